@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The side of the loop that only the daemon and the tests see. */
+#pragma once
+
+#include <rdmad/loop.h>
+
+RdmadLoop *rdmad_loop_new(void);
+/* Events that are left are freed; all of them must be the core's. */
+void rdmad_loop_free(RdmadLoop *loop);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadLoop, rdmad_loop_free)
+
+/* Runs until rdmad_loop_stop(). */
+void rdmad_loop_run(RdmadLoop *loop);
+void rdmad_loop_stop(RdmadLoop *loop);
+/* One turn: waits for at least one event. */
+void rdmad_loop_turn(RdmadLoop *loop);
+
+/* Signals are the core's alone: libevent serves them on one base only. */
+RdmadEvent *rdmad_loop_add_signal(RdmadLoop *loop, int signum,
+				  void (*fn)(int signum, gpointer data), gpointer data)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* How many events a module has, and their end; the number that was left is returned. */
+guint rdmad_loop_owned(const RdmadLoop *loop, const RdmadModule *owner);
+guint rdmad_loop_reap(RdmadLoop *loop, const RdmadModule *owner);

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The only file that knows libevent. */
+#define RDMAD_LOG_TOPIC "loop"
+
+#include "base/loop-private.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <rdmad/error.h>
+#include <rdmad/fd.h>
+#include <rdmad/log.h>
+#include <signal.h>
+#include <sys/pidfd.h>
+#include <sys/wait.h>
+
+struct RdmadLoop {
+	struct event_base *base;
+	GQueue events;		/* RdmadEvent, linked by their own nodes */
+};
+
+typedef enum { EVENT_IO, EVENT_TIMER, EVENT_CHILD, EVENT_SIGNAL } EventKind;
+
+struct RdmadEvent {
+	RdmadLoop *loop;
+	RdmadModule *owner;
+	GList node;
+	struct event *ev;
+	EventKind kind;
+	union {
+		RdmadIoFunc io;
+		RdmadTimerFunc timer;
+		RdmadChildFunc child;
+		void (*signal)(int signum, gpointer data);
+	} fn;
+	gpointer data;
+	pid_t pid;		/* EVENT_CHILD */
+	int pidfd;
+};
+
+static void loop_log(int severity, const char *message)
+{
+	if (severity >= EVENT_LOG_WARN)
+		rdmad_warn("libevent: %s", message);
+}
+
+RdmadLoop *rdmad_loop_new(void)
+{
+	RdmadLoop *loop = g_new0(RdmadLoop, 1);
+
+	event_set_log_callback(loop_log);
+	loop->base = event_base_new();
+	if (!loop->base)
+		g_error("cannot make an event loop: %s", g_strerror(errno));
+	g_queue_init(&loop->events);
+	return loop;
+}
+
+void rdmad_loop_free(RdmadLoop *loop)
+{
+	if (!loop)
+		return;
+	while (loop->events.head)
+		rdmad_event_free(loop->events.head->data);
+	event_base_free(loop->base);
+	g_free(loop);
+}
+
+void rdmad_loop_run(RdmadLoop *loop)
+{
+	event_base_loop(loop->base, EVLOOP_NO_EXIT_ON_EMPTY);
+}
+
+void rdmad_loop_stop(RdmadLoop *loop)
+{
+	event_base_loopbreak(loop->base);
+}
+
+void rdmad_loop_turn(RdmadLoop *loop)
+{
+	event_base_loop(loop->base, EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY);
+}
+
+static RdmadEvent *event_new_for(RdmadLoop *loop, RdmadModule *owner, EventKind kind, gpointer data)
+{
+	RdmadEvent *ev = g_new0(RdmadEvent, 1);
+
+	ev->loop = loop;
+	ev->owner = owner;
+	ev->kind = kind;
+	ev->data = data;
+	ev->pidfd = -1;
+	ev->node.data = ev;
+	g_queue_push_tail_link(&loop->events, &ev->node);
+	return ev;
+}
+
+/* libevent fails here only without memory or for a descriptor that epoll refuses: both are bugs. */
+static void event_assign_to(RdmadEvent *ev, int fd, short what, event_callback_fn fn)
+{
+	ev->ev = event_new(ev->loop->base, fd, what, fn, ev);
+	if (!ev->ev)
+		g_error("cannot make an event");
+}
+
+static void event_start(RdmadEvent *ev)
+{
+	if (event_add(ev->ev, NULL) < 0)
+		g_error("cannot wait for descriptor %d: %s", (int)event_get_fd(ev->ev),
+			g_strerror(errno));
+}
+
+static void io_fired(int fd, short what, void *data)
+{
+	RdmadEvent *ev = data;
+	const RdmadIo ready = (what & EV_READ ? RDMAD_IO_READ : 0) |
+			      (what & EV_WRITE ? RDMAD_IO_WRITE : 0);
+
+	ev->fn.io(fd, ready, ev->data);
+}
+
+RdmadEvent *rdmad_loop_add_io(RdmadLoop *loop, RdmadModule *owner, int fd, RdmadIo want,
+			      RdmadIoFunc fn, gpointer data)
+{
+	RdmadEvent *ev = event_new_for(loop, owner, EVENT_IO, data);
+
+	ev->fn.io = fn;
+	event_assign_to(ev, fd, EV_PERSIST, io_fired);
+	rdmad_event_want(ev, want);
+	return ev;
+}
+
+void rdmad_event_want(RdmadEvent *ev, RdmadIo want)
+{
+	const int fd = event_get_fd(ev->ev);
+	const short what = EV_PERSIST | (want & RDMAD_IO_READ ? EV_READ : 0) |
+			   (want & RDMAD_IO_WRITE ? EV_WRITE : 0);
+
+	if (event_get_events(ev->ev) == what && event_pending(ev->ev, EV_READ | EV_WRITE, NULL))
+		return;
+	event_del(ev->ev);
+	event_assign(ev->ev, ev->loop->base, fd, what, io_fired, ev);
+	if (want)
+		event_start(ev);
+}
+
+static void timer_fired(int fd, short what, void *data)
+{
+	RdmadEvent *ev = data;
+
+	ev->fn.timer(ev->data);
+}
+
+RdmadEvent *rdmad_loop_add_timer(RdmadLoop *loop, RdmadModule *owner, RdmadTimerFunc fn,
+				 gpointer data)
+{
+	RdmadEvent *ev = event_new_for(loop, owner, EVENT_TIMER, data);
+
+	ev->fn.timer = fn;
+	event_assign_to(ev, -1, 0, timer_fired);
+	return ev;
+}
+
+void rdmad_event_arm(RdmadEvent *ev, guint delay_ms)
+{
+	const struct timeval delay = { delay_ms / 1000, (delay_ms % 1000) * 1000 };
+
+	g_assert(ev->kind == EVENT_TIMER);
+	event_add(ev->ev, &delay);
+}
+
+void rdmad_event_disarm(RdmadEvent *ev)
+{
+	event_del(ev->ev);
+}
+
+gboolean rdmad_event_armed(const RdmadEvent *ev)
+{
+	return event_pending(ev->ev, EV_TIMEOUT, NULL) != 0;
+}
+
+static void child_ended(int fd, short what, void *data)
+{
+	RdmadEvent *ev = data;
+	const RdmadChildFunc fn = ev->fn.child;
+	const gpointer user = ev->data;
+	const pid_t pid = ev->pid;
+	int status = 0;
+
+	if (waitpid(pid, &status, WNOHANG) != pid)
+		return;
+	rdmad_event_free(ev);
+	fn(pid, status, user);
+}
+
+RdmadEvent *rdmad_loop_add_child(RdmadLoop *loop, RdmadModule *owner, pid_t pid, RdmadChildFunc fn,
+				 gpointer data, GError **error)
+{
+	const int pidfd = pidfd_open(pid, 0);
+	RdmadEvent *ev;
+
+	if (pidfd < 0) {
+		rdmad_error_errno(error, errno, "cannot watch child %d", (int)pid);
+		return NULL;
+	}
+	ev = event_new_for(loop, owner, EVENT_CHILD, data);
+	ev->fn.child = fn;
+	ev->pid = pid;
+	ev->pidfd = pidfd;
+	event_assign_to(ev, pidfd, EV_READ | EV_PERSIST, child_ended);
+	event_start(ev);
+	return ev;
+}
+
+static void signal_fired(int signum, short what, void *data)
+{
+	RdmadEvent *ev = data;
+
+	ev->fn.signal(signum, ev->data);
+}
+
+RdmadEvent *rdmad_loop_add_signal(RdmadLoop *loop, int signum,
+				  void (*fn)(int signum, gpointer data), gpointer data)
+{
+	RdmadEvent *ev = event_new_for(loop, NULL, EVENT_SIGNAL, data);
+
+	ev->fn.signal = fn;
+	event_assign_to(ev, signum, EV_SIGNAL | EV_PERSIST, signal_fired);
+	event_start(ev);
+	return ev;
+}
+
+void rdmad_event_free(RdmadEvent *ev)
+{
+	if (!ev)
+		return;
+	g_queue_unlink(&ev->loop->events, &ev->node);
+	event_free(ev->ev);
+	rdmad_clear_fd(&ev->pidfd);
+	g_free(ev);
+}
+
+guint rdmad_loop_owned(const RdmadLoop *loop, const RdmadModule *owner)
+{
+	guint n = 0;
+
+	for (const GList *l = loop->events.head; l; l = l->next)
+		n += ((const RdmadEvent *)l->data)->owner == owner;
+	return n;
+}
+
+guint rdmad_loop_reap(RdmadLoop *loop, const RdmadModule *owner)
+{
+	guint n = 0;
+
+	for (GList *l = loop->events.head, *next; l; l = next) {
+		RdmadEvent *ev = l->data;
+
+		next = l->next;
+		if (ev->owner != owner)
+			continue;
+		rdmad_event_free(ev);
+		n++;
+	}
+	return n;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The client commands: `rdmad status` and its sisters. */
+#pragma once
+
+#include <glib.h>
+
+/* TRUE when argv[1] names a client command; then `rdmad_cli_run()` does all and gives the exit status. */
+gboolean rdmad_cli_is_command(const char *word);
+int rdmad_cli_run(int argc, char **argv);
+/* Lines for `rdmad --help`. */
+const char *rdmad_cli_help(void);

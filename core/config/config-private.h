@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One parsed configuration: the file, and the drop-ins of its `include` folder, merged. */
+#pragma once
+
+#include <rdmad/config.h>
+
+typedef struct RdmadConfig RdmadConfig;
+
+/* RDMAD_ERROR_NOT_FOUND: no such file; RDMAD_ERROR_CONFIG: what is wrong in it, with file:line. */
+RdmadConfig *rdmad_config_load(const char *path, GError **error);
+/* No file at all: every group is absent. */
+RdmadConfig *rdmad_config_new_empty(void);
+void rdmad_config_free(RdmadConfig *config);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadConfig, rdmad_config_free)
+
+/* Nodes live as long as their configuration. */
+const RdmadConfigNode *rdmad_config_root(const RdmadConfig *config);
+/* A group inside a group; NULL where it is absent (or `node` is NULL) or no group. */
+const RdmadConfigNode *rdmad_config_child(const RdmadConfigNode *node, const char *key);
+/* Keys of a group, in the order of the file; g_strfreev(). */
+char **rdmad_config_keys(const RdmadConfigNode *group);
+/* What came of all files, in libconfig's syntax (for --print-config). */
+char *rdmad_config_print(const RdmadConfig *config);

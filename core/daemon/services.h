@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The core's objects, for those few who see them all: the daemon, the modules' context, the API. */
+#pragma once
+
+#include <rdmad/types.h>
+
+typedef struct {
+	RdmadLoop *loop;
+	RdmadWorkers *workers;
+	RdmadSysroot *sysroot;
+	RdmadJournal *journal;
+	RdmadFacts *facts;
+	RdmadInventory *inventory;
+	RdmadClaims *claims;
+	RdmadPods *pods;
+	RdmadHttp *http;
+	struct RdmadVerbs *verbs;	/* NULL on a recorded machine */
+	struct RdmadModules *modules;	/* daemon/modules.h */
+
+	char *run_dir, *state_dir, *kubelet_dir;
+	char *config_path;	/* NULL: none was read */
+	char *config_error;	/* why the last reload was refused, or NULL */
+	gint64 started_us, config_loaded_us;	/* wall clock */
+	char *state_set_aside;	/* where a damaged database went, or NULL */
+} RdmadServices;

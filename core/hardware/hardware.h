@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keeps the inventory true: looks, listens, looks again. */
+#pragma once
+
+#include <rdmad/types.h>
+
+typedef struct RdmadHardware RdmadHardware;
+
+RdmadHardware *rdmad_hardware_new(RdmadLoop *loop, RdmadWorkers *workers,
+				  const RdmadSysroot *sysroot, RdmadInventory *inventory,
+				  RdmadFacts *facts, RdmadJournal *journal);
+/* Opens the event sources, then takes the first look, which is over when this returns. */
+gboolean rdmad_hardware_start(RdmadHardware *hw, GError **error);
+/* Looks again soon (hints within a short time are one look). */
+void rdmad_hardware_hint(RdmadHardware *hw);
+void rdmad_hardware_free(RdmadHardware *hw);
+
+/* How far apart hint and look are, at most. */
+#define RDMAD_COALESCE_MS 50u

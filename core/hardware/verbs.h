@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Verbs: device attributes and asynchronous events through a uverbs descriptor
+ *
+ * Optional at run time: a device that cannot be opened is served from netlink and sysfs alone.
+ */
+#pragma once
+
+#include <rdmad/types.h>
+
+typedef struct RdmadVerbs RdmadVerbs;
+
+typedef struct {
+	/* Port active or error, GID or P_Key change, LID change: look again. */
+	void (*hint)(gpointer data);
+	/* The device will not recover by itself. */
+	void (*fatal)(const char *device_id, gpointer data);
+} RdmadVerbsOps;
+
+RdmadVerbs *rdmad_verbs_new(RdmadLoop *loop, RdmadWorkers *workers, RdmadJournal *journal,
+			    const RdmadVerbsOps *ops, gpointer data);
+/* Opens what is new, closes what has left.  Called after each look at the hardware. */
+void rdmad_verbs_follow(RdmadVerbs *verbs, RdmadInventory *inventory);
+void rdmad_verbs_free(RdmadVerbs *verbs);
+/* Why a device has no asynchronous events; NULL when it has them. */
+const char *rdmad_verbs_problem(const RdmadVerbs *verbs, const char *device_id);

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Claims: who holds which device
+ *
+ * A claim says that one container holds a set of tokens of one resource, and which devices stand
+ * behind them.  It is written to the database before rdmad_claims_grant() returns; when that fails
+ * the table is unchanged.  Claims outlive rdmad, kubelet and the container runtime; they end when
+ * podresources no longer lists them, or when a module says so.  A claim stays when its device is
+ * unplugged: the holder still has to be told.
+ *
+ * RdmadClaim is immutable and shared by reference, as RdmadDevice is.
+ */
+#pragma once
+
+#include <rdmad/types.h>
+
+#define RDMAD_CLAIM_MAX_TOKENS 1024u
+#define RDMAD_CLAIM_MAX_ATTACHMENTS 64u
+
+/* A network interface or RDMA device that was put into a pod for a claim. */
+struct RdmadAttachment {
+	char *netns;		/* as the runtime named it */
+	char *interface;	/* in the pod */
+	char *rdma_device;	/* kernel name in the pod, or NULL */
+	char **addresses;	/* "192.0.2.7/24" */
+	int gid_index;		/* RDMAD_UNKNOWN where there is none */
+};
+
+struct RdmadClaim {
+	int refs;
+	char *id;		/* 16 lower-case hex digits, random; safe as a file name */
+	char *resource;		/* "rdma/hca" */
+	char **tokens;		/* as advertised to kubelet, sorted */
+	char **devices;		/* stable id behind each token, same order, same length */
+	char *owner;		/* the module that granted it */
+	char *pod_namespace, *pod_name, *container;	/* NULL until podresources has told */
+	gint64 since_us;	/* wall clock, microseconds since 1970 */
+	RdmadAttachment *attachments;
+	guint n_attachments;
+};
+
+RDMAD_API const RdmadClaim *rdmad_claim_ref(const RdmadClaim *claim);
+RDMAD_API void rdmad_claim_unref(const RdmadClaim *claim);
+typedef const RdmadClaim RdmadClaimRef;
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadClaimRef, rdmad_claim_unref)
+
+typedef struct {
+	const char *owner;	/* module name */
+	const char *resource;
+	const char *const *tokens;	/* NULL-terminated, in any order, without repeats */
+	const char *const *devices;	/* behind each token */
+} RdmadGrant;
+
+/*
+ * Gives the tokens to a new holder and returns the claim, a reference of the caller's own.
+ * Kubelet is the authority on tokens and may repeat itself: the same set of tokens again gives the
+ * same claim id with its pod unknown anew; claims that hold only some of them are ended first, in
+ * the same transaction.
+ * RDMAD_ERROR_INVALID: nothing or too much asked for, or a token twice; RDMAD_ERROR_FAILED: not written.
+ */
+RDMAD_API const RdmadClaim *rdmad_claims_grant(RdmadClaims *claims, const RdmadGrant *grant,
+					       GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* RDMAD_ERROR_NOT_FOUND; RDMAD_ERROR_FAILED: not written, the claim is still there. */
+RDMAD_API gboolean rdmad_claims_end(RdmadClaims *claims, const char *id, const char *reason,
+				    GError **error);
+
+/* Adds an attachment, or replaces the one with the same netns and interface.
+ * RDMAD_ERROR_NOT_FOUND, RDMAD_ERROR_LIMIT, RDMAD_ERROR_FAILED. */
+RDMAD_API gboolean rdmad_claims_attach(RdmadClaims *claims, const char *id,
+				       const RdmadAttachment *attachment, GError **error);
+RDMAD_API gboolean rdmad_claims_detach(RdmadClaims *claims, const char *id, const char *netns,
+				       const char *interface, GError **error);
+
+/* Borrowed until the turn of the loop ends. */
+RDMAD_API const RdmadClaim *rdmad_claims_lookup(RdmadClaims *claims, const char *id);
+RDMAD_API const RdmadClaim *rdmad_claims_by_token(RdmadClaims *claims, const char *resource,
+						  const char *token);
+RDMAD_API guint rdmad_claims_count(RdmadClaims *claims);
+/* Oldest first; may not change the table from inside. */
+RDMAD_API void rdmad_claims_foreach(RdmadClaims *claims,
+				    void (*fn)(const RdmadClaim *claim, gpointer data),
+				    gpointer data);
+
+typedef struct {
+	void (*granted)(const RdmadClaim *claim, gpointer data);
+	void (*changed)(const RdmadClaim *before, const RdmadClaim *now, gpointer data);
+	void (*ended)(const RdmadClaim *claim, const char *reason, gpointer data);
+} RdmadClaimOps;
+
+/* From the top of the loop, as inventory watches; replays `granted` for what is there. */
+RDMAD_API RdmadWatch *rdmad_claims_watch(RdmadClaims *claims, RdmadModule *owner,
+					 const RdmadClaimOps *ops, gpointer data)
+	G_GNUC_WARN_UNUSED_RESULT;

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Findings of `rdmad doctor`: what support always asks, and each problem with what to do about it
+ */
+#pragma once
+
+#include <rdmad/types.h>
+
+typedef enum {
+	RDMAD_FINDING_OK,
+	RDMAD_FINDING_NOTE,	/* worth knowing; works */
+	RDMAD_FINDING_PROBLEM,	/* something will not work */
+} RdmadFinding;
+
+/* Appends {"level", "subject", "text", "advice"} to a JSON array.  `advice` NULL: none is needed. */
+RDMAD_API void rdmad_doctor_add(struct json_t *findings, RdmadFinding level, const char *subject,
+				const char *text, const char *advice);

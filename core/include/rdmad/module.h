@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Module interface
+ *
+ *	create -> start -> (reload)* -> stop -> destroy
+ *
+ * create   reads the configuration and touches nothing outside the process; `rdmad --check` ends here.
+ * start    opens sockets, adds events and watches.  On failure destroy follows, not stop.
+ * reload   optional; on failure the module goes on with what it had.
+ * stop     gives back everything that start and the callbacks took.  Modules are stopped in the
+ *          reverse of the order in which they started.
+ * destroy  frees the state.  What the module still has in the core after this is freed for it, and
+ *          the log says so.  The shared object itself stays mapped until the process ends.
+ *
+ * A module keeps all that changes in its state: nothing static.
+ */
+#pragma once
+
+#include <rdmad/types.h>
+
+#define RDMAD_MODULE_ABI 1u	/* raised whenever a header in this directory changes incompatibly */
+
+typedef struct {
+	guint32 abi;		/* these two stay first for ever: they are read before all else */
+	guint32 struct_size;
+	const char *name;	/* [a-z0-9-]{1,32}; the file's name and the key below modules = { } */
+	const char *description;
+	/* `config` is NULL where the file has no group for the module. */
+	gpointer (*create)(RdmadModule *self, const RdmadConfigNode *config, GError **error);
+	gboolean (*start)(gpointer state, GError **error);
+	gboolean (*reload)(gpointer state, const RdmadConfigNode *config, GError **error);
+	/* Finish what is in flight; call rdmad_module_drained() when done, at most 10 s later.
+	 * NULL: nothing to wait for.  stop follows in either case. */
+	void (*drain)(gpointer state);
+	void (*stop)(gpointer state);
+	void (*destroy)(gpointer state);
+	/* What `rdmad status` shows of it: a JSON object, owned by the caller; may be NULL. */
+	struct json_t *(*status)(gpointer state);
+	/* Lines for `rdmad doctor`, by way of rdmad_doctor_*(); may be NULL. */
+	void (*doctor)(gpointer state, struct json_t *findings);
+} RdmadModuleClass;
+
+#define RDMAD_MODULE_DEFINE(module_name, ...)                                                      \
+	RDMAD_API extern const RdmadModuleClass rdmad_module_class;                                \
+	const RdmadModuleClass rdmad_module_class = {                                              \
+		.abi = RDMAD_MODULE_ABI,                                                           \
+		.struct_size = sizeof(RdmadModuleClass),                                           \
+		.name = (module_name),                                                             \
+		__VA_ARGS__                                                                        \
+	}
+
+/* The core's services; all borrowed, all there from create to destroy. */
+RDMAD_API const char *rdmad_module_name(const RdmadModule *self);
+RDMAD_API RdmadLoop *rdmad_module_loop(RdmadModule *self);
+RDMAD_API RdmadWorkers *rdmad_module_workers(RdmadModule *self);
+RDMAD_API RdmadInventory *rdmad_module_inventory(RdmadModule *self);
+RDMAD_API RdmadClaims *rdmad_module_claims(RdmadModule *self);
+RDMAD_API RdmadPods *rdmad_module_pods(RdmadModule *self);
+RDMAD_API RdmadFacts *rdmad_module_facts(RdmadModule *self);
+RDMAD_API RdmadJournal *rdmad_module_journal(RdmadModule *self);
+RDMAD_API RdmadHttp *rdmad_module_http(RdmadModule *self);
+RDMAD_API const RdmadSysroot *rdmad_module_sysroot(RdmadModule *self);
+
+/* Directories, absolute, without a trailing slash. */
+RDMAD_API const char *rdmad_module_run_dir(const RdmadModule *self);	/* /run/rdmad */
+RDMAD_API const char *rdmad_module_state_dir(const RdmadModule *self);	/* /var/lib/rdmad */
+RDMAD_API const char *rdmad_module_kubelet_dir(const RdmadModule *self);	/* /var/lib/kubelet */
+
+/* Says that a drain is over. */
+RDMAD_API void rdmad_module_drained(RdmadModule *self);

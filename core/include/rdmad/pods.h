@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pods: who holds which device ids, from kubelet's podresources socket (v1)
+ *
+ * A refresh lists once, reconciles the claims with the answer, and tells the watchers.  Refreshes
+ * that overlap share one List.  Kubelet limits callers to 100 lists a second.
+ */
+#pragma once
+
+#include <rdmad/types.h>
+
+/* One container's device ids of one resource. */
+typedef struct {
+	char *pod_namespace, *pod_name, *container;
+	char *resource;
+	char **ids;		/* sorted */
+} RdmadPodDevices;
+
+/* `error` NULL: the list is fresh.  RDMAD_ERROR_UNAVAILABLE: no socket, or kubelet does not answer. */
+typedef void (*RdmadPodsFunc)(const GError *error, gpointer data);
+
+/* Asks now; `fn` (may be NULL) is called once from the top of the loop, unless `owner` ends first. */
+RDMAD_API void rdmad_pods_refresh(RdmadPods *pods, RdmadModule *owner, RdmadPodsFunc fn,
+				  gpointer data);
+/* Something changed that podresources will know soon (an Allocate): refreshes after a short time,
+ * again with back-off until all claims are named. */
+RDMAD_API void rdmad_pods_hint(RdmadPods *pods);
+
+/* What the last good List said; borrowed until the turn of the loop ends. */
+RDMAD_API guint rdmad_pods_count(RdmadPods *pods);
+RDMAD_API const RdmadPodDevices *rdmad_pods_nth(RdmadPods *pods, guint index);
+/* Who holds an id, or NULL. */
+RDMAD_API const RdmadPodDevices *rdmad_pods_holder(RdmadPods *pods, const char *resource,
+						   const char *id);

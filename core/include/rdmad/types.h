@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names only.  Public headers include this one instead of each other, so no cycle can be written. */
+#pragma once
+
+#include <glib.h>
+
+#define RDMAD_API __attribute__((visibility("default")))
+
+typedef struct RdmadAttachment RdmadAttachment;
+typedef struct RdmadClaim RdmadClaim;
+typedef struct RdmadClaims RdmadClaims;
+typedef struct RdmadConfigNode RdmadConfigNode;
+typedef struct RdmadDevice RdmadDevice;
+typedef struct RdmadEvent RdmadEvent;
+typedef struct RdmadFacts RdmadFacts;
+typedef struct RdmadGpu RdmadGpu;
+typedef struct RdmadGrpcCall RdmadGrpcCall;
+typedef struct RdmadGrpcChannel RdmadGrpcChannel;
+typedef struct RdmadGrpcRequest RdmadGrpcRequest;
+typedef struct RdmadGrpcServer RdmadGrpcServer;
+typedef struct RdmadHttp RdmadHttp;
+typedef struct RdmadHttpRequest RdmadHttpRequest;
+typedef struct RdmadInventory RdmadInventory;
+typedef struct RdmadJob RdmadJob;
+typedef struct RdmadJournal RdmadJournal;
+typedef struct RdmadLoop RdmadLoop;
+typedef struct RdmadModule RdmadModule;
+typedef struct RdmadPods RdmadPods;
+typedef struct RdmadSysroot RdmadSysroot;
+typedef struct RdmadWatch RdmadWatch;
+typedef struct RdmadWorkers RdmadWorkers;
+
+/* jansson's value type, so that only those who build JSON include jansson. */
+struct json_t;

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Work: blocking jobs off the loop
+ *
+ * `run` is called on a worker thread with `input` and touches nothing of the core: it works on what
+ * it was given.  `done` is called on the loop exactly once, unless the job was cancelled or its
+ * owner ended: then it is not called at all.  At the deadline `done` gets RDMAD_ERROR_TIMEOUT and
+ * the late result is freed when it comes.  `input` and results are freed with the class's functions,
+ * on whichever thread is last.
+ */
+#pragma once
+
+#include <rdmad/types.h>
+
+typedef struct {
+	const char *name;	/* for the log */
+	/* NULL with an error set is a failure.  A long job looks at rdmad_job_cancelled() now and
+	 * then. */
+	gpointer (*run)(gpointer input, const RdmadJob *job, GError **error);
+	/* Takes `result` over (NULL on error); `error` stays the caller's. */
+	void (*done)(gpointer result, const GError *error, gpointer data);
+	GDestroyNotify free_input;	/* may be NULL */
+	GDestroyNotify free_result;	/* may be NULL */
+} RdmadJobClass;
+
+/* Takes `input` over.  `deadline_ms` 0: none.  `klass` must outlive the job.  The handle is valid
+ * until `done` was called or rdmad_job_cancel().  RDMAD_ERROR_LIMIT when the queue is full: `input`
+ * is freed, `done` not called. */
+RDMAD_API RdmadJob *rdmad_work_submit(RdmadWorkers *workers, RdmadModule *owner,
+				      const RdmadJobClass *klass, gpointer input, guint deadline_ms,
+				      gpointer data, GError **error);
+/* After this `done` will not be called.  NULL is fine. */
+RDMAD_API void rdmad_job_cancel(RdmadJob *job);
+/* For `run`: TRUE when nobody waits for the result any more. */
+RDMAD_API gboolean rdmad_job_cancelled(const RdmadJob *job);

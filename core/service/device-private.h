@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How devices are made; once the inventory has one, nobody changes it. */
+#pragma once
+
+#include <rdmad/device.h>
+
+/* One reference; every string NULL, every number RDMAD_UNKNOWN, every list empty. */
+RdmadDevice *rdmad_device_new(const char *id, const char *name);
+typedef const RdmadDevice RdmadDeviceRef;
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadDeviceRef, rdmad_device_unref)
+
+void rdmad_device_add_problem(RdmadDevice *dev, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* The same in all that a watcher could see. */
+gboolean rdmad_device_equal(const RdmadDevice *a, const RdmadDevice *b);
+
+void rdmad_gpu_free(RdmadGpu *gpu);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadGpu, rdmad_gpu_free)
+
+/* As strcmp(), with runs of digits compared as numbers: mlx5_2 before mlx5_10. */
+int rdmad_natural_compare(const char *a, const char *b);

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <rdmad/pods.h>
+
+/* Asks <kubelet_dir>/pod-resources/kubelet.sock. */
+RdmadPods *rdmad_pods_new(RdmadLoop *loop, RdmadClaims *claims, const char *kubelet_dir);
+void rdmad_pods_free(RdmadPods *pods);
+guint rdmad_pods_reap(RdmadPods *pods, const RdmadModule *owner);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * State: the one SQLite database, <state-dir>/rdmad.db (WAL, synchronous=FULL)
+ *
+ * Only this file and the ones named state-*.c know SQLite.  A damaged database is set aside as
+ * rdmad.db.damaged-<time> and an empty one made; a database of a newer schema is RDMAD_ERROR_ABI.
+ */
+#pragma once
+
+#include <rdmad/types.h>
+
+typedef struct RdmadState RdmadState;
+
+/* `set_aside`, if not NULL, gets where a damaged database went (g_free()), else NULL. */
+RdmadState *rdmad_state_open(const char *state_dir, char **set_aside, GError **error);
+void rdmad_state_close(RdmadState *state);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadState, rdmad_state_close)
+
+/* Writes between these are on the disk together when commit returns TRUE, or not at all. */
+gboolean rdmad_state_begin(RdmadState *state, GError **error);
+gboolean rdmad_state_commit(RdmadState *state, GError **error);
+void rdmad_state_rollback(RdmadState *state);
+
+/* Every claim, oldest first, as a reference of the callee's. */
+gboolean rdmad_state_load_claims(RdmadState *state,
+				 void (*fn)(const RdmadClaim *claim, gpointer data), gpointer data,
+				 GError **error);
+gboolean rdmad_state_put_claim(RdmadState *state, const RdmadClaim *claim, GError **error);
+gboolean rdmad_state_delete_claim(RdmadState *state, const char *id, GError **error);

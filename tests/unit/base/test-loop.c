@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <rdmad/fd.h>
+#include <rdmad/loop.h>
+#include <spawn.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "base/loop-private.h"
+
+/* Never dereferenced: an owner is only compared. */
+#define SOME_MODULE ((RdmadModule *)0x10)
+
+typedef struct {
+	RdmadLoop *loop;
+	RdmadEvent *ev;
+	guint fired;
+	int status;
+} Fixture;
+
+static void setup(Fixture *f, gconstpointer data)
+{
+	f->loop = rdmad_loop_new();
+}
+
+static void teardown(Fixture *f, gconstpointer data)
+{
+	rdmad_loop_free(f->loop);
+}
+
+static void count_timer(gpointer data)
+{
+	Fixture *f = data;
+
+	f->fired++;
+	rdmad_loop_stop(f->loop);
+}
+
+static void test_a_timer_fires_once_and_can_be_armed_again(Fixture *f, gconstpointer data)
+{
+	g_autoptr(RdmadEvent) timer = rdmad_loop_add_timer(f->loop, NULL, count_timer, f);
+
+	g_assert_false(rdmad_event_armed(timer));
+	rdmad_event_arm(timer, 0);
+	g_assert_true(rdmad_event_armed(timer));
+	rdmad_loop_run(f->loop);
+	g_assert_cmpuint(f->fired, ==, 1);
+	g_assert_false(rdmad_event_armed(timer));
+	rdmad_event_arm(timer, 1);
+	rdmad_loop_run(f->loop);
+	g_assert_cmpuint(f->fired, ==, 2);
+}
+
+static void free_own_event(gpointer data)
+{
+	Fixture *f = data;
+
+	g_clear_pointer(&f->ev, rdmad_event_free);
+	rdmad_loop_stop(f->loop);
+}
+
+static void test_an_event_may_be_freed_from_its_own_callback(Fixture *f, gconstpointer data)
+{
+	f->ev = rdmad_loop_add_timer(f->loop, NULL, free_own_event, f);
+	rdmad_event_arm(f->ev, 0);
+	rdmad_loop_run(f->loop);
+	g_assert_null(f->ev);
+}
+
+static void read_byte(int fd, RdmadIo ready, gpointer data)
+{
+	Fixture *f = data;
+	char byte;
+
+	g_assert_cmpint(ready, ==, RDMAD_IO_READ);
+	g_assert_cmpint(read(fd, &byte, 1), ==, 1);
+	f->fired++;
+	rdmad_loop_stop(f->loop);
+}
+
+static void test_io_is_heard_only_while_it_is_wanted(Fixture *f, gconstpointer data)
+{
+	int fds[2];
+	RdmadEvent *io, *timer;
+
+	g_assert_cmpint(pipe(fds), ==, 0);
+	io = rdmad_loop_add_io(f->loop, NULL, fds[0], 0, read_byte, f);
+	timer = rdmad_loop_add_timer(f->loop, NULL, count_timer, f);
+	g_assert_cmpint(write(fds[1], "xy", 2), ==, 2);
+
+	rdmad_event_arm(timer, 20);
+	rdmad_loop_run(f->loop);
+	g_assert_cmpuint(f->fired, ==, 1);	/* the timer alone */
+
+	rdmad_event_want(io, RDMAD_IO_READ);
+	rdmad_loop_run(f->loop);
+	g_assert_cmpuint(f->fired, ==, 2);
+	rdmad_event_free(io);
+	rdmad_event_free(timer);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void child_done(pid_t pid, int status, gpointer data)
+{
+	Fixture *f = data;
+
+	f->status = status;
+	rdmad_loop_stop(f->loop);
+}
+
+static void test_the_end_of_a_child_comes_with_its_status(Fixture *f, gconstpointer data)
+{
+	char *const argv[] = { (char *)"sh", (char *)"-c", (char *)"exit 7", NULL };
+	char *const env[] = { NULL };
+	g_autoptr(GError) error = NULL;
+	pid_t pid;
+
+	g_assert_cmpint(posix_spawn(&pid, "/bin/sh", NULL, NULL, argv, env), ==, 0);
+	f->ev = rdmad_loop_add_child(f->loop, NULL, pid, child_done, f, &error);
+	g_assert_no_error(error);
+	rdmad_loop_run(f->loop);
+	g_assert_true(WIFEXITED(f->status));
+	g_assert_cmpint(WEXITSTATUS(f->status), ==, 7);
+}
+
+static void test_what_a_module_leaves_behind_is_counted_and_freed(Fixture *f, gconstpointer data)
+{
+	RdmadEvent *mine = rdmad_loop_add_timer(f->loop, NULL, count_timer, f);
+
+	for (int i = 0; i < 3; i++)
+		rdmad_event_arm(rdmad_loop_add_timer(f->loop, SOME_MODULE, free_own_event, f), 0);
+	g_assert_cmpuint(rdmad_loop_owned(f->loop, SOME_MODULE), ==, 3);
+	g_assert_cmpuint(rdmad_loop_reap(f->loop, SOME_MODULE), ==, 3);
+	g_assert_cmpuint(rdmad_loop_owned(f->loop, SOME_MODULE), ==, 0);
+	rdmad_event_arm(mine, 10);
+	rdmad_loop_run(f->loop);
+	g_assert_cmpuint(f->fired, ==, 1);
+}
+
+static void on_signal(int signum, gpointer data)
+{
+	Fixture *f = data;
+
+	f->status = signum;
+	rdmad_loop_stop(f->loop);
+}
+
+static void test_a_signal_arrives_on_the_loop(Fixture *f, gconstpointer data)
+{
+	g_autoptr(RdmadEvent) ev G_GNUC_UNUSED =
+		rdmad_loop_add_signal(f->loop, SIGHUP, on_signal, f);
+
+	raise(SIGHUP);
+	rdmad_loop_run(f->loop);
+	g_assert_cmpint(f->status, ==, SIGHUP);
+}
+
+#define ADD(name) g_test_add("/loop/" #name, Fixture, NULL, setup, test_##name, teardown)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	ADD(a_timer_fires_once_and_can_be_armed_again);
+	ADD(an_event_may_be_freed_from_its_own_callback);
+	ADD(io_is_heard_only_while_it_is_wanted);
+	ADD(the_end_of_a_child_comes_with_its_status);
+	ADD(what_a_module_leaves_behind_is_counted_and_freed);
+	ADD(a_signal_arrives_on_the_loop);
+	return g_test_run();
+}
