@@ -4,7 +4,10 @@
 #include <errno.h>
 #include <stdarg.h>
 
-G_DEFINE_QUARK(rdmad-error, rdmad_error)
+GQuark rdmad_error_quark(void)
+{
+	return g_quark_from_static_string("rdmad-error-quark");
+}
 
 gboolean rdmad_error_errno(GError **error, int errnum, const char *format, ...)
 {

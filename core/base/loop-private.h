@@ -17,8 +17,8 @@ void rdmad_loop_turn(RdmadLoop *loop);
 
 /* Signals are the core's alone: libevent serves them on one base only. */
 RdmadEvent *rdmad_loop_add_signal(RdmadLoop *loop, int signum,
-				  void (*fn)(int signum, gpointer data), gpointer data)
-	G_GNUC_WARN_UNUSED_RESULT;
+				  void (*fn)(int signum, gpointer data),
+				  gpointer data) G_GNUC_WARN_UNUSED_RESULT;
 
 /* How many events a module has, and their end; the number that was left is returned. */
 guint rdmad_loop_owned(const RdmadLoop *loop, const RdmadModule *owner);

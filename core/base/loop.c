@@ -15,7 +15,7 @@
 
 struct RdmadLoop {
 	struct event_base *base;
-	GQueue events;		/* RdmadEvent, linked by their own nodes */
+	GQueue events; /* RdmadEvent, linked by their own nodes */
 };
 
 typedef enum { EVENT_IO, EVENT_TIMER, EVENT_CHILD, EVENT_SIGNAL } EventKind;
@@ -33,7 +33,7 @@ struct RdmadEvent {
 		void (*signal)(int signum, gpointer data);
 	} fn;
 	gpointer data;
-	pid_t pid;		/* EVENT_CHILD */
+	pid_t pid; /* EVENT_CHILD */
 	int pidfd;
 };
 
@@ -112,8 +112,8 @@ static void event_start(RdmadEvent *ev)
 static void io_fired(int fd, short what, void *data)
 {
 	RdmadEvent *ev = data;
-	const RdmadIo ready = (what & EV_READ ? RDMAD_IO_READ : 0) |
-			      (what & EV_WRITE ? RDMAD_IO_WRITE : 0);
+	const RdmadIo ready =
+		(what & EV_READ ? RDMAD_IO_READ : 0) | (what & EV_WRITE ? RDMAD_IO_WRITE : 0);
 
 	ev->fn.io(fd, ready, ev->data);
 }

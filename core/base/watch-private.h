@@ -7,22 +7,22 @@
  */
 #pragma once
 
-#include <rdmad/inventory.h>	/* rdmad_watch_free() */
+#include <rdmad/inventory.h> /* rdmad_watch_free() */
 #include <rdmad/types.h>
 
 struct RdmadWatch {
 	struct RdmadWatchList *list;
 	RdmadModule *owner;
-	gconstpointer ops;	/* the service's own type */
+	gconstpointer ops; /* the service's own type */
 	gpointer data;
-	gboolean fresh;		/* was not yet told what is there; the service clears it */
+	gboolean fresh; /* was not yet told what is there; the service clears it */
 	gboolean dead;
 };
 
 typedef struct RdmadWatchList {
 	GPtrArray *watches;
-	guint busy;		/* rounds under way */
-	void (*freed)(RdmadWatch *watch, gpointer service);	/* may be NULL */
+	guint busy;					    /* rounds under way */
+	void (*freed)(RdmadWatch *watch, gpointer service); /* may be NULL */
 	gpointer service;
 } RdmadWatchList;
 

@@ -89,7 +89,7 @@ static void test_io_is_heard_only_while_it_is_wanted(Fixture *f, gconstpointer d
 
 	rdmad_event_arm(timer, 20);
 	rdmad_loop_run(f->loop);
-	g_assert_cmpuint(f->fired, ==, 1);	/* the timer alone */
+	g_assert_cmpuint(f->fired, ==, 1); /* the timer alone */
 
 	rdmad_event_want(io, RDMAD_IO_READ);
 	rdmad_loop_run(f->loop);

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <rdmad/error.h>
+#include <rdmad/loop.h>
+#include <rdmad/work.h>
+#include <unistd.h>
+
+#include "base/loop-private.h"
+#include "base/work-private.h"
+
+/* Never dereferenced: an owner is only compared. */
+#define SOME_MODULE ((RdmadModule *)0x10)
+
+typedef struct {
+	RdmadLoop *loop;
+	RdmadWorkers *workers;
+	guint done, wanted;
+	int sum;
+	GError *error;
+} Fixture;
+
+/* How many inputs and results were freed; from any thread. */
+static int freed;
+
+static void count_free(gpointer p)
+{
+	g_atomic_int_inc(&freed);
+	g_free(p);
+}
+
+static void setup(Fixture *f, gconstpointer data)
+{
+	g_atomic_int_set(&freed, 0);
+	f->loop = rdmad_loop_new();
+	f->workers = rdmad_workers_new(f->loop, 4);
+}
+
+static void teardown(Fixture *f, gconstpointer data)
+{
+	rdmad_workers_free(f->workers);
+	rdmad_loop_free(f->loop);
+	g_clear_error(&f->error);
+}
+
+static void one_done(gpointer result, const GError *error, gpointer data)
+{
+	Fixture *f = data;
+
+	if (result)
+		f->sum += *(int *)result;
+	if (error && !f->error)
+		f->error = g_error_copy(error);
+	if (result)
+		count_free(result);
+	if (++f->done == f->wanted)
+		rdmad_loop_stop(f->loop);
+}
+
+static gpointer run_square(gpointer input, const RdmadJob *job, GError **error)
+{
+	int *result = g_new(int, 1);
+
+	*result = *(int *)input * *(int *)input;
+	return result;
+}
+
+static gpointer run_fail(gpointer input, const RdmadJob *job, GError **error)
+{
+	g_set_error_literal(error, RDMAD_ERROR, RDMAD_ERROR_GONE, "the cable fell out");
+	return NULL;
+}
+
+static gpointer run_until_cancelled(gpointer input, const RdmadJob *job, GError **error)
+{
+	while (!rdmad_job_cancelled(job))
+		usleep(1000);
+	return run_square(input, job, error);
+}
+
+static const RdmadJobClass square = { "square", run_square, one_done, count_free, count_free };
+static const RdmadJobClass failing = { "failing", run_fail, one_done, count_free, count_free };
+static const RdmadJobClass endless = { "endless", run_until_cancelled, one_done, count_free,
+				       count_free };
+
+static RdmadJob *submit(Fixture *f, const RdmadJobClass *klass, RdmadModule *owner, int value,
+			guint deadline_ms)
+{
+	g_autoptr(GError) error = NULL;
+	int *input = g_new(int, 1);
+	RdmadJob *job;
+
+	*input = value;
+	job = rdmad_work_submit(f->workers, owner, klass, input, deadline_ms, f, &error);
+	g_assert_no_error(error);
+	return job;
+}
+
+static void test_results_of_many_jobs_come_back_on_the_loop(Fixture *f, gconstpointer data)
+{
+	f->wanted = 500;
+	for (int i = 0; i < 500; i++)
+		submit(f, &square, NULL, 2, 0);
+	rdmad_loop_run(f->loop);
+	g_assert_cmpint(f->sum, ==, 2000);
+	g_assert_no_error(f->error);
+}
+
+static void test_a_failure_comes_with_its_error(Fixture *f, gconstpointer data)
+{
+	f->wanted = 1;
+	submit(f, &failing, NULL, 1, 0);
+	rdmad_loop_run(f->loop);
+	g_assert_error(f->error, RDMAD_ERROR, RDMAD_ERROR_GONE);
+}
+
+static void test_at_the_deadline_the_loop_is_told_and_the_job_sees_it(Fixture *f,
+								      gconstpointer data)
+{
+	f->wanted = 1;
+	submit(f, &endless, NULL, 3, 20);
+	rdmad_loop_run(f->loop);
+	g_assert_error(f->error, RDMAD_ERROR, RDMAD_ERROR_TIMEOUT);
+	g_assert_cmpint(f->sum, ==, 0);
+	g_clear_pointer(&f->workers, rdmad_workers_free);
+	g_assert_cmpint(g_atomic_int_get(&freed), ==, 2); /* input and the late result */
+}
+
+static void test_a_cancelled_job_is_never_heard_of_again(Fixture *f, gconstpointer data)
+{
+	f->wanted = 1;
+	rdmad_job_cancel(submit(f, &endless, NULL, 3, 1000));
+	submit(f, &square, NULL, 5, 0);
+	rdmad_loop_run(f->loop);
+	g_assert_cmpint(f->sum, ==, 25);
+	g_assert_cmpuint(f->done, ==, 1);
+}
+
+static void test_jobs_end_with_their_owner(Fixture *f, gconstpointer data)
+{
+	submit(f, &endless, SOME_MODULE, 1, 0);
+	submit(f, &endless, SOME_MODULE, 1, 0);
+	f->wanted = 1;
+	submit(f, &square, NULL, 4, 0);
+	g_assert_cmpuint(rdmad_workers_reap(f->workers, SOME_MODULE), ==, 2);
+	g_assert_cmpuint(rdmad_workers_reap(f->workers, SOME_MODULE), ==, 0);
+	rdmad_loop_run(f->loop);
+	g_assert_cmpint(f->sum, ==, 16);
+	g_assert_cmpuint(f->done, ==, 1);
+}
+
+static void test_a_full_queue_refuses_and_frees_the_input(Fixture *f, gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+	int before;
+	guint n = 0;
+
+	while (!error && n < 5000) {
+		before = g_atomic_int_get(&freed);
+		if (!rdmad_work_submit(f->workers, NULL, &endless, g_new0(int, 1), 0, f, &error))
+			g_assert_cmpint(g_atomic_int_get(&freed), ==, before + 1);
+		else
+			n++;
+	}
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_LIMIT);
+	g_assert_cmpuint(n, >=, 1024);
+	g_assert_cmpuint(n, <=, 1024 + 4);
+}
+
+static void test_no_thread_is_held_up_by_a_stuck_one(Fixture *f, gconstpointer data)
+{
+	for (int i = 0; i < 3; i++)
+		submit(f, &endless, NULL, 1, 0);
+	f->wanted = 100;
+	for (int i = 0; i < 100; i++)
+		submit(f, &square, NULL, 1, 0);
+	rdmad_loop_run(f->loop);
+	g_assert_cmpint(f->sum, ==, 100);
+}
+
+#define ADD(name) g_test_add("/work/" #name, Fixture, NULL, setup, test_##name, teardown)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	ADD(results_of_many_jobs_come_back_on_the_loop);
+	ADD(a_failure_comes_with_its_error);
+	ADD(at_the_deadline_the_loop_is_told_and_the_job_sees_it);
+	ADD(a_cancelled_job_is_never_heard_of_again);
+	ADD(jobs_end_with_their_owner);
+	ADD(a_full_queue_refuses_and_frees_the_input);
+	ADD(no_thread_is_held_up_by_a_stuck_one);
+	return g_test_run();
+}
