@@ -3,6 +3,7 @@
 
 #include <rdmad/claims.h>
 
+#include "service/pod-list.h"
 #include "service/state.h"
 
 /* Loads what the database holds. */
@@ -12,10 +13,16 @@ void rdmad_claims_free(RdmadClaims *claims);
 guint rdmad_claims_reap(RdmadClaims *claims, const RdmadModule *owner);
 
 /*
- * Brings the table in line with a fresh List of podresources: names pods, and ends claims that the
- * list has not shown for two lists and RDMAD_CLAIM_GRACE_US after their grant (admission goes on
- * while Allocate returns).  Tokens that are held and unknown here are adopted when a device stands
- * behind them (`device_of`; may be NULL).
+ * Brings the table in line with a List of podresources: names pods, ends claims that kubelet no
+ * longer shows, adopts tokens that are held but not known here when a resolver knows their device.
+ *
+ * A claim ends when two lists, RDMAD_CLAIM_MISSING_US apart, did not show it, and neither its grant
+ * (admission goes on while Allocate returns), nor its loading, nor the start of this kubelet (which
+ * lists nothing before it has read its pods) is younger than RDMAD_CLAIM_GRACE_US.  These times are
+ * monotonic: a jump of the wall clock ends nothing.
  */
-#define RDMAD_CLAIM_GRACE_US (60 * G_USEC_PER_SEC)
-void rdmad_claims_reconcile(RdmadClaims *claims, RdmadPods *pods);
+#define RDMAD_CLAIM_GRACE_US   (60 * G_USEC_PER_SEC)
+#define RDMAD_CLAIM_MISSING_US (10 * G_USEC_PER_SEC)
+void rdmad_claims_reconcile(RdmadClaims *claims, const RdmadPodList *list);
+/* Whether another List could tell more: a claim has no pod, or was not in the last one. */
+gboolean rdmad_claims_unsettled(RdmadClaims *claims);

@@ -66,9 +66,10 @@ RDMAD_API gboolean rdmad_claims_end(RdmadClaims *claims, const char *id, const c
 				    GError **error);
 
 /* Adds an attachment, or replaces the one with the same netns and interface.
- * RDMAD_ERROR_NOT_FOUND, RDMAD_ERROR_LIMIT, RDMAD_ERROR_FAILED. */
+ * RDMAD_ERROR_NOT_FOUND, RDMAD_ERROR_LIMIT, RDMAD_ERROR_INVALID, RDMAD_ERROR_FAILED. */
 RDMAD_API gboolean rdmad_claims_attach(RdmadClaims *claims, const char *id,
 				       const RdmadAttachment *attachment, GError **error);
+/* RDMAD_ERROR_NOT_FOUND: no such claim or attachment; RDMAD_ERROR_FAILED. */
 RDMAD_API gboolean rdmad_claims_detach(RdmadClaims *claims, const char *id, const char *netns,
 				       const char *interface, GError **error);
 
@@ -81,6 +82,22 @@ RDMAD_API guint rdmad_claims_count(RdmadClaims *claims);
 RDMAD_API void rdmad_claims_foreach(RdmadClaims *claims,
 				    void (*fn)(const RdmadClaim *claim, gpointer data),
 				    gpointer data);
+
+/*
+ * What lets claims be rebuilt after the database was lost: kubelet still knows who holds a token,
+ * the module that owns the resource knows the device behind it.
+ */
+typedef struct {
+	const char *owner;	/* module name */
+	const char *resource;
+	/* The stable id of the device behind a token, valid until the next call; NULL: no such token. */
+	const char *(*device_of)(const char *token, gpointer data);
+} RdmadClaimResolver;
+
+/* `resolver` is copied and replaces the one of that resource; without `device_of` it is withdrawn.
+ * It goes with its owner. */
+RDMAD_API void rdmad_claims_set_resolver(RdmadClaims *claims, RdmadModule *owner,
+					 const RdmadClaimResolver *resolver, gpointer data);
 
 typedef struct {
 	void (*granted)(const RdmadClaim *claim, gpointer data);

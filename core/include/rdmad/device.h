@@ -134,6 +134,7 @@ struct RdmadDevice {
 	guint n_netdevs;
 	RdmadChardev *chardevs;	/* in the order of their kinds, rdma_cm last */
 	guint n_chardevs;
+	gboolean fatal;		/* its driver gave it up; holds until it is removed or added anew */
 	char **problems;	/* "ports/1/rate: Input/output error"; empty when all is well */
 };
 

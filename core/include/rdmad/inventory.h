@@ -24,7 +24,8 @@ typedef struct {
 	void (*added)(const RdmadDevice *dev, gpointer data);
 	void (*changed)(const RdmadDevice *before, const RdmadDevice *now, gpointer data);
 	void (*removed)(const RdmadDevice *dev, gpointer data);
-	/* After the calls above for one look at the hardware, once: the moment to act on the whole. */
+	/* After the calls above for one look at the hardware, once: the moment to act on the whole.
+	 * A new watch hears it even when there is no device, but not before the first look. */
 	void (*settled)(gpointer data);
 } RdmadInventoryOps;
 
