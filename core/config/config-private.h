@@ -19,5 +19,9 @@ const RdmadConfigNode *rdmad_config_root(const RdmadConfig *config);
 const RdmadConfigNode *rdmad_config_child(const RdmadConfigNode *node, const char *key);
 /* Keys of a group, in the order of the file; g_strfreev(). */
 char **rdmad_config_keys(const RdmadConfigNode *group);
+/* As rdmad_config_parse() for keys that the core reads from a group of somebody else's: keys that the
+ * table does not name are left alone, and those it names are known to every later table. */
+gboolean rdmad_config_parse_shared(const RdmadConfigNode *group, const RdmadConfigField *fields,
+				   gpointer out, GError **error);
 /* What came of all files, in libconfig's syntax (for --print-config). */
 char *rdmad_config_print(const RdmadConfig *config);
