@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hardware/sysroot-private.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <rdmad/error.h>
+#include <rdmad/fd.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "service/device-private.h"
+
+#define LIST_MAX 65536u
+/* openat2() gives EAGAIN when a rename or mount anywhere races with a "..". */
+#define OPEN_TRIES 64
+
+struct RdmadSysroot {
+	int fd;
+	gboolean live;
+};
+
+static gboolean is_same_file(int fd, const char *path)
+{
+	struct stat a, b;
+
+	return fstat(fd, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
+}
+
+RdmadSysroot *rdmad_sysroot_new(const char *path, GError **error)
+{
+	RdmadSysroot *root;
+	rdmad_autofd int fd = open(path ? path : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0) {
+		rdmad_error_errno(error, errno, "sysroot %s", path ? path : "/");
+		return NULL;
+	}
+	root = g_new0(RdmadSysroot, 1);
+	root->live = is_same_file(fd, "/");
+	root->fd = rdmad_steal_fd(&fd);
+	return root;
+}
+
+void rdmad_sysroot_free(RdmadSysroot *root)
+{
+	if (!root)
+		return;
+	close(root->fd);
+	g_free(root);
+}
+
+gboolean rdmad_sysroot_is_live(const RdmadSysroot *root)
+{
+	return root->live;
+}
+
+static gboolean set_error(GError **error, int errnum, const char *path)
+{
+	RdmadError code = RDMAD_ERROR_FAILED;
+
+	if (errnum == ENOENT || errnum == ENODEV || errnum == ENXIO)
+		code = RDMAD_ERROR_NOT_FOUND;
+	else if (errnum == EISDIR || errnum == ENOTDIR || errnum == ELOOP || errnum == ENAMETOOLONG)
+		code = RDMAD_ERROR_INVALID;
+	g_set_error(error, RDMAD_ERROR, code, "%s: %s", path, g_strerror(errnum));
+	return FALSE;
+}
+
+static int open_at(const RdmadSysroot *root, const char *path, int flags)
+{
+	const struct open_how how = {
+		.flags = (guint64)(flags | O_CLOEXEC),
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	int fd = -1;
+
+	for (int i = 0; i < OPEN_TRIES; i++) {
+		fd = (int)syscall(SYS_openat2, root->fd, path, &how, sizeof(how));
+		if (fd >= 0 || (errno != EAGAIN && errno != EINTR))
+			break;
+	}
+	/* valgrind does not know openat2(); in the real root nothing can be left. */
+	if (fd < 0 && errno == ENOSYS && root->live)
+		fd = openat(root->fd, path, flags | O_CLOEXEC);
+	return fd;
+}
+
+int rdmad_sysroot_open(const RdmadSysroot *root, const char *path, int flags, GError **error)
+{
+	const int fd = open_at(root, path, flags);
+
+	if (fd < 0)
+		set_error(error, errno, path);
+	return fd;
+}
+
+/* O_NONBLOCK: a FIFO or device in the place of an attribute must not hold a worker. */
+static int open_regular(const RdmadSysroot *root, const char *path, int flags, GError **error)
+{
+	struct stat st;
+	rdmad_autofd int fd = rdmad_sysroot_open(root, path, flags | O_NONBLOCK | O_NOCTTY, error);
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) < 0) {
+		set_error(error, errno, path);
+		return -1;
+	}
+	if (S_ISDIR(st.st_mode)) {
+		set_error(error, EISDIR, path);
+		return -1;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s: not a regular file",
+			    path);
+		return -1;
+	}
+	return rdmad_steal_fd(&fd);
+}
+
+static gboolean read_all(int fd, GString *text, const char *path, GError **error)
+{
+	char chunk[4096];
+	ssize_t n;
+
+	while ((n = read(fd, chunk, sizeof(chunk))) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return set_error(error, errno, path);
+		if (text->len + (gsize)n > RDMAD_SYSROOT_MAX) {
+			g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
+				    "%s: more than %u bytes", path, RDMAD_SYSROOT_MAX);
+			return FALSE;
+		}
+		g_string_append_len(text, chunk, n);
+	}
+	return TRUE;
+}
+
+static void strip_tail(GString *text)
+{
+	gsize len = text->len;
+
+	while (len > 0 && (text->str[len - 1] == '\0' || g_ascii_isspace(text->str[len - 1])))
+		len--;
+	g_string_truncate(text, len);
+}
+
+char *rdmad_sysroot_read(const RdmadSysroot *root, const char *path, GError **error)
+{
+	g_autoptr(GString) text = NULL;
+	rdmad_autofd int fd = open_regular(root, path, O_RDONLY, error);
+
+	if (fd < 0)
+		return NULL;
+	text = g_string_new(NULL);
+	if (!read_all(fd, text, path, error))
+		return NULL;
+	strip_tail(text);
+	if (memchr(text->str, '\0', text->len)) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s: not text", path);
+		return NULL;
+	}
+	return g_utf8_make_valid(text->str, (gssize)text->len);
+}
+
+gboolean rdmad_sysroot_read_int(const RdmadSysroot *root, const char *path, gint64 *value,
+				GError **error)
+{
+	g_autofree char *text = rdmad_sysroot_read(root, path, error);
+	char *end = NULL;
+	gint64 number;
+
+	if (!text)
+		return FALSE;
+	errno = 0;
+	number = g_ascii_strtoll(text, &end, g_str_has_prefix(text, "0x") ? 16 : 10);
+	if (errno || end == text || *end || g_ascii_isspace(*text)) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s: \"%.32s\" is no number",
+			    path, text);
+		return FALSE;
+	}
+	*value = number;
+	return TRUE;
+}
+
+/* What a descriptor's own link says; NULL with errno. */
+static char *read_link(int dirfd, const char *path)
+{
+	char target[PATH_MAX];
+	const ssize_t n = readlinkat(dirfd, path, target, sizeof(target));
+
+	if (n < 0)
+		return NULL;
+	if ((gsize)n == sizeof(target)) {
+		errno = ENAMETOOLONG;
+		return NULL;
+	}
+	return g_strndup(target, (gsize)n);
+}
+
+char *rdmad_sysroot_link_name(const RdmadSysroot *root, const char *path, GError **error)
+{
+	struct stat st;
+	g_autofree char *target = NULL;
+	rdmad_autofd int fd = rdmad_sysroot_open(root, path, O_PATH | O_NOFOLLOW, error);
+
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &st) == 0 && !S_ISLNK(st.st_mode)) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s: not a link", path);
+		return NULL;
+	}
+	target = read_link(fd, "");
+	if (!target) {
+		set_error(error, errno, path);
+		return NULL;
+	}
+	return g_path_get_basename(target);
+}
+
+/* The kernel knows where a descriptor leads; the root's own path is cut off in front. */
+char *rdmad_sysroot_resolve(const RdmadSysroot *root, const char *path, GError **error)
+{
+	g_autofree char *full = NULL, *base = NULL, *link = NULL, *base_link = NULL;
+	gsize skip;
+	rdmad_autofd int fd = rdmad_sysroot_open(root, path, O_PATH, error);
+
+	if (fd < 0)
+		return NULL;
+	link = g_strdup_printf("/proc/self/fd/%d", fd);
+	base_link = g_strdup_printf("/proc/self/fd/%d", root->fd);
+	full = read_link(AT_FDCWD, link);
+	base = full ? read_link(AT_FDCWD, base_link) : NULL;
+	if (!base) {
+		set_error(error, errno, path);
+		return NULL;
+	}
+	skip = strlen(base);
+	if (!g_str_has_prefix(full, base)) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s: not below the root",
+			    path);
+		return NULL;
+	}
+	while (full[skip] == '/')
+		skip++;
+	return g_strdup(full + skip);
+}
+
+static int compare_names(gconstpointer a, gconstpointer b)
+{
+	return rdmad_natural_compare(*(char *const *)a, *(char *const *)b);
+}
+
+static gboolean is_dot(const char *name)
+{
+	return !strcmp(name, ".") || !strcmp(name, "..");
+}
+
+static gboolean list_names(DIR *dir, GPtrArray *names, const char *path, GError **error)
+{
+	const struct dirent *entry;
+
+	for (errno = 0; (entry = readdir(dir)); errno = 0) {
+		if (is_dot(entry->d_name))
+			continue;
+		if (names->len == LIST_MAX) {
+			g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
+				    "%s: more than %u entries", path, LIST_MAX);
+			return FALSE;
+		}
+		g_ptr_array_add(names, g_strdup(entry->d_name));
+	}
+	return errno ? set_error(error, errno, path) : TRUE;
+}
+
+char **rdmad_sysroot_list(const RdmadSysroot *root, const char *path, GError **error)
+{
+	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+	rdmad_autofd int fd = rdmad_sysroot_open(root, path, O_RDONLY | O_DIRECTORY, error);
+	gboolean ok;
+	DIR *dir;
+
+	if (fd < 0)
+		return NULL;
+	dir = fdopendir(fd);
+	if (!dir) {
+		set_error(error, errno, path);
+		return NULL;
+	}
+	rdmad_steal_fd(&fd);
+	ok = list_names(dir, names, path, error);
+	closedir(dir);
+	if (!ok)
+		return NULL;
+	g_ptr_array_sort(names, compare_names);
+	g_ptr_array_add(names, NULL);
+	g_ptr_array_set_free_func(names, NULL);
+	return (char **)g_ptr_array_free(g_steal_pointer(&names), FALSE);
+}
+
+gboolean rdmad_sysroot_exists(const RdmadSysroot *root, const char *path)
+{
+	rdmad_autofd int fd = open_at(root, path, O_PATH);
+
+	return fd >= 0;
+}
+
+gboolean rdmad_sysroot_write(const RdmadSysroot *root, const char *path, const char *value,
+			     GError **error)
+{
+	const gsize len = strlen(value);
+	rdmad_autofd int fd = open_regular(root, path, O_WRONLY | O_TRUNC, error);
+	ssize_t n;
+
+	if (fd < 0)
+		return FALSE;
+	/* One write: for the kernel each one is a value of its own. */
+	do {
+		n = write(fd, value, len);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return set_error(error, errno, path);
+	if ((gsize)n != len)
+		return set_error(error, EIO, path);
+	return TRUE;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/device-private.h"
+
+static void test_names_are_ordered_as_people_count(void)
+{
+	static const char *const ordered[] = {
+		"",
+		"0000:18:00.0",
+		"0000:1a:00.0",
+		"0000:3b:00.0",
+		"0000:3b:00.2",
+		"0000:3b:0a.0",
+		"0000:9a:00.0",
+		"0000:ba:00.0",
+		"0000:c0:00.0",
+		"10000:01:00.0",
+		"mlx5_0",
+		"mlx5_02",
+		"mlx5_2",
+		"mlx5_2a",
+		"mlx5_10",
+		"mlx5_18446744073709551616",
+		"mlx5_18446744073709551617",
+		"rxe",
+		"rxe0",
+		"\xff",
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(ordered); i++)
+		for (guint j = 0; j < G_N_ELEMENTS(ordered); j++) {
+			const int order = rdmad_natural_compare(ordered[i], ordered[j]);
+
+			if (i == j)
+				g_assert_cmpint(order, ==, 0);
+			else
+				g_assert_cmpint(order < 0, ==, i < j);
+		}
+}
+
+static void test_a_gid_has_eight_groups(void)
+{
+	const guint8 raw[16] = {0xfe, 0x80, 0,	  0,	0,    0,    0,	  0,
+				0x0e, 0x42, 0xa1, 0xff, 0xfe, 0x65, 0x43, 0x21};
+	char text[40];
+
+	rdmad_gid_format(raw, text);
+	g_assert_cmpstr(text, ==, "fe80:0000:0000:0000:0e42:a1ff:fe65:4321");
+}
+
+static void test_what_is_not_known_is_called_unknown(void)
+{
+	g_assert_cmpstr(rdmad_port_state_name(RDMAD_PORT_ACTIVE), ==, "active");
+	g_assert_cmpstr(rdmad_port_state_name(RDMAD_UNKNOWN), ==, "unknown");
+	g_assert_cmpstr(rdmad_port_state_name(99), ==, "unknown");
+	g_assert_cmpstr(rdmad_link_layer_name(RDMAD_LINK_LAYER_ETHERNET), ==, "ethernet");
+	g_assert_cmpstr(rdmad_link_layer_name(RDMAD_LINK_LAYER_UNKNOWN), ==, "unknown");
+	g_assert_cmpstr(rdmad_gid_type_name(RDMAD_GID_ROCE_V2), ==, "RoCE v2");
+	g_assert_cmpstr(rdmad_node_type_name(RDMAD_NODE_RNIC), ==, "rnic");
+	g_assert_cmpstr(rdmad_node_type_name((RdmadNodeType)99), ==, "unknown");
+}
+
+#define ADD(name) g_test_add_func("/device-names/" #name, test_##name)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	ADD(names_are_ordered_as_people_count);
+	ADD(a_gid_has_eight_groups);
+	ADD(what_is_not_known_is_called_unknown);
+	return g_test_run();
+}
