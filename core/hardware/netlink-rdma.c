@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hardware/netlink-rdma.h"
+
+#include <netlink/attr.h>
+#include <netlink/msg.h>
+#include <rdma/ib_user_ioctl_verbs.h>
+#include <rdma/rdma_netlink.h>
+#include <rdmad/device.h>
+#include <rdmad/error.h>
+
+/* Attributes that are not named here are skipped; one of a wrong size spoils its message. */
+static struct nla_policy nldev_policy[RDMA_NLDEV_ATTR_MAX] = {
+	[RDMA_NLDEV_ATTR_DEV_INDEX] = { .type = NLA_U32 },
+	[RDMA_NLDEV_ATTR_DEV_NAME] = { .type = NLA_STRING },
+	[RDMA_NLDEV_ATTR_PORT_INDEX] = { .type = NLA_U32 },
+	[RDMA_NLDEV_ATTR_FW_VERSION] = { .type = NLA_STRING },
+	[RDMA_NLDEV_ATTR_NODE_GUID] = { .type = NLA_U64 },
+	[RDMA_NLDEV_ATTR_SYS_IMAGE_GUID] = { .type = NLA_U64 },
+	[RDMA_NLDEV_ATTR_LID] = { .type = NLA_U32 },
+	[RDMA_NLDEV_ATTR_SM_LID] = { .type = NLA_U32 },
+	[RDMA_NLDEV_ATTR_PORT_STATE] = { .type = NLA_U8 },
+	[RDMA_NLDEV_ATTR_PORT_PHYS_STATE] = { .type = NLA_U8 },
+	[RDMA_NLDEV_ATTR_DEV_NODE_TYPE] = { .type = NLA_U8 },
+	[RDMA_NLDEV_ATTR_NDEV_INDEX] = { .type = NLA_U32 },
+	[RDMA_NLDEV_ATTR_NDEV_NAME] = { .type = NLA_STRING },
+	[RDMA_NLDEV_SYS_ATTR_NETNS_MODE] = { .type = NLA_U8 },
+	[RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID] = { .type = NLA_U64 },
+};
+
+typedef struct nlattr *NldevAttrs[RDMA_NLDEV_ATTR_MAX];
+
+static gboolean nldev_parse(const struct nlmsghdr *msg, int command, NldevAttrs attrs)
+{
+	if (msg->nlmsg_type != RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command))
+		return FALSE;
+	return nlmsg_parse((struct nlmsghdr *)msg, 0, attrs, RDMA_NLDEV_ATTR_MAX - 1,
+			   nldev_policy) >= 0;
+}
+
+static char *attr_string(struct nlattr *attr)
+{
+	return attr && nla_len(attr) > 1 ? g_utf8_make_valid(nla_data(attr), -1) : NULL;
+}
+
+static int attr_u8(struct nlattr *attr)
+{
+	return attr ? nla_get_u8(attr) : RDMAD_UNKNOWN;
+}
+
+/* LIDs have 16 bits, 32 with OPA. */
+static int attr_lid(struct nlattr *attr)
+{
+	const guint32 lid = attr ? nla_get_u32(attr) : G_MAXUINT32;
+
+	return lid <= G_MAXINT32 ? (int)lid : RDMAD_UNKNOWN;
+}
+
+static char *attr_guid(struct nlattr *attr)
+{
+	guint64 guid;
+
+	if (!attr)
+		return NULL;
+	guid = nla_get_u64(attr);
+	return g_strdup_printf("%04x:%04x:%04x:%04x", (guint)(guid >> 48),
+			       (guint)(guid >> 32) & 0xffff, (guint)(guid >> 16) & 0xffff,
+			       (guint)guid & 0xffff);
+}
+
+void rdmad_nldev_device_free(RdmadNldevDevice *dev)
+{
+	g_free(dev->name);
+	g_free(dev->firmware);
+	g_free(dev->node_guid);
+	g_free(dev->sys_image_guid);
+	g_free(dev);
+}
+
+void rdmad_nldev_port_free(RdmadNldevPort *port)
+{
+	g_free(port->netdev);
+	g_free(port);
+}
+
+void rdmad_nldev_parse_device(const struct nlmsghdr *msg, GPtrArray *devices)
+{
+	NldevAttrs attrs;
+	RdmadNldevDevice *dev;
+
+	if (!nldev_parse(msg, RDMA_NLDEV_CMD_GET, attrs))
+		return;
+	if (!attrs[RDMA_NLDEV_ATTR_DEV_INDEX] || !attrs[RDMA_NLDEV_ATTR_DEV_NAME])
+		return;
+	dev = g_new0(RdmadNldevDevice, 1);
+	dev->index = nla_get_u32(attrs[RDMA_NLDEV_ATTR_DEV_INDEX]);
+	dev->name = g_utf8_make_valid(nla_data(attrs[RDMA_NLDEV_ATTR_DEV_NAME]), -1);
+	dev->firmware = attr_string(attrs[RDMA_NLDEV_ATTR_FW_VERSION]);
+	dev->node_guid = attr_guid(attrs[RDMA_NLDEV_ATTR_NODE_GUID]);
+	dev->sys_image_guid = attr_guid(attrs[RDMA_NLDEV_ATTR_SYS_IMAGE_GUID]);
+	dev->node_type = attr_u8(attrs[RDMA_NLDEV_ATTR_DEV_NODE_TYPE]);
+	g_ptr_array_add(devices, dev);
+}
+
+void rdmad_nldev_parse_port(const struct nlmsghdr *msg, GPtrArray *ports)
+{
+	NldevAttrs attrs;
+	RdmadNldevPort *port;
+
+	if (!nldev_parse(msg, RDMA_NLDEV_CMD_PORT_GET, attrs))
+		return;
+	if (!attrs[RDMA_NLDEV_ATTR_PORT_INDEX])
+		return;
+	port = g_new0(RdmadNldevPort, 1);
+	port->number = nla_get_u32(attrs[RDMA_NLDEV_ATTR_PORT_INDEX]);
+	port->state = attr_u8(attrs[RDMA_NLDEV_ATTR_PORT_STATE]);
+	port->phys_state = attr_u8(attrs[RDMA_NLDEV_ATTR_PORT_PHYS_STATE]);
+	port->lid = attr_lid(attrs[RDMA_NLDEV_ATTR_LID]);
+	port->sm_lid = attr_lid(attrs[RDMA_NLDEV_ATTR_SM_LID]);
+	port->netdev = attr_string(attrs[RDMA_NLDEV_ATTR_NDEV_NAME]);
+	g_ptr_array_add(ports, port);
+}
+
+void rdmad_nldev_parse_chardev(const struct nlmsghdr *msg, GPtrArray *chardevs)
+{
+	NldevAttrs attrs;
+	RdmadNldevChardev *chardev;
+
+	if (!nldev_parse(msg, RDMA_NLDEV_CMD_GET_CHARDEV, attrs))
+		return;
+	if (!attrs[RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID])
+		return;
+	chardev = g_new0(RdmadNldevChardev, 1);
+	chardev->driver_id = nla_get_u64(attrs[RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID]);
+	g_ptr_array_add(chardevs, chardev);
+}
+
+void rdmad_nldev_parse_netns_mode(const struct nlmsghdr *msg, GPtrArray *modes)
+{
+	NldevAttrs attrs;
+
+	if (!nldev_parse(msg, RDMA_NLDEV_CMD_SYS_GET, attrs))
+		return;
+	if (!attrs[RDMA_NLDEV_SYS_ATTR_NETNS_MODE])
+		return;
+	g_ptr_array_add(modes,
+			(char *)(nla_get_u8(attrs[RDMA_NLDEV_SYS_ATTR_NETNS_MODE]) ? "shared"
+										   : "exclusive"));
+}
+
+static struct nl_msg *nldev_request(int command, int flags)
+{
+	struct nl_msg *msg =
+		nlmsg_alloc_simple(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command), flags | NLM_F_ACK);
+
+	if (!msg)
+		g_error("out of memory");
+	return msg;
+}
+
+GPtrArray *rdmad_nldev_get_devices(RdmadNetlink *nl, GError **error)
+{
+	g_autoptr(GPtrArray) devices =
+		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_nldev_device_free);
+
+	if (!rdmad_netlink_ask(nl, nldev_request(RDMA_NLDEV_CMD_GET, NLM_F_DUMP),
+			       rdmad_nldev_parse_device, devices, error))
+		return NULL;
+	return g_steal_pointer(&devices);
+}
+
+GPtrArray *rdmad_nldev_get_ports(RdmadNetlink *nl, guint device, GError **error)
+{
+	g_autoptr(GPtrArray) ports =
+		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_nldev_port_free);
+	struct nl_msg *msg = nldev_request(RDMA_NLDEV_CMD_PORT_GET, NLM_F_DUMP);
+
+	nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, device);
+	if (!rdmad_netlink_ask(nl, msg, rdmad_nldev_parse_port, ports, error))
+		return NULL;
+	return g_steal_pointer(&ports);
+}
+
+/* Only drivers that make devices of their own accord: all others have a bus, which names them. */
+static const char *driver_name(guint64 id)
+{
+	switch (id) {
+	case RDMA_DRIVER_RXE:
+		return "rxe";
+	case RDMA_DRIVER_SIW:
+		return "siw";
+	default:
+		return NULL;
+	}
+}
+
+const char *rdmad_nldev_get_driver(RdmadNetlink *nl, guint device)
+{
+	g_autoptr(GPtrArray) chardevs = g_ptr_array_new_with_free_func(g_free);
+	struct nl_msg *msg = nldev_request(RDMA_NLDEV_CMD_GET_CHARDEV, 0);
+
+	nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, device);
+	nla_put_string(msg, RDMA_NLDEV_ATTR_CHARDEV_TYPE, "uverbs");
+	if (!rdmad_netlink_ask(nl, msg, rdmad_nldev_parse_chardev, chardevs, NULL) ||
+	    chardevs->len == 0)
+		return NULL;
+	return driver_name(((const RdmadNldevChardev *)chardevs->pdata[0])->driver_id);
+}
+
+const char *rdmad_nldev_get_netns_mode(RdmadNetlink *nl, GError **error)
+{
+	g_autoptr(GPtrArray) modes = g_ptr_array_new();
+
+	if (!rdmad_netlink_ask(nl, nldev_request(RDMA_NLDEV_CMD_SYS_GET, 0),
+			       rdmad_nldev_parse_netns_mode, modes, error))
+		return NULL;
+	if (modes->len == 0) {
+		g_set_error_literal(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND,
+				    "netlink: this kernel has no network namespace mode for RDMA");
+		return NULL;
+	}
+	return modes->pdata[0];
+}

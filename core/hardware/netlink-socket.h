@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One blocking netlink socket: questions, whole answers, the kernel's own words on failure. */
+#pragma once
+
+#include <linux/netlink.h>
+#include <rdmad/types.h>
+
+struct nl_msg;
+
+typedef struct RdmadNetlink RdmadNetlink;
+
+/* Appends what `msg` says to `results`; messages that make no sense are left out. */
+typedef void (*RdmadNetlinkParse)(const struct nlmsghdr *msg, GPtrArray *results);
+
+/* `protocol`: NETLINK_RDMA, NETLINK_ROUTE. */
+RdmadNetlink *rdmad_netlink_open(int protocol, GError **error);
+void rdmad_netlink_close(RdmadNetlink *nl);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadNetlink, rdmad_netlink_close)
+
+/*
+ * Sends `request` (taken over) and waits for the end of the answer.  A dump that the kernel says was
+ * disturbed is asked for again, with `results` emptied first.
+ * RDMAD_ERROR_NOT_FOUND: no such device; RDMAD_ERROR_TIMEOUT; RDMAD_ERROR_LIMIT: too long an answer;
+ * RDMAD_ERROR_UNAVAILABLE: disturbed again and again; RDMAD_ERROR_FAILED.
+ */
+gboolean rdmad_netlink_ask(RdmadNetlink *nl, struct nl_msg *request, RdmadNetlinkParse parse,
+			   GPtrArray *results, GError **error);
