@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole: folders as kubelet lays them out below one root, and its life."""
+
+import os
+import threading
+import time
+
+from .devices import DeviceManager
+from .legacy import LegacyRegistration, wipe_sockets
+from .podresources import PodResources
+from .registry import PluginRegistry
+
+GRACE = 300.0       # seconds from a plugin's loss to the end of its resource
+
+
+class Kubelet:
+    """`legacy`: serve kubelet.sock.  `registry`: watch plugins_registry.  kubelet does both;
+    one at a time is how a test says which way a plugin must take.
+
+        with Kubelet(root) as kubelet:
+            kubelet.wait("rdma/hca", 1000)
+            grant = kubelet.allocate("default/train-0", "rdma/hca", 2)
+            grant.ids, grant.reply.devices
+    """
+
+    def __init__(self, root, legacy=True, registry=True, grace=GRACE, log=lambda line: None):
+        self.root = os.path.abspath(root)
+        self.with_legacy, self.with_registry = legacy, registry
+        self.grace, self.log = grace, log
+        self.running = False
+
+    def path(self, *names):
+        return os.path.join(self.root, *names)
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    # ---- life ----
+
+    def start(self):
+        folder = self.path("device-plugins")
+        wipe_sockets(folder)
+        self.manager = DeviceManager(folder, self.grace, self.log)
+        self.legacy = self.registry = None
+        if self.with_legacy:
+            self.legacy = LegacyRegistration(folder, self.manager, self.log)
+        if self.with_registry:
+            self.registry = PluginRegistry(self.path("plugins_registry"), self.manager, self.log)
+        self.pod_resources = PodResources(self.root, self.manager)
+        self.running = True
+        self.reaper_stop = threading.Event()
+        self.reaper = threading.Thread(target=self._reap, daemon=True)
+        self.reaper.start()
+
+    def _reap(self):
+        while not self.reaper_stop.wait(min(1.0, self.grace / 4)):
+            self.manager.expire()
+
+    def stop(self):
+        if not self.running:
+            return
+        self.running = False
+        self.reaper_stop.set()
+        self.reaper.join()
+        for part in (self.registry, self.legacy, self.pod_resources):
+            if part is not None:
+                part.close()
+        self.manager.close()
+
+    def restart(self, pause=0.0):
+        self.stop()
+        time.sleep(pause)
+        self.start()
+
+    # ---- what a test or a person asks for ----
+
+    def resources(self):
+        """{name: {"capacity", "allocatable", "in_use", "connected"}}"""
+        with self.manager.lock:
+            return {name: {"capacity": len(r.healthy) + len(r.unhealthy),
+                           "allocatable": len(r.healthy),
+                           "in_use": len(self.manager.in_use(name)),
+                           "connected": r.connected,
+                           "error": None if r.connected else r.last_error}
+                    for name, r in sorted(self.manager.resources.items())}
+
+    def devices(self, name):
+        """{id: (healthy, NUMA node or None)}"""
+        with self.manager.lock:
+            resource = self.manager.resources.get(name)
+            if resource is None:
+                return {}
+            return {id: (id in resource.healthy, resource.numa.get(id))
+                    for id in sorted(resource.healthy | resource.unhealthy)}
+
+    def wait_for(self, condition, timeout=10.0):
+        """Until condition() is true; it is looked at when something about resources changes."""
+        deadline = time.monotonic() + timeout
+        manager = self.manager
+        with manager.changed:
+            while not condition():
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    return False
+                manager.changed.wait(min(left, 0.2))
+        return True
+
+    def wait(self, name, allocatable, timeout=10.0):
+        """Until a connected resource has exactly that many allocatable devices."""
+        def ready():
+            found = self.resources().get(name)
+            return found is not None and found["connected"] and found["allocatable"] == allocatable
+
+        if not self.wait_for(ready, timeout):
+            raise TimeoutError(f"{name}: not {allocatable} allocatable within {timeout} s: "
+                               f"{self.resources().get(name)}")
+
+    def allocate(self, pod, name, count=1, container="main"):
+        """Admits a container of "namespace/pod" and starts it; AdmissionError when it is refused."""
+        namespace, _, pod_name = pod.rpartition("/")
+        holder = (namespace or "default", pod_name, container)
+        grant = self.manager.allocate(holder, name, count)
+        self.manager.start_container(holder)
+        return grant
+
+    def release(self, pod):
+        namespace, _, pod_name = pod.rpartition("/")
+        return self.manager.release(namespace or "default", pod_name)
+
+    def pods(self):
+        """{("namespace", "pod", "container"): {resource: [ids]}}"""
+        found = {}
+        with self.manager.lock:
+            for (holder, resource), grant in sorted(self.manager.grants.items()):
+                found.setdefault(holder, {})[resource] = grant.ids
+        return found

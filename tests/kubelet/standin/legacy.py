@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""kubelet.sock in the device-plugins folder: plugins call Register here."""
+
+import os
+import stat
+
+import grpc
+
+from . import rpc
+from .messages import plugin
+
+
+def wipe_sockets(folder):
+    """What kubelet does at its start: every socket goes, other files stay."""
+    os.makedirs(folder, exist_ok=True)
+    for name in os.listdir(folder):
+        path = os.path.join(folder, name)
+        if stat.S_ISSOCK(os.lstat(path).st_mode):
+            os.unlink(path)
+
+
+class LegacyRegistration:
+    def __init__(self, folder, manager, log):
+        self.folder, self.manager, self.log = folder, manager, log
+        self.path = os.path.join(folder, "kubelet.sock")
+        self.requests = []      # resource names, in the order of their Register calls
+        self.server = rpc.serve(self.path, {
+            "/v1beta1.Registration/Register": (plugin.RegisterRequest, self._register)})
+
+    def _register(self, request, context):
+        """Dials back before it answers: a plugin that waits here without serving waits 10 s."""
+        self.requests.append(request.resource_name)
+        if request.version != "v1beta1":
+            context.abort(grpc.StatusCode.UNKNOWN, f"unsupported API version {request.version!r}")
+        if "/" not in request.resource_name:
+            context.abort(grpc.StatusCode.UNKNOWN, f"invalid resource name {request.resource_name!r}")
+        path = os.path.join(self.folder, request.endpoint)
+        try:
+            self.manager.connect(request.resource_name, path)
+        except Exception as error:
+            self.log(f"{request.resource_name}: Register refused: {rpc.describe(error)}")
+            context.abort(grpc.StatusCode.UNKNOWN, rpc.describe(error))
+        return plugin.Empty()
+
+    def close(self):
+        self.server.stop(None).wait()
+        if os.path.lexists(self.path):
+            os.unlink(self.path)

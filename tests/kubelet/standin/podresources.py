@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pod-resources/kubelet.sock: who holds which device ids."""
+
+import os
+import threading
+import time
+
+import grpc
+
+from . import rpc
+from .messages import pods
+
+SERVICE = "/v1.PodResourcesLister/"
+PER_SECOND, BURST = 100, 10
+
+
+class RateLimit:
+    def __init__(self):
+        self.tokens, self.at, self.lock = float(BURST), time.monotonic(), threading.Lock()
+
+    def take(self):
+        with self.lock:
+            now = time.monotonic()
+            self.tokens = min(BURST, self.tokens + (now - self.at) * PER_SECOND)
+            self.at = now
+            if self.tokens < 1:
+                return False
+            self.tokens -= 1
+            return True
+
+
+class PodResources:
+    def __init__(self, root, manager):
+        self.manager, self.limit, self.lists = manager, RateLimit(), 0
+        self.path = os.path.join(root, "pod-resources", "kubelet.sock")
+        self.server = rpc.serve(self.path, {
+            SERVICE + "List": (pods.ListPodResourcesRequest, self._list),
+            SERVICE + "GetAllocatableResources": (pods.AllocatableResourcesRequest,
+                                                  self._allocatable),
+            SERVICE + "Get": (pods.GetPodResourcesRequest, self._get)})
+
+    def _check_rate(self, context):
+        if not self.limit.take():
+            context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "rejected by rate limit")
+
+    def _pods(self):
+        """{(namespace, name): PodResources}, one device entry for each id as kubelet has it."""
+        found = {}
+        with self.manager.lock:
+            for ((namespace, name, container), resource), grant in self.manager.grants.items():
+                pod = found.setdefault((namespace, name),
+                                       pods.PodResources(name=name, namespace=namespace))
+                self._add_devices(_container(pod, container), resource, grant)
+        return found
+
+    @staticmethod
+    def _add_devices(entry, resource, grant):
+        for id, node in sorted(grant.numa.items()):
+            device = entry.devices.add(resource_name=resource, device_ids=[id])
+            if node >= 0:
+                device.topology.nodes.add(ID=node)
+
+    def _list(self, request, context):
+        self._check_rate(context)
+        self.lists += 1
+        return pods.ListPodResourcesResponse(pod_resources=self._pods().values())
+
+    def _get(self, request, context):
+        self._check_rate(context)
+        pod = self._pods().get((request.pod_namespace, request.pod_name))
+        if pod is None:
+            context.abort(grpc.StatusCode.NOT_FOUND, "pod not found")
+        return pods.GetPodResourcesResponse(pod_resources=pod)
+
+    def _allocatable(self, request, context):
+        self._check_rate(context)
+        reply = pods.AllocatableResourcesResponse()
+        with self.manager.lock:
+            for name, resource in self.manager.resources.items():
+                for id in sorted(resource.healthy):
+                    reply.devices.add(resource_name=name, device_ids=[id])
+        return reply
+
+    def close(self):
+        self.server.stop(None).wait()
+
+
+def _container(pod, name):
+    for entry in pod.containers:
+        if entry.name == name:
+            return entry
+    return pod.containers.add(name=name)
