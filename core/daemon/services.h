@@ -15,6 +15,7 @@ typedef struct {
 	RdmadPods *pods;
 	RdmadHttp *http;
 	struct RdmadVerbs *verbs;	/* NULL on a recorded machine */
+	struct RdmadHardware *hardware;	/* hardware/hardware.h */
 	struct RdmadModules *modules;	/* daemon/modules.h */
 
 	char *run_dir, *state_dir, *kubelet_dir;

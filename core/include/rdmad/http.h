@@ -26,6 +26,8 @@ RDMAD_API void rdmad_http_unroute(RdmadHttp *http, const char *method, const cha
 /* "127.0.0.1:9889", "[::1]:9889", ":9889"; the listener goes with its owner. */
 RDMAD_API gboolean rdmad_http_listen(RdmadHttp *http, RdmadModule *owner, const char *address,
 				     GError **error);
+/* Not from a handler. */
+RDMAD_API void rdmad_http_unlisten(RdmadHttp *http, const char *address);
 
 RDMAD_API const char *rdmad_http_request_path(const RdmadHttpRequest *request);
 /* NULL where there is none. */

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <glib.h>
+#include <sys/socket.h>
+
+typedef struct {
+	struct sockaddr_storage addr;
+	socklen_t size;
+	guint16 port; /* network order */
+	gboolean any; /* ":9889": IPv6 and IPv4 */
+} RdmadHttpAddress;
+
+/* "127.0.0.1:9889", "[::1]:9889", ":9889"; no names.  RDMAD_ERROR_INVALID says what is wrong. */
+gboolean rdmad_http_address_parse(const char *text, RdmadHttpAddress *address, GError **error);

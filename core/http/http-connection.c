@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One connection: read a request, have it handled, send the answer, and again
+ *
+ * Each state has one deadline for the whole of it, which no trickle of bytes puts off.  A client that
+ * shuts its side down before it was answered counts as gone.
+ */
+#define RDMAD_LOG_TOPIC "http"
+
+#include <errno.h>
+#include <rdmad/fd.h>
+#include <rdmad/log.h>
+#include <rdmad/loop.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "http/http-server.h"
+
+#define READ_SIZE  16384u
+#define LINGER_MAX (16u << 20)
+
+static void connection_step(HttpConnection *c);
+
+/* Sets the state and what it waits for; 0 `timeout_ms` leaves the deadline as it is. */
+static void connection_enter(HttpConnection *c, HttpState state, RdmadIo want, guint timeout_ms)
+{
+	c->state = state;
+	rdmad_event_want(c->io, want);
+	if (timeout_ms)
+		rdmad_event_arm(c->deadline, timeout_ms);
+}
+
+static void connection_await_request(HttpConnection *c)
+{
+	const guint idle_ms = c->listener->http->limits.idle_ms;
+
+	connection_enter(c, HTTP_READING, RDMAD_IO_READ,
+			 c->in->len ? MIN(HTTP_REQUEST_MS, idle_ms) : idle_ms);
+}
+
+void http_connection_free(HttpConnection *c)
+{
+	RdmadHttpRequest *request = g_steal_pointer(&c->request);
+
+	g_queue_unlink(&c->listener->connections, &c->node);
+	rdmad_event_free(c->io);
+	rdmad_event_free(c->deadline);
+	rdmad_clear_fd(&c->fd);
+	if (request && request->gone)
+		request->gone(request->gone_data);
+	http_request_free(request);
+	g_byte_array_unref(c->in);
+	g_clear_pointer(&c->out, g_byte_array_unref);
+	g_free(c);
+}
+
+gboolean http_connection_is_idle(const HttpConnection *c)
+{
+	return c->state == HTTP_READING || c->state == HTTP_LINGERING;
+}
+
+void http_connection_answer(HttpConnection *c, guint status, const char *content_type,
+			    const void *body, gsize size)
+{
+	RdmadHttpRequest *request = g_steal_pointer(&c->request);
+	const char *headers = request && request->headers ? request->headers->str : NULL;
+
+	c->out = http_answer_pack(status, content_type, headers, body, size, c->head_only,
+				  c->close_after);
+	c->sent = 0;
+	http_request_free(request);
+	connection_enter(c, HTTP_SENDING, 0, HTTP_SEND_MS);
+	if (!c->stepping)
+		connection_step(c);
+}
+
+void http_connection_refuse(HttpConnection *c, guint status, const char *text)
+{
+	g_autofree char *body = http_answer_error(text);
+
+	c->close_after = TRUE;
+	c->linger_after = TRUE;
+	http_connection_answer(c, status, "application/json", body, strlen(body));
+}
+
+static const char *refusal_text(guint status)
+{
+	switch (status) {
+	case 417:
+		return "Expect is not supported";
+	case 431:
+		return "the header is too large";
+	case 501:
+		return "Transfer-Encoding is not supported";
+	case 505:
+		return "only HTTP/1.1 is spoken here";
+	default:
+		return "this is not a well-formed HTTP/1.1 request";
+	}
+}
+
+/* TRUE when the head is complete and good; else more is awaited, or it was refused. */
+static gboolean connection_read_head(HttpConnection *c)
+{
+	const RdmadHttpLimits *limits = &c->listener->http->limits;
+	const gssize size = rdmad_http_head_find(c->in->data, c->in->len, &c->scanned);
+	guint status;
+
+	if (size < 0) {
+		http_connection_refuse(c, 400, refusal_text(400));
+		return FALSE;
+	}
+	if ((size ? (gsize)size : c->in->len) > limits->max_header) {
+		http_connection_refuse(c, 431, refusal_text(431));
+		return FALSE;
+	}
+	if (size == 0)
+		return FALSE;
+	c->request = g_new0(RdmadHttpRequest, 1);
+	c->request->connection = c;
+	status = rdmad_http_head_parse(&c->request->head, c->in->data, size);
+	if (status) {
+		http_connection_refuse(c, status, refusal_text(status));
+		return FALSE;
+	}
+	g_byte_array_remove_range(c->in, 0, size);
+	c->scanned = 0;
+	c->head_only = g_str_equal(c->request->head.method, "HEAD");
+	c->close_after = !c->request->head.keep_alive;
+	return TRUE;
+}
+
+/* TRUE when the body is there. */
+static gboolean connection_read_body(HttpConnection *c)
+{
+	RdmadHttpRequest *request = c->request;
+
+	if (request->head.content_length > c->listener->http->limits.max_body) {
+		http_connection_refuse(c, 413, "the body is too large");
+		return FALSE;
+	}
+	if (c->in->len < request->head.content_length)
+		return FALSE;
+	request->body_size = request->head.content_length;
+	request->body = g_memdup2(c->in->data, request->body_size);
+	g_byte_array_remove_range(c->in, 0, request->body_size);
+	return TRUE;
+}
+
+/* TRUE when there is more to do. */
+static gboolean connection_step_reading(HttpConnection *c)
+{
+	if (!c->request && !connection_read_head(c))
+		return c->state != HTTP_READING;
+	if (!connection_read_body(c))
+		return c->state != HTTP_READING;
+	connection_enter(c, HTTP_HANDLING, RDMAD_IO_READ, HTTP_ANSWER_MS);
+	http_dispatch(c->request);
+	return c->state != HTTP_HANDLING;
+}
+
+static void connection_finish(HttpConnection *c)
+{
+	g_clear_pointer(&c->out, g_byte_array_unref);
+	if (c->linger_after) {
+		/* Closing now would reset the connection, and the client might never read why. */
+		shutdown(c->fd, SHUT_WR);
+		connection_enter(c, HTTP_LINGERING, RDMAD_IO_READ, HTTP_LINGER_MS);
+		return;
+	}
+	c->head_only = FALSE;
+	if (c->in->len == 0) { /* an idle connection holds no buffer */
+		g_byte_array_unref(c->in);
+		c->in = g_byte_array_new();
+	}
+	connection_await_request(c);
+}
+
+/* FALSE: wait, or the connection is over and freed. */
+static gboolean connection_step_sending(HttpConnection *c)
+{
+	while (c->sent < c->out->len) {
+		const gssize n = send(c->fd, c->out->data + c->sent, c->out->len - c->sent,
+				      MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN) {
+			rdmad_event_want(c->io, RDMAD_IO_WRITE);
+			return FALSE;
+		}
+		if (n < 0) {
+			http_connection_free(c);
+			return FALSE;
+		}
+		c->sent += n;
+	}
+	if (c->close_after && !c->linger_after) {
+		http_connection_free(c);
+		return FALSE;
+	}
+	connection_finish(c);
+	return c->state == HTTP_READING && c->in->len > 0;
+}
+
+/* Goes as far as it can without waiting.  `c` may be gone afterwards. */
+static void connection_step(HttpConnection *c)
+{
+	gboolean more = TRUE;
+
+	while (more) {
+		c->stepping = TRUE;
+		if (c->state == HTTP_READING)
+			more = connection_step_reading(c);
+		c->stepping = FALSE;
+		if (c->state == HTTP_SENDING)
+			more = connection_step_sending(c);
+		else if (c->state != HTTP_READING)
+			more = FALSE;
+	}
+}
+
+static void connection_drain(HttpConnection *c, gsize n)
+{
+	g_byte_array_set_size(c->in, 0);
+	c->drained += n;
+	if (c->drained > LINGER_MAX)
+		http_connection_free(c);
+}
+
+static void connection_received(HttpConnection *c, const guint8 *data, gsize n)
+{
+	const gboolean first = c->in->len == 0;
+
+	if (c->state == HTTP_LINGERING) {
+		connection_drain(c, n);
+		return;
+	}
+	g_byte_array_append(c->in, data, n);
+	if (c->state == HTTP_READING) {
+		if (first && !c->request)
+			connection_await_request(c);
+		connection_step(c);
+	} else if (c->in->len > c->listener->http->limits.max_header) {
+		/* Enough pipelined; the rest waits in the kernel. */
+		rdmad_event_want(c->io, 0);
+	}
+}
+
+static void connection_ready(int fd, RdmadIo ready, gpointer data)
+{
+	HttpConnection *c = data;
+	guint8 buffer[READ_SIZE];
+	gssize n;
+
+	if (c->state == HTTP_SENDING) {
+		connection_step(c);
+		return;
+	}
+	n = recv(c->fd, buffer, sizeof(buffer), MSG_DONTWAIT);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0)
+		http_connection_free(c);
+	else
+		connection_received(c, buffer, n);
+}
+
+static void connection_expired(gpointer data)
+{
+	HttpConnection *c = data;
+
+	if (c->state == HTTP_READING && (c->in->len || c->request)) {
+		http_connection_refuse(c, 408, "the request took too long to come");
+		return;
+	}
+	if (c->state == HTTP_HANDLING)
+		rdmad_warn("no answer to %s %s in %u s", c->request->head.method,
+			   c->request->head.path, HTTP_ANSWER_MS / 1000);
+	http_connection_free(c);
+}
+
+void http_connection_new(HttpListener *listener, int fd)
+{
+	RdmadLoop *loop = listener->http->loop;
+	HttpConnection *c = g_new0(HttpConnection, 1);
+
+	c->listener = listener;
+	c->fd = fd;
+	c->in = g_byte_array_new();
+	c->node.data = c;
+	g_queue_push_tail_link(&listener->connections, &c->node);
+	c->io = rdmad_loop_add_io(loop, NULL, fd, 0, connection_ready, c);
+	c->deadline = rdmad_loop_add_timer(loop, NULL, connection_expired, c);
+	connection_await_request(c);
+}

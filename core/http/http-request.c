@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a handler sees of a request, and how it answers. */
+#include <jansson.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "http/http-server.h"
+
+void http_request_free(RdmadHttpRequest *request)
+{
+	if (!request)
+		return;
+	rdmad_http_head_clear(&request->head);
+	g_free(request->body);
+	if (request->headers)
+		g_string_free(request->headers, TRUE);
+	g_free(request);
+}
+
+const char *rdmad_http_request_path(const RdmadHttpRequest *request)
+{
+	return request->head.path;
+}
+
+const char *rdmad_http_request_header(const RdmadHttpRequest *request, const char *name)
+{
+	return rdmad_http_head_field(&request->head, name);
+}
+
+const char *rdmad_http_request_query(const RdmadHttpRequest *request, const char *name)
+{
+	return rdmad_http_head_param(&request->head, name);
+}
+
+const guint8 *rdmad_http_request_body(const RdmadHttpRequest *request, gsize *size)
+{
+	*size = request->body_size;
+	return request->body;
+}
+
+void rdmad_http_request_on_gone(RdmadHttpRequest *request, void (*gone)(gpointer data),
+				gpointer data)
+{
+	request->gone = gone;
+	request->gone_data = data;
+}
+
+void rdmad_http_add_header(RdmadHttpRequest *request, const char *name, const char *value)
+{
+	if (!request->headers)
+		request->headers = g_string_new(NULL);
+	g_string_append_printf(request->headers, "%s: ", name);
+	/* A value may come from outside: it must not end the line. */
+	for (const char *c = value; *c; c++)
+		g_string_append_c(request->headers, g_ascii_iscntrl(*c) ? ' ' : *c);
+	g_string_append(request->headers, "\r\n");
+}
+
+void rdmad_http_reply(RdmadHttpRequest *request, guint status, const char *content_type,
+		      const void *body, gsize size)
+{
+	http_connection_answer(request->connection, status, content_type, body, size);
+}
+
+void rdmad_http_fail(RdmadHttpRequest *request, guint status, const char *format, ...)
+{
+	g_autofree char *text = NULL, *body = NULL;
+	va_list args;
+
+	va_start(args, format);
+	text = g_strdup_vprintf(format, args);
+	va_end(args);
+	body = http_answer_error(text);
+	rdmad_http_reply(request, status, "application/json", body, strlen(body));
+}
+
+void rdmad_http_reply_json(RdmadHttpRequest *request, struct json_t *value)
+{
+	char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+
+	json_decref(value);
+	if (!text) {
+		rdmad_http_fail(request, 500, "the answer cannot be written as JSON");
+		return;
+	}
+	rdmad_http_reply(request, 200, "application/json", text, strlen(text));
+	free(text);
+}

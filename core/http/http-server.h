@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside the HTTP server: who owns what
+ *
+ *	RdmadHttp -> routes
+ *	          -> listeners -> connections -> at most one request under way
+ */
+#pragma once
+
+#include "http/http-head.h"
+#include "http/http-private.h"
+
+#define HTTP_REQUEST_MS 10000u	/* from the first byte of a request to its last */
+#define HTTP_ANSWER_MS	300000u /* for a handler that answers later */
+#define HTTP_SEND_MS	60000u	/* for the client to take the whole answer */
+#define HTTP_LINGER_MS	2000u	/* for the client to read why it was refused */
+
+typedef struct HttpConnection HttpConnection;
+
+typedef struct {
+	RdmadModule *owner;
+	char *method, *path;
+	RdmadHttpScope scope;
+	RdmadHttpHandler handler;
+	gpointer data;
+} HttpRoute;
+
+typedef struct {
+	RdmadHttp *http;
+	RdmadModule *owner;
+	char *name; /* address or path, as it was given */
+	RdmadHttpScope scope;
+	int fd;
+	RdmadEvent *io, *retry;
+	GQueue connections; /* HttpConnection, oldest first */
+	guint64 dev, ino;   /* of the control socket, to unlink no other */
+} HttpListener;
+
+struct RdmadHttp {
+	RdmadLoop *loop;
+	RdmadHttpLimits limits;
+	GPtrArray *routes;    /* HttpRoute */
+	GPtrArray *listeners; /* HttpListener */
+};
+
+struct RdmadHttpRequest {
+	HttpConnection *connection;
+	RdmadModule *owner; /* of the route */
+	RdmadHttpHead head;
+	guint8 *body;
+	gsize body_size;
+	GString *headers; /* of the answer */
+	void (*gone)(gpointer data);
+	gpointer gone_data;
+};
+
+typedef enum {
+	HTTP_READING, /* between requests, or a request is not all there */
+	HTTP_HANDLING,
+	HTTP_SENDING,
+	HTTP_LINGERING, /* answered and shut down; what still comes is thrown away */
+} HttpState;
+
+struct HttpConnection {
+	HttpListener *listener;
+	GList node;
+	int fd;
+	RdmadEvent *io, *deadline;
+	HttpState state;
+	GByteArray *in, *out;
+	gsize scanned;		   /* of `in`, for the end of the head */
+	gsize sent;		   /* of `out` */
+	RdmadHttpRequest *request; /* while HANDLING, or while its body comes */
+	gboolean head_only, close_after, linger_after;
+	gboolean stepping; /* inside connection_step(): answers need not call it */
+	gsize drained;
+};
+
+/* http-connection.c; takes the descriptor over. */
+void http_connection_new(HttpListener *listener, int fd);
+void http_connection_free(HttpConnection *c);
+/* TRUE when the connection has no request: it may be closed to make room. */
+gboolean http_connection_is_idle(const HttpConnection *c);
+/* Puts a whole answer in the place of the request, and sends it when the time has come. */
+void http_connection_answer(HttpConnection *c, guint status, const char *content_type,
+			    const void *body, gsize size);
+/* The server's own refusal: {"error": ...}, then the connection ends. */
+void http_connection_refuse(HttpConnection *c, guint status, const char *text);
+
+/* http-request.c */
+void http_request_free(RdmadHttpRequest *request);
+
+/* http-listener.c; take the descriptor over. */
+HttpListener *http_listener_new(RdmadHttp *http, RdmadModule *owner, const char *name,
+				RdmadHttpScope scope, int fd);
+void http_listener_free(HttpListener *listener);
+
+/* http-socket.c: a listening descriptor, or -1. */
+int http_socket_tcp(const char *address, GError **error);
+int http_socket_unix(const char *path, GError **error);
+
+/* http.c: finds the route and calls its handler, or refuses. */
+void http_dispatch(RdmadHttpRequest *request);
+
+/* http-answer.c: status line, headers, body. */
+GByteArray *http_answer_pack(guint status, const char *content_type, const char *headers,
+			     const void *body, gsize size, gboolean head_only, gboolean close);
+char *http_answer_error(const char *text);
