@@ -8,6 +8,8 @@ void rdmad_watch_list_init(RdmadWatchList *list)
 
 void rdmad_watch_list_clear(RdmadWatchList *list)
 {
+	while (list->watches->len)
+		rdmad_watch_free(g_ptr_array_index(list->watches, list->watches->len - 1));
 	g_clear_pointer(&list->watches, g_ptr_array_unref);
 }
 

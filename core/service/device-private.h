@@ -10,6 +10,9 @@ typedef const RdmadDevice RdmadDeviceRef;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadDeviceRef, rdmad_device_unref)
 
 void rdmad_device_add_problem(RdmadDevice *dev, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* A device of the caller's own with the same content. */
+RdmadDevice *rdmad_device_copy(const RdmadDevice *dev);
+
 /* The same in all that a watcher could see. */
 gboolean rdmad_device_equal(const RdmadDevice *a, const RdmadDevice *b);
 

@@ -111,7 +111,7 @@ void rdmad_device_add_problem(RdmadDevice *dev, const char *format, ...)
 
 static gboolean strv_equal(char *const *a, char *const *b)
 {
-	static char *const empty[] = {NULL};
+	static char *const empty[] = { NULL };
 
 	return g_strv_equal((const char *const *)(a ? a : empty),
 			    (const char *const *)(b ? b : empty));
@@ -170,8 +170,9 @@ static gboolean parts_equal(const RdmadDevice *a, const RdmadDevice *b)
 
 static gboolean numbers_equal(const RdmadDevice *a, const RdmadDevice *b)
 {
-	return a->index == b->index && a->node_type == b->node_type && a->vendor == b->vendor &&
-	       a->device == b->device && a->subsystem_vendor == b->subsystem_vendor &&
+	return a->fatal == b->fatal && a->index == b->index && a->node_type == b->node_type &&
+	       a->vendor == b->vendor && a->device == b->device &&
+	       a->subsystem_vendor == b->subsystem_vendor &&
 	       a->subsystem_device == b->subsystem_device && a->numa_node == b->numa_node &&
 	       a->pci_role == b->pci_role && a->vf_index == b->vf_index && a->num_vfs == b->num_vfs;
 }

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/inventory-private.h"
+
+#include <rdmad/device.h>
+#include <rdmad/loop.h>
+
+#include "base/watch-private.h"
+#include "service/device-private.h"
+#include "service/inventory-diff.h"
+
+struct RdmadInventory {
+	GPtrArray *devices; /* in the order of their ids */
+	GPtrArray *gpus;
+	GHashTable *by_id, *by_name; /* borrow from `devices` */
+	GHashTable *fatal;	     /* id -> RDMA index of the device that its driver gave up */
+	GPtrArray *told;	     /* the devices as watchers know them */
+	GPtrArray *retired;	     /* lists that somebody may have borrowed from in this turn */
+	gboolean looked;	     /* there was a first look */
+	gboolean news;		     /* there was a look since the watchers were told */
+	RdmadJournal *journal;
+	RdmadWatchList watches;
+	RdmadEvent *tell;
+};
+
+static void device_release(gpointer dev)
+{
+	rdmad_device_unref(dev);
+}
+
+static void gpu_release(gpointer gpu)
+{
+	rdmad_gpu_free(gpu);
+}
+
+static GPtrArray *devices_new(void)
+{
+	return g_ptr_array_new_with_free_func(device_release);
+}
+
+static void ptr_array_release(gpointer array)
+{
+	g_ptr_array_unref(array);
+}
+
+/* One round of telling. */
+typedef struct {
+	const GPtrArray *now;
+	const GArray *changes;
+	gboolean looked; /* settled is due for all */
+} Round;
+
+static void watch_tell_change(const RdmadInventoryOps *ops, const RdmadInventoryChange *change,
+			      gpointer data)
+{
+	if (!change->now) {
+		if (ops->removed)
+			ops->removed(change->before, data);
+	} else if (!change->before) {
+		if (ops->added)
+			ops->added(change->now, data);
+	} else if (ops->changed) {
+		ops->changed(change->before, change->now, data);
+	}
+}
+
+static void watch_replay(RdmadWatch *watch, const GPtrArray *devices)
+{
+	const RdmadInventoryOps *ops = watch->ops;
+
+	for (guint i = 0; i < devices->len && !watch->dead; i++)
+		if (ops->added)
+			ops->added(g_ptr_array_index(devices, i), watch->data);
+}
+
+static void watch_tell(RdmadWatch *watch, gpointer arg)
+{
+	const RdmadInventoryOps *ops = watch->ops;
+	const Round *round = arg;
+
+	if (!watch->fresh && !round->looked)
+		return;
+	if (watch->fresh)
+		watch_replay(watch, round->now);
+	else
+		for (guint i = 0; i < round->changes->len && !watch->dead; i++)
+			watch_tell_change(ops,
+					  &g_array_index(round->changes, RdmadInventoryChange, i),
+					  watch->data);
+	watch->fresh = FALSE;
+	if (ops->settled && !watch->dead)
+		ops->settled(watch->data);
+}
+
+/* What a callback changes is told on the next turn. */
+static void inventory_tell(gpointer data)
+{
+	RdmadInventory *inv = data;
+	g_autoptr(GPtrArray) before = g_steal_pointer(&inv->told);
+	g_autoptr(GPtrArray) now = g_ptr_array_ref(inv->devices);
+	g_autoptr(GPtrArray) retired = g_steal_pointer(&inv->retired);
+	g_autoptr(GArray) changes = rdmad_inventory_diff(before, now);
+	Round round = { now, changes, inv->news };
+
+	inv->told = g_ptr_array_ref(now);
+	inv->retired = g_ptr_array_new_with_free_func(ptr_array_release);
+	inv->news = FALSE;
+	rdmad_watch_list_foreach(&inv->watches, watch_tell, &round);
+}
+
+RdmadInventory *rdmad_inventory_new(RdmadLoop *loop, RdmadJournal *journal)
+{
+	RdmadInventory *inv = g_new0(RdmadInventory, 1);
+
+	inv->devices = devices_new();
+	inv->told = devices_new();
+	inv->gpus = g_ptr_array_new();
+	inv->retired = g_ptr_array_new_with_free_func(ptr_array_release);
+	inv->by_id = g_hash_table_new(g_str_hash, g_str_equal);
+	inv->by_name = g_hash_table_new(g_str_hash, g_str_equal);
+	inv->fatal = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	inv->journal = journal;
+	rdmad_watch_list_init(&inv->watches);
+	inv->tell = rdmad_loop_add_timer(loop, NULL, inventory_tell, inv);
+	return inv;
+}
+
+void rdmad_inventory_free(RdmadInventory *inv)
+{
+	if (!inv)
+		return;
+	rdmad_watch_list_clear(&inv->watches);
+	rdmad_event_free(inv->tell);
+	g_hash_table_unref(inv->by_id);
+	g_hash_table_unref(inv->by_name);
+	g_hash_table_unref(inv->fatal);
+	g_ptr_array_unref(inv->devices);
+	g_ptr_array_unref(inv->told);
+	g_ptr_array_unref(inv->gpus);
+	g_ptr_array_unref(inv->retired);
+	g_free(inv);
+}
+
+static void changes_post(const GArray *changes, RdmadJournal *journal)
+{
+	for (guint i = 0; i < changes->len; i++)
+		rdmad_inventory_change_post(&g_array_index(changes, RdmadInventoryChange, i),
+					    journal);
+}
+
+static void inventory_index(RdmadInventory *inv)
+{
+	g_hash_table_remove_all(inv->by_id);
+	g_hash_table_remove_all(inv->by_name);
+	for (guint i = 0; i < inv->devices->len; i++) {
+		RdmadDevice *dev = g_ptr_array_index(inv->devices, i);
+
+		g_hash_table_insert(inv->by_id, dev->id, dev);
+		g_hash_table_insert(inv->by_name, dev->name, dev);
+	}
+}
+
+/* `devices` is in order. */
+static void inventory_publish(RdmadInventory *inv, GPtrArray *devices)
+{
+	g_autoptr(GArray) changes = rdmad_inventory_diff(inv->devices, devices);
+
+	changes_post(changes, inv->journal);
+	g_ptr_array_add(inv->retired, inv->devices);
+	inv->devices = devices;
+	inventory_index(inv);
+	if (changes->len || !inv->looked) {
+		inv->news = TRUE;
+		rdmad_event_arm(inv->tell, 0);
+	}
+}
+
+static gint device_compare(gconstpointer a, gconstpointer b)
+{
+	const RdmadDevice *x = *(const RdmadDevice *const *)a;
+	const RdmadDevice *y = *(const RdmadDevice *const *)b;
+
+	return rdmad_natural_compare(x->id, y->id);
+}
+
+/* Gone, or there again under another index: the driver has started anew. */
+static void fatal_forget(RdmadInventory *inv, GPtrArray *devices)
+{
+	g_autoptr(GHashTable) old = g_steal_pointer(&inv->fatal);
+
+	inv->fatal = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	for (guint i = 0; i < devices->len; i++) {
+		RdmadDevice *dev = g_ptr_array_index(devices, i);
+		gpointer index;
+
+		if (!g_hash_table_lookup_extended(old, dev->id, NULL, &index) ||
+		    GPOINTER_TO_INT(index) != dev->index)
+			continue;
+		dev->fatal = TRUE;
+		g_hash_table_insert(inv->fatal, g_strdup(dev->id), index);
+	}
+}
+
+/* What has not changed stays the same object. */
+static void devices_reuse(RdmadInventory *inv, GPtrArray *devices)
+{
+	for (guint i = 0; i < devices->len; i++) {
+		const RdmadDevice *dev = g_ptr_array_index(devices, i);
+		const RdmadDevice *old = g_hash_table_lookup(inv->by_id, dev->id);
+
+		if (!old || !rdmad_device_equal(old, dev))
+			continue;
+		g_ptr_array_index(devices, i) = (gpointer)rdmad_device_ref(old);
+		rdmad_device_unref(dev);
+	}
+}
+
+/* The hardware names each device once; whoever reads it may still get this wrong. */
+static void devices_unique(GPtrArray *devices)
+{
+	for (guint i = devices->len; i-- > 1;) {
+		const RdmadDevice *dev = g_ptr_array_index(devices, i);
+		const RdmadDevice *previous = g_ptr_array_index(devices, i - 1);
+
+		if (rdmad_natural_compare(dev->id, previous->id) == 0)
+			g_ptr_array_remove_index(devices, i);
+	}
+}
+
+void rdmad_inventory_replace(RdmadInventory *inv, GPtrArray *devices, GPtrArray *gpus)
+{
+	g_ptr_array_set_free_func(devices, device_release);
+	g_ptr_array_sort(devices, device_compare);
+	devices_unique(devices);
+	fatal_forget(inv, devices);
+	devices_reuse(inv, devices);
+	g_ptr_array_set_free_func(gpus, gpu_release);
+	g_ptr_array_add(inv->retired, inv->gpus);
+	inv->gpus = gpus;
+	inventory_publish(inv, devices);
+	inv->looked = TRUE;
+}
+
+void rdmad_inventory_set_fatal(RdmadInventory *inv, const char *id)
+{
+	g_autoptr(GPtrArray) devices = NULL;
+	guint index;
+	RdmadDevice *dev = g_hash_table_lookup(inv->by_id, id);
+
+	if (!dev || dev->fatal || !g_ptr_array_find(inv->devices, dev, &index))
+		return;
+	g_hash_table_insert(inv->fatal, g_strdup(dev->id), GINT_TO_POINTER(dev->index));
+	devices = devices_new();
+	for (guint i = 0; i < inv->devices->len; i++)
+		g_ptr_array_add(devices,
+				(gpointer)rdmad_device_ref(g_ptr_array_index(inv->devices, i)));
+	dev = rdmad_device_copy(dev);
+	dev->fatal = TRUE;
+	rdmad_device_unref(g_ptr_array_index(devices, index));
+	g_ptr_array_index(devices, index) = dev;
+	inventory_publish(inv, g_steal_pointer(&devices));
+}
+
+guint rdmad_inventory_reap(RdmadInventory *inv, const RdmadModule *owner)
+{
+	return rdmad_watch_list_reap(&inv->watches, owner);
+}
+
+const RdmadDevice *rdmad_inventory_lookup(RdmadInventory *inv, const char *id)
+{
+	return g_hash_table_lookup(inv->by_id, id);
+}
+
+const RdmadDevice *rdmad_inventory_lookup_name(RdmadInventory *inv, const char *name)
+{
+	return g_hash_table_lookup(inv->by_name, name);
+}
+
+guint rdmad_inventory_count(RdmadInventory *inv)
+{
+	return inv->devices->len;
+}
+
+const RdmadDevice *rdmad_inventory_nth(RdmadInventory *inv, guint index)
+{
+	g_assert(index < inv->devices->len);
+	return g_ptr_array_index(inv->devices, index);
+}
+
+guint rdmad_inventory_gpu_count(RdmadInventory *inv)
+{
+	return inv->gpus->len;
+}
+
+const RdmadGpu *rdmad_inventory_gpu(RdmadInventory *inv, guint index)
+{
+	g_assert(index < inv->gpus->len);
+	return g_ptr_array_index(inv->gpus, index);
+}
+
+RdmadWatch *rdmad_inventory_watch(RdmadInventory *inv, RdmadModule *owner,
+				  const RdmadInventoryOps *ops, gpointer data)
+{
+	if (inv->looked)
+		rdmad_event_arm(inv->tell, 0);
+	return rdmad_watch_new(&inv->watches, owner, ops, data);
+}

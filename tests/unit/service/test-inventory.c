@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <rdmad/loop.h>
+
+#include "base/loop-private.h"
+#include "service/device-private.h"
+#include "service/inventory-private.h"
+#include "service/journal-private.h"
+
+/* Never dereferenced: an owner is only compared. */
+#define SOME_MODULE ((RdmadModule *)0x10)
+
+typedef struct {
+	RdmadLoop *loop;
+	RdmadJournal *journal;
+	RdmadInventory *inv;
+	RdmadEvent *end;
+	guint turns;   /* of the loop that are left: callbacks may cause more to be told */
+	GString *seen; /* "+id", "-id", "~id" and ";" when settled */
+} Fixture;
+
+static void turn_over(gpointer data)
+{
+	Fixture *f = data;
+
+	if (--f->turns)
+		rdmad_event_arm(f->end, 0);
+	else
+		rdmad_loop_stop(f->loop);
+}
+
+static void setup(Fixture *f, gconstpointer data)
+{
+	f->loop = rdmad_loop_new();
+	f->journal = rdmad_journal_new(f->loop);
+	f->inv = rdmad_inventory_new(f->loop, f->journal);
+	f->end = rdmad_loop_add_timer(f->loop, NULL, turn_over, f);
+	f->seen = g_string_new(NULL);
+}
+
+static void teardown(Fixture *f, gconstpointer data)
+{
+	g_string_free(f->seen, TRUE);
+	rdmad_event_free(f->end);
+	rdmad_inventory_free(f->inv);
+	rdmad_journal_free(f->journal);
+	rdmad_loop_free(f->loop);
+}
+
+static void see_added(const RdmadDevice *dev, gpointer data)
+{
+	g_string_append_printf(((Fixture *)data)->seen, "+%s ", dev->id);
+}
+
+static void see_removed(const RdmadDevice *dev, gpointer data)
+{
+	g_string_append_printf(((Fixture *)data)->seen, "-%s ", dev->id);
+}
+
+static void see_changed(const RdmadDevice *before, const RdmadDevice *now, gpointer data)
+{
+	g_assert_cmpstr(before->id, ==, now->id);
+	g_assert_false(rdmad_device_equal(before, now));
+	g_string_append_printf(((Fixture *)data)->seen, "~%s ", now->id);
+}
+
+static void see_settled(gpointer data)
+{
+	g_string_append_c(((Fixture *)data)->seen, ';');
+}
+
+static const RdmadInventoryOps see = { see_added, see_changed, see_removed, see_settled };
+
+/* Runs the loop and checks what the watchers saw. */
+static void expect(Fixture *f, const char *seen)
+{
+	f->turns = 5;
+	rdmad_event_arm(f->end, 0);
+	rdmad_loop_run(f->loop);
+	g_assert_cmpstr(f->seen->str, ==, seen);
+	g_string_truncate(f->seen, 0);
+}
+
+/* "id" or "id=firmware", separated by blanks; "" is none. */
+static GPtrArray *devices_parse(const char *text)
+{
+	g_auto(GStrv) words = g_strsplit(text, " ", -1);
+	GPtrArray *devices = g_ptr_array_new();
+
+	for (char **word = words; *word && **word; word++) {
+		g_auto(GStrv) parts = g_strsplit(*word, "=", 2);
+		RdmadDevice *dev = rdmad_device_new(parts[0], parts[0]);
+
+		dev->index = 7;
+		dev->firmware = g_strdup(parts[1]);
+		g_ptr_array_add(devices, dev);
+	}
+	return devices;
+}
+
+static void look(Fixture *f, const char *devices)
+{
+	rdmad_inventory_replace(f->inv, devices_parse(devices), g_ptr_array_new());
+}
+
+static void test_devices_are_found_in_natural_order(Fixture *f, gconstpointer data)
+{
+	look(f, "mlx5_10 mlx5_2 mlx5_0");
+	g_assert_cmpuint(rdmad_inventory_count(f->inv), ==, 3);
+	g_assert_cmpstr(rdmad_inventory_nth(f->inv, 0)->id, ==, "mlx5_0");
+	g_assert_cmpstr(rdmad_inventory_nth(f->inv, 1)->id, ==, "mlx5_2");
+	g_assert_cmpstr(rdmad_inventory_nth(f->inv, 2)->id, ==, "mlx5_10");
+	g_assert_true(rdmad_inventory_lookup(f->inv, "mlx5_2") == rdmad_inventory_nth(f->inv, 1));
+	g_assert_true(rdmad_inventory_lookup_name(f->inv, "mlx5_10") ==
+		      rdmad_inventory_nth(f->inv, 2));
+	g_assert_null(rdmad_inventory_lookup(f->inv, "mlx5_1"));
+	g_assert_null(rdmad_inventory_lookup_name(f->inv, "mlx5_1"));
+}
+
+typedef struct {
+	const char *before, *now, *seen;
+} Step;
+
+static void test_a_look_tells_what_it_changed(Fixture *f, gconstpointer data)
+{
+	static const Step steps[] = {
+		{ "", "a", "+a ;" },	     { "a b", "a b", "" },
+		{ "a b", "", "-a -b ;" },    { "a b c", "b=2 d", "-a -c ~b +d ;" },
+		{ "b", "a b c", "+a +c ;" }, { "a=1 b=1", "a=2 b=1", "~a ;" },
+	};
+	g_autoptr(RdmadWatch) watch G_GNUC_UNUSED = rdmad_inventory_watch(f->inv, NULL, &see, f);
+
+	for (guint i = 0; i < G_N_ELEMENTS(steps); i++) {
+		look(f, steps[i].before);
+		f->turns = 5;
+		rdmad_event_arm(f->end, 0);
+		rdmad_loop_run(f->loop);
+		g_string_truncate(f->seen, 0);
+		look(f, steps[i].now);
+		g_assert_cmpstr(f->seen->str, ==, "");
+		expect(f, steps[i].seen);
+	}
+}
+
+static void test_a_new_watch_is_told_what_is_there(Fixture *f, gconstpointer data)
+{
+	g_autoptr(RdmadWatch) first G_GNUC_UNUSED = NULL;
+	g_autoptr(RdmadWatch) second G_GNUC_UNUSED = NULL;
+
+	look(f, "a b");
+	first = rdmad_inventory_watch(f->inv, NULL, &see, f);
+	expect(f, "+a +b ;");
+	second = rdmad_inventory_watch(f->inv, NULL, &see, f);
+	expect(f, "+a +b ;");
+}
+
+static void test_nothing_is_settled_before_the_first_look(Fixture *f, gconstpointer data)
+{
+	g_autoptr(RdmadWatch) watch G_GNUC_UNUSED = rdmad_inventory_watch(f->inv, NULL, &see, f);
+
+	expect(f, "");
+	look(f, "");
+	expect(f, ";");
+	look(f, "");
+	expect(f, "");
+}
+
+static void test_looks_of_one_turn_are_told_as_one(Fixture *f, gconstpointer data)
+{
+	g_autoptr(RdmadWatch) watch G_GNUC_UNUSED = rdmad_inventory_watch(f->inv, NULL, &see, f);
+
+	look(f, "a");
+	look(f, "b");
+	look(f, "b=2 c");
+	expect(f, "+b +c ;");
+}
+
+static void test_what_did_not_change_stays_the_same_object(Fixture *f, gconstpointer data)
+{
+	const RdmadDevice *a;
+
+	look(f, "a b");
+	a = rdmad_inventory_lookup(f->inv, "a");
+	look(f, "a b=2");
+	g_assert_true(rdmad_inventory_lookup(f->inv, "a") == a);
+}
+
+static void test_a_borrowed_device_lasts_for_the_turn(Fixture *f, gconstpointer data)
+{
+	const RdmadDevice *a;
+
+	look(f, "a");
+	a = rdmad_inventory_lookup(f->inv, "a");
+	look(f, "");
+	look(f, "b");
+	g_assert_cmpstr(a->id, ==, "a");
+}
+
+static void test_a_device_named_twice_is_held_once(Fixture *f, gconstpointer data)
+{
+	look(f, "a b a");
+	g_assert_cmpuint(rdmad_inventory_count(f->inv), ==, 2);
+}
+
+static void test_fatal_holds_until_the_device_is_there_anew(Fixture *f, gconstpointer data)
+{
+	g_autoptr(RdmadWatch) watch G_GNUC_UNUSED = rdmad_inventory_watch(f->inv, NULL, &see, f);
+	g_autoptr(GPtrArray) other = NULL;
+
+	look(f, "a b");
+	expect(f, "+a +b ;");
+	rdmad_inventory_set_fatal(f->inv, "b");
+	rdmad_inventory_set_fatal(f->inv, "b");
+	rdmad_inventory_set_fatal(f->inv, "nobody");
+	g_assert_true(rdmad_inventory_lookup(f->inv, "b")->fatal);
+	expect(f, "~b ;");
+	look(f, "a b");
+	g_assert_true(rdmad_inventory_lookup(f->inv, "b")->fatal);
+	g_assert_false(rdmad_inventory_lookup(f->inv, "a")->fatal);
+	expect(f, "");
+	other = devices_parse("a b");
+	((RdmadDevice *)g_ptr_array_index(other, 1))->index = 8;
+	rdmad_inventory_replace(f->inv, g_steal_pointer(&other), g_ptr_array_new());
+	g_assert_false(rdmad_inventory_lookup(f->inv, "b")->fatal);
+	expect(f, "~b ;");
+}
+
+static void test_fatal_is_forgotten_with_the_device(Fixture *f, gconstpointer data)
+{
+	look(f, "a");
+	rdmad_inventory_set_fatal(f->inv, "a");
+	look(f, "");
+	look(f, "a");
+	g_assert_false(rdmad_inventory_lookup(f->inv, "a")->fatal);
+}
+
+static void test_gpus_are_kept_beside(Fixture *f, gconstpointer data)
+{
+	GPtrArray *gpus = g_ptr_array_new();
+	RdmadGpu *gpu = g_new0(RdmadGpu, 1);
+
+	gpu->pci_address = g_strdup("0000:19:00.0");
+	g_ptr_array_add(gpus, gpu);
+	rdmad_inventory_replace(f->inv, devices_parse("a"), gpus);
+	g_assert_cmpuint(rdmad_inventory_gpu_count(f->inv), ==, 1);
+	g_assert_cmpstr(rdmad_inventory_gpu(f->inv, 0)->pci_address, ==, "0000:19:00.0");
+}
+
+static void look_again(const RdmadDevice *dev, gpointer data)
+{
+	Fixture *f = data;
+
+	see_added(dev, f);
+	if (g_str_equal(dev->id, "a"))
+		look(f, "b");
+}
+
+static void test_a_look_from_a_callback_is_told_later(Fixture *f, gconstpointer data)
+{
+	static const RdmadInventoryOps ops = { .added = look_again,
+					       .removed = see_removed,
+					       .settled = see_settled };
+	g_autoptr(RdmadWatch) watch G_GNUC_UNUSED = rdmad_inventory_watch(f->inv, NULL, &ops, f);
+
+	look(f, "a z");
+	expect(f, "+a +z ;-a -z +b ;");
+}
+
+static void kinds_collect(const RdmadJournalEntry *entry, gpointer data)
+{
+	g_string_append_printf(data, "%s %s: %s\n", entry->device, entry->kind, entry->message);
+}
+
+static GPtrArray *one_port(int state, guint n_gids)
+{
+	GPtrArray *devices = devices_parse("a");
+	RdmadDevice *dev = g_ptr_array_index(devices, 0);
+
+	dev->ports = g_new0(RdmadPort, 1);
+	dev->n_ports = 1;
+	dev->ports[0].number = 1;
+	dev->ports[0].state = state;
+	dev->ports[0].n_gids = n_gids;
+	dev->ports[0].gids = g_new0(RdmadGid, n_gids);
+	return devices;
+}
+
+static void test_the_journal_says_what_happened(Fixture *f, gconstpointer data)
+{
+	g_autoptr(GString) said = g_string_new(NULL);
+
+	rdmad_inventory_replace(f->inv, one_port(RDMAD_PORT_ACTIVE, 2), g_ptr_array_new());
+	rdmad_inventory_replace(f->inv, one_port(RDMAD_PORT_DOWN, 0), g_ptr_array_new());
+	rdmad_inventory_set_fatal(f->inv, "a");
+	rdmad_inventory_replace(f->inv, g_ptr_array_new(), g_ptr_array_new());
+	rdmad_journal_foreach(f->journal, 0, kinds_collect, said);
+	g_assert_cmpstr(said->str, ==,
+			"a device-added: a (driver unknown), 1 port\n"
+			"a port-state: a port 1: active -> down\n"
+			"a gid-table: a port 1: GID table changed, 2 -> 0 entries\n"
+			"a device-fatal: a: its driver reports a fatal error\n"
+			"a device-removed: a\n");
+}
+
+static void test_what_a_module_leaves_is_reaped(Fixture *f, gconstpointer data)
+{
+	(void)!rdmad_inventory_watch(f->inv, SOME_MODULE, &see, f);
+	g_assert_cmpuint(rdmad_inventory_reap(f->inv, NULL), ==, 0);
+	g_assert_cmpuint(rdmad_inventory_reap(f->inv, SOME_MODULE), ==, 1);
+	look(f, "a");
+	expect(f, "");
+}
+
+#define ADD(name) g_test_add("/inventory/" #name, Fixture, NULL, setup, test_##name, teardown)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	ADD(devices_are_found_in_natural_order);
+	ADD(a_look_tells_what_it_changed);
+	ADD(a_new_watch_is_told_what_is_there);
+	ADD(nothing_is_settled_before_the_first_look);
+	ADD(looks_of_one_turn_are_told_as_one);
+	ADD(what_did_not_change_stays_the_same_object);
+	ADD(a_borrowed_device_lasts_for_the_turn);
+	ADD(a_device_named_twice_is_held_once);
+	ADD(fatal_holds_until_the_device_is_there_anew);
+	ADD(fatal_is_forgotten_with_the_device);
+	ADD(gpus_are_kept_beside);
+	ADD(a_look_from_a_callback_is_told_later);
+	ADD(the_journal_says_what_happened);
+	ADD(what_a_module_leaves_is_reaped);
+	return g_test_run();
+}
