@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One parsed configuration: the file, and the drop-ins of its `include` folder, merged. */
+/*
+ * One parsed configuration: the file, and the drop-ins of its `include` folder, merged
+ *
+ * `include = "conf.d";` names a folder beside the file.  Its `*.conf` files are read in the order of
+ * their names, each by itself; groups merge into groups, everything else replaces what came before.
+ * libconfig's own `@include "file"` puts text in its place; the file is below the main file's folder.
+ */
 #pragma once
 
 #include <rdmad/config.h>
@@ -8,6 +14,9 @@ typedef struct RdmadConfig RdmadConfig;
 
 /* RDMAD_ERROR_NOT_FOUND: no such file; RDMAD_ERROR_CONFIG: what is wrong in it, with file:line. */
 RdmadConfig *rdmad_config_load(const char *path, GError **error);
+/* From memory, `name` stands in errors; neither drop-ins nor @include. */
+RdmadConfig *rdmad_config_load_text(const char *name, const char *text, gsize length,
+				    GError **error);
 /* No file at all: every group is absent. */
 RdmadConfig *rdmad_config_new_empty(void);
 void rdmad_config_free(RdmadConfig *config);

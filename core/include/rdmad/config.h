@@ -27,7 +27,7 @@ typedef struct {
 	const char *key;
 	RdmadConfigType type;
 	gsize offset;
-	gint64 min, max;		/* both 0: any (STRING: up to 4096 bytes) */
+	gint64 min, max;	/* STRINGS, LIST: entries; both 0: any (strings: up to 4096 bytes) */
 	const char *const *choices;	/* ENUM: NULL-terminated */
 	gboolean required;
 	gboolean (*check)(const char *value, GError **error);	/* STRING and each of STRINGS */

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The folder of a configuration's `include` key. */
+#pragma once
+
+#include "config/node.h"
+
+#define RDMAD_CONFIG_MAX_DROPINS 256u
+
+/* Takes the key `include` out of `root` and merges the `*.conf` files of the folder that it names,
+ * in the order of their names.  `dir`: what a relative name is relative to.  A folder that is not
+ * there holds no files.  RDMAD_ERROR_CONFIG. */
+gboolean rdmad_config_dropins_merge(RdmadConfigNode *root, const char *dir, GError **error);

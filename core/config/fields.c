@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Typed fields: from a group of the tree into a struct. */
+#include <rdmad/config.h>
+
+#include <string.h>
+
+#include "config/config-private.h"
+#include "config/nearest.h"
+#include "config/node.h"
+#include "config/units.h"
+
+#define STRING_MAX  4096
+#define STRINGS_MAX 4096
+
+static gboolean wrong_type(const RdmadConfigNode *node, const char *expected, GError **error)
+{
+	g_autofree char *found = rdmad_config_node_describe(node);
+
+	return rdmad_config_error(node, NULL, error, "expected %s, found %s", expected, found);
+}
+
+static gboolean any_value(const RdmadConfigField *field)
+{
+	return field->min == 0 && field->max == 0;
+}
+
+static gboolean set_bool(const RdmadConfigField *field, const RdmadConfigNode *node, gboolean *out,
+			 GError **error)
+{
+	if (node->kind != RDMAD_CONFIG_KIND_BOOL)
+		return wrong_type(node, "true or false", error);
+	*out = node->integer != 0;
+	return TRUE;
+}
+
+static gboolean set_int(const RdmadConfigField *field, const RdmadConfigNode *node, gint64 *out,
+			GError **error)
+{
+	if (node->kind != RDMAD_CONFIG_KIND_INT)
+		return wrong_type(node, "an integer", error);
+	if (!any_value(field) && (node->integer < field->min || node->integer > field->max))
+		return rdmad_config_error(node, NULL, error,
+					  "%" G_GINT64_FORMAT " is not from %" G_GINT64_FORMAT
+					  " to %" G_GINT64_FORMAT,
+					  node->integer, field->min, field->max);
+	*out = node->integer;
+	return TRUE;
+}
+
+static gboolean check_string(const RdmadConfigField *field, const RdmadConfigNode *node, gint64 min,
+			     gint64 max, GError **error)
+{
+	const gint64 length = (gint64)strlen(node->string);
+	g_autoptr(GError) reason = NULL;
+
+	if (length == 0 && min > 0)
+		return rdmad_config_error(node, NULL, error, "must not be empty");
+	if (length < min || length > max)
+		return rdmad_config_error(node, NULL, error,
+					  "has %" G_GINT64_FORMAT
+					  " bytes, not from %" G_GINT64_FORMAT
+					  " to %" G_GINT64_FORMAT,
+					  length, min, max);
+	if (!field->check || field->check(node->string, &reason))
+		return TRUE;
+	return rdmad_config_error(node, NULL, error, "%s", reason ? reason->message : "not valid");
+}
+
+static gboolean set_string(const RdmadConfigField *field, const RdmadConfigNode *node, char **out,
+			   GError **error)
+{
+	const gint64 max = any_value(field) ? STRING_MAX : field->max;
+
+	if (node->kind != RDMAD_CONFIG_KIND_STRING)
+		return wrong_type(node, "a string", error);
+	if (!check_string(field, node, field->min, max, error))
+		return FALSE;
+	g_free(*out);
+	*out = g_strdup(node->string);
+	return TRUE;
+}
+
+static gboolean check_strings_entry(const RdmadConfigField *field, const RdmadConfigNode *node,
+				    GError **error)
+{
+	if (node->kind != RDMAD_CONFIG_KIND_STRING)
+		return wrong_type(node, "a string", error);
+	return check_string(field, node, 0, STRING_MAX, error);
+}
+
+static gboolean set_strings(const RdmadConfigField *field, const RdmadConfigNode *node, char ***out,
+			    GError **error)
+{
+	const gboolean list = node->kind == RDMAD_CONFIG_KIND_LIST;
+	const guint length = list ? node->children->len : 1;
+	const gint64 max = any_value(field) ? STRINGS_MAX : field->max;
+	g_auto(GStrv) values = NULL;
+
+	if (!list && node->kind != RDMAD_CONFIG_KIND_STRING)
+		return wrong_type(node, "a string or a list of strings", error);
+	if (length < field->min || length > max)
+		return rdmad_config_error(node, NULL, error,
+					  "has %u entries, not from %" G_GINT64_FORMAT
+					  " to %" G_GINT64_FORMAT,
+					  length, field->min, max);
+	values = g_new0(char *, length + 1);
+	for (guint i = 0; i < length; i++) {
+		const RdmadConfigNode *entry = list ? rdmad_config_entry(node, i) : node;
+
+		if (!check_strings_entry(field, entry, error))
+			return FALSE;
+		values[i] = g_strdup(entry->string);
+	}
+	g_strfreev(*out);
+	*out = g_steal_pointer(&values);
+	return TRUE;
+}
+
+/* What durations and sizes differ in. */
+typedef struct {
+	const char *expected;
+	guint64 integer_factor; /* of a number without a unit */
+	gboolean (*parse)(const char *text, guint64 *value);
+	char *(*format)(guint64 value);
+} Unit;
+
+static const Unit duration = {
+	.expected = "seconds or a duration such as \"250ms\", \"5s\", \"2m\", \"1h\"",
+	.integer_factor = 1000,
+	.parse = rdmad_config_parse_duration,
+	.format = rdmad_config_format_duration,
+};
+
+static const Unit size = {
+	.expected = "bytes or a size such as \"64K\", \"8M\", \"2G\"",
+	.integer_factor = 1,
+	.parse = rdmad_config_parse_size,
+	.format = rdmad_config_format_size,
+};
+
+static gboolean unit_read(const Unit *unit, const RdmadConfigNode *node, guint64 *value)
+{
+	if (node->kind == RDMAD_CONFIG_KIND_STRING)
+		return unit->parse(node->string, value);
+	return node->kind == RDMAD_CONFIG_KIND_INT && node->integer >= 0 &&
+	       !__builtin_mul_overflow((guint64)node->integer, unit->integer_factor, value);
+}
+
+static gboolean set_unit(const RdmadConfigField *field, const Unit *unit,
+			 const RdmadConfigNode *node, guint64 *out, GError **error)
+{
+	g_autofree char *low = NULL, *high = NULL, *found = NULL;
+	guint64 value;
+
+	if (!unit_read(unit, node, &value))
+		return wrong_type(node, unit->expected, error);
+	if (any_value(field) || (value >= (guint64)field->min && value <= (guint64)field->max)) {
+		*out = value;
+		return TRUE;
+	}
+	low = unit->format((guint64)field->min);
+	high = unit->format((guint64)field->max);
+	found = unit->format(value);
+	return rdmad_config_error(node, NULL, error, "%s is not from %s to %s", found, low, high);
+}
+
+static gboolean set_enum(const RdmadConfigField *field, const RdmadConfigNode *node, int *out,
+			 GError **error)
+{
+	g_autofree char *all = g_strjoinv("\", \"", (char **)(gpointer)field->choices);
+	const char *meant;
+
+	if (node->kind != RDMAD_CONFIG_KIND_STRING) {
+		g_autofree char *expected = g_strdup_printf("one of \"%s\"", all);
+
+		return wrong_type(node, expected, error);
+	}
+	for (int i = 0; field->choices[i]; i++) {
+		if (g_str_equal(field->choices[i], node->string)) {
+			*out = i;
+			return TRUE;
+		}
+	}
+	meant = rdmad_config_nearest(node->string, field->choices);
+	if (meant)
+		return rdmad_config_error(node, NULL, error,
+					  "\"%.80s\" is none of \"%s\"; did you mean \"%s\"?",
+					  node->string, all, meant);
+	return rdmad_config_error(node, NULL, error, "\"%.80s\" is none of \"%s\"", node->string,
+				  all);
+}
+
+static gboolean set_group(const RdmadConfigNode *node, const RdmadConfigNode **out, GError **error)
+{
+	if (node->kind != RDMAD_CONFIG_KIND_GROUP)
+		return wrong_type(node, "a group { ... }", error);
+	*out = node;
+	return TRUE;
+}
+
+static gboolean set_list(const RdmadConfigField *field, const RdmadConfigNode *node,
+			 const RdmadConfigNode **out, GError **error)
+{
+	if (node->kind != RDMAD_CONFIG_KIND_LIST)
+		return wrong_type(node, "a list of groups ( { ... }, { ... } )", error);
+	if (!any_value(field) &&
+	    (node->children->len < field->min || node->children->len > field->max))
+		return rdmad_config_error(node, NULL, error,
+					  "has %u entries, not from %" G_GINT64_FORMAT
+					  " to %" G_GINT64_FORMAT,
+					  node->children->len, field->min, field->max);
+	for (guint i = 0; i < node->children->len; i++) {
+		const RdmadConfigNode *entry = rdmad_config_entry(node, i);
+
+		if (entry->kind != RDMAD_CONFIG_KIND_GROUP)
+			return wrong_type(entry, "a group { ... }", error);
+	}
+	*out = node;
+	return TRUE;
+}
+
+static gboolean set_field(const RdmadConfigField *field, const RdmadConfigNode *node, gpointer out,
+			  GError **error)
+{
+	gpointer member = G_STRUCT_MEMBER_P(out, field->offset);
+
+	switch (field->type) {
+	case RDMAD_CONFIG_BOOL:
+		return set_bool(field, node, member, error);
+	case RDMAD_CONFIG_INT:
+		return set_int(field, node, member, error);
+	case RDMAD_CONFIG_STRING:
+		return set_string(field, node, member, error);
+	case RDMAD_CONFIG_STRINGS:
+		return set_strings(field, node, member, error);
+	case RDMAD_CONFIG_DURATION:
+		return set_unit(field, &duration, node, member, error);
+	case RDMAD_CONFIG_SIZE:
+		return set_unit(field, &size, node, member, error);
+	case RDMAD_CONFIG_ENUM:
+		return set_enum(field, node, member, error);
+	case RDMAD_CONFIG_GROUP:
+		return set_group(node, member, error);
+	case RDMAD_CONFIG_LIST:
+		return set_list(field, node, member, error);
+	}
+	g_assert_not_reached();
+}
+
+static const RdmadConfigField *field_named(const RdmadConfigField *fields, const char *key)
+{
+	for (; fields->key; fields++)
+		if (g_str_equal(fields->key, key))
+			return fields;
+	return NULL;
+}
+
+static gboolean unknown_key(const RdmadConfigNode *group, const RdmadConfigNode *node,
+			    const RdmadConfigField *fields, GError **error)
+{
+	g_autoptr(GPtrArray) keys = g_ptr_array_new();
+	g_autofree char *all = NULL;
+	const char *meant;
+
+	for (; fields->key; fields++)
+		g_ptr_array_add(keys, (gpointer)fields->key);
+	g_ptr_array_add(keys, NULL);
+	meant = rdmad_config_nearest(node->name, (const char *const *)keys->pdata);
+	if (meant)
+		return rdmad_config_error(group, node->name, error,
+					  "unknown key; did you mean `%s`?", meant);
+	all = g_strjoinv(", ", (char **)keys->pdata);
+	return rdmad_config_error(group, node->name, error, "unknown key; known here are: %s",
+				  *all ? all : "none");
+}
+
+static gboolean check_required(const RdmadConfigNode *group, const RdmadConfigField *fields,
+			       GError **error)
+{
+	for (; fields->key; fields++)
+		if (fields->required && (!group || !rdmad_config_node_find(group, fields->key)))
+			return rdmad_config_error(group, NULL, error,
+						  "the required key `%s` is missing", fields->key);
+	return TRUE;
+}
+
+static gboolean check_group(const RdmadConfigNode *node, GError **error)
+{
+	if (node->kind != RDMAD_CONFIG_KIND_GROUP)
+		return wrong_type(node, "a group { ... }", error);
+	return TRUE;
+}
+
+gboolean rdmad_config_parse(const RdmadConfigNode *node, const RdmadConfigField *fields,
+			    gpointer out, GError **error)
+{
+	if (node && !check_group(node, error))
+		return FALSE;
+	for (guint i = 0; node && i < node->children->len; i++) {
+		const RdmadConfigNode *child = g_ptr_array_index(node->children, i);
+		const RdmadConfigField *field = field_named(fields, child->name);
+
+		if (child->shared)
+			continue;
+		if (!field)
+			return unknown_key(node, child, fields, error);
+		if (!set_field(field, child, out, error))
+			return FALSE;
+	}
+	return check_required(node, fields, error);
+}
+
+gboolean rdmad_config_parse_shared(const RdmadConfigNode *group, const RdmadConfigField *fields,
+				   gpointer out, GError **error)
+{
+	if (group && !check_group(group, error))
+		return FALSE;
+	for (const RdmadConfigField *field = fields; group && field->key; field++) {
+		RdmadConfigNode *child = rdmad_config_node_find(group, field->key);
+
+		if (!child)
+			continue;
+		if (!set_field(field, child, out, error))
+			return FALSE;
+		child->shared = TRUE;
+	}
+	return check_required(group, fields, error);
+}

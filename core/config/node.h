@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tree of a configuration: made once from libconfig's, merged, then only read. */
+#pragma once
+
+#include <rdmad/config.h>
+
+typedef enum {
+	RDMAD_CONFIG_KIND_BOOL,
+	RDMAD_CONFIG_KIND_INT,
+	RDMAD_CONFIG_KIND_FLOAT,
+	RDMAD_CONFIG_KIND_STRING,
+	RDMAD_CONFIG_KIND_GROUP,
+	RDMAD_CONFIG_KIND_LIST,	/* libconfig's arrays too */
+} RdmadConfigKind;
+
+struct RdmadConfigNode {
+	RdmadConfigKind kind;
+	RdmadConfigNode *parent;
+	char *name;		/* NULL: the root, or an entry of a list */
+	char *file;		/* GRefString */
+	guint line;
+	gboolean shared;		/* by rdmad_config_parse_shared(): known to all tables */
+	gint64 integer;		/* BOOL, INT */
+	double real;		/* FLOAT */
+	char *string;		/* STRING */
+	GPtrArray *children;	/* GROUP, LIST; owned */
+};
+
+RdmadConfigNode *rdmad_config_node_new(RdmadConfigKind kind, const char *name, const char *file,
+				       guint line);
+void rdmad_config_node_free(RdmadConfigNode *node);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadConfigNode, rdmad_config_node_free)
+
+/* Takes `child` over. */
+void rdmad_config_node_add(RdmadConfigNode *parent, RdmadConfigNode *child);
+RdmadConfigNode *rdmad_config_node_find(const RdmadConfigNode *group, const char *key);
+void rdmad_config_node_remove(RdmadConfigNode *group, const char *key);
+/* Groups merge into groups; everything else replaces what was there.  Takes `from` over. */
+void rdmad_config_node_merge(RdmadConfigNode *into, RdmadConfigNode *from);
+
+/* "modules.device-plugin.resources[0].count"; empty for the root. */
+char *rdmad_config_node_path(const RdmadConfigNode *node);
+/* What it is, for messages: "the integer 5", "a group". */
+char *rdmad_config_node_describe(const RdmadConfigNode *node);

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config/scan.h"
+
+#include <errno.h>
+#include <rdmad/error.h>
+#include <string.h>
+
+#include "config/source.h"
+
+typedef struct {
+	char bracket;
+	guint line;
+} Opened;
+
+/* What all files of one configuration share. */
+typedef struct {
+	const char *include_dir;
+	guint includes, settings;
+} Totals;
+
+typedef struct Scan {
+	const struct Scan *includer;
+	Totals *totals;
+	const char *file, *text, *at;
+	guint line;
+	char last; /* the last character that was neither blank nor comment */
+	Opened opened[RDMAD_CONFIG_MAX_DEPTH];
+	guint depth;
+	GError **error;
+} Scan;
+
+static gboolean scan_text(Scan *scan);
+
+#define scan_error(scan, ...)                                                                      \
+	rdmad_config_source_error((scan)->error, (scan)->file, (scan)->line, __VA_ARGS__)
+
+static gboolean is_name(char c)
+{
+	return g_ascii_isalnum(c) || c == '-' || c == '_' || c == '*';
+}
+
+static gboolean scan_comment(Scan *scan)
+{
+	const guint start = scan->line;
+
+	for (scan->at += 2; *scan->at != '\0'; scan->at++) {
+		if (g_str_has_prefix(scan->at, "*/")) {
+			scan->at += 2;
+			return TRUE;
+		}
+		scan->line += *scan->at == '\n';
+	}
+	scan->line = start;
+	return scan_error(scan, "this comment has no end: `*/` is missing");
+}
+
+static gboolean scan_string(Scan *scan)
+{
+	const guint start = scan->line;
+
+	for (scan->at++; *scan->at != '\0'; scan->at++) {
+		if (*scan->at == '"') {
+			scan->at++;
+			return TRUE;
+		}
+		if (g_ascii_strncasecmp(scan->at, "\\x00", 4) == 0)
+			return scan_error(scan, "a string cannot hold a NUL byte (\\x00)");
+		scan->line += *scan->at == '\n';
+		if (*scan->at == '\\' && (scan->at[1] == '"' || scan->at[1] == '\\'))
+			scan->at++;
+	}
+	scan->line = start;
+	return scan_error(scan, "this string has no end: a `\"` is missing");
+}
+
+/* FALSE with nothing set: libconfig would read another number than is written. */
+static gboolean number_fits(const char *digits, int base, gboolean negative, gboolean wide)
+{
+	const guint64 max = (wide ? G_MAXINT64 : G_MAXINT32) + (guint64)negative;
+	guint64 value;
+
+	errno = 0;
+	value = g_ascii_strtoull(digits, NULL, base);
+	return errno == 0 && value <= max;
+}
+
+static gboolean scan_integer_value(Scan *scan, const char *start, const char *digits, int base,
+				   const char *suffix)
+{
+	const gboolean negative = *start == '-', wide = scan->at > suffix;
+	const int length = MIN(suffix - start, 80);
+
+	if (number_fits(digits, base, negative, wide))
+		return TRUE;
+	if (number_fits(digits, base, negative, TRUE))
+		return scan_error(scan, "%.*s does not fit into 32 bits: write %.*sL", length,
+				  start, length, start);
+	return scan_error(scan, "%.*s does not fit into 64 bits", length, start);
+}
+
+/* At a digit, a sign or a point. */
+static gboolean scan_number(Scan *scan)
+{
+	const char *start = scan->at, *digits, *suffix;
+	int base = 10;
+
+	scan->at += *scan->at == '-' || *scan->at == '+';
+	if (g_ascii_strncasecmp(scan->at, "0x", 2) == 0) {
+		base = 16;
+		scan->at += 2;
+	}
+	digits = scan->at;
+	while (base == 16 ? g_ascii_isxdigit(*scan->at) : g_ascii_isdigit(*scan->at))
+		scan->at++;
+	suffix = scan->at;
+	if (base == 10 && *suffix != '\0' && strchr(".eE", *suffix)) {
+		scan->at += strspn(scan->at, ".eE+-0123456789");
+	} else {
+		scan->at += *scan->at == 'L';
+		scan->at += suffix != scan->at && *scan->at == 'L';
+		if (suffix > digits && !scan_integer_value(scan, start, digits, base, suffix))
+			return FALSE;
+	}
+	if (!is_name(*scan->at))
+		return TRUE;
+	while (is_name(*scan->at))
+		scan->at++;
+	return scan_error(scan, "`%.*s` must be in quotes: \"%.*s\"",
+			  (int)MIN(scan->at - start, 80), start, (int)MIN(scan->at - start, 80),
+			  start);
+}
+
+static gboolean word_is_one_of(const char *word, int length, const char *const *words)
+{
+	for (; *words; words++)
+		if (strlen(*words) == (gsize)length &&
+		    g_ascii_strncasecmp(word, *words, length) == 0)
+			return TRUE;
+	return FALSE;
+}
+
+/* A key, or a value that lacks its quotes. */
+static gboolean scan_name(Scan *scan)
+{
+	static const char *const booleans[] = { "true", "false", NULL };
+	static const char *const almost[] = { "yes", "no", "on", "off", NULL };
+	const char *start = scan->at;
+	int length;
+
+	while (is_name(*scan->at))
+		scan->at++;
+	length = MIN(scan->at - start, 80);
+	if (scan->last != '=' || word_is_one_of(start, length, booleans))
+		return TRUE;
+	if (word_is_one_of(start, length, almost))
+		return scan_error(scan,
+				  "`%.*s` is neither a string nor a boolean: write true or "
+				  "false, or \"%.*s\"",
+				  length, start, length, start);
+	return scan_error(scan, "`%.*s` must be in quotes: \"%.*s\"", length, start, length, start);
+}
+
+static gboolean scan_open(Scan *scan)
+{
+	guint depth = scan->depth;
+
+	for (const Scan *s = scan->includer; s; s = s->includer)
+		depth += s->depth;
+	if (depth >= RDMAD_CONFIG_MAX_DEPTH)
+		return scan_error(scan, "more than %u groups and lists inside each other",
+				  RDMAD_CONFIG_MAX_DEPTH);
+	scan->opened[scan->depth++] = (Opened){ *scan->at++, scan->line };
+	return TRUE;
+}
+
+static gboolean scan_close(Scan *scan)
+{
+	const char bracket = *scan->at++;
+	const Opened *opened;
+
+	if (scan->depth == 0)
+		return scan_error(scan, "`%c` closes nothing", bracket);
+	opened = &scan->opened[--scan->depth];
+	if (strchr(opened->bracket == '{'   ? "}"
+		   : opened->bracket == '(' ? ")"
+					    : "]",
+		   bracket) == NULL)
+		return scan_error(scan, "`%c` does not close the `%c` of line %u", bracket,
+				  opened->bracket, opened->line);
+	if (scan->last == ',' && bracket != '}')
+		return scan_error(scan, "remove the comma before `%c`", bracket);
+	return TRUE;
+}
+
+static gboolean scan_assignment(Scan *scan)
+{
+	scan->at++;
+	if (++scan->totals->settings > RDMAD_CONFIG_MAX_SETTINGS)
+		return scan_error(scan, "more than %u settings", RDMAD_CONFIG_MAX_SETTINGS);
+	return TRUE;
+}
+
+/* `@include "name"`, first on its line; `name` is unescaped.  NULL: not that. */
+static char *scan_include_name(Scan *scan)
+{
+	const char *at = scan->at;
+	GString *name;
+
+	while (at > scan->text && (at[-1] == ' ' || at[-1] == '\t'))
+		at--;
+	if ((at > scan->text && at[-1] != '\n') || !g_str_has_prefix(scan->at, "@include"))
+		return NULL;
+	at = scan->at + strlen("@include");
+	at += strspn(at, " \t");
+	if (*at != '"')
+		return NULL;
+	name = g_string_new(NULL);
+	for (at++; *at != '"' && *at != '\n' && *at != '\0'; at++) {
+		at += *at == '\\' && (at[1] == '\\' || at[1] == '"');
+		g_string_append_c(name, *at);
+	}
+	scan->at = *at == '"' ? at + 1 : at;
+	return g_string_free(name, FALSE);
+}
+
+static gboolean include_is_nested(const Scan *scan, const char *path)
+{
+	for (; scan; scan = scan->includer)
+		if (g_str_equal(scan->file, path))
+			return TRUE;
+	return FALSE;
+}
+
+static gboolean scan_include(Scan *scan)
+{
+	g_autofree char *name = scan_include_name(scan), *path = NULL, *text = NULL;
+	g_autoptr(GError) error = NULL;
+	Scan inner = { .includer = scan, .totals = scan->totals, .line = 1, .error = scan->error };
+	gsize length;
+
+	if (!name)
+		return scan_error(scan,
+				  "`@` starts only an `@include \"file\"` on a line of its own");
+	if (!scan->totals->include_dir)
+		return scan_error(scan, "`@include` works only in files");
+	if (g_path_is_absolute(name))
+		return scan_error(scan, "@include \"%s\": give the path below %s", name,
+				  scan->totals->include_dir);
+	if (++scan->totals->includes > RDMAD_CONFIG_MAX_INCLUDES)
+		return scan_error(scan, "more than %u `@include`", RDMAD_CONFIG_MAX_INCLUDES);
+	path = g_build_filename(scan->totals->include_dir, name, NULL);
+	if (include_is_nested(scan, path))
+		return scan_error(scan, "@include \"%s\": the file includes itself", name);
+	text = rdmad_config_source_read(path, &length, &error);
+	if (!text)
+		return scan_error(scan, "@include \"%s\": %s", name, error->message);
+	inner.file = path;
+	inner.text = inner.at = text;
+	return scan_text(&inner);
+}
+
+static gboolean starts_number(const char *at)
+{
+	if (*at == '+' || *at == '-')
+		at++;
+	return g_ascii_isdigit(*at) || (*at == '.' && g_ascii_isdigit(at[1]));
+}
+
+/* One thing that is neither blank nor comment. */
+static gboolean scan_token(Scan *scan)
+{
+	if (*scan->at == '"')
+		return scan_string(scan);
+	if (starts_number(scan->at))
+		return scan_number(scan);
+	if (g_ascii_isalpha(*scan->at) || *scan->at == '*')
+		return scan_name(scan);
+	if (strchr("{([", *scan->at))
+		return scan_open(scan);
+	if (strchr("})]", *scan->at))
+		return scan_close(scan);
+	if (*scan->at == '=' || *scan->at == ':')
+		return scan_assignment(scan);
+	if (*scan->at == '@')
+		return scan_include(scan);
+	scan->at++;
+	return TRUE;
+}
+
+/* TRUE: something was skipped. */
+static gboolean scan_blank(Scan *scan)
+{
+	const char *start = scan->at;
+
+	if (*scan->at == '#' || g_str_has_prefix(scan->at, "//"))
+		scan->at += strcspn(scan->at, "\n");
+	for (; *scan->at != '\0' && strchr(" \t\r\n\f", *scan->at); scan->at++)
+		scan->line += *scan->at == '\n';
+	return scan->at > start;
+}
+
+static gboolean scan_text(Scan *scan)
+{
+	while (*scan->at != '\0') {
+		const char first = *scan->at;
+
+		if (scan_blank(scan))
+			continue;
+		if (g_str_has_prefix(scan->at, "/*")) {
+			if (!scan_comment(scan))
+				return FALSE;
+			continue;
+		}
+		if (!scan_token(scan))
+			return FALSE;
+		scan->last = first == ':' ? '=' : first;
+	}
+	if (scan->depth == 0)
+		return TRUE;
+	scan->line = scan->opened[scan->depth - 1].line;
+	return scan_error(scan, "this `%c` is never closed", scan->opened[scan->depth - 1].bracket);
+}
+
+gboolean rdmad_config_scan(const char *file, const char *text, const char *include_dir,
+			   GError **error)
+{
+	Totals totals = { .include_dir = include_dir };
+	Scan scan = {
+		.totals = &totals,
+		.file = file,
+		.text = text,
+		.at = text,
+		.line = 1,
+		.error = error,
+	};
+
+	return scan_text(&scan);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <rdmad/error.h>
+#include <rdmad/fd.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+
+gboolean rdmad_config_source_error(GError **error, const char *file, guint line, const char *format,
+				   ...)
+{
+	g_autofree char *what = NULL;
+	va_list args;
+
+	va_start(args, format);
+	what = g_strdup_vprintf(format, args);
+	va_end(args);
+	if (line > 0)
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG, "%s:%u: %s", file, line, what);
+	else
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG, "%s: %s", file, what);
+	return FALSE;
+}
+
+static gboolean source_refuse(GError **error, const char *path, const char *why)
+{
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG, "%s: %s", path, why);
+	return FALSE;
+}
+
+static guint line_of(const char *text, const char *at)
+{
+	guint line = 1;
+
+	for (; text < at; text++)
+		line += *text == '\n';
+	return line;
+}
+
+gboolean rdmad_config_source_check(const char *name, const char *text, gsize length, GError **error)
+{
+	const char *bad;
+
+	if (length > RDMAD_CONFIG_FILE_MAX)
+		return source_refuse(error, name, "larger than 1 MiB, no configuration is");
+	bad = memchr(text, '\0', length);
+	if (bad)
+		return rdmad_config_source_error(error, name, line_of(text, bad),
+						 "holds a NUL byte, this is not a text file");
+	if (!g_utf8_validate_len(text, length, &bad))
+		return rdmad_config_source_error(error, name, line_of(text, bad),
+						 "byte 0x%02x is not UTF-8", (guchar)*bad);
+	if (g_str_has_prefix(text, "\xef\xbb\xbf"))
+		return rdmad_config_source_error(error, name, 1,
+						 "starts with a byte order mark, save it without");
+	return TRUE;
+}
+
+static gboolean source_missing(GError **error, const char *path)
+{
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND, "%s: no such file", path);
+	return FALSE;
+}
+
+static gboolean source_is_file(int fd, const char *path, GError **error)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return source_refuse(error, path, g_strerror(errno));
+	if (S_ISDIR(st.st_mode))
+		return source_refuse(error, path, "is a directory, not a file");
+	if (!S_ISREG(st.st_mode))
+		return source_refuse(error, path, "is not a regular file");
+	return TRUE;
+}
+
+char *rdmad_config_source_read(const char *path, gsize *length, GError **error)
+{
+	/* O_NONBLOCK: a FIFO must not stop the daemon; it is refused once it is open. */
+	rdmad_autofd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	g_autofree char *text = NULL;
+	gsize have = 0;
+	ssize_t got;
+
+	if (fd < 0 && errno == ENOENT)
+		return source_missing(error, path), NULL;
+	if (fd < 0)
+		return source_refuse(error, path, g_strerror(errno)), NULL;
+	if (!source_is_file(fd, path, error))
+		return NULL;
+	/* One byte more than is allowed, so that too much is noticed; one for the NUL. */
+	text = g_malloc(RDMAD_CONFIG_FILE_MAX + 2);
+	do {
+		got = read(fd, text + have, RDMAD_CONFIG_FILE_MAX + 1 - have);
+		if (got < 0 && errno != EINTR)
+			return source_refuse(error, path, g_strerror(errno)), NULL;
+		have += got > 0 ? (gsize)got : 0;
+	} while (got != 0 && have <= RDMAD_CONFIG_FILE_MAX);
+	text[have] = '\0';
+	if (!rdmad_config_source_check(path, text, have, error))
+		return NULL;
+	*length = have;
+	return g_realloc(g_steal_pointer(&text), have + 1);
+}

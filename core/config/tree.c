@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config/tree.h"
+
+#include <libconfig.h>
+#include <math.h>
+#include <rdmad/error.h>
+#include <string.h>
+
+#include "config/scan.h"
+#include "config/source.h"
+
+typedef struct {
+	const char *file, *text, *include_dir;
+} Origin;
+
+static RdmadConfigNode *node_from(const Origin *origin, const config_setting_t *setting,
+				  GError **error);
+
+/* libconfig names no file for text from memory, and 1.5 names included ones as they are written. */
+static char *origin_file(const Origin *origin, const char *file)
+{
+	if (!file)
+		return g_strdup(origin->file);
+	if (g_path_is_absolute(file))
+		return g_strdup(file);
+	return g_build_filename(origin->include_dir, file, NULL);
+}
+
+static gboolean node_set_scalar(RdmadConfigNode *node, const config_setting_t *setting)
+{
+	switch (node->kind) {
+	case RDMAD_CONFIG_KIND_BOOL:
+		node->integer = config_setting_get_bool(setting) != 0;
+		return TRUE;
+	case RDMAD_CONFIG_KIND_INT:
+		/* get_int64() of a 32-bit setting works in all versions, the other way round not. */
+		node->integer = config_setting_get_int64(setting);
+		return TRUE;
+	case RDMAD_CONFIG_KIND_FLOAT:
+		node->real = config_setting_get_float(setting);
+		return isfinite(node->real);
+	case RDMAD_CONFIG_KIND_STRING:
+		node->string = g_strdup(config_setting_get_string(setting));
+		if (!node->string)
+			node->string = g_strdup("");
+		return g_utf8_validate(node->string, -1, NULL);
+	case RDMAD_CONFIG_KIND_GROUP:
+	case RDMAD_CONFIG_KIND_LIST:
+		return TRUE;
+	}
+	g_assert_not_reached();
+}
+
+static gboolean node_add_children(RdmadConfigNode *node, const Origin *origin,
+				  const config_setting_t *setting, GError **error)
+{
+	const int length = config_setting_length(setting);
+
+	for (int i = 0; i < length; i++) {
+		const config_setting_t *element = config_setting_get_elem(setting, (guint)i);
+		RdmadConfigNode *child = node_from(origin, element, error);
+
+		if (!child)
+			return FALSE;
+		rdmad_config_node_add(node, child);
+	}
+	return TRUE;
+}
+
+/* -1: a type that no version has told us of. */
+static int kind_of(const config_setting_t *setting)
+{
+	switch (config_setting_type(setting)) {
+	case CONFIG_TYPE_GROUP:
+		return RDMAD_CONFIG_KIND_GROUP;
+	case CONFIG_TYPE_ARRAY:
+	case CONFIG_TYPE_LIST:
+		return RDMAD_CONFIG_KIND_LIST;
+	case CONFIG_TYPE_INT:
+	case CONFIG_TYPE_INT64:
+		return RDMAD_CONFIG_KIND_INT;
+	case CONFIG_TYPE_FLOAT:
+		return RDMAD_CONFIG_KIND_FLOAT;
+	case CONFIG_TYPE_STRING:
+		return RDMAD_CONFIG_KIND_STRING;
+	case CONFIG_TYPE_BOOL:
+		return RDMAD_CONFIG_KIND_BOOL;
+	default:
+		return -1;
+	}
+}
+
+static RdmadConfigNode *node_from(const Origin *origin, const config_setting_t *setting,
+				  GError **error)
+{
+	g_autofree char *file = origin_file(origin, config_setting_source_file(setting));
+	const guint line = MAX(config_setting_source_line(setting), 1u);
+	const char *name = config_setting_name(setting);
+	const int kind = kind_of(setting);
+	g_autoptr(RdmadConfigNode) node = NULL;
+
+	if (kind < 0) {
+		rdmad_config_source_error(error, file, line, "`%s` has no value", name ?: "?");
+		return NULL;
+	}
+	node = rdmad_config_node_new((RdmadConfigKind)kind, name, file, line);
+	if (!node_set_scalar(node, setting)) {
+		rdmad_config_source_error(error, file, line, "`%s`: %s", name ?: "entry of a list",
+					  kind == RDMAD_CONFIG_KIND_STRING
+						  ? "is not UTF-8"
+						  : "the number is too large");
+		return NULL;
+	}
+	if (node->children && !node_add_children(node, origin, setting, error))
+		return NULL;
+	return g_steal_pointer(&node);
+}
+
+/* The line that libconfig stumbled over, without its indentation. */
+static char *source_line(const char *text, int line)
+{
+	while (--line > 0 && text) {
+		text = strchr(text, '\n');
+		text = text ? text + 1 : NULL;
+	}
+	return text ? g_strstrip(g_strndup(text, MIN(strcspn(text, "\n"), 80))) : g_strdup("");
+}
+
+static void report(const Origin *origin, const config_t *parser, GError **error)
+{
+	const char *included = config_error_file(parser), *text = config_error_text(parser);
+	const int line = MAX(config_error_line(parser), 1);
+	g_autofree char *file = origin_file(origin, included);
+	g_autofree char *here = included ? g_strdup("") : source_line(origin->text, line);
+	g_autofree char *valid = g_utf8_make_valid(here, -1);
+
+	if (g_strcmp0(text, "duplicate setting name") == 0)
+		text = "this key was given before in the same group";
+	else if (g_strcmp0(text, "mismatched element type in array") == 0)
+		text = "the entries of an array [ ] must all have one type, use a list ( )";
+	else if (g_strcmp0(text, "syntax error") == 0)
+		text = "syntax error here or just before; a setting is `key = value;`";
+	rdmad_config_source_error(error, file, (guint)line, "%s%s%s%s", text ?: "cannot be parsed",
+				  *valid ? ": `" : "", valid, *valid ? "`" : "");
+}
+
+RdmadConfigNode *rdmad_config_tree_parse(const char *file, const char *text,
+					 const char *include_dir, GError **error)
+{
+	const Origin origin = { file, text, include_dir };
+	RdmadConfigNode *root = NULL;
+	config_t parser;
+
+	if (!rdmad_config_scan(file, text, include_dir, error))
+		return NULL;
+	config_init(&parser);
+	if (include_dir)
+		config_set_include_dir(&parser, include_dir);
+	if (config_read_string(&parser, text) == CONFIG_TRUE)
+		root = node_from(&origin, config_root_setting(&parser), error);
+	else
+		report(&origin, &parser, error);
+	config_destroy(&parser);
+	return root;
+}

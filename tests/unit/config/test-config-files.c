@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files, folders and what they include. */
+#include <glib/gstdio.h>
+#include <rdmad/error.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config/config-private.h"
+
+/* libconfig 1.5 forgets a string that stood before a syntax error. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:libconfig.so";
+}
+
+typedef struct {
+	char *dir, *main;
+} Fixture;
+
+static void setup(Fixture *f, gconstpointer data)
+{
+	f->dir = g_dir_make_tmp("rdmad-config-XXXXXX", NULL);
+	f->main = g_build_filename(f->dir, "rdmad.conf", NULL);
+}
+
+static void remove_tree(const char *path)
+{
+	GDir *dir = g_file_test(path, G_FILE_TEST_IS_SYMLINK) ? NULL : g_dir_open(path, 0, NULL);
+	const char *name;
+
+	while (dir && (name = g_dir_read_name(dir))) {
+		g_autofree char *entry = g_build_filename(path, name, NULL);
+
+		remove_tree(entry);
+	}
+	g_clear_pointer(&dir, g_dir_close);
+	g_remove(path);
+}
+
+static void teardown(Fixture *f, gconstpointer data)
+{
+	remove_tree(f->dir);
+	g_free(f->dir);
+	g_free(f->main);
+}
+
+static void put(const Fixture *f, const char *name, const char *text)
+{
+	g_autofree char *path = g_build_filename(f->dir, name, NULL);
+	g_autofree char *folder = g_path_get_dirname(path);
+
+	g_assert_cmpint(g_mkdir_with_parents(folder, 0700), ==, 0);
+	g_assert_true(g_file_set_contents(path, text, -1, NULL));
+}
+
+static void assert_loads(const Fixture *f, const char *printed)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(RdmadConfig) config = rdmad_config_load(f->main, &error);
+	g_autofree char *text = NULL;
+
+	g_assert_no_error(error);
+	text = rdmad_config_print(config);
+	g_assert_cmpstr(text, ==, printed);
+}
+
+/* `%s` in what is expected stands for the folder. */
+static void assert_fails(const Fixture *f, int code, const char *expected)
+{
+	g_auto(GStrv) parts = g_strsplit(expected, "%s", -1);
+	g_autofree char *message = g_strjoinv(f->dir, parts);
+	g_autoptr(GError) error = NULL;
+
+	g_assert_null(rdmad_config_load(f->main, &error));
+	g_assert_error(error, RDMAD_ERROR, code);
+	g_assert_cmpstr(error->message, ==, message);
+}
+
+static void test_a_file_that_is_not_there_is_not_found(Fixture *f, gconstpointer data)
+{
+	assert_fails(f, RDMAD_ERROR_NOT_FOUND, "%s/rdmad.conf: no such file");
+}
+
+static void test_a_directory_is_no_file(Fixture *f, gconstpointer data)
+{
+	g_assert_cmpint(g_mkdir(f->main, 0700), ==, 0);
+	assert_fails(f, RDMAD_ERROR_CONFIG, "%s/rdmad.conf: is a directory, not a file");
+}
+
+static void test_a_fifo_does_not_stop_the_daemon(Fixture *f, gconstpointer data)
+{
+	g_assert_cmpint(mkfifo(f->main, 0600), ==, 0);
+	assert_fails(f, RDMAD_ERROR_CONFIG, "%s/rdmad.conf: is not a regular file");
+}
+
+static void test_a_path_through_a_file_tells_the_reason(Fixture *f, gconstpointer data)
+{
+	put(f, "rdmad.conf", "");
+	g_free(f->main);
+	f->main = g_build_filename(f->dir, "rdmad.conf", "x", NULL);
+	assert_fails(f, RDMAD_ERROR_CONFIG, "%s/rdmad.conf/x: Not a directory");
+}
+
+static void test_a_huge_file_is_refused(Fixture *f, gconstpointer data)
+{
+	put(f, "rdmad.conf", "");
+	g_assert_cmpint(truncate(f->main, 5000000000), ==, 0);
+	assert_fails(f, RDMAD_ERROR_CONFIG,
+		     "%s/rdmad.conf: larger than 1 MiB, no configuration is");
+}
+
+static void test_a_file_without_settings_is_fine(Fixture *f, gconstpointer data)
+{
+	put(f, "rdmad.conf", "# nothing\r\n");
+	assert_loads(f, "");
+}
+
+static void test_dropins_merge_in_the_order_of_their_names(Fixture *f, gconstpointer data)
+{
+	put(f, "rdmad.conf", "include = \"conf.d\"; a = 1; g = { x = 1; l = ( 1, 2 ); }; s = 5;");
+	put(f, "conf.d/20-b.conf", "a = 3; g = { y = 3; h = {}; };");
+	put(f, "conf.d/10-a.conf",
+	    "a = 2; g = { y = 2; l = ( 9 ); h = { z = 1 }; }; s = { t = 1 };");
+	put(f, "conf.d/README", "this is not read");
+	put(f, "conf.d/.hidden.conf", "nor is this");
+	put(f, "conf.d/more/30-c.conf", "nor this");
+	assert_loads(f, "a = 3;\n"
+			"g = {\n\tx = 1;\n\tl = ( 9 );\n\ty = 3;\n\th = {\n\t\tz = 1;\n\t};\n};\n"
+			"s = {\n\tt = 1;\n};\n");
+}
+
+static void test_a_missing_folder_of_dropins_is_fine(Fixture *f, gconstpointer data)
+{
+	put(f, "rdmad.conf", "include = \"conf.d\"; a = 1;");
+	assert_loads(f, "a = 1;\n");
+}
+
+static void test_links_are_followed_as_kubernetes_mounts_them(Fixture *f, gconstpointer data)
+{
+	g_autofree char *link = g_build_filename(f->dir, "conf.d", "10-a.conf", NULL);
+
+	put(f, "rdmad.conf", "include = \"conf.d\";");
+	put(f, "conf.d/..2026/10-a.conf", "a = 1;");
+	g_assert_cmpint(symlink("..2026/10-a.conf", link), ==, 0);
+	assert_loads(f, "a = 1;\n");
+}
+
+static void test_an_error_in_a_dropin_names_the_dropin(Fixture *f, gconstpointer data)
+{
+	static const RdmadConfigField fields[] = { RDMAD_CONFIG_FIELDS_END };
+	g_autofree char *expected = g_strdup_printf(
+		"%s/conf.d/10-a.conf:3: g.b: unknown key; known here are: none", f->dir);
+	g_autoptr(RdmadConfig) config = NULL;
+	g_autoptr(GError) error = NULL;
+
+	put(f, "rdmad.conf", "include = \"conf.d\"; g = {};");
+	put(f, "conf.d/10-a.conf", "\ng = {\n b = 1; };");
+	config = rdmad_config_load(f->main, &error);
+	g_assert_no_error(error);
+	rdmad_config_parse(rdmad_config_child(rdmad_config_root(config), "g"), fields, NULL,
+			   &error);
+	g_assert_cmpstr(error->message, ==, expected);
+}
+
+static void test_a_broken_dropin_is_an_error(Fixture *f, gconstpointer data)
+{
+	put(f, "rdmad.conf", "include = \"conf.d\";");
+	put(f, "conf.d/10-a.conf", "\n\na = ");
+	assert_fails(f, RDMAD_ERROR_CONFIG,
+		     "%s/conf.d/10-a.conf:3: syntax error here or just before; a setting is "
+		     "`key = value;`: `a =`");
+}
+
+static void test_a_folder_among_the_dropins_is_an_error(Fixture *f, gconstpointer data)
+{
+	put(f, "rdmad.conf", "include = \"conf.d\";");
+	put(f, "conf.d/a.conf/x", "");
+	assert_fails(f, RDMAD_ERROR_CONFIG, "%s/conf.d/a.conf: is a directory, not a file");
+}
+
+static void test_include_must_name_a_folder(Fixture *f, gconstpointer data)
+{
+	put(f, "rdmad.conf", "\ninclude = 5;");
+	assert_fails(f, RDMAD_ERROR_CONFIG,
+		     "%s/rdmad.conf:2: include: expected the name of a folder, in quotes");
+	put(f, "rdmad.conf", "include = \"rdmad.conf\";");
+	assert_fails(f, RDMAD_ERROR_CONFIG,
+		     "%s/rdmad.conf:1: include: %s/rdmad.conf: Not a directory");
+}
+
+static void test_a_dropin_cannot_include_a_folder(Fixture *f, gconstpointer data)
+{
+	put(f, "rdmad.conf", "include = \"conf.d\";");
+	put(f, "conf.d/a.conf", "include = \"more.d\";");
+	assert_fails(f, RDMAD_ERROR_CONFIG,
+		     "%s/conf.d/a.conf:1: include: works only in the main file");
+}
+
+static void test_too_many_dropins_are_refused(Fixture *f, gconstpointer data)
+{
+	put(f, "rdmad.conf", "include = \"conf.d\";");
+	for (int i = 0; i < 257; i++) {
+		g_autofree char *name = g_strdup_printf("conf.d/%03d.conf", i);
+
+		put(f, name, "");
+	}
+	assert_fails(f, RDMAD_ERROR_CONFIG,
+		     "%s/rdmad.conf:1: include: %s/conf.d holds more than 256 files");
+}
+
+static void test_at_include_puts_text_in_its_place(Fixture *f, gconstpointer data)
+{
+	put(f, "rdmad.conf", "a = 1;\ng = {\n  @include \"parts/g.inc\"\n};\nz = 2;");
+	put(f, "parts/g.inc", "b = 1;\n@include \"parts/h.inc\"\n");
+	put(f, "parts/h.inc", "c = \"x\";");
+	assert_loads(f, "a = 1;\ng = {\n\tb = 1;\n\tc = \"x\";\n};\nz = 2;\n");
+}
+
+static void test_errors_in_an_included_file_name_it(Fixture *f, gconstpointer data)
+{
+	static const struct {
+		const char *text, *expected;
+	} rows[] = {
+		{ "\nb = 3000000000;",
+		  "%s/g.inc:2: 3000000000 does not fit into 32 bits: write 3000000000L" },
+		{ "\n\nb = ;", "%s/g.inc:3: syntax error here or just before; a setting is "
+			       "`key = value;`" },
+		{ "a = 2;", "%s/g.inc:1: this key was given before in the same group" },
+	};
+
+	put(f, "rdmad.conf", "a = 1;\n@include \"g.inc\"\n");
+	for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+		put(f, "g.inc", rows[i].text);
+		assert_fails(f, RDMAD_ERROR_CONFIG, rows[i].expected);
+	}
+}
+
+static void test_a_value_from_an_included_file_knows_its_place(Fixture *f, gconstpointer data)
+{
+	g_autofree char *expected = g_strdup_printf("%s/g.inc:2: b: no", f->dir);
+	g_autoptr(RdmadConfig) config = NULL;
+	g_autoptr(GError) error = NULL;
+
+	put(f, "rdmad.conf", "\n\n\n@include \"g.inc\"\n");
+	put(f, "g.inc", "\nb = 1;");
+	config = rdmad_config_load(f->main, NULL);
+	rdmad_config_error(rdmad_config_root(config), "b", &error, "no");
+	g_assert_cmpstr(error->message, ==, expected);
+}
+
+static void test_what_cannot_be_included_is_told(Fixture *f, gconstpointer data)
+{
+	put(f, "rdmad.conf", "@include \"none\"\n");
+	assert_fails(f, RDMAD_ERROR_CONFIG,
+		     "%s/rdmad.conf:1: @include \"none\": %s/none: no such file");
+	put(f, "rdmad.conf", "\n@include \"/dev/stdin\"\n");
+	assert_fails(f, RDMAD_ERROR_CONFIG,
+		     "%s/rdmad.conf:2: @include \"/dev/stdin\": give the path below %s");
+	put(f, "rdmad.conf", "a = 1; @include \"none\"\n");
+	assert_fails(
+		f, RDMAD_ERROR_CONFIG,
+		"%s/rdmad.conf:1: `@` starts only an `@include \"file\"` on a line of its own");
+	put(f, "rdmad.conf", "\n @include \"rdmad.conf\"\n");
+	assert_fails(f, RDMAD_ERROR_CONFIG,
+		     "%s/rdmad.conf:2: @include \"rdmad.conf\": the file includes itself");
+}
+
+#define ADD(name) g_test_add("/config-files/" #name, Fixture, NULL, setup, test_##name, teardown)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	ADD(a_file_that_is_not_there_is_not_found);
+	ADD(a_directory_is_no_file);
+	ADD(a_fifo_does_not_stop_the_daemon);
+	ADD(a_path_through_a_file_tells_the_reason);
+	ADD(a_huge_file_is_refused);
+	ADD(a_file_without_settings_is_fine);
+	ADD(dropins_merge_in_the_order_of_their_names);
+	ADD(a_missing_folder_of_dropins_is_fine);
+	ADD(links_are_followed_as_kubernetes_mounts_them);
+	ADD(an_error_in_a_dropin_names_the_dropin);
+	ADD(a_broken_dropin_is_an_error);
+	ADD(a_folder_among_the_dropins_is_an_error);
+	ADD(include_must_name_a_folder);
+	ADD(a_dropin_cannot_include_a_folder);
+	ADD(too_many_dropins_are_refused);
+	ADD(at_include_puts_text_in_its_place);
+	ADD(errors_in_an_included_file_name_it);
+	ADD(a_value_from_an_included_file_knows_its_place);
+	ADD(what_cannot_be_included_is_told);
+	return g_test_run();
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <glib.h>
+
+#include "config/nearest.h"
+#include "config/units.h"
+
+typedef struct {
+	const char *text;
+	guint64 value;
+} Good;
+
+static void test_durations_are_milliseconds(void)
+{
+	static const Good good[] = {
+		{ "0s", 0 },
+		{ "250ms", 250 },
+		{ "5s", 5000 },
+		{ "2m", 120000 },
+		{ "1h", 3600000 },
+		{ "007s", 7000 },
+		{ "18446744073709551615ms", G_MAXUINT64 },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(good); i++) {
+		guint64 ms = 99;
+
+		g_assert_true(rdmad_config_parse_duration(good[i].text, &ms));
+		g_assert_cmpuint(ms, ==, good[i].value);
+	}
+}
+
+static void test_what_is_no_duration_is_refused(void)
+{
+	static const char *const bad[] = {
+		"",
+		"5",
+		"s",
+		" 5s",
+		"5 s",
+		"5s ",
+		"-5s",
+		"+5s",
+		"5S",
+		"5d",
+		"1.5s",
+		"1h30m",
+		"0x5s",
+		"18446744073709551616ms",
+		"18446744073709551615s",
+		"99999999999999999999h",
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(bad); i++) {
+		guint64 ms;
+
+		g_test_message("%s", bad[i]);
+		g_assert_false(rdmad_config_parse_duration(bad[i], &ms));
+	}
+}
+
+static void test_sizes_are_bytes(void)
+{
+	static const Good good[] = {
+		{ "0", 0 },	   { "512", 512 },	 { "64K", 65536 },
+		{ "8M", 8388608 }, { "2G", 2147483648 },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(good); i++) {
+		guint64 bytes = 99;
+
+		g_assert_true(rdmad_config_parse_size(good[i].text, &bytes));
+		g_assert_cmpuint(bytes, ==, good[i].value);
+	}
+}
+
+static void test_what_is_no_size_is_refused(void)
+{
+	static const char *const bad[] = { "",	  "K",	  "64k", "64KB",	"64 K",
+					   "-1K", "1.5M", "1T",	 "17179869184G" };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(bad); i++) {
+		guint64 bytes;
+
+		g_test_message("%s", bad[i]);
+		g_assert_false(rdmad_config_parse_size(bad[i], &bytes));
+	}
+}
+
+static void test_values_are_shown_in_the_largest_whole_unit(void)
+{
+	static const struct {
+		guint64 ms;
+		const char *duration, *size;
+	} rows[] = {
+		{ 0, "0ms", "0" },
+		{ 250, "250ms", "250" },
+		{ 1000, "1s", "1000" },
+		{ 1500, "1500ms", "1500" },
+		{ 120000, "2m", "120000" },
+		{ 1024, "1024ms", "1K" },
+		{ 3600000, "1h", "3600000" },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+		g_autofree char *duration = rdmad_config_format_duration(rows[i].ms);
+		g_autofree char *size = rdmad_config_format_size(rows[i].ms);
+
+		g_assert_cmpstr(duration, ==, rows[i].duration);
+		g_assert_cmpstr(size, ==, rows[i].size);
+	}
+}
+
+static void test_the_nearest_word_is_the_one_that_was_meant(void)
+{
+	static const char *const keys[] = { "count", "name", "selectors", "mode", "umad", NULL };
+	static const struct {
+		const char *word, *meant;
+	} rows[] = {
+		{ "conut", "count" },	     { "coun", "count" },
+		{ "Count", "count" },	     { "nmae", "name" },
+		{ "selector", "selectors" }, { "umd", "umad" },
+		{ "moed", "mode" },	     { "x", NULL },
+		{ "frequency", NULL },	     { "", NULL },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(rows); i++)
+		g_assert_cmpstr(rdmad_config_nearest(rows[i].word, keys), ==, rows[i].meant);
+}
+
+static void test_a_word_too_long_to_be_meant_is_not_measured(void)
+{
+	static const char *const keys[] = { "count", NULL };
+	g_autofree char *word = g_strnfill(100000, 'c');
+
+	g_assert_null(rdmad_config_nearest(word, keys));
+}
+
+#define ADD(name) g_test_add_func("/units/" #name, test_##name)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	ADD(durations_are_milliseconds);
+	ADD(what_is_no_duration_is_refused);
+	ADD(sizes_are_bytes);
+	ADD(what_is_no_size_is_refused);
+	ADD(values_are_shown_in_the_largest_whole_unit);
+	ADD(the_nearest_word_is_the_one_that_was_meant);
+	ADD(a_word_too_long_to_be_meant_is_not_measured);
+	return g_test_run();
+}
