@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of a scan share. */
+#pragma once
+
+#include <rdmad/device.h>
+#include <rdmad/sysroot.h>
+
+#define RDMAD_SCAN_MAX_DEVICES 4096u
+#define RDMAD_SCAN_MAX_PORTS 255u
+#define RDMAD_SCAN_MAX_GIDS 4096u	/* of one port */
+#define RDMAD_SCAN_MAX_NETDEVS 1024u	/* of one device */
+
+/* One look at the hardware: what was learnt once for all devices. */
+typedef struct {
+	const RdmadSysroot *root;
+	GHashTable *chardevs;	/* kernel name -> GArray of RdmadChardev */
+	GHashTable *vf_index;	/* address of a VF -> GINT_TO_POINTER(index + 1) */
+} RdmadScanner;
+
+/* A directory of attributes of `dev`; problems are called `label` + attribute. */
+typedef struct {
+	const RdmadSysroot *root;
+	RdmadDevice *dev;
+	const char *path;	/* "sys/class/infiniband/mlx5_0/ports/1" */
+	const char *label;	/* "ports/1/" */
+} RdmadAttrDir;
+
+typedef enum {
+	RDMAD_ATTR_REQUIRED,	/* every RDMA device has it: a problem when it is missing */
+	RDMAD_ATTR_OPTIONAL,	/* may be missing; a problem when it cannot be read */
+	RDMAD_ATTR_QUIET,	/* the kernel refuses it in some states: never a problem */
+} RdmadAttrNeed;
+
+typedef struct {
+	const char *name;
+	RdmadAttrNeed need;
+	gboolean (*parse)(const char *text, gpointer member);	/* of sysfs-value.h */
+	gsize offset;
+} RdmadAttr;
+
+/* Fills the members of `out`; one that cannot be had is left as it was. */
+void rdmad_attrs_read(const RdmadAttrDir *dir, const RdmadAttr *attrs, guint n, gpointer out);
+/* Notes `error` as a problem of the device, with the path shortened to its label. */
+void rdmad_attr_problem(const RdmadAttrDir *dir, const GError *error);
+
+/* NULL: it went away meanwhile.  The id is still the kernel name. */
+RdmadDevice *rdmad_scan_device(RdmadScanner *scanner, const char *name);
+
+/* Each fills its own members of `dev`; `dir` is that of the RDMA device itself. */
+void rdmad_scan_pci(RdmadScanner *scanner, const RdmadAttrDir *dir);
+void rdmad_scan_ports(const RdmadAttrDir *dir);
+/* After ports: GIDs tell which interfaces belong to the device. */
+void rdmad_scan_netdevs(const RdmadAttrDir *dir);
+
+/* Learns all character devices at once, from their classes. */
+void rdmad_scan_chardevs(RdmadScanner *scanner);
+/* Gives a device its own. */
+void rdmad_scan_take_chardevs(RdmadScanner *scanner, const char *name, RdmadDevice *dev);
+
+/* Components from the host bridge down to the last PCI function; NULL: not on a PCI bus.
+ * `below` (may be NULL) gets what stands behind the function, with its slash. */
+char **rdmad_pci_path_parse(const char *resolved, const char **below);
+void rdmad_scan_gpus(const RdmadSysroot *root, GPtrArray *gpus);
