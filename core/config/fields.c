@@ -300,7 +300,7 @@ gboolean rdmad_config_parse(const RdmadConfigNode *node, const RdmadConfigField 
 		const RdmadConfigNode *child = g_ptr_array_index(node->children, i);
 		const RdmadConfigField *field = field_named(fields, child->name);
 
-		if (child->shared)
+		if (!field && child->shared)
 			continue;
 		if (!field)
 			return unknown_key(node, child, fields, error);

@@ -209,6 +209,13 @@ static void test_shared_keys_are_known_to_every_table(void)
 	g_assert_false(core.enabled);
 	assert_parses(config, &sample);
 	g_assert_cmpint(sample.count, ==, 3);
+
+	/* A table that names them itself gets them. */
+	core = (Core){ 0 };
+	g_assert_false(rdmad_config_parse(rdmad_config_root(config), core_fields, &core, &error));
+	g_assert_cmpstr(error->message, ==,
+			"x.conf:1: count: unknown key; known here are: optional, enabled");
+	g_assert_true(core.optional);
 }
 
 static void test_a_wrong_type_among_shared_keys_is_an_error(void)
