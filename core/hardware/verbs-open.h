@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libibverbs, which blocks: a job that opens devices.  Only verbs files include this. */
+/* The part of libibverbs that blocks: a job that opens devices. */
 #pragma once
 
 #include <rdmad/types.h>
@@ -9,9 +9,9 @@ struct ibv_context;
 
 /* What is asked for, and what came of it: `context` or `problem` is set by the job. */
 typedef struct {
-	char *id;		/* stable id */
-	char *name;		/* kernel name */
-	int index;		/* RDMA netlink's, so that a device that came anew is known as such */
+	char *id;   /* stable id */
+	char *name; /* kernel name */
+	int index;  /* RDMA netlink's, so that a device that came anew is known as such */
 	struct ibv_context *context;
 	char *problem;
 } RdmadVerbsOpen;

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hint -> (RDMAD_COALESCE_MS) -> look, on a worker -> inventory.  One look at a time; a hint during
+ * a look asks for another one after it.  On a recorded machine only rdmad_hardware_hint() asks.
+ */
+#define RDMAD_LOG_TOPIC "hardware"
+
+#include "hardware/hardware.h"
+
+#include <rdmad/facts.h>
+#include <rdmad/journal.h>
+#include <rdmad/log.h>
+#include <rdmad/loop.h>
+#include <rdmad/sysroot.h>
+#include <rdmad/work.h>
+
+#include "hardware/kernel-events.h"
+#include "hardware/netlink.h"
+#include "hardware/scan.h"
+#include "hardware/verbs.h"
+#include "service/inventory-private.h"
+
+/* After a look that failed: doubled each time. */
+#define RETRY_FIRST_MS 1000u
+#define RETRY_LAST_MS  60000u
+
+struct RdmadHardware {
+	RdmadLoop *loop;
+	RdmadWorkers *workers;
+	const RdmadSysroot *sysroot;
+	RdmadInventory *inventory;
+	RdmadFacts *facts;
+	RdmadJournal *journal;
+	RdmadKernelEvents *events; /* these two NULL on a recorded machine */
+	RdmadVerbs *verbs;
+	RdmadEvent *timer; /* until the next look */
+	RdmadJob *job;	   /* the look under way */
+	gboolean again;	   /* a hint came meanwhile */
+	guint retry_ms;	   /* not 0: the last look failed */
+};
+
+/* Worker thread (the first look: the loop's, before it runs). */
+static RdmadScan *look(const RdmadSysroot *sysroot, GError **error)
+{
+	g_autoptr(RdmadScan) scan = rdmad_scan_sysfs(sysroot, error);
+	g_autoptr(GError) reason = NULL;
+
+	if (!scan || !rdmad_sysroot_is_live(sysroot))
+		return g_steal_pointer(&scan);
+	/* No RDMA netlink is no failure: without the RDMA core there are no devices either. */
+	if (!rdmad_netlink_complete(scan, &reason))
+		rdmad_debug("%s", reason->message);
+	return g_steal_pointer(&scan);
+}
+
+static gpointer look_run(gpointer input, const RdmadJob *job, GError **error)
+{
+	return look(input, error);
+}
+
+static void hardware_set_netns_mode(RdmadHardware *hw, const char *mode)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (!rdmad_facts_set(hw->facts, NULL, "node:netns-mode", mode, &error))
+		rdmad_warn("%s", error->message);
+}
+
+static void hardware_publish(RdmadHardware *hw, RdmadScan *scan)
+{
+	if (hw->retry_ms)
+		rdmad_journal_post(hw->journal, RDMAD_LOG_NOTICE, "scan-recovered", NULL,
+				   "the hardware can be looked at again");
+	hw->retry_ms = 0;
+	rdmad_inventory_replace(hw->inventory, g_steal_pointer(&scan->devices),
+				g_steal_pointer(&scan->gpus));
+	hardware_set_netns_mode(hw, scan->netns_mode);
+	rdmad_scan_free(scan);
+	if (hw->verbs)
+		rdmad_verbs_follow(hw->verbs, hw->inventory);
+}
+
+/* The inventory stays as it was. */
+static void hardware_failed(RdmadHardware *hw, const GError *error)
+{
+	if (!hw->retry_ms)
+		rdmad_journal_post(hw->journal, RDMAD_LOG_WARNING, "scan-failed", NULL,
+				   "cannot look at the hardware, what was known stays: %s",
+				   error->message);
+	hw->retry_ms = CLAMP(hw->retry_ms * 2, RETRY_FIRST_MS, RETRY_LAST_MS);
+	rdmad_event_arm(hw->timer, hw->retry_ms);
+}
+
+static void look_done(gpointer result, const GError *error, gpointer data)
+{
+	RdmadHardware *hw = data;
+
+	hw->job = NULL;
+	if (error)
+		hardware_failed(hw, error);
+	else
+		hardware_publish(hw, result);
+	if (hw->again)
+		rdmad_hardware_hint(hw);
+	hw->again = FALSE;
+}
+
+static const RdmadJobClass look_class = {
+	.name = "hardware-scan",
+	.run = look_run,
+	.done = look_done,
+	.free_result = (GDestroyNotify)rdmad_scan_free,
+};
+
+static void look_due(gpointer data)
+{
+	RdmadHardware *hw = data;
+	g_autoptr(GError) error = NULL;
+
+	if (hw->job) {
+		hw->again = TRUE;
+		return;
+	}
+	hw->job = rdmad_work_submit(hw->workers, NULL, &look_class, (gpointer)hw->sysroot, 0, hw,
+				    &error);
+	if (!hw->job)
+		hardware_failed(hw, error);
+}
+
+void rdmad_hardware_hint(RdmadHardware *hw)
+{
+	if (hw->job)
+		hw->again = TRUE;
+	else if (!rdmad_event_armed(hw->timer))
+		rdmad_event_arm(hw->timer, RDMAD_COALESCE_MS);
+}
+
+static void heard_hint(gpointer data)
+{
+	rdmad_hardware_hint(data);
+}
+
+static void heard_fatal(const char *device_id, gpointer data)
+{
+	RdmadHardware *hw = data;
+
+	rdmad_inventory_set_fatal(hw->inventory, device_id);
+}
+
+RdmadHardware *rdmad_hardware_new(RdmadLoop *loop, RdmadWorkers *workers,
+				  const RdmadSysroot *sysroot, RdmadInventory *inventory,
+				  RdmadFacts *facts, RdmadJournal *journal)
+{
+	const RdmadVerbsOps ops = { .hint = heard_hint, .fatal = heard_fatal };
+	RdmadHardware *hw = g_new0(RdmadHardware, 1);
+
+	hw->loop = loop;
+	hw->workers = workers;
+	hw->sysroot = sysroot;
+	hw->inventory = inventory;
+	hw->facts = facts;
+	hw->journal = journal;
+	hw->timer = rdmad_loop_add_timer(loop, NULL, look_due, hw);
+	if (rdmad_sysroot_is_live(sysroot))
+		hw->verbs = rdmad_verbs_new(loop, workers, journal, &ops, hw);
+	return hw;
+}
+
+RdmadVerbs *rdmad_hardware_verbs(RdmadHardware *hw)
+{
+	return hw->verbs;
+}
+
+gboolean rdmad_hardware_start(RdmadHardware *hw, GError **error)
+{
+	g_autoptr(RdmadScan) scan = NULL;
+
+	/* Events first: what changes after the look is then heard. */
+	if (rdmad_sysroot_is_live(hw->sysroot)) {
+		hw->events = rdmad_kernel_events_new(hw->loop, heard_hint, hw, error);
+		if (!hw->events)
+			return FALSE;
+	}
+	scan = look(hw->sysroot, error);
+	if (!scan)
+		return FALSE;
+	hardware_publish(hw, g_steal_pointer(&scan));
+	return TRUE;
+}
+
+void rdmad_hardware_free(RdmadHardware *hw)
+{
+	if (!hw)
+		return;
+	rdmad_job_cancel(hw->job);
+	rdmad_kernel_events_free(hw->events);
+	rdmad_verbs_free(hw->verbs);
+	rdmad_event_free(hw->timer);
+	g_free(hw);
+}

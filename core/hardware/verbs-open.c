@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hardware/verbs-open.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <infiniband/verbs.h>
+#include <rdmad/device.h>
+#include <string.h>
+
+RdmadVerbsOpen *rdmad_verbs_open_new(const RdmadDevice *dev)
+{
+	RdmadVerbsOpen *open = g_new0(RdmadVerbsOpen, 1);
+
+	open->id = g_strdup(dev->id);
+	open->name = g_strdup(dev->name);
+	open->index = dev->index;
+	return open;
+}
+
+void rdmad_verbs_open_free(RdmadVerbsOpen *open)
+{
+	if (open->context)
+		ibv_close_device(open->context);
+	g_free(open->id);
+	g_free(open->name);
+	g_free(open->problem);
+	g_free(open);
+}
+
+static struct ibv_device *list_find(struct ibv_device **list, int n, const char *name)
+{
+	for (int i = 0; i < n; i++)
+		if (strcmp(ibv_get_device_name(list[i]), name) == 0)
+			return list[i];
+	return NULL;
+}
+
+static gboolean context_unblock(struct ibv_context *context)
+{
+	const int flags = fcntl(context->async_fd, F_GETFL);
+
+	return flags >= 0 && fcntl(context->async_fd, F_SETFL, flags | O_NONBLOCK) == 0;
+}
+
+static void open_one(RdmadVerbsOpen *open, struct ibv_device *device)
+{
+	if (!device) {
+		open->problem = g_strdup("libibverbs does not know it: no driver library of its "
+					 "kind, or no /dev/infiniband/uverbs for it");
+		return;
+	}
+	errno = 0;
+	open->context = ibv_open_device(device);
+	if (open->context && context_unblock(open->context))
+		return;
+	open->problem = g_strdup_printf("cannot open /dev/infiniband/%s: %s", device->dev_name,
+					g_strerror(errno ? errno : EIO));
+	if (open->context)
+		ibv_close_device(g_steal_pointer(&open->context));
+}
+
+void rdmad_verbs_open_all(GPtrArray *wanted, const RdmadJob *job)
+{
+	int n = 0;
+	struct ibv_device **list = ibv_get_device_list(&n);
+	const int errnum = list ? 0 : errno;
+
+	for (guint i = 0; i < wanted->len && !rdmad_job_cancelled(job); i++) {
+		RdmadVerbsOpen *open = wanted->pdata[i];
+
+		if (list)
+			open_one(open, list_find(list, n, open->name));
+		else
+			open->problem = g_strdup_printf("libibverbs: %s", g_strerror(errnum));
+	}
+	if (list)
+		ibv_free_device_list(list);
+}
