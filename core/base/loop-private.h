@@ -20,6 +20,9 @@ RdmadEvent *rdmad_loop_add_signal(RdmadLoop *loop, int signum,
 				  void (*fn)(int signum, gpointer data),
 				  gpointer data) G_GNUC_WARN_UNUSED_RESULT;
 
-/* How many events a module has, and their end; the number that was left is returned. */
+/* Objects that have an owner (owned.h). */
+GQueue *rdmad_loop_objects(RdmadLoop *loop);
+
+/* How many events and objects a module has, and their end; the number that was left is returned. */
 guint rdmad_loop_owned(const RdmadLoop *loop, const RdmadModule *owner);
 guint rdmad_loop_reap(RdmadLoop *loop, const RdmadModule *owner);

@@ -13,9 +13,12 @@
 #include <sys/pidfd.h>
 #include <sys/wait.h>
 
+#include "base/owned.h"
+
 struct RdmadLoop {
 	struct event_base *base;
 	GQueue events; /* RdmadEvent, linked by their own nodes */
+	GQueue objects;		/* RdmadOwned */
 };
 
 typedef enum { EVENT_IO, EVENT_TIMER, EVENT_CHILD, EVENT_SIGNAL } EventKind;
@@ -52,6 +55,7 @@ RdmadLoop *rdmad_loop_new(void)
 	if (!loop->base)
 		g_error("cannot make an event loop: %s", g_strerror(errno));
 	g_queue_init(&loop->events);
+	g_queue_init(&loop->objects);
 	return loop;
 }
 
@@ -59,6 +63,7 @@ void rdmad_loop_free(RdmadLoop *loop)
 {
 	if (!loop)
 		return;
+	rdmad_owned_reap(&loop->objects, NULL);
 	while (loop->events.head)
 		rdmad_event_free(loop->events.head->data);
 	event_base_free(loop->base);
@@ -239,9 +244,14 @@ void rdmad_event_free(RdmadEvent *ev)
 	g_free(ev);
 }
 
+GQueue *rdmad_loop_objects(RdmadLoop *loop)
+{
+	return &loop->objects;
+}
+
 guint rdmad_loop_owned(const RdmadLoop *loop, const RdmadModule *owner)
 {
-	guint n = 0;
+	guint n = rdmad_owned_count(&loop->objects, owner);
 
 	for (const GList *l = loop->events.head; l; l = l->next)
 		n += ((const RdmadEvent *)l->data)->owner == owner;
@@ -250,7 +260,7 @@ guint rdmad_loop_owned(const RdmadLoop *loop, const RdmadModule *owner)
 
 guint rdmad_loop_reap(RdmadLoop *loop, const RdmadModule *owner)
 {
-	guint n = 0;
+	guint n = rdmad_owned_reap(&loop->objects, owner);
 
 	for (GList *l = loop->events.head, *next; l; l = next) {
 		RdmadEvent *ev = l->data;

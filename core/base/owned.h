@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Objects with an owner
+ *
+ * What a module makes in the core (a server, a channel) is entered here while it lives, so that
+ * rdmad_loop_reap() can free what the module left behind.  Embed RdmadOwned in the object.
+ */
+#pragma once
+
+#include <rdmad/types.h>
+
+typedef struct {
+	RdmadModule *owner;
+	void (*reap)(gpointer object); /* frees without calling the module; leaves the list */
+	gpointer object;
+	GQueue *list;
+	GList node;
+} RdmadOwned;
+
+void rdmad_owned_enter(RdmadOwned *owned, RdmadLoop *loop, RdmadModule *owner,
+		       void (*reap)(gpointer object), gpointer object);
+void rdmad_owned_leave(RdmadOwned *owned);
+
+/* For the loop, which keeps the list. */
+guint rdmad_owned_count(const GQueue *list, const RdmadModule *owner);
+guint rdmad_owned_reap(GQueue *list, const RdmadModule *owner);

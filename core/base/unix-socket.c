@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/unix-socket.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <rdmad/error.h>
+#include <rdmad/fd.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+/* A path that does not fit is named from its open directory, by way of procfs. */
+static gboolean address_for(const char *path, struct sockaddr_un *address, int *directory,
+			    GError **error)
+{
+	g_autofree char *parent = NULL, *name = NULL;
+	int n;
+
+	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	if (strlen(path) < sizeof(address->sun_path)) {
+		strcpy(address->sun_path, path);
+		return TRUE;
+	}
+	parent = g_path_get_dirname(path);
+	name = g_path_get_basename(path);
+	*directory = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (*directory < 0)
+		return rdmad_error_errno(error, errno, "cannot open %s", parent);
+	n = g_snprintf(address->sun_path, sizeof(address->sun_path), "/proc/self/fd/%d/%s",
+		       *directory, name);
+	if (n < (int)sizeof(address->sun_path))
+		return TRUE;
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
+		    "%s: the name is too long for a socket", path);
+	return FALSE;
+}
+
+static int stream_socket(const char *path, GError **error)
+{
+	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		rdmad_error_errno(error, errno, "cannot make a socket for %s", path);
+	return fd;
+}
+
+static gboolean busy(const char *path, const char *why, GError **error)
+{
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY, "%s: %s", path, why);
+	return FALSE;
+}
+
+/* Makes room at `path`, or says who is there. */
+static gboolean remove_stale(const char *path, const struct sockaddr_un *address, GError **error)
+{
+	rdmad_autofd int probe = -1;
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT || rdmad_error_errno(error, errno, "%s", path);
+	if (!S_ISSOCK(st.st_mode))
+		return busy(path, "there is a file that is no socket", error);
+	probe = stream_socket(path, error);
+	if (probe < 0)
+		return FALSE;
+	if (connect(probe, (const struct sockaddr *)address, sizeof(*address)) == 0 ||
+	    errno == EAGAIN)
+		return busy(path, "another process listens there", error);
+	if (errno != ECONNREFUSED && errno != ENOENT)
+		return rdmad_error_errno(error, errno, "%s: cannot tell whether it is in use",
+					 path);
+	if (unlink(path) < 0 && errno != ENOENT)
+		return rdmad_error_errno(error, errno, "cannot remove the stale socket %s", path);
+	return TRUE;
+}
+
+static gboolean bind_to(int fd, const char *path, const struct sockaddr_un *address, mode_t mode,
+			GError **error)
+{
+	/* The file inherits the mode of the socket's inode: no umask, no moment of a wider mode. */
+	if (fchmod(fd, mode) < 0)
+		return rdmad_error_errno(error, errno, "cannot set the mode of %s", path);
+	if (bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0)
+		return TRUE;
+	if (errno == EADDRINUSE)
+		return busy(path, "another process took it just now", error);
+	return rdmad_error_errno(error, errno, "cannot bind %s", path);
+}
+
+int rdmad_unix_listen(const char *path, mode_t mode, int backlog, RdmadUnixFile *file,
+		      GError **error)
+{
+	rdmad_autofd int directory = -1, fd = -1;
+	struct sockaddr_un address;
+	struct stat st;
+
+	if (!address_for(path, &address, &directory, error) || !remove_stale(path, &address, error))
+		return -1;
+	fd = stream_socket(path, error);
+	if (fd < 0 || !bind_to(fd, path, &address, mode, error))
+		return -1;
+	if (lstat(path, &st) < 0 || listen(fd, backlog) < 0) {
+		rdmad_error_errno(error, errno, "cannot listen at %s", path);
+		return -1;
+	}
+	*file = (RdmadUnixFile){ g_strdup(path), st.st_dev, st.st_ino };
+	return rdmad_steal_fd(&fd);
+}
+
+void rdmad_unix_file_clear(RdmadUnixFile *file)
+{
+	struct stat st;
+
+	if (file->path && lstat(file->path, &st) == 0 && st.st_dev == file->device &&
+	    st.st_ino == file->inode)
+		unlink(file->path);
+	g_clear_pointer(&file->path, g_free);
+}
+
+int rdmad_unix_connect(const char *path, GError **error)
+{
+	rdmad_autofd int directory = -1, fd = -1;
+	struct sockaddr_un address;
+
+	if (!address_for(path, &address, &directory, error))
+		return -1;
+	fd = stream_socket(path, error);
+	if (fd < 0)
+		return -1;
+	/* Never in progress on a unix socket: it is done, refused, or EAGAIN (backlog full). */
+	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE, "cannot connect to %s: %s",
+			    path, g_strerror(errno));
+		return -1;
+	}
+	return rdmad_steal_fd(&fd);
+}
+
+gboolean rdmad_unix_peer_trusted(int fd, uid_t *uid)
+{
+	struct ucred peer = { 0 };
+	socklen_t size = sizeof(peer);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+		return FALSE;
+	*uid = peer.uid;
+	return peer.uid == 0 || peer.uid == geteuid();
+}
