@@ -57,8 +57,8 @@ typedef struct {		/* 0: the default in parentheses */
 /*
  * Listens at `socket_path` (mode 0600; a stale socket there is removed, a live one or another kind
  * of file is RDMAD_ERROR_BUSY).  `methods` ends with a NULL path and must outlive the server.
- * Freeing it sends GOAWAY, ends open calls with UNAVAILABLE and unlinks the socket, unless another
- * has taken the path.
+ * Freeing it sends GOAWAY, ends open calls with UNAVAILABLE (`ended` is called for them) and unlinks
+ * the socket, unless another has taken the path.
  */
 RDMAD_API RdmadGrpcServer *rdmad_grpc_server_new(RdmadLoop *loop, RdmadModule *owner,
 						 const char *socket_path,
@@ -91,8 +91,9 @@ RDMAD_API void rdmad_grpc_call_send(RdmadGrpcCall *call, const guint8 *message, 
 RDMAD_API void rdmad_grpc_call_finish(RdmadGrpcCall *call);
 /* TRUE while a message that was sent has not left for the socket. */
 RDMAD_API gboolean rdmad_grpc_call_pending(const RdmadGrpcCall *call);
-/* `writable`: the queue is empty again.  `ended`: the client cancelled, its deadline passed or the
- * connection is gone; not called after reply(), fail() or finish().  Either may be NULL. */
+/* `writable`: the queue is empty again.  `ended`: the client cancelled, its deadline passed, the
+ * connection is gone or the server is freed; not called after reply(), fail() or finish().  Either
+ * may be NULL.  Dropping the last reference of a call that is not answered fails it (INTERNAL). */
 RDMAD_API void rdmad_grpc_call_watch(RdmadGrpcCall *call,
 				     void (*writable)(RdmadGrpcCall *call, gpointer data),
 				     void (*ended)(RdmadGrpcCall *call, gpointer data),
@@ -100,7 +101,8 @@ RDMAD_API void rdmad_grpc_call_watch(RdmadGrpcCall *call,
 
 /* ---- client ---- */
 
-/* Connects at the first call, and again after a loss; keeps one connection. */
+/* Connects at the first call, and again after a loss; keeps one connection.  `max_message` bounds a
+ * response; 0: 16 MiB. */
 RDMAD_API RdmadGrpcChannel *rdmad_grpc_channel_new(RdmadLoop *loop, RdmadModule *owner,
 						   const char *socket_path, gsize max_message)
 	G_GNUC_WARN_UNUSED_RESULT;

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Server, connection, call
+ *
+ * A server has connections, a connection has calls.  A call is counted: one reference is the
+ * connection's, until the stream is closed; the others are the handler's.  A call whose connection
+ * is gone has `connection` NULL, and everything done to it does nothing.
+ */
+#pragma once
+
+#include <rdmad/loop.h>
+
+#include "base/owned.h"
+#include "base/unix-socket.h"
+#include "grpc/request-head.h"
+#include "grpc/session.h"
+#include "grpc/wire.h"
+
+typedef struct RdmadGrpcConnection RdmadGrpcConnection;
+
+struct RdmadGrpcServer {
+	RdmadOwned owned;
+	RdmadLoop *loop;
+	const RdmadGrpcMethod *methods;
+	gpointer data;
+	RdmadGrpcLimits limits;
+	int fd; /* -1: no new connections */
+	RdmadUnixFile file;
+	RdmadEvent *accept;
+	RdmadEvent *pause; /* timer: no descriptors were left */
+	GQueue connections;
+	gsize held; /* bytes in all calls, both ways */
+	RdmadGrpcServerStats stats;
+	void (*drained)(gpointer data);
+	gpointer drained_data;
+	RdmadEvent *drain; /* timer: the second GOAWAY, and the end of the drain */
+};
+
+struct RdmadGrpcConnection {
+	RdmadGrpcServer *server;
+	RdmadGrpcSession *session;
+	GList node;
+	GQueue calls;
+	GQueue written; /* calls whose queue ran empty; each a reference */
+	gboolean draining;
+};
+
+struct RdmadGrpcCall {
+	guint refs;
+	RdmadGrpcConnection *connection;
+	int32_t stream;
+	GList node;
+	RdmadGrpcHead head;
+	RdmadGrpcReader reader; /* the request */
+	guint messages;		/* received whole */
+	GByteArray *out;	/* framed messages, or NULL */
+	gsize out_sent;
+	gsize held;	    /* what of server->held is this call's */
+	gboolean checked;   /* the header list was whole */
+	gboolean begun;	    /* response headers were submitted */
+	gboolean deferred;  /* nghttp2 waits for more of `out` */
+	gboolean finishing; /* status and text are decided */
+	gboolean answered;  /* by the handler, or nobody is left to tell */
+	RdmadGrpcStatus status;
+	char *text; /* encoded, or NULL */
+	RdmadEvent *deadline;
+	void (*writable)(RdmadGrpcCall *call, gpointer data);
+	void (*ended)(RdmadGrpcCall *call, gpointer data);
+	gpointer data;
+};
+
+/* Takes an accepted descriptor over. */
+void rdmad_grpc_server_adopt(RdmadGrpcServer *server, int fd);
+/* A connection is gone. */
+void rdmad_grpc_server_left(RdmadGrpcServer *server);
+
+RdmadGrpcConnection *rdmad_grpc_connection_new(RdmadGrpcServer *server, int fd);
+/* The first GOAWAY, which says that the last one comes. */
+void rdmad_grpc_connection_drain(RdmadGrpcConnection *connection);
+/* The last GOAWAY: the connection ends with its last call. */
+void rdmad_grpc_connection_goaway(RdmadGrpcConnection *connection);
+/* Open calls are answered with UNAVAILABLE. */
+void rdmad_grpc_connection_farewell(RdmadGrpcConnection *connection);
+/* Frees it; its calls move to `lost`, each with a reference. */
+void rdmad_grpc_connection_free(RdmadGrpcConnection *connection, GQueue *lost);
+
+RdmadGrpcCall *rdmad_grpc_call_new(RdmadGrpcConnection *connection, int32_t stream);
+/* The header list is whole: checks it and starts the deadline. */
+void rdmad_grpc_call_begin(RdmadGrpcCall *call, gboolean too_large);
+void rdmad_grpc_call_receive(RdmadGrpcCall *call, const guint8 *bytes, gsize size);
+/* The client has sent all: calls the handler. */
+void rdmad_grpc_call_received(RdmadGrpcCall *call);
+/* Ends it for the client's side, with an encoded status; the handler is not told. */
+void rdmad_grpc_call_status(RdmadGrpcCall *call, RdmadGrpcStatus status, const char *text);
+/* Takes it off its connection; the connection's reference is the caller's now. */
+void rdmad_grpc_call_detach(RdmadGrpcCall *call);
+/* Tells the handler that the call is over, if it is to be told. */
+void rdmad_grpc_call_lost(RdmadGrpcCall *call);

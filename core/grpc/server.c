@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define RDMAD_LOG_TOPIC "grpc"
+
+#include <errno.h>
+#include <rdmad/fd.h>
+#include <rdmad/log.h>
+#include <sys/socket.h>
+
+#include "grpc/server-private.h"
+
+#define ACCEPTS_A_TURN	 16
+#define BACKLOG		 64
+#define PAUSE_MS	 100u /* when no descriptor is left */
+#define SECOND_GOAWAY_MS 1000u
+#define MAX_CONNECTIONS	 16u
+#define MAX_STREAMS	 100u
+#define MAX_MESSAGE	 (4u * 1024 * 1024)
+
+static gboolean server_admits(RdmadGrpcServer *server, int fd)
+{
+	uid_t uid = (uid_t)-1;
+
+	if (server->stats.connections >= server->limits.max_connections) {
+		rdmad_warn("%s: refused a connection: %u are open already", server->file.path,
+			   server->stats.connections);
+		return FALSE;
+	}
+	if (server->limits.any_user || rdmad_unix_peer_trusted(fd, &uid))
+		return TRUE;
+	rdmad_warn("%s: refused a connection of user %d", server->file.path, (int)uid);
+	return FALSE;
+}
+
+void rdmad_grpc_server_adopt(RdmadGrpcServer *server, int fd)
+{
+	if (server_admits(server, fd)) {
+		rdmad_grpc_connection_new(server, fd);
+		return;
+	}
+	server->stats.refused_total++;
+	close(fd);
+}
+
+/* A listening socket stays readable while nothing can be accepted: look away for a moment. */
+static void server_pause(RdmadGrpcServer *server)
+{
+	rdmad_warn("%s: cannot accept a connection: %s", server->file.path, g_strerror(errno));
+	rdmad_event_want(server->accept, 0);
+	rdmad_event_arm(server->pause, PAUSE_MS);
+}
+
+static void server_resume(gpointer data)
+{
+	RdmadGrpcServer *server = data;
+
+	rdmad_event_want(server->accept, RDMAD_IO_READ);
+}
+
+static gboolean accept_error_passes(int errnum)
+{
+	return errnum == EAGAIN || errnum == EINTR || errnum == ECONNABORTED;
+}
+
+static void server_accept(int listener, RdmadIo ready, gpointer data)
+{
+	RdmadGrpcServer *server = data;
+
+	for (int i = 0; i < ACCEPTS_A_TURN; i++) {
+		const int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd >= 0) {
+			rdmad_grpc_server_adopt(server, fd);
+			continue;
+		}
+		if (!accept_error_passes(errno))
+			server_pause(server);
+		return;
+	}
+}
+
+static void server_stop_listening(RdmadGrpcServer *server)
+{
+	g_clear_pointer(&server->accept, rdmad_event_free);
+	g_clear_pointer(&server->pause, rdmad_event_free);
+	rdmad_clear_fd(&server->fd);
+	rdmad_unix_file_clear(&server->file);
+}
+
+/* ---- drain ---- */
+
+void rdmad_grpc_server_left(RdmadGrpcServer *server)
+{
+	if (server->drained && server->connections.length == 0)
+		rdmad_event_arm(server->drain, 0);
+}
+
+static void server_drain_goes_on(gpointer data)
+{
+	RdmadGrpcServer *server = data;
+	void (*drained)(gpointer) = server->drained;
+
+	if (server->connections.length > 0) {
+		for (GList *l = server->connections.head; l; l = l->next)
+			rdmad_grpc_connection_goaway(l->data);
+		return;
+	}
+	server->drained = NULL;
+	if (drained)
+		drained(server->drained_data);
+}
+
+void rdmad_grpc_server_drain(RdmadGrpcServer *server, void (*drained)(gpointer data), gpointer data)
+{
+	server->drained = drained;
+	server->drained_data = data;
+	server_stop_listening(server);
+	for (GList *l = server->connections.head; l; l = l->next)
+		rdmad_grpc_connection_drain(l->data);
+	rdmad_event_arm(server->drain, server->connections.length > 0 ? SECOND_GOAWAY_MS : 0);
+}
+
+/* ---- the life of a server ---- */
+
+static void server_destroy(RdmadGrpcServer *server, GQueue *lost)
+{
+	rdmad_owned_leave(&server->owned);
+	server_stop_listening(server);
+	while (server->connections.head) {
+		RdmadGrpcConnection *connection = server->connections.head->data;
+
+		rdmad_grpc_connection_farewell(connection);
+		rdmad_grpc_connection_free(connection, lost);
+	}
+	rdmad_event_free(server->drain);
+	g_free(server);
+}
+
+static void server_free_telling(RdmadGrpcServer *server, gboolean tell)
+{
+	GQueue lost = G_QUEUE_INIT;
+	RdmadGrpcCall *call;
+
+	server_destroy(server, &lost);
+	while ((call = g_queue_pop_head(&lost))) {
+		if (tell)
+			rdmad_grpc_call_lost(call);
+		rdmad_grpc_call_unref(call);
+	}
+}
+
+/* The module is gone: nobody may be told. */
+static void server_reap(gpointer server)
+{
+	server_free_telling(server, FALSE);
+}
+
+void rdmad_grpc_server_free(RdmadGrpcServer *server)
+{
+	if (server)
+		server_free_telling(server, TRUE);
+}
+
+static void limits_fill(RdmadGrpcLimits *filled, const RdmadGrpcLimits *limits)
+{
+	if (limits)
+		*filled = *limits;
+	if (filled->max_connections == 0)
+		filled->max_connections = MAX_CONNECTIONS;
+	if (filled->max_streams == 0)
+		filled->max_streams = MAX_STREAMS;
+	if (filled->max_message == 0)
+		filled->max_message = MAX_MESSAGE;
+}
+
+RdmadGrpcServer *rdmad_grpc_server_new(RdmadLoop *loop, RdmadModule *owner, const char *socket_path,
+				       const RdmadGrpcMethod *methods, gpointer data,
+				       const RdmadGrpcLimits *limits, GError **error)
+{
+	RdmadUnixFile file = { 0 };
+	const int fd = rdmad_unix_listen(socket_path, 0600, BACKLOG, &file, error);
+	RdmadGrpcServer *server;
+
+	if (fd < 0)
+		return NULL;
+	server = g_new0(RdmadGrpcServer, 1);
+	server->loop = loop;
+	server->methods = methods;
+	server->data = data;
+	server->fd = fd;
+	server->file = file;
+	limits_fill(&server->limits, limits);
+	server->accept = rdmad_loop_add_io(loop, NULL, fd, RDMAD_IO_READ, server_accept, server);
+	server->pause = rdmad_loop_add_timer(loop, NULL, server_resume, server);
+	server->drain = rdmad_loop_add_timer(loop, NULL, server_drain_goes_on, server);
+	rdmad_owned_enter(&server->owned, loop, owner, server_reap, server);
+	return server;
+}
+
+void rdmad_grpc_server_stats(const RdmadGrpcServer *server, RdmadGrpcServerStats *stats)
+{
+	*stats = server->stats;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One HTTP/2 connection over a descriptor, server or client side
+ *
+ * nghttp2 keeps the protocol; this keeps the descriptor, the limits and the order of things: bytes
+ * are written at the end of a turn and never from inside a callback of nghttp2.  A session may be
+ * freed from any of its callbacks.
+ */
+#pragma once
+
+#include <nghttp2/nghttp2.h>
+#include <rdmad/loop.h>
+
+#define RDMAD_GRPC_HEADERS_MAX 8192u /* bytes of a header list, counted as RFC 9113 does */
+
+typedef struct RdmadGrpcSession RdmadGrpcSession;
+
+/* One header field; neither end is terminated by more than its length. */
+typedef struct {
+	const char *name, *value;
+	gsize name_len, value_len;
+} RdmadGrpcField;
+
+typedef struct {
+	/* A header list begins, goes on field by field, and is whole.  Also for trailers. */
+	void (*begin)(int32_t stream, gpointer data);
+	void (*field)(int32_t stream, const RdmadGrpcField *field, gpointer data);
+	void (*headers)(int32_t stream, gboolean too_large, gpointer data);
+	void (*data)(int32_t stream, const guint8 *bytes, gsize size, gpointer data);
+	/* The peer will send no more on this stream. */
+	void (*ended)(int32_t stream, gpointer data);
+	/* The last one for a stream. */
+	void (*stream_closed)(int32_t stream, guint32 error_code, gpointer data);
+	/* The peer said GOAWAY: no new streams. */
+	void (*goaway)(gpointer data);
+	void (*ping_acked)(gpointer data);
+	/* What could be written is written. */
+	void (*flushed)(gpointer data);
+	/* The connection is over; from the loop, once.  The owner frees the session. */
+	void (*closed)(const char *why, gpointer data);
+} RdmadGrpcSessionOps;
+
+/* Takes `fd` over.  `settings` go out at once. */
+RdmadGrpcSession *rdmad_grpc_session_new(RdmadLoop *loop, int fd, gboolean server,
+					 guint max_streams, const RdmadGrpcSessionOps *ops,
+					 gpointer data);
+/* No callback after this. */
+void rdmad_grpc_session_free(RdmadGrpcSession *session);
+
+/* For the submit functions; valid as long as the session. */
+nghttp2_session *rdmad_grpc_session_h2(RdmadGrpcSession *session);
+/* Something was submitted: it is written at the end of this turn of the loop. */
+void rdmad_grpc_session_wake(RdmadGrpcSession *session);
+/* Writes now what the socket takes, for the last words before the session is freed. */
+void rdmad_grpc_session_flush(RdmadGrpcSession *session);
+/* GOAWAY with `error_code`, then the end; nothing more is read. */
+void rdmad_grpc_session_terminate(RdmadGrpcSession *session, guint32 error_code);
+/* TRUE when the other end has closed already, though no event told so yet. */
+gboolean rdmad_grpc_session_hung_up(const RdmadGrpcSession *session);
