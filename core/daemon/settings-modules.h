@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which modules are to run. */
+#pragma once
+
+#include "daemon/settings.h"
+
+/* Fills settings->modules from the group `modules` (NULL: absent) and the command line. */
+gboolean rdmad_settings_read_modules(RdmadSettings *settings, const RdmadConfigNode *node,
+				     const RdmadOptions *options, GError **error);

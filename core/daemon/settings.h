@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Settings: one configuration as the core sees it, with the command line on top
+ *
+ * The core's keys, their bounds and defaults are in settings.c.
+ */
+#pragma once
+
+#include "base/log-private.h"
+#include "config/config-private.h"
+#include "daemon/options.h"
+#include "http/http-private.h"
+
+/* A module that is to run. */
+typedef struct {
+	char *name;
+	gboolean optional;	       /* we go on when it does not start */
+	const RdmadConfigNode *config; /* NULL: the file says nothing about it */
+} RdmadModuleEntry;
+
+typedef struct {
+	RdmadConfig *config;
+	char *path; /* NULL: no file */
+	RdmadLogLevel log_level;
+	RdmadLogFormat log_format;
+	GHashTable *log_topics; /* topic -> GINT_TO_POINTER(RdmadLogLevel) */
+	char *run_dir, *state_dir, *module_dir, *kubelet_dir;
+	RdmadHttpLimits http;
+	GPtrArray *modules; /* RdmadModuleEntry *, in the order of their start */
+} RdmadSettings;
+
+/* RDMAD_ERROR_CONFIG: something in the files; RDMAD_ERROR_NOT_FOUND: the file that was asked for. */
+RdmadSettings *rdmad_settings_load(const RdmadOptions *options, GError **error);
+void rdmad_settings_free(RdmadSettings *settings);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadSettings, rdmad_settings_free)
+
+/* NULL when the module is not to run. */
+const RdmadModuleEntry *rdmad_settings_module(const RdmadSettings *settings, const char *name);
+/* Makes the log as they say. */
+void rdmad_settings_apply_log(const RdmadSettings *settings);
+/* What differs in `now` but takes a restart ("run_dir, http"), or NULL. */
+char *rdmad_settings_need_restart(const RdmadSettings *before, const RdmadSettings *now);
