@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* <run-dir>/rdmad.lock: one rdmad for each run directory.  The file stays; its lock goes with us. */
+#pragma once
+
+#include <glib.h>
+#include <sys/types.h>
+
+/* A descriptor that holds the lock until it is closed, or -1.  RDMAD_ERROR_BUSY: another process
+ * has it; then `holder` is its process id as it wrote it, or 0. */
+int rdmad_lock_try(const char *path, pid_t *holder, GError **error);
