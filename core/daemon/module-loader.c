@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The only file that knows GModule.
+ *
+ * The linker is given the descriptor that was judged ("/proc/self/fd/N"), so the file cannot change
+ * between the look and the load.  This is the one place that opens something of /proc past the
+ * sysroot: it means our own process, not the machine we look at.
+ */
+#include "daemon/module-loader.h"
+
+#include <gmodule.h>
+#include <rdmad/error.h>
+#include <rdmad/fd.h>
+#include <string.h>
+
+#include "build-info.h"
+#include "daemon/trusted-file.h"
+
+typedef struct {
+	const char *name;
+	char *path; /* for messages */
+	int fd;
+	char *link; /* "/proc/self/fd/N" */
+} ModuleFile;
+
+static gboolean module_error(const ModuleFile *file, RdmadError code, GError **error,
+			     const char *format, ...) G_GNUC_PRINTF(4, 5);
+
+static gboolean module_error(const ModuleFile *file, RdmadError code, GError **error,
+			     const char *format, ...)
+{
+	g_autofree char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	text = g_strdup_vprintf(format, args);
+	va_end(args);
+	g_set_error(error, RDMAD_ERROR, code, "%s: %s", file->path, text);
+	return FALSE;
+}
+
+static gboolean module_is_elf(const ModuleFile *file, GError **error)
+{
+	char magic[4];
+
+	if (pread(file->fd, magic, 4, 0) == 4 && !memcmp(magic, "\177ELF", 4))
+		return TRUE;
+	return module_error(file, RDMAD_ERROR_INVALID, error,
+			    "not a shared object; install the module again");
+}
+
+/* What the linker says, without the name of the descriptor. */
+static const char *linker_message(const ModuleFile *file)
+{
+	const char *text = g_module_error();
+	const gsize prefix = strlen(file->link);
+
+	if (g_str_has_prefix(text, file->link) && g_str_has_prefix(text + prefix, ": "))
+		return text + prefix + 2;
+	return text;
+}
+
+static gboolean module_is_whole(const ModuleFile *file, const RdmadModuleClass *klass,
+				GError **error)
+{
+	if (klass->create && klass->start && klass->stop && klass->destroy)
+		return TRUE;
+	return module_error(file, RDMAD_ERROR_ABI, error,
+			    "lacks one of create, start, stop and destroy");
+}
+
+/* Nothing of the module's code has run; `abi` and `struct_size` are in their places in any ABI. */
+static gboolean module_fits(const ModuleFile *file, const RdmadModuleClass *klass, GError **error)
+{
+	if (klass->abi != RDMAD_MODULE_ABI)
+		return module_error(file, RDMAD_ERROR_ABI, error,
+				    "made for module ABI %u, this rdmad " RDMAD_VERSION
+				    " has %u; install the module that came with this rdmad",
+				    klass->abi, RDMAD_MODULE_ABI);
+	if (klass->struct_size != sizeof(RdmadModuleClass))
+		return module_error(file, RDMAD_ERROR_ABI, error,
+				    "its class has %u bytes instead of %zu; build it again with "
+				    "the headers of rdmad " RDMAD_VERSION,
+				    klass->struct_size, sizeof(RdmadModuleClass));
+	if (g_strcmp0(klass->name, file->name))
+		return module_error(file, RDMAD_ERROR_ABI, error,
+				    "says that its name is \"%s\"; name the file after it",
+				    klass->name ?: "");
+	return module_is_whole(file, klass, error);
+}
+
+static const RdmadModuleClass *module_find_class(const ModuleFile *file, GModule *so,
+						 GError **error)
+{
+	gpointer klass = NULL;
+
+	if (!g_module_symbol(so, "rdmad_module_class", &klass) || !klass) {
+		module_error(file, RDMAD_ERROR_ABI, error,
+			     "no module of rdmad: it does not export rdmad_module_class");
+		return NULL;
+	}
+	return module_fits(file, klass, error) ? klass : NULL;
+}
+
+static const RdmadModuleClass *module_open(ModuleFile *file, GError **error)
+{
+	const RdmadModuleClass *klass;
+	GModule *so;
+
+	if (!module_is_elf(file, error))
+		return NULL;
+	/* Not lazy: a missing symbol shows here, not when the module is busy. */
+	so = g_module_open(file->link, G_MODULE_BIND_LOCAL);
+	if (!so) {
+		module_error(file, RDMAD_ERROR_ABI, error,
+			     "cannot be loaded: %s; was it built for another rdmad?",
+			     linker_message(file));
+		return NULL;
+	}
+	klass = module_find_class(file, so, error);
+	if (!klass) {
+		g_module_close(so);
+		return NULL;
+	}
+	g_module_make_resident(so);
+	/* The linker knows the object by the descriptor's number: were it closed, the next module
+	 * would get the same number and be taken for this one.  It is ours to close only if the
+	 * same file was loaded before, under its own. */
+	if (!strcmp(g_module_name(so), file->link))
+		rdmad_steal_fd(&file->fd);
+	return klass;
+}
+
+const RdmadModuleClass *rdmad_module_load(const char *directory, const char *name, GError **error)
+{
+	g_autofree char *base = g_strconcat(name, ".so", NULL);
+	ModuleFile file = { .name = name };
+	const RdmadModuleClass *klass = NULL;
+
+	file.path = g_build_filename(directory, base, NULL);
+	file.fd = rdmad_trusted_file_open(directory, base, error);
+	file.link = g_strdup_printf("/proc/self/fd/%d", file.fd);
+	if (file.fd >= 0)
+		klass = module_open(&file, error);
+	else
+		g_prefix_error(error, "module %s cannot be loaded: ", name);
+	rdmad_clear_fd(&file.fd);
+	g_free(file.link);
+	g_free(file.path);
+	return klass;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a module's name to its class. */
+#pragma once
+
+#include <rdmad/module.h>
+
+/*
+ * The class in <directory>/<name>.so, which stays mapped until the process ends.
+ * RDMAD_ERROR_NOT_FOUND: no such file; RDMAD_ERROR_INVALID: not to be trusted, or no module;
+ * RDMAD_ERROR_ABI: it does not fit this daemon.
+ */
+const RdmadModuleClass *rdmad_module_load(const char *directory, const char *name, GError **error);

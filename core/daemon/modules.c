@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define RDMAD_LOG_TOPIC "daemon"
+
+#include "daemon/modules.h"
+
+#include <rdmad/log.h>
+
+#include "daemon/module-loader.h"
+#include "daemon/module-private.h"
+#include "daemon/modules-private.h"
+
+static void module_slot_free(RdmadModuleSlot *slot)
+{
+	rdmad_module_slot_end(slot);
+	g_free(slot->name);
+	g_free(slot->error);
+	g_free(slot);
+}
+
+RdmadModules *rdmad_modules_new(const RdmadServices *services)
+{
+	RdmadModules *modules = g_new0(RdmadModules, 1);
+
+	modules->services = services;
+	modules->slots = g_ptr_array_new_with_free_func((GDestroyNotify)module_slot_free);
+	return modules;
+}
+
+void rdmad_modules_free(RdmadModules *modules)
+{
+	if (!modules)
+		return;
+	while (modules->slots->len)
+		g_ptr_array_remove_index(modules->slots, modules->slots->len - 1);
+	g_ptr_array_unref(modules->slots);
+	g_free(modules);
+}
+
+RdmadModuleSlot *rdmad_modules_slot(const RdmadModules *modules, const char *name)
+{
+	for (guint i = 0; i < modules->slots->len; i++) {
+		RdmadModuleSlot *slot = g_ptr_array_index(modules->slots, i);
+
+		if (!strcmp(slot->name, name))
+			return slot;
+	}
+	return NULL;
+}
+
+RdmadModuleSlot *rdmad_modules_add_slot(RdmadModules *modules, const RdmadModuleEntry *entry)
+{
+	RdmadModuleSlot *slot = g_new0(RdmadModuleSlot, 1);
+
+	slot->name = g_strdup(entry->name);
+	slot->optional = entry->optional;
+	g_ptr_array_add(modules->slots, slot);
+	return slot;
+}
+
+void rdmad_module_slot_end(RdmadModuleSlot *slot)
+{
+	if (!slot->module)
+		return;
+	rdmad_module_free(g_steal_pointer(&slot->module));
+	slot->state = RDMAD_MODULE_STOPPED;
+}
+
+/* Takes `problem` over. */
+static gboolean module_slot_failed(RdmadModuleSlot *slot, GError *problem, GError **error)
+{
+	rdmad_module_slot_end(slot);
+	slot->state = RDMAD_MODULE_FAILED;
+	g_free(slot->error);
+	slot->error = g_strdup(problem->message);
+	if (!slot->optional) {
+		g_propagate_error(error, problem);
+		return FALSE;
+	}
+	rdmad_warn("going on without the optional module %s: %s", slot->name, problem->message);
+	g_error_free(problem);
+	return TRUE;
+}
+
+gboolean rdmad_module_slot_load(const RdmadModules *modules, RdmadModuleSlot *slot,
+				const char *module_dir, GError **error)
+{
+	GError *problem = NULL;
+	const RdmadModuleClass *klass = rdmad_module_load(module_dir, slot->name, &problem);
+
+	if (!klass)
+		return module_slot_failed(slot, problem, error);
+	slot->module = rdmad_module_new(modules->services, klass);
+	slot->state = RDMAD_MODULE_CREATED;
+	return TRUE;
+}
+
+gboolean rdmad_module_slot_create(RdmadModuleSlot *slot, const RdmadConfigNode *config,
+				  GError **error)
+{
+	GError *problem = NULL;
+
+	if (!slot->module || rdmad_module_create(slot->module, config, &problem))
+		return TRUE;
+	return module_slot_failed(slot, problem, error);
+}
+
+gboolean rdmad_module_slot_start(RdmadModuleSlot *slot, GError **error)
+{
+	GError *problem = NULL;
+
+	if (!slot->module)
+		return TRUE;
+	if (!rdmad_module_start(slot->module, &problem))
+		return module_slot_failed(slot, problem, error);
+	slot->state = RDMAD_MODULE_RUNNING;
+	g_clear_pointer(&slot->error, g_free);
+	rdmad_info("module %s has started", slot->name);
+	return TRUE;
+}
+
+gboolean rdmad_modules_load(RdmadModules *modules, const RdmadSettings *settings, GError **error)
+{
+	for (guint i = 0; i < settings->modules->len; i++) {
+		RdmadModuleSlot *slot =
+			rdmad_modules_add_slot(modules, g_ptr_array_index(settings->modules, i));
+
+		if (!rdmad_module_slot_load(modules, slot, settings->module_dir, error))
+			return FALSE;
+	}
+	return TRUE;
+}
+
+gboolean rdmad_modules_create(RdmadModules *modules, const RdmadSettings *settings, GError **error)
+{
+	for (guint i = 0; i < modules->slots->len; i++) {
+		RdmadModuleSlot *slot = g_ptr_array_index(modules->slots, i);
+		const RdmadModuleEntry *entry = rdmad_settings_module(settings, slot->name);
+
+		if (!rdmad_module_slot_create(slot, entry->config, error))
+			return FALSE;
+	}
+	return TRUE;
+}
+
+gboolean rdmad_modules_start(RdmadModules *modules, GError **error)
+{
+	for (guint i = 0; i < modules->slots->len; i++)
+		if (!rdmad_module_slot_start(g_ptr_array_index(modules->slots, i), error))
+			return FALSE;
+	return TRUE;
+}
+
+static void modules_one_drained(gpointer data)
+{
+	RdmadModules *modules = data;
+
+	if (--modules->draining == 0)
+		modules->drained(modules->drained_data);
+}
+
+void rdmad_modules_drain(RdmadModules *modules, void (*drained)(gpointer data), gpointer data)
+{
+	modules->drained = drained;
+	modules->drained_data = data;
+	modules->draining = 1; /* ourselves, until all were told */
+	for (guint i = 0; i < modules->slots->len; i++) {
+		const RdmadModuleSlot *slot = g_ptr_array_index(modules->slots, i);
+
+		if (slot->state != RDMAD_MODULE_RUNNING)
+			continue;
+		modules->draining++;
+		rdmad_module_drain(slot->module, modules_one_drained, modules);
+	}
+	modules_one_drained(modules);
+}
+
+void rdmad_modules_stop(RdmadModules *modules)
+{
+	for (guint i = modules->slots->len; i-- > 0;) {
+		RdmadModuleSlot *slot = g_ptr_array_index(modules->slots, i);
+
+		if (slot->state != RDMAD_MODULE_RUNNING)
+			continue;
+		rdmad_module_stop(slot->module);
+		slot->state = RDMAD_MODULE_STOPPED;
+	}
+}
+
+guint rdmad_modules_count(const RdmadModules *modules)
+{
+	return modules->slots->len;
+}
+
+void rdmad_modules_info(const RdmadModules *modules, guint index, RdmadModuleInfo *info)
+{
+	const RdmadModuleSlot *slot = g_ptr_array_index(modules->slots, index);
+
+	*info = (RdmadModuleInfo){
+		.name = slot->name,
+		.description = slot->module ? rdmad_module_description(slot->module) : NULL,
+		.state = slot->state,
+		.error = slot->error,
+	};
+}
+
+struct json_t *rdmad_modules_status(const RdmadModules *modules, guint index)
+{
+	const RdmadModuleSlot *slot = g_ptr_array_index(modules->slots, index);
+
+	return slot->module ? rdmad_module_status(slot->module) : NULL;
+}
+
+void rdmad_modules_doctor(const RdmadModules *modules, struct json_t *findings)
+{
+	for (guint i = 0; i < modules->slots->len; i++) {
+		const RdmadModuleSlot *slot = g_ptr_array_index(modules->slots, i);
+
+		if (slot->module)
+			rdmad_module_doctor(slot->module, findings);
+	}
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gives nothing back. */
+#include <rdmad/facts.h>
+#include <rdmad/inventory.h>
+#include <rdmad/loop.h>
+
+#include "recorder.h"
+
+static void leaky_timer(gpointer data)
+{
+}
+
+static gboolean leaky_start(gpointer state, GError **error)
+{
+	static const RdmadInventoryOps ops;
+	Recorder *r = state;
+	RdmadWatch *watch;
+
+	for (int i = 0; i < 2; i++)
+		rdmad_event_arm(
+			rdmad_loop_add_timer(rdmad_module_loop(r->self), r->self, leaky_timer, r),
+			0);
+	watch = rdmad_inventory_watch(rdmad_module_inventory(r->self), r->self, &ops, r);
+	return watch &&
+	       rdmad_facts_set(rdmad_module_facts(r->self), r->self, "test:leaky", "yes", error);
+}
+
+RDMAD_MODULE_DEFINE("leaky", .description = "A leaky module", .create = recorder_create,
+		    .start = leaky_start, .stop = recorder_stop, .destroy = recorder_destroy);

@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Was renamed. */
+#include "recorder.h"
+
+RDMAD_MODULE_DEFINE("another", .description = "", .create = recorder_create,
+		    .start = recorder_start, .stop = recorder_stop, .destroy = recorder_destroy);

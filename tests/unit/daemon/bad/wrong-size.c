@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Says the right ABI, but has another class. */
+#include <rdmad/module.h>
+
+RDMAD_API extern const guint32 rdmad_module_class[2];
+const guint32 rdmad_module_class[2] = { RDMAD_MODULE_ABI, 8 };
