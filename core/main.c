@@ -1,8 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
-int main(void)
+#include "build-info.h"
+#include "cli/cli.h"
+#include "daemon/daemon.h"
+#include "daemon/options.h"
+
+static int main_act(const RdmadOptions *options, GError **error)
 {
-	fputs("rdmad: not yet\n", stderr);
-	return 1;
+	switch (options->action) {
+	case RDMAD_ACTION_VERSION:
+		puts("rdmad " RDMAD_VERSION);
+		return 0;
+	case RDMAD_ACTION_HELP:
+		fputs(rdmad_options_help(), stdout);
+		fputs(rdmad_cli_help(), stdout);
+		return 0;
+	case RDMAD_ACTION_CHECK:
+		return rdmad_daemon_check(options, error);
+	case RDMAD_ACTION_PRINT_CONFIG:
+		return rdmad_daemon_print_config(options, error);
+	case RDMAD_ACTION_RUN:
+		return rdmad_daemon_run(options, error);
+	}
+	g_assert_not_reached();
+}
+
+int main(int argc, char **argv)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(RdmadOptions) options = NULL;
+	int status = RDMAD_EXIT_CONFIG;
+
+	if (argc > 1 && rdmad_cli_is_command(argv[1]))
+		return rdmad_cli_run(argc, argv);
+	options = rdmad_options_new(argc, argv, &error);
+	if (options)
+		status = main_act(options, &error);
+	if (error)
+		fprintf(stderr, "rdmad: %s\n", error->message);
+	return status;
 }

@@ -11,16 +11,17 @@ typedef struct {
 	RdmadJournal *journal;
 	RdmadFacts *facts;
 	RdmadInventory *inventory;
+	struct RdmadState *state; /* service/state.h */
 	RdmadClaims *claims;
 	RdmadPods *pods;
 	RdmadHttp *http;
+	struct RdmadHardware *hardware; /* hardware/hardware.h */
 	struct RdmadVerbs *verbs;	/* NULL on a recorded machine */
-	struct RdmadHardware *hardware;	/* hardware/hardware.h */
 	struct RdmadModules *modules;	/* daemon/modules.h */
 
 	char *run_dir, *state_dir, *kubelet_dir;
-	char *config_path;	/* NULL: none was read */
-	char *config_error;	/* why the last reload was refused, or NULL */
-	gint64 started_us, config_loaded_us;	/* wall clock */
-	char *state_set_aside;	/* where a damaged database went, or NULL */
+	char *config_path;		     /* NULL: none was read */
+	char *config_error;		     /* why the last reload was refused, or NULL */
+	gint64 started_us, config_loaded_us; /* wall clock */
+	char *state_set_aside;		     /* where a damaged database went, or NULL */
 } RdmadServices;

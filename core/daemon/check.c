@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What ends before anything is touched: --check and --print-config. */
+#include "daemon/daemon.h"
+
+#include <stdio.h>
+
+#include "daemon/modules.h"
+#include "daemon/services-private.h"
+#include "daemon/settings.h"
+
+static void check_say_good(const RdmadSettings *settings, const RdmadModules *modules)
+{
+	printf("configuration OK (%s; modules:", settings->path ?: "no file");
+	for (guint i = 0; i < rdmad_modules_count(modules); i++) {
+		RdmadModuleInfo info;
+
+		rdmad_modules_info(modules, i, &info);
+		printf(" %s%s", info.name, info.error ? " (optional, failed)" : "");
+	}
+	printf(")\n");
+}
+
+int rdmad_daemon_check(const RdmadOptions *options, GError **error)
+{
+	g_autoptr(RdmadSettings) settings = rdmad_settings_load(options, error);
+	g_autoptr(RdmadServices) services = NULL;
+
+	if (!settings)
+		return RDMAD_EXIT_CONFIG;
+	rdmad_settings_apply_log(settings);
+	services = rdmad_services_new();
+	if (!rdmad_services_open(services, settings, options->sysroot, TRUE, error))
+		return RDMAD_EXIT_FAILURE;
+	if (!rdmad_modules_load(services->modules, settings, error) ||
+	    !rdmad_modules_create(services->modules, settings, error))
+		return RDMAD_EXIT_CONFIG;
+	check_say_good(settings, services->modules);
+	return 0;
+}
+
+int rdmad_daemon_print_config(const RdmadOptions *options, GError **error)
+{
+	g_autoptr(RdmadSettings) settings = rdmad_settings_load(options, error);
+	g_autofree char *text = NULL;
+
+	if (!settings)
+		return RDMAD_EXIT_CONFIG;
+	text = rdmad_config_print(settings->config);
+	printf("# %s\n", settings->path ?: "no file: every key at its default");
+	printf("# in effect: run_dir %s, state_dir %s, module_dir %s, kubelet.root_dir %s\n",
+	       settings->run_dir, settings->state_dir, settings->module_dir, settings->kubelet_dir);
+	fputs(text, stdout);
+	return 0;
+}

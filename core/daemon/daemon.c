@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The order in which all is made, and in reverse ended:
+ *
+ *	log, notices, loop, signals -> modules loaded -> directories -> lock -> services ->
+ *	modules created -> services started -> modules started -> READY
+ *
+ * The lock comes before everything that another rdmad may still use, so a successor waits with
+ * nothing but its settings read and its modules loaded.
+ */
+#define RDMAD_LOG_TOPIC "daemon"
+
+#include "daemon/daemon.h"
+
+#include <rdmad/error.h>
+#include <rdmad/fd.h>
+#include <rdmad/journal.h>
+#include <rdmad/log.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/loop-private.h"
+#include "build-info.h"
+#include "daemon/directory.h"
+#include "daemon/lock.h"
+#include "daemon/modules.h"
+#include "daemon/notify.h"
+#include "daemon/services-private.h"
+#include "daemon/settings.h"
+#include "hardware/hardware.h"
+
+#define LOCK_RETRY_MS 200
+#define DRAIN_MS      10000
+
+typedef struct {
+	const RdmadOptions *options;
+	RdmadSettings *settings;
+	RdmadServices *services;
+	RdmadNotify *notify;
+	RdmadEvent *hup, *term, *interrupt;
+	RdmadEvent *lock_retry, *watchdog, *drain_limit;
+	int lock;
+	gboolean ready; /* all modules have started */
+	gboolean stopping;
+	gboolean reload_wanted; /* SIGHUP before we were ready */
+} Daemon;
+
+static void daemon_show_status(Daemon *d)
+{
+	const guint n = rdmad_modules_count(d->services->modules);
+
+	if (d->services->config_error)
+		rdmad_notify_status(d->notify, "running with the old configuration: %s",
+				    d->services->config_error);
+	else
+		rdmad_notify_status(d->notify, "running, %u module%s", n, n == 1 ? "" : "s");
+}
+
+static void replace_string(char **where, const char *value)
+{
+	g_free(*where);
+	*where = g_strdup(value);
+}
+
+/* ---- reload ---- */
+
+static void daemon_accept(Daemon *d, RdmadSettings *now)
+{
+	g_autofree char *late = rdmad_settings_need_restart(d->settings, now);
+
+	rdmad_settings_free(d->settings);
+	d->settings = now;
+	rdmad_settings_apply_log(now);
+	replace_string(&d->services->config_path, now->path);
+	replace_string(&d->services->config_error, NULL);
+	d->services->config_loaded_us = g_get_real_time();
+	rdmad_hardware_hint(d->services->hardware);
+	rdmad_journal_post(d->services->journal, RDMAD_LOG_NOTICE, "config-reloaded", NULL,
+			   "the configuration was read again");
+	if (late)
+		rdmad_warn("new values take effect only after a restart: %s", late);
+}
+
+static void daemon_reload(Daemon *d)
+{
+	g_autoptr(GError) problem = NULL;
+	g_autoptr(RdmadSettings) now = NULL;
+
+	rdmad_notify_reloading(d->notify);
+	now = rdmad_settings_load(d->options, &problem);
+	if (now && rdmad_modules_reload(d->services->modules, d->settings, now, &problem)) {
+		daemon_accept(d, g_steal_pointer(&now));
+	} else {
+		replace_string(&d->services->config_error, problem->message);
+		rdmad_journal_post(d->services->journal, RDMAD_LOG_ERR, "config-refused", NULL,
+				   "the old configuration stays: %s", problem->message);
+	}
+	rdmad_notify_send(d->notify, "READY=1");
+	daemon_show_status(d);
+}
+
+/* ---- signals ---- */
+
+static void daemon_on_hup(int signum, gpointer data)
+{
+	Daemon *d = data;
+
+	if (d->stopping)
+		return;
+	if (d->ready)
+		daemon_reload(d);
+	else
+		d->reload_wanted = TRUE;
+}
+
+static void daemon_drained(gpointer data)
+{
+	Daemon *d = data;
+
+	rdmad_loop_stop(d->services->loop);
+}
+
+static void daemon_drain_is_late(gpointer data)
+{
+	rdmad_warn("some modules are still busy after %d s; stopping them", DRAIN_MS / 1000);
+	daemon_drained(data);
+}
+
+static void exit_at_once(int signum)
+{
+	_exit(RDMAD_EXIT_FAILURE);
+}
+
+/* Not by way of the loop, which may be what hangs; a handler, since the first process of a container
+ * does not get signals that have none. */
+static void daemon_let_next_signal_kill(Daemon *d)
+{
+	const struct sigaction action = { .sa_handler = exit_at_once };
+
+	g_clear_pointer(&d->term, rdmad_event_free);
+	g_clear_pointer(&d->interrupt, rdmad_event_free);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGINT, &action, NULL);
+}
+
+static void daemon_on_term(int signum, gpointer data)
+{
+	Daemon *d = data;
+
+	rdmad_notice("stopping on %s", signum == SIGINT ? "SIGINT" : "SIGTERM");
+	d->stopping = TRUE;
+	daemon_let_next_signal_kill(d);
+	rdmad_notify_send(d->notify, "STOPPING=1");
+	if (!d->ready)
+		return; /* still waiting for the lock */
+	rdmad_notify_status(d->notify, "waiting for what is in flight");
+	rdmad_event_arm(d->drain_limit, DRAIN_MS);
+	rdmad_modules_drain(d->services->modules, daemon_drained, d);
+}
+
+static void daemon_on_watchdog(gpointer data)
+{
+	Daemon *d = data;
+
+	rdmad_notify_send(d->notify, "WATCHDOG=1");
+	rdmad_event_arm(d->watchdog, rdmad_notify_watchdog_ms(d->notify));
+}
+
+static void daemon_nothing(gpointer data)
+{
+}
+
+static void daemon_add_events(Daemon *d)
+{
+	RdmadLoop *loop = d->services->loop;
+
+	d->hup = rdmad_loop_add_signal(loop, SIGHUP, daemon_on_hup, d);
+	d->term = rdmad_loop_add_signal(loop, SIGTERM, daemon_on_term, d);
+	d->interrupt = rdmad_loop_add_signal(loop, SIGINT, daemon_on_term, d);
+	d->lock_retry = rdmad_loop_add_timer(loop, NULL, daemon_nothing, d);
+	d->drain_limit = rdmad_loop_add_timer(loop, NULL, daemon_drain_is_late, d);
+	d->watchdog = rdmad_loop_add_timer(loop, NULL, daemon_on_watchdog, d);
+	if (rdmad_notify_watchdog_ms(d->notify))
+		rdmad_event_arm(d->watchdog, 0);
+}
+
+/* ---- life ---- */
+
+static void daemon_say_waiting(Daemon *d, pid_t holder)
+{
+	rdmad_notice("waiting for rdmad pid %d to end, %u s at most", (int)holder,
+		     d->options->lock_wait_s);
+	rdmad_notify_status(d->notify, "waiting for rdmad pid %d to end", (int)holder);
+}
+
+/* Also TRUE when we were told to stop while waiting. */
+static gboolean daemon_take_lock(Daemon *d, GError **error)
+{
+	const gint64 end = g_get_monotonic_time() + d->options->lock_wait_s * G_USEC_PER_SEC;
+	g_autofree char *path = g_build_filename(d->settings->run_dir, "rdmad.lock", NULL);
+	gboolean said = FALSE;
+
+	while (!d->stopping) {
+		g_autoptr(GError) problem = NULL;
+		pid_t holder;
+
+		d->lock = rdmad_lock_try(path, &holder, &problem);
+		if (d->lock >= 0)
+			return TRUE;
+		if (!g_error_matches(problem, RDMAD_ERROR, RDMAD_ERROR_BUSY) ||
+		    g_get_monotonic_time() >= end) {
+			g_propagate_error(error, g_steal_pointer(&problem));
+			return FALSE;
+		}
+		if (!said)
+			daemon_say_waiting(d, holder);
+		said = TRUE;
+		rdmad_event_arm(d->lock_retry, LOCK_RETRY_MS);
+		rdmad_loop_turn(d->services->loop);
+	}
+	return TRUE;
+}
+
+static gboolean daemon_take_place(Daemon *d, GError **error)
+{
+	return rdmad_directory_prepare(d->settings->run_dir, 0755, error) &&
+	       rdmad_directory_prepare(d->settings->state_dir, 0700, error) &&
+	       daemon_take_lock(d, error);
+}
+
+static gboolean daemon_start(Daemon *d, GError **error)
+{
+	if (!rdmad_services_start(d->services, error) ||
+	    !rdmad_modules_start(d->services->modules, error))
+		return FALSE;
+	d->ready = TRUE;
+	rdmad_notice("rdmad " RDMAD_VERSION " is ready");
+	rdmad_notify_send(d->notify, "READY=1");
+	daemon_show_status(d);
+	if (d->reload_wanted)
+		daemon_reload(d);
+	return TRUE;
+}
+
+static int daemon_live(Daemon *d, GError **error)
+{
+	RdmadServices *services = d->services;
+
+	if (!rdmad_modules_load(services->modules, d->settings, error))
+		return RDMAD_EXIT_CONFIG;
+	if (!daemon_take_place(d, error))
+		return RDMAD_EXIT_FAILURE;
+	if (d->stopping)
+		return 0;
+	if (!rdmad_services_open(services, d->settings, d->options->sysroot, FALSE, error))
+		return RDMAD_EXIT_FAILURE;
+	if (!rdmad_modules_create(services->modules, d->settings, error))
+		return RDMAD_EXIT_CONFIG;
+	if (!daemon_start(d, error))
+		return RDMAD_EXIT_FAILURE;
+	rdmad_loop_run(services->loop);
+	return 0;
+}
+
+static void daemon_clear(Daemon *d)
+{
+	rdmad_modules_stop(d->services->modules);
+	rdmad_services_free(d->services); /* with all events */
+	rdmad_notify_free(d->notify);
+	rdmad_settings_free(d->settings);
+	rdmad_clear_fd(&d->lock);
+}
+
+int rdmad_daemon_run(const RdmadOptions *options, GError **error)
+{
+	Daemon d = { .options = options, .lock = -1 };
+	int status;
+
+	umask(0077);
+	signal(SIGPIPE, SIG_IGN);
+	d.settings = rdmad_settings_load(options, error);
+	if (!d.settings)
+		return RDMAD_EXIT_CONFIG;
+	rdmad_settings_apply_log(d.settings);
+	d.notify = rdmad_notify_new();
+	d.services = rdmad_services_new();
+	daemon_add_events(&d);
+	status = daemon_live(&d, error);
+	daemon_clear(&d);
+	if (status == 0)
+		rdmad_notice("rdmad has ended");
+	return status;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The daemon's life.  Both give the exit status, and set `error` where it is not 0. */
+#pragma once
+
+#include "daemon/options.h"
+
+#define RDMAD_EXIT_FAILURE 1 /* the system, the hardware, another rdmad */
+#define RDMAD_EXIT_CONFIG  2 /* what `rdmad --check` refuses: usage, configuration, modules */
+
+/* Runs until SIGTERM or SIGINT.  Call once in a process. */
+int rdmad_daemon_run(const RdmadOptions *options, GError **error);
+/* Reads the configuration and creates the modules, but touches nothing; says on stdout what is good. */
+int rdmad_daemon_check(const RdmadOptions *options, GError **error);
+/* Prints the configuration on stdout. */
+int rdmad_daemon_print_config(const RdmadOptions *options, GError **error);

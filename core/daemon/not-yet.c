@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stands in for what has not landed; each goes when the real one is there.  Delete with the last. */
+#include "base/log-private.h"
+#include "cli/cli.h"
+#include "http/api.h"
+#include "service/claims-private.h"
+#include "service/pods-private.h"
+#include "service/state.h"
+
+#define WEAK __attribute__((weak))
+
+WEAK const char *const rdmad_log_format_names[] = { "auto", "text", "json", "journal", NULL };
+
+WEAK void rdmad_log_setup(RdmadLogLevel level, RdmadLogFormat format, GHashTable *topics)
+{
+}
+
+WEAK gboolean rdmad_log_parse_level(const char *text, RdmadLogLevel *level)
+{
+	*level = RDMAD_LOG_INFO;
+	return TRUE;
+}
+
+WEAK gboolean rdmad_cli_is_command(const char *word)
+{
+	return FALSE;
+}
+
+WEAK int rdmad_cli_run(int argc, char **argv)
+{
+	return 1;
+}
+
+WEAK const char *rdmad_cli_help(void)
+{
+	return "";
+}
+
+WEAK gboolean rdmad_api_start(const RdmadServices *services, GError **error)
+{
+	return TRUE;
+}
+
+WEAK RdmadState *rdmad_state_open(const char *state_dir, char **set_aside, GError **error)
+{
+	return (RdmadState *)16;
+}
+
+WEAK void rdmad_state_close(RdmadState *state)
+{
+}
+
+WEAK RdmadClaims *rdmad_claims_new(RdmadLoop *loop, RdmadState *state, RdmadJournal *journal,
+				   GError **error)
+{
+	return (RdmadClaims *)16;
+}
+
+WEAK void rdmad_claims_free(RdmadClaims *claims)
+{
+}
+
+WEAK guint rdmad_claims_reap(RdmadClaims *claims, const RdmadModule *owner)
+{
+	return 0;
+}
+
+WEAK RdmadPods *rdmad_pods_new(RdmadLoop *loop, RdmadClaims *claims, const char *kubelet_dir)
+{
+	return NULL;
+}
+
+WEAK void rdmad_pods_free(RdmadPods *pods)
+{
+}
+
+WEAK guint rdmad_pods_reap(RdmadPods *pods, const RdmadModule *owner)
+{
+	return 0;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How the services are made and ended; the daemon and the tests only. */
+#pragma once
+
+#include "daemon/services.h"
+#include "daemon/settings.h"
+
+/* The loop, and what needs nothing but it. */
+RdmadServices *rdmad_services_new(void);
+/* The modules first, everything else in the reverse of its making. */
+void rdmad_services_free(RdmadServices *services);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadServices, rdmad_services_free)
+
+/* Makes the rest, up to where modules can be created.  `sysroot` NULL: this machine.
+ * `dry`: claims live in memory, so that nothing outside the process is touched. */
+gboolean rdmad_services_open(RdmadServices *services, const RdmadSettings *settings,
+			     const char *sysroot, gboolean dry, GError **error);
+/* Takes the first look at the hardware and serves the control socket. */
+gboolean rdmad_services_start(RdmadServices *services, GError **error);

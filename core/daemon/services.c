@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/services-private.h"
+
+#include "base/loop-private.h"
+#include "base/work-private.h"
+#include "daemon/modules.h"
+#include "hardware/hardware.h"
+#include "hardware/sysroot-private.h"
+#include "http/api.h"
+#include "http/http-private.h"
+#include "service/claims-private.h"
+#include "service/facts-private.h"
+#include "service/inventory-private.h"
+#include "service/journal-private.h"
+#include "service/pods-private.h"
+
+/* Firmware counters and namespace changes; a device that hangs must not hold up all others. */
+#define WORKERS 4
+
+RdmadServices *rdmad_services_new(void)
+{
+	RdmadServices *services = g_new0(RdmadServices, 1);
+
+	services->started_us = g_get_real_time();
+	services->loop = rdmad_loop_new();
+	services->workers = rdmad_workers_new(services->loop, WORKERS);
+	services->journal = rdmad_journal_new(services->loop);
+	services->facts = rdmad_facts_new(services->loop);
+	services->inventory = rdmad_inventory_new(services->loop, services->journal);
+	services->modules = rdmad_modules_new(services);
+	return services;
+}
+
+static gboolean services_open_claims(RdmadServices *services, gboolean dry, GError **error)
+{
+	services->state = rdmad_state_open(dry ? NULL : services->state_dir,
+					   &services->state_set_aside, error);
+	if (!services->state)
+		return FALSE;
+	services->claims =
+		rdmad_claims_new(services->loop, services->state, services->journal, error);
+	if (!services->claims)
+		return FALSE;
+	services->pods = rdmad_pods_new(services->loop, services->claims, services->kubelet_dir);
+	return TRUE;
+}
+
+static gboolean services_open_hardware(RdmadServices *services, const char *sysroot, GError **error)
+{
+	services->sysroot = rdmad_sysroot_new(sysroot, error);
+	if (!services->sysroot)
+		return FALSE;
+	services->hardware =
+		rdmad_hardware_new(services->loop, services->workers, services->sysroot,
+				   services->inventory, services->facts, services->journal);
+	services->verbs = rdmad_hardware_verbs(services->hardware);
+	return TRUE;
+}
+
+gboolean rdmad_services_open(RdmadServices *services, const RdmadSettings *settings,
+			     const char *sysroot, gboolean dry, GError **error)
+{
+	services->run_dir = g_strdup(settings->run_dir);
+	services->state_dir = g_strdup(settings->state_dir);
+	services->kubelet_dir = g_strdup(settings->kubelet_dir);
+	services->config_path = g_strdup(settings->path);
+	services->config_loaded_us = g_get_real_time();
+	services->http = rdmad_http_new(services->loop, &settings->http, error);
+	return services->http && services_open_hardware(services, sysroot, error) &&
+	       services_open_claims(services, dry, error);
+}
+
+gboolean rdmad_services_start(RdmadServices *services, GError **error)
+{
+	g_autofree char *socket = g_build_filename(services->run_dir, "rdmad.sock", NULL);
+
+	return rdmad_hardware_start(services->hardware, error) &&
+	       rdmad_api_start(services, error) &&
+	       rdmad_http_listen_control(services->http, socket, error);
+}
+
+void rdmad_services_free(RdmadServices *services)
+{
+	if (!services)
+		return;
+	rdmad_modules_free(services->modules);
+	rdmad_http_free(services->http);
+	rdmad_pods_free(services->pods);
+	rdmad_claims_free(services->claims);
+	rdmad_state_close(services->state);
+	rdmad_hardware_free(services->hardware);
+	rdmad_inventory_free(services->inventory);
+	rdmad_facts_free(services->facts);
+	rdmad_journal_free(services->journal);
+	rdmad_workers_free(services->workers);
+	rdmad_sysroot_free(services->sysroot); /* jobs may have looked at it until now */
+	rdmad_loop_free(services->loop);
+	g_free(services->run_dir);
+	g_free(services->state_dir);
+	g_free(services->kubelet_dir);
+	g_free(services->config_path);
+	g_free(services->config_error);
+	g_free(services->state_set_aside);
+	g_free(services);
+}
