@@ -4,9 +4,9 @@
 #include <rdmad/log.h>
 
 typedef enum {
-	RDMAD_LOG_AUTO, /* the journal when stderr is it, else text */
+	RDMAD_LOG_AUTO,		/* the journal when stderr is it, else text */
 	RDMAD_LOG_TEXT,
-	RDMAD_LOG_JSON, /* one object a line */
+	RDMAD_LOG_JSON,		/* one object a line */
 	RDMAD_LOG_JOURNAL,
 } RdmadLogFormat;
 
@@ -18,3 +18,6 @@ void rdmad_log_setup(RdmadLogLevel level, RdmadLogFormat format, GHashTable *top
 /* "error", "warning", "notice", "info", "debug". */
 gboolean rdmad_log_parse_level(const char *text, RdmadLogLevel *level);
 const char *rdmad_log_level_name(RdmadLogLevel level);
+
+/* GLib's own messages become lines of the topic "glib".  Once a process. */
+void rdmad_log_redirect_glib(void);

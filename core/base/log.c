@@ -1,25 +1,170 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <rdmad/log.h>
+#include "base/log-private.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log-output.h"
+
+/* Of one call site; lines of level debug are not counted: who asks for them wants them all. */
+#define SITE_WINDOW_US (5 * G_USEC_PER_SEC)
+#define SITE_LINES     20u
+
+/* The one log of the process.  A static GMutex needs no setup, so that any thread may log first. */
+static struct {
+	GMutex lock;
+	RdmadLogLevel level;
+	GHashTable *topics; /* topic -> level, or NULL */
+	RdmadLogOutput output;
+	int most; /* the most talkative level of all; atomic, read without the lock */
+} the_log = {
+	.level = RDMAD_LOG_INFO,
+	.output = { .format = RDMAD_LOG_TEXT, .fd = STDERR_FILENO, .journal = -1 },
+	.most = RDMAD_LOG_INFO,
+};
+
+const char *const rdmad_log_format_names[] = { "auto", "text", "json", "journal", NULL };
+
+static const struct {
+	const char *name;
+	RdmadLogLevel level;
+} levels[] = {
+	{ "error", RDMAD_LOG_ERR },	{ "warning", RDMAD_LOG_WARNING },
+	{ "notice", RDMAD_LOG_NOTICE }, { "info", RDMAD_LOG_INFO },
+	{ "debug", RDMAD_LOG_DEBUG },
+};
+
+gboolean rdmad_log_parse_level(const char *text, RdmadLogLevel *level)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(levels); i++) {
+		if (g_str_equal(levels[i].name, text)) {
+			*level = levels[i].level;
+			return TRUE;
+		}
+	}
+	return FALSE;
+}
+
+const char *rdmad_log_level_name(RdmadLogLevel level)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(levels); i++)
+		if (levels[i].level == level)
+			return levels[i].name;
+	return "debug";
+}
+
+static GHashTable *topics_copy(GHashTable *topics, int *most)
+{
+	GHashTable *copy = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	gpointer topic, level;
+	GHashTableIter iter;
+
+	g_hash_table_iter_init(&iter, topics);
+	while (g_hash_table_iter_next(&iter, &topic, &level)) {
+		g_hash_table_insert(copy, g_strdup(topic), level);
+		*most = MAX(*most, GPOINTER_TO_INT(level));
+	}
+	return copy;
+}
+
+void rdmad_log_setup(RdmadLogLevel level, RdmadLogFormat format, GHashTable *topics)
+{
+	int most = (int)level;
+	GHashTable *copy = topics ? topics_copy(topics, &most) : NULL;
+
+	rdmad_log_redirect_glib();
+	g_mutex_lock(&the_log.lock);
+	the_log.level = level;
+	g_clear_pointer(&the_log.topics, g_hash_table_unref);
+	the_log.topics = copy;
+	rdmad_log_output_clear(&the_log.output);
+	rdmad_log_output_init(&the_log.output, format, STDERR_FILENO, RDMAD_LOG_JOURNAL_SOCKET,
+			      g_getenv("JOURNAL_STREAM"));
+	g_atomic_int_set(&the_log.most, most);
+	g_mutex_unlock(&the_log.lock);
+}
 
 gboolean rdmad_log_enabled(const char *topic, RdmadLogLevel level)
 {
-	return level <= RDMAD_LOG_INFO;
+	gpointer own = NULL;
+	RdmadLogLevel limit;
+
+	if ((int)level > g_atomic_int_get(&the_log.most))
+		return FALSE;
+	g_mutex_lock(&the_log.lock);
+	limit = the_log.level;
+	if (the_log.topics && g_hash_table_lookup_extended(the_log.topics, topic, NULL, &own))
+		limit = (RdmadLogLevel)GPOINTER_TO_INT(own);
+	g_mutex_unlock(&the_log.lock);
+	return level <= limit;
+}
+
+/* With the lock held.  `held_back`: how many lines of the site were before this one. */
+static gboolean site_passes(RdmadLogSite *site, RdmadLogLevel level, guint *held_back)
+{
+	const gint64 now = g_get_monotonic_time();
+
+	if (!site || level == RDMAD_LOG_DEBUG)
+		return TRUE;
+	if (site->count == 0 || now - site->window_us >= SITE_WINDOW_US) {
+		site->window_us = now;
+		site->count = 0;
+	}
+	if (site->count >= SITE_LINES) {
+		site->suppressed++;
+		return FALSE;
+	}
+	site->count++;
+	*held_back = site->suppressed;
+	site->suppressed = 0;
+	return TRUE;
+}
+
+static void append_held_back(char *text, gsize max, guint held_back)
+{
+	char note[48];
+
+	g_snprintf(note, sizeof(note), " (%u like it held back)", held_back);
+	/* A message that is too long loses its end to the note. */
+	g_strlcpy(text + MIN(strlen(text), max - strlen(note)), note, sizeof(note));
+}
+
+static void log_line(RdmadLogSite *site, const RdmadLogRecord *record, char *text)
+{
+	RdmadLogRecord line = *record;
+	guint held_back = 0;
+
+	g_mutex_lock(&the_log.lock);
+	if (site_passes(site, record->level, &held_back)) {
+		g_autofree char *valid = NULL;
+
+		if (held_back > 0)
+			append_held_back(text, RDMAD_LOG_MESSAGE_MAX, held_back);
+		valid = g_utf8_make_valid(text, -1);
+		line.message = valid;
+		rdmad_log_output_write(&the_log.output, &line);
+	}
+	g_mutex_unlock(&the_log.lock);
 }
 
 void rdmad_log_write(const char *topic, RdmadLogLevel level, RdmadLogSite *site,
 		     const RdmadLogFields *fields, const char *format, ...)
 {
 	const int saved = errno;
-	g_autofree char *text = NULL;
+	RdmadLogRecord record = { .time_us = g_get_real_time(), .level = level, .topic = topic };
+	/* More than is shown, so that the cut is seen. */
+	char text[RDMAD_LOG_MESSAGE_MAX + 64];
 	va_list args;
 
+	if (fields)
+		record.fields = *fields;
 	va_start(args, format);
-	text = g_strdup_vprintf(format, args);
+	if (vsnprintf(text, sizeof(text), format, args) < 0)
+		g_strlcpy(text, format, sizeof(text));
 	va_end(args);
-	fprintf(stderr, "<%d>%s: %s\n", level, topic, text);
+	log_line(site, &record, text);
 	errno = saved;
 }

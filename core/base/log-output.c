@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/log-output.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <rdmad/fd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* systemd puts the device and inode of the stream that it made into $JOURNAL_STREAM. */
+static gboolean is_journal_stream(int fd, const char *journal_stream)
+{
+	guint64 device, inode;
+	struct stat st;
+
+	return journal_stream && fstat(fd, &st) == 0 &&
+	       sscanf(journal_stream, "%" G_GINT64_MODIFIER "u:%" G_GINT64_MODIFIER "u", &device,
+		      &inode) == 2 &&
+	       device == st.st_dev && inode == st.st_ino;
+}
+
+void rdmad_log_output_init(RdmadLogOutput *output, RdmadLogFormat format, int fd,
+			   const char *journal_path, const char *journal_stream)
+{
+	const gboolean is_journal = is_journal_stream(fd, journal_stream);
+
+	if (format == RDMAD_LOG_AUTO)
+		format = is_journal ? RDMAD_LOG_JOURNAL : RDMAD_LOG_TEXT;
+	*output = (RdmadLogOutput){
+		.format = format,
+		.fd = fd,
+		.fd_is_journal = is_journal,
+		.journal = -1,
+		.journal_path = journal_path,
+	};
+	if (format == RDMAD_LOG_JOURNAL)
+		output->journal = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+}
+
+void rdmad_log_output_clear(RdmadLogOutput *output)
+{
+	rdmad_clear_fd(&output->journal);
+}
+
+/* Not connected: the journal may be restarted under a running daemon. */
+static gboolean journal_send(const RdmadLogOutput *output, const RdmadLogRecord *record)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	g_autoptr(GString) datagram = g_string_sized_new(512);
+
+	if (output->journal < 0)
+		return FALSE;
+	g_strlcpy(address.sun_path, output->journal_path, sizeof(address.sun_path));
+	rdmad_log_format_journal(datagram, record);
+	return sendto(output->journal, datagram->str, datagram->len, MSG_DONTWAIT | MSG_NOSIGNAL,
+		      (const struct sockaddr *)&address, sizeof(address)) >= 0;
+}
+
+static gboolean has_room(RdmadLogOutput *output)
+{
+	struct pollfd poller = { .fd = output->fd, .events = POLLOUT };
+	int ready;
+
+	do {
+		ready = poll(&poller, 1, output->stuck ? 0 : RDMAD_LOG_PATIENCE_MS);
+	} while (ready < 0 && errno == EINTR);
+	output->stuck = ready == 0;
+	return ready > 0 && (poller.revents & POLLOUT) != 0;
+}
+
+/* A pipe that polls writable takes PIPE_BUF bytes without blocking, a socket says what it takes. */
+static ssize_t put_some(int fd, const char *text, gsize length)
+{
+	const gsize chunk = MIN(length, PIPE_BUF);
+	ssize_t put = send(fd, text, chunk, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	if (put < 0 && errno == ENOTSOCK)
+		put = write(fd, text, chunk);
+	return put;
+}
+
+/* FALSE: the line is lost, or all but its beginning. */
+static gboolean put_all(RdmadLogOutput *output, const char *text, gsize length)
+{
+	gsize done = 0;
+
+	while (done < length) {
+		ssize_t put =
+			has_room(output) ? put_some(output->fd, text + done, length - done) : -1;
+
+		if (put < 0 && !output->stuck && errno == EINTR)
+			continue;
+		if (put < 0) {
+			output->torn = output->torn || done > 0;
+			return FALSE;
+		}
+		done += (gsize)put;
+	}
+	output->torn = FALSE;
+	return TRUE;
+}
+
+static gboolean put_record(RdmadLogOutput *output, const RdmadLogRecord *record)
+{
+	g_autoptr(GString) line = g_string_sized_new(512);
+
+	if (output->torn)
+		g_string_append_c(line, '\n');
+	if (output->format == RDMAD_LOG_JSON)
+		rdmad_log_format_json(line, record);
+	else if (output->fd_is_journal)
+		rdmad_log_format_priority(line, record);
+	else
+		rdmad_log_format_text(line, record);
+	return put_all(output, line->str, line->len);
+}
+
+static void tell_lost(RdmadLogOutput *output, gint64 time_us)
+{
+	g_autofree char *message =
+		g_strdup_printf("%u lines were lost: nobody read the log", output->lost);
+	const RdmadLogRecord record = { time_us, RDMAD_LOG_WARNING, "log", message, { NULL } };
+
+	if (put_record(output, &record))
+		output->lost = 0;
+}
+
+void rdmad_log_output_write(RdmadLogOutput *output, const RdmadLogRecord *record)
+{
+	if (output->format == RDMAD_LOG_JOURNAL && journal_send(output, record))
+		return;
+	if (output->lost > 0)
+		tell_lost(output, record->time_us);
+	if (output->lost > 0 || !put_record(output, record))
+		output->lost++;
+}
