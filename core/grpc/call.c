@@ -22,6 +22,7 @@ static void call_account(RdmadGrpcCall *call)
 
 	server->held = server->held - call->held + now;
 	call->held = now;
+	call->connection->most = MAX(call->connection->most, server->held);
 }
 
 static gboolean call_over_budget(const RdmadGrpcCall *call)

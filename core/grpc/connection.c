@@ -2,9 +2,12 @@
 /* One client's connection: what the session hears goes to the call it is for. */
 #define RDMAD_LOG_TOPIC "grpc"
 
+#include <malloc.h>
 #include <rdmad/log.h>
 
 #include "grpc/server-private.h"
+
+#define LARGE (1024u * 1024)
 
 static RdmadGrpcCall *connection_call(const RdmadGrpcConnection *c, int32_t stream)
 {
@@ -83,16 +86,25 @@ static void connection_flushed(gpointer data)
 	}
 }
 
+/* glibc keeps what large messages took, for good. */
+static void memory_give_back(gsize most)
+{
+	if (most > LARGE)
+		malloc_trim(0);
+}
+
 static void connection_closed(const char *why, gpointer data)
 {
 	RdmadGrpcConnection *c = data;
 	RdmadGrpcServer *server = c->server;
 	GQueue lost = G_QUEUE_INIT;
+	const gsize most = c->most;
 	RdmadGrpcCall *call;
 
 	rdmad_debug("%s: a connection ended: %s", server->file.path ? server->file.path : "gone",
 		    why);
 	rdmad_grpc_connection_free(c, &lost);
+	memory_give_back(most);
 	rdmad_grpc_server_left(server);
 	while ((call = g_queue_pop_head(&lost))) {
 		rdmad_grpc_call_lost(call);

@@ -8,6 +8,7 @@
 #define CONTROL_BURST 10000u
 #define CONTROL_RATE  1000u
 #define CONTROL_CALL  20u /* earned by each call */
+#define CONTROL_DATA  4u  /* and by each DATA frame, which is acknowledged by WINDOW_UPDATE */
 #define ERROR_BURST   200u
 #define ERROR_RATE    20u
 
@@ -80,6 +81,8 @@ gboolean rdmad_grpc_session_limits_received(RdmadGrpcSessionLimits *limits,
 
 gboolean rdmad_grpc_session_limits_sent(RdmadGrpcSessionLimits *limits, const nghttp2_frame *frame)
 {
+	if (frame->hd.type == NGHTTP2_DATA && frame->hd.length > 0)
+		rdmad_grpc_bucket_give(&limits->control, CONTROL_DATA);
 	if (frame->hd.type != NGHTTP2_RST_STREAM ||
 	    frame->rst_stream.error_code == NGHTTP2_NO_ERROR ||
 	    frame->rst_stream.error_code == NGHTTP2_CANCEL)

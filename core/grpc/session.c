@@ -12,7 +12,9 @@
 #define OUT_SIZE       32768u /* about; gathered for one write */
 #define OUT_QUEUE_MAX  1000u  /* frames waiting in nghttp2, server side */
 #define PREFACE_MS     10000u
-#define LINGER_MS      5000u
+#define LINGER_MS      1000u  /* for last words to be read */
+#define SLOW_MS	       10000u /* for the last answer to be read */
+#define LINGER_BYTES   (256u * 1024)
 #define STREAM_WINDOW  (256 * 1024)
 #define SESSION_WINDOW (1024 * 1024)
 
@@ -30,9 +32,11 @@ struct RdmadGrpcSession {
 	guint out_sent;
 	RdmadGrpcSessionLimits limits;
 	const char *over;  /* why the connection is at its end */
-	gboolean stopping; /* we ended it: nothing more is read */
-	gboolean again;	   /* submitted during a turn */
-	gboolean dead;	   /* freed while `busy` */
+	gboolean stopping; /* we ended it: nothing more is heard */
+	gboolean said;	   /* all was sent; what still comes is dropped */
+	gsize dropped;
+	gboolean again; /* submitted during a turn */
+	gboolean dead;	/* freed while `busy` */
 	guint busy;
 };
 
@@ -177,6 +181,14 @@ static gboolean session_feed(RdmadGrpcSession *s, const guint8 *bytes, gsize siz
 	return n >= 0 && session_listens(s);
 }
 
+static gboolean session_drop(RdmadGrpcSession *s, gsize size)
+{
+	s->dropped += size;
+	if (s->dropped > LINGER_BYTES)
+		session_end(s, "the peer does not stop sending");
+	return !s->over;
+}
+
 static gboolean session_read_once(RdmadGrpcSession *s)
 {
 	guint8 bytes[READ_SIZE];
@@ -186,15 +198,17 @@ static gboolean session_read_once(RdmadGrpcSession *s)
 		session_end(s, "the peer closed the connection");
 	else if (n < 0 && errno != EAGAIN && errno != EINTR)
 		session_end(s, g_strerror(errno));
-	/* nghttp2 that has ended a session by itself must not be fed either. */
-	if (n <= 0 || !nghttp2_session_want_read(s->h2))
+	if (n <= 0)
 		return FALSE;
+	/* nghttp2 that has ended a session by itself must not be fed either. */
+	if (s->said || s->stopping || !nghttp2_session_want_read(s->h2))
+		return session_drop(s, (gsize)n);
 	return session_feed(s, bytes, (gsize)n) && n == sizeof(bytes);
 }
 
 static void session_read(RdmadGrpcSession *s)
 {
-	for (int i = 0; i < READS_A_TURN && !s->over && session_listens(s); i++)
+	for (int i = 0; i < READS_A_TURN && !s->over && !s->dead; i++)
 		if (!session_read_once(s))
 			return;
 }
@@ -259,21 +273,36 @@ static void linger_over(gpointer data)
 	rdmad_grpc_session_wake(s);
 }
 
-/* At the end of a turn: is there more to come, and from which side? */
+static gboolean session_reads(const RdmadGrpcSession *s)
+{
+	return !s->stopping && nghttp2_session_want_read(s->h2);
+}
+
+static gboolean session_all_said(const RdmadGrpcSession *s)
+{
+	return !session_reads(s) && !session_has_out(s) && !nghttp2_session_want_write(s->h2);
+}
+
+/* Closing at once would fail the peer's writes, and it would not read what is on its way to it. */
+static void session_say_goodbye(RdmadGrpcSession *s)
+{
+	s->said = TRUE;
+	shutdown(s->fd, SHUT_WR);
+	rdmad_event_arm(s->linger, LINGER_MS);
+}
+
+/* At the end of a turn: what is there to wait for? */
 static void session_judge(RdmadGrpcSession *s)
 {
-	const gboolean reads = !s->stopping && nghttp2_session_want_read(s->h2);
-
-	if (!reads && !session_has_out(s) && !nghttp2_session_want_write(s->h2))
-		session_end(s, "done");
+	if (!s->over && !s->said && session_all_said(s))
+		session_say_goodbye(s);
 	if (s->server && nghttp2_session_get_outbound_queue_size(s->h2) > OUT_QUEUE_MAX)
 		session_end(s, "the peer does not read");
 	if (s->over)
 		return;
-	rdmad_event_want(s->io,
-			 (reads ? RDMAD_IO_READ : 0) | (session_has_out(s) ? RDMAD_IO_WRITE : 0));
-	if (!reads && !rdmad_event_armed(s->linger))
-		rdmad_event_arm(s->linger, LINGER_MS);
+	rdmad_event_want(s->io, RDMAD_IO_READ | (session_has_out(s) ? RDMAD_IO_WRITE : 0));
+	if (!session_reads(s) && !rdmad_event_armed(s->linger))
+		rdmad_event_arm(s->linger, s->stopping ? LINGER_MS : SLOW_MS);
 	if (s->again)
 		rdmad_event_arm(s->turn, 0);
 }
