@@ -24,7 +24,7 @@ static struct nla_policy nldev_policy[RDMA_NLDEV_ATTR_MAX] = {
 	[RDMA_NLDEV_ATTR_NDEV_INDEX] = { .type = NLA_U32 },
 	[RDMA_NLDEV_ATTR_NDEV_NAME] = { .type = NLA_STRING },
 	[RDMA_NLDEV_SYS_ATTR_NETNS_MODE] = { .type = NLA_U8 },
-	[RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID] = { .type = NLA_U64 },
+	[RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID] = { .type = NLA_U32 },
 };
 
 typedef struct nlattr *NldevAttrs[RDMA_NLDEV_ATTR_MAX];
@@ -130,7 +130,7 @@ void rdmad_nldev_parse_chardev(const struct nlmsghdr *msg, GPtrArray *chardevs)
 	if (!attrs[RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID])
 		return;
 	chardev = g_new0(RdmadNldevChardev, 1);
-	chardev->driver_id = nla_get_u64(attrs[RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID]);
+	chardev->driver_id = nla_get_u32(attrs[RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID]);
 	g_ptr_array_add(chardevs, chardev);
 }
 
@@ -181,7 +181,7 @@ GPtrArray *rdmad_nldev_get_ports(RdmadNetlink *nl, guint device, GError **error)
 }
 
 /* Only drivers that make devices of their own accord: all others have a bus, which names them. */
-static const char *driver_name(guint64 id)
+static const char *driver_name(guint32 id)
 {
 	switch (id) {
 	case RDMA_DRIVER_RXE:

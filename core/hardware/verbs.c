@@ -25,6 +25,7 @@
 
 typedef struct {
 	RdmadVerbs *verbs;
+	char *id;	      /* the table's key */
 	RdmadVerbsOpen *open; /* context and problem NULL while the job runs */
 	RdmadEvent *io;
 	guint tries;
@@ -69,6 +70,7 @@ static void follower_free(gpointer data)
 	/* A full queue frees its input here and now: slower, and no worse. */
 	rdmad_work_submit(follower->verbs->workers, NULL, &close_class, follower->open, 0, NULL,
 			  NULL);
+	g_free(follower->id);
 	g_free(follower);
 }
 
@@ -77,7 +79,7 @@ static void follower_free(gpointer data)
 /* A port may go down and up between two looks: that is remembered here, or nowhere. */
 static void follower_event(Follower *follower, const struct ibv_async_event *event)
 {
-	const RdmadLogFields about = { .device = follower->open->id };
+	const RdmadLogFields about = { .device = follower->id };
 	const char *text = ibv_event_type_str(event->event_type);
 
 	rdmad_debug("%s: %s", follower->open->name, text);
@@ -223,8 +225,9 @@ static void verbs_follow_device(RdmadVerbs *verbs, const RdmadDevice *dev)
 	if (!follower || follower->open->index != dev->index) {
 		follower = g_new0(Follower, 1);
 		follower->verbs = verbs;
+		follower->id = g_strdup(dev->id);
 		follower->open = rdmad_verbs_open_new(dev);
-		g_hash_table_replace(verbs->followers, follower->open->id, follower);
+		g_hash_table_replace(verbs->followers, follower->id, follower);
 	}
 	follower->seen = TRUE;
 	/* A removal is announced as fatal too, but then the device is gone by now. */

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+# For test-*.sh: devices, programs, waiting.  A test ends at its first failing command.
+set -euo pipefail
+cd "$LAB_TMP"
+
+fail() {
+	echo "FAILED: $*" >&2
+	exit 1
+}
+trap 'echo "FAILED at line $LINENO: $BASH_COMMAND" >&2' ERR
+
+# lab_wait SECONDS COMMAND...: until the command succeeds.
+lab_wait() {
+	local until=$((SECONDS + $1 + 1)) what="${*:2}"
+	shift
+	until "$@" >/dev/null 2>&1; do
+		((SECONDS < until)) || fail "waited in vain: $what"
+		sleep 0.05
+	done
+}
+
+# lab_add_device N: rxeN over ethN; devices 2k and 2k+1 are the two ends of one cable.
+lab_add_pair() {
+	local a=$1 b=$(($1 + 1))
+	ip link add "eth$a" type veth peer name "eth$b"
+	ip link set "eth$a" up
+	ip link set "eth$b" up
+	rdma link add "rxe$a" type rxe netdev "eth$a"
+	rdma link add "rxe$b" type rxe netdev "eth$b"
+}
+
+# lab_devices N: rxe0 .. rxeN-1, N even, port active.
+lab_devices() {
+	local i
+	for ((i = 0; i < $1; i += 2)); do
+		lab_add_pair "$i"
+	done
+	for ((i = 0; i < $1; i++)); do
+		lab_wait 5 grep -q ACTIVE "/sys/class/infiniband/rxe$i/ports/1/state"
+	done
+}
+
+# Tells what the hardware service sees, one line a change, in `seen`.
+lab_watch() {
+	"$LAB_BUILD/tests/lab/watch-hardware" >>seen 2>rdmad.log &
+	lab_wait 10 grep -q '^settled' seen
+}
+
+# lab_see PATTERN: a line of `seen` that came after the last lab_forget matches.
+lab_see() {
+	lab_wait 5 grep -Eq -- "$1" seen || fail "not seen: $1"
+}
+
+# What was seen is no longer looked at: the program appends, so the file may be emptied.
+lab_forget() {
+	: >seen
+}

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+# The inventory follows real devices: found, with GIDs; addresses, links, removals, all by events.
+. "$LAB_DIR/lib.sh"
+
+lab_devices 2
+lab_watch
+
+# What is there at the start.
+lab_see '^added rxe0 id=rxe0 index=[0-9]+ driver=rxe guid=([0-9a-f]{4}:){3}[0-9a-f]{4} port=1 state=active netdev=eth0 '
+lab_see '^added rxe1 .*gid[0-9]+=fe80:.* /dev/infiniband/uverbs1 /dev/infiniband/rdma_cm'
+lab_see '^fact node:netns-mode=shared'
+! grep problem= seen || fail "a healthy device has problems"
+
+# An address becomes a GID.
+lab_forget
+ip address add 192.0.2.7/24 dev eth0
+lab_see '^changed rxe0 .*=0000:0000:0000:0000:0000:ffff:c000:0207 .*addresses:[^ ]*192.0.2.7/24'
+lab_forget
+ip address del 192.0.2.7/24 dev eth0
+lab_wait 5 bash -c "grep '^changed rxe0' seen | tail -1 | grep -v ffff:c000:0207"
+
+# Links go down and come back; the other end loses its carrier.
+lab_forget
+ip link set eth1 down
+lab_see '^changed rxe0 .*state=down .*carrier:0'
+lab_see '^changed rxe1 .*state=down .*carrier:-1'
+lab_forget
+ip link set eth1 up
+lab_see '^changed rxe0 .*state=active .*carrier:1'
+
+# The asynchronous events are open, and do not hold up a removal.
+pkill -USR1 -x watch-hardware
+lab_see '^verbs rxe1: listening'
+lab_forget
+start=$(date +%s%N)
+timeout 10 rdma link delete rxe1
+took=$((($(date +%s%N) - start) / 1000000))
+echo "rdma link delete took $took ms"
+((took < 3000)) || fail "a removal waited $took ms for rdmad"
+lab_see '^removed rxe1 '
+! grep FATAL seen || fail "a removal was taken for a failure"
+
+# The same name again is another device.
+lab_forget
+rdma link add rxe1 type rxe netdev eth1
+lab_see '^added rxe1 .*state=active'
+lab_wait 5 bash -c 'pkill -USR1 -x watch-hardware; sleep 0.2; grep "^verbs rxe1: listening" seen'
+
+# A new pair, while running.
+lab_forget
+lab_add_pair 2
+lab_see '^added rxe2 .*uverbs2'
+lab_see '^added rxe3 '
+
+# Nothing happens: nothing wakes it.
+sleep 2
+pid=$(pgrep -x watch-hardware)
+before=$(grep ^voluntary_ctxt "/proc/$pid/status")
+sleep 3
+[[ $(grep ^voluntary_ctxt "/proc/$pid/status") == "$before" ]] || fail "an idle node was looked at"
+grep ^Pss "/proc/$pid/smaps_rollup"
+
+pkill -TERM -x watch-hardware
+lab_wait 5 bash -c '! pgrep -x watch-hardware'
