@@ -52,7 +52,7 @@ gboolean rdmad_http_address_parse(const char *text, RdmadHttpAddress *address, G
 	g_autofree char *host = NULL;
 	gsize length;
 
-	*address = (RdmadHttpAddress){0};
+	*address = (RdmadHttpAddress){ 0 };
 	if (!colon || !parse_port(colon + 1, &address->port))
 		return address_error(text, "no port from 1 to 65535 at its end", error);
 	host = g_strndup(text, colon - text);

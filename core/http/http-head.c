@@ -65,7 +65,7 @@ static guint parse_query(RdmadHttpHead *head, char *query)
 		if (head->n_params == RDMAD_HTTP_MAX_FIELDS || !percent_decode(query, TRUE) ||
 		    !percent_decode(value, TRUE))
 			return 400;
-		head->params[head->n_params++] = (RdmadHttpField){query, value};
+		head->params[head->n_params++] = (RdmadHttpField){ query, value };
 		query = next;
 	}
 	return 0;
@@ -126,7 +126,7 @@ static guint parse_field(RdmadHttpHead *head, char *line)
 		return 400;
 	if (head->n_fields == RDMAD_HTTP_MAX_FIELDS)
 		return 431;
-	head->fields[head->n_fields++] = (RdmadHttpField){line, g_strstrip(value)};
+	head->fields[head->n_fields++] = (RdmadHttpField){ line, g_strstrip(value) };
 	return 0;
 }
 
@@ -175,7 +175,7 @@ guint rdmad_http_head_parse(RdmadHttpHead *head, const guint8 *data, gsize size)
 	char *line, *next;
 	guint status;
 
-	*head = (RdmadHttpHead){.text = g_strndup((const char *)data, size)};
+	*head = (RdmadHttpHead){ .text = g_strndup((const char *)data, size) };
 	line = head->text;
 	next = strstr(line, "\r\n");
 	*next = '\0';
@@ -191,7 +191,7 @@ guint rdmad_http_head_parse(RdmadHttpHead *head, const guint8 *data, gsize size)
 void rdmad_http_head_clear(RdmadHttpHead *head)
 {
 	g_free(head->text);
-	*head = (RdmadHttpHead){0};
+	*head = (RdmadHttpHead){ 0 };
 }
 
 const char *rdmad_http_head_field(const RdmadHttpHead *head, const char *name)

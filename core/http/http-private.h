@@ -3,11 +3,11 @@
 
 #include <rdmad/http.h>
 
-typedef struct {		/* 0: the default in parentheses */
-	guint max_connections;	/* (64) for each listener */
-	guint idle_ms;		/* (30000) */
-	gsize max_header;	/* (16 KiB) */
-	gsize max_body;		/* (1 MiB) */
+typedef struct {	       /* 0: the default in parentheses */
+	guint max_connections; /* (64) for each listener */
+	guint idle_ms;	       /* (30000) */
+	gsize max_header;      /* (16 KiB) */
+	gsize max_body;	       /* (1 MiB) */
 } RdmadHttpLimits;
 
 RdmadHttp *rdmad_http_new(RdmadLoop *loop, const RdmadHttpLimits *limits, GError **error);

@@ -51,7 +51,7 @@ int http_socket_tcp(const char *address, GError **error)
 	/* One socket for both families, or IPv4 alone where the kernel has no IPv6. */
 	fd = socket_listen(AF_INET6, (struct sockaddr *)&parsed.addr, parsed.size, address, NULL);
 	if (fd < 0) {
-		const struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = parsed.port};
+		const struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = parsed.port };
 
 		fd = socket_listen(AF_INET, (const struct sockaddr *)&v4, sizeof(v4), address,
 				   error);
@@ -85,7 +85,7 @@ static gboolean remove_stale(const char *path, const struct sockaddr_un *addr, G
 
 int http_socket_unix(const char *path, GError **error)
 {
-	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 
 	if (strlen(path) >= sizeof(addr.sun_path)) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,

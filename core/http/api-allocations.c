@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GET /api/v1/allocations, POST /api/v1/allocations/refresh: who holds what */
+#include <rdmad/claims.h>
+#include <rdmad/inventory.h>
+#include <rdmad/pods.h>
+
+#include "http/api-private.h"
+
+static json_t *attachments_json(const RdmadClaim *claim)
+{
+	json_t *array = json_array();
+
+	for (guint i = 0; i < claim->n_attachments; i++) {
+		const RdmadAttachment *a = &claim->attachments[i];
+		json_t *object = json_object();
+
+		api_set(object, "netns", api_json_string(a->netns));
+		api_set(object, "interface", api_json_string(a->interface));
+		api_set(object, "rdma_device", api_json_string(a->rdma_device));
+		api_set(object, "addresses", api_json_strings(a->addresses));
+		api_set(object, "gid_index", api_json_number(a->gid_index));
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
+/* The kernel's names of the devices as they are now; null for one that has left. */
+static json_t *device_names_json(RdmadInventory *inventory, const RdmadClaim *claim)
+{
+	json_t *names = json_array();
+
+	for (char **id = claim->devices; id && *id; id++) {
+		const RdmadDevice *dev = rdmad_inventory_lookup(inventory, *id);
+
+		json_array_append_new(names, api_json_string(dev ? dev->name : NULL));
+	}
+	return names;
+}
+
+typedef struct {
+	const RdmadServices *services;
+	json_t *array;
+} Listing;
+
+static void listing_add(const RdmadClaim *claim, gpointer data)
+{
+	const Listing *listing = data;
+	json_t *object = json_object();
+
+	api_set(object, "id", api_json_string(claim->id));
+	api_set(object, "resource", api_json_string(claim->resource));
+	api_set(object, "tokens", api_json_strings(claim->tokens));
+	api_set(object, "devices", api_json_strings(claim->devices));
+	api_set(object, "device_names", device_names_json(listing->services->inventory, claim));
+	api_set(object, "owner", api_json_string(claim->owner));
+	api_set(object, "pod_namespace", api_json_string(claim->pod_namespace));
+	api_set(object, "pod_name", api_json_string(claim->pod_name));
+	api_set(object, "container", api_json_string(claim->container));
+	api_set(object, "since", api_json_time(claim->since_us));
+	api_set(object, "attachments", attachments_json(claim));
+	json_array_append_new(listing->array, object);
+}
+
+static void reply_listing(RdmadHttpRequest *request, const RdmadServices *services)
+{
+	Listing listing = { services, json_array() };
+
+	rdmad_claims_foreach(services->claims, listing_add, &listing);
+	rdmad_http_reply_json(request, json_pack("{s:o}", "allocations", listing.array));
+}
+
+void api_get_allocations(RdmadHttpRequest *request, gpointer data)
+{
+	reply_listing(request, data);
+}
+
+typedef struct {
+	const RdmadServices *services;
+	RdmadHttpRequest *request; /* NULL: the client did not wait */
+} Refresh;
+
+static void refresh_gone(gpointer data)
+{
+	Refresh *refresh = data;
+
+	refresh->request = NULL;
+}
+
+static void refresh_done(const GError *error, gpointer data)
+{
+	g_autofree Refresh *refresh = data;
+
+	if (!refresh->request)
+		return;
+	rdmad_http_request_on_gone(refresh->request, NULL, NULL);
+	if (error)
+		rdmad_http_fail(refresh->request, 503, "%s", error->message);
+	else
+		reply_listing(refresh->request, refresh->services);
+}
+
+void api_post_refresh(RdmadHttpRequest *request, gpointer data)
+{
+	Refresh *refresh = g_new0(Refresh, 1);
+
+	refresh->services = data;
+	refresh->request = request;
+	rdmad_http_request_on_gone(request, refresh_gone, refresh);
+	rdmad_pods_refresh(refresh->services->pods, NULL, refresh_done, refresh);
+}

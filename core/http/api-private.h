@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The resources of the API, one file each (api-<resource>.c), and how they write JSON. */
+#pragma once
+
+#include <jansson.h>
+#include <rdmad/device.h>
+#include <rdmad/http.h>
+
+#include "daemon/services.h"
+
+/* Handlers; `data` is the RdmadServices. */
+void api_get_status(RdmadHttpRequest *request, gpointer data);
+void api_get_devices(RdmadHttpRequest *request, gpointer data);
+void api_get_allocations(RdmadHttpRequest *request, gpointer data);
+void api_get_topology(RdmadHttpRequest *request, gpointer data);
+void api_get_events(RdmadHttpRequest *request, gpointer data);
+void api_get_facts(RdmadHttpRequest *request, gpointer data);
+void api_get_doctor(RdmadHttpRequest *request, gpointer data);
+void api_post_rescan(RdmadHttpRequest *request, gpointer data);
+void api_post_refresh(RdmadHttpRequest *request, gpointer data);
+
+/* One device as the devices resource shows it. */
+json_t *api_device_json(const RdmadServices *services, const RdmadDevice *dev);
+/* "RoCE", "InfiniBand", "iWARP"; what a device speaks on its first port. */
+const char *api_device_transport(const RdmadDevice *dev);
+/* The accelerator nearest to a device, and how near; NULL when there is none. */
+const RdmadGpu *api_nearest_gpu(const RdmadServices *services, const RdmadDevice *dev,
+				RdmadDistance *distance, guint *index);
+
+/* api-json.c: every value of the core as JSON.  What is not there is null; bytes that are no UTF-8
+ * (the kernel's strings may be anything) become U+FFFD. */
+/* Takes the value over. */
+void api_set(json_t *object, const char *key, json_t *value);
+json_t *api_json_string(const char *text);
+json_t *api_json_strings(char *const *strings); /* NULL: an empty array */
+json_t *api_json_number(gint64 value);		/* RDMAD_UNKNOWN: null */
+json_t *api_json_hex(int value);		/* "0x15b3" */
+json_t *api_json_time(gint64 wall_us);		/* RFC 3339 in UTC; 0: null */

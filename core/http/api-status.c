@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GET /api/v1/status, GET /api/v1/facts, POST /api/v1/rescan */
+#include <rdmad/claims.h>
+#include <rdmad/inventory.h>
+#include <rdmad/journal.h>
+#include <rdmad/pods.h>
+#include <rdmad/sysroot.h>
+#include <unistd.h>
+
+#include "base/log-private.h"
+#include "build-info.h"
+#include "daemon/modules.h"
+#include "hardware/hardware.h"
+#include "http/api-private.h"
+#include "service/facts-private.h"
+
+#define RECENT_TROUBLE 5u
+
+static json_t *module_json(const RdmadModules *modules, guint index)
+{
+	static const char *const states[] = { "created", "running", "failed", "stopped" };
+	json_t *status = rdmad_modules_status(modules, index);
+	json_t *object = json_object();
+	RdmadModuleInfo info;
+
+	rdmad_modules_info(modules, index, &info);
+	api_set(object, "name", api_json_string(info.name));
+	api_set(object, "description", api_json_string(info.description));
+	api_set(object, "state", json_string(states[info.state]));
+	api_set(object, "error", api_json_string(info.error));
+	api_set(object, "status", status ? status : json_null());
+	return object;
+}
+
+static json_t *modules_json(const RdmadModules *modules)
+{
+	json_t *array = json_array();
+
+	for (guint i = 0; i < rdmad_modules_count(modules); i++)
+		json_array_append_new(array, module_json(modules, i));
+	return array;
+}
+
+static gboolean device_is_active(const RdmadDevice *dev)
+{
+	for (guint i = 0; i < dev->n_ports; i++)
+		if (dev->ports[i].state == RDMAD_PORT_ACTIVE)
+			return TRUE;
+	return FALSE;
+}
+
+static json_t *devices_json(RdmadInventory *inventory)
+{
+	const guint count = rdmad_inventory_count(inventory);
+	guint active = 0, troubled = 0;
+	json_t *object = json_object();
+
+	for (guint i = 0; i < count; i++) {
+		const RdmadDevice *dev = rdmad_inventory_nth(inventory, i);
+
+		active += device_is_active(dev);
+		troubled += dev->problems && *dev->problems;
+	}
+	api_set(object, "count", json_integer(count));
+	api_set(object, "active", json_integer(active));
+	api_set(object, "with_problems", json_integer(troubled));
+	api_set(object, "gpus", json_integer(rdmad_inventory_gpu_count(inventory)));
+	return object;
+}
+
+/* The newest warnings and errors, oldest of them first. */
+static void keep_trouble(const RdmadJournalEntry *entry, gpointer data)
+{
+	json_t *array = data, *object;
+
+	if (entry->level > RDMAD_LOG_WARNING)
+		return;
+	if (json_array_size(array) == RECENT_TROUBLE)
+		json_array_remove(array, 0);
+	object = json_object();
+	api_set(object, "time", api_json_time(entry->time_us));
+	api_set(object, "level", json_string(rdmad_log_level_name(entry->level)));
+	api_set(object, "message", api_json_string(entry->message));
+	json_array_append_new(array, object);
+}
+
+static json_t *trouble_json(RdmadJournal *journal)
+{
+	json_t *array = json_array();
+
+	rdmad_journal_foreach(journal, 0, keep_trouble, array);
+	return array;
+}
+
+static json_t *machine_json(const RdmadServices *services)
+{
+	g_autofree char *kernel =
+		rdmad_sysroot_read(services->sysroot, "proc/sys/kernel/osrelease", NULL);
+	json_t *object = json_object();
+
+	api_set(object, "live", json_boolean(rdmad_sysroot_is_live(services->sysroot)));
+	api_set(object, "kernel", api_json_string(kernel));
+	return object;
+}
+
+static json_t *config_json(const RdmadServices *services)
+{
+	json_t *object = json_object();
+
+	api_set(object, "path", api_json_string(services->config_path));
+	api_set(object, "loaded", api_json_time(services->config_loaded_us));
+	api_set(object, "error", api_json_string(services->config_error));
+	return object;
+}
+
+static json_t *directories_json(const RdmadServices *services)
+{
+	json_t *object = json_object();
+
+	api_set(object, "run", api_json_string(services->run_dir));
+	api_set(object, "state", api_json_string(services->state_dir));
+	api_set(object, "kubelet", api_json_string(services->kubelet_dir));
+	return object;
+}
+
+void api_get_status(RdmadHttpRequest *request, gpointer data)
+{
+	const RdmadServices *s = data;
+	const gint64 uptime_us = g_get_real_time() - s->started_us;
+	json_t *object = json_object();
+
+	api_set(object, "version", json_string(RDMAD_VERSION));
+	api_set(object, "pid", json_integer(getpid()));
+	api_set(object, "started", api_json_time(s->started_us));
+	api_set(object, "uptime_seconds", json_integer(MAX(uptime_us, 0) / G_USEC_PER_SEC));
+	api_set(object, "config", config_json(s));
+	api_set(object, "machine", machine_json(s));
+	api_set(object, "directories", directories_json(s));
+	api_set(object, "state_set_aside", api_json_string(s->state_set_aside));
+	api_set(object, "modules", modules_json(s->modules));
+	api_set(object, "devices", devices_json(s->inventory));
+	api_set(object, "claims", json_integer(rdmad_claims_count(s->claims)));
+	api_set(object, "trouble", trouble_json(s->journal));
+	rdmad_http_reply_json(request, object);
+}
+
+static void add_fact(const char *name, const char *value, gpointer data)
+{
+	json_t *object = json_object();
+
+	api_set(object, "name", api_json_string(name));
+	api_set(object, "value", api_json_string(value));
+	json_array_append_new(data, object);
+}
+
+void api_get_facts(RdmadHttpRequest *request, gpointer data)
+{
+	const RdmadServices *services = data;
+	json_t *facts = json_array();
+
+	rdmad_facts_foreach(services->facts, add_fact, facts);
+	rdmad_http_reply_json(request, json_pack("{s:o}", "facts", facts));
+}
+
+void api_post_rescan(RdmadHttpRequest *request, gpointer data)
+{
+	const RdmadServices *services = data;
+
+	rdmad_hardware_hint(services->hardware);
+	rdmad_http_reply_json(request, json_pack("{s:b}", "accepted", TRUE));
+}
