@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/client.h"
+
+#include <errno.h>
+#include <rdmad/error.h>
+#include <rdmad/fd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+static gboolean client_error(GError **error, const char *text)
+{
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED, "answer of rdmad: %s", text);
+	return FALSE;
+}
+
+static gboolean connect_error(GError **error, int errnum, const char *path)
+{
+	if (errnum == ENOENT)
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE,
+			    "rdmad is not running: no socket at %s", path);
+	else if (errnum == ECONNREFUSED)
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE,
+			    "rdmad is not running: nobody listens at %s", path);
+	else if (errnum == EACCES)
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
+			    "%s is for root and rdmad's own user: try with sudo", path);
+	else
+		rdmad_error_errno(error, errnum, "cannot connect to %s", path);
+	return FALSE;
+}
+
+static int client_connect(const char *path, guint timeout_s, GError **error)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	const struct timeval timeout = { .tv_sec = timeout_s };
+	rdmad_autofd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || strlen(path) >= sizeof(addr.sun_path)) {
+		connect_error(error, fd < 0 ? errno : ENAMETOOLONG, path);
+		return -1;
+	}
+	g_strlcpy(addr.sun_path, path, sizeof(addr.sun_path));
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0) {
+		connect_error(error, errno, path);
+		return -1;
+	}
+	return rdmad_steal_fd(&fd);
+}
+
+static gboolean client_send(int fd, const char *method, const char *path, GError **error)
+{
+	g_autofree char *text = g_strdup_printf(
+		"%s %s HTTP/1.1\r\nHost: rdmad\r\nConnection: close\r\n\r\n", method, path);
+
+	for (gsize sent = 0, size = strlen(text); sent < size;) {
+		const gssize n = send(fd, text + sent, size - sent, MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return rdmad_error_errno(error, errno, "cannot ask rdmad");
+		sent += n;
+	}
+	return TRUE;
+}
+
+static GByteArray *client_receive(int fd, GError **error)
+{
+	g_autoptr(GByteArray) all = g_byte_array_new();
+	guint8 buffer[16384];
+
+	while (all->len <= RDMAD_CLIENT_MAX) {
+		const gssize n = recv(fd, buffer, sizeof(buffer), 0);
+
+		if (n == 0)
+			return g_steal_pointer(&all);
+		if (n > 0)
+			g_byte_array_append(all, buffer, n);
+		else if (errno == EAGAIN)
+			return client_error(error, "it did not come in time"), NULL;
+		else if (errno != EINTR)
+			return rdmad_error_errno(error, errno, "cannot hear rdmad"), NULL;
+	}
+	return client_error(error, "more than 64 MiB"), NULL;
+}
+
+json_t *rdmad_client_parse(const char *answer, gsize size, GError **error)
+{
+	const char *body = g_strstr_len(answer, size, "\r\n\r\n");
+	json_error_t where;
+	json_t *value;
+	guint64 status;
+
+	if (!body || size < 12 || strncmp(answer, "HTTP/1.1 ", 9) != 0)
+		return client_error(error, "this is no HTTP/1.1"), NULL;
+	status = strtoul(answer + 9, NULL, 10);
+	body += 4;
+	value = json_loadb(body, size - (body - answer), 0, &where);
+	if (!value)
+		return client_error(error, where.text), NULL;
+	if (status != 200) {
+		const char *text = json_string_value(json_object_get(value, "error"));
+
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED, "rdmad says: %s",
+			    text ?: "no, without a reason");
+		json_decref(value);
+		return NULL;
+	}
+	return value;
+}
+
+json_t *rdmad_client_call(const char *socket_path, const char *method, const char *path,
+			  guint timeout_s, GError **error)
+{
+	rdmad_autofd int fd = client_connect(socket_path, timeout_s, error);
+	g_autoptr(GByteArray) answer = NULL;
+
+	if (fd < 0 || !client_send(fd, method, path, error))
+		return NULL;
+	answer = client_receive(fd, error);
+	if (!answer)
+		return NULL;
+	return rdmad_client_parse((const char *)answer->data, answer->len, error);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A client of the control socket: one request, one JSON answer.  Blocking; for the command line only. */
+#pragma once
+
+#include <jansson.h>
+#include <rdmad/types.h>
+
+#define RDMAD_CLIENT_MAX (64u << 20)
+
+/* Waits up to `timeout_s` for each part of the answer; new reference.
+ * RDMAD_ERROR_UNAVAILABLE: rdmad is not running; RDMAD_ERROR_FAILED: it refused, or the answer is bad. */
+json_t *rdmad_client_call(const char *socket_path, const char *method, const char *path,
+			  guint timeout_s, GError **error);
+/* The body of a whole answer, or why there is none; `size` bytes of `answer`. */
+json_t *rdmad_client_parse(const char *answer, gsize size, GError **error);

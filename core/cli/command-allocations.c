@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rdmad allocations: who holds what */
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/table.h"
+
+static const char *const headers[] = { "CLAIM",	    "RESOURCE", "DEVICES",     "POD",
+				       "CONTAINER", "SINCE",	"ATTACHMENTS", NULL };
+
+/* The kernel's name, or the id of a device that has left. */
+static const char *device_label(const json_t *claim, size_t index)
+{
+	const json_t *name = json_array_get(json_object_get(claim, "device_names"), index);
+	const json_t *id = json_array_get(json_object_get(claim, "devices"), index);
+
+	return json_string_value(name) ?: json_string_value(id) ?: "?";
+}
+
+/* "mlx5_0, mlx5_1 x3": tokens of a shared pool stand for one device. */
+static char *format_devices(const json_t *claim)
+{
+	const size_t n = json_array_size(json_object_get(claim, "tokens"));
+	GString *out = g_string_new(NULL);
+
+	for (size_t i = 0, run; i < n; i += run) {
+		const char *label = device_label(claim, i);
+
+		for (run = 1; i + run < n && g_str_equal(label, device_label(claim, i + run));)
+			run++;
+		g_string_append_printf(out, "%s%s", i ? ", " : "", label);
+		if (run > 1)
+			g_string_append_printf(out, " x%zu", run);
+	}
+	return g_string_free(out, FALSE);
+}
+
+static char *format_pod(const json_t *claim)
+{
+	const char *namespace = format_text(claim, "pod_namespace");
+	const char *name = format_text(claim, "pod_name");
+
+	return namespace && name ? g_strconcat(namespace, "/", name, NULL) : NULL;
+}
+
+/* "net1 (mlx5_0) 192.0.2.7/24" */
+static char *format_attachments(const json_t *claim)
+{
+	GString *out = g_string_new(NULL);
+	const json_t *attachment;
+	size_t i;
+
+	json_array_foreach(json_object_get(claim, "attachments"), i, attachment)
+	{
+		g_autofree char *addresses =
+			format_list(json_object_get(attachment, "addresses"), " ");
+		const char *device = format_text(attachment, "rdma_device");
+
+		g_string_append_printf(out, "%s%s", i ? ", " : "",
+				       format_text(attachment, "interface") ?: "?");
+		if (device)
+			g_string_append_printf(out, " (%s)", device);
+		if (*addresses)
+			g_string_append_printf(out, " %s", addresses);
+	}
+	return g_string_free(out, FALSE);
+}
+
+void allocations_write(const json_t *allocations, gint64 now_us, gboolean with_headers,
+		       GString *out)
+{
+	g_autoptr(RdmadTable) table = rdmad_table_new(headers);
+	const json_t *claim;
+	size_t i;
+
+	json_array_foreach(allocations, i, claim)
+	{
+		g_autofree char *devices = format_devices(claim), *pod = format_pod(claim);
+		g_autofree char *since = format_age(format_text(claim, "since"), now_us);
+		g_autofree char *attachments = format_attachments(claim);
+
+		rdmad_table_add(table, format_text(claim, "id"), format_text(claim, "resource"),
+				devices, pod, format_text(claim, "container"), since, attachments);
+	}
+	rdmad_table_write(table, with_headers, "", out);
+}
+
+int command_allocations(const CommandOptions *options)
+{
+	json_t *answer = options->refresh
+				 ? command_ask(options, "POST", "/api/v1/allocations/refresh")
+				 : command_ask(options, "GET", "/api/v1/allocations");
+	g_autoptr(GString) out = g_string_new(NULL);
+	int status;
+
+	if (!answer)
+		return 1;
+	if (options->json) {
+		status = command_print_json(answer);
+	} else {
+		allocations_write(json_object_get(answer, "allocations"), g_get_real_time(),
+				  options->headers, out);
+		status = command_print(out);
+	}
+	json_decref(answer);
+	return status;
+}

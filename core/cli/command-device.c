@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rdmad devices NAME: all of one device */
+#include <stdarg.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/table.h"
+
+#define LABEL_WIDTH 16
+
+/* Nothing is said of what is not known. */
+static void write_line(GString *out, const char *label, const char *text)
+{
+	g_autofree char *escaped = text && *text ? rdmad_text_escape(text) : NULL;
+
+	if (escaped)
+		g_string_append_printf(out, "  %-*s%s\n", LABEL_WIDTH, label, escaped);
+}
+
+/* "0x15b3:0x1021" */
+static char *format_pair(const json_t *object, const char *first, const char *second)
+{
+	const char *a = format_text(object, first), *b = format_text(object, second);
+
+	return a && b ? g_strconcat(a, ":", b, NULL) : NULL;
+}
+
+static char *format_function(const json_t *device)
+{
+	const char *role = format_text(device, "pci_role"), *pf = format_text(device, "pf_address");
+	g_autofree char *vf = format_number(device, "vf_index");
+	g_autofree char *vfs = format_number(device, "num_vfs");
+
+	if (g_strcmp0(role, "vf") == 0)
+		return g_strdup_printf("virtual function %s of %s", vf ?: "?", pf ?: "?");
+	if (g_strcmp0(role, "pf") == 0)
+		return g_strdup_printf("physical function, %s virtual", vfs ?: "no");
+	return NULL;
+}
+
+static char *format_nearest(const json_t *device)
+{
+	const json_t *gpu = json_object_get(device, "nearest_gpu");
+	g_autofree char *index = format_number(gpu, "index");
+
+	if (!index)
+		return NULL;
+	return g_strdup_printf("GPU%s at %s (%s)", index, format_text(gpu, "pci_address") ?: "?",
+			       format_text(gpu, "distance") ?: "?");
+}
+
+static void write_identity(const json_t *device, GString *out)
+{
+	g_autofree char *ids = format_pair(device, "vendor", "device");
+	g_autofree char *subsystem = format_pair(device, "subsystem_vendor", "subsystem_device");
+	g_autofree char *path = format_list(json_object_get(device, "pci_path"), " / ");
+	g_autofree char *numa = format_number(device, "numa_node");
+	g_autofree char *function = format_function(device), *nearest = format_nearest(device);
+
+	write_line(out, "id", format_text(device, "id"));
+	write_line(out, "node type", format_text(device, "node_type"));
+	write_line(out, "transport", format_text(device, "transport"));
+	write_line(out, "driver", format_text(device, "driver"));
+	write_line(out, "firmware", format_text(device, "firmware"));
+	write_line(out, "board", format_text(device, "board_id"));
+	write_line(out, "HCA type", format_text(device, "hca_type"));
+	write_line(out, "node GUID", format_text(device, "node_guid"));
+	write_line(out, "system GUID", format_text(device, "sys_image_guid"));
+	write_line(out, "PCI address", format_text(device, "pci_address"));
+	write_line(out, "PCI id", ids);
+	write_line(out, "subsystem id", subsystem);
+	write_line(out, "function", function);
+	write_line(out, "auxiliary", format_text(device, "aux_name"));
+	write_line(out, "PCI path", path);
+	write_line(out, "NUMA node", numa);
+	write_line(out, "nearest GPU", nearest);
+}
+
+static void write_chardevs(const json_t *device, GString *out)
+{
+	const json_t *chardev;
+	size_t i;
+
+	json_array_foreach(json_object_get(device, "chardevs"), i, chardev)
+		write_line(out, format_text(chardev, "kind") ?: "?", format_text(chardev, "path"));
+}
+
+static void write_netdev(const json_t *netdev, GString *out)
+{
+	g_autofree char *mtu = format_number(netdev, "mtu");
+	g_autofree char *addresses = format_list(json_object_get(netdev, "addresses"), ", ");
+
+	g_string_append_c(out, '\n');
+	g_string_append_printf(out, "interface %s\n", format_text(netdev, "name") ?: "?");
+	write_line(out, "MAC", format_text(netdev, "mac"));
+	write_line(out, "MTU", mtu);
+	write_line(out, "state", format_text(netdev, "operstate"));
+	write_line(out, "master", format_text(netdev, "master"));
+	write_line(out, "addresses", addresses);
+}
+
+static void write_gids(const json_t *gids, GString *out)
+{
+	static const char *const headers[] = { "INDEX", "GID", "TYPE", "NETDEV", NULL };
+	g_autoptr(RdmadTable) table = rdmad_table_new(headers);
+	const json_t *gid;
+	size_t i;
+
+	json_array_foreach(gids, i, gid)
+	{
+		g_autofree char *index = format_number(gid, "index");
+
+		rdmad_table_add(table, index, format_text(gid, "gid"), format_text(gid, "type"),
+				format_text(gid, "netdev"));
+	}
+	if (json_array_size(gids))
+		rdmad_table_write(table, TRUE, "  ", out);
+}
+
+static void write_port(const json_t *port, GString *out)
+{
+	g_autofree char *number = format_number(port, "number");
+	g_autofree char *lid = format_number(port, "lid"), *sm = format_number(port, "sm_lid");
+
+	g_string_append_printf(out, "\nport %s\n", number ?: "?");
+	write_line(out, "link layer", format_text(port, "link_layer"));
+	write_line(out, "state", format_text(port, "state"));
+	write_line(out, "physical state", format_text(port, "phys_state"));
+	write_line(out, "rate", format_text(port, "rate_text"));
+	write_line(out, "interface", format_text(port, "netdev"));
+	if (g_strcmp0(format_text(port, "link_layer"), "infiniband") == 0) {
+		write_line(out, "LID", lid);
+		write_line(out, "SM LID", sm);
+		write_line(out, "default P_Key", format_text(port, "pkey0"));
+	}
+	write_gids(json_object_get(port, "gids"), out);
+}
+
+static void write_problems(const json_t *device, GString *out)
+{
+	const json_t *problem;
+	size_t i;
+
+	write_line(out, "no events", format_text(device, "verbs_problem"));
+	json_array_foreach(json_object_get(device, "problems"), i, problem)
+		write_line(out, "problem", json_string_value(problem));
+}
+
+void device_write(const json_t *device, GString *out)
+{
+	const json_t *part;
+	size_t i;
+
+	g_string_append_printf(out, "%s\n", format_text(device, "name") ?: "?");
+	write_identity(device, out);
+	write_chardevs(device, out);
+	write_problems(device, out);
+	json_array_foreach(json_object_get(device, "ports"), i, part) write_port(part, out);
+	json_array_foreach(json_object_get(device, "netdevs"), i, part) write_netdev(part, out);
+}

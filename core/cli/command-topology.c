@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rdmad topology: distances between accelerators and devices, as `nvidia-smi topo -m` writes them */
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/table.h"
+
+/* From near to far, each with what it means. */
+static const struct {
+	const char *name, *meaning;
+} distances[] = {
+	{ "X", "the same function" },
+	{ "PIX", "at most one PCIe bridge between them" },
+	{ "PXB", "several PCIe bridges, but no host bridge" },
+	{ "PHB", "through a PCIe host bridge (the CPU)" },
+	{ "NODE", "through several host bridges of one NUMA node" },
+	{ "SYS", "from one NUMA node to another" },
+};
+
+static guint distance_rank(const char *name)
+{
+	guint rank = 0;
+
+	while (rank < G_N_ELEMENTS(distances) && g_strcmp0(distances[rank].name, name) != 0)
+		rank++;
+	return rank;
+}
+
+/* "GPU0".. and "NIC0".., the names of rows and columns. */
+static GPtrArray *place_names(const json_t *topology)
+{
+	const size_t n_gpus = json_array_size(json_object_get(topology, "gpus"));
+	const size_t n_nics = json_array_size(json_object_get(topology, "nics"));
+	GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
+
+	for (size_t i = 0; i < n_gpus; i++)
+		g_ptr_array_add(names, g_strdup_printf("GPU%zu", i));
+	for (size_t i = 0; i < n_nics; i++)
+		g_ptr_array_add(names, g_strdup_printf("NIC%zu", i));
+	return names;
+}
+
+static const json_t *nth_place(const json_t *topology, guint index)
+{
+	const json_t *gpus = json_object_get(topology, "gpus");
+	const size_t n_gpus = json_array_size(gpus);
+
+	if (index < n_gpus)
+		return json_array_get(gpus, index);
+	return json_array_get(json_object_get(topology, "nics"), index - n_gpus);
+}
+
+static void add_row(RdmadTable *table, const json_t *topology, const GPtrArray *names, guint index)
+{
+	const json_t *row = json_array_get(json_object_get(topology, "distances"), index);
+	g_autofree const char **cells = g_new0(const char *, names->len + 4);
+	g_autofree char *numa = format_number(nth_place(topology, index), "numa_node");
+
+	cells[0] = g_ptr_array_index(names, index);
+	for (guint i = 0; i < names->len; i++)
+		cells[i + 1] = json_string_value(json_array_get(row, i));
+	cells[names->len + 1] =
+		numa ? format_text(json_object_get(topology, "numa_cpus"), numa) : NULL;
+	cells[names->len + 2] = numa;
+	rdmad_table_add_row(table, cells);
+}
+
+static void write_matrix(const json_t *topology, const GPtrArray *names, GString *out)
+{
+	g_autoptr(GPtrArray) headers = g_ptr_array_new();
+	g_autoptr(RdmadTable) table = NULL;
+
+	g_ptr_array_add(headers, (gpointer) "");
+	for (guint i = 0; i < names->len; i++)
+		g_ptr_array_add(headers, g_ptr_array_index(names, i));
+	g_ptr_array_add(headers, (gpointer) "CPU Affinity");
+	g_ptr_array_add(headers, (gpointer) "NUMA Affinity");
+	g_ptr_array_add(headers, NULL);
+	table = rdmad_table_new((const char *const *)headers->pdata);
+	for (guint i = 0; i < names->len; i++)
+		add_row(table, topology, names, i);
+	rdmad_table_write(table, TRUE, "", out);
+}
+
+static void write_meanings(GString *out)
+{
+	g_string_append(out, "\nLegend:\n\n");
+	for (gsize i = 0; i < G_N_ELEMENTS(distances); i++)
+		g_string_append_printf(out, "  %-4s = %s\n", distances[i].name,
+				       distances[i].meaning);
+}
+
+/* "nearest: GPU0 (PIX)" for a rail; storage and management devices have no GPU behind their switch. */
+static char *format_nearest(const json_t *topology, guint row_index)
+{
+	const json_t *row = json_array_get(json_object_get(topology, "distances"), row_index);
+	const size_t n_gpus = json_array_size(json_object_get(topology, "gpus"));
+	guint best = 0, best_rank = G_MAXUINT;
+
+	for (guint i = 0; i < n_gpus; i++) {
+		const guint rank = distance_rank(json_string_value(json_array_get(row, i)));
+
+		if (rank < best_rank) {
+			best_rank = rank;
+			best = i;
+		}
+	}
+	if (best_rank > distance_rank("PXB"))
+		return g_strdup("no GPU behind the same switch");
+	return g_strdup_printf("GPU%u behind the same switch (%s)", best,
+			       distances[best_rank].name);
+}
+
+static void write_names(const json_t *topology, const GPtrArray *names, GString *out)
+{
+	const size_t n_gpus = json_array_size(json_object_get(topology, "gpus"));
+	const char *const headers[] = { "", "", n_gpus ? "" : NULL, NULL };
+	g_autoptr(RdmadTable) nics = rdmad_table_new(headers);
+
+	if (n_gpus)
+		g_string_append(out, "\nGPU Legend:\n\n");
+	for (guint i = 0; i < n_gpus; i++)
+		g_string_append_printf(out, "  %s: %s\n", (char *)g_ptr_array_index(names, i),
+				       format_text(nth_place(topology, i), "pci_address") ?: "?");
+	for (guint i = n_gpus; i < names->len; i++) {
+		g_autofree char *label = g_strconcat(g_ptr_array_index(names, i), ":", NULL);
+		g_autofree char *nearest = n_gpus ? format_nearest(topology, i) : NULL;
+
+		rdmad_table_add(nics, label, format_text(nth_place(topology, i), "name"), nearest);
+	}
+	g_string_append(out, "\nNIC Legend:\n\n");
+	rdmad_table_write(nics, FALSE, "  ", out);
+}
+
+void topology_write(const json_t *topology, GString *out)
+{
+	g_autoptr(GPtrArray) names = place_names(topology);
+
+	write_matrix(topology, names, out);
+	write_meanings(out);
+	write_names(topology, names, out);
+}
+
+int command_topology(const CommandOptions *options)
+{
+	json_t *topology = command_ask(options, "GET", "/api/v1/topology");
+	g_autoptr(GString) out = g_string_new(NULL);
+	int status;
+
+	if (!topology)
+		return 1;
+	if (options->json) {
+		status = command_print_json(topology);
+	} else {
+		topology_write(topology, out);
+		status = command_print(out);
+	}
+	json_decref(topology);
+	return status;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The client commands, one file each (command-<name>.c), and what they share. */
+#pragma once
+
+#include <jansson.h>
+#include <rdmad/types.h>
+
+#define COMMAND_TIMEOUT_S 30u
+
+typedef struct {
+	const char *socket;
+	gboolean json, headers, colour;
+	gboolean follow;      /* events */
+	gboolean refresh;     /* allocations */
+	const char *argument; /* devices; may be NULL */
+} CommandOptions;
+
+typedef struct {
+	const char *name;
+	const char *summary;			   /* for `rdmad --help` */
+	const char *usage;			   /* its own options, for `rdmad <name> --help` */
+	const char *flags;			   /* own short options, and N: takes a name */
+	int (*run)(const CommandOptions *options); /* the exit status */
+} Command;
+
+int command_status(const CommandOptions *options);
+int command_devices(const CommandOptions *options);
+int command_allocations(const CommandOptions *options);
+int command_topology(const CommandOptions *options);
+int command_events(const CommandOptions *options);
+int command_doctor(const CommandOptions *options);
+
+/* GETs (or POSTs) and gives the answer; NULL: the reason is on stderr. */
+json_t *command_ask(const CommandOptions *options, const char *method, const char *path);
+/* Writes the text, or the value as JSON; the exit status. */
+int command_print(const GString *text);
+int command_print_json(const json_t *value);
+
+/* command-format.c: values as people read them; g_free() what is no const. */
+const char *format_text(const json_t *object, const char *key); /* NULL: null or no string */
+char *format_number(const json_t *object, const char *key);	/* NULL: null */
+char *format_list(const json_t *array, const char *separator);	/* "a, b" */
+char *format_rate(const json_t *object, const char *key);	/* megabits: "400G" */
+char *format_duration(gint64 seconds);				/* "3d 4h", "12m" */
+char *format_age(const char *rfc3339, gint64 now_us);		/* since then */
+char *format_local_time(const char *rfc3339);			/* "2026-01-31 12:00:00" */
+char *format_scalar(const json_t *value); /* any number, string, truth; NULL: null */
+
+/* What the commands show, from the API's answers; golden texts in the tests. */
+void devices_write(const json_t *devices, gboolean headers, GString *out);
+void device_write(const json_t *device, GString *out);
+void topology_write(const json_t *topology, GString *out);
+void allocations_write(const json_t *allocations, gint64 now_us, gboolean headers, GString *out);
+void status_write(const json_t *status, gint64 now_us, GString *out);
+/* TRUE when there was a problem. */
+gboolean doctor_write(const json_t *findings, gboolean colour, GString *out);
+void events_write(const json_t *events, gboolean headers, GString *out);
