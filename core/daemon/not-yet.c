@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stands in for what has not landed; each goes when the real one is there.  Delete with the last. */
 #include "base/log-private.h"
-#include "cli/cli.h"
-#include "http/api.h"
 #include "service/claims-private.h"
 #include "service/pods-private.h"
 #include "service/state.h"
@@ -18,26 +16,6 @@ WEAK void rdmad_log_setup(RdmadLogLevel level, RdmadLogFormat format, GHashTable
 WEAK gboolean rdmad_log_parse_level(const char *text, RdmadLogLevel *level)
 {
 	*level = RDMAD_LOG_INFO;
-	return TRUE;
-}
-
-WEAK gboolean rdmad_cli_is_command(const char *word)
-{
-	return FALSE;
-}
-
-WEAK int rdmad_cli_run(int argc, char **argv)
-{
-	return 1;
-}
-
-WEAK const char *rdmad_cli_help(void)
-{
-	return "";
-}
-
-WEAK gboolean rdmad_api_start(const RdmadServices *services, GError **error)
-{
 	return TRUE;
 }
 
@@ -77,4 +55,18 @@ WEAK void rdmad_pods_free(RdmadPods *pods)
 WEAK guint rdmad_pods_reap(RdmadPods *pods, const RdmadModule *owner)
 {
 	return 0;
+}
+
+WEAK guint rdmad_claims_count(RdmadClaims *claims)
+{
+	return 0;
+}
+
+WEAK void rdmad_claims_foreach(RdmadClaims *claims,
+			       void (*fn)(const RdmadClaim *claim, gpointer data), gpointer data)
+{
+}
+
+WEAK void rdmad_pods_refresh(RdmadPods *pods, RdmadModule *owner, RdmadPodsFunc fn, gpointer data)
+{
 }

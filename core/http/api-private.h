@@ -19,6 +19,8 @@ void api_get_doctor(RdmadHttpRequest *request, gpointer data);
 void api_post_rescan(RdmadHttpRequest *request, gpointer data);
 void api_post_refresh(RdmadHttpRequest *request, gpointer data);
 
+/* The devices in the order of their names, as people count them; borrowed. */
+GPtrArray *api_devices_by_name(const RdmadServices *services);
 /* One device as the devices resource shows it. */
 json_t *api_device_json(const RdmadServices *services, const RdmadDevice *dev);
 /* "RoCE", "InfiniBand", "iWARP"; what a device speaks on its first port. */
