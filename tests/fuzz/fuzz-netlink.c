@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A stream of netlink messages, as a socket gives it, through every parser.  The seeds were recorded
+ * from kernel 6.12 with soft-RoCE devices. */
+#include <netlink/msg.h>
+#include <stdint.h>
+
+#include "hardware/netlink-rdma.h"
+#include "hardware/netlink-route.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const struct {
+	RdmadNetlinkParse parse;
+	GDestroyNotify free;
+} parsers[] = {
+	{ rdmad_nldev_parse_device, (GDestroyNotify)rdmad_nldev_device_free },
+	{ rdmad_nldev_parse_port, (GDestroyNotify)rdmad_nldev_port_free },
+	{ rdmad_nldev_parse_chardev, g_free },
+	{ rdmad_nldev_parse_netns_mode, NULL },
+	{ rdmad_route_parse_link, (GDestroyNotify)rdmad_route_link_free },
+	{ rdmad_route_parse_address, (GDestroyNotify)rdmad_route_address_free },
+};
+
+static void parse(const struct nlmsghdr *msg)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(parsers); i++) {
+		g_autoptr(GPtrArray) results = g_ptr_array_new_with_free_func(parsers[i].free);
+
+		parsers[i].parse(msg, results);
+		g_assert_cmpuint(results->len, <=, 1);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	/* Aligned, and just as large as what was given, so that a read beyond it is seen. */
+	g_autofree void *copy = g_memdup2(data, size);
+	struct nlmsghdr *msg = copy;
+	int left = (int)size;
+
+	for (; size > 0 && nlmsg_ok(msg, left); msg = nlmsg_next(msg, &left))
+		parse(msg);
+	return 0;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any datagram is looked at within its bounds. */
+#include <stdint.h>
+
+#include "hardware/uevent.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	rdmad_uevent_matters((const char *)data, size);
+	return 0;
+}

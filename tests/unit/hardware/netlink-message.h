@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Netlink messages made by hand, for tests of their parsers. */
+#pragma once
+
+#include <glib.h>
+#include <linux/netlink.h>
+#include <string.h>
+
+typedef union {
+	struct nlmsghdr hdr;
+	char bytes[1024];
+} Message;
+
+static inline void message_add(Message *msg, const void *data, gsize size)
+{
+	const gsize padded = NLMSG_ALIGN(size);
+
+	g_assert_cmpuint(msg->hdr.nlmsg_len + padded, <=, sizeof(msg->bytes));
+	memset(msg->bytes + msg->hdr.nlmsg_len, 0, padded);
+	memcpy(msg->bytes + msg->hdr.nlmsg_len, data, size);
+	msg->hdr.nlmsg_len += padded;
+}
+
+/* `header`: the fixed part that some families have before their attributes; may be NULL. */
+static inline void message_init(Message *msg, guint16 type, const void *header, gsize size)
+{
+	msg->hdr = (struct nlmsghdr){ .nlmsg_len = NLMSG_HDRLEN, .nlmsg_type = type };
+	if (header)
+		message_add(msg, header, size);
+}
+
+static inline void message_add_attr(Message *msg, guint16 type, const void *data, gsize size)
+{
+	const struct nlattr attr = { .nla_len = NLA_HDRLEN + size, .nla_type = type };
+
+	message_add(msg, &attr, sizeof(attr));
+	message_add(msg, data, size);
+}
+
+static inline void message_add_u8(Message *msg, guint16 type, guint8 value)
+{
+	message_add_attr(msg, type, &value, sizeof(value));
+}
+
+static inline void message_add_u32(Message *msg, guint16 type, guint32 value)
+{
+	message_add_attr(msg, type, &value, sizeof(value));
+}
+
+static inline void message_add_u64(Message *msg, guint16 type, guint64 value)
+{
+	message_add_attr(msg, type, &value, sizeof(value));
+}
+
+static inline void message_add_text(Message *msg, guint16 type, const char *value)
+{
+	message_add_attr(msg, type, value, strlen(value) + 1);
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <arpa/inet.h>
+#include <linux/if_addr.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <rdmad/device.h>
+
+#include "hardware/netlink-route.h"
+#include "netlink-message.h"
+
+static void link_message(Message *msg, guint flags)
+{
+	const struct ifinfomsg info = { .ifi_index = 4, .ifi_flags = flags };
+	const guint8 mac[] = { 0x0c, 0x42, 0xa1, 0, 0, 0xff };
+
+	message_init(msg, RTM_NEWLINK, &info, sizeof(info));
+	message_add_text(msg, IFLA_IFNAME, "eth4");
+	message_add_attr(msg, IFLA_ADDRESS, mac, sizeof(mac));
+	message_add_u32(msg, IFLA_MTU, 9000);
+	message_add_u32(msg, IFLA_MASTER, 9);
+	message_add_u8(msg, IFLA_OPERSTATE, 6);
+	message_add_u8(msg, IFLA_CARRIER, 1);
+}
+
+static GPtrArray *parse_link(const Message *msg)
+{
+	GPtrArray *links = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_route_link_free);
+
+	rdmad_route_parse_link(&msg->hdr, links);
+	return links;
+}
+
+static void test_a_link_has_all_that_is_known_of_it(void)
+{
+	g_autoptr(GPtrArray) links = NULL;
+	const RdmadRouteLink *link;
+	Message msg;
+
+	link_message(&msg, IFF_UP);
+	links = parse_link(&msg);
+	g_assert_cmpuint(links->len, ==, 1);
+	link = links->pdata[0];
+	g_assert_cmpint(link->ifindex, ==, 4);
+	g_assert_cmpstr(link->name, ==, "eth4");
+	g_assert_cmpstr(link->mac, ==, "0c:42:a1:00:00:ff");
+	g_assert_cmpint(link->mtu, ==, 9000);
+	g_assert_cmpint(link->master, ==, 9);
+	g_assert_cmpstr(link->operstate, ==, "up");
+	g_assert_cmpint(link->carrier, ==, 1);
+}
+
+static void test_an_interface_that_is_down_has_no_known_carrier(void)
+{
+	g_autoptr(GPtrArray) links = NULL;
+	Message msg;
+
+	link_message(&msg, 0);
+	links = parse_link(&msg);
+	g_assert_cmpint(((const RdmadRouteLink *)links->pdata[0])->carrier, ==, RDMAD_UNKNOWN);
+}
+
+static void test_an_operstate_of_a_later_kernel_is_not_guessed(void)
+{
+	g_autoptr(GPtrArray) links = NULL;
+	const struct ifinfomsg info = { .ifi_index = 4 };
+	Message msg;
+
+	message_init(&msg, RTM_NEWLINK, &info, sizeof(info));
+	message_add_text(&msg, IFLA_IFNAME, "eth4");
+	message_add_u8(&msg, IFLA_OPERSTATE, 200);
+	links = parse_link(&msg);
+	g_assert_cmpuint(links->len, ==, 1);
+	g_assert_null(((const RdmadRouteLink *)links->pdata[0])->operstate);
+}
+
+typedef struct {
+	int family;
+	guint8 prefix;
+	const char *address;
+	gsize size;	  /* of what the message carries */
+	const char *text; /* NULL: left out */
+} AddressCase;
+
+static const AddressCase address_cases[] = {
+	{ AF_INET, 24, "192.0.2.7", 4, "192.0.2.7/24" },
+	{ AF_INET6, 64, "2001:db8::7", 16, "2001:db8::7/64" },
+	{ AF_INET6, 128, "fe80::1", 16, "fe80::1/128" },
+	{ AF_INET, 33, "192.0.2.7", 4, NULL },
+	{ AF_INET, 24, "192.0.2.7", 2, NULL },
+	{ AF_INET6, 64, "2001:db8::7", 4, NULL },
+	{ AF_UNIX, 24, "192.0.2.7", 4, NULL },
+};
+
+static void check_address(const AddressCase *c)
+{
+	g_autoptr(GPtrArray) found =
+		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_route_address_free);
+	const struct ifaddrmsg info = { .ifa_family = c->family,
+					.ifa_prefixlen = c->prefix,
+					.ifa_index = 3 };
+	guint8 raw[16] = { 0 };
+	Message msg;
+
+	inet_pton(strchr(c->address, ':') ? AF_INET6 : AF_INET, c->address, raw);
+	message_init(&msg, RTM_NEWADDR, &info, sizeof(info));
+	message_add_attr(&msg, IFA_ADDRESS, raw, c->size);
+	rdmad_route_parse_address(&msg.hdr, found);
+	g_assert_cmpuint(found->len, ==, c->text ? 1 : 0);
+	if (c->text)
+		g_assert_cmpstr(((const RdmadRouteAddress *)found->pdata[0])->text, ==, c->text);
+}
+
+static void test_addresses_are_text_or_left_out(void)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(address_cases); i++)
+		check_address(&address_cases[i]);
+}
+
+static void test_of_a_point_to_point_link_the_own_end_counts(void)
+{
+	g_autoptr(GPtrArray) found =
+		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_route_address_free);
+	const struct ifaddrmsg info = { .ifa_family = AF_INET, .ifa_prefixlen = 32 };
+	const guint8 other[] = { 192, 0, 2, 1 }, own[] = { 192, 0, 2, 2 };
+	Message msg;
+
+	message_init(&msg, RTM_NEWADDR, &info, sizeof(info));
+	message_add_attr(&msg, IFA_ADDRESS, other, sizeof(other));
+	message_add_attr(&msg, IFA_LOCAL, own, sizeof(own));
+	rdmad_route_parse_address(&msg.hdr, found);
+	g_assert_cmpstr(((const RdmadRouteAddress *)found->pdata[0])->text, ==, "192.0.2.2/32");
+}
+
+static void test_a_message_without_its_fixed_part_is_left_out(void)
+{
+	g_autoptr(GPtrArray) links = NULL;
+	Message msg;
+
+	message_init(&msg, RTM_NEWLINK, NULL, 0);
+	links = parse_link(&msg);
+	g_assert_cmpuint(links->len, ==, 0);
+}
+
+#define ADD(name) g_test_add_func("/netlink-route/" #name, test_##name)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	ADD(a_link_has_all_that_is_known_of_it);
+	ADD(an_interface_that_is_down_has_no_known_carrier);
+	ADD(an_operstate_of_a_later_kernel_is_not_guessed);
+	ADD(addresses_are_text_or_left_out);
+	ADD(of_a_point_to_point_link_the_own_end_counts);
+	ADD(a_message_without_its_fixed_part_is_left_out);
+	return g_test_run();
+}
