@@ -1,23 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stands in for what has not landed; each goes when the real one is there.  Delete with the last. */
-#include "base/log-private.h"
 #include "service/claims-private.h"
 #include "service/pods-private.h"
 #include "service/state.h"
 
 #define WEAK __attribute__((weak))
-
-WEAK const char *const rdmad_log_format_names[] = { "auto", "text", "json", "journal", NULL };
-
-WEAK void rdmad_log_setup(RdmadLogLevel level, RdmadLogFormat format, GHashTable *topics)
-{
-}
-
-WEAK gboolean rdmad_log_parse_level(const char *text, RdmadLogLevel *level)
-{
-	*level = RDMAD_LOG_INFO;
-	return TRUE;
-}
 
 WEAK RdmadState *rdmad_state_open(const char *state_dir, char **set_aside, GError **error)
 {

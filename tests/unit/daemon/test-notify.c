@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <rdmad/fd.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "daemon/notify.h"
+#include "scratch.h"
+
+/* Plays the service manager.  `name` begins with "@" in the abstract namespace. */
+static int manager_new(const char *name)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	memcpy(address.sun_path, name, strlen(name));
+	if (name[0] == '@')
+		address.sun_path[0] = '\0';
+	g_assert_cmpint(bind(fd, (struct sockaddr *)&address,
+			     G_STRUCT_OFFSET(struct sockaddr_un, sun_path) + strlen(name)),
+			==, 0);
+	g_setenv("NOTIFY_SOCKET", name, TRUE);
+	return fd;
+}
+
+static void assert_told(int fd, const char *expected)
+{
+	char text[1024] = "";
+
+	g_assert_cmpint(recv(fd, text, sizeof(text) - 1, 0), >, 0);
+	g_assert_cmpstr(text, ==, expected);
+}
+
+static void test_notices_reach_a_socket_with_a_path(void)
+{
+	g_autoptr(Scratch) dir = scratch_new();
+	g_autofree char *path = g_build_filename(dir, "notify", NULL);
+	rdmad_autofd int fd = manager_new(path);
+	g_autoptr(RdmadNotify) notify = rdmad_notify_new();
+
+	rdmad_notify_send(notify, "READY=1");
+	assert_told(fd, "READY=1");
+	rdmad_notify_status(notify, "two\nREADY=1 %d", 5);
+	assert_told(fd, "STATUS=two READY=1 5");
+}
+
+static void test_notices_reach_an_abstract_socket(void)
+{
+	g_autofree char *name = g_strdup_printf("@rdmad-test-%d", (int)getpid());
+	rdmad_autofd int fd = manager_new(name);
+	g_autoptr(RdmadNotify) notify = rdmad_notify_new();
+	char text[128] = "";
+	gint64 then;
+
+	rdmad_notify_reloading(notify);
+	g_assert_cmpint(recv(fd, text, sizeof(text) - 1, 0), >, 0);
+	g_assert_true(g_str_has_prefix(text, "RELOADING=1\nMONOTONIC_USEC="));
+	then = g_ascii_strtoll(strrchr(text, '=') + 1, NULL, 10);
+	g_assert_cmpint(g_get_monotonic_time() - then, >=, 0);
+	g_assert_cmpint(g_get_monotonic_time() - then, <, 60 * G_USEC_PER_SEC);
+}
+
+static void test_children_do_not_get_the_variables(void)
+{
+	g_setenv("NOTIFY_SOCKET", "/nowhere", TRUE);
+	g_setenv("WATCHDOG_USEC", "1000000", TRUE);
+	g_setenv("WATCHDOG_PID", "1", TRUE);
+	rdmad_notify_free(rdmad_notify_new());
+	g_assert_null(g_getenv("NOTIFY_SOCKET"));
+	g_assert_null(g_getenv("WATCHDOG_USEC"));
+	g_assert_null(g_getenv("WATCHDOG_PID"));
+}
+
+static void test_without_a_manager_nothing_happens(void)
+{
+	static const char *const sockets[] = { NULL, "",	  "relative",	    "@",
+					       "/",  "vsock:1:2", "/nowhere/at/all" };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(sockets); i++) {
+		g_autoptr(RdmadNotify) notify = NULL;
+
+		if (sockets[i])
+			g_setenv("NOTIFY_SOCKET", sockets[i], TRUE);
+		notify = rdmad_notify_new();
+		rdmad_notify_send(notify, "READY=1");
+	}
+}
+
+static const struct {
+	const char *usec, *pid; /* "self": our own */
+	guint expected_ms;
+} watchdogs[] = {
+	{ "30000000", "self", 15000 },
+	{ "30000000", NULL, 15000 },
+	{ "30000000", "1", 0 },
+	{ "30000000", "junk", 0 },
+	{ "1", "self", 1 },
+	{ "0", "self", 0 },
+	{ "-5", "self", 0 },
+	{ "99999999999999999999", "self", 0 },
+	{ NULL, "self", 0 },
+};
+
+static void test_the_watchdog_is_fed_at_half_its_time_if_it_is_ours(void)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(watchdogs); i++) {
+		g_autofree char *self = g_strdup_printf("%d", (int)getpid());
+		g_autoptr(RdmadNotify) notify = NULL;
+
+		g_setenv("NOTIFY_SOCKET", "/nowhere", TRUE);
+		if (watchdogs[i].usec)
+			g_setenv("WATCHDOG_USEC", watchdogs[i].usec, TRUE);
+		if (watchdogs[i].pid)
+			g_setenv("WATCHDOG_PID",
+				 strcmp(watchdogs[i].pid, "self") ? watchdogs[i].pid : self, TRUE);
+		notify = rdmad_notify_new();
+		g_assert_cmpuint(rdmad_notify_watchdog_ms(notify), ==, watchdogs[i].expected_ms);
+	}
+}
+
+#define ADD(name) g_test_add_func("/notify/" #name, test_##name)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	ADD(notices_reach_a_socket_with_a_path);
+	ADD(notices_reach_an_abstract_socket);
+	ADD(children_do_not_get_the_variables);
+	ADD(without_a_manager_nothing_happens);
+	ADD(the_watchdog_is_fed_at_half_its_time_if_it_is_ours);
+	return g_test_run();
+}
