@@ -283,6 +283,7 @@ int rdmad_daemon_run(const RdmadOptions *options, GError **error)
 	if (!d.settings)
 		return RDMAD_EXIT_CONFIG;
 	rdmad_settings_apply_log(d.settings);
+	rdmad_log_redirect_glib();
 	d.notify = rdmad_notify_new();
 	d.services = rdmad_services_new();
 	daemon_add_events(&d);

@@ -123,11 +123,9 @@ static const RdmadModuleClass *module_open(ModuleFile *file, GError **error)
 		return NULL;
 	}
 	g_module_make_resident(so);
-	/* The linker knows the object by the descriptor's number: were it closed, the next module
-	 * would get the same number and be taken for this one.  It is ours to close only if the
-	 * same file was loaded before, under its own. */
-	if (!strcmp(g_module_name(so), file->link))
-		rdmad_steal_fd(&file->fd);
+	/* Stays open: the linker knows the object by the descriptor's number, and would take the
+	 * next module that gets the number for this one. */
+	rdmad_steal_fd(&file->fd);
 	return klass;
 }
 
@@ -142,8 +140,8 @@ const RdmadModuleClass *rdmad_module_load(const char *directory, const char *nam
 	file.link = g_strdup_printf("/proc/self/fd/%d", file.fd);
 	if (file.fd >= 0)
 		klass = module_open(&file, error);
-	else
-		g_prefix_error(error, "module %s cannot be loaded: ", name);
+	if (!klass)
+		g_prefix_error(error, "module %s: ", name);
 	rdmad_clear_fd(&file.fd);
 	g_free(file.link);
 	g_free(file.path);

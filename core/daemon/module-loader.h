@@ -5,7 +5,8 @@
 #include <rdmad/module.h>
 
 /*
- * The class in <directory>/<name>.so, which stays mapped until the process ends.
+ * The class in <directory>/<name>.so, which stays mapped until the process ends, as its descriptor
+ * stays open: load a module once.
  * RDMAD_ERROR_NOT_FOUND: no such file; RDMAD_ERROR_INVALID: not to be trusted, or no module;
  * RDMAD_ERROR_ABI: it does not fit this daemon.
  */

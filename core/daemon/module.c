@@ -39,7 +39,9 @@ static gboolean module_failed(const RdmadModule *module, const char *step, GErro
 	if (error && !*error)
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED, "%s failed and did not say why",
 			    step);
-	g_prefix_error(error, "module %s: ", module->klass->name);
+	/* An error in the configuration names its place first. */
+	if (error && !g_error_matches(*error, RDMAD_ERROR, RDMAD_ERROR_CONFIG))
+		g_prefix_error(error, "module %s: ", module->klass->name);
 	return FALSE;
 }
 

@@ -14,8 +14,9 @@ typedef struct {
 
 struct RdmadModules {
 	const RdmadServices *services;
-	GPtrArray *slots; /* RdmadModuleSlot * */
-	guint draining;	  /* modules that have not said so yet */
+	GHashTable *classes; /* name -> RdmadModuleClass, of all that were ever loaded */
+	GPtrArray *slots;    /* RdmadModuleSlot * */
+	guint draining;	     /* modules that have not said so yet */
 	void (*drained)(gpointer data);
 	gpointer drained_data;
 };
@@ -26,7 +27,7 @@ RdmadModuleSlot *rdmad_modules_add_slot(RdmadModules *modules, const RdmadModule
 
 /* Steps of a module's life.  TRUE also for an optional one that failed; after that, and for one that
  * failed before, they do nothing. */
-gboolean rdmad_module_slot_load(const RdmadModules *modules, RdmadModuleSlot *slot,
+gboolean rdmad_module_slot_load(RdmadModules *modules, RdmadModuleSlot *slot,
 				const char *module_dir, GError **error);
 gboolean rdmad_module_slot_create(RdmadModuleSlot *slot, const RdmadConfigNode *config,
 				  GError **error);

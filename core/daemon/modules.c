@@ -22,6 +22,7 @@ RdmadModules *rdmad_modules_new(const RdmadServices *services)
 	RdmadModules *modules = g_new0(RdmadModules, 1);
 
 	modules->services = services;
+	modules->classes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	modules->slots = g_ptr_array_new_with_free_func((GDestroyNotify)module_slot_free);
 	return modules;
 }
@@ -33,6 +34,7 @@ void rdmad_modules_free(RdmadModules *modules)
 	while (modules->slots->len)
 		g_ptr_array_remove_index(modules->slots, modules->slots->len - 1);
 	g_ptr_array_unref(modules->slots);
+	g_hash_table_unref(modules->classes);
 	g_free(modules);
 }
 
@@ -76,16 +78,30 @@ static gboolean module_slot_failed(RdmadModuleSlot *slot, GError *problem, GErro
 		g_propagate_error(error, problem);
 		return FALSE;
 	}
-	rdmad_warn("going on without the optional module %s: %s", slot->name, problem->message);
+	rdmad_warn("going on without an optional module: %s", problem->message);
 	g_error_free(problem);
 	return TRUE;
 }
 
-gboolean rdmad_module_slot_load(const RdmadModules *modules, RdmadModuleSlot *slot,
+/* One that ended and comes back is the same code: only a restart takes a new file. */
+static const RdmadModuleClass *modules_class(RdmadModules *modules, const char *module_dir,
+					     const char *name, GError **error)
+{
+	const RdmadModuleClass *klass = g_hash_table_lookup(modules->classes, name);
+
+	if (klass)
+		return klass;
+	klass = rdmad_module_load(module_dir, name, error);
+	if (klass)
+		g_hash_table_insert(modules->classes, g_strdup(name), (gpointer)klass);
+	return klass;
+}
+
+gboolean rdmad_module_slot_load(RdmadModules *modules, RdmadModuleSlot *slot,
 				const char *module_dir, GError **error)
 {
 	GError *problem = NULL;
-	const RdmadModuleClass *klass = rdmad_module_load(module_dir, slot->name, &problem);
+	const RdmadModuleClass *klass = modules_class(modules, module_dir, slot->name, &problem);
 
 	if (!klass)
 		return module_slot_failed(slot, problem, error);

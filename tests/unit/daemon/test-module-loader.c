@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <rdmad/error.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bad-modules.h"
+#include "daemon/module-loader.h"
+#include "scratch.h"
+
+static void test_a_good_module_gives_its_class(void)
+{
+	g_autofree char *dir = bad_modules_dir();
+	g_autoptr(GError) error = NULL;
+	const RdmadModuleClass *klass = rdmad_module_load(dir, "good", &error);
+
+	g_assert_no_error(error);
+	g_assert_cmpstr(klass->name, ==, "good");
+	g_assert_cmpstr(klass->description, ==, "A good module");
+}
+
+/* The linker knows what it has loaded by a descriptor's number. */
+static void test_two_modules_are_two_and_one_is_one(void)
+{
+	g_autofree char *dir = bad_modules_dir();
+	const RdmadModuleClass *good = rdmad_module_load(dir, "good", NULL);
+	const RdmadModuleClass *busy = rdmad_module_load(dir, "busy", NULL);
+
+	g_assert_nonnull(good);
+	g_assert_nonnull(busy);
+	g_assert_cmpstr(busy->name, ==, "busy");
+	g_assert_true(rdmad_module_load(dir, "good", NULL) == good);
+	g_assert_true(rdmad_module_load(dir, "busy", NULL) == busy);
+}
+
+static guint count_fds(void)
+{
+	GDir *dir = g_dir_open("/proc/self/fd", 0, NULL);
+	guint n = 0;
+
+	while (g_dir_read_name(dir))
+		n++;
+	g_dir_close(dir);
+	return n;
+}
+
+static const struct {
+	const char *name;
+	RdmadError code;
+	const char *words;
+} bad[] = {
+	{ "absent", RDMAD_ERROR_NOT_FOUND, "absent.so: no such file" },
+	{ "wrong-abi", RDMAD_ERROR_ABI, "made for module ABI 4711, this rdmad" },
+	{ "wrong-size", RDMAD_ERROR_ABI, "its class has 8 bytes instead of" },
+	{ "wrong-name", RDMAD_ERROR_ABI, "says that its name is \"another\"" },
+	{ "no-class", RDMAD_ERROR_ABI, "does not export rdmad_module_class" },
+	{ "incomplete", RDMAD_ERROR_ABI, "lacks one of create, start, stop and destroy" },
+	{ "missing-symbol", RDMAD_ERROR_ABI, "undefined symbol: rdmad_from_the_future" },
+};
+
+static void test_modules_that_do_not_fit_are_refused_by_name(void)
+{
+	g_autofree char *dir = bad_modules_dir();
+
+	for (gsize i = 0; i < G_N_ELEMENTS(bad); i++) {
+		g_autoptr(GError) error = NULL;
+		g_autofree char *path = g_strdup_printf("%s/%s.so", dir, bad[i].name);
+		const guint before = count_fds();
+
+		g_assert_null(rdmad_module_load(dir, bad[i].name, &error));
+		g_test_message("%s", error->message);
+		g_assert_error(error, RDMAD_ERROR, (int)bad[i].code);
+		g_assert_nonnull(strstr(error->message, bad[i].words));
+		g_assert_nonnull(strstr(error->message, path));
+		g_assert_null(strstr(error->message, "/proc/"));
+		g_assert_cmpuint(count_fds(), ==, before);
+	}
+}
+
+/* Each spoils one thing about DIR/mods/good.so, which is a good module. */
+typedef void (*SpoilFunc)(const char *mods, const char *file);
+
+static void spoil_text(const char *mods, const char *file)
+{
+	g_assert_true(g_file_set_contents(file, "#!/bin/sh\n", -1, NULL));
+	chmod(file, 0755);
+}
+
+static void spoil_empty(const char *mods, const char *file)
+{
+	g_assert_cmpint(truncate(file, 0), ==, 0);
+}
+
+static void spoil_cut_off(const char *mods, const char *file)
+{
+	g_assert_cmpint(truncate(file, 100), ==, 0);
+}
+
+static void spoil_link(const char *mods, const char *file)
+{
+	g_autofree char *target = g_strconcat(file, ".1", NULL);
+
+	g_assert_cmpint(rename(file, target), ==, 0);
+	g_assert_cmpint(symlink(target, file), ==, 0);
+}
+
+static void spoil_fifo(const char *mods, const char *file)
+{
+	g_assert_cmpint(unlink(file), ==, 0);
+	g_assert_cmpint(mkfifo(file, 0600), ==, 0);
+}
+
+static void spoil_directory(const char *mods, const char *file)
+{
+	g_assert_cmpint(unlink(file), ==, 0);
+	g_assert_cmpint(mkdir(file, 0700), ==, 0);
+}
+
+static void spoil_file_group(const char *mods, const char *file)
+{
+	chmod(file, 0664);
+}
+
+static void spoil_file_world(const char *mods, const char *file)
+{
+	chmod(file, 0646);
+}
+
+static void spoil_file_owner(const char *mods, const char *file)
+{
+	g_assert_cmpint(chown(file, 65534, 0), ==, 0);
+}
+
+static void spoil_dir_world(const char *mods, const char *file)
+{
+	chmod(mods, 0777);
+}
+
+static void spoil_dir_sticky(const char *mods, const char *file)
+{
+	chmod(mods, 01777);
+}
+
+static void spoil_dir_group(const char *mods, const char *file)
+{
+	chmod(mods, 0775);
+}
+
+static void spoil_dir_owner(const char *mods, const char *file)
+{
+	g_assert_cmpint(chown(mods, 65534, 0), ==, 0);
+}
+
+static void spoil_above_world(const char *mods, const char *file)
+{
+	g_autofree char *above = g_path_get_dirname(mods);
+
+	chmod(above, 0777);
+}
+
+static void spoil_above_owner(const char *mods, const char *file)
+{
+	g_autofree char *above = g_path_get_dirname(mods);
+
+	g_assert_cmpint(chown(above, 65534, 0), ==, 0);
+}
+
+static const struct {
+	const char *what;
+	SpoilFunc spoil;
+	const char *words;
+	gboolean needs_root;
+} hostile[] = {
+	{ "text", spoil_text, "good.so: not a shared object" },
+	{ "empty", spoil_empty, "good.so: not a shared object" },
+	{ "cut off", spoil_cut_off, "good.so: cannot be loaded" },
+	{ "link", spoil_link, "good.so: a symbolic link" },
+	{ "fifo", spoil_fifo, "good.so: not a regular file" },
+	{ "directory", spoil_directory, "good.so: not a regular file" },
+	{ "file group", spoil_file_group, "good.so: others may write to this file" },
+	{ "file world", spoil_file_world, "good.so: others may write to this file" },
+	{ "file owner", spoil_file_owner, "good.so: belongs to user 65534", TRUE },
+	{ "dir world", spoil_dir_world, "/mods: others may write to this directory" },
+	{ "dir sticky", spoil_dir_sticky, "/mods: others may write to this directory" },
+	{ "dir group", spoil_dir_group, "/mods: others may write to this directory" },
+	{ "dir owner", spoil_dir_owner, "/mods: belongs to user 65534", TRUE },
+	{ "above world", spoil_above_world, ": others may write to this directory" },
+	{ "above owner", spoil_above_owner, ": belongs to user 65534", TRUE },
+};
+
+static char *copy_good_module(const char *mods)
+{
+	g_autofree char *dir = bad_modules_dir();
+	g_autofree char *from = g_build_filename(dir, "good.so", NULL);
+	char *to = g_build_filename(mods, "good.so", NULL);
+	g_autofree char *bytes = NULL;
+	gsize size;
+
+	g_assert_cmpint(g_mkdir(mods, 0755), ==, 0);
+	g_assert_true(g_file_get_contents(from, &bytes, &size, NULL));
+	g_assert_true(g_file_set_contents(to, bytes, size, NULL));
+	chmod(to, 0644);
+	return to;
+}
+
+static void test_what_others_could_have_put_there_is_refused(void)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(hostile); i++) {
+		g_autoptr(Scratch) dir = scratch_new();
+		g_autofree char *mods = g_build_filename(dir, "mods", NULL);
+		g_autofree char *file = copy_good_module(mods);
+		g_autoptr(GError) error = NULL;
+		const guint before = count_fds();
+
+		if (hostile[i].needs_root && geteuid() != 0)
+			continue;
+		hostile[i].spoil(mods, file);
+		g_assert_null(rdmad_module_load(mods, "good", &error));
+		g_test_message("%s: %s", hostile[i].what, error->message);
+		g_assert_nonnull(strstr(error->message, hostile[i].words));
+		g_assert_cmpuint(count_fds(), ==, before);
+	}
+}
+
+/* What the table above spoils does load when nothing is wrong with it; /tmp above is sticky. */
+static void test_a_link_to_the_folder_is_followed(void)
+{
+	g_autoptr(Scratch) dir = scratch_new();
+	g_autofree char *mods = g_build_filename(dir, "mods", NULL);
+	g_autofree char *link = g_build_filename(dir, "link", NULL);
+	g_autofree char *file = copy_good_module(mods);
+	g_autoptr(GError) error = NULL;
+
+	g_assert_nonnull(file);
+	g_assert_cmpint(symlink("mods", link), ==, 0);
+	rdmad_module_load(link, "good", &error);
+	g_assert_no_error(error);
+}
+
+#define ADD(name) g_test_add_func("/module-loader/" #name, test_##name)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	ADD(a_good_module_gives_its_class);
+	ADD(two_modules_are_two_and_one_is_one);
+	ADD(modules_that_do_not_fit_are_refused_by_name);
+	ADD(what_others_could_have_put_there_is_refused);
+	ADD(a_link_to_the_folder_is_followed);
+	return g_test_run();
+}
