@@ -19,7 +19,7 @@ static gboolean address_for(const char *path, struct sockaddr_un *address, int *
 
 	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	if (strlen(path) < sizeof(address->sun_path)) {
-		strcpy(address->sun_path, path);
+		g_strlcpy(address->sun_path, path, sizeof(address->sun_path));
 		return TRUE;
 	}
 	parent = g_path_get_dirname(path);

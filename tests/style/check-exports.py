@@ -1,0 +1,35 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Modules export their class and nothing else.
+
+usage: check-exports.py MODULE.so...
+"""
+
+import subprocess
+import sys
+
+WANTED = ["rdmad_module_class"]
+# Sanitizers and coverage put their own into every shared object.
+FOREIGN = ("__asan", "__ubsan", "__odr_asan", "__start___", "__stop___", "__gcov", "__llvm", "__sanitizer")
+
+
+def exports(path):
+    text = subprocess.run(["nm", "-D", "--defined-only", "--format=posix", path], check=True,
+                          capture_output=True, text=True).stdout
+    names = [line.split()[0].split("@")[0] for line in text.splitlines()]
+    return sorted(name for name in names if not name.startswith(FOREIGN))
+
+
+def main():
+    failed = False
+    for path in sys.argv[1:]:
+        names = exports(path)
+        if names != WANTED:
+            print(f"{path}: exports {', '.join(names) or 'nothing'}; wanted is {WANTED[0]} alone: "
+                  "make the others static, or link with gnu_symbol_visibility hidden")
+            failed = True
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

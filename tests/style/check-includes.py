@@ -1,0 +1,241 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Holds the rules of layering and style that a compiler does not.
+
+usage: check-includes.py [SOURCE-ROOT]
+
+One line a finding, "file:line: what, and what to do"; exit status 1 when there is any.  The rules are
+the tables below; an exception is added there with its reason, never in the code that is checked.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+MAX_FILE_LINES = 800
+MAX_FUNCTION_LINES = 60
+
+# What a file of core may include of core's other folders; the longest prefix counts.  Knowledge
+# runs one way: main -> daemon -> services -> boundary -> base.
+LAYERS = {
+    "core/base/": [],
+    "core/config/": ["base"],
+    "core/service/": ["base"],
+    "core/hardware/": ["base", "service"],  # it makes devices and hands them to the inventory
+    "core/grpc/": ["base"],
+    "core/http/": ["base"],
+    "core/http/api": ["base", "config", "daemon", "hardware", "service"],  # shows all there is
+    "core/http/doctor": ["base", "config", "daemon", "hardware", "service"],  # the same
+    "core/cli/": ["base"],
+    "core/daemon/": ["base", "cli", "config", "grpc", "hardware", "http", "service"],
+    "core/main.c": ["cli", "daemon"],
+}
+
+# A header of rdmad's own that another public header may include.
+PUBLIC = {"": ["types.h"], "journal.h": ["log.h"]}
+
+# Foreign headers, and the files that may know them.
+ONLY_IN = {
+    r"event2/|event\.h|evhttp\.h": r"core/base/loop\.c",
+    r"libconfig\.h": r"core/config/tree\.c",
+    r"gmodule\.h|dlfcn\.h": r"core/daemon/module-loader\.c",
+    r"netlink/|linux/(genetlink|netlink|rtnetlink)\.h|rdma/rdma_netlink\.h": r"core/hardware/(netlink|kernel-events).*",
+    r"sqlite3\.h": r"core/service/state.*",
+    r"infiniband/|rdma/rdma_cma\.h": r"core/hardware/verbs.*",
+    r"nghttp2/": r"core/grpc/.*",
+    r"gio/|glib-object\.h|gobject/|microhttpd\.h|curl/": r"",
+}
+
+# Headers that the build makes.
+GENERATED = r"build-info\.h|grpc/nghttp2-features\.h|.*\.pb-c\.h"
+
+# Functions that have no place here.
+FORBIDDEN = {
+    r"g_(main|timeout|idle|source|child_watch)_\w+": "use rdmad/loop.h",
+    r"g_spawn_\w+": "use posix_spawn() and rdmad_loop_add_child()",
+    r"g_return(_val)?_if_(fail|reached)": "it returns without setting the error: use g_assert()",
+    r"(strcpy|strcat|sprintf|vsprintf|gets|strtok|alloca|system|popen)": "it has no bound or no error",
+}
+
+# Absolute kernel paths.  Only sysroot.c opens them; these files have another use for them.
+KERNEL_PATHS = {
+    "core/hardware/sysroot.c": "the opener",
+    "core/hardware/scan-chardev.c": "a path that is given to pods, not opened",
+    "core/daemon/module-loader.c": "dlopen() of the descriptor that was judged",
+    "core/base/unix-socket.c": "bind() below an open folder, whose own path may be too long",
+}
+
+COMMENT_OR_TEXT = re.compile(
+    r"//[^\n]*|/\*.*?\*/|(\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')", re.S
+)
+INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*([<\"])([^>\"]+)[>\"]", re.M)
+# A path, not a message that names one.
+KERNEL_PATH = re.compile(r"\"/(sys|proc|dev)/[^\"\s]*\"")
+STATIC_STATE = re.compile(r"^[ \t]*static\s+(?![^;={]*\bconst\b)[^();{]*[;=]", re.M)
+
+
+class Source:
+    """One file, with its comments blanked, and with its strings blanked too."""
+
+    def __init__(self, root, path):
+        self.path = path.relative_to(root).as_posix()
+        self.text = path.read_text(encoding="utf-8", errors="replace")
+        self.lines = self.text.splitlines()
+        self.code = COMMENT_OR_TEXT.sub(lambda m: m[0] if m[1] else blank(m[0]), self.text)
+        self.bare = COMMENT_OR_TEXT.sub(lambda m: blank(m[0]), self.text)
+        self.name = path.name
+        self.in_module = self.path.startswith("modules/")
+        self.is_public = self.path.startswith("core/include/")
+
+    def line_of(self, offset):
+        return self.text.count("\n", 0, offset) + 1
+
+    def includes(self):
+        for match in INCLUDE.finditer(self.code):
+            yield self.line_of(match.start(2)), match[1] == "<", match[2]
+
+
+def blank(text):
+    return re.sub(r"[^\n]", " ", text)
+
+
+def allowed_layers(path):
+    prefixes = [prefix for prefix in LAYERS if path.startswith(prefix)]
+    return LAYERS[max(prefixes, key=len)] if prefixes else []
+
+
+def check_public_include(source, name):
+    allowed = PUBLIC[""] + PUBLIC.get(source.name, [])
+    if name.startswith("rdmad/") and name[len("rdmad/"):] not in allowed:
+        return f"a public header includes only {', '.join(allowed)} of rdmad's own, not {name}"
+    return None
+
+
+def check_module_include(root, source, name):
+    own = "/".join(source.path.split("/")[:2])
+    if re.fullmatch(GENERATED, name):
+        return None
+    if ".." in name or not (root / own / name).is_file():
+        return f"a module includes <rdmad/*.h> and its own folder, not \"{name}\""
+    return None
+
+
+def check_core_include(root, source, name):
+    folder = source.path.split("/")[1]
+    if re.fullmatch(GENERATED, name):
+        return None
+    if name.startswith("modules/") or ".." in name:
+        return f"core never includes a module or climbs out of its folders: \"{name}\""
+    if not (root / "core" / name).is_file():
+        return f"\"{name}\" is no header of core: write \"folder/name.h\""
+    target = name.split("/")[0]
+    if target != folder and target not in allowed_layers(source.path):
+        return f"core/{folder} does not know core/{target}: see LAYERS in check-includes.py"
+    return None
+
+
+def check_own_include(root, source, system, name):
+    """Headers of rdmad's own."""
+    if source.is_public:
+        return check_public_include(source, name) if system else f"write <{name}>"
+    if system:
+        is_ours = (root / "core" / name).is_file() and not name.startswith("rdmad/")
+        return f"write \"{name}\"" if is_ours else None
+    if name.startswith("rdmad/"):
+        return f"write <{name}>"
+    if source.in_module:
+        return check_module_include(root, source, name)
+    return check_core_include(root, source, name)
+
+
+def check_foreign_include(source, name):
+    for headers, files in ONLY_IN.items():
+        if re.match(headers, name) and not (files and re.fullmatch(files, source.path)):
+            return f"<{name}> belongs to {files.replace(chr(92), '') or 'nobody'}"
+    return None
+
+
+def check_includes(root, source):
+    for line, system, name in source.includes():
+        for finding in (check_own_include(root, source, system, name),
+                        check_foreign_include(source, name)):
+            if finding:
+                yield line, finding
+
+
+def check_forbidden(root, source):
+    for names, advice in FORBIDDEN.items():
+        for match in re.finditer(rf"\b{names}\s*\(", source.bare):
+            yield source.line_of(match.start()), f"{match[0].rstrip('( ')}(): {advice}"
+    for match in re.finditer(r"\bgoto\b", source.bare):
+        yield source.line_of(match.start()), "goto: use the cleanup attributes"
+
+
+def check_kernel_paths(root, source):
+    if source.path in KERNEL_PATHS:
+        return
+    for match in KERNEL_PATH.finditer(source.code):
+        yield (source.line_of(match.start()),
+               f"{match[0]}: kernel files are opened by sysroot.c alone, see rdmad/sysroot.h")
+
+
+def check_static_state(root, source):
+    if not source.in_module:
+        return
+    for match in STATIC_STATE.finditer(source.bare):
+        line = source.line_of(match.end() - 1)
+        yield line, "static state: a module keeps all that changes in its state"
+
+
+def check_form(root, source):
+    if not source.lines or "SPDX-License-Identifier: Apache-2.0" not in source.lines[0]:
+        yield 1, "the first line is /* SPDX-License-Identifier: Apache-2.0 */"
+    if source.name.endswith(".h") and "#pragma once" not in source.lines:
+        yield 1, "a header says #pragma once"
+    if re.fullmatch(r"(utils?|helpers?|common|misc)\.[ch]", source.name):
+        yield 1, "a file is named after the object that it is about"
+
+
+def check_sizes(root, source):
+    if len(source.lines) > MAX_FILE_LINES:
+        yield 1, f"{len(source.lines)} lines, more than {MAX_FILE_LINES}: split it by object"
+    start = None
+    for number, line in enumerate(source.bare.splitlines(), 1):
+        # Only functions have their brace in the first column.
+        if line.startswith("{"):
+            start = number
+        elif line.startswith("}") and start is not None:
+            if number - start - 1 > MAX_FUNCTION_LINES:
+                yield start, f"a function of {number - start - 1} lines, more than {MAX_FUNCTION_LINES}"
+            start = None
+
+
+CHECKS = [check_includes, check_forbidden, check_kernel_paths, check_static_state, check_form,
+          check_sizes]
+
+
+def sources(root):
+    for top in ("core", "modules"):
+        for path in sorted((root / top).rglob("*.[ch]")):
+            yield Source(root, path)
+
+
+def check(root):
+    """All findings below a source root, as lines of text."""
+    root = Path(root)
+    found = []
+    for source in sources(root):
+        for rule in CHECKS:
+            found += [(source.path, line, text) for line, text in rule(root, source)]
+    return [f"{path}:{line}: {text}" for path, line, text in sorted(found)]
+
+
+def main():
+    root = sys.argv[1] if len(sys.argv) > 1 else Path(__file__).resolve().parents[2]
+    found = check(root)
+    print("\n".join(found) if found else "no findings")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
