@@ -18,7 +18,8 @@
 struct RdmadModule {
 	const RdmadServices *services;
 	const RdmadModuleClass *klass;
-	gpointer state; /* NULL: not created */
+	gpointer state;	    /* NULL: not created */
+	gboolean seen_core; /* create was called: it may have taken something */
 	gboolean started;
 	void (*drained)(gpointer data); /* NULL: not draining */
 	gpointer drained_data;
@@ -47,6 +48,7 @@ static gboolean module_failed(const RdmadModule *module, const char *step, GErro
 
 gboolean rdmad_module_create(RdmadModule *module, const RdmadConfigNode *config, GError **error)
 {
+	module->seen_core = TRUE;
 	module->state = module->klass->create(module, config, error);
 	return module->state || module_failed(module, "create", error);
 }
@@ -126,12 +128,13 @@ static guint module_reap(RdmadModule *module)
 
 guint rdmad_module_free(RdmadModule *module)
 {
-	guint left;
+	guint left = 0;
 
 	rdmad_module_stop(module);
 	if (module->state)
 		module->klass->destroy(module->state);
-	left = module_reap(module);
+	if (module->seen_core)
+		left = module_reap(module);
 	g_free(module);
 	return left;
 }
