@@ -332,13 +332,18 @@ void rdmad_grpc_call_detach(RdmadGrpcCall *call)
 	call->connection = NULL;
 }
 
+void rdmad_grpc_call_tell(RdmadGrpcCall *call)
+{
+	if (call->ended)
+		call->ended(call, call->data);
+}
+
 void rdmad_grpc_call_lost(RdmadGrpcCall *call)
 {
 	if (call->answered)
 		return;
 	call->answered = TRUE;
-	if (call->ended)
-		call->ended(call, call->data);
+	rdmad_grpc_call_tell(call);
 }
 
 RdmadGrpcCall *rdmad_grpc_call_ref(RdmadGrpcCall *call)

@@ -172,10 +172,19 @@ void rdmad_grpc_connection_goaway(RdmadGrpcConnection *c)
 	rdmad_grpc_session_wake(c->session);
 }
 
-void rdmad_grpc_connection_farewell(RdmadGrpcConnection *c)
+static void call_farewell(RdmadGrpcCall *call, GQueue *untold)
+{
+	rdmad_grpc_call_status(call, RDMAD_GRPC_UNAVAILABLE, "the server is going away");
+	if (call->answered)
+		return;
+	call->answered = TRUE;
+	g_queue_push_tail(untold, rdmad_grpc_call_ref(call));
+}
+
+void rdmad_grpc_connection_farewell(RdmadGrpcConnection *c, GQueue *untold)
 {
 	for (GList *l = c->calls.head; l; l = l->next)
-		rdmad_grpc_call_status(l->data, RDMAD_GRPC_UNAVAILABLE, "the server is going away");
+		call_farewell(l->data, untold);
 	rdmad_grpc_connection_goaway(c);
 	rdmad_grpc_session_flush(c->session);
 }

@@ -80,8 +80,8 @@ RdmadGrpcConnection *rdmad_grpc_connection_new(RdmadGrpcServer *server, int fd);
 void rdmad_grpc_connection_drain(RdmadGrpcConnection *connection);
 /* The last GOAWAY: the connection ends with its last call. */
 void rdmad_grpc_connection_goaway(RdmadGrpcConnection *connection);
-/* Open calls are answered with UNAVAILABLE. */
-void rdmad_grpc_connection_farewell(RdmadGrpcConnection *connection);
+/* Open calls are answered with UNAVAILABLE; their handlers are still to be told. */
+void rdmad_grpc_connection_farewell(RdmadGrpcConnection *connection, GQueue *untold);
 /* Frees it; its calls move to `lost`, each with a reference. */
 void rdmad_grpc_connection_free(RdmadGrpcConnection *connection, GQueue *lost);
 
@@ -95,5 +95,7 @@ void rdmad_grpc_call_received(RdmadGrpcCall *call);
 void rdmad_grpc_call_status(RdmadGrpcCall *call, RdmadGrpcStatus status, const char *text);
 /* Takes it off its connection; the connection's reference is the caller's now. */
 void rdmad_grpc_call_detach(RdmadGrpcCall *call);
-/* Tells the handler that the call is over, if it is to be told. */
+/* Tells the handler that the call is over. */
+void rdmad_grpc_call_tell(RdmadGrpcCall *call);
+/* The same, unless it answered. */
 void rdmad_grpc_call_lost(RdmadGrpcCall *call);

@@ -121,14 +121,15 @@ void rdmad_grpc_server_drain(RdmadGrpcServer *server, void (*drained)(gpointer d
 
 /* ---- the life of a server ---- */
 
-static void server_destroy(RdmadGrpcServer *server, GQueue *lost)
+/* What its calls were goes to the queues: no callback may find half a server. */
+static void server_destroy(RdmadGrpcServer *server, GQueue *untold, GQueue *lost)
 {
 	rdmad_owned_leave(&server->owned);
 	server_stop_listening(server);
 	while (server->connections.head) {
 		RdmadGrpcConnection *connection = server->connections.head->data;
 
-		rdmad_grpc_connection_farewell(connection);
+		rdmad_grpc_connection_farewell(connection, untold);
 		rdmad_grpc_connection_free(connection, lost);
 	}
 	rdmad_event_free(server->drain);
@@ -137,15 +138,17 @@ static void server_destroy(RdmadGrpcServer *server, GQueue *lost)
 
 static void server_free_telling(RdmadGrpcServer *server, gboolean tell)
 {
-	GQueue lost = G_QUEUE_INIT;
+	GQueue untold = G_QUEUE_INIT, lost = G_QUEUE_INIT;
 	RdmadGrpcCall *call;
 
-	server_destroy(server, &lost);
-	while ((call = g_queue_pop_head(&lost))) {
+	server_destroy(server, &untold, &lost);
+	while ((call = g_queue_pop_head(&untold))) {
 		if (tell)
-			rdmad_grpc_call_lost(call);
+			rdmad_grpc_call_tell(call);
 		rdmad_grpc_call_unref(call);
 	}
+	while ((call = g_queue_pop_head(&lost)))
+		rdmad_grpc_call_unref(call);
 }
 
 /* The module is gone: nobody may be told. */

@@ -2,6 +2,7 @@
 #include "grpc/session.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <rdmad/fd.h>
 #include <sys/socket.h>
 
@@ -471,7 +472,9 @@ void rdmad_grpc_session_terminate(RdmadGrpcSession *s, guint32 error_code)
 
 gboolean rdmad_grpc_session_hung_up(const RdmadGrpcSession *s)
 {
-	char byte;
+	struct pollfd ask = { .fd = s->fd, .events = POLLRDHUP };
 
-	return s->over || recv(s->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+	/* Not by reading: a GOAWAY may still be there. */
+	return s->over ||
+	       (poll(&ask, 1, 0) == 1 && (ask.revents & (POLLRDHUP | POLLHUP | POLLERR)));
 }

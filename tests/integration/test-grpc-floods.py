@@ -62,10 +62,17 @@ class Raw:
     def __init__(self, path, hello=PREFACE + frame(SETTINGS)):
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.settimeout(5 * SLOWER)
-        self.socket.connect(path)
+        self.connect(path)
         self.buffer = b""
         if hello:
             self.socket.sendall(hello)
+
+    def connect(self, path):
+        while True:
+            try:
+                return self.socket.connect(path)
+            except BlockingIOError:  # the backlog is full
+                time.sleep(0.01)
 
     def close(self):
         self.socket.close()

@@ -222,7 +222,8 @@ class Connections(unittest.TestCase):
             next(watch)
             server.process.send_signal(signal.SIGINT)
             self.assertEqual(failure(lambda: next(watch))[0], grpc.StatusCode.UNAVAILABLE)
-        self.assertEqual(server.close(), 0)
+        self.assertEqual(server.process.wait(20), 0)
+        server.close()
 
     def test_a_drain_lets_open_calls_finish_and_unlinks_the_socket(self):
         server = Server()
