@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Modules export their class and nothing else.
 
-usage: check-exports.py MODULE.so...
+usage: check-exports.py FOLDER
+
+Every NAME.so below FOLDER is a module.  Exit status 77 (skipped) when there is none.
 """
 
 import subprocess
 import sys
+from pathlib import Path
 
 WANTED = ["rdmad_module_class"]
 # Sanitizers and coverage put their own into every shared object.
@@ -21,13 +24,16 @@ def exports(path):
 
 
 def main():
+    modules = sorted(Path(sys.argv[1]).rglob("*.so"))
     failed = False
-    for path in sys.argv[1:]:
+    for path in modules:
         names = exports(path)
         if names != WANTED:
             print(f"{path}: exports {', '.join(names) or 'nothing'}; wanted is {WANTED[0]} alone: "
-                  "make the others static, or link with gnu_symbol_visibility hidden")
+                  "make the others static, or build with gnu_symbol_visibility: 'hidden'")
             failed = True
+    if not modules:
+        return 77
     return 1 if failed else 0
 
 

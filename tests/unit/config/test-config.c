@@ -236,8 +236,8 @@ static void test_what_is_printed_is_read_as_the_same_again(void)
 		"",
 		"flag = true; count = 5; big = 3000000000L; small = -9223372036854775808L;",
 		"f = 1.5; g = 1e300; h = 3.0;",
-		"name = \"quote \\\" backslash \\\\ x \\\\x41 nl \\n tab \\t bell \\x07 \\xc3\\xa9 "
-		"é\";",
+		"name = \"quote \\\" backslash \\\\ x \\\\x41 nl \\n tab \\t bell \\x07 é\";",
+		"name = \"\\xc3\\xa9\";",
 		"a = { b = { c = ( { d = [ 1, 2 ] }, ( true, \"x\" ), {} ); }; }; e = (); g = {};",
 		"long-key_1 = \"a\" \"b\";",
 	};
