@@ -52,12 +52,14 @@ gboolean rdmad_cli_is_command(const char *word)
 
 const char *rdmad_cli_help(void)
 {
-	return "  status               what runs, and what goes wrong\n"
-	       "  devices [NAME]       RDMA devices and their ports; with NAME, all of one\n"
-	       "  allocations          which pod holds which devices\n"
-	       "  topology             how near GPUs and devices are to each other\n"
-	       "  events [-f]          what happened to devices and their holders\n"
-	       "  doctor               what is wrong on this node, and what to do about it\n";
+	return "\n"
+	       "Commands, each with its own --help:\n"
+	       "  status                 what runs, and what goes wrong\n"
+	       "  devices [NAME]         RDMA devices and their ports; with NAME, all of one\n"
+	       "  allocations            which pod holds which devices\n"
+	       "  topology               how near GPUs and devices are to each other\n"
+	       "  events                 what happened to devices and their holders\n"
+	       "  doctor                 what is wrong on this node, and what to do about it\n";
 }
 
 static void print_usage(const Command *command, FILE *to)

@@ -10,6 +10,8 @@ const char *format_text(const json_t *object, const char *key)
 
 char *format_scalar(const json_t *value)
 {
+	if (!value)
+		return NULL;
 	switch (json_typeof(value)) {
 	case JSON_STRING:
 		return g_strdup(json_string_value(value));

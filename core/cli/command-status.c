@@ -139,7 +139,7 @@ static void write_module(const json_t *module, GString *out)
 
 static void write_trouble(const json_t *status, gint64 now_us, GString *out)
 {
-	static const char *const headers[] = { "AGE", "LEVEL", "MESSAGE", NULL };
+	static const char *const headers[] = { "", "", "", NULL };
 	const json_t *trouble = json_object_get(status, "trouble"), *entry;
 	g_autoptr(RdmadTable) table = rdmad_table_new(headers);
 	size_t i;

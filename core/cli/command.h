@@ -44,7 +44,7 @@ char *format_rate(const json_t *object, const char *key);	/* megabits: "400G" */
 char *format_duration(gint64 seconds);				/* "3d 4h", "12m" */
 char *format_age(const char *rfc3339, gint64 now_us);		/* since then */
 char *format_local_time(const char *rfc3339);			/* "2026-01-31 12:00:00" */
-char *format_scalar(const json_t *value); /* any number, string, truth; NULL: null */
+char *format_scalar(const json_t *value); /* any number, string, truth; NULL: null, or none */
 
 /* What the commands show, from the API's answers; golden texts in the tests. */
 void devices_write(const json_t *devices, gboolean headers, GString *out);

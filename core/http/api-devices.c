@@ -4,6 +4,7 @@
 
 #include "hardware/verbs.h"
 #include "http/api-private.h"
+#include "service/device-private.h"
 
 static json_t *gid_json(const RdmadGid *gid)
 {
@@ -181,14 +182,31 @@ const char *api_device_transport(const RdmadDevice *dev)
 	return NULL;
 }
 
+static int compare_names(gconstpointer a, gconstpointer b)
+{
+	const RdmadDevice *const *x = a, *const *y = b;
+
+	return rdmad_natural_compare((*x)->name, (*y)->name);
+}
+
+GPtrArray *api_devices_by_name(const RdmadServices *services)
+{
+	GPtrArray *devices = g_ptr_array_new();
+
+	for (guint i = 0; i < rdmad_inventory_count(services->inventory); i++)
+		g_ptr_array_add(devices, (gpointer)rdmad_inventory_nth(services->inventory, i));
+	g_ptr_array_sort(devices, compare_names);
+	return devices;
+}
+
 void api_get_devices(RdmadHttpRequest *request, gpointer data)
 {
 	const RdmadServices *services = data;
+	g_autoptr(GPtrArray) sorted = api_devices_by_name(services);
 	json_t *devices = json_array();
 
-	for (guint i = 0; i < rdmad_inventory_count(services->inventory); i++)
-		json_array_append_new(
-			devices,
-			api_device_json(services, rdmad_inventory_nth(services->inventory, i)));
+	for (guint i = 0; i < sorted->len; i++)
+		json_array_append_new(devices,
+				      api_device_json(services, g_ptr_array_index(sorted, i)));
 	rdmad_http_reply_json(request, json_pack("{s:o}", "devices", devices));
 }

@@ -23,10 +23,10 @@ static void places_add_gpus(GArray *places, RdmadInventory *inventory)
 	}
 }
 
-static void places_add_nics(GArray *places, RdmadInventory *inventory)
+static void places_add_nics(GArray *places, const GPtrArray *nics)
 {
-	for (guint i = 0; i < rdmad_inventory_count(inventory); i++) {
-		const RdmadDevice *dev = rdmad_inventory_nth(inventory, i);
+	for (guint i = 0; i < nics->len; i++) {
+		const RdmadDevice *dev = g_ptr_array_index(nics, i);
 		const Place place = { dev->pci_path, dev->numa_node };
 
 		g_array_append_val(places, place);
@@ -43,13 +43,13 @@ static const char *place_distance(const GArray *places, guint a, guint b)
 }
 
 /* Rows and columns: the accelerators, then the devices, in the order of their lists. */
-static json_t *distances_json(RdmadInventory *inventory)
+static json_t *distances_json(RdmadInventory *inventory, const GPtrArray *nics)
 {
 	g_autoptr(GArray) places = g_array_new(FALSE, FALSE, sizeof(Place));
 	json_t *rows = json_array();
 
 	places_add_gpus(places, inventory);
-	places_add_nics(places, inventory);
+	places_add_nics(places, nics);
 	for (guint i = 0; i < places->len; i++) {
 		json_t *row = json_array();
 
@@ -79,12 +79,12 @@ static json_t *gpus_json(RdmadInventory *inventory)
 	return gpus;
 }
 
-static json_t *nics_json(RdmadInventory *inventory)
+static json_t *nics_json(const GPtrArray *nics)
 {
-	json_t *nics = json_array();
+	json_t *array = json_array();
 
-	for (guint i = 0; i < rdmad_inventory_count(inventory); i++) {
-		const RdmadDevice *dev = rdmad_inventory_nth(inventory, i);
+	for (guint i = 0; i < nics->len; i++) {
+		const RdmadDevice *dev = g_ptr_array_index(nics, i);
 		json_t *object = json_object();
 
 		api_set(object, "index", json_integer(i));
@@ -92,9 +92,9 @@ static json_t *nics_json(RdmadInventory *inventory)
 		api_set(object, "name", api_json_string(dev->name));
 		api_set(object, "numa_node", api_json_number(dev->numa_node));
 		api_set(object, "pci_path", api_json_strings(dev->pci_path));
-		json_array_append_new(nics, object);
+		json_array_append_new(array, object);
 	}
-	return nics;
+	return array;
 }
 
 /* {"0": "0-31,64-95"}: the processors of each NUMA node. */
@@ -137,11 +137,12 @@ const RdmadGpu *api_nearest_gpu(const RdmadServices *services, const RdmadDevice
 void api_get_topology(RdmadHttpRequest *request, gpointer data)
 {
 	const RdmadServices *services = data;
+	g_autoptr(GPtrArray) nics = api_devices_by_name(services);
 	json_t *object = json_object();
 
 	api_set(object, "gpus", gpus_json(services->inventory));
-	api_set(object, "nics", nics_json(services->inventory));
-	api_set(object, "distances", distances_json(services->inventory));
+	api_set(object, "nics", nics_json(nics));
+	api_set(object, "distances", distances_json(services->inventory, nics));
 	api_set(object, "numa_cpus", cpus_json(services->sysroot));
 	rdmad_http_reply_json(request, object);
 }

@@ -64,7 +64,8 @@ static void check_uverbs(const RdmadServices *services, const RdmadDevice *dev, 
 	if (!uverbs)
 		doctor_say(findings, RDMAD_FINDING_PROBLEM, dev->name, "`modprobe ib_uverbs`",
 			   "it has no uverbs device: no program can use it");
-	else if (*uverbs->path == '/' && !rdmad_sysroot_exists(services->sysroot, uverbs->path + 1))
+	else if (rdmad_sysroot_is_live(services->sysroot) && *uverbs->path == '/' &&
+		 !rdmad_sysroot_exists(services->sysroot, uverbs->path + 1))
 		doctor_say(findings, RDMAD_FINDING_PROBLEM, dev->name,
 			   "in a container, mount the host's /dev; on the host, see that udev or "
 			   "devtmpfs makes the node",
@@ -143,7 +144,8 @@ void doctor_check_devices(const RdmadServices *services, json_t *findings)
 		return;
 	}
 	check_drivers(services->inventory, findings);
-	check_nodes(services, findings);
+	if (rdmad_sysroot_is_live(services->sysroot)) /* a recording has no device nodes */
+		check_nodes(services, findings);
 	for (guint i = 0; i < count; i++)
 		check_device(services, rdmad_inventory_nth(services->inventory, i), findings);
 }

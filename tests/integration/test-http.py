@@ -1,0 +1,230 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""core/http against raw sockets: test-http.py HTTP-SERVER"""
+
+import os
+import re
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+SERVER = sys.argv[1]
+LIMIT = 8           # connections a listener, as http-server.c has it
+IDLE_S = 3
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return probe.getsockname()[1]
+
+
+class Http(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.path = os.path.join(cls.folder.name, "http.sock")
+        cls.port = free_port()
+        cls.process = subprocess.Popen([SERVER, cls.path, str(cls.port)],
+                                       stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        assert cls.process.stdout.readline() == b"ready\n"
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.process.send_signal(signal.SIGINT)
+        code = cls.process.wait(10)
+        cls.process.stdout.close()
+        assert code == 0, code
+        assert not os.path.exists(cls.path)
+        cls.folder.cleanup()
+
+    def connect(self, tcp=False):
+        if tcp:
+            sock = socket.create_connection(("127.0.0.1", self.port), 10)
+        else:
+            sock = socket.socket(socket.AF_UNIX)
+            sock.settimeout(10)
+            sock.connect(self.path)
+        self.addCleanup(sock.close)
+        return sock
+
+    def read_all(self, sock):
+        answer = b""
+        try:
+            while part := sock.recv(65536):
+                answer += part
+        except ConnectionResetError:
+            answer += b"<reset>"
+        return answer
+
+    def ask(self, request, tcp=False):
+        sock = self.connect(tcp)
+        sock.sendall(request)
+        return self.read_all(sock)
+
+    def status(self, request, tcp=False):
+        answer = self.ask(request, tcp)
+        match = re.match(rb"HTTP/1\.1 (\d{3}) ", answer)
+        return int(match.group(1)) if match else answer
+
+    def assert_served(self, tcp=False):
+        start = time.monotonic()
+        answer = self.ask(b"GET /hello HTTP/1.0\r\n\r\n", tcp)
+        self.assertTrue(answer.endswith(b"\r\n\r\nhello\n"), answer)
+        self.assertLess(time.monotonic() - start, 1)
+
+    def test_five_hundred_slow_clients_leave_room_for_another(self):
+        for tcp in (False, True):
+            slow = []
+            for i in range(500):
+                sock = self.connect(tcp)
+                sock.sendall(b"GET /hello HTTP/1.1\r\nX-Slow: ")
+                slow.append(sock)
+                if i % 100 == 0:
+                    self.assert_served(tcp)
+            self.assert_served(tcp)
+            descriptors = len(os.listdir(f"/proc/{self.process.pid}/fd"))
+            self.assertLess(descriptors, 2 * LIMIT + 16)
+            for sock in slow:
+                sock.close()
+
+    def test_a_trickle_does_not_put_off_the_end(self):
+        sock = self.connect()
+        start = time.monotonic()
+        sock.settimeout(0.2)
+        answer = b""
+        while time.monotonic() - start < 3 * IDLE_S:
+            try:
+                sock.sendall(b"G")
+                answer = sock.recv(1000)
+                break
+            except socket.timeout:
+                pass
+        self.assertIn(b" 408 ", answer)
+        self.assertLess(time.monotonic() - start, IDLE_S + 1)
+
+    def test_an_idle_connection_is_closed(self):
+        sock = self.connect()
+        start = time.monotonic()
+        self.assertEqual(self.read_all(sock), b"")
+        self.assertAlmostEqual(time.monotonic() - start, IDLE_S, delta=1)
+
+    def test_a_client_that_does_not_read_holds_up_nobody(self):
+        sock = self.connect()
+        sock.sendall(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n" * 10)
+        time.sleep(0.1)
+        self.assert_served()
+
+    def test_a_large_answer_arrives_whole(self):
+        for tcp in (False, True):
+            answer = self.ask(b"GET /large HTTP/1.0\r\n\r\n", tcp)
+            self.assertEqual(len(answer.split(b"\r\n\r\n", 1)[1]), 4 << 20)
+
+    def test_a_mebibyte_of_header_is_431(self):
+        for request in (b"GET /" + b"a" * (1 << 20),
+                        b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"a" * (1 << 20),
+                        b"GET / HTTP/1.1\r\n" + b"X: a\r\n" * (1 << 17)):
+            self.assertEqual(self.status(request), 431)
+
+    def test_a_body_above_the_limit_is_413(self):
+        size = 2 << 20
+        request = b"POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % size
+        self.assertEqual(self.status(request + b"a" * size), 413)
+        self.assertEqual(self.status(request), 413)
+
+    def test_a_body_within_the_limit_comes_back(self):
+        body = os.urandom(1 << 20)
+        request = b"POST /body HTTP/1.0\r\nContent-Length: %d\r\n\r\n" % len(body)
+        self.assertEqual(self.ask(request + body).split(b"\r\n\r\n", 1)[1], body)
+
+    def test_methods(self):
+        for tcp, method, path, status, allow in (
+                (False, b"DELETE", b"/hello", 405, b"GET, HEAD"),
+                (False, b"OPTIONS", b"/hello", 405, b"GET, HEAD"),
+                (False, b"GET", b"/body", 405, b"POST"),
+                (True, b"POST", b"/hello", 405, b"GET, HEAD"),
+                (True, b"CONNECT", b"/hello", 405, b"GET, HEAD"),
+                (True, b"POST", b"/body", 404, None),
+                (True, b"GET", b"/local", 404, None),
+                (False, b"GET", b"/local", 200, None)):
+            with self.subTest(method=method, path=path, tcp=tcp):
+                answer = self.ask(method + b" " + path + b" HTTP/1.0\r\n\r\n", tcp)
+                self.assertIn(b"HTTP/1.1 %d " % status, answer)
+                if allow:
+                    self.assertIn(b"\r\nAllow: " + allow + b"\r\n", answer)
+
+    def test_a_thousand_pipelined_requests_are_answered(self):
+        sock = self.connect()
+        sock.sendall(b"GET /hello HTTP/1.1\r\nHost: a\r\n\r\n" * 1000 +
+                     b"GET /none HTTP/1.0\r\n\r\n")
+        answer = self.read_all(sock)
+        self.assertEqual(answer.count(b"\r\n\r\nhello\n"), 1000)
+        self.assertEqual(answer.count(b" 404 "), 1)
+
+    def test_smuggled_requests_are_not_served(self):
+        inner = b"GET /hello HTTP/1.1\r\nHost: a\r\n\r\n"
+        head = b"POST /body HTTP/1.1\r\nHost: a\r\n"
+        for name, request in {
+                "two lengths": head + b"Content-Length: 0\r\nContent-Length: 35\r\n\r\n",
+                "the same twice": head + b"Content-Length: 0\r\nContent-Length: 0\r\n\r\n",
+                "a list": head + b"Content-Length: 0, 35\r\n\r\n",
+                "length and chunks":
+                    head + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+                "chunks": head + b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+                "hidden chunks": head + b"Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
+                "folded chunks": head + b"Transfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n",
+                "bare CR": head + b"A: b\rContent-Length: 35\r\n\r\n",
+                "bare LF": head + b"A: b\nContent-Length: 35\r\n\r\n",
+                "NUL": head + b"A: \0\r\n\r\n",
+                "encoded NUL": b"GET /hello%00 HTTP/1.1\r\nHost: a\r\n\r\n",
+                "a sign": head + b"Content-Length: +0\r\n\r\n",
+                "octal": head + b"Content-Length: 0x0\r\n\r\n",
+                "no host": b"GET /hello HTTP/1.1\r\n\r\n",
+                "two hosts": head + b"Host: b\r\n\r\n",
+                "space in front": head + b" Content-Length: 0\r\n\r\n"}.items():
+            with self.subTest(name):
+                answer = self.ask(request + inner)
+                self.assertRegex(answer, rb"^HTTP/1\.1 (400|501) ")
+                self.assertIn(b"Connection: close", answer)
+                self.assertNotIn(b"hello\n", answer)
+
+    def test_the_control_socket_is_for_its_user_alone(self):
+        self.assertEqual(stat.S_IMODE(os.stat(self.path).st_mode), 0o600)
+        if os.geteuid() != 0:
+            self.skipTest("needs root to become another user")
+        # Even one who may open the file is refused.
+        os.chmod(self.folder.name, 0o755)
+        os.chmod(self.path, 0o666)
+        script = ("import os, socket, sys\n"
+                  "os.setuid(65534)\n"
+                  "s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])\n"
+                  "s.settimeout(5)\n"
+                  "try:\n"
+                  "    s.sendall(b'GET /hello HTTP/1.0\\r\\n\\r\\n'); print(s.recv(100))\n"
+                  "except OSError: print(b'')\n")
+        out = subprocess.run([sys.executable, "-c", script, self.path], capture_output=True)
+        os.chmod(self.path, 0o600)
+        self.assertEqual(out.stdout, b"b''\n", out.stderr)
+
+    def test_waiting_clients_that_leave_give_their_place_back(self):
+        for _ in range(3 * LIMIT):
+            sock = self.connect()
+            sock.sendall(b"GET /never HTTP/1.1\r\nHost: a\r\n\r\n")
+            sock.close()
+        self.assert_served()
+
+    def test_one_that_leaves_in_the_middle_of_an_answer_harms_nobody(self):
+        for _ in range(50):
+            sock = self.connect()
+            sock.sendall(b"GET /large HTTP/1.0\r\n\r\n")
+            sock.recv(10)
+            sock.close()
+        self.assert_served()
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)

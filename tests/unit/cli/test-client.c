@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <rdmad/error.h>
+#include <string.h>
+
+#include "cli/client.h"
+
+#define OK "HTTP/1.1 200 OK\r\n"
+
+static json_t *parse(const char *text, GError **error)
+{
+	return rdmad_client_parse(text, strlen(text), error);
+}
+
+static void test_an_answer_is_its_body(void)
+{
+	g_autoptr(GError) error = NULL;
+	json_t *value = parse(OK "A: b\r\n\r\n{\"a\":[1]}\n", &error);
+
+	g_assert_no_error(error);
+	g_assert_cmpint(json_array_size(json_object_get(value, "a")), ==, 1);
+	json_decref(value);
+}
+
+static void test_a_refusal_tells_the_reason(void)
+{
+	g_autoptr(GError) error = NULL;
+
+	g_assert_null(
+		parse("HTTP/1.1 503 x\r\n\r\n{\"error\":\"kubelet does not answer\"}", &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
+	g_assert_cmpstr(error->message, ==, "rdmad says: kubelet does not answer");
+}
+
+static void test_bad_answers_are_errors(void)
+{
+	static const char *const table[] = {
+		"",
+		"\r\n\r\n",
+		"HTTP/1.1 2",
+		"HTTP/1.1 200 OK\r\n",
+		"HTTP/1.0 200 OK\r\n\r\n{}",
+		OK "\r\n",
+		OK "\r\n{",
+		OK "\r\n{}x",
+		"HTTP/1.1 404 x\r\n\r\n[]",
+		"HTTP/1.1 404 x\r\n\r\n{\"error\":1}",
+		"HTTP/1.1 x\r\n\r\n{}",
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(table); i++) {
+		g_autoptr(GError) error = NULL;
+
+		g_assert_null(parse(table[i], &error));
+		g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
+	}
+}
+
+static void test_without_a_daemon_it_says_so(void)
+{
+	g_autoptr(GError) error = NULL;
+
+	g_assert_null(rdmad_client_call("/nonexistent/rdmad.sock", "GET", "/", 1, &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE);
+	g_assert_cmpstr(error->message, ==,
+			"rdmad is not running: no socket at /nonexistent/rdmad.sock");
+}
+
+#define ADD(name) g_test_add_func("/client/" #name, test_##name)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	ADD(an_answer_is_its_body);
+	ADD(a_refusal_tells_the_reason);
+	ADD(bad_answers_are_errors);
+	ADD(without_a_daemon_it_says_so);
+	return g_test_run();
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What people see, word for word, for answers of the API written by hand. */
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/command.h"
+
+/* 2026-01-01T00:00:00Z and one hour */
+#define NOW_US ((G_GINT64_CONSTANT(1767225600) + 3600) * G_USEC_PER_SEC)
+
+/* With ' for ", to be readable here. */
+static json_t *load(const char *text)
+{
+	g_autofree char *json = g_strdelimit(g_strdup(text), "'", '"');
+	json_error_t error;
+	json_t *value = json_loads(json, 0, &error);
+
+	if (!value)
+		g_error("%s at %d", error.text, error.position);
+	return value;
+}
+
+static void test_the_matrix_is_that_of_nvidia_smi(void)
+{
+	json_t *topology = load(
+		"{'gpus': [{'pci_address': '0000:1b:00.0', 'numa_node': 0},"
+		"          {'pci_address': '0000:9d:00.0', 'numa_node': 1}],"
+		" 'nics': [{'name': 'mlx5_0', 'numa_node': 0}, {'name': 'mlx5_1', 'numa_node': 1},"
+		"          {'name': 'rxe0', 'numa_node': null}],"
+		" 'distances': [['X', 'SYS', 'PIX', 'SYS', 'SYS'], ['SYS', 'X', 'SYS', 'NODE', "
+		"'SYS'],"
+		"               ['PIX', 'SYS', 'X', 'SYS', 'SYS'], ['SYS', 'NODE', 'SYS', 'X', "
+		"'SYS'],"
+		"               ['SYS', 'SYS', 'SYS', 'SYS', 'X']],"
+		" 'numa_cpus': {'0': '0-31', '1': '32-63'}}");
+	g_autoptr(GString) out = g_string_new(NULL);
+
+	topology_write(topology, out);
+	g_assert_cmpstr(out->str, ==,
+			"      GPU0  GPU1  NIC0  NIC1  NIC2  CPU Affinity  NUMA Affinity\n"
+			"GPU0  X     SYS   PIX   SYS   SYS   0-31          0\n"
+			"GPU1  SYS   X     SYS   NODE  SYS   32-63         1\n"
+			"NIC0  PIX   SYS   X     SYS   SYS   0-31          0\n"
+			"NIC1  SYS   NODE  SYS   X     SYS   32-63         1\n"
+			"NIC2  SYS   SYS   SYS   SYS   X     -             -\n"
+			"\n"
+			"Legend:\n"
+			"\n"
+			"  X    = the same function\n"
+			"  PIX  = at most one PCIe bridge between them\n"
+			"  PXB  = several PCIe bridges, but no host bridge\n"
+			"  PHB  = through a PCIe host bridge (the CPU)\n"
+			"  NODE = through several host bridges of one NUMA node\n"
+			"  SYS  = from one NUMA node to another\n"
+			"\n"
+			"GPU Legend:\n"
+			"\n"
+			"  GPU0: 0000:1b:00.0\n"
+			"  GPU1: 0000:9d:00.0\n"
+			"\n"
+			"NIC Legend:\n"
+			"\n"
+			"  NIC0:  mlx5_0  GPU0 behind the same switch (PIX)\n"
+			"  NIC1:  mlx5_1  no GPU behind the same switch\n"
+			"  NIC2:  rxe0    no GPU behind the same switch\n");
+	json_decref(topology);
+}
+
+static void test_without_gpus_the_matrix_is_that_of_the_nics(void)
+{
+	json_t *topology = load("{'gpus': [], 'nics': [{'name': 'rxe0', 'numa_node': null}],"
+				" 'distances': [['X']], 'numa_cpus': {}}");
+	g_autoptr(GString) out = g_string_new(NULL);
+
+	topology_write(topology, out);
+	g_assert_nonnull(strstr(out->str, "NIC0  X     -             -\n"));
+	g_assert_true(g_str_has_suffix(out->str, "NIC Legend:\n\n  NIC0:  rxe0\n"));
+	g_assert_null(strstr(out->str, "GPU Legend"));
+	json_decref(topology);
+}
+
+static void test_devices_have_a_line_a_port(void)
+{
+	json_t *devices = load(
+		"[{'name': 'mlx5_0', 'pci_address': '0000:18:00.0', 'driver': 'mlx5_core',"
+		"  'transport': 'RoCE', 'numa_node': 0, 'firmware': '28.39', 'problems': [],"
+		"  'nearest_gpu': {'index': 3, 'distance': 'PXB'},"
+		"  'ports': [{'number': 1, 'state': 'active', 'rate_mbps': 400000, 'netdev': "
+		"'eth0',"
+		"             'gids': [{}, {}]}]},"
+		" {'name': 'mlx4_0', 'pci_address': null, 'problems': ['a', 'b'], 'netdevs':"
+		"  [{'name': 'ib0'}], 'nearest_gpu': {'index': 0, 'distance': 'NODE'},"
+		"  'ports': [{'number': 1, 'rate_mbps': 2500}, {'number': 2, 'rate_mbps': 100}]},"
+		" {'name': 'broken', 'problems': ['ports: Input/output error']}]");
+	g_autoptr(GString) out = g_string_new(NULL);
+
+	devices_write(devices, TRUE, out);
+	g_assert_cmpstr(out->str, ==,
+			"NAME      PCI           DRIVER     NETDEV  LINK  STATE   RATE  NUMA  GPU"
+			"       GIDS  FIRMWARE  HEALTH\n"
+			"mlx5_0    0000:18:00.0  mlx5_core  eth0    RoCE  active  400G  0     "
+			"GPU3 PXB  2     28.39     ok\n"
+			"mlx4_0/1  -             -          ib0     -     -       2.5G  -     "
+			"-         0     -         2 problems\n"
+			"mlx4_0/2  -             -          ib0     -     -       100M  -     "
+			"-         0     -         2 problems\n"
+			"broken    -             -          -       -     -       -     -     "
+			"-         0     -         1 problem\n");
+	json_decref(devices);
+}
+
+static void test_one_device_is_shown_with_its_gid_table(void)
+{
+	json_t *device = load(
+		"{'name': 'mlx5_2', 'id': '0000:18:00.2', 'pci_role': 'vf', 'vf_index': 1,"
+		" 'pf_address': '0000:18:00.0', 'vendor': '0x15b3', 'device': '0x101e',"
+		" 'pci_path': ['pci0000:15', '0000:18:00.2'], 'numa_node': null,"
+		" 'nearest_gpu': {'index': 0, 'pci_address': '0000:1b:00.0', 'distance': 'PIX'},"
+		" 'chardevs': [{'kind': 'uverbs', 'path': '/dev/infiniband/uverbs2'}],"
+		" 'problems': ['fw_ver: Input/output error'], 'verbs_problem': null,"
+		" 'ports': [{'number': 1, 'link_layer': 'infiniband', 'state': 'active', 'lid': 7,"
+		"            'sm_lid': 1, 'pkey0': '0xffff', 'gids':"
+		"            [{'index': 0, 'gid': 'fe80::1', 'type': 'IB', 'netdev': null}]}],"
+		" 'netdevs': [{'name': 'ib0', 'mtu': 4092, 'addresses': ['192.0.2.7/24', "
+		"'::2/64']}]}");
+	g_autoptr(GString) out = g_string_new(NULL);
+
+	device_write(device, out);
+	g_assert_cmpstr(out->str, ==,
+			"mlx5_2\n"
+			"  id              0000:18:00.2\n"
+			"  PCI id          0x15b3:0x101e\n"
+			"  function        virtual function 1 of 0000:18:00.0\n"
+			"  PCI path        pci0000:15 / 0000:18:00.2\n"
+			"  nearest GPU     GPU0 at 0000:1b:00.0 (PIX)\n"
+			"  uverbs          /dev/infiniband/uverbs2\n"
+			"  problem         fw_ver: Input/output error\n"
+			"\n"
+			"port 1\n"
+			"  link layer      infiniband\n"
+			"  state           active\n"
+			"  LID             7\n"
+			"  SM LID          1\n"
+			"  default P_Key   0xffff\n"
+			"  INDEX  GID      TYPE  NETDEV\n"
+			"  0      fe80::1  IB    -\n"
+			"\n"
+			"interface ib0\n"
+			"  MTU             4092\n"
+			"  addresses       192.0.2.7/24, ::2/64\n");
+	json_decref(device);
+}
+
+static void test_allocations_count_the_tokens_of_a_device(void)
+{
+	json_t *allocations = load(
+		"[{'id': 'c1', 'resource': 'rdma/hca', 'tokens': ['a', 'b', 'c'],"
+		"  'devices': ['x', 'x', 'y'], 'device_names': ['mlx5_0', 'mlx5_0', null],"
+		"  'pod_namespace': 'ns', 'pod_name': 'p', 'container': 'm',"
+		"  'since': '2026-01-01T00:00:00.000000Z', 'attachments': [{'interface': 'net1',"
+		"  'rdma_device': 'mlx5_3', 'addresses': ['192.0.2.1/24']}]},"
+		" {'id': 'c2', 'resource': 'rdma/hca', 'tokens': ['d'], 'devices': ['y'],"
+		"  'device_names': ['mlx5_1'], 'pod_name': null, 'since': null, 'attachments': "
+		"[]}]");
+	g_autoptr(GString) out = g_string_new(NULL);
+
+	allocations_write(allocations, NOW_US, TRUE, out);
+	g_assert_cmpstr(out->str, ==,
+			"CLAIM  RESOURCE  DEVICES       POD   CONTAINER  SINCE  ATTACHMENTS\n"
+			"c1     rdma/hca  mlx5_0 x2, y  ns/p  m          1h 0m  net1 (mlx5_3) "
+			"192.0.2.1/24\n"
+			"c2     rdma/hca  mlx5_1        -     -          -      -\n");
+	json_decref(allocations);
+}
+
+static void test_status_shows_what_modules_say_without_knowing_them(void)
+{
+	json_t *status = load(
+		"{'version': '1.2', 'pid': 7, 'uptime_seconds': 90061, 'claims': 3,"
+		" 'config': {'path': '/etc/x.conf', 'loaded': '2026-01-01T00:30:00.000000Z',"
+		"            'error': '/etc/x.conf:3: no'},"
+		" 'machine': {'live': true, 'kernel': '6.1'},"
+		" 'devices': {'count': 2, 'active': 1, 'with_problems': 0, 'gpus': 0},"
+		" 'modules': [{'name': 'dp', 'state': 'running', 'error': null, 'status':"
+		"   {'resources': [{'name': 'rdma/hca', 'last_error': null, 'devices': ['a', 'b']},"
+		"                  {'name': 'rdma/x', 'last_error': 'no\\u001bne'}],"
+		"    'kubelet': {'socket': true, 'pid': null}, 'streams': 2}},"
+		"   {'name': 'm', 'state': 'failed', 'error': 'no socket', 'status': null}],"
+		" 'trouble': [{'time': '2026-01-01T00:59:00.000000Z', 'level': 'warning',"
+		"              'message': 'port 1: active -> down'}]}");
+	g_autoptr(GString) out = g_string_new(NULL);
+
+	status_write(status, NOW_US, out);
+	g_assert_cmpstr(out->str, ==,
+			"rdmad          1.2, pid 7, up 1d 1h\n"
+			"configuration  /etc/x.conf, loaded 30m ago\n"
+			"               LAST RELOAD REFUSED: /etc/x.conf:3: no\n"
+			"machine        this one, Linux 6.1\n"
+			"devices        2 (1 active, 0 with problems), 0 GPUs\n"
+			"claims         3\n"
+			"\n"
+			"module dp: running\n"
+			"  NAME      LAST ERROR  DEVICES\n"
+			"  rdma/hca  -           a, b\n"
+			"  rdma/x    no\\x1bne    -\n"
+			"  kubelet: socket: yes\n"
+			"  streams: 2\n"
+			"\n"
+			"module m: failed: no socket\n"
+			"\n"
+			"last warnings and errors\n"
+			"  1m  warning  port 1: active -> down\n");
+	json_decref(status);
+}
+
+static void test_doctor_tells_whether_there_is_a_problem(void)
+{
+	json_t *good =
+		load("[{'level': 'ok', 'subject': 'kernel', 'text': 'Linux', 'advice': null},"
+		     " {'level': 'note', 'subject': 'a', 'text': 'b', 'advice': 'do c'}]");
+	json_t *bad = load("[{'level': 'problem', 'subject': 'a', 'text': 'b', 'advice': 'c'}]");
+	g_autoptr(GString) good_out = g_string_new(NULL), bad_out = g_string_new(NULL);
+
+	g_assert_false(doctor_write(good, FALSE, good_out));
+	g_assert_cmpstr(good_out->str, ==,
+			"OK      kernel: Linux\n"
+			"NOTE    a: b\n"
+			"        -> do c\n"
+			"\n"
+			"0 problems, 1 note\n");
+	g_assert_true(doctor_write(bad, TRUE, bad_out));
+	g_assert_cmpstr(bad_out->str, ==,
+			"\033[1;31mPROBLEM \033[0ma: b\n"
+			"        -> c\n"
+			"\n"
+			"1 problem, 0 notes\n");
+	json_decref(good);
+	json_decref(bad);
+}
+
+/* The API and the command line may be of different versions for a moment. */
+static void test_any_answer_can_be_shown(void)
+{
+	static const char *const table[] = { "{}",
+					     "[]",
+					     "null",
+					     "[null]",
+					     "[{}]",
+					     "[[1]]",
+					     "{'gpus': [1], 'nics': {}, 'modules': [[]]}" };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(table); i++) {
+		g_autofree char *json = g_strdelimit(g_strdup(table[i]), "'", '"');
+		json_t *value = json_loads(json, JSON_DECODE_ANY, NULL);
+		g_autoptr(GString) out = g_string_new(NULL);
+
+		g_assert_nonnull(value);
+		devices_write(value, TRUE, out);
+		device_write(value, out);
+		topology_write(value, out);
+		allocations_write(value, NOW_US, TRUE, out);
+		status_write(value, NOW_US, out);
+		events_write(value, TRUE, out);
+		doctor_write(value, TRUE, out);
+		json_decref(value);
+	}
+}
+
+static void test_help_names_every_command(void)
+{
+	static const char *const names[] = { "status",	 "devices", "allocations",
+					     "topology", "events",  "doctor" };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
+		g_assert_true(rdmad_cli_is_command(names[i]));
+		g_assert_nonnull(strstr(rdmad_cli_help(), names[i]));
+	}
+	g_assert_false(rdmad_cli_is_command("stat"));
+	g_assert_false(rdmad_cli_is_command("--help"));
+}
+
+#define ADD(name) g_test_add_func("/commands/" #name, test_##name)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	ADD(the_matrix_is_that_of_nvidia_smi);
+	ADD(without_gpus_the_matrix_is_that_of_the_nics);
+	ADD(devices_have_a_line_a_port);
+	ADD(one_device_is_shown_with_its_gid_table);
+	ADD(allocations_count_the_tokens_of_a_device);
+	ADD(status_shows_what_modules_say_without_knowing_them);
+	ADD(doctor_tells_whether_there_is_a_problem);
+	ADD(any_answer_can_be_shown);
+	ADD(help_names_every_command);
+	return g_test_run();
+}

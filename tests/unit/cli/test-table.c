@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/table.h"
+
+static const char *const headers[] = { "NAME", "STATE", "NOTE", NULL };
+
+static char *write_all(const RdmadTable *table, gboolean with_headers, const char *indent)
+{
+	GString *out = g_string_new(NULL);
+
+	rdmad_table_write(table, with_headers, indent, out);
+	return g_string_free(out, FALSE);
+}
+
+static void test_columns_are_as_wide_as_their_widest_cell(void)
+{
+	g_autoptr(RdmadTable) table = rdmad_table_new(headers);
+	g_autofree char *text = NULL;
+
+	rdmad_table_add(table, "mlx5_10", "up", "a long note that nobody cuts");
+	rdmad_table_add(table, "a", NULL, "");
+	text = write_all(table, TRUE, "");
+	g_assert_cmpstr(text, ==,
+			"NAME     STATE  NOTE\n"
+			"mlx5_10  up     a long note that nobody cuts\n"
+			"a        -      -\n");
+}
+
+static void test_headers_are_optional_and_lines_can_be_indented(void)
+{
+	g_autoptr(RdmadTable) table = rdmad_table_new(headers);
+	g_autofree char *text = NULL;
+
+	rdmad_table_set_min_width(table, 1, 8);
+	rdmad_table_add(table, "a", "b", "c");
+	text = write_all(table, FALSE, "  ");
+	g_assert_cmpstr(text, ==, "  a     b         c\n");
+}
+
+static void test_an_empty_table_is_its_headers(void)
+{
+	g_autoptr(RdmadTable) table = rdmad_table_new(headers);
+	g_autofree char *text = write_all(table, TRUE, "");
+
+	g_assert_cmpstr(text, ==, "NAME  STATE  NOTE\n");
+}
+
+static void test_wide_and_combining_characters_are_counted_as_shown(void)
+{
+	g_autoptr(RdmadTable) table = rdmad_table_new(headers);
+	g_autofree char *text = NULL;
+
+	rdmad_table_add(table, "\xe7\xbd\x91\xe5\x8d\xa1", "e\xcc\x81", "x");
+	rdmad_table_add(table, "abcd", "f", "x");
+	text = write_all(table, FALSE, "");
+	g_assert_cmpstr(text, ==,
+			"\xe7\xbd\x91\xe5\x8d\xa1  e\xcc\x81      x\n"
+			"abcd  f      x\n");
+}
+
+static void test_nothing_from_outside_reaches_the_terminal_raw(void)
+{
+	static const struct {
+		const char *raw, *shown;
+	} table[] = {
+		{ "plain", "plain" },	    { "a\nb\tc", "a\\nb\\tc" },
+		{ "\033[2J", "\\x1b[2J" },  { "\x7f", "\\x7f" },
+		{ "\xc2\x9b", "\\x9b" },    { "\xe2\x80\xae", "\\u202e" },
+		{ "\xff", "\xef\xbf\xbd" },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(table); i++) {
+		g_autofree char *shown = rdmad_text_escape(table[i].raw);
+
+		g_assert_cmpstr(shown, ==, table[i].shown);
+	}
+}
+
+#define ADD(name) g_test_add_func("/table/" #name, test_##name)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	ADD(columns_are_as_wide_as_their_widest_cell);
+	ADD(headers_are_optional_and_lines_can_be_indented);
+	ADD(an_empty_table_is_its_headers);
+	ADD(wide_and_combining_characters_are_counted_as_shown);
+	ADD(nothing_from_outside_reaches_the_terminal_raw);
+	return g_test_run();
+}
