@@ -43,7 +43,14 @@ lab_devices() {
 # Tells what the hardware service sees, one line a change, in `seen`.
 lab_watch() {
 	"$LAB_BUILD/tests/lab/watch-hardware" >>seen 2>rdmad.log &
+	lab_watcher=$!
 	lab_wait 10 grep -q '^settled' seen
+}
+
+# Ends it; fails when it did not end well, which is also how the sanitizers report.
+lab_unwatch() {
+	kill -TERM "$lab_watcher"
+	wait "$lab_watcher"
 }
 
 # lab_see PATTERN: a line of `seen` that came after the last lab_forget matches.

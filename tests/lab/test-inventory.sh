@@ -29,7 +29,7 @@ ip link set eth1 up
 lab_see '^changed rxe0 .*state=active .*carrier:1'
 
 # The asynchronous events are open, and do not hold up a removal.
-pkill -USR1 -x watch-hardware
+kill -USR1 "$lab_watcher"
 lab_see '^verbs rxe1: listening'
 lab_forget
 start=$(date +%s%N)
@@ -44,7 +44,7 @@ lab_see '^removed rxe1 '
 lab_forget
 rdma link add rxe1 type rxe netdev eth1
 lab_see '^added rxe1 .*state=active'
-lab_wait 5 bash -c 'pkill -USR1 -x watch-hardware; sleep 0.2; grep "^verbs rxe1: listening" seen'
+lab_wait 5 bash -c "kill -USR1 $lab_watcher; sleep 0.2; grep '^verbs rxe1: listening' seen"
 
 # A new pair, while running.
 lab_forget
@@ -54,11 +54,9 @@ lab_see '^added rxe3 '
 
 # Nothing happens: nothing wakes it.
 sleep 2
-pid=$(pgrep -x watch-hardware)
-before=$(grep ^voluntary_ctxt "/proc/$pid/status")
+before=$(grep ^voluntary_ctxt "/proc/$lab_watcher/status")
 sleep 3
-[[ $(grep ^voluntary_ctxt "/proc/$pid/status") == "$before" ]] || fail "an idle node was looked at"
-grep ^Pss "/proc/$pid/smaps_rollup"
+[[ $(grep ^voluntary_ctxt "/proc/$lab_watcher/status") == "$before" ]] || fail "an idle node was looked at"
+grep ^Pss "/proc/$lab_watcher/smaps_rollup"
 
-pkill -TERM -x watch-hardware
-lab_wait 5 bash -c '! pgrep -x watch-hardware'
+lab_unwatch
