@@ -62,3 +62,37 @@ lab_see() {
 lab_forget() {
 	: >seen
 }
+
+# ---- the daemon and the kubelet stand-in ----
+
+lab_root=$LAB_TMP/kubelet
+
+# lab_rdmad [OPTION...]: starts the daemon; its log is rdmad.log.  The configuration is rdmad.conf.
+lab_rdmad() {
+	"$LAB_BUILD/core/rdmad" --config "$LAB_TMP/rdmad.conf" --module-dir "$LAB_BUILD/modules" \
+		--run-dir "$LAB_TMP/run" --state-dir "$LAB_TMP/state" --kubelet-dir "$lab_root" \
+		"$@" >>rdmad.log 2>&1 &
+	lab_daemon=$!
+	lab_wait 20 lab_client status
+}
+
+# lab_client COMMAND...: asks the daemon.
+lab_client() {
+	"$LAB_BUILD/core/rdmad" "$@" --socket "$LAB_TMP/run/rdmad.sock"
+}
+
+# Ends it as a service manager does; fails when it did not end well.
+lab_rdmad_stop() {
+	kill -TERM "$lab_daemon"
+	wait "$lab_daemon"
+}
+
+lab_kubelet() {
+	/usr/bin/python3 "$LAB_DIR/../kubelet/kubelet" --root "$lab_root" >>kubelet.log 2>&1 &
+	lab_wait 30 test -S "$lab_root/device-plugins/kubelet.sock"
+}
+
+# kubelet_ctl COMMAND...: asks the stand-in.
+kubelet_ctl() {
+	/usr/bin/python3 "$LAB_DIR/../kubelet/kubelet-ctl" --root "$lab_root" "$@"
+}

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+# The main job on real devices: links, removals and restarts at kubelet, traffic from a container.
+. "$LAB_DIR/lib.sh"
+
+resource=rdma/nic
+lab_devices 4
+cat >rdmad.conf <<'CONF'
+modules = {
+  device-plugin = {
+    health_delay = 0;
+    resources = ( { name = "rdma/nic"; mode = "exclusive"; selectors = { drivers = "rxe"; }; } );
+  };
+};
+CONF
+lab_kubelet
+lab_rdmad
+kubelet_ctl wait $resource 4
+
+# allocatable N: kubelet may give away N devices, within moments and by itself.
+allocatable() {
+	kubelet_ctl wait $resource "$1" --timeout 10
+	echo "$1 allocatable: $2"
+}
+
+# A link goes down, and both ends of the cable with it; up again.
+ip link set eth3 down
+allocatable 2 "a link is down"
+ip link set eth3 up
+allocatable 4 "the link is up again"
+
+# A device is removed and added while all runs.
+timeout 10 rdma link delete rxe3
+allocatable 3 "a device was removed"
+rdma link add rxe3 type rxe netdev eth3
+allocatable 4 "it was added again"
+
+# A pod gets one device; a process that is confined to what Allocate returned uses it.
+grant=$(kubelet_ctl --json allocate $resource 1 --pod default/trainer)
+echo "$grant"
+granted=$(sed -n 's/.*"ids": \["\([^"]*\)"\].*/\1/p' <<<"$grant")
+[[ $granted == rxe? ]]
+peer=rxe$((${granted#rxe} ^ 1))
+other=$(cat "/sys/class/infiniband_verbs/$(basename "$(grep -l "^$peer\$" /sys/class/infiniband_verbs/*/ibdev | xargs dirname)")/dev")
+
+# confined COMMAND...: runs it in a container with the grant.
+confined() {
+	mkdir -p bundle/rootfs
+	mountpoint -q bundle/rootfs || mount --bind / bundle/rootfs
+	"$LAB_DIR/oci-config" bundle "$@" <<<"$grant"
+	crun --root "$LAB_TMP/crun" run --bundle bundle "lab-$RANDOM" </dev/null
+}
+
+ibv_rc_pingpong -d "$peer" -g 0 -n 50 >server.log 2>&1 &
+server=$!
+lab_wait 5 bash -c "ss -ltn | grep -q ':18515 '"
+confined ibv_rc_pingpong -d "$granted" -g 0 -n 50 127.0.0.1
+wait $server
+echo "traffic from the container: $granted to $peer"
+
+ib_write_bw -d "$peer" -x 0 -n 20 -s 4096 -F >server.log 2>&1 &
+server=$!
+lab_wait 20 bash -c "ss -ltn | grep -q ':18515 '"
+confined ib_write_bw -d "$granted" -x 0 -n 20 -s 4096 -F 127.0.0.1
+wait $server
+
+# The other device's node is not there, and made by hand it does not open.
+confined bash -c "ls /dev/infiniband; mknod /dev/other c ${other/:/ } && ! : <>/dev/other" \
+	>confined.log 2>&1 || fail "a container opened a device that it was not given"
+cat confined.log
+grep -q 'Operation not permitted' confined.log
+[[ $(grep -c '^uverbs' confined.log) == 1 ]]
+
+# rdmad restarts: the claim stands, the resource comes back.
+claims=$(lab_client allocations --json)
+grep -q "$granted" <<<"$claims"
+lab_rdmad_stop
+lab_rdmad
+allocatable 4 "rdmad restarted"
+lab_client allocations --json | grep -q "$granted"
+
+# Kubelet restarts: it wipes the sockets and forgets who registered.
+kubelet_ctl restart
+allocatable 4 "kubelet restarted"
+ip link set eth3 down
+allocatable 2 "events still arrive"
+ip link set eth3 up
+allocatable 4 "in both directions"
+kubelet_ctl release default/trainer
+
+lab_client status
+lab_client devices
+lab_client events
+grep ^Pss: "/proc/$lab_daemon/smaps_rollup"
+lab_rdmad_stop
