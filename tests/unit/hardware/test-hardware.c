@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <glib/gstdio.h>
+#include <rdmad/device.h>
+#include <rdmad/loop.h>
+#include <string.h>
+
+#include "base/loop-private.h"
+#include "base/work-private.h"
+#include "hardware/hardware.h"
+#include "hardware/sysroot-private.h"
+#include "service/facts-private.h"
+#include "service/inventory-private.h"
+#include "service/journal-private.h"
+
+/* A recorded machine of almost nothing, and the services around it. */
+typedef struct {
+	char *root;
+	RdmadLoop *loop;
+	RdmadWorkers *workers;
+	RdmadSysroot *sysroot;
+	RdmadJournal *journal;
+	RdmadFacts *facts;
+	RdmadInventory *inventory;
+	RdmadHardware *hw;
+	GString *kinds; /* of the journal's entries, each with a space */
+} Fixture;
+
+static void add_device(const Fixture *f, const char *name)
+{
+	g_autofree char *path = g_build_filename(f->root, "sys/class/infiniband", name, NULL);
+
+	g_assert_cmpint(g_mkdir_with_parents(path, 0755), ==, 0);
+}
+
+static void rename_sys(const Fixture *f, const char *from, const char *to)
+{
+	g_autofree char *old = g_build_filename(f->root, from, NULL);
+	g_autofree char *new = g_build_filename(f->root, to, NULL);
+
+	g_assert_cmpint(g_rename(old, new), ==, 0);
+}
+
+static void setup(Fixture *f, gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+
+	f->root = g_dir_make_tmp("rdmad-test-XXXXXX", &error);
+	g_assert_no_error(error);
+	add_device(f, "rxe0");
+	f->loop = rdmad_loop_new();
+	f->workers = rdmad_workers_new(f->loop, 1);
+	f->sysroot = rdmad_sysroot_new(f->root, &error);
+	g_assert_no_error(error);
+	f->journal = rdmad_journal_new(f->loop);
+	f->facts = rdmad_facts_new(f->loop);
+	f->inventory = rdmad_inventory_new(f->loop, f->journal);
+	f->hw = rdmad_hardware_new(f->loop, f->workers, f->sysroot, f->inventory, f->facts,
+				   f->journal);
+	f->kinds = g_string_new(NULL);
+}
+
+static void teardown(Fixture *f, gconstpointer data)
+{
+	g_autofree char *remove = g_strdup_printf("rm -rf '%s'", f->root);
+
+	rdmad_hardware_free(f->hw);
+	rdmad_inventory_free(f->inventory);
+	rdmad_facts_free(f->facts);
+	rdmad_journal_free(f->journal);
+	rdmad_sysroot_free(f->sysroot);
+	rdmad_workers_free(f->workers);
+	rdmad_loop_free(f->loop);
+	g_assert_cmpint(system(remove), ==, 0);
+	g_string_free(f->kinds, TRUE);
+	g_free(f->root);
+}
+
+static void start(Fixture *f)
+{
+	g_autoptr(GError) error = NULL;
+
+	g_assert_true(rdmad_hardware_start(f->hw, &error));
+	g_assert_no_error(error);
+}
+
+static void collect_kind(const RdmadJournalEntry *entry, gpointer data)
+{
+	g_string_append_printf(data, "%s ", entry->kind);
+}
+
+static gboolean happened(Fixture *f, const char *kind)
+{
+	g_string_truncate(f->kinds, 0);
+	rdmad_journal_foreach(f->journal, 0, collect_kind, f->kinds);
+	return strstr(f->kinds->str, kind) != NULL;
+}
+
+static void too_late(gpointer data)
+{
+	g_error("it did not happen in time: %s", (const char *)data);
+}
+
+static void run_until_happened(Fixture *f, const char *kind)
+{
+	g_autoptr(RdmadEvent) limit = rdmad_loop_add_timer(f->loop, NULL, too_late, (gpointer)kind);
+
+	rdmad_event_arm(limit, 10000);
+	while (!happened(f, kind))
+		rdmad_loop_turn(f->loop);
+}
+
+static void test_the_first_look_is_over_when_start_returns(Fixture *f, gconstpointer data)
+{
+	start(f);
+	g_assert_cmpuint(rdmad_inventory_count(f->inventory), ==, 1);
+	g_assert_nonnull(rdmad_inventory_lookup_name(f->inventory, "rxe0"));
+}
+
+static void test_a_recorded_machine_has_no_verbs(Fixture *f, gconstpointer data)
+{
+	g_assert_null(rdmad_hardware_verbs(f->hw));
+}
+
+static void test_a_hint_finds_what_has_come(Fixture *f, gconstpointer data)
+{
+	start(f);
+	add_device(f, "rxe1");
+	rdmad_hardware_hint(f->hw);
+	while (rdmad_inventory_count(f->inventory) < 2)
+		rdmad_loop_turn(f->loop);
+	g_assert_nonnull(rdmad_inventory_lookup_name(f->inventory, "rxe1"));
+}
+
+static void test_what_was_known_stays_when_a_look_fails(Fixture *f, gconstpointer data)
+{
+	start(f);
+	rename_sys(f, "sys", "away");
+	rdmad_hardware_hint(f->hw);
+	run_until_happened(f, "scan-failed");
+	g_assert_cmpuint(rdmad_inventory_count(f->inventory), ==, 1);
+}
+
+static void test_a_failed_look_is_tried_again_without_a_hint(Fixture *f, gconstpointer data)
+{
+	start(f);
+	rename_sys(f, "sys", "away");
+	rdmad_hardware_hint(f->hw);
+	run_until_happened(f, "scan-failed");
+	rename_sys(f, "away", "sys");
+	add_device(f, "rxe1");
+	run_until_happened(f, "scan-recovered");
+	g_assert_cmpuint(rdmad_inventory_count(f->inventory), ==, 2);
+}
+
+static void test_a_look_under_way_does_not_outlive_its_service(Fixture *f, gconstpointer data)
+{
+	start(f);
+	rdmad_hardware_hint(f->hw);
+	g_usleep((RDMAD_COALESCE_MS + 10) * 1000);
+	rdmad_loop_turn(f->loop);
+	/* teardown frees it with the job in the air */
+}
+
+static void test_without_a_sysfs_there_is_no_start(Fixture *f, gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+
+	rename_sys(f, "sys", "away");
+	g_assert_false(rdmad_hardware_start(f->hw, &error));
+	g_assert_nonnull(error);
+}
+
+#define ADD(name) g_test_add("/hardware/" #name, Fixture, NULL, setup, test_##name, teardown)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	ADD(the_first_look_is_over_when_start_returns);
+	ADD(a_recorded_machine_has_no_verbs);
+	ADD(a_hint_finds_what_has_come);
+	ADD(what_was_known_stays_when_a_look_fails);
+	ADD(a_failed_look_is_tried_again_without_a_hint);
+	ADD(a_look_under_way_does_not_outlive_its_service);
+	ADD(without_a_sysfs_there_is_no_start);
+	return g_test_run();
+}
