@@ -7,6 +7,8 @@
 
 #include "config/source.h"
 
+#define SHOWN_MAX 80 /* of a word, in a message */
+
 typedef struct {
 	char bracket;
 	guint line;
@@ -88,7 +90,7 @@ static gboolean scan_integer_value(Scan *scan, const char *start, const char *di
 				   const char *suffix)
 {
 	const gboolean negative = *start == '-', wide = scan->at > suffix;
-	const int length = MIN(suffix - start, 80);
+	const int length = (int)MIN(suffix - start, SHOWN_MAX);
 
 	if (number_fits(digits, base, negative, wide))
 		return TRUE;
@@ -98,66 +100,90 @@ static gboolean scan_integer_value(Scan *scan, const char *start, const char *di
 	return scan_error(scan, "%.*s does not fit into 64 bits", length, start);
 }
 
-/* At a digit, a sign or a point. */
-static gboolean scan_number(Scan *scan)
+/* From `start` to here is a value that lacks its quotes. */
+static gboolean scan_unquoted(Scan *scan, const char *start)
 {
-	const char *start = scan->at, *digits, *suffix;
-	int base = 10;
+	const int length = (int)MIN(scan->at - start, SHOWN_MAX);
 
-	scan->at += *scan->at == '-' || *scan->at == '+';
-	if (g_ascii_strncasecmp(scan->at, "0x", 2) == 0) {
-		base = 16;
-		scan->at += 2;
-	}
-	digits = scan->at;
+	return scan_error(scan, "`%.*s` must be in quotes: \"%.*s\"", length, start, length, start);
+}
+
+static void skip_name(Scan *scan)
+{
+	while (is_name(*scan->at))
+		scan->at++;
+}
+
+/* Behind the sign and the 0x of an integer. */
+static gboolean scan_integer(Scan *scan, const char *start, int base)
+{
+	const char *digits = scan->at, *suffix;
+
 	while (base == 16 ? g_ascii_isxdigit(*scan->at) : g_ascii_isdigit(*scan->at))
 		scan->at++;
 	suffix = scan->at;
-	if (base == 10 && *suffix != '\0' && strchr(".eE", *suffix)) {
-		scan->at += strspn(scan->at, ".eE+-0123456789");
-	} else {
-		scan->at += *scan->at == 'L';
-		scan->at += suffix != scan->at && *scan->at == 'L';
-		if (suffix > digits && !scan_integer_value(scan, start, digits, base, suffix))
+	for (int i = 0; i < 2 && *scan->at == 'L'; i++)
+		scan->at++;
+	return suffix == digits || scan_integer_value(scan, start, digits, base, suffix);
+}
+
+static gboolean is_float(const char *at)
+{
+	at += strspn(at, "0123456789");
+	return *at == '.' || *at == 'e' || *at == 'E';
+}
+
+/* At a digit, a sign or a point. */
+static gboolean scan_number(Scan *scan)
+{
+	const char *start = scan->at;
+
+	scan->at += *scan->at == '-' || *scan->at == '+';
+	if (g_ascii_strncasecmp(scan->at, "0x", 2) == 0) {
+		scan->at += 2;
+		if (!scan_integer(scan, start, 16))
 			return FALSE;
+	} else if (is_float(scan->at)) {
+		scan->at += strspn(scan->at, ".eE+-0123456789");
+	} else if (!scan_integer(scan, start, 10)) {
+		return FALSE;
 	}
 	if (!is_name(*scan->at))
 		return TRUE;
-	while (is_name(*scan->at))
-		scan->at++;
-	return scan_error(scan, "`%.*s` must be in quotes: \"%.*s\"",
-			  (int)MIN(scan->at - start, 80), start, (int)MIN(scan->at - start, 80),
-			  start);
+	skip_name(scan);
+	return scan_unquoted(scan, start);
 }
 
-static gboolean word_is_one_of(const char *word, int length, const char *const *words)
+static gboolean word_is_one_of(const char *word, gsize length, const char *const *words)
 {
 	for (; *words; words++)
-		if (strlen(*words) == (gsize)length &&
-		    g_ascii_strncasecmp(word, *words, length) == 0)
+		if (strlen(*words) == length && g_ascii_strncasecmp(word, *words, length) == 0)
 			return TRUE;
 	return FALSE;
 }
 
-/* A key, or a value that lacks its quotes. */
+/* Keys are in groups alone, and never behind `=`. */
+static gboolean value_is_due(const Scan *scan)
+{
+	return scan->last == '=' ||
+	       (scan->depth > 0 && scan->opened[scan->depth - 1].bracket != '{');
+}
+
 static gboolean scan_name(Scan *scan)
 {
 	static const char *const booleans[] = { "true", "false", NULL };
 	static const char *const almost[] = { "yes", "no", "on", "off", NULL };
 	const char *start = scan->at;
-	int length;
+	gsize length;
 
-	while (is_name(*scan->at))
-		scan->at++;
-	length = MIN(scan->at - start, 80);
-	if (scan->last != '=' || word_is_one_of(start, length, booleans))
+	skip_name(scan);
+	length = (gsize)(scan->at - start);
+	if (!value_is_due(scan) || word_is_one_of(start, length, booleans))
 		return TRUE;
 	if (word_is_one_of(start, length, almost))
-		return scan_error(scan,
-				  "`%.*s` is neither a string nor a boolean: write true or "
-				  "false, or \"%.*s\"",
-				  length, start, length, start);
-	return scan_error(scan, "`%.*s` must be in quotes: \"%.*s\"", length, start, length, start);
+		return scan_error(scan, "`%.*s` is no boolean: write true or false", (int)length,
+				  start);
+	return scan_unquoted(scan, start);
 }
 
 static gboolean scan_open(Scan *scan)
@@ -173,6 +199,11 @@ static gboolean scan_open(Scan *scan)
 	return TRUE;
 }
 
+static char closing(char bracket)
+{
+	return bracket == '{' ? '}' : bracket == '(' ? ')' : ']';
+}
+
 static gboolean scan_close(Scan *scan)
 {
 	const char bracket = *scan->at++;
@@ -181,10 +212,7 @@ static gboolean scan_close(Scan *scan)
 	if (scan->depth == 0)
 		return scan_error(scan, "`%c` closes nothing", bracket);
 	opened = &scan->opened[--scan->depth];
-	if (strchr(opened->bracket == '{'   ? "}"
-		   : opened->bracket == '(' ? ")"
-					    : "]",
-		   bracket) == NULL)
+	if (bracket != closing(opened->bracket))
 		return scan_error(scan, "`%c` does not close the `%c` of line %u", bracket,
 				  opened->bracket, opened->line);
 	if (scan->last == ',' && bracket != '}')

@@ -156,6 +156,9 @@ static const Bad bad[] = {
 	{ "room = 0x5G;", { "x.conf:1: ", "`0x5G` must be in quotes" } },
 	/* Text that is no configuration. */
 	{ "flag = yes;", { "x.conf:1: ", "`yes`", "write true or false" } },
+	{ "names = ( a, b );", { "x.conf:1: ", "`a` must be in quotes: \"a\"" } },
+	{ "items = ( { id = \"a\"; }, b );", { "x.conf:1: ", "`b` must be in quotes" } },
+	{ "names = 0000:3b:00.0;", { "x.conf:1: ", "`3b` must be in quotes" } },
 	{ "mode : shared;", { "x.conf:1: ", "`shared` must be in quotes: \"shared\"" } },
 	{ "name = \"a", { "x.conf:1: ", "this string has no end" } },
 	{ "name = \"a\";\nnames = \"b;\n\n", { "x.conf:2: ", "this string has no end" } },
