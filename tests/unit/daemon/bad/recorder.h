@@ -6,6 +6,7 @@
 #include <rdmad/error.h>
 #include <rdmad/journal.h>
 #include <rdmad/module.h>
+#include <string.h>
 
 typedef struct {
 	RdmadModule *self;
@@ -66,12 +67,13 @@ static inline gboolean recorder_reload(gpointer state, const RdmadConfigNode *co
 {
 	Recorder *r = state;
 	Recorder now = { .value = g_strdup("none") };
+	gboolean ok = rdmad_config_parse(config, recorder_fields, &now, error);
 
-	if (!rdmad_config_parse(config, recorder_fields, &now, error))
-		return FALSE;
-	if (!g_strcmp0(now.value, "refuse")) {
+	if (ok && !strcmp(now.value, "refuse"))
+		ok = rdmad_config_error(config, "value", error, "told to refuse");
+	if (!ok) {
 		g_free(now.value);
-		return rdmad_config_error(config, "value", error, "told to refuse");
+		return FALSE;
 	}
 	g_free(r->value);
 	r->value = now.value;
