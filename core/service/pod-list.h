@@ -4,14 +4,14 @@
 
 #include <rdmad/pods.h>
 
-#define RDMAD_POD_LIST_MAX_MESSAGE (16u << 20)	/* as its other clients allow */
+#define RDMAD_POD_LIST_MAX_MESSAGE (16u << 20) /* as its other clients allow */
 #define RDMAD_POD_LIST_MAX_IDS	   65536u
 
 typedef struct {
-	GPtrArray *entries;	/* RdmadPodDevices */
-	GHashTable *holders;	/* RdmadToken -> RdmadPodDevices */
-	gint64 asked_us;	/* monotonic: before the question was sent */
-	gint64 kubelet_since_us;/* monotonic: when this kubelet was first seen */
+	GPtrArray *entries;	 /* RdmadPodDevices */
+	GHashTable *holders;	 /* RdmadToken -> RdmadPodDevices */
+	gint64 asked_us;	 /* monotonic: before the question was sent */
+	gint64 kubelet_since_us; /* monotonic: when this kubelet was first seen */
 } RdmadPodList;
 
 /* A ListPodResourcesResponse.  RDMAD_ERROR_INVALID: not one; RDMAD_ERROR_LIMIT: too much in it. */

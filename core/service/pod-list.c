@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/pod-list.h"
+
+#include <podresources.pb-c.h>
+#include <rdmad/error.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "service/token.h"
+
+#define NAME_MAX_BYTES 253u
+#define UNPACKED_MAX   (64u << 20) /* small messages grow when they are unpacked */
+
+static void pod_devices_free(gpointer data)
+{
+	RdmadPodDevices *held = data;
+
+	g_free(held->pod_namespace);
+	g_free(held->pod_name);
+	g_free(held->container);
+	g_free(held->resource);
+	g_strfreev(held->ids);
+	g_free(held);
+}
+
+static RdmadPodList *list_new(void)
+{
+	RdmadPodList *list = g_new0(RdmadPodList, 1);
+
+	list->entries = g_ptr_array_new_with_free_func(pod_devices_free);
+	list->holders = g_hash_table_new_full(rdmad_token_hash, rdmad_token_equal, g_free, NULL);
+	return list;
+}
+
+void rdmad_pod_list_free(RdmadPodList *list)
+{
+	if (!list)
+		return;
+	g_hash_table_unref(list->holders);
+	g_ptr_array_unref(list->entries);
+	g_free(list);
+}
+
+const RdmadPodDevices *rdmad_pod_list_holder(const RdmadPodList *list, const char *resource,
+					     const char *id)
+{
+	const RdmadToken key = { resource, id };
+
+	return g_hash_table_lookup(list->holders, &key);
+}
+
+static gboolean text_ok(const char *text)
+{
+	return text && *text && strnlen(text, NAME_MAX_BYTES + 1) <= NAME_MAX_BYTES &&
+	       g_utf8_validate(text, -1, NULL);
+}
+
+static gint token_compare(gconstpointer a, gconstpointer b)
+{
+	const RdmadToken *x = a, *y = b;
+	const int order = strcmp(x->resource, y->resource);
+
+	return order ? order : strcmp(x->token, y->token);
+}
+
+/* Ids of other plugins that are not text, or endless, are nothing to us. */
+static GArray *container_tokens(const V1__ContainerResources *container)
+{
+	GArray *tokens = g_array_new(FALSE, FALSE, sizeof(RdmadToken));
+
+	for (gsize i = 0; i < container->n_devices; i++) {
+		const V1__ContainerDevices *devices = container->devices[i];
+
+		for (gsize k = 0; k < devices->n_device_ids; k++) {
+			const RdmadToken token = { devices->resource_name, devices->device_ids[k] };
+
+			if (text_ok(token.resource) && text_ok(token.token))
+				g_array_append_val(tokens, token);
+		}
+	}
+	g_array_sort(tokens, token_compare);
+	return tokens;
+}
+
+/* The first who is listed holds it: a container takes over what its init containers had. */
+static void holders_add(RdmadPodList *list, RdmadPodDevices *held)
+{
+	for (guint i = 0; held->ids[i]; i++) {
+		RdmadToken *key;
+
+		if (rdmad_pod_list_holder(list, held->resource, held->ids[i]))
+			continue;
+		key = g_new(RdmadToken, 1);
+		*key = (RdmadToken){ held->resource, held->ids[i] };
+		g_hash_table_insert(list->holders, key, held);
+	}
+}
+
+/* `n` tokens of one resource, in order. */
+static void entry_add(RdmadPodList *list, const V1__PodResources *pod, const char *container,
+		      const RdmadToken *tokens, guint n)
+{
+	RdmadPodDevices *held = g_new0(RdmadPodDevices, 1);
+	guint n_ids = 0;
+
+	held->pod_namespace = g_strdup(pod->namespace_);
+	held->pod_name = g_strdup(pod->name);
+	held->container = g_strdup(container);
+	held->resource = g_strdup(tokens[0].resource);
+	held->ids = g_new0(char *, n + 1);
+	for (guint i = 0; i < n; i++)
+		if (i == 0 || strcmp(tokens[i - 1].token, tokens[i].token) != 0)
+			held->ids[n_ids++] = g_strdup(tokens[i].token);
+	g_ptr_array_add(list->entries, held);
+	holders_add(list, held);
+}
+
+static gboolean container_add(RdmadPodList *list, const V1__PodResources *pod,
+			      const V1__ContainerResources *container, guint *n_ids, GError **error)
+{
+	g_autoptr(GArray) tokens = container_tokens(container);
+	const RdmadToken *token = (const RdmadToken *)(gpointer)tokens->data;
+
+	*n_ids += tokens->len;
+	if (*n_ids > RDMAD_POD_LIST_MAX_IDS) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_LIMIT,
+			    "podresources lists more than %u device ids", RDMAD_POD_LIST_MAX_IDS);
+		return FALSE;
+	}
+	for (guint from = 0, to; from < tokens->len; from = to) {
+		for (to = from + 1; to < tokens->len; to++)
+			if (strcmp(token[from].resource, token[to].resource) != 0)
+				break;
+		entry_add(list, pod, container->name, token + from, to - from);
+	}
+	return TRUE;
+}
+
+static gboolean pod_add(RdmadPodList *list, const V1__PodResources *pod, guint *n_ids,
+			GError **error)
+{
+	for (gsize i = 0; i < pod->n_containers; i++) {
+		const V1__ContainerResources *container = pod->containers[i];
+
+		if (!container->n_devices)
+			continue;
+		if (!text_ok(pod->name) || !text_ok(pod->namespace_) || !text_ok(container->name)) {
+			g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
+				    "podresources lists a pod whose name is no name");
+			return FALSE;
+		}
+		if (!container_add(list, pod, container, n_ids, error))
+			return FALSE;
+	}
+	return TRUE;
+}
+
+static void *budget_alloc(void *data, size_t size)
+{
+	gsize *left = data;
+
+	if (size > *left)
+		return NULL;
+	*left -= size;
+	return malloc(size ? size : 1);
+}
+
+static void budget_free(void *data, void *pointer)
+{
+	free(pointer);
+}
+
+static gboolean list_fill(RdmadPodList *list, const V1__ListPodResourcesResponse *response,
+			  GError **error)
+{
+	guint n_ids = 0;
+
+	for (gsize i = 0; i < response->n_pod_resources; i++)
+		if (!pod_add(list, response->pod_resources[i], &n_ids, error))
+			return FALSE;
+	return TRUE;
+}
+
+RdmadPodList *rdmad_pod_list_parse(const guint8 *message, gsize size, GError **error)
+{
+	gsize left = UNPACKED_MAX;
+	ProtobufCAllocator budget = { budget_alloc, budget_free, &left };
+	g_autoptr(RdmadPodList) list = list_new();
+	V1__ListPodResourcesResponse *response;
+	gboolean ok;
+
+	if (size > RDMAD_POD_LIST_MAX_MESSAGE) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_LIMIT,
+			    "podresources lists %" G_GSIZE_FORMAT " bytes", size);
+		return NULL;
+	}
+	response = v1__list_pod_resources_response__unpack(&budget, size, message);
+	if (!response) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
+			    "podresources sent %" G_GSIZE_FORMAT " bytes that are not a list",
+			    size);
+		return NULL;
+	}
+	ok = list_fill(list, response, error);
+	v1__list_pod_resources_response__free_unpacked(response, &budget);
+	return ok ? g_steal_pointer(&list) : NULL;
+}

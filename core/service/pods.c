@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define RDMAD_LOG_TOPIC "pods"
+
+#include "service/pods-private.h"
+
+#include <rdmad/error.h>
+#include <rdmad/grpc.h>
+#include <rdmad/log.h>
+#include <rdmad/loop.h>
+#include <sys/stat.h>
+
+#include "service/claims-private.h"
+#include "service/pod-list.h"
+
+#define LIST_METHOD	 "/v1.PodResourcesLister/List"
+#define LIST_DEADLINE_MS 10000
+#define GAP_MS		 50 /* between two lists: kubelet cuts those who ask too often */
+#define EXHAUSTED_TRIES	 3
+#define EXHAUSTED_MS	 200
+#define UNSETTLED_MS	 60000	/* when the steps are over and something is still open */
+#define SETTLED_MS	 300000 /* so that the claim of a pod that has gone ends */
+
+/* From a hint on: a pod is listed a moment after its Allocate. */
+static const guint step_ms[] = { 250, 1000, 4000, 15000, 60000 };
+#define STEP_CONFIRM 3u /* a claim was not listed: look again, not at once */
+
+typedef struct {
+	RdmadModule *owner;
+	RdmadPodsFunc fn; /* NULL: its owner has ended */
+	gpointer data;
+} Waiter;
+
+/* The socket's file: another one is another kubelet. */
+typedef struct {
+	dev_t dev;
+	ino_t ino;
+	struct timespec changed;
+} SocketFile;
+
+struct RdmadPods {
+	RdmadClaims *claims;
+	RdmadGrpcChannel *channel;
+	char *socket_path;
+	RdmadPodList *list;    /* what the last good answer said */
+	RdmadPodList *retired; /* somebody may have borrowed from it in this turn */
+	RdmadEvent *ask, *sweep;
+	gint64 due_us; /* when `ask` fires, while it is armed */
+
+	gboolean busy;	 /* a List is under way */
+	GArray *asking;	 /* Waiter: for the List under way */
+	GArray *waiting; /* Waiter: for the next */
+	RdmadPodList *answer;
+	GError *refused; /* why there is no answer though there was a message */
+	gint64 asked_us;
+	gboolean hinted; /* since the last question */
+	gboolean failing;
+	guint step, exhausted;
+
+	SocketFile file;
+	gint64 kubelet_since_us;
+};
+
+/* Keeps an earlier time. */
+static void pods_schedule(RdmadPods *pods, guint delay_ms)
+{
+	const gint64 now = g_get_monotonic_time();
+	const gint64 due = MAX(now + delay_ms * 1000LL, pods->asked_us + GAP_MS * 1000LL);
+
+	if (rdmad_event_armed(pods->ask) && pods->due_us <= due)
+		return;
+	pods->due_us = due;
+	rdmad_event_arm(pods->ask, (guint)((due - now + 999) / 1000));
+}
+
+static void kubelet_look(RdmadPods *pods)
+{
+	SocketFile file = { 0 };
+	struct stat st;
+
+	if (stat(pods->socket_path, &st) == 0)
+		file = (SocketFile){ st.st_dev, st.st_ino, st.st_ctim };
+	if (file.dev == pods->file.dev && file.ino == pods->file.ino &&
+	    file.changed.tv_sec == pods->file.changed.tv_sec &&
+	    file.changed.tv_nsec == pods->file.changed.tv_nsec)
+		return;
+	pods->file = file;
+	pods->kubelet_since_us = g_get_monotonic_time();
+}
+
+static void list_answered(const guint8 *message, gsize size, gpointer data)
+{
+	RdmadPods *pods = data;
+
+	g_clear_pointer(&pods->answer, rdmad_pod_list_free);
+	g_clear_error(&pods->refused);
+	pods->answer = rdmad_pod_list_parse(message, size, &pods->refused);
+}
+
+static void waiters_tell(RdmadPods *pods, const GError *error)
+{
+	g_autoptr(GArray) told = g_steal_pointer(&pods->asking);
+
+	pods->asking = g_array_new(FALSE, FALSE, sizeof(Waiter));
+	for (guint i = 0; i < told->len; i++) {
+		const Waiter *waiter = &g_array_index(told, Waiter, i);
+
+		if (waiter->fn)
+			waiter->fn(error, waiter->data);
+	}
+}
+
+static void list_take(RdmadPods *pods)
+{
+	g_clear_pointer(&pods->retired, rdmad_pod_list_free);
+	pods->retired = pods->list;
+	pods->list = g_steal_pointer(&pods->answer);
+	pods->list->asked_us = pods->asked_us;
+	pods->list->kubelet_since_us = pods->kubelet_since_us;
+	rdmad_event_arm(pods->sweep, 0);
+	rdmad_claims_reconcile(pods->claims, pods->list);
+}
+
+/* Said once, not at every try: a node without kubelet is a node too. */
+static void failing_set(RdmadPods *pods, const GError *error)
+{
+	if (error && !pods->failing)
+		rdmad_notice("cannot learn who holds what: %s", error->message);
+	else if (!error && pods->failing)
+		rdmad_info("kubelet says again who holds what");
+	pods->failing = error != NULL;
+}
+
+static void next_schedule(RdmadPods *pods, gboolean ok)
+{
+	const gboolean more = !ok || pods->hinted || rdmad_claims_unsettled(pods->claims);
+
+	if (!more)
+		pods->step = STEP_CONFIRM;
+	if (pods->waiting->len)
+		pods_schedule(pods, 0);
+	else if (more && pods->step < G_N_ELEMENTS(step_ms))
+		pods_schedule(pods, step_ms[pods->step++]);
+	else if (rdmad_claims_count(pods->claims))
+		pods_schedule(pods, more && ok ? UNSETTLED_MS : SETTLED_MS);
+}
+
+/* TRUE: kubelet had too much to do; those who wait go on waiting. */
+static gboolean exhausted_retry(RdmadPods *pods, RdmadGrpcStatus status)
+{
+	if (status != RDMAD_GRPC_RESOURCE_EXHAUSTED || pods->exhausted == EXHAUSTED_TRIES)
+		return FALSE;
+	g_array_append_vals(pods->waiting, pods->asking->data, pods->asking->len);
+	g_array_set_size(pods->asking, 0);
+	pods_schedule(pods, EXHAUSTED_MS << pods->exhausted++);
+	return TRUE;
+}
+
+static GError *list_error(RdmadPods *pods, RdmadGrpcStatus status, const char *text)
+{
+	if (status == RDMAD_GRPC_OK && pods->refused)
+		return g_error_copy(pods->refused);
+	if (status == RDMAD_GRPC_OK && pods->answer)
+		return NULL;
+	return g_error_new(RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE, "kubelet at %s: %s%s%s",
+			   pods->socket_path, rdmad_grpc_status_name(status),
+			   text && *text ? ": " : "", text ? text : "");
+}
+
+static void list_done(RdmadGrpcStatus status, const char *text, gpointer data)
+{
+	RdmadPods *pods = data;
+	g_autoptr(GError) error = list_error(pods, status, text);
+
+	pods->busy = FALSE;
+	if (exhausted_retry(pods, status))
+		return;
+	pods->exhausted = 0;
+	failing_set(pods, error);
+	if (!error)
+		list_take(pods);
+	waiters_tell(pods, error);
+	next_schedule(pods, !error);
+}
+
+static void list_ask(gpointer data)
+{
+	static const RdmadGrpcRequestOps ops = { list_answered, list_done };
+	RdmadPods *pods = data;
+	GArray *spent = pods->asking;
+
+	if (pods->busy)
+		return;
+	kubelet_look(pods);
+	pods->asking = pods->waiting;
+	pods->waiting = spent;
+	g_clear_pointer(&pods->answer, rdmad_pod_list_free);
+	g_clear_error(&pods->refused);
+	pods->busy = TRUE;
+	pods->hinted = FALSE;
+	pods->asked_us = g_get_monotonic_time();
+	rdmad_grpc_channel_call(pods->channel, LIST_METHOD, NULL, 0, LIST_DEADLINE_MS, &ops, pods);
+}
+
+static void list_sweep(gpointer data)
+{
+	RdmadPods *pods = data;
+
+	g_clear_pointer(&pods->retired, rdmad_pod_list_free);
+}
+
+RdmadPods *rdmad_pods_new(RdmadLoop *loop, RdmadClaims *claims, const char *kubelet_dir)
+{
+	RdmadPods *pods = g_new0(RdmadPods, 1);
+
+	pods->claims = claims;
+	pods->socket_path = g_build_filename(kubelet_dir, "pod-resources", "kubelet.sock", NULL);
+	pods->channel =
+		rdmad_grpc_channel_new(loop, NULL, pods->socket_path, RDMAD_POD_LIST_MAX_MESSAGE);
+	pods->list = rdmad_pod_list_parse(NULL, 0, NULL);
+	pods->asking = g_array_new(FALSE, FALSE, sizeof(Waiter));
+	pods->waiting = g_array_new(FALSE, FALSE, sizeof(Waiter));
+	pods->ask = rdmad_loop_add_timer(loop, NULL, list_ask, pods);
+	pods->sweep = rdmad_loop_add_timer(loop, NULL, list_sweep, pods);
+	pods->asked_us = -GAP_MS * 1000;
+	kubelet_look(pods);
+	if (rdmad_claims_count(claims))
+		rdmad_pods_hint(pods);
+	return pods;
+}
+
+void rdmad_pods_free(RdmadPods *pods)
+{
+	if (!pods)
+		return;
+	rdmad_grpc_channel_free(pods->channel);
+	rdmad_event_free(pods->ask);
+	rdmad_event_free(pods->sweep);
+	g_array_unref(pods->asking);
+	g_array_unref(pods->waiting);
+	rdmad_pod_list_free(pods->list);
+	rdmad_pod_list_free(pods->retired);
+	rdmad_pod_list_free(pods->answer);
+	g_clear_error(&pods->refused);
+	g_free(pods->socket_path);
+	g_free(pods);
+}
+
+static void waiters_reap(GArray *waiters, const RdmadModule *owner)
+{
+	for (guint i = 0; i < waiters->len; i++) {
+		Waiter *waiter = &g_array_index(waiters, Waiter, i);
+
+		if (waiter->owner == owner)
+			waiter->fn = NULL;
+	}
+}
+
+guint rdmad_pods_reap(RdmadPods *pods, const RdmadModule *owner)
+{
+	waiters_reap(pods->asking, owner);
+	waiters_reap(pods->waiting, owner);
+	return 0;
+}
+
+void rdmad_pods_refresh(RdmadPods *pods, RdmadModule *owner, RdmadPodsFunc fn, gpointer data)
+{
+	const Waiter waiter = { owner, fn, data };
+
+	g_array_append_val(pods->waiting, waiter);
+	if (!pods->busy)
+		pods_schedule(pods, 0);
+}
+
+void rdmad_pods_hint(RdmadPods *pods)
+{
+	pods->hinted = TRUE;
+	pods->step = 0;
+	if (!pods->busy)
+		pods_schedule(pods, step_ms[pods->step++]);
+}
+
+guint rdmad_pods_count(RdmadPods *pods)
+{
+	return pods->list->entries->len;
+}
+
+const RdmadPodDevices *rdmad_pods_nth(RdmadPods *pods, guint index)
+{
+	g_assert(index < pods->list->entries->len);
+	return g_ptr_array_index(pods->list->entries, index);
+}
+
+const RdmadPodDevices *rdmad_pods_holder(RdmadPods *pods, const char *resource, const char *id)
+{
+	return rdmad_pod_list_holder(pods->list, resource, id);
+}

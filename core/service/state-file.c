@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The database as a file: what may be there, and where a damaged one goes. */
+#include "service/state-private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <rdmad/error.h>
+#include <rdmad/fd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define ASIDE_TRIES 100u
+#define PAGE_MIN    512 /* of SQLite */
+
+static const char *const parts[] = { "", "-wal", "-shm" };
+
+/* Beside the old name, with the time; never over another file. */
+static char *aside_path(const char *path)
+{
+	g_autoptr(GDateTime) now = g_date_time_new_now_utc();
+	g_autofree char *when = g_date_time_format(now, "%Y%m%dT%H%M%SZ");
+	char *aside = g_strdup_printf("%s.damaged-%s", path, when);
+	struct stat st;
+
+	for (guint i = 2; i < ASIDE_TRIES && lstat(aside, &st) == 0; i++) {
+		g_free(aside);
+		aside = g_strdup_printf("%s.damaged-%s.%u", path, when, i);
+	}
+	return aside;
+}
+
+static gboolean part_move(const char *path, const char *aside, const char *part, GError **error)
+{
+	g_autofree char *from = g_strconcat(path, part, NULL);
+	g_autofree char *to = g_strconcat(aside, part, NULL);
+
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0 || errno == ENOENT)
+		return TRUE;
+	return rdmad_error_errno(error, errno, "cannot set %s aside as %s", from, to);
+}
+
+gboolean rdmad_state_file_set_aside(const char *path, char **set_aside, GError **error)
+{
+	g_autofree char *aside = aside_path(path);
+
+	for (guint i = 0; i < G_N_ELEMENTS(parts); i++)
+		if (!part_move(path, aside, parts[i], error))
+			return FALSE;
+	g_free(*set_aside);
+	*set_aside = g_steal_pointer(&aside);
+	return TRUE;
+}
+
+/* Of a few bytes SQLite would make an empty database without a word. */
+static gboolean file_fits(const struct stat *st, const char *part)
+{
+	return S_ISREG(st->st_mode) && (*part || st->st_size == 0 || st->st_size >= PAGE_MIN);
+}
+
+/* `*fits`: there is no such file, or one that may be a database. */
+static gboolean part_check(const char *path, const char *part, gboolean *fits, GError **error)
+{
+	g_autofree char *file = g_strconcat(path, part, NULL);
+	struct stat st;
+
+	if (lstat(file, &st) < 0) {
+		*fits = errno == ENOENT;
+		return *fits || rdmad_error_errno(error, errno, "cannot look at %s", file);
+	}
+	*fits = file_fits(&st, part);
+	if (!S_ISLNK(st.st_mode))
+		return TRUE;
+	g_set_error(
+		error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
+		"%s is a symbolic link, which rdmad does not follow; give the directory that it "
+		"leads to with --state-dir, or remove it",
+		file);
+	return FALSE;
+}
+
+/* An empty file is an empty database. */
+static gboolean file_create(const char *path, GError **error)
+{
+	rdmad_autofd int fd =
+		open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return rdmad_error_errno(error, errno, "cannot open %s", path);
+	if (fchmod(fd, 0600) < 0)
+		return rdmad_error_errno(error, errno, "cannot make %s private", path);
+	return TRUE;
+}
+
+gboolean rdmad_state_file_prepare(const char *path, char **set_aside, GError **error)
+{
+	gboolean fits = TRUE;
+
+	for (guint i = 0; i < G_N_ELEMENTS(parts) && fits; i++)
+		if (!part_check(path, parts[i], &fits, error))
+			return FALSE;
+	if (!fits && !rdmad_state_file_set_aside(path, set_aside, error))
+		return FALSE;
+	return file_create(path, error);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by the files named state*.c, the only ones that know SQLite. */
+#pragma once
+
+#include <sqlite3.h>
+
+#include "service/state.h"
+
+typedef enum {
+	STATE_BEGIN,
+	STATE_COMMIT,
+	STATE_LOAD_CLAIMS,
+	STATE_LOAD_TOKENS,
+	STATE_LOAD_ATTACHMENTS,
+	STATE_FIND_CLAIM,
+	STATE_INSERT_CLAIM,
+	STATE_UPDATE_CLAIM,
+	STATE_DELETE_CLAIM,
+	STATE_INSERT_TOKEN,
+	STATE_INSERT_ATTACHMENT,
+	STATE_DELETE_ATTACHMENTS,
+	STATE_N_STATEMENTS,
+} RdmadStatement;
+
+struct RdmadState {
+	char *path;
+	sqlite3 *db;
+	sqlite3_stmt *statements[STATE_N_STATEMENTS];
+};
+
+/* Sets RDMAD_ERROR_INVALID when SQLite says that the file is damaged, else RDMAD_ERROR_FAILED;
+ * always FALSE. */
+gboolean rdmad_state_error(RdmadState *state, const char *what, GError **error);
+
+/* The same for errors before the database is in use, most of which mean damage. */
+gboolean rdmad_state_setup_error(RdmadState *state, GError **error);
+
+/* Pragmas, schema, integrity, prepared statements: all that comes after opening the file.
+ * RDMAD_ERROR_INVALID: damaged; RDMAD_ERROR_ABI: written by a newer rdmad; RDMAD_ERROR_FAILED. */
+gboolean rdmad_state_set_up(RdmadState *state, GError **error);
+
+/* Fails as the above does: a statement that does not fit the tables is damage. */
+gboolean rdmad_state_prepare(RdmadState *state, GError **error);
+
+/* state-file.c */
+
+/* Makes `path` a regular file of mode 0600; what cannot be a database is set aside.
+ * RDMAD_ERROR_FAILED, also for a symbolic link: somebody meant something by it. */
+gboolean rdmad_state_file_prepare(const char *path, char **set_aside, GError **error);
+/* Moves the database and its -wal and -shm to a new name, given back in `set_aside`. */
+gboolean rdmad_state_file_set_aside(const char *path, char **set_aside, GError **error);

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the tables look like, how older ones become them, and whether this database is sound. */
+#include "service/state-private.h"
+
+#include <rdmad/claims.h>
+#include <rdmad/error.h>
+#include <string.h>
+
+#define APPLICATION_ID 0x52444d41 /* "RDMA" */
+#define BUSY_MS	       100	  /* somebody has the file open in sqlite3 */
+
+/* The idle daemon is to be small: pages that are read once at the start need no cache. */
+static const char pragmas[] = "PRAGMA cache_size = -128;"
+			      "PRAGMA mmap_size = 0;"
+			      "PRAGMA temp_store = MEMORY;"
+			      "PRAGMA trusted_schema = OFF;"
+			      "PRAGMA cell_size_check = ON;"
+			      "PRAGMA synchronous = FULL;"
+			      "PRAGMA wal_autocheckpoint = 256;"
+			      "PRAGMA journal_size_limit = 1048576;";
+
+/* Entry N leads from version N to N + 1.  Never edit one that was released: add another. */
+static const char *const migrations[] = {
+	/* The rowid of a claim is its age. */
+	"CREATE TABLE claims ("
+	"  seq INTEGER PRIMARY KEY,"
+	"  id TEXT NOT NULL UNIQUE,"
+	"  resource TEXT NOT NULL,"
+	"  owner TEXT NOT NULL,"
+	"  pod_namespace TEXT, pod_name TEXT, container TEXT,"
+	"  since_us INTEGER NOT NULL"
+	") STRICT;"
+	"CREATE TABLE tokens ("
+	"  claim INTEGER NOT NULL REFERENCES claims ON DELETE CASCADE,"
+	"  resource TEXT NOT NULL,"
+	"  token TEXT NOT NULL,"
+	"  device TEXT NOT NULL,"
+	"  PRIMARY KEY (resource, token)"
+	") STRICT, WITHOUT ROWID;"
+	"CREATE UNIQUE INDEX tokens_by_claim ON tokens (claim, token);"
+	"CREATE TABLE attachments ("
+	"  claim INTEGER NOT NULL REFERENCES claims ON DELETE CASCADE,"
+	"  position INTEGER NOT NULL,"
+	"  netns TEXT NOT NULL,"
+	"  interface TEXT NOT NULL,"
+	"  rdma_device TEXT,"
+	"  addresses TEXT NOT NULL," /* one a line */
+	"  gid_index INTEGER NOT NULL,"
+	"  PRIMARY KEY (claim, position)"
+	") STRICT, WITHOUT ROWID;",
+};
+
+static gboolean damaged(RdmadState *state, GError **error, const char *how)
+{
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "database %s: %s", state->path, how);
+	return FALSE;
+}
+
+static gboolean run(RdmadState *state, const char *sql, GError **error)
+{
+	return sqlite3_exec(state->db, sql, NULL, NULL, NULL) == SQLITE_OK ||
+	       rdmad_state_setup_error(state, error);
+}
+
+static int text_copy(void *data, int n, char **values, char **names)
+{
+	char **text = data;
+
+	if (!*text)
+		*text = g_strdup(n ? values[0] : NULL);
+	return 0;
+}
+
+/* The first column of the first row; "" when there is none. */
+static char *ask(RdmadState *state, const char *sql, GError **error)
+{
+	char *text = NULL;
+
+	if (sqlite3_exec(state->db, sql, text_copy, &text, NULL) == SQLITE_OK)
+		return text ? text : g_strdup("");
+	g_free(text);
+	rdmad_state_setup_error(state, error);
+	return NULL;
+}
+
+static gboolean ask_number(RdmadState *state, const char *sql, gint64 *number, GError **error)
+{
+	g_autofree char *text = ask(state, sql, error);
+
+	if (text)
+		*number = g_ascii_strtoll(text, NULL, 10);
+	return text != NULL;
+}
+
+static gboolean migrate(RdmadState *state, guint from, GError **error)
+{
+	g_autoptr(GString) sql = g_string_new("BEGIN IMMEDIATE;");
+
+	for (guint i = from; i < G_N_ELEMENTS(migrations); i++)
+		g_string_append(sql, migrations[i]);
+	g_string_append_printf(sql, "PRAGMA application_id = %d; PRAGMA user_version = %u; COMMIT;",
+			       APPLICATION_ID, (guint)G_N_ELEMENTS(migrations));
+	if (run(state, sql->str, error))
+		return TRUE;
+	rdmad_state_rollback(state);
+	return FALSE;
+}
+
+static gboolean schema_set_up(RdmadState *state, GError **error)
+{
+	gint64 application, version, objects;
+
+	if (!ask_number(state, "PRAGMA application_id", &application, error) ||
+	    !ask_number(state, "PRAGMA user_version", &version, error) ||
+	    !ask_number(state, "SELECT count(*) FROM sqlite_schema", &objects, error))
+		return FALSE;
+	if (application == 0 && version == 0 && objects == 0)
+		return migrate(state, 0, error);
+	if (application != APPLICATION_ID || version < 1)
+		return damaged(state, error, "it belongs to another program");
+	if (version > (gint64)G_N_ELEMENTS(migrations)) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_ABI,
+			    "database %s has version %" G_GINT64_FORMAT
+			    ", this rdmad knows up to %u: use the newer rdmad that wrote it, or "
+			    "move it away to start empty",
+			    state->path, version, (guint)G_N_ELEMENTS(migrations));
+		return FALSE;
+	}
+	return version == (gint64)G_N_ELEMENTS(migrations) || migrate(state, version, error);
+}
+
+static gboolean integrity_check(RdmadState *state, GError **error)
+{
+	g_autofree char *verdict = ask(state, "PRAGMA integrity_check(1)", error);
+	g_autofree char *orphan = NULL;
+
+	if (!verdict)
+		return FALSE;
+	if (strcmp(verdict, "ok") != 0)
+		return damaged(state, error, g_strdelimit(verdict, "\n", ' '));
+	orphan = ask(state, "PRAGMA foreign_key_check", error);
+	if (!orphan)
+		return FALSE;
+	return !*orphan || damaged(state, error, "a row belongs to no claim");
+}
+
+static gboolean wal_set_up(RdmadState *state, GError **error)
+{
+	g_autofree char *mode = ask(state, "PRAGMA journal_mode = WAL", error);
+
+	if (!mode)
+		return FALSE;
+	if (!strcmp(mode, "wal"))
+		return TRUE;
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
+		    "database %s: this filesystem cannot hold a write-ahead log; use a local one "
+		    "(--state-dir)",
+		    state->path);
+	return FALSE;
+}
+
+static void ignore_claim(const RdmadClaim *claim, gpointer data)
+{
+	rdmad_claim_unref(claim);
+}
+
+gboolean rdmad_state_set_up(RdmadState *state, GError **error)
+{
+	sqlite3_busy_timeout(state->db, BUSY_MS);
+	sqlite3_db_config(state->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(state->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	sqlite3_db_config(state->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+	sqlite3_db_config(state->db, SQLITE_DBCONFIG_ENABLE_FKEY, 1, NULL);
+	return run(state, pragmas, error) && wal_set_up(state, error) &&
+	       schema_set_up(state, error) && integrity_check(state, error) &&
+	       rdmad_state_prepare(state, error) &&
+	       rdmad_state_load_claims(state, ignore_claim, NULL, error);
+}

@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <rdmad/claims.h>
+#include <rdmad/error.h>
+#include <sqlite3.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "service/claim-private.h"
+#include "service/state.h"
+
+typedef struct {
+	char *dir, *db;
+} Fixture;
+
+static void setup(Fixture *f, gconstpointer data)
+{
+	f->dir = g_dir_make_tmp("rdmad-state-XXXXXX", NULL);
+	f->db = g_build_filename(f->dir, "rdmad.db", NULL);
+}
+
+static void remove_tree(const char *path)
+{
+	g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
+	const char *name;
+
+	while (dir && (name = g_dir_read_name(dir))) {
+		g_autofree char *child = g_build_filename(path, name, NULL);
+
+		if (g_remove(child) < 0)
+			remove_tree(child);
+	}
+	g_rmdir(path);
+}
+
+static void teardown(Fixture *f, gconstpointer data)
+{
+	remove_tree(f->dir);
+	g_free(f->dir);
+	g_free(f->db);
+}
+
+static RdmadClaim *sample_claim(const char *token)
+{
+	RdmadClaim *claim = rdmad_claim_new(NULL);
+	char *addresses[] = { (char *)"192.0.2.7/24", (char *)"2001:db8::7/64", NULL };
+	const RdmadAttachment at = { (char *)"/run/netns/a", (char *)"net1", (char *)"mlx5_0",
+				     addresses, 3 };
+
+	claim->resource = g_strdup("rdma/hca");
+	claim->owner = g_strdup("test");
+	claim->tokens = g_strsplit(token, ",", -1);
+	claim->devices = g_strdupv(claim->tokens);
+	claim->since_us = 1234567;
+	rdmad_claim_set_pod(claim, "default", "train-0", NULL);
+	rdmad_claim_add_attachment(claim, &at);
+	return claim;
+}
+
+static RdmadState *open_state(Fixture *f, char **set_aside)
+{
+	g_autoptr(GError) error = NULL;
+	RdmadState *state = rdmad_state_open(f->dir, set_aside, &error);
+
+	g_assert_no_error(error);
+	g_assert_nonnull(state);
+	return state;
+}
+
+static void put(RdmadState *state, const RdmadClaim *claim)
+{
+	g_autoptr(GError) error = NULL;
+
+	g_assert_true(rdmad_state_begin(state, &error));
+	g_assert_true(rdmad_state_put_claim(state, claim, &error));
+	g_assert_true(rdmad_state_commit(state, &error));
+	g_assert_no_error(error);
+}
+
+static void collect(const RdmadClaim *claim, gpointer data)
+{
+	g_ptr_array_add(data, (gpointer)claim);
+}
+
+static void claim_release(gpointer claim)
+{
+	rdmad_claim_unref(claim);
+}
+
+static GPtrArray *load(RdmadState *state)
+{
+	GPtrArray *claims = g_ptr_array_new_with_free_func(claim_release);
+	g_autoptr(GError) error = NULL;
+
+	g_assert_true(rdmad_state_load_claims(state, collect, claims, &error));
+	g_assert_no_error(error);
+	return claims;
+}
+
+/* A closed database with `n` claims, all in the main file. */
+static void fill(Fixture *f, guint n)
+{
+	g_autoptr(RdmadState) state = open_state(f, NULL);
+
+	for (guint i = 0; i < n; i++) {
+		g_autofree char *token = g_strdup_printf("token-%05u", i);
+		g_autoptr(RdmadClaimRef) claim = sample_claim(token);
+
+		put(state, claim);
+	}
+}
+
+static void test_a_claim_comes_back_as_it_was(Fixture *f, gconstpointer data)
+{
+	g_autoptr(RdmadState) state = open_state(f, NULL);
+	g_autoptr(RdmadClaimRef) claim = sample_claim("a,b,c");
+	g_autoptr(GPtrArray) claims = NULL;
+	const RdmadClaim *back;
+
+	put(state, claim);
+	rdmad_state_close(g_steal_pointer(&state));
+	state = open_state(f, NULL);
+	claims = load(state);
+	g_assert_cmpuint(claims->len, ==, 1);
+	back = g_ptr_array_index(claims, 0);
+	g_assert_cmpstr(back->id, ==, claim->id);
+	g_assert_cmpstr(back->resource, ==, "rdma/hca");
+	g_assert_cmpstr(back->owner, ==, "test");
+	g_assert_cmpstrv(back->tokens, claim->tokens);
+	g_assert_cmpstrv(back->devices, claim->devices);
+	g_assert_cmpstr(back->pod_namespace, ==, "default");
+	g_assert_cmpstr(back->pod_name, ==, "train-0");
+	g_assert_null(back->container);
+	g_assert_cmpint(back->since_us, ==, 1234567);
+	g_assert_cmpuint(back->n_attachments, ==, 1);
+	g_assert_cmpstr(back->attachments[0].netns, ==, "/run/netns/a");
+	g_assert_cmpstr(back->attachments[0].interface, ==, "net1");
+	g_assert_cmpstr(back->attachments[0].rdma_device, ==, "mlx5_0");
+	g_assert_cmpstrv(back->attachments[0].addresses, claim->attachments[0].addresses);
+	g_assert_cmpint(back->attachments[0].gid_index, ==, 3);
+}
+
+static void test_what_was_rolled_back_is_not_there(Fixture *f, gconstpointer data)
+{
+	g_autoptr(RdmadState) state = open_state(f, NULL);
+	g_autoptr(RdmadClaimRef) claim = sample_claim("a");
+	g_autoptr(GPtrArray) claims = NULL;
+
+	g_assert_true(rdmad_state_begin(state, NULL));
+	g_assert_true(rdmad_state_put_claim(state, claim, NULL));
+	rdmad_state_rollback(state);
+	claims = load(state);
+	g_assert_cmpuint(claims->len, ==, 0);
+}
+
+static void test_a_deleted_claim_takes_all_of_it_along(Fixture *f, gconstpointer data)
+{
+	g_autoptr(RdmadState) state = open_state(f, NULL);
+	g_autoptr(RdmadClaimRef) claim = sample_claim("a,b");
+	g_autoptr(RdmadClaimRef) other = sample_claim("a,b");
+	g_autoptr(GPtrArray) claims = NULL;
+
+	put(state, claim);
+	g_assert_true(rdmad_state_begin(state, NULL));
+	g_assert_true(rdmad_state_delete_claim(state, claim->id, NULL));
+	/* Its tokens are free again, or this would fail. */
+	g_assert_true(rdmad_state_put_claim(state, other, NULL));
+	g_assert_true(rdmad_state_commit(state, NULL));
+	claims = load(state);
+	g_assert_cmpuint(claims->len, ==, 1);
+	g_assert_cmpstr(((RdmadClaim *)g_ptr_array_index(claims, 0))->id, ==, other->id);
+}
+
+static void test_a_token_is_held_once(Fixture *f, gconstpointer data)
+{
+	g_autoptr(RdmadState) state = open_state(f, NULL);
+	g_autoptr(RdmadClaimRef) claim = sample_claim("a,b");
+	g_autoptr(RdmadClaimRef) other = sample_claim("b,c");
+	g_autoptr(GError) error = NULL;
+
+	put(state, claim);
+	g_assert_true(rdmad_state_begin(state, NULL));
+	g_assert_false(rdmad_state_put_claim(state, other, &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
+	g_assert_nonnull(strstr(error->message, f->db));
+	rdmad_state_rollback(state);
+}
+
+static void test_the_files_are_private(Fixture *f, gconstpointer data)
+{
+	static const char *const names[] = { "rdmad.db", "rdmad.db-wal" };
+	g_autofree char *path = g_build_filename(f->dir, "rdmad.db", NULL);
+	const mode_t mask = umask(0);
+	g_autoptr(RdmadState) state = NULL;
+	g_autoptr(RdmadClaimRef) claim = sample_claim("a");
+
+	/* Somebody made it readable for all. */
+	g_assert_true(g_file_set_contents(path, "", 0, NULL));
+	g_assert_cmpint(chmod(path, 0666), ==, 0);
+	state = open_state(f, NULL);
+	put(state, claim);
+	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+		g_autofree char *file = g_build_filename(f->dir, names[i], NULL);
+		struct stat st;
+
+		g_assert_cmpint(stat(file, &st), ==, 0);
+		g_assert_cmpint(st.st_mode & 07777, ==, 0600);
+	}
+	umask(mask);
+}
+
+/* ---- damage ---- */
+
+static void be_empty(Fixture *f)
+{
+	g_assert_true(g_file_set_contents(f->db, "", 0, NULL));
+}
+
+static void be_garbage(Fixture *f)
+{
+	g_autofree char *junk = g_strnfill(8192, 'x');
+
+	g_assert_true(g_file_set_contents(f->db, junk, 8192, NULL));
+}
+
+static void be_one_byte(Fixture *f)
+{
+	g_assert_true(g_file_set_contents(f->db, "S", 1, NULL));
+}
+
+static void be_truncated(Fixture *f)
+{
+	fill(f, 200);
+	g_assert_cmpint(truncate(f->db, 10000), ==, 0);
+}
+
+static void be_cut_by_pages(Fixture *f)
+{
+	fill(f, 200);
+	g_assert_cmpint(truncate(f->db, 8 * 4096), ==, 0);
+}
+
+static void be_only_a_header(Fixture *f)
+{
+	fill(f, 10);
+	g_assert_cmpint(truncate(f->db, 100), ==, 0);
+}
+
+static void be_zeroes_inside(Fixture *f)
+{
+	static const char zeroes[4096];
+	int fd;
+
+	fill(f, 200);
+	fd = open(f->db, O_RDWR | O_CLOEXEC);
+	for (guint page = 1; page < 12; page++)
+		g_assert_cmpint(pwrite(fd, zeroes, sizeof(zeroes), page * 4096), ==, 4096);
+	close(fd);
+}
+
+static void be_a_directory(Fixture *f)
+{
+	g_assert_cmpint(mkdir(f->db, 0700), ==, 0);
+}
+
+static void be_a_fifo(Fixture *f)
+{
+	g_assert_cmpint(mkfifo(f->db, 0600), ==, 0);
+}
+
+static void wal_be_a_directory(Fixture *f)
+{
+	g_autofree char *wal = g_strconcat(f->db, "-wal", NULL);
+
+	fill(f, 1);
+	g_assert_cmpint(mkdir(wal, 0700), ==, 0);
+}
+
+static void execute(Fixture *f, const char *sql)
+{
+	sqlite3 *db;
+
+	g_assert_cmpint(sqlite3_open(f->db, &db), ==, SQLITE_OK);
+	g_assert_cmpint(sqlite3_exec(db, sql, NULL, NULL, NULL), ==, SQLITE_OK);
+	sqlite3_close(db);
+}
+
+static void be_of_another_program(Fixture *f)
+{
+	execute(f, "CREATE TABLE claims (x); PRAGMA user_version = 1");
+}
+
+static void lose_a_table(Fixture *f)
+{
+	fill(f, 1);
+	execute(f, "DROP TABLE attachments");
+}
+
+static void lose_the_tokens(Fixture *f)
+{
+	fill(f, 1);
+	execute(f, "DELETE FROM tokens");
+}
+
+static void have_an_orphan(Fixture *f)
+{
+	fill(f, 1);
+	execute(f, "PRAGMA foreign_keys = OFF; UPDATE tokens SET claim = 77");
+}
+
+static void have_a_bad_id(Fixture *f)
+{
+	fill(f, 1);
+	execute(f, "UPDATE claims SET id = '../../etc/passwd'");
+}
+
+static void have_an_endless_name(Fixture *f)
+{
+	fill(f, 1);
+	execute(f, "UPDATE claims SET pod_name = hex(zeroblob(100000))");
+}
+
+static void have_a_name_that_is_no_text(Fixture *f)
+{
+	fill(f, 1);
+	execute(f, "UPDATE claims SET pod_name = CAST(x'ff' AS TEXT)");
+}
+
+static void have_too_many_tokens(Fixture *f)
+{
+	fill(f, 1);
+	execute(f, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)"
+		   " INSERT INTO tokens SELECT 1, 'rdma/hca', 'z' || i, 'd' FROM n");
+}
+
+typedef struct {
+	const char *name;
+	void (*make)(Fixture *f);
+	gboolean fine; /* nothing is set aside */
+} Damage;
+
+static const Damage damages[] = {
+	{ "empty", be_empty, TRUE },
+	{ "garbage", be_garbage },
+	{ "one byte", be_one_byte },
+	{ "truncated", be_truncated },
+	{ "cut by pages", be_cut_by_pages },
+	{ "only a header", be_only_a_header },
+	{ "zeroes inside", be_zeroes_inside },
+	{ "a directory", be_a_directory },
+	{ "a fifo", be_a_fifo },
+	{ "wal is a directory", wal_be_a_directory },
+	{ "of another program", be_of_another_program },
+	{ "a table is lost", lose_a_table },
+	{ "tokens are lost", lose_the_tokens },
+	{ "an orphan", have_an_orphan },
+	{ "a bad id", have_a_bad_id },
+	{ "an endless name", have_an_endless_name },
+	{ "a name that is no text", have_a_name_that_is_no_text },
+	{ "too many tokens", have_too_many_tokens },
+};
+
+static void check_damage(Fixture *f, const Damage *damage)
+{
+	g_autoptr(RdmadState) state = NULL;
+	g_autoptr(GPtrArray) claims = NULL;
+	g_autofree char *aside = NULL;
+	g_autoptr(RdmadClaimRef) claim = sample_claim("a");
+
+	g_test_message("%s", damage->name);
+	damage->make(f);
+	state = open_state(f, &aside);
+	g_assert_true((aside == NULL) == damage->fine);
+	if (aside) {
+		g_assert_true(g_str_has_prefix(aside, f->db));
+		g_assert_nonnull(strstr(aside, ".damaged-"));
+		g_assert_true(g_file_test(aside, G_FILE_TEST_EXISTS) ||
+			      damage->make == wal_be_a_directory);
+	}
+	claims = load(state);
+	g_assert_cmpuint(claims->len, ==, 0);
+	put(state, claim);
+}
+
+static void test_a_damaged_database_is_set_aside(Fixture *f, gconstpointer data)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(damages); i++) {
+		Fixture one = { 0 };
+
+		setup(&one, NULL);
+		check_damage(&one, &damages[i]);
+		teardown(&one, NULL);
+	}
+}
+
+/* Whatever byte is wrong: it opens, and what was set aside is still there to look at. */
+static void test_any_flipped_byte_opens(Fixture *f, gconstpointer data)
+{
+	g_autofree char *good = NULL;
+	gsize size;
+	guint aside_count = 0;
+
+	fill(f, 60);
+	g_assert_true(g_file_get_contents(f->db, &good, &size, NULL));
+	for (guint i = 0; i < 150; i++) {
+		const gsize at = i < 100 ? i : (gsize)g_test_rand_int_range(100, (gint32)size);
+		g_autofree char *bad = g_memdup2(good, size);
+		g_autofree char *aside = NULL;
+		g_autoptr(RdmadState) state = NULL;
+		g_autoptr(GError) error = NULL;
+
+		bad[at] ^= (char)g_test_rand_int_range(1, 256);
+		g_assert_true(g_file_set_contents(f->db, bad, (gssize)size, NULL));
+		state = rdmad_state_open(f->dir, &aside, &error);
+		/* The version is in the header too: 60 to 63. */
+		if (g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_ABI) && at >= 60 && at < 64)
+			continue;
+		g_assert_no_error(error);
+		if (aside) {
+			g_assert_cmpint(unlink(aside), ==, 0);
+			aside_count++;
+		}
+	}
+	g_assert_cmpuint(aside_count, >, 10);
+}
+
+static void test_two_in_one_second_have_two_names(Fixture *f, gconstpointer data)
+{
+	g_autofree char *first = NULL, *second = NULL;
+
+	be_garbage(f);
+	rdmad_state_close(open_state(f, &first));
+	be_garbage(f);
+	rdmad_state_close(open_state(f, &second));
+	g_assert_cmpstr(first, !=, second);
+	g_assert_true(g_file_test(first, G_FILE_TEST_EXISTS));
+	g_assert_true(g_file_test(second, G_FILE_TEST_EXISTS));
+}
+
+static void test_a_newer_database_is_refused_and_left(Fixture *f, gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GPtrArray) claims = NULL;
+	g_autoptr(RdmadState) state = NULL;
+	g_autofree char *aside = NULL;
+
+	fill(f, 1);
+	execute(f, "PRAGMA user_version = 99");
+	g_assert_null(rdmad_state_open(f->dir, &aside, &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_ABI);
+	g_assert_nonnull(strstr(error->message, f->db));
+	g_assert_null(aside);
+	execute(f, "PRAGMA user_version = 1");
+	state = open_state(f, NULL);
+	claims = load(state);
+	g_assert_cmpuint(claims->len, ==, 1);
+}
+
+static void test_a_symbolic_link_is_refused(Fixture *f, gconstpointer data)
+{
+	static const char *const parts[] = { "", "-wal", "-shm" };
+	g_autofree char *target = g_build_filename(f->dir, "elsewhere", NULL);
+
+	for (guint i = 0; i < G_N_ELEMENTS(parts); i++) {
+		g_autofree char *link = g_strconcat(f->db, parts[i], NULL);
+		g_autoptr(GError) error = NULL;
+
+		g_assert_cmpint(symlink(target, link), ==, 0);
+		g_assert_null(rdmad_state_open(f->dir, NULL, &error));
+		g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
+		g_assert_nonnull(strstr(error->message, link));
+		g_assert_cmpint(unlink(link), ==, 0);
+		g_assert_false(g_file_test(target, G_FILE_TEST_EXISTS));
+	}
+}
+
+static void test_a_missing_directory_is_an_error(Fixture *f, gconstpointer data)
+{
+	g_autofree char *dir = g_build_filename(f->dir, "missing", NULL);
+	g_autoptr(GError) error = NULL;
+
+	g_assert_null(rdmad_state_open(dir, NULL, &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
+	g_assert_nonnull(strstr(error->message, dir));
+}
+
+static void test_a_locked_database_is_an_error_not_damage(Fixture *f, gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+	g_autofree char *aside = NULL;
+	sqlite3 *db;
+
+	fill(f, 1);
+	g_assert_cmpint(sqlite3_open(f->db, &db), ==, SQLITE_OK);
+	g_assert_cmpint(sqlite3_exec(db, "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;", NULL,
+				     NULL, NULL),
+			==, SQLITE_OK);
+	g_assert_null(rdmad_state_open(f->dir, &aside, &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
+	g_assert_null(aside);
+	sqlite3_close(db);
+}
+
+#define ADD(name) g_test_add("/state/" #name, Fixture, NULL, setup, test_##name, teardown)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	ADD(a_claim_comes_back_as_it_was);
+	ADD(what_was_rolled_back_is_not_there);
+	ADD(a_deleted_claim_takes_all_of_it_along);
+	ADD(a_token_is_held_once);
+	ADD(the_files_are_private);
+	ADD(a_damaged_database_is_set_aside);
+	ADD(any_flipped_byte_opens);
+	ADD(two_in_one_second_have_two_names);
+	ADD(a_newer_database_is_refused_and_left);
+	ADD(a_symbolic_link_is_refused);
+	ADD(a_missing_directory_is_an_error);
+	ADD(a_locked_database_is_an_error_not_damage);
+	return g_test_run();
+}
