@@ -150,7 +150,7 @@ static gboolean wal_set_up(RdmadState *state, GError **error)
 
 	if (!mode)
 		return FALSE;
-	if (!strcmp(mode, "wal"))
+	if (!strcmp(mode, "wal") || !strcmp(mode, "memory"))
 		return TRUE;
 	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
 		    "database %s: this filesystem cannot hold a write-ahead log; use a local one "

@@ -69,15 +69,13 @@ static RdmadState *state_start_anew(const char *path, const GError *why, char **
 	return state_try(path, error);
 }
 
-RdmadState *rdmad_state_open(const char *state_dir, char **set_aside, GError **error)
+static RdmadState *state_open_file(const char *state_dir, char **set_aside, GError **error)
 {
 	g_autofree char *path = g_build_filename(state_dir, "rdmad.db", NULL);
 	g_autofree char *aside = NULL;
 	g_autoptr(GError) why = NULL;
 	RdmadState *state;
 
-	if (set_aside)
-		*set_aside = NULL;
 	if (!rdmad_state_file_prepare(path, &aside, error))
 		return NULL;
 	if (aside)
@@ -90,6 +88,14 @@ RdmadState *rdmad_state_open(const char *state_dir, char **set_aside, GError **e
 	if (state && set_aside)
 		*set_aside = g_steal_pointer(&aside);
 	return state;
+}
+
+RdmadState *rdmad_state_open(const char *state_dir, char **set_aside, GError **error)
+{
+	if (set_aside)
+		*set_aside = NULL;
+	return state_dir ? state_open_file(state_dir, set_aside, error)
+			 : state_try(":memory:", error);
 }
 
 static gboolean state_run(RdmadState *state, RdmadStatement which, const char *what, GError **error)

@@ -477,6 +477,19 @@ static void test_a_symbolic_link_is_refused(Fixture *f, gconstpointer data)
 	}
 }
 
+static void test_without_a_directory_it_lives_in_memory(Fixture *f, gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(RdmadState) state = rdmad_state_open(NULL, NULL, &error);
+	g_autoptr(RdmadClaimRef) claim = sample_claim("a");
+	g_autoptr(GPtrArray) claims = NULL;
+
+	g_assert_no_error(error);
+	put(state, claim);
+	claims = load(state);
+	g_assert_cmpuint(claims->len, ==, 1);
+}
+
 static void test_a_missing_directory_is_an_error(Fixture *f, gconstpointer data)
 {
 	g_autofree char *dir = g_build_filename(f->dir, "missing", NULL);
@@ -519,6 +532,7 @@ int main(int argc, char **argv)
 	ADD(two_in_one_second_have_two_names);
 	ADD(a_newer_database_is_refused_and_left);
 	ADD(a_symbolic_link_is_refused);
+	ADD(without_a_directory_it_lives_in_memory);
 	ADD(a_missing_directory_is_an_error);
 	ADD(a_locked_database_is_an_error_not_damage);
 	return g_test_run();
