@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One RDMA device of /sys/class/infiniband. */
-#include <rdmad/error.h>
-
 #include "hardware/scan-private.h"
 #include "hardware/sysfs-value.h"
 #include "service/device-private.h"
@@ -20,10 +18,12 @@ static const RdmadAttr device_attrs[] = {
 RdmadDevice *rdmad_scan_device(RdmadScanner *scanner, const char *name)
 {
 	g_autofree char *path = g_strdup_printf("sys/class/infiniband/%s", name);
+	/* Only a directory has a "." in it. */
+	g_autofree char *itself = g_strdup_printf("%s/.", path);
 	RdmadDevice *dev;
 	RdmadAttrDir dir;
 
-	if (!rdmad_sysroot_exists(scanner->root, path))
+	if (!rdmad_sysroot_exists(scanner->root, itself))
 		return NULL;
 	dev = rdmad_device_new(name, name);
 	dir = (RdmadAttrDir){ scanner->root, dev, path, "" };

@@ -117,10 +117,14 @@ static void read_function(RdmadScanner *scanner, const RdmadAttrDir *dir, const 
 	const RdmadAttrDir function = { dir->root, dev, path, "pci/" };
 
 	rdmad_attrs_read(&function, pci_attrs, G_N_ELEMENTS(pci_attrs), dev);
-	if (dev->numa_node < 0)
-		dev->numa_node = RDMAD_UNKNOWN;
+	dev->numa_node = MAX(dev->numa_node, RDMAD_UNKNOWN);
+	dev->num_vfs = MAX(dev->num_vfs, RDMAD_UNKNOWN);
 	dev->driver = read_driver(dir, path);
-	read_role(scanner, &function);
+	/* A subfunction has no virtual functions, its parent has. */
+	if (dev->aux_name)
+		dev->num_vfs = RDMAD_UNKNOWN;
+	else
+		read_role(scanner, &function);
 }
 
 /* What is on another bus (platform, virtio) still has a driver. */

@@ -43,10 +43,15 @@ static RdmadGidType gid_type(const char *text, RdmadLinkLayer layer, RdmadNodeTy
 static char *read_gid_attr(const RdmadAttrDir *port, const char *kind, const char *index)
 {
 	g_autofree char *path = g_strdup_printf("%s/gid_attrs/%s/%s", port->path, kind, index);
-	g_autofree char *text = rdmad_sysroot_read(port->root, path, NULL);
 
-	return text && *text && strlen(text) <= RDMAD_SYSFS_TEXT_MAX ? g_steal_pointer(&text)
-								     : NULL;
+	return rdmad_sysroot_read(port->root, path, NULL);
+}
+
+static char *read_gid_netdev(const RdmadAttrDir *port, const char *index)
+{
+	g_autofree char *name = read_gid_attr(port, "ndevs", index);
+
+	return name && rdmad_sysfs_is_netdev_name(name) ? g_steal_pointer(&name) : NULL;
 }
 
 static gboolean gid_is_empty(const guint8 raw[16])
@@ -71,7 +76,7 @@ static gboolean read_gid(const RdmadAttrDir *dir, const RdmadPort *port, const c
 	gid->index = (guint)g_ascii_strtoull(index, NULL, 10);
 	gid->type = gid_type(type, port->link_layer, dir->dev->node_type);
 	if (port->link_layer != RDMAD_LINK_LAYER_INFINIBAND)
-		gid->netdev = read_gid_attr(dir, "ndevs", index);
+		gid->netdev = read_gid_netdev(dir, index);
 	return TRUE;
 }
 

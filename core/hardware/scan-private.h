@@ -43,7 +43,7 @@ void rdmad_attrs_read(const RdmadAttrDir *dir, const RdmadAttr *attrs, guint n, 
 /* Notes `error` as a problem of the device, with the path shortened to its label. */
 void rdmad_attr_problem(const RdmadAttrDir *dir, const GError *error);
 
-/* NULL: it went away meanwhile.  The id is still the kernel name. */
+/* NULL: it went away meanwhile, or is no device.  The id is still the kernel name. */
 RdmadDevice *rdmad_scan_device(RdmadScanner *scanner, const char *name);
 
 /* Each fills its own members of `dev`; `dir` is that of the RDMA device itself. */
@@ -51,6 +51,8 @@ void rdmad_scan_pci(RdmadScanner *scanner, const RdmadAttrDir *dir);
 void rdmad_scan_ports(const RdmadAttrDir *dir);
 /* After ports: GIDs tell which interfaces belong to the device. */
 void rdmad_scan_netdevs(const RdmadAttrDir *dir);
+/* Names (char *) in natural order; some may not be there at all. */
+GPtrArray *rdmad_scan_netdev_names(const RdmadAttrDir *dir);
 
 /* Learns all character devices at once, from their classes. */
 void rdmad_scan_chardevs(RdmadScanner *scanner);

@@ -81,6 +81,24 @@ gboolean rdmad_sysfs_gid(const char *text, gpointer out)
 	return TRUE;
 }
 
+gboolean rdmad_sysfs_mac(const char *text, gpointer out)
+{
+	guint8 mac[6];
+
+	if (strlen(text) != 17)
+		return FALSE;
+	for (guint i = 0; i < 6; i++) {
+		const char *byte = text + (gsize)i * 3;
+
+		if (!is_hex_run(byte, 2) || (i < 5 && byte[2] != ':'))
+			return FALSE;
+		mac[i] = (guint8)(g_ascii_xdigit_value(byte[0]) << 4 |
+				  g_ascii_xdigit_value(byte[1]));
+	}
+	memcpy(out, mac, sizeof(mac));
+	return TRUE;
+}
+
 gboolean rdmad_sysfs_int(const char *text, gpointer out)
 {
 	const gboolean negative = *text == '-';
@@ -236,4 +254,16 @@ gboolean rdmad_sysfs_is_host_bridge(const char *name)
 	const char *end = g_str_has_prefix(name, "pci") ? skip_domain_and_bus(name + 3) : NULL;
 
 	return end && !*end;
+}
+
+gboolean rdmad_sysfs_is_netdev_name(const char *name)
+{
+	const gsize len = strlen(name);
+
+	if (!len || len >= 16 || !strcmp(name, ".") || !strcmp(name, ".."))
+		return FALSE;
+	for (gsize i = 0; i < len; i++)
+		if (name[i] == '/' || name[i] == ':' || g_ascii_isspace(name[i]))
+			return FALSE;
+	return TRUE;
 }

@@ -17,6 +17,8 @@ gboolean rdmad_sysfs_text(const char *text, gpointer out);
 gboolean rdmad_sysfs_guid(const char *text, gpointer out);
 /* guint8[16]: "fe80:0000:0000:0000:0e42:a1ff:fe65:4321" */
 gboolean rdmad_sysfs_gid(const char *text, gpointer out);
+/* guint8[6]: "0c:42:a1:65:43:21" */
+gboolean rdmad_sysfs_mac(const char *text, gpointer out);
 /* int *: decimal */
 gboolean rdmad_sysfs_int(const char *text, gpointer out);
 /* int *: "0x15b3", at most 16 bits */
@@ -42,3 +44,5 @@ gboolean rdmad_sysfs_major_minor(const char *text, gpointer out);
 gboolean rdmad_sysfs_is_pci_address(const char *name);
 /* "pci0000:3a" */
 gboolean rdmad_sysfs_is_host_bridge(const char *name);
+/* What the kernel takes as the name of a network interface; safe as a part of a path. */
+gboolean rdmad_sysfs_is_netdev_name(const char *name);

@@ -83,11 +83,20 @@ static int compare_runs(const char **a, const char **b)
 	return order;
 }
 
-/* Behind a colon stands hexadecimal of a fixed width: "0000:9a:00.0" comes after "0000:18:00.0". */
+/* "0000:3b:00.0": a PCI domain, as words of hexadecimal are that end in a colon. */
+static gboolean starts_with_domain(const char *name)
+{
+	const gsize len = strspn(name, "0123456789abcdef");
+
+	return len >= 4 && name[len] == ':';
+}
+
+/* PCI addresses and what stands behind a colon are hexadecimal of a fixed width, not numbers:
+ * "0000:9a:00.0" comes after "0000:18:00.0". */
 int rdmad_natural_compare(const char *a, const char *b)
 {
 	const char *p = a, *q = b;
-	gboolean hex = FALSE;
+	gboolean hex = starts_with_domain(a) && starts_with_domain(b);
 
 	while (*p && *q) {
 		if (!hex && g_ascii_isdigit(*p) && g_ascii_isdigit(*q)) {

@@ -106,7 +106,10 @@ typedef enum {
 
 struct RdmadDevice {
 	int refs;
-	char *id;		/* PCI address "0000:3b:00.0", else the kernel name; unique, stable */
+	/* Unique, stable, [A-Za-z0-9._:-]: the PCI address "0000:3b:00.0"; with "-" and the name of
+	 * the auxiliary device for a subfunction, or with the kernel name for a second RDMA device
+	 * of one function; the kernel name where there is no PCI function. */
+	char *id;
 	char *name;		/* kernel name now, "mlx5_0"; changes with a rename */
 	int index;		/* RDMA netlink's dev_index, or RDMAD_UNKNOWN without netlink */
 	RdmadNodeType node_type;

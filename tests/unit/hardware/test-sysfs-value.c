@@ -179,6 +179,25 @@ static void test_guids_and_gids_are_groups_of_four(void)
 	g_assert_cmpmem(raw, 16, expected, 16);
 }
 
+static void test_mac_addresses_have_six_bytes(void)
+{
+	static const char *const bad[] = {
+		"",
+		"0c:42:a1:65:43",
+		"0c:42:a1:65:43:2",
+		"0c:42:a1:65:43:2g",
+		"0c-42-a1-65-43-21",
+		"80:00:02:08:fe:80:00:00:00:00:00:00:0c:42:a1:03:00:65:43:21",
+	};
+	const guint8 expected[6] = { 0x0c, 0x42, 0xa1, 0x65, 0x43, 0x21 };
+	guint8 mac[6];
+
+	g_assert_true(rdmad_sysfs_mac("0c:42:a1:65:43:21", mac));
+	for (guint i = 0; i < G_N_ELEMENTS(bad); i++)
+		g_assert_false(rdmad_sysfs_mac(bad[i], mac));
+	g_assert_cmpmem(mac, 6, expected, 6);
+}
+
 static void test_device_numbers_have_two_parts(void)
 {
 	static const char *const bad[] = { "",		"231",	"231:",		":192",
@@ -240,6 +259,7 @@ int main(int argc, char **argv)
 	ADD(link_layers_are_words);
 	ADD(texts_are_printable_and_short);
 	ADD(guids_and_gids_are_groups_of_four);
+	ADD(mac_addresses_have_six_bytes);
 	ADD(device_numbers_have_two_parts);
 	ADD(pci_names_are_told_from_others);
 	return g_test_run();

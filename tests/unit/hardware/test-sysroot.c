@@ -65,12 +65,12 @@ static void test_a_value_is_read_without_trailing_space(Fixture *f, gconstpointe
 		gssize len;
 		const char *value;
 	} table[] = {
-		{"4: ACTIVE\n", -1, "4: ACTIVE"},
-		{"", 0, ""},
-		{" x \n\n", -1, " x"},
-		{"MT_1\0\0\n", 7, "MT_1"},
-		{"a\nb\n", -1, "a\nb"},
-		{"caf\xe9\n", -1, "caf\xef\xbf\xbd"},
+		{ "4: ACTIVE\n", -1, "4: ACTIVE" },
+		{ "", 0, "" },
+		{ " x \n\n", -1, " x" },
+		{ "MT_1\0\0\n", 7, "MT_1" },
+		{ "a\nb\n", -1, "a\nb" },
+		{ "caf\xe9\n", -1, "caf\xef\xbf\xbd" },
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(table); i++) {
@@ -187,19 +187,19 @@ static void test_numbers_are_decimal_or_hexadecimal_and_nothing_else(Fixture *f,
 		gboolean good;
 		gint64 value;
 	} table[] = {
-		{"0\n", TRUE, 0},
-		{"-1\n", TRUE, -1},
-		{"010\n", TRUE, 10},
-		{"0x15b3\n", TRUE, 0x15b3},
-		{"9223372036854775807", TRUE, G_MAXINT64},
-		{"9223372036854775808", FALSE, 0},
-		{"", FALSE, 0},
-		{"x", FALSE, 0},
-		{"0x", FALSE, 0},
-		{"1x", FALSE, 0},
-		{" 1", FALSE, 0},
-		{"1 2", FALSE, 0},
-		{"1\n2\n", FALSE, 0},
+		{ "0\n", TRUE, 0 },
+		{ "-1\n", TRUE, -1 },
+		{ "010\n", TRUE, 10 },
+		{ "0x15b3\n", TRUE, 0x15b3 },
+		{ "9223372036854775807", TRUE, G_MAXINT64 },
+		{ "9223372036854775808", FALSE, 0 },
+		{ "", FALSE, 0 },
+		{ "x", FALSE, 0 },
+		{ "0x", FALSE, 0 },
+		{ "1x", FALSE, 0 },
+		{ " 1", FALSE, 0 },
+		{ "1 2", FALSE, 0 },
+		{ "1\n2\n", FALSE, 0 },
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(table); i++) {
@@ -242,7 +242,7 @@ static void test_links_are_named_and_resolved_within_the_root(Fixture *f, gconst
 
 static void test_a_directory_is_listed_in_natural_order(Fixture *f, gconstpointer data)
 {
-	static const char *const expected[] = {"mlx5_0", "mlx5_2", "mlx5_10", NULL};
+	static const char *const expected[] = { "mlx5_0", "mlx5_2", "mlx5_10", NULL };
 	g_autoptr(GError) error = NULL;
 	g_auto(GStrv) names = NULL;
 

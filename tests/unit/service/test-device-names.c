@@ -13,6 +13,9 @@ static void test_names_are_ordered_as_people_count(void)
 		"0000:9a:00.0",
 		"0000:ba:00.0",
 		"0000:c0:00.0",
+		"0001:18:00.0",
+		"000a:18:00.0",
+		"0010:18:00.0",
 		"10000:01:00.0",
 		"mlx5_0",
 		"mlx5_02",
@@ -39,8 +42,8 @@ static void test_names_are_ordered_as_people_count(void)
 
 static void test_a_gid_has_eight_groups(void)
 {
-	const guint8 raw[16] = {0xfe, 0x80, 0,	  0,	0,    0,    0,	  0,
-				0x0e, 0x42, 0xa1, 0xff, 0xfe, 0x65, 0x43, 0x21};
+	const guint8 raw[16] = { 0xfe, 0x80, 0,	   0,	 0,    0,    0,	   0,
+				 0x0e, 0x42, 0xa1, 0xff, 0xfe, 0x65, 0x43, 0x21 };
 	char text[40];
 
 	rdmad_gid_format(raw, text);

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A scan as readable text, for comparison with tests/machines/expected/. */
+#pragma once
+
+#include "hardware/scan.h"
+
+char *test_dump_scan(const RdmadScan *scan);

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "machine.h"
+
+#include <ftw.h>
+#include <rdmad/fd.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+static char *read_all(int fd)
+{
+	GString *text = g_string_new(NULL);
+	char chunk[4096];
+	ssize_t n;
+
+	while ((n = read(fd, chunk, sizeof(chunk))) > 0)
+		g_string_append_len(text, chunk, n);
+	g_assert_cmpint(n, ==, 0);
+	return g_string_free(text, FALSE);
+}
+
+char *test_machine_run(const char *program, const char *arg1, const char *arg2, const char *arg3)
+{
+	g_autofree char *path = g_build_filename(MACHINES_DIR, program, NULL);
+	const char *argv[] = { path, arg1, arg2, arg3, NULL };
+	posix_spawn_file_actions_t actions;
+	char *output;
+	int fds[2], status;
+	pid_t pid;
+
+	g_assert_cmpint(pipe(fds), ==, 0);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, fds[1], STDOUT_FILENO);
+	posix_spawn_file_actions_addclose(&actions, fds[0]);
+	g_assert_cmpint(posix_spawn(&pid, path, &actions, NULL, (char **)argv, environ), ==, 0);
+	posix_spawn_file_actions_destroy(&actions);
+	close(fds[1]);
+	output = read_all(fds[0]);
+	close(fds[0]);
+	g_assert_cmpint(waitpid(pid, &status, 0), ==, pid);
+	g_assert_cmpint(status, ==, 0);
+	return output;
+}
+
+TestMachine *test_machine_new(const char *name, const char *setting)
+{
+	TestMachine *machine = g_new0(TestMachine, 1);
+	g_autoptr(GError) error = NULL;
+	g_autofree char *output = NULL;
+
+	machine->dir = g_dir_make_tmp("rdmad-machine-XXXXXX", &error);
+	g_assert_no_error(error);
+	output = test_machine_run("expand", name, machine->dir, setting);
+	machine->root = rdmad_sysroot_new(machine->dir, &error);
+	g_assert_no_error(error);
+	return machine;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *walk)
+{
+	return remove(path);
+}
+
+void test_machine_free(TestMachine *machine)
+{
+	g_assert_cmpint(nftw(machine->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS), ==, 0);
+	rdmad_sysroot_free(machine->root);
+	g_free(machine->dir);
+	g_free(machine);
+}

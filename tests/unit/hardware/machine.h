@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Recorded machines for tests: expanded into a directory of their own. */
+#pragma once
+
+#include "hardware/sysroot-private.h"
+
+typedef struct {
+	char *dir;
+	RdmadSysroot *root;
+} TestMachine;
+
+/* `setting` "NAME=VALUE" or NULL. */
+TestMachine *test_machine_new(const char *name, const char *setting);
+void test_machine_free(TestMachine *machine);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(TestMachine, test_machine_free)
+
+/* Runs a program of tests/machines with its arguments; its output, or a failed test. */
+char *test_machine_run(const char *program, const char *arg1, const char *arg2, const char *arg3);
