@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Module device-plugin: offers RDMA devices to kubelet as extended resources
+ *
+ *	modules = {
+ *	  device-plugin = {
+ *	    registration = "auto";	# "auto": by plugins_registry where kubelet has that folder,
+ *					# else "legacy", the Register call; or "registry"
+ *	    socket_prefix = "rdmad";	# of the names of our sockets in kubelet's folders
+ *	    health_delay = 1;		# so long must a device be well again to count as healthy
+ *	    forget_delay = 60;		# so long a device that left stays listed, as unhealthy
+ *	    resources = (
+ *	      {
+ *	        name = "rdma/hca";	# as pods ask for it; required
+ *	        mode = "shared";	# or "exclusive": one token a device, one pod at a time
+ *	        count = 1000;		# shared: how many tokens ...
+ *	        count_per = "pool";	# ... in all, spread over the devices, or for each "device"
+ *	        selectors = {		# which devices; each key a string or a list of them, with
+ *	          names = "mlx5_*";	# `*` and `?`, and "!x" for all but x.  Every key that is
+ *	          drivers = "mlx5_core";	# given must agree; no selectors take every device.
+ *	          netdevs = ( "eth*", "!eth0" );	# any interface of the device
+ *	          vendors = "15b3";	# PCI ids in hexadecimal
+ *	          devices = "1021";
+ *	          pci_addresses = "0000:3b:*";
+ *	          link_layers = "ethernet";	# or "infiniband", "unknown"; only ports of these
+ *	        };				# count for the health of the device
+ *	        health = true;		# false: a device that is there is healthy
+ *	        umad = false;		# also hand out umadN, issmN, ucmN (for subnet managers and
+ *	        issm = false;		# other tools that send management packets)
+ *	        ucm = false;
+ *	        permissions = "rw";	# of the device nodes in the container
+ *	      } );
+ *	  };
+ *	};
+ *
+ * Without `resources` there is one, rdma/hca: shared, 1000 tokens, over every device with an
+ * Ethernet or InfiniBand port.
+ *
+ * A container gets the uverbs nodes of the devices behind its tokens, rdma_cm, and RDMAD_CLAIM, the
+ * id of its claim.  A device may stand in several shared resources; of an exclusive one it is a
+ * member alone.
+ */
+#include <rdmad/claims.h>
+#include <rdmad/inventory.h>
+#include <rdmad/journal.h>
+#include <rdmad/loop.h>
+#include <rdmad/module.h>
+#include <jansson.h>
+
+#include "assignment.h"
+#include "resource.h"
+
+typedef struct {
+	RdmadModule *self;
+	RdmadPluginSettings *settings;
+	RdmadKubelet *kubelet;
+	GPtrArray *resources;  /* of RdmadResource, as in the settings */
+	GHashTable *conflicts; /* told already */
+	RdmadWatch *inventory_watch, *claims_watch;
+	RdmadEvent *refresh; /* something changed, or health is to be looked at again */
+	gint64 due_us;	     /* when `refresh` fires */
+	guint draining;	     /* resources that still finish something */
+} Plugin;
+
+/* ---- the picture anew ---- */
+
+static void refresh_within(Plugin *plugin, gint64 wait_us)
+{
+	const gint64 due_us = g_get_monotonic_time() + wait_us;
+
+	if (rdmad_event_armed(plugin->refresh) && plugin->due_us <= due_us)
+		return;
+	plugin->due_us = due_us;
+	rdmad_event_arm(plugin->refresh, (guint)((wait_us + 999) / 1000));
+}
+
+static GPtrArray *present_devices(Plugin *plugin)
+{
+	RdmadInventory *inventory = rdmad_module_inventory(plugin->self);
+	GPtrArray *devices = g_ptr_array_new();
+
+	for (guint i = 0; i < rdmad_inventory_count(inventory); i++)
+		g_ptr_array_add(devices, (gpointer)rdmad_inventory_nth(inventory, i));
+	return devices;
+}
+
+static void tell_conflicts(Plugin *plugin, const GPtrArray *conflicts)
+{
+	for (guint i = 0; i < conflicts->len; i++)
+		if (g_hash_table_add(plugin->conflicts, g_strdup(conflicts->pdata[i])))
+			rdmad_journal_post(rdmad_module_journal(plugin->self), RDMAD_LOG_WARNING,
+					   "resource-conflict", NULL, "%s",
+					   (const char *)conflicts->pdata[i]);
+}
+
+static void refresh(gpointer data)
+{
+	Plugin *plugin = data;
+	g_autoptr(GPtrArray) devices = present_devices(plugin);
+	g_autoptr(RdmadAssignment) assignment =
+		rdmad_assignment_new(plugin->settings->resources, devices);
+	gint64 wait_us = 0;
+
+	for (guint i = 0; i < plugin->resources->len; i++) {
+		const gint64 wanted =
+			rdmad_resource_update(plugin->resources->pdata[i],
+					      assignment->members->pdata[i], plugin->settings);
+
+		if (wanted && (!wait_us || wanted < wait_us))
+			wait_us = wanted;
+	}
+	tell_conflicts(plugin, assignment->conflicts);
+	if (wait_us)
+		refresh_within(plugin, wait_us);
+}
+
+static void look_at_kubelet(gpointer data)
+{
+	Plugin *plugin = data;
+
+	for (guint i = 0; i < plugin->resources->len; i++)
+		rdmad_resource_look(plugin->resources->pdata[i]);
+}
+
+/* ---- what changes ---- */
+
+static void inventory_settled(gpointer data)
+{
+	Plugin *plugin = data;
+
+	refresh(plugin);
+	look_at_kubelet(plugin);
+}
+
+static void claim_granted(const RdmadClaim *claim, gpointer data)
+{
+	Plugin *plugin = data;
+
+	for (guint i = 0; i < plugin->resources->len; i++)
+		if (rdmad_resource_lacks(plugin->resources->pdata[i], claim))
+			refresh_within(plugin, 0);
+}
+
+static void claim_ended(const RdmadClaim *claim, const char *reason, gpointer data)
+{
+	refresh_within(data, 0);
+}
+
+static const RdmadInventoryOps INVENTORY_OPS = { .settled = inventory_settled };
+static const RdmadClaimOps CLAIM_OPS = { .granted = claim_granted, .ended = claim_ended };
+
+/* ---- life ---- */
+
+static gpointer plugin_create(RdmadModule *self, const RdmadConfigNode *config, GError **error)
+{
+	g_autoptr(RdmadPluginSettings) settings = rdmad_plugin_settings_parse(config, error);
+	Plugin *plugin;
+
+	if (!settings)
+		return NULL;
+	plugin = g_new0(Plugin, 1);
+	plugin->self = self;
+	plugin->settings = g_steal_pointer(&settings);
+	plugin->resources = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_resource_free);
+	plugin->conflicts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	return plugin;
+}
+
+static void add_resources(Plugin *plugin)
+{
+	const GPtrArray *wanted = plugin->settings->resources;
+
+	for (guint i = 0; i < wanted->len; i++)
+		g_ptr_array_add(plugin->resources, rdmad_resource_new(plugin->self, plugin->kubelet,
+								      wanted->pdata[i]));
+}
+
+/* Registering begins with the first look at the hardware: a list before it would be an empty one. */
+static gboolean plugin_start(gpointer state, GError **error)
+{
+	Plugin *plugin = state;
+	RdmadModule *self = plugin->self;
+
+	plugin->refresh = rdmad_loop_add_timer(rdmad_module_loop(self), self, refresh, plugin);
+	plugin->kubelet = rdmad_kubelet_new(self, plugin->settings, look_at_kubelet, plugin);
+	add_resources(plugin);
+	plugin->claims_watch =
+		rdmad_claims_watch(rdmad_module_claims(self), self, &CLAIM_OPS, plugin);
+	plugin->inventory_watch =
+		rdmad_inventory_watch(rdmad_module_inventory(self), self, &INVENTORY_OPS, plugin);
+	return TRUE;
+}
+
+static RdmadResource *take_resource(GPtrArray *resources, const char *name)
+{
+	for (guint i = 0; i < resources->len; i++)
+		if (g_str_equal(rdmad_resource_name(resources->pdata[i]), name))
+			return g_ptr_array_steal_index(resources, i);
+	return NULL;
+}
+
+/* A resource whose name stays keeps its socket and its stream; its list follows the settings. */
+static void renew_resources(Plugin *plugin)
+{
+	g_autoptr(GPtrArray) old = plugin->resources;
+	const GPtrArray *wanted = plugin->settings->resources;
+
+	plugin->resources = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_resource_free);
+	for (guint i = 0; i < wanted->len; i++) {
+		RdmadResourceSettings *settings = wanted->pdata[i];
+		RdmadResource *resource = take_resource(old, settings->name);
+
+		if (resource)
+			rdmad_resource_configure(resource, settings);
+		else
+			resource = rdmad_resource_new(plugin->self, plugin->kubelet, settings);
+		g_ptr_array_add(plugin->resources, resource);
+	}
+}
+
+static gboolean plugin_reload(gpointer state, const RdmadConfigNode *config, GError **error)
+{
+	Plugin *plugin = state;
+	g_autoptr(RdmadPluginSettings) before = NULL;
+	RdmadPluginSettings *settings = rdmad_plugin_settings_parse(config, error);
+
+	if (!settings)
+		return FALSE;
+	before = plugin->settings;
+	plugin->settings = settings;
+	rdmad_kubelet_configure(plugin->kubelet, settings);
+	g_hash_table_remove_all(plugin->conflicts);
+	renew_resources(plugin);
+	refresh(plugin);
+	if (before->registration != settings->registration)
+		for (guint i = 0; i < plugin->resources->len; i++)
+			rdmad_resource_restart(plugin->resources->pdata[i]);
+	look_at_kubelet(plugin);
+	return TRUE;
+}
+
+static void resource_drained(gpointer data)
+{
+	Plugin *plugin = data;
+
+	if (--plugin->draining == 0)
+		rdmad_module_drained(plugin->self);
+}
+
+static void plugin_drain(gpointer state)
+{
+	Plugin *plugin = state;
+
+	plugin->draining = plugin->resources->len;
+	for (guint i = 0; i < plugin->resources->len; i++)
+		rdmad_resource_drain(plugin->resources->pdata[i], resource_drained, plugin);
+}
+
+static void plugin_stop(gpointer state)
+{
+	Plugin *plugin = state;
+
+	g_clear_pointer(&plugin->inventory_watch, rdmad_watch_free);
+	g_clear_pointer(&plugin->claims_watch, rdmad_watch_free);
+	g_ptr_array_set_size(plugin->resources, 0);
+	g_clear_pointer(&plugin->kubelet, rdmad_kubelet_free);
+	g_clear_pointer(&plugin->refresh, rdmad_event_free);
+}
+
+static void plugin_destroy(gpointer state)
+{
+	Plugin *plugin = state;
+
+	g_ptr_array_unref(plugin->resources);
+	g_hash_table_unref(plugin->conflicts);
+	rdmad_plugin_settings_free(plugin->settings);
+	g_free(plugin);
+}
+
+/* ---- what people ask ---- */
+
+static json_t *plugin_status(gpointer state)
+{
+	Plugin *plugin = state;
+	json_t *resources = json_array();
+	RdmadKubeletIdentity identity;
+
+	for (guint i = 0; i < plugin->resources->len; i++)
+		json_array_append_new(resources,
+				      rdmad_resource_status(plugin->resources->pdata[i]));
+	return json_pack("{s:o, s:{s:s, s:b}}", "resources", resources, "kubelet", "dir",
+			 rdmad_module_kubelet_dir(plugin->self), "socket",
+			 plugin->kubelet && rdmad_kubelet_identify(plugin->kubelet, &identity));
+}
+
+static void plugin_doctor(gpointer state, json_t *findings)
+{
+	Plugin *plugin = state;
+
+	for (guint i = 0; i < plugin->resources->len; i++)
+		rdmad_resource_doctor(plugin->resources->pdata[i], findings);
+}
+
+RDMAD_MODULE_DEFINE("device-plugin", .description = "offers RDMA devices to kubelet",
+		    .create = plugin_create, .start = plugin_start, .reload = plugin_reload,
+		    .drain = plugin_drain, .stop = plugin_stop, .destroy = plugin_destroy,
+		    .status = plugin_status, .doctor = plugin_doctor);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Health of one device in one resource
+ *
+ * Bad news counts at once, good news after it has held for a time: a link that flaps stays
+ * unhealthy, and one that comes up has a moment to get its GIDs.
+ */
+#pragma once
+
+#include <rdmad/device.h>
+
+#include "selector.h"
+
+typedef struct {
+	gboolean judged;      /* FALSE: the first verdict needs no waiting */
+	const char *problem;  /* NULL: healthy; static text otherwise */
+	gint64 good_since_us; /* 0: not waiting */
+} RdmadHealth;
+
+/* What keeps a container from using the device ("no port is active"), or NULL.  `dev` NULL: gone. */
+const char *rdmad_health_problem(const RdmadDevice *dev, const RdmadSelector *selector);
+/* Takes in what is the case now.  How long until good news counts, in microseconds; 0: no need to
+ * come again. */
+gint64 rdmad_health_update(RdmadHealth *health, const char *problem, gint64 now_us,
+			   gint64 delay_us);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Plugin server: one socket that serves one resource to kubelet
+ *
+ * The five methods of v1beta1.DevicePlugin, and the two of pluginregistration.Registration with
+ * which kubelet asks a socket in plugins_registry what it is.  No method carries the name of the
+ * resource, hence a socket for each.
+ *
+ * A ListAndWatch stream is sent the newest list only: while one is on its way, others replace each
+ * other; a list equal to the last one is not sent.
+ */
+#pragma once
+
+#include <rdmad/module.h>
+
+typedef struct {
+	/* The packed answer to one call, or NULL with an error; see allocate.h, preferred.h. */
+	GBytes *(*allocate)(const guint8 *message, gsize size, gpointer data, GError **error);
+	GBytes *(*preferred)(const guint8 *message, gsize size, gpointer data, GError **error);
+	/* Whether kubelet shall ask for a preference. */
+	gboolean (*has_choice)(gpointer data);
+	/* A ListAndWatch stream began or ended. */
+	void (*streams_changed)(gpointer data);
+	/* Kubelet found the socket in plugins_registry; `error` NULL: and took it. */
+	void (*notified)(const char *error, gpointer data);
+} RdmadPluginServerOps;
+
+typedef struct RdmadPluginServer RdmadPluginServer;
+
+RdmadPluginServer *rdmad_plugin_server_new(RdmadModule *self, const char *resource,
+					   const char *socket_path, GBytes *list,
+					   const RdmadPluginServerOps *ops, gpointer data,
+					   GError **error);
+/* Ends its streams; none of `ops` is called any more. */
+void rdmad_plugin_server_free(RdmadPluginServer *server);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadPluginServer, rdmad_plugin_server_free)
+
+void rdmad_plugin_server_publish(RdmadPluginServer *server, GBytes *list);
+guint rdmad_plugin_server_streams(const RdmadPluginServer *server);
+const char *rdmad_plugin_server_path(const RdmadPluginServer *server);
+/* The socket's file is still the one that was made. */
+gboolean rdmad_plugin_server_is_reachable(const RdmadPluginServer *server);
+/* Ends the streams, lets answers leave, calls `drained` from the loop. */
+void rdmad_plugin_server_drain(RdmadPluginServer *server, void (*drained)(gpointer data),
+			       gpointer data);

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "token.h"
+
+struct RdmadPool {
+	RdmadResourceSettings *settings;
+	GPtrArray *devices;    /* of RdmadPoolDevice, in the order of their ids */
+	GPtrArray *tokens;     /* of RdmadToken, by device and number */
+	GHashTable *by_device; /* device id -> RdmadPoolDevice */
+	GHashTable *by_id;     /* token id -> RdmadToken */
+	gboolean cut;
+};
+
+static void pool_device_free(gpointer data)
+{
+	RdmadPoolDevice *device = data;
+
+	if (device->dev)
+		rdmad_device_unref(device->dev);
+	g_ptr_array_unref(device->held);
+	g_free(device->id);
+	g_free(device->stem);
+	g_free(device);
+}
+
+static void token_free(gpointer data)
+{
+	RdmadToken *token = data;
+
+	g_free(token->id);
+	g_free(token);
+}
+
+RdmadPool *rdmad_pool_new(RdmadResourceSettings *settings)
+{
+	RdmadPool *pool = g_new0(RdmadPool, 1);
+
+	pool->settings = rdmad_resource_settings_ref(settings);
+	pool->devices = g_ptr_array_new_with_free_func(pool_device_free);
+	pool->tokens = g_ptr_array_new_with_free_func(token_free);
+	pool->by_device = g_hash_table_new(g_str_hash, g_str_equal);
+	pool->by_id = g_hash_table_new(g_str_hash, g_str_equal);
+	return pool;
+}
+
+void rdmad_pool_free(RdmadPool *pool)
+{
+	g_hash_table_unref(pool->by_id);
+	g_hash_table_unref(pool->by_device);
+	g_ptr_array_unref(pool->tokens);
+	g_ptr_array_unref(pool->devices);
+	rdmad_resource_settings_unref(pool->settings);
+	g_free(pool);
+}
+
+void rdmad_pool_configure(RdmadPool *pool, RdmadResourceSettings *settings)
+{
+	rdmad_resource_settings_ref(settings);
+	rdmad_resource_settings_unref(pool->settings);
+	pool->settings = settings;
+}
+
+const RdmadResourceSettings *rdmad_pool_settings(const RdmadPool *pool)
+{
+	return pool->settings;
+}
+
+guint rdmad_pool_device_count(const RdmadPool *pool)
+{
+	return pool->devices->len;
+}
+
+const RdmadPoolDevice *rdmad_pool_device(const RdmadPool *pool, guint index)
+{
+	return pool->devices->pdata[index];
+}
+
+guint rdmad_pool_token_count(const RdmadPool *pool)
+{
+	return pool->tokens->len;
+}
+
+const RdmadToken *rdmad_pool_token(const RdmadPool *pool, guint index)
+{
+	return pool->tokens->pdata[index];
+}
+
+const RdmadToken *rdmad_pool_find(const RdmadPool *pool, const char *token)
+{
+	return g_hash_table_lookup(pool->by_id, token);
+}
+
+gboolean rdmad_pool_is_cut(const RdmadPool *pool)
+{
+	return pool->cut;
+}
+
+/* ---- devices ---- */
+
+/* The device of that id; a new one is gone since for ever, until something else is known. */
+static RdmadPoolDevice *device_get(RdmadPool *pool, const char *id)
+{
+	RdmadPoolDevice *device = g_hash_table_lookup(pool->by_device, id);
+
+	if (device)
+		return device;
+	device = g_new0(RdmadPoolDevice, 1);
+	device->id = g_strdup(id);
+	device->stem = rdmad_token_stem(id, NULL);
+	device->numa_node = RDMAD_UNKNOWN;
+	device->gone_us = G_MININT64 / 2;
+	device->held = g_ptr_array_new_with_free_func(g_free);
+	g_ptr_array_add(pool->devices, device);
+	g_hash_table_insert(pool->by_device, device->id, device);
+	return device;
+}
+
+static void device_enter(RdmadPool *pool, const RdmadPoolMember *member)
+{
+	RdmadPoolDevice *device = device_get(pool, member->dev->id);
+
+	g_free(device->stem);
+	device->stem = rdmad_token_stem(device->id, member->marked ? pool->settings->name : NULL);
+	device->dev = rdmad_device_ref(member->dev);
+	device->numa_node = member->dev->numa_node;
+}
+
+static void devices_enter(RdmadPool *pool, const RdmadPoolFacts *facts)
+{
+	for (guint i = 0; i < pool->devices->len; i++) {
+		RdmadPoolDevice *device = pool->devices->pdata[i];
+
+		if (device->dev)
+			device->gone_us = facts->now_us;
+		g_clear_pointer(&device->dev, rdmad_device_unref);
+		g_ptr_array_set_size(device->held, 0);
+	}
+	for (guint i = 0; i < facts->n_members; i++)
+		device_enter(pool, &facts->members[i]);
+	for (guint i = 0; i < facts->n_held; i++)
+		g_ptr_array_add(device_get(pool, facts->held[i].device)->held,
+				g_strdup(facts->held[i].token));
+}
+
+static gboolean device_is_forgotten(const RdmadPoolDevice *device, const RdmadPoolFacts *facts)
+{
+	return !device->dev && facts->now_us - device->gone_us >= facts->forget_us;
+}
+
+static int device_compare(gconstpointer a, gconstpointer b)
+{
+	const RdmadPoolDevice *const *x = a, *const *y = b;
+
+	return strverscmp((*x)->id, (*y)->id);
+}
+
+static void devices_update(RdmadPool *pool, const RdmadPoolFacts *facts)
+{
+	devices_enter(pool, facts);
+	for (guint i = pool->devices->len; i-- > 0;) {
+		RdmadPoolDevice *device = pool->devices->pdata[i];
+
+		if (!device_is_forgotten(device, facts) || device->held->len)
+			continue;
+		g_hash_table_remove(pool->by_device, device->id);
+		g_ptr_array_remove_index(pool->devices, i);
+	}
+	g_ptr_array_sort(pool->devices, device_compare);
+}
+
+/* ---- health ---- */
+
+static const char *device_problem(const RdmadPool *pool, const RdmadPoolDevice *device)
+{
+	if (device->dev && !pool->settings->health)
+		return NULL;
+	return rdmad_health_problem(device->dev, &pool->settings->selector);
+}
+
+static gint64 sooner(gint64 a, gint64 b)
+{
+	return a && (!b || a < b) ? a : b;
+}
+
+static gint64 health_update(RdmadPool *pool, const RdmadPoolFacts *facts)
+{
+	gint64 wait_us = 0;
+
+	for (guint i = 0; i < pool->devices->len; i++) {
+		RdmadPoolDevice *device = pool->devices->pdata[i];
+		const gint64 recovery =
+			rdmad_health_update(&device->health, device_problem(pool, device),
+					    facts->now_us, facts->health_delay_us);
+
+		wait_us = sooner(recovery, wait_us);
+		if (!device->dev && !device_is_forgotten(device, facts))
+			wait_us =
+				sooner(device->gone_us + facts->forget_us - facts->now_us, wait_us);
+	}
+	return wait_us;
+}
+
+void rdmad_pool_take_news(RdmadPool *pool, void (*fn)(const RdmadPoolDevice *device, gpointer data),
+			  gpointer data)
+{
+	for (guint i = 0; i < pool->devices->len; i++) {
+		RdmadPoolDevice *device = pool->devices->pdata[i];
+
+		if (device->told_problem == device->health.problem)
+			continue;
+		device->told_problem = device->health.problem;
+		fn(device, data);
+	}
+}
+
+/* ---- tokens ---- */
+
+static guint device_share(RdmadPool *pool, guint rank, guint n_sharing)
+{
+	const guint count = (guint)pool->settings->count;
+
+	if (pool->settings->mode == RDMAD_MODE_EXCLUSIVE)
+		return 1;
+	if (pool->settings->count_per == RDMAD_COUNT_PER_POOL)
+		return count / n_sharing + (rank < count % n_sharing);
+	return MIN(count, RDMAD_RESOURCE_TOKENS_MAX / n_sharing);
+}
+
+static void shares_update(RdmadPool *pool, const RdmadPoolFacts *facts)
+{
+	guint n_sharing = 0, rank = 0;
+
+	for (guint i = 0; i < pool->devices->len; i++)
+		n_sharing += !device_is_forgotten(pool->devices->pdata[i], facts);
+	for (guint i = 0; i < pool->devices->len; i++) {
+		RdmadPoolDevice *device = pool->devices->pdata[i];
+
+		device->share = device_is_forgotten(device, facts)
+					? 0
+					: device_share(pool, rank++, n_sharing);
+	}
+	pool->cut = pool->settings->count_per == RDMAD_COUNT_PER_DEVICE && n_sharing &&
+		    (guint)pool->settings->count > RDMAD_RESOURCE_TOKENS_MAX / n_sharing;
+}
+
+static void token_add(RdmadPool *pool, RdmadPoolDevice *device, char *id)
+{
+	RdmadToken *token = g_new0(RdmadToken, 1);
+
+	token->id = id;
+	token->device = device;
+	device->n_tokens++;
+	g_ptr_array_add(pool->tokens, token);
+	g_hash_table_insert(pool->by_id, token->id, token);
+}
+
+static char *token_id(const RdmadPool *pool, const RdmadPoolDevice *device, guint number)
+{
+	if (pool->settings->mode == RDMAD_MODE_EXCLUSIVE)
+		return g_strdup(device->stem);
+	return rdmad_token_shared(device->stem, number,
+				  rdmad_token_digits((guint)pool->settings->count));
+}
+
+static int text_compare(gconstpointer a, gconstpointer b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static gboolean is_held(const RdmadPoolDevice *device, const char *id)
+{
+	const GPtrArray *held = device->held;
+
+	return held->len && bsearch(&id, held->pdata, held->len, sizeof(char *), text_compare);
+}
+
+/* The lowest numbers; what is held of other numbers or of another form takes the place of some. */
+static void device_list_tokens(RdmadPool *pool, RdmadPoolDevice *device)
+{
+	guint left = device->share > device->held->len ? device->share - device->held->len : 0;
+
+	device->n_tokens = 0;
+	g_ptr_array_sort(device->held, text_compare);
+	for (guint number = 0; left && number < device->share; number++) {
+		char *id = token_id(pool, device, number);
+
+		left -= !is_held(device, id);
+		token_add(pool, device, id);
+	}
+	for (guint i = 0; i < device->held->len; i++)
+		if (!rdmad_pool_find(pool, device->held->pdata[i]))
+			token_add(pool, device, g_strdup(device->held->pdata[i]));
+}
+
+gint64 rdmad_pool_update(RdmadPool *pool, const RdmadPoolFacts *facts)
+{
+	gint64 wait_us;
+
+	devices_update(pool, facts);
+	wait_us = health_update(pool, facts);
+	shares_update(pool, facts);
+	g_hash_table_remove_all(pool->by_id);
+	g_ptr_array_set_size(pool->tokens, 0);
+	for (guint i = 0; i < pool->devices->len; i++)
+		device_list_tokens(pool, pool->devices->pdata[i]);
+	return wait_us;
+}

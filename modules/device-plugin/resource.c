@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "resource.h"
+
+#include <rdmad/claims.h>
+#include <rdmad/doctor.h>
+#include <rdmad/journal.h>
+#include <rdmad/pods.h>
+#include <jansson.h>
+
+#include "allocate.h"
+#include "device-list.h"
+#include "preferred.h"
+#include "registration.h"
+
+struct RdmadResource {
+	RdmadModule *self;
+	RdmadPool *pool;
+	RdmadRegistration *registration;
+	gboolean cut_told;
+	guint64 allocations, refusals;
+};
+
+const char *rdmad_resource_name(const RdmadResource *resource)
+{
+	return rdmad_pool_settings(resource->pool)->name;
+}
+
+/* ---- what kubelet asks ---- */
+
+static void log_refusal(RdmadResource *resource, const GError *error)
+{
+	const RdmadLogFields about = { .resource = rdmad_resource_name(resource) };
+
+	resource->refusals++;
+	rdmad_log_full(RDMAD_LOG_WARNING, &about, "Allocate refused: %s", error->message);
+}
+
+static GBytes *serve_allocate(const guint8 *message, gsize size, gpointer data, GError **error)
+{
+	RdmadResource *resource = data;
+	RdmadClaims *claims = rdmad_module_claims(resource->self);
+	GError *refusal = NULL;
+	GBytes *answer = rdmad_allocate(resource->pool, claims, rdmad_module_name(resource->self),
+					message, size, &refusal);
+
+	if (answer) {
+		resource->allocations++;
+		rdmad_pods_hint(rdmad_module_pods(resource->self));
+		return answer;
+	}
+	log_refusal(resource, refusal);
+	g_propagate_error(error, refusal);
+	return NULL;
+}
+
+static GBytes *serve_preferred(const guint8 *message, gsize size, gpointer data, GError **error)
+{
+	RdmadResource *resource = data;
+
+	return rdmad_preferred_answer(resource->pool, message, size, error);
+}
+
+/* Also with one device now: another may join while kubelet goes by what it heard. */
+static gboolean serve_has_choice(gpointer data)
+{
+	return TRUE;
+}
+
+static const RdmadPluginServerOps SERVER_OPS = {
+	.allocate = serve_allocate,
+	.preferred = serve_preferred,
+	.has_choice = serve_has_choice,
+};
+
+/* ---- claims ---- */
+
+typedef struct {
+	const char *resource;
+	GArray *held; /* of RdmadHeldToken */
+} Collection;
+
+static void collect_claim(const RdmadClaim *claim, gpointer data)
+{
+	Collection *collection = data;
+
+	if (!g_str_equal(claim->resource, collection->resource))
+		return;
+	for (guint i = 0; claim->tokens[i]; i++) {
+		const RdmadHeldToken token = { claim->tokens[i], claim->devices[i] };
+
+		g_array_append_val(collection->held, token);
+	}
+}
+
+/* For claims that are rebuilt from what kubelet says. */
+static const char *device_of(const char *token, gpointer data)
+{
+	const RdmadResource *resource = data;
+	const RdmadToken *found = rdmad_pool_find(resource->pool, token);
+
+	return found ? found->device->id : NULL;
+}
+
+static void resolver_set(RdmadResource *resource, gboolean on)
+{
+	const RdmadClaimResolver resolver = {
+		.owner = rdmad_module_name(resource->self),
+		.resource = rdmad_resource_name(resource),
+		.device_of = on ? device_of : NULL,
+	};
+
+	rdmad_claims_set_resolver(rdmad_module_claims(resource->self), resource->self, &resolver,
+				  resource);
+}
+
+gboolean rdmad_resource_lacks(const RdmadResource *resource, const RdmadClaim *claim)
+{
+	if (!g_str_equal(claim->resource, rdmad_resource_name(resource)))
+		return FALSE;
+	for (guint i = 0; claim->tokens[i]; i++)
+		if (!rdmad_pool_find(resource->pool, claim->tokens[i]))
+			return TRUE;
+	return FALSE;
+}
+
+/* ---- update ---- */
+
+static void tell_health(const RdmadPoolDevice *device, gpointer data)
+{
+	RdmadResource *resource = data;
+	RdmadJournal *journal = rdmad_module_journal(resource->self);
+	const char *name = device->dev ? device->dev->name : device->id;
+	const RdmadLogFields about = {
+		.device = device->id,
+		.resource = rdmad_resource_name(resource),
+	};
+
+	if (device->health.problem)
+		rdmad_journal_post(journal, RDMAD_LOG_WARNING, "device-unhealthy", &about,
+				   "%s: unhealthy in %s: %s", name, about.resource,
+				   device->health.problem);
+	else
+		rdmad_journal_post(journal, RDMAD_LOG_NOTICE, "device-healthy", &about,
+				   "%s: healthy in %s", name, about.resource);
+}
+
+static void tell_cut(RdmadResource *resource)
+{
+	const RdmadLogFields about = { .resource = rdmad_resource_name(resource) };
+	const gboolean cut = rdmad_pool_is_cut(resource->pool);
+
+	if (cut && !resource->cut_told)
+		rdmad_log_full(RDMAD_LOG_WARNING, &about,
+			       "%s: count is too high for %u devices; only %u tokens in all fit "
+			       "into one message to kubelet, so each device has fewer",
+			       about.resource, rdmad_pool_device_count(resource->pool),
+			       RDMAD_RESOURCE_TOKENS_MAX);
+	resource->cut_told = cut;
+}
+
+gint64 rdmad_resource_update(RdmadResource *resource, const GArray *members,
+			     const RdmadPluginSettings *plugin)
+{
+	g_autoptr(GArray) held = g_array_new(FALSE, FALSE, sizeof(RdmadHeldToken));
+	Collection collection = { rdmad_resource_name(resource), held };
+	RdmadPoolFacts facts = {
+		.now_us = g_get_monotonic_time(),
+		.health_delay_us = (gint64)plugin->health_delay_ms * 1000,
+		.forget_us = (gint64)plugin->forget_delay_ms * 1000,
+		.members = (const RdmadPoolMember *)(const void *)members->data,
+		.n_members = members->len,
+	};
+	g_autoptr(GBytes) list = NULL;
+	gint64 wait_us;
+
+	rdmad_claims_foreach(rdmad_module_claims(resource->self), collect_claim, &collection);
+	facts.held = (const RdmadHeldToken *)(const void *)held->data;
+	facts.n_held = held->len;
+	wait_us = rdmad_pool_update(resource->pool, &facts);
+	list = rdmad_device_list_pack(resource->pool);
+	rdmad_registration_publish(resource->registration, list);
+	rdmad_pool_take_news(resource->pool, tell_health, resource);
+	tell_cut(resource);
+	return wait_us;
+}
+
+void rdmad_resource_configure(RdmadResource *resource, RdmadResourceSettings *settings)
+{
+	rdmad_pool_configure(resource->pool, settings);
+}
+
+/* ---- registration ---- */
+
+void rdmad_resource_look(RdmadResource *resource)
+{
+	rdmad_registration_look(resource->registration);
+}
+
+void rdmad_resource_restart(RdmadResource *resource)
+{
+	rdmad_registration_restart(resource->registration);
+}
+
+void rdmad_resource_drain(RdmadResource *resource, void (*drained)(gpointer data), gpointer data)
+{
+	rdmad_registration_drain(resource->registration, drained, data);
+}
+
+RdmadResource *rdmad_resource_new(RdmadModule *self, RdmadKubelet *kubelet,
+				  RdmadResourceSettings *settings)
+{
+	RdmadResource *resource = g_new0(RdmadResource, 1);
+
+	resource->self = self;
+	resource->pool = rdmad_pool_new(settings);
+	resource->registration =
+		rdmad_registration_new(self, kubelet, settings->name, &SERVER_OPS, resource);
+	resolver_set(resource, TRUE);
+	return resource;
+}
+
+void rdmad_resource_free(RdmadResource *resource)
+{
+	resolver_set(resource, FALSE);
+	rdmad_registration_free(resource->registration);
+	rdmad_pool_free(resource->pool);
+	g_free(resource);
+}
+
+/* ---- what people ask ---- */
+
+static guint count_healthy(const RdmadPool *pool)
+{
+	guint n = 0;
+
+	for (guint i = 0; i < rdmad_pool_token_count(pool); i++)
+		n += !rdmad_pool_token(pool, i)->device->health.problem;
+	return n;
+}
+
+typedef struct {
+	const char *resource;
+	guint tokens;
+} TokenCount;
+
+static void count_tokens(const RdmadClaim *claim, gpointer data)
+{
+	TokenCount *count = data;
+
+	if (g_str_equal(claim->resource, count->resource))
+		count->tokens += g_strv_length(claim->tokens);
+}
+
+static guint count_allocated(const RdmadResource *resource)
+{
+	TokenCount count = { rdmad_resource_name(resource), 0 };
+
+	rdmad_claims_foreach(rdmad_module_claims(resource->self), count_tokens, &count);
+	return count.tokens;
+}
+
+/* "mlx5_3: no port of it is active" */
+static json_t *unhealthy_status(const RdmadPool *pool)
+{
+	json_t *unhealthy = json_array();
+
+	for (guint i = 0; i < rdmad_pool_device_count(pool); i++) {
+		const RdmadPoolDevice *device = rdmad_pool_device(pool, i);
+
+		if (device->health.problem)
+			json_array_append_new(
+				unhealthy,
+				json_sprintf("%s: %s", device->dev ? device->dev->name : device->id,
+					     device->health.problem));
+	}
+	return unhealthy;
+}
+
+json_t *rdmad_resource_status(const RdmadResource *resource)
+{
+	const RdmadResourceSettings *settings = rdmad_pool_settings(resource->pool);
+	RdmadRegistrationInfo info;
+
+	rdmad_registration_info(resource->registration, &info);
+	return json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:b, s:s, s:i, s:I, s:I, s:s?, s:o}",
+			 "name", settings->name, "mode",
+			 settings->mode == RDMAD_MODE_SHARED ? "shared" : "exclusive", "devices",
+			 (int)rdmad_pool_device_count(resource->pool), "tokens",
+			 (int)rdmad_pool_token_count(resource->pool), "healthy",
+			 (int)count_healthy(resource->pool), "allocated",
+			 (int)count_allocated(resource), "registered", info.registered, "way",
+			 info.way == RDMAD_REGISTRATION_REGISTRY ? "registry" : "legacy", "streams",
+			 (int)info.streams, "allocations", (json_int_t)resource->allocations,
+			 "refusals", (json_int_t)resource->refusals, "last_error", info.error,
+			 "unhealthy", unhealthy_status(resource->pool));
+}
+
+void rdmad_resource_doctor(const RdmadResource *resource, json_t *findings)
+{
+	const char *name = rdmad_resource_name(resource);
+	g_autofree char *text = NULL;
+	RdmadRegistrationInfo info;
+
+	rdmad_registration_info(resource->registration, &info);
+	if (!info.registered) {
+		text = g_strdup_printf("not registered at kubelet: %s",
+				       info.error ? info.error : "kubelet has not called yet");
+		rdmad_doctor_add(findings, RDMAD_FINDING_PROBLEM, name, text,
+				 "see that kubelet runs and that its folder is the one rdmad looks "
+				 "at (--kubelet-dir)");
+		return;
+	}
+	text = g_strdup_printf("registered, %u of %u tokens healthy", count_healthy(resource->pool),
+			       rdmad_pool_token_count(resource->pool));
+	if (rdmad_pool_device_count(resource->pool) == 0)
+		rdmad_doctor_add(findings, RDMAD_FINDING_PROBLEM, name, "no device is selected",
+				 "compare its selectors with `rdmad devices`");
+	else
+		rdmad_doctor_add(findings,
+				 count_healthy(resource->pool) ? RDMAD_FINDING_OK
+							       : RDMAD_FINDING_PROBLEM,
+				 name, text, NULL);
+}

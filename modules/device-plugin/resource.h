@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Resource: one name at kubelet, that is a pool and its registration. */
+#pragma once
+
+#include "kubelet.h"
+#include "pool.h"
+
+typedef struct RdmadResource RdmadResource;
+
+RdmadResource *rdmad_resource_new(RdmadModule *self, RdmadKubelet *kubelet,
+				  RdmadResourceSettings *settings);
+void rdmad_resource_free(RdmadResource *resource);
+
+const char *rdmad_resource_name(const RdmadResource *resource);
+void rdmad_resource_configure(RdmadResource *resource, RdmadResourceSettings *settings);
+
+/* Takes in its devices and its claims, and tells kubelet what changed.  `plugin` has the delays.
+ * Returns as rdmad_pool_update(). */
+gint64 rdmad_resource_update(RdmadResource *resource, const GArray *members,
+			     const RdmadPluginSettings *plugin);
+/* Whether an update is needed for this claim: the list is not what the claim says. */
+gboolean rdmad_resource_lacks(const RdmadResource *resource, const RdmadClaim *claim);
+/* Something happened in kubelet's folders; the first look begins to register. */
+void rdmad_resource_look(RdmadResource *resource);
+void rdmad_resource_restart(RdmadResource *resource);
+void rdmad_resource_drain(RdmadResource *resource, void (*drained)(gpointer data), gpointer data);
+
+/* A new reference. */
+struct json_t *rdmad_resource_status(const RdmadResource *resource);
+void rdmad_resource_doctor(const RdmadResource *resource, struct json_t *findings);

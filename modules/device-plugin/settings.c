@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "settings.h"
+
+#include <rdmad/error.h>
+#include <string.h>
+
+#include "resource-name.h"
+
+#define DEFAULT_NAME	  "rdma/hca"
+#define DEFAULT_COUNT	  1000
+#define MINUTE_MS	  60000
+#define SOCKET_PREFIX_MAX 24u
+
+static const char *const MODES[] = { "shared", "exclusive", NULL };
+static const char *const COUNT_PERS[] = { "pool", "device", NULL };
+static const char *const REGISTRATIONS[] = { "auto", "legacy", "registry", NULL };
+
+/* ---- one resource ---- */
+
+RdmadResourceSettings *rdmad_resource_settings_ref(RdmadResourceSettings *settings)
+{
+	settings->refs++;
+	return settings;
+}
+
+void rdmad_resource_settings_unref(RdmadResourceSettings *settings)
+{
+	if (--settings->refs)
+		return;
+	rdmad_selector_clear(&settings->selector);
+	g_free(settings->name);
+	g_free(settings->permissions);
+	g_free(settings);
+}
+
+static RdmadResourceSettings *resource_settings_new(void)
+{
+	RdmadResourceSettings *settings = g_new0(RdmadResourceSettings, 1);
+
+	settings->refs = 1;
+	settings->health = TRUE;
+	settings->permissions = g_strdup("rw");
+	return settings;
+}
+
+static gboolean permissions_check(const char *text, GError **error)
+{
+	if (text[0] && text[strspn(text, "rwm")] == '\0' && strlen(text) <= 3)
+		return TRUE;
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
+		    "\"%s\": device permissions are of the letters r, w and m", text);
+	return FALSE;
+}
+
+static const RdmadConfigField RESOURCE_FIELDS[] = {
+	{ .key = "name",
+	  .type = RDMAD_CONFIG_STRING,
+	  .offset = G_STRUCT_OFFSET(RdmadResourceSettings, name),
+	  .required = TRUE,
+	  .check = rdmad_resource_name_check },
+	RDMAD_CONFIG_ENUM_FIELD("mode", RdmadResourceSettings, mode, MODES),
+	RDMAD_CONFIG_INT_FIELD("count", RdmadResourceSettings, count, 1, RDMAD_RESOURCE_TOKENS_MAX),
+	RDMAD_CONFIG_ENUM_FIELD("count_per", RdmadResourceSettings, count_per, COUNT_PERS),
+	RDMAD_CONFIG_GROUP_FIELD("selectors", RdmadResourceSettings, selectors),
+	RDMAD_CONFIG_BOOL_FIELD("health", RdmadResourceSettings, health),
+	RDMAD_CONFIG_BOOL_FIELD("umad", RdmadResourceSettings, umad),
+	RDMAD_CONFIG_BOOL_FIELD("issm", RdmadResourceSettings, issm),
+	RDMAD_CONFIG_BOOL_FIELD("ucm", RdmadResourceSettings, ucm),
+	{ .key = "permissions",
+	  .type = RDMAD_CONFIG_STRING,
+	  .offset = G_STRUCT_OFFSET(RdmadResourceSettings, permissions),
+	  .check = permissions_check },
+	RDMAD_CONFIG_FIELDS_END,
+};
+
+/* What no single field can say. */
+static gboolean resource_finish(const RdmadConfigNode *node, RdmadResourceSettings *settings,
+				GError **error)
+{
+	if (settings->mode == RDMAD_MODE_EXCLUSIVE && settings->count)
+		return rdmad_config_error(node, "count", error,
+					  "an exclusive resource has one token a device; count is "
+					  "for mode = \"shared\"");
+	if (settings->mode == RDMAD_MODE_EXCLUSIVE)
+		settings->count = 1;
+	else if (!settings->count)
+		settings->count = DEFAULT_COUNT;
+	return TRUE;
+}
+
+static RdmadResourceSettings *resource_parse(const RdmadConfigNode *node, GError **error)
+{
+	g_autoptr(RdmadResourceSettings) settings = resource_settings_new();
+
+	if (!rdmad_config_parse(node, RESOURCE_FIELDS, settings, error) ||
+	    !rdmad_selector_parse(settings->selectors, &settings->selector, error) ||
+	    !resource_finish(node, settings, error))
+		return NULL;
+	settings->selectors = NULL;
+	return g_steal_pointer(&settings);
+}
+
+static RdmadResourceSettings *resource_default(void)
+{
+	RdmadResourceSettings *settings = resource_settings_new();
+
+	settings->name = g_strdup(DEFAULT_NAME);
+	settings->count = DEFAULT_COUNT;
+	settings->selector.link_layers =
+		g_strdupv((char *[]){ (char *)"ethernet", (char *)"infiniband", NULL });
+	return settings;
+}
+
+/* ---- the module ---- */
+
+static gboolean socket_prefix_check(const char *text, GError **error)
+{
+	const gsize plain = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-");
+
+	if (plain > 0 && text[plain] == '\0' && plain <= SOCKET_PREFIX_MAX)
+		return TRUE;
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
+		    "\"%s\": a socket prefix has 1 to %u lower-case letters, digits and \"-\"",
+		    text, SOCKET_PREFIX_MAX);
+	return FALSE;
+}
+
+static const RdmadConfigField PLUGIN_FIELDS[] = {
+	RDMAD_CONFIG_LIST_FIELD("resources", RdmadPluginSettings, resource_list),
+	RDMAD_CONFIG_ENUM_FIELD("registration", RdmadPluginSettings, registration, REGISTRATIONS),
+	{ .key = "socket_prefix",
+	  .type = RDMAD_CONFIG_STRING,
+	  .offset = G_STRUCT_OFFSET(RdmadPluginSettings, socket_prefix),
+	  .check = socket_prefix_check },
+	RDMAD_CONFIG_DURATION_FIELD("health_delay", RdmadPluginSettings, health_delay_ms, 0,
+				    10 * MINUTE_MS),
+	RDMAD_CONFIG_DURATION_FIELD("forget_delay", RdmadPluginSettings, forget_delay_ms, 0,
+				    24 * 60 * MINUTE_MS),
+	RDMAD_CONFIG_FIELDS_END,
+};
+
+static RdmadPluginSettings *plugin_settings_new(void)
+{
+	RdmadPluginSettings *settings = g_new0(RdmadPluginSettings, 1);
+
+	settings->socket_prefix = g_strdup("rdmad");
+	settings->health_delay_ms = 1000;
+	settings->forget_delay_ms = MINUTE_MS;
+	settings->resources =
+		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_resource_settings_unref);
+	return settings;
+}
+
+void rdmad_plugin_settings_free(RdmadPluginSettings *settings)
+{
+	g_ptr_array_unref(settings->resources);
+	g_free(settings->socket_prefix);
+	g_free(settings);
+}
+
+static gboolean name_is_new(const GPtrArray *resources, const char *name)
+{
+	for (guint i = 0; i < resources->len; i++)
+		if (g_str_equal(((RdmadResourceSettings *)resources->pdata[i])->name, name))
+			return FALSE;
+	return TRUE;
+}
+
+static gboolean resources_parse(RdmadPluginSettings *settings, GError **error)
+{
+	for (guint i = 0; i < rdmad_config_length(settings->resource_list); i++) {
+		const RdmadConfigNode *node = rdmad_config_entry(settings->resource_list, i);
+		g_autoptr(RdmadResourceSettings) resource = resource_parse(node, error);
+
+		if (!resource)
+			return FALSE;
+		if (!name_is_new(settings->resources, resource->name))
+			return rdmad_config_error(
+				node, "name", error,
+				"\"%s\" is there already: two resources need two names",
+				resource->name);
+		g_ptr_array_add(settings->resources, g_steal_pointer(&resource));
+	}
+	return TRUE;
+}
+
+RdmadPluginSettings *rdmad_plugin_settings_parse(const RdmadConfigNode *config, GError **error)
+{
+	g_autoptr(RdmadPluginSettings) settings = plugin_settings_new();
+
+	if (!rdmad_config_parse(config, PLUGIN_FIELDS, settings, error) ||
+	    !resources_parse(settings, error))
+		return NULL;
+	if (!settings->resource_list)
+		g_ptr_array_add(settings->resources, resource_default());
+	else if (settings->resources->len == 0) {
+		rdmad_config_error(config, "resources", error,
+				   "the list is empty; leave it out for the default, rdma/hca");
+		return NULL;
+	}
+	settings->resource_list = NULL;
+	return g_steal_pointer(&settings);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The configuration of the module; the options are described in device-plugin.c. */
+#pragma once
+
+#include <rdmad/config.h>
+
+#include "selector.h"
+
+/* So many tokens of 63 characters with a NUMA node stay below the 4 MiB that kubelet reads at once. */
+#define RDMAD_RESOURCE_TOKENS_MAX 32768u
+
+typedef enum { RDMAD_MODE_SHARED, RDMAD_MODE_EXCLUSIVE } RdmadResourceMode;
+typedef enum { RDMAD_COUNT_PER_POOL, RDMAD_COUNT_PER_DEVICE } RdmadCountPer;
+
+/* One entry of `resources`; immutable once parsed, shared by reference. */
+typedef struct {
+	int refs;
+	char *name;    /* "rdma/hca" */
+	int mode;      /* RdmadResourceMode */
+	int count_per; /* RdmadCountPer */
+	gint64 count;  /* 1 for exclusive */
+	RdmadSelector selector;
+	gboolean health;		  /* FALSE: a device that is there is healthy */
+	gboolean umad, issm, ucm;	  /* also hand out these device nodes */
+	char *permissions;		  /* "rw" */
+	const RdmadConfigNode *selectors; /* only while parsing */
+} RdmadResourceSettings;
+
+RdmadResourceSettings *rdmad_resource_settings_ref(RdmadResourceSettings *settings);
+void rdmad_resource_settings_unref(RdmadResourceSettings *settings);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadResourceSettings, rdmad_resource_settings_unref)
+
+typedef enum {
+	RDMAD_REGISTRATION_AUTO, /* plugins_registry where kubelet has it */
+	RDMAD_REGISTRATION_LEGACY,
+	RDMAD_REGISTRATION_REGISTRY,
+} RdmadRegistrationWay;
+
+typedef struct {
+	int registration; /* RdmadRegistrationWay */
+	char *socket_prefix;
+	guint64 health_delay_ms;
+	guint64 forget_delay_ms;
+	const RdmadConfigNode *resource_list; /* only while parsing */
+	GPtrArray *resources;		      /* of RdmadResourceSettings */
+} RdmadPluginSettings;
+
+/* `config` NULL: one shared resource rdma/hca over every Ethernet and InfiniBand device. */
+RdmadPluginSettings *rdmad_plugin_settings_parse(const RdmadConfigNode *config, GError **error);
+void rdmad_plugin_settings_free(RdmadPluginSettings *settings);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadPluginSettings, rdmad_plugin_settings_free)

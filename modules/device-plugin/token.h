@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Token ids, as kubelet sees them
+ *
+ * Exclusive: the device's stem, "0000:3b:00.0".  Shared: stem and number, "0000:3b:00.0::007", with
+ * as many digits as the resource's count needs.  The stem is the stable device id where that fits
+ * kubelet's 63 characters of [A-Za-z0-9._:-], else a shortened form with a hash.
+ *
+ * A device that stands in a second resource gets that resource's mark in its stem there,
+ * "0000:3b:00.0:9f2c41", because kubelet's per-device health mixes up equal ids of two resources.
+ */
+#pragma once
+
+#include <rdmad/types.h>
+
+#define RDMAD_TOKEN_MAX 63u
+
+/* `marked_by`: the resource whose mark the stem gets, or NULL. */
+char *rdmad_token_stem(const char *device_id, const char *marked_by);
+char *rdmad_token_shared(const char *stem, guint number, guint digits);
+/* How many digits the numbers below `count` take. */
+guint rdmad_token_digits(guint count);

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages from kubelet, unpacked into memory that is bounded and freed at once
+ *
+ * A few bytes on the wire can ask for many in memory (an empty string takes two bytes there), so
+ * the size of the message alone bounds nothing.
+ */
+#pragma once
+
+#include <protobuf-c/protobuf-c.h>
+#include <rdmad/types.h>
+
+typedef struct RdmadUnpacked RdmadUnpacked;
+
+/* RDMAD_ERROR_INVALID: no such message, or it takes too much memory. */
+RdmadUnpacked *rdmad_unpack(const ProtobufCMessageDescriptor *type, const guint8 *bytes, gsize size,
+			    GError **error);
+/* The message; lives as long as `unpacked`. */
+gconstpointer rdmad_unpacked_message(const RdmadUnpacked *unpacked);
+void rdmad_unpacked_free(RdmadUnpacked *unpacked);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadUnpacked, rdmad_unpacked_free)

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fixture.h"
+
+static void test_no_configuration_is_one_shared_resource_of_1000(void)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(RdmadPluginSettings) settings = rdmad_plugin_settings_parse(NULL, &error);
+	RdmadResourceSettings *resource;
+	g_autoptr(RdmadDeviceRef) dev = fixture_device("0000:3b:00.0", "mlx5_0", 0);
+	g_autoptr(RdmadDeviceRef) portless = rdmad_device_new("efa0", "efa0");
+
+	g_assert_no_error(error);
+	g_assert_cmpuint(settings->resources->len, ==, 1);
+	resource = settings->resources->pdata[0];
+	g_assert_cmpstr(resource->name, ==, "rdma/hca");
+	g_assert_cmpint(resource->mode, ==, RDMAD_MODE_SHARED);
+	g_assert_cmpint(resource->count, ==, 1000);
+	g_assert_null(rdmad_selector_refusal(&resource->selector, dev));
+	g_assert_cmpstr(rdmad_selector_refusal(&resource->selector, portless), ==, "link_layers");
+}
+
+static void test_every_option_is_read(void)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(RdmadPluginSettings) settings = fixture_settings(
+		"registration = \"legacy\"; socket_prefix = \"other\"; health_delay = \"250ms\"; "
+		"forget_delay = 5; resources = ( { name = \"example.com/Rail_0\"; count = 63; "
+		"count_per = \"device\"; health = false; umad = true; issm = true; ucm = true; "
+		"permissions = \"rwm\"; }, { name = \"a/b\"; mode = \"exclusive\"; } );",
+		&error);
+	RdmadResourceSettings *first, *second;
+
+	g_assert_no_error(error);
+	g_assert_cmpint(settings->registration, ==, RDMAD_REGISTRATION_LEGACY);
+	g_assert_cmpstr(settings->socket_prefix, ==, "other");
+	g_assert_cmpuint(settings->health_delay_ms, ==, 250);
+	g_assert_cmpuint(settings->forget_delay_ms, ==, 5000);
+	first = settings->resources->pdata[0];
+	second = settings->resources->pdata[1];
+	g_assert_cmpint(first->count, ==, 63);
+	g_assert_cmpint(first->count_per, ==, RDMAD_COUNT_PER_DEVICE);
+	g_assert_true(first->umad && first->issm && first->ucm && !first->health);
+	g_assert_cmpstr(first->permissions, ==, "rwm");
+	g_assert_cmpint(second->mode, ==, RDMAD_MODE_EXCLUSIVE);
+	g_assert_cmpint(second->count, ==, 1);
+}
+
+typedef struct {
+	const char *name, *text, *message;
+} BadCase;
+
+static const BadCase BAD[] = {
+	{ "an unknown key", "registratoin = \"auto\";", "registration" },
+	{ "an unknown way", "registration = \"both\";", "registration" },
+	{ "an empty list", "resources = ( );", "default" },
+	{ "a resource without a name", "resources = ( { mode = \"shared\"; } );", "name" },
+	{ "a name without a slash", "resources = ( { name = \"hca\"; } );", "slash" },
+	{ "two slashes", "resources = ( { name = \"a/b/c\"; } );", "after the slash" },
+	{ "nothing after the slash", "resources = ( { name = \"rdma/\"; } );", "after the slash" },
+	{ "nothing before the slash", "resources = ( { name = \"/hca\"; } );", "before the slash" },
+	{ "a domain in capitals", "resources = ( { name = \"RDMA/hca\"; } );", "before the slash" },
+	{ "a domain that ends in a dash", "resources = ( { name = \"rdma-/hca\"; } );",
+	  "before the slash" },
+	{ "a name that begins with a dot", "resources = ( { name = \"rdma/.hca\"; } );",
+	  "after the slash" },
+	{ "a name of 64 characters",
+	  "resources = ( { name = "
+	  "\"a/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"; } );",
+	  "after the slash" },
+	{ "kubernetes.io", "resources = ( { name = \"kubernetes.io/hca\"; } );", "kubernetes.io" },
+	{ "below kubernetes.io", "resources = ( { name = \"rdma.kubernetes.io/hca\"; } );",
+	  "kubernetes.io" },
+	{ "a quota's name", "resources = ( { name = \"requests.rdma/hca\"; } );", "quotas" },
+	{ "the same name twice", "resources = ( { name = \"a/b\"; }, { name = \"a/b\"; } );",
+	  "there already" },
+	{ "no token", "resources = ( { name = \"a/b\"; count = 0; } );", "count" },
+	{ "more tokens than one message carries",
+	  "resources = ( { name = \"a/b\"; count = 32769; } );", "count" },
+	{ "a count for exclusive",
+	  "resources = ( { name = \"a/b\"; mode = \"exclusive\"; count = 2; } );",
+	  "one token a device" },
+	{ "an unknown mode", "resources = ( { name = \"a/b\"; mode = \"both\"; } );", "mode" },
+	{ "an unknown selector",
+	  "resources = ( { name = \"a/b\"; selectors = { name = \"x\"; }; } );", "names" },
+	{ "an empty pattern",
+	  "resources = ( { name = \"a/b\"; selectors = { names = \"!\"; }; } );", "pattern" },
+	{ "a vendor by its name",
+	  "resources = ( { name = \"a/b\"; selectors = { vendors = \"Mellanox\"; }; } );", "15b3" },
+	{ "a misspelt link layer",
+	  "resources = ( { name = \"a/b\"; selectors = { link_layers = \"eternet\"; }; } );",
+	  "ethernet" },
+	{ "odd permissions", "resources = ( { name = \"a/b\"; permissions = \"rx\"; } );",
+	  "letters" },
+	{ "a socket prefix with a slash", "socket_prefix = \"../x\";", "prefix" },
+	{ "too long a delay", "health_delay = \"2h\";", "health_delay" },
+};
+
+static void test_bad(gconstpointer data)
+{
+	const BadCase *bad = data;
+	g_autoptr(GError) error = NULL;
+	g_autoptr(RdmadPluginSettings) settings = fixture_settings(bad->text, &error);
+
+	g_assert_null(settings);
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG);
+	g_assert_true(g_str_has_prefix(error->message, "test.conf:1: "));
+	if (!strstr(error->message, bad->message))
+		g_error("\"%s\" does not speak of \"%s\"", error->message, bad->message);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/settings/no configuration is one shared resource of 1000",
+			test_no_configuration_is_one_shared_resource_of_1000);
+	g_test_add_func("/settings/every option is read", test_every_option_is_read);
+	for (guint i = 0; i < G_N_ELEMENTS(BAD); i++) {
+		g_autofree char *path = g_strdup_printf("/settings/refuses %s", BAD[i].name);
+
+		g_test_add_data_func(path, &BAD[i], test_bad);
+	}
+	return g_test_run();
+}
