@@ -62,6 +62,10 @@ static void print_settings(GString *text, const RdmadConfigNode *group, guint de
 
 static void print_group(GString *text, const RdmadConfigNode *group, guint depth)
 {
+	if (group->children->len == 0) {
+		g_string_append(text, "{ }");
+		return;
+	}
 	g_string_append(text, "{\n");
 	print_settings(text, group, depth + 1);
 	indent(text, depth);

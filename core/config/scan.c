@@ -28,6 +28,7 @@ typedef struct Scan {
 	char last; /* the last character that was neither blank nor comment */
 	Opened opened[RDMAD_CONFIG_MAX_DEPTH];
 	guint depth;
+	gboolean ends_in_comment;
 	GError **error;
 } Scan;
 
@@ -320,8 +321,10 @@ static gboolean scan_blank(Scan *scan)
 {
 	const char *start = scan->at;
 
-	if (*scan->at == '#' || g_str_has_prefix(scan->at, "//"))
+	if (*scan->at == '#' || g_str_has_prefix(scan->at, "//")) {
 		scan->at += strcspn(scan->at, "\n");
+		scan->ends_in_comment = *scan->at == '\0';
+	}
 	for (; *scan->at != '\0' && strchr(" \t\r\n\f", *scan->at); scan->at++)
 		scan->line += *scan->at == '\n';
 	return scan->at > start;
@@ -343,6 +346,9 @@ static gboolean scan_text(Scan *scan)
 			return FALSE;
 		scan->last = first == ':' ? '=' : first;
 	}
+	/* libconfig knows comments only with their line end; the main text is given one. */
+	if (scan->includer && scan->ends_in_comment)
+		return scan_error(scan, "the last line is a comment and lacks its line end");
 	if (scan->depth == 0)
 		return TRUE;
 	scan->line = scan->opened[scan->depth - 1].line;

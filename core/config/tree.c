@@ -126,28 +126,48 @@ static char *source_line(const char *text, int line)
 	return text ? g_strstrip(g_strndup(text, MIN(strcspn(text, "\n"), 80))) : g_strdup("");
 }
 
+/* Something is missed only on the next line that has something: goes back to where it should be. */
+static char *blamed_line(const Origin *origin, int *line)
+{
+	char *here = source_line(origin->text, *line);
+
+	while (*here == '\0' && *line > 1) {
+		g_free(here);
+		here = source_line(origin->text, --*line);
+	}
+	return here;
+}
+
+static const char *readable(const char *text)
+{
+	if (g_strcmp0(text, "duplicate setting name") == 0)
+		return "this key was given before in the same group";
+	if (g_strcmp0(text, "mismatched element type in array") == 0)
+		return "the entries of an array [ ] must all have one type, use a list ( )";
+	if (g_strcmp0(text, "syntax error") == 0)
+		return "syntax error here or just before; a setting is `key = value;`";
+	return text ? text : "cannot be parsed";
+}
+
 static void report(const Origin *origin, const config_t *parser, GError **error)
 {
-	const char *included = config_error_file(parser), *text = config_error_text(parser);
-	const int line = MAX(config_error_line(parser), 1);
+	const char *included = config_error_file(parser);
 	g_autofree char *file = origin_file(origin, included);
-	g_autofree char *here = included ? g_strdup("") : source_line(origin->text, line);
+	int line = MAX(config_error_line(parser), 1);
+	g_autofree char *here = included ? g_strdup("") : blamed_line(origin, &line);
 	g_autofree char *valid = g_utf8_make_valid(here, -1);
 
-	if (g_strcmp0(text, "duplicate setting name") == 0)
-		text = "this key was given before in the same group";
-	else if (g_strcmp0(text, "mismatched element type in array") == 0)
-		text = "the entries of an array [ ] must all have one type, use a list ( )";
-	else if (g_strcmp0(text, "syntax error") == 0)
-		text = "syntax error here or just before; a setting is `key = value;`";
-	rdmad_config_source_error(error, file, (guint)line, "%s%s%s%s", text ?: "cannot be parsed",
-				  *valid ? ": `" : "", valid, *valid ? "`" : "");
+	rdmad_config_source_error(error, file, (guint)line, "%s%s%s%s",
+				  readable(config_error_text(parser)), *valid ? ": `" : "", valid,
+				  *valid ? "`" : "");
 }
 
 RdmadConfigNode *rdmad_config_tree_parse(const char *file, const char *text,
 					 const char *include_dir, GError **error)
 {
-	const Origin origin = { file, text, include_dir };
+	/* libconfig takes no comment whose line has no end. */
+	g_autofree char *whole = g_strconcat(text, "\n", NULL);
+	const Origin origin = { file, whole, include_dir };
 	RdmadConfigNode *root = NULL;
 	config_t parser;
 
@@ -156,7 +176,7 @@ RdmadConfigNode *rdmad_config_tree_parse(const char *file, const char *text,
 	config_init(&parser);
 	if (include_dir)
 		config_set_include_dir(&parser, include_dir);
-	if (config_read_string(&parser, text) == CONFIG_TRUE)
+	if (config_read_string(&parser, whole) == CONFIG_TRUE)
 		root = node_from(&origin, config_root_setting(&parser), error);
 	else
 		report(&origin, &parser, error);

@@ -113,8 +113,13 @@ static void test_a_huge_file_is_refused(Fixture *f, gconstpointer data)
 
 static void test_a_file_without_settings_is_fine(Fixture *f, gconstpointer data)
 {
-	put(f, "rdmad.conf", "# nothing\r\n");
-	assert_loads(f, "");
+	static const char *const texts[] = { "",	  "\n",		"# nothing\r\n",
+					     "# nothing", "// nothing", "/* nothing */" };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(texts); i++) {
+		put(f, "rdmad.conf", texts[i]);
+		assert_loads(f, "");
+	}
 }
 
 static void test_dropins_merge_in_the_order_of_their_names(Fixture *f, gconstpointer data)
@@ -167,7 +172,7 @@ static void test_an_error_in_a_dropin_names_the_dropin(Fixture *f, gconstpointer
 static void test_a_broken_dropin_is_an_error(Fixture *f, gconstpointer data)
 {
 	put(f, "rdmad.conf", "include = \"conf.d\";");
-	put(f, "conf.d/10-a.conf", "\n\na = ");
+	put(f, "conf.d/10-a.conf", "\n\na = \n\n");
 	assert_fails(f, RDMAD_ERROR_CONFIG,
 		     "%s/conf.d/10-a.conf:3: syntax error here or just before; a setting is "
 		     "`key = value;`: `a =`");
@@ -227,6 +232,8 @@ static void test_errors_in_an_included_file_name_it(Fixture *f, gconstpointer da
 		  "%s/g.inc:2: 3000000000 does not fit into 32 bits: write 3000000000L" },
 		{ "\n\nb = ;", "%s/g.inc:3: syntax error here or just before; a setting is "
 			       "`key = value;`" },
+		{ "b = 1;\n# end",
+		  "%s/g.inc:2: the last line is a comment and lacks its line end" },
 		{ "a = 2;", "%s/g.inc:1: this key was given before in the same group" },
 	};
 
