@@ -154,6 +154,6 @@ void rdmad_scan_pci(RdmadScanner *scanner, const RdmadAttrDir *dir)
 	}
 	dev->pci_address = g_strdup(dev->pci_path[g_strv_length(dev->pci_path) - 1]);
 	dev->aux_name = parse_aux_name(below);
-	path = g_strndup(resolved, (gsize)(below - resolved) - 1);
+	path = g_strndup(resolved, (gsize)(below - resolved) - (below[-1] == '/'));
 	read_function(scanner, dir, path);
 }
