@@ -52,6 +52,15 @@ lab_add_pair 2
 lab_see '^added rxe2 .*uverbs2'
 lab_see '^added rxe3 '
 
+# The namespace mode is a fact of the node; it has no event of its own.
+lab_forget
+rdma system set netns exclusive
+ip address add 192.0.2.8/24 dev eth0
+lab_see '^fact node:netns-mode=exclusive'
+rdma system set netns shared
+ip address del 192.0.2.8/24 dev eth0
+lab_see '^fact node:netns-mode=shared'
+
 # Nothing happens: nothing wakes it.
 sleep 2
 before=$(grep ^voluntary_ctxt "/proc/$lab_watcher/status")
