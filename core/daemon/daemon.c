@@ -234,6 +234,7 @@ static gboolean daemon_start(Daemon *d, GError **error)
 	if (!rdmad_services_start(d->services, error) ||
 	    !rdmad_modules_start(d->services->modules, error))
 		return FALSE;
+	rdmad_services_ask_kubelet(d->services);
 	d->ready = TRUE;
 	rdmad_notice("rdmad " RDMAD_VERSION " is ready");
 	rdmad_notify_send(d->notify, "READY=1");

@@ -17,3 +17,6 @@ gboolean rdmad_services_open(RdmadServices *services, const RdmadSettings *setti
 			     const char *sysroot, gboolean dry, GError **error);
 /* Takes the first look at the hardware and serves the control socket. */
 gboolean rdmad_services_start(RdmadServices *services, GError **error);
+/* Once modules have said which tokens they know: asks kubelet who holds what, if kubelet is there or
+ * the database was lost. */
+void rdmad_services_ask_kubelet(RdmadServices *services);

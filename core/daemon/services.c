@@ -79,6 +79,20 @@ gboolean rdmad_services_start(RdmadServices *services, GError **error)
 	       rdmad_http_listen_control(services->http, socket, error);
 }
 
+void rdmad_services_ask_kubelet(RdmadServices *services)
+{
+	g_autofree char *socket =
+		g_build_filename(services->kubelet_dir, "pod-resources", "kubelet.sock", NULL);
+
+	if (services->state_set_aside)
+		rdmad_journal_post(services->journal, RDMAD_LOG_ERR, "state-damaged", NULL,
+				   "the database was damaged and set aside as %s; claims are "
+				   "rebuilt from what kubelet lists",
+				   services->state_set_aside);
+	if (services->state_set_aside || g_file_test(socket, G_FILE_TEST_EXISTS))
+		rdmad_pods_hint(services->pods);
+}
+
 void rdmad_services_free(RdmadServices *services)
 {
 	if (!services)

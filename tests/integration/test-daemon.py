@@ -276,6 +276,16 @@ class OnlyOne(Case):
         self.assertEqual(self.stop(second), 0)
 
 
+class Damage(Case):
+    def test_a_damaged_database_is_set_aside_and_said(self):
+        os.mkdir(self.path("state"), 0o700)
+        self.write("state/rdmad.db", "no database" * 1000)
+        self.start("-m", "good")
+        aside = self.status()["state_set_aside"]
+        self.assertTrue(os.path.exists(aside), aside)
+        self.assertIn(f"set aside as {aside}; claims are rebuilt", self.log_text())
+
+
 class Usage(Case):
     """[options, exit status, words on stderr]"""
 
