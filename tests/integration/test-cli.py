@@ -1,0 +1,231 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The client commands against the daemon on a recorded machine: test-cli.py RDMAD EXPAND MODULE-DIR"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+RDMAD, EXPAND, MODULES = sys.argv[1:4]
+PATIENCE = 60
+
+
+class Daemon:
+    """rdmad on a machine of tests/machines; only commands ask it anything."""
+
+    def __init__(self, machine):
+        self.folder = tempfile.TemporaryDirectory(prefix="rdmad-test-")
+        # rdmad takes modules only from folders that nobody else may write to.
+        os.chmod(self.folder.name, 0o755)
+        self.root = os.path.join(self.folder.name, "machine")
+        if machine:
+            subprocess.run([EXPAND, machine, self.root], check=True)
+        else:
+            os.makedirs(os.path.join(self.root, "sys/class"))
+        self.socket = os.path.join(self.folder.name, "run", "rdmad.sock")
+        self.log = open(os.path.join(self.folder.name, "log"), "w+b")
+        self.process = subprocess.Popen(
+            [RDMAD, "--module", "good", "--module-dir", MODULES, "--sysroot", self.root,
+             "--run-dir", os.path.dirname(self.socket),
+             "--state-dir", os.path.join(self.folder.name, "state"),
+             "--kubelet-dir", os.path.join(self.folder.name, "kubelet")],
+            stderr=self.log)
+        end = time.monotonic() + PATIENCE
+        while not os.path.exists(self.socket):
+            assert self.process.poll() is None and time.monotonic() < end, self.said()
+            time.sleep(0.02)
+
+    def said(self):
+        self.log.seek(0)
+        return self.log.read().decode(errors="replace")
+
+    def run(self, *args, **kwargs):
+        return subprocess.run([RDMAD, *args, "--socket", self.socket], capture_output=True,
+                              text=True, timeout=PATIENCE, **kwargs)
+
+    def json(self, *args):
+        done = self.run(*args, "--json")
+        return json.loads(done.stdout)
+
+    def close(self):
+        self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(PATIENCE)
+        text = self.said()
+        self.log.close()
+        self.folder.cleanup()
+        assert code == 0, text
+
+
+class EightRails(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = Daemon("gpu-8rail")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.daemon.close()
+
+    def lines(self, *args):
+        done = self.daemon.run(*args)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout.splitlines()
+
+    def test_devices_are_in_the_order_of_their_names(self):
+        lines = self.lines("devices")
+        self.assertEqual([line.split()[0] for line in lines],
+                         ["NAME"] + [f"mlx5_{i}" for i in range(11)])
+        self.assertEqual(len(self.lines("devices", "--no-headers")), 11)
+
+    def test_rails_are_told_apart_by_the_gpu_next_to_them(self):
+        rows = self.lines("devices", "-n")
+        for i, row in enumerate(rows):
+            if i < 8:
+                self.assertIn(f" 400G  {i // 4}     GPU{i} PIX ", row)
+            else:
+                self.assertNotIn("GPU", row)
+
+    def test_one_device_by_name_and_by_id(self):
+        by_name = self.lines("devices", "mlx5_3")
+        device = self.daemon.json("devices", "mlx5_3")
+        self.assertEqual(self.lines("devices", device["id"]), by_name)
+        self.assertEqual(by_name[0], "mlx5_3")
+        self.assertTrue(any("RoCE v2" in line for line in by_name))
+        missing = self.daemon.run("devices", "mlx5_99")
+        self.assertEqual(missing.returncode, 1)
+        self.assertIn('no RDMA device "mlx5_99"; there are mlx5_0, mlx5_1', missing.stderr)
+
+    def test_every_key_is_there_and_lists_are_lists(self):
+        device = self.daemon.json("devices")["devices"][0]
+        for key in ("ports", "netdevs", "chardevs", "problems", "pci_path"):
+            self.assertIsInstance(device[key], list, key)
+        for key in ("id", "name", "index", "node_type", "transport", "node_guid",
+                    "sys_image_guid", "driver", "firmware", "board_id", "hca_type",
+                    "pci_address", "vendor", "device", "subsystem_vendor", "subsystem_device",
+                    "numa_node", "pci_role", "pf_address", "vf_index", "num_vfs", "aux_name",
+                    "nearest_gpu", "verbs_problem"):
+            self.assertIn(key, device)
+        self.assertIsNone(device["pf_address"])
+        self.assertEqual(device["vendor"], "0x15b3")
+        self.assertEqual(device["ports"][0]["rate_mbps"], 400000)
+
+    def test_topology_is_a_square_of_nineteen(self):
+        lines = self.lines("topology")
+        names = [f"GPU{i}" for i in range(8)] + [f"NIC{i}" for i in range(11)]
+        self.assertEqual(lines[0].split()[:19], names)
+        for i in range(8):
+            row = lines[9 + i].split()
+            self.assertEqual(row[0], f"NIC{i}")
+            self.assertEqual(row[1 + i], "PIX")
+            self.assertEqual(row[9 + i], "X")
+        text = "\n".join(lines)
+        self.assertIn("NIC0:   mlx5_0   GPU0 behind the same switch (PIX)", text)
+        self.assertIn("NIC10:  mlx5_10  no GPU behind the same switch", text)
+
+    def test_status_tells_what_runs(self):
+        text = "\n".join(self.lines("status"))
+        self.assertIn(f"pid {self.daemon.process.pid}, up ", text)
+        self.assertIn("devices        11 (11 active, 0 with problems), 8 GPUs", text)
+        self.assertIn("module good: running", text)
+        self.assertFalse(self.daemon.json("status")["machine"]["live"])
+
+    def test_events_tell_of_devices_and_can_be_followed(self):
+        self.assertEqual(sum("device-added" in line for line in self.lines("events")), 11)
+        follow = subprocess.Popen([RDMAD, "events", "-f", "--json", "-s", self.daemon.socket],
+                                  stdout=subprocess.PIPE, text=True)
+        try:
+            events = [json.loads(follow.stdout.readline()) for _ in range(11)]
+        finally:
+            follow.kill()
+            follow.wait()
+            follow.stdout.close()
+        self.assertEqual([event["sequence"] for event in events], list(range(1, 12)))
+        self.daemon.run("status")
+
+    def test_no_claims_is_an_empty_list(self):
+        self.assertEqual(self.daemon.json("allocations"), {"allocations": []})
+        self.assertEqual(len(self.lines("allocations")), 1)
+
+    def test_doctor_finds_no_fault_with_a_good_machine_but_kubelet_missing(self):
+        findings = self.daemon.json("doctor")["findings"]
+        problems = [f for f in findings if f["level"] == "problem"]
+        self.assertEqual([f["subject"] for f in problems if f["subject"] != "database"], [])
+        notes = [f["subject"] for f in findings if f["level"] == "note"]
+        self.assertIn("kubelet", notes)
+        self.assertIn("machine", notes)
+        for finding in problems:
+            self.assertTrue(finding["advice"])
+
+    def test_output_may_be_cut(self):
+        reader, writer = os.pipe()
+        os.close(reader)
+        done = subprocess.run([RDMAD, "devices", "-s", self.daemon.socket], stdout=writer,
+                              stderr=subprocess.PIPE, timeout=PATIENCE)
+        os.close(writer)
+        self.assertEqual((done.returncode, done.stderr), (1, b""))
+
+
+class OtherMachines(unittest.TestCase):
+    def test_without_a_device_doctor_says_what_to_load(self):
+        daemon = Daemon(None)
+        self.addCleanup(daemon.close)
+        done = daemon.run("doctor")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("PROBLEM devices: no RDMA driver is loaded", done.stdout)
+        self.assertIn("-> load the driver", done.stdout)
+        self.assertIn("`rdmad doctor` says what to do", daemon.run("devices").stderr)
+        self.assertIn("Legend:", daemon.run("topology").stdout)
+
+    def test_every_recorded_machine_can_be_shown(self):
+        folder = os.path.dirname(EXPAND)
+        for file in sorted(os.listdir(folder)):
+            if not file.endswith(".machine"):
+                continue
+            with self.subTest(file):
+                daemon = Daemon(file.removesuffix(".machine"))
+                try:
+                    for command in ("status", "devices", "topology", "events"):
+                        done = daemon.run(command)
+                        self.assertEqual((done.returncode, done.stderr), (0, ""))
+                        self.assertNotRegex(done.stdout, "[\x00-\x09\x0b-\x1f\x7f]")
+                        self.assertTrue(daemon.json(command))
+                    for device in daemon.json("devices")["devices"]:
+                        self.assertEqual(daemon.run("devices", device["id"]).returncode, 0)
+                    self.assertIn(daemon.run("doctor").returncode, (0, 1))
+                finally:
+                    daemon.close()
+
+
+class Usage(unittest.TestCase):
+    def run_rdmad(self, *args):
+        return subprocess.run([RDMAD, *args], capture_output=True, text=True, timeout=PATIENCE)
+
+    def test_without_a_daemon_the_socket_is_named(self):
+        for command in ("status", "devices", "allocations", "topology", "events", "doctor"):
+            done = self.run_rdmad(command, "--socket", "/nonexistent/rdmad.sock")
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual(
+                done.stderr, "rdmad: rdmad is not running: no socket at /nonexistent/rdmad.sock\n")
+
+    def test_wrong_usage_is_exit_status_2(self):
+        for args in (("status", "--bogus"), ("status", "-f"), ("devices", "a", "b"),
+                     ("events", "x"), ("doctor", "--socket"), ("status", "--refresh")):
+            with self.subTest(args=args):
+                done = self.run_rdmad(*args)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn(f"Try `rdmad {args[0]} --help`.", done.stderr)
+
+    def test_each_command_explains_itself(self):
+        for command in ("status", "devices", "allocations", "topology", "events", "doctor"):
+            done = self.run_rdmad(command, "--help")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertTrue(done.stdout.startswith(f"usage: rdmad {command}"))
+            self.assertIn(f"  {command}", self.run_rdmad("--help").stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
