@@ -230,9 +230,15 @@ RdmadPods *rdmad_pods_new(RdmadLoop *loop, RdmadClaims *claims, const char *kube
 
 void rdmad_pods_free(RdmadPods *pods)
 {
+	g_autoptr(GError) ended =
+		g_error_new_literal(RDMAD_ERROR, RDMAD_ERROR_CANCELLED, "rdmad ends");
+
 	if (!pods)
 		return;
 	rdmad_grpc_channel_free(pods->channel);
+	/* Those of the core's that wait have something to free. */
+	g_array_append_vals(pods->asking, pods->waiting->data, pods->waiting->len);
+	waiters_tell(pods, ended);
 	rdmad_event_free(pods->ask);
 	rdmad_event_free(pods->sweep);
 	g_array_unref(pods->asking);

@@ -17,7 +17,8 @@ typedef struct {
 	char **ids;		/* sorted */
 } RdmadPodDevices;
 
-/* `error` NULL: the list is fresh.  RDMAD_ERROR_UNAVAILABLE: no socket, or kubelet does not answer. */
+/* `error` NULL: the list is fresh.  RDMAD_ERROR_UNAVAILABLE: no socket, or kubelet does not answer;
+ * RDMAD_ERROR_CANCELLED: rdmad ends. */
 typedef void (*RdmadPodsFunc)(const GError *error, gpointer data);
 
 /* Asks now; `fn` (may be NULL) is called once from the top of the loop, unless `owner` ends first. */

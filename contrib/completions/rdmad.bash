@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+# Completion of rdmad for bash.
+
+# Names of the devices that the running daemon knows; nothing where none runs.
+_rdmad_devices()
+{
+	"$1" devices --no-headers 2>/dev/null | awk '{ sub("/.*", "", $1); print $1 }' | sort -u
+}
+
+_rdmad()
+{
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+	local command=${COMP_WORDS[1]} words common="--json --no-headers --socket --help"
+
+	case $prev in
+	-s | --socket | -c | --config | --sysroot | --module-dir | --run-dir | --state-dir | --kubelet-dir)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	--log-level)
+		mapfile -t COMPREPLY < <(compgen -W "error warning notice info debug" -- "$cur")
+		return
+		;;
+	--log-format)
+		mapfile -t COMPREPLY < <(compgen -W "auto text json journal" -- "$cur")
+		return
+		;;
+	esac
+	case $COMP_CWORD:$command in
+	1:*)
+		words="status devices allocations topology events doctor --config --module"
+		words+=" --module-dir --sysroot --run-dir --state-dir --kubelet-dir --check"
+		words+=" --print-config --log-level --log-format --lock-wait --version --help"
+		;;
+	*:devices)
+		words="$common"
+		[[ $cur == -* ]] || words=$(_rdmad_devices "${COMP_WORDS[0]}")
+		;;
+	*:allocations) words="$common --refresh" ;;
+	*:events) words="$common --follow" ;;
+	*:status | *:topology | *:doctor) words="$common" ;;
+	*) words="--config --module --module-dir --sysroot --run-dir --state-dir --kubelet-dir
+		--check --print-config --log-level --log-format --lock-wait" ;;
+	esac
+	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+}
+
+complete -F _rdmad rdmad
