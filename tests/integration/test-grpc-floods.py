@@ -7,6 +7,7 @@ cut off (or costs nothing), and the server does not grow.
 """
 
 import os
+import resource
 import signal
 import socket
 import struct
@@ -323,6 +324,63 @@ class Memory(Flood):
             self.assertLess(self.rss() - self.before,
                             (64 + 16) << 20 if not INSTRUMENTED else 1 << 40)
         time.sleep(0.2)
+
+
+class Admission(unittest.TestCase):
+    """Who gets in, and what happens when nobody can."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = os.path.join(self.folder.name, "echo.sock")
+        os.chmod(self.folder.name, 0o755)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def serve(self, *args, **kwargs):
+        server = subprocess.Popen([ECHO, self.path, *args], stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, **kwargs)
+        server.stdout.readline()
+        self.addCleanup(server.stdout.close)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+        return server
+
+    def first_byte_as(self, uid):
+        """Whether a client of that user hears anything of the server."""
+        child = os.fork()
+        if child == 0:
+            try:
+                os.setresuid(uid, uid, uid)
+                os._exit(0 if Raw(self.path, b"").socket.recv(1) else 1)
+            finally:
+                os._exit(2)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        self.assertIn(status, (0, 1))
+        return status == 0
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to be another user")
+    def test_another_user_is_refused_even_where_the_mode_lets_it_in(self):
+        self.serve()
+        os.chmod(self.path, 0o666)
+        self.assertTrue(self.first_byte_as(0))
+        self.assertFalse(self.first_byte_as(65534))
+        self.assertTrue(self.first_byte_as(0))
+
+    @unittest.skipIf(INSTRUMENTED, "sanitizers need descriptors of their own")
+    def test_a_server_without_descriptors_waits_and_does_not_spin(self):
+        server = self.serve("64", preexec_fn=lambda: resource.setrlimit(
+            resource.RLIMIT_NOFILE, (14, 14)))
+        raws = [Raw(self.path) for _ in range(30)]
+        time.sleep(0.5)
+        with open(f"/proc/{server.pid}/stat", encoding="ascii") as stat:
+            ticks = sum(map(int, stat.read().rsplit(")", 1)[1].split()[11:13]))
+        self.assertLess(ticks / os.sysconf("SC_CLK_TCK"), 0.2)
+        for raw in raws:
+            raw.close()
+        with Raw(self.path) as raw:
+            raw.call(1)
+            self.assertEqual(raw.until(DATA)[3], message(b"x"))
 
 
 class Wrong(Flood):
