@@ -124,6 +124,16 @@ RdmadGrpcLink *rdmad_grpc_link_adopt(RdmadGrpcChannel *channel, int fd)
 	return link;
 }
 
+/* Its stream numbers are used up. */
+void rdmad_grpc_link_retire(RdmadGrpcLink *link)
+{
+	if (link->channel->current == link)
+		link->channel->current = NULL;
+	nghttp2_submit_goaway(rdmad_grpc_session_h2(link->session), NGHTTP2_FLAG_NONE, 0,
+			      NGHTTP2_NO_ERROR, NULL, 0);
+	rdmad_grpc_session_wake(link->session);
+}
+
 void rdmad_grpc_link_free(RdmadGrpcLink *link)
 {
 	if (link->channel->current == link)

@@ -42,7 +42,7 @@ struct RdmadGrpcConnection {
 	GList node;
 	GQueue calls;
 	GQueue written; /* calls whose queue ran empty; each a reference */
-	gsize most; /* that the server held while this connection was there */
+	gsize most;	/* that the server held while this connection was there */
 	gboolean draining;
 };
 
