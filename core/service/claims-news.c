@@ -133,7 +133,8 @@ static void post_granted(RdmadJournal *journal, const RdmadClaim *claim)
 
 	message = g_strdup_printf("%s: %u %s, first %s on %s", claim->resource, n,
 				  n == 1 ? "token" : "tokens", claim->tokens[0], claim->devices[0]);
-	journal_post(journal, "claim-granted", claim, message);
+	/* Only what podresources has told of has a pod from the start. */
+	journal_post(journal, claim->pod_name ? "claim-adopted" : "claim-granted", claim, message);
 }
 
 static void post_changed(RdmadJournal *journal, const RdmadClaim *before, const RdmadClaim *now)

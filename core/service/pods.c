@@ -155,15 +155,14 @@ static gboolean exhausted_retry(RdmadPods *pods, RdmadGrpcStatus status)
 	return TRUE;
 }
 
-static GError *list_error(RdmadPods *pods, RdmadGrpcStatus status, const char *text)
+static GError *list_error(const RdmadPods *pods, RdmadGrpcStatus status, const char *text)
 {
 	if (status == RDMAD_GRPC_OK && pods->refused)
 		return g_error_copy(pods->refused);
 	if (status == RDMAD_GRPC_OK && pods->answer)
 		return NULL;
-	return g_error_new(RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE, "kubelet at %s: %s%s%s",
-			   pods->socket_path, rdmad_grpc_status_name(status),
-			   text && *text ? ": " : "", text ? text : "");
+	return g_error_new(RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE, "kubelet's podresources: %s",
+			   text && *text ? text : rdmad_grpc_status_name(status));
 }
 
 static void list_done(RdmadGrpcStatus status, const char *text, gpointer data)

@@ -11,7 +11,9 @@
 
 typedef struct RdmadState RdmadState;
 
-/* `state_dir` NULL: in memory, for a try.  `set_aside`, if not NULL, gets where a damaged database went (g_free()), else NULL. */
+/* `state_dir` NULL: in memory, for a try.  `set_aside`, if not NULL, gets where a damaged database
+ * went (g_free()), else NULL; what was wrong with it is logged.
+ * RDMAD_ERROR_ABI; RDMAD_ERROR_FAILED for all that is not damage (a lock, a full disk, a link). */
 RdmadState *rdmad_state_open(const char *state_dir, char **set_aside, GError **error);
 void rdmad_state_close(RdmadState *state);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadState, rdmad_state_close)

@@ -105,12 +105,14 @@ static void fill(Fixture *f, guint n)
 {
 	g_autoptr(RdmadState) state = open_state(f, NULL);
 
+	g_assert_true(rdmad_state_begin(state, NULL));
 	for (guint i = 0; i < n; i++) {
 		g_autofree char *token = g_strdup_printf("token-%05u", i);
 		g_autoptr(RdmadClaimRef) claim = sample_claim(token);
 
-		put(state, claim);
+		g_assert_true(rdmad_state_put_claim(state, claim, NULL));
 	}
+	g_assert_true(rdmad_state_commit(state, NULL));
 }
 
 static void test_a_claim_comes_back_as_it_was(Fixture *f, gconstpointer data)

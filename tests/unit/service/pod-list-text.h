@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Answers of podresources from short texts, for tests. */
+#pragma once
+
+#include <glib.h>
+
+/* "pod=a,b other=c": pods of the namespace "ns", container "main", resource "rdma/hca", as the bytes
+ * that kubelet sends: one ContainerDevices a device id. */
+GBytes *pod_list_text_pack(const char *text);

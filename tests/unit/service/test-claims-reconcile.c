@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <rdmad/error.h>
+#include <string.h>
+
+#include "claims-fixture.h"
+#include "pod-list-text.h"
+
+/* Never dereferenced: an owner is only compared. */
+#define SOME_MODULE ((RdmadModule *)0x10)
+
+#define SECOND G_USEC_PER_SEC
+
+/* A list that is asked for `after_us` from now, of a kubelet that runs for long. */
+static void reconcile_at(ClaimsFixture *f, const char *text, gint64 after_us)
+{
+	g_autoptr(GBytes) bytes = pod_list_text_pack(text);
+	gsize size;
+	const guint8 *data = g_bytes_get_data(bytes, &size);
+	g_autoptr(RdmadPodList) list = rdmad_pod_list_parse(data, size, NULL);
+
+	list->asked_us = g_get_monotonic_time() + after_us;
+	list->kubelet_since_us = 1;
+	rdmad_claims_reconcile(f->claims, list);
+}
+
+static void expect(ClaimsFixture *f, const char *text)
+{
+	g_autofree char *is = claims_fixture_text(f);
+
+	g_assert_cmpstr(is, ==, text);
+}
+
+static void test_claims_get_the_names_of_their_pods(ClaimsFixture *f, gconstpointer data)
+{
+	g_autofree char *id = claims_fixture_must_grant(f, "a,b");
+	const RdmadClaim *claim;
+
+	g_free(claims_fixture_must_grant(f, "c"));
+	g_assert_true(rdmad_claims_unsettled(f->claims));
+	reconcile_at(f, "train-0=a,b train-1=c", 0);
+	g_assert_false(rdmad_claims_unsettled(f->claims));
+	for (guint round = 0; round < 2; round++) {
+		expect(f, "a,b=train-0 c=train-1");
+		claim = rdmad_claims_lookup(f->claims, id);
+		g_assert_cmpstr(claim->pod_namespace, ==, "ns");
+		g_assert_cmpstr(claim->container, ==, "main");
+		claims_fixture_reopen(f);
+	}
+}
+
+static void test_a_list_older_than_the_grant_says_nothing(ClaimsFixture *f, gconstpointer data)
+{
+	g_free(claims_fixture_must_grant(f, "a"));
+	reconcile_at(f, "before=a", -SECOND);
+	expect(f, "a");
+}
+
+static void test_a_token_that_moved_is_named_anew(ClaimsFixture *f, gconstpointer data)
+{
+	g_free(claims_fixture_must_grant(f, "a"));
+	reconcile_at(f, "before=a", 0);
+	expect(f, "a=before");
+	g_free(claims_fixture_must_grant(f, "a"));
+	expect(f, "a");
+	reconcile_at(f, "after=a", 0);
+	expect(f, "a=after");
+}
+
+/* Each list is seconds from the grant and what it shows; the claim is there after the last or not. */
+typedef struct {
+	const char *name;
+	struct {
+		gint64 second;
+		const char *list;
+	} lists[4];
+	gboolean stays;
+} Life;
+
+static const Life lives[] = {
+	{ "shown", { { 100, "p=a" }, { 200, "p=a" }, { 300, "p=a" } }, TRUE },
+	{ "missing once", { { 100, "" } }, TRUE },
+	{ "missing twice", { { 100, "" }, { 200, "" } }, FALSE },
+	{ "missing twice in a moment", { { 100, "" }, { 101, "" } }, TRUE },
+	{ "missing thrice, then long enough", { { 100, "" }, { 101, "" }, { 110, "" } }, FALSE },
+	{ "missing, shown, missing", { { 100, "" }, { 150, "p=a" }, { 200, "" } }, TRUE },
+	{ "missing twice while young", { { 5, "" }, { 59, "" } }, TRUE },
+	{ "missing while young and after", { { 5, "" }, { 60, "" } }, FALSE },
+	{ "others are shown", { { 100, "p=b" }, { 200, "p=b" } }, FALSE },
+};
+
+static void check_life(ClaimsFixture *f, const Life *life)
+{
+	g_free(claims_fixture_must_grant(f, "a"));
+	for (guint i = 0; i < G_N_ELEMENTS(life->lists) && life->lists[i].list; i++)
+		reconcile_at(f, life->lists[i].list, life->lists[i].second * SECOND);
+	g_test_message("%s", life->name);
+	g_assert_cmpuint(rdmad_claims_count(f->claims), ==, life->stays);
+	claims_fixture_reopen(f);
+	g_assert_cmpuint(rdmad_claims_count(f->claims), ==, life->stays);
+}
+
+static void test_a_claim_ends_when_kubelet_no_longer_lists_it(ClaimsFixture *f, gconstpointer data)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(lives); i++) {
+		ClaimsFixture one = { 0 };
+
+		claims_fixture_setup(&one, NULL);
+		check_life(&one, &lives[i]);
+		claims_fixture_teardown(&one, NULL);
+	}
+}
+
+static void test_a_new_kubelet_is_given_time(ClaimsFixture *f, gconstpointer data)
+{
+	g_autoptr(RdmadPodList) list = rdmad_pod_list_parse(NULL, 0, NULL);
+	const gint64 now = g_get_monotonic_time();
+
+	g_free(claims_fixture_must_grant(f, "a"));
+	list->kubelet_since_us = now + 1000 * SECOND;
+	for (guint second = 1001; second < 1060; second += 10) {
+		list->asked_us = now + second * SECOND;
+		rdmad_claims_reconcile(f->claims, list);
+	}
+	expect(f, "a");
+	list->asked_us = now + 1060 * SECOND;
+	rdmad_claims_reconcile(f->claims, list);
+	expect(f, "");
+}
+
+static void test_loaded_claims_are_given_time(ClaimsFixture *f, gconstpointer data)
+{
+	g_free(claims_fixture_must_grant(f, "a"));
+	claims_fixture_reopen(f);
+	reconcile_at(f, "", 30 * SECOND);
+	reconcile_at(f, "", 59 * SECOND);
+	expect(f, "a");
+	reconcile_at(f, "", 61 * SECOND);
+	expect(f, "");
+}
+
+/* ---- after the database was lost ---- */
+
+static const char *device_of(const char *token, gpointer data)
+{
+	GString *text = data;
+
+	if (*token == 'x')
+		return NULL;
+	g_string_printf(text, "dev-%s", token);
+	return text->str;
+}
+
+static void resolver_set(ClaimsFixture *f, gboolean on)
+{
+	const RdmadClaimResolver resolver = { "test", "rdma/hca", on ? device_of : NULL };
+
+	rdmad_claims_set_resolver(f->claims, SOME_MODULE, &resolver, f->seen);
+}
+
+static void test_held_tokens_are_adopted(ClaimsFixture *f, gconstpointer data)
+{
+	const RdmadClaim *claim;
+
+	resolver_set(f, TRUE);
+	g_free(claims_fixture_must_grant(f, "c"));
+	reconcile_at(f, "train-0=b,a,x1 train-1=c other=x2", 0);
+	for (guint round = 0; round < 2; round++) {
+		expect(f, "c=train-1 a,b=train-0");
+		claim = rdmad_claims_by_token(f->claims, "rdma/hca", "b");
+		g_assert_cmpstr(claim->devices[0], ==, "dev-a");
+		g_assert_cmpstr(claim->devices[1], ==, "dev-b");
+		g_assert_cmpstr(claim->owner, ==, "test");
+		claims_fixture_reopen(f);
+		resolver_set(f, TRUE);
+		reconcile_at(f, "train-0=b,a train-1=c", 0);
+	}
+}
+
+static void test_without_a_resolver_nothing_is_adopted(ClaimsFixture *f, gconstpointer data)
+{
+	reconcile_at(f, "train-0=a", 0);
+	expect(f, "");
+	resolver_set(f, TRUE);
+	resolver_set(f, FALSE);
+	reconcile_at(f, "train-0=a", 0);
+	expect(f, "");
+	resolver_set(f, TRUE);
+	rdmad_claims_reap(f->claims, SOME_MODULE);
+	reconcile_at(f, "train-0=a", 0);
+	expect(f, "");
+}
+
+static void test_what_a_module_ended_is_not_adopted(ClaimsFixture *f, gconstpointer data)
+{
+	g_autofree char *id = claims_fixture_must_grant(f, "a");
+
+	resolver_set(f, TRUE);
+	g_assert_true(rdmad_claims_end(f->claims, id, "enough", NULL));
+	reconcile_at(f, "p=a", 0);
+	expect(f, "");
+	/* Once kubelet has forgotten it, it is a token like any other. */
+	reconcile_at(f, "", 0);
+	reconcile_at(f, "p=a", 0);
+	expect(f, "a=p");
+}
+
+static void kind_append(const RdmadJournalEntry *entry, gpointer data)
+{
+	g_string_append_printf(data, "%s ", entry->kind);
+}
+
+static void test_the_journal_says_what_kubelet_told(ClaimsFixture *f, gconstpointer data)
+{
+	g_autoptr(GString) kinds = g_string_new(NULL);
+
+	resolver_set(f, TRUE);
+	g_free(claims_fixture_must_grant(f, "a"));
+	reconcile_at(f, "p=a q=b", 0);
+	reconcile_at(f, "q=b", 100 * SECOND);
+	reconcile_at(f, "q=b", 200 * SECOND);
+	rdmad_journal_foreach(f->journal, 0, kind_append, kinds);
+	g_assert_cmpstr(kinds->str, ==, "claim-granted claim-named claim-adopted claim-ended ");
+}
+
+static void entry_count(const RdmadJournalEntry *entry, gpointer data)
+{
+	++*(guint *)data;
+}
+
+static void test_the_same_list_again_changes_nothing(ClaimsFixture *f, gconstpointer data)
+{
+	guint once = 0, twice = 0;
+
+	resolver_set(f, TRUE);
+	reconcile_at(f, "p=a,b q=c", 0);
+	expect(f, "a,b=p c=q");
+	rdmad_journal_foreach(f->journal, 0, entry_count, &once);
+	reconcile_at(f, "p=a,b q=c", SECOND);
+	expect(f, "a,b=p c=q");
+	rdmad_journal_foreach(f->journal, 0, entry_count, &twice);
+	g_assert_cmpuint(once, ==, 2);
+	g_assert_cmpuint(twice, ==, once);
+}
+
+#define ADD(name)                                                                                  \
+	g_test_add("/claims-reconcile/" #name, ClaimsFixture, NULL, claims_fixture_setup,          \
+		   test_##name, claims_fixture_teardown)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	ADD(claims_get_the_names_of_their_pods);
+	ADD(a_list_older_than_the_grant_says_nothing);
+	ADD(a_token_that_moved_is_named_anew);
+	ADD(a_claim_ends_when_kubelet_no_longer_lists_it);
+	ADD(a_new_kubelet_is_given_time);
+	ADD(loaded_claims_are_given_time);
+	ADD(held_tokens_are_adopted);
+	ADD(without_a_resolver_nothing_is_adopted);
+	ADD(what_a_module_ended_is_not_adopted);
+	ADD(the_journal_says_what_kubelet_told);
+	ADD(the_same_list_again_changes_nothing);
+	return g_test_run();
+}
