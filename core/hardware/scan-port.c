@@ -61,44 +61,53 @@ static gboolean gid_is_empty(const guint8 raw[16])
 	return !memcmp(raw, zero, sizeof(zero));
 }
 
-static gboolean read_gid(const RdmadAttrDir *dir, const RdmadPort *port, const char *index,
-			 RdmadGid *gid)
-{
-	g_autofree char *name = g_strdup_printf("gids/%s", index);
-	g_autofree char *type = NULL;
-	const RdmadAttr attr = { name, RDMAD_ATTR_REQUIRED, rdmad_sysfs_gid, 0 };
+/* A port's table while it is read. */
+typedef struct {
+	const RdmadAttrDir *dir;
+	const RdmadPort *port;
+	GArray *gids;
+} GidTable;
 
-	memset(gid, 0, sizeof(*gid));
-	rdmad_attrs_read(dir, &attr, 1, gid->raw);
-	if (gid_is_empty(gid->raw))
-		return FALSE;
-	type = read_gid_attr(dir, "types", index);
-	gid->index = (guint)g_ascii_strtoull(index, NULL, 10);
-	gid->type = gid_type(type, port->link_layer, dir->dev->node_type);
-	if (port->link_layer != RDMAD_LINK_LAYER_INFINIBAND)
-		gid->netdev = read_gid_netdev(dir, index);
-	return TRUE;
+static void add_gid(GidTable *table, const char *name, int index, const guint8 raw[16])
+{
+	g_autofree char *type = read_gid_attr(table->dir, "types", name);
+	RdmadGid gid = {
+		.index = (guint)index,
+		.type = gid_type(type, table->port->link_layer, table->dir->dev->node_type),
+	};
+
+	memcpy(gid.raw, raw, sizeof(gid.raw));
+	if (table->port->link_layer != RDMAD_LINK_LAYER_INFINIBAND)
+		gid.netdev = read_gid_netdev(table->dir, name);
+	g_array_append_val(table->gids, gid);
+}
+
+static void take_gid(const char *name, const char *value, const GError *error, gpointer data)
+{
+	GidTable *table = data;
+	guint8 raw[16];
+	int index;
+
+	if (!rdmad_sysfs_int(name, &index) || index < 0 || table->gids->len == RDMAD_SCAN_MAX_GIDS)
+		return;
+	if (!value)
+		rdmad_attr_problem(table->dir, error);
+	else if (!rdmad_sysfs_gid(value, raw))
+		rdmad_device_add_problem(table->dir->dev, "%sgids/%s: not understood: \"%.64s\"",
+					 table->dir->label, name, value);
+	else if (!gid_is_empty(raw))
+		add_gid(table, name, index, raw);
 }
 
 static void read_gids(const RdmadAttrDir *dir, RdmadPort *port)
 {
 	g_autofree char *path = g_strdup_printf("%s/gids", dir->path);
 	g_autoptr(GError) error = NULL;
-	g_auto(GStrv) names = rdmad_sysroot_list(dir->root, path, &error);
 	g_autoptr(GArray) gids = g_array_new(FALSE, FALSE, sizeof(RdmadGid));
+	GidTable table = { dir, port, gids };
 
-	if (!names) {
+	if (!rdmad_sysroot_read_dir(dir->root, path, take_gid, &table, &error))
 		rdmad_attr_problem(dir, error);
-		return;
-	}
-	for (guint i = 0; names[i] && i < RDMAD_SCAN_MAX_GIDS; i++) {
-		RdmadGid gid;
-		int index;
-
-		if (rdmad_sysfs_int(names[i], &index) && index >= 0 &&
-		    read_gid(dir, port, names[i], &gid))
-			g_array_append_val(gids, gid);
-	}
 	port->n_gids = gids->len;
 	port->gids = (RdmadGid *)(void *)g_array_free(g_steal_pointer(&gids), FALSE);
 }

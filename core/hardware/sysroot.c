@@ -15,7 +15,8 @@
 
 #include "service/device-private.h"
 
-#define LIST_MAX 65536u
+#define LIST_MAX      65536u
+#define ATTRIBUTE_MAX 4096
 /* openat2() gives EAGAIN when a rename or mount anywhere races with a "..". */
 #define OPEN_TRIES 64
 
@@ -144,13 +145,16 @@ static gboolean read_all(int fd, GString *text, const char *path, GError **error
 	return TRUE;
 }
 
-static void strip_tail(GString *text)
+/* NUL bytes at the end are what some drivers pad with; elsewhere they mean that it is no text. */
+static char *clean_value(const char *raw, gsize len, const char *path, GError **error)
 {
-	gsize len = text->len;
-
-	while (len > 0 && (text->str[len - 1] == '\0' || g_ascii_isspace(text->str[len - 1])))
+	while (len > 0 && (raw[len - 1] == '\0' || g_ascii_isspace(raw[len - 1])))
 		len--;
-	g_string_truncate(text, len);
+	if (memchr(raw, '\0', len)) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s: not text", path);
+		return NULL;
+	}
+	return g_utf8_make_valid(raw, (gssize)len);
 }
 
 char *rdmad_sysroot_read(const RdmadSysroot *root, const char *path, GError **error)
@@ -163,12 +167,7 @@ char *rdmad_sysroot_read(const RdmadSysroot *root, const char *path, GError **er
 	text = g_string_new(NULL);
 	if (!read_all(fd, text, path, error))
 		return NULL;
-	strip_tail(text);
-	if (memchr(text->str, '\0', text->len)) {
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s: not text", path);
-		return NULL;
-	}
-	return g_utf8_make_valid(text->str, (gssize)text->len);
+	return clean_value(text->str, text->len, path, error);
 }
 
 gboolean rdmad_sysroot_read_int(const RdmadSysroot *root, const char *path, gint64 *value,
@@ -281,29 +280,80 @@ static gboolean list_names(DIR *dir, GPtrArray *names, const char *path, GError 
 	return errno ? set_error(error, errno, path) : TRUE;
 }
 
-char **rdmad_sysroot_list(const RdmadSysroot *root, const char *path, GError **error)
+static DIR *open_dir(const RdmadSysroot *root, const char *path, GError **error)
+{
+	rdmad_autofd int fd = rdmad_sysroot_open(root, path, O_RDONLY | O_DIRECTORY, error);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+
+	if (dir)
+		rdmad_steal_fd(&fd);
+	else if (fd >= 0)
+		set_error(error, errno, path);
+	return dir;
+}
+
+static GPtrArray *read_names(DIR *dir, const char *path, GError **error)
 {
 	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
-	rdmad_autofd int fd = rdmad_sysroot_open(root, path, O_RDONLY | O_DIRECTORY, error);
-	gboolean ok;
-	DIR *dir;
 
-	if (fd < 0)
+	if (!list_names(dir, names, path, error))
 		return NULL;
-	dir = fdopendir(fd);
-	if (!dir) {
+	g_ptr_array_sort(names, compare_names);
+	return g_steal_pointer(&names);
+}
+
+char **rdmad_sysroot_list(const RdmadSysroot *root, const char *path, GError **error)
+{
+	DIR *dir = open_dir(root, path, error);
+	GPtrArray *names;
+
+	if (!dir)
+		return NULL;
+	names = read_names(dir, path, error);
+	closedir(dir);
+	if (!names)
+		return NULL;
+	g_ptr_array_add(names, NULL);
+	g_ptr_array_set_free_func(names, NULL);
+	return (char **)g_ptr_array_free(names, FALSE);
+}
+
+/* One read: sysfs gives a whole attribute at once.  O_NOFOLLOW: nothing leads out of here. */
+static char *read_attribute(int dirfd, const char *name, const char *dir_path, GError **error)
+{
+	char raw[ATTRIBUTE_MAX + 1];
+	g_autofree char *path = g_strdup_printf("%s/%s", dir_path, name);
+	rdmad_autofd int fd =
+		openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	const ssize_t n = fd >= 0 ? read(fd, raw, sizeof(raw)) : -1;
+
+	if (n < 0) {
 		set_error(error, errno, path);
 		return NULL;
 	}
-	rdmad_steal_fd(&fd);
-	ok = list_names(dir, names, path, error);
-	closedir(dir);
-	if (!ok)
+	if (n > ATTRIBUTE_MAX) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s: more than %d bytes", path,
+			    ATTRIBUTE_MAX);
 		return NULL;
-	g_ptr_array_sort(names, compare_names);
-	g_ptr_array_add(names, NULL);
-	g_ptr_array_set_free_func(names, NULL);
-	return (char **)g_ptr_array_free(g_steal_pointer(&names), FALSE);
+	}
+	return clean_value(raw, (gsize)n, path, error);
+}
+
+gboolean rdmad_sysroot_read_dir(const RdmadSysroot *root, const char *path, RdmadSysrootFunc fn,
+				gpointer data, GError **error)
+{
+	DIR *dir = open_dir(root, path, error);
+	g_autoptr(GPtrArray) names = dir ? read_names(dir, path, error) : NULL;
+
+	for (guint i = 0; names && i < names->len; i++) {
+		g_autoptr(GError) local = NULL;
+		g_autofree char *value = read_attribute(dirfd(dir), names->pdata[i], path, &local);
+
+		fn(names->pdata[i], value, local, data);
+	}
+	if (dir)
+		closedir(dir);
+	return names != NULL;
 }
 
 gboolean rdmad_sysroot_exists(const RdmadSysroot *root, const char *path)

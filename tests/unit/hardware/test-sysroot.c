@@ -256,6 +256,40 @@ static void test_a_directory_is_listed_in_natural_order(Fixture *f, gconstpointe
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID);
 }
 
+static void append_line(const char *name, const char *value, const GError *error, gpointer data)
+{
+	g_string_append_printf(data, "%s=%s;", name, value ? value : error->message);
+}
+
+static void test_a_directory_of_attributes_is_read_at_once(Fixture *f, gconstpointer data)
+{
+	g_autofree char *largest = g_strnfill(4096, 'x');
+	g_autofree char *too_large = g_strnfill(4097, 'x');
+	g_autoptr(GString) seen = g_string_new(NULL);
+	g_autoptr(GError) error = NULL;
+
+	put(f->outside, "secret", "outside", -1);
+	put(f->dir, "d/10", "ten\n", -1);
+	put(f->dir, "d/2", "two\n", -1);
+	put(f->dir, "d/binary", "a\0b", 3);
+	put(f->dir, "d/dir/x", "", -1);
+	put(f->dir, "d/large", too_large, -1);
+	put_link(f->dir, "d/link", "../../secret");
+	g_assert_true(rdmad_sysroot_read_dir(f->root, "d", append_line, seen, &error));
+	g_assert_no_error(error);
+	g_assert_cmpstr(seen->str, ==,
+			"2=two;10=ten;binary=d/binary: not text;dir=d/dir: Is a directory;"
+			"large=d/large: more than 4096 bytes;"
+			"link=d/link: Too many levels of symbolic links;");
+
+	g_string_truncate(seen, 0);
+	put(f->dir, "e/large", largest, -1);
+	g_assert_true(rdmad_sysroot_read_dir(f->root, "e", append_line, seen, &error));
+	g_assert_cmpuint(seen->len, ==, strlen("large=;") + 4096);
+	g_assert_false(rdmad_sysroot_read_dir(f->root, "none", append_line, seen, &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND);
+}
+
 static void test_a_written_value_replaces_the_old_one(Fixture *f, gconstpointer data)
 {
 	g_autoptr(GError) error = NULL;
@@ -304,6 +338,7 @@ int main(int argc, char **argv)
 	ADD(numbers_are_decimal_or_hexadecimal_and_nothing_else);
 	ADD(links_are_named_and_resolved_within_the_root);
 	ADD(a_directory_is_listed_in_natural_order);
+	ADD(a_directory_of_attributes_is_read_at_once);
 	ADD(a_written_value_replaces_the_old_one);
 	ADD(only_the_real_root_is_live);
 	ADD(descriptors_are_not_inherited);
