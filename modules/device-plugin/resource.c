@@ -66,10 +66,19 @@ static gboolean serve_has_choice(gpointer data)
 	return TRUE;
 }
 
+/* A kubelet that has come, maybe another one, knows who holds what. */
+static void streams_changed(gpointer data)
+{
+	RdmadResource *resource = data;
+
+	rdmad_pods_hint(rdmad_module_pods(resource->self));
+}
+
 static const RdmadPluginServerOps SERVER_OPS = {
 	.allocate = serve_allocate,
 	.preferred = serve_preferred,
 	.has_choice = serve_has_choice,
+	.streams_changed = streams_changed,
 };
 
 /* ---- claims ---- */

@@ -155,7 +155,11 @@ class DeviceManager:
                                  f"Requested: {count}, Available: {len(free)}")
         chosen = []
         if resource.endpoint.options.get_preferred_allocation_available:
-            answer = resource.endpoint.preferred(free, [], count)
+            try:
+                answer = resource.endpoint.preferred(free, [], count)
+            except Exception as error:
+                raise AdmissionError("GetPreferredAllocation failed due to "
+                                     f"{rpc.describe(error)}") from error
             chosen = [id for id in dict.fromkeys(answer) if id in set(free)][:count]
         rest = [id for id in free if id not in set(chosen)]
         return chosen + random.sample(rest, count - len(chosen))

@@ -1,0 +1,437 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The device plugin against the kubelet stand-in, on the recorded node with eight rails.
+
+usage: test-device-plugin.py RDMAD MODULE-DIR [TEST...]
+
+RDMAD_TEST_SLOW=1 adds the test that waits for a claim to end (80 s).
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import grpc
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+TESTS = os.path.dirname(HERE)
+sys.path.insert(0, os.path.join(TESTS, "kubelet"))
+sys.dont_write_bytecode = True
+
+from standin import AdmissionError, Kubelet, rpc  # noqa: E402
+from standin.messages import plugin  # noqa: E402
+
+RDMAD, MODULES = sys.argv[1:3]
+INSTRUMENTED = b"__asan_init" in open(RDMAD, "rb").read()
+PATIENCE = 60 if INSTRUMENTED else 20   # seconds; the machine may be busy
+HCA = "rdma/hca"
+RAILS = """
+modules = { device-plugin = { resources = (
+  { name = "rdma/rail"; mode = "exclusive"; selectors = { names = ( "mlx5_?", "!mlx5_8", "!mlx5_9" ); }; } %s
+); }; };
+"""
+
+
+def setUpModule():
+    global machine
+    machine = tempfile.TemporaryDirectory(prefix="rdmad-machine-")
+    subprocess.run([os.path.join(TESTS, "machines", "expand"), "gpu-8rail", machine.name],
+                   check=True, stdout=subprocess.DEVNULL)
+
+
+def tearDownModule():
+    machine.cleanup()
+
+
+class DevicePluginTest(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="rdmad-plugin-")
+        self.addCleanup(scratch.cleanup)
+        self.dir = scratch.name
+        self.kubelet_dir = os.path.join(self.dir, "k")
+        os.mkdir(self.kubelet_dir)
+        self.daemon = None
+        self.addCleanup(self.end_daemon)
+
+    # ---- the two sides ----
+
+    def start_kubelet(self, **options):
+        kubelet = Kubelet(self.kubelet_dir, **options)
+        kubelet.start()
+        self.addCleanup(kubelet.stop)
+        self.kubelet = kubelet
+        return kubelet
+
+    def start_daemon(self, config=None):
+        command = [RDMAD, "--module=device-plugin", "--module-dir", MODULES,
+                   "--sysroot", machine.name, "--run-dir", os.path.join(self.dir, "run"),
+                   "--state-dir", os.path.join(self.dir, "state"),
+                   "--kubelet-dir", self.kubelet_dir, "--log-level", "debug"]
+        if config is not None:
+            command += ["--config", self.write_config(config)]
+        with open(os.path.join(self.dir, "log"), "a") as log:
+            self.daemon = subprocess.Popen(command, stdout=log, stderr=log)
+
+    def write_config(self, text):
+        path = os.path.join(self.dir, "rdmad.conf")
+        with open(path, "w") as file:
+            file.write(text)
+        return path
+
+    def end_daemon(self, how=signal.SIGTERM):
+        if self.daemon is None:
+            return
+        self.daemon.send_signal(how)
+        status = self.daemon.wait(PATIENCE)
+        self.daemon = None
+        if how == signal.SIGTERM:
+            self.assertEqual(status, 0, self.log())
+
+    def log(self):
+        with open(os.path.join(self.dir, "log")) as file:
+            return file.read()
+
+    def ask(self, command):
+        socket = os.path.join(self.dir, "run", "rdmad.sock")
+        text = subprocess.run([RDMAD, command, "--json", "--socket", socket], check=True,
+                              capture_output=True, text=True, timeout=PATIENCE).stdout
+        return json.loads(text)
+
+    def claims(self):
+        return {claim["id"]: claim for claim in self.ask("allocations")["allocations"]}
+
+    def wait_for(self, condition, what):
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            if time.monotonic() > end:
+                self.fail(f"no {what} within {PATIENCE} s\n{self.log()}")
+            time.sleep(0.02)
+
+    def wait_ready(self, count=1000, name=HCA):
+        try:
+            self.kubelet.wait(name, count, PATIENCE)
+        except TimeoutError as error:
+            self.fail(f"{error}\n{self.log()}")
+
+    def both(self, config=None, **kubelet):
+        self.start_kubelet(**kubelet)
+        self.start_daemon(config)
+
+    def endpoint(self, name=HCA):
+        return self.kubelet.manager.resources[name].endpoint
+
+    def sockets(self, folder):
+        path = os.path.join(self.kubelet_dir, folder)
+        return [name for name in os.listdir(path) if name.startswith("rdmad-")]
+
+    # ---- registration ----
+
+    def test_by_plugins_registry_where_there_is_one(self):
+        self.both()
+        self.wait_ready()
+        self.assertEqual(self.kubelet.legacy.requests, [])
+        self.assertEqual(len(self.sockets("plugins_registry")), 1)
+        self.assertEqual(self.sockets("device-plugins"), [])
+
+    def test_by_register_where_there_is_no_registry(self):
+        self.both(registry=False)
+        self.wait_ready()
+        self.assertEqual(self.kubelet.legacy.requests, [HCA])
+
+    def test_by_register_when_the_configuration_says_so(self):
+        self.both("modules = { device-plugin = { registration = \"legacy\"; }; };")
+        self.wait_ready()
+        self.assertEqual(self.kubelet.legacy.requests, [HCA])
+        self.assertEqual(self.sockets("plugins_registry"), [])
+
+    def test_tokens_are_spread_over_eleven_devices_with_their_numa_nodes(self):
+        self.both()
+        self.wait_ready()
+        devices = self.kubelet.devices(HCA)
+        per_device = {}
+        for id, (healthy, numa) in devices.items():
+            self.assertRegex(id, r"^[0-9a-f]{4}:[0-9a-f]{2}:00\.0::\d{3}$")
+            self.assertTrue(healthy)
+            per_device.setdefault(id.partition("::")[0], set()).add(numa)
+        self.assertEqual(len(per_device), 11)
+        self.assertEqual({len(nodes) for nodes in per_device.values()}, {1})
+        self.assertEqual(set.union(*per_device.values()), {0, 1})
+
+    def test_kubelet_that_starts_later_is_noticed(self):
+        self.start_daemon()
+        self.wait_for(lambda: "is ready" in self.log(), "ready daemon")
+        time.sleep(0.2)
+        self.start_kubelet(registry=False)
+        self.wait_ready()
+
+    def check_restart(self, **options):
+        self.both(**options)
+        self.wait_ready()
+        for pause in (0, 0.3, 0):
+            self.kubelet.restart(pause)
+            self.wait_ready()
+        self.assertTrue(self.kubelet.allocate("ml/a", HCA, 1).ids)
+
+    def test_a_restart_of_kubelet_with_register(self):
+        self.check_restart(registry=False)
+
+    def test_a_restart_of_kubelet_with_the_registry(self):
+        self.check_restart(legacy=False)
+
+    def test_registered_soon_after_kubelets_socket_appears(self):
+        self.both(registry=False)
+        self.wait_ready()
+        self.kubelet.stop()
+        time.sleep(0.5)
+        begun = time.monotonic()
+        self.kubelet.start()
+        self.wait_ready()
+        took = time.monotonic() - begun
+        print(f"{took * 1000:.0f} ms with kubelet's own start, ", end="", file=sys.stderr)
+        if not INSTRUMENTED:
+            self.assertLess(took, 1)
+
+    def test_a_socket_that_was_wiped_is_made_anew(self):
+        for options, folder in (({"registry": False}, "device-plugins"),
+                                ({"legacy": False}, "plugins_registry")):
+            with self.subTest(folder):
+                self.both(**options)
+                self.wait_ready()
+                before = self.sockets(folder)
+                os.unlink(os.path.join(self.kubelet_dir, folder, before[0]))
+                self.wait_for(lambda: self.sockets(folder) not in ([], before), "new socket")
+                self.wait_ready()
+                self.end_daemon()
+                self.kubelet.stop()
+
+    def test_a_folder_that_was_removed_and_made_again(self):
+        self.both(registry=False)
+        self.wait_ready()
+        self.kubelet.stop()
+        shutil.rmtree(self.kubelet_dir)
+        time.sleep(0.2)
+        os.mkdir(self.kubelet_dir)
+        self.kubelet.start()
+        self.wait_ready()
+
+    def test_a_lost_stream_is_registered_again(self):
+        for options in ({"registry": False}, {"legacy": False}):
+            with self.subTest(options):
+                self.both(**options)
+                self.wait_ready()
+                lost = self.endpoint()
+                lost.stream.cancel()
+                self.wait_for(lambda: self.endpoint() is not lost, "other endpoint")
+                self.wait_ready()
+                self.end_daemon()
+                self.kubelet.stop()
+
+    def test_an_end_takes_the_sockets_away(self):
+        self.both()
+        self.wait_ready()
+        self.end_daemon()
+        self.assertEqual(self.sockets("plugins_registry"), [])
+
+    def test_sockets_of_a_killed_daemon_are_removed_by_the_next(self):
+        self.both()
+        self.wait_ready()
+        stale = self.sockets("plugins_registry")
+        self.end_daemon(signal.SIGKILL)
+        self.assertEqual(self.sockets("plugins_registry"), stale)
+        self.start_daemon()
+        self.wait_ready()
+        self.assertNotIn(stale[0], self.sockets("plugins_registry"))
+
+    # ---- Allocate ----
+
+    def test_a_container_gets_the_nodes_of_its_devices_and_no_others(self):
+        self.both()
+        self.wait_ready()
+        grant = self.kubelet.allocate("ml/train-0", HCA, 2)
+        devices = {id.partition("::")[0] for id in grant.ids}
+        self.assertEqual(len(devices), 2, "two tokens are two devices")
+        paths = [d.host_path for d in grant.reply.devices]
+        self.assertEqual(paths, sorted(paths))
+        self.assertEqual(len([p for p in paths if re.search(r"/uverbs\d+$", p)]), 2)
+        self.assertEqual([p for p in paths if "uverbs" not in p], ["/dev/infiniband/rdma_cm"])
+        for spec in grant.reply.devices:
+            self.assertEqual((spec.container_path, spec.permissions), (spec.host_path, "rw"))
+        self.assertEqual(set(grant.reply.envs), {"RDMAD_CLAIM"})
+
+    def test_claims_are_named_after_their_pods(self):
+        self.both()
+        self.wait_ready()
+        claim = self.kubelet.allocate("ml/train-0", HCA, 1).reply.envs["RDMAD_CLAIM"]
+        self.wait_for(lambda: "train-0" in json.dumps(self.claims()[claim]), "name of the pod")
+
+    def test_pods_are_spread_over_the_devices(self):
+        self.both()
+        self.wait_ready()
+        devices = [self.kubelet.allocate(f"ml/p{i}", HCA, 1).ids[0].partition("::")[0]
+                   for i in range(22)]
+        self.assertEqual({devices.count(d) for d in devices}, {2})
+
+    def allocate_raw(self, *containers):
+        request = plugin.AllocateRequest()
+        for ids in containers:
+            request.container_requests.add(devices_ids=ids)
+        return rpc.unary(self.endpoint().channel, "/v1beta1.DevicePlugin/Allocate", request,
+                         plugin.AllocateResponse, timeout=PATIENCE)
+
+    def test_what_cannot_be_granted_is_refused_by_name_and_grants_nothing(self):
+        self.both()
+        self.wait_ready()
+        good = sorted(self.kubelet.devices(HCA))[:3]
+        for containers, code, words in (
+                ([["0000:ff:00.0::000"]], "NOT_FOUND", ["0000:ff:00.0::000", HCA]),
+                ([[good[0], "x"]], "NOT_FOUND", ['"x"']),
+                ([[good[0]], ["x"]], "NOT_FOUND", ['"x"']),
+                ([[good[0], good[0]]], "INVALID_ARGUMENT", ["twice", good[0]]),
+                ([[good[0]], [good[0]]], "INVALID_ARGUMENT", ["twice"]),
+                ([], "INVALID_ARGUMENT", ["0 containers"]),
+                ([[]], "INVALID_ARGUMENT", ["0 devices"])):
+            with self.subTest(containers), self.assertRaises(grpc.RpcError) as caught:
+                self.allocate_raw(*containers)
+            self.assertEqual(caught.exception.code().name, code)
+            for word in words:
+                self.assertIn(word, caught.exception.details())
+        self.assertEqual(self.claims(), {})
+
+    def test_several_containers_in_one_request_and_the_same_again(self):
+        self.both()
+        self.wait_ready()
+        ids = sorted(self.kubelet.devices(HCA))[:3]
+        first = self.allocate_raw(ids[:1], ids[1:])
+        again = self.allocate_raw(ids[:1], ids[1:])
+        found = [c.envs["RDMAD_CLAIM"] for c in first.container_responses]
+        self.assertEqual(found, [c.envs["RDMAD_CLAIM"] for c in again.container_responses])
+        self.assertEqual(set(self.claims()), set(found))
+
+    def test_exclusive_devices_are_given_once(self):
+        self.both(RAILS % "")
+        self.wait_ready(8, "rdma/rail")
+        grants = [self.kubelet.allocate(f"ml/p{i}", "rdma/rail", 4) for i in range(2)]
+        nodes = [{self.kubelet.devices("rdma/rail")[id][1] for id in g.ids} for g in grants]
+        self.assertEqual([len(n) for n in nodes], [1, 1], "four rails are of one NUMA node")
+        with self.assertRaises(AdmissionError):
+            self.kubelet.allocate("ml/p2", "rdma/rail", 1)
+
+    # ---- claims and life ----
+
+    def test_a_restart_keeps_claims_and_pods_notice_nothing(self):
+        self.both()
+        self.wait_ready()
+        claim = self.kubelet.allocate("ml/train-0", HCA, 3).reply.envs["RDMAD_CLAIM"]
+        before = self.claims()[claim]
+        self.end_daemon()
+        self.start_daemon()
+        self.wait_ready()
+        self.assertEqual(self.claims()[claim]["devices"], before["devices"])
+        self.assertEqual(self.kubelet.resources()[HCA]["in_use"], 3)
+
+    def test_no_acknowledged_claim_is_lost_by_a_kill(self):
+        self.both()
+        self.wait_ready()
+        acknowledged, lock = set(), threading.Lock()
+
+        def worker(number):
+            for i in range(1000):
+                try:
+                    grant = self.kubelet.allocate(f"ml/p{number}-{i}", HCA, 1)
+                except AdmissionError:
+                    return
+                with lock:
+                    acknowledged.add(grant.reply.envs["RDMAD_CLAIM"])
+
+        threads = [threading.Thread(target=worker, args=(n,)) for n in range(4)]
+        for thread in threads:
+            thread.start()
+        self.wait_for(lambda: len(acknowledged) > 50, "50 claims")
+        self.end_daemon(signal.SIGKILL)
+        for thread in threads:
+            thread.join()
+        self.start_daemon()
+        self.wait_ready()
+        self.assertEqual(acknowledged - set(self.claims()), set())
+
+    def test_a_lost_database_is_rebuilt_from_what_kubelet_knows(self):
+        self.both()
+        self.wait_ready()
+        ids = self.kubelet.allocate("ml/train-0", HCA, 2).ids
+        self.end_daemon()
+        shutil.rmtree(os.path.join(self.dir, "state"))
+        self.start_daemon()
+        self.wait_ready()
+        self.wait_for(lambda: [c for c in self.claims().values() if sorted(c["tokens"]) == ids],
+                      "rebuilt claim")
+
+    def test_a_reload_changes_what_it_must_and_no_more(self):
+        self.both(RAILS % "")
+        self.wait_ready(8, "rdma/rail")
+        untouched = self.endpoint("rdma/rail")
+        more = ', { name = "rdma/storage"; count = 10; selectors = { names = "mlx5_8"; }; }'
+        self.write_config(RAILS % more)
+        self.daemon.send_signal(signal.SIGHUP)
+        self.wait_ready(10, "rdma/storage")
+        self.write_config(RAILS % more.replace("10", "20"))
+        self.daemon.send_signal(signal.SIGHUP)
+        self.wait_ready(20, "rdma/storage")
+        self.write_config(RAILS % "")
+        self.daemon.send_signal(signal.SIGHUP)
+        self.wait_for(lambda: not self.kubelet.resources()["rdma/storage"]["connected"],
+                      "end of the resource")
+        self.assertIs(self.endpoint("rdma/rail"), untouched)
+        self.assertFalse(untouched.stopped)
+        self.assertEqual(untouched.messages, 1)
+
+    def test_a_wrong_reload_keeps_what_there_was(self):
+        self.both(RAILS % "")
+        self.wait_ready(8, "rdma/rail")
+        self.write_config(RAILS.replace("rdma/rail", "rail") % "")
+        self.daemon.send_signal(signal.SIGHUP)
+        self.wait_for(lambda: "is no resource name" in self.log(), "error in the log")
+        self.assertTrue(self.kubelet.allocate("ml/a", "rdma/rail", 1).ids)
+
+    def test_a_device_in_an_exclusive_resource_and_another_is_told_and_stays_with_the_first(self):
+        self.both(RAILS % ', { name = "rdma/all"; count = 99; }')
+        self.wait_ready(8, "rdma/rail")
+        self.wait_ready(99, "rdma/all")
+        rails = set(self.kubelet.devices("rdma/rail"))
+        others = {id.partition("::")[0] for id in self.kubelet.devices("rdma/all")}
+        self.assertEqual(rails & others, set())
+        self.assertIn("is selected by rdma/rail and rdma/all", self.log())
+
+    def test_ids_of_two_shared_resources_over_one_device_differ(self):
+        config = """modules = { device-plugin = { resources = (
+            { name = "rdma/a"; count = 22; }, { name = "rdma/b"; count = 22; } ); }; };"""
+        self.both(config)
+        self.wait_ready(22, "rdma/a")
+        self.wait_ready(22, "rdma/b")
+        a, b = (set(self.kubelet.devices(name)) for name in ("rdma/a", "rdma/b"))
+        self.assertEqual(a & b, set())
+        self.assertLessEqual(max(map(len, b)), 63)
+
+    @unittest.skipUnless(os.environ.get("RDMAD_TEST_SLOW"), "waits 80 s; RDMAD_TEST_SLOW=1")
+    def test_a_claim_ends_when_its_pod_is_gone(self):
+        self.both()
+        self.wait_ready()
+        claim = self.kubelet.allocate("ml/short", HCA, 1).reply.envs["RDMAD_CLAIM"]
+        self.kubelet.release("ml/short")
+        time.sleep(61)      # the time that an admission may take
+        self.kubelet.allocate("ml/other", HCA, 1)
+        end = time.monotonic() + 60
+        while claim in self.claims():
+            self.assertLess(time.monotonic(), end, self.log())
+            time.sleep(0.5)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
