@@ -260,7 +260,8 @@ static int daemon_live(Daemon *d, GError **error)
 		return RDMAD_EXIT_CONFIG;
 	if (!daemon_start(d, error))
 		return RDMAD_EXIT_FAILURE;
-	rdmad_loop_run(services->loop);
+	if (!d->stopping)
+		rdmad_loop_run(services->loop);
 	return 0;
 }
 
