@@ -116,26 +116,26 @@ static RdmadConfigNode *node_from(const Origin *origin, const config_setting_t *
 	return g_steal_pointer(&node);
 }
 
-/* The line that libconfig stumbled over, without its indentation. */
-static char *source_line(const char *text, int line)
+static gboolean is_blank_line(const char *at)
 {
-	while (--line > 0 && text) {
-		text = strchr(text, '\n');
-		text = text ? text + 1 : NULL;
-	}
-	return text ? g_strstrip(g_strndup(text, MIN(strcspn(text, "\n"), 80))) : g_strdup("");
+	at += strspn(at, " \t\r\f");
+	return *at == '\n' || *at == '\0';
 }
 
-/* Something is missed only on the next line that has something: goes back to where it should be. */
-static char *blamed_line(const Origin *origin, int *line)
+/* The line that libconfig stumbled over, without its indentation.  It misses something only on the
+ * next line that has anything: goes back to where it should be. */
+static char *blamed_line(const char *text, int *line)
 {
-	char *here = source_line(origin->text, *line);
+	const char *at = text, *next;
 
-	while (*here == '\0' && *line > 1) {
-		g_free(here);
-		here = source_line(origin->text, --*line);
+	for (int n = 1; n < *line && (next = strchr(at, '\n')) != NULL; n++)
+		at = next + 1;
+	while (at > text && is_blank_line(at)) {
+		for (at--; at > text && at[-1] != '\n'; at--)
+			;
+		--*line;
 	}
-	return here;
+	return g_strstrip(g_strndup(at, MIN(strcspn(at, "\n"), 80)));
 }
 
 static const char *readable(const char *text)
@@ -154,7 +154,7 @@ static void report(const Origin *origin, const config_t *parser, GError **error)
 	const char *included = config_error_file(parser);
 	g_autofree char *file = origin_file(origin, included);
 	int line = MAX(config_error_line(parser), 1);
-	g_autofree char *here = included ? g_strdup("") : blamed_line(origin, &line);
+	g_autofree char *here = included ? g_strdup("") : blamed_line(origin->text, &line);
 	g_autofree char *valid = g_utf8_make_valid(here, -1);
 
 	rdmad_config_source_error(error, file, (guint)line, "%s%s%s%s",

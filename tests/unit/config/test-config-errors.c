@@ -173,6 +173,7 @@ static const Bad bad[] = {
 	{ "names = [ \"a\", 5 ];", { "x.conf:1: ", "must all have one type, use a list" } },
 	{ "count 5;", { "x.conf:1: ", "syntax error", "`count 5;`" } },
 	{ "count = ;", { "x.conf:1: ", "syntax error", "`key = value;`" } },
+	{ "\n\ncount = \n \n\t\n\n", { "x.conf:3: ", "syntax error", "`count =`" } },
 	{ "= 5;", { "x.conf:1: ", "syntax error" } },
 	{ "\"count\" = 5;", { "x.conf:1: ", "syntax error" } },
 	{ "@include \"a.conf\"\n", { "x.conf:1: ", "`@include` works only in files" } },
