@@ -8,15 +8,6 @@
 #include "config/source.h"
 #include "config/tree.h"
 
-static DIR *dropins_open(const RdmadConfigNode *include, const char *folder, GError **error)
-{
-	DIR *dir = opendir(folder);
-
-	if (!dir && errno != ENOENT)
-		rdmad_config_error(include, NULL, error, "%s: %s", folder, g_strerror(errno));
-	return dir;
-}
-
 static int compare_names(gconstpointer a, gconstpointer b)
 {
 	return g_strcmp0(*(char *const *)a, *(char *const *)b);
@@ -32,11 +23,15 @@ static gboolean is_dropin(const char *name)
 static GPtrArray *dropins_list(const RdmadConfigNode *include, const char *folder, GError **error)
 {
 	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
-	DIR *dir = dropins_open(include, folder, error);
+	DIR *dir = opendir(folder);
 	const struct dirent *entry;
 
-	if (!dir)
-		return error && *error ? NULL : g_steal_pointer(&names);
+	if (!dir && errno == ENOENT)
+		return g_steal_pointer(&names);
+	if (!dir) {
+		rdmad_config_error(include, NULL, error, "%s: %s", folder, g_strerror(errno));
+		return NULL;
+	}
 	while ((entry = readdir(dir)) != NULL && names->len <= RDMAD_CONFIG_MAX_DROPINS)
 		if (is_dropin(entry->d_name))
 			g_ptr_array_add(names, g_strdup(entry->d_name));

@@ -27,7 +27,9 @@ typedef struct {
 	const char *key;
 	RdmadConfigType type;
 	gsize offset;
-	gint64 min, max;	/* STRINGS, LIST: entries; both 0: any (strings: up to 4096 bytes) */
+	/* In the member's unit; STRING: bytes; STRINGS, LIST: entries.  Both 0: any, but no string is
+	 * longer than 4096 bytes then. */
+	gint64 min, max;
 	const char *const *choices;	/* ENUM: NULL-terminated */
 	gboolean required;
 	gboolean (*check)(const char *value, GError **error);	/* STRING and each of STRINGS */
