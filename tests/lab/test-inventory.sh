@@ -33,10 +33,10 @@ kill -USR1 "$lab_watcher"
 lab_see '^verbs rxe1: listening'
 lab_forget
 start=$(date +%s%N)
-timeout 10 rdma link delete rxe1
+timeout 30 rdma link delete rxe1
 took=$((($(date +%s%N) - start) / 1000000))
 echo "rdma link delete took $took ms"
-((took < 3000)) || fail "a removal waited $took ms for rdmad"
+((took < 10000)) || fail "a removal waited $took ms for rdmad"
 lab_see '^removed rxe1 '
 ! grep FATAL seen || fail "a removal was taken for a failure"
 
