@@ -3,12 +3,6 @@
 
 #include "grpc/call-private.h"
 
-static nghttp2_nv field(const char *name, const char *value)
-{
-	return (nghttp2_nv){ (uint8_t *)name, (uint8_t *)value, strlen(name), strlen(value),
-			     NGHTTP2_NV_FLAG_NONE };
-}
-
 static nghttp2_session *call_h2(const RdmadGrpcCall *call)
 {
 	return rdmad_grpc_session_h2(call->connection->session);
@@ -18,10 +12,10 @@ static nghttp2_session *call_h2(const RdmadGrpcCall *call)
 static gsize call_status_fields(const RdmadGrpcCall *call, char number[12], nghttp2_nv *nv)
 {
 	g_snprintf(number, 12, "%d", (int)call->status);
-	nv[0] = field("grpc-status", number);
+	nv[0] = rdmad_grpc_field_send("grpc-status", number);
 	if (!call->text || !*call->text)
 		return 1;
-	nv[1] = field("grpc-message", call->text);
+	nv[1] = rdmad_grpc_field_send("grpc-message", call->text);
 	return 2;
 }
 
@@ -70,8 +64,8 @@ static ssize_t call_read_out(nghttp2_session *h2, int32_t stream, uint8_t *bytes
 /* Response headers, and all that follows by way of call_read_out(). */
 static void call_start(RdmadGrpcCall *call)
 {
-	const nghttp2_nv nv[] = { field(":status", "200"),
-				  field("content-type", "application/grpc") };
+	const nghttp2_nv nv[] = { rdmad_grpc_field_send(":status", "200"),
+				  rdmad_grpc_field_send("content-type", "application/grpc") };
 	const nghttp2_data_provider provider = { .read_callback = call_read_out };
 
 	call->begun = TRUE;
@@ -96,9 +90,9 @@ void rdmad_grpc_call_submit_alone(RdmadGrpcCall *call, guint http)
 	gsize n;
 
 	g_snprintf(status, sizeof(status), "%u", http);
-	nv[0] = field(":status", status);
-	nv[1] = field("content-type", "application/grpc");
-	nv[2] = field("grpc-accept-encoding", "identity");
+	nv[0] = rdmad_grpc_field_send(":status", status);
+	nv[1] = rdmad_grpc_field_send("content-type", "application/grpc");
+	nv[2] = rdmad_grpc_field_send("grpc-accept-encoding", "identity");
 	n = 3 + call_status_fields(call, number, nv + 3);
 	call->begun = TRUE;
 	nghttp2_submit_response(call_h2(call), call->stream, nv, n, NULL);

@@ -2,8 +2,6 @@
 /* Any :authority is served, none as well: clients of unix sockets send a path, "localhost", nothing. */
 #include "grpc/request-head.h"
 
-#include <string.h>
-
 #include "grpc/wire.h"
 
 #define UNKNOWN_MAX 128
@@ -18,21 +16,11 @@ void rdmad_grpc_head_clear(RdmadGrpcHead *head)
 	g_clear_pointer(&head->unknown, g_free);
 }
 
-static gboolean text_is(const char *text, gsize size, const char *wanted)
-{
-	return size == strlen(wanted) && memcmp(text, wanted, size) == 0;
-}
-
-static gboolean value_is(const RdmadGrpcField *field, const char *wanted)
-{
-	return text_is(field->value, field->value_len, wanted);
-}
-
 static void head_path(RdmadGrpcHead *head, const RdmadGrpcField *field)
 {
 	head->method = NULL;
 	for (const RdmadGrpcMethod *m = head->methods; m->path; m++)
-		if (value_is(field, m->path))
+		if (rdmad_grpc_field_has(field, m->path))
 			head->method = m;
 	if (head->method)
 		return;
@@ -58,28 +46,23 @@ static void head_timeout(RdmadGrpcHead *head, const RdmadGrpcField *field)
 	head->bad_timeout = !head->has_timeout;
 }
 
-static gboolean name_is(const RdmadGrpcField *field, const char *wanted)
-{
-	return text_is(field->name, field->name_len, wanted);
-}
-
 void rdmad_grpc_head_field(RdmadGrpcHead *head, const RdmadGrpcField *field)
 {
-	if (name_is(field, ":path"))
+	if (rdmad_grpc_field_named(field, ":path"))
 		head_path(head, field);
-	else if (name_is(field, ":method"))
-		head->post = value_is(field, "POST");
-	else if (name_is(field, ":authority"))
+	else if (rdmad_grpc_field_named(field, ":method"))
+		head->post = rdmad_grpc_field_has(field, "POST");
+	else if (rdmad_grpc_field_named(field, ":authority"))
 		head->authorities++;
-	else if (name_is(field, "host"))
+	else if (rdmad_grpc_field_named(field, "host"))
 		head->hosts++;
-	else if (name_is(field, "content-type"))
+	else if (rdmad_grpc_field_named(field, "content-type"))
 		head->grpc = content_is_grpc(field);
-	else if (name_is(field, "grpc-timeout"))
+	else if (rdmad_grpc_field_named(field, "grpc-timeout"))
 		head_timeout(head, field);
-	else if (name_is(field, "grpc-encoding"))
-		head->compressed = !value_is(field, "identity");
-	else if (name_is(field, "connection"))
+	else if (rdmad_grpc_field_named(field, "grpc-encoding"))
+		head->compressed = !rdmad_grpc_field_has(field, "identity");
+	else if (rdmad_grpc_field_named(field, "connection"))
 		head->connection = TRUE;
 }
 

@@ -95,25 +95,19 @@ static ssize_t request_read_out(nghttp2_session *h2, int32_t stream, uint8_t *by
 	return (ssize_t)n;
 }
 
-static nghttp2_nv field(const char *name, const char *value)
-{
-	return (nghttp2_nv){ (uint8_t *)name, (uint8_t *)value, strlen(name), strlen(value),
-			     NGHTTP2_NV_FLAG_NONE };
-}
-
 static int32_t request_submit(RdmadGrpcRequest *request, const char *method, guint deadline_ms)
 {
 	g_autofree char *timeout = rdmad_grpc_timeout_format(deadline_ms);
 	const nghttp2_nv nv[] = {
-		field(":method", "POST"),
-		field(":scheme", "http"),
-		field(":path", method),
-		field(":authority", "localhost"),
-		field("content-type", "application/grpc"),
-		field("te", "trailers"),
-		field("grpc-accept-encoding", "identity"),
-		field("user-agent", "rdmad"),
-		field("grpc-timeout", timeout),
+		rdmad_grpc_field_send(":method", "POST"),
+		rdmad_grpc_field_send(":scheme", "http"),
+		rdmad_grpc_field_send(":path", method),
+		rdmad_grpc_field_send(":authority", "localhost"),
+		rdmad_grpc_field_send("content-type", "application/grpc"),
+		rdmad_grpc_field_send("te", "trailers"),
+		rdmad_grpc_field_send("grpc-accept-encoding", "identity"),
+		rdmad_grpc_field_send("user-agent", "rdmad"),
+		rdmad_grpc_field_send("grpc-timeout", timeout),
 	};
 	const nghttp2_data_provider provider = { .source.ptr = request->link,
 						 .read_callback = request_read_out };

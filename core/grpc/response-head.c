@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "grpc/response-head.h"
 
-#include <string.h>
-
 #include "grpc/status.h"
 #include "grpc/wire.h"
-
-static gboolean name_is(const RdmadGrpcField *field, const char *wanted)
-{
-	return field->name_len == strlen(wanted) &&
-	       memcmp(field->name, wanted, field->name_len) == 0;
-}
 
 static guint parse_http(const RdmadGrpcField *field)
 {
@@ -41,16 +33,16 @@ static void head_text(RdmadGrpcResponseHead *head, const RdmadGrpcField *field)
 
 void rdmad_grpc_response_head_field(RdmadGrpcResponseHead *head, const RdmadGrpcField *field)
 {
-	if (name_is(field, ":status"))
+	if (rdmad_grpc_field_named(field, ":status"))
 		head->http = parse_http(field);
-	else if (name_is(field, "content-type"))
+	else if (rdmad_grpc_field_named(field, "content-type"))
 		head->grpc = field->value_len >= 16 &&
 			     g_ascii_strncasecmp(field->value, "application/grpc", 16) == 0;
-	else if (name_is(field, "grpc-status"))
+	else if (rdmad_grpc_field_named(field, "grpc-status"))
 		head_status(head, field);
-	else if (name_is(field, "grpc-message"))
+	else if (rdmad_grpc_field_named(field, "grpc-message"))
 		head_text(head, field);
-	else if (name_is(field, "grpc-encoding"))
+	else if (rdmad_grpc_field_named(field, "grpc-encoding"))
 		head->compressed =
 			field->value_len != 8 || memcmp(field->value, "identity", 8) != 0;
 }

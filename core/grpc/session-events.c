@@ -14,7 +14,7 @@ static int on_begin_frame(nghttp2_session *h2, const nghttp2_frame_hd *head, voi
 
 	if (s->server && rdmad_grpc_session_listens(s) &&
 	    !rdmad_grpc_session_limits_received(&s->limits, head))
-		rdmad_grpc_session_terminate(s, NGHTTP2_ENHANCE_YOUR_CALM);
+		rdmad_grpc_session_terminate(s, "a flood of control frames");
 	return session_result(s);
 }
 
@@ -43,7 +43,7 @@ static int on_header(nghttp2_session *h2, const nghttp2_frame *frame, const uint
 	if (size == RDMAD_GRPC_HEADERS_FIT)
 		s->ops->field(frame->hd.stream_id, &field, s->data);
 	else if (size == RDMAD_GRPC_HEADERS_FLOOD)
-		rdmad_grpc_session_terminate(s, NGHTTP2_ENHANCE_YOUR_CALM);
+		rdmad_grpc_session_terminate(s, "a flood of headers");
 	return session_result(s);
 }
 
@@ -106,7 +106,7 @@ static int on_sent(nghttp2_session *h2, const nghttp2_frame *frame, void *data)
 		session_ended_early(s, frame);
 	if (s->server && rdmad_grpc_session_listens(s) &&
 	    !rdmad_grpc_session_limits_sent(&s->limits, frame))
-		rdmad_grpc_session_terminate(s, NGHTTP2_ENHANCE_YOUR_CALM);
+		rdmad_grpc_session_terminate(s, "a flood of wrong streams");
 	return session_result(s);
 }
 

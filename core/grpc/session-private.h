@@ -26,6 +26,7 @@ struct RdmadGrpcSession {
 	RdmadGrpcSessionLimits limits;
 	const char *over;  /* why the connection is at its end */
 	gboolean stopping; /* we ended it: nothing more is heard */
+	const char *why;   /* we ended it */
 	gboolean said;	   /* all was sent; what still comes is dropped */
 	gsize dropped;
 	gboolean again; /* submitted during a turn */

@@ -22,7 +22,7 @@ gboolean rdmad_grpc_session_listens(const RdmadGrpcSession *s)
 void rdmad_grpc_session_end(RdmadGrpcSession *s, const char *why)
 {
 	if (!s->over)
-		s->over = why;
+		s->over = s->why ? s->why : why;
 }
 
 static void linger_over(gpointer data)
@@ -204,12 +204,13 @@ void rdmad_grpc_session_flush(RdmadGrpcSession *s)
 	session_leave(s);
 }
 
-void rdmad_grpc_session_terminate(RdmadGrpcSession *s, guint32 error_code)
+void rdmad_grpc_session_terminate(RdmadGrpcSession *s, const char *why)
 {
 	if (!rdmad_grpc_session_listens(s))
 		return;
 	s->stopping = TRUE;
-	nghttp2_session_terminate_session(s->h2, error_code);
+	s->why = why;
+	nghttp2_session_terminate_session(s->h2, NGHTTP2_ENHANCE_YOUR_CALM);
 	rdmad_grpc_session_wake(s);
 }
 

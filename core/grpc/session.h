@@ -11,15 +11,11 @@
 #include <nghttp2/nghttp2.h>
 #include <rdmad/loop.h>
 
+#include "grpc/field.h"
+
 #define RDMAD_GRPC_HEADERS_MAX 8192u /* bytes of a header list, counted as RFC 9113 does */
 
 typedef struct RdmadGrpcSession RdmadGrpcSession;
-
-/* One header field; neither end is terminated by more than its length. */
-typedef struct {
-	const char *name, *value;
-	gsize name_len, value_len;
-} RdmadGrpcField;
 
 typedef struct {
 	/* A header list begins, goes on field by field, and is whole.  Also for trailers. */
@@ -53,7 +49,7 @@ nghttp2_session *rdmad_grpc_session_h2(RdmadGrpcSession *session);
 void rdmad_grpc_session_wake(RdmadGrpcSession *session);
 /* Writes now what the socket takes, for the last words before the session is freed. */
 void rdmad_grpc_session_flush(RdmadGrpcSession *session);
-/* GOAWAY with `error_code`, then the end; nothing more is read. */
-void rdmad_grpc_session_terminate(RdmadGrpcSession *session, guint32 error_code);
+/* GOAWAY (ENHANCE_YOUR_CALM), then the end for the reason given; nothing more is heard. */
+void rdmad_grpc_session_terminate(RdmadGrpcSession *session, const char *why);
 /* TRUE when the other end has closed already, though no event told so yet. */
 gboolean rdmad_grpc_session_hung_up(const RdmadGrpcSession *session);
