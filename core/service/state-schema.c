@@ -9,7 +9,10 @@
 #define APPLICATION_ID 0x52444d41 /* "RDMA" */
 #define BUSY_MS	       100	  /* somebody has the file open in sqlite3 */
 
-/* The idle daemon is to be small: pages that are read once at the start need no cache. */
+/*
+ * The idle daemon is to be small: pages that are read once at the start need no cache.  Measured:
+ * 0.55 MiB PSS with an empty table, 0.4 of it SQLite's own code and data; 500 bytes more a claim.
+ */
 static const char pragmas[] = "PRAGMA cache_size = -128;"
 			      "PRAGMA mmap_size = 0;"
 			      "PRAGMA temp_store = MEMORY;"

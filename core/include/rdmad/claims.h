@@ -95,6 +95,7 @@ typedef struct {
 } RdmadClaimResolver;
 
 /* `resolver` is copied and replaces the one of that resource; without `device_of` it is withdrawn.
+ * It is asked at the next List: call rdmad_pods_hint() once it knows its tokens.
  * It goes with its owner. */
 RDMAD_API void rdmad_claims_set_resolver(RdmadClaims *claims, RdmadModule *owner,
 					 const RdmadClaimResolver *resolver, gpointer data);

@@ -18,7 +18,7 @@ typedef struct {
 } RdmadPodDevices;
 
 /* `error` NULL: the list is fresh.  RDMAD_ERROR_UNAVAILABLE: no socket, or kubelet does not answer;
- * RDMAD_ERROR_CANCELLED: rdmad ends. */
+ * RDMAD_ERROR_INVALID, RDMAD_ERROR_LIMIT: the answer is none; RDMAD_ERROR_CANCELLED: rdmad ends. */
 typedef void (*RdmadPodsFunc)(const GError *error, gpointer data);
 
 /* Asks now; `fn` (may be NULL) is called once from the top of the loop, unless `owner` ends first. */
