@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "allocate.h"
+
+#include "base/loop-private.h"
+#include "deviceplugin.pb-c.h"
+#include "fixture.h"
+#include "service/claims-private.h"
+#include "service/journal-private.h"
+
+/* Devices a, b, c with one token each, and claims in memory. */
+typedef struct {
+	GPtrArray *devices;
+	RdmadPool *pool;
+	RdmadLoop *loop;
+	RdmadJournal *journal;
+	RdmadState *state;
+	RdmadClaims *claims;
+} Fixture;
+
+static void pool_setup(Fixture *f, const char *text)
+{
+	g_autoptr(RdmadResourceSettings) settings = fixture_resource(text);
+	RdmadPoolMember members[3];
+	const RdmadPoolFacts facts = { .members = members, .n_members = 3 };
+
+	f->devices = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_device_unref);
+	for (guint i = 0; i < 3; i++) {
+		const char id[] = { (char)('a' + i), '\0' };
+		RdmadDevice *dev = fixture_device(id, id, 0);
+
+		dev->chardevs[1].kind = RDMAD_CHARDEV_UMAD;
+		g_ptr_array_add(f->devices, dev);
+		members[i] = (RdmadPoolMember){ dev, FALSE };
+	}
+	((RdmadDevice *)f->devices->pdata[2])->ports[0].state = RDMAD_PORT_DOWN;
+	f->pool = rdmad_pool_new(settings);
+	rdmad_pool_update(f->pool, &facts);
+}
+
+static void setup(Fixture *f, gconstpointer text)
+{
+	pool_setup(f, text);
+	f->loop = rdmad_loop_new();
+	f->journal = rdmad_journal_new(f->loop);
+	f->state = rdmad_state_open(NULL, NULL, NULL);
+	f->claims = rdmad_claims_new(f->loop, f->state, f->journal, NULL);
+}
+
+static void teardown(Fixture *f, gconstpointer text)
+{
+	rdmad_claims_free(f->claims);
+	rdmad_state_close(f->state);
+	rdmad_journal_free(f->journal);
+	rdmad_loop_free(f->loop);
+	rdmad_pool_free(f->pool);
+	g_ptr_array_unref(f->devices);
+}
+
+/* "a,b c": two containers. */
+static GBytes *allocate(Fixture *f, const char *text, GError **error)
+{
+	g_auto(GStrv) containers = g_strsplit(text, " ", -1);
+	const guint n = g_strv_length(containers);
+	g_autoptr(GPtrArray) ids = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
+	V1beta1__ContainerAllocateRequest requests[4], *pointers[4];
+	V1beta1__AllocateRequest request = V1BETA1__ALLOCATE_REQUEST__INIT;
+	guint8 bytes[256];
+
+	for (guint i = 0; i < n; i++) {
+		g_ptr_array_add(ids, g_strsplit(containers[i], ",", -1));
+		v1beta1__container_allocate_request__init(&requests[i]);
+		requests[i].devices_ids = ids->pdata[i];
+		requests[i].n_devices_ids = g_strv_length(ids->pdata[i]);
+		pointers[i] = &requests[i];
+	}
+	request.n_container_requests = n;
+	request.container_requests = pointers;
+	g_assert_cmpuint(v1beta1__allocate_request__get_packed_size(&request), <=, sizeof(bytes));
+	return rdmad_allocate(f->pool, f->claims, "device-plugin", bytes,
+			      v1beta1__allocate_request__pack(&request, bytes), error);
+}
+
+static char *paths_of(GBytes *answer)
+{
+	gsize size;
+	const guint8 *bytes = g_bytes_get_data(answer, &size);
+	V1beta1__AllocateResponse *response = v1beta1__allocate_response__unpack(NULL, size, bytes);
+	GString *text = g_string_new(NULL);
+
+	for (size_t i = 0; i < response->n_container_responses; i++)
+		for (size_t j = 0; j < response->container_responses[i]->n_devices; j++)
+			g_string_append_printf(
+				text, "%s ",
+				response->container_responses[i]->devices[j]->host_path);
+	v1beta1__allocate_response__free_unpacked(response, NULL);
+	return g_string_free(text, FALSE);
+}
+
+#define PLAIN	 "name = \"a/b\"; mode = \"exclusive\";"
+#define WITH_MAD "name = \"a/b\"; mode = \"exclusive\"; umad = true;"
+
+static void test_management_nodes_are_left_out(Fixture *f, gconstpointer data)
+{
+	g_autoptr(GBytes) answer = allocate(f, "b,a", NULL);
+	g_autofree char *paths = paths_of(answer);
+
+	g_assert_cmpstr(paths, ==, "/dev/infiniband/uverbs-a /dev/infiniband/uverbs-b ");
+}
+
+static void test_management_nodes_are_there_when_asked_for(Fixture *f, gconstpointer data)
+{
+	g_autoptr(GBytes) answer = allocate(f, "a", NULL);
+	g_autofree char *paths = paths_of(answer);
+
+	g_assert_cmpstr(paths, ==, "/dev/infiniband/rdma_cm /dev/infiniband/uverbs-a ");
+}
+
+static void test_an_unhealthy_device_is_refused_with_the_reason(Fixture *f, gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+
+	g_assert_null(allocate(f, "a c", &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE);
+	g_assert_cmpstr(error->message, ==,
+			"a/b: device \"c\" is unhealthy: no port of it is active");
+	g_assert_cmpuint(rdmad_claims_count(f->claims), ==, 0);
+}
+
+static void test_a_claim_that_cannot_be_written_is_no_answer(Fixture *f, gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+
+	/* The database refuses a second transaction inside one. */
+	g_assert_true(rdmad_state_begin(f->state, NULL));
+	g_assert_null(allocate(f, "a b", &error));
+	g_assert_nonnull(error);
+	g_assert_cmpuint(rdmad_claims_count(f->claims), ==, 0);
+	rdmad_state_rollback(f->state);
+}
+
+#define ADD(text, name) g_test_add("/allocate/" #name, Fixture, text, setup, test_##name, teardown)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	ADD(PLAIN, management_nodes_are_left_out);
+	ADD(WITH_MAD, management_nodes_are_there_when_asked_for);
+	ADD(PLAIN, an_unhealthy_device_is_refused_with_the_reason);
+	ADD(PLAIN, a_claim_that_cannot_be_written_is_no_answer);
+	return g_test_run();
+}
