@@ -4,61 +4,11 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import tempfile
-import time
 import unittest
 
-RDMAD, EXPAND, MODULES = sys.argv[1:4]
-PATIENCE = 60
-
-
-class Daemon:
-    """rdmad on a machine of tests/machines; only commands ask it anything."""
-
-    def __init__(self, machine):
-        self.folder = tempfile.TemporaryDirectory(prefix="rdmad-test-")
-        # rdmad takes modules only from folders that nobody else may write to.
-        os.chmod(self.folder.name, 0o755)
-        self.root = os.path.join(self.folder.name, "machine")
-        if machine:
-            subprocess.run([EXPAND, machine, self.root], check=True)
-        else:
-            os.makedirs(os.path.join(self.root, "sys/class"))
-        self.socket = os.path.join(self.folder.name, "run", "rdmad.sock")
-        self.log = open(os.path.join(self.folder.name, "log"), "w+b")
-        self.process = subprocess.Popen(
-            [RDMAD, "--module", "good", "--module-dir", MODULES, "--sysroot", self.root,
-             "--run-dir", os.path.dirname(self.socket),
-             "--state-dir", os.path.join(self.folder.name, "state"),
-             "--kubelet-dir", os.path.join(self.folder.name, "kubelet")],
-            stderr=self.log)
-        end = time.monotonic() + PATIENCE
-        while not os.path.exists(self.socket):
-            assert self.process.poll() is None and time.monotonic() < end, self.said()
-            time.sleep(0.02)
-
-    def said(self):
-        self.log.seek(0)
-        return self.log.read().decode(errors="replace")
-
-    def run(self, *args, **kwargs):
-        return subprocess.run([RDMAD, *args, "--socket", self.socket], capture_output=True,
-                              text=True, timeout=PATIENCE, **kwargs)
-
-    def json(self, *args):
-        done = self.run(*args, "--json")
-        return json.loads(done.stdout)
-
-    def close(self):
-        self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(PATIENCE)
-        text = self.said()
-        self.log.close()
-        self.folder.cleanup()
-        assert code == 0, text
+from machine_daemon import EXPAND, PATIENCE, RDMAD, Daemon
 
 
 class EightRails(unittest.TestCase):

@@ -1,0 +1,147 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The JSON API of the daemon on a recorded machine: test-api.py RDMAD EXPAND MODULE-DIR"""
+
+import http.client
+import json
+import socket
+import sys
+import threading
+import time
+import unittest
+
+from machine_daemon import PATIENCE, Daemon
+
+
+class Connection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("rdmad", timeout=PATIENCE)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(PATIENCE)
+        self.sock.connect(self.path)
+
+
+class Api(unittest.TestCase):
+    machine = "sriov"
+
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = Daemon(cls.machine)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.daemon.close()
+
+    def ask(self, path, method="GET"):
+        connection = Connection(self.daemon.socket)
+        try:
+            connection.request(method, "/api/v1/" + path)
+            response = connection.getresponse()
+            self.assertEqual(response.getheader("Content-Type"), "application/json")
+            return response.status, json.loads(response.read())
+        finally:
+            connection.close()
+
+    def get(self, path):
+        status, answer = self.ask(path)
+        self.assertEqual(status, 200, answer)
+        return answer
+
+    def test_every_resource_answers_with_one_object(self):
+        for path in ("status", "devices", "allocations", "topology", "events", "facts", "doctor"):
+            with self.subTest(path):
+                self.assertIsInstance(self.get(path), dict)
+                self.assertEqual(self.ask(path, "POST")[0], 405)
+        self.assertEqual(self.ask("nothing")[0], 404)
+        self.assertEqual(self.ask("rescan")[0], 405)
+
+    def test_one_connection_serves_many_requests(self):
+        connection = Connection(self.daemon.socket)
+        self.addCleanup(connection.close)
+        for _ in range(100):
+            connection.request("GET", "/api/v1/status")
+            response = connection.getresponse()
+            self.assertEqual(json.loads(response.read())["pid"], self.daemon.process.pid)
+
+    def test_virtual_functions_name_their_parent(self):
+        devices = {device["id"]: device for device in self.get("devices")["devices"]}
+        virtual = [device for device in devices.values() if device["pci_role"] == "vf"]
+        self.assertTrue(virtual)
+        for device in virtual:
+            self.assertRegex(device["pf_address"], "^[0-9a-f]{4}:")
+            self.assertIsInstance(device["vf_index"], int)
+
+    def test_distances_are_symmetric(self):
+        topology = self.get("topology")
+        rows = topology["distances"]
+        self.assertEqual(len(rows), len(topology["gpus"]) + len(topology["nics"]))
+        for i, row in enumerate(rows):
+            self.assertEqual(row[i], "X")
+            self.assertEqual(row, [other[i] for other in rows])
+
+    def test_events_begin_after_what_the_caller_has(self):
+        everything = self.get("events")
+        last = everything["last"]
+        self.assertEqual(everything["events"][-1]["sequence"], last)
+        self.assertEqual(len(self.get(f"events?after={last - 1}")["events"]), 1)
+        self.assertEqual(self.get(f"events?after={last}"), {"events": [], "last": last})
+        # More than there is: the caller has outlived a daemon.
+        self.assertEqual(self.get("events?after=999999&wait=30")["last"], last)
+
+    def test_a_wait_for_events_ends_in_time(self):
+        last = self.get("events")["last"]
+        start = time.monotonic()
+        self.assertEqual(self.get(f"events?after={last}&wait=1")["events"], [])
+        self.assertGreater(time.monotonic() - start, 0.9)
+
+    def test_waiting_readers_hold_up_nobody(self):
+        last = self.get("events")["last"]
+        threads = [threading.Thread(target=self.get, args=(f"events?after={last}&wait=2",))
+                   for _ in range(20)]
+        for thread in threads:
+            thread.start()
+        start = time.monotonic()
+        self.get("status")
+        self.assertLess(time.monotonic() - start, 2)
+        for thread in threads:
+            thread.join()
+
+    def test_wrong_numbers_are_refused_by_name(self):
+        for query, name in (("after=x", "after"), ("after=-1", "after"), ("wait=61", "wait"),
+                            ("after=99999999999999999999", "after"), ("wait=", "wait")):
+            with self.subTest(query):
+                status, answer = self.ask("events?" + query)
+                self.assertEqual(status, 400)
+                self.assertIn(f'"{name}"', answer["error"])
+
+    def test_a_refresh_without_kubelet_is_unavailable(self):
+        status, answer = self.ask("allocations/refresh", "POST")
+        self.assertEqual(status, 503)
+        self.assertIn("pod-resources/kubelet.sock", answer["error"])
+
+    def test_a_client_that_does_not_wait_for_the_refresh_harms_nobody(self):
+        for _ in range(10):
+            connection = Connection(self.daemon.socket)
+            connection.request("POST", "/api/v1/allocations/refresh")
+            connection.close()
+        self.get("status")
+
+    def test_a_rescan_is_accepted_and_finds_the_same(self):
+        before = self.get("devices")
+        self.assertEqual(self.ask("rescan", "POST"), (200, {"accepted": True}))
+        time.sleep(0.2)
+        self.assertEqual(self.get("devices"), before)
+
+
+class Broken(Api):
+    """The same on a machine whose kernel says anything."""
+    machine = "broken"
+
+    test_virtual_functions_name_their_parent = None
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
