@@ -1,0 +1,49 @@
+# What rdmad needs from Debian, by purpose.  Sourced.
+
+packages_build='gcc libc6-dev meson ninja-build pkg-config protobuf-c-compiler
+	libglib2.0-dev libevent-dev libconfig-dev libprotobuf-c-dev libnghttp2-dev libmicrohttpd-dev
+	libibverbs-dev librdmacm-dev libnl-3-dev libnl-route-3-dev libnl-genl-3-dev
+	libsqlite3-dev libjansson-dev'
+
+# The kubelet stand-in, and the lab for --lab.
+packages_demo='python3 python3-grpcio python3-protobuf protobuf-compiler iproute2
+	qemu-system-x86 busybox-static cpio kmod xz-utils'
+
+packages_test='git clang clang-format libclang-rt-14-dev binutils crun perftest rdma-core
+	ibverbs-utils ibverbs-providers sqlite3 curl man-db'
+
+packages_bench='g++ libgrpc++-dev protobuf-compiler-grpc'
+
+package_missing() {
+	[[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) != installed ]]
+}
+
+# install_packages PURPOSE...: what is missing, and nothing else; silent when nothing is.
+install_packages() {
+	local purpose package list missing=()
+
+	for purpose; do
+		list=packages_$purpose
+		for package in ${!list}; do
+			package_missing "$package" && missing+=("$package")
+		done
+	done
+	((${#missing[@]})) || return 0
+	if ((EUID != 0)); then
+		echo "quickstart: needs root to install: ${missing[*]}" >&2
+		return 1
+	fi
+	echo "Installing ${#missing[@]} Debian packages: ${missing[*]}"
+	apt_quiet update && apt_quiet install -y --no-install-recommends "${missing[@]}"
+}
+
+apt_quiet() {
+	local log
+	log=$(mktemp)
+	if ! DEBIAN_FRONTEND=noninteractive apt-get -qq "$@" >"$log" 2>&1 </dev/null; then
+		tail -n 20 "$log" >&2
+		rm -f "$log"
+		return 1
+	fi
+	rm -f "$log"
+}

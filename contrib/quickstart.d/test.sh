@@ -1,0 +1,55 @@
+#!/bin/bash
+# Every test there is.  Prints progress, the reasons of skips, and last `N passed, M failed, K skipped`.
+set -uo pipefail
+here=contrib/quickstart.d
+# shellcheck source-path=SCRIPTDIR
+. $here/build.sh
+results=$(mktemp -d)
+trap 'rm -rf "$results"' EXIT
+
+export ASAN_OPTIONS=detect_stack_use_after_return=1:halt_on_error=1
+export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+export TSAN_OPTIONS=halt_on_error=1
+
+# stage NAME COMMAND...: runs it, its output kept as a result; a failure without a `not ok` line counts as one.
+stage() {
+	local name=$1 start=$SECONDS status
+	shift
+	printf '%-44s' "$name"
+	"$@" >"$results/$name.tap" 2>&1
+	status=$?
+	if ((status == 77)); then
+		echo "ok 1 - $name # SKIP $(tail -n 1 "$results/$name.tap")" >>"$results/$name.tap"
+	elif ((status)) && ! grep -q '^ *not ok' "$results/$name.tap"; then
+		echo "not ok 1 - $name (exit status $status)" >>"$results/$name.tap"
+	fi
+	/usr/bin/python3 $here/tally.py --line "$results/$name.tap"
+	printf '%-44s%4d s\n' '' $((SECONDS - start))
+	grep -q '^ *not ok' "$results/$name.tap" && tail -n 80 "$results/$name.tap"
+	return 0
+}
+
+# What meson ran, as TAP.
+suites() {
+	local dir=$1
+	shift
+	meson test -C "$dir" --print-errorlogs "$@" >"$dir/test-output.txt" 2>&1
+	/usr/bin/python3 $here/tally.py --meson "$dir/meson-logs/testlog.json"
+}
+
+sanitized() { build build-asan -Db_sanitize=address,undefined -Db_lundef=false && suites build-asan --suite unit --suite integration --timeout-multiplier 4; }
+threads() { build build-tsan -Db_sanitize=thread -Db_lundef=false && suites build-tsan work; }
+clang() { CC=clang build build-clang -Dfuzz=true && echo "ok 1 - clang builds it without a warning"; }
+
+stage 'build with gcc' eval 'build build && echo "ok 1 - gcc builds it without a warning"'
+stage 'style' suites build --suite style
+stage 'unit and integration' suites build --suite unit --suite integration
+stage 'build with clang' clang
+stage 'fuzz smoke' tests/fuzz/run --build build-clang 30
+stage 'address and undefined sanitizers' sanitized
+stage 'thread sanitizer' threads
+stage 'lab' tests/lab/run --build build
+stage 'lab with sanitizers' tests/lab/run --build build-asan
+
+grep -h '# SKIP' "$results"/*.tap | sed 's/^ *ok [0-9]* *-\{0,1\} */skipped: /; s/# SKIP */ - /'
+/usr/bin/python3 $here/tally.py --total "$results"/*.tap
