@@ -1,0 +1,112 @@
+#!/bin/bash
+# The main job, to look at: rdmad on this machine's RDMA devices (or a recorded node), a kubelet (or its
+# stand-in), two devices allocated.  demo.sh [--once | --lab]
+set -euo pipefail
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH
+build=${LAB_BUILD:-build}
+dir=$(mktemp -d /tmp/rdmad.XXXXXX)	# short: socket paths end at 107 bytes
+pids=()
+
+clean_up() {
+	((${#pids[@]} == 0)) || kill "${pids[@]}" 2>/dev/null || true
+	wait
+	[[ $(readlink $build/quickstart 2>/dev/null) != "$dir" ]] || rm -f $build/quickstart
+	rm -rf "$dir"
+}
+trap clean_up EXIT
+trap 'exit 130' INT TERM
+
+start() {
+	local name=$1
+	shift
+	"$@" >"$dir/$name.log" 2>&1 &
+	pids+=($!)
+}
+
+fail() {
+	echo "quickstart: $1; the log says:" >&2
+	tail -n 20 "$dir"/*.log >&2
+	exit 1
+}
+
+# wait_for SECONDS COMMAND...: until it succeeds.
+wait_for() {
+	local tries=$(($1 * 10))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		((tries-- > 0)) || return 1
+		sleep 0.1
+	done
+}
+
+show() {
+	printf '\n$ %s\n' "$1"
+	shift
+	"$@"
+}
+
+ask() { "$build/core/rdmad" "$@" --socket "$dir/run/rdmad.sock"; }
+ctl() { tests/kubelet/kubelet-ctl --root "$kubelet" "$@"; }
+
+choose_machine() {
+	if compgen -G '/sys/class/infiniband/*' >/dev/null; then
+		machine='the RDMA devices of this machine'
+		sysroot=()
+	else
+		machine='a recorded node with eight ConnectX-7 rails (this machine has no RDMA devices)'
+		tests/machines/expand gpu-8rail "$dir/machine"
+		sysroot=(--sysroot "$dir/machine")
+	fi
+}
+
+choose_kubelet() {
+	if [[ -S /var/lib/kubelet/device-plugins/kubelet.sock ]]; then
+		kubelet=/var/lib/kubelet stand_in=
+	else
+		kubelet=$dir/kubelet stand_in=1
+		start kubelet tests/kubelet/kubelet --root "$kubelet"
+		wait_for 20 ctl resources || fail 'the kubelet stand-in does not answer'
+	fi
+}
+
+show_allocation() {
+	ctl wait rdma/hca 1000 --timeout 20 || fail 'rdmad did not register with kubelet'
+	show 'kubelet: resources' ctl resources
+	show 'kubelet: admit pod demo/train, which asks for two rdma/hca' \
+		ctl allocate rdma/hca 2 --pod demo/train
+	ask allocations --refresh >/dev/null
+	show 'rdmad allocations' ask allocations
+}
+
+show_where_next() {
+	cat <<-END
+
+	Where to look next
+	  contrib/quickstart exec status      one page: modules, resources, kubelet
+	  contrib/quickstart exec topology    which NIC is near which GPU
+	  contrib/quickstart exec doctor      what could be wrong here, and what to do about it
+	  etc/rdmad.conf                      every option, at its default
+	END
+}
+
+choose_machine
+choose_kubelet
+start rdmad "$build/core/rdmad" --module=device-plugin --module-dir "$build/modules" "${sysroot[@]}" \
+	--run-dir "$dir/run" --state-dir "$dir/state" --kubelet-dir "$kubelet"
+wait_for 20 ask status || fail 'rdmad does not answer'
+[[ ! -w $build ]] || ln -sfn "$dir" "$build/quickstart"
+
+echo "rdmad $("$build/core/rdmad" --version | awk '{ print $2 }') on $machine"
+show 'rdmad devices' ask devices
+if [[ $stand_in ]]; then
+	show_allocation
+else
+	echo; echo 'A kubelet runs here: rdmad has registered with it, and its pods can ask for rdma/hca.'
+	show 'rdmad status' ask status
+fi
+show_where_next
+
+[[ ${1-} == --once ]] && exit 0
+printf '\nrdmad keeps running until you press Ctrl-C.\n'
+wait -n "${pids[@]}" || true
+fail 'a program has ended'
