@@ -1,0 +1,55 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""etc/rdmad.conf is good as it is, and every default in it is the default: RDMAD MODULE-DIR CONF"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
+import tap  # noqa: E402
+
+RDMAD, MODULES, CONF = sys.argv[1:4]
+
+
+def uncommented():
+    """`#key` and `#<tab>` are what is commented out; `# word` is prose."""
+    with open(CONF, encoding="utf-8") as file:
+        return re.sub(r"^#(?=[a-z}\t])", "", file.read(), flags=re.M)
+
+
+class DefaultConfig(unittest.TestCase):
+    def check(self, text):
+        with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
+            file.write(text)
+            file.flush()
+            return subprocess.run([RDMAD, "--check", "--config", file.name, "--module-dir", MODULES],
+                                  capture_output=True, text=True, check=False)
+
+    def test_the_file_is_good_as_it_is(self):
+        with open(CONF, encoding="utf-8") as file:
+            run = self.check(file.read())
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        self.assertIn("device-plugin", run.stdout)
+
+    def test_every_key_that_is_commented_out_exists(self):
+        run = self.check(uncommented())
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+
+    def test_the_other_example_is_good(self):
+        text = re.sub(r"^\t\t#(?=[a-z)\t])", "\t\t", uncommented(), flags=re.M)
+        text = text.replace("resources = (", "other = (", 1)
+        self.assertIn("rdma/rail", text)
+        run = self.check(re.sub(r"\tother = \(.*?\n\t\t\);\n", "", text, flags=re.S))
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+
+    def test_a_key_that_does_not_exist_would_be_found(self):
+        run = self.check(uncommented().replace("health_delay", "health_dely"))
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("health_delay", run.stderr)
+
+
+tap.main()
