@@ -15,11 +15,22 @@ static const struct {
 	{ "problem", "PROBLEM", "\033[1;31m" },
 };
 
-static void write_finding(const json_t *finding, guint level, gboolean colour, GString *out)
+/* Of findings that ask for the same, only the last says so. */
+static const char *own_advice(const json_t *finding, const json_t *next)
+{
+	const char *advice = format_text(finding, "advice");
+	const gboolean repeated =
+		g_strcmp0(advice, format_text(next, "advice")) == 0 &&
+		g_strcmp0(format_text(finding, "subject"), format_text(next, "subject")) == 0;
+
+	return repeated ? NULL : advice;
+}
+
+static void write_finding(const json_t *finding, const char *advice, guint level, gboolean colour,
+			  GString *out)
 {
 	g_autofree char *subject = rdmad_text_escape(format_text(finding, "subject") ?: "?");
 	g_autofree char *text = rdmad_text_escape(format_text(finding, "text") ?: "");
-	const char *advice = format_text(finding, "advice");
 
 	g_string_append_printf(out, "%s%-8s%s%s: %s\n", colour ? levels[level].colour : "",
 			       levels[level].label, colour ? RESET : "", subject, text);
@@ -51,7 +62,8 @@ gboolean doctor_write(const json_t *findings, gboolean colour, GString *out)
 		const guint level = finding_level(finding);
 
 		counts[level]++;
-		write_finding(finding, level, colour, out);
+		write_finding(finding, own_advice(finding, json_array_get(findings, i + 1)), level,
+			      colour, out);
 	}
 	g_string_append_printf(out, "\n%u problem%s, %u note%s\n", counts[2],
 			       counts[2] == 1 ? "" : "s", counts[1], counts[1] == 1 ? "" : "s");

@@ -238,6 +238,25 @@ static void test_doctor_tells_whether_there_is_a_problem(void)
 	json_decref(bad);
 }
 
+static void test_doctor_says_once_what_helps_a_row_of_findings(void)
+{
+	json_t *findings = load("[{'level': 'note', 'subject': 'a', 'text': '1', 'advice': 'x'},"
+				" {'level': 'note', 'subject': 'a', 'text': '2', 'advice': 'x'},"
+				" {'level': 'note', 'subject': 'b', 'text': '3', 'advice': 'x'}]");
+	g_autoptr(GString) out = g_string_new(NULL);
+
+	doctor_write(findings, FALSE, out);
+	g_assert_cmpstr(out->str, ==,
+			"NOTE    a: 1\n"
+			"NOTE    a: 2\n"
+			"        -> x\n"
+			"NOTE    b: 3\n"
+			"        -> x\n"
+			"\n"
+			"0 problems, 3 notes\n");
+	json_decref(findings);
+}
+
 /* The API and the command line may be of different versions for a moment. */
 static void test_any_answer_can_be_shown(void)
 {
@@ -291,6 +310,7 @@ int main(int argc, char **argv)
 	ADD(allocations_count_the_tokens_of_a_device);
 	ADD(status_shows_what_modules_say_without_knowing_them);
 	ADD(doctor_tells_whether_there_is_a_problem);
+	ADD(doctor_says_once_what_helps_a_row_of_findings);
 	ADD(any_answer_can_be_shown);
 	ADD(help_names_every_command);
 	return g_test_run();

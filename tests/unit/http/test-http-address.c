@@ -12,9 +12,9 @@ static void test_numeric_addresses_are_taken(void)
 		int family;
 		gboolean any;
 	} table[] = {
-		{"127.0.0.1:9889", AF_INET, FALSE}, {"0.0.0.0:9889", AF_INET, FALSE},
-		{"[::1]:9889", AF_INET6, FALSE},    {"[::]:9889", AF_INET6, FALSE},
-		{":9889", AF_INET6, TRUE},
+		{ "127.0.0.1:9889", AF_INET, FALSE }, { "0.0.0.0:9889", AF_INET, FALSE },
+		{ "[::1]:9889", AF_INET6, FALSE },    { "[::]:9889", AF_INET6, FALSE },
+		{ ":9889", AF_INET6, TRUE },
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(table); i++) {

@@ -11,7 +11,7 @@ static guint parse(RdmadHttpHead *head, const char *text)
 	gsize scanned = 0;
 	const gssize size = rdmad_http_head_find((const guint8 *)text, strlen(text), &scanned);
 
-	*head = (RdmadHttpHead){0};
+	*head = (RdmadHttpHead){ 0 };
 	if (size <= 0)
 		return size < 0 ? 400 : 0;
 	return rdmad_http_head_parse(head, (const guint8 *)text, size);
@@ -54,11 +54,11 @@ static void test_keep_alive_is_what_both_sides_want(void)
 		const char *text;
 		gboolean keep_alive;
 	} table[] = {
-		{GET HOST "\r\n", TRUE},
-		{GET HOST "Connection: Keep-Alive\r\n\r\n", TRUE},
-		{GET HOST "Connection: close\r\n\r\n", FALSE},
-		{GET HOST "Connection: upgrade\r\n\r\n", FALSE},
-		{"GET / HTTP/1.0\r\n\r\n", FALSE},
+		{ GET HOST "\r\n", TRUE },
+		{ GET HOST "Connection: Keep-Alive\r\n\r\n", TRUE },
+		{ GET HOST "Connection: close\r\n\r\n", FALSE },
+		{ GET HOST "Connection: upgrade\r\n\r\n", FALSE },
+		{ "GET / HTTP/1.0\r\n\r\n", FALSE },
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(table); i++) {
@@ -76,46 +76,46 @@ static void test_what_could_be_read_in_two_ways_is_refused(void)
 		const char *text;
 		guint status;
 	} table[] = {
-		{"\r\n\r\n", 400},
-		{"GET\r\n\r\n", 400},
-		{"GET /\r\n\r\n", 400},
-		{"GET  / HTTP/1.1\r\n" HOST "\r\n", 400},
-		{"GET / HTTP/1.1 \r\n" HOST "\r\n", 505},
-		{"GET / FTP/1.1\r\n" HOST "\r\n", 400},
-		{"GET / HTTP/2.0\r\n" HOST "\r\n", 505},
-		{"G T / HTTP/1.1\r\n" HOST "\r\n", 400},
-		{"G(T / HTTP/1.1\r\n" HOST "\r\n", 400},
-		{"GET * HTTP/1.1\r\n" HOST "\r\n", 400},
-		{"GET http://a/ HTTP/1.1\r\n" HOST "\r\n", 400},
-		{"GET /#a HTTP/1.1\r\n" HOST "\r\n", 400},
-		{"GET /\x80 HTTP/1.1\r\n" HOST "\r\n", 400},
-		{"GET /%00 HTTP/1.1\r\n" HOST "\r\n", 400},
-		{"GET /%4 HTTP/1.1\r\n" HOST "\r\n", 400},
-		{"GET /%zz HTTP/1.1\r\n" HOST "\r\n", 400},
-		{"GET /?a=%00 HTTP/1.1\r\n" HOST "\r\n", 400},
-		{GET "\r\n", 400},
-		{GET HOST HOST "\r\n", 400},
-		{GET HOST "No colon\r\n\r\n", 400},
-		{GET HOST "Space : a\r\n\r\n", 400},
-		{GET HOST " Folded: a\r\n\r\n", 400},
-		{GET HOST "A: b\r\n c\r\n\r\n", 400},
-		{GET HOST ": a\r\n\r\n", 400},
-		{GET HOST "A: \x01\r\n\r\n", 400},
-		{GET HOST "A: b\rC: d\r\n\r\n", 400},
-		{GET HOST "A: b\nC: d\r\n\r\n", 400},
-		{GET HOST "A: b\r\r\n\r\n", 400},
-		{"GET / HTTP/1.1\n\n", 400},
-		{GET HOST "Content-Length: 1\r\nContent-Length: 1\r\n\r\n", 400},
-		{GET HOST "Content-Length: 1, 1\r\n\r\n", 400},
-		{GET HOST "Content-Length: +1\r\n\r\n", 400},
-		{GET HOST "Content-Length: -1\r\n\r\n", 400},
-		{GET HOST "Content-Length: 0x1\r\n\r\n", 400},
-		{GET HOST "Content-Length:\r\n\r\n", 400},
-		{GET HOST "Content-Length: 18446744073709551617\r\n\r\n", 400},
-		{GET HOST "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400},
-		{GET HOST "Transfer-Encoding: chunked\r\n\r\n", 501},
-		{GET HOST "Transfer-Encoding: identity\r\n\r\n", 501},
-		{GET HOST "Expect: 100-continue\r\n\r\n", 417},
+		{ "\r\n\r\n", 400 },
+		{ "GET\r\n\r\n", 400 },
+		{ "GET /\r\n\r\n", 400 },
+		{ "GET  / HTTP/1.1\r\n" HOST "\r\n", 400 },
+		{ "GET / HTTP/1.1 \r\n" HOST "\r\n", 505 },
+		{ "GET / FTP/1.1\r\n" HOST "\r\n", 400 },
+		{ "GET / HTTP/2.0\r\n" HOST "\r\n", 505 },
+		{ "G T / HTTP/1.1\r\n" HOST "\r\n", 400 },
+		{ "G(T / HTTP/1.1\r\n" HOST "\r\n", 400 },
+		{ "GET * HTTP/1.1\r\n" HOST "\r\n", 400 },
+		{ "GET http://a/ HTTP/1.1\r\n" HOST "\r\n", 400 },
+		{ "GET /#a HTTP/1.1\r\n" HOST "\r\n", 400 },
+		{ "GET /\x80 HTTP/1.1\r\n" HOST "\r\n", 400 },
+		{ "GET /%00 HTTP/1.1\r\n" HOST "\r\n", 400 },
+		{ "GET /%4 HTTP/1.1\r\n" HOST "\r\n", 400 },
+		{ "GET /%zz HTTP/1.1\r\n" HOST "\r\n", 400 },
+		{ "GET /?a=%00 HTTP/1.1\r\n" HOST "\r\n", 400 },
+		{ GET "\r\n", 400 },
+		{ GET HOST HOST "\r\n", 400 },
+		{ GET HOST "No colon\r\n\r\n", 400 },
+		{ GET HOST "Space : a\r\n\r\n", 400 },
+		{ GET HOST " Folded: a\r\n\r\n", 400 },
+		{ GET HOST "A: b\r\n c\r\n\r\n", 400 },
+		{ GET HOST ": a\r\n\r\n", 400 },
+		{ GET HOST "A: \x01\r\n\r\n", 400 },
+		{ GET HOST "A: b\rC: d\r\n\r\n", 400 },
+		{ GET HOST "A: b\nC: d\r\n\r\n", 400 },
+		{ GET HOST "A: b\r\r\n\r\n", 400 },
+		{ "GET / HTTP/1.1\n\n", 400 },
+		{ GET HOST "Content-Length: 1\r\nContent-Length: 1\r\n\r\n", 400 },
+		{ GET HOST "Content-Length: 1, 1\r\n\r\n", 400 },
+		{ GET HOST "Content-Length: +1\r\n\r\n", 400 },
+		{ GET HOST "Content-Length: -1\r\n\r\n", 400 },
+		{ GET HOST "Content-Length: 0x1\r\n\r\n", 400 },
+		{ GET HOST "Content-Length:\r\n\r\n", 400 },
+		{ GET HOST "Content-Length: 18446744073709551617\r\n\r\n", 400 },
+		{ GET HOST "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400 },
+		{ GET HOST "Transfer-Encoding: chunked\r\n\r\n", 501 },
+		{ GET HOST "Transfer-Encoding: identity\r\n\r\n", 501 },
+		{ GET HOST "Expect: 100-continue\r\n\r\n", 417 },
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(table); i++) {

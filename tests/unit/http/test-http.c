@@ -35,7 +35,7 @@ static void tick(gpointer data)
 
 static void setup(Fixture *f, gconstpointer data)
 {
-	static const RdmadHttpLimits limits = {.max_connections = 4, .max_body = 100};
+	static const RdmadHttpLimits limits = { .max_connections = 4, .max_body = 100 };
 	g_autoptr(GError) error = NULL;
 
 	f->loop = rdmad_loop_new();
@@ -62,7 +62,7 @@ static void teardown(Fixture *f, gconstpointer data)
 
 static int connect_to(Fixture *f)
 {
-	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
 
 	g_strlcpy(addr.sun_path, f->path, sizeof(addr.sun_path));
@@ -332,7 +332,7 @@ static void test_the_control_socket_is_ours_alone(Fixture *f, gconstpointer data
 static void test_a_socket_left_by_a_crash_is_replaced(Fixture *f, gconstpointer data)
 {
 	g_autofree char *stale = g_build_filename(f->dir, "stale", NULL);
-	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 	g_autoptr(GError) error = NULL;
 
