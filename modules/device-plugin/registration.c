@@ -246,10 +246,13 @@ static GBytes *serve_preferred(const guint8 *message, gsize size, gpointer data,
 	return registration->owner_ops->preferred(message, size, registration->owner_data, error);
 }
 
+/* Asked right before the stream: kubelet is here, a new socket now would only be in its way. */
 static gboolean serve_has_choice(gpointer data)
 {
 	RdmadRegistration *registration = data;
 
+	if (rdmad_event_armed(registration->timer))
+		rdmad_event_arm(registration->timer, LOST_AFTER_MS);
 	return registration->owner_ops->has_choice(registration->owner_data);
 }
 

@@ -426,7 +426,8 @@ class DevicePluginTest(unittest.TestCase):
         claim = self.kubelet.allocate("ml/short", HCA, 1).reply.envs["RDMAD_CLAIM"]
         self.kubelet.release("ml/short")
         time.sleep(61)      # the time that an admission may take
-        self.kubelet.allocate("ml/other", HCA, 1)
+        # Another device for nobody: rdmad looks who has it, and looks again.
+        self.allocate_raw([sorted(self.kubelet.devices(HCA))[-1]])
         end = time.monotonic() + 60
         while claim in self.claims():
             self.assertLess(time.monotonic(), end, self.log())
