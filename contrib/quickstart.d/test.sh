@@ -10,6 +10,7 @@ trap 'rm -rf "$results"' EXIT
 export ASAN_OPTIONS=detect_stack_use_after_return=1:halt_on_error=1
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 export TSAN_OPTIONS=halt_on_error=1
+export RDMAD_TEST_SLOW=1
 
 # stage NAME COMMAND...: runs it, its output kept as a result; a failure without a `not ok` line counts as one.
 stage() {
@@ -45,11 +46,11 @@ stage 'build with gcc' eval 'build build && echo "ok 1 - gcc builds it without a
 stage 'style' suites build --suite style
 stage 'unit and integration' suites build --suite unit --suite integration
 stage 'build with clang' clang
-stage 'fuzz smoke' tests/fuzz/run --build build-clang 30
+stage 'fuzz smoke' tests/fuzz/run 30 build-clang
 stage 'address and undefined sanitizers' sanitized
 stage 'thread sanitizer' threads
-stage 'lab' tests/lab/run --build build
-stage 'lab with sanitizers' tests/lab/run --build build-asan
+stage 'lab' tests/lab/run
+stage 'lab with sanitizers' env LAB_BUILD=build-asan LAB_TIMEOUT=1200 LAB_SECONDS=400 tests/lab/run
 
 grep -h '# SKIP' "$results"/*.tap | sed 's/^ *ok [0-9]* *-\{0,1\} */skipped: /; s/# SKIP */ - /'
 /usr/bin/python3 $here/tally.py --total "$results"/*.tap
