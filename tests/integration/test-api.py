@@ -5,12 +5,16 @@
 import http.client
 import json
 import socket
+import os
 import sys
 import threading
 import time
 import unittest
 
 from machine_daemon import PATIENCE, Daemon
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
+import tap  # noqa: E402
 
 
 class Connection(http.client.HTTPConnection):
@@ -144,4 +148,4 @@ class Broken(Api):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    tap.main()

@@ -10,6 +10,9 @@ import unittest
 
 from machine_daemon import EXPAND, PATIENCE, RDMAD, Daemon
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
+import tap  # noqa: E402
+
 
 class EightRails(unittest.TestCase):
     @classmethod
@@ -177,4 +180,4 @@ class Usage(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    tap.main()

@@ -17,6 +17,9 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
+import tap  # noqa: E402
+
 RDMAD, MODULES, INSTALLED = sys.argv[1:4]
 INSTRUMENTED = b"__asan_init" in open(RDMAD, "rb").read()
 PATIENCE = 60 if INSTRUMENTED else 20  # seconds; the machine may be busy
@@ -389,4 +392,4 @@ class Usage(Case):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1] + sys.argv[4:])
+    tap.main(sys.argv[4:])

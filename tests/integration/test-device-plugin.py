@@ -21,6 +21,9 @@ import unittest
 
 import grpc
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
+import tap  # noqa: E402
+
 HERE = os.path.dirname(os.path.realpath(__file__))
 TESTS = os.path.dirname(HERE)
 sys.path.insert(0, os.path.join(TESTS, "kubelet"))
@@ -435,4 +438,4 @@ class DevicePluginTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
+    tap.main(sys.argv[3:])

@@ -13,6 +13,9 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
+import tap  # noqa: E402
+
 SERVER = sys.argv[1]
 LIMIT = 8           # connections a listener, as http-server.c has it
 IDLE_S = 3
@@ -227,4 +230,4 @@ class Http(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    tap.main()

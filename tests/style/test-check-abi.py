@@ -3,10 +3,14 @@
 """check-abi.py sees what a built module would feel, and nothing else."""
 
 import subprocess
+import os
 import sys
 import tempfile
 import unittest
 from pathlib import Path
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
+import tap  # noqa: E402
 
 CHECKER = Path(__file__).resolve().parent / "check-abi.py"
 MODULE_H = "#pragma once\n#define RDMAD_MODULE_ABI 1u\n"
@@ -61,4 +65,4 @@ class CheckAbi(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    tap.main()

@@ -9,6 +9,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
+import tap  # noqa: E402
+
 CHECKER = Path(__file__).resolve().parent / "check-exports.py"
 CLASS = "const int rdmad_module_class = 1;\n"
 
@@ -43,4 +46,4 @@ class CheckExports(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    tap.main()

@@ -3,10 +3,14 @@
 """Every rule of check-includes.py finds what is planted, and leaves good code alone."""
 
 import importlib.util
+import os
 import sys
 import tempfile
 import unittest
 from pathlib import Path
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
+import tap  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 SPDX = "/* SPDX-License-Identifier: Apache-2.0 */\n"
@@ -143,4 +147,4 @@ class CheckIncludes(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    tap.main()
