@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The daemon as the service manager and the administrator meet it: test-daemon.py RDMAD MODULE-DIR CONF
+"""The daemon as the service manager and the administrator meet it: test-daemon.py RDMAD MODULE-DIR
 
-MODULE-DIR has the modules of tests/unit/daemon/bad, CONF is the configuration that is installed.
+MODULE-DIR has the modules of tests/unit/daemon/bad.
 """
 
 import json
@@ -20,7 +20,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
 import tap  # noqa: E402
 
-RDMAD, MODULES, INSTALLED = sys.argv[1:4]
+RDMAD, MODULES = sys.argv[1:3]
 INSTRUMENTED = b"__asan_init" in open(RDMAD, "rb").read()
 PATIENCE = 60 if INSTRUMENTED else 20  # seconds; the machine may be busy
 
@@ -341,24 +341,6 @@ class Usage(Case):
                 self.assertEqual(result.returncode, 2, result.stdout)
                 self.assertRegex(result.stderr, words)
 
-    def test_the_installed_file_says_the_defaults(self):
-        with open(INSTALLED) as file:
-            text = file.read().replace("device-plugin =", "good =")
-        full = re.sub(r"(?m)^#(?=[a-z])", "", text)  # every key that is shown at its default
-        self.assertIn("\nstate_dir =", full)
-        bare = self.write("bare.conf", text)
-        full = self.write("full.conf", full)
-
-        def in_effect(path):
-            shown = subprocess.run([RDMAD, "--print-config", "-c", path], capture_output=True,
-                                   text=True, timeout=PATIENCE)
-            return re.search("(?m)^# in effect: .*", shown.stdout).group()
-
-        for path in (bare, full):
-            checked = self.run_to_end("--check", "-c", path)
-            self.assertEqual(checked.returncode, 0, checked.stderr)
-        self.assertEqual(in_effect(bare), in_effect(full))
-
     def test_the_printed_configuration_is_one(self):
         self.write("rdmad.conf", GOOD + 'include = "conf.d";')
         os.mkdir(self.path("conf.d"))
@@ -392,4 +374,4 @@ class Usage(Case):
 
 
 if __name__ == "__main__":
-    tap.main(sys.argv[4:])
+    tap.main(sys.argv[3:])

@@ -15,25 +15,38 @@ import tap  # noqa: E402
 RDMAD, MODULES, CONF = sys.argv[1:4]
 
 
+def as_it_is():
+    with open(CONF, encoding="utf-8") as file:
+        return file.read()
+
+
 def uncommented():
     """`#key` and `#<tab>` are what is commented out; `# word` is prose."""
-    with open(CONF, encoding="utf-8") as file:
-        return re.sub(r"^#(?=[a-z}\t])", "", file.read(), flags=re.M)
+    return re.sub(r"^#(?=[a-z}\t])", "", as_it_is(), flags=re.M)
 
 
 class DefaultConfig(unittest.TestCase):
-    def check(self, text):
+    def run_with(self, text, action):
         with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
             file.write(text)
             file.flush()
-            return subprocess.run([RDMAD, "--check", "--config", file.name, "--module-dir", MODULES],
+            return subprocess.run([RDMAD, action, "--config", file.name, "--module-dir", MODULES],
                                   capture_output=True, text=True, check=False)
 
+    def check(self, text):
+        return self.run_with(text, "--check")
+
+    def in_effect(self, text):
+        return re.search("^# in effect: .*", self.run_with(text, "--print-config").stdout,
+                         re.M).group()
+
     def test_the_file_is_good_as_it_is(self):
-        with open(CONF, encoding="utf-8") as file:
-            run = self.check(file.read())
+        run = self.check(as_it_is())
         self.assertEqual((run.returncode, run.stderr), (0, ""))
         self.assertIn("device-plugin", run.stdout)
+
+    def test_what_is_commented_out_is_the_default(self):
+        self.assertEqual(self.in_effect(as_it_is()), self.in_effect(uncommented()))
 
     def test_every_key_that_is_commented_out_exists(self):
         run = self.check(uncommented())
