@@ -6,6 +6,7 @@ export PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH
 build=${LAB_BUILD:-build}
 dir=$(mktemp -d /tmp/rdmad.XXXXXX)	# short: socket paths end at 107 bytes
 pids=()
+export RDMAD_SOCKET=$dir/run/rdmad.sock
 
 clean_up() {
 	((${#pids[@]} == 0)) || kill "${pids[@]}" 2>/dev/null || true
@@ -45,7 +46,7 @@ show() {
 	"$@"
 }
 
-ask() { "$build/core/rdmad" "$@" --socket "$dir/run/rdmad.sock"; }
+ask() { "$build/core/rdmad" "$@"; }
 ctl() { tests/kubelet/kubelet-ctl --root "$kubelet" "$@"; }
 
 choose_machine() {
@@ -78,7 +79,12 @@ show_allocation() {
 	show 'rdmad allocations' ask allocations
 }
 
+# What comes with a terminal of one's own; inside the lab there is none.
 show_where_next() {
+	if [[ ${LAB_TMP-} ]]; then
+		show 'rdmad status' ask status
+		return
+	fi
 	cat <<-END
 
 	Where to look next

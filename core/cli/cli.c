@@ -62,6 +62,13 @@ const char *rdmad_cli_help(void)
 	       "  doctor                 what is wrong on this node, and what to do about it\n";
 }
 
+static const char *default_socket(void)
+{
+	const char *named = g_getenv("RDMAD_SOCKET");
+
+	return named && *named ? named : DEFAULT_SOCKET;
+}
+
 static void print_usage(const Command *command, FILE *to)
 {
 	const gboolean named = strchr(command->flags, 'N') != NULL;
@@ -143,7 +150,7 @@ static int options_parse(CommandOptions *options, const Command *command, int ar
 int rdmad_cli_run(int argc, char **argv)
 {
 	const Command *command = argc > 1 ? command_find(argv[1]) : NULL;
-	CommandOptions options = { .socket = DEFAULT_SOCKET, .headers = TRUE };
+	CommandOptions options = { .socket = default_socket(), .headers = TRUE };
 	int status;
 
 	g_assert(command);
