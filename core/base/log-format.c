@@ -6,9 +6,8 @@
 
 #include "base/log-private.h"
 
-/* Bytes in the line, after escaping; together with the rest they stay below the limit. */
-#define RDMAD_LOG_MESSAGE_MAX 6144u
-#define FIELD_MAX	      256u
+/* Bytes in the line, after escaping; with the message they stay below the limit. */
+#define FIELD_MAX 256u
 
 typedef struct {
 	const char *name, *journal_name, *value;

@@ -77,10 +77,13 @@ static gboolean has_room(RdmadLogOutput *output)
 static ssize_t put_some(int fd, const char *text, gsize length)
 {
 	const gsize chunk = MIN(length, PIPE_BUF);
-	ssize_t put = send(fd, text, chunk, MSG_DONTWAIT | MSG_NOSIGNAL);
+	ssize_t put;
 
-	if (put < 0 && errno == ENOTSOCK)
-		put = write(fd, text, chunk);
+	do {
+		put = send(fd, text, chunk, MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (put < 0 && errno == ENOTSOCK)
+			put = write(fd, text, chunk);
+	} while (put < 0 && errno == EINTR);
 	return put;
 }
 
@@ -90,11 +93,9 @@ static gboolean put_all(RdmadLogOutput *output, const char *text, gsize length)
 	gsize done = 0;
 
 	while (done < length) {
-		ssize_t put =
+		const ssize_t put =
 			has_room(output) ? put_some(output->fd, text + done, length - done) : -1;
 
-		if (put < 0 && !output->stuck && errno == EINTR)
-			continue;
 		if (put < 0) {
 			output->torn = output->torn || done > 0;
 			return FALSE;
