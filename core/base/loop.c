@@ -189,18 +189,34 @@ static void child_ended(int fd, short what, void *data)
 	const RdmadChildFunc fn = ev->fn.child;
 	const gpointer user = ev->data;
 	const pid_t pid = ev->pid;
-	int status = 0;
+	int status;
+	const pid_t reaped = waitpid(pid, &status, WNOHANG);
 
-	if (waitpid(pid, &status, WNOHANG) != pid)
+	if (reaped == 0)
 		return;
+	/* Somebody else has reaped it: over it is all the same. */
+	if (reaped < 0)
+		status = -1;
 	rdmad_event_free(ev);
 	fn(pid, status, user);
+}
+
+/* Of any process there is a descriptor, but only of a child a status. */
+static int child_open(pid_t pid)
+{
+	rdmad_autofd int pidfd = pidfd_open(pid, 0);
+	siginfo_t unused;
+
+	if (pidfd < 0 ||
+	    waitid(P_PIDFD, (id_t)pidfd, &unused, WEXITED | WNOHANG | WNOWAIT) < 0)
+		return -1;
+	return rdmad_steal_fd(&pidfd);
 }
 
 RdmadEvent *rdmad_loop_add_child(RdmadLoop *loop, RdmadModule *owner, pid_t pid, RdmadChildFunc fn,
 				 gpointer data, GError **error)
 {
-	const int pidfd = pidfd_open(pid, 0);
+	const int pidfd = child_open(pid);
 	RdmadEvent *ev;
 
 	if (pidfd < 0) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <rdmad/error.h>
 #include <rdmad/fd.h>
 #include <rdmad/loop.h>
-#include <spawn.h>
 #include <signal.h>
+#include <spawn.h>
 #include <sys/wait.h>
 
 #include "base/loop-private.h"
@@ -123,6 +124,47 @@ static void test_the_end_of_a_child_comes_with_its_status(Fixture *f, gconstpoin
 	g_assert_cmpint(WEXITSTATUS(f->status), ==, 7);
 }
 
+/* A daemon may be started with SIGCHLD ignored: then the kernel reaps, and nobody has the status. */
+static void test_a_child_that_was_reaped_elsewhere_ends_too(Fixture *f, gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+	int hold[2];
+	pid_t pid;
+
+	g_assert_cmpint(pipe(hold), ==, 0);
+	signal(SIGCHLD, SIG_IGN);
+	pid = fork();
+	if (pid == 0) {
+		char byte;
+
+		close(hold[1]);
+		_exit(read(hold[0], &byte, 1) == 0 ? 0 : 1);
+	}
+	close(hold[0]);
+	f->ev = rdmad_loop_add_child(f->loop, NULL, pid, child_done, f, &error);
+	g_assert_no_error(error);
+	close(hold[1]);
+	alarm(60);
+	rdmad_loop_run(f->loop);
+	alarm(0);
+	signal(SIGCHLD, SIG_DFL);
+	g_assert_cmpint(f->status, ==, -1);
+}
+
+static void test_who_is_no_child_is_not_watched(Fixture *f, gconstpointer data)
+{
+	const pid_t strangers[] = { getppid(), getpid(), 1 };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(strangers); i++) {
+		g_autoptr(GError) error = NULL;
+
+		g_assert_null(rdmad_loop_add_child(f->loop, NULL, strangers[i], child_done, f,
+						   &error));
+		g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
+	}
+	g_assert_cmpuint(rdmad_loop_owned(f->loop, NULL), ==, 0);
+}
+
 static void test_what_a_module_leaves_behind_is_counted_and_freed(Fixture *f, gconstpointer data)
 {
 	RdmadEvent *mine = rdmad_loop_add_timer(f->loop, NULL, count_timer, f);
@@ -164,6 +206,8 @@ int main(int argc, char **argv)
 	ADD(an_event_may_be_freed_from_its_own_callback);
 	ADD(io_is_heard_only_while_it_is_wanted);
 	ADD(the_end_of_a_child_comes_with_its_status);
+	ADD(a_child_that_was_reaped_elsewhere_ends_too);
+	ADD(who_is_no_child_is_not_watched);
 	ADD(what_a_module_leaves_behind_is_counted_and_freed);
 	ADD(a_signal_arrives_on_the_loop);
 	return g_test_run();
