@@ -168,10 +168,10 @@ static void inventory_publish(RdmadInventory *inv, GPtrArray *devices)
 	g_ptr_array_add(inv->retired, inv->devices);
 	inv->devices = devices;
 	inventory_index(inv);
-	if (changes->len || !inv->looked) {
+	if (changes->len || !inv->looked)
 		inv->news = TRUE;
-		rdmad_event_arm(inv->tell, 0);
-	}
+	/* Without news too: what was retired goes then. */
+	rdmad_event_arm(inv->tell, 0);
 }
 
 static gint device_compare(gconstpointer a, gconstpointer b)

@@ -116,6 +116,18 @@ static void test_devices_are_found_in_natural_order(Fixture *f, gconstpointer da
 	g_assert_null(rdmad_inventory_lookup_name(f->inv, "mlx5_1"));
 }
 
+/* Most events are about something else: looks that find nothing new must not add up. */
+static void test_looks_without_news_keep_nothing(Fixture *f, gconstpointer data)
+{
+	look(f, "a");
+	expect(f, "");
+	for (guint i = 0; i < 100; i++)
+		look(f, "a");
+	expect(f, "");
+	/* The list's own, and the one that watchers know. */
+	g_assert_cmpint(rdmad_inventory_nth(f->inv, 0)->refs, <=, 2);
+}
+
 typedef struct {
 	const char *before, *now, *seen;
 } Step;
@@ -316,6 +328,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	ADD(devices_are_found_in_natural_order);
+	ADD(looks_without_news_keep_nothing);
 	ADD(a_look_tells_what_it_changed);
 	ADD(a_new_watch_is_told_what_is_there);
 	ADD(nothing_is_settled_before_the_first_look);
