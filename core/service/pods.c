@@ -96,17 +96,16 @@ static void list_answered(const guint8 *message, gsize size, gpointer data)
 	pods->answer = rdmad_pod_list_parse(message, size, &pods->refused);
 }
 
+/* In their place, so that a callback may end the owner of the next. */
 static void waiters_tell(RdmadPods *pods, const GError *error)
 {
-	g_autoptr(GArray) told = g_steal_pointer(&pods->asking);
-
-	pods->asking = g_array_new(FALSE, FALSE, sizeof(Waiter));
-	for (guint i = 0; i < told->len; i++) {
-		const Waiter *waiter = &g_array_index(told, Waiter, i);
+	for (guint i = 0; i < pods->asking->len; i++) {
+		const Waiter *waiter = &g_array_index(pods->asking, Waiter, i);
 
 		if (waiter->fn)
 			waiter->fn(error, waiter->data);
 	}
+	g_array_set_size(pods->asking, 0);
 }
 
 static void list_take(RdmadPods *pods)

@@ -125,6 +125,13 @@ static void run_for(Fixture *f, guint ms)
 	rdmad_loop_run(f->base.loop);
 }
 
+static void run_until_lists(Fixture *f, guint lists)
+{
+	while (f->lists < lists)
+		rdmad_loop_turn(f->base.loop);
+	g_assert_cmpuint(f->lists, ==, lists);
+}
+
 static void test_a_refresh_says_who_holds_what(Fixture *f, gconstpointer data)
 {
 	kubelet_start(f, kubelet);
@@ -225,14 +232,12 @@ static void test_a_hint_asks_until_all_claims_are_named(Fixture *f, gconstpointe
 	kubelet_start(f, kubelet);
 	for (guint i = 0; i < 10; i++)
 		rdmad_pods_hint(f->pods);
-	run_for(f, 600);
-	g_assert_cmpuint(f->lists, ==, 1);
+	run_until_lists(f, 1);
 	set_text(f, "train-0=a");
-	run_for(f, 1200);
-	g_assert_cmpuint(f->lists, ==, 2);
-	g_assert_cmpstr(rdmad_claims_lookup(f->base.claims, id)->pod_name, ==, "train-0");
+	run_until_lists(f, 2);
 	run_for(f, 5000);
 	g_assert_cmpuint(f->lists, ==, 2);
+	g_assert_cmpstr(rdmad_claims_lookup(f->base.claims, id)->pod_name, ==, "train-0");
 }
 
 static void test_without_claims_it_asks_once_and_rests(Fixture *f, gconstpointer data)
@@ -251,8 +256,7 @@ static void test_loaded_claims_are_asked_for(Fixture *f, gconstpointer data)
 	rdmad_pods_free(f->pods);
 	f->pods = rdmad_pods_new(f->base.loop, f->base.claims, f->base.dir);
 	kubelet_start(f, kubelet);
-	run_for(f, 500);
-	g_assert_cmpuint(f->lists, ==, 1);
+	run_until_lists(f, 1);
 }
 
 static void test_an_owner_that_has_ended_is_not_called(Fixture *f, gconstpointer data)
@@ -261,6 +265,20 @@ static void test_an_owner_that_has_ended_is_not_called(Fixture *f, gconstpointer
 	rdmad_pods_refresh(f->pods, SOME_MODULE, answered, f);
 	rdmad_pods_refresh(f->pods, SOME_MODULE, NULL, NULL);
 	g_assert_cmpuint(rdmad_pods_reap(f->pods, SOME_MODULE), ==, 0);
+	refresh(f);
+	g_assert_cmpuint(f->answers, ==, 1);
+}
+
+static void reap_the_other(const GError *error, gpointer data)
+{
+	rdmad_pods_reap(((Fixture *)data)->pods, SOME_MODULE);
+}
+
+static void test_an_owner_may_end_while_others_are_told(Fixture *f, gconstpointer data)
+{
+	kubelet_start(f, kubelet);
+	rdmad_pods_refresh(f->pods, NULL, reap_the_other, f);
+	rdmad_pods_refresh(f->pods, SOME_MODULE, answered, f);
 	refresh(f);
 	g_assert_cmpuint(f->answers, ==, 1);
 }
@@ -294,6 +312,7 @@ int main(int argc, char **argv)
 	ADD(without_claims_it_asks_once_and_rests);
 	ADD(loaded_claims_are_asked_for);
 	ADD(an_owner_that_has_ended_is_not_called);
+	ADD(an_owner_may_end_while_others_are_told);
 	ADD(those_who_wait_at_the_end_are_told);
 	return g_test_run();
 }
