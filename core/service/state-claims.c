@@ -258,7 +258,7 @@ gboolean rdmad_state_load_claims(RdmadState *state,
 	gboolean ok = load(&claims, &tokens, &attachments, fn, data, error);
 
 	if (ok && (claims.failed || tokens.failed || attachments.failed))
-		ok = rdmad_state_error(state, "cannot read the claims", error);
+		ok = rdmad_state_setup_error(state, error);
 	sqlite3_reset(claims.st);
 	sqlite3_reset(tokens.st);
 	sqlite3_reset(attachments.st);

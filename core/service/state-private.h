@@ -28,11 +28,10 @@ struct RdmadState {
 	sqlite3_stmt *statements[STATE_N_STATEMENTS];
 };
 
-/* Sets RDMAD_ERROR_INVALID when SQLite says that the file is damaged, else RDMAD_ERROR_FAILED;
- * always FALSE. */
+/* Sets RDMAD_ERROR_FAILED with what SQLite says; always FALSE. */
 gboolean rdmad_state_error(RdmadState *state, const char *what, GError **error);
 
-/* The same for errors before the database is in use, most of which mean damage. */
+/* The same for errors before the database is in use: RDMAD_ERROR_INVALID where it is damaged. */
 gboolean rdmad_state_setup_error(RdmadState *state, GError **error);
 
 /* Pragmas, schema, integrity, prepared statements: all that comes after opening the file.

@@ -9,24 +9,32 @@
 gboolean rdmad_state_error(RdmadState *state, const char *what, GError **error)
 {
 	const int code = sqlite3_errcode(state->db) & 0xff;
-	const int errnum = sqlite3_system_errno(state->db);
-	const gboolean damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
+	/* SQLite keeps it when later errors are not the system's. */
+	const gboolean of_system = code == SQLITE_IOERR || code == SQLITE_CANTOPEN;
+	const int errnum = of_system ? sqlite3_system_errno(state->db) : 0;
 
-	g_set_error(error, RDMAD_ERROR, damaged ? RDMAD_ERROR_INVALID : RDMAD_ERROR_FAILED,
-		    "database %s: %s: %s%s%s", state->path, what, sqlite3_errmsg(state->db),
-		    errnum ? ": " : "", errnum ? g_strerror(errnum) : "");
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED, "database %s: %s: %s%s%s", state->path,
+		    what, sqlite3_errmsg(state->db), errnum ? ": " : "",
+		    errnum ? g_strerror(errnum) : "");
 	return FALSE;
 }
 
-/* With statements that are right, these two say that the file is not: its format or its tables are
- * others, or its header says that nobody may write.  (A read-only disk has failed before.) */
+/* With statements that are right, the last two say as well that the file is not: its format or its
+ * tables are others, or its header says that nobody may write.  (A read-only disk has failed
+ * before.) */
+static gboolean code_is_damage(int code)
+{
+	return (code & 0xff) == SQLITE_CORRUPT || (code & 0xff) == SQLITE_NOTADB ||
+	       code == SQLITE_ERROR || code == SQLITE_READONLY;
+}
+
 gboolean rdmad_state_setup_error(RdmadState *state, GError **error)
 {
 	const int code = sqlite3_errcode(state->db);
 	GError *why = NULL;
 
 	rdmad_state_error(state, "cannot set it up", &why);
-	if (code == SQLITE_ERROR || code == SQLITE_READONLY)
+	if (code_is_damage(code))
 		why->code = RDMAD_ERROR_INVALID;
 	g_propagate_error(error, why);
 	return FALSE;

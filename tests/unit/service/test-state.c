@@ -492,6 +492,29 @@ static void test_without_a_directory_it_lives_in_memory(Fixture *f, gconstpointe
 	g_assert_cmpuint(claims->len, ==, 1);
 }
 
+/* To whoever asks for a claim the request was good: RDMAD_ERROR_INVALID would blame it. */
+static void test_damage_under_an_open_database_is_a_failed_write(Fixture *f, gconstpointer data)
+{
+	g_autofree char *noise = g_strnfill(4096, '\xff');
+	g_autoptr(RdmadClaimRef) claim = sample_claim("one-more");
+	g_autoptr(RdmadState) state = NULL;
+	g_autoptr(GError) error = NULL;
+	struct stat st;
+	int fd;
+
+	fill(f, 2000);
+	state = open_state(f, NULL);
+	fd = open(f->db, O_WRONLY | O_CLOEXEC);
+	g_assert_cmpint(fstat(fd, &st), ==, 0);
+	for (off_t at = 4096; at < st.st_size; at += 4096)
+		g_assert_cmpint(pwrite(fd, noise, 4096, at), ==, 4096);
+	close(fd);
+	g_assert_true(rdmad_state_begin(state, &error));
+	g_assert_false(rdmad_state_put_claim(state, claim, &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
+	rdmad_state_rollback(state);
+}
+
 static void test_a_missing_directory_is_an_error(Fixture *f, gconstpointer data)
 {
 	g_autofree char *dir = g_build_filename(f->dir, "missing", NULL);
@@ -536,6 +559,7 @@ int main(int argc, char **argv)
 	ADD(a_symbolic_link_is_refused);
 	ADD(without_a_directory_it_lives_in_memory);
 	ADD(a_missing_directory_is_an_error);
+	ADD(damage_under_an_open_database_is_a_failed_write);
 	ADD(a_locked_database_is_an_error_not_damage);
 	return g_test_run();
 }
