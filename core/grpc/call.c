@@ -135,8 +135,9 @@ void rdmad_grpc_call_send(RdmadGrpcCall *call, const guint8 *message, gsize size
 
 void rdmad_grpc_call_finish(RdmadGrpcCall *call)
 {
-	if (!call_is_open(call))
+	if (!call->connection || call->answered)
 		return;
+	/* Also when it was too much and is failing already: its handler is done with it. */
 	call->answered = TRUE;
 	rdmad_grpc_call_status(call, RDMAD_GRPC_OK, NULL);
 }
@@ -152,7 +153,7 @@ void rdmad_grpc_call_fail(RdmadGrpcCall *call, RdmadGrpcStatus status, const cha
 	g_autofree char *text = NULL;
 	va_list args;
 
-	if (!call_is_open(call))
+	if (!call->connection || call->answered)
 		return;
 	va_start(args, format);
 	text = g_strdup_vprintf(format, args);

@@ -113,7 +113,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadGrpcChannel, rdmad_grpc_channel_free)
 typedef struct {
 	/* A response message (valid during the callback); once for unary, any number for streams. */
 	void (*message)(const guint8 *message, gsize size, gpointer data);
-	/* The end; always called, once, from the loop, and never from inside rdmad_grpc_call(). */
+	/* The end; always called, once, from the loop, and never from inside rdmad_grpc_channel_call(). */
 	void (*done)(RdmadGrpcStatus status, const char *text, gpointer data);
 } RdmadGrpcRequestOps;
 

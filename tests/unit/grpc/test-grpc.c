@@ -90,9 +90,26 @@ static void suicide(RdmadGrpcCall *call, const guint8 *message, gsize size, gpoi
 	rdmad_grpc_call_reply(call, message, size);
 }
 
+static void count_ended(RdmadGrpcCall *call, gpointer data)
+{
+	((Fixture *)data)->ended++;
+}
+
+/* More than the server may hold. */
+static void too_much(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
+{
+	Fixture *f = data;
+	const gsize much = 100 * 1024 * 1024;
+	g_autofree guint8 *body = g_malloc0(much);
+
+	rdmad_grpc_call_watch(call, NULL, count_ended, f);
+	rdmad_grpc_call_reply(call, body, much);
+}
+
 static const RdmadGrpcMethod methods[] = {
 	{ "/t.T/Echo", echo },	   { "/t.T/Fail", fail },	{ "/t.T/Hold", hold },
-	{ "/t.T/Stream", stream }, { "/t.T/Suicide", suicide }, { NULL, NULL },
+	{ "/t.T/Stream", stream }, { "/t.T/Suicide", suicide }, { "/t.T/TooMuch", too_much },
+	{ NULL, NULL },
 };
 
 /* ---- client side ---- */
@@ -187,6 +204,15 @@ static void teardown(Fixture *f, gconstpointer data)
 	g_free(f->folder);
 	g_free(f->path);
 	g_free(f->text);
+}
+
+static void test_who_replied_hears_no_end(Fixture *f, gconstpointer data)
+{
+	call(f, "/t.T/TooMuch", "", 0);
+	run_until(f, &f->dones, 1);
+	g_assert_cmpint(f->status, ==, RDMAD_GRPC_RESOURCE_EXHAUSTED);
+	run_a_while(f);
+	g_assert_cmpuint(f->ended, ==, 0);
 }
 
 static void test_a_call_is_answered(Fixture *f, gconstpointer data)
@@ -427,6 +453,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	ADD(a_call_is_answered);
+	ADD(who_replied_hears_no_end);
 	ADD(a_failure_comes_with_its_text);
 	ADD(a_stream_is_sent_message_by_message);
 	ADD(a_large_message_goes_both_ways);
