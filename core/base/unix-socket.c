@@ -78,7 +78,7 @@ static gboolean remove_stale(const char *path, const struct sockaddr_un *address
 static gboolean bind_to(int fd, const char *path, const struct sockaddr_un *address, mode_t mode,
 			GError **error)
 {
-	/* The file inherits the mode of the socket's inode: no umask, no moment of a wider mode. */
+	/* The file inherits the mode of the socket's inode, less the umask: no moment of a wider. */
 	if (fchmod(fd, mode) < 0)
 		return rdmad_error_errno(error, errno, "cannot set the mode of %s", path);
 	if (bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0)

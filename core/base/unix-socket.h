@@ -18,7 +18,8 @@ typedef struct {
 } RdmadUnixFile;
 
 /*
- * Listens at `path` with `mode` from the first moment.  A stale socket (nobody listens) is removed.
+ * Listens at `path` with `mode`, less the umask, from the first moment.  A stale socket (nobody
+ * listens) is removed.
  *
  * RDMAD_ERROR_BUSY: a live socket or another kind of file is there.
  */

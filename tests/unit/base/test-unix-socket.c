@@ -29,7 +29,7 @@ static void teardown(Fixture *f, gconstpointer data)
 	g_free(f->folder);
 }
 
-static void test_a_socket_has_its_mode_whatever_the_umask(Fixture *f, gconstpointer data)
+static void test_a_socket_has_its_mode_without_a_umask_too(Fixture *f, gconstpointer data)
 {
 	const mode_t before = umask(0);
 	rdmad_autofd int fd = -1;
@@ -143,7 +143,7 @@ static void test_nobody_there_is_unavailable(Fixture *f, gconstpointer data)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	ADD(a_socket_has_its_mode_whatever_the_umask);
+	ADD(a_socket_has_its_mode_without_a_umask_too);
 	ADD(a_client_connects_and_is_known);
 	ADD(a_path_longer_than_an_address_works);
 	ADD(a_stale_socket_is_replaced);
