@@ -9,7 +9,7 @@
 
 #include "hardware/scan-private.h"
 #include "hardware/sysfs-value.h"
-#include "service/device-private.h"
+#include "hardware/device-private.h"
 
 #define CLASS_VGA	  0x0300u
 #define CLASS_3D	  0x0302u

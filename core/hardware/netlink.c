@@ -12,7 +12,7 @@
 
 #include "hardware/netlink-rdma.h"
 #include "hardware/netlink-route.h"
-#include "service/device-private.h"
+#include "hardware/device-private.h"
 
 static void fill_string(char **field, const char *value)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "hardware/scan-private.h"
-#include "service/device-private.h"
+#include "hardware/device-private.h"
 
 void rdmad_attr_problem(const RdmadAttrDir *dir, const GError *error)
 {

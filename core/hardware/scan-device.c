@@ -2,7 +2,7 @@
 /* One RDMA device of /sys/class/infiniband. */
 #include "hardware/scan-private.h"
 #include "hardware/sysfs-value.h"
-#include "service/device-private.h"
+#include "hardware/device-private.h"
 
 #define FIELD(member) G_STRUCT_OFFSET(RdmadDevice, member)
 

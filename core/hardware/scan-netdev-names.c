@@ -13,7 +13,7 @@
 
 #include "hardware/scan-private.h"
 #include "hardware/sysfs-value.h"
-#include "service/device-private.h"
+#include "hardware/device-private.h"
 
 static gboolean has_name(GPtrArray *names, const char *name)
 {

@@ -5,7 +5,7 @@
 
 #include "hardware/scan-private.h"
 #include "hardware/sysfs-value.h"
-#include "service/device-private.h"
+#include "hardware/device-private.h"
 
 #define FIELD(member) G_STRUCT_OFFSET(RdmadPort, member)
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "hardware/scan-private.h"
-#include "service/device-private.h"
+#include "hardware/device-private.h"
 
 #define CLASS_DIR "sys/class/infiniband"
 

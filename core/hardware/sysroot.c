@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "service/device-private.h"
+#include "hardware/device-private.h"
 
 #define LIST_MAX      65536u
 #define ATTRIBUTE_MAX 4096

@@ -4,7 +4,7 @@
 
 #include "hardware/verbs.h"
 #include "http/api-private.h"
-#include "service/device-private.h"
+#include "hardware/device-private.h"
 
 static json_t *gid_json(const RdmadGid *gid)
 {

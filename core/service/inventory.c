@@ -5,7 +5,7 @@
 #include <rdmad/loop.h>
 
 #include "base/watch-private.h"
-#include "service/device-private.h"
+#include "hardware/device-private.h"
 #include "service/inventory-diff.h"
 
 struct RdmadInventory {
@@ -97,7 +97,7 @@ static void inventory_tell(gpointer data)
 	RdmadInventory *inv = data;
 	g_autoptr(GPtrArray) before = g_steal_pointer(&inv->told);
 	g_autoptr(GPtrArray) now = g_ptr_array_ref(inv->devices);
-	g_autoptr(GPtrArray) retired = g_steal_pointer(&inv->retired);
+	g_autoptr(GPtrArray) retired G_GNUC_UNUSED = g_steal_pointer(&inv->retired);
 	g_autoptr(GArray) changes = rdmad_inventory_diff(before, now);
 	Round round = { now, changes, inv->news };
 

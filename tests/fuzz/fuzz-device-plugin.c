@@ -7,7 +7,7 @@
 #include "base/loop-private.h"
 #include "preferred.h"
 #include "service/claims-private.h"
-#include "service/device-private.h"
+#include "hardware/device-private.h"
 #include "service/journal-private.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

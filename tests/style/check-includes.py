@@ -20,8 +20,9 @@ MAX_FUNCTION_LINES = 60
 LAYERS = {
     "core/base/": [],
     "core/config/": ["base"],
-    "core/service/": ["base"],
-    "core/hardware/": ["base", "service"],  # it makes devices and hands them to the inventory
+    "core/service/": ["base", "hardware"],
+    "core/hardware/": ["base"],
+    "core/hardware/hardware.c": ["base", "service"],  # hands what was seen to the inventory
     "core/grpc/": ["base"],
     "core/http/": ["base"],
     "core/http/api": ["base", "config", "daemon", "hardware", "service"],  # shows all there is

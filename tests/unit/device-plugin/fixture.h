@@ -5,7 +5,7 @@
 #include <rdmad/error.h>
 
 #include "config/config-private.h"
-#include "service/device-private.h"
+#include "hardware/device-private.h"
 #include "settings.h"
 
 /* A ConnectX-7 at a PCI address, with one active Ethernet port and a uverbs node. */

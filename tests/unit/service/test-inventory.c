@@ -2,7 +2,7 @@
 #include <rdmad/loop.h>
 
 #include "base/loop-private.h"
-#include "service/device-private.h"
+#include "hardware/device-private.h"
 #include "service/inventory-private.h"
 #include "service/journal-private.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "service/device-private.h"
+#include "hardware/device-private.h"
 
 static const char *name_at(const char *const *names, gsize n, int value)
 {

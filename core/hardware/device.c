@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/device-private.h"
+#include "hardware/device-private.h"
 
 #include <stdarg.h>
 #include <string.h>

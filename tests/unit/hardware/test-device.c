@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "service/device-private.h"
+#include "hardware/device-private.h"
 
 static RdmadDevice *sample(void)
 {
@@ -110,7 +110,7 @@ static void test_any_change_that_can_be_seen_makes_devices_unequal(void)
 	for (guint i = 0; i < G_N_ELEMENTS(changes); i++) {
 		g_autoptr(RdmadDeviceRef) a = sample();
 		RdmadDevice *b = sample();
-		g_autoptr(RdmadDeviceRef) b_ref = b;
+		g_autoptr(RdmadDeviceRef) b_ref G_GNUC_UNUSED = b;
 
 		g_assert_true(rdmad_device_equal(a, b));
 		changes[i](b);
@@ -133,7 +133,7 @@ static void test_references_are_counted(void)
 static void test_problems_are_bounded(void)
 {
 	RdmadDevice *dev = rdmad_device_new("a", "a");
-	g_autoptr(RdmadDeviceRef) dev_ref = dev;
+	g_autoptr(RdmadDeviceRef) dev_ref G_GNUC_UNUSED = dev;
 
 	for (int i = 0; i < 1000; i++)
 		rdmad_device_add_problem(dev, "ports/%d: \xff", i);
