@@ -188,8 +188,10 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s\n", error->message);
 		return 1;
 	}
-	g_autoptr(RdmadEvent) term = rdmad_loop_add_signal(loop, SIGTERM, on_signal, &e);
-	g_autoptr(RdmadEvent) interrupt = rdmad_loop_add_signal(loop, SIGINT, on_signal, &e);
+	g_autoptr(RdmadEvent) term G_GNUC_UNUSED =
+		rdmad_loop_add_signal(loop, SIGTERM, on_signal, &e);
+	g_autoptr(RdmadEvent) interrupt G_GNUC_UNUSED =
+		rdmad_loop_add_signal(loop, SIGINT, on_signal, &e);
 
 	puts("ready");
 	fflush(stdout);

@@ -46,7 +46,7 @@ static void test_a_socket_has_its_mode_without_a_umask_too(Fixture *f, gconstpoi
 static void test_a_client_connects_and_is_known(Fixture *f, gconstpointer data)
 {
 	rdmad_autofd int fd = rdmad_unix_listen(f->path, 0600, 4, &f->file, NULL);
-	rdmad_autofd int client = rdmad_unix_connect(f->path, NULL);
+	rdmad_autofd int client G_GNUC_UNUSED = rdmad_unix_connect(f->path, NULL);
 	rdmad_autofd int server = accept(fd, NULL, NULL);
 	uid_t uid = (uid_t)-1;
 
@@ -89,7 +89,7 @@ static void test_a_stale_socket_is_replaced(Fixture *f, gconstpointer data)
 
 static void test_a_live_socket_is_busy(Fixture *f, gconstpointer data)
 {
-	rdmad_autofd int fd = rdmad_unix_listen(f->path, 0600, 4, &f->file, NULL);
+	rdmad_autofd int fd G_GNUC_UNUSED = rdmad_unix_listen(f->path, 0600, 4, &f->file, NULL);
 	RdmadUnixFile second = { 0 };
 	g_autoptr(GError) error = NULL;
 
@@ -121,7 +121,7 @@ static void test_a_symbolic_link_is_not_followed(Fixture *f, gconstpointer data)
 
 static void test_only_the_own_file_is_unlinked(Fixture *f, gconstpointer data)
 {
-	rdmad_autofd int fd = rdmad_unix_listen(f->path, 0600, 4, &f->file, NULL);
+	rdmad_autofd int fd G_GNUC_UNUSED = rdmad_unix_listen(f->path, 0600, 4, &f->file, NULL);
 
 	g_remove(f->path);
 	g_assert_true(g_file_set_contents(f->path, "another", -1, NULL));
