@@ -12,30 +12,17 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
-import tempfile
 import threading
 import time
 import unittest
 
 import grpc
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
-import tap  # noqa: E402
-
-HERE = os.path.dirname(os.path.realpath(__file__))
-TESTS = os.path.dirname(HERE)
-sys.path.insert(0, os.path.join(TESTS, "kubelet"))
 sys.dont_write_bytecode = True
 
-from standin import AdmissionError, Kubelet, rpc  # noqa: E402
-from standin.messages import plugin  # noqa: E402
+from plugin_case import HCA, INSTRUMENTED, AdmissionError, PluginCase, tap  # noqa: E402
 
-RDMAD, MODULES = sys.argv[1:3]
-INSTRUMENTED = b"__asan_init" in open(RDMAD, "rb").read()
-PATIENCE = 60 if INSTRUMENTED else 20   # seconds; the machine may be busy
-HCA = "rdma/hca"
 RAILS = """
 modules = { device-plugin = { resources = (
   { name = "rdma/rail"; mode = "exclusive"; selectors = { names = ( "mlx5_?", "!mlx5_8", "!mlx5_9" ); }; } %s
@@ -43,98 +30,7 @@ modules = { device-plugin = { resources = (
 """
 
 
-def setUpModule():
-    global machine
-    machine = tempfile.TemporaryDirectory(prefix="rdmad-machine-")
-    subprocess.run([os.path.join(TESTS, "machines", "expand"), "gpu-8rail", machine.name],
-                   check=True, stdout=subprocess.DEVNULL)
-
-
-def tearDownModule():
-    machine.cleanup()
-
-
-class DevicePluginTest(unittest.TestCase):
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory(prefix="rdmad-plugin-")
-        self.addCleanup(scratch.cleanup)
-        self.dir = scratch.name
-        self.kubelet_dir = os.path.join(self.dir, "k")
-        os.mkdir(self.kubelet_dir)
-        self.daemon = None
-        self.addCleanup(self.end_daemon)
-
-    # ---- the two sides ----
-
-    def start_kubelet(self, **options):
-        kubelet = Kubelet(self.kubelet_dir, **options)
-        kubelet.start()
-        self.addCleanup(kubelet.stop)
-        self.kubelet = kubelet
-        return kubelet
-
-    def start_daemon(self, config=None):
-        command = [RDMAD, "--module=device-plugin", "--module-dir", MODULES,
-                   "--sysroot", machine.name, "--run-dir", os.path.join(self.dir, "run"),
-                   "--state-dir", os.path.join(self.dir, "state"),
-                   "--kubelet-dir", self.kubelet_dir, "--log-level", "debug"]
-        if config is not None:
-            command += ["--config", self.write_config(config)]
-        with open(os.path.join(self.dir, "log"), "a") as log:
-            self.daemon = subprocess.Popen(command, stdout=log, stderr=log)
-
-    def write_config(self, text):
-        path = os.path.join(self.dir, "rdmad.conf")
-        with open(path, "w") as file:
-            file.write(text)
-        return path
-
-    def end_daemon(self, how=signal.SIGTERM):
-        if self.daemon is None:
-            return
-        self.daemon.send_signal(how)
-        status = self.daemon.wait(PATIENCE)
-        self.daemon = None
-        if how == signal.SIGTERM:
-            self.assertEqual(status, 0, self.log())
-
-    def log(self):
-        with open(os.path.join(self.dir, "log")) as file:
-            return file.read()
-
-    def ask(self, command):
-        socket = os.path.join(self.dir, "run", "rdmad.sock")
-        text = subprocess.run([RDMAD, command, "--json", "--socket", socket], check=True,
-                              capture_output=True, text=True, timeout=PATIENCE).stdout
-        return json.loads(text)
-
-    def claims(self):
-        return {claim["id"]: claim for claim in self.ask("allocations")["allocations"]}
-
-    def wait_for(self, condition, what):
-        end = time.monotonic() + PATIENCE
-        while not condition():
-            if time.monotonic() > end:
-                self.fail(f"no {what} within {PATIENCE} s\n{self.log()}")
-            time.sleep(0.02)
-
-    def wait_ready(self, count=1000, name=HCA):
-        try:
-            self.kubelet.wait(name, count, PATIENCE)
-        except TimeoutError as error:
-            self.fail(f"{error}\n{self.log()}")
-
-    def both(self, config=None, **kubelet):
-        self.start_kubelet(**kubelet)
-        self.start_daemon(config)
-
-    def endpoint(self, name=HCA):
-        return self.kubelet.manager.resources[name].endpoint
-
-    def sockets(self, folder):
-        path = os.path.join(self.kubelet_dir, folder)
-        return [name for name in os.listdir(path) if name.startswith("rdmad-")]
-
+class DevicePluginTest(PluginCase):
     # ---- registration ----
 
     def test_by_plugins_registry_where_there_is_one(self):
@@ -281,13 +177,6 @@ class DevicePluginTest(unittest.TestCase):
         devices = [self.kubelet.allocate(f"ml/p{i}", HCA, 1).ids[0].partition("::")[0]
                    for i in range(22)]
         self.assertEqual({devices.count(d) for d in devices}, {2})
-
-    def allocate_raw(self, *containers):
-        request = plugin.AllocateRequest()
-        for ids in containers:
-            request.container_requests.add(devices_ids=ids)
-        return rpc.unary(self.endpoint().channel, "/v1beta1.DevicePlugin/Allocate", request,
-                         plugin.AllocateResponse, timeout=PATIENCE)
 
     def test_what_cannot_be_granted_is_refused_by_name_and_grants_nothing(self):
         self.both()

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The device plugin between a recorded machine and the kubelet stand-in.
+
+usage of the tests that import it: test-X.py RDMAD MODULE-DIR [TEST...]
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+TESTS = os.path.dirname(HERE)
+sys.path[:0] = [TESTS, os.path.join(TESTS, "kubelet")]
+sys.dont_write_bytecode = True
+
+import tap  # noqa: E402,F401
+from standin import AdmissionError, Kubelet, rpc  # noqa: E402,F401
+from standin.messages import plugin  # noqa: E402
+
+RDMAD, MODULES = sys.argv[1:3]
+INSTRUMENTED = b"__asan_init" in open(RDMAD, "rb").read()
+PATIENCE = 60 if INSTRUMENTED else 20   # seconds; the machine may be busy
+SLOW = bool(os.environ.get("RDMAD_TEST_SLOW"))
+HCA = "rdma/hca"
+
+
+class PluginCase(unittest.TestCase):
+    MACHINE = "gpu-8rail"       # of tests/machines
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="rdmad-machine-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.machine = folder.name
+        subprocess.run([os.path.join(TESTS, "machines", "expand"), cls.MACHINE, cls.machine],
+                       check=True, stdout=subprocess.DEVNULL)
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="rdmad-plugin-")
+        self.addCleanup(scratch.cleanup)
+        self.dir = scratch.name
+        self.kubelet_dir = os.path.join(self.dir, "k")
+        os.mkdir(self.kubelet_dir)
+        self.daemon = self.kubelet = None
+        self.addCleanup(self.end_daemon)
+
+    # ---- the two sides ----
+
+    def start_kubelet(self, **options):
+        kubelet = Kubelet(self.kubelet_dir, **options)
+        kubelet.start()
+        self.addCleanup(kubelet.stop)
+        self.kubelet = kubelet
+        return kubelet
+
+    def spawn_daemon(self, config=None, *options):
+        """Another one; start_daemon() is for the only one."""
+        command = [RDMAD, "--module=device-plugin", "--module-dir", MODULES,
+                   "--sysroot", self.machine, "--run-dir", os.path.join(self.dir, "run"),
+                   "--state-dir", os.path.join(self.dir, "state"),
+                   "--kubelet-dir", self.kubelet_dir, "--log-level", "debug", *options]
+        if config is not None:
+            command += ["--config", self.write_config(config)]
+        with open(os.path.join(self.dir, "log"), "a") as log:
+            return subprocess.Popen(command, stdout=log, stderr=log)
+
+    def start_daemon(self, config=None, *options):
+        self.daemon = self.spawn_daemon(config, *options)
+
+    def write_config(self, text):
+        path = os.path.join(self.dir, "rdmad.conf")
+        with open(path, "w") as file:
+            file.write(text)
+        return path
+
+    def end_daemon(self, how=signal.SIGTERM):
+        if self.daemon is None:
+            return
+        self.daemon.send_signal(how)
+        status = self.daemon.wait(PATIENCE)
+        self.daemon = None
+        if how == signal.SIGTERM:
+            self.assertEqual(status, 0, self.log())
+
+    def both(self, config=None, **kubelet):
+        self.start_kubelet(**kubelet)
+        self.start_daemon(config)
+
+    # ---- what they say ----
+
+    def log(self):
+        with open(os.path.join(self.dir, "log")) as file:
+            return file.read()
+
+    @property
+    def socket(self):
+        return os.path.join(self.dir, "run", "rdmad.sock")
+
+    def ask(self, command, *options):
+        text = subprocess.run([RDMAD, command, *options, "--json", "--socket", self.socket],
+                              check=True, capture_output=True, text=True, timeout=PATIENCE).stdout
+        return json.loads(text)
+
+    def claims(self):
+        return {claim["id"]: claim for claim in self.ask("allocations")["allocations"]}
+
+    def endpoint(self, name=HCA):
+        return self.kubelet.manager.resources[name].endpoint
+
+    def sockets(self, folder):
+        path = os.path.join(self.kubelet_dir, folder)
+        return [name for name in os.listdir(path) if name.startswith("rdmad-")]
+
+    # ---- waiting ----
+
+    def wait_for(self, condition, what):
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            if time.monotonic() > end:
+                self.fail(f"no {what} within {PATIENCE} s\n{self.log()}")
+            time.sleep(0.02)
+
+    def wait_ready(self, count=1000, name=HCA):
+        try:
+            self.kubelet.wait(name, count, PATIENCE)
+        except TimeoutError as error:
+            self.fail(f"{error}\n{self.log()}")
+
+    # ---- calls that kubelet would not make so ----
+
+    def allocate_raw(self, *containers, name=HCA):
+        """Without a pod: a list of ids for each container."""
+        request = plugin.AllocateRequest()
+        for ids in containers:
+            request.container_requests.add(devices_ids=ids)
+        return rpc.unary(self.endpoint(name).channel, "/v1beta1.DevicePlugin/Allocate", request,
+                         plugin.AllocateResponse, timeout=PATIENCE)

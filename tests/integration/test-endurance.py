@@ -1,0 +1,128 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Many Allocates: no kill loses one that was acknowledged, and none of them leaves anything behind.
+
+usage: test-endurance.py RDMAD MODULE-DIR GRPC-CALL [TEST...]
+
+RDMAD_TEST_SLOW=1 makes it 100 000 instead of 10 000 that leave nothing behind.
+"""
+
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+
+import grpc
+
+sys.dont_write_bytecode = True
+
+from plugin_case import HCA, INSTRUMENTED, SLOW, PluginCase, plugin, tap  # noqa: E402
+
+GRPC_CALL = sys.argv[3]
+MANY = "modules = { device-plugin = { resources = ( { name = \"rdma/hca\"; count = 4000; } ); }; };"
+WORKERS = 4
+
+
+class KillTest(PluginCase):
+    def allocate_until_it_dies(self, tokens, acknowledged, lock):
+        while True:
+            with lock:
+                token = tokens.pop()
+            try:
+                answer = self.allocate_raw([token])
+            except grpc.RpcError:
+                return
+            with lock:
+                acknowledged[answer.container_responses[0].envs["RDMAD_CLAIM"]] = token
+
+    def kill_in_the_middle(self, tokens, acknowledged):
+        lock, goal = threading.Lock(), len(acknowledged) + random.randint(1, 100)
+        threads = [threading.Thread(target=self.allocate_until_it_dies,
+                                    args=(tokens, acknowledged, lock)) for _ in range(WORKERS)]
+        for thread in threads:
+            thread.start()
+        while len(acknowledged) < goal:
+            time.sleep(0.001)
+        time.sleep(random.random() / 500)
+        self.end_daemon(signal.SIGKILL)
+        for thread in threads:
+            thread.join()
+
+    def tokens_in_database(self):
+        """From a copy: opening the database itself would mend it for rdmad."""
+        copy = os.path.join(self.dir, "copy")
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(os.path.join(self.dir, "state"), copy)
+        database = sqlite3.connect(os.path.join(copy, "rdmad.db"))
+        try:
+            self.assertEqual(database.execute("PRAGMA integrity_check").fetchall(), [("ok",)])
+            rows = database.execute("SELECT id, token FROM claims JOIN tokens ON claim = seq")
+            return dict(rows.fetchall())
+        finally:
+            database.close()
+
+    def test_a_kill_at_any_moment_of_1000_allocates_loses_no_acknowledged_claim(self):
+        self.both(MANY)
+        self.wait_ready(4000)
+        tokens = sorted(self.kubelet.devices(HCA))
+        random.shuffle(tokens)
+        acknowledged, kills = {}, 0
+        while len(acknowledged) < 1000:
+            self.kill_in_the_middle(tokens, acknowledged)
+            kills += 1
+            self.assertLessEqual(acknowledged.items(), self.tokens_in_database().items())
+            self.start_daemon(MANY)
+            self.wait_ready(4000)
+            found = {id: claim["tokens"][0] for id, claim in self.claims().items()}
+            self.assertLessEqual(acknowledged.items(), found.items())
+        self.assertNotIn("set aside", self.log())
+        print(f"# {len(acknowledged)} claims, {kills} kills", flush=True)
+
+
+class LeakTest(PluginCase):
+    def descriptors(self):
+        return sorted(os.readlink(f"/proc/{self.daemon.pid}/fd/{fd}").split(":")[0]
+                      for fd in os.listdir(f"/proc/{self.daemon.pid}/fd"))
+
+    def resident_kib(self):
+        with open(f"/proc/{self.daemon.pid}/smaps_rollup") as file:
+            for line in file:
+                if line.startswith("Pss_Anon:"):
+                    return int(line.split()[1])
+        raise AssertionError("no Pss_Anon")
+
+    def allocate_again_and_again(self, count):
+        """Eight sets of tokens in turn, each many times: kubelet may repeat itself."""
+        tokens = sorted(self.kubelet.devices(HCA))
+        for i in range(8):
+            request = plugin.AllocateRequest()
+            request.container_requests.add(devices_ids=tokens[i * 4:i * 4 + 1 + i % 4])
+            done = subprocess.run(
+                [GRPC_CALL, self.endpoint().path, "/v1beta1.DevicePlugin/Allocate",
+                 request.SerializeToString(), "bench", str(count // 8)],
+                check=True, capture_output=True, text=True)
+            self.assertRegex(done.stdout, rf"\A{count // 8} calls, ")
+
+    def test_allocates_leave_descriptors_and_memory_where_they_were(self):
+        self.start_kubelet()
+        self.start_daemon(None, "--log-level", "warning")
+        self.wait_ready()
+        self.allocate_again_and_again(8000)
+        descriptors, memory = self.descriptors(), self.resident_kib()
+        count = 100000 if SLOW and not INSTRUMENTED else 10000
+        self.allocate_again_and_again(count)
+        grown = self.resident_kib() - memory
+        print(f"# {count} Allocates: {memory} KiB and {grown} more", flush=True)
+        self.assertEqual(self.descriptors(), descriptors)
+        self.assertEqual(len(self.claims()), 8)
+        if not INSTRUMENTED:    # which keeps freed memory for a while
+            self.assertLess(grown, 256)
+
+
+if __name__ == "__main__":
+    tap.main(sys.argv[4:])
