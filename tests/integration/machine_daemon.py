@@ -4,6 +4,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -11,6 +12,12 @@ import time
 
 RDMAD, EXPAND, MODULES = sys.argv[1:4]
 PATIENCE = 60
+
+
+def listens(path):
+    """The file is there a moment before anybody listens at it."""
+    with socket.socket(socket.AF_UNIX) as client:
+        return client.connect_ex(path) == 0
 
 
 class Daemon:
@@ -34,7 +41,7 @@ class Daemon:
              "--kubelet-dir", os.path.join(self.folder.name, "kubelet")],
             stderr=self.log)
         end = time.monotonic() + PATIENCE
-        while not os.path.exists(self.socket):
+        while not listens(self.socket):
             assert self.process.poll() is None and time.monotonic() < end, self.said()
             time.sleep(0.02)
 

@@ -72,10 +72,11 @@ class AddModule(unittest.TestCase):
             stderr=subprocess.PIPE, text=True)
         self.addCleanup(daemon.stderr.close)
         socket = f"{place}/run/rdmad.sock"
-        while not os.path.exists(socket) and daemon.poll() is None:
+        status = None
+        while not status or (status.returncode and daemon.poll() is None):
             time.sleep(0.02)
-        status = subprocess.run([f"{build}/core/rdmad", "status", "--socket", socket],
-                                capture_output=True, text=True, check=False)
+            status = subprocess.run([f"{build}/core/rdmad", "status", "--socket", socket],
+                                    capture_output=True, text=True, check=False)
         daemon.send_signal(signal.SIGTERM)
         log = daemon.communicate()[1]
         self.assertIn("module hello: running", status.stdout, log)
