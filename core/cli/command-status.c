@@ -129,10 +129,12 @@ static void write_module_value(const char *key, const json_t *value, GString *ou
 static void write_module(const json_t *module, GString *out)
 {
 	const char *error = format_text(module, "error"), *key;
+	g_autofree char *escaped = error ? rdmad_text_escape(error) : NULL;
 	const json_t *value;
 
 	g_string_append_printf(out, "\nmodule %s: %s%s%s\n", format_text(module, "name") ?: "?",
-			       format_text(module, "state") ?: "?", error ? ": " : "", error ?: "");
+			       format_text(module, "state") ?: "?", error ? ": " : "",
+			       escaped ?: "");
 	json_object_foreach(json_object_get(module, "status"), key, value)
 		write_module_value(key, value, out);
 }
