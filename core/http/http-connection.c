@@ -147,16 +147,14 @@ static gboolean connection_read_body(HttpConnection *c)
 	return TRUE;
 }
 
-/* TRUE when there is more to do. */
-static gboolean connection_step_reading(HttpConnection *c)
+static void connection_step_reading(HttpConnection *c)
 {
 	if (!c->request && !connection_read_head(c))
-		return c->state != HTTP_READING;
+		return;
 	if (!connection_read_body(c))
-		return c->state != HTTP_READING;
+		return;
 	connection_enter(c, HTTP_HANDLING, RDMAD_IO_READ, HTTP_ANSWER_MS);
 	http_dispatch(c->request);
-	return c->state != HTTP_HANDLING;
 }
 
 static void connection_finish(HttpConnection *c)
@@ -174,10 +172,14 @@ static void connection_finish(HttpConnection *c)
 		c->in = g_byte_array_new();
 	}
 	connection_await_request(c);
+	/* One request a turn of the loop: those behind it wait until the socket is writable, which it
+	 * is, and nothing more is read before. */
+	if (c->in->len)
+		rdmad_event_want(c->io, RDMAD_IO_WRITE);
 }
 
-/* FALSE: wait, or the connection is over and freed. */
-static gboolean connection_step_sending(HttpConnection *c)
+/* `c` may be gone afterwards. */
+static void connection_step_sending(HttpConnection *c)
 {
 	while (c->sent < c->out->len) {
 		const gssize n = send(c->fd, c->out->data + c->sent, c->out->len - c->sent,
@@ -187,37 +189,30 @@ static gboolean connection_step_sending(HttpConnection *c)
 			continue;
 		if (n < 0 && errno == EAGAIN) {
 			rdmad_event_want(c->io, RDMAD_IO_WRITE);
-			return FALSE;
+			return;
 		}
 		if (n < 0) {
 			http_connection_free(c);
-			return FALSE;
+			return;
 		}
 		c->sent += n;
 	}
 	if (c->close_after && !c->linger_after) {
 		http_connection_free(c);
-		return FALSE;
+		return;
 	}
 	connection_finish(c);
-	return c->state == HTTP_READING && c->in->len > 0;
 }
 
-/* Goes as far as it can without waiting.  `c` may be gone afterwards. */
+/* Goes as far as it can without waiting, by one request at most.  `c` may be gone afterwards. */
 static void connection_step(HttpConnection *c)
 {
-	gboolean more = TRUE;
-
-	while (more) {
-		c->stepping = TRUE;
-		if (c->state == HTTP_READING)
-			more = connection_step_reading(c);
-		c->stepping = FALSE;
-		if (c->state == HTTP_SENDING)
-			more = connection_step_sending(c);
-		else if (c->state != HTTP_READING)
-			more = FALSE;
-	}
+	c->stepping = TRUE;
+	if (c->state == HTTP_READING)
+		connection_step_reading(c);
+	c->stepping = FALSE;
+	if (c->state == HTTP_SENDING)
+		connection_step_sending(c);
 }
 
 static void connection_drain(HttpConnection *c, gsize n)
@@ -254,6 +249,11 @@ static void connection_ready(int fd, RdmadIo ready, gpointer data)
 	gssize n;
 
 	if (c->state == HTTP_SENDING) {
+		connection_step(c);
+		return;
+	}
+	if (ready & RDMAD_IO_WRITE) { /* for a request that is here already */
+		rdmad_event_want(c->io, RDMAD_IO_READ);
 		connection_step(c);
 		return;
 	}

@@ -10,25 +10,22 @@
 #include <rdmad/loop.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 
 #include "http/http-server.h"
 
 #define ACCEPTS_A_TURN 16
 #define RETRY_MS       1000u
 #define BUSY_ANSWER                                                                                \
-	"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+	"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n"                   \
+	"Content-Length: 33\r\nConnection: close\r\n\r\n{\"error\":\"too many connections\"}\n"
 
 static gboolean peer_is_allowed(int fd)
 {
-	struct ucred peer;
-	socklen_t size = sizeof(peer);
+	uid_t uid = (uid_t)-1;
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
-		return FALSE;
-	if (peer.uid == 0 || peer.uid == geteuid())
+	if (rdmad_unix_peer_trusted(fd, &uid))
 		return TRUE;
-	rdmad_notice("control socket: refused uid %u (pid %d)", peer.uid, peer.pid);
+	rdmad_notice("control socket: refused uid %u", uid);
 	return FALSE;
 }
 
@@ -102,7 +99,6 @@ HttpListener *http_listener_new(RdmadHttp *http, RdmadModule *owner, const char 
 				RdmadHttpScope scope, int fd)
 {
 	HttpListener *listener = g_new0(HttpListener, 1);
-	struct stat st;
 
 	listener->http = http;
 	listener->owner = owner;
@@ -110,10 +106,6 @@ HttpListener *http_listener_new(RdmadHttp *http, RdmadModule *owner, const char 
 	listener->scope = scope;
 	listener->fd = fd;
 	g_queue_init(&listener->connections);
-	if (scope == RDMAD_HTTP_LOCAL && lstat(name, &st) == 0) {
-		listener->dev = st.st_dev;
-		listener->ino = st.st_ino;
-	}
 	listener->io =
 		rdmad_loop_add_io(http->loop, NULL, fd, RDMAD_IO_READ, listener_ready, listener);
 	listener->retry = rdmad_loop_add_timer(http->loop, NULL, listener_retry, listener);
@@ -122,17 +114,12 @@ HttpListener *http_listener_new(RdmadHttp *http, RdmadModule *owner, const char 
 
 void http_listener_free(HttpListener *listener)
 {
-	struct stat st;
-
 	while (listener->connections.head)
 		http_connection_free(listener->connections.head->data);
 	rdmad_event_free(listener->io);
 	rdmad_event_free(listener->retry);
 	rdmad_clear_fd(&listener->fd);
-	/* Another may have taken the path by now. */
-	if (listener->scope == RDMAD_HTTP_LOCAL && lstat(listener->name, &st) == 0 &&
-	    st.st_dev == listener->dev && st.st_ino == listener->ino)
-		unlink(listener->name);
+	rdmad_unix_file_clear(&listener->file);
 	g_free(listener->name);
 	g_free(listener);
 }

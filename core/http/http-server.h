@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "base/unix-socket.h"
 #include "http/http-head.h"
 #include "http/http-private.h"
 
@@ -33,7 +34,7 @@ typedef struct {
 	int fd;
 	RdmadEvent *io, *retry;
 	GQueue connections; /* HttpConnection, oldest first */
-	guint64 dev, ino;   /* of the control socket, to unlink no other */
+	RdmadUnixFile file; /* of the control socket */
 } HttpListener;
 
 struct RdmadHttp {
@@ -76,6 +77,8 @@ struct HttpConnection {
 	gsize drained;
 };
 
+#define HTTP_BACKLOG 128
+
 /* http-connection.c; takes the descriptor over. */
 void http_connection_new(HttpListener *listener, int fd);
 void http_connection_free(HttpConnection *c);
@@ -97,7 +100,6 @@ void http_listener_free(HttpListener *listener);
 
 /* http-socket.c: a listening descriptor, or -1. */
 int http_socket_tcp(const char *address, GError **error);
-int http_socket_unix(const char *path, GError **error);
 
 /* http.c: finds the route and calls its handler, or refuses. */
 void http_dispatch(RdmadHttpRequest *request);

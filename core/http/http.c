@@ -157,11 +157,15 @@ gboolean rdmad_http_listen(RdmadHttp *http, RdmadModule *owner, const char *addr
 
 gboolean rdmad_http_listen_control(RdmadHttp *http, const char *path, GError **error)
 {
-	const int fd = http_socket_unix(path, error);
+	RdmadUnixFile file;
+	const int fd = rdmad_unix_listen(path, 0600, HTTP_BACKLOG, &file, error);
+	HttpListener *listener;
 
 	if (fd < 0)
 		return FALSE;
-	g_ptr_array_add(http->listeners, http_listener_new(http, NULL, path, RDMAD_HTTP_LOCAL, fd));
+	listener = http_listener_new(http, NULL, path, RDMAD_HTTP_LOCAL, fd);
+	listener->file = file;
+	g_ptr_array_add(http->listeners, listener);
 	return TRUE;
 }
 

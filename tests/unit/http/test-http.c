@@ -22,7 +22,7 @@ typedef struct {
 	RdmadHttp *http;
 	char *dir, *path;
 	RdmadHttpRequest *kept;
-	guint gone;
+	guint gone, answered;
 	RdmadEvent *tick;
 } Fixture;
 
@@ -108,6 +108,12 @@ static void answer_hello(RdmadHttpRequest *request, gpointer data)
 {
 	rdmad_http_add_header(request, "X-Test", "a\r\nX-Smuggled: b");
 	rdmad_http_reply(request, 200, "text/plain", "hello", 5);
+}
+
+static void answer_counted(RdmadHttpRequest *request, gpointer data)
+{
+	((Fixture *)data)->answered++;
+	rdmad_http_reply(request, 200, NULL, "", 0);
 }
 
 static void answer_body(RdmadHttpRequest *request, gpointer data)
@@ -226,6 +232,23 @@ static void test_pipelined_requests_are_answered_in_order(Fixture *f, gconstpoin
 	g_assert_true(first < second);
 }
 
+/* A thousand small requests fit in one read; each may cost its handler a while. */
+static void test_pipelined_requests_take_a_turn_of_the_loop_each(Fixture *f, gconstpointer data)
+{
+	rdmad_autofd int fd = connect_to(f);
+	guint before = 0;
+
+	route(f, "GET", "/counted", answer_counted);
+	for (guint i = 0; i < 20; i++)
+		g_assert_cmpint(send(fd, GET("/counted"), strlen(GET("/counted")), 0), >, 0);
+	for (guint i = 0; i < 1000 && f->answered < 20; i++) {
+		turn(f, 1);
+		g_assert_cmpuint(f->answered, <=, before + 1);
+		before = f->answered;
+	}
+	g_assert_cmpuint(f->answered, ==, 20);
+}
+
 static void test_an_answer_may_come_later(Fixture *f, gconstpointer data)
 {
 	rdmad_autofd int fd = connect_to(f);
@@ -305,6 +328,7 @@ static void test_a_busy_server_says_503_and_keeps_its_work(Fixture *f, gconstpoi
 	}
 	answer = ask(f, GET_LAST("/later"));
 	assert_contains(answer, "HTTP/1.1 503 ");
+	g_assert_true(g_str_has_suffix(answer, "\r\n\r\n{\"error\":\"too many connections\"}\n"));
 	g_assert_cmpuint(f->gone, ==, 0);
 	for (int i = 0; i < 4; i++)
 		close(busy[i]);
@@ -354,6 +378,7 @@ int main(int argc, char **argv)
 	ADD(a_path_is_routed_once);
 	ADD(a_body_comes_whole_or_is_refused);
 	ADD(pipelined_requests_are_answered_in_order);
+	ADD(pipelined_requests_take_a_turn_of_the_loop_each);
 	ADD(an_answer_may_come_later);
 	ADD(a_client_that_leaves_before_the_answer_is_reported_once);
 	ADD(requests_of_a_module_that_ended_get_503);
