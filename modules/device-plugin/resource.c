@@ -3,12 +3,14 @@
 
 #include <rdmad/claims.h>
 #include <rdmad/doctor.h>
+#include <rdmad/inventory.h>
 #include <rdmad/journal.h>
 #include <rdmad/pods.h>
 #include <jansson.h>
 
 #include "allocate.h"
 #include "device-list.h"
+#include "placement.h"
 #include "preferred.h"
 #include "registration.h"
 
@@ -53,11 +55,24 @@ static GBytes *serve_allocate(const guint8 *message, gsize size, gpointer data, 
 	return NULL;
 }
 
+static GArray *placement_gpus(RdmadInventory *inventory)
+{
+	GArray *gpus = g_array_new(FALSE, FALSE, sizeof(RdmadPlacementGpu));
+
+	for (guint i = 0; i < rdmad_inventory_gpu_count(inventory); i++) {
+		const RdmadPlacementGpu one = { rdmad_inventory_gpu(inventory, i), FALSE };
+
+		g_array_append_val(gpus, one);
+	}
+	return gpus;
+}
+
 static GBytes *serve_preferred(const guint8 *message, gsize size, gpointer data, GError **error)
 {
 	RdmadResource *resource = data;
+	g_autoptr(GArray) gpus = placement_gpus(rdmad_module_inventory(resource->self));
 
-	return rdmad_preferred_answer(resource->pool, message, size, error);
+	return rdmad_preferred_answer(resource->pool, gpus, message, size, error);
 }
 
 /* Also with one device now: another may join while kubelet goes by what it heard. */

@@ -5,6 +5,7 @@
 
 #include "allocate.h"
 #include "base/loop-private.h"
+#include "placement.h"
 #include "preferred.h"
 #include "service/claims-private.h"
 #include "hardware/device-private.h"
@@ -76,10 +77,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	g_autoptr(GError) preferred_error = NULL;
 	g_autoptr(GBytes) granted = NULL;
 	g_autoptr(GBytes) preferred = NULL;
+	g_autoptr(GArray) gpus = g_array_new(FALSE, FALSE, sizeof(RdmadPlacementGpu));
 	Node node;
 
 	node_setup(&node);
-	preferred = rdmad_preferred_answer(node.pool, data, size, &preferred_error);
+	preferred = rdmad_preferred_answer(node.pool, gpus, data, size, &preferred_error);
 	g_assert_true((preferred == NULL) == (preferred_error != NULL));
 	granted = rdmad_allocate(node.pool, node.claims, "device-plugin", data, size,
 				 &allocate_error);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Choice: which of the tokens that kubelet offers a container should get
+ *
+ * Of the devices with tokens on offer the next one is, in this order:
+ *
+ * 1. one of which the fewest tokens were chosen, so that two tokens are two devices;
+ * 2. the one in the best place: near an accelerator, near one that is free, fast (placement.h);
+ * 3. below the same root port as those chosen, then on the same NUMA node;
+ * 4. on a NUMA node, then below a root port, that has room for all that is still to be chosen;
+ * 5. one of which the fewest tokens are in use, so that pods spread over the node;
+ * 6. the first in the order of the pool.
+ */
+#pragma once
+
+#include "pool.h"
+
+typedef struct {
+	char *const *available;
+	gsize n_available;
+	char *const *must; /* come first, whatever they are */
+	gsize n_must;
+	gsize size;
+} RdmadPreference;
+
+/* Borrowed ids of `preference`; fewer than `size` when not enough of them are known.  `gpus` of
+ * RdmadPlacementGpu. */
+GPtrArray *rdmad_choice_make(const RdmadPool *pool, const GArray *gpus,
+			     const RdmadPreference *preference);
