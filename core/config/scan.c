@@ -260,6 +260,14 @@ static gboolean include_is_nested(const Scan *scan, const char *path)
 	return FALSE;
 }
 
+/* Both in their plain form, without dots. */
+static gboolean path_is_below(const char *path, const char *dir)
+{
+	const gsize n = strlen(dir);
+
+	return g_str_has_prefix(path, dir) && (path[n] == '/' || g_str_has_suffix(dir, "/"));
+}
+
 static gboolean scan_include(Scan *scan)
 {
 	g_autofree char *name = scan_include_name(scan), *path = NULL, *text = NULL;
@@ -272,12 +280,12 @@ static gboolean scan_include(Scan *scan)
 				  "`@` starts only an `@include \"file\"` on a line of its own");
 	if (!scan->totals->include_dir)
 		return scan_error(scan, "`@include` works only in files");
-	if (g_path_is_absolute(name))
+	path = g_canonicalize_filename(name, scan->totals->include_dir);
+	if (g_path_is_absolute(name) || !path_is_below(path, scan->totals->include_dir))
 		return scan_error(scan, "@include \"%s\": give the path below %s", name,
 				  scan->totals->include_dir);
 	if (++scan->totals->includes > RDMAD_CONFIG_MAX_INCLUDES)
 		return scan_error(scan, "more than %u `@include`", RDMAD_CONFIG_MAX_INCLUDES);
-	path = g_build_filename(scan->totals->include_dir, name, NULL);
 	if (include_is_nested(scan, path))
 		return scan_error(scan, "@include \"%s\": the file includes itself", name);
 	text = rdmad_config_source_read(path, &length, &error);

@@ -265,10 +265,16 @@ static void test_what_cannot_be_included_is_told(Fixture *f, gconstpointer data)
 	put(f, "rdmad.conf", "\n@include \"/dev/stdin\"\n");
 	assert_fails(f, RDMAD_ERROR_CONFIG,
 		     "%s/rdmad.conf:2: @include \"/dev/stdin\": give the path below %s");
+	put(f, "rdmad.conf", "@include \"../other/x\"\n");
+	assert_fails(f, RDMAD_ERROR_CONFIG,
+		     "%s/rdmad.conf:1: @include \"../other/x\": give the path below %s");
 	put(f, "rdmad.conf", "a = 1; @include \"none\"\n");
 	assert_fails(
 		f, RDMAD_ERROR_CONFIG,
 		"%s/rdmad.conf:1: `@` starts only an `@include \"file\"` on a line of its own");
+	put(f, "rdmad.conf", "@include \"./rdmad.conf\"\n");
+	assert_fails(f, RDMAD_ERROR_CONFIG,
+		     "%s/rdmad.conf:1: @include \"./rdmad.conf\": the file includes itself");
 	put(f, "rdmad.conf", "\n @include \"rdmad.conf\"\n");
 	assert_fails(f, RDMAD_ERROR_CONFIG,
 		     "%s/rdmad.conf:2: @include \"rdmad.conf\": the file includes itself");
