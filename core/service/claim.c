@@ -107,8 +107,8 @@ void rdmad_claim_set_pod(RdmadClaim *claim, const char *pod_namespace, const cha
 int rdmad_claim_find_attachment(const RdmadClaim *claim, const char *netns, const char *interface)
 {
 	for (guint i = 0; i < claim->n_attachments; i++)
-		if (!strcmp(claim->attachments[i].netns, netns) &&
-		    !strcmp(claim->attachments[i].interface, interface))
+		if (!g_strcmp0(claim->attachments[i].netns, netns) &&
+		    !g_strcmp0(claim->attachments[i].interface, interface))
 			return (int)i;
 	return -1;
 }

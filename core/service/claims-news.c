@@ -137,6 +137,16 @@ static void post_granted(RdmadJournal *journal, const RdmadClaim *claim)
 	journal_post(journal, claim->pod_name ? "claim-adopted" : "claim-granted", claim, message);
 }
 
+static void post_attachments(RdmadJournal *journal, const RdmadClaim *before, const RdmadClaim *now)
+{
+	const guint n = now->n_attachments;
+	g_autofree char *message = g_strdup_printf("%s: %u %s", now->resource, n,
+						   n == 1 ? "attachment" : "attachments");
+
+	journal_post(journal, n > before->n_attachments ? "claim-attached" : "claim-detached", now,
+		     message);
+}
+
 static void post_changed(RdmadJournal *journal, const RdmadClaim *before, const RdmadClaim *now)
 {
 	g_autofree char *message = NULL;
@@ -148,8 +158,7 @@ static void post_changed(RdmadJournal *journal, const RdmadClaim *before, const 
 					  now->pod_namespace, now->pod_name, now->container);
 		journal_post(journal, "claim-named", now, message);
 	} else if (before->n_attachments != now->n_attachments) {
-		message = g_strdup_printf("%s: %u attachments", now->resource, now->n_attachments);
-		journal_post(journal, "claim-attached", now, message);
+		post_attachments(journal, before, now);
 	}
 }
 

@@ -160,6 +160,9 @@ static GError *list_error(const RdmadPods *pods, RdmadGrpcStatus status, const c
 		return g_error_copy(pods->refused);
 	if (status == RDMAD_GRPC_OK && pods->answer)
 		return NULL;
+	if (status == RDMAD_GRPC_OK)
+		return g_error_new(RDMAD_ERROR, RDMAD_ERROR_INVALID,
+				   "kubelet's podresources: an answer without a list");
 	return g_error_new(RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE, "kubelet's podresources: %s",
 			   text && *text ? text : rdmad_grpc_status_name(status));
 }

@@ -215,6 +215,10 @@ static void test_bad_attachments_are_refused(ClaimsFixture *f, gconstpointer dat
 	g_assert_false(attach(f, id, "", "net1", NULL, &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID);
 	g_clear_error(&error);
+	g_assert_true(attach(f, id, "/ns", "net0", NULL, NULL));
+	g_assert_false(attach(f, id, NULL, "net1", NULL, &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID);
+	g_clear_error(&error);
 	g_assert_false(attach(f, id, "/ns", "net1", "two\nlines", &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID);
 	g_clear_error(&error);
@@ -326,9 +330,11 @@ static void test_the_journal_says_what_happened(ClaimsFixture *f, gconstpointer 
 	g_autofree char *id = claims_fixture_must_grant(f, "a");
 
 	g_assert_true(attach(f, id, "/ns", "net1", NULL, NULL));
+	g_assert_true(rdmad_claims_detach(f->claims, id, "/ns", "net1", NULL));
 	g_assert_true(rdmad_claims_end(f->claims, id, "enough", NULL));
 	rdmad_journal_foreach(f->journal, 0, kind_append, f->seen);
-	g_assert_cmpstr(f->seen->str, ==, "claim-granted claim-attached claim-ended ");
+	g_assert_cmpstr(f->seen->str, ==,
+			"claim-granted claim-attached claim-detached claim-ended ");
 }
 
 /* ---- a disk that fails ---- */

@@ -44,7 +44,14 @@ static void garbage_asked(RdmadGrpcCall *call, const guint8 *message, gsize size
 	rdmad_grpc_call_reply(call, (const guint8 *)"\xff\xff", 2);
 }
 
+static void nothing_asked(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
+{
+	rdmad_grpc_call_finish(call);
+}
+
 static const RdmadGrpcMethod kubelet[] = { { "/v1.PodResourcesLister/List", list_asked }, { 0 } };
+static const RdmadGrpcMethod silence[] = { { "/v1.PodResourcesLister/List", nothing_asked },
+					   { 0 } };
 static const RdmadGrpcMethod garbage[] = { { "/v1.PodResourcesLister/List", garbage_asked },
 					   { 0 } };
 
@@ -200,6 +207,10 @@ static void test_a_bad_answer_keeps_the_last_good_one(Fixture *f, gconstpointer 
 	refresh(f);
 	rdmad_grpc_server_free(f->server);
 	kubelet_start(f, garbage);
+	refresh(f);
+	g_assert_cmpint(f->code, ==, RDMAD_ERROR_INVALID);
+	rdmad_grpc_server_free(f->server);
+	kubelet_start(f, silence);
 	refresh(f);
 	g_assert_cmpint(f->code, ==, RDMAD_ERROR_INVALID);
 	g_assert_cmpuint(rdmad_pods_count(f->pods), ==, 1);
