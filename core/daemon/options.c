@@ -206,17 +206,25 @@ static gboolean options_set_action(RdmadOptions *options, int option)
 	}
 }
 
+static gboolean is_option(int value)
+{
+	for (const struct option *o = long_options; o->name; o++)
+		if (o->val == value)
+			return TRUE;
+	return FALSE;
+}
+
 static gboolean options_refuse(int option, char *const *argv, GError **error)
 {
 	const char *word = argv[optind - 1];
 
 	if (option == ':')
 		return options_error(error, "option '%s' needs a value", word);
-	if (optopt > 0 && optopt < 256 && word[0] == '-' && word[1] != '-')
-		return options_error(error, "unknown option '-%c'", optopt);
-	if (optopt)
+	if (!optopt)
+		return options_error(error, "unknown option '%s'", word);
+	if (is_option(optopt))
 		return options_error(error, "option '%s' takes no value", word);
-	return options_error(error, "unknown option '%s'", word);
+	return options_error(error, "unknown option '-%c'", optopt); /* `word` may be another */
 }
 
 static gboolean options_parse(RdmadOptions *options, GPtrArray *modules, int argc, char **argv,

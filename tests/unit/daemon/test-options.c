@@ -67,6 +67,9 @@ static const struct {
 } wrong[] = {
 	{ "rdmad --bogus", "unknown option '--bogus'" },
 	{ "rdmad -x", "unknown option '-x'" },
+	{ "rdmad -xy", "unknown option '-x'" },
+	{ "rdmad --run-dir=/r -xy", "unknown option '-x'" },
+	{ "rdmad --help=1", "option '--help=1' takes no value" },
 	{ "rdmad --check=1", "option '--check=1' takes no value" },
 	{ "rdmad -m", "option '-m' needs a value" },
 	{ "rdmad --config", "option '--config' needs a value" },
