@@ -23,6 +23,8 @@
 /* After a look that failed: doubled each time. */
 #define RETRY_FIRST_MS 1000u
 #define RETRY_LAST_MS  60000u
+/* A look that takes longer waits for a driver that hangs. */
+#define LOOK_SLOW_MS 30000u
 
 struct RdmadHardware {
 	RdmadLoop *loop;
@@ -33,7 +35,7 @@ struct RdmadHardware {
 	RdmadJournal *journal;
 	RdmadKernelEvents *events; /* these two NULL on a recorded machine */
 	RdmadVerbs *verbs;
-	RdmadEvent *timer; /* until the next look */
+	RdmadEvent *timer; /* until the next look, or until the one under way is slow */
 	RdmadJob *job;	   /* the look under way */
 	gboolean again;	   /* a hint came meanwhile */
 	guint retry_ms;	   /* not 0: the last look failed */
@@ -96,6 +98,7 @@ static void look_done(gpointer result, const GError *error, gpointer data)
 	RdmadHardware *hw = data;
 
 	hw->job = NULL;
+	rdmad_event_disarm(hw->timer);
 	if (error)
 		hardware_failed(hw, error);
 	else
@@ -118,12 +121,17 @@ static void look_due(gpointer data)
 	g_autoptr(GError) error = NULL;
 
 	if (hw->job) {
-		hw->again = TRUE;
+		rdmad_journal_post(hw->journal, RDMAD_LOG_WARNING, "scan-slow", NULL,
+				   "looking at the hardware takes more than %u s, what was known "
+				   "stays meanwhile; a driver may hang, see dmesg",
+				   LOOK_SLOW_MS / 1000);
 		return;
 	}
 	hw->job = rdmad_work_submit(hw->workers, NULL, &look_class, (gpointer)hw->sysroot, 0, hw,
 				    &error);
-	if (!hw->job)
+	if (hw->job)
+		rdmad_event_arm(hw->timer, LOOK_SLOW_MS);
+	else
 		hardware_failed(hw, error);
 }
 

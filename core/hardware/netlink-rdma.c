@@ -9,7 +9,7 @@
 #include <rdmad/error.h>
 
 /* Attributes that are not named here are skipped; one of a wrong size spoils its message. */
-static struct nla_policy nldev_policy[RDMA_NLDEV_ATTR_MAX] = {
+static const struct nla_policy nldev_policy[RDMA_NLDEV_ATTR_MAX] = {
 	[RDMA_NLDEV_ATTR_DEV_INDEX] = { .type = NLA_U32 },
 	[RDMA_NLDEV_ATTR_DEV_NAME] = { .type = NLA_STRING },
 	[RDMA_NLDEV_ATTR_PORT_INDEX] = { .type = NLA_U32 },

@@ -10,7 +10,7 @@
 #include <netlink/msg.h>
 #include <rdmad/device.h>
 
-static struct nla_policy link_policy[IFLA_MAX + 1] = {
+static const struct nla_policy link_policy[IFLA_MAX + 1] = {
 	[IFLA_IFNAME] = { .type = NLA_STRING, .maxlen = IFNAMSIZ },
 	[IFLA_ADDRESS] = { .maxlen = 32 }, /* MAX_ADDR_LEN */
 	[IFLA_MTU] = { .type = NLA_U32 },

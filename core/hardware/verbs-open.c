@@ -4,16 +4,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>
-#include <rdmad/device.h>
 #include <string.h>
 
-RdmadVerbsOpen *rdmad_verbs_open_new(const RdmadDevice *dev)
+RdmadVerbsOpen *rdmad_verbs_open_new(const char *id, const char *name, int index)
 {
 	RdmadVerbsOpen *open = g_new0(RdmadVerbsOpen, 1);
 
-	open->id = g_strdup(dev->id);
-	open->name = g_strdup(dev->name);
-	open->index = dev->index;
+	open->id = g_strdup(id);
+	open->name = g_strdup(name);
+	open->index = index;
 	return open;
 }
 

@@ -16,7 +16,7 @@ typedef struct {
 	char *problem;
 } RdmadVerbsOpen;
 
-RdmadVerbsOpen *rdmad_verbs_open_new(const RdmadDevice *dev);
+RdmadVerbsOpen *rdmad_verbs_open_new(const char *id, const char *name, int index);
 /* Closes what is open, which may block. */
 void rdmad_verbs_open_free(RdmadVerbsOpen *open);
 

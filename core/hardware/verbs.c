@@ -142,6 +142,24 @@ static gboolean verbs_adopt(RdmadVerbs *verbs, RdmadVerbsOpen *opened)
 	return TRUE;
 }
 
+/* One of them hangs in its driver, and a worker with it: another try would cost another worker. */
+static void verbs_give_up(RdmadVerbs *verbs, const char *why)
+{
+	GHashTableIter iter;
+	gpointer value;
+
+	g_hash_table_iter_init(&iter, verbs->followers);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		Follower *follower = value;
+
+		if (follower->tries == 0 || follower->open->context)
+			continue;
+		follower->tries = OPEN_TRIES;
+		if (!follower->open->problem)
+			follower->open->problem = g_strdup(why);
+	}
+}
+
 static void open_done(gpointer result, const GError *error, gpointer data)
 {
 	RdmadVerbs *verbs = data;
@@ -150,6 +168,7 @@ static void open_done(gpointer result, const GError *error, gpointer data)
 	verbs->job = NULL;
 	if (error) {
 		rdmad_warn("opening RDMA devices: %s", error->message);
+		verbs_give_up(verbs, error->message);
 		return;
 	}
 	for (guint i = opened->len; i-- > 0;)
@@ -172,16 +191,6 @@ static gboolean follower_wants_open(const Follower *follower)
 	return !follower->open->context && follower->tries < OPEN_TRIES;
 }
 
-static RdmadVerbsOpen *open_copy(const RdmadVerbsOpen *open)
-{
-	RdmadVerbsOpen *copy = g_new0(RdmadVerbsOpen, 1);
-
-	copy->id = g_strdup(open->id);
-	copy->name = g_strdup(open->name);
-	copy->index = open->index;
-	return copy;
-}
-
 static void verbs_open(RdmadVerbs *verbs)
 {
 	g_autoptr(GPtrArray) wanted =
@@ -195,11 +204,12 @@ static void verbs_open(RdmadVerbs *verbs)
 	g_hash_table_iter_init(&iter, verbs->followers);
 	while (g_hash_table_iter_next(&iter, NULL, &value)) {
 		Follower *follower = value;
+		const RdmadVerbsOpen *open = follower->open;
 
 		if (!follower_wants_open(follower))
 			continue;
 		follower->tries++;
-		g_ptr_array_add(wanted, open_copy(follower->open));
+		g_ptr_array_add(wanted, rdmad_verbs_open_new(open->id, open->name, open->index));
 	}
 	if (wanted->len == 0)
 		return;
@@ -226,7 +236,7 @@ static void verbs_follow_device(RdmadVerbs *verbs, const RdmadDevice *dev)
 		follower = g_new0(Follower, 1);
 		follower->verbs = verbs;
 		follower->id = g_strdup(dev->id);
-		follower->open = rdmad_verbs_open_new(dev);
+		follower->open = rdmad_verbs_open_new(dev->id, dev->name, dev->index);
 		g_hash_table_replace(verbs->followers, follower->id, follower);
 	}
 	follower->seen = TRUE;
