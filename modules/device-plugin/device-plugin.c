@@ -7,7 +7,8 @@
  *	    registration = "auto";	# "auto": by plugins_registry where kubelet has that folder,
  *					# else "legacy", the Register call; or "registry"
  *	    socket_prefix = "rdmad";	# of the names of our sockets in kubelet's folders
- *	    health_delay = 1;		# so long must a device be well again to count as healthy
+ *	    health_delay = 1;		# so long must a device be well again to count as healthy;
+ *					# longer each time when it flaps
  *	    forget_delay = 60;		# so long a device that left stays listed, as unhealthy
  *	    resources = (
  *	      {
@@ -24,7 +25,7 @@
  *	          pci_addresses = "0000:3b:*";
  *	          link_layers = "ethernet";	# or "infiniband", "unknown"; only ports of these
  *	        };				# count for the health of the device
- *	        health = true;		# false: a device that is there is healthy
+ *	        ignore_health = false;	# true: a device that is there is healthy
  *	        umad = false;		# also hand out umadN, issmN, ucmN (for subnet managers and
  *	        issm = false;		# other tools that send management packets)
  *	        ucm = false;

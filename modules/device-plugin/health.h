@@ -2,8 +2,9 @@
 /*
  * Health of one device in one resource
  *
- * Bad news counts at once, good news after it has held for a time: a link that flaps stays
- * unhealthy, and one that comes up has a moment to get its GIDs.
+ * Bad news counts at once, good news after it has held for a time: a link that comes up has a moment
+ * to get its GIDs.  A device that falls ill again within a minute has to wait twice as long, up to
+ * 64 times: one that flaps stays unhealthy.
  */
 #pragma once
 
@@ -15,6 +16,8 @@ typedef struct {
 	gboolean judged;      /* FALSE: the first verdict needs no waiting */
 	const char *problem;  /* NULL: healthy; static text otherwise */
 	gint64 good_since_us; /* 0: not waiting */
+	gint64 recovered_us;  /* 0: it was never ill */
+	guint relapses;
 } RdmadHealth;
 
 /* What keeps a container from using the device ("no port is active"), or NULL.  `dev` NULL: gone. */

@@ -176,7 +176,7 @@ static void devices_update(RdmadPool *pool, const RdmadPoolFacts *facts)
 
 static const char *device_problem(const RdmadPool *pool, const RdmadPoolDevice *device)
 {
-	if (device->dev && !pool->settings->health)
+	if (device->dev && pool->settings->ignore_health)
 		return NULL;
 	return rdmad_health_problem(device->dev, &pool->settings->selector);
 }

@@ -4,12 +4,13 @@
 #include <rdmad/claims.h>
 #include <rdmad/doctor.h>
 #include <rdmad/inventory.h>
-#include <rdmad/journal.h>
+#include <rdmad/log.h>
 #include <rdmad/pods.h>
 #include <jansson.h>
 
 #include "allocate.h"
 #include "device-list.h"
+#include "health-news.h"
 #include "placement.h"
 #include "preferred.h"
 #include "registration.h"
@@ -152,20 +153,8 @@ gboolean rdmad_resource_lacks(const RdmadResource *resource, const RdmadClaim *c
 static void tell_health(const RdmadPoolDevice *device, gpointer data)
 {
 	RdmadResource *resource = data;
-	RdmadJournal *journal = rdmad_module_journal(resource->self);
-	const char *name = device->dev ? device->dev->name : device->id;
-	const RdmadLogFields about = {
-		.device = device->id,
-		.resource = rdmad_resource_name(resource),
-	};
 
-	if (device->health.problem)
-		rdmad_journal_post(journal, RDMAD_LOG_WARNING, "device-unhealthy", &about,
-				   "%s: unhealthy in %s: %s", name, about.resource,
-				   device->health.problem);
-	else
-		rdmad_journal_post(journal, RDMAD_LOG_NOTICE, "device-healthy", &about,
-				   "%s: healthy in %s", name, about.resource);
+	rdmad_health_news_tell(resource->self, resource->pool, device);
 }
 
 static void tell_cut(RdmadResource *resource)

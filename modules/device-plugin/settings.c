@@ -38,7 +38,6 @@ static RdmadResourceSettings *resource_settings_new(void)
 	RdmadResourceSettings *settings = g_new0(RdmadResourceSettings, 1);
 
 	settings->refs = 1;
-	settings->health = TRUE;
 	settings->permissions = g_strdup("rw");
 	return settings;
 }
@@ -62,7 +61,7 @@ static const RdmadConfigField RESOURCE_FIELDS[] = {
 	RDMAD_CONFIG_INT_FIELD("count", RdmadResourceSettings, count, 1, RDMAD_RESOURCE_TOKENS_MAX),
 	RDMAD_CONFIG_ENUM_FIELD("count_per", RdmadResourceSettings, count_per, COUNT_PERS),
 	RDMAD_CONFIG_GROUP_FIELD("selectors", RdmadResourceSettings, selectors),
-	RDMAD_CONFIG_BOOL_FIELD("health", RdmadResourceSettings, health),
+	RDMAD_CONFIG_BOOL_FIELD("ignore_health", RdmadResourceSettings, ignore_health),
 	RDMAD_CONFIG_BOOL_FIELD("umad", RdmadResourceSettings, umad),
 	RDMAD_CONFIG_BOOL_FIELD("issm", RdmadResourceSettings, issm),
 	RDMAD_CONFIG_BOOL_FIELD("ucm", RdmadResourceSettings, ucm),

@@ -20,7 +20,7 @@ typedef struct {
 	int count_per; /* RdmadCountPer */
 	gint64 count;  /* 1 for exclusive */
 	RdmadSelector selector;
-	gboolean health;		  /* FALSE: a device that is there is healthy */
+	gboolean ignore_health;		  /* a device that is there is healthy */
 	gboolean umad, issm, ucm;	  /* also hand out these device nodes */
 	char *permissions;		  /* "rw" */
 	const RdmadConfigNode *selectors; /* only while parsing */

@@ -82,7 +82,7 @@ static void assert_tokens(Fixture *f, const char *expected)
 #define SHARED_11 "name = \"a/b\"; count = 11;"
 #define TWO_PER	  "name = \"a/b\"; count = 2; count_per = \"device\";"
 #define EXCLUSIVE "name = \"a/b\"; mode = \"exclusive\";"
-#define CARELESS  "name = \"a/b\"; mode = \"exclusive\"; health = false;"
+#define CARELESS  "name = \"a/b\"; mode = \"exclusive\"; ignore_health = true;"
 #define FULL_PER  "name = \"a/b\"; count = 32768; count_per = \"device\";"
 #define ONLY_ETHERNET                                                                              \
 	"name = \"a/b\"; mode = \"exclusive\"; selectors = { link_layers = \"ethernet\"; };"
@@ -219,7 +219,7 @@ static void test_a_fatal_device_and_one_without_uverbs_are_unhealthy(Fixture *f,
 	((RdmadDevice *)f->devices->pdata[1])->n_chardevs = 2;
 }
 
-static void test_without_health_only_leaving_counts(Fixture *f, gconstpointer d)
+static void test_with_ignore_health_only_leaving_counts(Fixture *f, gconstpointer d)
 {
 	add(f, "a")->ports[0].state = RDMAD_PORT_DOWN;
 	add(f, "b");
@@ -288,7 +288,7 @@ int main(int argc, char **argv)
 	ADD(EXCLUSIVE, a_link_that_goes_down_counts_at_once_and_up_after_the_delay);
 	ADD(ONLY_ETHERNET, only_ports_of_the_selected_link_layer_count);
 	ADD(EXCLUSIVE, a_fatal_device_and_one_without_uverbs_are_unhealthy);
-	ADD(CARELESS, without_health_only_leaving_counts);
+	ADD(CARELESS, with_ignore_health_only_leaving_counts);
 	ADD(FULL_PER, a_list_is_cut_to_what_one_message_carries);
 	ADD(EXCLUSIVE, a_device_of_a_second_resource_has_other_ids);
 	ADD(EXCLUSIVE, news_are_told_once);

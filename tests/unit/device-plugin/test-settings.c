@@ -25,7 +25,7 @@ static void test_every_option_is_read(void)
 	g_autoptr(RdmadPluginSettings) settings = fixture_settings(
 		"registration = \"legacy\"; socket_prefix = \"other\"; health_delay = \"250ms\"; "
 		"forget_delay = 5; resources = ( { name = \"example.com/Rail_0\"; count = 63; "
-		"count_per = \"device\"; health = false; umad = true; issm = true; ucm = true; "
+		"count_per = \"device\"; ignore_health = true; umad = true; issm = true; ucm = true; "
 		"permissions = \"rwm\"; }, { name = \"a/b\"; mode = \"exclusive\"; } );",
 		&error);
 	RdmadResourceSettings *first, *second;
@@ -39,7 +39,7 @@ static void test_every_option_is_read(void)
 	second = settings->resources->pdata[1];
 	g_assert_cmpint(first->count, ==, 63);
 	g_assert_cmpint(first->count_per, ==, RDMAD_COUNT_PER_DEVICE);
-	g_assert_true(first->umad && first->issm && first->ucm && !first->health);
+	g_assert_true(first->umad && first->issm && first->ucm && first->ignore_health);
 	g_assert_cmpstr(first->permissions, ==, "rwm");
 	g_assert_cmpint(second->mode, ==, RDMAD_MODE_EXCLUSIVE);
 	g_assert_cmpint(second->count, ==, 1);

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes to an expanded machine, as the kernel would make them, and the look at it that follows."""
+
+import http.client
+import os
+import socket
+
+
+class _Connection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=30)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+
+def post(control_socket, path):
+    connection = _Connection(control_socket)
+    try:
+        connection.request("POST", path)
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+class Machine:
+    def __init__(self, root):
+        self.root = root
+        self.parked = {}    # device -> [(link, target)]
+
+    def path(self, *names):
+        return os.path.join(self.root, "sys/class", *names)
+
+    def read(self, attribute):
+        with open(self.path(attribute)) as file:
+            return file.read().rstrip("\n")
+
+    def write(self, attribute, value):
+        with open(self.path(attribute), "w") as file:
+            file.write(value + "\n")
+
+    def devices(self):
+        return sorted(os.listdir(self.path("infiniband")))
+
+    def netdev(self, device):
+        return os.listdir(self.path("infiniband", device, "device/net"))[0]
+
+    def _links(self, device):
+        """Those by which a class knows the device."""
+        yield self.path("infiniband", device)
+        for uverbs in os.listdir(self.path("infiniband", device, "device/infiniband_verbs")):
+            yield self.path("infiniband_verbs", uverbs)
+
+    def unplug(self, device):
+        links = [(link, os.readlink(link)) for link in self._links(device)]
+        self.parked[device] = links
+        for link, _ in links:
+            os.unlink(link)
+
+    def plug(self, device):
+        for link, target in self.parked.pop(device):
+            os.symlink(target, link)
+
+    def mend(self):
+        for device in list(self.parked):
+            self.plug(device)

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fixture.h"
+#include "health.h"
+
+#define SECOND G_USEC_PER_SEC
+
+/* What the one port and its interface say, and what is wrong with the device. */
+static const struct {
+	int state, phys_state, carrier;
+	RdmadLinkLayer link_layer;
+	const char *master, *problem;
+} cases[] = {
+	{ RDMAD_PORT_ACTIVE, 5, 1, RDMAD_LINK_LAYER_ETHERNET, NULL, NULL },
+	{ RDMAD_PORT_ACTIVE_DEFER, 5, 1, RDMAD_LINK_LAYER_ETHERNET, NULL, NULL },
+	{ RDMAD_PORT_ACTIVE, RDMAD_UNKNOWN, RDMAD_UNKNOWN, RDMAD_LINK_LAYER_ETHERNET, NULL, NULL },
+	{ RDMAD_PORT_ACTIVE, 0, 1, RDMAD_LINK_LAYER_ETHERNET, NULL, NULL },
+	{ RDMAD_PORT_INIT, 5, 1, RDMAD_LINK_LAYER_INFINIBAND, NULL, "no port of it is active" },
+	{ RDMAD_PORT_DOWN, 3, 0, RDMAD_LINK_LAYER_ETHERNET, NULL, "no port of it is active" },
+	{ RDMAD_UNKNOWN, 5, 1, RDMAD_LINK_LAYER_ETHERNET, NULL, "no port of it is active" },
+	{ RDMAD_PORT_ACTIVE, 2, 1, RDMAD_LINK_LAYER_INFINIBAND, NULL,
+	  "its port has no physical link" },
+	{ RDMAD_PORT_ACTIVE, 6, 1, RDMAD_LINK_LAYER_INFINIBAND, NULL,
+	  "its port has no physical link" },
+	{ RDMAD_PORT_ACTIVE, 5, 0, RDMAD_LINK_LAYER_ETHERNET, NULL,
+	  "its interface has no carrier" },
+	{ RDMAD_PORT_ACTIVE, 5, 0, RDMAD_LINK_LAYER_ETHERNET, "bond0", NULL },
+	{ RDMAD_PORT_ACTIVE, 5, 0, RDMAD_LINK_LAYER_INFINIBAND, NULL, NULL },
+};
+
+static RdmadDevice *device_of_case(guint i)
+{
+	RdmadDevice *dev = fixture_device("0000:3b:00.0", "mlx5_0", 0);
+
+	dev->ports[0].state = cases[i].state;
+	dev->ports[0].phys_state = cases[i].phys_state;
+	dev->ports[0].link_layer = cases[i].link_layer;
+	dev->ports[0].netdev = g_strdup(dev->netdevs[0].name);
+	dev->netdevs[0].carrier = cases[i].carrier;
+	dev->netdevs[0].master = g_strdup(cases[i].master);
+	return dev;
+}
+
+static void test_a_port_is_good_when_nothing_speaks_against_it(void)
+{
+	const RdmadSelector all = { 0 };
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		RdmadDevice *dev = device_of_case(i);
+
+		g_test_message("case %u", i);
+		g_assert_cmpstr(rdmad_health_problem(dev, &all), ==, cases[i].problem);
+		rdmad_device_unref(dev);
+	}
+}
+
+static void test_one_good_port_is_enough_and_the_best_bad_one_speaks(void)
+{
+	const RdmadSelector all = { 0 };
+	RdmadDevice *dev = fixture_device("0000:3b:00.0", "mlx5_0", 0);
+	RdmadPort *first = dev->ports;
+
+	dev->n_ports = 2;
+	dev->ports = g_new0(RdmadPort, 2);
+	dev->ports[0] = *first;
+	g_free(first);
+	dev->ports[1].state = RDMAD_PORT_DOWN;
+	g_assert_null(rdmad_health_problem(dev, &all));
+	dev->ports[0].phys_state = 3;
+	g_assert_cmpstr(rdmad_health_problem(dev, &all), ==, "its port has no physical link");
+	dev->ports[1].state = RDMAD_PORT_ACTIVE;
+	g_assert_null(rdmad_health_problem(dev, &all));
+	rdmad_device_unref(dev);
+}
+
+static gint64 fall_and_rise(RdmadHealth *health, gint64 now_us)
+{
+	gint64 wait_us;
+
+	rdmad_health_update(health, "bad", now_us, SECOND);
+	wait_us = rdmad_health_update(health, NULL, now_us, SECOND);
+	g_assert_cmpint(rdmad_health_update(health, NULL, now_us + wait_us, SECOND), ==, 0);
+	g_assert_null(health->problem);
+	return wait_us;
+}
+
+static void test_a_device_that_flaps_waits_longer_each_time(void)
+{
+	RdmadHealth health = { 0 };
+	gint64 now_us = 1000 * SECOND;
+
+	rdmad_health_update(&health, NULL, now_us, SECOND);
+	for (guint i = 0; i < 10; i++) {
+		const gint64 expected = SECOND << MIN(i, 6);
+
+		g_assert_cmpint(fall_and_rise(&health, now_us), ==, expected);
+		now_us += expected + 50 * SECOND;
+	}
+	g_assert_cmpint(fall_and_rise(&health, now_us + 60 * SECOND), ==, SECOND);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/health/a_port_is_good_when_nothing_speaks_against_it",
+			test_a_port_is_good_when_nothing_speaks_against_it);
+	g_test_add_func("/health/one_good_port_is_enough_and_the_best_bad_one_speaks",
+			test_one_good_port_is_enough_and_the_best_bad_one_speaks);
+	g_test_add_func("/health/a_device_that_flaps_waits_longer_each_time",
+			test_a_device_that_flaps_waits_longer_each_time);
+	return g_test_run();
+}
