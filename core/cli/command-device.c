@@ -141,6 +141,8 @@ static void write_problems(const json_t *device, GString *out)
 	const json_t *problem;
 	size_t i;
 
+	if (json_is_true(json_object_get(device, "fatal")))
+		write_line(out, "fatal error", "its driver gave it up");
 	write_line(out, "no events", format_text(device, "verbs_problem"));
 	json_array_foreach(json_object_get(device, "problems"), i, problem)
 		write_line(out, "problem", json_string_value(problem));

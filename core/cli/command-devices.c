@@ -26,6 +26,8 @@ static char *format_health(const json_t *device)
 {
 	const size_t n = json_array_size(json_object_get(device, "problems"));
 
+	if (json_is_true(json_object_get(device, "fatal")))
+		return g_strdup("fatal error");
 	if (n == 0)
 		return g_strdup("ok");
 	return g_strdup_printf("%zu problem%s", n, n == 1 ? "" : "s");

@@ -148,6 +148,7 @@ static void device_add_parts(json_t *object, const RdmadDevice *dev)
 	api_set(object, "ports", ports);
 	api_set(object, "netdevs", netdevs);
 	api_set(object, "chardevs", chardevs);
+	api_set(object, "fatal", json_boolean(dev->fatal));
 	api_set(object, "problems", api_json_strings(dev->problems));
 }
 

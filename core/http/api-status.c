@@ -59,7 +59,7 @@ static json_t *devices_json(RdmadInventory *inventory)
 		const RdmadDevice *dev = rdmad_inventory_nth(inventory, i);
 
 		active += device_is_active(dev);
-		troubled += dev->problems && *dev->problems;
+		troubled += dev->fatal || (dev->problems && *dev->problems);
 	}
 	api_set(object, "count", json_integer(count));
 	api_set(object, "active", json_integer(active));

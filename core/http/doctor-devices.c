@@ -129,6 +129,11 @@ static void check_port(const RdmadDevice *dev, const RdmadPort *port, json_t *fi
 
 static void check_device(const RdmadServices *services, const RdmadDevice *dev, json_t *findings)
 {
+	if (dev->fatal)
+		doctor_say(findings, RDMAD_FINDING_PROBLEM, dev->name,
+			   "`dmesg` may tell why; reset the device or load its driver anew, rdmad "
+			   "takes it up again once it was removed and added",
+			   "its driver reports a fatal error and gave it up");
 	check_uverbs(services, dev, findings);
 	for (guint i = 0; i < dev->n_ports; i++)
 		check_port(dev, &dev->ports[i], findings);

@@ -91,7 +91,8 @@ static void test_devices_have_a_line_a_port(void)
 		" {'name': 'mlx4_0', 'pci_address': null, 'problems': ['a', 'b'], 'netdevs':"
 		"  [{'name': 'ib0'}], 'nearest_gpu': {'index': 0, 'distance': 'NODE'},"
 		"  'ports': [{'number': 1, 'rate_mbps': 2500}, {'number': 2, 'rate_mbps': 100}]},"
-		" {'name': 'broken', 'problems': ['ports: Input/output error']}]");
+		" {'name': 'broken', 'problems': ['ports: Input/output error']},"
+		" {'name': 'dead', 'fatal': true, 'problems': ['a']}]");
 	g_autoptr(GString) out = g_string_new(NULL);
 
 	devices_write(devices, TRUE, out);
@@ -105,7 +106,9 @@ static void test_devices_have_a_line_a_port(void)
 			"mlx4_0/2  -             -          ib0     -     -       100M  -     "
 			"-         0     -         2 problems\n"
 			"broken    -             -          -       -     -       -     -     "
-			"-         0     -         1 problem\n");
+			"-         0     -         1 problem\n"
+			"dead      -             -          -       -     -       -     -     "
+			"-         0     -         fatal error\n");
 	json_decref(devices);
 }
 
