@@ -37,7 +37,8 @@ def meson_test(test):
     lines = [f"{verdict}{rest}" for verdict, rest in RESULT.findall(output)]
     if test["result"] not in ("OK", "EXPECTEDFAIL", "SKIP"):
         told = any(line.startswith("not ok") for line in lines)
-        lines = [output, test.get("stderr") or "", f"# {name} failed"]
+        lines = [f"# {name} failed", output]
+        lines += [f"# {line}" for line in (test.get("stderr") or "").splitlines()[-60:]]
         if not told:
             lines.append(f"not ok - {name}: {test['result'].lower()}")
     elif not lines and test["result"] == "SKIP":

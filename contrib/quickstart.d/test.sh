@@ -26,8 +26,13 @@ stage() {
 	fi
 	/usr/bin/python3 $here/tally.py --line "$results/$name.tap"
 	printf '%-44s%4d s\n' '' $((SECONDS - start))
-	grep -q '^ *not ok' "$results/$name.tap" && tail -n 80 "$results/$name.tap"
+	grep -q '^ *not ok' "$results/$name.tap" && show_failures "$results/$name.tap"
 	return 0
+}
+
+# Successful tests leave no comments in a result: these are of those that failed.
+show_failures() {
+	grep -E '^ *(not ok|#|Bail out|FAIL)' "$1" | grep -Ev '^# (Start of|End of|random seed)' | tail -n 120
 }
 
 # What meson ran, as TAP.
