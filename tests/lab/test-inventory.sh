@@ -7,7 +7,7 @@ lab_watch
 
 # What is there at the start.
 lab_see '^added rxe0 id=rxe0 index=[0-9]+ driver=rxe guid=([0-9a-f]{4}:){3}[0-9a-f]{4} port=1 state=active netdev=eth0 '
-lab_see '^added rxe1 .*gid[0-9]+=fe80:.* /dev/infiniband/uverbs1 /dev/infiniband/rdma_cm'
+lab_see '^(added|changed) rxe1 .*gid[0-9]+=fe80:.* /dev/infiniband/uverbs1 /dev/infiniband/rdma_cm'
 lab_see '^fact node:netns-mode=shared'
 ! grep problem= seen || fail "a healthy device has problems"
 
@@ -49,7 +49,7 @@ lab_wait 5 bash -c "kill -USR1 $lab_watcher; sleep 0.2; grep '^verbs rxe1: liste
 # A new pair, while running.
 lab_forget
 lab_add_pair 2
-lab_see '^added rxe2 .*uverbs2'
+lab_see '^(added|changed) rxe2 .*uverbs2'
 lab_see '^added rxe3 '
 
 # The namespace mode is a fact of the node; it has no event of its own.
