@@ -16,15 +16,24 @@
 #define EXIT_USAGE     2
 
 static const Command commands[] = {
-	{ "status", "what runs, and what goes wrong", "", "", command_status },
-	{ "devices", "RDMA devices and their ports; with NAME, all of one", " [NAME]", "N",
-	  command_devices },
-	{ "allocations", "which pod holds which devices",
-	  "\n  -r, --refresh        ask kubelet before", "r", command_allocations },
-	{ "topology", "how near GPUs and devices are to each other", "", "", command_topology },
-	{ "events", "what happened to devices and their holders",
-	  "\n  -f, --follow         go on as events come", "f", command_events },
-	{ "doctor", "what is wrong on this node, and what to do about it", "", "", command_doctor },
+	{ "status", "", "what runs, and what goes wrong", "", COMMAND_ASKS, command_status },
+	{ "devices", " [NAME]", "RDMA devices and their ports; with NAME, all of one", "",
+	  COMMAND_ASKS, command_devices },
+	{ "allocations", "", "which pod holds which devices",
+	  "\n  -r, --refresh        ask kubelet before", COMMAND_ASKS "r", command_allocations },
+	{ "topology", "", "how near GPUs and devices are to each other", "", COMMAND_ASKS,
+	  command_topology },
+	{ "events", "", "what happened to devices and their holders",
+	  "\n  -f, --follow         go on as events come", COMMAND_ASKS "f", command_events },
+	{ "doctor", "", "what is wrong on this node, and what to do about it", "", COMMAND_ASKS,
+	  command_doctor },
+	{ "import-config", " FILE",
+	  "Another device plugin's configuration, as rdmad.conf on standard output.  FILE is JSON, "
+	  "or\n"
+	  "a ConfigMap in JSON or YAML; - is standard input.",
+	  "\n  -k, --key KEY        this key of the ConfigMap's data"
+	  "\n  -p, --resource-prefix PREFIX  as the SR-IOV plugin was started with (intel.com)",
+	  "kp", command_import },
 };
 
 static const struct option long_options[] = {
@@ -33,6 +42,8 @@ static const struct option long_options[] = {
 	{ "no-headers", no_argument, NULL, 'n' },
 	{ "follow", no_argument, NULL, 'f' },
 	{ "refresh", no_argument, NULL, 'r' },
+	{ "key", required_argument, NULL, 'k' },
+	{ "resource-prefix", required_argument, NULL, 'p' },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
 };
@@ -59,7 +70,8 @@ const char *rdmad_cli_help(void)
 	       "  allocations            which pod holds which devices\n"
 	       "  topology               how near GPUs and devices are to each other\n"
 	       "  events                 what happened to devices and their holders\n"
-	       "  doctor                 what is wrong on this node, and what to do about it\n";
+	       "  doctor                 what is wrong on this node, and what to do about it\n"
+	       "  import-config FILE     another device plugin's configuration as rdmad.conf\n";
 }
 
 static const char *default_socket(void)
@@ -71,17 +83,14 @@ static const char *default_socket(void)
 
 static void print_usage(const Command *command, FILE *to)
 {
-	const gboolean named = strchr(command->flags, 'N') != NULL;
-
-	fprintf(to, "usage: rdmad %s%s [OPTION]...\n\n%s\n", command->name,
-		named ? command->usage : "", command->summary);
-	fprintf(to,
-		"\nOptions:%s\n"
-		"  -j, --json           as JSON\n"
-		"  -n, --no-headers     tables without their first line\n"
-		"  -s, --socket PATH    rdmad's control socket (" DEFAULT_SOCKET ")\n"
-		"  -h, --help           this text\n",
-		named ? "" : command->usage);
+	fprintf(to, "usage: rdmad %s%s [OPTION]...\n\n%s\n\nOptions:%s\n", command->name,
+		command->argument, command->summary, command->usage);
+	if (strchr(command->flags, 's'))
+		fputs("  -j, --json           as JSON\n"
+		      "  -n, --no-headers     tables without their first line\n"
+		      "  -s, --socket PATH    rdmad's control socket (" DEFAULT_SOCKET ")\n",
+		      to);
+	fputs("  -h, --help           this text\n", to);
 }
 
 static int usage_error(const Command *command)
@@ -98,32 +107,62 @@ static gboolean want_colour(void)
 	       g_strcmp0(g_getenv("TERM"), "dumb") != 0;
 }
 
-/* FALSE for an option that the command does not have. */
-static gboolean options_take(CommandOptions *options, const Command *command, int letter)
+static void option_set(CommandOptions *options, int letter)
 {
 	switch (letter) {
 	case 's':
 		options->socket = optarg;
-		return TRUE;
+		break;
 	case 'j':
 		options->json = TRUE;
-		return TRUE;
+		break;
 	case 'n':
 		options->headers = FALSE;
-		return TRUE;
+		break;
 	case 'f':
 		options->follow = TRUE;
 		break;
 	case 'r':
 		options->refresh = TRUE;
 		break;
+	case 'k':
+		options->key = optarg;
+		break;
+	case 'p':
+		options->prefix = optarg;
+		break;
 	default:
-		return FALSE; /* getopt has said why */
+		g_assert_not_reached();
 	}
-	if (strchr(command->flags, letter))
-		return TRUE;
-	fprintf(stderr, "rdmad: `%s` has no option -%c\n", command->name, letter);
-	return FALSE;
+}
+
+/* FALSE for an option that the command does not have. */
+static gboolean option_take(CommandOptions *options, const Command *command, int letter)
+{
+	if (letter == '?')
+		return FALSE; /* getopt has said why */
+	if (!strchr(command->flags, letter)) {
+		fprintf(stderr, "rdmad: `%s` has no option -%c\n", command->name, letter);
+		return FALSE;
+	}
+	option_set(options, letter);
+	return TRUE;
+}
+
+/* What stands behind the options; -1: go on. */
+static int argument_take(CommandOptions *options, const Command *command, int argc, char **argv)
+{
+	if (optind < argc && *command->argument)
+		options->argument = argv[optind++];
+	if (optind < argc) {
+		fprintf(stderr, "rdmad: `%s` takes no \"%s\"\n", command->name, argv[optind]);
+		return usage_error(command);
+	}
+	if (!options->argument && *command->argument && command->argument[1] != '[') {
+		fprintf(stderr, "rdmad: `%s` needs%s\n", command->name, command->argument);
+		return usage_error(command);
+	}
+	return -1;
 }
 
 /* -1: go on; else the exit status. */
@@ -131,20 +170,15 @@ static int options_parse(CommandOptions *options, const Command *command, int ar
 {
 	int letter;
 
-	while ((letter = getopt_long(argc, argv, "s:jnfrh", long_options, NULL)) != -1) {
+	while ((letter = getopt_long(argc, argv, "s:jnfrk:p:h", long_options, NULL)) != -1) {
 		if (letter == 'h') {
 			print_usage(command, stdout);
 			return 0;
 		}
-		if (!options_take(options, command, letter))
+		if (!option_take(options, command, letter))
 			return usage_error(command);
 	}
-	if (optind < argc && strchr(command->flags, 'N'))
-		options->argument = argv[optind++];
-	if (optind == argc)
-		return -1;
-	fprintf(stderr, "rdmad: `%s` takes no \"%s\"\n", command->name, argv[optind]);
-	return usage_error(command);
+	return argument_take(options, command, argc, argv);
 }
 
 int rdmad_cli_run(int argc, char **argv)

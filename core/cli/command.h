@@ -6,20 +6,24 @@
 #include <rdmad/types.h>
 
 #define COMMAND_TIMEOUT_S 30u
+#define COMMAND_ASKS	  "jns" /* the options of every command that asks the daemon */
 
 typedef struct {
 	const char *socket;
 	gboolean json, headers, colour;
 	gboolean follow;      /* events */
 	gboolean refresh;     /* allocations */
-	const char *argument; /* devices; may be NULL */
+	const char *key;      /* import-config */
+	const char *prefix;   /* import-config */
+	const char *argument; /* may be NULL */
 } CommandOptions;
 
 typedef struct {
 	const char *name;
+	const char *argument;			   /* "", " [NAME]", or one it needs: " FILE" */
 	const char *summary;			   /* for `rdmad --help` */
 	const char *usage;			   /* its own options, for `rdmad <name> --help` */
-	const char *flags;			   /* own short options, and N: takes a name */
+	const char *flags;			   /* short options; COMMAND_ASKS and its own */
 	int (*run)(const CommandOptions *options); /* the exit status */
 } Command;
 
@@ -29,6 +33,7 @@ int command_allocations(const CommandOptions *options);
 int command_topology(const CommandOptions *options);
 int command_events(const CommandOptions *options);
 int command_doctor(const CommandOptions *options);
+int command_import(const CommandOptions *options);
 
 /* GETs (or POSTs) and gives the answer; NULL: the reason is on stderr. */
 json_t *command_ask(const CommandOptions *options, const char *method, const char *path);
