@@ -28,8 +28,8 @@ _rdmad()
 	esac
 	case $COMP_CWORD:$command in
 	1:*)
-		words="status devices allocations topology events doctor --config --module"
-		words+=" --module-dir --sysroot --run-dir --state-dir --kubelet-dir --check"
+		words="status devices allocations topology events doctor import-config --config"
+		words+=" --module --module-dir --sysroot --run-dir --state-dir --kubelet-dir --check"
 		words+=" --print-config --log-level --log-format --lock-wait --version --help"
 		;;
 	*:devices)
@@ -38,6 +38,13 @@ _rdmad()
 		;;
 	*:allocations) words="$common --refresh" ;;
 	*:events) words="$common --follow" ;;
+	*:import-config)
+		if [[ $cur != -* ]]; then
+			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+			return
+		fi
+		words="--key --resource-prefix --help"
+		;;
 	*:status | *:topology | *:doctor) words="$common" ;;
 	*) words="--config --module --module-dir --sysroot --run-dir --state-dir --kubelet-dir
 		--check --print-config --log-level --log-format --lock-wait" ;;

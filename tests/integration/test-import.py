@@ -1,0 +1,97 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""rdmad import-config as people call it: RDMAD MODULE-DIR IMPORT-DIR"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
+import tap  # noqa: E402
+
+RDMAD, MODULES, FILES = sys.argv[1:4]
+
+
+def run(*args, **kwargs):
+    return subprocess.run([RDMAD, *args], capture_output=True, text=True, check=False, **kwargs)
+
+
+def check(text):
+    with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
+        file.write(text)
+        file.flush()
+        return run("--check", "--config", file.name, "--module-dir", MODULES)
+
+
+def inputs():
+    return sorted(name for name in os.listdir(FILES) if not name.endswith(".conf"))
+
+
+class ImportConfig(unittest.TestCase):
+    def test_every_file_becomes_a_configuration_that_rdmad_takes(self):
+        probe = check('modules = { device-plugin = { resources = '
+                      '( { name = "rdma/a"; expose = "pool"; } ); }; };')
+        if "expose" in probe.stderr:
+            self.skipTest("device-plugin does not know expose, pf_names and the others yet")
+        for name in inputs():
+            with self.subTest(name):
+                done = run("import-config", os.path.join(FILES, name))
+                self.assertEqual(done.returncode, 0)
+                checked = check(done.stdout)
+                self.assertEqual((checked.returncode, checked.stderr), (0, ""))
+
+    def test_what_is_lost_is_on_stderr_and_in_the_file(self):
+        done = run("import-config", os.path.join(FILES, "sriov-every-key.json"))
+        self.assertEqual(done.returncode, 0)
+        notes = done.stderr.splitlines()
+        self.assertGreater(len(notes), 5)
+        for note in notes:
+            self.assertIn(note.replace("rdmad: ", "# ", 1) + "\n", done.stdout)
+
+    def test_standard_input_will_do(self):
+        done = run("import-config", "-", input='{"mode": "hca"}')
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("from standard input", done.stdout)
+        self.assertIn('"rdma/hca"', done.stdout)
+
+    def test_a_prefix_and_a_key_can_be_given(self):
+        done = run("import-config", "-p", "openshift.io", "--key", "config.json",
+                   os.path.join(FILES, "sriov-configmap.yaml"))
+        self.assertEqual(done.returncode, 0)
+        self.assertIn('"openshift.io/infiniband_rdma_netdevs"', done.stdout)
+        self.assertIn('"mellanox.com/mlnx_sriov_rdma"', done.stdout)
+
+    def test_a_bad_file_is_exit_status_1_and_prints_no_configuration(self):
+        for args, text, message in (
+                ((FILES + "/nothing",), "", f"rdmad: cannot open {FILES}/nothing: No such file"),
+                ((FILES,), "", f"rdmad: cannot read {FILES}: Is a directory"),
+                (("-",), "{", "rdmad: standard input:1:1: string or '}' expected"),
+                (("-",), "", "rdmad: standard input: neither configList"),
+                (("-",), " " * (1 << 20) + "{}", "rdmad: standard input: larger than 1 MiB"),
+                (("-",), "\x1b[2J: [", "rdmad: standard input:1:1: control characters"),
+                (("-",), '{"mode": "\\u001b[2J"}', 'mode: "\\x1b[2J" is neither')):
+            with self.subTest(message):
+                done = run("import-config", *args, input=text)
+                self.assertEqual((done.returncode, done.stdout), (1, ""))
+                self.assertIn(message, done.stderr)
+                self.assertNotIn("\x1b", done.stderr)
+
+    def test_wrong_usage_is_exit_status_2(self):
+        for args in ((), ("a", "b"), ("--json", "a"), ("--key",)):
+            with self.subTest(args):
+                done = run("import-config", *args)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn("Try `rdmad import-config --help`.", done.stderr)
+
+    def test_help_tells_its_options_and_not_those_of_others(self):
+        done = run("import-config", "--help")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertTrue(done.stdout.startswith("usage: rdmad import-config FILE"))
+        self.assertIn("--resource-prefix", done.stdout)
+        self.assertNotIn("--socket", done.stdout)
+        self.assertIn("import-config FILE", run("--help").stdout)
+
+
+tap.main()

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Other plugins' configurations as rdmad.conf: those in tests/import word for word, and single rules. */
+#include <string.h>
+
+#include "cli/import.h"
+#include "config/config-private.h"
+
+static char *convert(const char *text, const RdmadImportOptions *options, GPtrArray *notes)
+{
+	g_autoptr(GError) error = NULL;
+	char *config = rdmad_import_convert(text, strlen(text), options, notes, &error);
+
+	g_assert_no_error(error);
+	return config;
+}
+
+/* With ' for ", to be readable here. */
+static char *convert_quoted(const char *text, GPtrArray *notes)
+{
+	const RdmadImportOptions options = { .file = "x.json" };
+	g_autofree char *json = g_strdelimit(g_strdup(text), "'", '"');
+
+	return convert(json, &options, notes);
+}
+
+static GPtrArray *notes_new(void)
+{
+	return g_ptr_array_new_with_free_func(g_free);
+}
+
+static void assert_note(const GPtrArray *notes, const char *note)
+{
+	for (guint i = 0; i < notes->len; i++)
+		if (strstr(notes->pdata[i], note))
+			return;
+	g_error("no note \"%s\" among %u", note, notes->len);
+}
+
+static char *read_text(const char *name)
+{
+	g_autoptr(GError) error = NULL;
+	g_autofree char *path = g_build_filename(IMPORT_DIR, name, NULL);
+	char *text = NULL;
+
+	g_file_get_contents(path, &text, NULL, &error);
+	g_assert_no_error(error);
+	return text;
+}
+
+/* ---- whole files ---- */
+
+static void test_file(gconstpointer data)
+{
+	const RdmadImportOptions options = { .file = data };
+	g_autofree char *stem = g_strndup(data, strcspn(data, "."));
+	g_autofree char *expected_name = g_strconcat(stem, ".conf", NULL);
+	g_autofree char *text = read_text(data);
+	g_autofree char *expected = read_text(expected_name);
+	g_autoptr(GPtrArray) notes = notes_new();
+	g_autofree char *config = convert(text, &options, notes);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(RdmadConfig) loaded = NULL;
+
+	g_assert_cmpstr(config, ==, expected);
+	loaded = rdmad_config_load_text("x.conf", config, strlen(config), &error);
+	g_assert_no_error(error);
+	for (guint i = 0; i < notes->len; i++) {
+		g_autofree char *comment = g_strconcat("# ", notes->pdata[i], "\n", NULL);
+
+		g_assert_nonnull(strstr(config, comment));
+	}
+}
+
+static void add_file_tests(void)
+{
+	static const char *const files[] = {
+		"mode-hca.yaml",	"mode-sriov.json",	 "nic-cluster-policy.yaml",
+		"rails-a-and-b.json",	"shared-configmap.yaml", "shared-example.json",
+		"sriov-configmap.yaml", "sriov-every-key.json",	 "sriov-list.json",
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(files); i++) {
+		g_autofree char *name = g_strdup_printf("/import/file/%s", files[i]);
+
+		g_test_add_data_func(name, files[i], test_file);
+	}
+}
+
+/* ---- names and counts ---- */
+
+#define SHARED(pools_) "{'configList': [" pools_ "]}"
+#define SRIOV(pools_)  "{'resourceList': [" pools_ "]}"
+#define RDMA	       "'selectors': {'isRdma': true, 'pfNames': ['p0']}"
+
+static void test_the_resource_prefix_of_the_command_line_is_a_default(void)
+{
+	const RdmadImportOptions options = { .file = "x.json", .prefix = "openshift.io" };
+	g_autoptr(GPtrArray) notes = notes_new();
+	g_autofree char *json = g_strdelimit(
+		g_strdup(SRIOV("{'resourceName': 'a', " RDMA "},"
+			       "{'resourceName': 'b', 'resourcePrefix': 'nvidia.com', " RDMA "}")),
+		"'", '"');
+	g_autofree char *config = convert(json, &options, notes);
+
+	g_assert_nonnull(strstr(config, "\"openshift.io/a\""));
+	g_assert_nonnull(strstr(config, "\"nvidia.com/b\""));
+	g_assert_cmpuint(notes->len, ==, 0);
+}
+
+static void test_a_pool_without_tokens_is_left_out(void)
+{
+	g_autoptr(GPtrArray) notes = notes_new();
+	g_autofree char *config = convert_quoted(
+		SHARED("{'resourceName': 'none', 'devices': ['ib0']},"
+		       "{'resourceName': 'some', 'rdmaHcaMax': 1, 'devices': ['ib0']}"),
+		notes);
+
+	g_assert_null(strstr(config, "rdma/none"));
+	g_assert_nonnull(strstr(config, "rdma/some"));
+	assert_note(notes, "configList[0]: rdmaHcaMax is 0 or absent");
+}
+
+static void test_more_tokens_than_rdmad_has_are_its_most(void)
+{
+	g_autoptr(GPtrArray) notes = notes_new();
+	g_autofree char *config = convert_quoted(
+		SHARED("{'resourceName': 'a', 'rdmaHcaMax': 100000, 'devices': ['ib0']}"), notes);
+
+	g_assert_nonnull(strstr(config, "count = 32768;"));
+	assert_note(notes, "configList[0].rdmaHcaMax: 32768 is the most");
+}
+
+static void test_pools_that_cannot_meet_are_not_shared(void)
+{
+	static const struct {
+		const char *a, *b;
+		gboolean shared;
+	} cases[] = {
+		{ "'ifNames': ['ib0']", "'ifNames': ['ib1']", FALSE },
+		{ "'ifNames': ['ib0', 'ib1']", "'ifNames': ['ib1']", TRUE },
+		{ "'vendors': ['15b3']", "'drivers': ['mlx5_core']", TRUE },
+		{ "'vendors': ['15b3'], 'linkTypes': ['ether']",
+		  "'vendors': ['15b3'], 'linkTypes': ['infiniband']", FALSE },
+		{ "'deviceIDs': ['1017']", "'vendors': ['15b3']", TRUE },
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GPtrArray) notes = notes_new();
+		g_autofree char *json = g_strdup_printf(
+			SHARED("{'resourceName': 'a', 'rdmaHcaMax': 1, 'selectors': {%s}},"
+			       "{'resourceName': 'b', 'rdmaHcaMax': 1, 'selectors': {%s}}"),
+			cases[i].a, cases[i].b);
+		g_autofree char *config = convert_quoted(json, notes);
+
+		g_assert_cmpint(strstr(config, "shared_with = \"rdma/a\"") != NULL, ==,
+				cases[i].shared);
+		g_assert_cmpint(strstr(config, "shared_with = \"rdma/b\"") != NULL, ==,
+				cases[i].shared);
+	}
+}
+
+/* ---- how the plugins read JSON ---- */
+
+static void test_null_and_empty_lists_are_absent_and_case_is_no_matter(void)
+{
+	g_autoptr(GPtrArray) notes = notes_new();
+	g_autofree char *config = convert_quoted(
+		"{'ConfigList': [{'resourcename': 'a', 'RDMAHCAMAX': 7, 'devices': null,"
+		" 'selectors': {'ifNames': ['ib0'], 'vendors': [], 'drivers': null}}]}",
+		notes);
+
+	g_assert_nonnull(strstr(config, "count = 7;"));
+	g_assert_null(strstr(config, "vendors"));
+	g_assert_cmpuint(notes->len, ==, 0);
+}
+
+static void test_wildcards_mean_more_to_rdmad(void)
+{
+	g_autoptr(GPtrArray) notes = notes_new();
+	g_autofree char *config = convert_quoted(
+		SHARED("{'resourceName': 'a', 'rdmaHcaMax': 1, 'devices': ['ib*']}"), notes);
+
+	g_assert_nonnull(strstr(config, "\"ib*\""));
+	assert_note(notes, "mind: configList[0].devices[0]: a pattern for rdmad");
+}
+
+static void test_what_older_versions_had_beside_the_selectors_counts(void)
+{
+	g_autoptr(GPtrArray) notes = notes_new();
+	g_autofree char *config =
+		convert_quoted(SRIOV("{'resourceName': 'a', 'isRdma': true,"
+				     " 'selectors': {'linkTypes': ['infiniband']}}"),
+			       notes);
+
+	g_assert_nonnull(strstr(config, "\"intel.com/a\""));
+	g_assert_nonnull(strstr(config, "link_layers = \"infiniband\""));
+}
+
+static void test_a_user_s_text_stays_text(void)
+{
+	g_autoptr(GPtrArray) notes = notes_new();
+	g_autoptr(GError) error = NULL;
+	g_autoptr(RdmadConfig) loaded = NULL;
+	g_autofree char *config = convert_quoted(
+		SHARED("{'resourceName': 'a', 'rdmaHcaMax': 1, 'devices': ['i\\'b\\\\0;#@'],"
+		       " 'x\\nmodules = { bad = { }; };': 1}"),
+		notes);
+
+	loaded = rdmad_config_load_text("x.conf", config, strlen(config), &error);
+	g_assert_no_error(error);
+	g_assert_nonnull(strstr(config, "netdevs = \"i\\\"b\\\\0;#@\";"));
+	g_assert_null(strstr(config, "\nmodules = { bad"));
+}
+
+/* ---- ConfigMaps ---- */
+
+#define MAP(data_)  "{'kind': 'ConfigMap', 'metadata': {'name': 'm'}, 'data': {" data_ "}}"
+#define NODE(name_) "'node-" name_ "': '{\\'mode\\': \\'hca\\'}'"
+
+static void test_one_key_of_a_config_map_is_chosen(void)
+{
+	const RdmadImportOptions options = { .file = "x.json", .key = "node-b" };
+	g_autofree char *json = g_strdelimit(g_strdup(MAP(NODE("a") ", " NODE("b"))), "'", '"');
+	g_autoptr(GPtrArray) notes = notes_new();
+	g_autofree char *config = convert(json, &options, notes);
+
+	g_assert_nonnull(strstr(config, "# m/node-b: mode"));
+	g_assert_null(strstr(config, "node-a"));
+}
+
+static void test_config_maps_of_two_plugins_become_one_file(void)
+{
+	static const char text[] = "kind: ConfigMap\n"
+				   "metadata: { name: one }\n"
+				   "data:\n"
+				   "  config.json: '{\"mode\": \"hca\"}'\n"
+				   "  notes.txt: not JSON\n"
+				   "---\n"
+				   "kind: ConfigMapList\n"
+				   "items:\n"
+				   "- kind: ConfigMap\n"
+				   "  metadata: { name: two }\n"
+				   "  data:\n"
+				   "    config.json: '{\"configList\": [{\"resourceName\": \"b\",\n"
+				   "      \"rdmaHcaMax\": 2, \"devices\": [\"ib0\"]}]}'\n";
+	const RdmadImportOptions options = { .file = "x.yaml" };
+	g_autoptr(GPtrArray) notes = notes_new();
+	g_autofree char *config = convert(text, &options, notes);
+
+	g_assert_nonnull(strstr(config, "# one/config.json: mode\n\t\t\t\tname = \"rdma/hca\""));
+	g_assert_nonnull(
+		strstr(config, "# two/config.json: configList[0]\n\t\t\t\tname = \"rdma/b\""));
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	add_file_tests();
+	g_test_add_func("/import/the-resource-prefix-of-the-command-line-is-a-default",
+			test_the_resource_prefix_of_the_command_line_is_a_default);
+	g_test_add_func("/import/a-pool-without-tokens-is-left-out",
+			test_a_pool_without_tokens_is_left_out);
+	g_test_add_func("/import/more-tokens-than-rdmad-has-are-its-most",
+			test_more_tokens_than_rdmad_has_are_its_most);
+	g_test_add_func("/import/pools-that-cannot-meet-are-not-shared",
+			test_pools_that_cannot_meet_are_not_shared);
+	g_test_add_func("/import/null-and-empty-lists-are-absent-and-case-is-no-matter",
+			test_null_and_empty_lists_are_absent_and_case_is_no_matter);
+	g_test_add_func("/import/wildcards-mean-more-to-rdmad", test_wildcards_mean_more_to_rdmad);
+	g_test_add_func("/import/what-older-versions-had-beside-the-selectors-counts",
+			test_what_older_versions_had_beside_the_selectors_counts);
+	g_test_add_func("/import/a-user-s-text-stays-text", test_a_user_s_text_stays_text);
+	g_test_add_func("/import/one-key-of-a-config-map-is-chosen",
+			test_one_key_of_a_config_map_is_chosen);
+	g_test_add_func("/import/config-maps-of-two-plugins-become-one-file",
+			test_config_maps_of_two_plugins_become_one_file);
+	return g_test_run();
+}
