@@ -54,8 +54,6 @@ struct RdmadGrpcRequest {
 RdmadGrpcLink *rdmad_grpc_link_get(RdmadGrpcChannel *channel, GError **error);
 /* Takes a connected descriptor over, for new requests. */
 RdmadGrpcLink *rdmad_grpc_link_adopt(RdmadGrpcChannel *channel, int fd);
-/* No new requests on it; it ends with its last one. */
-void rdmad_grpc_link_retire(RdmadGrpcLink *link);
 /* Its requests must be over. */
 void rdmad_grpc_link_free(RdmadGrpcLink *link);
 

@@ -124,16 +124,6 @@ RdmadGrpcLink *rdmad_grpc_link_adopt(RdmadGrpcChannel *channel, int fd)
 	return link;
 }
 
-/* Its stream numbers are used up. */
-void rdmad_grpc_link_retire(RdmadGrpcLink *link)
-{
-	if (link->channel->current == link)
-		link->channel->current = NULL;
-	nghttp2_submit_goaway(rdmad_grpc_session_h2(link->session), NGHTTP2_FLAG_NONE, 0,
-			      NGHTTP2_NO_ERROR, NULL, 0);
-	rdmad_grpc_session_wake(link->session);
-}
-
 void rdmad_grpc_link_free(RdmadGrpcLink *link)
 {
 	if (link->channel->current == link)
@@ -144,13 +134,31 @@ void rdmad_grpc_link_free(RdmadGrpcLink *link)
 	g_free(link);
 }
 
+/* Its stream numbers are used up, or it only lingers: it ends with its last request. */
+static void link_retire(RdmadGrpcLink *link)
+{
+	link->channel->current = NULL;
+	nghttp2_submit_goaway(rdmad_grpc_session_h2(link->session), NGHTTP2_FLAG_NONE, 0,
+			      NGHTTP2_NO_ERROR, NULL, 0);
+	rdmad_grpc_session_wake(link->session);
+}
+
+/* What came from an end that has closed is still to be read: nothing is written to it. */
+static void link_check(RdmadGrpcLink *link)
+{
+	if (rdmad_grpc_session_hung_up(link->session))
+		link->channel->current = NULL;
+	else if (!nghttp2_session_check_request_allowed(rdmad_grpc_session_h2(link->session)))
+		link_retire(link);
+}
+
 RdmadGrpcLink *rdmad_grpc_link_get(RdmadGrpcChannel *channel, GError **error)
 {
 	int fd;
 
 	/* A server that restarted is noticed here, not by a failed call. */
-	if (channel->current && rdmad_grpc_session_hung_up(channel->current->session))
-		channel->current = NULL;
+	if (channel->current)
+		link_check(channel->current);
 	if (channel->current)
 		return channel->current;
 	fd = rdmad_unix_connect(channel->path, error);

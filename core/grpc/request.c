@@ -150,7 +150,6 @@ void rdmad_grpc_request_begin(RdmadGrpcRequest *request, const char *method, gui
 	}
 	request->stream = request_submit(request, method, deadline_ms);
 	if (request->stream < 0) {
-		rdmad_grpc_link_retire(request->link);
 		request_fail_later(request, nghttp2_strerror(request->stream));
 		return;
 	}

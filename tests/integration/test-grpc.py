@@ -108,7 +108,8 @@ class Unary(WithServer):
         began = time.monotonic()
         code, _ = failure(lambda: unary(self.channel, "Slow", timeout=0.2))
         self.assertEqual(code, grpc.StatusCode.DEADLINE_EXCEEDED)
-        self.assertLess(abs(time.monotonic() - began - 0.2), 0.15)
+        self.assertGreater(time.monotonic() - began, 0.19)
+        self.assertLess(time.monotonic() - began, 5)  # a busy machine is late, not wrong
         self.assertTrue(wait_until(lambda: self.stats()["ended"] == 1))
 
     def test_compression_is_unimplemented(self):

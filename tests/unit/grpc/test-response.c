@@ -188,6 +188,25 @@ static void test_an_interim_response_is_passed_over(Fixture *f, gconstpointer da
 	g_assert_cmpuint(f->messages, ==, 1);
 }
 
+/* The old connection lingers for its last words; nobody shall wait for that. */
+static void test_after_nonsense_the_next_call_has_a_new_connection(Fixture *f, gconstpointer data)
+{
+	static const char nonsense[] = "HTTP/1.1 400 Bad Request\r\n\r\n";
+	int first;
+
+	rdmad_grpc_channel_call(f->channel, "/t.T/X", (const guint8 *)"", 0, 0, &ops, f);
+	first = accept(f->listener, NULL, NULL);
+	turn(f);
+	g_assert_cmpint(send(first, nonsense, sizeof(nonsense) - 1, MSG_NOSIGNAL), >, 0);
+	turn(f);
+	turn(f);
+	g_assert_cmpuint(f->dones, ==, 0);
+	answer(f, BYTES(good), 1000);
+	g_assert_cmpint(f->status, ==, RDMAD_GRPC_OK);
+	g_assert_cmpuint(f->messages, ==, 2);
+	close(first);
+}
+
 #define ADD(name) g_test_add("/grpc/response/" #name, Fixture, NULL, setup, test_##name, teardown)
 
 int main(int argc, char **argv)
@@ -196,6 +215,7 @@ int main(int argc, char **argv)
 	ADD(a_response_may_be_cut_anywhere);
 	ADD(a_response_that_stops_anywhere_is_unavailable);
 	ADD(wrong_responses_have_their_status);
+	ADD(after_nonsense_the_next_call_has_a_new_connection);
 	ADD(an_interim_response_is_passed_over);
 	return g_test_run();
 }
