@@ -11,16 +11,16 @@
 #include "base/log-format.h"
 #include "base/log-private.h"
 
-#define RDMAD_LOG_PATIENCE_MS 50
+#define RDMAD_LOG_PATIENCE_MS	 50
 #define RDMAD_LOG_JOURNAL_SOCKET "/run/systemd/journal/socket"
 
 typedef struct {
-	RdmadLogFormat format;	/* never AUTO */
-	int fd;			/* borrowed */
+	RdmadLogFormat format; /* never AUTO */
+	int fd;		       /* borrowed */
 	gboolean fd_is_journal;
-	int journal;		/* owned; -1 unless JOURNAL */
+	int journal; /* owned; -1 unless JOURNAL */
 	const char *journal_path;
-	gboolean stuck, torn;	/* found no room; left a line without its end */
+	gboolean stuck, torn; /* found no room; left a line without its end */
 	guint lost;
 } RdmadLogOutput;
 

@@ -4,9 +4,9 @@
 #include <rdmad/log.h>
 
 typedef enum {
-	RDMAD_LOG_AUTO,		/* the journal when stderr is it, else text */
+	RDMAD_LOG_AUTO, /* the journal when stderr is it, else text */
 	RDMAD_LOG_TEXT,
-	RDMAD_LOG_JSON,		/* one object a line */
+	RDMAD_LOG_JSON, /* one object a line */
 	RDMAD_LOG_JOURNAL,
 } RdmadLogFormat;
 

@@ -17,8 +17,8 @@
 
 struct RdmadLoop {
 	struct event_base *base;
-	GQueue events; /* RdmadEvent, linked by their own nodes */
-	GQueue objects;		/* RdmadOwned */
+	GQueue events;	/* RdmadEvent, linked by their own nodes */
+	GQueue objects; /* RdmadOwned */
 };
 
 typedef enum { EVENT_IO, EVENT_TIMER, EVENT_CHILD, EVENT_SIGNAL } EventKind;
@@ -207,8 +207,7 @@ static int child_open(pid_t pid)
 	rdmad_autofd int pidfd = pidfd_open(pid, 0);
 	siginfo_t unused;
 
-	if (pidfd < 0 ||
-	    waitid(P_PIDFD, (id_t)pidfd, &unused, WEXITED | WNOHANG | WNOWAIT) < 0)
+	if (pidfd < 0 || waitid(P_PIDFD, (id_t)pidfd, &unused, WEXITED | WNOHANG | WNOWAIT) < 0)
 		return -1;
 	return rdmad_steal_fd(&pidfd);
 }

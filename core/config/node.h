@@ -10,20 +10,20 @@ typedef enum {
 	RDMAD_CONFIG_KIND_FLOAT,
 	RDMAD_CONFIG_KIND_STRING,
 	RDMAD_CONFIG_KIND_GROUP,
-	RDMAD_CONFIG_KIND_LIST,	/* libconfig's arrays too */
+	RDMAD_CONFIG_KIND_LIST, /* libconfig's arrays too */
 } RdmadConfigKind;
 
 struct RdmadConfigNode {
 	RdmadConfigKind kind;
 	RdmadConfigNode *parent;
-	char *name;		/* NULL: the root, or an entry of a list */
-	char *file;		/* GRefString */
+	char *name; /* NULL: the root, or an entry of a list */
+	char *file; /* GRefString */
 	guint line;
-	gboolean shared;		/* by rdmad_config_parse_shared(): known to all tables */
-	gint64 integer;		/* BOOL, INT */
-	double real;		/* FLOAT */
-	char *string;		/* STRING */
-	GPtrArray *children;	/* GROUP, LIST; owned */
+	gboolean shared;     /* by rdmad_config_parse_shared(): known to all tables */
+	gint64 integer;	     /* BOOL, INT */
+	double real;	     /* FLOAT */
+	char *string;	     /* STRING */
+	GPtrArray *children; /* GROUP, LIST; owned */
 };
 
 RdmadConfigNode *rdmad_config_node_new(RdmadConfigKind kind, const char *name, const char *file,

@@ -10,7 +10,7 @@
 
 #include <rdmad/types.h>
 
-#define RDMAD_CONFIG_MAX_DEPTH 32u
+#define RDMAD_CONFIG_MAX_DEPTH	  32u
 #define RDMAD_CONFIG_MAX_SETTINGS 16384u
 #define RDMAD_CONFIG_MAX_INCLUDES 64u
 

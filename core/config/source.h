@@ -14,5 +14,5 @@ gboolean rdmad_config_source_check(const char *name, const char *text, gsize len
 				   GError **error);
 
 /* Sets RDMAD_ERROR_CONFIG "file:line: message", without the line when it is 0.  Always FALSE. */
-gboolean rdmad_config_source_error(GError **error, const char *file, guint line,
-				   const char *format, ...) G_GNUC_PRINTF(4, 5);
+gboolean rdmad_config_source_error(GError **error, const char *file, guint line, const char *format,
+				   ...) G_GNUC_PRINTF(4, 5);

@@ -158,8 +158,8 @@ static void test_who_is_no_child_is_not_watched(Fixture *f, gconstpointer data)
 	for (gsize i = 0; i < G_N_ELEMENTS(strangers); i++) {
 		g_autoptr(GError) error = NULL;
 
-		g_assert_null(rdmad_loop_add_child(f->loop, NULL, strangers[i], child_done, f,
-						   &error));
+		g_assert_null(
+			rdmad_loop_add_child(f->loop, NULL, strangers[i], child_done, f, &error));
 		g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
 	}
 	g_assert_cmpuint(rdmad_loop_owned(f->loop, NULL), ==, 0);

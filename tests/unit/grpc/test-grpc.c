@@ -107,8 +107,12 @@ static void too_much(RdmadGrpcCall *call, const guint8 *message, gsize size, gpo
 }
 
 static const RdmadGrpcMethod methods[] = {
-	{ "/t.T/Echo", echo },	   { "/t.T/Fail", fail },	{ "/t.T/Hold", hold },
-	{ "/t.T/Stream", stream }, { "/t.T/Suicide", suicide }, { "/t.T/TooMuch", too_much },
+	{ "/t.T/Echo", echo },
+	{ "/t.T/Fail", fail },
+	{ "/t.T/Hold", hold },
+	{ "/t.T/Stream", stream },
+	{ "/t.T/Suicide", suicide },
+	{ "/t.T/TooMuch", too_much },
 	{ NULL, NULL },
 };
 
