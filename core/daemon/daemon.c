@@ -30,7 +30,7 @@
 #include "daemon/settings.h"
 #include "hardware/hardware.h"
 
-#define LOCK_RETRY_MS 200
+#define LOCK_RETRY_MS 50 /* nobody serves meanwhile */
 #define DRAIN_MS      10000
 
 typedef struct {

@@ -46,8 +46,8 @@ class Resource:
 
 
 class DeviceManager:
-    def __init__(self, folder, grace, log):
-        self.folder, self.grace, self.log = folder, grace, log
+    def __init__(self, folder, grace, log, era):
+        self.folder, self.grace, self.log, self.era = folder, grace, log, era
         self.lock = threading.RLock()
         self.changed = threading.Condition(self.lock)
         self.resources, self.grants = {}, {}
@@ -69,9 +69,9 @@ class DeviceManager:
 
     # ---- plugins ----
 
-    def connect(self, name, path):
+    def connect(self, name, path, options=None):
         """A plugin registered: dial it, ask for its options, begin its one stream."""
-        endpoint = Endpoint(name, path, self)
+        endpoint = Endpoint(name, path, self, options)
         with self.lock:
             if self.closed:
                 endpoint.close()
@@ -99,11 +99,16 @@ class DeviceManager:
 
     def disconnected(self, endpoint, reason):
         """The resource goes as a whole, also when an older plugin's stream ends after a newer
-        one registered: kubelet keeps no more than the resource's name here."""
+        one registered: kubelet keeps no more than the resource's name here.  By 1.24 it looked
+        whose stream it was; in between it also closed the newer one's connection."""
         with self.lock:
             resource = self.resources.get(endpoint.resource)
             if resource is None or self.closed:
                 return
+            if self.era == "1.24" and resource.endpoint is not endpoint:
+                return
+            if self.era == "1.30":
+                resource.endpoint.close()
             resource.endpoint.stopped = endpoint.stopped = True
             resource.unhealthy |= resource.healthy
             resource.healthy = set()

@@ -14,14 +14,15 @@ SERVICE = "/v1beta1.DevicePlugin/"
 class Endpoint:
     """The stream is asked for once and never again: kubelet does not retry it."""
 
-    def __init__(self, resource, path, manager):
+    def __init__(self, resource, path, manager, options=None):
+        """`options`: as Register had them; None: the plugin is asked."""
         self.resource, self.path, self.manager = resource, path, manager
         self.stopped = False        # by the end of a stream; Allocate is refused from then on
         self.messages = 0
         self.channel = rpc.dial(path)
         try:
-            self.options = self._call("GetDevicePluginOptions", plugin.Empty(),
-                                      plugin.DevicePluginOptions)
+            self.options = options or self._call("GetDevicePluginOptions", plugin.Empty(),
+                                                 plugin.DevicePluginOptions)
         except BaseException:
             self.channel.close()
             raise

@@ -11,11 +11,14 @@ from .podresources import PodResources
 from .registry import PluginRegistry
 
 GRACE = 300.0       # seconds from a plugin's loss to the end of its resource
+ERAS = ("1.24", "1.30", "1.36")
 
 
 class Kubelet:
     """`legacy`: serve kubelet.sock.  `registry`: watch plugins_registry.  kubelet does both;
-    one at a time is how a test says which way a plugin must take.
+    one at a time is how a test says which way a plugin must take.  `era`: "1.24" answers Register
+    before it calls back; "1.30" calls back inside it; "1.36" no longer closes the connection of a
+    newer plugin when an older one's stream ends.
 
         with Kubelet(root) as kubelet:
             kubelet.wait("rdma/hca", 1000)
@@ -23,10 +26,11 @@ class Kubelet:
             grant.ids, grant.reply.devices
     """
 
-    def __init__(self, root, legacy=True, registry=True, grace=GRACE, log=lambda line: None):
+    def __init__(self, root, legacy=True, registry=True, grace=GRACE, log=lambda line: None,
+                 era=ERAS[-1]):
         self.root = os.path.abspath(root)
         self.with_legacy, self.with_registry = legacy, registry
-        self.grace, self.log = grace, log
+        self.grace, self.log, self.era = grace, log, era
         self.running = False
 
     def path(self, *names):
@@ -44,7 +48,7 @@ class Kubelet:
     def start(self):
         folder = self.path("device-plugins")
         wipe_sockets(folder)
-        self.manager = DeviceManager(folder, self.grace, self.log)
+        self.manager = DeviceManager(folder, self.grace, self.log, self.era)
         self.legacy = self.registry = None
         if self.with_legacy:
             self.legacy = LegacyRegistration(folder, self.manager, self.log)

@@ -3,6 +3,7 @@
 
 import os
 import stat
+import threading
 
 import grpc
 
@@ -35,12 +36,21 @@ class LegacyRegistration:
         if "/" not in request.resource_name:
             context.abort(grpc.StatusCode.UNKNOWN, f"invalid resource name {request.resource_name!r}")
         path = os.path.join(self.folder, request.endpoint)
+        if self.manager.era == "1.24":
+            threading.Thread(target=self._connect_later, args=(request, path), daemon=True).start()
+            return plugin.Empty()
         try:
             self.manager.connect(request.resource_name, path)
         except Exception as error:
             self.log(f"{request.resource_name}: Register refused: {rpc.describe(error)}")
             context.abort(grpc.StatusCode.UNKNOWN, rpc.describe(error))
         return plugin.Empty()
+
+    def _connect_later(self, request, path):
+        try:
+            self.manager.connect(request.resource_name, path, request.options)
+        except Exception as error:
+            self.log(f"{request.resource_name}: not connected: {rpc.describe(error)}")
 
     def close(self):
         self.server.stop(None).wait()

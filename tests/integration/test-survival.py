@@ -1,0 +1,189 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What outlives what: kubelets of three eras, a rolling update, an older database, ended pods.
+
+usage: test-survival.py RDMAD MODULE-DIR [TEST...]
+"""
+
+import os
+import shutil
+import signal
+import sqlite3
+import sys
+import threading
+import time
+
+sys.dont_write_bytecode = True
+
+from plugin_case import HCA, HERE, INSTRUMENTED, AdmissionError, PluginCase, tap  # noqa: E402
+from standin.kubelet import ERAS  # noqa: E402
+
+WAYS = ({"registry": False}, {"legacy": False})
+
+
+class KubeletTest(PluginCase):
+    """Against each kind of kubelet, by each way of registering."""
+
+    def each_kubelet(self):
+        for era in ERAS:
+            for way in WAYS:
+                with self.subTest(era=era, **way):
+                    self.both(era=era, **way)
+                    self.wait_ready()
+                    yield
+                    self.check_that_pods_get_devices()
+                    self.end_daemon()
+                    self.kubelet.stop()
+                    shutil.rmtree(self.kubelet_dir)
+                    os.mkdir(self.kubelet_dir)
+
+    def check_that_pods_get_devices(self):
+        """Also a moment later: an old stream's end must not reach a new registration."""
+        for number in range(3):
+            self.wait_ready()
+            self.assertEqual(len(self.kubelet.allocate(f"ml/after-{number}", HCA, 2).ids), 2)
+            time.sleep(0.15)
+
+    def test_a_restarted_kubelet_is_found(self):
+        for _ in self.each_kubelet():
+            for pause in (0, 0.2):
+                self.kubelet.restart(pause)
+                self.wait_ready()
+
+    def test_a_lost_stream_is_made_good(self):
+        for _ in self.each_kubelet():
+            lost = self.endpoint()
+            lost.stream.cancel()
+            self.wait_for(lambda: self.endpoint() is not lost, "other endpoint")
+
+    def test_wiped_sockets_are_made_good(self):
+        for _ in self.each_kubelet():
+            before = self.endpoint()
+            for folder in ("device-plugins", "plugins_registry"):
+                for name in self.sockets(folder) if os.path.isdir(
+                        os.path.join(self.kubelet_dir, folder)) else []:
+                    os.unlink(os.path.join(self.kubelet_dir, folder, name))
+            self.wait_for(lambda: self.endpoint() is not before, "other endpoint")
+
+    def test_a_killed_rdmad_comes_back(self):
+        for _ in self.each_kubelet():
+            claim = self.kubelet.allocate("ml/before", HCA, 3).reply.envs["RDMAD_CLAIM"]
+            self.end_daemon(signal.SIGKILL)
+            self.start_daemon()
+            self.wait_for(lambda: HCA in self.kubelet.resources()
+                          and self.kubelet.resources()[HCA]["connected"], "registration")
+            self.assertIn(claim, self.claims())
+
+
+class RollingUpdateTest(PluginCase):
+    """A second rdmad starts while the first runs (maxSurge 1), or after it ended (maxSurge 0)."""
+
+    def admit_pods(self, refused):
+        """One after the other until it is told to stop; when each refusal was."""
+        number = 0
+        while not self.enough.is_set():
+            number += 1
+            try:
+                self.kubelet.allocate(f"ml/p{number}", HCA, 1)
+                self.kubelet.release(f"ml/p{number}")
+            except AdmissionError:
+                refused.append(time.monotonic())
+            time.sleep(0.002)
+
+    def hand_over(self, how, wait_first):
+        """Seconds without a plugin; fails when a pod is refused after it."""
+        self.enough, refused = threading.Event(), []
+        admission = threading.Thread(target=self.admit_pods, args=(refused,))
+        old_endpoint, old = self.endpoint(), self.daemon
+        admission.start()
+        if wait_first:
+            self.daemon = self.spawn_daemon()
+            self.wait_for(lambda: "waiting for rdmad pid" in self.log(), "second that waits")
+        time.sleep(0.2)
+        self.assertEqual(refused, [], "the second disturbs nobody while it waits")
+        begun = time.monotonic()
+        old.send_signal(how)
+        if not wait_first:
+            old.wait(20)
+            self.start_daemon()
+        self.wait_for(lambda: self.endpoint() is not old_endpoint, "other endpoint")
+        self.wait_ready()
+        done = time.monotonic()
+        time.sleep(0.5)
+        self.enough.set()
+        admission.join()
+        self.assertEqual([round(t - done, 3) for t in refused if t > done + 0.05], [])
+        self.assertEqual(old.wait(20), 0 if how == signal.SIGTERM else -how)
+        print(f"# {done - begun:.2f} s without a plugin, {len(refused)} pods refused", flush=True)
+        return done - begun
+
+    def check_hand_over(self, how, wait_first, **kubelet):
+        self.both(**kubelet)
+        self.wait_ready()
+        claim = self.kubelet.allocate("ml/train-0", HCA, 3).reply.envs["RDMAD_CLAIM"]
+        before = self.claims()[claim]["tokens"]
+        took = self.hand_over(how, wait_first)
+        self.assertEqual(self.claims()[claim]["tokens"], before)
+        self.assertEqual(len(self.sockets("plugins_registry")), 1)
+        if wait_first and not INSTRUMENTED:
+            self.assertLess(took, 2)
+
+    def test_a_successor_that_waits_takes_over_at_once(self):
+        self.check_hand_over(signal.SIGTERM, True)
+
+    def test_a_successor_that_waits_takes_over_from_a_killed_one(self):
+        self.check_hand_over(signal.SIGKILL, True)
+
+    def test_a_successor_that_waits_takes_over_with_a_kubelet_that_knows_only_names(self):
+        self.check_hand_over(signal.SIGTERM, True, era="1.30")
+
+    def test_a_successor_that_starts_afterwards_takes_over(self):
+        self.check_hand_over(signal.SIGTERM, False)
+
+
+class StateTest(PluginCase):
+    def write_database(self):
+        state = os.path.join(self.dir, "state")
+        os.mkdir(state, 0o700)
+        database = sqlite3.connect(os.path.join(state, "rdmad.db"))
+        with open(os.path.join(HERE, "state-1.sql")) as file:
+            database.executescript(file.read())
+        database.close()
+
+    def test_claims_of_the_first_schema_are_read(self):
+        self.write_database()
+        self.both()
+        self.wait_ready()
+        self.assertNotIn("set aside", self.log())
+        claims = self.claims()
+        self.assertEqual(set(claims), {"00112233445566aa", "00112233445566bb"})
+        first = claims["00112233445566aa"]
+        self.assertEqual((first["pod_namespace"], first["pod_name"], first["container"]),
+                         ("ml", "train-0", "main"))
+        self.assertEqual(first["tokens"], ["0000:18:00.0::004", "0000:18:00.0::900"])
+        self.assertEqual(first["attachments"],
+                         [{"netns": "/run/netns/a", "interface": "net1", "rdma_device": "mlx5_0",
+                           "addresses": ["192.0.2.7/24", "2001:db8::7/64"], "gid_index": 3}])
+        self.assertIn("0000:18:00.0::900", self.kubelet.devices(HCA),
+                      "what is held stays listed, whatever its number")
+
+    def test_a_claim_of_the_first_schema_can_be_granted_anew(self):
+        self.write_database()
+        self.both()
+        self.wait_ready()
+        answer = self.allocate_raw(["0000:40:00.0::011"]).container_responses[0]
+        self.assertEqual(answer.envs["RDMAD_CLAIM"], "00112233445566bb")
+
+
+class RefreshTest(PluginCase):
+    def test_a_refresh_tells_at_once_who_holds_what(self):
+        self.both()
+        self.wait_ready()
+        claim = self.kubelet.allocate("ml/train-0", HCA, 2, "worker").reply.envs["RDMAD_CLAIM"]
+        [found] = self.ask("allocations", "--refresh")["allocations"]
+        self.assertEqual((found["id"], found["pod_name"], found["container"]),
+                         (claim, "train-0", "worker"))
+
+
+if __name__ == "__main__":
+    tap.main(sys.argv[3:])
