@@ -2,10 +2,10 @@
 /*
  * The order in which all is made, and in reverse ended:
  *
- *	log, notices, loop, signals -> modules loaded -> directories -> lock -> services ->
+ *	log, notices, loop, signals -> modules loaded -> directories -> locks -> services ->
  *	modules created -> services started -> modules started -> READY
  *
- * The lock comes before everything that another rdmad may still use, so a successor waits with
+ * The locks come before everything that another rdmad may still use, so a successor waits with
  * nothing but its settings read and its modules loaded.
  */
 #define RDMAD_LOG_TOPIC "daemon"
@@ -40,7 +40,7 @@ typedef struct {
 	RdmadNotify *notify;
 	RdmadEvent *hup, *term, *interrupt;
 	RdmadEvent *lock_retry, *watchdog, *drain_limit;
-	int lock;
+	int run_lock, state_lock;
 	gboolean ready; /* all modules have started */
 	gboolean stopping;
 	gboolean reload_wanted; /* SIGHUP before we were ready */
@@ -195,18 +195,17 @@ static void daemon_say_waiting(Daemon *d, pid_t holder)
 }
 
 /* Also TRUE when we were told to stop while waiting. */
-static gboolean daemon_take_lock(Daemon *d, GError **error)
+static gboolean daemon_take_lock(Daemon *d, const char *path, int *lock, GError **error)
 {
 	const gint64 end = g_get_monotonic_time() + d->options->lock_wait_s * G_USEC_PER_SEC;
-	g_autofree char *path = g_build_filename(d->settings->run_dir, "rdmad.lock", NULL);
 	gboolean said = FALSE;
 
 	while (!d->stopping) {
 		g_autoptr(GError) problem = NULL;
 		pid_t holder;
 
-		d->lock = rdmad_lock_try(path, &holder, &problem);
-		if (d->lock >= 0)
+		*lock = rdmad_lock_try(path, &holder, &problem);
+		if (*lock >= 0)
 			return TRUE;
 		if (!g_error_matches(problem, RDMAD_ERROR, RDMAD_ERROR_BUSY) ||
 		    g_get_monotonic_time() >= end) {
@@ -224,9 +223,14 @@ static gboolean daemon_take_lock(Daemon *d, GError **error)
 
 static gboolean daemon_take_place(Daemon *d, GError **error)
 {
+	g_autofree char *run = g_build_filename(d->settings->run_dir, "rdmad.lock", NULL);
+	g_autofree char *state = g_build_filename(d->settings->state_dir, "state.lock", NULL);
+
+	/* Either may be shared with another rdmad without the other. */
 	return rdmad_directory_prepare(d->settings->run_dir, 0755, error) &&
 	       rdmad_directory_prepare(d->settings->state_dir, 0700, error) &&
-	       daemon_take_lock(d, error);
+	       daemon_take_lock(d, run, &d->run_lock, error) &&
+	       daemon_take_lock(d, state, &d->state_lock, error);
 }
 
 static gboolean daemon_start(Daemon *d, GError **error)
@@ -271,12 +275,13 @@ static void daemon_clear(Daemon *d)
 	rdmad_services_free(d->services); /* with all events */
 	rdmad_notify_free(d->notify);
 	rdmad_settings_free(d->settings);
-	rdmad_clear_fd(&d->lock);
+	rdmad_clear_fd(&d->state_lock);
+	rdmad_clear_fd(&d->run_lock);
 }
 
 int rdmad_daemon_run(const RdmadOptions *options, GError **error)
 {
-	Daemon d = { .options = options, .lock = -1 };
+	Daemon d = { .options = options, .run_lock = -1, .state_lock = -1 };
 	int status;
 
 	umask(0077);

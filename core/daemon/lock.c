@@ -49,8 +49,10 @@ int rdmad_lock_try(const char *path, pid_t *holder, GError **error)
 		return -1;
 	}
 	*holder = lock_read_holder(fd);
-	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY,
-		    "%s is held by another rdmad, process %d; stop it, or use another --run-dir",
-		    path, (int)*holder);
+	g_set_error(
+		error, RDMAD_ERROR, RDMAD_ERROR_BUSY,
+		"%s is held by another rdmad, process %d; stop it, or use another --run-dir and "
+		"--state-dir",
+		path, (int)*holder);
 	return -1;
 }

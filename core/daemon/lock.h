@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* <run-dir>/rdmad.lock: one rdmad for each run directory.  The file stays; its lock goes with us. */
+/* One rdmad for each run directory and each state directory.  The file stays; its lock goes with us. */
 #pragma once
 
 #include <glib.h>

@@ -253,6 +253,15 @@ class OnlyOne(Case):
         self.assertEqual(second.returncode, 1)
         self.assertRegex(second.stderr, rf"held by another rdmad, process {first.pid}\b")
 
+    def test_one_with_another_run_directory_does_not_share_the_state(self):
+        first = self.start("-m", "good")
+        second = self.run_to_end("-m", "good", "--run-dir", self.path("other"), "--lock-wait", "0")
+        self.assertEqual(second.returncode, 1, second.stderr)
+        self.assertRegex(second.stderr, rf"/state/.* held by another rdmad, process {first.pid}\b")
+        third = self.start("-m", "good", "--run-dir", self.path("other"),
+                           "--state-dir", self.path("other"))
+        self.assertEqual(self.stop(third), 0)
+
     def test_a_second_one_gives_up_after_its_time(self):
         self.start("-m", "good")
         began = time.monotonic()
