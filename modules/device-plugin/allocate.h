@@ -9,12 +9,19 @@
 
 #include <rdmad/claims.h>
 
+#include "handout.h"
 #include "pool.h"
 
+typedef struct {
+	RdmadClaims *claims;
+	RdmadHandout *handout;
+	const char *owner; /* name of the module */
+} RdmadAllocator;
+
 /*
- * The packed AllocateResponse. 
+ * The packed AllocateResponse.
  * RDMAD_ERROR_INVALID: a malformed request; RDMAD_ERROR_NOT_FOUND: no such token;
  * RDMAD_ERROR_UNAVAILABLE: its device is unhealthy; RDMAD_ERROR_FAILED: the claim was not written.
  */
-GBytes *rdmad_allocate(const RdmadPool *pool, RdmadClaims *claims, const char *owner,
-		       const guint8 *message, gsize size, GError **error);
+GBytes *rdmad_allocate(const RdmadAllocator *by, const RdmadPool *pool, const guint8 *message,
+		       gsize size, GError **error);

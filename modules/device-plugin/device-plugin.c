@@ -37,8 +37,7 @@
  * Without `resources` there is one, rdma/hca: shared, 1000 tokens, over every device with an
  * Ethernet or InfiniBand port.
  *
- * A container gets the uverbs nodes of the devices behind its tokens, rdma_cm, and RDMAD_CLAIM, the
- * id of its claim.  A device may stand in several shared resources; of an exclusive one it is a
+ * What a container gets for its tokens is told in container-answer.h.  A device may stand in several shared resources; of an exclusive one it is a
  * member alone.
  */
 #include <rdmad/claims.h>
@@ -49,12 +48,14 @@
 #include <jansson.h>
 
 #include "assignment.h"
+#include "handout.h"
 #include "resource.h"
 
 typedef struct {
 	RdmadModule *self;
 	RdmadPluginSettings *settings;
 	RdmadKubelet *kubelet;
+	RdmadHandout *handout;
 	GPtrArray *resources;  /* of RdmadResource, as in the settings */
 	GHashTable *conflicts; /* told already */
 	RdmadWatch *inventory_watch, *claims_watch;
@@ -137,6 +138,7 @@ static void claim_granted(const RdmadClaim *claim, gpointer data)
 {
 	Plugin *plugin = data;
 
+	rdmad_handout_keep(plugin->handout, claim);
 	for (guint i = 0; i < plugin->resources->len; i++)
 		if (rdmad_resource_lacks(plugin->resources->pdata[i], claim))
 			refresh_within(plugin, 0);
@@ -144,7 +146,10 @@ static void claim_granted(const RdmadClaim *claim, gpointer data)
 
 static void claim_ended(const RdmadClaim *claim, const char *reason, gpointer data)
 {
-	refresh_within(data, 0);
+	Plugin *plugin = data;
+
+	rdmad_handout_end(plugin->handout, claim);
+	refresh_within(plugin, 0);
 }
 
 static const RdmadInventoryOps INVENTORY_OPS = { .settled = inventory_settled };
@@ -164,6 +169,7 @@ static gpointer plugin_create(RdmadModule *self, const RdmadConfigNode *config, 
 	plugin->settings = g_steal_pointer(&settings);
 	plugin->resources = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_resource_free);
 	plugin->conflicts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	plugin->handout = rdmad_handout_new(rdmad_module_run_dir(self), rdmad_module_name(self));
 	return plugin;
 }
 
@@ -172,8 +178,9 @@ static void add_resources(Plugin *plugin)
 	const GPtrArray *wanted = plugin->settings->resources;
 
 	for (guint i = 0; i < wanted->len; i++)
-		g_ptr_array_add(plugin->resources, rdmad_resource_new(plugin->self, plugin->kubelet,
-								      wanted->pdata[i]));
+		g_ptr_array_add(plugin->resources,
+				rdmad_resource_new(plugin->self, plugin->kubelet, plugin->handout,
+						   wanted->pdata[i]));
 }
 
 /* Registering begins with the first look at the hardware: a list before it would be an empty one. */
@@ -184,6 +191,7 @@ static gboolean plugin_start(gpointer state, GError **error)
 
 	plugin->refresh = rdmad_loop_add_timer(rdmad_module_loop(self), self, refresh, plugin);
 	plugin->kubelet = rdmad_kubelet_new(self, plugin->settings, look_at_kubelet, plugin);
+	rdmad_handout_sweep(plugin->handout, rdmad_module_claims(self));
 	add_resources(plugin);
 	plugin->claims_watch =
 		rdmad_claims_watch(rdmad_module_claims(self), self, &CLAIM_OPS, plugin);
@@ -214,7 +222,8 @@ static void renew_resources(Plugin *plugin)
 		if (resource)
 			rdmad_resource_configure(resource, settings);
 		else
-			resource = rdmad_resource_new(plugin->self, plugin->kubelet, settings);
+			resource = rdmad_resource_new(plugin->self, plugin->kubelet,
+						      plugin->handout, settings);
 		g_ptr_array_add(plugin->resources, resource);
 	}
 }
@@ -274,6 +283,7 @@ static void plugin_destroy(gpointer state)
 
 	g_ptr_array_unref(plugin->resources);
 	g_hash_table_unref(plugin->conflicts);
+	rdmad_handout_free(plugin->handout);
 	rdmad_plugin_settings_free(plugin->settings);
 	g_free(plugin);
 }

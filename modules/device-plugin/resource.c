@@ -17,6 +17,7 @@
 
 struct RdmadResource {
 	RdmadModule *self;
+	RdmadHandout *handout;
 	RdmadPool *pool;
 	RdmadRegistration *registration;
 	gboolean cut_told;
@@ -41,10 +42,13 @@ static void log_refusal(RdmadResource *resource, const GError *error)
 static GBytes *serve_allocate(const guint8 *message, gsize size, gpointer data, GError **error)
 {
 	RdmadResource *resource = data;
-	RdmadClaims *claims = rdmad_module_claims(resource->self);
+	const RdmadAllocator by = {
+		.claims = rdmad_module_claims(resource->self),
+		.handout = resource->handout,
+		.owner = rdmad_module_name(resource->self),
+	};
 	GError *refusal = NULL;
-	GBytes *answer = rdmad_allocate(resource->pool, claims, rdmad_module_name(resource->self),
-					message, size, &refusal);
+	GBytes *answer = rdmad_allocate(&by, resource->pool, message, size, &refusal);
 
 	if (answer) {
 		resource->allocations++;
@@ -219,12 +223,13 @@ void rdmad_resource_drain(RdmadResource *resource, void (*drained)(gpointer data
 	rdmad_registration_drain(resource->registration, drained, data);
 }
 
-RdmadResource *rdmad_resource_new(RdmadModule *self, RdmadKubelet *kubelet,
+RdmadResource *rdmad_resource_new(RdmadModule *self, RdmadKubelet *kubelet, RdmadHandout *handout,
 				  RdmadResourceSettings *settings)
 {
 	RdmadResource *resource = g_new0(RdmadResource, 1);
 
 	resource->self = self;
+	resource->handout = handout;
 	resource->pool = rdmad_pool_new(settings);
 	resource->registration =
 		rdmad_registration_new(self, kubelet, settings->name, &SERVER_OPS, resource);

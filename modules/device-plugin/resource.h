@@ -2,12 +2,13 @@
 /* Resource: one name at kubelet, that is a pool and its registration. */
 #pragma once
 
+#include "handout.h"
 #include "kubelet.h"
 #include "pool.h"
 
 typedef struct RdmadResource RdmadResource;
 
-RdmadResource *rdmad_resource_new(RdmadModule *self, RdmadKubelet *kubelet,
+RdmadResource *rdmad_resource_new(RdmadModule *self, RdmadKubelet *kubelet, RdmadHandout *handout,
 				  RdmadResourceSettings *settings);
 void rdmad_resource_free(RdmadResource *resource);
 

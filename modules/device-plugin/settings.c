@@ -4,6 +4,7 @@
 #include <rdmad/error.h>
 #include <string.h>
 
+#include "device-env.h"
 #include "resource-name.h"
 
 #define DEFAULT_NAME	  "rdma/hca"
@@ -157,11 +158,24 @@ void rdmad_plugin_settings_free(RdmadPluginSettings *settings)
 	g_free(settings);
 }
 
-static gboolean name_is_new(const GPtrArray *resources, const char *name)
+/* Two resources need two names, also where containers see them. */
+static gboolean name_check(const GPtrArray *resources, const RdmadConfigNode *node,
+			   const char *name, GError **error)
 {
-	for (guint i = 0; i < resources->len; i++)
-		if (g_str_equal(((RdmadResourceSettings *)resources->pdata[i])->name, name))
-			return FALSE;
+	for (guint i = 0; i < resources->len; i++) {
+		const char *other = ((RdmadResourceSettings *)resources->pdata[i])->name;
+
+		if (g_str_equal(other, name))
+			return rdmad_config_error(
+				node, "name", error,
+				"\"%s\" is there already: two resources need two names", name);
+		if (rdmad_device_env_clash(other, name))
+			return rdmad_config_error(
+				node, "name", error,
+				"\"%s\" and \"%s\" would give containers one environment variable; "
+				"give one of them a name that differs in more than punctuation",
+				other, name);
+	}
 	return TRUE;
 }
 
@@ -171,13 +185,8 @@ static gboolean resources_parse(RdmadPluginSettings *settings, GError **error)
 		const RdmadConfigNode *node = rdmad_config_entry(settings->resource_list, i);
 		g_autoptr(RdmadResourceSettings) resource = resource_parse(node, error);
 
-		if (!resource)
+		if (!resource || !name_check(settings->resources, node, resource->name, error))
 			return FALSE;
-		if (!name_is_new(settings->resources, resource->name))
-			return rdmad_config_error(
-				node, "name", error,
-				"\"%s\" is there already: two resources need two names",
-				resource->name);
 		g_ptr_array_add(settings->resources, g_steal_pointer(&resource));
 	}
 	return TRUE;

@@ -11,6 +11,9 @@
 #include "hardware/device-private.h"
 #include "service/journal-private.h"
 
+#define OWNER	"device-plugin"
+#define RUN_DIR "/dev/shm" /* claim folders come and go there */
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Two devices with four tokens each, and claims in memory. */
@@ -21,6 +24,7 @@ typedef struct {
 	RdmadJournal *journal;
 	RdmadState *state;
 	RdmadClaims *claims;
+	RdmadHandout *handout;
 } Node;
 
 static RdmadDevice *device_new(const char *id)
@@ -58,10 +62,18 @@ static void node_setup(Node *node)
 	node->journal = rdmad_journal_new(node->loop);
 	node->state = rdmad_state_open(NULL, NULL, NULL);
 	node->claims = rdmad_claims_new(node->loop, node->state, node->journal, NULL);
+	node->handout = rdmad_handout_new(RUN_DIR, OWNER);
+}
+
+static void claim_end(const RdmadClaim *claim, gpointer data)
+{
+	rdmad_handout_end(data, claim);
 }
 
 static void node_clear(Node *node)
 {
+	rdmad_claims_foreach(node->claims, claim_end, node->handout);
+	rdmad_handout_free(node->handout);
 	rdmad_claims_free(node->claims);
 	rdmad_state_close(node->state);
 	rdmad_journal_free(node->journal);
@@ -78,13 +90,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	g_autoptr(GBytes) granted = NULL;
 	g_autoptr(GBytes) preferred = NULL;
 	g_autoptr(GArray) gpus = g_array_new(FALSE, FALSE, sizeof(RdmadPlacementGpu));
+	RdmadAllocator by;
 	Node node;
 
 	node_setup(&node);
 	preferred = rdmad_preferred_answer(node.pool, gpus, data, size, &preferred_error);
 	g_assert_true((preferred == NULL) == (preferred_error != NULL));
-	granted = rdmad_allocate(node.pool, node.claims, "device-plugin", data, size,
-				 &allocate_error);
+	by = (RdmadAllocator){ node.claims, node.handout, OWNER };
+	granted = rdmad_allocate(&by, node.pool, data, size, &allocate_error);
 	g_assert_true((granted == NULL) == (allocate_error != NULL));
 	g_assert_true((rdmad_claims_count(node.claims) > 0) == (granted != NULL));
 	node_clear(&node);

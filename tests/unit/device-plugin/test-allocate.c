@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "allocate.h"
 
+#include <glib/gstdio.h>
+
 #include "base/loop-private.h"
 #include "deviceplugin.pb-c.h"
 #include "fixture.h"
 #include "service/claims-private.h"
 #include "service/journal-private.h"
+
+#define OWNER "device-plugin"
 
 /* Devices a, b, c with one token each, and claims in memory. */
 typedef struct {
@@ -15,6 +19,8 @@ typedef struct {
 	RdmadJournal *journal;
 	RdmadState *state;
 	RdmadClaims *claims;
+	char *run_dir;
+	RdmadHandout *handout;
 } Fixture;
 
 static void pool_setup(Fixture *f, const char *text)
@@ -44,10 +50,29 @@ static void setup(Fixture *f, gconstpointer text)
 	f->journal = rdmad_journal_new(f->loop);
 	f->state = rdmad_state_open(NULL, NULL, NULL);
 	f->claims = rdmad_claims_new(f->loop, f->state, f->journal, NULL);
+	f->run_dir = g_dir_make_tmp("rdmad-allocate-XXXXXX", NULL);
+	f->handout = rdmad_handout_new(f->run_dir, OWNER);
+}
+
+static void claim_end(const RdmadClaim *claim, gpointer data)
+{
+	rdmad_handout_end(data, claim);
+}
+
+static void run_dir_remove(Fixture *f)
+{
+	g_autofree char *claims = g_build_filename(f->run_dir, "claims", NULL);
+
+	rdmad_claims_foreach(f->claims, claim_end, f->handout);
+	g_rmdir(claims);
+	g_assert_cmpint(g_rmdir(f->run_dir), ==, 0);
+	g_free(f->run_dir);
 }
 
 static void teardown(Fixture *f, gconstpointer text)
 {
+	run_dir_remove(f);
+	rdmad_handout_free(f->handout);
 	rdmad_claims_free(f->claims);
 	rdmad_state_close(f->state);
 	rdmad_journal_free(f->journal);
@@ -65,6 +90,7 @@ static GBytes *allocate(Fixture *f, const char *text, GError **error)
 	V1beta1__ContainerAllocateRequest requests[4], *pointers[4];
 	V1beta1__AllocateRequest request = V1BETA1__ALLOCATE_REQUEST__INIT;
 	guint8 bytes[256];
+	const RdmadAllocator by = { f->claims, f->handout, OWNER };
 
 	for (guint i = 0; i < n; i++) {
 		g_ptr_array_add(ids, g_strsplit(containers[i], ",", -1));
@@ -76,8 +102,8 @@ static GBytes *allocate(Fixture *f, const char *text, GError **error)
 	request.n_container_requests = n;
 	request.container_requests = pointers;
 	g_assert_cmpuint(v1beta1__allocate_request__get_packed_size(&request), <=, sizeof(bytes));
-	return rdmad_allocate(f->pool, f->claims, "device-plugin", bytes,
-			      v1beta1__allocate_request__pack(&request, bytes), error);
+	return rdmad_allocate(&by, f->pool, bytes, v1beta1__allocate_request__pack(&request, bytes),
+			      error);
 }
 
 static char *paths_of(GBytes *answer)
@@ -138,6 +164,40 @@ static void test_a_claim_that_cannot_be_written_is_no_answer(Fixture *f, gconstp
 	rdmad_state_rollback(f->state);
 }
 
+static char *claims_path(Fixture *f)
+{
+	return g_build_filename(f->run_dir, "claims", NULL);
+}
+
+static void test_a_refused_request_leaves_no_folder(Fixture *f, gconstpointer data)
+{
+	g_autofree char *path = claims_path(f);
+	g_autoptr(GError) error = NULL;
+
+	g_assert_null(allocate(f, "a c", &error));
+	g_assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
+}
+
+static void test_a_folder_that_cannot_be_made_is_no_answer(Fixture *f, gconstpointer data)
+{
+	g_autofree char *path = claims_path(f);
+	g_autoptr(GError) error = NULL;
+
+	g_assert_true(g_file_set_contents(path, "", 0, NULL));
+	g_assert_null(allocate(f, "a", &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
+	g_assert_cmpuint(rdmad_claims_count(f->claims), ==, 0);
+	g_assert_cmpint(g_unlink(path), ==, 0);
+}
+
+static void test_kubelet_that_asks_again_gets_the_same_answer(Fixture *f, gconstpointer data)
+{
+	g_autoptr(GBytes) answer = allocate(f, "b,a", NULL);
+	g_autoptr(GBytes) again = allocate(f, "a,b", NULL);
+
+	g_assert_true(g_bytes_equal(answer, again));
+}
+
 #define ADD(text, name) g_test_add("/allocate/" #name, Fixture, text, setup, test_##name, teardown)
 
 int main(int argc, char **argv)
@@ -147,5 +207,8 @@ int main(int argc, char **argv)
 	ADD(WITH_MAD, management_nodes_are_there_when_asked_for);
 	ADD(PLAIN, an_unhealthy_device_is_refused_with_the_reason);
 	ADD(PLAIN, a_claim_that_cannot_be_written_is_no_answer);
+	ADD(PLAIN, a_refused_request_leaves_no_folder);
+	ADD(PLAIN, a_folder_that_cannot_be_made_is_no_answer);
+	ADD(PLAIN, kubelet_that_asks_again_gets_the_same_answer);
 	return g_test_run();
 }

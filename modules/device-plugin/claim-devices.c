@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "claim-devices.h"
+
+#include <string.h>
+
+GPtrArray *rdmad_claim_devices(const RdmadPool *pool, const RdmadClaim *claim)
+{
+	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+	GPtrArray *devices = g_ptr_array_new();
+
+	for (guint i = 0; claim->tokens[i]; i++) {
+		const RdmadToken *token = rdmad_pool_find(pool, claim->tokens[i]);
+		const RdmadDevice *dev = token ? token->device->dev : NULL;
+
+		if (dev && g_hash_table_add(seen, (gpointer)dev))
+			g_ptr_array_add(devices, (gpointer)dev);
+	}
+	return devices;
+}
+
+gboolean rdmad_resource_settings_wants(const RdmadResourceSettings *settings, RdmadChardevKind kind)
+{
+	switch (kind) {
+	case RDMAD_CHARDEV_UMAD:
+		return settings->umad;
+	case RDMAD_CHARDEV_ISSM:
+		return settings->issm;
+	case RDMAD_CHARDEV_UCM:
+		return settings->ucm;
+	case RDMAD_CHARDEV_UVERBS:
+	case RDMAD_CHARDEV_RDMA_CM:
+		return TRUE;
+	}
+	return FALSE;
+}
+
+const char *rdmad_device_node(const RdmadDevice *dev, const RdmadResourceSettings *settings,
+			      RdmadChardevKind kind)
+{
+	const RdmadChardev *node = rdmad_device_chardev(dev, kind);
+
+	return node && rdmad_resource_settings_wants(settings, kind) ? node->path : NULL;
+}
+
+static void paths_add(GHashTable *paths, const RdmadDevice *dev,
+		      const RdmadResourceSettings *settings)
+{
+	for (guint i = 0; i < dev->n_chardevs; i++)
+		if (rdmad_resource_settings_wants(settings, dev->chardevs[i].kind))
+			g_hash_table_add(paths, dev->chardevs[i].path);
+}
+
+static int text_compare(gconstpointer a, gconstpointer b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+GPtrArray *rdmad_device_nodes(const GPtrArray *devices, const RdmadResourceSettings *settings)
+{
+	g_autoptr(GHashTable) paths = g_hash_table_new(g_str_hash, g_str_equal);
+	GPtrArray *sorted = g_ptr_array_new();
+	GHashTableIter iter;
+	gpointer path;
+
+	for (guint i = 0; i < devices->len; i++)
+		paths_add(paths, devices->pdata[i], settings);
+	g_hash_table_iter_init(&iter, paths);
+	while (g_hash_table_iter_next(&iter, &path, NULL))
+		g_ptr_array_add(sorted, path);
+	g_ptr_array_sort(sorted, text_compare);
+	return sorted;
+}

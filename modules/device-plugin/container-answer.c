@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "container-answer.h"
+
+#include "claim-devices.h"
+#include "claim-folder.h"
+#include "device-env.h"
+
+struct RdmadContainerAnswer {
+	V1beta1__ContainerAllocateResponse message;
+	GStringChunk *texts; /* all that the parts below point to */
+	GPtrArray *envs, *mounts, *nodes;
+};
+
+static char *keep(RdmadContainerAnswer *answer, const char *text)
+{
+	return g_string_chunk_insert(answer->texts, text);
+}
+
+/* ---- parts ---- */
+
+static void add_env(RdmadContainerAnswer *answer, const char *name, const char *value)
+{
+	V1beta1__ContainerAllocateResponse__EnvsEntry *env =
+		g_new(V1beta1__ContainerAllocateResponse__EnvsEntry, 1);
+
+	v1beta1__container_allocate_response__envs_entry__init(env);
+	env->key = keep(answer, name);
+	env->value = keep(answer, value);
+	g_ptr_array_add(answer->envs, env);
+}
+
+static void add_folder(RdmadContainerAnswer *answer, const RdmadClaim *claim, const char *run_dir)
+{
+	V1beta1__Mount *mount = g_new(V1beta1__Mount, 1);
+	g_autofree char *path = rdmad_claim_folder_path(run_dir, claim->id);
+
+	v1beta1__mount__init(mount);
+	mount->container_path = keep(answer, RDMAD_CLAIM_FOLDER_MOUNT);
+	mount->host_path = keep(answer, path);
+	mount->read_only = TRUE;
+	g_ptr_array_add(answer->mounts, mount);
+	add_env(answer, "NCCL_CONF_FILE", RDMAD_CLAIM_FOLDER_MOUNT "/" RDMAD_CLAIM_NCCL_CONF);
+}
+
+static void add_device_env(RdmadContainerAnswer *answer, const GPtrArray *devices,
+			   const RdmadResourceSettings *settings)
+{
+	g_autofree char *name = rdmad_device_env_name(settings->name);
+	g_autofree char *info_name = g_strconcat(name, "_INFO", NULL);
+	g_autofree char *list = rdmad_device_env_list(devices);
+	g_autofree char *info = rdmad_device_env_info(devices, settings);
+
+	add_env(answer, name, list);
+	if (info)
+		add_env(answer, info_name, info);
+}
+
+static void add_node(RdmadContainerAnswer *answer, const char *path, const char *permissions)
+{
+	V1beta1__DeviceSpec *node = g_new(V1beta1__DeviceSpec, 1);
+
+	v1beta1__device_spec__init(node);
+	node->host_path = keep(answer, path);
+	node->container_path = node->host_path;
+	node->permissions = keep(answer, permissions);
+	g_ptr_array_add(answer->nodes, node);
+}
+
+static void add_nodes(RdmadContainerAnswer *answer, const GPtrArray *devices,
+		      const RdmadResourceSettings *settings)
+{
+	g_autoptr(GPtrArray) paths = rdmad_device_nodes(devices, settings);
+
+	for (guint i = 0; i < paths->len; i++)
+		add_node(answer, paths->pdata[i], settings->permissions);
+}
+
+/* ---- the whole ---- */
+
+static void message_assemble(RdmadContainerAnswer *answer)
+{
+	V1beta1__ContainerAllocateResponse *message = &answer->message;
+
+	message->n_envs = answer->envs->len;
+	message->envs = (V1beta1__ContainerAllocateResponse__EnvsEntry **)answer->envs->pdata;
+	message->n_mounts = answer->mounts->len;
+	message->mounts = (V1beta1__Mount **)answer->mounts->pdata;
+	message->n_devices = answer->nodes->len;
+	message->devices = (V1beta1__DeviceSpec **)answer->nodes->pdata;
+}
+
+RdmadContainerAnswer *rdmad_container_answer_new(const RdmadPool *pool, const RdmadClaim *claim,
+						 const char *run_dir)
+{
+	const RdmadResourceSettings *settings = rdmad_pool_settings(pool);
+	g_autoptr(GPtrArray) devices = rdmad_claim_devices(pool, claim);
+	RdmadContainerAnswer *answer = g_new0(RdmadContainerAnswer, 1);
+
+	v1beta1__container_allocate_response__init(&answer->message);
+	answer->texts = g_string_chunk_new(512);
+	answer->envs = g_ptr_array_new_with_free_func(g_free);
+	answer->mounts = g_ptr_array_new_with_free_func(g_free);
+	answer->nodes = g_ptr_array_new_with_free_func(g_free);
+	add_env(answer, "RDMAD_CLAIM", claim->id);
+	add_folder(answer, claim, run_dir);
+	add_device_env(answer, devices, settings);
+	add_nodes(answer, devices, settings);
+	message_assemble(answer);
+	return answer;
+}
+
+void rdmad_container_answer_free(RdmadContainerAnswer *answer)
+{
+	g_ptr_array_unref(answer->envs);
+	g_ptr_array_unref(answer->mounts);
+	g_ptr_array_unref(answer->nodes);
+	g_string_chunk_free(answer->texts);
+	g_free(answer);
+}
+
+V1beta1__ContainerAllocateResponse *
+rdmad_container_answer_message(const RdmadContainerAnswer *answer)
+{
+	return (V1beta1__ContainerAllocateResponse *)&answer->message;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Container answer: what kubelet is told to give to one container for its claim
+ *
+ * - the device nodes of the devices behind its tokens, and rdma_cm
+ * - RDMAD_CLAIM, the id of the claim
+ * - the claim's folder at /run/rdmad, read-only, and NCCL_CONF_FILE that points into it
+ * - PCIDEVICE_<RESOURCE> and PCIDEVICE_<RESOURCE>_INFO
+ *
+ * Kubelet keeps the answer and uses it at every restart of the container, also after its own: the
+ * same claim gives the same answer.
+ */
+#pragma once
+
+#include <rdmad/claims.h>
+
+#include "deviceplugin.pb-c.h"
+#include "pool.h"
+
+typedef struct RdmadContainerAnswer RdmadContainerAnswer;
+
+/* Lives no longer than until the next update of `pool`. */
+RdmadContainerAnswer *rdmad_container_answer_new(const RdmadPool *pool, const RdmadClaim *claim,
+						 const char *run_dir);
+void rdmad_container_answer_free(RdmadContainerAnswer *answer);
+/* Borrowed. */
+V1beta1__ContainerAllocateResponse *
+rdmad_container_answer_message(const RdmadContainerAnswer *answer);

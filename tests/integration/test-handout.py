@@ -1,0 +1,101 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a container finds on the node for its claim, on the recorded node with eight rails.
+
+usage: test-handout.py RDMAD MODULE-DIR [TEST...]
+"""
+
+import json
+import os
+import stat
+import sys
+
+sys.dont_write_bytecode = True
+
+from plugin_case import HCA, PluginCase, tap  # noqa: E402
+
+RAIL = "rdma/rail"
+TOKENS = {HCA: 1000, RAIL: 8}
+RAILS = """
+modules = { device-plugin = { %s resources = (
+  { name = "rdma/rail"; mode = "exclusive"; selectors = { names = ( "mlx5_?", "!mlx5_8", "!mlx5_9" ); }; %s }
+); }; };
+"""
+
+
+class HandoutTest(PluginCase):
+    def allocate(self, pod="ml/train-0", resource=HCA, count=1):
+        self.wait_ready(TOKENS[resource], resource)
+        return self.kubelet.allocate(pod, resource, count)
+
+    def claims_dir(self):
+        return os.path.join(self.dir, "run", "claims")
+
+    def folders(self):
+        return sorted(os.listdir(self.claims_dir()))
+
+    def replace(self, ids, resource=HCA):
+        """Kubelet gives some tokens of a claim away anew, so it knows that the claim has ended."""
+        return self.allocate_raw(ids, name=resource).container_responses[0].envs["RDMAD_CLAIM"]
+
+    # ---- the folder ----
+
+    def test_the_folder_is_there_when_kubelet_has_the_answer(self):
+        self.both()
+        reply = self.allocate().reply
+        mount = reply.mounts[0]
+        self.assertEqual((mount.container_path, mount.read_only), ("/run/rdmad", True))
+        self.assertEqual(mount.host_path, os.path.join(self.claims_dir(), reply.envs["RDMAD_CLAIM"]))
+        conf = reply.envs["NCCL_CONF_FILE"].replace(mount.container_path, mount.host_path)
+        self.assertEqual(stat.S_IMODE(os.stat(mount.host_path).st_mode), 0o755)
+        self.assertEqual(stat.S_IMODE(os.stat(conf).st_mode), 0o644)
+
+    def test_a_folder_that_was_lost_is_made_again_at_start_and_others_are_removed(self):
+        self.both()
+        claim = self.allocate().reply.envs["RDMAD_CLAIM"]
+        self.end_daemon()
+        os.rename(os.path.join(self.claims_dir(), claim),
+                  os.path.join(self.claims_dir(), "fedcba9876543210"))
+        self.start_daemon()
+        self.wait_ready()
+        self.wait_for(lambda: self.folders() == [claim], "only the folder of the claim")
+        self.assertEqual(os.listdir(os.path.join(self.claims_dir(), claim)), ["nccl.conf"])
+
+    def test_an_end_of_the_daemon_leaves_the_folder_for_the_container(self):
+        self.both()
+        claim = self.allocate().reply.envs["RDMAD_CLAIM"]
+        self.end_daemon()
+        self.assertEqual(self.folders(), [claim])
+
+    def test_the_folder_goes_with_the_claim(self):
+        self.both()
+        grant = self.allocate(count=2)
+        now = self.replace(grant.ids[:1])
+        self.assertNotEqual(now, grant.reply.envs["RDMAD_CLAIM"])
+        self.wait_for(lambda: self.folders() == [now], "only the folder of the new claim")
+
+    # ---- the environment ----
+
+    def test_the_devices_are_told_as_the_sriov_plugin_tells_them(self):
+        self.both(RAILS % ("", ""))
+        grant = self.allocate(resource=RAIL, count=2)
+        envs = grant.reply.envs
+        self.assertEqual(envs["PCIDEVICE_RDMA_RAIL"], ",".join(sorted(grant.ids)))
+        info = json.loads(envs["PCIDEVICE_RDMA_RAIL_INFO"])
+        self.assertEqual(sorted(info), sorted(grant.ids))
+        given = {d.container_path for d in grant.reply.devices}
+        for id, one in info.items():
+            self.assertEqual(one["generic"], {"deviceID": id})
+            self.assertIn(one["rdma"]["uverbs"], given)
+            self.assertEqual(one["rdma"]["rdma_cm"], "/dev/infiniband/rdma_cm")
+            self.assertRegex(one["rdma"]["rdma_dev"], r"^mlx5_\d$")
+
+    def test_a_shared_device_is_told_by_its_address(self):
+        self.both()
+        grant = self.allocate(count=2)
+        self.assertEqual(grant.reply.envs["PCIDEVICE_RDMA_HCA"],
+                         ",".join(sorted(id.partition("::")[0] for id in grant.ids)))
+
+
+if __name__ == "__main__":
+    tap.main(sys.argv[3:])

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "container-answer.h"
+
+#include <jansson.h>
+
+#include "fixture.h"
+
+#define RUN_DIR "/run/rdmad"
+
+typedef struct {
+	RdmadDevice *devices[2];
+	RdmadPool *pool;
+	RdmadContainerAnswer *answer;
+} Fixture;
+
+static void setup(Fixture *f, gconstpointer data)
+{
+	g_autoptr(RdmadResourceSettings) settings = fixture_resource(data);
+	RdmadPoolMember members[2];
+	const RdmadPoolFacts facts = { .members = members, .n_members = 2 };
+
+	f->devices[0] = fixture_device("0000:3b:00.0", "mlx5_0", 0);
+	f->devices[1] = fixture_device("0000:5e:00.0-mlx5_core.sf.4", "mlx5_1", 0);
+	f->devices[1]->aux_name = g_strdup("mlx5_core.sf.4");
+	for (guint i = 0; i < 2; i++)
+		members[i] = (RdmadPoolMember){ f->devices[i], FALSE };
+	f->pool = rdmad_pool_new(settings);
+	rdmad_pool_update(f->pool, &facts);
+}
+
+static void teardown(Fixture *f, gconstpointer data)
+{
+	g_clear_pointer(&f->answer, rdmad_container_answer_free);
+	rdmad_pool_free(f->pool);
+	rdmad_device_unref(f->devices[0]);
+	rdmad_device_unref(f->devices[1]);
+}
+
+/* `tokens` with commas between. */
+static V1beta1__ContainerAllocateResponse *answer(Fixture *f, const char *tokens)
+{
+	g_auto(GStrv) split = g_strsplit(tokens, ",", -1);
+	const RdmadClaim claim = { .id = (char *)"0123456789abcdef", .tokens = split };
+
+	g_clear_pointer(&f->answer, rdmad_container_answer_free);
+	f->answer = rdmad_container_answer_new(f->pool, &claim, RUN_DIR);
+	return rdmad_container_answer_message(f->answer);
+}
+
+static const char *env(const V1beta1__ContainerAllocateResponse *message, const char *name)
+{
+	for (size_t i = 0; i < message->n_envs; i++)
+		if (g_str_equal(message->envs[i]->key, name))
+			return message->envs[i]->value;
+	return NULL;
+}
+
+#define EXCLUSIVE "name = \"example.com/rail-0\"; mode = \"exclusive\";"
+#define SHARED	  "name = \"rdma/hca\"; count = 4; umad = true;"
+
+static void test_the_claims_folder_is_mounted_read_only(Fixture *f, gconstpointer data)
+{
+	const V1beta1__ContainerAllocateResponse *message = answer(f, "0000:3b:00.0");
+
+	g_assert_cmpuint(message->n_mounts, ==, 1);
+	g_assert_cmpstr(message->mounts[0]->container_path, ==, "/run/rdmad");
+	g_assert_cmpstr(message->mounts[0]->host_path, ==, RUN_DIR "/claims/0123456789abcdef");
+	g_assert_true(message->mounts[0]->read_only);
+	g_assert_cmpstr(env(message, "RDMAD_CLAIM"), ==, "0123456789abcdef");
+	g_assert_cmpstr(env(message, "NCCL_CONF_FILE"), ==, "/run/rdmad/nccl.conf");
+}
+
+static void test_variables_have_names_that_a_shell_can_read(Fixture *f, gconstpointer data)
+{
+	const V1beta1__ContainerAllocateResponse *message = answer(f, "0000:3b:00.0");
+
+	g_assert_cmpuint(message->n_envs, ==, 4);
+	g_assert_cmpstr(env(message, "PCIDEVICE_EXAMPLE_COM_RAIL_0"), ==, "0000:3b:00.0");
+	g_assert_nonnull(env(message, "PCIDEVICE_EXAMPLE_COM_RAIL_0_INFO"));
+}
+
+static void test_a_device_is_listed_once_whatever_tokens_it_has(Fixture *f, gconstpointer data)
+{
+	const V1beta1__ContainerAllocateResponse *message =
+		answer(f, "0000:3b:00.0::0,0000:3b:00.0::1,0000:5e:00.0-mlx5_core.sf.4::0");
+
+	g_assert_cmpstr(env(message, "PCIDEVICE_RDMA_HCA"), ==, "0000:3b:00.0,mlx5_core.sf.4");
+	g_assert_cmpuint(message->n_devices, ==, 3);
+	g_assert_cmpstr(message->devices[1]->host_path, ==, "/dev/infiniband/uverbs-mlx5_0");
+}
+
+static void test_the_information_is_what_the_sriov_plugin_gives(Fixture *f, gconstpointer data)
+{
+	const V1beta1__ContainerAllocateResponse *message = answer(f, "0000:3b:00.0");
+
+	g_assert_cmpstr(env(message, "PCIDEVICE_EXAMPLE_COM_RAIL_0_INFO"), ==,
+			"{\"0000:3b:00.0\":{\"generic\":{\"deviceID\":\"0000:3b:00.0\"},"
+			"\"rdma\":{\"rdma_cm\":\"/dev/infiniband/rdma_cm\",\"rdma_dev\":\"mlx5_0\","
+			"\"uverbs\":\"/dev/infiniband/uverbs-mlx5_0\"}}}");
+}
+
+static void test_the_information_names_only_nodes_that_are_given(Fixture *f, gconstpointer data)
+{
+	const char *info;
+
+	f->devices[0]->chardevs[1].kind = RDMAD_CHARDEV_UMAD;
+	f->devices[0]->n_chardevs = 2;
+	info = env(answer(f, "0000:3b:00.0"), "PCIDEVICE_EXAMPLE_COM_RAIL_0_INFO");
+	g_assert_nonnull(info);
+	g_assert_null(strstr(info, "umad"));
+}
+
+/* A device whose driver was just unbound is refused before; here it must do no harm. */
+static void test_a_token_that_is_gone_gives_nothing(Fixture *f, gconstpointer data)
+{
+	const V1beta1__ContainerAllocateResponse *message = answer(f, "0000:ff:00.0");
+
+	g_assert_cmpuint(message->n_devices, ==, 0);
+	g_assert_cmpstr(env(message, "PCIDEVICE_EXAMPLE_COM_RAIL_0"), ==, "");
+	g_assert_cmpstr(env(message, "PCIDEVICE_EXAMPLE_COM_RAIL_0_INFO"), ==, "{}");
+}
+
+#define ADD(text, name)                                                                            \
+	g_test_add("/container-answer/" #name, Fixture, text, setup, test_##name, teardown)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	ADD(EXCLUSIVE, the_claims_folder_is_mounted_read_only);
+	ADD(EXCLUSIVE, variables_have_names_that_a_shell_can_read);
+	ADD(SHARED, a_device_is_listed_once_whatever_tokens_it_has);
+	ADD(EXCLUSIVE, the_information_is_what_the_sriov_plugin_gives);
+	ADD(EXCLUSIVE, the_information_names_only_nodes_that_are_given);
+	ADD(EXCLUSIVE, a_token_that_is_gone_gives_nothing);
+	return g_test_run();
+}
