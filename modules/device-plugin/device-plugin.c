@@ -54,8 +54,7 @@
 typedef struct {
 	RdmadModule *self;
 	RdmadPluginSettings *settings;
-	RdmadKubelet *kubelet;
-	RdmadHandout *handout;
+	RdmadResourceShared shared;
 	GPtrArray *resources;  /* of RdmadResource, as in the settings */
 	GHashTable *conflicts; /* told already */
 	RdmadWatch *inventory_watch, *claims_watch;
@@ -130,6 +129,7 @@ static void inventory_settled(gpointer data)
 {
 	Plugin *plugin = data;
 
+	rdmad_gpu_ids_read(plugin->shared.gpu_ids);
 	refresh(plugin);
 	look_at_kubelet(plugin);
 }
@@ -138,7 +138,7 @@ static void claim_granted(const RdmadClaim *claim, gpointer data)
 {
 	Plugin *plugin = data;
 
-	rdmad_handout_keep(plugin->handout, claim);
+	rdmad_handout_keep(plugin->shared.handout, claim);
 	for (guint i = 0; i < plugin->resources->len; i++)
 		if (rdmad_resource_lacks(plugin->resources->pdata[i], claim))
 			refresh_within(plugin, 0);
@@ -148,7 +148,7 @@ static void claim_ended(const RdmadClaim *claim, const char *reason, gpointer da
 {
 	Plugin *plugin = data;
 
-	rdmad_handout_end(plugin->handout, claim);
+	rdmad_handout_end(plugin->shared.handout, claim);
 	refresh_within(plugin, 0);
 }
 
@@ -166,10 +166,12 @@ static gpointer plugin_create(RdmadModule *self, const RdmadConfigNode *config, 
 		return NULL;
 	plugin = g_new0(Plugin, 1);
 	plugin->self = self;
+	plugin->shared.self = self;
 	plugin->settings = g_steal_pointer(&settings);
 	plugin->resources = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_resource_free);
 	plugin->conflicts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	plugin->handout = rdmad_handout_new(rdmad_module_run_dir(self), rdmad_module_name(self));
+	plugin->shared.handout =
+		rdmad_handout_new(rdmad_module_run_dir(self), rdmad_module_name(self));
 	return plugin;
 }
 
@@ -179,8 +181,7 @@ static void add_resources(Plugin *plugin)
 
 	for (guint i = 0; i < wanted->len; i++)
 		g_ptr_array_add(plugin->resources,
-				rdmad_resource_new(plugin->self, plugin->kubelet, plugin->handout,
-						   wanted->pdata[i]));
+				rdmad_resource_new(&plugin->shared, wanted->pdata[i]));
 }
 
 /* Registering begins with the first look at the hardware: a list before it would be an empty one. */
@@ -190,8 +191,9 @@ static gboolean plugin_start(gpointer state, GError **error)
 	RdmadModule *self = plugin->self;
 
 	plugin->refresh = rdmad_loop_add_timer(rdmad_module_loop(self), self, refresh, plugin);
-	plugin->kubelet = rdmad_kubelet_new(self, plugin->settings, look_at_kubelet, plugin);
-	rdmad_handout_sweep(plugin->handout, rdmad_module_claims(self));
+	rdmad_handout_sweep(plugin->shared.handout, rdmad_module_claims(self));
+	plugin->shared.gpu_ids = rdmad_gpu_ids_new(self);
+	plugin->shared.kubelet = rdmad_kubelet_new(self, plugin->settings, look_at_kubelet, plugin);
 	add_resources(plugin);
 	plugin->claims_watch =
 		rdmad_claims_watch(rdmad_module_claims(self), self, &CLAIM_OPS, plugin);
@@ -222,8 +224,7 @@ static void renew_resources(Plugin *plugin)
 		if (resource)
 			rdmad_resource_configure(resource, settings);
 		else
-			resource = rdmad_resource_new(plugin->self, plugin->kubelet,
-						      plugin->handout, settings);
+			resource = rdmad_resource_new(&plugin->shared, settings);
 		g_ptr_array_add(plugin->resources, resource);
 	}
 }
@@ -238,7 +239,7 @@ static gboolean plugin_reload(gpointer state, const RdmadConfigNode *config, GEr
 		return FALSE;
 	before = plugin->settings;
 	plugin->settings = settings;
-	rdmad_kubelet_configure(plugin->kubelet, settings);
+	rdmad_kubelet_configure(plugin->shared.kubelet, settings);
 	g_hash_table_remove_all(plugin->conflicts);
 	renew_resources(plugin);
 	refresh(plugin);
@@ -273,7 +274,8 @@ static void plugin_stop(gpointer state)
 	g_clear_pointer(&plugin->inventory_watch, rdmad_watch_free);
 	g_clear_pointer(&plugin->claims_watch, rdmad_watch_free);
 	g_ptr_array_set_size(plugin->resources, 0);
-	g_clear_pointer(&plugin->kubelet, rdmad_kubelet_free);
+	g_clear_pointer(&plugin->shared.kubelet, rdmad_kubelet_free);
+	g_clear_pointer(&plugin->shared.gpu_ids, rdmad_gpu_ids_free);
 	g_clear_pointer(&plugin->refresh, rdmad_event_free);
 }
 
@@ -283,7 +285,7 @@ static void plugin_destroy(gpointer state)
 
 	g_ptr_array_unref(plugin->resources);
 	g_hash_table_unref(plugin->conflicts);
-	rdmad_handout_free(plugin->handout);
+	rdmad_handout_free(plugin->shared.handout);
 	rdmad_plugin_settings_free(plugin->settings);
 	g_free(plugin);
 }
@@ -301,7 +303,8 @@ static json_t *plugin_status(gpointer state)
 				      rdmad_resource_status(plugin->resources->pdata[i]));
 	return json_pack("{s:o, s:{s:s, s:b}}", "resources", resources, "kubelet", "dir",
 			 rdmad_module_kubelet_dir(plugin->self), "socket",
-			 plugin->kubelet && rdmad_kubelet_identify(plugin->kubelet, &identity));
+			 plugin->shared.kubelet &&
+				 rdmad_kubelet_identify(plugin->shared.kubelet, &identity));
 }
 
 static void plugin_doctor(gpointer state, json_t *findings)

@@ -3,7 +3,6 @@
 
 #include <rdmad/claims.h>
 #include <rdmad/doctor.h>
-#include <rdmad/inventory.h>
 #include <rdmad/log.h>
 #include <rdmad/pods.h>
 #include <jansson.h>
@@ -11,13 +10,12 @@
 #include "allocate.h"
 #include "device-list.h"
 #include "health-news.h"
-#include "placement.h"
 #include "preferred.h"
 #include "registration.h"
 
 struct RdmadResource {
+	const RdmadResourceShared *shared;
 	RdmadModule *self;
-	RdmadHandout *handout;
 	RdmadPool *pool;
 	RdmadRegistration *registration;
 	gboolean cut_told;
@@ -44,7 +42,7 @@ static GBytes *serve_allocate(const guint8 *message, gsize size, gpointer data, 
 	RdmadResource *resource = data;
 	const RdmadAllocator by = {
 		.claims = rdmad_module_claims(resource->self),
-		.handout = resource->handout,
+		.handout = resource->shared->handout,
 		.owner = rdmad_module_name(resource->self),
 	};
 	GError *refusal = NULL;
@@ -60,22 +58,10 @@ static GBytes *serve_allocate(const guint8 *message, gsize size, gpointer data, 
 	return NULL;
 }
 
-static GArray *placement_gpus(RdmadInventory *inventory)
-{
-	GArray *gpus = g_array_new(FALSE, FALSE, sizeof(RdmadPlacementGpu));
-
-	for (guint i = 0; i < rdmad_inventory_gpu_count(inventory); i++) {
-		const RdmadPlacementGpu one = { rdmad_inventory_gpu(inventory, i), FALSE };
-
-		g_array_append_val(gpus, one);
-	}
-	return gpus;
-}
-
 static GBytes *serve_preferred(const guint8 *message, gsize size, gpointer data, GError **error)
 {
 	RdmadResource *resource = data;
-	g_autoptr(GArray) gpus = placement_gpus(rdmad_module_inventory(resource->self));
+	g_autoptr(GArray) gpus = rdmad_gpu_ids_placement(resource->shared->gpu_ids);
 
 	return rdmad_preferred_answer(resource->pool, gpus, message, size, error);
 }
@@ -223,16 +209,16 @@ void rdmad_resource_drain(RdmadResource *resource, void (*drained)(gpointer data
 	rdmad_registration_drain(resource->registration, drained, data);
 }
 
-RdmadResource *rdmad_resource_new(RdmadModule *self, RdmadKubelet *kubelet, RdmadHandout *handout,
+RdmadResource *rdmad_resource_new(const RdmadResourceShared *shared,
 				  RdmadResourceSettings *settings)
 {
 	RdmadResource *resource = g_new0(RdmadResource, 1);
 
-	resource->self = self;
-	resource->handout = handout;
+	resource->shared = shared;
+	resource->self = shared->self;
 	resource->pool = rdmad_pool_new(settings);
-	resource->registration =
-		rdmad_registration_new(self, kubelet, settings->name, &SERVER_OPS, resource);
+	resource->registration = rdmad_registration_new(shared->self, shared->kubelet,
+							settings->name, &SERVER_OPS, resource);
 	resolver_set(resource, TRUE);
 	return resource;
 }

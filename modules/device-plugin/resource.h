@@ -2,13 +2,22 @@
 /* Resource: one name at kubelet, that is a pool and its registration. */
 #pragma once
 
+#include "gpu-ids.h"
 #include "handout.h"
 #include "kubelet.h"
 #include "pool.h"
 
 typedef struct RdmadResource RdmadResource;
 
-RdmadResource *rdmad_resource_new(RdmadModule *self, RdmadKubelet *kubelet, RdmadHandout *handout,
+/* What all resources use; outlives them. */
+typedef struct {
+	RdmadModule *self;
+	RdmadKubelet *kubelet;
+	RdmadHandout *handout;
+	RdmadGpuIds *gpu_ids;
+} RdmadResourceShared;
+
+RdmadResource *rdmad_resource_new(const RdmadResourceShared *shared,
 				  RdmadResourceSettings *settings);
 void rdmad_resource_free(RdmadResource *resource);
 

@@ -170,26 +170,6 @@ class DevicePluginTest(PluginCase):
         claim = self.kubelet.allocate("ml/train-0", HCA, 1).reply.envs["RDMAD_CLAIM"]
         self.wait_for(lambda: "train-0" in json.dumps(self.claims()[claim]), "name of the pod")
 
-    def given(self, pod, count):
-        """Kernel names of the devices that a new pod gets, in order."""
-        names = {d["id"]: d["name"] for d in self.ask("devices")["devices"]}
-        ids = self.kubelet.allocate(pod, HCA, count).ids
-        return sorted(names[id.partition("::")[0]] for id in ids)
-
-    def test_pods_are_spread_over_the_rails(self):
-        self.both()
-        self.wait_ready()
-        names = [self.given(f"ml/p{i}", 1)[0] for i in range(16)]
-        self.assertEqual({name: names.count(name) for name in names},
-                         {f"mlx5_{i}": 2 for i in range(8)})
-
-    def test_what_has_no_gpu_is_given_last(self):
-        self.both()
-        self.wait_ready()
-        self.assertEqual(self.given("ml/a", 8), [f"mlx5_{i}" for i in range(8)])
-        self.assertEqual(self.given("ml/b", 9), [f"mlx5_{i}" for i in range(9)])
-        self.assertEqual(self.given("ml/c", 10), [f"mlx5_{i}" for i in range(10)])
-
     def test_what_cannot_be_granted_is_refused_by_name_and_grants_nothing(self):
         self.both()
         self.wait_ready()

@@ -7,6 +7,7 @@ import time
 
 from . import checkpoint, rpc
 from .endpoint import Endpoint
+from .messages import plugin
 
 NO_NUMA = -1
 
@@ -201,6 +202,11 @@ class DeviceManager:
         finally:
             with self.lock:
                 del self.pending[(holder, name)]
+
+    def hold(self, holder, name, ids):
+        with self.lock:
+            self.grants[(holder, name)] = Grant({id: NO_NUMA for id in ids},
+                                                plugin.ContainerAllocateResponse())
 
     def start_container(self, holder):
         """Runs at every start of a container; an error keeps it from starting."""

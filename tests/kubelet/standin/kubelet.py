@@ -131,6 +131,11 @@ class Kubelet:
         self.manager.start_container(holder)
         return grant
 
+    def hold(self, pod, name, ids, container="main"):
+        """A container holds ids of a plugin that is not here."""
+        namespace, _, pod_name = pod.rpartition("/")
+        self.manager.hold((namespace or "default", pod_name, container), name, ids)
+
     def release(self, pod):
         namespace, _, pod_name = pod.rpartition("/")
         return self.manager.release(namespace or "default", pod_name)

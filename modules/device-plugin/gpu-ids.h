@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * GPU ids: which accelerator a device id of another device plugin means
+ *
+ * Plugins name what they hand out by UUID ("GPU-<uuid>", with "::3" behind it where it is shared,
+ * "MIG-GPU-<uuid>/1/0" for a slice), by DRM card ("card0-1") or by PCI address.  A MIG id that does
+ * not contain the UUID of its GPU ("MIG-<uuid>") cannot be told without the driver's library and is
+ * not known here.
+ *
+ * The names are read by a job; until it has ended only PCI addresses are known.
+ * Sources: /proc/driver/nvidia/gpus/<PCI address>/information, line "GPU UUID"; sysfs-class-drm.
+ */
+#pragma once
+
+#include <rdmad/device.h>
+#include <rdmad/module.h>
+
+typedef struct RdmadGpuIds RdmadGpuIds;
+
+RdmadGpuIds *rdmad_gpu_ids_new(RdmadModule *self);
+void rdmad_gpu_ids_free(RdmadGpuIds *ids);
+/* The hardware may have changed. */
+void rdmad_gpu_ids_read(RdmadGpuIds *ids);
+
+/* NULL: not an accelerator of the inventory, as far as is known. */
+const RdmadGpu *rdmad_gpu_ids_find(const RdmadGpuIds *ids, const char *id);
+/* Every accelerator of the inventory, and whether podresources' last list has a holder of it: an
+ * array of RdmadPlacementGpu, of borrowed accelerators. */
+GArray *rdmad_gpu_ids_placement(const RdmadGpuIds *ids);
+
+/* ---- the parts that know no module, for tests ---- */
+
+/* "GPU-<uuid>" of a file `information`, or NULL. */
+char *rdmad_gpu_ids_uuid(const char *information);
+/* The PCI address that `id` means, "0000:1b:00.0", by itself or by `names` (name -> address);
+ * NULL: none. */
+char *rdmad_gpu_ids_address(GHashTable *names, const char *id);
