@@ -46,26 +46,14 @@ static void loop_log(int severity, const char *message)
 		rdmad_warn("libevent: %s", message);
 }
 
-/* Without a cached time: after a callback that was slow it would make timers fire early. */
-static struct event_base *base_new(void)
-{
-	struct event_config *config = event_config_new();
-	struct event_base *base = NULL;
-
-	if (config && event_config_set_flag(config, EVENT_BASE_FLAG_NO_CACHE_TIME) == 0)
-		base = event_base_new_with_config(config);
-	if (!base)
-		g_error("cannot make an event loop: %s", g_strerror(errno));
-	event_config_free(config);
-	return base;
-}
-
 RdmadLoop *rdmad_loop_new(void)
 {
 	RdmadLoop *loop = g_new0(RdmadLoop, 1);
 
 	event_set_log_callback(loop_log);
-	loop->base = base_new();
+	loop->base = event_base_new();
+	if (!loop->base)
+		g_error("cannot make an event loop: %s", g_strerror(errno));
 	g_queue_init(&loop->events);
 	g_queue_init(&loop->objects);
 	return loop;

@@ -51,23 +51,6 @@ static void test_a_timer_fires_once_and_can_be_armed_again(Fixture *f, gconstpoi
 	g_assert_cmpuint(f->fired, ==, 2);
 }
 
-static void arm_after_a_slow_turn(gpointer data)
-{
-	g_usleep(100000);
-	rdmad_event_arm(((Fixture *)data)->ev, 60);
-}
-
-static void test_a_time_counts_from_the_call_and_not_from_the_turn(Fixture *f, gconstpointer data)
-{
-	g_autoptr(RdmadEvent) slow = rdmad_loop_add_timer(f->loop, NULL, arm_after_a_slow_turn, f);
-	const gint64 start = g_get_monotonic_time();
-
-	f->ev = rdmad_loop_add_timer(f->loop, NULL, count_timer, f);
-	rdmad_event_arm(slow, 0);
-	rdmad_loop_run(f->loop);
-	g_assert_cmpint(g_get_monotonic_time() - start, >=, 150000);
-}
-
 static void free_own_event(gpointer data)
 {
 	Fixture *f = data;
@@ -220,7 +203,6 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	ADD(a_timer_fires_once_and_can_be_armed_again);
-	ADD(a_time_counts_from_the_call_and_not_from_the_turn);
 	ADD(an_event_may_be_freed_from_its_own_callback);
 	ADD(io_is_heard_only_while_it_is_wanted);
 	ADD(the_end_of_a_child_comes_with_its_status);
