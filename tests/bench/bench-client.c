@@ -1,27 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench-client SOCKET METHOD REQUEST-FILE COUNT [REPLY-FILE]
+ * bench-client SOCKET METHOD REQUESTS-FILE COUNT [REPLY-FILE]
  *
- * Calls a unary method COUNT times, one after the other, with the bytes of a file, and prints
- * {"p50_us", "p99_us", "calls_per_s"}.  The same client for every server that is compared.
+ * Calls a unary method COUNT times, one after the other, with the messages of a file in turn (each
+ * behind its length, 4 bytes big-endian), and prints {"p50_us", "p99_us", "calls_per_s"}.  The same
+ * client for every server that is compared.
  */
 #include <rdmad/grpc.h>
 #include <rdmad/loop.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/loop-private.h"
+#include "samples.h"
 
 typedef struct {
 	RdmadLoop *loop;
 	RdmadGrpcChannel *channel;
 	const char *method;
-	char *request;
-	gsize request_size;
+	char *requests;
+	gsize requests_size, next; /* of the request that comes next, its place */
 	const char *reply_file;
-	gint64 *took_us;
-	guint done, count;
-	gint64 began_us;
+	GArray *took;
+	guint count;
+	gint64 began;
 	gboolean failed;
 } Bench;
 
@@ -31,7 +34,7 @@ static void on_message(const guint8 *message, gsize size, gpointer data)
 {
 	Bench *b = data;
 
-	if (b->reply_file && b->done == 0)
+	if (b->reply_file && b->took->len == 0)
 		g_file_set_contents(b->reply_file, (const char *)message, size, NULL);
 }
 
@@ -45,8 +48,8 @@ static void on_done(RdmadGrpcStatus status, const char *text, gpointer data)
 		rdmad_loop_stop(b->loop);
 		return;
 	}
-	b->took_us[b->done++] = g_get_monotonic_time() - b->began_us;
-	if (b->done == b->count)
+	samples_add(b->took, b->began);
+	if (b->took->len == b->count)
 		rdmad_loop_stop(b->loop);
 	else
 		bench_next(b);
@@ -54,27 +57,37 @@ static void on_done(RdmadGrpcStatus status, const char *text, gpointer data)
 
 static const RdmadGrpcRequestOps ops = { on_message, on_done };
 
+static guint32 size_at(const Bench *b, gsize place)
+{
+	guint32 size = 0;
+
+	if (place + sizeof(size) <= b->requests_size)
+		memcpy(&size, b->requests + place, sizeof(size));
+	size = GUINT32_FROM_BE(size);
+	if (size > b->requests_size || place + sizeof(size) + size > b->requests_size)
+		g_error("bench-client: the file of requests is cut off");
+	return size;
+}
+
 static void bench_next(Bench *b)
 {
-	b->began_us = g_get_monotonic_time();
-	rdmad_grpc_channel_call(b->channel, b->method, (const guint8 *)b->request, b->request_size,
-				10000, &ops, b);
+	const guint32 size = size_at(b, b->next);
+	const guint8 *request = (const guint8 *)b->requests + b->next + sizeof(size);
+
+	b->next += sizeof(size) + size;
+	if (b->next == b->requests_size)
+		b->next = 0;
+	b->began = samples_now();
+	rdmad_grpc_channel_call(b->channel, b->method, request, size, 10000, &ops, b);
 }
 
-static int compare(const void *a, const void *b)
+static void bench_print(Bench *b, gint64 began)
 {
-	const gint64 x = *(const gint64 *)a, y = *(const gint64 *)b;
+	const double seconds = (double)(samples_now() - began) / 1e9;
 
-	return x < y ? -1 : x > y;
-}
-
-static void bench_print(Bench *b, gint64 total_us)
-{
-	qsort(b->took_us, b->count, sizeof(*b->took_us), compare);
-	printf("{\"p50_us\": %" G_GINT64_FORMAT ", \"p99_us\": %" G_GINT64_FORMAT
-	       ", \"calls_per_s\": %.0f}\n",
-	       b->took_us[b->count / 2], b->took_us[b->count * 99 / 100],
-	       b->count * 1e6 / total_us);
+	printf("{\"p50_us\": %.1f, \"p99_us\": %.1f, \"calls_per_s\": %.0f}\n",
+	       samples_percentile(b->took, 50), samples_percentile(b->took, 99),
+	       b->count / seconds);
 }
 
 int main(int argc, char **argv)
@@ -84,10 +97,11 @@ int main(int argc, char **argv)
 	gint64 start;
 
 	if (argc < 5) {
-		fputs("usage: bench-client SOCKET METHOD REQUEST-FILE COUNT [REPLY-FILE]\n", stderr);
+		fputs("usage: bench-client SOCKET METHOD REQUESTS-FILE COUNT [REPLY-FILE]\n",
+		      stderr);
 		return 2;
 	}
-	if (!g_file_get_contents(argv[3], &b.request, &b.request_size, &error)) {
+	if (!g_file_get_contents(argv[3], &b.requests, &b.requests_size, &error)) {
 		fprintf(stderr, "bench-client: %s\n", error->message);
 		return 1;
 	}
@@ -96,16 +110,16 @@ int main(int argc, char **argv)
 	b.method = argv[2];
 	b.count = CLAMP(atoi(argv[4]), 1, 1000000);
 	b.reply_file = argc > 5 ? argv[5] : NULL;
-	b.took_us = g_new0(gint64, b.count);
+	b.took = samples_new();
 
-	start = g_get_monotonic_time();
+	start = samples_now();
 	bench_next(&b);
 	rdmad_loop_run(b.loop);
 	if (!b.failed)
-		bench_print(&b, g_get_monotonic_time() - start);
+		bench_print(&b, start);
 	rdmad_grpc_channel_free(b.channel);
 	rdmad_loop_free(b.loop);
-	g_free(b.took_us);
-	g_free(b.request);
+	g_array_unref(b.took);
+	g_free(b.requests);
 	return b.failed ? 1 : 0;
 }

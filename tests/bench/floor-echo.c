@@ -17,18 +17,33 @@ typedef struct {
 	int fd;
 	guint8 *framed; /* 5 bytes of gRPC framing and the message */
 	gsize size;
-	gsize sent; /* of the stream under way: the client calls one after the other */
+	gsize sent;   /* of the stream under way: the client calls one after the other */
+	GString *out; /* frames of one turn go out together */
 } Floor;
 
 #define HEADER(name, value)                                                                        \
-	{ (guint8 *)(name), (guint8 *)(value), sizeof(name) - 1, sizeof(value) - 1, 0 }
+	{                                                                                          \
+		(guint8 *)(name), (guint8 *)(value), sizeof(name) - 1, sizeof(value) - 1, 0        \
+	}
 
 static ssize_t floor_send(nghttp2_session *session, const uint8_t *data, size_t size, int flags,
 			  void *user)
 {
-	const Floor *f = user;
+	Floor *f = user;
 
-	return send(f->fd, data, size, MSG_NOSIGNAL);
+	g_string_append_len(f->out, (const char *)data, size);
+	return size;
+}
+
+/* FALSE: the client has left.  It reads at once, so a short write does not happen. */
+static gboolean floor_flush(Floor *f, nghttp2_session *session)
+{
+	gboolean ok = nghttp2_session_send(session) == 0;
+
+	if (ok && f->out->len)
+		ok = send(f->fd, f->out->str, f->out->len, MSG_NOSIGNAL) == (ssize_t)f->out->len;
+	g_string_truncate(f->out, 0);
+	return ok;
 }
 
 static ssize_t floor_body(nghttp2_session *session, int32_t stream, uint8_t *buf, size_t room,
@@ -73,9 +88,9 @@ static void floor_serve(Floor *f)
 	nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, floor_frame);
 	nghttp2_session_server_new(&session, callbacks, f);
 	nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, NULL, 0);
-	nghttp2_session_send(session);
+	floor_flush(f, session);
 	while ((n = read(f->fd, buf, sizeof(buf))) > 0)
-		if (nghttp2_session_mem_recv(session, buf, n) < 0 || nghttp2_session_send(session))
+		if (nghttp2_session_mem_recv(session, buf, n) < 0 || !floor_flush(f, session))
 			break;
 	nghttp2_session_del(session);
 	nghttp2_session_callbacks_del(callbacks);
@@ -105,6 +120,7 @@ int main(int argc, char **argv)
 	if (argc != 3)
 		return 2;
 	floor_load(&f, argv[2]);
+	f.out = g_string_new(NULL);
 	g_strlcpy(address.sun_path, argv[1], sizeof(address.sun_path));
 	unlink(argv[1]);
 	listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
