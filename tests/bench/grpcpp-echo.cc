@@ -10,9 +10,8 @@ namespace
 {
 class Reactor : public grpc::ServerGenericBidiReactor
 {
-    public:
-	explicit Reactor(const std::string &answer)
-		: slice_(answer), reply_(&slice_, 1)
+      public:
+	explicit Reactor(const std::string &answer) : slice_(answer), reply_(&slice_, 1)
 	{
 		StartRead(&request_);
 	}
@@ -30,7 +29,7 @@ class Reactor : public grpc::ServerGenericBidiReactor
 		delete this;
 	}
 
-    private:
+      private:
 	grpc::ByteBuffer request_;
 	grpc::Slice slice_;
 	grpc::ByteBuffer reply_;
@@ -38,7 +37,7 @@ class Reactor : public grpc::ServerGenericBidiReactor
 
 class Echo : public grpc::CallbackGenericService
 {
-    public:
+      public:
 	explicit Echo(std::string answer) : answer_(std::move(answer))
 	{
 	}
@@ -48,7 +47,7 @@ class Echo : public grpc::CallbackGenericService
 		return new Reactor(answer_);
 	}
 
-    private:
+      private:
 	const std::string answer_;
 };
 } // namespace
