@@ -6,35 +6,35 @@
 #include <rdmad/sysroot.h>
 
 #define RDMAD_SCAN_MAX_DEVICES 4096u
-#define RDMAD_SCAN_MAX_PORTS 255u
-#define RDMAD_SCAN_MAX_GIDS 4096u	/* of one port */
-#define RDMAD_SCAN_MAX_NETDEVS 1024u	/* of one device */
+#define RDMAD_SCAN_MAX_PORTS   255u
+#define RDMAD_SCAN_MAX_GIDS    4096u /* of one port */
+#define RDMAD_SCAN_MAX_NETDEVS 1024u /* of one device */
 
 /* One look at the hardware: what was learnt once for all devices. */
 typedef struct {
 	const RdmadSysroot *root;
-	GHashTable *chardevs;	/* kernel name -> GArray of RdmadChardev */
-	GHashTable *vf_index;	/* address of a VF -> GINT_TO_POINTER(index + 1) */
+	GHashTable *chardevs; /* kernel name -> GArray of RdmadChardev */
+	GHashTable *vf_index; /* address of a VF -> GINT_TO_POINTER(index + 1) */
 } RdmadScanner;
 
 /* A directory of attributes of `dev`; problems are called `label` + attribute. */
 typedef struct {
 	const RdmadSysroot *root;
 	RdmadDevice *dev;
-	const char *path;	/* "sys/class/infiniband/mlx5_0/ports/1" */
-	const char *label;	/* "ports/1/" */
+	const char *path;  /* "sys/class/infiniband/mlx5_0/ports/1" */
+	const char *label; /* "ports/1/" */
 } RdmadAttrDir;
 
 typedef enum {
-	RDMAD_ATTR_REQUIRED,	/* every RDMA device has it: a problem when it is missing */
-	RDMAD_ATTR_OPTIONAL,	/* may be missing; a problem when it cannot be read */
-	RDMAD_ATTR_QUIET,	/* the kernel refuses it in some states: never a problem */
+	RDMAD_ATTR_REQUIRED, /* every RDMA device has it: a problem when it is missing */
+	RDMAD_ATTR_OPTIONAL, /* may be missing; a problem when it cannot be read */
+	RDMAD_ATTR_QUIET,    /* the kernel refuses it in some states: never a problem */
 } RdmadAttrNeed;
 
 typedef struct {
 	const char *name;
 	RdmadAttrNeed need;
-	gboolean (*parse)(const char *text, gpointer member);	/* of sysfs-value.h */
+	gboolean (*parse)(const char *text, gpointer member); /* of sysfs-value.h */
 	gsize offset;
 } RdmadAttr;
 

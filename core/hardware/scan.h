@@ -5,9 +5,9 @@
 #include <rdmad/types.h>
 
 typedef struct {
-	GPtrArray *devices;	/* RdmadDevice *, not published yet: netlink may still complete them */
-	GPtrArray *gpus;	/* RdmadGpu * */
-	char *netns_mode;	/* "shared", "exclusive"; NULL where nobody said */
+	GPtrArray *devices; /* RdmadDevice *, not published yet: netlink may still complete them */
+	GPtrArray *gpus;    /* RdmadGpu * */
+	char *netns_mode;   /* "shared", "exclusive"; NULL where nobody said */
 } RdmadScan;
 
 /* A device with missing attributes is still a device; fails only when sysfs itself cannot be read. */

@@ -9,7 +9,7 @@
 
 #include <rdmad/types.h>
 
-#define RDMAD_SYSFS_TEXT_MAX 256u	/* bytes of a string that a device is described with */
+#define RDMAD_SYSFS_TEXT_MAX 256u /* bytes of a string that a device is described with */
 
 /* char **: printable, not empty.  An empty text is no error and leaves NULL. */
 gboolean rdmad_sysfs_text(const char *text, gpointer out);
