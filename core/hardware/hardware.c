@@ -38,6 +38,7 @@ struct RdmadHardware {
 	RdmadEvent *timer; /* until the next look, or until the one under way is slow */
 	RdmadJob *job;	   /* the look under way */
 	gboolean again;	   /* a hint came meanwhile */
+	gboolean hinted;   /* the timer runs for a hint, not for another try */
 	guint retry_ms;	   /* not 0: the last look failed */
 };
 
@@ -120,6 +121,7 @@ static void look_due(gpointer data)
 	RdmadHardware *hw = data;
 	g_autoptr(GError) error = NULL;
 
+	hw->hinted = FALSE;
 	if (hw->job) {
 		rdmad_journal_post(hw->journal, RDMAD_LOG_WARNING, "scan-slow", NULL,
 				   "looking at the hardware takes more than %u s, what was known "
@@ -139,8 +141,9 @@ void rdmad_hardware_hint(RdmadHardware *hw)
 {
 	if (hw->job)
 		hw->again = TRUE;
-	else if (!rdmad_event_armed(hw->timer))
+	else if (!hw->hinted)
 		rdmad_event_arm(hw->timer, RDMAD_COALESCE_MS);
+	hw->hinted = !hw->job;
 }
 
 static void heard_hint(gpointer data)

@@ -67,8 +67,8 @@ static void teardown(Fixture *f, gconstpointer data)
 	rdmad_inventory_free(f->inventory);
 	rdmad_facts_free(f->facts);
 	rdmad_journal_free(f->journal);
-	rdmad_sysroot_free(f->sysroot);
 	rdmad_workers_free(f->workers);
+	rdmad_sysroot_free(f->sysroot); /* a look may have used it until now */
 	rdmad_loop_free(f->loop);
 	g_assert_cmpint(system(remove), ==, 0);
 	g_string_free(f->kinds, TRUE);
@@ -152,6 +152,36 @@ static void test_a_failed_look_is_tried_again_without_a_hint(Fixture *f, gconstp
 	g_assert_cmpuint(rdmad_inventory_count(f->inventory), ==, 2);
 }
 
+static void nothing(gpointer data)
+{
+}
+
+static void run_for(Fixture *f, guint ms)
+{
+	g_autoptr(RdmadEvent) end = rdmad_loop_add_timer(f->loop, NULL, nothing, NULL);
+
+	rdmad_event_arm(end, ms);
+	while (rdmad_event_armed(end))
+		rdmad_loop_turn(f->loop);
+}
+
+/* Tries come 1 and 3 s after the first failure, the next one would after 7. */
+static void test_a_hint_does_not_wait_for_the_next_try(Fixture *f, gconstpointer data)
+{
+	gint64 began;
+
+	start(f);
+	rename_sys(f, "sys", "away");
+	rdmad_hardware_hint(f->hw);
+	run_until_happened(f, "scan-failed");
+	run_for(f, 3500);
+	rename_sys(f, "away", "sys");
+	began = g_get_monotonic_time();
+	rdmad_hardware_hint(f->hw);
+	run_until_happened(f, "scan-recovered");
+	g_assert_cmpint(g_get_monotonic_time() - began, <, 2 * G_USEC_PER_SEC);
+}
+
 static void test_a_look_under_way_does_not_outlive_its_service(Fixture *f, gconstpointer data)
 {
 	start(f);
@@ -180,6 +210,7 @@ int main(int argc, char **argv)
 	ADD(a_hint_finds_what_has_come);
 	ADD(what_was_known_stays_when_a_look_fails);
 	ADD(a_failed_look_is_tried_again_without_a_hint);
+	ADD(a_hint_does_not_wait_for_the_next_try);
 	ADD(a_look_under_way_does_not_outlive_its_service);
 	ADD(without_a_sysfs_there_is_no_start);
 	return g_test_run();
