@@ -4,6 +4,8 @@
 #include <rdmad/error.h>
 #include <string.h>
 
+#define VALUES_MAX 8192u /* in all; rdmad.conf may have twice as many settings */
+
 static const char *type_name(const json_t *value)
 {
 	switch (json_typeof(value)) {
@@ -111,6 +113,11 @@ static gboolean read_selector(RdmadImport *import, const RdmadImportField *field
 
 	if (!json_is_array(list))
 		return type_error(import, error, path, list, "a list of strings");
+	if (rdmad_import_group_find(group, field->ours))
+		return rdmad_import_error(import, error, path, "this key is here twice");
+	import->n_values += 1 + (guint)json_array_size(list);
+	if (import->n_values > VALUES_MAX)
+		return rdmad_import_error(import, error, path, "more values than rdmad.conf takes");
 	for (gsize i = 0; i < json_array_size(list); i++) {
 		g_autofree char *entry = g_strdup_printf("%s[%zu]", path, i);
 		char *value =

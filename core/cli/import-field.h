@@ -40,6 +40,8 @@ json_t *rdmad_import_get(const json_t *object, const char *key);
 /* import-value.c: for RdmadImportField.convert. */
 char *rdmad_import_convert_pattern(const char *text, GError **error);
 char *rdmad_import_convert_pci_id(const char *text, GError **error);
+char *rdmad_import_convert_pkey(const char *text, GError **error);
+char *rdmad_import_convert_number(const char *text, GError **error);
 char *rdmad_import_convert_pci_address(const char *text, GError **error);
 char *rdmad_import_convert_link_type(const char *text, GError **error);
 char *rdmad_import_convert_netdev_range(const char *text, GError **error); /* "ens1f0#0-3,7" */

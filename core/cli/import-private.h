@@ -45,6 +45,7 @@ typedef struct {
 	const RdmadImportSource *source; /* that is read now */
 	GPtrArray *resources;		 /* of RdmadImportResource */
 	GPtrArray *notes;		 /* of char *; the caller's */
+	guint n_values;			 /* of all selectors */
 } RdmadImport;
 
 RdmadImportResource *rdmad_import_resource_new(const char *prefix, const char *base,
@@ -60,6 +61,8 @@ void rdmad_import_group_add_own(GArray *group, const char *key, const char *valu
 const RdmadImportSelector *rdmad_import_group_find(const GArray *group, const char *key);
 /* Takes the resource; its name is good and new. */
 gboolean rdmad_import_add(RdmadImport *import, RdmadImportResource *resource, GError **error);
+/* Whether both ask for the same in the same words. */
+gboolean rdmad_import_groups_equal(const GPtrArray *a, const GPtrArray *b);
 /* Whether one device may be in both. */
 gboolean rdmad_import_resources_overlap(const RdmadImportResource *a, const RdmadImportResource *b);
 

@@ -6,7 +6,7 @@
 #include "cli/import-private.h"
 #include "cli/table.h"
 
-#define RESOURCES_MAX 256u
+#define RESOURCES_MAX 64u /* each may be shared with all others */
 #define NOTES_MAX     1000u
 /* Kubernetes puts "requests." before the whole for quotas, and has 253 for a subdomain. */
 #define DOMAIN_MAX (253u - (sizeof("requests.") - 1))
@@ -54,6 +54,27 @@ const RdmadImportSelector *rdmad_import_group_find(const GArray *group, const ch
 			return selector;
 	}
 	return NULL;
+}
+
+static gboolean group_equal(const GArray *a, const GArray *b)
+{
+	for (guint i = 0; i < a->len; i++) {
+		const RdmadImportSelector *mine = &g_array_index(a, RdmadImportSelector, i);
+		const RdmadImportSelector *other = rdmad_import_group_find(b, mine->key);
+
+		if (!other || !g_strv_equal((const char *const *)mine->values,
+					    (const char *const *)other->values))
+			return FALSE;
+	}
+	return a->len == b->len;
+}
+
+gboolean rdmad_import_groups_equal(const GPtrArray *a, const GPtrArray *b)
+{
+	for (guint i = 0; i < MIN(a->len, b->len); i++)
+		if (!group_equal(a->pdata[i], b->pdata[i]))
+			return FALSE;
+	return a->len == b->len;
 }
 
 static gboolean values_meet(char *const *a, char *const *b)

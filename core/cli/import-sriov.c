@@ -10,6 +10,7 @@
 #include "cli/import-field.h"
 
 #define DEFAULT_PREFIX "intel.com"
+#define GROUPS_MAX     32u
 
 typedef struct {
 	json_t *list;
@@ -57,12 +58,12 @@ static const RdmadImportField GROUP_FIELDS[] = {
 	SELECTOR("devices", "devices", rdmad_import_convert_pci_id),
 	SELECTOR("drivers", "drivers", rdmad_import_convert_pattern),
 	SELECTOR("pciAddresses", "pci_addresses", rdmad_import_convert_pci_address),
-	SELECTOR("acpiIndexes", "acpi_indexes", rdmad_import_convert_pattern),
+	SELECTOR("acpiIndexes", "acpi_indexes", rdmad_import_convert_number),
 	SELECTOR("auxTypes", "aux_types", rdmad_import_convert_pattern),
 	SELECTOR("pfNames", "pf_names", rdmad_import_convert_netdev_range),
 	SELECTOR("rootDevices", "root_devices", rdmad_import_convert_pci_range),
 	SELECTOR("linkTypes", "link_layers", rdmad_import_convert_link_type),
-	SELECTOR("pKeys", "pkeys", rdmad_import_convert_pattern),
+	SELECTOR("pKeys", "pkeys", rdmad_import_convert_pkey),
 	RDMAD_IMPORT_FIELD("isRdma", RDMAD_IMPORT_FLAG, Group, is_rdma),
 	RDMAD_IMPORT_FIELD("needVhostNet", RDMAD_IMPORT_FLAG, Group, vhost_net),
 	RDMAD_IMPORT_FIELD("vdpaType", RDMAD_IMPORT_TEXT, Group, vdpa),
@@ -75,12 +76,32 @@ static const RdmadImportField GROUP_FIELDS[] = {
 
 /* ---- one group of selectors ---- */
 
-/* The plugin's list of functions has no subfunctions, and its list of these no functions. */
-static void add_device_type(GArray *selectors, gboolean aux)
+static void drop_selector(RdmadImport *import, const char *path, GArray *selectors, const char *key,
+			  const char *reason)
 {
-	if (!aux)
+	for (guint i = selectors->len; i > 0; i--)
+		if (g_str_equal(g_array_index(selectors, RdmadImportSelector, i - 1).key, key)) {
+			rdmad_import_lose(import, path, reason);
+			g_array_remove_index(selectors, i - 1);
+		}
+}
+
+/* The plugin's list of functions has no subfunctions, and its list of these no functions; each has
+ * selectors of its own. */
+static void take_device_type(RdmadImport *import, const char *path, GArray *selectors, gboolean aux)
+{
+	if (!aux) {
+		drop_selector(import, path, selectors, "aux_types",
+			      "auxTypes is for deviceType auxNetDevice only");
 		rdmad_import_group_add_own(selectors, "aux_types", "!*", "no subfunctions");
-	else if (!rdmad_import_group_find(selectors, "aux_types"))
+		return;
+	}
+	drop_selector(import, path, selectors, "pci_addresses",
+		      "pciAddresses is not for deviceType auxNetDevice");
+	drop_selector(import, path, selectors, "acpi_indexes",
+		      "acpiIndexes is not for deviceType auxNetDevice");
+	drop_selector(import, path, selectors, "pkeys", "pKeys is not for deviceType auxNetDevice");
+	if (!rdmad_import_group_find(selectors, "aux_types"))
 		rdmad_import_group_add_own(selectors, "aux_types", "*", "only subfunctions");
 }
 
@@ -152,7 +173,7 @@ static gboolean import_group(RdmadImport *import, const char *path, const Pool *
 	drop_second_range(import, path, selectors, "root_devices");
 	if (!aux)
 		mind_default_route(import, path, selectors);
-	add_device_type(selectors, aux);
+	take_device_type(import, path, selectors, aux);
 	g_ptr_array_add(groups, g_steal_pointer(&selectors));
 	return TRUE;
 }
@@ -166,6 +187,9 @@ static gboolean import_groups(RdmadImport *import, const char *path, const Pool 
 
 	if (!json_is_array(pool->selectors))
 		return import_group(import, selectors, pool, pool->selectors, groups, error);
+	if (json_array_size(pool->selectors) > GROUPS_MAX)
+		return rdmad_import_error(import, error, selectors, "more than %u groups",
+					  GROUPS_MAX);
 	for (gsize i = 0; i < json_array_size(pool->selectors); i++) {
 		g_autofree char *entry = g_strdup_printf("%s[%zu]", selectors, i);
 
@@ -174,6 +198,21 @@ static gboolean import_groups(RdmadImport *import, const char *path, const Pool 
 			return FALSE;
 	}
 	return TRUE;
+}
+
+/* A device is in the first pool that takes it, so a second one with the same selectors is empty. */
+static gboolean taken_before(RdmadImport *import, const char *path, const GPtrArray *groups)
+{
+	for (guint i = 0; i < import->resources->len; i++) {
+		const RdmadImportResource *other = import->resources->pdata[i];
+		g_autofree char *reason = NULL;
+
+		if (!other->exclusive || !rdmad_import_groups_equal(other->groups, groups))
+			continue;
+		reason = g_strdup_printf("%s takes the same devices before it", other->origin);
+		return rdmad_import_lose(import, path, reason);
+	}
+	return FALSE;
 }
 
 static const char *pool_prefix(RdmadImport *import, const char *path, const Pool *pool)
@@ -229,7 +268,7 @@ static gboolean import_pool(RdmadImport *import, const char *path, const json_t 
 					 "SR-IOV plugin");
 	if (!import_groups(import, path, &pool, groups, error))
 		return FALSE;
-	if (groups->len == 0)
+	if (groups->len == 0 || taken_before(import, path, groups))
 		return TRUE;
 	resource = rdmad_import_resource_new(pool_prefix(import, path, &pool), pool.name, path);
 	resource->exclusive = TRUE;

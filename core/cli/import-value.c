@@ -23,15 +23,39 @@ char *rdmad_import_convert_pattern(const char *text, GError **error)
 	return g_strdup(text);
 }
 
-/* "15b3", "0x15B3" -> "15b3" */
-char *rdmad_import_convert_pci_id(const char *text, GError **error)
+/* "15b3", "0x15B3" -> "15b3"; NULL for anything else. */
+static char *hex16(const char *text)
 {
 	const char *digits = g_str_has_prefix(text, "0x") ? text + 2 : text;
 
 	if (strlen(digits) != 4 || strspn(digits, "0123456789abcdefABCDEF") != 4)
-		return value_refuse(error, text,
-				    "is no PCI id: four hexadecimal digits, as \"15b3\"");
+		return NULL;
 	return g_ascii_strdown(digits, -1);
+}
+
+char *rdmad_import_convert_pci_id(const char *text, GError **error)
+{
+	return hex16(text)
+		       ?: value_refuse(error, text,
+				       "is no PCI id: four hexadecimal digits, "
+				       "as \"15b3\"");
+}
+
+char *rdmad_import_convert_pkey(const char *text, GError **error)
+{
+	return hex16(text)
+		       ?: value_refuse(error, text,
+				       "is no P_Key: four hexadecimal digits, "
+				       "as \"0x8001\"");
+}
+
+char *rdmad_import_convert_number(const char *text, GError **error)
+{
+	guint64 number;
+
+	if (!g_ascii_string_to_unsigned(text, 10, 0, G_MAXUINT32, &number, NULL))
+		return value_refuse(error, text, "is no number");
+	return g_strdup(text);
 }
 
 /* "0000:3b:00.0", `length` bytes of it. */

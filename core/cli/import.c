@@ -2,6 +2,7 @@
 #include "cli/import.h"
 
 #include <rdmad/error.h>
+#include <string.h>
 
 #include "cli/import-field.h"
 
@@ -37,6 +38,7 @@ static gboolean import_sources(RdmadImport *import, const GPtrArray *sources, GE
 char *rdmad_import_convert(const char *text, gsize size, const RdmadImportOptions *options,
 			   GPtrArray *notes, GError **error)
 {
+	g_autofree char *config = NULL;
 	g_autoptr(GPtrArray) sources = rdmad_import_sources_find(text, size, options, error);
 	g_autoptr(GPtrArray) resources =
 		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_import_resource_free);
@@ -44,5 +46,11 @@ char *rdmad_import_convert(const char *text, gsize size, const RdmadImportOption
 
 	if (!sources || !import_sources(&import, sources, error))
 		return NULL;
-	return rdmad_import_write(&import);
+	config = rdmad_import_write(&import);
+	if (strlen(config) > RDMAD_IMPORT_MAX) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
+			    "%s: more than one rdmad.conf may hold, 1 MiB", options->file);
+		return NULL;
+	}
+	return g_steal_pointer(&config);
 }

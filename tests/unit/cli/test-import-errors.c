@@ -177,6 +177,10 @@ static void test_bad_pools_of_the_sriov_plugin_have_their_path(void)
 		{ "'selectors': {'pfNames': ['p#1-2-3']}", "\"p#1-2-3\" is no interface" },
 		{ "'selectors': {'pfNames': ['p#1,,2']}", "\"p#1,,2\" is no interface" },
 		{ "'selectors': {'pfNames': ['p#99999999999']}", "is no interface" },
+		{ "'selectors': {'pKeys': ['0x1']}", "[0]: \"0x1\" is no P_Key" },
+		{ "'selectors': {'acpiIndexes': ['x']}", "[0]: \"x\" is no number" },
+		{ "'selectors': {'vendors': ['15b3'], 'Vendors': ['15b3']}",
+		  "Vendors: this key is here twice" },
 		{ "'selectors': {'rootDevices': ['ens1f0#1']}",
 		  "is no PCI address with functions" },
 		{ "'resourcePrefix': 'UPPER', 'selectors': {'isRdma': true}",
@@ -215,18 +219,23 @@ static void test_sizes_are_bounded(void)
 	g_autofree char *large = g_strnfill(RDMAD_IMPORT_MAX + 1, ' ');
 	g_autoptr(GString) deep = g_string_new("a: ");
 	g_autoptr(GString) many = g_string_new("{\"configList\": [");
+	g_autoptr(GString) values = g_string_new("{\"mode\": \"sriov\", \"pfNetdevices\": [\"a\"");
 
 	assert_refused(large, RDMAD_IMPORT_MAX + 1, "larger than 1 MiB");
 	for (guint i = 0; i < 100; i++)
 		g_string_append_c(deep, '[');
 	assert_refused(deep->str, deep->len, "nested too deeply");
-	for (guint i = 0; i < 257; i++)
+	for (guint i = 0; i < 8192; i++)
+		g_string_append_printf(values, ",\"a%u\"", i);
+	g_string_append(values, "]}");
+	assert_refused(values->str, values->len, "pfNetdevices: more values than rdmad.conf takes");
+	for (guint i = 0; i < 65; i++)
 		g_string_append_printf(many,
 				       "%s{\"resourceName\": \"a%u\", \"rdmaHcaMax\": 1, "
 				       "\"devices\": [\"ib0\"]}",
 				       i ? "," : "", i);
 	g_string_append(many, "]}");
-	assert_refused(many->str, many->len, "configList[256]: more than 256 resources");
+	assert_refused(many->str, many->len, "configList[64]: more than 64 resources");
 }
 
 static void test_a_key_that_no_config_map_has_is_told_with_those_it_has(void)

@@ -94,12 +94,13 @@ static void add_file_tests(void)
 
 static void test_the_resource_prefix_of_the_command_line_is_a_default(void)
 {
+	static const char quoted[] =
+		SRIOV("{'resourceName': 'a', " RDMA "},"
+		      "{'resourceName': 'b', 'resourcePrefix': 'nvidia.com', 'isRdma': true,"
+		      " 'selectors': {'pfNames': ['p1']}}");
 	const RdmadImportOptions options = { .file = "x.json", .prefix = "openshift.io" };
+	g_autofree char *json = g_strdelimit(g_strdup(quoted), "'", '"');
 	g_autoptr(GPtrArray) notes = notes_new();
-	g_autofree char *json = g_strdelimit(
-		g_strdup(SRIOV("{'resourceName': 'a', " RDMA "},"
-			       "{'resourceName': 'b', 'resourcePrefix': 'nvidia.com', " RDMA "}")),
-		"'", '"');
 	g_autofree char *config = convert(json, &options, notes);
 
 	g_assert_nonnull(strstr(config, "\"openshift.io/a\""));
@@ -196,6 +197,34 @@ static void test_what_older_versions_had_beside_the_selectors_counts(void)
 	g_assert_nonnull(strstr(config, "link_layers = \"infiniband\""));
 }
 
+static void test_selectors_of_the_other_device_type_are_not_looked_at(void)
+{
+	g_autoptr(GPtrArray) notes = notes_new();
+	g_autofree char *config = convert_quoted(
+		SRIOV("{'resourceName': 'a', 'selectors': {'isRdma': true, 'auxTypes': ['sf']}},"
+		      "{'resourceName': 'b', 'deviceType': 'auxNetDevice', 'selectors':"
+		      " {'isRdma': true, 'pciAddresses': ['0000:3b:00.0'], 'pKeys': ['0x8001']}}"),
+		notes);
+
+	g_assert_null(strstr(config, "\"sf\""));
+	g_assert_null(strstr(config, "pci_addresses = "));
+	g_assert_null(strstr(config, "pkeys = "));
+	assert_note(notes, "resourceList[0].selectors: auxTypes is for deviceType auxNetDevice");
+	assert_note(notes, "resourceList[1].selectors: pciAddresses is not for deviceType");
+	assert_note(notes, "resourceList[1].selectors: pKeys is not for deviceType");
+}
+
+static void test_a_second_pool_of_the_same_devices_is_left_out(void)
+{
+	g_autoptr(GPtrArray) notes = notes_new();
+	g_autofree char *config = convert_quoted(
+		SRIOV("{'resourceName': 'a', " RDMA "}, {'resourceName': 'b', " RDMA "}"), notes);
+
+	g_assert_nonnull(strstr(config, "\"intel.com/a\""));
+	g_assert_null(strstr(config, "\"intel.com/b\""));
+	assert_note(notes, "resourceList[1]: resourceList[0] takes the same devices before it");
+}
+
 static void test_a_user_s_text_stays_text(void)
 {
 	g_autoptr(GPtrArray) notes = notes_new();
@@ -269,6 +298,10 @@ int main(int argc, char **argv)
 	g_test_add_func("/import/wildcards-mean-more-to-rdmad", test_wildcards_mean_more_to_rdmad);
 	g_test_add_func("/import/what-older-versions-had-beside-the-selectors-counts",
 			test_what_older_versions_had_beside_the_selectors_counts);
+	g_test_add_func("/import/selectors-of-the-other-device-type-are-not-looked-at",
+			test_selectors_of_the_other_device_type_are_not_looked_at);
+	g_test_add_func("/import/a-second-pool-of-the-same-devices-is-left-out",
+			test_a_second_pool_of_the_same_devices_is_left_out);
 	g_test_add_func("/import/a-user-s-text-stays-text", test_a_user_s_text_stays_text);
 	g_test_add_func("/import/one-key-of-a-config-map-is-chosen",
 			test_one_key_of_a_config_map_is_chosen);
