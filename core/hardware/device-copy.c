@@ -67,7 +67,9 @@ RdmadDevice *rdmad_device_copy(const RdmadDevice *from)
 	dev->pci_address = g_strdup(from->pci_address);
 	dev->pci_path = g_strdupv(from->pci_path);
 	dev->pf_address = g_strdup(from->pf_address);
+	dev->pf_netdevs = g_strdupv(from->pf_netdevs);
 	dev->aux_name = g_strdup(from->aux_name);
+	dev->bond = g_strdup(from->bond);
 	dev->ports = ports_copy(from->ports, from->n_ports);
 	dev->netdevs = netdevs_copy(from->netdevs, from->n_netdevs);
 	dev->chardevs = chardevs_copy(from->chardevs, from->n_chardevs);

@@ -13,7 +13,7 @@ static const gsize device_strings[] = {
 	G_STRUCT_OFFSET(RdmadDevice, driver),	   G_STRUCT_OFFSET(RdmadDevice, firmware),
 	G_STRUCT_OFFSET(RdmadDevice, board_id),	   G_STRUCT_OFFSET(RdmadDevice, hca_type),
 	G_STRUCT_OFFSET(RdmadDevice, pci_address), G_STRUCT_OFFSET(RdmadDevice, pf_address),
-	G_STRUCT_OFFSET(RdmadDevice, aux_name),
+	G_STRUCT_OFFSET(RdmadDevice, aux_name),	   G_STRUCT_OFFSET(RdmadDevice, bond),
 };
 
 static char *string_at(const RdmadDevice *dev, gsize offset)
@@ -33,6 +33,7 @@ RdmadDevice *rdmad_device_new(const char *id, const char *name)
 	dev->subsystem_vendor = dev->subsystem_device = RDMAD_UNKNOWN;
 	dev->numa_node = RDMAD_UNKNOWN;
 	dev->vf_index = dev->num_vfs = RDMAD_UNKNOWN;
+	dev->sf_number = dev->acpi_index = RDMAD_UNKNOWN;
 	dev->problems = g_new0(char *, 1);
 	return dev;
 }
@@ -69,6 +70,7 @@ static void device_free(RdmadDevice *dev)
 	g_free(dev->netdevs);
 	g_free(dev->chardevs);
 	g_strfreev(dev->pci_path);
+	g_strfreev(dev->pf_netdevs);
 	g_strfreev(dev->problems);
 	g_free(dev);
 }
@@ -174,7 +176,9 @@ static gboolean numbers_equal(const RdmadDevice *a, const RdmadDevice *b)
 	       a->vendor == b->vendor && a->device == b->device &&
 	       a->subsystem_vendor == b->subsystem_vendor &&
 	       a->subsystem_device == b->subsystem_device && a->numa_node == b->numa_node &&
-	       a->pci_role == b->pci_role && a->vf_index == b->vf_index && a->num_vfs == b->num_vfs;
+	       a->pci_role == b->pci_role && a->vf_index == b->vf_index &&
+	       a->num_vfs == b->num_vfs && a->sf_number == b->sf_number &&
+	       a->acpi_index == b->acpi_index;
 }
 
 gboolean rdmad_device_equal(const RdmadDevice *a, const RdmadDevice *b)
@@ -183,7 +187,7 @@ gboolean rdmad_device_equal(const RdmadDevice *a, const RdmadDevice *b)
 		if (g_strcmp0(string_at(a, device_strings[i]), string_at(b, device_strings[i])))
 			return FALSE;
 	return numbers_equal(a, b) && parts_equal(a, b) && strv_equal(a->pci_path, b->pci_path) &&
-	       strv_equal(a->problems, b->problems);
+	       strv_equal(a->pf_netdevs, b->pf_netdevs) && strv_equal(a->problems, b->problems);
 }
 
 const RdmadNetdev *rdmad_device_netdev(const RdmadDevice *dev, const char *name)

@@ -42,14 +42,25 @@ static gboolean is_representor(const RdmadSysroot *root, const char *name)
 	return pf && (strstr(pf, "vf") || strstr(pf, "sf"));
 }
 
-static void add_hardware(const RdmadAttrDir *dir, GPtrArray *names)
+char **rdmad_scan_function_netdevs(const RdmadSysroot *root, const char *function)
 {
-	g_autofree char *path = g_strdup_printf("%s/device/net", dir->path);
-	g_auto(GStrv) all = rdmad_sysroot_list(dir->root, path, NULL);
+	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
+	g_autofree char *path = g_strdup_printf("%s/net", function);
+	g_auto(GStrv) all = rdmad_sysroot_list(root, path, NULL);
 
 	for (guint i = 0; all && all[i]; i++)
-		if (!is_representor(dir->root, all[i]))
-			add_name(names, all[i]);
+		if (!is_representor(root, all[i]))
+			g_strv_builder_add(names, all[i]);
+	return g_strv_builder_end(names);
+}
+
+static void add_hardware(const RdmadAttrDir *dir, GPtrArray *names)
+{
+	g_autofree char *device = g_strdup_printf("%s/device", dir->path);
+	g_auto(GStrv) all = rdmad_scan_function_netdevs(dir->root, device);
+
+	for (guint i = 0; all[i]; i++)
+		add_name(names, all[i]);
 }
 
 /* Not every software device says what it stands on; for the others netlink does. */

@@ -93,12 +93,26 @@ static const RdmadNetdev *netdev_of_port(const RdmadSysroot *root, const RdmadDe
 	return NULL;
 }
 
+/* What stands above an interface may as well be a bridge. */
+static char *find_bond(const RdmadAttrDir *dir)
+{
+	for (guint i = 0; i < dir->dev->n_netdevs; i++) {
+		const char *master = dir->dev->netdevs[i].master;
+		g_autofree char *mode = master ? net_path(master, "bonding/mode") : NULL;
+
+		if (mode && rdmad_sysroot_exists(dir->root, mode))
+			return g_strdup(master);
+	}
+	return NULL;
+}
+
 void rdmad_scan_netdevs(const RdmadAttrDir *dir)
 {
 	g_autoptr(GPtrArray) names = rdmad_scan_netdev_names(dir);
 	RdmadDevice *dev = dir->dev;
 
 	read_netdevs(dir, names);
+	dev->bond = find_bond(dir);
 	for (guint i = 0; i < dev->n_ports; i++) {
 		const RdmadNetdev *netdev = netdev_of_gids(dev, &dev->ports[i]);
 

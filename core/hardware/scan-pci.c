@@ -15,6 +15,7 @@ static const RdmadAttr pci_attrs[] = {
 	{ "subsystem_device", RDMAD_ATTR_OPTIONAL, rdmad_sysfs_hex16, FIELD(subsystem_device) },
 	{ "numa_node", RDMAD_ATTR_OPTIONAL, rdmad_sysfs_int, FIELD(numa_node) },
 	{ "sriov_numvfs", RDMAD_ATTR_OPTIONAL, rdmad_sysfs_int, FIELD(num_vfs) },
+	{ "acpi_index", RDMAD_ATTR_QUIET, rdmad_sysfs_int, FIELD(acpi_index) },
 };
 
 static gboolean is_path_component(const char *name)
@@ -77,6 +78,30 @@ static void learn_vfs(RdmadScanner *scanner, const char *pf_path)
 	}
 }
 
+/* A PF may have hundreds of representors beside its interface: looked at once. */
+static char **pf_netdevs(RdmadScanner *scanner, const char *pf_path)
+{
+	char **names = g_hash_table_lookup(scanner->pf_netdevs, pf_path);
+
+	if (!names) {
+		names = rdmad_scan_function_netdevs(scanner->root, pf_path);
+		g_hash_table_insert(scanner->pf_netdevs, g_strdup(pf_path), names);
+	}
+	return g_strdupv(names);
+}
+
+static void read_sf(RdmadScanner *scanner, RdmadDevice *dev, const char *function)
+{
+	const RdmadAttr attr = { "sfnum", RDMAD_ATTR_QUIET, rdmad_sysfs_int, FIELD(sf_number) };
+	g_autofree char *path = g_strdup_printf("%s/%s", function, dev->aux_name);
+	const RdmadAttrDir dir = { scanner->root, dev, path, "aux/" };
+
+	/* A subfunction has no virtual functions, its parent has. */
+	dev->num_vfs = RDMAD_UNKNOWN;
+	dev->pf_netdevs = pf_netdevs(scanner, function);
+	rdmad_attrs_read(&dir, &attr, 1, dev);
+}
+
 static void read_vf(RdmadScanner *scanner, RdmadDevice *dev, const char *physfn)
 {
 	g_autofree char *pf_path = rdmad_sysroot_resolve(scanner->root, physfn, NULL);
@@ -87,6 +112,7 @@ static void read_vf(RdmadScanner *scanner, RdmadDevice *dev, const char *physfn)
 	if (!pf_path)
 		return;
 	dev->pf_address = g_path_get_basename(pf_path);
+	dev->pf_netdevs = pf_netdevs(scanner, pf_path);
 	if (!g_hash_table_contains(scanner->vf_index, dev->pci_address))
 		learn_vfs(scanner, pf_path);
 	index = g_hash_table_lookup(scanner->vf_index, dev->pci_address);
@@ -120,9 +146,8 @@ static void read_function(RdmadScanner *scanner, const RdmadAttrDir *dir, const 
 	dev->numa_node = MAX(dev->numa_node, RDMAD_UNKNOWN);
 	dev->num_vfs = MAX(dev->num_vfs, RDMAD_UNKNOWN);
 	dev->driver = read_driver(dir, path);
-	/* A subfunction has no virtual functions, its parent has. */
 	if (dev->aux_name)
-		dev->num_vfs = RDMAD_UNKNOWN;
+		read_sf(scanner, dev, path);
 	else
 		read_role(scanner, &function);
 }

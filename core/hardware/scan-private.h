@@ -13,8 +13,9 @@
 /* One look at the hardware: what was learnt once for all devices. */
 typedef struct {
 	const RdmadSysroot *root;
-	GHashTable *chardevs; /* kernel name -> GArray of RdmadChardev */
-	GHashTable *vf_index; /* address of a VF -> GINT_TO_POINTER(index + 1) */
+	GHashTable *chardevs;	/* kernel name -> GArray of RdmadChardev */
+	GHashTable *vf_index;	/* address of a VF -> GINT_TO_POINTER(index + 1) */
+	GHashTable *pf_netdevs; /* path of a PF -> char **, its interfaces */
 } RdmadScanner;
 
 /* A directory of attributes of `dev`; problems are called `label` + attribute. */
@@ -53,6 +54,8 @@ void rdmad_scan_ports(const RdmadAttrDir *dir);
 void rdmad_scan_netdevs(const RdmadAttrDir *dir);
 /* Names (char *) in natural order; some may not be there at all. */
 GPtrArray *rdmad_scan_netdev_names(const RdmadAttrDir *dir);
+/* Names below the `net` of a PCI function, without the representors of others. */
+char **rdmad_scan_function_netdevs(const RdmadSysroot *root, const char *function);
 
 /* Learns all character devices at once, from their classes. */
 void rdmad_scan_chardevs(RdmadScanner *scanner);

@@ -51,6 +51,8 @@ static RdmadScanner scanner_init(const RdmadSysroot *root)
 		.root = root,
 		.chardevs = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_chardevs),
 		.vf_index = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
+		.pf_netdevs = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
+						    (GDestroyNotify)g_strfreev),
 	};
 }
 
@@ -58,6 +60,7 @@ static void scanner_clear(RdmadScanner *scanner)
 {
 	g_hash_table_unref(scanner->chardevs);
 	g_hash_table_unref(scanner->vf_index);
+	g_hash_table_unref(scanner->pf_netdevs);
 }
 
 /* Names of RDMA devices; none without RDMA drivers.  NULL: there is no sysfs. */

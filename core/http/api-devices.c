@@ -114,9 +114,12 @@ static void device_add_pci(json_t *object, const RdmadDevice *dev)
 	api_set(object, "pci_role",
 		dev->pci_address ? json_string(roles[dev->pci_role]) : json_null());
 	api_set(object, "pf_address", api_json_string(dev->pf_address));
+	api_set(object, "pf_netdevs", api_json_strings(dev->pf_netdevs));
 	api_set(object, "vf_index", api_json_number(dev->vf_index));
 	api_set(object, "num_vfs", api_json_number(dev->num_vfs));
 	api_set(object, "aux_name", api_json_string(dev->aux_name));
+	api_set(object, "sf_number", api_json_number(dev->sf_number));
+	api_set(object, "acpi_index", api_json_number(dev->acpi_index));
 }
 
 static json_t *nearest_gpu_json(const RdmadServices *services, const RdmadDevice *dev)
@@ -147,6 +150,7 @@ static void device_add_parts(json_t *object, const RdmadDevice *dev)
 		json_array_append_new(chardevs, chardev_json(&dev->chardevs[i]));
 	api_set(object, "ports", ports);
 	api_set(object, "netdevs", netdevs);
+	api_set(object, "bond", api_json_string(dev->bond));
 	api_set(object, "chardevs", chardevs);
 	api_set(object, "fatal", json_boolean(dev->fatal));
 	api_set(object, "problems", api_json_strings(dev->problems));

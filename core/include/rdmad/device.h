@@ -127,14 +127,18 @@ struct RdmadDevice {
 	char **pci_path;	/* from the root "pci0000:3a" down to and with the function itself */
 	RdmadPciRole pci_role;
 	char *pf_address;	/* of a VF */
+	char **pf_netdevs;	/* of a VF or a subfunction: interfaces of its PF; NULL otherwise */
 	int vf_index;		/* of a VF, else RDMAD_UNKNOWN */
 	int num_vfs;		/* of a PF: now configured */
 	char *aux_name;		/* auxiliary device, "mlx5_core.sf.4", or NULL */
+	int sf_number;		/* of a subfunction, else RDMAD_UNKNOWN */
+	int acpi_index;		/* what the firmware calls the slot, or RDMAD_UNKNOWN */
 
 	RdmadPort *ports;
 	guint n_ports;
 	RdmadNetdev *netdevs;	/* sorted by name */
 	guint n_netdevs;
+	char *bond;		/* that one of its interfaces is in, or NULL */
 	RdmadChardev *chardevs;	/* in the order of their kinds, rdma_cm last */
 	guint n_chardevs;
 	gboolean fatal;		/* its driver gave it up; holds until it is removed or added anew */

@@ -40,8 +40,11 @@ static void dump_pci(GString *out, const RdmadDevice *dev)
 	if (dev->pf_address)
 		g_string_append_printf(out, " %d of %s", dev->vf_index, dev->pf_address);
 	if (dev->aux_name)
-		g_string_append_printf(out, " aux %s", dev->aux_name);
+		g_string_append_printf(out, " aux %s sf %d", dev->aux_name, dev->sf_number);
+	if (dev->acpi_index != RDMAD_UNKNOWN)
+		g_string_append_printf(out, " acpi %d", dev->acpi_index);
 	g_string_append_c(out, '\n');
+	dump_list(out, "pf", dev->pf_netdevs);
 	dump_list(out, "path", dev->pci_path);
 }
 
@@ -86,6 +89,8 @@ static void dump_device(GString *out, const RdmadDevice *dev)
 			       or_dash(dev->driver), firmware, or_dash(dev->hca_type),
 			       or_dash(dev->board_id));
 	dump_pci(out, dev);
+	if (dev->bond)
+		g_string_append_printf(out, "  bond %s\n", dev->bond);
 	for (guint i = 0; i < dev->n_ports; i++)
 		dump_port(out, &dev->ports[i]);
 	for (guint i = 0; i < dev->n_netdevs; i++)
