@@ -219,6 +219,16 @@ static gboolean set_list(const RdmadConfigField *field, const RdmadConfigNode *n
 	return TRUE;
 }
 
+static gboolean set_groups(const RdmadConfigField *field, const RdmadConfigNode *node,
+			   const RdmadConfigNode **out, GError **error)
+{
+	if (node->kind == RDMAD_CONFIG_KIND_GROUP)
+		return set_group(node, out, error);
+	if (node->kind != RDMAD_CONFIG_KIND_LIST)
+		return wrong_type(node, "a group { ... } or a list of groups", error);
+	return set_list(field, node, out, error);
+}
+
 static gboolean set_field(const RdmadConfigField *field, const RdmadConfigNode *node, gpointer out,
 			  GError **error)
 {
@@ -243,6 +253,8 @@ static gboolean set_field(const RdmadConfigField *field, const RdmadConfigNode *
 		return set_group(node, member, error);
 	case RDMAD_CONFIG_LIST:
 		return set_list(field, node, member, error);
+	case RDMAD_CONFIG_GROUPS:
+		return set_groups(field, node, member, error);
 	}
 	g_assert_not_reached();
 }

@@ -132,14 +132,23 @@ char *rdmad_config_node_describe(const RdmadConfigNode *node)
 	g_assert_not_reached();
 }
 
+static gboolean is_group(const RdmadConfigNode *node)
+{
+	return node && node->kind == RDMAD_CONFIG_KIND_GROUP;
+}
+
 guint rdmad_config_length(const RdmadConfigNode *list)
 {
+	if (is_group(list))
+		return 1;
 	return list && list->kind == RDMAD_CONFIG_KIND_LIST ? list->children->len : 0;
 }
 
 const RdmadConfigNode *rdmad_config_entry(const RdmadConfigNode *list, guint index)
 {
-	return index < rdmad_config_length(list) ? g_ptr_array_index(list->children, index) : NULL;
+	if (index >= rdmad_config_length(list))
+		return NULL;
+	return is_group(list) ? list : g_ptr_array_index(list->children, index);
 }
 
 const RdmadConfigNode *rdmad_config_child(const RdmadConfigNode *node, const char *key)

@@ -2,9 +2,9 @@
 /*
  * Assignment: which devices stand in which resource
  *
- * A device may stand in any number of shared resources.  An exclusive resource has its devices for
- * itself: of several resources that select one, and one of them exclusive, the first in the file
- * keeps it, and the conflict is told.
+ * A device stands in one resource; in several shared ones when they say so (`shared_with`).  Of
+ * resources that select the same device and may not share it the first in the file keeps it, and
+ * the conflict is told.
  */
 #pragma once
 
@@ -14,6 +14,9 @@ typedef struct {
 	GPtrArray *members;   /* a GArray of RdmadPoolMember for each resource, in their order */
 	GPtrArray *conflicts; /* sentences */
 } RdmadAssignment;
+
+/* Neither is exclusive, and one of them names the other. */
+gboolean rdmad_assignment_may_share(const RdmadResourceSettings *a, const RdmadResourceSettings *b);
 
 /* `resources` of RdmadResourceSettings, `devices` of RdmadDevice, both in order and kept by the
  * caller as long as the result. */

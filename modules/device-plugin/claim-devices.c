@@ -3,18 +3,24 @@
 
 #include <string.h>
 
+static void device_add(GPtrArray *devices, const RdmadPoolDevice *device)
+{
+	if (device && device->dev && !g_ptr_array_find(devices, device->dev, NULL))
+		g_ptr_array_add(devices, (gpointer)device->dev);
+}
+
 GPtrArray *rdmad_claim_devices(const RdmadPool *pool, const RdmadClaim *claim)
 {
-	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
 	GPtrArray *devices = g_ptr_array_new();
 
 	for (guint i = 0; claim->tokens[i]; i++) {
 		const RdmadToken *token = rdmad_pool_find(pool, claim->tokens[i]);
-		const RdmadDevice *dev = token ? token->device->dev : NULL;
 
-		if (dev && g_hash_table_add(seen, (gpointer)dev))
-			g_ptr_array_add(devices, (gpointer)dev);
+		device_add(devices, token ? token->device : NULL);
 	}
+	if (rdmad_pool_settings(pool)->expose == RDMAD_EXPOSE_POOL)
+		for (guint i = 0; i < rdmad_pool_device_count(pool); i++)
+			device_add(devices, rdmad_pool_device(pool, i));
 	return devices;
 }
 

@@ -6,7 +6,8 @@
 
 #include "pool.h"
 
-/* The devices, each once, in the order of the claim's tokens; those that are gone are left out.
+/* The devices, each once, in the order of the claim's tokens; with `expose = "pool"` the others of the
+ * pool behind them; those that are gone are left out.
  * Borrowed from the pool. */
 GPtrArray *rdmad_claim_devices(const RdmadPool *pool, const RdmadClaim *claim);
 

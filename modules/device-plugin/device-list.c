@@ -20,12 +20,13 @@ static void topology_set(Topology *topology, int numa_node)
 	topology->info.nodes = topology->nodes;
 }
 
-static void device_set(V1beta1__Device *device, const RdmadToken *token, Topology *topology)
+static void device_set(V1beta1__Device *device, const RdmadToken *token, gboolean numa,
+		       Topology *topology)
 {
 	v1beta1__device__init(device);
 	device->id = token->id;
 	device->health = (char *)(token->device->health.problem ? "Unhealthy" : "Healthy");
-	if (token->device->numa_node < 0)
+	if (!numa || token->device->numa_node < 0)
 		return;
 	topology_set(topology, token->device->numa_node);
 	device->topology = &topology->info;
@@ -42,7 +43,8 @@ GBytes *rdmad_device_list_pack(const RdmadPool *pool)
 	guint8 *bytes;
 
 	for (guint i = 0; i < n; i++) {
-		device_set(&devices[i], rdmad_pool_token(pool, i), &topologies[i]);
+		device_set(&devices[i], rdmad_pool_token(pool, i), rdmad_pool_settings(pool)->numa,
+			   &topologies[i]);
 		pointers[i] = &devices[i];
 	}
 	list.n_devices = n;

@@ -13,9 +13,15 @@
  *	    resources = (
  *	      {
  *	        name = "rdma/hca";	# as pods ask for it; required
- *	        mode = "shared";	# or "exclusive": one token a device, one pod at a time
+ *	        mode = "shared";	# or "exclusive": one token a device, one pod at a time;
+ *					# "shared-multi": for each token an interface of its own
  *	        count = 1000;		# shared: how many tokens ...
  *	        count_per = "pool";	# ... in all, spread over the devices, or for each "device"
+ *	        multi_count = 16;	# shared-multi: how many tokens for each device
+ *	        expose = "device";	# what a container gets: the devices behind its tokens, or
+ *					# "pool", all of the resource
+ *	        numa = true;		# tell kubelet's topology manager the NUMA nodes
+ *	        shared_with = ( "rdma/other" );	# resources that may have the same devices
  *	        selectors = {		# which devices; each key a string or a list of them, with
  *	          names = "mlx5_*";	# `*` and `?`, and "!x" for all but x.  Every key that is
  *	          drivers = "mlx5_core";	# given must agree; no selectors take every device.
@@ -23,8 +29,18 @@
  *	          vendors = "15b3";	# PCI ids in hexadecimal
  *	          devices = "1021";
  *	          pci_addresses = "0000:3b:*";
+ *	          guids = "0c42:a103:*";	# node GUID, with or without colons
+ *	          numa_nodes = "0";
+ *	          bonds = "bond0";
+ *	          pf_names = "ens1f0#0-3,7";	# interface of the PF; behind the #, which virtual
+ *	          root_devices = "0000:3b:00.0#0-3,7";	# functions (or subfunctions); its address
+ *	          acpi_indexes = "101";
+ *	          aux_types = "sf";
  *	          link_layers = "ethernet";	# or "infiniband", "unknown"; only ports of these
- *	        };				# count for the health of the device
+ *	          pkeys = "ffff";		# (and with these P_Keys) count for the health
+ *	          port_states = "active";
+ *	          exclude = { names = "mlx5_9"; };	# not these; a group of the same keys, or a list
+ *	        };			# a list of groups: what any of them takes
  *	        ignore_health = false;	# true: a device that is there is healthy
  *	        umad = false;		# also hand out umadN, issmN, ucmN (for subnet managers and
  *	        issm = false;		# other tools that send management packets)
@@ -37,8 +53,10 @@
  * Without `resources` there is one, rdma/hca: shared, 1000 tokens, over every device with an
  * Ethernet or InfiniBand port.
  *
- * What a container gets for its tokens is told in container-answer.h.  A device may stand in several shared resources; of an exclusive one it is a
- * member alone.
+ * What a container gets for its tokens is told in container-answer.h.
+ *
+ * A device is in one resource, unless `shared_with` of one names the other and both
+ * are shared; the first in the file has it.
  */
 #include <rdmad/claims.h>
 #include <rdmad/inventory.h>

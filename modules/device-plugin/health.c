@@ -49,7 +49,7 @@ static const char *ports_problem(const RdmadDevice *dev, const RdmadSelector *se
 	for (guint i = 0; i < dev->n_ports; i++) {
 		const RdmadPort *port = &dev->ports[i];
 
-		if (!rdmad_selector_takes_port(selector, port))
+		if (!rdmad_selector_takes_port(selector, dev, port))
 			continue;
 		if (!port_problem(dev, port))
 			return NULL;

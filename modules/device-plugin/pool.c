@@ -219,13 +219,30 @@ void rdmad_pool_take_news(RdmadPool *pool, void (*fn)(const RdmadPoolDevice *dev
 
 /* ---- tokens ---- */
 
-static guint device_share(RdmadPool *pool, guint rank, guint n_sharing)
+/* So many are asked for on each device, or of all devices together. */
+static guint asked_for(const RdmadResourceSettings *settings)
 {
-	const guint count = (guint)pool->settings->count;
-
-	if (pool->settings->mode == RDMAD_MODE_EXCLUSIVE)
+	switch ((RdmadResourceMode)settings->mode) {
+	case RDMAD_MODE_EXCLUSIVE:
 		return 1;
-	if (pool->settings->count_per == RDMAD_COUNT_PER_POOL)
+	case RDMAD_MODE_SHARED_MULTI:
+		return (guint)settings->multi_count;
+	case RDMAD_MODE_SHARED:
+		break;
+	}
+	return (guint)settings->count;
+}
+
+static gboolean is_spread(const RdmadResourceSettings *settings)
+{
+	return settings->mode == RDMAD_MODE_SHARED && settings->count_per == RDMAD_COUNT_PER_POOL;
+}
+
+static guint device_share(const RdmadPool *pool, guint rank, guint n_sharing)
+{
+	const guint count = asked_for(pool->settings);
+
+	if (is_spread(pool->settings))
 		return count / n_sharing + (rank < count % n_sharing);
 	return MIN(count, RDMAD_RESOURCE_TOKENS_MAX / n_sharing);
 }
@@ -243,8 +260,8 @@ static void shares_update(RdmadPool *pool, const RdmadPoolFacts *facts)
 					? 0
 					: device_share(pool, rank++, n_sharing);
 	}
-	pool->cut = pool->settings->count_per == RDMAD_COUNT_PER_DEVICE && n_sharing &&
-		    (guint)pool->settings->count > RDMAD_RESOURCE_TOKENS_MAX / n_sharing;
+	pool->cut = !is_spread(pool->settings) && n_sharing &&
+		    asked_for(pool->settings) > RDMAD_RESOURCE_TOKENS_MAX / n_sharing;
 }
 
 static void token_add(RdmadPool *pool, RdmadPoolDevice *device, char *id)
@@ -263,7 +280,7 @@ static char *token_id(const RdmadPool *pool, const RdmadPoolDevice *device, guin
 	if (pool->settings->mode == RDMAD_MODE_EXCLUSIVE)
 		return g_strdup(device->stem);
 	return rdmad_token_shared(device->stem, number,
-				  rdmad_token_digits((guint)pool->settings->count));
+				  rdmad_token_digits(asked_for(pool->settings)));
 }
 
 static int text_compare(gconstpointer a, gconstpointer b)

@@ -287,9 +287,8 @@ json_t *rdmad_resource_status(const RdmadResource *resource)
 
 	rdmad_registration_info(resource->registration, &info);
 	return json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:b, s:s, s:i, s:I, s:I, s:s?, s:o}",
-			 "name", settings->name, "mode",
-			 settings->mode == RDMAD_MODE_SHARED ? "shared" : "exclusive", "devices",
-			 (int)rdmad_pool_device_count(resource->pool), "tokens",
+			 "name", settings->name, "mode", rdmad_resource_modes[settings->mode],
+			 "devices", (int)rdmad_pool_device_count(resource->pool), "tokens",
 			 (int)rdmad_pool_token_count(resource->pool), "healthy",
 			 (int)count_healthy(resource->pool), "allocated",
 			 (int)count_allocated(resource), "registered", info.registered, "way",

@@ -1,207 +1,214 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "selector.h"
 
-#include <rdmad/error.h>
-#include <string.h>
-
-#define PATTERN_MAX 128u
-
-/* ---- configuration ---- */
-
-static const char *pattern_text(const char *pattern)
-{
-	return pattern[0] == '!' ? pattern + 1 : pattern;
-}
-
-static gboolean pattern_check(const char *pattern, GError **error)
-{
-	if (pattern_text(pattern)[0] && strlen(pattern) <= PATTERN_MAX)
-		return TRUE;
-	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
-		    "a pattern has 1 to %u characters, after a \"!\" for an exclusion",
-		    PATTERN_MAX);
-	return FALSE;
-}
-
-/* "15b3", "0x15B3", "15*": four hexadecimal digits where there is no wildcard. */
-static gboolean pci_id_check(const char *pattern, GError **error)
-{
-	const char *text = pattern_text(pattern);
-	gsize digits;
-
-	if (g_str_has_prefix(text, "0x"))
-		text += 2;
-	digits = strspn(text, "0123456789abcdefABCDEF*?");
-	if (text[digits] == '\0' && digits <= 8 && (digits == 4 || strpbrk(text, "*?")))
-		return TRUE;
-	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
-		    "\"%s\" is no PCI id: four hexadecimal digits, as \"15b3\"", pattern);
-	return FALSE;
-}
-
-static gboolean link_layer_check(const char *pattern, GError **error)
-{
-	const char *text = pattern_text(pattern);
-
-	if (strpbrk(text, "*?"))
-		return pattern_check(pattern, error);
-	for (int layer = RDMAD_LINK_LAYER_UNKNOWN; layer <= RDMAD_LINK_LAYER_ETHERNET; layer++)
-		if (g_str_equal(text, rdmad_link_layer_name((RdmadLinkLayer)layer)))
-			return TRUE;
-	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
-		    "\"%s\" is no link layer: \"ethernet\", \"infiniband\" or \"unknown\"",
-		    pattern);
-	return FALSE;
-}
-
-#define PATTERNS(key_, check_)                                                                     \
-	{                                                                                          \
-		.key = #key_, .type = RDMAD_CONFIG_STRINGS,                                        \
-		.offset = G_STRUCT_OFFSET(RdmadSelector, key_), .check = (check_)                  \
-	}
-
-static const RdmadConfigField FIELDS[] = {
-	PATTERNS(names, pattern_check),		 PATTERNS(drivers, pattern_check),
-	PATTERNS(netdevs, pattern_check),	 PATTERNS(vendors, pci_id_check),
-	PATTERNS(devices, pci_id_check),	 PATTERNS(pci_addresses, pattern_check),
-	PATTERNS(link_layers, link_layer_check), RDMAD_CONFIG_FIELDS_END,
-};
+#include "selector-group.h"
 
 gboolean rdmad_selector_parse(const RdmadConfigNode *node, RdmadSelector *out, GError **error)
 {
-	return rdmad_config_parse(node, FIELDS, out, error);
+	return rdmad_selector_groups_parse(node, &out->groups, error);
+}
+
+void rdmad_selector_set(RdmadSelector *selector, RdmadSelectKey key, const char *const *patterns)
+{
+	rdmad_selector_clear(selector);
+	selector->groups = rdmad_selector_groups_of(key, patterns);
 }
 
 void rdmad_selector_clear(RdmadSelector *selector)
 {
-	g_clear_pointer(&selector->names, g_strfreev);
-	g_clear_pointer(&selector->drivers, g_strfreev);
-	g_clear_pointer(&selector->netdevs, g_strfreev);
-	g_clear_pointer(&selector->vendors, g_strfreev);
-	g_clear_pointer(&selector->devices, g_strfreev);
-	g_clear_pointer(&selector->pci_addresses, g_strfreev);
-	g_clear_pointer(&selector->link_layers, g_strfreev);
+	g_clear_pointer(&selector->groups, g_ptr_array_unref);
+}
+
+gboolean rdmad_selector_equal(const RdmadSelector *a, const RdmadSelector *b)
+{
+	return rdmad_selector_groups_equal(a->groups, b->groups);
 }
 
 /* ---- matching ---- */
 
-/* `subject` is a device, or a port for the link layer. */
-typedef gboolean (*MatchFunc)(const char *pattern, gconstpointer subject);
+/* One key of a group against what a device or a port has. */
+typedef struct {
+	const RdmadSelectorGroup *group;
+	RdmadSelectKey key;
+	const RdmadDevice *dev;
+	const RdmadPort *port;	/* for the keys of ports */
+	const char *refused_by; /* the "!x" that matched */
+} Question;
 
-static gboolean glob(const char *pattern, const char *text)
+static gboolean key_agrees(Question *question)
 {
-	return text && g_pattern_match_simple(pattern, text);
-}
-
-static gboolean match_name(const char *pattern, gconstpointer subject)
-{
-	const RdmadDevice *dev = subject;
-
-	return glob(pattern, dev->name);
-}
-
-static gboolean match_driver(const char *pattern, gconstpointer subject)
-{
-	const RdmadDevice *dev = subject;
-
-	return glob(pattern, dev->driver);
-}
-
-static gboolean match_netdev(const char *pattern, gconstpointer subject)
-{
-	const RdmadDevice *dev = subject;
-
-	for (guint i = 0; i < dev->n_netdevs; i++)
-		if (glob(pattern, dev->netdevs[i].name))
-			return TRUE;
-	return FALSE;
-}
-
-static gboolean match_pci_id(const char *pattern, int id)
-{
-	g_autofree char *folded =
-		g_ascii_strdown(g_str_has_prefix(pattern, "0x") ? pattern + 2 : pattern, -1);
-	char text[16];
-
-	if (id == RDMAD_UNKNOWN)
-		return FALSE;
-	g_snprintf(text, sizeof(text), "%04x", (guint)id);
-	return glob(folded, text);
-}
-
-static gboolean match_vendor(const char *pattern, gconstpointer subject)
-{
-	const RdmadDevice *dev = subject;
-
-	return match_pci_id(pattern, dev->vendor);
-}
-
-static gboolean match_device(const char *pattern, gconstpointer subject)
-{
-	const RdmadDevice *dev = subject;
-
-	return match_pci_id(pattern, dev->device);
-}
-
-static gboolean match_pci_address(const char *pattern, gconstpointer subject)
-{
-	const RdmadDevice *dev = subject;
-	g_autofree char *folded = g_ascii_strdown(pattern, -1);
-
-	return glob(folded, dev->pci_address);
-}
-
-static gboolean match_link_layer(const char *pattern, gconstpointer port)
-{
-	return glob(pattern, rdmad_link_layer_name(((const RdmadPort *)port)->link_layer));
-}
-
-static gboolean patterns_agree(char *const *patterns, MatchFunc match, gconstpointer subject)
-{
+	char *const *patterns = question->group->patterns[question->key];
+	g_autoptr(GPtrArray) values = NULL;
 	gboolean wanted = FALSE, found = FALSE;
 
-	for (guint i = 0; patterns && patterns[i]; i++) {
-		const gboolean excludes = patterns[i][0] == '!';
-		const gboolean matches = match(pattern_text(patterns[i]), subject);
+	question->refused_by = NULL;
+	if (!patterns)
+		return TRUE;
+	values = rdmad_select_key_values(question->key, question->dev, question->port);
+	for (guint i = 0; patterns[i]; i++) {
+		const gboolean negative = rdmad_pattern_is_negative(patterns[i]);
+		const gboolean matches = rdmad_select_key_matches(
+			question->key, rdmad_pattern_text(patterns[i]), question->dev, values);
 
-		if (excludes && matches)
+		if (negative && matches) {
+			question->refused_by = patterns[i];
 			return FALSE;
-		wanted |= !excludes;
-		found |= !excludes && matches;
+		}
+		wanted |= !negative;
+		found |= !negative && matches;
 	}
 	return found || !wanted;
 }
 
-gboolean rdmad_selector_takes_port(const RdmadSelector *selector, const RdmadPort *port)
+/* Leaves `key` at the first one, from `from` to before `to`, that does not agree, or at `to`. */
+static gboolean keys_agree(Question *question, RdmadSelectKey from, RdmadSelectKey to)
 {
-	return patterns_agree(selector->link_layers, match_link_layer, port);
+	for (question->key = from; question->key < to; question->key++)
+		if (!key_agrees(question))
+			return FALSE;
+	return TRUE;
 }
 
-static gboolean takes_some_port(const RdmadSelector *selector, const RdmadDevice *dev)
+/* Of several ports that do not agree the question is left with the one that gets furthest. */
+static gboolean some_port_agrees(Question *question)
 {
-	for (guint i = 0; i < dev->n_ports; i++)
-		if (rdmad_selector_takes_port(selector, &dev->ports[i]))
+	const Question fresh = *question;
+	const RdmadDevice *dev = question->dev;
+
+	for (guint i = 0; i < dev->n_ports; i++) {
+		Question one = fresh;
+
+		one.port = &dev->ports[i];
+		keys_agree(&one, RDMAD_SELECT_OF_PORT, RDMAD_SELECT_N);
+		if (!question->port || one.key > question->key)
+			*question = one;
+	}
+	return question->key == RDMAD_SELECT_N;
+}
+
+/* Of a device without ports nothing agrees that is asked of one. */
+static gboolean no_port_is_asked_for(Question *question)
+{
+	while (question->key < RDMAD_SELECT_N && !question->group->patterns[question->key])
+		question->key++;
+	return question->key == RDMAD_SELECT_N;
+}
+
+/* FALSE: `key` does not agree. */
+static gboolean group_agrees(Question *question)
+{
+	if (!keys_agree(question, RDMAD_SELECT_NAMES, RDMAD_SELECT_OF_PORT))
+		return FALSE;
+	return question->dev->n_ports ? some_port_agrees(question) : no_port_is_asked_for(question);
+}
+
+static const RdmadSelectorGroup *group_excluding(const RdmadSelectorGroup *group,
+						 const RdmadDevice *dev)
+{
+	for (guint i = 0; group->exclude && i < group->exclude->len; i++) {
+		Question question = { .group = group->exclude->pdata[i], .dev = dev };
+
+		if (group_agrees(&question))
+			return question.group;
+	}
+	return NULL;
+}
+
+static gboolean group_takes(const RdmadSelectorGroup *group, const RdmadDevice *dev)
+{
+	Question question = { .group = group, .dev = dev };
+
+	return group_agrees(&question) && !group_excluding(group, dev);
+}
+
+gboolean rdmad_selector_takes(const RdmadSelector *selector, const RdmadDevice *dev)
+{
+	for (guint i = 0; selector->groups && i < selector->groups->len; i++)
+		if (group_takes(selector->groups->pdata[i], dev))
 			return TRUE;
-	return !selector->link_layers;
+	return !selector->groups;
 }
 
-const char *rdmad_selector_refusal(const RdmadSelector *selector, const RdmadDevice *dev)
+gboolean rdmad_selector_takes_port(const RdmadSelector *selector, const RdmadDevice *dev,
+				   const RdmadPort *port)
 {
-	const struct {
-		const char *key;
-		char *const *patterns;
-		MatchFunc match;
-	} keys[] = {
-		{ "names", selector->names, match_name },
-		{ "drivers", selector->drivers, match_driver },
-		{ "netdevs", selector->netdevs, match_netdev },
-		{ "vendors", selector->vendors, match_vendor },
-		{ "devices", selector->devices, match_device },
-		{ "pci_addresses", selector->pci_addresses, match_pci_address },
-	};
+	for (guint i = 0; selector->groups && i < selector->groups->len; i++) {
+		Question question = { .group = selector->groups->pdata[i], .dev = dev };
 
-	for (guint i = 0; i < G_N_ELEMENTS(keys); i++)
-		if (!patterns_agree(keys[i].patterns, keys[i].match, dev))
-			return keys[i].key;
-	return takes_some_port(selector, dev) ? NULL : "link_layers";
+		if (!group_takes(question.group, dev))
+			continue;
+		question.port = port;
+		if (keys_agree(&question, RDMAD_SELECT_OF_PORT, RDMAD_SELECT_PORT_STATES))
+			return TRUE;
+	}
+	return !selector->groups;
+}
+
+/* ---- why not ---- */
+
+static char *values_text(const Question *question)
+{
+	g_autoptr(GPtrArray) values = NULL;
+
+	if (question->key >= RDMAD_SELECT_OF_PORT && !question->port)
+		return g_strdup("it has no port");
+	values = rdmad_select_key_values(question->key, question->dev, question->port);
+	if (values->len == 0)
+		return g_strdup("it has none");
+	g_ptr_array_add(values, NULL);
+	return g_strjoinv(", ", (char **)values->pdata);
+}
+
+static char *refusal_text(const Question *question)
+{
+	const char *name = rdmad_select_key_name(question->key);
+	g_autofree char *values = values_text(question);
+	g_autofree char *patterns = g_strjoinv("\", \"", question->group->patterns[question->key]);
+
+	if (question->refused_by)
+		return g_strdup_printf("%s: \"%s\" refuses %s", name, question->refused_by, values);
+	return g_strdup_printf("%s: %s, which is not \"%s\"", name, values, patterns);
+}
+
+/* The keys of a group that took the device. */
+static char *exclude_text(const RdmadSelectorGroup *group)
+{
+	g_autoptr(GString) text = g_string_new("exclude:");
+
+	for (guint key = 0; key < RDMAD_SELECT_N; key++) {
+		g_autofree char *patterns =
+			group->patterns[key] ? g_strjoinv("\", \"", group->patterns[key]) : NULL;
+
+		if (patterns)
+			g_string_append_printf(text, " %s \"%s\"", rdmad_select_key_name(key),
+					       patterns);
+	}
+	return g_strdup(text->str);
+}
+
+static char *group_refusal(const RdmadSelectorGroup *group, const RdmadDevice *dev)
+{
+	Question question = { .group = group, .dev = dev };
+	const RdmadSelectorGroup *excluding;
+
+	if (!group_agrees(&question))
+		return refusal_text(&question);
+	excluding = group_excluding(group, dev);
+	return excluding ? exclude_text(excluding) : NULL;
+}
+
+char *rdmad_selector_refusal(const RdmadSelector *selector, const RdmadDevice *dev)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	if (rdmad_selector_takes(selector, dev))
+		return NULL;
+	for (guint i = 0; i < selector->groups->len; i++) {
+		g_autofree char *one = group_refusal(selector->groups->pdata[i], dev);
+
+		if (selector->groups->len > 1)
+			g_string_append_printf(text, "%sselectors[%u]: ", i ? "; " : "", i);
+		g_string_append(text, one);
+	}
+	return g_strdup(text->str);
 }

@@ -4,16 +4,22 @@
 #include <rdmad/error.h>
 #include <string.h>
 
+#include "assignment.h"
 #include "device-env.h"
 #include "resource-name.h"
 
 #define DEFAULT_NAME	  "rdma/hca"
 #define DEFAULT_COUNT	  1000
+#define DEFAULT_MULTI	  16
+#define FACT_NAME_MAX	  253
+#define SHARED_WITH_MAX	  64
 #define MINUTE_MS	  60000
 #define SOCKET_PREFIX_MAX 24u
 
-static const char *const MODES[] = { "shared", "exclusive", NULL };
+const char *const rdmad_resource_modes[] = { "shared", "exclusive", "shared-multi", NULL };
 static const char *const COUNT_PERS[] = { "pool", "device", NULL };
+static const char *const EXPOSES[] = { "device", "pool", NULL };
+static const char *const IDS[] = { "stable", "name", NULL };
 static const char *const REGISTRATIONS[] = { "auto", "legacy", "registry", NULL };
 
 /* ---- one resource ---- */
@@ -29,7 +35,9 @@ void rdmad_resource_settings_unref(RdmadResourceSettings *settings)
 	if (--settings->refs)
 		return;
 	rdmad_selector_clear(&settings->selector);
+	g_strfreev(settings->shared_with);
 	g_free(settings->name);
+	g_free(settings->mode_from);
 	g_free(settings->permissions);
 	g_free(settings);
 }
@@ -39,6 +47,8 @@ static RdmadResourceSettings *resource_settings_new(void)
 	RdmadResourceSettings *settings = g_new0(RdmadResourceSettings, 1);
 
 	settings->refs = 1;
+	settings->numa = TRUE;
+	settings->multi_count = DEFAULT_MULTI;
 	settings->permissions = g_strdup("rw");
 	return settings;
 }
@@ -58,11 +68,26 @@ static const RdmadConfigField RESOURCE_FIELDS[] = {
 	  .offset = G_STRUCT_OFFSET(RdmadResourceSettings, name),
 	  .required = TRUE,
 	  .check = rdmad_resource_name_check },
-	RDMAD_CONFIG_ENUM_FIELD("mode", RdmadResourceSettings, mode, MODES),
+	RDMAD_CONFIG_ENUM_FIELD("mode", RdmadResourceSettings, mode, rdmad_resource_modes),
+	{ .key = "mode_from",
+	  .type = RDMAD_CONFIG_STRING,
+	  .offset = G_STRUCT_OFFSET(RdmadResourceSettings, mode_from),
+	  .min = 1,
+	  .max = FACT_NAME_MAX },
 	RDMAD_CONFIG_INT_FIELD("count", RdmadResourceSettings, count, 1, RDMAD_RESOURCE_TOKENS_MAX),
 	RDMAD_CONFIG_ENUM_FIELD("count_per", RdmadResourceSettings, count_per, COUNT_PERS),
-	RDMAD_CONFIG_GROUP_FIELD("selectors", RdmadResourceSettings, selectors),
 	RDMAD_CONFIG_BOOL_FIELD("ignore_health", RdmadResourceSettings, ignore_health),
+	RDMAD_CONFIG_INT_FIELD("multi_count", RdmadResourceSettings, multi_count, 1,
+			       RDMAD_RESOURCE_TOKENS_MAX),
+	RDMAD_CONFIG_ENUM_FIELD("expose", RdmadResourceSettings, expose, EXPOSES),
+	RDMAD_CONFIG_ENUM_FIELD("ids", RdmadResourceSettings, ids, IDS),
+	RDMAD_CONFIG_BOOL_FIELD("numa", RdmadResourceSettings, numa),
+	RDMAD_CONFIG_BOOL_FIELD("busy_pfs", RdmadResourceSettings, busy_pfs),
+	{ .key = "shared_with",
+	  .type = RDMAD_CONFIG_STRINGS,
+	  .offset = G_STRUCT_OFFSET(RdmadResourceSettings, shared_with),
+	  .max = SHARED_WITH_MAX },
+	RDMAD_CONFIG_GROUPS_FIELD("selectors", RdmadResourceSettings, selectors),
 	RDMAD_CONFIG_BOOL_FIELD("umad", RdmadResourceSettings, umad),
 	RDMAD_CONFIG_BOOL_FIELD("issm", RdmadResourceSettings, issm),
 	RDMAD_CONFIG_BOOL_FIELD("ucm", RdmadResourceSettings, ucm),
@@ -77,13 +102,19 @@ static const RdmadConfigField RESOURCE_FIELDS[] = {
 static gboolean resource_finish(const RdmadConfigNode *node, RdmadResourceSettings *settings,
 				GError **error)
 {
-	if (settings->mode == RDMAD_MODE_EXCLUSIVE && settings->count)
+	const gboolean always = settings->mode_from == NULL;
+
+	if (always && settings->mode == RDMAD_MODE_EXCLUSIVE && settings->count)
 		return rdmad_config_error(node, "count", error,
 					  "an exclusive resource has one token a device; count is "
 					  "for mode = \"shared\"");
-	if (settings->mode == RDMAD_MODE_EXCLUSIVE)
-		settings->count = 1;
-	else if (!settings->count)
+	if (always && settings->mode == RDMAD_MODE_SHARED_MULTI && settings->count)
+		return rdmad_config_error(node, "count", error,
+					  "is for mode = \"shared\"; shared-multi has multi_count");
+	if (always && settings->mode == RDMAD_MODE_EXCLUSIVE && settings->shared_with)
+		return rdmad_config_error(node, "shared_with", error,
+					  "an exclusive resource shares its devices with no other");
+	if (!settings->count)
 		settings->count = DEFAULT_COUNT;
 	return TRUE;
 }
@@ -106,8 +137,8 @@ static RdmadResourceSettings *resource_default(void)
 
 	settings->name = g_strdup(DEFAULT_NAME);
 	settings->count = DEFAULT_COUNT;
-	settings->selector.link_layers =
-		g_strdupv((char *[]){ (char *)"ethernet", (char *)"infiniband", NULL });
+	rdmad_selector_set(&settings->selector, RDMAD_SELECT_LINK_LAYERS,
+			   (const char *const[]){ "ethernet", "infiniband", NULL });
 	return settings;
 }
 
@@ -179,6 +210,47 @@ static gboolean name_check(const GPtrArray *resources, const RdmadConfigNode *no
 	return TRUE;
 }
 
+/* What is certain without looking at a device. */
+static gboolean overlap_check(const RdmadPluginSettings *settings, guint index, GError **error)
+{
+	const RdmadResourceSettings *resource = settings->resources->pdata[index];
+	const RdmadConfigNode *node = rdmad_config_entry(settings->resource_list, index);
+
+	for (guint i = 0; i < index; i++) {
+		const RdmadResourceSettings *other = settings->resources->pdata[i];
+
+		if (rdmad_selector_equal(&resource->selector, &other->selector) &&
+		    !rdmad_assignment_may_share(resource, other))
+			return rdmad_config_error(
+				node, NULL, error,
+				"%s and %s select the same devices; shared_with = \"%s\" lets both "
+				"have them, unless one is exclusive",
+				resource->name, other->name, other->name);
+	}
+	return TRUE;
+}
+
+static gboolean shared_with_check(const RdmadPluginSettings *settings, guint index, GError **error)
+{
+	const RdmadResourceSettings *resource = settings->resources->pdata[index];
+	const RdmadConfigNode *node = rdmad_config_entry(settings->resource_list, index);
+
+	for (char **name = resource->shared_with; name && *name; name++)
+		if (name_is_new(settings->resources, *name) || g_str_equal(*name, resource->name))
+			return rdmad_config_error(node, "shared_with", error,
+						  "\"%s\" is no other resource of this file",
+						  *name);
+	return TRUE;
+}
+
+static gboolean resources_check(const RdmadPluginSettings *settings, GError **error)
+{
+	for (guint i = 0; i < rdmad_config_length(settings->resource_list); i++)
+		if (!shared_with_check(settings, i, error) || !overlap_check(settings, i, error))
+			return FALSE;
+	return TRUE;
+}
+
 static gboolean resources_parse(RdmadPluginSettings *settings, GError **error)
 {
 	for (guint i = 0; i < rdmad_config_length(settings->resource_list); i++) {
@@ -197,7 +269,7 @@ RdmadPluginSettings *rdmad_plugin_settings_parse(const RdmadConfigNode *config, 
 	g_autoptr(RdmadPluginSettings) settings = plugin_settings_new();
 
 	if (!rdmad_config_parse(config, PLUGIN_FIELDS, settings, error) ||
-	    !resources_parse(settings, error))
+	    !resources_parse(settings, error) || !resources_check(settings, error))
 		return NULL;
 	if (!settings->resource_list)
 		g_ptr_array_add(settings->resources, resource_default());

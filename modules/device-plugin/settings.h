@@ -9,16 +9,32 @@
 /* So many tokens of 63 characters with a NUMA node stay below the 4 MiB that kubelet reads at once. */
 #define RDMAD_RESOURCE_TOKENS_MAX 32768u
 
-typedef enum { RDMAD_MODE_SHARED, RDMAD_MODE_EXCLUSIVE } RdmadResourceMode;
-typedef enum { RDMAD_COUNT_PER_POOL, RDMAD_COUNT_PER_DEVICE } RdmadCountPer;
+typedef enum {
+	RDMAD_MODE_SHARED,
+	RDMAD_MODE_EXCLUSIVE,
+	RDMAD_MODE_SHARED_MULTI, /* shared, and each token becomes an interface of its own */
+} RdmadResourceMode;
+/* "shared", "exclusive", "shared-multi", NULL */
+extern const char *const rdmad_resource_modes[];
 
-/* One entry of `resources`; immutable once parsed, shared by reference. */
+typedef enum { RDMAD_COUNT_PER_POOL, RDMAD_COUNT_PER_DEVICE } RdmadCountPer;
+typedef enum { RDMAD_EXPOSE_DEVICE, RDMAD_EXPOSE_POOL } RdmadExpose;
+typedef enum { RDMAD_IDS_STABLE, RDMAD_IDS_NAME } RdmadIds;
+
+/* One entry of `resources`, shared by reference; immutable once parsed, but for `mode`. */
 typedef struct {
 	int refs;
-	char *name;    /* "rdma/hca" */
-	int mode;      /* RdmadResourceMode */
-	int count_per; /* RdmadCountPer */
-	gint64 count;  /* 1 for exclusive */
+	char *name;	    /* "rdma/hca" */
+	int mode;	    /* RdmadResourceMode; follows `mode_from` */
+	char *mode_from;    /* the fact that says the mode, or NULL */
+	int count_per;	    /* RdmadCountPer */
+	gint64 count;	    /* of shared */
+	gint64 multi_count; /* of shared-multi, for each device */
+	int expose;	    /* RdmadExpose */
+	int ids;	    /* RdmadIds */
+	gboolean numa;	    /* tell kubelet the NUMA nodes */
+	gboolean busy_pfs;  /* take PFs whose virtual functions are in use, too */
+	char **shared_with; /* resources that may have the same devices; may be NULL */
 	RdmadSelector selector;
 	gboolean ignore_health;		  /* a device that is there is healthy */
 	gboolean umad, issm, ucm;	  /* also hand out these device nodes */

@@ -295,7 +295,7 @@ class DevicePluginTest(PluginCase):
 
     def test_ids_of_two_shared_resources_over_one_device_differ(self):
         config = """modules = { device-plugin = { resources = (
-            { name = "rdma/a"; count = 22; }, { name = "rdma/b"; count = 22; } ); }; };"""
+            { name = "rdma/a"; count = 22; }, { name = "rdma/b"; count = 22; shared_with = "rdma/a"; } ); }; };"""
         self.both(config)
         self.wait_ready(22, "rdma/a")
         self.wait_ready(22, "rdma/b")

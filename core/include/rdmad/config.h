@@ -21,13 +21,14 @@ typedef enum {
 	RDMAD_CONFIG_ENUM,	/* int; index into `choices` */
 	RDMAD_CONFIG_GROUP,	/* RdmadConfigNode *: borrowed, for a table of its own; may be NULL */
 	RDMAD_CONFIG_LIST,	/* RdmadConfigNode *: borrowed list of groups; may be NULL */
+	RDMAD_CONFIG_GROUPS,	/* the same, where a single group stands for a list of one */
 } RdmadConfigType;
 
 typedef struct {
 	const char *key;
 	RdmadConfigType type;
 	gsize offset;
-	/* In the member's unit; STRING: bytes; STRINGS, LIST: entries.  Both 0: any, but no string is
+	/* In the member's unit; STRING: bytes; STRINGS, LIST, GROUPS: entries.  Both 0: any, but no string is
 	 * longer than 4096 bytes then. */
 	gint64 min, max;
 	const char *const *choices;	/* ENUM: NULL-terminated */
@@ -57,6 +58,8 @@ typedef struct {
 	{ .key = (k), .type = RDMAD_CONFIG_GROUP, .offset = G_STRUCT_OFFSET(type_, member) }
 #define RDMAD_CONFIG_LIST_FIELD(k, type_, member)                                                  \
 	{ .key = (k), .type = RDMAD_CONFIG_LIST, .offset = G_STRUCT_OFFSET(type_, member) }
+#define RDMAD_CONFIG_GROUPS_FIELD(k, type_, member)                                                \
+	{ .key = (k), .type = RDMAD_CONFIG_GROUPS, .offset = G_STRUCT_OFFSET(type_, member) }
 #define RDMAD_CONFIG_FIELDS_END { .key = NULL }
 
 /*
@@ -67,7 +70,7 @@ typedef struct {
 RDMAD_API gboolean rdmad_config_parse(const RdmadConfigNode *node, const RdmadConfigField *fields,
 				      gpointer out, GError **error);
 
-/* The entries of a list of groups; 0 and NULL for a NULL list. */
+/* The entries of a list of groups; 0 and NULL for a NULL list.  A group is a list of itself. */
 RDMAD_API guint rdmad_config_length(const RdmadConfigNode *list);
 RDMAD_API const RdmadConfigNode *rdmad_config_entry(const RdmadConfigNode *list, guint index);
 

@@ -29,6 +29,29 @@ static const SelectorCase CASES[] = {
 	{ "another device id", "devices = \"101d\";", "devices" },
 	{ "a glob of its address", "pci_addresses = \"0000:3B:*\";", NULL },
 	{ "another address", "pci_addresses = \"0000:3c:*\";", "pci_addresses" },
+	{ "a glob of its GUID", "guids = \"0x0C42a103*\";", NULL },
+	{ "its GUID with colons", "guids = \"0c42:a103:0065:4321\";", NULL },
+	{ "another GUID", "guids = \"0c42a10300654322\";", "guids" },
+	{ "its NUMA node", "numa_nodes = ( \"0\", \"2\" );", NULL },
+	{ "another NUMA node", "numa_nodes = \"1\";", "numa_nodes: 0" },
+	{ "its bond", "bonds = \"bond*\";", NULL },
+	{ "only what is in no bond", "bonds = \"!*\";", "bonds: \"!*\"" },
+	{ "an interface of its own as a PF", "pf_names = \"eth-*\";", NULL },
+	{ "a range is of virtual functions", "pf_names = \"eth-*#0-7\";", "pf_names" },
+	{ "its address as a root device", "root_devices = \"0000:3B:00.0\";", NULL },
+	{ "its slot", "acpi_indexes = \"101\";", NULL },
+	{ "another slot", "acpi_indexes = \"102\";", "acpi_indexes" },
+	{ "no subfunction", "aux_types = \"sf\";", "aux_types: it has none" },
+	{ "its P_Key", "pkeys = \"0xFFFF\";", NULL },
+	{ "another P_Key", "pkeys = \"8001\";", "pkeys" },
+	{ "the state of its port", "port_states = \"active\";", NULL },
+	{ "another state", "port_states = \"down\";", "port_states: active" },
+	{ "excluded by a group", "names = \"mlx5_*\"; exclude = { netdevs = \"vlan-*\"; };",
+	  "exclude: netdevs" },
+	{ "excluded by one group of two",
+	  "exclude = ( { names = \"mlx5_4\"; }, { numa_nodes = \"0\"; } );", "exclude" },
+	{ "an exclusion of which one key does not agree",
+	  "exclude = { netdevs = \"vlan-*\"; vendors = \"8086\"; };", NULL },
 	{ "its link layer", "link_layers = \"ethernet\";", NULL },
 	{ "another link layer", "link_layers = \"infiniband\";", "link_layers" },
 	{ "not its link layer", "link_layers = \"!ethernet\";", "link_layers" },
@@ -36,15 +59,31 @@ static const SelectorCase CASES[] = {
 	{ "one key of two refuses", "names = \"mlx5_*\"; vendors = \"8086\";", "vendors" },
 };
 
+/* A refusal begins with its key. */
+static void assert_refusal(const RdmadSelector *selector, const RdmadDevice *dev, const char *key)
+{
+	g_autofree char *refusal = rdmad_selector_refusal(selector, dev);
+
+	g_assert_cmpint(rdmad_selector_takes(selector, dev), ==, key == NULL);
+	if (!key)
+		g_assert_null(refusal);
+	else if (!refusal || !g_str_has_prefix(refusal, key))
+		g_error("\"%s\" does not begin with \"%s\"", refusal, key);
+}
+
 static void test_case(gconstpointer data)
 {
 	const SelectorCase *one = data;
 	g_autofree char *text =
 		g_strdup_printf("name = \"a/b\"; selectors = { %s };", one->selectors);
 	g_autoptr(RdmadResourceSettings) settings = fixture_resource(text);
-	g_autoptr(RdmadDeviceRef) dev = fixture_device("0000:3b:00.0", "mlx5_3", 0);
+	g_autoptr(RdmadDevice) dev = fixture_device("0000:3b:00.0", "mlx5_3", 0);
 
-	g_assert_cmpstr(rdmad_selector_refusal(&settings->selector, dev), ==, one->refusal);
+	dev->node_guid = g_strdup("0c42:a103:0065:4321");
+	dev->bond = g_strdup("bond0");
+	dev->acpi_index = 101;
+	dev->ports[0].pkey0 = 0xffff;
+	assert_refusal(&settings->selector, dev, one->refusal);
 }
 
 static void test_what_cannot_be_read_matches_no_pattern(void)
@@ -57,9 +96,83 @@ static void test_what_cannot_be_read_matches_no_pattern(void)
 		fixture_resource("name = \"a/b\"; selectors = { vendors = \"!8086\"; };");
 	g_autoptr(RdmadDeviceRef) bare = rdmad_device_new("rxe0", "rxe0");
 
-	g_assert_cmpstr(rdmad_selector_refusal(&by_driver->selector, bare), ==, "drivers");
-	g_assert_cmpstr(rdmad_selector_refusal(&by_vendor->selector, bare), ==, "vendors");
-	g_assert_null(rdmad_selector_refusal(&not_intel->selector, bare));
+	assert_refusal(&by_driver->selector, bare, "drivers");
+	assert_refusal(&by_vendor->selector, bare, "vendors");
+	assert_refusal(&not_intel->selector, bare, NULL);
+}
+
+static void test_any_group_of_a_list_takes_it(void)
+{
+	g_autoptr(RdmadResourceSettings) settings =
+		fixture_resource("name = \"a/b\"; selectors = ( { names = \"mlx5_4\"; }, "
+				 "{ vendors = \"15b3\"; netdevs = \"eth-*\"; } );");
+	g_autoptr(RdmadDeviceRef) taken = fixture_device("0000:3b:00.0", "mlx5_3", 0);
+	g_autoptr(RdmadDevice) other = fixture_device("0000:3c:00.0", "mlx5_5", 0);
+
+	assert_refusal(&settings->selector, taken, NULL);
+	other->vendor = 0x8086;
+	assert_refusal(&settings->selector, other, "selectors[0]: names: mlx5_5");
+}
+
+static RdmadDevice *virtual_function(int index)
+{
+	RdmadDevice *dev = fixture_device("0000:3b:01.2", "mlx5_9", 0);
+
+	dev->pci_role = RDMAD_PCI_VF;
+	dev->vf_index = index;
+	dev->pf_address = g_strdup("0000:3b:00.0");
+	dev->pf_netdevs = g_strsplit("ens1f0,ens1f0np0", ",", -1);
+	return dev;
+}
+
+static void test_a_range_of_virtual_functions_holds_its_ends(void)
+{
+	static const gboolean held[] = { TRUE, TRUE, TRUE, TRUE, FALSE, FALSE, FALSE, TRUE, FALSE };
+	g_autoptr(RdmadResourceSettings) by_name =
+		fixture_resource("name = \"a/b\"; selectors = { pf_names = \"ens1f0#0-3,7\"; };");
+	g_autoptr(RdmadResourceSettings) by_root =
+		fixture_resource("name = \"a/b\"; selectors = { root_devices = ( \"0000:3c:00.0\", "
+				 "\"0000:3B:00.0#0-3,7\" ); };");
+
+	for (guint i = 0; i < G_N_ELEMENTS(held); i++) {
+		g_autoptr(RdmadDevice) dev = virtual_function((int)i);
+
+		assert_refusal(&by_name->selector, dev, held[i] ? NULL : "pf_names");
+		assert_refusal(&by_root->selector, dev, held[i] ? NULL : "root_devices");
+	}
+}
+
+static void test_a_subfunction_goes_by_its_type_and_number(void)
+{
+	g_autoptr(RdmadResourceSettings) settings = fixture_resource(
+		"name = \"a/b\"; selectors = { aux_types = \"sf\"; pf_names = \"ens1f0#88\"; };");
+	g_autoptr(RdmadDevice) dev = fixture_device("0000:3b:00.0", "mlx5_6", 0);
+
+	dev->aux_name = g_strdup("mlx5_core.sf.4");
+	dev->sf_number = 88;
+	dev->pf_netdevs = g_strsplit("ens1f0", ",", -1);
+	assert_refusal(&settings->selector, dev, NULL);
+	dev->sf_number = 89;
+	assert_refusal(&settings->selector, dev, "pf_names");
+}
+
+static void test_one_port_must_have_all_that_is_asked_of_ports(void)
+{
+	g_autoptr(RdmadResourceSettings) settings =
+		fixture_resource("name = \"a/b\"; selectors = { link_layers = \"infiniband\"; "
+				 "port_states = \"active\"; };");
+	g_autoptr(RdmadDevice) dev = fixture_device("0000:3b:00.0", "mlx5_3", 0);
+
+	dev->ports = g_renew(RdmadPort, dev->ports, 2);
+	dev->ports[1] = (RdmadPort){ .number = 2,
+				     .link_layer = RDMAD_LINK_LAYER_INFINIBAND,
+				     .state = RDMAD_PORT_DOWN };
+	dev->n_ports = 2;
+	assert_refusal(&settings->selector, dev, "port_states: down");
+	dev->ports[1].state = RDMAD_PORT_ACTIVE;
+	assert_refusal(&settings->selector, dev, NULL);
+	g_assert_false(rdmad_selector_takes_port(&settings->selector, dev, &dev->ports[0]));
+	g_assert_true(rdmad_selector_takes_port(&settings->selector, dev, &dev->ports[1]));
 }
 
 int main(int argc, char **argv)
@@ -72,5 +185,13 @@ int main(int argc, char **argv)
 	}
 	g_test_add_func("/selector/what cannot be read matches no pattern",
 			test_what_cannot_be_read_matches_no_pattern);
+	g_test_add_func("/selector/any group of a list takes it",
+			test_any_group_of_a_list_takes_it);
+	g_test_add_func("/selector/a range of virtual functions holds its ends",
+			test_a_range_of_virtual_functions_holds_its_ends);
+	g_test_add_func("/selector/a subfunction goes by its type and number",
+			test_a_subfunction_goes_by_its_type_and_number);
+	g_test_add_func("/selector/one port must have all that is asked of ports",
+			test_one_port_must_have_all_that_is_asked_of_ports);
 	return g_test_run();
 }

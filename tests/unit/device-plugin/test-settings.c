@@ -15,8 +15,8 @@ static void test_no_configuration_is_one_shared_resource_of_1000(void)
 	g_assert_cmpstr(resource->name, ==, "rdma/hca");
 	g_assert_cmpint(resource->mode, ==, RDMAD_MODE_SHARED);
 	g_assert_cmpint(resource->count, ==, 1000);
-	g_assert_null(rdmad_selector_refusal(&resource->selector, dev));
-	g_assert_cmpstr(rdmad_selector_refusal(&resource->selector, portless), ==, "link_layers");
+	g_assert_true(rdmad_selector_takes(&resource->selector, dev));
+	g_assert_false(rdmad_selector_takes(&resource->selector, portless));
 }
 
 static void test_every_option_is_read(void)
@@ -25,10 +25,15 @@ static void test_every_option_is_read(void)
 	g_autoptr(RdmadPluginSettings) settings = fixture_settings(
 		"registration = \"legacy\"; socket_prefix = \"other\"; health_delay = \"250ms\"; "
 		"forget_delay = 5; resources = ( { name = \"example.com/Rail_0\"; count = 63; "
-		"count_per = \"device\"; ignore_health = true; umad = true; issm = true; ucm = true; "
-		"permissions = \"rwm\"; }, { name = \"a/b\"; mode = \"exclusive\"; } );",
+		"count_per = \"device\"; ignore_health = true; umad = true; issm = true; ucm = "
+		"true; "
+		"permissions = \"rwm\"; expose = \"pool\"; ids = \"name\"; numa = false; "
+		"busy_pfs = true; shared_with = \"c/d\"; }, { name = \"a/b\"; mode = "
+		"\"exclusive\"; "
+		"selectors = { names = \"a\"; }; }, { name = \"c/d\"; mode = \"shared-multi\"; "
+		"multi_count = 4; mode_from = \"label:mode\"; } );",
 		&error);
-	RdmadResourceSettings *first, *second;
+	RdmadResourceSettings *first, *second, *third;
 
 	g_assert_no_error(error);
 	g_assert_cmpint(settings->registration, ==, RDMAD_REGISTRATION_LEGACY);
@@ -37,12 +42,19 @@ static void test_every_option_is_read(void)
 	g_assert_cmpuint(settings->forget_delay_ms, ==, 5000);
 	first = settings->resources->pdata[0];
 	second = settings->resources->pdata[1];
+	third = settings->resources->pdata[2];
 	g_assert_cmpint(first->count, ==, 63);
+	g_assert_cmpint(first->expose, ==, RDMAD_EXPOSE_POOL);
+	g_assert_cmpint(first->ids, ==, RDMAD_IDS_NAME);
+	g_assert_true(first->busy_pfs && !first->numa);
+	g_assert_cmpstr(first->shared_with[0], ==, "c/d");
+	g_assert_cmpint(third->mode, ==, RDMAD_MODE_SHARED_MULTI);
+	g_assert_cmpint(third->multi_count, ==, 4);
+	g_assert_cmpstr(third->mode_from, ==, "label:mode");
 	g_assert_cmpint(first->count_per, ==, RDMAD_COUNT_PER_DEVICE);
 	g_assert_true(first->umad && first->issm && first->ucm && first->ignore_health);
 	g_assert_cmpstr(first->permissions, ==, "rwm");
 	g_assert_cmpint(second->mode, ==, RDMAD_MODE_EXCLUSIVE);
-	g_assert_cmpint(second->count, ==, 1);
 }
 
 typedef struct {
@@ -85,6 +97,25 @@ static const BadCase BAD[] = {
 	{ "a count for exclusive",
 	  "resources = ( { name = \"a/b\"; mode = \"exclusive\"; count = 2; } );",
 	  "one token a device" },
+	{ "a count for shared-multi",
+	  "resources = ( { name = \"a/b\"; mode = \"shared-multi\"; count = 2; } );",
+	  "multi_count" },
+	{ "two resources of the same devices",
+	  "resources = ( { name = \"a/b\"; selectors = { names = \"x\"; }; }, "
+	  "{ name = \"c/d\"; selectors = { names = \"x\"; }; } );",
+	  "c/d and a/b select the same devices" },
+	{ "sharing with an exclusive one",
+	  "resources = ( { name = \"a/b\"; mode = \"exclusive\"; }, "
+	  "{ name = \"c/d\"; shared_with = \"a/b\"; } );",
+	  "unless one is exclusive" },
+	{ "sharing with nobody", "resources = ( { name = \"a/b\"; shared_with = \"c/d\"; } );",
+	  "no other resource" },
+	{ "sharing with oneself", "resources = ( { name = \"a/b\"; shared_with = \"a/b\"; } );",
+	  "no other resource" },
+	{ "an exclusive one that shares",
+	  "resources = ( { name = \"a/b\"; mode = \"exclusive\"; shared_with = \"c/d\"; }, "
+	  "{ name = \"c/d\"; } );",
+	  "shares its devices with no other" },
 	{ "an unknown mode", "resources = ( { name = \"a/b\"; mode = \"both\"; } );", "mode" },
 	{ "an unknown selector",
 	  "resources = ( { name = \"a/b\"; selectors = { name = \"x\"; }; } );", "names" },
@@ -95,6 +126,23 @@ static const BadCase BAD[] = {
 	{ "a misspelt link layer",
 	  "resources = ( { name = \"a/b\"; selectors = { link_layers = \"eternet\"; }; } );",
 	  "ethernet" },
+	{ "a range with a hole in it",
+	  "resources = ( { name = \"a/b\"; selectors = { pf_names = \"ens1f0#0-\"; }; } );",
+	  "ens1f0#0-3,7" },
+	{ "a range that runs backwards",
+	  "resources = ( { name = \"a/b\"; selectors = { pf_names = \"ens1f0#3-0\"; }; } );",
+	  "from 0 to" },
+	{ "a range of nothing",
+	  "resources = ( { name = \"a/b\"; selectors = { root_devices = \"#1\"; }; } );",
+	  "from 0 to" },
+	{ "a NUMA node in words",
+	  "resources = ( { name = \"a/b\"; selectors = { numa_nodes = \"first\"; }; } );",
+	  "no number" },
+	{ "a state that no port has",
+	  "resources = ( { name = \"a/b\"; selectors = { port_states = \"up\"; }; } );", "active" },
+	{ "an exclusion inside an exclusion",
+	  "resources = ( { name = \"a/b\"; selectors = { exclude = { exclude = { }; }; }; } );",
+	  "unknown key" },
 	{ "odd permissions", "resources = ( { name = \"a/b\"; permissions = \"rx\"; } );",
 	  "letters" },
 	{ "a socket prefix with a slash", "socket_prefix = \"../x\";", "prefix" },
