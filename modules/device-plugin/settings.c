@@ -4,8 +4,8 @@
 #include <rdmad/error.h>
 #include <string.h>
 
-#include "assignment.h"
 #include "device-env.h"
+#include "overlap.h"
 #include "resource-name.h"
 
 #define DEFAULT_NAME	  "rdma/hca"
@@ -210,47 +210,6 @@ static gboolean name_check(const GPtrArray *resources, const RdmadConfigNode *no
 	return TRUE;
 }
 
-/* What is certain without looking at a device. */
-static gboolean overlap_check(const RdmadPluginSettings *settings, guint index, GError **error)
-{
-	const RdmadResourceSettings *resource = settings->resources->pdata[index];
-	const RdmadConfigNode *node = rdmad_config_entry(settings->resource_list, index);
-
-	for (guint i = 0; i < index; i++) {
-		const RdmadResourceSettings *other = settings->resources->pdata[i];
-
-		if (rdmad_selector_equal(&resource->selector, &other->selector) &&
-		    !rdmad_assignment_may_share(resource, other))
-			return rdmad_config_error(
-				node, NULL, error,
-				"%s and %s select the same devices; shared_with = \"%s\" lets both "
-				"have them, unless one is exclusive",
-				resource->name, other->name, other->name);
-	}
-	return TRUE;
-}
-
-static gboolean shared_with_check(const RdmadPluginSettings *settings, guint index, GError **error)
-{
-	const RdmadResourceSettings *resource = settings->resources->pdata[index];
-	const RdmadConfigNode *node = rdmad_config_entry(settings->resource_list, index);
-
-	for (char **name = resource->shared_with; name && *name; name++)
-		if (name_is_new(settings->resources, *name) || g_str_equal(*name, resource->name))
-			return rdmad_config_error(node, "shared_with", error,
-						  "\"%s\" is no other resource of this file",
-						  *name);
-	return TRUE;
-}
-
-static gboolean resources_check(const RdmadPluginSettings *settings, GError **error)
-{
-	for (guint i = 0; i < rdmad_config_length(settings->resource_list); i++)
-		if (!shared_with_check(settings, i, error) || !overlap_check(settings, i, error))
-			return FALSE;
-	return TRUE;
-}
-
 static gboolean resources_parse(RdmadPluginSettings *settings, GError **error)
 {
 	for (guint i = 0; i < rdmad_config_length(settings->resource_list); i++) {
@@ -269,7 +228,8 @@ RdmadPluginSettings *rdmad_plugin_settings_parse(const RdmadConfigNode *config, 
 	g_autoptr(RdmadPluginSettings) settings = plugin_settings_new();
 
 	if (!rdmad_config_parse(config, PLUGIN_FIELDS, settings, error) ||
-	    !resources_parse(settings, error) || !resources_check(settings, error))
+	    !resources_parse(settings, error) ||
+	    !rdmad_overlap_check(settings->resources, settings->resource_list, error))
 		return NULL;
 	if (!settings->resource_list)
 		g_ptr_array_add(settings->resources, resource_default());
