@@ -132,7 +132,7 @@ class HealthTest(PluginCase):
 
     def test_ignore_health_heeds_only_that_a_device_is_there(self):
         self.both(QUICK % 'resources = ( { name = "rdma/x"; count = 11; ignore_health = true; }, '
-                  '{ name = "rdma/y"; count = 11; } );')
+                  '{ name = "rdma/y"; count = 11; shared_with = "rdma/x"; } );')
         self.wait_ready(11, "rdma/x")
         self.wait_ready(11, "rdma/y")
         good = self.change("infiniband/mlx5_3/ports/1/state", "1: DOWN")
