@@ -43,7 +43,7 @@ lab_see '^removed rxe1 '
 # The same name again is another device.
 lab_forget
 rdma link add rxe1 type rxe netdev eth1
-lab_see '^added rxe1 .*state=active'
+lab_see '^(added|changed) rxe1 .*state=active'
 lab_wait 5 bash -c "kill -USR1 $lab_watcher; sleep 0.2; grep '^verbs rxe1: listening' seen"
 
 # A new pair, while running.
