@@ -12,6 +12,7 @@
 
 #include "daemon/daemon.h"
 
+#include <malloc.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
 #include <rdmad/journal.h>
@@ -245,6 +246,7 @@ static gboolean daemon_start(Daemon *d, GError **error)
 	daemon_show_status(d);
 	if (d->reload_wanted)
 		daemon_reload(d);
+	malloc_trim(0); /* starting took more than the picture keeps */
 	return TRUE;
 }
 
@@ -286,6 +288,8 @@ int rdmad_daemon_run(const RdmadOptions *options, GError **error)
 
 	umask(0077);
 	signal(SIGPIPE, SIG_IGN);
+	/* Jobs are few: a heap for each worker would cost more memory than it saves time. */
+	mallopt(M_ARENA_MAX, 1);
 	d.settings = rdmad_settings_load(options, error);
 	if (!d.settings)
 		return RDMAD_EXIT_CONFIG;
