@@ -60,6 +60,7 @@ def main():
     mappings = measure_recorded_node(build, table)
     per_device = measure_devices(build, table)
     table.note(f"{per_device:.1f} KiB a device with four GIDs")
+    table.note("another rdmad on this machine makes PSS smaller; alone it is nearer to RSS")
     table.note("largest when idle, PSS: "
                + ", ".join(f"{name} {kib} KiB" for name, kib in mappings))
     table.print()
