@@ -6,10 +6,10 @@
 #include <rdmad/error.h>
 #include <rdmad/log.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <stdio.h>
 #include <unistd.h>
 
-#include "atomic-file.h"
+#include "public-file.h"
 
 #define CLAIM_ID_LENGTH 16
 
@@ -28,36 +28,20 @@ char *rdmad_claim_folder_path(const char *run_dir, const char *claim_id)
 
 /* ---- make ---- */
 
-/* 0755 whatever the umask: containers run as any user. */
-static gboolean folder_make(const char *path, GError **error)
-{
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
-		return rdmad_error_errno(error, errno, "cannot make the folder %s", path);
-	if (chmod(path, 0755) < 0)
-		return rdmad_error_errno(error, errno, "cannot give %s the mode 0755", path);
-	return TRUE;
-}
-
-static gboolean folders_make(const char *run_dir, const char *claim_id, GError **error)
-{
-	g_autofree char *parent = claims_path(run_dir);
-	g_autofree char *path = rdmad_claim_folder_path(run_dir, claim_id);
-
-	return folder_make(parent, error) && folder_make(path, error);
-}
-
 gboolean rdmad_claim_folder_write(const char *run_dir, const char *claim_id, const char *file,
 				  const char *text, GError **error)
 {
 	g_autofree char *folder = rdmad_claim_folder_path(run_dir, claim_id);
 	g_autofree char *path = g_build_filename(folder, file, NULL);
 
-	return rdmad_atomic_file_write(path, text, 0644, error);
+	return rdmad_public_file_write(path, text, 0644, error);
 }
 
 gboolean rdmad_claim_folder_begin(const char *run_dir, const char *claim_id, GError **error)
 {
-	return folders_make(run_dir, claim_id, error) &&
+	g_autofree char *path = rdmad_claim_folder_path(run_dir, claim_id);
+
+	return rdmad_public_folder_make(path, error) &&
 	       rdmad_claim_folder_write(run_dir, claim_id, RDMAD_CLAIM_NCCL_CONF, NCCL_CONF, error);
 }
 

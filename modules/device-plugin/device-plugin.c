@@ -9,6 +9,7 @@
  *	    socket_prefix = "rdmad";	# of the names of our sockets in kubelet's folders
  *	    health_delay = 1;		# so long must a device be well again to count as healthy;
  *					# longer each time when it flaps
+ *	    device_info_dir = "/var/run/k8s.cni.cncf.io/devinfo/dp";	# for Multus; "": no files
  *	    forget_delay = 60;		# so long a device that left stays listed, as unhealthy
  *	    resources = (
  *	      {
@@ -63,9 +64,11 @@
 #include <rdmad/journal.h>
 #include <rdmad/loop.h>
 #include <rdmad/module.h>
+#include <rdmad/sysroot.h>
 #include <jansson.h>
 
 #include "assignment.h"
+#include "device-info.h"
 #include "handout.h"
 #include "resource.h"
 
@@ -156,7 +159,6 @@ static void claim_granted(const RdmadClaim *claim, gpointer data)
 {
 	Plugin *plugin = data;
 
-	rdmad_handout_keep(plugin->shared.handout, claim);
 	for (guint i = 0; i < plugin->resources->len; i++)
 		if (rdmad_resource_lacks(plugin->resources->pdata[i], claim))
 			refresh_within(plugin, 0);
@@ -164,16 +166,22 @@ static void claim_granted(const RdmadClaim *claim, gpointer data)
 
 static void claim_ended(const RdmadClaim *claim, const char *reason, gpointer data)
 {
-	Plugin *plugin = data;
-
-	rdmad_handout_end(plugin->shared.handout, claim);
-	refresh_within(plugin, 0);
+	refresh_within(data, 0);
 }
 
 static const RdmadInventoryOps INVENTORY_OPS = { .settled = inventory_settled };
 static const RdmadClaimOps CLAIM_OPS = { .granted = claim_granted, .ended = claim_ended };
 
 /* ---- life ---- */
+
+/* A recorded machine is not the node that Multus runs on. */
+static const char *device_info_dir(const Plugin *plugin)
+{
+	if (plugin->settings->device_info_dir)
+		return plugin->settings->device_info_dir;
+	return rdmad_sysroot_is_live(rdmad_module_sysroot(plugin->self)) ? RDMAD_DEVICE_INFO_DIR
+									 : NULL;
+}
 
 static gpointer plugin_create(RdmadModule *self, const RdmadConfigNode *config, GError **error)
 {
@@ -189,7 +197,8 @@ static gpointer plugin_create(RdmadModule *self, const RdmadConfigNode *config, 
 	plugin->resources = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_resource_free);
 	plugin->conflicts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	plugin->shared.handout =
-		rdmad_handout_new(rdmad_module_run_dir(self), rdmad_module_name(self));
+		rdmad_handout_new(rdmad_module_run_dir(self), rdmad_module_name(self),
+				  rdmad_module_claims(self), device_info_dir(plugin));
 	return plugin;
 }
 
@@ -209,9 +218,9 @@ static gboolean plugin_start(gpointer state, GError **error)
 	RdmadModule *self = plugin->self;
 
 	plugin->refresh = rdmad_loop_add_timer(rdmad_module_loop(self), self, refresh, plugin);
-	rdmad_handout_sweep(plugin->shared.handout, rdmad_module_claims(self));
 	plugin->shared.gpu_ids = rdmad_gpu_ids_new(self);
 	plugin->shared.kubelet = rdmad_kubelet_new(self, plugin->settings, look_at_kubelet, plugin);
+	rdmad_handout_start(plugin->shared.handout, self);
 	add_resources(plugin);
 	plugin->claims_watch =
 		rdmad_claims_watch(rdmad_module_claims(self), self, &CLAIM_OPS, plugin);
@@ -258,6 +267,7 @@ static gboolean plugin_reload(gpointer state, const RdmadConfigNode *config, GEr
 	before = plugin->settings;
 	plugin->settings = settings;
 	rdmad_kubelet_configure(plugin->shared.kubelet, settings);
+	rdmad_handout_configure(plugin->shared.handout, device_info_dir(plugin));
 	g_hash_table_remove_all(plugin->conflicts);
 	renew_resources(plugin);
 	refresh(plugin);
@@ -289,6 +299,7 @@ static void plugin_stop(gpointer state)
 {
 	Plugin *plugin = state;
 
+	rdmad_handout_stop(plugin->shared.handout);
 	g_clear_pointer(&plugin->inventory_watch, rdmad_watch_free);
 	g_clear_pointer(&plugin->claims_watch, rdmad_watch_free);
 	g_ptr_array_set_size(plugin->resources, 0);

@@ -1,38 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "handout.h"
 
+#include <rdmad/inventory.h>
 #include <rdmad/log.h>
+#include <rdmad/module.h>
 
 #include "claim-folder.h"
+#include "device-info.h"
 
 struct RdmadHandout {
 	char *run_dir, *owner;
+	RdmadClaims *claims;
+	RdmadDeviceInfo *info;
+	GHashTable *devices; /* id -> RdmadDevice */
+	GHashTable *changed; /* ids, since the last rdmad_handout_follow() */
+	gboolean followed;   /* FALSE: any may have changed */
+	RdmadWatch *inventory_watch, *claims_watch;
 };
-
-RdmadHandout *rdmad_handout_new(const char *run_dir, const char *owner)
-{
-	RdmadHandout *handout = g_new0(RdmadHandout, 1);
-
-	handout->run_dir = g_strdup(run_dir);
-	handout->owner = g_strdup(owner);
-	return handout;
-}
-
-void rdmad_handout_free(RdmadHandout *handout)
-{
-	g_free(handout->run_dir);
-	g_free(handout->owner);
-	g_free(handout);
-}
 
 const char *rdmad_handout_run_dir(const RdmadHandout *handout)
 {
 	return handout->run_dir;
-}
-
-void rdmad_handout_sweep(RdmadHandout *handout, RdmadClaims *claims)
-{
-	rdmad_claim_folder_sweep(handout->run_dir, claims);
 }
 
 static gboolean is_ours(const RdmadHandout *handout, const RdmadClaim *claim)
@@ -47,25 +35,182 @@ static void warn(const RdmadClaim *claim, const GError *error)
 	rdmad_log_full(RDMAD_LOG_WARNING, &about, "claim %s: %s", claim->id, error->message);
 }
 
-gboolean rdmad_handout_begin(RdmadHandout *handout, const RdmadClaim *claim, GError **error)
-{
-	return rdmad_claim_folder_begin(handout->run_dir, claim->id, error);
-}
+/* ---- device information ---- */
 
-void rdmad_handout_keep(RdmadHandout *handout, const RdmadClaim *claim)
+/* A pod that needs no such file must not wait for one that cannot be written. */
+static void put_info(RdmadHandout *handout, const RdmadClaim *claim, guint nth)
 {
+	const RdmadDevice *dev = g_hash_table_lookup(handout->devices, claim->devices[nth]);
 	g_autoptr(GError) error = NULL;
 
-	if (is_ours(handout, claim) &&
-	    !rdmad_claim_folder_keep(handout->run_dir, claim->id, &error))
+	if (!rdmad_device_info_put(handout->info, claim->resource, claim->tokens[nth], dev, &error))
 		warn(claim, error);
+}
+
+/* A token may be of another claim already when the end of this one is told. */
+static void remove_info(RdmadHandout *handout, const RdmadClaim *claim, guint nth)
+{
+	const char *token = claim->tokens[nth];
+	const RdmadClaim *now = rdmad_claims_by_token(handout->claims, claim->resource, token);
+
+	if (!now || g_str_equal(now->id, claim->id))
+		rdmad_device_info_remove(handout->info, claim->resource, token);
+}
+
+/* ---- claims ---- */
+
+gboolean rdmad_handout_begin(RdmadHandout *handout, const RdmadClaim *claim, GError **error)
+{
+	if (!rdmad_claim_folder_begin(handout->run_dir, claim->id, error))
+		return FALSE;
+	for (guint i = 0; claim->tokens[i]; i++)
+		put_info(handout, claim, i);
+	return TRUE;
 }
 
 void rdmad_handout_end(RdmadHandout *handout, const RdmadClaim *claim)
 {
 	g_autoptr(GError) error = NULL;
 
-	if (is_ours(handout, claim) &&
-	    !rdmad_claim_folder_remove(handout->run_dir, claim->id, &error))
+	if (!rdmad_claim_folder_remove(handout->run_dir, claim->id, &error))
 		warn(claim, error);
+	for (guint i = 0; claim->tokens[i]; i++)
+		remove_info(handout, claim, i);
+}
+
+/* Also those of an earlier run, and those that were learnt from kubelet. */
+static void claim_granted(const RdmadClaim *claim, gpointer data)
+{
+	RdmadHandout *handout = data;
+	g_autoptr(GError) error = NULL;
+
+	if (!is_ours(handout, claim))
+		return;
+	if (!rdmad_claim_folder_keep(handout->run_dir, claim->id, &error))
+		warn(claim, error);
+	for (guint i = 0; handout->followed && claim->tokens[i]; i++)
+		put_info(handout, claim, i);
+}
+
+static void claim_ended(const RdmadClaim *claim, const char *reason, gpointer data)
+{
+	RdmadHandout *handout = data;
+
+	if (is_ours(handout, claim))
+		rdmad_handout_end(handout, claim);
+}
+
+static const RdmadClaimOps CLAIM_OPS = { .granted = claim_granted, .ended = claim_ended };
+
+/* ---- devices ---- */
+
+void rdmad_handout_set_device(RdmadHandout *handout, const char *id, const RdmadDevice *dev)
+{
+	const RdmadDevice *before = g_hash_table_lookup(handout->devices, id);
+	g_autofree char *was = rdmad_device_info_text(before);
+	g_autofree char *is = rdmad_device_info_text(dev);
+
+	if (g_strcmp0(was, is))
+		g_hash_table_add(handout->changed, g_strdup(id));
+	if (dev)
+		g_hash_table_replace(handout->devices, dev->id, (gpointer)rdmad_device_ref(dev));
+	else
+		g_hash_table_remove(handout->devices, id);
+}
+
+static void follow_claim(const RdmadClaim *claim, gpointer data)
+{
+	RdmadHandout *handout = data;
+
+	if (!is_ours(handout, claim))
+		return;
+	for (guint i = 0; claim->tokens[i]; i++)
+		if (!handout->followed ||
+		    g_hash_table_contains(handout->changed, claim->devices[i]))
+			put_info(handout, claim, i);
+}
+
+void rdmad_handout_follow(RdmadHandout *handout)
+{
+	if (!handout->followed || g_hash_table_size(handout->changed))
+		rdmad_claims_foreach(handout->claims, follow_claim, handout);
+	handout->followed = TRUE;
+	g_hash_table_remove_all(handout->changed);
+}
+
+static void device_added(const RdmadDevice *dev, gpointer data)
+{
+	rdmad_handout_set_device(data, dev->id, dev);
+}
+
+static void device_changed(const RdmadDevice *before, const RdmadDevice *now, gpointer data)
+{
+	rdmad_handout_set_device(data, now->id, now);
+}
+
+static void device_removed(const RdmadDevice *dev, gpointer data)
+{
+	rdmad_handout_set_device(data, dev->id, NULL);
+}
+
+static void inventory_settled(gpointer data)
+{
+	rdmad_handout_follow(data);
+}
+
+static const RdmadInventoryOps INVENTORY_OPS = {
+	.added = device_added,
+	.changed = device_changed,
+	.removed = device_removed,
+	.settled = inventory_settled,
+};
+
+/* ---- life ---- */
+
+RdmadHandout *rdmad_handout_new(const char *run_dir, const char *owner, RdmadClaims *claims,
+				const char *device_info_dir)
+{
+	RdmadHandout *handout = g_new0(RdmadHandout, 1);
+
+	handout->run_dir = g_strdup(run_dir);
+	handout->owner = g_strdup(owner);
+	handout->claims = claims;
+	handout->info = rdmad_device_info_new(run_dir, device_info_dir);
+	handout->devices = g_hash_table_new_full(g_str_hash, g_str_equal, NULL,
+						 (GDestroyNotify)rdmad_device_unref);
+	handout->changed = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	return handout;
+}
+
+void rdmad_handout_free(RdmadHandout *handout)
+{
+	g_hash_table_unref(handout->changed);
+	g_hash_table_unref(handout->devices);
+	rdmad_device_info_free(handout->info);
+	g_free(handout->run_dir);
+	g_free(handout->owner);
+	g_free(handout);
+}
+
+void rdmad_handout_configure(RdmadHandout *handout, const char *device_info_dir)
+{
+	if (!rdmad_device_info_move(handout->info, device_info_dir))
+		return;
+	handout->followed = FALSE;
+	rdmad_handout_follow(handout);
+}
+
+void rdmad_handout_start(RdmadHandout *handout, RdmadModule *self)
+{
+	rdmad_claim_folder_sweep(handout->run_dir, handout->claims);
+	rdmad_device_info_sweep(handout->info, handout->claims, handout->owner);
+	handout->inventory_watch =
+		rdmad_inventory_watch(rdmad_module_inventory(self), self, &INVENTORY_OPS, handout);
+	handout->claims_watch = rdmad_claims_watch(handout->claims, self, &CLAIM_OPS, handout);
+}
+
+void rdmad_handout_stop(RdmadHandout *handout)
+{
+	g_clear_pointer(&handout->inventory_watch, rdmad_watch_free);
+	g_clear_pointer(&handout->claims_watch, rdmad_watch_free);
 }

@@ -8,19 +8,26 @@
 #pragma once
 
 #include <rdmad/claims.h>
+#include <rdmad/device.h>
 
 typedef struct RdmadHandout RdmadHandout;
 
-/* `owner`: whose claims these are. */
-RdmadHandout *rdmad_handout_new(const char *run_dir, const char *owner);
+/* For the claims that module `owner` granted.  `device_info_dir` NULL or empty: see device-info.h. */
+RdmadHandout *rdmad_handout_new(const char *run_dir, const char *owner, RdmadClaims *claims,
+				const char *device_info_dir);
 void rdmad_handout_free(RdmadHandout *handout);
-/* Removes what an earlier run left and no claim has. */
-void rdmad_handout_sweep(RdmadHandout *handout, RdmadClaims *claims);
+void rdmad_handout_configure(RdmadHandout *handout, const char *device_info_dir);
+
+/* Removes what an earlier run left and no claim has; follows claims and devices from now on. */
+void rdmad_handout_start(RdmadHandout *handout, RdmadModule *self);
+void rdmad_handout_stop(RdmadHandout *handout);
 
 const char *rdmad_handout_run_dir(const RdmadHandout *handout);
 
-/* For a claim that was granted now.  RDMAD_ERROR_FAILED. */
+/* For a claim that is granted now.  RDMAD_ERROR_FAILED. */
 gboolean rdmad_handout_begin(RdmadHandout *handout, const RdmadClaim *claim, GError **error);
-/* For a claim that may be of an earlier run: what is missing. */
-void rdmad_handout_keep(RdmadHandout *handout, const RdmadClaim *claim);
 void rdmad_handout_end(RdmadHandout *handout, const RdmadClaim *claim);
+
+/* What stands behind the id of a device now; NULL: nothing.  rdmad_handout_follow() acts on it. */
+void rdmad_handout_set_device(RdmadHandout *handout, const char *id, const RdmadDevice *dev);
+void rdmad_handout_follow(RdmadHandout *handout);

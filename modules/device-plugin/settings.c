@@ -144,6 +144,15 @@ static RdmadResourceSettings *resource_default(void)
 
 /* ---- the module ---- */
 
+static gboolean folder_check(const char *text, GError **error)
+{
+	if (text[0] == '/' || text[0] == '\0')
+		return TRUE;
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
+		    "\"%s\" must be an absolute path, or empty for no files at all", text);
+	return FALSE;
+}
+
 static gboolean socket_prefix_check(const char *text, GError **error)
 {
 	const gsize plain = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-");
@@ -163,6 +172,10 @@ static const RdmadConfigField PLUGIN_FIELDS[] = {
 	  .type = RDMAD_CONFIG_STRING,
 	  .offset = G_STRUCT_OFFSET(RdmadPluginSettings, socket_prefix),
 	  .check = socket_prefix_check },
+	{ .key = "device_info_dir",
+	  .type = RDMAD_CONFIG_STRING,
+	  .offset = G_STRUCT_OFFSET(RdmadPluginSettings, device_info_dir),
+	  .check = folder_check },
 	RDMAD_CONFIG_DURATION_FIELD("health_delay", RdmadPluginSettings, health_delay_ms, 0,
 				    10 * MINUTE_MS),
 	RDMAD_CONFIG_DURATION_FIELD("forget_delay", RdmadPluginSettings, forget_delay_ms, 0,
@@ -186,6 +199,7 @@ void rdmad_plugin_settings_free(RdmadPluginSettings *settings)
 {
 	g_ptr_array_unref(settings->resources);
 	g_free(settings->socket_prefix);
+	g_free(settings->device_info_dir);
 	g_free(settings);
 }
 

@@ -55,6 +55,7 @@ typedef enum {
 typedef struct {
 	int registration; /* RdmadRegistrationWay */
 	char *socket_prefix;
+	char *device_info_dir; /* empty: none; NULL: where Multus looks, of this node itself */
 	guint64 health_delay_ms;
 	guint64 forget_delay_ms;
 	const RdmadConfigNode *resource_list; /* only while parsing */

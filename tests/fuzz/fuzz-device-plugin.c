@@ -62,7 +62,7 @@ static void node_setup(Node *node)
 	node->journal = rdmad_journal_new(node->loop);
 	node->state = rdmad_state_open(NULL, NULL, NULL);
 	node->claims = rdmad_claims_new(node->loop, node->state, node->journal, NULL);
-	node->handout = rdmad_handout_new(RUN_DIR, OWNER);
+	node->handout = rdmad_handout_new(RUN_DIR, OWNER, node->claims, NULL);
 }
 
 static void claim_end(const RdmadClaim *claim, gpointer data)

@@ -7,6 +7,7 @@ usage: test-handout.py RDMAD MODULE-DIR [TEST...]
 
 import json
 import os
+import signal
 import stat
 import sys
 
@@ -73,6 +74,42 @@ class HandoutTest(PluginCase):
         now = self.replace(grant.ids[:1])
         self.assertNotEqual(now, grant.reply.envs["RDMAD_CLAIM"])
         self.wait_for(lambda: self.folders() == [now], "only the folder of the new claim")
+
+    # ---- device information ----
+
+    def info_config(self):
+        self.info_dir = os.path.join(self.dir, "devinfo", "dp")
+        return 'modules = { device-plugin = { device_info_dir = "%s"; }; };' % self.info_dir
+
+    def info_files(self):
+        return sorted(os.listdir(self.info_dir))
+
+    @staticmethod
+    def info_names(ids):
+        return sorted(f"rdma-hca-{id}-device.json" for id in ids)
+
+    def test_multus_finds_the_address_behind_each_id(self):
+        self.both(self.info_config())
+        grant = self.allocate(count=2)
+        self.assertEqual(self.info_files(), self.info_names(grant.ids))
+        for id in grant.ids:
+            path = os.path.join(self.info_dir, f"rdma-hca-{id}-device.json")
+            with open(path) as file:
+                info = json.load(file)
+            self.assertEqual((info["type"], info["version"]), ("pci", "1.1.0"))
+            self.assertEqual(info["pci"]["pci-address"], id.partition("::")[0])
+            self.assertRegex(info["pci"]["rdma-device"], r"^mlx5_\d+$")
+
+    def test_device_information_follows_the_claims_over_a_crash(self):
+        self.both(self.info_config())
+        grant = self.allocate(count=2)
+        self.end_daemon(signal.SIGKILL)
+        os.unlink(os.path.join(self.info_dir, self.info_names(grant.ids)[0]))
+        self.start_daemon(self.info_config())
+        self.wait_for(lambda: self.info_files() == self.info_names(grant.ids), "both files")
+        self.wait_ready()
+        self.replace(grant.ids[1:])
+        self.wait_for(lambda: self.info_files() == self.info_names(grant.ids[1:]), "one file")
 
     # ---- the environment ----
 

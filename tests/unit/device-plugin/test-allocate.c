@@ -51,7 +51,7 @@ static void setup(Fixture *f, gconstpointer text)
 	f->state = rdmad_state_open(NULL, NULL, NULL);
 	f->claims = rdmad_claims_new(f->loop, f->state, f->journal, NULL);
 	f->run_dir = g_dir_make_tmp("rdmad-allocate-XXXXXX", NULL);
-	f->handout = rdmad_handout_new(f->run_dir, OWNER);
+	f->handout = rdmad_handout_new(f->run_dir, OWNER, f->claims, NULL);
 }
 
 static void claim_end(const RdmadClaim *claim, gpointer data)

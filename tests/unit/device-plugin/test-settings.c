@@ -24,7 +24,8 @@ static void test_every_option_is_read(void)
 	g_autoptr(GError) error = NULL;
 	g_autoptr(RdmadPluginSettings) settings = fixture_settings(
 		"registration = \"legacy\"; socket_prefix = \"other\"; health_delay = \"250ms\"; "
-		"forget_delay = 5; resources = ( { name = \"example.com/Rail_0\"; count = 63; "
+		"forget_delay = 5; device_info_dir = \"/x/dp\"; resources = ( { name = "
+		"\"example.com/Rail_0\"; count = 63; "
 		"count_per = \"device\"; ignore_health = true; umad = true; issm = true; ucm = "
 		"true; "
 		"permissions = \"rwm\"; expose = \"pool\"; ids = \"name\"; numa = false; "
@@ -40,6 +41,7 @@ static void test_every_option_is_read(void)
 	g_assert_cmpstr(settings->socket_prefix, ==, "other");
 	g_assert_cmpuint(settings->health_delay_ms, ==, 250);
 	g_assert_cmpuint(settings->forget_delay_ms, ==, 5000);
+	g_assert_cmpstr(settings->device_info_dir, ==, "/x/dp");
 	first = settings->resources->pdata[0];
 	second = settings->resources->pdata[1];
 	third = settings->resources->pdata[2];
@@ -91,6 +93,7 @@ static const BadCase BAD[] = {
 	{ "a name that is the information of another",
 	  "resources = ( { name = \"a/b_info\"; }, { name = \"a/b\"; } );",
 	  "environment variable" },
+	{ "a folder that is relative", "device_info_dir = \"dp\";", "absolute" },
 	{ "no token", "resources = ( { name = \"a/b\"; count = 0; } );", "count" },
 	{ "more tokens than one message carries",
 	  "resources = ( { name = \"a/b\"; count = 32769; } );", "count" },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "atomic-file.h"
+#include "public-file.h"
 
 #include <fcntl.h>
 #include <rdmad/error.h>
@@ -23,13 +23,12 @@ static gboolean write_all(int fd, const char *text, gsize size)
 	return TRUE;
 }
 
-/* The umask is not asked: these files are for others. */
 static gboolean file_fill(int fd, const char *text, mode_t mode)
 {
 	return write_all(fd, text, strlen(text)) && fchmod(fd, mode) == 0;
 }
 
-gboolean rdmad_atomic_file_write(const char *path, const char *text, mode_t mode, GError **error)
+gboolean rdmad_public_file_write(const char *path, const char *text, mode_t mode, GError **error)
 {
 	/* Hidden, and without the suffix by which readers of the folder choose their files. */
 	g_autofree char *folder = g_path_get_dirname(path);
@@ -49,4 +48,19 @@ gboolean rdmad_atomic_file_write(const char *path, const char *text, mode_t mode
 	rdmad_error_errno(error, errno, "cannot write %s", path);
 	unlink(draft);
 	return FALSE;
+}
+
+gboolean rdmad_public_folder_make(const char *path, GError **error)
+{
+	g_autofree char *parent = g_path_get_dirname(path);
+
+	if (access(path, F_OK) == 0)
+		return TRUE;
+	if (parent[1] && !rdmad_public_folder_make(parent, error))
+		return FALSE;
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return rdmad_error_errno(error, errno, "cannot make the folder %s", path);
+	if (chmod(path, 0755) < 0)
+		return rdmad_error_errno(error, errno, "cannot give %s the mode 0755", path);
+	return TRUE;
 }

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "device-info.h"
+
+#include <fcntl.h>
+#include <rdmad/error.h>
+#include <rdmad/fd.h>
+#include <jansson.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "public-file.h"
+
+#define SPEC_VERSION "1.1.0"
+
+struct RdmadDeviceInfo {
+	char *dir;   /* or NULL */
+	char *marks; /* the folder with the names of our files */
+};
+
+/* ---- what a file says ---- */
+
+char *rdmad_device_info_text(const RdmadDevice *dev)
+{
+	json_t *info;
+	char *dumped, *text;
+
+	/* The address of a subfunction is that of its whole function. */
+	if (!dev || !dev->pci_address || dev->aux_name)
+		return NULL;
+	info = json_pack("{s:s, s:s, s:{s:s, s:s, s:s*}}", "type", "pci", "version", SPEC_VERSION,
+			 "pci", "pci-address", dev->pci_address, "rdma-device", dev->name,
+			 "pf-pci-address", dev->pf_address);
+	dumped = json_dumps(info, JSON_COMPACT | JSON_SORT_KEYS);
+	text = g_strdup(dumped);
+	free(dumped);
+	json_decref(info);
+	return text;
+}
+
+/* ---- names ---- */
+
+static char *file_name(const char *resource, const char *token)
+{
+	char *name = g_strdup_printf("%s-%s-device.json", resource, token);
+
+	return g_strdelimit(name, "/", '-');
+}
+
+/* ---- one file ---- */
+
+static void file_remove(RdmadDeviceInfo *info, const char *name)
+{
+	g_autofree char *mark = g_build_filename(info->marks, name, NULL);
+	g_autofree char *path = info->dir ? g_build_filename(info->dir, name, NULL) : NULL;
+
+	if (access(mark, F_OK) < 0)
+		return;
+	if (path)
+		unlink(path);
+	unlink(mark);
+}
+
+static gboolean mark_make(RdmadDeviceInfo *info, const char *name, GError **error)
+{
+	g_autofree char *path = g_build_filename(info->marks, name, NULL);
+	rdmad_autofd int fd = -1;
+
+	if (!rdmad_public_folder_make(info->marks, error))
+		return FALSE;
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return fd >= 0 || rdmad_error_errno(error, errno, "cannot make %s", path);
+}
+
+static gboolean file_says(const char *path, const char *text)
+{
+	g_autofree char *now = NULL;
+	struct stat info;
+
+	return lstat(path, &info) == 0 && S_ISREG(info.st_mode) &&
+	       (gsize)info.st_size == strlen(text) && g_file_get_contents(path, &now, NULL, NULL) &&
+	       g_str_equal(now, text);
+}
+
+/* The mark comes first: a file without one would stay for ever. */
+static gboolean file_put(RdmadDeviceInfo *info, const char *name, const char *text, GError **error)
+{
+	g_autofree char *path = g_build_filename(info->dir, name, NULL);
+
+	return mark_make(info, name, error) &&
+	       (file_says(path, text) || (rdmad_public_folder_make(info->dir, error) &&
+					  rdmad_public_file_write(path, text, 0444, error)));
+}
+
+gboolean rdmad_device_info_put(RdmadDeviceInfo *info, const char *resource, const char *token,
+			       const RdmadDevice *dev, GError **error)
+{
+	g_autofree char *name = file_name(resource, token);
+	g_autofree char *text = info->dir ? rdmad_device_info_text(dev) : NULL;
+
+	if (text)
+		return file_put(info, name, text, error);
+	file_remove(info, name);
+	return TRUE;
+}
+
+void rdmad_device_info_remove(RdmadDeviceInfo *info, const char *resource, const char *token)
+{
+	g_autofree char *name = file_name(resource, token);
+
+	file_remove(info, name);
+}
+
+/* ---- all of them ---- */
+
+typedef struct {
+	const char *owner;
+	GHashTable *names;
+} Collection;
+
+static void collect_names(const RdmadClaim *claim, gpointer data)
+{
+	Collection *collection = data;
+
+	if (!g_str_equal(claim->owner, collection->owner))
+		return;
+	for (guint i = 0; claim->tokens[i]; i++)
+		g_hash_table_add(collection->names, file_name(claim->resource, claim->tokens[i]));
+}
+
+/* `kept` NULL: nothing is. */
+static void files_remove(RdmadDeviceInfo *info, GHashTable *kept)
+{
+	g_autoptr(GDir) folder = g_dir_open(info->marks, 0, NULL);
+	const char *name;
+
+	while (folder && (name = g_dir_read_name(folder)))
+		if (!kept || !g_hash_table_contains(kept, name))
+			file_remove(info, name);
+}
+
+void rdmad_device_info_sweep(RdmadDeviceInfo *info, RdmadClaims *claims, const char *owner)
+{
+	g_autoptr(GHashTable) names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	Collection collection = { owner, names };
+
+	rdmad_claims_foreach(claims, collect_names, &collection);
+	files_remove(info, names);
+}
+
+static char *dir_dup(const char *dir)
+{
+	return dir && dir[0] ? g_strdup(dir) : NULL;
+}
+
+gboolean rdmad_device_info_move(RdmadDeviceInfo *info, const char *dir)
+{
+	g_autofree char *next = dir_dup(dir);
+
+	if (g_strcmp0(info->dir, next) == 0)
+		return FALSE;
+	files_remove(info, NULL);
+	g_free(info->dir);
+	info->dir = g_steal_pointer(&next);
+	return TRUE;
+}
+
+RdmadDeviceInfo *rdmad_device_info_new(const char *run_dir, const char *dir)
+{
+	RdmadDeviceInfo *info = g_new0(RdmadDeviceInfo, 1);
+
+	info->dir = dir_dup(dir);
+	info->marks = g_build_filename(run_dir, "device-info", NULL);
+	return info;
+}
+
+void rdmad_device_info_free(RdmadDeviceInfo *info)
+{
+	g_free(info->dir);
+	g_free(info->marks);
+	g_free(info);
+}
