@@ -21,9 +21,11 @@ def listens(path):
 
 
 class Daemon:
-    """rdmad on a machine of tests/machines; only commands ask it anything."""
+    """rdmad on a machine of tests/machines; only commands ask it anything.
 
-    def __init__(self, machine):
+    With a configuration, its modules run instead of one that does nothing."""
+
+    def __init__(self, machine, config=None):
         self.folder = tempfile.TemporaryDirectory(prefix="rdmad-test-")
         # rdmad takes modules only from folders that nobody else may write to.
         os.chmod(self.folder.name, 0o755)
@@ -33,9 +35,14 @@ class Daemon:
         else:
             os.makedirs(os.path.join(self.root, "sys/class"))
         self.socket = os.path.join(self.folder.name, "run", "rdmad.sock")
+        what = ["--module", "good"]
+        if config:
+            what = ["--config", os.path.join(self.folder.name, "rdmad.conf")]
+            with open(what[1], "w", encoding="utf-8") as file:
+                file.write(config)
         self.log = open(os.path.join(self.folder.name, "log"), "w+b")
         self.process = subprocess.Popen(
-            [RDMAD, "--module", "good", "--module-dir", MODULES, "--sysroot", self.root,
+            [RDMAD, *what, "--module-dir", MODULES, "--sysroot", self.root,
              "--run-dir", os.path.dirname(self.socket),
              "--state-dir", os.path.join(self.folder.name, "state"),
              "--kubelet-dir", os.path.join(self.folder.name, "kubelet")],

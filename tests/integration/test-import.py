@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""rdmad import-config as people call it: RDMAD MODULE-DIR IMPORT-DIR"""
+"""rdmad import-config as people call it: RDMAD EXPAND MODULE-DIR IMPORT-DIR"""
 
+import json
 import os
 import subprocess
 import sys
@@ -10,8 +11,9 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
 import tap  # noqa: E402
+from machine_daemon import MODULES, RDMAD, Daemon  # noqa: E402
 
-RDMAD, MODULES, FILES = sys.argv[1:4]
+FILES = sys.argv[4]
 
 
 def run(*args, **kwargs):
@@ -31,10 +33,6 @@ def inputs():
 
 class ImportConfig(unittest.TestCase):
     def test_every_file_becomes_a_configuration_that_rdmad_takes(self):
-        probe = check('modules = { device-plugin = { resources = '
-                      '( { name = "rdma/a"; expose = "pool"; } ); }; };')
-        if "expose" in probe.stderr:
-            self.skipTest("device-plugin does not know expose, pf_names and the others yet")
         for name in inputs():
             with self.subTest(name):
                 done = run("import-config", os.path.join(FILES, name))
@@ -92,6 +90,47 @@ class ImportConfig(unittest.TestCase):
         self.assertIn("--resource-prefix", done.stdout)
         self.assertNotIn("--socket", done.stdout)
         self.assertIn("import-config FILE", run("--help").stdout)
+
+
+class Advertised(unittest.TestCase):
+    """On a recorded machine: a PF with four VFs that have RDMA, another PF with a subfunction."""
+
+    def tokens(self, config):
+        done = run("import-config", "-", input=json.dumps(config))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        daemon = Daemon("sriov", done.stdout)
+        self.addCleanup(daemon.close)
+        modules = daemon.json("status")["modules"]
+        return {resource["name"]: (resource["devices"], resource["tokens"])
+                for resource in modules[0]["status"]["resources"]}
+
+    def test_pools_of_the_shared_plugin_have_rdma_hca_max_tokens_or_none(self):
+        tokens = self.tokens({"configList": [
+            {"resourceName": "one", "rdmaHcaMax": 63, "devices": ["ens1f0np0"]},
+            {"resourceName": "both", "resourcePrefix": "example.com", "rdmaHcaMax": 1000,
+             "selectors": {"ifNames": ["ens1f0np0", "ens1f1np1"], "vendors": ["15b3"],
+                           "drivers": ["mlx5_core"], "linkTypes": ["ether"]}},
+            {"resourceName": "none", "rdmaHcaMax": 10, "selectors": {"linkTypes": ["infiniband"]}}]})
+        self.assertEqual(tokens, {"rdma/one": (1, 63), "example.com/both": (2, 1000),
+                                  "rdma/none": (0, 0)})
+
+    def test_pools_of_the_sriov_plugin_have_a_token_for_each_function(self):
+        def pool(name, selectors, **more):
+            return {"resourceName": name, "resourcePrefix": "nvidia.com", "selectors": selectors,
+                    **more}
+        tokens = self.tokens({"resourceList": [
+            pool("two", {"pfNames": ["ens1f0np0#0-1,7"], "isRdma": True}),
+            pool("sf", {"auxTypes": ["sf"], "isRdma": True}, deviceType="auxNetDevice"),
+            pool("both", [{"pciAddresses": ["0000:3b:00.4"], "isRdma": True},
+                          {"rootDevices": ["0000:3b:00.0#0,3"], "isRdma": True}]),
+            pool("none", {"drivers": ["vfio-pci"], "isRdma": True}),
+            pool("other", {"drivers": ["mlx5_core"]})]})
+        self.assertEqual(tokens, {"nvidia.com/two": (2, 2), "nvidia.com/sf": (1, 1),
+                                  "nvidia.com/both": (2, 2), "nvidia.com/none": (0, 0)})
+
+    def test_the_mode_hca_offers_a_thousand_of_all(self):
+        tokens = self.tokens({"mode": "hca"})
+        self.assertEqual(tokens["rdma/hca"][1], 1000)
 
 
 tap.main()
