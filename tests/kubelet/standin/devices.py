@@ -47,7 +47,7 @@ class Resource:
 
 
 class DeviceManager:
-    def __init__(self, folder, grace, log, era):
+    def __init__(self, folder, grace, log, era="1.36"):
         self.folder, self.grace, self.log, self.era = folder, grace, log, era
         self.lock = threading.RLock()
         self.changed = threading.Condition(self.lock)

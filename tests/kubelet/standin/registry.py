@@ -35,6 +35,7 @@ class PluginRegistry:
         self.folder, self.manager, self.log = folder, manager, log
         os.makedirs(folder, exist_ok=True)
         self.known, self.retry = {}, {}     # path -> identity; path -> (when, delay)
+        self.asking = {}                    # path -> thread
         self.stopping = threading.Event()
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
@@ -50,13 +51,20 @@ class PluginRegistry:
                 self.manager.disconnect(path)
         for path, identity in present.items():
             due, delay = self.retry.get(path, (0, RETRY_FIRST))
-            if path in self.known or time.monotonic() < due:
+            if path in self.known or path in self.asking or time.monotonic() < due:
                 continue
-            if self._register(path):
-                self.known[path] = identity
-                self.retry.pop(path, None)
-            else:
-                self.retry[path] = (time.monotonic() + delay, min(delay * 2, RETRY_LAST))
+            self.asking[path] = threading.Thread(target=self._ask, args=(path, identity, delay),
+                                                 daemon=True)
+            self.asking[path].start()
+
+    def _ask(self, path, identity, delay):
+        """All sockets at once: one that does not answer holds up no other."""
+        if self._register(path):
+            self.known[path] = identity
+            self.retry.pop(path, None)
+        else:
+            self.retry[path] = (time.monotonic() + delay, min(delay * 2, RETRY_LAST))
+        del self.asking[path]
 
     def _register(self, path):
         """Asks who it is, connects to the service, tells how it went."""
