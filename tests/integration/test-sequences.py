@@ -106,6 +106,8 @@ class SequenceTest(PluginCase):
 
     def act_lose_stream(self):
         before = self.endpoint()
+        if before is None or before.stopped:
+            return      # it is lost already
         before.stream.cancel()
         self.wait_for(lambda: self.endpoint() is not before, "other endpoint")
 
