@@ -1,0 +1,105 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The first ListAndWatch message of a resource of 100, 1 000 and 10 000 tokens: linear or not, and
+what the daemon takes for it.  The floor is a plain call of the same daemon on the same connection.
+"""
+
+import time
+
+import benchlib
+from benchlib import Daemon, Scratch, Table, median
+
+from standin import rpc
+from standin.messages import plugin
+
+SERVICE = "/v1beta1.DevicePlugin/"
+SIZES = (100, 1000, 10000)
+ROUNDS = 31
+CONFIG = "modules = { device-plugin = { resources = ( { name = \"rdma/hca\"; count = %d; } ); }; };"
+
+
+def microseconds(call):
+    begun = time.monotonic_ns()
+    result = call()
+    return (time.monotonic_ns() - begun) / 1000, result
+
+
+class Lists:
+    """Bytes as they come: parsing them is the client's affair."""
+
+    def __init__(self, daemon):
+        self.daemon, self.channel = daemon, rpc.dial(daemon.socket())
+        self.open = self.channel.unary_stream(SERVICE + "ListAndWatch",
+                                              request_serializer=lambda m: m.SerializeToString(),
+                                              response_deserializer=None)
+
+    def first(self):
+        stream = self.open(plugin.Empty())
+        message = next(stream)
+        self.last, previous = stream, getattr(self, "last", None)
+        if previous is not None:
+            previous.cancel()       # one is open at any time: rdmad stays with its socket
+        return message
+
+    def options(self):
+        return rpc.unary(self.channel, SERVICE + "GetDevicePluginOptions", plugin.Empty(),
+                         plugin.DevicePluginOptions)
+
+    def close(self):
+        self.last.cancel()
+        self.channel.close()
+
+
+class Result:
+    """Medians of one size."""
+
+    def __init__(self, build, root, folder, count):
+        with Daemon(build, root, folder, config=CONFIG % count) as daemon:
+            lists = Lists(daemon)
+            lists.first()
+            before = benchlib.processor_us_of(daemon.pid)
+            taken = [microseconds(lists.first) for _ in range(ROUNDS)]
+            self.processor_us = (benchlib.processor_us_of(daemon.pid) - before) / ROUNDS
+            self.us = median(us for us, _ in taken)
+            self.bytes = len(taken[0][1])
+            self.floor_us = median(microseconds(lists.options)[0] for _ in range(ROUNDS))
+            self.kib = benchlib.memory_of(daemon.pid)["Pss_Anon"]
+            lists.close()
+
+
+def times_table(results):
+    table = Table(f"ListAndWatch to its first message, median of {ROUNDS}", "us")
+    for count, result in results.items():
+        table.at_most_times(f"{count} tokens", result.us, "GetDevicePluginOptions",
+                            result.floor_us)
+        table.value(f"{count} tokens, the daemon's processor time", result.processor_us)
+    (small, a), (large, b) = list(results.items())[1:]
+    table.at_most_times(f"{large} tokens, processor time against linear", b.processor_us,
+                        f"{large // small} x {small}", a.processor_us * large / small, 1.5)
+    table.note("the client is Python's; the daemon's processor time has no part of it")
+    table.print()
+
+
+def sizes_table(results):
+    table = Table("The same lists: bytes on the wire, and memory of the daemon", "KiB")
+    floor = results[SIZES[0]]
+    for count, result in results.items():
+        table.value(f"{count} tokens, message", result.bytes / 1024)
+        table.value(f"{count} tokens, anonymous memory", result.kib)
+    table.value(f"{SIZES[-1]} tokens, memory a token",
+                (results[SIZES[-1]].kib - floor.kib) / (SIZES[-1] - SIZES[0]), 1)
+    table.print()
+
+
+def main():
+    build = benchlib.build_from_command_line()
+    with Scratch() as scratch:
+        root = benchlib.expand("gpu-8rail", scratch.path("machine"))
+        results = {count: Result(build, root, scratch.path(f"rdmad{count}"), count)
+                   for count in SIZES}
+    times_table(results)
+    sizes_table(results)
+
+
+if __name__ == "__main__":
+    main()
