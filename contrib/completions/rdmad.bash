@@ -13,7 +13,7 @@ _rdmad()
 	local command=${COMP_WORDS[1]} words common="--json --no-headers --socket --help"
 
 	case $prev in
-	-s | --socket | -c | --config | --sysroot | --module-dir | --run-dir | --state-dir | --kubelet-dir)
+	-s | --socket | -c | --config | --sysroot | --module-dir | --profile-dir | --run-dir | --state-dir | --kubelet-dir)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
@@ -29,7 +29,7 @@ _rdmad()
 	case $COMP_CWORD:$command in
 	1:*)
 		words="status devices allocations topology events doctor import-config --config"
-		words+=" --module --module-dir --sysroot --run-dir --state-dir --kubelet-dir --check"
+		words+=" --module --module-dir --profile-dir --sysroot --run-dir --state-dir --kubelet-dir --check"
 		words+=" --print-config --log-level --log-format --lock-wait --version --help"
 		;;
 	*:devices)
@@ -46,7 +46,7 @@ _rdmad()
 		words="--key --resource-prefix --help"
 		;;
 	*:status | *:topology | *:doctor) words="$common" ;;
-	*) words="--config --module --module-dir --sysroot --run-dir --state-dir --kubelet-dir
+	*) words="--config --module --module-dir --profile-dir --sysroot --run-dir --state-dir --kubelet-dir
 		--check --print-config --log-level --log-format --lock-wait" ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")

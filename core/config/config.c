@@ -5,6 +5,7 @@
 
 #include "config/dropins.h"
 #include "config/node.h"
+#include "config/profiles.h"
 #include "config/source.h"
 #include "config/tree.h"
 
@@ -25,7 +26,7 @@ RdmadConfig *rdmad_config_new_empty(void)
 	return config_new(rdmad_config_node_new(RDMAD_CONFIG_KIND_GROUP, NULL, "configuration", 0));
 }
 
-RdmadConfig *rdmad_config_load(const char *path, GError **error)
+RdmadConfig *rdmad_config_load(const char *path, const char *profile_dir, GError **error)
 {
 	g_autofree char *text = NULL, *full = NULL, *dir = NULL;
 	g_autoptr(RdmadConfigNode) root = NULL;
@@ -37,7 +38,8 @@ RdmadConfig *rdmad_config_load(const char *path, GError **error)
 	full = g_canonicalize_filename(path, NULL);
 	dir = g_path_get_dirname(full);
 	root = rdmad_config_tree_parse(path, text, dir, error);
-	if (!root || !rdmad_config_dropins_merge(root, dir, error))
+	if (!root || !rdmad_config_profiles_merge(&root, profile_dir, error) ||
+	    !rdmad_config_dropins_merge(root, dir, error))
 		return NULL;
 	return config_new(g_steal_pointer(&root));
 }

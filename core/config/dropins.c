@@ -45,22 +45,32 @@ static GPtrArray *dropins_list(const RdmadConfigNode *include, const char *folde
 	return g_steal_pointer(&names);
 }
 
-static gboolean dropin_merge(RdmadConfigNode *root, const char *folder, const char *name,
-			     const char *include_dir, GError **error)
+/* What only the main file may say. */
+static gboolean dropin_check(const RdmadConfigNode *tree, GError **error)
+{
+	static const char *const keys[] = { "include", "profile" };
+
+	for (guint i = 0; i < G_N_ELEMENTS(keys); i++) {
+		const RdmadConfigNode *node = rdmad_config_node_find(tree, keys[i]);
+
+		if (node)
+			return rdmad_config_error(node, NULL, error, "works only in the main file");
+	}
+	return TRUE;
+}
+
+gboolean rdmad_config_dropin_merge(RdmadConfigNode *root, const char *folder, const char *name,
+				   const char *include_dir, GError **error)
 {
 	g_autofree char *path = g_build_filename(folder, name, NULL);
 	g_autoptr(RdmadConfigNode) tree = NULL;
 	g_autofree char *text = NULL;
-	const RdmadConfigNode *include;
 	gsize length;
 
 	text = rdmad_config_source_read(path, &length, error);
 	tree = text ? rdmad_config_tree_parse(path, text, include_dir, error) : NULL;
-	if (!tree)
+	if (!tree || !dropin_check(tree, error))
 		return FALSE;
-	include = rdmad_config_node_find(tree, "include");
-	if (include)
-		return rdmad_config_error(include, NULL, error, "works only in the main file");
 	rdmad_config_node_merge(root, g_steal_pointer(&tree));
 	return TRUE;
 }
@@ -80,7 +90,7 @@ gboolean rdmad_config_dropins_merge(RdmadConfigNode *root, const char *dir, GErr
 	folder = g_canonicalize_filename(include->string, dir);
 	names = dropins_list(include, folder, &problem);
 	for (guint i = 0; names && i < names->len; i++)
-		if (!dropin_merge(root, folder, names->pdata[i], dir, &problem))
+		if (!rdmad_config_dropin_merge(root, folder, names->pdata[i], dir, &problem))
 			break;
 	if (problem)
 		return g_propagate_error(error, g_steal_pointer(&problem)), FALSE;

@@ -14,6 +14,7 @@
 
 enum { /* options without a letter */
        OPT_MODULE_DIR = 256,
+       OPT_PROFILE_DIR,
        OPT_SYSROOT,
        OPT_RUN_DIR,
        OPT_STATE_DIR,
@@ -31,6 +32,7 @@ static const struct option long_options[] = {
 	{ "config", required_argument, NULL, 'c' },
 	{ "module", required_argument, NULL, 'm' },
 	{ "module-dir", required_argument, NULL, OPT_MODULE_DIR },
+	{ "profile-dir", required_argument, NULL, OPT_PROFILE_DIR },
 	{ "sysroot", required_argument, NULL, OPT_SYSROOT },
 	{ "run-dir", required_argument, NULL, OPT_RUN_DIR },
 	{ "state-dir", required_argument, NULL, OPT_STATE_DIR },
@@ -54,6 +56,7 @@ static const char help[] =
 	"  -c, --config FILE      configuration (" RDMAD_CONFIG_FILE ")\n"
 	"  -m, --module NAME      run this module, and only those named so; may be repeated\n"
 	"      --module-dir DIR   where modules are (" RDMAD_MODULE_DIR ")\n"
+	"      --profile-dir DIR  where profiles are (" RDMAD_PROFILE_DIR ")\n"
 	"      --sysroot DIR      look at the machine recorded under DIR instead of this one\n"
 	"      --run-dir DIR      sockets, lock and what pods mount (/run/rdmad)\n"
 	"      --state-dir DIR    what outlives a restart (/var/lib/rdmad)\n"
@@ -166,6 +169,8 @@ static gboolean options_set(RdmadOptions *options, GPtrArray *modules, int optio
 		return add_module(modules, value, error);
 	case OPT_MODULE_DIR:
 		return set_file(&options->module_dir, "module-dir", value, error);
+	case OPT_PROFILE_DIR:
+		return set_file(&options->profile_dir, "profile-dir", value, error);
 	case OPT_SYSROOT:
 		return set_file(&options->sysroot, "sysroot", value, error);
 	case OPT_RUN_DIR:
@@ -271,6 +276,7 @@ void rdmad_options_free(RdmadOptions *options)
 	g_free(options->config);
 	g_strfreev(options->modules);
 	g_free(options->module_dir);
+	g_free(options->profile_dir);
 	g_free(options->sysroot);
 	g_free(options->run_dir);
 	g_free(options->state_dir);

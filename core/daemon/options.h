@@ -17,7 +17,7 @@ typedef struct {
 	RdmadAction action;
 	char *config;
 	char **modules; /* NULL: those that the configuration names */
-	char *module_dir, *sysroot, *run_dir, *state_dir, *kubelet_dir;
+	char *module_dir, *profile_dir, *sysroot, *run_dir, *state_dir, *kubelet_dir;
 	int log_level;	/* RdmadLogLevel */
 	int log_format; /* RdmadLogFormat */
 	guint lock_wait_s;

@@ -8,6 +8,7 @@
  *	module_dir = "...";			as built
  *	kubelet = { root_dir = "/var/lib/kubelet"; };
  *	http = { max_connections = 64; idle_timeout = "30s"; max_header = "16K"; max_body = "1M"; };
+ *	profile = "vke";			below this file; rdmad_config_load() has followed it
  *	include = "conf.d";			folder of more files, beside this one
  *	modules = { ... };			see settings-modules.c
  *
@@ -195,9 +196,10 @@ static gboolean settings_read_files(RdmadSettings *settings, const RdmadOptions 
 				    GError **error)
 {
 	const char *path = options->config ?: RDMAD_CONFIG_FILE;
+	const char *profile_dir = options->profile_dir ?: RDMAD_PROFILE_DIR;
 	GError *problem = NULL;
 
-	settings->config = rdmad_config_load(path, &problem);
+	settings->config = rdmad_config_load(path, profile_dir, &problem);
 	if (settings->config) {
 		settings->path = g_strdup(path);
 		return TRUE;

@@ -11,6 +11,9 @@
  *					# longer each time when it flaps
  *	    device_info_dir = "/var/run/k8s.cni.cncf.io/devinfo/dp";	# for Multus; "": no files
  *	    forget_delay = 60;		# so long a device that left stays listed, as unhealthy
+ *	    defaults = { };		# for every resource that does not say otherwise: any of the
+ *					# keys below but name, mode, mode_from, count, shared_with
+ *					# and selectors
  *	    resources = (
  *	      {
  *	        name = "rdma/hca";	# as pods ask for it; required

@@ -119,11 +119,38 @@ static gboolean resource_finish(const RdmadConfigNode *node, RdmadResourceSettin
 	return TRUE;
 }
 
-static RdmadResourceSettings *resource_parse(const RdmadConfigNode *node, GError **error)
+/* What makes a resource is its own affair. */
+static gboolean has_default(const RdmadConfigField *field)
+{
+	static const char *const own[] = { "name",  "mode",	   "mode_from",
+					   "count", "shared_with", "selectors" };
+
+	for (guint i = 0; i < G_N_ELEMENTS(own); i++)
+		if (g_str_equal(field->key, own[i]))
+			return FALSE;
+	return TRUE;
+}
+
+/* `defaults` of the module: for every resource that does not say otherwise. */
+static gboolean defaults_parse(const RdmadConfigNode *defaults, RdmadResourceSettings *settings,
+			       GError **error)
+{
+	RdmadConfigField fields[G_N_ELEMENTS(RESOURCE_FIELDS)] = { 0 };
+	guint n = 0;
+
+	for (const RdmadConfigField *field = RESOURCE_FIELDS; field->key; field++)
+		if (has_default(field))
+			fields[n++] = *field;
+	return rdmad_config_parse(defaults, fields, settings, error);
+}
+
+static RdmadResourceSettings *resource_parse(const RdmadConfigNode *defaults,
+					     const RdmadConfigNode *node, GError **error)
 {
 	g_autoptr(RdmadResourceSettings) settings = resource_settings_new();
 
-	if (!rdmad_config_parse(node, RESOURCE_FIELDS, settings, error) ||
+	if (!defaults_parse(defaults, settings, error) ||
+	    !rdmad_config_parse(node, RESOURCE_FIELDS, settings, error) ||
 	    !rdmad_selector_parse(settings->selectors, &settings->selector, error) ||
 	    !resource_finish(node, settings, error))
 		return NULL;
@@ -131,15 +158,17 @@ static RdmadResourceSettings *resource_parse(const RdmadConfigNode *node, GError
 	return g_steal_pointer(&settings);
 }
 
-static RdmadResourceSettings *resource_default(void)
+static RdmadResourceSettings *resource_default(const RdmadConfigNode *defaults, GError **error)
 {
-	RdmadResourceSettings *settings = resource_settings_new();
+	g_autoptr(RdmadResourceSettings) settings = resource_settings_new();
 
+	if (!defaults_parse(defaults, settings, error))
+		return NULL;
 	settings->name = g_strdup(DEFAULT_NAME);
 	settings->count = DEFAULT_COUNT;
 	rdmad_selector_set(&settings->selector, RDMAD_SELECT_LINK_LAYERS,
 			   (const char *const[]){ "ethernet", "infiniband", NULL });
-	return settings;
+	return g_steal_pointer(&settings);
 }
 
 /* ---- the module ---- */
@@ -166,6 +195,7 @@ static gboolean socket_prefix_check(const char *text, GError **error)
 }
 
 static const RdmadConfigField PLUGIN_FIELDS[] = {
+	RDMAD_CONFIG_GROUP_FIELD("defaults", RdmadPluginSettings, defaults),
 	RDMAD_CONFIG_LIST_FIELD("resources", RdmadPluginSettings, resource_list),
 	RDMAD_CONFIG_ENUM_FIELD("registration", RdmadPluginSettings, registration, REGISTRATIONS),
 	{ .key = "socket_prefix",
@@ -228,13 +258,23 @@ static gboolean resources_parse(RdmadPluginSettings *settings, GError **error)
 {
 	for (guint i = 0; i < rdmad_config_length(settings->resource_list); i++) {
 		const RdmadConfigNode *node = rdmad_config_entry(settings->resource_list, i);
-		g_autoptr(RdmadResourceSettings) resource = resource_parse(node, error);
+		g_autoptr(RdmadResourceSettings) resource =
+			resource_parse(settings->defaults, node, error);
 
 		if (!resource || !name_check(settings->resources, node, resource->name, error))
 			return FALSE;
 		g_ptr_array_add(settings->resources, g_steal_pointer(&resource));
 	}
 	return TRUE;
+}
+
+static gboolean resources_take_default(RdmadPluginSettings *settings, GError **error)
+{
+	RdmadResourceSettings *resource = resource_default(settings->defaults, error);
+
+	if (resource)
+		g_ptr_array_add(settings->resources, resource);
+	return resource != NULL;
 }
 
 RdmadPluginSettings *rdmad_plugin_settings_parse(const RdmadConfigNode *config, GError **error)
@@ -245,13 +285,13 @@ RdmadPluginSettings *rdmad_plugin_settings_parse(const RdmadConfigNode *config, 
 	    !resources_parse(settings, error) ||
 	    !rdmad_overlap_check(settings->resources, settings->resource_list, error))
 		return NULL;
-	if (!settings->resource_list)
-		g_ptr_array_add(settings->resources, resource_default());
-	else if (settings->resources->len == 0) {
+	if (!settings->resource_list && !resources_take_default(settings, error))
+		return NULL;
+	if (settings->resources->len == 0) {
 		rdmad_config_error(config, "resources", error,
 				   "the list is empty; leave it out for the default, rdma/hca");
 		return NULL;
 	}
-	settings->resource_list = NULL;
+	settings->resource_list = settings->defaults = NULL;
 	return g_steal_pointer(&settings);
 }

@@ -58,8 +58,8 @@ typedef struct {
 	char *device_info_dir; /* empty: none; NULL: where Multus looks, of this node itself */
 	guint64 health_delay_ms;
 	guint64 forget_delay_ms;
-	const RdmadConfigNode *resource_list; /* only while parsing */
-	GPtrArray *resources;		      /* of RdmadResourceSettings */
+	const RdmadConfigNode *resource_list, *defaults; /* only while parsing */
+	GPtrArray *resources;				 /* of RdmadResourceSettings */
 } RdmadPluginSettings;
 
 /* `config` NULL: one shared resource rdma/hca over every Ethernet and InfiniBand device. */

@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..
 import tap  # noqa: E402
 
 RDMAD, MODULES, CONF = sys.argv[1:4]
+PROFILES = os.path.join(os.path.dirname(CONF), "profiles")
 
 
 def as_it_is():
@@ -30,7 +31,8 @@ class DefaultConfig(unittest.TestCase):
         with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
             file.write(text)
             file.flush()
-            return subprocess.run([RDMAD, action, "--config", file.name, "--module-dir", MODULES],
+            return subprocess.run([RDMAD, action, "--config", file.name, "--module-dir", MODULES,
+                                   "--profile-dir", PROFILES],
                                   capture_output=True, text=True, check=False)
 
     def check(self, text):
@@ -58,6 +60,21 @@ class DefaultConfig(unittest.TestCase):
         self.assertIn("rdma/rail", text)
         run = self.check(re.sub(r"\tother = \(.*?\n\t\t\);\n", "", text, flags=re.S))
         self.assertEqual((run.returncode, run.stderr), (0, ""))
+
+    def test_every_profile_is_plain_configuration(self):
+        resources = {"ack": ["rdma/hca"], "ack-erdma": ["aliyun/erdma"],
+                     "mellanox-shared": ["rdma/rdma_shared_device_a", "rdma/rdma_shared_device_b"],
+                     "vke": ["vke.volcengine.com/rdma"]}
+        files = [name for name in os.listdir(PROFILES) if name.endswith(".conf")]
+        self.assertEqual(sorted(files), sorted(name + ".conf" for name in resources))
+        for name, expected in resources.items():
+            text = f'profile = "{name}"; log = {{ level = "debug"; }};'
+            run = self.check(text)
+            self.assertEqual((run.returncode, run.stderr), (0, ""))
+            plain = self.run_with(text, "--print-config").stdout
+            self.assertEqual(re.findall(r'\bname = "([^"]*)"', plain), expected)
+            self.assertNotIn("profile", plain)
+            self.assertEqual(self.check(plain).returncode, 0)
 
     def test_a_key_that_does_not_exist_would_be_found(self):
         run = self.check(uncommented().replace("health_delay", "health_dely"))

@@ -16,13 +16,14 @@ const char *__lsan_default_suppressions(void)
 }
 
 typedef struct {
-	char *dir, *main;
+	char *dir, *main, *profiles;
 } Fixture;
 
 static void setup(Fixture *f, gconstpointer data)
 {
 	f->dir = g_dir_make_tmp("rdmad-config-XXXXXX", NULL);
 	f->main = g_build_filename(f->dir, "rdmad.conf", NULL);
+	f->profiles = g_build_filename(f->dir, "profiles", NULL);
 }
 
 static void remove_tree(const char *path)
@@ -44,6 +45,7 @@ static void teardown(Fixture *f, gconstpointer data)
 	remove_tree(f->dir);
 	g_free(f->dir);
 	g_free(f->main);
+	g_free(f->profiles);
 }
 
 static void put(const Fixture *f, const char *name, const char *text)
@@ -58,7 +60,7 @@ static void put(const Fixture *f, const char *name, const char *text)
 static void assert_loads(const Fixture *f, const char *printed)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(RdmadConfig) config = rdmad_config_load(f->main, &error);
+	g_autoptr(RdmadConfig) config = rdmad_config_load(f->main, f->profiles, &error);
 	g_autofree char *text = NULL;
 
 	g_assert_no_error(error);
@@ -73,7 +75,7 @@ static void assert_fails(const Fixture *f, int code, const char *expected)
 	g_autofree char *message = g_strjoinv(f->dir, parts);
 	g_autoptr(GError) error = NULL;
 
-	g_assert_null(rdmad_config_load(f->main, &error));
+	g_assert_null(rdmad_config_load(f->main, f->profiles, &error));
 	g_assert_error(error, RDMAD_ERROR, code);
 	g_assert_cmpstr(error->message, ==, message);
 }
@@ -162,7 +164,7 @@ static void test_an_error_in_a_dropin_names_the_dropin(Fixture *f, gconstpointer
 
 	put(f, "rdmad.conf", "include = \"conf.d\"; g = {};");
 	put(f, "conf.d/10-a.conf", "\ng = {\n b = 1; };");
-	config = rdmad_config_load(f->main, &error);
+	config = rdmad_config_load(f->main, f->profiles, &error);
 	g_assert_no_error(error);
 	rdmad_config_parse(rdmad_config_child(rdmad_config_root(config), "g"), fields, NULL,
 			   &error);
@@ -252,7 +254,7 @@ static void test_a_value_from_an_included_file_knows_its_place(Fixture *f, gcons
 
 	put(f, "rdmad.conf", "\n\n\n@include \"g.inc\"\n");
 	put(f, "g.inc", "\nb = 1;");
-	config = rdmad_config_load(f->main, NULL);
+	config = rdmad_config_load(f->main, f->profiles, NULL);
 	rdmad_config_error(rdmad_config_root(config), "b", &error, "no");
 	g_assert_cmpstr(error->message, ==, expected);
 }
@@ -282,6 +284,60 @@ static void test_what_cannot_be_included_is_told(Fixture *f, gconstpointer data)
 
 #define ADD(name) g_test_add("/config-files/" #name, Fixture, NULL, setup, test_##name, teardown)
 
+static void test_a_profile_is_below_the_main_file(Fixture *f, gconstpointer data)
+{
+	put(f, "rdmad.conf", "profile = \"one\"; run_dir = \"/main\"; include = \"conf.d\";");
+	put(f, "profiles/one.conf",
+	    "run_dir = \"/one\"; state_dir = \"/one\"; modules = { a = { x = 1; y = 2; }; };");
+	put(f, "conf.d/10.conf", "modules = { a = { y = 3; }; };");
+	assert_loads(f, "run_dir = \"/main\";\nstate_dir = \"/one\";\nmodules = {\n\ta = {\n"
+			"\t\tx = 1;\n\t\ty = 3;\n\t};\n};\n");
+}
+
+static void test_of_two_profiles_the_later_wins(Fixture *f, gconstpointer data)
+{
+	put(f, "rdmad.conf", "profile = ( \"two\", \"one\" );");
+	put(f, "profiles/one.conf", "a = 1; b = 1;");
+	put(f, "profiles/two.conf", "b = 2; c = 2;");
+	assert_loads(f, "b = 1;\nc = 2;\na = 1;\n");
+}
+
+static void test_an_unknown_profile_names_those_there_are(Fixture *f, gconstpointer data)
+{
+	put(f, "profiles/vke.conf", "a = 1;");
+	put(f, "profiles/ack.conf", "a = 1;");
+	put(f, "profiles/README", "not one");
+	put(f, "rdmad.conf", "\nprofile = \"vkee\";");
+	assert_fails(f, RDMAD_ERROR_CONFIG,
+		     "%s/rdmad.conf:2: profile: \"vkee\" is no profile; did you mean \"vke\"? "
+		     "There are in %s/profiles: ack, vke");
+	put(f, "rdmad.conf", "profile = \"../conf\";");
+	assert_fails(f, RDMAD_ERROR_CONFIG,
+		     "%s/rdmad.conf:1: profile: \"../conf\" is no profile; there are in "
+		     "%s/profiles: ack, vke");
+	put(f, "rdmad.conf", "profile = 3;");
+	assert_fails(
+		f, RDMAD_ERROR_CONFIG,
+		"%s/rdmad.conf:1: profile: expected the name of a profile, in quotes, or a list");
+}
+
+static void test_a_profile_names_no_other(Fixture *f, gconstpointer data)
+{
+	put(f, "rdmad.conf", "profile = \"one\";");
+	put(f, "profiles/one.conf", "profile = \"one\";");
+	assert_fails(f, RDMAD_ERROR_CONFIG,
+		     "%s/profiles/one.conf:1: profile: works only in the main file");
+	put(f, "profiles/one.conf", "a = ;");
+	g_assert_null(rdmad_config_load(f->main, f->profiles, NULL));
+}
+
+static void test_without_a_folder_there_are_no_profiles(Fixture *f, gconstpointer data)
+{
+	put(f, "rdmad.conf", "profile = \"one\";");
+	assert_fails(f, RDMAD_ERROR_CONFIG,
+		     "%s/rdmad.conf:1: profile: there are no profiles in %s/profiles");
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -300,6 +356,11 @@ int main(int argc, char **argv)
 	ADD(include_must_name_a_folder);
 	ADD(a_dropin_cannot_include_a_folder);
 	ADD(too_many_dropins_are_refused);
+	ADD(a_profile_is_below_the_main_file);
+	ADD(of_two_profiles_the_later_wins);
+	ADD(an_unknown_profile_names_those_there_are);
+	ADD(a_profile_names_no_other);
+	ADD(without_a_folder_there_are_no_profiles);
 	ADD(at_include_puts_text_in_its_place);
 	ADD(errors_in_an_included_file_name_it);
 	ADD(a_value_from_an_included_file_knows_its_place);

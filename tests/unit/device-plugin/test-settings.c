@@ -59,6 +59,28 @@ static void test_every_option_is_read(void)
 	g_assert_cmpint(second->mode, ==, RDMAD_MODE_EXCLUSIVE);
 }
 
+static void test_defaults_are_for_resources_that_do_not_say_otherwise(void)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(RdmadPluginSettings) settings = fixture_settings(
+		"defaults = { expose = \"pool\"; permissions = \"rwm\"; }; resources = ( "
+		"{ name = \"a/b\"; permissions = \"r\"; }, "
+		"{ name = \"c/d\"; selectors = { names = \"x\"; }; } );",
+		&error);
+	g_autoptr(RdmadPluginSettings) alone =
+		fixture_settings("defaults = { expose = \"pool\"; };", NULL);
+	const RdmadResourceSettings *first, *second;
+
+	g_assert_no_error(error);
+	first = settings->resources->pdata[0];
+	second = settings->resources->pdata[1];
+	g_assert_cmpint(first->expose, ==, RDMAD_EXPOSE_POOL);
+	g_assert_cmpstr(first->permissions, ==, "r");
+	g_assert_cmpstr(second->permissions, ==, "rwm");
+	first = alone->resources->pdata[0];
+	g_assert_cmpint(first->expose, ==, RDMAD_EXPOSE_POOL);
+}
+
 typedef struct {
 	const char *name, *text, *message;
 } BadCase;
@@ -119,6 +141,8 @@ static const BadCase BAD[] = {
 	  "resources = ( { name = \"a/b\"; mode = \"exclusive\"; shared_with = \"c/d\"; }, "
 	  "{ name = \"c/d\"; } );",
 	  "shares its devices with no other" },
+	{ "a default for what is each resource's own", "defaults = { mode = \"exclusive\"; };",
+	  "unknown key" },
 	{ "an unknown mode", "resources = ( { name = \"a/b\"; mode = \"both\"; } );", "mode" },
 	{ "an unknown selector",
 	  "resources = ( { name = \"a/b\"; selectors = { name = \"x\"; }; } );", "names" },
@@ -171,6 +195,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/settings/no configuration is one shared resource of 1000",
 			test_no_configuration_is_one_shared_resource_of_1000);
 	g_test_add_func("/settings/every option is read", test_every_option_is_read);
+	g_test_add_func("/settings/defaults are for resources that do not say otherwise",
+			test_defaults_are_for_resources_that_do_not_say_otherwise);
 	for (guint i = 0; i < G_N_ELEMENTS(BAD); i++) {
 		g_autofree char *path = g_strdup_printf("/settings/refuses %s", BAD[i].name);
 
