@@ -7,6 +7,7 @@ database is measured alone (bench-grant) in the same rounds, on the disk and in 
 gRPC without anything behind it as well.
 """
 
+import atexit
 import os
 import subprocess
 import sys
@@ -45,6 +46,7 @@ class Echo(Server):
     def __init__(self, build, name, scratch, command, *reply, **options):
         socket = scratch.path(os.path.basename(command[-1]) + ".sock")
         self.process = subprocess.Popen([*command, socket, *reply], stdout=subprocess.DEVNULL)
+        atexit.register(self.process.kill)      # also when a round breaks
         benchlib.wait_for_server(socket)
         super().__init__(build, name, socket, self.process.pid, **options)
 
