@@ -2,9 +2,11 @@
 /* GET /api/v1/allocations, POST /api/v1/allocations/refresh: who holds what */
 #include <rdmad/claims.h>
 #include <rdmad/inventory.h>
+#include <rdmad/loop.h>
 #include <rdmad/pods.h>
 
 #include "http/api-private.h"
+#include "service/claims-private.h"
 
 static json_t *attachments_json(const RdmadClaim *claim)
 {
@@ -77,26 +79,66 @@ void api_get_allocations(RdmadHttpRequest *request, gpointer data)
 typedef struct {
 	const RdmadServices *services;
 	RdmadHttpRequest *request; /* NULL: the client did not wait */
+	RdmadEvent *confirm;	   /* the second question, once there is one */
+	gboolean asking;
 } Refresh;
 
+static void refresh_free(Refresh *refresh)
+{
+	rdmad_event_free(refresh->confirm);
+	g_free(refresh);
+}
+
+/* Who asks podresources comes back here, whether it is waited for or not. */
 static void refresh_gone(gpointer data)
 {
 	Refresh *refresh = data;
 
 	refresh->request = NULL;
+	if (!refresh->asking)
+		refresh_free(refresh);
 }
 
-static void refresh_done(const GError *error, gpointer data)
+static void refresh_reply(const Refresh *refresh, const GError *error)
 {
-	g_autofree Refresh *refresh = data;
-
-	if (!refresh->request)
-		return;
 	rdmad_http_request_on_gone(refresh->request, NULL, NULL);
 	if (error)
 		rdmad_http_fail(refresh->request, 503, "%s", error->message);
 	else
 		reply_listing(refresh->request, refresh->services);
+}
+
+static void refresh_done(const GError *error, gpointer data);
+
+static void refresh_ask(gpointer data)
+{
+	Refresh *refresh = data;
+
+	refresh->asking = TRUE;
+	rdmad_pods_refresh(refresh->services->pods, NULL, refresh_done, refresh);
+}
+
+/* One list without a claim does not end it: who asks who holds what would be shown a ghost. */
+static gboolean refresh_confirms(Refresh *refresh)
+{
+	if (refresh->confirm || !rdmad_claims_some_missing(refresh->services->claims))
+		return FALSE;
+	refresh->confirm =
+		rdmad_loop_add_timer(refresh->services->loop, NULL, refresh_ask, refresh);
+	rdmad_event_arm(refresh->confirm, RDMAD_CLAIM_CONFIRM_US / 1000 + 1);
+	return TRUE;
+}
+
+static void refresh_done(const GError *error, gpointer data)
+{
+	Refresh *refresh = data;
+
+	refresh->asking = FALSE;
+	if (refresh->request && !error && refresh_confirms(refresh))
+		return;
+	if (refresh->request)
+		refresh_reply(refresh, error);
+	refresh_free(refresh);
 }
 
 void api_post_refresh(RdmadHttpRequest *request, gpointer data)
@@ -106,5 +148,5 @@ void api_post_refresh(RdmadHttpRequest *request, gpointer data)
 	refresh->services = data;
 	refresh->request = request;
 	rdmad_http_request_on_gone(request, refresh_gone, refresh);
-	rdmad_pods_refresh(refresh->services->pods, NULL, refresh_done, refresh);
+	refresh_ask(refresh);
 }

@@ -23,6 +23,10 @@ guint rdmad_claims_reap(RdmadClaims *claims, const RdmadModule *owner);
  */
 #define RDMAD_CLAIM_GRACE_US   (60 * G_USEC_PER_SEC)
 #define RDMAD_CLAIM_MISSING_US (10 * G_USEC_PER_SEC)
+/* A claim that this very kubelet has shown before is past all that: two lists so far apart will do. */
+#define RDMAD_CLAIM_CONFIRM_US G_USEC_PER_SEC
 void rdmad_claims_reconcile(RdmadClaims *claims, const RdmadPodList *list);
 /* Whether another List could tell more: a claim has no pod, or was not in the last one. */
 gboolean rdmad_claims_unsettled(RdmadClaims *claims);
+/* Whether a claim that was once listed was not in the last list: another one may end it. */
+gboolean rdmad_claims_some_missing(RdmadClaims *claims);

@@ -83,8 +83,13 @@ static gboolean claim_is_held_by(const RdmadClaim *claim, const RdmadPodDevices 
 static gboolean slot_is_over(const RdmadClaimSlot *slot, const RdmadPodList *list)
 {
 	const gint64 steady_us = MAX(slot->since_us, list->kubelet_since_us);
+	const gint64 missing_for_us = list->asked_us - slot->missing_us;
 
-	return slot->missing_us && list->asked_us - slot->missing_us >= RDMAD_CLAIM_MISSING_US &&
+	if (!slot->missing_us)
+		return FALSE;
+	if (slot->shown_us > list->kubelet_since_us)
+		return missing_for_us >= RDMAD_CLAIM_CONFIRM_US;
+	return missing_for_us >= RDMAD_CLAIM_MISSING_US &&
 	       list->asked_us - steady_us >= RDMAD_CLAIM_GRACE_US;
 }
 
@@ -109,6 +114,7 @@ static void plan_slot(Plan *plan, RdmadClaimSlot *slot, const RdmadPodList *list
 		return;
 	}
 	slot->missing_us = 0;
+	slot->shown_us = list->asked_us;
 	if (claim_is_held_by(slot->claim, holder))
 		return;
 	now = rdmad_claim_copy(slot->claim);
@@ -215,6 +221,17 @@ void rdmad_claims_reconcile(RdmadClaims *claims, const RdmadPodList *list)
 		plan_do(&plan, claims);
 	else
 		rdmad_warn("claims are not brought in line with kubelet's: %s", error->message);
+}
+
+gboolean rdmad_claims_some_missing(RdmadClaims *claims)
+{
+	for (const GList *l = claims->order.head; l; l = l->next) {
+		const RdmadClaimSlot *slot = l->data;
+
+		if (slot->missing_us && slot->shown_us)
+			return TRUE;
+	}
+	return FALSE;
 }
 
 gboolean rdmad_claims_unsettled(RdmadClaims *claims)

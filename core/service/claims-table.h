@@ -11,6 +11,7 @@ typedef struct {
 	const RdmadClaim *claim;
 	GList node;	   /* in RdmadClaims.order */
 	gint64 since_us;   /* granted or loaded */
+	gint64 shown_us;   /* the last list that showed it; 0: none yet */
 	gint64 missing_us; /* the first of the lists in a row that did not show it; 0: shown */
 } RdmadClaimSlot;
 

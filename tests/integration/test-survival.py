@@ -184,6 +184,16 @@ class RefreshTest(PluginCase):
         self.assertEqual((found["id"], found["pod_name"], found["container"]),
                          (claim, "train-0", "worker"))
 
+    def test_a_refresh_shows_no_claim_of_a_pod_that_has_gone(self):
+        self.both()
+        self.wait_ready()
+        claims = [self.kubelet.allocate(f"ml/p{i}", HCA, 1).reply.envs["RDMAD_CLAIM"]
+                  for i in range(2)]
+        self.wait_for(lambda: all(c["pod_name"] for c in self.claims().values()), "names")
+        self.kubelet.release("ml/p0")
+        found = self.ask("allocations", "--refresh")["allocations"]
+        self.assertEqual([claim["id"] for claim in found], claims[1:])
+
 
 if __name__ == "__main__":
     tap.main(sys.argv[3:])

@@ -83,6 +83,10 @@ static const Life lives[] = {
 	{ "missing twice in a moment", { { 100, "" }, { 101, "" } }, TRUE },
 	{ "missing thrice, then long enough", { { 100, "" }, { 101, "" }, { 110, "" } }, FALSE },
 	{ "missing, shown, missing", { { 100, "" }, { 150, "p=a" }, { 200, "" } }, TRUE },
+	{ "shown, missing once", { { 1, "p=a" }, { 2, "" } }, TRUE },
+	{ "shown, missing for a moment", { { 1, "p=a" }, { 2, "" }, { 2, "" } }, TRUE },
+	{ "shown, missing twice", { { 1, "p=a" }, { 2, "" }, { 3, "" } }, FALSE },
+	{ "shown, missing, shown", { { 1, "p=a" }, { 2, "" }, { 3, "p=a" }, { 4, "" } }, TRUE },
 	{ "missing twice while young", { { 5, "" }, { 59, "" } }, TRUE },
 	{ "missing while young and after", { { 5, "" }, { 60, "" } }, FALSE },
 	{ "others are shown", { { 100, "p=b" }, { 200, "p=b" } }, FALSE },
@@ -125,6 +129,24 @@ static void test_a_new_kubelet_is_given_time(ClaimsFixture *f, gconstpointer dat
 	list->asked_us = now + 1060 * SECOND;
 	rdmad_claims_reconcile(f->claims, list);
 	expect(f, "");
+}
+
+static void test_a_new_kubelet_does_not_know_what_the_old_one_showed(ClaimsFixture *f,
+								     gconstpointer data)
+{
+	g_autoptr(RdmadPodList) list = rdmad_pod_list_parse(NULL, 0, NULL);
+	const gint64 now = g_get_monotonic_time();
+
+	g_free(claims_fixture_must_grant(f, "a"));
+	reconcile_at(f, "p=a", SECOND);
+	g_assert_false(rdmad_claims_some_missing(f->claims));
+	list->kubelet_since_us = now + 100 * SECOND;
+	for (guint second = 101; second < 160; second += 10) {
+		list->asked_us = now + second * SECOND;
+		rdmad_claims_reconcile(f->claims, list);
+		g_assert_true(rdmad_claims_some_missing(f->claims));
+	}
+	expect(f, "a=p");
 }
 
 static void test_loaded_claims_are_given_time(ClaimsFixture *f, gconstpointer data)
@@ -254,6 +276,7 @@ int main(int argc, char **argv)
 	ADD(a_token_that_moved_is_named_anew);
 	ADD(a_claim_ends_when_kubelet_no_longer_lists_it);
 	ADD(a_new_kubelet_is_given_time);
+	ADD(a_new_kubelet_does_not_know_what_the_old_one_showed);
 	ADD(loaded_claims_are_given_time);
 	ADD(held_tokens_are_adopted);
 	ADD(without_a_resolver_nothing_is_adopted);
