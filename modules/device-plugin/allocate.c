@@ -144,7 +144,8 @@ static GPtrArray *answers_new(const Allocation *allocation)
 	for (guint i = 0; i < allocation->granted->len; i++)
 		g_ptr_array_add(answers, rdmad_container_answer_new(
 						 allocation->pool, allocation->granted->pdata[i],
-						 rdmad_handout_run_dir(allocation->by->handout)));
+						 rdmad_handout_run_dir(allocation->by->handout),
+						 rdmad_handout_cdi(allocation->by->handout)));
 	return answers;
 }
 

@@ -8,7 +8,7 @@
 struct RdmadContainerAnswer {
 	V1beta1__ContainerAllocateResponse message;
 	GStringChunk *texts; /* all that the parts below point to */
-	GPtrArray *envs, *mounts, *nodes;
+	GPtrArray *envs, *mounts, *nodes, *names;
 };
 
 static char *keep(RdmadContainerAnswer *answer, const char *text)
@@ -75,6 +75,28 @@ static void add_nodes(RdmadContainerAnswer *answer, const GPtrArray *devices,
 		add_node(answer, paths->pdata[i], settings->permissions);
 }
 
+static void add_name(RdmadContainerAnswer *answer, const char *text)
+{
+	V1beta1__CDIDevice *name = g_new(V1beta1__CDIDevice, 1);
+
+	v1beta1__cdidevice__init(name);
+	name->name = keep(answer, text);
+	g_ptr_array_add(answer->names, name);
+}
+
+static void add_devices(RdmadContainerAnswer *answer, const GPtrArray *devices,
+			const RdmadResourceSettings *settings, const RdmadCdi *cdi)
+{
+	g_autoptr(GPtrArray) names = cdi && settings->cdi == RDMAD_CDI_ON
+					     ? rdmad_cdi_names(cdi, devices, settings)
+					     : NULL;
+
+	if (!names)
+		add_nodes(answer, devices, settings);
+	for (guint i = 0; names && i < names->len; i++)
+		add_name(answer, names->pdata[i]);
+}
+
 /* ---- the whole ---- */
 
 static void message_assemble(RdmadContainerAnswer *answer)
@@ -87,10 +109,12 @@ static void message_assemble(RdmadContainerAnswer *answer)
 	message->mounts = (V1beta1__Mount **)answer->mounts->pdata;
 	message->n_devices = answer->nodes->len;
 	message->devices = (V1beta1__DeviceSpec **)answer->nodes->pdata;
+	message->n_cdi_devices = answer->names->len;
+	message->cdi_devices = (V1beta1__CDIDevice **)answer->names->pdata;
 }
 
 RdmadContainerAnswer *rdmad_container_answer_new(const RdmadPool *pool, const RdmadClaim *claim,
-						 const char *run_dir)
+						 const char *run_dir, const RdmadCdi *cdi)
 {
 	const RdmadResourceSettings *settings = rdmad_pool_settings(pool);
 	g_autoptr(GPtrArray) devices = rdmad_claim_devices(pool, claim);
@@ -101,10 +125,11 @@ RdmadContainerAnswer *rdmad_container_answer_new(const RdmadPool *pool, const Rd
 	answer->envs = g_ptr_array_new_with_free_func(g_free);
 	answer->mounts = g_ptr_array_new_with_free_func(g_free);
 	answer->nodes = g_ptr_array_new_with_free_func(g_free);
+	answer->names = g_ptr_array_new_with_free_func(g_free);
 	add_env(answer, "RDMAD_CLAIM", claim->id);
 	add_folder(answer, claim, run_dir);
 	add_device_env(answer, devices, settings);
-	add_nodes(answer, devices, settings);
+	add_devices(answer, devices, settings, cdi);
 	message_assemble(answer);
 	return answer;
 }
@@ -114,6 +139,7 @@ void rdmad_container_answer_free(RdmadContainerAnswer *answer)
 	g_ptr_array_unref(answer->envs);
 	g_ptr_array_unref(answer->mounts);
 	g_ptr_array_unref(answer->nodes);
+	g_ptr_array_unref(answer->names);
 	g_string_chunk_free(answer->texts);
 	g_free(answer);
 }

@@ -2,7 +2,8 @@
 /*
  * Container answer: what kubelet is told to give to one container for its claim
  *
- * - the device nodes of the devices behind its tokens, and rdma_cm
+ * - the device nodes of the devices behind its tokens, and rdma_cm; with `cdi = "on"` by their names
+ *   for the runtime, where these could be published: never both for one container
  * - RDMAD_CLAIM, the id of the claim
  * - the claim's folder at /run/rdmad, read-only, and NCCL_CONF_FILE that points into it
  * - PCIDEVICE_<RESOURCE> and PCIDEVICE_<RESOURCE>_INFO
@@ -14,14 +15,15 @@
 
 #include <rdmad/claims.h>
 
+#include "cdi.h"
 #include "deviceplugin.pb-c.h"
 #include "pool.h"
 
 typedef struct RdmadContainerAnswer RdmadContainerAnswer;
 
-/* Lives no longer than until the next update of `pool`. */
+/* `cdi` may be NULL.  Lives no longer than until the next update of `pool`. */
 RdmadContainerAnswer *rdmad_container_answer_new(const RdmadPool *pool, const RdmadClaim *claim,
-						 const char *run_dir);
+						 const char *run_dir, const RdmadCdi *cdi);
 void rdmad_container_answer_free(RdmadContainerAnswer *answer);
 /* Borrowed. */
 V1beta1__ContainerAllocateResponse *

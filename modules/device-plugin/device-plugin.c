@@ -10,6 +10,7 @@
  *	    health_delay = 1;		# so long must a device be well again to count as healthy;
  *					# longer each time when it flaps
  *	    device_info_dir = "/var/run/k8s.cni.cncf.io/devinfo/dp";	# for Multus; "": no files
+ *	    cdi_dir = "/var/run/cdi";	# for container runtimes
  *	    forget_delay = 60;		# so long a device that left stays listed, as unhealthy
  *	    defaults = { };		# for every resource that does not say otherwise: any of the
  *					# keys below but name, mode, mode_from, count, shared_with
@@ -50,6 +51,7 @@
  *	        issm = false;		# other tools that send management packets)
  *	        ucm = false;
  *	        permissions = "rw";	# of the device nodes in the container
+ *	        cdi = "off";		# "on": by names that the container runtime resolves
  *	      } );
  *	  };
  *	};
@@ -79,8 +81,8 @@ typedef struct {
 	RdmadModule *self;
 	RdmadPluginSettings *settings;
 	RdmadResourceShared shared;
-	GPtrArray *resources;  /* of RdmadResource, as in the settings */
-	GHashTable *conflicts; /* told already */
+	GPtrArray *resources; /* of RdmadResource, as in the settings */
+	GHashTable *told;     /* sentences: once is enough */
 	RdmadWatch *inventory_watch, *claims_watch;
 	RdmadEvent *refresh; /* something changed, or health is to be looked at again */
 	gint64 due_us;	     /* when `refresh` fires */
@@ -109,13 +111,30 @@ static GPtrArray *present_devices(Plugin *plugin)
 	return devices;
 }
 
+static void tell_once(Plugin *plugin, const char *kind, const char *message)
+{
+	if (g_hash_table_add(plugin->told, g_strdup(message)))
+		rdmad_journal_post(rdmad_module_journal(plugin->self), RDMAD_LOG_WARNING, kind,
+				   NULL, "%s", message);
+}
+
 static void tell_conflicts(Plugin *plugin, const GPtrArray *conflicts)
 {
 	for (guint i = 0; i < conflicts->len; i++)
-		if (g_hash_table_add(plugin->conflicts, g_strdup(conflicts->pdata[i])))
-			rdmad_journal_post(rdmad_module_journal(plugin->self), RDMAD_LOG_WARNING,
-					   "resource-conflict", NULL, "%s",
-					   (const char *)conflicts->pdata[i]);
+		tell_once(plugin, "resource-conflict", conflicts->pdata[i]);
+}
+
+/* Before kubelet hears of the devices. */
+static void publish_names(Plugin *plugin, const RdmadAssignment *assignment)
+{
+	RdmadHandout *handout = plugin->shared.handout;
+	g_autoptr(GError) error = NULL;
+
+	for (guint i = 0; i < plugin->settings->resources->len; i++)
+		rdmad_handout_offer(handout, plugin->settings->resources->pdata[i],
+				    assignment->members->pdata[i]);
+	if (!rdmad_handout_publish(handout, &error))
+		tell_once(plugin, "cdi-failed", error->message);
 }
 
 static void refresh(gpointer data)
@@ -126,6 +145,7 @@ static void refresh(gpointer data)
 		rdmad_assignment_new(plugin->settings->resources, devices);
 	gint64 wait_us = 0;
 
+	publish_names(plugin, assignment);
 	for (guint i = 0; i < plugin->resources->len; i++) {
 		const gint64 wanted =
 			rdmad_resource_update(plugin->resources->pdata[i],
@@ -177,18 +197,24 @@ static const RdmadClaimOps CLAIM_OPS = { .granted = claim_granted, .ended = clai
 
 /* ---- life ---- */
 
-/* A recorded machine is not the node that Multus runs on. */
-static const char *device_info_dir(const Plugin *plugin)
+/* A recorded machine is not the node that Multus and container runtimes look at. */
+static RdmadHandoutFolders handout_folders(const Plugin *plugin)
 {
-	if (plugin->settings->device_info_dir)
-		return plugin->settings->device_info_dir;
-	return rdmad_sysroot_is_live(rdmad_module_sysroot(plugin->self)) ? RDMAD_DEVICE_INFO_DIR
-									 : NULL;
+	const gboolean live = rdmad_sysroot_is_live(rdmad_module_sysroot(plugin->self));
+	RdmadHandoutFolders folders = { plugin->settings->device_info_dir,
+					plugin->settings->cdi_dir };
+
+	if (!folders.device_info_dir && live)
+		folders.device_info_dir = RDMAD_DEVICE_INFO_DIR;
+	if (!folders.cdi_dir && live)
+		folders.cdi_dir = RDMAD_CDI_DIR;
+	return folders;
 }
 
 static gpointer plugin_create(RdmadModule *self, const RdmadConfigNode *config, GError **error)
 {
 	g_autoptr(RdmadPluginSettings) settings = rdmad_plugin_settings_parse(config, error);
+	RdmadHandoutFolders folders;
 	Plugin *plugin;
 
 	if (!settings)
@@ -198,10 +224,11 @@ static gpointer plugin_create(RdmadModule *self, const RdmadConfigNode *config, 
 	plugin->shared.self = self;
 	plugin->settings = g_steal_pointer(&settings);
 	plugin->resources = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_resource_free);
-	plugin->conflicts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	plugin->told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	folders = handout_folders(plugin);
 	plugin->shared.handout =
 		rdmad_handout_new(rdmad_module_run_dir(self), rdmad_module_name(self),
-				  rdmad_module_claims(self), device_info_dir(plugin));
+				  rdmad_module_claims(self), &folders);
 	return plugin;
 }
 
@@ -262,6 +289,7 @@ static void renew_resources(Plugin *plugin)
 static gboolean plugin_reload(gpointer state, const RdmadConfigNode *config, GError **error)
 {
 	Plugin *plugin = state;
+	RdmadHandoutFolders folders;
 	g_autoptr(RdmadPluginSettings) before = NULL;
 	RdmadPluginSettings *settings = rdmad_plugin_settings_parse(config, error);
 
@@ -270,8 +298,9 @@ static gboolean plugin_reload(gpointer state, const RdmadConfigNode *config, GEr
 	before = plugin->settings;
 	plugin->settings = settings;
 	rdmad_kubelet_configure(plugin->shared.kubelet, settings);
-	rdmad_handout_configure(plugin->shared.handout, device_info_dir(plugin));
-	g_hash_table_remove_all(plugin->conflicts);
+	folders = handout_folders(plugin);
+	rdmad_handout_configure(plugin->shared.handout, &folders);
+	g_hash_table_remove_all(plugin->told);
 	renew_resources(plugin);
 	refresh(plugin);
 	if (before->registration != settings->registration)
@@ -316,7 +345,7 @@ static void plugin_destroy(gpointer state)
 	Plugin *plugin = state;
 
 	g_ptr_array_unref(plugin->resources);
-	g_hash_table_unref(plugin->conflicts);
+	g_hash_table_unref(plugin->told);
 	rdmad_handout_free(plugin->shared.handout);
 	rdmad_plugin_settings_free(plugin->settings);
 	g_free(plugin);

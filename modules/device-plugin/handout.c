@@ -5,6 +5,7 @@
 #include <rdmad/log.h>
 #include <rdmad/module.h>
 
+#include "claim-devices.h"
 #include "claim-folder.h"
 #include "device-info.h"
 
@@ -12,6 +13,7 @@ struct RdmadHandout {
 	char *run_dir, *owner;
 	RdmadClaims *claims;
 	RdmadDeviceInfo *info;
+	RdmadCdi *cdi;
 	GHashTable *devices; /* id -> RdmadDevice */
 	GHashTable *changed; /* ids, since the last rdmad_handout_follow() */
 	gboolean followed;   /* FALSE: any may have changed */
@@ -21,6 +23,11 @@ struct RdmadHandout {
 const char *rdmad_handout_run_dir(const RdmadHandout *handout)
 {
 	return handout->run_dir;
+}
+
+const RdmadCdi *rdmad_handout_cdi(const RdmadHandout *handout)
+{
+	return handout->cdi;
 }
 
 static gboolean is_ours(const RdmadHandout *handout, const RdmadClaim *claim)
@@ -165,17 +172,63 @@ static const RdmadInventoryOps INVENTORY_OPS = {
 	.settled = inventory_settled,
 };
 
+/* ---- names for runtimes ---- */
+
+static void offer_device(RdmadHandout *handout, const RdmadResourceSettings *settings,
+			 const RdmadDevice *dev)
+{
+	for (const RdmadChardevKind *kind = rdmad_cdi_kinds; *kind != RDMAD_CHARDEV_RDMA_CM; kind++)
+		if (rdmad_resource_settings_wants(settings, *kind))
+			rdmad_cdi_want(handout->cdi, dev, *kind);
+}
+
+void rdmad_handout_offer(RdmadHandout *handout, const RdmadResourceSettings *settings,
+			 const GArray *members)
+{
+	for (guint i = 0; settings->cdi == RDMAD_CDI_ON && i < members->len; i++)
+		offer_device(handout, settings, g_array_index(members, RdmadPoolMember, i).dev);
+}
+
+static void want_again(RdmadHandout *handout, const char *id)
+{
+	const RdmadDevice *dev = g_hash_table_lookup(handout->devices, id);
+
+	for (const RdmadChardevKind *kind = rdmad_cdi_kinds; *kind != RDMAD_CHARDEV_RDMA_CM; kind++)
+		if (dev && rdmad_cdi_has(handout->cdi, id, *kind))
+			rdmad_cdi_want(handout->cdi, dev, *kind);
+}
+
+/* Its container may start again, and then its names must be there, whatever became of the resource. */
+static void want_of_claim(const RdmadClaim *claim, gpointer data)
+{
+	RdmadHandout *handout = data;
+
+	for (guint i = 0; is_ours(handout, claim) && claim->devices[i]; i++)
+		want_again(handout, claim->devices[i]);
+}
+
+gboolean rdmad_handout_publish(RdmadHandout *handout, GError **error)
+{
+	/* Too early to say what is gone. */
+	if (!handout->followed)
+		return TRUE;
+	if (rdmad_cdi_is_used(handout->cdi))
+		rdmad_claims_foreach(handout->claims, want_of_claim, handout);
+	return rdmad_cdi_publish(handout->cdi, error);
+}
+
 /* ---- life ---- */
 
 RdmadHandout *rdmad_handout_new(const char *run_dir, const char *owner, RdmadClaims *claims,
-				const char *device_info_dir)
+				const RdmadHandoutFolders *folders)
 {
 	RdmadHandout *handout = g_new0(RdmadHandout, 1);
 
 	handout->run_dir = g_strdup(run_dir);
 	handout->owner = g_strdup(owner);
 	handout->claims = claims;
-	handout->info = rdmad_device_info_new(run_dir, device_info_dir);
+	handout->info = rdmad_device_info_new(run_dir, folders->device_info_dir);
+	handout->cdi = rdmad_cdi_new(folders->cdi_dir);
 	handout->devices = g_hash_table_new_full(g_str_hash, g_str_equal, NULL,
 						 (GDestroyNotify)rdmad_device_unref);
 	handout->changed = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -187,23 +240,31 @@ void rdmad_handout_free(RdmadHandout *handout)
 	g_hash_table_unref(handout->changed);
 	g_hash_table_unref(handout->devices);
 	rdmad_device_info_free(handout->info);
+	rdmad_cdi_free(handout->cdi);
 	g_free(handout->run_dir);
 	g_free(handout->owner);
 	g_free(handout);
 }
 
-void rdmad_handout_configure(RdmadHandout *handout, const char *device_info_dir)
+void rdmad_handout_configure(RdmadHandout *handout, const RdmadHandoutFolders *folders)
 {
-	if (!rdmad_device_info_move(handout->info, device_info_dir))
+	rdmad_cdi_move(handout->cdi, folders->cdi_dir);
+	if (!rdmad_device_info_move(handout->info, folders->device_info_dir))
 		return;
 	handout->followed = FALSE;
 	rdmad_handout_follow(handout);
 }
 
-void rdmad_handout_start(RdmadHandout *handout, RdmadModule *self)
+void rdmad_handout_load(RdmadHandout *handout)
 {
 	rdmad_claim_folder_sweep(handout->run_dir, handout->claims);
 	rdmad_device_info_sweep(handout->info, handout->claims, handout->owner);
+	rdmad_cdi_load(handout->cdi);
+}
+
+void rdmad_handout_start(RdmadHandout *handout, RdmadModule *self)
+{
+	rdmad_handout_load(handout);
 	handout->inventory_watch =
 		rdmad_inventory_watch(rdmad_module_inventory(self), self, &INVENTORY_OPS, handout);
 	handout->claims_watch = rdmad_claims_watch(handout->claims, self, &CLAIM_OPS, handout);

@@ -19,6 +19,7 @@
 const char *const rdmad_resource_modes[] = { "shared", "exclusive", "shared-multi", NULL };
 static const char *const COUNT_PERS[] = { "pool", "device", NULL };
 static const char *const EXPOSES[] = { "device", "pool", NULL };
+static const char *const CDI_USES[] = { "off", "on", NULL };
 static const char *const IDS[] = { "stable", "name", NULL };
 static const char *const REGISTRATIONS[] = { "auto", "legacy", "registry", NULL };
 
@@ -91,6 +92,7 @@ static const RdmadConfigField RESOURCE_FIELDS[] = {
 	RDMAD_CONFIG_BOOL_FIELD("umad", RdmadResourceSettings, umad),
 	RDMAD_CONFIG_BOOL_FIELD("issm", RdmadResourceSettings, issm),
 	RDMAD_CONFIG_BOOL_FIELD("ucm", RdmadResourceSettings, ucm),
+	RDMAD_CONFIG_ENUM_FIELD("cdi", RdmadResourceSettings, cdi, CDI_USES),
 	{ .key = "permissions",
 	  .type = RDMAD_CONFIG_STRING,
 	  .offset = G_STRUCT_OFFSET(RdmadResourceSettings, permissions),
@@ -114,6 +116,10 @@ static gboolean resource_finish(const RdmadConfigNode *node, RdmadResourceSettin
 	if (always && settings->mode == RDMAD_MODE_EXCLUSIVE && settings->shared_with)
 		return rdmad_config_error(node, "shared_with", error,
 					  "an exclusive resource shares its devices with no other");
+	if (settings->cdi == RDMAD_CDI_ON && strcmp(settings->permissions, "rw"))
+		return rdmad_config_error(node, "permissions", error,
+					  "by way of CDI they are \"rw\"; leave them out, or set "
+					  "cdi = \"off\"");
 	if (!settings->count)
 		settings->count = DEFAULT_COUNT;
 	return TRUE;
@@ -206,6 +212,10 @@ static const RdmadConfigField PLUGIN_FIELDS[] = {
 	  .type = RDMAD_CONFIG_STRING,
 	  .offset = G_STRUCT_OFFSET(RdmadPluginSettings, device_info_dir),
 	  .check = folder_check },
+	{ .key = "cdi_dir",
+	  .type = RDMAD_CONFIG_STRING,
+	  .offset = G_STRUCT_OFFSET(RdmadPluginSettings, cdi_dir),
+	  .check = folder_check },
 	RDMAD_CONFIG_DURATION_FIELD("health_delay", RdmadPluginSettings, health_delay_ms, 0,
 				    10 * MINUTE_MS),
 	RDMAD_CONFIG_DURATION_FIELD("forget_delay", RdmadPluginSettings, forget_delay_ms, 0,
@@ -230,6 +240,7 @@ void rdmad_plugin_settings_free(RdmadPluginSettings *settings)
 	g_ptr_array_unref(settings->resources);
 	g_free(settings->socket_prefix);
 	g_free(settings->device_info_dir);
+	g_free(settings->cdi_dir);
 	g_free(settings);
 }
 

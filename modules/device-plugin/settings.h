@@ -18,6 +18,7 @@ typedef enum {
 extern const char *const rdmad_resource_modes[];
 
 typedef enum { RDMAD_COUNT_PER_POOL, RDMAD_COUNT_PER_DEVICE } RdmadCountPer;
+typedef enum { RDMAD_CDI_OFF, RDMAD_CDI_ON } RdmadCdiUse;
 typedef enum { RDMAD_EXPOSE_DEVICE, RDMAD_EXPOSE_POOL } RdmadExpose;
 typedef enum { RDMAD_IDS_STABLE, RDMAD_IDS_NAME } RdmadIds;
 
@@ -39,6 +40,7 @@ typedef struct {
 	gboolean ignore_health;		  /* a device that is there is healthy */
 	gboolean umad, issm, ucm;	  /* also hand out these device nodes */
 	char *permissions;		  /* "rw" */
+	int cdi;			  /* RdmadCdiUse */
 	const RdmadConfigNode *selectors; /* only while parsing */
 } RdmadResourceSettings;
 
@@ -56,6 +58,7 @@ typedef struct {
 	int registration; /* RdmadRegistrationWay */
 	char *socket_prefix;
 	char *device_info_dir; /* empty: none; NULL: where Multus looks, of this node itself */
+	char *cdi_dir;	       /* likewise, where runtimes look */
 	guint64 health_delay_ms;
 	guint64 forget_delay_ms;
 	const RdmadConfigNode *resource_list, *defaults; /* only while parsing */

@@ -14,6 +14,8 @@
 #define OWNER	"device-plugin"
 #define RUN_DIR "/dev/shm" /* claim folders come and go there */
 
+static const RdmadHandoutFolders NOWHERE;
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Two devices with four tokens each, and claims in memory. */
@@ -62,7 +64,7 @@ static void node_setup(Node *node)
 	node->journal = rdmad_journal_new(node->loop);
 	node->state = rdmad_state_open(NULL, NULL, NULL);
 	node->claims = rdmad_claims_new(node->loop, node->state, node->journal, NULL);
-	node->handout = rdmad_handout_new(RUN_DIR, OWNER, node->claims, NULL);
+	node->handout = rdmad_handout_new(RUN_DIR, OWNER, node->claims, &NOWHERE);
 }
 
 static void claim_end(const RdmadClaim *claim, gpointer data)

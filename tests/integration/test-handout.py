@@ -111,6 +111,52 @@ class HandoutTest(PluginCase):
         self.replace(grant.ids[1:])
         self.wait_for(lambda: self.info_files() == self.info_names(grant.ids[1:]), "one file")
 
+    # ---- names for the runtime ----
+
+    def cdi_config(self, use="on", more=""):
+        self.cdi_dir = os.path.join(self.dir, "cdi")
+        return RAILS % (f'cdi_dir = "{self.cdi_dir}";', f'cdi = "{use}"; {more}')
+
+    def cdi_spec(self):
+        with open(os.path.join(self.cdi_dir, "rdmad-rdma.json")) as file:
+            return json.load(file)
+
+    def cdi_names(self):
+        return {f'rdmad.dev/rdma={device["name"]}' for device in self.cdi_spec()["devices"]}
+
+    def test_the_specification_is_there_before_kubelet_hears_of_a_device(self):
+        self.both(self.cdi_config())
+        self.wait_ready(8, RAIL)
+        spec = self.cdi_spec()
+        self.assertEqual((spec["cdiVersion"], spec["kind"]), ("0.5.0", "rdmad.dev/rdma"))
+        self.assertEqual({device["name"] for device in spec["devices"]},
+                         set(self.kubelet.devices(RAIL)))
+
+    def test_a_container_gets_names_and_no_node_twice(self):
+        self.both(self.cdi_config(more="umad = true;"))
+        grant = self.allocate(resource=RAIL, count=2)
+        names = [device.name for device in grant.reply.cdi_devices]
+        self.assertEqual(names, [f"rdmad.dev/rdma={id}{kind}" for id in sorted(grant.ids)
+                                 for kind in ("", ".umad")])
+        self.assertLessEqual(set(names), self.cdi_names())
+        self.assertEqual(list(grant.reply.devices), [])
+
+    def test_without_a_specification_a_container_gets_the_nodes(self):
+        self.both(self.cdi_config().replace(self.dir, "/proc/nothing"))
+        grant = self.allocate(resource=RAIL)
+        self.assertEqual(list(grant.reply.cdi_devices), [])
+        self.assertEqual(len(grant.reply.devices), 2)
+        self.assertIn("cdi-failed", json.dumps(self.ask("events")))
+
+    def test_names_of_a_living_claim_stay_when_the_resource_no_longer_uses_them(self):
+        self.both(self.cdi_config())
+        grant = self.allocate(resource=RAIL)
+        self.end_daemon()
+        self.assertEqual(len(self.cdi_names()), 8, "an end of the daemon leaves them")
+        self.start_daemon(self.cdi_config("off"))
+        self.wait_for(lambda: self.cdi_names() == {f"rdmad.dev/rdma={grant.ids[0]}"},
+                      "only the name of the claim")
+
     # ---- the environment ----
 
     def test_the_devices_are_told_as_the_sriov_plugin_tells_them(self):

@@ -11,6 +11,8 @@
 
 #define OWNER "device-plugin"
 
+static const RdmadHandoutFolders NOWHERE;
+
 /* Devices a, b, c with one token each, and claims in memory. */
 typedef struct {
 	GPtrArray *devices;
@@ -51,7 +53,7 @@ static void setup(Fixture *f, gconstpointer text)
 	f->state = rdmad_state_open(NULL, NULL, NULL);
 	f->claims = rdmad_claims_new(f->loop, f->state, f->journal, NULL);
 	f->run_dir = g_dir_make_tmp("rdmad-allocate-XXXXXX", NULL);
-	f->handout = rdmad_handout_new(f->run_dir, OWNER, f->claims, NULL);
+	f->handout = rdmad_handout_new(f->run_dir, OWNER, f->claims, &NOWHERE);
 }
 
 static void claim_end(const RdmadClaim *claim, gpointer data)

@@ -43,7 +43,7 @@ static V1beta1__ContainerAllocateResponse *answer(Fixture *f, const char *tokens
 	const RdmadClaim claim = { .id = (char *)"0123456789abcdef", .tokens = split };
 
 	g_clear_pointer(&f->answer, rdmad_container_answer_free);
-	f->answer = rdmad_container_answer_new(f->pool, &claim, RUN_DIR);
+	f->answer = rdmad_container_answer_new(f->pool, &claim, RUN_DIR, NULL);
 	return rdmad_container_answer_message(f->answer);
 }
 

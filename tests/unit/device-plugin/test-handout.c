@@ -13,7 +13,7 @@
 #define ID    "0000:3b:00.0"
 
 typedef struct {
-	char *dir, *info_dir;
+	char *dir, *info_dir, *cdi_dir;
 	RdmadLoop *loop;
 	RdmadJournal *journal;
 	RdmadState *state;
@@ -22,17 +22,32 @@ typedef struct {
 	RdmadHandout *handout;
 } Fixture;
 
+static RdmadHandout *handout_new(Fixture *f)
+{
+	const RdmadHandoutFolders folders = { f->info_dir, f->cdi_dir };
+
+	return rdmad_handout_new(f->dir, OWNER, f->claims, &folders);
+}
+
+static void configure(Fixture *f, const char *info_dir)
+{
+	const RdmadHandoutFolders folders = { info_dir, f->cdi_dir };
+
+	rdmad_handout_configure(f->handout, &folders);
+}
+
 static void setup(Fixture *f, gconstpointer data)
 {
 	umask(0077);
 	f->dir = g_dir_make_tmp("rdmad-handout-XXXXXX", NULL);
 	f->info_dir = g_build_filename(f->dir, "devinfo", "dp", NULL);
+	f->cdi_dir = g_build_filename(f->dir, "cdi", NULL);
 	f->loop = rdmad_loop_new();
 	f->journal = rdmad_journal_new(f->loop);
 	f->state = rdmad_state_open(NULL, NULL, NULL);
 	f->claims = rdmad_claims_new(f->loop, f->state, f->journal, NULL);
 	f->dev = fixture_device(ID, "mlx5_0", 0);
-	f->handout = rdmad_handout_new(f->dir, OWNER, f->claims, f->info_dir);
+	f->handout = handout_new(f);
 	rdmad_handout_set_device(f->handout, ID, f->dev);
 	rdmad_handout_follow(f->handout);
 }
@@ -50,6 +65,7 @@ static void teardown(Fixture *f, gconstpointer data)
 	rdmad_loop_free(f->loop);
 	g_assert_cmpint(system(command), ==, 0);
 	g_free(f->info_dir);
+	g_free(f->cdi_dir);
 	g_free(f->dir);
 }
 
@@ -176,7 +192,7 @@ static void test_files_of_others_are_never_removed(Fixture *f, gconstpointer dat
 	g_autofree char *foreign = info_path(f, "x");
 
 	g_assert_true(g_file_set_contents(foreign, "{}", -1, NULL));
-	rdmad_handout_configure(f->handout, NULL);
+	configure(f, NULL);
 	g_assert_false(has_info(f, "a"));
 	g_assert_true(has_info(f, "x"));
 }
@@ -187,7 +203,7 @@ static void test_another_folder_gets_the_files_of_all_claims(Fixture *f, gconstp
 	g_autofree char *before = info_path(f, "a");
 	g_autofree char *other = g_build_filename(f->dir, "other", NULL);
 
-	rdmad_handout_configure(f->handout, other);
+	configure(f, other);
 	g_free(f->info_dir);
 	f->info_dir = g_steal_pointer(&other);
 	g_assert_true(has_info(f, "a"));
@@ -197,8 +213,126 @@ static void test_another_folder_gets_the_files_of_all_claims(Fixture *f, gconstp
 /* Multus may not be there, or its folder not ours to write. */
 static void test_a_file_that_cannot_be_written_stops_no_pod(Fixture *f, gconstpointer data)
 {
-	rdmad_handout_configure(f->handout, "/proc/nothing");
+	configure(f, "/proc/nothing");
 	rdmad_claim_unref(grant(f, "a"));
+}
+
+/* ---- names for runtimes ---- */
+
+/* One round with one resource over the device. */
+static void publish(Fixture *f, const char *text)
+{
+	g_autoptr(RdmadResourceSettings) settings = fixture_resource(text);
+	const RdmadPoolMember member = { f->dev, FALSE };
+	g_autoptr(GArray) members = g_array_new(FALSE, FALSE, sizeof(RdmadPoolMember));
+	g_autoptr(GError) error = NULL;
+
+	g_array_append_val(members, member);
+	rdmad_handout_offer(f->handout, settings, members);
+	rdmad_handout_publish(f->handout, &error);
+	g_assert_no_error(error);
+}
+
+#define ON   "name = \"a/b\"; cdi = \"on\";"
+#define MAD  ON "umad = true;"
+#define OFF  "name = \"a/b\";"
+#define NAME RDMAD_CDI_KIND "=" ID
+
+static gboolean knows(Fixture *f, RdmadChardevKind kind)
+{
+	return rdmad_cdi_has(rdmad_handout_cdi(f->handout), ID, kind);
+}
+
+static gboolean has_spec(Fixture *f)
+{
+	g_autofree char *path = g_build_filename(f->cdi_dir, RDMAD_CDI_FILE, NULL);
+
+	return g_file_test(path, G_FILE_TEST_EXISTS);
+}
+
+static void give_umad(Fixture *f)
+{
+	f->dev->chardevs[1].kind = RDMAD_CHARDEV_UMAD;
+}
+
+static void test_only_what_resources_hand_out_has_a_name(Fixture *f, gconstpointer data)
+{
+	give_umad(f);
+	publish(f, OFF);
+	g_assert_false(has_spec(f));
+	publish(f, ON);
+	g_assert_true(knows(f, RDMAD_CHARDEV_UVERBS));
+	g_assert_false(knows(f, RDMAD_CHARDEV_UMAD));
+	publish(f, MAD);
+	g_assert_true(knows(f, RDMAD_CHARDEV_UMAD));
+}
+
+static void test_the_specification_goes_with_the_last_name(Fixture *f, gconstpointer data)
+{
+	publish(f, ON);
+	g_assert_true(has_spec(f));
+	publish(f, OFF);
+	g_assert_false(has_spec(f));
+}
+
+/* Also over a restart: the names are learnt from the file. */
+static void test_a_name_that_a_claim_may_have_stays_until_the_claim_ends(Fixture *f,
+									 gconstpointer data)
+{
+	g_autoptr(RdmadClaimRef) claim = grant(f, "a");
+
+	give_umad(f);
+	publish(f, MAD);
+	rdmad_handout_free(f->handout);
+	f->handout = handout_new(f);
+	rdmad_handout_load(f->handout);
+	rdmad_handout_set_device(f->handout, ID, f->dev);
+	publish(f, OFF);
+	g_assert_true(has_spec(f));
+	rdmad_handout_follow(f->handout);
+	publish(f, OFF);
+	g_assert_true(knows(f, RDMAD_CHARDEV_UVERBS) && knows(f, RDMAD_CHARDEV_UMAD));
+	g_assert_true(rdmad_claims_end(f->claims, claim->id, "over", NULL));
+	publish(f, OFF);
+	g_assert_false(has_spec(f));
+}
+
+static void test_a_specification_of_others_is_left_alone(Fixture *f, gconstpointer data)
+{
+	g_autofree char *path = g_build_filename(f->cdi_dir, RDMAD_CDI_FILE, NULL);
+	const char *foreign = "{\"kind\": \"example.com/x\", \"devices\": []}";
+	g_autoptr(RdmadResourceSettings) settings = fixture_resource(ON);
+	const RdmadPoolMember member = { f->dev, FALSE };
+	g_autoptr(GArray) members = g_array_new(FALSE, FALSE, sizeof(RdmadPoolMember));
+	g_autoptr(GError) error = NULL;
+	g_autofree char *after = NULL;
+
+	g_assert_cmpint(g_mkdir(f->cdi_dir, 0755), ==, 0);
+	g_assert_true(g_file_set_contents(path, foreign, -1, NULL));
+	g_array_append_val(members, member);
+	rdmad_handout_offer(f->handout, settings, members);
+	g_assert_false(rdmad_handout_publish(f->handout, &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY);
+	publish(f, OFF);
+	g_assert_true(g_file_get_contents(path, &after, NULL, NULL));
+	g_assert_cmpstr(after, ==, foreign);
+}
+
+static void test_a_specification_that_was_removed_is_not_relied_upon(Fixture *f, gconstpointer data)
+{
+	g_autofree char *path = g_build_filename(f->cdi_dir, RDMAD_CDI_FILE, NULL);
+	g_autoptr(RdmadResourceSettings) settings = fixture_resource(ON);
+	g_autoptr(GPtrArray) devices = g_ptr_array_new();
+	g_autoptr(GPtrArray) names = NULL;
+
+	g_ptr_array_add(devices, f->dev);
+	publish(f, ON);
+	g_assert_cmpint(g_unlink(path), ==, 0);
+	g_assert_null(rdmad_cdi_names(rdmad_handout_cdi(f->handout), devices, settings));
+	publish(f, ON);
+	names = rdmad_cdi_names(rdmad_handout_cdi(f->handout), devices, settings);
+	g_assert_cmpuint(names->len, ==, 1);
+	g_assert_cmpstr(names->pdata[0], ==, NAME);
 }
 
 #define ADD(name) g_test_add("/handout/" #name, Fixture, NULL, setup, test_##name, teardown)
@@ -216,5 +350,10 @@ int main(int argc, char **argv)
 	ADD(files_of_others_are_never_removed);
 	ADD(another_folder_gets_the_files_of_all_claims);
 	ADD(a_file_that_cannot_be_written_stops_no_pod);
+	ADD(only_what_resources_hand_out_has_a_name);
+	ADD(the_specification_goes_with_the_last_name);
+	ADD(a_name_that_a_claim_may_have_stays_until_the_claim_ends);
+	ADD(a_specification_of_others_is_left_alone);
+	ADD(a_specification_that_was_removed_is_not_relied_upon);
 	return g_test_run();
 }

@@ -24,7 +24,8 @@ static void test_every_option_is_read(void)
 	g_autoptr(GError) error = NULL;
 	g_autoptr(RdmadPluginSettings) settings = fixture_settings(
 		"registration = \"legacy\"; socket_prefix = \"other\"; health_delay = \"250ms\"; "
-		"forget_delay = 5; device_info_dir = \"/x/dp\"; resources = ( { name = "
+		"forget_delay = 5; device_info_dir = \"/x/dp\"; cdi_dir = \"\"; resources = ( { "
+		"name = "
 		"\"example.com/Rail_0\"; count = 63; "
 		"count_per = \"device\"; ignore_health = true; umad = true; issm = true; ucm = "
 		"true; "
@@ -42,6 +43,7 @@ static void test_every_option_is_read(void)
 	g_assert_cmpuint(settings->health_delay_ms, ==, 250);
 	g_assert_cmpuint(settings->forget_delay_ms, ==, 5000);
 	g_assert_cmpstr(settings->device_info_dir, ==, "/x/dp");
+	g_assert_cmpstr(settings->cdi_dir, ==, "");
 	first = settings->resources->pdata[0];
 	second = settings->resources->pdata[1];
 	third = settings->resources->pdata[2];
@@ -116,6 +118,8 @@ static const BadCase BAD[] = {
 	  "resources = ( { name = \"a/b_info\"; }, { name = \"a/b\"; } );",
 	  "environment variable" },
 	{ "a folder that is relative", "device_info_dir = \"dp\";", "absolute" },
+	{ "permissions that CDI does not give",
+	  "resources = ( { name = \"a/b\"; cdi = \"on\"; permissions = \"rwm\"; } );", "CDI" },
 	{ "no token", "resources = ( { name = \"a/b\"; count = 0; } );", "count" },
 	{ "more tokens than one message carries",
 	  "resources = ( { name = \"a/b\"; count = 32769; } );", "count" },

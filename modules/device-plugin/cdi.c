@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cdi.h"
+
+#include <errno.h>
+#include <rdmad/error.h>
+#include <rdmad/log.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "claim-devices.h"
+#include "public-file.h"
+
+struct RdmadCdi {
+	char *dir, *path;   /* or NULL */
+	GHashTable *wanted; /* name -> RdmadCdiEntry, of this round */
+	GHashTable *names;  /* a set: in the file */
+	char *text;	    /* of the file; NULL: not written by this run */
+};
+
+static void entry_free(gpointer data)
+{
+	RdmadCdiEntry *entry = data;
+
+	rdmad_device_unref(entry->dev);
+	g_free(entry);
+}
+
+static GHashTable *names_new(void)
+{
+	return g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+}
+
+static void folder_set(RdmadCdi *cdi, const char *dir)
+{
+	g_free(cdi->dir);
+	g_free(cdi->path);
+	cdi->dir = dir && dir[0] ? g_strdup(dir) : NULL;
+	cdi->path = cdi->dir ? g_build_filename(cdi->dir, RDMAD_CDI_FILE, NULL) : NULL;
+}
+
+RdmadCdi *rdmad_cdi_new(const char *dir)
+{
+	RdmadCdi *cdi = g_new0(RdmadCdi, 1);
+
+	folder_set(cdi, dir);
+	cdi->wanted = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, entry_free);
+	cdi->names = names_new();
+	return cdi;
+}
+
+void rdmad_cdi_free(RdmadCdi *cdi)
+{
+	g_hash_table_unref(cdi->wanted);
+	g_hash_table_unref(cdi->names);
+	g_free(cdi->dir);
+	g_free(cdi->path);
+	g_free(cdi->text);
+	g_free(cdi);
+}
+
+/* ---- what is there already ---- */
+
+/* NULL without an error: there is no file. */
+static char *file_read(const RdmadCdi *cdi, gsize *size, GError **error)
+{
+	struct stat info;
+	char *text = NULL;
+
+	if (lstat(cdi->path, &info) < 0 && errno == ENOENT)
+		return NULL;
+	if (!S_ISREG(info.st_mode) || info.st_size > RDMAD_CDI_SPEC_MAX) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY, "it is none of our files");
+		return NULL;
+	}
+	g_file_get_contents(cdi->path, &text, size, error);
+	return text;
+}
+
+/* Names of a file of ours; NULL without an error where there is none, or what is there is broken. */
+static GHashTable *file_names(const RdmadCdi *cdi, GError **error)
+{
+	g_autoptr(GError) problem = NULL;
+	gsize size = 0;
+	g_autofree char *text = file_read(cdi, &size, &problem);
+	GHashTable *names = text ? rdmad_cdi_spec_names(text, size, &problem) : NULL;
+
+	if (problem && g_error_matches(problem, RDMAD_ERROR, RDMAD_ERROR_BUSY))
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY, "%s is left alone: %s", cdi->path,
+			    problem->message);
+	else if (problem)
+		rdmad_debug("%s: %s", cdi->path, problem->message);
+	return names;
+}
+
+void rdmad_cdi_load(RdmadCdi *cdi)
+{
+	GHashTable *names = cdi->path ? file_names(cdi, NULL) : NULL;
+
+	if (!names)
+		return;
+	g_hash_table_unref(cdi->names);
+	cdi->names = names;
+}
+
+/* ---- a round ---- */
+
+void rdmad_cdi_want(RdmadCdi *cdi, const RdmadDevice *dev, RdmadChardevKind kind)
+{
+	RdmadCdiEntry *entry;
+
+	if (!cdi->path || !rdmad_device_chardev(dev, kind))
+		return;
+	entry = g_new(RdmadCdiEntry, 1);
+	entry->dev = rdmad_device_ref(dev);
+	entry->kind = kind;
+	g_hash_table_replace(cdi->wanted, rdmad_cdi_name(dev->id, kind), entry);
+}
+
+static int entry_compare(gconstpointer a, gconstpointer b)
+{
+	const RdmadCdiEntry *x = a, *y = b;
+	const int order = strverscmp(x->dev->id, y->dev->id);
+
+	return order ? order : (int)x->kind - (int)y->kind;
+}
+
+static char *wanted_text(const RdmadCdi *cdi)
+{
+	g_autoptr(GArray) entries = g_array_new(FALSE, FALSE, sizeof(RdmadCdiEntry));
+	GHashTableIter iter;
+	gpointer entry;
+
+	g_hash_table_iter_init(&iter, cdi->wanted);
+	while (g_hash_table_iter_next(&iter, NULL, &entry))
+		g_array_append_vals(entries, entry, 1);
+	g_array_sort(entries, entry_compare);
+	return rdmad_cdi_spec_text(entries);
+}
+
+static gboolean file_is_ours(const RdmadCdi *cdi, GError **error)
+{
+	g_autoptr(GError) problem = NULL;
+	g_autoptr(GHashTable) names = cdi->text ? NULL : file_names(cdi, &problem);
+
+	if (!problem)
+		return TRUE;
+	g_propagate_error(error, g_steal_pointer(&problem));
+	return FALSE;
+}
+
+static gboolean file_write(RdmadCdi *cdi, char *text, GError **error)
+{
+	if (g_strcmp0(text, cdi->text) == 0 && access(cdi->path, F_OK) == 0)
+		return TRUE;
+	if (!file_is_ours(cdi, error) || !rdmad_public_folder_make(cdi->dir, error) ||
+	    !rdmad_public_file_write(cdi->path, text, 0644, error))
+		return FALSE;
+	g_free(cdi->text);
+	cdi->text = g_strdup(text);
+	return TRUE;
+}
+
+/* Not where there are no names: then the file is another's, or there is none. */
+static void file_remove(RdmadCdi *cdi)
+{
+	if (g_hash_table_size(cdi->names))
+		unlink(cdi->path);
+	g_clear_pointer(&cdi->text, g_free);
+}
+
+static void names_take(RdmadCdi *cdi)
+{
+	GHashTableIter iter;
+	gpointer name;
+
+	g_hash_table_remove_all(cdi->names);
+	g_hash_table_iter_init(&iter, cdi->wanted);
+	while (g_hash_table_iter_next(&iter, &name, NULL))
+		g_hash_table_add(cdi->names, g_strdup(name));
+}
+
+gboolean rdmad_cdi_publish(RdmadCdi *cdi, GError **error)
+{
+	g_autofree char *text = wanted_text(cdi);
+	gboolean done = TRUE;
+
+	if (text)
+		done = file_write(cdi, text, error);
+	else if (cdi->path)
+		file_remove(cdi);
+	if (done)
+		names_take(cdi);
+	else
+		g_clear_pointer(&cdi->text, g_free);
+	g_hash_table_remove_all(cdi->wanted);
+	return done;
+}
+
+void rdmad_cdi_move(RdmadCdi *cdi, const char *dir)
+{
+	if (g_strcmp0(cdi->dir, dir && dir[0] ? dir : NULL) == 0)
+		return;
+	if (cdi->path)
+		file_remove(cdi);
+	folder_set(cdi, dir);
+}
+
+/* ---- names ---- */
+
+gboolean rdmad_cdi_is_used(const RdmadCdi *cdi)
+{
+	return g_hash_table_size(cdi->names) || g_hash_table_size(cdi->wanted);
+}
+
+gboolean rdmad_cdi_has(const RdmadCdi *cdi, const char *device_id, RdmadChardevKind kind)
+{
+	g_autofree char *name = rdmad_cdi_name(device_id, kind);
+
+	return g_hash_table_contains(cdi->names, name);
+}
+
+static gboolean names_add(const RdmadCdi *cdi, const RdmadDevice *dev,
+			  const RdmadResourceSettings *settings, GPtrArray *names)
+{
+	for (const RdmadChardevKind *kind = rdmad_cdi_kinds; *kind != RDMAD_CHARDEV_RDMA_CM;
+	     kind++) {
+		g_autofree char *name = rdmad_cdi_name(dev->id, *kind);
+
+		if (!rdmad_device_node(dev, settings, *kind))
+			continue;
+		if (!g_hash_table_contains(cdi->names, name))
+			return FALSE;
+		g_ptr_array_add(names, g_strconcat(RDMAD_CDI_KIND "=", name, NULL));
+	}
+	return TRUE;
+}
+
+GPtrArray *rdmad_cdi_names(const RdmadCdi *cdi, const GPtrArray *devices,
+			   const RdmadResourceSettings *settings)
+{
+	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+
+	if (!cdi->path || !cdi->text || access(cdi->path, F_OK) < 0)
+		return NULL;
+	for (guint i = 0; i < devices->len; i++)
+		if (!names_add(cdi, devices->pdata[i], settings, names))
+			return NULL;
+	return names->len ? g_steal_pointer(&names) : NULL;
+}
