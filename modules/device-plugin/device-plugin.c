@@ -229,6 +229,7 @@ static gpointer plugin_create(RdmadModule *self, const RdmadConfigNode *config, 
 	plugin->shared.handout =
 		rdmad_handout_new(rdmad_module_run_dir(self), rdmad_module_name(self),
 				  rdmad_module_claims(self), &folders);
+	plugin->shared.pre_start = rdmad_pre_start_new(self, plugin->settings);
 	return plugin;
 }
 
@@ -251,6 +252,8 @@ static gboolean plugin_start(gpointer state, GError **error)
 	plugin->shared.gpu_ids = rdmad_gpu_ids_new(self);
 	plugin->shared.kubelet = rdmad_kubelet_new(self, plugin->settings, look_at_kubelet, plugin);
 	rdmad_handout_start(plugin->shared.handout, self);
+	rdmad_pre_start_begin(plugin->shared.pre_start, plugin->shared.gpu_ids,
+			      plugin->shared.handout);
 	add_resources(plugin);
 	plugin->claims_watch =
 		rdmad_claims_watch(rdmad_module_claims(self), self, &CLAIM_OPS, plugin);
@@ -300,12 +303,16 @@ static gboolean plugin_reload(gpointer state, const RdmadConfigNode *config, GEr
 	rdmad_kubelet_configure(plugin->shared.kubelet, settings);
 	folders = handout_folders(plugin);
 	rdmad_handout_configure(plugin->shared.handout, &folders);
+	rdmad_pre_start_configure(plugin->shared.pre_start, settings);
 	g_hash_table_remove_all(plugin->told);
 	renew_resources(plugin);
 	refresh(plugin);
 	if (before->registration != settings->registration)
 		for (guint i = 0; i < plugin->resources->len; i++)
 			rdmad_resource_restart(plugin->resources->pdata[i]);
+	else
+		for (guint i = 0; i < plugin->resources->len; i++)
+			rdmad_resource_follow_options(plugin->resources->pdata[i]);
 	look_at_kubelet(plugin);
 	return TRUE;
 }
@@ -334,6 +341,7 @@ static void plugin_stop(gpointer state)
 	rdmad_handout_stop(plugin->shared.handout);
 	g_clear_pointer(&plugin->inventory_watch, rdmad_watch_free);
 	g_clear_pointer(&plugin->claims_watch, rdmad_watch_free);
+	rdmad_pre_start_stop(plugin->shared.pre_start);
 	g_ptr_array_set_size(plugin->resources, 0);
 	g_clear_pointer(&plugin->shared.kubelet, rdmad_kubelet_free);
 	g_clear_pointer(&plugin->shared.gpu_ids, rdmad_gpu_ids_free);
@@ -347,6 +355,7 @@ static void plugin_destroy(gpointer state)
 	g_ptr_array_unref(plugin->resources);
 	g_hash_table_unref(plugin->told);
 	rdmad_handout_free(plugin->shared.handout);
+	rdmad_pre_start_free(plugin->shared.pre_start);
 	rdmad_plugin_settings_free(plugin->settings);
 	g_free(plugin);
 }

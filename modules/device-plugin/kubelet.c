@@ -111,21 +111,22 @@ gboolean rdmad_kubelet_identity_equal(const RdmadKubeletIdentity *a, const Rdmad
 /* ---- Register ---- */
 
 RdmadGrpcRequest *rdmad_kubelet_register(RdmadKubelet *kubelet, const char *resource,
-					 const char *socket_path, gboolean has_choice,
+					 const char *socket_path, const RdmadPluginOptions *options,
 					 const RdmadGrpcRequestOps *ops, gpointer data)
 {
-	V1beta1__DevicePluginOptions options = V1BETA1__DEVICE_PLUGIN_OPTIONS__INIT;
+	V1beta1__DevicePluginOptions wanted = V1BETA1__DEVICE_PLUGIN_OPTIONS__INIT;
 	V1beta1__RegisterRequest request = V1BETA1__REGISTER_REQUEST__INIT;
 	g_autofree char *endpoint = g_path_get_basename(socket_path);
 	g_autofree guint8 *bytes = NULL;
 	gsize size;
 
 	/* Old kubelets take the options from here, newer ones ask for them. */
-	options.get_preferred_allocation_available = has_choice;
+	wanted.get_preferred_allocation_available = options->preferred;
+	wanted.pre_start_required = options->pre_start;
 	request.version = (char *)"v1beta1";
 	request.endpoint = endpoint;
 	request.resource_name = (char *)resource;
-	request.options = &options;
+	request.options = &wanted;
 	size = v1beta1__register_request__get_packed_size(&request);
 	bytes = g_malloc(size);
 	v1beta1__register_request__pack(&request, bytes);

@@ -11,6 +11,7 @@
 #include <rdmad/module.h>
 #include <sys/types.h>
 
+#include "plugin-server.h"
 #include "settings.h"
 
 typedef struct RdmadKubelet RdmadKubelet;
@@ -40,5 +41,5 @@ char *rdmad_kubelet_new_path(RdmadKubelet *kubelet, RdmadRegistrationWay way, co
 
 /* Calls Register; `ops->done` says how it went. */
 RdmadGrpcRequest *rdmad_kubelet_register(RdmadKubelet *kubelet, const char *resource,
-					 const char *socket_path, gboolean has_choice,
+					 const char *socket_path, const RdmadPluginOptions *options,
 					 const RdmadGrpcRequestOps *ops, gpointer data);

@@ -122,11 +122,14 @@ static void reply_empty(RdmadGrpcCall *call)
 static void serve_options(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
 {
 	RdmadPluginServer *server = data;
-	V1beta1__DevicePluginOptions options = V1BETA1__DEVICE_PLUGIN_OPTIONS__INIT;
+	V1beta1__DevicePluginOptions answer = V1BETA1__DEVICE_PLUGIN_OPTIONS__INIT;
+	RdmadPluginOptions options = { 0 };
 	guint8 bytes[16];
 
-	options.get_preferred_allocation_available = server->ops->has_choice(server->data);
-	rdmad_grpc_call_reply(call, bytes, v1beta1__device_plugin_options__pack(&options, bytes));
+	server->ops->options(&options, server->data);
+	answer.get_preferred_allocation_available = options.preferred;
+	answer.pre_start_required = options.pre_start;
+	rdmad_grpc_call_reply(call, bytes, v1beta1__device_plugin_options__pack(&answer, bytes));
 }
 
 static RdmadGrpcStatus status_of(const GError *error)
@@ -169,10 +172,11 @@ static void serve_allocate(RdmadGrpcCall *call, const guint8 *message, gsize siz
 	reply_or_fail(call, answer, error);
 }
 
-/* Kubelet does not call it, for the options do not ask for it. */
 static void serve_pre_start(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
 {
-	reply_empty(call);
+	RdmadPluginServer *server = data;
+
+	server->ops->pre_start(call, message, size, server->data);
 }
 
 static void serve_get_info(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)

@@ -11,14 +11,21 @@
  */
 #pragma once
 
+#include <rdmad/grpc.h>
 #include <rdmad/module.h>
+
+/* Which calls kubelet shall make. */
+typedef struct {
+	gboolean preferred, pre_start;
+} RdmadPluginOptions;
 
 typedef struct {
 	/* The packed answer to one call, or NULL with an error; see allocate.h, preferred.h. */
 	GBytes *(*allocate)(const guint8 *message, gsize size, gpointer data, GError **error);
 	GBytes *(*preferred)(const guint8 *message, gsize size, gpointer data, GError **error);
-	/* Whether kubelet shall ask for a preference. */
-	gboolean (*has_choice)(gpointer data);
+	/* Kubelet starts a container of ours; the call is answered now or later. */
+	void (*pre_start)(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data);
+	void (*options)(RdmadPluginOptions *options, gpointer data);
 	/* A ListAndWatch stream began or ended. */
 	void (*streams_changed)(gpointer data);
 	/* Kubelet found the socket in plugins_registry; `error` NULL: and took it. */

@@ -64,7 +64,7 @@ void rdmad_pool_configure(RdmadPool *pool, RdmadResourceSettings *settings)
 	pool->settings = settings;
 }
 
-const RdmadResourceSettings *rdmad_pool_settings(const RdmadPool *pool)
+RdmadResourceSettings *rdmad_pool_settings(const RdmadPool *pool)
 {
 	return pool->settings;
 }

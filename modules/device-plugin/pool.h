@@ -63,7 +63,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadPool, rdmad_pool_free)
 
 /* Other settings of the same name; the next update follows them. */
 void rdmad_pool_configure(RdmadPool *pool, RdmadResourceSettings *settings);
-const RdmadResourceSettings *rdmad_pool_settings(const RdmadPool *pool);
+RdmadResourceSettings *rdmad_pool_settings(const RdmadPool *pool);
 
 /* Works out devices and tokens anew.  When to come again though nothing changed, in microseconds
  * from now; 0: never. */

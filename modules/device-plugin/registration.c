@@ -113,6 +113,8 @@ static gboolean make_server(RdmadRegistration *registration)
 
 static void register_now(RdmadRegistration *registration)
 {
+	RdmadPluginOptions options = { 0 };
+
 	registration->way = rdmad_kubelet_way(registration->kubelet);
 	if (!rdmad_kubelet_identify(registration->kubelet, &registration->at) &&
 	    registration->way == RDMAD_REGISTRATION_LEGACY) {
@@ -125,11 +127,10 @@ static void register_now(RdmadRegistration *registration)
 		try_later(registration, LOST_AFTER_MS);
 		return; /* kubelet finds the socket */
 	}
-	registration->call = rdmad_kubelet_register(
-		registration->kubelet, registration->resource,
-		rdmad_plugin_server_path(registration->server),
-		registration->owner_ops->has_choice(registration->owner_data), &REGISTER_OPS,
-		registration);
+	registration->owner_ops->options(&options, registration->owner_data);
+	registration->call = rdmad_kubelet_register(registration->kubelet, registration->resource,
+						    rdmad_plugin_server_path(registration->server),
+						    &options, &REGISTER_OPS, registration);
 }
 
 static void begin_try(RdmadRegistration *registration)
@@ -246,20 +247,28 @@ static GBytes *serve_preferred(const guint8 *message, gsize size, gpointer data,
 	return registration->owner_ops->preferred(message, size, registration->owner_data, error);
 }
 
+static void serve_pre_start(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
+{
+	RdmadRegistration *registration = data;
+
+	registration->owner_ops->pre_start(call, message, size, registration->owner_data);
+}
+
 /* Asked right before the stream: kubelet is here, a new socket now would only be in its way. */
-static gboolean serve_has_choice(gpointer data)
+static void serve_options(RdmadPluginOptions *options, gpointer data)
 {
 	RdmadRegistration *registration = data;
 
 	if (rdmad_event_armed(registration->timer))
 		rdmad_event_arm(registration->timer, LOST_AFTER_MS);
-	return registration->owner_ops->has_choice(registration->owner_data);
+	registration->owner_ops->options(options, registration->owner_data);
 }
 
 static const RdmadPluginServerOps SERVER_OPS = {
 	.allocate = serve_allocate,
 	.preferred = serve_preferred,
-	.has_choice = serve_has_choice,
+	.pre_start = serve_pre_start,
+	.options = serve_options,
 	.streams_changed = streams_changed,
 	.notified = notified,
 };

@@ -19,6 +19,8 @@ struct RdmadResource {
 	RdmadPool *pool;
 	RdmadRegistration *registration;
 	gboolean cut_told;
+	gboolean options_told;
+	RdmadPluginOptions options; /* as kubelet was told last */
 	guint64 allocations, refusals;
 };
 
@@ -67,9 +69,23 @@ static GBytes *serve_preferred(const guint8 *message, gsize size, gpointer data,
 }
 
 /* Also with one device now: another may join while kubelet goes by what it heard. */
-static gboolean serve_has_choice(gpointer data)
+static void serve_options(RdmadPluginOptions *options, gpointer data)
 {
-	return TRUE;
+	RdmadResource *resource = data;
+
+	options->preferred = TRUE;
+	options->pre_start = rdmad_pre_start_wanted(resource->shared->pre_start,
+						    rdmad_pool_settings(resource->pool));
+	resource->options = *options;
+	resource->options_told = TRUE;
+}
+
+static void serve_pre_start(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
+{
+	RdmadResource *resource = data;
+
+	rdmad_pre_start_serve(resource->shared->pre_start, rdmad_pool_settings(resource->pool),
+			      call, message, size);
 }
 
 /* A kubelet that has come, maybe another one, knows who holds what. */
@@ -83,7 +99,8 @@ static void streams_changed(gpointer data)
 static const RdmadPluginServerOps SERVER_OPS = {
 	.allocate = serve_allocate,
 	.preferred = serve_preferred,
-	.has_choice = serve_has_choice,
+	.pre_start = serve_pre_start,
+	.options = serve_options,
 	.streams_changed = streams_changed,
 };
 
@@ -197,6 +214,15 @@ void rdmad_resource_configure(RdmadResource *resource, RdmadResourceSettings *se
 void rdmad_resource_look(RdmadResource *resource)
 {
 	rdmad_registration_look(resource->registration);
+}
+
+void rdmad_resource_follow_options(RdmadResource *resource)
+{
+	const gboolean wanted = rdmad_pre_start_wanted(resource->shared->pre_start,
+						       rdmad_pool_settings(resource->pool));
+
+	if (resource->options_told && resource->options.pre_start != wanted)
+		rdmad_registration_restart(resource->registration);
 }
 
 void rdmad_resource_restart(RdmadResource *resource)

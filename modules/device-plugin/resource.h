@@ -6,6 +6,7 @@
 #include "handout.h"
 #include "kubelet.h"
 #include "pool.h"
+#include "pre-start.h"
 
 typedef struct RdmadResource RdmadResource;
 
@@ -15,6 +16,7 @@ typedef struct {
 	RdmadKubelet *kubelet;
 	RdmadHandout *handout;
 	RdmadGpuIds *gpu_ids;
+	RdmadPreStart *pre_start;
 } RdmadResourceShared;
 
 RdmadResource *rdmad_resource_new(const RdmadResourceShared *shared,
@@ -32,6 +34,8 @@ gint64 rdmad_resource_update(RdmadResource *resource, const GArray *members,
 gboolean rdmad_resource_lacks(const RdmadResource *resource, const RdmadClaim *claim);
 /* Something happened in kubelet's folders; the first look begins to register. */
 void rdmad_resource_look(RdmadResource *resource);
+/* Registers anew when kubelet has to make other calls than before. */
+void rdmad_resource_follow_options(RdmadResource *resource);
 void rdmad_resource_restart(RdmadResource *resource);
 void rdmad_resource_drain(RdmadResource *resource, void (*drained)(gpointer data), gpointer data);
 

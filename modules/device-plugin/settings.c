@@ -97,6 +97,14 @@ static const RdmadConfigField RESOURCE_FIELDS[] = {
 	  .type = RDMAD_CONFIG_STRING,
 	  .offset = G_STRUCT_OFFSET(RdmadResourceSettings, permissions),
 	  .check = permissions_check },
+	RDMAD_CONFIG_BOOL_FIELD("host_network_only", RdmadResourceSettings, host_network_only),
+	RDMAD_CONFIG_GROUP_FIELD("rdma_limits", RdmadResourceSettings, rdma_limits),
+	RDMAD_CONFIG_FIELDS_END,
+};
+
+static const RdmadConfigField LIMIT_FIELDS[] = {
+	RDMAD_CONFIG_INT_FIELD("hca_handle", RdmadRdmaLimits, hca_handle, 1, G_MAXINT32),
+	RDMAD_CONFIG_INT_FIELD("hca_object", RdmadRdmaLimits, hca_object, 1, G_MAXINT32),
 	RDMAD_CONFIG_FIELDS_END,
 };
 
@@ -150,6 +158,14 @@ static gboolean defaults_parse(const RdmadConfigNode *defaults, RdmadResourceSet
 	return rdmad_config_parse(defaults, fields, settings, error);
 }
 
+static gboolean limits_parse(RdmadResourceSettings *settings, GError **error)
+{
+	const RdmadConfigNode *node = settings->rdma_limits;
+
+	settings->rdma_limits = NULL;
+	return rdmad_config_parse(node, LIMIT_FIELDS, &settings->limits, error);
+}
+
 static RdmadResourceSettings *resource_parse(const RdmadConfigNode *defaults,
 					     const RdmadConfigNode *node, GError **error)
 {
@@ -158,7 +174,7 @@ static RdmadResourceSettings *resource_parse(const RdmadConfigNode *defaults,
 	if (!defaults_parse(defaults, settings, error) ||
 	    !rdmad_config_parse(node, RESOURCE_FIELDS, settings, error) ||
 	    !rdmad_selector_parse(settings->selectors, &settings->selector, error) ||
-	    !resource_finish(node, settings, error))
+	    !limits_parse(settings, error) || !resource_finish(node, settings, error))
 		return NULL;
 	settings->selectors = NULL;
 	return g_steal_pointer(&settings);
@@ -168,7 +184,7 @@ static RdmadResourceSettings *resource_default(const RdmadConfigNode *defaults, 
 {
 	g_autoptr(RdmadResourceSettings) settings = resource_settings_new();
 
-	if (!defaults_parse(defaults, settings, error))
+	if (!defaults_parse(defaults, settings, error) || !limits_parse(settings, error))
 		return NULL;
 	settings->name = g_strdup(DEFAULT_NAME);
 	settings->count = DEFAULT_COUNT;
@@ -200,6 +216,15 @@ static gboolean socket_prefix_check(const char *text, GError **error)
 	return FALSE;
 }
 
+static gboolean cri_socket_check(const char *text, GError **error)
+{
+	if (text[0] == '/' || g_str_equal(text, "auto"))
+		return TRUE;
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
+		    "\"%s\": the path of the container runtime's socket, or \"auto\"", text);
+	return FALSE;
+}
+
 static const RdmadConfigField PLUGIN_FIELDS[] = {
 	RDMAD_CONFIG_GROUP_FIELD("defaults", RdmadPluginSettings, defaults),
 	RDMAD_CONFIG_LIST_FIELD("resources", RdmadPluginSettings, resource_list),
@@ -220,6 +245,11 @@ static const RdmadConfigField PLUGIN_FIELDS[] = {
 				    10 * MINUTE_MS),
 	RDMAD_CONFIG_DURATION_FIELD("forget_delay", RdmadPluginSettings, forget_delay_ms, 0,
 				    24 * 60 * MINUTE_MS),
+	RDMAD_CONFIG_BOOL_FIELD("prestart", RdmadPluginSettings, prestart),
+	{ .key = "cri_socket",
+	  .type = RDMAD_CONFIG_STRING,
+	  .offset = G_STRUCT_OFFSET(RdmadPluginSettings, cri_socket),
+	  .check = cri_socket_check },
 	RDMAD_CONFIG_FIELDS_END,
 };
 
@@ -228,6 +258,7 @@ static RdmadPluginSettings *plugin_settings_new(void)
 	RdmadPluginSettings *settings = g_new0(RdmadPluginSettings, 1);
 
 	settings->socket_prefix = g_strdup("rdmad");
+	settings->cri_socket = g_strdup("auto");
 	settings->health_delay_ms = 1000;
 	settings->forget_delay_ms = MINUTE_MS;
 	settings->resources =
@@ -241,6 +272,7 @@ void rdmad_plugin_settings_free(RdmadPluginSettings *settings)
 	g_free(settings->socket_prefix);
 	g_free(settings->device_info_dir);
 	g_free(settings->cdi_dir);
+	g_free(settings->cri_socket);
 	g_free(settings);
 }
 

@@ -9,6 +9,11 @@
 /* So many tokens of 63 characters with a NUMA node stay below the 4 MiB that kubelet reads at once. */
 #define RDMAD_RESOURCE_TOKENS_MAX 32768u
 
+/* Of one pod on one device, see rdma-limits.h; 0: none. */
+typedef struct {
+	gint64 hca_handle, hca_object;
+} RdmadRdmaLimits;
+
 typedef enum {
 	RDMAD_MODE_SHARED,
 	RDMAD_MODE_EXCLUSIVE,
@@ -37,11 +42,14 @@ typedef struct {
 	gboolean busy_pfs;  /* take PFs whose virtual functions are in use, too */
 	char **shared_with; /* resources that may have the same devices; may be NULL */
 	RdmadSelector selector;
-	gboolean ignore_health;		  /* a device that is there is healthy */
-	gboolean umad, issm, ucm;	  /* also hand out these device nodes */
-	char *permissions;		  /* "rw" */
-	int cdi;			  /* RdmadCdiUse */
-	const RdmadConfigNode *selectors; /* only while parsing */
+	gboolean ignore_health;	    /* a device that is there is healthy */
+	gboolean umad, issm, ucm;   /* also hand out these device nodes */
+	char *permissions;	    /* "rw" */
+	int cdi;		    /* RdmadCdiUse */
+	gboolean host_network_only; /* refuse other containers at their start */
+	RdmadRdmaLimits limits;
+	const RdmadConfigNode *selectors;   /* only while parsing */
+	const RdmadConfigNode *rdma_limits; /* only while parsing */
 } RdmadResourceSettings;
 
 RdmadResourceSettings *rdmad_resource_settings_ref(RdmadResourceSettings *settings);
@@ -61,6 +69,8 @@ typedef struct {
 	char *cdi_dir;	       /* likewise, where runtimes look */
 	guint64 health_delay_ms;
 	guint64 forget_delay_ms;
+	gboolean prestart;
+	char *cri_socket;
 	const RdmadConfigNode *resource_list, *defaults; /* only while parsing */
 	GPtrArray *resources;				 /* of RdmadResourceSettings */
 } RdmadPluginSettings;

@@ -9,5 +9,6 @@ programs `kubelet` and `kubelet-ctl` beside this folder are the way in for peopl
 from .control import ControlClient
 from .devices import AdmissionError
 from .kubelet import Kubelet
+from .runtime import Runtime
 
-__all__ = ["AdmissionError", "ControlClient", "Kubelet"]
+__all__ = ["AdmissionError", "ControlClient", "Kubelet", "Runtime"]

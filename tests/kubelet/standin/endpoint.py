@@ -69,6 +69,14 @@ class Endpoint:
                              f"{len(reply.container_responses)} containers for one")
         return reply.container_responses[0]
 
+    def start_call(self, ids):
+        """PreStartContainer under way: a future."""
+        method = self.channel.unary_unary(
+            "/v1beta1.DevicePlugin/PreStartContainer",
+            request_serializer=lambda m: m.SerializeToString(),
+            response_deserializer=plugin.PreStartContainerResponse.FromString)
+        return method.future(plugin.PreStartContainerRequest(devices_ids=ids), timeout=30)
+
     def pre_start(self, ids):
         self._call("PreStartContainer", plugin.PreStartContainerRequest(devices_ids=ids),
                    plugin.PreStartContainerResponse, timeout=30)

@@ -51,6 +51,21 @@ TopologyInfo: NUMANode[] nodes 1
 NUMANode: int64 ID 1
 """
 
+CRI = """
+PodSandboxMetadata: string name 1, string uid 2, string namespace 3, int32 attempt 4
+PodSandboxStateValue: int32 state 1
+PodSandboxFilter: string id 1, PodSandboxStateValue state 2, map label_selector 3
+ListPodSandboxRequest: PodSandboxFilter filter 1
+PodSandbox: string id 1, PodSandboxMetadata metadata 2, int32 state 3, int64 created_at 4, map labels 5, map annotations 6, string runtime_handler 7
+ListPodSandboxResponse: PodSandbox[] items 1
+PodSandboxStatusRequest: string pod_sandbox_id 1, bool verbose 2
+NamespaceOption: int32 network 1, int32 pid 2, int32 ipc 3, string target_id 4
+Namespace: NamespaceOption options 2
+LinuxPodSandboxStatus: Namespace namespaces 1
+PodSandboxStatus: string id 1, PodSandboxMetadata metadata 2, int32 state 3, int64 created_at 4, LinuxPodSandboxStatus linux 6, map labels 7, map annotations 8
+PodSandboxStatusResponse: PodSandboxStatus status 1, map info 2
+"""
+
 FIELD = descriptor_pb2.FieldDescriptorProto
 SCALARS = {"bool": FIELD.TYPE_BOOL, "string": FIELD.TYPE_STRING, "int32": FIELD.TYPE_INT32,
            "int64": FIELD.TYPE_INT64}
@@ -58,7 +73,7 @@ SCALARS = {"bool": FIELD.TYPE_BOOL, "string": FIELD.TYPE_STRING, "int32": FIELD.
 
 def _add_map(message, field, package):
     """What protoc makes of map<string, string>: a repeated nested message of two fields."""
-    entry = message.nested_type.add(name=field.name.capitalize() + "Entry")
+    entry = message.nested_type.add(name=field.name.title().replace("_", "") + "Entry")
     entry.options.map_entry = True
     for number, name in enumerate(("key", "value"), 1):
         entry.field.add(name=name, number=number, type=FIELD.TYPE_STRING, label=FIELD.LABEL_OPTIONAL)
@@ -102,3 +117,4 @@ class Messages:
 plugin = Messages("v1beta1", DEVICE_PLUGIN)
 registration = Messages("pluginregistration", PLUGIN_REGISTRATION)
 pods = Messages("v1", POD_RESOURCES)
+cri = Messages("runtime.v1", CRI)

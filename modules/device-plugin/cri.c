@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cri.h"
+
+#include <rdmad/error.h>
+#include <rdmad/grpc.h>
+#include <rdmad/loop.h>
+#include <sys/stat.h>
+
+#include "cri.pb-c.h"
+#include "unpack.h"
+
+#define SERVICE	    "/runtime.v1.RuntimeService/"
+#define DEADLINE_MS 3000
+#define MESSAGE_MAX (4u << 20)
+
+struct RdmadCriQuery {
+	RdmadGrpcChannel *channel;
+	char *socket_path, *pod_namespace, *pod_name;
+	char *sandbox_id, *pod_uid;
+	RdmadCriNetwork network;
+	GError *error; /* of the answer to the call under way */
+	gboolean answered;
+	RdmadEvent *finish; /* a channel is not freed from inside its own callback */
+	RdmadCriFunc fn;
+	gpointer data;
+};
+
+char *rdmad_cri_socket(const char *configured)
+{
+	static const char *const known[] = {
+		"/run/containerd/containerd.sock",
+		"/run/crio/crio.sock",
+		"/run/k3s/containerd/containerd.sock",
+		"/run/cri-dockerd.sock",
+	};
+	struct stat info;
+
+	if (!g_str_equal(configured, "auto"))
+		return g_strdup(configured);
+	for (guint i = 0; i < G_N_ELEMENTS(known); i++)
+		if (stat(known[i], &info) == 0 && S_ISSOCK(info.st_mode))
+			return g_strdup(known[i]);
+	return NULL;
+}
+
+/* ---- the end ---- */
+
+static void query_free(RdmadCriQuery *query)
+{
+	rdmad_grpc_channel_free(query->channel);
+	rdmad_event_free(query->finish);
+	g_clear_error(&query->error);
+	g_free(query->socket_path);
+	g_free(query->pod_namespace);
+	g_free(query->pod_name);
+	g_free(query->sandbox_id);
+	g_free(query->pod_uid);
+	g_free(query);
+}
+
+void rdmad_cri_query_cancel(RdmadCriQuery *query)
+{
+	if (query)
+		query_free(query);
+}
+
+static void query_finish(gpointer user)
+{
+	RdmadCriQuery *query = user;
+	const RdmadCriFunc fn = query->fn;
+	const gpointer data = query->data;
+	g_autofree char *uid = g_steal_pointer(&query->pod_uid);
+	const RdmadCriSandbox sandbox = { uid, query->network };
+	g_autoptr(GError) error = g_steal_pointer(&query->error);
+
+	query_free(query);
+	fn(error ? NULL : &sandbox, error, data);
+}
+
+static void query_fail(RdmadCriQuery *query, RdmadGrpcStatus status, const char *text)
+{
+	if (!query->error)
+		g_set_error(&query->error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE,
+			    "the container runtime at %s: %s", query->socket_path,
+			    text && *text ? text : rdmad_grpc_status_name(status));
+	rdmad_event_arm(query->finish, 0);
+}
+
+/* ---- calls ---- */
+
+static void query_call(RdmadCriQuery *query, const char *method, const ProtobufCMessage *request,
+		       const RdmadGrpcRequestOps *ops)
+{
+	const gsize size = protobuf_c_message_get_packed_size(request);
+	g_autofree guint8 *bytes = g_malloc(size);
+
+	protobuf_c_message_pack(request, bytes);
+	query->answered = FALSE;
+	rdmad_grpc_channel_call(query->channel, method, bytes, size, DEADLINE_MS, ops, query);
+}
+
+static gboolean is_ours(const RdmadCriQuery *query, const Runtime__V1__PodSandbox *sandbox)
+{
+	return sandbox->metadata &&
+	       sandbox->state == RUNTIME__V1__POD_SANDBOX_STATE__SANDBOX_READY &&
+	       g_str_equal(sandbox->metadata->name, query->pod_name) &&
+	       g_str_equal(sandbox->metadata->namespace_, query->pod_namespace);
+}
+
+static void status_answered(const guint8 *message, gsize size, gpointer data)
+{
+	RdmadCriQuery *query = data;
+	g_autoptr(RdmadUnpacked) unpacked =
+		rdmad_unpack(&runtime__v1__pod_sandbox_status_response__descriptor, message, size,
+			     query->error ? NULL : &query->error);
+	const Runtime__V1__PodSandboxStatusResponse *response =
+		unpacked ? rdmad_unpacked_message(unpacked) : NULL;
+	const Runtime__V1__LinuxPodSandboxStatus *os =
+		response && response->status ? response->status->linux_status : NULL;
+
+	query->answered = TRUE;
+	if (!os || !os->namespaces || !os->namespaces->options)
+		return;
+	query->network = os->namespaces->options->network == RUNTIME__V1__NAMESPACE_MODE__NODE
+				 ? RDMAD_CRI_NETWORK_HOST
+				 : RDMAD_CRI_NETWORK_POD;
+}
+
+static void status_done(RdmadGrpcStatus status, const char *text, gpointer data)
+{
+	RdmadCriQuery *query = data;
+
+	if (status != RDMAD_GRPC_OK || query->error || !query->answered)
+		query_fail(query, status, text);
+	else
+		rdmad_event_arm(query->finish, 0);
+}
+
+static void status_ask(RdmadCriQuery *query)
+{
+	static const RdmadGrpcRequestOps ops = { status_answered, status_done };
+	Runtime__V1__PodSandboxStatusRequest request =
+		RUNTIME__V1__POD_SANDBOX_STATUS_REQUEST__INIT;
+
+	request.pod_sandbox_id = query->sandbox_id;
+	query_call(query, SERVICE "PodSandboxStatus", &request.base, &ops);
+}
+
+/* A pod whose sandbox died has an older one for a while; the newest counts. */
+static void list_answered(const guint8 *message, gsize size, gpointer data)
+{
+	RdmadCriQuery *query = data;
+	g_autoptr(RdmadUnpacked) unpacked =
+		rdmad_unpack(&runtime__v1__list_pod_sandbox_response__descriptor, message, size,
+			     query->error ? NULL : &query->error);
+	const Runtime__V1__ListPodSandboxResponse *response =
+		unpacked ? rdmad_unpacked_message(unpacked) : NULL;
+	const Runtime__V1__PodSandbox *newest = NULL;
+
+	for (size_t i = 0; response && i < response->n_items; i++) {
+		const Runtime__V1__PodSandbox *one = response->items[i];
+
+		if (is_ours(query, one) && (!newest || one->created_at > newest->created_at))
+			newest = one;
+	}
+	if (!newest)
+		return;
+	g_free(query->sandbox_id);
+	query->sandbox_id = g_strdup(newest->id);
+	g_free(query->pod_uid);
+	query->pod_uid = g_strdup(newest->metadata->uid);
+}
+
+static void list_done(RdmadGrpcStatus status, const char *text, gpointer data)
+{
+	RdmadCriQuery *query = data;
+
+	if (status == RDMAD_GRPC_OK && query->sandbox_id)
+		status_ask(query);
+	else
+		query_fail(query, status,
+			   status == RDMAD_GRPC_OK ? "it has no sandbox of this pod" : text);
+}
+
+static void list_ask(RdmadCriQuery *query)
+{
+	static const RdmadGrpcRequestOps ops = { list_answered, list_done };
+	Runtime__V1__PodSandboxFilter__LabelSelectorEntry labels[2] = {
+		RUNTIME__V1__POD_SANDBOX_FILTER__LABEL_SELECTOR_ENTRY__INIT,
+		RUNTIME__V1__POD_SANDBOX_FILTER__LABEL_SELECTOR_ENTRY__INIT,
+	};
+	Runtime__V1__PodSandboxFilter__LabelSelectorEntry *selector[] = { &labels[0], &labels[1] };
+	Runtime__V1__PodSandboxFilter filter = RUNTIME__V1__POD_SANDBOX_FILTER__INIT;
+	Runtime__V1__ListPodSandboxRequest request = RUNTIME__V1__LIST_POD_SANDBOX_REQUEST__INIT;
+
+	labels[0].key = (char *)"io.kubernetes.pod.namespace";
+	labels[0].value = query->pod_namespace;
+	labels[1].key = (char *)"io.kubernetes.pod.name";
+	labels[1].value = query->pod_name;
+	filter.n_label_selector = G_N_ELEMENTS(selector);
+	filter.label_selector = selector;
+	request.filter = &filter;
+	query_call(query, SERVICE "ListPodSandbox", &request.base, &ops);
+}
+
+RdmadCriQuery *rdmad_cri_query(RdmadModule *self, const char *socket_path,
+			       const char *pod_namespace, const char *pod_name, RdmadCriFunc fn,
+			       gpointer data)
+{
+	RdmadCriQuery *query = g_new0(RdmadCriQuery, 1);
+
+	query->socket_path = g_strdup(socket_path);
+	query->pod_namespace = g_strdup(pod_namespace);
+	query->pod_name = g_strdup(pod_name);
+	query->fn = fn;
+	query->data = data;
+	query->finish = rdmad_loop_add_timer(rdmad_module_loop(self), self, query_finish, query);
+	query->channel =
+		rdmad_grpc_channel_new(rdmad_module_loop(self), self, socket_path, MESSAGE_MAX);
+	list_ask(query);
+	return query;
+}

@@ -1,0 +1,274 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What happens when a container of ours starts: the order of its NICs, host_network_only, RDMA limits.
+
+usage: test-pre-start.py RDMAD MODULE-DIR [TEST...]
+"""
+
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+
+import grpc
+
+sys.dont_write_bytecode = True
+
+from plugin_case import HCA, PluginCase, tap  # noqa: E402
+from standin import Runtime  # noqa: E402
+
+GPUS = [f"GPU-5ec0de00-0000-0000-0000-00000000000{i}" for i in range(8)]
+UID = "1c8b5f0e-8a5e-4a3c-9a57-0e7d3c1f2b11"
+
+
+class PreStartCase(PluginCase):
+    def setUp(self):
+        super().setUp()
+        self.cri_socket = os.path.join(self.dir, "cri.sock")
+
+    def config(self, plugin="", resource=""):
+        return f"""modules = {{ device-plugin = {{ cri_socket = "{self.cri_socket}"; {plugin}
+            resources = ( {{ name = "{HCA}"; {resource} }} ); }}; }};"""
+
+    def start_runtime(self):
+        runtime = Runtime(self.cri_socket)
+        self.addCleanup(runtime.close)
+        return runtime
+
+    def events(self, kind):
+        return [e["message"] for e in self.ask("events")["events"] if e["kind"] == kind]
+
+    def check_event(self, kind, *words):
+        found = self.events(kind)
+        self.assertEqual(len(found), 1, self.log())
+        for word in words:
+            self.assertIn(word, found[0])
+
+    def check_refused(self, pod):
+        with self.assertRaises(grpc.RpcError) as caught:
+            self.kubelet.allocate(pod, HCA, 1)
+        self.assertEqual(caught.exception.code(), grpc.StatusCode.FAILED_PRECONDITION)
+        for word in ("host_network_only", "hostNetwork", HCA, pod):
+            self.assertIn(word, caught.exception.details())
+
+
+class OrderTest(PreStartCase):
+    def nccl_conf(self, grant):
+        folder = os.path.join(self.dir, "run", "claims", grant.reply.envs["RDMAD_CLAIM"])
+        with open(os.path.join(folder, "nccl.conf")) as file:
+            return file.read()
+
+    def names_of(self, ids):
+        names = {d["id"]: d["name"] for d in self.ask("devices")["devices"]}
+        return {names[id.partition("::")[0]] for id in ids}
+
+    def hca_line(self, grant):
+        lines = [line for line in self.nccl_conf(grant).splitlines() if not line.startswith("#")]
+        self.assertEqual(len(lines), 1)
+        key, _, value = lines[0].partition("=")
+        self.assertEqual(key, "NCCL_IB_HCA")
+        self.assertTrue(value.startswith("="), "names are matched whole")
+        return value[1:].split(",")
+
+    def test_without_the_option_kubelet_does_not_call(self):
+        self.both(self.config())
+        self.wait_ready()
+        self.assertFalse(self.endpoint().options.pre_start_required)
+        self.assertNotIn("NCCL_IB_HCA", self.nccl_conf(self.kubelet.allocate("ml/a", HCA, 2)))
+
+    def test_nics_near_the_gpus_of_the_container_come_first(self):
+        self.both(self.config("prestart = true;"))
+        self.wait_ready()
+        self.kubelet.hold("ml/a", "nvidia.com/gpu", [GPUS[6], GPUS[3] + "::1"])
+        self.kubelet.hold("ml/b", "nvidia.com/gpu", [GPUS[0]])
+        grant = self.kubelet.allocate("ml/a", HCA, 11)
+        order = self.hca_line(grant)
+        self.assertEqual(set(order), self.names_of(grant.ids))
+        self.assertEqual(order[:2], ["mlx5_3", "mlx5_6"])
+        self.assertIn("# mlx5_3: PIX to the GPU at 0000:61:00.0", self.nccl_conf(grant))
+
+    def test_without_gpus_they_come_by_name(self):
+        self.both(self.config("prestart = true;"))
+        self.wait_ready()
+        grant = self.kubelet.allocate("ml/a", HCA, 11)
+        self.assertEqual(self.hca_line(grant), [f"mlx5_{i}" for i in range(11)])
+
+    def test_a_container_that_kubelet_does_not_list_starts_all_the_same(self):
+        self.both(self.config("prestart = true;"))
+        self.wait_ready()
+        ids = sorted(self.kubelet.devices(HCA))[:2]
+        self.allocate_raw(ids)
+        self.endpoint().pre_start(ids)
+        self.check_event("start-unchecked", "does not list")
+
+    def test_without_podresources_it_starts_all_the_same(self):
+        self.both(self.config("prestart = true;"))
+        self.wait_ready()
+        self.kubelet.pod_resources.close()
+        begun = time.monotonic()
+        self.kubelet.allocate("ml/a", HCA, 1)
+        self.assertLess(time.monotonic() - begun, 15)
+        self.check_event("start-unchecked", "podresources")
+
+    def test_many_at_once(self):
+        self.both(self.config("prestart = true;"))
+        self.wait_ready()
+        grants = [self.kubelet.manager.allocate(("ml", f"p{i}", "main"), HCA, 2) for i in range(40)]
+        calls = [self.endpoint().start_call(grant.ids) for grant in grants]
+        for call, grant in zip(calls, grants):
+            call.result(60)
+            self.assertEqual(set(self.hca_line(grant)), self.names_of(grant.ids))
+
+    def test_a_reload_tells_kubelet_to_call(self):
+        self.both(self.config())
+        self.wait_ready()
+        self.write_config(self.config("prestart = true;"))
+        self.daemon.send_signal(signal.SIGHUP)
+        self.wait_for(lambda: self.endpoint().options.pre_start_required, "new options")
+        self.wait_ready()
+        self.assertTrue(self.hca_line(self.kubelet.allocate("ml/a", HCA, 2)))
+
+
+class HostNetworkTest(PreStartCase):
+    def start(self):
+        self.both(self.config(resource="host_network_only = true;"))
+        self.wait_ready()
+        self.assertTrue(self.endpoint().options.pre_start_required)
+
+    def test_pods_of_the_hosts_network_start(self):
+        self.start_runtime().run("ml/a", UID, host_network=True)
+        self.start()
+        self.kubelet.allocate("ml/a", HCA, 1)
+        self.assertEqual(self.events("start-unchecked"), [])
+
+    def test_others_are_refused_by_name(self):
+        self.start_runtime().run("ml/a", UID)
+        self.start()
+        self.check_refused("ml/a")
+        self.check_event("start-refused", "ml/a", "host_network_only")
+
+    def test_the_newest_sandbox_that_is_ready_counts(self):
+        runtime = self.start_runtime()
+        runtime.run("ml/a", UID, host_network=True)
+        runtime.run("ml/a", UID)
+        runtime.run("ml/a", UID, host_network=True, ready=False)
+        self.start()
+        self.check_refused("ml/a")
+
+    def test_without_a_runtime_they_start_and_it_is_told(self):
+        self.start()
+        self.kubelet.allocate("ml/a", HCA, 1)
+        self.check_event("start-unchecked", "ml/a", self.cri_socket)
+
+    def test_a_runtime_that_knows_no_such_sandbox(self):
+        self.start_runtime().run("ml/b", UID)
+        self.start()
+        self.kubelet.allocate("ml/a", HCA, 1)
+        self.check_event("start-unchecked", "no sandbox")
+
+    def test_a_runtime_that_does_not_say(self):
+        runtime = self.start_runtime()
+        runtime.run("ml/a", UID)
+        runtime.silent = True
+        self.start()
+        self.kubelet.allocate("ml/a", HCA, 1)
+        self.check_event("start-unchecked", "does not say")
+
+    def test_a_runtime_that_hangs_holds_nobody_for_ten_seconds(self):
+        runtime = self.start_runtime()
+        runtime.run("ml/a", UID)
+        runtime.delay = 60
+        self.start()
+        begun = time.monotonic()
+        self.kubelet.allocate("ml/a", HCA, 1)
+        self.assertLess(time.monotonic() - begun, 10)
+        self.check_event("start-unchecked", "ml/a")
+
+
+class LimitsTest(PreStartCase):
+    LIMITS = "rdma_limits = { hca_handle = 20; hca_object = 3000; };"
+    SLICE = "kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" \
+        + UID.replace("-", "_") + ".slice"
+
+    def setUp(self):
+        super().setUp()
+        # A machine of its own: files of cgroups are written here.
+        folder = tempfile.TemporaryDirectory(prefix="rdmad-machine-")
+        self.addCleanup(folder.cleanup)
+        shared, self.machine = self.machine, os.path.join(folder.name, "m")
+        shutil.copytree(shared, self.machine, symlinks=True)
+
+    def cgroup(self, *path):
+        return os.path.join(self.machine, "sys/fs/cgroup", *path)
+
+    def make_cgroups(self, pod, with_file=True, controllers="cpu memory rdma pids"):
+        folder = self.cgroup()
+        for name in ["", *pod.split("/")]:
+            folder = os.path.join(folder, name)
+            os.makedirs(folder, exist_ok=True)
+            open(os.path.join(folder, "cgroup.subtree_control"), "w").close()
+        with open(self.cgroup("cgroup.controllers"), "w") as file:
+            file.write(controllers + "\n")
+        if with_file:
+            open(os.path.join(folder, "rdma.max"), "w").close()
+
+    def read(self, *path):
+        with open(self.cgroup(*path)) as file:
+            return file.read()
+
+    def start(self, limits=LIMITS):
+        self.start_runtime().run("ml/a", UID)
+        self.both(self.config(resource=limits))
+        self.wait_ready()
+
+    def check_limit(self, pod, limits, line):
+        self.make_cgroups(pod)
+        self.start(limits)
+        grant = self.kubelet.allocate("ml/a", HCA, 1)
+        names = {d["id"]: d["name"] for d in self.ask("devices")["devices"]}
+        name = names[grant.ids[0].partition("::")[0]]
+        self.assertEqual(self.read(pod, "rdma.max"), f"{name} {line}")
+        self.assertEqual(self.events("rdma-limits"), [])
+
+    def test_they_are_there_when_the_container_starts(self):
+        self.check_limit(self.SLICE, self.LIMITS, "hca_handle=20 hca_object=3000")
+
+    def test_one_of_them_alone_and_cgroupfs(self):
+        self.check_limit(f"kubepods/pod{UID}", "rdma_limits = { hca_object = 5; };",
+                         "hca_handle=max hca_object=5")
+
+    def test_kind_has_them_below_kubelet(self):
+        self.check_limit(f"kubelet/kubepods/besteffort/pod{UID}", self.LIMITS,
+                         "hca_handle=20 hca_object=3000")
+
+    def test_the_controller_is_handed_down(self):
+        self.make_cgroups(self.SLICE, with_file=False)
+        self.start()
+        self.kubelet.allocate("ml/a", HCA, 1)
+        for above in ("", "kubepods.slice", "kubepods.slice/kubepods-burstable.slice"):
+            self.assertEqual(self.read(above, "cgroup.subtree_control"), "+rdma")
+        self.assertEqual(self.read(self.SLICE, "cgroup.subtree_control"), "")
+
+    def test_without_the_controller_it_starts_and_it_is_told(self):
+        self.make_cgroups(self.SLICE, controllers="cpu memory")
+        self.start()
+        self.kubelet.allocate("ml/a", HCA, 1)
+        self.check_event("rdma-limits", "ml/a", "no rdma controller")
+
+    def test_without_the_cgroup_it_starts_and_it_is_told(self):
+        self.make_cgroups("kubepods.slice")
+        self.start()
+        self.kubelet.allocate("ml/a", HCA, 1)
+        self.check_event("rdma-limits", UID)
+
+    def test_they_go_together_with_host_network_only(self):
+        self.make_cgroups(self.SLICE)
+        self.start(self.LIMITS + "host_network_only = true;")
+        self.check_refused("ml/a")
+        self.assertEqual(self.read(self.SLICE, "rdma.max"), "")
+
+
+if __name__ == "__main__":
+    tap.main(sys.argv[3:])
