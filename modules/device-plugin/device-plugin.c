@@ -12,6 +12,9 @@
  *	    device_info_dir = "/var/run/k8s.cni.cncf.io/devinfo/dp";	# for Multus; "": no files
  *	    cdi_dir = "/var/run/cdi";	# for container runtimes
  *	    forget_delay = 60;		# so long a device that left stays listed, as unhealthy
+ *	    prestart = false;		# order the NICs in nccl.conf by the GPUs of the container
+ *	    cri_socket = "auto";	# of the container runtime, for host_network_only and
+ *					# rdma_limits; "auto": where containerd or CRI-O has it
  *	    defaults = { };		# for every resource that does not say otherwise: any of the
  *					# keys below but name, mode, mode_from, count, shared_with
  *					# and selectors
@@ -52,6 +55,11 @@
  *	        ucm = false;
  *	        permissions = "rw";	# of the device nodes in the container
  *	        cdi = "off";		# "on": by names that the container runtime resolves
+ *	        host_network_only = false;	# true: other containers are refused when they start
+ *	        rdma_limits = {		# of each pod on each of its devices; none by default
+ *	          hca_handle = 100;	# how often it may be opened
+ *	          hca_object = 100000;	# queue pairs, completion queues, memory regions ...
+ *	        };
  *	      } );
  *	  };
  *	};
@@ -59,7 +67,8 @@
  * Without `resources` there is one, rdma/hca: shared, 1000 tokens, over every device with an
  * Ethernet or InfiniBand port.
  *
- * What a container gets for its tokens is told in container-answer.h.
+ * What a container gets for its tokens is told in container-answer.h, which tokens in choice.h,
+ * and what is done when it starts in pre-start.h.
  *
  * A device is in one resource, unless `shared_with` of one names the other and both
  * are shared; the first in the file has it.
