@@ -24,6 +24,16 @@ static gboolean is_journal_stream(int fd, const char *journal_stream)
 	       device == st.st_dev && inode == st.st_ino;
 }
 
+static void output_look_at_fd(RdmadLogOutput *output)
+{
+	struct stat st;
+
+	if (fstat(output->fd, &st) < 0)
+		return;
+	output->fd_is_socket = S_ISSOCK(st.st_mode);
+	output->fd_is_file = S_ISREG(st.st_mode);
+}
+
 void rdmad_log_output_init(RdmadLogOutput *output, RdmadLogFormat format, int fd,
 			   const char *journal_path, const char *journal_stream)
 {
@@ -38,6 +48,7 @@ void rdmad_log_output_init(RdmadLogOutput *output, RdmadLogFormat format, int fd
 		.journal = -1,
 		.journal_path = journal_path,
 	};
+	output_look_at_fd(output);
 	if (format == RDMAD_LOG_JOURNAL)
 		output->journal = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 }
@@ -66,6 +77,8 @@ static gboolean has_room(RdmadLogOutput *output)
 	struct pollfd poller = { .fd = output->fd, .events = POLLOUT };
 	int ready;
 
+	if (output->fd_is_file)
+		return TRUE;
 	do {
 		ready = poll(&poller, 1, output->stuck ? 0 : RDMAD_LOG_PATIENCE_MS);
 	} while (ready < 0 && errno == EINTR);
@@ -74,15 +87,15 @@ static gboolean has_room(RdmadLogOutput *output)
 }
 
 /* A pipe that polls writable takes PIPE_BUF bytes without blocking, a socket says what it takes. */
-static ssize_t put_some(int fd, const char *text, gsize length)
+static ssize_t put_some(const RdmadLogOutput *output, const char *text, gsize length)
 {
 	const gsize chunk = MIN(length, PIPE_BUF);
 	ssize_t put;
 
 	do {
-		put = send(fd, text, chunk, MSG_DONTWAIT | MSG_NOSIGNAL);
-		if (put < 0 && errno == ENOTSOCK)
-			put = write(fd, text, chunk);
+		put = output->fd_is_socket
+			      ? send(output->fd, text, chunk, MSG_DONTWAIT | MSG_NOSIGNAL)
+			      : write(output->fd, text, chunk);
 	} while (put < 0 && errno == EINTR);
 	return put;
 }
@@ -94,7 +107,7 @@ static gboolean put_all(RdmadLogOutput *output, const char *text, gsize length)
 
 	while (done < length) {
 		const ssize_t put =
-			has_room(output) ? put_some(output->fd, text + done, length - done) : -1;
+			has_room(output) ? put_some(output, text + done, length - done) : -1;
 
 		if (put < 0) {
 			output->torn = output->torn || done > 0;

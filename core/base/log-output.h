@@ -18,6 +18,7 @@ typedef struct {
 	RdmadLogFormat format; /* never AUTO */
 	int fd;		       /* borrowed */
 	gboolean fd_is_journal;
+	gboolean fd_is_socket, fd_is_file; /* how to write to it, and whether it can block */
 	int journal; /* owned; -1 unless JOURNAL */
 	const char *journal_path;
 	gboolean stuck, torn; /* found no room; left a line without its end */
