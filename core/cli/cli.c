@@ -27,6 +27,9 @@ static const Command commands[] = {
 	  "\n  -f, --follow         go on as events come", COMMAND_ASKS "f", command_events },
 	{ "doctor", "", "what is wrong on this node, and what to do about it", "", COMMAND_ASKS,
 	  command_doctor },
+	{ "facts", " [set NAME VALUE | unset NAME]",
+	  "what modules are told about the node, as its labels; or tell them", "", COMMAND_ASKS,
+	  command_facts, 3 },
 	{ "import-config", " FILE",
 	  "Another device plugin's configuration, as rdmad.conf on standard output.  FILE is JSON, "
 	  "or\n"
@@ -71,6 +74,7 @@ const char *rdmad_cli_help(void)
 	       "  topology               how near GPUs and devices are to each other\n"
 	       "  events                 what happened to devices and their holders\n"
 	       "  doctor                 what is wrong on this node, and what to do about it\n"
+	       "  facts [set|unset ...]  what modules are told about the node\n"
 	       "  import-config FILE     another device plugin's configuration as rdmad.conf\n";
 }
 
@@ -152,8 +156,11 @@ static gboolean option_take(CommandOptions *options, const Command *command, int
 /* What stands behind the options; -1: go on. */
 static int argument_take(CommandOptions *options, const Command *command, int argc, char **argv)
 {
-	if (optind < argc && *command->argument)
-		options->argument = argv[optind++];
+	const int most = *command->argument ? MAX(command->max_arguments, 1) : 0;
+
+	options->arguments = &argv[optind];
+	options->argument = most ? argv[optind] : NULL;
+	optind += most;
 	if (optind < argc) {
 		fprintf(stderr, "rdmad: `%s` takes no \"%s\"\n", command->name, argv[optind]);
 		return usage_error(command);

@@ -11,11 +11,12 @@
 typedef struct {
 	const char *socket;
 	gboolean json, headers, colour;
-	gboolean follow;      /* events */
-	gboolean refresh;     /* allocations */
-	const char *key;      /* import-config */
-	const char *prefix;   /* import-config */
-	const char *argument; /* may be NULL */
+	gboolean follow;	/* events */
+	gboolean refresh;	/* allocations */
+	const char *key;	/* import-config */
+	const char *prefix;	/* import-config */
+	const char *argument;	/* the first word behind the options; may be NULL */
+	char *const *arguments; /* all of them, NULL-terminated */
 } CommandOptions;
 
 typedef struct {
@@ -25,6 +26,7 @@ typedef struct {
 	const char *usage;			   /* its own options, for `rdmad <name> --help` */
 	const char *flags;			   /* short options; COMMAND_ASKS and its own */
 	int (*run)(const CommandOptions *options); /* the exit status */
+	int max_arguments;			   /* 0: one, when it has an `argument` */
 } Command;
 
 int command_status(const CommandOptions *options);
@@ -33,6 +35,7 @@ int command_allocations(const CommandOptions *options);
 int command_topology(const CommandOptions *options);
 int command_events(const CommandOptions *options);
 int command_doctor(const CommandOptions *options);
+int command_facts(const CommandOptions *options);
 int command_import(const CommandOptions *options);
 
 /* GETs (or POSTs) and gives the answer; NULL: the reason is on stderr. */
@@ -59,4 +62,5 @@ void allocations_write(const json_t *allocations, gint64 now_us, gboolean header
 void status_write(const json_t *status, gint64 now_us, GString *out);
 /* TRUE when there was a problem. */
 gboolean doctor_write(const json_t *findings, gboolean colour, GString *out);
+void facts_write(const json_t *facts, gboolean headers, GString *out);
 void events_write(const json_t *events, gboolean headers, GString *out);

@@ -28,6 +28,7 @@
 #include "daemon/modules.h"
 #include "daemon/notify.h"
 #include "daemon/services-private.h"
+#include "daemon/settings-facts.h"
 #include "daemon/settings.h"
 #include "hardware/hardware.h"
 
@@ -70,6 +71,7 @@ static void daemon_accept(Daemon *d, RdmadSettings *now)
 {
 	g_autofree char *late = rdmad_settings_need_restart(d->settings, now);
 
+	rdmad_settings_apply_facts(d->settings, now, d->services->facts);
 	rdmad_settings_free(d->settings);
 	d->settings = now;
 	rdmad_settings_apply_log(now);
@@ -262,6 +264,7 @@ static int daemon_live(Daemon *d, GError **error)
 		return 0;
 	if (!rdmad_services_open(services, d->settings, d->options->sysroot, FALSE, error))
 		return RDMAD_EXIT_FAILURE;
+	rdmad_settings_apply_facts(NULL, d->settings, services->facts);
 	if (!rdmad_modules_create(services->modules, d->settings, error))
 		return RDMAD_EXIT_CONFIG;
 	if (!daemon_start(d, error))

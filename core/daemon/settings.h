@@ -24,6 +24,7 @@ typedef struct {
 	RdmadLogLevel log_level;
 	RdmadLogFormat log_format;
 	GHashTable *log_topics; /* topic -> GINT_TO_POINTER(RdmadLogLevel) */
+	GHashTable *facts;	/* name -> value */
 	char *run_dir, *state_dir, *module_dir, *kubelet_dir;
 	RdmadHttpLimits http;
 	GPtrArray *modules; /* RdmadModuleEntry *, in the order of their start */

@@ -144,24 +144,6 @@ void api_get_status(RdmadHttpRequest *request, gpointer data)
 	rdmad_http_reply_json(request, object);
 }
 
-static void add_fact(const char *name, const char *value, gpointer data)
-{
-	json_t *object = json_object();
-
-	api_set(object, "name", api_json_string(name));
-	api_set(object, "value", api_json_string(value));
-	json_array_append_new(data, object);
-}
-
-void api_get_facts(RdmadHttpRequest *request, gpointer data)
-{
-	const RdmadServices *services = data;
-	json_t *facts = json_array();
-
-	rdmad_facts_foreach(services->facts, add_fact, facts);
-	rdmad_http_reply_json(request, json_pack("{s:o}", "facts", facts));
-}
-
 void api_post_rescan(RdmadHttpRequest *request, gpointer data)
 {
 	const RdmadServices *services = data;

@@ -23,6 +23,7 @@
  *	        name = "rdma/hca";	# as pods ask for it; required
  *	        mode = "shared";	# or "exclusive": one token a device, one pod at a time;
  *					# "shared-multi": for each token an interface of its own
+ *	        mode_from = "label:x";	# a fact that says the mode; `mode` until there is one
  *	        count = 1000;		# shared: how many tokens ...
  *	        count_per = "pool";	# ... in all, spread over the devices, or for each "device"
  *	        multi_count = 16;	# shared-multi: how many tokens for each device
@@ -82,6 +83,7 @@
 #include <jansson.h>
 
 #include "assignment.h"
+#include "mode-source.h"
 #include "device-info.h"
 #include "handout.h"
 #include "resource.h"
@@ -92,6 +94,7 @@ typedef struct {
 	RdmadResourceShared shared;
 	GPtrArray *resources; /* of RdmadResource, as in the settings */
 	GHashTable *told;     /* sentences: once is enough */
+	RdmadModeSource *modes;
 	RdmadWatch *inventory_watch, *claims_watch;
 	RdmadEvent *refresh; /* something changed, or health is to be looked at again */
 	gint64 due_us;	     /* when `refresh` fires */
@@ -201,6 +204,11 @@ static void claim_ended(const RdmadClaim *claim, const char *reason, gpointer da
 	refresh_within(data, 0);
 }
 
+static void modes_changed(gpointer data)
+{
+	refresh_within(data, 0);
+}
+
 static const RdmadInventoryOps INVENTORY_OPS = { .settled = inventory_settled };
 static const RdmadClaimOps CLAIM_OPS = { .granted = claim_granted, .ended = claim_ended };
 
@@ -263,6 +271,8 @@ static gboolean plugin_start(gpointer state, GError **error)
 	rdmad_handout_start(plugin->shared.handout, self);
 	rdmad_pre_start_begin(plugin->shared.pre_start, plugin->shared.gpu_ids,
 			      plugin->shared.handout);
+	plugin->modes = rdmad_mode_source_new(self, modes_changed, plugin);
+	rdmad_mode_source_follow(plugin->modes, plugin->settings->resources, NULL);
 	add_resources(plugin);
 	plugin->claims_watch =
 		rdmad_claims_watch(rdmad_module_claims(self), self, &CLAIM_OPS, plugin);
@@ -314,6 +324,7 @@ static gboolean plugin_reload(gpointer state, const RdmadConfigNode *config, GEr
 	rdmad_handout_configure(plugin->shared.handout, &folders);
 	rdmad_pre_start_configure(plugin->shared.pre_start, settings);
 	g_hash_table_remove_all(plugin->told);
+	rdmad_mode_source_follow(plugin->modes, settings->resources, before->resources);
 	renew_resources(plugin);
 	refresh(plugin);
 	if (before->registration != settings->registration)
@@ -352,6 +363,7 @@ static void plugin_stop(gpointer state)
 	g_clear_pointer(&plugin->claims_watch, rdmad_watch_free);
 	rdmad_pre_start_stop(plugin->shared.pre_start);
 	g_ptr_array_set_size(plugin->resources, 0);
+	g_clear_pointer(&plugin->modes, rdmad_mode_source_free);
 	g_clear_pointer(&plugin->shared.kubelet, rdmad_kubelet_free);
 	g_clear_pointer(&plugin->shared.gpu_ids, rdmad_gpu_ids_free);
 	g_clear_pointer(&plugin->refresh, rdmad_event_free);

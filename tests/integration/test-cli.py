@@ -112,6 +112,19 @@ class EightRails(unittest.TestCase):
         self.assertIn("machine", notes)
         self.assertEqual(self.daemon.run("doctor").returncode, 0)
 
+    def test_facts_are_set_and_unset(self):
+        self.assertEqual(self.daemon.run("facts", "set", "label:a/b", "x & y=1%").returncode, 0)
+        self.assertEqual(self.daemon.json("facts")["facts"],
+                         [{"name": "label:a/b", "value": "x & y=1%"}])
+        self.assertIn("x & y=1%", self.daemon.run("facts").stdout)
+        self.assertEqual(self.daemon.run("facts", "unset", "label:a/b").returncode, 0)
+        self.assertEqual(self.daemon.json("facts")["facts"], [])
+        refused = self.daemon.run("facts", "set", "x" * 254, "y")
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("253", refused.stderr)
+        for words in (("set", "a"), ("unset",), ("set", "a", "b", "c"), ("get", "a")):
+            self.assertEqual(self.daemon.run("facts", *words).returncode, 2)
+
     def test_output_may_be_cut(self):
         reader, writer = os.pipe()
         os.close(reader)
@@ -157,7 +170,7 @@ class Usage(unittest.TestCase):
         return subprocess.run([RDMAD, *args], capture_output=True, text=True, timeout=PATIENCE)
 
     def test_without_a_daemon_the_socket_is_named(self):
-        for command in ("status", "devices", "allocations", "topology", "events", "doctor"):
+        for command in ("status", "devices", "allocations", "topology", "events", "doctor", "facts"):
             done = self.run_rdmad(command, "--socket", "/nonexistent/rdmad.sock")
             self.assertEqual(done.returncode, 1)
             self.assertEqual(
@@ -172,7 +185,7 @@ class Usage(unittest.TestCase):
                 self.assertIn(f"Try `rdmad {args[0]} --help`.", done.stderr)
 
     def test_each_command_explains_itself(self):
-        for command in ("status", "devices", "allocations", "topology", "events", "doctor"):
+        for command in ("status", "devices", "allocations", "topology", "events", "doctor", "facts"):
             done = self.run_rdmad(command, "--help")
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertTrue(done.stdout.startswith(f"usage: rdmad {command}"))

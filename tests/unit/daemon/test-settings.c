@@ -2,8 +2,10 @@
 #include <rdmad/error.h>
 #include <string.h>
 
-#include "daemon/settings.h"
+#include "base/loop-private.h"
+#include "daemon/settings-facts.h"
 #include "scratch.h"
+#include "service/facts-private.h"
 
 static RdmadSettings *load(const char *text, const char *line, GError **error)
 {
@@ -74,6 +76,27 @@ static void test_every_key_is_read(void)
 	g_assert_cmpuint(settings->http.idle_ms, ==, 120000);
 	g_assert_cmpuint(settings->http.max_header, ==, 8192);
 	g_assert_cmpuint(settings->http.max_body, ==, 4096);
+}
+
+static void test_facts_are_read_and_follow_the_configuration(void)
+{
+	g_autoptr(RdmadSettings) before =
+		load("facts = ( { name = \"label:a/b\"; value = \"1\"; }, "
+		     "{ name = \"x\"; value = \"2\"; } );",
+		     " -m a", NULL);
+	g_autoptr(RdmadSettings) now =
+		load("facts = ( { name = \"x\"; value = \"3\"; } );", " -m a", NULL);
+	RdmadLoop *loop = rdmad_loop_new();
+	RdmadFacts *facts = rdmad_facts_new(loop);
+
+	rdmad_settings_apply_facts(NULL, before, facts);
+	g_assert_cmpstr(rdmad_facts_get(facts, "label:a/b"), ==, "1");
+	g_assert_cmpstr(rdmad_facts_get(facts, "x"), ==, "2");
+	rdmad_settings_apply_facts(before, now, facts);
+	g_assert_null(rdmad_facts_get(facts, "label:a/b"));
+	g_assert_cmpstr(rdmad_facts_get(facts, "x"), ==, "3");
+	rdmad_facts_free(facts);
+	rdmad_loop_free(loop);
 }
 
 static void test_the_command_line_wins(void)
@@ -216,6 +239,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	ADD(a_file_with_modules_alone_means_the_defaults);
 	ADD(every_key_is_read);
+	ADD(facts_are_read_and_follow_the_configuration);
 	ADD(the_command_line_wins);
 	ADD(modules_come_in_the_order_that_was_asked_for);
 	ADD(a_module_does_not_see_the_keys_of_the_core);

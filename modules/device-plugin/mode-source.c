@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mode-source.h"
+
+#include <rdmad/facts.h>
+#include <rdmad/inventory.h>
+#include <rdmad/journal.h>
+
+struct RdmadModeSource {
+	RdmadModule *self;
+	RdmadWatch *watch;
+	GHashTable *refused; /* resource -> the value that was told of */
+	const GPtrArray *resources;
+	void (*changed)(gpointer data);
+	gpointer data;
+};
+
+static int mode_named(const char *text)
+{
+	for (int mode = 0; rdmad_resource_modes[mode]; mode++)
+		if (g_str_equal(rdmad_resource_modes[mode], text))
+			return mode;
+	return -1;
+}
+
+static void tell_refusal(RdmadModeSource *source, const RdmadResourceSettings *resource,
+			 const char *value)
+{
+	const RdmadLogFields about = { .resource = resource->name };
+
+	if (g_strcmp0(g_hash_table_lookup(source->refused, resource->name), value) == 0)
+		return;
+	g_hash_table_insert(source->refused, g_strdup(resource->name), g_strdup(value));
+	rdmad_journal_post(
+		rdmad_module_journal(source->self), RDMAD_LOG_WARNING, "mode-unknown", &about,
+		"%s: %s is \"%s\", which is no mode (shared, exclusive, shared-multi); "
+		"it stays %s",
+		resource->name, resource->mode_from, value, rdmad_resource_modes[resource->mode]);
+}
+
+/* TRUE: the mode is another one now. */
+static gboolean resource_take(RdmadModeSource *source, RdmadResourceSettings *resource,
+			      const char *value)
+{
+	const int mode = value ? mode_named(value) : resource->mode;
+	const RdmadLogFields about = { .resource = resource->name };
+
+	if (mode < 0) {
+		tell_refusal(source, resource, value);
+		return FALSE;
+	}
+	g_hash_table_remove(source->refused, resource->name);
+	if (mode == resource->mode)
+		return FALSE;
+	resource->mode = mode;
+	rdmad_journal_post(rdmad_module_journal(source->self), RDMAD_LOG_NOTICE, "mode-changed",
+			   &about, "%s: %s by %s", resource->name, rdmad_resource_modes[mode],
+			   resource->mode_from);
+	return TRUE;
+}
+
+static void fact_changed(const char *name, const char *value, gpointer data)
+{
+	RdmadModeSource *source = data;
+	gboolean changed = FALSE;
+
+	for (guint i = 0; source->resources && i < source->resources->len; i++) {
+		RdmadResourceSettings *resource = source->resources->pdata[i];
+
+		if (g_strcmp0(resource->mode_from, name) == 0)
+			changed |= resource_take(source, resource, value);
+	}
+	if (changed)
+		source->changed(source->data);
+}
+
+RdmadModeSource *rdmad_mode_source_new(RdmadModule *self, void (*changed)(gpointer data),
+				       gpointer data)
+{
+	RdmadModeSource *source = g_new0(RdmadModeSource, 1);
+
+	source->self = self;
+	source->changed = changed;
+	source->data = data;
+	source->refused = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	source->watch =
+		rdmad_facts_watch(rdmad_module_facts(self), self, NULL, fact_changed, source);
+	return source;
+}
+
+void rdmad_mode_source_free(RdmadModeSource *source)
+{
+	rdmad_watch_free(source->watch);
+	g_hash_table_unref(source->refused);
+	g_free(source);
+}
+
+static void resource_inherit(RdmadResourceSettings *resource, const GPtrArray *before)
+{
+	for (guint i = 0; before && i < before->len; i++) {
+		const RdmadResourceSettings *old = before->pdata[i];
+
+		if (g_str_equal(old->name, resource->name) &&
+		    g_strcmp0(old->mode_from, resource->mode_from) == 0)
+			resource->mode = old->mode;
+	}
+}
+
+void rdmad_mode_source_follow(RdmadModeSource *source, const GPtrArray *resources,
+			      const GPtrArray *before)
+{
+	RdmadFacts *facts = rdmad_module_facts(source->self);
+
+	source->resources = resources;
+	for (guint i = 0; i < resources->len; i++) {
+		RdmadResourceSettings *resource = resources->pdata[i];
+
+		if (!resource->mode_from)
+			continue;
+		resource_inherit(resource, before);
+		resource_take(source, resource, rdmad_facts_get(facts, resource->mode_from));
+	}
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Mode source: resources whose mode is what a fact says (`mode_from`)
+ *
+ * A value that is no mode changes nothing and is told once; so does a fact that goes.  What a
+ * resource had before a reload it keeps until its fact says otherwise.
+ */
+#pragma once
+
+#include <rdmad/module.h>
+
+#include "settings.h"
+
+typedef struct RdmadModeSource RdmadModeSource;
+
+/* Tells `changed` from the top of the loop after the mode of a resource was set. */
+RdmadModeSource *rdmad_mode_source_new(RdmadModule *self, void (*changed)(gpointer data),
+				       gpointer data);
+void rdmad_mode_source_free(RdmadModeSource *source);
+
+/* From now on these (RdmadResourceSettings, kept by the caller); their modes are set before it
+ * returns.  `before`: those until now, or NULL. */
+void rdmad_mode_source_follow(RdmadModeSource *source, const GPtrArray *resources,
+			      const GPtrArray *before);

@@ -1,0 +1,133 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Which devices stand in which resource, in which mode: test-pools.py RDMAD MODULE-DIR [TEST...]"""
+
+import os
+import signal
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+
+from plugin_case import PATIENCE, RDMAD, TESTS, PluginCase, tap  # noqa: E402
+
+PROFILES = os.path.join(os.path.dirname(TESTS), "etc", "profiles")
+VKE = "vke.volcengine.com/rdma"
+
+
+class PoolsCase(PluginCase):
+    def tell(self, *words):
+        subprocess.run([RDMAD, "facts", *words, "--socket", self.socket], check=True,
+                       timeout=PATIENCE)
+
+    def events(self, kind):
+        return [event["message"] for event in self.ask("events")["events"]
+                if event["kind"] == kind]
+
+    def reload(self, config):
+        self.write_config(config)
+        self.daemon.send_signal(signal.SIGHUP)
+
+    def profile(self, text, **kubelet):
+        self.start_kubelet(**kubelet)
+        self.start_daemon(text, "--profile-dir", PROFILES)
+
+
+class PoolsTest(PoolsCase):
+    # ---- profiles ----
+
+    def test_one_of_rdma_hca_is_every_device(self):
+        self.profile('profile = "ack";')
+        self.wait_ready(1000, "rdma/hca")
+        reply = self.kubelet.allocate("ml/a", "rdma/hca", 1).reply
+        nodes = {spec.host_path for spec in reply.devices}
+        self.assertEqual(len([node for node in nodes if "uverbs" in node]), 11)
+        self.assertIn("/dev/infiniband/rdma_cm", nodes)
+
+    def test_a_pod_gets_one_of_each_of_the_two_shared_resources(self):
+        self.profile('profile = "mellanox-shared";')
+        for name in ("rdma/rdma_shared_device_a", "rdma/rdma_shared_device_b"):
+            self.wait_ready(1000, name)
+            self.assertTrue(self.kubelet.allocate("ml/a", name, 1).reply.devices)
+        self.assertEqual(self.events("resource-conflict"), [])
+
+    def test_what_the_main_file_says_wins_over_its_profile(self):
+        self.profile('profile = "ack"; modules = { device-plugin = { resources = '
+                     '( { name = "rdma/mine"; count = 22; } ); }; };')
+        self.wait_ready(22, "rdma/mine")
+        self.assertNotIn("rdma/hca", self.kubelet.resources())
+
+    # ---- the mode from a label ----
+
+    def test_the_mode_follows_the_label_of_the_node(self):
+        self.profile('profile = "vke"; '
+                     'facts = ( { name = "label:vke.node.rdma.mode"; value = "exclusive"; } );')
+        self.wait_ready(11, VKE)
+        self.assertNotIn("::", "".join(self.kubelet.devices(VKE)))
+        held = self.kubelet.allocate("ml/a", VKE, 1)
+        self.tell("set", "label:vke.node.rdma.mode", "shared-multi")
+        self.wait_ready(11 * 16, VKE)
+        self.assertTrue(set(held.ids) <= set(self.kubelet.devices(VKE)))
+        self.tell("set", "label:vke.node.rdma.mode", "shared")
+        self.wait_ready(11, VKE)
+        self.tell("set", "label:vke.node.rdma.mode", "both")
+        self.wait_for(lambda: self.events("mode-unknown"), "word of the unknown mode")
+        self.assertIn('"both"', self.events("mode-unknown")[0])
+        self.tell("unset", "label:vke.node.rdma.mode")
+        self.assertEqual(self.ask("status")["modules"][0]["status"]["resources"][0]["mode"],
+                         "shared")
+
+    def test_a_reload_keeps_the_last_good_mode(self):
+        text = 'profile = "vke"; log = { level = "%s"; };'
+        self.profile(text % "debug")
+        self.wait_ready(11, VKE)
+        self.tell("set", "label:vke.node.rdma.mode", "shared-multi")
+        self.wait_ready(176, VKE)
+        self.tell("unset", "label:vke.node.rdma.mode")
+        self.reload(text % "info")
+        self.wait_for(lambda: self.events("config-reloaded"), "reload")
+        self.wait_ready(176, VKE)
+
+    # ---- devices that several resources select ----
+
+    def test_two_resources_of_one_device_are_told_and_the_first_has_it(self):
+        self.both("""modules = { device-plugin = { resources = (
+            { name = "rdma/a"; count = 9; selectors = { names = "mlx5_[!8]"; }; },
+            { name = "rdma/b"; count = 9; selectors = { names = ( "mlx5_0", "mlx5_8" ); }; },
+            { name = "rdma/c"; count = 9; selectors = { names = "mlx5_0*"; };
+              shared_with = ( "rdma/a", "rdma/b" ); } ); }; };""".replace("[!8]", "0"))
+        self.wait_ready(9, "rdma/a")
+        self.wait_ready(9, "rdma/b")
+        self.wait_ready(9, "rdma/c")
+        ids = {name: {id.split(":")[0] + id.split(":")[1] for id in self.kubelet.devices(name)}
+               for name in ("rdma/a", "rdma/b", "rdma/c")}
+        self.assertEqual(ids["rdma/a"] & ids["rdma/b"], set())
+        self.assertEqual(ids["rdma/a"], ids["rdma/c"])
+        conflict, = self.events("resource-conflict")
+        self.assertIn("rdma/a and rdma/b", conflict)
+
+    # ---- live ----
+
+    def test_a_resource_that_goes_leaves_its_claims_and_the_others_alone(self):
+        rail = '{ name = "rdma/rail"; count = 8; selectors = { names = "mlx5_0"; }; }'
+        storage = '{ name = "rdma/storage"; count = %d; selectors = { names = "mlx5_8"; }; }'
+        whole = "modules = { device-plugin = { resources = ( %s ); }; };"
+        self.both(whole % f"{rail}, {storage % 10}")
+        self.wait_ready(8, "rdma/rail")
+        self.wait_ready(10, "rdma/storage")
+        socket = self.endpoint("rdma/rail")
+        claim = self.kubelet.allocate("ml/a", "rdma/storage", 1).reply.envs["RDMAD_CLAIM"]
+        self.reload(whole % f"{rail}, {storage % 20}")
+        self.wait_ready(20, "rdma/storage")
+        self.reload(whole % rail)
+        self.wait_for(lambda: not self.kubelet.resources()["rdma/storage"]["connected"],
+                      "end of the resource")
+        self.assertIn(claim, self.claims())
+        self.assertEqual(self.endpoint("rdma/rail"), socket)
+        self.reload(whole % f"{storage % 20}, {rail}")
+        self.wait_ready(20, "rdma/storage")
+        self.assertIn(claim, self.claims())
+        self.assertEqual(self.endpoint("rdma/rail"), socket)
+
+
+tap.main()
