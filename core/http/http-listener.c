@@ -58,7 +58,7 @@ static void listener_admit(HttpListener *listener, int fd)
 	if (!listener_make_room(listener)) {
 		rdmad_notice("%s: %u connections are at work, one more was refused", listener->name,
 			     listener->connections.length);
-		(void)!write(fd, BUSY_ANSWER, strlen(BUSY_ANSWER));
+		(void)!send(fd, BUSY_ANSWER, strlen(BUSY_ANSWER), MSG_NOSIGNAL);
 		close(fd);
 		return;
 	}

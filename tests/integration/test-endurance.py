@@ -119,7 +119,8 @@ class LeakTest(PluginCase):
         grown = self.resident_kib() - memory
         print(f"# {count} Allocates: {memory} KiB and {grown} more", flush=True)
         self.assertEqual(self.descriptors(), descriptors)
-        self.assertEqual(len(self.claims()), 8)
+        # No pod has them: on a slow machine kubelet's list ends some in the meantime.
+        self.assertLessEqual(len(self.claims()), 8)
         if not INSTRUMENTED:    # which keeps freed memory for a while
             self.assertLess(grown, 256)
 
