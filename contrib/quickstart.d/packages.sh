@@ -9,7 +9,7 @@ packages_build='gcc libc6-dev meson ninja-build pkg-config protobuf-c-compiler
 packages_demo='python3 python3-grpcio python3-protobuf protobuf-compiler iproute2
 	qemu-system-x86 busybox-static cpio kmod xz-utils'
 
-packages_test='git clang clang-format libclang-rt-14-dev binutils crun perftest rdma-core
+packages_test='git clang clang-format libclang-rt-14-dev binutils crun podman perftest rdma-core
 	ibverbs-utils ibverbs-providers sqlite3 curl man-db'
 
 packages_bench='g++ libgrpc++-dev protobuf-compiler-grpc'
