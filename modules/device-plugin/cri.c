@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include "cri.pb-c.h"
-#include "unpack.h"
 
 #define SERVICE	    "/runtime.v1.RuntimeService/"
 #define DEADLINE_MS 3000
@@ -80,9 +79,9 @@ static void query_finish(gpointer user)
 static void query_fail(RdmadCriQuery *query, RdmadGrpcStatus status, const char *text)
 {
 	if (!query->error)
-		g_set_error(&query->error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE,
-			    "the container runtime at %s: %s", query->socket_path,
-			    text && *text ? text : rdmad_grpc_status_name(status));
+		g_set_error_literal(&query->error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE,
+				    text && *text ? text : rdmad_grpc_status_name(status));
+	g_prefix_error(&query->error, "the container runtime at %s: ", query->socket_path);
 	rdmad_event_arm(query->finish, 0);
 }
 
@@ -99,41 +98,22 @@ static void query_call(RdmadCriQuery *query, const char *method, const ProtobufC
 	rdmad_grpc_channel_call(query->channel, method, bytes, size, DEADLINE_MS, ops, query);
 }
 
-static gboolean is_ours(const RdmadCriQuery *query, const Runtime__V1__PodSandbox *sandbox)
-{
-	return sandbox->metadata &&
-	       sandbox->state == RUNTIME__V1__POD_SANDBOX_STATE__SANDBOX_READY &&
-	       g_str_equal(sandbox->metadata->name, query->pod_name) &&
-	       g_str_equal(sandbox->metadata->namespace_, query->pod_namespace);
-}
-
 static void status_answered(const guint8 *message, gsize size, gpointer data)
 {
 	RdmadCriQuery *query = data;
-	g_autoptr(RdmadUnpacked) unpacked =
-		rdmad_unpack(&runtime__v1__pod_sandbox_status_response__descriptor, message, size,
-			     query->error ? NULL : &query->error);
-	const Runtime__V1__PodSandboxStatusResponse *response =
-		unpacked ? rdmad_unpacked_message(unpacked) : NULL;
-	const Runtime__V1__LinuxPodSandboxStatus *os =
-		response && response->status ? response->status->linux_status : NULL;
 
-	query->answered = TRUE;
-	if (!os || !os->namespaces || !os->namespaces->options)
-		return;
-	query->network = os->namespaces->options->network == RUNTIME__V1__NAMESPACE_MODE__NODE
-				 ? RDMAD_CRI_NETWORK_HOST
-				 : RDMAD_CRI_NETWORK_POD;
+	g_clear_error(&query->error);
+	query->answered = rdmad_cri_answer_network(message, size, &query->network, &query->error);
 }
 
 static void status_done(RdmadGrpcStatus status, const char *text, gpointer data)
 {
 	RdmadCriQuery *query = data;
 
-	if (status != RDMAD_GRPC_OK || query->error || !query->answered)
-		query_fail(query, status, text);
-	else
+	if (status == RDMAD_GRPC_OK && query->answered)
 		rdmad_event_arm(query->finish, 0);
+	else
+		query_fail(query, status, text);
 }
 
 static void status_ask(RdmadCriQuery *query)
@@ -146,40 +126,24 @@ static void status_ask(RdmadCriQuery *query)
 	query_call(query, SERVICE "PodSandboxStatus", &request.base, &ops);
 }
 
-/* A pod whose sandbox died has an older one for a while; the newest counts. */
 static void list_answered(const guint8 *message, gsize size, gpointer data)
 {
 	RdmadCriQuery *query = data;
-	g_autoptr(RdmadUnpacked) unpacked =
-		rdmad_unpack(&runtime__v1__list_pod_sandbox_response__descriptor, message, size,
-			     query->error ? NULL : &query->error);
-	const Runtime__V1__ListPodSandboxResponse *response =
-		unpacked ? rdmad_unpacked_message(unpacked) : NULL;
-	const Runtime__V1__PodSandbox *newest = NULL;
 
-	for (size_t i = 0; response && i < response->n_items; i++) {
-		const Runtime__V1__PodSandbox *one = response->items[i];
-
-		if (is_ours(query, one) && (!newest || one->created_at > newest->created_at))
-			newest = one;
-	}
-	if (!newest)
-		return;
-	g_free(query->sandbox_id);
-	query->sandbox_id = g_strdup(newest->id);
-	g_free(query->pod_uid);
-	query->pod_uid = g_strdup(newest->metadata->uid);
+	g_clear_error(&query->error);
+	query->answered =
+		rdmad_cri_answer_sandbox(message, size, query->pod_namespace, query->pod_name,
+					 &query->sandbox_id, &query->pod_uid, &query->error);
 }
 
 static void list_done(RdmadGrpcStatus status, const char *text, gpointer data)
 {
 	RdmadCriQuery *query = data;
 
-	if (status == RDMAD_GRPC_OK && query->sandbox_id)
+	if (status == RDMAD_GRPC_OK && query->answered)
 		status_ask(query);
 	else
-		query_fail(query, status,
-			   status == RDMAD_GRPC_OK ? "it has no sandbox of this pod" : text);
+		query_fail(query, status, text);
 }
 
 static void list_ask(RdmadCriQuery *query)

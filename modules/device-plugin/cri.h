@@ -10,11 +10,7 @@
 
 #include <rdmad/module.h>
 
-typedef enum {
-	RDMAD_CRI_NETWORK_UNKNOWN, /* the runtime does not say */
-	RDMAD_CRI_NETWORK_POD,
-	RDMAD_CRI_NETWORK_HOST,
-} RdmadCriNetwork;
+#include "cri-answer.h"
 
 typedef struct {
 	const char *pod_uid;

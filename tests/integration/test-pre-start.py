@@ -198,7 +198,7 @@ class LimitsTest(PreStartCase):
         folder = tempfile.TemporaryDirectory(prefix="rdmad-machine-")
         self.addCleanup(folder.cleanup)
         shared, self.machine = self.machine, os.path.join(folder.name, "m")
-        shutil.copytree(shared, self.machine, symlinks=True)
+        shutil.copytree(shared, self.machine, symlinks=True, copy_function=os.link)
 
     def cgroup(self, *path):
         return os.path.join(self.machine, "sys/fs/cgroup", *path)

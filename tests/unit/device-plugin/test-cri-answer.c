@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cri-answer.h"
+
+#include <rdmad/error.h>
+#include <string.h>
+
+/* Messages byte by byte: field numbers are facts of the interface. */
+#define METADATA "\x12\x0c\x0a\x01p\x12\x03uid\x1a\x02ns"
+#define SANDBOX	 "\x0a\x02s1" METADATA
+
+typedef struct {
+	const char *name, *bytes;
+	gsize size;
+	const char *id; /* NULL: an error */
+	int code;
+} SandboxCase;
+
+#define CASE_BYTES(text) text, sizeof(text) - 1
+
+static const SandboxCase SANDBOXES[] = {
+	{ "one that is ready", CASE_BYTES("\x0a\x12" SANDBOX), "s1", 0 },
+	{ "the newer of two",
+	  CASE_BYTES("\x0a\x14" SANDBOX "\x20\x07"
+		     "\x0a\x14\x0a\x02s2" METADATA "\x20\x08"
+		     "\x0a\x14\x0a\x02s3" METADATA "\x20\x06"),
+	  "s2", 0 },
+	{ "one that is not ready", CASE_BYTES("\x0a\x14" SANDBOX "\x18\x01"), NULL,
+	  RDMAD_ERROR_NOT_FOUND },
+	{ "one of another pod",
+	  CASE_BYTES("\x0a\x12\x0a\x02s1\x12\x0c\x0a\x01q\x12\x03uid\x1a\x02ns"), NULL,
+	  RDMAD_ERROR_NOT_FOUND },
+	{ "one of another namespace",
+	  CASE_BYTES("\x0a\x12\x0a\x02s1\x12\x0c\x0a\x01p\x12\x03uid\x1a\x02nt"), NULL,
+	  RDMAD_ERROR_NOT_FOUND },
+	{ "one without a name", CASE_BYTES("\x0a\x04\x0a\x02s1"), NULL, RDMAD_ERROR_NOT_FOUND },
+	{ "one without an id", CASE_BYTES("\x0a\x0e" METADATA), NULL, RDMAD_ERROR_NOT_FOUND },
+	{ "none", CASE_BYTES(""), NULL, RDMAD_ERROR_NOT_FOUND },
+	{ "half a message", CASE_BYTES("\x0a\x12\x0a\x02s1"), NULL, RDMAD_ERROR_INVALID },
+};
+
+static void test_sandbox(gconstpointer data)
+{
+	const SandboxCase *one = data;
+	g_autofree char *id = NULL, *uid = NULL;
+	g_autoptr(GError) error = NULL;
+	const gboolean found = rdmad_cri_answer_sandbox((const guint8 *)one->bytes, one->size, "ns",
+							"p", &id, &uid, &error);
+
+	g_assert_cmpint(found, ==, one->id != NULL);
+	g_assert_cmpstr(id, ==, one->id);
+	g_assert_cmpstr(uid, ==, one->id ? "uid" : NULL);
+	if (!found)
+		g_assert_error(error, RDMAD_ERROR, one->code);
+}
+
+typedef struct {
+	const char *name, *bytes;
+	gsize size;
+	int network; /* -1: an error */
+} NetworkCase;
+
+static const NetworkCase NETWORKS[] = {
+	{ "the host's", CASE_BYTES("\x0a\x08\x32\x06\x0a\x04\x12\x02\x08\x02"),
+	  RDMAD_CRI_NETWORK_HOST },
+	{ "its own", CASE_BYTES("\x0a\x08\x32\x06\x0a\x04\x12\x02\x10\x01"),
+	  RDMAD_CRI_NETWORK_POD },
+	{ "its own, all at their defaults", CASE_BYTES("\x0a\x06\x32\x04\x0a\x02\x12\x00"),
+	  RDMAD_CRI_NETWORK_POD },
+	{ "no options", CASE_BYTES("\x0a\x04\x32\x02\x0a\x00"), RDMAD_CRI_NETWORK_UNKNOWN },
+	{ "no namespaces", CASE_BYTES("\x0a\x02\x32\x00"), RDMAD_CRI_NETWORK_UNKNOWN },
+	{ "not of Linux", CASE_BYTES("\x0a\x00"), RDMAD_CRI_NETWORK_UNKNOWN },
+	{ "nothing", CASE_BYTES(""), RDMAD_CRI_NETWORK_UNKNOWN },
+	{ "half a message", CASE_BYTES("\x0a\x08\x32"), -1 },
+};
+
+static void test_network(gconstpointer data)
+{
+	const NetworkCase *one = data;
+	RdmadCriNetwork network = RDMAD_CRI_NETWORK_UNKNOWN;
+	g_autoptr(GError) error = NULL;
+
+	if (rdmad_cri_answer_network((const guint8 *)one->bytes, one->size, &network, &error)) {
+		g_assert_cmpint(network, ==, one->network);
+		return;
+	}
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID);
+	g_assert_cmpint(one->network, ==, -1);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	for (guint i = 0; i < G_N_ELEMENTS(SANDBOXES); i++) {
+		g_autofree char *path = g_strdup_printf("/cri/sandbox/%s", SANDBOXES[i].name);
+
+		g_test_add_data_func(path, &SANDBOXES[i], test_sandbox);
+	}
+	for (guint i = 0; i < G_N_ELEMENTS(NETWORKS); i++) {
+		g_autofree char *path = g_strdup_printf("/cri/network/%s", NETWORKS[i].name);
+
+		g_test_add_data_func(path, &NETWORKS[i], test_network);
+	}
+	return g_test_run();
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing is tested in tests/integration/test-pre-start.py. */
+#include "rdma-limits.h"
+
+#include <rdmad/error.h>
+#include <unistd.h>
+
+#include "hardware/sysroot-private.h"
+
+#define POD "1c8b5f0e-8a5e-4a3c-9a57-0e7d3c1f2b11"
+
+typedef struct {
+	const char *name;
+	RdmadRdmaLimits limits;
+	const char *line;
+} LineCase;
+
+static const LineCase LINES[] = {
+	{ "both", { 20, 3000 }, "mlx5_0 hca_handle=20 hca_object=3000" },
+	{ "handles alone", { 20, 0 }, "mlx5_0 hca_handle=20 hca_object=max" },
+	{ "objects alone", { 0, 3000 }, "mlx5_0 hca_handle=max hca_object=3000" },
+};
+
+static void test_line(gconstpointer data)
+{
+	const LineCase *one = data;
+	g_autofree char *line = rdmad_rdma_limits_line("mlx5_0", &one->limits);
+
+	g_assert_cmpstr(line, ==, one->line);
+}
+
+typedef struct {
+	const char *name, *uid;
+	int code;
+} UidCase;
+
+static const UidCase UIDS[] = {
+	{ "a pod that has no cgroup", POD, RDMAD_ERROR_NOT_FOUND },
+	{ "a path", "../../system.slice", RDMAD_ERROR_INVALID },
+	{ "a blank", "a b", RDMAD_ERROR_INVALID },
+	{ "nothing", "", RDMAD_ERROR_INVALID },
+	{ "too much", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+	  RDMAD_ERROR_INVALID },
+};
+
+static void test_uid(gconstpointer data)
+{
+	const UidCase *one = data;
+	g_autofree char *dir = g_dir_make_tmp("rdmad-limits-XXXXXX", NULL);
+	g_autoptr(GError) error = NULL;
+	RdmadSysroot *root = rdmad_sysroot_new(dir, &error);
+	g_autofree char *folder = NULL;
+
+	g_assert_no_error(error);
+	folder = rdmad_rdma_limits_folder(root, one->uid, &error);
+	g_assert_null(folder);
+	g_assert_error(error, RDMAD_ERROR, one->code);
+	rdmad_sysroot_free(root);
+	rmdir(dir);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	for (guint i = 0; i < G_N_ELEMENTS(LINES); i++) {
+		g_autofree char *path = g_strdup_printf("/rdma-limits/line/%s", LINES[i].name);
+
+		g_test_add_data_func(path, &LINES[i], test_line);
+	}
+	for (guint i = 0; i < G_N_ELEMENTS(UIDS); i++) {
+		g_autofree char *path = g_strdup_printf("/rdma-limits/uid/%s", UIDS[i].name);
+
+		g_test_add_data_func(path, &UIDS[i], test_uid);
+	}
+	return g_test_run();
+}
