@@ -33,7 +33,7 @@ _rdmad()
 		words+=" --print-config --log-level --log-format --lock-wait --version --help"
 		;;
 	*:devices)
-		words="$common"
+		words="$common --explain"
 		[[ $cur == -* ]] || words=$(_rdmad_devices "${COMP_WORDS[0]}")
 		;;
 	*:allocations) words="$common --refresh" ;;

@@ -17,8 +17,9 @@
 
 static const Command commands[] = {
 	{ "status", "", "what runs, and what goes wrong", "", COMMAND_ASKS, command_status },
-	{ "devices", " [NAME]", "RDMA devices and their ports; with NAME, all of one", "",
-	  COMMAND_ASKS, command_devices },
+	{ "devices", " [NAME]", "RDMA devices and their ports; with NAME, all of one",
+	  "\n  -e, --explain        which resources have NAME, and why others have not",
+	  COMMAND_ASKS "e", command_devices },
 	{ "allocations", "", "which pod holds which devices",
 	  "\n  -r, --refresh        ask kubelet before", COMMAND_ASKS "r", command_allocations },
 	{ "topology", "", "how near GPUs and devices are to each other", "", COMMAND_ASKS,
@@ -43,6 +44,7 @@ static const struct option long_options[] = {
 	{ "socket", required_argument, NULL, 's' },
 	{ "json", no_argument, NULL, 'j' },
 	{ "no-headers", no_argument, NULL, 'n' },
+	{ "explain", no_argument, NULL, 'e' },
 	{ "follow", no_argument, NULL, 'f' },
 	{ "refresh", no_argument, NULL, 'r' },
 	{ "key", required_argument, NULL, 'k' },
@@ -123,6 +125,9 @@ static void option_set(CommandOptions *options, int letter)
 	case 'n':
 		options->headers = FALSE;
 		break;
+	case 'e':
+		options->explain = TRUE;
+		break;
 	case 'f':
 		options->follow = TRUE;
 		break;
@@ -177,7 +182,7 @@ static int options_parse(CommandOptions *options, const Command *command, int ar
 {
 	int letter;
 
-	while ((letter = getopt_long(argc, argv, "s:jnfrk:p:h", long_options, NULL)) != -1) {
+	while ((letter = getopt_long(argc, argv, "s:jnefrk:p:h", long_options, NULL)) != -1) {
 		if (letter == 'h') {
 			print_usage(command, stdout);
 			return 0;

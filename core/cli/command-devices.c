@@ -129,10 +129,14 @@ static int show_all(const CommandOptions *options, const json_t *answer, const j
 
 int command_devices(const CommandOptions *options)
 {
-	json_t *answer = command_ask(options, "GET", "/api/v1/devices");
-	const json_t *devices = json_object_get(answer, "devices");
+	json_t *answer;
+	const json_t *devices;
 	int status;
 
+	if (options->explain)
+		return command_explain(options);
+	answer = command_ask(options, "GET", "/api/v1/devices");
+	devices = json_object_get(answer, "devices");
 	if (!answer)
 		return 1;
 	status =

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "assignment.h"
 
+#include <rdmad/inventory.h>
+
+#include "pf-use.h"
+
 static gboolean is_exclusive(const RdmadResourceSettings *resource)
 {
 	return resource->mode == RDMAD_MODE_EXCLUSIVE;
@@ -15,6 +19,16 @@ static gboolean names(const RdmadResourceSettings *resource, const RdmadResource
 gboolean rdmad_assignment_may_share(const RdmadResourceSettings *a, const RdmadResourceSettings *b)
 {
 	return !is_exclusive(a) && !is_exclusive(b) && (names(a, b) || names(b, a));
+}
+
+GPtrArray *rdmad_assignment_devices(RdmadModule *self)
+{
+	RdmadInventory *inventory = rdmad_module_inventory(self);
+	GPtrArray *devices = g_ptr_array_new();
+
+	for (guint i = 0; i < rdmad_inventory_count(inventory); i++)
+		g_ptr_array_add(devices, (gpointer)rdmad_inventory_nth(inventory, i));
+	return devices;
 }
 
 /* ---- one device ---- */
@@ -32,8 +46,8 @@ static char *conflict_text(const RdmadDevice *dev, const RdmadResourceSettings *
 }
 
 /* The first of the owners with whom `resource` may not share, or NULL. */
-static const RdmadResourceSettings *rival(const GPtrArray *owners,
-					  const RdmadResourceSettings *resource)
+static const RdmadResourceSettings *rival_of(const RdmadResourceSettings *resource,
+					     const GPtrArray *owners)
 {
 	for (guint i = 0; i < owners->len; i++)
 		if (!rdmad_assignment_may_share(owners->pdata[i], resource))
@@ -41,26 +55,97 @@ static const RdmadResourceSettings *rival(const GPtrArray *owners,
 	return NULL;
 }
 
-static void assign_device(RdmadAssignment *assignment, const GPtrArray *resources,
-			  const RdmadDevice *dev)
-{
-	g_autoptr(GPtrArray) owners = g_ptr_array_new();
+/* One device against all resources. */
+typedef struct {
+	const GPtrArray *resources, *devices; /* all */
+	const RdmadDevice *dev;
+	GPtrArray *owners; /* the resources so far that have it */
+	char *pf_use;
+} Trial;
 
+static void trial_init(Trial *trial, const GPtrArray *resources, const GPtrArray *devices,
+		       const RdmadDevice *dev)
+{
+	*trial = (Trial){ resources, devices, dev, g_ptr_array_new(), NULL };
+	trial->pf_use = rdmad_pf_use(dev, devices, resources);
+}
+
+static void trial_clear(Trial *trial)
+{
+	g_ptr_array_unref(trial->owners);
+	g_free(trial->pf_use);
+}
+
+typedef enum { TAKEN, NOT_SELECTED, BUSY, HAS_RIVAL } Verdict;
+
+/* In the order of the resources. */
+static Verdict trial_judge(Trial *trial, RdmadResourceSettings *resource)
+{
+	if (!rdmad_selector_takes(&resource->selector, trial->dev))
+		return NOT_SELECTED;
+	if (trial->pf_use && !resource->busy_pfs)
+		return BUSY;
+	if (rival_of(resource, trial->owners))
+		return HAS_RIVAL;
+	g_ptr_array_add(trial->owners, resource);
+	return TAKEN;
+}
+
+static void assign_device(RdmadAssignment *assignment, const GPtrArray *resources,
+			  const GPtrArray *devices, const RdmadDevice *dev)
+{
+	Trial trial;
+
+	trial_init(&trial, resources, devices, dev);
 	for (guint i = 0; i < resources->len; i++) {
 		RdmadResourceSettings *resource = resources->pdata[i];
-		const RdmadPoolMember member = { dev, owners->len > 0 };
-		const RdmadResourceSettings *owner;
+		const RdmadPoolMember member = { dev, trial.owners->len > 0 };
+		const Verdict verdict = trial_judge(&trial, resource);
 
-		if (!rdmad_selector_takes(&resource->selector, dev))
-			continue;
-		owner = rival(owners, resource);
-		if (owner) {
-			g_ptr_array_add(assignment->conflicts, conflict_text(dev, owner, resource));
-			continue;
-		}
-		g_array_append_val((GArray *)assignment->members->pdata[i], member);
-		g_ptr_array_add(owners, resource);
+		if (verdict == TAKEN)
+			g_array_append_val((GArray *)assignment->members->pdata[i], member);
+		if (verdict == HAS_RIVAL)
+			g_ptr_array_add(
+				assignment->conflicts,
+				conflict_text(dev, rival_of(resource, trial.owners), resource));
 	}
+	trial_clear(&trial);
+}
+
+/* NULL: it is taken. */
+static char *verdict_text(const Trial *trial, const RdmadResourceSettings *resource,
+			  Verdict verdict)
+{
+	switch (verdict) {
+	case NOT_SELECTED:
+		return rdmad_selector_refusal(&resource->selector, trial->dev);
+	case BUSY:
+		return g_strdup(trial->pf_use);
+	case HAS_RIVAL:
+		return conflict_text(trial->dev, rival_of(resource, trial->owners), resource);
+	case TAKEN:
+		break;
+	}
+	return NULL;
+}
+
+void rdmad_assignment_explain(const GPtrArray *resources, const GPtrArray *devices,
+			      const RdmadDevice *dev,
+			      void (*fn)(const RdmadResourceSettings *resource, const char *refusal,
+					 gpointer data),
+			      gpointer data)
+{
+	Trial trial;
+
+	trial_init(&trial, resources, devices, dev);
+	for (guint i = 0; i < resources->len; i++) {
+		RdmadResourceSettings *resource = resources->pdata[i];
+		const Verdict verdict = trial_judge(&trial, resource);
+		g_autofree char *refusal = verdict_text(&trial, resource, verdict);
+
+		fn(resource, refusal, data);
+	}
+	trial_clear(&trial);
 }
 
 /* ---- all devices ---- */
@@ -75,7 +160,7 @@ RdmadAssignment *rdmad_assignment_new(const GPtrArray *resources, const GPtrArra
 		g_ptr_array_add(assignment->members,
 				g_array_new(FALSE, FALSE, sizeof(RdmadPoolMember)));
 	for (guint i = 0; i < devices->len; i++)
-		assign_device(assignment, resources, devices->pdata[i]);
+		assign_device(assignment, resources, devices, devices->pdata[i]);
 	return assignment;
 }
 

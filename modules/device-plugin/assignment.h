@@ -4,9 +4,12 @@
  *
  * A device stands in one resource; in several shared ones when they say so (`shared_with`).  Of
  * resources that select the same device and may not share it the first in the file keeps it, and
- * the conflict is told.
+ * the conflict is told.  A device whose virtual functions are in use is in none (pf-use.h), except
+ * those with `busy_pfs`.
  */
 #pragma once
+
+#include <rdmad/module.h>
 
 #include "pool.h"
 
@@ -14,6 +17,9 @@ typedef struct {
 	GPtrArray *members;   /* a GArray of RdmadPoolMember for each resource, in their order */
 	GPtrArray *conflicts; /* sentences */
 } RdmadAssignment;
+
+/* The devices of the inventory, as the functions below want them; borrowed. */
+GPtrArray *rdmad_assignment_devices(RdmadModule *self);
 
 /* Neither is exclusive, and one of them names the other. */
 gboolean rdmad_assignment_may_share(const RdmadResourceSettings *a, const RdmadResourceSettings *b);
@@ -23,3 +29,10 @@ gboolean rdmad_assignment_may_share(const RdmadResourceSettings *a, const RdmadR
 RdmadAssignment *rdmad_assignment_new(const GPtrArray *resources, const GPtrArray *devices);
 void rdmad_assignment_free(RdmadAssignment *assignment);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadAssignment, rdmad_assignment_free)
+
+/* Tells of each resource whether it has the device (`refusal` NULL), or why not. */
+void rdmad_assignment_explain(const GPtrArray *resources, const GPtrArray *devices,
+			      const RdmadDevice *dev,
+			      void (*fn)(const RdmadResourceSettings *resource, const char *refusal,
+					 gpointer data),
+			      gpointer data);

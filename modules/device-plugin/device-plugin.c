@@ -29,6 +29,7 @@
  *	        multi_count = 16;	# shared-multi: how many tokens for each device
  *	        expose = "device";	# what a container gets: the devices behind its tokens, or
  *					# "pool", all of the resource
+ *	        busy_pfs = false;	# true: also physical functions whose virtual ones are in use
  *	        numa = true;		# tell kubelet's topology manager the NUMA nodes
  *	        shared_with = ( "rdma/other" );	# resources that may have the same devices
  *	        selectors = {		# which devices; each key a string or a list of them, with
@@ -83,6 +84,7 @@
 #include <jansson.h>
 
 #include "assignment.h"
+#include "explain.h"
 #include "mode-source.h"
 #include "device-info.h"
 #include "handout.h"
@@ -95,6 +97,7 @@ typedef struct {
 	GPtrArray *resources; /* of RdmadResource, as in the settings */
 	GHashTable *told;     /* sentences: once is enough */
 	RdmadModeSource *modes;
+	RdmadExplain *explain;
 	RdmadWatch *inventory_watch, *claims_watch;
 	RdmadEvent *refresh; /* something changed, or health is to be looked at again */
 	gint64 due_us;	     /* when `refresh` fires */
@@ -111,16 +114,6 @@ static void refresh_within(Plugin *plugin, gint64 wait_us)
 		return;
 	plugin->due_us = due_us;
 	rdmad_event_arm(plugin->refresh, (guint)((wait_us + 999) / 1000));
-}
-
-static GPtrArray *present_devices(Plugin *plugin)
-{
-	RdmadInventory *inventory = rdmad_module_inventory(plugin->self);
-	GPtrArray *devices = g_ptr_array_new();
-
-	for (guint i = 0; i < rdmad_inventory_count(inventory); i++)
-		g_ptr_array_add(devices, (gpointer)rdmad_inventory_nth(inventory, i));
-	return devices;
 }
 
 static void tell_once(Plugin *plugin, const char *kind, const char *message)
@@ -152,7 +145,7 @@ static void publish_names(Plugin *plugin, const RdmadAssignment *assignment)
 static void refresh(gpointer data)
 {
 	Plugin *plugin = data;
-	g_autoptr(GPtrArray) devices = present_devices(plugin);
+	g_autoptr(GPtrArray) devices = rdmad_assignment_devices(plugin->self);
 	g_autoptr(RdmadAssignment) assignment =
 		rdmad_assignment_new(plugin->settings->resources, devices);
 	gint64 wait_us = 0;
@@ -265,6 +258,9 @@ static gboolean plugin_start(gpointer state, GError **error)
 	Plugin *plugin = state;
 	RdmadModule *self = plugin->self;
 
+	plugin->explain = rdmad_explain_new(self, &plugin->settings, error);
+	if (!plugin->explain)
+		return FALSE;
 	plugin->refresh = rdmad_loop_add_timer(rdmad_module_loop(self), self, refresh, plugin);
 	plugin->shared.gpu_ids = rdmad_gpu_ids_new(self);
 	plugin->shared.kubelet = rdmad_kubelet_new(self, plugin->settings, look_at_kubelet, plugin);
@@ -364,6 +360,7 @@ static void plugin_stop(gpointer state)
 	rdmad_pre_start_stop(plugin->shared.pre_start);
 	g_ptr_array_set_size(plugin->resources, 0);
 	g_clear_pointer(&plugin->modes, rdmad_mode_source_free);
+	g_clear_pointer(&plugin->explain, rdmad_explain_free);
 	g_clear_pointer(&plugin->shared.kubelet, rdmad_kubelet_free);
 	g_clear_pointer(&plugin->shared.gpu_ids, rdmad_gpu_ids_free);
 	g_clear_pointer(&plugin->refresh, rdmad_event_free);

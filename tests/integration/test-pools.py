@@ -130,4 +130,52 @@ class PoolsTest(PoolsCase):
         self.assertEqual(self.endpoint("rdma/rail"), socket)
 
 
+class VirtualFunctionsTest(PoolsCase):
+    MACHINE = "sriov"
+    VFS = """modules = { device-plugin = { resources = (
+        { name = "rdma/vf"; mode = "exclusive"; ignore_health = true;
+          selectors = { pf_names = "ens1f0np0#%s"; }; },
+        { name = "rdma/hca"; count = 30; ignore_health = true; %s
+          selectors = { exclude = { pf_names = "ens1f0np0#0-7"; }; }; } ); }; };"""
+
+    def explain(self, device):
+        return {resource["name"]: resource["reason"]
+                for resource in self.ask("devices", "--explain", device)["resources"]}
+
+    def test_a_range_of_virtual_functions_and_why_others_are_not_in_it(self):
+        self.both(self.VFS % ("0-1", ""))
+        self.wait_ready(2, "rdma/vf")
+        self.assertEqual(set(self.kubelet.devices("rdma/vf")), {"0000:3b:00.2", "0000:3b:00.3"})
+        self.assertIsNone(self.explain("mlx5_2")["rdma/vf"])
+        self.assertIn("pf_names: ens1f0np0, which is not", self.explain("mlx5_4")["rdma/vf"])
+        self.assertIn("exclude: pf_names", self.explain("0000:3b:00.2")["rdma/hca"])
+
+    def test_a_physical_function_in_use_is_not_handed_out(self):
+        self.both(self.VFS % ("0-1", ""))
+        self.wait_ready(30, "rdma/hca")
+        self.assertEqual({id.rsplit("::", 1)[0] for id in self.kubelet.devices("rdma/hca")},
+                         {"0000:3b:00.1", "0000:3b:00.1-mlx5_core.sf.4"})
+        self.assertIn("mlx5_2 is in rdma/vf", self.explain("mlx5_0")["rdma/hca"])
+
+    def test_unless_the_resource_takes_it_all_the_same(self):
+        self.both(self.VFS % ("0-1", "busy_pfs = true;"))
+        self.wait_ready(30, "rdma/hca")
+        self.assertIn("0000:3b:00.0::00", self.kubelet.devices("rdma/hca"))
+
+    def test_an_interface_that_went_to_a_pod_is_use(self):
+        self.both(self.VFS % ("7", ""))
+        self.wait_ready(30, "rdma/hca")
+        self.assertIn("interface of its virtual function mlx5_5 is in a pod",
+                      self.explain("mlx5_0")["rdma/hca"])
+
+    def test_who_asks_for_no_device_is_told_so(self):
+        self.both(self.VFS % ("0-1", ""))
+        self.wait_ready(30, "rdma/hca")
+        for words, status, text in ((("mlx5_99",), 1, "mlx5_99"), ((), 2, "needs the name")):
+            run = subprocess.run([RDMAD, "devices", "--explain", *words, "--socket", self.socket],
+                                 capture_output=True, text=True, timeout=PATIENCE, check=False)
+            self.assertEqual(run.returncode, status)
+            self.assertIn(text, run.stderr)
+
+
 tap.main()

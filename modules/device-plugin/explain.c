@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "explain.h"
+
+#include <rdmad/http.h>
+#include <rdmad/inventory.h>
+#include <jansson.h>
+
+#include "assignment.h"
+
+#define PATH "/api/v1/explain"
+
+struct RdmadExplain {
+	RdmadModule *self;
+	RdmadPluginSettings *const *settings;
+};
+
+static const RdmadDevice *device_find(RdmadInventory *inventory, const char *name)
+{
+	const RdmadDevice *dev = rdmad_inventory_lookup_name(inventory, name);
+
+	return dev ? dev : rdmad_inventory_lookup(inventory, name);
+}
+
+static void add_resource(const RdmadResourceSettings *resource, const char *refusal, gpointer data)
+{
+	json_array_append_new(data, json_pack("{s:s, s:b, s:s?}", "name", resource->name, "taken",
+					      refusal == NULL, "reason", refusal));
+}
+
+static json_t *explanation(const RdmadExplain *explain, const RdmadDevice *dev)
+{
+	g_autoptr(GPtrArray) devices = rdmad_assignment_devices(explain->self);
+	json_t *resources = json_array();
+
+	rdmad_assignment_explain((*explain->settings)->resources, devices, dev, add_resource,
+				 resources);
+	return json_pack("{s:s, s:s, s:o}", "device", dev->id, "name", dev->name, "resources",
+			 resources);
+}
+
+static void get_explain(RdmadHttpRequest *request, gpointer data)
+{
+	const RdmadExplain *explain = data;
+	const char *name = rdmad_http_request_query(request, "device");
+	const RdmadDevice *dev;
+
+	if (!name) {
+		rdmad_http_fail(request, 400, "which device? \"device\" is missing");
+		return;
+	}
+	dev = device_find(rdmad_module_inventory(explain->self), name);
+	if (dev)
+		rdmad_http_reply_json(request, explanation(explain, dev));
+	else
+		rdmad_http_fail(request, 404, "there is no RDMA device \"%s\"", name);
+}
+
+RdmadExplain *rdmad_explain_new(RdmadModule *self, RdmadPluginSettings *const *settings,
+				GError **error)
+{
+	RdmadExplain *explain = g_new(RdmadExplain, 1);
+
+	*explain = (RdmadExplain){ self, settings };
+	if (rdmad_http_route(rdmad_module_http(self), self, "GET", PATH, RDMAD_HTTP_LOCAL,
+			     get_explain, explain, error))
+		return explain;
+	g_free(explain);
+	return NULL;
+}
+
+void rdmad_explain_free(RdmadExplain *explain)
+{
+	rdmad_http_unroute(rdmad_module_http(explain->self), "GET", PATH);
+	g_free(explain);
+}
