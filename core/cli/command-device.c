@@ -117,6 +117,60 @@ static void write_gids(const json_t *gids, GString *out)
 		rdmad_table_write(table, TRUE, "  ", out);
 }
 
+/* "65536, each of 4096 CQEs"; `each` may be NULL. */
+static void write_limit(GString *out, const char *label, const json_t *limits, const char *key,
+			const char *each)
+{
+	g_autofree char *count = format_number(limits, key);
+	g_autofree char *text =
+		count ? g_strconcat(count, each ? ", each of " : NULL, each, NULL) : NULL;
+
+	write_line(out, label, text);
+}
+
+/* Too wide for a JSON number, so a text; all ones is how drivers say that there is no limit. */
+static char *format_region(const json_t *limits)
+{
+	const char *text = format_text(limits, "max_mr_size");
+	const guint64 size = text ? g_ascii_strtoull(text, NULL, 0) : 0;
+
+	return size == G_MAXUINT64 ? g_strdup("any size") : size ? format_bytes(size) : NULL;
+}
+
+static void write_limits(const json_t *limits, GString *out)
+{
+	g_autofree char *wrs = format_number(limits, "max_qp_wr");
+	g_autofree char *sges = format_number(limits, "max_sge");
+	g_autofree char *cqes = format_number(limits, "max_cqe");
+	g_autofree char *pair = g_strdup_printf("%s WRs of %s SGEs", wrs ?: "?", sges ?: "?");
+	g_autofree char *queue = g_strdup_printf("%s CQEs", cqes ?: "?");
+	g_autofree char *region = format_region(limits);
+
+	if (!json_is_object(limits))
+		return;
+	g_string_append(out, "\nlimits\n");
+	write_limit(out, "QPs", limits, "max_qp", pair);
+	write_limit(out, "CQs", limits, "max_cq", queue);
+	write_limit(out, "SRQs", limits, "max_srq", NULL);
+	write_limit(out, "MRs", limits, "max_mr", region);
+	write_limit(out, "PDs", limits, "max_pd", NULL);
+	write_limit(out, "AHs", limits, "max_ah", NULL);
+	write_line(out, "page sizes", format_text(limits, "page_size_cap"));
+	write_line(out, "atomics", format_text(limits, "atomic_cap"));
+	write_line(out, "paging", format_text(limits, "paging"));
+}
+
+static void write_port_limits(const json_t *limits, GString *out)
+{
+	const json_int_t size = json_integer_value(json_object_get(limits, "max_msg_sz"));
+	g_autofree char *message = size > 0 ? format_bytes((guint64)size) : NULL;
+	g_autofree char *mtu = format_number(limits, "max_mtu");
+
+	write_line(out, "largest MTU", mtu);
+	write_line(out, "largest message", message);
+	write_limit(out, "GID entries", limits, "gid_tbl_len", NULL);
+}
+
 static void write_port(const json_t *port, GString *out)
 {
 	g_autofree char *number = format_number(port, "number");
@@ -133,6 +187,7 @@ static void write_port(const json_t *port, GString *out)
 		write_line(out, "SM LID", sm);
 		write_line(out, "default P_Key", format_text(port, "pkey0"));
 	}
+	write_port_limits(json_object_get(port, "limits"), out);
 	write_gids(json_object_get(port, "gids"), out);
 }
 
@@ -157,6 +212,7 @@ void device_write(const json_t *device, GString *out)
 	write_identity(device, out);
 	write_chardevs(device, out);
 	write_problems(device, out);
+	write_limits(json_object_get(device, "limits"), out);
 	json_array_foreach(json_object_get(device, "ports"), i, part) write_port(part, out);
 	json_array_foreach(json_object_get(device, "netdevs"), i, part) write_netdev(part, out);
 }

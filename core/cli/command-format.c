@@ -66,6 +66,16 @@ char *format_rate(const json_t *object, const char *key)
 	return g_strdup_printf("%gG", (double)mbps / 1000);
 }
 
+char *format_bytes(guint64 bytes)
+{
+	static const char *const units[] = { "", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB" };
+	guint unit = 0;
+
+	for (; bytes >= 1024 && bytes % 1024 == 0; bytes /= 1024)
+		unit++;
+	return g_strdup_printf("%" G_GUINT64_FORMAT "%s", bytes, units[unit]);
+}
+
 char *format_duration(gint64 seconds)
 {
 	const gint64 minutes = seconds / 60, hours = minutes / 60, days = hours / 24;

@@ -51,6 +51,7 @@ const char *format_text(const json_t *object, const char *key); /* NULL: null or
 char *format_number(const json_t *object, const char *key);	/* NULL: null */
 char *format_list(const json_t *array, const char *separator);	/* "a, b" */
 char *format_rate(const json_t *object, const char *key);	/* megabits: "400G" */
+char *format_bytes(guint64 bytes);				/* exact: "8 MiB", "1025" */
 char *format_duration(gint64 seconds);				/* "3d 4h", "12m" */
 char *format_age(const char *rfc3339, gint64 now_us);		/* since then */
 char *format_local_time(const char *rfc3339);			/* "2026-01-31 12:00:00" */

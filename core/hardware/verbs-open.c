@@ -23,6 +23,8 @@ void rdmad_verbs_open_free(RdmadVerbsOpen *open)
 	g_free(open->id);
 	g_free(open->name);
 	g_free(open->problem);
+	g_free(open->limits);
+	g_free(open->limits_problem);
 	g_free(open);
 }
 
@@ -41,6 +43,14 @@ static gboolean context_unblock(struct ibv_context *context)
 	return flags >= 0 && fcntl(context->async_fd, F_SETFL, flags | O_NONBLOCK) == 0;
 }
 
+static void open_query(RdmadVerbsOpen *open)
+{
+	open->limits = rdmad_verbs_limits_query(open->context);
+	if (!open->limits)
+		open->limits_problem = g_strdup_printf("its driver does not tell its limits: %s",
+						       g_strerror(errno));
+}
+
 static void open_one(RdmadVerbsOpen *open, struct ibv_device *device)
 {
 	if (!device) {
@@ -50,8 +60,10 @@ static void open_one(RdmadVerbsOpen *open, struct ibv_device *device)
 	}
 	errno = 0;
 	open->context = ibv_open_device(device);
-	if (open->context && context_unblock(open->context))
+	if (open->context && context_unblock(open->context)) {
+		open_query(open);
 		return;
+	}
 	open->problem = g_strdup_printf("cannot open /dev/infiniband/%s: %s", device->dev_name,
 					g_strerror(errno ? errno : EIO));
 	if (open->context)

@@ -274,6 +274,20 @@ const char *rdmad_verbs_problem(const RdmadVerbs *verbs, const char *device_id)
 	return follower->open->problem ? follower->open->problem : "it is being opened";
 }
 
+const RdmadVerbsLimits *rdmad_verbs_limits(const RdmadVerbs *verbs, const char *device_id)
+{
+	const Follower *follower = g_hash_table_lookup(verbs->followers, device_id);
+
+	return follower ? follower->open->limits : NULL;
+}
+
+const char *rdmad_verbs_limits_problem(const RdmadVerbs *verbs, const char *device_id)
+{
+	const Follower *follower = g_hash_table_lookup(verbs->followers, device_id);
+
+	return follower ? follower->open->limits_problem : NULL;
+}
+
 RdmadVerbs *rdmad_verbs_new(RdmadLoop *loop, RdmadWorkers *workers, RdmadJournal *journal,
 			    const RdmadVerbsOps *ops, gpointer data)
 {

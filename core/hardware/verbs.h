@@ -8,6 +8,8 @@
 
 #include <rdmad/types.h>
 
+#include "hardware/verbs-limits.h"
+
 typedef struct RdmadVerbs RdmadVerbs;
 
 typedef struct {
@@ -24,3 +26,8 @@ void rdmad_verbs_follow(RdmadVerbs *verbs, RdmadInventory *inventory);
 void rdmad_verbs_free(RdmadVerbs *verbs);
 /* Why a device has no asynchronous events; NULL when it has them. */
 const char *rdmad_verbs_problem(const RdmadVerbs *verbs, const char *device_id);
+/* What the device answered when it was opened; borrowed until the next turn of the loop.  NULL where
+ * it is not open (rdmad_verbs_problem() says why) or did not answer. */
+const RdmadVerbsLimits *rdmad_verbs_limits(const RdmadVerbs *verbs, const char *device_id);
+/* Why an open device has no limits; NULL when it has them, or is not open. */
+const char *rdmad_verbs_limits_problem(const RdmadVerbs *verbs, const char *device_id);

@@ -33,7 +33,7 @@ static const char *phys_state_name(int state)
 	return state > 0 && state < (int)G_N_ELEMENTS(names) ? names[state] : NULL;
 }
 
-static json_t *port_json(const RdmadPort *port)
+static json_t *port_json(const RdmadPort *port, const RdmadVerbsLimits *limits)
 {
 	json_t *object = json_object();
 	json_t *gids = json_array();
@@ -53,6 +53,7 @@ static json_t *port_json(const RdmadPort *port)
 	api_set(object, "pkey0", api_json_hex(port->pkey0));
 	api_set(object, "netdev", api_json_string(port->netdev));
 	api_set(object, "gids", gids);
+	api_set(object, "limits", api_port_limits_json(limits, port->number));
 	return object;
 }
 
@@ -138,12 +139,12 @@ static json_t *nearest_gpu_json(const RdmadServices *services, const RdmadDevice
 	return object;
 }
 
-static void device_add_parts(json_t *object, const RdmadDevice *dev)
+static void device_add_parts(json_t *object, const RdmadDevice *dev, const RdmadVerbsLimits *limits)
 {
 	json_t *ports = json_array(), *netdevs = json_array(), *chardevs = json_array();
 
 	for (guint i = 0; i < dev->n_ports; i++)
-		json_array_append_new(ports, port_json(&dev->ports[i]));
+		json_array_append_new(ports, port_json(&dev->ports[i], limits));
 	for (guint i = 0; i < dev->n_netdevs; i++)
 		json_array_append_new(netdevs, netdev_json(&dev->netdevs[i]));
 	for (guint i = 0; i < dev->n_chardevs; i++)
@@ -161,11 +162,14 @@ json_t *api_device_json(const RdmadServices *services, const RdmadDevice *dev)
 	json_t *object = json_object();
 	const char *verbs_problem =
 		services->verbs ? rdmad_verbs_problem(services->verbs, dev->id) : NULL;
+	const RdmadVerbsLimits *limits =
+		services->verbs ? rdmad_verbs_limits(services->verbs, dev->id) : NULL;
 
 	device_add_identity(object, dev);
 	device_add_pci(object, dev);
 	api_set(object, "nearest_gpu", nearest_gpu_json(services, dev));
-	device_add_parts(object, dev);
+	device_add_parts(object, dev, limits);
+	api_set(object, "limits", api_limits_json(limits));
 	api_set(object, "verbs_problem", api_json_string(verbs_problem));
 	return object;
 }

@@ -37,6 +37,14 @@ json_t *api_json_hex(int value)
 	return json_string(text);
 }
 
+json_t *api_json_wide(guint64 value)
+{
+	char text[24];
+
+	g_snprintf(text, sizeof(text), "0x%" G_GINT64_MODIFIER "x", value);
+	return json_string(text);
+}
+
 json_t *api_json_time(gint64 wall_us)
 {
 	g_autoptr(GDateTime) second = g_date_time_new_from_unix_utc(wall_us / G_USEC_PER_SEC);

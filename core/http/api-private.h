@@ -7,6 +7,7 @@
 #include <rdmad/http.h>
 
 #include "daemon/services.h"
+#include "hardware/verbs-limits.h"
 
 /* Handlers; `data` is the RdmadServices. */
 void api_get_status(RdmadHttpRequest *request, gpointer data);
@@ -24,6 +25,9 @@ void api_post_refresh(RdmadHttpRequest *request, gpointer data);
 GPtrArray *api_devices_by_name(const RdmadServices *services);
 /* One device as the devices resource shows it. */
 json_t *api_device_json(const RdmadServices *services, const RdmadDevice *dev);
+/* api-limits.c: what verbs told of a device, and of port `number`; null where it did not. */
+json_t *api_limits_json(const RdmadVerbsLimits *limits);
+json_t *api_port_limits_json(const RdmadVerbsLimits *limits, guint number);
 /* "RoCE", "InfiniBand", "iWARP"; what a device speaks on its first port. */
 const char *api_device_transport(const RdmadDevice *dev);
 /* The accelerator nearest to a device, and how near; NULL when there is none. */
@@ -38,4 +42,5 @@ json_t *api_json_string(const char *text);
 json_t *api_json_strings(char *const *strings); /* NULL: an empty array */
 json_t *api_json_number(gint64 value);		/* RDMAD_UNKNOWN: null */
 json_t *api_json_hex(int value);		/* "0x15b3" */
+json_t *api_json_wide(guint64 value);		/* "0xfffffffffffff000" */
 json_t *api_json_time(gint64 wall_us);		/* RFC 3339 in UTC; 0: null */

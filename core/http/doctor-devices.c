@@ -72,20 +72,34 @@ static void check_uverbs(const RdmadServices *services, const RdmadDevice *dev, 
 			   "%s does not exist: pods cannot be given it", uverbs->path);
 }
 
+/* Opening a device gives its events and its limits. */
+static void check_verbs(const RdmadVerbs *verbs, const RdmadDevice *dev, json_t *findings)
+{
+	const char *problem = rdmad_verbs_problem(verbs, dev->id);
+	const char *limits_problem = rdmad_verbs_limits_problem(verbs, dev->id);
+
+	if (problem)
+		doctor_say(findings, RDMAD_FINDING_NOTE, dev->name,
+			   "give rdmad access to /dev/infiniband to learn of errors at once; link "
+			   "changes are seen by netlink in any case",
+			   "no asynchronous events%s: %s",
+			   rdmad_verbs_limits(verbs, dev->id) ? "" : " and no limits", problem);
+	if (limits_problem)
+		doctor_say(findings, RDMAD_FINDING_NOTE, dev->name,
+			   "rdmad works without; see `dmesg`, and that the driver's library "
+			   "(rdma-core, or the vendor's) fits the driver",
+			   "%s", limits_problem);
+}
+
 static void check_problems(const RdmadServices *services, const RdmadDevice *dev, json_t *findings)
 {
-	const char *verbs = services->verbs ? rdmad_verbs_problem(services->verbs, dev->id) : NULL;
-
 	for (char **problem = dev->problems; problem && *problem; problem++)
 		doctor_say(findings, RDMAD_FINDING_NOTE, dev->name,
 			   "rdmad works without this value; `dmesg` may tell why the driver does "
 			   "not give it",
 			   "%s", *problem);
-	if (verbs)
-		doctor_say(findings, RDMAD_FINDING_NOTE, dev->name,
-			   "give rdmad access to /dev/infiniband to learn of errors at once; link "
-			   "changes are seen by netlink in any case",
-			   "no asynchronous events: %s", verbs);
+	if (services->verbs)
+		check_verbs(services->verbs, dev, findings);
 }
 
 static const char *down_advice(const RdmadPort *port)

@@ -78,6 +78,12 @@ class Api(unittest.TestCase):
             self.assertRegex(device["pf_address"], "^[0-9a-f]{4}:")
             self.assertIsInstance(device["vf_index"], int)
 
+    def test_a_recording_has_no_limits(self):
+        for device in self.get("devices")["devices"]:
+            self.assertIsNone(device["limits"])
+            self.assertEqual([port["limits"] for port in device["ports"]],
+                             [None] * len(device["ports"]))
+
     def test_distances_are_symmetric(self):
         topology = self.get("topology")
         rows = topology["distances"]

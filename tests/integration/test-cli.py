@@ -60,7 +60,7 @@ class EightRails(unittest.TestCase):
                     "sys_image_guid", "driver", "firmware", "board_id", "hca_type",
                     "pci_address", "vendor", "device", "subsystem_vendor", "subsystem_device",
                     "numa_node", "pci_role", "pf_address", "vf_index", "num_vfs", "aux_name",
-                    "nearest_gpu", "fatal", "verbs_problem"):
+                    "nearest_gpu", "fatal", "verbs_problem", "limits"):
             self.assertIn(key, device)
         self.assertIsNone(device["pf_address"])
         self.assertEqual(device["vendor"], "0x15b3")

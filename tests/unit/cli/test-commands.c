@@ -154,6 +154,70 @@ static void test_one_device_is_shown_with_its_gid_table(void)
 	json_decref(device);
 }
 
+static void test_the_limits_of_a_device_are_shown_when_known(void)
+{
+	json_t *device = load(
+		"{'name': 'mlx5_0', 'limits': {'max_qp': 131072, 'max_qp_wr': 32768, 'max_sge': 30,"
+		"  'max_cq': 16777216, 'max_cqe': 4194303, 'max_mr': 16777215,"
+		"  'max_mr_size': '0xffffffffffffffff', 'page_size_cap': '0xfffffffffffff000',"
+		"  'max_pd': 8388608, 'max_srq': 65536, 'max_ah': 4294967295, 'phys_port_cnt': 1,"
+		"  'atomic_cap': 'hca', 'paging': 'implicit'},"
+		" 'ports': [{'number': 1, 'limits': {'gid_tbl_len': 255, 'max_msg_sz': 1073741824,"
+		"             'max_mtu': 4096}},"
+		"           {'number': 2, 'limits': null},"
+		"           {'number': 3, 'limits': {'max_msg_sz': 1025, 'max_mtu': null}}]}");
+	g_autoptr(GString) out = g_string_new(NULL);
+
+	device_write(device, out);
+	g_assert_cmpstr(out->str, ==,
+			"mlx5_0\n"
+			"\n"
+			"limits\n"
+			"  QPs             131072, each of 32768 WRs of 30 SGEs\n"
+			"  CQs             16777216, each of 4194303 CQEs\n"
+			"  SRQs            65536\n"
+			"  MRs             16777215, each of any size\n"
+			"  PDs             8388608\n"
+			"  AHs             4294967295\n"
+			"  page sizes      0xfffffffffffff000\n"
+			"  atomics         hca\n"
+			"  paging          implicit\n"
+			"\n"
+			"port 1\n"
+			"  largest MTU     4096\n"
+			"  largest message 1 GiB\n"
+			"  GID entries     255\n"
+			"\n"
+			"port 2\n"
+			"\n"
+			"port 3\n"
+			"  largest message 1025\n");
+	json_decref(device);
+}
+
+static void test_the_size_of_a_region_is_exact(void)
+{
+	static const struct {
+		const char *size, *line;
+	} table[] = {
+		{ "0x8000000000", "  MRs             7, each of 512 GiB\n" },
+		{ "0x8000000000000000", "  MRs             7, each of 8 EiB\n" },
+		{ "0xfffff000", "  MRs             7, each of 4194300 KiB\n" },
+		{ "0x0", "  MRs             7\n" },
+		{ "nonsense", "  MRs             7\n" },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(table); i++) {
+		json_t *device = json_pack("{s:s, s:{s:i, s:s}}", "name", "x", "limits", "max_mr",
+					   7, "max_mr_size", table[i].size);
+		g_autoptr(GString) out = g_string_new(NULL);
+
+		device_write(device, out);
+		g_assert_nonnull(strstr(out->str, table[i].line));
+		json_decref(device);
+	}
+}
+
 static void test_allocations_count_the_tokens_of_a_device(void)
 {
 	json_t *allocations = load(
@@ -310,6 +374,8 @@ int main(int argc, char **argv)
 	ADD(without_gpus_the_matrix_is_that_of_the_nics);
 	ADD(devices_have_a_line_a_port);
 	ADD(one_device_is_shown_with_its_gid_table);
+	ADD(the_limits_of_a_device_are_shown_when_known);
+	ADD(the_size_of_a_region_is_exact);
 	ADD(allocations_count_the_tokens_of_a_device);
 	ADD(status_shows_what_modules_say_without_knowing_them);
 	ADD(doctor_tells_whether_there_is_a_problem);

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Limits of a device: how much of each thing a program may ask it for
+ *
+ * Source: ibv_query_device_ex(3), ibv_query_port(3).  All are upper bounds that the driver states;
+ * what can be had is less where memory, firmware or other users take from it.
+ */
+#pragma once
+
+#include <rdmad/types.h>
+
+struct ibv_context;
+struct ibv_device_attr_ex;
+
+typedef enum {
+	RDMAD_ATOMIC_NONE,
+	RDMAD_ATOMIC_HCA,    /* among the queue pairs of this device */
+	RDMAD_ATOMIC_GLOBAL, /* with the processors and other devices too */
+} RdmadAtomicCap;
+
+typedef enum {
+	RDMAD_PAGING_NONE,     /* registered memory is pinned */
+	RDMAD_PAGING_EXPLICIT, /* on demand, for regions that ask for it */
+	RDMAD_PAGING_IMPLICIT, /* and for a whole address space at once */
+} RdmadPaging;
+
+typedef struct {
+	guint gid_tbl_len; /* entries, empty ones too */
+	guint max_msg_sz;  /* bytes */
+	guint max_mtu;	   /* bytes of payload: 256 .. 4096; 0 not known */
+} RdmadPortLimits;
+
+typedef struct {
+	guint max_qp, max_qp_wr, max_sge; /* queue pairs; work requests in, and segments of, one */
+	guint max_cq, max_cqe;		  /* completion queues; entries of one */
+	guint max_mr;			  /* memory regions */
+	guint64 max_mr_size;		  /* bytes of one; G_MAXUINT64 is no limit */
+	guint64 page_size_cap;		  /* the sum of the sizes that it can, in bytes */
+	guint max_pd, max_srq, max_ah;
+	guint phys_port_cnt;
+	RdmadAtomicCap atomic_cap;
+	RdmadPaging paging;
+	guint n_ports;
+	RdmadPortLimits ports[]; /* port 1 first */
+} RdmadVerbsLimits;
+
+/* Asks the driver, which may block.  NULL: errno says why. */
+RdmadVerbsLimits *rdmad_verbs_limits_query(struct ibv_context *context);
+/* What was answered for the device, with `n_ports` ports of zeroes; g_free() it. */
+RdmadVerbsLimits *rdmad_verbs_limits_new(const struct ibv_device_attr_ex *attr, guint n_ports);
+/* "none", "hca", "global"; "none", "explicit", "implicit". */
+const char *rdmad_atomic_cap_name(RdmadAtomicCap cap);
+const char *rdmad_paging_name(RdmadPaging paging);

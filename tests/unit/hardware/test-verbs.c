@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A device that no machine has: how it is followed, and what is said of it. */
+#include <string.h>
+
+#include "base/loop-private.h"
+#include "base/work-private.h"
+#include "hardware/device-private.h"
+#include "hardware/verbs.h"
+#include "service/inventory-private.h"
+#include "service/journal-private.h"
+
+#define ID "0000:3b:00.0"
+
+typedef struct {
+	RdmadLoop *loop;
+	RdmadWorkers *workers;
+	RdmadJournal *journal;
+	RdmadInventory *inventory;
+	RdmadVerbs *verbs;
+	guint hints;
+} Fixture;
+
+static void hint(gpointer data)
+{
+	Fixture *f = data;
+
+	f->hints++;
+}
+
+static void fatal(const char *device_id, gpointer data)
+{
+	g_error("%s failed, which is not there", device_id);
+}
+
+static void setup(Fixture *f, gconstpointer data)
+{
+	static const RdmadVerbsOps ops = { .hint = hint, .fatal = fatal };
+
+	f->loop = rdmad_loop_new();
+	f->workers = rdmad_workers_new(f->loop, 1);
+	f->journal = rdmad_journal_new(f->loop);
+	f->inventory = rdmad_inventory_new(f->loop, f->journal);
+	f->verbs = rdmad_verbs_new(f->loop, f->workers, f->journal, &ops, f);
+}
+
+static void teardown(Fixture *f, gconstpointer data)
+{
+	rdmad_verbs_free(f->verbs);
+	rdmad_inventory_free(f->inventory);
+	rdmad_journal_free(f->journal);
+	rdmad_workers_free(f->workers);
+	rdmad_loop_free(f->loop);
+}
+
+static RdmadDevice *device(int index, gboolean with_uverbs)
+{
+	RdmadDevice *dev = rdmad_device_new(ID, "nonesuch_0");
+
+	dev->index = index;
+	if (!with_uverbs)
+		return dev;
+	dev->chardevs = g_new0(RdmadChardev, 1);
+	dev->n_chardevs = 1;
+	dev->chardevs[0].kind = RDMAD_CHARDEV_UVERBS;
+	dev->chardevs[0].path = g_strdup("/dev/infiniband/uverbs77");
+	return dev;
+}
+
+/* The machine has this device and no other; NULL: none. */
+static void look(Fixture *f, RdmadDevice *dev)
+{
+	GPtrArray *devices = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_device_unref);
+
+	if (dev)
+		g_ptr_array_add(devices, dev);
+	rdmad_inventory_replace(f->inventory, devices,
+				g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_gpu_free));
+	rdmad_verbs_follow(f->verbs, f->inventory);
+}
+
+static void nothing(gpointer data)
+{
+}
+
+/* As many hints as there were openings. */
+static guint hints_within(Fixture *f, guint ms)
+{
+	g_autoptr(RdmadEvent) end = rdmad_loop_add_timer(f->loop, NULL, nothing, NULL);
+	const guint before = f->hints;
+
+	rdmad_event_arm(end, ms);
+	while (rdmad_event_armed(end) && f->hints == before)
+		rdmad_loop_turn(f->loop);
+	return f->hints - before;
+}
+
+static void assert_being_opened(Fixture *f)
+{
+	g_assert_cmpstr(rdmad_verbs_problem(f->verbs, ID), ==, "it is being opened");
+}
+
+static void test_what_cannot_be_opened_is_not_tried(Fixture *f, gconstpointer data)
+{
+	look(f, device(RDMAD_UNKNOWN, TRUE));
+	g_assert_cmpstr(rdmad_verbs_problem(f->verbs, ID), ==, "it has no uverbs node");
+	look(f, device(3, FALSE));
+	g_assert_cmpstr(rdmad_verbs_problem(f->verbs, ID), ==, "it has no uverbs node");
+	g_assert_cmpuint(hints_within(f, 50), ==, 0);
+}
+
+static void test_a_device_that_does_not_open_says_why_and_has_no_limits(Fixture *f,
+									gconstpointer data)
+{
+	look(f, device(3, TRUE));
+	assert_being_opened(f);
+	g_assert_null(rdmad_verbs_limits(f->verbs, ID));
+	g_assert_cmpuint(hints_within(f, 10000), ==, 1);
+	/* Whether the machine has other RDMA devices, or none. */
+	g_assert_nonnull(strstr(rdmad_verbs_problem(f->verbs, ID), "libibverbs"));
+	g_assert_null(rdmad_verbs_limits(f->verbs, ID));
+	g_assert_null(rdmad_verbs_limits_problem(f->verbs, ID));
+}
+
+static void test_opening_is_tried_three_times(Fixture *f, gconstpointer data)
+{
+	for (guint i = 0; i < 3; i++) {
+		look(f, device(3, TRUE));
+		g_assert_cmpuint(hints_within(f, 10000), ==, 1);
+	}
+	look(f, device(3, TRUE));
+	g_assert_cmpuint(hints_within(f, 50), ==, 0);
+	g_assert_nonnull(strstr(rdmad_verbs_problem(f->verbs, ID), "libibverbs"));
+}
+
+static void test_what_comes_anew_is_opened_anew(Fixture *f, gconstpointer data)
+{
+	for (guint i = 0; i < 4; i++) {
+		look(f, device(3, TRUE));
+		hints_within(f, 50);
+	}
+	look(f, device(4, TRUE));
+	assert_being_opened(f);
+	g_assert_cmpuint(hints_within(f, 10000), ==, 1);
+}
+
+static void test_what_leaves_while_it_is_opened_is_forgotten(Fixture *f, gconstpointer data)
+{
+	look(f, device(3, TRUE));
+	look(f, NULL);
+	g_assert_cmpstr(rdmad_verbs_problem(f->verbs, ID), ==, "it has no uverbs node");
+	g_assert_cmpuint(hints_within(f, 10000), ==, 1);
+	g_assert_cmpstr(rdmad_verbs_problem(f->verbs, ID), ==, "it has no uverbs node");
+}
+
+static void test_an_answer_for_the_one_before_is_not_taken(Fixture *f, gconstpointer data)
+{
+	look(f, device(3, TRUE));
+	look(f, device(4, TRUE));
+	g_assert_cmpuint(hints_within(f, 10000), ==, 1);
+	assert_being_opened(f);
+	look(f, device(4, TRUE));
+	g_assert_cmpuint(hints_within(f, 10000), ==, 1);
+	g_assert_nonnull(strstr(rdmad_verbs_problem(f->verbs, ID), "libibverbs"));
+}
+
+static void test_it_may_end_while_it_opens(Fixture *f, gconstpointer data)
+{
+	look(f, device(3, TRUE));
+	/* teardown frees it with the job in the air */
+}
+
+#define ADD(name) g_test_add("/verbs/" #name, Fixture, NULL, setup, test_##name, teardown)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	ADD(what_cannot_be_opened_is_not_tried);
+	ADD(a_device_that_does_not_open_says_why_and_has_no_limits);
+	ADD(opening_is_tried_three_times);
+	ADD(what_comes_anew_is_opened_anew);
+	ADD(what_leaves_while_it_is_opened_is_forgotten);
+	ADD(an_answer_for_the_one_before_is_not_taken);
+	ADD(it_may_end_while_it_opens);
+	return g_test_run();
+}
