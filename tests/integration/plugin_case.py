@@ -30,14 +30,15 @@ HCA = "rdma/hca"
 
 
 class PluginCase(unittest.TestCase):
-    MACHINE = "gpu-8rail"       # of tests/machines
+    MACHINE = "gpu-8rail"       # of tests/machines; or a tuple, with NAME=VALUE
 
     @classmethod
     def setUpClass(cls):
         folder = tempfile.TemporaryDirectory(prefix="rdmad-machine-")
         cls.addClassCleanup(folder.cleanup)
         cls.machine = folder.name
-        subprocess.run([os.path.join(TESTS, "machines", "expand"), cls.MACHINE, cls.machine],
+        name, *values = [cls.MACHINE] if isinstance(cls.MACHINE, str) else cls.MACHINE
+        subprocess.run([os.path.join(TESTS, "machines", "expand"), name, cls.machine, *values],
                        check=True, stdout=subprocess.DEVNULL)
 
     def setUp(self):
@@ -123,13 +124,20 @@ class PluginCase(unittest.TestCase):
         while not condition():
             if time.monotonic() > end:
                 self.fail(f"no {what} within {PATIENCE} s\n{self.log()}")
+            self.check_alive()
             time.sleep(0.02)
 
+    def check_alive(self):
+        if self.daemon is not None and self.daemon.poll() is not None:
+            daemon, self.daemon = self.daemon, None
+            self.fail(f"rdmad ended with {daemon.returncode}\n{self.log()}")
+
     def wait_ready(self, count=1000, name=HCA):
-        try:
-            self.kubelet.wait(name, count, PATIENCE)
-        except TimeoutError as error:
-            self.fail(f"{error}\n{self.log()}")
+        def ready():
+            found = self.kubelet.resources().get(name)
+            return found is not None and found["connected"] and found["allocatable"] == count
+
+        self.wait_for(ready, f"{count} healthy {name}")
 
     # ---- calls that kubelet would not make so ----
 

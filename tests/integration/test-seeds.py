@@ -1,0 +1,169 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the documents of platforms ask for, asked for: each manifest, and what a pod gets.
+
+usage: test-seeds.py RDMAD MODULE-DIR [TEST...]
+
+The table in README.md ("What the platforms document") leads here.
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+
+from plugin_case import RDMAD, TESTS, AdmissionError, PluginCase, tap  # noqa: E402
+
+PROFILES = os.path.join(os.path.dirname(TESTS), "etc/profiles")
+VKE = "vke.volcengine.com/rdma"
+ERDMA = "aliyun/erdma"
+
+
+class SeedCase(PluginCase):
+    def start_profile(self, name, rest=""):
+        self.start_kubelet()
+        self.start_daemon(f'profile = "{name}";\n{rest}', "--profile-dir", PROFILES)
+
+    def nodes(self, grant, kind="uverbs"):
+        """Numbers of the device nodes of a kind that a container was given."""
+        found = [re.fullmatch(rf"/dev/infiniband/{kind}(\d+)", d.host_path)
+                 for d in grant.reply.devices]
+        return {int(match.group(1)) for match in found if match}
+
+    def all_nodes(self):
+        names = os.listdir(os.path.join(self.machine, "sys/class/infiniband_verbs"))
+        return {int(name[6:]) for name in names if name.startswith("uverbs")}
+
+    def check_usable(self, grant):
+        """What every program needs beside its devices."""
+        paths = [d.host_path for d in grant.reply.devices]
+        self.assertIn("/dev/infiniband/rdma_cm", paths)
+        self.assertTrue(self.nodes(grant))
+        self.assertTrue(all("r" in d.permissions and "w" in d.permissions
+                            for d in grant.reply.devices))
+
+
+class RayOnVksTest(SeedCase):
+    """A Ray cluster: head and workers with one of each shared resource beside eight GPUs."""
+
+    def test_a_head_and_a_worker_get_one_of_each_and_all_devices(self):
+        self.start_profile("mellanox-shared")
+        names = ["rdma/rdma_shared_device_a", "rdma/rdma_shared_device_b"]
+        for name in names:
+            self.wait_ready(1000, name)
+        for pod, container in (("ray/head", "ray-head"), ("ray/worker", "ray-worker")):
+            grants = [self.kubelet.allocate(pod, name, 1, container) for name in names]
+            for grant in grants:
+                self.check_usable(grant)
+                self.assertEqual(self.nodes(grant), self.all_nodes())
+                self.assertEqual(self.nodes(grant, "umad"), self.all_nodes())
+        self.assertEqual([self.kubelet.resources()[name]["in_use"] for name in names], [2, 2])
+
+
+class LingjunTest(SeedCase):
+    """ACK on Lingjun nodes: a job with hostNetwork, eight GPUs and rdma/hca: 1."""
+
+    def test_a_node_has_1k_and_one_is_enough_for_all_devices(self):
+        self.start_profile("ack")
+        self.wait_ready(1000, "rdma/hca")
+        self.assertEqual(self.kubelet.resources()["rdma/hca"]["capacity"], 1000)
+        grant = self.kubelet.allocate("default/hps-benchmark", "rdma/hca", 1, "hps-benchmark")
+        self.check_usable(grant)
+        self.assertEqual(self.nodes(grant), self.all_nodes())
+
+
+class ContainerServiceTest(SeedCase):
+    """Container Service with SCC instances: the plugin's ConfigMap, and two pods with rdma/hca: 1."""
+
+    CONFIG_MAP = """apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: rdma-devices
+  namespace: kube-system
+data:
+  config.json: |
+    {
+      "mode" : "hca"
+    }
+"""
+
+    def test_its_config_map_is_imported_and_two_pods_get_all_devices(self):
+        done = subprocess.run([RDMAD, "import-config", "-"], input=self.CONFIG_MAP, text=True,
+                              capture_output=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.both(done.stdout)
+        self.wait_ready(1000, "rdma/hca")
+        for pod in ("default/rdma-test-pod", "default/rdma-test-pod-1"):
+            grant = self.kubelet.allocate(pod, "rdma/hca", 1, "mofed-test-ctr")
+            self.check_usable(grant)
+            self.assertEqual(self.nodes(grant), self.all_nodes())
+
+
+class VkeTest(SeedCase):
+    """VKE: the node's label says the mode; pods ask for 1, better for 2 or 4."""
+
+    MACHINE = ("rails", "RAILS=4", "LAST=31")
+
+    def start_with_label(self, value):
+        fact = f'facts = ( {{ name = "label:vke.node.rdma.mode"; value = "{value}"; }} );'
+        self.start_profile("vke", fact)
+
+    def check_devices(self, grant, count):
+        self.check_usable(grant)
+        self.assertEqual(len(self.nodes(grant)), count)
+
+    def test_a_shared_node_of_four_has_four_and_gives_a_device_for_each(self):
+        self.start_with_label("shared")
+        self.wait_ready(4, VKE)
+        self.check_devices(self.kubelet.allocate("default/two", VKE, 2), 2)
+        self.check_devices(self.kubelet.allocate("default/one", VKE, 1), 1)
+        with self.assertRaises(AdmissionError):
+            self.kubelet.allocate("default/more", VKE, 2)
+
+    def test_an_exclusive_node_gives_each_device_to_one_pod(self):
+        self.start_with_label("exclusive")
+        self.wait_ready(4, VKE)
+        pods = [self.kubelet.allocate(f"default/p{i}", VKE, 2) for i in range(2)]
+        self.assertEqual(self.nodes(pods[0]) & self.nodes(pods[1]), set())
+        for grant in pods:
+            self.check_devices(grant, 2)
+
+    def test_a_shared_multi_node_has_more_than_its_devices(self):
+        self.start_with_label("shared-multi")
+        self.wait_for(lambda: self.kubelet.resources().get(VKE, {}).get("allocatable", 0) > 4,
+                      "more than four")
+        for i in range(8):
+            self.check_devices(self.kubelet.allocate(f"default/p{i}", VKE, 1), 1)
+
+    def test_kubelet_can_align_gpus_and_devices_by_numa_node(self):
+        self.start_with_label("shared")
+        self.wait_ready(4, VKE)
+        self.assertNotIn(None, [numa for _, numa in self.kubelet.devices(VKE).values()])
+
+
+class ErdmaTest(SeedCase):
+    """ACK eRDMA: aliyun/erdma, all devices of the node or the one that is near."""
+
+    MACHINE = "erdma"
+
+    def test_a_pod_gets_the_device_that_its_token_names(self):
+        self.start_profile("ack-erdma")
+        self.wait_ready(400, ERDMA)
+        for id in self.kubelet.devices(ERDMA):
+            self.assertRegex(id, r"\Aerdma_[01]/\d{1,3}\Z")
+        grant = self.kubelet.allocate("default/nccl-test", ERDMA, 1)
+        self.check_usable(grant)
+        self.assertEqual(len(self.nodes(grant)), 1)
+
+    def test_a_switch_gives_all_devices_of_the_node(self):
+        self.start_profile("ack-erdma",
+                           'modules = { device-plugin = { defaults = { expose = "pool"; }; }; };')
+        self.wait_ready(400, ERDMA)
+        grant = self.kubelet.allocate("default/nccl-test", ERDMA, 1)
+        self.assertEqual(self.nodes(grant), self.all_nodes())
+
+
+if __name__ == "__main__":
+    tap.main(sys.argv[3:])
