@@ -12,9 +12,12 @@ import re
 import subprocess
 import sys
 
+import grpc
+
 sys.dont_write_bytecode = True
 
 from plugin_case import RDMAD, TESTS, AdmissionError, PluginCase, tap  # noqa: E402
+from standin import Runtime  # noqa: E402
 
 PROFILES = os.path.join(os.path.dirname(TESTS), "etc/profiles")
 VKE = "vke.volcengine.com/rdma"
@@ -72,6 +75,20 @@ class LingjunTest(SeedCase):
         grant = self.kubelet.allocate("default/hps-benchmark", "rdma/hca", 1, "hps-benchmark")
         self.check_usable(grant)
         self.assertEqual(self.nodes(grant), self.all_nodes())
+
+    def test_with_the_switch_only_pods_of_the_hosts_network_start(self):
+        runtime = Runtime(os.path.join(self.dir, "cri.sock"))
+        self.addCleanup(runtime.close)
+        runtime.run("default/hps-benchmark", "0d1f5c8e-0000-4000-8000-000000000001",
+                    host_network=True)
+        runtime.run("default/other", "0d1f5c8e-0000-4000-8000-000000000002")
+        self.start_profile("ack", f"""modules = {{ device-plugin = {{
+            cri_socket = "{self.dir}/cri.sock"; defaults = {{ host_network_only = true; }}; }}; }};""")
+        self.wait_ready(1000, "rdma/hca")
+        self.check_usable(self.kubelet.allocate("default/hps-benchmark", "rdma/hca", 1))
+        with self.assertRaises(grpc.RpcError) as caught:
+            self.kubelet.allocate("default/other", "rdma/hca", 1)
+        self.assertIn("host_network_only", caught.exception.details())
 
 
 class ContainerServiceTest(SeedCase):
