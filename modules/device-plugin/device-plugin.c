@@ -29,6 +29,7 @@
  *	        multi_count = 16;	# shared-multi: how many tokens for each device
  *	        expose = "device";	# what a container gets: the devices behind its tokens, or
  *					# "pool", all of the resource
+ *	        ids = "stable";		# "name": ids as "erdma_0/7", by the kernel's name
  *	        busy_pfs = false;	# true: also physical functions whose virtual ones are in use
  *	        numa = true;		# tell kubelet's topology manager the NUMA nodes
  *	        shared_with = ( "rdma/other" );	# resources that may have the same devices

@@ -89,11 +89,6 @@ const RdmadToken *rdmad_pool_token(const RdmadPool *pool, guint index)
 	return pool->tokens->pdata[index];
 }
 
-const RdmadToken *rdmad_pool_find(const RdmadPool *pool, const char *token)
-{
-	return g_hash_table_lookup(pool->by_id, token);
-}
-
 gboolean rdmad_pool_is_cut(const RdmadPool *pool)
 {
 	return pool->cut;
@@ -124,7 +119,9 @@ static void device_enter(RdmadPool *pool, const RdmadPoolMember *member)
 	RdmadPoolDevice *device = device_get(pool, member->dev->id);
 
 	g_free(device->stem);
-	device->stem = rdmad_token_stem(device->id, member->marked ? pool->settings->name : NULL);
+	device->stem = rdmad_token_stem(pool->settings->ids == RDMAD_IDS_NAME ? member->dev->name
+									      : device->id,
+					member->marked ? pool->settings->name : NULL);
 	device->dev = rdmad_device_ref(member->dev);
 	device->numa_node = member->dev->numa_node;
 }
@@ -279,8 +276,43 @@ static char *token_id(const RdmadPool *pool, const RdmadPoolDevice *device, guin
 {
 	if (pool->settings->mode == RDMAD_MODE_EXCLUSIVE)
 		return g_strdup(device->stem);
+	if (pool->settings->ids == RDMAD_IDS_NAME)
+		return rdmad_token_by_name(device->stem, number);
 	return rdmad_token_shared(device->stem, number,
 				  rdmad_token_digits(asked_for(pool->settings)));
+}
+
+static gboolean is_called(const RdmadPoolDevice *device, const char *stem)
+{
+	return g_str_equal(device->id, stem) ||
+	       (device->dev && g_str_equal(device->dev->name, stem));
+}
+
+/* What another plugin called a token before this one took over. */
+static const RdmadToken *find_foreign(const RdmadPool *pool, const char *token)
+{
+	g_autofree char *stem = NULL;
+	guint number;
+
+	if (!rdmad_token_parse_foreign(token, &stem, &number))
+		return NULL;
+	for (guint i = 0; i < pool->devices->len; i++) {
+		const RdmadPoolDevice *device = pool->devices->pdata[i];
+		g_autofree char *id = NULL;
+
+		if (!is_called(device, stem))
+			continue;
+		id = token_id(pool, device, number);
+		return g_hash_table_lookup(pool->by_id, id);
+	}
+	return NULL;
+}
+
+const RdmadToken *rdmad_pool_find(const RdmadPool *pool, const char *token)
+{
+	const RdmadToken *found = g_hash_table_lookup(pool->by_id, token);
+
+	return found ? found : find_foreign(pool, token);
 }
 
 static int text_compare(gconstpointer a, gconstpointer b)
@@ -303,13 +335,16 @@ static void device_list_tokens(RdmadPool *pool, RdmadPoolDevice *device)
 	device->n_tokens = 0;
 	g_ptr_array_sort(device->held, text_compare);
 	for (guint number = 0; left && number < device->share; number++) {
-		char *id = token_id(pool, device, number);
+		g_autofree char *id = token_id(pool, device, number);
 
+		/* A device that took over the name of another finds its tokens held there. */
+		if (g_hash_table_contains(pool->by_id, id))
+			continue;
 		left -= !is_held(device, id);
-		token_add(pool, device, id);
+		token_add(pool, device, g_steal_pointer(&id));
 	}
 	for (guint i = 0; i < device->held->len; i++)
-		if (!rdmad_pool_find(pool, device->held->pdata[i]))
+		if (!g_hash_table_contains(pool->by_id, device->held->pdata[i]))
 			token_add(pool, device, g_strdup(device->held->pdata[i]));
 }
 

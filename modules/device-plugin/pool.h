@@ -79,6 +79,7 @@ guint rdmad_pool_device_count(const RdmadPool *pool);
 const RdmadPoolDevice *rdmad_pool_device(const RdmadPool *pool, guint index);
 guint rdmad_pool_token_count(const RdmadPool *pool);
 const RdmadToken *rdmad_pool_token(const RdmadPool *pool, guint index);
+/* Also by what other plugins call it, "<pci>@7" or "<name>/7". */
 const RdmadToken *rdmad_pool_find(const RdmadPool *pool, const char *token);
 /* TRUE when `count` tokens a device would not have fitted into one message. */
 gboolean rdmad_pool_is_cut(const RdmadPool *pool);

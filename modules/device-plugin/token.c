@@ -38,6 +38,24 @@ char *rdmad_token_shared(const char *stem, guint number, guint digits)
 	return g_strdup_printf("%s::%0*u", stem, (int)digits, number);
 }
 
+char *rdmad_token_by_name(const char *stem, guint number)
+{
+	return g_strdup_printf("%s/%u", stem, number);
+}
+
+gboolean rdmad_token_parse_foreign(const char *token, char **stem, guint *number)
+{
+	const char *mark = strpbrk(token, "@/");
+	guint64 value;
+
+	if (!mark || mark == token ||
+	    !g_ascii_string_to_unsigned(mark + 1, 10, 0, G_MAXUINT16, &value, NULL))
+		return FALSE;
+	*stem = g_strndup(token, (gsize)(mark - token));
+	*number = (guint)value;
+	return TRUE;
+}
+
 guint rdmad_token_digits(guint count)
 {
 	guint digits = 1;

@@ -88,6 +88,16 @@ class PoolsTest(PoolsCase):
         self.wait_for(lambda: self.events("config-reloaded"), "reload")
         self.wait_ready(176, VKE)
 
+    def test_ids_that_another_plugin_gave_away_are_understood(self):
+        self.both('modules = { device-plugin = { resources = ( '
+                  '{ name = "rdma/x"; mode = "shared-multi"; } ); }; };')
+        self.wait_ready(11 * 16, "rdma/x")
+        stem = sorted(self.kubelet.devices("rdma/x"))[0].split("::")[0]
+        endpoint = self.endpoint("rdma/x")
+        reply = endpoint.allocate([f"{stem}@7"])
+        claim = self.claims()[reply.envs["RDMAD_CLAIM"]]
+        self.assertEqual(claim["tokens"], [f"{stem}::07"])
+
     # ---- devices that several resources select ----
 
     def test_two_resources_of_one_device_are_told_and_the_first_has_it(self):
@@ -128,6 +138,23 @@ class PoolsTest(PoolsCase):
         self.wait_ready(20, "rdma/storage")
         self.assertIn(claim, self.claims())
         self.assertEqual(self.endpoint("rdma/rail"), socket)
+
+
+class ErdmaTest(PoolsCase):
+    MACHINE = "erdma"
+
+    def test_two_hundred_a_device_by_the_name_of_the_device(self):
+        self.profile('profile = "ack-erdma";')
+        devices = self.ask_devices()
+        self.wait_ready(200 * len(devices), "aliyun/erdma")
+        self.assertEqual(set(self.kubelet.devices("aliyun/erdma")),
+                         {f"{name}/{number}" for name in devices for number in range(200)})
+
+    def ask_devices(self):
+        self.wait_for(lambda: os.path.exists(self.socket), "socket")
+        self.wait_for(lambda: self.ask("devices")["devices"], "devices")
+        return [device["name"] for device in self.ask("devices")["devices"]
+                if device["driver"] == "erdma"]
 
 
 class VirtualFunctionsTest(PoolsCase):

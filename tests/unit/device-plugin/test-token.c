@@ -61,6 +61,33 @@ static void test_digits(void)
 		g_assert_cmpuint(rdmad_token_digits(cases[i].count), ==, cases[i].digits);
 }
 
+static void test_ids_of_other_plugins_are_understood(void)
+{
+	static const struct {
+		const char *token, *stem;
+		guint number;
+	} cases[] = {
+		{ "0000:3b:00.0@7", "0000:3b:00.0", 7 },
+		{ "erdma_0/199", "erdma_0", 199 },
+		{ "0000:3b:00.0::007", NULL, 0 },
+		{ "0000:3b:00.0@", NULL, 0 },
+		{ "@7", NULL, 0 },
+		{ "a@-1", NULL, 0 },
+		{ "a@7x", NULL, 0 },
+		{ "a@65536", NULL, 0 },
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *stem = NULL;
+		guint number = 0;
+
+		g_assert_cmpint(rdmad_token_parse_foreign(cases[i].token, &stem, &number), ==,
+				cases[i].stem != NULL);
+		g_assert_cmpstr(stem, ==, cases[i].stem);
+		g_assert_cmpuint(number, ==, cases[i].number);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -69,5 +96,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/token/ids that look the same after cleaning differ",
 			test_ids_that_look_the_same_after_cleaning_differ);
 	g_test_add_func("/token/as many digits as the last number has", test_digits);
+	g_test_add_func("/token/ids of other plugins are understood",
+			test_ids_of_other_plugins_are_understood);
 	return g_test_run();
 }
