@@ -26,6 +26,14 @@ static void check_socket(const RdmadServices *services, const char *name, const 
 			   "there is no socket at %s: %s", path, without);
 }
 
+/* Running its binary to ask would be running, as root, whatever lies at a guessed path. */
+static void note_version(json_t *findings)
+{
+	doctor_say(findings, RDMAD_FINDING_NOTE, "kubelet",
+		   "`kubectl get nodes -o wide` or `kubelet --version` on the host shows it",
+		   "kubelet's version is not told over its sockets");
+}
+
 void doctor_check_kubelet(const RdmadServices *services, json_t *findings)
 {
 	g_autofree char *registry =
@@ -38,6 +46,7 @@ void doctor_check_kubelet(const RdmadServices *services, json_t *findings)
 			   services->kubelet_dir);
 		return;
 	}
+	note_version(findings);
 	check_socket(services, "device-plugins/kubelet.sock", "the device plugin cannot register",
 		     findings);
 	check_socket(services, "pod-resources/kubelet.sock",

@@ -135,6 +135,13 @@ class EightRails(unittest.TestCase):
 
 
 class OtherMachines(unittest.TestCase):
+    def test_where_a_kubelet_is_doctor_says_what_it_cannot_know_of_it(self):
+        daemon = Daemon("ipv6")
+        self.addCleanup(daemon.close)
+        os.makedirs(os.path.join(daemon.folder.name, "kubelet"), exist_ok=True)
+        texts = [f["text"] for f in daemon.json("doctor")["findings"]]
+        self.assertIn("kubelet's version is not told over its sockets", texts)
+
     def test_without_a_device_doctor_says_what_to_load(self):
         daemon = Daemon(None)
         self.addCleanup(daemon.close)
