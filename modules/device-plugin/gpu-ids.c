@@ -46,9 +46,10 @@ static char *address_parse(const char *id)
 	guint domain, bus, device, function;
 	int end = 0;
 
+	/* A sign or a blank is a number's for sscanf(). */
 	if (strspn(id, "0123456789abcdefABCDEF") < 4 ||
 	    sscanf(id, "%8x:%2x:%2x.%1x%n", &domain, &bus, &device, &function, &end) != 4 ||
-	    g_ascii_isxdigit(id[end]))
+	    strspn(id, "0123456789abcdefABCDEF:.") < (gsize)end || g_ascii_isxdigit(id[end]))
 		return NULL;
 	return g_strdup_printf("%04x:%02x:%02x.%x", domain, bus, device, function);
 }

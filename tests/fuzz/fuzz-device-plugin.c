@@ -48,7 +48,7 @@ static void pool_setup(Node *node)
 	const RdmadPoolFacts facts = { .members = members, .n_members = 2 };
 
 	resource->count = 8;
-	resource->health = FALSE;
+	resource->ignore_health = TRUE;
 	for (guint i = 0; i < 2; i++) {
 		node->devices[i] = device_new(i ? "b" : "a");
 		members[i] = (RdmadPoolMember){ node->devices[i], FALSE };

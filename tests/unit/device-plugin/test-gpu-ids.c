@@ -23,6 +23,7 @@ static const IdCase IDS[] = {
 	{ "another card", "card10", NULL },
 	{ "no address", "0000:1b:00", NULL },
 	{ "more than an address", "0000:1b:00.01", NULL },
+	{ "an address with a sign", "0000:-1:00.0", NULL },
 	{ "a word", "tpu-v5", NULL },
 	{ "nothing", "", NULL },
 };
