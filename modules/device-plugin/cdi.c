@@ -141,7 +141,7 @@ static char *wanted_text(const RdmadCdi *cdi)
 static gboolean file_is_ours(const RdmadCdi *cdi, GError **error)
 {
 	g_autoptr(GError) problem = NULL;
-	g_autoptr(GHashTable) names = cdi->text ? NULL : file_names(cdi, &problem);
+	g_autoptr(GHashTable) names G_GNUC_UNUSED = cdi->text ? NULL : file_names(cdi, &problem);
 
 	if (!problem)
 		return TRUE;

@@ -114,7 +114,7 @@ static gboolean has_info(Fixture *f, const char *token)
 
 static void test_each_token_has_a_file_that_all_can_read(Fixture *f, gconstpointer data)
 {
-	g_autoptr(RdmadClaimRef) claim = grant(f, ID "::1 " ID "::2");
+	g_autoptr(RdmadClaimRef) claim G_GNUC_UNUSED = grant(f, ID "::1 " ID "::2");
 	g_autofree char *first = info(f, ID "::1");
 	g_autofree char *path = info_path(f, ID "::2");
 	struct stat status;
@@ -163,7 +163,7 @@ static void test_the_files_go_with_the_claim(Fixture *f, gconstpointer data)
 static void test_a_token_that_has_a_new_holder_keeps_its_file(Fixture *f, gconstpointer data)
 {
 	g_autoptr(RdmadClaimRef) before = grant(f, "a b");
-	g_autoptr(RdmadClaimRef) now = grant(f, "a");
+	g_autoptr(RdmadClaimRef) now G_GNUC_UNUSED = grant(f, "a");
 
 	rdmad_handout_end(f->handout, before);
 	g_assert_true(has_info(f, "a"));
@@ -173,7 +173,7 @@ static void test_a_token_that_has_a_new_holder_keeps_its_file(Fixture *f, gconst
 static void test_a_device_that_leaves_takes_the_file_away_and_brings_it_back(Fixture *f,
 									     gconstpointer data)
 {
-	g_autoptr(RdmadClaimRef) claim = grant(f, "a");
+	g_autoptr(RdmadClaimRef) claim G_GNUC_UNUSED = grant(f, "a");
 	g_autoptr(RdmadDeviceRef) renamed = fixture_device(ID, "rocep59s0", 0);
 	g_autofree char *text = NULL;
 
@@ -188,7 +188,7 @@ static void test_a_device_that_leaves_takes_the_file_away_and_brings_it_back(Fix
 
 static void test_files_of_others_are_never_removed(Fixture *f, gconstpointer data)
 {
-	g_autoptr(RdmadClaimRef) claim = grant(f, "a");
+	g_autoptr(RdmadClaimRef) claim G_GNUC_UNUSED = grant(f, "a");
 	g_autofree char *foreign = info_path(f, "x");
 
 	g_assert_true(g_file_set_contents(foreign, "{}", -1, NULL));
@@ -199,7 +199,7 @@ static void test_files_of_others_are_never_removed(Fixture *f, gconstpointer dat
 
 static void test_another_folder_gets_the_files_of_all_claims(Fixture *f, gconstpointer data)
 {
-	g_autoptr(RdmadClaimRef) claim = grant(f, "a");
+	g_autoptr(RdmadClaimRef) claim G_GNUC_UNUSED = grant(f, "a");
 	g_autofree char *before = info_path(f, "a");
 	g_autofree char *other = g_build_filename(f->dir, "other", NULL);
 
