@@ -55,6 +55,7 @@ static void listing_add(const RdmadClaim *claim, gpointer data)
 	api_set(object, "devices", api_json_strings(claim->devices));
 	api_set(object, "device_names", device_names_json(listing->services->inventory, claim));
 	api_set(object, "owner", api_json_string(claim->owner));
+	api_set(object, "mode", api_json_string(claim->mode));
 	api_set(object, "pod_namespace", api_json_string(claim->pod_namespace));
 	api_set(object, "pod_name", api_json_string(claim->pod_name));
 	api_set(object, "container", api_json_string(claim->container));

@@ -56,6 +56,7 @@ RdmadClaim *rdmad_claim_copy(const RdmadClaim *from)
 	claim->tokens = g_strdupv(from->tokens);
 	claim->devices = g_strdupv(from->devices);
 	claim->owner = g_strdup(from->owner);
+	claim->mode = g_strdup(from->mode);
 	claim->pod_namespace = g_strdup(from->pod_namespace);
 	claim->pod_name = g_strdup(from->pod_name);
 	claim->container = g_strdup(from->container);
@@ -72,6 +73,7 @@ static void claim_free(RdmadClaim *claim)
 	g_strfreev(claim->tokens);
 	g_strfreev(claim->devices);
 	g_free(claim->owner);
+	g_free(claim->mode);
 	g_free(claim->pod_namespace);
 	g_free(claim->pod_name);
 	g_free(claim->container);
@@ -206,6 +208,7 @@ gboolean rdmad_claim_check(const RdmadClaim *claim, GError **error)
 	if (!check_id(claim->id, error) ||
 	    !check_text("the resource", claim->resource, 2 * NAME_MAX_BYTES, error) ||
 	    !check_text("the owner", claim->owner, NAME_MAX_BYTES, error) ||
+	    !check_optional("the mode", claim->mode, error) ||
 	    !check_tokens(claim->tokens, claim->devices, error) ||
 	    !check_optional("the namespace", claim->pod_namespace, error) ||
 	    !check_optional("the pod", claim->pod_name, error) ||

@@ -94,6 +94,7 @@ static RdmadClaim *claim_of_grant(const RdmadGrant *grant)
 
 	claim->resource = g_strdup(grant->resource);
 	claim->owner = g_strdup(grant->owner);
+	claim->mode = g_strdup(grant->mode);
 	claim->since_us = g_get_real_time();
 	claim->tokens = g_new0(char *, pairs->len + 1);
 	claim->devices = g_new0(char *, pairs->len + 1);

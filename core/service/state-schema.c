@@ -51,6 +51,7 @@ static const char *const migrations[] = {
 	"  gid_index INTEGER NOT NULL,"
 	"  PRIMARY KEY (claim, position)"
 	") STRICT, WITHOUT ROWID;",
+	"ALTER TABLE claims ADD COLUMN mode TEXT;",
 };
 
 static gboolean damaged(RdmadState *state, GError **error, const char *how)

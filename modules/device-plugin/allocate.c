@@ -85,7 +85,10 @@ static gboolean container_grant(Allocation *allocation,
 	g_autofree const char **tokens = g_new0(const char *, n + 1);
 	g_autofree const char **devices = g_new0(const char *, n + 1);
 	const char *resource = rdmad_pool_settings(allocation->pool)->name;
-	const RdmadGrant grant = { allocation->by->owner, resource, tokens, devices };
+	const RdmadGrant grant = {
+		allocation->by->owner, resource, tokens, devices,
+		rdmad_resource_modes[rdmad_pool_settings(allocation->pool)->mode]
+	};
 	const RdmadClaim *before, *claim;
 	g_autofree char *id_before = NULL;
 

@@ -97,6 +97,12 @@ class PoolsTest(PoolsCase):
         reply = endpoint.allocate([f"{stem}@7"])
         claim = self.claims()[reply.envs["RDMAD_CLAIM"]]
         self.assertEqual(claim["tokens"], [f"{stem}::07"])
+        self.assertEqual(claim["mode"], "shared-multi")
+        self.end_daemon(signal.SIGKILL)
+        self.start_daemon()
+        self.wait_for(lambda: os.path.exists(self.socket), "socket")
+        self.wait_ready(1000)
+        self.assertIn("shared-multi", [claim["mode"] for claim in self.claims().values()])
 
     # ---- devices that several resources select ----
 

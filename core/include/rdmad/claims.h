@@ -33,6 +33,8 @@ struct RdmadClaim {
 	char **tokens;		/* as advertised to kubelet, sorted */
 	char **devices;		/* stable id behind each token, same order, same length */
 	char *owner;		/* the module that granted it */
+	char *mode;		/* "shared", "exclusive", "shared-multi" (each token is to become an
+				 * interface of its own); NULL where it was not told */
 	char *pod_namespace, *pod_name, *container;	/* NULL until podresources has told */
 	gint64 since_us;	/* wall clock, microseconds since 1970 */
 	RdmadAttachment *attachments;
@@ -49,6 +51,7 @@ typedef struct {
 	const char *resource;
 	const char *const *tokens;	/* NULL-terminated, in any order, without repeats */
 	const char *const *devices;	/* behind each token */
+	const char *mode;		/* may be NULL */
 } RdmadGrant;
 
 /*

@@ -455,7 +455,7 @@ static void test_a_newer_database_is_refused_and_left(Fixture *f, gconstpointer 
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_ABI);
 	g_assert_nonnull(strstr(error->message, f->db));
 	g_assert_null(aside);
-	execute(f, "PRAGMA user_version = 1");
+	execute(f, "PRAGMA user_version = 2");
 	state = open_state(f, NULL);
 	claims = load(state);
 	g_assert_cmpuint(claims->len, ==, 1);
