@@ -169,7 +169,7 @@ class ErdmaTest(SeedCase):
         self.start_profile("ack-erdma")
         self.wait_ready(400, ERDMA)
         for id in self.kubelet.devices(ERDMA):
-            self.assertRegex(id, r"\A(erdma_[01]/|0000:00:0[89]\.0::)\d{1,3}\Z")
+            self.assertRegex(id, r"\Aerdma_[01]/\d{1,3}\Z")
         grant = self.kubelet.allocate("default/nccl-test", ERDMA, 1)
         self.check_usable(grant)
         self.assertEqual(len(self.nodes(grant)), 1)
