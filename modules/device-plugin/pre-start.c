@@ -66,11 +66,16 @@ static void start_allow(Start *start)
 	g_ptr_array_remove(start->owner->starts, start);
 }
 
+/* "namespace/pod", or NULL while it is not known. */
+static char *start_pod(const Start *start)
+{
+	return start->pod_name ? g_strdup_printf("%s/%s", start->pod_namespace, start->pod_name)
+			       : NULL;
+}
+
 static void start_tell(const Start *start, const char *kind, const char *what, const char *why)
 {
-	g_autofree char *pod =
-		start->pod_name ? g_strdup_printf("%s/%s", start->pod_namespace, start->pod_name)
-				: NULL;
+	g_autofree char *pod = start_pod(start);
 	const RdmadLogFields about = { .resource = start->settings->name, .pod = pod };
 
 	rdmad_journal_post(rdmad_module_journal(start->owner->self), RDMAD_LOG_WARNING, kind,
@@ -82,17 +87,18 @@ static void start_tell(const Start *start, const char *kind, const char *what, c
 static void start_refuse(Start *start)
 {
 	const char *name = start->settings->name;
-	const RdmadLogFields about = { .resource = name, .pod = start->pod_name };
+	g_autofree char *pod = start_pod(start);
+	const RdmadLogFields about = { .resource = name, .pod = pod };
 
 	rdmad_journal_post(rdmad_module_journal(start->owner->self), RDMAD_LOG_WARNING,
 			   "start-refused", &about,
-			   "%s of %s/%s may not start: it is not in the host's network, and "
+			   "%s of %s may not start: it is not in the host's network, and "
 			   "host_network_only is set for %s",
-			   start->container, start->pod_namespace, start->pod_name, name);
+			   start->container, pod, name);
 	rdmad_grpc_call_fail(start->call, RDMAD_GRPC_FAILED_PRECONDITION,
 			     "%s is for pods with hostNetwork: true alone (host_network_only = "
-			     "true in rdmad's configuration), and pod %s/%s is not one",
-			     name, start->pod_namespace, start->pod_name);
+			     "true in rdmad's configuration), and pod %s is not one",
+			     name, pod);
 	g_ptr_array_remove(start->owner->starts, start);
 }
 
