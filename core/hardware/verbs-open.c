@@ -6,12 +6,16 @@
 #include <infiniband/verbs.h>
 #include <string.h>
 
-RdmadVerbsOpen *rdmad_verbs_open_new(const char *id, const char *name, int index)
+#include "hardware/verbs-provider.h"
+
+RdmadVerbsOpen *rdmad_verbs_open_new(const char *id, const char *name, const char *driver,
+				     int index)
 {
 	RdmadVerbsOpen *open = g_new0(RdmadVerbsOpen, 1);
 
 	open->id = g_strdup(id);
 	open->name = g_strdup(name);
+	open->driver = g_strdup(driver);
 	open->index = index;
 	return open;
 }
@@ -22,6 +26,7 @@ void rdmad_verbs_open_free(RdmadVerbsOpen *open)
 		ibv_close_device(open->context);
 	g_free(open->id);
 	g_free(open->name);
+	g_free(open->driver);
 	g_free(open->problem);
 	g_free(open->limits);
 	g_free(open->limits_problem);
@@ -72,10 +77,16 @@ static void open_one(RdmadVerbsOpen *open, struct ibv_device *device)
 
 void rdmad_verbs_open_all(GPtrArray *wanted, const RdmadJob *job)
 {
-	int n = 0;
-	struct ibv_device **list = ibv_get_device_list(&n);
-	const int errnum = list ? 0 : errno;
+	struct ibv_device **list;
+	int errnum, n = 0;
 
+	for (guint i = 0; i < wanted->len; i++) {
+		const RdmadVerbsOpen *open = wanted->pdata[i];
+
+		rdmad_verbs_provider_load(open->name, open->driver);
+	}
+	list = ibv_get_device_list(&n);
+	errnum = list ? 0 : errno;
 	for (guint i = 0; i < wanted->len && !rdmad_job_cancelled(job); i++) {
 		RdmadVerbsOpen *open = wanted->pdata[i];
 

@@ -209,7 +209,8 @@ static void verbs_open(RdmadVerbs *verbs)
 		if (!follower_wants_open(follower))
 			continue;
 		follower->tries++;
-		g_ptr_array_add(wanted, rdmad_verbs_open_new(open->id, open->name, open->index));
+		g_ptr_array_add(wanted, rdmad_verbs_open_new(open->id, open->name, open->driver,
+							     open->index));
 	}
 	if (wanted->len == 0)
 		return;
@@ -236,7 +237,7 @@ static void verbs_follow_device(RdmadVerbs *verbs, const RdmadDevice *dev)
 		follower = g_new0(Follower, 1);
 		follower->verbs = verbs;
 		follower->id = g_strdup(dev->id);
-		follower->open = rdmad_verbs_open_new(dev->id, dev->name, dev->index);
+		follower->open = rdmad_verbs_open_new(dev->id, dev->name, dev->driver, dev->index);
 		g_hash_table_replace(verbs->followers, follower->id, follower);
 	}
 	follower->seen = TRUE;

@@ -39,7 +39,8 @@ PUBLIC = {"": ["types.h"], "journal.h": ["log.h"]}
 ONLY_IN = {
     r"event2/|event\.h|evhttp\.h": r"core/base/loop\.c",
     r"libconfig\.h": r"core/config/tree\.c",
-    r"gmodule\.h|dlfcn\.h": r"core/daemon/module-loader\.c",
+    r"gmodule\.h": r"core/daemon/module-loader\.c",
+    r"dlfcn\.h": r"core/(daemon/module-loader|hardware/verbs-provider)\.c",
     r"netlink/|linux/(genetlink|netlink|rtnetlink)\.h|rdma/rdma_netlink\.h": r"core/hardware/(netlink|kernel-events).*",
     r"sqlite3\.h": r"core/service/state.*",
     r"infiniband/|rdma/rdma_cma\.h": r"core/hardware/verbs.*",
