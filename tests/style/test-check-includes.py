@@ -65,7 +65,7 @@ PLANTED = [
     ("core/http/a.c", "#include <evhttp.h>", "belongs to core/base/loop.c"),
     ("core/config/a.c", "#include <libconfig.h>", "belongs to core/config/tree.c"),
     ("core/daemon/a.c", "#include <gmodule.h>", "belongs to core/daemon/module-loader.c"),
-    ("core/daemon/a.c", "#include <dlfcn.h>", "belongs to core/daemon/module-loader.c"),
+    ("core/daemon/a.c", "#include <dlfcn.h>", "belongs to core/(daemon/module-loader"),
     ("core/service/a.c", "#include <sqlite3.h>", "belongs to core/service/state"),
     ("core/service/a.c", "#include <netlink/msg.h>", "belongs to core/hardware/"),
     ("core/service/a.c", "#include <linux/rtnetlink.h>", "belongs to core/hardware/"),
