@@ -7,6 +7,7 @@
 
 #include "hardware/verbs.h"
 #include "http/api-doctor.h"
+#include "http/api-private.h"
 
 static void check_any(const RdmadServices *services, json_t *findings)
 {
@@ -156,15 +157,15 @@ static void check_device(const RdmadServices *services, const RdmadDevice *dev, 
 
 void doctor_check_devices(const RdmadServices *services, json_t *findings)
 {
-	const guint count = rdmad_inventory_count(services->inventory);
+	g_autoptr(GPtrArray) devices = api_devices_by_name(services);
 
-	if (count == 0) {
+	if (devices->len == 0) {
 		check_any(services, findings);
 		return;
 	}
 	check_drivers(services->inventory, findings);
 	if (rdmad_sysroot_is_live(services->sysroot)) /* a recording has no device nodes */
 		check_nodes(services, findings);
-	for (guint i = 0; i < count; i++)
-		check_device(services, rdmad_inventory_nth(services->inventory, i), findings);
+	for (guint i = 0; i < devices->len; i++)
+		check_device(services, g_ptr_array_index(devices, i), findings);
 }
