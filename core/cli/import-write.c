@@ -80,7 +80,8 @@ static void write_tokens(GString *out, const RdmadImportResource *resource)
 			       "\t\t\t\tcount = %" G_GINT64_FORMAT ";\n"
 			       "\t\t\t\tcount_per = \"pool\";\n"
 			       "\t\t\t\texpose = \"pool\";	# a token gives every device here; "
-			       "\"device\": only its own\n",
+			       "\"device\": only its own\n"
+			       "\t\t\t\tbusy_pfs = true;	# also a PF whose VFs are in use\n",
 			       resource->count);
 }
 

@@ -68,9 +68,10 @@ class KubeletTest(PluginCase):
     def test_a_killed_rdmad_comes_back(self):
         for _ in self.each_kubelet():
             claim = self.kubelet.allocate("ml/before", HCA, 3).reply.envs["RDMAD_CLAIM"]
+            before = self.endpoint()
             self.end_daemon(signal.SIGKILL)
             self.start_daemon()
-            self.wait_for(lambda: HCA in self.kubelet.resources()
+            self.wait_for(lambda: self.endpoint() is not before
                           and self.kubelet.resources()[HCA]["connected"], "registration")
             self.assertIn(claim, self.claims())
 
