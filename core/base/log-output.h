@@ -19,7 +19,7 @@ typedef struct {
 	int fd;		       /* borrowed */
 	gboolean fd_is_journal;
 	gboolean fd_is_socket, fd_is_file; /* how to write to it, and whether it can block */
-	int journal; /* owned; -1 unless JOURNAL */
+	int journal;			   /* owned; -1 unless JOURNAL */
 	const char *journal_path;
 	gboolean stuck, torn; /* found no room; left a line without its end */
 	guint lost;

@@ -6,14 +6,10 @@ static void test_the_name_of_a_provider_is_that_of_its_file(void)
 	static const struct {
 		const char *file, *provider;
 	} cases[] = {
-		{ "libmlx5-rdmav34.so", "mlx5" },
-		{ "libbnxt_re-rdmav59.so", "bnxt_re" },
-		{ "librxe-rdmav34.so", "rxe" },
-		{ "lib-rdmav34.so", NULL },
-		{ "libmlx5.so.1", NULL },
-		{ "libmlx5-rdmav34.so.dpkg-new", NULL },
-		{ "mlx5-rdmav34.so", NULL },
-		{ "", NULL },
+		{ "libmlx5-rdmav34.so", "mlx5" }, { "libbnxt_re-rdmav59.so", "bnxt_re" },
+		{ "librxe-rdmav34.so", "rxe" },	  { "lib-rdmav34.so", NULL },
+		{ "libmlx5.so.1", NULL },	  { "libmlx5-rdmav34.so.dpkg-new", NULL },
+		{ "mlx5-rdmav34.so", NULL },	  { "", NULL },
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
