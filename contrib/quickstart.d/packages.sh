@@ -12,7 +12,7 @@ packages_demo='python3 python3-grpcio python3-protobuf protobuf-compiler iproute
 packages_test='git clang clang-format libclang-rt-14-dev binutils crun podman perftest rdma-core
 	ibverbs-utils ibverbs-providers sqlite3 curl man-db'
 
-packages_bench='g++ libgrpc++-dev protobuf-compiler-grpc'
+packages_bench='g++ libgrpc++-dev'
 
 package_missing() {
 	[[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) != installed ]]

@@ -120,8 +120,3 @@ void rdmad_folder_watch_free(RdmadFolderWatch *watch)
 	g_free(watch->path);
 	g_free(watch);
 }
-
-gboolean rdmad_folder_watch_is_notified(const RdmadFolderWatch *watch)
-{
-	return watch->fd >= 0;
-}

@@ -15,5 +15,3 @@ typedef struct RdmadFolderWatch RdmadFolderWatch;
 RdmadFolderWatch *rdmad_folder_watch_new(RdmadModule *self, const char *path,
 					 void (*fn)(gpointer data), gpointer data);
 void rdmad_folder_watch_free(RdmadFolderWatch *watch);
-/* FALSE: by looking now and then. */
-gboolean rdmad_folder_watch_is_notified(const RdmadFolderWatch *watch);
