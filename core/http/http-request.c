@@ -62,6 +62,13 @@ void rdmad_http_reply(RdmadHttpRequest *request, guint status, const char *conte
 	http_connection_answer(request->connection, status, content_type, body, size);
 }
 
+void rdmad_http_reply_take(RdmadHttpRequest *request, guint status, const char *content_type,
+			   char *body, gsize size)
+{
+	rdmad_http_reply(request, status, content_type, body, size);
+	g_free(body);
+}
+
 void rdmad_http_fail(RdmadHttpRequest *request, guint status, const char *format, ...)
 {
 	g_autofree char *text = NULL, *body = NULL;

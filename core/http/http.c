@@ -144,10 +144,17 @@ void http_dispatch(RdmadHttpRequest *request)
 	rdmad_http_fail(request, 405, "%s takes %s", path, allowed);
 }
 
-gboolean rdmad_http_listen(RdmadHttp *http, RdmadModule *owner, const char *address, GError **error)
+gboolean rdmad_http_listen(RdmadHttp *http, RdmadModule *owner, const char *address,
+			   const char *web_config, GError **error)
 {
-	const int fd = http_socket_tcp(address, error);
+	int fd;
 
+	if (web_config) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
+			    "%s: TLS and authentication are not built in", web_config);
+		return FALSE;
+	}
+	fd = http_socket_tcp(address, error);
 	if (fd < 0)
 		return FALSE;
 	g_ptr_array_add(http->listeners,

@@ -54,7 +54,7 @@ static gboolean serve(RdmadHttp *http, const char *socket, const char *port, GEr
 	       rdmad_http_route(http, NULL, "GET", "/local", RDMAD_HTTP_LOCAL, answer_hello, NULL,
 				error) &&
 	       rdmad_http_listen_control(http, socket, error) &&
-	       rdmad_http_listen(http, NULL, address, error);
+	       rdmad_http_listen(http, NULL, address, NULL, error);
 }
 
 int main(int argc, char **argv)

@@ -66,6 +66,11 @@ typedef struct {
 	int lid, sm_lid;	/* InfiniBand; 0 elsewhere */
 	int pkey0;		/* default P_Key, or RDMAD_UNKNOWN */
 	char *netdev;		/* the interface of this port, or NULL */
+	/* Since rdmad first saw the port: changes of its state, with those that the kernel told of and
+	 * that were over before anybody looked; when the last was (wall clock, 0: never); changes of
+	 * the GID table. */
+	guint64 transitions, gid_changes;
+	gint64 changed_us;
 	RdmadGid *gids;		/* in index order; empty entries are left out */
 	guint n_gids;
 } RdmadPort;

@@ -23,9 +23,13 @@ RDMAD_API gboolean rdmad_http_route(RdmadHttp *http, RdmadModule *owner, const c
 				    RdmadHttpHandler handler, gpointer data, GError **error);
 RDMAD_API void rdmad_http_unroute(RdmadHttp *http, const char *method, const char *path);
 
-/* "127.0.0.1:9889", "[::1]:9889", ":9889"; the listener goes with its owner. */
+/*
+ * "127.0.0.1:9889", "[::1]:9889", ":9889"; the listener goes with its owner.  `web_config`: NULL, or a
+ * file of TLS and basic authentication in the form of Prometheus' exporter-toolkit, which is read again
+ * when it changes.
+ */
 RDMAD_API gboolean rdmad_http_listen(RdmadHttp *http, RdmadModule *owner, const char *address,
-				     GError **error);
+				     const char *web_config, GError **error);
 /* Not from a handler. */
 RDMAD_API void rdmad_http_unlisten(RdmadHttp *http, const char *address);
 
@@ -42,6 +46,9 @@ RDMAD_API void rdmad_http_request_on_gone(RdmadHttpRequest *request, void (*gone
 /* Ends the request.  `body` is copied. */
 RDMAD_API void rdmad_http_reply(RdmadHttpRequest *request, guint status, const char *content_type,
 				const void *body, gsize size);
+/* The same without a copy: `body` is taken over and freed with g_free(). */
+RDMAD_API void rdmad_http_reply_take(RdmadHttpRequest *request, guint status,
+				     const char *content_type, char *body, gsize size);
 /* {"error": "..."} with that status. */
 RDMAD_API void rdmad_http_fail(RdmadHttpRequest *request, guint status, const char *format, ...)
 	G_GNUC_PRINTF(3, 4);

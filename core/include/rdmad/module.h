@@ -34,6 +34,9 @@ typedef struct {
 	void (*drain)(gpointer state);
 	void (*stop)(gpointer state);
 	void (*destroy)(gpointer state);
+	/* FALSE: it cannot do its work now; `why` (not NULL) is set to a line for people, owned by the
+	 * caller.  For /readyz; NULL: ready once started. */
+	gboolean (*ready)(gpointer state, char **why);
 	/* What `rdmad status` shows of it: a JSON object, owned by the caller; may be NULL. */
 	struct json_t *(*status)(gpointer state);
 	/* Lines for `rdmad doctor`, by way of rdmad_doctor_*(); may be NULL. */
@@ -59,6 +62,7 @@ RDMAD_API RdmadPods *rdmad_module_pods(RdmadModule *self);
 RDMAD_API RdmadFacts *rdmad_module_facts(RdmadModule *self);
 RDMAD_API RdmadJournal *rdmad_module_journal(RdmadModule *self);
 RDMAD_API RdmadHttp *rdmad_module_http(RdmadModule *self);
+RDMAD_API RdmadMeters *rdmad_module_meters(RdmadModule *self);
 RDMAD_API const RdmadSysroot *rdmad_module_sysroot(RdmadModule *self);
 
 /* Directories, absolute, without a trailing slash. */

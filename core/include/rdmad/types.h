@@ -24,6 +24,8 @@ typedef struct RdmadInventory RdmadInventory;
 typedef struct RdmadJob RdmadJob;
 typedef struct RdmadJournal RdmadJournal;
 typedef struct RdmadLoop RdmadLoop;
+typedef struct RdmadMeter RdmadMeter;
+typedef struct RdmadMeters RdmadMeters;
 typedef struct RdmadModule RdmadModule;
 typedef struct RdmadPods RdmadPods;
 typedef struct RdmadSysroot RdmadSysroot;
