@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Module metrics: what the devices count, and who uses them, for Prometheus and for people
+ *
+ *	modules = {
+ *	  metrics = {
+ *	    listen = "127.0.0.1:9889";	# or a list of addresses, "[::1]:9889", ":9889"; ( ): none
+ *	    web_config = "";		# TLS and passwords, a file as Prometheus' exporters have it
+ *	    names = "native";		# "compat": node_infiniband_*, as node_exporter has them; "both"
+ *	    devices = "*";		# kernel names; "!mlx5_9": never read that one
+ *	    counters = true;		# of ports and drivers
+ *	    netdevs = true;		# pause, FEC and driver's statistics of the interfaces
+ *	    users = true;		# queue pairs and memory regions by pod
+ *	    gids = true;
+ *	    timeout = "10s";		# of a scrape, where the scraper does not say
+ *	    pod_log_dir = "/var/log/pods";	# NAMESPACE_NAME_UID folders: which pod a process is of
+ *	    page = true;		# the status page
+ *	  };
+ *	};
+ *
+ * It needs neither root nor a capability nor a file.
+ */
+#include <rdmad/module.h>
+
+#include "listeners.h"
+#include "settings.h"
+
+typedef struct {
+	RdmadModule *self;
+	MetricsSettings *settings;
+	Listeners *listeners;
+} Metrics;
+
+static gpointer metrics_create(RdmadModule *self, const RdmadConfigNode *config, GError **error)
+{
+	MetricsSettings *settings = metrics_settings_parse(config, error);
+	Metrics *metrics;
+
+	if (!settings)
+		return NULL;
+	metrics = g_new0(Metrics, 1);
+	metrics->self = self;
+	metrics->settings = settings;
+	return metrics;
+}
+
+static gboolean metrics_listen(Metrics *metrics, const MetricsSettings *settings, GError **error)
+{
+	return listeners_follow(metrics->listeners, (const char *const *)settings->listen,
+				settings->web_config, error);
+}
+
+static gboolean metrics_start(gpointer state, GError **error)
+{
+	Metrics *metrics = state;
+
+	metrics->listeners = listeners_new(metrics->self);
+	return metrics_listen(metrics, metrics->settings, error);
+}
+
+static gboolean metrics_reload(gpointer state, const RdmadConfigNode *config, GError **error)
+{
+	Metrics *metrics = state;
+	g_autoptr(MetricsSettings) settings = metrics_settings_parse(config, error);
+
+	if (!settings || !metrics_listen(metrics, settings, error))
+		return FALSE;
+	metrics_settings_free(metrics->settings);
+	metrics->settings = g_steal_pointer(&settings);
+	return TRUE;
+}
+
+static void metrics_stop(gpointer state)
+{
+	Metrics *metrics = state;
+
+	g_clear_pointer(&metrics->listeners, listeners_free);
+}
+
+static void metrics_destroy(gpointer state)
+{
+	Metrics *metrics = state;
+
+	listeners_free(metrics->listeners);
+	metrics_settings_free(metrics->settings);
+	g_free(metrics);
+}
+
+RDMAD_MODULE_DEFINE("metrics", .description = "exports counters of RDMA devices",
+		    .create = metrics_create, .start = metrics_start, .reload = metrics_reload,
+		    .stop = metrics_stop, .destroy = metrics_destroy);

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <rdmad/error.h>
+#include <string.h>
+
+#include "config/config-private.h"
+#include "settings.h"
+
+/* `text` is what stands in the module's group. */
+static MetricsSettings *parse(const char *text, GError **error)
+{
+	g_autofree char *whole = g_strdup_printf("metrics = { %s };", text);
+	g_autoptr(RdmadConfig) config =
+		rdmad_config_load_text("test.conf", whole, strlen(whole), error);
+
+	if (!config)
+		return NULL;
+	return metrics_settings_parse(rdmad_config_child(rdmad_config_root(config), "metrics"),
+				      error);
+}
+
+static void test_no_configuration_reads_everything_for_this_node_alone(void)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(MetricsSettings) settings = metrics_settings_parse(NULL, &error);
+
+	g_assert_no_error(error);
+	g_assert_cmpstr(settings->listen[0], ==, "127.0.0.1:9889");
+	g_assert_null(settings->listen[1]);
+	g_assert_null(settings->web_config);
+	g_assert_cmpint(settings->names, ==, NAMES_NATIVE);
+	g_assert_cmpint(metrics_settings_what(settings), ==,
+			RDMAD_READ_COUNTERS | RDMAD_READ_NETDEVS | RDMAD_READ_USERS);
+	g_assert_true(settings->gids && settings->page);
+	g_assert_cmpuint(settings->timeout_ms, ==, 10000);
+	g_assert_cmpstr(settings->pod_log_dir, ==, "/var/log/pods");
+	g_assert_true(metrics_settings_take(settings, "mlx5_0"));
+}
+
+static void test_every_option_is_read(void)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(MetricsSettings) settings =
+		parse("listen = ( \":9889\", \"[::1]:1\" ); web_config = \"/etc/web.yml\"; "
+		      "names = \"both\"; devices = \"mlx5_*\"; counters = false; netdevs = false; "
+		      "users = false; gids = false; timeout = \"250ms\"; pod_log_dir = \"/x\"; "
+		      "page = false;",
+		      &error);
+
+	g_assert_no_error(error);
+	g_assert_cmpstr(settings->listen[1], ==, "[::1]:1");
+	g_assert_cmpstr(settings->web_config, ==, "/etc/web.yml");
+	g_assert_cmpint(settings->names, ==, NAMES_BOTH);
+	g_assert_cmpint(metrics_settings_what(settings), ==, 0);
+	g_assert_false(settings->gids || settings->page);
+	g_assert_cmpuint(settings->timeout_ms, ==, 250);
+	g_assert_cmpstr(settings->pod_log_dir, ==, "/x");
+}
+
+static void test_an_empty_list_listens_nowhere(void)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(MetricsSettings) settings = parse("listen = ( ); web_config = \"\";", &error);
+
+	g_assert_no_error(error);
+	g_assert_true(!settings->listen || !settings->listen[0]);
+	g_assert_null(settings->web_config);
+}
+
+static void test_patterns_take_and_refuse_devices(void)
+{
+	static const struct {
+		const char *devices, *name;
+		gboolean taken;
+	} cases[] = {
+		{ "\"*\"", "mlx5_0", TRUE },
+		{ "\"mlx5_?\"", "mlx5_0", TRUE },
+		{ "\"mlx5_?\"", "mlx5_10", FALSE },
+		{ "\"!mlx5_9\"", "mlx5_9", FALSE },
+		{ "\"!mlx5_9\"", "mlx5_0", TRUE },
+		{ "( \"mlx5_*\", \"!mlx5_9\" )", "mlx5_9", FALSE },
+		{ "( \"!mlx5_9\", \"mlx5_*\" )", "mlx5_8", TRUE },
+		{ "( \"mlx5_*\", \"!mlx5_9\" )", "bnxt_re0", FALSE },
+		{ "( )", "mlx5_0", TRUE },
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *text = g_strdup_printf("devices = %s;", cases[i].devices);
+		g_autoptr(GError) error = NULL;
+		g_autoptr(MetricsSettings) settings = parse(text, &error);
+
+		g_assert_no_error(error);
+		if (metrics_settings_take(settings, cases[i].name) != cases[i].taken)
+			g_error("%s and %s", text, cases[i].name);
+	}
+}
+
+static const struct {
+	const char *name, *text, *message;
+} BAD[] = {
+	{ "a misspelt key", "lissten = \"127.0.0.1:1\";", "listen" },
+	{ "an address that is there twice", "listen = ( \"[::1]:1\", \"[::1]:1\" );", "twice" },
+	{ "names that it does not have", "names = \"prometheus\";", "native" },
+	{ "a relative file", "web_config = \"web.yml\";", "absolute" },
+	{ "a pattern of nothing", "devices = \"!\";", "matches no name" },
+	{ "a timeout that no scraper has", "timeout = \"10ms\";", "timeout" },
+	{ "a relative folder", "pod_log_dir = \"pods\";", "absolute" },
+};
+
+static void test_bad(gconstpointer data)
+{
+	const typeof(BAD[0]) *bad = data;
+	g_autoptr(GError) error = NULL;
+	g_autoptr(MetricsSettings) settings = parse(bad->text, &error);
+
+	g_assert_null(settings);
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG);
+	g_assert_true(g_str_has_prefix(error->message, "test.conf:1: "));
+	if (!strstr(error->message, bad->message))
+		g_error("\"%s\" does not speak of \"%s\"", error->message, bad->message);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/metrics/settings/no configuration reads everything, for this node alone",
+			test_no_configuration_reads_everything_for_this_node_alone);
+	g_test_add_func("/metrics/settings/every option is read", test_every_option_is_read);
+	g_test_add_func("/metrics/settings/an empty list listens nowhere",
+			test_an_empty_list_listens_nowhere);
+	g_test_add_func("/metrics/settings/patterns take and refuse devices",
+			test_patterns_take_and_refuse_devices);
+	for (guint i = 0; i < G_N_ELEMENTS(BAD); i++) {
+		g_autofree char *path =
+			g_strdup_printf("/metrics/settings/refuses %s", BAD[i].name);
+
+		g_test_add_data_func(path, &BAD[i], test_bad);
+	}
+	return g_test_run();
+}
