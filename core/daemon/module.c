@@ -13,6 +13,7 @@
 #include "service/facts-private.h"
 #include "service/inventory-private.h"
 #include "service/journal-private.h"
+#include "service/meters-private.h"
 #include "service/pods-private.h"
 
 struct RdmadModule {
@@ -120,6 +121,7 @@ static guint module_reap(RdmadModule *module)
 	n += reap_note(left, rdmad_journal_reap(core->journal, module), "journal watch");
 	n += reap_note(left, rdmad_http_reap(core->http, module), "HTTP route");
 	n += reap_note(left, rdmad_facts_reap(core->facts, module), "fact");
+	rdmad_meters_reap(core->meters, module);
 	n += reap_note(left, rdmad_loop_reap(core->loop, module), "loop object");
 	if (n)
 		rdmad_warn("module %s left %s behind; freed", module->klass->name, left->str);
@@ -200,6 +202,11 @@ RdmadJournal *rdmad_module_journal(RdmadModule *module)
 RdmadHttp *rdmad_module_http(RdmadModule *module)
 {
 	return module->services->http;
+}
+
+RdmadMeters *rdmad_module_meters(RdmadModule *module)
+{
+	return module->services->meters;
 }
 
 const RdmadSysroot *rdmad_module_sysroot(RdmadModule *module)

@@ -12,6 +12,7 @@
 #include "service/facts-private.h"
 #include "service/inventory-private.h"
 #include "service/journal-private.h"
+#include "service/meters-private.h"
 #include "service/pods-private.h"
 
 /* Firmware counters and namespace changes; a device that hangs must not hold up all others. */
@@ -23,6 +24,7 @@ RdmadServices *rdmad_services_new(void)
 
 	services->started_us = g_get_real_time();
 	services->loop = rdmad_loop_new();
+	services->meters = rdmad_meters_new();
 	services->workers = rdmad_workers_new(services->loop, WORKERS);
 	services->journal = rdmad_journal_new(services->loop);
 	services->facts = rdmad_facts_new(services->loop);
@@ -109,6 +111,7 @@ void rdmad_services_free(RdmadServices *services)
 	rdmad_workers_free(services->workers);
 	rdmad_sysroot_free(services->sysroot); /* jobs may have looked at it until now */
 	rdmad_loop_free(services->loop);
+	rdmad_meters_free(services->meters);
 	g_free(services->run_dir);
 	g_free(services->state_dir);
 	g_free(services->kubelet_dir);

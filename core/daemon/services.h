@@ -8,6 +8,7 @@ typedef struct {
 	RdmadLoop *loop;
 	RdmadWorkers *workers;
 	RdmadSysroot *sysroot;
+	RdmadMeters *meters;
 	RdmadJournal *journal;
 	RdmadFacts *facts;
 	RdmadInventory *inventory;
