@@ -2,12 +2,13 @@
 /*
  * Snapshot: all devices at one scrape
  *
- * Immutable once it was handed out, and shared by reference: the page, several scrapers and a worker
- * that renders may have the same one.
+ * Samples and snapshots never change once they were handed out and are shared by reference: two
+ * scrapers and the page may have the same sample, and a worker that renders may be the last to let go.
  */
 #pragma once
 
 #include <rdmad/counters.h>
+#include <rdmad/device.h>
 
 /* Which names the families of devices have; those of rdmad itself are there always. */
 typedef enum {
@@ -16,19 +17,30 @@ typedef enum {
 	NAMES_BOTH,
 } NamesMode;
 
-/* One device at one scrape. */
+/* One device, read once. */
 typedef struct {
+	int refs;
 	const RdmadDevice *device; /* a reference */
 	RdmadReading *reading;	   /* NULL: late or failed; values are unwrapped already */
 	char *error;		   /* why there is no reading */
 	double seconds;		   /* that the reading took */
 } DeviceSample;
 
+DeviceSample *device_sample_new(const RdmadDevice *device);
+DeviceSample *device_sample_ref(DeviceSample *sample);
+void device_sample_unref(DeviceSample *sample);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DeviceSample, device_sample_unref)
+
 typedef struct {
-	gint refs;
+	int refs;
 	GPtrArray *devices; /* DeviceSample, in the inventory's order */
 	NamesMode names;
 	RdmadReadWhat what; /* that was asked for */
 	gint64 time_us;	    /* monotonic, when it was asked for */
 	double seconds;	    /* until it was whole, or the deadline came */
 } Snapshot;
+
+Snapshot *snapshot_new(void);
+Snapshot *snapshot_ref(Snapshot *snapshot);
+void snapshot_unref(Snapshot *snapshot);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Snapshot, snapshot_unref)
