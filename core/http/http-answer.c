@@ -16,6 +16,7 @@ static const char *reason_phrase(guint status)
 		{ 302, "Found" },
 		{ 304, "Not Modified" },
 		{ 400, "Bad Request" },
+		{ 401, "Unauthorized" },
 		{ 403, "Forbidden" },
 		{ 404, "Not Found" },
 		{ 405, "Method Not Allowed" },
@@ -24,6 +25,7 @@ static const char *reason_phrase(guint status)
 		{ 409, "Conflict" },
 		{ 413, "Content Too Large" },
 		{ 417, "Expectation Failed" },
+		{ 421, "Misdirected Request" },
 		{ 429, "Too Many Requests" },
 		{ 431, "Request Header Fields Too Large" },
 		{ 500, "Internal Server Error" },
@@ -53,28 +55,58 @@ static void append_date(GString *head)
 			       tm.tm_year + 1900, tm.tm_hour, tm.tm_min, tm.tm_sec);
 }
 
-GByteArray *http_answer_pack(guint status, const char *content_type, const char *headers,
-			     const void *body, gsize size, gboolean head_only, gboolean close)
+static const HttpHeader every_header[] = {
+	{ "Cache-Control", "no-store" },
+	{ "X-Content-Type-Options", "nosniff" },
+};
+
+/* For answers to whoever can connect: a browser is to run, embed and leak nothing of them. */
+static const HttpHeader public_headers[] = {
+	{ "X-Frame-Options", "DENY" },
+	{ "Referrer-Policy", "no-referrer" },
+	{ "Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'" },
+};
+
+/* `lines`: "Name: value\r\n" of those that a handler added. */
+static gboolean lines_have(const char *lines, const char *name)
 {
-	g_autoptr(GString) head = g_string_sized_new(512);
-	GByteArray *out;
+	const gsize length = strlen(name);
 
-	g_string_append_printf(head, "HTTP/1.1 %u %s\r\n", status, reason_phrase(status));
+	for (const char *line = lines; line && *line; line = strstr(line, "\r\n") + 2)
+		if (!g_ascii_strncasecmp(line, name, length) && line[length] == ':')
+			return TRUE;
+	return FALSE;
+}
+
+/* Those that the handler does not set itself. */
+static void append_defaults(GString *head, const HttpHeader *defaults, gsize n, const char *lines)
+{
+	for (gsize i = 0; i < n; i++)
+		if (!lines_have(lines, defaults[i].name))
+			g_string_append_printf(head, "%s: %s\r\n", defaults[i].name,
+					       defaults[i].value);
+}
+
+char *http_answer_head(const HttpAnswer *answer, gsize *size)
+{
+	GString *head = g_string_sized_new(512);
+
+	g_string_append_printf(head, "HTTP/1.1 %u %s\r\n", answer->status,
+			       reason_phrase(answer->status));
 	append_date(head);
-	if (content_type)
-		g_string_append_printf(head, "Content-Type: %s\r\n", content_type);
-	g_string_append_printf(head, "Content-Length: %" G_GSIZE_FORMAT "\r\n", size);
-	g_string_append(head, "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n");
-	if (close)
+	if (answer->content_type)
+		g_string_append_printf(head, "Content-Type: %s\r\n", answer->content_type);
+	g_string_append_printf(head, "Content-Length: %" G_GSIZE_FORMAT "\r\n", answer->body_size);
+	append_defaults(head, every_header, G_N_ELEMENTS(every_header), answer->headers);
+	if (answer->is_public)
+		append_defaults(head, public_headers, G_N_ELEMENTS(public_headers),
+				answer->headers);
+	if (answer->close)
 		g_string_append(head, "Connection: close\r\n");
-	g_string_append(head, headers ? headers : "");
+	g_string_append(head, answer->headers ?: "");
 	g_string_append(head, "\r\n");
-
-	out = g_byte_array_sized_new(head->len + (head_only ? 0 : size));
-	g_byte_array_append(out, (const guint8 *)head->str, head->len);
-	if (!head_only && size)
-		g_byte_array_append(out, body, size);
-	return out;
+	*size = head->len;
+	return g_string_free(head, FALSE);
 }
 
 char *http_answer_error(const char *text)

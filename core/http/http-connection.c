@@ -7,16 +7,13 @@
  */
 #define RDMAD_LOG_TOPIC "http"
 
-#include <errno.h>
 #include <rdmad/fd.h>
 #include <rdmad/log.h>
 #include <rdmad/loop.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "http/http-server.h"
 
-#define READ_SIZE  16384u
 #define LINGER_MAX (16u << 20)
 
 static void connection_step(HttpConnection *c);
@@ -45,12 +42,13 @@ void http_connection_free(HttpConnection *c)
 	g_queue_unlink(&c->listener->connections, &c->node);
 	rdmad_event_free(c->io);
 	rdmad_event_free(c->deadline);
+	c->transport->klass->free(c->transport);
 	rdmad_clear_fd(&c->fd);
 	if (request && request->gone)
 		request->gone(request->gone_data);
 	http_request_free(request);
 	g_byte_array_unref(c->in);
-	g_clear_pointer(&c->out, g_byte_array_unref);
+	http_output_clear(&c->out);
 	g_free(c);
 }
 
@@ -59,15 +57,22 @@ gboolean http_connection_is_idle(const HttpConnection *c)
 	return c->state == HTTP_READING || c->state == HTTP_LINGERING;
 }
 
-void http_connection_answer(HttpConnection *c, guint status, const char *content_type,
-			    const void *body, gsize size)
+void http_connection_answer(HttpConnection *c, guint status, const char *content_type, char *body,
+			    gsize size)
 {
 	RdmadHttpRequest *request = g_steal_pointer(&c->request);
-	const char *headers = request && request->headers ? request->headers->str : NULL;
+	const HttpAnswer answer = {
+		.status = status,
+		.content_type = content_type,
+		.headers = request && request->headers ? request->headers->str : NULL,
+		.body_size = size,
+		.close = c->close_after,
+		.is_public = c->listener->scope != RDMAD_HTTP_LOCAL,
+	};
 
-	c->out = http_answer_pack(status, content_type, headers, body, size, c->head_only,
-				  c->close_after);
-	c->sent = 0;
+	c->out.head = http_answer_head(&answer, &c->out.head_size);
+	c->out.body = body;
+	c->out.body_size = c->head_only ? 0 : size;
 	http_request_free(request);
 	connection_enter(c, HTTP_SENDING, 0, HTTP_SEND_MS);
 	if (!c->stepping)
@@ -76,7 +81,7 @@ void http_connection_answer(HttpConnection *c, guint status, const char *content
 
 void http_connection_refuse(HttpConnection *c, guint status, const char *text)
 {
-	g_autofree char *body = http_answer_error(text);
+	char *body = http_answer_error(text);
 
 	c->close_after = TRUE;
 	c->linger_after = TRUE;
@@ -159,10 +164,10 @@ static void connection_step_reading(HttpConnection *c)
 
 static void connection_finish(HttpConnection *c)
 {
-	g_clear_pointer(&c->out, g_byte_array_unref);
+	http_output_clear(&c->out);
 	if (c->linger_after) {
 		/* Closing now would reset the connection, and the client might never read why. */
-		shutdown(c->fd, SHUT_WR);
+		c->transport->klass->finish(c->transport);
 		connection_enter(c, HTTP_LINGERING, RDMAD_IO_READ, HTTP_LINGER_MS);
 		return;
 	}
@@ -178,26 +183,32 @@ static void connection_finish(HttpConnection *c)
 		rdmad_event_want(c->io, RDMAD_IO_WRITE);
 }
 
+/* Waits for what the transport waits for.  `c` may be gone afterwards. */
+static void connection_wait(HttpConnection *c, gssize wait)
+{
+	if (wait == HTTP_BROKEN)
+		http_connection_free(c);
+	else
+		rdmad_event_want(c->io, wait == HTTP_WAIT_READ ? RDMAD_IO_READ : RDMAD_IO_WRITE);
+}
+
 /* `c` may be gone afterwards. */
 static void connection_step_sending(HttpConnection *c)
 {
-	while (c->sent < c->out->len) {
-		const gssize n = send(c->fd, c->out->data + c->sent, c->out->len - c->sent,
-				      MSG_NOSIGNAL | MSG_DONTWAIT);
+	struct iovec parts[2];
+	guint n_parts;
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EAGAIN) {
-			rdmad_event_want(c->io, RDMAD_IO_WRITE);
-			return;
-		}
+	while ((n_parts = http_output_rest(&c->out, parts))) {
+		const gssize n = c->transport->klass->send(c->transport, parts, n_parts);
+
 		if (n < 0) {
-			http_connection_free(c);
+			connection_wait(c, n);
 			return;
 		}
-		c->sent += n;
+		c->out.sent += n;
 	}
 	if (c->close_after && !c->linger_after) {
+		c->transport->klass->finish(c->transport);
 		http_connection_free(c);
 		return;
 	}
@@ -245,7 +256,7 @@ static void connection_received(HttpConnection *c, const guint8 *data, gsize n)
 static void connection_ready(int fd, RdmadIo ready, gpointer data)
 {
 	HttpConnection *c = data;
-	guint8 buffer[READ_SIZE];
+	guint8 buffer[HTTP_READ_SIZE];
 	gssize n;
 
 	if (c->state == HTTP_SENDING) {
@@ -257,10 +268,10 @@ static void connection_ready(int fd, RdmadIo ready, gpointer data)
 		connection_step(c);
 		return;
 	}
-	n = recv(c->fd, buffer, sizeof(buffer), MSG_DONTWAIT);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (n <= 0)
+	n = c->transport->klass->recv(c->transport, buffer, sizeof(buffer));
+	if (n < 0)
+		connection_wait(c, n);
+	else if (n == 0)
 		http_connection_free(c);
 	else
 		connection_received(c, buffer, n);
@@ -287,6 +298,7 @@ void http_connection_new(HttpListener *listener, int fd)
 
 	c->listener = listener;
 	c->fd = fd;
+	c->transport = http_transport_plain(fd);
 	c->in = g_byte_array_new();
 	c->node.data = c;
 	g_queue_push_tail_link(&listener->connections, &c->node);

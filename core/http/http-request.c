@@ -59,26 +59,26 @@ void rdmad_http_add_header(RdmadHttpRequest *request, const char *name, const ch
 void rdmad_http_reply(RdmadHttpRequest *request, guint status, const char *content_type,
 		      const void *body, gsize size)
 {
-	http_connection_answer(request->connection, status, content_type, body, size);
+	rdmad_http_reply_take(request, status, content_type, g_memdup2(body, size), size);
 }
 
 void rdmad_http_reply_take(RdmadHttpRequest *request, guint status, const char *content_type,
 			   char *body, gsize size)
 {
-	rdmad_http_reply(request, status, content_type, body, size);
-	g_free(body);
+	http_connection_answer(request->connection, status, content_type, body, size);
 }
 
 void rdmad_http_fail(RdmadHttpRequest *request, guint status, const char *format, ...)
 {
-	g_autofree char *text = NULL, *body = NULL;
+	g_autofree char *text = NULL;
+	char *body;
 	va_list args;
 
 	va_start(args, format);
 	text = g_strdup_vprintf(format, args);
 	va_end(args);
 	body = http_answer_error(text);
-	rdmad_http_reply(request, status, "application/json", body, strlen(body));
+	rdmad_http_reply_take(request, status, "application/json", body, strlen(body));
 }
 
 void rdmad_http_reply_json(RdmadHttpRequest *request, struct json_t *value)
@@ -90,6 +90,5 @@ void rdmad_http_reply_json(RdmadHttpRequest *request, struct json_t *value)
 		rdmad_http_fail(request, 500, "the answer cannot be written as JSON");
 		return;
 	}
-	rdmad_http_reply(request, 200, "application/json", text, strlen(text));
-	free(text);
+	rdmad_http_reply_take(request, 200, "application/json", text, strlen(text));
 }

@@ -9,7 +9,9 @@
 
 #include "base/unix-socket.h"
 #include "http/http-head.h"
+#include "http/http-output.h"
 #include "http/http-private.h"
+#include "http/http-transport.h"
 
 #define HTTP_REQUEST_MS 10000u	/* from the first byte of a request to its last */
 #define HTTP_ANSWER_MS	300000u /* for a handler that answers later */
@@ -66,11 +68,12 @@ struct HttpConnection {
 	HttpListener *listener;
 	GList node;
 	int fd;
+	HttpTransport *transport;
 	RdmadEvent *io, *deadline;
 	HttpState state;
-	GByteArray *in, *out;
+	GByteArray *in;
+	HttpOutput out;		   /* while SENDING */
 	gsize scanned;		   /* of `in`, for the end of the head */
-	gsize sent;		   /* of `out` */
 	RdmadHttpRequest *request; /* while HANDLING, or while its body comes */
 	gboolean head_only, close_after, linger_after;
 	gboolean stepping; /* inside connection_step(): answers need not call it */
@@ -84,9 +87,10 @@ void http_connection_new(HttpListener *listener, int fd);
 void http_connection_free(HttpConnection *c);
 /* TRUE when the connection has no request: it may be closed to make room. */
 gboolean http_connection_is_idle(const HttpConnection *c);
-/* Puts a whole answer in the place of the request, and sends it when the time has come. */
-void http_connection_answer(HttpConnection *c, guint status, const char *content_type,
-			    const void *body, gsize size);
+/* Puts a whole answer in the place of the request, and sends it when the time has come.  Takes `body`
+ * over. */
+void http_connection_answer(HttpConnection *c, guint status, const char *content_type, char *body,
+			    gsize size);
 /* The server's own refusal: {"error": ...}, then the connection ends. */
 void http_connection_refuse(HttpConnection *c, guint status, const char *text);
 
@@ -104,7 +108,18 @@ int http_socket_tcp(const char *address, GError **error);
 /* http.c: finds the route and calls its handler, or refuses. */
 void http_dispatch(RdmadHttpRequest *request);
 
-/* http-answer.c: status line, headers, body. */
-GByteArray *http_answer_pack(guint status, const char *content_type, const char *headers,
-			     const void *body, gsize size, gboolean head_only, gboolean close);
+typedef struct {
+	const char *name, *value;
+} HttpHeader;
+
+typedef struct {
+	guint status;
+	const char *content_type; /* may be NULL */
+	const char *headers;	  /* whole lines, which replace the server's own; may be NULL */
+	gsize body_size;
+	gboolean close, is_public;
+} HttpAnswer;
+
+/* http-answer.c: status line and headers, and the body of a refusal. */
+char *http_answer_head(const HttpAnswer *answer, gsize *size);
 char *http_answer_error(const char *text);

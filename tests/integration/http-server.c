@@ -20,9 +20,13 @@ static void answer_hello(RdmadHttpRequest *request, gpointer data)
 
 static void answer_large(RdmadHttpRequest *request, gpointer data)
 {
-	g_autofree char *body = g_strnfill(4 << 20, 'x');
+	rdmad_http_reply_take(request, 200, "text/plain", g_strnfill(4 << 20, 'x'), 4 << 20);
+}
 
-	rdmad_http_reply(request, 200, "text/plain", body, 4 << 20);
+static void answer_page(RdmadHttpRequest *request, gpointer data)
+{
+	rdmad_http_add_header(request, "content-security-policy", "script-src 'self'");
+	rdmad_http_reply(request, 200, "text/html", "<p>", 3);
 }
 
 static void answer_body(RdmadHttpRequest *request, gpointer data)
@@ -49,6 +53,7 @@ static gboolean serve(RdmadHttp *http, const char *socket, const char *port, GEr
 
 	return rdmad_http_route(http, NULL, "GET", "/hello", both, answer_hello, NULL, error) &&
 	       rdmad_http_route(http, NULL, "GET", "/large", both, answer_large, NULL, error) &&
+	       rdmad_http_route(http, NULL, "GET", "/page", both, answer_page, NULL, error) &&
 	       rdmad_http_route(http, NULL, "GET", "/never", both, answer_never, NULL, error) &&
 	       rdmad_http_route(http, NULL, "POST", "/body", both, answer_body, NULL, error) &&
 	       rdmad_http_route(http, NULL, "GET", "/local", RDMAD_HTTP_LOCAL, answer_hello, NULL,

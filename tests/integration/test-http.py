@@ -127,6 +127,27 @@ class Http(unittest.TestCase):
             answer = self.ask(b"GET /large HTTP/1.0\r\n\r\n", tcp)
             self.assertEqual(len(answer.split(b"\r\n\r\n", 1)[1]), 4 << 20)
 
+    def headers(self, request, tcp=False):
+        head = self.ask(request, tcp).split(b"\r\n\r\n", 1)[0].decode()
+        return [line.split(": ", 1) for line in head.split("\r\n")[1:]]
+
+    def test_every_public_answer_tells_browsers_to_do_nothing_with_it(self):
+        for request in (b"GET /hello HTTP/1.0\r\n\r\n", b"GET /none HTTP/1.0\r\n\r\n",
+                        b"HEAD /hello HTTP/1.0\r\n\r\n", b"nonsense\r\n\r\n"):
+            with self.subTest(request):
+                headers = self.headers(request, tcp=True)
+                for header in (["X-Content-Type-Options", "nosniff"], ["X-Frame-Options", "DENY"],
+                               ["Referrer-Policy", "no-referrer"], ["Cache-Control", "no-store"],
+                               ["Content-Security-Policy",
+                                "default-src 'none'; frame-ancestors 'none'"]):
+                    self.assertEqual(headers.count(header), 1, headers)
+
+    def test_a_handler_s_header_replaces_the_server_s(self):
+        headers = self.headers(b"GET /page HTTP/1.0\r\n\r\n", tcp=True)
+        policies = [value for name, value in headers
+                    if name.lower() == "content-security-policy"]
+        self.assertEqual(policies, ["script-src 'self'"])
+
     def test_a_mebibyte_of_header_is_431(self):
         for request in (b"GET /" + b"a" * (1 << 20),
                         b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"a" * (1 << 20),

@@ -54,5 +54,6 @@ RDMAD_API void rdmad_http_fail(RdmadHttpRequest *request, guint status, const ch
 	G_GNUC_PRINTF(3, 4);
 /* Takes the value over. */
 RDMAD_API void rdmad_http_reply_json(RdmadHttpRequest *request, struct json_t *value);
-/* Adds a header to the answer to come. */
+/* Adds a header to the answer to come, in the place of the server's own of that name
+ * (Content-Security-Policy, Cache-Control, ...). */
 RDMAD_API void rdmad_http_add_header(RdmadHttpRequest *request, const char *name, const char *value);

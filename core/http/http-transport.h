@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What carries the bytes of a connection: the socket itself, or TLS over it
+ *
+ * Nothing here waits.  Whoever gets HTTP_WAIT_* comes again with the same bytes when the socket is ready
+ * for that.  The descriptor stays the connection's.
+ */
+#pragma once
+
+#include <glib.h>
+#include <sys/uio.h>
+
+typedef enum {
+	HTTP_WAIT_READ = -1,
+	HTTP_WAIT_WRITE = -2,
+	HTTP_BROKEN = -3,
+} HttpTransportWait;
+
+typedef struct HttpTransport HttpTransport;
+
+typedef struct {
+	/* 0 when bytes can flow, or HttpTransportWait.  NULL: at once. */
+	int (*start)(HttpTransport *t);
+	/* How many bytes came, 0 at their end, or HttpTransportWait.  `size` is HTTP_READ_SIZE. */
+	gssize (*recv)(HttpTransport *t, void *buffer, gsize size);
+	/* How many bytes of the parts, together not empty, were taken, or HttpTransportWait. */
+	gssize (*send)(HttpTransport *t, const struct iovec *parts, guint n_parts);
+	/* Tells the other side that no more will come. */
+	void (*finish)(HttpTransport *t);
+	void (*free)(HttpTransport *t);
+} HttpTransportClass;
+
+struct HttpTransport {
+	const HttpTransportClass *klass;
+	int fd;
+};
+
+#define HTTP_READ_SIZE 16384u /* a whole TLS record, so that none is left behind in a buffer */
+
+HttpTransport *http_transport_plain(int fd);
