@@ -15,11 +15,14 @@
 
 struct RdmadNetlink {
 	struct nl_sock *sock;
+	int protocol;
+	/* The rest of an answer may still come: a fresh socket for the next question. */
+	gboolean stale;
 	/* The answer under way. */
-	RdmadNetlinkParse parse;
-	GPtrArray *results;
+	RdmadNetlinkEach each;
+	gpointer data;
 	gboolean done;
-	int errnum; /* what the kernel answered, or 0 */
+	int errnum; /* what the kernel answered, or why it did not; 0: all is well */
 	char *text; /* its explanation, or NULL */
 	gboolean too_long;
 };
@@ -28,12 +31,10 @@ static int answer_valid(struct nl_msg *msg, void *arg)
 {
 	RdmadNetlink *nl = arg;
 
-	if (nl->results->len >= RESULTS_MAX) {
-		nl->too_long = TRUE;
-		return NL_STOP;
-	}
-	nl->parse(nlmsg_hdr(msg), nl->results);
-	return NL_OK;
+	if (nl->each(nlmsg_hdr(msg), nl->data))
+		return NL_OK;
+	nl->too_long = TRUE;
+	return NL_STOP;
 }
 
 static int answer_ack(struct nl_msg *msg, void *arg)
@@ -82,16 +83,16 @@ static int answer_error(struct sockaddr_nl *from, struct nlmsgerr *err, void *ar
 	return NL_STOP;
 }
 
-static gboolean socket_connect(RdmadNetlink *nl, int protocol, GError **error)
+static gboolean socket_connect(RdmadNetlink *nl, GError **error)
 {
 	const struct timeval timeout = { .tv_sec = ANSWER_SECONDS };
 	const int on = 1;
-	const int status = nl_connect(nl->sock, protocol);
+	const int status = nl_connect(nl->sock, nl->protocol);
 	int fd;
 
 	if (status < 0) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
-			    "cannot open a netlink socket for protocol %d: %s", protocol,
+			    "cannot open a netlink socket for protocol %d: %s", nl->protocol,
 			    nl_geterror(status));
 		return FALSE;
 	}
@@ -103,19 +104,25 @@ static gboolean socket_connect(RdmadNetlink *nl, int protocol, GError **error)
 	return TRUE;
 }
 
-RdmadNetlink *rdmad_netlink_open(int protocol, GError **error)
+static gboolean socket_open(RdmadNetlink *nl, GError **error)
 {
-	g_autoptr(RdmadNetlink) nl = g_new0(RdmadNetlink, 1);
-
 	nl->sock = nl_socket_alloc();
 	if (!nl->sock)
 		g_error("out of memory");
-	if (!socket_connect(nl, protocol, error))
-		return NULL;
 	nl_socket_modify_cb(nl->sock, NL_CB_VALID, NL_CB_CUSTOM, answer_valid, nl);
 	nl_socket_modify_cb(nl->sock, NL_CB_ACK, NL_CB_CUSTOM, answer_ack, nl);
 	nl_socket_modify_cb(nl->sock, NL_CB_FINISH, NL_CB_CUSTOM, answer_finished, nl);
 	nl_socket_modify_err_cb(nl->sock, NL_CB_CUSTOM, answer_error, nl);
+	return socket_connect(nl, error);
+}
+
+RdmadNetlink *rdmad_netlink_open(int protocol, GError **error)
+{
+	g_autoptr(RdmadNetlink) nl = g_new0(RdmadNetlink, 1);
+
+	nl->protocol = protocol;
+	if (!socket_open(nl, error))
+		return NULL;
 	return g_steal_pointer(&nl);
 }
 
@@ -128,28 +135,61 @@ void rdmad_netlink_close(RdmadNetlink *nl)
 	g_free(nl);
 }
 
-/* libnl's status of the last read becomes one of ours; `done` with no error is the good end. */
-static gboolean answer_check(const RdmadNetlink *nl, int status, GError **error)
+/* Whether what ended the answer was the kernel's own word; otherwise there may be more of it. */
+static gboolean answer_is_whole(const RdmadNetlink *nl, int status)
 {
-	if (nl->too_long) {
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_LIMIT,
-			    "netlink: more than %u entries in one answer", RESULTS_MAX);
-		return FALSE;
+	return nl->done && !nl->too_long && status >= 0;
+}
+
+/* libnl's status of the last read. */
+static int answer_errnum(const RdmadNetlink *nl, int status)
+{
+	if (nl->too_long)
+		return E2BIG;
+	if (nl->errnum > 0 || status >= 0)
+		return nl->errnum;
+	return status == -NLE_AGAIN ? ETIMEDOUT : status == -NLE_DUMP_INTR ? EAGAIN : EIO;
+}
+
+static RdmadError answer_code(int errnum)
+{
+	switch (errnum) {
+	case ENODEV:
+	case ENOENT:
+		return RDMAD_ERROR_NOT_FOUND;
+	case E2BIG:
+		return RDMAD_ERROR_LIMIT;
+	case ETIMEDOUT:
+		return RDMAD_ERROR_TIMEOUT;
+	case EAGAIN:
+		return RDMAD_ERROR_UNAVAILABLE;
+	default:
+		return RDMAD_ERROR_FAILED;
 	}
-	if (nl->errnum > 0) {
-		g_set_error(error, RDMAD_ERROR,
-			    nl->errnum == ENODEV || nl->errnum == ENOENT ? RDMAD_ERROR_NOT_FOUND
-									 : RDMAD_ERROR_FAILED,
-			    "netlink: %s%s%s", g_strerror(nl->errnum), nl->text ? ": " : "",
+}
+
+static const char *answer_problem(const RdmadNetlink *nl, int status)
+{
+	if (nl->too_long)
+		return "more entries in one answer than are taken";
+	if (nl->errnum > 0)
+		return g_strerror(nl->errnum);
+	if (status == -NLE_DUMP_INTR)
+		return "the list changed each time it was read";
+	return status == -NLE_AGAIN ? "no answer from the kernel" : nl_geterror(status);
+}
+
+static gboolean answer_check(RdmadNetlink *nl, int status, GError **error)
+{
+	const int errnum = answer_errnum(nl, status);
+
+	nl->stale = !answer_is_whole(nl, status);
+	if (errnum > 0)
+		g_set_error(error, RDMAD_ERROR, answer_code(errnum), "netlink: %s%s%s",
+			    answer_problem(nl, status), nl->text ? ": " : "",
 			    nl->text ? nl->text : "");
-		return FALSE;
-	}
-	if (status >= 0)
-		return TRUE;
-	g_set_error(error, RDMAD_ERROR,
-		    status == -NLE_AGAIN ? RDMAD_ERROR_TIMEOUT : RDMAD_ERROR_FAILED, "netlink: %s",
-		    status == -NLE_AGAIN ? "no answer from the kernel" : nl_geterror(status));
-	return FALSE;
+	nl->errnum = errnum;
+	return errnum <= 0;
 }
 
 static int answer_read(RdmadNetlink *nl)
@@ -159,20 +199,32 @@ static int answer_read(RdmadNetlink *nl)
 	nl->done = nl->too_long = FALSE;
 	nl->errnum = 0;
 	g_clear_pointer(&nl->text, g_free);
-	g_ptr_array_set_size(nl->results, 0);
 	while (!nl->done && !nl->too_long && status >= 0)
 		status = nl_recvmsgs_default(nl->sock);
 	return status;
 }
 
-gboolean rdmad_netlink_ask(RdmadNetlink *nl, struct nl_msg *request, RdmadNetlinkParse parse,
-			   GPtrArray *results, GError **error)
+static gboolean socket_refresh(RdmadNetlink *nl, GError **error)
+{
+	if (!nl->stale)
+		return TRUE;
+	/* Of libnl's: it would go on counting where the old one stopped. */
+	nl_socket_free(nl->sock);
+	nl->errnum = EIO;
+	nl->stale = !socket_open(nl, error);
+	return !nl->stale;
+}
+
+gboolean rdmad_netlink_ask_each(RdmadNetlink *nl, struct nl_msg *request, RdmadNetlinkEach each,
+				void (*restart)(gpointer data), gpointer data, GError **error)
 {
 	int status = -NLE_DUMP_INTR;
+	gboolean ready = socket_refresh(nl, error);
 
-	nl->parse = parse;
-	nl->results = results;
-	for (guint i = 0; i < DUMP_TRIES && status == -NLE_DUMP_INTR; i++) {
+	nl->each = each;
+	nl->data = data;
+	for (guint i = 0; ready && i < DUMP_TRIES && status == -NLE_DUMP_INTR; i++) {
+		restart(data);
 		/* Each try gets a sequence number of its own. */
 		nlmsg_hdr(request)->nlmsg_seq = NL_AUTO_SEQ;
 		status = nl_send_auto(nl->sock, request);
@@ -180,10 +232,38 @@ gboolean rdmad_netlink_ask(RdmadNetlink *nl, struct nl_msg *request, RdmadNetlin
 			status = answer_read(nl);
 	}
 	nlmsg_free(request);
-	if (status == -NLE_DUMP_INTR) {
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE,
-			    "netlink: the list changed %d times while it was read", DUMP_TRIES);
+	return ready && answer_check(nl, status, error);
+}
+
+int rdmad_netlink_errnum(const RdmadNetlink *nl)
+{
+	return nl->errnum;
+}
+
+typedef struct {
+	RdmadNetlinkParse parse;
+	GPtrArray *results;
+} Collect;
+
+static gboolean collect_each(const struct nlmsghdr *msg, gpointer data)
+{
+	const Collect *collect = data;
+
+	if (collect->results->len >= RESULTS_MAX)
 		return FALSE;
-	}
-	return answer_check(nl, status, error);
+	collect->parse(msg, collect->results);
+	return TRUE;
+}
+
+static void collect_restart(gpointer data)
+{
+	g_ptr_array_set_size(((const Collect *)data)->results, 0);
+}
+
+gboolean rdmad_netlink_ask(RdmadNetlink *nl, struct nl_msg *request, RdmadNetlinkParse parse,
+			   GPtrArray *results, GError **error)
+{
+	Collect collect = { parse, results };
+
+	return rdmad_netlink_ask_each(nl, request, collect_each, collect_restart, &collect, error);
 }

@@ -12,7 +12,10 @@ typedef struct RdmadNetlink RdmadNetlink;
 /* Appends what `msg` says to `results`; messages that make no sense are left out. */
 typedef void (*RdmadNetlinkParse)(const struct nlmsghdr *msg, GPtrArray *results);
 
-/* `protocol`: NETLINK_RDMA, NETLINK_ROUTE. */
+/* FALSE: that is more than is taken. */
+typedef gboolean (*RdmadNetlinkEach)(const struct nlmsghdr *msg, gpointer data);
+
+/* `protocol`: NETLINK_RDMA, NETLINK_ROUTE, NETLINK_GENERIC. */
 RdmadNetlink *rdmad_netlink_open(int protocol, GError **error);
 void rdmad_netlink_close(RdmadNetlink *nl);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadNetlink, rdmad_netlink_close)
@@ -25,3 +28,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadNetlink, rdmad_netlink_close)
  */
 gboolean rdmad_netlink_ask(RdmadNetlink *nl, struct nl_msg *request, RdmadNetlinkParse parse,
 			   GPtrArray *results, GError **error);
+/* The same for answers that are too long to be kept: each message is given to `each`, and `restart`
+ * is called before each try. */
+gboolean rdmad_netlink_ask_each(RdmadNetlink *nl, struct nl_msg *request, RdmadNetlinkEach each,
+				void (*restart)(gpointer data), gpointer data, GError **error);
+/* Why the last question failed: the kernel's errno, or ETIMEDOUT, E2BIG, EAGAIN, EIO; 0: it did not. */
+int rdmad_netlink_errnum(const RdmadNetlink *nl);

@@ -17,7 +17,8 @@ static inline void message_add(Message *msg, const void *data, gsize size)
 
 	g_assert_cmpuint(msg->hdr.nlmsg_len + padded, <=, sizeof(msg->bytes));
 	memset(msg->bytes + msg->hdr.nlmsg_len, 0, padded);
-	memcpy(msg->bytes + msg->hdr.nlmsg_len, data, size);
+	if (size)
+		memcpy(msg->bytes + msg->hdr.nlmsg_len, data, size);
 	msg->hdr.nlmsg_len += padded;
 }
 
@@ -55,4 +56,20 @@ static inline void message_add_u64(Message *msg, guint16 type, guint64 value)
 static inline void message_add_text(Message *msg, guint16 type, const char *value)
 {
 	message_add_attr(msg, type, value, strlen(value) + 1);
+}
+
+/* A nest, whose attributes are those that are added until message_end(). */
+static inline gsize message_begin(Message *msg, guint16 type)
+{
+	const gsize at = msg->hdr.nlmsg_len;
+
+	message_add_attr(msg, type, NULL, 0);
+	return at;
+}
+
+static inline void message_end(Message *msg, gsize at)
+{
+	const guint16 len = (guint16)(msg->hdr.nlmsg_len - at);
+
+	memcpy(msg->bytes + at + G_STRUCT_OFFSET(struct nlattr, nla_len), &len, sizeof(len));
 }
