@@ -218,6 +218,24 @@ gboolean rdmad_sysfs_speed(const char *text, gpointer out)
 	return TRUE;
 }
 
+gboolean rdmad_sysfs_counter(const char *text, gpointer out)
+{
+	guint64 value = 0;
+	const char *p = text;
+
+	for (; g_ascii_isdigit(*p); p++) {
+		const guint64 digit = (guint64)(*p - '0');
+
+		if (value > (G_MAXUINT64 - digit) / 10)
+			return FALSE;
+		value = value * 10 + digit;
+	}
+	if (p == text || *p)
+		return FALSE;
+	*(guint64 *)out = value;
+	return TRUE;
+}
+
 gboolean rdmad_sysfs_major_minor(const char *text, gpointer out)
 {
 	guint64 major, minor;

@@ -37,6 +37,8 @@ gboolean rdmad_sysfs_rate(const char *text, gpointer out);
 gboolean rdmad_sysfs_link_layer(const char *text, gpointer out);
 /* int *: as the net core prints an unsigned one; RDMAD_UNKNOWN for "-1", "4294967295" and "0" */
 gboolean rdmad_sysfs_speed(const char *text, gpointer out);
+/* guint64 *: decimal, as a counter is: no sign, no blank */
+gboolean rdmad_sysfs_counter(const char *text, gpointer out);
 /* guint[2]: "231:192" */
 gboolean rdmad_sysfs_major_minor(const char *text, gpointer out);
 

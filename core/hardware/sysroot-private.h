@@ -7,3 +7,9 @@
 RdmadSysroot *rdmad_sysroot_new(const char *path, GError **error);
 void rdmad_sysroot_free(RdmadSysroot *root);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadSysroot, rdmad_sysroot_free)
+
+/* For many attributes of one directory, with no allocation.  Both: -1 with errno. */
+int rdmad_sysroot_open_dir(const RdmadSysroot *root, const char *path);
+/* One read, as sysfs gives a whole attribute at once: its length, stripped of trailing white space and
+ * NULs.  EBADMSG: no text, or more than `size` holds. */
+gssize rdmad_sysroot_read_at(int dir, const char *name, char *text, gsize size);

@@ -146,10 +146,16 @@ static gboolean read_all(int fd, GString *text, const char *path, GError **error
 }
 
 /* NUL bytes at the end are what some drivers pad with; elsewhere they mean that it is no text. */
-static char *clean_value(const char *raw, gsize len, const char *path, GError **error)
+static gsize stripped_length(const char *raw, gsize len)
 {
 	while (len > 0 && (raw[len - 1] == '\0' || g_ascii_isspace(raw[len - 1])))
 		len--;
+	return len;
+}
+
+static char *clean_value(const char *raw, gsize len, const char *path, GError **error)
+{
+	len = stripped_length(raw, len);
 	if (memchr(raw, '\0', len)) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s: not text", path);
 		return NULL;
@@ -319,13 +325,46 @@ char **rdmad_sysroot_list(const RdmadSysroot *root, const char *path, GError **e
 }
 
 /* One read: sysfs gives a whole attribute at once.  O_NOFOLLOW: nothing leads out of here. */
+static ssize_t read_once(int dirfd, const char *name, char *raw, gsize size)
+{
+	rdmad_autofd int fd =
+		openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	ssize_t n = -1;
+
+	if (fd < 0)
+		return -1;
+	do {
+		n = read(fd, raw, size);
+	} while (n < 0 && errno == EINTR);
+	return n;
+}
+
+int rdmad_sysroot_open_dir(const RdmadSysroot *root, const char *path)
+{
+	return open_at(root, path, O_RDONLY | O_DIRECTORY);
+}
+
+gssize rdmad_sysroot_read_at(int dir, const char *name, char *text, gsize size)
+{
+	const ssize_t n = read_once(dir, name, text, size);
+	gsize len;
+
+	if (n < 0)
+		return -1;
+	len = stripped_length(text, (gsize)n);
+	if ((gsize)n == size || memchr(text, '\0', len)) {
+		errno = EBADMSG;
+		return -1;
+	}
+	text[len] = '\0';
+	return (gssize)len;
+}
+
 static char *read_attribute(int dirfd, const char *name, const char *dir_path, GError **error)
 {
 	char raw[ATTRIBUTE_MAX + 1];
 	g_autofree char *path = g_strdup_printf("%s/%s", dir_path, name);
-	rdmad_autofd int fd =
-		openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	const ssize_t n = fd >= 0 ? read(fd, raw, sizeof(raw)) : -1;
+	const ssize_t n = read_once(dirfd, name, raw, sizeof(raw));
 
 	if (n < 0) {
 		set_error(error, errno, path);

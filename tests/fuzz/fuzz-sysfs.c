@@ -42,6 +42,20 @@ static void check_numbers(const char *text)
 	rdmad_sysfs_int(text, &value);
 }
 
+static void check_counter(const char *text)
+{
+	g_autofree char *again = NULL;
+	guint64 value = 7;
+
+	if (!rdmad_sysfs_counter(text, &value)) {
+		g_assert_cmpuint(value, ==, 7);
+		return;
+	}
+	again = g_strdup_printf("%" G_GUINT64_FORMAT, value);
+	text += strspn(text, "0");
+	g_assert_cmpstr(again, ==, *text ? text : "0");
+}
+
 static void check_fixed(const char *text)
 {
 	guint8 gid[16], mac[6];
@@ -91,6 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	check_strings(text);
 	check_numbers(text);
+	check_counter(text);
 	check_fixed(text);
 	check_path(text);
 	check_order(text);

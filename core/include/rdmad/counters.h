@@ -81,9 +81,13 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadReading, rdmad_reading_free)
 
 typedef struct RdmadCounterReader RdmadCounterReader;
 
-/* Takes references; `root` must outlive it.  For another snapshot of the device make another reader. */
+/* Takes a reference of the device; `root` must outlive it. */
 RDMAD_API RdmadCounterReader *rdmad_counter_reader_new(const RdmadSysroot *root,
 						       const RdmadDevice *dev, RdmadReadWhat what);
+/* A reader for another snapshot of the same device, which knows what failed under the old one, even
+ * while that one still reads. */
+RDMAD_API RdmadCounterReader *rdmad_counter_reader_renew(const RdmadCounterReader *old,
+							 const RdmadDevice *dev);
 RDMAD_API RdmadCounterReader *rdmad_counter_reader_ref(RdmadCounterReader *reader);
 RDMAD_API void rdmad_counter_reader_unref(RdmadCounterReader *reader);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadCounterReader, rdmad_counter_reader_unref)

@@ -56,16 +56,22 @@ static char *make_directory(void)
 	return fallback;
 }
 
-TestMachine *test_machine_new(const char *name, const char *setting)
+TestMachine *test_machine_new_empty(void)
 {
 	TestMachine *machine = g_new0(TestMachine, 1);
 	g_autoptr(GError) error = NULL;
-	g_autofree char *output = NULL;
 
 	machine->dir = make_directory();
-	output = test_machine_run("expand", name, machine->dir, setting);
 	machine->root = rdmad_sysroot_new(machine->dir, &error);
 	g_assert_no_error(error);
+	return machine;
+}
+
+TestMachine *test_machine_new(const char *name, const char *setting)
+{
+	TestMachine *machine = test_machine_new_empty();
+	g_autofree char *output = test_machine_run("expand", name, machine->dir, setting);
+
 	return machine;
 }
 

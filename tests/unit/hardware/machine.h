@@ -11,6 +11,8 @@ typedef struct {
 
 /* `setting` "NAME=VALUE" or NULL. */
 TestMachine *test_machine_new(const char *name, const char *setting);
+/* One that a test fills by itself. */
+TestMachine *test_machine_new_empty(void);
 void test_machine_free(TestMachine *machine);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(TestMachine, test_machine_free)
 

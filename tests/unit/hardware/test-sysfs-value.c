@@ -212,6 +212,31 @@ static void test_device_numbers_have_two_parts(void)
 	g_assert_cmpuint(numbers[1], ==, 192);
 }
 
+static void test_counters_are_decimal_of_64_bits_and_nothing_else(void)
+{
+	static const struct {
+		const char *text;
+		guint64 value;
+	} good[] = {
+		{ "0", 0 },
+		{ "4294967296", 4294967296 },
+		{ "0010", 10 },
+		{ "18446744073709551615", G_MAXUINT64 },
+	};
+	static const char *const bad[] = { "",	  "-1",	  "+1",	 " 1",
+					   "1 ",  "0x1",  "1.0", "18446744073709551616",
+					   "N/A", "1\n2", "1,0", "184467440737095516150" };
+	guint64 value = 7;
+
+	for (guint i = 0; i < G_N_ELEMENTS(bad); i++)
+		g_assert_false(rdmad_sysfs_counter(bad[i], &value));
+	g_assert_cmpuint(value, ==, 7);
+	for (guint i = 0; i < G_N_ELEMENTS(good); i++) {
+		g_assert_true(rdmad_sysfs_counter(good[i].text, &value));
+		g_assert_cmpuint(value, ==, good[i].value);
+	}
+}
+
 static void test_pci_names_are_told_from_others(void)
 {
 	static const char *const addresses[] = { "0000:3b:00.0", "10000:e1:1f.7", "ABCD:EF:0a.1" };
@@ -261,6 +286,7 @@ int main(int argc, char **argv)
 	ADD(guids_and_gids_are_groups_of_four);
 	ADD(mac_addresses_have_six_bytes);
 	ADD(device_numbers_have_two_parts);
+	ADD(counters_are_decimal_of_64_bits_and_nothing_else);
 	ADD(pci_names_are_told_from_others);
 	return g_test_run();
 }

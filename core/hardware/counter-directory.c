@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hardware/counter-directory.h"
+
+#include <errno.h>
+#include <rdmad/fd.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "hardware/sysfs-value.h"
+#include "hardware/sysroot-private.h"
+
+#define VALUE_MAX 128
+/* A kernel without optional counters never changes a directory; with them nobody knows. */
+#define LIST_AGAIN_US (60 * G_USEC_PER_SEC)
+/* mlx5's first counter: the driver's other counters are fresh for some milliseconds only after this
+ * one was read, and cost firmware commands each otherwise. */
+#define READ_FIRST "rx_write_requests"
+
+void rdmad_counter_directory_init(RdmadCounterDirectory *dir, RdmadCounterGroup group, guint port,
+				  char *path)
+{
+	*dir = (RdmadCounterDirectory){
+		.place = { .group = group, .port = port },
+		.path = path,
+	};
+}
+
+static void forget(RdmadCounterDirectory *dir)
+{
+	g_clear_pointer(&dir->names, g_strfreev);
+	dir->n_names = dir->first = 0;
+	dir->errnum = 0;
+	dir->listed_us = 0;
+}
+
+void rdmad_counter_directory_clear(RdmadCounterDirectory *dir)
+{
+	forget(dir);
+	g_clear_pointer(&dir->path, g_free);
+}
+
+/* The same directory, unchanged, and looked at not long ago. */
+static gboolean is_listed(const RdmadCounterDirectory *dir, const struct stat *st, gint64 now_us)
+{
+	const gint64 changed_us = st->st_mtim.tv_sec * G_USEC_PER_SEC + st->st_mtim.tv_nsec / 1000;
+
+	return dir->listed_us && dir->device == st->st_dev && dir->inode == st->st_ino &&
+	       dir->changed_us == changed_us && now_us < dir->listed_us + LIST_AGAIN_US;
+}
+
+static void take_names(RdmadCounterDirectory *dir, char **names)
+{
+	dir->n_names = g_strv_length(names);
+	dir->names = names;
+	for (guint i = 0; i < dir->n_names; i++)
+		if (!strcmp(names[i], READ_FIRST))
+			dir->first = i;
+	if (dir->n_names > RDMAD_COUNTERS_MAX) {
+		dir->errnum = E2BIG;
+		dir->n_names = 0;
+		g_clear_pointer(&dir->names, g_strfreev);
+	}
+}
+
+static void list(RdmadCounterDirectory *dir, const RdmadDraft *draft, const struct stat *st)
+{
+	char **names = rdmad_sysroot_list(draft->root, dir->path, NULL);
+
+	forget(dir);
+	dir->device = st->st_dev;
+	dir->inode = st->st_ino;
+	dir->changed_us = st->st_mtim.tv_sec * G_USEC_PER_SEC + st->st_mtim.tv_nsec / 1000;
+	dir->listed_us = draft->time_us;
+	if (names)
+		take_names(dir, names);
+	else
+		dir->errnum = EIO;
+}
+
+static int read_value(int fd, const char *name, guint64 *value)
+{
+	char text[VALUE_MAX];
+
+	if (rdmad_sysroot_read_at(fd, name, text, sizeof(text)) < 0)
+		return errno;
+	return rdmad_sysfs_counter(text, value) ? 0 : EBADMSG;
+}
+
+static void read_one(RdmadCounterDirectory *dir, RdmadDraft *draft, int fd, guint i)
+{
+	RdmadCounterKey key = dir->place;
+	guint64 value = 0;
+	int errnum;
+
+	key.name = dir->names[i];
+	if (!rdmad_draft_may_read(draft, &key))
+		return;
+	errnum = read_value(fd, key.name, &value);
+	if (errnum == ENOENT) {
+		/* It has no value because it is no more: the next reading looks what there is. */
+		draft->missing = TRUE;
+		dir->listed_us = 0;
+		return;
+	}
+	rdmad_draft_add_result(draft, &key, value, errnum);
+}
+
+static void read_all(RdmadCounterDirectory *dir, RdmadDraft *draft, int fd)
+{
+	if (dir->n_names)
+		read_one(dir, draft, fd, dir->first);
+	for (guint i = 0; i < dir->n_names && !rdmad_draft_cancelled(draft); i++)
+		if (i != dir->first)
+			read_one(dir, draft, fd, i);
+}
+
+/* Many drivers have no such directory: that it was not there is remembered too. */
+static int open_directory(RdmadCounterDirectory *dir, RdmadDraft *draft)
+{
+	int fd;
+
+	if (dir->errnum == ENOENT && draft->time_us < dir->listed_us + LIST_AGAIN_US)
+		return -1;
+	fd = rdmad_sysroot_open_dir(draft->root, dir->path);
+	if (fd >= 0)
+		return fd;
+	forget(dir);
+	if (errno != ENOENT && errno != ENODEV) {
+		rdmad_draft_add_failed(draft, &dir->place, errno);
+		return -1;
+	}
+	draft->missing = TRUE;
+	dir->errnum = ENOENT;
+	dir->listed_us = draft->time_us;
+	return -1;
+}
+
+void rdmad_counter_directory_read(RdmadCounterDirectory *dir, RdmadDraft *draft)
+{
+	rdmad_autofd int fd = -1;
+	struct stat st;
+
+	if (!rdmad_draft_may_read(draft, &dir->place))
+		return;
+	fd = open_directory(dir, draft);
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) < 0) {
+		rdmad_draft_add_failed(draft, &dir->place, errno);
+		return;
+	}
+	if (!is_listed(dir, &st, draft->time_us))
+		list(dir, draft, &st);
+	if (dir->errnum)
+		rdmad_draft_add_failed(draft, &dir->place, dir->errnum);
+	else
+		read_all(dir, draft, fd);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One directory of counters in sysfs, one file each; its names are kept between readings. */
+#pragma once
+
+#include "hardware/counter-draft.h"
+
+#define RDMAD_COUNTERS_MAX 1024u /* of one directory, one port, one interface */
+
+typedef struct {
+	RdmadCounterKey place; /* without a name */
+	char *path;
+	char **names; /* NULL: not listed */
+	guint n_names, first;
+	int errnum; /* of the listing */
+	guint64 device, inode;
+	gint64 changed_us, listed_us;
+} RdmadCounterDirectory;
+
+/* Takes `path` over. */
+void rdmad_counter_directory_init(RdmadCounterDirectory *dir, RdmadCounterGroup group, guint port,
+				  char *path);
+void rdmad_counter_directory_clear(RdmadCounterDirectory *dir);
+/* Adds all that is in it; one that is not there has nothing. */
+void rdmad_counter_directory_read(RdmadCounterDirectory *dir, RdmadDraft *draft);

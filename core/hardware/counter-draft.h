@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A reading while it is made
+ *
+ * Each source of counters adds to it, in any order; what failed lately is not asked again.  For the
+ * one worker that reads.
+ */
+#pragma once
+
+#include "hardware/netlink-socket.h"
+#include "hardware/quarantine.h"
+
+typedef gint64 (*RdmadClock)(void); /* monotonic, in microseconds */
+
+typedef struct {
+	const RdmadSysroot *root;
+	const RdmadDevice *dev;
+	RdmadNetlink *rdma; /* NETLINK_RDMA, the reader's; NULL: not this machine, or it has none */
+	RdmadQuarantine *quarantine;
+	const RdmadJob *job; /* may be NULL */
+	RdmadClock clock;
+	gint64 time_us;	       /* when the reading began */
+	gboolean missing;      /* something was not there: perhaps the device is gone */
+	GStringChunk *strings; /* what names in the lists point into */
+	GArray *counters;      /* RdmadCounter */
+	GArray *ports;	       /* RdmadPortReading */
+	GArray *users;	       /* RdmadDeviceUser; for device-users.c */
+	int users_errnum;
+} RdmadDraft;
+
+/* Members up to `clock` are the caller's. */
+void rdmad_draft_init(RdmadDraft *draft);
+void rdmad_draft_clear(RdmadDraft *draft);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RdmadDraft, rdmad_draft_clear)
+/* Nobody waits for the reading any more: to be looked at between files and questions. */
+gboolean rdmad_draft_cancelled(const RdmadDraft *draft);
+
+/* FALSE: it failed lately, which the reading says; not to be asked now.  `name` NULL: the group. */
+gboolean rdmad_draft_may_read(RdmadDraft *draft, const RdmadCounterKey *key);
+void rdmad_draft_add(RdmadDraft *draft, const RdmadCounterKey *key, guint64 value);
+/* Says so in the reading and holds it in quarantine. */
+void rdmad_draft_add_failed(RdmadDraft *draft, const RdmadCounterKey *key, int errnum);
+/* Both in one: `errnum` 0 is a value. */
+void rdmad_draft_add_result(RdmadDraft *draft, const RdmadCounterKey *key, guint64 value,
+			    int errnum);
+
+/* The finished reading, sorted; the draft is empty then. */
+RdmadReading *rdmad_draft_finish(RdmadDraft *draft);

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The reader of one device: which sources there are, and in what order they are asked. */
+#include "hardware/counter-reader.h"
+
+#include <rdmad/device.h>
+#include <rdmad/error.h>
+#include <rdmad/sysroot.h>
+
+#include "hardware/counter-port.h"
+#include "hardware/device-users.h"
+#include "hardware/netdev-counters.h"
+
+struct RdmadCounterReader {
+	gatomicrefcount refs;
+	const RdmadSysroot *root;
+	const RdmadDevice *dev;
+	RdmadReadWhat what;
+	RdmadQuarantine *quarantine;
+	RdmadClock clock;
+	char *path; /* of the device: only a directory has a "." in it */
+	RdmadCounterPort *ports;
+	RdmadCounterDirectory device;
+	RdmadNetdevCounters *netdevs;
+	RdmadDeviceUsers *users;
+};
+
+/* Takes `quarantine` over. */
+static RdmadCounterReader *reader_new(const RdmadSysroot *root, const RdmadDevice *dev,
+				      RdmadReadWhat what, RdmadQuarantine *quarantine)
+{
+	RdmadCounterReader *reader = g_new0(RdmadCounterReader, 1);
+
+	g_atomic_ref_count_init(&reader->refs);
+	reader->root = root;
+	reader->dev = rdmad_device_ref(dev);
+	reader->what = what;
+	reader->quarantine = quarantine;
+	reader->clock = g_get_monotonic_time;
+	reader->path = g_strdup_printf("sys/class/infiniband/%s/.", dev->name);
+	reader->ports = g_new0(RdmadCounterPort, dev->n_ports);
+	for (guint i = 0; i < dev->n_ports; i++)
+		rdmad_counter_port_init(&reader->ports[i], dev, dev->ports[i].number);
+	rdmad_counter_directory_init(
+		&reader->device, RDMAD_COUNTER_DEVICE, 0,
+		g_strdup_printf("sys/class/infiniband/%s/hw_counters", dev->name));
+	reader->netdevs = rdmad_netdev_counters_new(root, dev);
+	reader->users = rdmad_device_users_new(root, dev);
+	return reader;
+}
+
+RdmadCounterReader *rdmad_counter_reader_new(const RdmadSysroot *root, const RdmadDevice *dev,
+					     RdmadReadWhat what)
+{
+	return reader_new(root, dev, what, rdmad_quarantine_new());
+}
+
+RdmadCounterReader *rdmad_counter_reader_renew(const RdmadCounterReader *old,
+					       const RdmadDevice *dev)
+{
+	RdmadCounterReader *reader =
+		reader_new(old->root, dev, old->what, rdmad_quarantine_ref(old->quarantine));
+
+	reader->clock = old->clock;
+	return reader;
+}
+
+RdmadCounterReader *rdmad_counter_reader_ref(RdmadCounterReader *reader)
+{
+	g_atomic_ref_count_inc(&reader->refs);
+	return reader;
+}
+
+void rdmad_counter_reader_unref(RdmadCounterReader *reader)
+{
+	if (!reader || !g_atomic_ref_count_dec(&reader->refs))
+		return;
+	for (guint i = 0; i < reader->dev->n_ports; i++)
+		rdmad_counter_port_clear(&reader->ports[i]);
+	g_free(reader->ports);
+	rdmad_counter_directory_clear(&reader->device);
+	rdmad_netdev_counters_free(reader->netdevs);
+	rdmad_device_users_free(reader->users);
+	rdmad_quarantine_unref(reader->quarantine);
+	g_free(reader->path);
+	rdmad_device_unref(reader->dev);
+	g_free(reader);
+}
+
+void rdmad_counter_reader_set_clock(RdmadCounterReader *reader, RdmadClock clock)
+{
+	reader->clock = clock;
+}
+
+/* In the order in which readings have them. */
+static void read_counters(RdmadCounterReader *reader, RdmadDraft *draft)
+{
+	for (guint i = 0; i < reader->dev->n_ports; i++)
+		rdmad_counter_port_read_link(&reader->ports[i], draft);
+	for (guint i = 0; i < reader->dev->n_ports; i++)
+		rdmad_counter_port_read_hw(&reader->ports[i], draft);
+	rdmad_counter_directory_read(&reader->device, draft);
+}
+
+static void read_all(RdmadCounterReader *reader, RdmadDraft *draft)
+{
+	for (guint i = 0; i < reader->dev->n_ports; i++)
+		rdmad_counter_port_read_state(&reader->ports[i], draft);
+	if (reader->what & RDMAD_READ_COUNTERS)
+		read_counters(reader, draft);
+	if (reader->what & RDMAD_READ_NETDEVS && !rdmad_draft_cancelled(draft))
+		rdmad_netdev_counters_read(reader->netdevs, draft);
+	if (reader->what & RDMAD_READ_USERS && !rdmad_draft_cancelled(draft))
+		rdmad_device_users_read(reader->users, draft);
+}
+
+RdmadReading *rdmad_counter_reader_read(RdmadCounterReader *reader, const RdmadJob *job,
+					GError **error)
+{
+	g_auto(RdmadDraft) draft = {
+		.root = reader->root,
+		.dev = reader->dev,
+		.quarantine = reader->quarantine,
+		.job = job,
+		.clock = reader->clock,
+	};
+
+	rdmad_draft_init(&draft);
+	read_all(reader, &draft);
+	if (rdmad_draft_cancelled(&draft)) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CANCELLED,
+			    "%s: nobody waits for its counters any more", reader->dev->name);
+		return NULL;
+	}
+	/* A port without counters is nothing new; asking once more is for what was not there. */
+	if ((draft.missing || reader->dev->n_ports == 0) &&
+	    !rdmad_sysroot_exists(reader->root, reader->path)) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_GONE, "%s: the device has left",
+			    reader->dev->name);
+		return NULL;
+	}
+	return rdmad_draft_finish(&draft);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who uses a device: the users of a reading. */
+#pragma once
+
+#include "hardware/counter-draft.h"
+
+/* What is kept between the readings of one device. */
+typedef struct RdmadDeviceUsers RdmadDeviceUsers;
+
+/* `dev` and `root` outlive it. */
+RdmadDeviceUsers *rdmad_device_users_new(const RdmadSysroot *root, const RdmadDevice *dev);
+void rdmad_device_users_free(RdmadDeviceUsers *users);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadDeviceUsers, rdmad_device_users_free)
+/* Sets the draft's `users` (strings in its `strings`) and `users_errnum`; a worker's. */
+void rdmad_device_users_read(RdmadDeviceUsers *users, RdmadDraft *draft);

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hardware/quarantine.h"
+
+#include <errno.h>
+
+struct RdmadQuarantine {
+	gatomicrefcount refs;
+	GMutex lock;
+	GHashTable *entries; /* Entry, by its own key */
+	guint count;	     /* atomic: most devices have none, and then no lock is taken */
+};
+
+typedef struct {
+	RdmadCounterKey key; /* strings are its own */
+	int errnum;
+	gint64 delay_us, until_us;
+} Entry;
+
+static guint text_hash(const char *text)
+{
+	return text ? g_str_hash(text) : 0;
+}
+
+static guint key_hash(gconstpointer data)
+{
+	const RdmadCounterKey *key = data;
+
+	return (guint)key->group + 31 * key->port + 961 * text_hash(key->netdev) +
+	       29791 * text_hash(key->name);
+}
+
+static gboolean key_equal(gconstpointer a, gconstpointer b)
+{
+	const RdmadCounterKey *x = a, *y = b;
+
+	return x->group == y->group && x->port == y->port && !g_strcmp0(x->netdev, y->netdev) &&
+	       !g_strcmp0(x->name, y->name);
+}
+
+static void entry_free(gpointer data)
+{
+	Entry *entry = data;
+
+	g_free((char *)entry->key.netdev);
+	g_free((char *)entry->key.name);
+	g_free(entry);
+}
+
+RdmadQuarantine *rdmad_quarantine_new(void)
+{
+	RdmadQuarantine *quarantine = g_new0(RdmadQuarantine, 1);
+
+	g_atomic_ref_count_init(&quarantine->refs);
+	g_mutex_init(&quarantine->lock);
+	quarantine->entries = g_hash_table_new_full(key_hash, key_equal, NULL, entry_free);
+	return quarantine;
+}
+
+RdmadQuarantine *rdmad_quarantine_ref(RdmadQuarantine *quarantine)
+{
+	g_atomic_ref_count_inc(&quarantine->refs);
+	return quarantine;
+}
+
+void rdmad_quarantine_unref(RdmadQuarantine *quarantine)
+{
+	if (!quarantine || !g_atomic_ref_count_dec(&quarantine->refs))
+		return;
+	g_hash_table_unref(quarantine->entries);
+	g_mutex_clear(&quarantine->lock);
+	g_free(quarantine);
+}
+
+static gboolean is_empty(RdmadQuarantine *quarantine)
+{
+	return g_atomic_int_get((gint *)&quarantine->count) == 0;
+}
+
+static void count_entries(RdmadQuarantine *quarantine)
+{
+	g_atomic_int_set((gint *)&quarantine->count, (gint)g_hash_table_size(quarantine->entries));
+}
+
+int rdmad_quarantine_errnum(RdmadQuarantine *quarantine, const RdmadCounterKey *key, gint64 now_us)
+{
+	g_autoptr(GMutexLocker) locker = NULL;
+	const Entry *entry;
+
+	if (is_empty(quarantine))
+		return 0;
+	locker = g_mutex_locker_new(&quarantine->lock);
+	entry = g_hash_table_lookup(quarantine->entries, key);
+	return entry && now_us < entry->until_us ? entry->errnum : 0;
+}
+
+static Entry *entry_new(RdmadQuarantine *quarantine, const RdmadCounterKey *key)
+{
+	Entry *entry;
+
+	if (g_hash_table_size(quarantine->entries) == RDMAD_QUARANTINE_MAX)
+		return NULL;
+	entry = g_new0(Entry, 1);
+	entry->key = *key;
+	entry->key.netdev = g_strdup(key->netdev);
+	entry->key.name = g_strdup(key->name);
+	g_hash_table_insert(quarantine->entries, &entry->key, entry);
+	count_entries(quarantine);
+	return entry;
+}
+
+static gboolean has_vanished(int errnum)
+{
+	return errnum == ENOENT || errnum == ENODEV || errnum == ENXIO;
+}
+
+void rdmad_quarantine_hold(RdmadQuarantine *quarantine, const RdmadCounterKey *key, int errnum,
+			   gint64 now_us)
+{
+	g_autoptr(GMutexLocker) locker = NULL;
+	Entry *entry;
+
+	if (has_vanished(errnum))
+		return;
+	locker = g_mutex_locker_new(&quarantine->lock);
+	entry = g_hash_table_lookup(quarantine->entries, key);
+	if (!entry)
+		entry = entry_new(quarantine, key);
+	if (!entry)
+		return;
+	entry->delay_us = entry->errnum == errnum
+				  ? MIN(entry->delay_us * 2, RDMAD_QUARANTINE_LAST_US)
+				  : RDMAD_QUARANTINE_FIRST_US;
+	entry->errnum = errnum;
+	entry->until_us = now_us + entry->delay_us;
+}
+
+void rdmad_quarantine_lift(RdmadQuarantine *quarantine, const RdmadCounterKey *key)
+{
+	g_autoptr(GMutexLocker) locker = NULL;
+
+	if (is_empty(quarantine))
+		return;
+	locker = g_mutex_locker_new(&quarantine->lock);
+	g_hash_table_remove(quarantine->entries, key);
+	count_entries(quarantine);
+}

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <rdmad/device.h>
+#include <rdmad/error.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "hardware/counter-directory.h"
+#include "hardware/counter-reader.h"
+#include "hardware/device-private.h"
+#include "hardware/scan.h"
+#include "machine.h"
+
+#define PORT_DIR   "sys/class/infiniband/mlx5_0/ports/1"
+#define COUNTERS   PORT_DIR "/counters"
+#define HW	   PORT_DIR "/hw_counters"
+#define DEVICE_DIR "sys/class/infiniband/mlx5_0/hw_counters"
+
+static gint64 now_us = 1;
+
+static gint64 fake_clock(void)
+{
+	return now_us;
+}
+
+/* One device with one port, in a directory of the test's own. */
+typedef struct {
+	TestMachine *machine;
+	RdmadDevice *dev;
+	RdmadCounterReader *reader;
+} Fixture;
+
+static char *full_path(const Fixture *f, const char *path)
+{
+	return g_build_filename(f->machine->dir, path, NULL);
+}
+
+static void put(const Fixture *f, const char *path, const char *value, gssize len)
+{
+	g_autofree char *full = full_path(f, path);
+	g_autofree char *parent = g_path_get_dirname(full);
+
+	g_assert_cmpint(g_mkdir_with_parents(parent, 0755), ==, 0);
+	g_assert_true(g_file_set_contents(full, value, len, NULL));
+}
+
+static RdmadDevice *make_device(const char *name)
+{
+	RdmadDevice *dev = rdmad_device_new(name, name);
+
+	dev->ports = g_new0(RdmadPort, 1);
+	dev->n_ports = 1;
+	dev->ports[0].number = 1;
+	return dev;
+}
+
+static void setup(Fixture *f, gconstpointer data)
+{
+	now_us = 1;
+	f->machine = test_machine_new_empty();
+	put(f, PORT_DIR "/state", "4: ACTIVE\n", -1);
+	put(f, PORT_DIR "/phys_state", "5: LinkUp\n", -1);
+	put(f, PORT_DIR "/rate", "400 Gb/sec (4X NDR)\n", -1);
+	f->dev = make_device("mlx5_0");
+	f->reader = rdmad_counter_reader_new(f->machine->root, f->dev, RDMAD_READ_COUNTERS);
+	rdmad_counter_reader_set_clock(f->reader, fake_clock);
+}
+
+static void teardown(Fixture *f, gconstpointer data)
+{
+	rdmad_counter_reader_unref(f->reader);
+	rdmad_device_unref(f->dev);
+	test_machine_free(f->machine);
+}
+
+static RdmadReading *read_device(const Fixture *f)
+{
+	g_autoptr(GError) error = NULL;
+	RdmadReading *reading = rdmad_counter_reader_read(f->reader, NULL, &error);
+
+	g_assert_no_error(error);
+	return reading;
+}
+
+/* "port/1 symbol_error=3": one line a counter; "!errno" where it has no value. */
+static char *dump(const RdmadReading *reading)
+{
+	static const char *const groups[] = { "port",  "hw",  "device", "link",
+					      "pause", "fec", "ethtool" };
+	GString *text = g_string_new(NULL);
+
+	for (guint i = 0; i < reading->n_counters; i++) {
+		const RdmadCounter *c = &reading->counters[i];
+
+		g_string_append_printf(text, "%s/%u %s", groups[c->group], c->port,
+				       c->name ? c->name : "*");
+		if (c->errnum)
+			g_string_append_printf(text, "!%s\n", g_strerror(c->errnum));
+		else
+			g_string_append_printf(text, "=%" G_GUINT64_FORMAT "\n", c->value);
+	}
+	return g_string_free(text, FALSE);
+}
+
+static void assert_counters(const Fixture *f, const char *expected)
+{
+	g_autoptr(RdmadReading) reading = read_device(f);
+	g_autofree char *text = dump(reading);
+
+	g_assert_cmpstr(text, ==, expected);
+}
+
+static const RdmadCounter *find(const RdmadReading *reading, RdmadCounterGroup group,
+				const char *name)
+{
+	for (guint i = 0; i < reading->n_counters; i++)
+		if (reading->counters[i].group == group &&
+		    !g_strcmp0(reading->counters[i].name, name))
+			return &reading->counters[i];
+	return NULL;
+}
+
+static void test_counters_come_by_group_port_and_name(Fixture *f, gconstpointer data)
+{
+	put(f, DEVICE_DIR "/cmds_err", "7\n", -1);
+	put(f, HW "/rx_write_requests", "5\n", -1);
+	put(f, HW "/rx_prio10_x", "4\n", -1);
+	put(f, HW "/rx_prio9_x", "3\n", -1);
+	put(f, HW "/lifespan", "10\n", -1);
+	put(f, COUNTERS "/symbol_error", "1\n", -1);
+	put(f, COUNTERS "/VL15_dropped", "0\n", -1);
+	put(f, PORT_DIR "/counters_ext/port_rcv_data_64", "2\n", -1);
+	assert_counters(f, "port/1 VL15_dropped=0\n"
+			   "port/1 port_rcv_data_64=2\n"
+			   "port/1 symbol_error=1\n"
+			   "hw/1 lifespan=10\n"
+			   "hw/1 rx_prio9_x=3\n"
+			   "hw/1 rx_prio10_x=4\n"
+			   "hw/1 rx_write_requests=5\n"
+			   "device/0 cmds_err=7\n");
+}
+
+static void test_a_device_without_counters_has_its_state(Fixture *f, gconstpointer data)
+{
+	g_autoptr(RdmadReading) reading = read_device(f);
+
+	g_assert_cmpuint(reading->n_counters, ==, 0);
+	g_assert_cmpuint(reading->n_ports, ==, 1);
+	g_assert_cmpuint(reading->ports[0].number, ==, 1);
+	g_assert_cmpint(reading->ports[0].state, ==, RDMAD_PORT_ACTIVE);
+	g_assert_cmpint(reading->ports[0].phys_state, ==, 5);
+	g_assert_cmpint(reading->ports[0].rate_mbps, ==, 400000);
+	g_assert_cmpint(reading->time_us, ==, now_us);
+}
+
+static void test_a_state_that_cannot_be_read_is_unknown(Fixture *f, gconstpointer data)
+{
+	g_autofree char *rate = full_path(f, PORT_DIR "/rate");
+	g_autoptr(RdmadReading) reading = NULL;
+
+	put(f, PORT_DIR "/state", "ACTIVE\n", -1);
+	g_assert_cmpint(g_unlink(rate), ==, 0);
+	reading = read_device(f);
+	g_assert_cmpint(reading->ports[0].state, ==, RDMAD_UNKNOWN);
+	g_assert_cmpint(reading->ports[0].phys_state, ==, 5);
+	g_assert_cmpint(reading->ports[0].rate_mbps, ==, RDMAD_UNKNOWN);
+}
+
+static void test_values_are_read_anew_each_time(Fixture *f, gconstpointer data)
+{
+	put(f, COUNTERS "/port_rcv_data", "1\n", -1);
+	assert_counters(f, "port/1 port_rcv_data=1\n");
+	put(f, COUNTERS "/port_rcv_data", "18446744073709551615\n", -1);
+	assert_counters(f, "port/1 port_rcv_data=18446744073709551615\n");
+}
+
+/* Each beside a good one, which it must not spoil. */
+static void test_what_is_no_number_is_said_and_is_not_zero(Fixture *f, gconstpointer data)
+{
+	g_autofree char *huge = g_strnfill(5000, '1');
+	const struct {
+		const char *raw;
+		gssize len;
+	} table[] = {
+		{ "", 0 },
+		{ "\n", -1 },
+		{ "N/A (no PMA)\n", -1 },
+		{ "-1\n", -1 },
+		{ "+1\n", -1 },
+		{ " 1\n", -1 },
+		{ "1 2\n", -1 },
+		{ "0x10\n", -1 },
+		{ "18446744073709551616\n", -1 },
+		{ "99999999999999999999999\n", -1 },
+		{ "1\0002\n", 4 },
+		{ "\xff\xfe", -1 },
+		{ "1.5\n", -1 },
+		{ huge, -1 },
+	};
+
+	put(f, COUNTERS "/good", "3\n", -1);
+	for (guint i = 0; i < G_N_ELEMENTS(table); i++) {
+		g_autoptr(RdmadReading) reading = NULL;
+
+		/* What failed is not asked again at once. */
+		now_us += 3600 * (gint64)G_USEC_PER_SEC;
+		put(f, COUNTERS "/bad", table[i].raw, table[i].len);
+		reading = read_device(f);
+		g_assert_cmpuint(reading->n_counters, ==, 2);
+		g_assert_cmpint(find(reading, RDMAD_COUNTER_PORT, "bad")->errnum, ==, EBADMSG);
+		g_assert_cmpuint(find(reading, RDMAD_COUNTER_PORT, "good")->value, ==, 3);
+	}
+}
+
+static void test_what_is_no_file_is_not_followed_and_holds_nobody(Fixture *f, gconstpointer data)
+{
+	g_autofree char *fifo = full_path(f, COUNTERS "/fifo");
+	g_autofree char *link = full_path(f, COUNTERS "/link");
+	g_autofree char *dir = full_path(f, COUNTERS "/directory");
+
+	put(f, COUNTERS "/good", "3\n", -1);
+	put(f, "secret", "42\n", -1);
+	g_assert_cmpint(mkfifo(fifo, 0600), ==, 0);
+	g_assert_cmpint(symlink("/secret", link), ==, 0);
+	g_assert_cmpint(g_mkdir(dir, 0755), ==, 0);
+	assert_counters(f, "port/1 directory!Is a directory\n"
+			   "port/1 fifo!Bad message\n"
+			   "port/1 good=3\n"
+			   "port/1 link!Too many levels of symbolic links\n");
+}
+
+static void test_a_directory_that_is_a_file_fails_alone(Fixture *f, gconstpointer data)
+{
+	put(f, COUNTERS, "no directory", -1);
+	put(f, HW "/good", "3\n", -1);
+	assert_counters(f, "port/1 *!Not a directory\nhw/1 good=3\n");
+}
+
+static void test_a_directory_of_thousands_is_refused_whole(Fixture *f, gconstpointer data)
+{
+	put(f, HW "/good", "3\n", -1);
+	for (guint i = 0; i < RDMAD_COUNTERS_MAX; i++) {
+		g_autofree char *path = g_strdup_printf(COUNTERS "/c%u", i);
+
+		put(f, path, "1\n", -1);
+	}
+	{
+		g_autoptr(RdmadReading) reading = read_device(f);
+
+		g_assert_cmpuint(reading->n_counters, ==, RDMAD_COUNTERS_MAX + 1);
+	}
+	put(f, COUNTERS "/one_more", "1\n", -1);
+	now_us += 60 * G_USEC_PER_SEC;
+	assert_counters(f, "port/1 *!Argument list too long\nhw/1 good=3\n");
+}
+
+static void test_a_counter_that_failed_is_left_alone_and_comes_back(Fixture *f, gconstpointer data)
+{
+	put(f, COUNTERS "/bad", "N/A\n", -1);
+	put(f, COUNTERS "/good", "3\n", -1);
+	assert_counters(f, "port/1 bad!Bad message\nport/1 good=3\n");
+	/* Readable again, but nobody looks yet. */
+	put(f, COUNTERS "/bad", "1\n", -1);
+	now_us += 10 * G_USEC_PER_SEC - 1;
+	assert_counters(f, "port/1 bad!Bad message\nport/1 good=3\n");
+	now_us += 1;
+	assert_counters(f, "port/1 bad=1\nport/1 good=3\n");
+}
+
+static void test_a_renewed_reader_knows_what_failed(Fixture *f, gconstpointer data)
+{
+	g_autoptr(RdmadCounterReader) old = f->reader;
+
+	put(f, COUNTERS "/bad", "N/A\n", -1);
+	assert_counters(f, "port/1 bad!Bad message\n");
+	put(f, COUNTERS "/bad", "1\n", -1);
+	f->reader = rdmad_counter_reader_renew(old, f->dev);
+	assert_counters(f, "port/1 bad!Bad message\n");
+	now_us += 10 * G_USEC_PER_SEC;
+	assert_counters(f, "port/1 bad=1\n");
+}
+
+static void test_names_are_looked_for_again(Fixture *f, gconstpointer data)
+{
+	g_autofree char *a = full_path(f, COUNTERS "/a");
+
+	put(f, COUNTERS "/a", "1\n", -1);
+	assert_counters(f, "port/1 a=1\n");
+	put(f, COUNTERS "/b", "2\n", -1);
+	put(f, HW "/c", "3\n", -1);
+	now_us += 60 * G_USEC_PER_SEC;
+	assert_counters(f, "port/1 a=1\nport/1 b=2\nhw/1 c=3\n");
+	g_assert_cmpint(g_unlink(a), ==, 0);
+	assert_counters(f, "port/1 b=2\nhw/1 c=3\n");
+}
+
+static void test_a_device_that_has_left_is_gone(Fixture *f, gconstpointer data)
+{
+	g_autofree char *from = full_path(f, "sys/class/infiniband/mlx5_0");
+	g_autofree char *to = full_path(f, "sys/class/infiniband/renamed");
+	g_autoptr(GError) error = NULL;
+
+	put(f, COUNTERS "/a", "1\n", -1);
+	assert_counters(f, "port/1 a=1\n");
+	g_assert_cmpint(g_rename(from, to), ==, 0);
+	g_assert_null(rdmad_counter_reader_read(f->reader, NULL, &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_GONE);
+	g_assert_cmpstr(error->message, ==, "mlx5_0: the device has left");
+	/* It came back. */
+	g_assert_cmpint(g_rename(to, from), ==, 0);
+	now_us += 60 * G_USEC_PER_SEC;
+	assert_counters(f, "port/1 a=1\n");
+}
+
+static void read_all_of(const char *name, const char *first)
+{
+	g_autoptr(TestMachine) machine = test_machine_new(name, NULL);
+	g_autoptr(RdmadScan) scan = rdmad_scan_sysfs(machine->root, NULL);
+
+	g_assert_nonnull(scan);
+	for (guint i = 0; i < scan->devices->len; i++) {
+		const RdmadDevice *dev = scan->devices->pdata[i];
+		g_autoptr(RdmadCounterReader) reader = rdmad_counter_reader_new(
+			machine->root, dev, RDMAD_READ_COUNTERS | RDMAD_READ_NETDEVS);
+		g_autoptr(GError) error = NULL;
+		g_autoptr(RdmadReading) reading = rdmad_counter_reader_read(reader, NULL, &error);
+
+		/* A name that is no UTF-8 was made valid, and is not there. */
+		if (strstr(dev->name, "\xef\xbf\xbd")) {
+			g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_GONE);
+			continue;
+		}
+		g_assert_no_error(error);
+		g_assert_cmpuint(reading->n_ports, ==, dev->n_ports);
+		if (i == 0 && first)
+			g_assert_cmpuint(find(reading, RDMAD_COUNTER_HW, first)->errnum, ==, 0);
+	}
+}
+
+static void test_recorded_machines_are_read(void)
+{
+	read_all_of("gpu-8rail", "rx_write_requests");
+	read_all_of("sriov", "rx_write_requests");
+	read_all_of("broken", NULL);
+}
+
+#define ADD(name) g_test_add("/counter-reader/" #name, Fixture, NULL, setup, test_##name, teardown)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	ADD(counters_come_by_group_port_and_name);
+	ADD(a_device_without_counters_has_its_state);
+	ADD(a_state_that_cannot_be_read_is_unknown);
+	ADD(values_are_read_anew_each_time);
+	ADD(what_is_no_number_is_said_and_is_not_zero);
+	ADD(what_is_no_file_is_not_followed_and_holds_nobody);
+	ADD(a_directory_that_is_a_file_fails_alone);
+	ADD(a_directory_of_thousands_is_refused_whole);
+	ADD(a_counter_that_failed_is_left_alone_and_comes_back);
+	ADD(a_renewed_reader_knows_what_failed);
+	ADD(names_are_looked_for_again);
+	ADD(a_device_that_has_left_is_gone);
+	g_test_add_func("/counter-reader/recorded_machines_are_read",
+			test_recorded_machines_are_read);
+	return g_test_run();
+}
