@@ -10,8 +10,7 @@ packages_demo='python3 python3-grpcio python3-protobuf protobuf-compiler iproute
 	qemu-system-x86 busybox-static cpio kmod xz-utils'
 
 packages_test='git clang clang-format libclang-rt-14-dev binutils crun podman perftest rdma-core
-	ibverbs-utils ibverbs-providers sqlite3 curl man-db prometheus prometheus-node-exporter
-	python3-yaml'
+	ibverbs-utils ibverbs-providers sqlite3 curl man-db'
 
 packages_bench='g++ libgrpc++-dev'
 

@@ -22,6 +22,7 @@
  */
 #include <rdmad/module.h>
 
+#include "collector.h"
 #include "listeners.h"
 #include "settings.h"
 
@@ -29,6 +30,7 @@ typedef struct {
 	RdmadModule *self;
 	MetricsSettings *settings;
 	Listeners *listeners;
+	Collector *collector;
 } Metrics;
 
 static gpointer metrics_create(RdmadModule *self, const RdmadConfigNode *config, GError **error)
@@ -54,6 +56,7 @@ static gboolean metrics_start(gpointer state, GError **error)
 {
 	Metrics *metrics = state;
 
+	metrics->collector = collector_new(metrics->self, metrics->settings);
 	metrics->listeners = listeners_new(metrics->self);
 	return metrics_listen(metrics, metrics->settings, error);
 }
@@ -65,23 +68,26 @@ static gboolean metrics_reload(gpointer state, const RdmadConfigNode *config, GE
 
 	if (!settings || !metrics_listen(metrics, settings, error))
 		return FALSE;
+	collector_configure(metrics->collector, settings);
 	metrics_settings_free(metrics->settings);
 	metrics->settings = g_steal_pointer(&settings);
 	return TRUE;
 }
 
+/* Also what a start that failed has left. */
 static void metrics_stop(gpointer state)
 {
 	Metrics *metrics = state;
 
 	g_clear_pointer(&metrics->listeners, listeners_free);
+	g_clear_pointer(&metrics->collector, collector_free);
 }
 
 static void metrics_destroy(gpointer state)
 {
 	Metrics *metrics = state;
 
-	listeners_free(metrics->listeners);
+	metrics_stop(metrics);
 	metrics_settings_free(metrics->settings);
 	g_free(metrics);
 }

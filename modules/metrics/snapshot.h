@@ -10,6 +10,8 @@
 #include <rdmad/counters.h>
 #include <rdmad/device.h>
 
+#include "pod-names.h"
+
 /* Which names the families of devices have; those of rdmad itself are there always. */
 typedef enum {
 	NAMES_NATIVE, /* rdma_* */
@@ -23,6 +25,7 @@ typedef struct {
 	const RdmadDevice *device; /* a reference */
 	RdmadReading *reading;	   /* NULL: late or failed; values are unwrapped already */
 	char *error;		   /* why there is no reading */
+	PodNames *pods;		   /* for the uids of the reading's users; may be NULL */
 	double seconds;		   /* that the reading took */
 } DeviceSample;
 

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pod-names.h"
+
+#include <string.h>
+
+#define PODS_MAX	4096u
+#define NAME_MAX_LENGTH 253u
+#define UID_MAX_LENGTH	64u
+#define AGAIN_US	(10 * G_USEC_PER_SEC)
+
+#define NAME_CHARS "abcdefghijklmnopqrstuvwxyz0123456789-."
+#define UID_CHARS  "abcdefABCDEF0123456789-"
+
+struct PodNames {
+	int refs;
+	gint64 read_us;
+	GHashTable *by_uid;  /* PodName */
+	GHashTable *missing; /* uids that were looked for in vain */
+};
+
+PodNames *pod_names_ref(PodNames *names)
+{
+	g_atomic_int_inc(&names->refs);
+	return names;
+}
+
+void pod_names_unref(PodNames *names)
+{
+	if (!g_atomic_int_dec_and_test(&names->refs))
+		return;
+	g_hash_table_unref(names->by_uid);
+	g_hash_table_unref(names->missing);
+	g_free(names);
+}
+
+static gboolean is_of(const char *text, const char *chars, gsize max)
+{
+	const gsize n = strspn(text, chars);
+
+	return n > 0 && n <= max && text[n] == '\0';
+}
+
+/* One block: the struct and both strings. */
+static PodName *pod_name_new(const char *namespace, const char *name)
+{
+	const gsize n = strlen(namespace) + 1, m = strlen(name) + 1;
+	PodName *pod = g_malloc(sizeof(*pod) + n + m);
+	char *text = (char *)(pod + 1);
+
+	pod->namespace = memcpy(text, namespace, n);
+	pod->name = memcpy(text + n, name, m);
+	return pod;
+}
+
+static void names_add(PodNames *names, const char *folder)
+{
+	g_auto(GStrv) parts = g_strsplit(folder, "_", 4);
+
+	if (g_strv_length(parts) != 3 || !is_of(parts[0], NAME_CHARS, NAME_MAX_LENGTH) ||
+	    !is_of(parts[1], NAME_CHARS, NAME_MAX_LENGTH) ||
+	    !is_of(parts[2], UID_CHARS, UID_MAX_LENGTH))
+		return;
+	g_hash_table_insert(names->by_uid, g_strdup(parts[2]), pod_name_new(parts[0], parts[1]));
+}
+
+static PodNames *names_read(const char *folder, gint64 now_us)
+{
+	g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+	PodNames *names = g_new0(PodNames, 1);
+	const char *entry;
+
+	names->refs = 1;
+	names->read_us = now_us;
+	names->by_uid = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	names->missing = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	for (guint i = 0; dir && i < PODS_MAX && (entry = g_dir_read_name(dir)); i++)
+		names_add(names, entry);
+	return names;
+}
+
+static gboolean names_are_recent(const PodNames *names, gint64 now_us)
+{
+	return names && now_us - names->read_us < AGAIN_US;
+}
+
+static void names_miss(PodNames *names, const char *uid)
+{
+	if (!g_hash_table_contains(names->by_uid, uid) &&
+	    g_hash_table_size(names->missing) < PODS_MAX)
+		g_hash_table_add(names->missing, g_strdup(uid));
+}
+
+static void names_carry_missing(PodNames *names, const PodNames *old)
+{
+	GHashTableIter iter;
+	gpointer uid;
+
+	g_hash_table_iter_init(&iter, old->missing);
+	while (g_hash_table_iter_next(&iter, &uid, NULL))
+		names_miss(names, uid);
+}
+
+PodNames *pod_names_follow(PodNames *old, const char *folder, const char *uid, gint64 now_us)
+{
+	const gboolean recent = names_are_recent(old, now_us);
+	PodNames *names;
+
+	if (pod_names_lookup(old, uid) || (recent && g_hash_table_contains(old->missing, uid)))
+		return pod_names_ref(old);
+	names = names_read(folder, now_us);
+	if (recent)
+		names_carry_missing(names, old);
+	names_miss(names, uid);
+	return names;
+}
+
+const PodName *pod_names_lookup(const PodNames *names, const char *uid)
+{
+	return names ? g_hash_table_lookup(names->by_uid, uid) : NULL;
+}
+
+PodNames *pod_names_newer(PodNames *a, PodNames *b)
+{
+	if (!a || !b)
+		return a ? a : b;
+	return a->read_us >= b->read_us ? a : b;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pod names: which pod a uid is of
+ *
+ * Cgroups say uids.  Kubelet keeps a folder of logs for each pod of the node, NAMESPACE_NAME_UID
+ * (pkg/kubelet/kuberuntime/helpers.go, BuildPodLogsDirectory); for a static pod the uid is a hash there
+ * as it is in the cgroup.  A table is read at once and never changes; it may be used on any thread.
+ */
+#pragma once
+
+#include <glib.h>
+
+typedef struct PodNames PodNames;
+
+typedef struct {
+	const char *namespace, *name;
+} PodName;
+
+PodNames *pod_names_ref(PodNames *names);
+void pod_names_unref(PodNames *names);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(PodNames, pod_names_unref)
+
+/*
+ * A reference to `old` where it knows `uid`, or looked for it in vain a few seconds ago; otherwise to a
+ * new table.  `old` NULL: there was none; `now_us`: monotonic.  A folder that cannot be read is an empty one.
+ */
+PodNames *pod_names_follow(PodNames *old, const char *folder, const char *uid, gint64 now_us);
+
+/* NULL: not known; `names` may be NULL. */
+const PodName *pod_names_lookup(const PodNames *names, const char *uid);
+/* Whichever was read later; both may be NULL. */
+PodNames *pod_names_newer(PodNames *a, PodNames *b);
