@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hardware/cgroup-pod.h"
+
+#include <string.h>
+
+#define UID_DASHED   36
+#define UID_PLAIN    32
+#define CONTAINER_ID 64
+
+/* A part of the text. */
+typedef struct {
+	const char *text;
+	gsize len;
+} Part;
+
+static gboolean part_has_prefix(Part part, const char *prefix)
+{
+	const gsize len = strlen(prefix);
+
+	return part.len >= len && memcmp(part.text, prefix, len) == 0;
+}
+
+static const char *part_find(Part part, const char *what)
+{
+	return memmem(part.text, part.len, what, strlen(what));
+}
+
+static Part part_from(Part part, const char *at)
+{
+	return (Part){ at, part.len - (gsize)(at - part.text) };
+}
+
+/* What comes before `end`, which it moves behind; all of it when there is none. */
+static Part part_take(Part *rest, char end)
+{
+	const char *at = memchr(rest->text, end, rest->len);
+	const Part part = { rest->text, at ? (gsize)(at - rest->text) : rest->len };
+
+	*rest = at ? part_from(*rest, at + 1) : (Part){ rest->text + rest->len, 0 };
+	return part;
+}
+
+static gboolean is_hex(const char *text, gsize len)
+{
+	for (gsize i = 0; i < len; i++)
+		if (!g_ascii_isdigit(text[i]) && (text[i] < 'a' || text[i] > 'f'))
+			return FALSE;
+	return TRUE;
+}
+
+/* 8-4-4-4-12, with systemd's "_" for "-". */
+static gboolean take_dashed(Part part, char *uid)
+{
+	for (gsize i = 0; i < UID_DASHED; i++) {
+		const gboolean dash = i == 8 || i == 13 || i == 18 || i == 23;
+
+		if (dash ? part.text[i] != '-' && part.text[i] != '_' : !is_hex(&part.text[i], 1))
+			return FALSE;
+		uid[i] = dash ? '-' : part.text[i];
+	}
+	uid[UID_DASHED] = '\0';
+	return TRUE;
+}
+
+/* A uid at the start of a part, and after it its end or what a slice's name goes on with. */
+static gboolean take_uid(Part part, char *uid)
+{
+	gsize len = UID_DASHED;
+
+	if (part.len < UID_DASHED || !take_dashed(part, uid)) {
+		len = UID_PLAIN;
+		if (part.len < UID_PLAIN || !is_hex(part.text, UID_PLAIN))
+			return FALSE;
+		memcpy(uid, part.text, UID_PLAIN);
+		uid[UID_PLAIN] = '\0';
+	}
+	return len == part.len || part.text[len] == '.' || part.text[len] == ':';
+}
+
+/* "kubelet-kubepods-burstable-pod<uid>.slice", "pod<uid>" */
+static gboolean take_pod(Part segment, gboolean below_kubepods, char *uid)
+{
+	const char *kubepods = part_find(segment, "kubepods");
+	const char *pod = kubepods ? part_find(part_from(segment, kubepods), "-pod") : NULL;
+
+	if (pod)
+		return take_uid(part_from(segment, pod + 4), uid);
+	return below_kubepods && part_has_prefix(segment, "pod") &&
+	       take_uid(part_from(segment, segment.text + 3), uid);
+}
+
+/*
+ * "<id>", "cri-containerd-<id>.scope", "crio-<id>", "...pod<uid>.slice:cri-containerd:<id>".  What
+ * watches a container ("crio-conmon-<id>.scope") has its id, too, but is not in it.
+ */
+static void take_container(Part segment, char *id)
+{
+	const char *dot = part_find(segment, ".scope");
+	const gsize len = dot ? (gsize)(dot - segment.text) : segment.len;
+	const char *end = segment.text + len;
+
+	if (*id || len < CONTAINER_ID || !is_hex(end - CONTAINER_ID, CONTAINER_ID))
+		return;
+	if (len > CONTAINER_ID && !strchr("-:", end[-CONTAINER_ID - 1]))
+		return;
+	if (part_find(segment, "conmon"))
+		return;
+	memcpy(id, end - CONTAINER_ID, CONTAINER_ID);
+	id[CONTAINER_ID] = '\0';
+}
+
+/* In a cgroup namespace what is above its root is "..": the part with "kubepods" may be missing. */
+static gboolean path_parse(Part path, RdmadCgroupPod *pod)
+{
+	gboolean below = part_has_prefix(path, "/..");
+	gboolean found = FALSE;
+
+	pod->container_id[0] = '\0';
+	while (path.len > 0) {
+		Part segment = part_take(&path, '/');
+		const char *deleted = part_find(segment, " (deleted)");
+
+		/* v2, after its removal. */
+		if (deleted)
+			segment.len = (gsize)(deleted - segment.text);
+		if (!found)
+			found = take_pod(segment, below, pod->uid);
+		if (found)
+			take_container(segment, pod->container_id);
+		below = below || part_find(segment, "kubepods");
+	}
+	return found;
+}
+
+gboolean rdmad_cgroup_pod_parse(const char *text, RdmadCgroupPod *pod)
+{
+	Part rest = { text, strlen(text) };
+
+	while (rest.len > 0) {
+		/* hierarchy:controllers:path; the path may have colons of its own. */
+		Part line = part_take(&rest, '\n');
+
+		part_take(&line, ':');
+		part_take(&line, ':');
+		if (path_parse(line, pod))
+			return TRUE;
+	}
+	return FALSE;
+}
