@@ -3,6 +3,7 @@
 #pragma once
 
 #include <rdmad/loop.h>
+#include <rdmad/meters.h>
 
 RdmadLoop *rdmad_loop_new(void);
 /* Events that are left are freed; all of them must be the core's. */
@@ -19,6 +20,13 @@ void rdmad_loop_turn(RdmadLoop *loop);
 RdmadEvent *rdmad_loop_add_signal(RdmadLoop *loop, int signum,
 				  void (*fn)(int signum, gpointer data),
 				  gpointer data) G_GNUC_WARN_UNUSED_RESULT;
+
+/* From here on the loop counts its turns, and rdmad_loop_meter() gives families.  `meters` must outlive
+ * the loop and all that is on it. */
+void rdmad_loop_set_meters(RdmadLoop *loop, RdmadMeters *meters);
+/* The core's family of this class, made when it is first asked for; NULL, which counts nothing, in a
+ * loop without meters.  So every object that has the loop can count what happens to it. */
+RdmadMeter *rdmad_loop_meter(RdmadLoop *loop, const RdmadMeterClass *klass);
 
 /* Objects that have an owner (owned.h). */
 GQueue *rdmad_loop_objects(RdmadLoop *loop);

@@ -17,8 +17,13 @@
 
 struct RdmadLoop {
 	struct event_base *base;
-	GQueue events;	/* RdmadEvent, linked by their own nodes */
-	GQueue objects; /* RdmadOwned */
+	GQueue events;	      /* RdmadEvent, linked by their own nodes */
+	GQueue objects;	      /* RdmadOwned */
+	RdmadMeters *meters;  /* or NULL */
+	GHashTable *families; /* RdmadMeterClass -> RdmadMeter */
+	RdmadMeter *latency, *turns;
+	gint64 turn_us; /* when the first callback of this turn began; 0: none yet */
+	gint64 late_us; /* the largest delay of its timers */
 };
 
 typedef enum { EVENT_IO, EVENT_TIMER, EVENT_CHILD, EVENT_SIGNAL } EventKind;
@@ -36,7 +41,8 @@ struct RdmadEvent {
 		void (*signal)(int signum, gpointer data);
 	} fn;
 	gpointer data;
-	pid_t pid; /* EVENT_CHILD */
+	gint64 due_us; /* EVENT_TIMER */
+	pid_t pid;     /* EVENT_CHILD */
 	int pidfd;
 };
 
@@ -67,12 +73,88 @@ void rdmad_loop_free(RdmadLoop *loop)
 	while (loop->events.head)
 		rdmad_event_free(loop->events.head->data);
 	event_base_free(loop->base);
+	g_clear_pointer(&loop->families, g_hash_table_unref);
 	g_free(loop);
+}
+
+/* ---- what the loop counts ---- */
+
+static const RdmadMeterClass latency_class = {
+	.type = RDMAD_METER_HISTOGRAM,
+	.name = "rdmad_loop_latency_seconds",
+	.unit = "seconds",
+	.help = "How long an event may have waited for the event loop: in each turn the larger of "
+		"its length and the delay of its timers",
+	.bounds = (const double[]){ 0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
+				    0.25, 0.5, 1, 5, 0 },
+};
+
+static const RdmadMeterClass turns_class = {
+	.type = RDMAD_METER_COUNTER,
+	.name = "rdmad_loop_turns",
+	.help = "Turns of the event loop in which something happened",
+};
+
+RdmadMeter *rdmad_loop_meter(RdmadLoop *loop, const RdmadMeterClass *klass)
+{
+	g_autoptr(GError) error = NULL;
+	RdmadMeter *meter;
+
+	if (!loop->meters)
+		return NULL;
+	meter = g_hash_table_lookup(loop->families, klass);
+	if (meter)
+		return meter;
+	meter = rdmad_meters_add(loop->meters, NULL, klass, NULL, &error);
+	if (!meter)
+		g_error("%s", error->message);
+	g_hash_table_insert(loop->families, (gpointer)klass, meter);
+	return meter;
+}
+
+void rdmad_loop_set_meters(RdmadLoop *loop, RdmadMeters *meters)
+{
+	g_assert(!loop->meters);
+	loop->meters = meters;
+	loop->families = g_hash_table_new(NULL, NULL);
+	loop->latency = rdmad_loop_meter(loop, &latency_class);
+	loop->turns = rdmad_loop_meter(loop, &turns_class);
+}
+
+/* Before each callback. */
+static void loop_enter(RdmadLoop *loop)
+{
+	if (loop->meters && !loop->turn_us)
+		loop->turn_us = g_get_monotonic_time();
+}
+
+/* Whoever came during the turn waited for no longer than this; no clock is read while nothing happens. */
+static void loop_leave(RdmadLoop *loop)
+{
+	gint64 took_us;
+
+	if (!loop->turn_us)
+		return;
+	took_us = g_get_monotonic_time() - loop->turn_us;
+	rdmad_meter_observe(loop->latency, (double)MAX(took_us, loop->late_us) / G_USEC_PER_SEC,
+			    NULL);
+	rdmad_meter_add(loop->turns, 1, NULL);
+	loop->turn_us = loop->late_us = 0;
+}
+
+/* ---- turning ---- */
+
+void rdmad_loop_turn(RdmadLoop *loop)
+{
+	event_base_loop(loop->base, EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY);
+	loop_leave(loop);
 }
 
 void rdmad_loop_run(RdmadLoop *loop)
 {
-	event_base_loop(loop->base, EVLOOP_NO_EXIT_ON_EMPTY);
+	do
+		rdmad_loop_turn(loop);
+	while (!event_base_got_break(loop->base));
 }
 
 void rdmad_loop_stop(RdmadLoop *loop)
@@ -80,10 +162,7 @@ void rdmad_loop_stop(RdmadLoop *loop)
 	event_base_loopbreak(loop->base);
 }
 
-void rdmad_loop_turn(RdmadLoop *loop)
-{
-	event_base_loop(loop->base, EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY);
-}
+/* ---- events ---- */
 
 static RdmadEvent *event_new_for(RdmadLoop *loop, RdmadModule *owner, EventKind kind, gpointer data)
 {
@@ -120,6 +199,7 @@ static void io_fired(int fd, short what, void *data)
 	const RdmadIo ready =
 		(what & EV_READ ? RDMAD_IO_READ : 0) | (what & EV_WRITE ? RDMAD_IO_WRITE : 0);
 
+	loop_enter(ev->loop);
 	ev->fn.io(fd, ready, ev->data);
 }
 
@@ -151,7 +231,10 @@ void rdmad_event_want(RdmadEvent *ev, RdmadIo want)
 static void timer_fired(int fd, short what, void *data)
 {
 	RdmadEvent *ev = data;
+	RdmadLoop *loop = ev->loop;
 
+	loop_enter(loop);
+	loop->late_us = MAX(loop->late_us, loop->turn_us - ev->due_us);
 	ev->fn.timer(ev->data);
 }
 
@@ -170,6 +253,8 @@ void rdmad_event_arm(RdmadEvent *ev, guint delay_ms)
 	const struct timeval delay = { delay_ms / 1000, (delay_ms % 1000) * 1000 };
 
 	g_assert(ev->kind == EVENT_TIMER);
+	if (ev->loop->meters)
+		ev->due_us = g_get_monotonic_time() + (gint64)delay_ms * 1000;
 	event_add(ev->ev, &delay);
 }
 
@@ -192,6 +277,7 @@ static void child_ended(int fd, short what, void *data)
 	int status;
 	const pid_t reaped = waitpid(pid, &status, WNOHANG);
 
+	loop_enter(ev->loop);
 	if (reaped == 0)
 		return;
 	/* Somebody else has reaped it: over it is all the same. */
@@ -235,6 +321,7 @@ static void signal_fired(int signum, short what, void *data)
 {
 	RdmadEvent *ev = data;
 
+	loop_enter(ev->loop);
 	ev->fn.signal(signum, ev->data);
 }
 

@@ -15,7 +15,7 @@
 #include "service/meters-private.h"
 #include "service/pods-private.h"
 
-/* Firmware counters and namespace changes; a device that hangs must not hold up all others. */
+/* Looks at the hardware, readings of counters, namespace changes; see work-private.h for those that hang. */
 #define WORKERS 4
 
 RdmadServices *rdmad_services_new(void)
@@ -25,6 +25,7 @@ RdmadServices *rdmad_services_new(void)
 	services->started_us = g_get_real_time();
 	services->loop = rdmad_loop_new();
 	services->meters = rdmad_meters_new();
+	rdmad_loop_set_meters(services->loop, services->meters);
 	services->workers = rdmad_workers_new(services->loop, WORKERS);
 	services->journal = rdmad_journal_new(services->loop);
 	services->facts = rdmad_facts_new(services->loop);

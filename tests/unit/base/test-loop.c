@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "base/loop-private.h"
+#include "service/meters-private.h"
 
 /* Never dereferenced: an owner is only compared. */
 #define SOME_MODULE ((RdmadModule *)0x10)
@@ -197,6 +198,84 @@ static void test_a_signal_arrives_on_the_loop(Fixture *f, gconstpointer data)
 	g_assert_cmpint(f->status, ==, SIGHUP);
 }
 
+typedef struct {
+	double turns;
+	guint64 observed;
+	guint64 at_least_50ms;
+} Counted;
+
+static void read_counted(const RdmadMeterClass *klass, const RdmadMeterSeries *series, guint n,
+			 gpointer data)
+{
+	Counted *counted = data;
+
+	if (g_str_equal(klass->name, "rdmad_loop_turns") && n)
+		counted->turns = series->value;
+	if (!g_str_equal(klass->name, "rdmad_loop_latency_seconds") || !n)
+		return;
+	counted->observed = series->count;
+	for (guint i = 1; klass->bounds[i - 1] != 0; i++)
+		if (klass->bounds[i - 1] >= 0.05)
+			counted->at_least_50ms += series->buckets[i];
+}
+
+static void sleep_long(gpointer data)
+{
+	g_usleep(80000);
+	if (data)
+		rdmad_loop_stop(data);
+}
+
+static void test_turns_are_timed_and_so_are_late_timers(void)
+{
+	g_autoptr(RdmadMeters) meters = rdmad_meters_new();
+	g_autoptr(RdmadLoop) loop = rdmad_loop_new();
+	RdmadEvent *slow = rdmad_loop_add_timer(loop, NULL, sleep_long, NULL);
+	Fixture f = { .loop = loop };
+	RdmadEvent *behind = rdmad_loop_add_timer(loop, NULL, count_timer, &f);
+	Counted counted = { 0 };
+
+	rdmad_loop_set_meters(loop, meters);
+	/* Due in the midst of the turn that takes long: it is served in the next. */
+	rdmad_event_arm(slow, 1);
+	rdmad_event_arm(behind, 10);
+	rdmad_loop_run(loop);
+	rdmad_meters_foreach(meters, read_counted, &counted);
+	g_assert_cmpfloat(counted.turns, ==, 2);
+	g_assert_cmpuint(counted.observed, ==, 2);
+	g_assert_cmpuint(counted.at_least_50ms, ==, 2);
+}
+
+static void test_a_short_turn_in_time_is_no_latency(void)
+{
+	g_autoptr(RdmadMeters) meters = rdmad_meters_new();
+	g_autoptr(RdmadLoop) loop = rdmad_loop_new();
+	Fixture f = { .loop = loop };
+	RdmadEvent *timer = rdmad_loop_add_timer(loop, NULL, count_timer, &f);
+	Counted counted = { 0 };
+
+	rdmad_loop_set_meters(loop, meters);
+	rdmad_event_arm(timer, 100);
+	rdmad_loop_run(loop);
+	rdmad_meters_foreach(meters, read_counted, &counted);
+	g_assert_cmpuint(counted.observed, ==, 1);
+	g_assert_cmpuint(counted.at_least_50ms, ==, 0);
+}
+
+static void test_a_family_of_the_core_is_made_once(void)
+{
+	static const RdmadMeterClass klass = { .name = "test_once", .help = "Once" };
+	g_autoptr(RdmadMeters) meters = rdmad_meters_new();
+	g_autoptr(RdmadLoop) loop = rdmad_loop_new();
+	RdmadMeter *meter;
+
+	g_assert_null(rdmad_loop_meter(loop, &klass));
+	rdmad_loop_set_meters(loop, meters);
+	meter = rdmad_loop_meter(loop, &klass);
+	g_assert_nonnull(meter);
+	g_assert_true(rdmad_loop_meter(loop, &klass) == meter);
+}
+
 #define ADD(name) g_test_add("/loop/" #name, Fixture, NULL, setup, test_##name, teardown)
 
 int main(int argc, char **argv)
@@ -210,5 +289,11 @@ int main(int argc, char **argv)
 	ADD(who_is_no_child_is_not_watched);
 	ADD(what_a_module_leaves_behind_is_counted_and_freed);
 	ADD(a_signal_arrives_on_the_loop);
+	g_test_add_func("/loop/turns_are_timed_and_so_are_late_timers",
+			test_turns_are_timed_and_so_are_late_timers);
+	g_test_add_func("/loop/a_short_turn_in_time_is_no_latency",
+			test_a_short_turn_in_time_is_no_latency);
+	g_test_add_func("/loop/a_family_of_the_core_is_made_once",
+			test_a_family_of_the_core_is_made_once);
 	return g_test_run();
 }

@@ -6,6 +6,7 @@
 
 #include "base/loop-private.h"
 #include "base/work-private.h"
+#include "service/meters-private.h"
 
 /* Never dereferenced: an owner is only compared. */
 #define SOME_MODULE ((RdmadModule *)0x10)
@@ -176,6 +177,120 @@ static void test_no_thread_is_held_up_by_a_stuck_one(Fixture *f, gconstpointer d
 	g_assert_cmpint(f->sum, ==, 100);
 }
 
+static void test_jobs_that_hang_hold_up_nobody(Fixture *f, gconstpointer data)
+{
+	const gint64 began_us = g_get_monotonic_time();
+
+	for (int i = 0; i < 4; i++)
+		submit(f, &endless, NULL, 1, 0);
+	f->wanted = 1;
+	submit(f, &square, NULL, 3, 0);
+	rdmad_loop_run(f->loop);
+	g_assert_cmpint(f->sum, ==, 9);
+	/* Not before it was clear that they are long. */
+	g_assert_cmpint(g_get_monotonic_time() - began_us, >=, RDMAD_WORK_LONG_MS * 1000);
+	g_assert_cmpint(g_get_monotonic_time() - began_us, <, 5 * G_USEC_PER_SEC);
+	g_assert_cmpuint(rdmad_workers_threads(f->workers), ==, 5);
+	/* Known to be long, they count no more: no wait now. */
+	f->wanted = 2;
+	submit(f, &square, NULL, 4, 0);
+	rdmad_loop_run(f->loop);
+	g_assert_cmpint(f->sum, ==, 25);
+}
+
+static void test_threads_are_bounded_whatever_hangs(Fixture *f, gconstpointer data)
+{
+	const guint many = RDMAD_WORK_THREADS_MAX + 8;
+	RdmadJob *jobs[RDMAD_WORK_THREADS_MAX + 8];
+	const gint64 until_us = g_get_monotonic_time() + 20 * G_USEC_PER_SEC;
+
+	for (guint i = 0; i < many; i++)
+		jobs[i] = submit(f, &endless, NULL, 1, 0);
+	while (rdmad_workers_threads(f->workers) < RDMAD_WORK_THREADS_MAX &&
+	       g_get_monotonic_time() < until_us)
+		rdmad_loop_turn(f->loop);
+	g_assert_cmpuint(rdmad_workers_threads(f->workers), ==, RDMAD_WORK_THREADS_MAX);
+	/* What waits behind all of them runs once one has ended; the threads that are too many go. */
+	f->wanted = 1;
+	submit(f, &square, NULL, 3, 0);
+	for (guint i = 0; i < many; i++)
+		rdmad_job_cancel(jobs[i]);
+	rdmad_loop_run(f->loop);
+	g_assert_cmpint(f->sum, ==, 9);
+	while (rdmad_workers_threads(f->workers) > 4 && g_get_monotonic_time() < until_us)
+		usleep(1000);
+	g_assert_cmpuint(rdmad_workers_threads(f->workers), <=, 4);
+}
+
+typedef struct {
+	const char *family;
+	GString *text;
+} Reading;
+
+static void read_family(const RdmadMeterClass *klass, const RdmadMeterSeries *series, guint n,
+			gpointer data)
+{
+	const Reading *reading = data;
+
+	if (!g_str_equal(klass->name, reading->family))
+		return;
+	for (guint i = 0; i < n; i++) {
+		g_autofree char *labels = g_strjoinv(",", (char **)series[i].labels);
+		const double value = klass->type == RDMAD_METER_HISTOGRAM ? (double)series[i].count
+									  : series[i].value;
+
+		g_string_append_printf(reading->text, "%s %g;", labels, value);
+	}
+}
+
+static void expect_family(RdmadMeters *meters, const char *family, const char *expected)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+	Reading reading = { family, text };
+
+	rdmad_meters_foreach(meters, read_family, &reading);
+	g_assert_cmpstr(text->str, ==, expected);
+}
+
+static void test_jobs_are_counted_by_what_became_of_them(void)
+{
+	g_autoptr(RdmadMeters) meters = rdmad_meters_new();
+	g_autoptr(RdmadLoop) loop = rdmad_loop_new();
+	const RdmadJobClass *const classes[] = { &square, &failing, &endless };
+	Fixture f = { .loop = loop };
+
+	rdmad_loop_set_meters(loop, meters);
+	f.workers = rdmad_workers_new(loop, 4);
+	rdmad_job_cancel(submit(&f, &endless, NULL, 2, 0));
+	for (guint i = 0; i < G_N_ELEMENTS(classes); i++) {
+		f.wanted = i + 1;
+		submit(&f, classes[i], NULL, 2, classes[i] == &endless ? 20 : 0);
+		rdmad_loop_run(loop);
+	}
+	expect_family(meters, "rdmad_work_jobs",
+		      "endless,cancelled 1;square,ok 1;failing,error 1;endless,timeout 1;");
+	g_clear_pointer(&f.workers, rdmad_workers_free);
+	g_clear_error(&f.error);
+}
+
+static void test_a_late_job_is_still_timed(void)
+{
+	g_autoptr(RdmadMeters) meters = rdmad_meters_new();
+	g_autoptr(RdmadLoop) loop = rdmad_loop_new();
+	Fixture f = { .loop = loop, .wanted = 1 };
+
+	rdmad_loop_set_meters(loop, meters);
+	f.workers = rdmad_workers_new(loop, 4);
+	submit(&f, &endless, NULL, 2, 20);
+	rdmad_loop_run(loop);
+	expect_family(meters, "rdmad_work_job_duration_seconds", "");
+	/* It sees that it was cancelled, and its thread tells. */
+	rdmad_loop_turn(loop);
+	expect_family(meters, "rdmad_work_job_duration_seconds", "endless 1;");
+	g_clear_pointer(&f.workers, rdmad_workers_free);
+	g_clear_error(&f.error);
+}
+
 #define ADD(name) g_test_add("/work/" #name, Fixture, NULL, setup, test_##name, teardown)
 
 int main(int argc, char **argv)
@@ -188,5 +303,10 @@ int main(int argc, char **argv)
 	ADD(jobs_end_with_their_owner);
 	ADD(a_full_queue_refuses_and_frees_the_input);
 	ADD(no_thread_is_held_up_by_a_stuck_one);
+	ADD(jobs_that_hang_hold_up_nobody);
+	ADD(threads_are_bounded_whatever_hangs);
+	g_test_add_func("/work/jobs_are_counted_by_what_became_of_them",
+			test_jobs_are_counted_by_what_became_of_them);
+	g_test_add_func("/work/a_late_job_is_still_timed", test_a_late_job_is_still_timed);
 	return g_test_run();
 }

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two lists and a descriptor: jobs wait for a thread, finished ones wait for the loop, an eventfd
+ * tells the loop.  pthreads and not GLib's own locks, because the thread sanitizer understands them.
+ */
+#define RDMAD_LOG_TOPIC "work"
+
+#include "base/work-pool.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <rdmad/error.h>
+#include <rdmad/fd.h>
+#include <rdmad/log.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <time.h>
+
+#define QUEUE_MAX      1024u
+#define THREAD_QUIET_S 10 /* an idle thread ends after this */
+#define FREE_WAIT_S    10 /* how long a stuck job may hold up the end of the process */
+#define STACK_SIZE     (512u * 1024)
+
+/* What threads see; outlives RdmadWorkers while a stuck job still runs. */
+struct RdmadWorkPool {
+	pthread_mutex_t lock;
+	pthread_cond_t work; /* waiting has grown, or stopping */
+	pthread_cond_t gone; /* threads has shrunk */
+	GQueue waiting;	     /* RdmadJob */
+	GQueue running;	     /* RdmadJob, the oldest first */
+	GQueue finished;     /* RdmadJob */
+	guint threads;
+	guint max_threads; /* those with a job that runs for long do not count */
+	gboolean stopping;
+	int wake; /* eventfd */
+	int refs; /* the workers' and one a thread */
+};
+
+void rdmad_job_unref(RdmadJob *job)
+{
+	if (!g_atomic_int_dec_and_test(&job->refs))
+		return;
+	if (job->input && job->klass->free_input)
+		job->klass->free_input(job->input);
+	if (job->result && job->klass->free_result)
+		job->klass->free_result(job->result);
+	g_clear_error(&job->error);
+	g_free(job);
+}
+
+static void pool_unref(RdmadWorkPool *pool)
+{
+	if (!g_atomic_int_dec_and_test(&pool->refs))
+		return;
+	close(pool->wake);
+	pthread_mutex_destroy(&pool->lock);
+	pthread_cond_destroy(&pool->work);
+	pthread_cond_destroy(&pool->gone);
+	g_free(pool);
+}
+
+/* Called with the lock held: the number of threads that there may be now. */
+static guint pool_limit(const RdmadWorkPool *pool)
+{
+	const gint64 before_us = g_get_monotonic_time() - RDMAD_WORK_LONG_MS * 1000;
+	guint limit = pool->max_threads;
+
+	for (const GList *l = pool->running.head; l; l = l->next) {
+		if (((const RdmadJob *)l->data)->began_us > before_us)
+			break;
+		limit++;
+	}
+	return MIN(limit, MAX(RDMAD_WORK_THREADS_MAX, pool->max_threads));
+}
+
+/* Called with the lock held: how many threads have no job, or are about to take one. */
+static guint pool_free_threads(const RdmadWorkPool *pool)
+{
+	return pool->threads - pool->running.length;
+}
+
+/* ---- on a worker thread ---- */
+
+/* The next job, or NULL when the thread should end.  Called and returns with the lock held. */
+static RdmadJob *pool_next(RdmadWorkPool *pool)
+{
+	struct timespec until;
+
+	/* The job that it had no longer hangs: others do all that is to be done. */
+	if (pool->threads > pool_limit(pool))
+		return NULL;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += THREAD_QUIET_S;
+	while (!pool->waiting.length && !pool->stopping) {
+		const int r = pthread_cond_timedwait(&pool->work, &pool->lock, &until);
+
+		if (r == ETIMEDOUT && !pool->waiting.length)
+			return NULL;
+	}
+	return pool->stopping ? NULL : g_queue_pop_head(&pool->waiting);
+}
+
+/* Called with the lock held. */
+static void pool_begin(RdmadWorkPool *pool, RdmadJob *job)
+{
+	job->began_us = g_get_monotonic_time();
+	job->run_node.data = job;
+	g_queue_push_tail_link(&pool->running, &job->run_node);
+}
+
+static void pool_run(RdmadWorkPool *pool, RdmadJob *job)
+{
+	const guint64 one = 1;
+
+	if (!rdmad_job_cancelled(job))
+		job->result = job->klass->run(job->input, job, &job->error);
+
+	pthread_mutex_lock(&pool->lock);
+	job->took_us = g_get_monotonic_time() - job->began_us;
+	g_queue_unlink(&pool->running, &job->run_node);
+	if (pool->stopping) {
+		rdmad_job_unref(job);
+		return;
+	}
+	g_queue_push_tail(&pool->finished, job);
+	if (write(pool->wake, &one, sizeof(one)) < 0 && errno != EAGAIN)
+		rdmad_err("cannot wake the loop: %s", g_strerror(errno));
+}
+
+static void *pool_thread(void *arg)
+{
+	RdmadWorkPool *pool = arg;
+	RdmadJob *job;
+
+	pthread_mutex_lock(&pool->lock);
+	while ((job = pool_next(pool))) {
+		pool_begin(pool, job);
+		pthread_mutex_unlock(&pool->lock);
+		pool_run(pool, job); /* comes back with the lock */
+	}
+	pool->threads--;
+	pthread_cond_signal(&pool->gone);
+	pthread_mutex_unlock(&pool->lock);
+	pool_unref(pool);
+	return NULL;
+}
+
+gboolean rdmad_job_cancelled(const RdmadJob *job)
+{
+	return g_atomic_int_get(&job->cancelled) != 0;
+}
+
+/* ---- on the loop ---- */
+
+/* With every signal blocked: they are the loop's. */
+static int thread_start(RdmadWorkPool *pool)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	sigset_t all, before;
+	int r;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, STACK_SIZE);
+	g_atomic_int_inc(&pool->refs);
+	r = pthread_create(&thread, &attr, pool_thread, pool);
+	if (r)
+		g_atomic_int_add(&pool->refs, -1);
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return r;
+}
+
+/* Called with the lock held.  A job may stay queued without a new thread, but not without any. */
+static gboolean pool_staff(RdmadWorkPool *pool, GError **error)
+{
+	int r;
+
+	if (pool->waiting.length < pool_free_threads(pool) || pool->threads >= pool_limit(pool))
+		return TRUE;
+	r = thread_start(pool);
+	if (!r)
+		pool->threads++;
+	else if (!pool->threads)
+		return rdmad_error_errno(error, r, "cannot start a worker thread");
+	return TRUE;
+}
+
+/* Called with the lock held.  When to look again whether jobs that wait are due another thread, because
+ * one that runs has become long; 0: none waits, or nothing can be done. */
+static guint pool_patience_ms(const RdmadWorkPool *pool)
+{
+	const gint64 now_us = g_get_monotonic_time();
+
+	if (pool->waiting.length <= pool_free_threads(pool) ||
+	    pool->threads >= RDMAD_WORK_THREADS_MAX)
+		return 0;
+	for (const GList *l = pool->running.head; l; l = l->next) {
+		const gint64 ran_ms = (now_us - ((const RdmadJob *)l->data)->began_us) / 1000;
+
+		if (ran_ms < RDMAD_WORK_LONG_MS)
+			return (guint)(RDMAD_WORK_LONG_MS - ran_ms);
+	}
+	return RDMAD_WORK_LONG_MS;
+}
+
+gboolean rdmad_work_pool_push(RdmadWorkPool *pool, RdmadJob *job, guint *grow_ms, GError **error)
+{
+	gboolean ok = FALSE;
+
+	pthread_mutex_lock(&pool->lock);
+	if (pool->waiting.length >= QUEUE_MAX)
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_LIMIT,
+			    "%s: %u jobs are waiting already", job->klass->name, QUEUE_MAX);
+	else
+		ok = pool_staff(pool, error);
+	if (ok) {
+		g_queue_push_tail(&pool->waiting, job);
+		pthread_cond_signal(&pool->work);
+	}
+	*grow_ms = pool_patience_ms(pool);
+	pthread_mutex_unlock(&pool->lock);
+	return ok;
+}
+
+guint rdmad_work_pool_grow(RdmadWorkPool *pool)
+{
+	guint wanted, grow_ms;
+
+	pthread_mutex_lock(&pool->lock);
+	wanted = pool->waiting.length - MIN(pool->waiting.length, pool_free_threads(pool));
+	while (wanted-- && pool->threads < pool_limit(pool) && !thread_start(pool))
+		pool->threads++;
+	grow_ms = pool_patience_ms(pool);
+	pthread_mutex_unlock(&pool->lock);
+	return grow_ms;
+}
+
+void rdmad_work_pool_take(RdmadWorkPool *pool, GQueue *finished)
+{
+	pthread_mutex_lock(&pool->lock);
+	*finished = pool->finished;
+	g_queue_init(&pool->finished);
+	pthread_mutex_unlock(&pool->lock);
+}
+
+guint rdmad_work_pool_threads(RdmadWorkPool *pool)
+{
+	guint threads;
+
+	pthread_mutex_lock(&pool->lock);
+	threads = pool->threads;
+	pthread_mutex_unlock(&pool->lock);
+	return threads;
+}
+
+int rdmad_work_pool_fd(const RdmadWorkPool *pool)
+{
+	return pool->wake;
+}
+
+RdmadWorkPool *rdmad_work_pool_new(guint max_threads, GError **error)
+{
+	const int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	pthread_condattr_t attr;
+	RdmadWorkPool *pool;
+
+	if (wake < 0) {
+		rdmad_error_errno(error, errno, "eventfd");
+		return NULL;
+	}
+	pool = g_new0(RdmadWorkPool, 1);
+	pool->wake = wake;
+	pool->refs = 1;
+	pool->max_threads = max_threads;
+	g_queue_init(&pool->waiting);
+	g_queue_init(&pool->running);
+	g_queue_init(&pool->finished);
+	pthread_mutex_init(&pool->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&pool->work, &attr);
+	pthread_cond_init(&pool->gone, &attr);
+	pthread_condattr_destroy(&attr);
+	return pool;
+}
+
+/* Called with the lock held. */
+static void pool_wait_for_threads(RdmadWorkPool *pool)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += FREE_WAIT_S;
+	while (pool->threads)
+		if (pthread_cond_timedwait(&pool->gone, &pool->lock, &until) == ETIMEDOUT) {
+			rdmad_warn("%u jobs do not end, leaving them", pool->threads);
+			return;
+		}
+}
+
+void rdmad_work_pool_free(RdmadWorkPool *pool)
+{
+	RdmadJob *job;
+
+	pthread_mutex_lock(&pool->lock);
+	pool->stopping = TRUE;
+	pthread_cond_broadcast(&pool->work);
+	pool_wait_for_threads(pool);
+	while ((job = g_queue_pop_head(&pool->waiting)))
+		rdmad_job_unref(job);
+	while ((job = g_queue_pop_head(&pool->finished)))
+		rdmad_job_unref(job);
+	pthread_mutex_unlock(&pool->lock);
+	pool_unref(pool);
+}
