@@ -3,6 +3,7 @@
 
 #include "base/loop-private.h"
 #include "base/work-private.h"
+#include "daemon/daemon-meters.h"
 #include "daemon/modules.h"
 #include "hardware/hardware.h"
 #include "hardware/sysroot-private.h"
@@ -77,6 +78,7 @@ gboolean rdmad_services_start(RdmadServices *services, GError **error)
 {
 	g_autofree char *socket = g_build_filename(services->run_dir, "rdmad.sock", NULL);
 
+	rdmad_daemon_meters_add(services);
 	return rdmad_hardware_start(services->hardware, error) &&
 	       rdmad_api_start(services, error) &&
 	       rdmad_http_listen_control(services->http, socket, error);

@@ -40,6 +40,7 @@ void http_connection_free(HttpConnection *c)
 	RdmadHttpRequest *request = g_steal_pointer(&c->request);
 
 	g_queue_unlink(&c->listener->connections, &c->node);
+	http_meters_connections(c->listener);
 	rdmad_event_free(c->io);
 	rdmad_event_free(c->deadline);
 	c->transport->klass->free(c->transport);
@@ -74,6 +75,7 @@ void http_connection_answer(HttpConnection *c, guint status, const char *content
 	c->out.body = body;
 	c->out.body_size = c->head_only ? 0 : size;
 	http_request_free(request);
+	http_meters_answered(c->listener, status);
 	connection_enter(c, HTTP_SENDING, 0, HTTP_SEND_MS);
 	if (!c->stepping)
 		connection_step(c);
@@ -302,6 +304,7 @@ void http_connection_new(HttpListener *listener, int fd)
 	c->in = g_byte_array_new();
 	c->node.data = c;
 	g_queue_push_tail_link(&listener->connections, &c->node);
+	http_meters_connections(listener);
 	c->io = rdmad_loop_add_io(loop, NULL, fd, 0, connection_ready, c);
 	c->deadline = rdmad_loop_add_timer(loop, NULL, connection_expired, c);
 	connection_await_request(c);

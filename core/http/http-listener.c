@@ -58,6 +58,7 @@ static void listener_admit(HttpListener *listener, int fd)
 	if (!listener_make_room(listener)) {
 		rdmad_notice("%s: %u connections are at work, one more was refused", listener->name,
 			     listener->connections.length);
+		http_meters_answered(listener, 503);
 		(void)!send(fd, BUSY_ANSWER, strlen(BUSY_ANSWER), MSG_NOSIGNAL);
 		close(fd);
 		return;
@@ -116,6 +117,7 @@ void http_listener_free(HttpListener *listener)
 {
 	while (listener->connections.head)
 		http_connection_free(listener->connections.head->data);
+	http_meters_listener_gone(listener);
 	rdmad_event_free(listener->io);
 	rdmad_event_free(listener->retry);
 	rdmad_clear_fd(&listener->fd);

@@ -44,6 +44,7 @@ struct RdmadHttp {
 	RdmadHttpLimits limits;
 	GPtrArray *routes;    /* HttpRoute */
 	GPtrArray *listeners; /* HttpListener */
+	RdmadMeter *requests, *connections;
 };
 
 struct RdmadHttpRequest {
@@ -104,6 +105,13 @@ void http_listener_free(HttpListener *listener);
 
 /* http-socket.c: a listening descriptor, or -1. */
 int http_socket_tcp(const char *address, GError **error);
+
+/* http-meters.c */
+void http_meters_init(RdmadHttp *http);
+void http_meters_answered(const HttpListener *listener, guint status);
+/* One came or went. */
+void http_meters_connections(const HttpListener *listener);
+void http_meters_listener_gone(const HttpListener *listener);
 
 /* http.c: finds the route and calls its handler, or refuses. */
 void http_dispatch(RdmadHttpRequest *request);

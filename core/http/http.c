@@ -32,6 +32,7 @@ RdmadHttp *rdmad_http_new(RdmadLoop *loop, const RdmadHttpLimits *limits, GError
 	RdmadHttp *http = g_new0(RdmadHttp, 1);
 
 	http->loop = loop;
+	http_meters_init(http);
 	if (limits)
 		http->limits = *limits;
 	http->limits.max_connections = http->limits.max_connections ?: 64;

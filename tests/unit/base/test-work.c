@@ -8,6 +8,8 @@
 #include "base/work-private.h"
 #include "service/meters-private.h"
 
+#include "../meters-text.h"
+
 /* Never dereferenced: an owner is only compared. */
 #define SOME_MODULE ((RdmadModule *)0x10)
 
@@ -222,36 +224,6 @@ static void test_threads_are_bounded_whatever_hangs(Fixture *f, gconstpointer da
 	g_assert_cmpuint(rdmad_workers_threads(f->workers), <=, 4);
 }
 
-typedef struct {
-	const char *family;
-	GString *text;
-} Reading;
-
-static void read_family(const RdmadMeterClass *klass, const RdmadMeterSeries *series, guint n,
-			gpointer data)
-{
-	const Reading *reading = data;
-
-	if (!g_str_equal(klass->name, reading->family))
-		return;
-	for (guint i = 0; i < n; i++) {
-		g_autofree char *labels = g_strjoinv(",", (char **)series[i].labels);
-		const double value = klass->type == RDMAD_METER_HISTOGRAM ? (double)series[i].count
-									  : series[i].value;
-
-		g_string_append_printf(reading->text, "%s %g;", labels, value);
-	}
-}
-
-static void expect_family(RdmadMeters *meters, const char *family, const char *expected)
-{
-	g_autoptr(GString) text = g_string_new(NULL);
-	Reading reading = { family, text };
-
-	rdmad_meters_foreach(meters, read_family, &reading);
-	g_assert_cmpstr(text->str, ==, expected);
-}
-
 static void test_jobs_are_counted_by_what_became_of_them(void)
 {
 	g_autoptr(RdmadMeters) meters = rdmad_meters_new();
@@ -267,7 +239,7 @@ static void test_jobs_are_counted_by_what_became_of_them(void)
 		submit(&f, classes[i], NULL, 2, classes[i] == &endless ? 20 : 0);
 		rdmad_loop_run(loop);
 	}
-	expect_family(meters, "rdmad_work_jobs",
+	meters_expect(meters, "rdmad_work_jobs",
 		      "endless,cancelled 1;square,ok 1;failing,error 1;endless,timeout 1;");
 	g_clear_pointer(&f.workers, rdmad_workers_free);
 	g_clear_error(&f.error);
@@ -283,10 +255,10 @@ static void test_a_late_job_is_still_timed(void)
 	f.workers = rdmad_workers_new(loop, 4);
 	submit(&f, &endless, NULL, 2, 20);
 	rdmad_loop_run(loop);
-	expect_family(meters, "rdmad_work_job_duration_seconds", "");
+	meters_expect(meters, "rdmad_work_job_duration_seconds", "");
 	/* It sees that it was cancelled, and its thread tells. */
 	rdmad_loop_turn(loop);
-	expect_family(meters, "rdmad_work_job_duration_seconds", "endless 1;");
+	meters_expect(meters, "rdmad_work_job_duration_seconds", "endless 1;");
 	g_clear_pointer(&f.workers, rdmad_workers_free);
 	g_clear_error(&f.error);
 }

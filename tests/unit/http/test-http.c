@@ -11,6 +11,9 @@
 
 #include "base/loop-private.h"
 #include "http/http-private.h"
+#include "service/meters-private.h"
+
+#include "../meters-text.h"
 
 /* Never dereferenced: an owner is only compared. */
 #define SOME_MODULE    ((RdmadModule *)0x10)
@@ -24,6 +27,7 @@ typedef struct {
 	RdmadHttpRequest *kept;
 	guint gone, answered;
 	RdmadEvent *tick;
+	RdmadMeters *meters;
 } Fixture;
 
 static void tick(gpointer data)
@@ -38,7 +42,9 @@ static void setup(Fixture *f, gconstpointer data)
 	static const RdmadHttpLimits limits = { .max_connections = 4, .max_body = 100 };
 	g_autoptr(GError) error = NULL;
 
+	f->meters = rdmad_meters_new();
 	f->loop = rdmad_loop_new();
+	rdmad_loop_set_meters(f->loop, f->meters);
 	f->http = rdmad_http_new(f->loop, &limits, &error);
 	g_assert_no_error(error);
 	f->dir = g_dir_make_tmp("test-http-XXXXXX", NULL);
@@ -54,6 +60,7 @@ static void teardown(Fixture *f, gconstpointer data)
 	rdmad_http_free(f->http);
 	rdmad_event_free(f->tick);
 	rdmad_loop_free(f->loop);
+	rdmad_meters_free(f->meters);
 	g_assert_false(g_file_test(f->path, G_FILE_TEST_EXISTS));
 	g_rmdir(f->dir);
 	g_free(f->path);
@@ -367,6 +374,31 @@ static void test_a_socket_left_by_a_crash_is_replaced(Fixture *f, gconstpointer 
 	g_assert_no_error(error);
 }
 
+static void expect_counted(Fixture *f, const char *requests, guint connections)
+{
+	g_autofree char *gauge = g_strdup_printf("%s %u;", f->path, connections);
+	g_autoptr(GString) text = g_string_new(requests);
+
+	g_string_replace(text, "@", f->path, 0);
+	meters_expect(f->meters, "rdmad_http_requests", text->str);
+	meters_expect(f->meters, "rdmad_http_connections", gauge);
+}
+
+static void test_requests_and_connections_are_counted_by_listener(Fixture *f, gconstpointer data)
+{
+	rdmad_autofd int open = connect_to(f);
+
+	route(f, "GET", "/hello", answer_hello);
+	g_free(ask(f, GET_LAST("/hello")));
+	g_free(ask(f, GET_LAST("/none")));
+	g_free(ask(f, "nonsense\r\n\r\n"));
+	g_free(ask(f, GET("/hello") GET_LAST("/hello")));
+	turn(f, 5);
+	expect_counted(f, "@,200 3;@,404 1;@,400 1;", 1);
+	rdmad_http_unlisten(f->http, f->path);
+	meters_expect(f->meters, "rdmad_http_connections", "");
+}
+
 #define ADD(name) g_test_add("/http/" #name, Fixture, NULL, setup, test_##name, teardown)
 
 int main(int argc, char **argv)
@@ -386,5 +418,6 @@ int main(int argc, char **argv)
 	ADD(a_busy_server_says_503_and_keeps_its_work);
 	ADD(the_control_socket_is_ours_alone);
 	ADD(a_socket_left_by_a_crash_is_replaced);
+	ADD(requests_and_connections_are_counted_by_listener);
 	return g_test_run();
 }

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the server counts, by listener: its address or path as it was given. */
+#include "http/http-server.h"
+
+#include "base/loop-private.h"
+
+static const RdmadMeterClass requests_class = {
+	.type = RDMAD_METER_COUNTER,
+	.name = "rdmad_http_requests",
+	.help = "HTTP requests that were answered or refused",
+	.labels = { "listener", "code" },
+};
+
+static const RdmadMeterClass connections_class = {
+	.type = RDMAD_METER_GAUGE,
+	.name = "rdmad_http_connections",
+	.help = "HTTP connections that are open now",
+	.labels = { "listener" },
+};
+
+void http_meters_init(RdmadHttp *http)
+{
+	http->requests = rdmad_loop_meter(http->loop, &requests_class);
+	http->connections = rdmad_loop_meter(http->loop, &connections_class);
+}
+
+void http_meters_answered(const HttpListener *listener, guint status)
+{
+	char code[12];
+
+	g_snprintf(code, sizeof(code), "%u", status);
+	rdmad_meter_add(listener->http->requests, 1,
+			(const char *const[]){ listener->name, code, NULL });
+}
+
+void http_meters_connections(const HttpListener *listener)
+{
+	rdmad_meter_set(listener->http->connections, listener->connections.length,
+			(const char *const[]){ listener->name, NULL });
+}
+
+void http_meters_listener_gone(const HttpListener *listener)
+{
+	rdmad_meter_drop(listener->http->connections,
+			 (const char *const[]){ listener->name, NULL });
+}
