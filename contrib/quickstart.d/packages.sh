@@ -3,7 +3,7 @@
 packages_build='gcc libc6-dev meson ninja-build pkg-config protobuf-c-compiler
 	libglib2.0-dev libevent-dev libconfig-dev libprotobuf-c-dev libnghttp2-dev
 	libibverbs-dev librdmacm-dev libnl-3-dev libnl-route-3-dev libnl-genl-3-dev
-	libsqlite3-dev libjansson-dev libyaml-dev'
+	libsqlite3-dev libjansson-dev libyaml-dev zlib1g-dev'
 
 # The kubelet stand-in, and the lab for --lab.
 packages_demo='python3 python3-grpcio python3-protobuf protobuf-compiler iproute2

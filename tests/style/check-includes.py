@@ -46,6 +46,7 @@ ONLY_IN = {
     r"infiniband/|rdma/rdma_cma\.h": r"core/hardware/verbs.*",
     r"nghttp2/": r"core/grpc/.*",
     r"yaml\.h": r"core/cli/import-yaml\.c",
+    r"zlib\.h": r"modules/metrics/gzip\.c",
     r"gio/|glib-object\.h|gobject/|microhttpd\.h|curl/": r"",
 }
 

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "exposition.h"
+
+#define HEADS_SIZE 384u /* of a family, as a rule */
+#define END	   "# EOF\n"
+
+const char *exposition_content_type(ExpositionFormat format)
+{
+	return format == EXPOSITION_OPENMETRICS
+		       ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+		       : "text/plain; version=0.0.4; charset=utf-8";
+}
+
+static const char *type_name(FamilyType type, ExpositionFormat format)
+{
+	switch (type) {
+	case FAMILY_COUNTER:
+		return "counter";
+	case FAMILY_HISTOGRAM:
+		return "histogram";
+	case FAMILY_INFO:
+		return format == EXPOSITION_OPENMETRICS ? "info" : "gauge";
+	case FAMILY_GAUGE:
+		break;
+	}
+	return "gauge";
+}
+
+/* A quote is escaped in OpenMetrics only. */
+static void help_append(Text *out, const char *help, ExpositionFormat format)
+{
+	g_autofree char *valid = g_utf8_make_valid(help, -1);
+
+	for (const char *at = valid; *at; at++) {
+		if (*at == '\n')
+			text_append(out, "\\n", 2);
+		else if (*at == '\\')
+			text_append(out, "\\\\", 2);
+		else if (*at == '"' && format == EXPOSITION_OPENMETRICS)
+			text_append(out, "\\\"", 2);
+		else
+			text_append(out, at, 1);
+	}
+}
+
+/* "# TYPE NAME ", with the name that the format gives the family. */
+static void head_begin(Text *out, const char *what, const Family *family, ExpositionFormat format)
+{
+	const char *suffix = format == EXPOSITION_TEXT ? family_suffix(family_type(family)) : "";
+	g_autofree char *head = g_strdup_printf("# %s %s%s ", what, family_name(family), suffix);
+
+	text_append(out, head, strlen(head));
+}
+
+static void line_append(Text *out, const char *rest)
+{
+	text_append(out, rest, strlen(rest));
+	text_append(out, "\n", 1);
+}
+
+static void family_append(Text *out, const Family *family, ExpositionFormat format)
+{
+	const Text *body = family_body(family);
+
+	head_begin(out, "HELP", family, format);
+	help_append(out, family_help(family), format);
+	line_append(out, "");
+	head_begin(out, "TYPE", family, format);
+	line_append(out, type_name(family_type(family), format));
+	if (format == EXPOSITION_OPENMETRICS && family_unit(family)) {
+		head_begin(out, "UNIT", family, format);
+		line_append(out, family_unit(family));
+	}
+	text_append(out, body->start, body->length);
+}
+
+char *family_set_print(FamilySet *set, ExpositionFormat format, gsize *size)
+{
+	g_autoptr(GPtrArray) families = family_set_list(set);
+	gsize expected = sizeof(END);
+	Text out = { 0 };
+
+	for (guint i = 0; i < families->len; i++)
+		expected += HEADS_SIZE + family_body(families->pdata[i])->length;
+	text_room(&out, expected);
+	for (guint i = 0; i < families->len; i++)
+		family_append(&out, families->pdata[i], format);
+	if (format == EXPOSITION_OPENMETRICS)
+		text_append(&out, END, strlen(END));
+	*size = out.length;
+	text_append(&out, "", 1);
+	return out.start;
+}

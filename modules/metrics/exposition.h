@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Exposition: a set of families as Prometheus reads it
+ *
+ * Sources: prometheus/docs exposition_formats.md (text 0.0.4); OpenMetrics 1.0.0.
+ */
+#pragma once
+
+#include "family.h"
+
+typedef enum {
+	EXPOSITION_TEXT,	/* version 0.0.4 */
+	EXPOSITION_OPENMETRICS, /* version 1.0.0 */
+} ExpositionFormat;
+
+const char *exposition_content_type(ExpositionFormat format);
+/* g_free(); there is a NUL behind `size` bytes. */
+char *family_set_print(FamilySet *set, ExpositionFormat format, gsize *size);

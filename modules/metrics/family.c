@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "family.h"
+
+#include <rdmad/log.h>
+#include <stdio.h>
+
+#include "number.h"
+
+#define NAMESAKES_MAX 64u
+
+struct Family {
+	char *name;
+	FamilyType type;
+	char *unit, *help, *owner;
+	char *sample; /* the name that its series have */
+	gsize sample_size;
+	Text body;
+	guint64 n_series;
+	GHashTable *seen; /* labels; NULL: not guarded */
+};
+
+struct FamilySet {
+	GHashTable *families; /* name -> Family */
+	GHashTable *taken;    /* what any sample is or may be called -> Family */
+};
+
+/* ---- names ---- */
+
+/* What the samples of a family may be called, beside its own name: a parser of OpenMetrics refuses
+ * other families of these names, whether or not there are such samples. */
+static const char *const *type_suffixes(FamilyType type)
+{
+	static const char *const counter[] = { "_total", "_created", NULL };
+	static const char *const gauge[] = { NULL };
+	static const char *const histogram[] = { "_bucket", "_count", "_sum", "_created", NULL };
+	static const char *const info[] = { "_info", NULL };
+
+	switch (type) {
+	case FAMILY_COUNTER:
+		return counter;
+	case FAMILY_HISTOGRAM:
+		return histogram;
+	case FAMILY_INFO:
+		return info;
+	case FAMILY_GAUGE:
+		break;
+	}
+	return gauge;
+}
+
+const char *family_suffix(FamilyType type)
+{
+	switch (type) {
+	case FAMILY_COUNTER:
+		return "_total";
+	case FAMILY_INFO:
+		return "_info";
+	case FAMILY_GAUGE:
+	case FAMILY_HISTOGRAM:
+		break;
+	}
+	return "";
+}
+
+static gboolean names_free(const FamilySet *set, const char *name, FamilyType type)
+{
+	const char *const *suffix = type_suffixes(type);
+
+	if (g_hash_table_contains(set->taken, name))
+		return FALSE;
+	for (; *suffix; suffix++) {
+		g_autofree char *sample = g_strconcat(name, *suffix, NULL);
+
+		if (g_hash_table_contains(set->taken, sample))
+			return FALSE;
+	}
+	return TRUE;
+}
+
+static void names_take(FamilySet *set, const Family *family)
+{
+	const char *const *suffix = type_suffixes(family->type);
+
+	g_hash_table_add(set->taken, g_strdup(family->name));
+	for (; *suffix; suffix++)
+		g_hash_table_add(set->taken, g_strconcat(family->name, *suffix, NULL));
+}
+
+/* ---- one family ---- */
+
+/* OpenMetrics has no unit but the one that the name ends with, and none of an info. */
+static gboolean unit_fits(const char *name, const FamilyClass *klass)
+{
+	const char *rest = klass->unit && g_str_has_suffix(name, klass->unit)
+				   ? name + strlen(name) - strlen(klass->unit)
+				   : NULL;
+
+	return rest && rest > name && rest[-1] == '_' && klass->type != FAMILY_INFO;
+}
+
+static Family *family_new(const char *name, const FamilyClass *klass, const char *owner)
+{
+	Family *family = g_new0(Family, 1);
+
+	family->name = g_strdup(name);
+	family->type = klass->type;
+	family->unit = unit_fits(name, klass) ? g_strdup(klass->unit) : NULL;
+	family->help = g_strdup(klass->help);
+	family->owner = g_strdup(owner);
+	family->sample = g_strconcat(name, family_suffix(klass->type), NULL);
+	family->sample_size = strlen(family->sample);
+	if (klass->guarded)
+		family->seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	return family;
+}
+
+static void family_free(gpointer data)
+{
+	Family *family = data;
+
+	g_free(family->name);
+	g_free(family->unit);
+	g_free(family->help);
+	g_free(family->owner);
+	g_free(family->sample);
+	text_clear(&family->body);
+	if (family->seen)
+		g_hash_table_unref(family->seen);
+	g_free(family);
+}
+
+const char *family_name(const Family *family)
+{
+	return family->name;
+}
+
+FamilyType family_type(const Family *family)
+{
+	return family->type;
+}
+
+const char *family_unit(const Family *family)
+{
+	return family->unit;
+}
+
+const char *family_help(const Family *family)
+{
+	return family->help;
+}
+
+const Text *family_body(const Family *family)
+{
+	return &family->body;
+}
+
+/* ---- the set ---- */
+
+FamilySet *family_set_new(void)
+{
+	FamilySet *set = g_new0(FamilySet, 1);
+
+	set->families = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, family_free);
+	set->taken = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	return set;
+}
+
+void family_set_free(FamilySet *set)
+{
+	if (!set)
+		return;
+	g_hash_table_unref(set->families);
+	g_hash_table_unref(set->taken);
+	g_free(set);
+}
+
+static Family *set_make(FamilySet *set, const char *name, const FamilyClass *klass,
+			const char *owner)
+{
+	Family *family = family_new(name, klass, owner);
+
+	names_take(set, family);
+	g_hash_table_insert(set->families, family->name, family);
+	return family;
+}
+
+Family *family_set_add(FamilySet *set, const FamilyClass *klass, const char *owner)
+{
+	for (guint i = 1; i <= NAMESAKES_MAX; i++) {
+		g_autofree char *numbered = i > 1 ? g_strdup_printf("%s_%u", klass->name, i) : NULL;
+		const char *name = numbered ? numbered : klass->name;
+		Family *family = g_hash_table_lookup(set->families, name);
+
+		if (family && family->type == klass->type && !g_strcmp0(family->owner, owner))
+			return family;
+		if (!family && names_free(set, name, klass->type))
+			return set_make(set, name, klass, owner);
+	}
+	rdmad_warn("more than %u families want to be called %s", NAMESAKES_MAX, klass->name);
+	return NULL;
+}
+
+static int compare_names(gconstpointer a, gconstpointer b)
+{
+	const Family *const *one = a, *const *other = b;
+
+	return strcmp((*one)->name, (*other)->name);
+}
+
+GPtrArray *family_set_list(FamilySet *set)
+{
+	GPtrArray *list = g_ptr_array_new();
+	GHashTableIter iter;
+	gpointer family;
+
+	g_hash_table_iter_init(&iter, set->families);
+	while (g_hash_table_iter_next(&iter, NULL, &family))
+		if (((Family *)family)->n_series)
+			g_ptr_array_add(list, family);
+	g_ptr_array_sort(list, compare_names);
+	return list;
+}
+
+guint64 family_set_series(const FamilySet *set)
+{
+	GHashTableIter iter;
+	gpointer family;
+	guint64 sum = 0;
+
+	g_hash_table_iter_init(&iter, set->families);
+	while (g_hash_table_iter_next(&iter, NULL, &family))
+		sum += ((Family *)family)->n_series;
+	return sum;
+}
+
+/* ---- series ---- */
+
+static gboolean guard_passes(Family *family, const Labels *labels)
+{
+	const Text *text = labels ? &labels->text : &(const Text){ 0 };
+
+	return !family->seen ||
+	       g_hash_table_add(family->seen,
+				g_strndup(text->start ? text->start : "", text->length));
+}
+
+/* `name{labels} `, behind which there is room for a number and the end of the line. */
+static char *line_begin(Family *family, const Labels *labels)
+{
+	const Text *text = labels ? &labels->text : &(const Text){ 0 };
+	char *at = text_room(&family->body, family->sample_size + text->length + 3 + NUMBER_MAX);
+
+	at = text_put(at, family->sample, family->sample_size);
+	if (text->length) {
+		at = text_put(at, text->start, text->length);
+		*at++ = '}';
+	}
+	*at++ = ' ';
+	return at;
+}
+
+static void line_end(Family *family, char *at)
+{
+	*at++ = '\n';
+	text_end(&family->body, at);
+	family->n_series++;
+}
+
+void family_put(Family *family, const Labels *labels, guint64 value)
+{
+	if (guard_passes(family, labels))
+		line_end(family, number_print(line_begin(family, labels), value));
+}
+
+void family_put_scaled(Family *family, const Labels *labels, guint64 value, guint decimals)
+{
+	if (guard_passes(family, labels))
+		line_end(family, number_print_scaled(line_begin(family, labels), value, decimals));
+}
+
+void family_put_double(Family *family, const Labels *labels, double value)
+{
+	if (guard_passes(family, labels))
+		line_end(family, number_print_double(line_begin(family, labels), value));
+}
+
+/* ---- histograms ---- */
+
+/* OpenMetrics wants "1.0" where text 0.0.4 would have "1" as well. */
+static void bound_print(char *text, gsize size, const double *bound)
+{
+	char *end;
+
+	g_assert(size > NUMBER_MAX + 3);
+	if (!bound) {
+		g_strlcpy(text, "+Inf", size);
+		return;
+	}
+	end = number_print_double(text, *bound);
+	*end = '\0';
+	if (!strpbrk(text, ".e"))
+		g_strlcat(text, ".0", size);
+}
+
+/* One line of a histogram: the sample's name has another end, and maybe one label more. */
+static void part_put(Family *family, const char *suffix, Labels *labels, const char *le,
+		     double value)
+{
+	const gsize mark = labels_mark(labels), plain = family->sample_size;
+	g_autofree char *sample = g_strconcat(family->sample, suffix, NULL);
+	char *const whole = family->sample;
+
+	if (le)
+		labels_add(labels, "le", le);
+	family->sample = sample;
+	family->sample_size = strlen(sample);
+	line_end(family, number_print_double(line_begin(family, labels), value));
+	family->sample = whole;
+	family->sample_size = plain;
+	labels_back(labels, mark);
+}
+
+void family_put_histogram(Family *family, const Labels *labels, const double *bounds,
+			  const guint64 *buckets, double sum)
+{
+	g_auto(Labels) own = LABELS_INIT;
+	guint64 count = 0;
+	char le[64];
+
+	if (!guard_passes(family, labels))
+		return;
+	if (labels)
+		text_append(&own.text, labels->text.start, labels->text.length);
+	for (guint i = 0; i == 0 || bounds[i - 1] != 0; i++) {
+		const gboolean last = bounds[i] == 0;
+
+		count += buckets[i];
+		bound_print(le, sizeof(le), last ? NULL : &bounds[i]);
+		part_put(family, "_bucket", &own, le, (double)count);
+	}
+	part_put(family, "_sum", &own, NULL, sum);
+	part_put(family, "_count", &own, NULL, (double)count);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text that grows: as GString, but what is written each line is inline. */
+#pragma once
+
+#include <glib.h>
+#include <string.h>
+
+typedef struct {
+	char *start; /* no NUL at the end */
+	gsize length, size;
+} Text;
+
+void text_grow(Text *text, gsize more);
+
+static inline void text_clear(Text *text)
+{
+	g_clear_pointer(&text->start, g_free);
+	text->length = text->size = 0;
+}
+
+/* Where `most` bytes can be written; text_end() says how many have been. */
+static inline char *text_room(Text *text, gsize most)
+{
+	if (text->size - text->length < most)
+		text_grow(text, most);
+	return text->start + text->length;
+}
+
+static inline void text_end(Text *text, const char *end)
+{
+	text->length = (gsize)(end - text->start);
+}
+
+static inline char *text_put(char *at, const char *bytes, gsize size)
+{
+	if (size)
+		memcpy(at, bytes, size);
+	return at + size;
+}
+
+static inline void text_append(Text *text, const char *bytes, gsize size)
+{
+	text_end(text, text_put(text_room(text, size), bytes, size));
+}
