@@ -6,6 +6,7 @@
 #include <rdmad/module.h>
 #include <rdmad/work.h>
 
+#include "names.h"
 #include "unwrap.h"
 
 /* What a job gets; it may still have it when the source is gone. */
@@ -61,16 +62,10 @@ static void task_name_pods(Task *task, const RdmadReading *reading)
 	}
 }
 
-static guint width_of(const RdmadCounter *counter, const char *driver, gboolean *saturates)
-{
-	*saturates = FALSE;
-	return 64;
-}
-
 /* The values as they are to be shown. */
 static void task_finish(Task *task, DeviceSample *sample)
 {
-	unwrap_reading(task->unwrap, sample->reading, width_of, task->device->driver);
+	unwrap_reading(task->unwrap, sample->reading, names_counter_width, task->device->driver);
 	task_name_pods(task, sample->reading);
 	sample->pods = g_steal_pointer(&task->pods);
 }

@@ -20,10 +20,12 @@
  *
  * It needs neither root nor a capability nor a file.
  */
+#include <jansson.h>
 #include <rdmad/module.h>
 
 #include "collector.h"
 #include "listeners.h"
+#include "scrapes.h"
 #include "settings.h"
 
 typedef struct {
@@ -31,6 +33,7 @@ typedef struct {
 	MetricsSettings *settings;
 	Listeners *listeners;
 	Collector *collector;
+	Scrapes *scrapes;
 } Metrics;
 
 static gpointer metrics_create(RdmadModule *self, const RdmadConfigNode *config, GError **error)
@@ -57,6 +60,10 @@ static gboolean metrics_start(gpointer state, GError **error)
 	Metrics *metrics = state;
 
 	metrics->collector = collector_new(metrics->self, metrics->settings);
+	metrics->scrapes =
+		scrapes_new(metrics->self, metrics->collector, &metrics->settings, error);
+	if (!metrics->scrapes)
+		return FALSE;
 	metrics->listeners = listeners_new(metrics->self);
 	return metrics_listen(metrics, metrics->settings, error);
 }
@@ -80,6 +87,7 @@ static void metrics_stop(gpointer state)
 	Metrics *metrics = state;
 
 	g_clear_pointer(&metrics->listeners, listeners_free);
+	g_clear_pointer(&metrics->scrapes, scrapes_free);
 	g_clear_pointer(&metrics->collector, collector_free);
 }
 
@@ -92,6 +100,24 @@ static void metrics_destroy(gpointer state)
 	g_free(metrics);
 }
 
+static json_t *metrics_status(gpointer state)
+{
+	Metrics *metrics = state;
+	json_t *status = json_object();
+
+	json_object_set_new(status, "listeners", listeners_status(metrics->listeners));
+	json_object_update_new(status, scrapes_status(metrics->scrapes));
+	return status;
+}
+
+static void metrics_doctor(gpointer state, json_t *findings)
+{
+	Metrics *metrics = state;
+
+	scrapes_doctor(metrics->scrapes, findings);
+}
+
 RDMAD_MODULE_DEFINE("metrics", .description = "exports counters of RDMA devices",
 		    .create = metrics_create, .start = metrics_start, .reload = metrics_reload,
-		    .stop = metrics_stop, .destroy = metrics_destroy);
+		    .stop = metrics_stop, .destroy = metrics_destroy, .status = metrics_status,
+		    .doctor = metrics_doctor);

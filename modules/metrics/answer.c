@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "answer.h"
+
+#include <rdmad/error.h>
+
+#include "gzip.h"
+#include "render.h"
+
+AnswerTask *answer_task_new(FamilySet *set, Snapshot *snapshot)
+{
+	AnswerTask *task = g_new0(AnswerTask, 1);
+
+	task->set = set;
+	task->snapshot = snapshot_ref(snapshot);
+	return task;
+}
+
+void answer_task_free(gpointer data)
+{
+	AnswerTask *task = data;
+
+	family_set_free(task->set);
+	snapshot_unref(task->snapshot);
+	g_free(task);
+}
+
+static gboolean answer_pack(Answer *answer, GError **error)
+{
+	gsize size;
+	char *packed = gzip_pack(answer->text, answer->size, &size);
+
+	if (!packed) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
+			    "no memory for gzip of %" G_GSIZE_FORMAT " bytes", answer->size);
+		return FALSE;
+	}
+	g_free(answer->text);
+	answer->text = packed;
+	answer->size = size;
+	return TRUE;
+}
+
+Answer *answer_make(AnswerTask *task, GError **error)
+{
+	Answer *answer = g_new0(Answer, 1);
+
+	render_snapshot(task->set, task->snapshot);
+	answer->text = family_set_print(task->set, task->format, &answer->size);
+	answer->series = family_set_series(task->set);
+	if (!task->gzip || answer_pack(answer, error))
+		return answer;
+	answer_free(answer);
+	return NULL;
+}
+
+void answer_free(gpointer data)
+{
+	Answer *answer = data;
+
+	g_free(answer->text);
+	g_free(answer);
+}

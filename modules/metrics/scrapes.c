@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ *	request -> collector_request -> (snapshot) -> answer on a worker -> reply
+ *
+ * However many ask at once, two answers are in the making: each may be megabytes.
+ */
+#include "scrapes.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <rdmad/device.h>
+#include <rdmad/doctor.h>
+#include <rdmad/error.h>
+#include <rdmad/http.h>
+#include <rdmad/log.h>
+#include <rdmad/module.h>
+#include <rdmad/work.h>
+
+#include "answer.h"
+#include "negotiate.h"
+#include "render.h"
+
+#define PATH		 "/metrics"
+#define SCRAPES_MAX	 40u
+#define ANSWERS_MAX	 2u
+#define TIMEOUT_MIN_S	 0.1
+#define TIMEOUT_MAX_S	 300.0
+#define MARGIN_MIN_S	 0.05 /* for the answer to be made, sent and parsed ... */
+#define MARGIN_PER_CENT	 5    /* ... within the scraper's timeout */
+#define RETRY_AFTER_TEXT "1"
+#define MISSING_MAX	 64u
+
+typedef struct {
+	Scrapes *scrapes;
+	GList node;
+	RdmadHttpRequest *http;
+	ExpositionFormat format;
+	gboolean gzip;
+	gint64 began_us;
+	CollectorRequest *collecting; /* NULL: it has its snapshot */
+	Snapshot *snapshot;
+	RdmadJob *job;	  /* makes the answer */
+	gboolean waiting; /* in `ready` */
+	GList ready_node;
+} Scrape;
+
+struct Scrapes {
+	RdmadModule *self;
+	Collector *collector;
+	MetricsSettings *const *settings;
+	GQueue all;	 /* Scrape */
+	GQueue ready;	 /* Scrape that wait for a place to be answered */
+	guint answering; /* jobs */
+	json_t *last;	 /* scrapes_status() */
+};
+
+/* ---- one scrape ---- */
+
+static void scrape_free(Scrape *scrape)
+{
+	Scrapes *scrapes = scrape->scrapes;
+
+	collector_request_cancel(scrape->collecting);
+	if (scrape->job)
+		scrapes->answering--;
+	rdmad_job_cancel(scrape->job);
+	if (scrape->waiting)
+		g_queue_unlink(&scrapes->ready, &scrape->ready_node);
+	g_queue_unlink(&scrapes->all, &scrape->node);
+	g_clear_pointer(&scrape->snapshot, snapshot_unref);
+	g_free(scrape);
+}
+
+static void scrape_fail(Scrape *scrape, const char *text)
+{
+	RdmadHttpRequest *http = scrape->http;
+
+	scrape_free(scrape);
+	rdmad_http_add_header(http, "Retry-After", RETRY_AFTER_TEXT);
+	rdmad_http_fail(http, 503, "%s", text);
+}
+
+static double seconds_since(gint64 us)
+{
+	return (g_get_monotonic_time() - us) / (double)G_USEC_PER_SEC;
+}
+
+static json_t *text_json(const char *text)
+{
+	g_autofree char *valid = g_utf8_make_valid(text ? text : "", -1);
+
+	return json_string(valid);
+}
+
+static json_t *missing_json(const Snapshot *snapshot)
+{
+	json_t *missing = json_array();
+
+	for (guint i = 0; i < snapshot->devices->len && json_array_size(missing) < MISSING_MAX;
+	     i++) {
+		const DeviceSample *sample = snapshot->devices->pdata[i];
+
+		if (!sample->reading)
+			json_array_append_new(missing,
+					      json_pack("{s:o, s:o}", "device",
+							text_json(sample->device->name), "error",
+							text_json(sample->error)));
+	}
+	return missing;
+}
+
+static json_t *time_json(void)
+{
+	g_autoptr(GDateTime) now = g_date_time_new_now_utc();
+	g_autofree char *text = g_date_time_format(now, "%Y-%m-%dT%H:%M:%SZ");
+
+	return json_string(text);
+}
+
+static void scrape_note(const Scrape *scrape, const Answer *answer)
+{
+	const Snapshot *snapshot = scrape->snapshot;
+	json_t *last =
+		json_pack("{s:o, s:f, s:f, s:I, s:I, s:I}", "time", time_json(), "seconds",
+			  seconds_since(scrape->began_us), "collection", snapshot->seconds,
+			  "series", (json_int_t)answer->series, "bytes", (json_int_t)answer->size,
+			  "devices", (json_int_t)snapshot->devices->len);
+
+	json_decref(scrape->scrapes->last);
+	scrape->scrapes->last =
+		json_pack("{s:o, s:o}", "last_scrape", last, "missing", missing_json(snapshot));
+}
+
+static void scrape_reply(Scrape *scrape, Answer *answer)
+{
+	RdmadHttpRequest *http = scrape->http;
+	const char *type = exposition_content_type(scrape->format);
+
+	rdmad_http_add_header(http, "Vary", "Accept, Accept-Encoding");
+	if (scrape->gzip)
+		rdmad_http_add_header(http, "Content-Encoding", "gzip");
+	scrape_free(scrape);
+	rdmad_http_reply_take(http, 200, type, g_steal_pointer(&answer->text), answer->size);
+}
+
+/* ---- its answer ---- */
+
+static void answer_next(Scrapes *scrapes);
+
+static gpointer answer_run(gpointer input, const RdmadJob *job, GError **error)
+{
+	return answer_make(input, error);
+}
+
+static void answer_done(gpointer result, const GError *error, gpointer data)
+{
+	Scrape *scrape = data;
+	Scrapes *scrapes = scrape->scrapes;
+	Answer *answer = result;
+
+	scrape->job = NULL;
+	scrapes->answering--;
+	if (answer) {
+		scrape_note(scrape, answer);
+		scrape_reply(scrape, answer);
+		answer_free(answer);
+	} else {
+		scrape_fail(scrape, error->message);
+	}
+	answer_next(scrapes);
+}
+
+static const RdmadJobClass ANSWER_JOB = {
+	.name = "metrics",
+	.run = answer_run,
+	.done = answer_done,
+	.free_input = answer_task_free,
+	.free_result = answer_free,
+};
+
+static void scrape_answer(Scrape *scrape)
+{
+	Scrapes *scrapes = scrape->scrapes;
+	RdmadModule *self = scrapes->self;
+	FamilySet *set = family_set_new();
+	AnswerTask *task = answer_task_new(set, scrape->snapshot);
+	g_autoptr(GError) error = NULL;
+
+	task->format = scrape->format;
+	task->gzip = scrape->gzip;
+	render_services(set, scrape->snapshot, self);
+	scrape->job = rdmad_work_submit(rdmad_module_workers(self), self, &ANSWER_JOB, task, 0,
+					scrape, &error);
+	if (scrape->job)
+		scrapes->answering++;
+	else
+		scrape_fail(scrape, error->message);
+}
+
+static void answer_next(Scrapes *scrapes)
+{
+	while (scrapes->answering < ANSWERS_MAX && scrapes->ready.head) {
+		Scrape *scrape = scrapes->ready.head->data;
+
+		g_queue_unlink(&scrapes->ready, &scrape->ready_node);
+		scrape->waiting = FALSE;
+		scrape_answer(scrape);
+	}
+}
+
+static void scrape_collected(Snapshot *snapshot, gpointer data)
+{
+	Scrape *scrape = data;
+
+	scrape->collecting = NULL;
+	scrape->snapshot = snapshot_ref(snapshot);
+	scrape->waiting = TRUE;
+	g_queue_push_tail_link(&scrape->scrapes->ready, &scrape->ready_node);
+	answer_next(scrape->scrapes);
+}
+
+/* ---- requests ---- */
+
+/* The margin is the scraper's: past its timeout it throws the whole answer away. */
+guint scrapes_deadline_ms(const char *header, guint default_ms)
+{
+	char *end = NULL;
+	double seconds = header ? g_ascii_strtod(header, &end) : 0;
+
+	if (!header || end == header || *end || !isfinite(seconds) || seconds <= 0)
+		return default_ms;
+	seconds = CLAMP(seconds, TIMEOUT_MIN_S, TIMEOUT_MAX_S);
+	seconds -= MAX(MARGIN_MIN_S, seconds * MARGIN_PER_CENT / 100);
+	return (guint)(seconds * 1000);
+}
+
+static void scrape_gone(gpointer data)
+{
+	Scrape *scrape = data;
+	Scrapes *scrapes = scrape->scrapes;
+
+	scrape_free(scrape);
+	answer_next(scrapes);
+}
+
+static void get_metrics(RdmadHttpRequest *http, gpointer data)
+{
+	Scrapes *scrapes = data;
+	const char *timeout = rdmad_http_request_header(http, SCRAPES_TIMEOUT_HEADER);
+	Scrape *scrape;
+
+	if (scrapes->all.length >= SCRAPES_MAX) {
+		rdmad_http_add_header(http, "Retry-After", RETRY_AFTER_TEXT);
+		rdmad_http_fail(http, 503, "%u scrapes are being answered already", SCRAPES_MAX);
+		return;
+	}
+	scrape = g_new0(Scrape, 1);
+	scrape->scrapes = scrapes;
+	scrape->node.data = scrape->ready_node.data = scrape;
+	scrape->http = http;
+	scrape->began_us = g_get_monotonic_time();
+	scrape->format = negotiate_format(rdmad_http_request_header(http, "Accept"));
+	scrape->gzip = negotiate_gzip(rdmad_http_request_header(http, "Accept-Encoding"));
+	g_queue_push_tail_link(&scrapes->all, &scrape->node);
+	rdmad_http_request_on_gone(http, scrape_gone, scrape);
+	scrape->collecting = collector_request(
+		scrapes->collector,
+		scrapes_deadline_ms(timeout, (guint)(*scrapes->settings)->timeout_ms),
+		scrape_collected, scrape);
+}
+
+/* ---- life ---- */
+
+Scrapes *scrapes_new(RdmadModule *self, Collector *collector, MetricsSettings *const *settings,
+		     GError **error)
+{
+	Scrapes *scrapes = g_new0(Scrapes, 1);
+
+	scrapes->self = self;
+	scrapes->collector = collector;
+	scrapes->settings = settings;
+	g_queue_init(&scrapes->all);
+	g_queue_init(&scrapes->ready);
+	if (rdmad_http_route(rdmad_module_http(self), self, "GET", PATH,
+			     RDMAD_HTTP_LOCAL | RDMAD_HTTP_PUBLIC, get_metrics, scrapes, error))
+		return scrapes;
+	g_free(scrapes);
+	return NULL;
+}
+
+void scrapes_free(Scrapes *scrapes)
+{
+	if (!scrapes)
+		return;
+	rdmad_http_unroute(rdmad_module_http(scrapes->self), "GET", PATH);
+	while (scrapes->all.head)
+		scrape_fail(scrapes->all.head->data, "the metrics module is ending");
+	json_decref(scrapes->last);
+	g_free(scrapes);
+}
+
+/* ---- what people ask ---- */
+
+json_t *scrapes_status(const Scrapes *scrapes)
+{
+	return scrapes->last ? json_deep_copy(scrapes->last) : json_object();
+}
+
+void scrapes_doctor(const Scrapes *scrapes, json_t *findings)
+{
+	const json_t *missing = json_object_get(scrapes->last, "missing"), *device;
+	size_t i;
+
+	json_array_foreach(missing, i, device)
+	{
+		g_autofree char *text =
+			g_strdup_printf("was not in the last scrape: %s",
+					json_string_value(json_object_get(device, "error")));
+
+		rdmad_doctor_add(findings, RDMAD_FINDING_PROBLEM,
+				 json_string_value(json_object_get(device, "device")), text,
+				 "its driver or firmware is slow or hangs; `devices = \"!NAME\"` "
+				 "of the metrics module leaves it out");
+	}
+}

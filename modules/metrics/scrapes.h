@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GET /metrics: collects, renders on a worker, answers; and remembers the last one for people. */
+#pragma once
+
+#include <rdmad/types.h>
+
+#include "collector.h"
+
+#define SCRAPES_TIMEOUT_HEADER "X-Prometheus-Scrape-Timeout-Seconds"
+
+typedef struct Scrapes Scrapes;
+
+/* Takes the route.  `settings` may point elsewhere later, after a reload. */
+Scrapes *scrapes_new(RdmadModule *self, Collector *collector, MetricsSettings *const *settings,
+		     GError **error);
+/* Who still waits gets 503. */
+void scrapes_free(Scrapes *scrapes);
+
+/* {"last_scrape": {"time", "seconds", "collection", "series", "bytes", "devices"}, "missing":
+ * [{"device", "error"}]}; empty before the first. */
+struct json_t *scrapes_status(const Scrapes *scrapes);
+/* Lines for `rdmad doctor`. */
+void scrapes_doctor(const Scrapes *scrapes, struct json_t *findings);
+
+/* How long a scrape may take whose timeout is `header` (may be NULL, or nonsense). */
+guint scrapes_deadline_ms(const char *header, guint default_ms);
