@@ -10,8 +10,6 @@
 #include "hardware/sysroot-private.h"
 
 #define VALUE_MAX 128
-/* A kernel without optional counters never changes a directory; with them nobody knows. */
-#define LIST_AGAIN_US (60 * G_USEC_PER_SEC)
 /* mlx5's first counter: the driver's other counters are fresh for some milliseconds only after this
  * one was read, and cost firmware commands each otherwise. */
 #define READ_FIRST "rx_write_requests"
@@ -45,7 +43,7 @@ static gboolean is_listed(const RdmadCounterDirectory *dir, const struct stat *s
 	const gint64 changed_us = st->st_mtim.tv_sec * G_USEC_PER_SEC + st->st_mtim.tv_nsec / 1000;
 
 	return dir->listed_us && dir->device == st->st_dev && dir->inode == st->st_ino &&
-	       dir->changed_us == changed_us && now_us < dir->listed_us + LIST_AGAIN_US;
+	       dir->changed_us == changed_us && now_us < dir->listed_us + RDMAD_COUNTER_AGAIN_US;
 }
 
 static void take_names(RdmadCounterDirectory *dir, char **names)
@@ -114,45 +112,64 @@ static void read_all(RdmadCounterDirectory *dir, RdmadDraft *draft, int fd)
 			read_one(dir, draft, fd, i);
 }
 
-/* Many drivers have no such directory: that it was not there is remembered too. */
-static int open_directory(RdmadCounterDirectory *dir, RdmadDraft *draft)
+gboolean rdmad_counter_directory_is_absent(const RdmadCounterDirectory *dir,
+					   const RdmadDraft *draft)
 {
-	int fd;
+	return dir->errnum == ENOENT && draft->time_us < dir->listed_us + RDMAD_COUNTER_AGAIN_US;
+}
 
-	if (dir->errnum == ENOENT && draft->time_us < dir->listed_us + LIST_AGAIN_US)
-		return -1;
-	fd = rdmad_sysroot_open_dir(draft->root, dir->path);
-	if (fd >= 0)
-		return fd;
-	forget(dir);
-	if (errno != ENOENT && errno != ENODEV) {
-		rdmad_draft_add_failed(draft, &dir->place, errno);
-		return -1;
+static int open_listed(RdmadCounterDirectory *dir, RdmadDraft *draft, int *fd)
+{
+	struct stat st;
+
+	if (rdmad_counter_directory_is_absent(dir, draft))
+		return ENOENT;
+	*fd = rdmad_sysroot_open_dir(draft->root, dir->path);
+	if (*fd >= 0 && fstat(*fd, &st) == 0) {
+		if (!is_listed(dir, &st, draft->time_us))
+			list(dir, draft, &st);
+		return dir->errnum;
 	}
+	forget(dir);
+	if (errno != ENOENT && errno != ENODEV)
+		return errno;
 	draft->missing = TRUE;
-	dir->errnum = ENOENT;
 	dir->listed_us = draft->time_us;
-	return -1;
+	return dir->errnum = ENOENT;
 }
 
 void rdmad_counter_directory_read(RdmadCounterDirectory *dir, RdmadDraft *draft)
 {
 	rdmad_autofd int fd = -1;
-	struct stat st;
+	int errnum;
 
 	if (!rdmad_draft_may_read(draft, &dir->place))
 		return;
-	fd = open_directory(dir, draft);
-	if (fd < 0)
-		return;
-	if (fstat(fd, &st) < 0) {
-		rdmad_draft_add_failed(draft, &dir->place, errno);
-		return;
-	}
-	if (!is_listed(dir, &st, draft->time_us))
-		list(dir, draft, &st);
-	if (dir->errnum)
-		rdmad_draft_add_failed(draft, &dir->place, dir->errnum);
-	else
+	errnum = open_listed(dir, draft, &fd);
+	if (!errnum)
 		read_all(dir, draft, fd);
+	else if (errnum != ENOENT)
+		rdmad_draft_add_failed(draft, &dir->place, errnum);
+}
+
+/* A setting beside the counters, which says nothing about them. */
+static const char *first_counter(const RdmadCounterDirectory *dir)
+{
+	const guint first = strcmp(dir->names[dir->first], RDMAD_COUNTER_LIFESPAN) ? dir->first
+										   : dir->first + 1;
+
+	return first < dir->n_names ? dir->names[first] : NULL;
+}
+
+int rdmad_counter_directory_value(RdmadCounterDirectory *dir, RdmadDraft *draft, const char *name,
+				  guint64 *value)
+{
+	rdmad_autofd int fd = -1;
+	const int errnum = open_listed(dir, draft, &fd);
+
+	if (errnum)
+		return errnum;
+	if (!name && dir->n_names)
+		name = first_counter(dir);
+	return name ? read_value(fd, name, value) : ENOENT;
 }

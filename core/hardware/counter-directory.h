@@ -5,6 +5,10 @@
 #include "hardware/counter-draft.h"
 
 #define RDMAD_COUNTERS_MAX 1024u /* of one directory, one port, one interface */
+/* What hardly ever changes (names, settings, rates) is looked at again after this time. */
+#define RDMAD_COUNTER_AGAIN_US (60 * G_USEC_PER_SEC)
+/* Beside a driver's counters, and none: how many milliseconds the kernel keeps their values. */
+#define RDMAD_COUNTER_LIFESPAN "lifespan"
 
 typedef struct {
 	RdmadCounterKey place; /* without a name */
@@ -22,3 +26,9 @@ void rdmad_counter_directory_init(RdmadCounterDirectory *dir, RdmadCounterGroup 
 void rdmad_counter_directory_clear(RdmadCounterDirectory *dir);
 /* Adds all that is in it; one that is not there has nothing. */
 void rdmad_counter_directory_read(RdmadCounterDirectory *dir, RdmadDraft *draft);
+/* Many drivers have no such directory: that it was not there is remembered for a while. */
+gboolean rdmad_counter_directory_is_absent(const RdmadCounterDirectory *dir,
+					   const RdmadDraft *draft);
+/* One value: 0 or errno, ENOENT where there is no such directory.  `name` NULL: its first counter. */
+int rdmad_counter_directory_value(RdmadCounterDirectory *dir, RdmadDraft *draft, const char *name,
+				  guint64 *value);

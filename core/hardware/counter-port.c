@@ -5,6 +5,7 @@
 #include <rdmad/device.h>
 #include <rdmad/fd.h>
 
+#include "hardware/netlink-statistics.h"
 #include "hardware/sysfs-value.h"
 #include "hardware/sysroot-private.h"
 
@@ -32,36 +33,79 @@ void rdmad_counter_port_clear(RdmadCounterPort *port)
 	g_clear_pointer(&port->path, g_free);
 }
 
-/* What cannot be read leaves `out` as it is. */
-static void read_attribute(RdmadDraft *draft, int fd, const char *name,
-			   gboolean (*parse)(const char *text, gpointer out), gpointer out)
+typedef struct {
+	const char *name;
+	gboolean (*parse)(const char *text, gpointer out);
+	gsize offset;
+} PortAttribute;
+
+static const PortAttribute rate = { "rate", rdmad_sysfs_rate,
+				    G_STRUCT_OFFSET(RdmadPortReading, rate_mbps) };
+static const PortAttribute states[] = {
+	{ "state", rdmad_sysfs_port_state, G_STRUCT_OFFSET(RdmadPortReading, state) },
+	{ "phys_state", rdmad_sysfs_phys_state, G_STRUCT_OFFSET(RdmadPortReading, phys_state) },
+};
+
+/* What cannot be read stays unknown. */
+static void read_attribute(RdmadDraft *draft, int fd, const PortAttribute *attribute,
+			   RdmadPortReading *reading)
 {
 	char text[VALUE_MAX];
 
-	if (rdmad_sysroot_read_at(fd, name, text, sizeof(text)) >= 0)
-		parse(text, out);
+	if (rdmad_sysroot_read_at(fd, attribute->name, text, sizeof(text)) >= 0)
+		attribute->parse(text, G_STRUCT_MEMBER_P(reading, attribute->offset));
 	else
 		draft->missing |= errno == ENOENT || errno == ENODEV;
 }
 
-void rdmad_counter_port_read_state(RdmadCounterPort *port, RdmadDraft *draft)
+static void read_files(const RdmadCounterPort *port, RdmadDraft *draft, gboolean with_states,
+		       RdmadPortReading *reading)
+{
+	rdmad_autofd int fd = rdmad_sysroot_open_dir(draft->root, port->path);
+
+	if (fd < 0) {
+		draft->missing = TRUE;
+		return;
+	}
+	for (guint i = 0; with_states && i < G_N_ELEMENTS(states); i++)
+		read_attribute(draft, fd, &states[i], reading);
+	read_attribute(draft, fd, &rate, reading);
+}
+
+/* A rate changes with the state, or hardly ever; each read of it asks the firmware. */
+static void complete_rate(RdmadCounterPort *port, RdmadDraft *draft, RdmadPortReading *reading)
+{
+	const RdmadPortReading *rated = &port->rated;
+
+	if (port->rated_us && draft->time_us < port->rated_us + RDMAD_COUNTER_AGAIN_US &&
+	    rated->state == reading->state && rated->phys_state == reading->phys_state) {
+		reading->rate_mbps = rated->rate_mbps;
+		return;
+	}
+	read_files(port, draft, FALSE, reading);
+	port->rated = *reading;
+	port->rated_us = draft->time_us;
+}
+
+static int bounded(int value, int min, int max)
+{
+	return value >= min && value <= max ? value : RDMAD_UNKNOWN;
+}
+
+void rdmad_counter_port_read_state(RdmadCounterPort *port, RdmadDraft *draft,
+				   const RdmadNldevPort *known)
 {
 	RdmadPortReading reading = {
 		.number = port->number,
-		.state = RDMAD_UNKNOWN,
-		.phys_state = RDMAD_UNKNOWN,
+		.state = known ? bounded(known->state, 0, RDMAD_PORT_ACTIVE_DEFER) : RDMAD_UNKNOWN,
+		.phys_state = known ? bounded(known->phys_state, 1, 7) : RDMAD_UNKNOWN,
 		.rate_mbps = RDMAD_UNKNOWN,
 	};
-	rdmad_autofd int fd = rdmad_sysroot_open_dir(draft->root, port->path);
 
-	if (fd >= 0) {
-		read_attribute(draft, fd, "state", rdmad_sysfs_port_state, &reading.state);
-		read_attribute(draft, fd, "phys_state", rdmad_sysfs_phys_state,
-			       &reading.phys_state);
-		read_attribute(draft, fd, "rate", rdmad_sysfs_rate, &reading.rate_mbps);
-	} else {
-		draft->missing = TRUE;
-	}
+	if (reading.state == RDMAD_UNKNOWN)
+		read_files(port, draft, TRUE, &reading);
+	else
+		complete_rate(port, draft, &reading);
 	g_array_append_val(draft->ports, reading);
 }
 
@@ -71,7 +115,90 @@ void rdmad_counter_port_read_link(RdmadCounterPort *port, RdmadDraft *draft)
 	rdmad_counter_directory_read(&port->link_ext, draft);
 }
 
+/* It is a setting, and costs a file: not each time. */
+static void add_lifespan(RdmadCounterPort *port, RdmadDraft *draft)
+{
+	RdmadCounterKey key = port->hw.place;
+
+	if (!port->lifespan_us || draft->time_us >= port->lifespan_us + RDMAD_COUNTER_AGAIN_US) {
+		port->lifespan_us = draft->time_us;
+		port->lifespan_errnum = rdmad_counter_directory_value(
+			&port->hw, draft, RDMAD_COUNTER_LIFESPAN, &port->lifespan);
+	}
+	key.name = RDMAD_COUNTER_LIFESPAN;
+	if (!port->lifespan_errnum)
+		rdmad_draft_add(draft, &key, port->lifespan);
+}
+
+typedef struct {
+	RdmadDraft *draft;
+	RdmadCounterKey key;
+	guint n;
+} Statistics;
+
+static void take_statistic(const char *name, guint64 value, gpointer data)
+{
+	Statistics *statistics = data;
+
+	statistics->key.name = name;
+	if (statistics->n++ < RDMAD_COUNTERS_MAX)
+		rdmad_draft_add(statistics->draft, &statistics->key, value);
+}
+
+/* 0, or errno and nothing was added. */
+static int ask_kernel(RdmadCounterPort *port, RdmadDraft *draft)
+{
+	Statistics statistics = { draft, port->hw.place, 0 };
+	const guint before = draft->counters->len;
+	int errnum = rdmad_nldev_get_statistics(draft->rdma, (guint)draft->dev->index, port->number,
+						take_statistic, &statistics);
+
+	if (!errnum && statistics.n > RDMAD_COUNTERS_MAX)
+		errnum = E2BIG;
+	if (errnum)
+		g_array_set_size(draft->counters, before);
+	return errnum;
+}
+
+/*
+ * A kernel without the question, a port without counters and a driver that failed give the same errno;
+ * an answer may be too long for the kernel.  One file tells: none there, readable, or failing too.
+ */
+static gboolean files_are_better(RdmadCounterPort *port, RdmadDraft *draft, int errnum)
+{
+	guint64 value;
+	int from_file;
+
+	if (errnum == ETIMEDOUT)
+		return FALSE;
+	from_file = rdmad_counter_directory_value(&port->hw, draft, NULL, &value);
+	port->hw_from_files = from_file == 0;
+	return from_file == 0 || from_file == ENOENT;
+}
+
+/* FALSE: files are to be read. */
+static gboolean read_hw_by_netlink(RdmadCounterPort *port, RdmadDraft *draft)
+{
+	int errnum;
+
+	if (!rdmad_draft_may_read(draft, &port->hw.place))
+		return TRUE;
+	errnum = ask_kernel(port, draft);
+	if (errnum && files_are_better(port, draft, errnum))
+		return FALSE;
+	if (errnum)
+		rdmad_draft_add_failed(draft, &port->hw.place, errnum);
+	else
+		add_lifespan(port, draft);
+	return TRUE;
+}
+
 void rdmad_counter_port_read_hw(RdmadCounterPort *port, RdmadDraft *draft)
 {
+	const gboolean ask = draft->rdma && !port->hw_from_files &&
+			     !rdmad_counter_directory_is_absent(&port->hw, draft);
+
+	if (ask && read_hw_by_netlink(port, draft))
+		return;
 	rdmad_counter_directory_read(&port->hw, draft);
 }

@@ -1,19 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One port: its state, and its counters of the groups PORT and HW. */
+/*
+ * One port: its state, and its counters of the groups PORT and HW
+ *
+ * What costs a firmware command is asked as seldom as can be: RDMA netlink has state and all of the
+ * driver's counters in an exchange each, where a file each would be asked three commands for.
+ */
 #pragma once
 
 #include "hardware/counter-directory.h"
+#include "hardware/netlink-rdma.h"
 
 typedef struct {
 	guint number;
 	char *path;
 	RdmadCounterDirectory link, link_ext; /* counters, and what old kernels have beside it */
 	RdmadCounterDirectory hw;
+	gboolean hw_from_files; /* netlink does not have them */
+	/* What netlink does not say, and under what it was read. */
+	RdmadPortReading rated;
+	gint64 rated_us; /* 0: not yet */
+	guint64 lifespan;
+	int lifespan_errnum;
+	gint64 lifespan_us; /* 0: not yet */
 } RdmadCounterPort;
 
 void rdmad_counter_port_init(RdmadCounterPort *port, const RdmadDevice *dev, guint number);
 void rdmad_counter_port_clear(RdmadCounterPort *port);
 
-void rdmad_counter_port_read_state(RdmadCounterPort *port, RdmadDraft *draft);
+/* `known`: what netlink says of it, or NULL. */
+void rdmad_counter_port_read_state(RdmadCounterPort *port, RdmadDraft *draft,
+				   const RdmadNldevPort *known);
 void rdmad_counter_port_read_link(RdmadCounterPort *port, RdmadDraft *draft);
 void rdmad_counter_port_read_hw(RdmadCounterPort *port, RdmadDraft *draft);

@@ -91,6 +91,15 @@ void rdmad_counter_reader_set_clock(RdmadCounterReader *reader, RdmadClock clock
 	reader->clock = clock;
 }
 
+/* For one reading, which it costs some microseconds: hundreds of devices would hold as many of the
+ * process's descriptors.  Without one there are files. */
+static RdmadNetlink *open_netlink(const RdmadCounterReader *reader)
+{
+	if (!rdmad_sysroot_is_live(reader->root) || reader->dev->index == RDMAD_UNKNOWN)
+		return NULL;
+	return rdmad_netlink_open(NETLINK_RDMA, NULL);
+}
+
 /* In the order in which readings have them. */
 static void read_counters(RdmadCounterReader *reader, RdmadDraft *draft)
 {
@@ -101,10 +110,31 @@ static void read_counters(RdmadCounterReader *reader, RdmadDraft *draft)
 	rdmad_counter_directory_read(&reader->device, draft);
 }
 
+static const RdmadNldevPort *find_port(const GPtrArray *ports, guint number)
+{
+	for (guint i = 0; ports && i < ports->len; i++) {
+		const RdmadNldevPort *port = ports->pdata[i];
+
+		if (port->number == number)
+			return port;
+	}
+	return NULL;
+}
+
+static void read_states(RdmadCounterReader *reader, RdmadDraft *draft)
+{
+	g_autoptr(GPtrArray) known =
+		draft->rdma ? rdmad_nldev_get_ports(draft->rdma, (guint)reader->dev->index, NULL)
+			    : NULL;
+
+	for (guint i = 0; i < reader->dev->n_ports; i++)
+		rdmad_counter_port_read_state(&reader->ports[i], draft,
+					      find_port(known, reader->dev->ports[i].number));
+}
+
 static void read_all(RdmadCounterReader *reader, RdmadDraft *draft)
 {
-	for (guint i = 0; i < reader->dev->n_ports; i++)
-		rdmad_counter_port_read_state(&reader->ports[i], draft);
+	read_states(reader, draft);
 	if (reader->what & RDMAD_READ_COUNTERS)
 		read_counters(reader, draft);
 	if (reader->what & RDMAD_READ_NETDEVS && !rdmad_draft_cancelled(draft))
@@ -116,9 +146,11 @@ static void read_all(RdmadCounterReader *reader, RdmadDraft *draft)
 RdmadReading *rdmad_counter_reader_read(RdmadCounterReader *reader, const RdmadJob *job,
 					GError **error)
 {
+	g_autoptr(RdmadNetlink) rdma = open_netlink(reader);
 	g_auto(RdmadDraft) draft = {
 		.root = reader->root,
 		.dev = reader->dev,
+		.rdma = rdma,
 		.quarantine = reader->quarantine,
 		.job = job,
 		.clock = reader->clock,
@@ -131,7 +163,6 @@ RdmadReading *rdmad_counter_reader_read(RdmadCounterReader *reader, const RdmadJ
 			    "%s: nobody waits for its counters any more", reader->dev->name);
 		return NULL;
 	}
-	/* A port without counters is nothing new; asking once more is for what was not there. */
 	if ((draft.missing || reader->dev->n_ports == 0) &&
 	    !rdmad_sysroot_exists(reader->root, reader->path)) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_GONE, "%s: the device has left",

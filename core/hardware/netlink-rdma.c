@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hardware/netlink-rdma.h"
 
-#include <netlink/attr.h>
 #include <netlink/msg.h>
 #include <rdma/ib_user_ioctl_verbs.h>
-#include <rdma/rdma_netlink.h>
 #include <rdmad/device.h>
 #include <rdmad/error.h>
+
+#include "hardware/netlink-nldev.h"
 
 /* Attributes that are not named here are skipped; one of a wrong size spoils its message. */
 static const struct nla_policy nldev_policy[RDMA_NLDEV_ATTR_MAX] = {
@@ -25,11 +25,10 @@ static const struct nla_policy nldev_policy[RDMA_NLDEV_ATTR_MAX] = {
 	[RDMA_NLDEV_ATTR_NDEV_NAME] = { .type = NLA_STRING },
 	[RDMA_NLDEV_SYS_ATTR_NETNS_MODE] = { .type = NLA_U8 },
 	[RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID] = { .type = NLA_U32 },
+	[RDMA_NLDEV_ATTR_STAT_HWCOUNTERS] = { .type = NLA_NESTED },
 };
 
-typedef struct nlattr *NldevAttrs[RDMA_NLDEV_ATTR_MAX];
-
-static gboolean nldev_parse(const struct nlmsghdr *msg, int command, NldevAttrs attrs)
+gboolean rdmad_nldev_parse(const struct nlmsghdr *msg, int command, RdmadNldevAttrs attrs)
 {
 	if (msg->nlmsg_type != RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command))
 		return FALSE;
@@ -84,10 +83,10 @@ void rdmad_nldev_port_free(RdmadNldevPort *port)
 
 void rdmad_nldev_parse_device(const struct nlmsghdr *msg, GPtrArray *devices)
 {
-	NldevAttrs attrs;
+	RdmadNldevAttrs attrs;
 	RdmadNldevDevice *dev;
 
-	if (!nldev_parse(msg, RDMA_NLDEV_CMD_GET, attrs))
+	if (!rdmad_nldev_parse(msg, RDMA_NLDEV_CMD_GET, attrs))
 		return;
 	if (!attrs[RDMA_NLDEV_ATTR_DEV_INDEX] || !attrs[RDMA_NLDEV_ATTR_DEV_NAME])
 		return;
@@ -103,10 +102,10 @@ void rdmad_nldev_parse_device(const struct nlmsghdr *msg, GPtrArray *devices)
 
 void rdmad_nldev_parse_port(const struct nlmsghdr *msg, GPtrArray *ports)
 {
-	NldevAttrs attrs;
+	RdmadNldevAttrs attrs;
 	RdmadNldevPort *port;
 
-	if (!nldev_parse(msg, RDMA_NLDEV_CMD_PORT_GET, attrs))
+	if (!rdmad_nldev_parse(msg, RDMA_NLDEV_CMD_PORT_GET, attrs))
 		return;
 	if (!attrs[RDMA_NLDEV_ATTR_PORT_INDEX])
 		return;
@@ -122,10 +121,10 @@ void rdmad_nldev_parse_port(const struct nlmsghdr *msg, GPtrArray *ports)
 
 void rdmad_nldev_parse_chardev(const struct nlmsghdr *msg, GPtrArray *chardevs)
 {
-	NldevAttrs attrs;
+	RdmadNldevAttrs attrs;
 	RdmadNldevChardev *chardev;
 
-	if (!nldev_parse(msg, RDMA_NLDEV_CMD_GET_CHARDEV, attrs))
+	if (!rdmad_nldev_parse(msg, RDMA_NLDEV_CMD_GET_CHARDEV, attrs))
 		return;
 	if (!attrs[RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID])
 		return;
@@ -136,9 +135,9 @@ void rdmad_nldev_parse_chardev(const struct nlmsghdr *msg, GPtrArray *chardevs)
 
 void rdmad_nldev_parse_netns_mode(const struct nlmsghdr *msg, GPtrArray *modes)
 {
-	NldevAttrs attrs;
+	RdmadNldevAttrs attrs;
 
-	if (!nldev_parse(msg, RDMA_NLDEV_CMD_SYS_GET, attrs))
+	if (!rdmad_nldev_parse(msg, RDMA_NLDEV_CMD_SYS_GET, attrs))
 		return;
 	if (!attrs[RDMA_NLDEV_SYS_ATTR_NETNS_MODE])
 		return;
@@ -147,7 +146,7 @@ void rdmad_nldev_parse_netns_mode(const struct nlmsghdr *msg, GPtrArray *modes)
 										   : "exclusive"));
 }
 
-static struct nl_msg *nldev_request(int command, int flags)
+struct nl_msg *rdmad_nldev_request(int command, int flags)
 {
 	struct nl_msg *msg =
 		nlmsg_alloc_simple(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command), flags | NLM_F_ACK);
@@ -162,7 +161,7 @@ GPtrArray *rdmad_nldev_get_devices(RdmadNetlink *nl, GError **error)
 	g_autoptr(GPtrArray) devices =
 		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_nldev_device_free);
 
-	if (!rdmad_netlink_ask(nl, nldev_request(RDMA_NLDEV_CMD_GET, NLM_F_DUMP),
+	if (!rdmad_netlink_ask(nl, rdmad_nldev_request(RDMA_NLDEV_CMD_GET, NLM_F_DUMP),
 			       rdmad_nldev_parse_device, devices, error))
 		return NULL;
 	return g_steal_pointer(&devices);
@@ -172,7 +171,7 @@ GPtrArray *rdmad_nldev_get_ports(RdmadNetlink *nl, guint device, GError **error)
 {
 	g_autoptr(GPtrArray) ports =
 		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_nldev_port_free);
-	struct nl_msg *msg = nldev_request(RDMA_NLDEV_CMD_PORT_GET, NLM_F_DUMP);
+	struct nl_msg *msg = rdmad_nldev_request(RDMA_NLDEV_CMD_PORT_GET, NLM_F_DUMP);
 
 	nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, device);
 	if (!rdmad_netlink_ask(nl, msg, rdmad_nldev_parse_port, ports, error))
@@ -196,7 +195,7 @@ static const char *driver_name(guint32 id)
 const char *rdmad_nldev_get_driver(RdmadNetlink *nl, guint device)
 {
 	g_autoptr(GPtrArray) chardevs = g_ptr_array_new_with_free_func(g_free);
-	struct nl_msg *msg = nldev_request(RDMA_NLDEV_CMD_GET_CHARDEV, 0);
+	struct nl_msg *msg = rdmad_nldev_request(RDMA_NLDEV_CMD_GET_CHARDEV, 0);
 
 	nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, device);
 	nla_put_string(msg, RDMA_NLDEV_ATTR_CHARDEV_TYPE, "uverbs");
@@ -210,7 +209,7 @@ const char *rdmad_nldev_get_netns_mode(RdmadNetlink *nl, GError **error)
 {
 	g_autoptr(GPtrArray) modes = g_ptr_array_new();
 
-	if (!rdmad_netlink_ask(nl, nldev_request(RDMA_NLDEV_CMD_SYS_GET, 0),
+	if (!rdmad_netlink_ask(nl, rdmad_nldev_request(RDMA_NLDEV_CMD_SYS_GET, 0),
 			       rdmad_nldev_parse_netns_mode, modes, error))
 		return NULL;
 	if (modes->len == 0) {

@@ -6,6 +6,7 @@
 
 #include "hardware/netlink-rdma.h"
 #include "hardware/netlink-route.h"
+#include "hardware/netlink-statistics.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -21,6 +22,12 @@ static const struct {
 	{ rdmad_route_parse_address, (GDestroyNotify)rdmad_route_address_free },
 };
 
+static void check_counter(const char *name, guint64 value, gpointer data)
+{
+	g_assert_cmpuint(strlen(name), >, 0);
+	g_assert_cmpuint(strlen(name), <, 256);
+}
+
 static void parse(const struct nlmsghdr *msg)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(parsers); i++) {
@@ -29,6 +36,7 @@ static void parse(const struct nlmsghdr *msg)
 		parsers[i].parse(msg, results);
 		g_assert_cmpuint(results->len, <=, 1);
 	}
+	rdmad_nldev_parse_statistics(msg, check_counter, NULL);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* read-counters DEVICE [READINGS]: what the reader of counters says, a line each; of the last reading. */
+#include <rdmad/counters.h>
+#include <rdmad/device.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "hardware/netlink.h"
+#include "hardware/scan.h"
+#include "hardware/sysroot-private.h"
+
+static const RdmadDevice *find_device(const RdmadScan *scan, const char *name)
+{
+	for (guint i = 0; i < scan->devices->len; i++) {
+		const RdmadDevice *dev = scan->devices->pdata[i];
+
+		if (!g_strcmp0(dev->name, name))
+			return dev;
+	}
+	return NULL;
+}
+
+static void print_counter(const RdmadCounter *counter)
+{
+	static const char *const groups[] = { "port",  "hw",  "device", "link",
+					      "pause", "fec", "ethtool" };
+
+	printf("%s/%u%s%s %s ", groups[counter->group], counter->port, counter->netdev ? "/" : "",
+	       counter->netdev ? counter->netdev : "", counter->name ? counter->name : "*");
+	if (counter->errnum)
+		printf("%s\n", g_strerror(counter->errnum));
+	else
+		printf("%" G_GUINT64_FORMAT "\n", counter->value);
+}
+
+static void print_reading(const RdmadReading *reading)
+{
+	for (guint i = 0; i < reading->n_ports; i++)
+		printf("state/%u %d %d %" G_GINT64_FORMAT "\n", reading->ports[i].number,
+		       reading->ports[i].state, reading->ports[i].phys_state,
+		       reading->ports[i].rate_mbps);
+	for (guint i = 0; i < reading->n_counters; i++)
+		print_counter(&reading->counters[i]);
+	for (guint i = 0; i < reading->n_users; i++)
+		printf("user %u %u queue pairs\n", reading->users[i].pid,
+		       reading->users[i].objects[RDMAD_USES_QP]);
+}
+
+static int fail(const GError *error)
+{
+	fprintf(stderr, "%s\n", error->message);
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(RdmadSysroot) root = rdmad_sysroot_new(NULL, NULL);
+	g_autoptr(RdmadScan) scan = rdmad_scan_sysfs(root, &error);
+	g_autoptr(RdmadCounterReader) reader = NULL;
+	const RdmadDevice *dev;
+
+	if (argc < 2 || !scan || !rdmad_netlink_complete(scan, &error))
+		return error ? fail(error) : 2;
+	dev = find_device(scan, argv[1]);
+	if (!dev)
+		return 3;
+	reader = rdmad_counter_reader_new(
+		root, dev, RDMAD_READ_COUNTERS | RDMAD_READ_NETDEVS | RDMAD_READ_USERS);
+	for (int left = argc > 2 ? atoi(argv[2]) : 1; left > 0; left--) {
+		g_autoptr(RdmadReading) reading = rdmad_counter_reader_read(reader, NULL, &error);
+
+		if (!reading)
+			return fail(error);
+		if (left == 1)
+			print_reading(reading);
+	}
+	return 0;
+}
