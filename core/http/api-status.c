@@ -96,8 +96,11 @@ static json_t *machine_json(const RdmadServices *services)
 {
 	g_autofree char *kernel =
 		rdmad_sysroot_read(services->sysroot, "proc/sys/kernel/osrelease", NULL);
+	g_autofree char *name =
+		rdmad_sysroot_read(services->sysroot, "proc/sys/kernel/hostname", NULL);
 	json_t *object = json_object();
 
+	api_set(object, "name", api_json_string(name));
 	api_set(object, "live", json_boolean(rdmad_sysroot_is_live(services->sysroot)));
 	api_set(object, "kernel", api_json_string(kernel));
 	return object;

@@ -24,7 +24,7 @@ static const struct {
 	{ "GET", PREFIX "events", PUBLIC, api_get_events },
 	{ "GET", PREFIX "facts", RDMAD_HTTP_LOCAL, api_get_facts },
 	{ "POST", PREFIX "facts", RDMAD_HTTP_LOCAL, api_post_facts },
-	{ "GET", PREFIX "doctor", RDMAD_HTTP_LOCAL, api_get_doctor },
+	{ "GET", PREFIX "doctor", PUBLIC, api_get_doctor },
 	{ "POST", PREFIX "rescan", RDMAD_HTTP_LOCAL, api_post_rescan },
 	{ "POST", PREFIX "allocations/refresh", RDMAD_HTTP_LOCAL, api_post_refresh },
 };

@@ -87,6 +87,12 @@ static void append_defaults(GString *head, const HttpHeader *defaults, gsize n, 
 					       defaults[i].value);
 }
 
+/* RFC 9110 8.6: a 304 that said 0 would say that what the client keeps is empty. */
+static gboolean status_has_body(guint status)
+{
+	return status != 204 && status != 304;
+}
+
 char *http_answer_head(const HttpAnswer *answer, gsize *size)
 {
 	GString *head = g_string_sized_new(512);
@@ -96,7 +102,9 @@ char *http_answer_head(const HttpAnswer *answer, gsize *size)
 	append_date(head);
 	if (answer->content_type)
 		g_string_append_printf(head, "Content-Type: %s\r\n", answer->content_type);
-	g_string_append_printf(head, "Content-Length: %" G_GSIZE_FORMAT "\r\n", answer->body_size);
+	if (status_has_body(answer->status))
+		g_string_append_printf(head, "Content-Length: %" G_GSIZE_FORMAT "\r\n",
+				       answer->body_size);
 	append_defaults(head, every_header, G_N_ELEMENTS(every_header), answer->headers);
 	if (answer->is_public)
 		append_defaults(head, public_headers, G_N_ELEMENTS(public_headers),
