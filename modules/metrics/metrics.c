@@ -25,6 +25,7 @@
 
 #include "collector.h"
 #include "listeners.h"
+#include "page.h"
 #include "scrapes.h"
 #include "settings.h"
 
@@ -34,6 +35,7 @@ typedef struct {
 	Listeners *listeners;
 	Collector *collector;
 	Scrapes *scrapes;
+	Page *page; /* NULL: none is wanted */
 } Metrics;
 
 static gpointer metrics_create(RdmadModule *self, const RdmadConfigNode *config, GError **error)
@@ -55,6 +57,15 @@ static gboolean metrics_listen(Metrics *metrics, const MetricsSettings *settings
 				settings->web_config, error);
 }
 
+static gboolean metrics_show(Metrics *metrics, const MetricsSettings *settings, GError **error)
+{
+	if (!settings->page)
+		g_clear_pointer(&metrics->page, page_free);
+	else if (!metrics->page)
+		metrics->page = page_new(metrics->self, metrics->collector, error);
+	return !settings->page || metrics->page;
+}
+
 static gboolean metrics_start(gpointer state, GError **error)
 {
 	Metrics *metrics = state;
@@ -65,7 +76,8 @@ static gboolean metrics_start(gpointer state, GError **error)
 	if (!metrics->scrapes)
 		return FALSE;
 	metrics->listeners = listeners_new(metrics->self);
-	return metrics_listen(metrics, metrics->settings, error);
+	return metrics_show(metrics, metrics->settings, error) &&
+	       metrics_listen(metrics, metrics->settings, error);
 }
 
 static gboolean metrics_reload(gpointer state, const RdmadConfigNode *config, GError **error)
@@ -73,7 +85,8 @@ static gboolean metrics_reload(gpointer state, const RdmadConfigNode *config, GE
 	Metrics *metrics = state;
 	g_autoptr(MetricsSettings) settings = metrics_settings_parse(config, error);
 
-	if (!settings || !metrics_listen(metrics, settings, error))
+	if (!settings || !metrics_listen(metrics, settings, error) ||
+	    !metrics_show(metrics, settings, error))
 		return FALSE;
 	collector_configure(metrics->collector, settings);
 	metrics_settings_free(metrics->settings);
@@ -88,6 +101,7 @@ static void metrics_stop(gpointer state)
 
 	g_clear_pointer(&metrics->listeners, listeners_free);
 	g_clear_pointer(&metrics->scrapes, scrapes_free);
+	g_clear_pointer(&metrics->page, page_free);
 	g_clear_pointer(&metrics->collector, collector_free);
 }
 

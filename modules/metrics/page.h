@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Page: the status page at /, its files below /page/, and /api/v1/traffic
+ *
+ * The rest of what it shows comes from the core's /api/v1/.  It only reads.
+ */
+#pragma once
+
+#include "collector.h"
+
+typedef struct Page Page;
+
+/* Watches `collector`, which must outlive it. */
+Page *page_new(RdmadModule *self, Collector *collector, GError **error);
+void page_free(Page *page);

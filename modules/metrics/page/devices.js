@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// One card a device, made once and kept up to date.
+
+import { el, fill, name, nothing, setText, table } from "./dom.js";
+import { count, exactRate, linkRate, rate, time } from "./format.js";
+import { drawSparkline, reach, sparkline } from "./sparkline.js";
+
+const cards = new Map();
+
+// What a glance must tell: "good", "note" or "bad", and the word for it.
+export function deviceState(device) {
+	const down = device.ports.find((port) => port.state !== "active" && port.state !== "active_defer");
+
+	if (device.fatal)
+		return ["bad", "failed"];
+	if (!device.ports.length)
+		return ["note", "no port"];
+	if (down)
+		return down.state === null ? ["note", "unknown"] : ["bad", down.state];
+	return device.problems.length ? ["note", "active"] : ["good", "active"];
+}
+
+export function pill(level, word) {
+	return el("span", { class: `pill ${level}` }, word);
+}
+
+function words(parts) {
+	return parts.filter((part) => part !== null).flatMap((part, i) => i ? [" \u00b7 ", part] : [part]);
+}
+
+function what(device) {
+	const port = device.ports[0];
+	const netdevs = [...new Set(device.ports.map((p) => p.netdev).filter(Boolean))];
+
+	return words([device.transport ?? port?.link_layer ?? device.node_type,
+		port && el("span", { title: port.rate_text }, linkRate(port.rate_mbps) ?? "rate unknown"),
+		...netdevs.map((netdev) => name(netdev))].map((part) => part ?? null));
+}
+
+function place(device) {
+	const gpu = device.nearest_gpu;
+
+	return words([device.numa_node === null ? "no NUMA node" : `NUMA ${device.numa_node}`,
+		gpu && gpu.distance !== "SYS"
+			? el("span", { title: gpu.pci_address }, `GPU${gpu.index} ${gpu.distance}`) : null]);
+}
+
+function portLine(port) {
+	return words([`Port ${port.number}`, port.state ?? "state unknown",
+		port.phys_state && port.phys_state !== "link up" ? port.phys_state : null,
+		linkRate(port.rate_mbps)]);
+}
+
+function changes(port) {
+	if (!port.transitions)
+		return [];
+	return [count(port.transitions, "link change"), port.changed ? ", last " : "",
+		port.changed ? time(port.changed) : ""];
+}
+
+function portBlock(several) {
+	const block = {
+		line: el("p", { class: several ? "port-line" : "port-line only" }),
+		chart: sparkline(),
+		received: el("dd"), transmitted: el("dd"),
+		changes: el("p", { class: "changes" }),
+	};
+
+	block.root = el("div", { class: "port" }, block.line, block.chart,
+		el("dl", { class: "traffic" },
+			el("div", { class: "received" }, el("dt", null, "received"), block.received),
+			el("div", { class: "transmitted" }, el("dt", null, "transmitted"), block.transmitted)),
+		block.changes);
+	return block;
+}
+
+function gidTable(port) {
+	return table(`GIDs of port ${port.number}`, [["", "number"], ["Type", ""], ["GID", "address"]],
+		port.gids.map((gid) => [String(gid.index), gid.type ?? "?",
+			name(gid.gid, { title: gid.netdev })]));
+}
+
+function gids(ports) {
+	return ports.map((port) => port.gids.length ? gidTable(port) : nothing(`Port ${port.number} has no GID.`));
+}
+
+function hardware(device) {
+	const port = device.ports[0];
+	const facts = [["PCI", device.pci_address], ["Driver", device.driver], ["Firmware", device.firmware], ["Board", device.board_id],
+		["Type", device.hca_type], ["Node GUID", device.node_guid], ["Role", device.pci_role],
+		["Part of", device.pf_address], ["Bond", device.bond],
+		["LID", port?.lid ? String(port.lid) : null],
+		["MTU", device.netdevs.map((netdev) => `${netdev.name} ${netdev.mtu ?? "?"}`).join(", ")]];
+
+	return el("dl", { class: "facts" }, facts.filter(([, value]) => value).map(([key, value]) =>
+		el("div", null, el("dt", null, key), el("dd", null, name(value)))));
+}
+
+function holderList(holders) {
+	if (!holders.length)
+		return "held by no pod";
+	return holders.slice(0, 3).map((holder) => el("span", { class: "holder", title: holder.resource },
+		name(holder.pod), holder.tokens > 1 ? ` \u00d7${holder.tokens}` : ""))
+		.concat(holders.length > 3 ? [`and ${holders.length - 3} more`] : []);
+}
+
+function makeCard(device) {
+	const id = `device-${cards.size}`;
+	const card = {
+		name: el("h3", { id }), state: el("span"), what: el("p", { class: "what" }),
+		place: el("p", { class: "place" }), ports: el("div"), blocks: [],
+		holders: el("p", { class: "holders" }), users: el("p", { class: "users" }),
+		problems: el("ul", { class: "problems" }),
+		gidCount: el("summary"), gids: el("div"), hardware: el("div"),
+	};
+
+	card.root = el("article", { class: "card", "aria-labelledby": id },
+		el("div", { class: "head" }, card.name, card.state), card.what, card.place,
+		card.problems, card.ports, card.holders, card.users,
+		el("div", { class: "more" }, el("details", null, card.gidCount, card.gids),
+			el("details", null, el("summary", null, "Hardware"), card.hardware)));
+	return card;
+}
+
+function updatePorts(card, ports) {
+	if (card.blocks.length !== ports.length) {
+		card.blocks = ports.map(() => portBlock(ports.length > 1));
+		card.ports.replaceChildren(...card.blocks.map((block) => block.root));
+	}
+	ports.forEach((port, i) => {
+		fill(card.blocks[i].line, [port.state, port.phys_state, port.rate_mbps], () => portLine(port));
+		fill(card.blocks[i].changes, [port.transitions, port.changed], () => changes(port));
+	});
+}
+
+function updateCard(card, device, holders) {
+	const [level, word] = deviceState(device);
+	const total = device.ports.reduce((sum, port) => sum + port.gids.length, 0);
+
+	card.root.dataset.level = level;
+	card.search = [device.name, device.id, device.driver, device.transport, word,
+		...device.netdevs.map((netdev) => netdev.name), ...holders.map((holder) => holder.pod)]
+		.join(" ").toLowerCase();
+	fill(card.name, device.name, () => name(device.name));
+	fill(card.state, [level, word], () => pill(level, word));
+	fill(card.what, [device.transport, device.ports.map((p) => [p.rate_mbps, p.rate_text, p.netdev])],
+		() => what(device));
+	fill(card.place, [device.numa_node, device.nearest_gpu, device.pci_address], () => place(device));
+	fill(card.problems, device.problems, (list) => list.map((text) => el("li", null, text)));
+	fill(card.holders, holders, holderList);
+	fill(card.gidCount, total, () => count(total, "GID"));
+	fill(card.gids, device.ports.map((port) => port.gids), () => gids(device.ports));
+	fill(card.hardware, device, hardware);
+	updatePorts(card, device.ports);
+}
+
+// Who holds a device, by allocations: Map of device id to [{ pod, resource, tokens }].
+export function holdersByDevice(allocations) {
+	const holders = new Map();
+
+	for (const claim of allocations) {
+		const pod = claim.pod_name ? `${claim.pod_namespace}/${claim.pod_name}` : "a pod not yet known";
+
+		for (const id of new Set(claim.devices)) {
+			const tokens = claim.devices.filter((other) => other === id).length;
+
+			holders.set(id, [...holders.get(id) ?? [], { pod, resource: claim.resource, tokens }]);
+		}
+	}
+	return holders;
+}
+
+export function showDevices(root, devices, holders) {
+	const here = new Set(devices.map((device) => device.id));
+
+	for (const [id, card] of cards)
+		if (!here.has(id)) {
+			card.root.remove();
+			cards.delete(id);
+		}
+	for (const device of devices) {
+		if (!cards.has(device.id))
+			cards.set(device.id, makeCard(device));
+		updateCard(cards.get(device.id), device, holders.get(device.id) ?? []);
+	}
+	fill(root, devices.map((device) => device.id), (ids) => ids.length
+		? ids.map((id) => cards.get(id).root)
+		: nothing("No RDMA device on this node."));
+}
+
+// Hides what does not contain the text; returns how many are left.
+export function filterDevices(text) {
+	const wanted = text.trim().toLowerCase();
+	let left = 0;
+
+	for (const card of cards.values()) {
+		card.root.hidden = !card.search.includes(wanted);
+		left += !card.root.hidden;
+	}
+	return left;
+}
+
+function showPort(block, { unit, points }, now, back) {
+	const latest = points.at(-1);
+	const peak = drawSparkline(block.chart, points, unit, now, back);
+
+	for (const key of ["received", "transmitted"]) {
+		setText(block[key], rate(latest?.[key], unit));
+		block[key].title = `${exactRate(latest?.[key], unit)}; at most ${rate(peak, unit)}`;
+	}
+}
+
+function users(one) {
+	return one ? `${count(one.queue_pairs, "queue pair")} of ${count(one.processes, "process", "processes")}` : [];
+}
+
+// history: the module history.js.
+export function showTraffic(devices, { trafficOf, usersOf }, now) {
+	const back = reach(devices.flatMap((device) =>
+		device.ports.map((port) => trafficOf(device.id, port.number))), now);
+
+	for (const device of devices) {
+		const card = cards.get(device.id);
+
+		device.ports.forEach((port, i) => showPort(card.blocks[i], trafficOf(device.id, port.number),
+			now, back));
+		fill(card.users, usersOf(device.id), users);
+	}
+}

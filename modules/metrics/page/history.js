@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What /api/v1/traffic told, by port, as far back as the sparklines go.
+
+import { MINUTES } from "./sparkline.js";
+
+const ports = new Map();
+let users = new Map(), last = 0;
+
+export function after() {
+	return last;
+}
+
+export function take(answer, now) {
+	if (answer.last < last)
+		ports.clear();	// the node was started anew: its marks begin anew as well
+	last = answer.last;
+	for (const { id, port, unit, ages, received, transmitted } of answer.ports) {
+		const key = `${id}/${port}`;
+		const points = (ports.get(key)?.points ?? []).concat(ages.map((age, i) =>
+			({ time: now - age * 1000, received: received[i], transmitted: transmitted[i] })));
+
+		ports.set(key, { unit, points: points.filter((point) => point.time > now - MINUTES * 60000) });
+	}
+	users = new Map(answer.users.map((one) => [one.id, one]));
+}
+
+export function trafficOf(id, port) {
+	return ports.get(`${id}/${port}`) ?? { unit: null, points: [] };
+}
+
+export function usersOf(id) {
+	return users.get(id) ?? null;
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Allocations, resources, events; modules and configuration.
+
+import { el, name, nothing, table } from "./dom.js";
+import { count, time } from "./format.js";
+import { pill } from "./devices.js";
+
+function commas(texts) {
+	return texts.flatMap((text, i) => i ? [", ", name(text)] : [name(text)]);
+}
+
+function pod(claim) {
+	return claim.pod_name ? [name(claim.pod_name),
+		el("small", null, name(claim.pod_namespace), " \u00b7 ", name(claim.container))]
+		: el("span", { class: "quiet" }, "not known yet");
+}
+
+export function allocations(list) {
+	if (!list.length)
+		return nothing("No pod holds a device.");
+	return table("Allocations", [["Pod", ""], ["Devices", ""], ["Resource", ""], ["Since", "number"]],
+		list.map((claim) => [pod(claim),
+			commas([...new Set(claim.device_names.map((device, i) => device ?? claim.devices[i]))]),
+			[name(claim.resource), el("small", null, claim.mode ?? "")], time(claim.since)]));
+}
+
+function use(resource) {
+	return [el("meter", { min: 0, max: resource.tokens, value: resource.allocated,
+		"aria-label": `${resource.allocated} of ${resource.tokens}` }),
+		`${resource.allocated} of ${resource.tokens}`];
+}
+
+function registration(resource) {
+	if (!resource.registered)
+		return pill("bad", "not registered");
+	if (resource.healthy < resource.tokens)
+		return pill("note", `${resource.tokens - resource.healthy} unhealthy`);
+	return pill("good", "registered");
+}
+
+export function resources(modules) {
+	const list = modules.flatMap((module) => module.status?.resources ?? []);
+
+	if (!list.length)
+		return nothing("No resource is offered to kubelet.");
+	return table("Resources", [["Resource", ""], ["Devices", "number"], ["Handed out", "use"], ["At kubelet", ""]],
+		list.map((resource) => [[name(resource.name), el("small", null, resource.mode)],
+			String(resource.devices), use(resource), registration(resource)]));
+}
+
+const LEVELS = { emerg: "bad", alert: "bad", crit: "bad", err: "bad", error: "bad", warning: "note" };
+
+// Newest first.
+export function events(list, nameOf) {
+	if (!list.length)
+		return nothing("Nothing has happened yet.");
+	return table("Last events", [["Time", "clock"], ["Event", ""], ["", ""]], list.map((event) => [
+		time(event.time),
+		el("span", { class: `kind ${LEVELS[event.level] ?? ""}` }, event.kind ?? event.level),
+		[event.device && !event.message.includes(nameOf(event.device))
+			? [name(nameOf(event.device)), ": "] : [], name(event.message)].flat()]));
+}
+
+function module(one) {
+	const level = { running: "good", failed: "bad" }[one.state] ?? "note";
+
+	return el("li", null, el("strong", null, one.name), " ", pill(level, one.state),
+		el("p", null, one.error ?? one.description ?? ""));
+}
+
+export function daemon(status) {
+	const { config, directories, machine } = status;
+	const facts = [["Configuration", config.path ? name(config.path) : "none; defaults are in use"],
+		["Loaded", time(config.loaded)], ["Refused", config.error],
+		["Kubelet", name(directories.kubelet)], ["State", name(directories.state)],
+		["Kernel", name(machine.kernel)], ["Process", String(status.pid)]];
+
+	return [el("ul", { class: "modules" }, status.modules.map(module)),
+		el("dl", { class: "facts" }, facts.filter(([, value]) => value).map(([key, value]) =>
+			el("div", null, el("dt", null, key), el("dd", null, value))))];
+}
+
+export function summary(devices, holders) {
+	const held = devices.filter((device) => holders.has(device.id)).length;
+	const pods = new Set([...holders.values()].flat().map((holder) => holder.pod)).size;
+	const active = devices.filter((device) => device.ports.some((port) => port.state === "active")).length;
+	const up = active === devices.length ? `${count(active, "device")} active`
+		: `${active} of ${count(devices.length, "device")} active`;
+
+	return `${up}, ${held ? `${held} held by ${count(pods, "pod")}` : "none held by a pod"}`;
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks rdmad while somebody looks, and shows what it says.
+
+import { el, fill, name, setText } from "./dom.js";
+import { filterDevices, holdersByDevice, showDevices, showTraffic } from "./devices.js";
+import { allocations, daemon, events, resources, summary } from "./lists.js";
+import { span, time } from "./format.js";
+import { matrix } from "./matrix.js";
+import { showVerdict } from "./verdict.js";
+import * as history from "./history.js";
+
+const PERIOD = 2500, PATIENCE = 10000, EVENTS = 20, CHECKUP = 30000;
+
+const state = { devices: [], events: [], lastEvent: 0, problems: [], answered: null, asking: false,
+	checked: 0, checkedFor: "", placesOf: "", status: null, timer: null };
+
+const at = (id) => document.getElementById(id);
+
+async function get(resource) {
+	const answer = await fetch(`/api/v1/${resource}`, { signal: AbortSignal.timeout(PATIENCE), cache: "no-store" });
+
+	if (!answer.ok)
+		throw new Error(`${resource}: ${answer.status}`);
+	return answer.json();
+}
+
+function showHead(status) {
+	const node = status.machine.name ?? location.hostname;
+
+	document.title = `${node} \u2013 rdmad`;
+	fill(at("node"), node, () => name(node));
+	setText(at("facts"), `rdmad ${status.version}, up ${span(status.uptime_seconds)}`
+		+ (status.machine.live ? "" : ", on a recorded machine"));
+}
+
+function showFilter() {
+	const left = filterDevices(at("filter").value), all = state.devices.length;
+
+	setText(at("devices-note"), left === all ? String(all) : `${left} of ${all}`);
+}
+
+function takeEvents({ events: more, last }) {
+	if (last < state.lastEvent) {	// another daemon: begin again
+		state.events = [];
+		state.lastEvent = 0;
+		return;
+	}
+	state.lastEvent = last;
+	state.events = [...more.reverse(), ...state.events].slice(0, EVENTS);
+}
+
+// What changes rarely is asked rarely.
+async function checkUp(inventory) {
+	const now = Date.now();
+
+	if (state.placesOf !== inventory) {
+		const places = await get("topology");
+
+		fill(at("matrix"), places, matrix);
+		state.placesOf = inventory;
+	}
+	if (state.checkedFor !== inventory || now - state.checked > CHECKUP) {
+		state.problems = (await get("doctor")).findings.filter((f) => f.level === "problem");
+		state.checkedFor = inventory;
+		state.checked = now;
+	}
+}
+
+function nameOf(id) {
+	return state.devices.find((device) => device.id === id)?.name ?? id;
+}
+
+async function lookAround() {
+	const status = await get("status");
+	const { devices } = await get("devices");
+	const { allocations: claims } = await get("allocations");
+	const holders = holdersByDevice(claims);
+
+	takeEvents(await get(`events?after=${state.lastEvent}`));
+	state.devices = devices;
+	await checkUp(JSON.stringify([devices.map((d) => [d.id, d.name, d.fatal, d.problems,
+		d.ports.map((port) => port.state)]), status.config.error, status.modules.map((m) => m.state)]));
+	showHead(status);
+	showDevices(at("cards"), devices, holders);
+	showFilter();
+	showVerdict(state.problems, devices, summary(devices, holders));
+	fill(at("allocations"), claims, allocations);
+	fill(at("resources"), status.modules, resources);
+	fill(at("events"), [state.events, devices.map((d) => d.name)], () => events(state.events, nameOf));
+	fill(at("daemon"), { ...status, uptime_seconds: 0, trouble: [] }, daemon);
+}
+
+async function lookAtTraffic() {
+	const answer = await get(`traffic?after=${history.after()}`);
+
+	history.take(answer, Date.now());
+}
+
+function showFreshness(error) {
+	const note = at("freshness");
+
+	document.body.classList.toggle("stale", error !== null);
+	if (error === null) {
+		state.answered = new Date().toISOString();
+		fill(note, "live", () => [el("span", { class: "beat" }), "live"]);
+	} else {
+		fill(note, [state.answered], () => state.answered
+			? ["No answer since ", time(state.answered), "; trying again"] : "No answer; trying again");
+	}
+	note.setAttribute("role", error === null ? "none" : "alert");
+}
+
+async function look() {
+	const begin = Date.now();
+
+	clearTimeout(state.timer);
+	if (document.hidden || state.asking)
+		return;
+	state.asking = true;
+	try {
+		// One that waits for a slow device holds up only the traffic.
+		await Promise.all([lookAround(), lookAtTraffic()]);
+		showTraffic(state.devices, history, Date.now());
+		showFreshness(null);
+	} catch (error) {
+		showFreshness(error);
+	}
+	state.asking = false;
+	state.timer = setTimeout(look, Math.max(500, PERIOD - (Date.now() - begin)));
+}
+
+at("filter").addEventListener("input", showFilter);
+document.addEventListener("visibilitychange", look);
+look();

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// One line: is this node's RDMA fine?  Below it what is wrong, and what to do about it.
+
+import { el, fill, name, setText } from "./dom.js";
+import { count } from "./format.js";
+
+const SHOWN = 8;
+
+function reason(finding) {
+	return el("li", null, el("strong", null, name(finding.subject)), " ", name(finding.text),
+		finding.advice ? el("p", { class: "advice" }, finding.advice) : null);
+}
+
+export function showVerdict(problems, devices, summary) {
+	const verdict = document.getElementById("verdict");
+	const line = document.getElementById("verdict-line");
+	const why = document.getElementById("verdict-why");
+
+	if (problems.length) {
+		verdict.dataset.level = "bad";
+		setText(line, `${count(problems.length, "problem")}: ${summary}`);
+	} else {
+		verdict.dataset.level = devices.length ? "good" : "note";
+		setText(line, devices.length ? `RDMA is fine: ${summary}` : "No RDMA device on this node");
+	}
+	fill(why, problems, (list) => [...list.slice(0, SHOWN).map(reason), list.length > SHOWN
+		? el("li", null, `and ${list.length - SHOWN} more: `, el("code", null, "rdmad doctor")) : null]);
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "traffic.h"
+
+#include <jansson.h>
+#include <math.h>
+
+#include "traffic-counters.h"
+
+typedef struct {
+	gint64 mark;		     /* when it came; no two samples have the same */
+	float received, transmitted; /* per second; NAN: the counters began anew */
+} Sample;
+
+typedef struct {
+	char *id, *name; /* of the device */
+	guint port;
+	PortTraffic total; /* unit NULL: nothing tells the traffic of this port */
+	gint64 read_us;	   /* when `total` was read */
+	gint64 seen_us;
+	GArray *samples; /* Sample, oldest first */
+} Series;
+
+/* Who uses a device, in all. */
+typedef struct {
+	char *id, *name;
+	gint64 seen_us;
+	guint processes, objects[RDMAD_USES_KINDS];
+} Users;
+
+struct Traffic {
+	GPtrArray *series; /* Series, as they were first seen */
+	GHashTable *ports; /* "ID/PORT" -> Series */
+	GHashTable *users; /* ID -> Users */
+	gint64 mark;	   /* the newest */
+};
+
+static void series_free(gpointer data)
+{
+	Series *series = data;
+
+	g_free(series->id);
+	g_free(series->name);
+	g_array_unref(series->samples);
+	g_free(series);
+}
+
+static void users_free(gpointer data)
+{
+	Users *users = data;
+
+	g_free(users->id);
+	g_free(users->name);
+	g_free(users);
+}
+
+Traffic *traffic_new(void)
+{
+	Traffic *traffic = g_new0(Traffic, 1);
+
+	traffic->series = g_ptr_array_new_with_free_func(series_free);
+	traffic->ports = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	traffic->users = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, users_free);
+	return traffic;
+}
+
+void traffic_free(Traffic *traffic)
+{
+	if (!traffic)
+		return;
+	g_hash_table_unref(traffic->users);
+	g_hash_table_unref(traffic->ports);
+	g_ptr_array_unref(traffic->series);
+	g_free(traffic);
+}
+
+static gboolean users_are_old(gpointer key, gpointer value, gpointer data)
+{
+	const gint64 *oldest_us = data;
+
+	return ((Users *)value)->seen_us < *oldest_us;
+}
+
+/* Of devices that left, or are read no more. */
+static void traffic_forget_old(Traffic *traffic, gint64 now_us)
+{
+	gint64 oldest_us = now_us - TRAFFIC_KEPT_US;
+
+	for (guint i = traffic->series->len; i-- > 0;) {
+		const Series *series = traffic->series->pdata[i];
+		g_autofree char *key = NULL;
+
+		if (series->seen_us >= oldest_us)
+			continue;
+		key = g_strdup_printf("%s/%u", series->id, series->port);
+		g_hash_table_remove(traffic->ports, key);
+		g_ptr_array_remove_index(traffic->series, i);
+	}
+	g_hash_table_foreach_remove(traffic->users, users_are_old, &oldest_us);
+}
+
+/* NULL: there are too many. */
+static Series *traffic_series(Traffic *traffic, const RdmadDevice *device, guint port,
+			      gint64 now_us)
+{
+	g_autofree char *key = g_strdup_printf("%s/%u", device->id, port);
+	Series *series = g_hash_table_lookup(traffic->ports, key);
+
+	if (series)
+		return series;
+	traffic_forget_old(traffic, now_us);
+	if (traffic->series->len >= TRAFFIC_PORTS_MAX)
+		return NULL;
+	series = g_new0(Series, 1);
+	series->id = g_strdup(device->id);
+	series->port = port;
+	series->samples = g_array_new(FALSE, FALSE, sizeof(Sample));
+	g_ptr_array_add(traffic->series, series);
+	g_hash_table_insert(traffic->ports, g_steal_pointer(&key), series);
+	return series;
+}
+
+static float rate_between(guint64 before, guint64 now, gint64 us)
+{
+	return now < before ? NAN : (float)((double)(now - before) * G_USEC_PER_SEC / us);
+}
+
+static void series_append(Series *series, const Sample *sample, guint limit)
+{
+	GArray *samples = series->samples;
+
+	if (samples->len >= limit)
+		g_array_remove_range(samples, 0, samples->len - limit + 1);
+	g_array_append_vals(samples, sample, 1);
+}
+
+static void series_take(Traffic *traffic, Series *series, const PortTraffic *total, gint64 read_us,
+			gint64 now_us)
+{
+	const gint64 step_us = read_us - series->read_us;
+	const guint limit = CLAMP(TRAFFIC_SAMPLE_MAX / traffic->series->len, 4, TRAFFIC_PORT_MAX);
+	const gboolean known = series->total.unit == total->unit && step_us <= TRAFFIC_KEPT_US;
+
+	if (known && step_us < TRAFFIC_STEP_US)
+		return;
+	if (known) {
+		traffic->mark = MAX(now_us, traffic->mark + 1);
+		series_append(
+			series,
+			&(Sample){ traffic->mark,
+				   rate_between(series->total.received, total->received, step_us),
+				   rate_between(series->total.transmitted, total->transmitted,
+						step_us) },
+			limit);
+	}
+	series->total = *total;
+	series->read_us = read_us;
+}
+
+static void users_count(Users *users, const RdmadReading *reading)
+{
+	users->processes = 0;
+	memset(users->objects, 0, sizeof(users->objects));
+	for (guint i = 0; i < reading->n_users; i++) {
+		users->processes += reading->users[i].pid != 0;
+		for (guint kind = 0; kind < RDMAD_USES_KINDS; kind++)
+			users->objects[kind] += reading->users[i].objects[kind];
+	}
+}
+
+/* The kernel has objects of its own on every device: where nobody is listed, nobody was asked. */
+static void traffic_take_users(Traffic *traffic, const DeviceSample *sample, gint64 now_us)
+{
+	const RdmadDevice *device = sample->device;
+	Users *users = g_hash_table_lookup(traffic->users, device->id);
+
+	if (!sample->reading->n_users) {
+		g_hash_table_remove(traffic->users, device->id);
+		return;
+	}
+	if (!users) {
+		if (g_hash_table_size(traffic->users) >= TRAFFIC_PORTS_MAX)
+			return;
+		users = g_new0(Users, 1);
+		users->id = g_strdup(device->id);
+		g_hash_table_insert(traffic->users, users->id, users);
+	}
+	users->seen_us = now_us;
+	g_free(users->name);
+	users->name = g_strdup(device->name);
+	users_count(users, sample->reading);
+}
+
+void traffic_take(Traffic *traffic, const DeviceSample *sample, gint64 now_us)
+{
+	const RdmadDevice *device = sample->device;
+
+	if (!sample->reading)
+		return;
+	for (guint i = 0; i < device->n_ports; i++) {
+		const guint port = device->ports[i].number;
+		Series *series = traffic_series(traffic, device, port, now_us);
+		PortTraffic total = { 0 };
+
+		if (!series)
+			break;
+		series->seen_us = now_us;
+		g_free(series->name);
+		series->name = g_strdup(device->name);
+		if (port_traffic_read(sample->reading, port, device->n_ports == 1, &total))
+			series_take(traffic, series, &total, sample->reading->time_us, now_us);
+	}
+	traffic_take_users(traffic, sample, now_us);
+}
+
+/* ---- as JSON ---- */
+
+static json_t *text_json(const char *text)
+{
+	g_autofree char *valid = text ? g_utf8_make_valid(text, -1) : NULL;
+
+	return valid ? json_string(valid) : json_null();
+}
+
+static json_t *rate_json(float rate)
+{
+	return isnan(rate) ? json_null() : json_integer((json_int_t)rate);
+}
+
+static json_t *series_json(const Series *series, gint64 after, gint64 now_us)
+{
+	json_t *ages = json_array(), *received = json_array(), *transmitted = json_array();
+
+	for (guint i = 0; i < series->samples->len; i++) {
+		const Sample *sample = &g_array_index(series->samples, Sample, i);
+		const gint64 age_us = now_us - sample->mark;
+
+		if (sample->mark <= after || age_us > TRAFFIC_KEPT_US)
+			continue;
+		json_array_append_new(ages, json_real(MAX(age_us, 0) / 1000 / 1000.0));
+		json_array_append_new(received, rate_json(sample->received));
+		json_array_append_new(transmitted, rate_json(sample->transmitted));
+	}
+	return json_pack("{s:o, s:o, s:i, s:s?, s:o, s:o, s:o}", "id", text_json(series->id),
+			 "device", text_json(series->name), "port", (int)series->port, "unit",
+			 series->total.unit, "ages", ages, "received", received, "transmitted",
+			 transmitted);
+}
+
+static json_t *users_json(const Users *users)
+{
+	static const char *const names[RDMAD_USES_KINDS] = {
+		[RDMAD_USES_QP] = "queue_pairs",	[RDMAD_USES_CQ] = "completion_queues",
+		[RDMAD_USES_MR] = "memory_regions",	[RDMAD_USES_CM_ID] = "cm_ids",
+		[RDMAD_USES_PD] = "protection_domains", [RDMAD_USES_SRQ] = "shared_receive_queues",
+		[RDMAD_USES_CTX] = "contexts",
+	};
+	json_t *object = json_pack("{s:o, s:o, s:i}", "id", text_json(users->id), "device",
+				   text_json(users->name), "processes", (int)users->processes);
+
+	for (guint kind = 0; kind < RDMAD_USES_KINDS; kind++)
+		json_object_set_new(object, names[kind], json_integer(users->objects[kind]));
+	return object;
+}
+
+json_t *traffic_json(Traffic *traffic, gint64 after, gint64 now_us)
+{
+	json_t *ports = json_array(), *users = json_array();
+	GHashTableIter iter;
+	gpointer value;
+
+	traffic_forget_old(traffic, now_us);
+	for (guint i = 0; i < traffic->series->len; i++)
+		json_array_append_new(ports, series_json(traffic->series->pdata[i], after, now_us));
+	g_hash_table_iter_init(&iter, traffic->users);
+	while (g_hash_table_iter_next(&iter, NULL, &value))
+		json_array_append_new(users, users_json(value));
+	return json_pack("{s:I, s:o, s:o}", "last", (json_int_t)traffic->mark, "ports", ports,
+			 "users", users);
+}

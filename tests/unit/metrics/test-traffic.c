@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <jansson.h>
+
+#include "traffic.h"
+
+#define S G_USEC_PER_SEC
+
+/* A device of one port whose words are `words` each way at `time_us`; one process has three queue pairs. */
+static void take_as(Traffic *traffic, const char *id, guint64 words, gint64 time_us)
+{
+	RdmadCounter counters[] = { { RDMAD_COUNTER_PORT, 1, NULL, "port_rcv_data", words },
+				    { RDMAD_COUNTER_PORT, 1, NULL, "port_xmit_data", 2 * words } };
+	RdmadDeviceUser users[] = { { .pid = 0, .objects = { [RDMAD_USES_QP] = 1 } },
+				    { .pid = 7, .objects = { [RDMAD_USES_QP] = 3 } } };
+	RdmadReading reading = { .counters = counters,
+				 .n_counters = 2,
+				 .users = users,
+				 .n_users = 2,
+				 .time_us = time_us };
+	RdmadPort port = { .number = 1 };
+	RdmadDevice device = { .id = (char *)id, .name = (char *)id, .ports = &port, .n_ports = 1 };
+	const DeviceSample sample = { .device = &device, .reading = &reading };
+
+	traffic_take(traffic, &sample, time_us);
+}
+
+static void take(Traffic *traffic, guint64 words, gint64 time_us)
+{
+	take_as(traffic, "dev", words, time_us);
+}
+
+/* Freed by the caller. */
+static json_t *answer(Traffic *traffic, gint64 after, gint64 now_us)
+{
+	json_t *json = traffic_json(traffic, after, now_us);
+
+	g_assert_nonnull(json);
+	return json;
+}
+
+static json_t *rates(json_t *json, guint port, const char *which)
+{
+	return json_object_get(json_array_get(json_object_get(json, "ports"), port), which);
+}
+
+static void assert_rates(Traffic *traffic, gint64 after, gint64 now_us, const char *expected)
+{
+	json_t *json = answer(traffic, after, now_us);
+	json_t *received = rates(json, 0, "received");
+	char *text = json_dumps(received, JSON_COMPACT);
+
+	g_assert_cmpstr(text, ==, expected);
+	g_assert_cmpuint(json_array_size(rates(json, 0, "ages")), ==, json_array_size(received));
+	free(text);
+	json_decref(json);
+}
+
+static void test_a_rate_needs_two_readings(void)
+{
+	g_autoptr(Traffic) traffic = traffic_new();
+
+	take(traffic, 1000, 10 * S);
+	assert_rates(traffic, 0, 10 * S, "[]");
+	take(traffic, 2000, 12 * S);
+	assert_rates(traffic, 0, 12 * S, "[2000]");
+}
+
+static void test_rates_are_of_the_time_that_passed_between_readings(void)
+{
+	g_autoptr(Traffic) traffic = traffic_new();
+
+	take(traffic, 0, 10 * S);
+	take(traffic, 1000, 12 * S);
+	take(traffic, 1500, 13 * S);
+	take(traffic, 1500, 23 * S);
+	assert_rates(traffic, 0, 23 * S, "[2000,2000,0]");
+}
+
+static void test_a_second_scraper_does_not_make_rates_of_nothing(void)
+{
+	g_autoptr(Traffic) traffic = traffic_new();
+
+	take(traffic, 0, 10 * S);
+	take(traffic, 1000, 12 * S);
+	take(traffic, 1000, 12 * S);
+	take(traffic, 1001, 12 * S + 1);
+	take(traffic, 2000, 14 * S);
+	assert_rates(traffic, 0, 14 * S, "[2000,2000]");
+}
+
+static void test_a_reset_is_unknown_not_a_rate(void)
+{
+	g_autoptr(Traffic) traffic = traffic_new();
+
+	take(traffic, 5000, 10 * S);
+	take(traffic, 10, 12 * S);
+	take(traffic, 1010, 14 * S);
+	assert_rates(traffic, 0, 14 * S, "[null,2000]");
+}
+
+static void test_an_answer_begins_after_what_the_caller_has(void)
+{
+	g_autoptr(Traffic) traffic = traffic_new();
+	json_t *json;
+	gint64 last;
+
+	take(traffic, 0, 10 * S);
+	take(traffic, 1000, 12 * S);
+	json = answer(traffic, 0, 12 * S);
+	last = json_integer_value(json_object_get(json, "last"));
+	json_decref(json);
+	assert_rates(traffic, last, 12 * S, "[]");
+	take(traffic, 2500, 14 * S);
+	assert_rates(traffic, last, 14 * S, "[3000]");
+}
+
+/* Two devices may be read in one microsecond. */
+static void test_no_two_samples_have_the_same_mark(void)
+{
+	g_autoptr(Traffic) traffic = traffic_new();
+	json_t *json;
+	gint64 last;
+
+	take_as(traffic, "a", 0, 10 * S);
+	take_as(traffic, "b", 0, 10 * S);
+	take_as(traffic, "a", 1000, 12 * S);
+	json = answer(traffic, 0, 12 * S);
+	last = json_integer_value(json_object_get(json, "last"));
+	json_decref(json);
+	take_as(traffic, "b", 1000, 12 * S);
+	json = answer(traffic, last, 12 * S);
+	g_assert_cmpuint(json_array_size(rates(json, 0, "received")), ==, 0);
+	g_assert_cmpuint(json_array_size(rates(json, 1, "received")), ==, 1);
+	json_decref(json);
+}
+
+static void test_ten_minutes_are_kept(void)
+{
+	g_autoptr(Traffic) traffic = traffic_new();
+	json_t *json;
+
+	for (guint i = 0; i < 1000; i++)
+		take(traffic, i * 1000, (10 + i) * S);
+	json = answer(traffic, 0, 1010 * S);
+	g_assert_cmpuint(json_array_size(rates(json, 0, "ages")), ==, TRAFFIC_PORT_MAX);
+	json_decref(json);
+	/* Nobody asked for a while: what is older is not told, and the pause itself makes no rate. */
+	assert_rates(traffic, 0, 1010 * S + TRAFFIC_KEPT_US - S, "[4000]");
+	take(traffic, 5, 2000 * S);
+	assert_rates(traffic, 0, 2000 * S, "[]");
+}
+
+static void test_many_ports_share_the_memory(void)
+{
+	g_autoptr(Traffic) traffic = traffic_new();
+	json_t *json;
+	gsize all = 0;
+
+	for (guint time = 1; time <= 60; time++)
+		for (guint i = 0; i < 1024; i++) {
+			g_autofree char *id = g_strdup_printf("dev%u", i);
+
+			take_as(traffic, id, time * 1000, time * S);
+		}
+	json = answer(traffic, 0, 60 * S);
+	for (guint i = 0; i < 1024; i++)
+		all += json_array_size(rates(json, i, "ages"));
+	g_assert_cmpuint(all, ==, TRAFFIC_SAMPLE_MAX);
+	json_decref(json);
+}
+
+static void test_ports_without_number_are_not_taken_without_end(void)
+{
+	g_autoptr(Traffic) traffic = traffic_new();
+	json_t *json;
+
+	for (guint i = 0; i < TRAFFIC_PORTS_MAX + 10; i++) {
+		g_autofree char *id = g_strdup_printf("dev%u", i);
+
+		take_as(traffic, id, 1, S);
+	}
+	json = answer(traffic, 0, S);
+	g_assert_cmpuint(json_array_size(json_object_get(json, "ports")), ==, TRAFFIC_PORTS_MAX);
+	g_assert_cmpuint(json_array_size(json_object_get(json, "users")), ==, TRAFFIC_PORTS_MAX);
+	json_decref(json);
+}
+
+static void test_a_device_that_left_is_forgotten(void)
+{
+	g_autoptr(Traffic) traffic = traffic_new();
+	json_t *json;
+
+	take_as(traffic, "gone", 1, S);
+	take_as(traffic, "here", 1, S + TRAFFIC_KEPT_US + 2);
+	json = answer(traffic, 0, S + TRAFFIC_KEPT_US + 2);
+	g_assert_cmpuint(json_array_size(json_object_get(json, "ports")), ==, 1);
+	g_assert_cmpuint(json_array_size(json_object_get(json, "users")), ==, 1);
+	json_decref(json);
+	take_as(traffic, "gone", 5, 2 * (S + TRAFFIC_KEPT_US));
+}
+
+static void test_users_are_counted_with_the_kernel_but_it_is_no_process(void)
+{
+	g_autoptr(Traffic) traffic = traffic_new();
+	json_t *json, *users;
+
+	take(traffic, 1, S);
+	json = answer(traffic, 0, S);
+	users = json_array_get(json_object_get(json, "users"), 0);
+	g_assert_cmpint(json_integer_value(json_object_get(users, "queue_pairs")), ==, 4);
+	g_assert_cmpint(json_integer_value(json_object_get(users, "processes")), ==, 1);
+	json_decref(json);
+}
+
+static void test_a_device_that_failed_adds_nothing(void)
+{
+	g_autoptr(Traffic) traffic = traffic_new();
+	RdmadPort port = { .number = 1 };
+	RdmadDevice device = { .id = (char *)"dev", .ports = &port, .n_ports = 1 };
+	const DeviceSample sample = { .device = &device, .error = (char *)"late" };
+	json_t *json;
+
+	traffic_take(traffic, &sample, S);
+	json = answer(traffic, 0, S);
+	g_assert_cmpuint(json_array_size(json_object_get(json, "ports")), ==, 0);
+	json_decref(json);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		GTestFunc fn;
+	} tests[] = {
+		{ "a-rate-needs-two-readings", test_a_rate_needs_two_readings },
+		{ "rates-are-of-the-time-that-passed-between-readings",
+		  test_rates_are_of_the_time_that_passed_between_readings },
+		{ "a-second-scraper-does-not-make-rates-of-nothing",
+		  test_a_second_scraper_does_not_make_rates_of_nothing },
+		{ "a-reset-is-unknown-not-a-rate", test_a_reset_is_unknown_not_a_rate },
+		{ "an-answer-begins-after-what-the-caller-has",
+		  test_an_answer_begins_after_what_the_caller_has },
+		{ "no-two-samples-have-the-same-mark", test_no_two_samples_have_the_same_mark },
+		{ "ten-minutes-are-kept", test_ten_minutes_are_kept },
+		{ "many-ports-share-the-memory", test_many_ports_share_the_memory },
+		{ "ports-without-number-are-not-taken-without-end",
+		  test_ports_without_number_are_not_taken_without_end },
+		{ "a-device-that-left-is-forgotten", test_a_device_that_left_is_forgotten },
+		{ "users-are-counted-with-the-kernel-but-it-is-no-process",
+		  test_users_are_counted_with_the_kernel_but_it_is_no_process },
+		{ "a-device-that-failed-adds-nothing", test_a_device_that_failed_adds_nothing },
+	};
+
+	g_test_init(&argc, &argv, NULL);
+	for (gsize i = 0; i < G_N_ELEMENTS(tests); i++) {
+		g_autofree char *path = g_strconcat("/traffic/", tests[i].name, NULL);
+
+		g_test_add_func(path, tests[i].fn);
+	}
+	return g_test_run();
+}
