@@ -1,0 +1,168 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Scrape configurations, Kubernetes objects and dashboards in contrib are whole: test-monitoring.py SOURCE"""
+
+import glob
+import itertools
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import yaml
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
+import tap  # noqa: E402
+
+SOURCE = sys.argv[1]
+CONTRIB = os.path.join(SOURCE, "contrib")
+DASHBOARDS = sorted(glob.glob(os.path.join(CONTRIB, "grafana/*.json")))
+COLUMNS = 24
+# Those that Grafana itself has.
+GLOBALS = {"__rate_interval", "__range", "__all", "__interval"}
+
+
+def load(path):
+    with open(os.path.join(CONTRIB, path), encoding="utf-8") as file:
+        return yaml.safe_load(file)
+
+
+def check_config(document):
+    """What promtool says against a configuration; '' when nothing."""
+    with tempfile.NamedTemporaryFile("w", suffix=".yml") as file:
+        yaml.safe_dump(document, file)
+        file.flush()
+        done = subprocess.run(["promtool", "check", "config", "--syntax-only", file.name],
+                              capture_output=True, text=True, check=False, timeout=60)
+    return done.stdout + done.stderr if done.returncode else ""
+
+
+@unittest.skipUnless(shutil.which("promtool"), "promtool is missing: apt-get install prometheus")
+class Scrape(unittest.TestCase):
+    def test_the_static_jobs_are_good_configurations(self):
+        for name in ("scrape", "migrate"):
+            self.assertEqual(check_config(load(f"prometheus/{name}.yml")), "", name)
+
+    def test_the_kubernetes_job_is_good_but_for_what_debian_leaves_out(self):
+        document = load("prometheus/scrape-kubernetes.yml")
+        for job in document["scrape_configs"]:
+            self.assertTrue(job.pop("kubernetes_sd_configs"))
+            job["static_configs"] = [{"targets": ["10.0.0.1:9889"]}]
+        self.assertEqual(check_config(document), "")
+
+    def test_a_misspelt_key_would_be_found(self):
+        document = load("prometheus/scrape.yml")
+        document["scrape_configs"][0]["static_confgs"] = []
+        self.assertIn("static_confgs", check_config(document))
+
+
+class Kubernetes(unittest.TestCase):
+    def test_the_rule_object_has_all_groups_as_they_are(self):
+        text = subprocess.run([os.path.join(CONTRIB, "kubernetes/prometheusrule")], check=True,
+                              capture_output=True, text=True).stdout
+        made = yaml.safe_load(text)
+        groups = [group for name in ("recording", "alerts")
+                  for group in load(f"prometheus/{name}.yml")["groups"]]
+        self.assertEqual(made["kind"], "PrometheusRule")
+        self.assertEqual(made["spec"], {"groups": groups})
+
+    def test_the_pod_monitor_keeps_the_labels_of_pods_free_for_those_that_use_rdma(self):
+        monitor = load("kubernetes/podmonitor.yaml")
+        self.assertEqual(monitor["kind"], "PodMonitor")
+        steps = monitor["spec"]["podMetricsEndpoints"][0]["relabelings"]
+        self.assertEqual(steps[-1]["action"], "labeldrop")
+        for label in ("namespace", "pod", "container"):
+            self.assertTrue(re.fullmatch(steps[-1]["regex"], label))
+        self.assertFalse(re.fullmatch(steps[-1]["regex"], "instance"))
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def overlap(a, b):
+    return (a["x"] < b["x"] + b["w"] and b["x"] < a["x"] + a["w"]
+            and a["y"] < b["y"] + b["h"] and b["y"] < a["y"] + a["h"])
+
+
+class Dashboards(unittest.TestCase):
+    """What can be said without a Grafana; test-prometheus.py runs the queries."""
+
+    def each(self):
+        return [(path, json.loads(read(path))) for path in DASHBOARDS]
+
+    def test_there_is_one_for_nodes_and_one_for_pods(self):
+        self.assertEqual([board["uid"] for _, board in self.each()], ["rdmad-node", "rdmad-pod"])
+
+    def test_files_are_tidy(self):
+        for path, board in self.each():
+            tidy = json.dumps(board, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+            self.assertEqual(read(path), tidy)
+
+    def test_they_can_be_imported_anywhere(self):
+        for _, board in self.each():
+            self.assertIsNone(board["id"])
+            self.assertGreaterEqual(board["schemaVersion"], 36)
+            variables = {v["name"]: v for v in board["templating"]["list"]}
+            self.assertEqual(variables["datasource"]["type"], "datasource")
+            sources = {json.dumps(thing["datasource"], sort_keys=True)
+                       for panel in board["panels"] for thing in [panel, *panel.get("targets", [])]
+                       if "datasource" in thing}
+            self.assertEqual(sources, {'{"type": "prometheus", "uid": "${datasource}"}'})
+
+    def test_panels_have_ids_of_their_own_and_places_of_their_own(self):
+        for _, board in self.each():
+            ids = [panel["id"] for panel in board["panels"]]
+            self.assertEqual(len(ids), len(set(ids)))
+            for panel in board["panels"]:
+                place = panel["gridPos"]
+                self.assertTrue(0 <= place["x"] and place["x"] + place["w"] <= COLUMNS, panel["title"])
+                self.assertGreater(place["h"], 0)
+            for a, b in itertools.combinations(board["panels"], 2):
+                self.assertFalse(overlap(a["gridPos"], b["gridPos"]), (a["title"], b["title"]))
+
+    def test_no_gap_is_left_between_rows(self):
+        for _, board in self.each():
+            rows = {y for panel in board["panels"]
+                    for y in range(panel["gridPos"]["y"], panel["gridPos"]["y"] + panel["gridPos"]["h"])}
+            self.assertEqual(rows, set(range(len(rows))))
+
+    def test_panels_say_what_they_show(self):
+        for _, board in self.each():
+            titles = [panel["title"] for panel in board["panels"]]
+            self.assertEqual(len(titles), len(set(titles)))
+            for panel in board["panels"]:
+                if panel["type"] == "row":
+                    continue
+                self.assertTrue(panel["title"] and panel["description"], panel["title"])
+                self.assertTrue(panel["targets"], panel["title"])
+                refs = [target["refId"] for target in panel["targets"]]
+                self.assertEqual(len(refs), len(set(refs)), panel["title"])
+
+    def test_every_variable_is_there_and_is_used(self):
+        for path, board in self.each():
+            defined = {variable["name"] for variable in board["templating"]["list"]}
+            used = set(re.findall(r"\$\{?(\w+)", read(path))) - GLOBALS
+            self.assertEqual(used, defined)
+
+    def test_queries_are_limited_to_what_was_chosen(self):
+        for _, board in self.each():
+            for panel in board["panels"]:
+                for target in panel.get("targets", []):
+                    for selector in re.findall(r"rdmad?_\w+(\{[^}]*\}|)", target["expr"]):
+                        self.assertIn('instance=~"$instance"', selector, panel["title"])
+
+    def test_negative_and_dashed_series_exist(self):
+        for _, board in self.each():
+            for panel in board["panels"]:
+                refs = {target["refId"] for target in panel.get("targets", [])}
+                for override in panel.get("fieldConfig", {}).get("overrides", []):
+                    self.assertIn(override["matcher"]["options"], refs, panel["title"])
+
+
+tap.main()
