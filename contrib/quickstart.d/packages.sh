@@ -10,7 +10,8 @@ packages_demo='python3 python3-grpcio python3-protobuf protobuf-compiler iproute
 	qemu-system-x86 busybox-static cpio kmod xz-utils'
 
 packages_test='git clang clang-format libclang-rt-14-dev binutils crun podman perftest rdma-core
-	ibverbs-utils ibverbs-providers sqlite3 curl man-db'
+	ibverbs-utils ibverbs-providers sqlite3 curl man-db prometheus prometheus-node-exporter
+	python3-yaml'
 
 packages_bench='g++ libgrpc++-dev'
 

@@ -1,0 +1,132 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The rules of contrib/prometheus do what their texts say: test-rules.py SOURCE
+
+promtool is the judge of the rules and of their tests; here is looked at what it does not: that every
+rule has tests, and that a text names no label which its alert does not have.
+"""
+
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import yaml
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
+import tap  # noqa: E402
+
+SOURCE = sys.argv[1]
+FOLDER = os.path.join(SOURCE, "contrib/prometheus")
+RULES = ["recording.yml", "alerts.yml"]
+TESTS = sorted(glob.glob(os.path.join(FOLDER, "tests/*.yml")))
+ALERT = re.compile(r'alertname=~?"([^"]+)"')
+
+
+def load(path):
+    with open(path, encoding="utf-8") as file:
+        return yaml.safe_load(file)
+
+
+def rules(name, kind):
+    return [rule for group in load(os.path.join(FOLDER, name))["groups"] for rule in group["rules"]
+            if kind in rule]
+
+
+def expressions():
+    """(the expression with what is expected of it, its test), of all tests."""
+    for path in TESTS:
+        for test in load(path)["tests"]:
+            for query in test["promql_expr_test"]:
+                yield query, test
+
+
+def promtool(*args):
+    return subprocess.run(["promtool", *args], capture_output=True, text=True, check=False,
+                          timeout=120)
+
+
+def what_fires(alert, when, test):
+    """[(labels, the texts)] of an alert at one point of a test: what promtool did not expect."""
+    document = {"rule_files": [os.path.join(FOLDER, name) for name in RULES],
+                "evaluation_interval": "1m",
+                "tests": [{"interval": test["interval"], "input_series": test["input_series"],
+                           "alert_rule_test": [{"alertname": alert, "eval_time": when}]}]}
+    with tempfile.NamedTemporaryFile("w", suffix=".yml") as file:
+        yaml.safe_dump(document, file)
+        file.flush()
+        said = promtool("test", "rules", file.name)
+    text = said.stdout + said.stderr
+    return re.findall(r"Labels:\{(.*)\}\n\s*Annotations:\{(.*)\}", text)
+
+
+class Rules(unittest.TestCase):
+    def test_promtool_takes_them(self):
+        done = promtool("check", "rules", *(os.path.join(FOLDER, name) for name in RULES))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_their_tests_pass(self):
+        done = promtool("test", "rules", *TESTS)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_every_alert_fires_in_a_test(self):
+        fires = {ALERT.search(query["expr"]).group(1) for query, _ in expressions()
+                 if ALERT.search(query["expr"]) and query.get("exp_samples")}
+        self.assertEqual(fires, {rule["alert"] for rule in rules("alerts.yml", "alert")})
+
+    def test_every_alert_is_silent_about_something_in_its_test(self):
+        for rule in rules("alerts.yml", "alert"):
+            # What is expected is the whole answer.
+            silent = [query for query, test in expressions()
+                      if (named := ALERT.search(query["expr"]))
+                      and re.fullmatch(named.group(1), rule["alert"])
+                      and len(query.get("exp_samples", [])) < len(test["input_series"])]
+            self.assertTrue(silent, rule["alert"])
+
+    def test_an_alert_says_how_bad_it_is_what_it_means_and_what_to_do_first(self):
+        for rule in rules("alerts.yml", "alert"):
+            with self.subTest(rule["alert"]):
+                self.assertRegex(rule["alert"], "^Rdma")
+                self.assertIn(rule["labels"]["severity"], ("critical", "warning", "info"))
+                self.assertEqual(sorted(rule["annotations"]), ["description", "summary"])
+                self.assertIn("First", rule["annotations"]["description"])
+                self.assertLess(len(rule["annotations"]["summary"]), 120)
+
+    def test_texts_are_filled_in_from_labels_that_the_alert_has(self):
+        seen = set()
+        templates = {rule["alert"]: rule["annotations"] for rule in rules("alerts.yml", "alert")}
+        for query, test in expressions():
+            named = ALERT.search(query["expr"])
+            if not named or not query.get("exp_samples") or named.group(1) in seen:
+                continue
+            alert = named.group(1)
+            seen.add(alert)
+            wanted = set(re.findall(r"\$labels\.(\w+)", " ".join(templates[alert].values())))
+            fired = what_fires(alert, query["eval_time"], test)
+            self.assertTrue(fired, alert)
+            for labels, texts in fired:
+                has = set(re.findall(r'(\w+)="', labels))
+                self.assertLessEqual(wanted, has, alert)
+                self.assertNotRegex(texts, r"\{\{|<no value>|<error|%!|\\n|NaN", alert)
+        self.assertEqual(seen, set(templates))
+
+    def test_recorded_names_tell_level_metric_and_operation(self):
+        for rule in rules("recording.yml", "record"):
+            self.assertRegex(rule["record"], r"^[a-z_]+:rdma_[a-z0-9_]+:[a-z0-9_]+$")
+
+    def test_recorded_series_are_used_or_tested(self):
+        used = " ".join(rule["expr"] for rule in rules("alerts.yml", "alert")
+                        + rules("recording.yml", "record"))
+        used += " ".join(query["expr"] for query, _ in expressions())
+        for rule in rules("recording.yml", "record"):
+            self.assertRegex(used, rf"\b{rule['record']}\b")
+
+
+if not shutil.which("promtool"):
+    print("1..0 # SKIP promtool is missing: apt-get install prometheus")
+    sys.exit()
+tap.main()
