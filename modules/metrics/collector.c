@@ -282,6 +282,7 @@ static Snapshot *request_snapshot(const CollectorRequest *request)
 
 	snapshot->names = collector->context.settings->names;
 	snapshot->what = metrics_settings_what(collector->context.settings);
+	snapshot->gids = collector->context.settings->gids;
 	snapshot->time_us = request->began_us;
 	snapshot->seconds = (g_get_monotonic_time() - request->began_us) / (double)G_USEC_PER_SEC;
 	for (guint i = 0; i < request->n_slots; i++) {

@@ -271,6 +271,15 @@ static gboolean is_gauge(const char *clean)
 	return FALSE;
 }
 
+/* What our own families of counters begin with. */
+static const char *own_prefix(const char *own, gboolean of_device)
+{
+	if (of_device)
+		return "rdma_device_";
+	return g_str_has_prefix(own, "port_") || g_str_has_prefix(own, "netdev_") ? "rdma_hw_"
+										  : "rdma_";
+}
+
 /* "rdma_tx_bytes" and "dropped_total" have said it themselves. */
 static char *family_of(const char *clean, gboolean of_device)
 {
@@ -279,7 +288,7 @@ static char *family_of(const char *clean, gboolean of_device)
 
 	if (size > strlen("_total") && g_str_has_suffix(own, "_total"))
 		size -= strlen("_total");
-	return g_strdup_printf("%s%.*s", of_device ? "rdma_device_" : "rdma_", (int)size, own);
+	return g_strdup_printf("%s%.*s", own_prefix(own, of_device), (int)size, own);
 }
 
 static CounterName *lifespan_name(gboolean of_device)

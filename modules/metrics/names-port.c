@@ -48,16 +48,33 @@ static const NameRow ROWS[] = {
 	  "Unicast packets sent, those with errors too." },
 };
 
+static gboolean is_own(const char *family)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(ROWS); i++)
+		if (g_str_equal(ROWS[i].family, family))
+			return TRUE;
+	return FALSE;
+}
+
+/* "thing" and "port_thing" are the same; no name becomes one of those above. */
+static char *family_of(const char *raw)
+{
+	g_autofree char *clean = names_sanitise(raw);
+	const char *own = g_str_has_prefix(clean, "port_") && clean[5] ? clean + 5 : clean;
+	char *family = g_strconcat("rdma_port_", own, NULL);
+
+	if (!is_own(family))
+		return family;
+	g_free(family);
+	return g_strconcat("rdma_port_counter_", own, NULL);
+}
+
 CounterName *names_port(const char *raw)
 {
 	const NameRow *row = name_row_find(ROWS, G_N_ELEMENTS(ROWS), raw);
-	g_autofree char *clean = NULL;
-	const char *own;
 
 	if (row)
 		return counter_name_new(row);
-	clean = names_sanitise(raw);
-	own = g_str_has_prefix(clean, "port_") && clean[5] ? clean + 5 : clean;
-	return counter_name_unknown(g_strconcat("rdma_port_", own, NULL),
+	return counter_name_unknown(family_of(raw),
 				    g_strdup_printf("Counter %s of the port.", raw));
 }

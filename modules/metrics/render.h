@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rendering: what is known, as families
+ * Render: what is known at one scrape, as families
  *
- * In two steps, since 512 ports are 30 000 series: the small part that only the loop may look at
- * (claims, meters, facts), then the devices on a worker.
+ * What only the loop may look at comes first, then the devices, which may be done on any thread.
  */
 #pragma once
 
-#include <rdmad/types.h>
+#include <rdmad/module.h>
 
 #include "family.h"
 #include "snapshot.h"
 
-/* On the loop. */
+/* Claims, resources, the node and rdmad itself; loop only. */
 void render_services(FamilySet *set, const Snapshot *snapshot, RdmadModule *self);
-/* On any thread: of devices, ports, counters, interfaces, GIDs and users. */
+/* The devices, once for a set. */
 void render_snapshot(FamilySet *set, const Snapshot *snapshot);

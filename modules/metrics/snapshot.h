@@ -39,6 +39,7 @@ typedef struct {
 	GPtrArray *devices; /* DeviceSample, in the inventory's order */
 	NamesMode names;
 	RdmadReadWhat what; /* that was asked for */
+	gboolean gids;	    /* to be shown */
 	gint64 time_us;	    /* monotonic, when it was asked for */
 	double seconds;	    /* until it was whole, or the deadline came */
 } Snapshot;
