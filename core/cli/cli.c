@@ -10,9 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/places.h"
 #include "cli/command.h"
 
-#define DEFAULT_SOCKET "/run/rdmad/rdmad.sock"
+#define DEFAULT_SOCKET RDMAD_RUN_DIR "/rdmad.sock"
 #define EXIT_USAGE     2
 
 static const Command commands[] = {
@@ -80,11 +81,16 @@ const char *rdmad_cli_help(void)
 	       "  import-config FILE     another device plugin's configuration as rdmad.conf\n";
 }
 
-static const char *default_socket(void)
+/* Of our own rdmad where it runs; else of the node's.  g_free() */
+static char *default_socket(void)
 {
 	const char *named = g_getenv("RDMAD_SOCKET");
+	g_autofree char *folder = rdmad_run_dir_default();
+	g_autofree char *own = g_build_filename(folder, "rdmad.sock", NULL);
 
-	return named && *named ? named : DEFAULT_SOCKET;
+	if (named && *named)
+		return g_strdup(named);
+	return g_strdup(access(own, F_OK) == 0 ? own : DEFAULT_SOCKET);
 }
 
 static void print_usage(const Command *command, FILE *to)
@@ -196,7 +202,8 @@ static int options_parse(CommandOptions *options, const Command *command, int ar
 int rdmad_cli_run(int argc, char **argv)
 {
 	const Command *command = argc > 1 ? command_find(argv[1]) : NULL;
-	CommandOptions options = { .socket = default_socket(), .headers = TRUE };
+	g_autofree char *socket = default_socket();
+	CommandOptions options = { .socket = socket, .headers = TRUE };
 	int status;
 
 	g_assert(command);

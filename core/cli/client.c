@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 static gboolean client_error(GError **error, const char *text)
 {
@@ -31,6 +32,22 @@ static gboolean connect_error(GError **error, int errnum, const char *path)
 	return FALSE;
 }
 
+/* In /tmp the folder may be somebody else's. */
+static gboolean client_trusts(int fd, const char *path, GError **error)
+{
+	struct ucred peer = { .uid = -1 };
+	socklen_t size = sizeof(peer);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+		return rdmad_error_errno(error, errno, "who listens at %s is not told", path);
+	if (geteuid() == 0 || peer.uid == 0 || peer.uid == geteuid())
+		return TRUE;
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
+		    "at %s listens user %u, who is neither root nor user %u", path, peer.uid,
+		    geteuid());
+	return FALSE;
+}
+
 static int client_connect(const char *path, guint timeout_s, GError **error)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
@@ -48,7 +65,7 @@ static int client_connect(const char *path, guint timeout_s, GError **error)
 		connect_error(error, errno, path);
 		return -1;
 	}
-	return rdmad_steal_fd(&fd);
+	return client_trusts(fd, path, error) ? rdmad_steal_fd(&fd) : -1;
 }
 
 static gboolean client_send(int fd, const char *method, const char *path, GError **error)

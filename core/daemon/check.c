@@ -48,7 +48,8 @@ int rdmad_daemon_print_config(const RdmadOptions *options, GError **error)
 	text = rdmad_config_print(settings->config);
 	printf("# %s\n", settings->path ?: "no file: every key at its default");
 	printf("# in effect: run_dir %s, state_dir %s, module_dir %s, kubelet.root_dir %s\n",
-	       settings->run_dir, settings->state_dir, settings->module_dir, settings->kubelet_dir);
+	       settings->run_dir, settings->state_dir ?: "(none)", settings->module_dir,
+	       settings->kubelet_dir);
 	fputs(text, stdout);
 	return 0;
 }

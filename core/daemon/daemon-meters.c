@@ -48,7 +48,7 @@ static void collect_state_size(RdmadMeter *meter, gpointer data)
 	static const char *const names[] = { "rdmad.db", "rdmad.db-wal" };
 	const RdmadServices *services = data;
 
-	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+	for (guint i = 0; services->state_dir && i < G_N_ELEMENTS(names); i++) {
 		g_autofree char *path = g_build_filename(services->state_dir, names[i], NULL);
 		struct stat info;
 

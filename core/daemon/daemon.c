@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 
 #include "base/loop-private.h"
+#include "base/places.h"
 #include "build-info.h"
 #include "daemon/directory.h"
 #include "daemon/lock.h"
@@ -226,14 +227,19 @@ static gboolean daemon_take_lock(Daemon *d, const char *path, int *lock, GError 
 
 static gboolean daemon_take_place(Daemon *d, GError **error)
 {
-	g_autofree char *run = g_build_filename(d->settings->run_dir, "rdmad.lock", NULL);
-	g_autofree char *state = g_build_filename(d->settings->state_dir, "state.lock", NULL);
+	const char *run_dir = d->settings->run_dir, *state_dir = d->settings->state_dir;
+	g_autofree char *run = g_build_filename(run_dir, "rdmad.lock", NULL);
+	g_autofree char *state = NULL;
 
 	/* Either may be shared with another rdmad without the other. */
-	return rdmad_directory_prepare(d->settings->run_dir, 0755, error) &&
-	       rdmad_directory_prepare(d->settings->state_dir, 0700, error) &&
-	       daemon_take_lock(d, run, &d->run_lock, error) &&
-	       daemon_take_lock(d, state, &d->state_lock, error);
+	if (!rdmad_directory_prepare(run_dir, rdmad_run_dir_mode(run_dir), error) ||
+	    (state_dir && !rdmad_directory_prepare(state_dir, 0700, error)) ||
+	    !daemon_take_lock(d, run, &d->run_lock, error))
+		return FALSE;
+	if (!state_dir)
+		return TRUE;
+	state = g_build_filename(state_dir, "state.lock", NULL);
+	return daemon_take_lock(d, state, &d->state_lock, error);
 }
 
 static gboolean daemon_start(Daemon *d, GError **error)

@@ -20,7 +20,8 @@ typedef struct {
 	struct RdmadVerbs *verbs;	/* NULL on a recorded machine */
 	struct RdmadModules *modules;	/* daemon/modules.h */
 
-	char *run_dir, *state_dir, *kubelet_dir;
+	char *run_dir, *kubelet_dir;
+	char *state_dir;		     /* NULL: nothing outlives us */
 	char *config_path;		     /* NULL: none was read */
 	char *config_error;		     /* why the last reload was refused, or NULL */
 	gint64 started_us, config_loaded_us; /* wall clock */

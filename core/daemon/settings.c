@@ -3,7 +3,7 @@
  * The core's keys
  *
  *	log = { level = "info"; format = "auto"; topics = { loop = "debug"; }; };
- *	run_dir = "/run/rdmad";
+ *	run_dir = "/run/rdmad";			these two: see base/places.h
  *	state_dir = "/var/lib/rdmad";
  *	module_dir = "...";			as built
  *	facts = ( { name = "label:x"; value = "y"; } );		see settings-facts.c
@@ -20,6 +20,7 @@
 #include <rdmad/error.h>
 #include <string.h>
 
+#include "base/places.h"
 #include "build-info.h"
 #include "daemon/settings-facts.h"
 #include "daemon/settings-modules.h"
@@ -156,12 +157,13 @@ static gboolean settings_read_root(RdmadSettings *settings, RootKeys *keys, GErr
 	const RdmadConfigNode *root = rdmad_config_root(settings->config);
 	gboolean ok;
 
-	keys->run_dir = g_strdup("/run/rdmad");
-	keys->state_dir = g_strdup("/var/lib/rdmad");
+	keys->run_dir = rdmad_run_dir_default();
+	keys->state_dir = rdmad_state_dir_default();
 	keys->module_dir = g_strdup(RDMAD_MODULE_DIR);
 	ok = rdmad_config_parse(root, root_fields, keys, error);
 	settings->run_dir = g_canonicalize_filename(keys->run_dir, "/");
-	settings->state_dir = g_canonicalize_filename(keys->state_dir, "/");
+	if (keys->state_dir)
+		settings->state_dir = g_canonicalize_filename(keys->state_dir, "/");
 	settings->module_dir = g_canonicalize_filename(keys->module_dir, "/");
 	g_free(keys->run_dir);
 	g_free(keys->state_dir);
@@ -282,7 +284,7 @@ char *rdmad_settings_need_restart(const RdmadSettings *before, const RdmadSettin
 
 	if (strcmp(before->run_dir, now->run_dir))
 		g_string_append(keys, ", run_dir");
-	if (strcmp(before->state_dir, now->state_dir))
+	if (g_strcmp0(before->state_dir, now->state_dir))
 		g_string_append(keys, ", state_dir");
 	if (strcmp(before->kubelet_dir, now->kubelet_dir))
 		g_string_append(keys, ", kubelet.root_dir");

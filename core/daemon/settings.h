@@ -25,7 +25,8 @@ typedef struct {
 	RdmadLogFormat log_format;
 	GHashTable *log_topics; /* topic -> GINT_TO_POINTER(RdmadLogLevel) */
 	GHashTable *facts;	/* name -> value */
-	char *run_dir, *state_dir, *module_dir, *kubelet_dir;
+	char *run_dir, *module_dir, *kubelet_dir;
+	char *state_dir; /* NULL: nothing outlives us */
 	RdmadHttpLimits http;
 	GPtrArray *modules; /* RdmadModuleEntry *, in the order of their start */
 } RdmadSettings;

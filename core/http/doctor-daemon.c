@@ -81,8 +81,16 @@ static void check_modules(const RdmadServices *services, json_t *findings)
 
 static void check_database(const RdmadServices *services, json_t *findings)
 {
-	g_autofree char *path = g_build_filename(services->state_dir, "rdmad.db", NULL);
+	g_autofree char *path = NULL;
 	struct stat st;
+
+	if (!services->state_dir) {
+		doctor_say(findings, RDMAD_FINDING_NOTE, "database",
+			   "set state_dir where claims are to outlive rdmad",
+			   "there is none: what rdmad knows ends with it");
+		return;
+	}
+	path = g_build_filename(services->state_dir, "rdmad.db", NULL);
 
 	if (services->state_set_aside)
 		doctor_say(findings, RDMAD_FINDING_PROBLEM, "database",

@@ -67,7 +67,7 @@ RDMAD_API const RdmadSysroot *rdmad_module_sysroot(RdmadModule *self);
 
 /* Directories, absolute, without a trailing slash. */
 RDMAD_API const char *rdmad_module_run_dir(const RdmadModule *self);	/* /run/rdmad */
-RDMAD_API const char *rdmad_module_state_dir(const RdmadModule *self);	/* /var/lib/rdmad */
+RDMAD_API const char *rdmad_module_state_dir(const RdmadModule *self);	/* /var/lib/rdmad; NULL: nothing lasts */
 RDMAD_API const char *rdmad_module_kubelet_dir(const RdmadModule *self);	/* /var/lib/kubelet */
 
 /* Says that a drain is over. */
