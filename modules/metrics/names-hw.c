@@ -294,8 +294,8 @@ static char *family_of(const char *clean, gboolean of_device)
 static CounterName *lifespan_name(gboolean of_device)
 {
 	CounterName *name = counter_name_unknown(
-		g_strdup(of_device ? "rdma_device_hw_counter_lifespan_seconds"
-				   : "rdma_hw_counter_lifespan_seconds"),
+		g_strdup(of_device ? "rdma_device_hw_counters_lifespan_seconds"
+				   : "rdma_hw_counters_lifespan_seconds"),
 		g_strdup("How old the driver's counters may be when they are read."));
 
 	name->type = FAMILY_GAUGE;

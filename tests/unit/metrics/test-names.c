@@ -34,7 +34,7 @@ static const struct {
 	  "node_infiniband_roce_slow_restart_used", 1 },
 	{ RDMAD_COUNTER_HW, "roce_slow_restart_trans", "rdma_roce_slow_restart_trans",
 	  "node_infiniband_roce_slow_restart", 1 },
-	{ RDMAD_COUNTER_HW, "lifespan", "rdma_hw_counter_lifespan_seconds",
+	{ RDMAD_COUNTER_HW, "lifespan", "rdma_hw_counters_lifespan_seconds",
 	  "node_infiniband_lifespan_seconds", 1 },
 	{ RDMAD_COUNTER_HW, "rdma_tx_bytes", "rdma_tx_bytes", NULL, 1 },
 	{ RDMAD_COUNTER_HW, "SDMAIdInt1,32", "rdma_sdmaidint1_32", NULL, 1 },

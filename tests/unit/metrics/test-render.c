@@ -136,18 +136,18 @@ static void test_counters(void)
 	static const char *const lines[] = {
 		"rdma_port_link_downed_total{device=\"mlx5_2\",port=\"1\"} 255",
 		"rdma_port_receive_bytes_total{device=\"mlx5_2\",port=\"1\"} 4000",
-		"rdma_hw_counter_lifespan_seconds{device=\"mlx5_2\",port=\"1\"} 0.01",
+		"rdma_hw_counters_lifespan_seconds{device=\"mlx5_2\",port=\"1\"} 0.01",
 		"rdma_out_of_sequence_total{device=\"mlx5_2\",port=\"1\"} 7",
 		"rdma_device_cmds_err_total{device=\"mlx5_2\"} 5",
 		"rdma_netdev_receive_pfc_frames_total{device=\"mlx5_2\",netdev=\"ens1v0\","
 		"priority=\"3\"} 9",
 		"rdma_netdev_receive_pfc_pause_seconds_total{device=\"mlx5_2\",netdev=\"ens1v0\","
 		"priority=\"3\"} 1.5",
-		"rdma_counter_unreadable{device=\"mlx5_2\",port=\"1\",counter=\"symbol_error\","
+		"rdma_counters_unreadable{device=\"mlx5_2\",port=\"1\",counter=\"symbol_error\","
 		"error=\"EINVAL\"} 1",
-		"rdma_counter_unreadable{device=\"mlx5_2\",port=\"\",counter=\"ens1v0/fec/...\","
+		"rdma_counters_unreadable{device=\"mlx5_2\",port=\"\",counter=\"ens1v0/fec/...\","
 		"error=\"EIO\"} 1",
-		"rdma_counter_saturated{device=\"mlx5_2\",port=\"1\",counter=\"link_downed\"} 1",
+		"rdma_counters_saturated{device=\"mlx5_2\",port=\"1\",counter=\"link_downed\"} 1",
 		"rdma_scrape_collector_success{collector=\"counters\"} 1",
 		"rdma_scrape_collector_success{collector=\"netdevs\"} 0",
 		"rdma_scrape_collector_success{collector=\"users\"} 1",
