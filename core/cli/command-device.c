@@ -171,16 +171,27 @@ static void write_port_limits(const json_t *limits, GString *out)
 	write_limit(out, "GID entries", limits, "gid_tbl_len", NULL);
 }
 
+/* "3, the last 2026-01-02T03:04:05.678Z"; NULL: it has not changed. */
+static char *format_changes(const json_t *port)
+{
+	g_autofree char *count = format_number(port, "transitions");
+	const char *last = format_text(port, "changed");
+
+	return count && last ? g_strdup_printf("%s, the last %s", count, last) : NULL;
+}
+
 static void write_port(const json_t *port, GString *out)
 {
 	g_autofree char *number = format_number(port, "number");
 	g_autofree char *lid = format_number(port, "lid"), *sm = format_number(port, "sm_lid");
+	g_autofree char *changes = format_changes(port);
 
 	g_string_append_printf(out, "\nport %s\n", number ?: "?");
 	write_line(out, "link layer", format_text(port, "link_layer"));
 	write_line(out, "state", format_text(port, "state"));
 	write_line(out, "physical state", format_text(port, "phys_state"));
 	write_line(out, "rate", format_text(port, "rate_text"));
+	write_line(out, "state changes", changes);
 	write_line(out, "interface", format_text(port, "netdev"));
 	if (g_strcmp0(format_text(port, "link_layer"), "infiniband") == 0) {
 		write_line(out, "LID", lid);

@@ -13,6 +13,11 @@ void rdmad_device_add_problem(RdmadDevice *dev, const char *format, ...) G_GNUC_
 /* A device of the caller's own with the same content. */
 RdmadDevice *rdmad_device_copy(const RdmadDevice *dev);
 
+/* NULL: there is no such port. */
+const RdmadPort *rdmad_device_port(const RdmadDevice *dev, guint number);
+/* The same addresses in the same places. */
+gboolean rdmad_port_gids_equal(const RdmadPort *a, const RdmadPort *b);
+
 /* The same in all that a watcher could see. */
 gboolean rdmad_device_equal(const RdmadDevice *a, const RdmadDevice *b);
 

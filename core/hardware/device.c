@@ -125,11 +125,24 @@ static gboolean gid_equal(const RdmadGid *a, const RdmadGid *b)
 	       !g_strcmp0(a->netdev, b->netdev);
 }
 
+gboolean rdmad_port_gids_equal(const RdmadPort *a, const RdmadPort *b)
+{
+	if (a->n_gids != b->n_gids)
+		return FALSE;
+	for (guint i = 0; i < a->n_gids; i++)
+		if (a->gids[i].index != b->gids[i].index || a->gids[i].type != b->gids[i].type ||
+		    memcmp(a->gids[i].raw, b->gids[i].raw, sizeof(a->gids[i].raw)) != 0)
+			return FALSE;
+	return TRUE;
+}
+
 static gboolean port_equal(const RdmadPort *a, const RdmadPort *b)
 {
 	if (a->number != b->number || a->link_layer != b->link_layer || a->state != b->state ||
 	    a->phys_state != b->phys_state || a->rate_mbps != b->rate_mbps || a->lid != b->lid ||
 	    a->sm_lid != b->sm_lid || a->pkey0 != b->pkey0 || a->n_gids != b->n_gids)
+		return FALSE;
+	if (a->transitions != b->transitions || a->gid_changes != b->gid_changes)
 		return FALSE;
 	if (g_strcmp0(a->rate_text, b->rate_text) || g_strcmp0(a->netdev, b->netdev))
 		return FALSE;
@@ -142,9 +155,10 @@ static gboolean port_equal(const RdmadPort *a, const RdmadPort *b)
 static gboolean netdev_equal(const RdmadNetdev *a, const RdmadNetdev *b)
 {
 	return a->ifindex == b->ifindex && a->mtu == b->mtu && a->carrier == b->carrier &&
-	       a->speed_mbps == b->speed_mbps && !g_strcmp0(a->name, b->name) &&
-	       !g_strcmp0(a->mac, b->mac) && !g_strcmp0(a->operstate, b->operstate) &&
-	       !g_strcmp0(a->master, b->master) && strv_equal(a->addresses, b->addresses);
+	       a->carrier_changes == b->carrier_changes && a->speed_mbps == b->speed_mbps &&
+	       !g_strcmp0(a->name, b->name) && !g_strcmp0(a->mac, b->mac) &&
+	       !g_strcmp0(a->operstate, b->operstate) && !g_strcmp0(a->master, b->master) &&
+	       strv_equal(a->addresses, b->addresses);
 }
 
 static gboolean chardev_equal(const RdmadChardev *a, const RdmadChardev *b)
@@ -195,6 +209,14 @@ const RdmadNetdev *rdmad_device_netdev(const RdmadDevice *dev, const char *name)
 	for (guint i = 0; i < dev->n_netdevs; i++)
 		if (!g_strcmp0(dev->netdevs[i].name, name))
 			return &dev->netdevs[i];
+	return NULL;
+}
+
+const RdmadPort *rdmad_device_port(const RdmadDevice *dev, guint number)
+{
+	for (guint i = 0; i < dev->n_ports; i++)
+		if (dev->ports[i].number == number)
+			return &dev->ports[i];
 	return NULL;
 }
 

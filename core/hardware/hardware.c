@@ -7,13 +7,14 @@
 
 #include "hardware/hardware.h"
 
+#include <rdmad/device.h>
 #include <rdmad/facts.h>
 #include <rdmad/journal.h>
 #include <rdmad/log.h>
-#include <rdmad/loop.h>
 #include <rdmad/sysroot.h>
 #include <rdmad/work.h>
 
+#include "base/loop-private.h"
 #include "hardware/kernel-events.h"
 #include "hardware/netlink.h"
 #include "hardware/scan.h"
@@ -40,6 +41,24 @@ struct RdmadHardware {
 	gboolean again;	   /* a hint came meanwhile */
 	gboolean hinted;   /* the timer runs for a hint, not for another try */
 	guint retry_ms;	   /* not 0: the last look failed */
+	char *problem;	   /* why it failed, or that it takes long; NULL: neither */
+	gint64 began_us;   /* the look under way */
+	RdmadMeter *scans, *durations;
+};
+
+static const RdmadMeterClass scans_class = {
+	.type = RDMAD_METER_COUNTER,
+	.name = "rdmad_hardware_scans",
+	.help = "Looks at the hardware",
+	.labels = { "result" },
+};
+
+static const RdmadMeterClass durations_class = {
+	.type = RDMAD_METER_HISTOGRAM,
+	.name = "rdmad_hardware_scan_duration_seconds",
+	.unit = "seconds",
+	.help = "How long a look at the hardware took",
+	.bounds = (const double[]){ 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 0 },
 };
 
 /* Worker thread (the first look: the loop's, before it runs). */
@@ -69,8 +88,37 @@ static void hardware_set_netns_mode(RdmadHardware *hw, const char *mode)
 		rdmad_warn("%s", error->message);
 }
 
+/* Who is not told of its ports looks at their interfaces. */
+static void hardware_say_who_hears(RdmadHardware *hw, const GPtrArray *devices)
+{
+	for (guint i = 0; i < devices->len; i++) {
+		const char *id = ((const RdmadDevice *)g_ptr_array_index(devices, i))->id;
+
+		rdmad_inventory_hears(hw->inventory, id,
+				      hw->verbs && !rdmad_verbs_problem(hw->verbs, id));
+	}
+}
+
+static void look_begins(RdmadHardware *hw)
+{
+	hw->began_us = g_get_monotonic_time();
+	rdmad_inventory_look_begins(hw->inventory);
+}
+
+static void look_ended(RdmadHardware *hw, const GError *error)
+{
+	const gint64 took_us = g_get_monotonic_time() - hw->began_us;
+
+	rdmad_meter_add(hw->scans, 1, (const char *const[]){ error ? "error" : "ok", NULL });
+	rdmad_meter_observe(hw->durations, (double)took_us / G_USEC_PER_SEC, NULL);
+	g_clear_pointer(&hw->problem, g_free);
+	if (error)
+		hw->problem = g_strdup(error->message);
+}
+
 static void hardware_publish(RdmadHardware *hw, RdmadScan *scan)
 {
+	hardware_say_who_hears(hw, scan->devices);
 	if (hw->retry_ms)
 		rdmad_journal_post(hw->journal, RDMAD_LOG_NOTICE, "scan-recovered", NULL,
 				   "the hardware can be looked at again");
@@ -100,6 +148,7 @@ static void look_done(gpointer result, const GError *error, gpointer data)
 
 	hw->job = NULL;
 	rdmad_event_disarm(hw->timer);
+	look_ended(hw, error);
 	if (error)
 		hardware_failed(hw, error);
 	else
@@ -123,18 +172,24 @@ static void look_due(gpointer data)
 
 	hw->hinted = FALSE;
 	if (hw->job) {
+		g_free(hw->problem);
+		hw->problem =
+			g_strdup_printf("a look has taken more than %u s", LOOK_SLOW_MS / 1000);
 		rdmad_journal_post(hw->journal, RDMAD_LOG_WARNING, "scan-slow", NULL,
 				   "looking at the hardware takes more than %u s, what was known "
 				   "stays meanwhile; a driver may hang, see dmesg",
 				   LOOK_SLOW_MS / 1000);
 		return;
 	}
+	look_begins(hw);
 	hw->job = rdmad_work_submit(hw->workers, NULL, &look_class, (gpointer)hw->sysroot, 0, hw,
 				    &error);
-	if (hw->job)
+	if (hw->job) {
 		rdmad_event_arm(hw->timer, LOOK_SLOW_MS);
-	else
+	} else {
+		look_ended(hw, error);
 		hardware_failed(hw, error);
+	}
 }
 
 void rdmad_hardware_hint(RdmadHardware *hw)
@@ -151,6 +206,13 @@ static void heard_hint(gpointer data)
 	rdmad_hardware_hint(data);
 }
 
+static void heard_port(const char *device_id, guint port, gboolean active, gpointer data)
+{
+	RdmadHardware *hw = data;
+
+	rdmad_inventory_port_event(hw->inventory, device_id, port, active);
+}
+
 static void heard_fatal(const char *device_id, gpointer data)
 {
 	RdmadHardware *hw = data;
@@ -162,7 +224,7 @@ RdmadHardware *rdmad_hardware_new(RdmadLoop *loop, RdmadWorkers *workers,
 				  const RdmadSysroot *sysroot, RdmadInventory *inventory,
 				  RdmadFacts *facts, RdmadJournal *journal)
 {
-	const RdmadVerbsOps ops = { .hint = heard_hint, .fatal = heard_fatal };
+	const RdmadVerbsOps ops = { heard_hint, heard_port, heard_fatal };
 	RdmadHardware *hw = g_new0(RdmadHardware, 1);
 
 	hw->loop = loop;
@@ -171,10 +233,17 @@ RdmadHardware *rdmad_hardware_new(RdmadLoop *loop, RdmadWorkers *workers,
 	hw->inventory = inventory;
 	hw->facts = facts;
 	hw->journal = journal;
+	hw->scans = rdmad_loop_meter(loop, &scans_class);
+	hw->durations = rdmad_loop_meter(loop, &durations_class);
 	hw->timer = rdmad_loop_add_timer(loop, NULL, look_due, hw);
 	if (rdmad_sysroot_is_live(sysroot))
-		hw->verbs = rdmad_verbs_new(loop, workers, journal, &ops, hw);
+		hw->verbs = rdmad_verbs_new(loop, workers, &ops, hw);
 	return hw;
+}
+
+const char *rdmad_hardware_problem(const RdmadHardware *hw)
+{
+	return hw->problem;
 }
 
 RdmadVerbs *rdmad_hardware_verbs(RdmadHardware *hw)
@@ -192,9 +261,11 @@ gboolean rdmad_hardware_start(RdmadHardware *hw, GError **error)
 		if (!hw->events)
 			return FALSE;
 	}
+	look_begins(hw);
 	scan = look(hw->sysroot, error);
 	if (!scan)
 		return FALSE;
+	look_ended(hw, NULL);
 	hardware_publish(hw, g_steal_pointer(&scan));
 	return TRUE;
 }
@@ -207,5 +278,6 @@ void rdmad_hardware_free(RdmadHardware *hw)
 	rdmad_kernel_events_free(hw->events);
 	rdmad_verbs_free(hw->verbs);
 	rdmad_event_free(hw->timer);
+	g_free(hw->problem);
 	g_free(hw);
 }

@@ -13,6 +13,8 @@ RdmadHardware *rdmad_hardware_new(RdmadLoop *loop, RdmadWorkers *workers,
 gboolean rdmad_hardware_start(RdmadHardware *hw, GError **error);
 /* Looks again soon (hints within a short time are one look). */
 void rdmad_hardware_hint(RdmadHardware *hw);
+/* Why the last look failed, or is not over yet after a long time; NULL: the picture is good. */
+const char *rdmad_hardware_problem(const RdmadHardware *hw);
 /* NULL on a recorded machine; borrowed. */
 struct RdmadVerbs *rdmad_hardware_verbs(RdmadHardware *hw);
 void rdmad_hardware_free(RdmadHardware *hw);

@@ -15,6 +15,7 @@ static const struct nla_policy link_policy[IFLA_MAX + 1] = {
 	[IFLA_ADDRESS] = { .maxlen = 32 }, /* MAX_ADDR_LEN */
 	[IFLA_MTU] = { .type = NLA_U32 },
 	[IFLA_CARRIER] = { .type = NLA_U8 },
+	[IFLA_CARRIER_CHANGES] = { .type = NLA_U32 },
 	[IFLA_OPERSTATE] = { .type = NLA_U8 },
 	[IFLA_MASTER] = { .type = NLA_U32 },
 };
@@ -90,6 +91,7 @@ void rdmad_route_parse_link(const struct nlmsghdr *msg, GPtrArray *links)
 	link->mac = mac_format(attrs[IFLA_ADDRESS]);
 	link->mtu = attr_int(attrs[IFLA_MTU], RDMAD_UNKNOWN);
 	link->carrier = link_carrier(info->ifi_flags, attrs[IFLA_CARRIER]);
+	link->carrier_changes = attr_int(attrs[IFLA_CARRIER_CHANGES], RDMAD_UNKNOWN);
 	link->operstate = link_operstate(attrs[IFLA_OPERSTATE]);
 	link->master = attr_int(attrs[IFLA_MASTER], 0);
 	g_ptr_array_add(links, link);

@@ -15,6 +15,7 @@ typedef struct {
 	char *mac;	       /* NULL where it has none */
 	int mtu;	       /* or RDMAD_UNKNOWN */
 	int carrier;	       /* 1, 0, RDMAD_UNKNOWN (interface is down) */
+	int carrier_changes;   /* or RDMAD_UNKNOWN */
 	const char *operstate; /* as sysfs writes it, or NULL */
 	int master;	       /* ifindex of the bond or bridge above, or 0 */
 } RdmadRouteLink;

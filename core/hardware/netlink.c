@@ -170,6 +170,7 @@ static void netdev_complete(RdmadNetdev *netdev, const Interfaces *ifs)
 		return;
 	netdev->ifindex = link->ifindex;
 	netdev->carrier = link->carrier;
+	netdev->carrier_changes = link->carrier_changes;
 	take_int(&netdev->mtu, link->mtu);
 	fill_string(&netdev->mac, link->mac);
 	fill_string(&netdev->master, interfaces_name(ifs, link->master));
@@ -197,6 +198,7 @@ static void device_add_netdev(RdmadDevice *dev, const char *name)
 		.name = g_strdup(name),
 		.mtu = RDMAD_UNKNOWN,
 		.carrier = RDMAD_UNKNOWN,
+		.carrier_changes = RDMAD_UNKNOWN,
 		.speed_mbps = RDMAD_UNKNOWN,
 		.addresses = g_new0(char *, 1),
 	};

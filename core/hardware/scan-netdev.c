@@ -36,6 +36,7 @@ static void read_netdev(const RdmadAttrDir *dir, RdmadNetdev *netdev, const char
 		.ifindex = RDMAD_UNKNOWN,
 		.mtu = RDMAD_UNKNOWN,
 		.carrier = RDMAD_UNKNOWN,
+		.carrier_changes = RDMAD_UNKNOWN,
 		.speed_mbps = RDMAD_UNKNOWN,
 		.addresses = g_new0(char *, 1),
 	};

@@ -12,7 +12,6 @@
 #include <infiniband/verbs.h>
 #include <rdmad/device.h>
 #include <rdmad/inventory.h>
-#include <rdmad/journal.h>
 #include <rdmad/log.h>
 #include <rdmad/loop.h>
 #include <rdmad/work.h>
@@ -36,7 +35,6 @@ typedef struct {
 struct RdmadVerbs {
 	RdmadLoop *loop;
 	RdmadWorkers *workers;
-	RdmadJournal *journal;
 	RdmadVerbsOps ops;
 	gpointer data;
 	GHashTable *followers; /* by stable id */
@@ -76,20 +74,16 @@ static void follower_free(gpointer data)
 
 /* ---- events ---- */
 
-/* A port may go down and up between two looks: that is remembered here, or nowhere. */
 static void follower_event(Follower *follower, const struct ibv_async_event *event)
 {
-	const RdmadLogFields about = { .device = follower->id };
-	const char *text = ibv_event_type_str(event->event_type);
+	const RdmadVerbs *verbs = follower->verbs;
+	const gboolean active = event->event_type == IBV_EVENT_PORT_ACTIVE;
 
-	rdmad_debug("%s: %s", follower->open->name, text);
+	rdmad_debug("%s: %s", follower->open->name, ibv_event_type_str(event->event_type));
 	if (event->event_type == IBV_EVENT_DEVICE_FATAL)
 		follower->fatal = TRUE;
-	else if (event->event_type == IBV_EVENT_PORT_ERR ||
-		 event->event_type == IBV_EVENT_PORT_ACTIVE)
-		rdmad_journal_post(follower->verbs->journal, RDMAD_LOG_INFO, "verbs-event", &about,
-				   "%s port %d: %s", follower->open->name, event->element.port_num,
-				   text);
+	else if (active || event->event_type == IBV_EVENT_PORT_ERR)
+		verbs->ops.port(follower->id, (guint)event->element.port_num, active, verbs->data);
 }
 
 static void async_ready(int fd, RdmadIo ready, gpointer data)
@@ -289,14 +283,13 @@ const char *rdmad_verbs_limits_problem(const RdmadVerbs *verbs, const char *devi
 	return follower ? follower->open->limits_problem : NULL;
 }
 
-RdmadVerbs *rdmad_verbs_new(RdmadLoop *loop, RdmadWorkers *workers, RdmadJournal *journal,
-			    const RdmadVerbsOps *ops, gpointer data)
+RdmadVerbs *rdmad_verbs_new(RdmadLoop *loop, RdmadWorkers *workers, const RdmadVerbsOps *ops,
+			    gpointer data)
 {
 	RdmadVerbs *verbs = g_new0(RdmadVerbs, 1);
 
 	verbs->loop = loop;
 	verbs->workers = workers;
-	verbs->journal = journal;
 	verbs->ops = *ops;
 	verbs->data = data;
 	verbs->followers = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, follower_free);

@@ -15,12 +15,14 @@ typedef struct RdmadVerbs RdmadVerbs;
 typedef struct {
 	/* Port active or error, GID or P_Key change, LID change: look again. */
 	void (*hint)(gpointer data);
+	/* A port has become active, or is no longer; a hint follows. */
+	void (*port)(const char *device_id, guint port, gboolean active, gpointer data);
 	/* The device will not recover by itself. */
 	void (*fatal)(const char *device_id, gpointer data);
 } RdmadVerbsOps;
 
-RdmadVerbs *rdmad_verbs_new(RdmadLoop *loop, RdmadWorkers *workers, RdmadJournal *journal,
-			    const RdmadVerbsOps *ops, gpointer data);
+RdmadVerbs *rdmad_verbs_new(RdmadLoop *loop, RdmadWorkers *workers, const RdmadVerbsOps *ops,
+			    gpointer data);
 /* Opens what is new, closes what has left.  Called after each look at the hardware. */
 void rdmad_verbs_follow(RdmadVerbs *verbs, RdmadInventory *inventory);
 void rdmad_verbs_free(RdmadVerbs *verbs);

@@ -52,6 +52,9 @@ static json_t *port_json(const RdmadPort *port, const RdmadVerbsLimits *limits)
 	api_set(object, "sm_lid", api_json_number(port->sm_lid));
 	api_set(object, "pkey0", api_json_hex(port->pkey0));
 	api_set(object, "netdev", api_json_string(port->netdev));
+	api_set(object, "transitions", json_integer((json_int_t)port->transitions));
+	api_set(object, "gid_changes", json_integer((json_int_t)port->gid_changes));
+	api_set(object, "changed", api_json_time(port->changed_us));
 	api_set(object, "gids", gids);
 	api_set(object, "limits", api_port_limits_json(limits, port->number));
 	return object;
@@ -67,6 +70,7 @@ static json_t *netdev_json(const RdmadNetdev *netdev)
 	api_set(object, "mtu", api_json_number(netdev->mtu));
 	api_set(object, "carrier",
 		netdev->carrier == RDMAD_UNKNOWN ? json_null() : json_boolean(netdev->carrier));
+	api_set(object, "carrier_changes", api_json_number(netdev->carrier_changes));
 	api_set(object, "operstate", api_json_string(netdev->operstate));
 	api_set(object, "speed_mbps", api_json_number(netdev->speed_mbps));
 	api_set(object, "master", api_json_string(netdev->master));

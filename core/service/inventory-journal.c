@@ -3,13 +3,7 @@
 
 #include <string.h>
 
-static const RdmadPort *device_port(const RdmadDevice *dev, guint number)
-{
-	for (guint i = 0; i < dev->n_ports; i++)
-		if (dev->ports[i].number == number)
-			return &dev->ports[i];
-	return NULL;
-}
+#include "hardware/device-private.h"
 
 static void post_port_state(const RdmadDevice *dev, const RdmadPort *old, const RdmadPort *now,
 			    const RdmadLogFields *about, RdmadJournal *journal)
@@ -22,15 +16,19 @@ static void post_port_state(const RdmadDevice *dev, const RdmadPort *old, const 
 			   rdmad_port_state_name(now->state));
 }
 
-static gboolean gids_same(const RdmadPort *a, const RdmadPort *b)
+/* Also of a port that is again as it was: nobody else would ever hear of it. */
+static void post_flap(const RdmadDevice *dev, const RdmadPort *old, const RdmadPort *now,
+		      const RdmadLogFields *about, RdmadJournal *journal)
 {
-	if (a->n_gids != b->n_gids)
-		return FALSE;
-	for (guint i = 0; i < a->n_gids; i++)
-		if (a->gids[i].index != b->gids[i].index || a->gids[i].type != b->gids[i].type ||
-		    memcmp(a->gids[i].raw, b->gids[i].raw, sizeof(a->gids[i].raw)) != 0)
-			return FALSE;
-	return TRUE;
+	const guint64 n = now->transitions - old->transitions;
+	const char *what = "went up and down";
+
+	if (old->state == now->state)
+		what = now->state == RDMAD_PORT_ACTIVE ? "went down and came back"
+						       : "came up and went down again";
+	rdmad_journal_post(journal, RDMAD_LOG_WARNING, "port-flap", about,
+			   "%s port %u: %s, %" G_GUINT64_FORMAT " changes between two looks",
+			   dev->name, now->number, what, n);
 }
 
 /* TRUE: said something. */
@@ -38,15 +36,18 @@ static gboolean post_port(const RdmadDevice *dev, const RdmadPort *old, const Rd
 			  const RdmadLogFields *about, RdmadJournal *journal)
 {
 	const gboolean state = old->state != now->state;
-	const gboolean gids = !gids_same(old, now);
+	const gboolean flap = now->transitions - old->transitions > 1;
+	const gboolean gids = !rdmad_port_gids_equal(old, now);
 
 	if (state)
 		post_port_state(dev, old, now, about, journal);
+	if (flap)
+		post_flap(dev, old, now, about, journal);
 	if (gids)
 		rdmad_journal_post(journal, RDMAD_LOG_INFO, "gid-table", about,
 				   "%s port %u: GID table changed, %u -> %u entries", dev->name,
 				   now->number, old->n_gids, now->n_gids);
-	return state || gids;
+	return state || flap || gids;
 }
 
 /* Returns how many ports had something to say. */
@@ -57,7 +58,7 @@ static guint post_ports(const RdmadInventoryChange *change, const RdmadLogFields
 	guint said = 0;
 
 	for (guint i = 0; i < now->n_ports; i++) {
-		const RdmadPort *old = device_port(change->before, now->ports[i].number);
+		const RdmadPort *old = rdmad_device_port(change->before, now->ports[i].number);
 
 		if (old)
 			said += post_port(now, old, &now->ports[i], about, journal);

@@ -7,6 +7,7 @@
 #include "base/watch-private.h"
 #include "hardware/device-private.h"
 #include "service/inventory-diff.h"
+#include "service/port-history.h"
 
 struct RdmadInventory {
 	GPtrArray *devices; /* in the order of their ids */
@@ -17,6 +18,7 @@ struct RdmadInventory {
 	GPtrArray *retired;	     /* lists that somebody may have borrowed from in this turn */
 	gboolean looked;	     /* there was a first look */
 	gboolean news;		     /* there was a look since the watchers were told */
+	RdmadPortHistory *history;
 	RdmadJournal *journal;
 	RdmadWatchList watches;
 	RdmadEvent *tell;
@@ -118,6 +120,7 @@ RdmadInventory *rdmad_inventory_new(RdmadLoop *loop, RdmadJournal *journal)
 	inv->by_id = g_hash_table_new(g_str_hash, g_str_equal);
 	inv->by_name = g_hash_table_new(g_str_hash, g_str_equal);
 	inv->fatal = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	inv->history = rdmad_port_history_new();
 	inv->journal = journal;
 	rdmad_watch_list_init(&inv->watches);
 	inv->tell = rdmad_loop_add_timer(loop, NULL, inventory_tell, inv);
@@ -133,6 +136,7 @@ void rdmad_inventory_free(RdmadInventory *inv)
 	g_hash_table_unref(inv->by_id);
 	g_hash_table_unref(inv->by_name);
 	g_hash_table_unref(inv->fatal);
+	rdmad_port_history_free(inv->history);
 	g_ptr_array_unref(inv->devices);
 	g_ptr_array_unref(inv->told);
 	g_ptr_array_unref(inv->gpus);
@@ -200,6 +204,35 @@ static void fatal_forget(RdmadInventory *inv, GPtrArray *devices)
 	}
 }
 
+static void devices_carry_history(RdmadInventory *inv, GPtrArray *devices)
+{
+	for (guint i = 0; i < devices->len; i++) {
+		RdmadDevice *dev = g_ptr_array_index(devices, i);
+
+		rdmad_port_history_carry(inv->history, g_hash_table_lookup(inv->by_id, dev->id),
+					 dev);
+	}
+	rdmad_port_history_look_ends(inv->history);
+}
+
+void rdmad_inventory_hears(RdmadInventory *inv, const char *id, gboolean hears)
+{
+	rdmad_port_history_hears(inv->history, id, hears);
+}
+
+void rdmad_inventory_port_event(RdmadInventory *inv, const char *id, guint port, gboolean active)
+{
+	const RdmadDevice *dev = g_hash_table_lookup(inv->by_id, id);
+
+	if (dev && rdmad_device_port(dev, port))
+		rdmad_port_history_event(inv->history, id, port, active);
+}
+
+void rdmad_inventory_look_begins(RdmadInventory *inv)
+{
+	rdmad_port_history_look_begins(inv->history);
+}
+
 /* What has not changed stays the same object. */
 static void devices_reuse(RdmadInventory *inv, GPtrArray *devices)
 {
@@ -232,6 +265,7 @@ void rdmad_inventory_replace(RdmadInventory *inv, GPtrArray *devices, GPtrArray 
 	g_ptr_array_sort(devices, device_compare);
 	devices_unique(devices);
 	fatal_forget(inv, devices);
+	devices_carry_history(inv, devices);
 	devices_reuse(inv, devices);
 	g_ptr_array_set_free_func(gpus, gpu_release);
 	g_ptr_array_add(inv->retired, inv->gpus);

@@ -82,6 +82,7 @@ typedef struct {
 	int mtu;
 	int carrier;		/* 1, 0, RDMAD_UNKNOWN (interface is down) */
 	char *operstate;
+	int carrier_changes;	/* since the interface is there; RDMAD_UNKNOWN without netlink */
 	int speed_mbps;		/* RDMAD_UNKNOWN where the driver does not say */
 	char *master;		/* bond or bridge above it, or NULL */
 	char **addresses;	/* "192.0.2.7/24", "2001:db8::7/64"; empty without netlink */

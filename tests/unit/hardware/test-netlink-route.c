@@ -21,6 +21,7 @@ static void link_message(Message *msg, guint flags)
 	message_add_u32(msg, IFLA_MASTER, 9);
 	message_add_u8(msg, IFLA_OPERSTATE, 6);
 	message_add_u8(msg, IFLA_CARRIER, 1);
+	message_add_u32(msg, IFLA_CARRIER_CHANGES, 12);
 }
 
 static GPtrArray *parse_link(const Message *msg)
@@ -48,6 +49,7 @@ static void test_a_link_has_all_that_is_known_of_it(void)
 	g_assert_cmpint(link->master, ==, 9);
 	g_assert_cmpstr(link->operstate, ==, "up");
 	g_assert_cmpint(link->carrier, ==, 1);
+	g_assert_cmpint(link->carrier_changes, ==, 12);
 }
 
 static void test_an_interface_that_is_down_has_no_known_carrier(void)

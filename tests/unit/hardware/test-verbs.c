@@ -32,15 +32,20 @@ static void fatal(const char *device_id, gpointer data)
 	g_error("%s failed, which is not there", device_id);
 }
 
+static void port(const char *device_id, guint number, gboolean active, gpointer data)
+{
+	g_error("%s port %u changed, which is not there", device_id, number);
+}
+
 static void setup(Fixture *f, gconstpointer data)
 {
-	static const RdmadVerbsOps ops = { .hint = hint, .fatal = fatal };
+	static const RdmadVerbsOps ops = { .hint = hint, .port = port, .fatal = fatal };
 
 	f->loop = rdmad_loop_new();
 	f->workers = rdmad_workers_new(f->loop, 1);
 	f->journal = rdmad_journal_new(f->loop);
 	f->inventory = rdmad_inventory_new(f->loop, f->journal);
-	f->verbs = rdmad_verbs_new(f->loop, f->workers, f->journal, &ops, f);
+	f->verbs = rdmad_verbs_new(f->loop, f->workers, &ops, f);
 }
 
 static void teardown(Fixture *f, gconstpointer data)

@@ -313,6 +313,71 @@ static void test_the_journal_says_what_happened(Fixture *f, gconstpointer data)
 			"a device-removed: a\n");
 }
 
+static void look_at_port(Fixture *f, int state)
+{
+	rdmad_inventory_look_begins(f->inv);
+	rdmad_inventory_replace(f->inv, one_port(state, 0), g_ptr_array_new());
+}
+
+static void told(Fixture *f, const char *events)
+{
+	for (const char *c = events; *c; c++)
+		rdmad_inventory_port_event(f->inv, "a", 1, *c == '+');
+}
+
+static void test_a_port_that_is_again_as_it_was_is_news_when_it_flapped(Fixture *f,
+									gconstpointer data)
+{
+	g_autoptr(RdmadWatch) watch G_GNUC_UNUSED = rdmad_inventory_watch(f->inv, NULL, &see, f);
+
+	look_at_port(f, RDMAD_PORT_ACTIVE);
+	expect(f, "+a ;");
+	told(f, "-+");
+	look_at_port(f, RDMAD_PORT_ACTIVE);
+	expect(f, "~a ;");
+	g_assert_cmpuint(rdmad_inventory_lookup(f->inv, "a")->ports[0].transitions, ==, 2);
+	look_at_port(f, RDMAD_PORT_ACTIVE);
+	expect(f, "");
+	g_assert_cmpuint(rdmad_inventory_lookup(f->inv, "a")->ports[0].transitions, ==, 2);
+}
+
+static void test_the_journal_says_what_was_over_before_anybody_looked(Fixture *f,
+								      gconstpointer data)
+{
+	g_autoptr(GString) said = g_string_new(NULL);
+
+	look_at_port(f, RDMAD_PORT_ACTIVE);
+	told(f, "-+-+");
+	look_at_port(f, RDMAD_PORT_ACTIVE);
+	told(f, "-+-");
+	look_at_port(f, RDMAD_PORT_DOWN);
+	told(f, "+-");
+	look_at_port(f, RDMAD_PORT_DOWN);
+	told(f, "+");
+	look_at_port(f, RDMAD_PORT_ACTIVE);
+	rdmad_journal_foreach(f->journal, 0, kinds_collect, said);
+	g_assert_cmpstr(
+		said->str, ==,
+		"a device-added: a (driver unknown), 1 port\n"
+		"a port-flap: a port 1: went down and came back, 4 changes between two looks\n"
+		"a port-state: a port 1: active -> down\n"
+		"a port-flap: a port 1: went up and down, 3 changes between two looks\n"
+		"a port-flap: a port 1: came up and went down again, 2 changes between two "
+		"looks\n"
+		"a port-state: a port 1: down -> active\n");
+	g_assert_cmpuint(rdmad_inventory_lookup(f->inv, "a")->ports[0].transitions, ==, 10);
+}
+
+static void test_events_of_ports_that_are_not_there_are_nothing(Fixture *f, gconstpointer data)
+{
+	rdmad_inventory_port_event(f->inv, "a", 1, TRUE);
+	look_at_port(f, RDMAD_PORT_ACTIVE);
+	rdmad_inventory_port_event(f->inv, "a", 2, FALSE);
+	rdmad_inventory_port_event(f->inv, "b", 1, FALSE);
+	look_at_port(f, RDMAD_PORT_ACTIVE);
+	g_assert_cmpuint(rdmad_inventory_lookup(f->inv, "a")->ports[0].transitions, ==, 0);
+}
+
 static void test_what_a_module_leaves_is_reaped(Fixture *f, gconstpointer data)
 {
 	(void)!rdmad_inventory_watch(f->inv, SOME_MODULE, &see, f);
@@ -341,6 +406,9 @@ int main(int argc, char **argv)
 	ADD(gpus_are_kept_beside);
 	ADD(a_look_from_a_callback_is_told_later);
 	ADD(the_journal_says_what_happened);
+	ADD(a_port_that_is_again_as_it_was_is_news_when_it_flapped);
+	ADD(the_journal_says_what_was_over_before_anybody_looked);
+	ADD(events_of_ports_that_are_not_there_are_nothing);
 	ADD(what_a_module_leaves_is_reaped);
 	return g_test_run();
 }

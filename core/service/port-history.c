@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/port-history.h"
+
+#include "hardware/device-private.h"
+
+/* So long may the kernel be behind with telling what a look has seen; after that it was lost. */
+#define LATE_US G_USEC_PER_SEC
+
+struct RdmadPortHistory {
+	GHashTable *ports; /* "id/number" -> PortNews */
+	GHashTable *heard; /* set of ids */
+};
+
+/* States that alternate, beginning with `first`. */
+typedef struct {
+	gboolean first;
+	guint64 count;
+	gint64 last_us; /* wall clock */
+} Told;
+
+typedef struct {
+	Told told;	 /* before the look under way, or the next one, began */
+	Told later;	 /* since it began */
+	int state;	 /* active or not, as it was told last; RDMAD_UNKNOWN: not yet */
+	guint64 ahead;	 /* changes that looks have seen and that were not told so far */
+	gint64 ahead_us; /* monotonic, since when */
+	gboolean seen;	 /* in this look */
+} PortNews;
+
+RdmadPortHistory *rdmad_port_history_new(void)
+{
+	RdmadPortHistory *history = g_new0(RdmadPortHistory, 1);
+
+	history->ports = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	history->heard = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	return history;
+}
+
+void rdmad_port_history_free(RdmadPortHistory *history)
+{
+	g_hash_table_unref(history->ports);
+	g_hash_table_unref(history->heard);
+	g_free(history);
+}
+
+/* ---- what is told ---- */
+
+static gboolean told_last(const Told *told)
+{
+	return told->count % 2 ? told->first : !told->first;
+}
+
+/* `more` came after it. */
+static void told_append(Told *told, const Told *more)
+{
+	if (!more->count)
+		return;
+	if (!told->count)
+		told->first = more->first;
+	else if (told_last(told) == more->first)
+		told->count--;
+	told->count += more->count;
+	told->last_us = more->last_us;
+}
+
+void rdmad_port_history_hears(RdmadPortHistory *history, const char *id, gboolean hears)
+{
+	if (hears && !g_hash_table_contains(history->heard, id))
+		g_hash_table_add(history->heard, g_strdup(id));
+	else if (!hears)
+		g_hash_table_remove(history->heard, id);
+}
+
+static char *port_key(const char *id, guint port)
+{
+	return g_strdup_printf("%s/%u", id, port);
+}
+
+static PortNews *port_news(RdmadPortHistory *history, const char *id, guint port)
+{
+	char *key = port_key(id, port);
+	PortNews *news = g_hash_table_lookup(history->ports, key);
+
+	if (news) {
+		g_free(key);
+		return news;
+	}
+	news = g_new0(PortNews, 1);
+	news->state = RDMAD_UNKNOWN;
+	g_hash_table_insert(history->ports, key, news);
+	return news;
+}
+
+void rdmad_port_history_event(RdmadPortHistory *history, const char *id, guint port,
+			      gboolean active)
+{
+	const Told one = { active, 1, g_get_real_time() };
+
+	told_append(&port_news(history, id, port)->later, &one);
+}
+
+void rdmad_port_history_look_begins(RdmadPortHistory *history)
+{
+	GHashTableIter iter;
+	gpointer value;
+
+	g_hash_table_iter_init(&iter, history->ports);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		PortNews *news = value;
+
+		told_append(&news->told, &news->later);
+		news->later = (Told){ 0 };
+	}
+}
+
+void rdmad_port_history_look_ends(RdmadPortHistory *history)
+{
+	GHashTableIter iter;
+	gpointer value;
+
+	g_hash_table_iter_init(&iter, history->ports);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		PortNews *news = value;
+
+		news->told = (Told){ 0 };
+		if (!news->seen)
+			g_hash_table_iter_remove(&iter);
+		else
+			news->seen = FALSE;
+	}
+}
+
+/* ---- what a look makes of it ---- */
+
+static gboolean is_active(const RdmadPort *port)
+{
+	return port->state == RDMAD_PORT_ACTIVE || port->state == RDMAD_PORT_ACTIVE_DEFER;
+}
+
+/* What was told since the look before, without what looks have seen already. */
+static guint64 news_told(PortNews *news)
+{
+	guint64 n = news->told.count, known;
+
+	if (!n)
+		return 0;
+	n -= news->state == news->told.first;
+	known = MIN(n, news->ahead);
+	news->state = told_last(&news->told);
+	news->ahead -= known;
+	return n - known;
+}
+
+/* The state is known, by what was told and what looks have seen ahead of that. */
+static gboolean news_active(const PortNews *news)
+{
+	return news->state ^ (int)(news->ahead % 2);
+}
+
+static void news_forget_lost(PortNews *news)
+{
+	if (news->state != RDMAD_UNKNOWN)
+		news->state = news_active(news);
+	news->ahead = 0;
+}
+
+/* The look's own finding; a state that could not be read is none. */
+static guint64 news_seen(PortNews *news, const RdmadPort *old, const RdmadPort *now)
+{
+	if (now->state == RDMAD_UNKNOWN)
+		return 0;
+	if (news->state == RDMAD_UNKNOWN)
+		news->state = is_active(now);
+	if (news_active(news) == is_active(now))
+		return 0;
+	news->ahead++;
+	news->ahead_us = g_get_monotonic_time();
+	return 1;
+}
+
+static guint64 changes_told(PortNews *news, const RdmadPort *old, const RdmadPort *now)
+{
+	guint64 n;
+
+	if (news->ahead && g_get_monotonic_time() - news->ahead_us > LATE_US)
+		news_forget_lost(news);
+	n = news_told(news);
+	n += news_seen(news, old, now);
+	if (n || old->state == RDMAD_UNKNOWN || now->state == RDMAD_UNKNOWN)
+		return n;
+	/* From initialising to armed, say. */
+	return old->state != now->state && is_active(old) == is_active(now);
+}
+
+static int carrier_changes(const RdmadDevice *dev, const char *netdev)
+{
+	const RdmadNetdev *found = netdev ? rdmad_device_netdev(dev, netdev) : NULL;
+
+	return found ? found->carrier_changes : RDMAD_UNKNOWN;
+}
+
+/* Carrier and state are read one after the other: an odd number must have changed the state as well. */
+static guint64 changes_of_carrier(const RdmadDevice *before, const RdmadPort *old,
+				  const RdmadDevice *after, const RdmadPort *now)
+{
+	const int from = carrier_changes(before, now->netdev);
+	const int to = carrier_changes(after, now->netdev);
+
+	/* An IPoIB interface has a carrier of its own. */
+	if (now->link_layer != RDMAD_LINK_LAYER_ETHERNET || from < 0 || to <= from)
+		return 0;
+	return (guint64)(to - from) - ((to - from) % 2 != (is_active(old) != is_active(now)));
+}
+
+static gint64 changed_at(const PortNews *news)
+{
+	return news->told.count && !news->ahead ? news->told.last_us : g_get_real_time();
+}
+
+static void port_carry(const RdmadDevice *before, const RdmadPort *old, const RdmadDevice *after,
+		       RdmadPort *now, PortNews *news, gboolean heard)
+{
+	guint64 n = changes_told(news, old, now);
+
+	if (!heard) {
+		news_forget_lost(news);
+		n = MAX(n, changes_of_carrier(before, old, after, now));
+	}
+	now->transitions = old->transitions + n;
+	now->changed_us = n ? changed_at(news) : old->changed_us;
+	now->gid_changes = old->gid_changes + !rdmad_port_gids_equal(old, now);
+}
+
+/* What was told before belongs to another device of that name. */
+static void port_begin(PortNews *news, const RdmadPort *port)
+{
+	*news = (PortNews){ .later = news->later, .state = RDMAD_UNKNOWN, .seen = TRUE };
+	if (port->state != RDMAD_UNKNOWN)
+		news->state = is_active(port);
+}
+
+void rdmad_port_history_carry(RdmadPortHistory *history, const RdmadDevice *old, RdmadDevice *now)
+{
+	const gboolean heard = g_hash_table_contains(history->heard, now->id);
+
+	for (guint i = 0; i < now->n_ports; i++) {
+		RdmadPort *port = &now->ports[i];
+		const RdmadPort *before = NULL;
+		PortNews *news = port_news(history, now->id, port->number);
+
+		if (old && old->index == now->index)
+			before = rdmad_device_port(old, port->number);
+		news->seen = TRUE;
+		if (before)
+			port_carry(old, before, now, port, news, heard);
+		else
+			port_begin(news, port);
+	}
+}

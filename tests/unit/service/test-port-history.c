@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "hardware/device-private.h"
+#include "service/port-history.h"
+
+#define ID "0000:3b:00.0"
+
+/* One device of one port, as a look finds it. */
+static RdmadDevice *device(int index, int state, int carrier_changes, guint n_gids)
+{
+	RdmadDevice *dev = rdmad_device_new(ID, "mlx5_0");
+
+	dev->index = index;
+	dev->n_ports = 1;
+	dev->ports = g_new0(RdmadPort, 1);
+	dev->ports[0].number = 1;
+	dev->ports[0].link_layer = RDMAD_LINK_LAYER_ETHERNET;
+	dev->ports[0].state = state;
+	dev->ports[0].netdev = g_strdup("eth0");
+	dev->ports[0].n_gids = n_gids;
+	dev->ports[0].gids = g_new0(RdmadGid, n_gids);
+	dev->n_netdevs = 1;
+	dev->netdevs = g_new0(RdmadNetdev, 1);
+	dev->netdevs[0].name = g_strdup("eth0");
+	dev->netdevs[0].carrier_changes = carrier_changes;
+	dev->netdevs[0].addresses = g_new0(char *, 1);
+	return dev;
+}
+
+static int state_of(char letter)
+{
+	switch (letter) {
+	case 'A':
+		return RDMAD_PORT_ACTIVE;
+	case 'D':
+		return RDMAD_PORT_DOWN;
+	case 'I':
+		return RDMAD_PORT_INIT;
+	default:
+		return RDMAD_UNKNOWN;
+	}
+}
+
+/* Takes `found` over in the place of `*now`. */
+static void look_ends(RdmadPortHistory *history, RdmadDevice **now, RdmadDevice *found)
+{
+	rdmad_port_history_carry(history, *now, found);
+	rdmad_port_history_look_ends(history);
+	rdmad_device_unref(*now);
+	*now = found;
+}
+
+/* "(" a look begins, "X" it fails; a letter is what it finds; "+" and "-" are told. */
+static guint64 transitions_of(const char *script)
+{
+	RdmadPortHistory *history = rdmad_port_history_new();
+	RdmadDevice *now = NULL;
+	gboolean looking = FALSE;
+	guint64 n;
+
+	rdmad_port_history_hears(history, ID, TRUE);
+	for (const char *c = script; *c; c++) {
+		if (*c == '+' || *c == '-') {
+			rdmad_port_history_event(history, ID, 1, *c == '+');
+			continue;
+		}
+		if (!looking)
+			rdmad_port_history_look_begins(history);
+		looking = *c == '(';
+		if (!looking && *c != 'X')
+			look_ends(history, &now, device(7, state_of(*c), 0, 0));
+	}
+	n = now->ports[0].transitions;
+	rdmad_device_unref(now);
+	rdmad_port_history_free(history);
+	return n;
+}
+
+static void test_each_change_is_counted_once(void)
+{
+	static const struct {
+		const char *script;
+		guint64 transitions;
+	} cases[] = {
+		/* Nobody tells. */
+		{ "AAA", 0 },
+		{ "AD", 1 },
+		{ "ADA", 2 },
+		{ "DIA", 2 },
+		/* It is told before the look. */
+		{ "A-D", 1 },
+		{ "A-D+A", 2 },
+		{ "A-+A", 2 },
+		{ "A-+-D", 3 },
+		{ "D+-D", 2 },
+		{ "D+-+-D", 4 },
+		{ "D+-I", 2 },
+		{ "D+A", 1 },
+		/* It is told twice, or what was known. */
+		{ "A--D", 1 },
+		{ "A+A", 0 },
+		{ "A++-++A", 2 },
+		/* The telling was lost, or is late. */
+		{ "A-A", 2 },
+		{ "A-+D", 3 },
+		{ "AD-D", 1 },
+		{ "AD-+A", 2 },
+		{ "ADA-+A", 2 },
+		{ "ADAD-A+D-D", 5 },
+		{ "AD-A+A", 2 },
+		{ "ADA-+-+A", 4 },
+		/* It is told while the look is under way, which may have read before or after it. */
+		{ "A(-DD", 1 },
+		{ "A(-AD", 1 },
+		{ "A(-+AA", 2 },
+		{ "A(-+DA", 2 },
+		{ "A(-+-+DA", 4 },
+		{ "A(-+-+AA", 4 },
+		{ "A(-+-DD", 3 },
+		{ "A(-+-AD", 3 },
+		{ "A-(+DA", 2 },
+		{ "A-(+AA", 2 },
+		/* A look fails. */
+		{ "A-(X+A", 2 },
+		{ "A-(+X-D", 3 },
+		{ "A-(XD", 1 },
+		/* A state that cannot be read is no change. */
+		{ "AUA", 0 },
+		{ "AUD", 1 },
+		{ "A-UD", 1 },
+		{ "A-+UA", 2 },
+		{ "U-D", 1 },
+		/* The first look has no before. */
+		{ "-+A", 0 },
+		{ "(-+AA", 2 },
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_test_message("%s", cases[i].script);
+		g_assert_cmpuint(transitions_of(cases[i].script), ==, cases[i].transitions);
+	}
+}
+
+/* What is told too late is another change. */
+static void test_what_was_never_told_is_given_up(void)
+{
+	RdmadPortHistory *history = rdmad_port_history_new();
+	RdmadDevice *now = NULL;
+
+	rdmad_port_history_hears(history, ID, TRUE);
+	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 0));
+	look_ends(history, &now, device(7, RDMAD_PORT_DOWN, 0, 0));
+	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 0));
+	g_usleep(1100000);
+	rdmad_port_history_event(history, ID, 1, FALSE);
+	rdmad_port_history_event(history, ID, 1, TRUE);
+	rdmad_port_history_look_begins(history);
+	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 0));
+	g_assert_cmpuint(now->ports[0].transitions, ==, 4);
+	rdmad_device_unref(now);
+	rdmad_port_history_free(history);
+}
+
+/* A million flaps take no more memory than one. */
+static void test_what_is_told_does_not_add_up_in_memory(void)
+{
+	g_autofree char *flaps = g_strnfill(2000001, '-');
+	g_autofree char *script = NULL;
+
+	for (guint i = 1; i < 2000001; i += 2)
+		flaps[i] = '+';
+	script = g_strdup_printf("A%sD", flaps);
+	g_assert_cmpuint(transitions_of(script), ==, 2000001);
+}
+
+/* "A10": active, with so many changes of carrier. */
+static guint64 transitions_by_carrier(const char *script, RdmadLinkLayer layer, gboolean hears)
+{
+	g_auto(GStrv) looks = g_strsplit(script, " ", -1);
+	RdmadPortHistory *history = rdmad_port_history_new();
+	RdmadDevice *now = NULL;
+	guint64 n;
+
+	rdmad_port_history_hears(history, ID, TRUE);
+	rdmad_port_history_hears(history, ID, hears);
+	for (char **look = looks; *look; look++) {
+		RdmadDevice *found = device(7, state_of(**look), atoi(*look + 1), 0);
+
+		found->ports[0].link_layer = layer;
+		look_ends(history, &now, found);
+	}
+	n = now->ports[0].transitions;
+	rdmad_device_unref(now);
+	rdmad_port_history_free(history);
+	return n;
+}
+
+static void test_where_nobody_tells_the_carrier_is_counted(void)
+{
+	static const struct {
+		const char *script;
+		guint64 transitions;
+	} cases[] = {
+		{ "A10 A10", 0 },	  { "A10 A12", 2 },	{ "A10 D13", 3 },
+		{ "D7 D11", 4 },	  { "A10 D10 D11", 1 }, { "A10 A11 D11", 1 },
+		{ "A10 D10 D11 A12", 2 }, { "A10 A13 D13", 3 }, { "A10 A2 A4", 2 },
+		{ "A-1 A4 A6", 2 },	  { "A4 A-1", 0 },	{ "A10 D10", 1 },
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_test_message("%s", cases[i].script);
+		g_assert_cmpuint(
+			transitions_by_carrier(cases[i].script, RDMAD_LINK_LAYER_ETHERNET, FALSE),
+			==, cases[i].transitions);
+	}
+}
+
+static void test_carrier_is_not_counted_where_it_is_told_or_another_thing(void)
+{
+	g_assert_cmpuint(transitions_by_carrier("A10 A12", RDMAD_LINK_LAYER_ETHERNET, TRUE), ==, 0);
+	g_assert_cmpuint(transitions_by_carrier("A10 A12", RDMAD_LINK_LAYER_INFINIBAND, FALSE), ==,
+			 0);
+}
+
+static void test_a_device_that_is_there_again_starts_anew(void)
+{
+	RdmadPortHistory *history = rdmad_port_history_new();
+	RdmadDevice *now = NULL;
+
+	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 0));
+	look_ends(history, &now, device(7, RDMAD_PORT_DOWN, 0, 2));
+	g_assert_cmpuint(now->ports[0].transitions, ==, 1);
+	g_assert_cmpuint(now->ports[0].gid_changes, ==, 1);
+	g_assert_cmpint(now->ports[0].changed_us, >, 0);
+	rdmad_port_history_event(history, ID, 1, TRUE);
+	rdmad_port_history_look_begins(history);
+	look_ends(history, &now, device(8, RDMAD_PORT_DOWN, 0, 0));
+	g_assert_cmpuint(now->ports[0].transitions, ==, 0);
+	g_assert_cmpuint(now->ports[0].gid_changes, ==, 0);
+	g_assert_cmpint(now->ports[0].changed_us, ==, 0);
+	rdmad_device_unref(now);
+	rdmad_port_history_free(history);
+}
+
+static void test_each_other_gid_table_is_a_change(void)
+{
+	RdmadPortHistory *history = rdmad_port_history_new();
+	RdmadDevice *now = NULL, *moved;
+
+	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 2));
+	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 2));
+	g_assert_cmpuint(now->ports[0].gid_changes, ==, 0);
+	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 1));
+	moved = device(7, RDMAD_PORT_ACTIVE, 0, 1);
+	moved->ports[0].gids[0].index = 3;
+	look_ends(history, &now, moved);
+	g_assert_cmpuint(now->ports[0].gid_changes, ==, 2);
+	g_assert_cmpuint(now->ports[0].transitions, ==, 0);
+	g_assert_cmpint(now->ports[0].changed_us, ==, 0);
+	rdmad_device_unref(now);
+	rdmad_port_history_free(history);
+}
+
+static void test_the_time_of_a_change_is_when_it_was_told(void)
+{
+	RdmadPortHistory *history = rdmad_port_history_new();
+	RdmadDevice *now = NULL;
+	gint64 told_us;
+
+	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 0));
+	rdmad_port_history_event(history, ID, 1, FALSE);
+	told_us = g_get_real_time();
+	g_usleep(20000);
+	rdmad_port_history_look_begins(history);
+	look_ends(history, &now, device(7, RDMAD_PORT_DOWN, 0, 0));
+	g_assert_cmpint(now->ports[0].changed_us, <=, told_us);
+	/* Nobody told of this one. */
+	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 0));
+	g_assert_cmpint(now->ports[0].changed_us, >, told_us);
+	rdmad_device_unref(now);
+	rdmad_port_history_free(history);
+}
+
+#define ADD(name) g_test_add_func("/port-history/" #name, test_##name)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	ADD(each_change_is_counted_once);
+	ADD(what_was_never_told_is_given_up);
+	ADD(what_is_told_does_not_add_up_in_memory);
+	ADD(where_nobody_tells_the_carrier_is_counted);
+	ADD(carrier_is_not_counted_where_it_is_told_or_another_thing);
+	ADD(a_device_that_is_there_again_starts_anew);
+	ADD(each_other_gid_table_is_a_change);
+	ADD(the_time_of_a_change_is_when_it_was_told);
+	return g_test_run();
+}
