@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bench-counters ROOT ROUNDS
+ *
+ * How long the counters and states of all devices take to read, and how long the same files take that
+ * are only opened by their absolute path, read and closed.  Prints {"ports", "files", "reader_us",
+ * "first_us", "floor_us"}, medians of rounds that alternate; "first": by readers that know nothing yet.
+ */
+#include <fcntl.h>
+#include <rdmad/counters.h>
+#include <rdmad/device.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "hardware/scan.h"
+#include "hardware/sysroot-private.h"
+#include "samples.h"
+
+static void add_files(GPtrArray *files, const char *dir)
+{
+	g_autoptr(GDir) entries = g_dir_open(dir, 0, NULL);
+	const char *name;
+
+	while (entries && (name = g_dir_read_name(entries)))
+		g_ptr_array_add(files, g_build_filename(dir, name, NULL));
+}
+
+static void add_port(GPtrArray *files, const char *root, const char *device, guint port)
+{
+	static const char *const states[] = { "state", "phys_state", "rate" };
+	static const char *const dirs[] = { "counters", "hw_counters" };
+	g_autofree char *dir =
+		g_strdup_printf("%s/sys/class/infiniband/%s/ports/%u", root, device, port);
+
+	for (guint i = 0; i < G_N_ELEMENTS(states); i++)
+		g_ptr_array_add(files, g_build_filename(dir, states[i], NULL));
+	for (guint i = 0; i < G_N_ELEMENTS(dirs); i++) {
+		g_autofree char *below = g_build_filename(dir, dirs[i], NULL);
+
+		add_files(files, below);
+	}
+}
+
+static void read_floor(const GPtrArray *files, GArray *took)
+{
+	const gint64 began = samples_now();
+	char buf[4096];
+
+	for (guint i = 0; i < files->len; i++) {
+		const int fd = open(files->pdata[i], O_RDONLY | O_CLOEXEC);
+
+		if (fd < 0 || read(fd, buf, sizeof(buf)) < 0)
+			g_error("%s", (char *)files->pdata[i]);
+		close(fd);
+	}
+	samples_add(took, began);
+}
+
+static GPtrArray *make_readers(const RdmadSysroot *root, const GPtrArray *devices)
+{
+	GPtrArray *readers =
+		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_counter_reader_unref);
+
+	for (guint i = 0; i < devices->len; i++)
+		g_ptr_array_add(readers, rdmad_counter_reader_new(root, devices->pdata[i],
+								  RDMAD_READ_COUNTERS));
+	return readers;
+}
+
+static void read_all(const GPtrArray *readers, guint files, GArray *took)
+{
+	const gint64 began = samples_now();
+	guint n = 0;
+
+	for (guint i = 0; i < readers->len; i++) {
+		g_autoptr(GError) error = NULL;
+		g_autoptr(RdmadReading) reading =
+			rdmad_counter_reader_read(readers->pdata[i], NULL, &error);
+
+		if (!reading)
+			g_error("%s", error->message);
+		n += reading->n_counters + 3 * reading->n_ports;
+	}
+	samples_add(took, began);
+	if (n != files)
+		g_error("%u values of %u files", n, files);
+}
+
+static void read_first(const RdmadSysroot *root, const GPtrArray *devices, guint files,
+		       GArray *took)
+{
+	g_autoptr(GPtrArray) readers = make_readers(root, devices);
+
+	read_all(readers, files, took);
+}
+
+static void measure(const RdmadSysroot *root, const GPtrArray *devices, const GPtrArray *files,
+		    guint rounds)
+{
+	g_autoptr(GPtrArray) readers = make_readers(root, devices);
+	g_autoptr(GArray) reads = samples_new();
+	g_autoptr(GArray) first = samples_new();
+	g_autoptr(GArray) floor = samples_new();
+
+	read_all(readers, files->len, reads);
+	g_array_set_size(reads, 0);
+	for (guint i = 0; i < rounds; i++) {
+		read_all(readers, files->len, reads);
+		read_first(root, devices, files->len, first);
+		read_floor(files, floor);
+	}
+	printf("{\"ports\": %u, \"files\": %u, \"reader_us\": %.1f, \"first_us\": %.1f, "
+	       "\"floor_us\": %.1f}\n",
+	       devices->len, files->len, samples_percentile(reads, 50),
+	       samples_percentile(first, 50), samples_percentile(floor, 50));
+}
+
+int main(int argc, char **argv)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GPtrArray) files = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(RdmadScan) found = NULL;
+	g_autoptr(RdmadSysroot) root = NULL;
+
+	if (argc != 3) {
+		fputs("usage: bench-counters ROOT ROUNDS\n", stderr);
+		return 2;
+	}
+	root = rdmad_sysroot_new(argv[1], &error);
+	found = root ? rdmad_scan_sysfs(root, &error) : NULL;
+	if (!found)
+		g_error("%s", error->message);
+	for (guint i = 0; i < found->devices->len; i++) {
+		const RdmadDevice *dev = found->devices->pdata[i];
+
+		for (guint p = 0; p < dev->n_ports; p++)
+			add_port(files, argv[1], dev->name, dev->ports[p].number);
+	}
+	measure(root, found->devices, files, (guint)CLAMP(atoi(argv[2]), 1, 100000));
+	return 0;
+}
