@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/loop-private.h"
+#include "base/work-private.h"
 #include "hardware/counter-directory.h"
 #include "hardware/counter-reader.h"
 #include "hardware/device-private.h"
@@ -30,6 +32,7 @@ typedef struct {
 	TestMachine *machine;
 	RdmadDevice *dev;
 	RdmadCounterReader *reader;
+	gint reads; /* atomic: how far the worker is */
 } Fixture;
 
 static char *full_path(const Fixture *f, const char *path)
@@ -314,6 +317,39 @@ static void test_a_device_that_has_left_is_gone(Fixture *f, gconstpointer data)
 	assert_counters(f, "port/1 a=1\n");
 }
 
+/* A worker's view: by the time that it begins nobody waits any more. */
+static gpointer read_when_cancelled(gpointer input, const RdmadJob *job, GError **error)
+{
+	Fixture *f = input;
+	g_autoptr(GError) local = NULL;
+
+	g_atomic_int_set(&f->reads, 1);
+	while (!rdmad_job_cancelled(job))
+		g_usleep(1000);
+	g_assert_null(rdmad_counter_reader_read(f->reader, job, &local));
+	g_assert_error(local, RDMAD_ERROR, RDMAD_ERROR_CANCELLED);
+	g_atomic_int_set(&f->reads, 2);
+	return NULL;
+}
+
+static void test_a_reading_that_nobody_waits_for_stops(Fixture *f, gconstpointer data)
+{
+	static const RdmadJobClass klass = { .name = "read", .run = read_when_cancelled };
+	RdmadLoop *loop = rdmad_loop_new();
+	RdmadWorkers *workers = rdmad_workers_new(loop, 1);
+	RdmadJob *job;
+
+	put(f, COUNTERS "/a", "1\n", -1);
+	job = rdmad_work_submit(workers, NULL, &klass, f, 0, NULL, NULL);
+	while (!g_atomic_int_get(&f->reads))
+		g_usleep(1000);
+	rdmad_job_cancel(job);
+	rdmad_workers_free(workers);
+	rdmad_loop_free(loop);
+	g_assert_cmpint(f->reads, ==, 2);
+	assert_counters(f, "port/1 a=1\n");
+}
+
 static void read_all_of(const char *name, const char *first)
 {
 	g_autoptr(TestMachine) machine = test_machine_new(name, NULL);
@@ -363,6 +399,7 @@ int main(int argc, char **argv)
 	ADD(a_renewed_reader_knows_what_failed);
 	ADD(names_are_looked_for_again);
 	ADD(a_device_that_has_left_is_gone);
+	ADD(a_reading_that_nobody_waits_for_stops);
 	g_test_add_func("/counter-reader/recorded_machines_are_read",
 			test_recorded_machines_are_read);
 	return g_test_run();

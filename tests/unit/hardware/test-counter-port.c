@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <rdmad/device.h>
+#include <rdmad/sysroot.h>
+
+#include "hardware/counter-port.h"
+#include "hardware/device-private.h"
+#include "machine.h"
+
+#define PORT_DIR "sys/class/infiniband/mlx5_0/ports/1"
+#define HW	 PORT_DIR "/hw_counters"
+
+static gint64 now_us = 1;
+
+static gint64 fake_clock(void)
+{
+	return now_us;
+}
+
+/* A port, and a socket at whose other end nobody knows RDMA: to each question it says EOPNOTSUPP. */
+typedef struct {
+	TestMachine *machine;
+	RdmadDevice *dev;
+	RdmadNetlink *ignorant;
+	RdmadQuarantine *quarantine;
+	RdmadCounterPort port;
+} Fixture;
+
+static void setup(Fixture *f, gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+
+	now_us = 1;
+	f->machine = test_machine_new_empty();
+	f->dev = rdmad_device_new("mlx5_0", "mlx5_0");
+	f->dev->index = 0;
+	f->ignorant = rdmad_netlink_open(NETLINK_ROUTE, &error);
+	g_assert_no_error(error);
+	f->quarantine = rdmad_quarantine_new();
+	rdmad_counter_port_init(&f->port, f->dev, 1);
+}
+
+static void teardown(Fixture *f, gconstpointer data)
+{
+	rdmad_counter_port_clear(&f->port);
+	rdmad_quarantine_unref(f->quarantine);
+	rdmad_netlink_close(f->ignorant);
+	rdmad_device_unref(f->dev);
+	test_machine_free(f->machine);
+}
+
+static void put(const Fixture *f, const char *path, const char *value)
+{
+	g_autofree char *full = g_build_filename(f->machine->dir, path, NULL);
+	g_autofree char *parent = g_path_get_dirname(full);
+
+	g_assert_cmpint(g_mkdir_with_parents(parent, 0755), ==, 0);
+	g_assert_true(g_file_set_contents(full, value, -1, NULL));
+}
+
+static RdmadDraft begin(const Fixture *f)
+{
+	RdmadDraft draft = {
+		.root = f->machine->root,
+		.dev = f->dev,
+		.rdma = f->ignorant,
+		.quarantine = f->quarantine,
+		.clock = fake_clock,
+	};
+
+	rdmad_draft_init(&draft);
+	return draft;
+}
+
+/* What the driver's counters are: "name=value;", "!errno;" for all of them. */
+static char *read_hw(Fixture *f)
+{
+	g_auto(RdmadDraft) draft = begin(f);
+	g_autoptr(RdmadReading) reading = NULL;
+	GString *text = g_string_new(NULL);
+
+	rdmad_counter_port_read_hw(&f->port, &draft);
+	reading = rdmad_draft_finish(&draft);
+	for (guint i = 0; i < reading->n_counters; i++) {
+		const RdmadCounter *c = &reading->counters[i];
+
+		if (c->errnum)
+			g_string_append_printf(text, "%s!%s;", c->name ? c->name : "",
+					       g_strerror(c->errnum));
+		else
+			g_string_append_printf(text, "%s=%" G_GUINT64_FORMAT ";", c->name,
+					       c->value);
+	}
+	return g_string_free(text, FALSE);
+}
+
+static void assert_hw(Fixture *f, const char *expected)
+{
+	g_autofree char *text = read_hw(f);
+
+	g_assert_cmpstr(text, ==, expected);
+}
+
+static void test_files_are_read_where_netlink_has_no_counters(Fixture *f, gconstpointer data)
+{
+	put(f, HW "/lifespan", "10\n");
+	put(f, HW "/out_of_sequence", "3\n");
+	assert_hw(f, "lifespan=10;out_of_sequence=3;");
+	g_assert_true(f->port.hw_from_files);
+	assert_hw(f, "lifespan=10;out_of_sequence=3;");
+}
+
+static void test_a_port_without_counters_has_not_failed(Fixture *f, gconstpointer data)
+{
+	assert_hw(f, "");
+	put(f, HW "/out_of_sequence", "3\n");
+	now_us += RDMAD_COUNTER_AGAIN_US;
+	assert_hw(f, "out_of_sequence=3;");
+}
+
+/* One line in the kernel's log instead of one for each counter, and then none. */
+static void test_a_driver_that_fails_is_said_once_for_all_counters(Fixture *f, gconstpointer data)
+{
+	put(f, HW "/lifespan", "10\n");
+	put(f, HW "/out_of_buffer", "refused\n");
+	put(f, HW "/out_of_sequence", "refused\n");
+	assert_hw(f, "!Operation not supported;");
+	put(f, HW "/out_of_buffer", "1\n");
+	put(f, HW "/out_of_sequence", "2\n");
+	now_us += RDMAD_QUARANTINE_FIRST_US - 1;
+	assert_hw(f, "!Operation not supported;");
+	now_us++;
+	assert_hw(f, "lifespan=10;out_of_buffer=1;out_of_sequence=2;");
+}
+
+static RdmadPortReading read_state(Fixture *f, int state, int phys_state)
+{
+	const RdmadNldevPort known = { .number = 1, .state = state, .phys_state = phys_state };
+	g_auto(RdmadDraft) draft = begin(f);
+
+	rdmad_counter_port_read_state(&f->port, &draft, &known);
+	return g_array_index(draft.ports, RdmadPortReading, 0);
+}
+
+static void test_a_rate_is_read_when_the_state_changes_or_after_a_minute(Fixture *f,
+									 gconstpointer data)
+{
+	put(f, PORT_DIR "/rate", "400 Gb/sec (4X NDR)\n");
+	g_assert_cmpint(read_state(f, RDMAD_PORT_ACTIVE, 5).rate_mbps, ==, 400000);
+	put(f, PORT_DIR "/rate", "100 Gb/sec (4X EDR)\n");
+	g_assert_cmpint(read_state(f, RDMAD_PORT_ACTIVE, 5).rate_mbps, ==, 400000);
+	g_assert_cmpint(read_state(f, RDMAD_PORT_DOWN, 2).rate_mbps, ==, 100000);
+	put(f, PORT_DIR "/rate", "200 Gb/sec (4X HDR)\n");
+	g_assert_cmpint(read_state(f, RDMAD_PORT_DOWN, 3).rate_mbps, ==, 200000);
+	put(f, PORT_DIR "/rate", "10 Gb/sec (4X SDR)\n");
+	now_us += RDMAD_COUNTER_AGAIN_US;
+	g_assert_cmpint(read_state(f, RDMAD_PORT_DOWN, 3).rate_mbps, ==, 10000);
+}
+
+static void test_a_state_that_netlink_has_not_is_read_from_files(Fixture *f, gconstpointer data)
+{
+	static const int states[] = { RDMAD_UNKNOWN, 6, 255 };
+
+	put(f, PORT_DIR "/state", "4: ACTIVE\n");
+	put(f, PORT_DIR "/phys_state", "5: LinkUp\n");
+	for (guint i = 0; i < G_N_ELEMENTS(states); i++) {
+		const RdmadPortReading reading = read_state(f, states[i], 0);
+
+		g_assert_cmpint(reading.state, ==, RDMAD_PORT_ACTIVE);
+		g_assert_cmpint(reading.phys_state, ==, 5);
+		g_assert_cmpint(reading.rate_mbps, ==, RDMAD_UNKNOWN);
+	}
+	g_assert_cmpint(read_state(f, RDMAD_PORT_DOWN, 9).phys_state, ==, RDMAD_UNKNOWN);
+}
+
+#define ADD(name) g_test_add("/counter-port/" #name, Fixture, NULL, setup, test_##name, teardown)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	ADD(files_are_read_where_netlink_has_no_counters);
+	ADD(a_port_without_counters_has_not_failed);
+	ADD(a_driver_that_fails_is_said_once_for_all_counters);
+	ADD(a_rate_is_read_when_the_state_changes_or_after_a_minute);
+	ADD(a_state_that_netlink_has_not_is_read_from_files);
+	return g_test_run();
+}
