@@ -23,26 +23,33 @@ def listens(path):
 class Daemon:
     """rdmad on a machine of tests/machines; only commands ask it anything.
 
-    With a configuration, its modules run instead of one that does nothing."""
+    With a configuration, its modules run instead of one that does nothing; names are for the machine
+    ("RAILS=64")."""
 
-    def __init__(self, machine, config=None):
+    def __init__(self, machine, config=None, names=()):
         self.folder = tempfile.TemporaryDirectory(prefix="rdmad-test-")
         # rdmad takes modules only from folders that nobody else may write to.
         os.chmod(self.folder.name, 0o755)
         self.root = os.path.join(self.folder.name, "machine")
         if machine:
-            subprocess.run([EXPAND, machine, self.root], check=True)
+            subprocess.run([EXPAND, machine, self.root, *names], check=True)
         else:
             os.makedirs(os.path.join(self.root, "sys/class"))
         self.socket = os.path.join(self.folder.name, "run", "rdmad.sock")
-        what = ["--module", "good"]
+        self.what = ["--module", "good"]
         if config:
-            what = ["--config", os.path.join(self.folder.name, "rdmad.conf")]
-            with open(what[1], "w", encoding="utf-8") as file:
-                file.write(config)
+            self.what = ["--config", os.path.join(self.folder.name, "rdmad.conf")]
+            self.configure(config)
         self.log = open(os.path.join(self.folder.name, "log"), "w+b")
+        self.start()
+
+    def configure(self, config):
+        with open(self.what[1], "w", encoding="utf-8") as file:
+            file.write(config)
+
+    def start(self):
         self.process = subprocess.Popen(
-            [RDMAD, *what, "--module-dir", MODULES, "--sysroot", self.root,
+            [RDMAD, *self.what, "--module-dir", MODULES, "--sysroot", self.root,
              "--run-dir", os.path.dirname(self.socket),
              "--state-dir", os.path.join(self.folder.name, "state"),
              "--kubelet-dir", os.path.join(self.folder.name, "kubelet")],
@@ -64,9 +71,12 @@ class Daemon:
         done = self.run(*args, "--json")
         return json.loads(done.stdout)
 
-    def close(self):
+    def stop(self):
         self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(PATIENCE)
+        return self.process.wait(PATIENCE)
+
+    def close(self):
+        code = self.stop() if self.process.poll() is None else self.process.returncode
         text = self.said()
         self.log.close()
         self.folder.cleanup()

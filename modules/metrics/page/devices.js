@@ -37,18 +37,22 @@ function what(device) {
 		...netdevs.map((netdev) => name(netdev))].map((part) => part ?? null));
 }
 
+function physical(port) {
+	return port.phys_state && port.phys_state !== "link up" ? port.phys_state : null;
+}
+
 function place(device) {
 	const gpu = device.nearest_gpu;
+	const alone = device.ports.length === 1 ? device.ports[0] : null;
 
 	return words([device.numa_node === null ? "no NUMA node" : `NUMA ${device.numa_node}`,
 		gpu && gpu.distance !== "SYS"
-			? el("span", { title: gpu.pci_address }, `GPU${gpu.index} ${gpu.distance}`) : null]);
+			? el("span", { title: gpu.pci_address }, `GPU${gpu.index} ${gpu.distance}`) : null,
+		alone && physical(alone)]);
 }
 
 function portLine(port) {
-	return words([`Port ${port.number}`, port.state ?? "state unknown",
-		port.phys_state && port.phys_state !== "link up" ? port.phys_state : null,
-		linkRate(port.rate_mbps)]);
+	return words([`Port ${port.number}`, port.state ?? "state unknown", physical(port), linkRate(port.rate_mbps)]);
 }
 
 function changes(port) {
@@ -60,7 +64,7 @@ function changes(port) {
 
 function portBlock(several) {
 	const block = {
-		line: el("p", { class: several ? "port-line" : "port-line only" }),
+		line: el("p", { hidden: !several }),
 		chart: sparkline(),
 		received: el("dd"), transmitted: el("dd"),
 		changes: el("p", { class: "changes" }),
@@ -145,7 +149,7 @@ function updateCard(card, device, holders) {
 	fill(card.state, [level, word], () => pill(level, word));
 	fill(card.what, [device.transport, device.ports.map((p) => [p.rate_mbps, p.rate_text, p.netdev])],
 		() => what(device));
-	fill(card.place, [device.numa_node, device.nearest_gpu, device.pci_address], () => place(device));
+	fill(card.place, [device.numa_node, device.nearest_gpu, device.ports.map((port) => port.phys_state)], () => place(device));
 	fill(card.problems, device.problems, (list) => list.map((text) => el("li", null, text)));
 	fill(card.holders, holders, holderList);
 	fill(card.gidCount, total, () => count(total, "GID"));

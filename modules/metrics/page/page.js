@@ -25,7 +25,7 @@ async function get(resource) {
 }
 
 function showHead(status) {
-	const node = status.machine.name ?? location.hostname;
+	const node = status.machine.name ?? "this node";
 
 	document.title = `${node} \u2013 rdmad`;
 	fill(at("node"), node, () => name(node));

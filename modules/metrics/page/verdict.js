@@ -6,9 +6,14 @@ import { count } from "./format.js";
 
 const SHOWN = 8;
 
+// Advice has commands between backticks.
+function advice(text) {
+	return el("p", { class: "advice" }, text.split("`").map((part, i) => i % 2 ? el("code", null, part) : part));
+}
+
 function reason(finding) {
 	return el("li", null, el("strong", null, name(finding.subject)), " ", name(finding.text),
-		finding.advice ? el("p", { class: "advice" }, finding.advice) : null);
+		finding.advice ? advice(finding.advice) : null);
 }
 
 export function showVerdict(problems, devices, summary) {

@@ -1,0 +1,416 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The status page, as a browser shows it: test-page.py RDMAD EXPAND MODULE-DIR PAGE-DIR"""
+
+import http.client
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import sys
+import time
+import unittest
+
+import browser
+from machine_changes import Machine, post
+from machine_daemon import PATIENCE, Daemon
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
+import tap  # noqa: E402
+
+PAGE = pathlib.Path(sys.argv[4])
+CONFIG = 'modules = {{ metrics = {{ listen = "{address}"; {more} }}; }};\n'
+
+# The ways by which text could become markup or code.
+MARKUP = re.compile(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|srcdoc"
+                    r"|createContextualFragment|DOMParser|\bon[a-z]+\s*=|setHTML|javascript:")
+
+# Each text that is seen, with the contrast to what is behind it and the one that WCAG's AA asks for.
+CONTRASTS = """
+const parse = (text) => text.match(/[\\d.]+/g).map(Number);
+const part = (c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+const light = ([r, g, b]) => 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
+function behind(node) {
+    for (; node; node = node.parentElement) {
+        const color = parse(getComputedStyle(node).backgroundColor);
+        if (color.length === 3 || color[3] === 1)
+            return color;
+    }
+    return [255, 255, 255];
+}
+const found = [];
+for (const node of document.querySelectorAll("body *")) {
+    const style = getComputedStyle(node);
+    const words = [...node.childNodes].filter((c) => c.nodeType === 3).map((c) => c.data).join("").trim();
+    if (!words || style.visibility === "hidden" || !node.getClientRects().length)
+        continue;
+    const [a, b] = [light(parse(style.color)), light(behind(node))];
+    const size = parseFloat(style.fontSize), bold = style.fontWeight >= 700;
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    found.push([words.slice(0, 40), ratio, size >= 24 || (bold && size >= 18.66) ? 3 : 4.5]);
+}
+return found;
+"""
+
+
+def free_address():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{probe.getsockname()[1]}"
+
+
+class Files(unittest.TestCase):
+    """Without a browser."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.address = free_address()
+        cls.daemon = Daemon("gpu-8rail", CONFIG.format(address=cls.address, more=""))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.daemon.close()
+
+    def get(self, path, method="GET", address=None, **headers):
+        connection = http.client.HTTPConnection(address or self.address, timeout=PATIENCE)
+        try:
+            connection.request(method, path, headers=headers)
+            answer = connection.getresponse()
+            return answer, answer.read()
+        finally:
+            connection.close()
+
+    def paths(self):
+        return ["/", *(f"/page/{file.name}" for file in PAGE.iterdir()
+                       if file.suffix in (".css", ".js", ".svg"))]
+
+    def test_every_file_is_served_as_it_is_with_a_policy_of_its_own(self):
+        for path in self.paths():
+            with self.subTest(path):
+                answer, body = self.get(path)
+                file = "index.html" if path == "/" else os.path.basename(path)
+                self.assertEqual(answer.status, 200)
+                self.assertEqual(body, (PAGE / file).read_bytes())
+                policies = answer.headers.get_all("Content-Security-Policy")
+                self.assertEqual(len(policies), 1)
+                self.assertIn("default-src 'none'; script-src 'self'; style-src 'self'", policies[0])
+                self.assertNotIn("unsafe", policies[0])
+                head, nothing = self.get(path, "HEAD")
+                self.assertEqual((head.status, nothing), (200, b""))
+                self.assertEqual(head.getheader("Content-Length"), str(len(body)))
+
+    def test_what_the_browser_has_is_not_sent_again(self):
+        for path in self.paths():
+            tag = self.get(path)[0].getheader("ETag")
+            for tags, status in ((tag, 304), (f'"other", W/{tag}', 304), ('"other"', 200), ("", 200)):
+                with self.subTest(path=path, tags=tags):
+                    answer, body = self.get(path, **{"If-None-Match": tags})
+                    self.assertEqual(answer.status, status)
+                    self.assertEqual(body == b"", status == 304)
+                    self.assertEqual(answer.getheader("ETag"), tag)
+                    self.assertEqual(answer.getheader("Cache-Control"), "no-cache")
+
+    def test_nothing_but_the_files_is_served(self):
+        for path in ("/page/", "/page", "/index.html", "/page/index.html", "/page/embed", "/page/../page.c",
+                     "/page/%2e%2e/page.c", "/favicon.ico"):
+            with self.subTest(path):
+                self.assertEqual(self.get(path)[0].status, 404)
+        self.assertEqual(self.get("/", "POST")[0].status, 405)
+
+    def test_no_text_from_outside_can_become_markup(self):
+        for file in PAGE.glob("*.js"):
+            self.assertIsNone(MARKUP.search(file.read_text()), file.name)
+
+    def test_the_document_has_no_script_style_or_address_of_its_own(self):
+        text = (PAGE / "index.html").read_text()
+        self.assertIsNone(re.search(r"<style|style=|<script[^>]*>[^<]|\bon[a-z]+=|https?://|src=\"//", text))
+        for file in (*PAGE.glob("*.js"), *PAGE.glob("*.css")):
+            addresses = set(re.findall(r"https?://[^\"')\s]*", file.read_text()))
+            self.assertLessEqual(addresses, {"http://www.w3.org/2000/svg"}, file.name)
+
+    def test_whoever_does_not_want_the_page_has_none_until_he_does(self):
+        address = free_address()
+        daemon = Daemon("gpu-8rail", CONFIG.format(address=address, more="page = false;"))
+        self.addCleanup(daemon.close)
+        for path in ("/", "/page/page.js", "/api/v1/traffic"):
+            self.assertEqual(self.get(path, address=address)[0].status, 404, path)
+        for more, status in (("", 200), ("page = false;", 404)):
+            daemon.configure(CONFIG.format(address=address, more=more))
+            daemon.process.send_signal(signal.SIGHUP)
+            end = time.monotonic() + PATIENCE
+            while self.get("/", address=address)[0].status != status:
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.05)
+            self.assertEqual(self.get("/api/v1/traffic", address=address)[0].status, status)
+
+    def test_traffic_is_told_between_two_readings(self):
+        machine = Machine(self.daemon.root)
+        counter = "infiniband/mlx5_3/ports/1/counters/port_xmit_data"
+        last = json.loads(self.get("/api/v1/traffic")[1])["last"]
+        time.sleep(1.2)
+        machine.write(counter, str(int(machine.read(counter)) + 1000000))
+        answer = json.loads(self.get(f"/api/v1/traffic?after={last}")[1])
+        port = next(port for port in answer["ports"] if port["device"] == "mlx5_3")
+        self.assertEqual(port["unit"], "bytes")
+        self.assertEqual([len(port[key]) for key in ("ages", "received", "transmitted")], [1, 1, 1])
+        self.assertEqual(port["received"], [0])
+        # Four bytes a word, in a little more than 1.2 seconds.
+        self.assertGreater(port["transmitted"][0], 4000000 / 60)
+        self.assertLess(port["transmitted"][0], 4000000 / 1.2)
+        for wrong in ("x", "-1", "", "99999999999999999999"):
+            self.assertEqual(self.get(f"/api/v1/traffic?after={wrong}")[0].status, 400, wrong)
+
+    def test_who_leaves_while_the_devices_are_read_harms_nobody(self):
+        for _ in range(50):
+            with socket.create_connection(self.address.split(":")) as client:
+                client.sendall(b"GET /api/v1/traffic HTTP/1.1\r\nHost: x\r\n\r\n")
+        self.assertEqual(self.get("/api/v1/traffic")[0].status, 200)
+
+
+class Shown(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        try:
+            cls.driver = browser.start()
+        except browser.Missing as missing:
+            raise unittest.SkipTest(str(missing)) from missing
+        cls.addClassCleanup(browser.close, cls.driver)
+
+    def open(self, machine, width=1280, theme="light", change=None, expect="article", names=()):
+        self.address = free_address()
+        self.daemon = Daemon(machine, CONFIG.format(address=self.address, more=""), names)
+        self.addCleanup(self.daemon.close)
+        self.machine = Machine(self.daemon.root)
+        if change:
+            change(self.machine)
+            self.look_again()
+        browser.show(self.driver, width, theme=theme)
+        # A page that is gone asks nobody any more.
+        self.addCleanup(self.driver.get, "about:blank")
+        self.driver.get_log("browser")
+        self.driver.get(f"http://{self.address}/")
+        self.until(f"return document.querySelector('{expect}') && document.querySelector('.beat')")
+
+    def look_again(self):
+        self.assertEqual(post(self.daemon.socket, "/api/v1/rescan"), 200)
+
+    def js(self, script, *arguments):
+        return self.driver.execute_script(script, *arguments)
+
+    def until(self, script, *arguments):
+        end = time.monotonic() + PATIENCE
+        while True:
+            value = self.js(script, *arguments)
+            if value:
+                return value
+            self.assertLess(time.monotonic(), end, f"never true: {script}\n{self.text()}")
+            time.sleep(0.1)
+
+    def text(self):
+        return self.js("return document.body.innerText")
+
+    def names(self):
+        return self.js("return [...document.querySelectorAll('article h3')].map((h) => h.textContent)")
+
+    def assert_quiet(self):
+        """Neither an error nor a violation of the policy."""
+        self.assertEqual(self.driver.get_log("browser"), [])
+
+    def test_it_shows_the_node_and_all_its_devices(self):
+        self.open("gpu-8rail")
+        self.assertEqual(self.names(), [f"mlx5_{i}" for i in range(11)])
+        text = self.text()
+        for words in ("RDMA is fine: 11 devices active, none held by a pod", "400\u00a0Gb/s", "enp24s0np0",
+                      "NUMA 1", "GPU0 PIX", "No pod holds a device.", "held by no pod", "device-added",
+                      "exports counters of RDMA devices", "6.8.0-60-generic"):
+            self.assertIn(words, text)
+        self.assertEqual(self.js("return document.querySelectorAll('.matrix .pix').length"), 8)
+        self.js("document.querySelectorAll('details').forEach((d) => d.open = true)")
+        self.assertIn("0000:0000:0000:0000:0000:ffff:ac10:0011", self.text())
+        self.assert_quiet()
+
+    def test_it_follows_what_happens_on_the_machine(self):
+        self.open("gpu-8rail")
+        self.js("document.querySelectorAll('details').forEach((d) => d.open = true)")
+        self.machine.write("infiniband/mlx5_2/ports/1/state", "1: DOWN")
+        self.machine.write("infiniband/mlx5_2/ports/1/phys_state", "3: Disabled")
+        self.look_again()
+        self.until("return document.querySelectorAll('article')[2].querySelector('.pill').textContent === 'down'")
+        self.until("return document.getElementById('verdict-line').textContent.startsWith('1 problem: 10 of 11')")
+        self.assertIn("mlx5_2", self.js("return document.getElementById('verdict-why').textContent"))
+        self.assertEqual(self.js("return document.getElementById('verdict-line').ariaLive"), "polite")
+        self.machine.unplug("mlx5_5")
+        self.look_again()
+        self.until("return document.querySelectorAll('article').length === 10")
+        self.machine.plug("mlx5_5")
+        self.machine.write("infiniband/mlx5_2/ports/1/state", "4: ACTIVE")
+        self.machine.write("infiniband/mlx5_2/ports/1/phys_state", "5: LinkUp")
+        self.look_again()
+        self.until("return document.getElementById('verdict-line').textContent.startsWith('RDMA is fine: 11')")
+        self.assertEqual(self.names(), [f"mlx5_{i}" for i in range(11)])
+        # What the reader has opened has stayed open.
+        self.assertTrue(self.js("return document.querySelector('article details').open"))
+        self.assert_quiet()
+
+    def test_traffic_is_shown_as_it_runs(self):
+        self.open("gpu-8rail")
+        self.until("return document.querySelector('.traffic dd').textContent !== '\u2013'")
+        counter, begin = "infiniband/mlx5_0/ports/1/counters/port_rcv_data", time.monotonic()
+        end = begin + PATIENCE
+        while True:
+            # 50e9 bytes a second, in words of 4.
+            self.machine.write(counter, str(int(50e9 / 4 * (time.monotonic() - begin)) + 10**9))
+            shown = self.js("return document.querySelector('.traffic dd').textContent")
+            if re.fullmatch(r"(3[89]\d|4[01]\d)\u00a0Gb/s", shown):
+                break
+            self.assertLess(time.monotonic(), end, shown)
+            time.sleep(0.05)
+        self.assertRegex(self.js("return document.querySelector('.sparkline .received').getAttribute('d')"), "^M")
+        self.assertIn("bytes per second", self.js("return document.querySelector('.traffic dd').title"))
+        self.assert_quiet()
+
+    def assert_contrast(self):
+        for words, ratio, wanted in self.js(CONTRASTS):
+            self.assertGreaterEqual(round(ratio, 2), wanted, words)
+
+    def test_light_and_dark_can_be_read(self):
+        self.open("gpu-8rail")
+        self.machine.write("infiniband/mlx5_2/ports/1/state", "1: DOWN")
+        self.look_again()
+        self.until("return document.querySelector('.pill.bad')")
+        grounds = []
+        for theme in ("light", "dark"):
+            browser.show(self.driver, 1280, theme=theme)
+            grounds.append(self.js("return getComputedStyle(document.documentElement).backgroundColor"))
+            with self.subTest(theme):
+                self.assert_contrast()
+        self.assertNotEqual(*grounds)
+
+    def test_it_fits_any_width(self):
+        self.open("gpu-8rail")
+        self.js("document.querySelectorAll('details').forEach((d) => d.open = true)")
+        for width in (320, 400, 768, 1280, 2560):
+            with self.subTest(width):
+                browser.show(self.driver, width)
+                self.assertLessEqual(self.js("return document.documentElement.scrollWidth"), width)
+        browser.show(self.driver, 1280)
+        self.assertIn(self.js("""
+            const top = document.querySelector("article").offsetTop;
+            return [...document.querySelectorAll("article")].filter((card) => card.offsetTop === top).length"""),
+            (2, 3, 4))
+
+    def test_the_keyboard_reaches_everything_in_order_and_is_seen(self):
+        from selenium.webdriver import ActionChains, Keys
+        self.open("gpu-8rail")
+        ways = []
+        for _ in range(60):
+            ActionChains(self.driver).send_keys(Keys.TAB).perform()
+            ways.append(self.js("""
+                const now = document.activeElement, before = window.focusedBefore;
+                const style = getComputedStyle(now);
+                window.focusedBefore = now;
+                return [now.tagName, now.id || now.className,
+                    style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2,
+                    !before || Boolean(before.compareDocumentPosition(now) & Node.DOCUMENT_POSITION_FOLLOWING)]"""))
+            if ways[-1][0] == "BODY":
+                ways.pop()
+                break
+        self.assertEqual(ways[0][:2], ["A", "skip"])
+        self.assertEqual(ways[1][:2], ["INPUT", "filter"])
+        self.assertEqual(len([way for way in ways if way[0] == "SUMMARY"]), 22)
+        self.assertEqual(ways[-1][0], "A")
+        for way in ways:
+            self.assertTrue(way[2] and way[3], way)
+
+    def test_the_filter_leaves_what_was_meant(self):
+        from selenium.webdriver.common.by import By
+        self.open("gpu-8rail")
+        field = self.driver.find_element(By.ID, "filter")
+        for words, left in (("enp42", ["mlx5_8"]), ("MLX5_1", ["mlx5_1", "mlx5_10"]), ("nothing", []),
+                            ("", [f"mlx5_{i}" for i in range(11)])):
+            field.clear()
+            field.send_keys(words or " ")
+            self.assertEqual(self.js("""return [...document.querySelectorAll("article")]
+                .filter((card) => card.checkVisibility()).map((card) => card.querySelector("h3").textContent)"""),
+                left)
+
+    def test_sixty_four_devices_are_shown(self):
+        self.open("rails", names=("RAILS=64", "LAST=3"))
+        self.assertEqual(self.names(), [f"mlx5_{i}" for i in range(64)])
+        self.assert_quiet()
+
+    def test_names_from_outside_are_text(self):
+        evil = "<img src=x onerror=alert(1)>"
+
+        def change(machine):
+            os.rename(machine.path("infiniband/mlx5_3"), machine.path("infiniband", evil))
+            machine.write("infiniband/mlx5_4/fw_ver", "</bdi><script>alert(2)<\\/script>")
+            machine.write("infiniband/mlx5_5/board_id", "\u202egpj.\"'&lt;")
+            machine.write("infiniband/mlx5_6/hca_type", "<style>*{display:none}</style>")
+        self.open("gpu-8rail", change=change)
+        self.assertIn(evil, self.names())
+        self.js("document.querySelectorAll('details').forEach((d) => d.open = true)")
+        text = self.text()
+        for words in ("</bdi><script>alert(2)<\\/script>", "\u202egpj.\"'&lt;", "<style>*{display:none}</style>"):
+            self.assertIn(words, text)
+        self.assertEqual(self.js("return document.querySelectorAll('main img, main script, main style').length"), 0)
+        self.assertEqual(self.js("return getComputedStyle(document.querySelector('article h3 bdi')).unicodeBidi"),
+                         "isolate")
+        self.assert_quiet()
+
+    def test_the_strangest_machine_is_shown_without_an_error(self):
+        for machine in ("broken", "mixed", "bond", "infiniband", "erdma", "sriov", "ipv6"):
+            with self.subTest(machine):
+                self.open(machine)
+                self.assertEqual(len(self.names()), len(self.daemon.json("devices")["devices"]))
+                browser.show(self.driver, 400)
+                self.assertLessEqual(self.js("return document.documentElement.scrollWidth"), 400)
+                self.assert_contrast()
+                self.assert_quiet()
+
+    def test_an_empty_node_is_told_in_words(self):
+        self.open(None, expect=".nothing")
+        text = self.text()
+        for words in ("No RDMA device on this node", "No pod holds a device.",
+                      "No resource is offered to kubelet."):
+            self.assertIn(words, text)
+        self.assert_quiet()
+
+    def test_when_the_daemon_goes_the_page_says_so_and_keeps_what_it_knew(self):
+        self.open("gpu-8rail")
+        self.assertEqual(self.daemon.stop(), 0)
+        self.until("return document.body.className === 'stale'")
+        self.assertRegex(self.js("return document.getElementById('freshness').textContent"),
+                         r"^No answer since \d\d:\d\d:\d\d; trying again$")
+        self.assertEqual(self.js("return document.getElementById('freshness').role"), "alert")
+        self.assertEqual(len(self.names()), 11)
+        self.daemon.start()
+        self.until("return document.body.className === '' && document.querySelector('.beat')")
+        self.assertEqual(len(self.names()), 11)
+
+    def test_a_page_that_nobody_sees_asks_nothing(self):
+        self.open("gpu-8rail")
+        self.js("""
+            window.asked = () => performance.getEntriesByType("resource")
+                .filter((entry) => entry.name.includes("/api/") && entry.startTime > window.hiddenAt
+                    && !(entry.startTime > window.shownAt)).length;
+            document.addEventListener("visibilitychange", () => {
+                if (document.hidden) window.hiddenAt = performance.now();
+                else window.shownAt = performance.now();
+            });""")
+        page = self.driver.current_window_handle
+        self.driver.switch_to.new_window("tab")
+        time.sleep(6)
+        self.driver.close()
+        self.driver.switch_to.window(page)
+        if not self.js("return window.hiddenAt"):
+            self.skipTest("this Chromium hides no page")
+        self.until("return window.shownAt && performance.now() > window.shownAt + 1000")
+        # The look that was under way may end; no other begins.
+        self.assertLessEqual(self.js("return window.asked()"), 6)
+
+
+if __name__ == "__main__":
+    tap.main()
