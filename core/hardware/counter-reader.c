@@ -2,13 +2,15 @@
 /* The reader of one device: which sources there are, and in what order they are asked. */
 #include "hardware/counter-reader.h"
 
+#include <errno.h>
 #include <rdmad/device.h>
 #include <rdmad/error.h>
-#include <rdmad/sysroot.h>
+#include <rdmad/fd.h>
 
 #include "hardware/counter-port.h"
 #include "hardware/device-users.h"
 #include "hardware/netdev-counters.h"
+#include "hardware/sysroot-private.h"
 
 struct RdmadCounterReader {
 	gatomicrefcount refs;
@@ -17,7 +19,7 @@ struct RdmadCounterReader {
 	RdmadReadWhat what;
 	RdmadQuarantine *quarantine;
 	RdmadClock clock;
-	char *path; /* of the device: only a directory has a "." in it */
+	char *path; /* of the device */
 	RdmadCounterPort *ports;
 	RdmadCounterDirectory device;
 	RdmadNetdevCounters *netdevs;
@@ -36,7 +38,7 @@ static RdmadCounterReader *reader_new(const RdmadSysroot *root, const RdmadDevic
 	reader->what = what;
 	reader->quarantine = quarantine;
 	reader->clock = g_get_monotonic_time;
-	reader->path = g_strdup_printf("sys/class/infiniband/%s/.", dev->name);
+	reader->path = g_strdup_printf("sys/class/infiniband/%s", dev->name);
 	reader->ports = g_new0(RdmadCounterPort, dev->n_ports);
 	for (guint i = 0; i < dev->n_ports; i++)
 		rdmad_counter_port_init(&reader->ports[i], dev, dev->ports[i].number);
@@ -143,6 +145,14 @@ static void read_all(RdmadCounterReader *reader, RdmadDraft *draft)
 		rdmad_device_users_read(reader->users, draft);
 }
 
+/* What could not be looked at has not left. */
+static gboolean device_is_gone(const RdmadCounterReader *reader)
+{
+	rdmad_autofd int fd = rdmad_sysroot_open_dir(reader->root, reader->path);
+
+	return fd < 0 && (errno == ENOENT || errno == ENODEV || errno == ENXIO);
+}
+
 RdmadReading *rdmad_counter_reader_read(RdmadCounterReader *reader, const RdmadJob *job,
 					GError **error)
 {
@@ -163,8 +173,7 @@ RdmadReading *rdmad_counter_reader_read(RdmadCounterReader *reader, const RdmadJ
 			    "%s: nobody waits for its counters any more", reader->dev->name);
 		return NULL;
 	}
-	if ((draft.missing || reader->dev->n_ports == 0) &&
-	    !rdmad_sysroot_exists(reader->root, reader->path)) {
+	if ((draft.missing || reader->dev->n_ports == 0) && device_is_gone(reader)) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_GONE, "%s: the device has left",
 			    reader->dev->name);
 		return NULL;

@@ -108,9 +108,15 @@ static Entry *entry_new(RdmadQuarantine *quarantine, const RdmadCounterKey *key)
 	return entry;
 }
 
-static gboolean has_vanished(int errnum)
+/* It has vanished, or it was never asked: we were out of descriptors, or a signal came. */
+static gboolean is_no_answer(int errnum)
 {
-	return errnum == ENOENT || errnum == ENODEV || errnum == ENXIO;
+	static const int errnums[] = { ENOENT, ENODEV, ENXIO, EMFILE, ENFILE, EINTR };
+
+	for (guint i = 0; i < G_N_ELEMENTS(errnums); i++)
+		if (errnum == errnums[i])
+			return TRUE;
+	return FALSE;
 }
 
 void rdmad_quarantine_hold(RdmadQuarantine *quarantine, const RdmadCounterKey *key, int errnum,
@@ -119,7 +125,7 @@ void rdmad_quarantine_hold(RdmadQuarantine *quarantine, const RdmadCounterKey *k
 	g_autoptr(GMutexLocker) locker = NULL;
 	Entry *entry;
 
-	if (has_vanished(errnum))
+	if (is_no_answer(errnum))
 		return;
 	locker = g_mutex_locker_new(&quarantine->lock);
 	entry = g_hash_table_lookup(quarantine->entries, key);

@@ -31,7 +31,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadQuarantine, rdmad_quarantine_unref)
 /* The errno that it failed with while it is to be left alone at `now_us` (monotonic), or 0. */
 int rdmad_quarantine_errnum(RdmadQuarantine *quarantine, const RdmadCounterKey *key, gint64 now_us);
 /* It failed: the time doubles with each try that ends in the same errno.  What has vanished (ENOENT,
- * ENODEV, ENXIO) is not held. */
+ * ENODEV, ENXIO) is not held, nor what was not asked at all (EMFILE, ENFILE, EINTR). */
 void rdmad_quarantine_hold(RdmadQuarantine *quarantine, const RdmadCounterKey *key, int errnum,
 			   gint64 now_us);
 /* It could be read. */

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* read-counters DEVICE [READINGS]: what the reader of counters says, a line each; of the last reading. */
+/*
+ * read-counters DEVICE [READINGS [ROOT]]
+ *
+ * What the reader of counters says in the last reading, a line each; ROOT: of a recorded machine.
+ */
 #include <rdmad/counters.h>
 #include <rdmad/device.h>
 #include <stdio.h>
@@ -55,13 +59,15 @@ static int fail(const GError *error)
 int main(int argc, char **argv)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(RdmadSysroot) root = rdmad_sysroot_new(NULL, NULL);
-	g_autoptr(RdmadScan) scan = rdmad_scan_sysfs(root, &error);
+	g_autoptr(RdmadSysroot) root = rdmad_sysroot_new(argc > 3 ? argv[3] : NULL, NULL);
+	g_autoptr(RdmadScan) scan = root ? rdmad_scan_sysfs(root, &error) : NULL;
 	g_autoptr(RdmadCounterReader) reader = NULL;
 	const RdmadDevice *dev;
 
-	if (argc < 2 || !scan || !rdmad_netlink_complete(scan, &error))
+	if (argc < 2 || !scan)
 		return error ? fail(error) : 2;
+	if (rdmad_sysroot_is_live(root) && !rdmad_netlink_complete(scan, &error))
+		return fail(error);
 	dev = find_device(scan, argv[1]);
 	if (!dev)
 		return 3;
