@@ -153,7 +153,7 @@ static void daemon_on_term(int signum, gpointer data)
 	Daemon *d = data;
 
 	rdmad_notice("stopping on %s", signum == SIGINT ? "SIGINT" : "SIGTERM");
-	d->stopping = TRUE;
+	d->stopping = d->services->stopping = TRUE;
 	daemon_let_next_signal_kill(d);
 	rdmad_notify_send(d->notify, "STOPPING=1");
 	if (!d->ready)

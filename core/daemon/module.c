@@ -153,6 +153,15 @@ struct json_t *rdmad_module_status(const RdmadModule *module)
 	return module->klass->status(module->state);
 }
 
+gboolean rdmad_module_ready(const RdmadModule *module, char **why)
+{
+	if (!module->klass->ready || module->klass->ready(module->state, why))
+		return TRUE;
+	if (!*why)
+		*why = g_strdup("it does not say why");
+	return FALSE;
+}
+
 void rdmad_module_doctor(const RdmadModule *module, struct json_t *findings)
 {
 	if (module->started && module->klass->doctor)

@@ -216,6 +216,7 @@ void rdmad_modules_info(const RdmadModules *modules, guint index, RdmadModuleInf
 		.description = slot->module ? rdmad_module_description(slot->module) : NULL,
 		.state = slot->state,
 		.error = slot->error,
+		.optional = slot->optional,
 	};
 }
 
@@ -224,6 +225,18 @@ struct json_t *rdmad_modules_status(const RdmadModules *modules, guint index)
 	const RdmadModuleSlot *slot = g_ptr_array_index(modules->slots, index);
 
 	return slot->module ? rdmad_module_status(slot->module) : NULL;
+}
+
+gboolean rdmad_modules_ready(const RdmadModules *modules, guint index, char **why)
+{
+	const RdmadModuleSlot *slot = g_ptr_array_index(modules->slots, index);
+
+	*why = NULL;
+	if (slot->state == RDMAD_MODULE_RUNNING)
+		return rdmad_module_ready(slot->module, why);
+	*why = slot->error ? g_strdup_printf("it does not run: %s", slot->error)
+			   : g_strdup("it does not run");
+	return FALSE;
 }
 
 void rdmad_modules_doctor(const RdmadModules *modules, struct json_t *findings)

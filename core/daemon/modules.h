@@ -27,10 +27,13 @@ typedef struct {
 	const char *name, *description;
 	RdmadModuleState state;
 	const char *error; /* why it failed, or NULL */
+	gboolean optional;
 } RdmadModuleInfo;
 
 guint rdmad_modules_count(const RdmadModules *modules);
 void rdmad_modules_info(const RdmadModules *modules, guint index, RdmadModuleInfo *info);
+/* FALSE: it cannot do its work now, for the reason `why` (g_free()). */
+gboolean rdmad_modules_ready(const RdmadModules *modules, guint index, char **why);
 /* The module's own status object (new reference), or NULL. */
 struct json_t *rdmad_modules_status(const RdmadModules *modules, guint index);
 void rdmad_modules_doctor(const RdmadModules *modules, struct json_t *findings);

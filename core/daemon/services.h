@@ -24,6 +24,7 @@ typedef struct {
 	char *state_dir;		     /* NULL: nothing outlives us */
 	char *config_path;		     /* NULL: none was read */
 	char *config_error;		     /* why the last reload was refused, or NULL */
+	gboolean stopping;		     /* told to end */
 	gint64 started_us, config_loaded_us; /* wall clock */
 	char *state_set_aside;		     /* where a damaged database went, or NULL */
 } RdmadServices;

@@ -18,6 +18,8 @@ void api_get_events(RdmadHttpRequest *request, gpointer data);
 void api_get_facts(RdmadHttpRequest *request, gpointer data);
 void api_post_facts(RdmadHttpRequest *request, gpointer data);
 void api_get_doctor(RdmadHttpRequest *request, gpointer data);
+void api_get_livez(RdmadHttpRequest *request, gpointer data);
+void api_get_readyz(RdmadHttpRequest *request, gpointer data);
 void api_post_rescan(RdmadHttpRequest *request, gpointer data);
 void api_post_refresh(RdmadHttpRequest *request, gpointer data);
 

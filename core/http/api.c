@@ -25,6 +25,9 @@ static const struct {
 	{ "GET", PREFIX "facts", RDMAD_HTTP_LOCAL, api_get_facts },
 	{ "POST", PREFIX "facts", RDMAD_HTTP_LOCAL, api_post_facts },
 	{ "GET", PREFIX "doctor", PUBLIC, api_get_doctor },
+	{ "GET", "/livez", PUBLIC, api_get_livez },
+	{ "GET", "/healthz", PUBLIC, api_get_livez },
+	{ "GET", "/readyz", PUBLIC, api_get_readyz },
 	{ "POST", PREFIX "rescan", RDMAD_HTTP_LOCAL, api_post_rescan },
 	{ "POST", PREFIX "allocations/refresh", RDMAD_HTTP_LOCAL, api_post_refresh },
 };

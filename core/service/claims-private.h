@@ -9,6 +9,8 @@
 /* Loads what the database holds. */
 RdmadClaims *rdmad_claims_new(RdmadLoop *loop, RdmadState *state, RdmadJournal *journal,
 			      GError **error);
+/* Why the last write failed; NULL: it did not.  A failure is tried again now and then when asked. */
+const char *rdmad_claims_problem(RdmadClaims *claims);
 void rdmad_claims_free(RdmadClaims *claims);
 guint rdmad_claims_reap(RdmadClaims *claims, const RdmadModule *owner);
 

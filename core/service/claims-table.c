@@ -59,29 +59,3 @@ void rdmad_claims_remove(RdmadClaims *claims, RdmadClaimSlot *slot)
 	rdmad_claim_unref(slot->claim);
 	g_free(slot);
 }
-
-static gboolean write_all(RdmadClaims *claims, const GPtrArray *gone, const GPtrArray *put,
-			  GError **error)
-{
-	for (guint i = 0; gone && i < gone->len; i++) {
-		const RdmadClaimSlot *slot = g_ptr_array_index(gone, i);
-
-		if (!rdmad_state_delete_claim(claims->state, slot->claim->id, error))
-			return FALSE;
-	}
-	for (guint i = 0; put && i < put->len; i++)
-		if (!rdmad_state_put_claim(claims->state, g_ptr_array_index(put, i), error))
-			return FALSE;
-	return TRUE;
-}
-
-gboolean rdmad_claims_write(RdmadClaims *claims, const GPtrArray *gone, const GPtrArray *put,
-			    GError **error)
-{
-	if (!rdmad_state_begin(claims->state, error))
-		return FALSE;
-	if (write_all(claims, gone, put, error))
-		return rdmad_state_commit(claims->state, error);
-	rdmad_state_rollback(claims->state);
-	return FALSE;
-}

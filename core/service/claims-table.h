@@ -24,6 +24,9 @@ struct RdmadClaims {
 	GHashTable *ended; /* set of RdmadToken: a module ended them, kubelet may still list them */
 	GHashTable *resolvers; /* resource -> see claims-reconcile.c */
 	GArray *news;	       /* see claims-news.c */
+	char *problem;	       /* of the last write, or NULL */
+	gint64 tried_us;       /* monotonic, when that was */
+	RdmadMeter *writes, *durations;
 	RdmadWatchList watches;
 	RdmadEvent *tell;
 };
@@ -34,6 +37,7 @@ void rdmad_claims_insert(RdmadClaims *claims, const RdmadClaim *claim);
 void rdmad_claims_set(RdmadClaims *claims, RdmadClaimSlot *slot, const RdmadClaim *claim);
 void rdmad_claims_remove(RdmadClaims *claims, RdmadClaimSlot *slot);
 
+void rdmad_claims_write_init(RdmadClaims *claims, RdmadLoop *loop);
 /* One transaction: `gone` are RdmadClaimSlot *, `put` RdmadClaim *; all of it is written or nothing.
  * The table in memory stays as it is. */
 gboolean rdmad_claims_write(RdmadClaims *claims, const GPtrArray *gone, const GPtrArray *put,

@@ -16,6 +16,7 @@ RdmadClaims *rdmad_claims_new(RdmadLoop *loop, RdmadState *state, RdmadJournal *
 	RdmadClaims *claims = g_new0(RdmadClaims, 1);
 
 	claims->state = state;
+	rdmad_claims_write_init(claims, loop);
 	claims->journal = journal;
 	claims->by_id = g_hash_table_new(g_str_hash, g_str_equal);
 	claims->by_token = g_hash_table_new_full(rdmad_token_hash, rdmad_token_equal, g_free, NULL);
@@ -39,6 +40,7 @@ void rdmad_claims_free(RdmadClaims *claims)
 	g_hash_table_unref(claims->by_token);
 	g_hash_table_unref(claims->ended);
 	g_hash_table_unref(claims->resolvers);
+	g_free(claims->problem);
 	g_free(claims);
 }
 

@@ -133,6 +133,16 @@ static gboolean schema_set_up(RdmadState *state, GError **error)
 	return version == (gint64)G_N_ELEMENTS(migrations) || migrate(state, version, error);
 }
 
+/* The version is in the first page of the file: a write like any other. */
+gboolean rdmad_state_try(RdmadState *state, GError **error)
+{
+	char sql[64];
+
+	g_snprintf(sql, sizeof(sql), "PRAGMA user_version = %u", (guint)G_N_ELEMENTS(migrations));
+	return sqlite3_exec(state->db, sql, NULL, NULL, NULL) == SQLITE_OK ||
+	       rdmad_state_error(state, "cannot write", error);
+}
+
 static gboolean integrity_check(RdmadState *state, GError **error)
 {
 	g_autofree char *verdict = ask(state, "PRAGMA integrity_check(1)", error);

@@ -22,6 +22,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadState, rdmad_state_close)
 gboolean rdmad_state_begin(RdmadState *state, GError **error);
 gboolean rdmad_state_commit(RdmadState *state, GError **error);
 void rdmad_state_rollback(RdmadState *state);
+/* Whether anything can be written: writes what is there already. */
+gboolean rdmad_state_try(RdmadState *state, GError **error);
 
 /* Every claim, oldest first, as a reference of the callee's. */
 gboolean rdmad_state_load_claims(RdmadState *state,

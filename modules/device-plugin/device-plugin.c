@@ -396,6 +396,23 @@ static json_t *plugin_status(gpointer state)
 				 rdmad_kubelet_identify(plugin->shared.kubelet, &identity));
 }
 
+static gboolean plugin_ready(gpointer state, char **why)
+{
+	Plugin *plugin = state;
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	for (guint i = 0; i < plugin->resources->len; i++) {
+		g_autofree char *trouble = rdmad_resource_trouble(plugin->resources->pdata[i]);
+
+		if (trouble)
+			g_string_append_printf(text, "%s%s", text->len ? "; " : "", trouble);
+	}
+	if (!text->len)
+		return TRUE;
+	*why = g_string_free(g_steal_pointer(&text), FALSE);
+	return FALSE;
+}
+
 static void plugin_doctor(gpointer state, json_t *findings)
 {
 	Plugin *plugin = state;
@@ -407,4 +424,4 @@ static void plugin_doctor(gpointer state, json_t *findings)
 RDMAD_MODULE_DEFINE("device-plugin", .description = "offers RDMA devices to kubelet",
 		    .create = plugin_create, .start = plugin_start, .reload = plugin_reload,
 		    .drain = plugin_drain, .stop = plugin_stop, .destroy = plugin_destroy,
-		    .status = plugin_status, .doctor = plugin_doctor);
+		    .ready = plugin_ready, .status = plugin_status, .doctor = plugin_doctor);

@@ -324,6 +324,26 @@ json_t *rdmad_resource_status(const RdmadResource *resource)
 			 "unhealthy", unhealthy_status(resource->pool));
 }
 
+static char *registration_trouble(const RdmadRegistrationInfo *info)
+{
+	if (info->registered)
+		return NULL;
+	return g_strdup_printf("not registered at kubelet: %s",
+			       info->error ? info->error : "kubelet has not called yet");
+}
+
+char *rdmad_resource_trouble(const RdmadResource *resource)
+{
+	g_autofree char *trouble = NULL;
+	RdmadRegistrationInfo info;
+
+	rdmad_registration_info(resource->registration, &info);
+	trouble = registration_trouble(&info);
+	if (!trouble)
+		return NULL;
+	return g_strdup_printf("%s: %s", rdmad_resource_name(resource), trouble);
+}
+
 void rdmad_resource_doctor(const RdmadResource *resource, json_t *findings)
 {
 	const char *name = rdmad_resource_name(resource);
@@ -331,9 +351,8 @@ void rdmad_resource_doctor(const RdmadResource *resource, json_t *findings)
 	RdmadRegistrationInfo info;
 
 	rdmad_registration_info(resource->registration, &info);
-	if (!info.registered) {
-		text = g_strdup_printf("not registered at kubelet: %s",
-				       info.error ? info.error : "kubelet has not called yet");
+	text = registration_trouble(&info);
+	if (text) {
 		rdmad_doctor_add(findings, RDMAD_FINDING_PROBLEM, name, text,
 				 "see that kubelet runs and that its folder is the one rdmad looks "
 				 "at (--kubelet-dir)");

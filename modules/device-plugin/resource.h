@@ -41,4 +41,6 @@ void rdmad_resource_drain(RdmadResource *resource, void (*drained)(gpointer data
 
 /* A new reference. */
 struct json_t *rdmad_resource_status(const RdmadResource *resource);
+/* NULL: kubelet watches it; else a line for people (g_free()). */
+char *rdmad_resource_trouble(const RdmadResource *resource);
 void rdmad_resource_doctor(const RdmadResource *resource, struct json_t *findings);

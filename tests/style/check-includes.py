@@ -27,6 +27,7 @@ LAYERS = {
     "core/http/": ["base"],
     "core/http/api": ["base", "config", "daemon", "hardware", "service"],  # shows all there is
     "core/http/doctor": ["base", "config", "daemon", "hardware", "service"],  # the same
+    "core/http/health": ["base", "daemon", "hardware", "service"],  # the same
     "core/cli/": ["base"],
     "core/daemon/": ["base", "cli", "config", "grpc", "hardware", "http", "service"],
     "core/main.c": ["cli", "daemon"],

@@ -359,6 +359,7 @@ static void check_full_disk(ClaimsFixture *f, void (*free_space)(gpointer data),
 	}
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
 	g_assert_nonnull(strstr(error->message, "rdmad.db"));
+	g_assert_cmpstr(rdmad_claims_problem(f->claims), ==, error->message);
 	expect(f, before);
 	g_clear_error(&error);
 	g_assert_null(claims_fixture_grant(f, "first,second", &error));
@@ -369,7 +370,9 @@ static void check_full_disk(ClaimsFixture *f, void (*free_space)(gpointer data),
 	free_space(data);
 	claims_fixture_reopen(f);
 	expect(f, before);
+	g_assert_null(rdmad_claims_problem(f->claims));
 	g_free(claims_fixture_must_grant(f, "another"));
+	g_assert_null(rdmad_claims_problem(f->claims));
 	after = g_strconcat(before, " another", NULL);
 	expect(f, after);
 }

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table's way to the disk: all of a change or nothing, timed, and what became of it. */
+#include "base/loop-private.h"
+#include "service/claims-table.h"
+
+/* How often a write that failed is tried again, at most, for who asks about it. */
+#define RETRY_US (10 * G_USEC_PER_SEC)
+
+static const RdmadMeterClass writes_class = {
+	.type = RDMAD_METER_COUNTER,
+	.name = "rdmad_state_writes",
+	.help = "Transactions of the database of claims",
+	.labels = { "result" },
+};
+
+static const RdmadMeterClass durations_class = {
+	.type = RDMAD_METER_HISTOGRAM,
+	.name = "rdmad_state_write_duration_seconds",
+	.unit = "seconds",
+	.help = "How long a transaction took until it was on the disk, during which the event loop "
+		"waits",
+	.bounds = (const double[]){ 0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
+				    0.25, 1, 0 },
+};
+
+void rdmad_claims_write_init(RdmadClaims *claims, RdmadLoop *loop)
+{
+	claims->writes = rdmad_loop_meter(loop, &writes_class);
+	claims->durations = rdmad_loop_meter(loop, &durations_class);
+}
+
+static void claims_written(RdmadClaims *claims, gint64 began_us, const GError *problem)
+{
+	const gint64 took_us = g_get_monotonic_time() - began_us;
+
+	rdmad_meter_add(claims->writes, 1, (const char *const[]){ problem ? "error" : "ok", NULL });
+	rdmad_meter_observe(claims->durations, (double)took_us / G_USEC_PER_SEC, NULL);
+	claims->tried_us = began_us;
+	g_clear_pointer(&claims->problem, g_free);
+	if (problem)
+		claims->problem = g_strdup(problem->message);
+}
+
+static gboolean write_all(RdmadClaims *claims, const GPtrArray *gone, const GPtrArray *put,
+			  GError **error)
+{
+	for (guint i = 0; gone && i < gone->len; i++) {
+		const RdmadClaimSlot *slot = g_ptr_array_index(gone, i);
+
+		if (!rdmad_state_delete_claim(claims->state, slot->claim->id, error))
+			return FALSE;
+	}
+	for (guint i = 0; put && i < put->len; i++)
+		if (!rdmad_state_put_claim(claims->state, g_ptr_array_index(put, i), error))
+			return FALSE;
+	return TRUE;
+}
+
+static gboolean write_transaction(RdmadClaims *claims, const GPtrArray *gone, const GPtrArray *put,
+				  GError **error)
+{
+	if (!rdmad_state_begin(claims->state, error))
+		return FALSE;
+	if (write_all(claims, gone, put, error))
+		return rdmad_state_commit(claims->state, error);
+	rdmad_state_rollback(claims->state);
+	return FALSE;
+}
+
+gboolean rdmad_claims_write(RdmadClaims *claims, const GPtrArray *gone, const GPtrArray *put,
+			    GError **error)
+{
+	const gint64 began_us = g_get_monotonic_time();
+	GError *problem = NULL;
+
+	if (write_transaction(claims, gone, put, &problem)) {
+		claims_written(claims, began_us, NULL);
+		return TRUE;
+	}
+	claims_written(claims, began_us, problem);
+	g_propagate_error(error, problem);
+	return FALSE;
+}
+
+const char *rdmad_claims_problem(RdmadClaims *claims)
+{
+	const gint64 now_us = g_get_monotonic_time();
+	g_autoptr(GError) problem = NULL;
+
+	if (claims->problem && now_us - claims->tried_us >= RETRY_US) {
+		rdmad_state_try(claims->state, &problem);
+		claims_written(claims, now_us, problem);
+	}
+	return claims->problem;
+}
