@@ -38,8 +38,8 @@ class ReadinessTest(PluginCase):
             self.assertTrue(response.getheader("Content-Type").startswith("text/plain"))
             return response.status, response.read().decode().splitlines()
 
-    def start_alone(self, config=None):
-        self.start_daemon(config)
+    def start_alone(self, config=None, *options):
+        self.start_daemon(config, *options)
         self.wait_for(lambda: "is ready" in self.log(), "ready daemon")
 
     def line(self, check, target="/readyz?verbose"):
@@ -57,8 +57,8 @@ class ReadinessTest(PluginCase):
     def test_probes_come_by_tcp(self):
         with socket.create_server(("127.0.0.1", 0)) as probe:
             port = probe.getsockname()[1]
-        self.start_alone('modules = { device-plugin = { }; metrics = { listen = "127.0.0.1:%d"; }; };'
-                         % port)
+        self.start_alone('modules = { metrics = { listen = "127.0.0.1:%d"; }; };' % port,
+                         "--module=metrics")
         for path, expected in (("livez", 200), ("healthz", 200), ("readyz", 503)):
             with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port)) as connection:
                 connection.request("GET", "/" + path)
