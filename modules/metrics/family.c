@@ -7,21 +7,24 @@
 #include "number.h"
 
 #define NAMESAKES_MAX 64u
+#define STRINGS_SIZE  8192u /* about what a machine's families need */
 
 struct Family {
-	char *name;
+	const char *name;
 	FamilyType type;
-	char *unit, *help, *owner;
-	char *sample; /* the name that its series have */
+	const char *unit, *help, *owner;
+	const char *sample; /* the name that its series have */
 	gsize sample_size;
 	Text body;
 	guint64 n_series;
+	guint expected;	  /* series */
 	GHashTable *seen; /* labels; NULL: not guarded */
 };
 
 struct FamilySet {
 	GHashTable *families; /* name -> Family */
-	GHashTable *taken;    /* what any sample is or may be called -> Family */
+	GStringChunk *strings;
+	guint expected; /* series of a family */
 };
 
 /* ---- names ---- */
@@ -62,28 +65,46 @@ const char *family_suffix(FamilyType type)
 	return "";
 }
 
+static gboolean type_has(FamilyType type, const char *suffix)
+{
+	const char *const *own = type_suffixes(type);
+
+	for (; *own; own++)
+		if (g_str_equal(*own, suffix))
+			return TRUE;
+	return FALSE;
+}
+
+/* Whether `name` is that of a family, or of its samples. */
+static gboolean name_taken(const FamilySet *set, const char *name)
+{
+	const char *suffix = strrchr(name, '_');
+	const Family *family;
+	char stem[FAMILY_NAME_MAX];
+
+	if (g_hash_table_contains(set->families, name))
+		return TRUE;
+	if (!suffix)
+		return FALSE;
+	g_strlcpy(stem, name, MIN(sizeof(stem), (gsize)(suffix - name) + 1));
+	family = g_hash_table_lookup(set->families, stem);
+	return family && type_has(family->type, suffix);
+}
+
 static gboolean names_free(const FamilySet *set, const char *name, FamilyType type)
 {
 	const char *const *suffix = type_suffixes(type);
+	char sample[FAMILY_NAME_MAX + 16];
 
-	if (g_hash_table_contains(set->taken, name))
+	if (name_taken(set, name))
 		return FALSE;
 	for (; *suffix; suffix++) {
-		g_autofree char *sample = g_strconcat(name, *suffix, NULL);
-
-		if (g_hash_table_contains(set->taken, sample))
+		g_strlcpy(sample, name, sizeof(sample));
+		g_strlcat(sample, *suffix, sizeof(sample));
+		if (g_hash_table_contains(set->families, sample))
 			return FALSE;
 	}
 	return TRUE;
-}
-
-static void names_take(FamilySet *set, const Family *family)
-{
-	const char *const *suffix = type_suffixes(family->type);
-
-	g_hash_table_add(set->taken, g_strdup(family->name));
-	for (; *suffix; suffix++)
-		g_hash_table_add(set->taken, g_strconcat(family->name, *suffix, NULL));
 }
 
 /* ---- one family ---- */
@@ -98,17 +119,21 @@ static gboolean unit_fits(const char *name, const FamilyClass *klass)
 	return rest && rest > name && rest[-1] == '_' && klass->type != FAMILY_INFO;
 }
 
-static Family *family_new(const char *name, const FamilyClass *klass, const char *owner)
+static Family *family_new(GStringChunk *strings, const char *name, const FamilyClass *klass,
+			  const char *owner)
 {
+	const char *suffix = family_suffix(klass->type);
 	Family *family = g_new0(Family, 1);
+	char sample[FAMILY_NAME_MAX + 16];
 
-	family->name = g_strdup(name);
+	g_strlcpy(sample, name, sizeof(sample));
+	family->sample_size = g_strlcat(sample, suffix, sizeof(sample));
+	family->sample = g_string_chunk_insert(strings, sample);
+	family->name = *suffix ? g_string_chunk_insert(strings, name) : family->sample;
 	family->type = klass->type;
-	family->unit = unit_fits(name, klass) ? g_strdup(klass->unit) : NULL;
-	family->help = g_strdup(klass->help);
-	family->owner = g_strdup(owner);
-	family->sample = g_strconcat(name, family_suffix(klass->type), NULL);
-	family->sample_size = strlen(family->sample);
+	family->unit = unit_fits(name, klass) ? g_string_chunk_insert(strings, klass->unit) : NULL;
+	family->help = g_string_chunk_insert(strings, klass->help);
+	family->owner = owner ? g_string_chunk_insert(strings, owner) : NULL;
 	if (klass->guarded)
 		family->seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	return family;
@@ -118,11 +143,6 @@ static void family_free(gpointer data)
 {
 	Family *family = data;
 
-	g_free(family->name);
-	g_free(family->unit);
-	g_free(family->help);
-	g_free(family->owner);
-	g_free(family->sample);
 	text_clear(&family->body);
 	if (family->seen)
 		g_hash_table_unref(family->seen);
@@ -161,7 +181,8 @@ FamilySet *family_set_new(void)
 	FamilySet *set = g_new0(FamilySet, 1);
 
 	set->families = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, family_free);
-	set->taken = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	set->strings = g_string_chunk_new(STRINGS_SIZE);
+	set->expected = 1;
 	return set;
 }
 
@@ -170,22 +191,28 @@ void family_set_free(FamilySet *set)
 	if (!set)
 		return;
 	g_hash_table_unref(set->families);
-	g_hash_table_unref(set->taken);
+	g_string_chunk_free(set->strings);
 	g_free(set);
+}
+
+void family_set_expect(FamilySet *set, guint series)
+{
+	set->expected = MAX(series, 1);
 }
 
 static Family *set_make(FamilySet *set, const char *name, const FamilyClass *klass,
 			const char *owner)
 {
-	Family *family = family_new(name, klass, owner);
+	Family *family = family_new(set->strings, name, klass, owner);
 
-	names_take(set, family);
-	g_hash_table_insert(set->families, family->name, family);
+	family->expected = set->expected;
+	g_hash_table_insert(set->families, (gpointer)family->name, family);
 	return family;
 }
 
 Family *family_set_add(FamilySet *set, const FamilyClass *klass, const char *owner)
 {
+	g_assert(strlen(klass->name) + strlen("_64") < FAMILY_NAME_MAX);
 	for (guint i = 1; i <= NAMESAKES_MAX; i++) {
 		g_autofree char *numbered = i > 1 ? g_strdup_printf("%s_%u", klass->name, i) : NULL;
 		const char *name = numbered ? numbered : klass->name;
@@ -248,7 +275,8 @@ static gboolean guard_passes(Family *family, const Labels *labels)
 static char *line_begin(Family *family, const Labels *labels)
 {
 	const Text *text = labels ? &labels->text : &(const Text){ 0 };
-	char *at = text_room(&family->body, family->sample_size + text->length + 3 + NUMBER_MAX);
+	const gsize most = family->sample_size + text->length + 3 + NUMBER_MAX;
+	char *at = text_room(&family->body, family->n_series ? most : most * family->expected);
 
 	at = text_put(at, family->sample, family->sample_size);
 	if (text->length) {
@@ -308,7 +336,7 @@ static void part_put(Family *family, const char *suffix, Labels *labels, const c
 {
 	const gsize mark = labels_mark(labels), plain = family->sample_size;
 	g_autofree char *sample = g_strconcat(family->sample, suffix, NULL);
-	char *const whole = family->sample;
+	const char *const whole = family->sample;
 
 	if (le)
 		labels_add(labels, "le", le);

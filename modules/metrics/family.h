@@ -12,6 +12,9 @@
 
 #include "labels.h"
 
+#define FAMILY_NAME_MAX                                                                            \
+	256u /* bytes of a name, with its NUL; names from outside are cut long before */
+
 typedef enum {
 	FAMILY_COUNTER,
 	FAMILY_GAUGE,
@@ -33,6 +36,9 @@ typedef struct FamilySet FamilySet;
 FamilySet *family_set_new(void);
 void family_set_free(FamilySet *set);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(FamilySet, family_set_free)
+
+/* How many series most families will have: saves them from growing step by step. */
+void family_set_expect(FamilySet *set, guint series);
 
 /*
  * The family of that name; what `klass` points to is copied.  Names from outside are told apart by

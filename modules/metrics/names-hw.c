@@ -284,11 +284,11 @@ static const char *own_prefix(const char *own, gboolean of_device)
 static char *family_of(const char *clean, gboolean of_device)
 {
 	const char *own = g_str_has_prefix(clean, "rdma_") && clean[5] ? clean + 5 : clean;
-	gsize size = strlen(own);
+	char *family = g_strconcat(own_prefix(own, of_device), own, NULL);
 
-	if (size > strlen("_total") && g_str_has_suffix(own, "_total"))
-		size -= strlen("_total");
-	return g_strdup_printf("%s%.*s", own_prefix(own, of_device), (int)size, own);
+	if (strlen(own) > strlen("_total") && g_str_has_suffix(own, "_total"))
+		family[strlen(family) - strlen("_total")] = '\0';
+	return family;
 }
 
 static CounterName *lifespan_name(gboolean of_device)

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "names.h"
 
+#define UNNAMED	      "unnamed"
 #define NAME_MAX_SIZE 128u /* of what comes from the kernel; sysfs has 255 at most */
 
 /* Small letters throughout: Prometheus' own checks want no camelCase. */
 char *names_sanitise(const char *name)
 {
-	GString *clean = g_string_new(NULL);
+	char *clean = g_malloc(NAME_MAX_SIZE + sizeof(UNNAMED));
+	gsize size = 0;
 
-	for (const char *at = name; *at && clean->len < NAME_MAX_SIZE; at++) {
+	for (const char *at = name; *at && size < NAME_MAX_SIZE; at++) {
 		const char c = g_ascii_isalnum(*at) ? g_ascii_tolower(*at) : '_';
 
 		/* One for a whole row of them. */
-		if (c != '_' || (clean->len && clean->str[clean->len - 1] != '_'))
-			g_string_append_c(clean, c);
+		if (c != '_' || (size && clean[size - 1] != '_'))
+			clean[size++] = c;
 	}
-	if (clean->len && clean->str[clean->len - 1] == '_')
-		g_string_truncate(clean, clean->len - 1);
-	if (!clean->len)
-		g_string_append(clean, "unnamed");
-	return g_string_free(clean, FALSE);
+	if (size && clean[size - 1] == '_')
+		size--;
+	clean[size] = '\0';
+	if (!size)
+		memcpy(clean, UNNAMED, sizeof(UNNAMED));
+	return clean;
 }

@@ -130,7 +130,8 @@ static guint64 full_value(const RdmadCounter *counter)
 
 static Slot *slot_make(Render *render, const RdmadCounter *counter)
 {
-	g_autofree char *owner = g_strdup_printf("%d:%s", counter->group, counter->name);
+	const char group[] = { (char)('0' + counter->group), ':', '\0' };
+	g_autofree char *owner = g_strconcat(group, counter->name, NULL);
 	g_autoptr(CounterName) native = render->native ? names_native(counter) : NULL;
 	g_autoptr(CounterName) compat = render->compat ? names_compat(counter) : NULL;
 	Slot *slot = g_new0(Slot, 1);

@@ -95,6 +95,7 @@ void render_snapshot(FamilySet *set, const Snapshot *snapshot)
 
 	render.devices = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	render.slots = render_slots_new();
+	family_set_expect(set, snapshot->devices->len);
 	render_families_add(&render);
 	for (guint i = 0; i < snapshot->devices->len; i++)
 		render_sample(&render, snapshot->devices->pdata[i]);
