@@ -46,7 +46,7 @@ ONLY_IN = {
     r"sqlite3\.h": r"core/service/state.*",
     r"infiniband/|rdma/rdma_cma\.h": r"core/hardware/verbs.*",
     r"nghttp2/": r"core/grpc/.*",
-    r"yaml\.h": r"core/cli/import-yaml\.c",
+    r"yaml\.h": r"core/base/yaml-tree\.c",
     r"zlib\.h": r"modules/metrics/gzip\.c",
     r"gio/|glib-object\.h|gobject/|microhttpd\.h|curl/": r"",
 }
