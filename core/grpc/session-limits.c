@@ -6,11 +6,11 @@
 
 #define HEADERS_FLOOD 65536u
 #define CONTROL_BURST 10000u
-#define CONTROL_RATE  1000u
-#define CONTROL_CALL  20u /* earned by each call */
-#define CONTROL_DATA  4u  /* and by each DATA frame, which is acknowledged by WINDOW_UPDATE */
+#define CONTROL_US    1000 /* for one more */
+#define CONTROL_CALL  20u  /* earned by each call */
+#define CONTROL_DATA  4u   /* and by each DATA frame, which is acknowledged by WINDOW_UPDATE */
 #define ERROR_BURST   200u
-#define ERROR_RATE    20u
+#define ERROR_US      50000
 
 nghttp2_option *rdmad_grpc_session_options(void)
 {
@@ -40,8 +40,8 @@ void rdmad_grpc_session_limits_init(RdmadGrpcSessionLimits *limits)
 {
 	const gint64 now = g_get_monotonic_time();
 
-	rdmad_grpc_bucket_init(&limits->control, CONTROL_BURST, CONTROL_RATE, now);
-	rdmad_grpc_bucket_init(&limits->errors, ERROR_BURST, ERROR_RATE, now);
+	rdmad_bucket_init(&limits->control, CONTROL_BURST, CONTROL_US, now);
+	rdmad_bucket_init(&limits->errors, ERROR_BURST, ERROR_US, now);
 }
 
 void rdmad_grpc_session_limits_begin(RdmadGrpcSessionLimits *limits)
@@ -75,22 +75,21 @@ static gboolean frame_is_work(const nghttp2_frame_hd *head)
 gboolean rdmad_grpc_session_limits_received(RdmadGrpcSessionLimits *limits,
 					    const nghttp2_frame_hd *head)
 {
-	return frame_is_work(head) ||
-	       rdmad_grpc_bucket_take(&limits->control, g_get_monotonic_time());
+	return frame_is_work(head) || rdmad_bucket_take(&limits->control, g_get_monotonic_time());
 }
 
 gboolean rdmad_grpc_session_limits_sent(RdmadGrpcSessionLimits *limits, const nghttp2_frame *frame)
 {
 	if (frame->hd.type == NGHTTP2_DATA && frame->hd.length > 0)
-		rdmad_grpc_bucket_give(&limits->control, CONTROL_DATA);
+		rdmad_bucket_give(&limits->control, CONTROL_DATA);
 	if (frame->hd.type != NGHTTP2_RST_STREAM ||
 	    frame->rst_stream.error_code == NGHTTP2_NO_ERROR ||
 	    frame->rst_stream.error_code == NGHTTP2_CANCEL)
 		return TRUE;
-	return rdmad_grpc_bucket_take(&limits->errors, g_get_monotonic_time());
+	return rdmad_bucket_take(&limits->errors, g_get_monotonic_time());
 }
 
 void rdmad_grpc_session_limits_earn(RdmadGrpcSessionLimits *limits)
 {
-	rdmad_grpc_bucket_give(&limits->control, CONTROL_CALL);
+	rdmad_bucket_give(&limits->control, CONTROL_CALL);
 }

@@ -9,12 +9,12 @@
 
 #include <nghttp2/nghttp2.h>
 
-#include "grpc/bucket.h"
+#include "base/bucket.h"
 
 typedef struct {
-	gsize header_bytes;	 /* of the list under way */
-	RdmadGrpcBucket control; /* frames that carry neither headers nor data */
-	RdmadGrpcBucket errors;	 /* streams that the peer made us reset */
+	gsize header_bytes;  /* of the list under way */
+	RdmadBucket control; /* frames that carry neither headers nor data */
+	RdmadBucket errors;  /* streams that the peer made us reset */
 } RdmadGrpcSessionLimits;
 
 typedef enum {

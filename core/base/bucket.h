@@ -6,13 +6,14 @@
 
 typedef struct {
 	gint64 burst;
-	gint64 per_second;
+	gint64 interval_us; /* in which one token comes back */
 	gint64 tokens;
 	gint64 filled_us; /* monotonic time up to which it was filled */
-} RdmadGrpcBucket;
+} RdmadBucket;
 
-void rdmad_grpc_bucket_init(RdmadGrpcBucket *bucket, guint burst, guint per_second, gint64 now_us);
+/* `interval_us` is above 0. */
+void rdmad_bucket_init(RdmadBucket *bucket, guint burst, gint64 interval_us, gint64 now_us);
 /* FALSE when it is empty. */
-gboolean rdmad_grpc_bucket_take(RdmadGrpcBucket *bucket, gint64 now_us);
+gboolean rdmad_bucket_take(RdmadBucket *bucket, gint64 now_us);
 /* Gives back for honest work, never above the burst. */
-void rdmad_grpc_bucket_give(RdmadGrpcBucket *bucket, guint tokens);
+void rdmad_bucket_give(RdmadBucket *bucket, guint tokens);
