@@ -3,15 +3,15 @@
 packages_build='gcc libc6-dev meson ninja-build pkg-config protobuf-c-compiler
 	libglib2.0-dev libevent-dev libconfig-dev libprotobuf-c-dev libnghttp2-dev
 	libibverbs-dev librdmacm-dev libnl-3-dev libnl-route-3-dev libnl-genl-3-dev
-	libsqlite3-dev libjansson-dev libyaml-dev zlib1g-dev'
+	libsqlite3-dev libjansson-dev libssl-dev libyaml-dev zlib1g-dev'
 
 # The kubelet stand-in, and the lab for --lab.
 packages_demo='python3 python3-grpcio python3-protobuf protobuf-compiler iproute2
 	qemu-system-x86 busybox-static cpio kmod xz-utils'
 
 packages_test='git clang clang-format libclang-rt-14-dev binutils crun podman perftest rdma-core
-	ibverbs-utils ibverbs-providers sqlite3 curl man-db prometheus prometheus-node-exporter
-	python3-yaml libfuse3-dev chromium chromium-driver fonts-liberation python3-selenium'
+	ibverbs-utils ibverbs-providers sqlite3 curl openssl apache2-utils man-db prometheus
+	prometheus-node-exporter python3-yaml libfuse3-dev chromium chromium-driver fonts-liberation python3-selenium'
 
 packages_bench='g++ libgrpc++-dev'
 

@@ -89,12 +89,15 @@ static gboolean module_fits(const ModuleFile *file, const RdmadModuleClass *klas
 	return module_is_whole(file, klass, error);
 }
 
-static const RdmadModuleClass *module_find_class(const ModuleFile *file, GModule *so,
-						 GError **error)
+typedef gconstpointer (*ModuleFind)(const ModuleFile *file, GModule *so, const char *symbol,
+				    GError **error);
+
+static gconstpointer module_find_class(const ModuleFile *file, GModule *so, const char *symbol,
+				       GError **error)
 {
 	gpointer klass = NULL;
 
-	if (!g_module_symbol(so, "rdmad_module_class", &klass) || !klass) {
+	if (!g_module_symbol(so, symbol, &klass) || !klass) {
 		module_error(file, RDMAD_ERROR_ABI, error,
 			     "no module of rdmad: it does not export rdmad_module_class");
 		return NULL;
@@ -102,48 +105,81 @@ static const RdmadModuleClass *module_find_class(const ModuleFile *file, GModule
 	return module_fits(file, klass, error) ? klass : NULL;
 }
 
-static const RdmadModuleClass *module_open(ModuleFile *file, GError **error)
+static GModule *module_open(const ModuleFile *file, GError **error)
 {
-	const RdmadModuleClass *klass;
 	GModule *so;
 
 	if (!module_is_elf(file, error))
 		return NULL;
 	/* Not lazy: a missing symbol shows here, not when the module is busy. */
 	so = g_module_open(file->link, G_MODULE_BIND_LOCAL);
-	if (!so) {
+	if (!so)
 		module_error(file, RDMAD_ERROR_ABI, error,
 			     "cannot be loaded: %s; was it built for another rdmad?",
 			     linker_message(file));
-		return NULL;
-	}
-	klass = module_find_class(file, so, error);
-	if (!klass) {
-		g_module_close(so);
+	return so;
+}
+
+/* What `find` finds in the object, which then stays. */
+static gconstpointer module_take(ModuleFile *file, const char *symbol, ModuleFind find,
+				 GError **error)
+{
+	GModule *so = module_open(file, error);
+	gconstpointer found = so ? find(file, so, symbol, error) : NULL;
+
+	if (!found) {
+		if (so)
+			g_module_close(so);
 		return NULL;
 	}
 	g_module_make_resident(so);
 	/* Stays open: the linker knows the object by the descriptor's number, and would take the
 	 * next module that gets the number for this one. */
 	rdmad_steal_fd(&file->fd);
-	return klass;
+	return found;
 }
 
-const RdmadModuleClass *rdmad_module_load(const char *directory, const char *name, GError **error)
+static gconstpointer module_load(const char *directory, const char *name, const char *symbol,
+				 ModuleFind find, GError **error)
 {
 	g_autofree char *base = g_strconcat(name, ".so", NULL);
 	ModuleFile file = { .name = name };
-	const RdmadModuleClass *klass = NULL;
+	gconstpointer found = NULL;
 
 	file.path = g_build_filename(directory, base, NULL);
 	file.fd = rdmad_trusted_file_open(directory, base, error);
 	file.link = g_strdup_printf("/proc/self/fd/%d", file.fd);
 	if (file.fd >= 0)
-		klass = module_open(&file, error);
-	if (!klass)
-		g_prefix_error(error, "module %s: ", name);
+		found = module_take(&file, symbol, find, error);
 	rdmad_clear_fd(&file.fd);
 	g_free(file.link);
 	g_free(file.path);
+	return found;
+}
+
+const RdmadModuleClass *rdmad_module_load(const char *directory, const char *name, GError **error)
+{
+	const RdmadModuleClass *klass =
+		module_load(directory, name, "rdmad_module_class", module_find_class, error);
+
+	if (!klass)
+		g_prefix_error(error, "module %s: ", name);
 	return klass;
+}
+
+static gconstpointer module_find_symbol(const ModuleFile *file, GModule *so, const char *symbol,
+					GError **error)
+{
+	gpointer found = NULL;
+
+	if (g_module_symbol(so, symbol, &found) && found)
+		return found;
+	module_error(file, RDMAD_ERROR_ABI, error, "does not export %s", symbol);
+	return NULL;
+}
+
+gconstpointer rdmad_module_load_symbol(const char *directory, const char *name, const char *symbol,
+				       GError **error)
+{
+	return module_load(directory, name, symbol, module_find_symbol, error);
 }

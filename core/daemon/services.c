@@ -4,11 +4,13 @@
 #include "base/loop-private.h"
 #include "base/work-private.h"
 #include "daemon/daemon-meters.h"
+#include "daemon/module-loader.h"
 #include "daemon/modules.h"
 #include "hardware/hardware.h"
 #include "hardware/sysroot-private.h"
 #include "http/api.h"
 #include "http/http-private.h"
+#include "http/http-tls.h"
 #include "service/claims-private.h"
 #include "service/facts-private.h"
 #include "service/inventory-private.h"
@@ -33,6 +35,24 @@ RdmadServices *rdmad_services_new(void)
 	services->inventory = rdmad_inventory_new(services->loop, services->journal);
 	services->modules = rdmad_modules_new(services);
 	return services;
+}
+
+static gconstpointer services_load_tls(gpointer data, GError **error)
+{
+	const RdmadServices *services = data;
+
+	return rdmad_module_load_symbol(services->module_dir, HTTP_TLS_OBJECT, HTTP_TLS_SYMBOL,
+					error);
+}
+
+static gboolean services_open_http(RdmadServices *services, const RdmadSettings *settings,
+				   GError **error)
+{
+	services->http = rdmad_http_new(services->loop, &settings->http, error);
+	if (!services->http)
+		return FALSE;
+	rdmad_http_set_helpers(services->http, services->workers, services_load_tls, services);
+	return TRUE;
 }
 
 static gboolean services_open_claims(RdmadServices *services, gboolean dry, GError **error)
@@ -67,10 +87,11 @@ gboolean rdmad_services_open(RdmadServices *services, const RdmadSettings *setti
 	services->run_dir = g_strdup(settings->run_dir);
 	services->state_dir = g_strdup(settings->state_dir);
 	services->kubelet_dir = g_strdup(settings->kubelet_dir);
+	services->module_dir = g_strdup(settings->module_dir);
 	services->config_path = g_strdup(settings->path);
 	services->config_loaded_us = g_get_real_time();
-	services->http = rdmad_http_new(services->loop, &settings->http, error);
-	return services->http && services_open_hardware(services, sysroot, error) &&
+	return services_open_http(services, settings, error) &&
+	       services_open_hardware(services, sysroot, error) &&
 	       services_open_claims(services, dry, error);
 }
 
@@ -118,6 +139,7 @@ void rdmad_services_free(RdmadServices *services)
 	g_free(services->run_dir);
 	g_free(services->state_dir);
 	g_free(services->kubelet_dir);
+	g_free(services->module_dir);
 	g_free(services->config_path);
 	g_free(services->config_error);
 	g_free(services->state_set_aside);

@@ -20,7 +20,7 @@ typedef struct {
 	struct RdmadVerbs *verbs;	/* NULL on a recorded machine */
 	struct RdmadModules *modules;	/* daemon/modules.h */
 
-	char *run_dir, *kubelet_dir;
+	char *run_dir, *kubelet_dir, *module_dir;
 	char *state_dir;		     /* NULL: nothing outlives us */
 	char *config_path;		     /* NULL: none was read */
 	char *config_error;		     /* why the last reload was refused, or NULL */

@@ -12,6 +12,7 @@
 
 #include "base/log-private.h"
 #include "http/api-private.h"
+#include "http/http-private.h"
 
 #define MAX_WAIT_S 60u
 
@@ -138,8 +139,8 @@ void api_get_events(RdmadHttpRequest *request, gpointer data)
 	if (!read_number(request, "after", G_MAXINT64, &after) ||
 	    !read_number(request, "wait", MAX_WAIT_S, &wait_s))
 		return;
-	if (wait_s && journal_last(services->journal) == after)
-		poll_start(request, services, after, wait_s);
-	else
+	if (!wait_s || journal_last(services->journal) != after)
 		reply_events(request, services->journal, after);
+	else if (rdmad_http_request_park(request))
+		poll_start(request, services, after, wait_s);
 }

@@ -78,11 +78,31 @@ static gboolean lines_have(const char *lines, const char *name)
 	return FALSE;
 }
 
-/* Those that the handler does not set itself. */
-static void append_defaults(GString *head, const HttpHeader *defaults, gsize n, const char *lines)
+/* What the handler says comes before what the web configuration says, and that before the defaults. */
+static void append_web(GString *head, const HttpAnswer *answer)
+{
+	for (guint i = 0; answer->web_headers && i < answer->web_headers->len; i++) {
+		const WebHeader *header = answer->web_headers->pdata[i];
+
+		if (!lines_have(answer->headers, header->name))
+			g_string_append_printf(head, "%s: %s\r\n", header->name, header->value);
+	}
+}
+
+static gboolean web_has(const GPtrArray *headers, const char *name)
+{
+	for (guint i = 0; headers && i < headers->len; i++)
+		if (g_str_equal(((WebHeader *)headers->pdata[i])->name, name))
+			return TRUE;
+	return FALSE;
+}
+
+static void append_defaults(GString *head, const HttpHeader *defaults, gsize n,
+			    const HttpAnswer *answer)
 {
 	for (gsize i = 0; i < n; i++)
-		if (!lines_have(lines, defaults[i].name))
+		if (!lines_have(answer->headers, defaults[i].name) &&
+		    !web_has(answer->web_headers, defaults[i].name))
 			g_string_append_printf(head, "%s: %s\r\n", defaults[i].name,
 					       defaults[i].value);
 }
@@ -105,12 +125,12 @@ char *http_answer_head(const HttpAnswer *answer, gsize *size)
 	if (status_has_body(answer->status))
 		g_string_append_printf(head, "Content-Length: %" G_GSIZE_FORMAT "\r\n",
 				       answer->body_size);
-	append_defaults(head, every_header, G_N_ELEMENTS(every_header), answer->headers);
+	append_defaults(head, every_header, G_N_ELEMENTS(every_header), answer);
 	if (answer->is_public)
-		append_defaults(head, public_headers, G_N_ELEMENTS(public_headers),
-				answer->headers);
+		append_defaults(head, public_headers, G_N_ELEMENTS(public_headers), answer);
 	if (answer->close)
 		g_string_append(head, "Connection: close\r\n");
+	append_web(head, answer);
 	g_string_append(head, answer->headers ?: "");
 	g_string_append(head, "\r\n");
 	*size = head->len;

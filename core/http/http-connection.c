@@ -11,6 +11,7 @@
 #include <rdmad/log.h>
 #include <rdmad/loop.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "http/http-server.h"
 
@@ -43,6 +44,8 @@ void http_connection_free(HttpConnection *c)
 	http_meters_connections(c->listener);
 	rdmad_event_free(c->io);
 	rdmad_event_free(c->deadline);
+	if (c->checking)
+		http_users_forget(c->checking, c);
 	c->transport->klass->free(c->transport);
 	rdmad_clear_fd(&c->fd);
 	if (request && request->gone)
@@ -55,7 +58,7 @@ void http_connection_free(HttpConnection *c)
 
 gboolean http_connection_is_idle(const HttpConnection *c)
 {
-	return c->state == HTTP_READING || c->state == HTTP_LINGERING;
+	return c->state == HTTP_STARTING || c->state == HTTP_READING || c->state == HTTP_LINGERING;
 }
 
 void http_connection_answer(HttpConnection *c, guint status, const char *content_type, char *body,
@@ -66,6 +69,7 @@ void http_connection_answer(HttpConnection *c, guint status, const char *content
 		.status = status,
 		.content_type = content_type,
 		.headers = request && request->headers ? request->headers->str : NULL,
+		.web_headers = c->listener->web ? http_web_headers(c->listener->web) : NULL,
 		.body_size = size,
 		.close = c->close_after,
 		.is_public = c->listener->scope != RDMAD_HTTP_LOCAL,
@@ -158,22 +162,33 @@ static void connection_step_reading(HttpConnection *c)
 {
 	if (!c->request && !connection_read_head(c))
 		return;
+	if (!c->admitted && !http_connection_admit(c))
+		return;
 	if (!connection_read_body(c))
 		return;
 	connection_enter(c, HTTP_HANDLING, RDMAD_IO_READ, HTTP_ANSWER_MS);
 	http_dispatch(c->request);
 }
 
+/* Closing now would reset the connection, and the client might never read why.  What still comes is not
+ * looked into. */
+static void connection_linger(HttpConnection *c)
+{
+	c->transport->klass->finish(c->transport);
+	c->transport->klass->free(c->transport);
+	c->transport = http_transport_plain(c->fd);
+	connection_enter(c, HTTP_LINGERING, RDMAD_IO_READ, HTTP_LINGER_MS);
+}
+
 static void connection_finish(HttpConnection *c)
 {
 	http_output_clear(&c->out);
 	if (c->linger_after) {
-		/* Closing now would reset the connection, and the client might never read why. */
-		c->transport->klass->finish(c->transport);
-		connection_enter(c, HTTP_LINGERING, RDMAD_IO_READ, HTTP_LINGER_MS);
+		connection_linger(c);
 		return;
 	}
 	c->head_only = FALSE;
+	c->admitted = FALSE;
 	if (c->in->len == 0) { /* an idle connection holds no buffer */
 		g_byte_array_unref(c->in);
 		c->in = g_byte_array_new();
@@ -228,6 +243,13 @@ static void connection_step(HttpConnection *c)
 		connection_step_sending(c);
 }
 
+void http_connection_resume(HttpConnection *c)
+{
+	connection_enter(c, HTTP_READING, RDMAD_IO_READ, HTTP_REQUEST_MS);
+	if (!c->stepping)
+		connection_step(c);
+}
+
 static void connection_drain(HttpConnection *c, gsize n)
 {
 	g_byte_array_set_size(c->in, 0);
@@ -255,12 +277,51 @@ static void connection_received(HttpConnection *c, const guint8 *data, gsize n)
 	}
 }
 
+/* A client that speaks plain HTTP to a TLS listener is told so, in plain. */
+static gboolean connection_is_plain(HttpConnection *c)
+{
+	char first;
+
+	if (recv(c->fd, &first, 1, MSG_PEEK | MSG_DONTWAIT) != 1 || !g_ascii_isupper(first))
+		return FALSE;
+	c->transport->klass->free(c->transport);
+	c->transport = http_transport_plain(c->fd);
+	http_connection_refuse(c, 400, "this is an HTTPS server, and the request was plain HTTP");
+	return TRUE;
+}
+
+/* A handshake costs the loop up to milliseconds, so there is one in a turn: the others stay ready. */
+static void connection_start(HttpConnection *c)
+{
+	HttpListener *listener = c->listener;
+	int wait;
+
+	if (listener->started)
+		return;
+	listener->started = TRUE;
+	rdmad_event_arm(listener->next_turn, 0);
+	if (!c->greeted && connection_is_plain(c))
+		return;
+	c->greeted = TRUE;
+	wait = c->transport->klass->start(c->transport);
+	if (wait == 0)
+		connection_await_request(c);
+	else if (wait == HTTP_BROKEN)
+		connection_linger(c); /* for the alert to be read */
+	else
+		connection_wait(c, wait);
+}
+
 static void connection_ready(int fd, RdmadIo ready, gpointer data)
 {
 	HttpConnection *c = data;
 	guint8 buffer[HTTP_READ_SIZE];
 	gssize n;
 
+	if (c->state == HTTP_STARTING) {
+		connection_start(c);
+		return;
+	}
 	if (c->state == HTTP_SENDING) {
 		connection_step(c);
 		return;
@@ -287,25 +348,41 @@ static void connection_expired(gpointer data)
 		http_connection_refuse(c, 408, "the request took too long to come");
 		return;
 	}
+	if (c->state == HTTP_CHECKING) {
+		http_users_forget(g_steal_pointer(&c->checking), c);
+		http_connection_refuse(c, 503, "the password could not be checked in time");
+		return;
+	}
 	if (c->state == HTTP_HANDLING)
 		rdmad_warn("no answer to %s %s in %u s", c->request->head.method,
 			   c->request->head.path, HTTP_ANSWER_MS / 1000);
 	http_connection_free(c);
 }
 
-void http_connection_new(HttpListener *listener, int fd)
+static HttpTransport *listener_transport(HttpListener *listener, int fd)
+{
+	return listener->web ? http_web_transport(listener->web, fd) : http_transport_plain(fd);
+}
+
+void http_connection_new(HttpListener *listener, int fd, const HttpPeer *peer)
 {
 	RdmadLoop *loop = listener->http->loop;
 	HttpConnection *c = g_new0(HttpConnection, 1);
 
 	c->listener = listener;
 	c->fd = fd;
-	c->transport = http_transport_plain(fd);
+	c->transport = listener_transport(listener, fd);
+	c->is_local = peer && http_socket_is_local(fd);
+	if (peer)
+		c->peer = *peer;
 	c->in = g_byte_array_new();
 	c->node.data = c;
 	g_queue_push_tail_link(&listener->connections, &c->node);
 	http_meters_connections(listener);
 	c->io = rdmad_loop_add_io(loop, NULL, fd, 0, connection_ready, c);
 	c->deadline = rdmad_loop_add_timer(loop, NULL, connection_expired, c);
-	connection_await_request(c);
+	if (c->transport->klass->start)
+		connection_enter(c, HTTP_STARTING, RDMAD_IO_READ, HTTP_START_MS);
+	else
+		connection_await_request(c);
 }

@@ -17,7 +17,8 @@
 #define RETRY_MS       1000u
 #define BUSY_ANSWER                                                                                \
 	"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n"                   \
-	"Content-Length: 33\r\nConnection: close\r\n\r\n{\"error\":\"too many connections\"}\n"
+	"Content-Length: 33\r\nRetry-After: 1\r\nConnection: close\r\n\r\n{\"error\":\"too many "  \
+	"connections\"}\n"
 
 static gboolean peer_is_allowed(int fd)
 {
@@ -29,41 +30,71 @@ static gboolean peer_is_allowed(int fd)
 	return FALSE;
 }
 
-/* When all places are taken, the one that has waited longest for its client goes. */
-static gboolean listener_make_room(HttpListener *listener)
+/* Frees the place that has waited longest for its client, of `peer` or of anybody (NULL). */
+static gboolean listener_free_place(HttpListener *listener, const HttpPeer *peer)
 {
-	if (listener->connections.length < listener->http->limits.max_connections)
-		return TRUE;
 	for (GList *l = listener->connections.head; l; l = l->next) {
-		if (!http_connection_is_idle(l->data))
+		HttpConnection *c = l->data;
+
+		if (!http_connection_is_idle(c) || (peer && !http_peer_equal(&c->peer, peer)))
 			continue;
-		http_connection_free(l->data);
+		http_connection_free(c);
 		return TRUE;
 	}
 	return FALSE;
 }
 
-static void listener_admit(HttpListener *listener, int fd)
+static guint listener_count_peer(const HttpListener *listener, const HttpPeer *peer)
 {
-	const int on = 1;
+	guint n = 0;
 
-	if (listener->scope == RDMAD_HTTP_LOCAL) {
-		if (!peer_is_allowed(fd)) {
-			close(fd);
-			return;
-		}
-	} else {
-		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	}
-	if (!listener_make_room(listener)) {
-		rdmad_notice("%s: %u connections are at work, one more was refused", listener->name,
-			     listener->connections.length);
-		http_meters_answered(listener, 503);
+	for (const GList *l = listener->connections.head; l; l = l->next)
+		n += http_peer_equal(&((const HttpConnection *)l->data)->peer, peer);
+	return n;
+}
+
+/* One address has a quarter of the places of a public listener; with these or all places taken, an idle
+ * connection makes room. */
+static gboolean listener_make_room(HttpListener *listener, const HttpPeer *peer)
+{
+	const guint max = listener->http->limits.max_connections;
+
+	if (peer && listener_count_peer(listener, peer) >= MAX(max / 4, 1))
+		return listener_free_place(listener, peer);
+	return listener->connections.length < max || listener_free_place(listener, NULL);
+}
+
+/* The client of a TLS listener could not read it. */
+static void listener_turn_away(HttpListener *listener, int fd)
+{
+	rdmad_notice("%s: %u connections are at work, one more was refused", listener->name,
+		     listener->connections.length);
+	http_meters_answered(listener, 503);
+	if (!listener->web || !http_web_has_tls(listener->web))
 		(void)!send(fd, BUSY_ANSWER, strlen(BUSY_ANSWER), MSG_NOSIGNAL);
+	close(fd);
+}
+
+static void listener_admit(HttpListener *listener, int fd, const struct sockaddr_storage *address)
+{
+	const gboolean is_public = listener->scope != RDMAD_HTTP_LOCAL;
+	const int on = 1;
+	HttpPeer peer;
+
+	if (!is_public && !peer_is_allowed(fd)) {
 		close(fd);
 		return;
 	}
-	http_connection_new(listener, fd);
+	if (is_public) {
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+		http_peer_set(&peer, address);
+	}
+	if (listener->web)
+		http_web_refresh(listener->web);
+	if (listener_make_room(listener, is_public ? &peer : NULL))
+		http_connection_new(listener, fd, is_public ? &peer : NULL);
+	else
+		listener_turn_away(listener, fd);
 }
 
 static void listener_ready(int listen_fd, RdmadIo ready, gpointer data)
@@ -71,10 +102,13 @@ static void listener_ready(int listen_fd, RdmadIo ready, gpointer data)
 	HttpListener *listener = data;
 
 	for (int i = 0; i < ACCEPTS_A_TURN; i++) {
-		const int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		struct sockaddr_storage peer = { 0 };
+		socklen_t size = sizeof(peer);
+		const int fd = accept4(listen_fd, (struct sockaddr *)&peer, &size,
+				       SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd >= 0) {
-			listener_admit(listener, fd);
+			listener_admit(listener, fd, &peer);
 			continue;
 		}
 		if (errno == EAGAIN)
@@ -96,6 +130,25 @@ static void listener_retry(gpointer data)
 	rdmad_event_want(listener->io, RDMAD_IO_READ);
 }
 
+static void listener_next_turn(gpointer data)
+{
+	HttpListener *listener = data;
+
+	listener->started = FALSE;
+}
+
+guint http_listener_parked(const HttpListener *listener)
+{
+	guint n = 0;
+
+	for (const GList *l = listener->connections.head; l; l = l->next) {
+		const HttpConnection *c = l->data;
+
+		n += c->request && c->request->parked;
+	}
+	return n;
+}
+
 HttpListener *http_listener_new(RdmadHttp *http, RdmadModule *owner, const char *name,
 				RdmadHttpScope scope, int fd)
 {
@@ -110,6 +163,7 @@ HttpListener *http_listener_new(RdmadHttp *http, RdmadModule *owner, const char 
 	listener->io =
 		rdmad_loop_add_io(http->loop, NULL, fd, RDMAD_IO_READ, listener_ready, listener);
 	listener->retry = rdmad_loop_add_timer(http->loop, NULL, listener_retry, listener);
+	listener->next_turn = rdmad_loop_add_timer(http->loop, NULL, listener_next_turn, listener);
 	return listener;
 }
 
@@ -120,6 +174,8 @@ void http_listener_free(HttpListener *listener)
 	http_meters_listener_gone(listener);
 	rdmad_event_free(listener->io);
 	rdmad_event_free(listener->retry);
+	rdmad_event_free(listener->next_turn);
+	http_web_close(listener->web);
 	rdmad_clear_fd(&listener->fd);
 	rdmad_unix_file_clear(&listener->file);
 	g_free(listener->name);

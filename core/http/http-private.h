@@ -10,8 +10,29 @@ typedef struct {	       /* 0: the default in parentheses */
 	gsize max_body;	       /* (1 MiB) */
 } RdmadHttpLimits;
 
+/* The HttpTlsClass (http-tls.h), which stays; or NULL. */
+typedef gconstpointer (*RdmadHttpLoadTls)(gpointer data, GError **error);
+
+typedef struct {
+	const char *address; /* or path */
+	RdmadHttpScope scope;
+	guint connections;
+	gboolean tls, passwords, certificates;
+	const char *web_config;	      /* NULL: none */
+	const char *web_config_error; /* why the file as it is now is not in use; NULL: it is */
+} RdmadHttpListenerInfo;
+
 RdmadHttp *rdmad_http_new(RdmadLoop *loop, const RdmadHttpLimits *limits, GError **error);
 void rdmad_http_free(RdmadHttp *http);
+/* What web configurations need; before any is opened. */
+void rdmad_http_set_helpers(RdmadHttp *http, RdmadWorkers *workers, RdmadHttpLoadTls load,
+			    gpointer data);
+guint rdmad_http_listener_count(const RdmadHttp *http);
+/* Borrowed, until the next turn of the loop. */
+void rdmad_http_listener_info(const RdmadHttp *http, guint index, RdmadHttpListenerInfo *info);
 /* The control socket: mode 0600, SO_PEERCRED root or our own uid. */
 gboolean rdmad_http_listen_control(RdmadHttp *http, const char *path, GError **error);
+/* A request that is kept until there is something to tell.  FALSE: it was refused, because these may
+ * take half of a listener's places. */
+gboolean rdmad_http_request_park(RdmadHttpRequest *request);
 guint rdmad_http_reap(RdmadHttp *http, const RdmadModule *owner);

@@ -45,6 +45,19 @@ void rdmad_http_request_on_gone(RdmadHttpRequest *request, void (*gone)(gpointer
 	request->gone_data = data;
 }
 
+gboolean rdmad_http_request_park(RdmadHttpRequest *request)
+{
+	const HttpListener *listener = request->connection->listener;
+
+	if (http_listener_parked(listener) < MAX(listener->http->limits.max_connections / 2, 1)) {
+		request->parked = TRUE;
+		return TRUE;
+	}
+	rdmad_http_add_header(request, "Retry-After", "1");
+	rdmad_http_fail(request, 503, "too many requests wait for news");
+	return FALSE;
+}
+
 void rdmad_http_add_header(RdmadHttpRequest *request, const char *name, const char *value)
 {
 	if (!request->headers)

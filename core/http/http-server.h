@@ -10,9 +10,13 @@
 #include "base/unix-socket.h"
 #include "http/http-head.h"
 #include "http/http-output.h"
+#include "http/http-peer.h"
 #include "http/http-private.h"
 #include "http/http-transport.h"
+#include "http/http-users.h"
+#include "http/http-web.h"
 
+#define HTTP_START_MS	10000u	/* for a TLS handshake */
 #define HTTP_REQUEST_MS 10000u	/* from the first byte of a request to its last */
 #define HTTP_ANSWER_MS	300000u /* for a handler that answers later */
 #define HTTP_SEND_MS	60000u	/* for the client to take the whole answer */
@@ -35,7 +39,10 @@ typedef struct {
 	RdmadHttpScope scope;
 	int fd;
 	RdmadEvent *io, *retry;
+	HttpWeb *web;	    /* NULL: neither TLS nor passwords */
 	GQueue connections; /* HttpConnection, oldest first */
+	gboolean started;   /* a handshake was worked at in this turn of the loop */
+	RdmadEvent *next_turn;
 	RdmadUnixFile file; /* of the control socket */
 } HttpListener;
 
@@ -45,6 +52,11 @@ struct RdmadHttp {
 	GPtrArray *routes;    /* HttpRoute */
 	GPtrArray *listeners; /* HttpListener */
 	RdmadMeter *requests, *connections;
+	GPtrArray *webs; /* HttpWeb, borrowed */
+	RdmadWorkers *workers;
+	const HttpTlsClass *tls; /* NULL until it is needed */
+	RdmadHttpLoadTls load_tls;
+	gpointer load_data;
 };
 
 struct RdmadHttpRequest {
@@ -54,12 +66,15 @@ struct RdmadHttpRequest {
 	guint8 *body;
 	gsize body_size;
 	GString *headers; /* of the answer */
+	gboolean parked;
 	void (*gone)(gpointer data);
 	gpointer gone_data;
 };
 
 typedef enum {
-	HTTP_READING, /* between requests, or a request is not all there */
+	HTTP_STARTING, /* the transport is not ready for bytes */
+	HTTP_READING,  /* between requests, or a request is not all there */
+	HTTP_CHECKING, /* whether the password is right */
 	HTTP_HANDLING,
 	HTTP_SENDING,
 	HTTP_LINGERING, /* answered and shut down; what still comes is thrown away */
@@ -76,15 +91,23 @@ struct HttpConnection {
 	HttpOutput out;		   /* while SENDING */
 	gsize scanned;		   /* of `in`, for the end of the head */
 	RdmadHttpRequest *request; /* while HANDLING, or while its body comes */
+	HttpPeer peer;
+	HttpUsers *checking; /* while CHECKING */
 	gboolean head_only, close_after, linger_after;
+	gboolean admitted; /* the request under way needs no password, or has the right one */
+	gboolean greeted;  /* the client began as one of TLS does */
+	gboolean is_local; /* it came to a loopback address */
 	gboolean stepping; /* inside connection_step(): answers need not call it */
 	gsize drained;
 };
 
+/* Reads on after a check. */
+void http_connection_resume(HttpConnection *c);
+
 #define HTTP_BACKLOG 128
 
-/* http-connection.c; takes the descriptor over. */
-void http_connection_new(HttpListener *listener, int fd);
+/* http-connection.c; takes the descriptor over.  `peer` NULL on the control socket. */
+void http_connection_new(HttpListener *listener, int fd, const HttpPeer *peer);
 void http_connection_free(HttpConnection *c);
 /* TRUE when the connection has no request: it may be closed to make room. */
 gboolean http_connection_is_idle(const HttpConnection *c);
@@ -101,6 +124,7 @@ void http_request_free(RdmadHttpRequest *request);
 /* http-listener.c; take the descriptor over. */
 HttpListener *http_listener_new(RdmadHttp *http, RdmadModule *owner, const char *name,
 				RdmadHttpScope scope, int fd);
+guint http_listener_parked(const HttpListener *listener);
 void http_listener_free(HttpListener *listener);
 
 /* http-socket.c: a listening descriptor, or -1. */
@@ -112,6 +136,12 @@ void http_meters_answered(const HttpListener *listener, guint status);
 /* One came or went. */
 void http_meters_connections(const HttpListener *listener);
 void http_meters_listener_gone(const HttpListener *listener);
+
+/* http-admit.c: TRUE when the request may be served; else it was refused, or waits for its check. */
+gboolean http_connection_admit(HttpConnection *c);
+
+/* http-web.c's need: RDMAD_ERROR_FAILED and others when TLS cannot be had. */
+gboolean http_load_tls(RdmadHttp *http, GError **error);
 
 /* http.c: finds the route and calls its handler, or refuses. */
 void http_dispatch(RdmadHttpRequest *request);
@@ -125,6 +155,7 @@ typedef struct {
 	const char *content_type; /* may be NULL */
 	const char *headers;	  /* whole lines, which replace the server's own; may be NULL */
 	gsize body_size;
+	const GPtrArray *web_headers; /* WebHeader, which replace the server's own; may be NULL */
 	gboolean close, is_public;
 } HttpAnswer;
 

@@ -11,6 +11,7 @@
 #include <rdmad/fd.h>
 #include <string.h>
 
+#include "build-info.h"
 #include "http/http-server.h"
 
 static void route_free(gpointer data)
@@ -41,7 +42,32 @@ RdmadHttp *rdmad_http_new(RdmadLoop *loop, const RdmadHttpLimits *limits, GError
 	http->limits.max_body = http->limits.max_body ?: 1 << 20;
 	http->routes = g_ptr_array_new_with_free_func(route_free);
 	http->listeners = g_ptr_array_new_with_free_func(listener_free);
+	http->webs = g_ptr_array_new();
 	return http;
+}
+
+void rdmad_http_set_helpers(RdmadHttp *http, RdmadWorkers *workers, RdmadHttpLoadTls load,
+			    gpointer data)
+{
+	http->workers = workers;
+	http->load_tls = load;
+	http->load_data = data;
+}
+
+gboolean http_load_tls(RdmadHttp *http, GError **error)
+{
+	const HttpTlsClass *tls = http->tls ?: http->load_tls(http->load_data, error);
+
+	if (!tls)
+		return FALSE;
+	if (g_strcmp0(tls->version, RDMAD_VERSION)) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_ABI,
+			    HTTP_TLS_OBJECT ".so is of another rdmad than " RDMAD_VERSION
+					    "; install the one that came with it");
+		return FALSE;
+	}
+	http->tls = tls;
+	return TRUE;
 }
 
 void rdmad_http_free(RdmadHttp *http)
@@ -49,6 +75,7 @@ void rdmad_http_free(RdmadHttp *http)
 	if (!http)
 		return;
 	g_ptr_array_unref(http->listeners);
+	g_ptr_array_unref(http->webs);
 	g_ptr_array_unref(http->routes);
 	g_free(http);
 }
@@ -148,18 +175,20 @@ void http_dispatch(RdmadHttpRequest *request)
 gboolean rdmad_http_listen(RdmadHttp *http, RdmadModule *owner, const char *address,
 			   const char *web_config, GError **error)
 {
+	HttpWeb *web = web_config ? http_web_open(http, web_config, error) : NULL;
+	HttpListener *listener;
 	int fd;
 
-	if (web_config) {
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
-			    "%s: TLS and authentication are not built in", web_config);
+	if (web_config && !web)
+		return FALSE;
+	fd = http_socket_tcp(address, error);
+	if (fd < 0) {
+		http_web_close(web);
 		return FALSE;
 	}
-	fd = http_socket_tcp(address, error);
-	if (fd < 0)
-		return FALSE;
-	g_ptr_array_add(http->listeners,
-			http_listener_new(http, owner, address, RDMAD_HTTP_PUBLIC, fd));
+	listener = http_listener_new(http, owner, address, RDMAD_HTTP_PUBLIC, fd);
+	listener->web = web;
+	g_ptr_array_add(http->listeners, listener);
 	return TRUE;
 }
 
@@ -185,6 +214,30 @@ void rdmad_http_unlisten(RdmadHttp *http, const char *address)
 		if (g_str_equal(listener->name, address))
 			g_ptr_array_remove_index(http->listeners, i);
 	}
+}
+
+guint rdmad_http_listener_count(const RdmadHttp *http)
+{
+	return http->listeners->len;
+}
+
+void rdmad_http_listener_info(const RdmadHttp *http, guint index, RdmadHttpListenerInfo *info)
+{
+	const HttpListener *listener = g_ptr_array_index(http->listeners, index);
+	const HttpWeb *web = listener->web;
+
+	*info = (RdmadHttpListenerInfo){
+		.address = listener->name,
+		.scope = listener->scope,
+		.connections = listener->connections.length,
+	};
+	if (!web)
+		return;
+	info->tls = http_web_has_tls(web);
+	info->passwords = http_web_has_users(web);
+	info->certificates = http_web_wants_certificates(web);
+	info->web_config = http_web_path(web);
+	info->web_config_error = http_web_error(web);
 }
 
 /* Requests whose module has ended will not be answered by it. */

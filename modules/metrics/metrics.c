@@ -21,6 +21,7 @@
  * It needs neither root nor a capability nor a file.
  */
 #include <jansson.h>
+#include <rdmad/http.h>
 #include <rdmad/module.h>
 
 #include "collector.h"
@@ -38,16 +39,22 @@ typedef struct {
 	Page *page; /* NULL: none is wanted */
 } Metrics;
 
+static gboolean metrics_check(RdmadModule *self, const MetricsSettings *settings, GError **error)
+{
+	return !settings->web_config ||
+	       rdmad_http_web_config_check(rdmad_module_http(self), settings->web_config, error);
+}
+
 static gpointer metrics_create(RdmadModule *self, const RdmadConfigNode *config, GError **error)
 {
-	MetricsSettings *settings = metrics_settings_parse(config, error);
+	g_autoptr(MetricsSettings) settings = metrics_settings_parse(config, error);
 	Metrics *metrics;
 
-	if (!settings)
+	if (!settings || !metrics_check(self, settings, error))
 		return NULL;
 	metrics = g_new0(Metrics, 1);
 	metrics->self = self;
-	metrics->settings = settings;
+	metrics->settings = g_steal_pointer(&settings);
 	return metrics;
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: http-server SOCKET PORT
+ * usage: http-server SOCKET PORT [WEB-CONFIG FOLDER]
  *
- * The HTTP server alone, for test-http.py: a control socket with at most 8 connections and the same on
- * 127.0.0.1:PORT.  Says "ready" and serves until SIGINT.
+ * The HTTP server alone, for test-http.py and test-web.py: a control socket with at most 8 connections and
+ * the same on 127.0.0.1:PORT, by WEB-CONFIG, with rdmad-tls.so from FOLDER.  Says "ready" and serves until
+ * SIGINT; ends with 1 and the reason when it cannot.
  */
 #include <rdmad/http.h>
 #include <signal.h>
@@ -11,7 +12,10 @@
 #include <string.h>
 
 #include "base/loop-private.h"
+#include "base/work-private.h"
+#include "daemon/module-loader.h"
 #include "http/http-private.h"
+#include "http/http-tls.h"
 
 static void answer_hello(RdmadHttpRequest *request, gpointer data)
 {
@@ -46,20 +50,41 @@ static void stop(int signum, gpointer data)
 	rdmad_loop_stop(data);
 }
 
-static gboolean serve(RdmadHttp *http, const char *socket, const char *port, GError **error)
+static void answer_parked(RdmadHttpRequest *request, gpointer data)
+{
+	(void)rdmad_http_request_park(request);
+}
+
+static const struct {
+	const char *method, *path;
+	RdmadHttpHandler handler;
+} routes[] = {
+	{ "GET", "/hello", answer_hello },   { "GET", "/large", answer_large },
+	{ "GET", "/page", answer_page },     { "GET", "/never", answer_never },
+	{ "GET", "/parked", answer_parked }, { "POST", "/body", answer_body },
+};
+
+static gboolean serve(RdmadHttp *http, const char *socket, const char *port, const char *web_config,
+		      GError **error)
 {
 	const RdmadHttpScope both = RDMAD_HTTP_LOCAL | RDMAD_HTTP_PUBLIC;
 	g_autofree char *address = g_strconcat("127.0.0.1:", port, NULL);
 
-	return rdmad_http_route(http, NULL, "GET", "/hello", both, answer_hello, NULL, error) &&
-	       rdmad_http_route(http, NULL, "GET", "/large", both, answer_large, NULL, error) &&
-	       rdmad_http_route(http, NULL, "GET", "/page", both, answer_page, NULL, error) &&
-	       rdmad_http_route(http, NULL, "GET", "/never", both, answer_never, NULL, error) &&
-	       rdmad_http_route(http, NULL, "POST", "/body", both, answer_body, NULL, error) &&
-	       rdmad_http_route(http, NULL, "GET", "/local", RDMAD_HTTP_LOCAL, answer_hello, NULL,
+	for (gsize i = 0; i < G_N_ELEMENTS(routes); i++)
+		if (!rdmad_http_route(http, NULL, routes[i].method, routes[i].path, both,
+				      routes[i].handler, NULL, error))
+			return FALSE;
+	if (web_config && !rdmad_http_web_config_check(http, web_config, error))
+		return FALSE;
+	return rdmad_http_route(http, NULL, "GET", "/local", RDMAD_HTTP_LOCAL, answer_hello, NULL,
 				error) &&
 	       rdmad_http_listen_control(http, socket, error) &&
-	       rdmad_http_listen(http, NULL, address, NULL, error);
+	       rdmad_http_listen(http, NULL, address, web_config, error);
+}
+
+static gconstpointer load_tls(gpointer data, GError **error)
+{
+	return rdmad_module_load_symbol(data, HTTP_TLS_OBJECT, HTTP_TLS_SYMBOL, error);
 }
 
 int main(int argc, char **argv)
@@ -67,16 +92,21 @@ int main(int argc, char **argv)
 	const RdmadHttpLimits limits = { .max_connections = 8, .idle_ms = 3000 };
 	g_autoptr(RdmadLoop) loop = rdmad_loop_new();
 	g_autoptr(GError) error = NULL;
+	RdmadWorkers *workers = rdmad_workers_new(loop, 4);
 	RdmadHttp *http = rdmad_http_new(loop, &limits, &error);
 	RdmadEvent *interrupt = rdmad_loop_add_signal(loop, SIGINT, stop, loop);
+	gboolean good;
 
-	g_assert(argc == 3);
-	if (!serve(http, argv[1], argv[2], &error))
-		g_error("%s", error->message);
-	puts("ready");
+	g_assert(argc == 3 || argc == 5);
+	signal(SIGPIPE, SIG_IGN);
+	rdmad_http_set_helpers(http, workers, load_tls, argc == 5 ? argv[4] : NULL);
+	good = serve(http, argv[1], argv[2], argc == 5 ? argv[3] : NULL, &error);
+	puts(good ? "ready" : error->message);
 	fflush(stdout);
-	rdmad_loop_run(loop);
+	if (good)
+		rdmad_loop_run(loop);
 	rdmad_event_free(interrupt);
 	rdmad_http_free(http);
-	return 0;
+	rdmad_workers_free(workers);
+	return good ? 0 : 1;
 }

@@ -48,6 +48,8 @@ ONLY_IN = {
     r"nghttp2/": r"core/grpc/.*",
     r"yaml\.h": r"core/base/yaml-tree\.c",
     r"zlib\.h": r"modules/metrics/gzip\.c",
+    r"openssl/": r"core/http/tls-openssl\.c",
+    r"crypt\.h": r"core/http/bcrypt\.c",
     r"gio/|glib-object\.h|gobject/|microhttpd\.h|curl/": r"",
 }
 

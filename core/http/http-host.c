@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/http-host.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+/* The name without its port, brackets and last dot; NULL when it is no Host. */
+static char *host_name(const char *host)
+{
+	const char *end = strrchr(host, ':');
+	gsize length = strlen(host);
+
+	if (*host == '[') {
+		end = strchr(host, ']');
+		return end ? g_strndup(host + 1, end - host - 1) : NULL;
+	}
+	if (end)
+		length = end - host;
+	if (length && host[length - 1] == '.')
+		length--;
+	return g_ascii_strdown(host, length);
+}
+
+static gboolean is_address(const char *name)
+{
+	struct in6_addr address;
+
+	return inet_pton(AF_INET, name, &address) == 1 || inet_pton(AF_INET6, name, &address) == 1;
+}
+
+/* "gpu-7" and "gpu-7.example.com" name the same node, whichever of the two it calls itself. */
+static gboolean is_node(const char *name, const char *node)
+{
+	g_autofree char *own = g_ascii_strdown(node, -1);
+	const gsize own_length = strcspn(own, "."), length = strcspn(name, ".");
+
+	if (!own_length || length != own_length || strncmp(name, own, length) != 0)
+		return FALSE;
+	return !name[length] || g_str_equal(name, own);
+}
+
+gboolean http_host_is_local(const char *host, const char *node)
+{
+	g_autofree char *name = host_name(host);
+
+	if (!name)
+		return FALSE;
+	return is_address(name) || g_str_equal(name, "localhost") ||
+	       g_str_has_suffix(name, ".localhost") || is_node(name, node);
+}

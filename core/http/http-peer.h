@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who is at the other end: an IPv4 address, or the /64 network of IPv6 that one host can have whole. */
+#pragma once
+
+#include <glib.h>
+#include <sys/socket.h>
+
+typedef struct {
+	guint8 bytes[16]; /* IPv4 as ::ffff:a.b.c.d */
+} HttpPeer;
+
+void http_peer_set(HttpPeer *peer, const struct sockaddr_storage *address);
+gboolean http_peer_equal(const HttpPeer *a, const HttpPeer *b);
+/* Whether the socket's own address is one that only this host reaches. */
+gboolean http_socket_is_local(int fd);

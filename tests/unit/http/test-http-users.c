@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/http-users.h"
+
+#include <rdmad/loop.h>
+#include <string.h>
+
+#include "base/loop-private.h"
+#include "base/work-private.h"
+
+/* "U*U", at the lowest cost that there is a table of. */
+#define HASH "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"
+
+typedef struct {
+	RdmadLoop *loop;
+	RdmadWorkers *workers;
+	GHashTable *hashes;
+	HttpUsers *users;
+	guint answers[4]; /* by HttpAuth */
+} Fixture;
+
+static void setup(Fixture *f, gconstpointer data)
+{
+	f->loop = rdmad_loop_new();
+	f->workers = rdmad_workers_new(f->loop, 4);
+	f->hashes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	g_hash_table_insert(f->hashes, g_strdup("alice"), g_strdup(HASH));
+	f->users = http_users_new(f->workers, f->hashes);
+}
+
+static void teardown(Fixture *f, gconstpointer data)
+{
+	http_users_free(f->users);
+	g_hash_table_unref(f->hashes);
+	rdmad_workers_free(f->workers);
+	rdmad_loop_free(f->loop);
+}
+
+static void note(HttpAuth answer, gpointer data)
+{
+	((Fixture *)data)->answers[answer]++;
+}
+
+static HttpAuth ask(Fixture *f, const char *user, const char *password)
+{
+	g_autofree char *both = g_strconcat(user, ":", password, NULL);
+	g_autofree char *code = g_base64_encode((const guchar *)both, strlen(both));
+	g_autofree char *value = g_strconcat("Basic ", code, NULL);
+
+	return http_users_ask(f->users, value, note, f);
+}
+
+static void wait_for(Fixture *f, guint n)
+{
+	while (f->answers[0] + f->answers[1] + f->answers[2] < n)
+		rdmad_loop_turn(f->loop);
+}
+
+static void test_the_right_password_is_checked_once(Fixture *f, gconstpointer data)
+{
+	g_assert_cmpint(ask(f, "alice", "U*U"), ==, HTTP_AUTH_LATER);
+	wait_for(f, 1);
+	g_assert_cmpuint(f->answers[HTTP_AUTH_YES], ==, 1);
+	g_assert_cmpint(ask(f, "alice", "U*U"), ==, HTTP_AUTH_YES);
+}
+
+static void test_a_wrong_one_is_checked_each_time(Fixture *f, gconstpointer data)
+{
+	for (guint i = 1; i <= 2; i++) {
+		g_assert_cmpint(ask(f, "alice", "wrong"), ==, HTTP_AUTH_LATER);
+		wait_for(f, i);
+	}
+	g_assert_cmpuint(f->answers[HTTP_AUTH_NO], ==, 2);
+}
+
+static void test_a_name_that_is_not_there_takes_as_long(Fixture *f, gconstpointer data)
+{
+	g_assert_cmpint(ask(f, "bob", "U*U"), ==, HTTP_AUTH_LATER);
+	wait_for(f, 1);
+	g_assert_cmpuint(f->answers[HTTP_AUTH_NO], ==, 1);
+	g_assert_cmpint(ask(f, "bob", "U*U"), ==, HTTP_AUTH_LATER);
+	wait_for(f, 2);
+	g_assert_cmpuint(f->answers[HTTP_AUTH_NO], ==, 2);
+}
+
+static void test_nothing_is_no(Fixture *f, gconstpointer data)
+{
+	g_assert_cmpint(http_users_ask(f->users, NULL, note, f), ==, HTTP_AUTH_NO);
+	g_assert_cmpint(http_users_ask(f->users, "", note, f), ==, HTTP_AUTH_NO);
+	g_assert_cmpint(http_users_ask(f->users, "Bearer x", note, f), ==, HTTP_AUTH_NO);
+}
+
+static void test_those_who_say_the_same_share_one_check(Fixture *f, gconstpointer data)
+{
+	for (guint i = 0; i < 20; i++)
+		g_assert_cmpint(ask(f, "alice", "U*U"), ==, HTTP_AUTH_LATER);
+	wait_for(f, 20);
+	g_assert_cmpuint(f->answers[HTTP_AUTH_YES], ==, 20);
+}
+
+static void test_few_may_wait(Fixture *f, gconstpointer data)
+{
+	for (guint i = 0; i < HTTP_USERS_CHECKS; i++) {
+		g_autofree char *guess = g_strdup_printf("%u", i);
+
+		g_assert_cmpint(ask(f, "alice", guess), ==, HTTP_AUTH_LATER);
+	}
+	g_assert_cmpint(ask(f, "alice", "U*U"), ==, HTTP_AUTH_BUSY);
+	wait_for(f, HTTP_USERS_CHECKS);
+	g_assert_cmpuint(f->answers[HTTP_AUTH_NO], ==, HTTP_USERS_CHECKS);
+	g_assert_cmpint(ask(f, "alice", "U*U"), ==, HTTP_AUTH_LATER);
+	wait_for(f, HTTP_USERS_CHECKS + 1);
+	g_assert_cmpuint(f->answers[HTTP_AUTH_YES], ==, 1);
+}
+
+static void test_one_who_left_hears_nothing(Fixture *f, gconstpointer data)
+{
+	Fixture other = { 0 };
+
+	ask(f, "alice", "U*U");
+	g_assert_cmpint(http_users_ask(f->users, "Basic YWxpY2U6VSpV", note, &other), ==,
+			HTTP_AUTH_LATER);
+	http_users_forget(f->users, f);
+	while (!other.answers[HTTP_AUTH_YES])
+		rdmad_loop_turn(f->loop);
+	g_assert_cmpuint(f->answers[HTTP_AUTH_YES], ==, 0);
+}
+
+static void test_what_nobody_waits_for_takes_no_place(Fixture *f, gconstpointer data)
+{
+	for (guint i = 0; i < 10 * HTTP_USERS_CHECKS; i++) {
+		g_autofree char *guess = g_strdup_printf("%u", i);
+
+		g_assert_cmpint(ask(f, "alice", guess), ==, HTTP_AUTH_LATER);
+		http_users_forget(f->users, f);
+	}
+	g_assert_cmpint(ask(f, "alice", "U*U"), ==, HTTP_AUTH_LATER);
+	wait_for(f, 1);
+	g_assert_cmpuint(f->answers[HTTP_AUTH_YES], ==, 1);
+}
+
+static void test_those_who_wait_at_the_end_are_told(Fixture *f, gconstpointer data)
+{
+	ask(f, "alice", "U*U");
+	ask(f, "alice", "wrong");
+	http_users_free(g_steal_pointer(&f->users));
+	g_assert_cmpuint(f->answers[HTTP_AUTH_BUSY], ==, 2);
+}
+
+#define ADD(name) g_test_add("/http-users/" #name, Fixture, NULL, setup, test_##name, teardown)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	ADD(the_right_password_is_checked_once);
+	ADD(a_wrong_one_is_checked_each_time);
+	ADD(a_name_that_is_not_there_takes_as_long);
+	ADD(nothing_is_no);
+	ADD(those_who_say_the_same_share_one_check);
+	ADD(few_may_wait);
+	ADD(one_who_left_hears_nothing);
+	ADD(what_nobody_waits_for_takes_no_place);
+	ADD(those_who_wait_at_the_end_are_told);
+	return g_test_run();
+}
