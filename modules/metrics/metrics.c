@@ -101,14 +101,14 @@ static gboolean metrics_reload(gpointer state, const RdmadConfigNode *config, GE
 	return TRUE;
 }
 
-/* Also what a start that failed has left. */
+/* Also what a start that failed has left.  Who waits is answered while there are connections. */
 static void metrics_stop(gpointer state)
 {
 	Metrics *metrics = state;
 
-	g_clear_pointer(&metrics->listeners, listeners_free);
 	g_clear_pointer(&metrics->scrapes, scrapes_free);
 	g_clear_pointer(&metrics->page, page_free);
+	g_clear_pointer(&metrics->listeners, listeners_free);
 	g_clear_pointer(&metrics->collector, collector_free);
 }
 

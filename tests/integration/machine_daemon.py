@@ -24,13 +24,14 @@ class Daemon:
     """rdmad on a machine of tests/machines; only commands ask it anything.
 
     With a configuration, its modules run instead of one that does nothing; names are for the machine
-    ("RAILS=64")."""
+    ("RAILS=64").  With a root it looks at that instead of a machine of its own."""
 
-    def __init__(self, machine, config=None, names=()):
+    def __init__(self, machine, config=None, names=(), root=None):
         self.folder = tempfile.TemporaryDirectory(prefix="rdmad-test-")
         # rdmad takes modules only from folders that nobody else may write to.
         os.chmod(self.folder.name, 0o755)
         self.root = os.path.join(self.folder.name, "machine")
+        self.sysroot = root or self.root
         if machine:
             subprocess.run([EXPAND, machine, self.root, *names], check=True)
         else:
@@ -49,7 +50,7 @@ class Daemon:
 
     def start(self):
         self.process = subprocess.Popen(
-            [RDMAD, *self.what, "--module-dir", MODULES, "--sysroot", self.root,
+            [RDMAD, *self.what, "--module-dir", MODULES, "--sysroot", self.sysroot,
              "--run-dir", os.path.dirname(self.socket),
              "--state-dir", os.path.join(self.folder.name, "state"),
              "--kubelet-dir", os.path.join(self.folder.name, "kubelet")],
