@@ -4,13 +4,15 @@
  *
  * How long the counters and states of all devices take to read, and how long the same files take that
  * are only opened by their absolute path, read and closed.  Prints {"ports", "files", "reader_us",
- * "first_us", "floor_us"}, medians of rounds that alternate; "first": by readers that know nothing yet.
+ * "first_us", "floor_us", "floor_cpu_us"}, medians of rounds that alternate; "first": by readers that
+ * know nothing yet; "cpu": processor time.
  */
 #include <fcntl.h>
 #include <rdmad/counters.h>
 #include <rdmad/device.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "hardware/scan.h"
@@ -42,9 +44,19 @@ static void add_port(GPtrArray *files, const char *root, const char *device, gui
 	}
 }
 
-static void read_floor(const GPtrArray *files, GArray *took)
+static gint64 processor_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return now.tv_sec * G_GINT64_CONSTANT(1000000000) + now.tv_nsec;
+}
+
+static void read_floor(const GPtrArray *files, GArray *took, GArray *used)
 {
 	const gint64 began = samples_now();
+	const gint64 before = processor_now();
+	gint64 cpu;
 	char buf[4096];
 
 	for (guint i = 0; i < files->len; i++) {
@@ -54,6 +66,8 @@ static void read_floor(const GPtrArray *files, GArray *took)
 			g_error("%s", (char *)files->pdata[i]);
 		close(fd);
 	}
+	cpu = processor_now() - before;
+	g_array_append_val(used, cpu);
 	samples_add(took, began);
 }
 
@@ -102,18 +116,20 @@ static void measure(const RdmadSysroot *root, const GPtrArray *devices, const GP
 	g_autoptr(GArray) reads = samples_new();
 	g_autoptr(GArray) first = samples_new();
 	g_autoptr(GArray) floor = samples_new();
+	g_autoptr(GArray) floor_cpu = samples_new();
 
 	read_all(readers, files->len, reads);
 	g_array_set_size(reads, 0);
 	for (guint i = 0; i < rounds; i++) {
 		read_all(readers, files->len, reads);
 		read_first(root, devices, files->len, first);
-		read_floor(files, floor);
+		read_floor(files, floor, floor_cpu);
 	}
 	printf("{\"ports\": %u, \"files\": %u, \"reader_us\": %.1f, \"first_us\": %.1f, "
-	       "\"floor_us\": %.1f}\n",
+	       "\"floor_us\": %.1f, \"floor_cpu_us\": %.1f}\n",
 	       devices->len, files->len, samples_percentile(reads, 50),
-	       samples_percentile(first, 50), samples_percentile(floor, 50));
+	       samples_percentile(first, 50), samples_percentile(floor, 50),
+	       samples_percentile(floor_cpu, 50));
 }
 
 int main(int argc, char **argv)

@@ -85,15 +85,16 @@ def expand_rails(folder, devices):
 # ---- the daemon ----
 
 class Daemon:
-    """rdmad with its device plugin.  `registry`: kubelet's plugins_registry folder is there, which
-    is enough for rdmad to make its sockets."""
+    """rdmad with its device plugin, or other modules.  `registry`: kubelet's plugins_registry folder
+    is there, which is enough for rdmad to make its sockets."""
 
-    def __init__(self, build, root, folder, config=None, registry=True):
+    def __init__(self, build, root, folder, config=None, registry=True, modules=("device-plugin",)):
         self.folder = folder
         self.kubelet = os.path.join(folder, "kubelet")
         os.makedirs(os.path.join(self.kubelet, "plugins_registry") if registry else self.kubelet,
                     exist_ok=True)
-        self.command = [build.rdmad, "--module=device-plugin", "--module-dir", build.modules,
+        self.command = [build.rdmad, *(f"--module={name}" for name in modules),
+                        "--module-dir", build.modules,
                         "--sysroot", root, "--run-dir", os.path.join(folder, "run"),
                         "--state-dir", os.path.join(folder, "state"),
                         "--kubelet-dir", self.kubelet]
@@ -244,6 +245,11 @@ def processor_us_of(pid):
         with open(f"/proc/{pid}/task/{thread}/schedstat") as file:
             total += int(file.read().split()[0])
     return total / 1000
+
+
+def all_processor_us_of(pid):
+    """The same with the threads that have ended: the process's own clock (clock_getcpuclockid)."""
+    return time.clock_gettime_ns(~pid << 3 | 2) / 1000
 
 
 def sleeps_of(pid):

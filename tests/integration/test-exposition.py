@@ -1,0 +1,96 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What rdmad says on every recorded machine, judged by Prometheus' own programs:
+test-exposition.py RDMAD MODULE-DIR
+
+promtool looks at the text; a Prometheus, whose parser of OpenMetrics is strict, scrapes the rest.
+"""
+
+import contextlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
+sys.dont_write_bytecode = True
+import tap  # noqa: E402
+from metrics_daemon import OPENMETRICS, TEXT, MetricsDaemon, expand, machines  # noqa: E402
+from prometheus_server import Prometheus, installed  # noqa: E402
+
+RDMAD, MODULES = sys.argv[1:3]
+
+
+def lint(text):
+    """What `promtool check metrics` has against it."""
+    done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True,
+                          check=False, timeout=60)
+    return done.stdout + done.stderr
+
+
+class Exposition(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="rdmad-machines-")
+        cls.addClassCleanup(cls.folder.cleanup)
+        for machine in machines():
+            expand(machine, cls.root(machine))
+
+    @classmethod
+    def root(cls, machine):
+        return os.path.join(cls.folder.name, machine)
+
+    def daemon(self, machine, names):
+        return MetricsDaemon(RDMAD, MODULES, self.root(machine), f'names = "{names}";')
+
+    def test_promtool_has_nothing_against_any_machine_under_native_names(self):
+        for machine in machines():
+            with self.daemon(machine, "native") as daemon:
+                self.assertEqual(lint(daemon.metrics()), "", machine)
+
+    def test_promtool_has_nothing_against_any_machine_under_both_names(self):
+        for machine in machines():
+            with self.daemon(machine, "both") as daemon:
+                self.assertEqual(lint(daemon.metrics()), "", machine)
+
+    def test_a_family_without_help_would_be_found(self):
+        self.assertIn("no help", lint("# TYPE rdma_x_total counter\nrdma_x_total 1\n"))
+
+    def test_no_series_is_said_twice(self):
+        for machine in machines():
+            with self.daemon(machine, "both") as daemon:
+                series = [line.rpartition(" ")[0] for line in daemon.metrics().splitlines()
+                          if not line.startswith("#")]
+                self.assertEqual(len(series), len(set(series)), machine)
+
+    def test_both_formats_say_the_same(self):
+        for machine in machines():
+            with self.daemon(machine, "both") as daemon:
+                text, openmetrics = daemon.metrics(TEXT), daemon.metrics(OPENMETRICS)
+            lines = [{re.sub(r" .*", "", line.rpartition(" ")[0]) for line in body.splitlines()
+                      if re.match("rdma_|node_", line)} for body in (text, openmetrics)]
+            self.assertEqual(lines[0], lines[1], machine)
+
+    def test_a_prometheus_takes_the_openmetrics_of_every_machine(self):
+        with contextlib.ExitStack() as stack:
+            daemons = {machine: stack.enter_context(self.daemon(machine, "both"))
+                       for machine in machines()}
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="rdmad-prometheus-"))
+            prometheus = Prometheus(folder, {
+                "global": {"scrape_interval": "2s", "scrape_timeout": "2s"},
+                "scrape_configs": [{"job_name": "rdmad", "static_configs": [
+                    {"targets": [daemon.address], "labels": {"instance": machine}}
+                    for machine, daemon in daemons.items()]}]})
+            stack.callback(prometheus.stop)
+            prometheus.wait_scraped()
+            self.assertEqual({labels["instance"]: value for labels, value in prometheus.query("up")},
+                             {machine: 1 for machine in machines()})
+            self.assertEqual(prometheus.warnings(), [])
+
+
+if not installed():
+    print("1..0 # SKIP promtool is missing: apt-get install prometheus")
+else:
+    tap.main()
