@@ -2,12 +2,13 @@
 #include "hardware/quarantine.h"
 
 #include <errno.h>
+#include <pthread.h>
 
 struct RdmadQuarantine {
 	gatomicrefcount refs;
-	GMutex lock;
-	GHashTable *entries; /* Entry, by its own key */
-	guint count;	     /* atomic: most devices have none, and then no lock is taken */
+	pthread_mutex_t lock; /* not GMutex, which the thread sanitizer does not understand */
+	GHashTable *entries;  /* Entry, by its own key */
+	guint count;	      /* atomic: most devices have none, and then no lock is taken */
 };
 
 typedef struct {
@@ -51,7 +52,7 @@ RdmadQuarantine *rdmad_quarantine_new(void)
 	RdmadQuarantine *quarantine = g_new0(RdmadQuarantine, 1);
 
 	g_atomic_ref_count_init(&quarantine->refs);
-	g_mutex_init(&quarantine->lock);
+	pthread_mutex_init(&quarantine->lock, NULL);
 	quarantine->entries = g_hash_table_new_full(key_hash, key_equal, NULL, entry_free);
 	return quarantine;
 }
@@ -67,7 +68,7 @@ void rdmad_quarantine_unref(RdmadQuarantine *quarantine)
 	if (!quarantine || !g_atomic_ref_count_dec(&quarantine->refs))
 		return;
 	g_hash_table_unref(quarantine->entries);
-	g_mutex_clear(&quarantine->lock);
+	pthread_mutex_destroy(&quarantine->lock);
 	g_free(quarantine);
 }
 
@@ -83,14 +84,16 @@ static void count_entries(RdmadQuarantine *quarantine)
 
 int rdmad_quarantine_errnum(RdmadQuarantine *quarantine, const RdmadCounterKey *key, gint64 now_us)
 {
-	g_autoptr(GMutexLocker) locker = NULL;
 	const Entry *entry;
+	int errnum;
 
 	if (is_empty(quarantine))
 		return 0;
-	locker = g_mutex_locker_new(&quarantine->lock);
+	pthread_mutex_lock(&quarantine->lock);
 	entry = g_hash_table_lookup(quarantine->entries, key);
-	return entry && now_us < entry->until_us ? entry->errnum : 0;
+	errnum = entry && now_us < entry->until_us ? entry->errnum : 0;
+	pthread_mutex_unlock(&quarantine->lock);
+	return errnum;
 }
 
 static Entry *entry_new(RdmadQuarantine *quarantine, const RdmadCounterKey *key)
@@ -119,20 +122,8 @@ static gboolean is_no_answer(int errnum)
 	return FALSE;
 }
 
-void rdmad_quarantine_hold(RdmadQuarantine *quarantine, const RdmadCounterKey *key, int errnum,
-			   gint64 now_us)
+static void entry_hold(Entry *entry, int errnum, gint64 now_us)
 {
-	g_autoptr(GMutexLocker) locker = NULL;
-	Entry *entry;
-
-	if (is_no_answer(errnum))
-		return;
-	locker = g_mutex_locker_new(&quarantine->lock);
-	entry = g_hash_table_lookup(quarantine->entries, key);
-	if (!entry)
-		entry = entry_new(quarantine, key);
-	if (!entry)
-		return;
 	entry->delay_us = entry->errnum == errnum
 				  ? MIN(entry->delay_us * 2, RDMAD_QUARANTINE_LAST_US)
 				  : RDMAD_QUARANTINE_FIRST_US;
@@ -140,13 +131,28 @@ void rdmad_quarantine_hold(RdmadQuarantine *quarantine, const RdmadCounterKey *k
 	entry->until_us = now_us + entry->delay_us;
 }
 
+void rdmad_quarantine_hold(RdmadQuarantine *quarantine, const RdmadCounterKey *key, int errnum,
+			   gint64 now_us)
+{
+	Entry *entry;
+
+	if (is_no_answer(errnum))
+		return;
+	pthread_mutex_lock(&quarantine->lock);
+	entry = g_hash_table_lookup(quarantine->entries, key);
+	if (!entry)
+		entry = entry_new(quarantine, key);
+	if (entry)
+		entry_hold(entry, errnum, now_us);
+	pthread_mutex_unlock(&quarantine->lock);
+}
+
 void rdmad_quarantine_lift(RdmadQuarantine *quarantine, const RdmadCounterKey *key)
 {
-	g_autoptr(GMutexLocker) locker = NULL;
-
 	if (is_empty(quarantine))
 		return;
-	locker = g_mutex_locker_new(&quarantine->lock);
+	pthread_mutex_lock(&quarantine->lock);
 	g_hash_table_remove(quarantine->entries, key);
 	count_entries(quarantine);
+	pthread_mutex_unlock(&quarantine->lock);
 }

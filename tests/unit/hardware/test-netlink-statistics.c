@@ -6,35 +6,17 @@
 
 #define TYPE RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_STAT_GET)
 
-/* Attributes are nested by hand: the length of the outer one is known at its end. */
-static gsize open_nested(Message *msg, guint16 type)
-{
-	const gsize at = msg->hdr.nlmsg_len;
-
-	message_add_attr(msg, type | NLA_F_NESTED, "", 0);
-	return at;
-}
-
-static void close_nested(Message *msg, gsize at)
-{
-	struct nlattr attr;
-
-	memcpy(&attr, msg->bytes + at, sizeof(attr));
-	attr.nla_len = (guint16)(msg->hdr.nlmsg_len - at);
-	memcpy(msg->bytes + at, &attr, sizeof(attr));
-}
-
 static void add_counter(Message *msg, const char *name, gsize name_size, const void *value,
 			gsize value_size)
 {
-	const gsize entry = open_nested(msg, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY);
+	const gsize entry = message_begin(msg, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY);
 
 	if (name)
 		message_add_attr(msg, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME, name, name_size);
 	if (value)
 		message_add_attr(msg, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE, value,
 				 value_size);
-	close_nested(msg, entry);
+	message_end(msg, entry);
 }
 
 static gsize begin(Message *msg)
@@ -43,7 +25,7 @@ static gsize begin(Message *msg)
 	message_add_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, 3);
 	message_add_text(msg, RDMA_NLDEV_ATTR_DEV_NAME, "rxe0");
 	message_add_u32(msg, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
-	return open_nested(msg, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
+	return message_begin(msg, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
 }
 
 static void print_counter(const char *name, guint64 value, gpointer data)
@@ -67,7 +49,7 @@ static void test_names_and_values_come_in_the_drivers_order(void)
 
 	add_counter(&msg, "sent_pkts", 10, &sent, sizeof(sent));
 	add_counter(&msg, "ack_deferred", 13, &largest, sizeof(largest));
-	close_nested(&msg, table);
+	message_end(&msg, table);
 	assert_parsed(&msg, "sent_pkts=12;ack_deferred=18446744073709551615;");
 }
 
@@ -97,7 +79,7 @@ static void test_a_malformed_counter_is_left_out_alone(void)
 
 		add_counter(&msg, bad[i].name, bad[i].name_size, bad[i].value, bad[i].value_size);
 		add_counter(&msg, "good", 5, &value, sizeof(value));
-		close_nested(&msg, table);
+		message_end(&msg, table);
 		assert_parsed(&msg, "good=7;");
 	}
 }
@@ -108,13 +90,13 @@ static void test_other_messages_say_nothing(void)
 	Message msg;
 	gsize table = begin(&msg);
 
-	close_nested(&msg, table);
+	message_end(&msg, table);
 	assert_parsed(&msg, "");
 	message_init(&msg, TYPE, NULL, 0);
 	assert_parsed(&msg, "");
 	table = begin(&msg);
 	add_counter(&msg, "good", 5, &value, sizeof(value));
-	close_nested(&msg, table);
+	message_end(&msg, table);
 	msg.hdr.nlmsg_type = RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_PORT_GET);
 	assert_parsed(&msg, "");
 }

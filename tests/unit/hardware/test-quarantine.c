@@ -91,6 +91,36 @@ static void test_it_holds_no_more_than_its_bound(void)
 	g_assert_cmpuint(held, ==, RDMAD_QUARANTINE_MAX);
 }
 
+/* A renewed reader and the old one, which still reads, share one. */
+static gpointer hold_and_lift(gpointer data)
+{
+	RdmadQuarantine *quarantine = data;
+
+	for (guint i = 0; i < 20000; i++) {
+		const RdmadCounterKey one = { RDMAD_COUNTER_HW, i % 7, NULL, "shared" };
+
+		rdmad_quarantine_hold(quarantine, &one, EIO, i);
+		rdmad_quarantine_errnum(quarantine, &one, i);
+		rdmad_quarantine_lift(quarantine, &one);
+	}
+	rdmad_quarantine_unref(quarantine);
+	return NULL;
+}
+
+static void test_threads_share_it(void)
+{
+	g_autoptr(RdmadQuarantine) quarantine = rdmad_quarantine_new();
+	GThread *threads[3];
+
+	for (guint i = 0; i < G_N_ELEMENTS(threads); i++)
+		threads[i] =
+			g_thread_new("reader", hold_and_lift, rdmad_quarantine_ref(quarantine));
+	rdmad_quarantine_hold(quarantine, &key, EINVAL, 0);
+	for (guint i = 0; i < G_N_ELEMENTS(threads); i++)
+		g_thread_join(threads[i]);
+	g_assert_cmpint(rdmad_quarantine_errnum(quarantine, &key, 0), ==, EINVAL);
+}
+
 #define ADD(name) g_test_add_func("/quarantine/" #name, test_##name)
 
 int main(int argc, char **argv)
@@ -102,5 +132,6 @@ int main(int argc, char **argv)
 	ADD(only_the_same_counter_is_held);
 	ADD(what_has_vanished_or_was_not_asked_is_not_held);
 	ADD(it_holds_no_more_than_its_bound);
+	ADD(threads_share_it);
 	return g_test_run();
 }
