@@ -2,7 +2,7 @@
 
 packages_build='gcc libc6-dev meson ninja-build pkg-config protobuf-c-compiler
 	libglib2.0-dev libevent-dev libconfig-dev libprotobuf-c-dev libnghttp2-dev
-	libibverbs-dev librdmacm-dev libnl-3-dev libnl-route-3-dev libnl-genl-3-dev
+	libibverbs-dev librdmacm-dev libnl-3-dev libnl-route-3-dev
 	libsqlite3-dev libjansson-dev libssl-dev libyaml-dev zlib1g-dev'
 
 # The kubelet stand-in, and the lab for --lab.
@@ -11,7 +11,8 @@ packages_demo='python3 python3-grpcio python3-protobuf protobuf-compiler iproute
 
 packages_test='git clang clang-format libclang-rt-14-dev binutils crun podman perftest rdma-core
 	ibverbs-utils ibverbs-providers sqlite3 curl openssl apache2-utils man-db prometheus
-	prometheus-node-exporter python3-yaml libfuse3-dev chromium chromium-driver fonts-liberation python3-selenium'
+	prometheus-node-exporter python3-yaml libfuse3-dev chromium chromium-driver fonts-liberation python3-selenium
+	ethtool'
 
 packages_bench='g++ libgrpc++-dev'
 

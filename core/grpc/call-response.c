@@ -102,6 +102,7 @@ void rdmad_grpc_call_submit_alone(RdmadGrpcCall *call, guint http)
 /* Nothing more is heard of the request. */
 void rdmad_grpc_call_decide(RdmadGrpcCall *call, RdmadGrpcStatus status, const char *text)
 {
+	rdmad_grpc_call_count(call, status);
 	call->finishing = TRUE;
 	call->status = status;
 	call->text = text ? rdmad_grpc_text_encode(text) : NULL;

@@ -51,6 +51,7 @@ RdmadGrpcCall *rdmad_grpc_call_new(RdmadGrpcConnection *connection, int32_t stre
 	call->refs = 1;
 	call->connection = connection;
 	call->stream = stream;
+	call->began_us = g_get_monotonic_time();
 	call->node.data = call;
 	rdmad_grpc_head_init(&call->head, server->methods);
 	rdmad_grpc_reader_init(&call->reader, server->limits.max_message);
@@ -59,12 +60,23 @@ RdmadGrpcCall *rdmad_grpc_call_new(RdmadGrpcConnection *connection, int32_t stre
 	return call;
 }
 
+/* Methods that are not served come from outside: they have one name for all. */
+void rdmad_grpc_call_count(const RdmadGrpcCall *call, RdmadGrpcStatus status)
+{
+	const RdmadGrpcMethod *method = call->head.method;
+
+	rdmad_grpc_meters_count(&call->connection->server->meters,
+				method ? method->path : "unknown", status, call->began_us);
+}
+
 void rdmad_grpc_call_detach(RdmadGrpcCall *call)
 {
 	RdmadGrpcServer *server = call->connection->server;
 
-	if (!call->finishing)
+	if (!call->finishing) {
 		server->stats.failed_total++;
+		rdmad_grpc_call_count(call, RDMAD_GRPC_CANCELLED);
+	}
 	rdmad_grpc_reader_clear(&call->reader);
 	rdmad_grpc_call_out_clear(call);
 	g_clear_pointer(&call->deadline, rdmad_event_free);

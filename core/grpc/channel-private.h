@@ -10,6 +10,7 @@
 #include <rdmad/loop.h>
 
 #include "base/owned.h"
+#include "grpc/grpc-meters.h"
 #include "grpc/response-head.h"
 #include "grpc/session.h"
 #include "grpc/wire.h"
@@ -21,6 +22,7 @@ struct RdmadGrpcChannel {
 	RdmadLoop *loop;
 	char *path;
 	gsize max_message;
+	RdmadGrpcMeters meters;
 	RdmadGrpcLink *current; /* for new requests, or NULL */
 	GQueue links;
 	GQueue requests; /* all that are open */
@@ -39,6 +41,8 @@ struct RdmadGrpcRequest {
 	RdmadGrpcLink *link;	   /* NULL: none, `timer` will say so */
 	int32_t stream;
 	GList node;
+	char *method;
+	gint64 began_us; /* monotonic */
 	const RdmadGrpcRequestOps *ops;
 	gpointer data;
 	GByteArray *out; /* the framed request */

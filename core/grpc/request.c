@@ -25,12 +25,15 @@ void rdmad_grpc_request_unref(RdmadGrpcRequest *request)
 	rdmad_grpc_reader_clear(&request->reader);
 	g_clear_pointer(&request->out, g_byte_array_unref);
 	g_free(request->failure);
+	g_free(request->method);
 	g_free(request);
 }
 
 /* Out of all lists; the list's reference is the caller's now. */
-static void request_detach(RdmadGrpcRequest *request)
+static void request_detach(RdmadGrpcRequest *request, RdmadGrpcStatus status)
 {
+	rdmad_grpc_meters_count(&request->channel->meters, request->method, status,
+				request->began_us);
 	g_clear_pointer(&request->timer, rdmad_event_free);
 	if (request->link)
 		g_hash_table_remove(request->link->requests, GINT_TO_POINTER(request->stream));
@@ -43,7 +46,7 @@ void rdmad_grpc_request_done(RdmadGrpcRequest *request, RdmadGrpcStatus status, 
 {
 	if (!request->channel)
 		return;
-	request_detach(request);
+	request_detach(request, status);
 	if (request->ops->done)
 		request->ops->done(status, text ? text : "", request->data);
 	rdmad_grpc_request_unref(request);
@@ -70,7 +73,7 @@ void rdmad_grpc_request_cancel(RdmadGrpcRequest *request)
 	if (!request || !request->channel)
 		return;
 	request_submit_reset(request);
-	request_detach(request);
+	request_detach(request, RDMAD_GRPC_CANCELLED);
 	rdmad_grpc_request_unref(request);
 }
 
@@ -143,6 +146,8 @@ void rdmad_grpc_request_begin(RdmadGrpcRequest *request, const char *method, gui
 {
 	g_autoptr(GError) error = NULL;
 
+	request->method = g_strdup(method);
+	request->began_us = g_get_monotonic_time();
 	request->link = rdmad_grpc_link_get(request->channel, &error);
 	if (!request->link) {
 		request_fail_later(request, error->message);

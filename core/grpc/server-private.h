@@ -12,6 +12,7 @@
 
 #include "base/owned.h"
 #include "base/unix-socket.h"
+#include "grpc/grpc-meters.h"
 #include "grpc/request-head.h"
 #include "grpc/session.h"
 #include "grpc/wire.h"
@@ -31,6 +32,7 @@ struct RdmadGrpcServer {
 	GQueue connections;
 	gsize held; /* bytes in all calls, both ways */
 	RdmadGrpcServerStats stats;
+	RdmadGrpcMeters meters;
 	void (*drained)(gpointer data);
 	gpointer drained_data;
 	RdmadEvent *drain; /* timer: the second GOAWAY, and the end of the drain */
@@ -51,6 +53,7 @@ struct RdmadGrpcCall {
 	RdmadGrpcConnection *connection;
 	int32_t stream;
 	GList node;
+	gint64 began_us; /* monotonic */
 	RdmadGrpcHead head;
 	RdmadGrpcReader reader; /* the request */
 	guint messages;		/* received whole */
@@ -91,6 +94,8 @@ void rdmad_grpc_call_begin(RdmadGrpcCall *call, gboolean too_large);
 void rdmad_grpc_call_receive(RdmadGrpcCall *call, const guint8 *bytes, gsize size);
 /* The client has sent all: calls the handler. */
 void rdmad_grpc_call_received(RdmadGrpcCall *call);
+/* It is over, with this status. */
+void rdmad_grpc_call_count(const RdmadGrpcCall *call, RdmadGrpcStatus status);
 /* Ends it for the client's side, with an encoded status; the handler is not told. */
 void rdmad_grpc_call_status(RdmadGrpcCall *call, RdmadGrpcStatus status, const char *text);
 /* Takes it off its connection; the connection's reference is the caller's now. */

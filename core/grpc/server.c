@@ -192,6 +192,7 @@ RdmadGrpcServer *rdmad_grpc_server_new(RdmadLoop *loop, RdmadModule *owner, cons
 	server->fd = fd;
 	server->file = file;
 	limits_fill(&server->limits, limits);
+	server->meters = rdmad_grpc_meters_of_servers(loop);
 	server->accept = rdmad_loop_add_io(loop, NULL, fd, RDMAD_IO_READ, server_accept, server);
 	server->pause = rdmad_loop_add_timer(loop, NULL, server_resume, server);
 	server->drain = rdmad_loop_add_timer(loop, NULL, server_drain_goes_on, server);

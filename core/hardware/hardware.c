@@ -235,6 +235,9 @@ RdmadHardware *rdmad_hardware_new(RdmadLoop *loop, RdmadWorkers *workers,
 	hw->journal = journal;
 	hw->scans = rdmad_loop_meter(loop, &scans_class);
 	hw->durations = rdmad_loop_meter(loop, &durations_class);
+	/* Shown before the first, so that the first is a change. */
+	rdmad_meter_add(hw->scans, 0, (const char *const[]){ "ok", NULL });
+	rdmad_meter_add(hw->scans, 0, (const char *const[]){ "error", NULL });
 	hw->timer = rdmad_loop_add_timer(loop, NULL, look_due, hw);
 	if (rdmad_sysroot_is_live(sysroot))
 		hw->verbs = rdmad_verbs_new(loop, workers, &ops, hw);

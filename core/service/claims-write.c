@@ -27,6 +27,9 @@ void rdmad_claims_write_init(RdmadClaims *claims, RdmadLoop *loop)
 {
 	claims->writes = rdmad_loop_meter(loop, &writes_class);
 	claims->durations = rdmad_loop_meter(loop, &durations_class);
+	/* Shown before the first, so that the first is a change. */
+	rdmad_meter_add(claims->writes, 0, (const char *const[]){ "ok", NULL });
+	rdmad_meter_add(claims->writes, 0, (const char *const[]){ "error", NULL });
 }
 
 static void claims_written(RdmadClaims *claims, gint64 began_us, const GError *problem)

@@ -3,9 +3,9 @@
 
 #include "service/journal-private.h"
 
-#include <rdmad/loop.h>
 #include <stdarg.h>
 
+#include "base/loop-private.h"
 #include "base/watch-private.h"
 
 #define MESSAGE_MAX 1024u
@@ -17,6 +17,14 @@ struct RdmadJournal {
 	guint64 told;				    /* watchers know it up to here */
 	RdmadWatchList watches;
 	RdmadEvent *tell;
+	RdmadMeter *events;
+};
+
+static const RdmadMeterClass events_class = {
+	.type = RDMAD_METER_COUNTER,
+	.name = "rdmad_events",
+	.help = "Entries of the journal, as `rdmad events` shows them",
+	.labels = { "kind" },
 };
 
 /* A watch's ops. */
@@ -89,6 +97,7 @@ RdmadJournal *rdmad_journal_new(RdmadLoop *loop)
 
 	rdmad_watch_list_init(&journal->watches);
 	journal->watches.freed = watch_freed;
+	journal->events = rdmad_loop_meter(loop, &events_class);
 	journal->tell = rdmad_loop_add_timer(loop, NULL, journal_tell, journal);
 	return journal;
 }
@@ -161,6 +170,7 @@ void rdmad_journal_post(RdmadJournal *journal, RdmadLogLevel level, const char *
 		entry->claim = g_strdup(about->claim);
 	}
 	entry_log(entry, about);
+	rdmad_meter_add(journal->events, 1, (const char *const[]){ kind, NULL });
 	journal_add(journal, entry);
 }
 

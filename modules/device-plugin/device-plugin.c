@@ -89,6 +89,7 @@
 #include "mode-source.h"
 #include "device-info.h"
 #include "handout.h"
+#include "plugin-meters.h"
 #include "resource.h"
 
 typedef struct {
@@ -99,6 +100,7 @@ typedef struct {
 	GHashTable *told;     /* sentences: once is enough */
 	RdmadModeSource *modes;
 	RdmadExplain *explain;
+	RdmadPluginMeters *meters;
 	RdmadWatch *inventory_watch, *claims_watch;
 	RdmadEvent *refresh; /* something changed, or health is to be looked at again */
 	gint64 due_us;	     /* when `refresh` fires */
@@ -262,6 +264,10 @@ static gboolean plugin_start(gpointer state, GError **error)
 	plugin->explain = rdmad_explain_new(self, &plugin->settings, error);
 	if (!plugin->explain)
 		return FALSE;
+	plugin->meters = rdmad_plugin_meters_new(self, &plugin->resources, error);
+	if (!plugin->meters)
+		return FALSE;
+	plugin->shared.allocate_durations = rdmad_plugin_meters_allocate(plugin->meters);
 	plugin->refresh = rdmad_loop_add_timer(rdmad_module_loop(self), self, refresh, plugin);
 	plugin->shared.gpu_ids = rdmad_gpu_ids_new(self);
 	plugin->shared.kubelet = rdmad_kubelet_new(self, plugin->settings, look_at_kubelet, plugin);
@@ -362,6 +368,7 @@ static void plugin_stop(gpointer state)
 	g_ptr_array_set_size(plugin->resources, 0);
 	g_clear_pointer(&plugin->modes, rdmad_mode_source_free);
 	g_clear_pointer(&plugin->explain, rdmad_explain_free);
+	g_clear_pointer(&plugin->meters, rdmad_plugin_meters_free);
 	g_clear_pointer(&plugin->shared.kubelet, rdmad_kubelet_free);
 	g_clear_pointer(&plugin->shared.gpu_ids, rdmad_gpu_ids_free);
 	g_clear_pointer(&plugin->refresh, rdmad_event_free);
@@ -371,6 +378,8 @@ static void plugin_destroy(gpointer state)
 {
 	Plugin *plugin = state;
 
+	g_clear_pointer(&plugin->explain, rdmad_explain_free); /* of a start that failed */
+	g_clear_pointer(&plugin->meters, rdmad_plugin_meters_free);
 	g_ptr_array_unref(plugin->resources);
 	g_hash_table_unref(plugin->told);
 	rdmad_handout_free(plugin->shared.handout);

@@ -4,6 +4,7 @@
 #include <rdmad/claims.h>
 #include <rdmad/doctor.h>
 #include <rdmad/log.h>
+#include <rdmad/meters.h>
 #include <rdmad/pods.h>
 #include <jansson.h>
 
@@ -47,9 +48,12 @@ static GBytes *serve_allocate(const guint8 *message, gsize size, gpointer data, 
 		.handout = resource->shared->handout,
 		.owner = rdmad_module_name(resource->self),
 	};
+	const gint64 began_us = g_get_monotonic_time();
 	GError *refusal = NULL;
 	GBytes *answer = rdmad_allocate(&by, resource->pool, message, size, &refusal);
 
+	rdmad_meter_observe(resource->shared->allocate_durations,
+			    (double)(g_get_monotonic_time() - began_us) / G_USEC_PER_SEC, NULL);
 	if (answer) {
 		resource->allocations++;
 		rdmad_pods_hint(rdmad_module_pods(resource->self));
@@ -270,23 +274,29 @@ static guint count_healthy(const RdmadPool *pool)
 
 typedef struct {
 	const char *resource;
-	guint tokens;
-} TokenCount;
+	RdmadResourceCounts *counts;
+} ClaimCount;
 
-static void count_tokens(const RdmadClaim *claim, gpointer data)
+static void count_claim(const RdmadClaim *claim, gpointer data)
 {
-	TokenCount *count = data;
+	const ClaimCount *count = data;
 
-	if (g_str_equal(claim->resource, count->resource))
-		count->tokens += g_strv_length(claim->tokens);
+	if (!g_str_equal(claim->resource, count->resource))
+		return;
+	count->counts->claims++;
+	count->counts->allocated += g_strv_length(claim->tokens);
 }
 
-static guint count_allocated(const RdmadResource *resource)
+void rdmad_resource_count(const RdmadResource *resource, RdmadResourceCounts *counts)
 {
-	TokenCount count = { rdmad_resource_name(resource), 0 };
+	ClaimCount count = { rdmad_resource_name(resource), counts };
+	RdmadRegistrationInfo info;
 
-	rdmad_claims_foreach(rdmad_module_claims(resource->self), count_tokens, &count);
-	return count.tokens;
+	rdmad_registration_info(resource->registration, &info);
+	*counts = (RdmadResourceCounts){ .tokens = rdmad_pool_token_count(resource->pool) };
+	counts->unhealthy = counts->tokens - count_healthy(resource->pool);
+	counts->registered = info.registered ? 1 : 0;
+	rdmad_claims_foreach(rdmad_module_claims(resource->self), count_claim, &count);
 }
 
 /* "mlx5_3: no port of it is active" */
@@ -310,14 +320,16 @@ json_t *rdmad_resource_status(const RdmadResource *resource)
 {
 	const RdmadResourceSettings *settings = rdmad_pool_settings(resource->pool);
 	RdmadRegistrationInfo info;
+	RdmadResourceCounts counts;
 
 	rdmad_registration_info(resource->registration, &info);
+	rdmad_resource_count(resource, &counts);
 	return json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:b, s:s, s:i, s:I, s:I, s:s?, s:o}",
 			 "name", settings->name, "mode", rdmad_resource_modes[settings->mode],
 			 "devices", (int)rdmad_pool_device_count(resource->pool), "tokens",
 			 (int)rdmad_pool_token_count(resource->pool), "healthy",
-			 (int)count_healthy(resource->pool), "allocated",
-			 (int)count_allocated(resource), "registered", info.registered, "way",
+			 (int)count_healthy(resource->pool), "allocated", (int)counts.allocated,
+			 "registered", info.registered, "way",
 			 info.way == RDMAD_REGISTRATION_REGISTRY ? "registry" : "legacy", "streams",
 			 (int)info.streams, "allocations", (json_int_t)resource->allocations,
 			 "refusals", (json_int_t)resource->refusals, "last_error", info.error,

@@ -17,6 +17,7 @@ typedef struct {
 	RdmadHandout *handout;
 	RdmadGpuIds *gpu_ids;
 	RdmadPreStart *pre_start;
+	RdmadMeter *allocate_durations;
 } RdmadResourceShared;
 
 RdmadResource *rdmad_resource_new(const RdmadResourceShared *shared,
@@ -41,6 +42,12 @@ void rdmad_resource_drain(RdmadResource *resource, void (*drained)(gpointer data
 
 /* A new reference. */
 struct json_t *rdmad_resource_status(const RdmadResource *resource);
+typedef struct {
+	guint tokens, unhealthy, allocated, claims;
+	guint registered; /* 0 or 1 */
+} RdmadResourceCounts;
+void rdmad_resource_count(const RdmadResource *resource, RdmadResourceCounts *counts);
+
 /* NULL: kubelet watches it; else a line for people (g_free()). */
 char *rdmad_resource_trouble(const RdmadResource *resource);
 void rdmad_resource_doctor(const RdmadResource *resource, struct json_t *findings);

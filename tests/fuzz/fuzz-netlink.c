@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A stream of netlink messages, as a socket gives it, through every parser.  The seeds were recorded
- * from kernel 6.12 with soft-RoCE devices. */
+ * from kernel 6.12 with soft-RoCE devices and netdevsim. */
 #include <netlink/msg.h>
 #include <stdint.h>
 
+#include "hardware/netlink-ethtool.h"
 #include "hardware/netlink-rdma.h"
+#include "hardware/netlink-restrack.h"
 #include "hardware/netlink-route.h"
 #include "hardware/netlink-statistics.h"
 
@@ -28,6 +30,36 @@ static void check_counter(const char *name, guint64 value, gpointer data)
 	g_assert_cmpuint(strlen(name), <, 256);
 }
 
+static void parse_ethtool(const struct nlmsghdr *msg)
+{
+	RdmadEthtoolCounts counts = { .n = 0 };
+	guint16 family = 0;
+
+	rdmad_ethtool_parse_family(msg, &family);
+	rdmad_ethtool_parse_pause(msg, &counts);
+	rdmad_ethtool_parse_fec(msg, &counts);
+	for (guint i = 0; i < counts.n; i++)
+		g_assert_cmpuint(counts.counts[i].value, !=, G_MAXUINT64);
+}
+
+/* No more objects than bytes. */
+static void parse_restrack(const struct nlmsghdr *msg)
+{
+	g_autoptr(RdmadRestrack) restrack = rdmad_restrack_new();
+	g_autoptr(GArray) users = NULL;
+	guint64 totals[RDMAD_USES_KINDS] = { 0 };
+	guint objects = 0;
+
+	rdmad_restrack_parse_summary(msg, totals);
+	for (guint kind = 0; kind < RDMAD_USES_KINDS; kind++)
+		rdmad_restrack_parse(restrack, kind, msg);
+	users = rdmad_restrack_take_users(restrack);
+	for (guint i = 0; i < users->len; i++)
+		for (guint kind = 0; kind < RDMAD_USES_KINDS; kind++)
+			objects += g_array_index(users, RdmadRestrackUser, i).objects[kind];
+	g_assert_cmpuint(objects, <=, msg->nlmsg_len);
+}
+
 static void parse(const struct nlmsghdr *msg)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(parsers); i++) {
@@ -37,6 +69,8 @@ static void parse(const struct nlmsghdr *msg)
 		g_assert_cmpuint(results->len, <=, 1);
 	}
 	rdmad_nldev_parse_statistics(msg, check_counter, NULL);
+	parse_ethtool(msg);
+	parse_restrack(msg);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

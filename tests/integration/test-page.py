@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..
 import tap  # noqa: E402
 
 PAGE = pathlib.Path(sys.argv[4])
-CONFIG = 'modules = {{ metrics = {{ listen = "{address}"; {more} }}; }};\n'
+CONFIG = 'modules = {{ metrics = {{ listen = "{address}"; {more} }}; {others} }};\n'
 
 # The ways by which text could become markup or code.
 MARKUP = re.compile(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|srcdoc"
@@ -67,7 +67,7 @@ class Files(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.address = free_address()
-        cls.daemon = Daemon("gpu-8rail", CONFIG.format(address=cls.address, more=""))
+        cls.daemon = Daemon("gpu-8rail", CONFIG.format(address=cls.address, more="", others=""))
 
     @classmethod
     def tearDownClass(cls):
@@ -132,12 +132,12 @@ class Files(unittest.TestCase):
 
     def test_whoever_does_not_want_the_page_has_none_until_he_does(self):
         address = free_address()
-        daemon = Daemon("gpu-8rail", CONFIG.format(address=address, more="page = false;"))
+        daemon = Daemon("gpu-8rail", CONFIG.format(address=address, more="page = false;", others=""))
         self.addCleanup(daemon.close)
         for path in ("/", "/page/page.js", "/api/v1/traffic"):
             self.assertEqual(self.get(path, address=address)[0].status, 404, path)
         for more, status in (("", 200), ("page = false;", 404)):
-            daemon.configure(CONFIG.format(address=address, more=more))
+            daemon.configure(CONFIG.format(address=address, more=more, others=""))
             daemon.process.send_signal(signal.SIGHUP)
             end = time.monotonic() + PATIENCE
             while self.get("/", address=address)[0].status != status:
@@ -178,9 +178,9 @@ class Shown(unittest.TestCase):
             raise unittest.SkipTest(str(missing)) from missing
         cls.addClassCleanup(browser.close, cls.driver)
 
-    def open(self, machine, width=1280, theme="light", change=None, expect="article", names=()):
+    def open(self, machine, width=1280, theme="light", change=None, expect="article", names=(), others=""):
         self.address = free_address()
-        self.daemon = Daemon(machine, CONFIG.format(address=self.address, more=""), names)
+        self.daemon = Daemon(machine, CONFIG.format(address=self.address, more="", others=others), names=names)
         self.addCleanup(self.daemon.close)
         self.machine = Machine(self.daemon.root)
         if change:
@@ -350,7 +350,7 @@ class Shown(unittest.TestCase):
             machine.write("infiniband/mlx5_5/board_id", "\u202egpj.\"'&lt;")
             machine.write("infiniband/mlx5_6/hca_type", "<style>*{display:none}</style>")
         self.open("gpu-8rail", change=change)
-        self.assertIn(evil, self.names())
+        self.until("return [...document.querySelectorAll('h3')].some((h) => h.textContent === arguments[0])", evil)
         self.js("document.querySelectorAll('details').forEach((d) => d.open = true)")
         text = self.text()
         for words in ("</bdi><script>alert(2)<\\/script>", "\u202egpj.\"'&lt;", "<style>*{display:none}</style>"):
@@ -377,6 +377,23 @@ class Shown(unittest.TestCase):
                       "No resource is offered to kubelet."):
             self.assertIn(words, text)
         self.assert_quiet()
+
+    def test_what_does_not_work_is_told_with_its_reason(self):
+        self.open("gpu-8rail", others="device-plugin = { };")
+        self.assertEqual(self.js("return document.getElementById('verdict').dataset.level"), "bad")
+        self.assertIn("rdma/hca not registered", self.js("return document.getElementById('verdict-why').textContent"))
+
+    def test_without_a_finding_readiness_says_what_does_not_work(self):
+        self.open("gpu-8rail")
+        found = self.driver.execute_async_script("""
+            const [findings, readiness, done] = arguments;
+            import("/page/verdict.js").then((verdict) => done([verdict.problems([], readiness),
+                verdict.problems(findings, readiness), verdict.problems([], "ok")]));""",
+            [{"level": "ok"}, {"level": "problem", "text": "found"}],
+            "[+]hardware ok\n[-]state failed: the disk failed: it is full\nreadyz check failed\n")
+        self.assertEqual(found, [
+            [{"subject": "state", "text": "the disk failed: it is full", "advice": None}],
+            [{"level": "problem", "text": "found"}], []])
 
     def test_when_the_daemon_goes_the_page_says_so_and_keeps_what_it_knew(self):
         self.open("gpu-8rail")

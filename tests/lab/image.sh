@@ -4,7 +4,8 @@
 
 # crc32 first: without it `rdma link add` fails with ENOENT.  What a kernel does not have is left out.
 lab_modules="crc32_generic crc32_pclmul virtio_pci virtio_net virtio_console 9pnet_virtio 9p overlay
-	ib_uverbs rdma_ucm rdma_rxe siw smc smc_diag macvlan ipvlan dummy veth bridge 8021q igb igbvf"
+	ib_uverbs rdma_ucm rdma_rxe siw smc smc_diag macvlan ipvlan dummy veth bridge 8021q igb igbvf
+	netdevsim"
 
 lab_check_tools() {
 	local tool

@@ -37,6 +37,18 @@ static void print_counter(const RdmadCounter *counter)
 		printf("%" G_GUINT64_FORMAT "\n", counter->value);
 }
 
+/* "user PID pod container: objects by kind" */
+static void print_user(const RdmadDeviceUser *user)
+{
+	static const char *const kinds[] = { "qp", "cq", "mr", "cm_id", "pd", "srq", "ctx" };
+
+	printf("user %u %s %s:", user->pid, user->pod_uid ? user->pod_uid : "-",
+	       user->container_id ? user->container_id : "-");
+	for (guint kind = 0; kind < RDMAD_USES_KINDS; kind++)
+		printf(" %s=%u", kinds[kind], user->objects[kind]);
+	printf("\n");
+}
+
 static void print_reading(const RdmadReading *reading)
 {
 	for (guint i = 0; i < reading->n_ports; i++)
@@ -46,8 +58,9 @@ static void print_reading(const RdmadReading *reading)
 	for (guint i = 0; i < reading->n_counters; i++)
 		print_counter(&reading->counters[i]);
 	for (guint i = 0; i < reading->n_users; i++)
-		printf("user %u %u queue pairs\n", reading->users[i].pid,
-		       reading->users[i].objects[RDMAD_USES_QP]);
+		print_user(&reading->users[i]);
+	if (reading->users_errnum)
+		printf("users %s\n", g_strerror(reading->users_errnum));
 }
 
 static int fail(const GError *error)

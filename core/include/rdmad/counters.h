@@ -58,7 +58,8 @@ typedef enum {
 
 /* What one process has of the device. */
 typedef struct {
-	guint pid;		/* in our namespace; 0: the kernel itself */
+	guint pid;		/* in our namespace; 0: who has no process there: the kernel itself, what is just
+				 * ending, another pid namespace, and all beyond the first 4096 */
 	const char *pod_uid;	/* from its cgroup; NULL: it is in no pod */
 	const char *container_id;	/* NULL with pod_uid, or where the runtime's form is not known */
 	guint objects[RDMAD_USES_KINDS];

@@ -52,7 +52,8 @@ function place(device) {
 }
 
 function portLine(port) {
-	return words([`Port ${port.number}`, port.state ?? "state unknown", physical(port), linkRate(port.rate_mbps)]);
+	return words([`Port ${port.number}`, port.state ?? "state unknown", physical(port),
+		linkRate(port.rate_mbps)]);
 }
 
 function changes(port) {
@@ -85,16 +86,17 @@ function gidTable(port) {
 }
 
 function gids(ports) {
-	return ports.map((port) => port.gids.length ? gidTable(port) : nothing(`Port ${port.number} has no GID.`));
+	return ports.map((port) => port.gids.length ? gidTable(port)
+		: nothing(`Port ${port.number} has no GID.`));
 }
 
 function hardware(device) {
 	const port = device.ports[0];
-	const facts = [["PCI", device.pci_address], ["Driver", device.driver], ["Firmware", device.firmware], ["Board", device.board_id],
-		["Type", device.hca_type], ["Node GUID", device.node_guid], ["Role", device.pci_role],
-		["Part of", device.pf_address], ["Bond", device.bond],
-		["LID", port?.lid ? String(port.lid) : null],
-		["MTU", device.netdevs.map((netdev) => `${netdev.name} ${netdev.mtu ?? "?"}`).join(", ")]];
+	const netdevs = device.netdevs.map((netdev) => `${netdev.name} ${netdev.mtu ?? "?"}`);
+	const facts = [["PCI", device.pci_address], ["Driver", device.driver], ["Firmware", device.firmware],
+		["Board", device.board_id], ["Type", device.hca_type], ["Node GUID", device.node_guid],
+		["Role", device.pci_role], ["Part of", device.pf_address], ["Bond", device.bond],
+		["LID", port?.lid ? String(port.lid) : null], ["MTU", netdevs.join(", ")]];
 
 	return el("dl", { class: "facts" }, facts.filter(([, value]) => value).map(([key, value]) =>
 		el("div", null, el("dt", null, key), el("dd", null, name(value)))));
@@ -149,7 +151,8 @@ function updateCard(card, device, holders) {
 	fill(card.state, [level, word], () => pill(level, word));
 	fill(card.what, [device.transport, device.ports.map((p) => [p.rate_mbps, p.rate_text, p.netdev])],
 		() => what(device));
-	fill(card.place, [device.numa_node, device.nearest_gpu, device.ports.map((port) => port.phys_state)], () => place(device));
+	fill(card.place, [device.numa_node, device.nearest_gpu, device.ports.map((port) => port.phys_state)],
+		() => place(device));
 	fill(card.problems, device.problems, (list) => list.map((text) => el("li", null, text)));
 	fill(card.holders, holders, holderList);
 	fill(card.gidCount, total, () => count(total, "GID"));
@@ -215,7 +218,8 @@ function showPort(block, { unit, points }, now, back) {
 }
 
 function users(one) {
-	return one ? `${count(one.queue_pairs, "queue pair")} of ${count(one.processes, "process", "processes")}` : [];
+	return one ? `${count(one.queue_pairs, "queue pair")} of ${count(one.processes, "process", "processes")}`
+		: [];
 }
 
 // history: the module history.js.

@@ -43,7 +43,8 @@ export function resources(modules) {
 
 	if (!list.length)
 		return nothing("No resource is offered to kubelet.");
-	return table("Resources", [["Resource", ""], ["Devices", "number"], ["Handed out", "use"], ["At kubelet", ""]],
+	return table("Resources",
+		[["Resource", ""], ["Devices", "number"], ["Handed out", "use"], ["At kubelet", ""]],
 		list.map((resource) => [[name(resource.name), el("small", null, resource.mode)],
 			String(resource.devices), use(resource), registration(resource)]));
 }

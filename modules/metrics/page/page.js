@@ -6,18 +6,22 @@ import { filterDevices, holdersByDevice, showDevices, showTraffic } from "./devi
 import { allocations, daemon, events, resources, summary } from "./lists.js";
 import { span, time } from "./format.js";
 import { matrix } from "./matrix.js";
-import { showVerdict } from "./verdict.js";
+import { problems, showVerdict } from "./verdict.js";
 import * as history from "./history.js";
 
-const PERIOD = 2500, PATIENCE = 10000, EVENTS = 20, CHECKUP = 30000;
+const PERIOD = 2500, PATIENCE = 10000, EVENTS = 20, CHECKUP = 10000;
 
 const state = { devices: [], events: [], lastEvent: 0, problems: [], answered: null, asking: false,
 	checked: 0, checkedFor: "", placesOf: "", status: null, timer: null };
 
 const at = (id) => document.getElementById(id);
 
+function ask(path) {
+	return fetch(path, { signal: AbortSignal.timeout(PATIENCE), cache: "no-store" });
+}
+
 async function get(resource) {
-	const answer = await fetch(`/api/v1/${resource}`, { signal: AbortSignal.timeout(PATIENCE), cache: "no-store" });
+	const answer = await ask(`/api/v1/${resource}`);
 
 	if (!answer.ok)
 		throw new Error(`${resource}: ${answer.status}`);
@@ -60,7 +64,9 @@ async function checkUp(inventory) {
 		state.placesOf = inventory;
 	}
 	if (state.checkedFor !== inventory || now - state.checked > CHECKUP) {
-		state.problems = (await get("doctor")).findings.filter((f) => f.level === "problem");
+		const { findings } = await get("doctor");
+
+		state.problems = problems(findings, await (await ask("/readyz?verbose")).text());
 		state.checkedFor = inventory;
 		state.checked = now;
 	}
@@ -123,6 +129,7 @@ async function look() {
 		showTraffic(state.devices, history, Date.now());
 		showFreshness(null);
 	} catch (error) {
+		console.error(error);
 		showFreshness(error);
 	}
 	state.asking = false;

@@ -42,7 +42,8 @@ export function reach(series, now) {
 	return Math.min(MINUTES * 60000, Math.max(LEAST * 60000, now - oldest));
 }
 
-// points: [{ time (ms), received, transmitted }], oldest first; back: from reach().  Returns the highest rate.
+// points: [{ time (ms), received, transmitted }], oldest first; back: from reach().  Returns the highest
+// rate.
 export function drawSparkline(node, points, unit, now, back) {
 	const recent = points.filter((point) => point.time >= now - back);
 	const peak = Math.max(0, ...recent.flatMap((point) => [point.received ?? 0, point.transmitted ?? 0]));
@@ -50,8 +51,10 @@ export function drawSparkline(node, points, unit, now, back) {
 	const y = (value) => (HEIGHT - 1 - value / (peak || 1) * (HEIGHT - 3)).toFixed(1);
 	const [received, transmitted] = node.children;
 
-	received.setAttribute("d", stretches(recent, "received").map((s) => area(s, "received", x, y)).join(""));
-	transmitted.setAttribute("d", stretches(recent, "transmitted").map((s) => line(s, "transmitted", x, y)).join(""));
+	received.setAttribute("d", stretches(recent, "received")
+		.map((stretch) => area(stretch, "received", x, y)).join(""));
+	transmitted.setAttribute("d", stretches(recent, "transmitted")
+		.map((stretch) => line(stretch, "transmitted", x, y)).join(""));
 	node.setAttribute("aria-label", recent.length > 1
 		? `Traffic of the last ${Math.round(back / 60000)} minutes, at most ${rate(peak, unit)}`
 		: "No traffic known yet");

@@ -6,9 +6,26 @@ import { count } from "./format.js";
 
 const SHOWN = 8;
 
+// "[-]device-plugin failed: why", as /readyz has it.
+function unready(lines) {
+	return lines.split("\n").filter((line) => line.startsWith("[-]")).map((line) => {
+		const [subject, ...why] = line.slice(3).split(" failed: ");
+
+		return { subject, text: why.join(" failed: "), advice: null };
+	});
+}
+
+// What doctor found; where it found nothing, what keeps rdmad from being ready.
+export function problems(findings, readiness) {
+	const found = findings.filter((finding) => finding.level === "problem");
+
+	return found.length ? found : unready(readiness);
+}
+
 // Advice has commands between backticks.
 function advice(text) {
-	return el("p", { class: "advice" }, text.split("`").map((part, i) => i % 2 ? el("code", null, part) : part));
+	return el("p", { class: "advice" },
+		text.split("`").map((part, i) => i % 2 ? el("code", null, part) : part));
 }
 
 function reason(finding) {
@@ -16,18 +33,18 @@ function reason(finding) {
 		finding.advice ? advice(finding.advice) : null);
 }
 
-export function showVerdict(problems, devices, summary) {
+export function showVerdict(found, devices, summary) {
 	const verdict = document.getElementById("verdict");
 	const line = document.getElementById("verdict-line");
 	const why = document.getElementById("verdict-why");
 
-	if (problems.length) {
+	if (found.length) {
 		verdict.dataset.level = "bad";
-		setText(line, `${count(problems.length, "problem")}: ${summary}`);
+		setText(line, `${count(found.length, "problem")}: ${summary}`);
 	} else {
 		verdict.dataset.level = devices.length ? "good" : "note";
 		setText(line, devices.length ? `RDMA is fine: ${summary}` : "No RDMA device on this node");
 	}
-	fill(why, problems, (list) => [...list.slice(0, SHOWN).map(reason), list.length > SHOWN
+	fill(why, found, (list) => [...list.slice(0, SHOWN).map(reason), list.length > SHOWN
 		? el("li", null, `and ${list.length - SHOWN} more: `, el("code", null, "rdmad doctor")) : null]);
 }

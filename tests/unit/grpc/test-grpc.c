@@ -5,10 +5,14 @@
 #include <string.h>
 
 #include "base/loop-private.h"
+#include "service/meters-private.h"
+
+#include "../meters-text.h"
 
 #define SOME_MODULE ((RdmadModule *)0x10)
 
 typedef struct {
+	RdmadMeters *meters;
 	RdmadLoop *loop;
 	char *folder, *path;
 	RdmadGrpcServer *server;
@@ -190,7 +194,9 @@ static void start(Fixture *f)
 
 static void setup(Fixture *f, gconstpointer data)
 {
+	f->meters = rdmad_meters_new();
 	f->loop = rdmad_loop_new();
+	rdmad_loop_set_meters(f->loop, f->meters);
 	f->folder = g_dir_make_tmp("rdmad-XXXXXX", NULL);
 	f->path = g_build_filename(f->folder, "s", NULL);
 	start(f);
@@ -204,6 +210,7 @@ static void teardown(Fixture *f, gconstpointer data)
 	g_assert_null(f->held);
 	g_assert_cmpuint(rdmad_loop_owned(f->loop, NULL), ==, 0);
 	rdmad_loop_free(f->loop);
+	rdmad_meters_free(f->meters);
 	g_assert_cmpint(g_rmdir(f->folder), ==, 0);
 	g_free(f->folder);
 	g_free(f->path);
@@ -451,11 +458,54 @@ static void test_the_numbers_of_a_server_add_up(Fixture *f, gconstpointer data)
 	g_assert_cmpuint(s.failed_total, ==, 2);
 }
 
+static void expect_counted(Fixture *f, const char *family, const char *expected)
+{
+	g_autofree char *calls = g_strdup_printf("rdmad_grpc_%scalls", family);
+
+	meters_expect(f->meters, calls, expected);
+}
+
+static void test_calls_are_counted_on_both_sides(Fixture *f, gconstpointer data)
+{
+	const char *const methods_called[] = { "Echo", "Echo", "Fail", "Nope", "Other" };
+
+	for (guint i = 0; i < G_N_ELEMENTS(methods_called); i++) {
+		g_autofree char *path = g_strconcat("/t.T/", methods_called[i], NULL);
+
+		call(f, path, "x", 0);
+		run_until(f, &f->dones, i + 1);
+	}
+	/* What is not served comes from outside and is one. */
+	expect_counted(f, "", "/t.T/Echo,OK 2;/t.T/Fail,NOT_FOUND 1;unknown,UNIMPLEMENTED 2;");
+	expect_counted(f, "client_",
+		       "/t.T/Echo,OK 2;/t.T/Fail,NOT_FOUND 1;/t.T/Nope,UNIMPLEMENTED 1;"
+		       "/t.T/Other,UNIMPLEMENTED 1;");
+	meters_expect(f->meters, "rdmad_grpc_call_duration_seconds",
+		      "/t.T/Echo 2;/t.T/Fail 1;unknown 2;");
+}
+
+static void test_a_call_that_is_given_up_is_counted_once(Fixture *f, gconstpointer data)
+{
+	call(f, "/t.T/Hold", "", 0);
+	run_a_while(f);
+	expect_counted(f, "", "");
+	rdmad_grpc_request_cancel(f->request);
+	expect_counted(f, "client_", "/t.T/Hold,CANCELLED 1;");
+	run_until(f, &f->ended, 1);
+	expect_counted(f, "", "/t.T/Hold,CANCELLED 1;");
+	call(f, "/t.T/Hold", "", 20);
+	run_until(f, &f->ended, 2);
+	run_a_while(f);
+	expect_counted(f, "", "/t.T/Hold,CANCELLED 1;/t.T/Hold,DEADLINE_EXCEEDED 1;");
+}
+
 #define ADD(name) g_test_add("/grpc/" #name, Fixture, NULL, setup, test_##name, teardown)
 
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	ADD(calls_are_counted_on_both_sides);
+	ADD(a_call_that_is_given_up_is_counted_once);
 	ADD(a_call_is_answered);
 	ADD(who_replied_hears_no_end);
 	ADD(a_failure_comes_with_its_text);

@@ -14,11 +14,13 @@ typedef union {
 static inline void message_add(Message *msg, const void *data, gsize size)
 {
 	const gsize padded = NLMSG_ALIGN(size);
+	const gsize at = msg->hdr.nlmsg_len;
 
-	g_assert_cmpuint(msg->hdr.nlmsg_len + padded, <=, sizeof(msg->bytes));
-	memset(msg->bytes + msg->hdr.nlmsg_len, 0, padded);
+	/* Not g_assert_cmpuint(), which may come back: the compiler would see writes beyond the end. */
+	g_assert(at + padded <= sizeof(msg->bytes));
+	memset(msg->bytes + at, 0, padded);
 	if (size)
-		memcpy(msg->bytes + msg->hdr.nlmsg_len, data, size);
+		memcpy(msg->bytes + at, data, size);
 	msg->hdr.nlmsg_len += padded;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <rdmad/device.h>
 #include <rdmad/error.h>
@@ -299,6 +300,46 @@ static void test_names_are_looked_for_again(Fixture *f, gconstpointer data)
 	assert_counters(f, "port/1 b=2\nhw/1 c=3\n");
 }
 
+/* As in sysfs, where the time of a directory says nothing. */
+static void set_old(const Fixture *f, const char *path)
+{
+	static const struct timespec times[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
+	g_autofree char *full = full_path(f, path);
+
+	g_assert_cmpint(utimensat(AT_FDCWD, full, times, 0), ==, 0);
+}
+
+static void test_a_counter_that_left_makes_names_be_looked_for_again(Fixture *f, gconstpointer data)
+{
+	g_autofree char *a = full_path(f, COUNTERS "/a");
+
+	put(f, COUNTERS "/a", "1\n", -1);
+	put(f, COUNTERS "/b", "2\n", -1);
+	set_old(f, COUNTERS);
+	assert_counters(f, "port/1 a=1\nport/1 b=2\n");
+	g_assert_cmpint(g_unlink(a), ==, 0);
+	put(f, COUNTERS "/c", "3\n", -1);
+	set_old(f, COUNTERS);
+	assert_counters(f, "port/1 b=2\n");
+	assert_counters(f, "port/1 b=2\nport/1 c=3\n");
+}
+
+static void test_a_directory_in_the_place_of_another_is_looked_through(Fixture *f,
+								       gconstpointer data)
+{
+	g_autofree char *here = full_path(f, COUNTERS);
+	g_autofree char *there = full_path(f, "old");
+
+	put(f, COUNTERS "/a", "1\n", -1);
+	set_old(f, COUNTERS);
+	assert_counters(f, "port/1 a=1\n");
+	g_assert_cmpint(g_rename(here, there), ==, 0);
+	put(f, COUNTERS "/a", "1\n", -1);
+	put(f, COUNTERS "/b", "2\n", -1);
+	set_old(f, COUNTERS);
+	assert_counters(f, "port/1 a=1\nport/1 b=2\n");
+}
+
 static void test_a_device_that_has_left_is_gone(Fixture *f, gconstpointer data)
 {
 	g_autofree char *from = full_path(f, "sys/class/infiniband/mlx5_0");
@@ -398,6 +439,8 @@ int main(int argc, char **argv)
 	ADD(a_counter_that_failed_is_left_alone_and_comes_back);
 	ADD(a_renewed_reader_knows_what_failed);
 	ADD(names_are_looked_for_again);
+	ADD(a_counter_that_left_makes_names_be_looked_for_again);
+	ADD(a_directory_in_the_place_of_another_is_looked_through);
 	ADD(a_device_that_has_left_is_gone);
 	ADD(a_reading_that_nobody_waits_for_stops);
 	g_test_add_func("/counter-reader/recorded_machines_are_read",

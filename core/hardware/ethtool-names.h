@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which of a driver's statistics are worth reading
+ *
+ * A driver may have thousands, a dozen for each queue.  What matters to RDMA is flow control (PFC,
+ * pause), discards and marks of congestion, errors of the link and of PCIe; each driver has its own
+ * names for these.
+ */
+#pragma once
+
+#include <rdmad/types.h>
+
+#define RDMAD_ETHTOOL_NAME_SIZE 32u   /* ETH_GSTRING_LEN */
+#define RDMAD_ETHTOOL_NAMES_MAX 8192u /* more is taken for nonsense */
+
+typedef struct {
+	guint place; /* in the table */
+	char name[RDMAD_ETHTOOL_NAME_SIZE + 1];
+} RdmadEthtoolName;
+
+typedef gboolean (*RdmadEthtoolMatters)(const char *name);
+
+gboolean rdmad_ethtool_name_matters(const char *name);
+/* `table`: `n` names of RDMAD_ETHTOOL_NAME_SIZE bytes, which need not end with NUL.  Gives
+ * RdmadEthtoolName, in the table's order. */
+GArray *rdmad_ethtool_names_choose(const char *table, guint n, RdmadEthtoolMatters matters);
+/* Whether those that were chosen are still where they were. */
+gboolean rdmad_ethtool_names_hold(const GArray *chosen, const char *table, guint n);

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <rdmad/device.h>
+
+#include "hardware/device-private.h"
+#include "hardware/netdev-counters.h"
+#include "machine.h"
+
+static gint64 clock_now(void)
+{
+	return 1;
+}
+
+/* What a device's interfaces say, a line each: "eth0 carrier_changes 7". */
+static char *read_all(const RdmadSysroot *root, const RdmadDevice *dev)
+{
+	g_autoptr(RdmadQuarantine) quarantine = rdmad_quarantine_new();
+	g_autoptr(RdmadNetdevCounters) netdevs = rdmad_netdev_counters_new(root, dev);
+	g_auto(RdmadDraft)
+		draft = { .root = root, .dev = dev, .quarantine = quarantine, .clock = clock_now };
+	GString *text = g_string_new(NULL);
+	RdmadReading *reading;
+
+	rdmad_draft_init(&draft);
+	rdmad_netdev_counters_read(netdevs, &draft);
+	reading = rdmad_draft_finish(&draft);
+	for (guint i = 0; i < reading->n_counters; i++) {
+		const RdmadCounter *counter = &reading->counters[i];
+
+		g_assert_cmpuint(counter->port, ==, 0);
+		g_string_append_printf(text, "%s %s ", counter->netdev, counter->name);
+		if (counter->errnum)
+			g_string_append_printf(text, "errno %d\n", counter->errnum);
+		else
+			g_string_append_printf(text, "%" G_GUINT64_FORMAT "\n", counter->value);
+	}
+	rdmad_reading_free(reading);
+	return g_string_free(text, FALSE);
+}
+
+static void put(const TestMachine *machine, const char *netdev, const char *name, const char *value)
+{
+	g_autofree char *dir = g_build_filename(machine->dir, "sys/class/net", netdev, NULL);
+	g_autofree char *path = g_build_filename(dir, name, NULL);
+
+	g_assert_cmpint(g_mkdir_with_parents(dir, 0755), ==, 0);
+	g_assert_true(g_file_set_contents(path, value, -1, NULL));
+}
+
+static RdmadDevice *make_device(const char *port_netdev)
+{
+	RdmadDevice *dev = rdmad_device_new("mlx5_0", "mlx5_0");
+
+	dev->ports = g_new0(RdmadPort, 1);
+	dev->n_ports = 1;
+	dev->ports[0].number = 1;
+	dev->ports[0].netdev = g_strdup(port_netdev);
+	return dev;
+}
+
+static void add_netdev(RdmadDevice *dev, const char *name, const char *master)
+{
+	dev->netdevs = g_renew(RdmadNetdev, dev->netdevs, dev->n_netdevs + 1);
+	dev->netdevs[dev->n_netdevs++] = (RdmadNetdev){
+		.name = g_strdup(name),
+		.master = g_strdup(master),
+		.addresses = g_new0(char *, 1),
+	};
+}
+
+static void test_changes_of_carrier_are_counted(void)
+{
+	g_autoptr(TestMachine) machine = test_machine_new_empty();
+	RdmadDevice *dev = make_device("eth0");
+	g_autofree char *text = NULL;
+
+	put(machine, "eth0", "carrier_changes", "7\n");
+	put(machine, "eth0", "carrier_up_count", "4\n");
+	put(machine, "eth0", "carrier_down_count", "3\n");
+	text = read_all(machine->root, dev);
+	g_assert_cmpstr(text, ==,
+			"eth0 carrier_changes 7\neth0 carrier_down_count 3\n"
+			"eth0 carrier_up_count 4\n");
+	rdmad_device_unref(dev);
+}
+
+/* A missing file is an older kernel's; what is no number is said. */
+static void test_bad_values_are_said_and_missing_ones_are_absent(void)
+{
+	static const struct {
+		const char *value, *line;
+	} cases[] = {
+		{ "4294967295\n", "eth0 carrier_changes 4294967295\n" },
+		{ "18446744073709551615", "eth0 carrier_changes 18446744073709551615\n" },
+		{ "", "eth0 carrier_changes errno 74\n" },
+		{ "-1\n", "eth0 carrier_changes errno 74\n" },
+		{ "many\n", "eth0 carrier_changes errno 74\n" },
+		{ "18446744073709551616", "eth0 carrier_changes errno 74\n" },
+		{ "00000000000000000000000000000000000000001", "eth0 carrier_changes errno 74\n" },
+	};
+
+	G_STATIC_ASSERT(EBADMSG == 74);
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(TestMachine) machine = test_machine_new_empty();
+		RdmadDevice *dev = make_device("eth0");
+		g_autofree char *text = NULL;
+
+		put(machine, "eth0", "carrier_changes", cases[i].value);
+		text = read_all(machine->root, dev);
+		g_assert_cmpstr(text, ==, cases[i].line);
+		rdmad_device_unref(dev);
+	}
+}
+
+/* Each has a counter of its own; which were read? */
+static void check_interfaces(RdmadDevice *dev, const char *expected)
+{
+	static const char *const all[] = { "bond0", "eth0", "eth1", "eth0.100", "ib0" };
+	g_autoptr(TestMachine) machine = test_machine_new_empty();
+	g_autofree char *text = NULL;
+
+	for (gsize i = 0; i < G_N_ELEMENTS(all); i++)
+		put(machine, all[i], "carrier_changes", "1");
+	text = read_all(machine->root, dev);
+	g_assert_cmpstr(text, ==, expected);
+	rdmad_device_unref(dev);
+}
+
+static void test_the_interface_of_the_port_is_read_not_what_stands_on_it(void)
+{
+	RdmadDevice *dev = make_device("eth0");
+
+	add_netdev(dev, "eth0", NULL);
+	add_netdev(dev, "eth0.100", NULL);
+	check_interfaces(dev, "eth0 carrier_changes 1\n");
+}
+
+static void test_of_a_bond_all_are_read(void)
+{
+	RdmadDevice *dev = make_device("bond0");
+
+	dev->bond = g_strdup("bond0");
+	add_netdev(dev, "bond0", NULL);
+	add_netdev(dev, "eth0", "bond0");
+	add_netdev(dev, "eth0.100", NULL);
+	add_netdev(dev, "eth1", "bond0");
+	check_interfaces(dev, "bond0 carrier_changes 1\neth0 carrier_changes 1\n"
+			      "eth1 carrier_changes 1\n");
+}
+
+static void test_without_one_of_the_port_those_of_the_device_are_read(void)
+{
+	RdmadDevice *dev = make_device(NULL);
+
+	add_netdev(dev, "ib0", NULL);
+	add_netdev(dev, "no/name", NULL);
+	check_interfaces(dev, "ib0 carrier_changes 1\n");
+}
+
+/* In a pod's network namespace by now; asked of this machine itself. */
+static void test_an_interface_that_is_not_there_has_nothing_to_say(void)
+{
+	g_autoptr(RdmadSysroot) root = rdmad_sysroot_new(NULL, NULL);
+	RdmadDevice *dev = make_device("nosuchif0");
+	g_autofree char *text = read_all(root, dev);
+
+	g_assert_cmpstr(text, ==, "");
+	rdmad_device_unref(dev);
+}
+
+/* The loopback interface has neither pause nor FEC nor statistics of a driver. */
+static void test_what_a_driver_does_not_have_is_no_failure(void)
+{
+	g_autoptr(RdmadSysroot) root = rdmad_sysroot_new(NULL, NULL);
+	RdmadDevice *dev = make_device("lo");
+	g_autofree char *text = read_all(root, dev);
+
+	g_test_message("%s", text);
+	g_assert_null(strstr(text, "errno"));
+	g_assert_nonnull(strstr(text, "lo carrier_changes "));
+	rdmad_device_unref(dev);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+#define ADD(name) g_test_add_func("/netdev-counters/" #name, test_##name)
+	ADD(changes_of_carrier_are_counted);
+	ADD(bad_values_are_said_and_missing_ones_are_absent);
+	ADD(the_interface_of_the_port_is_read_not_what_stands_on_it);
+	ADD(of_a_bond_all_are_read);
+	ADD(without_one_of_the_port_those_of_the_device_are_read);
+	ADD(an_interface_that_is_not_there_has_nothing_to_say);
+	ADD(what_a_driver_does_not_have_is_no_failure);
+	return g_test_run();
+}
