@@ -176,6 +176,31 @@ static void read_ethtool(const Interface *interface, Group *group)
 		group_end(group, rdmad_ethtool_stats_read(interface->stats, group_add, group));
 }
 
+/*
+ * On a function of limited rights the firmware refuses all that is of the port (EINVAL).  Ethtool's
+ * answers look well there, but each try is some lines in the kernel's log.
+ */
+static gboolean is_refused(const RdmadDraft *draft)
+{
+	gboolean refused = FALSE;
+
+	for (guint i = 0; i < draft->counters->len; i++) {
+		const RdmadCounter *counter = &g_array_index(draft->counters, RdmadCounter, i);
+
+		if (counter->group == RDMAD_COUNTER_PORT && counter->errnum == 0)
+			return FALSE;
+		if (counter->group == RDMAD_COUNTER_PORT && counter->errnum == EINVAL)
+			refused = TRUE;
+	}
+	return refused;
+}
+
+static void refuse(const Group *group)
+{
+	if (group_may_read(group))
+		group_end(group, EINVAL);
+}
+
 static void read_interface(RdmadNetdevCounters *netdevs, RdmadNetlink *nl,
 			   const Interface *interface, RdmadDraft *draft)
 {
@@ -183,6 +208,12 @@ static void read_interface(RdmadNetdevCounters *netdevs, RdmadNetlink *nl,
 	Group fec = { draft, { RDMAD_COUNTER_FEC, 0, interface->name, NULL } };
 	Group ethtool = { draft, { RDMAD_COUNTER_ETHTOOL, 0, interface->name, NULL } };
 
+	if (is_refused(draft)) {
+		refuse(&pause);
+		refuse(&fec);
+		refuse(&ethtool);
+		return;
+	}
 	if (nl)
 		read_netlink(netdevs, nl, &pause, rdmad_ethtool_get_pause);
 	if (nl && !rdmad_draft_cancelled(draft))

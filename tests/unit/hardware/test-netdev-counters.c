@@ -12,8 +12,10 @@ static gint64 clock_now(void)
 	return 1;
 }
 
+typedef void (*BeforeReading)(RdmadDraft *draft);
+
 /* What a device's interfaces say, a line each: "eth0 carrier_changes 7". */
-static char *read_all(const RdmadSysroot *root, const RdmadDevice *dev)
+static char *read_after(const RdmadSysroot *root, const RdmadDevice *dev, BeforeReading before)
 {
 	g_autoptr(RdmadQuarantine) quarantine = rdmad_quarantine_new();
 	g_autoptr(RdmadNetdevCounters) netdevs = rdmad_netdev_counters_new(root, dev);
@@ -23,13 +25,18 @@ static char *read_all(const RdmadSysroot *root, const RdmadDevice *dev)
 	RdmadReading *reading;
 
 	rdmad_draft_init(&draft);
+	if (before)
+		before(&draft);
 	rdmad_netdev_counters_read(netdevs, &draft);
 	reading = rdmad_draft_finish(&draft);
 	for (guint i = 0; i < reading->n_counters; i++) {
 		const RdmadCounter *counter = &reading->counters[i];
 
+		if (!counter->netdev)
+			continue;
 		g_assert_cmpuint(counter->port, ==, 0);
-		g_string_append_printf(text, "%s %s ", counter->netdev, counter->name);
+		g_string_append_printf(text, "%s %s ", counter->netdev,
+				       counter->name ? counter->name : "*");
 		if (counter->errnum)
 			g_string_append_printf(text, "errno %d\n", counter->errnum);
 		else
@@ -37,6 +44,11 @@ static char *read_all(const RdmadSysroot *root, const RdmadDevice *dev)
 	}
 	rdmad_reading_free(reading);
 	return g_string_free(text, FALSE);
+}
+
+static char *read_all(const RdmadSysroot *root, const RdmadDevice *dev)
+{
+	return read_after(root, dev, NULL);
 }
 
 static void put(const TestMachine *machine, const char *netdev, const char *name, const char *value)
@@ -182,6 +194,53 @@ static void test_what_a_driver_does_not_have_is_no_failure(void)
 	rdmad_device_unref(dev);
 }
 
+static void add_port_counter(RdmadDraft *draft, const char *name, int errnum)
+{
+	const RdmadCounterKey key = { RDMAD_COUNTER_PORT, 1, NULL, name };
+
+	rdmad_draft_add_result(draft, &key, 1, errnum);
+}
+
+static void all_refused(RdmadDraft *draft)
+{
+	add_port_counter(draft, "port_rcv_data", EINVAL);
+	add_port_counter(draft, "port_xmit_data", EINVAL);
+}
+
+static void one_refused(RdmadDraft *draft)
+{
+	add_port_counter(draft, "VL15_dropped", EINVAL);
+	add_port_counter(draft, "port_xmit_data", 0);
+}
+
+static void none_there(RdmadDraft *draft)
+{
+	add_port_counter(draft, "port_xmit_data", EOPNOTSUPP);
+}
+
+/* The driver would log each try, and say nothing. */
+static void test_where_the_firmware_refuses_the_port_ethtool_is_not_asked(void)
+{
+	static const struct {
+		BeforeReading before;
+		gboolean refused;
+	} cases[] = { { all_refused, TRUE }, { one_refused, FALSE }, { none_there, FALSE } };
+	g_autoptr(RdmadSysroot) root = rdmad_sysroot_new(NULL, NULL);
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		RdmadDevice *dev = make_device("lo");
+		g_autofree char *text = read_after(root, dev, cases[i].before);
+
+		g_assert_nonnull(strstr(text, "lo carrier_changes "));
+		if (cases[i].refused)
+			g_assert_true(g_str_has_suffix(text, "lo * errno 22\nlo * errno 22\n"
+							     "lo * errno 22\n"));
+		else
+			g_assert_null(strstr(text, "errno"));
+		rdmad_device_unref(dev);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -193,5 +252,6 @@ int main(int argc, char **argv)
 	ADD(without_one_of_the_port_those_of_the_device_are_read);
 	ADD(an_interface_that_is_not_there_has_nothing_to_say);
 	ADD(what_a_driver_does_not_have_is_no_failure);
+	ADD(where_the_firmware_refuses_the_port_ethtool_is_not_asked);
 	return g_test_run();
 }
