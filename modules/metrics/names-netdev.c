@@ -132,6 +132,7 @@ static const Pattern OTHERS[] = {
 	{ "tx_priority_#_xoff.nic", TX_PFC_FRAMES },
 	{ "port.rx_priority_#_xoff", RX_PFC_FRAMES },
 	{ "port.tx_priority_#_xoff", TX_PFC_FRAMES },
+	{ "rx_crc_errors", RX_CRC_ERRORS },
 	{ "rx_crc_errors.nic", RX_CRC_ERRORS },
 	{ "port.rx_crc_errors", RX_CRC_ERRORS },
 	{ "rx_dropped.nic", RX_DISCARDS },
