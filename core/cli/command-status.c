@@ -51,6 +51,30 @@ static void write_machine(const json_t *status, GString *out)
 		   kernel ? ", Linux " : "", kernel ?: "");
 }
 
+/* The control socket goes without saying. */
+static void write_listeners(const json_t *status, GString *out)
+{
+	const json_t *listener;
+	size_t i;
+
+	json_array_foreach(json_object_get(status, "listeners"), i, listener)
+	{
+		const char *error = format_text(listener, "error");
+
+		if (!json_is_true(json_object_get(listener, "public")))
+			continue;
+		write_line(out, "listener", "%s%s%s%s", format_text(listener, "address") ?: "?",
+			   json_is_true(json_object_get(listener, "tls")) ? ", TLS" : "",
+			   json_is_true(json_object_get(listener, "client_certificates"))
+				   ? ", client certificates"
+				   : "",
+			   json_is_true(json_object_get(listener, "passwords")) ? ", passwords"
+										: "");
+		if (error)
+			write_line(out, "", "WEB CONFIGURATION REFUSED: %s", error);
+	}
+}
+
 static void write_devices(const json_t *status, GString *out)
 {
 	const json_t *devices = json_object_get(status, "devices");
@@ -172,6 +196,7 @@ void status_write(const json_t *status, gint64 now_us, GString *out)
 		   pid ?: "?", up);
 	write_config(status, now_us, out);
 	write_machine(status, out);
+	write_listeners(status, out);
 	write_devices(status, out);
 	write_line(out, "claims", "%s", claims ?: "?");
 	if (aside)

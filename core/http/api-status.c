@@ -12,6 +12,7 @@
 #include "daemon/modules.h"
 #include "hardware/hardware.h"
 #include "http/api-private.h"
+#include "http/http-private.h"
 #include "service/facts-private.h"
 
 #define RECENT_TROUBLE 5u
@@ -126,6 +127,32 @@ static json_t *directories_json(const RdmadServices *services)
 	return object;
 }
 
+static json_t *listener_json(const RdmadHttp *http, guint index)
+{
+	RdmadHttpListenerInfo info;
+	json_t *object = json_object();
+
+	rdmad_http_listener_info(http, index, &info);
+	api_set(object, "address", api_json_string(info.address));
+	api_set(object, "public", json_boolean(info.scope != RDMAD_HTTP_LOCAL));
+	api_set(object, "connections", json_integer(info.connections));
+	api_set(object, "tls", json_boolean(info.tls));
+	api_set(object, "client_certificates", json_boolean(info.certificates));
+	api_set(object, "passwords", json_boolean(info.passwords));
+	api_set(object, "web_config", api_json_string(info.web_config));
+	api_set(object, "error", api_json_string(info.web_config_error));
+	return object;
+}
+
+static json_t *listeners_json(const RdmadHttp *http)
+{
+	json_t *array = json_array();
+
+	for (guint i = 0; i < rdmad_http_listener_count(http); i++)
+		json_array_append_new(array, listener_json(http, i));
+	return array;
+}
+
 void api_get_status(RdmadHttpRequest *request, gpointer data)
 {
 	const RdmadServices *s = data;
@@ -140,6 +167,7 @@ void api_get_status(RdmadHttpRequest *request, gpointer data)
 	api_set(object, "machine", machine_json(s));
 	api_set(object, "directories", directories_json(s));
 	api_set(object, "state_set_aside", api_json_string(s->state_set_aside));
+	api_set(object, "listeners", listeners_json(s->http));
 	api_set(object, "modules", modules_json(s->modules));
 	api_set(object, "devices", devices_json(s->inventory));
 	api_set(object, "claims", json_integer(rdmad_claims_count(s->claims)));

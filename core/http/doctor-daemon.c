@@ -11,6 +11,7 @@
 #include "build-info.h"
 #include "daemon/modules.h"
 #include "http/api-doctor.h"
+#include "http/http-private.h"
 
 #define LARGE_DATABASE (64 << 20)
 
@@ -19,7 +20,7 @@ static gboolean is_notable(const char *file)
 {
 	static const char *const stems[] = {
 		"libevent",   "libnghttp2", "libglib-2", "libconfig",  "libprotobuf-c",
-		"libsqlite3", "libjansson", "libnl-3",	 "libibverbs",
+		"libsqlite3", "libjansson", "libnl-3",	 "libibverbs", "libssl",
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(stems); i++)
@@ -63,6 +64,26 @@ static void check_config(const RdmadServices *services, json_t *findings)
 	else
 		doctor_say(findings, RDMAD_FINDING_OK, "configuration", NULL, "%s",
 			   services->config_path ?: "no file; defaults are in use");
+}
+
+static void check_listeners(const RdmadServices *services, json_t *findings)
+{
+	for (guint i = 0; i < rdmad_http_listener_count(services->http); i++) {
+		RdmadHttpListenerInfo info;
+
+		rdmad_http_listener_info(services->http, i, &info);
+		if (info.web_config_error)
+			doctor_say(findings, RDMAD_FINDING_PROBLEM, "listener",
+				   "correct it; it is read again when it changes",
+				   "%s goes on with the web configuration of before: %s",
+				   info.address, info.web_config_error);
+		else if (info.scope != RDMAD_HTTP_LOCAL)
+			doctor_say(findings, RDMAD_FINDING_OK, "listener", NULL, "%s, %s%s",
+				   info.address, info.tls ? "TLS" : "plain HTTP",
+				   info.passwords || info.certificates
+					   ? ", for those it knows"
+					   : ", for everybody who can connect");
+	}
 }
 
 static void check_modules(const RdmadServices *services, json_t *findings)
@@ -113,6 +134,7 @@ void doctor_check_daemon(const RdmadServices *services, json_t *findings)
 {
 	check_versions(findings);
 	check_config(services, findings);
+	check_listeners(services, findings);
 	check_modules(services, findings);
 	check_database(services, findings);
 	if (geteuid() != 0)

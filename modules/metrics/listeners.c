@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "listeners.h"
 
-#include <jansson.h>
 #include <rdmad/error.h>
 #include <rdmad/http.h>
 #include <rdmad/log.h>
@@ -147,17 +146,4 @@ gboolean listeners_follow(Listeners *listeners, const char *const *addresses,
 	g_ptr_array_unref(listeners->open);
 	listeners->open = g_steal_pointer(&wanted);
 	return TRUE;
-}
-
-json_t *listeners_status(const Listeners *listeners)
-{
-	json_t *array = json_array();
-
-	for (guint i = 0; i < listeners->open->len; i++) {
-		const Place *place = listeners->open->pdata[i];
-
-		json_array_append_new(array, json_pack("{s:s, s:s?}", "address", place->address,
-						       "web_config", place->web_config));
-	}
-	return array;
 }

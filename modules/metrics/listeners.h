@@ -17,6 +17,3 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Listeners, listeners_free)
  */
 gboolean listeners_follow(Listeners *listeners, const char *const *addresses,
 			  const char *web_config, GError **error);
-
-/* [{"address", "web_config"}] */
-struct json_t *listeners_status(const Listeners *listeners);

@@ -126,7 +126,6 @@ static json_t *metrics_status(gpointer state)
 	Metrics *metrics = state;
 	json_t *status = json_object();
 
-	json_object_set_new(status, "listeners", listeners_status(metrics->listeners));
 	json_object_update_new(status, scrapes_status(metrics->scrapes));
 	return status;
 }
