@@ -4,28 +4,36 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+/* "" or ":9889". */
+static gboolean is_port(const char *text)
+{
+	if (!*text)
+		return TRUE;
+	return *text == ':' && text[1 + strspn(text + 1, "0123456789")] == '\0';
+}
+
 /* The name without its port, brackets and last dot; NULL when it is no Host. */
 static char *host_name(const char *host)
 {
-	const char *end = strrchr(host, ':');
-	gsize length = strlen(host);
+	const gboolean brackets = *host == '[';
+	gsize length = strcspn(host, brackets ? "]" : ":");
 
-	if (*host == '[') {
-		end = strchr(host, ']');
-		return end ? g_strndup(host + 1, end - host - 1) : NULL;
-	}
-	if (end)
-		length = end - host;
+	if (!host[length] && brackets)
+		return NULL;
+	if (!is_port(host + length + brackets))
+		return NULL;
+	if (brackets)
+		return g_strndup(host + 1, length - 1);
 	if (length && host[length - 1] == '.')
 		length--;
 	return g_ascii_strdown(host, length);
 }
 
-static gboolean is_address(const char *name)
+static gboolean is_address(int family, const char *name)
 {
 	struct in6_addr address;
 
-	return inet_pton(AF_INET, name, &address) == 1 || inet_pton(AF_INET6, name, &address) == 1;
+	return inet_pton(family, name, &address) == 1;
 }
 
 /* "gpu-7" and "gpu-7.example.com" name the same node, whichever of the two it calls itself. */
@@ -43,8 +51,8 @@ gboolean http_host_is_local(const char *host, const char *node)
 {
 	g_autofree char *name = host_name(host);
 
-	if (!name)
-		return FALSE;
-	return is_address(name) || g_str_equal(name, "localhost") ||
+	if (!name || *host == '[')
+		return name && is_address(AF_INET6, name);
+	return is_address(AF_INET, name) || g_str_equal(name, "localhost") ||
 	       g_str_has_suffix(name, ".localhost") || is_node(name, node);
 }

@@ -45,9 +45,9 @@ class Http(unittest.TestCase):
         assert not os.path.exists(cls.path)
         cls.folder.cleanup()
 
-    def connect(self, tcp=False):
+    def connect(self, tcp=False, source="127.0.0.1"):
         if tcp:
-            sock = socket.create_connection(("127.0.0.1", self.port), 10)
+            sock = socket.create_connection(("127.0.0.1", self.port), 10, (source, 0))
         else:
             sock = socket.socket(socket.AF_UNIX)
             sock.settimeout(10)
@@ -94,6 +94,63 @@ class Http(unittest.TestCase):
             self.assertLess(descriptors, 2 * LIMIT + 16)
             for sock in slow:
                 sock.close()
+
+    def test_five_hundred_idle_clients_leave_room_for_another(self):
+        for tcp in (False, True):
+            idle = []
+            for i in range(500):
+                idle.append(self.connect(tcp, f"127.0.0.{1 + i % 250}"))
+                if i % 50 == 0:  # the kernel's queue is no longer than that of the server
+                    self.assert_served(tcp)
+            self.assert_served(tcp)
+            self.assertLess(len(os.listdir(f"/proc/{self.process.pid}/fd")), 2 * LIMIT + 16)
+            for sock in idle:
+                sock.close()
+
+    def busy(self, path, source="127.0.0.1", tcp=True):
+        """A connection whose request is not answered."""
+        sock = self.connect(tcp, source)
+        sock.sendall(b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        time.sleep(0.05)
+        return sock
+
+    def test_one_address_has_a_quarter_of_the_places(self):
+        held = [self.busy(b"/never", "127.0.0.2") for _ in range(LIMIT // 4)]
+        answer = self.read_all(self.connect(True, "127.0.0.2"))
+        self.assertIn(b" 503 ", answer)
+        self.assertIn(b"\r\nRetry-After: 1\r\n", answer)
+        self.assert_served(tcp=True)
+        self.assert_served()
+        held[0].close()
+        time.sleep(0.05)
+        sock = self.connect(True, "127.0.0.2")
+        sock.sendall(b"GET /hello HTTP/1.0\r\n\r\n")
+        self.assertIn(b"hello\n", self.read_all(sock))
+        for sock in held:
+            sock.close()
+
+    def test_an_idle_connection_makes_room_for_the_same_address_first(self):
+        first, other = self.connect(True, "127.0.0.3"), self.connect(True, "127.0.0.4")
+        rest = [self.connect(True, "127.0.0.3") for _ in range(LIMIT // 4)]
+        self.assertEqual(self.read_all(first), b"")
+        other.sendall(b"GET /hello HTTP/1.0\r\n\r\n")
+        self.assertIn(b"hello\n", self.read_all(other))
+        for sock in rest:
+            sock.close()
+
+    def test_those_who_wait_for_news_have_half_of_the_places(self):
+        held = [self.busy(b"/parked", tcp=False) for _ in range(LIMIT // 2)]
+        answer = self.ask(b"GET /parked HTTP/1.0\r\n\r\n")
+        self.assertIn(b" 503 ", answer)
+        self.assertIn(b"\r\nRetry-After: 1\r\n", answer)
+        self.assert_served()
+        held.pop().close()
+        time.sleep(0.05)
+        held.append(self.busy(b"/parked", tcp=False))
+        held[-1].settimeout(0.3)
+        self.assertRaises(socket.timeout, held[-1].recv, 1)
+        for sock in held:
+            sock.close()
 
     def test_a_trickle_does_not_put_off_the_end(self):
         sock = self.connect()
@@ -180,6 +237,19 @@ class Http(unittest.TestCase):
                 self.assertIn(b"HTTP/1.1 %d " % status, answer)
                 if allow:
                     self.assertIn(b"\r\nAllow: " + allow + b"\r\n", answer)
+
+    def test_what_is_no_method_is_refused(self):
+        for line, status in ((b"get /hello HTTP/1.1", 405), (b"G\tT /hello HTTP/1.1", 400),
+                             (b"GET,POST /hello HTTP/1.1", 400), (b" GET /hello HTTP/1.1", 400),
+                             (b"GET  /hello HTTP/1.1", 400), (b"GET /hello", 400),
+                             (b"PRI * HTTP/2.0", 505), (b"\x16\x03\x01", 400),
+                             (b"A" * 8000 + b" /hello HTTP/1.1", 405), (b"", 400),
+                             (b"GET http://127.0.0.1/hello HTTP/1.1", 400),
+                             (b"CONNECT 127.0.0.1:22 HTTP/1.1", 400)):
+            for tcp in (False, True):
+                with self.subTest(line=line[:40], tcp=tcp):
+                    request = line + b"\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+                    self.assertEqual(self.status(request, tcp), status)
 
     def test_a_thousand_pipelined_requests_are_answered(self):
         sock = self.connect()

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a client says of itself, credentials and Host, is refused or is clean. */
+#include <stdint.h>
+#include <string.h>
+
+#include "http/http-credentials.h"
+#include "http/http-host.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What was taken apart is what it says. */
+static void check_credentials(const char *value, const HttpCredentials *credentials)
+{
+	g_autofree char *both = g_strconcat(credentials->user, ":", credentials->password, NULL);
+	g_autofree char *again = g_base64_encode((const guchar *)both, strlen(both));
+	gsize size;
+	g_autofree guchar *decoded = g_base64_decode(again, &size);
+
+	g_assert_null(strchr(credentials->user, ':'));
+	g_assert_cmpuint(size, ==, credentials->size);
+	g_assert_cmpmem(decoded, size, both, strlen(both));
+	/* The last digit may carry bits of nothing. */
+	g_assert_true(g_str_has_suffix(value, "=") || g_str_has_suffix(value, again));
+}
+
+/* By a way of its own: an address has no letters beyond f, unless it is a name that is ours. */
+static void check_host(const char *value)
+{
+	g_autofree char *host = g_ascii_strdown(value, -1);
+
+	if (strstr(host, "localhost") || g_str_has_prefix(host, "gpu-7"))
+		return;
+	g_assert_cmpuint(strspn(host, "0123456789abcdef:.[]"), ==, strlen(host));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	g_autofree char *value = g_strndup((const char *)data, size);
+	HttpCredentials credentials;
+
+	if (http_credentials_parse(value, &credentials))
+		check_credentials(value, &credentials);
+	http_credentials_clear(&credentials);
+	if (http_host_is_local(value, "gpu-7.example"))
+		check_host(value);
+	return 0;
+}
