@@ -23,7 +23,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
 import tap  # noqa: E402
 
-RDMAD, EXPAND, MODULES = sys.argv[1:4]
+# The daemon runs in a folder of its own.
+RDMAD, EXPAND, MODULES = map(os.path.realpath, sys.argv[1:4])
 # Nobody's; more than one of these tests may run at a time.
 UID = 60000 + os.getpid() % 5000
 OTHER = UID + 1
