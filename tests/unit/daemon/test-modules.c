@@ -9,6 +9,9 @@
 #include "daemon/modules.h"
 #include "daemon/services-private.h"
 #include "scratch.h"
+#include "service/meters-private.h"
+
+#include "../meters-text.h"
 
 typedef struct {
 	char *dir;
@@ -178,10 +181,45 @@ static void test_what_a_module_leaves_behind_is_freed(Fixture *f, gconstpointer 
 	bring_up(f, "modules = { leaky = { }; };", &error);
 	g_assert_no_error(error);
 	g_assert_cmpstr(rdmad_facts_get(f->services->facts, "test:leaky"), ==, "yes");
+	meters_expect(f->services->meters, "test_leaky", "4;");
 	rdmad_modules_stop(f->services->modules);
 	/* The leaked timers call into freed memory if they are still there: ASan would tell. */
 	g_clear_pointer(&f->services->modules, rdmad_modules_free);
+	meters_expect(f->services->meters, "test_leaky", "");
 	g_assert_null(rdmad_facts_get(f->services->facts, "test:leaky"));
+}
+
+static void assert_unready(Fixture *f, guint index, const char *reason)
+{
+	g_autofree char *why = NULL;
+
+	g_assert_false(rdmad_modules_ready(f->services->modules, index, &why));
+	g_assert_cmpstr(why, ==, reason);
+}
+
+static void test_a_module_is_ready_when_it_runs_and_does_not_say_otherwise(Fixture *f,
+									   gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+	g_autofree char *why = NULL;
+
+	bring_up(f,
+		 "modules = { good = { }; busy = { value = \"too busy\"; };"
+		 " start-fails = { optional = true; }; };",
+		 &error);
+	g_assert_no_error(error);
+	g_assert_true(rdmad_modules_ready(f->services->modules, 0, &why));
+	g_assert_null(why);
+	assert_unready(f, 1, "too busy");
+	assert_unready(f, 2, "it does not run: module start-fails: nobody is there");
+	rdmad_modules_stop(f->services->modules);
+	assert_unready(f, 0, "it does not run");
+}
+
+static void test_an_unready_module_need_not_say_why(Fixture *f, gconstpointer data)
+{
+	bring_up(f, "modules = { busy = { }; };", NULL);
+	assert_unready(f, 0, "it does not say why");
 }
 
 static void count_drained(gpointer data)
@@ -284,6 +322,8 @@ int main(int argc, char **argv)
 	ADD(an_optional_module_may_fail_at_any_step);
 	ADD(a_module_that_did_not_start_is_destroyed_without_stop);
 	ADD(what_a_module_leaves_behind_is_freed);
+	ADD(a_module_is_ready_when_it_runs_and_does_not_say_otherwise);
+	ADD(an_unready_module_need_not_say_why);
 	ADD(a_drain_ends_when_the_last_module_says_so);
 	ADD(a_drain_goes_on_while_one_is_busy);
 	ADD(a_reload_gives_new_settings);

@@ -145,10 +145,13 @@ static void test_a_failed_look_is_tried_again_without_a_hint(Fixture *f, gconstp
 	start(f);
 	rename_sys(f, "sys", "away");
 	rdmad_hardware_hint(f->hw);
+	g_assert_null(rdmad_hardware_problem(f->hw));
 	run_until_happened(f, "scan-failed");
+	g_assert_nonnull(strstr(rdmad_hardware_problem(f->hw), "sys"));
 	rename_sys(f, "away", "sys");
 	add_device(f, "rxe1");
 	run_until_happened(f, "scan-recovered");
+	g_assert_null(rdmad_hardware_problem(f->hw));
 	g_assert_cmpuint(rdmad_inventory_count(f->inventory), ==, 2);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Never ends its drain, and cannot reload. */
+/* Never ends its drain, cannot reload, is never ready and says why where it has a value. */
 #include "recorder.h"
 
 static void busy_drain(gpointer state)
@@ -7,6 +7,15 @@ static void busy_drain(gpointer state)
 	recorder_say(state, "drain");
 }
 
+static gboolean busy_ready(gpointer state, char **why)
+{
+	const Recorder *r = state;
+
+	if (strcmp(r->value, "none") != 0)
+		*why = g_strdup(r->value);
+	return FALSE;
+}
+
 RDMAD_MODULE_DEFINE("busy", .description = "A busy module", .create = recorder_create,
 		    .start = recorder_start, .drain = busy_drain, .stop = recorder_stop,
-		    .destroy = recorder_destroy);
+		    .destroy = recorder_destroy, .ready = busy_ready);

@@ -3,12 +3,27 @@
 #include <rdmad/facts.h>
 #include <rdmad/inventory.h>
 #include <rdmad/loop.h>
+#include <rdmad/meters.h>
 
 #include "recorder.h"
 
 static void leaky_timer(gpointer data)
 {
 }
+
+static void leaky_collect(RdmadMeter *meter, gpointer data)
+{
+	const Recorder *r = data;
+
+	rdmad_meter_set(meter, strlen(r->value), NULL);
+}
+
+static const RdmadMeterClass leaky_class = {
+	.type = RDMAD_METER_GAUGE,
+	.name = "test_leaky",
+	.help = "Leaky",
+	.collect = leaky_collect,
+};
 
 static gboolean leaky_start(gpointer state, GError **error)
 {
@@ -22,6 +37,7 @@ static gboolean leaky_start(gpointer state, GError **error)
 			0);
 	watch = rdmad_inventory_watch(rdmad_module_inventory(r->self), r->self, &ops, r);
 	return watch &&
+	       rdmad_meters_add(rdmad_module_meters(r->self), r->self, &leaky_class, r, error) &&
 	       rdmad_facts_set(rdmad_module_facts(r->self), r->self, "test:leaky", "yes", error);
 }
 
