@@ -91,11 +91,11 @@ static void hardware_set_netns_mode(RdmadHardware *hw, const char *mode)
 /* Who is not told of its ports looks at their interfaces. */
 static void hardware_say_who_hears(RdmadHardware *hw, const GPtrArray *devices)
 {
-	for (guint i = 0; i < devices->len; i++) {
+	for (guint i = 0; hw->verbs && i < devices->len; i++) {
 		const char *id = ((const RdmadDevice *)g_ptr_array_index(devices, i))->id;
 
-		rdmad_inventory_hears(hw->inventory, id,
-				      hw->verbs && !rdmad_verbs_problem(hw->verbs, id));
+		if (!rdmad_verbs_problem(hw->verbs, id))
+			rdmad_inventory_hears(hw->inventory, id);
 	}
 }
 

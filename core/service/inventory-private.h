@@ -9,7 +9,7 @@ void rdmad_inventory_free(RdmadInventory *inv);
  * tells the watchers on the next turn. */
 void rdmad_inventory_replace(RdmadInventory *inv, GPtrArray *devices, GPtrArray *gpus);
 /* What was told of ports, see port-history.h; of a port that is not known it is nothing. */
-void rdmad_inventory_hears(RdmadInventory *inv, const char *id, gboolean hears);
+void rdmad_inventory_hears(RdmadInventory *inv, const char *id);
 void rdmad_inventory_port_event(RdmadInventory *inv, const char *id, guint port, gboolean active);
 /* A look at the hardware begins, whose result comes by rdmad_inventory_replace(). */
 void rdmad_inventory_look_begins(RdmadInventory *inv);

@@ -215,9 +215,9 @@ static void devices_carry_history(RdmadInventory *inv, GPtrArray *devices)
 	rdmad_port_history_look_ends(inv->history);
 }
 
-void rdmad_inventory_hears(RdmadInventory *inv, const char *id, gboolean hears)
+void rdmad_inventory_hears(RdmadInventory *inv, const char *id)
 {
-	rdmad_port_history_hears(inv->history, id, hears);
+	rdmad_port_history_hears(inv->history, id);
 }
 
 void rdmad_inventory_port_event(RdmadInventory *inv, const char *id, guint port, gboolean active)

@@ -8,7 +8,7 @@
 
 struct RdmadPortHistory {
 	GHashTable *ports; /* "id/number" -> PortNews */
-	GHashTable *heard; /* set of ids */
+	GHashTable *heard; /* set of ids, for the look that ends next */
 };
 
 /* States that alternate, beginning with `first`. */
@@ -63,12 +63,9 @@ static void told_append(Told *told, const Told *more)
 	told->last_us = more->last_us;
 }
 
-void rdmad_port_history_hears(RdmadPortHistory *history, const char *id, gboolean hears)
+void rdmad_port_history_hears(RdmadPortHistory *history, const char *id)
 {
-	if (hears && !g_hash_table_contains(history->heard, id))
-		g_hash_table_add(history->heard, g_strdup(id));
-	else if (!hears)
-		g_hash_table_remove(history->heard, id);
+	g_hash_table_add(history->heard, g_strdup(id));
 }
 
 static char *port_key(const char *id, guint port)
@@ -118,6 +115,7 @@ void rdmad_port_history_look_ends(RdmadPortHistory *history)
 	GHashTableIter iter;
 	gpointer value;
 
+	g_hash_table_remove_all(history->heard);
 	g_hash_table_iter_init(&iter, history->ports);
 	while (g_hash_table_iter_next(&iter, NULL, &value)) {
 		PortNews *news = value;

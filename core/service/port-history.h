@@ -15,9 +15,9 @@ typedef struct RdmadPortHistory RdmadPortHistory;
 RdmadPortHistory *rdmad_port_history_new(void);
 void rdmad_port_history_free(RdmadPortHistory *history);
 
-/* Whether the kernel tells of this device.  Where it does not, the changes of carrier of a port's
- * interface tell what was missed. */
-void rdmad_port_history_hears(RdmadPortHistory *history, const char *id, gboolean hears);
+/* The kernel tells of this device: said again for each look.  Where it does not, the changes of carrier of
+ * a port's interface tell what was missed. */
+void rdmad_port_history_hears(RdmadPortHistory *history, const char *id);
 /* The kernel said that a port has become active, or is no longer. */
 void rdmad_port_history_event(RdmadPortHistory *history, const char *id, guint port,
 			      gboolean active);

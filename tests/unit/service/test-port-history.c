@@ -43,12 +43,20 @@ static int state_of(char letter)
 }
 
 /* Takes `found` over in the place of `*now`. */
-static void look_ends(RdmadPortHistory *history, RdmadDevice **now, RdmadDevice *found)
+static void look_ends_by(RdmadPortHistory *history, gboolean hears, RdmadDevice **now,
+			 RdmadDevice *found)
 {
+	if (hears)
+		rdmad_port_history_hears(history, ID);
 	rdmad_port_history_carry(history, *now, found);
 	rdmad_port_history_look_ends(history);
 	rdmad_device_unref(*now);
 	*now = found;
+}
+
+static void look_ends(RdmadPortHistory *history, RdmadDevice **now, RdmadDevice *found)
+{
+	look_ends_by(history, TRUE, now, found);
 }
 
 /* "(" a look begins, "X" it fails; a letter is what it finds; "+" and "-" are told. */
@@ -59,7 +67,6 @@ static guint64 transitions_of(const char *script)
 	gboolean looking = FALSE;
 	guint64 n;
 
-	rdmad_port_history_hears(history, ID, TRUE);
 	for (const char *c = script; *c; c++) {
 		if (*c == '+' || *c == '-') {
 			rdmad_port_history_event(history, ID, 1, *c == '+');
@@ -148,7 +155,6 @@ static void test_what_was_never_told_is_given_up(void)
 	RdmadPortHistory *history = rdmad_port_history_new();
 	RdmadDevice *now = NULL;
 
-	rdmad_port_history_hears(history, ID, TRUE);
 	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 0));
 	look_ends(history, &now, device(7, RDMAD_PORT_DOWN, 0, 0));
 	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 0));
@@ -182,13 +188,11 @@ static guint64 transitions_by_carrier(const char *script, RdmadLinkLayer layer, 
 	RdmadDevice *now = NULL;
 	guint64 n;
 
-	rdmad_port_history_hears(history, ID, TRUE);
-	rdmad_port_history_hears(history, ID, hears);
 	for (char **look = looks; *look; look++) {
 		RdmadDevice *found = device(7, state_of(**look), atoi(*look + 1), 0);
 
 		found->ports[0].link_layer = layer;
-		look_ends(history, &now, found);
+		look_ends_by(history, hears, &now, found);
 	}
 	n = now->ports[0].transitions;
 	rdmad_device_unref(now);
