@@ -71,7 +71,7 @@ class MetricsCase(unittest.TestCase):
             self.slow = SlowFiles(SLOW_FILES, root, *rules)
             self.slow.rules(False)
             root = self.slow.path
-        self.daemon = Daemon(None, self.config(options), root)
+        self.daemon = Daemon(None, self.config(options), root=root)
         self.addCleanup(self.daemon.close)
         if self.slow:
             self.addCleanup(self.slow.close)

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The status page, as a browser shows it: test-page.py RDMAD EXPAND MODULE-DIR PAGE-DIR"""
+"""The status page, as a browser shows it: test-page.py RDMAD EXPAND MODULE-DIR PAGE-DIR
+SLOW-FILES"""
 
 import http.client
 import json
@@ -9,18 +10,22 @@ import pathlib
 import re
 import signal
 import socket
+import subprocess
 import sys
+import tempfile
+import threading
 import time
 import unittest
 
 import browser
 from machine_changes import Machine, post
 from machine_daemon import PATIENCE, Daemon
+from slow_files import SlowFiles
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
 import tap  # noqa: E402
 
-PAGE = pathlib.Path(sys.argv[4])
+EXPAND, PAGE, SLOW_FILES = sys.argv[2], pathlib.Path(sys.argv[4]), sys.argv[5]
 CONFIG = 'modules = {{ metrics = {{ listen = "{address}"; {more} }}; {others} }};\n'
 
 # The ways by which text could become markup or code.
@@ -61,17 +66,8 @@ def free_address():
         return f"127.0.0.1:{probe.getsockname()[1]}"
 
 
-class Files(unittest.TestCase):
+class Client(unittest.TestCase):
     """Without a browser."""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.address = free_address()
-        cls.daemon = Daemon("gpu-8rail", CONFIG.format(address=cls.address, more="", others=""))
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.daemon.close()
 
     def get(self, path, method="GET", address=None, **headers):
         connection = http.client.HTTPConnection(address or self.address, timeout=PATIENCE)
@@ -81,6 +77,14 @@ class Files(unittest.TestCase):
             return answer, answer.read()
         finally:
             connection.close()
+
+
+class Files(Client):
+    @classmethod
+    def setUpClass(cls):
+        cls.address = free_address()
+        cls.daemon = Daemon("gpu-8rail", CONFIG.format(address=cls.address, more="", others=""))
+        cls.addClassCleanup(cls.daemon.close)
 
     def paths(self):
         return ["/", *(f"/page/{file.name}" for file in PAGE.iterdir()
@@ -169,6 +173,47 @@ class Files(unittest.TestCase):
         self.assertEqual(self.get("/api/v1/traffic")[0].status, 200)
 
 
+class Hanging(Client):
+    """A device whose counters never come."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="rdmad-machine-")
+        cls.addClassCleanup(folder.cleanup)
+        root = os.path.join(folder.name, "machine")
+        subprocess.run([EXPAND, "gpu-8rail", root], check=True)
+        cls.slow = SlowFiles(SLOW_FILES, root, "*/mlx5_4/ports/1/counters/*=block")
+        cls.slow.rules(False)
+        cls.address = free_address()
+        cls.daemon = Daemon(None, CONFIG.format(address=cls.address, more="", others=""), root=cls.slow.path)
+        cls.addClassCleanup(cls.daemon.close)
+        cls.addClassCleanup(cls.slow.close)     # first: the daemon waits for reads under way
+
+    def test_the_others_are_told_in_time(self):
+        self.get("/api/v1/traffic")
+        self.slow.rules(True)
+        time.sleep(1.2)
+        begin = time.monotonic()
+        ports = json.loads(self.get("/api/v1/traffic")[1])["ports"]
+        self.assertLess(time.monotonic() - begin, 10)
+        self.assertEqual({port["device"]: len(port["ages"]) for port in ports},
+                         {f"mlx5_{i}": int(i != 4) for i in range(11)})
+
+    def test_who_waits_for_it_is_refused_when_the_page_ends(self):
+        self.slow.rules(True)
+        statuses = []
+        threads = [threading.Thread(target=lambda: statuses.append(self.get("/api/v1/traffic")[0].status))
+                   for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.3)
+        self.daemon.configure(CONFIG.format(address=self.address, more="page = false;", others=""))
+        self.daemon.process.send_signal(signal.SIGHUP)
+        for thread in threads:
+            thread.join()
+        self.assertEqual(statuses, [503] * 4)
+
+
 class Shown(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -249,6 +294,8 @@ class Shown(unittest.TestCase):
         self.machine.write("infiniband/mlx5_2/ports/1/phys_state", "5: LinkUp")
         self.look_again()
         self.until("return document.getElementById('verdict-line').textContent.startsWith('RDMA is fine: 11')")
+        self.assertRegex(self.js("return document.querySelectorAll('.changes')[2].textContent"),
+                         r"^2 link changes, last \d\d:\d\d:\d\d$")
         self.assertEqual(self.names(), [f"mlx5_{i}" for i in range(11)])
         # What the reader has opened has stayed open.
         self.assertTrue(self.js("return document.querySelector('article details').open"))
