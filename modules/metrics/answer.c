@@ -3,7 +3,6 @@
 
 #include <rdmad/error.h>
 
-#include "gzip.h"
 #include "render.h"
 
 AnswerTask *answer_task_new(FamilySet *set, Snapshot *snapshot)
@@ -24,31 +23,17 @@ void answer_task_free(gpointer data)
 	g_free(task);
 }
 
-static gboolean answer_pack(Answer *answer, GError **error)
-{
-	gsize size;
-	char *packed = gzip_pack(answer->text, answer->size, &size);
-
-	if (!packed) {
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
-			    "no memory for gzip of %" G_GSIZE_FORMAT " bytes", answer->size);
-		return FALSE;
-	}
-	g_free(answer->text);
-	answer->text = packed;
-	answer->size = size;
-	return TRUE;
-}
-
 Answer *answer_make(AnswerTask *task, GError **error)
 {
 	Answer *answer = g_new0(Answer, 1);
 
 	render_snapshot(task->set, task->snapshot);
-	answer->text = family_set_print(task->set, task->format, &answer->size);
 	answer->series = family_set_series(task->set);
-	if (!task->gzip || answer_pack(answer, error))
+	answer->text = task->gzip ? family_set_pack(task->set, task->format, &answer->size)
+				  : family_set_print(task->set, task->format, &answer->size);
+	if (answer->text)
 		return answer;
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED, "no memory for gzip");
 	answer_free(answer);
 	return NULL;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "exposition.h"
 
+#include "gzip.h"
+
 #define HEADS_SIZE 384u /* of a family, as a rule */
 #define END	   "# EOF\n"
 
@@ -58,10 +60,8 @@ static void line_append(Text *out, const char *rest)
 	text_append(out, "\n", 1);
 }
 
-static void family_append(Text *out, const Family *family, ExpositionFormat format)
+static void heads_append(Text *out, const Family *family, ExpositionFormat format)
 {
-	const Text *body = family_body(family);
-
 	head_begin(out, "HELP", family, format);
 	help_append(out, family_help(family), format);
 	line_append(out, "");
@@ -71,7 +71,6 @@ static void family_append(Text *out, const Family *family, ExpositionFormat form
 		head_begin(out, "UNIT", family, format);
 		line_append(out, family_unit(family));
 	}
-	text_append(out, body->start, body->length);
 }
 
 char *family_set_print(FamilySet *set, ExpositionFormat format, gsize *size)
@@ -83,11 +82,37 @@ char *family_set_print(FamilySet *set, ExpositionFormat format, gsize *size)
 	for (guint i = 0; i < families->len; i++)
 		expected += HEADS_SIZE + family_body(families->pdata[i])->length;
 	text_room(&out, expected);
-	for (guint i = 0; i < families->len; i++)
-		family_append(&out, families->pdata[i], format);
+	for (guint i = 0; i < families->len; i++) {
+		const Text *body = family_body(families->pdata[i]);
+
+		heads_append(&out, families->pdata[i], format);
+		text_append(&out, body->start, body->length);
+	}
 	if (format == EXPOSITION_OPENMETRICS)
 		text_append(&out, END, strlen(END));
 	*size = out.length;
 	text_append(&out, "", 1);
 	return out.start;
+}
+
+char *family_set_pack(FamilySet *set, ExpositionFormat format, gsize *size)
+{
+	g_autoptr(GPtrArray) families = family_set_list(set);
+	Gzip *gzip = gzip_begin();
+	Text heads = { 0 };
+
+	if (!gzip)
+		return NULL;
+	for (guint i = 0; i < families->len; i++) {
+		const Text *body = family_body(families->pdata[i]);
+
+		heads.length = 0;
+		heads_append(&heads, families->pdata[i], format);
+		gzip_add(gzip, heads.start, heads.length);
+		gzip_add(gzip, body->start, body->length);
+	}
+	if (format == EXPOSITION_OPENMETRICS)
+		gzip_add(gzip, END, strlen(END));
+	text_clear(&heads);
+	return gzip_end(gzip, size);
 }

@@ -16,3 +16,5 @@ typedef enum {
 const char *exposition_content_type(ExpositionFormat format);
 /* g_free(); there is a NUL behind `size` bytes. */
 char *family_set_print(FamilySet *set, ExpositionFormat format, gsize *size);
+/* The same as gzip, without the whole text in memory; NULL: no memory for it. */
+char *family_set_pack(FamilySet *set, ExpositionFormat format, gsize *size);

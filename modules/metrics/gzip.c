@@ -10,45 +10,70 @@
 #define GZIP_WINDOW (15 + 16) /* the largest, in a gzip wrapper */
 #define MEMORY	    8	      /* zlib's default */
 
-#define EXPECTED_RATIO 6u
-#define ROOM_MIN       1024u
+#define ROOM_FIRST 4096u
+#define PIECE_MAX  (G_MAXUINT / 2) /* of what zlib is given at once */
 
-/* As much as it takes; what is not used of it is never touched. */
-static gboolean pack_rest(z_stream *stream, char **out, gsize *room)
+struct Gzip {
+	z_stream stream;
+	char *out;
+	gsize room;
+};
+
+Gzip *gzip_begin(void)
 {
-	int status = Z_OK;
+	Gzip *gzip = g_new0(Gzip, 1);
 
-	while (status == Z_OK) {
-		if (!stream->avail_out) {
-			*out = g_realloc(*out, *room * 2);
-			stream->next_out = (Bytef *)*out + *room;
-			stream->avail_out = (uInt)*room;
-			*room *= 2;
-		}
-		status = deflate(stream, Z_FINISH);
-		if (status == Z_BUF_ERROR)
-			status = Z_OK;
-	}
-	return status == Z_STREAM_END;
+	if (deflateInit2(&gzip->stream, LEVEL, Z_DEFLATED, GZIP_WINDOW, MEMORY,
+			 Z_DEFAULT_STRATEGY) == Z_OK)
+		return gzip;
+	g_free(gzip);
+	return NULL;
 }
 
-char *gzip_pack(const char *text, gsize size, gsize *packed)
+static void room_make(Gzip *gzip)
 {
-	gsize room = size / EXPECTED_RATIO + ROOM_MIN;
-	g_autofree char *out = NULL;
-	z_stream stream = { 0 };
-	gboolean done;
+	const gsize used = gzip->stream.total_out;
 
-	if (size > G_MAXUINT / 2 || deflateInit2(&stream, LEVEL, Z_DEFLATED, GZIP_WINDOW, MEMORY,
-						 Z_DEFAULT_STRATEGY) != Z_OK)
-		return NULL;
-	out = g_malloc(room);
-	stream.next_in = (const Bytef *)text;
-	stream.avail_in = (uInt)size;
-	stream.next_out = (Bytef *)out;
-	stream.avail_out = (uInt)room;
-	done = pack_rest(&stream, &out, &room);
-	*packed = stream.total_out;
-	deflateEnd(&stream);
-	return done ? g_steal_pointer(&out) : NULL;
+	if (gzip->stream.avail_out)
+		return;
+	gzip->room = MAX(gzip->room * 2, ROOM_FIRST);
+	gzip->out = g_realloc(gzip->out, gzip->room);
+	gzip->stream.next_out = (Bytef *)gzip->out + used;
+	gzip->stream.avail_out = (uInt)MIN(gzip->room - used, PIECE_MAX);
+}
+
+static void gzip_run(Gzip *gzip, int flush)
+{
+	int status;
+
+	do {
+		room_make(gzip);
+		status = deflate(&gzip->stream, flush);
+		g_assert(status != Z_STREAM_ERROR); /* it was used wrongly */
+	} while (gzip->stream.avail_in || (flush == Z_FINISH && status != Z_STREAM_END));
+}
+
+void gzip_add(Gzip *gzip, const char *bytes, gsize size)
+{
+	while (size) {
+		const gsize piece = MIN(size, PIECE_MAX);
+
+		gzip->stream.next_in = (const Bytef *)bytes;
+		gzip->stream.avail_in = (uInt)piece;
+		gzip_run(gzip, Z_NO_FLUSH);
+		bytes += piece;
+		size -= piece;
+	}
+}
+
+char *gzip_end(Gzip *gzip, gsize *size)
+{
+	char *out;
+
+	gzip_run(gzip, Z_FINISH);
+	*size = gzip->stream.total_out;
+	deflateEnd(&gzip->stream);
+	out = gzip->out;
+	g_free(gzip);
+	return out;
 }

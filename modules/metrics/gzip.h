@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* gzip, piece by piece. */
 #pragma once
 
 #include <glib.h>
 
-/* `size` bytes at `text` as gzip; g_free().  NULL: no memory for it. */
-char *gzip_pack(const char *text, gsize size, gsize *packed);
+typedef struct Gzip Gzip;
+
+/* NULL: no memory for it. */
+Gzip *gzip_begin(void);
+void gzip_add(Gzip *gzip, const char *bytes, gsize size);
+/* All that was added, g_free(); `gzip` is freed. */
+char *gzip_end(Gzip *gzip, gsize *size);

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "exposition.h"
-#include "gzip.h"
 #include "hardware/device-private.h"
 #include "render.h"
 #include "samples.h"
@@ -156,15 +155,15 @@ static void measure_once(Measure *measure, const Snapshot *snapshot)
 	render_snapshot(set, snapshot);
 	text = family_set_print(set, EXPOSITION_TEXT, &measure->bytes);
 	measure->series = family_set_series(set);
-	family_set_free(set);
 	samples_add(measure->render, began);
 	began = samples_now();
 	copy = g_malloc(measure->bytes);
 	memcpy(copy, text, measure->bytes);
 	samples_add(measure->copy, began);
 	began = samples_now();
-	packed = gzip_pack(text, measure->bytes, &measure->packed);
+	packed = family_set_pack(set, EXPOSITION_TEXT, &measure->packed);
 	samples_add(measure->gzip, began);
+	family_set_free(set);
 	g_free(text);
 	g_free(copy);
 	g_free(packed);

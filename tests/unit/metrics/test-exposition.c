@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "exposition.h"
 
+#include <zlib.h>
+
 #define COUNTER(name) (&(const FamilyClass){ name, FAMILY_COUNTER, NULL, "What it counts.", FALSE })
 
 static void assert_prints(FamilySet *set, ExpositionFormat format, const char *expected)
@@ -57,6 +59,28 @@ static void test_openmetrics(void)
 		      "b_bytes_total{device=\"mlx5_0\"} 7\nb_bytes_total 8\n"
 		      "# HELP c What it is.\n# TYPE c info\n"
 		      "c_info{device=\"mlx5_0\"} 1\n# EOF\n");
+}
+
+static void test_packed_is_the_same_text(void)
+{
+	g_autoptr(FamilySet) set = small_set();
+
+	for (int format = EXPOSITION_TEXT; format <= EXPOSITION_OPENMETRICS; format++) {
+		gsize size, packed_size;
+		g_autofree char *text = family_set_print(set, (ExpositionFormat)format, &size);
+		g_autofree char *packed =
+			family_set_pack(set, (ExpositionFormat)format, &packed_size);
+		char again[1024];
+		z_stream stream = { .next_in = (Bytef *)packed,
+				    .avail_in = (uInt)packed_size,
+				    .next_out = (Bytef *)again,
+				    .avail_out = sizeof(again) };
+
+		g_assert_cmpint(inflateInit2(&stream, 15 + 16), ==, Z_OK);
+		g_assert_cmpint(inflate(&stream, Z_FINISH), ==, Z_STREAM_END);
+		g_assert_cmpmem(again, stream.total_out, text, size);
+		inflateEnd(&stream);
+	}
 }
 
 static void test_histograms_are_cumulative(void)
@@ -164,6 +188,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/text", test_text);
 	g_test_add_func("/openmetrics", test_openmetrics);
+	g_test_add_func("/packed is the same text", test_packed_is_the_same_text);
 	g_test_add_func("/histograms are cumulative", test_histograms_are_cumulative);
 	g_test_add_func("/nothing is an empty text", test_nothing_is_an_empty_text);
 	g_test_add_func("/a guarded family has no series twice",
