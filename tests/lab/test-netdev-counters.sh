@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Counters of real interfaces: the same as ethtool and the kernel's files say.
+# Counters of real interfaces: the same as ethtool and the kernel's files say.  Pause and FEC need a driver
+# that counts them: netdevsim, which Debian's kernel is built without; built from linux-source and put
+# below lib/modules of LAB_CACHE's kernel (with ptp_mock, and depmod after it) it is used.
 . "$LAB_DIR/lib.sh"
 
 lab_devices 2
