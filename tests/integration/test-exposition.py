@@ -20,6 +20,12 @@ import tap  # noqa: E402
 from metrics_daemon import OPENMETRICS, TEXT, MetricsDaemon, expand, machines  # noqa: E402
 from prometheus_server import Prometheus, installed  # noqa: E402
 
+try:
+    from prometheus_client.openmetrics.parser import \
+        text_string_to_metric_families as openmetrics_parser
+except ImportError:
+    openmetrics_parser = None
+
 RDMAD, MODULES = sys.argv[1:3]
 
 
@@ -72,6 +78,16 @@ class Exposition(unittest.TestCase):
             lines = [{re.sub(r" .*", "", line.rpartition(" ")[0]) for line in body.splitlines()
                       if re.match("rdma_|node_", line)} for body in (text, openmetrics)]
             self.assertEqual(lines[0], lines[1], machine)
+
+    @unittest.skipIf(openmetrics_parser is None, "apt-get install python3-prometheus-client")
+    def test_the_strict_parser_of_openmetrics_takes_every_machine(self):
+        for machine in machines():
+            for names in ("native", "compat", "both"):
+                with self.daemon(machine, names) as daemon:
+                    text = daemon.metrics(OPENMETRICS)
+                families = list(openmetrics_parser(text))
+                self.assertEqual(sum(len(family.samples) for family in families),
+                                 len(re.findall(r"^[a-z]", text, re.M)), machine)
 
     def test_a_prometheus_takes_the_openmetrics_of_every_machine(self):
         with contextlib.ExitStack() as stack:
