@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <rdmad/error.h>
+#include <rdmad/http.h>
 #include <string.h>
 
 #define FORMS "\"127.0.0.1:9889\", \"[::1]:9889\" or \":9889\""
@@ -68,4 +69,11 @@ gboolean rdmad_http_address_parse(const char *text, RdmadHttpAddress *address, G
 		return address_error(text, "the ] is missing", error);
 	host[length - 1] = '\0';
 	return parse_v6(host + 1, address) || address_error(text, "this is no IPv6 address", error);
+}
+
+gboolean rdmad_http_address_check(const char *text, GError **error)
+{
+	RdmadHttpAddress address;
+
+	return rdmad_http_address_parse(text, &address, error);
 }

@@ -2,6 +2,7 @@
 #include "settings.h"
 
 #include <rdmad/error.h>
+#include <rdmad/http.h>
 #include <string.h>
 
 #define LISTEN_MAX     16
@@ -36,7 +37,8 @@ static const RdmadConfigField FIELDS[] = {
 	{ .key = "listen",
 	  .type = RDMAD_CONFIG_STRINGS,
 	  .offset = G_STRUCT_OFFSET(MetricsSettings, listen),
-	  .max = LISTEN_MAX },
+	  .max = LISTEN_MAX,
+	  .check = rdmad_http_address_check },
 	{ .key = "web_config",
 	  .type = RDMAD_CONFIG_STRING,
 	  .offset = G_STRUCT_OFFSET(MetricsSettings, web_config),

@@ -30,6 +30,8 @@ RDMAD_API void rdmad_http_unroute(RdmadHttp *http, const char *method, const cha
  */
 RDMAD_API gboolean rdmad_http_listen(RdmadHttp *http, RdmadModule *owner, const char *address,
 				     const char *web_config, GError **error);
+/* What it would say of the form of an address; RDMAD_ERROR_INVALID. */
+RDMAD_API gboolean rdmad_http_address_check(const char *address, GError **error);
 /* Reads such a file, and the files that it names; RDMAD_ERROR_CONFIG with file:line. */
 RDMAD_API gboolean rdmad_http_web_config_check(RdmadHttp *http, const char *path, GError **error);
 /* Not from a handler. */

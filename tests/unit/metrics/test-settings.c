@@ -99,6 +99,7 @@ static const struct {
 } BAD[] = {
 	{ "a misspelt key", "lissten = \"127.0.0.1:1\";", "listen" },
 	{ "an address that is there twice", "listen = ( \"[::1]:1\", \"[::1]:1\" );", "twice" },
+	{ "an address without a port", "listen = \"127.0.0.1\";", "no port" },
 	{ "names that it does not have", "names = \"prometheus\";", "native" },
 	{ "a relative file", "web_config = \"web.yml\";", "absolute" },
 	{ "a pattern of nothing", "devices = \"!\";", "matches no name" },
