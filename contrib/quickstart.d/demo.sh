@@ -93,11 +93,16 @@ show_where_next() {
 	  contrib/quickstart exec doctor      what could be wrong here, and what to do about it
 	  etc/rdmad.conf                      every option, at its default
 	END
+	if ask status | grep -q 127.0.0.1:9889; then
+		echo '  http://127.0.0.1:9889/              the status page; /metrics there is for Prometheus'
+	fi
 }
 
 choose_machine
 choose_kubelet
-start rdmad "$build/core/rdmad" --module=device-plugin --module-dir "$build/modules" "${sysroot[@]}" \
+# Somebody else may have the page's port.
+echo 'modules = { device-plugin = { }; metrics = { optional = true; }; };' >"$dir/rdmad.conf"
+start rdmad "$build/core/rdmad" --config "$dir/rdmad.conf" --module-dir "$build/modules" "${sysroot[@]}" \
 	--run-dir "$dir/run" --state-dir "$dir/state" --kubelet-dir "$kubelet"
 wait_for 20 ask status || fail 'rdmad does not answer'
 [[ ! -w $build ]] || ln -sfn "$dir" "$build/quickstart"
