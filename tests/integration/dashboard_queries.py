@@ -63,3 +63,12 @@ def metrics_named():
         for metric in metrics_of(expression):
             named.setdefault(metric, where)
     return named
+
+
+def netdev_families():
+    """Of counters that only real interfaces have: what the module's table of drivers' names leads to."""
+    path = os.path.join(SOURCE, "modules/metrics/names-netdev.c")
+    with open(path, encoding="utf-8") as file:
+        found = re.findall(r'FAMILY\("(\w+)"\)', file.read())
+    assert len(found) > 20, path
+    return {f"rdma_netdev_{name}{suffix}" for name in found for suffix in ("", "_total")}

@@ -18,19 +18,18 @@ import urllib.error
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
 sys.dont_write_bytecode = True
 import tap  # noqa: E402
+from exposition import parse  # noqa: E402
 from metrics_daemon import PATIENCE, MetricsDaemon, expand, machines  # noqa: E402
 from prometheus_server import fetch, free_port  # noqa: E402
 
 RDMAD, MODULES = sys.argv[1:3]
 NODE_EXPORTER = "prometheus-node-exporter"
-SERIES = re.compile(r"(node_infiniband_\w+)\{(.*)\} (\S+)")
-LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
 
 def series(text):
     """{(name, labels): value}"""
-    return {(name, frozenset(LABEL.findall(labels))): float(value)
-            for name, labels, value in SERIES.findall(text)}
+    return {(name, frozenset(labels)): value for (name, labels), value in parse(text).items()
+            if name.startswith("node_infiniband_")}
 
 
 def heads(text):
