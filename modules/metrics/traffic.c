@@ -20,7 +20,7 @@ typedef struct {
 	GArray *samples; /* Sample, oldest first */
 } Series;
 
-/* Who uses a device, in all. */
+/* What processes have of a device; who merely has it open, as rdmad has, uses none of it. */
 typedef struct {
 	char *id, *name;
 	gint64 seen_us;
@@ -161,9 +161,13 @@ static void users_count(Users *users, const RdmadReading *reading)
 	users->processes = 0;
 	memset(users->objects, 0, sizeof(users->objects));
 	for (guint i = 0; i < reading->n_users; i++) {
-		users->processes += reading->users[i].pid != 0;
+		const RdmadDeviceUser *user = &reading->users[i];
+
+		if (!user->pid)
+			continue;
+		users->processes += user->objects[RDMAD_USES_QP] != 0;
 		for (guint kind = 0; kind < RDMAD_USES_KINDS; kind++)
-			users->objects[kind] += reading->users[i].objects[kind];
+			users->objects[kind] += user->objects[kind];
 	}
 }
 
@@ -236,13 +240,13 @@ static json_t *series_json(const Series *series, gint64 after, gint64 now_us)
 
 		if (sample->mark <= after || age_us > TRAFFIC_KEPT_US)
 			continue;
-		json_array_append_new(ages, json_real(MAX(age_us, 0) / 1000 / 1000.0));
+		json_array_append_new(ages, json_integer(MAX(age_us, 0) / 1000));
 		json_array_append_new(received, rate_json(sample->received));
 		json_array_append_new(transmitted, rate_json(sample->transmitted));
 	}
 	return json_pack("{s:o, s:o, s:i, s:s?, s:o, s:o, s:o}", "id", text_json(series->id),
 			 "device", text_json(series->name), "port", (int)series->port, "unit",
-			 series->total.unit, "ages", ages, "received", received, "transmitted",
+			 series->total.unit, "ages_ms", ages, "received", received, "transmitted",
 			 transmitted);
 }
 

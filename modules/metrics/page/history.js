@@ -14,10 +14,10 @@ export function take(answer, now) {
 	if (answer.last < last)
 		ports.clear();	// the node was started anew: its marks begin anew as well
 	last = answer.last;
-	for (const { id, port, unit, ages, received, transmitted } of answer.ports) {
+	for (const { id, port, unit, ages_ms: ages, received, transmitted } of answer.ports) {
 		const key = `${id}/${port}`;
 		const points = (ports.get(key)?.points ?? []).concat(ages.map((age, i) =>
-			({ time: now - age * 1000, received: received[i], transmitted: transmitted[i] })));
+			({ time: now - age, received: received[i], transmitted: transmitted[i] })));
 
 		ports.set(key, { unit, points: points.filter((point) => point.time > now - MINUTES * 60000) });
 	}

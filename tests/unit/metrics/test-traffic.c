@@ -5,17 +5,19 @@
 
 #define S G_USEC_PER_SEC
 
-/* A device of one port whose words are `words` each way at `time_us`; one process has three queue pairs. */
+/* A device of one port whose words are `words` each way at `time_us`; one process has three queue pairs,
+ * one has only opened it. */
 static void take_as(Traffic *traffic, const char *id, guint64 words, gint64 time_us)
 {
 	RdmadCounter counters[] = { { RDMAD_COUNTER_PORT, 1, NULL, "port_rcv_data", words },
 				    { RDMAD_COUNTER_PORT, 1, NULL, "port_xmit_data", 2 * words } };
 	RdmadDeviceUser users[] = { { .pid = 0, .objects = { [RDMAD_USES_QP] = 1 } },
+				    { .pid = 1, .objects = { [RDMAD_USES_CTX] = 1 } },
 				    { .pid = 7, .objects = { [RDMAD_USES_QP] = 3 } } };
 	RdmadReading reading = { .counters = counters,
 				 .n_counters = 2,
 				 .users = users,
-				 .n_users = 2,
+				 .n_users = 3,
 				 .time_us = time_us };
 	RdmadPort port = { .number = 1 };
 	RdmadDevice device = { .id = (char *)id, .name = (char *)id, .ports = &port, .n_ports = 1 };
@@ -50,7 +52,7 @@ static void assert_rates(Traffic *traffic, gint64 after, gint64 now_us, const ch
 	char *text = json_dumps(received, JSON_COMPACT);
 
 	g_assert_cmpstr(text, ==, expected);
-	g_assert_cmpuint(json_array_size(rates(json, 0, "ages")), ==, json_array_size(received));
+	g_assert_cmpuint(json_array_size(rates(json, 0, "ages_ms")), ==, json_array_size(received));
 	free(text);
 	json_decref(json);
 }
@@ -142,7 +144,7 @@ static void test_ten_minutes_are_kept(void)
 	for (guint i = 0; i < 1000; i++)
 		take(traffic, i * 1000, (10 + i) * S);
 	json = answer(traffic, 0, 1010 * S);
-	g_assert_cmpuint(json_array_size(rates(json, 0, "ages")), ==, TRAFFIC_PORT_MAX);
+	g_assert_cmpuint(json_array_size(rates(json, 0, "ages_ms")), ==, TRAFFIC_PORT_MAX);
 	json_decref(json);
 	/* Nobody asked for a while: what is older is not told, and the pause itself makes no rate. */
 	assert_rates(traffic, 0, 1010 * S + TRAFFIC_KEPT_US - S, "[4000]");
@@ -164,7 +166,7 @@ static void test_many_ports_share_the_memory(void)
 		}
 	json = answer(traffic, 0, 60 * S);
 	for (guint i = 0; i < 1024; i++)
-		all += json_array_size(rates(json, i, "ages"));
+		all += json_array_size(rates(json, i, "ages_ms"));
 	g_assert_cmpuint(all, ==, TRAFFIC_SAMPLE_MAX);
 	json_decref(json);
 }
@@ -199,7 +201,7 @@ static void test_a_device_that_left_is_forgotten(void)
 	take_as(traffic, "gone", 5, 2 * (S + TRAFFIC_KEPT_US));
 }
 
-static void test_users_are_counted_with_the_kernel_but_it_is_no_process(void)
+static void test_users_are_processes_with_queue_pairs(void)
 {
 	g_autoptr(Traffic) traffic = traffic_new();
 	json_t *json, *users;
@@ -207,7 +209,7 @@ static void test_users_are_counted_with_the_kernel_but_it_is_no_process(void)
 	take(traffic, 1, S);
 	json = answer(traffic, 0, S);
 	users = json_array_get(json_object_get(json, "users"), 0);
-	g_assert_cmpint(json_integer_value(json_object_get(users, "queue_pairs")), ==, 4);
+	g_assert_cmpint(json_integer_value(json_object_get(users, "queue_pairs")), ==, 3);
 	g_assert_cmpint(json_integer_value(json_object_get(users, "processes")), ==, 1);
 	json_decref(json);
 }
@@ -246,8 +248,8 @@ int main(int argc, char **argv)
 		{ "ports-without-number-are-not-taken-without-end",
 		  test_ports_without_number_are_not_taken_without_end },
 		{ "a-device-that-left-is-forgotten", test_a_device_that_left_is_forgotten },
-		{ "users-are-counted-with-the-kernel-but-it-is-no-process",
-		  test_users_are_counted_with_the_kernel_but_it_is_no_process },
+		{ "users-are-processes-with-queue-pairs",
+		  test_users_are_processes_with_queue_pairs },
 		{ "a-device-that-failed-adds-nothing", test_a_device_that_failed_adds_nothing },
 	};
 
