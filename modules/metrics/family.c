@@ -25,6 +25,7 @@ struct FamilySet {
 	GHashTable *families; /* name -> Family */
 	GStringChunk *strings;
 	guint expected; /* series of a family */
+	gboolean warned;
 };
 
 /* ---- names ---- */
@@ -223,7 +224,10 @@ Family *family_set_add(FamilySet *set, const FamilyClass *klass, const char *own
 		if (!family && names_free(set, name, klass->type))
 			return set_make(set, name, klass, owner);
 	}
-	rdmad_warn("more than %u families want to be called %s", NAMESAKES_MAX, klass->name);
+	if (!set->warned)
+		rdmad_warn("more than %u families want to be called %s; the others are left out",
+			   NAMESAKES_MAX, klass->name);
+	set->warned = TRUE;
 	return NULL;
 }
 

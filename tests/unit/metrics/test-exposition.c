@@ -22,7 +22,7 @@ static FamilySet *small_set(void)
 		set, &(FamilyClass){ "b_bytes", FAMILY_COUNTER, "bytes", "Of \"b\".\n", FALSE },
 		NULL);
 	Family *info = family_set_add(
-		set, &(FamilyClass){ "c", FAMILY_INFO, "c", "What it is.", FALSE }, NULL);
+		set, &(FamilyClass){ "c_kind", FAMILY_INFO, "kind", "What it is.", FALSE }, NULL);
 	Family *gauge = family_set_add(
 		set, &(FamilyClass){ "a", FAMILY_GAUGE, "seconds", "How it is.", FALSE }, NULL);
 	g_auto(Labels) labels = LABELS_INIT;
@@ -43,8 +43,8 @@ static void test_text(void)
 		      "# HELP a How it is.\n# TYPE a gauge\na 0.5\n"
 		      "# HELP b_bytes_total Of \"b\".\\n\n# TYPE b_bytes_total counter\n"
 		      "b_bytes_total{device=\"mlx5_0\"} 7\nb_bytes_total 8\n"
-		      "# HELP c_info What it is.\n# TYPE c_info gauge\n"
-		      "c_info{device=\"mlx5_0\"} 1\n");
+		      "# HELP c_kind_info What it is.\n# TYPE c_kind_info gauge\n"
+		      "c_kind_info{device=\"mlx5_0\"} 1\n");
 	g_assert_cmpuint(family_set_series(set), ==, 4);
 }
 
@@ -57,8 +57,8 @@ static void test_openmetrics(void)
 		      "# HELP b_bytes Of \\\"b\\\".\\n\n# TYPE b_bytes counter\n"
 		      "# UNIT b_bytes bytes\n"
 		      "b_bytes_total{device=\"mlx5_0\"} 7\nb_bytes_total 8\n"
-		      "# HELP c What it is.\n# TYPE c info\n"
-		      "c_info{device=\"mlx5_0\"} 1\n# EOF\n");
+		      "# HELP c_kind What it is.\n# TYPE c_kind info\n"
+		      "c_kind_info{device=\"mlx5_0\"} 1\n# EOF\n");
 }
 
 static void test_packed_is_the_same_text(void)

@@ -27,6 +27,7 @@ static const struct {
 	{ RDMAD_COUNTER_PORT, "unicast_xmit_packets", "rdma_port_transmit_unicast_packets",
 	  "node_infiniband_unicast_packets_transmitted", 1 },
 	{ RDMAD_COUNTER_PORT, "port_rcv_new_thing", "rdma_port_rcv_new_thing", NULL, 1 },
+	{ RDMAD_COUNTER_PORT, "receive_bytes", "rdma_port_counter_receive_bytes", NULL, 1 },
 	{ RDMAD_COUNTER_PORT, "Odd Name!", "rdma_port_odd_name", NULL, 1 },
 	{ RDMAD_COUNTER_HW, "out_of_sequence", "rdma_out_of_sequence",
 	  "node_infiniband_out_of_sequence_packets_received", 1 },
