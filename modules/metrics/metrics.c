@@ -92,8 +92,8 @@ static gboolean metrics_reload(gpointer state, const RdmadConfigNode *config, GE
 	Metrics *metrics = state;
 	g_autoptr(MetricsSettings) settings = metrics_settings_parse(config, error);
 
-	if (!settings || !metrics_listen(metrics, settings, error) ||
-	    !metrics_show(metrics, settings, error))
+	if (!settings || !metrics_check(metrics->self, settings, error) ||
+	    !metrics_listen(metrics, settings, error) || !metrics_show(metrics, settings, error))
 		return FALSE;
 	collector_configure(metrics->collector, settings);
 	metrics_settings_free(metrics->settings);

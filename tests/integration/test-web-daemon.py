@@ -1,0 +1,180 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The daemon with a web configuration: test-web-daemon.py RDMAD EXPAND MODULE-DIR"""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
+import tap  # noqa: E402
+from machine_daemon import MODULES, RDMAD, Daemon  # noqa: E402
+from prometheus_server import Prometheus, free_port, installed, wait_for  # noqa: E402
+from web_case import FILES, HASH, make_certificates  # noqa: E402
+
+USERS = f"basic_auth_users:\n  alice: {HASH}\n"
+CLIENTS = "  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: ca.pem\n"
+METRICS = 'modules = {{ metrics = {{ listen = "{}"; web_config = "{}"; }}; }};'
+
+
+class WebDaemon(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.place = tempfile.TemporaryDirectory(prefix="rdmad-web-")
+        cls.folder = cls.place.name
+        make_certificates(cls.folder)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.place.cleanup()
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def start(self, text, listen=None):
+        if text is not None:
+            self.write("web.yml", text)
+        self.port = free_port()
+        web = self.path("web.yml") if text is not None else ""
+        self.daemon = Daemon("gpu-8rail",
+                             METRICS.format(listen or f"127.0.0.1:{self.port}", web))
+        self.addCleanup(self.daemon.close)
+
+    def listener(self):
+        return [one for one in self.daemon.json("status")["listeners"] if one["public"]][0]
+
+    def check(self, text):
+        self.write("checked.yml", text)
+        self.write("rdmad.conf", METRICS.format(":1", self.path("checked.yml")))
+        return subprocess.run([RDMAD, "--check", "--config", self.path("rdmad.conf"),
+                               "--module-dir", MODULES], capture_output=True, text=True, check=False)
+
+    def maps(self):
+        with open(f"/proc/{self.daemon.process.pid}/maps", encoding="ascii") as file:
+            return file.read()
+
+    def curl(self, *args):
+        return subprocess.run(["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", *args],
+                              capture_output=True, text=True, check=False).stdout
+
+    @unittest.skipUnless(installed(), "prometheus is not installed")
+    def test_prometheus_scrapes_by_tls_with_certificate_and_password(self):
+        self.start(FILES + CLIENTS + USERS)
+        with tempfile.TemporaryDirectory() as folder:
+            jobs = []
+            for name, password, certificate in (("good", "secret", "client"),
+                                                ("wrong-password", "wrong", "client"),
+                                                ("stranger", "secret", "stranger")):
+                jobs.append({"job_name": name, "scheme": "https", "scrape_interval": "1s",
+                             "static_configs": [{"targets": [f"localhost:{self.port}"]}],
+                             "basic_auth": {"username": "alice", "password": password},
+                             "tls_config": {"ca_file": self.path("ca.pem"),
+                                            "cert_file": self.path(certificate + ".pem"),
+                                            "key_file": self.path(certificate + ".key")}})
+            prometheus = Prometheus(folder, {"scrape_configs": jobs})
+            try:
+                wait_for(lambda: prometheus.query('count_over_time(up[1h]) >= 3'), "scrapes")
+                targets = {t["labels"]["job"]: t for t in prometheus.targets()}
+                self.assertEqual(targets["good"]["health"], "up", targets["good"]["lastError"])
+                self.assertIn("401", targets["wrong-password"]["lastError"])
+                self.assertIn("tls", targets["stranger"]["lastError"])
+                self.assertGreater(prometheus.value('count({job="good"})'), 500)
+            finally:
+                prometheus.stop()
+
+    def test_status_and_doctor_tell_how_it_listens(self):
+        self.start(FILES + USERS)
+        listener = self.listener()
+        self.assertEqual({key: listener[key] for key in ("address", "tls", "passwords",
+                                                         "client_certificates", "error")},
+                         {"address": f"127.0.0.1:{self.port}", "tls": True, "passwords": True,
+                          "client_certificates": False, "error": None})
+        self.assertIn(f"listener       127.0.0.1:{self.port}, TLS, passwords\n",
+                      self.daemon.run("status").stdout)
+        # Nobody comes while it is broken, so nobody has looked.
+        self.write("web.yml", FILES + "basic_auth_user: {}\n")
+        time.sleep(1.1)
+        self.assertEqual(self.curl("-k", f"https://127.0.0.1:{self.port}/metrics"), "401")
+        self.assertIn("web.yml:4: \"basic_auth_user\" is no key", self.listener()["error"])
+        self.assertIn("WEB CONFIGURATION REFUSED: ", self.daemon.run("status").stdout)
+        doctor = self.daemon.run("doctor")
+        self.assertEqual(doctor.returncode, 1)
+        self.assertIn("goes on with the web configuration of before", doctor.stdout)
+        self.write("web.yml", FILES)
+        time.sleep(1.1)
+        self.assertEqual(self.curl("-k", f"https://127.0.0.1:{self.port}/metrics"), "200")
+        self.assertIsNone(self.listener()["error"])
+
+    def test_check_reads_all_that_the_file_names(self):
+        self.assertEqual(self.check(FILES + USERS).returncode, 0)
+        for text, why in ((FILES + "a: 1\n", "checked.yml:4: \"a\" is no key"),
+                          (FILES.replace("server.key", "none.key"), "none.key: No such file"),
+                          (FILES.replace("server.key", "client.key"), "client.key: no usable key"),
+                          ("basic_auth_users: { a: b }\n", "checked.yml:1: ")):
+            with self.subTest(text):
+                done = self.check(text)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn(why, done.stderr)
+
+    def test_a_reload_that_names_a_bad_file_changes_nothing(self):
+        self.start(USERS)
+        self.write("bad.yml", "{")
+        self.daemon.configure(METRICS.format(f"127.0.0.1:{self.port}", self.path("bad.yml")))
+        self.daemon.process.send_signal(1)
+        wait_for(lambda: self.daemon.json("status")["config"]["error"], "refusal")
+        self.assertIn("bad.yml:2:1: ", self.daemon.json("status")["config"]["error"])
+        self.assertEqual(self.curl(f"http://127.0.0.1:{self.port}/metrics"), "401")
+        self.assertEqual(self.curl("-u", "alice:secret", f"http://127.0.0.1:{self.port}/metrics"),
+                         "200")
+
+    def test_tls_is_loaded_only_where_it_is_wanted(self):
+        for text, wanted in ((None, False), (USERS, False), (FILES, True)):
+            with self.subTest(text):
+                self.start(text)
+                self.assertEqual("libssl" in self.maps(), wanted)
+                self.assertEqual("rdmad-tls.so" in self.maps(), wanted)
+
+    def test_tls_that_others_could_have_put_there_is_not_loaded(self):
+        folder = self.path("modules")
+        os.makedirs(folder)
+        for name in ("metrics.so", "rdmad-tls.so"):
+            shutil.copy(os.path.join(MODULES, name), folder)
+        self.write("checked.yml", FILES)
+        self.write("rdmad.conf", METRICS.format(":1", self.path("checked.yml")))
+        for mode, why in ((0o755, None), (0o777, "others may write to this file"), (None, "no such")):
+            path = os.path.join(folder, "rdmad-tls.so")
+            os.chmod(path, mode) if mode else os.unlink(path)
+            done = subprocess.run([RDMAD, "--check", "--config", self.path("rdmad.conf"),
+                                   "--module-dir", folder], capture_output=True, text=True,
+                                  check=False)
+            self.assertEqual(done.returncode == 0, why is None, done.stderr)
+            self.assertIn(why or "", done.stderr)
+
+    def test_a_port_alone_is_of_both_families_and_can_be_had_again_at_once(self):
+        port = free_port()
+        for _ in range(2):
+            self.start(USERS, listen=f":{port}")
+            for family, address in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
+                with socket.socket(family) as sock:
+                    try:
+                        sock.bind((address, 0))
+                    except OSError:
+                        continue    # a machine without IPv6
+                    sock.connect((address, port))
+                    sock.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+                    # The server closes first, so the port is in TIME_WAIT afterwards.
+                    self.assertIn(b" 401 ", sock.recv(65536))
+            self.doCleanups()
+
+
+if __name__ == "__main__":
+    tap.main()
