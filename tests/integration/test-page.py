@@ -134,6 +134,11 @@ class Files(Client):
             addresses = set(re.findall(r"https?://[^\"')\s]*", file.read_text()))
             self.assertLessEqual(addresses, {"http://www.w3.org/2000/svg"}, file.name)
 
+    def test_it_works_below_any_path_of_a_proxy(self):
+        self.assertEqual(re.findall(r"""(?:href|src)="/[^"]*""", (PAGE / "index.html").read_text()), [])
+        for file in PAGE.glob("*.js"):
+            self.assertEqual(re.findall(r"""(?:ask|fetch|from)[( ]["`]/[^"`]*""", file.read_text()), [], file.name)
+
     def test_whoever_does_not_want_the_page_has_none_until_he_does(self):
         address = free_address()
         daemon = Daemon("gpu-8rail", CONFIG.format(address=address, more="page = false;", others=""))

@@ -16,12 +16,13 @@ const state = { devices: [], events: [], lastEvent: 0, problems: [], answered: n
 
 const at = (id) => document.getElementById(id);
 
+// From where the page is: a proxy may have it below another path.
 function ask(path) {
 	return fetch(path, { signal: AbortSignal.timeout(PATIENCE), cache: "no-store" });
 }
 
 async function get(resource) {
-	const answer = await ask(`/api/v1/${resource}`);
+	const answer = await ask(`api/v1/${resource}`);
 
 	if (!answer.ok)
 		throw new Error(`${resource}: ${answer.status}`);
@@ -66,7 +67,7 @@ async function checkUp(inventory) {
 	if (state.checkedFor !== inventory || now - state.checked > CHECKUP) {
 		const { findings } = await get("doctor");
 
-		state.problems = problems(findings, await (await ask("/readyz?verbose")).text());
+		state.problems = problems(findings, await (await ask("readyz?verbose")).text());
 		state.checkedFor = inventory;
 		state.checked = now;
 	}
