@@ -13,7 +13,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
 import tap  # noqa: E402
-from machine_daemon import MODULES, RDMAD, Daemon  # noqa: E402
+from machine_daemon import EXPAND, MODULES, RDMAD, Daemon  # noqa: E402
 from prometheus_server import Prometheus, free_port, installed, wait_for  # noqa: E402
 from web_case import FILES, HASH, make_certificates  # noqa: E402
 
@@ -28,6 +28,8 @@ class WebDaemon(unittest.TestCase):
         cls.place = tempfile.TemporaryDirectory(prefix="rdmad-web-")
         cls.folder = cls.place.name
         make_certificates(cls.folder)
+        cls.machine = os.path.join(cls.folder, "machine")
+        subprocess.run([EXPAND, "gpu-8rail", cls.machine], check=True)
 
     @classmethod
     def tearDownClass(cls):
@@ -45,8 +47,8 @@ class WebDaemon(unittest.TestCase):
             self.write("web.yml", text)
         self.port = free_port()
         web = self.path("web.yml") if text is not None else ""
-        self.daemon = Daemon("gpu-8rail",
-                             METRICS.format(listen or f"127.0.0.1:{self.port}", web))
+        self.daemon = Daemon(None, METRICS.format(listen or f"127.0.0.1:{self.port}", web),
+                             root=self.machine)
         self.addCleanup(self.daemon.close)
 
     def listener(self):
