@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""core/http against raw sockets: test-http.py HTTP-SERVER"""
+"""core/http against raw sockets: test-http.py HTTP-SERVER [TEST...]"""
 
 import os
 import re
@@ -321,4 +321,4 @@ class Http(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    tap.main()
+    tap.main(sys.argv[2:])

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The daemon with a web configuration: test-web-daemon.py RDMAD EXPAND MODULE-DIR"""
+"""The daemon with a web configuration: test-web-daemon.py RDMAD EXPAND MODULE-DIR [TEST...]"""
 
 import os
 import shutil
@@ -179,4 +179,4 @@ class WebDaemon(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    tap.main()
+    tap.main(sys.argv[4:])

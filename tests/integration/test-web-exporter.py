@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One web configuration, two servers: ours and Prometheus' node_exporter, whose file format it is.
 
-usage: test-web-exporter.py HTTP-SERVER FOLDER
+usage: test-web-exporter.py HTTP-SERVER FOLDER [TEST...]
 """
 
 import collections
@@ -151,4 +151,4 @@ class Exporter(WebCase):
 
 
 if __name__ == "__main__":
-    tap.main()
+    tap.main(sys.argv[3:])
