@@ -2,8 +2,9 @@
 /*
  * A web configuration in use: its file, what is in it, and what was made of it
  *
- * It is looked at again, at most once a second, when a connection or request comes.  New values that are
- * wrong are told once, and change nothing.
+ * It is looked at again, at most once a second, when a connection or request comes; on the loop, because
+ * that one must not go by what is no longer so.  New values that are wrong are told once, and change
+ * nothing.
  */
 #pragma once
 

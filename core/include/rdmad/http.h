@@ -26,7 +26,7 @@ RDMAD_API void rdmad_http_unroute(RdmadHttp *http, const char *method, const cha
 /*
  * "127.0.0.1:9889", "[::1]:9889", ":9889"; the listener goes with its owner.  `web_config`: NULL, or a
  * file of TLS and basic authentication in the form of Prometheus' exporter-toolkit, which is read again
- * when it changes.
+ * when it changes: rdmad-web-config(5).
  */
 RDMAD_API gboolean rdmad_http_listen(RdmadHttp *http, RdmadModule *owner, const char *address,
 				     const char *web_config, GError **error);
