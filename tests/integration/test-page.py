@@ -398,14 +398,16 @@ class Shown(unittest.TestCase):
 
         def change(machine):
             os.rename(machine.path("infiniband/mlx5_3"), machine.path("infiniband", evil))
+            pathlib.Path(machine.root, "proc/sys/kernel/hostname").write_text("<b>node-17</b>\n")
             machine.write("infiniband/mlx5_4/fw_ver", "</bdi><script>alert(2)<\\/script>")
             machine.write("infiniband/mlx5_5/board_id", "\u202egpj.\"'&lt;")
             machine.write("infiniband/mlx5_6/hca_type", "<style>*{display:none}</style>")
         self.open("gpu-8rail", change=change)
         self.until("return [...document.querySelectorAll('h3')].some((h) => h.textContent === arguments[0])", evil)
+        self.assertEqual(self.driver.title, "<b>node-17</b> \u2013 rdmad")
         self.js("document.querySelectorAll('details').forEach((d) => d.open = true)")
         text = self.text()
-        for words in ("</bdi><script>alert(2)<\\/script>", "\u202egpj.\"'&lt;", "<style>*{display:none}</style>"):
+        for words in ("<b>node-17</b>", "</bdi><script>alert(2)<\\/script>", "\u202egpj.\"'&lt;", "<style>*{display:none}</style>"):
             self.assertIn(words, text)
         self.assertEqual(self.js("return document.querySelectorAll('main img, main script, main style').length"), 0)
         self.assertEqual(self.js("return getComputedStyle(document.querySelector('article h3 bdi')).unicodeBidi"),
