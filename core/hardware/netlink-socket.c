@@ -192,13 +192,18 @@ static gboolean answer_check(RdmadNetlink *nl, int status, GError **error)
 	return errnum <= 0;
 }
 
+/* What is known of the last one is not of the next, even if that is never asked. */
+static void answer_forget(RdmadNetlink *nl)
+{
+	nl->done = nl->too_long = FALSE;
+	nl->errnum = 0;
+	g_clear_pointer(&nl->text, g_free);
+}
+
 static int answer_read(RdmadNetlink *nl)
 {
 	int status = 0;
 
-	nl->done = nl->too_long = FALSE;
-	nl->errnum = 0;
-	g_clear_pointer(&nl->text, g_free);
 	while (!nl->done && !nl->too_long && status >= 0)
 		status = nl_recvmsgs_default(nl->sock);
 	return status;
@@ -208,7 +213,7 @@ static gboolean socket_refresh(RdmadNetlink *nl, GError **error)
 {
 	if (!nl->stale)
 		return TRUE;
-	/* Of libnl's: it would go on counting where the old one stopped. */
+	/* libnl's as well: it would go on counting where the old one stopped. */
 	nl_socket_free(nl->sock);
 	nl->errnum = EIO;
 	nl->stale = !socket_open(nl, error);
@@ -225,6 +230,7 @@ gboolean rdmad_netlink_ask_each(RdmadNetlink *nl, struct nl_msg *request, RdmadN
 	nl->data = data;
 	for (guint i = 0; ready && i < DUMP_TRIES && status == -NLE_DUMP_INTR; i++) {
 		restart(data);
+		answer_forget(nl);
 		/* Each try gets a sequence number of its own. */
 		nlmsg_hdr(request)->nlmsg_seq = NL_AUTO_SEQ;
 		status = nl_send_auto(nl->sock, request);

@@ -102,6 +102,29 @@ static void test_the_kernel_s_errno_is_kept(void)
 	g_assert_cmpint(rdmad_netlink_errnum(nl), ==, 0);
 }
 
+/* Longer than the kernel takes at once. */
+static struct nl_msg *huge_request(void)
+{
+	struct nl_msg *msg = nlmsg_alloc_size(1 << 20);
+
+	g_assert_nonnull(nlmsg_put(msg, 0, 0, RTM_GETADDR, 1 << 19, NLM_F_DUMP));
+	return msg;
+}
+
+static void test_a_question_that_is_not_sent_has_a_failure_of_its_own(void)
+{
+	g_autoptr(RdmadNetlink) nl = open_route();
+	g_autoptr(GError) error = NULL;
+	Seen none = { .max = 0 };
+
+	ask_all(nl, &none, NULL);
+	g_assert_false(rdmad_netlink_ask_each(nl, huge_request(), count, restart, &none, &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
+	g_assert_cmpint(rdmad_netlink_errnum(nl), ==, EIO);
+	none.max = G_MAXUINT;
+	g_assert_true(ask_all(nl, &none, NULL));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -109,5 +132,6 @@ int main(int argc, char **argv)
 	ADD(each_message_is_seen_once);
 	ADD(after_an_answer_that_was_too_long_the_next_is_whole);
 	ADD(the_kernel_s_errno_is_kept);
+	ADD(a_question_that_is_not_sent_has_a_failure_of_its_own);
 	return g_test_run();
 }
