@@ -121,6 +121,7 @@ gboolean rdmad_counter_directory_is_absent(const RdmadCounterDirectory *dir,
 static int open_listed(RdmadCounterDirectory *dir, RdmadDraft *draft, int *fd)
 {
 	struct stat st;
+	int errnum;
 
 	if (rdmad_counter_directory_is_absent(dir, draft))
 		return ENOENT;
@@ -130,9 +131,10 @@ static int open_listed(RdmadCounterDirectory *dir, RdmadDraft *draft, int *fd)
 			list(dir, draft, &st);
 		return dir->errnum;
 	}
+	errnum = errno;
 	forget(dir);
-	if (errno != ENOENT && errno != ENODEV)
-		return errno;
+	if (errnum != ENOENT && errnum != ENODEV)
+		return errnum;
 	draft->missing = TRUE;
 	dir->listed_us = draft->time_us;
 	return dir->errnum = ENOENT;
@@ -146,10 +148,13 @@ void rdmad_counter_directory_read(RdmadCounterDirectory *dir, RdmadDraft *draft)
 	if (!rdmad_draft_may_read(draft, &dir->place))
 		return;
 	errnum = open_listed(dir, draft, &fd);
+	if (errnum && errnum != ENOENT) {
+		rdmad_draft_add_failed(draft, &dir->place, errnum);
+		return;
+	}
+	rdmad_quarantine_lift(draft->quarantine, &dir->place);
 	if (!errnum)
 		read_all(dir, draft, fd);
-	else if (errnum != ENOENT)
-		rdmad_draft_add_failed(draft, &dir->place, errnum);
 }
 
 /* A setting beside the counters, which says nothing about them. */

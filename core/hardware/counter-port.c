@@ -186,10 +186,12 @@ static gboolean read_hw_by_netlink(RdmadCounterPort *port, RdmadDraft *draft)
 	errnum = ask_kernel(port, draft);
 	if (errnum && files_are_better(port, draft, errnum))
 		return FALSE;
-	if (errnum)
+	if (errnum) {
 		rdmad_draft_add_failed(draft, &port->hw.place, errnum);
-	else
-		add_lifespan(port, draft);
+		return TRUE;
+	}
+	rdmad_quarantine_lift(draft->quarantine, &port->hw.place);
+	add_lifespan(port, draft);
 	return TRUE;
 }
 

@@ -105,11 +105,12 @@ static RdmadNetlink *open_netlink(const RdmadCounterReader *reader)
 /* In the order in which readings have them. */
 static void read_counters(RdmadCounterReader *reader, RdmadDraft *draft)
 {
-	for (guint i = 0; i < reader->dev->n_ports; i++)
+	for (guint i = 0; i < reader->dev->n_ports && !rdmad_draft_cancelled(draft); i++)
 		rdmad_counter_port_read_link(&reader->ports[i], draft);
-	for (guint i = 0; i < reader->dev->n_ports; i++)
+	for (guint i = 0; i < reader->dev->n_ports && !rdmad_draft_cancelled(draft); i++)
 		rdmad_counter_port_read_hw(&reader->ports[i], draft);
-	rdmad_counter_directory_read(&reader->device, draft);
+	if (!rdmad_draft_cancelled(draft))
+		rdmad_counter_directory_read(&reader->device, draft);
 }
 
 static const RdmadNldevPort *find_port(const GPtrArray *ports, guint number)

@@ -273,6 +273,38 @@ static void test_a_counter_that_failed_is_left_alone_and_comes_back(Fixture *f, 
 	assert_counters(f, "port/1 bad=1\nport/1 good=3\n");
 }
 
+/* A directory that cannot be listed, or can. */
+static void set_listable(const Fixture *f, gboolean listable)
+{
+	g_autofree char *path = full_path(f, COUNTERS);
+	g_autofree char *aside = full_path(f, "aside");
+
+	if (listable) {
+		g_assert_cmpint(g_unlink(path), ==, 0);
+		g_assert_cmpint(g_rename(aside, path), ==, 0);
+	} else {
+		g_assert_cmpint(g_rename(path, aside), ==, 0);
+		put(f, COUNTERS, "no directory", -1);
+	}
+}
+
+static void test_a_group_that_came_back_is_new_to_failing(Fixture *f, gconstpointer data)
+{
+	put(f, COUNTERS "/good", "3\n", -1);
+	set_listable(f, FALSE);
+	assert_counters(f, "port/1 *!Not a directory\n");
+	now_us += RDMAD_QUARANTINE_FIRST_US;
+	assert_counters(f, "port/1 *!Not a directory\n");
+	now_us += 2 * RDMAD_QUARANTINE_FIRST_US;
+	set_listable(f, TRUE);
+	assert_counters(f, "port/1 good=3\n");
+	set_listable(f, FALSE);
+	assert_counters(f, "port/1 *!Not a directory\n");
+	set_listable(f, TRUE);
+	now_us += RDMAD_QUARANTINE_FIRST_US;
+	assert_counters(f, "port/1 good=3\n");
+}
+
 static void test_a_renewed_reader_knows_what_failed(Fixture *f, gconstpointer data)
 {
 	g_autoptr(RdmadCounterReader) old = f->reader;
@@ -437,6 +469,7 @@ int main(int argc, char **argv)
 	ADD(a_directory_that_is_a_file_fails_alone);
 	ADD(a_directory_of_thousands_is_refused_whole);
 	ADD(a_counter_that_failed_is_left_alone_and_comes_back);
+	ADD(a_group_that_came_back_is_new_to_failing);
 	ADD(a_renewed_reader_knows_what_failed);
 	ADD(names_are_looked_for_again);
 	ADD(a_counter_that_left_makes_names_be_looked_for_again);
