@@ -80,6 +80,11 @@ static const char *const names[] = {
 	"tx_stat_discard",
 };
 
+const char *rdmad_ethtool_name_pattern(guint i)
+{
+	return i < G_N_ELEMENTS(names) ? names[i] : NULL;
+}
+
 static int compare_names(gconstpointer key, gconstpointer entry)
 {
 	return strcmp(key, *(const char *const *)entry);

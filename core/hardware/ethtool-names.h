@@ -21,6 +21,8 @@ typedef struct {
 typedef gboolean (*RdmadEthtoolMatters)(const char *name);
 
 gboolean rdmad_ethtool_name_matters(const char *name);
+/* For tests: the names that matter, by number, "#" standing for a digit; NULL behind the last. */
+const char *rdmad_ethtool_name_pattern(guint i);
 /* `table`: `n` names of RDMAD_ETHTOOL_NAME_SIZE bytes, which need not end with NUL.  Gives
  * RdmadEthtoolName, in the table's order. */
 GArray *rdmad_ethtool_names_choose(const char *table, guint n, RdmadEthtoolMatters matters);

@@ -222,6 +222,15 @@ static CounterName *ethtool_name(const char *raw)
 	return name ? name : table_name(OTHERS, G_N_ELEMENTS(OTHERS), raw);
 }
 
+const char *names_ethtool_pattern(guint i)
+{
+	const guint n = G_N_ELEMENTS(MLX5);
+
+	if (i < n)
+		return MLX5[i].pattern;
+	return i - n < G_N_ELEMENTS(OTHERS) ? OTHERS[i - n].pattern : NULL;
+}
+
 CounterName *names_netdev(RdmadCounterGroup group, const char *raw)
 {
 	switch (group) {

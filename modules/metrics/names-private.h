@@ -23,3 +23,6 @@ CounterName *names_port(const char *raw);
 CounterName *names_hw(const char *raw, gboolean of_device);
 /* LINK, PAUSE, FEC, ETHTOOL. */
 CounterName *names_netdev(RdmadCounterGroup group, const char *raw);
+/* For tests: the names of ETHTOOL that there are, by number, "#" standing for a digit; NULL behind
+ * the last. */
+const char *names_ethtool_pattern(guint i);

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The core has a list of drivers' statistics that are worth reading, we have one of what they are
+ * called: each would be for nothing without the other. */
+#include "hardware/ethtool-names.h"
+#include "names-private.h"
+
+typedef const char *(*PatternAt)(guint i);
+
+/* As a driver would say it: "1" is the only digit that all of them have. */
+static char *name_of(const char *pattern)
+{
+	return g_strdelimit(g_strdup(pattern), "#", '1');
+}
+
+static void assert_each(PatternAt at, gboolean (*known)(const char *name))
+{
+	guint i = 0;
+
+	for (; at(i); i++) {
+		g_autofree char *name = name_of(at(i));
+
+		if (!known(name))
+			g_error("only in one table: %s", at(i));
+	}
+	g_assert_cmpuint(i, >, 50);
+}
+
+static gboolean has_family(const char *name)
+{
+	g_autoptr(CounterName) known = names_netdev(RDMAD_COUNTER_ETHTOOL, name);
+
+	return known != NULL;
+}
+
+static void test_what_is_read_has_a_name(void)
+{
+	assert_each(rdmad_ethtool_name_pattern, has_family);
+}
+
+static void test_what_has_a_name_is_read(void)
+{
+	assert_each(names_ethtool_pattern, rdmad_ethtool_name_matters);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+#define ADD(name) g_test_add_func("/metrics-names-netdev/" #name, test_##name)
+	ADD(what_is_read_has_a_name);
+	ADD(what_has_a_name_is_read);
+	return g_test_run();
+}
