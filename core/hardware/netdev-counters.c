@@ -72,7 +72,9 @@ static void add_interfaces(GPtrArray *interfaces, const RdmadDevice *dev)
 	for (guint i = 0; i < dev->n_netdevs; i++)
 		if (is_of_bond(dev, &dev->netdevs[i]))
 			add_interface(interfaces, dev->netdevs[i].name);
-	for (guint i = 0; interfaces->len == 0 && i < dev->n_netdevs; i++)
+	if (interfaces->len > 0)
+		return;
+	for (guint i = 0; i < dev->n_netdevs; i++)
 		add_interface(interfaces, dev->netdevs[i].name);
 }
 
@@ -94,13 +96,16 @@ void rdmad_netdev_counters_free(RdmadNetdevCounters *netdevs)
 	g_free(netdevs);
 }
 
-static void read_link(const Interface *interface, RdmadDraft *draft)
+/* FALSE: there is no such interface; it may have moved to a pod's network namespace. */
+static gboolean read_link(const Interface *interface, RdmadDraft *draft)
 {
 	static const char *const names[] = { "carrier_changes", "carrier_down_count",
 					     "carrier_up_count" };
 	rdmad_autofd int dir = rdmad_sysroot_open_dir(draft->root, interface->path);
 
-	for (guint i = 0; dir >= 0 && i < G_N_ELEMENTS(names); i++) {
+	if (dir < 0)
+		return errno != ENOENT && errno != ENODEV;
+	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
 		const RdmadCounterKey key = { RDMAD_COUNTER_LINK, 0, interface->name, names[i] };
 		char text[32];
 		guint64 value = 0;
@@ -116,6 +121,7 @@ static void read_link(const Interface *interface, RdmadDraft *draft)
 		if (errnum != ENOENT && errnum != ENODEV)
 			rdmad_draft_add_result(draft, &key, value, errnum);
 	}
+	return TRUE;
 }
 
 /* That a driver has nothing of a kind is no trouble: not said, and not asked each time. */
@@ -131,7 +137,7 @@ static void group_end(const Group *group, int errnum)
 {
 	RdmadDraft *draft = group->draft;
 
-	/* An interface may have moved to a pod's network namespace. */
+	/* It has left in between. */
 	if (errnum == ENODEV)
 		return;
 	if (errnum == EOPNOTSUPP)
@@ -241,8 +247,8 @@ void rdmad_netdev_counters_read(RdmadNetdevCounters *netdevs, RdmadDraft *draft)
 	for (guint i = 0; i < netdevs->interfaces->len && !rdmad_draft_cancelled(draft); i++) {
 		const Interface *interface = netdevs->interfaces->pdata[i];
 
-		read_link(interface, draft);
-		if (netdevs->live)
+		/* For the name of one that is not there ethtool's ioctl has root run modprobe. */
+		if (read_link(interface, draft) && netdevs->live)
 			read_interface(netdevs, nl, interface, draft);
 	}
 }
