@@ -11,9 +11,16 @@
 
 struct RdmadDeviceUsers {
 	const RdmadSysroot *root;
-	guint index;	/* of RDMA netlink */
-	gboolean known; /* there is such an index */
+	guint index;	 /* of RDMA netlink */
+	gboolean known;	 /* there is such an index */
+	gint64 again_us; /* not to be asked before */
 };
+
+/* A question under way. */
+typedef struct {
+	const RdmadDraft *draft;
+	gint64 until_us;
+} Patience;
 
 RdmadDeviceUsers *rdmad_device_users_new(const RdmadSysroot *root, const RdmadDevice *dev)
 {
@@ -30,21 +37,58 @@ void rdmad_device_users_free(RdmadDeviceUsers *users)
 	g_free(users);
 }
 
-/* A list may be long, and the kernel holds locks while it makes it: only where there is something. */
-static int count_objects(const RdmadDeviceUsers *users, const RdmadDraft *draft,
-			 RdmadRestrack *restrack)
+static gboolean is_enough(gpointer data)
 {
-	guint64 totals[RDMAD_USES_KINDS] = { 0 };
+	const Patience *patience = data;
 
-	if (!rdmad_restrack_get_summary(draft->rdma, users->index, totals, NULL))
-		return rdmad_netlink_errnum(draft->rdma);
-	for (guint kind = 0; kind < RDMAD_USES_KINDS; kind++) {
-		if (totals[kind] == 0 || rdmad_draft_cancelled(draft))
-			continue;
-		if (!rdmad_restrack_get(draft->rdma, users->index, kind, restrack, NULL))
-			return rdmad_netlink_errnum(draft->rdma);
-	}
+	return rdmad_draft_cancelled(patience->draft) ||
+	       patience->draft->clock() >= patience->until_us;
+}
+
+static int count_kind(const RdmadDeviceUsers *users, Patience *patience, RdmadUses kind,
+		      guint64 total, RdmadRestrack *restrack)
+{
+	RdmadNetlink *nl = patience->draft->rdma;
+	int errnum;
+
+	if (rdmad_restrack_get(nl, users->index, kind, restrack, is_enough, patience, NULL))
+		return 0;
+	errnum = rdmad_netlink_errnum(nl);
+	/* Kernels before 5.13 count contexts, but cannot say whose they are. */
+	if (kind != RDMAD_USES_CTX || errnum != EINVAL)
+		return errnum;
+	rdmad_restrack_add_unlisted(restrack, kind, total);
 	return 0;
+}
+
+/* A list may be long, and the kernel holds locks while it makes it: only where there is something. */
+static int count_objects(const RdmadDeviceUsers *users, Patience *patience, RdmadRestrack *restrack)
+{
+	RdmadNetlink *nl = patience->draft->rdma;
+	guint64 totals[RDMAD_USES_KINDS] = { 0 };
+	int errnum = 0;
+
+	if (!rdmad_restrack_get_summary(nl, users->index, totals, NULL))
+		return rdmad_netlink_errnum(nl);
+	for (guint kind = 0; !errnum && kind < RDMAD_USES_KINDS; kind++)
+		if (totals[kind] > 0)
+			errnum = count_kind(users, patience, kind, totals[kind], restrack);
+	return errnum;
+}
+
+/* 0 or errno.  Counters must not be late, this time or again, because there are many users. */
+static int count_in_time(RdmadDeviceUsers *users, const RdmadDraft *draft, RdmadRestrack *restrack)
+{
+	Patience patience = { draft, draft->clock() + RDMAD_DEVICE_USERS_MAX_US };
+	int errnum;
+
+	if (draft->time_us < users->again_us)
+		return ETIMEDOUT;
+	errnum = count_objects(users, &patience, restrack);
+	if (!errnum || !is_enough(&patience))
+		return errnum;
+	users->again_us = draft->clock() + RDMAD_DEVICE_USERS_AGAIN_US;
+	return ETIMEDOUT;
 }
 
 /* A process that has ended meanwhile is in no pod. */
@@ -82,7 +126,7 @@ void rdmad_device_users_read(RdmadDeviceUsers *users, RdmadDraft *draft)
 	draft->users_errnum = EOPNOTSUPP;
 	if (!draft->rdma || !users->known)
 		return;
-	draft->users_errnum = count_objects(users, draft, restrack);
+	draft->users_errnum = count_in_time(users, draft, restrack);
 	if (draft->users_errnum)
 		return;
 	counted = rdmad_restrack_take_users(restrack);

@@ -4,6 +4,10 @@
 
 #include "hardware/counter-draft.h"
 
+/* How long they are asked for; where that was not enough, how long they are left alone. */
+#define RDMAD_DEVICE_USERS_MAX_US   (3 * G_USEC_PER_SEC)
+#define RDMAD_DEVICE_USERS_AGAIN_US (60 * G_USEC_PER_SEC)
+
 /* What is kept between the readings of one device. */
 typedef struct RdmadDeviceUsers RdmadDeviceUsers;
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hardware/netlink-restrack.h"
 
-#include <netlink/attr.h>
 #include <netlink/msg.h>
-#include <rdma/rdma_netlink.h>
 #include <string.h>
+
+#include "hardware/netlink-nldev.h"
 
 /* What the kernel calls a kind, and how it lists it. */
 static const struct {
@@ -76,6 +76,13 @@ static void restrack_count(RdmadRestrack *restrack, RdmadUses kind, struct nlatt
 	const guint place = restrack_place(restrack, known ? nla_get_u32(pid) : 0);
 
 	g_array_index(restrack->users, RdmadRestrackUser, place).objects[kind]++;
+}
+
+void rdmad_restrack_add_unlisted(RdmadRestrack *restrack, RdmadUses kind, guint64 total)
+{
+	guint *objects = &g_array_index(restrack->users, RdmadRestrackUser, 0).objects[kind];
+
+	*objects += (guint)MIN(total, G_MAXUINT - *objects);
 }
 
 static struct nlattr *find_table(const struct nlmsghdr *msg, int command, int table)
@@ -155,11 +162,9 @@ GArray *rdmad_restrack_take_users(RdmadRestrack *restrack)
 
 static struct nl_msg *request_new(int command, int flags, guint device)
 {
-	struct nl_msg *msg =
-		nlmsg_alloc_simple(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command), flags | NLM_F_ACK);
+	struct nl_msg *msg = rdmad_nldev_request(command, flags);
 
-	if (!msg || nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, device) < 0)
-		g_error("out of memory");
+	nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, device);
 	return msg;
 }
 
@@ -184,12 +189,16 @@ gboolean rdmad_restrack_get_summary(RdmadNetlink *nl, guint device,
 typedef struct {
 	RdmadRestrack *restrack;
 	RdmadUses kind;
+	RdmadRestrackStop stop;
+	gpointer data;
 } Dump;
 
 static gboolean dump_each(const struct nlmsghdr *msg, gpointer data)
 {
 	const Dump *dump = data;
 
+	if (dump->stop(dump->data))
+		return FALSE;
 	rdmad_restrack_parse(dump->restrack, dump->kind, msg);
 	return TRUE;
 }
@@ -204,9 +213,9 @@ static void dump_restart(gpointer data)
 }
 
 gboolean rdmad_restrack_get(RdmadNetlink *nl, guint device, RdmadUses kind, RdmadRestrack *restrack,
-			    GError **error)
+			    RdmadRestrackStop stop, gpointer data, GError **error)
 {
-	Dump dump = { restrack, kind };
+	Dump dump = { restrack, kind, stop, data };
 
 	return rdmad_netlink_ask_each(nl, request_new(kinds[kind].command, NLM_F_DUMP, device),
 				      dump_each, dump_restart, &dump, error);

@@ -13,8 +13,9 @@
 
 #define RDMAD_RESTRACK_PIDS_MAX 4096u
 
-/* By pid.  0: who has no process here: the kernel itself, what is just ending, what is in another
- * pid namespace, and all who come after the first RDMAD_RESTRACK_PIDS_MAX. */
+/* By pid, which is of the thread that made the objects.  0: who has no process here: the kernel
+ * itself, a thread that has ended, what is in another pid namespace, and all who come after the first
+ * RDMAD_RESTRACK_PIDS_MAX. */
 typedef struct {
 	guint pid;
 	guint objects[RDMAD_USES_KINDS];
@@ -26,6 +27,8 @@ RdmadRestrack *rdmad_restrack_new(void);
 void rdmad_restrack_free(RdmadRestrack *restrack);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadRestrack, rdmad_restrack_free)
 
+/* Counts what is known to be there, but not whose it is. */
+void rdmad_restrack_add_unlisted(RdmadRestrack *restrack, RdmadUses kind, guint64 total);
 /* Counts the objects of one message. */
 void rdmad_restrack_parse(RdmadRestrack *restrack, RdmadUses kind, const struct nlmsghdr *msg);
 /* How many of each kind there are, from the answer to RDMA_NLDEV_CMD_RES_GET; else unchanged. */
@@ -36,6 +39,11 @@ GArray *rdmad_restrack_take_users(RdmadRestrack *restrack);
 /* The errno is rdmad_netlink_errnum()'s.  `device`: RDMA netlink's index. */
 gboolean rdmad_restrack_get_summary(RdmadNetlink *nl, guint device,
 				    guint64 totals[RDMAD_USES_KINDS], GError **error);
-/* Counts what there is of one kind. */
+/* TRUE: no more of the answer is wanted. */
+typedef gboolean (*RdmadRestrackStop)(gpointer data);
+/*
+ * Counts what there is of one kind.  The driver may ask its firmware for each queue pair: `stop` is
+ * asked between messages, and ends it with RDMAD_ERROR_LIMIT.
+ */
 gboolean rdmad_restrack_get(RdmadNetlink *nl, guint device, RdmadUses kind, RdmadRestrack *restrack,
-			    GError **error);
+			    RdmadRestrackStop stop, gpointer data, GError **error);

@@ -14,7 +14,7 @@
 #include <rdmad/types.h>
 
 typedef enum {
-	RDMAD_COUNTER_PORT,	/* ports/N/counters: of the link, by sysfs name ("port_xmit_data") */
+	RDMAD_COUNTER_PORT,	/* ports/N/counters{,_ext}: of the link, by sysfs name ("port_xmit_data") */
 	RDMAD_COUNTER_HW,	/* of the driver, by port: RDMA netlink's statistics, or ports/N/hw_counters */
 	RDMAD_COUNTER_DEVICE,	/* of the driver, for the whole device: hw_counters beside ports */
 	RDMAD_COUNTER_LINK,	/* of an interface: "carrier_changes", "carrier_up_count", "carrier_down_count" */
@@ -56,10 +56,10 @@ typedef enum {
 	RDMAD_USES_KINDS,
 } RdmadUses;
 
-/* What one process has of the device. */
+/* What one process, or one thread of it, has made of the device's objects. */
 typedef struct {
-	guint pid;		/* in our namespace; 0: who has no process there: the kernel itself, what is just
-				 * ending, another pid namespace, and all beyond the first 4096 */
+	guint pid;		/* the thread's, in our namespace; 0: who has none there: the kernel itself, a
+				 * thread that has ended, another pid namespace, all beyond the first 4096 */
 	const char *pod_uid;	/* from its cgroup; NULL: it is in no pod */
 	const char *container_id;	/* NULL with pod_uid, or where the runtime's form is not known */
 	guint objects[RDMAD_USES_KINDS];
@@ -72,7 +72,7 @@ typedef struct {
 	guint n_ports;
 	RdmadDeviceUser *users;	/* by pid */
 	guint n_users;
-	int users_errnum;	/* not 0: users could not be listed */
+	int users_errnum;	/* not 0: users could not be listed; ETIMEDOUT: that would take too long */
 	gint64 time_us;		/* monotonic, when the reading began */
 	GStringChunk *strings;
 } RdmadReading;

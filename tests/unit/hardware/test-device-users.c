@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* With what kernel 6.12 answered of a soft-RoCE device, in the place of a socket (ld's --wrap). */
+#include <errno.h>
+#include <netlink/msg.h>
+#include <rdma/rdma_netlink.h>
+#include <rdmad/device.h>
+#include <sys/stat.h>
+
+#include "base/loop-private.h"
+#include "base/work-private.h"
+#include "hardware/device-private.h"
+#include "hardware/device-users.h"
+#include "machine.h"
+
+#define RECORDED MACHINES_DIR "/../fuzz/seeds/netlink/restrack-"
+#define PID	 "216" /* of the recorded answers */
+#define UID	 "0e7f1ca3-1b2c-4d5e-8f90-a1b2c3d4e5f6"
+#define ID	 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define IN_POD	 "0::/kubepods/burstable/pod" UID "/" ID "\n"
+
+static gint64 now_us;
+
+static gint64 fake_clock(void)
+{
+	return now_us;
+}
+
+/* The kernel, so far as it is asked.  `refused`: one kind that it answers with `errnum`. */
+static struct {
+	GString *asked;
+	const char *refused;
+	int errnum;
+	guint qp_messages;
+	gint64 qp_message_us; /* that each takes */
+	int answered;
+} kernel;
+
+static const char *kind_name(guint16 type)
+{
+	switch (RDMA_NL_GET_OP(type)) {
+	case RDMA_NLDEV_CMD_RES_GET:
+		return "summary";
+	case RDMA_NLDEV_CMD_RES_QP_GET:
+		return "qp";
+	case RDMA_NLDEV_CMD_RES_CQ_GET:
+		return "cq";
+	case RDMA_NLDEV_CMD_RES_MR_GET:
+		return "mr";
+	case RDMA_NLDEV_CMD_RES_PD_GET:
+		return "pd";
+	case RDMA_NLDEV_CMD_RES_CTX_GET:
+		return "ctx";
+	default:
+		return "other";
+	}
+}
+
+/* 0, or E2BIG: no more was wanted. */
+static int give_message(const struct nlmsghdr *msg, RdmadNetlinkEach each, gpointer data)
+{
+	const gboolean of_qp = RDMA_NL_GET_OP(msg->nlmsg_type) == (guint)RDMA_NLDEV_CMD_RES_QP_GET;
+
+	for (guint i = 0; i < (of_qp ? kernel.qp_messages : 1); i++) {
+		now_us += of_qp ? kernel.qp_message_us : 0;
+		if (!each(msg, data))
+			return E2BIG;
+	}
+	return 0;
+}
+
+static int give_recorded(const char *kind, RdmadNetlinkEach each, gpointer data)
+{
+	g_autofree char *path = g_strconcat(RECORDED, kind, NULL);
+	g_autofree char *bytes = NULL;
+	struct nlmsghdr *msg;
+	int errnum = 0, left;
+	gsize size;
+
+	g_assert_true(g_file_get_contents(path, &bytes, &size, NULL));
+	left = (int)size;
+	for (msg = (void *)bytes; !errnum && nlmsg_ok(msg, left); msg = nlmsg_next(msg, &left))
+		if (msg->nlmsg_type >= NLMSG_MIN_TYPE)
+			errnum = give_message(msg, each, data);
+	return errnum;
+}
+
+gboolean __wrap_rdmad_netlink_ask_each(RdmadNetlink *nl, struct nl_msg *request,
+				       RdmadNetlinkEach each, void (*restart)(gpointer data),
+				       gpointer data, GError **error);
+int __wrap_rdmad_netlink_errnum(const RdmadNetlink *nl);
+
+gboolean __wrap_rdmad_netlink_ask_each(RdmadNetlink *nl, struct nl_msg *request,
+				       RdmadNetlinkEach each, void (*restart)(gpointer data),
+				       gpointer data, GError **error)
+{
+	const char *kind = kind_name(nlmsg_hdr(request)->nlmsg_type);
+
+	g_assert_true(nl == (gpointer)&kernel);
+	g_string_append_printf(kernel.asked, "%s ", kind);
+	restart(data);
+	kernel.answered =
+		g_strcmp0(kind, kernel.refused) ? give_recorded(kind, each, data) : kernel.errnum;
+	nlmsg_free(request);
+	return kernel.answered == 0;
+}
+
+int __wrap_rdmad_netlink_errnum(const RdmadNetlink *nl)
+{
+	return kernel.answered;
+}
+
+typedef struct {
+	TestMachine *machine;
+	RdmadDevice *dev;
+	RdmadQuarantine *quarantine;
+	RdmadDeviceUsers *users;
+	gint begun; /* atomic: the worker has */
+} Fixture;
+
+/* As recorded, but for a file: contexts are not listed, as before Linux 5.13. */
+static void setup(Fixture *f, gconstpointer data)
+{
+	now_us = 1;
+	kernel.asked = g_string_new(NULL);
+	kernel.refused = "ctx";
+	kernel.errnum = EINVAL;
+	kernel.qp_messages = 1;
+	kernel.qp_message_us = 0;
+	f->machine = test_machine_new_empty();
+	f->dev = rdmad_device_new("rxe0", "rxe0");
+	f->dev->index = 0;
+	f->quarantine = rdmad_quarantine_new();
+	f->users = rdmad_device_users_new(f->machine->root, f->dev);
+}
+
+static void teardown(Fixture *f, gconstpointer data)
+{
+	rdmad_device_users_free(f->users);
+	rdmad_quarantine_unref(f->quarantine);
+	rdmad_device_unref(f->dev);
+	test_machine_free(f->machine);
+	g_string_free(kernel.asked, TRUE);
+}
+
+static void put_cgroup(const Fixture *f, const char *text)
+{
+	g_autofree char *dir = g_build_filename(f->machine->dir, "proc/" PID, NULL);
+	g_autofree char *path = g_build_filename(dir, "cgroup", NULL);
+
+	g_assert_cmpint(g_mkdir_with_parents(dir, 0755), ==, 0);
+	g_assert_true(g_file_set_contents(path, text, -1, NULL));
+}
+
+static void print_user(GString *text, const RdmadDeviceUser *user)
+{
+	static const char *const kinds[] = { "qp", "cq", "mr", "cm_id", "pd", "srq", "ctx" };
+
+	g_string_append_printf(text, "%u %s %s:", user->pid, user->pod_uid ? user->pod_uid : "-",
+			       user->container_id ? user->container_id : "-");
+	for (guint kind = 0; kind < RDMAD_USES_KINDS; kind++)
+		if (user->objects[kind])
+			g_string_append_printf(text, " %s=%u", kinds[kind], user->objects[kind]);
+	g_string_append_c(text, '\n');
+}
+
+static RdmadReading *read_users(const Fixture *f, RdmadNetlink *nl, const RdmadJob *job)
+{
+	g_auto(RdmadDraft) draft = {
+		.root = f->machine->root,
+		.dev = f->dev,
+		.rdma = nl,
+		.quarantine = f->quarantine,
+		.job = job,
+		.clock = fake_clock,
+	};
+
+	g_string_truncate(kernel.asked, 0);
+	rdmad_draft_init(&draft);
+	rdmad_device_users_read(f->users, &draft);
+	return rdmad_draft_finish(&draft);
+}
+
+static void assert_users(const Fixture *f, const char *expected)
+{
+	g_autoptr(RdmadReading) reading = read_users(f, (gpointer)&kernel, NULL);
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	g_assert_cmpint(reading->users_errnum, ==, 0);
+	for (guint i = 0; i < reading->n_users; i++)
+		print_user(text, &reading->users[i]);
+	g_assert_cmpstr(text->str, ==, expected);
+}
+
+static void assert_errnum(const Fixture *f, RdmadNetlink *nl, int errnum)
+{
+	g_autoptr(RdmadReading) reading = read_users(f, nl, NULL);
+
+	g_assert_cmpint(reading->users_errnum, ==, errnum);
+	g_assert_cmpuint(reading->n_users, ==, 0);
+}
+
+static void test_objects_are_of_the_pod_whose_process_made_them(Fixture *f, gconstpointer data)
+{
+	put_cgroup(f, IN_POD);
+	assert_users(f,
+		     "0 - -: qp=1 cq=1 pd=1 ctx=1\n" PID " " UID " " ID ": qp=1 cq=1 mr=1 pd=1\n");
+}
+
+static void test_only_what_there_is_is_asked_for(Fixture *f, gconstpointer data)
+{
+	assert_users(f, "0 - -: qp=1 cq=1 pd=1 ctx=1\n" PID " - -: qp=1 cq=1 mr=1 pd=1\n");
+	g_assert_cmpstr(kernel.asked->str, ==, "summary qp cq mr pd ctx ");
+}
+
+/* Not what it says, nor what it is, must do harm. */
+static void test_a_cgroup_that_tells_nothing_is_no_pod(Fixture *f, gconstpointer data)
+{
+	g_autofree char *huge = g_strnfill(RDMAD_SYSROOT_MAX + 1, '/');
+	g_autofree char *path = g_build_filename(f->machine->dir, "proc/" PID "/cgroup", NULL);
+	const char *const texts[] = { "", "0::/\n", "0::/kubepods/pod\xff\xfe\n", huge };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(texts); i++) {
+		put_cgroup(f, texts[i]);
+		assert_users(f, "0 - -: qp=1 cq=1 pd=1 ctx=1\n" PID " - -: qp=1 cq=1 mr=1 pd=1\n");
+	}
+	g_assert_cmpint(remove(path), ==, 0);
+	g_assert_cmpint(mkfifo(path, 0600), ==, 0);
+	assert_users(f, "0 - -: qp=1 cq=1 pd=1 ctx=1\n" PID " - -: qp=1 cq=1 mr=1 pd=1\n");
+}
+
+static void test_what_cannot_be_listed_says_why_and_is_not_zero(Fixture *f, gconstpointer data)
+{
+	static const struct {
+		const char *refused;
+		int errnum;
+	} cases[] = {
+		{ "summary", EINVAL }, { "summary", EPERM }, { "qp", EINVAL },
+		{ "pd", ENODEV },      { "ctx", ENOMEM },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		kernel.refused = cases[i].refused;
+		kernel.errnum = cases[i].errnum;
+		assert_errnum(f, (gpointer)&kernel, cases[i].errnum);
+	}
+}
+
+static void test_without_rdma_netlink_nobody_is_known(Fixture *f, gconstpointer data)
+{
+	assert_errnum(f, NULL, EOPNOTSUPP);
+	rdmad_device_users_free(f->users);
+	f->dev->index = RDMAD_UNKNOWN;
+	f->users = rdmad_device_users_new(f->machine->root, f->dev);
+	assert_errnum(f, (gpointer)&kernel, EOPNOTSUPP);
+	g_assert_cmpstr(kernel.asked->str, ==, "");
+}
+
+/* The driver may ask its firmware for each queue pair. */
+static void test_a_list_that_takes_too_long_is_left_alone_for_a_while(Fixture *f,
+								      gconstpointer data)
+{
+	kernel.qp_message_us = RDMAD_DEVICE_USERS_MAX_US / 4;
+	kernel.qp_messages = 1000;
+	assert_errnum(f, (gpointer)&kernel, ETIMEDOUT);
+	g_assert_cmpstr(kernel.asked->str, ==, "summary qp ");
+	g_assert_cmpint(now_us, ==, 1 + RDMAD_DEVICE_USERS_MAX_US);
+
+	kernel.qp_message_us = 0;
+	kernel.qp_messages = 1;
+	now_us += RDMAD_DEVICE_USERS_AGAIN_US - 1;
+	assert_errnum(f, (gpointer)&kernel, ETIMEDOUT);
+	g_assert_cmpstr(kernel.asked->str, ==, "");
+	now_us++;
+	assert_users(f, "0 - -: qp=1 cq=1 pd=1 ctx=1\n" PID " - -: qp=1 cq=1 mr=1 pd=1\n");
+}
+
+static gpointer read_when_cancelled(gpointer input, const RdmadJob *job, GError **error)
+{
+	Fixture *f = input;
+
+	g_atomic_int_set(&f->begun, 1);
+	while (!rdmad_job_cancelled(job))
+		g_usleep(1000);
+	return read_users(f, (gpointer)&kernel, job);
+}
+
+/* Else each reading would end late, and without its counters. */
+static void test_a_list_that_nobody_waited_for_is_left_alone_too(Fixture *f, gconstpointer data)
+{
+	static const RdmadJobClass klass = { .name = "read",
+					     .run = read_when_cancelled,
+					     .free_result = (GDestroyNotify)rdmad_reading_free };
+	RdmadLoop *loop = rdmad_loop_new();
+	RdmadWorkers *workers = rdmad_workers_new(loop, 1);
+	RdmadJob *job = rdmad_work_submit(workers, NULL, &klass, f, 0, NULL, NULL);
+
+	while (!g_atomic_int_get(&f->begun))
+		g_usleep(1000);
+	rdmad_job_cancel(job);
+	rdmad_workers_free(workers);
+	rdmad_loop_free(loop);
+	g_assert_cmpstr(kernel.asked->str, ==, "summary qp ");
+	assert_errnum(f, (gpointer)&kernel, ETIMEDOUT);
+}
+
+#define ADD(name) g_test_add("/device-users/" #name, Fixture, NULL, setup, test_##name, teardown)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	ADD(objects_are_of_the_pod_whose_process_made_them);
+	ADD(only_what_there_is_is_asked_for);
+	ADD(a_cgroup_that_tells_nothing_is_no_pod);
+	ADD(what_cannot_be_listed_says_why_and_is_not_zero);
+	ADD(without_rdma_netlink_nobody_is_known);
+	ADD(a_list_that_takes_too_long_is_left_alone_for_a_while);
+	ADD(a_list_that_nobody_waited_for_is_left_alone_too);
+	return g_test_run();
+}
