@@ -3,7 +3,8 @@
 
 #include "hardware/device-private.h"
 
-/* So long may the kernel be behind with telling what a look has seen; after that it was lost. */
+/* So long may the kernel be behind with telling what a look has seen; after that it was lost.  It may also
+ * tell in another order (each event is a work item of its own), where states that alternated do not. */
 #define LATE_US G_USEC_PER_SEC
 
 struct RdmadPortHistory {
@@ -15,16 +16,22 @@ struct RdmadPortHistory {
 typedef struct {
 	gboolean first;
 	guint64 count;
-	gint64 last_us; /* wall clock */
+	gint64 since_us; /* monotonic, of the first */
+	gint64 last_us;	 /* wall clock */
 } Told;
 
 typedef struct {
-	Told told;	 /* before the look under way, or the next one, began */
-	Told later;	 /* since it began */
-	int state;	 /* active or not, as it was told last; RDMAD_UNKNOWN: not yet */
-	guint64 ahead;	 /* changes that looks have seen and that were not told so far */
-	gint64 ahead_us; /* monotonic, since when */
-	gboolean seen;	 /* in this look */
+	Told told;	/* before the look under way, or the next one, began */
+	Told later;	/* since it began */
+	int state;	/* active or not, as it was told last; RDMAD_UNKNOWN: not yet */
+	guint64 ahead;	/* changes that looks have seen and that were not told so far */
+	gint64 busy_us; /* monotonic, when anything was told or seen last */
+	gboolean seen;	/* in this look */
+
+	/* What the port's interface counts by itself, since a quiet moment. */
+	int carrier;		 /* then, or RDMAD_UNKNOWN */
+	gboolean carrier_active; /* the port was, then */
+	guint64 counted;	 /* changes of the port since then */
 } PortNews;
 
 RdmadPortHistory *rdmad_port_history_new(void)
@@ -55,10 +62,12 @@ static void told_append(Told *told, const Told *more)
 {
 	if (!more->count)
 		return;
-	if (!told->count)
+	if (!told->count) {
 		told->first = more->first;
-	else if (told_last(told) == more->first)
+		told->since_us = more->since_us;
+	} else if (told_last(told) == more->first) {
 		told->count--;
+	}
 	told->count += more->count;
 	told->last_us = more->last_us;
 }
@@ -83,7 +92,7 @@ static PortNews *port_news(RdmadPortHistory *history, const char *id, guint port
 		return news;
 	}
 	news = g_new0(PortNews, 1);
-	news->state = RDMAD_UNKNOWN;
+	news->state = news->carrier = RDMAD_UNKNOWN;
 	g_hash_table_insert(history->ports, key, news);
 	return news;
 }
@@ -91,7 +100,7 @@ static PortNews *port_news(RdmadPortHistory *history, const char *id, guint port
 void rdmad_port_history_event(RdmadPortHistory *history, const char *id, guint port,
 			      gboolean active)
 {
-	const Told one = { active, 1, g_get_real_time() };
+	const Told one = { active, 1, g_get_monotonic_time(), g_get_real_time() };
 
 	told_append(&port_news(history, id, port)->later, &one);
 }
@@ -155,13 +164,6 @@ static gboolean news_active(const PortNews *news)
 	return news->state ^ (int)(news->ahead % 2);
 }
 
-static void news_forget_lost(PortNews *news)
-{
-	if (news->state != RDMAD_UNKNOWN)
-		news->state = news_active(news);
-	news->ahead = 0;
-}
-
 /* The look's own finding; a state that could not be read is none. */
 static guint64 news_seen(PortNews *news, const RdmadPort *old, const RdmadPort *now)
 {
@@ -172,17 +174,13 @@ static guint64 news_seen(PortNews *news, const RdmadPort *old, const RdmadPort *
 	if (news_active(news) == is_active(now))
 		return 0;
 	news->ahead++;
-	news->ahead_us = g_get_monotonic_time();
 	return 1;
 }
 
 static guint64 changes_told(PortNews *news, const RdmadPort *old, const RdmadPort *now)
 {
-	guint64 n;
+	guint64 n = news_told(news);
 
-	if (news->ahead && g_get_monotonic_time() - news->ahead_us > LATE_US)
-		news_forget_lost(news);
-	n = news_told(news);
 	n += news_seen(news, old, now);
 	if (n || old->state == RDMAD_UNKNOWN || now->state == RDMAD_UNKNOWN)
 		return n;
@@ -190,24 +188,42 @@ static guint64 changes_told(PortNews *news, const RdmadPort *old, const RdmadPor
 	return old->state != now->state && is_active(old) == is_active(now);
 }
 
-static int carrier_changes(const RdmadDevice *dev, const char *netdev)
+/* An IPoIB interface has a carrier of its own. */
+static int carrier_of(const RdmadDevice *dev, const RdmadPort *port)
 {
-	const RdmadNetdev *found = netdev ? rdmad_device_netdev(dev, netdev) : NULL;
+	const RdmadNetdev *netdev = NULL;
 
-	return found ? found->carrier_changes : RDMAD_UNKNOWN;
+	if (port->link_layer == RDMAD_LINK_LAYER_ETHERNET && port->netdev)
+		netdev = rdmad_device_netdev(dev, port->netdev);
+	return netdev ? netdev->carrier_changes : RDMAD_UNKNOWN;
 }
 
-/* Carrier and state are read one after the other: an odd number must have changed the state as well. */
-static guint64 changes_of_carrier(const RdmadDevice *before, const RdmadPort *old,
-				  const RdmadDevice *after, const RdmadPort *now)
+/* What the interface has counted beyond `n`.  State and carrier are read one after the other: an odd
+ * number must have changed the state as well. */
+static guint64 changes_of_carrier(PortNews *news, int carrier, const RdmadPort *now, guint64 n)
 {
-	const int from = carrier_changes(before, now->netdev);
-	const int to = carrier_changes(after, now->netdev);
+	guint64 counted = news->counted + n, all;
 
-	/* An IPoIB interface has a carrier of its own. */
-	if (now->link_layer != RDMAD_LINK_LAYER_ETHERNET || from < 0 || to <= from)
+	if (news->carrier < 0 || carrier <= news->carrier || now->state == RDMAD_UNKNOWN)
 		return 0;
-	return (guint64)(to - from) - ((to - from) % 2 != (is_active(old) != is_active(now)));
+	all = (guint64)(carrier - news->carrier);
+	all -= all % 2 != (guint64)(news->carrier_active != is_active(now));
+	if (all <= counted)
+		return 0;
+	/* In pairs: the state is right already. */
+	n = (all - counted) & ~(guint64)1;
+	news->ahead += n;
+	return n;
+}
+
+/* From here on carrier and port are compared anew. */
+static void news_rest(PortNews *news, int carrier, const RdmadPort *port)
+{
+	if (news->state != RDMAD_UNKNOWN)
+		news->state = news_active(news);
+	news->ahead = news->counted = 0;
+	news->carrier = port->state == RDMAD_UNKNOWN ? RDMAD_UNKNOWN : carrier;
+	news->carrier_active = is_active(port);
 }
 
 static gint64 changed_at(const PortNews *news)
@@ -215,15 +231,27 @@ static gint64 changed_at(const PortNews *news)
 	return news->told.count && !news->ahead ? news->told.last_us : g_get_real_time();
 }
 
+/* Nothing is under way any more that a look or the kernel could be ahead or behind with. */
+static gboolean news_are_over(const PortNews *news, gboolean heard)
+{
+	/* A look may take long itself: what was told in time counts as such. */
+	const gint64 then_us = news->told.count ? news->told.since_us : g_get_monotonic_time();
+
+	return !heard || then_us - news->busy_us > LATE_US;
+}
+
 static void port_carry(const RdmadDevice *before, const RdmadPort *old, const RdmadDevice *after,
 		       RdmadPort *now, PortNews *news, gboolean heard)
 {
-	guint64 n = changes_told(news, old, now);
+	guint64 n;
 
-	if (!heard) {
-		news_forget_lost(news);
-		n = MAX(n, changes_of_carrier(before, old, after, now));
-	}
+	if (news_are_over(news, heard))
+		news_rest(news, carrier_of(before, now), old);
+	n = changes_told(news, old, now);
+	n += changes_of_carrier(news, carrier_of(after, now), now, n);
+	news->counted += n;
+	if (n || news->told.count)
+		news->busy_us = g_get_monotonic_time();
 	now->transitions = old->transitions + n;
 	now->changed_us = n ? changed_at(news) : old->changed_us;
 	now->gid_changes = old->gid_changes + !rdmad_port_gids_equal(old, now);
@@ -232,7 +260,12 @@ static void port_carry(const RdmadDevice *before, const RdmadPort *old, const Rd
 /* What was told before belongs to another device of that name. */
 static void port_begin(PortNews *news, const RdmadPort *port)
 {
-	*news = (PortNews){ .later = news->later, .state = RDMAD_UNKNOWN, .seen = TRUE };
+	*news = (PortNews){
+		.later = news->later,
+		.state = RDMAD_UNKNOWN,
+		.carrier = RDMAD_UNKNOWN,
+		.seen = TRUE,
+	};
 	if (port->state != RDMAD_UNKNOWN)
 		news->state = is_active(port);
 }

@@ -2,8 +2,9 @@
 /*
  * Port history: how often ports changed, carried from one look at the hardware to the next
  *
- * A look finds the state of a moment, and is never late.  What the kernel tells has every change, and
- * may be: each change is counted when the first of the two knows of it.  What was told while a look was
+ * A look finds the state of a moment, and is never late; it also finds how often the carrier of a port's
+ * interface has changed.  What the kernel tells has every change, and may be late: each change is counted
+ * when the first of them knows of it.  What was told while a look was
  * under way may be older or newer than what the look read: it is weighed with the look after that.
  */
 #pragma once
@@ -15,8 +16,7 @@ typedef struct RdmadPortHistory RdmadPortHistory;
 RdmadPortHistory *rdmad_port_history_new(void);
 void rdmad_port_history_free(RdmadPortHistory *history);
 
-/* The kernel tells of this device: said again for each look.  Where it does not, the changes of carrier of
- * a port's interface tell what was missed. */
+/* The kernel tells of this device: said again for each look.  Where it does not, only looks do. */
 void rdmad_port_history_hears(RdmadPortHistory *history, const char *id);
 /* The kernel said that a port has become active, or is no longer. */
 void rdmad_port_history_event(RdmadPortHistory *history, const char *id, guint port,

@@ -165,7 +165,7 @@ static void source_begin_anew(DeviceSource *source)
 
 static void source_change(DeviceSource *source, const RdmadDevice *device, RdmadReadWhat what)
 {
-	g_autoptr(RdmadCounterReader) old = source->reader;
+	g_autoptr(RdmadCounterReader) old G_GNUC_UNUSED = source->reader;
 	const RdmadDevice *before = source->device;
 
 	if (source->device->index != device->index)

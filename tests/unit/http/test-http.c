@@ -386,7 +386,7 @@ static void expect_counted(Fixture *f, const char *requests, guint connections)
 
 static void test_requests_and_connections_are_counted_by_listener(Fixture *f, gconstpointer data)
 {
-	rdmad_autofd int open = connect_to(f);
+	rdmad_autofd int open G_GNUC_UNUSED = connect_to(f);
 
 	route(f, "GET", "/hello", answer_hello);
 	g_free(ask(f, GET_LAST("/hello")));

@@ -51,9 +51,9 @@ static void test_claims_that_have_a_pod_and_a_device_are_told(ClaimsFixture *f, 
 {
 	RdmadInventory *inventory = inventory_of_one(f);
 	g_autoptr(FamilySet) set = family_set_new();
-	g_autofree char *one = claims_fixture_must_grant(f, "a");
-	g_autofree char *other = claims_fixture_must_grant(f, "b");
-	g_autofree char *unnamed = claims_fixture_must_grant(f, "c");
+	g_autofree char *one G_GNUC_UNUSED = claims_fixture_must_grant(f, "a");
+	g_autofree char *other G_GNUC_UNUSED = claims_fixture_must_grant(f, "b");
+	g_autofree char *unnamed G_GNUC_UNUSED = claims_fixture_must_grant(f, "c");
 
 	claims_name(f, "trainer=a trainer=b");
 	render_claims(set, f->claims, inventory);
