@@ -15,13 +15,13 @@ METRIC = re.compile(r"(?<![\w:])((?:rdmad?|process|node_infiniband)_[a-z0-9_]+)(
 
 
 def panels():
-    """(dashboard, title of the panel, expression) of all targets."""
+    """(dashboard, title of the panel and letter of the target, expression) of all targets."""
     for path in sorted(glob.glob(os.path.join(CONTRIB, "grafana/*.json"))):
         with open(path, encoding="utf-8") as file:
             board = json.load(file)
         for panel in board["panels"]:
             for target in panel.get("targets", []):
-                yield board["uid"], panel["title"], target["expr"]
+                yield board["uid"], f"{panel['title']} {target['refId']}", target["expr"]
 
 
 def variables():
