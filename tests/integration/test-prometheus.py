@@ -15,7 +15,7 @@ import sys
 import threading
 import unittest
 
-from plugin_case import MODULES, RDMAD, PluginCase, tap
+from plugin_case import INSTRUMENTED, MODULES, RDMAD, PluginCase, tap
 
 import dashboard_queries as contrib
 from machine_changes import Machine
@@ -94,7 +94,8 @@ def job(name, address, **more):
 
 
 class PrometheusCase(PluginCase):
-    INTERVAL = {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"}
+    SECONDS = "3s" if INSTRUMENTED else "1s"
+    INTERVAL = {"scrape_interval": SECONDS, "scrape_timeout": SECONDS, "evaluation_interval": SECONDS}
 
     def start_rdmad(self, metrics="", resources='{ name = "rdma/rail"; mode = "exclusive"; }'):
         self.port = free_port()

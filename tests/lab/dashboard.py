@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(HERE, "../integration"))
 import dashboard_queries as contrib  # noqa: E402
 from prometheus_server import Prometheus  # noqa: E402
 
-SCRAPES = 12
+SCRAPES = 8
 RATE_INTERVAL = "30s"
 # What soft-RoCE has no counter for: panel and target.
 WITHOUT_DATA = {
