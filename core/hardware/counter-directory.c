@@ -112,8 +112,8 @@ static void read_all(RdmadCounterDirectory *dir, RdmadDraft *draft, int fd)
 			read_one(dir, draft, fd, i);
 }
 
-gboolean rdmad_counter_directory_is_absent(const RdmadCounterDirectory *dir,
-					   const RdmadDraft *draft)
+/* Many drivers have no such directory: that it was not there is remembered for a while. */
+static gboolean is_absent(const RdmadCounterDirectory *dir, const RdmadDraft *draft)
 {
 	return dir->errnum == ENOENT && draft->time_us < dir->listed_us + RDMAD_COUNTER_AGAIN_US;
 }
@@ -123,7 +123,7 @@ static int open_listed(RdmadCounterDirectory *dir, RdmadDraft *draft, int *fd)
 	struct stat st;
 	int errnum;
 
-	if (rdmad_counter_directory_is_absent(dir, draft))
+	if (is_absent(dir, draft))
 		return ENOENT;
 	*fd = rdmad_sysroot_open_dir(draft->root, dir->path);
 	if (*fd >= 0 && fstat(*fd, &st) == 0) {

@@ -26,9 +26,6 @@ void rdmad_counter_directory_init(RdmadCounterDirectory *dir, RdmadCounterGroup 
 void rdmad_counter_directory_clear(RdmadCounterDirectory *dir);
 /* Adds all that is in it; one that is not there has nothing. */
 void rdmad_counter_directory_read(RdmadCounterDirectory *dir, RdmadDraft *draft);
-/* Many drivers have no such directory: that it was not there is remembered for a while. */
-gboolean rdmad_counter_directory_is_absent(const RdmadCounterDirectory *dir,
-					   const RdmadDraft *draft);
 /* One value: 0 or errno, ENOENT where there is no such directory.  `name` NULL: its first counter. */
 int rdmad_counter_directory_value(RdmadCounterDirectory *dir, RdmadDraft *draft, const char *name,
 				  guint64 *value);

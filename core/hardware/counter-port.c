@@ -120,14 +120,20 @@ static void add_lifespan(RdmadCounterPort *port, RdmadDraft *draft)
 {
 	RdmadCounterKey key = port->hw.place;
 
-	if (!port->lifespan_us || draft->time_us >= port->lifespan_us + RDMAD_COUNTER_AGAIN_US) {
-		port->lifespan_us = draft->time_us;
+	key.name = RDMAD_COUNTER_LIFESPAN;
+	if (!rdmad_draft_may_read(draft, &key))
+		return;
+	if (draft->time_us >= port->lifespan_until_us) {
 		port->lifespan_errnum = rdmad_counter_directory_value(
 			&port->hw, draft, RDMAD_COUNTER_LIFESPAN, &port->lifespan);
+		port->lifespan_until_us = draft->time_us + RDMAD_COUNTER_AGAIN_US;
 	}
-	key.name = RDMAD_COUNTER_LIFESPAN;
-	if (!port->lifespan_errnum)
-		rdmad_draft_add(draft, &key, port->lifespan);
+	if (port->lifespan_errnum == ENOENT)
+		return;
+	/* What failed is tried again when its quarantine is over. */
+	if (port->lifespan_errnum)
+		port->lifespan_until_us = 0;
+	rdmad_draft_add_result(draft, &key, port->lifespan, port->lifespan_errnum);
 }
 
 typedef struct {
@@ -172,8 +178,11 @@ static gboolean files_are_better(RdmadCounterPort *port, RdmadDraft *draft, int 
 	if (errnum == ETIMEDOUT)
 		return FALSE;
 	from_file = rdmad_counter_directory_value(&port->hw, draft, NULL, &value);
-	port->hw_from_files = from_file == 0;
-	return from_file == 0 || from_file == ENOENT;
+	if (from_file != 0 && from_file != ENOENT)
+		return FALSE;
+	/* It may have been for once. */
+	port->hw_files_us = draft->time_us + RDMAD_COUNTER_AGAIN_US;
+	return TRUE;
 }
 
 /* FALSE: files are to be read. */
@@ -197,8 +206,7 @@ static gboolean read_hw_by_netlink(RdmadCounterPort *port, RdmadDraft *draft)
 
 void rdmad_counter_port_read_hw(RdmadCounterPort *port, RdmadDraft *draft)
 {
-	const gboolean ask = draft->rdma && !port->hw_from_files &&
-			     !rdmad_counter_directory_is_absent(&port->hw, draft);
+	const gboolean ask = draft->rdma && draft->time_us >= port->hw_files_us;
 
 	if (ask && read_hw_by_netlink(port, draft))
 		return;

@@ -15,13 +15,13 @@ typedef struct {
 	char *path;
 	RdmadCounterDirectory link, link_ext; /* counters, and what old kernels have beside it */
 	RdmadCounterDirectory hw;
-	gboolean hw_from_files; /* netlink does not have them */
+	gint64 hw_files_us; /* netlink has none: until then it is not asked */
 	/* What netlink does not say, and under what it was read. */
 	RdmadPortReading rated;
 	gint64 rated_us; /* 0: not yet */
 	guint64 lifespan;
 	int lifespan_errnum;
-	gint64 lifespan_us; /* 0: not yet */
+	gint64 lifespan_until_us; /* 0: not yet */
 } RdmadCounterPort;
 
 void rdmad_counter_port_init(RdmadCounterPort *port, const RdmadDevice *dev, guint number);

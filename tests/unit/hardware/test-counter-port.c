@@ -6,6 +6,7 @@
 
 #include "hardware/counter-port.h"
 #include "hardware/device-private.h"
+#include "hardware/netlink-statistics.h"
 #include "machine.h"
 
 #define PORT_DIR "sys/class/infiniband/mlx5_0/ports/1"
@@ -16,6 +17,24 @@ static gint64 now_us = 1;
 static gint64 fake_clock(void)
 {
 	return now_us;
+}
+
+/* Whether the kernel has statistics: what stands before the question (ld's --wrap) answers for it. */
+static gboolean kernel_knows;
+
+int __real_rdmad_nldev_get_statistics(RdmadNetlink *nl, guint device, guint port,
+				      RdmadNldevCounterFunc fn, gpointer data);
+int __wrap_rdmad_nldev_get_statistics(RdmadNetlink *nl, guint device, guint port,
+				      RdmadNldevCounterFunc fn, gpointer data);
+
+int __wrap_rdmad_nldev_get_statistics(RdmadNetlink *nl, guint device, guint port,
+				      RdmadNldevCounterFunc fn, gpointer data)
+{
+	if (!kernel_knows)
+		return __real_rdmad_nldev_get_statistics(nl, device, port, fn, data);
+	g_assert_cmpuint(port, ==, 1);
+	fn("out_of_sequence", 5, data);
+	return 0;
 }
 
 /* A port, and a socket at whose other end nobody knows RDMA: to each question it says EOPNOTSUPP. */
@@ -32,6 +51,7 @@ static void setup(Fixture *f, gconstpointer data)
 	g_autoptr(GError) error = NULL;
 
 	now_us = 1;
+	kernel_knows = FALSE;
 	f->machine = test_machine_new_empty();
 	f->dev = rdmad_device_new("mlx5_0", "mlx5_0");
 	f->dev->index = 0;
@@ -107,8 +127,62 @@ static void test_files_are_read_where_netlink_has_no_counters(Fixture *f, gconst
 	put(f, HW "/lifespan", "10\n");
 	put(f, HW "/out_of_sequence", "3\n");
 	assert_hw(f, "lifespan=10;out_of_sequence=3;");
-	g_assert_true(f->port.hw_from_files);
+	g_assert_cmpint(f->port.hw_files_us, >, now_us);
 	assert_hw(f, "lifespan=10;out_of_sequence=3;");
+}
+
+/* A driver may have failed but once, and one question is much cheaper than many files. */
+static void test_netlink_is_asked_again_after_a_minute(Fixture *f, gconstpointer data)
+{
+	put(f, HW "/out_of_sequence", "3\n");
+	assert_hw(f, "out_of_sequence=3;");
+	kernel_knows = TRUE;
+	now_us += RDMAD_COUNTER_AGAIN_US - 1;
+	assert_hw(f, "out_of_sequence=3;");
+	now_us++;
+	assert_hw(f, "out_of_sequence=5;");
+}
+
+static void test_netlink_has_all_but_the_setting_beside_them(Fixture *f, gconstpointer data)
+{
+	kernel_knows = TRUE;
+	assert_hw(f, "out_of_sequence=5;");
+	assert_hw(f, "out_of_sequence=5;");
+	put(f, HW "/lifespan", "10\n");
+	now_us += RDMAD_COUNTER_AGAIN_US;
+	assert_hw(f, "lifespan=10;out_of_sequence=5;");
+	put(f, HW "/lifespan", "20\n");
+	assert_hw(f, "lifespan=10;out_of_sequence=5;");
+	now_us += RDMAD_COUNTER_AGAIN_US;
+	assert_hw(f, "lifespan=20;out_of_sequence=5;");
+}
+
+static void test_a_setting_that_cannot_be_read_is_said(Fixture *f, gconstpointer data)
+{
+	kernel_knows = TRUE;
+	put(f, HW "/lifespan", "N/A\n");
+	assert_hw(f, "lifespan!Bad message;out_of_sequence=5;");
+	put(f, HW "/lifespan", "10\n");
+	assert_hw(f, "lifespan!Bad message;out_of_sequence=5;");
+	now_us += RDMAD_QUARANTINE_FIRST_US;
+	assert_hw(f, "lifespan=10;out_of_sequence=5;");
+}
+
+/* Else a failure of today would be held for an hour because of some long ago. */
+static void test_what_netlink_gave_again_is_new_to_failing(Fixture *f, gconstpointer data)
+{
+	put(f, HW "/out_of_sequence", "refused\n");
+	assert_hw(f, "!Operation not supported;");
+	now_us += RDMAD_QUARANTINE_FIRST_US;
+	assert_hw(f, "!Operation not supported;");
+	now_us += 2 * RDMAD_QUARANTINE_FIRST_US;
+	kernel_knows = TRUE;
+	assert_hw(f, "out_of_sequence=5;");
+	kernel_knows = FALSE;
+	assert_hw(f, "!Operation not supported;");
+	kernel_knows = TRUE;
+	now_us += RDMAD_QUARANTINE_FIRST_US;
+	assert_hw(f, "out_of_sequence=5;");
 }
 
 static void test_a_port_without_counters_has_not_failed(Fixture *f, gconstpointer data)
@@ -198,6 +272,10 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	ADD(files_are_read_where_netlink_has_no_counters);
+	ADD(netlink_is_asked_again_after_a_minute);
+	ADD(netlink_has_all_but_the_setting_beside_them);
+	ADD(a_setting_that_cannot_be_read_is_said);
+	ADD(what_netlink_gave_again_is_new_to_failing);
 	ADD(a_port_without_counters_has_not_failed);
 	ADD(a_driver_that_fails_is_said_once_for_all_counters);
 	ADD(the_counter_that_makes_the_others_cheap_is_read_first);
