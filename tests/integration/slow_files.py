@@ -37,4 +37,6 @@ class SlowFiles:
         """Ends all reads that are under way."""
         self.process.terminate()
         self.process.communicate(timeout=30)
+        if os.geteuid() != 0:  # what a user's program has mounted it cannot unmount
+            subprocess.run(["fusermount3", "-uzq", self.path], check=False)
         self.folder.cleanup()
