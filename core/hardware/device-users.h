@@ -4,8 +4,9 @@
 
 #include "hardware/counter-draft.h"
 
-/* How long they are asked for; where that was not enough, how long they are left alone. */
-#define RDMAD_DEVICE_USERS_MAX_US   (3 * G_USEC_PER_SEC)
+/* How long they are asked for: shorter than anybody waits for the counters.  Where that was not
+ * enough, how long they are left alone. */
+#define RDMAD_DEVICE_USERS_MAX_US   (1500 * 1000)
 #define RDMAD_DEVICE_USERS_AGAIN_US (60 * G_USEC_PER_SEC)
 
 /* What is kept between the readings of one device. */

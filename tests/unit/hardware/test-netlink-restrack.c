@@ -92,6 +92,21 @@ static void test_processes_beyond_the_bound_are_counted_together(void)
 	g_assert_null(user_of(users, RDMAD_RESTRACK_PIDS_MAX + 1));
 }
 
+/* More than fits is the most there can be. */
+static void test_what_is_not_listed_is_of_nobody(void)
+{
+	g_autoptr(RdmadRestrack) restrack = rdmad_restrack_new();
+	g_autoptr(GArray) users = NULL;
+
+	rdmad_restrack_add_unlisted(restrack, RDMAD_USES_CTX, 7);
+	rdmad_restrack_add_unlisted(restrack, RDMAD_USES_SRQ, 7);
+	rdmad_restrack_add_unlisted(restrack, RDMAD_USES_SRQ, G_MAXUINT64);
+	users = rdmad_restrack_take_users(restrack);
+	g_assert_cmpuint(users->len, ==, 1);
+	g_assert_cmpuint(user_of(users, 0)->objects[RDMAD_USES_CTX], ==, 7);
+	g_assert_cmpuint(user_of(users, 0)->objects[RDMAD_USES_SRQ], ==, G_MAXUINT);
+}
+
 static void add_total(Message *msg, const char *name, guint64 total)
 {
 	const gsize entry = message_begin(msg, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY);
@@ -191,6 +206,7 @@ int main(int argc, char **argv)
 	ADD(objects_are_counted_by_process);
 	ADD(who_has_nothing_is_no_user);
 	ADD(processes_beyond_the_bound_are_counted_together);
+	ADD(what_is_not_listed_is_of_nobody);
 	ADD(the_summary_has_a_total_of_each_kind);
 	ADD(messages_without_sense_count_nothing);
 	ADD(an_owner_that_is_not_understood_is_nobody);
