@@ -76,6 +76,15 @@ TestMachine *test_machine_new(const char *name, const char *setting)
 	return machine;
 }
 
+void test_machine_put(const TestMachine *machine, const char *path, const char *value, gssize len)
+{
+	g_autofree char *full = g_build_filename(machine->dir, path, NULL);
+	g_autofree char *parent = g_path_get_dirname(full);
+
+	g_assert_cmpint(g_mkdir_with_parents(parent, 0755), ==, 0);
+	g_assert_true(g_file_set_contents(full, value, len, NULL));
+}
+
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *walk)
 {
 	return remove(path);

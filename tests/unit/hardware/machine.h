@@ -13,6 +13,8 @@ typedef struct {
 TestMachine *test_machine_new(const char *name, const char *setting);
 /* One that a test fills by itself. */
 TestMachine *test_machine_new_empty(void);
+/* Writes a file, with the folders that it needs; `len` as for g_file_set_contents(). */
+void test_machine_put(const TestMachine *machine, const char *path, const char *value, gssize len);
 void test_machine_free(TestMachine *machine);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(TestMachine, test_machine_free)
 

@@ -72,11 +72,7 @@ static void teardown(Fixture *f, gconstpointer data)
 
 static void put(const Fixture *f, const char *path, const char *value)
 {
-	g_autofree char *full = g_build_filename(f->machine->dir, path, NULL);
-	g_autofree char *parent = g_path_get_dirname(full);
-
-	g_assert_cmpint(g_mkdir_with_parents(parent, 0755), ==, 0);
-	g_assert_true(g_file_set_contents(full, value, -1, NULL));
+	test_machine_put(f->machine, path, value, -1);
 }
 
 static RdmadDraft begin(const Fixture *f)

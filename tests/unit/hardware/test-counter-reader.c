@@ -43,11 +43,7 @@ static char *full_path(const Fixture *f, const char *path)
 
 static void put(const Fixture *f, const char *path, const char *value, gssize len)
 {
-	g_autofree char *full = full_path(f, path);
-	g_autofree char *parent = g_path_get_dirname(full);
-
-	g_assert_cmpint(g_mkdir_with_parents(parent, 0755), ==, 0);
-	g_assert_true(g_file_set_contents(full, value, len, NULL));
+	test_machine_put(f->machine, path, value, len);
 }
 
 static RdmadDevice *make_device(const char *name)

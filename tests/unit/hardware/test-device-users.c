@@ -144,11 +144,7 @@ static void teardown(Fixture *f, gconstpointer data)
 
 static void put_cgroup(const Fixture *f, const char *text)
 {
-	g_autofree char *dir = g_build_filename(f->machine->dir, "proc/" PID, NULL);
-	g_autofree char *path = g_build_filename(dir, "cgroup", NULL);
-
-	g_assert_cmpint(g_mkdir_with_parents(dir, 0755), ==, 0);
-	g_assert_true(g_file_set_contents(path, text, -1, NULL));
+	test_machine_put(f->machine, "proc/" PID "/cgroup", text, -1);
 }
 
 static void print_user(GString *text, const RdmadDeviceUser *user)

@@ -66,11 +66,9 @@ static char *read_all(const RdmadSysroot *root, const RdmadDevice *dev)
 
 static void put(const TestMachine *machine, const char *netdev, const char *name, const char *value)
 {
-	g_autofree char *dir = g_build_filename(machine->dir, "sys/class/net", netdev, NULL);
-	g_autofree char *path = g_build_filename(dir, name, NULL);
+	g_autofree char *path = g_build_filename("sys/class/net", netdev, name, NULL);
 
-	g_assert_cmpint(g_mkdir_with_parents(dir, 0755), ==, 0);
-	g_assert_true(g_file_set_contents(path, value, -1, NULL));
+	test_machine_put(machine, path, value, -1);
 }
 
 static RdmadDevice *make_device(const char *port_netdev)
