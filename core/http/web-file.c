@@ -52,11 +52,13 @@ static gssize read_all(int fd, char *text, gsize size)
 char *web_file_read(const char *path, gsize *size, WebStamp *stamp, GError **error)
 {
 	/* Without O_NONBLOCK a FIFO would hold us until somebody writes. */
-	rdmad_autofd int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	g_autofree char *text = NULL;
+	rdmad_autofd int fd = -1;
 	struct stat st;
 	gssize n;
 
+	web_file_stamp(path, stamp);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0) {
 		file_error(path, g_strerror(errno), error);
 		return NULL;

@@ -16,7 +16,7 @@ typedef struct {
 	struct timespec modified, changed;
 } WebStamp;
 
-/* NUL-terminated.  `stamp` is that of what was read.  RDMAD_ERROR_CONFIG. */
+/* NUL-terminated.  `stamp` is that of what was read, or could not be.  RDMAD_ERROR_CONFIG. */
 char *web_file_read(const char *path, gsize *size, WebStamp *stamp, GError **error);
 /* All zero when there is no such file. */
 void web_file_stamp(const char *path, WebStamp *stamp);
