@@ -71,7 +71,6 @@ static gboolean read_client_auth(WebReader *reader, const RdmadYaml *value, gpoi
 	if (!read_name(reader, value, client_auths, &auth, error))
 		return FALSE;
 	*(WebClientAuth *)where = auth;
-	reader->config->has_tls = TRUE;
 	return TRUE;
 }
 
@@ -199,6 +198,14 @@ static gboolean check_tls(const WebReader *reader, const RdmadYaml *map, const W
 	       check_clients(reader, map, tls, error);
 }
 
+static gboolean any_is_set(const RdmadYaml *map)
+{
+	for (guint i = 0; i < map->children->len; i++)
+		if (!rdmad_yaml_is_null(g_ptr_array_index(map->children, i)))
+			return TRUE;
+	return FALSE;
+}
+
 gboolean web_read_tls(WebReader *reader, const RdmadYaml *map, gpointer config, GError **error)
 {
 	static const WebKey keys[] = {
@@ -221,8 +228,8 @@ gboolean web_read_tls(WebReader *reader, const RdmadYaml *map, gpointer config, 
 
 	if (!web_read_group(reader, map, keys, G_N_ELEMENTS(keys), tls, error))
 		return FALSE;
-	if (pem_is_set(&tls->cert) || pem_is_set(&tls->key) || pem_is_set(&tls->client_ca))
-		reader->config->has_tls = TRUE;
+	/* Whoever says how wants it: without a certificate that is an error, and not plain text. */
+	reader->config->has_tls = any_is_set(map);
 	return check_tls(reader, map, tls, error);
 }
 

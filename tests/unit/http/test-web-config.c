@@ -153,6 +153,7 @@ static void test_what_is_wrong_is_refused_with_its_line(void)
 		{ "tls_server_config:\n  cert_file: c\n", ":2: ", "key_file is missing" },
 		{ "tls_server_config:\n  key_file: c\n", ":2: ", "cert_file is missing" },
 		{ "tls_server_config:\n  client_auth_type: NoClientCert\n", ":2: ", "is missing" },
+		{ "tls_server_config:\n  min_version: TLS13\n", ":2: ", "is missing" },
 		{ "tls_server_config:\n  cert_file: [ c ]\n", ":2: ", "a text" },
 		{ FILES "  client_auth_type: Sure\n", ":4: ", "one of NoClientCert, Request" },
 		{ FILES "  client_auth_type: VerifyClientCertIfGiven\n",
