@@ -70,6 +70,18 @@ static X509 *next_certificate(BIO *bio)
 	return PEM_read_bio_X509(bio, NULL, no_passphrase, NULL);
 }
 
+/* Whether the last next_certificate() found nothing more, rather than what is none. */
+static gboolean is_end_of_pem(void)
+{
+	const unsigned long code = ERR_peek_last_error();
+	const gboolean end =
+		ERR_GET_LIB(code) == ERR_LIB_PEM && ERR_GET_REASON(code) == PEM_R_NO_START_LINE;
+
+	if (end)
+		ERR_clear_error();
+	return end;
+}
+
 /* The server's own certificate first, then those that lead to its authority. */
 static gboolean use_certificates(SSL_CTX *ctx, BIO *bio)
 {
@@ -84,8 +96,7 @@ static gboolean use_certificates(SSL_CTX *ctx, BIO *bio)
 			X509_free(cert);
 			return FALSE;
 		}
-	ERR_clear_error(); /* "no start line": the end */
-	return TRUE;
+	return is_end_of_pem();
 }
 
 static gboolean use_key(SSL_CTX *ctx, BIO *bio)
@@ -110,9 +121,7 @@ static gboolean use_authorities(SSL_CTX *ctx, BIO *bio)
 		any = TRUE;
 		X509_free(cert);
 	}
-	if (any && good)
-		ERR_clear_error();
-	return any && good;
+	return any && good && is_end_of_pem();
 }
 
 static gboolean use_pem(SSL_CTX *ctx, const char *pem, gboolean (*use)(SSL_CTX *ctx, BIO *bio))
@@ -168,6 +177,8 @@ static gboolean use_values(SSL_CTX *ctx, const WebTls *config)
 			    SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET);
 	if (config->prefer_server)
 		SSL_CTX_set_options(ctx, SSL_OP_CIPHER_SERVER_PREFERENCE);
+	/* Else whoever sends nothing but changes of keys would keep us inside one SSL_read(). */
+	SSL_CTX_clear_mode(ctx, SSL_MODE_AUTO_RETRY);
 	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_num_tickets(ctx, 0);
 	SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
