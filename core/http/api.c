@@ -3,7 +3,7 @@
  * The routes of the API
  *
  * What only reads and tells no secrets is public, for the status page.  TCP listeners serve it to
- * anybody who can connect, without a name or a password: it can change nothing.
+ * anybody who can connect, unless a web configuration asks for more: it can change nothing.
  */
 #include "http/api.h"
 

@@ -10,16 +10,16 @@
 #define CHECK_MS 60000u
 
 /* A browser sends no password of another site, and has no certificate that is meant for us: what asks for
- * either needs no look at the name. */
+ * either needs no look at the name.  A path that is open needs it. */
 static gboolean host_is_good(const HttpConnection *c)
 {
-	const HttpWeb *web = c->listener->web;
+	HttpWeb *web = c->listener->web;
 	const char *host = rdmad_http_head_field(&c->request->head, "Host");
 	struct utsname node;
 
 	if (!c->is_local || !host || uname(&node) < 0)
 		return TRUE;
-	if (web && (http_web_has_users(web) || http_web_wants_certificates(web)))
+	if (web && (http_web_users(web, c->request->head.path) || http_web_wants_certificates(web)))
 		return TRUE;
 	return http_host_is_local(host, node.nodename);
 }
@@ -73,7 +73,7 @@ static gboolean ask_users(HttpConnection *c, HttpUsers *users)
 	c->state = HTTP_CHECKING;
 	c->checking = users;
 	rdmad_event_arm(c->deadline, CHECK_MS);
-	answer = http_users_ask(users, authorization, checked, c);
+	answer = http_users_ask(users, &c->peer, authorization, checked, c);
 	if (answer == HTTP_AUTH_LATER)
 		return FALSE;
 	c->checking = NULL;

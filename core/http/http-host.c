@@ -36,7 +36,7 @@ static gboolean is_address(int family, const char *name)
 	return inet_pton(family, name, &address) == 1;
 }
 
-/* "gpu-7" and "gpu-7.example.com" name the same node, whichever of the two it calls itself. */
+/* Its whole name, or the first word of it.  More than it calls itself, "gpu-7.evil.example", is not. */
 static gboolean is_node(const char *name, const char *node)
 {
 	g_autofree char *own = g_ascii_strdown(node, -1);

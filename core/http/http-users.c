@@ -32,6 +32,7 @@ typedef struct {
 
 typedef struct {
 	HttpUsers *users;
+	HttpPeer peer; /* of the first who asked */
 	char *digest;
 	Guess *guess; /* until it is under way */
 	gboolean is_user;
@@ -155,12 +156,25 @@ static Check *users_find(HttpUsers *users, const char *digest)
 	return NULL;
 }
 
-static Check *check_new(HttpUsers *users, const char *digest, const char *hash,
-			const char *password, gboolean is_user)
+static gboolean users_have_place(const HttpUsers *users, const HttpPeer *peer)
+{
+	for (const GList *l = users->checks.head; l; l = l->next) {
+		const Check *check = l->data;
+
+		/* One that nobody waits for any more is under way, and soon over. */
+		if (check->waiters->len && http_peer_equal(&check->peer, peer))
+			return FALSE;
+	}
+	return users->checks.length < HTTP_USERS_CHECKS;
+}
+
+static Check *check_new(HttpUsers *users, const HttpPeer *peer, const char *digest,
+			const char *hash, const char *password, gboolean is_user)
 {
 	Check *check = g_new0(Check, 1);
 
 	check->users = users;
+	check->peer = *peer;
 	check->digest = g_strdup(digest);
 	check->is_user = is_user;
 	check->waiters = g_array_new(FALSE, FALSE, sizeof(Waiter));
@@ -171,8 +185,8 @@ static Check *check_new(HttpUsers *users, const char *digest, const char *hash,
 	return check;
 }
 
-static HttpAuth users_ask(HttpUsers *users, const HttpCredentials *credentials, HttpAuthFunc fn,
-			  gpointer data)
+static HttpAuth users_ask(HttpUsers *users, const HttpPeer *peer,
+			  const HttpCredentials *credentials, HttpAuthFunc fn, gpointer data)
 {
 	const char *own = g_hash_table_lookup(users->hashes, credentials->user);
 	const char *hash = own ?: users->nobody;
@@ -184,16 +198,17 @@ static HttpAuth users_ask(HttpUsers *users, const HttpCredentials *credentials, 
 	if (g_hash_table_contains(users->known, digest))
 		return HTTP_AUTH_YES;
 	check = users_find(users, digest);
-	if (!check && users->checks.length >= HTTP_USERS_CHECKS)
+	if (!check && !users_have_place(users, peer))
 		return HTTP_AUTH_BUSY;
 	if (!check)
-		check = check_new(users, digest, hash, credentials->password, own != NULL);
+		check = check_new(users, peer, digest, hash, credentials->password, own != NULL);
 	g_array_append_val(check->waiters, waiter);
 	users_begin(users);
 	return HTTP_AUTH_LATER;
 }
 
-HttpAuth http_users_ask(HttpUsers *users, const char *authorization, HttpAuthFunc fn, gpointer data)
+HttpAuth http_users_ask(HttpUsers *users, const HttpPeer *peer, const char *authorization,
+			HttpAuthFunc fn, gpointer data)
 {
 	HttpCredentials credentials;
 	HttpAuth answer = HTTP_AUTH_NO;
@@ -201,7 +216,7 @@ HttpAuth http_users_ask(HttpUsers *users, const char *authorization, HttpAuthFun
 	if (!authorization)
 		return HTTP_AUTH_NO;
 	if (http_credentials_parse(authorization, &credentials))
-		answer = users_ask(users, &credentials, fn, data);
+		answer = users_ask(users, peer, &credentials, fn, data);
 	http_credentials_clear(&credentials);
 	return answer;
 }

@@ -40,13 +40,19 @@ static void note(HttpAuth answer, gpointer data)
 	((Fixture *)data)->answers[answer]++;
 }
 
-static HttpAuth ask(Fixture *f, const char *user, const char *password)
+static HttpAuth ask_from(Fixture *f, guint8 address, const char *user, const char *password)
 {
+	const HttpPeer peer = { { address } };
 	g_autofree char *both = g_strconcat(user, ":", password, NULL);
 	g_autofree char *code = g_base64_encode((const guchar *)both, strlen(both));
 	g_autofree char *value = g_strconcat("Basic ", code, NULL);
 
-	return http_users_ask(f->users, value, note, f);
+	return http_users_ask(f->users, &peer, value, note, f);
+}
+
+static HttpAuth ask(Fixture *f, const char *user, const char *password)
+{
+	return ask_from(f, 0, user, password);
 }
 
 static void wait_for(Fixture *f, guint n)
@@ -84,9 +90,11 @@ static void test_a_name_that_is_not_there_takes_as_long(Fixture *f, gconstpointe
 
 static void test_nothing_is_no(Fixture *f, gconstpointer data)
 {
-	g_assert_cmpint(http_users_ask(f->users, NULL, note, f), ==, HTTP_AUTH_NO);
-	g_assert_cmpint(http_users_ask(f->users, "", note, f), ==, HTTP_AUTH_NO);
-	g_assert_cmpint(http_users_ask(f->users, "Bearer x", note, f), ==, HTTP_AUTH_NO);
+	const HttpPeer peer = { { 0 } };
+
+	g_assert_cmpint(http_users_ask(f->users, &peer, NULL, note, f), ==, HTTP_AUTH_NO);
+	g_assert_cmpint(http_users_ask(f->users, &peer, "", note, f), ==, HTTP_AUTH_NO);
+	g_assert_cmpint(http_users_ask(f->users, &peer, "Bearer x", note, f), ==, HTTP_AUTH_NO);
 }
 
 static void test_those_who_say_the_same_share_one_check(Fixture *f, gconstpointer data)
@@ -102,9 +110,9 @@ static void test_few_may_wait(Fixture *f, gconstpointer data)
 	for (guint i = 0; i < HTTP_USERS_CHECKS; i++) {
 		g_autofree char *guess = g_strdup_printf("%u", i);
 
-		g_assert_cmpint(ask(f, "alice", guess), ==, HTTP_AUTH_LATER);
+		g_assert_cmpint(ask_from(f, i, "alice", guess), ==, HTTP_AUTH_LATER);
 	}
-	g_assert_cmpint(ask(f, "alice", "U*U"), ==, HTTP_AUTH_BUSY);
+	g_assert_cmpint(ask_from(f, HTTP_USERS_CHECKS, "alice", "U*U"), ==, HTTP_AUTH_BUSY);
 	wait_for(f, HTTP_USERS_CHECKS);
 	g_assert_cmpuint(f->answers[HTTP_AUTH_NO], ==, HTTP_USERS_CHECKS);
 	g_assert_cmpint(ask(f, "alice", "U*U"), ==, HTTP_AUTH_LATER);
@@ -112,12 +120,23 @@ static void test_few_may_wait(Fixture *f, gconstpointer data)
 	g_assert_cmpuint(f->answers[HTTP_AUTH_YES], ==, 1);
 }
 
+static void test_who_guesses_keeps_out_no_other_address(Fixture *f, gconstpointer data)
+{
+	g_assert_cmpint(ask_from(f, 1, "alice", "a guess"), ==, HTTP_AUTH_LATER);
+	g_assert_cmpint(ask_from(f, 1, "alice", "another"), ==, HTTP_AUTH_BUSY);
+	g_assert_cmpint(ask_from(f, 2, "alice", "U*U"), ==, HTTP_AUTH_LATER);
+	wait_for(f, 2);
+	g_assert_cmpuint(f->answers[HTTP_AUTH_YES], ==, 1);
+	g_assert_cmpint(ask_from(f, 1, "alice", "another"), ==, HTTP_AUTH_LATER);
+}
+
 static void test_one_who_left_hears_nothing(Fixture *f, gconstpointer data)
 {
+	const HttpPeer peer = { { 1 } };
 	Fixture other = { 0 };
 
 	ask(f, "alice", "U*U");
-	g_assert_cmpint(http_users_ask(f->users, "Basic YWxpY2U6VSpV", note, &other), ==,
+	g_assert_cmpint(http_users_ask(f->users, &peer, "Basic YWxpY2U6VSpV", note, &other), ==,
 			HTTP_AUTH_LATER);
 	http_users_forget(f->users, f);
 	while (!other.answers[HTTP_AUTH_YES])
@@ -140,8 +159,8 @@ static void test_what_nobody_waits_for_takes_no_place(Fixture *f, gconstpointer 
 
 static void test_those_who_wait_at_the_end_are_told(Fixture *f, gconstpointer data)
 {
-	ask(f, "alice", "U*U");
-	ask(f, "alice", "wrong");
+	ask_from(f, 1, "alice", "U*U");
+	ask_from(f, 2, "alice", "wrong");
 	http_users_free(g_steal_pointer(&f->users));
 	g_assert_cmpuint(f->answers[HTTP_AUTH_BUSY], ==, 2);
 }
@@ -157,6 +176,7 @@ int main(int argc, char **argv)
 	ADD(nothing_is_no);
 	ADD(those_who_say_the_same_share_one_check);
 	ADD(few_may_wait);
+	ADD(who_guesses_keeps_out_no_other_address);
 	ADD(one_who_left_hears_nothing);
 	ADD(what_nobody_waits_for_takes_no_place);
 	ADD(those_who_wait_at_the_end_are_told);
