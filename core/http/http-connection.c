@@ -141,12 +141,18 @@ static gboolean connection_read_head(HttpConnection *c)
 	return TRUE;
 }
 
+/* What strangers may ask for has none, and they shall not fill our memory with it. */
+static gsize connection_max_body(const HttpConnection *c)
+{
+	return c->listener->scope == RDMAD_HTTP_LOCAL ? c->listener->http->limits.max_body : 0;
+}
+
 /* TRUE when the body is there. */
 static gboolean connection_read_body(HttpConnection *c)
 {
 	RdmadHttpRequest *request = c->request;
 
-	if (request->head.content_length > c->listener->http->limits.max_body) {
+	if (request->head.content_length > connection_max_body(c)) {
 		http_connection_refuse(c, 413, "the body is too large");
 		return FALSE;
 	}
