@@ -145,12 +145,23 @@ gboolean rdmad_http_web_config_check(RdmadHttp *http, const char *path, GError *
 
 /* ---- in use ---- */
 
+static gboolean config_has_users(const WebConfig *config)
+{
+	return g_hash_table_size(config->users) > 0;
+}
+
+static gboolean config_wants_certificates(const WebConfig *config)
+{
+	return config->tls.client_auth == WEB_CLIENT_REQUIRE ||
+	       config->tls.client_auth == WEB_CLIENT_REQUIRE_VERIFY;
+}
+
 static void web_take(HttpWeb *web, Reading *reading)
 {
 	const WebConfig *config = reading->config;
 
 	g_clear_pointer(&web->users, http_users_free);
-	if (g_hash_table_size(config->users))
+	if (config_has_users(config))
 		web->users = http_users_new(web->http->workers, config->users);
 	if (config->rate_interval_s > 0)
 		rdmad_bucket_init(&web->bucket, config->rate_burst,
@@ -178,14 +189,26 @@ static void web_keep_error(HttpWeb *web, Reading *reading, const GError *error)
 	memcpy(web->bad_stamps, reading->stamps, sizeof(web->bad_stamps));
 }
 
-/* Who expects TLS must not get plain text because a file is half written. */
+/* A file that is half written may well be good YAML: what keeps others out must not go with the half that
+ * is not there yet.  NULL: nothing does. */
+static const char *what_goes(const WebConfig *now, const WebConfig *next)
+{
+	if (now->has_tls != next->has_tls)
+		return "TLS is turned on or off by a restart only";
+	if (config_has_users(now) && !config_has_users(next))
+		return "without any password it goes on after a restart only";
+	if (config_wants_certificates(now) && !config_wants_certificates(next))
+		return "without certificates of clients it goes on after a restart only";
+	return NULL;
+}
+
 static gboolean web_may_become(const HttpWeb *web, const Reading *reading, GError **error)
 {
-	if (web->now->config->has_tls == reading->config->has_tls)
-		return TRUE;
-	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
-		    "%s: TLS is turned on or off by a restart only", web->path);
-	return FALSE;
+	const char *why = what_goes(web->now->config, reading->config);
+
+	if (why)
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG, "%s: %s", web->path, why);
+	return !why;
 }
 
 static void web_read_again(HttpWeb *web)
@@ -285,8 +308,7 @@ gboolean http_web_has_tls(const HttpWeb *web)
 
 gboolean http_web_wants_certificates(const HttpWeb *web)
 {
-	return web->now->config->tls.client_auth == WEB_CLIENT_REQUIRE ||
-	       web->now->config->tls.client_auth == WEB_CLIENT_REQUIRE_VERIFY;
+	return config_wants_certificates(web->now->config);
 }
 
 HttpTransport *http_web_transport(HttpWeb *web, int fd)

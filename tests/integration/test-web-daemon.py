@@ -111,9 +111,9 @@ class WebDaemon(unittest.TestCase):
         doctor = self.daemon.run("doctor")
         self.assertEqual(doctor.returncode, 1)
         self.assertIn("goes on with the web configuration of before", doctor.stdout)
-        self.write("web.yml", FILES)
+        self.write("web.yml", FILES + USERS)
         time.sleep(1.1)
-        self.assertEqual(self.curl("-k", f"https://127.0.0.1:{self.port}/metrics"), "200")
+        self.assertEqual(self.curl("-k", f"https://127.0.0.1:{self.port}/metrics"), "401")
         self.assertIsNone(self.listener()["error"])
 
     def test_check_reads_all_that_the_file_names(self):
