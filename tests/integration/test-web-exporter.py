@@ -106,12 +106,14 @@ class Exporter(WebCase):
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         end = time.monotonic() + 20
         while self.exporter.poll() is None and time.monotonic() < end:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.exporter_port)) == 0:
-                    # It listens a moment before it reads the file.
-                    time.sleep(0.3)
-                    if self.exporter.poll() is None:
+            try:
+                # It listens a moment before it reads the file, and answers after that.
+                with socket.create_connection(("127.0.0.1", self.exporter_port), 20) as probe:
+                    probe.sendall(b"GET / HTTP/1.0\r\n\r\n")
+                    if probe.recv(1):
                         return True
+            except OSError:
+                pass
             time.sleep(0.05)
         return False
 

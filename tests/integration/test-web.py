@@ -20,6 +20,29 @@ from web_case import FILES, HASH, WebCase, make_certificate  # noqa: E402
 
 WebCase.server, WebCase.objects = sys.argv[1:3]
 GET = b"GET /hello HTTP/1.0\r\n\r\n"
+# Nothing but new keys, made before they are sent; Python's own TLS cannot ask for them.
+CHANGE_KEYS = """
+import ctypes, socket, sys
+ssl, pointer = ctypes.CDLL("libssl.so.3"), ctypes.c_void_p
+for name in ("TLS_client_method", "SSL_CTX_new", "SSL_new", "BIO_s_mem", "BIO_new"):
+    getattr(ssl, name).restype = pointer
+sock = socket.create_connection(("127.0.0.1", int(sys.argv[1])), 20)
+sock.settimeout(None)
+tls = pointer(ssl.SSL_new(pointer(ssl.SSL_CTX_new(pointer(ssl.TLS_client_method())))))
+ssl.SSL_set_fd(tls, sock.fileno())
+assert ssl.SSL_connect(tls) == 1
+made = pointer(ssl.BIO_new(pointer(ssl.BIO_s_mem())))
+ssl.SSL_set0_wbio(tls, made)
+for _ in range(int(sys.argv[2])):
+    assert ssl.SSL_key_update(tls, 0) == 1 and ssl.SSL_do_handshake(tls) == 1
+data = ctypes.create_string_buffer(ssl.BIO_ctrl_pending(made))
+assert ssl.BIO_read(made, data, len(data)) == len(data)
+print("ready", flush=True)
+sys.stdin.readline()
+sock.sendall(data.raw)
+print("sent", flush=True)
+sys.stdin.readline()
+"""
 USERS = f"basic_auth_users:\n  alice: {HASH}\n"
 
 
@@ -129,6 +152,17 @@ class Tls(WebCase):
                 self.assertIn(place + ": ", self.said)
                 self.assertIn(why, self.said)
 
+    def test_certificates_behind_the_first_are_not_left_out_when_broken(self):
+        broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+        for name in ("server", "ca"):
+            with open(self.path(name + ".pem"), encoding="ascii") as file:
+                self.write(name + "-and-more.pem", file.read() + broken)
+        self.assertFalse(self.start(FILES.replace("server.pem", "server-and-more.pem")))
+        self.assertIn("server-and-more.pem: no usable certificate", self.said)
+        self.assertFalse(self.start(FILES + "  client_ca_file: ca-and-more.pem\n"
+                                            "  client_auth_type: RequireAndVerifyClientCert\n"))
+        self.assertIn("ca-and-more.pem: no usable certificates of authorities", self.said)
+
     def test_a_key_that_all_may_read_is_told(self):
         os.chmod(self.path("server.key"), 0o644)
         self.addCleanup(os.chmod, self.path("server.key"), 0o600)
@@ -141,12 +175,12 @@ class Tls(WebCase):
         answer = self.ask(b"GET /large HTTP/1.0\r\n\r\n", self.connect_tls())
         self.assertEqual(len(answer.split(b"\r\n\r\n", 1)[1]), 4 << 20)
 
-    def test_a_body_comes_back(self):
+    def test_a_body_is_not_taken(self):
         self.serve(FILES)
         body = os.urandom(1 << 20)
         request = b"POST /body HTTP/1.0\r\nContent-Length: %d\r\n\r\n" % len(body)
-        # Posts are for the control socket; that this is said after a megabyte is what matters.
-        self.assertEqual(self.status(self.ask(request + body, self.connect_tls())), 404)
+        for sent in (request, request + body):
+            self.assertEqual(self.status(self.ask(sent, self.connect_tls())), 413)
 
     def test_pipelined_requests_are_answered(self):
         self.serve(FILES)
@@ -259,15 +293,23 @@ class Tls(WebCase):
         self.assertLess(statistics.median(delays), 0.5)
 
 
+    def test_changes_of_keys_do_not_hold_up_the_control_socket(self):
+        self.serve(FILES)
+        with subprocess.Popen([sys.executable, "-c", CHANGE_KEYS, str(self.port), "300000"],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE) as flood:
+            self.assertEqual(flood.stdout.readline(), b"ready\n")
+            flood.stdin.write(b"\n")
+            flood.stdin.flush()
+            delays = sorted(self.control_delay() for _ in range(100))
+            self.assertEqual(flood.stdout.readline(), b"sent\n")
+            flood.stdin.close()
+        print(f"# control socket: worst {delays[-1] * 1e3:.1f} ms")
+        self.assertLess(delays[-1], 1.5)
+
+
 class Reload(WebCase):
     def served_certificate(self):
         return self.connect_tls().getpeercert(binary_form=True)
-
-    def wait_until(self, test):
-        end = time.monotonic() + 10
-        while not test():
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.2)
 
     def certificate(self, name):
         with open(self.path(name + ".pem"), encoding="ascii") as file:
@@ -315,9 +357,40 @@ class Reload(WebCase):
         sock.sendall(request)
         self.assertIn(b" 401 ", sock.recv(65536))
 
+    def test_files_that_cannot_be_read_are_told_once(self):
+        self.serve(FILES)
+        self.assertEqual(self.curl(), 200)
+        for name in ("pipe", "large"):
+            os.mkfifo(self.path("pipe")) if name == "pipe" else None
+            if name == "large":
+                with open(self.path("large"), "wb") as file:
+                    file.truncate(2 << 20)
+            self.write("web.yml", FILES.replace("server.pem", name))
+            for _ in range(3):
+                time.sleep(1.2)
+                self.assertEqual(self.curl(), 200)
+        self.end()
+        for why in (b"pipe: not a regular file", b"large: larger than 1 MiB"):
+            self.assertEqual(self.log.count(why), 1, self.log)
+
+    def test_half_a_file_lets_nobody_in(self):
+        clients = ("  client_ca_file: ca.pem\n"
+                   "  client_auth_type: RequireAndVerifyClientCert\n")
+        self.serve(USERS)
+        for text in ("", "basic_auth_users:\n", "http_server_config: { http2: true }\n"):
+            self.write("web.yml", text)
+            time.sleep(1.2)
+            self.assertEqual(self.status(self.ask(GET, self.connect())), 401, text)
+        self.serve(FILES + clients + USERS)
+        for text in (FILES + clients, FILES + USERS, FILES):
+            self.write("web.yml", text)
+            time.sleep(1.2)
+            self.assertEqual(self.curl(*self.client("client")), 401, text)
+            self.assertEqual(self.curl("-u", "alice:secret"), "failed", text)
+
     def test_a_broken_file_changes_nothing(self):
         self.serve(FILES + USERS)
-        for text in ("basic_auth_user: {}\n", "{", "", USERS, FILES + USERS + "rate_limit: 1\n"):
+        for text in ("basic_auth_user: {}\n", "{", "", FILES, USERS, FILES + USERS + "rate_limit: 1\n"):
             self.write("web.yml", text)
             time.sleep(1.2)
             self.assertEqual(self.curl("-u", "alice:secret"), 200, text)
@@ -373,23 +446,27 @@ class Passwords(WebCase):
             start = time.monotonic()
             self.assertEqual(self.status(self.ask(basic(user, "wrong"), self.connect())), 401)
             return time.monotonic() - start
-        known = min(duration("alice") for _ in range(5))
-        unknown = min(duration("mallory") for _ in range(5))
-        print(f"# known {known * 1e3:.0f} ms, unknown {unknown * 1e3:.0f} ms")
+        # The shortest of each tells of them alone; a machine with much to do needs more tries for it.
+        known = unknown = 1e9
+        for tries in range(200):
+            known, unknown = min(known, duration("alice")), min(unknown, duration("mallory"))
+            if tries >= 4 and known / 1.5 < unknown < known * 1.5:
+                break
+        print(f"# known {known * 1e3:.0f} ms, unknown {unknown * 1e3:.0f} ms, {tries + 1} tries")
         self.assertGreater(unknown, known / 1.5)
         self.assertLess(unknown, known * 1.5)
 
     def test_a_flood_of_guesses_holds_up_neither_the_known_nor_the_loop(self):
-        self.serve(USERS.replace("$2y$05$", "$2y$12$"))
-        self.write("web.yml", USERS + f"  eve: {HASH.replace('$05$', '$12$')}\n")
-        time.sleep(1.2)
+        others = [f"other{i}" for i in range(8)]
+        self.serve(USERS + f"  eve: {HASH.replace('$05$', '$12$')}\n" +
+                   "".join(f"  {name}: {HASH}\n" for name in others))
         self.assertEqual(self.status(self.ask(basic("alice", "secret"), self.connect())), 200)
-        end = time.monotonic() + 3
+        end = time.monotonic() + 6
 
-        def guess(number):
-            seen = []
+        def guess(thread):
+            number, seen = 20 + thread // 2, []
             while time.monotonic() < end:
-                answer = self.ask(basic("eve", f"{number}-{len(seen)}"),
+                answer = self.ask(basic("eve", f"{thread}-{len(seen)}"),
                                   self.connect(f"127.0.0.{number}"))
                 seen.append(self.status(answer))
                 if seen[-1] == 503:
@@ -397,9 +474,13 @@ class Passwords(WebCase):
                     time.sleep(0.01)
             return seen
         with concurrent.futures.ThreadPoolExecutor(6) as pool:
-            guesses = [pool.submit(guess, 20 + i) for i in range(6)]
+            guesses = [pool.submit(guess, i) for i in range(6)]
             delays, known = [], []
-            while time.monotonic() < end:
+            time.sleep(0.2)
+            for name in others: # whose passwords nobody remembers yet
+                answer = self.ask(basic(name, "secret"), self.connect())
+                self.assertEqual(self.status(answer), 200)
+            while time.monotonic() < end or not known:
                 delays.append(self.control_delay())
                 start = time.monotonic()
                 answer = self.ask(basic("alice", "secret"), self.connect())
@@ -421,7 +502,9 @@ class Passwords(WebCase):
             sock.sendall(basic("alice", str(i)))
             time.sleep(0.01)
             sock.close()
-        self.assertEqual(self.status(self.ask(basic("bob", "x"), self.connect())), 401)
+        # That they left may not have been seen yet.
+        self.wait_until(
+            lambda: self.status(self.ask(basic("bob", "x"), self.connect())) == 401)
         sock = self.connect()
         sock.sendall(basic("alice", "at the end"))
         time.sleep(0.01)
@@ -446,22 +529,27 @@ class Manners(WebCase):
         self.assertIn(b"script-src 'self'", page)
 
     def test_the_rate_is_limited(self):
-        self.serve("rate_limit: { interval: 500ms, burst: 3 }\n")
+        self.serve("rate_limit: { interval: 1h, burst: 3 }\n")
         answers = [self.ask(GET, self.connect()) for _ in range(6)]
         self.assertEqual([self.status(a) for a in answers], [200] * 3 + [429] * 3)
         self.assertIn(b"\r\nRetry-After: 1\r\n", answers[-1])
-        time.sleep(1)
-        self.assertEqual(self.status(self.ask(GET, self.connect())), 200)
+        self.serve("rate_limit: { interval: 5s, burst: 1 }\n")
+        for wanted in (200, 429, 200):
+            self.wait_until(lambda: self.status(self.ask(GET, self.connect())) == wanted)
 
     def test_a_name_of_elsewhere_is_not_served_on_loopback(self):
         request = b"GET /hello HTTP/1.1\r\nConnection: close\r\nHost: %s\r\n\r\n"
-        for config, evil in (("", 421), (USERS + "auth_excluded_paths: [ /hello ]\n", 200)):
+        for config in ("", USERS + "auth_excluded_paths: [ /hello ]\n"):
             self.serve(config)
-            for host, wanted in ((b"evil.example", evil), (b"evil.example:9889", evil),
+            for host, wanted in ((b"evil.example", 421), (b"evil.example:9889", 421),
                                  (b"127.0.0.1", 200), (b"localhost:9889", 200),
                                  (socket.gethostname().encode(), 200), (b"10.0.0.1", 200)):
                 with self.subTest(host=host, config=config):
                     self.assertEqual(self.status(self.ask(request % host, self.connect())), wanted)
+        # Here a browser would have to know the password.
+        self.serve(USERS)
+        answer = self.ask(request % b"evil.example", self.connect())
+        self.assertEqual(self.status(answer), 401)
 
 
 if __name__ == "__main__":

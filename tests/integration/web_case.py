@@ -76,8 +76,21 @@ class WebCase(unittest.TestCase):
             file.write(text)
         os.rename(self.path(name) + ".new", self.path(name))
 
+    def wait_until(self, test):
+        end = time.monotonic() + 30
+        while not test():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.2)
+
     def start(self, config):
         """In the place of the one before.  False: it did not start, and self.said is why."""
+        for _ in range(5):
+            # Somebody may take the port before the server does.
+            if self.start_once(config) or "Address already in use" not in self.said:
+                break
+        return self.process is not None
+
+    def start_once(self, config):
         self.end()
         self.write("web.yml", config)
         self.port = free_port()
