@@ -10,8 +10,10 @@
 
 #include <rdmad/types.h>
 
-#define RDMAD_ETHTOOL_NAME_SIZE 32u   /* ETH_GSTRING_LEN */
-#define RDMAD_ETHTOOL_NAMES_MAX 8192u /* more is taken for nonsense */
+#define RDMAD_ETHTOOL_NAME_SIZE 32u /* ETH_GSTRING_LEN */
+/* More is taken for nonsense: mlx5 has some ninety for each of up to 256 channels, and those of
+ * sending again for each of up to eight classes of traffic. */
+#define RDMAD_ETHTOOL_NAMES_MAX 131072u
 
 typedef struct {
 	guint place; /* in the table */

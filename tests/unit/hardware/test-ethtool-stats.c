@@ -1,9 +1,87 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* With this kernel's own interfaces. */
+/* With this kernel's own interfaces, and with a driver of our own that changes its mind (ld's --wrap). */
 #include <errno.h>
+#include <linux/ethtool.h>
+#include <net/if.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
 
 #include "hardware/ethtool-stats.h"
 #include "hardware/sysroot-private.h"
+
+/* One statistic that matters, with the value 42, at place `at` of `n`. */
+static struct {
+	gboolean on;
+	guint n, at;
+	guint changes; /* how often there will be one more when it is asked */
+	guint asked;
+} driver;
+
+static int fail_with(int errnum)
+{
+	errno = errnum;
+	return -1;
+}
+
+static int give_names(struct ethtool_gstrings *strings)
+{
+	const guint room = strings->len;
+
+	strings->len = driver.n;
+	if (driver.n > room)
+		return fail_with(EFAULT);
+	for (guint i = 0; i < driver.n; i++)
+		snprintf((char *)strings->data + (gsize)i * ETH_GSTRING_LEN, ETH_GSTRING_LEN,
+			 i == driver.at ? "rx_prio3_pause" : "rx%u_packets", i);
+	return 0;
+}
+
+static int give_values(struct ethtool_stats *values)
+{
+	const guint room = values->n_stats;
+
+	values->n_stats = driver.n;
+	if (driver.n > room)
+		return fail_with(EFAULT);
+	for (guint i = 0; i < driver.n; i++)
+		values->data[i] = i == driver.at ? 42 : 7;
+	return 0;
+}
+
+static int driver_answer(gpointer command)
+{
+	driver.asked++;
+	if (driver.changes > 0 && driver.asked > 1) {
+		driver.changes--;
+		driver.n++;
+	}
+	switch (*(guint32 *)command) {
+	case ETHTOOL_GSSET_INFO:
+		((struct ethtool_sset_info *)command)->data[0] = driver.n;
+		return 0;
+	case ETHTOOL_GSTRINGS:
+		return give_names(command);
+	case ETHTOOL_GSTATS:
+		return give_values(command);
+	default:
+		return fail_with(EOPNOTSUPP);
+	}
+}
+
+int __real_ioctl(int fd, unsigned long request, ...);
+int __wrap_ioctl(int fd, unsigned long request, ...);
+
+int __wrap_ioctl(int fd, unsigned long request, ...)
+{
+	struct ifreq *ifr;
+	va_list args;
+
+	va_start(args, request);
+	ifr = va_arg(args, struct ifreq *);
+	va_end(args);
+	return driver.on ? driver_answer(ifr->ifr_data) : __real_ioctl(fd, request, ifr);
+}
 
 static gboolean anything(const char *name)
 {
@@ -60,6 +138,69 @@ static void test_each_reading_has_the_same_names(void)
 	}
 }
 
+static void take(const char *name, guint64 value, gpointer data)
+{
+	g_assert_cmpstr(name, ==, "rx_prio3_pause");
+	*(guint64 *)data = value;
+}
+
+static void assert_read(RdmadEthtoolStats *stats, int errnum, guint64 expected)
+{
+	guint64 value = 0;
+
+	driver.asked = 0;
+	g_assert_cmpint(rdmad_ethtool_stats_read(stats, take, &value), ==, errnum);
+	g_assert_cmpuint(value, ==, expected);
+}
+
+static RdmadEthtoolStats *driver_start(guint n, guint at)
+{
+	driver.on = TRUE;
+	driver.n = n;
+	driver.at = at;
+	driver.changes = 0;
+	return rdmad_ethtool_stats_new("eth0", rdmad_ethtool_name_matters);
+}
+
+static void test_a_value_is_found_where_its_name_is_now(void)
+{
+	g_autoptr(RdmadEthtoolStats) stats = driver_start(10, 2);
+
+	assert_read(stats, 0, 42);
+	driver.at = 7;
+	assert_read(stats, 0, 42);
+	driver.n = 8;
+	assert_read(stats, 0, 42);
+	driver.n = 2; /* without it */
+	assert_read(stats, 0, 0);
+	driver.n = 20;
+	assert_read(stats, 0, 42);
+	driver.on = FALSE;
+}
+
+static void test_statistics_that_change_while_they_are_read_are_read_again(void)
+{
+	g_autoptr(RdmadEthtoolStats) stats = driver_start(10, 2);
+
+	driver.changes = 2;
+	assert_read(stats, 0, 42);
+	driver.changes = G_MAXUINT;
+	assert_read(stats, EAGAIN, 0);
+	driver.on = FALSE;
+}
+
+/* mlx5 has some ninety for each of up to 256 channels, and more for each class of traffic. */
+static void test_large_drivers_are_read_and_nonsense_is_not(void)
+{
+	g_autoptr(RdmadEthtoolStats) stats = driver_start(70000, 69999);
+
+	assert_read(stats, 0, 42);
+	driver.n = RDMAD_ETHTOOL_NAMES_MAX + 1;
+	assert_read(stats, E2BIG, 0);
+	g_assert_cmpuint(driver.asked, ==, 1);
+	driver.on = FALSE;
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -67,5 +208,8 @@ int main(int argc, char **argv)
 	ADD(an_interface_without_statistics_says_so);
 	ADD(an_interface_that_is_not_there_says_so);
 	ADD(each_reading_has_the_same_names);
+	ADD(a_value_is_found_where_its_name_is_now);
+	ADD(statistics_that_change_while_they_are_read_are_read_again);
+	ADD(large_drivers_are_read_and_nonsense_is_not);
 	return g_test_run();
 }
