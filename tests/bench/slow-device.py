@@ -20,9 +20,10 @@ from scrape import free_port
 sys.path.insert(0, os.path.join(benchlib.TESTS, "integration"))
 from slow_files import SlowFiles  # noqa: E402
 
-ROUNDS = 5
-CALLS = 10000
+ROUNDS = 9
+CALLS = 5000
 TOKENS = 1000
+DEVICES = 11
 SLOW = "*/mlx5_3/ports/1/hw_counters/*=delay:2000"
 
 
@@ -56,6 +57,15 @@ class Scraper(threading.Thread):
         self.join()
 
 
+def wait_for_scrape(scraper, slow, state):
+    """One that is of this state, and not of a reading before it."""
+    def seen():
+        slow.rules(state == "slow")
+        return scraper.devices and scraper.devices[-1] == DEVICES - (state == "slow")
+    time.sleep(1.2)
+    benchlib.wait_for(seen, f"scrape that is {state}")
+
+
 def measure(build, daemon, slow, port, requests):
     """p50 and p99 in each state, medians of the rounds; the devices that scrapes had."""
     socket = daemon.socket()
@@ -67,7 +77,7 @@ def measure(build, daemon, slow, port, requests):
             slow.rules(state == "slow")
             scraper = Scraper(port) if state != "none" else None
             if scraper:
-                time.sleep(3)           # no reading of before is fresh; the slow one is under way
+                wait_for_scrape(scraper, slow, state)
             taken.append(build.ask("bench-client", socket, ALLOCATE, requests, CALLS))
             if scraper:
                 scraper.end()
