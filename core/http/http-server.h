@@ -109,7 +109,7 @@ void http_connection_resume(HttpConnection *c);
 /* http-connection.c; takes the descriptor over.  `peer` NULL on the control socket. */
 void http_connection_new(HttpListener *listener, int fd, const HttpPeer *peer);
 void http_connection_free(HttpConnection *c);
-/* TRUE when the connection has no request: it may be closed to make room. */
+/* TRUE when no request is all there: it may be closed to make room. */
 gboolean http_connection_is_idle(const HttpConnection *c);
 /* Puts a whole answer in the place of the request, and sends it when the time has come.  Takes `body`
  * over. */

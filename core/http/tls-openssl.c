@@ -121,6 +121,8 @@ static gboolean use_authorities(SSL_CTX *ctx, BIO *bio)
 		any = TRUE;
 		X509_free(cert);
 	}
+	/* As Go has it: what is named is trusted, whoever signed it. */
+	X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
 	return any && good && is_end_of_pem();
 }
 

@@ -109,6 +109,15 @@ class Tls(WebCase):
                 self.assertEqual(self.curl(*self.client("stranger")), "failed")
                 self.assertEqual(self.curl(), "failed")
 
+    def test_an_authority_may_be_below_another(self):
+        make_certificate(self.folder, "middle", "ca", "DNS:middle",
+                         more="basicConstraints = critical, CA:TRUE\n")
+        make_certificate(self.folder, "leaf", "middle", "DNS:leaf")
+        self.serve(FILES + "  client_auth_type: RequireAndVerifyClientCert\n"
+                           "  client_ca_file: middle.pem\n")
+        self.assertEqual(self.curl(*self.client("leaf")), 200)
+        self.assertEqual(self.curl(*self.client("client")), "failed")
+
     def test_alternative_names_without_an_authority(self):
         self.serve(FILES + "  client_auth_type: RequireAnyClientCert\n"
                            "  client_allowed_sans: [ spiffe://x/y ]\n")

@@ -30,11 +30,11 @@ def make_authority(folder, name):
             "-keyout", name + ".key", "-out", name + ".pem", "-days", "2", "-subj", "/CN=" + name)
 
 
-def make_certificate(folder, name, authority, names, key="ec:P-256"):
+def make_certificate(folder, name, authority, names, key="ec:P-256", more=""):
     kind, size = key.split(":")
     option = "ec_paramgen_curve:" + size if kind == "ec" else "rsa_keygen_bits:" + size
     with open(os.path.join(folder, "extensions"), "w", encoding="ascii") as file:
-        file.write("subjectAltName = " + names + "\n")
+        file.write("subjectAltName = " + names + "\n" + more)
     openssl(folder, "req", "-newkey", kind, "-pkeyopt", option, "-nodes", "-keyout", name + ".key",
             "-out", name + ".csr", "-subj", "/CN=" + name)
     openssl(folder, "x509", "-req", "-in", name + ".csr", "-CA", authority + ".pem", "-CAkey",
