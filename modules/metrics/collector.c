@@ -16,13 +16,14 @@
 
 #define FRESH_US   G_USEC_PER_SEC /* a reading that began so long ago is good for another */
 #define SLOW_MS	   250u
-#define PLACES	   8u
+#define PLACES	   8u /* of a lane at most */
+#define PLACES_MIN 2u
 #define PLACES_MAX 16u /* slow readings in all, with those that began as others */
 
 /* Places for readings, and who waits for one. */
 typedef struct {
 	GQueue waiting; /* Target */
-	guint reading;
+	guint reading, places;
 } Lane;
 
 typedef struct {
@@ -127,7 +128,7 @@ static void target_begin(Target *target)
 
 static void lane_fill(Lane *lane)
 {
-	while (lane->reading < PLACES && lane->waiting.head)
+	while (lane->reading < lane->places && lane->waiting.head)
 		target_begin(lane->waiting.head->data);
 }
 
@@ -365,6 +366,13 @@ void collector_request_cancel(CollectorRequest *request)
 
 /* ---- life ---- */
 
+/* Reading takes time of processors, half of which are for others; slow ones only wait. */
+static void lane_init(Lane *lane, guint places)
+{
+	g_queue_init(&lane->waiting);
+	lane->places = places;
+}
+
 Collector *collector_new(RdmadModule *self, const MetricsSettings *settings)
 {
 	Collector *collector = g_new0(Collector, 1);
@@ -373,8 +381,8 @@ Collector *collector_new(RdmadModule *self, const MetricsSettings *settings)
 	collector->context.settings = settings;
 	collector->targets = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, target_free);
 	g_queue_init(&collector->requests);
-	g_queue_init(&collector->prompt.waiting);
-	g_queue_init(&collector->slow.waiting);
+	lane_init(&collector->prompt, CLAMP(g_get_num_processors() / 2, PLACES_MIN, PLACES));
+	lane_init(&collector->slow, PLACES);
 	collector->slow_check = rdmad_loop_add_timer(rdmad_module_loop(self), self,
 						     collector_check_slow, collector);
 	collector->watch = rdmad_inventory_watch(rdmad_module_inventory(self), self, &INVENTORY_OPS,
