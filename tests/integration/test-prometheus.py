@@ -9,11 +9,10 @@ dashboards of contrib are asked of what it has then.
 import http.server
 import os
 import re
-import shutil
-import subprocess
 import sys
 import threading
-import unittest
+
+import yaml
 
 from plugin_case import INSTRUMENTED, MODULES, RDMAD, PluginCase, tap
 
@@ -268,8 +267,6 @@ class Contrib(PrometheusCase):
 
 class Kubernetes(PrometheusCase):
     def test_the_job_names_the_node_and_leaves_labels_of_pods_alone(self):
-        import yaml
-
         with open(os.path.join(contrib.CONTRIB, "prometheus/scrape-kubernetes.yml")) as file:
             found = yaml.safe_load(file)["scrape_configs"][0]
         self.start_rdmad()
@@ -285,37 +282,6 @@ class Kubernetes(PrometheusCase):
         self.assertEqual(target["labels"], {"instance": "gpu-01", "job": "rdmad", "node": "gpu-01"})
         ((labels, value),) = prometheus.query("rdma_pod_device_info")
         self.assertEqual((labels["namespace"], labels["pod"], value), ("ml", "train-0", 1))
-
-
-def make_certificate(folder):
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
-                    "-nodes", "-days", "1", "-subj", "/CN=localhost",
-                    "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", f"{folder}/key.pem",
-                    "-out", f"{folder}/cert.pem"], check=True, capture_output=True)
-    os.chmod(f"{folder}/key.pem", 0o600)
-
-
-@unittest.skipUnless(shutil.which("htpasswd"), "htpasswd is missing: apt-get install apache2-utils")
-class Secured(PrometheusCase):
-    def test_it_scrapes_through_tls_with_a_password_and_not_without(self):
-        make_certificate(self.dir)
-        user = subprocess.run(["htpasswd", "-nbBC", "5", "prometheus", "s3cret"], check=True,
-                              capture_output=True, text=True).stdout.strip()
-        with open(os.path.join(self.dir, "web.yml"), "w") as file:
-            file.write("tls_server_config: {cert_file: cert.pem, key_file: key.pem}\n"
-                       "basic_auth_users: {%s}\n" % user.replace(":", ": ", 1))
-        os.chmod(os.path.join(self.dir, "web.yml"), 0o600)
-        self.start_rdmad(f'web_config = "{self.dir}/web.yml";')
-        tls = {"scheme": "https", "tls_config": {"ca_file": f"{self.dir}/cert.pem"}}
-        good = job("good", f"127.0.0.1:{self.port}", **tls,
-                   basic_auth={"username": "prometheus", "password": "s3cret"})
-        prometheus = self.start_prometheus(good)
-        self.assertGreater(prometheus.value("count(rdma_port_receive_bytes_total)"), 10)
-        self.assertEqual(prometheus.warnings(), [])
-        status = subprocess.run(
-            ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "--cacert", f"{self.dir}/cert.pem",
-             f"https://127.0.0.1:{self.port}/metrics"], capture_output=True, text=True).stdout
-        self.assertEqual(status, "401")
 
 
 if not installed():
