@@ -23,10 +23,17 @@ void rdmad_counter_directory_init(RdmadCounterDirectory *dir, RdmadCounterGroup 
 	};
 }
 
+static void forget_names(RdmadCounterDirectory *dir)
+{
+	for (guint i = 0; i < dir->n_names; i++)
+		g_ref_string_release(dir->names[i]);
+	g_clear_pointer(&dir->names, g_free);
+	dir->n_names = dir->first = 0;
+}
+
 static void forget(RdmadCounterDirectory *dir)
 {
-	g_clear_pointer(&dir->names, g_strfreev);
-	dir->n_names = dir->first = 0;
+	forget_names(dir);
 	dir->errnum = 0;
 	dir->listed_us = 0;
 }
@@ -46,33 +53,32 @@ static gboolean is_listed(const RdmadCounterDirectory *dir, const struct stat *s
 	       dir->changed_us == changed_us && now_us < dir->listed_us + RDMAD_COUNTER_AGAIN_US;
 }
 
-static void take_names(RdmadCounterDirectory *dir, char **names)
+/* Devices are many and have the same names. */
+static void keep_names(RdmadCounterDirectory *dir, char *const *names, guint n)
 {
-	dir->n_names = g_strv_length(names);
-	dir->names = names;
-	for (guint i = 0; i < dir->n_names; i++)
+	dir->names = g_new(GRefString *, n);
+	dir->n_names = n;
+	for (guint i = 0; i < n; i++) {
+		dir->names[i] = g_ref_string_new_intern(names[i]);
 		if (!strcmp(names[i], READ_FIRST))
 			dir->first = i;
-	if (dir->n_names > RDMAD_COUNTERS_MAX) {
-		dir->errnum = E2BIG;
-		dir->n_names = 0;
-		g_clear_pointer(&dir->names, g_strfreev);
 	}
 }
 
 static void list(RdmadCounterDirectory *dir, const RdmadDraft *draft, const struct stat *st)
 {
-	char **names = rdmad_sysroot_list(draft->root, dir->path, NULL);
+	g_auto(GStrv) names = rdmad_sysroot_list(draft->root, dir->path, NULL);
+	const guint n = names ? g_strv_length(names) : 0;
 
 	forget(dir);
 	dir->device = st->st_dev;
 	dir->inode = st->st_ino;
 	dir->changed_us = st->st_mtim.tv_sec * G_USEC_PER_SEC + st->st_mtim.tv_nsec / 1000;
 	dir->listed_us = draft->time_us;
-	if (names)
-		take_names(dir, names);
+	if (names && n <= RDMAD_COUNTERS_MAX)
+		keep_names(dir, names, n);
 	else
-		dir->errnum = EIO;
+		dir->errnum = names ? E2BIG : EIO;
 }
 
 static int read_value(int fd, const char *name, guint64 *value)

@@ -13,7 +13,7 @@
 typedef struct {
 	RdmadCounterKey place; /* without a name */
 	char *path;
-	char **names; /* NULL: not listed */
+	GRefString **names;
 	guint n_names, first;
 	int errnum; /* of the listing */
 	guint64 device, inode;

@@ -7,7 +7,8 @@
 
 #include "hardware/device-private.h"
 
-#define STRING_BLOCK 4096
+/* Hundreds of readings are kept, most with less than that in names. */
+#define STRING_BLOCK 1024
 
 void rdmad_draft_init(RdmadDraft *draft)
 {
@@ -142,8 +143,10 @@ static int compare_users(gconstpointer a, gconstpointer b)
 
 static gpointer take_array(GArray **array, guint *n)
 {
+	const gsize size = g_array_get_element_size(*array);
+
 	*n = (*array)->len;
-	return g_array_free(g_steal_pointer(array), FALSE);
+	return g_realloc_n(g_array_free(g_steal_pointer(array), FALSE), *n, size);
 }
 
 RdmadReading *rdmad_draft_finish(RdmadDraft *draft)

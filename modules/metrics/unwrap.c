@@ -95,6 +95,23 @@ static void past_begin(Past *past, const RdmadCounter *counter, UnwrapWidth widt
 	past->bits = saturates || bits > 32 ? 0 : bits;
 }
 
+/* Whether the reading has the same counters as the last one, which is so nearly always. */
+static gboolean past_matches(GArray *array, const RdmadReading *reading)
+{
+	guint n = 0;
+
+	for (guint i = 0; i < reading->n_counters; i++) {
+		const RdmadCounter *counter = &reading->counters[i];
+
+		if (!counter_counts(counter))
+			continue;
+		if (n == array->len || !past_is_of(&g_array_index(array, Past, n), counter))
+			return FALSE;
+		n++;
+	}
+	return n == array->len;
+}
+
 /* The past of each counter that counts, in the order of the reading. */
 static GArray *past_follow(GArray *before, const RdmadReading *reading, UnwrapWidth width,
 			   const char *driver)
@@ -197,13 +214,16 @@ static void past_apply_all(GArray *array, RdmadCounter **counters)
 void unwrap_reading(Unwrap *unwrap, RdmadReading *reading, UnwrapWidth width, const char *driver)
 {
 	g_autofree RdmadCounter **counters = g_new(RdmadCounter *, reading->n_counters + 1);
-	GArray *past = past_follow(unwrap->past, reading, width, driver);
 	guint n = 0;
 
+	if (!past_matches(unwrap->past, reading)) {
+		GArray *before = unwrap->past;
+
+		unwrap->past = past_follow(before, reading, width, driver);
+		g_array_unref(before);
+	}
 	for (guint i = 0; i < reading->n_counters; i++)
 		if (counter_counts(&reading->counters[i]))
 			counters[n++] = &reading->counters[i];
-	past_apply_all(past, counters);
-	g_array_unref(unwrap->past);
-	unwrap->past = past;
+	past_apply_all(unwrap->past, counters);
 }
