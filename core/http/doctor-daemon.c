@@ -81,7 +81,7 @@ static void check_listeners(const RdmadServices *services, json_t *findings)
 			doctor_say(findings, RDMAD_FINDING_OK, "listener", NULL, "%s, %s%s",
 				   info.address, info.tls ? "TLS" : "plain HTTP",
 				   info.passwords || info.certificates
-					   ? ", for those it knows"
+					   ? ", for those with a password or certificate"
 					   : ", for everybody who can connect");
 	}
 }

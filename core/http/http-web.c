@@ -199,6 +199,8 @@ static const char *what_goes(const WebConfig *now, const WebConfig *next)
 		return "without any password it goes on after a restart only";
 	if (config_wants_certificates(now) && !config_wants_certificates(next))
 		return "without certificates of clients it goes on after a restart only";
+	if (now->tls.client_sans && !next->tls.client_sans)
+		return "with any names of clients it goes on after a restart only";
 	return NULL;
 }
 

@@ -408,6 +408,11 @@ class Reload(WebCase):
             time.sleep(1.2)
             self.assertEqual(self.curl(*self.client("client")), 401, text)
             self.assertEqual(self.curl("-u", "alice:secret"), "failed", text)
+        self.serve(FILES + clients + "  client_allowed_sans: [ other ]\n")
+        for text in (FILES + clients, FILES):
+            self.write("web.yml", text)
+            time.sleep(1.2)
+            self.assertEqual(self.curl(*self.client("client")), "failed", text)
 
     def test_a_broken_file_changes_nothing(self):
         self.serve(FILES + USERS)
