@@ -48,7 +48,7 @@ struct CollectorRequest {
 	GList node;
 	Slot *slots;
 	guint n_slots, missing;
-	gint64 began_us;
+	gint64 began_us, patience_us;
 	RdmadEvent *end; /* the deadline, or the next turn of the loop once nothing is missing */
 	CollectorFunc fn;
 	gpointer data;
@@ -270,14 +270,16 @@ static void request_free(CollectorRequest *request)
 	g_free(request);
 }
 
-static DeviceSample *slot_late(const Slot *slot, double seconds)
+static DeviceSample *target_late(const Target *target, gint64 waited_us)
 {
-	return sample_failed(device_source_device(slot->target->source),
-			     g_strdup_printf("no answer in %.1f s", seconds));
+	return sample_failed(
+		device_source_device(target->source),
+		g_strdup_printf("no answer in %.1f s", waited_us / (double)G_USEC_PER_SEC));
 }
 
 static Snapshot *request_snapshot(const CollectorRequest *request)
 {
+	const gint64 waited_us = g_get_monotonic_time() - request->began_us;
 	const Collector *collector = request->collector;
 	Snapshot *snapshot = snapshot_new();
 
@@ -285,12 +287,12 @@ static Snapshot *request_snapshot(const CollectorRequest *request)
 	snapshot->what = metrics_settings_what(collector->context.settings);
 	snapshot->gids = collector->context.settings->gids;
 	snapshot->time_us = request->began_us;
-	snapshot->seconds = (g_get_monotonic_time() - request->began_us) / (double)G_USEC_PER_SEC;
+	snapshot->seconds = waited_us / (double)G_USEC_PER_SEC;
 	for (guint i = 0; i < request->n_slots; i++) {
 		const Slot *slot = &request->slots[i];
 
 		if (slot->target)
-			g_ptr_array_add(snapshot->devices, slot_late(slot, snapshot->seconds));
+			g_ptr_array_add(snapshot->devices, target_late(slot->target, waited_us));
 		else if (slot->sample)
 			g_ptr_array_add(snapshot->devices, device_sample_ref(slot->sample));
 	}
@@ -308,6 +310,13 @@ static void request_end(gpointer data)
 	fn(snapshot, fn_data);
 }
 
+/* Else every request would last its whole time for as long as one device hangs. */
+static gboolean target_is_overdue(const Target *target, const CollectorRequest *request)
+{
+	return device_source_is_reading(target->source) &&
+	       request->began_us - target->began_us > request->patience_us;
+}
+
 static void request_fill_slot(CollectorRequest *request, const RdmadDevice *device)
 {
 	Slot *slot = &request->slots[request->n_slots++];
@@ -316,6 +325,10 @@ static void request_fill_slot(CollectorRequest *request, const RdmadDevice *devi
 	slot->request = request;
 	if (target_is_fresh(target, request->began_us)) {
 		slot->sample = device_sample_ref(target->sample);
+		return;
+	}
+	if (target_is_overdue(target, request)) {
+		slot->sample = target_late(target, request->began_us - target->began_us);
 		return;
 	}
 	slot->target = target;
@@ -349,6 +362,7 @@ CollectorRequest *collector_request(Collector *collector, guint deadline_ms, Col
 	request->fn = fn;
 	request->data = data;
 	request->began_us = g_get_monotonic_time();
+	request->patience_us = deadline_ms * (gint64)1000;
 	request->end = rdmad_loop_add_timer(rdmad_module_loop(collector->context.self),
 					    collector->context.self, request_end, request);
 	g_queue_push_tail_link(&collector->requests, &request->node);

@@ -32,6 +32,7 @@ class SlowFiles:
     def rules(self, hold):
         """From now on the rules hold, or not; a read that is under way goes on."""
         self.process.send_signal(signal.SIGUSR2 if hold else signal.SIGUSR1)
+        assert self.process.stdout.readline() == "done\n"
 
     def close(self):
         """Ends all reads that are under way."""

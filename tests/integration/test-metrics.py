@@ -316,6 +316,16 @@ class SlowTest(MetricsCase):
                              {"mlx5_8", "mlx5_9", "mlx5_10"})
             self.let_it_age()
 
+    def test_a_device_that_goes_on_hanging_is_waited_for_once(self):
+        self.begin(f"{self.SLOW}=block")
+        series, _ = self.timed(timeout=3)
+        self.assertEqual(self.success(series)["mlx5_0"], 0, self.daemon.said())
+        time.sleep(1)   # by now its reading has lasted longer than the next scrape may
+        series, seconds = self.timed(timeout=3)
+        self.assertEqual(self.success(series)["mlx5_0"], 0)
+        self.assertEqual(sum(self.success(series).values()), len(self.devices()) - 1)
+        self.assertLess(seconds, 2)
+
     def test_many_who_ask_at_once_cost_a_device_one_reading(self):
         self.begin("*/ports/1/counters/symbol_error=delay:300")
         before = self.jobs()

@@ -11,8 +11,8 @@
  *     errno:N     the read fails with this number ("5": EIO)
  *     block       the read ends when this program does
  *
- * Says "mounted" when it is; SIGUSR1: no rules from now on, SIGUSR2: rules again; SIGTERM ends it with
- * all reads under way.  Exit status 77 with the reason where nothing can be mounted.
+ * Says "mounted" when it is; SIGUSR1: no rules from now on, SIGUSR2: rules again, and it says "done";
+ * SIGTERM ends it with all reads under way.  Exit status 77 with the reason where nothing can be mounted.
  */
 #define FUSE_USE_VERSION 312
 
@@ -180,8 +180,11 @@ static void *obey_signals(void *data)
 	for (;;) {
 		if (sigwait(&signals, &signum) != 0)
 			continue;
-		if (signum == SIGUSR1 || signum == SIGUSR2)
+		if (signum == SIGUSR1 || signum == SIGUSR2) {
 			g_atomic_int_set(&files->off, signum == SIGUSR1);
+			puts("done");
+			fflush(stdout);
+		}
 		if (signum != SIGTERM && signum != SIGINT)
 			continue;
 		umount2(files->mountpoint, MNT_DETACH);
