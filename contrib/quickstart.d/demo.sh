@@ -93,7 +93,7 @@ show_where_next() {
 	  contrib/quickstart exec doctor      what could be wrong here, and what to do about it
 	  etc/rdmad.conf                      every option, at its default
 	END
-	if ask status | grep -q 127.0.0.1:9889; then
+	if [[ $(ask status) == *'module metrics: running'* ]]; then
 		echo '  http://127.0.0.1:9889/              the status page; /metrics there is for Prometheus'
 	fi
 }
