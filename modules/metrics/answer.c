@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "answer.h"
 
+#include <malloc.h>
 #include <rdmad/error.h>
 
 #include "render.h"
+
+#define SERIES_MANY 8192u /* about a megabyte of text */
 
 AnswerTask *answer_task_new(FamilySet *set, Snapshot *snapshot)
 {
@@ -17,10 +20,14 @@ AnswerTask *answer_task_new(FamilySet *set, Snapshot *snapshot)
 void answer_task_free(gpointer data)
 {
 	AnswerTask *task = data;
+	const gboolean large = family_set_series(task->set) > SERIES_MANY;
 
 	family_set_free(task->set);
 	snapshot_unref(task->snapshot);
 	g_free(task);
+	/* Families are too small each for their pages to go back to the kernel by themselves. */
+	if (large)
+		malloc_trim(0);
 }
 
 Answer *answer_make(AnswerTask *task, GError **error)
