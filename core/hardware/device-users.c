@@ -91,6 +91,19 @@ static int count_in_time(RdmadDeviceUsers *users, const RdmadDraft *draft, Rdmad
 	return ETIMEDOUT;
 }
 
+/* The kernel tells the thread that made an object: whose thread it is, or itself when it has ended
+ * meanwhile. */
+static guint process_of(const RdmadSysroot *root, guint thread)
+{
+	static const char TGID[] = "\nTgid:\t";
+	g_autofree char *path = g_strdup_printf("proc/%u/status", thread);
+	g_autofree char *text = rdmad_sysroot_read(root, path, NULL);
+	const char *at = text ? strstr(text, TGID) : NULL;
+	guint64 process = at ? g_ascii_strtoull(at + strlen(TGID), NULL, 10) : 0;
+
+	return process > 0 && process <= G_MAXINT ? (guint)process : thread;
+}
+
 /* A process that has ended meanwhile is in no pod. */
 static void find_pod(const RdmadSysroot *root, RdmadDeviceUser *user, GStringChunk *strings)
 {
@@ -105,16 +118,34 @@ static void find_pod(const RdmadSysroot *root, RdmadDeviceUser *user, GStringChu
 		user->container_id = g_string_chunk_insert_const(strings, pod.container_id);
 }
 
-static void add_users(const RdmadDeviceUsers *users, RdmadDraft *draft, const GArray *counted)
+/* Of that process; there until the next one is added. */
+static RdmadDeviceUser *add_user(const RdmadDeviceUsers *users, RdmadDraft *draft,
+				 GHashTable *places, guint pid)
 {
-	for (guint i = 0; i < counted->len && !rdmad_draft_cancelled(draft); i++) {
-		const RdmadRestrackUser *from = &g_array_index(counted, RdmadRestrackUser, i);
-		RdmadDeviceUser user = { .pid = from->pid };
+	RdmadDeviceUser user = { .pid = pid };
+	gpointer place = g_hash_table_lookup(places, GUINT_TO_POINTER(pid));
 
-		memcpy(user.objects, from->objects, sizeof(user.objects));
-		if (user.pid)
+	if (!place) {
+		if (pid)
 			find_pod(users->root, &user, draft->strings);
 		g_array_append_val(draft->users, user);
+		place = GUINT_TO_POINTER(draft->users->len);
+		g_hash_table_insert(places, GUINT_TO_POINTER(pid), place);
+	}
+	return &g_array_index(draft->users, RdmadDeviceUser, GPOINTER_TO_UINT(place) - 1);
+}
+
+static void add_users(const RdmadDeviceUsers *users, RdmadDraft *draft, const GArray *counted)
+{
+	g_autoptr(GHashTable) places = g_hash_table_new(NULL, NULL);
+
+	for (guint i = 0; i < counted->len && !rdmad_draft_cancelled(draft); i++) {
+		const RdmadRestrackUser *from = &g_array_index(counted, RdmadRestrackUser, i);
+		const guint pid = from->pid ? process_of(users->root, from->pid) : 0;
+		RdmadDeviceUser *user = add_user(users, draft, places, pid);
+
+		for (guint kind = 0; kind < RDMAD_USES_KINDS; kind++)
+			user->objects[kind] += from->objects[kind];
 	}
 }
 

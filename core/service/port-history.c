@@ -165,7 +165,7 @@ static gboolean news_active(const PortNews *news)
 }
 
 /* The look's own finding; a state that could not be read is none. */
-static guint64 news_seen(PortNews *news, const RdmadPort *old, const RdmadPort *now)
+static guint64 news_seen(PortNews *news, const RdmadPort *now)
 {
 	if (now->state == RDMAD_UNKNOWN)
 		return 0;
@@ -181,7 +181,7 @@ static guint64 changes_told(PortNews *news, const RdmadPort *old, const RdmadPor
 {
 	guint64 n = news_told(news);
 
-	n += news_seen(news, old, now);
+	n += news_seen(news, now);
 	if (n || old->state == RDMAD_UNKNOWN || now->state == RDMAD_UNKNOWN)
 		return n;
 	/* From initialising to armed, say. */

@@ -122,6 +122,8 @@ static void target_begin(Target *target)
 		target->lane->reading++;
 		return;
 	}
+	/* What was read before is not fresh by this. */
+	g_clear_pointer(&target->sample, device_sample_unref);
 	sample = sample_failed(device_source_device(target->source), g_strdup(error->message));
 	target_answer(target, sample);
 }
@@ -436,4 +438,5 @@ void collector_configure(Collector *collector, const MetricsSettings *settings)
 		if (!metrics_settings_take(settings, device_source_device(target->source)->name))
 			g_hash_table_iter_remove(&iter);
 	}
+	collector_fill(collector);
 }

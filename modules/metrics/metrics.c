@@ -124,10 +124,8 @@ static void metrics_destroy(gpointer state)
 static json_t *metrics_status(gpointer state)
 {
 	Metrics *metrics = state;
-	json_t *status = json_object();
 
-	json_object_update_new(status, scrapes_status(metrics->scrapes));
-	return status;
+	return scrapes_status(metrics->scrapes);
 }
 
 static void metrics_doctor(gpointer state, json_t *findings)

@@ -71,8 +71,10 @@ static void render_sample(Render *render, const DeviceSample *sample)
 		return;
 	family_put(render->families[RENDER_DEVICE_SUCCESS], &render->labels,
 		   sample->reading != NULL);
-	family_put_double(render->families[RENDER_DEVICE_DURATION], &render->labels,
-			  sample->seconds);
+	/* One that did not answer took no time that is known. */
+	if (sample->seconds > 0)
+		family_put_double(render->families[RENDER_DEVICE_DURATION], &render->labels,
+				  sample->seconds);
 	if (render->native) {
 		render_device(render, sample);
 		render_netdevs(render, sample->device);

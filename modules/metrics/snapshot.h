@@ -26,7 +26,7 @@ typedef struct {
 	RdmadReading *reading;	   /* NULL: late or failed; values are unwrapped already */
 	char *error;		   /* why there is no reading */
 	PodNames *pods;		   /* for the uids of the reading's users; may be NULL */
-	double seconds;		   /* that the reading took */
+	double seconds;		   /* that the reading took, or failed after; 0: it did not end */
 } DeviceSample;
 
 DeviceSample *device_sample_new(const RdmadDevice *device);

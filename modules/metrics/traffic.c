@@ -6,6 +6,8 @@
 
 #include "traffic-counters.h"
 
+#define RATE_MAX 9e18f /* fits into 64 bits with sign */
+
 typedef struct {
 	gint64 mark;		     /* when it came; no two samples have the same */
 	float received, transmitted; /* per second; NAN: the counters began anew */
@@ -227,7 +229,8 @@ static json_t *text_json(const char *text)
 
 static json_t *rate_json(float rate)
 {
-	return isnan(rate) ? json_null() : json_integer((json_int_t)rate);
+	/* A counter may jump to anything. */
+	return isnan(rate) ? json_null() : json_integer((json_int_t)MIN(rate, RATE_MAX));
 }
 
 static json_t *series_json(const Series *series, gint64 after, gint64 now_us)

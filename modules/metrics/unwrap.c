@@ -56,7 +56,8 @@ void unwrap_unref(Unwrap *unwrap)
 	g_free(unwrap);
 }
 
-/* Those of interfaces are 64 bits wide in every driver. */
+/* Those of interfaces are 64 bits wide in every driver; changes of the carrier are 32, and never that
+ * many. */
 static gboolean counter_counts(const RdmadCounter *counter)
 {
 	return counter->name && !counter->netdev && counter->port <= G_MAXUINT16;

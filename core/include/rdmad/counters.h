@@ -56,9 +56,9 @@ typedef enum {
 	RDMAD_USES_KINDS,
 } RdmadUses;
 
-/* What one process, or one thread of it, has made of the device's objects. */
+/* What one process has made of the device's objects. */
 typedef struct {
-	guint pid;		/* the thread's, in our namespace; 0: who has none there: the kernel itself, a
+	guint pid;		/* in our namespace; 0: who has none there: the kernel itself, a
 				 * thread that has ended, another pid namespace, all beyond the first 4096 */
 	const char *pod_uid;	/* from its cgroup; NULL: it is in no pod */
 	const char *container_id;	/* NULL with pod_uid, or where the runtime's form is not known */

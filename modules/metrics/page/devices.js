@@ -6,6 +6,7 @@ import { count, exactRate, linkRate, rate, time } from "./format.js";
 import { drawSparkline, reach, sparkline } from "./sparkline.js";
 
 const cards = new Map();
+let made = 0;	// cards, so that no two ever have one id
 
 // What a glance must tell: "good", "note" or "bad", and the word for it.
 export function deviceState(device) {
@@ -111,7 +112,7 @@ function holderList(holders) {
 }
 
 function makeCard(device) {
-	const id = `device-${cards.size}`;
+	const id = `device-${made++}`;
 	const card = {
 		name: el("h3", { id }), state: el("span"), what: el("p", { class: "what" }),
 		place: el("p", { class: "place" }), ports: el("div"), blocks: [],

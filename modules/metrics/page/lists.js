@@ -84,7 +84,8 @@ export function daemon(status) {
 export function summary(devices, holders) {
 	const held = devices.filter((device) => holders.has(device.id)).length;
 	const pods = new Set([...holders.values()].flat().map((holder) => holder.pod)).size;
-	const active = devices.filter((device) => device.ports.some((port) => port.state === "active")).length;
+	const active = devices.filter((device) => device.ports.some((port) =>
+		port.state === "active" || port.state === "active_defer")).length;
 	const up = active === devices.length ? `${count(active, "device")} active`
 		: `${active} of ${count(devices.length, "device")} active`;
 

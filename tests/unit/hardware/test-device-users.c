@@ -4,6 +4,8 @@
 #include <netlink/msg.h>
 #include <rdma/rdma_netlink.h>
 #include <rdmad/device.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/loop-private.h"
@@ -32,6 +34,7 @@ static struct {
 	int errnum;
 	guint qp_messages;
 	gint64 qp_message_us; /* that each takes */
+	guint32 mr_thread;    /* that made memory regions; 0: as recorded */
 	int answered;
 } kernel;
 
@@ -68,6 +71,18 @@ static int give_message(const struct nlmsghdr *msg, RdmadNetlinkEach each, gpoin
 	return 0;
 }
 
+static void set_thread(char *bytes, gsize size, guint32 thread)
+{
+	const struct {
+		guint16 size, type;
+		guint32 pid;
+	} recorded = { 8, RDMA_NLDEV_ATTR_RES_PID, (guint32)atoi(PID) };
+	char *at = memmem(bytes, size, &recorded, sizeof(recorded));
+
+	g_assert_nonnull(at);
+	memcpy(at + NLA_HDRLEN, &thread, sizeof(thread));
+}
+
 static int give_recorded(const char *kind, RdmadNetlinkEach each, gpointer data)
 {
 	g_autofree char *path = g_strconcat(RECORDED, kind, NULL);
@@ -77,6 +92,8 @@ static int give_recorded(const char *kind, RdmadNetlinkEach each, gpointer data)
 	gsize size;
 
 	g_assert_true(g_file_get_contents(path, &bytes, &size, NULL));
+	if (kernel.mr_thread && g_str_equal(kind, "mr"))
+		set_thread(bytes, size, kernel.mr_thread);
 	left = (int)size;
 	for (msg = (void *)bytes; !errnum && nlmsg_ok(msg, left); msg = nlmsg_next(msg, &left))
 		if (msg->nlmsg_type >= NLMSG_MIN_TYPE)
@@ -126,6 +143,7 @@ static void setup(Fixture *f, gconstpointer data)
 	kernel.errnum = EINVAL;
 	kernel.qp_messages = 1;
 	kernel.qp_message_us = 0;
+	kernel.mr_thread = 0;
 	f->machine = test_machine_new_empty();
 	f->dev = rdmad_device_new("rxe0", "rxe0");
 	f->dev->index = 0;
@@ -200,6 +218,33 @@ static void test_objects_are_of_the_pod_whose_process_made_them(Fixture *f, gcon
 	put_cgroup(f, IN_POD);
 	assert_users(f,
 		     "0 - -: qp=1 cq=1 pd=1 ctx=1\n" PID " " UID " " ID ": qp=1 cq=1 mr=1 pd=1\n");
+}
+
+static void test_threads_of_a_process_are_one_user(Fixture *f, gconstpointer data)
+{
+	kernel.mr_thread = 217;
+	test_machine_put(f->machine, "proc/" PID "/status", "Name:\ta\nTgid:\t200\nPid:\t216\n",
+			 -1);
+	test_machine_put(f->machine, "proc/217/status", "Name:\tb\nTgid:\t200\nPid:\t217\n", -1);
+	test_machine_put(f->machine, "proc/200/cgroup", IN_POD, -1);
+	assert_users(f, "0 - -: qp=1 cq=1 pd=1 ctx=1\n200 " UID " " ID ": qp=1 cq=1 mr=1 pd=1\n");
+}
+
+static void test_a_thread_that_does_not_say_whose_it_is_is_a_user(Fixture *f, gconstpointer data)
+{
+	static const char *const texts[] = { "",
+					     "Tgid:\t200\n",
+					     "Name:\ta\nTgid:\t0\n",
+					     "Name:\ta\nTgid:\tx\n",
+					     "Name:\ta\nTgid:\t-1\n",
+					     "Name:\ta\nTgid:\t99999999999999999999\n" };
+
+	put_cgroup(f, IN_POD);
+	for (gsize i = 0; i < G_N_ELEMENTS(texts); i++) {
+		test_machine_put(f->machine, "proc/" PID "/status", texts[i], -1);
+		assert_users(f, "0 - -: qp=1 cq=1 pd=1 ctx=1\n" PID " " UID " " ID
+				": qp=1 cq=1 mr=1 pd=1\n");
+	}
 }
 
 static void test_only_what_there_is_is_asked_for(Fixture *f, gconstpointer data)
@@ -305,6 +350,8 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	ADD(objects_are_of_the_pod_whose_process_made_them);
+	ADD(threads_of_a_process_are_one_user);
+	ADD(a_thread_that_does_not_say_whose_it_is_is_a_user);
 	ADD(only_what_there_is_is_asked_for);
 	ADD(a_cgroup_that_tells_nothing_is_no_pod);
 	ADD(what_cannot_be_listed_says_why_and_is_not_zero);

@@ -100,6 +100,20 @@ static void test_a_reset_is_unknown_not_a_rate(void)
 	assert_rates(traffic, 0, 14 * S, "[null,2000]");
 }
 
+/* What a device says may be anything. */
+static void test_a_counter_that_jumps_to_the_end_is_a_high_rate(void)
+{
+	g_autoptr(Traffic) traffic = traffic_new();
+	json_t *json;
+
+	take(traffic, 0, 10 * S);
+	take(traffic, G_MAXUINT64 / 4, 11 * S);
+	json = answer(traffic, 0, 11 * S);
+	g_assert_cmpint(json_integer_value(json_array_get(rates(json, 0, "received"), 0)), >,
+			G_MAXINT64 / 2);
+	json_decref(json);
+}
+
 static void test_an_answer_begins_after_what_the_caller_has(void)
 {
 	g_autoptr(Traffic) traffic = traffic_new();
@@ -242,6 +256,8 @@ int main(int argc, char **argv)
 		{ "a-reset-is-unknown-not-a-rate", test_a_reset_is_unknown_not_a_rate },
 		{ "an-answer-begins-after-what-the-caller-has",
 		  test_an_answer_begins_after_what_the_caller_has },
+		{ "a-counter-that-jumps-to-the-end-is-a-high-rate",
+		  test_a_counter_that_jumps_to_the_end_is_a_high_rate },
 		{ "no-two-samples-have-the-same-mark", test_no_two_samples_have_the_same_mark },
 		{ "ten-minutes-are-kept", test_ten_minutes_are_kept },
 		{ "many-ports-share-the-memory", test_many_ports_share_the_memory },
