@@ -126,8 +126,12 @@ static gboolean places_exchange(Listeners *listeners, const GPtrArray *leaving,
 	places_close(listeners, leaving);
 	if (places_open(listeners, coming, error))
 		return TRUE;
-	if (!places_open(listeners, leaving, &again))
-		rdmad_err("the listeners of before cannot be had again: %s", again->message);
+	if (places_open(listeners, leaving, &again))
+		return FALSE;
+	rdmad_err("the listeners of before cannot be had again: %s", again->message);
+	/* Else the next configuration that wants them would take them for open. */
+	for (guint i = 0; i < leaving->len; i++)
+		g_ptr_array_remove(listeners->open, leaving->pdata[i]);
 	return FALSE;
 }
 
