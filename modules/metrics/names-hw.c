@@ -253,6 +253,11 @@ static int compare_meaning(gconstpointer raw, gconstpointer meaning)
 	return strcmp(raw, ((const Meaning *)meaning)->raw);
 }
 
+const char *names_hw_known(guint i)
+{
+	return i < G_N_ELEMENTS(MEANINGS) ? MEANINGS[i].raw : NULL;
+}
+
 static char *meaning_of(const char *raw, gboolean of_device)
 {
 	const Meaning *found = bsearch(raw, MEANINGS, G_N_ELEMENTS(MEANINGS), sizeof(MEANINGS[0]),

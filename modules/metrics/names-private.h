@@ -21,6 +21,8 @@ CounterName *counter_name_unknown(char *family, char *help);
 
 CounterName *names_port(const char *raw);
 CounterName *names_hw(const char *raw, gboolean of_device);
+/* For tests: those of them whose meaning is known, by number; NULL behind the last. */
+const char *names_hw_known(guint i);
 /* LINK, PAUSE, FEC, ETHTOOL. */
 CounterName *names_netdev(RdmadCounterGroup group, const char *raw);
 /* For tests: the names of ETHTOOL that there are, by number, "#" standing for a digit; NULL behind

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "names.h"
+#include "names-private.h"
 
 #include "hardware/ethtool-names.h"
 
@@ -62,6 +62,20 @@ static void test_families(void)
 		g_assert_true(native->help[0] != '\0');
 		g_assert_cmpstr(compat ? compat->family : NULL, ==, BOTH[i].compat);
 		g_assert_true(!compat || compat->times == BOTH[i].times);
+	}
+}
+
+/* One that stands in the wrong place of the table hides itself, or others. */
+static void test_each_meaning_of_a_driver_s_counter_is_found(void)
+{
+	const char *raw;
+
+	for (guint i = 0; (raw = names_hw_known(i)); i++) {
+		const RdmadCounter counter = { .group = RDMAD_COUNTER_HW, .name = raw };
+		g_autoptr(CounterName) name = names_native(&counter);
+
+		g_test_message("%s", raw);
+		g_assert_false(g_str_has_prefix(name->help, "Driver counter"));
 	}
 }
 
@@ -256,6 +270,8 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/families", test_families);
+	g_test_add_func("/each meaning of a driver's counter is found",
+			test_each_meaning_of_a_driver_s_counter_is_found);
 	g_test_add_func("/interfaces", test_interfaces);
 	g_test_add_func("/all that is read by ethtool has a family",
 			test_all_that_is_read_by_ethtool_has_a_family);
