@@ -19,6 +19,7 @@ void rdmad_draft_init(RdmadDraft *draft)
 	draft->ports = g_array_new(FALSE, FALSE, sizeof(RdmadPortReading));
 	draft->users = g_array_new(FALSE, FALSE, sizeof(RdmadDeviceUser));
 	draft->users_errnum = 0;
+	draft->users_unlisted = 0;
 }
 
 void rdmad_draft_clear(RdmadDraft *draft)
@@ -159,6 +160,7 @@ RdmadReading *rdmad_draft_finish(RdmadDraft *draft)
 	reading->ports = take_array(&draft->ports, &reading->n_ports);
 	reading->users = take_array(&draft->users, &reading->n_users);
 	reading->users_errnum = draft->users_errnum;
+	reading->users_unlisted = draft->users_unlisted;
 	reading->time_us = draft->time_us;
 	reading->strings = g_steal_pointer(&draft->strings);
 	return reading;

@@ -25,6 +25,7 @@ typedef struct {
 	GArray *counters;      /* RdmadCounter */
 	GArray *ports;	       /* RdmadPortReading */
 	GArray *users;	       /* RdmadDeviceUser; for device-users.c */
+	guint users_unlisted;
 	int users_errnum;
 } RdmadDraft;
 

@@ -18,7 +18,7 @@ struct RdmadDeviceUsers {
 
 /* A question under way. */
 typedef struct {
-	const RdmadDraft *draft;
+	RdmadDraft *draft;
 	gint64 until_us;
 } Patience;
 
@@ -54,10 +54,12 @@ static int count_kind(const RdmadDeviceUsers *users, Patience *patience, RdmadUs
 	if (rdmad_restrack_get(nl, users->index, kind, restrack, is_enough, patience, NULL))
 		return 0;
 	errnum = rdmad_netlink_errnum(nl);
-	/* Kernels before 5.13 count contexts, but cannot say whose they are. */
-	if (kind != RDMAD_USES_CTX || errnum != EINVAL)
+	/* Kernels before 5.13 count contexts, but cannot say whose they are; the list of queue pairs asks
+	 * the driver about each, which not every driver answers. */
+	if (errnum != EOPNOTSUPP && (kind != RDMAD_USES_CTX || errnum != EINVAL))
 		return errnum;
-	rdmad_restrack_add_unlisted(restrack, kind, total);
+	rdmad_restrack_set_unlisted(restrack, kind, total);
+	patience->draft->users_unlisted |= 1u << kind;
 	return 0;
 }
 
@@ -77,7 +79,7 @@ static int count_objects(const RdmadDeviceUsers *users, Patience *patience, Rdma
 }
 
 /* 0 or errno.  Counters must not be late, this time or again, because there are many users. */
-static int count_in_time(RdmadDeviceUsers *users, const RdmadDraft *draft, RdmadRestrack *restrack)
+static int count_in_time(RdmadDeviceUsers *users, RdmadDraft *draft, RdmadRestrack *restrack)
 {
 	Patience patience = { draft, draft->clock() + RDMAD_DEVICE_USERS_MAX_US };
 	int errnum;

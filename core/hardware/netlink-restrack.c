@@ -78,11 +78,19 @@ static void restrack_count(RdmadRestrack *restrack, RdmadUses kind, struct nlatt
 	g_array_index(restrack->users, RdmadRestrackUser, place).objects[kind]++;
 }
 
-void rdmad_restrack_add_unlisted(RdmadRestrack *restrack, RdmadUses kind, guint64 total)
+static void forget_kind(RdmadRestrack *restrack, RdmadUses kind)
 {
-	guint *objects = &g_array_index(restrack->users, RdmadRestrackUser, 0).objects[kind];
+	GArray *users = restrack->users;
 
-	*objects += (guint)MIN(total, G_MAXUINT - *objects);
+	for (guint i = 0; i < users->len; i++)
+		g_array_index(users, RdmadRestrackUser, i).objects[kind] = 0;
+}
+
+void rdmad_restrack_set_unlisted(RdmadRestrack *restrack, RdmadUses kind, guint64 total)
+{
+	forget_kind(restrack, kind);
+	g_array_index(restrack->users, RdmadRestrackUser, 0).objects[kind] =
+		(guint)MIN(total, G_MAXUINT);
 }
 
 static struct nlattr *find_table(const struct nlmsghdr *msg, int command, int table)
@@ -206,10 +214,8 @@ static gboolean dump_each(const struct nlmsghdr *msg, gpointer data)
 static void dump_restart(gpointer data)
 {
 	const Dump *dump = data;
-	GArray *users = dump->restrack->users;
 
-	for (guint i = 0; i < users->len; i++)
-		g_array_index(users, RdmadRestrackUser, i).objects[dump->kind] = 0;
+	forget_kind(dump->restrack, dump->kind);
 }
 
 gboolean rdmad_restrack_get(RdmadNetlink *nl, guint device, RdmadUses kind, RdmadRestrack *restrack,

@@ -27,8 +27,8 @@ RdmadRestrack *rdmad_restrack_new(void);
 void rdmad_restrack_free(RdmadRestrack *restrack);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadRestrack, rdmad_restrack_free)
 
-/* Counts what is known to be there, but not whose it is. */
-void rdmad_restrack_add_unlisted(RdmadRestrack *restrack, RdmadUses kind, guint64 total);
+/* What is known to be there, but not whose it is: instead of all that was counted of that kind. */
+void rdmad_restrack_set_unlisted(RdmadRestrack *restrack, RdmadUses kind, guint64 total);
 /* Counts the objects of one message. */
 void rdmad_restrack_parse(RdmadRestrack *restrack, RdmadUses kind, const struct nlmsghdr *msg);
 /* How many of each kind there are, from the answer to RDMA_NLDEV_CMD_RES_GET; else unchanged. */

@@ -35,9 +35,10 @@ static GHashTable *pods_sum(const RdmadReading *reading)
 	return pods;
 }
 
-static void pod_put(Render *render, const PodNames *names, const char *uid, const Uses *uses)
+static void pod_put(Render *render, const DeviceSample *sample, const char *uid, const Uses *uses)
 {
-	const PodName *pod = pod_names_lookup(names, uid);
+	const PodName *pod = pod_names_lookup(sample->pods, uid);
+	const guint unlisted = sample->reading->users_unlisted;
 	Labels *labels = &render->labels;
 	const gsize mark = labels_mark(labels);
 
@@ -45,7 +46,8 @@ static void pod_put(Render *render, const PodNames *names, const char *uid, cons
 	labels_add(labels, "pod", pod ? pod->name : "");
 	labels_add(labels, "pod_uid", uid);
 	for (guint i = 0; i < POD_KINDS; i++)
-		family_put(render->families[RENDER_POD_USES + i], labels, uses->objects[i]);
+		if (!(unlisted & 1u << i))
+			family_put(render->families[RENDER_POD_USES + i], labels, uses->objects[i]);
 	labels_back(labels, mark);
 }
 
@@ -57,7 +59,7 @@ static void pods_put(Render *render, const DeviceSample *sample)
 
 	g_hash_table_iter_init(&iter, pods);
 	while (g_hash_table_iter_next(&iter, &uid, &uses))
-		pod_put(render, sample->pods, uid, uses);
+		pod_put(render, sample, uid, uses);
 }
 
 void render_users(Render *render, const DeviceSample *sample)

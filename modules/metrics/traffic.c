@@ -174,12 +174,17 @@ static void users_count(Users *users, const RdmadReading *reading)
 }
 
 /* The kernel has objects of its own on every device: where nobody is listed, nobody was asked. */
+static gboolean users_are_known(const RdmadReading *reading)
+{
+	return reading->n_users && !(reading->users_unlisted & 1u << RDMAD_USES_QP);
+}
+
 static void traffic_take_users(Traffic *traffic, const DeviceSample *sample, gint64 now_us)
 {
 	const RdmadDevice *device = sample->device;
 	Users *users = g_hash_table_lookup(traffic->users, device->id);
 
-	if (!sample->reading->n_users) {
+	if (!users_are_known(sample->reading)) {
 		g_hash_table_remove(traffic->users, device->id);
 		return;
 	}

@@ -32,6 +32,7 @@ static struct {
 	GString *asked;
 	const char *refused;
 	int errnum;
+	int qp_errnum; /* instead of queue pairs */
 	guint qp_messages;
 	gint64 qp_message_us; /* that each takes */
 	guint32 mr_thread;    /* that made memory regions; 0: as recorded */
@@ -115,8 +116,12 @@ gboolean __wrap_rdmad_netlink_ask_each(RdmadNetlink *nl, struct nl_msg *request,
 	g_assert_true(nl == (gpointer)&kernel);
 	g_string_append_printf(kernel.asked, "%s ", kind);
 	restart(data);
-	kernel.answered =
-		g_strcmp0(kind, kernel.refused) ? give_recorded(kind, each, data) : kernel.errnum;
+	if (!g_strcmp0(kind, kernel.refused))
+		kernel.answered = kernel.errnum;
+	else if (kernel.qp_errnum && g_str_equal(kind, "qp"))
+		kernel.answered = kernel.qp_errnum;
+	else
+		kernel.answered = give_recorded(kind, each, data);
 	nlmsg_free(request);
 	return kernel.answered == 0;
 }
@@ -141,6 +146,7 @@ static void setup(Fixture *f, gconstpointer data)
 	kernel.asked = g_string_new(NULL);
 	kernel.refused = "ctx";
 	kernel.errnum = EINVAL;
+	kernel.qp_errnum = 0;
 	kernel.qp_messages = 1;
 	kernel.qp_message_us = 0;
 	kernel.mr_thread = 0;
@@ -286,6 +292,17 @@ static void test_what_cannot_be_listed_says_why_and_is_not_zero(Fixture *f, gcon
 	}
 }
 
+/* Drivers without query_qp(). */
+static void test_what_the_driver_cannot_list_does_not_hide_the_rest(Fixture *f, gconstpointer data)
+{
+	g_autoptr(RdmadReading) reading = NULL;
+
+	kernel.qp_errnum = EOPNOTSUPP;
+	assert_users(f, "0 - -: qp=2 cq=1 pd=1 ctx=1\n" PID " - -: cq=1 mr=1 pd=1\n");
+	reading = read_users(f, (gpointer)&kernel, NULL);
+	g_assert_cmpuint(reading->users_unlisted, ==, 1u << RDMAD_USES_QP | 1u << RDMAD_USES_CTX);
+}
+
 static void test_without_rdma_netlink_nobody_is_known(Fixture *f, gconstpointer data)
 {
 	assert_errnum(f, NULL, EOPNOTSUPP);
@@ -355,6 +372,7 @@ int main(int argc, char **argv)
 	ADD(only_what_there_is_is_asked_for);
 	ADD(a_cgroup_that_tells_nothing_is_no_pod);
 	ADD(what_cannot_be_listed_says_why_and_is_not_zero);
+	ADD(what_the_driver_cannot_list_does_not_hide_the_rest);
 	ADD(without_rdma_netlink_nobody_is_known);
 	ADD(a_list_that_takes_too_long_is_left_alone_for_a_while);
 	ADD(a_list_that_nobody_waited_for_is_left_alone_too);

@@ -98,9 +98,9 @@ static void test_what_is_not_listed_is_of_nobody(void)
 	g_autoptr(RdmadRestrack) restrack = rdmad_restrack_new();
 	g_autoptr(GArray) users = NULL;
 
-	rdmad_restrack_add_unlisted(restrack, RDMAD_USES_CTX, 7);
-	rdmad_restrack_add_unlisted(restrack, RDMAD_USES_SRQ, 7);
-	rdmad_restrack_add_unlisted(restrack, RDMAD_USES_SRQ, G_MAXUINT64);
+	rdmad_restrack_set_unlisted(restrack, RDMAD_USES_CTX, 7);
+	rdmad_restrack_set_unlisted(restrack, RDMAD_USES_SRQ, 7);
+	rdmad_restrack_set_unlisted(restrack, RDMAD_USES_SRQ, G_MAXUINT64);
 	users = rdmad_restrack_take_users(restrack);
 	g_assert_cmpuint(users->len, ==, 1);
 	g_assert_cmpuint(user_of(users, 0)->objects[RDMAD_USES_CTX], ==, 7);

@@ -255,6 +255,21 @@ static void test_users_that_could_not_be_listed_are_not_none(void)
 	g_assert_true(made_has(text, "rdma_scrape_collector_success{collector=\"users\"} 0"));
 }
 
+static void test_what_the_driver_cannot_list_is_of_no_pod(void)
+{
+	g_autoptr(Snapshot) snapshot = made_snapshot(NAMES_NATIVE);
+	g_autoptr(RdmadDevice) device = full_device();
+	RdmadReading *reading = full_reading();
+	g_autofree char *text = NULL;
+
+	reading->users_unlisted = 1u << RDMAD_USES_QP;
+	made_sample(snapshot, device, reading);
+	text = made_text(snapshot, EXPOSITION_TEXT);
+	assert_no_part(text, "rdma_pod_queue_pairs");
+	g_assert_true(made_has(text, "rdma_device_queue_pairs{device=\"mlx5_2\"} 31"));
+	g_assert_true(made_has(text, "rdma_scrape_collector_success{collector=\"users\"} 1"));
+}
+
 static void test_names_that_look_the_same_stay_apart(void)
 {
 	static const RdmadCounter counters[] = {
@@ -362,6 +377,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/counters", test_counters);
 	g_test_add_func("/who", test_who);
 	g_test_add_func("/the names of node_exporter", test_the_names_of_node_exporter);
+	g_test_add_func("/what the driver cannot list is of no pod",
+			test_what_the_driver_cannot_list_is_of_no_pod);
 	g_test_add_func("/a device that was late is left out",
 			test_a_device_that_was_late_is_left_out);
 	g_test_add_func("/what was not asked for is not told",

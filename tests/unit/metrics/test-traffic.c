@@ -7,7 +7,8 @@
 
 /* A device of one port whose words are `words` each way at `time_us`; one process has three queue pairs,
  * one has only opened it. */
-static void take_as(Traffic *traffic, const char *id, guint64 words, gint64 time_us)
+static void take_unlisted(Traffic *traffic, const char *id, guint64 words, gint64 time_us,
+			  guint unlisted)
 {
 	RdmadCounter counters[] = { { RDMAD_COUNTER_PORT, 1, NULL, "port_rcv_data", words },
 				    { RDMAD_COUNTER_PORT, 1, NULL, "port_xmit_data", 2 * words } };
@@ -18,12 +19,18 @@ static void take_as(Traffic *traffic, const char *id, guint64 words, gint64 time
 				 .n_counters = 2,
 				 .users = users,
 				 .n_users = 3,
+				 .users_unlisted = unlisted,
 				 .time_us = time_us };
 	RdmadPort port = { .number = 1 };
 	RdmadDevice device = { .id = (char *)id, .name = (char *)id, .ports = &port, .n_ports = 1 };
 	const DeviceSample sample = { .device = &device, .reading = &reading };
 
 	traffic_take(traffic, &sample, time_us);
+}
+
+static void take_as(Traffic *traffic, const char *id, guint64 words, gint64 time_us)
+{
+	take_unlisted(traffic, id, words, time_us, 0);
 }
 
 static void take(Traffic *traffic, guint64 words, gint64 time_us)
@@ -228,6 +235,18 @@ static void test_users_are_processes_with_queue_pairs(void)
 	json_decref(json);
 }
 
+static void test_queue_pairs_that_cannot_be_listed_are_not_none(void)
+{
+	g_autoptr(Traffic) traffic = traffic_new();
+	json_t *json;
+
+	take(traffic, 1, S);
+	take_unlisted(traffic, "dev", 2, 2 * S, 1u << RDMAD_USES_QP);
+	json = answer(traffic, 0, 2 * S);
+	g_assert_cmpuint(json_array_size(json_object_get(json, "users")), ==, 0);
+	json_decref(json);
+}
+
 static void test_a_device_that_failed_adds_nothing(void)
 {
 	g_autoptr(Traffic) traffic = traffic_new();
@@ -266,6 +285,8 @@ int main(int argc, char **argv)
 		{ "a-device-that-left-is-forgotten", test_a_device_that_left_is_forgotten },
 		{ "users-are-processes-with-queue-pairs",
 		  test_users_are_processes_with_queue_pairs },
+		{ "queue-pairs-that-cannot-be-listed-are-not-none",
+		  test_queue_pairs_that_cannot_be_listed_are_not_none },
 		{ "a-device-that-failed-adds-nothing", test_a_device_that_failed_adds_nothing },
 	};
 
