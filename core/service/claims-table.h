@@ -25,6 +25,7 @@ struct RdmadClaims {
 	GHashTable *resolvers; /* resource -> see claims-reconcile.c */
 	GArray *news;	       /* see claims-news.c */
 	char *problem;	       /* of the last write, or NULL */
+	gboolean adrift;       /* the database in its place may hold another table than this */
 	gint64 tried_us;       /* monotonic, when that was */
 	RdmadMeter *writes, *durations;
 	RdmadWatchList watches;
@@ -38,6 +39,8 @@ void rdmad_claims_set(RdmadClaims *claims, RdmadClaimSlot *slot, const RdmadClai
 void rdmad_claims_remove(RdmadClaims *claims, RdmadClaimSlot *slot);
 
 void rdmad_claims_write_init(RdmadClaims *claims, RdmadLoop *loop);
+/* Sets the problem of a disk that takes nothing before the first claim meets it. */
+void rdmad_claims_write_try(RdmadClaims *claims);
 /* One transaction: `gone` are RdmadClaimSlot *, `put` RdmadClaim *; all of it is written or nothing.
  * The table in memory stays as it is. */
 gboolean rdmad_claims_write(RdmadClaims *claims, const GPtrArray *gone, const GPtrArray *put,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table's way to the disk: all of a change or nothing, timed, and what became of it. */
+#include <rdmad/error.h>
+#include <rdmad/journal.h>
+
 #include "base/loop-private.h"
 #include "service/claims-table.h"
 
@@ -70,29 +73,109 @@ static gboolean write_transaction(RdmadClaims *claims, const GPtrArray *gone, co
 	return FALSE;
 }
 
+/* ---- the database in its place ---- */
+
+static gboolean write_table(RdmadClaims *claims, GError **error)
+{
+	if (!rdmad_state_delete_all(claims->state, error))
+		return FALSE;
+	for (const GList *l = claims->order.head; l; l = l->next) {
+		const RdmadClaimSlot *slot = l->data;
+
+		if (!rdmad_state_put_claim(claims->state, slot->claim, error))
+			return FALSE;
+	}
+	return TRUE;
+}
+
+/* The table in memory is what was acknowledged, whatever the file says. */
+static gboolean rewrite(RdmadClaims *claims, GError **error)
+{
+	if (!rdmad_state_reopen(claims->state, error) || !rdmad_state_begin(claims->state, error))
+		return FALSE;
+	if (write_table(claims, error))
+		return rdmad_state_commit(claims->state, error);
+	rdmad_state_rollback(claims->state);
+	return FALSE;
+}
+
+/* Brings the table to a database in its place, if it is not there. */
+static gboolean come_home(RdmadClaims *claims, GError **error)
+{
+	gboolean current = FALSE;
+
+	if (!claims->adrift && !rdmad_state_is_current(claims->state, &current, error))
+		return FALSE;
+	if (current)
+		return TRUE;
+	claims->adrift = TRUE;
+	if (!rewrite(claims, error)) {
+		g_prefix_error(error, "the database cannot be opened and written anew: ");
+		return FALSE;
+	}
+	claims->adrift = FALSE;
+	rdmad_journal_post(claims->journal, RDMAD_LOG_WARNING, "state-rewritten", NULL,
+			   "the database was moved, removed, replaced or damaged; a new one has "
+			   "all %u claims",
+			   claims->order.length);
+	return TRUE;
+}
+
+/* Looks where the file is before the answer leaves. */
+static gboolean write_at_home(RdmadClaims *claims, const GPtrArray *gone, const GPtrArray *put,
+			      GError **error)
+{
+	gboolean current = FALSE, written, told;
+
+	if (!come_home(claims, error))
+		return FALSE;
+	written = write_transaction(claims, gone, put, error);
+	told = rdmad_state_is_current(claims->state, &current, written ? error : NULL);
+	claims->adrift = !current;
+	if (written && told && !current)
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
+			    "the database was moved or removed while it was written");
+	return written && current;
+}
+
 gboolean rdmad_claims_write(RdmadClaims *claims, const GPtrArray *gone, const GPtrArray *put,
 			    GError **error)
 {
 	const gint64 began_us = g_get_monotonic_time();
 	GError *problem = NULL;
 
-	if (write_transaction(claims, gone, put, &problem)) {
-		claims_written(claims, began_us, NULL);
-		return TRUE;
+	/* Once more where the first try found that the file is not the one in its place. */
+	if (!write_at_home(claims, gone, put, &problem) && claims->adrift) {
+		g_clear_error(&problem);
+		write_at_home(claims, gone, put, &problem);
 	}
 	claims_written(claims, began_us, problem);
+	if (!problem)
+		return TRUE;
 	g_propagate_error(error, problem);
 	return FALSE;
 }
 
+/* A full disk or a file that was moved is well again without a claim to be written. */
 const char *rdmad_claims_problem(RdmadClaims *claims)
 {
 	const gint64 now_us = g_get_monotonic_time();
 	g_autoptr(GError) problem = NULL;
 
-	if (claims->problem && now_us - claims->tried_us >= RETRY_US) {
+	if (claims->problem && now_us - claims->tried_us < RETRY_US)
+		return claims->problem;
+	if (come_home(claims, &problem) && claims->problem)
 		rdmad_state_try(claims->state, &problem);
+	if (problem || claims->problem)
 		claims_written(claims, now_us, problem);
-	}
 	return claims->problem;
+}
+
+void rdmad_claims_write_try(RdmadClaims *claims)
+{
+	const gint64 now_us = g_get_monotonic_time();
+	g_autoptr(GError) problem = NULL;
+
+	if (!rdmad_state_try(claims->state, &problem))
+		claims_written(claims, now_us, problem);
 }

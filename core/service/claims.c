@@ -26,6 +26,8 @@ RdmadClaims *rdmad_claims_new(RdmadLoop *loop, RdmadState *state, RdmadJournal *
 	rdmad_claims_news_init(claims, loop);
 	if (!rdmad_state_load_claims(state, claim_load, claims, error))
 		g_clear_pointer(&claims, rdmad_claims_free);
+	else
+		rdmad_claims_write_try(claims);
 	return claims;
 }
 

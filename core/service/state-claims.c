@@ -26,6 +26,7 @@ static const char *const sql[STATE_N_STATEMENTS] = {
 	[STATE_INSERT_ATTACHMENT] = "INSERT INTO attachments (claim, position, netns, interface,"
 				    " rdma_device, addresses, gid_index)"
 				    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+	[STATE_DELETE_ALL] = "DELETE FROM claims",
 	[STATE_DELETE_ATTACHMENTS] = "DELETE FROM attachments WHERE claim = ?1",
 };
 
@@ -34,7 +35,7 @@ gboolean rdmad_state_prepare(RdmadState *state, GError **error)
 	for (guint i = 0; i < STATE_N_STATEMENTS; i++)
 		if (sqlite3_prepare_v3(state->db, sql[i], -1, SQLITE_PREPARE_PERSISTENT,
 				       &state->statements[i], NULL) != SQLITE_OK)
-			return rdmad_state_setup_error(state, error);
+			return rdmad_state_setup_error(state, sqlite3_errcode(state->db), error);
 	return TRUE;
 }
 
@@ -154,13 +155,19 @@ gboolean rdmad_state_delete_claim(RdmadState *state, const char *id, GError **er
 	return done(state, STATE_DELETE_CLAIM, error);
 }
 
+gboolean rdmad_state_delete_all(RdmadState *state, GError **error)
+{
+	return done(state, STATE_DELETE_ALL, error);
+}
+
 /* ---- reading ---- */
 
 /* Rows of one statement, one ahead: those of the tokens are in the order of the claims. */
 typedef struct {
 	RdmadState *state;
 	sqlite3_stmt *st;
-	gboolean more, failed;
+	gboolean more;
+	int failed; /* the code of the first error */
 } Rows;
 
 static void rows_next(Rows *rows)
@@ -168,12 +175,13 @@ static void rows_next(Rows *rows)
 	const int code = sqlite3_step(rows->st);
 
 	rows->more = code == SQLITE_ROW;
-	rows->failed = code != SQLITE_ROW && code != SQLITE_DONE;
+	if (code != SQLITE_ROW && code != SQLITE_DONE)
+		rows->failed = code;
 }
 
 static Rows rows_begin(RdmadState *state, RdmadStatement which)
 {
-	Rows rows = { state, state->statements[which], FALSE, FALSE };
+	Rows rows = { state, state->statements[which], FALSE, SQLITE_OK };
 
 	rows_next(&rows);
 	return rows;
@@ -185,9 +193,14 @@ static gboolean rows_of(const Rows *rows, gint64 seq)
 }
 
 /* A NUL in the middle cuts it, so that it fails the check or is only shorter. */
-static char *text_at(const Rows *rows, int column)
+static char *text_at(Rows *rows, int column)
 {
-	return g_strdup((const char *)sqlite3_column_text(rows->st, column));
+	const gboolean is_null = sqlite3_column_type(rows->st, column) == SQLITE_NULL;
+	const char *text = (const char *)sqlite3_column_text(rows->st, column);
+
+	if (!text && !is_null)
+		rows->failed = SQLITE_NOMEM;
+	return g_strdup(text);
 }
 
 static void read_tokens(Rows *rows, gint64 seq, RdmadClaim *claim)
@@ -210,7 +223,7 @@ static void read_attachments(Rows *rows, gint64 seq, RdmadClaim *claim)
 	for (; rows_of(rows, seq); rows_next(rows)) {
 		g_autofree char *netns = text_at(rows, 1), *interface = text_at(rows, 2);
 		g_autofree char *rdma_device = text_at(rows, 3), *addresses = text_at(rows, 4);
-		g_auto(GStrv) lines = g_strsplit(addresses, "\n", -1);
+		g_auto(GStrv) lines = g_strsplit(addresses ?: "", "\n", -1);
 		const RdmadAttachment at = { netns, interface, rdma_device, lines,
 					     sqlite3_column_int(rows->st, 5) };
 
@@ -235,20 +248,32 @@ static RdmadClaim *read_claim(Rows *claims, Rows *tokens, Rows *attachments)
 	return claim;
 }
 
+/* What could not be read says nothing about what is there. */
+static int reading_failed(const Rows *claims, const Rows *tokens, const Rows *attachments)
+{
+	return claims->failed ?: tokens->failed ?: attachments->failed;
+}
+
 static gboolean load(Rows *claims, Rows *tokens, Rows *attachments,
 		     void (*fn)(const RdmadClaim *claim, gpointer data), gpointer data,
 		     GError **error)
 {
-	for (; claims->more; rows_next(claims)) {
+	int failed = reading_failed(claims, tokens, attachments);
+
+	for (; !failed && claims->more; rows_next(claims)) {
 		g_autoptr(RdmadClaimRef) claim = read_claim(claims, tokens, attachments);
 
+		failed = reading_failed(claims, tokens, attachments);
+		if (failed)
+			break;
 		if (!rdmad_claim_check(claim, error)) {
 			g_prefix_error(error, "database %s: ", claims->state->path);
 			return FALSE;
 		}
 		fn(rdmad_claim_ref(claim), data);
 	}
-	return TRUE;
+	failed = reading_failed(claims, tokens, attachments);
+	return !failed || rdmad_state_setup_error(claims->state, failed, error);
 }
 
 gboolean rdmad_state_load_claims(RdmadState *state,
@@ -258,10 +283,8 @@ gboolean rdmad_state_load_claims(RdmadState *state,
 	Rows claims = rows_begin(state, STATE_LOAD_CLAIMS);
 	Rows tokens = rows_begin(state, STATE_LOAD_TOKENS);
 	Rows attachments = rows_begin(state, STATE_LOAD_ATTACHMENTS);
-	gboolean ok = load(&claims, &tokens, &attachments, fn, data, error);
+	const gboolean ok = load(&claims, &tokens, &attachments, fn, data, error);
 
-	if (ok && (claims.failed || tokens.failed || attachments.failed))
-		ok = rdmad_state_setup_error(state, error);
 	sqlite3_reset(claims.st);
 	sqlite3_reset(tokens.st);
 	sqlite3_reset(attachments.st);

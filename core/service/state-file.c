@@ -12,20 +12,35 @@
 
 #define ASIDE_TRIES 100u
 #define PAGE_MIN    512 /* of SQLite */
+/* The byte of SQLite's header that says how the file may be written, and its highest value. */
+#define WRITE_VERSION_AT 18
+#define WAL_VERSION	 2
 
 static const char *const parts[] = { "", "-wal", "-shm" };
 
+static gboolean any_part_exists(const char *path)
+{
+	gboolean found = FALSE;
+
+	for (guint i = 0; i < G_N_ELEMENTS(parts) && !found; i++) {
+		g_autofree char *file = g_strconcat(path, parts[i], NULL);
+		struct stat st;
+
+		found = lstat(file, &st) == 0;
+	}
+	return found;
+}
+
 /* Beside the old name, with the time; never over another file. */
-static char *aside_path(const char *path)
+static char *aside_path(const char *path, const char *how)
 {
 	g_autoptr(GDateTime) now = g_date_time_new_now_utc();
 	g_autofree char *when = g_date_time_format(now, "%Y%m%dT%H%M%SZ");
-	char *aside = g_strdup_printf("%s.damaged-%s", path, when);
-	struct stat st;
+	char *aside = g_strdup_printf("%s.%s-%s", path, how, when);
 
-	for (guint i = 2; i < ASIDE_TRIES && lstat(aside, &st) == 0; i++) {
+	for (guint i = 2; i < ASIDE_TRIES && any_part_exists(aside); i++) {
 		g_free(aside);
-		aside = g_strdup_printf("%s.damaged-%s.%u", path, when, i);
+		aside = g_strdup_printf("%s.%s-%s.%u", path, how, when, i);
 	}
 	return aside;
 }
@@ -40,9 +55,10 @@ static gboolean part_move(const char *path, const char *aside, const char *part,
 	return rdmad_error_errno(error, errno, "cannot set %s aside as %s", from, to);
 }
 
-gboolean rdmad_state_file_set_aside(const char *path, char **set_aside, GError **error)
+gboolean rdmad_state_file_set_aside(const char *path, const char *how, char **set_aside,
+				    GError **error)
 {
-	g_autofree char *aside = aside_path(path);
+	g_autofree char *aside = aside_path(path, how);
 
 	for (guint i = 0; i < G_N_ELEMENTS(parts); i++)
 		if (!part_move(path, aside, parts[i], error))
@@ -72,11 +88,38 @@ static gboolean part_check(const char *path, const char *part, gboolean *fits, G
 	if (!S_ISLNK(st.st_mode))
 		return TRUE;
 	g_set_error(
-		error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
+		error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
 		"%s is a symbolic link, which rdmad does not follow; give the directory that it "
 		"leads to with --state-dir, or remove it",
 		file);
 	return FALSE;
+}
+
+gboolean rdmad_state_file_identify(const char *path, const char *part, RdmadStateFile *file,
+				   GError **error)
+{
+	g_autofree char *name = g_strconcat(path, part, NULL);
+	struct stat st;
+
+	*file = (RdmadStateFile){ 0 };
+	if (lstat(name, &st) < 0)
+		return errno == ENOENT || errno == ENOTDIR ||
+		       rdmad_error_errno(error, errno, "cannot look at %s", name);
+	*file = (RdmadStateFile){ st.st_dev, st.st_ino };
+	return TRUE;
+}
+
+gboolean rdmad_state_file_equal(const RdmadStateFile *a, const RdmadStateFile *b)
+{
+	return a->device == b->device && a->inode == b->inode;
+}
+
+gboolean rdmad_state_file_forbids_writing(const char *path)
+{
+	rdmad_autofd int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	guint8 version;
+
+	return fd >= 0 && pread(fd, &version, 1, WRITE_VERSION_AT) == 1 && version > WAL_VERSION;
 }
 
 /* An empty file is an empty database. */
@@ -99,7 +142,7 @@ gboolean rdmad_state_file_prepare(const char *path, char **set_aside, GError **e
 	for (guint i = 0; i < G_N_ELEMENTS(parts) && fits; i++)
 		if (!part_check(path, parts[i], &fits, error))
 			return FALSE;
-	if (!fits && !rdmad_state_file_set_aside(path, set_aside, error))
+	if (!fits && !rdmad_state_file_set_aside(path, "damaged", set_aside, error))
 		return FALSE;
 	return file_create(path, error);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <sqlite3.h>
+#include <sys/types.h>
 
 #include "service/state.h"
 
@@ -16,35 +17,55 @@ typedef enum {
 	STATE_INSERT_CLAIM,
 	STATE_UPDATE_CLAIM,
 	STATE_DELETE_CLAIM,
+	STATE_DELETE_ALL,
 	STATE_INSERT_TOKEN,
 	STATE_INSERT_ATTACHMENT,
 	STATE_DELETE_ATTACHMENTS,
 	STATE_N_STATEMENTS,
 } RdmadStatement;
 
+typedef struct {
+	dev_t device;
+	ino_t inode; /* 0: there is no file */
+} RdmadStateFile;
+
 struct RdmadState {
-	char *path;
-	sqlite3 *db;
+	char *path;		  /* ":memory:" for a try */
+	sqlite3 *db;		  /* NULL: closed, until rdmad_state_reopen() succeeds */
+	gboolean is_broken;	  /* the handle does not take writes; another one may */
+	RdmadStateFile file, wal; /* what is open */
+	RdmadStateKeeper keeper;
+	gpointer keeper_data;
 	sqlite3_stmt *statements[STATE_N_STATEMENTS];
 };
 
 /* Sets RDMAD_ERROR_FAILED with what SQLite says; always FALSE. */
 gboolean rdmad_state_error(RdmadState *state, const char *what, GError **error);
 
-/* The same for errors before the database is in use: RDMAD_ERROR_INVALID where it is damaged. */
-gboolean rdmad_state_setup_error(RdmadState *state, GError **error);
+/* The same for errors before the database is in use: RDMAD_ERROR_INVALID where it is damaged.  Only
+ * SQLITE_CORRUPT and SQLITE_NOTADB say so, and a schema or header that is not ours; an error of the
+ * system never does. */
+gboolean rdmad_state_setup_error(RdmadState *state, int code, GError **error);
 
 /* Pragmas, schema, integrity, prepared statements: all that comes after opening the file.
  * RDMAD_ERROR_INVALID: damaged; RDMAD_ERROR_ABI: written by a newer rdmad; RDMAD_ERROR_FAILED. */
 gboolean rdmad_state_set_up(RdmadState *state, GError **error);
 
-/* Fails as the above does: a statement that does not fit the tables is damage. */
 gboolean rdmad_state_prepare(RdmadState *state, GError **error);
+/* Whether the tables are others than this or an earlier rdmad made. */
+gboolean rdmad_state_schema_differs(RdmadState *state);
 
 /* state-file.c */
 
 /* Makes `path` a regular file of mode 0600; what cannot be a database is set aside.
  * RDMAD_ERROR_FAILED, also for a symbolic link: somebody meant something by it. */
 gboolean rdmad_state_file_prepare(const char *path, char **set_aside, GError **error);
-/* Moves the database and its -wal and -shm to a new name, given back in `set_aside`. */
-gboolean rdmad_state_file_set_aside(const char *path, char **set_aside, GError **error);
+/* Moves the database and its -wal and -shm to <path>.<how>-<time>, given back in `set_aside`. */
+gboolean rdmad_state_file_set_aside(const char *path, const char *how, char **set_aside,
+				    GError **error);
+/* FALSE: it cannot be told.  No file is no error. */
+gboolean rdmad_state_file_identify(const char *path, const char *part, RdmadStateFile *file,
+				   GError **error);
+gboolean rdmad_state_file_equal(const RdmadStateFile *a, const RdmadStateFile *b);
+/* Whether the header of a database says that nobody may write to it, as none of ours does. */
+gboolean rdmad_state_file_forbids_writing(const char *path);

@@ -13,7 +13,9 @@
  * The idle daemon is to be small: pages that are read once at the start need no cache.  Measured:
  * 0.55 MiB PSS with an empty table, 0.4 of it SQLite's own code and data; 500 bytes more a claim.
  */
-static const char pragmas[] = "PRAGMA cache_size = -128;"
+/* Locked before the first look, or there is a -shm file. */
+static const char pragmas[] = "PRAGMA locking_mode = EXCLUSIVE;"
+			      "PRAGMA cache_size = -128;"
 			      "PRAGMA mmap_size = 0;"
 			      "PRAGMA temp_store = MEMORY;"
 			      "PRAGMA trusted_schema = OFF;"
@@ -63,7 +65,7 @@ static gboolean damaged(RdmadState *state, GError **error, const char *how)
 static gboolean run(RdmadState *state, const char *sql, GError **error)
 {
 	return sqlite3_exec(state->db, sql, NULL, NULL, NULL) == SQLITE_OK ||
-	       rdmad_state_setup_error(state, error);
+	       rdmad_state_setup_error(state, sqlite3_errcode(state->db), error);
 }
 
 static int text_copy(void *data, int n, char **values, char **names)
@@ -83,7 +85,7 @@ static char *ask(RdmadState *state, const char *sql, GError **error)
 	if (sqlite3_exec(state->db, sql, text_copy, &text, NULL) == SQLITE_OK)
 		return text ? text : g_strdup("");
 	g_free(text);
-	rdmad_state_setup_error(state, error);
+	rdmad_state_setup_error(state, sqlite3_errcode(state->db), error);
 	return NULL;
 }
 
@@ -133,6 +135,47 @@ static gboolean schema_set_up(RdmadState *state, GError **error)
 	return version == (gint64)G_N_ELEMENTS(migrations) || migrate(state, version, error);
 }
 
+/* NULL: it cannot be told. */
+static char *schema_text(sqlite3 *db)
+{
+	char *text = NULL;
+
+	if (sqlite3_exec(db,
+			 "SELECT group_concat(sql) FROM (SELECT sql FROM sqlite_schema ORDER BY "
+			 "type, name)",
+			 text_copy, &text, NULL) != SQLITE_OK)
+		g_clear_pointer(&text, g_free);
+	return text;
+}
+
+/* As the first `version` migrations make it. */
+static char *schema_text_of(gint64 version)
+{
+	char *text = NULL;
+	int code = SQLITE_OK;
+	sqlite3 *db;
+
+	if (sqlite3_open(":memory:", &db) == SQLITE_OK) {
+		for (gint64 i = 0; i < version && code == SQLITE_OK; i++)
+			code = sqlite3_exec(db, migrations[i], NULL, NULL, NULL);
+		text = code == SQLITE_OK ? schema_text(db) : NULL;
+	}
+	sqlite3_close(db);
+	return text;
+}
+
+gboolean rdmad_state_schema_differs(RdmadState *state)
+{
+	g_autofree char *is = schema_text(state->db), *should_be = NULL;
+	gint64 version;
+
+	if (!ask_number(state, "PRAGMA user_version", &version, NULL) ||
+	    version > (gint64)G_N_ELEMENTS(migrations))
+		return FALSE;
+	should_be = schema_text_of(version);
+	return should_be && g_strcmp0(is, should_be);
+}
+
 /* The version is in the first page of the file: a write like any other. */
 gboolean rdmad_state_try(RdmadState *state, GError **error)
 {
@@ -143,6 +186,30 @@ gboolean rdmad_state_try(RdmadState *state, GError **error)
 	       rdmad_state_error(state, "cannot write", error);
 }
 
+/* The check reports a page that it could not read as it does a damaged one. */
+static gboolean verdict_is_of_reading(const char *verdict)
+{
+	static const char with_code[] = "unable to get the page. error code=";
+	const char *at = strstr(verdict, with_code);
+	int code;
+
+	if (!at)
+		return strstr(verdict, "failed to get page") ||
+		       strstr(verdict, "Failed to read ptrmap");
+	code = (int)g_ascii_strtoll(at + strlen(with_code), NULL, 10) & 0xff;
+	return code != SQLITE_CORRUPT && code != SQLITE_NOTADB;
+}
+
+static gboolean not_sound(RdmadState *state, GError **error, char *verdict)
+{
+	g_strdelimit(verdict, "\n", ' ');
+	if (!verdict_is_of_reading(verdict))
+		return damaged(state, error, verdict);
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED, "database %s cannot be read: %s",
+		    state->path, verdict);
+	return FALSE;
+}
+
 static gboolean integrity_check(RdmadState *state, GError **error)
 {
 	g_autofree char *verdict = ask(state, "PRAGMA integrity_check(1)", error);
@@ -151,7 +218,7 @@ static gboolean integrity_check(RdmadState *state, GError **error)
 	if (!verdict)
 		return FALSE;
 	if (strcmp(verdict, "ok") != 0)
-		return damaged(state, error, g_strdelimit(verdict, "\n", ' '));
+		return not_sound(state, error, verdict);
 	orphan = ask(state, "PRAGMA foreign_key_check", error);
 	if (!orphan)
 		return FALSE;

@@ -6,104 +6,296 @@
 #include <rdmad/error.h>
 #include <rdmad/log.h>
 
-gboolean rdmad_state_error(RdmadState *state, const char *what, GError **error)
+/* 2.5 s in all; the service manager goes on where this ends. */
+#define FIRST_PAUSE_US 5000
+#define TRIES	       10
+
+/* Another handle may take what this one refuses; a full disk or a failed read is no reason for one. */
+static gboolean code_breaks_handle(int code)
 {
-	const int code = sqlite3_errcode(state->db) & 0xff;
+	switch (code & 0xff) {
+	case SQLITE_CANTOPEN:
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+	case SQLITE_PROTOCOL:
+	case SQLITE_READONLY:
+		return TRUE;
+	default:
+		return FALSE;
+	}
+}
+
+static gboolean state_fail(RdmadState *state, int code, const char *what, GError **error)
+{
 	/* SQLite keeps it when later errors are not the system's. */
-	const gboolean of_system = code == SQLITE_IOERR || code == SQLITE_CANTOPEN;
+	const gboolean of_system =
+		(code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
 	const int errnum = of_system ? sqlite3_system_errno(state->db) : 0;
+	const char *why = code == sqlite3_errcode(state->db) ? sqlite3_errmsg(state->db)
+							     : sqlite3_errstr(code);
 
 	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED, "database %s: %s: %s%s%s", state->path,
-		    what, sqlite3_errmsg(state->db), errnum ? ": " : "",
-		    errnum ? g_strerror(errnum) : "");
+		    what, why, errnum ? ": " : "", errnum ? g_strerror(errnum) : "");
 	return FALSE;
 }
 
-/* With statements that are right, the last two say as well that the file is not: its format or its
- * tables are others, or its header says that nobody may write.  (A read-only disk has failed
- * before.) */
-static gboolean code_is_damage(int code)
-{
-	return (code & 0xff) == SQLITE_CORRUPT || (code & 0xff) == SQLITE_NOTADB ||
-	       code == SQLITE_ERROR || code == SQLITE_READONLY;
-}
-
-gboolean rdmad_state_setup_error(RdmadState *state, GError **error)
+gboolean rdmad_state_error(RdmadState *state, const char *what, GError **error)
 {
 	const int code = sqlite3_errcode(state->db);
+
+	state->is_broken |= code_breaks_handle(code);
+	return state_fail(state, code, what, error);
+}
+
+/* The statements are right, so an error in one of them comes from other tables than ours. */
+static gboolean state_is_damaged(RdmadState *state, int code)
+{
+	switch (code & 0xff) {
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+		return TRUE;
+	case SQLITE_ERROR:
+		return rdmad_state_schema_differs(state);
+	case SQLITE_READONLY:
+		return rdmad_state_file_forbids_writing(state->path);
+	default:
+		return FALSE;
+	}
+}
+
+gboolean rdmad_state_setup_error(RdmadState *state, int code, GError **error)
+{
 	GError *why = NULL;
 
-	rdmad_state_error(state, "cannot set it up", &why);
-	if (code_is_damage(code))
+	state_fail(state, code, "cannot set it up", &why);
+	if (state_is_damaged(state, code))
 		why->code = RDMAD_ERROR_INVALID;
 	g_propagate_error(error, why);
 	return FALSE;
 }
 
-void rdmad_state_close(RdmadState *state)
+/* ---- one handle ---- */
+
+/* A -wal file that is in the place of ours stays. */
+static void state_shut(RdmadState *state, gboolean leave_wal)
 {
-	if (!state)
-		return;
 	for (guint i = 0; i < STATE_N_STATEMENTS; i++)
-		sqlite3_finalize(state->statements[i]);
-	sqlite3_close(state->db);
-	g_free(state->path);
-	g_free(state);
+		sqlite3_finalize(g_steal_pointer(&state->statements[i]));
+	if (state->db && leave_wal)
+		sqlite3_db_config(state->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	sqlite3_close(g_steal_pointer(&state->db));
 }
 
-static RdmadState *state_try(const char *path, GError **error)
+static gboolean state_is_in_memory(const RdmadState *state)
 {
-	g_autoptr(RdmadState) state = g_new0(RdmadState, 1);
+	return g_str_equal(state->path, ":memory:");
+}
+
+/* Says which files are open.  SQLite knows the inode of its own, a look by name alone may be too late. */
+static gboolean state_identify(RdmadState *state, GError **error)
+{
+	int moved = 0;
+
+	if (state_is_in_memory(state))
+		return TRUE;
+	if (!rdmad_state_file_identify(state->path, "", &state->file, error) ||
+	    !rdmad_state_file_identify(state->path, "-wal", &state->wal, error))
+		return FALSE;
+	sqlite3_file_control(state->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+	if (!moved && state->file.inode && state->wal.inode)
+		return TRUE;
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
+		    "database %s was moved while it was opened", state->path);
+	return FALSE;
+}
+
+/* SQLite opens a file for reading where it may not write for any reason, also one that passes, and says
+ * so only to who writes.  A full disk is no reason to have no table. */
+static gboolean state_takes_writes(RdmadState *state, GError **error)
+{
+	GError *problem = NULL;
+
+	if (rdmad_state_try(state, &problem) || !state->is_broken) {
+		g_clear_error(&problem);
+		return TRUE;
+	}
+	if (rdmad_state_file_forbids_writing(state->path))
+		problem->code = RDMAD_ERROR_INVALID;
+	g_propagate_error(error, problem);
+	return FALSE;
+}
+
+static gboolean state_open_handle(RdmadState *state, GError **error)
+{
 	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX |
 			  SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
 
-	state->path = g_strdup(path);
-	if (sqlite3_open_v2(path, &state->db, flags, NULL) != SQLITE_OK) {
-		rdmad_state_error(state, "cannot open it", error);
-		return NULL;
+	state->is_broken = FALSE;
+	if (sqlite3_open_v2(state->path, &state->db, flags, NULL) != SQLITE_OK)
+		return rdmad_state_error(state, "cannot open it", error);
+	return rdmad_state_set_up(state, error) && state_takes_writes(state, error) &&
+	       state_identify(state, error);
+}
+
+static gboolean state_open_once(RdmadState *state, char **set_aside, GError **error)
+{
+	if ((state_is_in_memory(state) ||
+	     rdmad_state_file_prepare(state->path, set_aside, error)) &&
+	    state_open_handle(state, error))
+		return TRUE;
+	state_shut(state, TRUE);
+	return FALSE;
+}
+
+/* ---- at the start ---- */
+
+static gboolean state_open_patiently(RdmadState *state, char **set_aside, GError **error)
+{
+	gint64 pause_us = FIRST_PAUSE_US;
+
+	for (guint tries = 1;; tries++, pause_us *= 2) {
+		g_autoptr(GError) why = NULL;
+
+		if (state_open_once(state, set_aside, &why))
+			return TRUE;
+		if (tries == TRIES || !g_error_matches(why, RDMAD_ERROR, RDMAD_ERROR_FAILED)) {
+			g_propagate_error(error, g_steal_pointer(&why));
+			return FALSE;
+		}
+		rdmad_debug("%s; trying again", why->message);
+		g_usleep((gulong)pause_us);
 	}
-	return rdmad_state_set_up(state, error) ? g_steal_pointer(&state) : NULL;
+}
+
+/* TRUE without an error: it is open. */
+static gboolean state_is_sound(RdmadState *state, char **set_aside, GError **error)
+{
+	g_autoptr(GError) why = NULL;
+
+	/* A second handle must find the same damage. */
+	for (guint i = 0; i < 2; i++) {
+		g_clear_error(&why);
+		if (state_open_patiently(state, set_aside, &why) ||
+		    !g_error_matches(why, RDMAD_ERROR, RDMAD_ERROR_INVALID))
+			break;
+	}
+	if (why)
+		g_propagate_error(error, g_steal_pointer(&why));
+	return state->db != NULL;
 }
 
 /* Once: a database that is damaged anew as soon as it is made is the disk's fault. */
-static RdmadState *state_start_anew(const char *path, const GError *why, char **set_aside,
-				    GError **error)
+static gboolean state_start_anew(RdmadState *state, const GError *why, char **set_aside,
+				 GError **error)
 {
-	if (!rdmad_state_file_set_aside(path, set_aside, error) ||
-	    !rdmad_state_file_prepare(path, set_aside, error))
-		return NULL;
+	g_autoptr(GError) again = NULL;
+
+	if (!rdmad_state_file_set_aside(state->path, "damaged", set_aside, error))
+		return FALSE;
 	rdmad_warn("%s; it is set aside as %s, the table of claims starts empty", why->message,
 		   *set_aside);
-	return state_try(path, error);
-}
-
-static RdmadState *state_open_file(const char *state_dir, char **set_aside, GError **error)
-{
-	g_autofree char *path = g_build_filename(state_dir, "rdmad.db", NULL);
-	g_autofree char *aside = NULL;
-	g_autoptr(GError) why = NULL;
-	RdmadState *state;
-
-	if (!rdmad_state_file_prepare(path, &aside, error))
-		return NULL;
-	if (aside)
-		rdmad_warn("%s is no database; it is set aside as %s", path, aside);
-	state = state_try(path, &why);
-	if (!state && g_error_matches(why, RDMAD_ERROR, RDMAD_ERROR_INVALID))
-		state = state_start_anew(path, why, &aside, error);
-	else if (!state)
-		g_propagate_error(error, g_steal_pointer(&why));
-	if (state && set_aside)
-		*set_aside = g_steal_pointer(&aside);
-	return state;
+	if (state_open_patiently(state, set_aside, &again))
+		return TRUE;
+	again->code = RDMAD_ERROR_FAILED;
+	g_propagate_error(error, g_steal_pointer(&again));
+	return FALSE;
 }
 
 RdmadState *rdmad_state_open(const char *state_dir, char **set_aside, GError **error)
 {
+	g_autoptr(RdmadState) state = g_new0(RdmadState, 1);
+	g_autoptr(GError) why = NULL;
+	g_autofree char *aside = NULL;
+
 	if (set_aside)
 		*set_aside = NULL;
-	return state_dir ? state_open_file(state_dir, set_aside, error)
-			 : state_try(":memory:", error);
+	state->path =
+		state_dir ? g_build_filename(state_dir, "rdmad.db", NULL) : g_strdup(":memory:");
+	if (!state_is_sound(state, &aside, &why) &&
+	    !g_error_matches(why, RDMAD_ERROR, RDMAD_ERROR_INVALID)) {
+		g_propagate_error(error, g_steal_pointer(&why));
+		return NULL;
+	}
+	if (aside)
+		rdmad_warn("%s is no database; it is set aside as %s", state->path, aside);
+	if (!state->db && !state_start_anew(state, why, &aside, error))
+		return NULL;
+	if (set_aside)
+		*set_aside = g_steal_pointer(&aside);
+	return g_steal_pointer(&state);
+}
+
+void rdmad_state_close(RdmadState *state)
+{
+	gboolean current = FALSE;
+
+	if (!state)
+		return;
+	rdmad_state_is_current(state, &current, NULL);
+	state_shut(state, !current);
+	g_free(state->path);
+	g_free(state);
+}
+
+/* ---- while it runs ---- */
+
+void rdmad_state_set_keeper(RdmadState *state, RdmadStateKeeper keeper, gpointer data)
+{
+	state->keeper = keeper;
+	state->keeper_data = data;
+}
+
+gboolean rdmad_state_is_current(RdmadState *state, gboolean *current, GError **error)
+{
+	RdmadStateFile file, wal;
+
+	*current = state->db && !state->is_broken;
+	if (!*current || state_is_in_memory(state))
+		return TRUE;
+	if (!rdmad_state_file_identify(state->path, "", &file, error) ||
+	    !rdmad_state_file_identify(state->path, "-wal", &wal, error))
+		return FALSE;
+	*current = rdmad_state_file_equal(&file, &state->file) &&
+		   rdmad_state_file_equal(&wal, &state->wal);
+	return TRUE;
+}
+
+/* Makes room for ours. */
+static gboolean state_move_stranger(RdmadState *state, GError **error)
+{
+	g_autofree char *aside = NULL;
+	RdmadStateFile file;
+
+	if (!rdmad_state_file_identify(state->path, "", &file, error))
+		return FALSE;
+	if (!file.inode || rdmad_state_file_equal(&file, &state->file))
+		return TRUE;
+	if (!rdmad_state_file_set_aside(state->path, "replaced", &aside, error))
+		return FALSE;
+	rdmad_warn("%s is not the database that was opened; it is set aside as %s", state->path,
+		   aside);
+	return TRUE;
+}
+
+gboolean rdmad_state_reopen(RdmadState *state, GError **error)
+{
+	g_autoptr(GError) why = NULL;
+	g_autofree char *aside = NULL;
+
+	state_shut(state, TRUE);
+	if ((state->keeper && !state->keeper(state->keeper_data, error)) ||
+	    !state_move_stranger(state, error))
+		return FALSE;
+	if (state_open_once(state, &aside, &why))
+		return TRUE;
+	if (!g_error_matches(why, RDMAD_ERROR, RDMAD_ERROR_INVALID)) {
+		g_propagate_error(error, g_steal_pointer(&why));
+		return FALSE;
+	}
+	if (!rdmad_state_file_set_aside(state->path, "damaged", &aside, error))
+		return FALSE;
+	rdmad_warn("%s; it is set aside as %s", why->message, aside);
+	return state_open_once(state, &aside, error);
 }
 
 static gboolean state_run(RdmadState *state, RdmadStatement which, const char *what, GError **error)
@@ -118,6 +310,11 @@ static gboolean state_run(RdmadState *state, RdmadStatement which, const char *w
 
 gboolean rdmad_state_begin(RdmadState *state, GError **error)
 {
+	if (!state->db) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED, "database %s is not open",
+			    state->path);
+		return FALSE;
+	}
 	return state_run(state, STATE_BEGIN, "cannot begin to write", error);
 }
 
@@ -132,6 +329,6 @@ gboolean rdmad_state_commit(RdmadState *state, GError **error)
 /* Some errors have rolled back already; one here changes nothing that the next begin would not say. */
 void rdmad_state_rollback(RdmadState *state)
 {
-	if (!sqlite3_get_autocommit(state->db))
+	if (state->db && !sqlite3_get_autocommit(state->db))
 		sqlite3_exec(state->db, "ROLLBACK", NULL, NULL, NULL);
 }

@@ -4,6 +4,9 @@
  *
  * Only this file and the ones named state-*.c know SQLite.  A damaged database is set aside as
  * rdmad.db.damaged-<time> and an empty one made; a database of a newer schema is RDMAD_ERROR_ABI.
+ *
+ * The database is locked exclusively: there is no -shm file, no lock is taken while it runs, and no
+ * other process can read it.
  */
 #pragma once
 
@@ -12,11 +15,25 @@
 typedef struct RdmadState RdmadState;
 
 /* `state_dir` NULL: in memory, for a try.  `set_aside`, if not NULL, gets where a damaged database
- * went (g_free()), else NULL; what was wrong with it is logged.
- * RDMAD_ERROR_ABI; RDMAD_ERROR_FAILED for all that is not damage (a lock, a full disk, a link). */
+ * went (g_free()), else NULL; what was wrong with it is logged.  An error that may pass is tried again
+ * for 2.5 s.
+ * RDMAD_ERROR_ABI; RDMAD_ERROR_CONFIG: a symbolic link; RDMAD_ERROR_FAILED: a lock, a full disk, an
+ * error of the disk.  Nothing is renamed in any of these. */
 RdmadState *rdmad_state_open(const char *state_dir, char **set_aside, GError **error);
 void rdmad_state_close(RdmadState *state);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadState, rdmad_state_close)
+
+/* Asked before the database is opened again: whether its directory is there and still ours alone. */
+typedef gboolean (*RdmadStateKeeper)(gpointer data, GError **error);
+void rdmad_state_set_keeper(RdmadState *state, RdmadStateKeeper keeper, gpointer data);
+
+/* `*current`: what is written now is written to the file in its place.  It is not after somebody
+ * moved, removed or replaced the file, its -wal or their directory, and when the handle no longer
+ * takes writes.  RDMAD_ERROR_FAILED: it cannot be told. */
+gboolean rdmad_state_is_current(RdmadState *state, gboolean *current, GError **error);
+/* Opens the database in its place, once and without waiting; a file that is not ours or damaged is set
+ * aside.  What it holds may be old: write all.  After an error the state is closed, and writes fail. */
+gboolean rdmad_state_reopen(RdmadState *state, GError **error);
 
 /* Writes between these are on the disk together when commit returns TRUE, or not at all. */
 gboolean rdmad_state_begin(RdmadState *state, GError **error);
@@ -30,4 +47,5 @@ gboolean rdmad_state_load_claims(RdmadState *state,
 				 void (*fn)(const RdmadClaim *claim, gpointer data), gpointer data,
 				 GError **error);
 gboolean rdmad_state_put_claim(RdmadState *state, const RdmadClaim *claim, GError **error);
+gboolean rdmad_state_delete_all(RdmadState *state, GError **error);
 gboolean rdmad_state_delete_claim(RdmadState *state, const char *id, GError **error);

@@ -13,7 +13,7 @@ static void turn_over(gpointer data)
 		rdmad_loop_stop(f->loop);
 }
 
-static void table_open(ClaimsFixture *f)
+void claims_fixture_open(ClaimsFixture *f)
 {
 	g_autoptr(GError) error = NULL;
 
@@ -30,10 +30,10 @@ void claims_fixture_setup(ClaimsFixture *f, gconstpointer data)
 	f->journal = rdmad_journal_new(f->loop);
 	f->end = rdmad_loop_add_timer(f->loop, NULL, turn_over, f);
 	f->seen = g_string_new(NULL);
-	table_open(f);
+	claims_fixture_open(f);
 }
 
-static void table_close(ClaimsFixture *f)
+void claims_fixture_close(ClaimsFixture *f)
 {
 	rdmad_claims_free(f->claims);
 	rdmad_state_close(f->state);
@@ -54,7 +54,7 @@ static void remove_folder(const char *path)
 
 void claims_fixture_teardown(ClaimsFixture *f, gconstpointer data)
 {
-	table_close(f);
+	claims_fixture_close(f);
 	g_string_free(f->seen, TRUE);
 	rdmad_event_free(f->end);
 	rdmad_journal_free(f->journal);
@@ -65,8 +65,8 @@ void claims_fixture_teardown(ClaimsFixture *f, gconstpointer data)
 
 void claims_fixture_reopen(ClaimsFixture *f)
 {
-	table_close(f);
-	table_open(f);
+	claims_fixture_close(f);
+	claims_fixture_open(f);
 }
 
 void claims_fixture_run(ClaimsFixture *f)

@@ -21,6 +21,9 @@ typedef struct {
 
 void claims_fixture_setup(ClaimsFixture *f, gconstpointer data);
 void claims_fixture_teardown(ClaimsFixture *f, gconstpointer data);
+/* The table alone: another process may have the database meanwhile. */
+void claims_fixture_close(ClaimsFixture *f);
+void claims_fixture_open(ClaimsFixture *f);
 /* Closes and loads again, as a restart does. */
 void claims_fixture_reopen(ClaimsFixture *f);
 /* Some turns of the loop. */

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A database that is sound, on a system that is not: it is never given up. */
+#include <rdmad/claims.h>
+#include <rdmad/error.h>
+#include <sqlite3.h>
+#include <string.h>
+
+#include "../scratch.h"
+#include "faulty-vfs.h"
+#include "service/claim-private.h"
+#include "service/state.h"
+
+#define CLAIMS 40
+
+static RdmadClaim *claim_new(guint i)
+{
+	RdmadClaim *claim = rdmad_claim_new(NULL);
+
+	claim->resource = g_strdup("rdma/hca");
+	claim->owner = g_strdup("test");
+	claim->tokens = g_new0(char *, 2);
+	claim->tokens[0] = g_strdup_printf("token-%u", i);
+	claim->devices = g_strdupv(claim->tokens);
+	claim->since_us = 1;
+	return claim;
+}
+
+static void put(RdmadState *state, guint i)
+{
+	g_autoptr(RdmadClaimRef) claim = claim_new(i);
+	g_autoptr(GError) error = NULL;
+
+	rdmad_state_begin(state, &error);
+	g_assert_no_error(error);
+	rdmad_state_put_claim(state, claim, &error);
+	g_assert_no_error(error);
+	rdmad_state_commit(state, &error);
+	g_assert_no_error(error);
+}
+
+static void fill(const char *dir)
+{
+	g_autoptr(RdmadState) state = rdmad_state_open(dir, NULL, NULL);
+
+	for (guint i = 0; i < CLAIMS; i++)
+		put(state, i);
+}
+
+static void count(const RdmadClaim *claim, gpointer n)
+{
+	++*(guint *)n;
+	rdmad_claim_unref(claim);
+}
+
+static void expect_all(RdmadState *state)
+{
+	g_autoptr(GError) error = NULL;
+	guint n = 0;
+
+	rdmad_state_load_claims(state, count, &n, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(n, ==, CLAIMS);
+}
+
+static const struct {
+	FaultCall call;
+	int code;
+} faults[] = {
+	{ FAULT_OPEN, SQLITE_CANTOPEN },
+	{ FAULT_OPEN, SQLITE_IOERR },
+	{ FAULT_OPEN_READ, 0 },
+	{ FAULT_READ, SQLITE_IOERR_READ },
+	{ FAULT_READ, SQLITE_NOMEM },
+	{ FAULT_READ, SQLITE_IOERR_SHORT_READ },
+	{ FAULT_WRITE, SQLITE_IOERR_WRITE },
+	{ FAULT_WRITE, SQLITE_FULL },
+	{ FAULT_SYNC, SQLITE_IOERR_FSYNC },
+	{ FAULT_LOCK, SQLITE_IOERR_LOCK },
+	{ FAULT_LOCK, SQLITE_BUSY },
+	{ FAULT_SIZE, SQLITE_IOERR_FSTAT },
+	{ FAULT_SIZE, SQLITE_IOERR_NOMEM },
+};
+
+/* Opens with one failure at the nth call; FALSE when there were fewer calls. */
+static gboolean open_with_fault(const char *dir, guint fault, guint nth)
+{
+	g_autofree char *aside = NULL;
+	g_autoptr(GError) error = NULL;
+	g_autoptr(RdmadState) state = NULL;
+	gboolean fired;
+
+	faulty_vfs_arm(faults[fault].call, nth, 0, faults[fault].code);
+	state = rdmad_state_open(dir, &aside, &error);
+	fired = faulty_vfs_fired();
+	faulty_vfs_arm(FAULT_N_CALLS, 0, 0, 0);
+	g_assert_cmpstr(aside, ==, NULL);
+	g_assert_no_error(error);
+	g_assert_nonnull(state);
+	expect_all(state);
+	/* Not a handle that only reads. */
+	rdmad_state_try(state, &error);
+	g_assert_no_error(error);
+	return fired;
+}
+
+static void test_one_failure_at_any_call_of_opening_loses_nothing(void)
+{
+	g_autoptr(Scratch) dir = scratch_new();
+	guint tried = 0;
+
+	fill(dir);
+	for (guint fault = 0; fault < G_N_ELEMENTS(faults); fault++)
+		for (guint nth = 1; open_with_fault(dir, fault, nth); nth++)
+			tried++;
+	g_test_message("%u points", tried);
+	g_assert_cmpuint(tried, >, 60);
+}
+
+/* Nothing is renamed: the next start finds it. */
+static void test_failures_that_last_are_an_error_and_no_damage(void)
+{
+	static const struct {
+		FaultCall call;
+		int code;
+	} lasting[] = {
+		{ FAULT_READ, SQLITE_IOERR_READ },
+		{ FAULT_OPEN, SQLITE_CANTOPEN },
+		{ FAULT_OPEN_READ, 0 },
+	};
+	g_autoptr(Scratch) dir = scratch_new();
+
+	fill(dir);
+	for (guint i = 0; i < G_N_ELEMENTS(lasting); i++) {
+		g_autofree char *aside = NULL;
+		g_autoptr(GError) error = NULL;
+		g_autoptr(RdmadState) state = NULL;
+
+		faulty_vfs_arm(lasting[i].call, 1, G_MAXUINT - 1, lasting[i].code);
+		g_assert_null(rdmad_state_open(dir, &aside, &error));
+		faulty_vfs_arm(FAULT_N_CALLS, 0, 0, 0);
+		g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
+		g_test_message("%s", error->message);
+		g_assert_null(aside);
+		state = rdmad_state_open(dir, &aside, NULL);
+		expect_all(state);
+	}
+}
+
+/* A lock is asked for once, at the start: no later one can hold up the loop. */
+static void test_no_lock_is_taken_while_it_runs(void)
+{
+	g_autoptr(Scratch) dir = scratch_new();
+	g_autofree char *shm = g_build_filename(dir, "rdmad.db-shm", NULL);
+	g_autoptr(RdmadState) state = rdmad_state_open(dir, NULL, NULL);
+
+	faulty_vfs_arm(FAULT_LOCK, 1, G_MAXUINT - 1, SQLITE_IOERR_LOCK);
+	put(state, 0);
+	g_assert_false(faulty_vfs_fired());
+	faulty_vfs_arm(FAULT_N_CALLS, 0, 0, 0);
+	g_assert_false(g_file_test(shm, G_FILE_TEST_EXISTS));
+}
+
+#define ADD(name) g_test_add_func("/state-faults/" #name, test_##name)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	faulty_vfs_register();
+	ADD(one_failure_at_any_call_of_opening_loses_nothing);
+	ADD(failures_that_last_are_an_error_and_no_damage);
+	ADD(no_lock_is_taken_while_it_runs);
+	return g_test_run();
+}
