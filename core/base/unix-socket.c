@@ -108,6 +108,15 @@ int rdmad_unix_listen(const char *path, mode_t mode, int backlog, RdmadUnixFile 
 	return rdmad_steal_fd(&fd);
 }
 
+gboolean rdmad_unix_file_in_place(const RdmadUnixFile *file)
+{
+	struct stat st;
+
+	if (lstat(file->path, &st) < 0)
+		return errno != ENOENT && errno != ENOTDIR;
+	return st.st_dev == file->device && st.st_ino == file->inode;
+}
+
 void rdmad_unix_file_clear(RdmadUnixFile *file)
 {
 	struct stat st;

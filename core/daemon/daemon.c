@@ -14,7 +14,7 @@
 
 #include <malloc.h>
 #include <rdmad/error.h>
-#include <rdmad/fd.h>
+#include <rdmad/folder-watch.h>
 #include <rdmad/journal.h>
 #include <rdmad/log.h>
 #include <signal.h>
@@ -22,19 +22,19 @@
 #include <sys/stat.h>
 
 #include "base/loop-private.h"
-#include "base/places.h"
 #include "build-info.h"
-#include "base/directory.h"
-#include "daemon/lock.h"
 #include "daemon/modules.h"
 #include "daemon/notify.h"
+#include "daemon/place.h"
 #include "daemon/services-private.h"
 #include "daemon/settings-facts.h"
 #include "daemon/settings.h"
 #include "hardware/hardware.h"
+#include "service/state.h"
 
 #define LOCK_RETRY_MS 50 /* nobody serves meanwhile */
 #define DRAIN_MS      10000
+#define KEEP_RETRY_MS 5000 /* a run directory that cannot be made again */
 
 typedef struct {
 	const RdmadOptions *options;
@@ -43,7 +43,9 @@ typedef struct {
 	RdmadNotify *notify;
 	RdmadEvent *hup, *term, *interrupt;
 	RdmadEvent *lock_retry, *watchdog, *drain_limit;
-	int run_lock, state_lock;
+	RdmadPlace *place;
+	RdmadFolderWatch *run_watch;
+	RdmadEvent *keep_retry;
 	gboolean ready; /* all modules have started */
 	gboolean stopping;
 	gboolean reload_wanted; /* SIGHUP before we were ready */
@@ -175,6 +177,53 @@ static void daemon_nothing(gpointer data)
 {
 }
 
+/* ---- the run directory ---- */
+
+static void daemon_tell_run_dir(Daemon *d, const GError *problem)
+{
+	char **told = &d->services->run_dir_problem;
+	const char *now = problem ? problem->message : NULL;
+
+	if (now)
+		rdmad_event_arm(d->keep_retry, KEEP_RETRY_MS);
+	if (!g_strcmp0(*told, now))
+		return;
+	if (now)
+		rdmad_journal_post(d->services->journal, RDMAD_LOG_ERR, "run-dir-lost", NULL,
+				   "the run directory is not whole: %s", now);
+	else
+		rdmad_journal_post(d->services->journal, RDMAD_LOG_NOTICE, "run-dir-made", NULL,
+				   "the run directory is whole again");
+	replace_string(told, now);
+}
+
+static gboolean daemon_keep_place(gpointer data, GError **error)
+{
+	Daemon *d = data;
+	pid_t holder;
+
+	return rdmad_place_keep(d->place, &holder, error);
+}
+
+/* Without its socket no command would reach us. */
+static void daemon_keep_run_dir(gpointer data)
+{
+	Daemon *d = data;
+	g_autoptr(GError) problem = NULL;
+
+	if (daemon_keep_place(d, &problem))
+		rdmad_services_keep_control(d->services, &problem);
+	daemon_tell_run_dir(d, problem);
+}
+
+static void daemon_watch_run_dir(Daemon *d)
+{
+	d->run_watch = rdmad_folder_watch_new(d->services->loop, NULL, d->settings->run_dir,
+					      daemon_keep_run_dir, d);
+	/* It may have gone since it was made. */
+	daemon_keep_run_dir(d);
+}
+
 static void daemon_add_events(Daemon *d)
 {
 	RdmadLoop *loop = d->services->loop;
@@ -183,6 +232,7 @@ static void daemon_add_events(Daemon *d)
 	d->term = rdmad_loop_add_signal(loop, SIGTERM, daemon_on_term, d);
 	d->interrupt = rdmad_loop_add_signal(loop, SIGINT, daemon_on_term, d);
 	d->lock_retry = rdmad_loop_add_timer(loop, NULL, daemon_nothing, d);
+	d->keep_retry = rdmad_loop_add_timer(loop, NULL, daemon_keep_run_dir, d);
 	d->drain_limit = rdmad_loop_add_timer(loop, NULL, daemon_drain_is_late, d);
 	d->watchdog = rdmad_loop_add_timer(loop, NULL, daemon_on_watchdog, d);
 	if (rdmad_notify_watchdog_ms(d->notify))
@@ -199,7 +249,7 @@ static void daemon_say_waiting(Daemon *d, pid_t holder)
 }
 
 /* Also TRUE when we were told to stop while waiting. */
-static gboolean daemon_take_lock(Daemon *d, const char *path, int *lock, GError **error)
+static gboolean daemon_take_place(Daemon *d, GError **error)
 {
 	const gint64 end = g_get_monotonic_time() + d->options->lock_wait_s * G_USEC_PER_SEC;
 	gboolean said = FALSE;
@@ -208,8 +258,7 @@ static gboolean daemon_take_lock(Daemon *d, const char *path, int *lock, GError 
 		g_autoptr(GError) problem = NULL;
 		pid_t holder;
 
-		*lock = rdmad_lock_try(path, &holder, &problem);
-		if (*lock >= 0)
+		if (rdmad_place_keep(d->place, &holder, &problem))
 			return TRUE;
 		if (!g_error_matches(problem, RDMAD_ERROR, RDMAD_ERROR_BUSY) ||
 		    g_get_monotonic_time() >= end) {
@@ -225,29 +274,13 @@ static gboolean daemon_take_lock(Daemon *d, const char *path, int *lock, GError 
 	return TRUE;
 }
 
-static gboolean daemon_take_place(Daemon *d, GError **error)
-{
-	const char *run_dir = d->settings->run_dir, *state_dir = d->settings->state_dir;
-	g_autofree char *run = g_build_filename(run_dir, "rdmad.lock", NULL);
-	g_autofree char *state = NULL;
-
-	/* Either may be shared with another rdmad without the other. */
-	if (!rdmad_directory_prepare(run_dir, rdmad_run_dir_mode(run_dir), error) ||
-	    (state_dir && !rdmad_directory_prepare(state_dir, 0700, error)) ||
-	    !daemon_take_lock(d, run, &d->run_lock, error))
-		return FALSE;
-	if (!state_dir)
-		return TRUE;
-	state = g_build_filename(state_dir, "state.lock", NULL);
-	return daemon_take_lock(d, state, &d->state_lock, error);
-}
-
 static gboolean daemon_start(Daemon *d, GError **error)
 {
 	if (!rdmad_services_start(d->services, error) ||
 	    !rdmad_modules_start(d->services->modules, error))
 		return FALSE;
 	rdmad_services_ask_kubelet(d->services);
+	daemon_watch_run_dir(d);
 	d->ready = TRUE;
 	rdmad_notice("rdmad " RDMAD_VERSION " is ready");
 	rdmad_notify_send(d->notify, "READY=1");
@@ -270,6 +303,7 @@ static int daemon_live(Daemon *d, GError **error)
 		return 0;
 	if (!rdmad_services_open(services, d->settings, d->options->sysroot, FALSE, error))
 		return RDMAD_EXIT_FAILURE;
+	rdmad_state_set_keeper(services->state, daemon_keep_place, d);
 	rdmad_settings_apply_facts(NULL, d->settings, services->facts);
 	if (!rdmad_modules_create(services->modules, d->settings, error))
 		return RDMAD_EXIT_CONFIG;
@@ -283,20 +317,21 @@ static int daemon_live(Daemon *d, GError **error)
 static void daemon_clear(Daemon *d)
 {
 	rdmad_modules_stop(d->services->modules);
+	rdmad_folder_watch_free(d->run_watch);
 	rdmad_services_free(d->services); /* with all events */
 	rdmad_notify_free(d->notify);
 	rdmad_settings_free(d->settings);
-	rdmad_clear_fd(&d->state_lock);
-	rdmad_clear_fd(&d->run_lock);
+	rdmad_place_free(d->place);
 }
 
 int rdmad_daemon_run(const RdmadOptions *options, GError **error)
 {
-	Daemon d = { .options = options, .run_lock = -1, .state_lock = -1 };
+	Daemon d = { .options = options };
 	int status;
 
 	umask(0077);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its write */
 	/* Jobs are few: a heap for each worker would cost more memory than it saves time. */
 	mallopt(M_ARENA_MAX, 1);
 	/* Else the first answer of megabytes raises it for good, and what answers take stays: 19 MiB in
@@ -308,6 +343,7 @@ int rdmad_daemon_run(const RdmadOptions *options, GError **error)
 	rdmad_settings_apply_log(d.settings);
 	rdmad_log_redirect_glib();
 	d.notify = rdmad_notify_new();
+	d.place = rdmad_place_new(d.settings->run_dir, d.settings->state_dir);
 	d.services = rdmad_services_new();
 	daemon_add_events(&d);
 	status = daemon_live(&d, error);

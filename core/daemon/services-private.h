@@ -17,6 +17,8 @@ gboolean rdmad_services_open(RdmadServices *services, const RdmadSettings *setti
 			     const char *sysroot, gboolean dry, GError **error);
 /* Takes the first look at the hardware and serves the control socket. */
 gboolean rdmad_services_start(RdmadServices *services, GError **error);
+/* Makes the control socket again where it was removed. */
+gboolean rdmad_services_keep_control(RdmadServices *services, GError **error);
 /* Once modules have said which tokens they know: asks kubelet who holds what, if kubelet is there or
  * the database was lost. */
 void rdmad_services_ask_kubelet(RdmadServices *services);

@@ -95,14 +95,18 @@ gboolean rdmad_services_open(RdmadServices *services, const RdmadSettings *setti
 	       services_open_claims(services, dry, error);
 }
 
-gboolean rdmad_services_start(RdmadServices *services, GError **error)
+gboolean rdmad_services_keep_control(RdmadServices *services, GError **error)
 {
 	g_autofree char *socket = g_build_filename(services->run_dir, "rdmad.sock", NULL);
 
+	return rdmad_http_keep_control(services->http, socket, error);
+}
+
+gboolean rdmad_services_start(RdmadServices *services, GError **error)
+{
 	rdmad_daemon_meters_add(services);
 	return rdmad_hardware_start(services->hardware, error) &&
-	       rdmad_api_start(services, error) &&
-	       rdmad_http_listen_control(services->http, socket, error);
+	       rdmad_api_start(services, error) && rdmad_services_keep_control(services, error);
 }
 
 void rdmad_services_ask_kubelet(RdmadServices *services)
@@ -142,6 +146,7 @@ void rdmad_services_free(RdmadServices *services)
 	g_free(services->module_dir);
 	g_free(services->config_path);
 	g_free(services->config_error);
+	g_free(services->run_dir_problem);
 	g_free(services->state_set_aside);
 	g_free(services);
 }

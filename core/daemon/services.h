@@ -23,6 +23,7 @@ typedef struct {
 	char *run_dir, *kubelet_dir, *module_dir;
 	char *state_dir;		     /* NULL: nothing outlives us */
 	char *config_path;		     /* NULL: none was read */
+	char *run_dir_problem;		     /* why the run directory is not whole, or NULL */
 	char *config_error;		     /* why the last reload was refused, or NULL */
 	gboolean stopping;		     /* told to end */
 	gint64 started_us, config_loaded_us; /* wall clock */

@@ -90,6 +90,7 @@ static void add_module(Health *health, const RdmadModules *modules, guint index)
 static void add_checks(Health *health, const RdmadServices *services)
 {
 	health_add(health, "hardware", rdmad_hardware_problem(services->hardware));
+	health_add(health, "run-dir", services->run_dir_problem);
 	health_add(health, "state", rdmad_claims_problem(services->claims));
 	add_config(health, services);
 	for (guint i = 0; i < rdmad_modules_count(services->modules); i++)

@@ -32,6 +32,8 @@ guint rdmad_http_listener_count(const RdmadHttp *http);
 void rdmad_http_listener_info(const RdmadHttp *http, guint index, RdmadHttpListenerInfo *info);
 /* The control socket: mode 0600, SO_PEERCRED root or our own uid. */
 gboolean rdmad_http_listen_control(RdmadHttp *http, const char *path, GError **error);
+/* Listens again where the socket was removed; its connections end. */
+gboolean rdmad_http_keep_control(RdmadHttp *http, const char *path, GError **error);
 /* A request that is kept until there is something to tell.  FALSE: it was refused, because these may
  * take half of a listener's places. */
 gboolean rdmad_http_request_park(RdmadHttpRequest *request);

@@ -206,6 +206,18 @@ gboolean rdmad_http_listen_control(RdmadHttp *http, const char *path, GError **e
 	return TRUE;
 }
 
+gboolean rdmad_http_keep_control(RdmadHttp *http, const char *path, GError **error)
+{
+	for (guint i = 0; i < http->listeners->len; i++) {
+		const HttpListener *listener = g_ptr_array_index(http->listeners, i);
+
+		if (g_str_equal(listener->name, path) && rdmad_unix_file_in_place(&listener->file))
+			return TRUE;
+	}
+	rdmad_http_unlisten(http, path);
+	return rdmad_http_listen_control(http, path, error);
+}
+
 void rdmad_http_unlisten(RdmadHttp *http, const char *address)
 {
 	for (guint i = http->listeners->len; i-- > 0;) {

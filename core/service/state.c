@@ -25,12 +25,26 @@ static gboolean code_breaks_handle(int code)
 	}
 }
 
+/* What the system said; of the log SQLite keeps it with the file alone. */
+static int state_errnum(RdmadState *state)
+{
+	sqlite3_file *log = NULL;
+	int errnum = sqlite3_system_errno(state->db);
+
+	if (!errnum &&
+	    sqlite3_file_control(state->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) ==
+		    SQLITE_OK &&
+	    log && log->pMethods)
+		log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &errnum);
+	return errnum;
+}
+
 static gboolean state_fail(RdmadState *state, int code, const char *what, GError **error)
 {
 	/* SQLite keeps it when later errors are not the system's. */
 	const gboolean of_system =
 		(code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
-	const int errnum = of_system ? sqlite3_system_errno(state->db) : 0;
+	const int errnum = of_system ? state_errnum(state) : 0;
 	const char *why = code == sqlite3_errcode(state->db) ? sqlite3_errmsg(state->db)
 							     : sqlite3_errstr(code);
 

@@ -2,6 +2,7 @@
 #include "handout.h"
 
 #include <rdmad/allocation-dir.h>
+#include <rdmad/folder-watch.h>
 #include <rdmad/inventory.h>
 #include <rdmad/log.h>
 #include <rdmad/module.h>
@@ -19,6 +20,7 @@ struct RdmadHandout {
 	GHashTable *changed; /* ids, since the last rdmad_handout_follow() */
 	gboolean followed;   /* FALSE: any may have changed */
 	RdmadWatch *inventory_watch, *claims_watch;
+	RdmadFolderWatch *run_watch;
 };
 
 const char *rdmad_handout_run_dir(const RdmadHandout *handout)
@@ -86,17 +88,23 @@ void rdmad_handout_end(RdmadHandout *handout, const RdmadClaim *claim)
 		remove_info(handout, claim, i);
 }
 
-/* Also those of an earlier run, and those that were learnt from kubelet. */
-static void claim_granted(const RdmadClaim *claim, gpointer data)
+static void keep_folder(const RdmadClaim *claim, gpointer data)
 {
 	RdmadHandout *handout = data;
 	g_autoptr(GError) error = NULL;
 
-	if (!is_ours(handout, claim))
-		return;
-	if (!rdmad_claim_folder_keep(handout->run_dir, claim->id, &error))
+	if (is_ours(handout, claim) &&
+	    !rdmad_claim_folder_keep(handout->run_dir, claim->id, &error))
 		warn(claim, error);
-	for (guint i = 0; handout->followed && claim->tokens[i]; i++)
+}
+
+/* Also those of an earlier run, and those that were learnt from kubelet. */
+static void claim_granted(const RdmadClaim *claim, gpointer data)
+{
+	RdmadHandout *handout = data;
+
+	keep_folder(claim, handout);
+	for (guint i = 0; is_ours(handout, claim) && handout->followed && claim->tokens[i]; i++)
 		put_info(handout, claim, i);
 }
 
@@ -263,9 +271,24 @@ void rdmad_handout_load(RdmadHandout *handout)
 	rdmad_cdi_load(handout->cdi);
 }
 
+/* A container that starts again after somebody emptied the run directory needs its folder. */
+static void run_dir_changed(gpointer data)
+{
+	RdmadHandout *handout = data;
+
+	rdmad_claims_foreach(handout->claims, keep_folder, handout);
+	/* Before the first look at the hardware it is too early to say what has no device. */
+	if (!handout->followed)
+		return;
+	handout->followed = FALSE;
+	rdmad_handout_follow(handout);
+}
+
 void rdmad_handout_start(RdmadHandout *handout, RdmadModule *self)
 {
 	rdmad_handout_load(handout);
+	handout->run_watch = rdmad_folder_watch_new(rdmad_module_loop(self), self, handout->run_dir,
+						    run_dir_changed, handout);
 	handout->inventory_watch =
 		rdmad_inventory_watch(rdmad_module_inventory(self), self, &INVENTORY_OPS, handout);
 	handout->claims_watch = rdmad_claims_watch(handout->claims, self, &CLAIM_OPS, handout);
@@ -273,6 +296,7 @@ void rdmad_handout_start(RdmadHandout *handout, RdmadModule *self)
 
 void rdmad_handout_stop(RdmadHandout *handout)
 {
+	g_clear_pointer(&handout->run_watch, rdmad_folder_watch_free);
 	g_clear_pointer(&handout->inventory_watch, rdmad_watch_free);
 	g_clear_pointer(&handout->claims_watch, rdmad_watch_free);
 }

@@ -2,6 +2,7 @@
 #include "kubelet.h"
 
 #include <rdmad/fd.h>
+#include <rdmad/folder-watch.h>
 #include <rdmad/log.h>
 #include <stddef.h>
 #include <string.h>
@@ -10,7 +11,6 @@
 #include <sys/un.h>
 
 #include "deviceplugin.pb-c.h"
-#include "folder-watch.h"
 #include "resource-name.h"
 
 #define REGISTER_DEADLINE_MS 15000 /* kubelet itself waits 10 s for us inside it */
@@ -158,9 +158,10 @@ RdmadKubelet *rdmad_kubelet_new(RdmadModule *self, const RdmadPluginSettings *se
 	remove_stale_sockets(kubelet->registry_dir, kubelet->prefix);
 	kubelet->channel =
 		rdmad_grpc_channel_new(rdmad_module_loop(self), self, kubelet->socket, ANSWER_MAX);
-	kubelet->legacy_watch = rdmad_folder_watch_new(self, kubelet->legacy_dir, changed, data);
-	kubelet->registry_watch =
-		rdmad_folder_watch_new(self, kubelet->registry_dir, changed, data);
+	kubelet->legacy_watch = rdmad_folder_watch_new(rdmad_module_loop(self), self,
+						       kubelet->legacy_dir, changed, data);
+	kubelet->registry_watch = rdmad_folder_watch_new(rdmad_module_loop(self), self,
+							 kubelet->registry_dir, changed, data);
 	return kubelet;
 }
 

@@ -3,18 +3,21 @@
 """/livez, /readyz and /healthz: test-readiness.py RDMAD MODULE-DIR [TEST...]"""
 
 import contextlib
+import fcntl
 import http.client
 import os
+import resource
+import shutil
 import signal
 import socket
-import sqlite3
+import subprocess
 import sys
 
 sys.dont_write_bytecode = True
 
 from plugin_case import HCA, PATIENCE, AdmissionError, PluginCase, tap  # noqa: E402
 
-LINES = ["[+]ping ok", "[+]hardware ok", "[+]state ok", "[+]config ok", "[+]device-plugin ok",
+LINES = ["[+]ping ok", "[+]hardware ok", "[+]run-dir ok", "[+]state ok", "[+]config ok", "[+]device-plugin ok",
          "[+]shutdown ok", "readyz check passed"]
 
 
@@ -120,21 +123,103 @@ class ReadinessTest(PluginCase):
             connection.request("POST", "/api/v1/rescan")
             self.assertEqual(connection.getresponse().status, 200)
 
-    def test_it_is_not_ready_while_nothing_can_be_written(self):
-        self.both()
-        self.wait_ready()
-        path = os.path.join(self.dir, "state", "rdmad.db")
-        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
-            other.execute("BEGIN IMMEDIATE")
-            with self.assertRaises(AdmissionError):
-                self.kubelet.allocate("ml/a", HCA, 1)
-            status, lines = self.get("/readyz")
-            self.assertEqual(status, 503, lines)
-            self.assertRegex(self.line("state"), r"^\[-\]state failed: database .*: .*locked")
-            other.execute("ROLLBACK")
+    def wait_unready(self, words):
+        self.wait_for(lambda: self.get("/readyz")[0] == 503, "unreadiness")
+        self.assertRegex(self.line("state"), words)
+
+    def refuse_one(self, words):
+        with self.assertRaises(AdmissionError) as refused:
+            self.kubelet.allocate("ml/a", HCA, 1)
+        self.assertRegex(str(refused.exception), words)
+        self.wait_unready(words)
+
+    def well_again(self):
         # It is not tried again with each question, but it is without another Allocate.
         self.assertEqual(self.get("/readyz")[0], 503)
         self.wait_for(lambda: self.get("/readyz")[0] == 200, "readiness")
+        self.kubelet.allocate("ml/b", HCA, 1)
+
+    def state(self, name=""):
+        return os.path.join(self.dir, "state", name)
+
+    def test_it_is_not_ready_while_nothing_can_be_written(self):
+        """A process that may not make a file longer is sent SIGXFSZ, which kills."""
+        self.both()
+        self.wait_ready()
+        unlimited = resource.prlimit(self.daemon.pid, resource.RLIMIT_FSIZE)
+        size = os.stat(self.state("rdmad.db-wal")).st_size
+        resource.prlimit(self.daemon.pid, resource.RLIMIT_FSIZE, (size, unlimited[1]))
+        self.refuse_one("File too large")
+        resource.prlimit(self.daemon.pid, resource.RLIMIT_FSIZE, unlimited)
+        self.well_again()
+
+    def test_a_full_disk_is_told_and_is_well_again_with_room(self):
+        os.mkdir(self.state(), 0o700)
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k,mode=700", "none", self.state()],
+                          check=False).returncode:
+            self.skipTest("may not mount a tmpfs")
+        self.addCleanup(subprocess.run, ["umount", "-l", self.state()], check=True)
+        self.both()
+        self.wait_ready()
+        with open(self.state("ballast"), "wb", buffering=0) as ballast:
+            with contextlib.suppress(OSError):
+                while ballast.write(bytes(4096)):
+                    pass
+        self.refuse_one("full")
+        os.unlink(self.state("ballast"))
+        self.well_again()
+
+    def test_a_state_directory_that_is_removed_is_made_again(self):
+        self.both()
+        self.wait_ready()
+        first = self.kubelet.allocate("ml/a", HCA, 1).reply.envs["RDMAD_CLAIM"]
+        shutil.rmtree(self.state())
+        second = self.kubelet.allocate("ml/b", HCA, 1).reply.envs["RDMAD_CLAIM"]
+        self.assertEqual(self.get("/readyz")[0], 200)
+        self.assertEqual(set(os.listdir(self.state())), {"rdmad.db", "rdmad.db-wal", "state.lock"})
+        self.end_daemon(signal.SIGKILL)
+        self.start_daemon()
+        self.wait_ready()
+        self.assertEqual(set(self.claims()), {first, second})
+
+    def test_a_run_directory_that_is_removed_is_made_again(self):
+        run = os.path.join(self.dir, "run")
+        self.both()
+        self.wait_ready()
+        env = self.kubelet.allocate("ml/a", HCA, 1).reply.envs
+        folder = os.path.join(run, "claims", env["RDMAD_CLAIM"], "nccl.conf")
+        self.assertTrue(os.path.exists(folder))
+        shutil.rmtree(run)
+        self.wait_for(lambda: os.path.exists(self.socket), "socket")
+        self.wait_for(lambda: os.path.exists(folder), "folder of the claim")
+        self.wait_for(lambda: self.get("/readyz")[0] == 200, "readiness")
+        self.assertEqual(list(self.claims()), [env["RDMAD_CLAIM"]])
+        os.unlink(self.socket)
+        self.wait_for(lambda: os.path.exists(self.socket), "socket")
+        self.assertIn("run-dir", self.get("/readyz?verbose")[1][2])
+
+    def test_a_run_directory_that_cannot_be_made_again_is_told(self):
+        run = os.path.join(self.dir, "run")
+        self.both()
+        self.wait_ready()
+        os.rename(run, run + ".away")
+        os.symlink("/nowhere", run)
+        self.wait_for(lambda: "the run directory is not whole" in self.log(), "report")
+        os.unlink(run)
+        self.wait_for(lambda: os.path.exists(self.socket), "socket")
+        self.wait_for(lambda: self.get("/readyz")[0] == 200, "readiness")
+
+    def test_a_state_directory_of_another_rdmad_is_refused(self):
+        self.both()
+        self.wait_ready()
+        os.rename(self.state(), self.state().rstrip("/") + ".away")
+        os.mkdir(self.state(), 0o700)
+        with open(self.state("state.lock"), "w", encoding="ascii") as other:
+            other.write("4711\n")
+            other.flush()
+            fcntl.flock(other, fcntl.LOCK_EX)
+            self.refuse_one("state.lock is held by another rdmad, process 4711")
+        self.well_again()
 
 
 if __name__ == "__main__":

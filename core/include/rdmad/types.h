@@ -13,6 +13,7 @@ typedef struct RdmadConfigNode RdmadConfigNode;
 typedef struct RdmadDevice RdmadDevice;
 typedef struct RdmadEvent RdmadEvent;
 typedef struct RdmadFacts RdmadFacts;
+typedef struct RdmadFolderWatch RdmadFolderWatch;
 typedef struct RdmadGpu RdmadGpu;
 typedef struct RdmadGrpcCall RdmadGrpcCall;
 typedef struct RdmadGrpcChannel RdmadGrpcChannel;

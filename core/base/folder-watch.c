@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "folder-watch.h"
+#define RDMAD_LOG_TOPIC "watch"
+
+#include <rdmad/folder-watch.h>
+
+#include <errno.h>
 
 #include <rdmad/fd.h>
 #include <rdmad/log.h>
@@ -90,22 +94,21 @@ static void inotify_readable(int fd, RdmadIo ready, gpointer data)
 		rdmad_event_arm(watch->timer, SETTLE_MS);
 }
 
-RdmadFolderWatch *rdmad_folder_watch_new(RdmadModule *self, const char *path,
+RdmadFolderWatch *rdmad_folder_watch_new(RdmadLoop *loop, RdmadModule *owner, const char *path,
 					 void (*fn)(gpointer data), gpointer data)
 {
 	RdmadFolderWatch *watch = g_new0(RdmadFolderWatch, 1);
-	RdmadLoop *loop = rdmad_module_loop(self);
 
 	watch->path = g_strdup(path);
 	watch->fn = fn;
 	watch->data = data;
 	watch->descriptor = -1;
-	watch->timer = rdmad_loop_add_timer(loop, self, timer_fired, watch);
+	watch->timer = rdmad_loop_add_timer(loop, owner, timer_fired, watch);
 	watch->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	if (watch->fd < 0 || !watch_place(watch))
 		fall_back_to_polling(watch);
 	else
-		watch->readable = rdmad_loop_add_io(loop, self, watch->fd, RDMAD_IO_READ,
+		watch->readable = rdmad_loop_add_io(loop, owner, watch->fd, RDMAD_IO_READ,
 						    inotify_readable, watch);
 	return watch;
 }

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/place.h"
+
+#include <rdmad/fd.h>
+#include <sys/stat.h>
+
+#include "base/directory.h"
+#include "base/places.h"
+#include "daemon/lock.h"
+
+typedef struct {
+	char *path; /* NULL: there is no such directory */
+	mode_t mode;
+	char *lock_path;
+	int lock;
+} Directory;
+
+struct RdmadPlace {
+	Directory run, state;
+};
+
+static Directory directory_of(const char *path, mode_t mode, const char *lock)
+{
+	return (Directory){
+		.path = g_strdup(path),
+		.mode = mode,
+		.lock_path = path ? g_build_filename(path, lock, NULL) : NULL,
+		.lock = -1,
+	};
+}
+
+static void directory_clear(Directory *directory)
+{
+	rdmad_clear_fd(&directory->lock);
+	g_free(directory->lock_path);
+	g_free(directory->path);
+}
+
+RdmadPlace *rdmad_place_new(const char *run_dir, const char *state_dir)
+{
+	RdmadPlace *place = g_new(RdmadPlace, 1);
+
+	place->run = directory_of(run_dir, rdmad_run_dir_mode(run_dir), "rdmad.lock");
+	place->state = directory_of(state_dir, 0700, "state.lock");
+	return place;
+}
+
+void rdmad_place_free(RdmadPlace *place)
+{
+	if (!place)
+		return;
+	directory_clear(&place->state);
+	directory_clear(&place->run);
+	g_free(place);
+}
+
+/* What cannot be looked at now is as it was. */
+static gboolean lock_is_in_place(const Directory *directory)
+{
+	struct stat held, now;
+
+	if (directory->lock < 0 || fstat(directory->lock, &held) < 0)
+		return FALSE;
+	if (lstat(directory->lock_path, &now) < 0)
+		return errno != ENOENT;
+	return held.st_dev == now.st_dev && held.st_ino == now.st_ino;
+}
+
+static gboolean directory_keep(Directory *directory, pid_t *holder, GError **error)
+{
+	int lock;
+
+	if (!directory->path)
+		return TRUE;
+	if (!rdmad_directory_prepare(directory->path, directory->mode, error))
+		return FALSE;
+	if (lock_is_in_place(directory))
+		return TRUE;
+	lock = rdmad_lock_try(directory->lock_path, holder, error);
+	if (lock < 0)
+		return FALSE;
+	rdmad_clear_fd(&directory->lock);
+	directory->lock = lock;
+	return TRUE;
+}
+
+gboolean rdmad_place_keep(RdmadPlace *place, pid_t *holder, GError **error)
+{
+	/* Either may be shared with another rdmad without the other. */
+	return directory_keep(&place->run, holder, error) &&
+	       directory_keep(&place->state, holder, error);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Folder watch: something in a folder changed, or the folder itself came or went
+ *
+ * By inotify on the folder, or while it is missing on the nearest one above it that is there; by
+ * looking once a second where inotify fails (its limits, some filesystems).
+ */
+#pragma once
+
+#include <rdmad/types.h>
+
+/* `fn` is told a moment after a change, once for many; what changed it finds out itself. */
+RDMAD_API RdmadFolderWatch *rdmad_folder_watch_new(RdmadLoop *loop, RdmadModule *owner,
+						   const char *path, void (*fn)(gpointer data),
+						   gpointer data) G_GNUC_WARN_UNUSED_RESULT;
+RDMAD_API void rdmad_folder_watch_free(RdmadFolderWatch *watch);
