@@ -30,13 +30,12 @@ int main(int argc, char **argv)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(RdmadOptions) options = NULL;
-	int status = RDMAD_EXIT_CONFIG;
+	int status;
 
 	if (argc > 1 && rdmad_cli_is_command(argv[1]))
 		return rdmad_cli_run(argc, argv);
 	options = rdmad_options_new(argc, argv, &error);
-	if (options)
-		status = main_act(options, &error);
+	status = options ? main_act(options, &error) : rdmad_daemon_status(error);
 	if (error)
 		fprintf(stderr, "rdmad: %s\n", error->message);
 	return status;

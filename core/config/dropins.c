@@ -19,23 +19,40 @@ static gboolean is_dropin(const char *name)
 	return name[0] != '.' && g_str_has_suffix(name, ".conf");
 }
 
+static gboolean folder_failed(const RdmadConfigNode *include, const char *folder, int errnum,
+			      GError **error)
+{
+	if (rdmad_config_path_is_wrong(errnum))
+		return rdmad_config_error(include, NULL, error, "%s: %s", folder,
+					  g_strerror(errnum));
+	return rdmad_error_errno(error, errnum, "cannot read the directory %s", folder);
+}
+
 /* NULL: an error is set. */
 static GPtrArray *dropins_list(const RdmadConfigNode *include, const char *folder, GError **error)
 {
 	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
 	DIR *dir = opendir(folder);
 	const struct dirent *entry;
+	int errnum;
 
 	if (!dir && errno == ENOENT)
 		return g_steal_pointer(&names);
 	if (!dir) {
-		rdmad_config_error(include, NULL, error, "%s: %s", folder, g_strerror(errno));
+		folder_failed(include, folder, errno, error);
 		return NULL;
 	}
+	errno = 0;
 	while ((entry = readdir(dir)) != NULL && names->len <= RDMAD_CONFIG_MAX_DROPINS)
 		if (is_dropin(entry->d_name))
 			g_ptr_array_add(names, g_strdup(entry->d_name));
+	errnum = errno;
 	closedir(dir);
+	/* Some of the files are another configuration. */
+	if (errnum) {
+		folder_failed(include, folder, errnum, error);
+		return NULL;
+	}
 	if (names->len > RDMAD_CONFIG_MAX_DROPINS) {
 		rdmad_config_error(include, NULL, error, "%s holds more than %u files", folder,
 				   RDMAD_CONFIG_MAX_DROPINS);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config/profiles.h"
 
+#include <rdmad/error.h>
 #include <string.h>
 
 #include "config/dropins.h"
@@ -14,13 +15,20 @@ static int name_compare(gconstpointer a, gconstpointer b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The names of all, sorted; NULL-terminated. */
-static char **profiles_list(const char *dir)
+/* The names of all, sorted; NULL-terminated.  No directory has none; NULL: it cannot be read. */
+static char **profiles_list(const char *dir, GError **error)
 {
 	GPtrArray *names = g_ptr_array_new();
-	GDir *folder = dir ? g_dir_open(dir, 0, NULL) : NULL;
+	g_autoptr(GError) problem = NULL;
+	GDir *folder = dir ? g_dir_open(dir, 0, &problem) : NULL;
 	const char *file;
 
+	if (problem && !g_error_matches(problem, G_FILE_ERROR, G_FILE_ERROR_NOENT) &&
+	    !g_error_matches(problem, G_FILE_ERROR, G_FILE_ERROR_NOTDIR)) {
+		g_ptr_array_unref(names);
+		g_set_error_literal(error, RDMAD_ERROR, RDMAD_ERROR_FAILED, problem->message);
+		return NULL;
+	}
 	while (folder && (file = g_dir_read_name(folder)) != NULL)
 		if (g_str_has_suffix(file, SUFFIX))
 			g_ptr_array_add(names, g_strndup(file, strlen(file) - strlen(SUFFIX)));
@@ -51,9 +59,11 @@ static gboolean unknown_profile(const RdmadConfigNode *node, char *const *names,
 static gboolean profile_merge(RdmadConfigNode *below, const RdmadConfigNode *node, const char *dir,
 			      GError **error)
 {
-	g_auto(GStrv) names = profiles_list(dir);
+	g_auto(GStrv) names = profiles_list(dir, error);
 	g_autofree char *file = NULL;
 
+	if (!names)
+		return FALSE;
 	if (!node || node->kind != RDMAD_CONFIG_KIND_STRING)
 		return rdmad_config_error(node, NULL, error,
 					  "expected the name of a profile, in quotes, or a list");

@@ -31,6 +31,27 @@ static gboolean source_refuse(GError **error, const char *path, const char *why)
 	return FALSE;
 }
 
+gboolean rdmad_config_path_is_wrong(int errnum)
+{
+	switch (errnum) {
+	case EACCES:
+	case EISDIR:
+	case ELOOP:
+	case ENAMETOOLONG:
+	case ENOTDIR:
+	case ENXIO:
+		return TRUE;
+	default:
+		return FALSE;
+	}
+}
+
+static gboolean source_errno(GError **error, const char *path, int errnum)
+{
+	return rdmad_config_path_is_wrong(errnum) ? source_refuse(error, path, g_strerror(errnum))
+						  : rdmad_error_errno(error, errnum, "%s", path);
+}
+
 static guint line_of(const char *text, const char *at)
 {
 	guint line = 1;
@@ -70,7 +91,7 @@ static gboolean source_is_file(int fd, const char *path, GError **error)
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
-		return source_refuse(error, path, g_strerror(errno));
+		return source_errno(error, path, errno);
 	if (S_ISDIR(st.st_mode))
 		return source_refuse(error, path, "is a directory, not a file");
 	if (!S_ISREG(st.st_mode))
@@ -89,7 +110,7 @@ char *rdmad_config_source_read(const char *path, gsize *length, GError **error)
 	if (fd < 0 && errno == ENOENT)
 		return source_missing(error, path), NULL;
 	if (fd < 0)
-		return source_refuse(error, path, g_strerror(errno)), NULL;
+		return source_errno(error, path, errno), NULL;
 	if (!source_is_file(fd, path, error))
 		return NULL;
 	/* One byte more than is allowed, so that too much is noticed; one for the NUL. */
@@ -97,7 +118,7 @@ char *rdmad_config_source_read(const char *path, gsize *length, GError **error)
 	do {
 		got = read(fd, text + have, RDMAD_CONFIG_FILE_MAX + 1 - have);
 		if (got < 0 && errno != EINTR)
-			return source_refuse(error, path, g_strerror(errno)), NULL;
+			return source_errno(error, path, errno), NULL;
 		have += got > 0 ? (gsize)got : 0;
 	} while (got != 0 && have <= RDMAD_CONFIG_FILE_MAX);
 	text[have] = '\0';

@@ -157,6 +157,13 @@ static void report(const Origin *origin, const config_t *parser, GError **error)
 	g_autofree char *here = included ? g_strdup("") : blamed_line(origin->text, &line);
 	g_autofree char *valid = g_utf8_make_valid(here, -1);
 
+	/* The file was read just before. */
+	if (g_strcmp0(config_error_text(parser), "cannot open include file") == 0) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
+			    "%s:%d: a file that it includes cannot be opened now", origin->file,
+			    line);
+		return;
+	}
 	rdmad_config_source_error(error, file, (guint)line, "%s%s%s%s",
 				  readable(config_error_text(parser)), *valid ? ": `" : "", valid,
 				  *valid ? "`" : "");

@@ -26,14 +26,14 @@ int rdmad_daemon_check(const RdmadOptions *options, GError **error)
 	g_autoptr(RdmadServices) services = NULL;
 
 	if (!settings)
-		return RDMAD_EXIT_CONFIG;
+		return rdmad_daemon_status(*error);
 	rdmad_settings_apply_log(settings);
 	services = rdmad_services_new();
 	if (!rdmad_services_open(services, settings, options->sysroot, TRUE, error))
 		return RDMAD_EXIT_FAILURE;
 	if (!rdmad_modules_load(services->modules, settings, error) ||
 	    !rdmad_modules_create(services->modules, settings, error))
-		return RDMAD_EXIT_CONFIG;
+		return rdmad_daemon_status(*error);
 	check_say_good(settings, services->modules);
 	return 0;
 }
@@ -44,7 +44,7 @@ int rdmad_daemon_print_config(const RdmadOptions *options, GError **error)
 	g_autofree char *text = NULL;
 
 	if (!settings)
-		return RDMAD_EXIT_CONFIG;
+		return rdmad_daemon_status(*error);
 	text = rdmad_config_print(settings->config);
 	printf("# %s\n", settings->path ?: "no file: every key at its default");
 	printf("# in effect: run_dir %s, state_dir %s, module_dir %s, kubelet.root_dir %s\n",

@@ -291,12 +291,23 @@ static gboolean daemon_start(Daemon *d, GError **error)
 	return TRUE;
 }
 
+int rdmad_daemon_status(const GError *error)
+{
+	static const RdmadError lasting[] = { RDMAD_ERROR_CONFIG, RDMAD_ERROR_NOT_FOUND,
+					      RDMAD_ERROR_ABI, RDMAD_ERROR_INVALID };
+
+	for (guint i = 0; i < G_N_ELEMENTS(lasting); i++)
+		if (g_error_matches(error, RDMAD_ERROR, (int)lasting[i]))
+			return RDMAD_EXIT_CONFIG;
+	return RDMAD_EXIT_FAILURE;
+}
+
 static int daemon_live(Daemon *d, GError **error)
 {
 	RdmadServices *services = d->services;
 
 	if (!rdmad_modules_load(services->modules, d->settings, error))
-		return RDMAD_EXIT_CONFIG;
+		return rdmad_daemon_status(*error);
 	if (!daemon_take_place(d, error))
 		return RDMAD_EXIT_FAILURE;
 	if (d->stopping)
@@ -306,7 +317,7 @@ static int daemon_live(Daemon *d, GError **error)
 	rdmad_state_set_keeper(services->state, daemon_keep_place, d);
 	rdmad_settings_apply_facts(NULL, d->settings, services->facts);
 	if (!rdmad_modules_create(services->modules, d->settings, error))
-		return RDMAD_EXIT_CONFIG;
+		return rdmad_daemon_status(*error);
 	if (!daemon_start(d, error))
 		return RDMAD_EXIT_FAILURE;
 	if (!d->stopping)
@@ -339,7 +350,7 @@ int rdmad_daemon_run(const RdmadOptions *options, GError **error)
 	mallopt(M_MMAP_THRESHOLD, 256 << 10);
 	d.settings = rdmad_settings_load(options, error);
 	if (!d.settings)
-		return RDMAD_EXIT_CONFIG;
+		return rdmad_daemon_status(*error);
 	rdmad_settings_apply_log(d.settings);
 	rdmad_log_redirect_glib();
 	d.notify = rdmad_notify_new();

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The daemon's life.  Both give the exit status, and set `error` where it is not 0. */
+/* The daemon's life.  All give the exit status, and set `error` where it is not 0. */
 #pragma once
 
 #include "daemon/options.h"
 
-#define RDMAD_EXIT_FAILURE 1 /* the system, the hardware, another rdmad */
-#define RDMAD_EXIT_CONFIG  2 /* what `rdmad --check` refuses: usage, configuration, modules */
+#define RDMAD_EXIT_FAILURE 1 /* the system, the hardware, another rdmad: the next try may succeed */
+#define RDMAD_EXIT_CONFIG  2 /* usage, configuration, modules: the service manager tries no more */
+
+/* Which of the two it is, of an error of the options, the settings or a module. */
+int rdmad_daemon_status(const GError *error);
 
 /* Runs until SIGTERM or SIGINT.  Call once in a process. */
 int rdmad_daemon_run(const RdmadOptions *options, GError **error);

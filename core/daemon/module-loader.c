@@ -42,9 +42,12 @@ static gboolean module_error(const ModuleFile *file, RdmadError code, GError **e
 static gboolean module_is_elf(const ModuleFile *file, GError **error)
 {
 	char magic[4];
+	const ssize_t got = pread(file->fd, magic, 4, 0);
 
-	if (pread(file->fd, magic, 4, 0) == 4 && !memcmp(magic, "\177ELF", 4))
+	if (got == 4 && !memcmp(magic, "\177ELF", 4))
 		return TRUE;
+	if (got < 0)
+		return rdmad_error_errno(error, errno, "%s", file->path);
 	return module_error(file, RDMAD_ERROR_INVALID, error,
 			    "not a shared object; install the module again");
 }
@@ -105,6 +108,17 @@ static gconstpointer module_find_class(const ModuleFile *file, GModule *so, cons
 	return module_fits(file, klass, error) ? klass : NULL;
 }
 
+/* The linker's errors are text, with what the system said at the end. */
+static RdmadError linker_error_code(const char *message)
+{
+	static const int passing[] = { EAGAIN, EINTR, EIO, EMFILE, ENFILE, ENOMEM, ENOSPC, EPERM };
+
+	for (guint i = 0; i < G_N_ELEMENTS(passing); i++)
+		if (g_str_has_suffix(message, g_strerror(passing[i])))
+			return RDMAD_ERROR_FAILED;
+	return RDMAD_ERROR_ABI;
+}
+
 static GModule *module_open(const ModuleFile *file, GError **error)
 {
 	GModule *so;
@@ -114,7 +128,7 @@ static GModule *module_open(const ModuleFile *file, GError **error)
 	/* Not lazy: a missing symbol shows here, not when the module is busy. */
 	so = g_module_open(file->link, G_MODULE_BIND_LOCAL);
 	if (!so)
-		module_error(file, RDMAD_ERROR_ABI, error,
+		module_error(file, linker_error_code(linker_message(file)), error,
 			     "cannot be loaded: %s; was it built for another rdmad?",
 			     linker_message(file));
 	return so;

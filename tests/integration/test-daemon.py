@@ -311,7 +311,7 @@ class Usage(Case):
         (["-m", "No"], 2, "cannot be the name of a module"),
         (["-m", "absent"], 2, "module absent: .*absent.so: no such file"),
         (["-m", "wrong-abi"], 2, "made for module ABI 4711"),
-        (["-m", "create-fails"], 2, "module create-fails: "),
+        (["-m", "create-fails"], 1, "module create-fails: "),
         (["-m", "start-fails"], 1, "module start-fails: nobody is there"),
         (["-c", "/nowhere/x.conf", "-m", "good"], 2, "/nowhere/x.conf: no such file"),
         (["-m", "good", "--sysroot", "/nowhere"], 1, "/nowhere"),

@@ -3,6 +3,7 @@
 #include <glib/gstdio.h>
 #include <rdmad/error.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -338,6 +339,21 @@ static void test_without_a_folder_there_are_no_profiles(Fixture *f, gconstpointe
 		     "%s/rdmad.conf:1: profile: there are no profiles in %s/profiles");
 }
 
+/* Status 2 would keep the service manager from trying again. */
+static void test_no_descriptor_is_no_fault_of_the_configuration(Fixture *f, gconstpointer data)
+{
+	const int lowest = dup(0);
+	struct rlimit before, none;
+
+	close(lowest);
+	g_assert_cmpint(getrlimit(RLIMIT_NOFILE, &before), ==, 0);
+	none = (struct rlimit){ (rlim_t)lowest, before.rlim_max };
+	put(f, "rdmad.conf", "");
+	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &none), ==, 0);
+	assert_fails(f, RDMAD_ERROR_FAILED, "%s/rdmad.conf: Too many open files");
+	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &before), ==, 0);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -365,5 +381,6 @@ int main(int argc, char **argv)
 	ADD(errors_in_an_included_file_name_it);
 	ADD(a_value_from_an_included_file_knows_its_place);
 	ADD(what_cannot_be_included_is_told);
+	ADD(no_descriptor_is_no_fault_of_the_configuration);
 	return g_test_run();
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <gmodule.h>
 #include <rdmad/error.h>
 #include <string.h>
 #include <unistd.h>
@@ -236,6 +237,53 @@ static void test_a_link_to_the_folder_is_followed(void)
 	g_assert_no_error(error);
 }
 
+/* ---- what the linker says ---- */
+
+static const char *linker_says; /* NULL: the real one is asked */
+
+GModule *__real_g_module_open(const char *file, GModuleFlags flags);
+GModule *__wrap_g_module_open(const char *file, GModuleFlags flags);
+const char *__real_g_module_error(void);
+const char *__wrap_g_module_error(void);
+
+GModule *__wrap_g_module_open(const char *file, GModuleFlags flags)
+{
+	return linker_says ? NULL : __real_g_module_open(file, flags);
+}
+
+const char *__wrap_g_module_error(void)
+{
+	return linker_says ?: __real_g_module_error();
+}
+
+static void test_what_may_pass_is_no_fault_of_the_module(void)
+{
+	static const struct {
+		const char *says;
+		RdmadError code;
+	} cases[] = {
+		{ "libnghttp2.so.14: cannot open shared object file: Too many open files",
+		  RDMAD_ERROR_FAILED },
+		{ "cannot read file data: Input/output error", RDMAD_ERROR_FAILED },
+		{ "failed to map segment from shared object: Cannot allocate memory",
+		  RDMAD_ERROR_FAILED },
+		{ "libx.so.1: cannot open shared object file: No such file or directory",
+		  RDMAD_ERROR_ABI },
+		{ "undefined symbol: rdmad_x", RDMAD_ERROR_ABI },
+	};
+	g_autofree char *dir = bad_modules_dir();
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GError) error = NULL;
+
+		linker_says = cases[i].says;
+		g_assert_null(rdmad_module_load(dir, "good", &error));
+		linker_says = NULL;
+		g_assert_error(error, RDMAD_ERROR, (int)cases[i].code);
+		g_assert_nonnull(strstr(error->message, cases[i].says));
+	}
+}
+
 #define ADD(name) g_test_add_func("/module-loader/" #name, test_##name)
 
 int main(int argc, char **argv)
@@ -246,5 +294,6 @@ int main(int argc, char **argv)
 	ADD(modules_that_do_not_fit_are_refused_by_name);
 	ADD(what_others_could_have_put_there_is_refused);
 	ADD(a_link_to_the_folder_is_followed);
+	ADD(what_may_pass_is_no_fault_of_the_module);
 	return g_test_run();
 }
