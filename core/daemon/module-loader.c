@@ -108,15 +108,17 @@ static gconstpointer module_find_class(const ModuleFile *file, GModule *so, cons
 	return module_fits(file, klass, error) ? klass : NULL;
 }
 
-/* The linker's errors are text, with what the system said at the end. */
+/* The linker's errors are text.  These are of the file or of what it needs; memory, descriptors and a
+ * disk that fails are among the others. */
 static RdmadError linker_error_code(const char *message)
 {
-	static const int passing[] = { EAGAIN, EINTR, EIO, EMFILE, ENFILE, ENOMEM, ENOSPC, EPERM };
+	static const char *const lasting[] = { "undefined symbol", "No such file or directory",
+					       "ELF", "' not found" };
 
-	for (guint i = 0; i < G_N_ELEMENTS(passing); i++)
-		if (g_str_has_suffix(message, g_strerror(passing[i])))
-			return RDMAD_ERROR_FAILED;
-	return RDMAD_ERROR_ABI;
+	for (guint i = 0; i < G_N_ELEMENTS(lasting); i++)
+		if (strstr(message, lasting[i]))
+			return RDMAD_ERROR_ABI;
+	return RDMAD_ERROR_FAILED;
 }
 
 static GModule *module_open(const ModuleFile *file, GError **error)

@@ -128,12 +128,14 @@ static gboolean state_identify(RdmadState *state, GError **error)
 static gboolean state_takes_writes(RdmadState *state, GError **error)
 {
 	GError *problem = NULL;
+	const gboolean written = rdmad_state_try(state, &problem);
+	const int code = sqlite3_errcode(state->db);
 
-	if (rdmad_state_try(state, &problem) || !state->is_broken) {
+	if (written || !state->is_broken) {
 		g_clear_error(&problem);
 		return TRUE;
 	}
-	if (rdmad_state_file_forbids_writing(state->path))
+	if (state_is_damaged(state, code))
 		problem->code = RDMAD_ERROR_INVALID;
 	g_propagate_error(error, problem);
 	return FALSE;

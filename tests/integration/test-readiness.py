@@ -189,7 +189,9 @@ class ReadinessTest(PluginCase):
         env = self.kubelet.allocate("ml/a", HCA, 1).reply.envs
         folder = os.path.join(run, "claims", env["RDMAD_CLAIM"], "nccl.conf")
         self.assertTrue(os.path.exists(folder))
-        shutil.rmtree(run)
+        # At once: a slower removal finds what was made again meanwhile.
+        os.rename(run, run + ".gone")
+        shutil.rmtree(run + ".gone")
         self.wait_for(lambda: os.path.exists(self.socket), "socket")
         self.wait_for(lambda: os.path.exists(folder), "folder of the claim")
         self.wait_for(lambda: self.get("/readyz")[0] == 200, "readiness")
