@@ -12,6 +12,7 @@
 
 #include "daemon/daemon.h"
 
+#include <errno.h>
 #include <malloc.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
@@ -175,18 +176,21 @@ static void daemon_nothing(gpointer data)
 {
 }
 
-static void daemon_add_events(Daemon *d)
+static gboolean daemon_add_events(Daemon *d, GError **error)
 {
 	RdmadLoop *loop = d->services->loop;
 
-	d->hup = rdmad_loop_add_signal(loop, SIGHUP, daemon_on_hup, d);
-	d->term = rdmad_loop_add_signal(loop, SIGTERM, daemon_on_term, d);
-	d->interrupt = rdmad_loop_add_signal(loop, SIGINT, daemon_on_term, d);
 	d->lock_retry = rdmad_loop_add_timer(loop, NULL, daemon_nothing, d);
 	d->drain_limit = rdmad_loop_add_timer(loop, NULL, daemon_drain_is_late, d);
 	d->watchdog = rdmad_loop_add_timer(loop, NULL, daemon_on_watchdog, d);
+	d->hup = rdmad_loop_add_signal(loop, SIGHUP, daemon_on_hup, d);
+	d->term = rdmad_loop_add_signal(loop, SIGTERM, daemon_on_term, d);
+	d->interrupt = rdmad_loop_add_signal(loop, SIGINT, daemon_on_term, d);
+	if (!d->hup || !d->term || !d->interrupt)
+		return rdmad_error_errno(error, errno, "cannot wait for signals");
 	if (rdmad_notify_watchdog_ms(d->notify))
 		rdmad_event_arm(d->watchdog, 0);
+	return TRUE;
 }
 
 /* ---- life ---- */
@@ -262,6 +266,8 @@ static int daemon_live(Daemon *d, GError **error)
 {
 	RdmadServices *services = d->services;
 
+	if (!services || !daemon_add_events(d, error))
+		return RDMAD_EXIT_FAILURE;
 	if (!rdmad_modules_load(services->modules, d->settings, error))
 		return RDMAD_EXIT_CONFIG;
 	if (!daemon_take_place(d, error))
@@ -282,7 +288,8 @@ static int daemon_live(Daemon *d, GError **error)
 
 static void daemon_clear(Daemon *d)
 {
-	rdmad_modules_stop(d->services->modules);
+	if (d->services)
+		rdmad_modules_stop(d->services->modules);
 	rdmad_services_free(d->services); /* with all events */
 	rdmad_notify_free(d->notify);
 	rdmad_settings_free(d->settings);
@@ -308,8 +315,7 @@ int rdmad_daemon_run(const RdmadOptions *options, GError **error)
 	rdmad_settings_apply_log(d.settings);
 	rdmad_log_redirect_glib();
 	d.notify = rdmad_notify_new();
-	d.services = rdmad_services_new();
-	daemon_add_events(&d);
+	d.services = rdmad_services_new(error);
 	status = daemon_live(&d, error);
 	daemon_clear(&d);
 	if (status == 0)

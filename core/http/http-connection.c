@@ -19,13 +19,27 @@
 
 static void connection_step(HttpConnection *c);
 
+void http_connection_arm(HttpConnection *c, guint timeout_ms)
+{
+	rdmad_event_arm(c->deadline, c->lost ? 0 : timeout_ms);
+}
+
+/* A connection that epoll does not take ends on the next turn: callers still use it. */
+static void connection_want(HttpConnection *c, RdmadIo want)
+{
+	if (rdmad_event_want(c->io, want))
+		return;
+	c->lost = TRUE;
+	http_connection_arm(c, 0);
+}
+
 /* Sets the state and what it waits for; 0 `timeout_ms` leaves the deadline as it is. */
 static void connection_enter(HttpConnection *c, HttpState state, RdmadIo want, guint timeout_ms)
 {
 	c->state = state;
-	rdmad_event_want(c->io, want);
+	connection_want(c, want);
 	if (timeout_ms)
-		rdmad_event_arm(c->deadline, timeout_ms);
+		http_connection_arm(c, timeout_ms);
 }
 
 static void connection_await_request(HttpConnection *c)
@@ -203,7 +217,7 @@ static void connection_finish(HttpConnection *c)
 	/* One request a turn of the loop: those behind it wait until the socket is writable, which it
 	 * is, and nothing more is read before. */
 	if (c->in->len)
-		rdmad_event_want(c->io, RDMAD_IO_WRITE);
+		connection_want(c, RDMAD_IO_WRITE);
 }
 
 /* Waits for what the transport waits for.  `c` may be gone afterwards. */
@@ -212,7 +226,7 @@ static void connection_wait(HttpConnection *c, gssize wait)
 	if (wait == HTTP_BROKEN)
 		http_connection_free(c);
 	else
-		rdmad_event_want(c->io, wait == HTTP_WAIT_READ ? RDMAD_IO_READ : RDMAD_IO_WRITE);
+		connection_want(c, wait == HTTP_WAIT_READ ? RDMAD_IO_READ : RDMAD_IO_WRITE);
 }
 
 /* `c` may be gone afterwards. */
@@ -279,7 +293,7 @@ static void connection_received(HttpConnection *c, const guint8 *data, gsize n)
 		connection_step(c);
 	} else if (c->in->len > c->listener->http->limits.max_header) {
 		/* Enough pipelined; the rest waits in the kernel. */
-		rdmad_event_want(c->io, 0);
+		connection_want(c, 0);
 	}
 }
 
@@ -333,7 +347,7 @@ static void connection_ready(int fd, RdmadIo ready, gpointer data)
 		return;
 	}
 	if (ready & RDMAD_IO_WRITE) { /* for a request that is here already */
-		rdmad_event_want(c->io, RDMAD_IO_READ);
+		connection_want(c, RDMAD_IO_READ);
 		connection_step(c);
 		return;
 	}
@@ -350,6 +364,11 @@ static void connection_expired(gpointer data)
 {
 	HttpConnection *c = data;
 
+	if (c->lost) {
+		rdmad_warn("%s: closed a connection that epoll does not take", c->listener->name);
+		http_connection_free(c);
+		return;
+	}
 	if (c->state == HTTP_READING && (c->in->len || c->request)) {
 		http_connection_refuse(c, 408, "the request took too long to come");
 		return;
@@ -370,9 +389,20 @@ static HttpTransport *listener_transport(HttpListener *listener, int fd)
 	return listener->web ? http_web_transport(listener->web, fd) : http_transport_plain(fd);
 }
 
+/* Kubelet and the control socket come before whoever can reach a TCP listener. */
+static void connection_add_events(HttpConnection *c, RdmadLoop *loop)
+{
+	/* It waits for nothing yet, so that nothing can fail. */
+	c->io = rdmad_loop_add_io(loop, NULL, c->fd, 0, connection_ready, c, NULL);
+	c->deadline = rdmad_loop_add_timer(loop, NULL, connection_expired, c);
+	if (c->listener->scope == RDMAD_HTTP_LOCAL)
+		return;
+	rdmad_event_set_low(c->io);
+	rdmad_event_set_low(c->deadline);
+}
+
 void http_connection_new(HttpListener *listener, int fd, const HttpPeer *peer)
 {
-	RdmadLoop *loop = listener->http->loop;
 	HttpConnection *c = g_new0(HttpConnection, 1);
 
 	c->listener = listener;
@@ -385,8 +415,7 @@ void http_connection_new(HttpListener *listener, int fd, const HttpPeer *peer)
 	c->node.data = c;
 	g_queue_push_tail_link(&listener->connections, &c->node);
 	http_meters_connections(listener);
-	c->io = rdmad_loop_add_io(loop, NULL, fd, 0, connection_ready, c);
-	c->deadline = rdmad_loop_add_timer(loop, NULL, connection_expired, c);
+	connection_add_events(c, listener->http->loop);
 	if (c->transport->klass->start)
 		connection_enter(c, HTTP_STARTING, RDMAD_IO_READ, HTTP_START_MS);
 	else

@@ -97,10 +97,13 @@ struct HttpConnection {
 	gboolean admitted; /* the request under way needs no password, or has the right one */
 	gboolean greeted;  /* the client began as one of TLS does */
 	gboolean is_local; /* it came to a loopback address */
+	gboolean lost;	   /* nothing can be waited for any more: its deadline ends it */
 	gboolean stepping; /* inside connection_step(): answers need not call it */
 	gsize drained;
 };
 
+/* Sets the deadline of its state. */
+void http_connection_arm(HttpConnection *c, guint timeout_ms);
 /* Reads on after a check. */
 void http_connection_resume(HttpConnection *c);
 
@@ -123,7 +126,7 @@ void http_request_free(RdmadHttpRequest *request);
 
 /* http-listener.c; take the descriptor over. */
 HttpListener *http_listener_new(RdmadHttp *http, RdmadModule *owner, const char *name,
-				RdmadHttpScope scope, int fd);
+				RdmadHttpScope scope, int fd, GError **error);
 guint http_listener_parked(const HttpListener *listener);
 void http_listener_free(HttpListener *listener);
 

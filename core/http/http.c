@@ -186,7 +186,11 @@ gboolean rdmad_http_listen(RdmadHttp *http, RdmadModule *owner, const char *addr
 		http_web_close(web);
 		return FALSE;
 	}
-	listener = http_listener_new(http, owner, address, RDMAD_HTTP_PUBLIC, fd);
+	listener = http_listener_new(http, owner, address, RDMAD_HTTP_PUBLIC, fd, error);
+	if (!listener) {
+		http_web_close(web);
+		return FALSE;
+	}
 	listener->web = web;
 	g_ptr_array_add(http->listeners, listener);
 	return TRUE;
@@ -200,7 +204,11 @@ gboolean rdmad_http_listen_control(RdmadHttp *http, const char *path, GError **e
 
 	if (fd < 0)
 		return FALSE;
-	listener = http_listener_new(http, NULL, path, RDMAD_HTTP_LOCAL, fd);
+	listener = http_listener_new(http, NULL, path, RDMAD_HTTP_LOCAL, fd, error);
+	if (!listener) {
+		rdmad_unix_file_clear(&file);
+		return FALSE;
+	}
 	listener->file = file;
 	g_ptr_array_add(http->listeners, listener);
 	return TRUE;

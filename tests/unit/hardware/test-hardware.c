@@ -48,7 +48,7 @@ static void setup(Fixture *f, gconstpointer data)
 	g_assert_no_error(error);
 	add_device(f, "rxe0");
 	f->loop = rdmad_loop_new();
-	f->workers = rdmad_workers_new(f->loop, 1);
+	f->workers = rdmad_workers_new(f->loop, 1, NULL);
 	f->sysroot = rdmad_sysroot_new(f->root, &error);
 	g_assert_no_error(error);
 	f->journal = rdmad_journal_new(f->loop);

@@ -21,7 +21,7 @@ typedef struct {
 static void setup(Fixture *f, gconstpointer data)
 {
 	f->loop = rdmad_loop_new();
-	f->workers = rdmad_workers_new(f->loop, 4);
+	f->workers = rdmad_workers_new(f->loop, 4, NULL);
 	f->hashes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	g_hash_table_insert(f->hashes, g_strdup("alice"), g_strdup(HASH));
 	f->users = http_users_new(f->workers, f->hashes);
