@@ -138,6 +138,7 @@ void rdmad_services_free(RdmadServices *services)
 		return;
 	rdmad_modules_free(services->modules);
 	rdmad_http_free(services->http);
+	rdmad_api_free(services->api);
 	rdmad_pods_free(services->pods);
 	rdmad_claims_free(services->claims);
 	rdmad_state_close(services->state);

@@ -15,7 +15,8 @@
 
 #include "http/http-server.h"
 
-#define LINGER_MAX (16u << 20)
+#define LINGER_MAX  (16u << 20)
+#define SEND_A_TURN (64u << 10) /* a megabyte would be one of the loop's milliseconds */
 
 static void connection_step(HttpConnection *c);
 
@@ -75,8 +76,7 @@ gboolean http_connection_is_idle(const HttpConnection *c)
 	return c->state == HTTP_STARTING || c->state == HTTP_READING || c->state == HTTP_LINGERING;
 }
 
-void http_connection_answer(HttpConnection *c, guint status, const char *content_type, char *body,
-			    gsize size)
+void http_connection_answer(HttpConnection *c, guint status, const char *content_type, GBytes *body)
 {
 	RdmadHttpRequest *request = g_steal_pointer(&c->request);
 	const HttpAnswer answer = {
@@ -84,14 +84,14 @@ void http_connection_answer(HttpConnection *c, guint status, const char *content
 		.content_type = content_type,
 		.headers = request && request->headers ? request->headers->str : NULL,
 		.web_headers = c->listener->web ? http_web_headers(c->listener->web) : NULL,
-		.body_size = size,
+		.body_size = g_bytes_get_size(body),
 		.close = c->close_after,
 		.is_public = c->listener->scope != RDMAD_HTTP_LOCAL,
 	};
 
 	c->out.head = http_answer_head(&answer, &c->out.head_size);
 	c->out.body = body;
-	c->out.body_size = c->head_only ? 0 : size;
+	c->out.body_size = c->head_only ? 0 : answer.body_size;
 	http_request_free(request);
 	http_meters_answered(c->listener, status);
 	connection_enter(c, HTTP_SENDING, 0, HTTP_SEND_MS);
@@ -105,7 +105,7 @@ void http_connection_refuse(HttpConnection *c, guint status, const char *text)
 
 	c->close_after = TRUE;
 	c->linger_after = TRUE;
-	http_connection_answer(c, status, "application/json", body, strlen(body));
+	http_connection_answer(c, status, "application/json", g_bytes_new_take(body, strlen(body)));
 }
 
 static const char *refusal_text(guint status)
@@ -232,10 +232,11 @@ static void connection_wait(HttpConnection *c, gssize wait)
 /* `c` may be gone afterwards. */
 static void connection_step_sending(HttpConnection *c)
 {
+	const gsize end = c->out.sent + SEND_A_TURN;
 	struct iovec parts[2];
 	guint n_parts;
 
-	while ((n_parts = http_output_rest(&c->out, parts))) {
+	while ((n_parts = http_output_rest(&c->out, end - c->out.sent, parts))) {
 		const gssize n = c->transport->klass->send(c->transport, parts, n_parts);
 
 		if (n < 0) {
@@ -243,6 +244,10 @@ static void connection_step_sending(HttpConnection *c)
 			return;
 		}
 		c->out.sent += n;
+	}
+	if (http_output_rest(&c->out, 1, parts)) {
+		connection_want(c, RDMAD_IO_WRITE);
+		return;
 	}
 	if (c->close_after && !c->linger_after) {
 		c->transport->klass->finish(c->transport);

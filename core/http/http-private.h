@@ -32,6 +32,8 @@ guint rdmad_http_listener_count(const RdmadHttp *http);
 void rdmad_http_listener_info(const RdmadHttp *http, guint index, RdmadHttpListenerInfo *info);
 /* The control socket: mode 0600, SO_PEERCRED root or our own uid. */
 gboolean rdmad_http_listen_control(RdmadHttp *http, const char *path, GError **error);
+/* Whether it came through the control socket. */
+gboolean rdmad_http_request_is_local(const RdmadHttpRequest *request);
 /* A request that is kept until there is something to tell.  FALSE: it was refused, because these may
  * take half of a listener's places. */
 gboolean rdmad_http_request_park(RdmadHttpRequest *request);

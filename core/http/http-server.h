@@ -116,8 +116,8 @@ void http_connection_free(HttpConnection *c);
 gboolean http_connection_is_idle(const HttpConnection *c);
 /* Puts a whole answer in the place of the request, and sends it when the time has come.  Takes `body`
  * over. */
-void http_connection_answer(HttpConnection *c, guint status, const char *content_type, char *body,
-			    gsize size);
+void http_connection_answer(HttpConnection *c, guint status, const char *content_type,
+			    GBytes *body);
 /* The server's own refusal: {"error": ...}, then the connection ends. */
 void http_connection_refuse(HttpConnection *c, guint status, const char *text);
 
