@@ -57,7 +57,7 @@ static guint listener_count_peer(const HttpListener *listener, const HttpPeer *p
  * connection makes room. */
 static gboolean listener_make_room(HttpListener *listener, const HttpPeer *peer)
 {
-	const guint max = listener->http->limits.max_connections;
+	const guint max = listener->http->places;
 
 	if (peer && listener_count_peer(listener, peer) >= MAX(max / 4, 1))
 		return listener_free_place(listener, peer);

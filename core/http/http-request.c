@@ -49,7 +49,7 @@ gboolean rdmad_http_request_park(RdmadHttpRequest *request)
 {
 	const HttpListener *listener = request->connection->listener;
 
-	if (http_listener_parked(listener) < MAX(listener->http->limits.max_connections / 2, 1)) {
+	if (http_listener_parked(listener) < MAX(listener->http->places / 2, 1)) {
 		request->parked = TRUE;
 		return TRUE;
 	}

@@ -49,7 +49,8 @@ typedef struct {
 struct RdmadHttp {
 	RdmadLoop *loop;
 	RdmadHttpLimits limits;
-	GPtrArray *routes;    /* HttpRoute */
+	guint places;	   /* connections that each listener may have: max_connections, or fewer */
+	GPtrArray *routes; /* HttpRoute */
 	GPtrArray *listeners; /* HttpListener */
 	RdmadMeter *requests, *connections;
 	GPtrArray *webs; /* HttpWeb, borrowed */
@@ -132,6 +133,8 @@ void http_listener_free(HttpListener *listener);
 
 /* http-socket.c: a listening descriptor, or -1. */
 int http_socket_tcp(const char *address, GError **error);
+/* How many connections `n_listeners` may have each, of the descriptors that a process may open. */
+guint http_socket_places(guint n_listeners, guint max_connections);
 
 /* http-meters.c */
 void http_meters_init(RdmadHttp *http);

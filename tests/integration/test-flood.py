@@ -7,6 +7,8 @@ a benchmark (tests/bench/flood.py); here it only must not wait behind them.
 """
 
 import json
+import resource
+import socket
 import statistics
 import time
 import urllib.request
@@ -74,6 +76,35 @@ class UnderFlood(PluginCase):
                          list(range(events["last"] - 1023, events["last"] + 1)))
         few = self.get(f"/api/v1/events?after={events['last'] - 2}")
         self.assertEqual(few["events"], events["events"][-2:])
+
+
+class Descriptors(PluginCase):
+    """More connections are allowed than the process may open files."""
+
+    def setUp(self):
+        super().setUp()
+        self.port = free_port()
+        before = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (128, before[1]))
+        try:
+            self.start_daemon("http = { max_connections = 4096; };" + CONFIG % (8, self.port),
+                              "--module=metrics")
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        self.wait_for(lambda: "is ready" in self.log(), "ready daemon")
+
+    def test_connections_leave_descriptors_for_others(self):
+        self.assertIn("http.max_connections: ", self.log())
+        silent = []
+        for n in range(200):
+            client = socket.create_connection(("127.0.0.1", self.port), PATIENCE,
+                                              (f"127.0.1.{n + 1}", 0))
+            self.addCleanup(client.close)
+            silent.append(client)
+        listeners = {listener["address"]: listener
+                     for listener in self.ask("status")["listeners"]}
+        self.assertEqual(listeners[f"127.0.0.1:{self.port}"]["connections"], 32)
+        self.assertNotIn("cannot accept", self.log())
 
 
 tap.main()
