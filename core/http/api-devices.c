@@ -158,6 +158,7 @@ static void device_add_parts(json_t *object, const RdmadDevice *dev, const Rdmad
 	api_set(object, "bond", api_json_string(dev->bond));
 	api_set(object, "chardevs", chardevs);
 	api_set(object, "fatal", json_boolean(dev->fatal));
+	api_set(object, "stale", json_boolean(dev->stale > 0));
 	api_set(object, "problems", api_json_strings(dev->problems));
 }
 
