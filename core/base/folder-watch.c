@@ -105,11 +105,11 @@ RdmadFolderWatch *rdmad_folder_watch_new(RdmadLoop *loop, RdmadModule *owner, co
 	watch->descriptor = -1;
 	watch->timer = rdmad_loop_add_timer(loop, owner, timer_fired, watch);
 	watch->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	if (watch->fd < 0 || !watch_place(watch))
-		fall_back_to_polling(watch);
-	else
+	if (watch->fd >= 0 && watch_place(watch))
 		watch->readable = rdmad_loop_add_io(loop, owner, watch->fd, RDMAD_IO_READ,
-						    inotify_readable, watch);
+						    inotify_readable, watch, NULL);
+	if (!watch->readable)
+		fall_back_to_polling(watch);
 	return watch;
 }
 

@@ -5,6 +5,7 @@
 #include <rdmad/loop.h>
 #include <rdmad/meters.h>
 
+/* NULL with errno: the kernel has refused. */
 RdmadLoop *rdmad_loop_new(void);
 /* Events that are left are freed; all of them must be the core's. */
 void rdmad_loop_free(RdmadLoop *loop);
@@ -16,7 +17,7 @@ void rdmad_loop_stop(RdmadLoop *loop);
 /* One turn: waits for at least one event. */
 void rdmad_loop_turn(RdmadLoop *loop);
 
-/* Signals are the core's alone: libevent serves them on one base only. */
+/* Signals are the core's alone: libevent serves them on one base only.  NULL with errno. */
 RdmadEvent *rdmad_loop_add_signal(RdmadLoop *loop, int signum,
 				  void (*fn)(int signum, gpointer data),
 				  gpointer data) G_GNUC_WARN_UNUSED_RESULT;

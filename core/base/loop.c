@@ -34,6 +34,7 @@ struct RdmadEvent {
 	GList node;
 	struct event *ev;
 	EventKind kind;
+	int priority;
 	union {
 		RdmadIoFunc io;
 		RdmadTimerFunc timer;
@@ -46,20 +47,44 @@ struct RdmadEvent {
 	int pidfd;
 };
 
+/* libevent's numbers: the lower is served first. */
+enum { PRIORITY_NORMAL, PRIORITY_LOW, N_PRIORITIES };
+
 static void loop_log(int severity, const char *message)
 {
 	if (severity >= EVENT_LOG_WARN)
 		rdmad_warn("libevent: %s", message);
 }
 
+/* Without epoll libevent would take poll() or select(), which fail in other ways and later.  After each
+ * callback of low priority the kernel is asked again, so that others wait for one of them at most. */
+static struct event_base *base_new(void)
+{
+	struct event_config *config = event_config_new();
+	struct event_base *base = NULL;
+
+	if (config && event_config_avoid_method(config, "poll") == 0 &&
+	    event_config_avoid_method(config, "select") == 0 &&
+	    event_config_set_max_dispatch_interval(config, NULL, 1, PRIORITY_LOW) == 0)
+		base = event_base_new_with_config(config);
+	if (config)
+		event_config_free(config);
+	if (base && event_base_priority_init(base, N_PRIORITIES) < 0)
+		g_clear_pointer(&base, event_base_free);
+	return base;
+}
+
 RdmadLoop *rdmad_loop_new(void)
 {
-	RdmadLoop *loop = g_new0(RdmadLoop, 1);
+	struct event_base *base;
+	RdmadLoop *loop;
 
 	event_set_log_callback(loop_log);
-	loop->base = event_base_new();
-	if (!loop->base)
-		g_error("cannot make an event loop: %s", g_strerror(errno));
+	base = base_new();
+	if (!base)
+		return NULL;
+	loop = g_new0(RdmadLoop, 1);
+	loop->base = base;
 	g_queue_init(&loop->events);
 	g_queue_init(&loop->objects);
 	return loop;
@@ -121,13 +146,6 @@ void rdmad_loop_set_meters(RdmadLoop *loop, RdmadMeters *meters)
 	loop->turns = rdmad_loop_meter(loop, &turns_class);
 }
 
-/* Before each callback. */
-static void loop_enter(RdmadLoop *loop)
-{
-	if (loop->meters && !loop->turn_us)
-		loop->turn_us = g_get_monotonic_time();
-}
-
 /* Whoever came during the turn waited for no longer than this; no clock is read while nothing happens. */
 static void loop_leave(RdmadLoop *loop)
 {
@@ -140,6 +158,20 @@ static void loop_leave(RdmadLoop *loop)
 			    NULL);
 	rdmad_meter_add(loop->turns, 1, NULL);
 	loop->turn_us = loop->late_us = 0;
+}
+
+/* Before each callback. */
+static void loop_enter(RdmadLoop *loop)
+{
+	if (loop->meters && !loop->turn_us)
+		loop->turn_us = g_get_monotonic_time();
+}
+
+/* After each.  One of low priority is a turn of its own: the kernel is asked before the next. */
+static void loop_return(RdmadLoop *loop, int priority)
+{
+	if (priority == PRIORITY_LOW)
+		loop_leave(loop);
 }
 
 /* ---- turning ---- */
@@ -171,6 +203,7 @@ static RdmadEvent *event_new_for(RdmadLoop *loop, RdmadModule *owner, EventKind 
 	ev->loop = loop;
 	ev->owner = owner;
 	ev->kind = kind;
+	ev->priority = PRIORITY_NORMAL;
 	ev->data = data;
 	ev->pidfd = -1;
 	ev->node.data = ev;
@@ -178,19 +211,35 @@ static RdmadEvent *event_new_for(RdmadLoop *loop, RdmadModule *owner, EventKind 
 	return ev;
 }
 
-/* libevent fails here only without memory or for a descriptor that epoll refuses: both are bugs. */
+/* libevent fails here only without memory. */
 static void event_assign_to(RdmadEvent *ev, int fd, short what, event_callback_fn fn)
 {
 	ev->ev = event_new(ev->loop->base, fd, what, fn, ev);
 	if (!ev->ev)
 		g_error("cannot make an event");
+	event_priority_set(ev->ev, ev->priority);
 }
 
-static void event_start(RdmadEvent *ev)
+/* FALSE with errno: epoll_ctl() has failed, and nothing is waited for. */
+static gboolean event_start(RdmadEvent *ev)
 {
-	if (event_add(ev->ev, NULL) < 0)
-		g_error("cannot wait for descriptor %d: %s", (int)event_get_fd(ev->ev),
-			g_strerror(errno));
+	return event_add(ev->ev, NULL) == 0;
+}
+
+/* Also NULL, with errno kept, for the callers that end in it. */
+static RdmadEvent *event_drop(RdmadEvent *ev)
+{
+	const int errnum = errno;
+
+	rdmad_event_free(ev);
+	errno = errnum;
+	return NULL;
+}
+
+void rdmad_event_set_low(RdmadEvent *ev)
+{
+	ev->priority = PRIORITY_LOW;
+	event_priority_set(ev->ev, ev->priority);
 }
 
 static void io_fired(int fd, short what, void *data)
@@ -199,43 +248,51 @@ static void io_fired(int fd, short what, void *data)
 	const RdmadIo ready =
 		(what & EV_READ ? RDMAD_IO_READ : 0) | (what & EV_WRITE ? RDMAD_IO_WRITE : 0);
 
-	loop_enter(ev->loop);
+	RdmadLoop *loop = ev->loop;
+	const int priority = ev->priority;
+
+	loop_enter(loop);
 	ev->fn.io(fd, ready, ev->data);
+	loop_return(loop, priority);
 }
 
 RdmadEvent *rdmad_loop_add_io(RdmadLoop *loop, RdmadModule *owner, int fd, RdmadIo want,
-			      RdmadIoFunc fn, gpointer data)
+			      RdmadIoFunc fn, gpointer data, GError **error)
 {
 	RdmadEvent *ev = event_new_for(loop, owner, EVENT_IO, data);
 
 	ev->fn.io = fn;
 	event_assign_to(ev, fd, EV_PERSIST, io_fired);
-	rdmad_event_want(ev, want);
-	return ev;
+	if (rdmad_event_want(ev, want))
+		return ev;
+	rdmad_error_errno(error, errno, "cannot wait for descriptor %d", fd);
+	return event_drop(ev);
 }
 
-void rdmad_event_want(RdmadEvent *ev, RdmadIo want)
+gboolean rdmad_event_want(RdmadEvent *ev, RdmadIo want)
 {
 	const int fd = event_get_fd(ev->ev);
 	const short what = EV_PERSIST | (want & RDMAD_IO_READ ? EV_READ : 0) |
 			   (want & RDMAD_IO_WRITE ? EV_WRITE : 0);
 
 	if (event_get_events(ev->ev) == what && event_pending(ev->ev, EV_READ | EV_WRITE, NULL))
-		return;
+		return TRUE;
 	event_del(ev->ev);
 	event_assign(ev->ev, ev->loop->base, fd, what, io_fired, ev);
-	if (want)
-		event_start(ev);
+	event_priority_set(ev->ev, ev->priority);
+	return !want || event_start(ev);
 }
 
 static void timer_fired(int fd, short what, void *data)
 {
 	RdmadEvent *ev = data;
 	RdmadLoop *loop = ev->loop;
+	const int priority = ev->priority;
 
 	loop_enter(loop);
 	loop->late_us = MAX(loop->late_us, loop->turn_us - ev->due_us);
 	ev->fn.timer(ev->data);
+	loop_return(loop, priority);
 }
 
 RdmadEvent *rdmad_loop_add_timer(RdmadLoop *loop, RdmadModule *owner, RdmadTimerFunc fn,
@@ -313,8 +370,10 @@ RdmadEvent *rdmad_loop_add_child(RdmadLoop *loop, RdmadModule *owner, pid_t pid,
 	ev->pid = pid;
 	ev->pidfd = pidfd;
 	event_assign_to(ev, pidfd, EV_READ | EV_PERSIST, child_ended);
-	event_start(ev);
-	return ev;
+	if (event_start(ev))
+		return ev;
+	rdmad_error_errno(error, errno, "cannot watch child %d", (int)pid);
+	return event_drop(ev);
 }
 
 static void signal_fired(int signum, short what, void *data)
@@ -332,8 +391,7 @@ RdmadEvent *rdmad_loop_add_signal(RdmadLoop *loop, int signum,
 
 	ev->fn.signal = fn;
 	event_assign_to(ev, signum, EV_SIGNAL | EV_PERSIST, signal_fired);
-	event_start(ev);
-	return ev;
+	return event_start(ev) ? ev : event_drop(ev);
 }
 
 void rdmad_event_free(RdmadEvent *ev)

@@ -8,7 +8,7 @@
  * nobody, up to RDMAD_WORK_THREADS_MAX in all. */
 #define RDMAD_WORK_LONG_MS     250
 #define RDMAD_WORK_THREADS_MAX 32u
-RdmadWorkers *rdmad_workers_new(RdmadLoop *loop, guint threads);
+RdmadWorkers *rdmad_workers_new(RdmadLoop *loop, guint threads, GError **error);
 /* Waits for jobs that are running, without their `done`. */
 void rdmad_workers_free(RdmadWorkers *workers);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadWorkers, rdmad_workers_free)

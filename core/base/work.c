@@ -111,17 +111,22 @@ static void workers_grow(gpointer data)
 		rdmad_event_arm(workers->grow, again_ms);
 }
 
-RdmadWorkers *rdmad_workers_new(RdmadLoop *loop, guint threads)
+RdmadWorkers *rdmad_workers_new(RdmadLoop *loop, guint threads, GError **error)
 {
-	g_autoptr(GError) error = NULL;
-	RdmadWorkers *workers = g_new0(RdmadWorkers, 1);
+	RdmadWorkPool *pool = rdmad_work_pool_new(threads, error);
+	RdmadWorkers *workers;
 
+	if (!pool)
+		return NULL;
+	workers = g_new0(RdmadWorkers, 1);
 	workers->loop = loop;
-	workers->pool = rdmad_work_pool_new(threads, &error);
-	if (!workers->pool)
-		g_error("cannot make workers: %s", error->message);
-	workers->wake_event = rdmad_loop_add_io(loop, NULL, rdmad_work_pool_fd(workers->pool),
-						RDMAD_IO_READ, workers_woken, workers);
+	workers->pool = pool;
+	workers->wake_event = rdmad_loop_add_io(loop, NULL, rdmad_work_pool_fd(pool), RDMAD_IO_READ,
+						workers_woken, workers, error);
+	if (!workers->wake_event) {
+		rdmad_workers_free(workers);
+		return NULL;
+	}
 	workers->grow = rdmad_loop_add_timer(loop, NULL, workers_grow, workers);
 	workers->jobs = rdmad_loop_meter(loop, &jobs_class);
 	workers->durations = rdmad_loop_meter(loop, &durations_class);

@@ -28,8 +28,8 @@ int rdmad_daemon_check(const RdmadOptions *options, GError **error)
 	if (!settings)
 		return rdmad_daemon_status(*error);
 	rdmad_settings_apply_log(settings);
-	services = rdmad_services_new();
-	if (!rdmad_services_open(services, settings, options->sysroot, TRUE, error))
+	services = rdmad_services_new(error);
+	if (!services || !rdmad_services_open(services, settings, options->sysroot, TRUE, error))
 		return RDMAD_EXIT_FAILURE;
 	if (!rdmad_modules_load(services->modules, settings, error) ||
 	    !rdmad_modules_create(services->modules, settings, error))

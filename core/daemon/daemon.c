@@ -12,6 +12,7 @@
 
 #include "daemon/daemon.h"
 
+#include <errno.h>
 #include <malloc.h>
 #include <rdmad/error.h>
 #include <rdmad/folder-watch.h>
@@ -224,19 +225,22 @@ static void daemon_watch_run_dir(Daemon *d)
 	daemon_keep_run_dir(d);
 }
 
-static void daemon_add_events(Daemon *d)
+static gboolean daemon_add_events(Daemon *d, GError **error)
 {
 	RdmadLoop *loop = d->services->loop;
 
-	d->hup = rdmad_loop_add_signal(loop, SIGHUP, daemon_on_hup, d);
-	d->term = rdmad_loop_add_signal(loop, SIGTERM, daemon_on_term, d);
-	d->interrupt = rdmad_loop_add_signal(loop, SIGINT, daemon_on_term, d);
 	d->lock_retry = rdmad_loop_add_timer(loop, NULL, daemon_nothing, d);
 	d->keep_retry = rdmad_loop_add_timer(loop, NULL, daemon_keep_run_dir, d);
 	d->drain_limit = rdmad_loop_add_timer(loop, NULL, daemon_drain_is_late, d);
 	d->watchdog = rdmad_loop_add_timer(loop, NULL, daemon_on_watchdog, d);
+	d->hup = rdmad_loop_add_signal(loop, SIGHUP, daemon_on_hup, d);
+	d->term = rdmad_loop_add_signal(loop, SIGTERM, daemon_on_term, d);
+	d->interrupt = rdmad_loop_add_signal(loop, SIGINT, daemon_on_term, d);
+	if (!d->hup || !d->term || !d->interrupt)
+		return rdmad_error_errno(error, errno, "cannot wait for signals");
 	if (rdmad_notify_watchdog_ms(d->notify))
 		rdmad_event_arm(d->watchdog, 0);
+	return TRUE;
 }
 
 /* ---- life ---- */
@@ -306,6 +310,8 @@ static int daemon_live(Daemon *d, GError **error)
 {
 	RdmadServices *services = d->services;
 
+	if (!services || !daemon_add_events(d, error))
+		return RDMAD_EXIT_FAILURE;
 	if (!rdmad_modules_load(services->modules, d->settings, error))
 		return rdmad_daemon_status(*error);
 	if (!daemon_take_place(d, error))
@@ -327,7 +333,8 @@ static int daemon_live(Daemon *d, GError **error)
 
 static void daemon_clear(Daemon *d)
 {
-	rdmad_modules_stop(d->services->modules);
+	if (d->services)
+		rdmad_modules_stop(d->services->modules);
 	rdmad_folder_watch_free(d->run_watch);
 	rdmad_services_free(d->services); /* with all events */
 	rdmad_notify_free(d->notify);
@@ -355,8 +362,7 @@ int rdmad_daemon_run(const RdmadOptions *options, GError **error)
 	rdmad_log_redirect_glib();
 	d.notify = rdmad_notify_new();
 	d.place = rdmad_place_new(d.settings->run_dir, d.settings->state_dir);
-	d.services = rdmad_services_new();
-	daemon_add_events(&d);
+	d.services = rdmad_services_new(error);
 	status = daemon_live(&d, error);
 	daemon_clear(&d);
 	if (status == 0)

@@ -8,18 +8,26 @@
  */
 #include "daemon/module-loader.h"
 
+#include <errno.h>
 #include <gmodule.h>
+#include <link.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "build-info.h"
 #include "daemon/trusted-file.h"
+
+#define NOT_SHARED   "not a shared object; install the module again"
+#define NATIVE_CLASS (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32)
 
 typedef struct {
 	const char *name;
 	char *path; /* for messages */
 	int fd;
+	guint64 size;
 	char *link; /* "/proc/self/fd/N" */
 } ModuleFile;
 
@@ -39,17 +47,62 @@ static gboolean module_error(const ModuleFile *file, RdmadError code, GError **e
 	return FALSE;
 }
 
+/* `bytes` of the file at `offset`; FALSE when they are not all there, or cannot be read now. */
+static gboolean module_read(const ModuleFile *file, gpointer bytes, gsize size, guint64 offset,
+			    GError **error)
+{
+	ssize_t n;
+
+	do
+		n = pread(file->fd, bytes, size, (off_t)offset);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return rdmad_error_errno(error, errno, "%s", file->path);
+	return (gsize)n == size || module_error(file, RDMAD_ERROR_INVALID, error,
+						"ends in the middle; install the module again");
+}
+
+static gboolean module_has(const ModuleFile *file, guint64 offset, guint64 size, GError **error)
+{
+	if (offset <= file->size && size <= file->size - offset)
+		return TRUE;
+	return module_error(file, RDMAD_ERROR_INVALID, error,
+			    "only %" G_GUINT64_FORMAT
+			    " bytes of it are there; install the module again",
+			    file->size);
+}
+
+/* The linker maps what the program headers name, and touching a page behind the end of the file is
+ * SIGBUS.  The section headers are not mapped, but stand last: they show that the last bytes are there. */
+static gboolean module_is_complete(const ModuleFile *file, const ElfW(Ehdr) * head, GError **error)
+{
+	if (!module_has(file, head->e_shoff, (guint64)head->e_shnum * head->e_shentsize, error))
+		return FALSE;
+	for (guint i = 0; i < head->e_phnum; i++) {
+		ElfW(Phdr) part;
+
+		if (!module_read(file, &part, sizeof(part), head->e_phoff + i * sizeof(part),
+				 error) ||
+		    !module_has(file, part.p_offset, part.p_filesz, error))
+			return FALSE;
+	}
+	return TRUE;
+}
+
+/* What is made for other machines is left to the linker, which looks at no more than the first header. */
 static gboolean module_is_elf(const ModuleFile *file, GError **error)
 {
-	char magic[4];
-	const ssize_t got = pread(file->fd, magic, 4, 0);
+	ElfW(Ehdr) head;
 
-	if (got == 4 && !memcmp(magic, "\177ELF", 4))
+	if (file->size < sizeof(head))
+		return module_error(file, RDMAD_ERROR_INVALID, error, NOT_SHARED);
+	if (!module_read(file, &head, sizeof(head), 0, error))
+		return FALSE;
+	if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
+		return module_error(file, RDMAD_ERROR_INVALID, error, NOT_SHARED);
+	if (head.e_ident[EI_CLASS] != NATIVE_CLASS || head.e_phentsize != sizeof(ElfW(Phdr)))
 		return TRUE;
-	if (got < 0)
-		return rdmad_error_errno(error, errno, "%s", file->path);
-	return module_error(file, RDMAD_ERROR_INVALID, error,
-			    "not a shared object; install the module again");
+	return module_is_complete(file, &head, error);
 }
 
 /* What the linker says, without the name of the descriptor. */
@@ -136,6 +189,16 @@ static GModule *module_open(const ModuleFile *file, GError **error)
 	return so;
 }
 
+static gboolean module_measure(ModuleFile *file, GError **error)
+{
+	struct stat st;
+
+	if (fstat(file->fd, &st) < 0)
+		return rdmad_error_errno(error, errno, "%s", file->path);
+	file->size = (guint64)st.st_size;
+	return TRUE;
+}
+
 /* What `find` finds in the object, which then stays. */
 static gconstpointer module_take(ModuleFile *file, const char *symbol, ModuleFind find,
 				 GError **error)
@@ -165,7 +228,7 @@ static gconstpointer module_load(const char *directory, const char *name, const 
 	file.path = g_build_filename(directory, base, NULL);
 	file.fd = rdmad_trusted_file_open(directory, base, error);
 	file.link = g_strdup_printf("/proc/self/fd/%d", file.fd);
-	if (file.fd >= 0)
+	if (file.fd >= 0 && module_measure(&file, error))
 		found = module_take(&file, symbol, find, error);
 	rdmad_clear_fd(&file.fd);
 	g_free(file.link);

@@ -5,8 +5,8 @@
 #include "daemon/services.h"
 #include "daemon/settings.h"
 
-/* The loop, and what needs nothing but it. */
-RdmadServices *rdmad_services_new(void);
+/* The loop, and what needs nothing but it.  RDMAD_ERROR_FAILED: the kernel has refused. */
+RdmadServices *rdmad_services_new(GError **error);
 /* The modules first, everything else in the reverse of its making. */
 void rdmad_services_free(RdmadServices *services);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadServices, rdmad_services_free)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/services-private.h"
 
+#include <errno.h>
+#include <rdmad/error.h>
+
 #include "base/loop-private.h"
 #include "base/work-private.h"
 #include "daemon/daemon-meters.h"
@@ -21,15 +24,25 @@
 /* Looks at the hardware, readings of counters, namespace changes; see work-private.h for those that hang. */
 #define WORKERS 4
 
-RdmadServices *rdmad_services_new(void)
+RdmadServices *rdmad_services_new(GError **error)
 {
-	RdmadServices *services = g_new0(RdmadServices, 1);
+	RdmadLoop *loop = rdmad_loop_new();
+	RdmadServices *services;
 
+	if (!loop) {
+		rdmad_error_errno(error, errno, "cannot make an event loop");
+		return NULL;
+	}
+	services = g_new0(RdmadServices, 1);
 	services->started_us = g_get_real_time();
-	services->loop = rdmad_loop_new();
+	services->loop = loop;
 	services->meters = rdmad_meters_new();
 	rdmad_loop_set_meters(services->loop, services->meters);
-	services->workers = rdmad_workers_new(services->loop, WORKERS);
+	services->workers = rdmad_workers_new(services->loop, WORKERS, error);
+	if (!services->workers) {
+		rdmad_services_free(services);
+		return NULL;
+	}
 	services->journal = rdmad_journal_new(services->loop);
 	services->facts = rdmad_facts_new(services->loop);
 	services->inventory = rdmad_inventory_new(services->loop, services->journal);
@@ -129,6 +142,7 @@ void rdmad_services_free(RdmadServices *services)
 		return;
 	rdmad_modules_free(services->modules);
 	rdmad_http_free(services->http);
+	rdmad_api_free(services->api);
 	rdmad_pods_free(services->pods);
 	rdmad_claims_free(services->claims);
 	rdmad_state_close(services->state);

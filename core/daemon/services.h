@@ -16,6 +16,7 @@ typedef struct {
 	RdmadClaims *claims;
 	RdmadPods *pods;
 	RdmadHttp *http;
+	struct RdmadApi *api;		/* http/api.h; NULL until the API is served */
 	struct RdmadHardware *hardware; /* hardware/hardware.h */
 	struct RdmadVerbs *verbs;	/* NULL on a recorded machine */
 	struct RdmadModules *modules;	/* daemon/modules.h */

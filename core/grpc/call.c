@@ -50,6 +50,7 @@ RdmadGrpcCall *rdmad_grpc_call_new(RdmadGrpcConnection *connection, int32_t stre
 
 	call->refs = 1;
 	call->connection = connection;
+	connection->called = TRUE;
 	call->stream = stream;
 	call->began_us = g_get_monotonic_time();
 	call->node.data = call;
@@ -81,6 +82,10 @@ void rdmad_grpc_call_detach(RdmadGrpcCall *call)
 	rdmad_grpc_call_out_clear(call);
 	g_clear_pointer(&call->deadline, rdmad_event_free);
 	g_queue_unlink(&call->connection->calls, &call->node);
+	if (call->connection->calls.length == 0) { /* idle since now */
+		g_queue_unlink(&server->connections, &call->connection->node);
+		g_queue_push_tail_link(&server->connections, &call->connection->node);
+	}
 	server->stats.calls--;
 	call->connection = NULL;
 }

@@ -112,6 +112,13 @@ static void connection_closed(const char *why, gpointer data)
 	}
 }
 
+void rdmad_grpc_connection_yield(RdmadGrpcConnection *c)
+{
+	rdmad_grpc_connection_goaway(c);
+	rdmad_grpc_session_flush(c->session);
+	connection_closed("it was idle, and another one came", c);
+}
+
 static void connection_ping_acked(gpointer data)
 {
 	RdmadGrpcConnection *c = data;

@@ -28,9 +28,9 @@ struct RdmadGrpcServer {
 	int fd; /* -1: no new connections */
 	RdmadUnixFile file;
 	RdmadEvent *accept;
-	RdmadEvent *pause; /* timer: no descriptors were left */
-	GQueue connections;
-	gsize held; /* bytes in all calls, both ways */
+	RdmadEvent *pause;  /* timer: no descriptors were left */
+	GQueue connections; /* those without a call in the order in which they became so */
+	gsize held;	    /* bytes in all calls, both ways */
 	RdmadGrpcServerStats stats;
 	RdmadGrpcMeters meters;
 	void (*drained)(gpointer data);
@@ -46,6 +46,7 @@ struct RdmadGrpcConnection {
 	GQueue written; /* calls whose queue ran empty; each a reference */
 	gsize most;	/* that the server held while this connection was there */
 	gboolean draining;
+	gboolean called; /* it has had a call */
 };
 
 struct RdmadGrpcCall {
@@ -85,6 +86,8 @@ void rdmad_grpc_connection_drain(RdmadGrpcConnection *connection);
 void rdmad_grpc_connection_goaway(RdmadGrpcConnection *connection);
 /* Open calls are answered with UNAVAILABLE; their handlers are still to be told. */
 void rdmad_grpc_connection_farewell(RdmadGrpcConnection *connection, GQueue *untold);
+/* Ends one without a call, to make room for another. */
+void rdmad_grpc_connection_yield(RdmadGrpcConnection *connection);
 /* Frees it; its calls move to `lost`, each with a reference. */
 void rdmad_grpc_connection_free(RdmadGrpcConnection *connection, GQueue *lost);
 

@@ -16,19 +16,51 @@
 #define MAX_STREAMS	 100u
 #define MAX_MESSAGE	 (4u * 1024 * 1024)
 
+/* The connection that has been without a call for longest; before those that have had one, those that
+ * have not: whoever only connects keeps out others of its kind. */
+static RdmadGrpcConnection *server_idle_connection(const RdmadGrpcServer *server)
+{
+	RdmadGrpcConnection *idle = NULL;
+
+	for (const GList *l = server->connections.head; l; l = l->next) {
+		RdmadGrpcConnection *connection = l->data;
+
+		if (connection->calls.length > 0)
+			continue;
+		if (!connection->called)
+			return connection;
+		if (!idle)
+			idle = connection;
+	}
+	return idle;
+}
+
+static gboolean server_make_room(RdmadGrpcServer *server)
+{
+	RdmadGrpcConnection *idle;
+
+	if (server->stats.connections < server->limits.max_connections)
+		return TRUE;
+	idle = server_idle_connection(server);
+	if (idle)
+		rdmad_grpc_connection_yield(idle);
+	return idle != NULL;
+}
+
 static gboolean server_admits(RdmadGrpcServer *server, int fd)
 {
 	uid_t uid = (uid_t)-1;
 
-	if (server->stats.connections >= server->limits.max_connections) {
-		rdmad_warn("%s: refused a connection: %u are open already", server->file.path,
+	if (!server->limits.any_user && !rdmad_unix_peer_trusted(fd, &uid)) {
+		rdmad_warn("%s: refused a connection of user %d", server->file.path, (int)uid);
+		return FALSE;
+	}
+	if (!server_make_room(server)) {
+		rdmad_warn("%s: refused a connection: %u have open calls", server->file.path,
 			   server->stats.connections);
 		return FALSE;
 	}
-	if (server->limits.any_user || rdmad_unix_peer_trusted(fd, &uid))
-		return TRUE;
-	rdmad_warn("%s: refused a connection of user %d", server->file.path, (int)uid);
-	return FALSE;
+	return TRUE;
 }
 
 void rdmad_grpc_server_adopt(RdmadGrpcServer *server, int fd)
@@ -53,7 +85,8 @@ static void server_resume(gpointer data)
 {
 	RdmadGrpcServer *server = data;
 
-	rdmad_event_want(server->accept, RDMAD_IO_READ);
+	if (!rdmad_event_want(server->accept, RDMAD_IO_READ))
+		rdmad_event_arm(server->pause, PAUSE_MS);
 }
 
 static gboolean accept_error_passes(int errnum)
@@ -193,10 +226,13 @@ RdmadGrpcServer *rdmad_grpc_server_new(RdmadLoop *loop, RdmadModule *owner, cons
 	server->file = file;
 	limits_fill(&server->limits, limits);
 	server->meters = rdmad_grpc_meters_of_servers(loop);
-	server->accept = rdmad_loop_add_io(loop, NULL, fd, RDMAD_IO_READ, server_accept, server);
-	server->pause = rdmad_loop_add_timer(loop, NULL, server_resume, server);
 	server->drain = rdmad_loop_add_timer(loop, NULL, server_drain_goes_on, server);
 	rdmad_owned_enter(&server->owned, loop, owner, server_reap, server);
+	server->pause = rdmad_loop_add_timer(loop, NULL, server_resume, server);
+	server->accept =
+		rdmad_loop_add_io(loop, NULL, fd, RDMAD_IO_READ, server_accept, server, error);
+	if (!server->accept)
+		g_clear_pointer(&server, rdmad_grpc_server_free);
 	return server;
 }
 

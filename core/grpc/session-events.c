@@ -120,6 +120,13 @@ static int on_stream_close(nghttp2_session *h2, int32_t stream, uint32_t error_c
 	return session_result(s);
 }
 
+/* RFC 9113 5.5: a frame of an unknown type is ignored; on_begin_frame() has counted it. */
+static int unpack_unknown(nghttp2_session *h2, void **payload, const nghttp2_frame_hd *head,
+			  void *data)
+{
+	return NGHTTP2_ERR_CANCEL;
+}
+
 nghttp2_session_callbacks *rdmad_grpc_session_callbacks(void)
 {
 	nghttp2_session_callbacks *cb;
@@ -133,5 +140,6 @@ nghttp2_session_callbacks *rdmad_grpc_session_callbacks(void)
 	nghttp2_session_callbacks_set_on_frame_recv_callback(cb, on_frame);
 	nghttp2_session_callbacks_set_on_frame_send_callback(cb, on_sent);
 	nghttp2_session_callbacks_set_on_stream_close_callback(cb, on_stream_close);
+	nghttp2_session_callbacks_set_unpack_extension_callback(cb, unpack_unknown);
 	return cb;
 }

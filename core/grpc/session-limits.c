@@ -9,6 +9,7 @@
 #define CONTROL_US    1000 /* for one more */
 #define CONTROL_CALL  20u  /* earned by each call */
 #define CONTROL_DATA  4u   /* and by each DATA frame, which is acknowledged by WINDOW_UPDATE */
+#define FIRST_UNKNOWN 0x0a /* of RFC 9113 there are ten */
 #define ERROR_BURST   200u
 #define ERROR_US      50000
 
@@ -20,6 +21,9 @@ nghttp2_option *rdmad_grpc_session_options(void)
 		g_error("out of memory");
 	/* Its checks refuse the :authority of real clients (a path, none at all). */
 	nghttp2_option_set_no_http_messaging(option, 1);
+	/* Else it says nothing of frames that it does not know, and they could not be counted. */
+	for (guint type = FIRST_UNKNOWN; type <= G_MAXUINT8; type++)
+		nghttp2_option_set_user_recv_extension_type(option, (uint8_t)type);
 	nghttp2_option_set_no_closed_streams(option, 1);
 	nghttp2_option_set_max_deflate_dynamic_table_size(option, 0);
 	nghttp2_option_set_max_outbound_ack(option, 64);

@@ -60,7 +60,10 @@ static void session_judge(RdmadGrpcSession *s)
 		rdmad_grpc_session_end(s, "the peer does not read");
 	if (s->over)
 		return;
-	rdmad_event_want(s->io, RDMAD_IO_READ | (s->out ? RDMAD_IO_WRITE : 0));
+	if (!rdmad_event_want(s->io, RDMAD_IO_READ | (s->out ? RDMAD_IO_WRITE : 0))) {
+		rdmad_grpc_session_end(s, "the peer cannot be waited for");
+		return;
+	}
 	if (!session_reads(s) && !rdmad_event_armed(s->linger))
 		rdmad_event_arm(s->linger, s->stopping ? LINGER_MS : SLOW_MS);
 	if (s->again)
@@ -157,7 +160,9 @@ RdmadGrpcSession *rdmad_grpc_session_new(RdmadLoop *loop, int fd, gboolean serve
 	rdmad_grpc_session_limits_init(&s->limits);
 	session_make_h2(s);
 	session_submit_settings(s, max_streams);
-	s->io = rdmad_loop_add_io(loop, NULL, fd, RDMAD_IO_READ, session_ready, s);
+	s->io = rdmad_loop_add_io(loop, NULL, fd, RDMAD_IO_READ, session_ready, s, NULL);
+	if (!s->io) /* its owner hears of it from the loop */
+		rdmad_grpc_session_end(s, "the peer cannot be waited for");
 	s->turn = rdmad_loop_add_timer(loop, NULL, session_woken, s);
 	s->linger = rdmad_loop_add_timer(loop, NULL, linger_over, s);
 	s->preface = rdmad_loop_add_timer(loop, NULL, preface_late, s);

@@ -186,8 +186,8 @@ static gboolean parts_equal(const RdmadDevice *a, const RdmadDevice *b)
 
 static gboolean numbers_equal(const RdmadDevice *a, const RdmadDevice *b)
 {
-	return a->fatal == b->fatal && a->index == b->index && a->node_type == b->node_type &&
-	       a->vendor == b->vendor && a->device == b->device &&
+	return a->fatal == b->fatal && a->stale == b->stale && a->index == b->index &&
+	       a->node_type == b->node_type && a->vendor == b->vendor && a->device == b->device &&
 	       a->subsystem_vendor == b->subsystem_vendor &&
 	       a->subsystem_device == b->subsystem_device && a->numa_node == b->numa_node &&
 	       a->pci_role == b->pci_role && a->vf_index == b->vf_index &&

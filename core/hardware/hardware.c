@@ -7,6 +7,7 @@
 
 #include "hardware/hardware.h"
 
+#include <errno.h>
 #include <rdmad/device.h>
 #include <rdmad/facts.h>
 #include <rdmad/journal.h>
@@ -43,7 +44,7 @@ struct RdmadHardware {
 	guint retry_ms;	   /* not 0: the last look failed */
 	char *problem;	   /* why it failed, or that it takes long; NULL: neither */
 	gint64 began_us;   /* the look under way */
-	RdmadMeter *scans, *durations;
+	RdmadMeter *scans, *durations, *stale;
 };
 
 static const RdmadMeterClass scans_class = {
@@ -61,17 +62,69 @@ static const RdmadMeterClass durations_class = {
 	.bounds = (const double[]){ 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 0 },
 };
 
-/* Worker thread (the first look: the loop's, before it runs). */
-static RdmadScan *look(const RdmadSysroot *sysroot, GError **error)
+static const RdmadMeterClass stale_class = {
+	.type = RDMAD_METER_GAUGE,
+	.name = "rdmad_hardware_stale_devices",
+	.help = "RDMA devices that could not be looked at, and are shown as they were before",
+};
+
+/* What a look needs. */
+typedef struct {
+	const RdmadSysroot *sysroot;
+	GPtrArray *before; /* RdmadDevice */
+} Look;
+
+static void device_unref(gpointer dev)
 {
-	g_autoptr(RdmadScan) scan = rdmad_scan_sysfs(sysroot, error);
+	rdmad_device_unref(dev);
+}
+
+static Look *look_new(const RdmadHardware *hw)
+{
+	Look *input = g_new0(Look, 1);
+
+	input->sysroot = hw->sysroot;
+	input->before = g_ptr_array_new_with_free_func(device_unref);
+	for (guint i = 0; i < rdmad_inventory_count(hw->inventory); i++)
+		g_ptr_array_add(input->before,
+				(gpointer)rdmad_device_ref(rdmad_inventory_nth(hw->inventory, i)));
+	return input;
+}
+
+static void look_free(gpointer data)
+{
+	Look *input = data;
+
+	g_ptr_array_unref(input->before);
+	g_free(input);
+}
+
+/* Netlink knew devices before, and says nothing now. */
+static void doubt_all_of_netlink(RdmadScan *scan, const GPtrArray *before)
+{
+	for (guint i = 0; i < before->len; i++) {
+		const RdmadDevice *dev = before->pdata[i];
+
+		for (guint k = 0; dev->index != RDMAD_UNKNOWN && k < scan->devices->len; k++)
+			if (!g_strcmp0(((RdmadDevice *)scan->devices->pdata[k])->name, dev->name))
+				rdmad_scan_doubt(scan, dev->name, EIO);
+	}
+}
+
+/* Worker thread (the first look: the loop's, before it runs). */
+static RdmadScan *look(const Look *input, GError **error)
+{
+	g_autoptr(RdmadScan) scan = rdmad_scan_sysfs_again(input->sysroot, input->before, error);
 	g_autoptr(GError) reason = NULL;
 
-	if (!scan || !rdmad_sysroot_is_live(sysroot))
+	if (!scan || !rdmad_sysroot_is_live(input->sysroot))
 		return g_steal_pointer(&scan);
 	/* No RDMA netlink is no failure: without the RDMA core there are no devices either. */
-	if (!rdmad_netlink_complete(scan, &reason))
+	if (!rdmad_netlink_complete(scan, &reason)) {
 		rdmad_debug("%s", reason->message);
+		doubt_all_of_netlink(scan, input->before);
+	}
+	rdmad_scan_settle(scan, input->before);
 	return g_steal_pointer(&scan);
 }
 
@@ -116,13 +169,42 @@ static void look_ended(RdmadHardware *hw, const GError *error)
 		hw->problem = g_strdup(error->message);
 }
 
-static void hardware_publish(RdmadHardware *hw, RdmadScan *scan)
+static void hardware_look_later(RdmadHardware *hw)
 {
-	hardware_say_who_hears(hw, scan->devices);
+	hw->retry_ms = CLAMP(hw->retry_ms * 2, RETRY_FIRST_MS, RETRY_LAST_MS);
+	rdmad_event_arm(hw->timer, hw->retry_ms);
+}
+
+static void hardware_saw_not_all(RdmadHardware *hw, const RdmadScan *scan)
+{
+	if (!hw->retry_ms)
+		rdmad_journal_post(hw->journal, RDMAD_LOG_WARNING, "scan-incomplete", NULL,
+				   scan->n_stale ? "%u devices could not be looked at, what was "
+						   "known of them stays"
+						 : "accelerators could not be looked at, what was "
+						   "known of them stays (%u devices could)",
+				   scan->n_stale ?: scan->devices->len);
+	hardware_look_later(hw);
+}
+
+static void hardware_saw_all(RdmadHardware *hw)
+{
 	if (hw->retry_ms)
 		rdmad_journal_post(hw->journal, RDMAD_LOG_NOTICE, "scan-recovered", NULL,
 				   "the hardware can be looked at again");
 	hw->retry_ms = 0;
+}
+
+static void hardware_publish(RdmadHardware *hw, RdmadScan *scan)
+{
+	hardware_say_who_hears(hw, scan->devices);
+	if (scan->n_stale || scan->gpus_unseen)
+		hardware_saw_not_all(hw, scan);
+	else
+		hardware_saw_all(hw);
+	if (scan->gpus_unseen)
+		g_clear_pointer(&scan->gpus, g_ptr_array_unref);
+	rdmad_meter_set(hw->stale, scan->n_stale, NULL);
 	rdmad_inventory_replace(hw->inventory, g_steal_pointer(&scan->devices),
 				g_steal_pointer(&scan->gpus));
 	hardware_set_netns_mode(hw, scan->netns_mode);
@@ -138,8 +220,7 @@ static void hardware_failed(RdmadHardware *hw, const GError *error)
 		rdmad_journal_post(hw->journal, RDMAD_LOG_WARNING, "scan-failed", NULL,
 				   "cannot look at the hardware, what was known stays: %s",
 				   error->message);
-	hw->retry_ms = CLAMP(hw->retry_ms * 2, RETRY_FIRST_MS, RETRY_LAST_MS);
-	rdmad_event_arm(hw->timer, hw->retry_ms);
+	hardware_look_later(hw);
 }
 
 static void look_done(gpointer result, const GError *error, gpointer data)
@@ -162,6 +243,7 @@ static const RdmadJobClass look_class = {
 	.name = "hardware-scan",
 	.run = look_run,
 	.done = look_done,
+	.free_input = look_free,
 	.free_result = (GDestroyNotify)rdmad_scan_free,
 };
 
@@ -182,8 +264,7 @@ static void look_due(gpointer data)
 		return;
 	}
 	look_begins(hw);
-	hw->job = rdmad_work_submit(hw->workers, NULL, &look_class, (gpointer)hw->sysroot, 0, hw,
-				    &error);
+	hw->job = rdmad_work_submit(hw->workers, NULL, &look_class, look_new(hw), 0, hw, &error);
 	if (hw->job) {
 		rdmad_event_arm(hw->timer, LOOK_SLOW_MS);
 	} else {
@@ -235,6 +316,7 @@ RdmadHardware *rdmad_hardware_new(RdmadLoop *loop, RdmadWorkers *workers,
 	hw->journal = journal;
 	hw->scans = rdmad_loop_meter(loop, &scans_class);
 	hw->durations = rdmad_loop_meter(loop, &durations_class);
+	hw->stale = rdmad_loop_meter(loop, &stale_class);
 	/* Shown before the first, so that the first is a change. */
 	rdmad_meter_add(hw->scans, 0, (const char *const[]){ "ok", NULL });
 	rdmad_meter_add(hw->scans, 0, (const char *const[]){ "error", NULL });
@@ -257,6 +339,7 @@ RdmadVerbs *rdmad_hardware_verbs(RdmadHardware *hw)
 gboolean rdmad_hardware_start(RdmadHardware *hw, GError **error)
 {
 	g_autoptr(RdmadScan) scan = NULL;
+	Look *first;
 
 	/* Events first: what changes after the look is then heard. */
 	if (rdmad_sysroot_is_live(hw->sysroot)) {
@@ -265,7 +348,9 @@ gboolean rdmad_hardware_start(RdmadHardware *hw, GError **error)
 			return FALSE;
 	}
 	look_begins(hw);
-	scan = look(hw->sysroot, error);
+	first = look_new(hw);
+	scan = look(first, error);
+	look_free(first);
 	if (!scan)
 		return FALSE;
 	look_ended(hw, NULL);

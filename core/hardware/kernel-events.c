@@ -115,8 +115,11 @@ static gboolean source_start(Source *source, const SourceClass *klass, RdmadKern
 	source->fd = source_open(klass, error);
 	if (source->fd < 0)
 		return FALSE;
-	source->io = rdmad_loop_add_io(loop, NULL, source->fd, RDMAD_IO_READ, source_ready, source);
-	return TRUE;
+	source->io = rdmad_loop_add_io(loop, NULL, source->fd, RDMAD_IO_READ, source_ready, source,
+				       error);
+	if (!source->io)
+		rdmad_clear_fd(&source->fd);
+	return source->io != NULL;
 }
 
 RdmadKernelEvents *rdmad_kernel_events_new(RdmadLoop *loop, void (*hint)(gpointer data),

@@ -7,6 +7,7 @@
  */
 #include "hardware/netlink.h"
 
+#include <errno.h>
 #include <rdmad/error.h>
 #include <string.h>
 
@@ -43,13 +44,14 @@ static void port_complete(RdmadPort *port, const RdmadNldevPort *from)
 	fill_string(&port->netdev, from->netdev);
 }
 
-static void device_complete_ports(RdmadDevice *dev, RdmadNetlink *nl)
+static void device_complete_ports(RdmadScan *scan, RdmadDevice *dev, RdmadNetlink *nl)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GPtrArray) ports = rdmad_nldev_get_ports(nl, (guint)dev->index, &error);
 
 	if (!ports) {
 		rdmad_device_add_problem(dev, "ports: %s", error->message);
+		rdmad_scan_doubt(scan, dev->name, EIO);
 		return;
 	}
 	for (guint i = 0; i < ports->len; i++) {
@@ -61,7 +63,8 @@ static void device_complete_ports(RdmadDevice *dev, RdmadNetlink *nl)
 	}
 }
 
-static void device_complete(RdmadDevice *dev, const RdmadNldevDevice *from, RdmadNetlink *nl)
+static void device_complete(RdmadScan *scan, RdmadDevice *dev, const RdmadNldevDevice *from,
+			    RdmadNetlink *nl)
 {
 	dev->index = (int)from->index;
 	if (dev->node_type == RDMAD_NODE_UNKNOWN && from->node_type != RDMAD_UNKNOWN)
@@ -71,7 +74,7 @@ static void device_complete(RdmadDevice *dev, const RdmadNldevDevice *from, Rdma
 	fill_string(&dev->sys_image_guid, from->sys_image_guid);
 	if (!dev->driver)
 		dev->driver = g_strdup(rdmad_nldev_get_driver(nl, from->index));
-	device_complete_ports(dev, nl);
+	device_complete_ports(scan, dev, nl);
 }
 
 static gboolean scan_complete_rdma(RdmadScan *scan, RdmadNetlink *nl, GError **error)
@@ -89,7 +92,7 @@ static gboolean scan_complete_rdma(RdmadScan *scan, RdmadNetlink *nl, GError **e
 		const RdmadNldevDevice *from = g_hash_table_lookup(by_name, dev->name);
 
 		if (from)
-			device_complete(dev, from, nl);
+			device_complete(scan, dev, from, nl);
 	}
 	return TRUE;
 }
@@ -216,8 +219,10 @@ static void scan_complete_route(RdmadScan *scan)
 
 		for (guint p = 0; p < dev->n_ports; p++)
 			device_add_netdev(dev, dev->ports[p].netdev);
-		if (!known)
+		if (!known) {
 			rdmad_device_add_problem(dev, "addresses: %s", error->message);
+			rdmad_scan_doubt(scan, dev->name, EIO);
+		}
 		for (guint n = 0; known && n < dev->n_netdevs; n++)
 			netdev_complete(&dev->netdevs[n], &ifs);
 	}

@@ -44,7 +44,8 @@ void rdmad_attrs_read(const RdmadAttrDir *dir, const RdmadAttr *attrs, guint n, 
 /* Notes `error` as a problem of the device, with the path shortened to its label. */
 void rdmad_attr_problem(const RdmadAttrDir *dir, const GError *error);
 
-/* NULL: it went away meanwhile, or is no device.  The id is still the kernel name. */
+/* NULL: it went away meanwhile, is no device, or cannot be looked at (rdmad_sysroot_passing_error()).  The
+ * id is still the kernel name. */
 RdmadDevice *rdmad_scan_device(RdmadScanner *scanner, const char *name);
 
 /* Each fills its own members of `dev`; `dir` is that of the RDMA device itself. */

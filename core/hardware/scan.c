@@ -8,6 +8,7 @@
 
 #include "hardware/scan-private.h"
 #include "hardware/device-private.h"
+#include "hardware/sysroot-private.h"
 
 #define CLASS_DIR "sys/class/infiniband"
 
@@ -27,6 +28,7 @@ static RdmadScan *scan_new(void)
 
 	scan->devices = g_ptr_array_new_with_free_func(free_device);
 	scan->gpus = g_ptr_array_new_with_free_func(free_gpu);
+	scan->doubts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	return scan;
 }
 
@@ -36,6 +38,7 @@ void rdmad_scan_free(RdmadScan *scan)
 		return;
 	g_clear_pointer(&scan->devices, g_ptr_array_unref);
 	g_clear_pointer(&scan->gpus, g_ptr_array_unref);
+	g_hash_table_unref(scan->doubts);
 	g_free(scan->netns_mode);
 	g_free(scan);
 }
@@ -78,10 +81,21 @@ static char **list_devices(const RdmadSysroot *root, GError **error)
 	return NULL;
 }
 
-static void scan_devices(RdmadScanner *scanner, char *const *names, GPtrArray *devices)
+/* What was learnt for others too may be wrong when anything failed. */
+static void scanner_forget(RdmadScanner *scanner)
 {
+	g_hash_table_remove_all(scanner->vf_index);
+	g_hash_table_remove_all(scanner->pf_netdevs);
+}
+
+/* `common`: an error that concerns all devices, or 0. */
+static void scan_devices(RdmadScanner *scanner, char *const *names, int common, RdmadScan *scan)
+{
+	GPtrArray *devices = scan->devices;
+
 	for (guint i = 0; names[i]; i++) {
 		RdmadDevice *dev;
+		int errnum;
 
 		if (devices->len == RDMAD_SCAN_MAX_DEVICES) {
 			rdmad_warn("more than %u RDMA devices: the others are ignored",
@@ -91,6 +105,11 @@ static void scan_devices(RdmadScanner *scanner, char *const *names, GPtrArray *d
 		dev = rdmad_scan_device(scanner, names[i]);
 		if (dev)
 			g_ptr_array_add(devices, dev);
+		errnum = rdmad_sysroot_passing_error();
+		if (errnum)
+			scanner_forget(scanner);
+		if (errnum || common)
+			rdmad_scan_doubt(scan, names[i], errnum ?: common);
 	}
 }
 
@@ -144,6 +163,11 @@ static int compare_ids(gconstpointer a, gconstpointer b)
 
 RdmadScan *rdmad_scan_sysfs(const RdmadSysroot *root, GError **error)
 {
+	return rdmad_scan_sysfs_again(root, NULL, error);
+}
+
+RdmadScan *rdmad_scan_sysfs_again(const RdmadSysroot *root, const GPtrArray *before, GError **error)
+{
 	g_auto(GStrv) names = list_devices(root, error);
 	RdmadScanner scanner;
 	RdmadScan *scan;
@@ -152,11 +176,14 @@ RdmadScan *rdmad_scan_sysfs(const RdmadSysroot *root, GError **error)
 		return NULL;
 	scan = scan_new();
 	scanner = scanner_init(root);
+	rdmad_sysroot_passing_error();
 	rdmad_scan_chardevs(&scanner);
-	scan_devices(&scanner, names, scan->devices);
+	scan_devices(&scanner, names, rdmad_sysroot_passing_error(), scan);
 	scanner_clear(&scanner);
+	rdmad_scan_settle(scan, before);
 	assign_ids(scan->devices);
 	g_ptr_array_sort(scan->devices, compare_ids);
 	rdmad_scan_gpus(root, scan->gpus);
+	scan->gpus_unseen = rdmad_sysroot_passing_error() != 0;
 	return scan;
 }

@@ -8,6 +8,10 @@ RdmadSysroot *rdmad_sysroot_new(const char *path, GError **error);
 void rdmad_sysroot_free(RdmadSysroot *root);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadSysroot, rdmad_sysroot_free)
 
+/* The errno of the last failure in this thread that says nothing about the file, since this was called before;
+ * 0: there was none.  All other failures are facts: it is not there, it is something else. */
+int rdmad_sysroot_passing_error(void);
+
 /* For many attributes of one directory, with no allocation.  Both: -1 with errno. */
 int rdmad_sysroot_open_dir(const RdmadSysroot *root, const char *path);
 /* One read, as sysfs gives a whole attribute at once: its length, stripped of trailing white space and

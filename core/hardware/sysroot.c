@@ -25,6 +25,25 @@ struct RdmadSysroot {
 	gboolean live;
 };
 
+static __thread int passing_error;
+
+static void note_error(int errnum)
+{
+	static const int passing[] = { EIO, ENOMEM, EMFILE, ENFILE, EINTR, EAGAIN };
+
+	for (guint i = 0; i < G_N_ELEMENTS(passing); i++)
+		if (errnum == passing[i])
+			passing_error = errnum;
+}
+
+int rdmad_sysroot_passing_error(void)
+{
+	const int errnum = passing_error;
+
+	passing_error = 0;
+	return errnum;
+}
+
 static gboolean is_same_file(int fd, const char *path)
 {
 	struct stat a, b;
@@ -65,6 +84,7 @@ static gboolean set_error(GError **error, int errnum, const char *path)
 {
 	RdmadError code = RDMAD_ERROR_FAILED;
 
+	note_error(errnum);
 	if (errnum == ENOENT || errnum == ENODEV || errnum == ENXIO)
 		code = RDMAD_ERROR_NOT_FOUND;
 	else if (errnum == EISDIR || errnum == ENOTDIR || errnum == ELOOP || errnum == ENAMETOOLONG)
@@ -399,6 +419,8 @@ gboolean rdmad_sysroot_exists(const RdmadSysroot *root, const char *path)
 {
 	rdmad_autofd int fd = open_at(root, path, O_PATH);
 
+	if (fd < 0)
+		note_error(errno);
 	return fd >= 0;
 }
 

@@ -120,19 +120,24 @@ static void verbs_tell(RdmadVerbs *verbs, const RdmadVerbsOpen *open)
 		     open->name, open->problem);
 }
 
-/* FALSE: nobody waits for it any more. */
+/* FALSE: nobody waits for it any more, or its events cannot be waited for. */
 static gboolean verbs_adopt(RdmadVerbs *verbs, RdmadVerbsOpen *opened)
 {
 	Follower *follower = g_hash_table_lookup(verbs->followers, opened->id);
+	g_autoptr(GError) error = NULL;
 
 	if (!follower || follower->open->context || follower->open->index != opened->index)
 		return FALSE;
+	if (opened->context)
+		follower->io = rdmad_loop_add_io(verbs->loop, NULL, opened->context->async_fd,
+						 RDMAD_IO_READ, async_ready, follower, &error);
+	if (error) { /* it is opened again after the next look */
+		rdmad_warn("%s: %s", opened->name, error->message);
+		return FALSE;
+	}
 	rdmad_verbs_open_free(follower->open);
 	follower->open = opened;
 	verbs_tell(verbs, opened);
-	if (opened->context)
-		follower->io = rdmad_loop_add_io(verbs->loop, NULL, opened->context->async_fd,
-						 RDMAD_IO_READ, async_ready, follower);
 	return TRUE;
 }
 

@@ -6,6 +6,7 @@
 #include <rdmad/pods.h>
 
 #include "http/api-private.h"
+#include "http/api-texts.h"
 #include "service/claims-private.h"
 
 static json_t *attachments_json(const RdmadClaim *claim)
@@ -39,21 +40,17 @@ static json_t *device_names_json(RdmadInventory *inventory, const RdmadClaim *cl
 	return names;
 }
 
-typedef struct {
-	const RdmadServices *services;
-	json_t *array;
-} Listing;
-
-static void listing_add(const RdmadClaim *claim, gpointer data)
+static json_t *claim_json(gconstpointer object_claim, gconstpointer data)
 {
-	const Listing *listing = data;
+	const RdmadClaim *claim = object_claim;
+	const RdmadServices *services = data;
 	json_t *object = json_object();
 
 	api_set(object, "id", api_json_string(claim->id));
 	api_set(object, "resource", api_json_string(claim->resource));
 	api_set(object, "tokens", api_json_strings(claim->tokens));
 	api_set(object, "devices", api_json_strings(claim->devices));
-	api_set(object, "device_names", device_names_json(listing->services->inventory, claim));
+	api_set(object, "device_names", device_names_json(services->inventory, claim));
 	api_set(object, "owner", api_json_string(claim->owner));
 	api_set(object, "mode", api_json_string(claim->mode));
 	api_set(object, "pod_namespace", api_json_string(claim->pod_namespace));
@@ -61,20 +58,65 @@ static void listing_add(const RdmadClaim *claim, gpointer data)
 	api_set(object, "container", api_json_string(claim->container));
 	api_set(object, "since", api_json_time(claim->since_us));
 	api_set(object, "attachments", attachments_json(claim));
-	json_array_append_new(listing->array, object);
+	return object;
 }
 
-static void reply_listing(RdmadHttpRequest *request, const RdmadServices *services)
+static gconstpointer claim_ref(gconstpointer claim)
 {
-	Listing listing = { services, json_array() };
+	return rdmad_claim_ref(claim);
+}
 
-	rdmad_claims_foreach(services->claims, listing_add, &listing);
-	rdmad_http_reply_json(request, json_pack("{s:o}", "allocations", listing.array));
+static void claim_unref(gconstpointer claim)
+{
+	rdmad_claim_unref(claim);
+}
+
+ApiTexts *api_claim_texts_new(void)
+{
+	return api_texts_new(claim_ref, claim_unref);
+}
+
+/* All that a claim's text has beside the claim. */
+static char *device_names(RdmadInventory *inventory)
+{
+	GString *names = g_string_new(NULL);
+
+	for (guint i = 0; i < rdmad_inventory_count(inventory); i++) {
+		const RdmadDevice *dev = rdmad_inventory_nth(inventory, i);
+
+		g_string_append_printf(names, "%s %s\n", dev->id, dev->name);
+	}
+	return g_string_free(names, FALSE);
+}
+
+typedef struct {
+	const RdmadServices *services;
+	ApiTexts *texts;
+} Listing;
+
+static void listing_add(const RdmadClaim *claim, gpointer data)
+{
+	const Listing *listing = data;
+
+	api_texts_add(listing->texts, claim, claim_json, claim, listing->services);
+}
+
+static GBytes *allocations_build(const RdmadServices *services)
+{
+	g_autofree char *names = device_names(services->inventory);
+	const Listing listing = { services, api_claim_texts(services, names) };
+	GString *body = g_string_new("{\"allocations\":");
+
+	api_texts_begin(listing.texts, body);
+	rdmad_claims_foreach(services->claims, listing_add, (gpointer)&listing);
+	api_texts_end(listing.texts, TRUE);
+	g_string_append_c(body, '}');
+	return g_string_free_to_bytes(body);
 }
 
 void api_get_allocations(RdmadHttpRequest *request, gpointer data)
 {
-	reply_listing(request, data);
+	api_reply_shared(request, data, API_SHARED_ALLOCATIONS, allocations_build);
 }
 
 typedef struct {
@@ -106,7 +148,7 @@ static void refresh_reply(const Refresh *refresh, const GError *error)
 	if (error)
 		rdmad_http_fail(refresh->request, 503, "%s", error->message);
 	else
-		reply_listing(refresh->request, refresh->services);
+		api_get_allocations(refresh->request, (gpointer)refresh->services);
 }
 
 static void refresh_done(const GError *error, gpointer data);

@@ -158,6 +158,7 @@ static void device_add_parts(json_t *object, const RdmadDevice *dev, const Rdmad
 	api_set(object, "bond", api_json_string(dev->bond));
 	api_set(object, "chardevs", chardevs);
 	api_set(object, "fatal", json_boolean(dev->fatal));
+	api_set(object, "stale", json_boolean(dev->stale > 0));
 	api_set(object, "problems", api_json_strings(dev->problems));
 }
 
@@ -212,14 +213,18 @@ GPtrArray *api_devices_by_name(const RdmadServices *services)
 	return devices;
 }
 
-void api_get_devices(RdmadHttpRequest *request, gpointer data)
+static GBytes *devices_build(const RdmadServices *services)
 {
-	const RdmadServices *services = data;
 	g_autoptr(GPtrArray) sorted = api_devices_by_name(services);
 	json_t *devices = json_array();
 
 	for (guint i = 0; i < sorted->len; i++)
 		json_array_append_new(devices,
 				      api_device_json(services, g_ptr_array_index(sorted, i)));
-	rdmad_http_reply_json(request, json_pack("{s:o}", "devices", devices));
+	return api_json_bytes(json_pack("{s:o}", "devices", devices));
+}
+
+void api_get_devices(RdmadHttpRequest *request, gpointer data)
+{
+	api_reply_shared(request, data, API_SHARED_DEVICES, devices_build);
 }

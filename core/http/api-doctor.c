@@ -19,9 +19,8 @@ void doctor_say(json_t *findings, RdmadFinding level, const char *subject, const
 	rdmad_doctor_add(findings, level, subject, text, advice);
 }
 
-void api_get_doctor(RdmadHttpRequest *request, gpointer data)
+static GBytes *doctor_build(const RdmadServices *services)
 {
-	const RdmadServices *services = data;
 	json_t *findings = json_array();
 	json_t *answer = json_object();
 
@@ -31,5 +30,10 @@ void api_get_doctor(RdmadHttpRequest *request, gpointer data)
 	doctor_check_kubelet(services, findings);
 	rdmad_modules_doctor(services->modules, findings);
 	json_object_set_new(answer, "findings", findings);
-	rdmad_http_reply_json(request, answer);
+	return api_json_bytes(answer);
+}
+
+void api_get_doctor(RdmadHttpRequest *request, gpointer data)
+{
+	api_reply_shared(request, data, API_SHARED_DOCTOR, doctor_build);
 }

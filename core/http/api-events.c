@@ -12,21 +12,16 @@
 
 #include "base/log-private.h"
 #include "http/api-private.h"
+#include "http/api-texts.h"
 #include "http/http-private.h"
 
 #define MAX_WAIT_S 60u
 
-typedef struct {
-	json_t *array;
-	guint64 last;
-} Listing;
-
-static void listing_add(const RdmadJournalEntry *entry, gpointer data)
+static json_t *entry_json(gconstpointer object_entry, gconstpointer data)
 {
-	Listing *listing = data;
+	const RdmadJournalEntry *entry = object_entry;
 	json_t *object = json_object();
 
-	listing->last = entry->sequence;
 	api_set(object, "sequence", json_integer(entry->sequence));
 	api_set(object, "time", api_json_time(entry->time_us));
 	api_set(object, "level", json_string(rdmad_log_level_name(entry->level)));
@@ -36,7 +31,21 @@ static void listing_add(const RdmadJournalEntry *entry, gpointer data)
 	api_set(object, "resource", api_json_string(entry->resource));
 	api_set(object, "claim", api_json_string(entry->claim));
 	api_set(object, "message", api_json_string(entry->message));
-	json_array_append_new(listing->array, object);
+	return object;
+}
+
+typedef struct {
+	ApiTexts *texts;
+	guint64 last;
+} Listing;
+
+/* An entry's sequence is its key: none comes twice. */
+static void listing_add(const RdmadJournalEntry *entry, gpointer data)
+{
+	Listing *listing = data;
+
+	listing->last = entry->sequence;
+	api_texts_add(listing->texts, GSIZE_TO_POINTER(entry->sequence), entry_json, entry, NULL);
 }
 
 static void note_last(const RdmadJournalEntry *entry, gpointer data)
@@ -54,22 +63,35 @@ static guint64 journal_last(RdmadJournal *journal)
 	return last;
 }
 
-static void reply_events(RdmadHttpRequest *request, RdmadJournal *journal, guint64 after)
+static GBytes *events_after(const RdmadServices *services, guint64 after)
 {
-	Listing listing = { json_array(), 0 };
-	json_t *object = json_object();
+	Listing listing = { api_event_texts(services), 0 };
+	GString *body = g_string_new("{\"events\":");
 
-	rdmad_journal_foreach(journal, after, listing_add, &listing);
+	api_texts_begin(listing.texts, body);
+	rdmad_journal_foreach(services->journal, after, listing_add, &listing);
+	api_texts_end(listing.texts, after == 0);
 	if (!listing.last)
-		listing.last = journal_last(journal);
-	api_set(object, "events", listing.array);
-	api_set(object, "last", json_integer(listing.last));
-	rdmad_http_reply_json(request, object);
+		listing.last = journal_last(services->journal);
+	g_string_append_printf(body, ",\"last\":%" G_GUINT64_FORMAT "}", listing.last);
+	return g_string_free_to_bytes(body);
+}
+
+static GBytes *events_build(const RdmadServices *services)
+{
+	return events_after(services, 0);
+}
+
+static void reply_events(RdmadHttpRequest *request, const RdmadServices *services, guint64 after)
+{
+	g_autoptr(GBytes) body = events_after(services, after);
+
+	rdmad_http_reply_bytes(request, 200, "application/json", body);
 }
 
 typedef struct {
 	RdmadHttpRequest *request;
-	RdmadJournal *journal;
+	const RdmadServices *services;
 	guint64 after;
 	RdmadWatch *watch;
 	RdmadEvent *timer;
@@ -89,7 +111,7 @@ static void poll_answer(gpointer data)
 	Poll *poll = data;
 
 	rdmad_http_request_on_gone(poll->request, NULL, NULL);
-	reply_events(poll->request, poll->journal, poll->after);
+	reply_events(poll->request, poll->services, poll->after);
 	poll_free(poll);
 }
 
@@ -107,10 +129,12 @@ static void poll_start(RdmadHttpRequest *request, const RdmadServices *services,
 	Poll *poll = g_new0(Poll, 1);
 
 	poll->request = request;
-	poll->journal = services->journal;
+	poll->services = services;
 	poll->after = after;
 	poll->watch = rdmad_journal_watch(services->journal, NULL, poll_posted, poll);
 	poll->timer = rdmad_loop_add_timer(services->loop, NULL, poll_answer, poll);
+	if (!rdmad_http_request_is_local(request))
+		rdmad_event_set_low(poll->timer);
 	rdmad_event_arm(poll->timer, wait_s * 1000);
 	rdmad_http_request_on_gone(request, poll_free, poll);
 }
@@ -139,8 +163,10 @@ void api_get_events(RdmadHttpRequest *request, gpointer data)
 	if (!read_number(request, "after", G_MAXINT64, &after) ||
 	    !read_number(request, "wait", MAX_WAIT_S, &wait_s))
 		return;
-	if (!wait_s || journal_last(services->journal) != after)
-		reply_events(request, services->journal, after);
+	if (!wait_s && !after)
+		api_reply_shared(request, services, API_SHARED_EVENTS, events_build);
+	else if (!wait_s || journal_last(services->journal) != after)
+		reply_events(request, services, after);
 	else if (rdmad_http_request_park(request))
 		poll_start(request, services, after, wait_s);
 }

@@ -23,6 +23,29 @@ void api_get_readyz(RdmadHttpRequest *request, gpointer data);
 void api_post_rescan(RdmadHttpRequest *request, gpointer data);
 void api_post_refresh(RdmadHttpRequest *request, gpointer data);
 
+/* api-shared.c: resources whose answer is the same for all. */
+typedef enum {
+	API_SHARED_STATUS,
+	API_SHARED_DEVICES,
+	API_SHARED_ALLOCATIONS,
+	API_SHARED_TOPOLOGY,
+	API_SHARED_EVENTS,
+	API_SHARED_DOCTOR,
+	N_API_SHARED
+} ApiShared;
+
+/* NULL: it cannot be written as JSON. */
+typedef GBytes *(*ApiBuild)(const RdmadServices *services);
+void api_reply_shared(RdmadHttpRequest *request, const RdmadServices *services, ApiShared which,
+		      ApiBuild build);
+/* Takes the value over. */
+GBytes *api_json_bytes(json_t *value);
+
+/* The texts of the event log's entries, and of claims as they are with these names of devices. */
+struct ApiTexts *api_event_texts(const RdmadServices *services);
+struct ApiTexts *api_claim_texts(const RdmadServices *services, const char *device_names);
+struct ApiTexts *api_claim_texts_new(void);
+
 /* The devices in the order of their names, as people count them; borrowed. */
 GPtrArray *api_devices_by_name(const RdmadServices *services);
 /* One device as the devices resource shows it. */

@@ -153,9 +153,8 @@ static json_t *listeners_json(const RdmadHttp *http)
 	return array;
 }
 
-void api_get_status(RdmadHttpRequest *request, gpointer data)
+static GBytes *status_build(const RdmadServices *s)
 {
-	const RdmadServices *s = data;
 	const gint64 uptime_us = g_get_real_time() - s->started_us;
 	json_t *object = json_object();
 
@@ -172,7 +171,12 @@ void api_get_status(RdmadHttpRequest *request, gpointer data)
 	api_set(object, "devices", devices_json(s->inventory));
 	api_set(object, "claims", json_integer(rdmad_claims_count(s->claims)));
 	api_set(object, "trouble", trouble_json(s->journal));
-	rdmad_http_reply_json(request, object);
+	return api_json_bytes(object);
+}
+
+void api_get_status(RdmadHttpRequest *request, gpointer data)
+{
+	api_reply_shared(request, data, API_SHARED_STATUS, status_build);
 }
 
 void api_post_rescan(RdmadHttpRequest *request, gpointer data)

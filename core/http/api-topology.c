@@ -134,9 +134,8 @@ const RdmadGpu *api_nearest_gpu(const RdmadServices *services, const RdmadDevice
 	return nearest;
 }
 
-void api_get_topology(RdmadHttpRequest *request, gpointer data)
+static GBytes *topology_build(const RdmadServices *services)
 {
-	const RdmadServices *services = data;
 	g_autoptr(GPtrArray) nics = api_devices_by_name(services);
 	json_t *object = json_object();
 
@@ -144,5 +143,10 @@ void api_get_topology(RdmadHttpRequest *request, gpointer data)
 	api_set(object, "nics", nics_json(nics));
 	api_set(object, "distances", distances_json(services->inventory, nics));
 	api_set(object, "numa_cpus", cpus_json(services->sysroot));
-	rdmad_http_reply_json(request, object);
+	return api_json_bytes(object);
+}
+
+void api_get_topology(RdmadHttpRequest *request, gpointer data)
+{
+	api_reply_shared(request, data, API_SHARED_TOPOLOGY, topology_build);
 }

@@ -32,12 +32,13 @@ static const struct {
 	{ "POST", PREFIX "allocations/refresh", RDMAD_HTTP_LOCAL, api_post_refresh },
 };
 
-gboolean rdmad_api_start(const RdmadServices *services, GError **error)
+gboolean rdmad_api_start(RdmadServices *services, GError **error)
 {
+	services->api = rdmad_api_new(services->loop);
 	for (gsize i = 0; i < G_N_ELEMENTS(api_routes); i++)
 		if (!rdmad_http_route(services->http, NULL, api_routes[i].method,
 				      api_routes[i].path, api_routes[i].scope,
-				      api_routes[i].handler, (gpointer)services, error))
+				      api_routes[i].handler, services, error))
 			return FALSE;
 	return TRUE;
 }

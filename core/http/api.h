@@ -9,4 +9,7 @@
 #include "daemon/services.h"
 
 /* `services` must outlive the http server. */
-gboolean rdmad_api_start(const RdmadServices *services, GError **error);
+gboolean rdmad_api_start(RdmadServices *services, GError **error);
+/* What is kept for those who ask again. */
+struct RdmadApi *rdmad_api_new(RdmadLoop *loop);
+void rdmad_api_free(struct RdmadApi *api);

@@ -5,13 +5,21 @@
 #include <rdmad/sysroot.h>
 #include <string.h>
 
+#include "hardware/sysroot-private.h"
 #include "hardware/verbs.h"
 #include "http/api-doctor.h"
 #include "http/api-private.h"
 
+/* Not merely out of sight, for want of a descriptor. */
+static gboolean is_missing(const RdmadServices *services, const char *path)
+{
+	rdmad_sysroot_passing_error();
+	return !rdmad_sysroot_exists(services->sysroot, path) && !rdmad_sysroot_passing_error();
+}
+
 static void check_any(const RdmadServices *services, json_t *findings)
 {
-	if (rdmad_sysroot_exists(services->sysroot, "sys/class/infiniband"))
+	if (!is_missing(services, "sys/class/infiniband"))
 		doctor_say(
 			findings, RDMAD_FINDING_PROBLEM, "devices",
 			"load the driver of your adapter (`modprobe mlx5_ib`, `bnxt_re`, `irdma`, "
@@ -48,7 +56,7 @@ static void check_drivers(RdmadInventory *inventory, json_t *findings)
 
 static void check_nodes(const RdmadServices *services, json_t *findings)
 {
-	if (rdmad_sysroot_exists(services->sysroot, "dev/infiniband/rdma_cm"))
+	if (!is_missing(services, "dev/infiniband/rdma_cm"))
 		doctor_say(findings, RDMAD_FINDING_OK, "device nodes", NULL,
 			   "/dev/infiniband/rdma_cm is there");
 	else
@@ -66,7 +74,7 @@ static void check_uverbs(const RdmadServices *services, const RdmadDevice *dev, 
 		doctor_say(findings, RDMAD_FINDING_PROBLEM, dev->name, "`modprobe ib_uverbs`",
 			   "it has no uverbs device: no program can use it");
 	else if (rdmad_sysroot_is_live(services->sysroot) && *uverbs->path == '/' &&
-		 !rdmad_sysroot_exists(services->sysroot, uverbs->path + 1))
+		 is_missing(services, uverbs->path + 1))
 		doctor_say(findings, RDMAD_FINDING_PROBLEM, dev->name,
 			   "in a container, mount the host's /dev; on the host, see that udev or "
 			   "devtmpfs makes the node",

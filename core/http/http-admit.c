@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Before a request is looked at further: whether its host, rate and password are good. */
 #include <string.h>
-#include <rdmad/loop.h>
 #include <sys/utsname.h>
 
 #include "http/http-host.h"
@@ -72,7 +71,7 @@ static gboolean ask_users(HttpConnection *c, HttpUsers *users)
 	/* Before it is asked: the answer may come from inside. */
 	c->state = HTTP_CHECKING;
 	c->checking = users;
-	rdmad_event_arm(c->deadline, CHECK_MS);
+	http_connection_arm(c, CHECK_MS);
 	answer = http_users_ask(users, &c->peer, authorization, checked, c);
 	if (answer == HTTP_AUTH_LATER)
 		return FALSE;

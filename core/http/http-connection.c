@@ -15,17 +15,32 @@
 
 #include "http/http-server.h"
 
-#define LINGER_MAX (16u << 20)
+#define LINGER_MAX  (16u << 20)
+#define SEND_A_TURN (64u << 10) /* a megabyte would be one of the loop's milliseconds */
 
 static void connection_step(HttpConnection *c);
+
+void http_connection_arm(HttpConnection *c, guint timeout_ms)
+{
+	rdmad_event_arm(c->deadline, c->lost ? 0 : timeout_ms);
+}
+
+/* A connection that epoll does not take ends on the next turn: callers still use it. */
+static void connection_want(HttpConnection *c, RdmadIo want)
+{
+	if (rdmad_event_want(c->io, want))
+		return;
+	c->lost = TRUE;
+	http_connection_arm(c, 0);
+}
 
 /* Sets the state and what it waits for; 0 `timeout_ms` leaves the deadline as it is. */
 static void connection_enter(HttpConnection *c, HttpState state, RdmadIo want, guint timeout_ms)
 {
 	c->state = state;
-	rdmad_event_want(c->io, want);
+	connection_want(c, want);
 	if (timeout_ms)
-		rdmad_event_arm(c->deadline, timeout_ms);
+		http_connection_arm(c, timeout_ms);
 }
 
 static void connection_await_request(HttpConnection *c)
@@ -61,8 +76,7 @@ gboolean http_connection_is_idle(const HttpConnection *c)
 	return c->state == HTTP_STARTING || c->state == HTTP_READING || c->state == HTTP_LINGERING;
 }
 
-void http_connection_answer(HttpConnection *c, guint status, const char *content_type, char *body,
-			    gsize size)
+void http_connection_answer(HttpConnection *c, guint status, const char *content_type, GBytes *body)
 {
 	RdmadHttpRequest *request = g_steal_pointer(&c->request);
 	const HttpAnswer answer = {
@@ -70,14 +84,14 @@ void http_connection_answer(HttpConnection *c, guint status, const char *content
 		.content_type = content_type,
 		.headers = request && request->headers ? request->headers->str : NULL,
 		.web_headers = c->listener->web ? http_web_headers(c->listener->web) : NULL,
-		.body_size = size,
+		.body_size = g_bytes_get_size(body),
 		.close = c->close_after,
 		.is_public = c->listener->scope != RDMAD_HTTP_LOCAL,
 	};
 
 	c->out.head = http_answer_head(&answer, &c->out.head_size);
 	c->out.body = body;
-	c->out.body_size = c->head_only ? 0 : size;
+	c->out.body_size = c->head_only ? 0 : answer.body_size;
 	http_request_free(request);
 	http_meters_answered(c->listener, status);
 	connection_enter(c, HTTP_SENDING, 0, HTTP_SEND_MS);
@@ -91,7 +105,7 @@ void http_connection_refuse(HttpConnection *c, guint status, const char *text)
 
 	c->close_after = TRUE;
 	c->linger_after = TRUE;
-	http_connection_answer(c, status, "application/json", body, strlen(body));
+	http_connection_answer(c, status, "application/json", g_bytes_new_take(body, strlen(body)));
 }
 
 static const char *refusal_text(guint status)
@@ -203,7 +217,7 @@ static void connection_finish(HttpConnection *c)
 	/* One request a turn of the loop: those behind it wait until the socket is writable, which it
 	 * is, and nothing more is read before. */
 	if (c->in->len)
-		rdmad_event_want(c->io, RDMAD_IO_WRITE);
+		connection_want(c, RDMAD_IO_WRITE);
 }
 
 /* Waits for what the transport waits for.  `c` may be gone afterwards. */
@@ -212,16 +226,17 @@ static void connection_wait(HttpConnection *c, gssize wait)
 	if (wait == HTTP_BROKEN)
 		http_connection_free(c);
 	else
-		rdmad_event_want(c->io, wait == HTTP_WAIT_READ ? RDMAD_IO_READ : RDMAD_IO_WRITE);
+		connection_want(c, wait == HTTP_WAIT_READ ? RDMAD_IO_READ : RDMAD_IO_WRITE);
 }
 
 /* `c` may be gone afterwards. */
 static void connection_step_sending(HttpConnection *c)
 {
+	const gsize end = c->out.sent + SEND_A_TURN;
 	struct iovec parts[2];
 	guint n_parts;
 
-	while ((n_parts = http_output_rest(&c->out, parts))) {
+	while ((n_parts = http_output_rest(&c->out, end - c->out.sent, parts))) {
 		const gssize n = c->transport->klass->send(c->transport, parts, n_parts);
 
 		if (n < 0) {
@@ -229,6 +244,10 @@ static void connection_step_sending(HttpConnection *c)
 			return;
 		}
 		c->out.sent += n;
+	}
+	if (http_output_rest(&c->out, 1, parts)) {
+		connection_want(c, RDMAD_IO_WRITE);
+		return;
 	}
 	if (c->close_after && !c->linger_after) {
 		c->transport->klass->finish(c->transport);
@@ -279,7 +298,7 @@ static void connection_received(HttpConnection *c, const guint8 *data, gsize n)
 		connection_step(c);
 	} else if (c->in->len > c->listener->http->limits.max_header) {
 		/* Enough pipelined; the rest waits in the kernel. */
-		rdmad_event_want(c->io, 0);
+		connection_want(c, 0);
 	}
 }
 
@@ -333,7 +352,7 @@ static void connection_ready(int fd, RdmadIo ready, gpointer data)
 		return;
 	}
 	if (ready & RDMAD_IO_WRITE) { /* for a request that is here already */
-		rdmad_event_want(c->io, RDMAD_IO_READ);
+		connection_want(c, RDMAD_IO_READ);
 		connection_step(c);
 		return;
 	}
@@ -350,6 +369,11 @@ static void connection_expired(gpointer data)
 {
 	HttpConnection *c = data;
 
+	if (c->lost) {
+		rdmad_warn("%s: closed a connection that epoll does not take", c->listener->name);
+		http_connection_free(c);
+		return;
+	}
 	if (c->state == HTTP_READING && (c->in->len || c->request)) {
 		http_connection_refuse(c, 408, "the request took too long to come");
 		return;
@@ -370,9 +394,20 @@ static HttpTransport *listener_transport(HttpListener *listener, int fd)
 	return listener->web ? http_web_transport(listener->web, fd) : http_transport_plain(fd);
 }
 
+/* Kubelet and the control socket come before whoever can reach a TCP listener. */
+static void connection_add_events(HttpConnection *c, RdmadLoop *loop)
+{
+	/* It waits for nothing yet, so that nothing can fail. */
+	c->io = rdmad_loop_add_io(loop, NULL, c->fd, 0, connection_ready, c, NULL);
+	c->deadline = rdmad_loop_add_timer(loop, NULL, connection_expired, c);
+	if (c->listener->scope == RDMAD_HTTP_LOCAL)
+		return;
+	rdmad_event_set_low(c->io);
+	rdmad_event_set_low(c->deadline);
+}
+
 void http_connection_new(HttpListener *listener, int fd, const HttpPeer *peer)
 {
-	RdmadLoop *loop = listener->http->loop;
 	HttpConnection *c = g_new0(HttpConnection, 1);
 
 	c->listener = listener;
@@ -385,8 +420,7 @@ void http_connection_new(HttpListener *listener, int fd, const HttpPeer *peer)
 	c->node.data = c;
 	g_queue_push_tail_link(&listener->connections, &c->node);
 	http_meters_connections(listener);
-	c->io = rdmad_loop_add_io(loop, NULL, fd, 0, connection_ready, c);
-	c->deadline = rdmad_loop_add_timer(loop, NULL, connection_expired, c);
+	connection_add_events(c, listener->http->loop);
 	if (c->transport->klass->start)
 		connection_enter(c, HTTP_STARTING, RDMAD_IO_READ, HTTP_START_MS);
 	else

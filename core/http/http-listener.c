@@ -57,7 +57,7 @@ static guint listener_count_peer(const HttpListener *listener, const HttpPeer *p
  * connection makes room. */
 static gboolean listener_make_room(HttpListener *listener, const HttpPeer *peer)
 {
-	const guint max = listener->http->limits.max_connections;
+	const guint max = listener->http->places;
 
 	if (peer && listener_count_peer(listener, peer) >= MAX(max / 4, 1))
 		return listener_free_place(listener, peer);
@@ -127,7 +127,8 @@ static void listener_retry(gpointer data)
 {
 	HttpListener *listener = data;
 
-	rdmad_event_want(listener->io, RDMAD_IO_READ);
+	if (!rdmad_event_want(listener->io, RDMAD_IO_READ))
+		rdmad_event_arm(listener->retry, RETRY_MS);
 }
 
 static void listener_next_turn(gpointer data)
@@ -150,7 +151,7 @@ guint http_listener_parked(const HttpListener *listener)
 }
 
 HttpListener *http_listener_new(RdmadHttp *http, RdmadModule *owner, const char *name,
-				RdmadHttpScope scope, int fd)
+				RdmadHttpScope scope, int fd, GError **error)
 {
 	HttpListener *listener = g_new0(HttpListener, 1);
 
@@ -160,10 +161,14 @@ HttpListener *http_listener_new(RdmadHttp *http, RdmadModule *owner, const char 
 	listener->scope = scope;
 	listener->fd = fd;
 	g_queue_init(&listener->connections);
-	listener->io =
-		rdmad_loop_add_io(http->loop, NULL, fd, RDMAD_IO_READ, listener_ready, listener);
 	listener->retry = rdmad_loop_add_timer(http->loop, NULL, listener_retry, listener);
 	listener->next_turn = rdmad_loop_add_timer(http->loop, NULL, listener_next_turn, listener);
+	listener->io = rdmad_loop_add_io(http->loop, NULL, fd, RDMAD_IO_READ, listener_ready,
+					 listener, error);
+	if (!listener->io)
+		g_clear_pointer(&listener, http_listener_free);
+	else if (scope != RDMAD_HTTP_LOCAL)
+		rdmad_event_set_low(listener->io);
 	return listener;
 }
 

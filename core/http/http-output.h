@@ -6,11 +6,12 @@
 #include <sys/uio.h>
 
 typedef struct {
-	char *head, *body; /* owned; `body` may be NULL */
+	char *head;
+	GBytes *body; /* which others may send as well; NULL: none */
 	gsize head_size, body_size;
 	gsize sent; /* of both */
 } HttpOutput;
 
-/* What is still to be sent, in at most two parts; 0: nothing. */
-guint http_output_rest(const HttpOutput *out, struct iovec parts[2]);
+/* What is still to be sent, up to `max` bytes, in at most two parts; 0: nothing. */
+guint http_output_rest(const HttpOutput *out, gsize max, struct iovec parts[2]);
 void http_output_clear(HttpOutput *out);

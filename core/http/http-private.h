@@ -34,6 +34,8 @@ void rdmad_http_listener_info(const RdmadHttp *http, guint index, RdmadHttpListe
 gboolean rdmad_http_listen_control(RdmadHttp *http, const char *path, GError **error);
 /* Listens again where the socket was removed; its connections end. */
 gboolean rdmad_http_keep_control(RdmadHttp *http, const char *path, GError **error);
+/* Whether it came through the control socket. */
+gboolean rdmad_http_request_is_local(const RdmadHttpRequest *request);
 /* A request that is kept until there is something to tell.  FALSE: it was refused, because these may
  * take half of a listener's places. */
 gboolean rdmad_http_request_park(RdmadHttpRequest *request);

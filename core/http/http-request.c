@@ -49,7 +49,7 @@ gboolean rdmad_http_request_park(RdmadHttpRequest *request)
 {
 	const HttpListener *listener = request->connection->listener;
 
-	if (http_listener_parked(listener) < MAX(listener->http->limits.max_connections / 2, 1)) {
+	if (http_listener_parked(listener) < MAX(listener->http->places / 2, 1)) {
 		request->parked = TRUE;
 		return TRUE;
 	}
@@ -78,7 +78,19 @@ void rdmad_http_reply(RdmadHttpRequest *request, guint status, const char *conte
 void rdmad_http_reply_take(RdmadHttpRequest *request, guint status, const char *content_type,
 			   char *body, gsize size)
 {
-	http_connection_answer(request->connection, status, content_type, body, size);
+	http_connection_answer(request->connection, status, content_type,
+			       g_bytes_new_take(body, size));
+}
+
+void rdmad_http_reply_bytes(RdmadHttpRequest *request, guint status, const char *content_type,
+			    GBytes *body)
+{
+	http_connection_answer(request->connection, status, content_type, g_bytes_ref(body));
+}
+
+gboolean rdmad_http_request_is_local(const RdmadHttpRequest *request)
+{
+	return request->connection->listener->scope == RDMAD_HTTP_LOCAL;
 }
 
 void rdmad_http_fail(RdmadHttpRequest *request, guint status, const char *format, ...)

@@ -49,7 +49,8 @@ typedef struct {
 struct RdmadHttp {
 	RdmadLoop *loop;
 	RdmadHttpLimits limits;
-	GPtrArray *routes;    /* HttpRoute */
+	guint places;	   /* connections that each listener may have: max_connections, or fewer */
+	GPtrArray *routes; /* HttpRoute */
 	GPtrArray *listeners; /* HttpListener */
 	RdmadMeter *requests, *connections;
 	GPtrArray *webs; /* HttpWeb, borrowed */
@@ -97,10 +98,13 @@ struct HttpConnection {
 	gboolean admitted; /* the request under way needs no password, or has the right one */
 	gboolean greeted;  /* the client began as one of TLS does */
 	gboolean is_local; /* it came to a loopback address */
+	gboolean lost;	   /* nothing can be waited for any more: its deadline ends it */
 	gboolean stepping; /* inside connection_step(): answers need not call it */
 	gsize drained;
 };
 
+/* Sets the deadline of its state. */
+void http_connection_arm(HttpConnection *c, guint timeout_ms);
 /* Reads on after a check. */
 void http_connection_resume(HttpConnection *c);
 
@@ -113,8 +117,8 @@ void http_connection_free(HttpConnection *c);
 gboolean http_connection_is_idle(const HttpConnection *c);
 /* Puts a whole answer in the place of the request, and sends it when the time has come.  Takes `body`
  * over. */
-void http_connection_answer(HttpConnection *c, guint status, const char *content_type, char *body,
-			    gsize size);
+void http_connection_answer(HttpConnection *c, guint status, const char *content_type,
+			    GBytes *body);
 /* The server's own refusal: {"error": ...}, then the connection ends. */
 void http_connection_refuse(HttpConnection *c, guint status, const char *text);
 
@@ -123,12 +127,14 @@ void http_request_free(RdmadHttpRequest *request);
 
 /* http-listener.c; take the descriptor over. */
 HttpListener *http_listener_new(RdmadHttp *http, RdmadModule *owner, const char *name,
-				RdmadHttpScope scope, int fd);
+				RdmadHttpScope scope, int fd, GError **error);
 guint http_listener_parked(const HttpListener *listener);
 void http_listener_free(HttpListener *listener);
 
 /* http-socket.c: a listening descriptor, or -1. */
 int http_socket_tcp(const char *address, GError **error);
+/* How many connections `n_listeners` may have each, of the descriptors that a process may open. */
+guint http_socket_places(guint n_listeners, guint max_connections);
 
 /* http-meters.c */
 void http_meters_init(RdmadHttp *http);

@@ -5,10 +5,13 @@
 #include <arpa/inet.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "http/http-address.h"
 #include "http/http-server.h"
+
+#define OTHERS 256u /* descriptors: of kubelet, the database, kernel events, files that are read */
 
 static int socket_listen(int family, const struct sockaddr *addr, socklen_t size, const char *name,
 			 GError **error)
@@ -49,4 +52,15 @@ int http_socket_tcp(const char *address, GError **error)
 				   error);
 	}
 	return fd;
+}
+
+guint http_socket_places(guint n_listeners, guint max_connections)
+{
+	struct rlimit limit;
+	rlim_t spare;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+		return max_connections;
+	spare = limit.rlim_cur - MIN(limit.rlim_cur / 2, OTHERS);
+	return (guint)CLAMP(spare / n_listeners, 1, max_connections);
 }

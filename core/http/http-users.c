@@ -17,7 +17,8 @@ struct HttpUsers {
 	char *nobody;	      /* a hash for names that are not there */
 	guint8 key[KEY_SIZE]; /* of the digests below: they are worth nothing elsewhere */
 	GHashTable *known;    /* digests of what was right */
-	GQueue checks;	      /* Check; the first one is under way */
+	GHashTable *peers;    /* HttpPeer -> GINT_TO_POINTER(rank) */
+	GQueue checks;	      /* Check; the first one is under way, the others by their rank */
 };
 
 typedef struct {
@@ -76,11 +77,45 @@ static gpointer guess_run(gpointer input, const RdmadJob *job, GError **error)
 
 static void users_begin(HttpUsers *users);
 
+/* Who has been right comes first, then who has not asked before, then by how often they were wrong. */
+#define RANK_RIGHT (-1)
+
+static int users_rank(const HttpUsers *users, const HttpPeer *peer)
+{
+	return GPOINTER_TO_INT(g_hash_table_lookup(users->peers, peer));
+}
+
+static void users_judge(HttpUsers *users, const HttpPeer *peer, HttpAuth answer)
+{
+	const int rank = users_rank(users, peer);
+
+	if (answer == HTTP_AUTH_BUSY || rank == RANK_RIGHT)
+		return;
+	if (g_hash_table_size(users->peers) >= HTTP_USERS_PEERS)
+		g_hash_table_remove_all(users->peers);
+	g_hash_table_replace(users->peers, g_memdup2(peer, sizeof(*peer)),
+			     GINT_TO_POINTER(answer == HTTP_AUTH_YES
+						     ? RANK_RIGHT
+						     : MIN(rank, G_MAXINT - 1) + 1));
+}
+
 static void users_remember(HttpUsers *users, const char *digest)
 {
 	if (g_hash_table_size(users->known) >= HTTP_USERS_KNOWN)
 		g_hash_table_remove_all(users->known);
 	g_hash_table_add(users->known, g_strdup(digest));
+}
+
+/* Frees it too. */
+static void check_tell(Check *check, HttpAuth answer)
+{
+	while (check->waiters->len) {
+		const Waiter waiter = g_array_index(check->waiters, Waiter, 0);
+
+		g_array_remove_index(check->waiters, 0);
+		waiter.fn(answer, waiter.data);
+	}
+	check_free(check);
 }
 
 /* The check under way has come to an end; its waiters hear of it last, for they may ask again. */
@@ -90,14 +125,9 @@ static void users_end(HttpUsers *users, HttpAuth answer)
 
 	if (answer == HTTP_AUTH_YES)
 		users_remember(users, check->digest);
+	users_judge(users, &check->peer, answer);
 	users_begin(users);
-	while (check->waiters->len) {
-		const Waiter waiter = g_array_index(check->waiters, Waiter, 0);
-
-		g_array_remove_index(check->waiters, 0);
-		waiter.fn(answer, waiter.data);
-	}
-	check_free(check);
+	check_tell(check, answer);
 }
 
 static void guess_done(gpointer result, const GError *error, gpointer data)
@@ -156,7 +186,22 @@ static Check *users_find(HttpUsers *users, const char *digest)
 	return NULL;
 }
 
-static gboolean users_have_place(const HttpUsers *users, const HttpPeer *peer)
+/* When all places are taken, the last in the queue goes for one of a better rank. */
+static gboolean users_make_place(HttpUsers *users, int rank)
+{
+	Check *last;
+
+	if (users->checks.length < HTTP_USERS_CHECKS)
+		return TRUE;
+	last = g_queue_peek_tail(&users->checks);
+	if (last->job || users_rank(users, &last->peer) <= rank)
+		return FALSE;
+	g_queue_pop_tail(&users->checks);
+	check_tell(last, HTTP_AUTH_BUSY);
+	return TRUE;
+}
+
+static gboolean users_have_place(HttpUsers *users, const HttpPeer *peer)
 {
 	for (const GList *l = users->checks.head; l; l = l->next) {
 		const Check *check = l->data;
@@ -165,7 +210,19 @@ static gboolean users_have_place(const HttpUsers *users, const HttpPeer *peer)
 		if (check->waiters->len && http_peer_equal(&check->peer, peer))
 			return FALSE;
 	}
-	return users->checks.length < HTTP_USERS_CHECKS;
+	return users_make_place(users, users_rank(users, peer));
+}
+
+/* Behind the one under way and all whose rank is not worse. */
+static void users_queue(HttpUsers *users, Check *check)
+{
+	const int rank = users_rank(users, &check->peer);
+	GList *before = users->checks.head;
+
+	while (before && (((Check *)before->data)->job ||
+			  users_rank(users, &((Check *)before->data)->peer) <= rank))
+		before = before->next;
+	g_queue_insert_before(&users->checks, before, check);
 }
 
 static Check *check_new(HttpUsers *users, const HttpPeer *peer, const char *digest,
@@ -181,7 +238,7 @@ static Check *check_new(HttpUsers *users, const HttpPeer *peer, const char *dige
 	check->guess = g_new0(Guess, 1);
 	check->guess->hash = g_strdup(hash);
 	check->guess->password = g_strdup(password);
-	g_queue_push_tail(&users->checks, check);
+	users_queue(users, check);
 	return check;
 }
 
@@ -255,17 +312,45 @@ static int highest_cost(GHashTable *hashes)
 	return highest;
 }
 
-HttpUsers *http_users_new(RdmadWorkers *workers, GHashTable *hashes)
+static guint peer_hash(gconstpointer data)
+{
+	const HttpPeer *peer = data;
+	guint hash = 5381;
+
+	for (guint i = 0; i < sizeof(peer->bytes); i++)
+		hash = hash * 33 + peer->bytes[i];
+	return hash;
+}
+
+static gboolean peer_equal(gconstpointer a, gconstpointer b)
+{
+	return http_peer_equal(a, b);
+}
+
+/* A digest is of the hash too: with another password none of before is right. */
+static void users_begin_with(HttpUsers *users, const HttpUsers *before)
+{
+	if (before) {
+		memcpy(users->key, before->key, KEY_SIZE);
+		users->known = g_hash_table_ref(before->known);
+		users->peers = g_hash_table_ref(before->peers);
+		return;
+	}
+	if (getrandom(users->key, KEY_SIZE, 0) != KEY_SIZE)
+		g_error("no random numbers");
+	users->known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	users->peers = g_hash_table_new_full(peer_hash, peer_equal, g_free, NULL);
+}
+
+HttpUsers *http_users_new(RdmadWorkers *workers, GHashTable *hashes, const HttpUsers *before)
 {
 	HttpUsers *users = g_new0(HttpUsers, 1);
 
 	users->workers = workers;
 	users->hashes = g_hash_table_ref(hashes);
 	users->nobody = rdmad_bcrypt_nobody(highest_cost(hashes));
-	users->known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	g_queue_init(&users->checks);
-	if (getrandom(users->key, KEY_SIZE, 0) != KEY_SIZE)
-		g_error("no random numbers");
+	users_begin_with(users, before);
 	return users;
 }
 
@@ -275,16 +360,11 @@ void http_users_free(HttpUsers *users)
 
 	if (!users)
 		return;
-	while ((check = g_queue_pop_head(&users->checks))) {
-		for (guint i = 0; i < check->waiters->len; i++) {
-			const Waiter *waiter = &g_array_index(check->waiters, Waiter, i);
-
-			waiter->fn(HTTP_AUTH_BUSY, waiter->data);
-		}
-		check_free(check);
-	}
+	while ((check = g_queue_pop_head(&users->checks)))
+		check_tell(check, HTTP_AUTH_BUSY);
 	g_hash_table_unref(users->hashes);
 	g_hash_table_unref(users->known);
+	g_hash_table_unref(users->peers);
 	explicit_bzero(users->key, KEY_SIZE);
 	g_free(users->nobody);
 	g_free(users);

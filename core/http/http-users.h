@@ -5,7 +5,8 @@
  * A hash takes tens of milliseconds by design, so it is computed on a worker, one at a time, and few may
  * wait for it, one of each address: who guesses keeps out whoever shares the address, and not the others.
  * A password that was right is known again at once; one that was wrong costs its sender the
- * wait each time, whether or not there is such a user.
+ * wait each time, whether or not there is such a user.  Addresses that have been right are served first,
+ * those that were wrong last.
  */
 #pragma once
 
@@ -27,8 +28,11 @@ typedef void (*HttpAuthFunc)(HttpAuth answer, gpointer data);
 #define HTTP_USERS_CHECKS 16u	/* under way and waiting */
 #define HTTP_USERS_KNOWN  1024u /* right passwords that are remembered */
 
-/* `hashes`: name to bcrypt hash, not empty; a reference is kept. */
-HttpUsers *http_users_new(RdmadWorkers *workers, GHashTable *hashes);
+#define HTTP_USERS_PEERS 4096u /* addresses that are remembered */
+
+/* `hashes`: name to bcrypt hash, not empty; a reference is kept.  `before`: those that they take the place
+ * of, or NULL; what they remember is kept, as far as it is still right. */
+HttpUsers *http_users_new(RdmadWorkers *workers, GHashTable *hashes, const HttpUsers *before);
 /* Those who wait are told HTTP_AUTH_BUSY. */
 void http_users_free(HttpUsers *users);
 /* `authorization`: the header's value, or NULL. */

@@ -159,10 +159,11 @@ static gboolean config_wants_certificates(const WebConfig *config)
 static void web_take(HttpWeb *web, Reading *reading)
 {
 	const WebConfig *config = reading->config;
+	HttpUsers *before = g_steal_pointer(&web->users);
 
-	g_clear_pointer(&web->users, http_users_free);
 	if (config_has_users(config))
-		web->users = http_users_new(web->http->workers, config->users);
+		web->users = http_users_new(web->http->workers, config->users, before);
+	http_users_free(before);
 	if (config->rate_interval_s > 0)
 		rdmad_bucket_init(&web->bucket, config->rate_burst,
 				  MAX(config->rate_interval_s * G_USEC_PER_SEC, 1),

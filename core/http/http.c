@@ -7,8 +7,11 @@
  * after one request, PSS: evhttp +0.2 MiB, libmicrohttpd +1.7 to 2.8 MiB, this with jansson +0.15 MiB;
  * the whole idle daemon may have 6 MiB.
  */
+#define RDMAD_LOG_TOPIC "http"
+
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
+#include <rdmad/log.h>
 #include <string.h>
 
 #include "build-info.h"
@@ -37,6 +40,7 @@ RdmadHttp *rdmad_http_new(RdmadLoop *loop, const RdmadHttpLimits *limits, GError
 	if (limits)
 		http->limits = *limits;
 	http->limits.max_connections = http->limits.max_connections ?: 64;
+	http->places = http->limits.max_connections;
 	http->limits.idle_ms = http->limits.idle_ms ?: 30000;
 	http->limits.max_header = http->limits.max_header ?: 16 << 10;
 	http->limits.max_body = http->limits.max_body ?: 1 << 20;
@@ -172,6 +176,23 @@ void http_dispatch(RdmadHttpRequest *request)
 	rdmad_http_fail(request, 405, "%s takes %s", path, allowed);
 }
 
+/* Listeners share what there is. */
+static void http_add_listener(RdmadHttp *http, HttpListener *listener)
+{
+	const guint max = http->limits.max_connections;
+	guint places;
+
+	g_ptr_array_add(http->listeners, listener);
+	places = http_socket_places(http->listeners->len, max);
+	if (places < MIN(max, http->places))
+		rdmad_warn(
+			"http.max_connections: of the files that may be open, %u connections can "
+			"be given to each of %u listeners, and not %u; raise LimitNOFILE= of the "
+			"unit, or ulimit -n",
+			places, http->listeners->len, max);
+	http->places = places;
+}
+
 gboolean rdmad_http_listen(RdmadHttp *http, RdmadModule *owner, const char *address,
 			   const char *web_config, GError **error)
 {
@@ -186,9 +207,13 @@ gboolean rdmad_http_listen(RdmadHttp *http, RdmadModule *owner, const char *addr
 		http_web_close(web);
 		return FALSE;
 	}
-	listener = http_listener_new(http, owner, address, RDMAD_HTTP_PUBLIC, fd);
+	listener = http_listener_new(http, owner, address, RDMAD_HTTP_PUBLIC, fd, error);
+	if (!listener) {
+		http_web_close(web);
+		return FALSE;
+	}
 	listener->web = web;
-	g_ptr_array_add(http->listeners, listener);
+	http_add_listener(http, listener);
 	return TRUE;
 }
 
@@ -200,9 +225,13 @@ gboolean rdmad_http_listen_control(RdmadHttp *http, const char *path, GError **e
 
 	if (fd < 0)
 		return FALSE;
-	listener = http_listener_new(http, NULL, path, RDMAD_HTTP_LOCAL, fd);
+	listener = http_listener_new(http, NULL, path, RDMAD_HTTP_LOCAL, fd, error);
+	if (!listener) {
+		rdmad_unix_file_clear(&file);
+		return FALSE;
+	}
 	listener->file = file;
-	g_ptr_array_add(http->listeners, listener);
+	http_add_listener(http, listener);
 	return TRUE;
 }
 

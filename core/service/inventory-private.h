@@ -5,7 +5,7 @@
 
 RdmadInventory *rdmad_inventory_new(RdmadLoop *loop, RdmadJournal *journal);
 void rdmad_inventory_free(RdmadInventory *inv);
-/* Takes the arrays over.  Works out what was added, removed, changed, posts it to the journal, and
+/* Takes the arrays over; `gpus` NULL: they stay.  Works out what was added, removed, changed, posts it to the journal, and
  * tells the watchers on the next turn. */
 void rdmad_inventory_replace(RdmadInventory *inv, GPtrArray *devices, GPtrArray *gpus);
 /* What was told of ports, see port-history.h; of a port that is not known it is nothing. */

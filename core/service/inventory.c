@@ -267,9 +267,11 @@ void rdmad_inventory_replace(RdmadInventory *inv, GPtrArray *devices, GPtrArray 
 	fatal_forget(inv, devices);
 	devices_carry_history(inv, devices);
 	devices_reuse(inv, devices);
-	g_ptr_array_set_free_func(gpus, gpu_release);
-	g_ptr_array_add(inv->retired, inv->gpus);
-	inv->gpus = gpus;
+	if (gpus) {
+		g_ptr_array_set_free_func(gpus, gpu_release);
+		g_ptr_array_add(inv->retired, inv->gpus);
+		inv->gpus = gpus;
+	}
 	inventory_publish(inv, devices);
 	inv->looked = TRUE;
 }

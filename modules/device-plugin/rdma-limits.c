@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma-limits.h"
 
+#include <fcntl.h>
 #include <rdmad/error.h>
+#include <rdmad/fd.h>
 #include <string.h>
 
 #define CGROUPS "sys/fs/cgroup"
@@ -37,6 +39,17 @@ static char *systemd_folder(const char *top, const char *class, const char *uid)
 			       *class ? "-" : "", class, escaped);
 }
 
+/* FALSE without an error: there is none. */
+static gboolean folder_exists(const RdmadSysroot *root, const char *path, GError **error)
+{
+	g_autoptr(GError) problem = NULL;
+	rdmad_autofd int fd = rdmad_sysroot_open(root, path, O_PATH | O_DIRECTORY, &problem);
+
+	if (problem && !g_error_matches(problem, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND))
+		g_propagate_error(error, g_steal_pointer(&problem));
+	return fd >= 0;
+}
+
 char *rdmad_rdma_limits_folder(const RdmadSysroot *root, const char *pod_uid, GError **error)
 {
 	static const char *const classes[] = { "", "burstable", "besteffort" };
@@ -50,15 +63,20 @@ char *rdmad_rdma_limits_folder(const RdmadSysroot *root, const char *pod_uid, GE
 			systemd_folder("kubelet.slice/", classes[i], pod_uid),
 			cgroupfs_folder("kubelet/", classes[i], pod_uid),
 		};
-		char *found = NULL;
+		g_autofree char *found = NULL;
+		g_autoptr(GError) problem = NULL;
 
 		for (guint k = 0; k < G_N_ELEMENTS(folders); k++)
-			if (!found && rdmad_sysroot_exists(root, folders[k]))
+			if (!found && !problem && folder_exists(root, folders[k], &problem))
 				found = folders[k];
 			else
 				g_free(folders[k]);
 		if (found)
-			return found;
+			return g_steal_pointer(&found);
+		if (problem) {
+			g_propagate_error(error, g_steal_pointer(&problem));
+			return NULL;
+		}
 	}
 	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND,
 		    "there is no cgroup of pod %s below /" CGROUPS, pod_uid);

@@ -92,7 +92,7 @@ int main(int argc, char **argv)
 	const RdmadHttpLimits limits = { .max_connections = 8, .idle_ms = 3000 };
 	g_autoptr(RdmadLoop) loop = rdmad_loop_new();
 	g_autoptr(GError) error = NULL;
-	RdmadWorkers *workers = rdmad_workers_new(loop, 4);
+	RdmadWorkers *workers = rdmad_workers_new(loop, 4, NULL);
 	RdmadHttp *http = rdmad_http_new(loop, &limits, &error);
 	RdmadEvent *interrupt = rdmad_loop_add_signal(loop, SIGINT, stop, loop);
 	gboolean good;

@@ -268,12 +268,19 @@ class Floods(Flood):
                                    request(extra=field(b"x", b"y" * 3900, index=True) +
                                            b"\xbe" * 20)), limit=20000)
 
-    def test_unknown_frames_cost_nothing(self):
+    def test_a_few_unknown_frames_cost_nothing(self):
         with Raw(self.path) as raw:
-            for n in range(2000):
-                raw.send(frame(0xfa, 0, 0, b"z" * 10) * 50)
+            for kind in range(CONTINUATION + 1, 256):
+                raw.send(frame(kind, 0, 0, b"z" * 10) * 20)
             raw.call(1)
             raw.until(DATA)
+
+    def test_unknown_frames_flood(self):
+        for kind in (0x0a, 0x10, 0xfa):
+            self.flood(lambda n: frame(kind, 0, 0, b"z" * 10))
+
+    def test_empty_unknown_frames_flood(self):
+        self.flood(lambda n: frame(0xfa, 0, 2 * n + 1))
 
 
 class Memory(Flood):

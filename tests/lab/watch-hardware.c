@@ -99,7 +99,7 @@ int main(void)
 	g_autoptr(GError) error = NULL;
 	g_autoptr(RdmadSysroot) sysroot = rdmad_sysroot_new(NULL, &error);
 	RdmadLoop *loop = rdmad_loop_new();
-	RdmadWorkers *workers = rdmad_workers_new(loop, 2);
+	RdmadWorkers *workers = rdmad_workers_new(loop, 2, NULL);
 	RdmadJournal *journal = rdmad_journal_new(loop);
 	RdmadFacts *facts = rdmad_facts_new(loop);
 	RdmadInventory *inventory = rdmad_inventory_new(loop, journal);

@@ -12,24 +12,24 @@
 
 #include <rdmad/types.h>
 
-typedef enum {		/* gRPC status codes */
-	RDMAD_GRPC_OK = 0,
-	RDMAD_GRPC_CANCELLED = 1,
-	RDMAD_GRPC_UNKNOWN = 2,
-	RDMAD_GRPC_INVALID_ARGUMENT = 3,
-	RDMAD_GRPC_DEADLINE_EXCEEDED = 4,
-	RDMAD_GRPC_NOT_FOUND = 5,
-	RDMAD_GRPC_ALREADY_EXISTS = 6,
-	RDMAD_GRPC_PERMISSION_DENIED = 7,
-	RDMAD_GRPC_RESOURCE_EXHAUSTED = 8,
-	RDMAD_GRPC_FAILED_PRECONDITION = 9,
-	RDMAD_GRPC_ABORTED = 10,
-	RDMAD_GRPC_OUT_OF_RANGE = 11,
-	RDMAD_GRPC_UNIMPLEMENTED = 12,
-	RDMAD_GRPC_INTERNAL = 13,
-	RDMAD_GRPC_UNAVAILABLE = 14,
-	RDMAD_GRPC_DATA_LOSS = 15,
-	RDMAD_GRPC_UNAUTHENTICATED = 16,
+typedef enum { /* gRPC status codes */
+	       RDMAD_GRPC_OK = 0,
+	       RDMAD_GRPC_CANCELLED = 1,
+	       RDMAD_GRPC_UNKNOWN = 2,
+	       RDMAD_GRPC_INVALID_ARGUMENT = 3,
+	       RDMAD_GRPC_DEADLINE_EXCEEDED = 4,
+	       RDMAD_GRPC_NOT_FOUND = 5,
+	       RDMAD_GRPC_ALREADY_EXISTS = 6,
+	       RDMAD_GRPC_PERMISSION_DENIED = 7,
+	       RDMAD_GRPC_RESOURCE_EXHAUSTED = 8,
+	       RDMAD_GRPC_FAILED_PRECONDITION = 9,
+	       RDMAD_GRPC_ABORTED = 10,
+	       RDMAD_GRPC_OUT_OF_RANGE = 11,
+	       RDMAD_GRPC_UNIMPLEMENTED = 12,
+	       RDMAD_GRPC_INTERNAL = 13,
+	       RDMAD_GRPC_UNAVAILABLE = 14,
+	       RDMAD_GRPC_DATA_LOSS = 15,
+	       RDMAD_GRPC_UNAUTHENTICATED = 16,
 } RdmadGrpcStatus;
 
 /* "UNAVAILABLE" and so on. */
@@ -43,15 +43,15 @@ typedef void (*RdmadGrpcHandler)(RdmadGrpcCall *call, const guint8 *message, gsi
 				 gpointer data);
 
 typedef struct {
-	const char *path;	/* "/v1beta1.DevicePlugin/Allocate" */
+	const char *path; /* "/v1beta1.DevicePlugin/Allocate" */
 	RdmadGrpcHandler handler;
 } RdmadGrpcMethod;
 
-typedef struct {		/* 0: the default in parentheses */
-	guint max_connections;	/* (16) */
-	guint max_streams;	/* a connection (100) */
-	gsize max_message;	/* received bytes (4 MiB, as kubelet's own) */
-	gboolean any_user;	/* also peers that are neither root nor our own uid */
+typedef struct {	       /* 0: the default in parentheses */
+	guint max_connections; /* (16); an idle one yields to a new one */
+	guint max_streams;     /* a connection (100) */
+	gsize max_message;     /* received bytes (4 MiB, as kubelet's own) */
+	gboolean any_user;     /* also peers that are neither root nor our own uid */
 } RdmadGrpcLimits;
 
 /*
@@ -63,8 +63,8 @@ typedef struct {		/* 0: the default in parentheses */
 RDMAD_API RdmadGrpcServer *rdmad_grpc_server_new(RdmadLoop *loop, RdmadModule *owner,
 						 const char *socket_path,
 						 const RdmadGrpcMethod *methods, gpointer data,
-						 const RdmadGrpcLimits *limits, GError **error)
-	G_GNUC_WARN_UNUSED_RESULT;
+						 const RdmadGrpcLimits *limits,
+						 GError **error) G_GNUC_WARN_UNUSED_RESULT;
 RDMAD_API void rdmad_grpc_server_free(RdmadGrpcServer *server);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadGrpcServer, rdmad_grpc_server_free)
 /* No new calls; those under way go on.  `drained` is called once none is left, from the loop. */
@@ -73,8 +73,8 @@ RDMAD_API void rdmad_grpc_server_drain(RdmadGrpcServer *server, void (*drained)(
 
 /* What a server has done since it began, for the metrics. */
 typedef struct {
-	guint connections;		/* now open */
-	guint calls;			/* now open */
+	guint connections; /* now open */
+	guint calls;	   /* now open */
 	guint64 connections_total, refused_total, calls_total, failed_total;
 } RdmadGrpcServerStats;
 RDMAD_API void rdmad_grpc_server_stats(const RdmadGrpcServer *server, RdmadGrpcServerStats *stats);
@@ -104,8 +104,8 @@ RDMAD_API void rdmad_grpc_call_watch(RdmadGrpcCall *call,
 /* Connects at the first call, and again after a loss; keeps one connection.  `max_message` bounds a
  * response; 0: 16 MiB. */
 RDMAD_API RdmadGrpcChannel *rdmad_grpc_channel_new(RdmadLoop *loop, RdmadModule *owner,
-						   const char *socket_path, gsize max_message)
-	G_GNUC_WARN_UNUSED_RESULT;
+						   const char *socket_path,
+						   gsize max_message) G_GNUC_WARN_UNUSED_RESULT;
 /* Cancels what is open: no callback after this. */
 RDMAD_API void rdmad_grpc_channel_free(RdmadGrpcChannel *channel);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadGrpcChannel, rdmad_grpc_channel_free)

@@ -53,6 +53,9 @@ RDMAD_API void rdmad_http_reply(RdmadHttpRequest *request, guint status, const c
 /* The same without a copy: `body` is taken over and freed with g_free(). */
 RDMAD_API void rdmad_http_reply_take(RdmadHttpRequest *request, guint status,
 				     const char *content_type, char *body, gsize size);
+/* The same with bytes that other answers share. */
+RDMAD_API void rdmad_http_reply_bytes(RdmadHttpRequest *request, guint status,
+				      const char *content_type, GBytes *body);
 /* {"error": "..."} with that status. */
 RDMAD_API void rdmad_http_fail(RdmadHttpRequest *request, guint status, const char *format, ...)
 	G_GNUC_PRINTF(3, 4);

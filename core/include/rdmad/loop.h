@@ -22,11 +22,17 @@ typedef void (*RdmadTimerFunc)(gpointer data);
 /* `status` is as waitpid() gives it; the child is reaped.  -1: somebody else has reaped it. */
 typedef void (*RdmadChildFunc)(pid_t pid, int status, gpointer data);
 
-/* Level-triggered and persistent: fires until the descriptor is no longer ready or wanted. */
+/* Level-triggered and persistent: fires until the descriptor is no longer ready or wanted.
+ * RDMAD_ERROR_FAILED: epoll does not take the descriptor, or has no room. */
 RDMAD_API RdmadEvent *rdmad_loop_add_io(RdmadLoop *loop, RdmadModule *owner, int fd, RdmadIo want,
-					RdmadIoFunc fn, gpointer data) G_GNUC_WARN_UNUSED_RESULT;
-/* Changes what an io event waits for; 0: nothing for now. */
-RDMAD_API void rdmad_event_want(RdmadEvent *ev, RdmadIo want);
+					RdmadIoFunc fn, gpointer data,
+					GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Changes what an io event waits for; 0: nothing for now, which never fails.  FALSE with errno: epoll
+ * has refused, and the event waits for nothing until it is asked again. */
+RDMAD_API gboolean rdmad_event_want(RdmadEvent *ev, RdmadIo want);
+/* Served after all others, one a turn of the loop: for what strangers can ask for.  Not from the
+ * event's own callback. */
+RDMAD_API void rdmad_event_set_low(RdmadEvent *ev);
 
 /* Made disarmed; one-shot, so that a slow callback cannot queue behind itself. */
 RDMAD_API RdmadEvent *rdmad_loop_add_timer(RdmadLoop *loop, RdmadModule *owner, RdmadTimerFunc fn,
@@ -38,8 +44,8 @@ RDMAD_API gboolean rdmad_event_armed(const RdmadEvent *ev);
 
 /* Fires once, when `pid` (a child of this process) has ended.  NULL when there is no such child. */
 RDMAD_API RdmadEvent *rdmad_loop_add_child(RdmadLoop *loop, RdmadModule *owner, pid_t pid,
-					   RdmadChildFunc fn, gpointer data, GError **error)
-	G_GNUC_WARN_UNUSED_RESULT;
+					   RdmadChildFunc fn, gpointer data,
+					   GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 RDMAD_API void rdmad_event_free(RdmadEvent *ev);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadEvent, rdmad_event_free)

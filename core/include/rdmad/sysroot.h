@@ -35,6 +35,7 @@ typedef void (*RdmadSysrootFunc)(const char *name, const char *value, const GErr
  * of one by one: for GID tables and counters. */
 RDMAD_API gboolean rdmad_sysroot_read_dir(const RdmadSysroot *root, const char *path,
 					  RdmadSysrootFunc fn, gpointer data, GError **error);
+/* FALSE also when it cannot be told: who would act on that opens the file and looks at the error. */
 RDMAD_API gboolean rdmad_sysroot_exists(const RdmadSysroot *root, const char *path);
 RDMAD_API gboolean rdmad_sysroot_write(const RdmadSysroot *root, const char *path,
 				       const char *value, GError **error);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
 #include <rdmad/loop.h>
@@ -8,6 +9,8 @@
 
 #include "base/loop-private.h"
 #include "service/meters-private.h"
+
+#include "../refusing-epoll.h"
 
 /* Never dereferenced: an owner is only compared. */
 #define SOME_MODULE ((RdmadModule *)0x10)
@@ -85,7 +88,7 @@ static void test_io_is_heard_only_while_it_is_wanted(Fixture *f, gconstpointer d
 	RdmadEvent *io, *timer;
 
 	g_assert_cmpint(pipe(fds), ==, 0);
-	io = rdmad_loop_add_io(f->loop, NULL, fds[0], 0, read_byte, f);
+	io = rdmad_loop_add_io(f->loop, NULL, fds[0], 0, read_byte, f, NULL);
 	timer = rdmad_loop_add_timer(f->loop, NULL, count_timer, f);
 	g_assert_cmpint(write(fds[1], "xy", 2), ==, 2);
 
@@ -276,6 +279,130 @@ static void test_a_family_of_the_core_is_made_once(void)
 	g_assert_true(rdmad_loop_meter(loop, &klass) == meter);
 }
 
+static void test_a_loop_without_epoll_is_none(void)
+{
+	refuse.create = EMFILE;
+	g_assert_null(rdmad_loop_new());
+	g_assert_cmpint(errno, ==, EMFILE);
+	refuse.create = 0;
+}
+
+static void never(int fd, RdmadIo ready, gpointer data)
+{
+	g_assert_not_reached();
+}
+
+static void test_what_epoll_refuses_fails_and_nothing_else(Fixture *f, gconstpointer data)
+{
+	g_autoptr(RdmadEvent) timer = rdmad_loop_add_timer(f->loop, NULL, count_timer, f);
+	g_autoptr(GError) error = NULL;
+	rdmad_autofd int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	g_assert_null(rdmad_loop_add_io(f->loop, NULL, fd, RDMAD_IO_READ, never, f, &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
+	g_assert_nonnull(strstr(error->message, g_strerror(EPERM)));
+	g_assert_cmpuint(rdmad_loop_owned(f->loop, NULL), ==, 1);
+	rdmad_event_arm(timer, 1);
+	rdmad_loop_run(f->loop);
+	g_assert_cmpuint(f->fired, ==, 1);
+}
+
+static void read_and_stop(int fd, RdmadIo ready, gpointer data)
+{
+	Fixture *f = data;
+	char byte;
+
+	g_assert_cmpint(read(fd, &byte, 1), ==, 1);
+	f->fired++;
+	rdmad_loop_stop(f->loop);
+}
+
+static void test_what_was_refused_can_be_asked_for_again(Fixture *f, gconstpointer data)
+{
+	int fds[2];
+	RdmadEvent *io;
+
+	g_assert_cmpint(pipe2(fds, O_CLOEXEC | O_NONBLOCK), ==, 0);
+	io = rdmad_loop_add_io(f->loop, NULL, fds[0], 0, read_and_stop, f, NULL);
+	refuse.ctl = ENOMEM;
+	g_assert_false(rdmad_event_want(io, RDMAD_IO_READ));
+	g_assert_cmpint(errno, ==, ENOMEM);
+	refuse.ctl = 0;
+	g_assert_true(rdmad_event_want(io, RDMAD_IO_READ));
+	g_assert_cmpint(write(fds[1], "x", 1), ==, 1);
+	rdmad_loop_run(f->loop);
+	g_assert_cmpuint(f->fired, ==, 1);
+	rdmad_event_free(io);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void test_children_and_signals_are_refused_too(Fixture *f, gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+	const pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(0);
+	refuse.ctl = ENOSPC;
+	g_assert_null(rdmad_loop_add_child(f->loop, NULL, pid, child_done, f, &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
+	g_assert_null(rdmad_loop_add_signal(f->loop, SIGUSR2, on_signal, f));
+	refuse.ctl = 0;
+	g_assert_cmpint(waitpid(pid, NULL, 0), ==, pid);
+}
+
+/* Pipes with a byte in each, and in which order they were served. */
+typedef struct {
+	RdmadLoop *loop;
+	int fds[3][2];
+	RdmadEvent *io[3];
+	GString *order;
+} Pipes;
+
+static void pipe_served(int fd, RdmadIo ready, gpointer data)
+{
+	Pipes *p = data;
+	char name;
+
+	g_assert_cmpint(read(fd, &name, 1), ==, 1);
+	/* While the first of the people is served, kubelet comes. */
+	if (p->order->len == 0)
+		g_assert_cmpint(write(p->fds[2][1], "k", 1), ==, 1);
+	g_string_append_c(p->order, name);
+	if (p->order->len == 3)
+		rdmad_loop_stop(p->loop);
+}
+
+static void test_low_events_are_served_one_a_turn_and_after_all_others(void)
+{
+	g_autoptr(RdmadMeters) meters = rdmad_meters_new();
+	g_autoptr(RdmadLoop) loop = rdmad_loop_new();
+	Pipes p = { .loop = loop, .order = g_string_new(NULL) };
+
+	rdmad_loop_set_meters(loop, meters);
+	for (guint i = 0; i < 3; i++) {
+		g_assert_cmpint(pipe2(p.fds[i], O_CLOEXEC | O_NONBLOCK), ==, 0);
+		p.io[i] = rdmad_loop_add_io(loop, NULL, p.fds[i][0], RDMAD_IO_READ, pipe_served, &p,
+					    NULL);
+		if (i < 2) {
+			rdmad_event_set_low(p.io[i]);
+			g_assert_cmpint(write(p.fds[i][1], "p", 1), ==, 1);
+		}
+	}
+	/* What an event waits for may change, its place in the order does not. */
+	g_assert_true(rdmad_event_want(p.io[0], RDMAD_IO_READ | RDMAD_IO_WRITE));
+	g_assert_true(rdmad_event_want(p.io[0], RDMAD_IO_READ));
+	rdmad_loop_run(loop);
+	g_assert_cmpstr(p.order->str, ==, "pkp");
+	g_string_free(p.order, TRUE);
+	for (guint i = 0; i < 3; i++) {
+		rdmad_event_free(p.io[i]);
+		close(p.fds[i][0]);
+		close(p.fds[i][1]);
+	}
+}
+
 #define ADD(name) g_test_add("/loop/" #name, Fixture, NULL, setup, test_##name, teardown)
 
 int main(int argc, char **argv)
@@ -289,6 +416,12 @@ int main(int argc, char **argv)
 	ADD(who_is_no_child_is_not_watched);
 	ADD(what_a_module_leaves_behind_is_counted_and_freed);
 	ADD(a_signal_arrives_on_the_loop);
+	ADD(what_epoll_refuses_fails_and_nothing_else);
+	ADD(what_was_refused_can_be_asked_for_again);
+	ADD(children_and_signals_are_refused_too);
+	g_test_add_func("/loop/a_loop_without_epoll_is_none", test_a_loop_without_epoll_is_none);
+	g_test_add_func("/loop/low_events_are_served_one_a_turn_and_after_all_others",
+			test_low_events_are_served_one_a_turn_and_after_all_others);
 	g_test_add_func("/loop/turns_are_timed_and_so_are_late_timers",
 			test_turns_are_timed_and_so_are_late_timers);
 	g_test_add_func("/loop/a_short_turn_in_time_is_no_latency",

@@ -35,7 +35,7 @@ static void setup(Fixture *f, gconstpointer data)
 	g_atomic_int_set(&begun, 0);
 	g_atomic_int_set(&freed, 0);
 	f->loop = rdmad_loop_new();
-	f->workers = rdmad_workers_new(f->loop, 4);
+	f->workers = rdmad_workers_new(f->loop, 4, NULL);
 }
 
 static void teardown(Fixture *f, gconstpointer data)
@@ -235,7 +235,7 @@ static void test_jobs_are_counted_by_what_became_of_them(void)
 	Fixture f = { .loop = loop };
 
 	rdmad_loop_set_meters(loop, meters);
-	f.workers = rdmad_workers_new(loop, 4);
+	f.workers = rdmad_workers_new(loop, 4, NULL);
 	rdmad_job_cancel(submit(&f, &endless, NULL, 2, 0));
 	for (guint i = 0; i < G_N_ELEMENTS(classes); i++) {
 		f.wanted = i + 1;
@@ -255,7 +255,7 @@ static void test_a_late_job_is_still_timed(void)
 	Fixture f = { .loop = loop, .wanted = 1 };
 
 	rdmad_loop_set_meters(loop, meters);
-	f.workers = rdmad_workers_new(loop, 4);
+	f.workers = rdmad_workers_new(loop, 4, NULL);
 	submit(&f, &endless, NULL, 2, 20);
 	rdmad_loop_run(loop);
 	meters_expect(meters, "rdmad_work_job_duration_seconds", "");

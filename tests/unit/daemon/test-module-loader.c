@@ -96,6 +96,22 @@ static void spoil_cut_off(const char *mods, const char *file)
 	g_assert_cmpint(truncate(file, 100), ==, 0);
 }
 
+static void spoil_third(const char *mods, const char *file)
+{
+	struct stat st;
+
+	g_assert_cmpint(stat(file, &st), ==, 0);
+	g_assert_cmpint(truncate(file, st.st_size / 3), ==, 0);
+}
+
+static void spoil_last_byte(const char *mods, const char *file)
+{
+	struct stat st;
+
+	g_assert_cmpint(stat(file, &st), ==, 0);
+	g_assert_cmpint(truncate(file, st.st_size - 1), ==, 0);
+}
+
 static void spoil_link(const char *mods, const char *file)
 {
 	g_autofree char *target = g_strconcat(file, ".1", NULL);
@@ -173,7 +189,9 @@ static const struct {
 } hostile[] = {
 	{ "text", spoil_text, "good.so: not a shared object" },
 	{ "empty", spoil_empty, "good.so: not a shared object" },
-	{ "cut off", spoil_cut_off, "good.so: cannot be loaded" },
+	{ "cut off", spoil_cut_off, "good.so: only 100 bytes of it are there" },
+	{ "third", spoil_third, "bytes of it are there; install the module again" },
+	{ "last byte", spoil_last_byte, "bytes of it are there; install the module again" },
 	{ "link", spoil_link, "good.so: a symbolic link" },
 	{ "fifo", spoil_fifo, "good.so: not a regular file" },
 	{ "directory", spoil_directory, "good.so: not a regular file" },

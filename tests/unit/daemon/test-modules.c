@@ -54,7 +54,7 @@ static void teardown(Fixture *f, gconstpointer data)
 static gboolean bring_up(Fixture *f, const char *text, GError **error)
 {
 	f->now = settings_new(f, text);
-	f->services = rdmad_services_new();
+	f->services = rdmad_services_new(NULL);
 	g_assert_true(rdmad_services_open(f->services, f->now, NULL, TRUE, NULL));
 	return rdmad_modules_load(f->services->modules, f->now, error) &&
 	       rdmad_modules_create(f->services->modules, f->now, error) &&

@@ -3,6 +3,7 @@
 #include "rdma-limits.h"
 
 #include <rdmad/error.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "hardware/sysroot-private.h"
@@ -59,6 +60,25 @@ static void test_uid(gconstpointer data)
 	rmdir(dir);
 }
 
+/* Without a descriptor left nothing is known of the pod's cgroup. */
+static void test_what_cannot_be_looked_for_is_not_missing(void)
+{
+	g_autoptr(GError) error = NULL;
+	RdmadSysroot *root = rdmad_sysroot_new(NULL, &error);
+	struct rlimit before, none;
+	g_autofree char *folder = NULL;
+
+	g_assert_no_error(error);
+	g_assert_cmpint(getrlimit(RLIMIT_NOFILE, &before), ==, 0);
+	none = (struct rlimit){ 0, before.rlim_max };
+	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &none), ==, 0);
+	folder = rdmad_rdma_limits_folder(root, POD, &error);
+	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &before), ==, 0);
+	g_assert_null(folder);
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
+	rdmad_sysroot_free(root);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -72,5 +92,7 @@ int main(int argc, char **argv)
 
 		g_test_add_data_func(path, &UIDS[i], test_uid);
 	}
+	g_test_add_func("/rdma-limits/what_cannot_be_looked_for_is_not_missing",
+			test_what_cannot_be_looked_for_is_not_missing);
 	return g_test_run();
 }

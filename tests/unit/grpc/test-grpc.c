@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Our server and our client in one loop. */
 #include <glib/gstdio.h>
+#include <rdmad/error.h>
 #include <rdmad/grpc.h>
 #include <string.h>
 
 #include "base/loop-private.h"
+#include "grpc/channel-private.h"
 #include "service/meters-private.h"
 
 #include "../meters-text.h"
+#include "../refusing-epoll.h"
 
 #define SOME_MODULE ((RdmadModule *)0x10)
 
@@ -499,6 +502,61 @@ static void test_a_call_that_is_given_up_is_counted_once(Fixture *f, gconstpoint
 	expect_counted(f, "", "/t.T/Hold,CANCELLED 1;/t.T/Hold,DEADLINE_EXCEEDED 1;");
 }
 
+static void test_a_call_ends_when_epoll_refuses_its_connection(Fixture *f, gconstpointer data)
+{
+	refuse.ctl = ENOMEM;
+	call(f, "/t.T/Echo", "x", 0);
+	run_until(f, &f->dones, 1);
+	refuse.ctl = 0;
+	g_assert_cmpint(f->status, ==, RDMAD_GRPC_UNAVAILABLE);
+	call(f, "/t.T/Echo", "x", 0);
+	run_until(f, &f->dones, 2);
+	g_assert_cmpint(f->status, ==, RDMAD_GRPC_OK);
+}
+
+static void test_a_server_that_epoll_refuses_is_an_error(Fixture *f, gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+	g_autofree char *path = g_build_filename(f->folder, "other", NULL);
+
+	refuse.ctl = ENOMEM;
+	g_assert_null(rdmad_grpc_server_new(f->loop, NULL, path, methods, f, NULL, &error));
+	refuse.ctl = 0;
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
+	g_assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
+}
+
+/* A full server: connections of other clients, of which the oldest has a call. */
+static void test_the_oldest_idle_connection_yields_to_a_new_one(Fixture *f, gconstpointer data)
+{
+	enum { MAX = 16 };
+	RdmadGrpcChannel *others[MAX];
+	RdmadGrpcChannel *mine = f->channel;
+	RdmadGrpcServerStats stats;
+
+	for (guint i = 0; i < MAX; i++) {
+		f->channel = others[i] = rdmad_grpc_channel_new(f->loop, NULL, f->path, 0);
+		call(f, i == 0 ? "/t.T/Hold" : "/t.T/Echo", "x", 0);
+		run_until(f, &f->messages, i + 1);
+	}
+	/* The second has called last: the third has been idle for longest. */
+	f->channel = others[1];
+	call(f, "/t.T/Echo", "x", 0);
+	run_until(f, &f->messages, MAX + 1);
+	f->channel = mine;
+	call(f, "/t.T/Echo", "x", 0);
+	run_until(f, &f->messages, MAX + 2);
+	rdmad_grpc_server_stats(f->server, &stats);
+	g_assert_cmpuint(stats.refused_total, ==, 0);
+	g_assert_cmpuint(stats.connections, ==, MAX);
+	g_assert_cmpuint(f->ended, ==, 0);
+	g_assert_null(others[2]->current);
+	g_assert_nonnull(others[1]->current);
+	for (guint i = 0; i < MAX; i++)
+		rdmad_grpc_channel_free(others[i]);
+	run_until(f, &f->ended, 1);
+}
+
 #define ADD(name) g_test_add("/grpc/" #name, Fixture, NULL, setup, test_##name, teardown)
 
 int main(int argc, char **argv)
@@ -524,6 +582,9 @@ int main(int argc, char **argv)
 	ADD(a_drain_waits_for_open_calls);
 	ADD(a_drain_of_an_idle_server_is_told_from_the_loop);
 	ADD(what_a_module_leaves_is_freed_without_a_word);
+	ADD(a_call_ends_when_epoll_refuses_its_connection);
+	ADD(a_server_that_epoll_refuses_is_an_error);
+	ADD(the_oldest_idle_connection_yields_to_a_new_one);
 	ADD(the_numbers_of_a_server_add_up);
 	return g_test_run();
 }

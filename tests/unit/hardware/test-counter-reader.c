@@ -405,7 +405,7 @@ static void test_a_reading_that_nobody_waits_for_stops(Fixture *f, gconstpointer
 {
 	static const RdmadJobClass klass = { .name = "read", .run = read_when_cancelled };
 	RdmadLoop *loop = rdmad_loop_new();
-	RdmadWorkers *workers = rdmad_workers_new(loop, 1);
+	RdmadWorkers *workers = rdmad_workers_new(loop, 1, NULL);
 	RdmadJob *job;
 
 	put(f, COUNTERS "/a", "1\n", -1);

@@ -349,7 +349,7 @@ static void test_a_list_that_nobody_waited_for_is_left_alone_too(Fixture *f, gco
 					     .run = read_when_cancelled,
 					     .free_result = (GDestroyNotify)rdmad_reading_free };
 	RdmadLoop *loop = rdmad_loop_new();
-	RdmadWorkers *workers = rdmad_workers_new(loop, 1);
+	RdmadWorkers *workers = rdmad_workers_new(loop, 1, NULL);
 	RdmadJob *job = rdmad_work_submit(workers, NULL, &klass, f, 0, NULL, NULL);
 
 	while (!g_atomic_int_get(&f->begun))

@@ -12,6 +12,8 @@
 #include "service/inventory-private.h"
 #include "service/journal-private.h"
 
+#include "failing-calls.h"
+
 /* A recorded machine of almost nothing, and the services around it. */
 typedef struct {
 	char *root;
@@ -48,7 +50,7 @@ static void setup(Fixture *f, gconstpointer data)
 	g_assert_no_error(error);
 	add_device(f, "rxe0");
 	f->loop = rdmad_loop_new();
-	f->workers = rdmad_workers_new(f->loop, 1);
+	f->workers = rdmad_workers_new(f->loop, 1, NULL);
 	f->sysroot = rdmad_sysroot_new(f->root, &error);
 	g_assert_no_error(error);
 	f->journal = rdmad_journal_new(f->loop);
@@ -203,6 +205,22 @@ static void test_without_a_sysfs_there_is_no_start(Fixture *f, gconstpointer dat
 	g_assert_nonnull(error);
 }
 
+static void test_a_device_that_cannot_be_looked_at_stays_and_is_looked_at_again(Fixture *f,
+										gconstpointer data)
+{
+	start(f);
+	fault.errnum = EMFILE;
+	fault.path = "infiniband/rxe0/.";
+	rdmad_hardware_hint(f->hw);
+	run_until_happened(f, "scan-incomplete");
+	g_assert_cmpuint(rdmad_inventory_count(f->inventory), ==, 1);
+	g_assert_cmpuint(rdmad_inventory_nth(f->inventory, 0)->stale, ==, 1);
+	fault.path = NULL;
+	run_until_happened(f, "scan-recovered");
+	g_assert_cmpuint(rdmad_inventory_nth(f->inventory, 0)->stale, ==, 0);
+	g_assert_false(happened(f, "device-removed"));
+}
+
 #define ADD(name) g_test_add("/hardware/" #name, Fixture, NULL, setup, test_##name, teardown)
 
 int main(int argc, char **argv)
@@ -212,6 +230,7 @@ int main(int argc, char **argv)
 	ADD(a_recorded_machine_has_no_verbs);
 	ADD(a_hint_finds_what_has_come);
 	ADD(what_was_known_stays_when_a_look_fails);
+	ADD(a_device_that_cannot_be_looked_at_stays_and_is_looked_at_again);
 	ADD(a_failed_look_is_tried_again_without_a_hint);
 	ADD(a_hint_does_not_wait_for_the_next_try);
 	ADD(a_look_under_way_does_not_outlive_its_service);

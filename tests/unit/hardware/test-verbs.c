@@ -42,7 +42,7 @@ static void setup(Fixture *f, gconstpointer data)
 	static const RdmadVerbsOps ops = { .hint = hint, .port = port, .fatal = fatal };
 
 	f->loop = rdmad_loop_new();
-	f->workers = rdmad_workers_new(f->loop, 1);
+	f->workers = rdmad_workers_new(f->loop, 1, NULL);
 	f->journal = rdmad_journal_new(f->loop);
 	f->inventory = rdmad_inventory_new(f->loop, f->journal);
 	f->verbs = rdmad_verbs_new(f->loop, f->workers, &ops, f);

@@ -16,15 +16,16 @@ typedef struct {
 	GHashTable *hashes;
 	HttpUsers *users;
 	guint answers[4]; /* by HttpAuth */
+	guint wrong_before;
 } Fixture;
 
 static void setup(Fixture *f, gconstpointer data)
 {
 	f->loop = rdmad_loop_new();
-	f->workers = rdmad_workers_new(f->loop, 4);
+	f->workers = rdmad_workers_new(f->loop, 4, NULL);
 	f->hashes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	g_hash_table_insert(f->hashes, g_strdup("alice"), g_strdup(HASH));
-	f->users = http_users_new(f->workers, f->hashes);
+	f->users = http_users_new(f->workers, f->hashes, NULL);
 }
 
 static void teardown(Fixture *f, gconstpointer data)
@@ -165,6 +166,84 @@ static void test_those_who_wait_at_the_end_are_told(Fixture *f, gconstpointer da
 	g_assert_cmpuint(f->answers[HTTP_AUTH_BUSY], ==, 2);
 }
 
+/* Each address of a flood guesses, and is wrong. */
+static void flood(Fixture *f, guint round)
+{
+	for (guint i = 0; i < HTTP_USERS_CHECKS; i++) {
+		g_autofree char *guess = g_strdup_printf("%u of %u", i, round);
+
+		g_assert_cmpint(ask_from(f, 100 + i, "alice", guess), ==, HTTP_AUTH_LATER);
+	}
+}
+
+static void note_how_many_were_wrong(HttpAuth answer, gpointer data)
+{
+	Fixture *f = data;
+
+	f->answers[answer]++;
+	if (answer == HTTP_AUTH_YES)
+		f->wrong_before = f->answers[HTTP_AUTH_NO];
+}
+
+static HttpAuth ask_right(Fixture *f)
+{
+	const HttpPeer peer = { { 1 } };
+
+	return http_users_ask(f->users, &peer, "Basic YWxpY2U6VSpV", note_how_many_were_wrong, f);
+}
+
+static void test_who_was_wrong_before_waits_for_who_was_not(Fixture *f, gconstpointer data)
+{
+	const guint n = HTTP_USERS_CHECKS;
+
+	flood(f, 1);
+	wait_for(f, n);
+	flood(f, 2); /* all places are taken: the last of them goes */
+	g_assert_cmpint(ask_right(f), ==, HTTP_AUTH_LATER);
+	g_assert_cmpuint(f->answers[HTTP_AUTH_BUSY], ==, 1);
+	wait_for(f, 2 * n + 1);
+	g_assert_cmpuint(f->answers[HTTP_AUTH_YES], ==, 1);
+	g_assert_cmpuint(f->wrong_before, ==, n + 1);
+}
+
+static void test_who_was_right_is_known_under_a_new_configuration(Fixture *f, gconstpointer data)
+{
+	HttpUsers *before = f->users;
+
+	g_assert_cmpint(ask_right(f), ==, HTTP_AUTH_LATER);
+	wait_for(f, 1);
+	f->users = http_users_new(f->workers, f->hashes, before);
+	http_users_free(before);
+	flood(f, 1);
+	g_assert_cmpint(ask_right(f), ==, HTTP_AUTH_YES);
+}
+
+static void test_another_password_is_asked_for_under_a_new_configuration(Fixture *f,
+									 gconstpointer data)
+{
+	g_autoptr(GHashTable) hashes =
+		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	HttpUsers *before = f->users;
+
+	g_assert_cmpint(ask_right(f), ==, HTTP_AUTH_LATER);
+	wait_for(f, 1);
+	/* "U*U*" */
+	g_hash_table_insert(
+		hashes, g_strdup("alice"),
+		g_strdup("$2a$05$CCCCCCCCCCCCCCCCCCCCC.VGOzA784oUp/Z0DY336zx7pLYAy0lwK"));
+	f->users = http_users_new(f->workers, hashes, before);
+	http_users_free(before);
+	g_assert_cmpint(ask_right(f), ==, HTTP_AUTH_LATER);
+	wait_for(f, 2);
+	g_assert_cmpuint(f->answers[HTTP_AUTH_NO], ==, 1);
+	/* It comes before the flood all the same, from where it was right. */
+	flood(f, 1);
+	g_assert_cmpint(ask_from(f, 1, "alice", "U*U*"), ==, HTTP_AUTH_LATER);
+	wait_for(f, 5);
+	g_assert_cmpuint(f->answers[HTTP_AUTH_YES], ==, 2);
+	g_assert_cmpuint(f->answers[HTTP_AUTH_NO], <=, 2);
+}
+
 #define ADD(name) g_test_add("/http-users/" #name, Fixture, NULL, setup, test_##name, teardown)
 
 int main(int argc, char **argv)
@@ -179,6 +258,9 @@ int main(int argc, char **argv)
 	ADD(who_guesses_keeps_out_no_other_address);
 	ADD(one_who_left_hears_nothing);
 	ADD(what_nobody_waits_for_takes_no_place);
+	ADD(who_was_wrong_before_waits_for_who_was_not);
+	ADD(who_was_right_is_known_under_a_new_configuration);
+	ADD(another_password_is_asked_for_under_a_new_configuration);
 	ADD(those_who_wait_at_the_end_are_told);
 	return g_test_run();
 }

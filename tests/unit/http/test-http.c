@@ -14,6 +14,7 @@
 #include "service/meters-private.h"
 
 #include "../meters-text.h"
+#include "../refusing-epoll.h"
 
 /* Never dereferenced: an owner is only compared. */
 #define SOME_MODULE    ((RdmadModule *)0x10)
@@ -399,6 +400,51 @@ static void test_requests_and_connections_are_counted_by_listener(Fixture *f, gc
 	meters_expect(f->meters, "rdmad_http_connections", "");
 }
 
+static void test_a_connection_that_epoll_refuses_is_closed(Fixture *f, gconstpointer data)
+{
+	g_autofree char *answer = NULL, *nothing = NULL;
+	rdmad_autofd int fd = -1;
+
+	route(f, "GET", "/hello", answer_hello);
+	fd = connect_to(f);
+	refuse.ctl = ENOMEM;
+	nothing = read_all(f, fd);
+	g_assert_cmpstr(nothing, ==, "");
+	refuse.ctl = 0;
+	answer = ask(f, GET_LAST("/hello"));
+	g_assert_true(g_str_has_suffix(answer, "\r\n\r\nhello"));
+}
+
+static void test_an_answer_leaves_before_epoll_refuses_the_next_request(Fixture *f,
+									gconstpointer data)
+{
+	g_autofree char *answer = NULL;
+	rdmad_autofd int fd = connect_to(f);
+
+	route(f, "GET", "/later", keep);
+	g_assert_cmpint(send(fd, GET("/later"), strlen(GET("/later")), 0), >, 0);
+	while (!f->kept)
+		turn(f, 1);
+	refuse.ctl = ENOSPC;
+	rdmad_http_reply(f->kept, 200, "text/plain", "late", 4);
+	answer = read_all(f, fd);
+	refuse.ctl = 0;
+	g_assert_true(g_str_has_suffix(answer, "\r\n\r\nlate"));
+}
+
+static void test_a_listener_that_epoll_refuses_is_an_error(Fixture *f, gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+	g_autofree char *path = g_build_filename(f->dir, "other", NULL);
+
+	refuse.ctl = ENOMEM;
+	g_assert_false(rdmad_http_listen_control(f->http, path, &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
+	refuse.ctl = 0;
+	g_assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
+	g_assert_cmpuint(rdmad_http_listener_count(f->http), ==, 1);
+}
+
 #define ADD(name) g_test_add("/http/" #name, Fixture, NULL, setup, test_##name, teardown)
 
 int main(int argc, char **argv)
@@ -418,6 +464,9 @@ int main(int argc, char **argv)
 	ADD(a_busy_server_says_503_and_keeps_its_work);
 	ADD(the_control_socket_is_ours_alone);
 	ADD(a_socket_left_by_a_crash_is_replaced);
+	ADD(a_connection_that_epoll_refuses_is_closed);
+	ADD(an_answer_leaves_before_epoll_refuses_the_next_request);
+	ADD(a_listener_that_epoll_refuses_is_an_error);
 	ADD(requests_and_connections_are_counted_by_listener);
 	return g_test_run();
 }

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls of the sysroot that fail on demand (ld's --wrap of syscall, openat64, read).  Included once a
+ * program. */
+#pragma once
+
+#include <errno.h>
+#include <glib.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Which call fails, and with what. */
+static struct {
+	guint count;	  /* of calls so far */
+	guint at;	  /* the one that fails, from 1; 0: none */
+	const char *path; /* what ends in this fails; NULL: nothing does */
+	int errnum;
+} fault;
+
+static gboolean fails(const char *path)
+{
+	const gboolean hit = ++fault.count == fault.at ||
+			     (fault.path && path && g_str_has_suffix(path, fault.path));
+
+	if (hit)
+		errno = fault.errnum;
+	return hit;
+}
+
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...);
+int __real_openat64(int dir, const char *path, int flags, ...);
+int __wrap_openat64(int dir, const char *path, int flags, ...);
+ssize_t __real_read(int fd, void *buffer, size_t size);
+ssize_t __wrap_read(int fd, void *buffer, size_t size);
+
+long __wrap_syscall(long number, ...)
+{
+	va_list args;
+	long a[4];
+
+	va_start(args, number);
+	for (guint i = 0; i < G_N_ELEMENTS(a); i++)
+		a[i] = va_arg(args, long);
+	va_end(args);
+	if (number == SYS_openat2 && fails((const char *)a[1]))
+		return -1;
+	return __real_syscall(number, a[0], a[1], a[2], a[3]);
+}
+
+int __wrap_openat64(int dir, const char *path, int flags, ...)
+{
+	return fails(path) ? -1 : __real_openat64(dir, path, flags);
+}
+
+ssize_t __wrap_read(int fd, void *buffer, size_t size)
+{
+	return fails(NULL) ? -1 : __real_read(fd, buffer, size);
+}
