@@ -119,7 +119,7 @@ class DevicePluginTest(PluginCase):
         self.wait_ready()
 
     def test_a_lost_stream_is_registered_again(self):
-        for options in ({"registry": False}, {"legacy": False}):
+        for options in ({"registry": False}, {"legacy": False}, {}):
             with self.subTest(options):
                 self.both(**options)
                 self.wait_ready()
@@ -129,6 +129,54 @@ class DevicePluginTest(PluginCase):
                 self.wait_ready()
                 self.end_daemon()
                 self.kubelet.stop()
+
+    def wait_with_one_socket(self, *arguments):
+        """Until kubelet is ready; returns the one socket that plugins_registry ever had."""
+        names = set()
+
+        def ready():
+            names.update(self.sockets("plugins_registry"))
+            found = self.kubelet.resources().get(HCA)
+            return found is not None and found["connected"] and found["allocatable"] == 1000
+
+        self.wait_for(ready, "registration")
+        self.assertEqual(len(names), 1, names)
+        return names.pop()
+
+    def test_one_socket_waits_for_a_kubelet_that_comes_late_and_dials_slowly(self):
+        os.mkdir(os.path.join(self.kubelet_dir, "plugins_registry"))
+        self.start_daemon()
+        self.wait_for(lambda: self.sockets("plugins_registry"), "socket")
+        before = self.sockets("plugins_registry")
+        time.sleep(2.5)
+        self.start_kubelet(registry_delay=3)
+        self.assertEqual([self.wait_with_one_socket()], before)
+
+    def test_the_socket_outlives_restarts_of_kubelet(self):
+        self.both()
+        before = self.wait_with_one_socket()
+        self.kubelet.stop()
+        time.sleep(2.5)
+        self.kubelet.start()
+        self.assertEqual(self.wait_with_one_socket(), before)
+        self.assertEqual(self.sockets("plugins_registry"), [before])
+
+    def test_a_kubelet_that_hangs_is_left_for_the_one_that_serves(self):
+        for options in ({"registry": False}, {}):
+            with self.subTest(options):
+                self.both(**options)
+                self.wait_ready()
+                self.ask("allocations", "--refresh")    # keeps its connection, too
+                self.kubelet.hang()
+                self.start_kubelet(**options)
+                self.wait_ready()
+                grant = self.kubelet.allocate("ml/a", HCA, 1)
+                claim = grant.reply.envs["RDMAD_CLAIM"]
+                self.wait_for(lambda: self.claims()[claim]["pod_name"], "name of the pod")
+                self.kubelet.release("ml/a")
+                self.end_daemon()
+                self.doCleanups()
+                self.setUp()
 
     def test_an_end_takes_the_sockets_away(self):
         self.both()
