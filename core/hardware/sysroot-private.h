@@ -13,3 +13,6 @@ int rdmad_sysroot_open_dir(const RdmadSysroot *root, const char *path);
 /* One read, as sysfs gives a whole attribute at once: its length, stripped of trailing white space and
  * NULs.  EBADMSG: no text, or more than `size` holds. */
 gssize rdmad_sysroot_read_at(int dir, const char *name, char *text, gsize size);
+
+/* Adds a watch to an inotify descriptor; -1 with errno. */
+int rdmad_sysroot_watch(const RdmadSysroot *root, int inotify, const char *path, guint32 events);

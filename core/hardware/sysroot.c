@@ -9,6 +9,7 @@
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -420,4 +421,12 @@ gboolean rdmad_sysroot_write(const RdmadSysroot *root, const char *path, const c
 	if ((gsize)n != len)
 		return set_error(error, EIO, path);
 	return TRUE;
+}
+
+int rdmad_sysroot_watch(const RdmadSysroot *root, int inotify, const char *path, guint32 events)
+{
+	rdmad_autofd int fd = open_at(root, path, O_PATH);
+	g_autofree char *self = g_strdup_printf("/proc/self/fd/%d", fd);
+
+	return fd < 0 ? -1 : inotify_add_watch(inotify, self, events);
 }
