@@ -149,6 +149,14 @@ gboolean rdmad_unix_peer_trusted(int fd, uid_t *uid)
 	return peer.uid == 0 || peer.uid == geteuid();
 }
 
+pid_t rdmad_unix_peer_process(int fd)
+{
+	struct ucred peer = { 0 };
+	socklen_t size = sizeof(peer);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 ? 0 : peer.pid;
+}
+
 gboolean rdmad_socket_file_identify(const char *path, RdmadSocketFile *file)
 {
 	struct stat st;

@@ -430,3 +430,25 @@ int rdmad_sysroot_watch(const RdmadSysroot *root, int inotify, const char *path,
 
 	return fd < 0 ? -1 : inotify_add_watch(inotify, self, events);
 }
+
+static int open_named_program(const RdmadSysroot *root, pid_t pid)
+{
+	g_autofree char *path = g_strdup_printf("proc/%d/cmdline", (int)pid);
+	rdmad_autofd int fd = open_at(root, path, O_RDONLY);
+	char name[PATH_MAX];
+	const gssize n = fd < 0 ? -1 : read(fd, name, sizeof(name) - 1);
+
+	if (n <= 0 || name[0] != '/')
+		return -1;
+	name[n] = '\0';
+	return open_regular(root, name + 1, O_RDONLY, NULL);
+}
+
+int rdmad_sysroot_open_program(const RdmadSysroot *root, pid_t pid)
+{
+	g_autofree char *path = g_strdup_printf("proc/%d/exe", (int)pid);
+	/* A link of the kernel's own, which open_at() does not follow. */
+	const int fd = openat(root->fd, path, O_RDONLY | O_CLOEXEC);
+
+	return fd >= 0 ? fd : open_named_program(root, pid);
+}
