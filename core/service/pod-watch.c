@@ -231,7 +231,7 @@ static void pod_look(RdmadPodWatch *watch, Pod *pod)
 	if (!is_over(life))
 		return;
 	rdmad_debug("%s: %s", pod->path,
-		    pod->events >= 0 ? "its last process has ended" : "it is removed");
+		    life == RDMAD_POD_LIFE_EMPTY ? "its last process has ended" : "it is removed");
 	ask_soon(watch);
 }
 

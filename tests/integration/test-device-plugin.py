@@ -359,6 +359,33 @@ class DevicePluginTest(PluginCase):
         self.wait_for(lambda: claim not in self.claims(), "end of the claim")
         self.assertEqual(len(self.claims()), 1)
 
+    def test_a_claim_ends_with_the_last_process_of_its_pod(self):
+        uid = "0f3c2ab1-1d9c-4bfb-9c3c-5d1f0a3c77aa"
+        group = os.path.join(self.machine, "sys/fs/cgroup/kubepods/burstable/pod" + uid)
+        logs = os.path.join(self.machine, "var/log/pods/ml_short_" + uid)
+        self.addCleanup(shutil.rmtree, os.path.join(self.machine, "sys/fs/cgroup"))
+        self.addCleanup(shutil.rmtree, os.path.join(self.machine, "var"))
+
+        def put(folder, name, text):
+            with open(os.path.join(folder, name), "w") as file:
+                file.write(text)
+
+        os.makedirs(group)
+        os.makedirs(logs)
+        put(os.path.join(self.machine, "sys/fs/cgroup"), "cgroup.controllers", "cpu\n")
+        put(group, "cgroup.events", "populated 1\nfrozen 0\n")
+        self.both()
+        self.wait_ready()
+        claim = self.kubelet.allocate("ml/short", HCA, 1).reply.envs["RDMAD_CLAIM"]
+        self.wait_for(lambda: self.claims()[claim]["pod_name"], "name of the pod")
+        time.sleep(0.5)     # nothing is asked any more
+        self.kubelet.release("ml/short")
+        begun = time.monotonic()
+        put(group, "cgroup.events", "populated 0\nfrozen 0\n")
+        self.wait_for(lambda: claim not in self.claims(), "end of the claim")
+        if not INSTRUMENTED:
+            self.assertLess(time.monotonic() - begun, 1)
+
     def test_a_claim_of_nobody_that_kubelet_knows_is_given_time(self):
         self.both()
         self.wait_ready()
