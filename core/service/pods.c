@@ -49,7 +49,7 @@ struct RdmadPods {
 	gboolean failing;
 	guint step, exhausted;
 
-	RdmadSocketFile kubelet;
+	RdmadSocketFile file;
 	gint64 kubelet_since_us;
 };
 
@@ -70,9 +70,9 @@ static void kubelet_look(RdmadPods *pods)
 	RdmadSocketFile now;
 
 	rdmad_socket_file_identify(pods->socket_path, &now);
-	if (rdmad_socket_file_equal(&now, &pods->kubelet))
+	if (rdmad_socket_file_equal(&now, &pods->file))
 		return;
-	pods->kubelet = now;
+	pods->file = now;
 	pods->kubelet_since_us = g_get_monotonic_time();
 }
 
