@@ -162,6 +162,7 @@ static gboolean parents_watch(RdmadPodWatch *watch, const Scan *scan)
 	return g_hash_table_size(watch->by_descriptor) != before;
 }
 
+/* NULL: there is none. */
 static void set_problem(RdmadPodWatch *watch, const char *problem)
 {
 	if (problem && !watch->problem && rdmad_sysroot_is_live(watch->root))
@@ -171,6 +172,13 @@ static void set_problem(RdmadPodWatch *watch, const char *problem)
 		return;
 	g_free(watch->problem);
 	watch->problem = g_strdup(problem);
+}
+
+static void set_inotify_problem(RdmadPodWatch *watch)
+{
+	g_autofree char *problem = g_strdup_printf("inotify: %s", g_strerror(errno));
+
+	set_problem(watch, problem);
 }
 
 /* ---- the life of a pod ---- */
@@ -242,7 +250,7 @@ static gboolean pod_attach(RdmadPodWatch *watch, Pod *pod, const char *uid, cons
 	pod->folder = watch_add(watch, path, FOLDER_EVENTS, pod);
 	if (pod->folder < 0) {
 		if (errno != ENOENT && errno != ENODEV)
-			set_problem(watch, g_strerror(errno));
+			set_inotify_problem(watch);
 		return FALSE;
 	}
 	pod->events = watch_add(watch, events, IN_MODIFY, pod); /* v1 has none */
@@ -525,7 +533,7 @@ static void inotify_open(RdmadPodWatch *watch)
 {
 	watch->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	if (watch->inotify < 0) {
-		set_problem(watch, g_strerror(errno));
+		set_inotify_problem(watch);
 		return;
 	}
 	watch->readable = rdmad_loop_add_io(watch->loop, NULL, watch->inotify, RDMAD_IO_READ,
