@@ -58,13 +58,6 @@ void rdmad_claims_set_liveness(RdmadClaims *claims, RdmadPodLifeFunc life, gpoin
 	claims->life_data = data;
 }
 
-static gboolean pod_has_ended(const RdmadClaims *claims, const RdmadClaim *claim)
-{
-	return claims->life && claim->pod_name &&
-	       claims->life(claim->pod_namespace, claim->pod_name, claims->life_data) >=
-		       RDMAD_POD_LIFE_EMPTY;
-}
-
 /* What a list asks for; it is written as one, and only then done. */
 typedef struct {
 	GPtrArray *gone;    /* RdmadClaimSlot */
@@ -106,10 +99,25 @@ static gboolean slot_is_over(const RdmadClaimSlot *slot, const RdmadPodList *lis
 	       list->asked_us - steady_us >= RDMAD_CLAIM_GRACE_US;
 }
 
+/* A kubelet that has just started lists pods without their devices: a sandbox that is made anew at that
+ * time is no end. */
+static gboolean pod_has_ended(const RdmadClaims *claims, const RdmadClaimSlot *slot,
+			      const RdmadPodList *list)
+{
+	const RdmadClaim *claim = slot->claim;
+	const RdmadPodLife life =
+		claims->life && claim->pod_name
+			? claims->life(claim->pod_namespace, claim->pod_name, claims->life_data)
+			: RDMAD_POD_LIFE_UNKNOWN;
+
+	return life == RDMAD_POD_LIFE_GONE ||
+	       (life == RDMAD_POD_LIFE_EMPTY && slot->shown_us > list->kubelet_since_us);
+}
+
 static void plan_missing(Plan *plan, const RdmadClaims *claims, RdmadClaimSlot *slot,
 			 const RdmadPodList *list)
 {
-	if (pod_has_ended(claims, slot->claim) || slot_is_over(slot, list))
+	if (pod_has_ended(claims, slot, list) || slot_is_over(slot, list))
 		g_ptr_array_add(plan->gone, slot);
 	else if (!slot->missing_us)
 		slot->missing_us = list->asked_us;

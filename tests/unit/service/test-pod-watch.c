@@ -295,6 +295,27 @@ static void test_a_pod_that_goes_on_keeps_its_claim(Fixture *f, gconstpointer da
 	g_assert_cmpuint(f->lists, ==, 0);
 }
 
+/* It lists nothing before it has read its checkpoint. */
+static void test_a_kubelet_that_has_just_started_is_no_proof(Fixture *f, gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+
+	make_v2(f);
+	make(f, FOLDER);
+	hold(f, "a");
+	RUN_UNTIL(f, rdmad_pod_watch_count(f->watch) == 1);
+	rdmad_grpc_server_free(f->server);
+	f->server = rdmad_grpc_server_new(f->base.loop, NULL, f->socket, kubelet, f, NULL, &error);
+	g_assert_no_error(error);
+	f->text = "";
+	f->lists = 0;
+	empty(f, POD);
+	RUN_UNTIL(f, f->lists >= 3);
+	g_assert_cmpuint(count(f), ==, 1);
+	take_away(f, POD);
+	RUN_UNTIL(f, count(f) == 0);
+}
+
 static void test_a_removed_cgroup_is_gone_though_kubelet_lists_the_pod(Fixture *f,
 								       gconstpointer data)
 {
@@ -375,6 +396,7 @@ int main(int argc, char **argv)
 	ADD(a_pod_is_found_whatever_comes_last);
 	ADD(kubelet_is_asked_until_it_has_seen_the_end);
 	ADD(a_pod_that_goes_on_keeps_its_claim);
+	ADD(a_kubelet_that_has_just_started_is_no_proof);
 	ADD(a_removed_cgroup_is_gone_though_kubelet_lists_the_pod);
 	ADD(a_successor_of_the_same_name_is_another_pod);
 	ADD(only_what_is_needed_is_watched);
