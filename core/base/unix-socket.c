@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
+#include <rdmad/socket-file.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -155,4 +156,42 @@ gboolean rdmad_unix_peer_trusted(int fd, uid_t *uid)
 		return FALSE;
 	*uid = peer.uid;
 	return peer.uid == 0 || peer.uid == geteuid();
+}
+
+pid_t rdmad_unix_peer_process(int fd)
+{
+	struct ucred peer = { 0 };
+	socklen_t size = sizeof(peer);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 ? 0 : peer.pid;
+}
+
+gboolean rdmad_socket_file_identify(const char *path, RdmadSocketFile *file)
+{
+	struct stat st;
+
+	*file = (RdmadSocketFile){ 0 };
+	if (stat(path, &st) < 0 || !S_ISSOCK(st.st_mode))
+		return FALSE;
+	file->device = st.st_dev;
+	file->inode = st.st_ino;
+	file->changed_ns = st.st_ctim.tv_sec * G_GINT64_CONSTANT(1000000000) + st.st_ctim.tv_nsec;
+	return TRUE;
+}
+
+gboolean rdmad_socket_file_equal(const RdmadSocketFile *a, const RdmadSocketFile *b)
+{
+	return a->device == b->device && a->inode == b->inode && a->changed_ns == b->changed_ns;
+}
+
+gboolean rdmad_socket_file_is_dead(const char *path)
+{
+	rdmad_autofd int directory = -1, fd = -1;
+	struct sockaddr_un address;
+
+	if (!address_for(path, &address, &directory, NULL))
+		return FALSE;
+	fd = stream_socket(path, NULL);
+	return fd >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 &&
+	       errno == ECONNREFUSED;
 }

@@ -35,3 +35,6 @@ int rdmad_unix_connect(const char *path, GError **error);
 
 /* TRUE when the other end is root or our own user. */
 gboolean rdmad_unix_peer_trusted(int fd, uid_t *uid);
+/* The process at the other end: the one that listened, or that connected.  0: of another PID namespace,
+ * or not to be had. */
+pid_t rdmad_unix_peer_process(int fd);

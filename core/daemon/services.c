@@ -19,6 +19,7 @@
 #include "service/inventory-private.h"
 #include "service/journal-private.h"
 #include "service/meters-private.h"
+#include "service/pod-watch.h"
 #include "service/pods-private.h"
 
 /* Looks at the hardware, readings of counters, namespace changes; see work-private.h for those that hang. */
@@ -79,6 +80,9 @@ static gboolean services_open_claims(RdmadServices *services, gboolean dry, GErr
 	if (!services->claims)
 		return FALSE;
 	services->pods = rdmad_pods_new(services->loop, services->claims, services->kubelet_dir);
+	services->pod_watch =
+		rdmad_pod_watch_new(services->loop, services->workers, services->sysroot,
+				    services->claims, services->pods);
 	return TRUE;
 }
 
@@ -144,6 +148,7 @@ void rdmad_services_free(RdmadServices *services)
 	rdmad_http_free(services->http);
 	rdmad_api_free(services->api);
 	rdmad_pods_free(services->pods);
+	rdmad_pod_watch_free(services->pod_watch);
 	rdmad_claims_free(services->claims);
 	rdmad_state_close(services->state);
 	rdmad_hardware_free(services->hardware);

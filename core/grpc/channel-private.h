@@ -8,6 +8,7 @@
 #pragma once
 
 #include <rdmad/loop.h>
+#include <rdmad/socket-file.h>
 
 #include "base/owned.h"
 #include "grpc/grpc-meters.h"
@@ -31,7 +32,8 @@ struct RdmadGrpcChannel {
 struct RdmadGrpcLink {
 	RdmadGrpcChannel *channel;
 	RdmadGrpcSession *session;
-	GHashTable *requests; /* stream -> RdmadGrpcRequest */
+	RdmadSocketFile server; /* as it was before the connect */
+	GHashTable *requests;	/* stream -> RdmadGrpcRequest */
 	GList node;
 };
 
@@ -60,6 +62,9 @@ RdmadGrpcLink *rdmad_grpc_link_get(RdmadGrpcChannel *channel, GError **error);
 RdmadGrpcLink *rdmad_grpc_link_adopt(RdmadGrpcChannel *channel, int fd);
 /* Its requests must be over. */
 void rdmad_grpc_link_free(RdmadGrpcLink *link);
+/* The server let the deadline of `request` pass: the link gets no new requests, and closes with its
+ * last one.  From the top of the loop only. */
+void rdmad_grpc_link_abandon(RdmadGrpcLink *link, RdmadGrpcRequest *request);
 
 RdmadGrpcRequest *rdmad_grpc_request_new(RdmadGrpcChannel *channel, const guint8 *message,
 					 gsize size, const RdmadGrpcRequestOps *ops, gpointer data);

@@ -134,13 +134,23 @@ void rdmad_grpc_link_free(RdmadGrpcLink *link)
 	g_free(link);
 }
 
-/* Its stream numbers are used up, or it only lingers: it ends with its last request. */
+/* No new requests: it ends with its last one. */
 static void link_retire(RdmadGrpcLink *link)
 {
-	link->channel->current = NULL;
+	if (link->channel->current == link)
+		link->channel->current = NULL;
 	nghttp2_submit_goaway(rdmad_grpc_session_h2(link->session), NGHTTP2_FLAG_NONE, 0,
 			      NGHTTP2_NO_ERROR, NULL, 0);
 	rdmad_grpc_session_wake(link->session);
+}
+
+/* Another server took the path over.  The old one may hang, and never close the connection. */
+static gboolean link_is_outdated(const RdmadGrpcLink *link)
+{
+	RdmadSocketFile now;
+
+	return rdmad_socket_file_identify(link->channel->path, &now) &&
+	       !rdmad_socket_file_equal(&now, &link->server);
 }
 
 /* What came from an end that has closed is still to be read: nothing is written to it. */
@@ -148,12 +158,28 @@ static void link_check(RdmadGrpcLink *link)
 {
 	if (rdmad_grpc_session_hung_up(link->session))
 		link->channel->current = NULL;
-	else if (!nghttp2_session_check_request_allowed(rdmad_grpc_session_h2(link->session)))
+	else if (link_is_outdated(link) ||
+		 !nghttp2_session_check_request_allowed(rdmad_grpc_session_h2(link->session)))
 		link_retire(link);
+}
+
+void rdmad_grpc_link_abandon(RdmadGrpcLink *link, RdmadGrpcRequest *request)
+{
+	g_hash_table_remove(link->requests, GINT_TO_POINTER(request->stream));
+	request->link = NULL;
+	if (g_hash_table_size(link->requests)) {
+		link_retire(link);
+		return;
+	}
+	/* A server that reads nothing would keep a retired link open for ever. */
+	rdmad_grpc_session_flush(link->session);
+	rdmad_grpc_link_free(link);
 }
 
 RdmadGrpcLink *rdmad_grpc_link_get(RdmadGrpcChannel *channel, GError **error)
 {
+	RdmadSocketFile server;
+	RdmadGrpcLink *link;
 	int fd;
 
 	/* A server that restarted is noticed here, not by a failed call. */
@@ -161,6 +187,12 @@ RdmadGrpcLink *rdmad_grpc_link_get(RdmadGrpcChannel *channel, GError **error)
 		link_check(channel->current);
 	if (channel->current)
 		return channel->current;
+	/* Before the connect: a server that comes in between costs one more connection. */
+	rdmad_socket_file_identify(channel->path, &server);
 	fd = rdmad_unix_connect(channel->path, error);
-	return fd < 0 ? NULL : rdmad_grpc_link_adopt(channel, fd);
+	if (fd < 0)
+		return NULL;
+	link = rdmad_grpc_link_adopt(channel, fd);
+	link->server = server;
+	return link;
 }

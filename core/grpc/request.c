@@ -123,10 +123,14 @@ static void request_timed(gpointer data)
 {
 	RdmadGrpcRequest *request = data;
 
-	if (request->failure)
+	if (request->failure) {
 		rdmad_grpc_request_done(request, RDMAD_GRPC_UNAVAILABLE, request->failure);
-	else
-		request_abort(request, RDMAD_GRPC_DEADLINE_EXCEEDED, "the deadline passed");
+		return;
+	}
+	request_submit_reset(request);
+	if (request->link)
+		rdmad_grpc_link_abandon(request->link, request);
+	rdmad_grpc_request_done(request, RDMAD_GRPC_DEADLINE_EXCEEDED, "the deadline passed");
 }
 
 static void request_arm(RdmadGrpcRequest *request, guint ms)

@@ -9,6 +9,7 @@
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -442,4 +443,34 @@ gboolean rdmad_sysroot_write(const RdmadSysroot *root, const char *path, const c
 	if ((gsize)n != len)
 		return set_error(error, EIO, path);
 	return TRUE;
+}
+
+int rdmad_sysroot_watch(const RdmadSysroot *root, int inotify, const char *path, guint32 events)
+{
+	rdmad_autofd int fd = open_at(root, path, O_PATH);
+	g_autofree char *self = g_strdup_printf("/proc/self/fd/%d", fd);
+
+	return fd < 0 ? -1 : inotify_add_watch(inotify, self, events);
+}
+
+static int open_named_program(const RdmadSysroot *root, pid_t pid)
+{
+	g_autofree char *path = g_strdup_printf("proc/%d/cmdline", (int)pid);
+	rdmad_autofd int fd = open_at(root, path, O_RDONLY);
+	char name[PATH_MAX];
+	const gssize n = fd < 0 ? -1 : read(fd, name, sizeof(name) - 1);
+
+	if (n <= 0 || name[0] != '/')
+		return -1;
+	name[n] = '\0';
+	return open_regular(root, name + 1, O_RDONLY, NULL);
+}
+
+int rdmad_sysroot_open_program(const RdmadSysroot *root, pid_t pid)
+{
+	g_autofree char *path = g_strdup_printf("proc/%d/exe", (int)pid);
+	/* A link of the kernel's own, which open_at() does not follow. */
+	const int fd = openat(root->fd, path, O_RDONLY | O_CLOEXEC);
+
+	return fd >= 0 ? fd : open_named_program(root, pid);
 }

@@ -1,56 +1,91 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The folders and sockets by which kubelet is reached */
-#include <sys/stat.h>
+#include <rdmad/fd.h>
+#include <rdmad/socket-file.h>
 
+#include "base/go-build.h"
+#include "base/unix-socket.h"
+#include "hardware/sysroot-private.h"
 #include "http/api-doctor.h"
+#include "service/pod-watch.h"
 
 #define ADVICE                                                                                     \
 	"see that kubelet runs with this --root-dir, and that rdmad's container mounts the folder"
 
-static gboolean is_socket(const char *path)
+static gboolean check_socket(const char *path, const char *without, json_t *findings)
 {
-	struct stat st;
+	RdmadSocketFile file;
 
-	return stat(path, &st) == 0 && S_ISSOCK(st.st_mode);
-}
-
-static void check_socket(const RdmadServices *services, const char *name, const char *without,
-			 json_t *findings)
-{
-	g_autofree char *path = g_build_filename(services->kubelet_dir, name, NULL);
-
-	if (is_socket(path))
-		doctor_say(findings, RDMAD_FINDING_OK, "kubelet", NULL, "%s is there", path);
-	else
+	if (!rdmad_socket_file_identify(path, &file)) {
 		doctor_say(findings, RDMAD_FINDING_PROBLEM, "kubelet", ADVICE,
 			   "there is no socket at %s: %s", path, without);
+		return FALSE;
+	}
+	if (rdmad_socket_file_is_dead(path)) {
+		doctor_say(findings, RDMAD_FINDING_PROBLEM, "kubelet", "see that kubelet runs",
+			   "nobody listens at %s: %s", path, without);
+		return FALSE;
+	}
+	doctor_say(findings, RDMAD_FINDING_OK, "kubelet", NULL, "%s is there", path);
+	return TRUE;
 }
 
-/* Running its binary to ask would be running, as root, whatever lies at a guessed path. */
-static void note_version(json_t *findings)
+/* The program is read, never run: as root, and whatever lies there. */
+static char *version_of(const RdmadServices *services, pid_t pid)
 {
-	doctor_say(findings, RDMAD_FINDING_NOTE, "kubelet",
-		   "`kubectl get nodes -o wide` or `kubelet --version` on the host shows it",
-		   "kubelet's version is not told over its sockets");
+	rdmad_autofd int fd = pid ? rdmad_sysroot_open_program(services->sysroot, pid) : -1;
+
+	return fd < 0 ? NULL : rdmad_go_build_version(fd, "k8s.io/kubernetes");
+}
+
+/* Of the process that listens at the socket. */
+static void note_version(const RdmadServices *services, const char *path, json_t *findings)
+{
+	rdmad_autofd int fd = rdmad_unix_connect(path, NULL);
+	const pid_t pid = fd < 0 ? 0 : rdmad_unix_peer_process(fd);
+	g_autofree char *version = version_of(services, pid);
+
+	if (version)
+		doctor_say(findings, RDMAD_FINDING_OK, "kubelet", NULL,
+			   "kubelet is %s (process %d)", version, (int)pid);
+	else
+		doctor_say(
+			findings, RDMAD_FINDING_NOTE, "kubelet",
+			"`kubectl get nodes -o wide` or `kubelet --version` on the host shows it",
+			pid ? "the program of kubelet, process %d, does not say its version"
+			    : "kubelet's version cannot be told: its process cannot be seen",
+			(int)pid);
+}
+
+static void check_pod_watch(const RdmadServices *services, json_t *findings)
+{
+	const char *problem = rdmad_pod_watch_problem(services->pod_watch);
+
+	if (problem)
+		doctor_say(findings, RDMAD_FINDING_NOTE, "kubelet",
+			   "mount the host's /sys/fs/cgroup and /var/log/pods into rdmad's "
+			   "container, read-only",
+			   "the end of a pod is learnt up to five minutes late: %s", problem);
 }
 
 void doctor_check_kubelet(const RdmadServices *services, json_t *findings)
 {
-	g_autofree char *registry =
-		g_build_filename(services->kubelet_dir, "plugins_registry", NULL);
+	const char *dir = services->kubelet_dir;
+	g_autofree char *plugins = g_build_filename(dir, "device-plugins", "kubelet.sock", NULL);
+	g_autofree char *pods = g_build_filename(dir, "pod-resources", "kubelet.sock", NULL);
+	g_autofree char *registry = g_build_filename(dir, "plugins_registry", NULL);
 
-	if (!g_file_test(services->kubelet_dir, G_FILE_TEST_IS_DIR)) {
+	if (!g_file_test(dir, G_FILE_TEST_IS_DIR)) {
 		doctor_say(findings, RDMAD_FINDING_NOTE, "kubelet",
 			   "on a Kubernetes node: set kubelet.root_dir or mount the folder",
-			   "there is no %s: no kubelet on this node, or another --root-dir",
-			   services->kubelet_dir);
+			   "there is no %s: no kubelet on this node, or another --root-dir", dir);
 		return;
 	}
-	note_version(findings);
-	check_socket(services, "device-plugins/kubelet.sock", "the device plugin cannot register",
+	if (check_socket(plugins, "the device plugin cannot register", findings))
+		note_version(services, plugins, findings);
+	check_socket(pods, "which pod holds what stays unknown, and claims of ended pods stay",
 		     findings);
-	check_socket(services, "pod-resources/kubelet.sock",
-		     "which pod holds what stays unknown, and claims of ended pods stay", findings);
+	check_pod_watch(services, findings);
 	if (!g_file_test(registry, G_FILE_TEST_IS_DIR))
 		doctor_say(findings, RDMAD_FINDING_NOTE, "kubelet", ADVICE,
 			   "there is no folder %s: registration by plugin watcher is not possible",

@@ -52,6 +52,12 @@ void rdmad_claims_set_resolver(RdmadClaims *claims, RdmadModule *owner,
 	g_hash_table_replace(claims->resolvers, g_strdup(resolver->resource), mine);
 }
 
+void rdmad_claims_set_liveness(RdmadClaims *claims, RdmadPodLifeFunc life, gpointer data)
+{
+	claims->life = life;
+	claims->life_data = data;
+}
+
 /* What a list asks for; it is written as one, and only then done. */
 typedef struct {
 	GPtrArray *gone;    /* RdmadClaimSlot */
@@ -93,15 +99,32 @@ static gboolean slot_is_over(const RdmadClaimSlot *slot, const RdmadPodList *lis
 	       list->asked_us - steady_us >= RDMAD_CLAIM_GRACE_US;
 }
 
-static void plan_missing(Plan *plan, RdmadClaimSlot *slot, const RdmadPodList *list)
+/* A kubelet that has just started lists pods without their devices: a sandbox that is made anew at that
+ * time is no end. */
+static gboolean pod_has_ended(const RdmadClaims *claims, const RdmadClaimSlot *slot,
+			      const RdmadPodList *list)
 {
-	if (slot_is_over(slot, list))
+	const RdmadClaim *claim = slot->claim;
+	const RdmadPodLife life =
+		claims->life && claim->pod_name
+			? claims->life(claim->pod_namespace, claim->pod_name, claims->life_data)
+			: RDMAD_POD_LIFE_UNKNOWN;
+
+	return life == RDMAD_POD_LIFE_GONE ||
+	       (life == RDMAD_POD_LIFE_EMPTY && slot->shown_us > list->kubelet_since_us);
+}
+
+static void plan_missing(Plan *plan, const RdmadClaims *claims, RdmadClaimSlot *slot,
+			 const RdmadPodList *list)
+{
+	if (pod_has_ended(claims, slot, list) || slot_is_over(slot, list))
 		g_ptr_array_add(plan->gone, slot);
 	else if (!slot->missing_us)
 		slot->missing_us = list->asked_us;
 }
 
-static void plan_slot(Plan *plan, RdmadClaimSlot *slot, const RdmadPodList *list)
+static void plan_slot(Plan *plan, const RdmadClaims *claims, RdmadClaimSlot *slot,
+		      const RdmadPodList *list)
 {
 	const RdmadPodDevices *holder = claim_holder(slot->claim, list);
 	RdmadClaim *now;
@@ -110,7 +133,7 @@ static void plan_slot(Plan *plan, RdmadClaimSlot *slot, const RdmadPodList *list
 	if (slot->since_us > list->asked_us)
 		return;
 	if (!holder) {
-		plan_missing(plan, slot, list);
+		plan_missing(plan, claims, slot, list);
 		return;
 	}
 	slot->missing_us = 0;
@@ -212,7 +235,7 @@ void rdmad_claims_reconcile(RdmadClaims *claims, const RdmadPodList *list)
 	Plan plan = { gone, changed, put };
 
 	for (const GList *l = claims->order.head; l; l = l->next)
-		plan_slot(&plan, l->data, list);
+		plan_slot(&plan, claims, l->data, list);
 	plan_adoptions(&plan, claims, list);
 	g_hash_table_foreach_remove(claims->ended, ended_is_over, (gpointer)list);
 	if (!gone->len && !put->len)

@@ -23,10 +23,12 @@ struct RdmadClaims {
 	GQueue order;	      /* oldest first */
 	GHashTable *ended; /* set of RdmadToken: a module ended them, kubelet may still list them */
 	GHashTable *resolvers; /* resource -> see claims-reconcile.c */
-	GArray *news;	       /* see claims-news.c */
-	char *problem;	       /* of the last write, or NULL */
-	gboolean adrift;       /* the database in its place may hold another table than this */
-	gint64 tried_us;       /* monotonic, when that was */
+	RdmadPodLifeFunc life; /* NULL: nobody knows */
+	gpointer life_data;
+	GArray *news;	 /* see claims-news.c */
+	char *problem;	 /* of the last write, or NULL */
+	gboolean adrift; /* the database in its place may hold another table than this */
+	gint64 tried_us; /* monotonic, when that was */
 	RdmadMeter *writes, *durations;
 	RdmadWatchList watches;
 	RdmadEvent *tell;

@@ -7,7 +7,7 @@
 #include <rdmad/grpc.h>
 #include <rdmad/log.h>
 #include <rdmad/loop.h>
-#include <sys/stat.h>
+#include <rdmad/socket-file.h>
 
 #include "service/claims-private.h"
 #include "service/pod-list.h"
@@ -30,13 +30,6 @@ typedef struct {
 	gpointer data;
 } Waiter;
 
-/* The socket's file: another one is another kubelet. */
-typedef struct {
-	dev_t dev;
-	ino_t ino;
-	struct timespec changed;
-} SocketFile;
-
 struct RdmadPods {
 	RdmadClaims *claims;
 	RdmadGrpcChannel *channel;
@@ -56,7 +49,7 @@ struct RdmadPods {
 	gboolean failing;
 	guint step, exhausted;
 
-	SocketFile file;
+	RdmadSocketFile file;
 	gint64 kubelet_since_us;
 };
 
@@ -74,16 +67,12 @@ static void pods_schedule(RdmadPods *pods, guint delay_ms)
 
 static void kubelet_look(RdmadPods *pods)
 {
-	SocketFile file = { 0 };
-	struct stat st;
+	RdmadSocketFile now;
 
-	if (stat(pods->socket_path, &st) == 0)
-		file = (SocketFile){ st.st_dev, st.st_ino, st.st_ctim };
-	if (file.dev == pods->file.dev && file.ino == pods->file.ino &&
-	    file.changed.tv_sec == pods->file.changed.tv_sec &&
-	    file.changed.tv_nsec == pods->file.changed.tv_nsec)
+	rdmad_socket_file_identify(pods->socket_path, &now);
+	if (rdmad_socket_file_equal(&now, &pods->file))
 		return;
-	pods->file = file;
+	pods->file = now;
 	pods->kubelet_since_us = g_get_monotonic_time();
 }
 

@@ -394,7 +394,7 @@ static json_t *plugin_status(gpointer state)
 {
 	Plugin *plugin = state;
 	json_t *resources = json_array();
-	RdmadKubeletIdentity identity;
+	RdmadSocketFile identity;
 
 	for (guint i = 0; i < plugin->resources->len; i++)
 		json_array_append_new(resources,

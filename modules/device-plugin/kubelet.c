@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kubelet.h"
 
-#include <rdmad/fd.h>
 #include <rdmad/folder-watch.h>
 #include <rdmad/log.h>
-#include <stddef.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 
 #include "deviceplugin.pb-c.h"
 #include "resource-name.h"
@@ -44,19 +39,6 @@ char *rdmad_kubelet_new_path(RdmadKubelet *kubelet, RdmadRegistrationWay way, co
 			       kubelet->sequence++ & 0xffffff);
 }
 
-/* A socket file that nobody listens at any more. */
-static gboolean socket_is_dead(const char *path)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	rdmad_autofd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	if (fd < 0 || strlen(path) >= sizeof(address.sun_path))
-		return FALSE;
-	g_strlcpy(address.sun_path, path, sizeof(address.sun_path));
-	return connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 &&
-	       errno == ECONNREFUSED;
-}
-
 static void remove_if_stale(const char *dir, const char *name, const char *prefix)
 {
 	g_autofree char *start = g_strconcat(prefix, "-", NULL);
@@ -65,7 +47,7 @@ static void remove_if_stale(const char *dir, const char *name, const char *prefi
 
 	if (!g_str_has_prefix(name, start) || !g_str_has_suffix(name, ".sock"))
 		return;
-	if (lstat(path, &info) == 0 && S_ISSOCK(info.st_mode) && socket_is_dead(path) &&
+	if (lstat(path, &info) == 0 && S_ISSOCK(info.st_mode) && rdmad_socket_file_is_dead(path) &&
 	    unlink(path) == 0)
 		rdmad_debug("%s: removed, left by an earlier run", path);
 }
@@ -90,22 +72,17 @@ RdmadRegistrationWay rdmad_kubelet_way(const RdmadKubelet *kubelet)
 								      : RDMAD_REGISTRATION_LEGACY;
 }
 
-gboolean rdmad_kubelet_identify(const RdmadKubelet *kubelet, RdmadKubeletIdentity *identity)
+gboolean rdmad_kubelet_identify(const RdmadKubelet *kubelet, RdmadSocketFile *file)
 {
-	struct stat info;
-
-	if (lstat(kubelet->socket, &info) < 0 || !S_ISSOCK(info.st_mode))
-		return FALSE;
-	identity->device = info.st_dev;
-	identity->inode = info.st_ino;
-	identity->changed_ns =
-		info.st_ctim.tv_sec * G_GINT64_CONSTANT(1000000000) + info.st_ctim.tv_nsec;
-	return TRUE;
+	return rdmad_socket_file_identify(kubelet->socket, file);
 }
 
-gboolean rdmad_kubelet_identity_equal(const RdmadKubeletIdentity *a, const RdmadKubeletIdentity *b)
+gboolean rdmad_kubelet_lives(const RdmadKubelet *kubelet, const RdmadSocketFile *file)
 {
-	return a->device == b->device && a->inode == b->inode && a->changed_ns == b->changed_ns;
+	RdmadSocketFile now;
+
+	return rdmad_kubelet_identify(kubelet, &now) && rdmad_socket_file_equal(&now, file) &&
+	       !rdmad_socket_file_is_dead(kubelet->socket);
 }
 
 /* ---- Register ---- */

@@ -9,7 +9,7 @@
 
 #include <rdmad/grpc.h>
 #include <rdmad/module.h>
-#include <sys/types.h>
+#include <rdmad/socket-file.h>
 
 #include "plugin-server.h"
 #include "settings.h"
@@ -25,16 +25,10 @@ void rdmad_kubelet_configure(RdmadKubelet *kubelet, const RdmadPluginSettings *s
 /* LEGACY or REGISTRY: which way to register now. */
 RdmadRegistrationWay rdmad_kubelet_way(const RdmadKubelet *kubelet);
 
-/* One running kubelet: another has another socket. */
-typedef struct {
-	dev_t device;
-	ino_t inode;
-	gint64 changed_ns;
-} RdmadKubeletIdentity;
-
-/* FALSE: there is no kubelet.sock. */
-gboolean rdmad_kubelet_identify(const RdmadKubelet *kubelet, RdmadKubeletIdentity *identity);
-gboolean rdmad_kubelet_identity_equal(const RdmadKubeletIdentity *a, const RdmadKubeletIdentity *b);
+/* FALSE: there is no kubelet.sock.  Another kubelet has another one. */
+gboolean rdmad_kubelet_identify(const RdmadKubelet *kubelet, RdmadSocketFile *file);
+/* This very kubelet still listens. */
+gboolean rdmad_kubelet_lives(const RdmadKubelet *kubelet, const RdmadSocketFile *file);
 
 /* A path for a new socket of ours, which no other had before; g_free(). */
 char *rdmad_kubelet_new_path(RdmadKubelet *kubelet, RdmadRegistrationWay way, const char *resource);

@@ -6,6 +6,8 @@
 
 #define LOST_AFTER_MS 2000 /* without a stream */
 #define CLOSE_GAP_MS  100  /* for kubelet to notice that the old socket is closed */
+#define FORGET_GAP_MS                                                                              \
+	1200 /* for its look at plugins_registry, once a second, to see that it has gone */
 #define BACKOFF_FIRST 100
 #define BACKOFF_LAST  10000
 #define STABLE_US     (10 * G_USEC_PER_SEC) /* a stream that lived so long resets the back-off */
@@ -20,11 +22,13 @@ struct RdmadRegistration {
 	GBytes *list;
 	RdmadPluginServer *server; /* NULL: nothing to reach us by */
 	RdmadRegistrationWay way;  /* of `server` */
-	RdmadKubeletIdentity at;   /* the kubelet that `server` was made for */
+	RdmadSocketFile at;	   /* the kubelet that `server` was made for, or that streams */
+	gboolean taken;		   /* kubelet knew `server` once */
 	RdmadGrpcRequest *call;	   /* Register under way */
 	RdmadEvent *timer;	   /* the next try, or the end of patience with no stream */
 	guint backoff_ms;
 	gint64 stream_since_us; /* 0: there is none */
+	guint streams;
 	gboolean draining;
 	char *error;
 };
@@ -72,6 +76,8 @@ static void close_server(RdmadRegistration *registration)
 	g_clear_pointer(&registration->call, rdmad_grpc_request_cancel);
 	g_clear_pointer(&registration->server, rdmad_plugin_server_free);
 	registration->stream_since_us = 0;
+	registration->streams = 0;
+	registration->taken = FALSE;
 }
 
 static void register_done(RdmadGrpcStatus status, const char *text, gpointer data)
@@ -123,50 +129,79 @@ static void register_now(RdmadRegistration *registration)
 	}
 	if (!make_server(registration))
 		return;
-	if (registration->way == RDMAD_REGISTRATION_REGISTRY) {
-		try_later(registration, LOST_AFTER_MS);
-		return; /* kubelet finds the socket */
-	}
+	if (registration->way == RDMAD_REGISTRATION_REGISTRY)
+		return; /* kubelet finds the socket, however long that takes */
 	registration->owner_ops->options(&options, registration->owner_data);
 	registration->call = rdmad_kubelet_register(registration->kubelet, registration->resource,
 						    rdmad_plugin_server_path(registration->server),
 						    &options, &REGISTER_OPS, registration);
 }
 
+/* How long kubelet needs to see the end of the socket that it knows. */
+static guint farewell_ms(const RdmadRegistration *registration)
+{
+	if (registration->taken && registration->way == RDMAD_REGISTRATION_REGISTRY)
+		return FORGET_GAP_MS;
+	return registration->stream_since_us ? CLOSE_GAP_MS : 0;
+}
+
 static void begin_try(RdmadRegistration *registration)
 {
-	const gboolean had_stream = registration->stream_since_us != 0;
+	const guint gap_ms = farewell_ms(registration);
 
 	if (registration->draining || !registration->list)
 		return;
 	close_server(registration);
 	rdmad_event_disarm(registration->timer);
-	if (had_stream)
-		rdmad_event_arm(registration->timer, CLOSE_GAP_MS);
+	if (gap_ms)
+		rdmad_event_arm(registration->timer, gap_ms);
 	else
 		register_now(registration);
 }
 
 /* ---- what happens to it ---- */
 
+/*
+ * Kubelet finds a socket in plugins_registry again when it restarts, also one that it takes long for:
+ * another socket meanwhile would only be in its way.  It does not come back to one that it has
+ * dropped while it goes on.  Where kubelet.sock was never seen, the two look the same.
+ */
+static gboolean has_to_try(const RdmadRegistration *registration)
+{
+	if (!registration->server || registration->way == RDMAD_REGISTRATION_LEGACY)
+		return TRUE;
+	return registration->taken &&
+	       (!registration->at.inode ||
+		rdmad_kubelet_lives(registration->kubelet, &registration->at));
+}
+
 static void timer_fired(gpointer data)
 {
 	RdmadRegistration *registration = data;
 
-	if (!registration->stream_since_us && !registration->call)
+	if (!registration->stream_since_us && !registration->call && has_to_try(registration))
 		begin_try(registration);
+}
+
+static void kubelet_took(RdmadRegistration *registration)
+{
+	registration->taken = TRUE;
+	rdmad_kubelet_identify(registration->kubelet, &registration->at);
 }
 
 static void streams_changed(gpointer data)
 {
 	RdmadRegistration *registration = data;
-	const gboolean live = rdmad_plugin_server_streams(registration->server) > 0;
+	const guint streams = rdmad_plugin_server_streams(registration->server);
 	const gint64 now_us = g_get_monotonic_time();
 
-	if (live && !registration->stream_since_us) {
+	if (streams > registration->streams)
+		kubelet_took(registration);
+	registration->streams = streams;
+	if (streams && !registration->stream_since_us) {
 		registration->stream_since_us = now_us;
 		rdmad_event_disarm(registration->timer);
-	} else if (!live && registration->stream_since_us) {
+	} else if (!streams && registration->stream_since_us) {
 		if (now_us - registration->stream_since_us > STABLE_US)
 			registration->backoff_ms = BACKOFF_FIRST;
 		registration->stream_since_us = 0;
@@ -180,21 +215,25 @@ static void notified(const char *error, gpointer data)
 {
 	RdmadRegistration *registration = data;
 
-	if (error)
-		set_error(registration, error);
-	else
+	if (error) {
+		set_error(registration, error); /* kubelet tries again by itself */
+	} else {
 		accepted(registration);
+		kubelet_took(registration);
+		if (!registration->stream_since_us)
+			try_later(registration, LOST_AFTER_MS);
+	}
 	if (registration->owner_ops->notified)
 		registration->owner_ops->notified(error, registration->owner_data);
 }
 
 static gboolean is_another_kubelet(const RdmadRegistration *registration)
 {
-	RdmadKubeletIdentity now;
+	RdmadSocketFile now;
 
 	return registration->way == RDMAD_REGISTRATION_LEGACY &&
 	       rdmad_kubelet_identify(registration->kubelet, &now) &&
-	       !rdmad_kubelet_identity_equal(&now, &registration->at);
+	       !rdmad_socket_file_equal(&now, &registration->at);
 }
 
 void rdmad_registration_look(RdmadRegistration *registration)

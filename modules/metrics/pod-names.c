@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pod-names.h"
 
+#include <rdmad/pod-log-folder.h>
 #include <string.h>
 
-#define PODS_MAX	4096u
-#define NAME_MAX_LENGTH 253u
-#define UID_MAX_LENGTH	64u
-#define AGAIN_US	(10 * G_USEC_PER_SEC)
-
-#define NAME_CHARS "abcdefghijklmnopqrstuvwxyz0123456789-."
-#define UID_CHARS  "abcdefABCDEF0123456789-"
+#define PODS_MAX 4096u
+#define AGAIN_US (10 * G_USEC_PER_SEC)
 
 struct PodNames {
 	int refs;
@@ -33,13 +29,6 @@ void pod_names_unref(PodNames *names)
 	g_free(names);
 }
 
-static gboolean is_of(const char *text, const char *chars, gsize max)
-{
-	const gsize n = strspn(text, chars);
-
-	return n > 0 && n <= max && text[n] == '\0';
-}
-
 /* One block: the struct and both strings. */
 static PodName *pod_name_new(const char *namespace, const char *name)
 {
@@ -52,15 +41,13 @@ static PodName *pod_name_new(const char *namespace, const char *name)
 	return pod;
 }
 
-static void names_add(PodNames *names, const char *folder)
+static void names_add(PodNames *names, const char *name)
 {
-	g_auto(GStrv) parts = g_strsplit(folder, "_", 4);
+	g_auto(RdmadPodLogFolder) folder = { 0 };
 
-	if (g_strv_length(parts) != 3 || !is_of(parts[0], NAME_CHARS, NAME_MAX_LENGTH) ||
-	    !is_of(parts[1], NAME_CHARS, NAME_MAX_LENGTH) ||
-	    !is_of(parts[2], UID_CHARS, UID_MAX_LENGTH))
-		return;
-	g_hash_table_insert(names->by_uid, g_strdup(parts[2]), pod_name_new(parts[0], parts[1]));
+	if (rdmad_pod_log_folder_parse(name, &folder))
+		g_hash_table_insert(names->by_uid, g_steal_pointer(&folder.uid),
+				    pod_name_new(folder.pod_namespace, folder.pod_name));
 }
 
 static PodNames *names_read(const char *folder, gint64 now_us)

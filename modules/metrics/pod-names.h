@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pod names: which pod a uid is of
+ * Pod names: which pod a uid is of, by kubelet's folders of logs (rdmad/pod-log-folder.h)
  *
- * Cgroups say uids.  Kubelet keeps a folder of logs for each pod of the node, NAMESPACE_NAME_UID
- * (pkg/kubelet/kuberuntime/helpers.go, BuildPodLogsDirectory); for a static pod the uid is a hash there
- * as it is in the cgroup.  A table is read at once and never changes; it may be used on any thread.
+ * A table is read at once and never changes; it may be used on any thread.
  */
 #pragma once
 

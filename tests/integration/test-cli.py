@@ -4,6 +4,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import unittest
@@ -138,9 +139,22 @@ class OtherMachines(unittest.TestCase):
     def test_where_a_kubelet_is_doctor_says_what_it_cannot_know_of_it(self):
         daemon = Daemon("ipv6")
         self.addCleanup(daemon.close)
-        os.makedirs(os.path.join(daemon.folder.name, "kubelet"), exist_ok=True)
-        texts = [f["text"] for f in daemon.json("doctor")["findings"]]
-        self.assertIn("kubelet's version is not told over its sockets", texts)
+        folder = os.path.join(daemon.folder.name, "kubelet", "device-plugins")
+        os.makedirs(folder)
+        path = os.path.join(folder, "kubelet.sock")
+
+        def findings():
+            return [f["text"] for f in daemon.json("doctor")["findings"]
+                    if f["subject"] == "kubelet"]
+
+        self.assertIn(f"there is no socket at {path}: the device plugin cannot register",
+                      findings())
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(path)
+            listener.listen()
+            self.assertIn(f"the program of kubelet, process {os.getpid()}, does not say its version",
+                          findings())
+        self.assertIn(f"nobody listens at {path}: the device plugin cannot register", findings())
 
     def test_without_a_device_doctor_says_what_to_load(self):
         daemon = Daemon(None)

@@ -119,7 +119,7 @@ class DevicePluginTest(PluginCase):
         self.wait_ready()
 
     def test_a_lost_stream_is_registered_again(self):
-        for options in ({"registry": False}, {"legacy": False}):
+        for options in ({"registry": False}, {"legacy": False}, {}):
             with self.subTest(options):
                 self.both(**options)
                 self.wait_ready()
@@ -129,6 +129,54 @@ class DevicePluginTest(PluginCase):
                 self.wait_ready()
                 self.end_daemon()
                 self.kubelet.stop()
+
+    def wait_with_one_socket(self, *arguments):
+        """Until kubelet is ready; returns the one socket that plugins_registry ever had."""
+        names = set()
+
+        def ready():
+            names.update(self.sockets("plugins_registry"))
+            found = self.kubelet.resources().get(HCA)
+            return found is not None and found["connected"] and found["allocatable"] == 1000
+
+        self.wait_for(ready, "registration")
+        self.assertEqual(len(names), 1, names)
+        return names.pop()
+
+    def test_one_socket_waits_for_a_kubelet_that_comes_late_and_dials_slowly(self):
+        os.mkdir(os.path.join(self.kubelet_dir, "plugins_registry"))
+        self.start_daemon()
+        self.wait_for(lambda: self.sockets("plugins_registry"), "socket")
+        before = self.sockets("plugins_registry")
+        time.sleep(2.5)
+        self.start_kubelet(registry_delay=3)
+        self.assertEqual([self.wait_with_one_socket()], before)
+
+    def test_the_socket_outlives_restarts_of_kubelet(self):
+        self.both()
+        before = self.wait_with_one_socket()
+        self.kubelet.stop()
+        time.sleep(2.5)
+        self.kubelet.start()
+        self.assertEqual(self.wait_with_one_socket(), before)
+        self.assertEqual(self.sockets("plugins_registry"), [before])
+
+    def test_a_kubelet_that_hangs_is_left_for_the_one_that_serves(self):
+        for options in ({"registry": False}, {}):
+            with self.subTest(options):
+                self.both(**options)
+                self.wait_ready()
+                self.ask("allocations", "--refresh")    # keeps its connection, too
+                self.kubelet.hang()
+                self.start_kubelet(**options)
+                self.wait_ready()
+                grant = self.kubelet.allocate("ml/a", HCA, 1)
+                claim = grant.reply.envs["RDMAD_CLAIM"]
+                self.wait_for(lambda: self.claims()[claim]["pod_name"], "name of the pod")
+                self.kubelet.release("ml/a")
+                self.end_daemon()
+                self.doCleanups()
+                self.setUp()
 
     def test_an_end_takes_the_sockets_away(self):
         self.both()
@@ -310,6 +358,33 @@ class DevicePluginTest(PluginCase):
         self.allocate_raw([sorted(self.kubelet.devices(HCA))[-1]])
         self.wait_for(lambda: claim not in self.claims(), "end of the claim")
         self.assertEqual(len(self.claims()), 1)
+
+    def test_a_claim_ends_with_the_last_process_of_its_pod(self):
+        uid = "0f3c2ab1-1d9c-4bfb-9c3c-5d1f0a3c77aa"
+        group = os.path.join(self.machine, "sys/fs/cgroup/kubepods/burstable/pod" + uid)
+        logs = os.path.join(self.machine, "var/log/pods/ml_short_" + uid)
+        self.addCleanup(shutil.rmtree, os.path.join(self.machine, "sys/fs/cgroup"))
+        self.addCleanup(shutil.rmtree, os.path.join(self.machine, "var"))
+
+        def put(folder, name, text):
+            with open(os.path.join(folder, name), "w") as file:
+                file.write(text)
+
+        os.makedirs(group)
+        os.makedirs(logs)
+        put(os.path.join(self.machine, "sys/fs/cgroup"), "cgroup.controllers", "cpu\n")
+        put(group, "cgroup.events", "populated 1\nfrozen 0\n")
+        self.both()
+        self.wait_ready()
+        claim = self.kubelet.allocate("ml/short", HCA, 1).reply.envs["RDMAD_CLAIM"]
+        self.wait_for(lambda: self.claims()[claim]["pod_name"], "name of the pod")
+        time.sleep(0.5)     # nothing is asked any more
+        self.kubelet.release("ml/short")
+        begun = time.monotonic()
+        put(group, "cgroup.events", "populated 0\nfrozen 0\n")
+        self.wait_for(lambda: claim not in self.claims(), "end of the claim")
+        if not INSTRUMENTED:
+            self.assertLess(time.monotonic() - begun, 1)
 
     def test_a_claim_of_nobody_that_kubelet_knows_is_given_time(self):
         self.both()

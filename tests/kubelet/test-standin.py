@@ -186,6 +186,29 @@ class StandinTest(unittest.TestCase):
         tiny.lists.put(None)
         self.assertTrue(kubelet.wait_for(lambda: not kubelet.resources()["test/tiny"]["connected"]))
 
+    def test_a_slow_kubelet_dials_a_socket_of_the_registry_late(self):
+        kubelet = self.kubelet(registry_delay=1)
+        tiny = self.plugin("plugins_registry")
+        self.assertFalse(kubelet.wait_for(lambda: tiny.calls, timeout=0.5))
+        kubelet.wait("test/tiny", 3)
+
+    def test_a_kubelet_that_hangs_answers_nothing_and_another_takes_its_paths(self):
+        kubelet, tiny = self.registered()
+        path = os.path.join(self.root, "device-plugins", "kubelet.sock")
+        kept = rpc.dial(path)
+        self.addCleanup(kept.close)
+        kubelet.hang()
+        request = plugin.RegisterRequest(version="v1beta1", resource_name="test/tiny",
+                                         endpoint=os.path.basename(tiny.path))
+        with self.assertRaises(grpc.RpcError) as caught:
+            rpc.unary(kept, "/v1beta1.Registration/Register", request, plugin.Empty, timeout=0.5)
+        self.assertEqual(caught.exception.code(), grpc.StatusCode.DEADLINE_EXCEEDED)
+        self.assertTrue(kubelet.resources()["test/tiny"]["connected"])
+        other = self.kubelet()
+        newer = self.plugin("device-plugins", name="newer.sock")
+        self.register(newer)
+        other.wait("test/tiny", 3)
+
     def test_the_programs_do_the_same_from_a_shell(self):
         tiny = self.plugin("plugins_registry")
         daemon = subprocess.Popen([os.path.join(HERE, "kubelet"), "--root", self.root],

@@ -103,6 +103,25 @@ typedef struct {
 RDMAD_API void rdmad_claims_set_resolver(RdmadClaims *claims, RdmadModule *owner,
 					 const RdmadClaimResolver *resolver, gpointer data);
 
+/*
+ * What the kernel knows of a pod.  EMPTY: its cgroup is there, and its last process has ended: it is
+ * over once kubelet does not list it.  GONE: its cgroup was there and has been removed.  A pod that has
+ * no cgroup yet, or whose cgroups cannot be seen, is UNKNOWN.
+ */
+typedef enum {
+	RDMAD_POD_LIFE_UNKNOWN,
+	RDMAD_POD_LIFE_ALIVE,
+	RDMAD_POD_LIFE_EMPTY,
+	RDMAD_POD_LIFE_GONE,
+} RdmadPodLife;
+
+/* Asked for each claim of a List and for holders at Allocate: it must not block. */
+typedef RdmadPodLife (*RdmadPodLifeFunc)(const char *pod_namespace, const char *pod_name,
+					 gpointer data);
+
+/* `life` NULL: every pod is UNKNOWN. */
+RDMAD_API void rdmad_claims_set_liveness(RdmadClaims *claims, RdmadPodLifeFunc life, gpointer data);
+
 typedef struct {
 	void (*granted)(const RdmadClaim *claim, gpointer data);
 	void (*changed)(const RdmadClaim *before, const RdmadClaim *now, gpointer data);

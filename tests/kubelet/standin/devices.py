@@ -54,6 +54,7 @@ class DeviceManager:
         self.resources, self.grants = {}, {}
         self.pending = {}       # {(holder, resource): ids} while Allocate is on its way
         self.closed = False
+        self.hung, self.released = False, threading.Event()
         self._restore()
 
     def _restore(self):
@@ -67,6 +68,11 @@ class DeviceManager:
     def _save(self):
         registered = {name: sorted(resource.healthy) for name, resource in self.resources.items()}
         checkpoint.save(self.folder, self.grants, registered)
+
+    def wait_while_hung(self):
+        """Calls that come to a kubelet that hangs are answered when it ends."""
+        if self.hung:
+            self.released.wait()
 
     # ---- plugins ----
 
@@ -140,6 +146,7 @@ class DeviceManager:
                 self.changed.notify_all()
 
     def close(self):
+        self.released.set()
         with self.lock:
             self.closed = True
             endpoints = [r.endpoint for r in self.resources.values() if r.endpoint is not None]

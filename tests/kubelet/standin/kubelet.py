@@ -18,7 +18,8 @@ class Kubelet:
     """`legacy`: serve kubelet.sock.  `registry`: watch plugins_registry.  kubelet does both;
     one at a time is how a test says which way a plugin must take.  `era`: "1.24" answers Register
     before it calls back; "1.30" calls back inside it; "1.36" no longer closes the connection of a
-    newer plugin when an older one's stream ends.
+    newer plugin when an older one's stream ends.  `registry_delay`: seconds before a socket in
+    plugins_registry is dialled.
 
         with Kubelet(root) as kubelet:
             kubelet.wait("rdma/hca", 1000)
@@ -27,10 +28,11 @@ class Kubelet:
     """
 
     def __init__(self, root, legacy=True, registry=True, grace=GRACE, log=lambda line: None,
-                 era=ERAS[-1]):
+                 era=ERAS[-1], registry_delay=0.0):
         self.root = os.path.abspath(root)
         self.with_legacy, self.with_registry = legacy, registry
         self.grace, self.log, self.era = grace, log, era
+        self.registry_delay = registry_delay
         self.running = False
 
     def path(self, *names):
@@ -53,7 +55,8 @@ class Kubelet:
         if self.with_legacy:
             self.legacy = LegacyRegistration(folder, self.manager, self.log)
         if self.with_registry:
-            self.registry = PluginRegistry(self.path("plugins_registry"), self.manager, self.log)
+            self.registry = PluginRegistry(self.path("plugins_registry"), self.manager, self.log,
+                                           self.registry_delay)
         self.pod_resources = PodResources(self.root, self.manager)
         self.running = True
         self.reaper_stop = threading.Event()
@@ -68,12 +71,19 @@ class Kubelet:
         if not self.running:
             return
         self.running = False
+        self.manager.released.set()
         self.reaper_stop.set()
         self.reaper.join()
         for part in (self.registry, self.legacy, self.pod_resources):
             if part is not None:
                 part.close()
         self.manager.close()
+
+    def hang(self):
+        """From now on it answers nothing and closes nothing; another may start on its paths."""
+        self.manager.hung = True
+        if self.registry is not None:
+            self.registry.close()
 
     def restart(self, pause=0.0):
         self.stop()

@@ -31,6 +31,7 @@ class LegacyRegistration:
     def _register(self, request, context):
         """Dials back before it answers: a plugin that waits here without serving waits 10 s."""
         self.requests.append(request.resource_name)
+        self.manager.wait_while_hung()
         if request.version != "v1beta1":
             context.abort(grpc.StatusCode.UNKNOWN, f"unsupported API version {request.version!r}")
         if "/" not in request.resource_name:

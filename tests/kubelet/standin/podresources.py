@@ -40,6 +40,7 @@ class PodResources:
             SERVICE + "Get": (pods.GetPodResourcesRequest, self._get)})
 
     def _check_rate(self, context):
+        self.manager.wait_while_hung()
         if not self.limit.take():
             context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "rejected by rate limit")
 

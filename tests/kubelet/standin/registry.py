@@ -31,8 +31,9 @@ def sockets_below(folder):
 
 
 class PluginRegistry:
-    def __init__(self, folder, manager, log):
-        self.folder, self.manager, self.log = folder, manager, log
+    def __init__(self, folder, manager, log, delay=0.0):
+        """`delay`: seconds that pass before a socket is dialled, as on a busy node."""
+        self.folder, self.manager, self.log, self.delay = folder, manager, log, delay
         os.makedirs(folder, exist_ok=True)
         self.known, self.retry = {}, {}     # path -> identity; path -> (when, delay)
         self.asking = {}                    # path -> thread
@@ -59,6 +60,8 @@ class PluginRegistry:
 
     def _ask(self, path, identity, delay):
         """All sockets at once: one that does not answer holds up no other."""
+        if self.stopping.wait(self.delay):
+            return
         if self._register(path):
             self.known[path] = identity
             self.retry.pop(path, None)

@@ -10,7 +10,9 @@
 
 #define SETTINGS "\0\0\0\4\0\0\0\0\0"
 /* ":status: 200" and the start of "content-type", from the static table. */
-#define OK_HEAD	      "\x88\x0f\x10\x10" "application/grpc"
+#define OK_HEAD                                                                                    \
+	"\x88\x0f\x10\x10"                                                                         \
+	"application/grpc"
 #define STATUS(digit) "\0\xbgrpc-status\1" digit
 #define HELLO	      "\0\0\0\0\5hello"
 
@@ -106,8 +108,8 @@ static void answer(Fixture *f, const char *bytes, gsize size, gsize step)
 	g_assert_cmpuint(f->dones, ==, 1);
 }
 
-static const char good[] = SETTINGS HEADERS("\x14") OK_HEAD DATA("\xa") HELLO DATA("\xa") HELLO
-	TRAILERS("\xf") STATUS("0");
+static const char good[] = SETTINGS HEADERS("\x14") OK_HEAD DATA("\xa") HELLO DATA("\xa")
+	HELLO TRAILERS("\xf") STATUS("0");
 
 static void test_a_response_may_be_cut_anywhere(Fixture *f, gconstpointer data)
 {
@@ -141,7 +143,9 @@ static void test_wrong_responses_have_their_status(Fixture *f, gconstpointer dat
 		{ BYTES(SETTINGS TRAILERS("\1") "\x8d"), RDMAD_GRPC_UNIMPLEMENTED },
 		{ BYTES(SETTINGS TRAILERS("\5") "\x08\3abc"), RDMAD_GRPC_UNKNOWN },
 		/* 503 */
-		{ BYTES(SETTINGS TRAILERS("\5") "\x08\3" "503"), RDMAD_GRPC_UNAVAILABLE },
+		{ BYTES(SETTINGS TRAILERS("\5") "\x08\3"
+						"503"),
+		  RDMAD_GRPC_UNAVAILABLE },
 		/* no content-type */
 		{ BYTES(SETTINGS HEADERS("\1") "\x88"), RDMAD_GRPC_UNKNOWN },
 		/* the end without a status: after headers, after data */
@@ -165,7 +169,8 @@ static void test_wrong_responses_have_their_status(Fixture *f, gconstpointer dat
 		{ BYTES(SETTINGS FRAME("\4", "\3", "\0") "\0\0\0\xb"),
 		  RDMAD_GRPC_RESOURCE_EXHAUSTED },
 		/* GOAWAY that leaves our stream out */
-		{ BYTES(SETTINGS "\0\0\x8\7\0\0\0\0\0" "\0\0\0\0\0\0\0\0"),
+		{ BYTES(SETTINGS "\0\0\x8\7\0\0\0\0\0"
+				 "\0\0\0\0\0\0\0\0"),
 		  RDMAD_GRPC_UNAVAILABLE },
 		/* not HTTP/2 at all */
 		{ BYTES("HTTP/1.1 400 Bad Request\r\n\r\n"), RDMAD_GRPC_UNAVAILABLE },
@@ -180,8 +185,10 @@ static void test_wrong_responses_have_their_status(Fixture *f, gconstpointer dat
 
 static void test_an_interim_response_is_passed_over(Fixture *f, gconstpointer data)
 {
-	static const char bytes[] = SETTINGS HEADERS("\5") "\x08\3" "103" HEADERS("\x14") OK_HEAD
-		DATA("\xa") HELLO TRAILERS("\xf") STATUS("0");
+	static const char bytes[] =
+		SETTINGS HEADERS("\5") "\x08\3"
+				       "103" HEADERS("\x14") OK_HEAD DATA("\xa")
+					       HELLO TRAILERS("\xf") STATUS("0");
 
 	answer(f, BYTES(bytes), 1000);
 	g_assert_cmpint(f->status, ==, RDMAD_GRPC_OK);
@@ -207,6 +214,67 @@ static void test_after_nonsense_the_next_call_has_a_new_connection(Fixture *f, g
 	close(first);
 }
 
+static gboolean is_closed(int fd)
+{
+	char bytes[4096];
+	gssize n;
+
+	while ((n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT)) > 0)
+		;
+	return n == 0;
+}
+
+static void test_after_a_deadline_the_next_call_has_a_new_connection(Fixture *f, gconstpointer data)
+{
+	int first;
+
+	rdmad_grpc_channel_call(f->channel, "/t.T/X", (const guint8 *)"", 0, 20, &ops, f);
+	first = accept(f->listener, NULL, NULL);
+	while (!f->dones)
+		turn(f);
+	g_assert_cmpint(f->status, ==, RDMAD_GRPC_DEADLINE_EXCEEDED);
+	g_assert_true(is_closed(first));
+	answer(f, BYTES(good), 1000);
+	g_assert_cmpint(f->status, ==, RDMAD_GRPC_OK);
+	close(first);
+}
+
+/* Those that have no deadline, or a later one, go on. */
+static void test_a_deadline_ends_no_other_call_of_the_connection(Fixture *f, gconstpointer data)
+{
+	RdmadGrpcRequest *other =
+		rdmad_grpc_channel_call(f->channel, "/t.T/X", (const guint8 *)"", 0, 0, &ops, f);
+	int first = accept(f->listener, NULL, NULL);
+
+	rdmad_grpc_channel_call(f->channel, "/t.T/X", (const guint8 *)"", 0, 20, &ops, f);
+	while (!f->dones)
+		turn(f);
+	g_assert_cmpint(send(first, good, sizeof(good) - 1, MSG_NOSIGNAL), >, 0);
+	for (int i = 0; i < 20 && f->dones < 2; i++)
+		turn(f);
+	g_assert_cmpuint(f->dones, ==, 2);
+	g_assert_cmpint(f->status, ==, RDMAD_GRPC_OK);
+	g_assert_nonnull(other);
+	close(first);
+}
+
+static void test_another_server_at_the_path_gets_the_next_call(Fixture *f, gconstpointer data)
+{
+	const int old = f->listener;
+	RdmadGrpcRequest *hanging =
+		rdmad_grpc_channel_call(f->channel, "/t.T/X", (const guint8 *)"", 0, 0, &ops, f);
+	int first = accept(old, NULL, NULL);
+
+	turn(f);
+	rdmad_unix_file_clear(&f->file);
+	f->listener = rdmad_unix_listen(f->path, 0600, 4, &f->file, NULL);
+	answer(f, BYTES(good), 1000);
+	g_assert_cmpint(f->status, ==, RDMAD_GRPC_OK);
+	rdmad_grpc_request_cancel(hanging);
+	close(first);
+	close(old);
+}
+
 #define ADD(name) g_test_add("/grpc/response/" #name, Fixture, NULL, setup, test_##name, teardown)
 
 int main(int argc, char **argv)
@@ -216,6 +284,9 @@ int main(int argc, char **argv)
 	ADD(a_response_that_stops_anywhere_is_unavailable);
 	ADD(wrong_responses_have_their_status);
 	ADD(after_nonsense_the_next_call_has_a_new_connection);
+	ADD(after_a_deadline_the_next_call_has_a_new_connection);
+	ADD(a_deadline_ends_no_other_call_of_the_connection);
+	ADD(another_server_at_the_path_gets_the_next_call);
 	ADD(an_interim_response_is_passed_over);
 	return g_test_run();
 }

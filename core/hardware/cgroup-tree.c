@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hardware/cgroup-tree.h"
+
+#include <rdmad/error.h>
+#include <rdmad/sysroot.h>
+#include <string.h>
+
+#include "hardware/cgroup-pod.h"
+
+#define MOUNT	 "sys/fs/cgroup"
+#define DEPTH	 2 /* of --cgroup-root, in folders */
+#define PODS_MAX 4096u
+
+static const char *const v1_controllers[] = { "systemd", "pids", "memory", "cpu,cpuacct", "cpu" };
+
+static gboolean is_kubepods(const char *name)
+{
+	return g_str_equal(name, "kubepods") || g_str_equal(name, "kubepods.slice") ||
+	       g_str_has_suffix(name, "-kubepods.slice");
+}
+
+static gboolean is_qos_class(const char *name)
+{
+	return g_str_equal(name, "burstable") || g_str_equal(name, "besteffort") ||
+	       g_str_has_suffix(name, "-burstable.slice") ||
+	       g_str_has_suffix(name, "-besteffort.slice");
+}
+
+/* Neither an attribute, nor a unit that has no units below it. */
+static gboolean may_hold_kubepods(const char *name)
+{
+	return !strchr(name, '.') || g_str_has_suffix(name, ".slice");
+}
+
+static void scan_parent(RdmadCgroupTree *tree, const RdmadSysroot *root, const char *path)
+{
+	g_auto(GStrv) names = rdmad_sysroot_list(root, path, NULL);
+	char uid[sizeof(((RdmadCgroupPod *)NULL)->uid)];
+
+	if (!names)
+		return;
+	g_ptr_array_add(tree->parents, g_strdup(path));
+	for (guint i = 0; names[i]; i++) {
+		g_autofree char *below = g_build_filename(path, names[i], NULL);
+
+		if (is_qos_class(names[i]))
+			scan_parent(tree, root, below);
+		else if (rdmad_cgroup_pod_folder(names[i], uid) &&
+			 g_hash_table_size(tree->pods) < PODS_MAX)
+			g_hash_table_insert(tree->pods, g_strdup(uid), g_steal_pointer(&below));
+	}
+}
+
+static void scan_below(RdmadCgroupTree *tree, const RdmadSysroot *root, const char *path,
+		       guint depth)
+{
+	g_auto(GStrv) names = rdmad_sysroot_list(root, path, NULL);
+
+	for (guint i = 0; names && names[i]; i++) {
+		g_autofree char *below = g_build_filename(path, names[i], NULL);
+
+		if (is_kubepods(names[i]))
+			scan_parent(tree, root, below);
+		else if (depth > 0 && may_hold_kubepods(names[i]))
+			scan_below(tree, root, below, depth - 1);
+	}
+}
+
+RdmadCgroupTree *rdmad_cgroup_tree_scan(const RdmadSysroot *root)
+{
+	RdmadCgroupTree *tree = g_new0(RdmadCgroupTree, 1);
+
+	tree->pods = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	tree->parents = g_ptr_array_new_with_free_func(g_free);
+	if (rdmad_sysroot_exists(root, MOUNT "/cgroup.controllers")) {
+		scan_below(tree, root, MOUNT, DEPTH);
+		return tree;
+	}
+	for (guint i = 0; i < G_N_ELEMENTS(v1_controllers) && !tree->parents->len; i++) {
+		g_autofree char *path = g_build_filename(MOUNT, v1_controllers[i], NULL);
+
+		scan_below(tree, root, path, DEPTH);
+	}
+	return tree;
+}
+
+void rdmad_cgroup_tree_free(RdmadCgroupTree *tree)
+{
+	if (!tree)
+		return;
+	g_hash_table_unref(tree->pods);
+	g_ptr_array_unref(tree->parents);
+	g_free(tree);
+}
+
+static RdmadCgroupState state_of_error(const GError *error)
+{
+	return g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND) ? RDMAD_CGROUP_GONE
+									  : RDMAD_CGROUP_UNREADABLE;
+}
+
+static RdmadCgroupState state_v1(const RdmadSysroot *root, const char *path)
+{
+	g_autoptr(GError) error = NULL;
+	g_auto(GStrv) names = rdmad_sysroot_list(root, path, &error);
+
+	if (!names)
+		return state_of_error(error);
+	for (guint i = 0; names[i]; i++) {
+		g_autofree char *procs = g_build_filename(path, names[i], "cgroup.procs", NULL);
+
+		if (rdmad_sysroot_exists(root, procs))
+			return RDMAD_CGROUP_POPULATED;
+	}
+	return RDMAD_CGROUP_EMPTY;
+}
+
+RdmadCgroupState rdmad_cgroup_state(const RdmadSysroot *root, const char *path)
+{
+	g_autofree char *file = g_build_filename(path, "cgroup.events", NULL);
+	g_autoptr(GError) error = NULL;
+	g_autofree char *text = rdmad_sysroot_read(root, file, &error);
+
+	if (text)
+		return strstr(text, "populated 1") ? RDMAD_CGROUP_POPULATED : RDMAD_CGROUP_EMPTY;
+	return state_of_error(error) == RDMAD_CGROUP_GONE ? state_v1(root, path)
+							  : RDMAD_CGROUP_UNREADABLE;
+}

@@ -1,0 +1,589 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define RDMAD_LOG_TOPIC "pods"
+
+#include "service/pod-watch.h"
+
+#include <errno.h>
+#include <rdmad/fd.h>
+#include <rdmad/inventory.h> /* rdmad_watch_free() */
+#include <rdmad/log.h>
+#include <rdmad/loop.h>
+#include <rdmad/pod-log-folder.h>
+#include <rdmad/sysroot.h>
+#include <rdmad/work.h>
+#include <sys/inotify.h>
+
+#include "hardware/cgroup-tree.h"
+#include "hardware/sysroot-private.h"
+
+#define LOGS "var/log/pods"
+
+#define PODS_MAX    1024u /* with claims; kubelet has 110, few nodes have 500 */
+#define LOGS_MAX    4096u
+#define SETTLE_MS   20
+#define SCAN_GAP_US (200 * 1000)
+#define LOST_US	    (60 * G_USEC_PER_SEC) /* without a cgroup, though there is a folder of logs */
+
+#define PARENT_EVENTS (IN_CREATE | IN_MOVED_TO | IN_ONLYDIR)
+#define FOLDER_EVENTS (IN_CREATE | IN_DELETE | IN_DELETE_SELF | IN_ONLYDIR)
+
+/* From the end of a pod on: kubelet needs a moment to see it, and lists completed pods for long. */
+static const guint ask_ms[] = { 50, 100, 100, 150, 200, 200, 500, 1000, 2000, 5000, 15000, 60000 };
+
+/* One name of a pod; a successor may have the same. */
+typedef struct {
+	guint claims;
+	char *uid, *path;     /* NULL: not found yet */
+	int folder, events;   /* watches, or -1 */
+	RdmadPodLife life;    /* UNKNOWN: it is sought */
+	gboolean began;	      /* it had a process */
+	gint64 lost_since_us; /* monotonic: there is a folder of logs, and no cgroup; 0: not so */
+	GPtrArray *predecessors; /* uids */
+} Pod;
+
+struct RdmadPodWatch {
+	RdmadLoop *loop;
+	RdmadWorkers *workers;
+	RdmadSysroot *root;
+	RdmadClaims *claims;
+	RdmadPods *pods;
+	RdmadWatch *watch;
+	GHashTable *by_name; /* "namespace/name" -> Pod */
+	guint sought, ended; /* how many of them */
+
+	int inotify; /* -1: there is none */
+	RdmadEvent *readable;
+	GHashTable *by_descriptor; /* -> Pod; NULL: a parent */
+	RdmadEvent *seek;
+	RdmadJob *scan;
+	gboolean again; /* something came while the scan was under way */
+	gint64 scanned_us;
+
+	RdmadEvent *ask;
+	guint step;
+	gboolean asking;
+	char *problem;
+};
+
+/* ---- what there is, seen on a worker ---- */
+
+typedef struct {
+	GHashTable *uids; /* "namespace/name" -> GPtrArray of uids */
+	gboolean logs;	  /* can be seen */
+	RdmadCgroupTree *tree;
+} Scan;
+
+static void scan_free(gpointer data)
+{
+	Scan *scan = data;
+
+	g_hash_table_unref(scan->uids);
+	rdmad_cgroup_tree_free(scan->tree);
+	g_free(scan);
+}
+
+static char *name_of(const char *pod_namespace, const char *pod_name)
+{
+	return g_strdup_printf("%s/%s", pod_namespace, pod_name);
+}
+
+static void scan_add(Scan *scan, const char *folder_name)
+{
+	g_auto(RdmadPodLogFolder) folder = { 0 };
+	g_autofree char *name = NULL;
+	GPtrArray *uids;
+
+	if (!rdmad_pod_log_folder_parse(folder_name, &folder))
+		return;
+	name = name_of(folder.pod_namespace, folder.pod_name);
+	uids = g_hash_table_lookup(scan->uids, name);
+	if (!uids) {
+		uids = g_ptr_array_new_with_free_func(g_free);
+		g_hash_table_insert(scan->uids, g_steal_pointer(&name), uids);
+	}
+	g_ptr_array_add(uids, g_steal_pointer(&folder.uid));
+}
+
+/* The folders of logs first: a pod that is made in between has its cgroup by then. */
+static gpointer scan_run(gpointer input, const RdmadJob *job, GError **error)
+{
+	const RdmadSysroot *root = input;
+	g_auto(GStrv) folders = rdmad_sysroot_list(root, LOGS, NULL);
+	Scan *scan = g_new0(Scan, 1);
+
+	scan->uids = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
+					   (GDestroyNotify)g_ptr_array_unref);
+	scan->logs = folders != NULL;
+	for (guint i = 0; folders && folders[i] && i < LOGS_MAX; i++)
+		scan_add(scan, folders[i]);
+	scan->tree = rdmad_cgroup_tree_scan(root);
+	return scan;
+}
+
+/* ---- watches ---- */
+
+static int watch_add(RdmadPodWatch *watch, const char *path, guint32 events, Pod *pod)
+{
+	const int descriptor = rdmad_sysroot_watch(watch->root, watch->inotify, path, events);
+
+	if (descriptor >= 0)
+		g_hash_table_insert(watch->by_descriptor, GINT_TO_POINTER(descriptor), pod);
+	return descriptor;
+}
+
+static void watch_remove(RdmadPodWatch *watch, int *descriptor)
+{
+	if (*descriptor < 0)
+		return;
+	/* It fails where the kernel has removed the watch with its file. */
+	inotify_rm_watch(watch->inotify, *descriptor);
+	g_hash_table_remove(watch->by_descriptor, GINT_TO_POINTER(*descriptor));
+	*descriptor = -1;
+}
+
+static gboolean parent_remove(gpointer descriptor, gpointer pod, gpointer data)
+{
+	const RdmadPodWatch *watch = data;
+
+	if (pod)
+		return FALSE;
+	inotify_rm_watch(watch->inotify, GPOINTER_TO_INT(descriptor));
+	return TRUE;
+}
+
+/* TRUE: one of them was not watched before, and something may have come into it. */
+static gboolean parents_watch(RdmadPodWatch *watch, const Scan *scan)
+{
+	const guint before = g_hash_table_size(watch->by_descriptor);
+
+	watch_add(watch, LOGS, PARENT_EVENTS, NULL);
+	for (guint i = 0; i < scan->tree->parents->len; i++)
+		watch_add(watch, scan->tree->parents->pdata[i], PARENT_EVENTS, NULL);
+	return g_hash_table_size(watch->by_descriptor) != before;
+}
+
+/* NULL: there is none. */
+static void set_problem(RdmadPodWatch *watch, const char *problem)
+{
+	if (problem && !watch->problem && rdmad_sysroot_is_live(watch->root))
+		rdmad_notice("ends of pods are learnt from kubelet only, minutes late: %s",
+			     problem);
+	if (g_strcmp0(problem, watch->problem) == 0)
+		return;
+	g_free(watch->problem);
+	watch->problem = g_strdup(problem);
+}
+
+static void set_inotify_problem(RdmadPodWatch *watch)
+{
+	g_autofree char *problem = g_strdup_printf("inotify: %s", g_strerror(errno));
+
+	set_problem(watch, problem);
+}
+
+/* ---- the life of a pod ---- */
+
+static gboolean is_over(RdmadPodLife life)
+{
+	return life >= RDMAD_POD_LIFE_EMPTY;
+}
+
+static void pod_set_life(RdmadPodWatch *watch, Pod *pod, RdmadPodLife life)
+{
+	watch->sought -= pod->life == RDMAD_POD_LIFE_UNKNOWN;
+	watch->ended -= is_over(pod->life);
+	pod->life = life;
+	watch->sought += pod->life == RDMAD_POD_LIFE_UNKNOWN;
+	watch->ended += is_over(pod->life);
+}
+
+static void pod_unwatch(RdmadPodWatch *watch, Pod *pod)
+{
+	watch_remove(watch, &pod->folder);
+	watch_remove(watch, &pod->events);
+}
+
+static void ask_soon(RdmadPodWatch *watch)
+{
+	watch->step = 0;
+	if (!watch->asking)
+		rdmad_event_arm(watch->ask, 0);
+}
+
+static RdmadPodLife life_of_state(const Pod *pod, RdmadCgroupState state)
+{
+	switch (state) {
+	case RDMAD_CGROUP_POPULATED:
+		return RDMAD_POD_LIFE_ALIVE;
+	case RDMAD_CGROUP_EMPTY: /* its first process is still to come */
+		return pod->began ? RDMAD_POD_LIFE_EMPTY : RDMAD_POD_LIFE_ALIVE;
+	case RDMAD_CGROUP_GONE:
+		return RDMAD_POD_LIFE_GONE;
+	case RDMAD_CGROUP_UNREADABLE:
+		break;
+	}
+	return pod->life;
+}
+
+static void pod_look(RdmadPodWatch *watch, Pod *pod)
+{
+	const RdmadCgroupState state = rdmad_cgroup_state(watch->root, pod->path);
+	const RdmadPodLife life = life_of_state(pod, state);
+
+	pod->began |= state == RDMAD_CGROUP_POPULATED;
+	if (life == pod->life)
+		return;
+	pod_set_life(watch, pod, life);
+	if (life == RDMAD_POD_LIFE_GONE)
+		pod_unwatch(watch, pod);
+	if (!is_over(life))
+		return;
+	rdmad_debug("%s: %s", pod->path,
+		    life == RDMAD_POD_LIFE_EMPTY ? "its last process has ended" : "it is removed");
+	ask_soon(watch);
+}
+
+static gboolean pod_attach(RdmadPodWatch *watch, Pod *pod, const char *uid, const char *path)
+{
+	g_autofree char *events = g_build_filename(path, "cgroup.events", NULL);
+
+	pod->folder = watch_add(watch, path, FOLDER_EVENTS, pod);
+	if (pod->folder < 0) {
+		if (errno != ENOENT && errno != ENODEV)
+			set_inotify_problem(watch);
+		return FALSE;
+	}
+	pod->events = watch_add(watch, events, IN_MODIFY, pod); /* v1 has none */
+	pod->uid = g_strdup(uid);
+	pod->path = g_strdup(path);
+	pod_set_life(watch, pod, RDMAD_POD_LIFE_ALIVE);
+	/* It may have ended before it was watched. */
+	pod_look(watch, pod);
+	return TRUE;
+}
+
+/* From the start: another pod has the name, or the first was not found. */
+static void pod_seek(RdmadPodWatch *watch, Pod *pod)
+{
+	pod_unwatch(watch, pod);
+	if (pod->uid)
+		g_ptr_array_add(pod->predecessors, g_steal_pointer(&pod->uid));
+	g_clear_pointer(&pod->path, g_free);
+	pod->began = FALSE;
+	pod->lost_since_us = 0;
+	pod_set_life(watch, pod, RDMAD_POD_LIFE_UNKNOWN);
+}
+
+/* ---- finding pods ---- */
+
+static gboolean is_predecessor(const Pod *pod, const char *uid)
+{
+	return g_ptr_array_find_with_equal_func(pod->predecessors, uid, g_str_equal, NULL);
+}
+
+static void pod_find(RdmadPodWatch *watch, Pod *pod, const char *name, const Scan *scan)
+{
+	const GPtrArray *uids = g_hash_table_lookup(scan->uids, name);
+	gboolean lost = FALSE;
+
+	for (guint i = 0; uids && i < uids->len; i++) {
+		const char *uid = uids->pdata[i];
+		const char *path = g_hash_table_lookup(scan->tree->pods, uid);
+
+		if (is_predecessor(pod, uid))
+			continue;
+		if (path && pod_attach(watch, pod, uid, path))
+			return;
+		lost = TRUE;
+	}
+	if (!lost || !scan->tree->parents->len)
+		pod->lost_since_us = 0;
+	else if (!pod->lost_since_us)
+		pod->lost_since_us = g_get_monotonic_time();
+}
+
+static const char *scan_problem(const Scan *scan)
+{
+	if (!scan->logs)
+		return "kubelet's folder /var/log/pods cannot be read";
+	if (!scan->tree->parents->len)
+		return "there are no cgroups of pods below /sys/fs/cgroup";
+	return NULL;
+}
+
+static void seek_again(RdmadPodWatch *watch)
+{
+	const gint64 since_us = g_get_monotonic_time() - watch->scanned_us;
+	const gint64 wait_us = MAX(SCAN_GAP_US - since_us, SETTLE_MS * 1000);
+
+	if (watch->scan)
+		watch->again = TRUE;
+	else if (watch->sought && !rdmad_event_armed(watch->seek))
+		rdmad_event_arm(watch->seek, (guint)(wait_us / 1000));
+}
+
+static void scan_done(gpointer result, const GError *error, gpointer data)
+{
+	RdmadPodWatch *watch = data;
+	const gboolean again = watch->again;
+	GHashTableIter iter;
+	gpointer name, pod;
+
+	watch->scan = NULL;
+	watch->again = FALSE;
+	if (!result)
+		return;
+	set_problem(watch, scan_problem(result));
+	g_hash_table_iter_init(&iter, watch->by_name);
+	while (g_hash_table_iter_next(&iter, &name, &pod))
+		if (((Pod *)pod)->life == RDMAD_POD_LIFE_UNKNOWN)
+			pod_find(watch, pod, name, result);
+	if (!watch->sought)
+		g_hash_table_foreach_remove(watch->by_descriptor, parent_remove, watch);
+	else if (parents_watch(watch, result) || again)
+		seek_again(watch);
+	scan_free(result);
+}
+
+static const RdmadJobClass scan_class = {
+	.name = "cgroups of pods",
+	.run = scan_run,
+	.done = scan_done,
+	.free_result = scan_free,
+};
+
+static void seek_now(gpointer data)
+{
+	RdmadPodWatch *watch = data;
+	g_autoptr(GError) error = NULL;
+
+	if (watch->scan || !watch->sought)
+		return;
+	watch->scanned_us = g_get_monotonic_time();
+	watch->scan =
+		rdmad_work_submit(watch->workers, NULL, &scan_class, watch->root, 0, watch, &error);
+	if (!watch->scan)
+		rdmad_warn("cannot look for the cgroups of pods: %s", error->message);
+}
+
+/* ---- what the kernel tells ---- */
+
+static void descriptor_changed(RdmadPodWatch *watch, const struct inotify_event *event)
+{
+	gpointer pod;
+
+	if (!g_hash_table_lookup_extended(watch->by_descriptor, GINT_TO_POINTER(event->wd), NULL,
+					  &pod))
+		return;
+	if (event->mask & IN_IGNORED)
+		g_hash_table_remove(watch->by_descriptor, GINT_TO_POINTER(event->wd));
+	if (!pod)
+		seek_again(watch);
+	else if (((Pod *)pod)->path)
+		pod_look(watch, pod);
+}
+
+/* Events were lost. */
+static void look_at_all(RdmadPodWatch *watch)
+{
+	GHashTableIter iter;
+	gpointer pod;
+
+	seek_again(watch);
+	g_hash_table_iter_init(&iter, watch->by_name);
+	while (g_hash_table_iter_next(&iter, NULL, &pod))
+		if (((Pod *)pod)->path)
+			pod_look(watch, pod);
+}
+
+static void inotify_readable(int fd, RdmadIo ready, gpointer data)
+{
+	RdmadPodWatch *watch = data;
+	_Alignas(struct inotify_event) char buffer[4096];
+	gssize n;
+
+	while ((n = read(fd, buffer, sizeof(buffer))) > 0)
+		for (gssize at = 0; at < n;) {
+			const struct inotify_event *event = (gconstpointer)(buffer + at);
+
+			if (event->mask & IN_Q_OVERFLOW)
+				look_at_all(watch);
+			else
+				descriptor_changed(watch, event);
+			at += (gssize)(sizeof(*event) + event->len);
+		}
+}
+
+/* ---- asking kubelet ---- */
+
+static void asked(const GError *error, gpointer data)
+{
+	RdmadPodWatch *watch = data;
+
+	watch->asking = FALSE;
+	/* The claims that ended are heard of later in this turn. */
+	if (watch->ended && watch->step < G_N_ELEMENTS(ask_ms))
+		rdmad_event_arm(watch->ask, ask_ms[watch->step++]);
+}
+
+static void ask_now(gpointer data)
+{
+	RdmadPodWatch *watch = data;
+
+	if (!watch->ended || watch->asking)
+		return;
+	watch->asking = TRUE;
+	rdmad_pods_refresh(watch->pods, NULL, asked, watch);
+}
+
+static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, gpointer data)
+{
+	const RdmadPodWatch *watch = data;
+	g_autofree char *name = name_of(pod_namespace, pod_name);
+	const Pod *pod = g_hash_table_lookup(watch->by_name, name);
+
+	if (!pod)
+		return RDMAD_POD_LIFE_UNKNOWN;
+	/* It ended while nobody looked.  What a pod that begins lacks comes within moments. */
+	if (pod->lost_since_us && g_get_monotonic_time() - pod->lost_since_us > LOST_US)
+		return RDMAD_POD_LIFE_GONE;
+	return pod->life;
+}
+
+/* ---- claims ---- */
+
+static void pod_free(gpointer data)
+{
+	Pod *pod = data;
+
+	g_ptr_array_unref(pod->predecessors);
+	g_free(pod->uid);
+	g_free(pod->path);
+	g_free(pod);
+}
+
+static void claim_begins(const RdmadClaim *claim, RdmadPodWatch *watch)
+{
+	g_autofree char *name = NULL;
+	Pod *pod;
+
+	if (!claim->pod_name || watch->inotify < 0)
+		return;
+	name = name_of(claim->pod_namespace, claim->pod_name);
+	pod = g_hash_table_lookup(watch->by_name, name);
+	if (!pod) {
+		if (g_hash_table_size(watch->by_name) >= PODS_MAX)
+			return;
+		pod = g_new0(Pod, 1);
+		pod->folder = pod->events = -1;
+		pod->predecessors = g_ptr_array_new_with_free_func(g_free);
+		watch->sought++;
+		g_hash_table_insert(watch->by_name, g_steal_pointer(&name), pod);
+	} else if (is_over(pod->life)) {
+		/* Nothing is given to a pod that has ended: this one is its successor. */
+		pod_seek(watch, pod);
+	}
+	pod->claims++;
+	seek_again(watch);
+}
+
+static void claim_ends(const RdmadClaim *claim, RdmadPodWatch *watch)
+{
+	g_autofree char *name = NULL;
+	Pod *pod;
+
+	if (!claim->pod_name)
+		return;
+	name = name_of(claim->pod_namespace, claim->pod_name);
+	pod = g_hash_table_lookup(watch->by_name, name);
+	if (!pod || --pod->claims)
+		return;
+	pod_unwatch(watch, pod);
+	watch->sought -= pod->life == RDMAD_POD_LIFE_UNKNOWN;
+	watch->ended -= is_over(pod->life);
+	g_hash_table_remove(watch->by_name, name);
+	if (!watch->sought)
+		g_hash_table_foreach_remove(watch->by_descriptor, parent_remove, watch);
+}
+
+static void claim_granted(const RdmadClaim *claim, gpointer data)
+{
+	claim_begins(claim, data);
+}
+
+static void claim_changed(const RdmadClaim *before, const RdmadClaim *now, gpointer data)
+{
+	if (g_strcmp0(before->pod_namespace, now->pod_namespace) == 0 &&
+	    g_strcmp0(before->pod_name, now->pod_name) == 0)
+		return;
+	claim_begins(now, data);
+	claim_ends(before, data);
+}
+
+static void claim_ended(const RdmadClaim *claim, const char *reason, gpointer data)
+{
+	claim_ends(claim, data);
+}
+
+static const RdmadClaimOps claim_ops = { claim_granted, claim_changed, claim_ended };
+
+/* ---- its own life ---- */
+
+static void inotify_open(RdmadPodWatch *watch)
+{
+	watch->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	if (watch->inotify < 0) {
+		set_inotify_problem(watch);
+		return;
+	}
+	watch->readable = rdmad_loop_add_io(watch->loop, NULL, watch->inotify, RDMAD_IO_READ,
+					    inotify_readable, watch);
+}
+
+RdmadPodWatch *rdmad_pod_watch_new(RdmadLoop *loop, RdmadWorkers *workers, RdmadSysroot *root,
+				   RdmadClaims *claims, RdmadPods *pods)
+{
+	RdmadPodWatch *watch = g_new0(RdmadPodWatch, 1);
+
+	watch->loop = loop;
+	watch->workers = workers;
+	watch->root = root;
+	watch->claims = claims;
+	watch->pods = pods;
+	watch->by_name = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, pod_free);
+	watch->by_descriptor = g_hash_table_new(NULL, NULL);
+	watch->seek = rdmad_loop_add_timer(loop, NULL, seek_now, watch);
+	watch->ask = rdmad_loop_add_timer(loop, NULL, ask_now, watch);
+	watch->scanned_us = -SCAN_GAP_US;
+	inotify_open(watch);
+	watch->watch = rdmad_claims_watch(claims, NULL, &claim_ops, watch);
+	rdmad_claims_set_liveness(claims, life_of, watch);
+	return watch;
+}
+
+void rdmad_pod_watch_free(RdmadPodWatch *watch)
+{
+	if (!watch)
+		return;
+	rdmad_claims_set_liveness(watch->claims, NULL, NULL);
+	rdmad_watch_free(watch->watch);
+	rdmad_job_cancel(watch->scan);
+	rdmad_event_free(watch->readable);
+	rdmad_event_free(watch->seek);
+	rdmad_event_free(watch->ask);
+	rdmad_clear_fd(&watch->inotify);
+	g_hash_table_unref(watch->by_descriptor);
+	g_hash_table_unref(watch->by_name);
+	g_free(watch->problem);
+	g_free(watch);
+}
+
+const char *rdmad_pod_watch_problem(const RdmadPodWatch *watch)
+{
+	return watch->problem;
+}
+
+guint rdmad_pod_watch_count(const RdmadPodWatch *watch)
+{
+	return g_hash_table_size(watch->by_name) - watch->sought - watch->ended;
+}

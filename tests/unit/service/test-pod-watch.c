@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pods whose cgroups come and go in a folder that is laid out as the kernel has it. */
+#include "service/pod-watch.h"
+
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <rdmad/grpc.h>
+#include <string.h>
+
+#include "base/work-private.h"
+#include "claims-fixture.h"
+#include "hardware/sysroot-private.h"
+#include "pod-list-text.h"
+#include "service/claims-table.h"
+#include "service/pods-private.h"
+
+#define UID	  "0f3c2ab1-1d9c-4bfb-9c3c-5d1f0a3c77aa"
+#define SLICE_UID "0f3c2ab1_1d9c_4bfb_9c3c_5d1f0a3c77aa"
+#define OTHER	  "77777777-1d9c-4bfb-9c3c-5d1f0a3c77aa"
+#define CONTAINER "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define V2	  "sys/fs/cgroup/kubepods/burstable"
+#define POD	  V2 "/pod" UID
+#define LOGS	  "var/log/pods"
+#define FOLDER	  LOGS "/ns_train-0_" UID
+
+typedef struct {
+	ClaimsFixture base; /* first: its functions take it */
+	char *root, *socket_dir, *socket;
+	RdmadGrpcServer *server;
+	RdmadWorkers *workers;
+	RdmadSysroot *sysroot;
+	RdmadPods *pods;
+	RdmadPodWatch *watch;
+	RdmadEvent *tick;
+	const char *text; /* what kubelet lists */
+	guint lists;
+} Fixture;
+
+/* ---- kubelet ---- */
+
+static void list_asked(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
+{
+	Fixture *f = data;
+	g_autoptr(GBytes) bytes = pod_list_text_pack(f->text);
+
+	f->lists++;
+	rdmad_grpc_call_reply(call, g_bytes_get_data(bytes, NULL), g_bytes_get_size(bytes));
+}
+
+static const RdmadGrpcMethod kubelet[] = { { "/v1.PodResourcesLister/List", list_asked }, { 0 } };
+
+/* ---- cgroups ---- */
+
+static void make(const Fixture *f, const char *path)
+{
+	g_autofree char *full = g_build_filename(f->root, path, NULL);
+
+	g_assert_cmpint(g_mkdir_with_parents(full, 0700), ==, 0);
+}
+
+static void put(const Fixture *f, const char *path, const char *name, const char *text)
+{
+	g_autofree char *full = g_build_filename(f->root, path, name, NULL);
+	const int fd = open(full, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	g_assert_cmpint(fd, >=, 0);
+	g_assert_cmpint(write(fd, text, strlen(text)), ==, (gssize)strlen(text));
+	close(fd);
+}
+
+static void take_away(const Fixture *f, const char *path)
+{
+	g_autofree char *full = g_build_filename(f->root, path, NULL);
+	const char *const command[] = { "rm", "-r", full, NULL };
+	int status = -1;
+
+	g_assert_true(g_spawn_sync(NULL, (char **)command, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL,
+				   NULL, NULL, &status, NULL));
+	g_assert_cmpint(status, ==, 0);
+}
+
+static void populate(const Fixture *f, const char *path)
+{
+	put(f, path, "cgroup.events", "populated 1\nfrozen 0\n");
+}
+
+static void empty(const Fixture *f, const char *path)
+{
+	put(f, path, "cgroup.events", "populated 0\nfrozen 0\n");
+}
+
+static void make_v2(const Fixture *f)
+{
+	make(f, POD);
+	make(f, LOGS);
+	put(f, "sys/fs/cgroup", "cgroup.controllers", "cpu memory\n");
+	populate(f, POD);
+}
+
+/* ---- life ---- */
+
+static void nothing(gpointer data)
+{
+}
+
+static void setup(Fixture *f, gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+
+	claims_fixture_setup(&f->base, NULL);
+	f->root = g_dir_make_tmp("rdmad-root-XXXXXX", NULL);
+	f->socket_dir = g_build_filename(f->base.dir, "pod-resources", NULL);
+	f->socket = g_build_filename(f->socket_dir, "kubelet.sock", NULL);
+	f->text = "";
+	g_mkdir(f->socket_dir, 0700);
+	f->server = rdmad_grpc_server_new(f->base.loop, NULL, f->socket, kubelet, f, NULL, &error);
+	g_assert_no_error(error);
+	f->workers = rdmad_workers_new(f->base.loop, 1);
+	f->sysroot = rdmad_sysroot_new(f->root, &error);
+	g_assert_no_error(error);
+	f->pods = rdmad_pods_new(f->base.loop, f->base.claims, f->base.dir);
+	f->watch =
+		rdmad_pod_watch_new(f->base.loop, f->workers, f->sysroot, f->base.claims, f->pods);
+	f->tick = rdmad_loop_add_timer(f->base.loop, NULL, nothing, NULL);
+}
+
+static void teardown(Fixture *f, gconstpointer data)
+{
+	rdmad_event_free(f->tick);
+	rdmad_pods_free(f->pods);
+	rdmad_pod_watch_free(f->watch);
+	rdmad_workers_free(f->workers);
+	rdmad_sysroot_free(f->sysroot);
+	rdmad_grpc_server_free(f->server);
+	g_rmdir(f->socket_dir);
+	take_away(f, "");
+	g_free(f->root);
+	g_free(f->socket);
+	g_free(f->socket_dir);
+	claims_fixture_teardown(&f->base, NULL);
+}
+
+#define RUN_UNTIL(f, condition)                                                                    \
+	do {                                                                                       \
+		const gint64 end_us = g_get_monotonic_time() + 20 * G_USEC_PER_SEC;                \
+                                                                                                   \
+		while (!(condition) && g_get_monotonic_time() < end_us) {                          \
+			rdmad_event_arm((f)->tick, 5);                                             \
+			rdmad_loop_turn((f)->base.loop);                                           \
+		}                                                                                  \
+		g_assert_true(condition);                                                          \
+	} while (0)
+
+static void run_for(Fixture *f, guint ms)
+{
+	const gint64 until_us = g_get_monotonic_time() + ms * 1000;
+
+	RUN_UNTIL(f, g_get_monotonic_time() >= until_us);
+}
+
+static RdmadPodLife life(const Fixture *f)
+{
+	return f->base.claims->life("ns", "train-0", f->base.claims->life_data);
+}
+
+static guint count(const Fixture *f)
+{
+	return rdmad_claims_count(f->base.claims);
+}
+
+static gboolean is_named(const Fixture *f)
+{
+	g_autofree char *text = claims_fixture_text((ClaimsFixture *)&f->base);
+
+	return strstr(text, "=train-0") != NULL;
+}
+
+/* A claim that podresources has named. */
+static void hold(Fixture *f, const char *token)
+{
+	g_autofree char *id = claims_fixture_must_grant(&f->base, token);
+
+	f->text = "train-0=a";
+	rdmad_pods_refresh(f->pods, NULL, NULL, NULL);
+	RUN_UNTIL(f, is_named(f));
+}
+
+static void assert_ends_within_a_second(Fixture *f, gint64 since_us)
+{
+	RUN_UNTIL(f, count(f) == 0);
+	g_assert_cmpint(g_get_monotonic_time() - since_us, <, G_USEC_PER_SEC);
+}
+
+/* ---- tests ---- */
+
+static const struct {
+	const char *path;
+	gboolean v2;
+} layouts[] = {
+	{ V2 "/pod" UID, TRUE },
+	{ "sys/fs/cgroup/kubepods/pod" UID, TRUE },
+	{ "sys/fs/cgroup/kubelet/kubepods/besteffort/pod" UID, TRUE },
+	{ "sys/fs/cgroup/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod" SLICE_UID
+	  ".slice",
+	  TRUE },
+	{ "sys/fs/cgroup/kubepods.slice/kubepods-pod" SLICE_UID ".slice", TRUE },
+	{ "sys/fs/cgroup/a.slice/a-kubepods.slice/a-kubepods-burstable.slice/"
+	  "a-kubepods-burstable-pod" SLICE_UID ".slice",
+	  TRUE },
+	{ "sys/fs/cgroup/memory/kubepods/burstable/pod" UID, FALSE },
+	{ "sys/fs/cgroup/systemd/kubepods.slice/kubepods-pod" SLICE_UID ".slice", FALSE },
+};
+
+static void test_the_end_of_a_pod_ends_its_claim_at_once(Fixture *f, gconstpointer data)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(layouts); i++) {
+		g_autofree char *child = g_build_filename(layouts[i].path, CONTAINER, NULL);
+		gint64 since_us;
+
+		g_test_message("%s", layouts[i].path);
+		make(f, child);
+		make(f, FOLDER);
+		put(f, child, "cgroup.procs", "1\n");
+		if (layouts[i].v2) {
+			put(f, "sys/fs/cgroup", "cgroup.controllers", "cpu\n");
+			populate(f, layouts[i].path);
+		}
+		hold(f, "a");
+		RUN_UNTIL(f, rdmad_pod_watch_count(f->watch) == 1);
+		g_assert_cmpint(life(f), ==, RDMAD_POD_LIFE_ALIVE);
+		f->text = "";
+		since_us = g_get_monotonic_time();
+		take_away(f, child);
+		if (layouts[i].v2)
+			empty(f, layouts[i].path);
+		assert_ends_within_a_second(f, since_us);
+		g_assert_cmpuint(rdmad_pod_watch_count(f->watch), ==, 0);
+		take_away(f, "sys");
+		take_away(f, "var");
+	}
+}
+
+static void test_a_pod_is_found_whatever_comes_last(Fixture *f, gconstpointer data)
+{
+	gint64 since_us;
+
+	make(f, V2);
+	make(f, LOGS);
+	put(f, "sys/fs/cgroup", "cgroup.controllers", "cpu\n");
+	hold(f, "a");
+	run_for(f, 300);
+	g_assert_cmpint(life(f), ==, RDMAD_POD_LIFE_UNKNOWN);
+	make(f, POD);
+	empty(f, POD);
+	make(f, FOLDER);
+	RUN_UNTIL(f, rdmad_pod_watch_count(f->watch) == 1);
+	g_assert_cmpint(life(f), ==, RDMAD_POD_LIFE_ALIVE); /* it only begins */
+	populate(f, POD);
+	run_for(f, 50);
+	f->text = "";
+	since_us = g_get_monotonic_time();
+	empty(f, POD);
+	assert_ends_within_a_second(f, since_us);
+}
+
+static void test_kubelet_is_asked_until_it_has_seen_the_end(Fixture *f, gconstpointer data)
+{
+	make_v2(f);
+	make(f, FOLDER);
+	hold(f, "a");
+	RUN_UNTIL(f, rdmad_pod_watch_count(f->watch) == 1);
+	empty(f, POD);
+	run_for(f, 300);
+	g_assert_cmpuint(count(f), ==, 1);
+	f->text = "";
+	assert_ends_within_a_second(f, g_get_monotonic_time());
+}
+
+/* A sandbox that died is made anew, in the same cgroup. */
+static void test_a_pod_that_goes_on_keeps_its_claim(Fixture *f, gconstpointer data)
+{
+	make_v2(f);
+	make(f, FOLDER);
+	hold(f, "a");
+	RUN_UNTIL(f, rdmad_pod_watch_count(f->watch) == 1);
+	empty(f, POD);
+	RUN_UNTIL(f, life(f) == RDMAD_POD_LIFE_EMPTY);
+	run_for(f, 100);
+	populate(f, POD);
+	RUN_UNTIL(f, life(f) == RDMAD_POD_LIFE_ALIVE);
+	g_assert_cmpuint(count(f), ==, 1);
+	run_for(f, 300);
+	f->lists = 0;
+	run_for(f, 500);
+	g_assert_cmpuint(f->lists, ==, 0);
+}
+
+/* It lists nothing before it has read its checkpoint. */
+static void test_a_kubelet_that_has_just_started_is_no_proof(Fixture *f, gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+
+	make_v2(f);
+	make(f, FOLDER);
+	hold(f, "a");
+	RUN_UNTIL(f, rdmad_pod_watch_count(f->watch) == 1);
+	rdmad_grpc_server_free(f->server);
+	f->server = rdmad_grpc_server_new(f->base.loop, NULL, f->socket, kubelet, f, NULL, &error);
+	g_assert_no_error(error);
+	f->text = "";
+	f->lists = 0;
+	empty(f, POD);
+	RUN_UNTIL(f, f->lists >= 3);
+	g_assert_cmpuint(count(f), ==, 1);
+	take_away(f, POD);
+	RUN_UNTIL(f, count(f) == 0);
+}
+
+static void test_a_removed_cgroup_is_gone_though_kubelet_lists_the_pod(Fixture *f,
+								       gconstpointer data)
+{
+	make_v2(f);
+	make(f, FOLDER);
+	hold(f, "a");
+	RUN_UNTIL(f, rdmad_pod_watch_count(f->watch) == 1);
+	take_away(f, POD);
+	RUN_UNTIL(f, life(f) == RDMAD_POD_LIFE_GONE);
+}
+
+static void test_a_successor_of_the_same_name_is_another_pod(Fixture *f, gconstpointer data)
+{
+	make_v2(f);
+	make(f, FOLDER);
+	hold(f, "a");
+	RUN_UNTIL(f, rdmad_pod_watch_count(f->watch) == 1);
+	take_away(f, POD);
+	RUN_UNTIL(f, life(f) == RDMAD_POD_LIFE_GONE);
+	g_free(claims_fixture_must_grant(&f->base, "b"));
+	f->text = "train-0=a,b";
+	rdmad_pods_refresh(f->pods, NULL, NULL, NULL);
+	RUN_UNTIL(f, life(f) == RDMAD_POD_LIFE_UNKNOWN);
+	make(f, LOGS "/ns_train-0_" OTHER);
+	make(f, V2 "/pod" OTHER);
+	populate(f, V2 "/pod" OTHER);
+	RUN_UNTIL(f, life(f) == RDMAD_POD_LIFE_ALIVE);
+}
+
+static guint watches(void)
+{
+	g_autoptr(GDir) dir = g_dir_open("/proc/self/fdinfo", 0, NULL);
+	const char *name;
+	guint n = 0;
+
+	while ((name = g_dir_read_name(dir))) {
+		g_autofree char *path = g_build_filename("/proc/self/fdinfo", name, NULL);
+		g_autofree char *text = NULL;
+
+		if (!g_file_get_contents(path, &text, NULL, NULL))
+			continue;
+		for (const char *at = text; (at = strstr(at, "inotify wd:")); at++)
+			n++;
+	}
+	return n;
+}
+
+static void test_only_what_is_needed_is_watched(Fixture *f, gconstpointer data)
+{
+	make_v2(f);
+	g_assert_cmpuint(watches(), ==, 0);
+	hold(f, "a");
+	RUN_UNTIL(f, watches() == 3); /* folders of logs, kubepods, burstable */
+	make(f, FOLDER);
+	RUN_UNTIL(f, watches() == 2); /* the pod's cgroup, its events */
+	f->text = "";
+	empty(f, POD);
+	RUN_UNTIL(f, count(f) == 0);
+	RUN_UNTIL(f, watches() == 0);
+}
+
+static void test_what_cannot_be_seen_is_said(Fixture *f, gconstpointer data)
+{
+	make(f, "sys");
+	g_assert_null(rdmad_pod_watch_problem(f->watch));
+	hold(f, "a");
+	RUN_UNTIL(f, rdmad_pod_watch_problem(f->watch));
+	g_assert_nonnull(strstr(rdmad_pod_watch_problem(f->watch), "/var/log/pods"));
+	g_assert_cmpint(life(f), ==, RDMAD_POD_LIFE_UNKNOWN);
+}
+
+#define ADD(name) g_test_add("/pod-watch/" #name, Fixture, NULL, setup, test_##name, teardown)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	ADD(the_end_of_a_pod_ends_its_claim_at_once);
+	ADD(a_pod_is_found_whatever_comes_last);
+	ADD(kubelet_is_asked_until_it_has_seen_the_end);
+	ADD(a_pod_that_goes_on_keeps_its_claim);
+	ADD(a_kubelet_that_has_just_started_is_no_proof);
+	ADD(a_removed_cgroup_is_gone_though_kubelet_lists_the_pod);
+	ADD(a_successor_of_the_same_name_is_another_pod);
+	ADD(only_what_is_needed_is_watched);
+	ADD(what_cannot_be_seen_is_said);
+	return g_test_run();
+}
