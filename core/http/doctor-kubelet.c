@@ -46,7 +46,9 @@ static void forgotten_add(const RdmadClaim *claim, gpointer data)
 
 	forgotten->claims++;
 	g_hash_table_add(forgotten->pods,
-			 g_strdup_printf("%s/%s", claim->pod_namespace, claim->pod_name));
+			 claim->pod_name
+				 ? g_strdup_printf("%s/%s", claim->pod_namespace, claim->pod_name)
+				 : g_strdup("a pod that it had not named yet"));
 }
 
 /* Of a checkpoint that was lost: kubelet gives what running pods have to others. */

@@ -61,6 +61,7 @@ typedef struct {
 	GHashTable *entries; /* RdmadClaimSlot -> the RdmadPodDevices that it is the claim of */
 	GHashTable *slots;   /* the other way round */
 	GHashTable *over;    /* set of RdmadClaimSlot: those of `gone` */
+	GHashTable *holders; /* set of "namespace/pod": those with devices of ours or of others */
 	GPtrArray *gone;     /* RdmadClaimSlot */
 	GPtrArray *reasons;  /* beside `gone` */
 	GPtrArray *changed;  /* RdmadClaimSlot, beside `put` */
@@ -97,6 +98,8 @@ static void plan_match(Plan *plan)
 		RdmadPodDevices *entry = g_ptr_array_index(plan->list->entries, i);
 		Match match = { plan, entry, NULL };
 
+		g_hash_table_add(plan->holders,
+				 g_strdup_printf("%s/%s", entry->pod_namespace, entry->pod_name));
 		rdmad_claims_holders(plan->claims, entry->resource, entry->ids[0], match_slot,
 				     &match);
 		if (!match.found || g_hash_table_contains(plan->entries, match.found))
@@ -158,13 +161,46 @@ static void plan_missing(Plan *plan, RdmadClaimSlot *slot, const char *why)
 		slot->missing_us = plan->list->asked_us;
 }
 
+static void suspects_add(const Plan *plan, RdmadClaimSlot *slot)
+{
+	GHashTableIter iter;
+	gpointer pod;
+
+	if (!slot->suspects)
+		slot->suspects = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	g_hash_table_iter_init(&iter, plan->list->pods);
+	while (g_hash_table_iter_next(&iter, &pod, NULL))
+		if (!(slot->earlier && g_hash_table_contains(slot->earlier, pod)) &&
+		    !g_hash_table_contains(plan->holders, pod))
+			g_hash_table_add(slot->suspects, g_strdup(pod));
+}
+
+static gboolean is_not_listed(gpointer pod, gpointer value, gpointer pods)
+{
+	return !g_hash_table_contains(pods, pod);
+}
+
+/* Kubelet was restarted, without its checkpoint, before it had named the pod: that is one which was not
+ * listed before the grant, and which a kubelet that has read its pods lists without devices. */
+static gboolean slot_has_suspects(const Plan *plan, RdmadClaimSlot *slot)
+{
+	const RdmadPodList *list = plan->list;
+
+	if (!rdmad_claims_kubelet_is_newer(plan->claims, slot->claim, list->kubelet))
+		return FALSE;
+	if (!slot->suspects || list->asked_us - list->kubelet_since_us < RDMAD_CLAIM_GRACE_US)
+		suspects_add(plan, slot);
+	g_hash_table_foreach_remove(slot->suspects, is_not_listed, list->pods);
+	return g_hash_table_size(slot->suspects) > 0;
+}
+
 /* The pod lives, and its kubelet does not know that it has the tokens. */
-static gboolean slot_is_forgotten(const Plan *plan, const RdmadClaimSlot *slot)
+static gboolean slot_is_forgotten(const Plan *plan, RdmadClaimSlot *slot)
 {
 	const RdmadClaim *claim = slot->claim;
 
 	if (!claim->pod_name)
-		return FALSE;
+		return slot_has_suspects(plan, slot);
 	switch (rdmad_claims_life(plan->claims, claim)) {
 	case RDMAD_POD_LIFE_ALIVE:
 		return TRUE;
@@ -222,6 +258,8 @@ static void plan_shown(Plan *plan, RdmadClaimSlot *slot, const RdmadPodDevices *
 		return;
 	}
 	slot->missing_us = 0;
+	g_clear_pointer(&slot->earlier, g_hash_table_unref);
+	g_clear_pointer(&slot->suspects, g_hash_table_unref);
 	slot->shown_us = plan->list->asked_us;
 	slot->forgotten = FALSE;
 	plan_change(plan, slot, entry, container ?: claim->container);
@@ -349,6 +387,7 @@ static void plan_clear(Plan *plan)
 	g_hash_table_unref(plan->entries);
 	g_hash_table_unref(plan->slots);
 	g_hash_table_unref(plan->over);
+	g_hash_table_unref(plan->holders);
 	g_ptr_array_unref(plan->gone);
 	g_ptr_array_unref(plan->reasons);
 	g_ptr_array_unref(plan->changed);
@@ -393,6 +432,7 @@ void rdmad_claims_reconcile(RdmadClaims *claims, const RdmadPodList *list)
 		.entries = g_hash_table_new(NULL, NULL),
 		.slots = g_hash_table_new(NULL, NULL),
 		.over = g_hash_table_new(NULL, NULL),
+		.holders = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
 		.gone = g_ptr_array_new(),
 		.reasons = g_ptr_array_new(),
 		.changed = g_ptr_array_new(),

@@ -108,5 +108,7 @@ void rdmad_claims_remove(RdmadClaims *claims, RdmadClaimSlot *slot)
 	g_hash_table_remove(claims->by_id, slot->claim->id);
 	g_queue_unlink(&claims->order, &slot->node);
 	rdmad_claim_unref(slot->claim);
+	g_clear_pointer(&slot->earlier, g_hash_table_unref);
+	g_clear_pointer(&slot->suspects, g_hash_table_unref);
 	g_free(slot);
 }

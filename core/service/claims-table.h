@@ -14,6 +14,9 @@ typedef struct {
 	gint64 shown_us;    /* the last list that showed it; 0: none yet */
 	gint64 missing_us;  /* the first of the lists in a row that did not show it; 0: shown */
 	gboolean forgotten; /* its pod lives, and kubelet does not know that it has the tokens */
+	/* Sets of "namespace/pod", while the pod is not known: those that were listed before the grant
+	 * (NULL: nobody knows), and those that may be it after kubelet has forgotten. */
+	GHashTable *earlier, *suspects;
 } RdmadClaimSlot;
 
 /* What the last list said of pods, to judge holders by.  `pods` NULL: there was none. */

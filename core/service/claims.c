@@ -240,6 +240,9 @@ static void grant_publish(RdmadClaims *claims, const Overlap *overlap, const Rdm
 		rdmad_claims_remove(claims, slot);
 	}
 	rdmad_claims_insert(claims, rdmad_claim_ref(claim));
+	if (claims->evidence.pods)
+		rdmad_claims_slot(claims, claim->resource, claim->tokens[0])->earlier =
+			g_hash_table_ref(claims->evidence.pods);
 	ended_forget(claims, claim);
 	rdmad_claims_news_add(claims, NULL, claim, NULL);
 	for (guint i = 0; i < overlap->lives->len; i++)

@@ -255,6 +255,22 @@ static void forgotten_count(const RdmadClaim *claim, gpointer data)
 	++*(guint *)data;
 }
 
+/* Kubelet loses its checkpoint before it has named the pod: new is it, old was there before. */
+static void test_a_pod_that_was_never_named_may_live(ClaimsFixture *f, gconstpointer data)
+{
+	rdmad_claims_set_kubelet(f->claims, "k1");
+	list_at(f, "old=", "k1", -SECOND);
+	g_free(claims_fixture_must_grant(f, "a"));
+	rdmad_claims_set_kubelet(f->claims, "k2");
+	for (guint second = 100; second < 200; second += 20) {
+		list_at(f, second < 150 ? "old= new=" : "old= new= newer=", "k2", second * SECOND);
+		expect(f, "a");
+	}
+	list_at(f, "old= newer=", "k2", 200 * SECOND);
+	list_at(f, "old= newer=", "k2", 300 * SECOND);
+	expect(f, "");
+}
+
 static void test_a_list_without_its_devices_does_not_end_a_pod_that_lives(ClaimsFixture *f,
 									  gconstpointer data)
 {
@@ -294,6 +310,7 @@ int main(int argc, char **argv)
 	ADD(a_shared_token_whose_holder_lives_is_given_with_a_warning);
 	ADD(the_next_pod_has_another_claim_and_both_are_told);
 	ADD(each_container_of_a_pod_keeps_its_claim_while_the_pod_lives);
+	ADD(a_pod_that_was_never_named_may_live);
 	ADD(a_list_without_its_devices_does_not_end_a_pod_that_lives);
 	return g_test_run();
 }
