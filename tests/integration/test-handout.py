@@ -71,12 +71,12 @@ class HandoutTest(PluginCase):
         self.wait_for(lambda: self.folders() == sorted([claim, "fedcba9876543210"]),
                       "the folder of the claim, beside what its pod may have mounted")
         self.wait_for(lambda: self.files(claim) == ["claim.json", "nccl.conf"], "its files")
-        [text] = [f["text"] for f in self.ask("doctor")["findings"]
+        [text] = [f["text"] for f in self.findings()
                   if f["subject"] == "claim folders"]
         self.assertIn("fedcba9876543210", text)
         shutil.rmtree(os.path.join(self.claims_dir(), claim))
         self.assertIn(("problem", f"claims without a folder: {claim}"),
-                      [(f["level"], f["text"]) for f in self.ask("doctor")["findings"]])
+                      [(f["level"], f["text"]) for f in self.findings()])
 
     def test_a_lost_database_takes_no_folder_from_a_container(self):
         self.both()
@@ -87,8 +87,9 @@ class HandoutTest(PluginCase):
         self.end_daemon(signal.SIGKILL)
         shutil.rmtree(os.path.join(self.dir, "state"))
         self.start_daemon()
-        self.wait_for(lambda: {id: c["tokens"] for id, c in self.claims().items()} == before
-                      if os.path.exists(self.socket) else False, "claims under their ids")
+        self.wait_ready()
+        self.wait_for(lambda: {id: c["tokens"] for id, c in self.claims().items()} == before,
+                      "claims under their ids")
         self.assertEqual(places, {id: os.stat(os.path.join(self.claims_dir(), id)).st_ino
                                   for id in self.folders()})
 

@@ -6,7 +6,7 @@ and the hardware must agree.
 usage: test-sequences.py RDMAD MODULE-DIR [TEST...]
 
 RDMAD_TEST_SEED=N repeats a run; RDMAD_TEST_SLOW=1 makes it longer and waits for the claims of ended
-pods to end.
+pods to end; RDMAD_TEST_STEPS=N is for the one that counts its steps.
 """
 
 import os
@@ -288,7 +288,7 @@ class SequenceTest(PluginCase):
 class ExclusiveTest(PluginCase):
     """An exclusive device is never in two living pods, whatever is restarted in whatever order."""
 
-    STEPS = 10000 if SLOW else 250
+    STEPS = int(os.environ.get("RDMAD_TEST_STEPS") or (10000 if SLOW else 250))
     CONFIG = CONFIG % (RAIL_GROUP % quoted(RAILS))
 
     def setUp(self):
@@ -306,6 +306,10 @@ class ExclusiveTest(PluginCase):
 
     # ---- pods ----
 
+    WHY = {"not named": "refused: a pod without a name", "does not say": "refused: in doubt",
+           "has forgotten": "refused: forgotten", "endpoint": "refused: no plugin",
+           "unknown resource": "refused: no plugin"}
+
     def act_admit(self):
         """Some have an init container with another count."""
         self.pods += 1
@@ -316,7 +320,8 @@ class ExclusiveTest(PluginCase):
             self.kubelet.allocate(pod, RAIL, self.random.randint(1, 2))
             self.note("admitted")
         except AdmissionError as error:
-            self.note("refused: held" if "is held by" in str(error) else "refused")
+            self.note(next((why for word, why in self.WHY.items() if word in str(error)),
+                           "refused: none free"))
             self.kubelet.release(pod)
 
     def any_pod(self, completed):
@@ -340,15 +345,23 @@ class ExclusiveTest(PluginCase):
 
     # ---- restarts ----
 
+    def let_name(self):
+        """Mostly: podresources is asked a quarter of a second after an Allocate."""
+        if self.random.random() < 0.8:
+            time.sleep(0.35)
+
     def act_restart_kubelet(self):
+        self.let_name()
         self.kubelet.restart(self.random.choice((0, 0.02)))
         self.settle()
 
     def act_lose_checkpoint(self):
+        self.let_name()
         self.kubelet.restart(lose_checkpoint=True)
         self.settle()
 
     def act_restart(self):
+        self.let_name()
         self.end_daemon(self.random.choice((signal.SIGTERM, signal.SIGKILL)))
         if self.random.random() < 0.3:      # meanwhile
             self.kubelet.restart(lose_checkpoint=self.random.random() < 0.5)
@@ -396,12 +409,20 @@ class ExclusiveTest(PluginCase):
 
     # ---- what must be so ----
 
+    def story(self, id):
+        """Of one device, and what its claims became."""
+        lines = self.log().splitlines()
+        claims = {line.rpartition("claim=")[2] for line in lines if id in line and "claim=" in line}
+        wanted = [line for line in lines if any(claim in line for claim in claims)
+                  or "kubelet says" in line or "is ready" in line]
+        return "\n".join(wanted[-60:])
+
     def check(self):
         holders = {}
         for pod, ids in self.kubelet.live().items():
             for id in ids:
                 self.assertNotIn(id, holders, f"{id[1]} is in {pod} and in {holders.get(id)}; "
-                                 f"{self.describe()}\n{self.log()[-4000:]}")
+                                 f"{self.describe()}\n{self.story(id[1])}")
                 holders[id] = pod
 
     def test_an_exclusive_device_is_in_one_living_pod(self):
