@@ -71,6 +71,8 @@ static gboolean services_open_http(RdmadServices *services, const RdmadSettings 
 
 static gboolean services_open_claims(RdmadServices *services, gboolean dry, GError **error)
 {
+	g_autofree char *boot = NULL;
+
 	services->state = rdmad_state_open(dry ? NULL : services->state_dir,
 					   &services->state_set_aside, error);
 	if (!services->state)
@@ -79,6 +81,8 @@ static gboolean services_open_claims(RdmadServices *services, gboolean dry, GErr
 		rdmad_claims_new(services->loop, services->state, services->journal, error);
 	if (!services->claims)
 		return FALSE;
+	boot = rdmad_sysroot_read(services->sysroot, "proc/sys/kernel/random/boot_id", NULL);
+	rdmad_claims_set_boot(services->claims, boot);
 	services->pods = rdmad_pods_new(services->loop, services->claims, services->kubelet_dir);
 	services->pod_watch =
 		rdmad_pod_watch_new(services->loop, services->workers, services->sysroot,

@@ -7,6 +7,7 @@
 #include "base/unix-socket.h"
 #include "hardware/sysroot-private.h"
 #include "http/api-doctor.h"
+#include "service/claims-private.h"
 #include "service/pod-watch.h"
 
 #define ADVICE                                                                                     \
@@ -68,6 +69,46 @@ static void check_pod_watch(const RdmadServices *services, json_t *findings)
 			   "the end of a pod is learnt up to five minutes late: %s", problem);
 }
 
+typedef struct {
+	GHashTable *pods; /* set of "namespace/pod" */
+	guint claims;
+} Forgotten;
+
+static void forgotten_add(const RdmadClaim *claim, gpointer data)
+{
+	Forgotten *forgotten = data;
+
+	forgotten->claims++;
+	g_hash_table_add(forgotten->pods,
+			 claim->pod_name
+				 ? g_strdup_printf("%s/%s", claim->pod_namespace, claim->pod_name)
+				 : g_strdup("a pod that it had not named yet"));
+}
+
+/* Of a checkpoint that was lost: kubelet gives what running pods have to others. */
+static void check_memory(const RdmadServices *services, json_t *findings)
+{
+	g_autoptr(GHashTable) pods = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	Forgotten forgotten = { pods, 0 };
+	g_autofree gpointer *names = NULL;
+	g_autofree char *list = NULL;
+
+	rdmad_claims_foreach_forgotten(services->claims, forgotten_add, &forgotten);
+	if (!forgotten.claims)
+		return;
+	names = g_hash_table_get_keys_as_array(pods, NULL);
+	list = g_strjoinv(", ", (char **)names);
+	doctor_say(
+		findings, RDMAD_FINDING_PROBLEM, "kubelet",
+		"delete these pods, their controllers start others; find out why "
+		"device-plugins/kubelet_internal_checkpoint in kubelet's folder was lost or "
+		"damaged",
+		"kubelet has lost its checkpoint: it lists running pods without the devices that "
+		"they have (%u %s, of %s).  rdmad keeps their claims: it refuses to give their "
+		"exclusive devices to other pods, and prefers other tokens where it is asked",
+		forgotten.claims, forgotten.claims == 1 ? "claim" : "claims", list);
+}
+
 void doctor_check_kubelet(const RdmadServices *services, json_t *findings)
 {
 	const char *dir = services->kubelet_dir;
@@ -86,6 +127,7 @@ void doctor_check_kubelet(const RdmadServices *services, json_t *findings)
 	check_socket(pods, "which pod holds what stays unknown, and claims of ended pods stay",
 		     findings);
 	check_pod_watch(services, findings);
+	check_memory(services, findings);
 	if (!g_file_test(registry, G_FILE_TEST_IS_DIR))
 		doctor_say(findings, RDMAD_FINDING_NOTE, "kubelet", ADVICE,
 			   "there is no folder %s: registration by plugin watcher is not possible",

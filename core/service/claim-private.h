@@ -23,6 +23,9 @@ int rdmad_claim_find_attachment(const RdmadClaim *claim, const char *netns, cons
 void rdmad_claim_remove_attachment(RdmadClaim *claim, guint index);
 void rdmad_claim_add_attachment(RdmadClaim *claim, const RdmadAttachment *attachment);
 
-/* Forgets who holds it. */
+gboolean rdmad_claim_id_is_valid(const char *id);
+
 void rdmad_claim_set_pod(RdmadClaim *claim, const char *pod_namespace, const char *pod_name,
 			 const char *container);
+/* Who vouches for it from now on. */
+void rdmad_claim_set_witness(RdmadClaim *claim, const char *boot, const char *kubelet);

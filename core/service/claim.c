@@ -60,6 +60,8 @@ RdmadClaim *rdmad_claim_copy(const RdmadClaim *from)
 	claim->pod_namespace = g_strdup(from->pod_namespace);
 	claim->pod_name = g_strdup(from->pod_name);
 	claim->container = g_strdup(from->container);
+	claim->boot = g_strdup(from->boot);
+	claim->kubelet = g_strdup(from->kubelet);
 	claim->attachments = g_new0(RdmadAttachment, from->n_attachments);
 	for (guint i = 0; i < from->n_attachments; i++)
 		rdmad_attachment_copy(&claim->attachments[i], &from->attachments[i]);
@@ -77,6 +79,8 @@ static void claim_free(RdmadClaim *claim)
 	g_free(claim->pod_namespace);
 	g_free(claim->pod_name);
 	g_free(claim->container);
+	g_free(claim->boot);
+	g_free(claim->kubelet);
 	for (guint i = 0; i < claim->n_attachments; i++)
 		rdmad_attachment_clear(&claim->attachments[i]);
 	g_free(claim->attachments);
@@ -104,6 +108,14 @@ void rdmad_claim_set_pod(RdmadClaim *claim, const char *pod_namespace, const cha
 	claim->pod_namespace = g_strdup(pod_namespace);
 	claim->pod_name = g_strdup(pod_name);
 	claim->container = g_strdup(container);
+}
+
+void rdmad_claim_set_witness(RdmadClaim *claim, const char *boot, const char *kubelet)
+{
+	g_free(claim->boot);
+	g_free(claim->kubelet);
+	claim->boot = g_strdup(boot);
+	claim->kubelet = g_strdup(kubelet);
 }
 
 int rdmad_claim_find_attachment(const RdmadClaim *claim, const char *netns, const char *interface)
@@ -154,10 +166,15 @@ static gboolean check_optional(const char *what, const char *text, GError **erro
 	return !text || check_text(what, text, NAME_MAX_BYTES, error);
 }
 
+gboolean rdmad_claim_id_is_valid(const char *id)
+{
+	return id && strlen(id) == RDMAD_CLAIM_ID_LENGTH &&
+	       strspn(id, "0123456789abcdef") == RDMAD_CLAIM_ID_LENGTH;
+}
+
 static gboolean check_id(const char *id, GError **error)
 {
-	if (!id || strlen(id) != RDMAD_CLAIM_ID_LENGTH ||
-	    strspn(id, "0123456789abcdef") != RDMAD_CLAIM_ID_LENGTH)
+	if (!rdmad_claim_id_is_valid(id))
 		return check_failed(error, "the id", "is not 16 hexadecimal digits");
 	return TRUE;
 }
@@ -212,7 +229,9 @@ gboolean rdmad_claim_check(const RdmadClaim *claim, GError **error)
 	    !check_tokens(claim->tokens, claim->devices, error) ||
 	    !check_optional("the namespace", claim->pod_namespace, error) ||
 	    !check_optional("the pod", claim->pod_name, error) ||
-	    !check_optional("the container", claim->container, error))
+	    !check_optional("the container", claim->container, error) ||
+	    !check_optional("the boot", claim->boot, error) ||
+	    !check_optional("the kubelet", claim->kubelet, error))
 		return FALSE;
 	if (claim->n_attachments > RDMAD_CLAIM_MAX_ATTACHMENTS)
 		return check_failed(error, "the list", "of attachments is too long");

@@ -113,8 +113,8 @@ void rdmad_claims_news_clear(RdmadClaims *claims)
 	g_array_unref(claims->news);
 }
 
-static void journal_post(RdmadJournal *journal, const char *kind, const RdmadClaim *claim,
-			 const char *message)
+static void journal_post_at(RdmadJournal *journal, RdmadLogLevel level, const char *kind,
+			    const RdmadClaim *claim, const char *message)
 {
 	g_autofree char *pod = NULL;
 	RdmadLogFields about = { .resource = claim->resource, .claim = claim->id };
@@ -123,7 +123,13 @@ static void journal_post(RdmadJournal *journal, const char *kind, const RdmadCla
 		about.pod = pod = g_strdup_printf("%s/%s", claim->pod_namespace, claim->pod_name);
 	if (!claim->devices[1])
 		about.device = claim->devices[0];
-	rdmad_journal_post(journal, RDMAD_LOG_INFO, kind, &about, "%s", message);
+	rdmad_journal_post(journal, level, kind, &about, "%s", message);
+}
+
+static void journal_post(RdmadJournal *journal, const char *kind, const RdmadClaim *claim,
+			 const char *message)
+{
+	journal_post_at(journal, RDMAD_LOG_INFO, kind, claim, message);
 }
 
 static void post_granted(RdmadJournal *journal, const RdmadClaim *claim)
@@ -151,11 +157,12 @@ static void post_changed(RdmadJournal *journal, const RdmadClaim *before, const 
 {
 	g_autofree char *message = NULL;
 
-	if (before->since_us != now->since_us) {
-		post_granted(journal, now);
-	} else if (now->pod_name && g_strcmp0(before->pod_name, now->pod_name)) {
-		message = g_strdup_printf("%s: held by %s/%s, container %s", now->resource,
-					  now->pod_namespace, now->pod_name, now->container);
+	if (now->pod_name && (g_strcmp0(before->pod_name, now->pod_name) ||
+			      g_strcmp0(before->container, now->container))) {
+		message = g_strdup_printf("%s: held by %s/%s, %s%s", now->resource,
+					  now->pod_namespace, now->pod_name,
+					  now->container ? "container " : "an init container",
+					  now->container ? now->container : "");
 		journal_post(journal, "claim-named", now, message);
 	} else if (before->n_attachments != now->n_attachments) {
 		post_attachments(journal, before, now);
@@ -189,6 +196,26 @@ void rdmad_claims_news_add(RdmadClaims *claims, const RdmadClaim *before, const 
 	news_post(claims->journal, before, now, reason);
 	g_array_append_val(claims->news, news);
 	rdmad_event_arm(claims->tell, 0);
+}
+
+void rdmad_claims_news_overlap(RdmadClaims *claims, const RdmadClaim *holder,
+			       const RdmadClaim *claim)
+{
+	g_autofree char *text = rdmad_claims_holder_text(holder);
+	g_autofree char *message =
+		g_strdup_printf("%s: kubelet gave tokens that are held by %s (claim %s)",
+				claim->resource, text, holder->id);
+
+	journal_post_at(claims->journal, RDMAD_LOG_WARNING, "claim-overlap", claim, message);
+}
+
+void rdmad_claims_news_forgotten(RdmadClaims *claims, const RdmadClaim *claim)
+{
+	g_autofree char *text = rdmad_claims_holder_text(claim);
+	g_autofree char *message = g_strdup_printf("%s: kubelet has forgotten the tokens of %s",
+						   claim->resource, text);
+
+	journal_post_at(claims->journal, RDMAD_LOG_WARNING, "claim-forgotten", claim, message);
 }
 
 RdmadWatch *rdmad_claims_watch(RdmadClaims *claims, RdmadModule *owner, const RdmadClaimOps *ops,

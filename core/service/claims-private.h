@@ -12,6 +12,13 @@ RdmadClaims *rdmad_claims_new(RdmadLoop *loop, RdmadState *state, RdmadJournal *
 /* Why the last write failed; NULL: it did not.  A failure is tried again now and then when asked. */
 const char *rdmad_claims_problem(RdmadClaims *claims);
 void rdmad_claims_free(RdmadClaims *claims);
+/* Who vouches for tokens from now on: see rdmad/claims.h.  NULL: not known. */
+void rdmad_claims_set_boot(RdmadClaims *claims, const char *boot);
+void rdmad_claims_set_kubelet(RdmadClaims *claims, const char *kubelet);
+/* Calls `fn` for each claim whose pod lives while kubelet does not know that it has the tokens. */
+void rdmad_claims_foreach_forgotten(RdmadClaims *claims,
+				    void (*fn)(const RdmadClaim *claim, gpointer data),
+				    gpointer data);
 guint rdmad_claims_reap(RdmadClaims *claims, const RdmadModule *owner);
 
 /*
@@ -21,7 +28,11 @@ guint rdmad_claims_reap(RdmadClaims *claims, const RdmadModule *owner);
  * A claim ends when two lists, RDMAD_CLAIM_MISSING_US apart, did not show it, and neither its grant
  * (admission goes on while Allocate returns), nor its loading, nor the start of this kubelet (which
  * lists nothing before it has read its pods) is younger than RDMAD_CLAIM_GRACE_US.  These times are
- * monotonic: a jump of the wall clock ends nothing.
+ * monotonic: a jump of the wall clock ends nothing.  A claim whose pod's cgroup is gone ends with the
+ * first list that does not show it, and with the second that does.
+ *
+ * A list that lacks the devices of a pod ends nothing while the pod's cgroup lives, or while the list
+ * has the pod and its kubelet has never known of the devices: that kubelet has lost its checkpoint.
  */
 #define RDMAD_CLAIM_GRACE_US   (60 * G_USEC_PER_SEC)
 #define RDMAD_CLAIM_MISSING_US (10 * G_USEC_PER_SEC)

@@ -20,6 +20,8 @@ RdmadClaims *rdmad_claims_new(RdmadLoop *loop, RdmadState *state, RdmadJournal *
 	claims->journal = journal;
 	claims->by_id = g_hash_table_new(g_str_hash, g_str_equal);
 	claims->by_token = g_hash_table_new_full(rdmad_token_hash, rdmad_token_equal, g_free, NULL);
+	claims->shared = g_hash_table_new_full(rdmad_token_hash, rdmad_token_equal, g_free,
+					       (GDestroyNotify)g_ptr_array_unref);
 	claims->ended = g_hash_table_new_full(rdmad_token_hash, rdmad_token_equal, g_free, NULL);
 	claims->resolvers = rdmad_claims_resolvers_new();
 	g_queue_init(&claims->order);
@@ -40,8 +42,12 @@ void rdmad_claims_free(RdmadClaims *claims)
 		rdmad_claims_remove(claims, claims->order.head->data);
 	g_hash_table_unref(claims->by_id);
 	g_hash_table_unref(claims->by_token);
+	g_hash_table_unref(claims->shared);
 	g_hash_table_unref(claims->ended);
 	g_hash_table_unref(claims->resolvers);
+	rdmad_claims_evidence_clear(claims);
+	g_free(claims->boot);
+	g_free(claims->kubelet);
 	g_free(claims->problem);
 	g_free(claims);
 }
@@ -109,30 +115,112 @@ static RdmadClaim *claim_of_grant(const RdmadGrant *grant)
 	return claim;
 }
 
-/* The slots of the claims that hold any of these tokens, each once. */
-static GPtrArray *claims_overlap(RdmadClaims *claims, const RdmadClaim *claim)
+/* How many containers of one pod may share a token. */
+#define SHARERS_MAX 32u
+
+/* What becomes of the claims that hold a token of the new one. */
+typedef struct {
+	RdmadClaims *claims;
+	const RdmadGrant *grant;
+	GHashTable *seen;   /* set of RdmadClaimSlot */
+	GPtrArray *gone;    /* RdmadClaimSlot */
+	GPtrArray *reasons; /* beside `gone` */
+	GPtrArray *shares;  /* RdmadClaimSlot: of the same pod, or soon to end */
+	GPtrArray *lives;   /* RdmadClaimSlot: holders that kubelet has forgotten */
+	guint doubts;	    /* how many of them may have ended */
+} Overlap;
+
+static void overlap_end(Overlap *overlap, RdmadClaimSlot *slot, const char *why)
 {
-	GPtrArray *slots = g_ptr_array_new();
-	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
-
-	for (guint i = 0; claim->tokens[i]; i++) {
-		RdmadClaimSlot *slot = rdmad_claims_slot(claims, claim->resource, claim->tokens[i]);
-
-		if (slot && g_hash_table_add(seen, slot))
-			g_ptr_array_add(slots, slot);
-	}
-	return slots;
+	g_ptr_array_add(overlap->gone, slot);
+	g_ptr_array_add(overlap->reasons, (gpointer)why);
 }
 
-/* The one claim that holds exactly these tokens, or NULL. */
-static const RdmadClaim *same_tokens(const GPtrArray *slots, const RdmadClaim *claim)
+static void overlap_judge(RdmadClaimSlot *slot, gpointer data)
 {
-	const RdmadClaimSlot *slot = slots->len == 1 ? g_ptr_array_index(slots, 0) : NULL;
+	Overlap *overlap = data;
+	const char *why = NULL;
 
-	if (slot && g_strv_equal((const char *const *)slot->claim->tokens,
-				 (const char *const *)claim->tokens))
-		return slot->claim;
-	return NULL;
+	if (!g_hash_table_add(overlap->seen, slot))
+		return;
+	switch (rdmad_claims_judge(overlap->claims, slot, overlap->grant->asked_us, &why)) {
+	case RDMAD_HOLDER_OVER:
+		overlap_end(overlap, slot, why);
+		break;
+	case RDMAD_HOLDER_SHARES:
+		g_ptr_array_add(overlap->shares, slot);
+		break;
+	case RDMAD_HOLDER_DOUBTFUL:
+		overlap->doubts++;
+		g_ptr_array_add(overlap->lives, slot);
+		break;
+	case RDMAD_HOLDER_LIVES:
+		g_ptr_array_add(overlap->lives, slot);
+		break;
+	}
+}
+
+static void overlap_find(Overlap *overlap, RdmadClaims *claims, const RdmadGrant *grant)
+{
+	*overlap = (Overlap){
+		.claims = claims,
+		.grant = grant,
+		.seen = g_hash_table_new(NULL, NULL),
+		.gone = g_ptr_array_new(),
+		.reasons = g_ptr_array_new(),
+		.shares = g_ptr_array_new(),
+		.lives = g_ptr_array_new(),
+	};
+	for (guint i = 0; i < RDMAD_CLAIM_MAX_TOKENS && grant->tokens[i]; i++)
+		rdmad_claims_holders(claims, grant->resource, grant->tokens[i], overlap_judge,
+				     overlap);
+	for (guint i = 0; i + SHARERS_MAX < overlap->shares->len; i++)
+		overlap_end(overlap, overlap->shares->pdata[i], "too many claims have its tokens");
+}
+
+static void overlap_clear(Overlap *overlap)
+{
+	g_hash_table_unref(overlap->seen);
+	g_ptr_array_unref(overlap->gone);
+	g_ptr_array_unref(overlap->reasons);
+	g_ptr_array_unref(overlap->shares);
+	g_ptr_array_unref(overlap->lives);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Overlap, overlap_clear)
+
+/* The first token asked for that the claim has. */
+static const char *overlap_token(const Overlap *overlap, const RdmadClaim *claim)
+{
+	const char *const *token = overlap->grant->tokens;
+
+	while (!g_strv_contains((const char *const *)claim->tokens, *token))
+		token++;
+	return *token;
+}
+
+static gboolean overlap_refuses(const Overlap *overlap, GError **error)
+{
+	const RdmadClaimSlot *holder = overlap->lives->len ? overlap->lives->pdata[0] : NULL;
+	g_autofree char *text = NULL;
+
+	if (!holder || g_strcmp0(overlap->grant->mode, "exclusive") != 0)
+		return FALSE;
+	text = rdmad_claims_holder_text(holder->claim);
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY, "%s: \"%s\" is held by %s (claim %s), %s",
+		    overlap->grant->resource, overlap_token(overlap, holder->claim), text,
+		    holder->claim->id,
+		    overlap->doubts ? "and kubelet, which was restarted, does not say whether that "
+				      "pod has ended"
+				    : "which kubelet has forgotten; see `rdmad doctor`");
+	return TRUE;
+}
+
+gboolean rdmad_claims_in_doubt(RdmadClaims *claims, const RdmadGrant *grant)
+{
+	g_auto(Overlap) overlap;
+
+	overlap_find(&overlap, claims, grant);
+	return overlap.doubts > 0;
 }
 
 static void ended_forget(RdmadClaims *claims, const RdmadClaim *claim)
@@ -144,48 +232,44 @@ static void ended_forget(RdmadClaims *claims, const RdmadClaim *claim)
 	}
 }
 
-/* After it was written: `again` is the claim that goes on under the same id. */
-static void grant_publish(RdmadClaims *claims, const GPtrArray *gone, const RdmadClaim *again,
-			  const RdmadClaim *claim)
+/* After it was written. */
+static void grant_publish(RdmadClaims *claims, const Overlap *overlap, const RdmadClaim *claim)
 {
-	g_autoptr(RdmadClaimRef) before = again ? rdmad_claim_ref(again) : NULL;
+	for (guint i = 0; i < overlap->gone->len; i++) {
+		RdmadClaimSlot *slot = g_ptr_array_index(overlap->gone, i);
 
-	for (guint i = 0; i < gone->len; i++) {
-		RdmadClaimSlot *slot = g_ptr_array_index(gone, i);
-
-		if (slot->claim != before)
-			rdmad_claims_news_add(claims, slot->claim, NULL,
-					      "kubelet gave its tokens to another");
+		rdmad_claims_news_add(claims, slot->claim, NULL, overlap->reasons->pdata[i]);
 		rdmad_claims_remove(claims, slot);
 	}
 	rdmad_claims_insert(claims, rdmad_claim_ref(claim));
+	if (claims->evidence.pods)
+		rdmad_claims_slot(claims, claim->resource, claim->tokens[0])->earlier =
+			g_hash_table_ref(claims->evidence.pods);
 	ended_forget(claims, claim);
-	rdmad_claims_news_add(claims, before, claim, NULL);
+	rdmad_claims_news_add(claims, NULL, claim, NULL);
+	for (guint i = 0; i < overlap->lives->len; i++)
+		rdmad_claims_news_overlap(
+			claims, ((const RdmadClaimSlot *)overlap->lives->pdata[i])->claim, claim);
 }
 
 const RdmadClaim *rdmad_claims_grant(RdmadClaims *claims, const RdmadGrant *grant, GError **error)
 {
 	g_autoptr(RdmadClaimRef) granted = NULL;
-	g_autoptr(GPtrArray) gone = NULL;
 	g_autoptr(GPtrArray) put = g_ptr_array_new();
-	const RdmadClaim *again;
+	g_auto(Overlap) overlap = { 0 };
 	RdmadClaim *claim;
 
+	overlap_find(&overlap, claims, grant);
 	if (!grant_check(grant, error))
 		return NULL;
 	granted = claim = claim_of_grant(grant);
-	if (!rdmad_claim_check(claim, error))
+	rdmad_claim_set_witness(claim, claims->boot, claims->kubelet);
+	if (!rdmad_claim_check(claim, error) || overlap_refuses(&overlap, error))
 		return NULL;
-	gone = claims_overlap(claims, claim);
-	again = same_tokens(gone, claim);
-	if (again) {
-		g_free(claim->id);
-		claim->id = g_strdup(again->id);
-	}
 	g_ptr_array_add(put, claim);
-	if (!rdmad_claims_write(claims, gone, put, error))
+	if (!rdmad_claims_write(claims, overlap.gone, put, error))
 		return NULL;
-	grant_publish(claims, gone, again, claim);
+	grant_publish(claims, &overlap, claim);
 	return g_steal_pointer(&granted);
 }
 

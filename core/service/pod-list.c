@@ -29,6 +29,7 @@ static RdmadPodList *list_new(void)
 
 	list->entries = g_ptr_array_new_with_free_func(pod_devices_free);
 	list->holders = g_hash_table_new_full(rdmad_token_hash, rdmad_token_equal, g_free, NULL);
+	list->pods = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	return list;
 }
 
@@ -37,6 +38,8 @@ void rdmad_pod_list_free(RdmadPodList *list)
 	if (!list)
 		return;
 	g_hash_table_unref(list->holders);
+	g_hash_table_unref(list->pods);
+	g_free(list->kubelet);
 	g_ptr_array_unref(list->entries);
 	g_free(list);
 }
@@ -47,6 +50,13 @@ const RdmadPodDevices *rdmad_pod_list_holder(const RdmadPodList *list, const cha
 	const RdmadToken key = { resource, id };
 
 	return g_hash_table_lookup(list->holders, &key);
+}
+
+gboolean rdmad_pods_set_has(GHashTable *pods, const char *pod_namespace, const char *pod_name)
+{
+	g_autofree char *name = g_strdup_printf("%s/%s", pod_namespace, pod_name);
+
+	return g_hash_table_contains(pods, name);
 }
 
 static gboolean text_ok(const char *text)
@@ -139,6 +149,8 @@ static gboolean container_add(RdmadPodList *list, const V1__PodResources *pod,
 static gboolean pod_add(RdmadPodList *list, const V1__PodResources *pod, guint *n_ids,
 			GError **error)
 {
+	if (text_ok(pod->name) && text_ok(pod->namespace_))
+		g_hash_table_add(list->pods, g_strdup_printf("%s/%s", pod->namespace_, pod->name));
 	for (gsize i = 0; i < pod->n_containers; i++) {
 		const V1__ContainerResources *container = pod->containers[i];
 

@@ -10,6 +10,8 @@
 typedef struct {
 	GPtrArray *entries;	 /* RdmadPodDevices */
 	GHashTable *holders;	 /* RdmadToken -> RdmadPodDevices */
+	GHashTable *pods;	 /* set of "namespace/pod": also those without devices */
+	char *kubelet;		 /* which one was asked, or NULL */
 	gint64 asked_us;	 /* monotonic: before the question was sent */
 	gint64 kubelet_since_us; /* monotonic: when this kubelet was first seen */
 } RdmadPodList;
@@ -18,6 +20,9 @@ typedef struct {
 RdmadPodList *rdmad_pod_list_parse(const guint8 *message, gsize size, GError **error);
 void rdmad_pod_list_free(RdmadPodList *list);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadPodList, rdmad_pod_list_free)
+
+/* Whether the pod is in it, with devices or without. */
+gboolean rdmad_pods_set_has(GHashTable *pods, const char *pod_namespace, const char *pod_name);
 
 const RdmadPodDevices *rdmad_pod_list_holder(const RdmadPodList *list, const char *resource,
 					     const char *id);

@@ -537,7 +537,11 @@ static void inotify_open(RdmadPodWatch *watch)
 		return;
 	}
 	watch->readable = rdmad_loop_add_io(watch->loop, NULL, watch->inotify, RDMAD_IO_READ,
-					    inotify_readable, watch);
+					    inotify_readable, watch, NULL);
+	if (!watch->readable) {
+		set_inotify_problem(watch);
+		rdmad_clear_fd(&watch->inotify);
+	}
 }
 
 RdmadPodWatch *rdmad_pod_watch_new(RdmadLoop *loop, RdmadWorkers *workers, RdmadSysroot *root,

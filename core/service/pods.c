@@ -50,6 +50,7 @@ struct RdmadPods {
 	guint step, exhausted;
 
 	RdmadSocketFile file;
+	char *kubelet, *asked_kubelet; /* names of the file that is there, and of the one asked */
 	gint64 kubelet_since_us;
 };
 
@@ -74,6 +75,18 @@ static void kubelet_look(RdmadPods *pods)
 		return;
 	pods->file = now;
 	pods->kubelet_since_us = g_get_monotonic_time();
+	g_clear_pointer(&pods->kubelet, g_free);
+	if (now.inode)
+		pods->kubelet = g_strdup_printf("%" G_GUINT64_FORMAT ":%" G_GUINT64_FORMAT
+						":%" G_GINT64_FORMAT,
+						(guint64)now.device, (guint64)now.inode,
+						now.changed_ns);
+	rdmad_claims_set_kubelet(pods->claims, pods->kubelet);
+}
+
+void rdmad_pods_look(RdmadPods *pods)
+{
+	kubelet_look(pods);
 }
 
 static void list_answered(const guint8 *message, gsize size, gpointer data)
@@ -104,6 +117,7 @@ static void list_take(RdmadPods *pods)
 	pods->list = g_steal_pointer(&pods->answer);
 	pods->list->asked_us = pods->asked_us;
 	pods->list->kubelet_since_us = pods->kubelet_since_us;
+	pods->list->kubelet = g_steal_pointer(&pods->asked_kubelet);
 	rdmad_event_arm(pods->sweep, 0);
 	rdmad_claims_reconcile(pods->claims, pods->list);
 }
@@ -188,6 +202,8 @@ static void list_ask(gpointer data)
 	pods->busy = TRUE;
 	pods->hinted = FALSE;
 	pods->asked_us = g_get_monotonic_time();
+	g_free(pods->asked_kubelet);
+	pods->asked_kubelet = g_strdup(pods->kubelet);
 	rdmad_grpc_channel_call(pods->channel, LIST_METHOD, NULL, 0, LIST_DEADLINE_MS, &ops, pods);
 }
 
@@ -238,6 +254,8 @@ void rdmad_pods_free(RdmadPods *pods)
 	rdmad_pod_list_free(pods->answer);
 	g_clear_error(&pods->refused);
 	g_free(pods->socket_path);
+	g_free(pods->kubelet);
+	g_free(pods->asked_kubelet);
 	g_free(pods);
 }
 
@@ -289,4 +307,17 @@ const RdmadPodDevices *rdmad_pods_nth(RdmadPods *pods, guint index)
 const RdmadPodDevices *rdmad_pods_holder(RdmadPods *pods, const char *resource, const char *id)
 {
 	return rdmad_pod_list_holder(pods->list, resource, id);
+}
+
+gboolean rdmad_pods_lists(RdmadPods *pods, const char *pod_namespace, const char *pod_name)
+{
+	return rdmad_pods_set_has(pods->list->pods, pod_namespace, pod_name);
+}
+
+gboolean rdmad_pods_is_steady(RdmadPods *pods)
+{
+	const RdmadPodList *list = pods->list;
+
+	return list->asked_us && list->kubelet_since_us &&
+	       list->asked_us - list->kubelet_since_us >= RDMAD_CLAIM_GRACE_US;
 }

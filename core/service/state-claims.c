@@ -10,16 +10,16 @@ static const char *const sql[STATE_N_STATEMENTS] = {
 	[STATE_BEGIN] = "BEGIN IMMEDIATE",
 	[STATE_COMMIT] = "COMMIT",
 	[STATE_LOAD_CLAIMS] = "SELECT seq, id, resource, owner, pod_namespace, pod_name, container,"
-			      " since_us, mode FROM claims ORDER BY seq",
+			      " since_us, mode, boot, kubelet FROM claims ORDER BY seq",
 	[STATE_LOAD_TOKENS] = "SELECT claim, token, device FROM tokens ORDER BY claim, token",
 	[STATE_LOAD_ATTACHMENTS] = "SELECT claim, netns, interface, rdma_device, addresses,"
 				   " gid_index FROM attachments ORDER BY claim, position",
 	[STATE_FIND_CLAIM] = "SELECT seq FROM claims WHERE id = ?1",
 	[STATE_INSERT_CLAIM] = "INSERT INTO claims (id, resource, owner, pod_namespace, pod_name,"
-			       " container, since_us, mode)"
-			       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+			       " container, since_us, mode, boot, kubelet)"
+			       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
 	[STATE_UPDATE_CLAIM] = "UPDATE claims SET pod_namespace = ?4, pod_name = ?5,"
-			       " container = ?6, mode = ?8 WHERE id = ?1",
+			       " container = ?6, mode = ?8, boot = ?9, kubelet = ?10 WHERE id = ?1",
 	[STATE_DELETE_CLAIM] = "DELETE FROM claims WHERE id = ?1",
 	[STATE_INSERT_TOKEN] = "INSERT INTO tokens (claim, resource, token, device)"
 			       " VALUES (?1, ?2, ?3, ?4)",
@@ -82,6 +82,8 @@ static gboolean write_row(RdmadState *state, RdmadStatement which, const RdmadCl
 	bind_text(st, 5, claim->pod_name);
 	bind_text(st, 6, claim->container);
 	bind_text(st, 8, claim->mode);
+	bind_text(st, 9, claim->boot);
+	bind_text(st, 10, claim->kubelet);
 	if (which == STATE_INSERT_CLAIM) {
 		bind_text(st, 2, claim->resource);
 		bind_text(st, 3, claim->owner);
@@ -243,6 +245,8 @@ static RdmadClaim *read_claim(Rows *claims, Rows *tokens, Rows *attachments)
 	claim->container = text_at(claims, 6);
 	claim->since_us = sqlite3_column_int64(claims->st, 7);
 	claim->mode = text_at(claims, 8);
+	claim->boot = text_at(claims, 9);
+	claim->kubelet = text_at(claims, 10);
 	read_tokens(tokens, seq, claim);
 	read_attachments(attachments, seq, claim);
 	return claim;

@@ -54,6 +54,19 @@ static const char *const migrations[] = {
 	"  PRIMARY KEY (claim, position)"
 	") STRICT, WITHOUT ROWID;",
 	"ALTER TABLE claims ADD COLUMN mode TEXT;",
+	/* Containers of one pod may share a token. */
+	"CREATE TABLE tokens_of_claims ("
+	"  claim INTEGER NOT NULL REFERENCES claims ON DELETE CASCADE,"
+	"  resource TEXT NOT NULL,"
+	"  token TEXT NOT NULL,"
+	"  device TEXT NOT NULL,"
+	"  PRIMARY KEY (claim, token)"
+	") STRICT, WITHOUT ROWID;"
+	"INSERT INTO tokens_of_claims SELECT claim, resource, token, device FROM tokens;"
+	"DROP TABLE tokens;"
+	"ALTER TABLE tokens_of_claims RENAME TO tokens;"
+	"ALTER TABLE claims ADD COLUMN boot TEXT;"
+	"ALTER TABLE claims ADD COLUMN kubelet TEXT;",
 };
 
 static gboolean damaged(RdmadState *state, GError **error, const char *how)

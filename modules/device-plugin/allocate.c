@@ -15,7 +15,6 @@ typedef struct {
 	const RdmadPool *pool;
 	const V1beta1__AllocateRequest *request;
 	GPtrArray *granted; /* a claim for each container, in order */
-	GPtrArray *renewed; /* ids of those that were there before */
 } Allocation;
 
 /* ---- checks ---- */
@@ -78,35 +77,55 @@ static gboolean request_check(const Allocation *allocation, GError **error)
 
 /* ---- claims ---- */
 
-static gboolean container_grant(Allocation *allocation,
-				const V1beta1__ContainerAllocateRequest *container, GError **error)
-{
-	const size_t n = container->n_devices_ids;
-	g_autofree const char **tokens = g_new0(const char *, n + 1);
-	g_autofree const char **devices = g_new0(const char *, n + 1);
-	const char *resource = rdmad_pool_settings(allocation->pool)->name;
-	const RdmadGrant grant = {
-		allocation->by->owner, resource, tokens, devices,
-		rdmad_resource_modes[rdmad_pool_settings(allocation->pool)->mode]
-	};
-	const RdmadClaim *before, *claim;
-	g_autofree char *id_before = NULL;
+/* What one container is to get; the ids were checked. */
+typedef struct {
+	RdmadGrant grant;
+	const char **tokens, **devices;
+} ContainerGrant;
 
+static void container_grant_init(ContainerGrant *wanted, const Allocation *allocation,
+				 const V1beta1__ContainerAllocateRequest *container)
+{
+	const RdmadResourceSettings *settings = rdmad_pool_settings(allocation->pool);
+	const size_t n = container->n_devices_ids;
+
+	wanted->tokens = g_new0(const char *, n + 1);
+	wanted->devices = g_new0(const char *, n + 1);
 	for (size_t i = 0; i < n; i++) {
 		const RdmadToken *token =
 			rdmad_pool_find(allocation->pool, container->devices_ids[i]);
 
-		tokens[i] = token->id;
-		devices[i] = token->device->id;
+		wanted->tokens[i] = token->id;
+		wanted->devices[i] = token->device->id;
 	}
-	before = rdmad_claims_by_token(allocation->by->claims, resource, tokens[0]);
-	id_before = before ? g_strdup(before->id) : NULL;
-	claim = rdmad_claims_grant(allocation->by->claims, &grant, error);
+	wanted->grant = (RdmadGrant){
+		.owner = allocation->by->owner,
+		.resource = settings->name,
+		.tokens = wanted->tokens,
+		.devices = wanted->devices,
+		.mode = rdmad_resource_modes[settings->mode],
+		.asked_us = allocation->by->asked_us,
+	};
+}
+
+static void container_grant_clear(ContainerGrant *wanted)
+{
+	g_free(wanted->tokens);
+	g_free(wanted->devices);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(ContainerGrant, container_grant_clear)
+
+static gboolean container_grant(Allocation *allocation,
+				const V1beta1__ContainerAllocateRequest *container, GError **error)
+{
+	g_auto(ContainerGrant) wanted = { 0 };
+	const RdmadClaim *claim;
+
+	container_grant_init(&wanted, allocation, container);
+	claim = rdmad_claims_grant(allocation->by->claims, &wanted.grant, error);
 	if (!claim)
 		return FALSE;
 	g_ptr_array_add(allocation->granted, (gpointer)claim);
-	if (id_before && g_str_equal(id_before, claim->id))
-		g_ptr_array_add(allocation->renewed, claim->id);
 	return rdmad_handout_begin(allocation->by->handout, claim, error);
 }
 
@@ -117,8 +136,6 @@ static void allocation_undo(Allocation *allocation)
 		const RdmadClaim *claim = allocation->granted->pdata[i];
 		g_autoptr(GError) error = NULL;
 
-		if (g_ptr_array_find(allocation->renewed, claim->id, NULL))
-			continue;
 		if (!rdmad_claims_end(allocation->by->claims, claim->id,
 				      "another container of the same request failed", &error))
 			rdmad_debug("claim %s: %s", claim->id, error->message);
@@ -170,6 +187,29 @@ static GBytes *response_pack(const Allocation *allocation)
 	return g_bytes_new_take(bytes, size);
 }
 
+gboolean rdmad_allocate_in_doubt(const RdmadAllocator *by, const RdmadPool *pool,
+				 const guint8 *message, gsize size)
+{
+	g_autoptr(RdmadUnpacked) unpacked =
+		rdmad_unpack(&v1beta1__allocate_request__descriptor, message, size, NULL);
+	Allocation allocation = { by, pool, NULL, NULL };
+	gboolean doubt = FALSE;
+
+	if (!unpacked)
+		return FALSE;
+	allocation.request = rdmad_unpacked_message(unpacked);
+	if (!request_check(&allocation, NULL))
+		return FALSE;
+	for (size_t i = 0; i < allocation.request->n_container_requests && !doubt; i++) {
+		g_auto(ContainerGrant) wanted = { 0 };
+
+		container_grant_init(&wanted, &allocation,
+				     allocation.request->container_requests[i]);
+		doubt = rdmad_claims_in_doubt(by->claims, &wanted.grant);
+	}
+	return doubt;
+}
+
 GBytes *rdmad_allocate(const RdmadAllocator *by, const RdmadPool *pool, const guint8 *message,
 		       gsize size, GError **error)
 {
@@ -177,8 +217,7 @@ GBytes *rdmad_allocate(const RdmadAllocator *by, const RdmadPool *pool, const gu
 		rdmad_unpack(&v1beta1__allocate_request__descriptor, message, size, error);
 	g_autoptr(GPtrArray) granted =
 		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_claim_unref);
-	g_autoptr(GPtrArray) renewed = g_ptr_array_new();
-	Allocation allocation = { by, pool, NULL, granted, renewed };
+	Allocation allocation = { by, pool, NULL, granted };
 
 	if (!unpacked)
 		return NULL;

@@ -78,8 +78,13 @@ static Candidate *choice_candidate(Choice *choice, const RdmadPoolDevice *device
 	return candidate;
 }
 
+static gboolean is_claimed(const RdmadPreference *preference, const char *token)
+{
+	return preference->is_claimed && preference->is_claimed(token, preference->data);
+}
+
 /* Kubelet offers in no order; the pool's own is what makes the answer the same each time. */
-static void choice_offer(Choice *choice, const RdmadPreference *preference)
+static void choice_offer(Choice *choice, const RdmadPreference *preference, gboolean claimed)
 {
 	g_autoptr(GHashTable) offered = g_hash_table_new(g_str_hash, g_str_equal);
 
@@ -91,7 +96,8 @@ static void choice_offer(Choice *choice, const RdmadPreference *preference)
 		const RdmadToken *token = rdmad_pool_token(choice->pool, i);
 		gpointer id = NULL;
 
-		if (g_hash_table_lookup_extended(offered, token->id, &id, NULL))
+		if (g_hash_table_lookup_extended(offered, token->id, &id, NULL) &&
+		    is_claimed(preference, token->id) == claimed)
 			g_ptr_array_add(choice_candidate(choice, token->device)->offered, id);
 	}
 }
@@ -217,6 +223,12 @@ static gboolean choice_take_next(Choice *choice, GPtrArray *front)
 	return TRUE;
 }
 
+static void choice_take_all(Choice *choice, GPtrArray *front)
+{
+	while (choice->chosen->len < choice->size && choice_take_next(choice, front))
+		;
+}
+
 GPtrArray *rdmad_choice_make(const RdmadPool *pool, const GArray *gpus,
 			     const RdmadPreference *preference)
 {
@@ -235,9 +247,12 @@ GPtrArray *rdmad_choice_make(const RdmadPool *pool, const GArray *gpus,
 		.size = preference->size,
 	};
 
-	choice_offer(&choice, preference);
+	choice_offer(&choice, preference, FALSE);
 	choice_take_must(&choice, preference);
-	while (choice.chosen->len < choice.size && choice_take_next(&choice, front))
-		;
+	choice_take_all(&choice, front);
+	if (choice.chosen->len < choice.size) {
+		choice_offer(&choice, preference, TRUE);
+		choice_take_all(&choice, front);
+	}
 	return choice.chosen;
 }

@@ -10,6 +10,9 @@
  * 4. on a NUMA node, then below a root port, that has room for all that is still to be chosen;
  * 5. one of which the fewest tokens are in use, so that pods spread over the node;
  * 6. the first in the order of the pool.
+ *
+ * Tokens that a claim has are chosen when no others are left, whatever their devices: kubelet may have
+ * forgotten who holds them.
  */
 #pragma once
 
@@ -21,6 +24,9 @@ typedef struct {
 	char *const *must; /* come first, whatever they are */
 	gsize n_must;
 	gsize size;
+	/* Whether a claim has the token; NULL: none has. */
+	gboolean (*is_claimed)(const char *token, gpointer data);
+	gpointer data;
 } RdmadPreference;
 
 /* Borrowed ids of `preference`; fewer than `size` when not enough of them are known.  `gpus` of

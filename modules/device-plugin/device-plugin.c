@@ -270,6 +270,7 @@ static gboolean plugin_start(gpointer state, GError **error)
 	plugin->shared.allocate_durations = rdmad_plugin_meters_allocate(plugin->meters);
 	plugin->refresh = rdmad_loop_add_timer(rdmad_module_loop(self), self, refresh, plugin);
 	plugin->shared.gpu_ids = rdmad_gpu_ids_new(self);
+	plugin->shared.allocate_wait = rdmad_allocate_wait_new(self);
 	plugin->shared.kubelet = rdmad_kubelet_new(self, plugin->settings, look_at_kubelet, plugin);
 	rdmad_handout_start(plugin->shared.handout, self);
 	rdmad_pre_start_begin(plugin->shared.pre_start, plugin->shared.gpu_ids,
@@ -366,6 +367,7 @@ static void plugin_stop(gpointer state)
 	g_clear_pointer(&plugin->claims_watch, rdmad_watch_free);
 	rdmad_pre_start_stop(plugin->shared.pre_start);
 	g_ptr_array_set_size(plugin->resources, 0);
+	g_clear_pointer(&plugin->shared.allocate_wait, rdmad_allocate_wait_free);
 	g_clear_pointer(&plugin->modes, rdmad_mode_source_free);
 	g_clear_pointer(&plugin->explain, rdmad_explain_free);
 	g_clear_pointer(&plugin->meters, rdmad_plugin_meters_free);
@@ -428,6 +430,7 @@ static void plugin_doctor(gpointer state, json_t *findings)
 
 	for (guint i = 0; i < plugin->resources->len; i++)
 		rdmad_resource_doctor(plugin->resources->pdata[i], findings);
+	rdmad_handout_doctor(plugin->shared.handout, findings);
 }
 
 RDMAD_MODULE_DEFINE("device-plugin", .description = "offers RDMA devices to kubelet",

@@ -1,17 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "handout.h"
 
+#include <jansson.h>
 #include <rdmad/allocation-dir.h>
+#include <rdmad/doctor.h>
 #include <rdmad/folder-watch.h>
 #include <rdmad/inventory.h>
 #include <rdmad/log.h>
+#include <rdmad/loop.h>
 #include <rdmad/module.h>
+#include <rdmad/pods.h>
 
 #include "claim-devices.h"
 #include "claim-folder.h"
 #include "device-info.h"
 
+/* A kubelet that has just started lists nothing, and what a pod keeps is kept for long. */
+#define REVIEW_MS	60000
+#define REVIEW_AGAIN_MS 300000
+
 struct RdmadHandout {
+	RdmadModule *self;
+	GPtrArray *orphans; /* RdmadClaimNote: folders of an earlier run without a claim */
+	RdmadEvent *review;
 	char *run_dir, *owner;
 	RdmadClaims *claims;
 	RdmadDeviceInfo *info;
@@ -71,7 +82,7 @@ static void remove_info(RdmadHandout *handout, const RdmadClaim *claim, guint nt
 
 gboolean rdmad_handout_begin(RdmadHandout *handout, const RdmadClaim *claim, GError **error)
 {
-	if (!rdmad_claim_folder_begin(handout->run_dir, claim->id, error))
+	if (!rdmad_claim_folder_begin(handout->run_dir, claim, error))
 		return FALSE;
 	for (guint i = 0; claim->tokens[i]; i++)
 		put_info(handout, claim, i);
@@ -93,9 +104,17 @@ static void keep_folder(const RdmadClaim *claim, gpointer data)
 	RdmadHandout *handout = data;
 	g_autoptr(GError) error = NULL;
 
-	if (is_ours(handout, claim) &&
-	    !rdmad_claim_folder_keep(handout->run_dir, claim->id, &error))
+	if (is_ours(handout, claim) && !rdmad_claim_folder_keep(handout->run_dir, claim, &error))
 		warn(claim, error);
+}
+
+static void orphan_adopted(RdmadHandout *handout, const char *id)
+{
+	for (guint i = 0; i < handout->orphans->len; i++)
+		if (g_str_equal(((const RdmadClaimNote *)handout->orphans->pdata[i])->id, id)) {
+			g_ptr_array_remove_index_fast(handout->orphans, i);
+			return;
+		}
 }
 
 /* Also those of an earlier run, and those that were learnt from kubelet. */
@@ -103,8 +122,11 @@ static void claim_granted(const RdmadClaim *claim, gpointer data)
 {
 	RdmadHandout *handout = data;
 
+	if (!is_ours(handout, claim))
+		return;
+	orphan_adopted(handout, claim->id);
 	keep_folder(claim, handout);
-	for (guint i = 0; is_ours(handout, claim) && handout->followed && claim->tokens[i]; i++)
+	for (guint i = 0; handout->followed && claim->tokens[i]; i++)
 		put_info(handout, claim, i);
 }
 
@@ -116,7 +138,183 @@ static void claim_ended(const RdmadClaim *claim, const char *reason, gpointer da
 		rdmad_handout_end(handout, claim);
 }
 
-static const RdmadClaimOps CLAIM_OPS = { .granted = claim_granted, .ended = claim_ended };
+/* The folder says whose it is. */
+static void claim_changed(const RdmadClaim *before, const RdmadClaim *now, gpointer data)
+{
+	RdmadHandout *handout = data;
+	g_autoptr(GError) error = NULL;
+
+	if (!is_ours(handout, now) || (!g_strcmp0(before->pod_name, now->pod_name) &&
+				       !g_strcmp0(before->container, now->container)))
+		return;
+	if (rdmad_claims_lookup(handout->claims, now->id) &&
+	    !rdmad_claim_folder_describe(handout->run_dir, now, &error))
+		warn(now, error);
+}
+
+static const RdmadClaimOps CLAIM_OPS = {
+	.granted = claim_granted,
+	.changed = claim_changed,
+	.ended = claim_ended,
+};
+
+/* ---- folders without a claim ---- */
+
+char *rdmad_handout_recall(const RdmadHandout *handout, const char *resource,
+			   const char *const *tokens)
+{
+	const RdmadClaimNote *found = NULL;
+
+	for (guint i = 0; i < handout->orphans->len; i++) {
+		const RdmadClaimNote *note = handout->orphans->pdata[i];
+
+		if (note->resource && g_str_equal(note->resource, resource) &&
+		    g_strv_equal((const char *const *)note->tokens, tokens) &&
+		    (!found || note->since_us > found->since_us))
+			found = note;
+	}
+	return found ? g_strdup(found->id) : NULL;
+}
+
+static void claim_count(const RdmadClaim *claim, gpointer n)
+{
+	++*(guint *)n;
+}
+
+static gboolean token_is_held(const RdmadHandout *handout, RdmadPods *pods, const char *resource,
+			      const char *token)
+{
+	return rdmad_claims_by_token(handout->claims, resource, token) ||
+	       rdmad_pods_holder(pods, resource, token);
+}
+
+static gboolean orphan_is_needed(const RdmadHandout *handout, const RdmadClaimNote *note,
+				 RdmadPods *pods)
+{
+	guint n_claims = 0;
+
+	if (!note->resource) {
+		rdmad_claims_foreach(handout->claims, claim_count, &n_claims);
+		return n_claims > 0;
+	}
+	for (guint i = 0; note->tokens[i]; i++)
+		if (token_is_held(handout, pods, note->resource, note->tokens[i]))
+			return TRUE;
+	if (!note->pod_name)
+		return FALSE;
+	switch (rdmad_claims_pod_life(handout->claims, note->pod_namespace, note->pod_name)) {
+	case RDMAD_POD_LIFE_ALIVE:
+		return TRUE;
+	case RDMAD_POD_LIFE_GONE:
+		return FALSE;
+	case RDMAD_POD_LIFE_EMPTY:
+	case RDMAD_POD_LIFE_UNKNOWN:
+		break;
+	}
+	return rdmad_pods_lists(pods, note->pod_namespace, note->pod_name);
+}
+
+static void orphan_remove(RdmadHandout *handout, guint index)
+{
+	const RdmadClaimNote *note = handout->orphans->pdata[index];
+	g_autoptr(GError) error = NULL;
+
+	if (rdmad_allocation_dir_remove(handout->run_dir, note->id, &error))
+		rdmad_info("claim %s: folder removed, left by an earlier run", note->id);
+	else
+		rdmad_warn("claim %s: %s", note->id, error->message);
+	g_ptr_array_remove_index_fast(handout->orphans, index);
+}
+
+guint rdmad_handout_review(RdmadHandout *handout, RdmadPods *pods)
+{
+	for (guint i = handout->orphans->len; i-- > 0;)
+		if (!orphan_is_needed(handout, handout->orphans->pdata[i], pods))
+			orphan_remove(handout, i);
+	return handout->orphans->len;
+}
+
+static void review_listed(const GError *error, gpointer data)
+{
+	RdmadHandout *handout = data;
+	RdmadPods *pods = rdmad_module_pods(handout->self);
+
+	if (!handout->review)
+		return;
+	if (error || !rdmad_pods_is_steady(pods))
+		rdmad_event_arm(handout->review, REVIEW_MS);
+	else if (rdmad_handout_review(handout, pods))
+		rdmad_event_arm(handout->review, REVIEW_AGAIN_MS);
+}
+
+static void review_ask(gpointer data)
+{
+	RdmadHandout *handout = data;
+
+	if (handout->orphans->len)
+		rdmad_pods_refresh(rdmad_module_pods(handout->self), handout->self, review_listed,
+				   handout);
+}
+
+/* ---- what people ask ---- */
+
+typedef struct {
+	const RdmadHandout *handout;
+	GHashTable *names; /* of the folders; what is left has no claim */
+	GString *lacking;  /* claims without one */
+} FolderCheck;
+
+static void folder_check(const RdmadClaim *claim, gpointer data)
+{
+	FolderCheck *check = data;
+
+	if (is_ours(check->handout, claim) && !g_hash_table_remove(check->names, claim->id))
+		g_string_append_printf(check->lacking, "%s%s", check->lacking->len ? ", " : "",
+				       claim->id);
+}
+
+static void doctor_say(json_t *findings, RdmadFinding level, const char *what, const char *names,
+		       const char *advice)
+{
+	g_autofree char *text = g_strdup_printf("%s: %s", what, names);
+
+	rdmad_doctor_add(findings, level, "claim folders", text, advice);
+}
+
+void rdmad_handout_doctor(const RdmadHandout *handout, json_t *findings)
+{
+	g_autoptr(GError) error = NULL;
+	g_auto(GStrv) names = rdmad_allocation_dir_list(handout->run_dir, &error);
+	g_autoptr(GHashTable) left = g_hash_table_new(g_str_hash, g_str_equal);
+	g_autoptr(GString) lacking = g_string_new(NULL);
+	g_autofree char *orphans = NULL;
+	FolderCheck check = { handout, left, lacking };
+
+	if (!names) {
+		doctor_say(findings, RDMAD_FINDING_PROBLEM, "they cannot be listed", error->message,
+			   "see that the folder is a directory of root's");
+		return;
+	}
+	for (guint i = 0; names[i]; i++)
+		g_hash_table_add(left, names[i]);
+	rdmad_claims_foreach(handout->claims, folder_check, &check);
+	if (g_hash_table_size(left)) {
+		g_autofree gpointer *keys = g_hash_table_get_keys_as_array(left, NULL);
+
+		orphans = g_strjoinv(", ", (char **)keys);
+		doctor_say(findings, RDMAD_FINDING_NOTE, "folders without a claim", orphans,
+			   "rdmad removes one once kubelet lists neither its tokens nor its pod; "
+			   "claim.json in it says whose it was");
+	}
+	if (lacking->len)
+		doctor_say(
+			findings, RDMAD_FINDING_PROBLEM, "claims without a folder", lacking->str,
+			"restart rdmad, which makes them; then restart the pods, whose /run/rdmad "
+			"is empty or gone");
+	else if (!orphans)
+		rdmad_doctor_add(findings, RDMAD_FINDING_OK, "claim folders", "one for each claim",
+				 NULL);
+}
 
 /* ---- devices ---- */
 
@@ -236,6 +434,7 @@ RdmadHandout *rdmad_handout_new(const char *run_dir, const char *owner, RdmadCla
 	handout->run_dir = g_strdup(run_dir);
 	handout->owner = g_strdup(owner);
 	handout->claims = claims;
+	handout->orphans = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_claim_note_free);
 	handout->info = rdmad_device_info_new(run_dir, folders->device_info_dir);
 	handout->cdi = rdmad_cdi_new(folders->cdi_dir);
 	handout->devices = g_hash_table_new_full(g_str_hash, g_str_equal, NULL,
@@ -248,6 +447,7 @@ void rdmad_handout_free(RdmadHandout *handout)
 {
 	g_hash_table_unref(handout->changed);
 	g_hash_table_unref(handout->devices);
+	g_ptr_array_unref(handout->orphans);
 	rdmad_device_info_free(handout->info);
 	rdmad_cdi_free(handout->cdi);
 	g_free(handout->run_dir);
@@ -266,7 +466,8 @@ void rdmad_handout_configure(RdmadHandout *handout, const RdmadHandoutFolders *f
 
 void rdmad_handout_load(RdmadHandout *handout)
 {
-	rdmad_claim_folder_sweep(handout->run_dir, handout->claims);
+	g_ptr_array_unref(handout->orphans);
+	handout->orphans = rdmad_claim_folder_orphans(handout->run_dir, handout->claims);
 	rdmad_device_info_sweep(handout->info, handout->claims, handout->owner);
 	rdmad_cdi_load(handout->cdi);
 }
@@ -286,9 +487,12 @@ static void run_dir_changed(gpointer data)
 
 void rdmad_handout_start(RdmadHandout *handout, RdmadModule *self)
 {
+	handout->self = self;
 	rdmad_handout_load(handout);
 	handout->run_watch = rdmad_folder_watch_new(rdmad_module_loop(self), self, handout->run_dir,
 						    run_dir_changed, handout);
+	handout->review = rdmad_loop_add_timer(rdmad_module_loop(self), self, review_ask, handout);
+	rdmad_event_arm(handout->review, REVIEW_MS);
 	handout->inventory_watch =
 		rdmad_inventory_watch(rdmad_module_inventory(self), self, &INVENTORY_OPS, handout);
 	handout->claims_watch = rdmad_claims_watch(handout->claims, self, &CLAIM_OPS, handout);
@@ -299,4 +503,5 @@ void rdmad_handout_stop(RdmadHandout *handout)
 	g_clear_pointer(&handout->run_watch, rdmad_folder_watch_free);
 	g_clear_pointer(&handout->inventory_watch, rdmad_watch_free);
 	g_clear_pointer(&handout->claims_watch, rdmad_watch_free);
+	g_clear_pointer(&handout->review, rdmad_event_free);
 }

@@ -3,7 +3,10 @@
  * Handout: what a claim's container finds on the node, beside what kubelet is told to give to it
  *
  * It is there before kubelet is told, follows the devices, and goes when the claim ends.  When rdmad
- * stops it stays, for the containers run on; the next start removes what has no claim.
+ * stops it stays, for the containers run on.  A folder without a claim that the next start finds is
+ * removed when no living pod can have it mounted: kubelet, which has run for a minute, lists neither
+ * its tokens nor its pod, no claim has its tokens, and the pod's cgroup does not live.  Where
+ * claim.json does not say whose it was, no claim at all may be left.
  */
 #pragma once
 
@@ -26,7 +29,16 @@ RdmadHandout *rdmad_handout_new(const char *run_dir, const char *owner, RdmadCla
 void rdmad_handout_free(RdmadHandout *handout);
 void rdmad_handout_configure(RdmadHandout *handout, const RdmadHandoutFolders *folders);
 
-/* Takes over what an earlier run left; removes what no claim has. */
+/* The id under which a container has these tokens by its folder, though no claim is known; g_free().
+ * NULL: there is no such folder. */
+char *rdmad_handout_recall(const RdmadHandout *handout, const char *resource,
+			   const char *const *tokens);
+/* Removes the folders that nobody can have mounted, by the last list.  How many are left. */
+guint rdmad_handout_review(RdmadHandout *handout, RdmadPods *pods);
+/* Folders without a claim, and claims without a folder. */
+void rdmad_handout_doctor(const RdmadHandout *handout, struct json_t *findings);
+
+/* Takes over what an earlier run left. */
 void rdmad_handout_load(RdmadHandout *handout);
 /* The same; and follows claims and devices from now on. */
 void rdmad_handout_start(RdmadHandout *handout, RdmadModule *self);

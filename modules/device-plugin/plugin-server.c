@@ -138,12 +138,13 @@ static RdmadGrpcStatus status_of(const GError *error)
 		return RDMAD_GRPC_INVALID_ARGUMENT;
 	if (g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND))
 		return RDMAD_GRPC_NOT_FOUND;
-	if (g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE))
+	if (g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE) ||
+	    g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_BUSY))
 		return RDMAD_GRPC_FAILED_PRECONDITION;
 	return RDMAD_GRPC_UNAVAILABLE;
 }
 
-static void reply_or_fail(RdmadGrpcCall *call, GBytes *answer, const GError *error)
+void rdmad_plugin_server_reply(RdmadGrpcCall *call, GBytes *answer, const GError *error)
 {
 	gsize size;
 
@@ -160,16 +161,14 @@ static void serve_preferred(RdmadGrpcCall *call, const guint8 *message, gsize si
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GBytes) answer = server->ops->preferred(message, size, server->data, &error);
 
-	reply_or_fail(call, answer, error);
+	rdmad_plugin_server_reply(call, answer, error);
 }
 
 static void serve_allocate(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
 {
 	RdmadPluginServer *server = data;
-	g_autoptr(GError) error = NULL;
-	g_autoptr(GBytes) answer = server->ops->allocate(message, size, server->data, &error);
 
-	reply_or_fail(call, answer, error);
+	server->ops->allocate(call, message, size, server->data);
 }
 
 static void serve_pre_start(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
@@ -205,7 +204,7 @@ static void serve_notify(RdmadGrpcCall *call, const guint8 *message, gsize size,
 	g_autofree char *reason = NULL;
 
 	if (!unpacked) {
-		reply_or_fail(call, NULL, error);
+		rdmad_plugin_server_reply(call, NULL, error);
 		return;
 	}
 	status = rdmad_unpacked_message(unpacked);

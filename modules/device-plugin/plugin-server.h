@@ -20,8 +20,9 @@ typedef struct {
 } RdmadPluginOptions;
 
 typedef struct {
-	/* The packed answer to one call, or NULL with an error; see allocate.h, preferred.h. */
-	GBytes *(*allocate)(const guint8 *message, gsize size, gpointer data, GError **error);
+	/* The call is answered now or later, by rdmad_plugin_server_reply(). */
+	void (*allocate)(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data);
+	/* The packed answer, or NULL with an error; see preferred.h. */
 	GBytes *(*preferred)(const guint8 *message, gsize size, gpointer data, GError **error);
 	/* Kubelet starts a container of ours; the call is answered now or later. */
 	void (*pre_start)(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data);
@@ -41,6 +42,9 @@ RdmadPluginServer *rdmad_plugin_server_new(RdmadModule *self, const char *resour
 /* Ends its streams; none of `ops` is called any more. */
 void rdmad_plugin_server_free(RdmadPluginServer *server);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadPluginServer, rdmad_plugin_server_free)
+
+/* `answer`, or where it is NULL `error`; see allocate.h for the errors. */
+void rdmad_plugin_server_reply(RdmadGrpcCall *call, GBytes *answer, const GError *error);
 
 void rdmad_plugin_server_publish(RdmadPluginServer *server, GBytes *list);
 guint rdmad_plugin_server_streams(const RdmadPluginServer *server);

@@ -30,7 +30,21 @@ static gboolean request_check(const V1beta1__PreferredAllocationRequest *request
 	return TRUE;
 }
 
-static GPtrArray *container_choose(const RdmadPool *pool, const GArray *gpus,
+typedef struct {
+	const RdmadPool *pool;
+	const GArray *gpus;
+	RdmadClaims *claims;
+} Chooser;
+
+static gboolean is_claimed(const char *token, gpointer data)
+{
+	const Chooser *by = data;
+
+	return rdmad_claims_by_token(by->claims, rdmad_pool_settings(by->pool)->name, token) !=
+	       NULL;
+}
+
+static GPtrArray *container_choose(Chooser *by,
 				   const V1beta1__ContainerPreferredAllocationRequest *request)
 {
 	const RdmadPreference preference = {
@@ -39,13 +53,14 @@ static GPtrArray *container_choose(const RdmadPool *pool, const GArray *gpus,
 		.must = request->must_include_deviceids,
 		.n_must = request->n_must_include_deviceids,
 		.size = (gsize)request->allocation_size,
+		.is_claimed = is_claimed,
+		.data = by,
 	};
 
-	return rdmad_choice_make(pool, gpus, &preference);
+	return rdmad_choice_make(by->pool, by->gpus, &preference);
 }
 
-static GBytes *response_pack(const RdmadPool *pool, const GArray *gpus,
-			     const V1beta1__PreferredAllocationRequest *request)
+static GBytes *response_pack(Chooser *by, const V1beta1__PreferredAllocationRequest *request)
 {
 	g_autoptr(GPtrArray) choices =
 		g_ptr_array_new_with_free_func((GDestroyNotify)g_ptr_array_unref);
@@ -57,7 +72,7 @@ static GBytes *response_pack(const RdmadPool *pool, const GArray *gpus,
 	gsize size;
 
 	for (size_t i = 0; i < request->n_container_requests; i++) {
-		GPtrArray *chosen = container_choose(pool, gpus, request->container_requests[i]);
+		GPtrArray *chosen = container_choose(by, request->container_requests[i]);
 
 		g_ptr_array_add(choices, chosen);
 		v1beta1__container_preferred_allocation_response__init(&containers[i]);
@@ -73,9 +88,10 @@ static GBytes *response_pack(const RdmadPool *pool, const GArray *gpus,
 	return g_bytes_new_take(bytes, size);
 }
 
-GBytes *rdmad_preferred_answer(const RdmadPool *pool, const GArray *gpus, const guint8 *message,
-			       gsize size, GError **error)
+GBytes *rdmad_preferred_answer(const RdmadPool *pool, const GArray *gpus, RdmadClaims *claims,
+			       const guint8 *message, gsize size, GError **error)
 {
+	Chooser by = { pool, gpus, claims };
 	g_autoptr(RdmadUnpacked) unpacked = rdmad_unpack(
 		&v1beta1__preferred_allocation_request__descriptor, message, size, error);
 	const V1beta1__PreferredAllocationRequest *request;
@@ -83,5 +99,5 @@ GBytes *rdmad_preferred_answer(const RdmadPool *pool, const GArray *gpus, const 
 	if (!unpacked)
 		return NULL;
 	request = rdmad_unpacked_message(unpacked);
-	return request_check(request, error) ? response_pack(pool, gpus, request) : NULL;
+	return request_check(request, error) ? response_pack(&by, request) : NULL;
 }

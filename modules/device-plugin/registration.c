@@ -272,11 +272,11 @@ void rdmad_registration_publish(RdmadRegistration *registration, GBytes *list)
 
 /* ---- the owner's calls ---- */
 
-static GBytes *serve_allocate(const guint8 *message, gsize size, gpointer data, GError **error)
+static void serve_allocate(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
 {
 	RdmadRegistration *registration = data;
 
-	return registration->owner_ops->allocate(message, size, registration->owner_data, error);
+	registration->owner_ops->allocate(call, message, size, registration->owner_data);
 }
 
 static GBytes *serve_preferred(const guint8 *message, gsize size, gpointer data, GError **error)

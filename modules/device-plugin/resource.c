@@ -40,28 +40,47 @@ static void log_refusal(RdmadResource *resource, const GError *error)
 	rdmad_log_full(RDMAD_LOG_WARNING, &about, "Allocate refused: %s", error->message);
 }
 
-static GBytes *serve_allocate(const guint8 *message, gsize size, gpointer data, GError **error)
+static RdmadAllocator allocator(const RdmadResource *resource, gint64 asked_us)
 {
-	RdmadResource *resource = data;
-	const RdmadAllocator by = {
+	return (RdmadAllocator){
 		.claims = rdmad_module_claims(resource->self),
 		.handout = resource->shared->handout,
 		.owner = rdmad_module_name(resource->self),
+		.asked_us = asked_us,
 	};
+}
+
+static void allocate(RdmadGrpcCall *call, const guint8 *message, gsize size, gint64 asked_us,
+		     gpointer data)
+{
+	RdmadResource *resource = data;
+	const RdmadAllocator by = allocator(resource, asked_us);
 	const gint64 began_us = g_get_monotonic_time();
-	GError *refusal = NULL;
-	GBytes *answer = rdmad_allocate(&by, resource->pool, message, size, &refusal);
+	g_autoptr(GError) refusal = NULL;
+	g_autoptr(GBytes) answer = rdmad_allocate(&by, resource->pool, message, size, &refusal);
 
 	rdmad_meter_observe(resource->shared->allocate_durations,
 			    (double)(g_get_monotonic_time() - began_us) / G_USEC_PER_SEC, NULL);
 	if (answer) {
 		resource->allocations++;
 		rdmad_pods_hint(rdmad_module_pods(resource->self));
-		return answer;
+	} else {
+		log_refusal(resource, refusal);
 	}
-	log_refusal(resource, refusal);
-	g_propagate_error(error, refusal);
-	return NULL;
+	rdmad_plugin_server_reply(call, answer, refusal);
+}
+
+static void serve_allocate(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
+{
+	RdmadResource *resource = data;
+	const gint64 now_us = g_get_monotonic_time();
+	const RdmadAllocator by = allocator(resource, now_us);
+
+	rdmad_pods_look(rdmad_module_pods(resource->self));
+	if (!rdmad_allocate_in_doubt(&by, resource->pool, message, size) ||
+	    !rdmad_allocate_wait_add(resource->shared->allocate_wait, call, message, size, allocate,
+				     resource))
+		allocate(call, message, size, now_us, resource);
 }
 
 static GBytes *serve_preferred(const guint8 *message, gsize size, gpointer data, GError **error)
@@ -69,7 +88,8 @@ static GBytes *serve_preferred(const guint8 *message, gsize size, gpointer data,
 	RdmadResource *resource = data;
 	g_autoptr(GArray) gpus = rdmad_gpu_ids_placement(resource->shared->gpu_ids);
 
-	return rdmad_preferred_answer(resource->pool, gpus, message, size, error);
+	return rdmad_preferred_answer(resource->pool, gpus, rdmad_module_claims(resource->self),
+				      message, size, error);
 }
 
 /* Also with one device now: another may join while kubelet goes by what it heard. */
@@ -111,6 +131,7 @@ static const RdmadPluginServerOps SERVER_OPS = {
 /* ---- claims ---- */
 
 typedef struct {
+	RdmadClaims *claims;
 	const char *resource;
 	GArray *held; /* of RdmadHeldToken */
 } Collection;
@@ -121,10 +142,13 @@ static void collect_claim(const RdmadClaim *claim, gpointer data)
 
 	if (!g_str_equal(claim->resource, collection->resource))
 		return;
+	/* Once, where containers of one pod share it. */
 	for (guint i = 0; claim->tokens[i]; i++) {
 		const RdmadHeldToken token = { claim->tokens[i], claim->devices[i] };
 
-		g_array_append_val(collection->held, token);
+		if (rdmad_claims_by_token(collection->claims, claim->resource, token.token) ==
+		    claim)
+			g_array_append_val(collection->held, token);
 	}
 }
 
@@ -137,12 +161,21 @@ static const char *device_of(const char *token, gpointer data)
 	return found ? found->device->id : NULL;
 }
 
+static char *id_of(const char *const *tokens, gpointer data)
+{
+	const RdmadResource *resource = data;
+
+	return rdmad_handout_recall(resource->shared->handout, rdmad_resource_name(resource),
+				    tokens);
+}
+
 static void resolver_set(RdmadResource *resource, gboolean on)
 {
 	const RdmadClaimResolver resolver = {
 		.owner = rdmad_module_name(resource->self),
 		.resource = rdmad_resource_name(resource),
 		.device_of = on ? device_of : NULL,
+		.id_of = id_of,
 	};
 
 	rdmad_claims_set_resolver(rdmad_module_claims(resource->self), resource->self, &resolver,
@@ -186,7 +219,8 @@ gint64 rdmad_resource_update(RdmadResource *resource, const GArray *members,
 			     const RdmadPluginSettings *plugin)
 {
 	g_autoptr(GArray) held = g_array_new(FALSE, FALSE, sizeof(RdmadHeldToken));
-	Collection collection = { rdmad_resource_name(resource), held };
+	RdmadClaims *claims = rdmad_module_claims(resource->self);
+	Collection collection = { claims, rdmad_resource_name(resource), held };
 	RdmadPoolFacts facts = {
 		.now_us = g_get_monotonic_time(),
 		.health_delay_us = (gint64)plugin->health_delay_ms * 1000,
@@ -197,7 +231,7 @@ gint64 rdmad_resource_update(RdmadResource *resource, const GArray *members,
 	g_autoptr(GBytes) list = NULL;
 	gint64 wait_us;
 
-	rdmad_claims_foreach(rdmad_module_claims(resource->self), collect_claim, &collection);
+	rdmad_claims_foreach(claims, collect_claim, &collection);
 	facts.held = (const RdmadHeldToken *)(const void *)held->data;
 	facts.n_held = held->len;
 	wait_us = rdmad_pool_update(resource->pool, &facts);
@@ -256,6 +290,7 @@ RdmadResource *rdmad_resource_new(const RdmadResourceShared *shared,
 void rdmad_resource_free(RdmadResource *resource)
 {
 	resolver_set(resource, FALSE);
+	rdmad_allocate_wait_drop(resource->shared->allocate_wait, resource);
 	rdmad_registration_free(resource->registration);
 	rdmad_pool_free(resource->pool);
 	g_free(resource);
@@ -273,6 +308,7 @@ static guint count_healthy(const RdmadPool *pool)
 }
 
 typedef struct {
+	RdmadClaims *claims;
 	const char *resource;
 	RdmadResourceCounts *counts;
 } ClaimCount;
@@ -284,19 +320,22 @@ static void count_claim(const RdmadClaim *claim, gpointer data)
 	if (!g_str_equal(claim->resource, count->resource))
 		return;
 	count->counts->claims++;
-	count->counts->allocated += g_strv_length(claim->tokens);
+	for (guint i = 0; claim->tokens[i]; i++)
+		count->counts->allocated += rdmad_claims_by_token(count->claims, claim->resource,
+								  claim->tokens[i]) == claim;
 }
 
 void rdmad_resource_count(const RdmadResource *resource, RdmadResourceCounts *counts)
 {
-	ClaimCount count = { rdmad_resource_name(resource), counts };
+	ClaimCount count = { rdmad_module_claims(resource->self), rdmad_resource_name(resource),
+			     counts };
 	RdmadRegistrationInfo info;
 
 	rdmad_registration_info(resource->registration, &info);
 	*counts = (RdmadResourceCounts){ .tokens = rdmad_pool_token_count(resource->pool) };
 	counts->unhealthy = counts->tokens - count_healthy(resource->pool);
 	counts->registered = info.registered ? 1 : 0;
-	rdmad_claims_foreach(rdmad_module_claims(resource->self), count_claim, &count);
+	rdmad_claims_foreach(count.claims, count_claim, &count);
 }
 
 /* "mlx5_3: no port of it is active" */

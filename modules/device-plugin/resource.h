@@ -2,6 +2,7 @@
 /* Resource: one name at kubelet, that is a pool and its registration. */
 #pragma once
 
+#include "allocate-wait.h"
 #include "gpu-ids.h"
 #include "handout.h"
 #include "kubelet.h"
@@ -17,6 +18,7 @@ typedef struct {
 	RdmadHandout *handout;
 	RdmadGpuIds *gpu_ids;
 	RdmadPreStart *pre_start;
+	RdmadAllocateWait *allocate_wait;
 	RdmadMeter *allocate_durations;
 } RdmadResourceShared;
 

@@ -96,7 +96,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	Node node;
 
 	node_setup(&node);
-	preferred = rdmad_preferred_answer(node.pool, gpus, data, size, &preferred_error);
+	preferred =
+		rdmad_preferred_answer(node.pool, gpus, node.claims, data, size, &preferred_error);
 	g_assert_true((preferred == NULL) == (preferred_error != NULL));
 	by = (RdmadAllocator){ node.claims, node.handout, OWNER };
 	granted = rdmad_allocate(&by, node.pool, data, size, &allocate_error);

@@ -107,6 +107,12 @@ class PluginCase(unittest.TestCase):
                               check=True, capture_output=True, text=True, timeout=PATIENCE).stdout
         return json.loads(text)
 
+    def findings(self):
+        """Of doctor, which ends with 1 when there are problems."""
+        text = subprocess.run([RDMAD, "doctor", "--json", "--socket", self.socket],
+                              capture_output=True, text=True, timeout=PATIENCE).stdout
+        return json.loads(text)["findings"]
+
     def claims(self):
         return {claim["id"]: claim for claim in self.ask("allocations")["allocations"]}
 

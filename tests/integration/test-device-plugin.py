@@ -241,8 +241,9 @@ class DevicePluginTest(PluginCase):
         first = self.allocate_raw(ids[:1], ids[1:])
         again = self.allocate_raw(ids[:1], ids[1:])
         found = [c.envs["RDMAD_CLAIM"] for c in first.container_responses]
-        self.assertEqual(found, [c.envs["RDMAD_CLAIM"] for c in again.container_responses])
-        self.assertEqual(set(self.claims()), set(found))
+        anew = [c.envs["RDMAD_CLAIM"] for c in again.container_responses]
+        self.assertEqual(len(set(found + anew)), 4, "they may be of an init container before it")
+        self.assertEqual(set(self.claims()), set(found + anew))
 
     def test_exclusive_devices_are_given_once(self):
         self.both(RAILS % "")

@@ -7,6 +7,7 @@ usage: test-handout.py RDMAD MODULE-DIR [TEST...]
 
 import json
 import os
+import shutil
 import signal
 import stat
 import sys
@@ -35,9 +36,17 @@ class HandoutTest(PluginCase):
     def folders(self):
         return sorted(os.listdir(self.claims_dir()))
 
-    def replace(self, ids, resource=HCA):
-        """Kubelet gives some tokens of a claim away anew, so it knows that the claim has ended."""
-        return self.allocate_raw(ids, name=resource).container_responses[0].envs["RDMAD_CLAIM"]
+    def files(self, claim):
+        path = os.path.join(self.claims_dir(), claim)
+        return sorted(os.listdir(path)) if os.path.isdir(path) else []
+
+    def replace(self, ids, pod="ml/train-0"):
+        """The pod ends, and kubelet gives some of its tokens to another."""
+        self.ask("allocations", "--refresh")
+        self.kubelet.release(pod)
+        claim = self.allocate_raw(ids).container_responses[0].envs["RDMAD_CLAIM"]
+        self.ask("allocations", "--refresh")
+        return claim
 
     # ---- the folder ----
 
@@ -51,7 +60,7 @@ class HandoutTest(PluginCase):
         self.assertEqual(stat.S_IMODE(os.stat(mount.host_path).st_mode), 0o755)
         self.assertEqual(stat.S_IMODE(os.stat(conf).st_mode), 0o644)
 
-    def test_a_folder_that_was_lost_is_made_again_at_start_and_others_are_removed(self):
+    def test_a_folder_that_was_lost_is_made_again_at_start_and_others_are_kept(self):
         self.both()
         claim = self.allocate().reply.envs["RDMAD_CLAIM"]
         self.end_daemon()
@@ -59,8 +68,40 @@ class HandoutTest(PluginCase):
                   os.path.join(self.claims_dir(), "fedcba9876543210"))
         self.start_daemon()
         self.wait_ready()
-        self.wait_for(lambda: self.folders() == [claim], "only the folder of the claim")
-        self.assertEqual(os.listdir(os.path.join(self.claims_dir(), claim)), ["nccl.conf"])
+        self.wait_for(lambda: self.folders() == sorted([claim, "fedcba9876543210"]),
+                      "the folder of the claim, beside what its pod may have mounted")
+        self.wait_for(lambda: self.files(claim) == ["claim.json", "nccl.conf"], "its files")
+        [text] = [f["text"] for f in self.findings()
+                  if f["subject"] == "claim folders"]
+        self.assertIn("fedcba9876543210", text)
+        shutil.rmtree(os.path.join(self.claims_dir(), claim))
+        self.assertIn(("problem", f"claims without a folder: {claim}"),
+                      [(f["level"], f["text"]) for f in self.findings()])
+
+    def test_a_lost_database_takes_no_folder_from_a_container(self):
+        self.both()
+        grants = [self.allocate(pod, count=2) for pod in ("ml/train-0", "ml/train-1")]
+        self.ask("allocations", "--refresh")
+        before = {grant.reply.envs["RDMAD_CLAIM"]: grant.ids for grant in grants}
+        places = {id: os.stat(os.path.join(self.claims_dir(), id)).st_ino for id in before}
+        self.end_daemon(signal.SIGKILL)
+        shutil.rmtree(os.path.join(self.dir, "state"))
+        self.start_daemon()
+        self.wait_ready()
+        self.wait_for(lambda: {id: c["tokens"] for id, c in self.claims().items()} == before,
+                      "claims under their ids")
+        self.assertEqual(places, {id: os.stat(os.path.join(self.claims_dir(), id)).st_ino
+                                  for id in self.folders()})
+
+    def test_a_folder_names_its_pod(self):
+        self.both()
+        claim = self.allocate().reply.envs["RDMAD_CLAIM"]
+        path = os.path.join(self.claims_dir(), claim, "claim.json")
+
+        def pod():
+            with open(path) as file:
+                return json.load(file)["pod_name"]
+        self.wait_for(lambda: pod() == "train-0", "name of the pod")
 
     def test_an_end_of_the_daemon_leaves_the_folder_for_the_container(self):
         self.both()

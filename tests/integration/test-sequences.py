@@ -6,7 +6,7 @@ and the hardware must agree.
 usage: test-sequences.py RDMAD MODULE-DIR [TEST...]
 
 RDMAD_TEST_SEED=N repeats a run; RDMAD_TEST_SLOW=1 makes it longer and waits for the claims of ended
-pods to end.
+pods to end; RDMAD_TEST_STEPS=N is for the one that counts its steps.
 """
 
 import os
@@ -214,9 +214,12 @@ class SequenceTest(PluginCase):
         return f"RDMAD_TEST_SEED={SEED}, steps: {' '.join(self.steps[-20:])}"
 
     def check_claims(self):
-        """Each grant of kubelet's is a claim with its tokens and its id; no token is held twice."""
+        """Each grant of kubelet's is a claim with its tokens and its id; no token is held twice, but
+        for claims of pods that have just ended."""
         claims = self.claims()
-        tokens = [(c["resource"], token) for c in claims.values() for token in c["tokens"]]
+        held = {grant.reply.envs["RDMAD_CLAIM"] for grant in self.kubelet.manager.grants.values()}
+        tokens = [(c["resource"], token) for id, c in claims.items() if id in held
+                  for token in c["tokens"]]
         self.assertEqual(len(tokens), len(set(tokens)), self.describe())
         for (holder, name), grant in self.kubelet.manager.grants.items():
             claim = claims.get(grant.reply.envs["RDMAD_CLAIM"])
@@ -280,6 +283,163 @@ class SequenceTest(PluginCase):
         print(f"# {len(self.steps)} steps, {checks} checks, {self.pods} pods", flush=True)
         if SLOW:
             self.check_no_ghosts()
+
+
+class ExclusiveTest(PluginCase):
+    """An exclusive device is never in two living pods, whatever is restarted in whatever order."""
+
+    STEPS = int(os.environ.get("RDMAD_TEST_STEPS") or (10000 if SLOW else 250))
+    CONFIG = CONFIG % (RAIL_GROUP % quoted(RAILS))
+
+    def setUp(self):
+        super().setUp()
+        self.random = random.Random(SEED)
+        self.pods, self.boots = 0, 0
+        self.steps, self.count = [], {}
+        self.boot()
+
+    def note(self, what):
+        self.count[what] = self.count.get(what, 0) + 1
+
+    def describe(self):
+        return f"RDMAD_TEST_SEED={SEED}, steps: {' '.join(self.steps[-30:])}"
+
+    # ---- pods ----
+
+    WHY = {"not named": "refused: a pod without a name", "does not say": "refused: in doubt",
+           "has forgotten": "refused: forgotten", "endpoint": "refused: no plugin",
+           "unknown resource": "refused: no plugin"}
+
+    def act_admit(self):
+        """Some have an init container with another count."""
+        self.pods += 1
+        pod = f"ml/p{self.pods}"
+        try:
+            if self.random.random() < 0.25:
+                self.kubelet.allocate(pod, RAIL, self.random.randint(1, 2), "setup", init=True)
+            self.kubelet.allocate(pod, RAIL, self.random.randint(1, 2))
+            self.note("admitted")
+        except AdmissionError as error:
+            self.note(next((why for word, why in self.WHY.items() if word in str(error)),
+                           "refused: none free"))
+            self.kubelet.release(pod)
+
+    def any_pod(self, completed):
+        names = [key for key, pod in self.kubelet.known.items() if pod.completed == completed]
+        return "/".join(self.random.choice(names)) if names else None
+
+    def act_end(self):
+        pod = self.any_pod(False)
+        if pod:
+            self.kubelet.release(pod)
+
+    def act_complete(self):
+        pod = self.any_pod(False)
+        if pod:
+            self.kubelet.complete(pod)
+
+    def act_delete(self):
+        pod = self.any_pod(True)
+        if pod:
+            self.kubelet.release(pod)
+
+    # ---- restarts ----
+
+    def let_name(self):
+        """Mostly: podresources is asked a quarter of a second after an Allocate."""
+        if self.random.random() < 0.8:
+            time.sleep(0.35)
+
+    def act_restart_kubelet(self):
+        self.let_name()
+        self.kubelet.restart(self.random.choice((0, 0.02)))
+        self.settle()
+
+    def act_lose_checkpoint(self):
+        self.let_name()
+        self.kubelet.restart(lose_checkpoint=True)
+        self.settle()
+
+    def act_restart(self):
+        self.let_name()
+        self.end_daemon(self.random.choice((signal.SIGTERM, signal.SIGKILL)))
+        if self.random.random() < 0.3:      # meanwhile
+            self.kubelet.restart(lose_checkpoint=self.random.random() < 0.5)
+        self.start_daemon(self.CONFIG)
+        self.settle()
+
+    def boot(self):
+        self.boots += 1
+        path = os.path.join(self.machine, "proc", "sys", "kernel", "random")
+        os.makedirs(path, exist_ok=True)
+        with open(os.path.join(path, "boot_id"), "w") as file:
+            file.write(f"boot-{self.boots}\n")
+
+    def act_restart_node(self):
+        """No process outlives it.  Half of the pods start again with what kubelet's checkpoint says,
+        or by another admission where it says nothing; the others have failed."""
+        self.end_daemon(signal.SIGKILL)
+        self.kubelet.stop()
+        shutil.rmtree(os.path.join(self.dir, "run"), ignore_errors=True)
+        self.boot()
+        for pod in self.kubelet.known.values():
+            pod.devices = {}
+        self.kubelet.start()
+        self.start_daemon(self.CONFIG)
+        self.wait_ready(len(RAILS), RAIL)
+        for namespace, name in list(self.kubelet.known):
+            pod = self.kubelet.known[(namespace, name)]
+            if pod.completed:
+                continue
+            if self.random.random() < 0.5:
+                self.kubelet.complete(f"{namespace}/{name}")
+                continue
+            try:
+                self.kubelet.allocate(f"{namespace}/{name}", RAIL)
+            except AdmissionError:
+                self.kubelet.release(f"{namespace}/{name}")
+
+    def settle(self):
+        """Mostly; else what comes next meets whatever there is."""
+        if self.random.random() < 0.8:
+            self.wait_ready(len(RAILS), RAIL)
+
+    ACTIONS = {act_admit: 40, act_end: 25, act_complete: 8, act_delete: 8, act_restart_kubelet: 3,
+               act_lose_checkpoint: 3, act_restart: 3, act_restart_node: 1}
+
+    # ---- what must be so ----
+
+    def story(self, id):
+        """Of one device, and what its claims became."""
+        lines = self.log().splitlines()
+        claims = {line.rpartition("claim=")[2] for line in lines if id in line and "claim=" in line}
+        wanted = [line for line in lines if any(claim in line for claim in claims)
+                  or "kubelet says" in line or "is ready" in line]
+        return "\n".join(wanted[-60:])
+
+    def check(self):
+        holders = {}
+        for pod, ids in self.kubelet.live().items():
+            for id in ids:
+                self.assertNotIn(id, holders, f"{id[1]} is in {pod} and in {holders.get(id)}; "
+                                 f"{self.describe()}\n{self.story(id[1])}")
+                holders[id] = pod
+
+    def test_an_exclusive_device_is_in_one_living_pod(self):
+        era = self.random.choice(ERAS)
+        print(f"# RDMAD_TEST_SEED={SEED}: a kubelet as {era}", flush=True)
+        self.both(self.CONFIG, era=era)
+        self.wait_ready(len(RAILS), RAIL)
+        for number in range(self.STEPS):
+            action = self.random.choices(list(self.ACTIONS), list(self.ACTIONS.values()))[0]
+            self.steps.append(action.__name__[4:])
+            self.note(action.__name__[4:])
+            action(self)
+            self.check()
+            if number % 1000 == 999:
+                print(f"# {number + 1} steps", flush=True)
+        print(f"# {self.STEPS} steps: {self.count}", flush=True)
+        self.assertGreater(self.count.get("admitted", 0), self.STEPS / 20)
 
 
 if __name__ == "__main__":

@@ -173,7 +173,108 @@ class StateTest(PluginCase):
         self.both()
         self.wait_ready()
         answer = self.allocate_raw(["0000:40:00.0::011"]).container_responses[0]
-        self.assertEqual(answer.envs["RDMAD_CLAIM"], "00112233445566bb")
+        self.assertIn(answer.envs["RDMAD_CLAIM"], self.claims())
+        self.assertNotEqual(answer.envs["RDMAD_CLAIM"], "00112233445566bb")
+
+
+class MemoryTest(PluginCase):
+    """What kubelet gives again, passes on, and forgets."""
+
+    RAILS = """modules = { device-plugin = { resources = ( { name = "rdma/rail"; mode = "exclusive";
+        selectors = { names = ( "mlx5_0", "mlx5_1" ); }; }, { name = "rdma/hca"; count = 3;
+        selectors = { names = "mlx5_2"; }; } ); }; };"""
+
+    def admit(self, pod, count=1, container="main", init=False, name="rdma/rail"):
+        return self.kubelet.allocate(pod, name, count, container, init).reply.envs["RDMAD_CLAIM"]
+
+    def begin(self, **kubelet):
+        self.both(self.RAILS, **kubelet)
+        self.wait_ready(2, "rdma/rail")
+        self.wait_ready(3)
+
+    def refresh(self):
+        found = self.ask("allocations", "--refresh")["allocations"]
+        return {claim["id"]: (claim["pod_name"], claim["container"]) for claim in found}
+
+    def folder_is_there(self, claim):
+        return os.path.isfile(os.path.join(self.dir, "run", "claims", claim, "nccl.conf"))
+
+    def test_init_containers_with_another_count_keep_their_claims_and_folders(self):
+        self.begin()
+        for first, second in ((2, 1), (1, 2), (2, 2)):
+            init = self.admit("ml/a", first, "setup", init=True)
+            main = self.admit("ml/a", second)
+            self.assertEqual(self.refresh(), {init: ("a", None), main: ("a", "main")})
+            self.assertTrue(self.folder_is_there(init))
+            self.assertTrue(self.folder_is_there(main))
+            self.kubelet.release("ml/a")
+            self.assertEqual(self.refresh(), {})
+            self.wait_for(lambda: not self.folder_is_there(init), "end of the folders")
+
+    def events(self, claim):
+        return [event["kind"] for event in self.ask("events")["events"]
+                if event["claim"] == claim]
+
+    def test_a_token_that_passes_to_the_next_pod_is_of_a_new_claim(self):
+        for era in ("1.30", "1.36"):
+            with self.subTest(era):
+                self.begin(era=era)
+                first = self.admit("ml/a", 2)
+                self.refresh()
+                self.kubelet.complete("ml/a")
+                second = self.admit("ml/b", 2)
+                self.assertEqual(self.refresh(), {second: ("b", "main")})
+                self.assertEqual(self.events(first),
+                                 ["claim-granted", "claim-named", "claim-ended"])
+                self.assertEqual(self.events(second), ["claim-granted", "claim-named"])
+                self.kubelet.release("ml/b")
+                self.end_daemon()
+                self.kubelet.stop()
+
+    def forget(self):
+        self.kubelet.restart(lose_checkpoint=True)
+        self.wait_ready(2, "rdma/rail")
+        self.wait_ready(3)
+
+    def test_kubelet_without_its_checkpoint_gives_no_exclusive_device_of_a_living_pod(self):
+        self.begin()
+        claim = self.admit("ml/a")
+        self.refresh()
+        self.forget()
+        self.admit("ml/b")      # the other one: it has no claim
+        with self.assertRaises(AdmissionError) as caught:
+            self.admit("ml/c")
+        self.assertIn("is held by pod ml/a, container main, since 20", str(caught.exception))
+        self.assertEqual(self.refresh()[claim], ("a", "main"))
+        [text] = [f["text"] for f in self.findings()
+                  if "checkpoint" in f["text"]]
+        self.assertIn("ml/a", text)
+        self.assertNotIn("ml/b", text)
+        self.kubelet.release("ml/a")
+        self.admit("ml/c")
+        self.assertNotIn(claim, self.refresh())
+        self.assertEqual([f for f in self.findings()
+                          if "checkpoint" in f["text"]], [])
+
+    def test_kubelet_without_its_checkpoint_gives_a_shared_token_with_a_warning(self):
+        self.begin()
+        first = self.admit("ml/a", 3, name=HCA)
+        self.refresh()
+        self.forget()
+        second = self.admit("ml/b", 1, name=HCA)
+        self.assertEqual(self.refresh(), {first: ("a", "main"), second: ("b", "main")})
+        self.assertIn("claim-overlap", self.events(second))
+
+    def test_a_restarted_kubelet_that_remembers_passes_tokens_on(self):
+        self.begin()
+        first = self.admit("ml/a", 2)
+        self.refresh()
+        self.kubelet.restart()
+        self.wait_ready(2, "rdma/rail")
+        self.kubelet.release("ml/a")
+        second = self.admit("ml/b", 2)
+        self.assertEqual(self.refresh(), {second: ("b", "main")})
+        self.assertFalse(self.folder_is_there(first))
 
 
 class RefreshTest(PluginCase):

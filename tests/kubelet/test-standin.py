@@ -174,6 +174,49 @@ class StandinTest(unittest.TestCase):
         self.assertEqual(kubelet.release("default/p1"), 1)
         self.assertEqual(kubelet.allocate("default/p3", "test/tiny").ids, [ids[1]])
 
+    def test_init_containers_pass_their_devices_on_and_are_not_listed(self):
+        kubelet, tiny = self.registered()
+        for first, second, again in ((2, 1, 1), (1, 2, 1), (2, 2, 2)):
+            init = kubelet.allocate("ml/a", "test/tiny", first, "setup", init=True).ids
+            main = kubelet.allocate("ml/a", "test/tiny", second).ids
+            self.assertEqual(len(set(init) & set(main)), again)
+            with self.assertRaises(AdmissionError):
+                kubelet.allocate("ml/b", "test/tiny", 4 - max(first, second))
+            [pod] = kubelet.pod_resources._pods().values()
+            self.assertEqual([c.name for c in pod.containers], ["main"])
+            kubelet.release("ml/a")
+
+    def listed(self, kubelet):
+        """{pod: number of ids}"""
+        return {name: sum(len(d.device_ids) for c in pod.containers for d in c.devices)
+                for (_, name), pod in kubelet.pod_resources._pods().items()}
+
+    def test_completed_pods_are_listed_by_older_kubelets_until_they_are_deleted(self):
+        for era, lists in (("1.30", True), ("1.36", False)):
+            with self.subTest(era):
+                kubelet = self.kubelet(era=era)
+                tiny = self.plugin("device-plugins")
+                self.register(tiny)
+                kubelet.wait("test/tiny", 3)
+                first = kubelet.allocate("ml/a", "test/tiny", 3).ids
+                kubelet.complete("ml/a")
+                self.assertEqual(self.listed(kubelet), {"a": 3} if lists else {})
+                self.assertEqual(kubelet.allocate("ml/b", "test/tiny", 3).ids, first)
+                self.assertEqual(self.listed(kubelet), {"a": 0, "b": 3} if lists else {"b": 3})
+                kubelet.release("ml/a")
+                self.assertEqual(self.listed(kubelet), {"b": 3})
+                kubelet.release("ml/b")
+                kubelet.stop()
+                tiny.stop()
+
+    def test_without_its_checkpoint_kubelet_lists_pods_without_devices(self):
+        kubelet, tiny = self.registered()
+        held = set(kubelet.allocate("ml/a", "test/tiny", 2).ids)
+        kubelet.restart(lose_checkpoint=True)
+        self.assertEqual(self.listed(kubelet), {"a": 0})
+        self.assertEqual(kubelet.live(), {("ml", "a"): {("test/tiny", id) for id in held}})
+        self.assertEqual(kubelet.resources(), {})
+
     def test_the_plugins_preference_is_followed_and_prestart_called_where_asked_for(self):
         kubelet, tiny = self.registered(preferred=True, pre_start=True)
         self.assertEqual(kubelet.allocate("default/a", "test/tiny", 1).ids, ["d2"])

@@ -8,6 +8,19 @@
  * podresources no longer lists them, or when a module says so.  A claim stays when its device is
  * unplugged: the holder still has to be told.
  *
+ * A claim belongs to one container of one pod.  The containers of a pod may share tokens, because
+ * kubelet gives the devices of an init container to the containers after it; each of them has a
+ * claim of its own.  Allocate does not name the pod, so rdmad_claims_grant() judges the claims that
+ * hold a token already by who vouches for them (rdmad_claims_set_kubelet()):
+ *
+ * - A kubelet that gave or listed a token keeps books on it.  When this kubelet gives the token again,
+ *   the holder has ended, or is an earlier container of the pod that is being admitted.  Such a claim
+ *   stays beside the new one while it is younger than an admission may take; the next list of
+ *   podresources tells which of the two it is.
+ * - A kubelet that started later may have lost its checkpoint: its offer proves nothing.  The holder
+ *   lives when its cgroup does, or when kubelet lists its pod, with its devices or without.
+ * - No process outlives the boot of the node.
+ *
  * RdmadClaim is immutable and shared by reference, as RdmadDevice is.
  */
 #pragma once
@@ -35,7 +48,11 @@ struct RdmadClaim {
 	char *owner;		/* the module that granted it */
 	char *mode;		/* "shared", "exclusive", "shared-multi" (each token is to become an
 				 * interface of its own); NULL where it was not told */
-	char *pod_namespace, *pod_name, *container;	/* NULL until podresources has told */
+	char *pod_namespace, *pod_name;	/* NULL until podresources has told */
+	char *container;	/* NULL while the pod is unknown, and for an init container, which
+				 * podresources does not list */
+	char *boot, *kubelet;	/* in which boot, and by which kubelet, it was given or listed with its
+				 * tokens last; NULL: not known */
 	gint64 since_us;	/* wall clock, microseconds since 1970 */
 	RdmadAttachment *attachments;
 	guint n_attachments;
@@ -52,19 +69,25 @@ typedef struct {
 	const char *const *tokens;	/* NULL-terminated, in any order, without repeats */
 	const char *const *devices;	/* behind each token */
 	const char *mode;		/* may be NULL */
+	gint64 asked_us;		/* monotonic: when kubelet asked; lists from before prove
+					 * nothing; 0: any list will do */
 } RdmadGrant;
 
 /*
- * Gives the tokens to a new holder and returns the claim, a reference of the caller's own.
- * Kubelet is the authority on tokens and may repeat itself: the same set of tokens again gives the
- * same claim id with its pod unknown anew; claims that hold only some of them are ended first, in
- * the same transaction.
- * RDMAD_ERROR_INVALID: nothing or too much asked for, or a token twice; RDMAD_ERROR_FAILED: not written.
+ * Gives the tokens to a new holder and returns its claim, a reference of the caller's own.  Claims of
+ * holders that have ended are ended in the same transaction.  A token whose holder lives is refused
+ * in mode "exclusive"; in other modes it is given, and the journal warns.
+ * RDMAD_ERROR_INVALID: nothing or too much asked for, or a token twice; RDMAD_ERROR_BUSY: the holder
+ * of an exclusive token lives, and is named; RDMAD_ERROR_FAILED: not written.
  */
 RDMAD_API const RdmadClaim *rdmad_claims_grant(RdmadClaims *claims, const RdmadGrant *grant,
 					       GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* RDMAD_ERROR_NOT_FOUND; RDMAD_ERROR_FAILED: not written, the claim is still there. */
+/* Whether rdmad_claims_grant() could judge better after a List of podresources that is asked for now:
+ * call rdmad_pods_refresh() first. */
+RDMAD_API gboolean rdmad_claims_in_doubt(RdmadClaims *claims, const RdmadGrant *grant);
+
 RDMAD_API gboolean rdmad_claims_end(RdmadClaims *claims, const char *id, const char *reason,
 				    GError **error);
 
@@ -78,6 +101,7 @@ RDMAD_API gboolean rdmad_claims_detach(RdmadClaims *claims, const char *id, cons
 
 /* Borrowed until the turn of the loop ends. */
 RDMAD_API const RdmadClaim *rdmad_claims_lookup(RdmadClaims *claims, const char *id);
+/* The youngest, where several containers of a pod share the token. */
 RDMAD_API const RdmadClaim *rdmad_claims_by_token(RdmadClaims *claims, const char *resource,
 						  const char *token);
 RDMAD_API guint rdmad_claims_count(RdmadClaims *claims);
@@ -95,6 +119,9 @@ typedef struct {
 	const char *resource;
 	/* The stable id of the device behind a token, valid until the next call; NULL: no such token. */
 	const char *(*device_of)(const char *token, gpointer data);
+	/* The id under which exactly these tokens (sorted) were claimed before, g_free(); NULL: not known.
+	 * May be NULL. */
+	char *(*id_of)(const char *const *tokens, gpointer data);
 } RdmadClaimResolver;
 
 /* `resolver` is copied and replaces the one of that resource; without `device_of` it is withdrawn.
@@ -121,6 +148,8 @@ typedef RdmadPodLife (*RdmadPodLifeFunc)(const char *pod_namespace, const char *
 
 /* `life` NULL: every pod is UNKNOWN. */
 RDMAD_API void rdmad_claims_set_liveness(RdmadClaims *claims, RdmadPodLifeFunc life, gpointer data);
+RDMAD_API RdmadPodLife rdmad_claims_pod_life(RdmadClaims *claims, const char *pod_namespace,
+					     const char *pod_name);
 
 typedef struct {
 	void (*granted)(const RdmadClaim *claim, gpointer data);

@@ -31,6 +31,14 @@ def save(folder, grants, registered):
     os.rename(temporary, os.path.join(folder, NAME))
 
 
+def lose(folder):
+    """What a disk, or somebody, does to it while kubelet is away."""
+    try:
+        os.unlink(os.path.join(folder, NAME))
+    except FileNotFoundError:
+        pass
+
+
 def load(folder):
     """(entries, registered), empty where there is none or a damaged one, as kubelet goes on."""
     try:

@@ -39,8 +39,12 @@ class Commands:
         return [{"namespace": namespace, "pod": pod, "container": container, "resources": held}
                 for (namespace, pod, container), held in self.kubelet.pods().items()]
 
-    def allocate(self, resource, count, pod, container="main"):
-        return reply_as_json(self.kubelet.allocate(pod, resource, count, container))
+    def allocate(self, resource, count, pod, container="main", init=False):
+        return reply_as_json(self.kubelet.allocate(pod, resource, count, container, init))
+
+    def complete(self, pod):
+        self.kubelet.complete(pod)
+        return {}
 
     def release(self, pod):
         return {"released": self.kubelet.release(pod)}
@@ -49,8 +53,8 @@ class Commands:
         self.kubelet.wait(resource, count, timeout)
         return self.kubelet.resources()[resource]
 
-    def restart(self, pause=0.0):
-        self.kubelet.restart(pause)
+    def restart(self, pause=0.0, lose_checkpoint=False):
+        self.kubelet.restart(pause, lose_checkpoint)
         return {}
 
 

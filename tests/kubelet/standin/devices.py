@@ -47,12 +47,15 @@ class Resource:
 
 
 class DeviceManager:
-    def __init__(self, folder, grace, log, era="1.36"):
+    def __init__(self, folder, grace, log, era="1.36", pods=None):
+        """`pods`: what the API server knows, which outlives kubelet: {(namespace, pod): Pod}."""
         self.folder, self.grace, self.log, self.era = folder, grace, log, era
+        self.pods = {} if pods is None else pods
         self.lock = threading.RLock()
         self.changed = threading.Condition(self.lock)
         self.resources, self.grants = {}, {}
         self.pending = {}       # {(holder, resource): ids} while Allocate is on its way
+        self.reusable = {}      # {(namespace, pod, resource): ids} that init containers had
         self.closed = False
         self.hung, self.released = False, threading.Event()
         self._restore()
@@ -161,19 +164,24 @@ class DeviceManager:
                 for id in grant.numa}
         return held.union(*(ids for (_, resource), ids in self.pending.items() if resource == name))
 
-    def _choose(self, resource, count):
+    def _choose(self, holder, resource, count):
+        """First what the pod's init containers had, then what the plugin prefers."""
+        again = sorted(self.reusable.get((*holder[:2], resource.name), set()))[:count]
+        if len(again) == count:
+            return again
         free = sorted(resource.healthy - self.in_use(resource.name))
-        if len(free) < count:
+        if len(free) + len(again) < count:
             raise AdmissionError(f"requested number of devices unavailable for {resource.name}. "
-                                 f"Requested: {count}, Available: {len(free)}")
-        chosen = []
+                                 f"Requested: {count}, Available: {len(free) + len(again)}")
+        chosen = list(again)
         if resource.endpoint.options.get_preferred_allocation_available:
             try:
-                answer = resource.endpoint.preferred(free, [], count)
+                answer = resource.endpoint.preferred(free + again, again, count)
             except Exception as error:
                 raise AdmissionError("GetPreferredAllocation failed due to "
                                      f"{rpc.describe(error)}") from error
-            chosen = [id for id in dict.fromkeys(answer) if id in set(free)][:count]
+            wanted = [id for id in dict.fromkeys(answer) if id in set(free)]
+            chosen += wanted[:count - len(again)]
         rest = [id for id in free if id not in set(chosen)]
         return chosen + random.sample(rest, count - len(chosen))
 
@@ -185,13 +193,23 @@ class DeviceManager:
                 raise AdmissionError(f"unknown resource {name}")
             if not resource.connected:
                 raise AdmissionError(f"cannot allocate {name}: endpoint has been stopped")
-            ids = self._choose(resource, count)
+            self.reclaim()
+            ids = self._choose(holder, resource, count)
             self.pending[(holder, name)] = ids
             return resource, ids
 
-    def allocate(self, holder, name, count):
+    def reclaim(self):
+        """What pods that are over held is free again: looked at when a container is admitted."""
+        gone = [key for key in self.grants
+                if (pod := self.pods.get(key[0][:2])) is not None and pod.completed]
+        for key in gone:
+            del self.grants[key]
+            self.reusable.pop((*key[0][:2], key[1]), None)
+
+    def allocate(self, holder, name, count, init=False):
         """Admission of one container: (namespace, pod, container) asks for `count` of a resource.
-        What it holds already is answered from the cache."""
+        What it holds already is answered from the cache.  The devices of init containers are given
+        again to the containers after them, and to no other pod while the pod lives."""
         with self.lock:
             if (holder, name) in self.grants:
                 return self.grants[(holder, name)]
@@ -204,6 +222,11 @@ class DeviceManager:
             with self.lock:
                 numa = {id: resource.numa.get(id, NO_NUMA) for id in ids}
                 grant = self.grants[(holder, name)] = Grant(numa, reply)
+                reusable = self.reusable.setdefault((*holder[:2], name), set())
+                if init:
+                    reusable |= set(ids)
+                else:
+                    reusable -= set(ids)
                 self._save()
                 return grant
         finally:
@@ -231,5 +254,6 @@ class DeviceManager:
             gone = [key for key in self.grants if key[0][:2] == (namespace, pod)]
             for key in gone:
                 del self.grants[key]
+                self.reusable.pop((namespace, pod, key[1]), None)
             self._save()
             return len(gone)

@@ -5,13 +5,29 @@ import os
 import threading
 import time
 
-from .devices import DeviceManager
+from . import checkpoint
+from .devices import AdmissionError, DeviceManager
 from .legacy import LegacyRegistration, wipe_sockets
 from .podresources import PodResources
 from .registry import PluginRegistry
 
 GRACE = 300.0       # seconds from a plugin's loss to the end of its resource
 ERAS = ("1.24", "1.30", "1.36")
+
+
+class Pod:
+    """What the API server and the kernel know of a pod, whatever kubelet has forgotten."""
+
+    def __init__(self):
+        self.containers, self.init_containers = [], []      # names
+        self.completed = False      # no process of it runs; it is not deleted
+        self.devices = {}           # {(container, resource): ids} that its processes have
+
+    def start(self, container, resource, ids):
+        """Init containers have ended when another one starts."""
+        for key in [key for key in self.devices if key[0] in self.init_containers]:
+            del self.devices[key]
+        self.devices[(container, resource)] = set(ids)
 
 
 class Kubelet:
@@ -34,6 +50,7 @@ class Kubelet:
         self.grace, self.log, self.era = grace, log, era
         self.registry_delay = registry_delay
         self.running = False
+        self.known = {}         # {(namespace, pod): Pod}
 
     def path(self, *names):
         return os.path.join(self.root, *names)
@@ -50,7 +67,7 @@ class Kubelet:
     def start(self):
         folder = self.path("device-plugins")
         wipe_sockets(folder)
-        self.manager = DeviceManager(folder, self.grace, self.log, self.era)
+        self.manager = DeviceManager(folder, self.grace, self.log, self.era, self.known)
         self.legacy = self.registry = None
         if self.with_legacy:
             self.legacy = LegacyRegistration(folder, self.manager, self.log)
@@ -85,8 +102,11 @@ class Kubelet:
         if self.registry is not None:
             self.registry.close()
 
-    def restart(self, pause=0.0):
+    def restart(self, pause=0.0, lose_checkpoint=False):
+        """Without its checkpoint it knows no devices of the pods that run."""
         self.stop()
+        if lose_checkpoint:
+            checkpoint.lose(self.path("device-plugins"))
         time.sleep(pause)
         self.start()
 
@@ -133,13 +153,34 @@ class Kubelet:
             raise TimeoutError(f"{name}: not {allocatable} allocatable within {timeout} s: "
                                f"{self.resources().get(name)}")
 
-    def allocate(self, pod, name, count=1, container="main"):
+    def allocate(self, pod, name, count=1, container="main", init=False):
         """Admits a container of "namespace/pod" and starts it; AdmissionError when it is refused."""
         namespace, _, pod_name = pod.rpartition("/")
         holder = (namespace or "default", pod_name, container)
-        grant = self.manager.allocate(holder, name, count)
-        self.manager.start_container(holder)
+        key = holder[:2]
+        with self.manager.lock:
+            known = self.known.setdefault(key, Pod())
+            names = known.init_containers if init else known.containers
+            if container not in names:
+                names.append(container)
+        try:
+            grant = self.manager.allocate(holder, name, count, init)
+            self.manager.start_container(holder)
+        except AdmissionError:
+            with self.manager.lock:
+                if not known.devices:
+                    self.known.pop(key, None)
+            raise
+        with self.manager.lock:
+            known.start(container, name, grant.ids)
         return grant
+
+    def complete(self, pod):
+        """All its containers have ended; kubelet knows, the pod is not deleted."""
+        namespace, _, pod_name = pod.rpartition("/")
+        with self.manager.lock:
+            known = self.known[(namespace or "default", pod_name)]
+            known.completed, known.devices = True, {}
 
     def hold(self, pod, name, ids, container="main"):
         """A container holds ids of a plugin that is not here."""
@@ -147,8 +188,17 @@ class Kubelet:
         self.manager.hold((namespace or "default", pod_name, container), name, ids)
 
     def release(self, pod):
+        """The pod has ended and is deleted."""
         namespace, _, pod_name = pod.rpartition("/")
+        with self.manager.lock:
+            self.known.pop((namespace or "default", pod_name), None)
         return self.manager.release(namespace or "default", pod_name)
+
+    def live(self):
+        """{(namespace, pod): {(resource, id)}}: what processes have, whatever kubelet knows."""
+        with self.manager.lock:
+            return {key: {(name, id) for (_, name), ids in pod.devices.items() for id in ids}
+                    for key, pod in self.known.items() if pod.devices}
 
     def pods(self):
         """{("namespace", "pod", "container"): {resource: [ids]}}"""

@@ -14,6 +14,11 @@ SERVICE = "/v1.PodResourcesLister/"
 PER_SECOND, BURST = 100, 10
 
 
+def lists_completed(era):
+    """KubeletPodResourcesListUseActivePods is on from 1.34."""
+    return tuple(map(int, era.split("."))) < (1, 34)
+
+
 class RateLimit:
     def __init__(self):
         self.tokens, self.at, self.lock = float(BURST), time.monotonic(), threading.Lock()
@@ -45,13 +50,26 @@ class PodResources:
             context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "rejected by rate limit")
 
     def _pods(self):
-        """{(namespace, name): PodResources}, one device entry for each id as kubelet has it."""
+        """{(namespace, name): PodResources}, one device entry for each id as kubelet has it.  Pods
+        without devices are there, too, and before 1.34 those that have completed, until they are
+        deleted; init containers never are."""
         found = {}
         with self.manager.lock:
+            for (namespace, name), pod in self.manager.pods.items():
+                if pod.completed and not lists_completed(self.manager.era):
+                    continue
+                entry = pods.PodResources(name=name, namespace=namespace)
+                for container in pod.containers:
+                    entry.containers.add(name=container)
+                found[(namespace, name)] = entry
             for ((namespace, name, container), resource), grant in self.manager.grants.items():
-                pod = found.setdefault((namespace, name),
-                                       pods.PodResources(name=name, namespace=namespace))
-                self._add_devices(_container(pod, container), resource, grant)
+                pod = self.manager.pods.get((namespace, name))
+                if pod and (container in pod.init_containers or
+                            (pod.completed and not lists_completed(self.manager.era))):
+                    continue
+                entry = found.setdefault((namespace, name),
+                                         pods.PodResources(name=name, namespace=namespace))
+                self._add_devices(_container(entry, container), resource, grant)
         return found
 
     @staticmethod

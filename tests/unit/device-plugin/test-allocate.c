@@ -8,6 +8,7 @@
 #include "fixture.h"
 #include "service/claims-private.h"
 #include "service/journal-private.h"
+#include "../service/pod-list-text.h"
 
 #define OWNER "device-plugin"
 
@@ -192,12 +193,45 @@ static void test_a_folder_that_cannot_be_made_is_no_answer(Fixture *f, gconstpoi
 	g_assert_cmpint(g_unlink(path), ==, 0);
 }
 
-static void test_kubelet_that_asks_again_gets_the_same_answer(Fixture *f, gconstpointer data)
+static void test_each_container_gets_a_claim_of_its_own(Fixture *f, gconstpointer data)
 {
 	g_autoptr(GBytes) answer = allocate(f, "b,a", NULL);
 	g_autoptr(GBytes) again = allocate(f, "a,b", NULL);
+	g_autofree char *paths = paths_of(answer), *paths_again = paths_of(again);
 
-	g_assert_true(g_bytes_equal(answer, again));
+	g_assert_cmpstr(paths, ==, paths_again);
+	g_assert_false(g_bytes_equal(answer, again));
+	g_assert_cmpuint(rdmad_claims_count(f->claims), ==, 2);
+}
+
+static RdmadPodLife always_alive(const char *pod_namespace, const char *pod_name, gpointer data)
+{
+	return RDMAD_POD_LIFE_ALIVE;
+}
+
+static void hold_by_train_0(Fixture *f)
+{
+	g_autoptr(GBytes) bytes = pod_list_text_pack_of("a/b", "train-0=a");
+	gsize size;
+	const guint8 *message = g_bytes_get_data(bytes, &size);
+	g_autoptr(RdmadPodList) list = rdmad_pod_list_parse(message, size, NULL);
+
+	g_bytes_unref(allocate(f, "a", NULL));
+	list->asked_us = g_get_monotonic_time();
+	rdmad_claims_reconcile(f->claims, list);
+	rdmad_claims_set_liveness(f->claims, always_alive, NULL);
+}
+
+static void test_a_device_whose_holder_lives_is_refused_by_its_name(Fixture *f, gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+
+	hold_by_train_0(f);
+	g_assert_null(allocate(f, "a", &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY);
+	g_assert_nonnull(strstr(error->message, "\"a\" is held by pod ns/train-0, container main, "
+						"since 20"));
+	g_assert_cmpuint(rdmad_claims_count(f->claims), ==, 1);
 }
 
 #define ADD(text, name) g_test_add("/allocate/" #name, Fixture, text, setup, test_##name, teardown)
@@ -211,6 +245,7 @@ int main(int argc, char **argv)
 	ADD(PLAIN, a_claim_that_cannot_be_written_is_no_answer);
 	ADD(PLAIN, a_refused_request_leaves_no_folder);
 	ADD(PLAIN, a_folder_that_cannot_be_made_is_no_answer);
-	ADD(PLAIN, kubelet_that_asks_again_gets_the_same_answer);
+	ADD(PLAIN, each_container_gets_a_claim_of_its_own);
+	ADD(PLAIN, a_device_whose_holder_lives_is_refused_by_its_name);
 	return g_test_run();
 }

@@ -104,7 +104,13 @@ typedef struct {
 	const char *name, *available, *must, *held;
 	gsize size;
 	const char *expected;
+	const char *claimed; /* NULL: none */
 } ChoiceCase;
+
+static gboolean is_claimed(const char *token, gpointer claimed)
+{
+	return claimed && strstr(claimed, token);
+}
 
 static void node_check(Node *node, const ChoiceCase *one)
 {
@@ -116,6 +122,8 @@ static void node_check(Node *node, const ChoiceCase *one)
 		.must = must,
 		.n_must = g_strv_length(must),
 		.size = one->size,
+		.is_claimed = is_claimed,
+		.data = (gpointer)one->claimed,
 	};
 	g_autoptr(GPtrArray) chosen = rdmad_choice_make(node->pool, node->gpus, &preference);
 	g_autofree char *text = NULL;
@@ -141,6 +149,11 @@ static const ChoiceCase PLAIN_CASES[] = {
 	{ "only what must be in", PLAIN, "b::0 b::1", "", 2, "b::0 b::1" },
 	{ "less than asked for when there is no more", "a::0", "", "", 3, "a::0" },
 	{ "unknown ids are passed over", "x::0 y::0 b::2", "", "", 1, "b::2" },
+	{ "what a claim has is passed over", PLAIN, "", "", 2, "b::0 a::1", "a::0" },
+	{ "whatever the devices", "a::0 a::1 b::0", "", "", 2, "a::0 a::1", "b::0" },
+	{ "what a claim has comes last", "a::0 a::1 b::0", "", "", 3, "a::1 b::0 a::0", "a::0" },
+	{ "what must be in may be claimed", PLAIN, "c::1", "", 2, "c::1 d::0", "c::1" },
+	{ "all are claimed", "a::0 b::0", "", "", 1, "a::0", "a::0 b::0" },
 	{ "nothing is asked for", PLAIN, "", "", 0, "" },
 	{ "nothing is offered", "", "", "", 2, "" },
 };

@@ -64,12 +64,33 @@ static char *text_of(Fixture *f, const char *claim, const char *file)
 	return text;
 }
 
-static void begin(Fixture *f, const char *claim)
+static char *TOKENS[] = { (char *)"a", (char *)"b", NULL };
+
+static RdmadClaim claim_of(const char *id)
 {
+	return (RdmadClaim){ .id = (char *)id,
+			     .resource = (char *)"a/b",
+			     .tokens = TOKENS,
+			     .devices = TOKENS,
+			     .since_us = 1,
+			     .pod_namespace = (char *)"ml",
+			     .pod_name = (char *)"train-0" };
+}
+
+static void begin(Fixture *f, const char *id)
+{
+	const RdmadClaim claim = claim_of(id);
 	g_autoptr(GError) error = NULL;
 
-	rdmad_claim_folder_begin(f->run_dir, claim, &error);
+	rdmad_claim_folder_begin(f->run_dir, &claim, &error);
 	g_assert_no_error(error);
+}
+
+static gboolean keep(Fixture *f)
+{
+	const RdmadClaim claim = claim_of(CLAIM);
+
+	return rdmad_claim_folder_keep(f->run_dir, &claim, NULL);
 }
 
 static void write_conf(Fixture *f, const char *text)
@@ -113,8 +134,9 @@ static void test_a_file_is_replaced_and_leaves_no_draft(Fixture *f, gconstpointe
 	text = text_of(f, CLAIM, RDMAD_CLAIM_NCCL_CONF);
 	g_assert_cmpstr(text, ==, "NCCL_IB_HCA==mlx5_0\n");
 	dir = g_dir_open(folder, 0, NULL);
-	g_assert_cmpstr(g_dir_read_name(dir), ==, RDMAD_CLAIM_NCCL_CONF);
-	g_assert_null(g_dir_read_name(dir));
+	for (const char *name; (name = g_dir_read_name(dir));)
+		g_assert_true(g_str_equal(name, RDMAD_CLAIM_NCCL_CONF) ||
+			      g_str_equal(name, "claim.json"));
 }
 
 static void test_a_new_holder_does_not_see_what_the_last_one_had(Fixture *f, gconstpointer data)
@@ -134,7 +156,7 @@ static void test_a_holder_keeps_what_it_has(Fixture *f, gconstpointer data)
 
 	begin(f, CLAIM);
 	write_conf(f, "NCCL_IB_HCA==mlx5_0\n");
-	g_assert_true(rdmad_claim_folder_keep(f->run_dir, CLAIM, NULL));
+	g_assert_true(keep(f));
 	text = text_of(f, CLAIM, RDMAD_CLAIM_NCCL_CONF);
 	g_assert_cmpstr(text, ==, "NCCL_IB_HCA==mlx5_0\n");
 }
@@ -143,7 +165,7 @@ static void test_a_holder_without_a_folder_gets_one(Fixture *f, gconstpointer da
 {
 	g_autofree char *text = NULL;
 
-	g_assert_true(rdmad_claim_folder_keep(f->run_dir, CLAIM, NULL));
+	g_assert_true(keep(f));
 	text = text_of(f, CLAIM, RDMAD_CLAIM_NCCL_CONF);
 	g_assert_nonnull(text);
 }
@@ -161,9 +183,10 @@ static void test_a_claim_that_ended_cannot_be_written_to(Fixture *f, gconstpoint
 static void test_a_folder_that_cannot_be_made_is_an_error_with_its_path(Fixture *f,
 									gconstpointer data)
 {
+	const RdmadClaim claim = claim_of(CLAIM);
 	g_autoptr(GError) error = NULL;
 
-	g_assert_false(rdmad_claim_folder_begin("/proc/nothing", CLAIM, &error));
+	g_assert_false(rdmad_claim_folder_begin("/proc/nothing", &claim, &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
 	g_assert_nonnull(strstr(error->message, "/proc/nothing"));
 }
@@ -199,24 +222,75 @@ static const RdmadClaim *table_grant(Table *t)
 	return rdmad_claims_grant(t->claims, &grant, NULL);
 }
 
-static void test_the_sweep_takes_what_no_claim_has_and_nothing_else(Fixture *f, gconstpointer data)
+/* "id", and what claim.json says; g_free(). */
+static char *orphans_text(Fixture *f, RdmadClaims *claims)
+{
+	g_autoptr(GPtrArray) orphans = rdmad_claim_folder_orphans(f->run_dir, claims);
+	GString *text = g_string_new(NULL);
+
+	for (guint i = 0; i < orphans->len; i++) {
+		const RdmadClaimNote *note = orphans->pdata[i];
+		g_autofree char *tokens = note->tokens ? g_strjoinv(",", note->tokens) : NULL;
+
+		g_string_append_printf(text, "%s %s %s %s/%s %d;", note->id, note->resource ?: "-",
+				       tokens ?: "-", note->pod_namespace ?: "-",
+				       note->pod_name ?: "-", (int)note->since_us);
+	}
+	return g_string_free(text, FALSE);
+}
+
+static void test_a_folder_says_whose_it_is(Fixture *f, gconstpointer data)
 {
 	g_autoptr(RdmadClaimRef) claim = NULL;
-	g_autofree char *kept = NULL;
-	g_autofree char *stale = rdmad_allocation_dir_path(f->run_dir, CLAIM);
 	g_autofree char *foreign = rdmad_allocation_dir_path(f->run_dir, "notes");
+	g_autofree char *text = NULL;
 	Table table;
 
 	table_open(&table);
 	claim = table_grant(&table);
-	kept = rdmad_allocation_dir_path(f->run_dir, claim->id);
 	begin(f, claim->id);
 	begin(f, CLAIM);
 	g_assert_cmpint(g_mkdir(foreign, 0700), ==, 0);
-	rdmad_claim_folder_sweep(f->run_dir, table.claims);
-	g_assert_true(g_file_test(kept, G_FILE_TEST_IS_DIR));
-	g_assert_false(g_file_test(stale, G_FILE_TEST_EXISTS));
-	g_assert_true(g_file_test(foreign, G_FILE_TEST_IS_DIR));
+	text = orphans_text(f, table.claims);
+	g_assert_cmpstr(text, ==, CLAIM " a/b a,b ml/train-0 1;");
+	table_close(&table);
+}
+
+#define HEAD "{\"version\": 1, \"id\": \"" CLAIM "\", \"resource\": \"a/b\""
+
+static void test_a_wrong_claim_json_says_nothing(Fixture *f, gconstpointer data)
+{
+	static const char *const wrong[] = {
+		"",
+		"{}",
+		"[1]",
+		HEAD,
+		HEAD "}",
+		HEAD ", \"tokens\": []}",
+		HEAD ", \"tokens\": [\"a\", \"a\"]}",
+		HEAD ", \"tokens\": [\"b\", \"a\"]}",
+		HEAD ", \"tokens\": [\"\"]}",
+		HEAD ", \"tokens\": [7]}",
+		HEAD ", \"tokens\": \"a\"}",
+		HEAD ", \"resource\": \"a/c\", \"tokens\": [\"a\"]}",
+		"{\"version\": 2, \"id\": \"" CLAIM
+		"\", \"resource\": \"a/b\", \"tokens\": [\"a\"]}",
+		"{\"version\": 1, \"id\": \"fedcba9876543210\", \"resource\": \"a/b\","
+		" \"tokens\": [\"a\"]}",
+	};
+	Table table;
+
+	table_open(&table);
+	for (guint i = 0; i < G_N_ELEMENTS(wrong); i++) {
+		g_autofree char *text = NULL;
+
+		begin(f, CLAIM);
+		g_assert_true(rdmad_allocation_dir_write(f->run_dir, CLAIM, "claim.json", wrong[i],
+							 NULL));
+		text = orphans_text(f, table.claims);
+		g_test_message("%s", wrong[i]);
+		g_assert_cmpstr(text, ==, CLAIM " - - -/- 0;");
+	}
 	table_close(&table);
 }
 
@@ -227,6 +301,7 @@ static void test_a_link_in_the_place_of_claims_is_not_followed(Fixture *f, gcons
 	g_autofree char *behind = g_build_filename(f->run_dir, "behind", NULL);
 	g_autofree char *folder = g_build_filename(behind, CLAIM, NULL);
 	g_autofree char *file = g_build_filename(folder, "precious", NULL);
+	const RdmadClaim wanted = claim_of(CLAIM);
 	g_autoptr(GError) error = NULL;
 	Table table;
 
@@ -234,9 +309,9 @@ static void test_a_link_in_the_place_of_claims_is_not_followed(Fixture *f, gcons
 	g_assert_true(g_file_set_contents(file, "x", 1, NULL));
 	g_assert_cmpint(symlink(behind, claims), ==, 0);
 	table_open(&table);
-	rdmad_claim_folder_sweep(f->run_dir, table.claims);
+	g_ptr_array_unref(rdmad_claim_folder_orphans(f->run_dir, table.claims));
 	table_close(&table);
-	g_assert_false(rdmad_claim_folder_begin(f->run_dir, CLAIM, &error));
+	g_assert_false(rdmad_claim_folder_begin(f->run_dir, &wanted, &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
 	g_assert_nonnull(strstr(error->message, claims));
 	g_assert_false(rdmad_allocation_dir_remove(f->run_dir, CLAIM, NULL));
@@ -256,7 +331,7 @@ static void test_the_sweep_takes_files_that_were_not_finished(Fixture *f, gconst
 	begin(f, claim->id);
 	unfinished = claim_path(f, claim->id, "." RDMAD_CLAIM_NCCL_CONF ".tmp");
 	g_assert_true(g_file_set_contents(unfinished, "NCC", 3, NULL));
-	rdmad_claim_folder_sweep(f->run_dir, table.claims);
+	g_ptr_array_unref(rdmad_claim_folder_orphans(f->run_dir, table.claims));
 	g_assert_false(g_file_test(unfinished, G_FILE_TEST_EXISTS));
 	g_assert_true(rdmad_allocation_dir_has(f->run_dir, claim->id, RDMAD_CLAIM_NCCL_CONF, NULL));
 	table_close(&table);
@@ -277,6 +352,7 @@ int main(int argc, char **argv)
 	ADD(a_folder_that_cannot_be_made_is_an_error_with_its_path);
 	ADD(a_link_in_the_place_of_claims_is_not_followed);
 	ADD(the_sweep_takes_files_that_were_not_finished);
-	ADD(the_sweep_takes_what_no_claim_has_and_nothing_else);
+	ADD(a_folder_says_whose_it_is);
+	ADD(a_wrong_claim_json_says_nothing);
 	return g_test_run();
 }

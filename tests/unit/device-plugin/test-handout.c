@@ -2,12 +2,15 @@
 #include "handout.h"
 
 #include <glib/gstdio.h>
+#include <rdmad/allocation-dir.h>
 #include <sys/stat.h>
 
 #include "base/loop-private.h"
+#include "claim-folder.h"
 #include "fixture.h"
 #include "service/claims-private.h"
 #include "service/journal-private.h"
+#include "service/pods-private.h"
 
 #define OWNER "device-plugin"
 #define ID    "0000:3b:00.0"
@@ -335,6 +338,95 @@ static void test_a_specification_that_was_removed_is_not_relied_upon(Fixture *f,
 	g_assert_cmpstr(names->pdata[0], ==, NAME);
 }
 
+/* ---- folders without a claim ---- */
+
+#define STALE "0123456789abcdef"
+
+static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, gpointer data)
+{
+	return *(const RdmadPodLife *)data;
+}
+
+/* A folder that an earlier run left, of tokens a and b, whose pod was train-0. */
+static const struct {
+	const char *name;
+	RdmadPodLife life;
+	gboolean described;
+	const char *granted; /* NULL: nothing */
+	gboolean stays;
+} stale_cases[] = {
+	{ "nobody has its tokens", RDMAD_POD_LIFE_UNKNOWN, TRUE, NULL, FALSE },
+	{ "its pod lives", RDMAD_POD_LIFE_ALIVE, TRUE, NULL, TRUE },
+	{ "its pod is gone", RDMAD_POD_LIFE_GONE, TRUE, NULL, FALSE },
+	{ "a claim has one of its tokens", RDMAD_POD_LIFE_GONE, TRUE, "b c", TRUE },
+	{ "a claim has others", RDMAD_POD_LIFE_UNKNOWN, TRUE, "c", FALSE },
+	{ "nobody knows whose it is, no claim is left", RDMAD_POD_LIFE_UNKNOWN, FALSE, NULL,
+	  FALSE },
+	{ "nobody knows whose it is", RDMAD_POD_LIFE_UNKNOWN, FALSE, "c", TRUE },
+};
+
+static void stale_folder_make(Fixture *f, gboolean described)
+{
+	char *tokens[] = { (char *)"a", (char *)"b", NULL };
+	const RdmadClaim claim = {
+		.id = (char *)STALE,
+		.resource = (char *)"rdma/hca",
+		.tokens = tokens,
+		.devices = tokens,
+		.pod_namespace = (char *)"ml",
+		.pod_name = (char *)"train-0",
+	};
+
+	g_assert_true(rdmad_claim_folder_begin(f->dir, &claim, NULL));
+	if (!described)
+		g_assert_true(rdmad_allocation_dir_write(f->dir, STALE, "claim.json", "?", NULL));
+}
+
+static void check_stale(Fixture *f, guint i)
+{
+	g_autofree char *path = rdmad_allocation_dir_path(f->dir, STALE);
+	RdmadPods *pods = rdmad_pods_new(f->loop, f->claims, f->dir);
+	RdmadPodLife life = stale_cases[i].life;
+	g_autoptr(RdmadClaimRef) claim = NULL;
+
+	g_test_message("%s", stale_cases[i].name);
+	rdmad_claims_set_liveness(f->claims, life_of, &life);
+	stale_folder_make(f, stale_cases[i].described);
+	rdmad_handout_load(f->handout);
+	g_assert_true(g_file_test(path, G_FILE_TEST_IS_DIR));
+	if (stale_cases[i].granted)
+		claim = grant(f, stale_cases[i].granted);
+	g_assert_cmpuint(rdmad_handout_review(f->handout, pods), ==, stale_cases[i].stays);
+	g_assert_true(g_file_test(path, G_FILE_TEST_IS_DIR) == stale_cases[i].stays);
+	rdmad_claims_set_liveness(f->claims, NULL, NULL);
+	rdmad_pods_free(pods);
+}
+
+static void test_a_folder_without_a_claim_goes_when_nobody_can_have_it(Fixture *f,
+								       gconstpointer data)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(stale_cases); i++) {
+		Fixture one = { 0 };
+
+		setup(&one, NULL);
+		check_stale(&one, i);
+		teardown(&one, NULL);
+	}
+}
+
+static void test_tokens_recall_the_id_of_their_folder(Fixture *f, gconstpointer data)
+{
+	static const char *const both[] = { "a", "b", NULL }, *const one[] = { "a", NULL };
+	g_autofree char *found = NULL;
+
+	stale_folder_make(f, TRUE);
+	rdmad_handout_load(f->handout);
+	found = rdmad_handout_recall(f->handout, "rdma/hca", both);
+	g_assert_cmpstr(found, ==, STALE);
+	g_assert_null(rdmad_handout_recall(f->handout, "rdma/hca", one));
+	g_assert_null(rdmad_handout_recall(f->handout, "rdma/other", both));
+}
+
 #define ADD(name) g_test_add("/handout/" #name, Fixture, NULL, setup, test_##name, teardown)
 
 int main(int argc, char **argv)
@@ -355,5 +447,7 @@ int main(int argc, char **argv)
 	ADD(a_name_that_a_claim_may_have_stays_until_the_claim_ends);
 	ADD(a_specification_of_others_is_left_alone);
 	ADD(a_specification_that_was_removed_is_not_relied_upon);
+	ADD(a_folder_without_a_claim_goes_when_nobody_can_have_it);
+	ADD(tokens_recall_the_id_of_their_folder);
 	return g_test_run();
 }

@@ -41,7 +41,8 @@ static void test_garbage_is_refused(Fixture *f, gconstpointer data)
 	static const guint8 garbage[] = { 0x0a, 0xff, 0x01 };
 	g_autoptr(GError) error = NULL;
 
-	g_assert_null(rdmad_preferred_answer(f->pool, f->gpus, garbage, sizeof(garbage), &error));
+	g_assert_null(
+		rdmad_preferred_answer(f->pool, f->gpus, NULL, garbage, sizeof(garbage), &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID);
 }
 
@@ -60,7 +61,8 @@ static void test_a_message_that_swells_in_memory_is_refused(Fixture *f, gconstpo
 			    5);
 	for (gsize i = 0; i < ids; i++)
 		g_byte_array_append(message, (const guint8[]){ 0x0a, 0x00 }, 2);
-	answer = rdmad_preferred_answer(f->pool, f->gpus, message->data, message->len, &error);
+	answer =
+		rdmad_preferred_answer(f->pool, f->gpus, NULL, message->data, message->len, &error);
 	g_assert_null(answer);
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID);
 }

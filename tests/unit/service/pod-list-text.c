@@ -24,7 +24,7 @@ static void message_append(GByteArray *out, guint8 number, const GByteArray *mes
 	field_append(out, number, message->data, message->len);
 }
 
-static void pod_append(GByteArray *out, const char *name, const char *ids)
+static void pod_append(GByteArray *out, const char *resource, const char *name, const char *ids)
 {
 	g_auto(GStrv) tokens = g_strsplit(ids, ",", -1);
 	g_autoptr(GByteArray) container = g_byte_array_new();
@@ -34,7 +34,7 @@ static void pod_append(GByteArray *out, const char *name, const char *ids)
 	for (guint i = 0; tokens[i]; i++) {
 		g_autoptr(GByteArray) devices = g_byte_array_new();
 
-		text_append(devices, 1, "rdma/hca");
+		text_append(devices, 1, resource);
 		text_append(devices, 2, tokens[i]);
 		message_append(container, 2, devices);
 	}
@@ -44,7 +44,7 @@ static void pod_append(GByteArray *out, const char *name, const char *ids)
 	message_append(out, 1, pod);
 }
 
-GBytes *pod_list_text_pack(const char *text)
+GBytes *pod_list_text_pack_of(const char *resource, const char *text)
 {
 	g_auto(GStrv) pods = g_strsplit(text, " ", -1);
 	GByteArray *out = g_byte_array_new();
@@ -52,7 +52,12 @@ GBytes *pod_list_text_pack(const char *text)
 	for (guint i = 0; pods[i] && *pods[i]; i++) {
 		g_auto(GStrv) parts = g_strsplit(pods[i], "=", 2);
 
-		pod_append(out, parts[0], parts[1]);
+		pod_append(out, resource, parts[0], parts[1]);
 	}
 	return g_byte_array_free_to_bytes(out);
+}
+
+GBytes *pod_list_text_pack(const char *text)
+{
+	return pod_list_text_pack_of("rdma/hca", text);
 }

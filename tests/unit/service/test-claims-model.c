@@ -10,30 +10,25 @@
 #define STEPS  400
 #define SECOND G_USEC_PER_SEC
 
-/* Who holds each token: a claim's number, 0 for nobody. */
+/* By a claim's number, from 1 on.  Claims have the same tokens or none in common. */
 typedef struct {
-	guint holder[TOKENS];
-	char *id[STEPS + 1]; /* of a claim's number */
-	char pod[STEPS + 1]; /* its name, 0: unknown */
+	char *id[STEPS + 1];
+	guint bits[STEPS + 1];	  /* its tokens; 0: it has ended */
+	char pod[STEPS + 1];	  /* its name, 0: unknown */
+	gboolean main[STEPS + 1]; /* it is of the container that kubelet lists */
 	guint attached[STEPS + 1];
-	guint order[STEPS + 1]; /* of its grant */
-	guint claims;		/* numbers given */
-	guint clock;
+	guint claims; /* numbers given */
 } Model;
 
-static gboolean model_lives(const Model *m, guint claim)
+/* The youngest that has the token; 0: none. */
+static guint model_holder(const Model *m, guint token)
 {
-	for (guint t = 0; t < TOKENS; t++)
-		if (m->holder[t] == claim)
-			return TRUE;
-	return FALSE;
-}
+	guint holder = 0;
 
-static void model_end(Model *m, guint claim)
-{
-	for (guint t = 0; t < TOKENS; t++)
-		if (m->holder[t] == claim)
-			m->holder[t] = 0;
+	for (guint claim = 1; claim <= m->claims; claim++)
+		if (m->bits[claim] >> token & 1)
+			holder = claim;
+	return holder;
 }
 
 /* The tokens of a claim, or of a set of bits, as "a,b". */
@@ -47,72 +42,16 @@ static char *tokens_text(guint bits)
 	return g_string_free(text, FALSE);
 }
 
-static guint model_bits(const Model *m, guint claim)
-{
-	guint bits = 0;
-
-	for (guint t = 0; t < TOKENS; t++)
-		bits |= (guint)(m->holder[t] == claim) << t;
-	return bits;
-}
-
-static guint model_holder_of(const Model *m, guint bits)
-{
-	for (guint t = 0; t < TOKENS; t++)
-		if (bits >> t & 1)
-			return m->holder[t];
-	return 0;
-}
-
-static void model_grant(Model *m, guint bits, const char *id)
-{
-	const guint same = model_holder_of(m, bits);
-	guint claim = same;
-
-	if (!same || model_bits(m, same) != bits) {
-		for (guint t = 0; t < TOKENS; t++)
-			if (bits >> t & 1 && m->holder[t])
-				model_end(m, m->holder[t]);
-		claim = ++m->claims;
-		m->id[claim] = g_strdup(id);
-	}
-	for (guint t = 0; t < TOKENS; t++)
-		if (bits >> t & 1)
-			m->holder[t] = claim;
-	g_assert_cmpstr(m->id[claim], ==, id);
-	m->pod[claim] = 0;
-	m->attached[claim] = 0;
-	m->order[claim] = ++m->clock;
-}
-
-static int model_compare(gconstpointer a, gconstpointer b, gpointer data)
-{
-	const Model *m = data;
-
-	return (int)m->order[*(const guint *)a] - (int)m->order[*(const guint *)b];
-}
-
-static GArray *model_living(Model *m)
-{
-	GArray *living = g_array_new(FALSE, FALSE, sizeof(guint));
-
-	for (guint claim = 1; claim <= m->claims; claim++)
-		if (model_lives(m, claim))
-			g_array_append_val(living, claim);
-	g_array_sort_with_data(living, model_compare, m);
-	return living;
-}
-
 static char *model_text(Model *m)
 {
-	g_autoptr(GArray) living = model_living(m);
 	GString *text = g_string_new(NULL);
 
-	for (guint i = 0; i < living->len; i++) {
-		const guint claim = g_array_index(living, guint, i);
-		g_autofree char *tokens = tokens_text(model_bits(m, claim));
+	for (guint claim = 1; claim <= m->claims; claim++) {
+		g_autofree char *tokens = tokens_text(m->bits[claim]);
 
-		g_string_append_printf(text, "%s%s", i ? " " : "", tokens);
+		if (!m->bits[claim])
+			continue;
+		g_string_append_printf(text, "%s%s", text->len ? " " : "", tokens);
 		if (m->pod[claim])
 			g_string_append_printf(text, "=%c", m->pod[claim]);
 	}
@@ -125,20 +64,24 @@ static guint any_claim(const Model *m)
 	return m->claims ? (guint)g_test_rand_int_range(1, (gint32)m->claims + 1) : 0;
 }
 
+/* Free tokens, or those of a claim again: for another container, or for the next pod. */
 static void do_grant(ClaimsFixture *f, Model *m)
 {
 	const guint again = any_claim(m);
 	guint bits = (guint)g_test_rand_int_range(1, 1 << TOKENS) &
 		     (guint)g_test_rand_int_range(1, 1 << TOKENS);
-	g_autofree char *tokens = NULL, *id = NULL;
+	g_autofree char *tokens = NULL;
 
-	if (again && g_test_rand_int_range(0, 3) == 0 && model_lives(m, again))
-		bits = model_bits(m, again);
+	for (guint token = 0; token < TOKENS; token++)
+		if (model_holder(m, token))
+			bits &= ~(1u << token);
+	if (again && g_test_rand_int_range(0, 3) == 0)
+		bits = m->bits[again];
 	if (!bits)
-		bits = 1;
+		return;
 	tokens = tokens_text(bits);
-	id = claims_fixture_must_grant(f, tokens);
-	model_grant(m, bits, id);
+	m->id[++m->claims] = claims_fixture_must_grant(f, tokens);
+	m->bits[m->claims] = bits;
 }
 
 static void do_end(ClaimsFixture *f, Model *m)
@@ -148,8 +91,8 @@ static void do_end(ClaimsFixture *f, Model *m)
 	if (!claim)
 		return;
 	g_assert_true(rdmad_claims_end(f->claims, m->id[claim], "model", NULL) ==
-		      model_lives(m, claim));
-	model_end(m, claim);
+		      (m->bits[claim] != 0));
+	m->bits[claim] = 0;
 }
 
 static void do_attach(ClaimsFixture *f, Model *m)
@@ -161,8 +104,8 @@ static void do_attach(ClaimsFixture *f, Model *m)
 	if (!claim || n == RDMAD_CLAIM_MAX_ATTACHMENTS)
 		return;
 	g_assert_true(rdmad_claims_attach(f->claims, m->id[claim], &at, NULL) ==
-		      model_lives(m, claim));
-	m->attached[claim] += model_lives(m, claim);
+		      (m->bits[claim] != 0));
+	m->attached[claim] += m->bits[claim] != 0;
 }
 
 static void do_detach(ClaimsFixture *f, Model *m)
@@ -170,7 +113,7 @@ static void do_detach(ClaimsFixture *f, Model *m)
 	const guint claim = any_claim(m);
 	g_autofree char *interface = NULL;
 
-	if (!claim || !m->attached[claim] || !model_lives(m, claim))
+	if (!claim || !m->attached[claim] || !m->bits[claim])
 		return;
 	interface = g_strdup_printf("net%u", --m->attached[claim]);
 	g_assert_true(rdmad_claims_detach(f->claims, m->id[claim], "/ns", interface, NULL));
@@ -187,24 +130,55 @@ static void reconcile(ClaimsFixture *f, const char *text, gint64 after_us)
 	rdmad_claims_reconcile(f->claims, list);
 }
 
-/* Kubelet lists some of the claims, twice and long after; the others are over. */
+/* What a list says that shows these tokens with a pod. */
+static void model_list(Model *m, guint bits, char pod)
+{
+	guint youngest = 0;
+
+	for (guint claim = 1; claim <= m->claims; claim++)
+		if (m->bits[claim] == bits)
+			youngest = claim;
+	for (guint claim = 1; claim <= m->claims; claim++) {
+		if (m->bits[claim] != bits)
+			continue;
+		if ((m->pod[claim] && m->pod[claim] != pod) ||
+		    (m->main[claim] && claim != youngest)) {
+			m->bits[claim] = 0;
+			continue;
+		}
+		m->pod[claim] = pod;
+		m->main[claim] |= claim == youngest;
+	}
+}
+
+static void model_forget(Model *m, guint bits)
+{
+	for (guint claim = 1; claim <= m->claims; claim++)
+		if (m->bits[claim] == bits)
+			m->bits[claim] = 0;
+}
+
+/* Kubelet lists some of the tokens, twice and long after; the claims of the others are over. */
 static void do_reconcile(ClaimsFixture *f, Model *m)
 {
 	g_autoptr(GString) list = g_string_new(NULL);
 
-	for (guint claim = 1; claim <= m->claims; claim++) {
-		g_autofree char *tokens = NULL;
+	for (guint token = 0; token < TOKENS; token++) {
+		const guint claim = model_holder(m, token), bits = claim ? m->bits[claim] : 0;
+		g_autofree char *tokens = tokens_text(bits);
+		char pod = claim ? m->pod[claim] : 0;
 
-		if (!model_lives(m, claim))
+		if (!bits || bits & ((1u << token) - 1))
 			continue;
 		if (g_test_rand_int_range(0, 8) == 0) {
-			model_end(m, claim);
+			model_forget(m, bits);
 			continue;
 		}
-		tokens = tokens_text(model_bits(m, claim));
-		m->pod[claim] = (char)g_test_rand_int_range('p', 'z');
-		g_string_append_printf(list, "%s%c=%s", list->len ? " " : "", m->pod[claim],
-				       tokens);
+		if (!pod || g_test_rand_int_range(0, 4) == 0)
+			pod = (char)g_test_rand_int_range('p', 'z');
+		g_string_append_printf(list, "%s%c=%s", list->len ? " " : "", pod, tokens);
+		model_list(m, bits, pod);
+		model_list(m, bits, pod);
 	}
 	reconcile(f, list->str, 100 * SECOND);
 	reconcile(f, list->str, 200 * SECOND);
@@ -223,16 +197,16 @@ static void check(ClaimsFixture *f, Model *m)
 	for (guint claim = 1; claim <= m->claims; claim++) {
 		const RdmadClaim *found = rdmad_claims_lookup(f->claims, m->id[claim]);
 
-		g_assert_true((found != NULL) == model_lives(m, claim));
+		g_assert_true((found != NULL) == (m->bits[claim] != 0));
 		if (found)
 			g_assert_cmpuint(found->n_attachments, ==, m->attached[claim]);
 	}
 	for (guint t = 0; t < TOKENS; t++) {
 		const char token[] = { (char)('a' + t), '\0' };
 		const RdmadClaim *found = rdmad_claims_by_token(f->claims, "rdma/hca", token);
+		const guint holder = model_holder(m, t);
 
-		g_assert_cmpstr(found ? found->id : NULL, ==,
-				m->holder[t] ? m->id[m->holder[t]] : NULL);
+		g_assert_cmpstr(found ? found->id : NULL, ==, holder ? m->id[holder] : NULL);
 	}
 }
 

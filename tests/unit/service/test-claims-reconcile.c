@@ -55,13 +55,13 @@ static void test_a_list_older_than_the_grant_says_nothing(ClaimsFixture *f, gcon
 	expect(f, "a");
 }
 
-static void test_a_token_that_moved_is_named_anew(ClaimsFixture *f, gconstpointer data)
+static void test_a_token_that_moved_is_of_a_new_claim(ClaimsFixture *f, gconstpointer data)
 {
 	g_free(claims_fixture_must_grant(f, "a"));
 	reconcile_at(f, "before=a", 0);
 	expect(f, "a=before");
 	g_free(claims_fixture_must_grant(f, "a"));
-	expect(f, "a");
+	expect(f, "a=before a");
 	reconcile_at(f, "after=a", 0);
 	expect(f, "a=after");
 }
@@ -172,9 +172,17 @@ static const char *device_of(const char *token, gpointer data)
 	return text->str;
 }
 
+/* What folders tell, of "a,b" alone. */
+static char *id_of(const char *const *tokens, gpointer data)
+{
+	g_autofree char *text = g_strjoinv(",", (char **)tokens);
+
+	return g_str_equal(text, "a,b") ? g_strdup("0123456789abcdef") : g_strdup("../../etc");
+}
+
 static void resolver_set(ClaimsFixture *f, gboolean on)
 {
-	const RdmadClaimResolver resolver = { "test", "rdma/hca", on ? device_of : NULL };
+	const RdmadClaimResolver resolver = { "test", "rdma/hca", on ? device_of : NULL, id_of };
 
 	rdmad_claims_set_resolver(f->claims, SOME_MODULE, &resolver, f->seen);
 }
@@ -189,6 +197,7 @@ static void test_held_tokens_are_adopted(ClaimsFixture *f, gconstpointer data)
 	for (guint round = 0; round < 2; round++) {
 		expect(f, "c=train-1 a,b=train-0");
 		claim = rdmad_claims_by_token(f->claims, "rdma/hca", "b");
+		g_assert_cmpstr(claim->id, ==, "0123456789abcdef");
 		g_assert_cmpstr(claim->devices[0], ==, "dev-a");
 		g_assert_cmpstr(claim->devices[1], ==, "dev-b");
 		g_assert_cmpstr(claim->owner, ==, "test");
@@ -273,7 +282,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	ADD(claims_get_the_names_of_their_pods);
 	ADD(a_list_older_than_the_grant_says_nothing);
-	ADD(a_token_that_moved_is_named_anew);
+	ADD(a_token_that_moved_is_of_a_new_claim);
 	ADD(a_claim_ends_when_kubelet_no_longer_lists_it);
 	ADD(a_new_kubelet_is_given_time);
 	ADD(a_new_kubelet_does_not_know_what_the_old_one_showed);

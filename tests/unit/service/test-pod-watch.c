@@ -115,7 +115,7 @@ static void setup(Fixture *f, gconstpointer data)
 	g_mkdir(f->socket_dir, 0700);
 	f->server = rdmad_grpc_server_new(f->base.loop, NULL, f->socket, kubelet, f, NULL, &error);
 	g_assert_no_error(error);
-	f->workers = rdmad_workers_new(f->base.loop, 1);
+	f->workers = rdmad_workers_new(f->base.loop, 1, NULL);
 	f->sysroot = rdmad_sysroot_new(f->root, &error);
 	g_assert_no_error(error);
 	f->pods = rdmad_pods_new(f->base.loop, f->base.claims, f->base.dir);

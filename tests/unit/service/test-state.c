@@ -168,7 +168,6 @@ static void test_a_deleted_claim_takes_all_of_it_along(Fixture *f, gconstpointer
 	put(state, claim);
 	g_assert_true(rdmad_state_begin(state, NULL));
 	g_assert_true(rdmad_state_delete_claim(state, claim->id, NULL));
-	/* Its tokens are free again, or this would fail. */
 	g_assert_true(rdmad_state_put_claim(state, other, NULL));
 	g_assert_true(rdmad_state_commit(state, NULL));
 	claims = load(state);
@@ -176,19 +175,27 @@ static void test_a_deleted_claim_takes_all_of_it_along(Fixture *f, gconstpointer
 	g_assert_cmpstr(((RdmadClaim *)g_ptr_array_index(claims, 0))->id, ==, other->id);
 }
 
-static void test_a_token_is_held_once(Fixture *f, gconstpointer data)
+static void test_claims_may_share_a_token(Fixture *f, gconstpointer data)
 {
 	g_autoptr(RdmadState) state = open_state(f, NULL);
 	g_autoptr(RdmadClaimRef) claim = sample_claim("a,b");
 	g_autoptr(RdmadClaimRef) other = sample_claim("b,c");
-	g_autoptr(GError) error = NULL;
+	g_autoptr(GPtrArray) claims = NULL;
+	const RdmadClaim *back;
 
+	rdmad_claim_set_witness((RdmadClaim *)other, "boot", "kubelet");
 	put(state, claim);
-	g_assert_true(rdmad_state_begin(state, NULL));
-	g_assert_false(rdmad_state_put_claim(state, other, &error));
-	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
-	g_assert_nonnull(strstr(error->message, f->db));
-	rdmad_state_rollback(state);
+	put(state, other);
+	claims = load(state);
+	g_assert_cmpuint(claims->len, ==, 2);
+	back = g_ptr_array_index(claims, 0);
+	g_assert_cmpstrv(back->tokens, claim->tokens);
+	g_assert_null(back->boot);
+	g_assert_null(back->kubelet);
+	back = g_ptr_array_index(claims, 1);
+	g_assert_cmpstrv(back->tokens, other->tokens);
+	g_assert_cmpstr(back->boot, ==, "boot");
+	g_assert_cmpstr(back->kubelet, ==, "kubelet");
 }
 
 static void test_the_files_are_private(Fixture *f, gconstpointer data)
@@ -458,7 +465,7 @@ static void test_a_newer_database_is_refused_and_left(Fixture *f, gconstpointer 
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_ABI);
 	g_assert_nonnull(strstr(error->message, f->db));
 	g_assert_null(aside);
-	execute(f, "PRAGMA user_version = 2");
+	execute(f, "PRAGMA user_version = 3");
 	state = open_state(f, NULL);
 	claims = load(state);
 	g_assert_cmpuint(claims->len, ==, 1);
@@ -553,7 +560,7 @@ int main(int argc, char **argv)
 	ADD(a_claim_comes_back_as_it_was);
 	ADD(what_was_rolled_back_is_not_there);
 	ADD(a_deleted_claim_takes_all_of_it_along);
-	ADD(a_token_is_held_once);
+	ADD(claims_may_share_a_token);
 	ADD(the_files_are_private);
 	ADD(a_damaged_database_is_set_aside);
 	ADD(any_flipped_byte_opens);
