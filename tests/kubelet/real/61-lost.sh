@@ -42,7 +42,7 @@ kubelet_start
 within 120 "checkpoint lost: registered again" says 'rdma/hca .* yes ' ask status
 within 120 "kubelet has four devices" is 4 allocatable rdma/hca
 ctl podres | sed 's/^/#   podresources: /'
-for i in 1 2 3; do ask allocations --refresh >/dev/null; sleep 4; done
+for i in 1 2 3; do ask allocations --refresh >/dev/null; sleep 2; done
 check "the claim of the running pod stays" is "$claim" claim_of a
 note "doctor:"; ask doctor | grep -i kubelet -A1 | sed 's/^/#   /'
 pod b rdma/hca=3
@@ -51,7 +51,7 @@ within 60 "rdmad names it" says 'default/b-node1 ' ask allocations
 check "not that of the running pod" not says "$device" device_of b
 check "whose claim stays" is "$claim" claim_of a
 pod d rdma/hca=1
-sleep 30
+sleep 15
 check "a third pod is not given it" not pod_running d
 ctl pods | sed 's/^/#   /'
 ask events | tail -6 | sed 's/^/#   /'
