@@ -37,7 +37,7 @@ class Point(NamedTuple):
     @classmethod
     def parse(cls, text):
         match = re.fullmatch(r"([\w-]+):(\w+):(\d+)(\+?):(\w+)", text)
-        if not match or not (match[5] in ENDS or hasattr(errno, match[5])):
+        if not match or not (match[5] in ENDS or match[5] in errno.errorcode.values()):
             raise ValueError(f"{text!r} is no point such as allocate:fsync:2:EIO")
         return cls(match[1], match[2], int(match[3]), bool(match[4]), match[5])
 
