@@ -26,7 +26,7 @@ from plugin_case import HCA, INSTRUMENTED, RDMAD, AdmissionError, PluginCase  # 
 INJECT = os.path.abspath(sys.argv[3])
 OTHER = "rdma/other"
 DO_WITHIN = 2                               # seconds that an operation has while calls fail
-STOP_WITHIN = 15                            # what is in flight has ten
+STOP_WITHIN = 15                            # from the end of an error; what is in flight has ten
 WELL_WITHIN = 60 if INSTRUMENTED else 20    # from the end of an error
 HELD = {"ml/held-0": 1, "ml/held-1": 2}     # pods that stay, and how many devices they have
 CONFIG = "modules = { device-plugin = { forget_delay = 1; resources = ( %s ); }; };"
@@ -132,6 +132,8 @@ class Node(PluginCase):
         operation.do(self)
         self.injector.disarm()
         reached = self.injector.struck() > 0
+        if operation.ends:
+            self.until(lambda: False, STOP_WITHIN)
         ended = self.daemon.wait() if reached and point.what in ENDS else self.daemon.poll()
         self.restarted = ended is not None
         if self.restarted:

@@ -11,7 +11,6 @@ import signal
 from typing import Callable, NamedTuple
 
 from machine_changes import request
-from node import STOP_WITHIN
 from plugin_case import HCA
 
 
@@ -25,7 +24,7 @@ class Operation(NamedTuple):
     do: Callable
     judge: Callable = nothing
     begins: bool = False    # the daemon may give up with status 1, so that it is started again
-    ends: bool = False      # the daemon is to end
+    ends: bool = False      # the daemon is to end, at the latest when the error is over
 
 
 # ---- start, stop ----
@@ -61,7 +60,7 @@ def start(node):
 
 def stop(node):
     node.daemon.send_signal(signal.SIGTERM)
-    node.until(lambda: False, STOP_WITHIN)
+    node.until(lambda: False)
 
 
 # ---- pods ----
