@@ -2,20 +2,16 @@
 #include "service/claim-private.h"
 
 #include <string.h>
-#include <sys/random.h>
 
 #define NAME_MAX_BYTES 253u /* as Kubernetes' own names */
 #define PATH_MAX_BYTES 4095u
 #define ADDRESSES_MAX  64u
 
+/* An id is a name and no secret.  getrandom() may fail, before the kernel's pool is filled and under a
+ * filter of system calls; GLib falls back to the time. */
 static char *random_id(void)
 {
-	guint64 bits;
-
-	/* Not interruptible at this size, and there since Linux 3.17. */
-	if (getrandom(&bits, sizeof(bits), 0) != sizeof(bits))
-		g_error("the kernel gives no random numbers");
-	return g_strdup_printf("%016" G_GINT64_MODIFIER "x", bits);
+	return g_strdup_printf("%08x%08x", g_random_int(), g_random_int());
 }
 
 RdmadClaim *rdmad_claim_new(char *id)

@@ -17,13 +17,19 @@ class _Connection(http.client.HTTPConnection):
         self.sock.connect(self.path)
 
 
-def post(control_socket, path):
+def request(control_socket, method, path):
+    """Status and text."""
     connection = _Connection(control_socket)
     try:
-        connection.request("POST", path)
-        return connection.getresponse().status
+        connection.request(method, path)
+        response = connection.getresponse()
+        return response.status, response.read().decode()
     finally:
         connection.close()
+
+
+def post(control_socket, path):
+    return request(control_socket, "POST", path)[0]
 
 
 class Machine:

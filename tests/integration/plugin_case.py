@@ -48,6 +48,7 @@ class PluginCase(unittest.TestCase):
         self.kubelet_dir = os.path.join(self.dir, "k")
         os.mkdir(self.kubelet_dir)
         self.daemon = self.kubelet = None
+        self.environment = None     # the daemon's; None: this one's
         self.addCleanup(self.end_daemon)
 
     # ---- the two sides ----
@@ -68,7 +69,7 @@ class PluginCase(unittest.TestCase):
         if config is not None:
             command += ["--config", self.write_config(config)]
         with open(os.path.join(self.dir, "log"), "a") as log:
-            return subprocess.Popen(command, stdout=log, stderr=log)
+            return subprocess.Popen(command, stdout=log, stderr=log, env=self.environment)
 
     def start_daemon(self, config=None, *options):
         self.daemon = self.spawn_daemon(config, *options)

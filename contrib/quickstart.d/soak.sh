@@ -1,0 +1,19 @@
+#!/bin/bash
+# The long runs, an hour or more: every point of the fault sweeps, 100 000 Allocates, 20 000 scrapes, random
+# sequences.  Prints progress, the reasons of skips, and last `N passed, M failed, K skipped`.
+set -uo pipefail
+here=contrib/quickstart.d
+# shellcheck source-path=SCRIPTDIR
+. $here/build.sh
+. $here/stages.sh
+export RDMAD_TEST_SLOW=1
+
+# long TEST...: as many at once as there are processors; how many points a sweep tried is said too.
+long() {
+	suites build --suite soak --timeout-multiplier 0 "$@"
+	grep -hE '^# .*(points tried|Allocates|steps|scrapes)' build/meson-logs/testlog.txt
+}
+
+stage 'build with gcc' eval 'build build && echo "ok 1 - gcc builds it without a warning"'
+stage 'long runs' long
+conclude

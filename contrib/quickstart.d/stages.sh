@@ -1,0 +1,41 @@
+# Runs tests in stages, for test.sh and soak.sh.  Sourced.
+# shellcheck disable=SC2154 # $here is the caller's
+results=$(mktemp -d)
+trap 'rm -rf "$results"' EXIT
+
+# stage NAME COMMAND...: runs it, its output kept as a result; a failure without a `not ok` line counts as one.
+stage() {
+	local name=$1 start=$SECONDS status
+	shift
+	printf '%-44s' "$name"
+	"$@" >"$results/$name.tap" 2>&1
+	status=$?
+	if ((status == 77)); then
+		echo "ok 1 - $name # SKIP $(tail -n 1 "$results/$name.tap")" >>"$results/$name.tap"
+	elif ((status)) && ! grep -q '^ *not ok' "$results/$name.tap"; then
+		echo "not ok 1 - $name (exit status $status)" >>"$results/$name.tap"
+	fi
+	/usr/bin/python3 $here/tally.py --line "$results/$name.tap"
+	printf '%-44s%4d s\n' '' $((SECONDS - start))
+	grep -q '^ *not ok' "$results/$name.tap" && show_failures "$results/$name.tap"
+	return 0
+}
+
+# Successful tests leave no comments in a result: these are of those that failed.
+show_failures() {
+	grep -E '^ *(not ok|#|Bail out|FAIL)' "$1" | grep -Ev '^# (Start of|End of|random seed)' | tail -n 120
+}
+
+# What meson ran, as TAP.
+suites() {
+	local dir=$1
+	shift
+	meson test -C "$dir" --print-errorlogs "$@" >"$dir/test-output.txt" 2>&1
+	/usr/bin/python3 $here/tally.py --meson "$dir/meson-logs/testlog.json"
+}
+
+# What was skipped and why, then the closing line; fails when a test did.
+conclude() {
+	grep -h '# SKIP' "$results"/*.tap | sed 's/^ *ok [0-9]* *-\{0,1\} */skipped: /; s/# SKIP */ - /'
+	/usr/bin/python3 $here/tally.py --total "$results"/*.tap
+}
