@@ -59,7 +59,7 @@ GENERATED = r"build-info\.h|grpc/nghttp2-features\.h|.*\.pb-c\.h"
 # Functions that have no place here.
 FORBIDDEN = {
     r"g_(main|timeout|idle|source|child_watch)_\w+": "use rdmad/loop.h",
-    r"g_spawn_\w+": "use posix_spawn() and rdmad_loop_add_child()",
+    r"g_spawn_\w+": "use rdmad/child.h",
     r"g_return(_val)?_if_(fail|reached)": "it returns without setting the error: use g_assert()",
     r"(strcpy|strcat|sprintf|vsprintf|gets|strtok|alloca|system|popen)": "it has no bound or no error",
 }

@@ -7,6 +7,7 @@
 #define RDMAD_API __attribute__((visibility("default")))
 
 typedef struct RdmadAttachment RdmadAttachment;
+typedef struct RdmadChild RdmadChild;
 typedef struct RdmadClaim RdmadClaim;
 typedef struct RdmadClaims RdmadClaims;
 typedef struct RdmadConfigNode RdmadConfigNode;
