@@ -161,6 +161,6 @@ RdmadGrpcLink *rdmad_grpc_link_get(RdmadGrpcChannel *channel, GError **error)
 		link_check(channel->current);
 	if (channel->current)
 		return channel->current;
-	fd = rdmad_unix_connect(channel->path, error);
+	fd = rdmad_unix_connect(SOCK_STREAM, channel->path, error);
 	return fd < 0 ? NULL : rdmad_grpc_link_adopt(channel, fd);
 }

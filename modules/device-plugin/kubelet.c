@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kubelet.h"
 
+#include <errno.h>
 #include <rdmad/fd.h>
 #include <rdmad/log.h>
+#include <rdmad/unix-socket.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 
 #include "deviceplugin.pb-c.h"
 #include "folder-watch.h"
@@ -44,19 +44,6 @@ char *rdmad_kubelet_new_path(RdmadKubelet *kubelet, RdmadRegistrationWay way, co
 			       kubelet->sequence++ & 0xffffff);
 }
 
-/* A socket file that nobody listens at any more. */
-static gboolean socket_is_dead(const char *path)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	rdmad_autofd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	if (fd < 0 || strlen(path) >= sizeof(address.sun_path))
-		return FALSE;
-	g_strlcpy(address.sun_path, path, sizeof(address.sun_path));
-	return connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 &&
-	       errno == ECONNREFUSED;
-}
-
 static void remove_if_stale(const char *dir, const char *name, const char *prefix)
 {
 	g_autofree char *start = g_strconcat(prefix, "-", NULL);
@@ -65,8 +52,8 @@ static void remove_if_stale(const char *dir, const char *name, const char *prefi
 
 	if (!g_str_has_prefix(name, start) || !g_str_has_suffix(name, ".sock"))
 		return;
-	if (lstat(path, &info) == 0 && S_ISSOCK(info.st_mode) && socket_is_dead(path) &&
-	    unlink(path) == 0)
+	if (lstat(path, &info) == 0 && S_ISSOCK(info.st_mode) &&
+	    rdmad_unix_probe(path) == ECONNREFUSED && unlink(path) == 0)
 		rdmad_debug("%s: removed, left by an earlier run", path);
 }
 

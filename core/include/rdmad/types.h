@@ -25,6 +25,8 @@ typedef struct RdmadInventory RdmadInventory;
 typedef struct RdmadJob RdmadJob;
 typedef struct RdmadJournal RdmadJournal;
 typedef struct RdmadLoop RdmadLoop;
+typedef struct RdmadMessagePeer RdmadMessagePeer;
+typedef struct RdmadMessageServer RdmadMessageServer;
 typedef struct RdmadMeter RdmadMeter;
 typedef struct RdmadMeters RdmadMeters;
 typedef struct RdmadModule RdmadModule;

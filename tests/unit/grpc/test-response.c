@@ -10,7 +10,9 @@
 
 #define SETTINGS "\0\0\0\4\0\0\0\0\0"
 /* ":status: 200" and the start of "content-type", from the static table. */
-#define OK_HEAD	      "\x88\x0f\x10\x10" "application/grpc"
+#define OK_HEAD                                                                                    \
+	"\x88\x0f\x10\x10"                                                                         \
+	"application/grpc"
 #define STATUS(digit) "\0\xbgrpc-status\1" digit
 #define HELLO	      "\0\0\0\0\5hello"
 
@@ -57,7 +59,7 @@ static void setup(Fixture *f, gconstpointer data)
 	f->loop = rdmad_loop_new();
 	f->folder = g_dir_make_tmp("rdmad-XXXXXX", NULL);
 	f->path = g_build_filename(f->folder, "s", NULL);
-	f->listener = rdmad_unix_listen(f->path, 0600, 4, &f->file, NULL);
+	f->listener = rdmad_unix_listen(SOCK_STREAM, f->path, 0600, 4, &f->file, NULL);
 	g_assert_cmpint(f->listener, >=, 0);
 	f->channel = rdmad_grpc_channel_new(f->loop, NULL, f->path, 0);
 }
@@ -106,8 +108,8 @@ static void answer(Fixture *f, const char *bytes, gsize size, gsize step)
 	g_assert_cmpuint(f->dones, ==, 1);
 }
 
-static const char good[] = SETTINGS HEADERS("\x14") OK_HEAD DATA("\xa") HELLO DATA("\xa") HELLO
-	TRAILERS("\xf") STATUS("0");
+static const char good[] = SETTINGS HEADERS("\x14") OK_HEAD DATA("\xa") HELLO DATA("\xa")
+	HELLO TRAILERS("\xf") STATUS("0");
 
 static void test_a_response_may_be_cut_anywhere(Fixture *f, gconstpointer data)
 {
@@ -141,7 +143,9 @@ static void test_wrong_responses_have_their_status(Fixture *f, gconstpointer dat
 		{ BYTES(SETTINGS TRAILERS("\1") "\x8d"), RDMAD_GRPC_UNIMPLEMENTED },
 		{ BYTES(SETTINGS TRAILERS("\5") "\x08\3abc"), RDMAD_GRPC_UNKNOWN },
 		/* 503 */
-		{ BYTES(SETTINGS TRAILERS("\5") "\x08\3" "503"), RDMAD_GRPC_UNAVAILABLE },
+		{ BYTES(SETTINGS TRAILERS("\5") "\x08\3"
+						"503"),
+		  RDMAD_GRPC_UNAVAILABLE },
 		/* no content-type */
 		{ BYTES(SETTINGS HEADERS("\1") "\x88"), RDMAD_GRPC_UNKNOWN },
 		/* the end without a status: after headers, after data */
@@ -165,7 +169,8 @@ static void test_wrong_responses_have_their_status(Fixture *f, gconstpointer dat
 		{ BYTES(SETTINGS FRAME("\4", "\3", "\0") "\0\0\0\xb"),
 		  RDMAD_GRPC_RESOURCE_EXHAUSTED },
 		/* GOAWAY that leaves our stream out */
-		{ BYTES(SETTINGS "\0\0\x8\7\0\0\0\0\0" "\0\0\0\0\0\0\0\0"),
+		{ BYTES(SETTINGS "\0\0\x8\7\0\0\0\0\0"
+				 "\0\0\0\0\0\0\0\0"),
 		  RDMAD_GRPC_UNAVAILABLE },
 		/* not HTTP/2 at all */
 		{ BYTES("HTTP/1.1 400 Bad Request\r\n\r\n"), RDMAD_GRPC_UNAVAILABLE },
@@ -180,8 +185,10 @@ static void test_wrong_responses_have_their_status(Fixture *f, gconstpointer dat
 
 static void test_an_interim_response_is_passed_over(Fixture *f, gconstpointer data)
 {
-	static const char bytes[] = SETTINGS HEADERS("\5") "\x08\3" "103" HEADERS("\x14") OK_HEAD
-		DATA("\xa") HELLO TRAILERS("\xf") STATUS("0");
+	static const char bytes[] =
+		SETTINGS HEADERS("\5") "\x08\3"
+				       "103" HEADERS("\x14") OK_HEAD DATA("\xa")
+					       HELLO TRAILERS("\xf") STATUS("0");
 
 	answer(f, BYTES(bytes), 1000);
 	g_assert_cmpint(f->status, ==, RDMAD_GRPC_OK);
