@@ -148,7 +148,16 @@ static int answer_errnum(const RdmadNetlink *nl, int status)
 		return E2BIG;
 	if (nl->errnum > 0 || status >= 0)
 		return nl->errnum;
-	return status == -NLE_AGAIN ? ETIMEDOUT : status == -NLE_DUMP_INTR ? EAGAIN : EIO;
+	switch (-status) {
+	case NLE_AGAIN:
+		return ETIMEDOUT;
+	case NLE_DUMP_INTR:
+		return EAGAIN;
+	case NLE_NOMEM:
+		return ENOBUFS;
+	default:
+		return EIO;
+	}
 }
 
 static RdmadError answer_code(int errnum)
@@ -162,6 +171,7 @@ static RdmadError answer_code(int errnum)
 	case ETIMEDOUT:
 		return RDMAD_ERROR_TIMEOUT;
 	case EAGAIN:
+	case ENOBUFS:
 		return RDMAD_ERROR_UNAVAILABLE;
 	default:
 		return RDMAD_ERROR_FAILED;
@@ -239,6 +249,11 @@ gboolean rdmad_netlink_ask_each(RdmadNetlink *nl, struct nl_msg *request, RdmadN
 	}
 	nlmsg_free(request);
 	return ready && answer_check(nl, status, error);
+}
+
+gboolean rdmad_netlink_stale(const RdmadNetlink *nl)
+{
+	return nl->stale;
 }
 
 int rdmad_netlink_errnum(const RdmadNetlink *nl)

@@ -72,6 +72,7 @@ KERNEL_PATHS = {
     "core/daemon/process-meters.c": "what the kernel says of this process itself",
     "core/daemon/module-loader.c": "dlopen() of the descriptor that was judged",
     "core/network/netns.c": "namespaces of this process, and a descriptor that was judged",
+    "core/network/sysctls.c": "of a namespace, not of the machine that the sysroot shows",
     "core/base/unix-socket.c": "bind() below an open folder, whose own path may be too long",
 }
 

@@ -30,6 +30,7 @@ typedef struct RdmadMessageServer RdmadMessageServer;
 typedef struct RdmadMeter RdmadMeter;
 typedef struct RdmadMeters RdmadMeters;
 typedef struct RdmadModule RdmadModule;
+typedef struct RdmadNetwork RdmadNetwork;
 typedef struct RdmadPods RdmadPods;
 typedef struct RdmadSysroot RdmadSysroot;
 typedef struct RdmadWatch RdmadWatch;
