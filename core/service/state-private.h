@@ -26,6 +26,9 @@ struct RdmadState {
 	char *path;
 	sqlite3 *db;
 	sqlite3_stmt *statements[STATE_N_STATEMENTS];
+	GQueue tables; /* RdmadTables, linked by their own nodes */
+	RdmadStateHome home;
+	gpointer home_data;
 };
 
 /* Sets RDMAD_ERROR_FAILED with what SQLite says; always FALSE. */

@@ -59,6 +59,7 @@ RDMAD_API RdmadWorkers *rdmad_module_workers(RdmadModule *self);
 RDMAD_API RdmadInventory *rdmad_module_inventory(RdmadModule *self);
 RDMAD_API RdmadClaims *rdmad_module_claims(RdmadModule *self);
 RDMAD_API RdmadPods *rdmad_module_pods(RdmadModule *self);
+RDMAD_API RdmadState *rdmad_module_state(RdmadModule *self);
 RDMAD_API RdmadFacts *rdmad_module_facts(RdmadModule *self);
 RDMAD_API RdmadJournal *rdmad_module_journal(RdmadModule *self);
 RDMAD_API RdmadHttp *rdmad_module_http(RdmadModule *self);

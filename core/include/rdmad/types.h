@@ -32,7 +32,10 @@ typedef struct RdmadMeters RdmadMeters;
 typedef struct RdmadModule RdmadModule;
 typedef struct RdmadNetwork RdmadNetwork;
 typedef struct RdmadPods RdmadPods;
+typedef struct RdmadRow RdmadRow;
+typedef struct RdmadState RdmadState;
 typedef struct RdmadSysroot RdmadSysroot;
+typedef struct RdmadTables RdmadTables;
 typedef struct RdmadWatch RdmadWatch;
 typedef struct RdmadWorkers RdmadWorkers;
 
