@@ -135,10 +135,11 @@ void rdmad_netlink_close(RdmadNetlink *nl)
 	g_free(nl);
 }
 
-/* Whether what ended the answer was the kernel's own word; otherwise there may be more of it. */
-static gboolean answer_is_whole(const RdmadNetlink *nl, int status)
+/* Whether what ended the answer was the kernel's own word; otherwise there may be more of it.  (libnl's
+ * status is no measure: it is negative as well when the word was an error.) */
+static gboolean answer_is_whole(const RdmadNetlink *nl)
 {
-	return nl->done && !nl->too_long && status >= 0;
+	return nl->done && !nl->too_long;
 }
 
 /* libnl's status of the last read. */
@@ -193,7 +194,7 @@ static gboolean answer_check(RdmadNetlink *nl, int status, GError **error)
 {
 	const int errnum = answer_errnum(nl, status);
 
-	nl->stale = !answer_is_whole(nl, status);
+	nl->stale = !answer_is_whole(nl);
 	if (errnum > 0)
 		g_set_error(error, RDMAD_ERROR, answer_code(errnum), "netlink: %s%s%s",
 			    answer_problem(nl, status), nl->text ? ": " : "",

@@ -260,12 +260,21 @@ static void test_a_child_goes_with_its_owner(Fixture *f, gconstpointer data)
 	g_assert_cmpuint(f->done, ==, 0);
 }
 
+/* With the one that counts. */
+static guint count_descriptors(void)
+{
+	g_autoptr(GDir) dir = g_dir_open("/proc/self/fd", 0, NULL);
+	guint n = 0;
+
+	while (g_dir_read_name(dir))
+		n++;
+	return n;
+}
+
 static void test_many_at_once_leave_no_descriptor(Fixture *f, gconstpointer data)
 {
-	const int before = dup(STDIN_FILENO);
-	int after;
+	const guint before = count_descriptors();
 
-	close(before);
 	f->done = 0;
 	for (guint i = 0; i < 50; i++)
 		g_assert_nonnull(start(f, "echo x", (RdmadChildSpec){ 0 }));
@@ -274,9 +283,7 @@ static void test_many_at_once_leave_no_descriptor(Fixture *f, gconstpointer data
 		g_clear_pointer(&f->errors, g_free);
 		rdmad_loop_turn(f->loop);
 	}
-	after = dup(STDIN_FILENO);
-	close(after);
-	g_assert_cmpint(after, ==, before);
+	g_assert_cmpuint(count_descriptors(), ==, before);
 }
 
 #define ADD(name) g_test_add("/child/" #name, Fixture, NULL, setup, test_##name, teardown)

@@ -7,6 +7,7 @@
 #include <rdmad/network.h>
 #include <string.h>
 
+#include "hardware/netlink-rdma.h"
 #include "namespace.h"
 #include "network/network-private.h"
 
@@ -542,6 +543,27 @@ static void test_routes_are_what_they_were_set_to(Fixture *f, gconstpointer data
 	}
 }
 
+static void test_a_gateway_behind_a_link_route_is_found(Fixture *f, gconstpointer data)
+{
+	const int nic = f->ready ? f->nic->ifindex : 0;
+	const RdmadRoute link = { .family = AF_INET,
+				  .to = ip("203.0.113.0/24"),
+				  .n_hops = 1,
+				  .hops = { { .ifindex = nic } } };
+	const RdmadRoute behind = { .family = AF_INET,
+				    .to = ip("198.18.0.0/15"),
+				    .n_hops = 1,
+				    .hops = { { .ifindex = nic, .gateway = ip("203.0.113.1") } } };
+	g_autoptr(GError) error = NULL;
+
+	if (!f->ready)
+		return;
+	give_addresses(f);
+	g_assert_true(rdmad_route_add(f->host_net, &link, &error));
+	rdmad_route_add(f->host_net, &behind, &error);
+	g_assert_no_error(error);
+}
+
 static void test_routes_are_listed_by_link(Fixture *f, gconstpointer data)
 {
 	g_autoptr(GPtrArray) of_nic = NULL, of_lo = NULL;
@@ -666,6 +688,28 @@ static void test_a_device_that_is_not_there_is_not_moved(Fixture *f, gconstpoint
 	g_assert_nonnull(error);
 }
 
+/* A real one, as the lab has; in shared mode the kernel shows it in every namespace. */
+static void test_a_device_that_cannot_move_stays_with_the_reason(Fixture *f, gconstpointer data)
+{
+	g_autoptr(RdmadNetlink) nl = rdmad_netlink_open(NETLINK_RDMA, NULL);
+	g_autoptr(GPtrArray) devices = nl ? rdmad_nldev_get_devices(nl, NULL) : NULL;
+	g_autoptr(GPtrArray) after = NULL;
+	g_autoptr(GError) error = NULL;
+	const RdmadNldevDevice *device;
+
+	if (!f->ready || !devices || devices->len == 0) {
+		g_test_skip("no RDMA device");
+		return;
+	}
+	device = devices->pdata[0];
+	g_assert_cmpstr(rdmad_rdma_netns_mode(NULL), ==, "shared");
+	g_assert_false(rdmad_rdma_move(0, device->name, f->pod, &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
+	g_assert_nonnull(strstr(error->message, "not supported"));
+	after = rdmad_nldev_get_devices(nl, NULL);
+	g_assert_cmpuint(after->len, ==, devices->len);
+}
+
 #define ADD(name) g_test_add("/network/" #name, Fixture, NULL, setup, test_##name, teardown)
 
 int main(int argc, char **argv)
@@ -683,10 +727,12 @@ int main(int argc, char **argv)
 	ADD(addresses_are_what_they_were_set_to);
 	ADD(neighbours_come_and_go);
 	ADD(routes_are_what_they_were_set_to);
+	ADD(a_gateway_behind_a_link_route_is_found);
 	ADD(routes_are_listed_by_link);
 	ADD(rules_are_what_they_were_set_to);
 	ADD(sysctls_are_those_of_the_namespace);
 	ADD(a_device_that_is_not_there_is_not_moved);
+	ADD(a_device_that_cannot_move_stays_with_the_reason);
 	g_test_add_func("/network/texts_of_addresses", test_texts_of_addresses);
 	g_test_add_func("/network/names_that_are_no_sysctl_are_refused",
 			test_names_that_are_no_sysctl_are_refused);
