@@ -9,8 +9,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
+
+#include "base/unix-socket.h"
 
 /* systemd puts the device and inode of the stream that it made into $JOURNAL_STREAM. */
 static gboolean is_journal_stream(int fd, const char *journal_stream)
@@ -61,15 +62,14 @@ void rdmad_log_output_clear(RdmadLogOutput *output)
 /* Not connected: the journal may be restarted under a running daemon. */
 static gboolean journal_send(const RdmadLogOutput *output, const RdmadLogRecord *record)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	g_auto(RdmadUnixAddress) address = RDMAD_UNIX_NO_ADDRESS;
 	g_autoptr(GString) datagram = g_string_sized_new(512);
 
-	if (output->journal < 0)
+	if (output->journal < 0 || !rdmad_unix_address_init(&address, output->journal_path, NULL))
 		return FALSE;
-	g_strlcpy(address.sun_path, output->journal_path, sizeof(address.sun_path));
 	rdmad_log_format_journal(datagram, record);
 	return sendto(output->journal, datagram->str, datagram->len, MSG_DONTWAIT | MSG_NOSIGNAL,
-		      (const struct sockaddr *)&address, sizeof(address)) >= 0;
+		      (const struct sockaddr *)&address.un, address.size) >= 0;
 }
 
 static gboolean has_room(RdmadLogOutput *output)

@@ -9,37 +9,45 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 
-/* A path that does not fit is named from its open directory, by way of procfs. */
-static gboolean address_for(const char *path, struct sockaddr_un *address, int *directory,
-			    GError **error)
+gboolean rdmad_unix_address_init(RdmadUnixAddress *address, const char *path, GError **error)
 {
+	const gsize length = strlen(path), room = sizeof(address->un.sun_path);
 	g_autofree char *parent = NULL, *name = NULL;
 	int n;
 
-	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	if (strlen(path) < sizeof(address->sun_path)) {
-		g_strlcpy(address->sun_path, path, sizeof(address->sun_path));
+	*address = (RdmadUnixAddress){ { .sun_family = AF_UNIX }, sizeof(address->un), -1 };
+	if (length < room) {
+		memcpy(address->un.sun_path, path, length);
+		if (*path != '@')
+			return TRUE;
+		address->un.sun_path[0] = '\0';
+		address->size = G_STRUCT_OFFSET(struct sockaddr_un, sun_path) + length;
 		return TRUE;
 	}
 	parent = g_path_get_dirname(path);
 	name = g_path_get_basename(path);
-	*directory = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (*directory < 0)
+	address->directory = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (address->directory < 0)
 		return rdmad_error_errno(error, errno, "cannot open %s", parent);
-	n = g_snprintf(address->sun_path, sizeof(address->sun_path), "/proc/self/fd/%d/%s",
-		       *directory, name);
-	if (n < (int)sizeof(address->sun_path))
+	n = g_snprintf(address->un.sun_path, room, "/proc/self/fd/%d/%s", address->directory, name);
+	if (n < (int)room)
 		return TRUE;
+	rdmad_unix_address_clear(address);
+	errno = ENAMETOOLONG;
 	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
 		    "%s: the name is too long for a socket", path);
 	return FALSE;
 }
 
-static int stream_socket(const char *path, GError **error)
+void rdmad_unix_address_clear(RdmadUnixAddress *address)
 {
-	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	rdmad_clear_fd(&address->directory);
+}
+
+static int socket_open(int type, const char *path, GError **error)
+{
+	const int fd = socket(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
 		rdmad_error_errno(error, errno, "cannot make a socket for %s", path);
@@ -53,52 +61,50 @@ static gboolean busy(const char *path, const char *why, GError **error)
 }
 
 /* Makes room at `path`, or says who is there. */
-static gboolean remove_stale(const char *path, const struct sockaddr_un *address, GError **error)
+static gboolean remove_stale(const char *path, GError **error)
 {
-	rdmad_autofd int probe = -1;
 	struct stat st;
+	int errnum;
 
 	if (lstat(path, &st) < 0)
 		return errno == ENOENT || rdmad_error_errno(error, errno, "%s", path);
 	if (!S_ISSOCK(st.st_mode))
 		return busy(path, "there is a file that is no socket", error);
-	probe = stream_socket(path, error);
-	if (probe < 0)
-		return FALSE;
-	if (connect(probe, (const struct sockaddr *)address, sizeof(*address)) == 0 ||
-	    errno == EAGAIN)
+	errnum = rdmad_unix_probe(path);
+	/* EAGAIN: its backlog is full.  EPROTOTYPE: a socket of another type. */
+	if (errnum == 0 || errnum == EAGAIN || errnum == EPROTOTYPE)
 		return busy(path, "another process listens there", error);
-	if (errno != ECONNREFUSED && errno != ENOENT)
-		return rdmad_error_errno(error, errno, "%s: cannot tell whether it is in use",
+	if (errnum != ECONNREFUSED && errnum != ENOENT)
+		return rdmad_error_errno(error, errnum, "%s: cannot tell whether it is in use",
 					 path);
 	if (unlink(path) < 0 && errno != ENOENT)
 		return rdmad_error_errno(error, errno, "cannot remove the stale socket %s", path);
 	return TRUE;
 }
 
-static gboolean bind_to(int fd, const char *path, const struct sockaddr_un *address, mode_t mode,
+static gboolean bind_to(int fd, const char *path, const RdmadUnixAddress *address, mode_t mode,
 			GError **error)
 {
 	/* The file inherits the mode of the socket's inode, less the umask: no moment of a wider. */
 	if (fchmod(fd, mode) < 0)
 		return rdmad_error_errno(error, errno, "cannot set the mode of %s", path);
-	if (bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0)
+	if (bind(fd, (const struct sockaddr *)&address->un, address->size) == 0)
 		return TRUE;
 	if (errno == EADDRINUSE)
 		return busy(path, "another process took it just now", error);
 	return rdmad_error_errno(error, errno, "cannot bind %s", path);
 }
 
-int rdmad_unix_listen(const char *path, mode_t mode, int backlog, RdmadUnixFile *file,
+int rdmad_unix_listen(int type, const char *path, mode_t mode, int backlog, RdmadUnixFile *file,
 		      GError **error)
 {
-	rdmad_autofd int directory = -1, fd = -1;
-	struct sockaddr_un address;
+	g_auto(RdmadUnixAddress) address = RDMAD_UNIX_NO_ADDRESS;
+	rdmad_autofd int fd = -1;
 	struct stat st;
 
-	if (!address_for(path, &address, &directory, error) || !remove_stale(path, &address, error))
+	if (!rdmad_unix_address_init(&address, path, error) || !remove_stale(path, error))
 		return -1;
-	fd = stream_socket(path, error);
+	fd = socket_open(type, path, error);
 	if (fd < 0 || !bind_to(fd, path, &address, mode, error))
 		return -1;
 	if (lstat(path, &st) < 0 || listen(fd, backlog) < 0) {
@@ -128,23 +134,36 @@ void rdmad_unix_file_clear(RdmadUnixFile *file)
 	g_clear_pointer(&file->path, g_free);
 }
 
-int rdmad_unix_connect(const char *path, GError **error)
+int rdmad_unix_connect_fd(int fd, const char *path)
 {
-	rdmad_autofd int directory = -1, fd = -1;
-	struct sockaddr_un address;
+	g_auto(RdmadUnixAddress) address = RDMAD_UNIX_NO_ADDRESS;
 
-	if (!address_for(path, &address, &directory, error))
-		return -1;
-	fd = stream_socket(path, error);
+	if (!rdmad_unix_address_init(&address, path, NULL))
+		return errno;
+	return connect(fd, (const struct sockaddr *)&address.un, address.size) < 0 ? errno : 0;
+}
+
+int rdmad_unix_probe(const char *path)
+{
+	rdmad_autofd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	return fd < 0 ? errno : rdmad_unix_connect_fd(fd, path);
+}
+
+int rdmad_unix_connect(int type, const char *path, GError **error)
+{
+	rdmad_autofd int fd = socket_open(type, path, error);
+	int errnum;
+
 	if (fd < 0)
 		return -1;
 	/* Never in progress on a unix socket: it is done, refused, or EAGAIN (backlog full). */
-	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE, "cannot connect to %s: %s",
-			    path, g_strerror(errno));
-		return -1;
-	}
-	return rdmad_steal_fd(&fd);
+	errnum = rdmad_unix_connect_fd(fd, path);
+	if (errnum == 0)
+		return rdmad_steal_fd(&fd);
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE, "cannot connect to %s: %s", path,
+		    g_strerror(errnum));
+	return -1;
 }
 
 gboolean rdmad_unix_peer_trusted(int fd, uid_t *uid)
@@ -186,12 +205,5 @@ gboolean rdmad_socket_file_equal(const RdmadSocketFile *a, const RdmadSocketFile
 
 gboolean rdmad_socket_file_is_dead(const char *path)
 {
-	rdmad_autofd int directory = -1, fd = -1;
-	struct sockaddr_un address;
-
-	if (!address_for(path, &address, &directory, NULL))
-		return FALSE;
-	fd = stream_socket(path, NULL);
-	return fd >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 &&
-	       errno == ECONNREFUSED;
+	return rdmad_unix_probe(path) == ECONNREFUSED;
 }

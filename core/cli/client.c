@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
+
+#include "base/unix-socket.h"
 
 static gboolean client_error(GError **error, const char *text)
 {
@@ -50,19 +51,19 @@ static gboolean client_trusts(int fd, const char *path, GError **error)
 
 static int client_connect(const char *path, guint timeout_s, GError **error)
 {
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	const struct timeval timeout = { .tv_sec = timeout_s };
 	rdmad_autofd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int errnum;
 
-	if (fd < 0 || strlen(path) >= sizeof(addr.sun_path)) {
-		connect_error(error, fd < 0 ? errno : ENAMETOOLONG, path);
+	if (fd < 0) {
+		connect_error(error, errno, path);
 		return -1;
 	}
-	g_strlcpy(addr.sun_path, path, sizeof(addr.sun_path));
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
-	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0) {
-		connect_error(error, errno, path);
+	errnum = rdmad_unix_connect_fd(fd, path);
+	if (errnum) {
+		connect_error(error, errnum, path);
 		return -1;
 	}
 	return client_trusts(fd, path, error) ? rdmad_steal_fd(&fd) : -1;

@@ -15,6 +15,7 @@
 #include "service/journal-private.h"
 #include "service/meters-private.h"
 #include "service/pods-private.h"
+#include "service/state.h"
 
 struct RdmadModule {
 	const RdmadServices *services;
@@ -121,6 +122,7 @@ static guint module_reap(RdmadModule *module)
 	n += reap_note(left, rdmad_journal_reap(core->journal, module), "journal watch");
 	n += reap_note(left, rdmad_http_reap(core->http, module), "HTTP route");
 	n += reap_note(left, rdmad_facts_reap(core->facts, module), "fact");
+	n += reap_note(left, rdmad_state_tables_reap(core->state, module), "table set");
 	rdmad_meters_reap(core->meters, module);
 	n += reap_note(left, rdmad_loop_reap(core->loop, module), "loop object");
 	if (n)
@@ -168,6 +170,11 @@ void rdmad_module_doctor(const RdmadModule *module, struct json_t *findings)
 		module->klass->doctor(module->state, findings);
 }
 
+const RdmadCommand *rdmad_module_commands(const RdmadModule *module)
+{
+	return module->started ? module->klass->commands : NULL;
+}
+
 const char *rdmad_module_name(const RdmadModule *module)
 {
 	return module->klass->name;
@@ -196,6 +203,11 @@ RdmadClaims *rdmad_module_claims(RdmadModule *module)
 RdmadPods *rdmad_module_pods(RdmadModule *module)
 {
 	return module->services->pods;
+}
+
+RdmadState *rdmad_module_state(RdmadModule *module)
+{
+	return module->services->state;
 }
 
 RdmadFacts *rdmad_module_facts(RdmadModule *module)

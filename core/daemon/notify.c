@@ -9,43 +9,30 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <sys/un.h>
+
+#include "base/unix-socket.h"
 
 /* A manager that does not read must not hold us up for longer. */
 #define SEND_TIMEOUT_US 500000
 
 struct RdmadNotify {
-	struct sockaddr_un address;
-	socklen_t address_size;
+	RdmadUnixAddress address;
 	int fd; /* -1: nobody wants to know */
 	guint watchdog_ms;
 };
 
-/* A path, or a name in the abstract namespace after an "@". */
-static gboolean notify_set_address(RdmadNotify *notify, const char *path)
-{
-	const gsize length = strlen(path);
-
-	if ((path[0] != '/' && path[0] != '@') || length < 2 ||
-	    length >= sizeof(notify->address.sun_path))
-		return FALSE;
-	notify->address.sun_family = AF_UNIX;
-	memcpy(notify->address.sun_path, path, length);
-	notify->address_size = G_STRUCT_OFFSET(struct sockaddr_un, sun_path) + length;
-	if (path[0] == '@')
-		notify->address.sun_path[0] = '\0';
-	else
-		notify->address_size++; /* the NUL */
-	return TRUE;
-}
-
 static void notify_open(RdmadNotify *notify, const char *path)
 {
 	const struct timeval timeout = { .tv_usec = SEND_TIMEOUT_US };
+	g_autoptr(GError) error = NULL;
 
-	if (!notify_set_address(notify, path)) {
+	if ((path[0] != '/' && path[0] != '@') || strlen(path) < 2) {
 		rdmad_warn("cannot use NOTIFY_SOCKET=%s: neither a path nor an abstract name",
 			   path);
+		return;
+	}
+	if (!rdmad_unix_address_init(&notify->address, path, &error)) {
+		rdmad_warn("cannot use NOTIFY_SOCKET: %s", error->message);
 		return;
 	}
 	notify->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -75,7 +62,7 @@ RdmadNotify *rdmad_notify_new(void)
 	RdmadNotify *notify = g_new0(RdmadNotify, 1);
 	const char *path = g_getenv("NOTIFY_SOCKET");
 
-	notify->fd = -1;
+	notify->fd = notify->address.directory = -1;
 	notify->watchdog_ms = watchdog_interval();
 	if (path && *path)
 		notify_open(notify, path);
@@ -90,6 +77,7 @@ void rdmad_notify_free(RdmadNotify *notify)
 	if (!notify)
 		return;
 	rdmad_clear_fd(&notify->fd);
+	rdmad_unix_address_clear(&notify->address);
 	g_free(notify);
 }
 
@@ -98,7 +86,7 @@ void rdmad_notify_send(RdmadNotify *notify, const char *state)
 	if (notify->fd < 0)
 		return;
 	if (sendto(notify->fd, state, strlen(state), MSG_NOSIGNAL,
-		   (const struct sockaddr *)&notify->address, notify->address_size) < 0)
+		   (const struct sockaddr *)&notify->address.un, notify->address.size) < 0)
 		rdmad_warn("cannot notify the service manager: %s", g_strerror(errno));
 }
 

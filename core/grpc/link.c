@@ -189,7 +189,7 @@ RdmadGrpcLink *rdmad_grpc_link_get(RdmadGrpcChannel *channel, GError **error)
 		return channel->current;
 	/* Before the connect: a server that comes in between costs one more connection. */
 	rdmad_socket_file_identify(channel->path, &server);
-	fd = rdmad_unix_connect(channel->path, error);
+	fd = rdmad_unix_connect(SOCK_STREAM, channel->path, error);
 	if (fd < 0)
 		return NULL;
 	link = rdmad_grpc_link_adopt(channel, fd);

@@ -213,7 +213,7 @@ RdmadGrpcServer *rdmad_grpc_server_new(RdmadLoop *loop, RdmadModule *owner, cons
 				       const RdmadGrpcLimits *limits, GError **error)
 {
 	RdmadUnixFile file = { 0 };
-	const int fd = rdmad_unix_listen(socket_path, 0600, BACKLOG, &file, error);
+	const int fd = rdmad_unix_listen(SOCK_STREAM, socket_path, 0600, BACKLOG, &file, error);
 	RdmadGrpcServer *server;
 
 	if (fd < 0)

@@ -219,3 +219,21 @@ const char *rdmad_nldev_get_netns_mode(RdmadNetlink *nl, GError **error)
 	}
 	return modes->pdata[0];
 }
+
+struct nl_msg *rdmad_nldev_netns_request(guint device, int netns)
+{
+	struct nl_msg *msg = rdmad_nldev_request(RDMA_NLDEV_CMD_SET, 0);
+
+	nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, device);
+	nla_put_u32(msg, RDMA_NLDEV_NET_NS_FD, (guint32)netns);
+	return msg;
+}
+
+gboolean rdmad_nldev_set_netns(RdmadNetlink *nl, guint device, int netns, GError **error)
+{
+	g_autoptr(GPtrArray) none = g_ptr_array_new();
+
+	/* The answer is an acknowledgement without content. */
+	return rdmad_netlink_ask(nl, rdmad_nldev_netns_request(device, netns),
+				 rdmad_nldev_parse_netns_mode, none, error);
+}

@@ -43,3 +43,6 @@ GPtrArray *rdmad_nldev_get_ports(RdmadNetlink *nl, guint device, GError **error)
 /* The kernel's name for the driver of a device without a bus ("rxe"), or NULL. */
 const char *rdmad_nldev_get_driver(RdmadNetlink *nl, guint device);
 const char *rdmad_nldev_get_netns_mode(RdmadNetlink *nl, GError **error);
+/* The request, and its sending: moves a device to the namespace of a descriptor. */
+struct nl_msg *rdmad_nldev_netns_request(guint device, int netns);
+gboolean rdmad_nldev_set_netns(RdmadNetlink *nl, guint device, int netns, GError **error);

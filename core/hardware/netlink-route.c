@@ -38,7 +38,7 @@ void rdmad_route_address_free(RdmadRouteAddress *address)
 	g_free(address);
 }
 
-static char *mac_format(struct nlattr *attr)
+char *rdmad_route_format_mac(struct nlattr *attr)
 {
 	const guint8 *bytes = attr ? nla_data(attr) : NULL;
 	const int n = attr ? nla_len(attr) : 0;
@@ -66,9 +66,9 @@ static int link_carrier(unsigned int flags, struct nlattr *attr)
 	return nla_get_u8(attr) != 0;
 }
 
-static const char *link_operstate(struct nlattr *attr)
+const char *rdmad_route_operstate(struct nlattr *attr)
 {
-	const guint8 state = attr ? nla_get_u8(attr) : G_MAXUINT8;
+	const guint8 state = attr && nla_len(attr) >= 1 ? nla_get_u8(attr) : G_MAXUINT8;
 
 	return state < G_N_ELEMENTS(operstates) ? operstates[state] : NULL;
 }
@@ -88,11 +88,11 @@ void rdmad_route_parse_link(const struct nlmsghdr *msg, GPtrArray *links)
 	link = g_new0(RdmadRouteLink, 1);
 	link->ifindex = info->ifi_index;
 	link->name = g_utf8_make_valid(nla_data(attrs[IFLA_IFNAME]), -1);
-	link->mac = mac_format(attrs[IFLA_ADDRESS]);
+	link->mac = rdmad_route_format_mac(attrs[IFLA_ADDRESS]);
 	link->mtu = attr_int(attrs[IFLA_MTU], RDMAD_UNKNOWN);
 	link->carrier = link_carrier(info->ifi_flags, attrs[IFLA_CARRIER]);
 	link->carrier_changes = attr_int(attrs[IFLA_CARRIER_CHANGES], RDMAD_UNKNOWN);
-	link->operstate = link_operstate(attrs[IFLA_OPERSTATE]);
+	link->operstate = rdmad_route_operstate(attrs[IFLA_OPERSTATE]);
 	link->master = attr_int(attrs[IFLA_MASTER], 0);
 	g_ptr_array_add(links, link);
 }

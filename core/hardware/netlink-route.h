@@ -25,6 +25,13 @@ typedef struct {
 	char *text; /* "192.0.2.7/24" */
 } RdmadRouteAddress;
 
+struct nlattr;
+
+/* "00:11:22:33:44:55"; NULL: absent or empty. */
+char *rdmad_route_format_mac(struct nlattr *attr);
+/* As sysfs writes it, or NULL. */
+const char *rdmad_route_operstate(struct nlattr *attr);
+
 void rdmad_route_link_free(RdmadRouteLink *link);
 void rdmad_route_address_free(RdmadRouteAddress *address);
 

@@ -135,10 +135,11 @@ void rdmad_netlink_close(RdmadNetlink *nl)
 	g_free(nl);
 }
 
-/* Whether what ended the answer was the kernel's own word; otherwise there may be more of it. */
-static gboolean answer_is_whole(const RdmadNetlink *nl, int status)
+/* Whether what ended the answer was the kernel's own word; otherwise there may be more of it.  (libnl's
+ * status is no measure: it is negative as well when the word was an error.) */
+static gboolean answer_is_whole(const RdmadNetlink *nl)
 {
-	return nl->done && !nl->too_long && status >= 0;
+	return nl->done && !nl->too_long;
 }
 
 /* libnl's status of the last read. */
@@ -148,7 +149,16 @@ static int answer_errnum(const RdmadNetlink *nl, int status)
 		return E2BIG;
 	if (nl->errnum > 0 || status >= 0)
 		return nl->errnum;
-	return status == -NLE_AGAIN ? ETIMEDOUT : status == -NLE_DUMP_INTR ? EAGAIN : EIO;
+	switch (-status) {
+	case NLE_AGAIN:
+		return ETIMEDOUT;
+	case NLE_DUMP_INTR:
+		return EAGAIN;
+	case NLE_NOMEM:
+		return ENOBUFS;
+	default:
+		return EIO;
+	}
 }
 
 static RdmadError answer_code(int errnum)
@@ -162,6 +172,7 @@ static RdmadError answer_code(int errnum)
 	case ETIMEDOUT:
 		return RDMAD_ERROR_TIMEOUT;
 	case EAGAIN:
+	case ENOBUFS:
 		return RDMAD_ERROR_UNAVAILABLE;
 	default:
 		return RDMAD_ERROR_FAILED;
@@ -183,7 +194,7 @@ static gboolean answer_check(RdmadNetlink *nl, int status, GError **error)
 {
 	const int errnum = answer_errnum(nl, status);
 
-	nl->stale = !answer_is_whole(nl, status);
+	nl->stale = !answer_is_whole(nl);
 	if (errnum > 0)
 		g_set_error(error, RDMAD_ERROR, answer_code(errnum), "netlink: %s%s%s",
 			    answer_problem(nl, status), nl->text ? ": " : "",
@@ -239,6 +250,11 @@ gboolean rdmad_netlink_ask_each(RdmadNetlink *nl, struct nl_msg *request, RdmadN
 	}
 	nlmsg_free(request);
 	return ready && answer_check(nl, status, error);
+}
+
+gboolean rdmad_netlink_stale(const RdmadNetlink *nl)
+{
+	return nl->stale;
 }
 
 int rdmad_netlink_errnum(const RdmadNetlink *nl)

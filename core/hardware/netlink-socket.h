@@ -32,5 +32,8 @@ gboolean rdmad_netlink_ask(RdmadNetlink *nl, struct nl_msg *request, RdmadNetlin
  * is called before each try. */
 gboolean rdmad_netlink_ask_each(RdmadNetlink *nl, struct nl_msg *request, RdmadNetlinkEach each,
 				void (*restart)(gpointer data), gpointer data, GError **error);
-/* Why the last question failed: the kernel's errno, or ETIMEDOUT, E2BIG, EAGAIN, EIO; 0: it did not. */
+/* Why the last question failed: the kernel's errno, or ETIMEDOUT, E2BIG, EAGAIN, ENOBUFS, EIO; 0: it did
+ * not. */
 int rdmad_netlink_errnum(const RdmadNetlink *nl);
+/* TRUE: the next question will open another socket, in the network namespace of the thread that asks. */
+gboolean rdmad_netlink_stale(const RdmadNetlink *nl);

@@ -2,6 +2,7 @@
 /* The folders and sockets by which kubelet is reached */
 #include <rdmad/fd.h>
 #include <rdmad/socket-file.h>
+#include <sys/socket.h>
 
 #include "base/go-build.h"
 #include "base/unix-socket.h"
@@ -42,7 +43,7 @@ static char *version_of(const RdmadServices *services, pid_t pid)
 /* Of the process that listens at the socket. */
 static void note_version(const RdmadServices *services, const char *path, json_t *findings)
 {
-	rdmad_autofd int fd = rdmad_unix_connect(path, NULL);
+	rdmad_autofd int fd = rdmad_unix_connect(SOCK_STREAM, path, NULL);
 	const pid_t pid = fd < 0 ? 0 : rdmad_unix_peer_process(fd);
 	g_autofree char *version = version_of(services, pid);
 

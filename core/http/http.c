@@ -220,7 +220,7 @@ gboolean rdmad_http_listen(RdmadHttp *http, RdmadModule *owner, const char *addr
 gboolean rdmad_http_listen_control(RdmadHttp *http, const char *path, GError **error)
 {
 	RdmadUnixFile file;
-	const int fd = rdmad_unix_listen(path, 0600, HTTP_BACKLOG, &file, error);
+	const int fd = rdmad_unix_listen(SOCK_STREAM, path, 0600, HTTP_BACKLOG, &file, error);
 	HttpListener *listener;
 
 	if (fd < 0)

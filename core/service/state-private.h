@@ -37,6 +37,9 @@ struct RdmadState {
 	RdmadStateKeeper keeper;
 	gpointer keeper_data;
 	sqlite3_stmt *statements[STATE_N_STATEMENTS];
+	GQueue tables; /* RdmadTables, linked by their own nodes */
+	RdmadStateHome home;
+	gpointer home_data;
 };
 
 /* Sets RDMAD_ERROR_FAILED with what SQLite says; always FALSE. */

@@ -12,8 +12,6 @@
 
 #include <rdmad/types.h>
 
-typedef struct RdmadState RdmadState;
-
 /* `state_dir` NULL: in memory, for a try.  `set_aside`, if not NULL, gets where a damaged database
  * went (g_free()), else NULL; what was wrong with it is logged.  An error that may pass is tried again
  * for 2.5 s.
@@ -49,3 +47,14 @@ gboolean rdmad_state_load_claims(RdmadState *state,
 gboolean rdmad_state_put_claim(RdmadState *state, const RdmadClaim *claim, GError **error);
 gboolean rdmad_state_delete_all(RdmadState *state, GError **error);
 gboolean rdmad_state_delete_claim(RdmadState *state, const char *id, GError **error);
+
+/* ---- modules' tables (rdmad/state.h) ---- */
+
+/* Asked before and after each of their writes: brings the database back where it was lost, which
+ * `*lost` says.  NULL: nobody looks. */
+typedef gboolean (*RdmadStateHome)(gpointer data, gboolean *lost, GError **error);
+void rdmad_state_set_home(RdmadState *state, RdmadStateHome home, gpointer data);
+/* For who brings it back, within the transaction in which all is written again. */
+gboolean rdmad_state_tables_rewrite(RdmadState *state, GError **error);
+/* Closes what a module left open; how many. */
+guint rdmad_state_tables_reap(RdmadState *state, const RdmadModule *owner);

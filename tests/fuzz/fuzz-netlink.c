@@ -9,6 +9,7 @@
 #include "hardware/netlink-restrack.h"
 #include "hardware/netlink-route.h"
 #include "hardware/netlink-statistics.h"
+#include "network/network-private.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -60,6 +61,23 @@ static void parse_restrack(const struct nlmsghdr *msg)
 	g_assert_cmpuint(objects, <=, msg->nlmsg_len);
 }
 
+static void parse_network(const struct nlmsghdr *msg)
+{
+	g_autoptr(RdmadLink) link = network_parse_link(msg);
+	g_autofree RdmadAddress *address = network_parse_address(msg);
+	g_autofree RdmadRoute *route = network_parse_route(msg);
+	g_autofree RdmadRule *rule = network_parse_rule(msg);
+
+	if (link)
+		g_assert_cmpuint(link->n_vfs, <=, msg->nlmsg_len);
+	if (route)
+		g_assert_cmpuint(route->n_hops, <=, RDMAD_ROUTE_HOPS_MAX);
+	if (rule)
+		g_assert_cmpuint(strlen(rule->iif), <, sizeof(rule->iif));
+	if (address)
+		g_assert_cmpuint(address->ip.prefix, <=, 128);
+}
+
 static void parse(const struct nlmsghdr *msg)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(parsers); i++) {
@@ -71,6 +89,7 @@ static void parse(const struct nlmsghdr *msg)
 	rdmad_nldev_parse_statistics(msg, check_counter, NULL);
 	parse_ethtool(msg);
 	parse_restrack(msg);
+	parse_network(msg);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -129,6 +129,20 @@ class Life(Case):
         self.addCleanup(self.manager.close)
         self.assertEqual(self.stop(self.start("-m", "good")), 0)
 
+    def test_a_long_run_directory_is_as_good_as_a_short_one(self):
+        run = self.path("d" * 120)
+        process = self.start("-m", "good", "--run-dir", run)
+        for command in ("status", "devices", "events"):
+            answer = subprocess.run([RDMAD, command, "--socket", f"{run}/rdmad.sock"],
+                                    capture_output=True, text=True, timeout=PATIENCE)
+            self.assertEqual(answer.returncode, 0, answer.stderr)
+        default = subprocess.run([RDMAD, "status"], capture_output=True, text=True,
+                                 timeout=PATIENCE,
+                                 env={**os.environ, "RDMAD_SOCKET": f"{run}/rdmad.sock"})
+        self.assertEqual(default.returncode, 0, default.stderr)
+        self.assertEqual(self.stop(process), 0, self.log_text())
+        self.assertFalse(os.path.exists(f"{run}/rdmad.sock"))
+
     def test_what_it_makes_is_for_it_alone_but_the_run_directory(self):
         self.start("-m", "good")
 

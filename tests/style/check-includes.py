@@ -23,6 +23,7 @@ LAYERS = {
     "core/service/": ["base", "hardware"],
     "core/hardware/": ["base"],
     "core/hardware/hardware.c": ["base", "service"],  # hands what was seen to the inventory
+    "core/network/": ["base", "hardware"],
     "core/grpc/": ["base"],
     "core/http/": ["base"],
     "core/http/api": ["base", "config", "daemon", "hardware", "service"],  # shows all there is
@@ -42,7 +43,7 @@ ONLY_IN = {
     r"libconfig\.h": r"core/config/tree\.c",
     r"gmodule\.h": r"core/daemon/module-loader\.c",
     r"dlfcn\.h": r"core/(daemon/module-loader|hardware/verbs-provider)\.c",
-    r"netlink/|linux/(genetlink|netlink|rtnetlink)\.h|rdma/rdma_netlink\.h": r"core/hardware/(netlink|kernel-events).*",
+    r"netlink/|linux/(genetlink|netlink|rtnetlink)\.h|rdma/rdma_netlink\.h": r"core/(hardware/(netlink|kernel-events)|network/).*",
     r"sqlite3\.h": r"core/service/state.*",
     r"infiniband/|rdma/rdma_cma\.h": r"core/hardware/verbs.*",
     r"nghttp2/": r"core/grpc/.*",
@@ -59,7 +60,7 @@ GENERATED = r"build-info\.h|grpc/nghttp2-features\.h|.*\.pb-c\.h"
 # Functions that have no place here.
 FORBIDDEN = {
     r"g_(main|timeout|idle|source|child_watch)_\w+": "use rdmad/loop.h",
-    r"g_spawn_\w+": "use posix_spawn() and rdmad_loop_add_child()",
+    r"g_spawn_\w+": "use rdmad/child.h",
     r"g_return(_val)?_if_(fail|reached)": "it returns without setting the error: use g_assert()",
     r"(strcpy|strcat|sprintf|vsprintf|gets|strtok|alloca|system|popen)": "it has no bound or no error",
 }
@@ -70,6 +71,8 @@ KERNEL_PATHS = {
     "core/hardware/scan-chardev.c": "a path that is given to pods, not opened",
     "core/daemon/process-meters.c": "what the kernel says of this process itself",
     "core/daemon/module-loader.c": "dlopen() of the descriptor that was judged",
+    "core/network/netns.c": "namespaces of this process, and a descriptor that was judged",
+    "core/network/sysctls.c": "of a namespace, not of the machine that the sysroot shows",
     "core/base/unix-socket.c": "bind() below an open folder, whose own path may be too long",
 }
 

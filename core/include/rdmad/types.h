@@ -7,6 +7,7 @@
 #define RDMAD_API __attribute__((visibility("default")))
 
 typedef struct RdmadAttachment RdmadAttachment;
+typedef struct RdmadChild RdmadChild;
 typedef struct RdmadClaim RdmadClaim;
 typedef struct RdmadClaims RdmadClaims;
 typedef struct RdmadConfigNode RdmadConfigNode;
@@ -25,11 +26,17 @@ typedef struct RdmadInventory RdmadInventory;
 typedef struct RdmadJob RdmadJob;
 typedef struct RdmadJournal RdmadJournal;
 typedef struct RdmadLoop RdmadLoop;
+typedef struct RdmadMessagePeer RdmadMessagePeer;
+typedef struct RdmadMessageServer RdmadMessageServer;
 typedef struct RdmadMeter RdmadMeter;
 typedef struct RdmadMeters RdmadMeters;
 typedef struct RdmadModule RdmadModule;
+typedef struct RdmadNetwork RdmadNetwork;
 typedef struct RdmadPods RdmadPods;
+typedef struct RdmadRow RdmadRow;
+typedef struct RdmadState RdmadState;
 typedef struct RdmadSysroot RdmadSysroot;
+typedef struct RdmadTables RdmadTables;
 typedef struct RdmadWatch RdmadWatch;
 typedef struct RdmadWorkers RdmadWorkers;
 

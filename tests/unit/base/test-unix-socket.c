@@ -35,7 +35,7 @@ static void test_a_socket_has_its_mode_without_a_umask_too(Fixture *f, gconstpoi
 	rdmad_autofd int fd = -1;
 	struct stat st;
 
-	fd = rdmad_unix_listen(f->path, 0600, 4, &f->file, NULL);
+	fd = rdmad_unix_listen(SOCK_STREAM, f->path, 0600, 4, &f->file, NULL);
 	umask(before);
 	g_assert_cmpint(fd, >=, 0);
 	g_assert_cmpint(lstat(f->path, &st), ==, 0);
@@ -45,8 +45,8 @@ static void test_a_socket_has_its_mode_without_a_umask_too(Fixture *f, gconstpoi
 
 static void test_a_client_connects_and_is_known(Fixture *f, gconstpointer data)
 {
-	rdmad_autofd int fd = rdmad_unix_listen(f->path, 0600, 4, &f->file, NULL);
-	rdmad_autofd int client G_GNUC_UNUSED = rdmad_unix_connect(f->path, NULL);
+	rdmad_autofd int fd = rdmad_unix_listen(SOCK_STREAM, f->path, 0600, 4, &f->file, NULL);
+	rdmad_autofd int client G_GNUC_UNUSED = rdmad_unix_connect(SOCK_STREAM, f->path, NULL);
 	rdmad_autofd int server = accept(fd, NULL, NULL);
 	uid_t uid = (uid_t)-1;
 
@@ -65,11 +65,15 @@ static void test_a_path_longer_than_an_address_works(Fixture *f, gconstpointer d
 
 	g_assert_cmpint(g_mkdir(folder, 0700), ==, 0);
 	g_assert_cmpuint(strlen(path), >, 107);
-	fd = rdmad_unix_listen(path, 0600, 4, &f->file, &error);
+	fd = rdmad_unix_listen(SOCK_STREAM, path, 0600, 4, &f->file, &error);
 	g_assert_no_error(error);
-	client = rdmad_unix_connect(path, &error);
+	client = rdmad_unix_connect(SOCK_STREAM, path, &error);
 	g_assert_no_error(error);
 	g_assert_cmpint(client, >=, 0);
+	g_assert_cmpint(rdmad_unix_probe(path), ==, 0);
+	rdmad_clear_fd(&fd);
+	/* As it is after a crash. */
+	g_assert_cmpint(rdmad_unix_probe(path), ==, ECONNREFUSED);
 	rdmad_unix_file_clear(&f->file);
 	g_assert_cmpint(g_rmdir(folder), ==, 0);
 }
@@ -78,22 +82,23 @@ static void test_a_stale_socket_is_replaced(Fixture *f, gconstpointer data)
 {
 	RdmadUnixFile old = { 0 };
 	g_autoptr(GError) error = NULL;
-	rdmad_autofd int fd = rdmad_unix_listen(f->path, 0600, 4, &old, NULL);
+	rdmad_autofd int fd = rdmad_unix_listen(SOCK_STREAM, f->path, 0600, 4, &old, NULL);
 
 	rdmad_clear_fd(&fd);
 	g_free(old.path);
-	fd = rdmad_unix_listen(f->path, 0600, 4, &f->file, &error);
+	fd = rdmad_unix_listen(SOCK_STREAM, f->path, 0600, 4, &f->file, &error);
 	g_assert_no_error(error);
 	g_assert_cmpint(fd, >=, 0);
 }
 
 static void test_a_live_socket_is_busy(Fixture *f, gconstpointer data)
 {
-	rdmad_autofd int fd G_GNUC_UNUSED = rdmad_unix_listen(f->path, 0600, 4, &f->file, NULL);
+	rdmad_autofd int fd G_GNUC_UNUSED =
+		rdmad_unix_listen(SOCK_STREAM, f->path, 0600, 4, &f->file, NULL);
 	RdmadUnixFile second = { 0 };
 	g_autoptr(GError) error = NULL;
 
-	g_assert_cmpint(rdmad_unix_listen(f->path, 0600, 4, &second, &error), ==, -1);
+	g_assert_cmpint(rdmad_unix_listen(SOCK_STREAM, f->path, 0600, 4, &second, &error), ==, -1);
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY);
 	g_assert_nonnull(strstr(error->message, f->path));
 }
@@ -103,7 +108,7 @@ static void test_another_kind_of_file_is_busy_and_stays(Fixture *f, gconstpointe
 	g_autoptr(GError) error = NULL;
 
 	g_assert_true(g_file_set_contents(f->path, "precious", -1, NULL));
-	g_assert_cmpint(rdmad_unix_listen(f->path, 0600, 4, &f->file, &error), ==, -1);
+	g_assert_cmpint(rdmad_unix_listen(SOCK_STREAM, f->path, 0600, 4, &f->file, &error), ==, -1);
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY);
 	g_assert_true(g_file_test(f->path, G_FILE_TEST_IS_REGULAR));
 }
@@ -114,14 +119,15 @@ static void test_a_symbolic_link_is_not_followed(Fixture *f, gconstpointer data)
 	g_autoptr(GError) error = NULL;
 
 	g_assert_cmpint(symlink(target, f->path), ==, 0);
-	g_assert_cmpint(rdmad_unix_listen(f->path, 0600, 4, &f->file, &error), ==, -1);
+	g_assert_cmpint(rdmad_unix_listen(SOCK_STREAM, f->path, 0600, 4, &f->file, &error), ==, -1);
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY);
 	g_assert_false(g_file_test(target, G_FILE_TEST_EXISTS));
 }
 
 static void test_only_the_own_file_is_unlinked(Fixture *f, gconstpointer data)
 {
-	rdmad_autofd int fd G_GNUC_UNUSED = rdmad_unix_listen(f->path, 0600, 4, &f->file, NULL);
+	rdmad_autofd int fd G_GNUC_UNUSED =
+		rdmad_unix_listen(SOCK_STREAM, f->path, 0600, 4, &f->file, NULL);
 
 	g_remove(f->path);
 	g_assert_true(g_file_set_contents(f->path, "another", -1, NULL));
@@ -133,7 +139,7 @@ static void test_nobody_there_is_unavailable(Fixture *f, gconstpointer data)
 {
 	g_autoptr(GError) error = NULL;
 
-	g_assert_cmpint(rdmad_unix_connect(f->path, &error), ==, -1);
+	g_assert_cmpint(rdmad_unix_connect(SOCK_STREAM, f->path, &error), ==, -1);
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE);
 	g_assert_nonnull(strstr(error->message, f->path));
 }

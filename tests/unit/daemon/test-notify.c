@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <rdmad/fd.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 
+#include "base/unix-socket.h"
 #include "daemon/notify.h"
 #include "../scratch.h"
 
 /* Plays the service manager.  `name` begins with "@" in the abstract namespace. */
 static int manager_new(const char *name)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	g_auto(RdmadUnixAddress) address = RDMAD_UNIX_NO_ADDRESS;
 	const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
-	memcpy(address.sun_path, name, strlen(name));
-	if (name[0] == '@')
-		address.sun_path[0] = '\0';
-	g_assert_cmpint(bind(fd, (struct sockaddr *)&address,
-			     G_STRUCT_OFFSET(struct sockaddr_un, sun_path) + strlen(name)),
-			==, 0);
+	g_assert_true(rdmad_unix_address_init(&address, name, NULL));
+	g_assert_cmpint(bind(fd, (struct sockaddr *)&address.un, address.size), ==, 0);
 	g_setenv("NOTIFY_SOCKET", name, TRUE);
 	return fd;
 }
@@ -42,6 +37,25 @@ static void test_notices_reach_a_socket_with_a_path(void)
 	assert_told(fd, "READY=1");
 	rdmad_notify_status(notify, "two\nREADY=1 %d", 5);
 	assert_told(fd, "STATUS=two READY=1 5");
+}
+
+static void test_notices_reach_a_socket_with_a_long_path(void)
+{
+	g_autoptr(Scratch) dir = scratch_new();
+	g_autofree char *name = g_strnfill(80, 'n');
+	g_autofree char *path = g_build_filename(dir, name, "notify-with-a-name-of-its-own", NULL);
+	g_autofree char *parent = g_path_get_dirname(path);
+	RdmadNotify *notify;
+	int fd;
+
+	g_assert_cmpuint(strlen(path), >, 107);
+	g_assert_cmpint(g_mkdir(parent, 0700), ==, 0);
+	fd = manager_new(path);
+	notify = rdmad_notify_new();
+	rdmad_notify_send(notify, "READY=1");
+	assert_told(fd, "READY=1");
+	rdmad_notify_free(notify);
+	close(fd);
 }
 
 static void test_notices_reach_an_abstract_socket(void)
@@ -124,6 +138,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	ADD(notices_reach_a_socket_with_a_path);
+	ADD(notices_reach_a_socket_with_a_long_path);
 	ADD(notices_reach_an_abstract_socket);
 	ADD(children_do_not_get_the_variables);
 	ADD(without_a_manager_nothing_happens);

@@ -59,7 +59,7 @@ static void setup(Fixture *f, gconstpointer data)
 	f->loop = rdmad_loop_new();
 	f->folder = g_dir_make_tmp("rdmad-XXXXXX", NULL);
 	f->path = g_build_filename(f->folder, "s", NULL);
-	f->listener = rdmad_unix_listen(f->path, 0600, 4, &f->file, NULL);
+	f->listener = rdmad_unix_listen(SOCK_STREAM, f->path, 0600, 4, &f->file, NULL);
 	g_assert_cmpint(f->listener, >=, 0);
 	f->channel = rdmad_grpc_channel_new(f->loop, NULL, f->path, 0);
 }
@@ -267,7 +267,7 @@ static void test_another_server_at_the_path_gets_the_next_call(Fixture *f, gcons
 
 	turn(f);
 	rdmad_unix_file_clear(&f->file);
-	f->listener = rdmad_unix_listen(f->path, 0600, 4, &f->file, NULL);
+	f->listener = rdmad_unix_listen(SOCK_STREAM, f->path, 0600, 4, &f->file, NULL);
 	answer(f, BYTES(good), 1000);
 	g_assert_cmpint(f->status, ==, RDMAD_GRPC_OK);
 	rdmad_grpc_request_cancel(hanging);

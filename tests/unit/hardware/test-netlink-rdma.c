@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <netlink/attr.h>
+#include <netlink/msg.h>
 #include <rdma/rdma_netlink.h>
 #include <rdmad/device.h>
 
@@ -160,6 +162,20 @@ static void test_a_spoilt_message_is_left_out(void)
 	}
 }
 
+static void test_a_move_names_the_device_and_the_namespace(void)
+{
+	struct nl_msg *msg = rdmad_nldev_netns_request(7, 33);
+	const struct nlmsghdr *hdr = nlmsg_hdr(msg);
+	const struct nlattr *device = nlmsg_find_attr(nlmsg_hdr(msg), 0, RDMA_NLDEV_ATTR_DEV_INDEX);
+	const struct nlattr *netns = nlmsg_find_attr(nlmsg_hdr(msg), 0, RDMA_NLDEV_NET_NS_FD);
+
+	g_assert_cmpuint(hdr->nlmsg_type, ==, TYPE(SET));
+	g_assert_true(hdr->nlmsg_flags & NLM_F_ACK);
+	g_assert_cmpuint(nla_get_u32(device), ==, 7);
+	g_assert_cmpuint(nla_get_u32(netns), ==, 33);
+	nlmsg_free(msg);
+}
+
 #define ADD(name) g_test_add_func("/netlink-rdma/" #name, test_##name)
 
 int main(int argc, char **argv)
@@ -170,6 +186,7 @@ int main(int argc, char **argv)
 	ADD(attributes_of_a_later_kernel_are_skipped);
 	ADD(a_port_has_its_states_and_netdev);
 	ADD(the_netns_mode_has_a_name);
+	ADD(a_move_names_the_device_and_the_namespace);
 	ADD(a_spoilt_message_is_left_out);
 	return g_test_run();
 }

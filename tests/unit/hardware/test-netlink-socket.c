@@ -98,6 +98,8 @@ static void test_the_kernel_s_errno_is_kept(void)
 					      restart, &seen, &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND);
 	g_assert_cmpint(rdmad_netlink_errnum(nl), ==, ENODEV);
+	/* That was the whole answer: no reason for another socket. */
+	g_assert_false(rdmad_netlink_stale(nl));
 	g_assert_true(ask_all(nl, &seen, NULL));
 	g_assert_cmpint(rdmad_netlink_errnum(nl), ==, 0);
 }

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Addresses of links, and their neighbours. */
+#include <linux/if_addr.h>
+#include <linux/neighbour.h>
+#include <linux/rtnetlink.h>
+#include <rdmad/error.h>
+#include <string.h>
+
+#include "network/network-private.h"
+
+static guint lifetime(guint32 seconds)
+{
+	return seconds == G_MAXUINT32 ? 0 : seconds;
+}
+
+static void parse_lifetimes(const struct nlattr *attr, RdmadAddress *address)
+{
+	struct ifa_cacheinfo info;
+
+	if (!attr || nla_len(attr) < (int)sizeof(info))
+		return;
+	memcpy(&info, nla_data(attr), sizeof(info));
+	address->valid_s = lifetime(info.ifa_valid);
+	address->preferred_s = lifetime(info.ifa_prefered);
+}
+
+RdmadAddress *network_parse_address(const struct nlmsghdr *msg)
+{
+	const struct ifaddrmsg *info = nlmsg_data(msg);
+	struct nlattr *attrs[IFA_MAX + 1];
+	RdmadIp local, other;
+	RdmadAddress *address;
+
+	if (msg->nlmsg_type != RTM_NEWADDR ||
+	    nlmsg_parse((struct nlmsghdr *)msg, sizeof(*info), attrs, IFA_MAX, NULL) < 0)
+		return NULL;
+	/* On a point-to-point link IFA_ADDRESS is the other end. */
+	other = network_get_ip(info->ifa_family, attrs[IFA_ADDRESS]);
+	local = attrs[IFA_LOCAL] ? network_get_ip(info->ifa_family, attrs[IFA_LOCAL]) : other;
+	if (!local.family || info->ifa_prefixlen > local.prefix)
+		return NULL;
+	address = g_new0(RdmadAddress, 1);
+	address->ifindex = (int)info->ifa_index;
+	local.prefix = other.prefix = info->ifa_prefixlen;
+	address->ip = local;
+	if (other.family && !rdmad_ip_equal(&local, &other))
+		address->peer = other;
+	address->broadcast = network_get_ip(info->ifa_family, attrs[IFA_BROADCAST]);
+	address->flags = attrs[IFA_FLAGS] ? network_get_u32(attrs[IFA_FLAGS]) : info->ifa_flags;
+	address->scope = info->ifa_scope;
+	address->metric = network_get_u32(attrs[IFA_RT_PRIORITY]);
+	parse_lifetimes(attrs[IFA_CACHEINFO], address);
+	return address;
+}
+
+typedef struct {
+	GPtrArray *addresses;
+	int ifindex;
+} Wanted;
+
+static gboolean take_address(const struct nlmsghdr *msg, gpointer data)
+{
+	const Wanted *wanted = data;
+	RdmadAddress *address = network_parse_address(msg);
+
+	if (address && (!wanted->ifindex || address->ifindex == wanted->ifindex))
+		g_ptr_array_add(wanted->addresses, address);
+	else
+		g_free(address);
+	return TRUE;
+}
+
+GPtrArray *rdmad_addresses_list(RdmadNetwork *net, int ifindex, GError **error)
+{
+	const struct ifaddrmsg info = { .ifa_family = AF_UNSPEC };
+	Wanted wanted = { g_ptr_array_new_with_free_func(g_free), ifindex };
+
+	return network_read(net, NETWORK_REQUEST(RTM_GETADDR, NLM_F_DUMP, info), take_address,
+			    &wanted, wanted.addresses, error);
+}
+
+static void put_lifetimes(struct nl_msg *msg, const RdmadAddress *address)
+{
+	const struct ifa_cacheinfo info = {
+		.ifa_valid = address->valid_s ?: G_MAXUINT32,
+		.ifa_prefered = address->preferred_s ?: G_MAXUINT32,
+	};
+
+	if (address->valid_s || address->preferred_s)
+		nla_put(msg, IFA_CACHEINFO, sizeof(info), &info);
+}
+
+static gboolean address_request(RdmadNetwork *net, int type, int flags, const char *verb,
+				const RdmadAddress *address, GError **error)
+{
+	const struct ifaddrmsg info = {
+		.ifa_family = (guint8)address->ip.family,
+		.ifa_prefixlen = address->ip.prefix,
+		.ifa_flags = (guint8)address->flags,
+		.ifa_scope = (guint8)address->scope,
+		.ifa_index = (guint32)address->ifindex,
+	};
+	g_autofree char *text = rdmad_ip_format(&address->ip);
+	struct nl_msg *msg = NETWORK_REQUEST(type, flags, info);
+
+	network_put_ip(msg, IFA_LOCAL, &address->ip);
+	network_put_ip(msg, IFA_ADDRESS, address->peer.family ? &address->peer : &address->ip);
+	if (type == RTM_NEWADDR) {
+		network_put_ip(msg, IFA_BROADCAST, &address->broadcast);
+		nla_put_u32(msg, IFA_FLAGS, address->flags);
+		if (address->metric)
+			nla_put_u32(msg, IFA_RT_PRIORITY, address->metric);
+		put_lifetimes(msg, address);
+	}
+	return network_change(net, msg, error, "%s address %s of link %d", verb, text,
+			      address->ifindex);
+}
+
+gboolean rdmad_address_replace(RdmadNetwork *net, const RdmadAddress *address, GError **error)
+{
+	return address_request(net, RTM_NEWADDR, NLM_F_CREATE | NLM_F_REPLACE, "set", address,
+			       error);
+}
+
+gboolean rdmad_address_add(RdmadNetwork *net, const RdmadAddress *address, GError **error)
+{
+	return address_request(net, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, "add", address, error);
+}
+
+gboolean rdmad_address_delete(RdmadNetwork *net, const RdmadAddress *address, GError **error)
+{
+	return address_request(net, RTM_DELADDR, 0, "delete", address, error);
+}
+
+/* ---- neighbours ---- */
+
+static struct nl_msg *neighbour_request(int type, int flags, int ifindex, const RdmadIp *ip)
+{
+	const struct ndmsg info = {
+		.ndm_family = (guint8)ip->family,
+		.ndm_ifindex = ifindex,
+		.ndm_state = NUD_PERMANENT,
+	};
+	struct nl_msg *msg = NETWORK_REQUEST(type, flags, info);
+
+	network_put_ip(msg, NDA_DST, ip);
+	return msg;
+}
+
+gboolean rdmad_neighbour_replace(RdmadNetwork *net, int ifindex, const RdmadIp *ip, const char *mac,
+				 GError **error)
+{
+	g_autofree char *text = rdmad_ip_format(ip);
+	struct nl_msg *msg =
+		neighbour_request(RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, ifindex, ip);
+
+	if (!network_put_mac(msg, NDA_LLADDR, mac, error)) {
+		nlmsg_free(msg);
+		return FALSE;
+	}
+	return network_change(net, msg, error, "set neighbour %s of link %d", text, ifindex);
+}
+
+gboolean rdmad_neighbour_delete(RdmadNetwork *net, int ifindex, const RdmadIp *ip, GError **error)
+{
+	g_autofree char *text = rdmad_ip_format(ip);
+
+	return network_change(net, neighbour_request(RTM_DELNEIGH, 0, ifindex, ip), error,
+			      "delete neighbour %s of link %d", text, ifindex);
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A netlink socket that lives in a namespace, whichever thread uses it. */
+#include "network/network-private.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/net_namespace.h>
+#include <linux/rtnetlink.h>
+#include <rdmad/error.h>
+#include <rdmad/fd.h>
+#include <rdmad/netns.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define READ_TRIES  3
+#define RESULTS_MAX 65536u
+
+struct RdmadNetwork {
+	RdmadNetlink *nl;
+	int netns;  /* ours; -1: rdmad's own */
+	int errnum; /* of what failed without the kernel */
+};
+
+/* ---- the socket ---- */
+
+static gboolean socket_open(gpointer data, GError **error)
+{
+	RdmadNetwork *net = data;
+
+	net->nl = rdmad_netlink_open(NETLINK_ROUTE, error);
+	return net->nl != NULL;
+}
+
+static gboolean network_connect(RdmadNetwork *net, GError **error)
+{
+	return net->netns < 0 ? socket_open(net, error)
+			      : rdmad_netns_call(net->netns, socket_open, net, error);
+}
+
+RdmadNetwork *rdmad_network_open(int netns, GError **error)
+{
+	g_autoptr(RdmadNetwork) net = g_new0(RdmadNetwork, 1);
+
+	net->netns = netns ? fcntl(netns, F_DUPFD_CLOEXEC, 0) : -1;
+	if (netns && net->netns < 0) {
+		rdmad_error_errno(error, errno, "cannot keep the network namespace");
+		return NULL;
+	}
+	return network_connect(net, error) ? g_steal_pointer(&net) : NULL;
+}
+
+void rdmad_network_close(RdmadNetwork *net)
+{
+	if (!net)
+		return;
+	rdmad_netlink_close(net->nl);
+	rdmad_clear_fd(&net->netns);
+	g_free(net);
+}
+
+/* The socket's own way to begin afresh would be one in the namespace of this thread. */
+static gboolean network_ready(RdmadNetwork *net, GError **error)
+{
+	if (net->nl && !rdmad_netlink_stale(net->nl))
+		return TRUE;
+	g_clear_pointer(&net->nl, rdmad_netlink_close);
+	net->errnum = EIO;
+	return network_connect(net, error);
+}
+
+int rdmad_network_errnum(const RdmadNetwork *net)
+{
+	return net->nl ? rdmad_netlink_errnum(net->nl) : net->errnum;
+}
+
+struct nl_msg *network_request(int type, int flags, const void *header, gsize size)
+{
+	struct nl_msg *msg = nlmsg_alloc_simple(type, flags);
+
+	if (!msg || nlmsg_append(msg, (void *)header, size, NLMSG_ALIGNTO) < 0)
+		g_error("out of memory");
+	return msg;
+}
+
+/* The netlink socket's codes are those of questions about devices. */
+static void error_refine(const RdmadNetwork *net, GError *error)
+{
+	switch (rdmad_network_errnum(net)) {
+	case ENODEV:
+	case ENOENT:
+	case ESRCH:
+	case EADDRNOTAVAIL:
+		error->code = RDMAD_ERROR_NOT_FOUND;
+		break;
+	case EEXIST:
+	case EBUSY:
+		error->code = RDMAD_ERROR_BUSY;
+		break;
+	default:
+		break;
+	}
+}
+
+static gboolean ignore_message(const struct nlmsghdr *msg, gpointer data)
+{
+	return TRUE;
+}
+
+static void ignore_restart(gpointer data)
+{
+}
+
+gboolean network_change(RdmadNetwork *net, struct nl_msg *request, GError **error,
+			const char *format, ...)
+{
+	g_autofree char *what = NULL;
+	GError *why = NULL;
+	va_list args;
+
+	va_start(args, format);
+	what = g_strdup_vprintf(format, args);
+	va_end(args);
+	if (!network_ready(net, &why))
+		nlmsg_free(request);
+	else if (rdmad_netlink_ask_each(net->nl, request, ignore_message, ignore_restart, NULL,
+					&why))
+		return TRUE;
+	else
+		error_refine(net, why);
+	g_propagate_prefixed_error(error, why, "cannot %s: ", what);
+	return FALSE;
+}
+
+/* ---- reading ---- */
+
+typedef struct {
+	RdmadNetlinkEach each;
+	gpointer data;
+	GPtrArray *results;
+} Reading;
+
+static gboolean read_each(const struct nlmsghdr *msg, gpointer data)
+{
+	const Reading *reading = data;
+
+	return reading->results->len < RESULTS_MAX && reading->each(msg, reading->data);
+}
+
+static void read_restart(gpointer data)
+{
+	g_ptr_array_set_size(((const Reading *)data)->results, 0);
+}
+
+GPtrArray *network_read(RdmadNetwork *net, struct nl_msg *request, RdmadNetlinkEach each,
+			gpointer data, GPtrArray *results, GError **error)
+{
+	Reading reading = { each, data, results };
+	GError *why = NULL;
+	gboolean ok = FALSE;
+
+	/* What did not fit into the socket's buffer is asked for again, by another socket. */
+	for (guint i = 0; i < READ_TRIES && !ok; i++) {
+		g_clear_error(&why);
+		if (!network_ready(net, &why))
+			break;
+		nlmsg_get(request);
+		ok = rdmad_netlink_ask_each(net->nl, request, read_each, read_restart, &reading,
+					    &why);
+		if (!ok && rdmad_netlink_errnum(net->nl) != ENOBUFS)
+			break;
+	}
+	nlmsg_free(request);
+	if (ok)
+		return results;
+	error_refine(net, why);
+	g_propagate_error(error, why);
+	g_ptr_array_unref(results);
+	return NULL;
+}
+
+/* ---- numbers of namespaces ---- */
+
+static gboolean take_number(const struct nlmsghdr *msg, gpointer data)
+{
+	struct nlattr *attrs[NETNSA_MAX + 1];
+
+	if (msg->nlmsg_type == RTM_NEWNSID &&
+	    nlmsg_parse((struct nlmsghdr *)msg, sizeof(struct rtgenmsg), attrs, NETNSA_MAX, NULL) >=
+		    0 &&
+	    attrs[NETNSA_NSID] && nla_len(attrs[NETNSA_NSID]) == sizeof(gint32))
+		*(int *)data = (int)nla_get_u32(attrs[NETNSA_NSID]);
+	return TRUE;
+}
+
+gboolean rdmad_network_netns_number(RdmadNetwork *net, int netns, int *number, GError **error)
+{
+	const struct rtgenmsg header = { .rtgen_family = AF_UNSPEC };
+	struct nl_msg *msg = NETWORK_REQUEST(RTM_GETNSID, 0, header);
+	g_autoptr(GPtrArray) unused = NULL;
+
+	*number = -1;
+	nla_put_u32(msg, NETNSA_FD, (guint32)netns);
+	unused = network_read(net, msg, take_number, number, g_ptr_array_new(), error);
+	return unused != NULL;
+}
+
+/* ---- addresses in messages ---- */
+
+static guint ip_size(int family)
+{
+	return family == AF_INET6 ? 16 : 4;
+}
+
+static gboolean ip_invalid(const char *text, GError **error)
+{
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "invalid IP address \"%s\"", text);
+	return FALSE;
+}
+
+gboolean rdmad_ip_parse(const char *text, RdmadIp *ip, GError **error)
+{
+	const char *slash = strchr(text, '/');
+	g_autofree char *host = slash ? g_strndup(text, (gsize)(slash - text)) : g_strdup(text);
+	RdmadIp parsed = { .family = strchr(host, ':') ? AF_INET6 : AF_INET };
+	guint64 prefix = 8 * ip_size(parsed.family);
+
+	if (inet_pton(parsed.family, host, parsed.bytes) != 1)
+		return ip_invalid(text, error);
+	if (slash && !g_ascii_string_to_unsigned(slash + 1, 10, 0, prefix, &prefix, NULL))
+		return ip_invalid(text, error);
+	parsed.prefix = (guint8)prefix;
+	*ip = parsed;
+	return TRUE;
+}
+
+char *rdmad_ip_format(const RdmadIp *ip)
+{
+	char text[INET6_ADDRSTRLEN] = "none";
+
+	if (ip->family)
+		inet_ntop(ip->family, ip->bytes, text, sizeof(text));
+	return ip->family ? g_strdup_printf("%s/%u", text, ip->prefix) : g_strdup(text);
+}
+
+gboolean rdmad_ip_equal(const RdmadIp *a, const RdmadIp *b)
+{
+	return a->family == b->family && a->prefix == b->prefix &&
+	       memcmp(a->bytes, b->bytes, a->family ? ip_size(a->family) : 0) == 0;
+}
+
+void network_put_ip(struct nl_msg *msg, int attribute, const RdmadIp *ip)
+{
+	if (ip->family)
+		nla_put(msg, attribute, (int)ip_size(ip->family), ip->bytes);
+}
+
+RdmadIp network_get_ip(int family, const struct nlattr *attr)
+{
+	RdmadIp ip = { 0 };
+
+	if (!attr || (family != AF_INET && family != AF_INET6) ||
+	    nla_len(attr) != (int)ip_size(family))
+		return ip;
+	ip.family = family;
+	ip.prefix = (guint8)(8 * ip_size(family));
+	memcpy(ip.bytes, nla_data(attr), ip_size(family));
+	return ip;
+}
+
+guint network_get_u32(const struct nlattr *attr)
+{
+	return attr && nla_len(attr) >= (int)sizeof(guint32) ? nla_get_u32(attr) : 0;
+}
+
+/* "00:11:22:33:44:55", or the 20 bytes of IPoIB. */
+gboolean network_parse_mac(const char *mac, guint8 bytes[32], guint *size)
+{
+	guint n = 0;
+
+	for (const char *c = mac; n < 32; c += 3) {
+		if (!g_ascii_isxdigit(c[0]) || !g_ascii_isxdigit(c[1]))
+			return FALSE;
+		bytes[n++] = (guint8)(g_ascii_xdigit_value(c[0]) << 4 | g_ascii_xdigit_value(c[1]));
+		if (c[2] == '\0') {
+			*size = n;
+			return TRUE;
+		}
+		if (c[2] != ':')
+			return FALSE;
+	}
+	return FALSE;
+}
+
+gboolean network_put_mac(struct nl_msg *msg, int attribute, const char *mac, GError **error)
+{
+	guint8 bytes[32];
+	guint size;
+
+	if (network_parse_mac(mac, bytes, &size)) {
+		nla_put(msg, attribute, (int)size, bytes);
+		return TRUE;
+	}
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "invalid hardware address \"%s\"",
+		    mac);
+	return FALSE;
+}

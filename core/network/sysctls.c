@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /proc/sys/net shows each thread the namespace that it is in, so all is done by a thread inside. */
+#include <errno.h>
+#include <fcntl.h>
+#include <rdmad/error.h>
+#include <rdmad/fd.h>
+#include <rdmad/netns.h>
+#include <rdmad/network.h>
+#include <string.h>
+
+#define NAME_MAX_BYTES 255
+#define VALUE_MAX      4096
+
+static gboolean name_check(const char *name, GError **error)
+{
+	g_auto(GStrv) parts = g_strsplit(name, "/", -1);
+	gboolean valid = g_str_has_prefix(name, "net/") && strlen(name) <= NAME_MAX_BYTES;
+
+	for (guint i = 0; valid && parts[i]; i++)
+		valid = *parts[i] && !g_str_equal(parts[i], ".") && !g_str_equal(parts[i], "..");
+	if (!valid)
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "invalid sysctl name \"%s\"",
+			    name);
+	return valid;
+}
+
+static int sysctl_open(const char *name, int flags, GError **error)
+{
+	g_autofree char *path = g_strconcat("/proc/sys/", name, NULL);
+	int fd;
+
+	if (!name_check(name, error))
+		return -1;
+	fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW);
+	if (fd >= 0)
+		return fd;
+	rdmad_error_errno(error, errno, "cannot open sysctl %s", name);
+	if (error && errno == ENOENT)
+		(*error)->code = RDMAD_ERROR_NOT_FOUND;
+	return -1;
+}
+
+static gboolean call(int netns, RdmadNetnsFunc fn, gpointer data, GError **error)
+{
+	return netns ? rdmad_netns_call(netns, fn, data, error) : fn(data, error);
+}
+
+typedef struct {
+	const RdmadSysctl *sysctls;
+	guint n;
+} Writing;
+
+static gboolean sysctl_write(const RdmadSysctl *sysctl, GError **error)
+{
+	rdmad_autofd int fd = sysctl_open(sysctl->name, O_WRONLY, error);
+
+	if (fd < 0)
+		return FALSE;
+	/* In one piece, or it would be two values. */
+	if (write(fd, sysctl->value, strlen(sysctl->value)) == (ssize_t)strlen(sysctl->value))
+		return TRUE;
+	return rdmad_error_errno(error, errno, "cannot set sysctl %s to \"%s\"", sysctl->name,
+				 sysctl->value);
+}
+
+static gboolean sysctls_write(gpointer data, GError **error)
+{
+	const Writing *writing = data;
+
+	for (guint i = 0; i < writing->n; i++)
+		if (!sysctl_write(&writing->sysctls[i], error))
+			return FALSE;
+	return TRUE;
+}
+
+gboolean rdmad_sysctls_write(int netns, const RdmadSysctl *sysctls, guint n, GError **error)
+{
+	Writing writing = { sysctls, n };
+
+	return call(netns, sysctls_write, &writing, error);
+}
+
+typedef struct {
+	const char *name;
+	char *value;
+} Reading;
+
+static gboolean sysctl_read(gpointer data, GError **error)
+{
+	Reading *reading = data;
+	rdmad_autofd int fd = sysctl_open(reading->name, O_RDONLY, error);
+	char text[VALUE_MAX];
+	ssize_t n;
+
+	if (fd < 0)
+		return FALSE;
+	n = read(fd, text, sizeof(text));
+	if (n < 0)
+		return rdmad_error_errno(error, errno, "cannot read sysctl %s", reading->name);
+	reading->value = g_strchomp(g_strndup(text, (gsize)n));
+	return TRUE;
+}
+
+char *rdmad_sysctl_read(int netns, const char *name, GError **error)
+{
+	Reading reading = { name, NULL };
+
+	return call(netns, sysctl_read, &reading, error) ? reading.value : NULL;
+}

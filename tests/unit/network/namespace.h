@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A test that has namespaces of its own, whose devices are nobody else's. */
+#pragma once
+
+#include <errno.h>
+#include <fcntl.h>
+#include <rdmad/fd.h>
+#include <rdmad/netns.h>
+#include <sched.h>
+#include <sys/mount.h>
+
+/* The descriptor of a new one; the calling thread stays where it is.  -1: not permitted. */
+static inline int namespace_new(void)
+{
+	rdmad_autofd int own = rdmad_netns_open_own(NULL, NULL);
+	int fd;
+
+	if (unshare(CLONE_NEWNET) < 0)
+		return -1;
+	fd = rdmad_netns_open_own(NULL, NULL);
+	g_assert_cmpint(setns(own, CLONE_NEWNET), ==, 0);
+	return fd;
+}
+
+/* Puts the whole test into a namespace that stands for the host's; FALSE: tests are skipped. */
+static inline gboolean namespace_leave_host(void)
+{
+	if (unshare(CLONE_NEWNET) == 0)
+		return TRUE;
+	g_test_skip("network namespaces need root");
+	return FALSE;
+}
