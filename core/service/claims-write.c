@@ -26,15 +26,6 @@ static const RdmadMeterClass durations_class = {
 				    0.25, 1, 0 },
 };
 
-void rdmad_claims_write_init(RdmadClaims *claims, RdmadLoop *loop)
-{
-	claims->writes = rdmad_loop_meter(loop, &writes_class);
-	claims->durations = rdmad_loop_meter(loop, &durations_class);
-	/* Shown before the first, so that the first is a change. */
-	rdmad_meter_add(claims->writes, 0, (const char *const[]){ "ok", NULL });
-	rdmad_meter_add(claims->writes, 0, (const char *const[]){ "error", NULL });
-}
-
 static void claims_written(RdmadClaims *claims, gint64 began_us, const GError *problem)
 {
 	const gint64 took_us = g_get_monotonic_time() - began_us;
@@ -85,7 +76,7 @@ static gboolean write_table(RdmadClaims *claims, GError **error)
 		if (!rdmad_state_put_claim(claims->state, slot->claim, error))
 			return FALSE;
 	}
-	return TRUE;
+	return rdmad_state_tables_rewrite(claims->state, error);
 }
 
 /* The table in memory is what was acknowledged, whatever the file says. */
@@ -99,11 +90,12 @@ static gboolean rewrite(RdmadClaims *claims, GError **error)
 	return FALSE;
 }
 
-/* Brings the table to a database in its place, if it is not there. */
-static gboolean come_home(RdmadClaims *claims, GError **error)
+/* Brings the table to a database in its place, if it is not there, which `*lost` says. */
+static gboolean come_home(RdmadClaims *claims, gboolean *lost, GError **error)
 {
 	gboolean current = FALSE;
 
+	*lost = FALSE;
 	if (!claims->adrift && !rdmad_state_is_current(claims->state, &current, error))
 		return FALSE;
 	if (current)
@@ -114,6 +106,7 @@ static gboolean come_home(RdmadClaims *claims, GError **error)
 		return FALSE;
 	}
 	claims->adrift = FALSE;
+	*lost = TRUE;
 	rdmad_journal_post(claims->journal, RDMAD_LOG_WARNING, "state-rewritten", NULL,
 			   "the database was moved, removed, replaced or damaged; a new one has "
 			   "all %u claims",
@@ -125,9 +118,9 @@ static gboolean come_home(RdmadClaims *claims, GError **error)
 static gboolean write_at_home(RdmadClaims *claims, const GPtrArray *gone, const GPtrArray *put,
 			      GError **error)
 {
-	gboolean current = FALSE, written, told;
+	gboolean current = FALSE, lost, written, told;
 
-	if (!come_home(claims, error))
+	if (!come_home(claims, &lost, error))
 		return FALSE;
 	written = write_transaction(claims, gone, put, error);
 	told = rdmad_state_is_current(claims->state, &current, written ? error : NULL);
@@ -161,10 +154,11 @@ const char *rdmad_claims_problem(RdmadClaims *claims)
 {
 	const gint64 now_us = g_get_monotonic_time();
 	g_autoptr(GError) problem = NULL;
+	gboolean lost;
 
 	if (claims->problem && now_us - claims->tried_us < RETRY_US)
 		return claims->problem;
-	if (come_home(claims, &problem) && claims->problem)
+	if (come_home(claims, &lost, &problem) && claims->problem)
 		rdmad_state_try(claims->state, &problem);
 	if (problem || claims->problem)
 		claims_written(claims, now_us, problem);
@@ -178,4 +172,19 @@ void rdmad_claims_write_try(RdmadClaims *claims)
 
 	if (!rdmad_state_try(claims->state, &problem))
 		claims_written(claims, now_us, problem);
+}
+
+static gboolean home_for_modules(gpointer claims, gboolean *lost, GError **error)
+{
+	return come_home(claims, lost, error);
+}
+
+void rdmad_claims_write_init(RdmadClaims *claims, RdmadLoop *loop)
+{
+	rdmad_state_set_home(claims->state, home_for_modules, claims);
+	claims->writes = rdmad_loop_meter(loop, &writes_class);
+	claims->durations = rdmad_loop_meter(loop, &durations_class);
+	/* Shown before the first, so that the first is a change. */
+	rdmad_meter_add(claims->writes, 0, (const char *const[]){ "ok", NULL });
+	rdmad_meter_add(claims->writes, 0, (const char *const[]){ "error", NULL });
 }

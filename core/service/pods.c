@@ -77,10 +77,9 @@ static void kubelet_look(RdmadPods *pods)
 	pods->kubelet_since_us = g_get_monotonic_time();
 	g_clear_pointer(&pods->kubelet, g_free);
 	if (now.inode)
-		pods->kubelet = g_strdup_printf("%" G_GUINT64_FORMAT ":%" G_GUINT64_FORMAT
-						":%" G_GINT64_FORMAT,
-						(guint64)now.device, (guint64)now.inode,
-						now.changed_ns);
+		pods->kubelet = g_strdup_printf(
+			"%" G_GUINT64_FORMAT ":%" G_GUINT64_FORMAT ":%" G_GINT64_FORMAT,
+			(guint64)now.device, (guint64)now.inode, now.changed_ns);
 	rdmad_claims_set_kubelet(pods->claims, pods->kubelet);
 }
 

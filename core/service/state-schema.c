@@ -148,14 +148,14 @@ static gboolean schema_set_up(RdmadState *state, GError **error)
 	return version == (gint64)G_N_ELEMENTS(migrations) || migrate(state, version, error);
 }
 
-/* NULL: it cannot be told. */
+/* Without the tables of modules.  NULL: it cannot be told. */
 static char *schema_text(sqlite3 *db)
 {
 	char *text = NULL;
 
 	if (sqlite3_exec(db,
-			 "SELECT group_concat(sql) FROM (SELECT sql FROM sqlite_schema ORDER BY "
-			 "type, name)",
+			 "SELECT group_concat(sql) FROM (SELECT sql FROM sqlite_schema "
+			 "WHERE name NOT GLOB 'module_*' ORDER BY type, name)",
 			 text_copy, &text, NULL) != SQLITE_OK)
 		g_clear_pointer(&text, g_free);
 	return text;

@@ -17,27 +17,27 @@
 
 /* All is copied. */
 typedef struct {
-	const char *const *argv;	/* argv[0]: the program, an absolute path */
-	const char *const *envp;	/* the whole environment; NULL: an empty one */
-	const void *input;		/* what it reads from its standard input, then its end */
+	const char *const *argv; /* argv[0]: the program, an absolute path */
+	const char *const *envp; /* the whole environment; NULL: an empty one */
+	const void *input;	 /* what it reads from its standard input, then its end */
 	gsize input_size;
-	int netns;			/* descriptor of the network namespace to enter; 0: rdmad's own */
-	guint deadline_ms;		/* SIGTERM after this; 0: never */
-	guint grace_ms;			/* SIGKILL so long after SIGTERM; 0: RDMAD_CHILD_GRACE_MS */
-	gsize output_max;		/* kept of each stream; 0: RDMAD_CHILD_OUTPUT_MAX */
+	int netns;	   /* descriptor of the network namespace to enter; 0: rdmad's own */
+	guint deadline_ms; /* SIGTERM after this; 0: never */
+	guint grace_ms;	   /* SIGKILL so long after SIGTERM; 0: RDMAD_CHILD_GRACE_MS */
+	gsize output_max;  /* kept of each stream; 0: RDMAD_CHILD_OUTPUT_MAX */
 } RdmadChildSpec;
 
 /* The end of a stream: its last bytes and a NUL. */
 typedef struct {
 	const char *bytes;
 	gsize size;
-	guint64 lost;			/* bytes before them */
+	guint64 lost; /* bytes before them */
 } RdmadChildOutput;
 
 typedef struct {
-	int exit_status;		/* -1: it did not exit by itself */
-	int signal;			/* that ended it; 0: none */
-	gboolean timed_out;		/* the deadline passed, however it ended then */
+	int exit_status;    /* -1: it did not exit by itself */
+	int signal;	    /* that ended it; 0: none */
+	gboolean timed_out; /* the deadline passed, however it ended then */
 	RdmadChildOutput output, errors;
 } RdmadChildResult;
 

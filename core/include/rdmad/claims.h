@@ -27,33 +27,34 @@
 
 #include <rdmad/types.h>
 
-#define RDMAD_CLAIM_MAX_TOKENS 1024u
+#define RDMAD_CLAIM_MAX_TOKENS	    1024u
 #define RDMAD_CLAIM_MAX_ATTACHMENTS 64u
 
 /* A network interface or RDMA device that was put into a pod for a claim. */
 struct RdmadAttachment {
-	char *netns;		/* as the runtime named it */
-	char *interface;	/* in the pod */
-	char *rdma_device;	/* kernel name in the pod, or NULL */
-	char **addresses;	/* "192.0.2.7/24" */
-	int gid_index;		/* RDMAD_UNKNOWN where there is none */
+	char *netns;	   /* as the runtime named it */
+	char *interface;   /* in the pod */
+	char *rdma_device; /* kernel name in the pod, or NULL */
+	char **addresses;  /* "192.0.2.7/24" */
+	int gid_index;	   /* RDMAD_UNKNOWN where there is none */
 };
 
 struct RdmadClaim {
 	int refs;
-	char *id;		/* 16 lower-case hex digits, random; safe as a file name */
-	char *resource;		/* "rdma/hca" */
-	char **tokens;		/* as advertised to kubelet, sorted */
-	char **devices;		/* stable id behind each token, same order, same length */
-	char *owner;		/* the module that granted it */
-	char *mode;		/* "shared", "exclusive", "shared-multi" (each token is to become an
+	char *id;	/* 16 lower-case hex digits, random; safe as a file name */
+	char *resource; /* "rdma/hca" */
+	char **tokens;	/* as advertised to kubelet, sorted */
+	char **devices; /* stable id behind each token, same order, same length */
+	char *owner;	/* the module that granted it */
+	char *mode;	/* "shared", "exclusive", "shared-multi" (each token is to become an
 				 * interface of its own); NULL where it was not told */
-	char *pod_namespace, *pod_name;	/* NULL until podresources has told */
-	char *container;	/* NULL while the pod is unknown, and for an init container, which
+	char *pod_namespace, *pod_name; /* NULL until podresources has told */
+	char *container; /* NULL while the pod is unknown, and for an init container, which
 				 * podresources does not list */
-	char *boot, *kubelet;	/* in which boot, and by which kubelet, it was given or listed with its
+	char *boot,
+		*kubelet; /* in which boot, and by which kubelet, it was given or listed with its
 				 * tokens last; NULL: not known */
-	gint64 since_us;	/* wall clock, microseconds since 1970 */
+	gint64 since_us;  /* wall clock, microseconds since 1970 */
 	RdmadAttachment *attachments;
 	guint n_attachments;
 };
@@ -64,12 +65,12 @@ typedef const RdmadClaim RdmadClaimRef;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadClaimRef, rdmad_claim_unref)
 
 typedef struct {
-	const char *owner;	/* module name */
+	const char *owner; /* module name */
 	const char *resource;
-	const char *const *tokens;	/* NULL-terminated, in any order, without repeats */
-	const char *const *devices;	/* behind each token */
-	const char *mode;		/* may be NULL */
-	gint64 asked_us;		/* monotonic: when kubelet asked; lists from before prove
+	const char *const *tokens;  /* NULL-terminated, in any order, without repeats */
+	const char *const *devices; /* behind each token */
+	const char *mode;	    /* may be NULL */
+	gint64 asked_us;	    /* monotonic: when kubelet asked; lists from before prove
 					 * nothing; 0: any list will do */
 } RdmadGrant;
 
@@ -115,7 +116,7 @@ RDMAD_API void rdmad_claims_foreach(RdmadClaims *claims,
  * the module that owns the resource knows the device behind it.
  */
 typedef struct {
-	const char *owner;	/* module name */
+	const char *owner; /* module name */
 	const char *resource;
 	/* The stable id of the device behind a token, valid until the next call; NULL: no such token. */
 	const char *(*device_of)(const char *token, gpointer data);
@@ -159,5 +160,5 @@ typedef struct {
 
 /* From the top of the loop, as inventory watches; replays `granted` for what is there. */
 RDMAD_API RdmadWatch *rdmad_claims_watch(RdmadClaims *claims, RdmadModule *owner,
-					 const RdmadClaimOps *ops, gpointer data)
-	G_GNUC_WARN_UNUSED_RESULT;
+					 const RdmadClaimOps *ops,
+					 gpointer data) G_GNUC_WARN_UNUSED_RESULT;

@@ -14,34 +14,34 @@
 #include <rdmad/types.h>
 
 typedef enum {
-	RDMAD_COUNTER_PORT,	/* ports/N/counters{,_ext}: of the link, by sysfs name ("port_xmit_data") */
-	RDMAD_COUNTER_HW,	/* of the driver, by port: RDMA netlink's statistics, or ports/N/hw_counters */
-	RDMAD_COUNTER_DEVICE,	/* of the driver, for the whole device: hw_counters beside ports */
-	RDMAD_COUNTER_LINK,	/* of an interface: "carrier_changes", "carrier_up_count", "carrier_down_count" */
-	RDMAD_COUNTER_PAUSE,	/* of an interface, ethtool netlink: "tx_frames", "rx_frames" */
-	RDMAD_COUNTER_FEC,	/* of an interface, ethtool netlink: "corrected", "uncorr", "corr_bits" (sums) */
-	RDMAD_COUNTER_ETHTOOL,	/* of an interface, `ethtool -S` names: "rx_prio3_pause" */
+	RDMAD_COUNTER_PORT, /* ports/N/counters{,_ext}: of the link, by sysfs name ("port_xmit_data") */
+	RDMAD_COUNTER_HW, /* of the driver, by port: RDMA netlink's statistics, or ports/N/hw_counters */
+	RDMAD_COUNTER_DEVICE, /* of the driver, for the whole device: hw_counters beside ports */
+	RDMAD_COUNTER_LINK, /* of an interface: "carrier_changes", "carrier_up_count", "carrier_down_count" */
+	RDMAD_COUNTER_PAUSE, /* of an interface, ethtool netlink: "tx_frames", "rx_frames" */
+	RDMAD_COUNTER_FEC, /* of an interface, ethtool netlink: "corrected", "uncorr", "corr_bits" (sums) */
+	RDMAD_COUNTER_ETHTOOL, /* of an interface, `ethtool -S` names: "rx_prio3_pause" */
 } RdmadCounterGroup;
 
 /* What to read; the state of the ports always is. */
 typedef enum {
-	RDMAD_READ_COUNTERS = 1 << 0,	/* PORT, HW, DEVICE */
-	RDMAD_READ_NETDEVS = 1 << 1,	/* LINK, PAUSE, FEC, ETHTOOL */
-	RDMAD_READ_USERS = 1 << 2,	/* who has queue pairs; needs RDMA netlink */
+	RDMAD_READ_COUNTERS = 1 << 0, /* PORT, HW, DEVICE */
+	RDMAD_READ_NETDEVS = 1 << 1,  /* LINK, PAUSE, FEC, ETHTOOL */
+	RDMAD_READ_USERS = 1 << 2,    /* who has queue pairs; needs RDMA netlink */
 } RdmadReadWhat;
 
 typedef struct {
 	RdmadCounterGroup group;
-	guint port;		/* PORT and HW: from 1; else 0 */
-	const char *netdev;	/* LINK, PAUSE, FEC, ETHTOOL; else NULL */
-	const char *name;	/* as the kernel says it; NULL: the whole group failed */
+	guint port;	    /* PORT and HW: from 1; else 0 */
+	const char *netdev; /* LINK, PAUSE, FEC, ETHTOOL; else NULL */
+	const char *name;   /* as the kernel says it; NULL: the whole group failed */
 	guint64 value;
-	int errnum;		/* not 0: no value; errno, or EBADMSG for what is no number */
+	int errnum; /* not 0: no value; errno, or EBADMSG for what is no number */
 } RdmadCounter;
 
 typedef struct {
 	guint number;
-	int state, phys_state;	/* as in RdmadPort */
+	int state, phys_state; /* as in RdmadPort */
 	gint64 rate_mbps;
 } RdmadPortReading;
 
@@ -58,24 +58,25 @@ typedef enum {
 
 /* What one process has made of the device's objects. */
 typedef struct {
-	guint pid;		/* in our namespace; 0: who has none there: the kernel itself, a
+	guint pid;		  /* in our namespace; 0: who has none there: the kernel itself, a
 				 * thread that has ended, another pid namespace, all beyond the first 4096 */
-	const char *pod_uid;	/* from its cgroup; NULL: it is in no pod */
-	const char *container_id;	/* NULL with pod_uid, or where the runtime's form is not known */
+	const char *pod_uid;	  /* from its cgroup; NULL: it is in no pod */
+	const char *container_id; /* NULL with pod_uid, or where the runtime's form is not known */
 	guint objects[RDMAD_USES_KINDS];
 } RdmadDeviceUser;
 
 typedef struct {
-	RdmadCounter *counters;	/* by group, port, interface, name; names are unique in their place */
+	RdmadCounter
+		*counters; /* by group, port, interface, name; names are unique in their place */
 	guint n_counters;
 	RdmadPortReading *ports;
 	guint n_ports;
-	RdmadDeviceUser *users;	/* by pid */
+	RdmadDeviceUser *users; /* by pid */
 	guint n_users;
-	int users_errnum;	/* not 0: users could not be listed; ETIMEDOUT: that would take too long */
-	gint64 time_us;		/* monotonic, when the reading began */
+	int users_errnum; /* not 0: users could not be listed; ETIMEDOUT: that would take too long */
+	gint64 time_us;	  /* monotonic, when the reading began */
 	GStringChunk *strings;
-	guint users_unlisted;	/* bits, 1 << RdmadUses: kinds that are counted but could not be listed; all
+	guint users_unlisted; /* bits, 1 << RdmadUses: kinds that are counted but could not be listed; all
 				 * of these are pid 0's */
 } RdmadReading;
 

@@ -15,15 +15,15 @@
 
 #define RDMAD_UNKNOWN (-1)
 
-typedef enum {		/* include/rdma/ib_verbs.h enum rdma_node_type */
-	RDMAD_NODE_UNKNOWN = 0,
-	RDMAD_NODE_CA = 1,
-	RDMAD_NODE_SWITCH = 2,
-	RDMAD_NODE_ROUTER = 3,
-	RDMAD_NODE_RNIC = 4,	/* iWARP */
-	RDMAD_NODE_USNIC = 5,
-	RDMAD_NODE_USNIC_UDP = 6,
-	RDMAD_NODE_UNSPECIFIED = 7,	/* EFA and others with a protocol of their own */
+typedef enum { /* include/rdma/ib_verbs.h enum rdma_node_type */
+	       RDMAD_NODE_UNKNOWN = 0,
+	       RDMAD_NODE_CA = 1,
+	       RDMAD_NODE_SWITCH = 2,
+	       RDMAD_NODE_ROUTER = 3,
+	       RDMAD_NODE_RNIC = 4, /* iWARP */
+	       RDMAD_NODE_USNIC = 5,
+	       RDMAD_NODE_USNIC_UDP = 6,
+	       RDMAD_NODE_UNSPECIFIED = 7, /* EFA and others with a protocol of their own */
 } RdmadNodeType;
 
 typedef enum {
@@ -32,60 +32,60 @@ typedef enum {
 	RDMAD_LINK_LAYER_ETHERNET,
 } RdmadLinkLayer;
 
-typedef enum {		/* enum ib_port_state; sysfs "4: ACTIVE" */
-	RDMAD_PORT_NOP = 0,
-	RDMAD_PORT_DOWN = 1,
-	RDMAD_PORT_INIT = 2,
-	RDMAD_PORT_ARMED = 3,
-	RDMAD_PORT_ACTIVE = 4,
-	RDMAD_PORT_ACTIVE_DEFER = 5,
+typedef enum { /* enum ib_port_state; sysfs "4: ACTIVE" */
+	       RDMAD_PORT_NOP = 0,
+	       RDMAD_PORT_DOWN = 1,
+	       RDMAD_PORT_INIT = 2,
+	       RDMAD_PORT_ARMED = 3,
+	       RDMAD_PORT_ACTIVE = 4,
+	       RDMAD_PORT_ACTIVE_DEFER = 5,
 } RdmadPortState;
 
-typedef enum {		/* sysfs gid_attrs/types/N */
-	RDMAD_GID_UNKNOWN,
-	RDMAD_GID_IB,		/* "IB/RoCE v1" on an InfiniBand port */
-	RDMAD_GID_ROCE_V1,	/* "IB/RoCE v1" on an Ethernet port */
-	RDMAD_GID_ROCE_V2,
+typedef enum { /* sysfs gid_attrs/types/N */
+	       RDMAD_GID_UNKNOWN,
+	       RDMAD_GID_IB,	  /* "IB/RoCE v1" on an InfiniBand port */
+	       RDMAD_GID_ROCE_V1, /* "IB/RoCE v1" on an Ethernet port */
+	       RDMAD_GID_ROCE_V2,
 } RdmadGidType;
 
 typedef struct {
 	guint index;
 	guint8 raw[16];
 	RdmadGidType type;
-	char *netdev;		/* the interface it belongs to; NULL on InfiniBand */
+	char *netdev; /* the interface it belongs to; NULL on InfiniBand */
 } RdmadGid;
 
 typedef struct {
-	guint number;		/* from 1 */
+	guint number; /* from 1 */
 	RdmadLinkLayer link_layer;
-	int state;		/* RdmadPortState, or RDMAD_UNKNOWN */
-	int phys_state;		/* 1 Sleep 2 Polling 3 Disabled 4 PortConfigurationTraining 5 LinkUp
+	int state;	  /* RdmadPortState, or RDMAD_UNKNOWN */
+	int phys_state;	  /* 1 Sleep 2 Polling 3 Disabled 4 PortConfigurationTraining 5 LinkUp
 				 * 6 LinkErrorRecovery 7 Phy Test, or RDMAD_UNKNOWN */
-	gint64 rate_mbps;	/* 400000 for "400 Gb/sec (4X NDR)" */
-	char *rate_text;	/* as the kernel says it */
-	int lid, sm_lid;	/* InfiniBand; 0 elsewhere */
-	int pkey0;		/* default P_Key, or RDMAD_UNKNOWN */
-	char *netdev;		/* the interface of this port, or NULL */
+	gint64 rate_mbps; /* 400000 for "400 Gb/sec (4X NDR)" */
+	char *rate_text;  /* as the kernel says it */
+	int lid, sm_lid;  /* InfiniBand; 0 elsewhere */
+	int pkey0;	  /* default P_Key, or RDMAD_UNKNOWN */
+	char *netdev;	  /* the interface of this port, or NULL */
 	/* Since rdmad first saw the port: changes of its state, with those that the kernel told of and
 	 * that were over before anybody looked; when the last was (wall clock, 0: never); changes of
 	 * the GID table. */
 	guint64 transitions, gid_changes;
 	gint64 changed_us;
-	RdmadGid *gids;		/* in index order; empty entries are left out */
+	RdmadGid *gids; /* in index order; empty entries are left out */
 	guint n_gids;
 } RdmadPort;
 
 typedef struct {
 	char *name;
 	int ifindex;
-	char *mac;		/* "0c:42:a1:.."; 20 bytes for IPoIB */
+	char *mac; /* "0c:42:a1:.."; 20 bytes for IPoIB */
 	int mtu;
-	int carrier;		/* 1, 0, RDMAD_UNKNOWN (interface is down) */
+	int carrier; /* 1, 0, RDMAD_UNKNOWN (interface is down) */
 	char *operstate;
-	int carrier_changes;	/* since the interface is there; RDMAD_UNKNOWN without netlink */
-	int speed_mbps;		/* RDMAD_UNKNOWN where the driver does not say */
-	char *master;		/* bond or bridge above it, or NULL */
-	char **addresses;	/* "192.0.2.7/24", "2001:db8::7/64"; empty without netlink */
+	int carrier_changes; /* since the interface is there; RDMAD_UNKNOWN without netlink */
+	int speed_mbps;	     /* RDMAD_UNKNOWN where the driver does not say */
+	char *master;	     /* bond or bridge above it, or NULL */
+	char **addresses;    /* "192.0.2.7/24", "2001:db8::7/64"; empty without netlink */
 } RdmadNetdev;
 
 /* Character devices in /dev/infiniband. */
@@ -94,19 +94,19 @@ typedef enum {
 	RDMAD_CHARDEV_UMAD,
 	RDMAD_CHARDEV_ISSM,
 	RDMAD_CHARDEV_UCM,
-	RDMAD_CHARDEV_RDMA_CM,	/* one for the whole node */
+	RDMAD_CHARDEV_RDMA_CM, /* one for the whole node */
 } RdmadChardevKind;
 
 typedef struct {
 	RdmadChardevKind kind;
-	char *path;		/* "/dev/infiniband/uverbs0" */
-	guint major, minor;	/* 0, 0 where not known */
+	char *path;	    /* "/dev/infiniband/uverbs0" */
+	guint major, minor; /* 0, 0 where not known */
 } RdmadChardev;
 
 /* SR-IOV: what a function is to others. */
 typedef enum {
 	RDMAD_PCI_PLAIN,
-	RDMAD_PCI_PF,		/* can have or has virtual functions */
+	RDMAD_PCI_PF, /* can have or has virtual functions */
 	RDMAD_PCI_VF,
 } RdmadPciRole;
 
@@ -116,40 +116,40 @@ struct RdmadDevice {
 	 * the auxiliary device for a subfunction, or with the kernel name for a second RDMA device
 	 * of one function; the kernel name where there is no PCI function. */
 	char *id;
-	char *name;		/* kernel name now, "mlx5_0"; changes with a rename */
-	int index;		/* RDMA netlink's dev_index, or RDMAD_UNKNOWN without netlink */
+	char *name; /* kernel name now, "mlx5_0"; changes with a rename */
+	int index;  /* RDMA netlink's dev_index, or RDMAD_UNKNOWN without netlink */
 	RdmadNodeType node_type;
-	char *node_guid;	/* "0c42:a103:0065:4321" */
+	char *node_guid; /* "0c42:a103:0065:4321" */
 	char *sys_image_guid;
-	char *driver;		/* PCI or auxiliary driver, "mlx5_core"; "rxe", "siw" for software devices */
+	char *driver; /* PCI or auxiliary driver, "mlx5_core"; "rxe", "siw" for software devices */
 	char *firmware;
 	char *board_id;
 	char *hca_type;
 
 	/* PCI; NULL and RDMAD_UNKNOWN for software devices. */
 	char *pci_address;
-	int vendor, device, subsystem_vendor, subsystem_device;	/* 0x15b3 .. */
+	int vendor, device, subsystem_vendor, subsystem_device; /* 0x15b3 .. */
 	int numa_node;
-	char **pci_path;	/* from the root "pci0000:3a" down to and with the function itself */
+	char **pci_path; /* from the root "pci0000:3a" down to and with the function itself */
 	RdmadPciRole pci_role;
-	char *pf_address;	/* of a VF */
-	char **pf_netdevs;	/* of a VF or a subfunction: interfaces of its PF; NULL otherwise */
-	int vf_index;		/* of a VF, else RDMAD_UNKNOWN */
-	int num_vfs;		/* of a PF: now configured */
-	char *aux_name;		/* auxiliary device, "mlx5_core.sf.4", or NULL */
-	int sf_number;		/* of a subfunction, else RDMAD_UNKNOWN */
-	int acpi_index;		/* what the firmware calls the slot, or RDMAD_UNKNOWN */
+	char *pf_address;  /* of a VF */
+	char **pf_netdevs; /* of a VF or a subfunction: interfaces of its PF; NULL otherwise */
+	int vf_index;	   /* of a VF, else RDMAD_UNKNOWN */
+	int num_vfs;	   /* of a PF: now configured */
+	char *aux_name;	   /* auxiliary device, "mlx5_core.sf.4", or NULL */
+	int sf_number;	   /* of a subfunction, else RDMAD_UNKNOWN */
+	int acpi_index;	   /* what the firmware calls the slot, or RDMAD_UNKNOWN */
 
 	RdmadPort *ports;
 	guint n_ports;
-	RdmadNetdev *netdevs;	/* sorted by name */
+	RdmadNetdev *netdevs; /* sorted by name */
 	guint n_netdevs;
 	char *bond;		/* that one of its interfaces is in, or NULL */
-	RdmadChardev *chardevs;	/* in the order of their kinds, rdma_cm last */
+	RdmadChardev *chardevs; /* in the order of their kinds, rdma_cm last */
 	guint n_chardevs;
-	gboolean fatal;		/* its driver gave it up; holds until it is removed or added anew */
-	guint stale;		/* looks in a row that failed, and this is what was seen before them */
-	char **problems;	/* "ports/1/rate: Input/output error"; empty when all is well */
+	gboolean fatal;	 /* its driver gave it up; holds until it is removed or added anew */
+	guint stale;	 /* looks in a row that failed, and this is what was seen before them */
+	char **problems; /* "ports/1/rate: Input/output error"; empty when all is well */
 };
 
 RDMAD_API const RdmadDevice *rdmad_device_ref(const RdmadDevice *dev);
@@ -177,12 +177,12 @@ struct RdmadGpu {
 
 /* How far two PCI functions are apart, in the words of `nvidia-smi topo -m`. */
 typedef enum {
-	RDMAD_DISTANCE_SELF,	/* X */
-	RDMAD_DISTANCE_PIX,	/* at most one PCIe bridge between them */
-	RDMAD_DISTANCE_PXB,	/* several bridges, no host bridge */
-	RDMAD_DISTANCE_PHB,	/* the same host bridge */
-	RDMAD_DISTANCE_NODE,	/* the same NUMA node */
-	RDMAD_DISTANCE_SYS,	/* across NUMA nodes, or unknown */
+	RDMAD_DISTANCE_SELF, /* X */
+	RDMAD_DISTANCE_PIX,  /* at most one PCIe bridge between them */
+	RDMAD_DISTANCE_PXB,  /* several bridges, no host bridge */
+	RDMAD_DISTANCE_PHB,  /* the same host bridge */
+	RDMAD_DISTANCE_NODE, /* the same NUMA node */
+	RDMAD_DISTANCE_SYS,  /* across NUMA nodes, or unknown */
 } RdmadDistance;
 
 /* Either path may be NULL or empty (a software device): SYS. */

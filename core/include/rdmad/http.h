@@ -10,8 +10,8 @@
 #include <rdmad/types.h>
 
 typedef enum {
-	RDMAD_HTTP_LOCAL = 1 << 0,	/* on the control socket (root and our own uid) */
-	RDMAD_HTTP_PUBLIC = 1 << 1,	/* on TCP listeners as well; GET and HEAD only */
+	RDMAD_HTTP_LOCAL = 1 << 0,  /* on the control socket (root and our own uid) */
+	RDMAD_HTTP_PUBLIC = 1 << 1, /* on TCP listeners as well; GET and HEAD only */
 } RdmadHttpScope;
 
 /* Answer now, or keep the request (it stays valid until answered or `gone`) and answer later. */
@@ -63,4 +63,5 @@ RDMAD_API void rdmad_http_fail(RdmadHttpRequest *request, guint status, const ch
 RDMAD_API void rdmad_http_reply_json(RdmadHttpRequest *request, struct json_t *value);
 /* Adds a header to the answer to come, in the place of the server's own of that name
  * (Content-Security-Policy, Cache-Control, ...). */
-RDMAD_API void rdmad_http_add_header(RdmadHttpRequest *request, const char *name, const char *value);
+RDMAD_API void rdmad_http_add_header(RdmadHttpRequest *request, const char *name,
+				     const char *value);

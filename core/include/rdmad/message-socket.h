@@ -10,13 +10,13 @@
 #include <rdmad/types.h>
 #include <sys/types.h>
 
-#define RDMAD_MESSAGE_SIZE_MAX 131072u	/* a socket's default buffer holds one of this size */
+#define RDMAD_MESSAGE_SIZE_MAX 131072u /* a socket's default buffer holds one of this size */
 #define RDMAD_MESSAGE_FDS_MAX  16u
 
 typedef struct {
-	guint8 *bytes;		/* and a NUL that is not counted */
-	gsize size;		/* at least 1 */
-	int fds[RDMAD_MESSAGE_FDS_MAX];	/* rdmad_steal_fd() keeps one */
+	guint8 *bytes;			/* and a NUL that is not counted */
+	gsize size;			/* at least 1 */
+	int fds[RDMAD_MESSAGE_FDS_MAX]; /* rdmad_steal_fd() keeps one */
 	guint n_fds;
 } RdmadMessage;
 
@@ -27,9 +27,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadMessage, rdmad_message_free)
 typedef struct {
 	guint size_max;
 	guint fds_max;
-	guint peers_max;	/* of a server; 0: 64 */
-	guint unanswered_max;	/* messages of a peer that were not answered yet; 0: 1 */
-	guint deadline_ms;	/* for a peer to send when it has nothing to wait for; 0: for ever */
+	guint peers_max;      /* of a server; 0: 64 */
+	guint unanswered_max; /* messages of a peer that were not answered yet; 0: 1 */
+	guint deadline_ms;    /* for a peer to send when it has nothing to wait for; 0: for ever */
 } RdmadMessageLimits;
 
 /* ---- on any thread: one message each; they block where the socket does ---- */
@@ -67,8 +67,7 @@ RDMAD_API void rdmad_message_server_free(RdmadMessageServer *server);
 RDMAD_API RdmadMessagePeer *rdmad_message_peer_new(RdmadLoop *loop, RdmadModule *owner, int socket,
 						   const RdmadMessageLimits *limits,
 						   const RdmadMessageOps *ops, gpointer data,
-						   GError **error)
-	G_GNUC_WARN_UNUSED_RESULT;
+						   GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Sends an answer, or a message of its own.  Errors as those of rdmad_message_send(). */
 RDMAD_API gboolean rdmad_message_peer_send(RdmadMessagePeer *peer, const void *bytes, gsize size,
 					   const int *fds, guint n_fds, GError **error);

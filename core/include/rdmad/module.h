@@ -18,20 +18,20 @@
 
 #include <rdmad/types.h>
 
-#define RDMAD_MODULE_ABI 1u	/* raised whenever a header in this directory changes incompatibly */
+#define RDMAD_MODULE_ABI 1u /* raised whenever a header in this directory changes incompatibly */
 
 /* ---- commands ---- */
 
 /* --NAME ARGUMENT, which becomes the parameter NAME of the query. */
 typedef struct {
 	const char *name;
-	const char *argument;	/* "ID"; NULL: none, the parameter is "1" */
+	const char *argument; /* "ID"; NULL: none, the parameter is "1" */
 	const char *help;
 } RdmadCommandOption;
 
 typedef struct {
-	const char *title;	/* "RESOURCE" */
-	const char *key;	/* of each row: a text, a number, a truth value (yes or no) or a list */
+	const char *title; /* "RESOURCE" */
+	const char *key;   /* of each row: a text, a number, a truth value (yes or no) or a list */
 } RdmadCommandColumn;
 
 /*
@@ -40,12 +40,12 @@ typedef struct {
  * prints it as it is.
  */
 typedef struct {
-	const char *name;	/* [a-z0-9-]{1,32}, as `rdmad NAME`; the core's own come first */
-	const char *argument;	/* "DEVICE"; "[DEVICE]" may be left out; NULL: there is none */
-	const char *parameter;	/* of the query, which the argument becomes */
-	const char *summary;	/* a line */
-	const char *path;	/* "/api/v1/explain" */
-	const RdmadCommandOption *options;	/* up to one without a name; may be NULL */
+	const char *name;      /* [a-z0-9-]{1,32}, as `rdmad NAME`; the core's own come first */
+	const char *argument;  /* "DEVICE"; "[DEVICE]" may be left out; NULL: there is none */
+	const char *parameter; /* of the query, which the argument becomes */
+	const char *summary;   /* a line */
+	const char *path;      /* "/api/v1/explain" */
+	const RdmadCommandOption *options; /* up to one without a name; may be NULL */
 	/* The answer's member that is the list of rows, and what is shown of each, up to one without a
 	 * title.  NULL: the answer's member "text" is printed. */
 	const char *rows;
@@ -55,9 +55,9 @@ typedef struct {
 /* ---- the module ---- */
 
 typedef struct {
-	guint32 abi;		/* these two stay first for ever: they are read before all else */
+	guint32 abi; /* these two stay first for ever: they are read before all else */
 	guint32 struct_size;
-	const char *name;	/* [a-z0-9-]{1,32}; the file's name and the key below modules = { } */
+	const char *name; /* [a-z0-9-]{1,32}; the file's name and the key below modules = { } */
 	const char *description;
 	/* `config` is NULL where the file has no group for the module. */
 	gpointer (*create)(RdmadModule *self, const RdmadConfigNode *config, GError **error);
@@ -81,12 +81,10 @@ typedef struct {
 
 #define RDMAD_MODULE_DEFINE(module_name, ...)                                                      \
 	RDMAD_API extern const RdmadModuleClass rdmad_module_class;                                \
-	const RdmadModuleClass rdmad_module_class = {                                              \
-		.abi = RDMAD_MODULE_ABI,                                                           \
-		.struct_size = sizeof(RdmadModuleClass),                                           \
-		.name = (module_name),                                                             \
-		__VA_ARGS__                                                                        \
-	}
+	const RdmadModuleClass rdmad_module_class = { .abi = RDMAD_MODULE_ABI,                     \
+						      .struct_size = sizeof(RdmadModuleClass),     \
+						      .name = (module_name),                       \
+						      __VA_ARGS__ }
 
 /* The core's services; all borrowed, all there from create to destroy. */
 RDMAD_API const char *rdmad_module_name(const RdmadModule *self);
@@ -103,9 +101,10 @@ RDMAD_API RdmadMeters *rdmad_module_meters(RdmadModule *self);
 RDMAD_API const RdmadSysroot *rdmad_module_sysroot(RdmadModule *self);
 
 /* Directories, absolute, without a trailing slash. */
-RDMAD_API const char *rdmad_module_run_dir(const RdmadModule *self);	/* /run/rdmad */
-RDMAD_API const char *rdmad_module_state_dir(const RdmadModule *self);	/* /var/lib/rdmad; NULL: nothing lasts */
-RDMAD_API const char *rdmad_module_kubelet_dir(const RdmadModule *self);	/* /var/lib/kubelet */
+RDMAD_API const char *rdmad_module_run_dir(const RdmadModule *self); /* /run/rdmad */
+RDMAD_API const char *
+rdmad_module_state_dir(const RdmadModule *self); /* /var/lib/rdmad; NULL: nothing lasts */
+RDMAD_API const char *rdmad_module_kubelet_dir(const RdmadModule *self); /* /var/lib/kubelet */
 
 /* Says that a drain is over. */
 RDMAD_API void rdmad_module_drained(RdmadModule *self);

@@ -31,9 +31,9 @@ RDMAD_API gboolean rdmad_network_netns_number(RdmadNetwork *net, int netns, int 
 /* ---- Internet addresses ---- */
 
 typedef struct {
-	int family;		/* AF_INET, AF_INET6; 0: none */
+	int family; /* AF_INET, AF_INET6; 0: none */
 	guint8 bytes[16];
-	guint8 prefix;		/* bits */
+	guint8 prefix; /* bits */
 } RdmadIp;
 
 /* "192.0.2.7/24", "2001:db8::7"; without a prefix that of one host.  RDMAD_ERROR_INVALID. */
@@ -52,25 +52,25 @@ typedef struct {
 	char *mac;
 	guint vlan, qos;
 	gboolean is_8021ad;
-	guint min_rate, max_rate;	/* Mbit/s; 0: no limit */
-	int spoofchk, trust;		/* 1, 0, -1: unknown */
-	int link_state;			/* 0: as the port, 1: up, 2: down, -1: unknown */
-	guint64 node_guid, port_guid;	/* 0: none */
+	guint min_rate, max_rate;     /* Mbit/s; 0: no limit */
+	int spoofchk, trust;	      /* 1, 0, -1: unknown */
+	int link_state;		      /* 0: as the port, 1: up, 2: down, -1: unknown */
+	guint64 node_guid, port_guid; /* 0: none */
 } RdmadVf;
 
 typedef struct {
 	int ifindex;
 	char *name;
 	char **altnames;
-	char *kind;		/* "macvlan", "veth", ...; NULL: a physical one */
-	int parent;		/* ifindex of the link below; 0: none */
-	int parent_netns;	/* number of the namespace of `parent`; -1: the same */
-	int master;		/* ifindex of the bond or bridge above; 0: none */
-	char *mac, *permanent_mac;	/* may be NULL */
+	char *kind;		   /* "macvlan", "veth", ...; NULL: a physical one */
+	int parent;		   /* ifindex of the link below; 0: none */
+	int parent_netns;	   /* number of the namespace of `parent`; -1: the same */
+	int master;		   /* ifindex of the bond or bridge above; 0: none */
+	char *mac, *permanent_mac; /* may be NULL */
 	guint mtu;
-	guint flags;		/* IFF_UP, ... */
+	guint flags; /* IFF_UP, ... */
 	gboolean up;
-	const char *operstate;	/* as sysfs writes it, or NULL */
+	const char *operstate; /* as sysfs writes it, or NULL */
 	RdmadVf *vfs;
 	guint n_vfs;
 } RdmadLink;
@@ -86,20 +86,20 @@ RDMAD_API RdmadLink *rdmad_link_get_index(RdmadNetwork *net, int ifindex, GError
 
 /* Zeroes are the kernel's own defaults. */
 typedef struct {
-	const char *kind;	/* "macvlan", "ipvlan", "vlan", "ipoib", "veth", "dummy" */
+	const char *kind; /* "macvlan", "ipvlan", "vlan", "ipoib", "veth", "dummy" */
 	const char *name;
-	int parent;		/* ifindex in the namespace of the RdmadNetwork */
-	int netns;		/* where the link is to be; 0: there as well */
+	int parent; /* ifindex in the namespace of the RdmadNetwork */
+	int netns;  /* where the link is to be; 0: there as well */
 	const char *mac;
 	guint mtu;
 	gboolean up;
-	const char *mode;	/* macvlan: bridge (default), private, vepa, passthru; ipvlan: l2
+	const char *mode;   /* macvlan: bridge (default), private, vepa, passthru; ipvlan: l2
 				 * (default), l3, l3s; ipoib: datagram, connected */
-	guint vlan;		/* vlan: 1 to 4094 */
-	gboolean is_8021ad;	/* vlan */
-	guint pkey;		/* ipoib; 0: the parent's */
-	const char *peer;	/* veth: the other end's name */
-	int peer_netns;		/* veth; 0: the socket's */
+	guint vlan;	    /* vlan: 1 to 4094 */
+	gboolean is_8021ad; /* vlan */
+	guint pkey;	    /* ipoib; 0: the parent's */
+	const char *peer;   /* veth: the other end's name */
+	int peer_netns;	    /* veth; 0: the socket's */
 } RdmadLinkSpec;
 
 /* One message: the link is never in another namespace or without its name. */
@@ -110,9 +110,9 @@ typedef struct {
 	const char *name;
 	const char *mac;
 	guint mtu;
-	int up;			/* 1: up, -1: down */
-	int netns;		/* to be moved to, under `name` if that is given */
-	int ifindex;		/* to have there */
+	int up;	     /* 1: up, -1: down */
+	int netns;   /* to be moved to, under `name` if that is given */
+	int ifindex; /* to have there */
 } RdmadLinkChange;
 
 /*
@@ -130,8 +130,8 @@ RDMAD_API gboolean rdmad_links_delete(RdmadNetwork *net, const int *ifindexes, g
 
 typedef enum {
 	RDMAD_VF_MAC = 1 << 0,
-	RDMAD_VF_VLAN = 1 << 1,		/* with qos and is_8021ad */
-	RDMAD_VF_RATE = 1 << 2,		/* both */
+	RDMAD_VF_VLAN = 1 << 1, /* with qos and is_8021ad */
+	RDMAD_VF_RATE = 1 << 2, /* both */
 	RDMAD_VF_SPOOFCHK = 1 << 3,
 	RDMAD_VF_TRUST = 1 << 4,
 	RDMAD_VF_LINK_STATE = 1 << 5,
@@ -148,12 +148,12 @@ RDMAD_API gboolean rdmad_vf_set(RdmadNetwork *net, int ifindex, const RdmadVf *v
 typedef struct {
 	int ifindex;
 	RdmadIp ip;
-	RdmadIp peer;		/* of a point-to-point link */
+	RdmadIp peer; /* of a point-to-point link */
 	RdmadIp broadcast;
-	guint flags;		/* IFA_F_NODAD, IFA_F_NOPREFIXROUTE, ... */
-	guint scope;		/* RT_SCOPE_* */
-	guint metric;		/* of its prefix's route; 0: the kernel's own */
-	guint valid_s, preferred_s;	/* 0: for ever */
+	guint flags;		    /* IFA_F_NODAD, IFA_F_NOPREFIXROUTE, ... */
+	guint scope;		    /* RT_SCOPE_* */
+	guint metric;		    /* of its prefix's route; 0: the kernel's own */
+	guint valid_s, preferred_s; /* 0: for ever */
 } RdmadAddress;
 
 /* Of RdmadAddress, g_free(); `ifindex` 0: of all links. */
@@ -179,25 +179,25 @@ RDMAD_API gboolean rdmad_neighbour_delete(RdmadNetwork *net, int ifindex, const 
 #define RDMAD_ROUTE_HOPS_MAX 16u
 
 typedef struct {
-	RdmadIp gateway;	/* none: on the link */
+	RdmadIp gateway; /* none: on the link */
 	int ifindex;
-	guint weight;		/* 1 to 256; 0: 1 */
+	guint weight; /* 1 to 256; 0: 1 */
 	gboolean onlink;
 } RdmadRouteHop;
 
 typedef struct {
 	int family;
-	RdmadIp to;		/* none: the default route */
-	guint table;		/* 0: main */
-	guint type;		/* RTN_*; 0: unicast */
-	guint protocol;		/* RTPROT_*; 0: static */
-	guint scope;		/* RT_SCOPE_* */
+	RdmadIp to;	/* none: the default route */
+	guint table;	/* 0: main */
+	guint type;	/* RTN_*; 0: unicast */
+	guint protocol; /* RTPROT_*; 0: static */
+	guint scope;	/* RT_SCOPE_* */
 	guint metric;
-	RdmadIp source;		/* preferred source address */
-	guint mtu, advmss;	/* 0: the link's */
+	RdmadIp source;	   /* preferred source address */
+	guint mtu, advmss; /* 0: the link's */
 	RdmadRouteHop hops[RDMAD_ROUTE_HOPS_MAX];
-	guint n_hops;		/* 0: none, as a blackhole has it */
-	gboolean partial;	/* listed: it has more hops than these */
+	guint n_hops;	  /* 0: none, as a blackhole has it */
+	gboolean partial; /* listed: it has more hops than these */
 } RdmadRoute;
 
 /* Of RdmadRoute, g_free(), by AF_INET or AF_INET6; `table`, `ifindex` 0: any. */
@@ -211,11 +211,11 @@ RDMAD_API gboolean rdmad_route_delete(RdmadNetwork *net, const RdmadRoute *route
 
 typedef struct {
 	int family;
-	RdmadIp from, to;	/* none: any */
+	RdmadIp from, to; /* none: any */
 	guint priority;
 	guint table;
-	char iif[16], oif[16];	/* "": any */
-	guint protocol;		/* RTPROT_* of who made it */
+	char iif[16], oif[16]; /* "": any */
+	guint protocol;	       /* RTPROT_* of who made it */
 } RdmadRule;
 
 /* Of RdmadRule, g_free(): those that look up a table. */
@@ -226,7 +226,7 @@ RDMAD_API gboolean rdmad_rule_delete(RdmadNetwork *net, const RdmadRule *rule, G
 /* ---- sysctls ---- */
 
 typedef struct {
-	const char *name;	/* "net/ipv4/conf/eth0.100/arp_ignore": below net/, with slashes */
+	const char *name; /* "net/ipv4/conf/eth0.100/arp_ignore": below net/, with slashes */
 	const char *value;
 } RdmadSysctl;
 

@@ -14,7 +14,7 @@
 typedef struct {
 	char *pod_namespace, *pod_name, *container;
 	char *resource;
-	char **ids;		/* sorted */
+	char **ids; /* sorted */
 } RdmadPodDevices;
 
 /* `error` NULL: the list is fresh.  RDMAD_ERROR_UNAVAILABLE: no socket, or kubelet does not answer;

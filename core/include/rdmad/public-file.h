@@ -12,8 +12,8 @@
 
 /* Opens a directory and makes what is missing of its absolute path, with mode 0755.  `flags` is
  * O_NOFOLLOW or, for a directory that is not ours alone, 0.  -1: RDMAD_ERROR_FAILED. */
-RDMAD_API int rdmad_public_dir_open(const char *path, int flags, GError **error)
-	G_GNUC_WARN_UNUSED_RESULT;
+RDMAD_API int rdmad_public_dir_open(const char *path, int flags,
+				    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Writes or replaces `name` in the open directory `dir`; `path`, of the directory, is for errors.
  * RDMAD_ERROR_FAILED: the file is as it was. */

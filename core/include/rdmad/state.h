@@ -13,7 +13,7 @@
 #include <rdmad/types.h>
 
 typedef struct {
-	const char *name;		/* the module's */
+	const char *name; /* the module's */
 	/* SQL, NULL-terminated: entry N leads from version N to N + 1.  Never edit one that was
 	 * released: add another. */
 	const char *const *migrations;
@@ -33,22 +33,27 @@ RDMAD_API void rdmad_tables_close(RdmadTables *tables);
 
 /* ---- values ---- */
 
-typedef enum { RDMAD_VALUE_NULL, RDMAD_VALUE_INT, RDMAD_VALUE_TEXT, RDMAD_VALUE_BYTES } RdmadValueType;
+typedef enum {
+	RDMAD_VALUE_NULL,
+	RDMAD_VALUE_INT,
+	RDMAD_VALUE_TEXT,
+	RDMAD_VALUE_BYTES
+} RdmadValueType;
 
 /* For ?1, ?2, ...; valid during the call. */
 typedef struct {
 	RdmadValueType type;
 	gint64 number;
 	const void *bytes;
-	gsize size;			/* of BYTES */
+	gsize size; /* of BYTES */
 } RdmadValue;
 
-#define RDMAD_INT(n)		((RdmadValue){ RDMAD_VALUE_INT, (n), NULL, 0 })
+#define RDMAD_INT(n) ((RdmadValue){ RDMAD_VALUE_INT, (n), NULL, 0 })
 /* NULL is SQL's NULL. */
-#define RDMAD_TEXT(text)	((RdmadValue){ RDMAD_VALUE_TEXT, 0, (text), 0 })
-#define RDMAD_BYTES(data, n)	((RdmadValue){ RDMAD_VALUE_BYTES, 0, (data), (n) })
-#define RDMAD_VALUES(...)	((const RdmadValue[]){ __VA_ARGS__ }), \
-				G_N_ELEMENTS(((const RdmadValue[]){ __VA_ARGS__ }))
+#define RDMAD_TEXT(text)     ((RdmadValue){ RDMAD_VALUE_TEXT, 0, (text), 0 })
+#define RDMAD_BYTES(data, n) ((RdmadValue){ RDMAD_VALUE_BYTES, 0, (data), (n) })
+#define RDMAD_VALUES(...)                                                                          \
+	((const RdmadValue[]){ __VA_ARGS__ }), G_N_ELEMENTS(((const RdmadValue[]){ __VA_ARGS__ }))
 
 /* ---- writing ---- */
 
@@ -69,9 +74,9 @@ RDMAD_API guint rdmad_tables_changed(const RdmadTables *tables);
 
 /* Called for each row; FALSE with an error set ends the reading. */
 typedef gboolean (*RdmadRowFunc)(const RdmadRow *row, gpointer data, GError **error);
-RDMAD_API gboolean rdmad_tables_read(RdmadTables *tables, const char *sql,
-				     const RdmadValue *values, gsize n_values, RdmadRowFunc fn,
-				     gpointer data, GError **error);
+RDMAD_API gboolean rdmad_tables_read(RdmadTables *tables, const char *sql, const RdmadValue *values,
+				     gsize n_values, RdmadRowFunc fn, gpointer data,
+				     GError **error);
 /* Columns from 0.  Texts and bytes are valid during the call; NULL for SQL's NULL. */
 RDMAD_API gint64 rdmad_row_int(const RdmadRow *row, guint column);
 RDMAD_API const char *rdmad_row_text(const RdmadRow *row, guint column);

@@ -324,7 +324,8 @@ static void test_a_socketpair_has_peers_without_a_server(Fixture *f, gconstpoint
 	int ends[2];
 
 	g_assert_cmpint(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), ==, 0);
-	g_assert_nonnull(rdmad_message_peer_new(f->loop, SOME_MODULE, ends[0], &two, &ops, f, NULL));
+	g_assert_nonnull(
+		rdmad_message_peer_new(f->loop, SOME_MODULE, ends[0], &two, &ops, f, NULL));
 	g_assert_true(rdmad_message_send(ends[1], "a", 1, NULL, 0, NULL));
 	g_assert_true(rdmad_message_send(ends[1], "b", 1, NULL, 0, NULL));
 	rdmad_loop_run(f->loop);
