@@ -8,12 +8,8 @@ here=contrib/quickstart.d
 . $here/stages.sh
 export RDMAD_TEST_SLOW=1
 
-# long TEST...: as many at once as there are processors; how many points a sweep tried is said too.
-long() {
-	suites build --suite soak --timeout-multiplier 0 "$@"
-	grep -hE '^# .*(points tried|Allocates|steps|scrapes)' build/meson-logs/testlog.txt
-}
-
 stage 'build with gcc' eval 'build build && echo "ok 1 - gcc builds it without a warning"'
-stage 'long runs' long
+stage 'long runs' suites build --suite soak --timeout-multiplier 0
+# How much each has done.
+grep -E '^# .*(points tried|Allocates|steps|scrapes)' build/meson-logs/testlog.txt
 conclude

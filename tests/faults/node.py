@@ -83,6 +83,9 @@ class Node(PluginCase):
     def spawn_daemon(self, config=None, *options):
         self.injector.new_process()
         self.endpoint_before = self.endpoint() if HCA in self.kubelet.resources() else None
+        if self.endpoint_before is not None:
+            # Kubelet that notices the end of the old stream after the new one stops the new one.
+            self.kubelet.wait_for(lambda: self.endpoint_before.stopped, WELL_WITHIN)
         return super().spawn_daemon(None, "--config", os.path.join(self.dir, "rdmad.conf"), *options)
 
     def restart_kubelet(self):
