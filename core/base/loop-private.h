@@ -17,7 +17,7 @@ void rdmad_loop_stop(RdmadLoop *loop);
 /* One turn: waits for at least one event. */
 void rdmad_loop_turn(RdmadLoop *loop);
 
-/* Signals are the core's alone: libevent serves them on one base only.  NULL with errno. */
+/* Signals are the core's alone; one event for each.  They are blocked as long as it lives.  NULL with errno. */
 RdmadEvent *rdmad_loop_add_signal(RdmadLoop *loop, int signum,
 				  void (*fn)(int signum, gpointer data),
 				  gpointer data) G_GNUC_WARN_UNUSED_RESULT;

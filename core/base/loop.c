@@ -11,6 +11,7 @@
 #include <rdmad/log.h>
 #include <signal.h>
 #include <sys/pidfd.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 
 #include "base/owned.h"
@@ -44,7 +45,8 @@ struct RdmadEvent {
 	gpointer data;
 	gint64 due_us; /* EVENT_TIMER */
 	pid_t pid;     /* EVENT_CHILD */
-	int pidfd;
+	int signum;    /* EVENT_SIGNAL */
+	int own_fd;    /* EVENT_CHILD: a pidfd; EVENT_SIGNAL: a signalfd */
 };
 
 /* libevent's numbers: the lower is served first. */
@@ -205,7 +207,7 @@ static RdmadEvent *event_new_for(RdmadLoop *loop, RdmadModule *owner, EventKind 
 	ev->kind = kind;
 	ev->priority = PRIORITY_NORMAL;
 	ev->data = data;
-	ev->pidfd = -1;
+	ev->own_fd = -1;
 	ev->node.data = ev;
 	g_queue_push_tail_link(&loop->events, &ev->node);
 	return ev;
@@ -368,7 +370,7 @@ RdmadEvent *rdmad_loop_add_child(RdmadLoop *loop, RdmadModule *owner, pid_t pid,
 	ev = event_new_for(loop, owner, EVENT_CHILD, data);
 	ev->fn.child = fn;
 	ev->pid = pid;
-	ev->pidfd = pidfd;
+	ev->own_fd = pidfd;
 	event_assign_to(ev, pidfd, EV_READ | EV_PERSIST, child_ended);
 	if (event_start(ev))
 		return ev;
@@ -376,31 +378,52 @@ RdmadEvent *rdmad_loop_add_child(RdmadLoop *loop, RdmadModule *owner, pid_t pid,
 	return event_drop(ev);
 }
 
-static void signal_fired(int signum, short what, void *data)
+static void signal_mask(int how, int signum, sigset_t *set)
 {
-	RdmadEvent *ev = data;
-
-	loop_enter(ev->loop);
-	ev->fn.signal(signum, ev->data);
+	sigemptyset(set);
+	sigaddset(set, signum);
+	pthread_sigmask(how, set, NULL);
 }
 
+static void signal_fired(int fd, short what, void *data)
+{
+	RdmadEvent *ev = data;
+	struct signalfd_siginfo info;
+
+	/* The next turn tries again. */
+	if (read(fd, &info, sizeof(info)) < 0)
+		return;
+	loop_enter(ev->loop);
+	ev->fn.signal(ev->signum, ev->data);
+}
+
+/* libevent's own way with signals ends the process when it cannot read from its pipe, and loses those that
+ * it cannot write there.  Threads inherit the mask. */
 RdmadEvent *rdmad_loop_add_signal(RdmadLoop *loop, int signum,
 				  void (*fn)(int signum, gpointer data), gpointer data)
 {
 	RdmadEvent *ev = event_new_for(loop, NULL, EVENT_SIGNAL, data);
+	sigset_t set;
 
 	ev->fn.signal = fn;
-	event_assign_to(ev, signum, EV_SIGNAL | EV_PERSIST, signal_fired);
-	return event_start(ev) ? ev : event_drop(ev);
+	ev->signum = signum;
+	signal_mask(SIG_BLOCK, signum, &set);
+	ev->own_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	event_assign_to(ev, ev->own_fd, EV_READ | EV_PERSIST, signal_fired);
+	return ev->own_fd >= 0 && event_start(ev) ? ev : event_drop(ev);
 }
 
 void rdmad_event_free(RdmadEvent *ev)
 {
+	sigset_t set;
+
 	if (!ev)
 		return;
+	if (ev->kind == EVENT_SIGNAL)
+		signal_mask(SIG_UNBLOCK, ev->signum, &set);
 	g_queue_unlink(&ev->loop->events, &ev->node);
 	event_free(ev->ev);
-	rdmad_clear_fd(&ev->pidfd);
+	rdmad_clear_fd(&ev->own_fd);
 	g_free(ev);
 }
 

@@ -201,6 +201,40 @@ static void test_a_signal_arrives_on_the_loop(Fixture *f, gconstpointer data)
 	g_assert_cmpint(f->status, ==, SIGHUP);
 }
 
+/* libevent and the loop read by this one instead of libc's; the errno that it fails with once, or 0. */
+static int read_error;
+
+ssize_t read(int fd, void *to, size_t size)
+{
+	errno = read_error;
+	read_error = 0;
+	return errno ? -1 : syscall(SYS_read, fd, to, size);
+}
+
+static void test_a_signal_whose_read_fails_arrives_later(Fixture *f, gconstpointer data)
+{
+	g_autoptr(RdmadEvent) ev G_GNUC_UNUSED =
+		rdmad_loop_add_signal(f->loop, SIGHUP, on_signal, f);
+
+	raise(SIGHUP);
+	read_error = EIO;
+	rdmad_loop_run(f->loop);
+	g_assert_cmpint(read_error, ==, 0);
+	g_assert_cmpint(f->status, ==, SIGHUP);
+}
+
+static void test_a_signal_is_blocked_as_long_as_its_event_lives(Fixture *f, gconstpointer data)
+{
+	RdmadEvent *ev = rdmad_loop_add_signal(f->loop, SIGUSR1, on_signal, f);
+	sigset_t mask;
+
+	pthread_sigmask(SIG_BLOCK, NULL, &mask);
+	g_assert_true(sigismember(&mask, SIGUSR1));
+	rdmad_event_free(ev);
+	pthread_sigmask(SIG_BLOCK, NULL, &mask);
+	g_assert_false(sigismember(&mask, SIGUSR1));
+}
+
 typedef struct {
 	double turns;
 	guint64 observed;
@@ -416,6 +450,8 @@ int main(int argc, char **argv)
 	ADD(who_is_no_child_is_not_watched);
 	ADD(what_a_module_leaves_behind_is_counted_and_freed);
 	ADD(a_signal_arrives_on_the_loop);
+	ADD(a_signal_whose_read_fails_arrives_later);
+	ADD(a_signal_is_blocked_as_long_as_its_event_lives);
 	ADD(what_epoll_refuses_fails_and_nothing_else);
 	ADD(what_was_refused_can_be_asked_for_again);
 	ADD(children_and_signals_are_refused_too);
