@@ -124,11 +124,12 @@ static gboolean write_at_home(RdmadClaims *claims, const GPtrArray *gone, const 
 		return FALSE;
 	written = write_transaction(claims, gone, put, error);
 	told = rdmad_state_is_current(claims->state, &current, written ? error : NULL);
-	claims->adrift = !current;
+	/* What cannot be told is taken back: the table in memory is the one without it. */
+	claims->adrift = !told || !current;
 	if (written && told && !current)
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
 			    "the database was moved or removed while it was written");
-	return written && current;
+	return written && !claims->adrift;
 }
 
 gboolean rdmad_claims_write(RdmadClaims *claims, const GPtrArray *gone, const GPtrArray *put,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is acknowledged is on the disk, whatever becomes of the database's place while it is open. */
+#include <errno.h>
 #include <rdmad/error.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 
 #include "../scratch.h"
 #include "claims-fixture.h"
+#include "service/state-private.h"
 
 static char *db_path(ClaimsFixture *f, const char *part)
 {
@@ -178,6 +180,43 @@ static void test_what_cannot_be_written_in_place_is_refused(void)
 	fixture_close(&f);
 }
 
+/* Which of the next looks at the files fails; 0: none. */
+static guint failing_look;
+
+gboolean __real_rdmad_state_file_identify(const char *path, const char *part, RdmadStateFile *file,
+					  GError **error);
+gboolean __wrap_rdmad_state_file_identify(const char *path, const char *part, RdmadStateFile *file,
+					  GError **error);
+
+gboolean __wrap_rdmad_state_file_identify(const char *path, const char *part, RdmadStateFile *file,
+					  GError **error)
+{
+	if (failing_look == 0 || --failing_look > 0)
+		return __real_rdmad_state_file_identify(path, part, file, error);
+	return rdmad_error_errno(error, EIO, "%s", path);
+}
+
+/* Also of a claim that is in the database when it is refused: its tokens are free. */
+static void test_a_look_that_fails_refuses_no_later_claim(void)
+{
+	for (guint look = 1; look <= 6; look++) {
+		g_autoptr(GError) error = NULL;
+		ClaimsFixture f;
+
+		g_test_message("look %u", look);
+		fixture_open(&f);
+		failing_look = look;
+		claims_fixture_grant(&f, "d", &error);
+		failing_look = 0;
+		expect(&f, error ? "a b,c" : "a b,c d");
+		g_free(claims_fixture_must_grant(&f, "d,e"));
+		g_assert_null(rdmad_claims_problem(f.claims));
+		claims_fixture_reopen(&f);
+		expect(&f, "a b,c d,e");
+		fixture_close(&f);
+	}
+}
+
 /* Damage that is found while it runs: memory has all that was in it. */
 static void test_a_damaged_database_is_written_anew(void)
 {
@@ -219,6 +258,7 @@ int main(int argc, char **argv)
 	ADD(a_claim_is_written_where_it_is_looked_for);
 	ADD(whoever_asks_for_problems_finds_none_afterwards);
 	ADD(what_cannot_be_written_in_place_is_refused);
+	ADD(a_look_that_fails_refuses_no_later_claim);
 	ADD(a_damaged_database_is_written_anew);
 	return g_test_run();
 }
