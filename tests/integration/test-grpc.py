@@ -212,11 +212,21 @@ class Connections(unittest.TestCase):
     def test_connections_above_the_limit_are_closed_and_the_others_live(self):
         server = Server("2")
         with server.channel() as a, server.channel() as b, server.channel() as c:
-            self.assertEqual(unary(a, "Echo", b"a"), b"a")
-            self.assertEqual(unary(b, "Echo", b"b"), b"b")
+            watches = [channel.unary_stream("/test.Echo/Watch")(b"x") for channel in (a, b)]
+            for watch in watches:
+                next(watch)
             self.assertEqual(failure(lambda: unary(c, "Echo", b"c"))[0],
                              grpc.StatusCode.UNAVAILABLE)
             self.assertEqual(unary(a, "Echo", b"a"), b"a")
+            for watch in watches:
+                watch.cancel()
+        self.assertEqual(server.close(), 0)
+
+    def test_an_idle_connection_yields_to_a_new_one_and_comes_again(self):
+        server = Server("2")
+        with server.channel() as a, server.channel() as b, server.channel() as c:
+            for channel in (a, b, c, a, b, c):
+                self.assertEqual(unary(channel, "Echo", b"x"), b"x")
         self.assertEqual(server.close(), 0)
 
     def test_a_server_that_ends_says_unavailable(self):
