@@ -209,10 +209,10 @@ static void test_a_look_that_fails_refuses_no_later_claim(void)
 		claims_fixture_grant(&f, "d", &error);
 		failing_look = 0;
 		expect(&f, error ? "a b,c" : "a b,c d");
-		g_free(claims_fixture_must_grant(&f, "d,e"));
+		g_free(claims_fixture_must_grant(&f, error ? "d,e" : "e"));
 		g_assert_null(rdmad_claims_problem(f.claims));
 		claims_fixture_reopen(&f);
-		expect(&f, "a b,c d,e");
+		expect(&f, error ? "a b,c d,e" : "a b,c d e");
 		fixture_close(&f);
 	}
 }
