@@ -29,6 +29,7 @@ class TinyPlugin(grpc.GenericRpcHandler):
     """`count` devices "d0".. of "test/tiny"."""
 
     def __init__(self, path, count=3, preferred=False, pre_start=False):
+        self.status = None
         self.path, self.count, self.calls = path, count, []
         self.options = plugin.DevicePluginOptions(get_preferred_allocation_available=preferred,
                                                   pre_start_required=pre_start)
@@ -138,7 +139,7 @@ class StandinTest(unittest.TestCase):
         kubelet = self.kubelet()
         tiny = self.plugin("plugins_registry")
         kubelet.wait("test/tiny", 3)
-        self.assertTrue(tiny.status.plugin_registered)
+        self.assertTrue(kubelet.wait_for(lambda: tiny.status and tiny.status.plugin_registered))
         os.unlink(tiny.path)
         self.assertTrue(kubelet.wait_for(lambda: not kubelet.resources()["test/tiny"]["connected"]))
 
