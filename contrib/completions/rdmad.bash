@@ -28,7 +28,7 @@ _rdmad()
 	esac
 	case $COMP_CWORD:$command in
 	1:*)
-		words="status devices explain allocations topology events doctor facts commands import-config --config"
+		words="status devices explain allocations topology events doctor attributes commands import-config --config"
 		words+=" --module --module-dir --profile-dir --sysroot --run-dir --state-dir --kubelet-dir --check"
 		words+=" --print-config --log-level --log-format --lock-wait --version --help"
 		;;
@@ -45,7 +45,7 @@ _rdmad()
 		fi
 		words="--key --resource-prefix --help"
 		;;
-	*:facts) words="$common set unset" ;;
+	*:attributes) words="$common set unset" ;;
 	*:status | *:topology | *:doctor | *:commands) words="$common" ;;
 	*) words="--config --module --module-dir --profile-dir --sysroot --run-dir --state-dir --kubelet-dir
 		--check --print-config --log-level --log-format --lock-wait" ;;

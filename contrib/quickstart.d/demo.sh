@@ -66,7 +66,7 @@ choose_kubelet() {
 	else
 		kubelet=$dir/kubelet stand_in=1
 		start kubelet tests/kubelet/kubelet --root "$kubelet"
-		wait_for 20 ctl resources || fail 'the kubelet stand-in does not answer'
+		wait_for 20 ctl resources || fail 'the fake kubelet does not answer'
 	fi
 }
 

@@ -5,7 +5,7 @@ packages_build='gcc libc6-dev meson ninja-build pkg-config protobuf-c-compiler
 	libibverbs-dev librdmacm-dev libnl-3-dev libnl-route-3-dev
 	libsqlite3-dev libjansson-dev libssl-dev libyaml-dev zlib1g-dev'
 
-# The kubelet stand-in, and the lab for --lab.
+# The fake kubelet, and the lab for --lab.
 packages_demo='python3 python3-grpcio python3-protobuf protobuf-compiler iproute2
 	qemu-system-x86 busybox-static cpio kmod xz-utils'
 

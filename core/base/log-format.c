@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/log-private.h"
+#include "base/log.h"
 
 /* Bytes in the line, after escaping; with the message they stay below the limit. */
 #define FIELD_MAX 256u
@@ -22,7 +22,7 @@ static void named_fields(const RdmadLogRecord *record, NamedField fields[N_FIELD
 	fields[0] = (NamedField){ "device", "RDMAD_DEVICE", f->device };
 	fields[1] = (NamedField){ "pod", "RDMAD_POD", f->pod };
 	fields[2] = (NamedField){ "resource", "RDMAD_RESOURCE", f->resource };
-	fields[3] = (NamedField){ "claim", "RDMAD_CLAIM", f->claim };
+	fields[3] = (NamedField){ "allocation", "RDMAD_ALLOCATION", f->allocation };
 }
 
 static void append_time(GString *out, gint64 time_us)

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "base/log-format.h"
-#include "base/log-private.h"
+#include "base/log.h"
 
 #define RDMAD_LOG_PATIENCE_MS	 50
 #define RDMAD_LOG_JOURNAL_SOCKET "/run/systemd/journal/socket"

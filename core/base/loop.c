@@ -2,7 +2,7 @@
 /* The only file that knows libevent. */
 #define RDMAD_LOG_TOPIC "loop"
 
-#include "base/loop-private.h"
+#include "base/loop.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -20,9 +20,9 @@ struct RdmadLoop {
 	struct event_base *base;
 	GQueue events;	      /* RdmadEvent, linked by their own nodes */
 	GQueue objects;	      /* RdmadOwned */
-	RdmadMeters *meters;  /* or NULL */
-	GHashTable *families; /* RdmadMeterClass -> RdmadMeter */
-	RdmadMeter *latency, *turns;
+	RdmadStats *stats;    /* or NULL */
+	GHashTable *families; /* RdmadStatClass -> RdmadStat */
+	RdmadStat *latency, *turns;
 	gint64 turn_us; /* when the first callback of this turn began; 0: none yet */
 	gint64 late_us; /* the largest delay of its timers */
 };
@@ -106,8 +106,8 @@ void rdmad_loop_free(RdmadLoop *loop)
 
 /* ---- what the loop counts ---- */
 
-static const RdmadMeterClass latency_class = {
-	.type = RDMAD_METER_HISTOGRAM,
+static const RdmadStatClass latency_class = {
+	.type = RDMAD_STAT_HISTOGRAM,
 	.name = "rdmad_loop_latency_seconds",
 	.unit = "seconds",
 	.help = "How long an event may have waited for the event loop: in each turn the larger of "
@@ -116,36 +116,36 @@ static const RdmadMeterClass latency_class = {
 				    0.25, 0.5, 1, 5, 0 },
 };
 
-static const RdmadMeterClass turns_class = {
-	.type = RDMAD_METER_COUNTER,
+static const RdmadStatClass turns_class = {
+	.type = RDMAD_STAT_COUNTER,
 	.name = "rdmad_loop_turns",
 	.help = "Turns of the event loop in which something happened",
 };
 
-RdmadMeter *rdmad_loop_meter(RdmadLoop *loop, const RdmadMeterClass *klass)
+RdmadStat *rdmad_loop_stat(RdmadLoop *loop, const RdmadStatClass *klass)
 {
 	g_autoptr(GError) error = NULL;
-	RdmadMeter *meter;
+	RdmadStat *stat;
 
-	if (!loop->meters)
+	if (!loop->stats)
 		return NULL;
-	meter = g_hash_table_lookup(loop->families, klass);
-	if (meter)
-		return meter;
-	meter = rdmad_meters_add(loop->meters, NULL, klass, NULL, &error);
-	if (!meter)
+	stat = g_hash_table_lookup(loop->families, klass);
+	if (stat)
+		return stat;
+	stat = rdmad_stats_add(loop->stats, NULL, klass, NULL, &error);
+	if (!stat)
 		g_error("%s", error->message);
-	g_hash_table_insert(loop->families, (gpointer)klass, meter);
-	return meter;
+	g_hash_table_insert(loop->families, (gpointer)klass, stat);
+	return stat;
 }
 
-void rdmad_loop_set_meters(RdmadLoop *loop, RdmadMeters *meters)
+void rdmad_loop_set_stats(RdmadLoop *loop, RdmadStats *stats)
 {
-	g_assert(!loop->meters);
-	loop->meters = meters;
+	g_assert(!loop->stats);
+	loop->stats = stats;
 	loop->families = g_hash_table_new(NULL, NULL);
-	loop->latency = rdmad_loop_meter(loop, &latency_class);
-	loop->turns = rdmad_loop_meter(loop, &turns_class);
+	loop->latency = rdmad_loop_stat(loop, &latency_class);
+	loop->turns = rdmad_loop_stat(loop, &turns_class);
 }
 
 /* Whoever came during the turn waited for no longer than this; no clock is read while nothing happens. */
@@ -156,16 +156,16 @@ static void loop_leave(RdmadLoop *loop)
 	if (!loop->turn_us)
 		return;
 	took_us = g_get_monotonic_time() - loop->turn_us;
-	rdmad_meter_observe(loop->latency, (double)MAX(took_us, loop->late_us) / G_USEC_PER_SEC,
-			    NULL);
-	rdmad_meter_add(loop->turns, 1, NULL);
+	rdmad_stat_observe(loop->latency, (double)MAX(took_us, loop->late_us) / G_USEC_PER_SEC,
+			   NULL);
+	rdmad_stat_add(loop->turns, 1, NULL);
 	loop->turn_us = loop->late_us = 0;
 }
 
 /* Before each callback. */
 static void loop_enter(RdmadLoop *loop)
 {
-	if (loop->meters && !loop->turn_us)
+	if (loop->stats && !loop->turn_us)
 		loop->turn_us = g_get_monotonic_time();
 }
 
@@ -312,7 +312,7 @@ void rdmad_event_arm(RdmadEvent *ev, guint delay_ms)
 	const struct timeval delay = { delay_ms / 1000, (delay_ms % 1000) * 1000 };
 
 	g_assert(ev->kind == EVENT_TIMER);
-	if (ev->loop->meters)
+	if (ev->loop->stats)
 		ev->due_us = g_get_monotonic_time() + (gint64)delay_ms * 1000;
 	event_add(ev->ev, &delay);
 }

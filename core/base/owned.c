@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/owned.h"
 
-#include "base/loop-private.h"
+#include "base/loop.h"
 
 void rdmad_owned_enter(RdmadOwned *owned, RdmadLoop *loop, RdmadModule *owner,
 		       void (*reap)(gpointer object), gpointer object)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/watch-private.h"
+#include "base/watch.h"
 
 void rdmad_watch_list_init(RdmadWatchList *list)
 {

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "base/work-private.h"
+#include "base/work.h"
 
 typedef struct RdmadWorkPool RdmadWorkPool;
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The loop's side: who waits for which job, until when. */
-#include "base/work-private.h"
+#include "base/work.h"
 
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
 
-#include "base/loop-private.h"
+#include "base/loop.h"
 #include "base/work-pool.h"
 
 struct RdmadWorkers {
@@ -14,18 +14,18 @@ struct RdmadWorkers {
 	RdmadEvent *wake_event;
 	RdmadEvent *grow; /* timer: another thread may be due */
 	GQueue open;	  /* RdmadJob whose `done` may still be called */
-	RdmadMeter *jobs, *durations;
+	RdmadStat *jobs, *durations;
 };
 
-static const RdmadMeterClass jobs_class = {
-	.type = RDMAD_METER_COUNTER,
+static const RdmadStatClass jobs_class = {
+	.type = RDMAD_STAT_COUNTER,
 	.name = "rdmad_work_jobs",
 	.help = "Jobs of worker threads that are over, by what became of them",
 	.labels = { "job", "result" },
 };
 
-static const RdmadMeterClass durations_class = {
-	.type = RDMAD_METER_HISTOGRAM,
+static const RdmadStatClass durations_class = {
+	.type = RDMAD_STAT_HISTOGRAM,
 	.name = "rdmad_work_job_duration_seconds",
 	.unit = "seconds",
 	.help = "How long jobs ran on a worker thread, those that nobody waited for any more as "
@@ -37,7 +37,7 @@ static const RdmadMeterClass durations_class = {
 
 static void workers_count(const RdmadWorkers *workers, const RdmadJob *job, const char *result)
 {
-	rdmad_meter_add(workers->jobs, 1, (const char *const[]){ job->klass->name, result, NULL });
+	rdmad_stat_add(workers->jobs, 1, (const char *const[]){ job->klass->name, result, NULL });
 }
 
 /* Takes a job off the list of those that are waited for; its `data` is then free to go. */
@@ -72,8 +72,8 @@ static void workers_woken(int fd, RdmadIo ready, gpointer data)
 		return;
 	rdmad_work_pool_take(workers->pool, &finished);
 	while ((job = g_queue_pop_head(&finished))) {
-		rdmad_meter_observe(workers->durations, (double)job->took_us / G_USEC_PER_SEC,
-				    (const char *const[]){ job->klass->name, NULL });
+		rdmad_stat_observe(workers->durations, (double)job->took_us / G_USEC_PER_SEC,
+				   (const char *const[]){ job->klass->name, NULL });
 		job_finish(job);
 		rdmad_job_unref(job);
 	}
@@ -128,8 +128,8 @@ RdmadWorkers *rdmad_workers_new(RdmadLoop *loop, guint threads, GError **error)
 		return NULL;
 	}
 	workers->grow = rdmad_loop_add_timer(loop, NULL, workers_grow, workers);
-	workers->jobs = rdmad_loop_meter(loop, &jobs_class);
-	workers->durations = rdmad_loop_meter(loop, &durations_class);
+	workers->jobs = rdmad_loop_stat(loop, &jobs_class);
+	workers->durations = rdmad_loop_stat(loop, &durations_class);
 	return workers;
 }
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/places.h"
+#include "base/default-dirs.h"
 #include "cli/command.h"
 #include "cli/module-command.h"
 
@@ -29,9 +29,9 @@ static const Command commands[] = {
 	  "\n  -f, --follow         go on as events come", COMMAND_ASKS "f", command_events },
 	{ "doctor", "", "what is wrong on this node, and what to do about it", "", COMMAND_ASKS,
 	  command_doctor },
-	{ "facts", " [set NAME VALUE | unset NAME]",
+	{ "attributes", " [set NAME VALUE | unset NAME]",
 	  "what modules are told about the node, as its labels; or tell them", "", COMMAND_ASKS,
-	  command_facts, 3 },
+	  command_attributes, 3 },
 	{ "commands", "", "what the modules that run add to these", "", COMMAND_ASKS,
 	  module_command_list },
 	{ "import-config", " FILE",
@@ -78,7 +78,7 @@ const char *rdmad_cli_help(void)
 	       "  topology               how near GPUs and devices are to each other\n"
 	       "  events                 what happened to devices and their holders\n"
 	       "  doctor                 what is wrong on this node, and what to do about it\n"
-	       "  facts [set|unset ...]  what modules are told about the node\n"
+	       "  attributes [set|unset ...]  what modules are told about the node\n"
 	       "  import-config FILE     another device plugin's configuration as rdmad.conf\n"
 	       "  commands               what the modules that run add to these\n";
 }
@@ -87,8 +87,8 @@ const char *rdmad_cli_help(void)
 static char *default_socket(void)
 {
 	const char *named = g_getenv("RDMAD_SOCKET");
-	g_autofree char *folder = rdmad_run_dir_default();
-	g_autofree char *own = g_build_filename(folder, "rdmad.sock", NULL);
+	g_autofree char *directory = rdmad_run_dir_default();
+	g_autofree char *own = g_build_filename(directory, "rdmad.sock", NULL);
 
 	if (named && *named)
 		return g_strdup(named);

@@ -33,7 +33,7 @@ static gboolean connect_error(GError **error, int errnum, const char *path)
 	return FALSE;
 }
 
-/* In /tmp the folder may be somebody else's. */
+/* In /tmp the directory may be somebody else's. */
 static gboolean client_trusts(int fd, const char *path, GError **error)
 {
 	struct ucred peer = { .uid = -1 };

@@ -5,28 +5,28 @@
 #include "cli/command.h"
 #include "cli/table.h"
 
-static const char *const headers[] = { "CLAIM",	    "RESOURCE", "DEVICES",     "POD",
-				       "CONTAINER", "SINCE",	"ATTACHMENTS", NULL };
+static const char *const headers[] = { "ALLOCATION", "RESOURCE", "DEVICES",	"POD",
+				       "CONTAINER",  "SINCE",	 "ATTACHMENTS", NULL };
 
 /* The kernel's name, or the id of a device that has left. */
-static const char *device_label(const json_t *claim, size_t index)
+static const char *device_label(const json_t *allocation, size_t index)
 {
-	const json_t *name = json_array_get(json_object_get(claim, "device_names"), index);
-	const json_t *id = json_array_get(json_object_get(claim, "devices"), index);
+	const json_t *name = json_array_get(json_object_get(allocation, "device_names"), index);
+	const json_t *id = json_array_get(json_object_get(allocation, "devices"), index);
 
 	return json_string_value(name) ?: json_string_value(id) ?: "?";
 }
 
-/* "mlx5_0, mlx5_1 x3": tokens of a shared pool stand for one device. */
-static char *format_devices(const json_t *claim)
+/* "mlx5_0, mlx5_1 x3": slots of a shared pool stand for one device. */
+static char *format_devices(const json_t *allocation)
 {
-	const size_t n = json_array_size(json_object_get(claim, "tokens"));
+	const size_t n = json_array_size(json_object_get(allocation, "slots"));
 	GString *out = g_string_new(NULL);
 
 	for (size_t i = 0, run; i < n; i += run) {
-		const char *label = device_label(claim, i);
+		const char *label = device_label(allocation, i);
 
-		for (run = 1; i + run < n && g_str_equal(label, device_label(claim, i + run));)
+		for (run = 1; i + run < n && g_str_equal(label, device_label(allocation, i + run));)
 			run++;
 		g_string_append_printf(out, "%s%s", i ? ", " : "", label);
 		if (run > 1)
@@ -35,22 +35,22 @@ static char *format_devices(const json_t *claim)
 	return g_string_free(out, FALSE);
 }
 
-static char *format_pod(const json_t *claim)
+static char *format_pod(const json_t *allocation)
 {
-	const char *namespace = format_text(claim, "pod_namespace");
-	const char *name = format_text(claim, "pod_name");
+	const char *namespace = format_text(allocation, "pod_namespace");
+	const char *name = format_text(allocation, "pod_name");
 
 	return namespace && name ? g_strconcat(namespace, "/", name, NULL) : NULL;
 }
 
 /* "net1 (mlx5_0) 192.0.2.7/24" */
-static char *format_attachments(const json_t *claim)
+static char *format_attachments(const json_t *allocation)
 {
 	GString *out = g_string_new(NULL);
 	const json_t *attachment;
 	size_t i;
 
-	json_array_foreach(json_object_get(claim, "attachments"), i, attachment)
+	json_array_foreach(json_object_get(allocation, "attachments"), i, attachment)
 	{
 		g_autofree char *addresses =
 			format_list(json_object_get(attachment, "addresses"), " ");
@@ -70,17 +70,19 @@ void allocations_write(const json_t *allocations, gint64 now_us, gboolean with_h
 		       GString *out)
 {
 	g_autoptr(RdmadTable) table = rdmad_table_new(headers);
-	const json_t *claim;
+	const json_t *allocation;
 	size_t i;
 
-	json_array_foreach(allocations, i, claim)
+	json_array_foreach(allocations, i, allocation)
 	{
-		g_autofree char *devices = format_devices(claim), *pod = format_pod(claim);
-		g_autofree char *since = format_age(format_text(claim, "since"), now_us);
-		g_autofree char *attachments = format_attachments(claim);
+		g_autofree char *devices = format_devices(allocation),
+				*pod = format_pod(allocation);
+		g_autofree char *since = format_age(format_text(allocation, "since"), now_us);
+		g_autofree char *attachments = format_attachments(allocation);
 
-		rdmad_table_add(table, format_text(claim, "id"), format_text(claim, "resource"),
-				devices, pod, format_text(claim, "container"), since, attachments);
+		rdmad_table_add(table, format_text(allocation, "id"),
+				format_text(allocation, "resource"), devices, pod,
+				format_text(allocation, "container"), since, attachments);
 	}
 	rdmad_table_write(table, with_headers, "", out);
 }

@@ -13,7 +13,7 @@ static const char *const headers[] = { "TIME", "LEVEL", "KIND", "ABOUT", "MESSAG
 static const char *event_about(const json_t *event)
 {
 	return format_text(event, "pod") ?: format_text(event, "device") ?:
-	       format_text(event, "claim") ?: format_text(event, "resource");
+	       format_text(event, "allocation") ?: format_text(event, "resource");
 }
 
 void events_write(const json_t *events, gboolean with_headers, GString *out)
@@ -66,7 +66,7 @@ static int print_events(const CommandOptions *options, const json_t *answer, gbo
 	return command_print(out);
 }
 
-/* Where to go on: after a restart of rdmad its sequence begins anew. */
+/* Where to go on: after a restart of rdmad its sequence begins again. */
 static json_int_t next_after(const json_t *answer, json_int_t after)
 {
 	const json_int_t last = json_integer_value(json_object_get(answer, "last"));

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/import.h"
+#include "cli/import/import.h"
 #include "cli/table.h"
 
 /* Up to one byte more than is taken, so that too much is seen as such. */

@@ -188,7 +188,7 @@ void status_write(const json_t *status, gint64 now_us, GString *out)
 	const json_t *uptime = json_object_get(status, "uptime_seconds"), *module;
 	g_autofree char *up = format_duration(json_integer_value(uptime));
 	g_autofree char *pid = format_number(status, "pid"),
-			*claims = format_number(status, "claims");
+			*allocations = format_number(status, "allocations");
 	const char *aside = format_text(status, "state_set_aside");
 	size_t i;
 
@@ -198,7 +198,7 @@ void status_write(const json_t *status, gint64 now_us, GString *out)
 	write_machine(status, out);
 	write_listeners(status, out);
 	write_devices(status, out);
-	write_line(out, "claims", "%s", claims ?: "?");
+	write_line(out, "allocations", "%s", allocations ?: "?");
 	if (aside)
 		write_line(out, "database", "was damaged; set aside as %s", aside);
 	json_array_foreach(json_object_get(status, "modules"), i, module) write_module(module, out);

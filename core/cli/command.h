@@ -35,7 +35,7 @@ int command_allocations(const CommandOptions *options);
 int command_topology(const CommandOptions *options);
 int command_events(const CommandOptions *options);
 int command_doctor(const CommandOptions *options);
-int command_facts(const CommandOptions *options);
+int command_attributes(const CommandOptions *options);
 int command_import(const CommandOptions *options);
 
 /* GETs (or POSTs) and gives the answer; NULL: the reason is on stderr. */
@@ -63,5 +63,5 @@ void allocations_write(const json_t *allocations, gint64 now_us, gboolean header
 void status_write(const json_t *status, gint64 now_us, GString *out);
 /* TRUE when there was a problem. */
 gboolean doctor_write(const json_t *findings, gboolean colour, GString *out);
-void facts_write(const json_t *facts, gboolean headers, GString *out);
+void attributes_write(const json_t *attributes, gboolean headers, GString *out);
 void events_write(const json_t *events, gboolean headers, GString *out);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One parsed configuration: the file, and the drop-ins of its `include` folder, merged
+ * One parsed configuration: the file, and the drop-ins of its `include` directory, merged
  *
- * `include = "conf.d";` names a folder beside the file.  Its `*.conf` files are read in the order of
+ * `include = "conf.d";` names a directory beside the file.  Its `*.conf` files are read in the order of
  * their names, each by itself; groups merge into groups, everything else replaces what came before.
  * `profile = "name";` puts a file that comes with rdmad below the main file (profiles.h).
- * libconfig's own `@include "file"` puts text in its place; the file is below the main file's folder.
+ * libconfig's own `@include "file"` puts text in its place; the file is below the main file's directory.
  */
 #pragma once
 

@@ -1,13 +1,236 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "config/config-private.h"
-
+#include <dirent.h>
+#include <errno.h>
 #include <rdmad/error.h>
+#include <string.h>
 
-#include "config/dropins.h"
+#include "config/config-private.h"
+#include "config/nearest.h"
 #include "config/node.h"
-#include "config/profiles.h"
 #include "config/source.h"
 #include "config/tree.h"
+
+#define RDMAD_CONFIG_MAX_DROPINS 256u
+
+/* ---- The directory of a configuration's `include` key ---- */
+
+static int compare_names(gconstpointer a, gconstpointer b)
+{
+	return g_strcmp0(*(char *const *)a, *(char *const *)b);
+}
+
+/* Hidden files are not read: Kubernetes keeps its own below "..data". */
+static gboolean is_dropin(const char *name)
+{
+	return name[0] != '.' && g_str_has_suffix(name, ".conf");
+}
+
+static gboolean directory_failed(const RdmadConfigNode *include, const char *directory, int errnum,
+				 GError **error)
+{
+	if (rdmad_config_path_is_wrong(errnum))
+		return rdmad_config_error(include, NULL, error, "%s: %s", directory,
+					  g_strerror(errnum));
+	return rdmad_error_errno(error, errnum, "cannot read the directory %s", directory);
+}
+
+/* NULL: an error is set. */
+static GPtrArray *dropins_list(const RdmadConfigNode *include, const char *directory,
+			       GError **error)
+{
+	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+	DIR *dir = opendir(directory);
+	const struct dirent *entry;
+	int errnum;
+
+	if (!dir && errno == ENOENT)
+		return g_steal_pointer(&names);
+	if (!dir) {
+		directory_failed(include, directory, errno, error);
+		return NULL;
+	}
+	errno = 0;
+	while ((entry = readdir(dir)) != NULL && names->len <= RDMAD_CONFIG_MAX_DROPINS)
+		if (is_dropin(entry->d_name))
+			g_ptr_array_add(names, g_strdup(entry->d_name));
+	errnum = errno;
+	closedir(dir);
+	/* Some of the files are another configuration. */
+	if (errnum) {
+		directory_failed(include, directory, errnum, error);
+		return NULL;
+	}
+	if (names->len > RDMAD_CONFIG_MAX_DROPINS) {
+		rdmad_config_error(include, NULL, error, "%s holds more than %u files", directory,
+				   RDMAD_CONFIG_MAX_DROPINS);
+		return NULL;
+	}
+	g_ptr_array_sort(names, compare_names);
+	return g_steal_pointer(&names);
+}
+
+/* What only the main file may say. */
+static gboolean dropin_check(const RdmadConfigNode *tree, GError **error)
+{
+	static const char *const keys[] = { "include", "profile" };
+
+	for (guint i = 0; i < G_N_ELEMENTS(keys); i++) {
+		const RdmadConfigNode *node = rdmad_config_node_find(tree, keys[i]);
+
+		if (node)
+			return rdmad_config_error(node, NULL, error, "works only in the main file");
+	}
+	return TRUE;
+}
+
+/* Merges one file of `directory` over `root`; its `@include` looks in `include_dir`, NULL refuses it. */
+static gboolean config_dropin_merge(RdmadConfigNode *root, const char *directory, const char *name,
+				    const char *include_dir, GError **error)
+{
+	g_autofree char *path = g_build_filename(directory, name, NULL);
+	g_autoptr(RdmadConfigNode) tree = NULL;
+	g_autofree char *text = NULL;
+	gsize length;
+
+	text = rdmad_config_source_read(path, &length, error);
+	tree = text ? rdmad_config_tree_parse(path, text, include_dir, error) : NULL;
+	if (!tree || !dropin_check(tree, error))
+		return FALSE;
+	rdmad_config_node_merge(root, g_steal_pointer(&tree));
+	return TRUE;
+}
+
+/* Takes the key `include` out of `root` and merges the `*.conf` files of the directory that it names,
+ * in the order of their names.  `dir`: what a relative name is relative to.  A directory that is not
+ * there holds no files.  RDMAD_ERROR_CONFIG. */
+static gboolean config_dropins_merge(RdmadConfigNode *root, const char *dir, GError **error)
+{
+	const RdmadConfigNode *include = rdmad_config_node_find(root, "include");
+	g_autoptr(GPtrArray) names = NULL;
+	g_autoptr(GError) problem = NULL;
+	g_autofree char *directory = NULL;
+
+	if (!include)
+		return TRUE;
+	if (include->kind != RDMAD_CONFIG_KIND_STRING || *include->string == '\0')
+		return rdmad_config_error(include, NULL, error,
+					  "expected the name of a directory, in quotes");
+	directory = g_canonicalize_filename(include->string, dir);
+	names = dropins_list(include, directory, &problem);
+	for (guint i = 0; names && i < names->len; i++)
+		if (!config_dropin_merge(root, directory, names->pdata[i], dir, &problem))
+			break;
+	if (problem)
+		return g_propagate_error(error, g_steal_pointer(&problem)), FALSE;
+	rdmad_config_node_remove(root, "include");
+	return TRUE;
+}
+
+/*
+ * Profiles: configurations that come with rdmad, one file each
+ *
+ *	profile = "vke";	or a list of them
+ *
+ * What the main file says itself wins over its profiles.
+ */
+
+#define SUFFIX	     ".conf"
+#define PROFILES_MAX 16u
+
+static int name_compare(gconstpointer a, gconstpointer b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The names of all, sorted; NULL-terminated.  No directory has none; NULL: it cannot be read. */
+static char **profiles_list(const char *dir, GError **error)
+{
+	GPtrArray *names = g_ptr_array_new();
+	g_autoptr(GError) problem = NULL;
+	GDir *directory = dir ? g_dir_open(dir, 0, &problem) : NULL;
+	const char *file;
+
+	if (problem && !g_error_matches(problem, G_FILE_ERROR, G_FILE_ERROR_NOENT) &&
+	    !g_error_matches(problem, G_FILE_ERROR, G_FILE_ERROR_NOTDIR)) {
+		g_ptr_array_unref(names);
+		g_set_error_literal(error, RDMAD_ERROR, RDMAD_ERROR_FAILED, problem->message);
+		return NULL;
+	}
+	while (directory && (file = g_dir_read_name(directory)) != NULL)
+		if (g_str_has_suffix(file, SUFFIX))
+			g_ptr_array_add(names, g_strndup(file, strlen(file) - strlen(SUFFIX)));
+	g_clear_pointer(&directory, g_dir_close);
+	g_ptr_array_sort(names, name_compare);
+	g_ptr_array_add(names, NULL);
+	return (char **)g_ptr_array_free(names, FALSE);
+}
+
+static gboolean unknown_profile(const RdmadConfigNode *node, char *const *names, const char *dir,
+				GError **error)
+{
+	g_autofree char *all = g_strjoinv(", ", (char **)names);
+	const char *meant = rdmad_config_nearest(node->string, (const char *const *)names);
+
+	if (!names[0])
+		return rdmad_config_error(node, NULL, error, "there are no profiles in %s",
+					  dir ? dir : "this place");
+	if (meant)
+		return rdmad_config_error(node, NULL, error,
+					  "\"%.80s\" is no profile; did you mean \"%s\"? There are "
+					  "in %s: %s",
+					  node->string, meant, dir, all);
+	return rdmad_config_error(node, NULL, error, "\"%.80s\" is no profile; there are in %s: %s",
+				  node->string, dir, all);
+}
+
+static gboolean profile_merge(RdmadConfigNode *below, const RdmadConfigNode *node, const char *dir,
+			      GError **error)
+{
+	g_auto(GStrv) names = profiles_list(dir, error);
+	g_autofree char *file = NULL;
+
+	if (!names)
+		return FALSE;
+	if (!node || node->kind != RDMAD_CONFIG_KIND_STRING)
+		return rdmad_config_error(node, NULL, error,
+					  "expected the name of a profile, in quotes, or a list");
+	if (!g_strv_contains((const char *const *)names, node->string))
+		return unknown_profile(node, names, dir, error);
+	file = g_strconcat(node->string, SUFFIX, NULL);
+	return config_dropin_merge(below, dir, file, NULL, error);
+}
+
+static gboolean profiles_merge(RdmadConfigNode *below, const RdmadConfigNode *profile,
+			       const char *dir, GError **error)
+{
+	if (profile->kind != RDMAD_CONFIG_KIND_LIST)
+		return profile_merge(below, profile, dir, error);
+	if (profile->children->len > PROFILES_MAX)
+		return rdmad_config_error(profile, NULL, error, "more than %u profiles",
+					  PROFILES_MAX);
+	for (guint i = 0; i < profile->children->len; i++)
+		if (!profile_merge(below, profile->children->pdata[i], dir, error))
+			return FALSE;
+	return TRUE;
+}
+
+/* Takes the key `profile` out of `*root` and puts the files that it names, in their order, below it.
+ * `dir` NULL: there are none.  RDMAD_ERROR_CONFIG. */
+static gboolean config_profiles_merge(RdmadConfigNode **root, const char *dir, GError **error)
+{
+	const RdmadConfigNode *profile = rdmad_config_node_find(*root, "profile");
+	g_autoptr(RdmadConfigNode) below = NULL;
+
+	if (!profile)
+		return TRUE;
+	below = rdmad_config_node_new(RDMAD_CONFIG_KIND_GROUP, NULL, (*root)->file, (*root)->line);
+	if (!profiles_merge(below, profile, dir, error))
+		return FALSE;
+	rdmad_config_node_remove(*root, "profile");
+	rdmad_config_node_merge(below, *root);
+	*root = g_steal_pointer(&below);
+	return TRUE;
+}
 
 struct RdmadConfig {
 	RdmadConfigNode *root;
@@ -38,8 +261,8 @@ RdmadConfig *rdmad_config_load(const char *path, const char *profile_dir, GError
 	full = g_canonicalize_filename(path, NULL);
 	dir = g_path_get_dirname(full);
 	root = rdmad_config_tree_parse(path, text, dir, error);
-	if (!root || !rdmad_config_profiles_merge(&root, profile_dir, error) ||
-	    !rdmad_config_dropins_merge(root, dir, error))
+	if (!root || !config_profiles_merge(&root, profile_dir, error) ||
+	    !config_dropins_merge(root, dir, error))
 		return NULL;
 	return config_new(g_steal_pointer(&root));
 }

@@ -1,13 +1,72 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Typed fields: from a group of the tree into a struct. */
-#include <rdmad/config.h>
+#include "config/fields.h"
 
+#include <errno.h>
+#include <rdmad/config.h>
 #include <string.h>
 
 #include "config/config-private.h"
 #include "config/nearest.h"
 #include "config/node.h"
-#include "config/units.h"
+
+/* ---- Numbers with a unit: durations and sizes ---- */
+
+/* Largest first; the last one is what values are kept in. */
+typedef struct {
+	const char *name;
+	guint64 factor;
+} Unit;
+
+static const Unit durations[] = { { "h", 3600000 }, { "m", 60000 }, { "s", 1000 }, { "ms", 1 } };
+static const Unit sizes[] = { { "G", 1 << 30 }, { "M", 1 << 20 }, { "K", 1 << 10 }, { "", 1 } };
+
+static gboolean parse(const char *text, const Unit *units, guint n_units, guint64 *value)
+{
+	char *rest = NULL;
+	guint64 number;
+
+	/* The C library would take blanks and a sign. */
+	if (!g_ascii_isdigit(*text))
+		return FALSE;
+	errno = 0;
+	number = g_ascii_strtoull(text, &rest, 10);
+	if (errno != 0)
+		return FALSE;
+	for (guint i = 0; i < n_units; i++)
+		if (g_str_equal(rest, units[i].name))
+			return !__builtin_mul_overflow(number, units[i].factor, value);
+	return FALSE;
+}
+
+static char *format(guint64 value, const Unit *units, guint n_units)
+{
+	guint i = 0;
+
+	while (i < n_units - 1 && (value < units[i].factor || value % units[i].factor != 0))
+		i++;
+	return g_strdup_printf("%" G_GUINT64_FORMAT "%s", value / units[i].factor, units[i].name);
+}
+
+gboolean rdmad_config_parse_duration(const char *text, guint64 *ms)
+{
+	return parse(text, durations, G_N_ELEMENTS(durations), ms);
+}
+
+gboolean rdmad_config_parse_size(const char *text, guint64 *bytes)
+{
+	return parse(text, sizes, G_N_ELEMENTS(sizes), bytes);
+}
+
+char *rdmad_config_format_duration(guint64 ms)
+{
+	return format(ms, durations, G_N_ELEMENTS(durations));
+}
+
+char *rdmad_config_format_size(guint64 bytes)
+{
+	return format(bytes, sizes, G_N_ELEMENTS(sizes));
+}
 
 #define STRING_MAX  4096
 #define STRINGS_MAX 4096
@@ -122,23 +181,23 @@ typedef struct {
 	guint64 integer_factor; /* of a number without a unit */
 	gboolean (*parse)(const char *text, guint64 *value);
 	char *(*format)(guint64 value);
-} Unit;
+} UnitField;
 
-static const Unit duration = {
+static const UnitField duration = {
 	.expected = "seconds or a duration such as \"250ms\", \"5s\", \"2m\", \"1h\"",
 	.integer_factor = 1000,
 	.parse = rdmad_config_parse_duration,
 	.format = rdmad_config_format_duration,
 };
 
-static const Unit size = {
+static const UnitField size = {
 	.expected = "bytes or a size such as \"64K\", \"8M\", \"2G\"",
 	.integer_factor = 1,
 	.parse = rdmad_config_parse_size,
 	.format = rdmad_config_format_size,
 };
 
-static gboolean unit_read(const Unit *unit, const RdmadConfigNode *node, guint64 *value)
+static gboolean unit_read(const UnitField *unit, const RdmadConfigNode *node, guint64 *value)
 {
 	if (node->kind == RDMAD_CONFIG_KIND_STRING)
 		return unit->parse(node->string, value);
@@ -146,7 +205,7 @@ static gboolean unit_read(const Unit *unit, const RdmadConfigNode *node, guint64
 	       !__builtin_mul_overflow((guint64)node->integer, unit->integer_factor, value);
 }
 
-static gboolean set_unit(const RdmadConfigField *field, const Unit *unit,
+static gboolean set_unit(const RdmadConfigField *field, const UnitField *unit,
 			 const RdmadConfigNode *node, guint64 *out, GError **error)
 {
 	g_autofree char *low = NULL, *high = NULL, *found = NULL;

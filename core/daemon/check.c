@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-#include "daemon/modules.h"
-#include "daemon/services-private.h"
+#include "module/host.h"
+#include "daemon/services.h"
 #include "daemon/settings.h"
 
 static void check_say_good(const RdmadSettings *settings, const RdmadModules *modules)
@@ -31,8 +31,9 @@ int rdmad_daemon_check(const RdmadOptions *options, GError **error)
 	services = rdmad_services_new(error);
 	if (!services || !rdmad_services_open(services, settings, options->sysroot, TRUE, error))
 		return RDMAD_EXIT_FAILURE;
-	if (!rdmad_modules_load(services->modules, settings, error) ||
-	    !rdmad_modules_create(services->modules, settings, error))
+	if (!rdmad_modules_load(services->modules, settings->modules, settings->module_dir,
+				error) ||
+	    !rdmad_modules_create(services->modules, settings->modules, error))
 		return rdmad_daemon_status(*error);
 	check_say_good(settings, services->modules);
 	return 0;

@@ -15,22 +15,22 @@
 #include <errno.h>
 #include <malloc.h>
 #include <rdmad/error.h>
-#include <rdmad/folder-watch.h>
-#include <rdmad/journal.h>
+#include <rdmad/directory-watch.h>
+#include <rdmad/event-log.h>
 #include <rdmad/log.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "base/loop-private.h"
+#include "base/loop.h"
 #include "build-info.h"
-#include "daemon/modules.h"
+#include "module/host.h"
 #include "daemon/notify.h"
 #include "daemon/place.h"
-#include "daemon/services-private.h"
-#include "daemon/settings-facts.h"
+#include "daemon/services.h"
+#include "daemon/settings-attributes.h"
 #include "daemon/settings.h"
-#include "hardware/hardware.h"
+#include "service/scanner.h"
 #include "service/state.h"
 
 #define LOCK_RETRY_MS 50 /* nobody serves meanwhile */
@@ -45,7 +45,7 @@ typedef struct {
 	RdmadEvent *hup, *term, *interrupt;
 	RdmadEvent *lock_retry, *watchdog, *drain_limit;
 	RdmadPlace *place;
-	RdmadFolderWatch *run_watch;
+	RdmadDirectoryWatch *run_watch;
 	RdmadEvent *keep_retry;
 	gboolean ready; /* all modules have started */
 	gboolean stopping;
@@ -75,7 +75,7 @@ static void daemon_accept(Daemon *d, RdmadSettings *now)
 {
 	g_autofree char *late = rdmad_settings_need_restart(d->settings, now);
 
-	rdmad_settings_apply_facts(d->settings, now, d->services->facts);
+	rdmad_settings_apply_attributes(d->settings, now, d->services->attributes);
 	rdmad_settings_free(d->settings);
 	d->settings = now;
 	rdmad_settings_apply_log(now);
@@ -83,8 +83,8 @@ static void daemon_accept(Daemon *d, RdmadSettings *now)
 	replace_string(&d->services->config_error, NULL);
 	d->services->config_loaded_us = g_get_real_time();
 	rdmad_hardware_hint(d->services->hardware);
-	rdmad_journal_post(d->services->journal, RDMAD_LOG_NOTICE, "config-reloaded", NULL,
-			   "the configuration was read again");
+	rdmad_event_log_post(d->services->event_log, RDMAD_LOG_NOTICE, "config-reloaded", NULL,
+			     "the configuration was read again");
 	if (late)
 		rdmad_warn("new values take effect only after a restart: %s", late);
 }
@@ -96,12 +96,13 @@ static void daemon_reload(Daemon *d)
 
 	rdmad_notify_reloading(d->notify);
 	now = rdmad_settings_load(d->options, &problem);
-	if (now && rdmad_modules_reload(d->services->modules, d->settings, now, &problem)) {
+	if (now && rdmad_modules_reload(d->services->modules, d->settings->modules, now->modules,
+					now->module_dir, &problem)) {
 		daemon_accept(d, g_steal_pointer(&now));
 	} else {
 		replace_string(&d->services->config_error, problem->message);
-		rdmad_journal_post(d->services->journal, RDMAD_LOG_ERR, "config-refused", NULL,
-				   "the old configuration stays: %s", problem->message);
+		rdmad_event_log_post(d->services->event_log, RDMAD_LOG_ERR, "config-refused", NULL,
+				     "the old configuration stays: %s", problem->message);
 	}
 	rdmad_notify_send(d->notify, "READY=1");
 	daemon_show_status(d);
@@ -190,11 +191,11 @@ static void daemon_tell_run_dir(Daemon *d, const GError *problem)
 	if (!g_strcmp0(*told, now))
 		return;
 	if (now)
-		rdmad_journal_post(d->services->journal, RDMAD_LOG_ERR, "run-dir-lost", NULL,
-				   "the run directory is not whole: %s", now);
+		rdmad_event_log_post(d->services->event_log, RDMAD_LOG_ERR, "run-dir-lost", NULL,
+				     "the run directory is not whole: %s", now);
 	else
-		rdmad_journal_post(d->services->journal, RDMAD_LOG_NOTICE, "run-dir-made", NULL,
-				   "the run directory is whole again");
+		rdmad_event_log_post(d->services->event_log, RDMAD_LOG_NOTICE, "run-dir-made", NULL,
+				     "the run directory is whole again");
 	replace_string(told, now);
 }
 
@@ -219,8 +220,8 @@ static void daemon_keep_run_dir(gpointer data)
 
 static void daemon_watch_run_dir(Daemon *d)
 {
-	d->run_watch = rdmad_folder_watch_new(d->services->loop, NULL, d->settings->run_dir,
-					      daemon_keep_run_dir, d);
+	d->run_watch = rdmad_directory_watch_new(d->services->loop, NULL, d->settings->run_dir,
+						 daemon_keep_run_dir, d);
 	/* It may have gone since it was made. */
 	daemon_keep_run_dir(d);
 }
@@ -312,7 +313,8 @@ static int daemon_live(Daemon *d, GError **error)
 
 	if (!services || !daemon_add_events(d, error))
 		return RDMAD_EXIT_FAILURE;
-	if (!rdmad_modules_load(services->modules, d->settings, error))
+	if (!rdmad_modules_load(services->modules, d->settings->modules, d->settings->module_dir,
+				error))
 		return rdmad_daemon_status(*error);
 	if (!daemon_take_place(d, error))
 		return RDMAD_EXIT_FAILURE;
@@ -321,8 +323,8 @@ static int daemon_live(Daemon *d, GError **error)
 	if (!rdmad_services_open(services, d->settings, d->options->sysroot, FALSE, error))
 		return RDMAD_EXIT_FAILURE;
 	rdmad_state_set_keeper(services->state, daemon_keep_place, d);
-	rdmad_settings_apply_facts(NULL, d->settings, services->facts);
-	if (!rdmad_modules_create(services->modules, d->settings, error))
+	rdmad_settings_apply_attributes(NULL, d->settings, services->attributes);
+	if (!rdmad_modules_create(services->modules, d->settings->modules, error))
 		return rdmad_daemon_status(*error);
 	if (!daemon_start(d, error))
 		return RDMAD_EXIT_FAILURE;
@@ -335,7 +337,7 @@ static void daemon_clear(Daemon *d)
 {
 	if (d->services)
 		rdmad_modules_stop(d->services->modules);
-	rdmad_folder_watch_free(d->run_watch);
+	rdmad_directory_watch_free(d->run_watch);
 	rdmad_services_free(d->services); /* with all events */
 	rdmad_notify_free(d->notify);
 	rdmad_settings_free(d->settings);

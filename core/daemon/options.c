@@ -5,7 +5,7 @@
 #include <rdmad/error.h>
 #include <string.h>
 
-#include "base/log-private.h"
+#include "base/log.h"
 #include "build-info.h"
 
 #define LOCK_WAIT_DEFAULT_S 60
@@ -237,7 +237,7 @@ static gboolean options_parse(RdmadOptions *options, GPtrArray *modules, int arg
 {
 	int option;
 
-	optind = 0; /* getopt's own way to begin anew */
+	optind = 0; /* getopt's own way to begin again */
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, short_options, long_options, NULL)) != -1) {
 		if (option == '?' || option == ':')

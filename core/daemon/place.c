@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/directory.h"
-#include "base/places.h"
+#include "base/default-dirs.h"
 #include "daemon/lock.h"
 
 typedef struct {

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/services-private.h"
+#include "daemon/services.h"
 
 #include <errno.h>
 #include <rdmad/error.h>
 
-#include "base/loop-private.h"
-#include "base/work-private.h"
-#include "daemon/daemon-meters.h"
-#include "daemon/module-loader.h"
-#include "daemon/modules.h"
-#include "hardware/hardware.h"
-#include "hardware/sysroot-private.h"
-#include "http/api.h"
-#include "http/http-private.h"
-#include "http/http-tls.h"
-#include "service/claims-private.h"
-#include "service/facts-private.h"
+#include "base/loop.h"
+#include "base/work.h"
+#include "daemon/daemon-stats.h"
+#include "module/loader.h"
+#include "module/host.h"
+#include "service/scanner.h"
+#include "hardware/sysroot.h"
+#include "api/api.h"
+#include "http/http.h"
+#include "http/access/tls.h"
+#include "service/allocations-private.h"
+#include "service/attributes-private.h"
 #include "service/inventory-private.h"
-#include "service/journal-private.h"
-#include "service/meters-private.h"
+#include "service/event-log-private.h"
+#include "service/stats-private.h"
 #include "service/pod-watch.h"
 #include "service/pods-private.h"
 
-/* Looks at the hardware, readings of counters, namespace changes; see work-private.h for those that hang. */
+/* Looks at the hardware, readings of counters, namespace changes; see base/work.h for those that hang. */
 #define WORKERS 4
 
 RdmadServices *rdmad_services_new(GError **error)
@@ -37,16 +37,16 @@ RdmadServices *rdmad_services_new(GError **error)
 	services = g_new0(RdmadServices, 1);
 	services->started_us = g_get_real_time();
 	services->loop = loop;
-	services->meters = rdmad_meters_new();
-	rdmad_loop_set_meters(services->loop, services->meters);
+	services->stats = rdmad_stats_new();
+	rdmad_loop_set_stats(services->loop, services->stats);
 	services->workers = rdmad_workers_new(services->loop, WORKERS, error);
 	if (!services->workers) {
 		rdmad_services_free(services);
 		return NULL;
 	}
-	services->journal = rdmad_journal_new(services->loop);
-	services->facts = rdmad_facts_new(services->loop);
-	services->inventory = rdmad_inventory_new(services->loop, services->journal);
+	services->event_log = rdmad_event_log_new(services->loop);
+	services->attributes = rdmad_attributes_new(services->loop);
+	services->inventory = rdmad_inventory_new(services->loop, services->event_log);
 	services->modules = rdmad_modules_new(services);
 	return services;
 }
@@ -69,7 +69,7 @@ static gboolean services_open_http(RdmadServices *services, const RdmadSettings 
 	return TRUE;
 }
 
-static gboolean services_open_claims(RdmadServices *services, gboolean dry, GError **error)
+static gboolean services_open_allocations(RdmadServices *services, gboolean dry, GError **error)
 {
 	g_autofree char *boot = NULL;
 
@@ -77,16 +77,17 @@ static gboolean services_open_claims(RdmadServices *services, gboolean dry, GErr
 					   &services->state_set_aside, error);
 	if (!services->state)
 		return FALSE;
-	services->claims =
-		rdmad_claims_new(services->loop, services->state, services->journal, error);
-	if (!services->claims)
+	services->allocations =
+		rdmad_allocations_new(services->loop, services->state, services->event_log, error);
+	if (!services->allocations)
 		return FALSE;
 	boot = rdmad_sysroot_read(services->sysroot, "proc/sys/kernel/random/boot_id", NULL);
-	rdmad_claims_set_boot(services->claims, boot);
-	services->pods = rdmad_pods_new(services->loop, services->claims, services->kubelet_dir);
+	rdmad_allocations_set_boot(services->allocations, boot);
+	services->pods =
+		rdmad_pods_new(services->loop, services->allocations, services->kubelet_dir);
 	services->pod_watch =
 		rdmad_pod_watch_new(services->loop, services->workers, services->sysroot,
-				    services->claims, services->pods);
+				    services->allocations, services->pods);
 	return TRUE;
 }
 
@@ -97,7 +98,7 @@ static gboolean services_open_hardware(RdmadServices *services, const char *sysr
 		return FALSE;
 	services->hardware =
 		rdmad_hardware_new(services->loop, services->workers, services->sysroot,
-				   services->inventory, services->facts, services->journal);
+				   services->inventory, services->attributes, services->event_log);
 	services->verbs = rdmad_hardware_verbs(services->hardware);
 	return TRUE;
 }
@@ -113,7 +114,7 @@ gboolean rdmad_services_open(RdmadServices *services, const RdmadSettings *setti
 	services->config_loaded_us = g_get_real_time();
 	return services_open_http(services, settings, error) &&
 	       services_open_hardware(services, sysroot, error) &&
-	       services_open_claims(services, dry, error);
+	       services_open_allocations(services, dry, error);
 }
 
 gboolean rdmad_services_keep_control(RdmadServices *services, GError **error)
@@ -125,7 +126,7 @@ gboolean rdmad_services_keep_control(RdmadServices *services, GError **error)
 
 gboolean rdmad_services_start(RdmadServices *services, GError **error)
 {
-	rdmad_daemon_meters_add(services);
+	rdmad_daemon_stats_add(services);
 	return rdmad_hardware_start(services->hardware, error) &&
 	       rdmad_api_start(services, error) && rdmad_services_keep_control(services, error);
 }
@@ -136,10 +137,11 @@ void rdmad_services_ask_kubelet(RdmadServices *services)
 		g_build_filename(services->kubelet_dir, "pod-resources", "kubelet.sock", NULL);
 
 	if (services->state_set_aside)
-		rdmad_journal_post(services->journal, RDMAD_LOG_ERR, "state-damaged", NULL,
-				   "the database was damaged and set aside as %s; claims are "
-				   "rebuilt from what kubelet lists",
-				   services->state_set_aside);
+		rdmad_event_log_post(
+			services->event_log, RDMAD_LOG_ERR, "state-damaged", NULL,
+			"the database was damaged and set aside as %s; allocations are "
+			"rebuilt from what kubelet lists",
+			services->state_set_aside);
 	if (services->state_set_aside || g_file_test(socket, G_FILE_TEST_EXISTS))
 		rdmad_pods_hint(services->pods);
 }
@@ -153,16 +155,16 @@ void rdmad_services_free(RdmadServices *services)
 	rdmad_api_free(services->api);
 	rdmad_pods_free(services->pods);
 	rdmad_pod_watch_free(services->pod_watch);
-	rdmad_claims_free(services->claims);
+	rdmad_allocations_free(services->allocations);
 	rdmad_state_close(services->state);
 	rdmad_hardware_free(services->hardware);
 	rdmad_inventory_free(services->inventory);
-	rdmad_facts_free(services->facts);
-	rdmad_journal_free(services->journal);
+	rdmad_attributes_free(services->attributes);
+	rdmad_event_log_free(services->event_log);
 	rdmad_workers_free(services->workers);
 	rdmad_sysroot_free(services->sysroot); /* jobs may have looked at it until now */
 	rdmad_loop_free(services->loop);
-	rdmad_meters_free(services->meters);
+	rdmad_stats_free(services->stats);
 	g_free(services->run_dir);
 	g_free(services->state_dir);
 	g_free(services->kubelet_dir);

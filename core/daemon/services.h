@@ -1,33 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The core's objects, for those few who see them all: the daemon, the modules' context, the API. */
+/* How the services are made and ended; the daemon and the tests only. */
 #pragma once
 
-#include <rdmad/types.h>
+#include "module/services.h"
+#include "daemon/settings.h"
 
-typedef struct {
-	RdmadLoop *loop;
-	RdmadWorkers *workers;
-	RdmadSysroot *sysroot;
-	RdmadMeters *meters;
-	RdmadJournal *journal;
-	RdmadFacts *facts;
-	RdmadInventory *inventory;
-	struct RdmadState *state; /* service/state.h */
-	RdmadClaims *claims;
-	RdmadPods *pods;
-	struct RdmadPodWatch *pod_watch; /* service/pod-watch.h */
-	RdmadHttp *http;
-	struct RdmadApi *api;		/* http/api.h; NULL until the API is served */
-	struct RdmadHardware *hardware; /* hardware/hardware.h */
-	struct RdmadVerbs *verbs;	/* NULL on a recorded machine */
-	struct RdmadModules *modules;	/* daemon/modules.h */
+/* The loop, and what needs nothing but it.  RDMAD_ERROR_FAILED: the kernel has refused. */
+RdmadServices *rdmad_services_new(GError **error);
+/* The modules first, everything else in the reverse of its making. */
+void rdmad_services_free(RdmadServices *services);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadServices, rdmad_services_free)
 
-	char *run_dir, *kubelet_dir, *module_dir;
-	char *state_dir;		     /* NULL: nothing outlives us */
-	char *config_path;		     /* NULL: none was read */
-	char *run_dir_problem;		     /* why the run directory is not whole, or NULL */
-	char *config_error;		     /* why the last reload was refused, or NULL */
-	gboolean stopping;		     /* told to end */
-	gint64 started_us, config_loaded_us; /* wall clock */
-	char *state_set_aside;		     /* where a damaged database went, or NULL */
-} RdmadServices;
+/* Makes the rest, up to where modules can be created.  `sysroot` NULL: this machine.
+ * `dry`: allocations live in memory, so that nothing outside the process is touched. */
+gboolean rdmad_services_open(RdmadServices *services, const RdmadSettings *settings,
+			     const char *sysroot, gboolean dry, GError **error);
+/* Takes the first look at the hardware and serves the control socket. */
+gboolean rdmad_services_start(RdmadServices *services, GError **error);
+/* Makes the control socket again where it was removed. */
+gboolean rdmad_services_keep_control(RdmadServices *services, GError **error);
+/* Once modules have said which slots they know: asks kubelet who holds what, if kubelet is there or
+ * the database was lost. */
+void rdmad_services_ask_kubelet(RdmadServices *services);

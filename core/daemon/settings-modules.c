@@ -86,11 +86,6 @@ static RdmadModuleEntry *settings_find_module(const RdmadSettings *settings, con
 	return NULL;
 }
 
-const RdmadModuleEntry *rdmad_settings_module(const RdmadSettings *settings, const char *name)
-{
-	return settings_find_module(settings, name);
-}
-
 /* Brings the modules into the order of the command line; those without a group get an entry. */
 static void settings_order_modules(RdmadSettings *settings, char *const *names)
 {

@@ -3,14 +3,14 @@
  * The core's keys
  *
  *	log = { level = "info"; format = "auto"; topics = { loop = "debug"; }; };
- *	run_dir = "/run/rdmad";			these two: see base/places.h
+ *	run_dir = "/run/rdmad";			these two: see base/default-dirs.h
  *	state_dir = "/var/lib/rdmad";
  *	module_dir = "...";			as built
- *	facts = ( { name = "label:x"; value = "y"; } );		see settings-facts.c
+ *	attributes = ( { name = "label:x"; value = "y"; } );		see settings-attributes.c
  *	kubelet = { root_dir = "/var/lib/kubelet"; };
  *	http = { max_connections = 64; idle_timeout = "30s"; max_header = "16K"; max_body = "1M"; };
  *	profile = "vke";			below this file; rdmad_config_load() has followed it
- *	include = "conf.d";			folder of more files, beside this one
+ *	include = "conf.d";			directory of more files, beside this one
  *	modules = { ... };			see settings-modules.c
  *
  * The command line wins over all of them.
@@ -20,9 +20,9 @@
 #include <rdmad/error.h>
 #include <string.h>
 
-#include "base/places.h"
+#include "base/default-dirs.h"
 #include "build-info.h"
-#include "daemon/settings-facts.h"
+#include "daemon/settings-attributes.h"
 #include "daemon/settings-modules.h"
 
 #define TOPICS_MAX 256u
@@ -30,7 +30,7 @@
 static const char *const level_names[] = { "error", "warning", "notice", "info", "debug", NULL };
 
 typedef struct {
-	RdmadConfigNode *log, *kubelet, *http, *facts, *modules;
+	RdmadConfigNode *log, *kubelet, *http, *attributes, *modules;
 	char *include; /* rdmad_config_load() has followed it */
 	char *run_dir, *state_dir, *module_dir;
 } RootKeys;
@@ -64,7 +64,7 @@ static const RdmadConfigField root_fields[] = {
 	RDMAD_CONFIG_GROUP_FIELD("log", RootKeys, log),
 	RDMAD_CONFIG_GROUP_FIELD("kubelet", RootKeys, kubelet),
 	RDMAD_CONFIG_GROUP_FIELD("http", RootKeys, http),
-	RDMAD_CONFIG_LIST_FIELD("facts", RootKeys, facts),
+	RDMAD_CONFIG_LIST_FIELD("attributes", RootKeys, attributes),
 	RDMAD_CONFIG_GROUP_FIELD("modules", RootKeys, modules),
 	RDMAD_CONFIG_STRING_FIELD("include", RootKeys, include),
 	DIRECTORY_FIELD("run_dir", RootKeys, run_dir),
@@ -193,7 +193,7 @@ static gboolean settings_read(RdmadSettings *settings, const RdmadOptions *optio
 	       settings_read_log(settings, keys.log, error) &&
 	       settings_read_kubelet(settings, keys.kubelet, error) &&
 	       settings_read_http(settings, keys.http, error) &&
-	       rdmad_settings_read_facts(settings, keys.facts, error) &&
+	       rdmad_settings_read_attributes(settings, keys.attributes, error) &&
 	       rdmad_settings_read_modules(settings, keys.modules, options, error);
 }
 
@@ -257,7 +257,7 @@ void rdmad_settings_free(RdmadSettings *settings)
 		return;
 	g_clear_pointer(&settings->modules, g_ptr_array_unref);
 	g_hash_table_unref(settings->log_topics);
-	g_clear_pointer(&settings->facts, g_hash_table_unref);
+	g_clear_pointer(&settings->attributes, g_hash_table_unref);
 	g_free(settings->run_dir);
 	g_free(settings->state_dir);
 	g_free(settings->module_dir);

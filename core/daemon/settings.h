@@ -6,17 +6,11 @@
  */
 #pragma once
 
-#include "base/log-private.h"
+#include "base/log.h"
 #include "config/config-private.h"
 #include "daemon/options.h"
-#include "http/http-private.h"
-
-/* A module that is to run. */
-typedef struct {
-	char *name;
-	gboolean optional;	       /* we go on when it does not start */
-	const RdmadConfigNode *config; /* NULL: the file says nothing about it */
-} RdmadModuleEntry;
+#include "http/http.h"
+#include "module/host.h"
 
 typedef struct {
 	RdmadConfig *config;
@@ -24,7 +18,7 @@ typedef struct {
 	RdmadLogLevel log_level;
 	RdmadLogFormat log_format;
 	GHashTable *log_topics; /* topic -> GINT_TO_POINTER(RdmadLogLevel) */
-	GHashTable *facts;	/* name -> value */
+	GHashTable *attributes; /* name -> value */
 	char *run_dir, *module_dir, *kubelet_dir;
 	char *state_dir; /* NULL: nothing outlives us */
 	RdmadHttpLimits http;
@@ -36,8 +30,6 @@ RdmadSettings *rdmad_settings_load(const RdmadOptions *options, GError **error);
 void rdmad_settings_free(RdmadSettings *settings);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadSettings, rdmad_settings_free)
 
-/* NULL when the module is not to run. */
-const RdmadModuleEntry *rdmad_settings_module(const RdmadSettings *settings, const char *name);
 /* Makes the log as they say. */
 void rdmad_settings_apply_log(const RdmadSettings *settings);
 /* What differs in `now` but takes a restart ("run_dir, http"), or NULL. */

@@ -101,7 +101,7 @@ static void call_dispatch(RdmadGrpcCall *call)
 
 	rdmad_grpc_call_ref(call);
 	rdmad_grpc_call_account(call);
-	call->connection->server->stats.calls_total++;
+	call->connection->server->totals.calls_total++;
 	call->head.method->handler(call, message->data, message->len,
 				   call->connection->server->data);
 	rdmad_grpc_call_unref(call);

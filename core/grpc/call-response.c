@@ -108,7 +108,7 @@ void rdmad_grpc_call_decide(RdmadGrpcCall *call, RdmadGrpcStatus status, const c
 	call->text = text ? rdmad_grpc_text_encode(text) : NULL;
 	g_clear_pointer(&call->deadline, rdmad_event_free);
 	if (status != RDMAD_GRPC_OK)
-		call->connection->server->stats.failed_total++;
+		call->connection->server->totals.failed_total++;
 }
 
 void rdmad_grpc_call_status(RdmadGrpcCall *call, RdmadGrpcStatus status, const char *text)

@@ -57,7 +57,7 @@ RdmadGrpcCall *rdmad_grpc_call_new(RdmadGrpcConnection *connection, int32_t stre
 	rdmad_grpc_head_init(&call->head, server->methods);
 	rdmad_grpc_reader_init(&call->reader, server->limits.max_message);
 	g_queue_push_tail_link(&connection->calls, &call->node);
-	server->stats.calls++;
+	server->totals.calls++;
 	return call;
 }
 
@@ -66,8 +66,8 @@ void rdmad_grpc_call_count(const RdmadGrpcCall *call, RdmadGrpcStatus status)
 {
 	const RdmadGrpcMethod *method = call->head.method;
 
-	rdmad_grpc_meters_count(&call->connection->server->meters,
-				method ? method->path : "unknown", status, call->began_us);
+	rdmad_grpc_stats_count(&call->connection->server->stats, method ? method->path : "unknown",
+			       status, call->began_us);
 }
 
 void rdmad_grpc_call_detach(RdmadGrpcCall *call)
@@ -75,7 +75,7 @@ void rdmad_grpc_call_detach(RdmadGrpcCall *call)
 	RdmadGrpcServer *server = call->connection->server;
 
 	if (!call->finishing) {
-		server->stats.failed_total++;
+		server->totals.failed_total++;
 		rdmad_grpc_call_count(call, RDMAD_GRPC_CANCELLED);
 	}
 	rdmad_grpc_reader_clear(&call->reader);
@@ -86,7 +86,7 @@ void rdmad_grpc_call_detach(RdmadGrpcCall *call)
 		g_queue_unlink(&server->connections, &call->connection->node);
 		g_queue_push_tail_link(&server->connections, &call->connection->node);
 	}
-	server->stats.calls--;
+	server->totals.calls--;
 	call->connection = NULL;
 }
 

@@ -11,7 +11,7 @@
 #include <rdmad/socket-file.h>
 
 #include "base/owned.h"
-#include "grpc/grpc-meters.h"
+#include "grpc/grpc-stats.h"
 #include "grpc/response-head.h"
 #include "grpc/session.h"
 #include "grpc/wire.h"
@@ -23,7 +23,7 @@ struct RdmadGrpcChannel {
 	RdmadLoop *loop;
 	char *path;
 	gsize max_message;
-	RdmadGrpcMeters meters;
+	RdmadGrpcStats stats;
 	RdmadGrpcLink *current; /* for new requests, or NULL */
 	GQueue links;
 	GQueue requests; /* all that are open */

@@ -32,7 +32,7 @@ RdmadGrpcChannel *rdmad_grpc_channel_new(RdmadLoop *loop, RdmadModule *owner,
 
 	channel->loop = loop;
 	channel->path = g_strdup(socket_path);
-	channel->meters = rdmad_grpc_meters_of_channels(loop);
+	channel->stats = rdmad_grpc_stats_of_channels(loop);
 	channel->max_message = max_message ? max_message : MAX_MESSAGE;
 	rdmad_owned_enter(&channel->owned, loop, owner, channel_reap, channel);
 	return channel;

@@ -153,8 +153,8 @@ RdmadGrpcConnection *rdmad_grpc_connection_new(RdmadGrpcServer *server, int fd)
 	c->session = rdmad_grpc_session_new(server->loop, fd, TRUE, server->limits.max_streams,
 					    &connection_ops, c);
 	g_queue_push_tail_link(&server->connections, &c->node);
-	server->stats.connections++;
-	server->stats.connections_total++;
+	server->totals.connections++;
+	server->totals.connections_total++;
 	return c;
 }
 
@@ -208,7 +208,7 @@ void rdmad_grpc_connection_free(RdmadGrpcConnection *c, GQueue *lost)
 	while ((call = g_queue_pop_head(&c->written)))
 		rdmad_grpc_call_unref(call);
 	g_queue_unlink(&c->server->connections, &c->node);
-	c->server->stats.connections--;
+	c->server->totals.connections--;
 	rdmad_grpc_session_free(c->session);
 	g_free(c);
 }

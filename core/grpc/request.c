@@ -32,8 +32,8 @@ void rdmad_grpc_request_unref(RdmadGrpcRequest *request)
 /* Out of all lists; the list's reference is the caller's now. */
 static void request_detach(RdmadGrpcRequest *request, RdmadGrpcStatus status)
 {
-	rdmad_grpc_meters_count(&request->channel->meters, request->method, status,
-				request->began_us);
+	rdmad_grpc_stats_count(&request->channel->stats, request->method, status,
+			       request->began_us);
 	g_clear_pointer(&request->timer, rdmad_event_free);
 	if (request->link)
 		g_hash_table_remove(request->link->requests, GINT_TO_POINTER(request->stream));

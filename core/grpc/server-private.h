@@ -12,7 +12,7 @@
 
 #include "base/owned.h"
 #include "base/unix-socket.h"
-#include "grpc/grpc-meters.h"
+#include "grpc/grpc-stats.h"
 #include "grpc/request-head.h"
 #include "grpc/session.h"
 #include "grpc/wire.h"
@@ -31,8 +31,8 @@ struct RdmadGrpcServer {
 	RdmadEvent *pause;  /* timer: no descriptors were left */
 	GQueue connections; /* those without a call in the order in which they became so */
 	gsize held;	    /* bytes in all calls, both ways */
-	RdmadGrpcServerStats stats;
-	RdmadGrpcMeters meters;
+	RdmadGrpcServerTotals totals;
+	RdmadGrpcStats stats;
 	void (*drained)(gpointer data);
 	gpointer drained_data;
 	RdmadEvent *drain; /* timer: the second GOAWAY, and the end of the drain */

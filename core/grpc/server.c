@@ -39,7 +39,7 @@ static gboolean server_make_room(RdmadGrpcServer *server)
 {
 	RdmadGrpcConnection *idle;
 
-	if (server->stats.connections < server->limits.max_connections)
+	if (server->totals.connections < server->limits.max_connections)
 		return TRUE;
 	idle = server_idle_connection(server);
 	if (idle)
@@ -57,7 +57,7 @@ static gboolean server_admits(RdmadGrpcServer *server, int fd)
 	}
 	if (!server_make_room(server)) {
 		rdmad_warn("%s: refused a connection: %u have open calls", server->file.path,
-			   server->stats.connections);
+			   server->totals.connections);
 		return FALSE;
 	}
 	return TRUE;
@@ -69,7 +69,7 @@ void rdmad_grpc_server_adopt(RdmadGrpcServer *server, int fd)
 		rdmad_grpc_connection_new(server, fd);
 		return;
 	}
-	server->stats.refused_total++;
+	server->totals.refused_total++;
 	close(fd);
 }
 
@@ -225,7 +225,7 @@ RdmadGrpcServer *rdmad_grpc_server_new(RdmadLoop *loop, RdmadModule *owner, cons
 	server->fd = fd;
 	server->file = file;
 	limits_fill(&server->limits, limits);
-	server->meters = rdmad_grpc_meters_of_servers(loop);
+	server->stats = rdmad_grpc_stats_of_servers(loop);
 	server->drain = rdmad_loop_add_timer(loop, NULL, server_drain_goes_on, server);
 	rdmad_owned_enter(&server->owned, loop, owner, server_reap, server);
 	server->pause = rdmad_loop_add_timer(loop, NULL, server_resume, server);
@@ -236,7 +236,7 @@ RdmadGrpcServer *rdmad_grpc_server_new(RdmadLoop *loop, RdmadModule *owner, cons
 	return server;
 }
 
-void rdmad_grpc_server_stats(const RdmadGrpcServer *server, RdmadGrpcServerStats *stats)
+void rdmad_grpc_server_totals(const RdmadGrpcServer *server, RdmadGrpcServerTotals *totals)
 {
-	*stats = server->stats;
+	*totals = server->totals;
 }

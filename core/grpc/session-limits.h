@@ -9,7 +9,7 @@
 
 #include <nghttp2/nghttp2.h>
 
-#include "base/bucket.h"
+#include "base/token-bucket.h"
 
 typedef struct {
 	gsize header_bytes;  /* of the list under way */

@@ -148,7 +148,7 @@ gboolean rdmad_cgroup_pod_parse(const char *text, RdmadCgroupPod *pod)
 	return FALSE;
 }
 
-gboolean rdmad_cgroup_pod_folder(const char *name, char *uid)
+gboolean rdmad_cgroup_pod_directory(const char *name, char *uid)
 {
 	return take_pod((Part){ name, strlen(name) }, TRUE, uid);
 }

@@ -20,5 +20,5 @@ typedef struct {
 
 /* `text`: the whole file, of v1, v2 or both.  FALSE: it is in no pod. */
 gboolean rdmad_cgroup_pod_parse(const char *text, RdmadCgroupPod *pod);
-/* `name`: of a folder somewhere below "kubepods".  FALSE: it is not a pod's. */
-gboolean rdmad_cgroup_pod_folder(const char *name, char *uid);
+/* `name`: of a directory somewhere below "kubepods".  FALSE: it is not a pod's. */
+gboolean rdmad_cgroup_pod_directory(const char *name, char *uid);

@@ -8,7 +8,7 @@
 #include "hardware/cgroup-pod.h"
 
 #define MOUNT	 "sys/fs/cgroup"
-#define DEPTH	 2 /* of --cgroup-root, in folders */
+#define DEPTH	 2 /* of --cgroup-root, in directories */
 #define PODS_MAX 4096u
 
 static const char *const v1_controllers[] = { "systemd", "pids", "memory", "cpu,cpuacct", "cpu" };
@@ -45,7 +45,7 @@ static void scan_parent(RdmadCgroupTree *tree, const RdmadSysroot *root, const c
 
 		if (is_qos_class(names[i]))
 			scan_parent(tree, root, below);
-		else if (rdmad_cgroup_pod_folder(names[i], uid) &&
+		else if (rdmad_cgroup_pod_directory(names[i], uid) &&
 			 g_hash_table_size(tree->pods) < PODS_MAX)
 			g_hash_table_insert(tree->pods, g_strdup(uid), g_steal_pointer(&below));
 	}

@@ -18,7 +18,7 @@
 typedef struct {
 	GHashTable *pods; /* uid -> path, relative to the sysroot */
 	GPtrArray *
-		parents; /* paths of the folders in which kubelet makes them; none: not to be seen */
+		parents; /* paths of the directories in which kubelet makes them; none: not to be seen */
 } RdmadCgroupTree;
 
 /* Takes long on a busy node: for a worker. */

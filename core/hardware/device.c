@@ -1,8 +1,124 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "hardware/device-private.h"
-
+#include <rdmad/device.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "hardware/device.h"
+
+/* ---- Devices in words: what users see of the enumerations, and the order in which they see names ---- */
+
+static const char *name_at(const char *const *names, gsize n, int value)
+{
+	if (value < 0 || (gsize)value >= n || !names[value])
+		return "unknown";
+	return names[value];
+}
+
+const char *rdmad_link_layer_name(RdmadLinkLayer layer)
+{
+	static const char *const names[] = {
+		[RDMAD_LINK_LAYER_INFINIBAND] = "infiniband",
+		[RDMAD_LINK_LAYER_ETHERNET] = "ethernet",
+	};
+
+	return name_at(names, G_N_ELEMENTS(names), (int)layer);
+}
+
+const char *rdmad_port_state_name(int state)
+{
+	static const char *const names[] = {
+		[RDMAD_PORT_NOP] = "nop",	[RDMAD_PORT_DOWN] = "down",
+		[RDMAD_PORT_INIT] = "init",	[RDMAD_PORT_ARMED] = "armed",
+		[RDMAD_PORT_ACTIVE] = "active", [RDMAD_PORT_ACTIVE_DEFER] = "active-defer",
+	};
+
+	return name_at(names, G_N_ELEMENTS(names), state);
+}
+
+const char *rdmad_gid_type_name(RdmadGidType type)
+{
+	static const char *const names[] = {
+		[RDMAD_GID_IB] = "IB",
+		[RDMAD_GID_ROCE_V1] = "RoCE v1",
+		[RDMAD_GID_ROCE_V2] = "RoCE v2",
+	};
+
+	return name_at(names, G_N_ELEMENTS(names), (int)type);
+}
+
+const char *rdmad_node_type_name(RdmadNodeType type)
+{
+	static const char *const names[] = {
+		[RDMAD_NODE_CA] = "ca",
+		[RDMAD_NODE_SWITCH] = "switch",
+		[RDMAD_NODE_ROUTER] = "router",
+		[RDMAD_NODE_RNIC] = "rnic",
+		[RDMAD_NODE_USNIC] = "usnic",
+		[RDMAD_NODE_USNIC_UDP] = "usnic-udp",
+		[RDMAD_NODE_UNSPECIFIED] = "unspecified",
+	};
+
+	return name_at(names, G_N_ELEMENTS(names), (int)type);
+}
+
+void rdmad_gid_format(const guint8 raw[16], char text[40])
+{
+	for (guint i = 0; i < 8; i++)
+		snprintf(text + i * 5, 40 - i * 5, i < 7 ? "%02x%02x:" : "%02x%02x", raw[2 * i],
+			 raw[2 * i + 1]);
+}
+
+/* Both at a run of digits: which number is smaller?  Moves both behind their run. */
+static int compare_runs(const char **a, const char **b)
+{
+	gsize la, lb;
+	int order;
+
+	*a += strspn(*a, "0");
+	*b += strspn(*b, "0");
+	la = strspn(*a, "0123456789");
+	lb = strspn(*b, "0123456789");
+	order = la != lb ? (la < lb ? -1 : 1) : strncmp(*a, *b, la);
+	*a += la;
+	*b += lb;
+	return order;
+}
+
+/* "0000:3b:00.0": a PCI domain, as words of hexadecimal are that end in a colon. */
+static gboolean starts_with_domain(const char *name)
+{
+	const gsize len = strspn(name, "0123456789abcdef");
+
+	return len >= 4 && name[len] == ':';
+}
+
+/* PCI addresses and what stands behind a colon are hexadecimal of a fixed width, not numbers:
+ * "0000:9a:00.0" comes after "0000:18:00.0". */
+int rdmad_natural_compare(const char *a, const char *b)
+{
+	const char *p = a, *q = b;
+	gboolean hex = starts_with_domain(a) && starts_with_domain(b);
+
+	while (*p && *q) {
+		if (!hex && g_ascii_isdigit(*p) && g_ascii_isdigit(*q)) {
+			const int order = compare_runs(&p, &q);
+
+			if (order)
+				return order;
+			continue;
+		}
+		if (*p != *q)
+			break;
+		hex = *p == ':' || (hex && g_ascii_isxdigit(*p));
+		p++;
+		q++;
+	}
+	if (*p != *q)
+		return (guchar)*p < (guchar)*q ? -1 : 1;
+	/* "a01" and "a1" are the same number, but not the same name. */
+	return strcmp(a, b);
+}
 
 #define PROBLEMS_MAX 64u
 
@@ -235,4 +351,80 @@ void rdmad_gpu_free(RdmadGpu *gpu)
 	g_free(gpu->pci_address);
 	g_strfreev(gpu->pci_path);
 	g_free(gpu);
+}
+
+static RdmadGid *gids_copy(const RdmadGid *from, guint n)
+{
+	RdmadGid *gids = g_new0(RdmadGid, n);
+
+	for (guint i = 0; i < n; i++) {
+		gids[i] = from[i];
+		gids[i].netdev = g_strdup(from[i].netdev);
+	}
+	return gids;
+}
+
+static RdmadPort *ports_copy(const RdmadPort *from, guint n)
+{
+	RdmadPort *ports = g_new0(RdmadPort, n);
+
+	for (guint i = 0; i < n; i++) {
+		ports[i] = from[i];
+		ports[i].rate_text = g_strdup(from[i].rate_text);
+		ports[i].netdev = g_strdup(from[i].netdev);
+		ports[i].gids = gids_copy(from[i].gids, from[i].n_gids);
+	}
+	return ports;
+}
+
+static RdmadNetdev *netdevs_copy(const RdmadNetdev *from, guint n)
+{
+	RdmadNetdev *netdevs = g_new0(RdmadNetdev, n);
+
+	for (guint i = 0; i < n; i++) {
+		netdevs[i] = from[i];
+		netdevs[i].name = g_strdup(from[i].name);
+		netdevs[i].mac = g_strdup(from[i].mac);
+		netdevs[i].operstate = g_strdup(from[i].operstate);
+		netdevs[i].master = g_strdup(from[i].master);
+		netdevs[i].addresses = g_strdupv(from[i].addresses);
+	}
+	return netdevs;
+}
+
+static RdmadChardev *chardevs_copy(const RdmadChardev *from, guint n)
+{
+	RdmadChardev *chardevs = g_new0(RdmadChardev, n);
+
+	for (guint i = 0; i < n; i++) {
+		chardevs[i] = from[i];
+		chardevs[i].path = g_strdup(from[i].path);
+	}
+	return chardevs;
+}
+
+RdmadDevice *rdmad_device_copy(const RdmadDevice *from)
+{
+	RdmadDevice *dev = g_memdup2(from, sizeof(*from));
+
+	dev->refs = 1;
+	dev->id = g_strdup(from->id);
+	dev->name = g_strdup(from->name);
+	dev->node_guid = g_strdup(from->node_guid);
+	dev->sys_image_guid = g_strdup(from->sys_image_guid);
+	dev->driver = g_strdup(from->driver);
+	dev->firmware = g_strdup(from->firmware);
+	dev->board_id = g_strdup(from->board_id);
+	dev->hca_type = g_strdup(from->hca_type);
+	dev->pci_address = g_strdup(from->pci_address);
+	dev->pci_path = g_strdupv(from->pci_path);
+	dev->pf_address = g_strdup(from->pf_address);
+	dev->pf_netdevs = g_strdupv(from->pf_netdevs);
+	dev->aux_name = g_strdup(from->aux_name);
+	dev->bond = g_strdup(from->bond);
+	dev->ports = ports_copy(from->ports, from->n_ports);
+	dev->netdevs = netdevs_copy(from->netdevs, from->n_netdevs);
+	dev->chardevs = chardevs_copy(from->chardevs, from->n_chardevs);
+	dev->problems = g_strdupv(from->problems);
+	return dev;
 }

@@ -7,9 +7,9 @@
  */
 #include <string.h>
 
-#include "hardware/scan-private.h"
-#include "hardware/sysfs-value.h"
-#include "hardware/device-private.h"
+#include "hardware/scan/parts.h"
+#include "hardware/scan/value.h"
+#include "hardware/device.h"
 
 #define CLASS_VGA	  0x0300u
 #define CLASS_3D	  0x0302u

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "hardware/sysroot-private.h"
+#include "hardware/sysroot.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "hardware/device-private.h"
+#include "hardware/device.h"
 
 #define LIST_MAX      65536u
 #define ATTRIBUTE_MAX 4096

@@ -7,7 +7,7 @@
 #include <rdmad/error.h>
 #include <string.h>
 
-#include "hardware/netlink-route.h"
+#include "hardware/netlink/route.h"
 #include "network/network-private.h"
 #include "network/vfs.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of this folder share: the socket in a namespace, and how messages are made. */
+/* What the files of this directory share: the socket in a namespace, and how messages are made. */
 #pragma once
 
 #include <netlink/attr.h>
 #include <netlink/msg.h>
 #include <rdmad/network.h>
 
-#include "hardware/netlink-socket.h"
+#include "hardware/netlink/socket.h"
 
 /* `header`: the family's own. */
 struct nl_msg *network_request(int type, int flags, const void *header, gsize size);

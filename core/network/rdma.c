@@ -10,7 +10,7 @@
 #include <rdmad/netns.h>
 #include <rdmad/network.h>
 
-#include "hardware/netlink-rdma.h"
+#include "hardware/netlink/rdma.h"
 
 const char *rdmad_rdma_netns_mode(GError **error)
 {

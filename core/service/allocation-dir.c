@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 
 #include "base/directory.h"
-#include "base/places.h"
+#include "base/default-dirs.h"
 
-#define ROOT_NAME  "claims"
+#define ROOT_NAME  "allocations"
 #define DIR_MODE   0755
 #define FILE_MODE  0644
 #define OPEN_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)

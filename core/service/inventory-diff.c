@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/inventory-diff.h"
 
-#include "hardware/device-private.h"
+#include "hardware/device.h"
 
 static void change_add(GArray *changes, const RdmadDevice *before, const RdmadDevice *now)
 {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <rdmad/device.h>
-#include <rdmad/journal.h>
+#include <rdmad/event-log.h>
 
 typedef struct {
 	const RdmadDevice *before; /* NULL: added */
@@ -15,4 +15,4 @@ typedef struct {
 GArray *rdmad_inventory_diff(const GPtrArray *before, const GPtrArray *now);
 
 /* Says in words what changed. */
-void rdmad_inventory_change_post(const RdmadInventoryChange *change, RdmadJournal *journal);
+void rdmad_inventory_change_post(const RdmadInventoryChange *change, RdmadEventLog *event_log);

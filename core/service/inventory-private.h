@@ -3,9 +3,9 @@
 
 #include <rdmad/inventory.h>
 
-RdmadInventory *rdmad_inventory_new(RdmadLoop *loop, RdmadJournal *journal);
+RdmadInventory *rdmad_inventory_new(RdmadLoop *loop, RdmadEventLog *event_log);
 void rdmad_inventory_free(RdmadInventory *inv);
-/* Takes the arrays over; `gpus` NULL: they stay.  Works out what was added, removed, changed, posts it to the journal, and
+/* Takes the arrays over; `gpus` NULL: they stay.  Works out what was added, removed, changed, posts it to the event log, and
  * tells the watchers on the next turn. */
 void rdmad_inventory_replace(RdmadInventory *inv, GPtrArray *devices, GPtrArray *gpus);
 /* What was told of ports, see port-history.h; of a port that is not known it is nothing. */

@@ -4,8 +4,8 @@
 #include <rdmad/device.h>
 #include <rdmad/loop.h>
 
-#include "base/watch-private.h"
-#include "hardware/device-private.h"
+#include "base/watch.h"
+#include "hardware/device.h"
 #include "service/inventory-diff.h"
 #include "service/port-history.h"
 
@@ -19,7 +19,7 @@ struct RdmadInventory {
 	gboolean looked;	     /* there was a first look */
 	gboolean news;		     /* there was a look since the watchers were told */
 	RdmadPortHistory *history;
-	RdmadJournal *journal;
+	RdmadEventLog *event_log;
 	RdmadWatchList watches;
 	RdmadEvent *tell;
 };
@@ -109,7 +109,7 @@ static void inventory_tell(gpointer data)
 	rdmad_watch_list_foreach(&inv->watches, watch_tell, &round);
 }
 
-RdmadInventory *rdmad_inventory_new(RdmadLoop *loop, RdmadJournal *journal)
+RdmadInventory *rdmad_inventory_new(RdmadLoop *loop, RdmadEventLog *event_log)
 {
 	RdmadInventory *inv = g_new0(RdmadInventory, 1);
 
@@ -121,7 +121,7 @@ RdmadInventory *rdmad_inventory_new(RdmadLoop *loop, RdmadJournal *journal)
 	inv->by_name = g_hash_table_new(g_str_hash, g_str_equal);
 	inv->fatal = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	inv->history = rdmad_port_history_new();
-	inv->journal = journal;
+	inv->event_log = event_log;
 	rdmad_watch_list_init(&inv->watches);
 	inv->tell = rdmad_loop_add_timer(loop, NULL, inventory_tell, inv);
 	return inv;
@@ -144,11 +144,11 @@ void rdmad_inventory_free(RdmadInventory *inv)
 	g_free(inv);
 }
 
-static void changes_post(const GArray *changes, RdmadJournal *journal)
+static void changes_post(const GArray *changes, RdmadEventLog *event_log)
 {
 	for (guint i = 0; i < changes->len; i++)
 		rdmad_inventory_change_post(&g_array_index(changes, RdmadInventoryChange, i),
-					    journal);
+					    event_log);
 }
 
 static void inventory_index(RdmadInventory *inv)
@@ -168,7 +168,7 @@ static void inventory_publish(RdmadInventory *inv, GPtrArray *devices)
 {
 	g_autoptr(GArray) changes = rdmad_inventory_diff(inv->devices, devices);
 
-	changes_post(changes, inv->journal);
+	changes_post(changes, inv->event_log);
 	g_ptr_array_add(inv->retired, inv->devices);
 	inv->devices = devices;
 	inventory_index(inv);
@@ -186,7 +186,7 @@ static gint device_compare(gconstpointer a, gconstpointer b)
 	return rdmad_natural_compare(x->id, y->id);
 }
 
-/* Gone, or there again under another index: the driver has started anew. */
+/* Gone, or there again under another index: the driver has started again. */
 static void fatal_forget(RdmadInventory *inv, GPtrArray *devices)
 {
 	g_autoptr(GHashTable) old = g_steal_pointer(&inv->fatal);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "service/token.h"
+#include "service/slot.h"
 
 #define NAME_MAX_BYTES 253u
 #define UNPACKED_MAX   (64u << 20) /* small messages grow when they are unpacked */
@@ -28,7 +28,7 @@ static RdmadPodList *list_new(void)
 	RdmadPodList *list = g_new0(RdmadPodList, 1);
 
 	list->entries = g_ptr_array_new_with_free_func(pod_devices_free);
-	list->holders = g_hash_table_new_full(rdmad_token_hash, rdmad_token_equal, g_free, NULL);
+	list->holders = g_hash_table_new_full(rdmad_slot_hash, rdmad_slot_equal, g_free, NULL);
 	list->pods = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	return list;
 }
@@ -47,7 +47,7 @@ void rdmad_pod_list_free(RdmadPodList *list)
 const RdmadPodDevices *rdmad_pod_list_holder(const RdmadPodList *list, const char *resource,
 					     const char *id)
 {
-	const RdmadToken key = { resource, id };
+	const RdmadSlot key = { resource, id };
 
 	return g_hash_table_lookup(list->holders, &key);
 }
@@ -65,50 +65,50 @@ static gboolean text_ok(const char *text)
 	       g_utf8_validate(text, -1, NULL);
 }
 
-static gint token_compare(gconstpointer a, gconstpointer b)
+static gint slot_compare(gconstpointer a, gconstpointer b)
 {
-	const RdmadToken *x = a, *y = b;
+	const RdmadSlot *x = a, *y = b;
 	const int order = strcmp(x->resource, y->resource);
 
-	return order ? order : strcmp(x->token, y->token);
+	return order ? order : strcmp(x->slot, y->slot);
 }
 
 /* Ids of other plugins that are not text, or endless, are nothing to us. */
-static GArray *container_tokens(const V1__ContainerResources *container)
+static GArray *container_slots(const V1__ContainerResources *container)
 {
-	GArray *tokens = g_array_new(FALSE, FALSE, sizeof(RdmadToken));
+	GArray *slots = g_array_new(FALSE, FALSE, sizeof(RdmadSlot));
 
 	for (gsize i = 0; i < container->n_devices; i++) {
 		const V1__ContainerDevices *devices = container->devices[i];
 
 		for (gsize k = 0; k < devices->n_device_ids; k++) {
-			const RdmadToken token = { devices->resource_name, devices->device_ids[k] };
+			const RdmadSlot slot = { devices->resource_name, devices->device_ids[k] };
 
-			if (text_ok(token.resource) && text_ok(token.token))
-				g_array_append_val(tokens, token);
+			if (text_ok(slot.resource) && text_ok(slot.slot))
+				g_array_append_val(slots, slot);
 		}
 	}
-	g_array_sort(tokens, token_compare);
-	return tokens;
+	g_array_sort(slots, slot_compare);
+	return slots;
 }
 
 /* The first who is listed holds it: a container takes over what its init containers had. */
 static void holders_add(RdmadPodList *list, RdmadPodDevices *held)
 {
 	for (guint i = 0; held->ids[i]; i++) {
-		RdmadToken *key;
+		RdmadSlot *key;
 
 		if (rdmad_pod_list_holder(list, held->resource, held->ids[i]))
 			continue;
-		key = g_new(RdmadToken, 1);
-		*key = (RdmadToken){ held->resource, held->ids[i] };
+		key = g_new(RdmadSlot, 1);
+		*key = (RdmadSlot){ held->resource, held->ids[i] };
 		g_hash_table_insert(list->holders, key, held);
 	}
 }
 
-/* `n` tokens of one resource, in order. */
+/* `n` slots of one resource, in order. */
 static void entry_add(RdmadPodList *list, const V1__PodResources *pod, const char *container,
-		      const RdmadToken *tokens, guint n)
+		      const RdmadSlot *slots, guint n)
 {
 	RdmadPodDevices *held = g_new0(RdmadPodDevices, 1);
 	guint n_ids = 0;
@@ -116,11 +116,11 @@ static void entry_add(RdmadPodList *list, const V1__PodResources *pod, const cha
 	held->pod_namespace = g_strdup(pod->namespace_);
 	held->pod_name = g_strdup(pod->name);
 	held->container = g_strdup(container);
-	held->resource = g_strdup(tokens[0].resource);
+	held->resource = g_strdup(slots[0].resource);
 	held->ids = g_new0(char *, n + 1);
 	for (guint i = 0; i < n; i++)
-		if (i == 0 || strcmp(tokens[i - 1].token, tokens[i].token) != 0)
-			held->ids[n_ids++] = g_strdup(tokens[i].token);
+		if (i == 0 || strcmp(slots[i - 1].slot, slots[i].slot) != 0)
+			held->ids[n_ids++] = g_strdup(slots[i].slot);
 	g_ptr_array_add(list->entries, held);
 	holders_add(list, held);
 }
@@ -128,20 +128,20 @@ static void entry_add(RdmadPodList *list, const V1__PodResources *pod, const cha
 static gboolean container_add(RdmadPodList *list, const V1__PodResources *pod,
 			      const V1__ContainerResources *container, guint *n_ids, GError **error)
 {
-	g_autoptr(GArray) tokens = container_tokens(container);
-	const RdmadToken *token = (const RdmadToken *)(gpointer)tokens->data;
+	g_autoptr(GArray) slots = container_slots(container);
+	const RdmadSlot *slot = (const RdmadSlot *)(gpointer)slots->data;
 
-	*n_ids += tokens->len;
+	*n_ids += slots->len;
 	if (*n_ids > RDMAD_POD_LIST_MAX_IDS) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_LIMIT,
 			    "podresources lists more than %u device ids", RDMAD_POD_LIST_MAX_IDS);
 		return FALSE;
 	}
-	for (guint from = 0, to; from < tokens->len; from = to) {
-		for (to = from + 1; to < tokens->len; to++)
-			if (strcmp(token[from].resource, token[to].resource) != 0)
+	for (guint from = 0, to; from < slots->len; from = to) {
+		for (to = from + 1; to < slots->len; to++)
+			if (strcmp(slot[from].resource, slot[to].resource) != 0)
 				break;
-		entry_add(list, pod, container->name, token + from, to - from);
+		entry_add(list, pod, container->name, slot + from, to - from);
 	}
 	return TRUE;
 }

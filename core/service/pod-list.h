@@ -9,7 +9,7 @@
 
 typedef struct {
 	GPtrArray *entries;	 /* RdmadPodDevices */
-	GHashTable *holders;	 /* RdmadToken -> RdmadPodDevices */
+	GHashTable *holders;	 /* RdmadSlot -> RdmadPodDevices */
 	GHashTable *pods;	 /* set of "namespace/pod": also those without devices */
 	char *kubelet;		 /* which one was asked, or NULL */
 	gint64 asked_us;	 /* monotonic: before the question was sent */

@@ -8,36 +8,36 @@
 #include <rdmad/inventory.h> /* rdmad_watch_free() */
 #include <rdmad/log.h>
 #include <rdmad/loop.h>
-#include <rdmad/pod-log-folder.h>
+#include <rdmad/pod-log-directory.h>
 #include <rdmad/sysroot.h>
 #include <rdmad/work.h>
 #include <sys/inotify.h>
 
 #include "hardware/cgroup-tree.h"
-#include "hardware/sysroot-private.h"
+#include "hardware/sysroot.h"
 
 #define LOGS "var/log/pods"
 
-#define PODS_MAX    1024u /* with claims; kubelet has 110, few nodes have 500 */
+#define PODS_MAX    1024u /* with allocations; kubelet has 110, few nodes have 500 */
 #define LOGS_MAX    4096u
 #define SETTLE_MS   20
 #define SCAN_GAP_US (200 * 1000)
-#define LOST_US	    (60 * G_USEC_PER_SEC) /* without a cgroup, though there is a folder of logs */
+#define LOST_US	    (60 * G_USEC_PER_SEC) /* without a cgroup, though there is a directory of logs */
 
-#define PARENT_EVENTS (IN_CREATE | IN_MOVED_TO | IN_ONLYDIR)
-#define FOLDER_EVENTS (IN_CREATE | IN_DELETE | IN_DELETE_SELF | IN_ONLYDIR)
+#define PARENT_EVENTS	 (IN_CREATE | IN_MOVED_TO | IN_ONLYDIR)
+#define DIRECTORY_EVENTS (IN_CREATE | IN_DELETE | IN_DELETE_SELF | IN_ONLYDIR)
 
 /* From the end of a pod on: kubelet needs a moment to see it, and lists completed pods for long. */
 static const guint ask_ms[] = { 50, 100, 100, 150, 200, 200, 500, 1000, 2000, 5000, 15000, 60000 };
 
 /* One name of a pod; a successor may have the same. */
 typedef struct {
-	guint claims;
-	char *uid, *path;     /* NULL: not found yet */
-	int folder, events;   /* watches, or -1 */
-	RdmadPodLife life;    /* UNKNOWN: it is sought */
-	gboolean began;	      /* it had a process */
-	gint64 lost_since_us; /* monotonic: there is a folder of logs, and no cgroup; 0: not so */
+	guint allocations;
+	char *uid, *path;      /* NULL: not found yet */
+	int directory, events; /* watches, or -1 */
+	RdmadPodLife life;     /* UNKNOWN: it is sought */
+	gboolean began;	       /* it had a process */
+	gint64 lost_since_us; /* monotonic: there is a directory of logs, and no cgroup; 0: not so */
 	GPtrArray *predecessors; /* uids */
 } Pod;
 
@@ -45,7 +45,7 @@ struct RdmadPodWatch {
 	RdmadLoop *loop;
 	RdmadWorkers *workers;
 	RdmadSysroot *root;
-	RdmadClaims *claims;
+	RdmadAllocations *allocations;
 	RdmadPods *pods;
 	RdmadWatch *watch;
 	GHashTable *by_name; /* "namespace/name" -> Pod */
@@ -87,35 +87,35 @@ static char *name_of(const char *pod_namespace, const char *pod_name)
 	return g_strdup_printf("%s/%s", pod_namespace, pod_name);
 }
 
-static void scan_add(Scan *scan, const char *folder_name)
+static void scan_add(Scan *scan, const char *directory_name)
 {
-	g_auto(RdmadPodLogFolder) folder = { 0 };
+	g_auto(RdmadPodLogDirectory) directory = { 0 };
 	g_autofree char *name = NULL;
 	GPtrArray *uids;
 
-	if (!rdmad_pod_log_folder_parse(folder_name, &folder))
+	if (!rdmad_pod_log_directory_parse(directory_name, &directory))
 		return;
-	name = name_of(folder.pod_namespace, folder.pod_name);
+	name = name_of(directory.pod_namespace, directory.pod_name);
 	uids = g_hash_table_lookup(scan->uids, name);
 	if (!uids) {
 		uids = g_ptr_array_new_with_free_func(g_free);
 		g_hash_table_insert(scan->uids, g_steal_pointer(&name), uids);
 	}
-	g_ptr_array_add(uids, g_steal_pointer(&folder.uid));
+	g_ptr_array_add(uids, g_steal_pointer(&directory.uid));
 }
 
-/* The folders of logs first: a pod that is made in between has its cgroup by then. */
+/* The directories of logs first: a pod that is made in between has its cgroup by then. */
 static gpointer scan_run(gpointer input, const RdmadJob *job, GError **error)
 {
 	const RdmadSysroot *root = input;
-	g_auto(GStrv) folders = rdmad_sysroot_list(root, LOGS, NULL);
+	g_auto(GStrv) directories = rdmad_sysroot_list(root, LOGS, NULL);
 	Scan *scan = g_new0(Scan, 1);
 
 	scan->uids = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
 					   (GDestroyNotify)g_ptr_array_unref);
-	scan->logs = folders != NULL;
-	for (guint i = 0; folders && folders[i] && i < LOGS_MAX; i++)
-		scan_add(scan, folders[i]);
+	scan->logs = directories != NULL;
+	for (guint i = 0; directories && directories[i] && i < LOGS_MAX; i++)
+		scan_add(scan, directories[i]);
 	scan->tree = rdmad_cgroup_tree_scan(root);
 	return scan;
 }
@@ -199,7 +199,7 @@ static void pod_set_life(RdmadPodWatch *watch, Pod *pod, RdmadPodLife life)
 
 static void pod_unwatch(RdmadPodWatch *watch, Pod *pod)
 {
-	watch_remove(watch, &pod->folder);
+	watch_remove(watch, &pod->directory);
 	watch_remove(watch, &pod->events);
 }
 
@@ -247,8 +247,8 @@ static gboolean pod_attach(RdmadPodWatch *watch, Pod *pod, const char *uid, cons
 {
 	g_autofree char *events = g_build_filename(path, "cgroup.events", NULL);
 
-	pod->folder = watch_add(watch, path, FOLDER_EVENTS, pod);
-	if (pod->folder < 0) {
+	pod->directory = watch_add(watch, path, DIRECTORY_EVENTS, pod);
+	if (pod->directory < 0) {
 		if (errno != ENOENT && errno != ENODEV)
 			set_inotify_problem(watch);
 		return FALSE;
@@ -305,7 +305,7 @@ static void pod_find(RdmadPodWatch *watch, Pod *pod, const char *name, const Sca
 static const char *scan_problem(const Scan *scan)
 {
 	if (!scan->logs)
-		return "kubelet's folder /var/log/pods cannot be read";
+		return "kubelet's directory /var/log/pods cannot be read";
 	if (!scan->tree->parents->len)
 		return "there are no cgroups of pods below /sys/fs/cgroup";
 	return NULL;
@@ -421,7 +421,7 @@ static void asked(const GError *error, gpointer data)
 	RdmadPodWatch *watch = data;
 
 	watch->asking = FALSE;
-	/* The claims that ended are heard of later in this turn. */
+	/* The allocations that ended are heard of later in this turn. */
 	if (watch->ended && watch->step < G_N_ELEMENTS(ask_ms))
 		rdmad_event_arm(watch->ask, ask_ms[watch->step++]);
 }
@@ -450,7 +450,7 @@ static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, gpo
 	return pod->life;
 }
 
-/* ---- claims ---- */
+/* ---- allocations ---- */
 
 static void pod_free(gpointer data)
 {
@@ -462,20 +462,20 @@ static void pod_free(gpointer data)
 	g_free(pod);
 }
 
-static void claim_begins(const RdmadClaim *claim, RdmadPodWatch *watch)
+static void allocation_begins(const RdmadAllocation *allocation, RdmadPodWatch *watch)
 {
 	g_autofree char *name = NULL;
 	Pod *pod;
 
-	if (!claim->pod_name || watch->inotify < 0)
+	if (!allocation->pod_name || watch->inotify < 0)
 		return;
-	name = name_of(claim->pod_namespace, claim->pod_name);
+	name = name_of(allocation->pod_namespace, allocation->pod_name);
 	pod = g_hash_table_lookup(watch->by_name, name);
 	if (!pod) {
 		if (g_hash_table_size(watch->by_name) >= PODS_MAX)
 			return;
 		pod = g_new0(Pod, 1);
-		pod->folder = pod->events = -1;
+		pod->directory = pod->events = -1;
 		pod->predecessors = g_ptr_array_new_with_free_func(g_free);
 		watch->sought++;
 		g_hash_table_insert(watch->by_name, g_steal_pointer(&name), pod);
@@ -483,20 +483,20 @@ static void claim_begins(const RdmadClaim *claim, RdmadPodWatch *watch)
 		/* Nothing is given to a pod that has ended: this one is its successor. */
 		pod_seek(watch, pod);
 	}
-	pod->claims++;
+	pod->allocations++;
 	seek_again(watch);
 }
 
-static void claim_ends(const RdmadClaim *claim, RdmadPodWatch *watch)
+static void allocation_ends(const RdmadAllocation *allocation, RdmadPodWatch *watch)
 {
 	g_autofree char *name = NULL;
 	Pod *pod;
 
-	if (!claim->pod_name)
+	if (!allocation->pod_name)
 		return;
-	name = name_of(claim->pod_namespace, claim->pod_name);
+	name = name_of(allocation->pod_namespace, allocation->pod_name);
 	pod = g_hash_table_lookup(watch->by_name, name);
-	if (!pod || --pod->claims)
+	if (!pod || --pod->allocations)
 		return;
 	pod_unwatch(watch, pod);
 	watch->sought -= pod->life == RDMAD_POD_LIFE_UNKNOWN;
@@ -506,26 +506,28 @@ static void claim_ends(const RdmadClaim *claim, RdmadPodWatch *watch)
 		g_hash_table_foreach_remove(watch->by_descriptor, parent_remove, watch);
 }
 
-static void claim_granted(const RdmadClaim *claim, gpointer data)
+static void allocation_granted(const RdmadAllocation *allocation, gpointer data)
 {
-	claim_begins(claim, data);
+	allocation_begins(allocation, data);
 }
 
-static void claim_changed(const RdmadClaim *before, const RdmadClaim *now, gpointer data)
+static void allocation_changed(const RdmadAllocation *before, const RdmadAllocation *now,
+			       gpointer data)
 {
 	if (g_strcmp0(before->pod_namespace, now->pod_namespace) == 0 &&
 	    g_strcmp0(before->pod_name, now->pod_name) == 0)
 		return;
-	claim_begins(now, data);
-	claim_ends(before, data);
+	allocation_begins(now, data);
+	allocation_ends(before, data);
 }
 
-static void claim_ended(const RdmadClaim *claim, const char *reason, gpointer data)
+static void allocation_ended(const RdmadAllocation *allocation, const char *reason, gpointer data)
 {
-	claim_ends(claim, data);
+	allocation_ends(allocation, data);
 }
 
-static const RdmadClaimOps claim_ops = { claim_granted, claim_changed, claim_ended };
+static const RdmadAllocationOps allocation_ops = { allocation_granted, allocation_changed,
+						   allocation_ended };
 
 /* ---- its own life ---- */
 
@@ -545,14 +547,14 @@ static void inotify_open(RdmadPodWatch *watch)
 }
 
 RdmadPodWatch *rdmad_pod_watch_new(RdmadLoop *loop, RdmadWorkers *workers, RdmadSysroot *root,
-				   RdmadClaims *claims, RdmadPods *pods)
+				   RdmadAllocations *allocations, RdmadPods *pods)
 {
 	RdmadPodWatch *watch = g_new0(RdmadPodWatch, 1);
 
 	watch->loop = loop;
 	watch->workers = workers;
 	watch->root = root;
-	watch->claims = claims;
+	watch->allocations = allocations;
 	watch->pods = pods;
 	watch->by_name = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, pod_free);
 	watch->by_descriptor = g_hash_table_new(NULL, NULL);
@@ -560,8 +562,8 @@ RdmadPodWatch *rdmad_pod_watch_new(RdmadLoop *loop, RdmadWorkers *workers, Rdmad
 	watch->ask = rdmad_loop_add_timer(loop, NULL, ask_now, watch);
 	watch->scanned_us = -SCAN_GAP_US;
 	inotify_open(watch);
-	watch->watch = rdmad_claims_watch(claims, NULL, &claim_ops, watch);
-	rdmad_claims_set_liveness(claims, life_of, watch);
+	watch->watch = rdmad_allocations_watch(allocations, NULL, &allocation_ops, watch);
+	rdmad_allocations_set_liveness(allocations, life_of, watch);
 	return watch;
 }
 
@@ -569,7 +571,7 @@ void rdmad_pod_watch_free(RdmadPodWatch *watch)
 {
 	if (!watch)
 		return;
-	rdmad_claims_set_liveness(watch->claims, NULL, NULL);
+	rdmad_allocations_set_liveness(watch->allocations, NULL, NULL);
 	rdmad_watch_free(watch->watch);
 	rdmad_job_cancel(watch->scan);
 	rdmad_event_free(watch->readable);

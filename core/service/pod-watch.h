@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pod watch: the end of a pod that has claims, as soon as the kernel knows it
+ * Pod watch: the end of a pod that has allocations, as soon as the kernel knows it
  *
- * The pod's uid is in the name of its folder of logs, and by that its cgroup is found.  inotify tells
+ * The pod's uid is in the name of its directory of logs, and by that its cgroup is found.  inotify tells
  * of the cgroup's last process (v2: cgroup.events; v1: the containers' cgroups go) and of its removal;
- * then podresources is asked until the claims have ended.  While a pod is not found, the folders in
+ * then podresources is asked until the allocations have ended.  While a pod is not found, the directories in
  * which it will appear are watched, too; otherwise there are two watches a pod, and nothing runs.
  *
- * Where cgroups or the folders of logs cannot be seen, as in a container without these mounts, every
+ * Where cgroups or the directories of logs cannot be seen, as in a container without these mounts, every
  * pod is UNKNOWN, and its end is learnt from podresources alone.
  */
 #pragma once
 
-#include <rdmad/claims.h>
+#include <rdmad/allocations.h>
 #include <rdmad/pods.h>
 
 typedef struct RdmadPodWatch RdmadPodWatch;
 
-/* Becomes the liveness of `claims`. */
+/* Becomes the liveness of `allocations`. */
 RdmadPodWatch *rdmad_pod_watch_new(RdmadLoop *loop, RdmadWorkers *workers, RdmadSysroot *root,
-				   RdmadClaims *claims, RdmadPods *pods);
-/* After `pods`, which may still answer it, and before `claims`. */
+				   RdmadAllocations *allocations, RdmadPods *pods);
+/* After `pods`, which may still answer it, and before `allocations`. */
 void rdmad_pod_watch_free(RdmadPodWatch *watch);
 
 /* Why ends of pods are learnt late; NULL: they are not. */
 const char *rdmad_pod_watch_problem(const RdmadPodWatch *watch);
-/* How many pods with claims have their cgroup watched. */
+/* How many pods with allocations have their cgroup watched. */
 guint rdmad_pod_watch_count(const RdmadPodWatch *watch);

@@ -9,7 +9,7 @@
 #include <rdmad/loop.h>
 #include <rdmad/socket-file.h>
 
-#include "service/claims-private.h"
+#include "service/allocations-private.h"
 #include "service/pod-list.h"
 
 #define LIST_METHOD	 "/v1.PodResourcesLister/List"
@@ -18,11 +18,11 @@
 #define EXHAUSTED_TRIES	 3
 #define EXHAUSTED_MS	 200
 #define UNSETTLED_MS	 60000	/* when the steps are over and something is still open */
-#define SETTLED_MS	 300000 /* so that the claim of a pod that has gone ends */
+#define SETTLED_MS	 300000 /* so that the allocation of a pod that has gone ends */
 
 /* From a hint on: a pod is listed a moment after its Allocate. */
 static const guint step_ms[] = { 250, 1000, 4000, 15000, 60000 };
-#define STEP_CONFIRM 3u /* a claim was not listed: look again, not at once */
+#define STEP_CONFIRM 3u /* an allocation was not listed: look again, not at once */
 
 typedef struct {
 	RdmadModule *owner;
@@ -31,7 +31,7 @@ typedef struct {
 } Waiter;
 
 struct RdmadPods {
-	RdmadClaims *claims;
+	RdmadAllocations *allocations;
 	RdmadGrpcChannel *channel;
 	char *socket_path;
 	RdmadPodList *list;    /* what the last good answer said */
@@ -80,7 +80,7 @@ static void kubelet_look(RdmadPods *pods)
 		pods->kubelet = g_strdup_printf(
 			"%" G_GUINT64_FORMAT ":%" G_GUINT64_FORMAT ":%" G_GINT64_FORMAT,
 			(guint64)now.device, (guint64)now.inode, now.changed_ns);
-	rdmad_claims_set_kubelet(pods->claims, pods->kubelet);
+	rdmad_allocations_set_kubelet(pods->allocations, pods->kubelet);
 }
 
 void rdmad_pods_look(RdmadPods *pods)
@@ -118,7 +118,7 @@ static void list_take(RdmadPods *pods)
 	pods->list->kubelet_since_us = pods->kubelet_since_us;
 	pods->list->kubelet = g_steal_pointer(&pods->asked_kubelet);
 	rdmad_event_arm(pods->sweep, 0);
-	rdmad_claims_reconcile(pods->claims, pods->list);
+	rdmad_allocations_reconcile(pods->allocations, pods->list);
 }
 
 /* Said once, not at every try: a node without kubelet is a node too. */
@@ -133,7 +133,7 @@ static void failing_set(RdmadPods *pods, const GError *error)
 
 static void next_schedule(RdmadPods *pods, gboolean ok)
 {
-	const gboolean more = !ok || pods->hinted || rdmad_claims_unsettled(pods->claims);
+	const gboolean more = !ok || pods->hinted || rdmad_allocations_unsettled(pods->allocations);
 
 	if (!more)
 		pods->step = STEP_CONFIRM;
@@ -141,7 +141,7 @@ static void next_schedule(RdmadPods *pods, gboolean ok)
 		pods_schedule(pods, 0);
 	else if (more && pods->step < G_N_ELEMENTS(step_ms))
 		pods_schedule(pods, step_ms[pods->step++]);
-	else if (rdmad_claims_count(pods->claims))
+	else if (rdmad_allocations_count(pods->allocations))
 		pods_schedule(pods, more && ok ? UNSETTLED_MS : SETTLED_MS);
 }
 
@@ -213,11 +213,11 @@ static void list_sweep(gpointer data)
 	g_clear_pointer(&pods->retired, rdmad_pod_list_free);
 }
 
-RdmadPods *rdmad_pods_new(RdmadLoop *loop, RdmadClaims *claims, const char *kubelet_dir)
+RdmadPods *rdmad_pods_new(RdmadLoop *loop, RdmadAllocations *allocations, const char *kubelet_dir)
 {
 	RdmadPods *pods = g_new0(RdmadPods, 1);
 
-	pods->claims = claims;
+	pods->allocations = allocations;
 	pods->socket_path = g_build_filename(kubelet_dir, "pod-resources", "kubelet.sock", NULL);
 	pods->channel =
 		rdmad_grpc_channel_new(loop, NULL, pods->socket_path, RDMAD_POD_LIST_MAX_MESSAGE);
@@ -228,7 +228,7 @@ RdmadPods *rdmad_pods_new(RdmadLoop *loop, RdmadClaims *claims, const char *kube
 	pods->sweep = rdmad_loop_add_timer(loop, NULL, list_sweep, pods);
 	pods->asked_us = -GAP_MS * 1000;
 	kubelet_look(pods);
-	if (rdmad_claims_count(claims))
+	if (rdmad_allocations_count(allocations))
 		rdmad_pods_hint(pods);
 	return pods;
 }
@@ -318,5 +318,5 @@ gboolean rdmad_pods_is_steady(RdmadPods *pods)
 	const RdmadPodList *list = pods->list;
 
 	return list->asked_us && list->kubelet_since_us &&
-	       list->asked_us - list->kubelet_since_us >= RDMAD_CLAIM_GRACE_US;
+	       list->asked_us - list->kubelet_since_us >= RDMAD_ALLOCATION_GRACE_US;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/port-history.h"
 
-#include "hardware/device-private.h"
+#include "hardware/device.h"
 
 /* So long may the kernel be behind with telling what a look has seen; after that it was lost.  It may also
  * tell in another order (each event is a work item of its own), where states that alternated do not. */
@@ -216,7 +216,7 @@ static guint64 changes_of_carrier(PortNews *news, int carrier, const RdmadPort *
 	return n;
 }
 
-/* From here on carrier and port are compared anew. */
+/* From here on carrier and port are compared again. */
 static void news_rest(PortNews *news, int carrier, const RdmadPort *port)
 {
 	if (news->state != RDMAD_UNKNOWN)

@@ -25,7 +25,7 @@ void rdmad_port_history_event(RdmadPortHistory *history, const char *id, guint p
 void rdmad_port_history_look_begins(RdmadPortHistory *history);
 
 /* Fills the counts of a device that a look has found.  `old` is what the look before found, or NULL: a
- * device that is new, or there again, starts anew. */
+ * device that is new, or there again, starts again. */
 void rdmad_port_history_carry(RdmadPortHistory *history, const RdmadDevice *old, RdmadDevice *now);
 /* Once that was done for all: what was told for this look is forgotten. */
 void rdmad_port_history_look_ends(RdmadPortHistory *history);

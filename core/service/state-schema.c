@@ -2,7 +2,7 @@
 /* What the tables look like, how older ones become them, and whether this database is sound. */
 #include "service/state-private.h"
 
-#include <rdmad/claims.h>
+#include <rdmad/allocations.h>
 #include <rdmad/error.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 /*
  * The idle daemon is to be small: pages that are read once at the start need no cache.  Measured:
- * 0.55 MiB PSS with an empty table, 0.4 of it SQLite's own code and data; 500 bytes more a claim.
+ * 0.55 MiB PSS with an empty table, 0.4 of it SQLite's own code and data; 500 bytes more an allocation.
  */
 /* Locked before the first look, or there is a -shm file. */
 static const char pragmas[] = "PRAGMA locking_mode = EXCLUSIVE;"
@@ -67,6 +67,12 @@ static const char *const migrations[] = {
 	"ALTER TABLE tokens_of_claims RENAME TO tokens;"
 	"ALTER TABLE claims ADD COLUMN boot TEXT;"
 	"ALTER TABLE claims ADD COLUMN kubelet TEXT;",
+	/* The words of Kubernetes: a claim is a ResourceClaim there. */
+	"ALTER TABLE claims RENAME TO allocations;"
+	"ALTER TABLE tokens RENAME TO slots;"
+	"ALTER TABLE slots RENAME COLUMN claim TO allocation;"
+	"ALTER TABLE slots RENAME COLUMN token TO slot;"
+	"ALTER TABLE attachments RENAME COLUMN claim TO allocation;",
 };
 
 static gboolean damaged(RdmadState *state, GError **error, const char *how)
@@ -235,7 +241,7 @@ static gboolean integrity_check(RdmadState *state, GError **error)
 	orphan = ask(state, "PRAGMA foreign_key_check", error);
 	if (!orphan)
 		return FALSE;
-	return !*orphan || damaged(state, error, "a row belongs to no claim");
+	return !*orphan || damaged(state, error, "a row belongs to no allocation");
 }
 
 static gboolean wal_set_up(RdmadState *state, GError **error)
@@ -253,9 +259,9 @@ static gboolean wal_set_up(RdmadState *state, GError **error)
 	return FALSE;
 }
 
-static void ignore_claim(const RdmadClaim *claim, gpointer data)
+static void ignore_allocation(const RdmadAllocation *allocation, gpointer data)
 {
-	rdmad_claim_unref(claim);
+	rdmad_allocation_unref(allocation);
 }
 
 gboolean rdmad_state_set_up(RdmadState *state, GError **error)
@@ -268,5 +274,5 @@ gboolean rdmad_state_set_up(RdmadState *state, GError **error)
 	return run(state, pragmas, error) && wal_set_up(state, error) &&
 	       schema_set_up(state, error) && integrity_check(state, error) &&
 	       rdmad_state_prepare(state, error) &&
-	       rdmad_state_load_claims(state, ignore_claim, NULL, error);
+	       rdmad_state_load_allocations(state, ignore_allocation, NULL, error);
 }

@@ -200,7 +200,7 @@ static gboolean state_is_sound(RdmadState *state, char **set_aside, GError **err
 	return state->db != NULL;
 }
 
-/* Once: a database that is damaged anew as soon as it is made is the disk's fault. */
+/* Once: a database that is damaged again as soon as it is made is the disk's fault. */
 static gboolean state_start_anew(RdmadState *state, const GError *why, char **set_aside,
 				 GError **error)
 {
@@ -208,7 +208,7 @@ static gboolean state_start_anew(RdmadState *state, const GError *why, char **se
 
 	if (!rdmad_state_file_set_aside(state->path, "damaged", set_aside, error))
 		return FALSE;
-	rdmad_warn("%s; it is set aside as %s, the table of claims starts empty", why->message,
+	rdmad_warn("%s; it is set aside as %s, the table of allocations starts empty", why->message,
 		   *set_aside);
 	if (state_open_patiently(state, set_aside, &again))
 		return TRUE;

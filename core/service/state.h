@@ -40,13 +40,14 @@ void rdmad_state_rollback(RdmadState *state);
 /* Whether anything can be written: writes what is there already. */
 gboolean rdmad_state_try(RdmadState *state, GError **error);
 
-/* Every claim, oldest first, as a reference of the callee's. */
-gboolean rdmad_state_load_claims(RdmadState *state,
-				 void (*fn)(const RdmadClaim *claim, gpointer data), gpointer data,
-				 GError **error);
-gboolean rdmad_state_put_claim(RdmadState *state, const RdmadClaim *claim, GError **error);
+/* Every allocation, oldest first, as a reference of the callee's. */
+gboolean rdmad_state_load_allocations(RdmadState *state,
+				      void (*fn)(const RdmadAllocation *allocation, gpointer data),
+				      gpointer data, GError **error);
+gboolean rdmad_state_put_allocation(RdmadState *state, const RdmadAllocation *allocation,
+				    GError **error);
 gboolean rdmad_state_delete_all(RdmadState *state, GError **error);
-gboolean rdmad_state_delete_claim(RdmadState *state, const char *id, GError **error);
+gboolean rdmad_state_delete_allocation(RdmadState *state, const char *id, GError **error);
 
 /* ---- modules' tables (rdmad/state.h) ---- */
 

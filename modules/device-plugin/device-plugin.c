@@ -4,9 +4,9 @@
  *
  *	modules = {
  *	  device-plugin = {
- *	    registration = "auto";	# "auto": by plugins_registry where kubelet has that folder,
+ *	    registration = "auto";	# "auto": by plugins_registry where kubelet has that directory,
  *					# else "legacy", the Register call; or "registry"
- *	    socket_prefix = "rdmad";	# of the names of our sockets in kubelet's folders
+ *	    socket_prefix = "rdmad";	# of the names of our sockets in kubelet's directories
  *	    health_delay = 1;		# so long must a device be well again to count as healthy;
  *					# longer each time when it flaps
  *	    device_info_dir = "/var/run/k8s.cni.cncf.io/devinfo/dp";	# for Multus; "": no files
@@ -21,13 +21,13 @@
  *	    resources = (
  *	      {
  *	        name = "rdma/hca";	# as pods ask for it; required
- *	        mode = "shared";	# or "exclusive": one token a device, one pod at a time;
- *					# "shared-multi": for each token an interface of its own
+ *	        mode = "shared";	# or "exclusive": one slot a device, one pod at a time;
+ *					# "shared-multi": for each slot an interface of its own
  *	        mode_from = "label:x";	# a fact that says the mode; `mode` until there is one
- *	        count = 1000;		# shared: how many tokens ...
+ *	        count = 1000;		# shared: how many slots ...
  *	        count_per = "pool";	# ... in all, spread over the devices, or for each "device"
- *	        multi_count = 16;	# shared-multi: how many tokens for each device
- *	        expose = "device";	# what a container gets: the devices behind its tokens, or
+ *	        multi_count = 16;	# shared-multi: how many slots for each device
+ *	        expose = "device";	# what a container gets: the devices behind its slots, or
  *					# "pool", all of the resource
  *	        ids = "stable";		# "name": ids as "erdma_0/7", by the kernel's name
  *	        busy_pfs = false;	# true: also physical functions whose virtual ones are in use
@@ -67,29 +67,29 @@
  *	  };
  *	};
  *
- * Without `resources` there is one, rdma/hca: shared, 1000 tokens, over every device with an
+ * Without `resources` there is one, rdma/hca: shared, 1000 slots, over every device with an
  * Ethernet or InfiniBand port.
  *
- * What a container gets for its tokens is told in container-answer.h, which tokens in choice.h,
+ * What a container gets for its slots is told in container-answer.h, which slots in choice.h,
  * and what is done when it starts in pre-start.h.
  *
  * A device is in one resource, unless `shared_with` of one names the other and both
  * are shared; the first in the file has it.
  */
-#include <rdmad/claims.h>
+#include <rdmad/allocations.h>
 #include <rdmad/inventory.h>
-#include <rdmad/journal.h>
+#include <rdmad/event-log.h>
 #include <rdmad/loop.h>
 #include <rdmad/module.h>
 #include <rdmad/sysroot.h>
 #include <jansson.h>
 
-#include "assignment.h"
+#include "selector/assignment.h"
 #include "explain.h"
 #include "mode-source.h"
-#include "device-info.h"
-#include "handout.h"
-#include "plugin-meters.h"
+#include "allocate/device-info.h"
+#include "allocate/delivery.h"
+#include "plugin-stats.h"
 #include "resource.h"
 
 typedef struct {
@@ -100,14 +100,14 @@ typedef struct {
 	GHashTable *told;     /* sentences: once is enough */
 	RdmadModeSource *modes;
 	RdmadExplain *explain;
-	RdmadPluginMeters *meters;
-	RdmadWatch *inventory_watch, *claims_watch;
+	RdmadPluginStats *stats;
+	RdmadWatch *inventory_watch, *allocations_watch;
 	RdmadEvent *refresh; /* something changed, or health is to be looked at again */
 	gint64 due_us;	     /* when `refresh` fires */
 	guint draining;	     /* resources that still finish something */
 } Plugin;
 
-/* ---- the picture anew ---- */
+/* ---- the picture again ---- */
 
 static void refresh_within(Plugin *plugin, gint64 wait_us)
 {
@@ -122,8 +122,8 @@ static void refresh_within(Plugin *plugin, gint64 wait_us)
 static void tell_once(Plugin *plugin, const char *kind, const char *message)
 {
 	if (g_hash_table_add(plugin->told, g_strdup(message)))
-		rdmad_journal_post(rdmad_module_journal(plugin->self), RDMAD_LOG_WARNING, kind,
-				   NULL, "%s", message);
+		rdmad_event_log_post(rdmad_module_event_log(plugin->self), RDMAD_LOG_WARNING, kind,
+				     NULL, "%s", message);
 }
 
 static void tell_conflicts(Plugin *plugin, const GPtrArray *conflicts)
@@ -135,13 +135,13 @@ static void tell_conflicts(Plugin *plugin, const GPtrArray *conflicts)
 /* Before kubelet hears of the devices. */
 static void publish_names(Plugin *plugin, const RdmadAssignment *assignment)
 {
-	RdmadHandout *handout = plugin->shared.handout;
+	RdmadDelivery *delivery = plugin->shared.delivery;
 	g_autoptr(GError) error = NULL;
 
 	for (guint i = 0; i < plugin->settings->resources->len; i++)
-		rdmad_handout_offer(handout, plugin->settings->resources->pdata[i],
-				    assignment->members->pdata[i]);
-	if (!rdmad_handout_publish(handout, &error))
+		rdmad_delivery_offer(delivery, plugin->settings->resources->pdata[i],
+				     assignment->members->pdata[i]);
+	if (!rdmad_delivery_publish(delivery, &error))
 		tell_once(plugin, "cdi-failed", error->message);
 }
 
@@ -186,16 +186,16 @@ static void inventory_settled(gpointer data)
 	look_at_kubelet(plugin);
 }
 
-static void claim_granted(const RdmadClaim *claim, gpointer data)
+static void allocation_granted(const RdmadAllocation *allocation, gpointer data)
 {
 	Plugin *plugin = data;
 
 	for (guint i = 0; i < plugin->resources->len; i++)
-		if (rdmad_resource_lacks(plugin->resources->pdata[i], claim))
+		if (rdmad_resource_lacks(plugin->resources->pdata[i], allocation))
 			refresh_within(plugin, 0);
 }
 
-static void claim_ended(const RdmadClaim *claim, const char *reason, gpointer data)
+static void allocation_ended(const RdmadAllocation *allocation, const char *reason, gpointer data)
 {
 	refresh_within(data, 0);
 }
@@ -206,28 +206,29 @@ static void modes_changed(gpointer data)
 }
 
 static const RdmadInventoryOps INVENTORY_OPS = { .settled = inventory_settled };
-static const RdmadClaimOps CLAIM_OPS = { .granted = claim_granted, .ended = claim_ended };
+static const RdmadAllocationOps ALLOCATION_OPS = { .granted = allocation_granted,
+						   .ended = allocation_ended };
 
 /* ---- life ---- */
 
 /* A recorded machine is not the node that Multus and container runtimes look at. */
-static RdmadHandoutFolders handout_folders(const Plugin *plugin)
+static RdmadDeliveryDirectories delivery_directories(const Plugin *plugin)
 {
 	const gboolean live = rdmad_sysroot_is_live(rdmad_module_sysroot(plugin->self));
-	RdmadHandoutFolders folders = { plugin->settings->device_info_dir,
-					plugin->settings->cdi_dir };
+	RdmadDeliveryDirectories directories = { plugin->settings->device_info_dir,
+						 plugin->settings->cdi_dir };
 
-	if (!folders.device_info_dir && live)
-		folders.device_info_dir = RDMAD_DEVICE_INFO_DIR;
-	if (!folders.cdi_dir && live)
-		folders.cdi_dir = RDMAD_CDI_DIR;
-	return folders;
+	if (!directories.device_info_dir && live)
+		directories.device_info_dir = RDMAD_DEVICE_INFO_DIR;
+	if (!directories.cdi_dir && live)
+		directories.cdi_dir = RDMAD_CDI_DIR;
+	return directories;
 }
 
 static gpointer plugin_create(RdmadModule *self, const RdmadConfigNode *config, GError **error)
 {
 	g_autoptr(RdmadPluginSettings) settings = rdmad_plugin_settings_parse(config, error);
-	RdmadHandoutFolders folders;
+	RdmadDeliveryDirectories directories;
 	Plugin *plugin;
 
 	if (!settings)
@@ -238,10 +239,10 @@ static gpointer plugin_create(RdmadModule *self, const RdmadConfigNode *config, 
 	plugin->settings = g_steal_pointer(&settings);
 	plugin->resources = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_resource_free);
 	plugin->told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	folders = handout_folders(plugin);
-	plugin->shared.handout =
-		rdmad_handout_new(rdmad_module_run_dir(self), rdmad_module_name(self),
-				  rdmad_module_claims(self), &folders);
+	directories = delivery_directories(plugin);
+	plugin->shared.delivery =
+		rdmad_delivery_new(rdmad_module_run_dir(self), rdmad_module_name(self),
+				   rdmad_module_allocations(self), &directories);
 	plugin->shared.pre_start = rdmad_pre_start_new(self, plugin->settings);
 	return plugin;
 }
@@ -264,22 +265,22 @@ static gboolean plugin_start(gpointer state, GError **error)
 	plugin->explain = rdmad_explain_new(self, &plugin->settings, error);
 	if (!plugin->explain)
 		return FALSE;
-	plugin->meters = rdmad_plugin_meters_new(self, &plugin->resources, error);
-	if (!plugin->meters)
+	plugin->stats = rdmad_plugin_stats_new(self, &plugin->resources, error);
+	if (!plugin->stats)
 		return FALSE;
-	plugin->shared.allocate_durations = rdmad_plugin_meters_allocate(plugin->meters);
+	plugin->shared.allocate_durations = rdmad_plugin_stats_allocate(plugin->stats);
 	plugin->refresh = rdmad_loop_add_timer(rdmad_module_loop(self), self, refresh, plugin);
 	plugin->shared.gpu_ids = rdmad_gpu_ids_new(self);
 	plugin->shared.allocate_wait = rdmad_allocate_wait_new(self);
 	plugin->shared.kubelet = rdmad_kubelet_new(self, plugin->settings, look_at_kubelet, plugin);
-	rdmad_handout_start(plugin->shared.handout, self);
+	rdmad_delivery_start(plugin->shared.delivery, self);
 	rdmad_pre_start_begin(plugin->shared.pre_start, plugin->shared.gpu_ids,
-			      plugin->shared.handout);
+			      plugin->shared.delivery);
 	plugin->modes = rdmad_mode_source_new(self, modes_changed, plugin);
 	rdmad_mode_source_follow(plugin->modes, plugin->settings->resources, NULL);
 	add_resources(plugin);
-	plugin->claims_watch =
-		rdmad_claims_watch(rdmad_module_claims(self), self, &CLAIM_OPS, plugin);
+	plugin->allocations_watch = rdmad_allocations_watch(rdmad_module_allocations(self), self,
+							    &ALLOCATION_OPS, plugin);
 	plugin->inventory_watch =
 		rdmad_inventory_watch(rdmad_module_inventory(self), self, &INVENTORY_OPS, plugin);
 	return TRUE;
@@ -315,7 +316,7 @@ static void renew_resources(Plugin *plugin)
 static gboolean plugin_reload(gpointer state, const RdmadConfigNode *config, GError **error)
 {
 	Plugin *plugin = state;
-	RdmadHandoutFolders folders;
+	RdmadDeliveryDirectories directories;
 	g_autoptr(RdmadPluginSettings) before = NULL;
 	RdmadPluginSettings *settings = rdmad_plugin_settings_parse(config, error);
 
@@ -324,8 +325,8 @@ static gboolean plugin_reload(gpointer state, const RdmadConfigNode *config, GEr
 	before = plugin->settings;
 	plugin->settings = settings;
 	rdmad_kubelet_configure(plugin->shared.kubelet, settings);
-	folders = handout_folders(plugin);
-	rdmad_handout_configure(plugin->shared.handout, &folders);
+	directories = delivery_directories(plugin);
+	rdmad_delivery_configure(plugin->shared.delivery, &directories);
 	rdmad_pre_start_configure(plugin->shared.pre_start, settings);
 	g_hash_table_remove_all(plugin->told);
 	rdmad_mode_source_follow(plugin->modes, settings->resources, before->resources);
@@ -362,15 +363,15 @@ static void plugin_stop(gpointer state)
 {
 	Plugin *plugin = state;
 
-	rdmad_handout_stop(plugin->shared.handout);
+	rdmad_delivery_stop(plugin->shared.delivery);
 	g_clear_pointer(&plugin->inventory_watch, rdmad_watch_free);
-	g_clear_pointer(&plugin->claims_watch, rdmad_watch_free);
+	g_clear_pointer(&plugin->allocations_watch, rdmad_watch_free);
 	rdmad_pre_start_stop(plugin->shared.pre_start);
 	g_ptr_array_set_size(plugin->resources, 0);
 	g_clear_pointer(&plugin->shared.allocate_wait, rdmad_allocate_wait_free);
 	g_clear_pointer(&plugin->modes, rdmad_mode_source_free);
 	g_clear_pointer(&plugin->explain, rdmad_explain_free);
-	g_clear_pointer(&plugin->meters, rdmad_plugin_meters_free);
+	g_clear_pointer(&plugin->stats, rdmad_plugin_stats_free);
 	g_clear_pointer(&plugin->shared.kubelet, rdmad_kubelet_free);
 	g_clear_pointer(&plugin->shared.gpu_ids, rdmad_gpu_ids_free);
 	g_clear_pointer(&plugin->refresh, rdmad_event_free);
@@ -381,10 +382,10 @@ static void plugin_destroy(gpointer state)
 	Plugin *plugin = state;
 
 	g_clear_pointer(&plugin->explain, rdmad_explain_free); /* of a start that failed */
-	g_clear_pointer(&plugin->meters, rdmad_plugin_meters_free);
+	g_clear_pointer(&plugin->stats, rdmad_plugin_stats_free);
 	g_ptr_array_unref(plugin->resources);
 	g_hash_table_unref(plugin->told);
-	rdmad_handout_free(plugin->shared.handout);
+	rdmad_delivery_free(plugin->shared.delivery);
 	rdmad_pre_start_free(plugin->shared.pre_start);
 	rdmad_plugin_settings_free(plugin->settings);
 	g_free(plugin);
@@ -430,7 +431,7 @@ static void plugin_doctor(gpointer state, json_t *findings)
 
 	for (guint i = 0; i < plugin->resources->len; i++)
 		rdmad_resource_doctor(plugin->resources->pdata[i], findings);
-	rdmad_handout_doctor(plugin->shared.handout, findings);
+	rdmad_delivery_doctor(plugin->shared.delivery, findings);
 }
 
 RDMAD_MODULE_DEFINE("device-plugin", .description = "offers RDMA devices to kubelet",

@@ -5,7 +5,7 @@
 #include <rdmad/inventory.h>
 #include <jansson.h>
 
-#include "assignment.h"
+#include "selector/assignment.h"
 
 #define PATH "/api/v1/explain"
 

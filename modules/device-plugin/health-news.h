@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Health news: the journal hears of devices that fall ill or recover, and of the containers that
+/* Health news: the event log hears of devices that fall ill or recover, and of the containers that
  * hold them. */
 #pragma once
 

@@ -10,7 +10,7 @@
 
 #include <rdmad/device.h>
 
-#include "selector.h"
+#include "selector/selector.h"
 
 typedef struct {
 	gboolean judged;      /* FALSE: the first verdict needs no waiting */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mode-source.h"
 
-#include <rdmad/facts.h>
+#include <rdmad/attributes.h>
 #include <rdmad/inventory.h>
-#include <rdmad/journal.h>
+#include <rdmad/event-log.h>
 
 struct RdmadModeSource {
 	RdmadModule *self;
@@ -30,8 +30,8 @@ static void tell_refusal(RdmadModeSource *source, const RdmadResourceSettings *r
 	if (g_strcmp0(g_hash_table_lookup(source->refused, resource->name), value) == 0)
 		return;
 	g_hash_table_insert(source->refused, g_strdup(resource->name), g_strdup(value));
-	rdmad_journal_post(
-		rdmad_module_journal(source->self), RDMAD_LOG_WARNING, "mode-unknown", &about,
+	rdmad_event_log_post(
+		rdmad_module_event_log(source->self), RDMAD_LOG_WARNING, "mode-unknown", &about,
 		"%s: %s is \"%s\", which is no mode (shared, exclusive, shared-multi); "
 		"it stays %s",
 		resource->name, resource->mode_from, value, rdmad_resource_modes[resource->mode]);
@@ -52,13 +52,13 @@ static gboolean resource_take(RdmadModeSource *source, RdmadResourceSettings *re
 	if (mode == resource->mode)
 		return FALSE;
 	resource->mode = mode;
-	rdmad_journal_post(rdmad_module_journal(source->self), RDMAD_LOG_NOTICE, "mode-changed",
-			   &about, "%s: %s by %s", resource->name, rdmad_resource_modes[mode],
-			   resource->mode_from);
+	rdmad_event_log_post(rdmad_module_event_log(source->self), RDMAD_LOG_NOTICE, "mode-changed",
+			     &about, "%s: %s by %s", resource->name, rdmad_resource_modes[mode],
+			     resource->mode_from);
 	return TRUE;
 }
 
-static void fact_changed(const char *name, const char *value, gpointer data)
+static void attribute_changed(const char *name, const char *value, gpointer data)
 {
 	RdmadModeSource *source = data;
 	gboolean changed = FALSE;
@@ -82,8 +82,8 @@ RdmadModeSource *rdmad_mode_source_new(RdmadModule *self, void (*changed)(gpoint
 	source->changed = changed;
 	source->data = data;
 	source->refused = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-	source->watch =
-		rdmad_facts_watch(rdmad_module_facts(self), self, NULL, fact_changed, source);
+	source->watch = rdmad_attributes_watch(rdmad_module_attributes(self), self, NULL,
+					       attribute_changed, source);
 	return source;
 }
 
@@ -108,7 +108,7 @@ static void resource_inherit(RdmadResourceSettings *resource, const GPtrArray *b
 void rdmad_mode_source_follow(RdmadModeSource *source, const GPtrArray *resources,
 			      const GPtrArray *before)
 {
-	RdmadFacts *facts = rdmad_module_facts(source->self);
+	RdmadAttributes *attributes = rdmad_module_attributes(source->self);
 
 	source->resources = resources;
 	for (guint i = 0; i < resources->len; i++) {
@@ -117,6 +117,7 @@ void rdmad_mode_source_follow(RdmadModeSource *source, const GPtrArray *resource
 		if (!resource->mode_from)
 			continue;
 		resource_inherit(resource, before);
-		resource_take(source, resource, rdmad_facts_get(facts, resource->mode_from));
+		resource_take(source, resource,
+			      rdmad_attributes_get(attributes, resource->mode_from));
 	}
 }

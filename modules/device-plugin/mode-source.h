@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mode source: resources whose mode is what a fact says (`mode_from`)
+ * Mode source: resources whose mode is what an attribute says (`mode_from`)
  *
- * A value that is no mode changes nothing and is told once; so does a fact that goes.  What a
- * resource had before a reload it keeps until its fact says otherwise.
+ * A value that is no mode changes nothing and is told once; so does an attribute that goes.  What a
+ * resource had before a reload it keeps until its attribute says otherwise.
  */
 #pragma once
 

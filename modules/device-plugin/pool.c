@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "token.h"
+#include "slot.h"
 
 struct RdmadPool {
 	RdmadResourceSettings *settings;
 	GPtrArray *devices;    /* of RdmadPoolDevice, in the order of their ids */
-	GPtrArray *tokens;     /* of RdmadToken, by device and number */
+	GPtrArray *slots;      /* of RdmadSlot, by device and number */
 	GHashTable *by_device; /* device id -> RdmadPoolDevice */
-	GHashTable *by_id;     /* token id -> RdmadToken */
+	GHashTable *by_id;     /* slot id -> RdmadSlot */
 	gboolean cut;
 };
 
@@ -27,12 +27,12 @@ static void pool_device_free(gpointer data)
 	g_free(device);
 }
 
-static void token_free(gpointer data)
+static void slot_free(gpointer data)
 {
-	RdmadToken *token = data;
+	RdmadSlot *slot = data;
 
-	g_free(token->id);
-	g_free(token);
+	g_free(slot->id);
+	g_free(slot);
 }
 
 RdmadPool *rdmad_pool_new(RdmadResourceSettings *settings)
@@ -41,7 +41,7 @@ RdmadPool *rdmad_pool_new(RdmadResourceSettings *settings)
 
 	pool->settings = rdmad_resource_settings_ref(settings);
 	pool->devices = g_ptr_array_new_with_free_func(pool_device_free);
-	pool->tokens = g_ptr_array_new_with_free_func(token_free);
+	pool->slots = g_ptr_array_new_with_free_func(slot_free);
 	pool->by_device = g_hash_table_new(g_str_hash, g_str_equal);
 	pool->by_id = g_hash_table_new(g_str_hash, g_str_equal);
 	return pool;
@@ -51,7 +51,7 @@ void rdmad_pool_free(RdmadPool *pool)
 {
 	g_hash_table_unref(pool->by_id);
 	g_hash_table_unref(pool->by_device);
-	g_ptr_array_unref(pool->tokens);
+	g_ptr_array_unref(pool->slots);
 	g_ptr_array_unref(pool->devices);
 	rdmad_resource_settings_unref(pool->settings);
 	g_free(pool);
@@ -79,14 +79,14 @@ const RdmadPoolDevice *rdmad_pool_device(const RdmadPool *pool, guint index)
 	return pool->devices->pdata[index];
 }
 
-guint rdmad_pool_token_count(const RdmadPool *pool)
+guint rdmad_pool_slot_count(const RdmadPool *pool)
 {
-	return pool->tokens->len;
+	return pool->slots->len;
 }
 
-const RdmadToken *rdmad_pool_token(const RdmadPool *pool, guint index)
+const RdmadSlot *rdmad_pool_slot(const RdmadPool *pool, guint index)
 {
-	return pool->tokens->pdata[index];
+	return pool->slots->pdata[index];
 }
 
 gboolean rdmad_pool_is_cut(const RdmadPool *pool)
@@ -105,7 +105,7 @@ static RdmadPoolDevice *device_get(RdmadPool *pool, const char *id)
 		return device;
 	device = g_new0(RdmadPoolDevice, 1);
 	device->id = g_strdup(id);
-	device->stem = rdmad_token_stem(id, NULL);
+	device->stem = rdmad_slot_stem(id, NULL);
 	device->numa_node = RDMAD_UNKNOWN;
 	device->gone_us = G_MININT64 / 2;
 	device->held = g_ptr_array_new_with_free_func(g_free);
@@ -119,33 +119,33 @@ static void device_enter(RdmadPool *pool, const RdmadPoolMember *member)
 	RdmadPoolDevice *device = device_get(pool, member->dev->id);
 
 	g_free(device->stem);
-	device->stem = rdmad_token_stem(pool->settings->ids == RDMAD_IDS_NAME ? member->dev->name
-									      : device->id,
-					member->marked ? pool->settings->name : NULL);
+	device->stem = rdmad_slot_stem(pool->settings->ids == RDMAD_IDS_NAME ? member->dev->name
+									     : device->id,
+				       member->marked ? pool->settings->name : NULL);
 	device->dev = rdmad_device_ref(member->dev);
 	device->numa_node = member->dev->numa_node;
 }
 
-static void devices_enter(RdmadPool *pool, const RdmadPoolFacts *facts)
+static void devices_enter(RdmadPool *pool, const RdmadPoolView *view)
 {
 	for (guint i = 0; i < pool->devices->len; i++) {
 		RdmadPoolDevice *device = pool->devices->pdata[i];
 
 		if (device->dev)
-			device->gone_us = facts->now_us;
+			device->gone_us = view->now_us;
 		g_clear_pointer(&device->dev, rdmad_device_unref);
 		g_ptr_array_set_size(device->held, 0);
 	}
-	for (guint i = 0; i < facts->n_members; i++)
-		device_enter(pool, &facts->members[i]);
-	for (guint i = 0; i < facts->n_held; i++)
-		g_ptr_array_add(device_get(pool, facts->held[i].device)->held,
-				g_strdup(facts->held[i].token));
+	for (guint i = 0; i < view->n_members; i++)
+		device_enter(pool, &view->members[i]);
+	for (guint i = 0; i < view->n_held; i++)
+		g_ptr_array_add(device_get(pool, view->held[i].device)->held,
+				g_strdup(view->held[i].slot));
 }
 
-static gboolean device_is_forgotten(const RdmadPoolDevice *device, const RdmadPoolFacts *facts)
+static gboolean device_is_forgotten(const RdmadPoolDevice *device, const RdmadPoolView *view)
 {
-	return !device->dev && facts->now_us - device->gone_us >= facts->forget_us;
+	return !device->dev && view->now_us - device->gone_us >= view->forget_us;
 }
 
 static int device_compare(gconstpointer a, gconstpointer b)
@@ -155,13 +155,13 @@ static int device_compare(gconstpointer a, gconstpointer b)
 	return strverscmp((*x)->id, (*y)->id);
 }
 
-static void devices_update(RdmadPool *pool, const RdmadPoolFacts *facts)
+static void devices_update(RdmadPool *pool, const RdmadPoolView *view)
 {
-	devices_enter(pool, facts);
+	devices_enter(pool, view);
 	for (guint i = pool->devices->len; i-- > 0;) {
 		RdmadPoolDevice *device = pool->devices->pdata[i];
 
-		if (!device_is_forgotten(device, facts) || device->held->len)
+		if (!device_is_forgotten(device, view) || device->held->len)
 			continue;
 		g_hash_table_remove(pool->by_device, device->id);
 		g_ptr_array_remove_index(pool->devices, i);
@@ -183,7 +183,7 @@ static gint64 sooner(gint64 a, gint64 b)
 	return a && (!b || a < b) ? a : b;
 }
 
-static gint64 health_update(RdmadPool *pool, const RdmadPoolFacts *facts)
+static gint64 health_update(RdmadPool *pool, const RdmadPoolView *view)
 {
 	gint64 wait_us = 0;
 
@@ -191,12 +191,11 @@ static gint64 health_update(RdmadPool *pool, const RdmadPoolFacts *facts)
 		RdmadPoolDevice *device = pool->devices->pdata[i];
 		const gint64 recovery =
 			rdmad_health_update(&device->health, device_problem(pool, device),
-					    facts->now_us, facts->health_delay_us);
+					    view->now_us, view->health_delay_us);
 
 		wait_us = sooner(recovery, wait_us);
-		if (!device->dev && !device_is_forgotten(device, facts))
-			wait_us =
-				sooner(device->gone_us + facts->forget_us - facts->now_us, wait_us);
+		if (!device->dev && !device_is_forgotten(device, view))
+			wait_us = sooner(device->gone_us + view->forget_us - view->now_us, wait_us);
 	}
 	return wait_us;
 }
@@ -214,7 +213,7 @@ void rdmad_pool_take_news(RdmadPool *pool, void (*fn)(const RdmadPoolDevice *dev
 	}
 }
 
-/* ---- tokens ---- */
+/* ---- slots ---- */
 
 /* So many are asked for on each device, or of all devices together. */
 static guint asked_for(const RdmadResourceSettings *settings)
@@ -241,45 +240,45 @@ static guint device_share(const RdmadPool *pool, guint rank, guint n_sharing)
 
 	if (is_spread(pool->settings))
 		return count / n_sharing + (rank < count % n_sharing);
-	return MIN(count, RDMAD_RESOURCE_TOKENS_MAX / n_sharing);
+	return MIN(count, RDMAD_RESOURCE_SLOTS_MAX / n_sharing);
 }
 
-static void shares_update(RdmadPool *pool, const RdmadPoolFacts *facts)
+static void shares_update(RdmadPool *pool, const RdmadPoolView *view)
 {
 	guint n_sharing = 0, rank = 0;
 
 	for (guint i = 0; i < pool->devices->len; i++)
-		n_sharing += !device_is_forgotten(pool->devices->pdata[i], facts);
+		n_sharing += !device_is_forgotten(pool->devices->pdata[i], view);
 	for (guint i = 0; i < pool->devices->len; i++) {
 		RdmadPoolDevice *device = pool->devices->pdata[i];
 
-		device->share = device_is_forgotten(device, facts)
+		device->share = device_is_forgotten(device, view)
 					? 0
 					: device_share(pool, rank++, n_sharing);
 	}
 	pool->cut = !is_spread(pool->settings) && n_sharing &&
-		    asked_for(pool->settings) > RDMAD_RESOURCE_TOKENS_MAX / n_sharing;
+		    asked_for(pool->settings) > RDMAD_RESOURCE_SLOTS_MAX / n_sharing;
 }
 
-static void token_add(RdmadPool *pool, RdmadPoolDevice *device, char *id)
+static void slot_add(RdmadPool *pool, RdmadPoolDevice *device, char *id)
 {
-	RdmadToken *token = g_new0(RdmadToken, 1);
+	RdmadSlot *slot = g_new0(RdmadSlot, 1);
 
-	token->id = id;
-	token->device = device;
-	device->n_tokens++;
-	g_ptr_array_add(pool->tokens, token);
-	g_hash_table_insert(pool->by_id, token->id, token);
+	slot->id = id;
+	slot->device = device;
+	device->n_slots++;
+	g_ptr_array_add(pool->slots, slot);
+	g_hash_table_insert(pool->by_id, slot->id, slot);
 }
 
-static char *token_id(const RdmadPool *pool, const RdmadPoolDevice *device, guint number)
+static char *slot_id(const RdmadPool *pool, const RdmadPoolDevice *device, guint number)
 {
 	if (pool->settings->mode == RDMAD_MODE_EXCLUSIVE)
 		return g_strdup(device->stem);
 	if (pool->settings->ids == RDMAD_IDS_NAME)
-		return rdmad_token_by_name(device->stem, number);
-	return rdmad_token_shared(device->stem, number,
-				  rdmad_token_digits(asked_for(pool->settings)));
+		return rdmad_slot_by_name(device->stem, number);
+	return rdmad_slot_shared(device->stem, number,
+				 rdmad_slot_digits(asked_for(pool->settings)));
 }
 
 static gboolean is_called(const RdmadPoolDevice *device, const char *stem)
@@ -288,13 +287,13 @@ static gboolean is_called(const RdmadPoolDevice *device, const char *stem)
 	       (device->dev && g_str_equal(device->dev->name, stem));
 }
 
-/* What another plugin called a token before this one took over. */
-static const RdmadToken *find_foreign(const RdmadPool *pool, const char *token)
+/* What another plugin called a slot before this one took over. */
+static const RdmadSlot *find_foreign(const RdmadPool *pool, const char *slot)
 {
 	g_autofree char *stem = NULL;
 	guint number;
 
-	if (!rdmad_token_parse_foreign(token, &stem, &number))
+	if (!rdmad_slot_parse_foreign(slot, &stem, &number))
 		return NULL;
 	for (guint i = 0; i < pool->devices->len; i++) {
 		const RdmadPoolDevice *device = pool->devices->pdata[i];
@@ -302,17 +301,17 @@ static const RdmadToken *find_foreign(const RdmadPool *pool, const char *token)
 
 		if (!is_called(device, stem))
 			continue;
-		id = token_id(pool, device, number);
+		id = slot_id(pool, device, number);
 		return g_hash_table_lookup(pool->by_id, id);
 	}
 	return NULL;
 }
 
-const RdmadToken *rdmad_pool_find(const RdmadPool *pool, const char *token)
+const RdmadSlot *rdmad_pool_find(const RdmadPool *pool, const char *slot)
 {
-	const RdmadToken *found = g_hash_table_lookup(pool->by_id, token);
+	const RdmadSlot *found = g_hash_table_lookup(pool->by_id, slot);
 
-	return found ? found : find_foreign(pool, token);
+	return found ? found : find_foreign(pool, slot);
 }
 
 static int text_compare(gconstpointer a, gconstpointer b)
@@ -328,36 +327,36 @@ static gboolean is_held(const RdmadPoolDevice *device, const char *id)
 }
 
 /* The lowest numbers; what is held of other numbers or of another form takes the place of some. */
-static void device_list_tokens(RdmadPool *pool, RdmadPoolDevice *device)
+static void device_list_slots(RdmadPool *pool, RdmadPoolDevice *device)
 {
 	guint left = device->share > device->held->len ? device->share - device->held->len : 0;
 
-	device->n_tokens = 0;
+	device->n_slots = 0;
 	g_ptr_array_sort(device->held, text_compare);
 	for (guint number = 0; left && number < device->share; number++) {
-		g_autofree char *id = token_id(pool, device, number);
+		g_autofree char *id = slot_id(pool, device, number);
 
-		/* A device that took over the name of another finds its tokens held there. */
+		/* A device that took over the name of another finds its slots held there. */
 		if (g_hash_table_contains(pool->by_id, id))
 			continue;
 		left -= !is_held(device, id);
-		token_add(pool, device, g_steal_pointer(&id));
+		slot_add(pool, device, g_steal_pointer(&id));
 	}
 	for (guint i = 0; i < device->held->len; i++)
 		if (!g_hash_table_contains(pool->by_id, device->held->pdata[i]))
-			token_add(pool, device, g_strdup(device->held->pdata[i]));
+			slot_add(pool, device, g_strdup(device->held->pdata[i]));
 }
 
-gint64 rdmad_pool_update(RdmadPool *pool, const RdmadPoolFacts *facts)
+gint64 rdmad_pool_update(RdmadPool *pool, const RdmadPoolView *view)
 {
 	gint64 wait_us;
 
-	devices_update(pool, facts);
-	wait_us = health_update(pool, facts);
-	shares_update(pool, facts);
+	devices_update(pool, view);
+	wait_us = health_update(pool, view);
+	shares_update(pool, view);
 	g_hash_table_remove_all(pool->by_id);
-	g_ptr_array_set_size(pool->tokens, 0);
+	g_ptr_array_set_size(pool->slots, 0);
 	for (guint i = 0; i < pool->devices->len; i++)
-		device_list_tokens(pool, pool->devices->pdata[i]);
+		device_list_slots(pool, pool->devices->pdata[i]);
 	return wait_us;
 }

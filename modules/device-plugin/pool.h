@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pool: the devices of one resource, and the tokens that stand for them
+ * Pool: the devices of one resource, and the slots that stand for them
  *
- * It knows no clock, no loop and no kubelet: what it is told goes in, a list of tokens comes out,
- * always the same one for the same facts.
+ * It knows no clock, no loop and no kubelet: what it is told goes in, a list of slots comes out,
+ * always the same one for the same view.
  *
- * - The tokens of `count` are spread over the devices, the first ones getting one more.
- * - A token that is held is listed as long as it is held and keeps its device; others make room for
+ * - The slots of `count` are spread over the devices, the first ones getting one more.
+ * - A slot that is held is listed as long as it is held and keeps its device; others make room for
  *   it.  So nothing that kubelet gave away vanishes when a device joins or the configuration changes.
  * - A device that leaves stays listed as unhealthy for `forget_us`, and its share is not handed to
- *   the others in that time: reloading a driver moves no token.  After that only what is held stays.
+ *   the others in that time: reloading a driver moves no slot.  After that only what is held stays.
  */
 #pragma once
 
@@ -24,15 +24,15 @@ typedef struct {
 	gint64 gone_us;		/* since when */
 	RdmadHealth health;
 	const char *told_problem; /* see rdmad_pool_take_news() */
-	guint share;		  /* how many tokens of its own it has */
-	guint n_tokens;		  /* listed */
-	GPtrArray *held;	  /* token ids, of the last update */
+	guint share;		  /* how many slots of its own it has */
+	guint n_slots;		  /* listed */
+	GPtrArray *held;	  /* slot ids, of the last update */
 } RdmadPoolDevice;
 
 typedef struct {
 	char *id;
 	RdmadPoolDevice *device;
-} RdmadToken;
+} RdmadSlot;
 
 /* A device for this resource, as the selectors gave it. */
 typedef struct {
@@ -40,20 +40,20 @@ typedef struct {
 	gboolean marked; /* it stands in an earlier resource, too */
 } RdmadPoolMember;
 
-/* A token that a claim holds. */
+/* A slot that an allocation holds. */
 typedef struct {
-	const char *token;
+	const char *slot;
 	const char *device;
-} RdmadHeldToken;
+} RdmadHeldSlot;
 
 typedef struct {
 	gint64 now_us; /* monotonic */
 	gint64 health_delay_us, forget_us;
 	const RdmadPoolMember *members;
 	guint n_members;
-	const RdmadHeldToken *held;
+	const RdmadHeldSlot *held;
 	guint n_held;
-} RdmadPoolFacts;
+} RdmadPoolView;
 
 typedef struct RdmadPool RdmadPool;
 
@@ -65,9 +65,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadPool, rdmad_pool_free)
 void rdmad_pool_configure(RdmadPool *pool, RdmadResourceSettings *settings);
 RdmadResourceSettings *rdmad_pool_settings(const RdmadPool *pool);
 
-/* Works out devices and tokens anew.  When to come again though nothing changed, in microseconds
+/* Works out devices and slots again.  When to come again though nothing changed, in microseconds
  * from now; 0: never. */
-gint64 rdmad_pool_update(RdmadPool *pool, const RdmadPoolFacts *facts);
+gint64 rdmad_pool_update(RdmadPool *pool, const RdmadPoolView *view);
 
 /* Calls `fn` for each device whose health is not what it was at the last call; a device begins as a
  * healthy one. */
@@ -77,9 +77,9 @@ void rdmad_pool_take_news(RdmadPool *pool, void (*fn)(const RdmadPoolDevice *dev
 /* All borrowed until the next update. */
 guint rdmad_pool_device_count(const RdmadPool *pool);
 const RdmadPoolDevice *rdmad_pool_device(const RdmadPool *pool, guint index);
-guint rdmad_pool_token_count(const RdmadPool *pool);
-const RdmadToken *rdmad_pool_token(const RdmadPool *pool, guint index);
+guint rdmad_pool_slot_count(const RdmadPool *pool);
+const RdmadSlot *rdmad_pool_slot(const RdmadPool *pool, guint index);
 /* Also by what other plugins call it, "<pci>@7" or "<name>/7". */
-const RdmadToken *rdmad_pool_find(const RdmadPool *pool, const char *token);
-/* TRUE when `count` tokens a device would not have fitted into one message. */
+const RdmadSlot *rdmad_pool_find(const RdmadPool *pool, const char *slot);
+/* TRUE when `count` slots a device would not have fitted into one message. */
 gboolean rdmad_pool_is_cut(const RdmadPool *pool);

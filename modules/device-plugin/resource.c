@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "resource.h"
 
-#include <rdmad/claims.h>
+#include <rdmad/allocations.h>
 #include <rdmad/doctor.h>
 #include <rdmad/log.h>
-#include <rdmad/meters.h>
+#include <rdmad/stats.h>
 #include <rdmad/pods.h>
 #include <jansson.h>
 
-#include "allocate.h"
-#include "device-list.h"
+#include "allocate/allocate.h"
+#include "kubelet/device-list.h"
 #include "health-news.h"
-#include "preferred.h"
-#include "registration.h"
+#include "allocate/preferred.h"
+#include "kubelet/registration.h"
 
 struct RdmadResource {
 	const RdmadResourceShared *shared;
@@ -43,8 +43,8 @@ static void log_refusal(RdmadResource *resource, const GError *error)
 static RdmadAllocator allocator(const RdmadResource *resource, gint64 asked_us)
 {
 	return (RdmadAllocator){
-		.claims = rdmad_module_claims(resource->self),
-		.handout = resource->shared->handout,
+		.allocations = rdmad_module_allocations(resource->self),
+		.delivery = resource->shared->delivery,
 		.owner = rdmad_module_name(resource->self),
 		.asked_us = asked_us,
 	};
@@ -59,8 +59,8 @@ static void allocate(RdmadGrpcCall *call, const guint8 *message, gsize size, gin
 	g_autoptr(GError) refusal = NULL;
 	g_autoptr(GBytes) answer = rdmad_allocate(&by, resource->pool, message, size, &refusal);
 
-	rdmad_meter_observe(resource->shared->allocate_durations,
-			    (double)(g_get_monotonic_time() - began_us) / G_USEC_PER_SEC, NULL);
+	rdmad_stat_observe(resource->shared->allocate_durations,
+			   (double)(g_get_monotonic_time() - began_us) / G_USEC_PER_SEC, NULL);
 	if (answer) {
 		resource->allocations++;
 		rdmad_pods_hint(rdmad_module_pods(resource->self));
@@ -88,8 +88,9 @@ static GBytes *serve_preferred(const guint8 *message, gsize size, gpointer data,
 	RdmadResource *resource = data;
 	g_autoptr(GArray) gpus = rdmad_gpu_ids_placement(resource->shared->gpu_ids);
 
-	return rdmad_preferred_answer(resource->pool, gpus, rdmad_module_claims(resource->self),
-				      message, size, error);
+	return rdmad_preferred_answer(resource->pool, gpus,
+				      rdmad_module_allocations(resource->self), message, size,
+				      error);
 }
 
 /* Also with one device now: another may join while kubelet goes by what it heard. */
@@ -128,66 +129,66 @@ static const RdmadPluginServerOps SERVER_OPS = {
 	.streams_changed = streams_changed,
 };
 
-/* ---- claims ---- */
+/* ---- allocations ---- */
 
 typedef struct {
-	RdmadClaims *claims;
+	RdmadAllocations *allocations;
 	const char *resource;
-	GArray *held; /* of RdmadHeldToken */
+	GArray *held; /* of RdmadHeldSlot */
 } Collection;
 
-static void collect_claim(const RdmadClaim *claim, gpointer data)
+static void collect_allocation(const RdmadAllocation *allocation, gpointer data)
 {
 	Collection *collection = data;
 
-	if (!g_str_equal(claim->resource, collection->resource))
+	if (!g_str_equal(allocation->resource, collection->resource))
 		return;
 	/* Once, where containers of one pod share it. */
-	for (guint i = 0; claim->tokens[i]; i++) {
-		const RdmadHeldToken token = { claim->tokens[i], claim->devices[i] };
+	for (guint i = 0; allocation->slots[i]; i++) {
+		const RdmadHeldSlot slot = { allocation->slots[i], allocation->devices[i] };
 
-		if (rdmad_claims_by_token(collection->claims, claim->resource, token.token) ==
-		    claim)
-			g_array_append_val(collection->held, token);
+		if (rdmad_allocations_by_slot(collection->allocations, allocation->resource,
+					      slot.slot) == allocation)
+			g_array_append_val(collection->held, slot);
 	}
 }
 
-/* For claims that are rebuilt from what kubelet says. */
-static const char *device_of(const char *token, gpointer data)
+/* For allocations that are rebuilt from what kubelet says. */
+static const char *device_of(const char *slot, gpointer data)
 {
 	const RdmadResource *resource = data;
-	const RdmadToken *found = rdmad_pool_find(resource->pool, token);
+	const RdmadSlot *found = rdmad_pool_find(resource->pool, slot);
 
 	return found ? found->device->id : NULL;
 }
 
-static char *id_of(const char *const *tokens, gpointer data)
+static char *id_of(const char *const *slots, gpointer data)
 {
 	const RdmadResource *resource = data;
 
-	return rdmad_handout_recall(resource->shared->handout, rdmad_resource_name(resource),
-				    tokens);
+	return rdmad_delivery_recall(resource->shared->delivery, rdmad_resource_name(resource),
+				     slots);
 }
 
 static void resolver_set(RdmadResource *resource, gboolean on)
 {
-	const RdmadClaimResolver resolver = {
+	const RdmadAllocationResolver resolver = {
 		.owner = rdmad_module_name(resource->self),
 		.resource = rdmad_resource_name(resource),
 		.device_of = on ? device_of : NULL,
 		.id_of = id_of,
 	};
 
-	rdmad_claims_set_resolver(rdmad_module_claims(resource->self), resource->self, &resolver,
-				  resource);
+	rdmad_allocations_set_resolver(rdmad_module_allocations(resource->self), resource->self,
+				       &resolver, resource);
 }
 
-gboolean rdmad_resource_lacks(const RdmadResource *resource, const RdmadClaim *claim)
+gboolean rdmad_resource_lacks(const RdmadResource *resource, const RdmadAllocation *allocation)
 {
-	if (!g_str_equal(claim->resource, rdmad_resource_name(resource)))
+	if (!g_str_equal(allocation->resource, rdmad_resource_name(resource)))
 		return FALSE;
-	for (guint i = 0; claim->tokens[i]; i++)
-		if (!rdmad_pool_find(resource->pool, claim->tokens[i]))
+	for (guint i = 0; allocation->slots[i]; i++)
+		if (!rdmad_pool_find(resource->pool, allocation->slots[i]))
 			return TRUE;
 	return FALSE;
 }
@@ -208,20 +209,20 @@ static void tell_cut(RdmadResource *resource)
 
 	if (cut && !resource->cut_told)
 		rdmad_log_full(RDMAD_LOG_WARNING, &about,
-			       "%s: count is too high for %u devices; only %u tokens in all fit "
+			       "%s: count is too high for %u devices; only %u slots in all fit "
 			       "into one message to kubelet, so each device has fewer",
 			       about.resource, rdmad_pool_device_count(resource->pool),
-			       RDMAD_RESOURCE_TOKENS_MAX);
+			       RDMAD_RESOURCE_SLOTS_MAX);
 	resource->cut_told = cut;
 }
 
 gint64 rdmad_resource_update(RdmadResource *resource, const GArray *members,
 			     const RdmadPluginSettings *plugin)
 {
-	g_autoptr(GArray) held = g_array_new(FALSE, FALSE, sizeof(RdmadHeldToken));
-	RdmadClaims *claims = rdmad_module_claims(resource->self);
-	Collection collection = { claims, rdmad_resource_name(resource), held };
-	RdmadPoolFacts facts = {
+	g_autoptr(GArray) held = g_array_new(FALSE, FALSE, sizeof(RdmadHeldSlot));
+	RdmadAllocations *allocations = rdmad_module_allocations(resource->self);
+	Collection collection = { allocations, rdmad_resource_name(resource), held };
+	RdmadPoolView view = {
 		.now_us = g_get_monotonic_time(),
 		.health_delay_us = (gint64)plugin->health_delay_ms * 1000,
 		.forget_us = (gint64)plugin->forget_delay_ms * 1000,
@@ -231,10 +232,10 @@ gint64 rdmad_resource_update(RdmadResource *resource, const GArray *members,
 	g_autoptr(GBytes) list = NULL;
 	gint64 wait_us;
 
-	rdmad_claims_foreach(claims, collect_claim, &collection);
-	facts.held = (const RdmadHeldToken *)(const void *)held->data;
-	facts.n_held = held->len;
-	wait_us = rdmad_pool_update(resource->pool, &facts);
+	rdmad_allocations_foreach(allocations, collect_allocation, &collection);
+	view.held = (const RdmadHeldSlot *)(const void *)held->data;
+	view.n_held = held->len;
+	wait_us = rdmad_pool_update(resource->pool, &view);
 	list = rdmad_device_list_pack(resource->pool);
 	rdmad_registration_publish(resource->registration, list);
 	rdmad_pool_take_news(resource->pool, tell_health, resource);
@@ -302,40 +303,41 @@ static guint count_healthy(const RdmadPool *pool)
 {
 	guint n = 0;
 
-	for (guint i = 0; i < rdmad_pool_token_count(pool); i++)
-		n += !rdmad_pool_token(pool, i)->device->health.problem;
+	for (guint i = 0; i < rdmad_pool_slot_count(pool); i++)
+		n += !rdmad_pool_slot(pool, i)->device->health.problem;
 	return n;
 }
 
 typedef struct {
-	RdmadClaims *claims;
+	RdmadAllocations *allocations;
 	const char *resource;
 	RdmadResourceCounts *counts;
-} ClaimCount;
+} AllocationCount;
 
-static void count_claim(const RdmadClaim *claim, gpointer data)
+static void count_allocation(const RdmadAllocation *allocation, gpointer data)
 {
-	const ClaimCount *count = data;
+	const AllocationCount *count = data;
 
-	if (!g_str_equal(claim->resource, count->resource))
+	if (!g_str_equal(allocation->resource, count->resource))
 		return;
-	count->counts->claims++;
-	for (guint i = 0; claim->tokens[i]; i++)
-		count->counts->allocated += rdmad_claims_by_token(count->claims, claim->resource,
-								  claim->tokens[i]) == claim;
+	count->counts->allocations++;
+	for (guint i = 0; allocation->slots[i]; i++)
+		count->counts->allocated +=
+			rdmad_allocations_by_slot(count->allocations, allocation->resource,
+						  allocation->slots[i]) == allocation;
 }
 
 void rdmad_resource_count(const RdmadResource *resource, RdmadResourceCounts *counts)
 {
-	ClaimCount count = { rdmad_module_claims(resource->self), rdmad_resource_name(resource),
-			     counts };
+	AllocationCount count = { rdmad_module_allocations(resource->self),
+				  rdmad_resource_name(resource), counts };
 	RdmadRegistrationInfo info;
 
 	rdmad_registration_info(resource->registration, &info);
-	*counts = (RdmadResourceCounts){ .tokens = rdmad_pool_token_count(resource->pool) };
-	counts->unhealthy = counts->tokens - count_healthy(resource->pool);
+	*counts = (RdmadResourceCounts){ .slots = rdmad_pool_slot_count(resource->pool) };
+	counts->unhealthy = counts->slots - count_healthy(resource->pool);
 	counts->registered = info.registered ? 1 : 0;
-	rdmad_claims_foreach(count.claims, count_claim, &count);
+	rdmad_allocations_foreach(count.allocations, count_allocation, &count);
 }
 
 /* "mlx5_3: no port of it is active" */
@@ -365,8 +367,8 @@ json_t *rdmad_resource_status(const RdmadResource *resource)
 	rdmad_resource_count(resource, &counts);
 	return json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:b, s:s, s:i, s:I, s:I, s:s?, s:o}",
 			 "name", settings->name, "mode", rdmad_resource_modes[settings->mode],
-			 "devices", (int)rdmad_pool_device_count(resource->pool), "tokens",
-			 (int)rdmad_pool_token_count(resource->pool), "healthy",
+			 "devices", (int)rdmad_pool_device_count(resource->pool), "slots",
+			 (int)rdmad_pool_slot_count(resource->pool), "healthy",
 			 (int)count_healthy(resource->pool), "allocated", (int)counts.allocated,
 			 "registered", info.registered, "way",
 			 info.way == RDMAD_REGISTRATION_REGISTRY ? "registry" : "legacy", "streams",
@@ -404,13 +406,14 @@ void rdmad_resource_doctor(const RdmadResource *resource, json_t *findings)
 	rdmad_registration_info(resource->registration, &info);
 	text = registration_trouble(&info);
 	if (text) {
-		rdmad_doctor_add(findings, RDMAD_FINDING_PROBLEM, name, text,
-				 "see that kubelet runs and that its folder is the one rdmad looks "
-				 "at (--kubelet-dir)");
+		rdmad_doctor_add(
+			findings, RDMAD_FINDING_PROBLEM, name, text,
+			"see that kubelet runs and that its directory is the one rdmad looks "
+			"at (--kubelet-dir)");
 		return;
 	}
-	text = g_strdup_printf("registered, %u of %u tokens healthy", count_healthy(resource->pool),
-			       rdmad_pool_token_count(resource->pool));
+	text = g_strdup_printf("registered, %u of %u slots healthy", count_healthy(resource->pool),
+			       rdmad_pool_slot_count(resource->pool));
 	if (rdmad_pool_device_count(resource->pool) == 0)
 		rdmad_doctor_add(findings, RDMAD_FINDING_PROBLEM, name, "no device is selected",
 				 "compare its selectors with `rdmad devices`");

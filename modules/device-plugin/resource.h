@@ -2,12 +2,12 @@
 /* Resource: one name at kubelet, that is a pool and its registration. */
 #pragma once
 
-#include "allocate-wait.h"
-#include "gpu-ids.h"
-#include "handout.h"
-#include "kubelet.h"
+#include "allocate/wait.h"
+#include "prestart/gpu-ids.h"
+#include "allocate/delivery.h"
+#include "kubelet/kubelet.h"
 #include "pool.h"
-#include "pre-start.h"
+#include "prestart/prestart.h"
 
 typedef struct RdmadResource RdmadResource;
 
@@ -15,11 +15,11 @@ typedef struct RdmadResource RdmadResource;
 typedef struct {
 	RdmadModule *self;
 	RdmadKubelet *kubelet;
-	RdmadHandout *handout;
+	RdmadDelivery *delivery;
 	RdmadGpuIds *gpu_ids;
 	RdmadPreStart *pre_start;
 	RdmadAllocateWait *allocate_wait;
-	RdmadMeter *allocate_durations;
+	RdmadStat *allocate_durations;
 } RdmadResourceShared;
 
 RdmadResource *rdmad_resource_new(const RdmadResourceShared *shared,
@@ -29,15 +29,15 @@ void rdmad_resource_free(RdmadResource *resource);
 const char *rdmad_resource_name(const RdmadResource *resource);
 void rdmad_resource_configure(RdmadResource *resource, RdmadResourceSettings *settings);
 
-/* Takes in its devices and its claims, and tells kubelet what changed.  `plugin` has the delays.
+/* Takes in its devices and its allocations, and tells kubelet what changed.  `plugin` has the delays.
  * Returns as rdmad_pool_update(). */
 gint64 rdmad_resource_update(RdmadResource *resource, const GArray *members,
 			     const RdmadPluginSettings *plugin);
-/* Whether an update is needed for this claim: the list is not what the claim says. */
-gboolean rdmad_resource_lacks(const RdmadResource *resource, const RdmadClaim *claim);
-/* Something happened in kubelet's folders; the first look begins to register. */
+/* Whether an update is needed for this allocation: the list is not what the allocation says. */
+gboolean rdmad_resource_lacks(const RdmadResource *resource, const RdmadAllocation *allocation);
+/* Something happened in kubelet's directories; the first look begins to register. */
 void rdmad_resource_look(RdmadResource *resource);
-/* Registers anew when kubelet has to make other calls than before. */
+/* Registers again when kubelet has to make other calls than before. */
 void rdmad_resource_follow_options(RdmadResource *resource);
 void rdmad_resource_restart(RdmadResource *resource);
 void rdmad_resource_drain(RdmadResource *resource, void (*drained)(gpointer data), gpointer data);
@@ -45,7 +45,7 @@ void rdmad_resource_drain(RdmadResource *resource, void (*drained)(gpointer data
 /* A new reference. */
 struct json_t *rdmad_resource_status(const RdmadResource *resource);
 typedef struct {
-	guint tokens, unhealthy, allocated, claims;
+	guint slots, unhealthy, allocated, allocations;
 	guint registered; /* 0 or 1 */
 } RdmadResourceCounts;
 void rdmad_resource_count(const RdmadResource *resource, RdmadResourceCounts *counts);

@@ -4,17 +4,20 @@
 #include <rdmad/error.h>
 #include <string.h>
 
-#include "device-env.h"
-#include "overlap.h"
+#include "allocate/env.h"
 #include "resource-name.h"
+#include "selector/assignment.h"
 
-#define DEFAULT_NAME	  "rdma/hca"
-#define DEFAULT_COUNT	  1000
-#define DEFAULT_MULTI	  16
-#define FACT_NAME_MAX	  253
-#define SHARED_WITH_MAX	  64
-#define MINUTE_MS	  60000
-#define SOCKET_PREFIX_MAX 24u
+static gboolean overlap_check(const GPtrArray *resources, const RdmadConfigNode *list,
+			      GError **error);
+
+#define DEFAULT_NAME	   "rdma/hca"
+#define DEFAULT_COUNT	   1000
+#define DEFAULT_MULTI	   16
+#define ATTRIBUTE_NAME_MAX 253
+#define SHARED_WITH_MAX	   64
+#define MINUTE_MS	   60000
+#define SOCKET_PREFIX_MAX  24u
 
 const char *const rdmad_resource_modes[] = { "shared", "exclusive", "shared-multi", NULL };
 static const char *const COUNT_PERS[] = { "pool", "device", NULL };
@@ -74,12 +77,12 @@ static const RdmadConfigField RESOURCE_FIELDS[] = {
 	  .type = RDMAD_CONFIG_STRING,
 	  .offset = G_STRUCT_OFFSET(RdmadResourceSettings, mode_from),
 	  .min = 1,
-	  .max = FACT_NAME_MAX },
-	RDMAD_CONFIG_INT_FIELD("count", RdmadResourceSettings, count, 1, RDMAD_RESOURCE_TOKENS_MAX),
+	  .max = ATTRIBUTE_NAME_MAX },
+	RDMAD_CONFIG_INT_FIELD("count", RdmadResourceSettings, count, 1, RDMAD_RESOURCE_SLOTS_MAX),
 	RDMAD_CONFIG_ENUM_FIELD("count_per", RdmadResourceSettings, count_per, COUNT_PERS),
 	RDMAD_CONFIG_BOOL_FIELD("ignore_health", RdmadResourceSettings, ignore_health),
 	RDMAD_CONFIG_INT_FIELD("multi_count", RdmadResourceSettings, multi_count, 1,
-			       RDMAD_RESOURCE_TOKENS_MAX),
+			       RDMAD_RESOURCE_SLOTS_MAX),
 	RDMAD_CONFIG_ENUM_FIELD("expose", RdmadResourceSettings, expose, EXPOSES),
 	RDMAD_CONFIG_ENUM_FIELD("ids", RdmadResourceSettings, ids, IDS),
 	RDMAD_CONFIG_BOOL_FIELD("numa", RdmadResourceSettings, numa),
@@ -116,7 +119,7 @@ static gboolean resource_finish(const RdmadConfigNode *node, RdmadResourceSettin
 
 	if (always && settings->mode == RDMAD_MODE_EXCLUSIVE && settings->count)
 		return rdmad_config_error(node, "count", error,
-					  "an exclusive resource has one token a device; count is "
+					  "an exclusive resource has one slot a device; count is "
 					  "for mode = \"shared\"");
 	if (always && settings->mode == RDMAD_MODE_SHARED_MULTI && settings->count)
 		return rdmad_config_error(node, "count", error,
@@ -195,7 +198,7 @@ static RdmadResourceSettings *resource_default(const RdmadConfigNode *defaults, 
 
 /* ---- the module ---- */
 
-static gboolean folder_check(const char *text, GError **error)
+static gboolean directory_check(const char *text, GError **error)
 {
 	if (text[0] == '/' || text[0] == '\0')
 		return TRUE;
@@ -236,11 +239,11 @@ static const RdmadConfigField PLUGIN_FIELDS[] = {
 	{ .key = "device_info_dir",
 	  .type = RDMAD_CONFIG_STRING,
 	  .offset = G_STRUCT_OFFSET(RdmadPluginSettings, device_info_dir),
-	  .check = folder_check },
+	  .check = directory_check },
 	{ .key = "cdi_dir",
 	  .type = RDMAD_CONFIG_STRING,
 	  .offset = G_STRUCT_OFFSET(RdmadPluginSettings, cdi_dir),
-	  .check = folder_check },
+	  .check = directory_check },
 	RDMAD_CONFIG_DURATION_FIELD("health_delay", RdmadPluginSettings, health_delay_ms, 0,
 				    10 * MINUTE_MS),
 	RDMAD_CONFIG_DURATION_FIELD("forget_delay", RdmadPluginSettings, forget_delay_ms, 0,
@@ -326,7 +329,7 @@ RdmadPluginSettings *rdmad_plugin_settings_parse(const RdmadConfigNode *config, 
 
 	if (!rdmad_config_parse(config, PLUGIN_FIELDS, settings, error) ||
 	    !resources_parse(settings, error) ||
-	    !rdmad_overlap_check(settings->resources, settings->resource_list, error))
+	    !overlap_check(settings->resources, settings->resource_list, error))
 		return NULL;
 	if (!settings->resource_list && !resources_take_default(settings, error))
 		return NULL;
@@ -337,4 +340,64 @@ RdmadPluginSettings *rdmad_plugin_settings_parse(const RdmadConfigNode *config, 
 	}
 	settings->resource_list = settings->defaults = NULL;
 	return g_steal_pointer(&settings);
+}
+
+/* ---- Overlap: resources that would have the same devices, as far as the configuration alone tells ---- */
+
+static gboolean is_other(const GPtrArray *resources, const RdmadResourceSettings *resource,
+			 const char *name)
+{
+	for (guint i = 0; i < resources->len; i++) {
+		const RdmadResourceSettings *other = resources->pdata[i];
+
+		if (other != resource && g_str_equal(other->name, name))
+			return TRUE;
+	}
+	return FALSE;
+}
+
+static gboolean shared_with_check(const GPtrArray *resources, guint index,
+				  const RdmadConfigNode *node, GError **error)
+{
+	const RdmadResourceSettings *resource = resources->pdata[index];
+
+	for (char **name = resource->shared_with; name && *name; name++)
+		if (!is_other(resources, resource, *name))
+			return rdmad_config_error(node, "shared_with", error,
+						  "\"%s\" is no other resource of this file",
+						  *name);
+	return TRUE;
+}
+
+static gboolean selectors_check(const GPtrArray *resources, guint index,
+				const RdmadConfigNode *node, GError **error)
+{
+	const RdmadResourceSettings *resource = resources->pdata[index];
+
+	for (guint i = 0; i < index; i++) {
+		const RdmadResourceSettings *other = resources->pdata[i];
+
+		if (rdmad_selector_equal(&resource->selector, &other->selector) &&
+		    !rdmad_assignment_may_share(resource, other))
+			return rdmad_config_error(
+				node, NULL, error,
+				"%s and %s select the same devices; shared_with = \"%s\" lets both "
+				"have them, unless one is exclusive",
+				resource->name, other->name, other->name);
+	}
+	return TRUE;
+}
+
+/* `list`: the node of each of `resources`, for the error; may be NULL.  RDMAD_ERROR_CONFIG. */
+static gboolean overlap_check(const GPtrArray *resources, const RdmadConfigNode *list,
+			      GError **error)
+{
+	for (guint i = 0; i < resources->len; i++) {
+		const RdmadConfigNode *node = rdmad_config_entry(list, i);
+
+		if (!shared_with_check(resources, i, node, error) ||
+		    !selectors_check(resources, i, node, error))
+			return FALSE;
+	}
+	return TRUE;
 }

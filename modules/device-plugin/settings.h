@@ -4,10 +4,10 @@
 
 #include <rdmad/config.h>
 
-#include "selector.h"
+#include "selector/selector.h"
 
-/* So many tokens of 63 characters with a NUMA node stay below the 4 MiB that kubelet reads at once. */
-#define RDMAD_RESOURCE_TOKENS_MAX 32768u
+/* So many slots of 63 characters with a NUMA node stay below the 4 MiB that kubelet reads at once. */
+#define RDMAD_RESOURCE_SLOTS_MAX 32768u
 
 /* Of one pod on one device, see rdma-limits.h; 0: none. */
 typedef struct {
@@ -17,7 +17,7 @@ typedef struct {
 typedef enum {
 	RDMAD_MODE_SHARED,
 	RDMAD_MODE_EXCLUSIVE,
-	RDMAD_MODE_SHARED_MULTI, /* shared, and each token becomes an interface of its own */
+	RDMAD_MODE_SHARED_MULTI, /* shared, and each slot becomes an interface of its own */
 } RdmadResourceMode;
 /* "shared", "exclusive", "shared-multi", NULL */
 extern const char *const rdmad_resource_modes[];

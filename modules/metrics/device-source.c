@@ -6,7 +6,7 @@
 #include <rdmad/module.h>
 #include <rdmad/work.h>
 
-#include "names.h"
+#include "names/names.h"
 #include "unwrap.h"
 
 /* What a job gets; it may still have it when the source is gone. */
@@ -148,7 +148,7 @@ void device_source_free(DeviceSource *source)
 	g_free(source);
 }
 
-/* A driver that was loaded anew counts from 0, and what failed before may work now. */
+/* A driver that was loaded again counts from 0, and what failed before may work now. */
 static RdmadCounterReader *source_renew(const DeviceSource *source, const RdmadDevice *device,
 					RdmadReadWhat what)
 {

@@ -13,7 +13,7 @@
  *	    users = true;		# queue pairs and memory regions by pod
  *	    gids = true;
  *	    timeout = "10s";		# of a scrape, where the scraper does not say
- *	    pod_log_dir = "/var/log/pods";	# NAMESPACE_NAME_UID folders: which pod a process is of
+ *	    pod_log_dir = "/var/log/pods";	# NAMESPACE_NAME_UID directories: which pod a process is of
  *	    page = true;		# the status page
  *	  };
  *	};
@@ -26,7 +26,7 @@
 
 #include "collector.h"
 #include "listeners.h"
-#include "page.h"
+#include "page/page.h"
 #include "scrapes.h"
 #include "settings.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pod-names.h"
 
-#include <rdmad/pod-log-folder.h>
+#include <rdmad/pod-log-directory.h>
 #include <string.h>
 
 #define PODS_MAX 4096u
@@ -43,16 +43,16 @@ static PodName *pod_name_new(const char *namespace, const char *name)
 
 static void names_add(PodNames *names, const char *name)
 {
-	g_auto(RdmadPodLogFolder) folder = { 0 };
+	g_auto(RdmadPodLogDirectory) directory = { 0 };
 
-	if (rdmad_pod_log_folder_parse(name, &folder))
-		g_hash_table_insert(names->by_uid, g_steal_pointer(&folder.uid),
-				    pod_name_new(folder.pod_namespace, folder.pod_name));
+	if (rdmad_pod_log_directory_parse(name, &directory))
+		g_hash_table_insert(names->by_uid, g_steal_pointer(&directory.uid),
+				    pod_name_new(directory.pod_namespace, directory.pod_name));
 }
 
-static PodNames *names_read(const char *folder, gint64 now_us)
+static PodNames *names_read(const char *directory, gint64 now_us)
 {
-	g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+	g_autoptr(GDir) dir = g_dir_open(directory, 0, NULL);
 	PodNames *names = g_new0(PodNames, 1);
 	const char *entry;
 
@@ -87,14 +87,14 @@ static void names_carry_missing(PodNames *names, const PodNames *old)
 		names_miss(names, uid);
 }
 
-PodNames *pod_names_follow(PodNames *old, const char *folder, const char *uid, gint64 now_us)
+PodNames *pod_names_follow(PodNames *old, const char *directory, const char *uid, gint64 now_us)
 {
 	const gboolean recent = names_are_recent(old, now_us);
 	PodNames *names;
 
 	if (pod_names_lookup(old, uid) || (recent && g_hash_table_contains(old->missing, uid)))
 		return pod_names_ref(old);
-	names = names_read(folder, now_us);
+	names = names_read(directory, now_us);
 	if (recent)
 		names_carry_missing(names, old);
 	names_miss(names, uid);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pod names: which pod a uid is of, by kubelet's folders of logs (rdmad/pod-log-folder.h)
+ * Pod names: which pod a uid is of, by kubelet's directories of logs (rdmad/pod-log-directory.h)
  *
  * A table is read at once and never changes; it may be used on any thread.
  */
@@ -20,9 +20,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(PodNames, pod_names_unref)
 
 /*
  * A reference to `old` where it knows `uid`, or looked for it in vain a few seconds ago; otherwise to a
- * new table.  `old` NULL: there was none; `now_us`: monotonic.  A folder that cannot be read is an empty one.
+ * new table.  `old` NULL: there was none; `now_us`: monotonic.  A directory that cannot be read is an empty one.
  */
-PodNames *pod_names_follow(PodNames *old, const char *folder, const char *uid, gint64 now_us);
+PodNames *pod_names_follow(PodNames *old, const char *directory, const char *uid, gint64 now_us);
 
 /* NULL: not known; `names` may be NULL. */
 const PodName *pod_names_lookup(const PodNames *names, const char *uid);

@@ -16,9 +16,9 @@
 #include <rdmad/module.h>
 #include <rdmad/work.h>
 
-#include "answer.h"
-#include "negotiate.h"
-#include "render.h"
+#include "render/exposition.h"
+#include "render/negotiate.h"
+#include "render/render.h"
 
 #define PATH		 "/metrics"
 #define SCRAPES_MAX	 40u

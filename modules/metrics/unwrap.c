@@ -172,14 +172,14 @@ static gboolean run_began_anew(const Past *past, const RdmadCounter *const *coun
 	return fell > 2 && fell * 4 >= moved * 3;
 }
 
-static void past_apply(Past *past, RdmadCounter *counter, gboolean anew)
+static void past_apply(Past *past, RdmadCounter *counter, gboolean again)
 {
 	const guint64 value = counter->value;
 
 	if (counter->errnum)
 		return;
 	if (past_fell(past, counter) && past->bits) {
-		if (anew || past_began_anew(past, value))
+		if (again || past_began_anew(past, value))
 			past->rounds = 0;
 		else
 			past->rounds++;
@@ -201,14 +201,14 @@ static void past_apply_all(GArray *array, RdmadCounter **counters)
 	Past *past = (Past *)(gpointer)array->data;
 
 	for (guint from = 0, to; from < array->len; from = to) {
-		gboolean anew;
+		gboolean again;
 
 		for (to = from + 1; to < array->len && same_run(&past[from], &past[to]);)
 			to++;
-		anew = run_began_anew(&past[from], (const RdmadCounter *const *)&counters[from],
-				      to - from);
+		again = run_began_anew(&past[from], (const RdmadCounter *const *)&counters[from],
+				       to - from);
 		for (guint i = from; i < to; i++)
-			past_apply(&past[i], counters[i], anew);
+			past_apply(&past[i], counters[i], again);
 	}
 }
 

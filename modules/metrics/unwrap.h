@@ -2,7 +2,7 @@
 /*
  * Unwrap: counters that the hardware keeps in 32 bits, as 64
  *
- * A counter that is smaller than before has gone round, or it began anew.  It began anew when it would
+ * A counter that is smaller than before has gone round, or it began again.  It began again when it would
  * have had to go more than three quarters round, or when others of its group tell so: one that cannot
  * go round fell, or nearly all of them fell together.  Then its value is what the device says.
  */

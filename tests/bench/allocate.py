@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allocate through rdmad against bare nghttp2 and libgrpc++ servers that answer the same bytes.
 
-One client for all, one call after the other, each for a token of its own.  The write to the
+One client for all, one call after the other, each for a slot of its own.  The write to the
 database is measured alone (bench-grant) in the same rounds, on the disk and in memory; rdmad's own
 gRPC without anything behind it as well.
 """
@@ -56,14 +56,14 @@ class Echo(Server):
 
 
 class Grant:
-    """rdmad_claims_grant() alone, with a database that grows as the daemon's does."""
+    """rdmad_allocations_grant() alone, with a database that grows as the daemon's does."""
 
-    def __init__(self, build, folder):
-        self.build, self.folder, self.rounds = build, folder, []
-        os.mkdir(folder, 0o700)
+    def __init__(self, build, directory):
+        self.build, self.directory, self.rounds = build, directory, []
+        os.mkdir(directory, 0o700)
 
-    def round(self, tokens_file):
-        self.rounds.append(self.build.ask("bench-grant", self.folder, tokens_file))
+    def round(self, slots_file):
+        self.rounds.append(self.build.ask("bench-grant", self.directory, slots_file))
 
     def us(self, key):
         return median(r[key] for r in self.rounds)
@@ -77,14 +77,14 @@ def counterpart(build, scratch, reply):
     return Echo(build, "python3-grpcio", scratch, [sys.executable, script], reply)
 
 
-def slices(scratch, tokens):
-    """Requests and tokens of the warm-up, and of each round after it."""
+def slices(scratch, slots):
+    """Requests and slots of the warm-up, and of each round after it."""
     cuts = [0, *(WARM_UP + CALLS * i for i in range(ROUNDS + 1))]
     for number, (begin, end) in enumerate(zip(cuts, cuts[1:])):
-        part = tokens[begin:end]
-        listed = scratch.path(f"tokens{number}")
+        part = slots[begin:end]
+        listed = scratch.path(f"slots{number}")
         with open(listed, "w") as file:
-            file.write("".join(token + "\n" for token in part))
+            file.write("".join(slot + "\n" for slot in part))
         yield benchlib.write_requests(scratch.path(f"requests{number}"), part), listed
 
 
@@ -99,11 +99,11 @@ def run_rounds(servers, grants, rounds):
 
 def measure(build, scratch, disk, in_memory, on_disk):
     offers = [benchlib.Offer(daemon.socket()) for daemon in (in_memory, on_disk)]
-    warm_up, *rounds = slices(scratch, offers[0].tokens)
+    warm_up, *rounds = slices(scratch, offers[0].slots)
     reply = scratch.path("reply")
     memory = Server(build, "memory", in_memory.socket(), in_memory.pid)
     memory.call(warm_up[0], WARM_UP, reply)
-    echoes = [Echo(build, "bare nghttp2", scratch, [build.program("floor-echo")], reply),
+    echoes = [Echo(build, "bare nghttp2", scratch, [build.program("baseline-echo")], reply),
               counterpart(build, scratch, reply),
               Echo(build, "rdmad's gRPC", scratch, [build.program("../integration/grpc-echo")],
                    method="/test.Echo/Echo")]
@@ -118,28 +118,28 @@ def measure(build, scratch, disk, in_memory, on_disk):
 
 
 def report(servers, grants):
-    (memory, disk, floor, other, bare), (grant_memory, grant_disk) = servers, grants
+    (memory, disk, baseline, other, bare), (grant_memory, grant_disk) = servers, grants
     table = Table("Allocate: one call after the other, "
                   f"median of {ROUNDS} rounds of {CALLS} calls", "us")
 
-    def both(what, us, key="p50_us", floor_limit=None, other_limit=None):
-        table.at_most_times(what, us, floor.name, floor.us(key), floor_limit)
+    def both(what, us, key="p50_us", baseline_limit=None, other_limit=None):
+        table.at_most_times(what, us, baseline.name, baseline.us(key), baseline_limit)
         table.times_better(what, us, other.name, other.us(key), other_limit)
 
     both("p50 without the write", memory.us("p50_us") - grant_memory.us("p50_us"),
-         floor_limit=2, other_limit=3)
+         baseline_limit=2, other_limit=3)
     both("p50 with it, database in memory", memory.us("p50_us"))
     both("p50 with it, database on disk", disk.us("p50_us"))
     both("p99 with it, database on disk", disk.us("p99_us"), "p99_us")
     both("p50 of rdmad's gRPC with nothing behind it", bare.us("p50_us"))
-    table.times_better("p50 of the floor", floor.us("p50_us"), other.name, other.us("p50_us"))
-    both("processor time a call, database in memory", memory.us("processor_us"), "processor_us")
-    both("processor time, rdmad's gRPC alone", bare.us("processor_us"), "processor_us")
+    table.times_better("p50 of the baseline", baseline.us("p50_us"), other.name, other.us("p50_us"))
+    both("CPU time a call, database in memory", memory.us("processor_us"), "processor_us")
+    both("CPU time, rdmad's gRPC alone", bare.us("processor_us"), "processor_us")
     table.value("the write alone in memory, p50", grant_memory.us("p50_us"))
     table.value("the write alone on disk, p50", grant_disk.us("p50_us"))
     table.value("the write alone on disk, p99", grant_disk.us("p99_us"))
-    table.note("the write: rdmad_claims_grant() alone; on disk it waits for fsync(); times are the "
-               "client's, and half of the floor is its own")
+    table.note("the write: rdmad_allocations_grant() alone; on disk it waits for fsync(); times are the "
+               "client's, and half of the baseline is its own")
     table.print()
 
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/loop-private.h"
+#include "base/loop.h"
 #include "samples.h"
 
 typedef struct {

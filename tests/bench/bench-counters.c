@@ -4,8 +4,8 @@
  *
  * How long the counters and states of all devices take to read, and how long the same files take that
  * are only opened by their absolute path, read and closed.  Prints {"ports", "files", "reader_us",
- * "first_us", "floor_us", "floor_cpu_us"}, medians of rounds that alternate; "first": by readers that
- * know nothing yet; "cpu": processor time.
+ * "first_us", "baseline_us", "baseline_cpu_us"}, medians of rounds that alternate; "first": by readers that
+ * know nothing yet; "cpu": CPU time.
  */
 #include <fcntl.h>
 #include <rdmad/counters.h>
@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "hardware/scan.h"
-#include "hardware/sysroot-private.h"
+#include "hardware/scan/scan.h"
+#include "hardware/sysroot.h"
 #include "samples.h"
 
 static void add_files(GPtrArray *files, const char *dir)
@@ -52,7 +52,7 @@ static gint64 processor_now(void)
 	return now.tv_sec * G_GINT64_CONSTANT(1000000000) + now.tv_nsec;
 }
 
-static void read_floor(const GPtrArray *files, GArray *took, GArray *used)
+static void read_baseline(const GPtrArray *files, GArray *took, GArray *used)
 {
 	const gint64 began = samples_now();
 	const gint64 before = processor_now();
@@ -115,21 +115,21 @@ static void measure(const RdmadSysroot *root, const GPtrArray *devices, const GP
 	g_autoptr(GPtrArray) readers = make_readers(root, devices);
 	g_autoptr(GArray) reads = samples_new();
 	g_autoptr(GArray) first = samples_new();
-	g_autoptr(GArray) floor = samples_new();
-	g_autoptr(GArray) floor_cpu = samples_new();
+	g_autoptr(GArray) baseline = samples_new();
+	g_autoptr(GArray) baseline_cpu = samples_new();
 
 	read_all(readers, files->len, reads);
 	g_array_set_size(reads, 0);
 	for (guint i = 0; i < rounds; i++) {
 		read_all(readers, files->len, reads);
 		read_first(root, devices, files->len, first);
-		read_floor(files, floor, floor_cpu);
+		read_baseline(files, baseline, baseline_cpu);
 	}
 	printf("{\"ports\": %u, \"files\": %u, \"reader_us\": %.1f, \"first_us\": %.1f, "
-	       "\"floor_us\": %.1f, \"floor_cpu_us\": %.1f}\n",
+	       "\"baseline_us\": %.1f, \"baseline_cpu_us\": %.1f}\n",
 	       devices->len, files->len, samples_percentile(reads, 50),
-	       samples_percentile(first, 50), samples_percentile(floor, 50),
-	       samples_percentile(floor_cpu, 50));
+	       samples_percentile(first, 50), samples_percentile(baseline, 50),
+	       samples_percentile(baseline_cpu, 50));
 }
 
 int main(int argc, char **argv)

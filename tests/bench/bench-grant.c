@@ -1,47 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench-grant STATE-DIR TOKENS-FILE
+ * bench-grant STATE-DIR SLOTS-FILE
  *
- * Grants a claim for each token (one a line), as Allocate does, and nothing around it; prints
- * {"p50_us", "p99_us"} of rdmad_claims_grant().  Also how a benchmark fills a database.
+ * Grants an allocation for each slot (one a line), as Allocate does, and nothing around it; prints
+ * {"p50_us", "p99_us"} of rdmad_allocations_grant().  Also how a benchmark fills a database.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "base/log-private.h"
-#include "base/loop-private.h"
+#include "base/log.h"
+#include "base/loop.h"
 #include "samples.h"
-#include "service/claims-private.h"
-#include "service/journal-private.h"
+#include "service/allocations-private.h"
+#include "service/event-log-private.h"
 
 typedef struct {
 	RdmadLoop *loop;
-	RdmadClaims *claims;
+	RdmadAllocations *allocations;
 	RdmadEvent *turn;
-	char **tokens;
+	char **slots;
 	GArray *took;
 } Bench;
 
 /* "0000:1a:00.0::007" */
-static char *device_of(const char *token)
+static char *device_of(const char *slot)
 {
-	const char *end = strstr(token, "::");
+	const char *end = strstr(slot, "::");
 
-	return end ? g_strndup(token, (gsize)(end - token)) : g_strdup(token);
+	return end ? g_strndup(slot, (gsize)(end - slot)) : g_strdup(slot);
 }
 
-static void grant_one(Bench *b, const char *token)
+static void grant_one(Bench *b, const char *slot)
 {
 	g_autoptr(GError) error = NULL;
-	g_autofree char *device = device_of(token);
-	const char *const tokens[] = { token, NULL };
+	g_autofree char *device = device_of(slot);
+	const char *const slots[] = { slot, NULL };
 	const char *const devices[] = { device, NULL };
-	const RdmadGrant grant = { "device-plugin", "rdma/hca", tokens, devices };
+	const RdmadGrant grant = { "device-plugin", "rdma/hca", slots, devices };
 	const gint64 began = samples_now();
-	g_autoptr(RdmadClaimRef) claim = rdmad_claims_grant(b->claims, &grant, &error);
+	g_autoptr(RdmadAllocationRef) allocation =
+		rdmad_allocations_grant(b->allocations, &grant, &error);
 
 	samples_add(b->took, began);
-	if (!claim)
+	if (!allocation)
 		g_error("%s", error->message);
 }
 
@@ -49,30 +50,30 @@ static void grant_one(Bench *b, const char *token)
 static void on_turn(gpointer data)
 {
 	Bench *b = data;
-	const char *token = b->tokens[b->took->len];
+	const char *slot = b->slots[b->took->len];
 
-	if (!token || !*token) {
+	if (!slot || !*slot) {
 		rdmad_loop_stop(b->loop);
 		return;
 	}
-	grant_one(b, token);
+	grant_one(b, slot);
 	rdmad_event_arm(b->turn, 0);
 }
 
 static void bench_run(Bench *b, RdmadState *state)
 {
 	g_autoptr(GError) error = NULL;
-	RdmadJournal *journal = rdmad_journal_new(b->loop);
+	RdmadEventLog *event_log = rdmad_event_log_new(b->loop);
 
-	b->claims = rdmad_claims_new(b->loop, state, journal, &error);
-	if (!b->claims)
+	b->allocations = rdmad_allocations_new(b->loop, state, event_log, &error);
+	if (!b->allocations)
 		g_error("%s", error->message);
 	b->turn = rdmad_loop_add_timer(b->loop, NULL, on_turn, b);
 	rdmad_event_arm(b->turn, 0);
 	rdmad_loop_run(b->loop);
 	rdmad_event_free(b->turn);
-	rdmad_claims_free(b->claims);
-	rdmad_journal_free(journal);
+	rdmad_allocations_free(b->allocations);
+	rdmad_event_log_free(event_log);
 }
 
 int main(int argc, char **argv)
@@ -84,7 +85,7 @@ int main(int argc, char **argv)
 	Bench b = { .loop = loop };
 
 	if (argc != 3) {
-		fputs("usage: bench-grant STATE-DIR TOKENS-FILE\n", stderr);
+		fputs("usage: bench-grant STATE-DIR SLOTS-FILE\n", stderr);
 		return 2;
 	}
 	rdmad_log_setup(RDMAD_LOG_WARNING, RDMAD_LOG_TEXT, NULL);
@@ -93,13 +94,13 @@ int main(int argc, char **argv)
 		fprintf(stderr, "bench-grant: %s\n", error->message);
 		return 1;
 	}
-	b.tokens = g_strsplit(text, "\n", -1);
+	b.slots = g_strsplit(text, "\n", -1);
 	b.took = samples_new();
 	bench_run(&b, state);
 	if (b.took->len)
 		printf("{\"p50_us\": %.1f, \"p99_us\": %.1f}\n", samples_percentile(b.took, 50),
 		       samples_percentile(b.took, 99));
 	g_array_unref(b.took);
-	g_strfreev(b.tokens);
+	g_strfreev(b.slots);
 	return 0;
 }

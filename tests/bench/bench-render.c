@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exposition.h"
-#include "hardware/device-private.h"
-#include "render.h"
+#include "render/exposition.h"
+#include "hardware/device.h"
+#include "render/render.h"
 #include "samples.h"
 
 static const char *const PORT_NAMES[] = {

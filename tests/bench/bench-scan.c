@@ -16,8 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "hardware/scan.h"
-#include "hardware/sysroot-private.h"
+#include "hardware/scan/scan.h"
+#include "hardware/sysroot.h"
 #include "samples.h"
 
 typedef struct {
@@ -62,7 +62,7 @@ int __wrap_openat64(int dir, const char *path, int flags, ...)
 	return __real_openat64(dir, path, flags);
 }
 
-/* ---- the floor ---- */
+/* ---- the baseline ---- */
 
 static void read_names(int fd)
 {

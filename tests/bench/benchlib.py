@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the benchmarks share: the daemon on a recorded machine in memory, numbers, the table.
 
-Each benchmark takes the build folder and prints one table.  A missed goal is a line of the table;
+Each benchmark takes the build directory and prints one table.  A missed goal is a line of the table;
 only a run that broke exits with other than 0.
 """
 
@@ -25,19 +25,19 @@ SKIP = 77
 
 
 class Build:
-    """The programs of a build folder."""
+    """The programs of a build directory."""
 
-    def __init__(self, folder):
-        self.folder = os.path.realpath(folder)
-        self.rdmad = os.path.join(self.folder, "core/rdmad")
-        self.modules = os.path.join(self.folder, "modules")
+    def __init__(self, directory):
+        self.directory = os.path.realpath(directory)
+        self.rdmad = os.path.join(self.directory, "core/rdmad")
+        self.modules = os.path.join(self.directory, "modules")
         with open(self.rdmad, "rb") as file:
             if b"__asan_init" in file.read():
                 print("skipped: a build with sanitizers says nothing about speed or memory")
                 sys.exit(SKIP)
 
     def program(self, name):
-        return os.path.join(self.folder, "tests/bench", name)
+        return os.path.join(self.directory, "tests/bench", name)
 
     def has(self, name):
         return os.path.exists(self.program(name))
@@ -51,12 +51,12 @@ class Build:
 
 def build_from_command_line():
     if len(sys.argv) != 2:
-        sys.exit(f"usage: {os.path.basename(sys.argv[0])} BUILD-FOLDER")
+        sys.exit(f"usage: {os.path.basename(sys.argv[0])} BUILD-DIRECTORY")
     return Build(sys.argv[1])
 
 
 class Scratch(tempfile.TemporaryDirectory):
-    """A folder that goes with the benchmark: in memory, or where the disk is."""
+    """A directory that goes with the benchmark: in memory, or where the disk is."""
 
     def __init__(self, on_disk=False):
         super().__init__(prefix="rdmad-bench-", dir="/var/tmp" if on_disk else "/dev/shm")
@@ -69,37 +69,37 @@ class Scratch(tempfile.TemporaryDirectory):
         return os.path.join(self.name, *names)
 
 
-def expand(machine, folder, **values):
+def expand(machine, directory, **values):
     """The tree of a recorded machine."""
-    subprocess.run([os.path.join(TESTS, "machines/expand"), machine, folder,
+    subprocess.run([os.path.join(TESTS, "machines/expand"), machine, directory,
                     *(f"{name}={value}" for name, value in values.items())],
                    check=True, stdout=subprocess.DEVNULL)
-    return folder
+    return directory
 
 
-def expand_rails(folder, devices):
+def expand_rails(directory, devices):
     """`devices` HCAs alike, with GID tables of 32 entries."""
-    return expand("rails", folder, RAILS=devices, LAST=31)
+    return expand("rails", directory, RAILS=devices, LAST=31)
 
 
 # ---- the daemon ----
 
 class Daemon:
-    """rdmad with its device plugin, or other modules.  `registry`: kubelet's plugins_registry folder
+    """rdmad with its device plugin, or other modules.  `registry`: kubelet's plugins_registry directory
     is there, which is enough for rdmad to make its sockets."""
 
-    def __init__(self, build, root, folder, config=None, registry=True, modules=("device-plugin",)):
-        self.folder = folder
-        self.kubelet = os.path.join(folder, "kubelet")
+    def __init__(self, build, root, directory, config=None, registry=True, modules=("device-plugin",)):
+        self.directory = directory
+        self.kubelet = os.path.join(directory, "kubelet")
         os.makedirs(os.path.join(self.kubelet, "plugins_registry") if registry else self.kubelet,
                     exist_ok=True)
         self.command = [build.rdmad, *(f"--module={name}" for name in modules),
                         "--module-dir", build.modules,
-                        "--sysroot", root, "--run-dir", os.path.join(folder, "run"),
-                        "--state-dir", os.path.join(folder, "state"),
+                        "--sysroot", root, "--run-dir", os.path.join(directory, "run"),
+                        "--state-dir", os.path.join(directory, "state"),
                         "--kubelet-dir", self.kubelet]
         if config:
-            path = os.path.join(folder, "rdmad.conf")
+            path = os.path.join(directory, "rdmad.conf")
             with open(path, "w") as file:
                 file.write(config)
             self.command += ["--config", path]
@@ -114,12 +114,12 @@ class Daemon:
     def start(self):
         """Seconds from exec to READY=1."""
         notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        path = os.path.join(self.folder, "notify")
+        path = os.path.join(self.directory, "notify")
         if os.path.exists(path):
             os.unlink(path)
         notify.bind(path)
         notify.settimeout(PATIENCE)
-        self.log = open(os.path.join(self.folder, "log"), "w+b")
+        self.log = open(os.path.join(self.directory, "log"), "w+b")
         begun = time.monotonic()
         self.process = subprocess.Popen(self.command, stderr=self.log,
                                         env={**os.environ, "NOTIFY_SOCKET": path})
@@ -139,10 +139,10 @@ class Daemon:
 
     def socket(self):
         """Where the device plugin listens."""
-        folder = os.path.join(self.kubelet, "plugins_registry")
-        names = wait_for(lambda: [n for n in os.listdir(folder) if n.startswith("rdmad-")],
+        directory = os.path.join(self.kubelet, "plugins_registry")
+        names = wait_for(lambda: [n for n in os.listdir(directory) if n.startswith("rdmad-")],
                          "socket of the device plugin")
-        return os.path.join(folder, names[0])
+        return os.path.join(directory, names[0])
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
@@ -176,30 +176,30 @@ def wait_for_server(path):
 
 class Offer:
     """What ListAndWatch offers: sorted ids.  The stream stays open as kubelet's does, because rdmad
-    registers anew, with another socket, when it is lost."""
+    registers again, with another socket, when it is lost."""
 
     def __init__(self, plugin_socket):
-        from standin import rpc
-        from standin.messages import plugin
+        from fake import rpc
+        from fake.messages import plugin
 
         self.channel = rpc.dial(plugin_socket)
         self.stream = rpc.stream(self.channel, "/v1beta1.DevicePlugin/ListAndWatch", plugin.Empty(),
                                  plugin.ListAndWatchResponse)
-        self.tokens = sorted(device.ID for device in next(self.stream).devices)
+        self.slots = sorted(device.ID for device in next(self.stream).devices)
 
     def close(self):
         self.stream.cancel()
         self.channel.close()
 
 
-def write_requests(path, tokens):
-    """An Allocate request for each token, each behind its length, for bench-client."""
-    from standin.messages import plugin
+def write_requests(path, slots):
+    """An Allocate request for each slot, each behind its length, for bench-client."""
+    from fake.messages import plugin
 
     with open(path, "wb") as file:
-        for token in tokens:
+        for slot in slots:
             request = plugin.AllocateRequest()
-            request.container_requests.add(devices_ids=[token])
+            request.container_requests.add(devices_ids=[slot])
             message = request.SerializeToString()
             file.write(struct.pack(">I", len(message)) + message)
     return path
@@ -239,7 +239,7 @@ def largest_mappings(pid, count):
 
 
 def processor_us_of(pid):
-    """Processor time that a process has had, all threads."""
+    """CPU time that a process has had, all threads."""
     total = 0
     for thread in os.listdir(f"/proc/{pid}/task"):
         with open(f"/proc/{pid}/task/{thread}/schedstat") as file:
@@ -281,10 +281,10 @@ class Table:
         verdict = "" if met is None else "met" if met else "NOT MET"
         self.rows.append((what, ratio, self.show(measured), against, goal, verdict))
 
-    def at_most_times(self, what, measured, name, floor, limit=None):
-        """`limit` times the floor is the most that it may be."""
-        ratio = measured / floor
-        self._add(what, f"{ratio:.2f} x", measured, f"{name} {self.show(floor)}",
+    def at_most_times(self, what, measured, name, baseline, limit=None):
+        """`limit` times the baseline is the most that it may be."""
+        ratio = measured / baseline
+        self._add(what, f"{ratio:.2f} x", measured, f"{name} {self.show(baseline)}",
                   "" if limit is None else f"<= {limit:g} x",
                   None if limit is None else ratio <= limit)
 

@@ -25,10 +25,10 @@ def main():
     table = Table("Reading counters", "us")
     for n in PORTS:
         table.at_most_times(f"{n} ports", found[n]["reader_us"], "bare reads",
-                            found[n]["floor_us"], 1)
+                            found[n]["baseline_us"], 1)
         table.at_most_times(f"{n} ports, the first time", found[n]["first_us"], "bare reads",
-                            found[n]["floor_us"])
-    for what, key in (("a port, of 512", "reader_us"), ("the same of bare reads", "floor_us")):
+                            found[n]["baseline_us"])
+    for what, key in (("a port, of 512", "reader_us"), ("the same of bare reads", "baseline_us")):
         table.at_most_times(what, found[512][key] / 512, "of 8", found[8][key] / 8)
     table.note(f"{found[8]['files'] // 8} files a port; they are in memory, where they cost less "
                "than sysfs and a device's firmware have to make them")

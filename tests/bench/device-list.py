@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The first ListAndWatch message of a resource of 100, 1 000 and 10 000 tokens: linear or not, and
-what the daemon takes for it.  The floor is a plain call of the same daemon on the same connection.
+"""The first ListAndWatch message of a resource of 100, 1 000 and 10 000 slots: linear or not, and
+what the daemon takes for it.  The baseline is a plain call of the same daemon on the same connection.
 """
 
 import time
@@ -9,8 +9,8 @@ import time
 import benchlib
 from benchlib import Daemon, Scratch, Table, median
 
-from standin import rpc
-from standin.messages import plugin
+from fake import rpc
+from fake.messages import plugin
 
 SERVICE = "/v1beta1.DevicePlugin/"
 SIZES = (100, 1000, 10000)
@@ -53,8 +53,8 @@ class Lists:
 class Result:
     """Medians of one size."""
 
-    def __init__(self, build, root, folder, count):
-        with Daemon(build, root, folder, config=CONFIG % count) as daemon:
+    def __init__(self, build, root, directory, count):
+        with Daemon(build, root, directory, config=CONFIG % count) as daemon:
             lists = Lists(daemon)
             lists.first()
             before = benchlib.processor_us_of(daemon.pid)
@@ -62,7 +62,7 @@ class Result:
             self.processor_us = (benchlib.processor_us_of(daemon.pid) - before) / ROUNDS
             self.us = median(us for us, _ in taken)
             self.bytes = len(taken[0][1])
-            self.floor_us = median(microseconds(lists.options)[0] for _ in range(ROUNDS))
+            self.baseline_us = median(microseconds(lists.options)[0] for _ in range(ROUNDS))
             self.kib = benchlib.memory_of(daemon.pid)["Pss_Anon"]
             lists.close()
 
@@ -70,24 +70,24 @@ class Result:
 def times_table(results):
     table = Table(f"ListAndWatch to its first message, median of {ROUNDS}", "us")
     for count, result in results.items():
-        table.at_most_times(f"{count} tokens", result.us, "GetDevicePluginOptions",
-                            result.floor_us)
-        table.value(f"{count} tokens, the daemon's processor time", result.processor_us)
+        table.at_most_times(f"{count} slots", result.us, "GetDevicePluginOptions",
+                            result.baseline_us)
+        table.value(f"{count} slots, the daemon's CPU time", result.processor_us)
     (small, a), (large, b) = list(results.items())[1:]
-    table.at_most_times(f"{large} tokens, processor time against linear", b.processor_us,
+    table.at_most_times(f"{large} slots, CPU time against linear", b.processor_us,
                         f"{large // small} x {small}", a.processor_us * large / small, 1.5)
-    table.note("the client is Python's; the daemon's processor time has no part of it")
+    table.note("the client is Python's; the daemon's CPU time has no part of it")
     table.print()
 
 
 def sizes_table(results):
     table = Table("The same lists: bytes on the wire, and memory of the daemon", "KiB")
-    floor = results[SIZES[0]]
+    baseline = results[SIZES[0]]
     for count, result in results.items():
-        table.value(f"{count} tokens, message", result.bytes / 1024)
-        table.value(f"{count} tokens, anonymous memory", result.kib)
-    table.value(f"{SIZES[-1]} tokens, memory a token",
-                (results[SIZES[-1]].kib - floor.kib) / (SIZES[-1] - SIZES[0]), 1)
+        table.value(f"{count} slots, message", result.bytes / 1024)
+        table.value(f"{count} slots, anonymous memory", result.kib)
+    table.value(f"{SIZES[-1]} slots, memory a slot",
+                (results[SIZES[-1]].kib - baseline.kib) / (SIZES[-1] - SIZES[0]), 1)
     table.print()
 
 

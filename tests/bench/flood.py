@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allocate while 16 clients poll a TCP listener for the largest answers, against Allocate in peace.
 
-The daemon holds 2000 claims and a full event log.  Quiet and flooded rounds follow each other in one run,
+The daemon holds 2000 allocations and a full event log.  Quiet and flooded rounds follow each other in one run,
 with the database on the disk, as it is on a node.
 """
 
@@ -18,7 +18,7 @@ from http_flood import Flood  # noqa: E402
 
 ROUNDS = 5
 CALLS = 400
-CLAIMS = 2000
+ALLOCATIONS = 2000
 API = "/api/v1/"
 FLOODS = {
     "events and allocations": [API + "events", API + "allocations"],
@@ -41,14 +41,14 @@ def free_port():
 
 def measure(build, daemon, port, offer, scratch):
     """{flood: ([quiet rounds], [flooded rounds], answers)}"""
-    tokens = iter(offer.tokens)
+    slots = iter(offer.slots)
 
     def allocate(calls):
-        part = [next(tokens) for _ in range(calls)]
+        part = [next(slots) for _ in range(calls)]
         requests = benchlib.write_requests(scratch.path("requests"), part)
         return build.ask("bench-client", daemon.socket(), ALLOCATE, requests, calls)
 
-    allocate(CLAIMS)
+    allocate(ALLOCATIONS)
     taken = {}
     for name, paths in FLOODS.items():
         quiet, flooded, answers = [], [], 0
@@ -74,7 +74,7 @@ def report(taken):
 def main():
     build = benchlib.build_from_command_line()
     port = free_port()
-    config = CONFIG % (CLAIMS + 2 * len(FLOODS) * ROUNDS * CALLS, port)
+    config = CONFIG % (ALLOCATIONS + 2 * len(FLOODS) * ROUNDS * CALLS, port)
     with Scratch(on_disk=True) as scratch:
         machine = benchlib.expand("gpu-8rail", scratch.path("machine"))
         with Daemon(build, machine, scratch.path("rdmad"), config=config,

@@ -11,7 +11,7 @@ import benchlib
 from benchlib import ALLOCATE, Daemon, Scratch, Table, largest_mappings, memory_of
 
 GOAL = 6 * 1024
-ALLOCATES, TOKENS = 10000, 1000
+ALLOCATES, SLOTS = 10000, 1000
 SETTLE = 1.0
 
 
@@ -34,9 +34,9 @@ def measure_recorded_node(build, table):
             mappings = largest_mappings(daemon.pid, 6)
             socket = daemon.socket()
             offer = benchlib.Offer(socket)
-            requests = benchlib.write_requests(scratch.path("requests"), offer.tokens[:TOKENS])
+            requests = benchlib.write_requests(scratch.path("requests"), offer.slots[:SLOTS])
             build.ask("bench-client", socket, ALLOCATE, requests, ALLOCATES)
-            add(table, f"after {ALLOCATES} Allocates of {TOKENS} tokens", weigh(daemon))
+            add(table, f"after {ALLOCATES} Allocates of {SLOTS} slots", weigh(daemon))
             build.ask("bench-client", socket, ALLOCATE, requests, ALLOCATES)
             add(table, "after as many again", weigh(daemon))
             offer.close()

@@ -14,8 +14,8 @@ import time
 import benchlib
 from benchlib import Daemon, Scratch, Table, percentile
 
-from standin.devices import DeviceManager
-from standin.legacy import LegacyRegistration, wipe_sockets
+from fake.devices import DeviceManager
+from fake.legacy import LegacyRegistration, wipe_sockets
 
 ROUNDS = 40
 GOAL = 200
@@ -24,10 +24,10 @@ GOAL = 200
 class TimedRegistration(LegacyRegistration):
     """kubelet.sock that notes when Register came, and when it was done."""
 
-    def __init__(self, folder, manager):
+    def __init__(self, directory, manager):
         self.came = self.done = None
         self.finished = threading.Event()
-        super().__init__(folder, manager, lambda line: None)
+        super().__init__(directory, manager, lambda line: None)
 
     def _register(self, request, context):
         self.came = self.came or time.time()
@@ -37,11 +37,11 @@ class TimedRegistration(LegacyRegistration):
         return reply
 
 
-def one_start(folder):
+def one_start(directory):
     """Milliseconds from the socket to the call, and to its end."""
-    manager = DeviceManager(folder, 300, lambda line: None)
-    wipe_sockets(folder)
-    kubelet = TimedRegistration(folder, manager)
+    manager = DeviceManager(directory, 300, lambda line: None)
+    wipe_sockets(directory)
+    kubelet = TimedRegistration(directory, manager)
     appeared = os.lstat(kubelet.path).st_ctime
     if not kubelet.finished.wait(benchlib.PATIENCE):
         raise TimeoutError("not registered")
@@ -50,11 +50,11 @@ def one_start(folder):
     return (kubelet.came - appeared) * 1000, (kubelet.done - appeared) * 1000
 
 
-def measure(folder):
+def measure(directory):
     times = []
     for _ in range(ROUNDS):
         time.sleep(random.uniform(0.1, 0.5))
-        times.append(one_start(folder))
+        times.append(one_start(directory))
     return [list(column) for column in zip(*times)]
 
 

@@ -29,7 +29,7 @@ def main():
     for n in DEVICES:
         table.at_most_times(f"{n} devices", found[n]["scan_us"], "bare reads", found[n]["reads_us"])
     opens = found[512]["opens"] // 512
-    table.note(f"{opens} files, folders and links a device, with a GID table of 32; they are in "
+    table.note(f"{opens} files, directories and links a device, with a GID table of 32; they are in "
                "memory, where they cost less than sysfs has to make them")
     table.print()
 

@@ -6,7 +6,7 @@ Debian's node_exporter does not read hw_counters, so "the same series" is of a t
 names, and nothing else.  "All that it has" is rdmad as it is by default on a tree with all of mlx5's
 counters: more than twice the files, three times the series.  One after the other in each round, through a
 connection that stays open.  A round is longer than the second within which rdmad would answer from one
-reading: each scrape reads.  The floor opens, reads and closes the same files.
+reading: each scrape reads.  The baseline opens, reads and closes the same files.
 """
 
 import gzip
@@ -93,11 +93,11 @@ class NodeExporter:
 
 
 class Rdmad:
-    def __init__(self, build, root, folder, options=""):
+    def __init__(self, build, root, directory, options=""):
         self.port = free_port()
         config = f'modules = {{ metrics = {{ listen = "127.0.0.1:{self.port}"; {options} }}; }};'
-        os.makedirs(folder)
-        self.daemon = Daemon(build, root, folder, config=config, registry=False,
+        os.makedirs(directory)
+        self.daemon = Daemon(build, root, directory, config=config, registry=False,
                              modules=["metrics"])
         self.process = None
 
@@ -113,12 +113,12 @@ class Rdmad:
 LIKE = 'names = "compat"; netdevs = false; users = false; gids = false; page = false;'
 
 
-def expand_without_hw_counters(folder, ports):
-    root = benchlib.expand_rails(folder, ports)
-    for path, folders, _ in os.walk(os.path.join(root, "sys/devices")):
-        if "hw_counters" in folders:
+def expand_without_hw_counters(directory, ports):
+    root = benchlib.expand_rails(directory, ports)
+    for path, directories, _ in os.walk(os.path.join(root, "sys/devices")):
+        if "hw_counters" in directories:
             shutil.rmtree(os.path.join(path, "hw_counters"))
-            folders.remove("hw_counters")
+            directories.remove("hw_counters")
     return root
 
 
@@ -145,19 +145,19 @@ def weigh(exporters, scrapes):
             for memory in (memory_of(exporter.pid) for exporter in exporters)]
 
 
-def report(ports, exporters, floor, floor_all):
+def report(ports, exporters, baseline, baseline_all):
     like, default, other = exporters
     table = Table(f"Scrape of {ports} ports: {len(like.taken['gzip'])} rounds, each a reading", "us")
     for encoding in ENCODINGS:
-        table.times_better(f"processor time, same series, {encoding}", like.processor(encoding),
+        table.times_better(f"CPU time, same series, {encoding}", like.processor(encoding),
                            other.name, other.processor(encoding), 5)
     table.at_most_times("the same, identity", like.processor("identity"), "reading the files",
-                        floor["floor_cpu_us"], 1.5)
+                        baseline["baseline_cpu_us"], 1.5)
     for encoding in ENCODINGS:
-        table.times_better(f"processor time, all that it has, {encoding}",
+        table.times_better(f"CPU time, all that it has, {encoding}",
                            default.processor(encoding), other.name, other.processor(encoding))
     table.at_most_times("the same, identity", default.processor("identity"), "reading the files",
-                        floor_all["floor_cpu_us"], 1.5)
+                        baseline_all["baseline_cpu_us"], 1.5)
     for percent in (50, 99):
         for encoding in ENCODINGS:
             table.times_better(f"wall p{percent}, same series, {encoding}",
@@ -167,8 +167,8 @@ def report(ports, exporters, floor, floor_all):
     alike = lines_of(like.scrape("identity"), b"node_infiniband")
     if alike != lines_of(other.scrape("identity"), b"node_infiniband"):
         raise RuntimeError("the series are not the same")
-    table.note(f"{alike} series of {floor['files']} files, by default "
-               f"{lines_of(default.scrape('identity'), b'rdma')} of {floor_all['files']}; compressed: "
+    table.note(f"{alike} series of {baseline['files']} files, by default "
+               f"{lines_of(default.scrape('identity'), b'rdma')} of {baseline_all['files']}; compressed: "
                f"{like.size['gzip']}, {default.size['gzip']} and {other.size['gzip']} bytes")
     table.print()
 
@@ -182,7 +182,7 @@ def add_weights(table, ports, exporters):
 
 
 def measure(build, ports, memory):
-    """Processor time of one scrape of all that it has, in us."""
+    """CPU time of one scrape of all that it has, in us."""
     with Scratch() as scratch:
         same = expand_without_hw_counters(scratch.path("same"), ports)
         root = benchlib.expand_rails(scratch.path("machine"), ports)
@@ -207,7 +207,7 @@ def main():
     memory = Table("Memory after 1000 scrapes, of 512 ports after 100", "MiB")
     used = {ports: measure(build, ports, memory) for ports in ROUNDS}
     memory.print()
-    each = Table("Linear: processor time of one port", "us")
+    each = Table("Linear: CPU time of one port", "us")
     each.at_most_times("of 512 against one of 8", used[512] / 512, "", used[8] / 8, 1.5)
     each.print()
 

@@ -22,7 +22,7 @@ from slow_files import SlowFiles  # noqa: E402
 
 ROUNDS = 9
 CALLS = 5000
-TOKENS = 1000
+SLOTS = 1000
 DEVICES = 11
 SLOW = "*/mlx5_3/ports/1/hw_counters/*=delay:2000"
 
@@ -114,7 +114,7 @@ def main():
             with Daemon(build, slow.path, scratch.path("rdmad"), config=config,
                         modules=["device-plugin", "metrics"]) as daemon:
                 offer = benchlib.Offer(daemon.socket())
-                requests = benchlib.write_requests(scratch.path("requests"), offer.tokens[:TOKENS])
+                requests = benchlib.write_requests(scratch.path("requests"), offer.slots[:SLOTS])
                 report(*measure(build, daemon, slow, port, requests))
                 offer.close()
         finally:

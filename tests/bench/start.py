@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""From exec to READY with 512 devices and 1000 claims; and how often an idle rdmad wakes up."""
+"""From exec to READY with 512 devices and 1000 allocations; and how often an idle rdmad wakes up."""
 
 import os
 import subprocess
@@ -9,23 +9,23 @@ import time
 import benchlib
 from benchlib import Daemon, Scratch, Table, median
 
-from standin import Kubelet
+from fake import Kubelet
 
-DEVICES, CLAIMS = 512, 1000
+DEVICES, ALLOCATIONS = 512, 1000
 ROUNDS = 7
 IDLE_ROUNDS, IDLE_SECONDS = 3, 20
 SETTLE = 5
 
 
 def fill(build, daemon, scratch):
-    """Claims of the first tokens, in the state folder of a daemon that does not run."""
+    """Allocations of the first slots, in the state directory of a daemon that does not run."""
     with daemon:
         offer = benchlib.Offer(daemon.socket())
         offer.close()
-    path = scratch.path("tokens")
+    path = scratch.path("slots")
     with open(path, "w") as file:
-        file.write("".join(token + "\n" for token in offer.tokens[:CLAIMS]))
-    build.ask("bench-grant", os.path.join(daemon.folder, "state"), path)
+        file.write("".join(slot + "\n" for slot in offer.slots[:ALLOCATIONS]))
+    build.ask("bench-grant", os.path.join(daemon.directory, "state"), path)
 
 
 def time_start(daemon):
@@ -44,9 +44,9 @@ def measure_start(build, table):
     with Scratch() as scratch, Scratch(on_disk=True) as disk:
         few = benchlib.expand_rails(scratch.path("few"), 8)
         many = benchlib.expand_rails(scratch.path("many"), DEVICES)
-        cases = [("8 devices, no claims", Daemon(build, few, disk.path("a"))),
-                 (f"{DEVICES} devices, no claims", Daemon(build, many, disk.path("b"))),
-                 (f"{DEVICES} devices, {CLAIMS} claims", Daemon(build, many, disk.path("c")))]
+        cases = [("8 devices, no allocations", Daemon(build, few, disk.path("a"))),
+                 (f"{DEVICES} devices, no allocations", Daemon(build, many, disk.path("b"))),
+                 (f"{DEVICES} devices, {ALLOCATIONS} allocations", Daemon(build, many, disk.path("c")))]
         fill(build, cases[2][1], scratch)
         bare, took = [], [[] for _ in cases]
         for _ in range(ROUNDS):

@@ -50,7 +50,7 @@ class Node(PluginCase):
     # ---- the daemon and its kubelet ----
 
     def begin(self):
-        """From nothing: a daemon with claims that were acknowledged."""
+        """From nothing: a daemon with allocations that were acknowledged."""
         self.injector.disarm()
         if self.daemon is not None and self.daemon.poll() is None:
             self.daemon.kill()
@@ -171,7 +171,7 @@ class Node(PluginCase):
     def judge_files(self):
         self.assertEqual(glob.glob(os.path.join(self.dir, "state", "*.damaged-*")), [],
                          "a database was set aside")
-        drafts = [os.path.join(folder, name) for folder, _, names in os.walk(os.path.join(self.dir, "run"))
+        drafts = [os.path.join(directory, name) for directory, _, names in os.walk(os.path.join(self.dir, "run"))
                   for name in names if name.startswith(".")]
         self.assertEqual(drafts, [], "drafts are left")
 
@@ -201,28 +201,28 @@ class Node(PluginCase):
         return json.loads(text)["allocations"]
 
     def is_listed(self, pod):
-        return pod in {f"{claim['pod_namespace']}/{claim['pod_name']}" for claim in self.listed()}
+        return pod in {f"{allocation['pod_namespace']}/{allocation['pod_name']}" for allocation in self.listed()}
 
     def in_table(self):
-        return {claim["id"]: (claim["resource"], sorted(claim["tokens"])) for claim in self.listed()}
+        return {allocation["id"]: (allocation["resource"], sorted(allocation["slots"])) for allocation in self.listed()}
 
     def in_database(self):
         """Of a copy: opening the database itself would mend it for rdmad."""
         copy = os.path.join(self.dir, "copy")
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(os.path.join(self.dir, "state"), copy)
-        claims = {}
+        allocations = {}
         with contextlib.closing(sqlite3.connect(os.path.join(copy, "rdmad.db"))) as database:
             self.assertEqual(database.execute("PRAGMA integrity_check").fetchall(), [("ok",)])
-            for claim, resource, token in database.execute(
-                    "SELECT id, claims.resource, token FROM claims JOIN tokens ON claim = seq "
-                    "ORDER BY token"):
-                claims.setdefault(claim, (resource, []))[1].append(token)
-        return claims
+            for allocation, resource, slot in database.execute(
+                    "SELECT id, allocations.resource, slot FROM allocations JOIN slots ON allocation = seq "
+                    "ORDER BY slot"):
+                allocations.setdefault(allocation, (resource, []))[1].append(slot)
+        return allocations
 
-    def check_acknowledged(self, claims, where):
-        """What kubelet has an answer for is a claim with its id and its tokens."""
+    def check_acknowledged(self, allocations, where):
+        """What kubelet has an answer for is an allocation with its id and its slots."""
         for (holder, name), grant in self.kubelet.manager.grants.items():
-            claim = grant.reply.envs["RDMAD_CLAIM"]
-            self.assertIn(claim, claims, f"{where} has lost the claim of {'/'.join(holder)}")
-            self.assertEqual(claims[claim], (name, grant.ids), f"{where}: {'/'.join(holder)}")
+            allocation = grant.reply.envs["RDMAD_ALLOCATION"]
+            self.assertIn(allocation, allocations, f"{where} has lost the allocation of {'/'.join(holder)}")
+            self.assertEqual(allocations[allocation], (name, grant.ids), f"{where}: {'/'.join(holder)}")

@@ -70,8 +70,8 @@ def allocate(node):
 
 
 def allocate_many(node):
-    """Until SQLite copies its write-ahead log into the database; never the same tokens twice in turn,
-    which would be the same claim."""
+    """Until SQLite copies its write-ahead log into the database; never the same slots twice in turn,
+    which would be the same allocation."""
     def admit():
         for number in range(60):
             node.kubelet.allocate(f"ml/many-{number % 4}", HCA, 1 + number % 3)
@@ -102,7 +102,7 @@ def new_pod_is_known(node):
 def ended_pod_is_gone(node):
     """After a restart it may be late: a kubelet that restarted as well lists nothing at first."""
     node.wait_for(node.is_ready, "readiness")
-    node.wait_for(lambda: node.restarted or node.refresh() and not node.is_listed("ml/gone"), "end of a claim")
+    node.wait_for(lambda: node.restarted or node.refresh() and not node.is_listed("ml/gone"), "end of an allocation")
 
 
 # ---- configuration ----

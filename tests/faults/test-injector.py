@@ -31,9 +31,9 @@ os.mkdir("end")
 
 class InjectorTest(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="rdmad-inject-")
-        self.addCleanup(folder.cleanup)
-        self.dir = folder.name
+        directory = tempfile.TemporaryDirectory(prefix="rdmad-inject-")
+        self.addCleanup(directory.cleanup)
+        self.dir = directory.name
         self.injector = Injector(INJECT, self.path("page"), "/bin/cat")
         self.addCleanup(self.injector.close)
         for name in "abc":

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the seeds of the gRPC fuzz targets: what grpcio's client and server say to one another.
 
-usage: capture-grpc.py SEEDS-FOLDER
+usage: capture-grpc.py SEEDS-DIRECTORY
 """
 
 import concurrent.futures
@@ -60,8 +60,8 @@ def proxy(path, target, records):
     threading.Thread(target=run, daemon=True).start()
 
 
-def conversation(name, folder, target, seeds, talk):
-    path = os.path.join(folder, name)
+def conversation(name, directory, target, seeds, talk):
+    path = os.path.join(directory, name)
     records = [], []
     proxy(path, target, records)
     with grpc.insecure_channel("unix:" + path) as channel:
@@ -83,8 +83,8 @@ def main():
     seeds = sys.argv[1]
     for side in ("grpc-server", "grpc-client"):
         os.makedirs(os.path.join(seeds, side), exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder:
-        target = os.path.join(folder, "server")
+    with tempfile.TemporaryDirectory() as directory:
+        target = os.path.join(directory, "server")
         server = grpc.server(concurrent.futures.ThreadPoolExecutor(4), [Handler()])
         server.add_insecure_port("unix:" + target)
         server.start()
@@ -102,7 +102,7 @@ def main():
             "large": unary("Echo", b"x" * 5000),
         }
         for name, talk in talks.items():
-            conversation(name, folder, target, seeds, talk)
+            conversation(name, directory, target, seeds, talk)
         server.stop(None).wait()
 
 

@@ -7,6 +7,6 @@
  */
 #pragma once
 
-#include "exposition.h"
+#include "render/exposition.h"
 
 void exposition_check(const char *text, gsize size, ExpositionFormat format);

@@ -3,7 +3,7 @@
 #include <rdmad/error.h>
 #include <stdint.h>
 
-#include "cdi-spec.h"
+#include "allocate/cdi.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
 #include <glib.h>
 #include <stdint.h>
 
-#include "cri-answer.h"
+#include "prestart/cri.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

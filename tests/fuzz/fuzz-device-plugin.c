@@ -3,30 +3,30 @@
 #include <rdmad/error.h>
 #include <stdint.h>
 
-#include "allocate.h"
-#include "base/loop-private.h"
-#include "placement.h"
-#include "preferred.h"
-#include "service/claims-private.h"
-#include "hardware/device-private.h"
-#include "service/journal-private.h"
+#include "allocate/allocate.h"
+#include "base/loop.h"
+#include "allocate/placement.h"
+#include "allocate/preferred.h"
+#include "service/allocations-private.h"
+#include "hardware/device.h"
+#include "service/event-log-private.h"
 
 #define OWNER	"device-plugin"
-#define RUN_DIR "/dev/shm" /* claim folders come and go there */
+#define RUN_DIR "/dev/shm" /* allocation directories come and go there */
 
-static const RdmadHandoutFolders NOWHERE;
+static const RdmadDeliveryDirectories NOWHERE;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Two devices with four tokens each, and claims in memory. */
+/* Two devices with four slots each, and allocations in memory. */
 typedef struct {
 	RdmadDevice *devices[2];
 	RdmadPool *pool;
 	RdmadLoop *loop;
-	RdmadJournal *journal;
+	RdmadEventLog *event_log;
 	RdmadState *state;
-	RdmadClaims *claims;
-	RdmadHandout *handout;
+	RdmadAllocations *allocations;
+	RdmadDelivery *delivery;
 } Node;
 
 static RdmadDevice *device_new(const char *id)
@@ -45,7 +45,7 @@ static void pool_setup(Node *node)
 	g_autoptr(RdmadPluginSettings) settings = rdmad_plugin_settings_parse(NULL, NULL);
 	RdmadResourceSettings *resource = settings->resources->pdata[0];
 	RdmadPoolMember members[2];
-	const RdmadPoolFacts facts = { .members = members, .n_members = 2 };
+	const RdmadPoolView attributes = { .members = members, .n_members = 2 };
 
 	resource->count = 8;
 	resource->ignore_health = TRUE;
@@ -54,31 +54,31 @@ static void pool_setup(Node *node)
 		members[i] = (RdmadPoolMember){ node->devices[i], FALSE };
 	}
 	node->pool = rdmad_pool_new(resource);
-	rdmad_pool_update(node->pool, &facts);
+	rdmad_pool_update(node->pool, &attributes);
 }
 
 static void node_setup(Node *node)
 {
 	pool_setup(node);
 	node->loop = rdmad_loop_new();
-	node->journal = rdmad_journal_new(node->loop);
+	node->event_log = rdmad_event_log_new(node->loop);
 	node->state = rdmad_state_open(NULL, NULL, NULL);
-	node->claims = rdmad_claims_new(node->loop, node->state, node->journal, NULL);
-	node->handout = rdmad_handout_new(RUN_DIR, OWNER, node->claims, &NOWHERE);
+	node->allocations = rdmad_allocations_new(node->loop, node->state, node->event_log, NULL);
+	node->delivery = rdmad_delivery_new(RUN_DIR, OWNER, node->allocations, &NOWHERE);
 }
 
-static void claim_end(const RdmadClaim *claim, gpointer data)
+static void allocation_end(const RdmadAllocation *allocation, gpointer data)
 {
-	rdmad_handout_end(data, claim);
+	rdmad_delivery_end(data, allocation);
 }
 
 static void node_clear(Node *node)
 {
-	rdmad_claims_foreach(node->claims, claim_end, node->handout);
-	rdmad_handout_free(node->handout);
-	rdmad_claims_free(node->claims);
+	rdmad_allocations_foreach(node->allocations, allocation_end, node->delivery);
+	rdmad_delivery_free(node->delivery);
+	rdmad_allocations_free(node->allocations);
 	rdmad_state_close(node->state);
-	rdmad_journal_free(node->journal);
+	rdmad_event_log_free(node->event_log);
 	rdmad_loop_free(node->loop);
 	rdmad_pool_free(node->pool);
 	rdmad_device_unref(node->devices[0]);
@@ -96,13 +96,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	Node node;
 
 	node_setup(&node);
-	preferred =
-		rdmad_preferred_answer(node.pool, gpus, node.claims, data, size, &preferred_error);
+	preferred = rdmad_preferred_answer(node.pool, gpus, node.allocations, data, size,
+					   &preferred_error);
 	g_assert_true((preferred == NULL) == (preferred_error != NULL));
-	by = (RdmadAllocator){ node.claims, node.handout, OWNER };
+	by = (RdmadAllocator){ node.allocations, node.delivery, OWNER };
 	granted = rdmad_allocate(&by, node.pool, data, size, &allocate_error);
 	g_assert_true((granted == NULL) == (allocate_error != NULL));
-	g_assert_true((rdmad_claims_count(node.claims) > 0) == (granted != NULL));
+	g_assert_true((rdmad_allocations_count(node.allocations) > 0) == (granted != NULL));
 	node_clear(&node);
 	return 0;
 }

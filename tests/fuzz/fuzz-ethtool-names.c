@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "hardware/ethtool-names.h"
+#include "hardware/counters/ethtool.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "gpu-ids.h"
+#include "prestart/gpu-ids.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "base/loop-private.h"
+#include "base/loop.h"
 #include "grpc/channel-private.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "base/loop-private.h"
+#include "base/loop.h"
 #include "grpc/server-private.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -75,8 +75,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static RdmadGrpcServer *server;
 
 	if (!server) {
-		g_autofree char *folder = g_dir_make_tmp("rdmad-fuzz-XXXXXX", NULL);
-		g_autofree char *path = g_build_filename(folder, "s", NULL);
+		g_autofree char *directory = g_dir_make_tmp("rdmad-fuzz-XXXXXX", NULL);
+		g_autofree char *path = g_build_filename(directory, "s", NULL);
 		const RdmadGrpcLimits limits = { .max_message = 4096 };
 
 		server = rdmad_grpc_server_new(rdmad_loop_new(), NULL, path, methods, NULL, &limits,

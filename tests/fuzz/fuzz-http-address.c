@@ -2,7 +2,7 @@
 /* Any text is refused with a reason, or is an address with a port. */
 #include <stdint.h>
 
-#include "http/http-address.h"
+#include "http/address.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,8 +3,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "http/http-credentials.h"
-#include "http/http-host.h"
+#include "http/access/credentials.h"
+#include "http/access/host.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "http/http-head.h"
+#include "http/head.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "cli/import.h"
+#include "cli/import/import.h"
 #include "config/config-private.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

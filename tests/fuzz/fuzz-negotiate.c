@@ -2,7 +2,7 @@
 /* Any headers have an answer, which does not depend on how the words are written. */
 #include <stdint.h>
 
-#include "negotiate.h"
+#include "render/negotiate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

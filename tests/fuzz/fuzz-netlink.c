@@ -4,11 +4,10 @@
 #include <netlink/msg.h>
 #include <stdint.h>
 
-#include "hardware/netlink-ethtool.h"
-#include "hardware/netlink-rdma.h"
-#include "hardware/netlink-restrack.h"
-#include "hardware/netlink-route.h"
-#include "hardware/netlink-statistics.h"
+#include "hardware/netlink/ethtool.h"
+#include "hardware/netlink/rdma.h"
+#include "hardware/netlink/restrack.h"
+#include "hardware/netlink/route.h"
 #include "network/network-private.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

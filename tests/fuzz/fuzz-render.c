@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "exposition-check.h"
-#include "hardware/device-private.h"
-#include "render.h"
+#include "hardware/device.h"
+#include "render/render.h"
 
 #define LINES_MAX 200u
 

@@ -3,9 +3,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "hardware/scan-private.h"
-#include "hardware/sysfs-value.h"
-#include "hardware/device-private.h"
+#include "hardware/scan/parts.h"
+#include "hardware/scan/value.h"
+#include "hardware/device.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
 /* Any datagram is looked at within its bounds. */
 #include <stdint.h>
 
-#include "hardware/uevent.h"
+#include "hardware/netlink/events.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

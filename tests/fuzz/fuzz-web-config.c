@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "http/bcrypt.h"
-#include "http/web-config.h"
+#include "http/access/bcrypt.h"
+#include "http/access/web-config.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -67,7 +67,7 @@ def metrics_named():
 
 def netdev_families():
     """Of counters that only real interfaces have: what the module's table of drivers' names leads to."""
-    path = os.path.join(SOURCE, "modules/metrics/names-netdev.c")
+    path = os.path.join(SOURCE, "modules/metrics/names/netdev.c")
     with open(path, encoding="utf-8") as file:
         found = re.findall(r'FAMILY\("(\w+)"\)', file.read())
     assert len(found) > 20, path

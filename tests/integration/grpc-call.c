@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/loop-private.h"
+#include "base/loop.h"
 
 typedef struct {
 	RdmadLoop *loop;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/loop-private.h"
+#include "base/loop.h"
 
 typedef struct {
 	RdmadLoop *loop;
@@ -138,10 +138,10 @@ static void drop(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointe
 static void stats(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
 {
 	const Echo *e = data;
-	RdmadGrpcServerStats s;
+	RdmadGrpcServerTotals s;
 	g_autofree char *text = NULL;
 
-	rdmad_grpc_server_stats(e->server, &s);
+	rdmad_grpc_server_totals(e->server, &s);
 	text = g_strdup_printf("%u %u %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT
 			       " %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %u",
 			       s.connections, s.calls, s.connections_total, s.refused_total,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: http-server SOCKET PORT [WEB-CONFIG FOLDER]
+ * usage: http-server SOCKET PORT [WEB-CONFIG DIRECTORY]
  *
  * The HTTP server alone, for test-http.py and test-web.py: a control socket with at most 8 connections and
- * the same on 127.0.0.1:PORT, by WEB-CONFIG, with rdmad-tls.so from FOLDER.  Says "ready" and serves until
+ * the same on 127.0.0.1:PORT, by WEB-CONFIG, with rdmad-tls.so from DIRECTORY.  Says "ready" and serves until
  * SIGINT; ends with 1 and the reason when it cannot.
  */
 #include <rdmad/http.h>
@@ -11,11 +11,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/loop-private.h"
-#include "base/work-private.h"
-#include "daemon/module-loader.h"
-#include "http/http-private.h"
-#include "http/http-tls.h"
+#include "base/loop.h"
+#include "base/work.h"
+#include "module/loader.h"
+#include "http/http.h"
+#include "http/access/tls.h"
 
 static void answer_hello(RdmadHttpRequest *request, gpointer data)
 {

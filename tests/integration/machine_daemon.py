@@ -27,21 +27,21 @@ class Daemon:
     ("RAILS=64").  With a root it looks at that instead of a machine of its own."""
 
     def __init__(self, machine, config=None, names=(), root=None):
-        self.folder = tempfile.TemporaryDirectory(prefix="rdmad-test-")
-        # rdmad takes modules only from folders that nobody else may write to.
-        os.chmod(self.folder.name, 0o755)
-        self.root = os.path.join(self.folder.name, "machine")
+        self.directory = tempfile.TemporaryDirectory(prefix="rdmad-test-")
+        # rdmad takes modules only from directories that nobody else may write to.
+        os.chmod(self.directory.name, 0o755)
+        self.root = os.path.join(self.directory.name, "machine")
         self.sysroot = root or self.root
         if machine:
             subprocess.run([EXPAND, machine, self.root, *names], check=True)
         else:
             os.makedirs(os.path.join(self.root, "sys/class"))
-        self.socket = os.path.join(self.folder.name, "run", "rdmad.sock")
+        self.socket = os.path.join(self.directory.name, "run", "rdmad.sock")
         self.what = ["--module", "good"]
         if config:
-            self.what = ["--config", os.path.join(self.folder.name, "rdmad.conf")]
+            self.what = ["--config", os.path.join(self.directory.name, "rdmad.conf")]
             self.configure(config)
-        self.log = open(os.path.join(self.folder.name, "log"), "w+b")
+        self.log = open(os.path.join(self.directory.name, "log"), "w+b")
         self.start()
 
     def configure(self, config):
@@ -52,8 +52,8 @@ class Daemon:
         self.process = subprocess.Popen(
             [RDMAD, *self.what, "--module-dir", MODULES, "--sysroot", self.sysroot,
              "--run-dir", os.path.dirname(self.socket),
-             "--state-dir", os.path.join(self.folder.name, "state"),
-             "--kubelet-dir", os.path.join(self.folder.name, "kubelet")],
+             "--state-dir", os.path.join(self.directory.name, "state"),
+             "--kubelet-dir", os.path.join(self.directory.name, "kubelet")],
             stderr=self.log)
         end = time.monotonic() + PATIENCE
         while not listens(self.socket):
@@ -80,5 +80,5 @@ class Daemon:
         code = self.stop() if self.process.poll() is None else self.process.returncode
         text = self.said()
         self.log.close()
-        self.folder.cleanup()
+        self.directory.cleanup()
         assert code == 0, text

@@ -31,17 +31,17 @@ class MetricsDaemon:
     """`root`: the tree of a machine.  `settings`: of the module, as libconfig has them."""
 
     def __init__(self, rdmad, modules, root, settings=""):
-        self.folder = tempfile.TemporaryDirectory(prefix="rdmad-metrics-")
+        self.directory = tempfile.TemporaryDirectory(prefix="rdmad-metrics-")
         self.port = free_port()
         self.address = f"127.0.0.1:{self.port}"
-        conf = os.path.join(self.folder.name, "rdmad.conf")
+        conf = os.path.join(self.directory.name, "rdmad.conf")
         with open(conf, "w", encoding="utf-8") as file:
             file.write(f'modules = {{ metrics = {{ listen = "{self.address}"; {settings} }}; }};')
-        self.log = open(os.path.join(self.folder.name, "log"), "w+b")
+        self.log = open(os.path.join(self.directory.name, "log"), "w+b")
         self.process = subprocess.Popen(
             [rdmad, "--config", conf, "--module-dir", modules, "--sysroot", root,
-             "--run-dir", os.path.join(self.folder.name, "run"),
-             "--state-dir", os.path.join(self.folder.name, "state")], stderr=self.log)
+             "--run-dir", os.path.join(self.directory.name, "run"),
+             "--state-dir", os.path.join(self.directory.name, "state")], stderr=self.log)
         self.wait()
 
     def __enter__(self):
@@ -71,5 +71,5 @@ class MetricsDaemon:
         code = self.process.wait(PATIENCE)
         text = self.said()
         self.log.close()
-        self.folder.cleanup()
+        self.directory.cleanup()
         assert code == 0, text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The device plugin between a recorded machine and the kubelet stand-in.
+"""The device plugin between a recorded machine and the fake kubelet.
 
 usage of the tests that import it: test-X.py RDMAD MODULE-DIR [TEST...]
 """
@@ -19,8 +19,8 @@ sys.path[:0] = [TESTS, os.path.join(TESTS, "kubelet")]
 sys.dont_write_bytecode = True
 
 import tap  # noqa: E402,F401
-from standin import AdmissionError, Kubelet, rpc  # noqa: E402,F401
-from standin.messages import plugin  # noqa: E402
+from fake import AdmissionError, Kubelet, rpc  # noqa: E402,F401
+from fake.messages import plugin  # noqa: E402
 
 RDMAD, MODULES = sys.argv[1:3]
 INSTRUMENTED = b"__asan_init" in open(RDMAD, "rb").read()
@@ -34,9 +34,9 @@ class PluginCase(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory(prefix="rdmad-machine-")
-        cls.addClassCleanup(folder.cleanup)
-        cls.machine = folder.name
+        directory = tempfile.TemporaryDirectory(prefix="rdmad-machine-")
+        cls.addClassCleanup(directory.cleanup)
+        cls.machine = directory.name
         name, *values = [cls.MACHINE] if isinstance(cls.MACHINE, str) else cls.MACHINE
         subprocess.run([os.path.join(TESTS, "machines", "expand"), name, cls.machine, *values],
                        check=True, stdout=subprocess.DEVNULL)
@@ -114,14 +114,14 @@ class PluginCase(unittest.TestCase):
                               capture_output=True, text=True, timeout=PATIENCE).stdout
         return json.loads(text)["findings"]
 
-    def claims(self):
-        return {claim["id"]: claim for claim in self.ask("allocations")["allocations"]}
+    def allocations(self):
+        return {allocation["id"]: allocation for allocation in self.ask("allocations")["allocations"]}
 
     def endpoint(self, name=HCA):
         return self.kubelet.manager.resources[name].endpoint
 
-    def sockets(self, folder):
-        path = os.path.join(self.kubelet_dir, folder)
+    def sockets(self, directory):
+        path = os.path.join(self.kubelet_dir, directory)
         return [name for name in os.listdir(path) if name.startswith("rdmad-")]
 
     # ---- waiting ----

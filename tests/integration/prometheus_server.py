@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real Prometheus for tests: a folder of its own, a free port, questions.
+"""A real Prometheus for tests: a directory of its own, a free port, questions.
 
 The lab and the integration tests share it.
 """
@@ -48,15 +48,15 @@ def wait_for(condition, what, patience=PATIENCE):
 class Prometheus:
     """`config`: prometheus.yml as a dict; it scrapes and evaluates as often as that says."""
 
-    def __init__(self, folder, config):
-        self.folder = folder
+    def __init__(self, directory, config):
+        self.directory = directory
         self.address = f"127.0.0.1:{free_port()}"
-        with open(os.path.join(folder, "prometheus.yml"), "w", encoding="utf-8") as file:
+        with open(os.path.join(directory, "prometheus.yml"), "w", encoding="utf-8") as file:
             json.dump(config, file)     # which is YAML
-        self.log = open(os.path.join(folder, "prometheus.log"), "w+b")
+        self.log = open(os.path.join(directory, "prometheus.log"), "w+b")
         self.process = subprocess.Popen(
-            ["prometheus", f"--config.file={folder}/prometheus.yml",
-             f"--storage.tsdb.path={folder}/data", f"--web.listen-address={self.address}",
+            ["prometheus", f"--config.file={directory}/prometheus.yml",
+             f"--storage.tsdb.path={directory}/data", f"--web.listen-address={self.address}",
              "--web.enable-lifecycle"], stdout=self.log, stderr=self.log)
         wait_for(self.ready, lambda: "Prometheus:\n" + self.said())
 

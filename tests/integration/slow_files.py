@@ -17,14 +17,14 @@ class SlowFiles:
         self.process = None
         if not os.path.exists(program):
             raise unittest.SkipTest("slow-files was not built: libfuse3-dev is missing")
-        self.folder = tempfile.TemporaryDirectory(prefix="rdmad-slow-")
-        self.path = os.path.join(self.folder.name, "tree")
+        self.directory = tempfile.TemporaryDirectory(prefix="rdmad-slow-")
+        self.path = os.path.join(self.directory.name, "tree")
         os.mkdir(self.path)
         self.process = subprocess.Popen([program, source, self.path, *rules],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         if self.process.stdout.readline() != "mounted\n":
             said = self.process.communicate()[1].splitlines()[-1]
-            self.folder.cleanup()
+            self.directory.cleanup()
             if self.process.returncode == 77:
                 raise unittest.SkipTest(said)
             raise AssertionError(said)
@@ -40,4 +40,4 @@ class SlowFiles:
         self.process.communicate(timeout=30)
         if os.geteuid() != 0:  # what a user's program has mounted it cannot unmount
             subprocess.run(["fusermount3", "-uzq", self.path], check=False)
-        self.folder.cleanup()
+        self.directory.cleanup()

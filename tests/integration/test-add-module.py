@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""HACKING.md's recipe for a module, followed literally in a copy of the tree: SOURCE-FOLDER"""
+"""HACKING.md's recipe for a module, followed literally in a copy of the tree: SOURCE-DIRECTORY"""
 
 import os
 import re
@@ -53,7 +53,7 @@ class AddModule(unittest.TestCase):
         with open(name, "w", encoding="utf-8") as file:
             file.write(text.replace("modules = {\n", "modules = {\n  " + line, 1))
 
-    def test_one_folder_and_one_line_make_a_module_that_runs(self):
+    def test_one_directory_and_one_line_make_a_module_that_runs(self):
         build_file, source, line, _ = recipe()
         self.write("modules/hello/meson.build", build_file)
         self.write("modules/hello/hello.c", source)

@@ -55,10 +55,10 @@ class Api(unittest.TestCase):
         return answer
 
     def test_every_resource_answers_with_one_object(self):
-        for path in ("status", "devices", "allocations", "topology", "events", "facts", "doctor"):
+        for path in ("status", "devices", "allocations", "topology", "events", "attributes", "doctor"):
             with self.subTest(path):
                 self.assertIsInstance(self.get(path), dict)
-                self.assertEqual(self.ask(path, "POST")[0], 400 if path == "facts" else 405)
+                self.assertEqual(self.ask(path, "POST")[0], 400 if path == "attributes" else 405)
         self.assertEqual(self.ask("nothing")[0], 404)
         self.assertEqual(self.ask("rescan")[0], 405)
 

@@ -100,7 +100,7 @@ class EightRails(unittest.TestCase):
         self.assertEqual([event["sequence"] for event in events], list(range(1, 12)))
         self.daemon.run("status")
 
-    def test_no_claims_is_an_empty_list(self):
+    def test_no_allocations_is_an_empty_list(self):
         self.assertEqual(self.daemon.json("allocations"), {"allocations": []})
         self.assertEqual(len(self.lines("allocations")), 1)
 
@@ -113,18 +113,18 @@ class EightRails(unittest.TestCase):
         self.assertIn("machine", notes)
         self.assertEqual(self.daemon.run("doctor").returncode, 0)
 
-    def test_facts_are_set_and_unset(self):
-        self.assertEqual(self.daemon.run("facts", "set", "label:a/b", "x & y=1%").returncode, 0)
-        self.assertEqual(self.daemon.json("facts")["facts"],
+    def test_attributes_are_set_and_unset(self):
+        self.assertEqual(self.daemon.run("attributes", "set", "label:a/b", "x & y=1%").returncode, 0)
+        self.assertEqual(self.daemon.json("attributes")["attributes"],
                          [{"name": "label:a/b", "value": "x & y=1%"}])
-        self.assertIn("x & y=1%", self.daemon.run("facts").stdout)
-        self.assertEqual(self.daemon.run("facts", "unset", "label:a/b").returncode, 0)
-        self.assertEqual(self.daemon.json("facts")["facts"], [])
-        refused = self.daemon.run("facts", "set", "x" * 254, "y")
+        self.assertIn("x & y=1%", self.daemon.run("attributes").stdout)
+        self.assertEqual(self.daemon.run("attributes", "unset", "label:a/b").returncode, 0)
+        self.assertEqual(self.daemon.json("attributes")["attributes"], [])
+        refused = self.daemon.run("attributes", "set", "x" * 254, "y")
         self.assertEqual(refused.returncode, 1)
         self.assertIn("253", refused.stderr)
         for words in (("set", "a"), ("unset",), ("set", "a", "b", "c"), ("get", "a")):
-            self.assertEqual(self.daemon.run("facts", *words).returncode, 2)
+            self.assertEqual(self.daemon.run("attributes", *words).returncode, 2)
 
     def test_output_may_be_cut(self):
         reader, writer = os.pipe()
@@ -139,9 +139,9 @@ class OtherMachines(unittest.TestCase):
     def test_where_a_kubelet_is_doctor_says_what_it_cannot_know_of_it(self):
         daemon = Daemon("ipv6")
         self.addCleanup(daemon.close)
-        folder = os.path.join(daemon.folder.name, "kubelet", "device-plugins")
-        os.makedirs(folder)
-        path = os.path.join(folder, "kubelet.sock")
+        directory = os.path.join(daemon.directory.name, "kubelet", "device-plugins")
+        os.makedirs(directory)
+        path = os.path.join(directory, "kubelet.sock")
 
         def findings():
             return [f["text"] for f in daemon.json("doctor")["findings"]
@@ -167,8 +167,8 @@ class OtherMachines(unittest.TestCase):
         self.assertIn("Legend:", daemon.run("topology").stdout)
 
     def test_every_recorded_machine_can_be_shown(self):
-        folder = os.path.dirname(EXPAND)
-        for file in sorted(os.listdir(folder)):
+        directory = os.path.dirname(EXPAND)
+        for file in sorted(os.listdir(directory)):
             if not file.endswith(".machine"):
                 continue
             with self.subTest(file):
@@ -191,7 +191,7 @@ class Usage(unittest.TestCase):
         return subprocess.run([RDMAD, *args], capture_output=True, text=True, timeout=PATIENCE)
 
     def test_without_a_daemon_the_socket_is_named(self):
-        for command in ("status", "devices", "allocations", "topology", "events", "doctor", "facts",
+        for command in ("status", "devices", "allocations", "topology", "events", "doctor", "attributes",
                         "commands"):
             done = self.run_rdmad(command, "--socket", "/nonexistent/rdmad.sock")
             self.assertEqual(done.returncode, 1)
@@ -207,7 +207,7 @@ class Usage(unittest.TestCase):
                 self.assertIn(f"Try `rdmad {args[0]} --help`.", done.stderr)
 
     def test_each_command_explains_itself(self):
-        for command in ("status", "devices", "allocations", "topology", "events", "doctor", "facts"):
+        for command in ("status", "devices", "allocations", "topology", "events", "doctor", "attributes"):
             done = self.run_rdmad(command, "--help")
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertTrue(done.stdout.startswith(f"usage: rdmad {command}"))

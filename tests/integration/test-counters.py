@@ -26,9 +26,9 @@ DEVICE = "mlx5_0"
 
 class CountersTest(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.machine = folder.name
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.machine = directory.name
         subprocess.run([EXPAND, "rails", self.machine, "RAILS=2", "LAST=3"], check=True)
         link = os.path.join(self.machine, "sys/class/infiniband", DEVICE)
         self.device = os.path.realpath(link)

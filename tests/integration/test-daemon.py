@@ -312,7 +312,7 @@ class Damage(Case):
         self.start("-m", "good")
         aside = self.status()["state_set_aside"]
         self.assertTrue(os.path.exists(aside), aside)
-        self.assertIn(f"set aside as {aside}; claims are rebuilt", self.log_text())
+        self.assertIn(f"set aside as {aside}; allocations are rebuilt", self.log_text())
 
 
 class Usage(Case):

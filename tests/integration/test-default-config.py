@@ -47,7 +47,7 @@ class DefaultConfig(unittest.TestCase):
         self.assertEqual((run.returncode, run.stderr), (0, ""))
         self.assertIn("device-plugin", run.stdout)
 
-    @unittest.skipUnless(os.geteuid() == 0, "the file has root's folders; others have their own")
+    @unittest.skipUnless(os.geteuid() == 0, "the file has root's directories; others have their own")
     def test_what_is_commented_out_is_the_default(self):
         self.assertEqual(self.in_effect(as_it_is()), self.in_effect(uncommented()))
 

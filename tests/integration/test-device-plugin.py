@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The device plugin against the kubelet stand-in, on the recorded node with eight rails.
+"""The device plugin against the fake kubelet, on the recorded node with eight rails.
 
 usage: test-device-plugin.py RDMAD MODULE-DIR [TEST...]
 """
@@ -48,7 +48,7 @@ class DevicePluginTest(PluginCase):
         self.assertEqual(self.kubelet.legacy.requests, [HCA])
         self.assertEqual(self.sockets("plugins_registry"), [])
 
-    def test_tokens_are_spread_over_eleven_devices_with_their_numa_nodes(self):
+    def test_slots_are_spread_over_eleven_devices_with_their_numa_nodes(self):
         self.both()
         self.wait_ready()
         devices = self.kubelet.devices(HCA)
@@ -96,19 +96,19 @@ class DevicePluginTest(PluginCase):
             self.assertLess(took, 1)
 
     def test_a_socket_that_was_wiped_is_made_anew(self):
-        for options, folder in (({"registry": False}, "device-plugins"),
+        for options, directory in (({"registry": False}, "device-plugins"),
                                 ({"legacy": False}, "plugins_registry")):
-            with self.subTest(folder):
+            with self.subTest(directory):
                 self.both(**options)
                 self.wait_ready()
-                before = self.sockets(folder)
-                os.unlink(os.path.join(self.kubelet_dir, folder, before[0]))
-                self.wait_for(lambda: self.sockets(folder) not in ([], before), "new socket")
+                before = self.sockets(directory)
+                os.unlink(os.path.join(self.kubelet_dir, directory, before[0]))
+                self.wait_for(lambda: self.sockets(directory) not in ([], before), "new socket")
                 self.wait_ready()
                 self.end_daemon()
                 self.kubelet.stop()
 
-    def test_a_folder_that_was_removed_and_made_again(self):
+    def test_a_directory_that_was_removed_and_made_again(self):
         self.both(registry=False)
         self.wait_ready()
         self.kubelet.stop()
@@ -171,8 +171,8 @@ class DevicePluginTest(PluginCase):
                 self.start_kubelet(**options)
                 self.wait_ready()
                 grant = self.kubelet.allocate("ml/a", HCA, 1)
-                claim = grant.reply.envs["RDMAD_CLAIM"]
-                self.wait_for(lambda: self.claims()[claim]["pod_name"], "name of the pod")
+                allocation = grant.reply.envs["RDMAD_ALLOCATION"]
+                self.wait_for(lambda: self.allocations()[allocation]["pod_name"], "name of the pod")
                 self.kubelet.release("ml/a")
                 self.end_daemon()
                 self.doCleanups()
@@ -201,7 +201,7 @@ class DevicePluginTest(PluginCase):
         self.wait_ready()
         grant = self.kubelet.allocate("ml/train-0", HCA, 2)
         devices = {id.partition("::")[0] for id in grant.ids}
-        self.assertEqual(len(devices), 2, "two tokens are two devices")
+        self.assertEqual(len(devices), 2, "two slots are two devices")
         paths = [d.host_path for d in grant.reply.devices]
         self.assertEqual(paths, sorted(paths))
         self.assertEqual(len([p for p in paths if re.search(r"/uverbs\d+$", p)]), 2)
@@ -209,11 +209,11 @@ class DevicePluginTest(PluginCase):
         for spec in grant.reply.devices:
             self.assertEqual((spec.container_path, spec.permissions), (spec.host_path, "rw"))
 
-    def test_claims_are_named_after_their_pods(self):
+    def test_allocations_are_named_after_their_pods(self):
         self.both()
         self.wait_ready()
-        claim = self.kubelet.allocate("ml/train-0", HCA, 1).reply.envs["RDMAD_CLAIM"]
-        self.wait_for(lambda: "train-0" in json.dumps(self.claims()[claim]), "name of the pod")
+        allocation = self.kubelet.allocate("ml/train-0", HCA, 1).reply.envs["RDMAD_ALLOCATION"]
+        self.wait_for(lambda: "train-0" in json.dumps(self.allocations()[allocation]), "name of the pod")
 
     def test_what_cannot_be_granted_is_refused_by_name_and_grants_nothing(self):
         self.both()
@@ -232,7 +232,7 @@ class DevicePluginTest(PluginCase):
             self.assertEqual(caught.exception.code().name, code)
             for word in words:
                 self.assertIn(word, caught.exception.details())
-        self.assertEqual(self.claims(), {})
+        self.assertEqual(self.allocations(), {})
 
     def test_several_containers_in_one_request_and_the_same_again(self):
         self.both()
@@ -240,10 +240,10 @@ class DevicePluginTest(PluginCase):
         ids = sorted(self.kubelet.devices(HCA))[:3]
         first = self.allocate_raw(ids[:1], ids[1:])
         again = self.allocate_raw(ids[:1], ids[1:])
-        found = [c.envs["RDMAD_CLAIM"] for c in first.container_responses]
-        anew = [c.envs["RDMAD_CLAIM"] for c in again.container_responses]
-        self.assertEqual(len(set(found + anew)), 4, "they may be of an init container before it")
-        self.assertEqual(set(self.claims()), set(found + anew))
+        found = [c.envs["RDMAD_ALLOCATION"] for c in first.container_responses]
+        again = [c.envs["RDMAD_ALLOCATION"] for c in again.container_responses]
+        self.assertEqual(len(set(found + again)), 4, "they may be of an init container before it")
+        self.assertEqual(set(self.allocations()), set(found + again))
 
     def test_exclusive_devices_are_given_once(self):
         self.both(RAILS % "")
@@ -254,20 +254,20 @@ class DevicePluginTest(PluginCase):
         with self.assertRaises(AdmissionError):
             self.kubelet.allocate("ml/p2", "rdma/rail", 1)
 
-    # ---- claims and life ----
+    # ---- allocations and life ----
 
-    def test_a_restart_keeps_claims_and_pods_notice_nothing(self):
+    def test_a_restart_keeps_allocations_and_pods_notice_nothing(self):
         self.both()
         self.wait_ready()
-        claim = self.kubelet.allocate("ml/train-0", HCA, 3).reply.envs["RDMAD_CLAIM"]
-        before = self.claims()[claim]
+        allocation = self.kubelet.allocate("ml/train-0", HCA, 3).reply.envs["RDMAD_ALLOCATION"]
+        before = self.allocations()[allocation]
         self.end_daemon()
         self.start_daemon()
         self.wait_ready()
-        self.assertEqual(self.claims()[claim]["devices"], before["devices"])
+        self.assertEqual(self.allocations()[allocation]["devices"], before["devices"])
         self.assertEqual(self.kubelet.resources()[HCA]["in_use"], 3)
 
-    def test_no_acknowledged_claim_is_lost_by_a_kill(self):
+    def test_no_acknowledged_allocation_is_lost_by_a_kill(self):
         self.both()
         self.wait_ready()
         acknowledged, lock = set(), threading.Lock()
@@ -279,18 +279,18 @@ class DevicePluginTest(PluginCase):
                 except AdmissionError:
                     return
                 with lock:
-                    acknowledged.add(grant.reply.envs["RDMAD_CLAIM"])
+                    acknowledged.add(grant.reply.envs["RDMAD_ALLOCATION"])
 
         threads = [threading.Thread(target=worker, args=(n,)) for n in range(4)]
         for thread in threads:
             thread.start()
-        self.wait_for(lambda: len(acknowledged) > 50, "50 claims")
+        self.wait_for(lambda: len(acknowledged) > 50, "50 allocations")
         self.end_daemon(signal.SIGKILL)
         for thread in threads:
             thread.join()
         self.start_daemon()
         self.wait_ready()
-        self.assertEqual(acknowledged - set(self.claims()), set())
+        self.assertEqual(acknowledged - set(self.allocations()), set())
 
     def test_a_lost_database_is_rebuilt_from_what_kubelet_knows(self):
         self.both()
@@ -300,8 +300,8 @@ class DevicePluginTest(PluginCase):
         shutil.rmtree(os.path.join(self.dir, "state"))
         self.start_daemon()
         self.wait_ready()
-        self.wait_for(lambda: [c for c in self.claims().values() if sorted(c["tokens"]) == ids],
-                      "rebuilt claim")
+        self.wait_for(lambda: [c for c in self.allocations().values() if sorted(c["slots"]) == ids],
+                      "rebuilt allocation")
 
     def test_a_reload_changes_what_it_must_and_no_more(self):
         self.both(RAILS % "")
@@ -349,26 +349,26 @@ class DevicePluginTest(PluginCase):
         self.assertEqual(a & b, set())
         self.assertLessEqual(max(map(len, b)), 63)
 
-    def test_a_claim_ends_when_its_pod_is_gone(self):
+    def test_a_allocation_ends_when_its_pod_is_gone(self):
         self.both()
         self.wait_ready()
-        claim = self.kubelet.allocate("ml/short", HCA, 1).reply.envs["RDMAD_CLAIM"]
-        self.wait_for(lambda: self.claims()[claim]["pod_name"], "name of the pod")
+        allocation = self.kubelet.allocate("ml/short", HCA, 1).reply.envs["RDMAD_ALLOCATION"]
+        self.wait_for(lambda: self.allocations()[allocation]["pod_name"], "name of the pod")
         self.kubelet.release("ml/short")
         # Another device: rdmad looks who has it, and looks again.
         self.allocate_raw([sorted(self.kubelet.devices(HCA))[-1]])
-        self.wait_for(lambda: claim not in self.claims(), "end of the claim")
-        self.assertEqual(len(self.claims()), 1)
+        self.wait_for(lambda: allocation not in self.allocations(), "end of the allocation")
+        self.assertEqual(len(self.allocations()), 1)
 
-    def test_a_claim_ends_with_the_last_process_of_its_pod(self):
+    def test_a_allocation_ends_with_the_last_process_of_its_pod(self):
         uid = "0f3c2ab1-1d9c-4bfb-9c3c-5d1f0a3c77aa"
         group = os.path.join(self.machine, "sys/fs/cgroup/kubepods/burstable/pod" + uid)
         logs = os.path.join(self.machine, "var/log/pods/ml_short_" + uid)
         self.addCleanup(shutil.rmtree, os.path.join(self.machine, "sys/fs/cgroup"))
         self.addCleanup(shutil.rmtree, os.path.join(self.machine, "var"))
 
-        def put(folder, name, text):
-            with open(os.path.join(folder, name), "w") as file:
+        def put(directory, name, text):
+            with open(os.path.join(directory, name), "w") as file:
                 file.write(text)
 
         os.makedirs(group)
@@ -377,24 +377,24 @@ class DevicePluginTest(PluginCase):
         put(group, "cgroup.events", "populated 1\nfrozen 0\n")
         self.both()
         self.wait_ready()
-        claim = self.kubelet.allocate("ml/short", HCA, 1).reply.envs["RDMAD_CLAIM"]
-        self.wait_for(lambda: self.claims()[claim]["pod_name"], "name of the pod")
+        allocation = self.kubelet.allocate("ml/short", HCA, 1).reply.envs["RDMAD_ALLOCATION"]
+        self.wait_for(lambda: self.allocations()[allocation]["pod_name"], "name of the pod")
         time.sleep(0.5)     # nothing is asked any more
         self.kubelet.release("ml/short")
         begun = time.monotonic()
         put(group, "cgroup.events", "populated 0\nfrozen 0\n")
-        self.wait_for(lambda: claim not in self.claims(), "end of the claim")
+        self.wait_for(lambda: allocation not in self.allocations(), "end of the allocation")
         if not INSTRUMENTED:
             self.assertLess(time.monotonic() - begun, 1)
 
-    def test_a_claim_of_nobody_that_kubelet_knows_is_given_time(self):
+    def test_a_allocation_of_nobody_that_kubelet_knows_is_given_time(self):
         self.both()
         self.wait_ready()
         answer = self.allocate_raw([sorted(self.kubelet.devices(HCA))[0]])
         for _ in range(3):
             self.ask("allocations", "--refresh")
             time.sleep(1)
-        self.assertEqual(set(self.claims()), {answer.container_responses[0].envs["RDMAD_CLAIM"]})
+        self.assertEqual(set(self.allocations()), {answer.container_responses[0].envs["RDMAD_ALLOCATION"]})
 
 
 if __name__ == "__main__":

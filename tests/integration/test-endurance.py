@@ -29,21 +29,21 @@ WORKERS = 4
 
 
 class KillTest(PluginCase):
-    def allocate_until_it_dies(self, tokens, acknowledged, lock):
+    def allocate_until_it_dies(self, slots, acknowledged, lock):
         while True:
             with lock:
-                token = tokens.pop()
+                slot = slots.pop()
             try:
-                answer = self.allocate_raw([token])
+                answer = self.allocate_raw([slot])
             except grpc.RpcError:
                 return
             with lock:
-                acknowledged[answer.container_responses[0].envs["RDMAD_CLAIM"]] = token
+                acknowledged[answer.container_responses[0].envs["RDMAD_ALLOCATION"]] = slot
 
-    def kill_in_the_middle(self, tokens, acknowledged):
+    def kill_in_the_middle(self, slots, acknowledged):
         lock, goal = threading.Lock(), len(acknowledged) + random.randint(1, 100)
         threads = [threading.Thread(target=self.allocate_until_it_dies,
-                                    args=(tokens, acknowledged, lock)) for _ in range(WORKERS)]
+                                    args=(slots, acknowledged, lock)) for _ in range(WORKERS)]
         for thread in threads:
             thread.start()
         while len(acknowledged) < goal:
@@ -53,7 +53,7 @@ class KillTest(PluginCase):
         for thread in threads:
             thread.join()
 
-    def tokens_in_database(self):
+    def slots_in_database(self):
         """From a copy: opening the database itself would mend it for rdmad."""
         copy = os.path.join(self.dir, "copy")
         shutil.rmtree(copy, ignore_errors=True)
@@ -61,27 +61,27 @@ class KillTest(PluginCase):
         database = sqlite3.connect(os.path.join(copy, "rdmad.db"))
         try:
             self.assertEqual(database.execute("PRAGMA integrity_check").fetchall(), [("ok",)])
-            rows = database.execute("SELECT id, token FROM claims JOIN tokens ON claim = seq")
+            rows = database.execute("SELECT id, slot FROM allocations JOIN slots ON allocation = seq")
             return dict(rows.fetchall())
         finally:
             database.close()
 
-    def test_a_kill_at_any_moment_of_1000_allocates_loses_no_acknowledged_claim(self):
+    def test_a_kill_at_any_moment_of_1000_allocates_loses_no_acknowledged_allocation(self):
         self.both(MANY)
         self.wait_ready(4000)
-        tokens = sorted(self.kubelet.devices(HCA))
-        random.shuffle(tokens)
+        slots = sorted(self.kubelet.devices(HCA))
+        random.shuffle(slots)
         acknowledged, kills = {}, 0
         while len(acknowledged) < 1000:
-            self.kill_in_the_middle(tokens, acknowledged)
+            self.kill_in_the_middle(slots, acknowledged)
             kills += 1
-            self.assertLessEqual(acknowledged.items(), self.tokens_in_database().items())
+            self.assertLessEqual(acknowledged.items(), self.slots_in_database().items())
             self.start_daemon(MANY)
             self.wait_ready(4000)
-            found = {id: claim["tokens"][0] for id, claim in self.claims().items()}
+            found = {id: allocation["slots"][0] for id, allocation in self.allocations().items()}
             self.assertLessEqual(acknowledged.items(), found.items())
         self.assertNotIn("set aside", self.log())
-        print(f"# {len(acknowledged)} claims, {kills} kills", flush=True)
+        print(f"# {len(acknowledged)} allocations, {kills} kills", flush=True)
 
 
 class LeakTest(PluginCase):
@@ -97,11 +97,11 @@ class LeakTest(PluginCase):
         raise AssertionError("no Pss_Anon")
 
     def allocate_again_and_again(self, count):
-        """Eight sets of tokens in turn, each many times: kubelet may repeat itself."""
-        tokens = sorted(self.kubelet.devices(HCA))
+        """Eight sets of slots in turn, each many times: kubelet may repeat itself."""
+        slots = sorted(self.kubelet.devices(HCA))
         for i in range(8):
             request = plugin.AllocateRequest()
-            request.container_requests.add(devices_ids=tokens[i * 4:i * 4 + 1 + i % 4])
+            request.container_requests.add(devices_ids=slots[i * 4:i * 4 + 1 + i % 4])
             done = subprocess.run(
                 [GRPC_CALL, self.endpoint().path, "/v1beta1.DevicePlugin/Allocate",
                  request.SerializeToString(), "bench", str(count // 8)],
@@ -120,7 +120,7 @@ class LeakTest(PluginCase):
         print(f"# {count} Allocates: {memory} KiB and {grown} more", flush=True)
         self.assertEqual(self.descriptors(), descriptors)
         # No pod has them: on a slow machine kubelet's list ends some in the meantime.
-        self.assertLessEqual(len(self.claims()), 8)
+        self.assertLessEqual(len(self.allocations()), 8)
         if not INSTRUMENTED:    # which keeps freed memory for a while
             self.assertLess(grown, 256)
 

@@ -39,14 +39,14 @@ def lint(text):
 class Exposition(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory(prefix="rdmad-machines-")
-        cls.addClassCleanup(cls.folder.cleanup)
+        cls.directory = tempfile.TemporaryDirectory(prefix="rdmad-machines-")
+        cls.addClassCleanup(cls.directory.cleanup)
         for machine in machines():
             expand(machine, cls.root(machine))
 
     @classmethod
     def root(cls, machine):
-        return os.path.join(cls.folder.name, machine)
+        return os.path.join(cls.directory.name, machine)
 
     def daemon(self, machine, names):
         return MetricsDaemon(RDMAD, MODULES, self.root(machine), f'names = "{names}";')
@@ -78,8 +78,8 @@ class Exposition(unittest.TestCase):
         with contextlib.ExitStack() as stack:
             daemons = {machine: stack.enter_context(self.daemon(machine, "both"))
                        for machine in machines()}
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="rdmad-prometheus-"))
-            prometheus = Prometheus(folder, {
+            directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="rdmad-prometheus-"))
+            prometheus = Prometheus(directory, {
                 "global": {"scrape_interval": "2s", "scrape_timeout": "2s"},
                 "scrape_configs": [{"job_name": "rdmad", "static_configs": [
                     {"targets": [daemon.address], "labels": {"instance": machine}}

@@ -17,7 +17,7 @@ from http_flood import Flood
 from plugin_case import HCA, PATIENCE, PluginCase, tap
 from prometheus_server import free_port
 
-CLAIMS = 2000
+ALLOCATIONS = 2000
 CALLS = 40
 FLOODS = [
     ["/api/v1/events", "/api/v1/allocations"],
@@ -35,18 +35,18 @@ class UnderFlood(PluginCase):
         super().setUp()
         self.port = free_port()
         self.start_kubelet()
-        count = CLAIMS + CALLS * (1 + len(FLOODS)) + 1
+        count = ALLOCATIONS + CALLS * (1 + len(FLOODS)) + 1
         self.start_daemon(CONFIG % (count, self.port), "--module=metrics")
         self.wait_ready(count)
-        self.tokens = iter(sorted(self.kubelet.manager.resources[HCA].healthy))
-        for _ in range(0, CLAIMS, 20):
-            self.allocate_raw(*([next(self.tokens)] for _ in range(20)))
+        self.slots = iter(sorted(self.kubelet.manager.resources[HCA].healthy))
+        for _ in range(0, ALLOCATIONS, 20):
+            self.allocate_raw(*([next(self.slots)] for _ in range(20)))
 
     def times(self):
         taken = []
         for _ in range(CALLS):
             began = time.monotonic()
-            self.allocate_raw([next(self.tokens)])
+            self.allocate_raw([next(self.slots)])
             taken.append(time.monotonic() - began)
         return statistics.median(taken)
 
@@ -66,11 +66,11 @@ class UnderFlood(PluginCase):
 
     def test_what_strangers_share_is_true_again_soon(self):
         before = self.get("/api/v1/allocations")["allocations"]
-        self.assertEqual(len(before), CLAIMS)
-        self.allocate_raw([next(self.tokens)])
-        self.assertEqual(len(self.claims()), CLAIMS + 1)    # the control socket: at once
-        self.wait_for(lambda: len(self.get("/api/v1/allocations")["allocations"]) == CLAIMS + 1,
-                      "claim in the answer of the TCP listener")
+        self.assertEqual(len(before), ALLOCATIONS)
+        self.allocate_raw([next(self.slots)])
+        self.assertEqual(len(self.allocations()), ALLOCATIONS + 1)    # the control socket: at once
+        self.wait_for(lambda: len(self.get("/api/v1/allocations")["allocations"]) == ALLOCATIONS + 1,
+                      "allocation in the answer of the TCP listener")
         events = self.get("/api/v1/events")
         self.assertEqual([e["sequence"] for e in events["events"]],
                          list(range(events["last"] - 1023, events["last"] + 1)))

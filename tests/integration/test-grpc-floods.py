@@ -129,8 +129,8 @@ class Flood(unittest.TestCase):
     maxDiff = None
 
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.path = os.path.join(self.folder.name, "echo.sock")
+        self.directory = tempfile.TemporaryDirectory()
+        self.path = os.path.join(self.directory.name, "echo.sock")
         self.server = subprocess.Popen([ECHO, self.path], stdout=subprocess.PIPE,
                                        stderr=subprocess.PIPE, env=PLAIN)
         self.server.stdout.readline()
@@ -153,7 +153,7 @@ class Flood(unittest.TestCase):
         self.bystander.join()
         self.server.send_signal(signal.SIGINT)
         _, errors = self.server.communicate(timeout=20)
-        self.folder.cleanup()
+        self.directory.cleanup()
         self.assertEqual(self.server.returncode, 0, errors.decode())
         self.assertNotIn(b"Sanitizer", errors)
         self.assertGreater(self.served, 0)
@@ -342,12 +342,12 @@ class Admission(unittest.TestCase):
     """Who gets in, and what happens when nobody can."""
 
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.path = os.path.join(self.folder.name, "echo.sock")
-        os.chmod(self.folder.name, 0o755)
+        self.directory = tempfile.TemporaryDirectory()
+        self.path = os.path.join(self.directory.name, "echo.sock")
+        os.chmod(self.directory.name, 0o755)
 
     def tearDown(self):
-        self.folder.cleanup()
+        self.directory.cleanup()
 
     def serve(self, *args, **kwargs):
         server = subprocess.Popen([ECHO, self.path, *args], stdout=subprocess.PIPE,

@@ -34,8 +34,8 @@ class Server:
     """grpc-echo at a socket of its own."""
 
     def __init__(self, *args):
-        self.folder = tempfile.TemporaryDirectory()
-        self.path = os.path.join(self.folder.name, "echo.sock")
+        self.directory = tempfile.TemporaryDirectory()
+        self.path = os.path.join(self.directory.name, "echo.sock")
         self.process = subprocess.Popen([ECHO, self.path, *args], stdout=subprocess.PIPE)
         self.process.stdout.readline()
 
@@ -48,7 +48,7 @@ class Server:
         self.process.send_signal(signal.SIGINT)
         code = self.process.wait(20)
         self.process.stdout.close()
-        self.folder.cleanup()
+        self.directory.cleanup()
         return code
 
 
@@ -304,8 +304,8 @@ class Client(unittest.TestCase):
     """grpc-call against a server of grpcio."""
 
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.path = os.path.join(self.folder.name, "py.sock")
+        self.directory = tempfile.TemporaryDirectory()
+        self.path = os.path.join(self.directory.name, "py.sock")
         self.server = grpc.server(concurrent.futures.ThreadPoolExecutor(4), [Handler()],
                                   options=UNLIMITED)
         self.server.add_insecure_port("unix:" + self.path)
@@ -313,7 +313,7 @@ class Client(unittest.TestCase):
 
     def tearDown(self):
         self.server.stop(None).wait()
-        self.folder.cleanup()
+        self.directory.cleanup()
 
     def call(self, method, text, *more):
         result = subprocess.run([CALL, self.path, "/test.Echo/" + method, text, *map(str, more)],

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Health of devices, from the recorded machine's files to kubelet's list and the journal.
+"""Health of devices, from the recorded machine's files to kubelet's list and the event log.
 
 usage: test-health.py RDMAD MODULE-DIR [TEST...]
 """
@@ -43,7 +43,7 @@ class HealthTest(PluginCase):
         self.rescan()
 
     def unhealthy(self, name=HCA):
-        """Device ids with an unhealthy token."""
+        """Device ids with an unhealthy slot."""
         devices = self.kubelet.devices(name).items()
         return {id.partition("::")[0] for id, (healthy, _) in devices if not healthy}
 
@@ -79,7 +79,7 @@ class HealthTest(PluginCase):
         self.unplug("mlx5_1")
         self.wait_unhealthy({id})
         self.wait_for(lambda: len([t for t in self.kubelet.devices(HCA) if t.startswith(id)]) == 1,
-                      "list with no more than the held token")
+                      "list with no more than the held slot")
         with self.assertRaises(grpc.RpcError) as caught:
             self.allocate_raw(held)
         self.assertIn("it is gone", caught.exception.details())
@@ -90,15 +90,15 @@ class HealthTest(PluginCase):
     def test_a_running_pods_device_that_fails_is_told_with_pod_and_container(self):
         self.both(QUICK % "")
         self.wait_ready()
-        claim = self.kubelet.allocate("ml/train-0", HCA, 11, "worker").reply.envs["RDMAD_CLAIM"]
-        self.wait_for(lambda: self.claims()[claim]["container"] == "worker", "name of the pod")
+        allocation = self.kubelet.allocate("ml/train-0", HCA, 11, "worker").reply.envs["RDMAD_ALLOCATION"]
+        self.wait_for(lambda: self.allocations()[allocation]["container"] == "worker", "name of the pod")
         good = self.change("infiniband/mlx5_2/ports/1/state", "1: DOWN")
-        self.wait_for(lambda: self.events("claim-device-unhealthy"), "event")
+        self.wait_for(lambda: self.events("allocation-device-unhealthy"), "event")
         self.change("infiniband/mlx5_2/ports/1/state", good)
-        self.wait_for(lambda: self.events("claim-device-healthy"), "event of the recovery")
-        for kind in ("claim-device-unhealthy", "claim-device-healthy"):
+        self.wait_for(lambda: self.events("allocation-device-healthy"), "event of the recovery")
+        for kind in ("allocation-device-unhealthy", "allocation-device-healthy"):
             [event] = self.events(kind)
-            self.assertEqual((event["pod"], event["claim"]), ("ml/train-0", claim))
+            self.assertEqual((event["pod"], event["allocation"]), ("ml/train-0", allocation))
             for word in ("ml/train-0", "container worker", "mlx5_2", HCA):
                 self.assertIn(word, event["message"])
 
@@ -109,10 +109,10 @@ class HealthTest(PluginCase):
         for i in range(20):
             self.kubelet.allocate(f"ml/p{i}", HCA, 1)
         good = self.change("infiniband/mlx5_0/ports/1/state", "1: DOWN")
-        self.wait_for(lambda: self.events("claim-device-more"), "event of the rest")
+        self.wait_for(lambda: self.events("allocation-device-more"), "event of the rest")
         self.change("infiniband/mlx5_0/ports/1/state", good)
-        self.assertEqual(len(self.events("claim-device-unhealthy")), 16)
-        self.assertIn("4 more", self.events("claim-device-more")[0]["message"])
+        self.assertEqual(len(self.events("allocation-device-unhealthy")), 16)
+        self.assertIn("4 more", self.events("allocation-device-more")[0]["message"])
 
     def test_an_unhealthy_device_is_given_to_nobody(self):
         self.both(QUICK % 'resources = ( { name = "rdma/x"; mode = "exclusive"; '

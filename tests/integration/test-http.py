@@ -29,8 +29,8 @@ def free_port():
 class Http(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.path = os.path.join(cls.folder.name, "http.sock")
+        cls.directory = tempfile.TemporaryDirectory()
+        cls.path = os.path.join(cls.directory.name, "http.sock")
         cls.port = free_port()
         cls.process = subprocess.Popen([SERVER, cls.path, str(cls.port)],
                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
@@ -43,7 +43,7 @@ class Http(unittest.TestCase):
         cls.process.stdout.close()
         assert code == 0, code
         assert not os.path.exists(cls.path)
-        cls.folder.cleanup()
+        cls.directory.cleanup()
 
     def connect(self, tcp=False, source="127.0.0.1"):
         if tcp:
@@ -302,7 +302,7 @@ class Http(unittest.TestCase):
         if os.geteuid() != 0:
             self.skipTest("needs root to become another user")
         # Even one who may open the file is refused.
-        os.chmod(self.folder.name, 0o755)
+        os.chmod(self.directory.name, 0o755)
         os.chmod(self.path, 0o666)
         script = ("import os, socket, sys\n"
                   "os.setuid(65534)\n"

@@ -95,42 +95,42 @@ class ImportConfig(unittest.TestCase):
 class Advertised(unittest.TestCase):
     """On a recorded machine: a PF with four VFs that have RDMA, another PF with a subfunction."""
 
-    def tokens(self, config):
+    def slots(self, config):
         done = run("import-config", "-", input=json.dumps(config))
         self.assertEqual(done.returncode, 0, done.stderr)
         daemon = Daemon("sriov", done.stdout)
         self.addCleanup(daemon.close)
         modules = daemon.json("status")["modules"]
-        return {resource["name"]: (resource["devices"], resource["tokens"])
+        return {resource["name"]: (resource["devices"], resource["slots"])
                 for resource in modules[0]["status"]["resources"]}
 
-    def test_pools_of_the_shared_plugin_have_rdma_hca_max_tokens_or_none(self):
-        tokens = self.tokens({"configList": [
+    def test_pools_of_the_shared_plugin_have_rdma_hca_max_slots_or_none(self):
+        slots = self.slots({"configList": [
             {"resourceName": "one", "rdmaHcaMax": 63, "devices": ["ens1f0np0"]},
             {"resourceName": "both", "resourcePrefix": "example.com", "rdmaHcaMax": 1000,
              "selectors": {"ifNames": ["ens1f0np0", "ens1f1np1"], "vendors": ["15b3"],
                            "drivers": ["mlx5_core"], "linkTypes": ["ether"]}},
             {"resourceName": "none", "rdmaHcaMax": 10, "selectors": {"linkTypes": ["infiniband"]}}]})
-        self.assertEqual(tokens, {"rdma/one": (1, 63), "example.com/both": (2, 1000),
+        self.assertEqual(slots, {"rdma/one": (1, 63), "example.com/both": (2, 1000),
                                   "rdma/none": (0, 0)})
 
-    def test_pools_of_the_sriov_plugin_have_a_token_for_each_function(self):
+    def test_pools_of_the_sriov_plugin_have_a_slot_for_each_function(self):
         def pool(name, selectors, **more):
             return {"resourceName": name, "resourcePrefix": "nvidia.com", "selectors": selectors,
                     **more}
-        tokens = self.tokens({"resourceList": [
+        slots = self.slots({"resourceList": [
             pool("two", {"pfNames": ["ens1f0np0#0-1,7"], "isRdma": True}),
             pool("sf", {"auxTypes": ["sf"], "isRdma": True}, deviceType="auxNetDevice"),
             pool("both", [{"pciAddresses": ["0000:3b:00.4"], "isRdma": True},
                           {"rootDevices": ["0000:3b:00.0#0,3"], "isRdma": True}]),
             pool("none", {"drivers": ["vfio-pci"], "isRdma": True}),
             pool("other", {"drivers": ["mlx5_core"]})]})
-        self.assertEqual(tokens, {"nvidia.com/two": (2, 2), "nvidia.com/sf": (1, 1),
+        self.assertEqual(slots, {"nvidia.com/two": (2, 2), "nvidia.com/sf": (1, 1),
                                   "nvidia.com/both": (2, 2), "nvidia.com/none": (0, 0)})
 
     def test_the_mode_hca_offers_a_thousand_of_all(self):
-        tokens = self.tokens({"mode": "hca"})
-        self.assertEqual(tokens["rdma/hca"][1], 1000)
+        slots = self.slots({"mode": "hca"})
+        self.assertEqual(slots["rdma/hca"][1], 1000)
 
 
 tap.main()

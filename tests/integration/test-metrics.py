@@ -59,13 +59,13 @@ def expand_braces(text):
 
 
 class MetricsCase(unittest.TestCase):
-    expanded = {}   # machine -> its folder: it has thousands of files
+    expanded = {}   # machine -> its directory: it has thousands of files
 
     def expand(self, machine):
         if machine not in self.expanded:
-            folder = tempfile.mkdtemp(prefix="rdmad-machine-")
-            atexit.register(shutil.rmtree, folder)
-            self.expanded[machine] = os.path.join(folder, "machine")
+            directory = tempfile.mkdtemp(prefix="rdmad-machine-")
+            atexit.register(shutil.rmtree, directory)
+            self.expanded[machine] = os.path.join(directory, "machine")
             subprocess.run([EXPAND, machine, self.expanded[machine]], check=True)
         return self.expanded[machine]
 
@@ -95,7 +95,7 @@ class MetricsCase(unittest.TestCase):
         return f"modules = {{ metrics = {{ {listen} {options} }}; }};"
 
     def reload(self, options="", port=None):
-        with open(os.path.join(self.daemon.folder.name, "rdmad.conf"), "w") as file:
+        with open(os.path.join(self.daemon.directory.name, "rdmad.conf"), "w") as file:
             file.write(self.config(options, port))
         loaded = self.daemon.json("status")["config"]
         self.daemon.process.send_signal(signal.SIGHUP)
@@ -234,17 +234,17 @@ class NamesTest(MetricsCase):
     HOSTILE = ['quote"d', "back\\slash", "new\nline", b"not utf-8 \xff\xfe".decode(errors="surrogateescape"),
                "<script>", "tab\there", "\u202eright to left", "{brace}", "x" * 250]
 
-    def hostile(self, folder):
+    def hostile(self, directory):
         """A path for each of the names, which are gone with the test."""
-        paths = [os.path.join(folder, name) for name in self.HOSTILE]
+        paths = [os.path.join(directory, name) for name in self.HOSTILE]
         for path in paths:
             self.addCleanup(lambda gone=path: os.path.lexists(gone) and os.unlink(gone))
         return paths
 
     def test_hostile_counters_are_told_apart(self):
         root = self.expand("infiniband")
-        folder = os.path.join(root, "sys/class/infiniband/mlx5_0/ports/1/hw_counters")
-        for path in self.hostile(folder):
+        directory = os.path.join(root, "sys/class/infiniband/mlx5_0/ports/1/hw_counters")
+        for path in self.hostile(directory):
             with open(path, "w") as file:
                 file.write("7\n")
         self.start("infiniband")
@@ -255,10 +255,10 @@ class NamesTest(MetricsCase):
             self.assertGreaterEqual(len(sevens), len(self.HOSTILE))
 
     def test_hostile_devices_are_labels_like_others(self):
-        folder = os.path.join(self.expand("infiniband"), "sys/class/infiniband")
-        before = len(os.listdir(folder))
-        for path in self.hostile(folder):
-            os.symlink(os.readlink(os.path.join(folder, "mlx5_0")), path)
+        directory = os.path.join(self.expand("infiniband"), "sys/class/infiniband")
+        before = len(os.listdir(directory))
+        for path in self.hostile(directory):
+            os.symlink(os.readlink(os.path.join(directory, "mlx5_0")), path)
         self.start("infiniband")
         for accept in ("text/plain", OPENMETRICS):
             self.assertGreaterEqual(len(self.success(self.scraper.scrape(Accept=accept))), before)
@@ -524,5 +524,5 @@ class GrowthTest(MetricsCase):
 
 if __name__ == "__main__":
     # What a sanitizer keeps of freed memory is no growth of ours.
-    os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1"
+    os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":backoff_size_mb=1"
     tap.main(sys.argv[5:])

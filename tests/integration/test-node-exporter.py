@@ -94,15 +94,15 @@ def later(file):
 class SideBySide(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory(prefix="rdmad-machines-")
-        cls.addClassCleanup(cls.folder.cleanup)
+        cls.directory = tempfile.TemporaryDirectory(prefix="rdmad-machines-")
+        cls.addClassCleanup(cls.directory.cleanup)
         for machine in machines():
             expand(machine, cls.root(machine))
         cls.said = {machine: cls.ask_both(machine) for machine in machines()}
 
     @classmethod
     def root(cls, machine):
-        return os.path.join(cls.folder.name, machine)
+        return os.path.join(cls.directory.name, machine)
 
     @classmethod
     def ask_both(cls, machine):

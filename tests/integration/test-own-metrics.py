@@ -46,20 +46,20 @@ class OwnMetricsTest(PluginCase):
     def test_what_kubelet_asked_for_is_counted(self):
         self.start()
         before = self.scrape()
-        self.assertEqual(before["rdma_resource_tokens", HCA], 1000)
-        self.assertEqual(before["rdma_resource_tokens_unhealthy", HCA], 0)
-        self.assertEqual(before["rdma_resource_tokens_allocated", HCA], 0)
+        self.assertEqual(before["rdma_resource_slots", HCA], 1000)
+        self.assertEqual(before["rdma_resource_slots_unhealthy", HCA], 0)
+        self.assertEqual(before["rdma_resource_slots_allocated", HCA], 0)
         self.assertEqual(before["rdmad_kubelet_registered", HCA], 1)
         self.assertEqual(before["rdmad_allocate_duration_seconds_count",], 0)
-        self.assertEqual(before["rdmad_claims",], 0)
+        self.assertEqual(before["rdmad_allocations",], 0)
         self.kubelet.allocate("ml/a", HCA, 3)
         self.kubelet.allocate("ml/b", HCA, 1)
         with self.assertRaises(Exception):
             self.allocate_raw(["nonsense"])
         now = self.scrape()
-        self.assertEqual(now["rdma_resource_tokens_allocated", HCA], 4)
-        self.assertEqual(now["rdma_resource_claims", HCA], 2)
-        self.assertEqual(now["rdmad_claims",], 2)
+        self.assertEqual(now["rdma_resource_slots_allocated", HCA], 4)
+        self.assertEqual(now["rdma_resource_allocations", HCA], 2)
+        self.assertEqual(now["rdmad_allocations",], 2)
         self.assertEqual(now["rdmad_allocate_duration_seconds_count",], 3)
         method = "/v1beta1.DevicePlugin/Allocate"
         self.assertEqual(now["rdmad_grpc_calls_total", "OK", method], 2)
@@ -67,7 +67,7 @@ class OwnMetricsTest(PluginCase):
         self.assertEqual(now["rdmad_grpc_call_duration_seconds_count", method], 3)
         self.assertGreaterEqual(now["rdmad_state_writes_total", "ok"], 2)
         self.assertEqual(now["rdmad_state_writes_total", "error"], 0)
-        self.assertEqual(now["rdmad_events_total", "claim-granted"], 2)
+        self.assertEqual(now["rdmad_events_total", "allocation-granted"], 2)
         size = sum(os.stat(os.path.join(self.dir, "state", name)).st_size
                    for name in ("rdmad.db", "rdmad.db-wal"))
         self.assertEqual(now["rdmad_state_size_bytes",], size)
@@ -105,7 +105,7 @@ class OwnMetricsTest(PluginCase):
         self.scrape()
         proc = f"/proc/{self.daemon.pid}/"
         now = self.scrape()
-        # One of them is the scrape's own folder, or not any more.
+        # One of them is the scrape's own directory, or not any more.
         self.assertAlmostEqual(now["process_open_fds",], len(os.listdir(proc + "fd")), delta=2)
         with open(proc + "statm", encoding="ascii") as file:
             virtual, resident = (int(word) * os.sysconf("SC_PAGESIZE")

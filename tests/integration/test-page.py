@@ -183,9 +183,9 @@ class Hanging(Client):
 
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory(prefix="rdmad-machine-")
-        cls.addClassCleanup(folder.cleanup)
-        root = os.path.join(folder.name, "machine")
+        directory = tempfile.TemporaryDirectory(prefix="rdmad-machine-")
+        cls.addClassCleanup(directory.cleanup)
+        root = os.path.join(directory.name, "machine")
         subprocess.run([EXPAND, "gpu-8rail", root], check=True)
         cls.slow = SlowFiles(SLOW_FILES, root, "*/mlx5_4/ports/1/counters/*=block")
         cls.slow.rules(False)

@@ -41,7 +41,7 @@ class ChoiceTest(PluginCase):
         self.kubelet.hold("ml/gpus", "nvidia.com/gpu", [
             GPUS[0] + "::2", "MIG-" + GPUS[1] + "/1/0", GPUS[2], "0000:61:00.0", "elsewhere"])
         self.kubelet.allocate("ml/a", HCA, 1)       # a look at podresources follows
-        self.wait_for(lambda: [c for c in self.claims().values() if c["pod_name"]], "name of the pod")
+        self.wait_for(lambda: [c for c in self.allocations().values() if c["pod_name"]], "name of the pod")
         self.assertEqual(self.given("ml/b", 4), [f"mlx5_{i}" for i in range(4, 8)])
 
 

@@ -52,8 +52,8 @@ class PodmanTest(PluginCase):
         """Names of all nodes that the recorded machine would have."""
         names = ["rdma_cm"]
         for kind in ("verbs", "mad"):
-            folder = os.path.join(self.machine, "sys", "class", f"infiniband_{kind}")
-            names += [name for name in os.listdir(folder) if name != "abi_version"]
+            directory = os.path.join(self.machine, "sys", "class", f"infiniband_{kind}")
+            names += [name for name in os.listdir(directory) if name != "abi_version"]
         with open(os.path.join(self.dir, "nodes"), "w") as file:
             file.writelines(f"{name}\n" for name in sorted(names))
 
@@ -99,12 +99,12 @@ class PodmanTest(PluginCase):
         listing = self.run_container(grant.reply, "ls", "-l", f"/dev/infiniband/{umad}")
         self.assertRegex(listing, r"^crw-rw-rw-")
 
-    def test_a_container_reads_its_claim_and_cannot_change_it(self):
+    def test_a_container_reads_its_allocation_and_cannot_change_it(self):
         reply = self.allocate(1).reply
-        script = "cat $NCCL_CONF_FILE; echo $RDMAD_CLAIM; echo x >/run/rdmad/x || echo refused"
+        script = "cat $NCCL_CONF_FILE; echo $RDMAD_ALLOCATION; echo x >/run/rdmad/x || echo refused"
         lines = self.run_container(reply, "sh", "-c", script).splitlines()
         self.assertTrue(lines[0].startswith("#"))
-        self.assertEqual(lines[1:], [reply.envs["RDMAD_CLAIM"], "refused"])
+        self.assertEqual(lines[1:], [reply.envs["RDMAD_ALLOCATION"], "refused"])
 
     def test_a_name_that_is_not_there_is_refused_by_the_runtime(self):
         self.allocate(1)

@@ -17,7 +17,7 @@ VKE = "vke.volcengine.com/rdma"
 
 class PoolsCase(PluginCase):
     def tell(self, *words):
-        subprocess.run([RDMAD, "facts", *words, "--socket", self.socket], check=True,
+        subprocess.run([RDMAD, "attributes", *words, "--socket", self.socket], check=True,
                        timeout=PATIENCE)
 
     def events(self, kind):
@@ -61,7 +61,7 @@ class PoolsTest(PoolsCase):
 
     def test_the_mode_follows_the_label_of_the_node(self):
         self.profile('profile = "vke"; '
-                     'facts = ( { name = "label:vke.node.rdma.mode"; value = "exclusive"; } );')
+                     'attributes = ( { name = "label:vke.node.rdma.mode"; value = "exclusive"; } );')
         self.wait_ready(11, VKE)
         self.assertNotIn("::", "".join(self.kubelet.devices(VKE)))
         held = self.kubelet.allocate("ml/a", VKE, 1)
@@ -95,14 +95,14 @@ class PoolsTest(PoolsCase):
         stem = sorted(self.kubelet.devices("rdma/x"))[0].split("::")[0]
         endpoint = self.endpoint("rdma/x")
         reply = endpoint.allocate([f"{stem}@7"])
-        claim = self.claims()[reply.envs["RDMAD_CLAIM"]]
-        self.assertEqual(claim["tokens"], [f"{stem}::07"])
-        self.assertEqual(claim["mode"], "shared-multi")
+        allocation = self.allocations()[reply.envs["RDMAD_ALLOCATION"]]
+        self.assertEqual(allocation["slots"], [f"{stem}::07"])
+        self.assertEqual(allocation["mode"], "shared-multi")
         self.end_daemon(signal.SIGKILL)
         self.start_daemon()
         self.wait_for(lambda: os.path.exists(self.socket), "socket")
         self.wait_ready(1000)
-        self.assertIn("shared-multi", [claim["mode"] for claim in self.claims().values()])
+        self.assertIn("shared-multi", [allocation["mode"] for allocation in self.allocations().values()])
 
     # ---- devices that several resources select ----
 
@@ -124,7 +124,7 @@ class PoolsTest(PoolsCase):
 
     # ---- live ----
 
-    def test_a_resource_that_goes_leaves_its_claims_and_the_others_alone(self):
+    def test_a_resource_that_goes_leaves_its_allocations_and_the_others_alone(self):
         rail = '{ name = "rdma/rail"; count = 8; selectors = { names = "mlx5_0"; }; }'
         storage = '{ name = "rdma/storage"; count = %d; selectors = { names = "mlx5_8"; }; }'
         whole = "modules = { device-plugin = { resources = ( %s ); }; };"
@@ -132,17 +132,17 @@ class PoolsTest(PoolsCase):
         self.wait_ready(8, "rdma/rail")
         self.wait_ready(10, "rdma/storage")
         socket = self.endpoint("rdma/rail")
-        claim = self.kubelet.allocate("ml/a", "rdma/storage", 1).reply.envs["RDMAD_CLAIM"]
+        allocation = self.kubelet.allocate("ml/a", "rdma/storage", 1).reply.envs["RDMAD_ALLOCATION"]
         self.reload(whole % f"{rail}, {storage % 20}")
         self.wait_ready(20, "rdma/storage")
         self.reload(whole % rail)
         self.wait_for(lambda: not self.kubelet.resources()["rdma/storage"]["connected"],
                       "end of the resource")
-        self.assertIn(claim, self.claims())
+        self.assertIn(allocation, self.allocations())
         self.assertEqual(self.endpoint("rdma/rail"), socket)
         self.reload(whole % f"{storage % 20}, {rail}")
         self.wait_ready(20, "rdma/storage")
-        self.assertIn(claim, self.claims())
+        self.assertIn(allocation, self.allocations())
         self.assertEqual(self.endpoint("rdma/rail"), socket)
 
 

@@ -17,7 +17,7 @@ import grpc
 sys.dont_write_bytecode = True
 
 from plugin_case import HCA, PluginCase, tap  # noqa: E402
-from standin import Runtime  # noqa: E402
+from fake import Runtime  # noqa: E402
 
 GPUS = [f"GPU-5ec0de00-0000-0000-0000-00000000000{i}" for i in range(8)]
 UID = "1c8b5f0e-8a5e-4a3c-9a57-0e7d3c1f2b11"
@@ -56,8 +56,8 @@ class PreStartCase(PluginCase):
 
 class OrderTest(PreStartCase):
     def nccl_conf(self, grant):
-        folder = os.path.join(self.dir, "run", "claims", grant.reply.envs["RDMAD_CLAIM"])
-        with open(os.path.join(folder, "nccl.conf")) as file:
+        directory = os.path.join(self.dir, "run", "allocations", grant.reply.envs["RDMAD_ALLOCATION"])
+        with open(os.path.join(directory, "nccl.conf")) as file:
             return file.read()
 
     def names_of(self, ids):
@@ -195,24 +195,24 @@ class LimitsTest(PreStartCase):
     def setUp(self):
         super().setUp()
         # A machine of its own: files of cgroups are written here.
-        folder = tempfile.TemporaryDirectory(prefix="rdmad-machine-")
-        self.addCleanup(folder.cleanup)
-        shared, self.machine = self.machine, os.path.join(folder.name, "m")
+        directory = tempfile.TemporaryDirectory(prefix="rdmad-machine-")
+        self.addCleanup(directory.cleanup)
+        shared, self.machine = self.machine, os.path.join(directory.name, "m")
         shutil.copytree(shared, self.machine, symlinks=True, copy_function=os.link)
 
     def cgroup(self, *path):
         return os.path.join(self.machine, "sys/fs/cgroup", *path)
 
     def make_cgroups(self, pod, with_file=True, controllers="cpu memory rdma pids"):
-        folder = self.cgroup()
+        directory = self.cgroup()
         for name in ["", *pod.split("/")]:
-            folder = os.path.join(folder, name)
-            os.makedirs(folder, exist_ok=True)
-            open(os.path.join(folder, "cgroup.subtree_control"), "w").close()
+            directory = os.path.join(directory, name)
+            os.makedirs(directory, exist_ok=True)
+            open(os.path.join(directory, "cgroup.subtree_control"), "w").close()
         with open(self.cgroup("cgroup.controllers"), "w") as file:
             file.write(controllers + "\n")
         if with_file:
-            open(os.path.join(folder, "rdma.max"), "w").close()
+            open(os.path.join(directory, "rdma.max"), "w").close()
 
     def read(self, *path):
         with open(self.cgroup(*path)) as file:

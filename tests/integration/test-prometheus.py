@@ -107,13 +107,13 @@ class PrometheusCase(PluginCase):
     def give_pod_rails(self, count):
         self.kubelet.allocate("ml/train-0", "rdma/rail", count)
         self.ask("allocations", "--refresh")
-        self.wait_for(lambda: [claim for claim in self.claims().values() if claim["pod_name"]],
-                      "pod of the claim")
+        self.wait_for(lambda: [allocation for allocation in self.allocations().values() if allocation["pod_name"]],
+                      "pod of the allocation")
 
     def start_prometheus(self, *jobs, rules=()):
-        folder = os.path.join(self.dir, "prometheus")
-        os.mkdir(folder)
-        prometheus = Prometheus(folder, {"global": self.INTERVAL, "rule_files": list(rules),
+        directory = os.path.join(self.dir, "prometheus")
+        os.mkdir(directory)
+        prometheus = Prometheus(directory, {"global": self.INTERVAL, "rule_files": list(rules),
                                          "scrape_configs": list(jobs)})
         self.addCleanup(prometheus.stop)
         prometheus.wait_scraped()

@@ -172,30 +172,30 @@ class ReadinessTest(PluginCase):
     def test_a_state_directory_that_is_removed_is_made_again(self):
         self.both()
         self.wait_ready()
-        first = self.kubelet.allocate("ml/a", HCA, 1).reply.envs["RDMAD_CLAIM"]
+        first = self.kubelet.allocate("ml/a", HCA, 1).reply.envs["RDMAD_ALLOCATION"]
         shutil.rmtree(self.state())
-        second = self.kubelet.allocate("ml/b", HCA, 1).reply.envs["RDMAD_CLAIM"]
+        second = self.kubelet.allocate("ml/b", HCA, 1).reply.envs["RDMAD_ALLOCATION"]
         self.assertEqual(self.get("/readyz")[0], 200)
         self.assertEqual(set(os.listdir(self.state())), {"rdmad.db", "rdmad.db-wal", "state.lock"})
         self.end_daemon(signal.SIGKILL)
         self.start_daemon()
         self.wait_ready()
-        self.assertEqual(set(self.claims()), {first, second})
+        self.assertEqual(set(self.allocations()), {first, second})
 
     def test_a_run_directory_that_is_removed_is_made_again(self):
         run = os.path.join(self.dir, "run")
         self.both()
         self.wait_ready()
         env = self.kubelet.allocate("ml/a", HCA, 1).reply.envs
-        folder = os.path.join(run, "claims", env["RDMAD_CLAIM"], "nccl.conf")
-        self.assertTrue(os.path.exists(folder))
+        directory = os.path.join(run, "allocations", env["RDMAD_ALLOCATION"], "nccl.conf")
+        self.assertTrue(os.path.exists(directory))
         # At once: a slower removal finds what was made again meanwhile.
         os.rename(run, run + ".gone")
         shutil.rmtree(run + ".gone")
         self.wait_for(lambda: os.path.exists(self.socket), "socket")
-        self.wait_for(lambda: os.path.exists(folder), "folder of the claim")
+        self.wait_for(lambda: os.path.exists(directory), "directory of the allocation")
         self.wait_for(lambda: self.get("/readyz")[0] == 200, "readiness")
-        self.assertEqual(list(self.claims()), [env["RDMAD_CLAIM"]])
+        self.assertEqual(list(self.allocations()), [env["RDMAD_ALLOCATION"]])
         os.unlink(self.socket)
         self.wait_for(lambda: os.path.exists(self.socket), "socket")
         self.assertIn("run-dir", self.get("/readyz?verbose")[1][2])

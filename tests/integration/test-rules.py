@@ -21,9 +21,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..
 import tap  # noqa: E402
 
 SOURCE = sys.argv[1]
-FOLDER = os.path.join(SOURCE, "contrib/prometheus")
+DIRECTORY = os.path.join(SOURCE, "contrib/prometheus")
 RULES = ["recording.yml", "alerts.yml"]
-TESTS = sorted(glob.glob(os.path.join(FOLDER, "tests/*.yml")))
+TESTS = sorted(glob.glob(os.path.join(DIRECTORY, "tests/*.yml")))
 ALERT = re.compile(r'alertname=~?"([^"]+)"')
 
 
@@ -33,7 +33,7 @@ def load(path):
 
 
 def rules(name, kind):
-    return [rule for group in load(os.path.join(FOLDER, name))["groups"] for rule in group["rules"]
+    return [rule for group in load(os.path.join(DIRECTORY, name))["groups"] for rule in group["rules"]
             if kind in rule]
 
 
@@ -52,7 +52,7 @@ def promtool(*args):
 
 def what_fires(alert, when, test):
     """[(labels, the texts)] of an alert at one point of a test: what promtool did not expect."""
-    document = {"rule_files": [os.path.join(FOLDER, name) for name in RULES],
+    document = {"rule_files": [os.path.join(DIRECTORY, name) for name in RULES],
                 "evaluation_interval": "1m",
                 "tests": [{"interval": test["interval"], "input_series": test["input_series"],
                            "alert_rule_test": [{"alertname": alert, "eval_time": when}]}]}
@@ -66,7 +66,7 @@ def what_fires(alert, when, test):
 
 class Rules(unittest.TestCase):
     def test_promtool_takes_them(self):
-        done = promtool("check", "rules", *(os.path.join(FOLDER, name) for name in RULES))
+        done = promtool("check", "rules", *(os.path.join(DIRECTORY, name) for name in RULES))
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_their_tests_pass(self):

@@ -17,7 +17,7 @@ import grpc
 sys.dont_write_bytecode = True
 
 from plugin_case import RDMAD, TESTS, AdmissionError, PluginCase, tap  # noqa: E402
-from standin import Runtime  # noqa: E402
+from fake import Runtime  # noqa: E402
 
 PROFILES = os.path.join(os.path.dirname(TESTS), "etc/profiles")
 VKE = "vke.volcengine.com/rdma"
@@ -124,7 +124,7 @@ class VkeTest(SeedCase):
     MACHINE = ("rails", "RAILS=4", "LAST=31")
 
     def start_with_label(self, value):
-        fact = f'facts = ( {{ name = "label:vke.node.rdma.mode"; value = "{value}"; }} );'
+        fact = f'attributes = ( {{ name = "label:vke.node.rdma.mode"; value = "{value}"; }} );'
         self.start_profile("vke", fact)
 
     def check_devices(self, grant, count):
@@ -165,7 +165,7 @@ class ErdmaTest(SeedCase):
 
     MACHINE = "erdma"
 
-    def test_a_pod_gets_the_device_that_its_token_names(self):
+    def test_a_pod_gets_the_device_that_its_slot_names(self):
         self.start_profile("ack-erdma")
         self.wait_ready(400, ERDMA)
         for id in self.kubelet.devices(ERDMA):

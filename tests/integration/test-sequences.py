@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Random sequences of what happens to a node; after each step claims, kubelet's lists, the database
+"""Random sequences of what happens to a node; after each step allocations, kubelet's lists, the database
 and the hardware must agree.
 
 usage: test-sequences.py RDMAD MODULE-DIR [TEST...]
 
-RDMAD_TEST_SEED=N repeats a run; RDMAD_TEST_SLOW=1 makes it longer and waits for the claims of ended
+RDMAD_TEST_SEED=N repeats a run; RDMAD_TEST_SLOW=1 makes it longer and waits for the allocations of ended
 pods to end; RDMAD_TEST_STEPS=N is for the one that counts its steps.
 """
 
@@ -22,7 +22,7 @@ sys.dont_write_bytecode = True
 
 from machine_changes import Machine, post  # noqa: E402
 from plugin_case import HCA, SLOW, AdmissionError, PluginCase, tap  # noqa: E402
-from standin.kubelet import ERAS  # noqa: E402
+from fake.kubelet import ERAS  # noqa: E402
 
 SEED = int(os.environ.get("RDMAD_TEST_SEED") or random.randrange(1 << 32))
 SECONDS = 100 if SLOW else 40
@@ -191,14 +191,14 @@ class SequenceTest(PluginCase):
             if healthy != (stem in good):
                 return False
             seen.add(stem)
-        return good <= seen and resource["capacity"] == self.tokens(name)
+        return good <= seen and resource["capacity"] == self.slots(name)
 
-    def tokens(self, name):
+    def slots(self, name):
         """As rdmad itself says."""
         for module in self.ask("status")["modules"]:
             for resource in module.get("status", {}).get("resources", []):
                 if resource["name"] == name:
-                    return resource["tokens"]
+                    return resource["slots"]
         return None
 
     def gone(self):
@@ -213,18 +213,18 @@ class SequenceTest(PluginCase):
     def describe(self):
         return f"RDMAD_TEST_SEED={SEED}, steps: {' '.join(self.steps[-20:])}"
 
-    def check_claims(self):
-        """Each grant of kubelet's is a claim with its tokens and its id; no token is held twice, but
-        for claims of pods that have just ended."""
-        claims = self.claims()
-        held = {grant.reply.envs["RDMAD_CLAIM"] for grant in self.kubelet.manager.grants.values()}
-        tokens = [(c["resource"], token) for id, c in claims.items() if id in held
-                  for token in c["tokens"]]
-        self.assertEqual(len(tokens), len(set(tokens)), self.describe())
+    def check_allocations(self):
+        """Each grant of kubelet's is an allocation with its slots and its id; no slot is held twice, but
+        for allocations of pods that have just ended."""
+        allocations = self.allocations()
+        held = {grant.reply.envs["RDMAD_ALLOCATION"] for grant in self.kubelet.manager.grants.values()}
+        slots = [(c["resource"], slot) for id, c in allocations.items() if id in held
+                  for slot in c["slots"]]
+        self.assertEqual(len(slots), len(set(slots)), self.describe())
         for (holder, name), grant in self.kubelet.manager.grants.items():
-            claim = claims.get(grant.reply.envs["RDMAD_CLAIM"])
-            self.assertIsNotNone(claim, f"{holder} has lost its claim; {self.describe()}")
-            self.assertEqual((claim["resource"], claim["tokens"]), (name, grant.ids),
+            allocation = allocations.get(grant.reply.envs["RDMAD_ALLOCATION"])
+            self.assertIsNotNone(allocation, f"{holder} has lost its allocation; {self.describe()}")
+            self.assertEqual((allocation["resource"], allocation["slots"]), (name, grant.ids),
                              self.describe())
             if name in self.names():
                 self.assertLessEqual(set(grant.ids), set(self.kubelet.devices(name)),
@@ -232,29 +232,29 @@ class SequenceTest(PluginCase):
         self.wait_for(self.database_is_right, f"agreement of the database; {self.describe()}")
 
     def database_is_right(self):
-        """Claims of ended pods end meanwhile: it is looked at until both are of one moment."""
-        tokens = {(c["resource"], token) for c in self.claims().values() for token in c["tokens"]}
+        """Allocations of ended pods end meanwhile: it is looked at until both are of one moment."""
+        slots = {(c["resource"], slot) for c in self.allocations().values() for slot in c["slots"]}
         try:
-            return self.tokens_in_database() == tokens
+            return self.slots_in_database() == slots
         except sqlite3.DatabaseError:
             return False
 
-    def tokens_in_database(self):
+    def slots_in_database(self):
         copy = os.path.join(self.dir, "copy")
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(os.path.join(self.dir, "state"), copy)
         database = sqlite3.connect(os.path.join(copy, "rdmad.db"))
         try:
-            return set(database.execute("SELECT resource, token FROM tokens").fetchall())
+            return set(database.execute("SELECT resource, slot FROM slots").fetchall())
         finally:
             database.close()
 
     def check_no_ghosts(self):
-        """A claim ends when its pod has been gone for a time that an admission may take."""
-        held = {grant.reply.envs["RDMAD_CLAIM"] for grant in self.kubelet.manager.grants.values()}
+        """An allocation ends when its pod has been gone for a time that an admission may take."""
+        held = {grant.reply.envs["RDMAD_ALLOCATION"] for grant in self.kubelet.manager.grants.values()}
         end = time.monotonic() + 100
-        while set(self.claims()) != held:
-            self.assertLess(time.monotonic(), end, f"ghosts: {set(self.claims()) - held}")
+        while set(self.allocations()) != held:
+            self.assertLess(time.monotonic(), end, f"ghosts: {set(self.allocations()) - held}")
             self.ask("allocations", "--refresh")
             time.sleep(5)
 
@@ -278,7 +278,7 @@ class SequenceTest(PluginCase):
             for _ in range(self.random.choice((1, 1, 1, 2, 4))):
                 self.step()
             self.settle()
-            self.check_claims()
+            self.check_allocations()
             checks += 1
         print(f"# {len(self.steps)} steps, {checks} checks, {self.pods} pods", flush=True)
         if SLOW:
@@ -416,10 +416,10 @@ class ExclusiveTest(PluginCase):
     # ---- what must be so ----
 
     def story(self, id):
-        """Of one device, and what its claims became."""
+        """Of one device, and what its allocations became."""
         lines = self.log().splitlines()
-        claims = {line.rpartition("claim=")[2] for line in lines if id in line and "claim=" in line}
-        wanted = [line for line in lines if any(claim in line for claim in claims)
+        allocations = {line.rpartition("allocation=")[2] for line in lines if id in line and "allocation=" in line}
+        wanted = [line for line in lines if any(allocation in line for allocation in allocations)
                   or "kubelet says" in line or "is ready" in line]
         return "\n".join(wanted[-60:])
 

@@ -24,9 +24,9 @@ PROGRAM = sys.argv[1]
 
 class SlowFilesTest(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.source = folder.name
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.source = directory.name
         os.makedirs(os.path.join(self.source, "a/b"))
         for name in ("slow", "fast", "bad", "stuck"):
             self.put(name, "1\n")

@@ -16,7 +16,7 @@ import time
 sys.dont_write_bytecode = True
 
 from plugin_case import HCA, HERE, INSTRUMENTED, AdmissionError, PluginCase, tap  # noqa: E402
-from standin.kubelet import ERAS  # noqa: E402
+from fake.kubelet import ERAS  # noqa: E402
 
 WAYS = ({"registry": False}, {"legacy": False})
 
@@ -59,21 +59,21 @@ class KubeletTest(PluginCase):
     def test_wiped_sockets_are_made_good(self):
         for _ in self.each_kubelet():
             before = self.endpoint()
-            for folder in ("device-plugins", "plugins_registry"):
-                for name in self.sockets(folder) if os.path.isdir(
-                        os.path.join(self.kubelet_dir, folder)) else []:
-                    os.unlink(os.path.join(self.kubelet_dir, folder, name))
+            for directory in ("device-plugins", "plugins_registry"):
+                for name in self.sockets(directory) if os.path.isdir(
+                        os.path.join(self.kubelet_dir, directory)) else []:
+                    os.unlink(os.path.join(self.kubelet_dir, directory, name))
             self.wait_for(lambda: self.endpoint() is not before, "other endpoint")
 
     def test_a_killed_rdmad_comes_back(self):
         for _ in self.each_kubelet():
-            claim = self.kubelet.allocate("ml/before", HCA, 3).reply.envs["RDMAD_CLAIM"]
+            allocation = self.kubelet.allocate("ml/before", HCA, 3).reply.envs["RDMAD_ALLOCATION"]
             before = self.endpoint()
             self.end_daemon(signal.SIGKILL)
             self.start_daemon()
             self.wait_for(lambda: self.endpoint() is not before
                           and self.kubelet.resources()[HCA]["connected"], "registration")
-            self.assertIn(claim, self.claims())
+            self.assertIn(allocation, self.allocations())
 
 
 class RollingUpdateTest(PluginCase):
@@ -121,10 +121,10 @@ class RollingUpdateTest(PluginCase):
     def check_hand_over(self, how, wait_first, **kubelet):
         self.both(**kubelet)
         self.wait_ready()
-        claim = self.kubelet.allocate("ml/train-0", HCA, 3).reply.envs["RDMAD_CLAIM"]
-        before = self.claims()[claim]["tokens"]
+        allocation = self.kubelet.allocate("ml/train-0", HCA, 3).reply.envs["RDMAD_ALLOCATION"]
+        before = self.allocations()[allocation]["slots"]
         took = self.hand_over(how, wait_first)
-        self.assertEqual(self.claims()[claim]["tokens"], before)
+        self.assertEqual(self.allocations()[allocation]["slots"], before)
         self.assertEqual(len(self.sockets("plugins_registry")), 1)
         if wait_first and not INSTRUMENTED:
             self.assertLess(took, 2)
@@ -151,30 +151,30 @@ class StateTest(PluginCase):
             database.executescript(file.read())
         database.close()
 
-    def test_claims_of_the_first_schema_are_read(self):
+    def test_allocations_of_the_first_schema_are_read(self):
         self.write_database()
         self.both()
         self.wait_ready()
         self.assertNotIn("set aside", self.log())
-        claims = self.claims()
-        self.assertEqual(set(claims), {"00112233445566aa", "00112233445566bb"})
-        first = claims["00112233445566aa"]
+        allocations = self.allocations()
+        self.assertEqual(set(allocations), {"00112233445566aa", "00112233445566bb"})
+        first = allocations["00112233445566aa"]
         self.assertEqual((first["pod_namespace"], first["pod_name"], first["container"]),
                          ("ml", "train-0", "main"))
-        self.assertEqual(first["tokens"], ["0000:18:00.0::004", "0000:18:00.0::900"])
+        self.assertEqual(first["slots"], ["0000:18:00.0::004", "0000:18:00.0::900"])
         self.assertEqual(first["attachments"],
                          [{"netns": "/run/netns/a", "interface": "net1", "rdma_device": "mlx5_0",
                            "addresses": ["192.0.2.7/24", "2001:db8::7/64"], "gid_index": 3}])
         self.assertIn("0000:18:00.0::900", self.kubelet.devices(HCA),
                       "what is held stays listed, whatever its number")
 
-    def test_a_claim_of_the_first_schema_can_be_granted_anew(self):
+    def test_a_allocation_of_the_first_schema_can_be_granted_anew(self):
         self.write_database()
         self.both()
         self.wait_ready()
         answer = self.allocate_raw(["0000:40:00.0::011"]).container_responses[0]
-        self.assertIn(answer.envs["RDMAD_CLAIM"], self.claims())
-        self.assertNotEqual(answer.envs["RDMAD_CLAIM"], "00112233445566bb")
+        self.assertIn(answer.envs["RDMAD_ALLOCATION"], self.allocations())
+        self.assertNotEqual(answer.envs["RDMAD_ALLOCATION"], "00112233445566bb")
 
 
 class MemoryTest(PluginCase):
@@ -185,7 +185,7 @@ class MemoryTest(PluginCase):
         selectors = { names = "mlx5_2"; }; } ); }; };"""
 
     def admit(self, pod, count=1, container="main", init=False, name="rdma/rail"):
-        return self.kubelet.allocate(pod, name, count, container, init).reply.envs["RDMAD_CLAIM"]
+        return self.kubelet.allocate(pod, name, count, container, init).reply.envs["RDMAD_ALLOCATION"]
 
     def begin(self, **kubelet):
         self.both(self.RAILS, **kubelet)
@@ -194,28 +194,28 @@ class MemoryTest(PluginCase):
 
     def refresh(self):
         found = self.ask("allocations", "--refresh")["allocations"]
-        return {claim["id"]: (claim["pod_name"], claim["container"]) for claim in found}
+        return {allocation["id"]: (allocation["pod_name"], allocation["container"]) for allocation in found}
 
-    def folder_is_there(self, claim):
-        return os.path.isfile(os.path.join(self.dir, "run", "claims", claim, "nccl.conf"))
+    def directory_is_there(self, allocation):
+        return os.path.isfile(os.path.join(self.dir, "run", "allocations", allocation, "nccl.conf"))
 
-    def test_init_containers_with_another_count_keep_their_claims_and_folders(self):
+    def test_init_containers_with_another_count_keep_their_allocations_and_directories(self):
         self.begin()
         for first, second in ((2, 1), (1, 2), (2, 2)):
             init = self.admit("ml/a", first, "setup", init=True)
             main = self.admit("ml/a", second)
             self.assertEqual(self.refresh(), {init: ("a", None), main: ("a", "main")})
-            self.assertTrue(self.folder_is_there(init))
-            self.assertTrue(self.folder_is_there(main))
+            self.assertTrue(self.directory_is_there(init))
+            self.assertTrue(self.directory_is_there(main))
             self.kubelet.release("ml/a")
             self.assertEqual(self.refresh(), {})
-            self.wait_for(lambda: not self.folder_is_there(init), "end of the folders")
+            self.wait_for(lambda: not self.directory_is_there(init), "end of the directories")
 
-    def events(self, claim):
+    def events(self, allocation):
         return [event["kind"] for event in self.ask("events")["events"]
-                if event["claim"] == claim]
+                if event["allocation"] == allocation]
 
-    def test_a_token_that_passes_to_the_next_pod_is_of_a_new_claim(self):
+    def test_a_slot_that_passes_to_the_next_pod_is_of_a_new_allocation(self):
         for era in ("1.30", "1.36"):
             with self.subTest(era):
                 self.begin(era=era)
@@ -225,8 +225,8 @@ class MemoryTest(PluginCase):
                 second = self.admit("ml/b", 2)
                 self.assertEqual(self.refresh(), {second: ("b", "main")})
                 self.assertEqual(self.events(first),
-                                 ["claim-granted", "claim-named", "claim-ended"])
-                self.assertEqual(self.events(second), ["claim-granted", "claim-named"])
+                                 ["allocation-granted", "allocation-named", "allocation-ended"])
+                self.assertEqual(self.events(second), ["allocation-granted", "allocation-named"])
                 self.kubelet.release("ml/b")
                 self.end_daemon()
                 self.kubelet.stop()
@@ -238,34 +238,34 @@ class MemoryTest(PluginCase):
 
     def test_kubelet_without_its_checkpoint_gives_no_exclusive_device_of_a_living_pod(self):
         self.begin()
-        claim = self.admit("ml/a")
+        allocation = self.admit("ml/a")
         self.refresh()
         self.forget()
-        self.admit("ml/b")      # the other one: it has no claim
+        self.admit("ml/b")      # the other one: it has no allocation
         with self.assertRaises(AdmissionError) as caught:
             self.admit("ml/c")
         self.assertIn("is held by pod ml/a, container main, since 20", str(caught.exception))
-        self.assertEqual(self.refresh()[claim], ("a", "main"))
+        self.assertEqual(self.refresh()[allocation], ("a", "main"))
         [text] = [f["text"] for f in self.findings()
                   if "checkpoint" in f["text"]]
         self.assertIn("ml/a", text)
         self.assertNotIn("ml/b", text)
         self.kubelet.release("ml/a")
         self.admit("ml/c")
-        self.assertNotIn(claim, self.refresh())
+        self.assertNotIn(allocation, self.refresh())
         self.assertEqual([f for f in self.findings()
                           if "checkpoint" in f["text"]], [])
 
-    def test_kubelet_without_its_checkpoint_gives_a_shared_token_with_a_warning(self):
+    def test_kubelet_without_its_checkpoint_gives_a_shared_slot_with_a_warning(self):
         self.begin()
         first = self.admit("ml/a", 3, name=HCA)
         self.refresh()
         self.forget()
         second = self.admit("ml/b", 1, name=HCA)
         self.assertEqual(self.refresh(), {first: ("a", "main"), second: ("b", "main")})
-        self.assertIn("claim-overlap", self.events(second))
+        self.assertIn("allocation-overlap", self.events(second))
 
-    def test_a_restarted_kubelet_that_remembers_passes_tokens_on(self):
+    def test_a_restarted_kubelet_that_remembers_passes_slots_on(self):
         self.begin()
         first = self.admit("ml/a", 2)
         self.refresh()
@@ -274,27 +274,27 @@ class MemoryTest(PluginCase):
         self.kubelet.release("ml/a")
         second = self.admit("ml/b", 2)
         self.assertEqual(self.refresh(), {second: ("b", "main")})
-        self.assertFalse(self.folder_is_there(first))
+        self.assertFalse(self.directory_is_there(first))
 
 
 class RefreshTest(PluginCase):
     def test_a_refresh_tells_at_once_who_holds_what(self):
         self.both()
         self.wait_ready()
-        claim = self.kubelet.allocate("ml/train-0", HCA, 2, "worker").reply.envs["RDMAD_CLAIM"]
+        allocation = self.kubelet.allocate("ml/train-0", HCA, 2, "worker").reply.envs["RDMAD_ALLOCATION"]
         [found] = self.ask("allocations", "--refresh")["allocations"]
         self.assertEqual((found["id"], found["pod_name"], found["container"]),
-                         (claim, "train-0", "worker"))
+                         (allocation, "train-0", "worker"))
 
-    def test_a_refresh_shows_no_claim_of_a_pod_that_has_gone(self):
+    def test_a_refresh_shows_no_allocation_of_a_pod_that_has_gone(self):
         self.both()
         self.wait_ready()
-        claims = [self.kubelet.allocate(f"ml/p{i}", HCA, 1).reply.envs["RDMAD_CLAIM"]
+        allocations = [self.kubelet.allocate(f"ml/p{i}", HCA, 1).reply.envs["RDMAD_ALLOCATION"]
                   for i in range(2)]
-        self.wait_for(lambda: all(c["pod_name"] for c in self.claims().values()), "names")
+        self.wait_for(lambda: all(c["pod_name"] for c in self.allocations().values()), "names")
         self.kubelet.release("ml/p0")
         found = self.ask("allocations", "--refresh")["allocations"]
-        self.assertEqual([claim["id"] for claim in found], claims[1:])
+        self.assertEqual([allocation["id"] for allocation in found], allocations[1:])
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
 import tap  # noqa: E402
 
-# The daemon runs in a folder of its own.
+# The daemon runs in a directory of its own.
 RDMAD, EXPAND, MODULES = map(os.path.realpath, sys.argv[1:4])
 # Nobody's; more than one of these tests may run at a time.
 UID = 60000 + os.getpid() % 5000
@@ -53,14 +53,14 @@ def can_enter(path, uid):
 class UnprivilegedTest(unittest.TestCase):
     def setUp(self):
         if not can_enter(RDMAD, UID):
-            self.skipTest(f"other users may not enter the folder of {RDMAD}")
-        self.folder = tempfile.mkdtemp(prefix="rdmad-test-")
-        self.addCleanup(shutil.rmtree, self.folder)
-        os.chmod(self.folder, 0o755)
+            self.skipTest(f"other users may not enter the directory of {RDMAD}")
+        self.directory = tempfile.mkdtemp(prefix="rdmad-test-")
+        self.addCleanup(shutil.rmtree, self.directory)
+        os.chmod(self.directory, 0o755)
         self.made_up = f"/tmp/rdmad-{UID}"
         self.addCleanup(shutil.rmtree, self.made_up, ignore_errors=True)
         self.daemon = None
-        self.log = open(os.path.join(self.folder, "log"), "w+b")
+        self.log = open(os.path.join(self.directory, "log"), "w+b")
         self.addCleanup(self.log.close)
 
     def tearDown(self):
@@ -91,7 +91,7 @@ class UnprivilegedTest(unittest.TestCase):
             time.sleep(0.02)
 
     def machine(self, name):
-        root = os.path.join(self.folder, "machine")
+        root = os.path.join(self.directory, "machine")
         subprocess.run([EXPAND, name, root], check=True)
         subprocess.run(["chmod", "-R", "a+rX", root], check=True)
         return root
@@ -133,8 +133,8 @@ class UnprivilegedTest(unittest.TestCase):
         self.start()
         self.assertIn("what rdmad knows ends with it", self.run_it("doctor").stdout)
 
-    def test_a_session_has_a_folder_for_it(self):
-        session = os.path.join(self.folder, "session")
+    def test_a_session_has_a_directory_for_it(self):
+        session = os.path.join(self.directory, "session")
         os.mkdir(session, 0o700)
         os.chown(session, UID, UID)
         env = [f"XDG_RUNTIME_DIR={session}"]
@@ -144,12 +144,12 @@ class UnprivilegedTest(unittest.TestCase):
         self.assertEqual(self.run_it("status", env=env).returncode, 0)
 
     def test_a_session_of_somebody_else_is_not_used(self):
-        session = os.path.join(self.folder, "session")
+        session = os.path.join(self.directory, "session")
         os.mkdir(session, 0o777)
         self.start(env=[f"XDG_RUNTIME_DIR={session}"])
         self.assert_private(self.made_up)
 
-    def test_a_folder_that_somebody_else_put_there_is_refused(self):
+    def test_a_directory_that_somebody_else_put_there_is_refused(self):
         os.mkdir(self.made_up, 0o755)
         os.chown(self.made_up, OTHER, OTHER)
         done = self.run_it("--module=metrics", "--module-dir", MODULES)
@@ -157,7 +157,7 @@ class UnprivilegedTest(unittest.TestCase):
         self.assertIn(f"{self.made_up} belongs to user {OTHER}", done.stderr)
 
     def test_a_link_that_somebody_else_put_there_is_refused(self):
-        os.symlink(self.folder, self.made_up)
+        os.symlink(self.directory, self.made_up)
         self.addCleanup(os.unlink, self.made_up)
         done = self.run_it("--module=metrics", "--module-dir", MODULES)
         self.assertEqual(done.returncode, 1, done.stderr)

@@ -26,9 +26,9 @@ class WebDaemon(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.place = tempfile.TemporaryDirectory(prefix="rdmad-web-")
-        cls.folder = cls.place.name
-        make_certificates(cls.folder)
-        cls.machine = os.path.join(cls.folder, "machine")
+        cls.directory = cls.place.name
+        make_certificates(cls.directory)
+        cls.machine = os.path.join(cls.directory, "machine")
         subprocess.run([EXPAND, "gpu-8rail", cls.machine], check=True)
 
     @classmethod
@@ -36,7 +36,7 @@ class WebDaemon(unittest.TestCase):
         cls.place.cleanup()
 
     def path(self, name):
-        return os.path.join(self.folder, name)
+        return os.path.join(self.directory, name)
 
     def write(self, name, text):
         with open(self.path(name), "w", encoding="utf-8") as file:
@@ -71,7 +71,7 @@ class WebDaemon(unittest.TestCase):
     @unittest.skipUnless(installed(), "prometheus is not installed")
     def test_prometheus_scrapes_by_tls_with_certificate_and_password(self):
         self.start(FILES + CLIENTS + USERS)
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as directory:
             jobs = []
             for name, password, certificate in (("good", "secret", "client"),
                                                 ("wrong-password", "wrong", "client"),
@@ -82,7 +82,7 @@ class WebDaemon(unittest.TestCase):
                              "tls_config": {"ca_file": self.path("ca.pem"),
                                             "cert_file": self.path(certificate + ".pem"),
                                             "key_file": self.path(certificate + ".key")}})
-            prometheus = Prometheus(folder, {"scrape_configs": jobs})
+            prometheus = Prometheus(directory, {"scrape_configs": jobs})
             try:
                 wait_for(lambda: prometheus.query('count_over_time(up[1h]) >= 3'), "scrapes")
                 targets = {t["labels"]["job"]: t for t in prometheus.targets()}
@@ -146,17 +146,17 @@ class WebDaemon(unittest.TestCase):
                 self.assertEqual("rdmad-tls.so" in self.maps(), wanted)
 
     def test_tls_that_others_could_have_put_there_is_not_loaded(self):
-        folder = self.path("modules")
-        os.makedirs(folder)
+        directory = self.path("modules")
+        os.makedirs(directory)
         for name in ("metrics.so", "rdmad-tls.so"):
-            shutil.copy(os.path.join(MODULES, name), folder)
+            shutil.copy(os.path.join(MODULES, name), directory)
         self.write("checked.yml", FILES)
         self.write("rdmad.conf", METRICS.format(":1", self.path("checked.yml")))
         for mode, why in ((0o755, None), (0o777, "others may write to this file"), (None, "no such")):
-            path = os.path.join(folder, "rdmad-tls.so")
+            path = os.path.join(directory, "rdmad-tls.so")
             os.chmod(path, mode) if mode else os.unlink(path)
             done = subprocess.run([RDMAD, "--check", "--config", self.path("rdmad.conf"),
-                                   "--module-dir", folder], capture_output=True, text=True,
+                                   "--module-dir", directory], capture_output=True, text=True,
                                   check=False)
             self.assertEqual(done.returncode == 0, why is None, done.stderr)
             self.assertIn(why or "", done.stderr)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One web configuration, two servers: ours and Prometheus' node_exporter, whose file format it is.
 
-usage: test-web-exporter.py HTTP-SERVER FOLDER [TEST...]
+usage: test-web-exporter.py HTTP-SERVER DIRECTORY [TEST...]
 """
 
 import collections

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""core/http by a web configuration: test-web.py HTTP-SERVER FOLDER [TEST...]"""
+"""core/http by a web configuration: test-web.py HTTP-SERVER DIRECTORY [TEST...]"""
 
 import base64
 import concurrent.futures
@@ -110,9 +110,9 @@ class Tls(WebCase):
                 self.assertEqual(self.curl(), "failed")
 
     def test_an_authority_may_be_below_another(self):
-        make_certificate(self.folder, "middle", "ca", "DNS:middle",
+        make_certificate(self.directory, "middle", "ca", "DNS:middle",
                          more="basicConstraints = critical, CA:TRUE\n")
-        make_certificate(self.folder, "leaf", "middle", "DNS:leaf")
+        make_certificate(self.directory, "leaf", "middle", "DNS:leaf")
         self.serve(FILES + "  client_auth_type: RequireAndVerifyClientCert\n"
                            "  client_ca_file: middle.pem\n")
         self.assertEqual(self.curl(*self.client("leaf")), 200)
@@ -355,7 +355,7 @@ class Reload(WebCase):
         self.write("live.pem", "broken")
         time.sleep(1.2)
         self.assertEqual(self.served_certificate(), self.certificate("server2"))
-        make_certificate(self.folder, "server3", "ca", "DNS:localhost", "rsa:2048")
+        make_certificate(self.directory, "server3", "ca", "DNS:localhost", "rsa:2048")
         os.rename(self.path("server3.key"), self.path("live.key"))
         os.rename(self.path("server3.pem"), self.path("live.pem"))
         self.wait_until(lambda: self.served_certificate() == self.certificate("live"))

@@ -21,54 +21,54 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def openssl(folder, *args):
-    subprocess.run(["openssl", *args], cwd=folder, check=True, capture_output=True)
+def openssl(directory, *args):
+    subprocess.run(["openssl", *args], cwd=directory, check=True, capture_output=True)
 
 
-def make_authority(folder, name):
-    openssl(folder, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+def make_authority(directory, name):
+    openssl(directory, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
             "-keyout", name + ".key", "-out", name + ".pem", "-days", "2", "-subj", "/CN=" + name)
 
 
-def make_certificate(folder, name, authority, names, key="ec:P-256", more=""):
+def make_certificate(directory, name, authority, names, key="ec:P-256", more=""):
     kind, size = key.split(":")
     option = "ec_paramgen_curve:" + size if kind == "ec" else "rsa_keygen_bits:" + size
-    with open(os.path.join(folder, "extensions"), "w", encoding="ascii") as file:
+    with open(os.path.join(directory, "extensions"), "w", encoding="ascii") as file:
         file.write("subjectAltName = " + names + "\n" + more)
-    openssl(folder, "req", "-newkey", kind, "-pkeyopt", option, "-nodes", "-keyout", name + ".key",
+    openssl(directory, "req", "-newkey", kind, "-pkeyopt", option, "-nodes", "-keyout", name + ".key",
             "-out", name + ".csr", "-subj", "/CN=" + name)
-    openssl(folder, "x509", "-req", "-in", name + ".csr", "-CA", authority + ".pem", "-CAkey",
+    openssl(directory, "x509", "-req", "-in", name + ".csr", "-CA", authority + ".pem", "-CAkey",
             authority + ".key", "-CAcreateserial", "-out", name + ".pem", "-days", "2", "-extfile",
             "extensions")
 
 
-def make_certificates(folder):
+def make_certificates(directory):
     """ca, other-ca; server, server2 of ca; client of ca, stranger of other-ca."""
-    make_authority(folder, "ca")
-    make_authority(folder, "other-ca")
+    make_authority(directory, "ca")
+    make_authority(directory, "other-ca")
     for name in ("server", "server2"):
-        make_certificate(folder, name, "ca", "DNS:localhost,IP:127.0.0.1", "rsa:2048")
-    make_certificate(folder, "client", "ca", "DNS:prometheus,IP:192.0.2.7,URI:spiffe://x/y")
-    make_certificate(folder, "stranger", "other-ca", "DNS:prometheus")
+        make_certificate(directory, name, "ca", "DNS:localhost,IP:127.0.0.1", "rsa:2048")
+    make_certificate(directory, "client", "ca", "DNS:prometheus,IP:192.0.2.7,URI:spiffe://x/y")
+    make_certificate(directory, "stranger", "other-ca", "DNS:prometheus")
 
 
 class WebCase(unittest.TestCase):
     """One server with what the test gives it."""
-    server = folder = objects = process = None
+    server = directory = objects = process = None
 
     @classmethod
     def setUpClass(cls):
         cls.place = tempfile.TemporaryDirectory(prefix="rdmad-web-")
         os.chmod(cls.place.name, 0o755)
-        cls.folder = cls.place.name
-        make_certificates(cls.folder)
+        cls.directory = cls.place.name
+        make_certificates(cls.directory)
 
     @classmethod
     def tearDownClass(cls):
         cls.place.cleanup()
 
     def path(self, name):
-        return os.path.join(self.folder, name)
+        return os.path.join(self.directory, name)
 
     def write(self, name, text):
         # As one does who cares: never half of it is there.

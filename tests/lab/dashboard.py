@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Asks the queries of contrib/grafana of a Prometheus that scrapes the lab's rdmad, and looks at all
-rules: for test-dashboard.sh, in its folder."""
+rules: for test-dashboard.sh, in its directory."""
 
 import os
 import re

@@ -63,7 +63,7 @@ lab_forget() {
 	: >seen
 }
 
-# ---- the daemon and the kubelet stand-in ----
+# ---- the daemon and the fake kubelet ----
 
 lab_root=$LAB_TMP/kubelet
 

@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "hardware/netlink.h"
-#include "hardware/scan.h"
-#include "hardware/sysroot-private.h"
+#include "hardware/scan/netlink.h"
+#include "hardware/scan/scan.h"
+#include "hardware/sysroot.h"
 
 static const RdmadDevice *find_device(const RdmadScan *scan, const char *name)
 {

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "hardware/ethtool-stats.h"
+#include "hardware/counters/ethtool.h"
 
 static gboolean anything(const char *name)
 {

@@ -78,9 +78,9 @@ cat confined.log
 grep -q 'Operation not permitted' confined.log
 [[ $(grep -c '^uverbs' confined.log) == 1 ]]
 
-# rdmad restarts: the claim stands, the resource comes back.
-claims=$(lab_client allocations --json)
-grep -q "$granted" <<<"$claims"
+# rdmad restarts: the allocation stands, the resource comes back.
+allocations=$(lab_client allocations --json)
+grep -q "$granted" <<<"$allocations"
 lab_rdmad_stop
 act lab_rdmad
 healthy 4 "rdmad restarted"

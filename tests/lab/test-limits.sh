@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What rdmad says a device can, is what libibverbs' own program says; also of one that came anew.
+# What rdmad says a device can, is what libibverbs' own program says; also of one that came again.
 . "$LAB_DIR/lib.sh"
 
 keys="max_qp max_qp_wr max_sge max_cq max_cqe max_mr max_mr_size page_size_cap max_pd max_srq
@@ -42,7 +42,7 @@ check
 lab_client devices rxe0
 lab_client devices rxe0 | grep -q '^limits$'
 
-# Gone, and back under the same name: asked anew.
+# Gone, and back under the same name: asked again.
 timeout 30 rdma link delete rxe0
 lab_wait 10 bash -c "! '$LAB_BUILD/core/rdmad' devices rxe0 --socket '$LAB_TMP/run/rdmad.sock'"
 rdma link add rxe0 type rxe netdev eth0

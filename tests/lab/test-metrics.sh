@@ -91,7 +91,7 @@ lab_rdmad_stop
 rdma link add rxe1 type rxe netdev eth1
 lab_wait 5 grep -q ACTIVE /sys/class/infiniband/rxe1/ports/1/state
 
-# The same of a user without any right, any folder and any file.
+# The same of a user without any right, any directory and any file.
 : >rdmad.log
 setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all --bounding-set=-all --no-new-privs \
 	env -i "$LAB_BUILD/core/rdmad" --module=metrics --module-dir "$LAB_BUILD/modules" >>rdmad.log 2>&1 &

@@ -10,7 +10,7 @@ sys.dont_write_bytecode = True
 LAB, BUILD, TMP = (os.environ[name] for name in ("LAB_DIR", "LAB_BUILD", "LAB_TMP"))
 sys.path.insert(0, os.path.join(LAB, "..", "kubelet"))
 
-from standin import Kubelet, Runtime  # noqa: E402
+from fake import Kubelet, Runtime  # noqa: E402
 
 UID = "1c8b5f0e-8a5e-4a3c-9a57-0e7d3c1f2b11"
 POD = "/sys/fs/cgroup/kubepods.slice/kubepods-pod" + UID.replace("-", "_") + ".slice"

@@ -14,7 +14,7 @@ pod_a=/sys/fs/cgroup/kubepods.slice/kubepods-pod${uid_a//-/_}.slice/cri-containe
 pod_b=/sys/fs/cgroup/kubepods/burstable/pod$uid_b/$id_b
 mkdir -p "$pod_a" "$pod_b"
 
-# in_cgroup FOLDER COMMAND...
+# in_cgroup DIRECTORY COMMAND...
 in_cgroup() {
 	echo "$BASHPID" >"$1/cgroup.procs"
 	exec "${@:2}"

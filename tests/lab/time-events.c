@@ -17,11 +17,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/loop-private.h"
-#include "hardware/hardware.h"
-#include "hardware/netlink.h"
-#include "hardware/scan.h"
-#include "hardware/sysroot-private.h"
+#include "base/loop.h"
+#include "service/scanner.h"
+#include "hardware/scan/netlink.h"
+#include "hardware/scan/scan.h"
+#include "hardware/sysroot.h"
 #include "samples.h"
 
 /* Between a message and the next change: what one change sets off is over by then. */

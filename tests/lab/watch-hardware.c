@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints what the hardware service sees, one line a change; for the tests in this folder. */
+/* Prints what the hardware service sees, one line a change; for the tests in this directory. */
 #include <rdmad/device.h>
-#include <rdmad/facts.h>
+#include <rdmad/attributes.h>
 #include <rdmad/inventory.h>
 #include <signal.h>
 #include <stdio.h>
 
-#include "base/loop-private.h"
-#include "base/work-private.h"
-#include "hardware/hardware.h"
-#include "hardware/sysroot-private.h"
-#include "hardware/verbs.h"
-#include "service/facts-private.h"
+#include "base/loop.h"
+#include "base/work.h"
+#include "service/scanner.h"
+#include "hardware/sysroot.h"
+#include "hardware/verbs/verbs.h"
+#include "service/attributes-private.h"
 #include "service/inventory-private.h"
-#include "service/journal-private.h"
+#include "service/event-log-private.h"
 
 typedef struct {
 	RdmadLoop *loop;
@@ -100,15 +100,16 @@ int main(void)
 	g_autoptr(RdmadSysroot) sysroot = rdmad_sysroot_new(NULL, &error);
 	RdmadLoop *loop = rdmad_loop_new();
 	RdmadWorkers *workers = rdmad_workers_new(loop, 2, NULL);
-	RdmadJournal *journal = rdmad_journal_new(loop);
-	RdmadFacts *facts = rdmad_facts_new(loop);
-	RdmadInventory *inventory = rdmad_inventory_new(loop, journal);
-	RdmadHardware *hw = rdmad_hardware_new(loop, workers, sysroot, inventory, facts, journal);
+	RdmadEventLog *event_log = rdmad_event_log_new(loop);
+	RdmadAttributes *attributes = rdmad_attributes_new(loop);
+	RdmadInventory *inventory = rdmad_inventory_new(loop, event_log);
+	RdmadHardware *hw =
+		rdmad_hardware_new(loop, workers, sysroot, inventory, attributes, event_log);
 	Watcher watcher = { loop, hw };
 	RdmadEvent *stop = rdmad_loop_add_signal(loop, SIGTERM, on_signal, &watcher);
 	RdmadEvent *ask = rdmad_loop_add_signal(loop, SIGUSR1, on_signal, &watcher);
 	RdmadWatch *devices = rdmad_inventory_watch(inventory, NULL, &ops, NULL);
-	RdmadWatch *all = rdmad_facts_watch(facts, NULL, NULL, fact, NULL);
+	RdmadWatch *all = rdmad_attributes_watch(attributes, NULL, NULL, fact, NULL);
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (!rdmad_hardware_start(hw, &error)) {
@@ -122,8 +123,8 @@ int main(void)
 	rdmad_watch_free(all);
 	rdmad_hardware_free(hw);
 	rdmad_inventory_free(inventory);
-	rdmad_facts_free(facts);
-	rdmad_journal_free(journal);
+	rdmad_attributes_free(attributes);
+	rdmad_event_log_free(event_log);
 	rdmad_workers_free(workers);
 	rdmad_loop_free(loop);
 	return 0;

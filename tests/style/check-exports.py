@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Modules export their class and nothing else.
 
-usage: check-exports.py FOLDER
+usage: check-exports.py DIRECTORY
 
-Every NAME.so below FOLDER is a module.  Exit status 77 (skipped) when there is none.
+Every NAME.so below DIRECTORY is a module.  Exit status 77 (skipped) when there is none.
 """
 
 import subprocess

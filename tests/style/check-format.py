@@ -16,9 +16,9 @@ LEFT_ALONE = {
 
 
 def files(source):
-    for folder in ("core", "modules", "tests"):
+    for directory in ("core", "modules", "tests"):
         for suffix in ("c", "h"):
-            for path in glob.glob(f"{source}/{folder}/**/*.{suffix}", recursive=True):
+            for path in glob.glob(f"{source}/{directory}/**/*.{suffix}", recursive=True):
                 name = os.path.relpath(path, source)
                 if not any(name.startswith(left) for left in LEFT_ALONE):
                     yield path

@@ -15,42 +15,41 @@ from pathlib import Path
 MAX_FILE_LINES = 800
 MAX_FUNCTION_LINES = 60
 
-# What a file of core may include of core's other folders; the longest prefix counts.  Knowledge
-# runs one way: main -> daemon -> services -> boundary -> base.
+# What a file of core may include of core's other directories; the longest prefix counts.  Knowledge
+# runs one way: daemon -> api -> module -> service ->
+# {hardware, network, grpc, http, config} -> base.
 LAYERS = {
     "core/base/": [],
     "core/config/": ["base"],
-    "core/service/": ["base", "hardware"],
     "core/hardware/": ["base"],
-    "core/hardware/hardware.c": ["base", "service"],  # hands what was seen to the inventory
     "core/network/": ["base", "hardware"],
     "core/grpc/": ["base"],
     "core/http/": ["base"],
-    "core/http/api": ["base", "config", "daemon", "hardware", "service"],  # shows all there is
-    "core/http/doctor": ["base", "config", "daemon", "hardware", "service"],  # the same
-    "core/http/health": ["base", "daemon", "hardware", "service"],  # the same
+    "core/service/": ["base", "hardware"],
+    "core/module/": ["base", "config", "http", "service"],
+    "core/api/": ["base", "hardware", "http", "module", "service"],
     "core/cli/": ["base"],
-    "core/daemon/": ["base", "cli", "config", "grpc", "hardware", "http", "service"],
+    "core/daemon/": ["api", "base", "cli", "config", "hardware", "http", "module", "network", "service"],
     "core/main.c": ["cli", "daemon"],
 }
 
 # A header of rdmad's own that another public header may include.
-PUBLIC = {"": ["types.h"], "journal.h": ["log.h"]}
+PUBLIC = {"": ["types.h"], "event-log.h": ["log.h"]}
 
 # Foreign headers, and the files that may know them.
 ONLY_IN = {
     r"event2/|event\.h|evhttp\.h": r"core/base/loop\.c",
     r"libconfig\.h": r"core/config/tree\.c",
-    r"gmodule\.h": r"core/daemon/module-loader\.c",
-    r"dlfcn\.h": r"core/(daemon/module-loader|hardware/verbs-provider)\.c",
-    r"netlink/|linux/(genetlink|netlink|rtnetlink)\.h|rdma/rdma_netlink\.h": r"core/(hardware/(netlink|kernel-events)|network/).*",
+    r"gmodule\.h": r"core/module/loader\.c",
+    r"dlfcn\.h": r"core/(module/loader|hardware/verbs/open)\.c",
+    r"netlink/|linux/(genetlink|netlink|rtnetlink)\.h|rdma/rdma_netlink\.h": r"core/(hardware/netlink|network)/.*",
     r"sqlite3\.h": r"core/service/state.*",
-    r"infiniband/|rdma/rdma_cma\.h": r"core/hardware/verbs.*",
+    r"infiniband/|rdma/rdma_cma\.h": r"core/hardware/verbs/.*",
     r"nghttp2/": r"core/grpc/.*",
-    r"yaml\.h": r"core/base/yaml-tree\.c",
-    r"zlib\.h": r"modules/metrics/gzip\.c",
-    r"openssl/": r"core/http/tls-openssl\.c",
-    r"crypt\.h": r"core/http/bcrypt\.c",
+    r"yaml\.h": r"core/base/yaml\.c",
+    r"zlib\.h": r"modules/metrics/render/gzip\.c",
+    r"openssl/": r"core/http/access/tls-openssl\.c",
+    r"crypt\.h": r"core/http/access/bcrypt\.c",
     r"gio/|glib-object\.h|gobject/|microhttpd\.h|curl/": r"",
 }
 
@@ -68,12 +67,12 @@ FORBIDDEN = {
 # Absolute kernel paths.  Only sysroot.c opens them; these files have another use for them.
 KERNEL_PATHS = {
     "core/hardware/sysroot.c": "the opener",
-    "core/hardware/scan-chardev.c": "a path that is given to pods, not opened",
-    "core/daemon/process-meters.c": "what the kernel says of this process itself",
-    "core/daemon/module-loader.c": "dlopen() of the descriptor that was judged",
+    "core/hardware/scan/chardev.c": "a path that is given to pods, not opened",
+    "core/daemon/process-stats.c": "what the kernel says of this process itself",
+    "core/module/loader.c": "dlopen() of the descriptor that was judged",
     "core/network/netns.c": "namespaces of this process, and a descriptor that was judged",
     "core/network/sysctls.c": "of a namespace, not of the machine that the sysroot shows",
-    "core/base/unix-socket.c": "bind() below an open folder, whose own path may be too long",
+    "core/base/unix-socket.c": "bind() below an open directory, whose own path may be too long",
 }
 
 COMMENT_OR_TEXT = re.compile(
@@ -127,21 +126,21 @@ def check_module_include(root, source, name):
     if re.fullmatch(GENERATED, name):
         return None
     if ".." in name or not (root / own / name).is_file():
-        return f"a module includes <rdmad/*.h> and its own folder, not \"{name}\""
+        return f"a module includes <rdmad/*.h> and its own directory, not \"{name}\""
     return None
 
 
 def check_core_include(root, source, name):
-    folder = source.path.split("/")[1]
+    directory = source.path.split("/")[1]
     if re.fullmatch(GENERATED, name):
         return None
     if name.startswith("modules/") or ".." in name:
-        return f"core never includes a module or climbs out of its folders: \"{name}\""
+        return f"core never includes a module or climbs out of its directories: \"{name}\""
     if not (root / "core" / name).is_file():
-        return f"\"{name}\" is no header of core: write \"folder/name.h\""
+        return f"\"{name}\" is no header of core: write \"directory/name.h\""
     target = name.split("/")[0]
-    if target != folder and target not in allowed_layers(source.path):
-        return f"core/{folder} does not know core/{target}: see LAYERS in check-includes.py"
+    if target != directory and target not in allowed_layers(source.path):
+        return f"core/{directory} does not know core/{target}: see LAYERS in check-includes.py"
     return None
 
 

@@ -19,9 +19,9 @@ TYPES_H = "#pragma once\n/* A thing. */\nstruct thing { int a; };\n"
 
 class CheckAbi(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = Path(folder.name)
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.root = Path(directory.name)
         self.headers = self.root / "core/include/rdmad"
         self.headers.mkdir(parents=True)
         (self.root / "tests/style").mkdir(parents=True)

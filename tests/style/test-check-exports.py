@@ -18,13 +18,13 @@ CLASS = "const int rdmad_module_class = 1;\n"
 
 class CheckExports(unittest.TestCase):
     def check(self, code):
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as directory:
             if code:
-                source = Path(folder) / "demo.c"
+                source = Path(directory) / "demo.c"
                 source.write_text(code, encoding="utf-8")
                 subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-o",
-                                Path(folder) / "demo.so", source], check=True)
-            done = subprocess.run([sys.executable, CHECKER, folder], capture_output=True,
+                                Path(directory) / "demo.so", source], check=True)
+            done = subprocess.run([sys.executable, CHECKER, directory], capture_output=True,
                                   text=True, check=False)
             return done.returncode, done.stdout
 

@@ -24,7 +24,7 @@ spec.loader.exec_module(checker)
 GOOD = {
     "core/include/rdmad/types.h": HEADER + "#include <glib.h>\n",
     "core/include/rdmad/log.h": HEADER + "#include <rdmad/types.h>\n",
-    "core/include/rdmad/journal.h": HEADER + "#include <rdmad/types.h>\n#include <rdmad/log.h>\n",
+    "core/include/rdmad/event-log.h": HEADER + "#include <rdmad/types.h>\n#include <rdmad/log.h>\n",
     "core/base/loop.c": SPDX + "#include <event2/event.h>\n#include <rdmad/types.h>\n",
     "core/base/loop.h": HEADER,
     "core/config/tree.c": SPDX + "#include <libconfig.h>\n",
@@ -64,8 +64,8 @@ PLANTED = [
     ("core/base/a.c", "  #  include <event2/event.h>", "belongs to core/base/loop.c"),
     ("core/http/a.c", "#include <evhttp.h>", "belongs to core/base/loop.c"),
     ("core/config/a.c", "#include <libconfig.h>", "belongs to core/config/tree.c"),
-    ("core/daemon/a.c", "#include <gmodule.h>", "belongs to core/daemon/module-loader.c"),
-    ("core/daemon/a.c", "#include <dlfcn.h>", "belongs to core/(daemon/module-loader"),
+    ("core/module/a.c", "#include <gmodule.h>", "belongs to core/module/loader.c"),
+    ("core/daemon/a.c", "#include <dlfcn.h>", "belongs to core/(module/loader"),
     ("core/service/a.c", "#include <sqlite3.h>", "belongs to core/service/state"),
     ("core/service/a.c", "#include <netlink/msg.h>", "belongs to core/(hardware/"),
     ("core/service/a.c", "#include <linux/rtnetlink.h>", "belongs to core/(hardware/"),
@@ -109,9 +109,9 @@ def plant(root, path, text):
 
 class CheckIncludes(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = folder.name
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.root = directory.name
         for path, text in GOOD.items():
             plant(self.root, path, text)
 

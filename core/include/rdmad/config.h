@@ -12,16 +12,16 @@
 #include <rdmad/types.h>
 
 typedef enum {
-	RDMAD_CONFIG_BOOL,	/* gboolean */
-	RDMAD_CONFIG_INT,	/* gint64; min..max */
-	RDMAD_CONFIG_STRING,	/* char *, g_free(); min..max bytes */
-	RDMAD_CONFIG_STRINGS,	/* char **, g_strfreev(); a string, or a list or array of them */
-	RDMAD_CONFIG_DURATION,	/* guint64 milliseconds; integer seconds, or "250ms", "5s", "2m", "1h" */
-	RDMAD_CONFIG_SIZE,	/* guint64 bytes; integer, or "64K", "8M", "2G" */
-	RDMAD_CONFIG_ENUM,	/* int; index into `choices` */
-	RDMAD_CONFIG_GROUP,	/* RdmadConfigNode *: borrowed, for a table of its own; may be NULL */
-	RDMAD_CONFIG_LIST,	/* RdmadConfigNode *: borrowed list of groups; may be NULL */
-	RDMAD_CONFIG_GROUPS,	/* the same, where a single group stands for a list of one */
+	RDMAD_CONFIG_BOOL,    /* gboolean */
+	RDMAD_CONFIG_INT,     /* gint64; min..max */
+	RDMAD_CONFIG_STRING,  /* char *, g_free(); min..max bytes */
+	RDMAD_CONFIG_STRINGS, /* char **, g_strfreev(); a string, or a list or array of them */
+	RDMAD_CONFIG_DURATION, /* guint64 milliseconds; integer seconds, or "250ms", "5s", "2m", "1h" */
+	RDMAD_CONFIG_SIZE,     /* guint64 bytes; integer, or "64K", "8M", "2G" */
+	RDMAD_CONFIG_ENUM,     /* int; index into `choices` */
+	RDMAD_CONFIG_GROUP,  /* RdmadConfigNode *: borrowed, for a table of its own; may be NULL */
+	RDMAD_CONFIG_LIST,   /* RdmadConfigNode *: borrowed list of groups; may be NULL */
+	RDMAD_CONFIG_GROUPS, /* the same, where a single group stands for a list of one */
 } RdmadConfigType;
 
 typedef struct {
@@ -31,36 +31,59 @@ typedef struct {
 	/* In the member's unit; STRING: bytes; STRINGS, LIST, GROUPS: entries.  Both 0: any, but no string is
 	 * longer than 4096 bytes then. */
 	gint64 min, max;
-	const char *const *choices;	/* ENUM: NULL-terminated */
+	const char *const *choices; /* ENUM: NULL-terminated */
 	gboolean required;
-	gboolean (*check)(const char *value, GError **error);	/* STRING and each of STRINGS */
+	gboolean (*check)(const char *value, GError **error); /* STRING and each of STRINGS */
 } RdmadConfigField;
 
 #define RDMAD_CONFIG_BOOL_FIELD(k, type_, member)                                                  \
-	{ .key = (k), .type = RDMAD_CONFIG_BOOL, .offset = G_STRUCT_OFFSET(type_, member) }
+	{                                                                                          \
+		.key = (k), .type = RDMAD_CONFIG_BOOL, .offset = G_STRUCT_OFFSET(type_, member)    \
+	}
 #define RDMAD_CONFIG_INT_FIELD(k, type_, member, min_, max_)                                       \
-	{ .key = (k), .type = RDMAD_CONFIG_INT, .offset = G_STRUCT_OFFSET(type_, member),          \
-	  .min = (min_), .max = (max_) }
+	{                                                                                          \
+		.key = (k), .type = RDMAD_CONFIG_INT, .offset = G_STRUCT_OFFSET(type_, member),    \
+		.min = (min_), .max = (max_)                                                       \
+	}
 #define RDMAD_CONFIG_STRING_FIELD(k, type_, member)                                                \
-	{ .key = (k), .type = RDMAD_CONFIG_STRING, .offset = G_STRUCT_OFFSET(type_, member) }
+	{                                                                                          \
+		.key = (k), .type = RDMAD_CONFIG_STRING, .offset = G_STRUCT_OFFSET(type_, member)  \
+	}
 #define RDMAD_CONFIG_STRINGS_FIELD(k, type_, member)                                               \
-	{ .key = (k), .type = RDMAD_CONFIG_STRINGS, .offset = G_STRUCT_OFFSET(type_, member) }
+	{                                                                                          \
+		.key = (k), .type = RDMAD_CONFIG_STRINGS, .offset = G_STRUCT_OFFSET(type_, member) \
+	}
 #define RDMAD_CONFIG_DURATION_FIELD(k, type_, member, min_, max_)                                  \
-	{ .key = (k), .type = RDMAD_CONFIG_DURATION, .offset = G_STRUCT_OFFSET(type_, member),     \
-	  .min = (min_), .max = (max_) }
+	{                                                                                          \
+		.key = (k), .type = RDMAD_CONFIG_DURATION,                                         \
+		.offset = G_STRUCT_OFFSET(type_, member), .min = (min_), .max = (max_)             \
+	}
 #define RDMAD_CONFIG_SIZE_FIELD(k, type_, member, min_, max_)                                      \
-	{ .key = (k), .type = RDMAD_CONFIG_SIZE, .offset = G_STRUCT_OFFSET(type_, member),         \
-	  .min = (min_), .max = (max_) }
+	{                                                                                          \
+		.key = (k), .type = RDMAD_CONFIG_SIZE, .offset = G_STRUCT_OFFSET(type_, member),   \
+		.min = (min_), .max = (max_)                                                       \
+	}
 #define RDMAD_CONFIG_ENUM_FIELD(k, type_, member, choices_)                                        \
-	{ .key = (k), .type = RDMAD_CONFIG_ENUM, .offset = G_STRUCT_OFFSET(type_, member),         \
-	  .choices = (choices_) }
+	{                                                                                          \
+		.key = (k), .type = RDMAD_CONFIG_ENUM, .offset = G_STRUCT_OFFSET(type_, member),   \
+		.choices = (choices_)                                                              \
+	}
 #define RDMAD_CONFIG_GROUP_FIELD(k, type_, member)                                                 \
-	{ .key = (k), .type = RDMAD_CONFIG_GROUP, .offset = G_STRUCT_OFFSET(type_, member) }
+	{                                                                                          \
+		.key = (k), .type = RDMAD_CONFIG_GROUP, .offset = G_STRUCT_OFFSET(type_, member)   \
+	}
 #define RDMAD_CONFIG_LIST_FIELD(k, type_, member)                                                  \
-	{ .key = (k), .type = RDMAD_CONFIG_LIST, .offset = G_STRUCT_OFFSET(type_, member) }
+	{                                                                                          \
+		.key = (k), .type = RDMAD_CONFIG_LIST, .offset = G_STRUCT_OFFSET(type_, member)    \
+	}
 #define RDMAD_CONFIG_GROUPS_FIELD(k, type_, member)                                                \
-	{ .key = (k), .type = RDMAD_CONFIG_GROUPS, .offset = G_STRUCT_OFFSET(type_, member) }
-#define RDMAD_CONFIG_FIELDS_END { .key = NULL }
+	{                                                                                          \
+		.key = (k), .type = RDMAD_CONFIG_GROUPS, .offset = G_STRUCT_OFFSET(type_, member)  \
+	}
+#define RDMAD_CONFIG_FIELDS_END                                                                    \
+	{                                                                                          \
+		.key = NULL                                                                        \
+	}
 
 /*
  * Fills `out`, whose members hold the defaults (strings allocated, they are freed when replaced).

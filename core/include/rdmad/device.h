@@ -147,7 +147,7 @@ struct RdmadDevice {
 	char *bond;		/* that one of its interfaces is in, or NULL */
 	RdmadChardev *chardevs; /* in the order of their kinds, rdma_cm last */
 	guint n_chardevs;
-	gboolean fatal;	 /* its driver gave it up; holds until it is removed or added anew */
+	gboolean fatal;	 /* its driver gave it up; holds until it is removed or added again */
 	guint stale;	 /* looks in a row that failed, and this is what was seen before them */
 	char **problems; /* "ports/1/rate: Input/output error"; empty when all is well */
 };

@@ -8,8 +8,8 @@
 
 typedef enum {
 	RDMAD_FINDING_OK,
-	RDMAD_FINDING_NOTE,	/* worth knowing; works */
-	RDMAD_FINDING_PROBLEM,	/* something will not work */
+	RDMAD_FINDING_NOTE,    /* worth knowing; works */
+	RDMAD_FINDING_PROBLEM, /* something will not work */
 } RdmadFinding;
 
 /* Appends {"level", "subject", "text", "advice"} to a JSON array.  `advice` NULL: none is needed. */

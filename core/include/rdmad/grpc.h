@@ -76,8 +76,9 @@ typedef struct {
 	guint connections; /* now open */
 	guint calls;	   /* now open */
 	guint64 connections_total, refused_total, calls_total, failed_total;
-} RdmadGrpcServerStats;
-RDMAD_API void rdmad_grpc_server_stats(const RdmadGrpcServer *server, RdmadGrpcServerStats *stats);
+} RdmadGrpcServerTotals;
+RDMAD_API void rdmad_grpc_server_totals(const RdmadGrpcServer *server,
+					RdmadGrpcServerTotals *totals);
 
 RDMAD_API RdmadGrpcCall *rdmad_grpc_call_ref(RdmadGrpcCall *call);
 RDMAD_API void rdmad_grpc_call_unref(RdmadGrpcCall *call);

@@ -31,8 +31,8 @@ typedef struct {
 
 /* `ops` must outlive the watch; NULL members are skipped. */
 RDMAD_API RdmadWatch *rdmad_inventory_watch(RdmadInventory *inv, RdmadModule *owner,
-					    const RdmadInventoryOps *ops, gpointer data)
-	G_GNUC_WARN_UNUSED_RESULT;
+					    const RdmadInventoryOps *ops,
+					    gpointer data) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Any service's watch; takes NULL, may be called from a callback of it. */
 RDMAD_API void rdmad_watch_free(RdmadWatch *watch);

@@ -3,32 +3,32 @@
  * Log
  *
  * One line an event, with a topic (the module's or the core file's name) and optional fields that
- * the JSON and journal forms carry by name.  Repeats of one call site are rate-limited; what was
+ * the JSON and event log forms carry by name.  Repeats of one call site are rate-limited; what was
  * held back is counted in the next line that passes.  Keeps errno.  Safe from worker threads.
  */
 #pragma once
 
 #include <rdmad/types.h>
 
-/* The build gives every module and core folder its own topic. */
+/* The build gives every module and core directory its own topic. */
 #ifndef RDMAD_LOG_TOPIC
 #define RDMAD_LOG_TOPIC "core"
 #endif
 
-typedef enum {			/* syslog's numbers, as the journal wants them */
-	RDMAD_LOG_ERR = 3,
-	RDMAD_LOG_WARNING = 4,
-	RDMAD_LOG_NOTICE = 5,
-	RDMAD_LOG_INFO = 6,
-	RDMAD_LOG_DEBUG = 7,
+typedef enum { /* syslog's numbers, as the event log wants them */
+	       RDMAD_LOG_ERR = 3,
+	       RDMAD_LOG_WARNING = 4,
+	       RDMAD_LOG_NOTICE = 5,
+	       RDMAD_LOG_INFO = 6,
+	       RDMAD_LOG_DEBUG = 7,
 } RdmadLogLevel;
 
 /* What a line is about; NULL members are left out. */
 typedef struct {
-	const char *device;	/* stable id */
-	const char *pod;	/* namespace/name */
+	const char *device; /* stable id */
+	const char *pod;    /* namespace/name */
 	const char *resource;
-	const char *claim;
+	const char *allocation;
 } RdmadLogFields;
 
 /* State of one call site; static, zeroed. */
@@ -48,12 +48,13 @@ RDMAD_API void rdmad_log_write(const char *topic, RdmadLogLevel level, RdmadLogS
 	{                                                                                          \
 		static RdmadLogSite rdmad_site_;                                                   \
 		if (rdmad_log_enabled(RDMAD_LOG_TOPIC, level))                                     \
-			rdmad_log_write(RDMAD_LOG_TOPIC, level, &rdmad_site_, fields, __VA_ARGS__); \
+			rdmad_log_write(RDMAD_LOG_TOPIC, level, &rdmad_site_, fields,              \
+					__VA_ARGS__);                                              \
 	}                                                                                          \
 	G_STMT_END
 
-#define rdmad_err(...) rdmad_log_full(RDMAD_LOG_ERR, NULL, __VA_ARGS__)
-#define rdmad_warn(...) rdmad_log_full(RDMAD_LOG_WARNING, NULL, __VA_ARGS__)
+#define rdmad_err(...)	  rdmad_log_full(RDMAD_LOG_ERR, NULL, __VA_ARGS__)
+#define rdmad_warn(...)	  rdmad_log_full(RDMAD_LOG_WARNING, NULL, __VA_ARGS__)
 #define rdmad_notice(...) rdmad_log_full(RDMAD_LOG_NOTICE, NULL, __VA_ARGS__)
-#define rdmad_info(...) rdmad_log_full(RDMAD_LOG_INFO, NULL, __VA_ARGS__)
-#define rdmad_debug(...) rdmad_log_full(RDMAD_LOG_DEBUG, NULL, __VA_ARGS__)
+#define rdmad_info(...)	  rdmad_log_full(RDMAD_LOG_INFO, NULL, __VA_ARGS__)
+#define rdmad_debug(...)  rdmad_log_full(RDMAD_LOG_DEBUG, NULL, __VA_ARGS__)

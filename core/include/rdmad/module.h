@@ -91,13 +91,13 @@ RDMAD_API const char *rdmad_module_name(const RdmadModule *self);
 RDMAD_API RdmadLoop *rdmad_module_loop(RdmadModule *self);
 RDMAD_API RdmadWorkers *rdmad_module_workers(RdmadModule *self);
 RDMAD_API RdmadInventory *rdmad_module_inventory(RdmadModule *self);
-RDMAD_API RdmadClaims *rdmad_module_claims(RdmadModule *self);
+RDMAD_API RdmadAllocations *rdmad_module_allocations(RdmadModule *self);
 RDMAD_API RdmadPods *rdmad_module_pods(RdmadModule *self);
 RDMAD_API RdmadState *rdmad_module_state(RdmadModule *self);
-RDMAD_API RdmadFacts *rdmad_module_facts(RdmadModule *self);
-RDMAD_API RdmadJournal *rdmad_module_journal(RdmadModule *self);
+RDMAD_API RdmadAttributes *rdmad_module_attributes(RdmadModule *self);
+RDMAD_API RdmadEventLog *rdmad_module_event_log(RdmadModule *self);
 RDMAD_API RdmadHttp *rdmad_module_http(RdmadModule *self);
-RDMAD_API RdmadMeters *rdmad_module_meters(RdmadModule *self);
+RDMAD_API RdmadStats *rdmad_module_stats(RdmadModule *self);
 RDMAD_API const RdmadSysroot *rdmad_module_sysroot(RdmadModule *self);
 
 /* Directories, absolute, without a trailing slash. */

@@ -2,7 +2,7 @@
 /*
  * Pods: who holds which device ids, from kubelet's podresources socket (v1)
  *
- * A refresh lists once and reconciles the claims with the answer.  Refreshes that come while a List
+ * A refresh lists once and reconciles the allocations with the answer.  Refreshes that come while a List
  * is under way share the next one, so that what they get is not older than their question.  Kubelet
  * limits callers to 100 lists a second.
  */
@@ -25,7 +25,7 @@ typedef void (*RdmadPodsFunc)(const GError *error, gpointer data);
 RDMAD_API void rdmad_pods_refresh(RdmadPods *pods, RdmadModule *owner, RdmadPodsFunc fn,
 				  gpointer data);
 /* Something changed that podresources will know soon (an Allocate): refreshes after a short time,
- * again with back-off until all claims are named.  While there are claims, every five minutes. */
+ * again with back-off until all allocations are named.  While there are allocations, every five minutes. */
 RDMAD_API void rdmad_pods_hint(RdmadPods *pods);
 
 /* Notices a kubelet that has started since the last List: before its word is weighed. */

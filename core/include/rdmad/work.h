@@ -13,14 +13,14 @@
 #include <rdmad/types.h>
 
 typedef struct {
-	const char *name;	/* for the log */
+	const char *name; /* for the log */
 	/* NULL with an error set is a failure.  A long job looks at rdmad_job_cancelled() now and
 	 * then. */
 	gpointer (*run)(gpointer input, const RdmadJob *job, GError **error);
 	/* Takes `result` over (NULL on error); `error` stays the caller's. */
 	void (*done)(gpointer result, const GError *error, gpointer data);
-	GDestroyNotify free_input;	/* may be NULL */
-	GDestroyNotify free_result;	/* may be NULL */
+	GDestroyNotify free_input;  /* may be NULL */
+	GDestroyNotify free_result; /* may be NULL */
 } RdmadJobClass;
 
 /* Takes `input` over.  `deadline_ms` 0: none.  `klass` must outlive the job.  The handle is valid

@@ -107,7 +107,7 @@ function holderList(holders) {
 	if (!holders.length)
 		return "held by no pod";
 	return holders.slice(0, 3).map((holder) => el("span", { class: "holder", title: holder.resource },
-		name(holder.pod), holder.tokens > 1 ? ` \u00d7${holder.tokens}` : ""))
+		name(holder.pod), holder.slots > 1 ? ` \u00d7${holder.slots}` : ""))
 		.concat(holders.length > 3 ? [`and ${holders.length - 3} more`] : []);
 }
 
@@ -162,17 +162,17 @@ function updateCard(card, device, holders) {
 	updatePorts(card, device.ports);
 }
 
-// Who holds a device, by allocations: Map of device id to [{ pod, resource, tokens }].
+// Who holds a device, by allocations: Map of device id to [{ pod, resource, slots }].
 export function holdersByDevice(allocations) {
 	const holders = new Map();
 
-	for (const claim of allocations) {
-		const pod = claim.pod_name ? `${claim.pod_namespace}/${claim.pod_name}` : "a pod not yet known";
+	for (const allocation of allocations) {
+		const pod = allocation.pod_name ? `${allocation.pod_namespace}/${allocation.pod_name}` : "a pod not yet known";
 
-		for (const id of new Set(claim.devices)) {
-			const tokens = claim.devices.filter((other) => other === id).length;
+		for (const id of new Set(allocation.devices)) {
+			const slots = allocation.devices.filter((other) => other === id).length;
 
-			holders.set(id, [...holders.get(id) ?? [], { pod, resource: claim.resource, tokens }]);
+			holders.set(id, [...holders.get(id) ?? [], { pod, resource: allocation.resource, slots }]);
 		}
 	}
 	return holders;

@@ -12,7 +12,7 @@ export function after() {
 
 export function take(answer, now) {
 	if (answer.last < last)
-		ports.clear();	// the node was started anew: its marks begin anew as well
+		ports.clear();	// the node was started again: its marks begin again as well
 	last = answer.last;
 	for (const { id, port, unit, ages_ms: ages, received, transmitted } of answer.ports) {
 		const key = `${id}/${port}`;

@@ -9,9 +9,9 @@ function commas(texts) {
 	return texts.flatMap((text, i) => i ? [", ", name(text)] : [name(text)]);
 }
 
-function pod(claim) {
-	return claim.pod_name ? [name(claim.pod_name),
-		el("small", null, name(claim.pod_namespace), " \u00b7 ", name(claim.container))]
+function pod(allocation) {
+	return allocation.pod_name ? [name(allocation.pod_name),
+		el("small", null, name(allocation.pod_namespace), " \u00b7 ", name(allocation.container))]
 		: el("span", { class: "quiet" }, "not known yet");
 }
 
@@ -19,22 +19,22 @@ export function allocations(list) {
 	if (!list.length)
 		return nothing("No pod holds a device.");
 	return table("Allocations", [["Pod", ""], ["Devices", ""], ["Resource", ""], ["Since", "number"]],
-		list.map((claim) => [pod(claim),
-			commas([...new Set(claim.device_names.map((device, i) => device ?? claim.devices[i]))]),
-			[name(claim.resource), el("small", null, claim.mode ?? "")], time(claim.since)]));
+		list.map((allocation) => [pod(allocation),
+			commas([...new Set(allocation.device_names.map((device, i) => device ?? allocation.devices[i]))]),
+			[name(allocation.resource), el("small", null, allocation.mode ?? "")], time(allocation.since)]));
 }
 
 function use(resource) {
-	return [el("meter", { min: 0, max: resource.tokens, value: resource.allocated,
-		"aria-label": `${resource.allocated} of ${resource.tokens}` }),
-		`${resource.allocated} of ${resource.tokens}`];
+	return [el("meter", { min: 0, max: resource.slots, value: resource.allocated,
+		"aria-label": `${resource.allocated} of ${resource.slots}` }),
+		`${resource.allocated} of ${resource.slots}`];
 }
 
 function registration(resource) {
 	if (!resource.registered)
 		return pill("bad", "not registered");
-	if (resource.healthy < resource.tokens)
-		return pill("note", `${resource.tokens - resource.healthy} unhealthy`);
+	if (resource.healthy < resource.slots)
+		return pill("note", `${resource.slots - resource.healthy} unhealthy`);
 	return pill("good", "registered");
 }
 

@@ -7,34 +7,34 @@ pod_with_init() {	# pod_with_init NAME INIT-COUNT COUNT
 		  - name: before
 		    image: rig.local/rdma:1
 		    imagePullPolicy: Never
-		    command: [sh, -c, "cat /run/rdmad/claim.json; sleep 2"]
+		    command: [sh, -c, "cat /run/rdmad/allocation.json; sleep 2"]
 		    resources: {limits: {cpu: 100m, rdma/hca: "$2"}}
 	YAML
 }
-claims_of() { ask allocations --json | jq -c --arg p "$1-$node" '[.allocations[] | select(.pod_name == $p) | [.id, .container, .device_names]]'; }
+allocations_of() { ask allocations --json | jq -c --arg p "$1-$node" '[.allocations[] | select(.pod_name == $p) | [.id, .container, .device_names]]'; }
 begin "$EXCLUSIVE"
 pod a rdma/hca=1
 within 240 "a pod with rdma/hca: 1 runs" pod_running a
 within 60 "rdmad names the pod" says 'default/a-node1 ' ask allocations
-claim=$(claim_of a) device=$(device_of a)
+allocation=$(allocation_of a) device=$(device_of a)
 
 rdmad_stop
 rm -rf /var/lib/rdmad/*
 rdmad_start
-within 120 "database lost: the claim has the same id again" is "$claim" claim_of a
+within 120 "database lost: the allocation has the same id again" is "$allocation" allocation_of a
 check "and the same device" is "$device" device_of a
-check "its folder is there in the container" says "$claim" pod_exec a cat /run/rdmad/claim.json
+check "its directory is there in the container" says "$allocation" pod_exec a cat /run/rdmad/allocation.json
 ask events | grep -v device-added | tail -4 | sed 's/^/#   /'
 
 pod_with_init c 2 1
 within 400 "an init container with two devices, then the main one with one" pod_running c
 sleep 5
-check "the main container has its folder" says '"id"' pod_exec c cat /run/rdmad/claim.json
-id=$(pod_exec c sh -c 'echo $RDMAD_CLAIM')
-check "which is of a claim that is known" says "$id" ask allocations
-note "claims of c: $(claims_of c)"; ctl podres | sed 's/^/#   /'
+check "the main container has its directory" says '"id"' pod_exec c cat /run/rdmad/allocation.json
+id=$(pod_exec c sh -c 'echo $RDMAD_ALLOCATION')
+check "which is of an allocation that is known" says "$id" ask allocations
+note "allocations of c: $(allocations_of c)"; ctl podres | sed 's/^/#   /'
 unpod c
-within 120 "all claims of that pod have ended" is '[]' claims_of c
+within 120 "all allocations of that pod have ended" is '[]' allocations_of c
 
 kubelet_stop
 rm -f $checkpoint
@@ -43,17 +43,17 @@ within 120 "checkpoint lost: registered again" says 'rdma/hca .* yes ' ask statu
 within 120 "kubelet has four devices" is 4 allocatable rdma/hca
 ctl podres | sed 's/^/#   podresources: /'
 for i in 1 2 3; do ask allocations --refresh >/dev/null; sleep 2; done
-check "the claim of the running pod stays" is "$claim" claim_of a
+check "the allocation of the running pod stays" is "$allocation" allocation_of a
 note "doctor:"; ask doctor | grep -i kubelet -A1 | sed 's/^/#   /'
 pod b rdma/hca=3
 within 300 "another pod gets three devices" pod_running b
 within 60 "rdmad names it" says 'default/b-node1 ' ask allocations
 check "not that of the running pod" not says "$device" device_of b
-check "whose claim stays" is "$claim" claim_of a
+check "whose allocation stays" is "$allocation" allocation_of a
 pod d rdma/hca=1
 sleep 15
 check "a third pod is not given it" not pod_running d
 ctl pods | sed 's/^/#   /'
 ask events | tail -6 | sed 's/^/#   /'
 unpod a b d
-within 240 "all claims have ended" is 0 n_claims_now
+within 240 "all allocations have ended" is 0 n_allocations_now

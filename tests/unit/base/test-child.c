@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "base/loop-private.h"
+#include "base/loop.h"
 
 #define SOME_MODULE ((RdmadModule *)0x10)
 

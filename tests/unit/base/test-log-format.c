@@ -28,7 +28,7 @@ static void test_text_is_one_line_with_time_level_and_topic(void)
 	g_assert_cmpstr(line->str, ==,
 			"2026-11-21T11:52:03.123Z warning inventory: link down "
 			"device=0000:3b:00.0 pod=ns/pod-0 resource=rdma/hca "
-			"claim=0123456789abcdef\n");
+			"allocation=0123456789abcdef\n");
 }
 
 static void test_the_priority_form_leaves_the_time_to_the_journal(void)
@@ -101,7 +101,7 @@ static void test_json_carries_the_fields_by_name(void)
 	g_assert_cmpstr(member(object, "device"), ==, "0000:3b:00.0");
 	g_assert_cmpstr(member(object, "pod"), ==, "ns/pod-0");
 	g_assert_cmpstr(member(object, "resource"), ==, "rdma/hca");
-	g_assert_cmpstr(member(object, "claim"), ==, "0123456789abcdef");
+	g_assert_cmpstr(member(object, "allocation"), ==, "0123456789abcdef");
 	json_decref(object);
 
 	object = as_json(&plain);
@@ -177,7 +177,7 @@ static void test_the_journal_gets_named_fields(void)
 	g_assert_cmpstr(datagram->str, ==,
 			"PRIORITY=4\nSYSLOG_IDENTIFIER=rdmad\nRDMAD_TOPIC=inventory\n"
 			"MESSAGE=link down\nRDMAD_DEVICE=0000:3b:00.0\nRDMAD_POD=ns/pod-0\n"
-			"RDMAD_RESOURCE=rdma/hca\nRDMAD_CLAIM=0123456789abcdef\n");
+			"RDMAD_RESOURCE=rdma/hca\nRDMAD_ALLOCATION=0123456789abcdef\n");
 }
 
 static void test_values_of_several_lines_go_to_the_journal_with_their_length(void)

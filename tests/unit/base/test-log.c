@@ -8,7 +8,7 @@
 #include <rdmad/fd.h>
 #include <string.h>
 
-#include "base/log-private.h"
+#include "base/log.h"
 
 /* stderr becomes a file for the time of a test. */
 typedef struct {

@@ -7,8 +7,8 @@
 #include <spawn.h>
 #include <sys/wait.h>
 
-#include "base/loop-private.h"
-#include "service/meters-private.h"
+#include "base/loop.h"
+#include "service/stats-private.h"
 
 #include "../refusing-epoll.h"
 
@@ -241,7 +241,7 @@ typedef struct {
 	guint64 at_least_50ms;
 } Counted;
 
-static void read_counted(const RdmadMeterClass *klass, const RdmadMeterSeries *series, guint n,
+static void read_counted(const RdmadStatClass *klass, const RdmadStatSeries *series, guint n,
 			 gpointer data)
 {
 	Counted *counted = data;
@@ -265,19 +265,19 @@ static void sleep_long(gpointer data)
 
 static void test_turns_are_timed_and_so_are_late_timers(void)
 {
-	g_autoptr(RdmadMeters) meters = rdmad_meters_new();
+	g_autoptr(RdmadStats) stats = rdmad_stats_new();
 	g_autoptr(RdmadLoop) loop = rdmad_loop_new();
 	RdmadEvent *slow = rdmad_loop_add_timer(loop, NULL, sleep_long, NULL);
 	Fixture f = { .loop = loop };
 	RdmadEvent *behind = rdmad_loop_add_timer(loop, NULL, count_timer, &f);
 	Counted counted = { 0 };
 
-	rdmad_loop_set_meters(loop, meters);
+	rdmad_loop_set_stats(loop, stats);
 	/* Due in the midst of the turn that takes long: it is served in the next. */
 	rdmad_event_arm(slow, 1);
 	rdmad_event_arm(behind, 10);
 	rdmad_loop_run(loop);
-	rdmad_meters_foreach(meters, read_counted, &counted);
+	rdmad_stats_foreach(stats, read_counted, &counted);
 	g_assert_cmpfloat(counted.turns, ==, 2);
 	g_assert_cmpuint(counted.observed, ==, 2);
 	g_assert_cmpuint(counted.at_least_50ms, ==, 2);
@@ -285,32 +285,32 @@ static void test_turns_are_timed_and_so_are_late_timers(void)
 
 static void test_a_short_turn_in_time_is_no_latency(void)
 {
-	g_autoptr(RdmadMeters) meters = rdmad_meters_new();
+	g_autoptr(RdmadStats) stats = rdmad_stats_new();
 	g_autoptr(RdmadLoop) loop = rdmad_loop_new();
 	Fixture f = { .loop = loop };
 	RdmadEvent *timer = rdmad_loop_add_timer(loop, NULL, count_timer, &f);
 	Counted counted = { 0 };
 
-	rdmad_loop_set_meters(loop, meters);
+	rdmad_loop_set_stats(loop, stats);
 	rdmad_event_arm(timer, 100);
 	rdmad_loop_run(loop);
-	rdmad_meters_foreach(meters, read_counted, &counted);
+	rdmad_stats_foreach(stats, read_counted, &counted);
 	g_assert_cmpuint(counted.observed, ==, 1);
 	g_assert_cmpuint(counted.at_least_50ms, ==, 0);
 }
 
 static void test_a_family_of_the_core_is_made_once(void)
 {
-	static const RdmadMeterClass klass = { .name = "test_once", .help = "Once" };
-	g_autoptr(RdmadMeters) meters = rdmad_meters_new();
+	static const RdmadStatClass klass = { .name = "test_once", .help = "Once" };
+	g_autoptr(RdmadStats) stats = rdmad_stats_new();
 	g_autoptr(RdmadLoop) loop = rdmad_loop_new();
-	RdmadMeter *meter;
+	RdmadStat *stat;
 
-	g_assert_null(rdmad_loop_meter(loop, &klass));
-	rdmad_loop_set_meters(loop, meters);
-	meter = rdmad_loop_meter(loop, &klass);
-	g_assert_nonnull(meter);
-	g_assert_true(rdmad_loop_meter(loop, &klass) == meter);
+	g_assert_null(rdmad_loop_stat(loop, &klass));
+	rdmad_loop_set_stats(loop, stats);
+	stat = rdmad_loop_stat(loop, &klass);
+	g_assert_nonnull(stat);
+	g_assert_true(rdmad_loop_stat(loop, &klass) == stat);
 }
 
 static void test_a_loop_without_epoll_is_none(void)
@@ -410,11 +410,11 @@ static void pipe_served(int fd, RdmadIo ready, gpointer data)
 
 static void test_low_events_are_served_one_a_turn_and_after_all_others(void)
 {
-	g_autoptr(RdmadMeters) meters = rdmad_meters_new();
+	g_autoptr(RdmadStats) stats = rdmad_stats_new();
 	g_autoptr(RdmadLoop) loop = rdmad_loop_new();
 	Pipes p = { .loop = loop, .order = g_string_new(NULL) };
 
-	rdmad_loop_set_meters(loop, meters);
+	rdmad_loop_set_stats(loop, stats);
 	for (guint i = 0; i < 3; i++) {
 		g_assert_cmpint(pipe2(p.fds[i], O_CLOEXEC | O_NONBLOCK), ==, 0);
 		p.io[i] = rdmad_loop_add_io(loop, NULL, p.fds[i][0], RDMAD_IO_READ, pipe_served, &p,

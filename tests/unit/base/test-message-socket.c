@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/loop-private.h"
+#include "base/loop.h"
 #include "base/unix-socket.h"
 
 #define SOME_MODULE ((RdmadModule *)0x10)
@@ -16,7 +16,7 @@
 typedef struct {
 	RdmadLoop *loop;
 	RdmadMessageServer *server;
-	char *folder, *path;
+	char *directory, *path;
 	int client;
 	RdmadMessagePeer *peer; /* who sent the last message */
 	guint messages, gone;
@@ -87,8 +87,8 @@ static int client_open(Fixture *f)
 
 static void setup(Fixture *f, gconstpointer data)
 {
-	f->folder = g_dir_make_tmp("rdmad-XXXXXX", NULL);
-	f->path = g_build_filename(f->folder, "s", NULL);
+	f->directory = g_dir_make_tmp("rdmad-XXXXXX", NULL);
+	f->path = g_build_filename(f->directory, "s", NULL);
 	f->client = f->kept = -1;
 	f->descriptors = count_descriptors();
 	f->loop = rdmad_loop_new();
@@ -104,8 +104,8 @@ static void teardown(Fixture *f, gconstpointer data)
 	rdmad_clear_fd(&f->client);
 	rdmad_clear_fd(&f->kept);
 	g_assert_cmpuint(count_descriptors(), ==, f->descriptors);
-	g_assert_cmpint(g_rmdir(f->folder), ==, 0);
-	g_free(f->folder);
+	g_assert_cmpint(g_rmdir(f->directory), ==, 0);
+	g_free(f->directory);
 	g_free(f->path);
 	g_free(f->text);
 }

@@ -10,23 +10,23 @@
 #include "base/unix-socket.h"
 
 typedef struct {
-	char *folder, *path;
+	char *directory, *path;
 	RdmadUnixFile file;
 } Fixture;
 
 static void setup(Fixture *f, gconstpointer data)
 {
-	f->folder = g_dir_make_tmp("rdmad-XXXXXX", NULL);
-	f->path = g_build_filename(f->folder, "s", NULL);
+	f->directory = g_dir_make_tmp("rdmad-XXXXXX", NULL);
+	f->path = g_build_filename(f->directory, "s", NULL);
 }
 
 static void teardown(Fixture *f, gconstpointer data)
 {
 	rdmad_unix_file_clear(&f->file);
 	g_remove(f->path);
-	g_assert_cmpint(g_rmdir(f->folder), ==, 0);
+	g_assert_cmpint(g_rmdir(f->directory), ==, 0);
 	g_free(f->path);
-	g_free(f->folder);
+	g_free(f->directory);
 }
 
 static void test_a_socket_has_its_mode_without_a_umask_too(Fixture *f, gconstpointer data)
@@ -58,12 +58,12 @@ static void test_a_client_connects_and_is_known(Fixture *f, gconstpointer data)
 static void test_a_path_longer_than_an_address_works(Fixture *f, gconstpointer data)
 {
 	g_autofree char *name = g_strnfill(80, 'd');
-	g_autofree char *folder = g_build_filename(f->folder, name, NULL);
-	g_autofree char *path = g_build_filename(folder, "a-name-of-some-length.sock", NULL);
+	g_autofree char *directory = g_build_filename(f->directory, name, NULL);
+	g_autofree char *path = g_build_filename(directory, "a-name-of-some-length.sock", NULL);
 	g_autoptr(GError) error = NULL;
 	rdmad_autofd int fd = -1, client = -1;
 
-	g_assert_cmpint(g_mkdir(folder, 0700), ==, 0);
+	g_assert_cmpint(g_mkdir(directory, 0700), ==, 0);
 	g_assert_cmpuint(strlen(path), >, 107);
 	fd = rdmad_unix_listen(SOCK_STREAM, path, 0600, 4, &f->file, &error);
 	g_assert_no_error(error);
@@ -75,7 +75,7 @@ static void test_a_path_longer_than_an_address_works(Fixture *f, gconstpointer d
 	/* As it is after a crash. */
 	g_assert_cmpint(rdmad_unix_probe(path), ==, ECONNREFUSED);
 	rdmad_unix_file_clear(&f->file);
-	g_assert_cmpint(g_rmdir(folder), ==, 0);
+	g_assert_cmpint(g_rmdir(directory), ==, 0);
 }
 
 static void test_a_stale_socket_is_replaced(Fixture *f, gconstpointer data)
@@ -115,7 +115,7 @@ static void test_another_kind_of_file_is_busy_and_stays(Fixture *f, gconstpointe
 
 static void test_a_symbolic_link_is_not_followed(Fixture *f, gconstpointer data)
 {
-	g_autofree char *target = g_build_filename(f->folder, "target", NULL);
+	g_autofree char *target = g_build_filename(f->directory, "target", NULL);
 	g_autoptr(GError) error = NULL;
 
 	g_assert_cmpint(symlink(target, f->path), ==, 0);

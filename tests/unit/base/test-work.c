@@ -4,11 +4,11 @@
 #include <rdmad/work.h>
 #include <unistd.h>
 
-#include "base/loop-private.h"
-#include "base/work-private.h"
-#include "service/meters-private.h"
+#include "base/loop.h"
+#include "base/work.h"
+#include "service/stats-private.h"
 
-#include "../meters-text.h"
+#include "../stats-text.h"
 
 /* Never dereferenced: an owner is only compared. */
 #define SOME_MODULE ((RdmadModule *)0x10)
@@ -229,12 +229,12 @@ static void test_threads_are_bounded_whatever_hangs(Fixture *f, gconstpointer da
 
 static void test_jobs_are_counted_by_what_became_of_them(void)
 {
-	g_autoptr(RdmadMeters) meters = rdmad_meters_new();
+	g_autoptr(RdmadStats) stats = rdmad_stats_new();
 	g_autoptr(RdmadLoop) loop = rdmad_loop_new();
 	const RdmadJobClass *const classes[] = { &square, &failing, &endless };
 	Fixture f = { .loop = loop };
 
-	rdmad_loop_set_meters(loop, meters);
+	rdmad_loop_set_stats(loop, stats);
 	f.workers = rdmad_workers_new(loop, 4, NULL);
 	rdmad_job_cancel(submit(&f, &endless, NULL, 2, 0));
 	for (guint i = 0; i < G_N_ELEMENTS(classes); i++) {
@@ -242,26 +242,26 @@ static void test_jobs_are_counted_by_what_became_of_them(void)
 		submit(&f, classes[i], NULL, 2, classes[i] == &endless ? 20 : 0);
 		rdmad_loop_run(loop);
 	}
-	meters_expect(meters, "rdmad_work_jobs",
-		      "endless,cancelled 1;square,ok 1;failing,error 1;endless,timeout 1;");
+	stats_expect(stats, "rdmad_work_jobs",
+		     "endless,cancelled 1;square,ok 1;failing,error 1;endless,timeout 1;");
 	g_clear_pointer(&f.workers, rdmad_workers_free);
 	g_clear_error(&f.error);
 }
 
 static void test_a_late_job_is_still_timed(void)
 {
-	g_autoptr(RdmadMeters) meters = rdmad_meters_new();
+	g_autoptr(RdmadStats) stats = rdmad_stats_new();
 	g_autoptr(RdmadLoop) loop = rdmad_loop_new();
 	Fixture f = { .loop = loop, .wanted = 1 };
 
-	rdmad_loop_set_meters(loop, meters);
+	rdmad_loop_set_stats(loop, stats);
 	f.workers = rdmad_workers_new(loop, 4, NULL);
 	submit(&f, &endless, NULL, 2, 20);
 	rdmad_loop_run(loop);
-	meters_expect(meters, "rdmad_work_job_duration_seconds", "");
+	stats_expect(stats, "rdmad_work_job_duration_seconds", "");
 	/* It sees that it was cancelled, and its thread tells. */
 	rdmad_loop_turn(loop);
-	meters_expect(meters, "rdmad_work_job_duration_seconds", "endless 1;");
+	stats_expect(stats, "rdmad_work_job_duration_seconds", "endless 1;");
 	g_clear_pointer(&f.workers, rdmad_workers_free);
 	g_clear_error(&f.error);
 }

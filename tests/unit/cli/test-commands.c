@@ -221,32 +221,32 @@ static void test_the_size_of_a_region_is_exact(void)
 	}
 }
 
-static void test_allocations_count_the_tokens_of_a_device(void)
+static void test_allocations_count_the_slots_of_a_device(void)
 {
 	json_t *allocations = load(
-		"[{'id': 'c1', 'resource': 'rdma/hca', 'tokens': ['a', 'b', 'c'],"
+		"[{'id': 'c1', 'resource': 'rdma/hca', 'slots': ['a', 'b', 'c'],"
 		"  'devices': ['x', 'x', 'y'], 'device_names': ['mlx5_0', 'mlx5_0', null],"
 		"  'pod_namespace': 'ns', 'pod_name': 'p', 'container': 'm',"
 		"  'since': '2026-01-01T00:00:00.000000Z', 'attachments': [{'interface': 'net1',"
 		"  'rdma_device': 'mlx5_3', 'addresses': ['192.0.2.1/24']}]},"
-		" {'id': 'c2', 'resource': 'rdma/hca', 'tokens': ['d'], 'devices': ['y'],"
+		" {'id': 'c2', 'resource': 'rdma/hca', 'slots': ['d'], 'devices': ['y'],"
 		"  'device_names': ['mlx5_1'], 'pod_name': null, 'since': null, 'attachments': "
 		"[]}]");
 	g_autoptr(GString) out = g_string_new(NULL);
 
 	allocations_write(allocations, NOW_US, TRUE, out);
 	g_assert_cmpstr(out->str, ==,
-			"CLAIM  RESOURCE  DEVICES       POD   CONTAINER  SINCE  ATTACHMENTS\n"
-			"c1     rdma/hca  mlx5_0 x2, y  ns/p  m          1h 0m  net1 (mlx5_3) "
+			"ALLOCATION  RESOURCE  DEVICES       POD   CONTAINER  SINCE  ATTACHMENTS\n"
+			"c1          rdma/hca  mlx5_0 x2, y  ns/p  m          1h 0m  net1 (mlx5_3) "
 			"192.0.2.1/24\n"
-			"c2     rdma/hca  mlx5_1        -     -          -      -\n");
+			"c2          rdma/hca  mlx5_1        -     -          -      -\n");
 	json_decref(allocations);
 }
 
 static void test_status_shows_what_modules_say_without_knowing_them(void)
 {
 	json_t *status = load(
-		"{'version': '1.2', 'pid': 7, 'uptime_seconds': 90061, 'claims': 3,"
+		"{'version': '1.2', 'pid': 7, 'uptime_seconds': 90061, 'allocations': 3,"
 		" 'config': {'path': '/etc/x.conf', 'loaded': '2026-01-01T00:30:00.000000Z',"
 		"            'error': '/etc/x.conf:3: no'},"
 		" 'machine': {'live': true, 'kernel': '6.1'},"
@@ -274,7 +274,7 @@ static void test_status_shows_what_modules_say_without_knowing_them(void)
 			"               WEB CONFIGURATION REFUSED: w.yml:1: no\n"
 			"listener       [::1]:80\n"
 			"devices        2 (1 active, 0 with problems), 0 GPUs\n"
-			"claims         3\n"
+			"allocations    3\n"
 			"\n"
 			"module dp: running\n"
 			"  NAME      LAST ERROR  DEVICES\n"
@@ -448,7 +448,7 @@ int main(int argc, char **argv)
 	ADD(one_device_is_shown_with_its_gid_table);
 	ADD(the_limits_of_a_device_are_shown_when_known);
 	ADD(the_size_of_a_region_is_exact);
-	ADD(allocations_count_the_tokens_of_a_device);
+	ADD(allocations_count_the_slots_of_a_device);
 	ADD(status_shows_what_modules_say_without_knowing_them);
 	ADD(doctor_tells_whether_there_is_a_problem);
 	ADD(doctor_says_once_what_helps_a_row_of_findings);

@@ -3,7 +3,7 @@
 #include <rdmad/error.h>
 #include <string.h>
 
-#include "cli/import.h"
+#include "cli/import/import.h"
 
 typedef struct {
 	const char *text; /* with ' for " */

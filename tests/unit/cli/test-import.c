@@ -2,7 +2,7 @@
 /* Other plugins' configurations as rdmad.conf: those in tests/import word for word, and single rules. */
 #include <string.h>
 
-#include "cli/import.h"
+#include "cli/import/import.h"
 #include "config/config-private.h"
 
 static char *convert(const char *text, const RdmadImportOptions *options, GPtrArray *notes)
@@ -108,7 +108,7 @@ static void test_the_resource_prefix_of_the_command_line_is_a_default(void)
 	g_assert_cmpuint(notes->len, ==, 0);
 }
 
-static void test_a_pool_without_tokens_is_left_out(void)
+static void test_a_pool_without_slots_is_left_out(void)
 {
 	g_autoptr(GPtrArray) notes = notes_new();
 	g_autofree char *config = convert_quoted(
@@ -121,7 +121,7 @@ static void test_a_pool_without_tokens_is_left_out(void)
 	assert_note(notes, "configList[0]: rdmaHcaMax is 0 or absent");
 }
 
-static void test_more_tokens_than_rdmad_has_are_its_most(void)
+static void test_more_slots_than_rdmad_has_are_its_most(void)
 {
 	g_autoptr(GPtrArray) notes = notes_new();
 	g_autofree char *config = convert_quoted(
@@ -287,10 +287,10 @@ int main(int argc, char **argv)
 	add_file_tests();
 	g_test_add_func("/import/the-resource-prefix-of-the-command-line-is-a-default",
 			test_the_resource_prefix_of_the_command_line_is_a_default);
-	g_test_add_func("/import/a-pool-without-tokens-is-left-out",
-			test_a_pool_without_tokens_is_left_out);
-	g_test_add_func("/import/more-tokens-than-rdmad-has-are-its-most",
-			test_more_tokens_than_rdmad_has_are_its_most);
+	g_test_add_func("/import/a-pool-without-slots-is-left-out",
+			test_a_pool_without_slots_is_left_out);
+	g_test_add_func("/import/more-slots-than-rdmad-has-are-its-most",
+			test_more_slots_than_rdmad_has_are_its_most);
 	g_test_add_func("/import/pools-that-cannot-meet-are-not-shared",
 			test_pools_that_cannot_meet_are_not_shared);
 	g_test_add_func("/import/null-and-empty-lists-are-absent-and-case-is-no-matter",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files, folders and what they include. */
+/* Files, directories and what they include. */
 #include <glib/gstdio.h>
 #include <rdmad/error.h>
 #include <string.h>
@@ -52,9 +52,9 @@ static void teardown(Fixture *f, gconstpointer data)
 static void put(const Fixture *f, const char *name, const char *text)
 {
 	g_autofree char *path = g_build_filename(f->dir, name, NULL);
-	g_autofree char *folder = g_path_get_dirname(path);
+	g_autofree char *directory = g_path_get_dirname(path);
 
-	g_assert_cmpint(g_mkdir_with_parents(folder, 0700), ==, 0);
+	g_assert_cmpint(g_mkdir_with_parents(directory, 0700), ==, 0);
 	g_assert_true(g_file_set_contents(path, text, -1, NULL));
 }
 
@@ -69,7 +69,7 @@ static void assert_loads(const Fixture *f, const char *printed)
 	g_assert_cmpstr(text, ==, printed);
 }
 
-/* `%s` in what is expected stands for the folder. */
+/* `%s` in what is expected stands for the directory. */
 static void assert_fails(const Fixture *f, int code, const char *expected)
 {
 	g_auto(GStrv) parts = g_strsplit(expected, "%s", -1);
@@ -139,7 +139,7 @@ static void test_dropins_merge_in_the_order_of_their_names(Fixture *f, gconstpoi
 			"s = {\n\tt = 1;\n};\n");
 }
 
-static void test_a_missing_folder_of_dropins_is_fine(Fixture *f, gconstpointer data)
+static void test_a_missing_directory_of_dropins_is_fine(Fixture *f, gconstpointer data)
 {
 	put(f, "rdmad.conf", "include = \"conf.d\"; a = 1;");
 	assert_loads(f, "a = 1;\n");
@@ -181,24 +181,24 @@ static void test_a_broken_dropin_is_an_error(Fixture *f, gconstpointer data)
 		     "`key = value;`: `a =`");
 }
 
-static void test_a_folder_among_the_dropins_is_an_error(Fixture *f, gconstpointer data)
+static void test_a_directory_among_the_dropins_is_an_error(Fixture *f, gconstpointer data)
 {
 	put(f, "rdmad.conf", "include = \"conf.d\";");
 	put(f, "conf.d/a.conf/x", "");
 	assert_fails(f, RDMAD_ERROR_CONFIG, "%s/conf.d/a.conf: is a directory, not a file");
 }
 
-static void test_include_must_name_a_folder(Fixture *f, gconstpointer data)
+static void test_include_must_name_a_directory(Fixture *f, gconstpointer data)
 {
 	put(f, "rdmad.conf", "\ninclude = 5;");
 	assert_fails(f, RDMAD_ERROR_CONFIG,
-		     "%s/rdmad.conf:2: include: expected the name of a folder, in quotes");
+		     "%s/rdmad.conf:2: include: expected the name of a directory, in quotes");
 	put(f, "rdmad.conf", "include = \"rdmad.conf\";");
 	assert_fails(f, RDMAD_ERROR_CONFIG,
 		     "%s/rdmad.conf:1: include: %s/rdmad.conf: Not a directory");
 }
 
-static void test_a_dropin_cannot_include_a_folder(Fixture *f, gconstpointer data)
+static void test_a_dropin_cannot_include_a_directory(Fixture *f, gconstpointer data)
 {
 	put(f, "rdmad.conf", "include = \"conf.d\";");
 	put(f, "conf.d/a.conf", "include = \"more.d\";");
@@ -332,7 +332,7 @@ static void test_a_profile_names_no_other(Fixture *f, gconstpointer data)
 	g_assert_null(rdmad_config_load(f->main, f->profiles, NULL));
 }
 
-static void test_without_a_folder_there_are_no_profiles(Fixture *f, gconstpointer data)
+static void test_without_a_directory_there_are_no_profiles(Fixture *f, gconstpointer data)
 {
 	put(f, "rdmad.conf", "profile = \"one\";");
 	assert_fails(f, RDMAD_ERROR_CONFIG,
@@ -364,19 +364,19 @@ int main(int argc, char **argv)
 	ADD(a_huge_file_is_refused);
 	ADD(a_file_without_settings_is_fine);
 	ADD(dropins_merge_in_the_order_of_their_names);
-	ADD(a_missing_folder_of_dropins_is_fine);
+	ADD(a_missing_directory_of_dropins_is_fine);
 	ADD(links_are_followed_as_kubernetes_mounts_them);
 	ADD(an_error_in_a_dropin_names_the_dropin);
 	ADD(a_broken_dropin_is_an_error);
-	ADD(a_folder_among_the_dropins_is_an_error);
-	ADD(include_must_name_a_folder);
-	ADD(a_dropin_cannot_include_a_folder);
+	ADD(a_directory_among_the_dropins_is_an_error);
+	ADD(include_must_name_a_directory);
+	ADD(a_dropin_cannot_include_a_directory);
 	ADD(too_many_dropins_are_refused);
 	ADD(a_profile_is_below_the_main_file);
 	ADD(of_two_profiles_the_later_wins);
 	ADD(an_unknown_profile_names_those_there_are);
 	ADD(a_profile_names_no_other);
-	ADD(without_a_folder_there_are_no_profiles);
+	ADD(without_a_directory_there_are_no_profiles);
 	ADD(at_include_puts_text_in_its_place);
 	ADD(errors_in_an_included_file_name_it);
 	ADD(a_value_from_an_included_file_knows_its_place);

@@ -2,7 +2,7 @@
 #include <glib.h>
 
 #include "config/nearest.h"
-#include "config/units.h"
+#include "config/fields.h"
 
 typedef struct {
 	const char *text;

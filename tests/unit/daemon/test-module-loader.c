@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "bad-modules.h"
-#include "daemon/module-loader.h"
+#include "module/loader.h"
 #include "../scratch.h"
 
 static void test_a_good_module_gives_its_class(void)
@@ -241,7 +241,7 @@ static void test_what_others_could_have_put_there_is_refused(void)
 }
 
 /* What the table above spoils does load when nothing is wrong with it; /tmp above is sticky. */
-static void test_a_link_to_the_folder_is_followed(void)
+static void test_a_link_to_the_directory_is_followed(void)
 {
 	g_autoptr(Scratch) dir = scratch_new();
 	g_autofree char *mods = g_build_filename(dir, "mods", NULL);
@@ -312,7 +312,7 @@ int main(int argc, char **argv)
 	ADD(two_modules_are_two_and_one_is_one);
 	ADD(modules_that_do_not_fit_are_refused_by_name);
 	ADD(what_others_could_have_put_there_is_refused);
-	ADD(a_link_to_the_folder_is_followed);
+	ADD(a_link_to_the_directory_is_followed);
 	ADD(what_may_pass_is_no_fault_of_the_module);
 	return g_test_run();
 }

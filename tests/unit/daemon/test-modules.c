@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <rdmad/error.h>
-#include <rdmad/facts.h>
-#include <rdmad/journal.h>
+#include <rdmad/attributes.h>
+#include <rdmad/event-log.h>
 #include <string.h>
 
 #include "bad-modules.h"
-#include "base/loop-private.h"
-#include "daemon/modules.h"
-#include "daemon/services-private.h"
+#include "base/loop.h"
+#include "module/host.h"
+#include "daemon/services.h"
 #include "../scratch.h"
-#include "service/meters-private.h"
+#include "service/stats-private.h"
 
-#include "../meters-text.h"
+#include "../stats-text.h"
 
 typedef struct {
 	char *dir;
 	GPtrArray *all; /* settings that modules may still look at */
 	RdmadServices *services;
 	RdmadSettings *now;
-	guint64 heard; /* journal entries */
+	guint64 heard; /* event log entries */
 	guint drained;
 } Fixture;
 
@@ -56,8 +56,9 @@ static gboolean bring_up(Fixture *f, const char *text, GError **error)
 	f->now = settings_new(f, text);
 	f->services = rdmad_services_new(NULL);
 	g_assert_true(rdmad_services_open(f->services, f->now, NULL, TRUE, NULL));
-	return rdmad_modules_load(f->services->modules, f->now, error) &&
-	       rdmad_modules_create(f->services->modules, f->now, error) &&
+	return rdmad_modules_load(f->services->modules, f->now->modules, f->now->module_dir,
+				  error) &&
+	       rdmad_modules_create(f->services->modules, f->now->modules, error) &&
 	       rdmad_modules_start(f->services->modules, error);
 }
 
@@ -65,13 +66,14 @@ static gboolean reload(Fixture *f, const char *text, GError **error)
 {
 	RdmadSettings *next = settings_new(f, text);
 
-	if (!rdmad_modules_reload(f->services->modules, f->now, next, error))
+	if (!rdmad_modules_reload(f->services->modules, f->now->modules, next->modules,
+				  next->module_dir, error))
 		return FALSE;
 	f->now = next;
 	return TRUE;
 }
 
-static void collect(const RdmadJournalEntry *entry, gpointer data)
+static void collect(const RdmadEventLogEntry *entry, gpointer data)
 {
 	if (!strcmp(entry->kind, "recorder"))
 		g_ptr_array_add(data, g_strdup(entry->message));
@@ -82,7 +84,7 @@ static char *heard(Fixture *f)
 {
 	g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
 
-	rdmad_journal_foreach(f->services->journal, f->heard, collect, lines);
+	rdmad_event_log_foreach(f->services->event_log, f->heard, collect, lines);
 	f->heard += lines->len;
 	g_ptr_array_add(lines, NULL);
 	return g_strjoinv("; ", (char **)lines->pdata);
@@ -180,13 +182,13 @@ static void test_what_a_module_leaves_behind_is_freed(Fixture *f, gconstpointer 
 
 	bring_up(f, "modules = { leaky = { }; };", &error);
 	g_assert_no_error(error);
-	g_assert_cmpstr(rdmad_facts_get(f->services->facts, "test:leaky"), ==, "yes");
-	meters_expect(f->services->meters, "test_leaky", "4;");
+	g_assert_cmpstr(rdmad_attributes_get(f->services->attributes, "test:leaky"), ==, "yes");
+	stats_expect(f->services->stats, "test_leaky", "4;");
 	rdmad_modules_stop(f->services->modules);
 	/* The leaked timers call into freed memory if they are still there: ASan would tell. */
 	g_clear_pointer(&f->services->modules, rdmad_modules_free);
-	meters_expect(f->services->meters, "test_leaky", "");
-	g_assert_null(rdmad_facts_get(f->services->facts, "test:leaky"));
+	stats_expect(f->services->stats, "test_leaky", "");
+	g_assert_null(rdmad_attributes_get(f->services->attributes, "test:leaky"));
 }
 
 static void assert_unready(Fixture *f, guint index, const char *reason)

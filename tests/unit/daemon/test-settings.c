@@ -3,10 +3,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/loop-private.h"
-#include "daemon/settings-facts.h"
+#include "base/loop.h"
+#include "daemon/settings-attributes.h"
 #include "../scratch.h"
-#include "service/facts-private.h"
+#include "service/attributes-private.h"
 
 static RdmadSettings *load(const char *text, const char *line, GError **error)
 {
@@ -81,24 +81,24 @@ static void test_every_key_is_read(void)
 	g_assert_cmpuint(settings->http.max_body, ==, 4096);
 }
 
-static void test_facts_are_read_and_follow_the_configuration(void)
+static void test_attributes_are_read_and_follow_the_configuration(void)
 {
 	g_autoptr(RdmadSettings) before =
-		load("facts = ( { name = \"label:a/b\"; value = \"1\"; }, "
+		load("attributes = ( { name = \"label:a/b\"; value = \"1\"; }, "
 		     "{ name = \"x\"; value = \"2\"; } );",
 		     " -m a", NULL);
 	g_autoptr(RdmadSettings) now =
-		load("facts = ( { name = \"x\"; value = \"3\"; } );", " -m a", NULL);
+		load("attributes = ( { name = \"x\"; value = \"3\"; } );", " -m a", NULL);
 	RdmadLoop *loop = rdmad_loop_new();
-	RdmadFacts *facts = rdmad_facts_new(loop);
+	RdmadAttributes *attributes = rdmad_attributes_new(loop);
 
-	rdmad_settings_apply_facts(NULL, before, facts);
-	g_assert_cmpstr(rdmad_facts_get(facts, "label:a/b"), ==, "1");
-	g_assert_cmpstr(rdmad_facts_get(facts, "x"), ==, "2");
-	rdmad_settings_apply_facts(before, now, facts);
-	g_assert_null(rdmad_facts_get(facts, "label:a/b"));
-	g_assert_cmpstr(rdmad_facts_get(facts, "x"), ==, "3");
-	rdmad_facts_free(facts);
+	rdmad_settings_apply_attributes(NULL, before, attributes);
+	g_assert_cmpstr(rdmad_attributes_get(attributes, "label:a/b"), ==, "1");
+	g_assert_cmpstr(rdmad_attributes_get(attributes, "x"), ==, "2");
+	rdmad_settings_apply_attributes(before, now, attributes);
+	g_assert_null(rdmad_attributes_get(attributes, "label:a/b"));
+	g_assert_cmpstr(rdmad_attributes_get(attributes, "x"), ==, "3");
+	rdmad_attributes_free(attributes);
 	rdmad_loop_free(loop);
 }
 
@@ -163,7 +163,7 @@ static void test_a_module_does_not_see_the_keys_of_the_core(void)
 	OwnKeys keys = { 0 };
 
 	g_assert_no_error(error);
-	entry = rdmad_settings_module(settings, "a");
+	entry = rdmad_modules_entry(settings->modules, "a");
 	g_assert_true(entry->optional);
 	rdmad_config_parse(entry->config, own_fields, &keys, &error);
 	g_assert_no_error(error);
@@ -242,7 +242,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	ADD(a_file_with_modules_alone_means_the_defaults);
 	ADD(every_key_is_read);
-	ADD(facts_are_read_and_follow_the_configuration);
+	ADD(attributes_are_read_and_follow_the_configuration);
 	ADD(the_command_line_wins);
 	ADD(modules_come_in_the_order_that_was_asked_for);
 	ADD(a_module_does_not_see_the_keys_of_the_core);

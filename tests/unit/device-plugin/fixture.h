@@ -5,7 +5,7 @@
 #include <rdmad/error.h>
 
 #include "config/config-private.h"
-#include "hardware/device-private.h"
+#include "hardware/device.h"
 #include "settings.h"
 
 /* While a test still makes it. */

@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "allocate.h"
+#include "allocate/allocate.h"
 
 #include <glib/gstdio.h>
 
-#include "base/loop-private.h"
+#include "base/loop.h"
 #include "deviceplugin.pb-c.h"
 #include "fixture.h"
-#include "service/claims-private.h"
-#include "service/journal-private.h"
+#include "service/allocations-private.h"
+#include "service/event-log-private.h"
 #include "../service/pod-list-text.h"
 
 #define OWNER "device-plugin"
 
-static const RdmadHandoutFolders NOWHERE;
+static const RdmadDeliveryDirectories NOWHERE;
 
-/* Devices a, b, c with one token each, and claims in memory. */
+/* Devices a, b, c with one slot each, and allocations in memory. */
 typedef struct {
 	GPtrArray *devices;
 	RdmadPool *pool;
 	RdmadLoop *loop;
-	RdmadJournal *journal;
+	RdmadEventLog *event_log;
 	RdmadState *state;
-	RdmadClaims *claims;
+	RdmadAllocations *allocations;
 	char *run_dir;
-	RdmadHandout *handout;
+	RdmadDelivery *delivery;
 } Fixture;
 
 static void pool_setup(Fixture *f, const char *text)
 {
 	g_autoptr(RdmadResourceSettings) settings = fixture_resource(text);
 	RdmadPoolMember members[3];
-	const RdmadPoolFacts facts = { .members = members, .n_members = 3 };
+	const RdmadPoolView attributes = { .members = members, .n_members = 3 };
 
 	f->devices = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_device_unref);
 	for (guint i = 0; i < 3; i++) {
@@ -43,31 +43,31 @@ static void pool_setup(Fixture *f, const char *text)
 	}
 	((RdmadDevice *)f->devices->pdata[2])->ports[0].state = RDMAD_PORT_DOWN;
 	f->pool = rdmad_pool_new(settings);
-	rdmad_pool_update(f->pool, &facts);
+	rdmad_pool_update(f->pool, &attributes);
 }
 
 static void setup(Fixture *f, gconstpointer text)
 {
 	pool_setup(f, text);
 	f->loop = rdmad_loop_new();
-	f->journal = rdmad_journal_new(f->loop);
+	f->event_log = rdmad_event_log_new(f->loop);
 	f->state = rdmad_state_open(NULL, NULL, NULL);
-	f->claims = rdmad_claims_new(f->loop, f->state, f->journal, NULL);
+	f->allocations = rdmad_allocations_new(f->loop, f->state, f->event_log, NULL);
 	f->run_dir = g_dir_make_tmp("rdmad-allocate-XXXXXX", NULL);
-	f->handout = rdmad_handout_new(f->run_dir, OWNER, f->claims, &NOWHERE);
+	f->delivery = rdmad_delivery_new(f->run_dir, OWNER, f->allocations, &NOWHERE);
 }
 
-static void claim_end(const RdmadClaim *claim, gpointer data)
+static void allocation_end(const RdmadAllocation *allocation, gpointer data)
 {
-	rdmad_handout_end(data, claim);
+	rdmad_delivery_end(data, allocation);
 }
 
 static void run_dir_remove(Fixture *f)
 {
-	g_autofree char *claims = g_build_filename(f->run_dir, "claims", NULL);
+	g_autofree char *allocations = g_build_filename(f->run_dir, "allocations", NULL);
 
-	rdmad_claims_foreach(f->claims, claim_end, f->handout);
-	g_rmdir(claims);
+	rdmad_allocations_foreach(f->allocations, allocation_end, f->delivery);
+	g_rmdir(allocations);
 	g_assert_cmpint(g_rmdir(f->run_dir), ==, 0);
 	g_free(f->run_dir);
 }
@@ -75,10 +75,10 @@ static void run_dir_remove(Fixture *f)
 static void teardown(Fixture *f, gconstpointer text)
 {
 	run_dir_remove(f);
-	rdmad_handout_free(f->handout);
-	rdmad_claims_free(f->claims);
+	rdmad_delivery_free(f->delivery);
+	rdmad_allocations_free(f->allocations);
 	rdmad_state_close(f->state);
-	rdmad_journal_free(f->journal);
+	rdmad_event_log_free(f->event_log);
 	rdmad_loop_free(f->loop);
 	rdmad_pool_free(f->pool);
 	g_ptr_array_unref(f->devices);
@@ -93,7 +93,7 @@ static GBytes *allocate(Fixture *f, const char *text, GError **error)
 	V1beta1__ContainerAllocateRequest requests[4], *pointers[4];
 	V1beta1__AllocateRequest request = V1BETA1__ALLOCATE_REQUEST__INIT;
 	guint8 bytes[256];
-	const RdmadAllocator by = { f->claims, f->handout, OWNER };
+	const RdmadAllocator by = { f->allocations, f->delivery, OWNER };
 
 	for (guint i = 0; i < n; i++) {
 		g_ptr_array_add(ids, g_strsplit(containers[i], ",", -1));
@@ -152,10 +152,10 @@ static void test_an_unhealthy_device_is_refused_with_the_reason(Fixture *f, gcon
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE);
 	g_assert_cmpstr(error->message, ==,
 			"a/b: device \"c\" is unhealthy: no port of it is active");
-	g_assert_cmpuint(rdmad_claims_count(f->claims), ==, 0);
+	g_assert_cmpuint(rdmad_allocations_count(f->allocations), ==, 0);
 }
 
-static void test_a_claim_that_cannot_be_written_is_no_answer(Fixture *f, gconstpointer data)
+static void test_a_allocation_that_cannot_be_written_is_no_answer(Fixture *f, gconstpointer data)
 {
 	g_autoptr(GError) error = NULL;
 
@@ -163,37 +163,37 @@ static void test_a_claim_that_cannot_be_written_is_no_answer(Fixture *f, gconstp
 	g_assert_true(rdmad_state_begin(f->state, NULL));
 	g_assert_null(allocate(f, "a b", &error));
 	g_assert_nonnull(error);
-	g_assert_cmpuint(rdmad_claims_count(f->claims), ==, 0);
+	g_assert_cmpuint(rdmad_allocations_count(f->allocations), ==, 0);
 	rdmad_state_rollback(f->state);
 }
 
-static char *claims_path(Fixture *f)
+static char *allocations_path(Fixture *f)
 {
-	return g_build_filename(f->run_dir, "claims", NULL);
+	return g_build_filename(f->run_dir, "allocations", NULL);
 }
 
-static void test_a_refused_request_leaves_no_folder(Fixture *f, gconstpointer data)
+static void test_a_refused_request_leaves_no_directory(Fixture *f, gconstpointer data)
 {
-	g_autofree char *path = claims_path(f);
+	g_autofree char *path = allocations_path(f);
 	g_autoptr(GError) error = NULL;
 
 	g_assert_null(allocate(f, "a c", &error));
 	g_assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
 }
 
-static void test_a_folder_that_cannot_be_made_is_no_answer(Fixture *f, gconstpointer data)
+static void test_a_directory_that_cannot_be_made_is_no_answer(Fixture *f, gconstpointer data)
 {
-	g_autofree char *path = claims_path(f);
+	g_autofree char *path = allocations_path(f);
 	g_autoptr(GError) error = NULL;
 
 	g_assert_true(g_file_set_contents(path, "", 0, NULL));
 	g_assert_null(allocate(f, "a", &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
-	g_assert_cmpuint(rdmad_claims_count(f->claims), ==, 0);
+	g_assert_cmpuint(rdmad_allocations_count(f->allocations), ==, 0);
 	g_assert_cmpint(g_unlink(path), ==, 0);
 }
 
-static void test_each_container_gets_a_claim_of_its_own(Fixture *f, gconstpointer data)
+static void test_each_container_gets_a_allocation_of_its_own(Fixture *f, gconstpointer data)
 {
 	g_autoptr(GBytes) answer = allocate(f, "b,a", NULL);
 	g_autoptr(GBytes) again = allocate(f, "a,b", NULL);
@@ -201,7 +201,7 @@ static void test_each_container_gets_a_claim_of_its_own(Fixture *f, gconstpointe
 
 	g_assert_cmpstr(paths, ==, paths_again);
 	g_assert_false(g_bytes_equal(answer, again));
-	g_assert_cmpuint(rdmad_claims_count(f->claims), ==, 2);
+	g_assert_cmpuint(rdmad_allocations_count(f->allocations), ==, 2);
 }
 
 static RdmadPodLife always_alive(const char *pod_namespace, const char *pod_name, gpointer data)
@@ -218,8 +218,8 @@ static void hold_by_train_0(Fixture *f)
 
 	g_bytes_unref(allocate(f, "a", NULL));
 	list->asked_us = g_get_monotonic_time();
-	rdmad_claims_reconcile(f->claims, list);
-	rdmad_claims_set_liveness(f->claims, always_alive, NULL);
+	rdmad_allocations_reconcile(f->allocations, list);
+	rdmad_allocations_set_liveness(f->allocations, always_alive, NULL);
 }
 
 static void test_a_device_whose_holder_lives_is_refused_by_its_name(Fixture *f, gconstpointer data)
@@ -231,7 +231,7 @@ static void test_a_device_whose_holder_lives_is_refused_by_its_name(Fixture *f, 
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY);
 	g_assert_nonnull(strstr(error->message, "\"a\" is held by pod ns/train-0, container main, "
 						"since 20"));
-	g_assert_cmpuint(rdmad_claims_count(f->claims), ==, 1);
+	g_assert_cmpuint(rdmad_allocations_count(f->allocations), ==, 1);
 }
 
 #define ADD(text, name) g_test_add("/allocate/" #name, Fixture, text, setup, test_##name, teardown)
@@ -242,10 +242,10 @@ int main(int argc, char **argv)
 	ADD(PLAIN, management_nodes_are_left_out);
 	ADD(WITH_MAD, management_nodes_are_there_when_asked_for);
 	ADD(PLAIN, an_unhealthy_device_is_refused_with_the_reason);
-	ADD(PLAIN, a_claim_that_cannot_be_written_is_no_answer);
-	ADD(PLAIN, a_refused_request_leaves_no_folder);
-	ADD(PLAIN, a_folder_that_cannot_be_made_is_no_answer);
-	ADD(PLAIN, each_container_gets_a_claim_of_its_own);
+	ADD(PLAIN, a_allocation_that_cannot_be_written_is_no_answer);
+	ADD(PLAIN, a_refused_request_leaves_no_directory);
+	ADD(PLAIN, a_directory_that_cannot_be_made_is_no_answer);
+	ADD(PLAIN, each_container_gets_a_allocation_of_its_own);
 	ADD(PLAIN, a_device_whose_holder_lives_is_refused_by_its_name);
 	return g_test_run();
 }

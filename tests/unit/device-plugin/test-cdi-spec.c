@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cdi-spec.h"
+#include "allocate/cdi.h"
 
 #include <jansson.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "choice.h"
+#include "allocate/choice.h"
 #include "fixture.h"
-#include "placement.h"
+#include "allocate/placement.h"
 
 typedef struct {
 	const char *id;
@@ -39,7 +39,7 @@ static const struct {
 	{ 1, "pci4 port4 up4 down7 gpu3" },
 };
 
-/* One pool with three tokens of each device. */
+/* One pool with three slots of each device. */
 typedef struct {
 	RdmadPool *pool;
 	GPtrArray *devices;
@@ -62,7 +62,7 @@ static void node_setup(Node *node, const Nic *nics, guint n)
 	g_autoptr(RdmadResourceSettings) settings =
 		fixture_resource("name = \"a/b\"; count = 3; count_per = \"device\";");
 	g_autofree RdmadPoolMember *members = g_new0(RdmadPoolMember, n);
-	const RdmadPoolFacts facts = {
+	const RdmadPoolView attributes = {
 		.now_us = G_USEC_PER_SEC,
 		.members = members,
 		.n_members = n,
@@ -75,7 +75,7 @@ static void node_setup(Node *node, const Nic *nics, guint n)
 		g_ptr_array_add(node->devices, nic_device(&nics[i]));
 		members[i].dev = node->devices->pdata[i];
 	}
-	rdmad_pool_update(node->pool, &facts);
+	rdmad_pool_update(node->pool, &attributes);
 }
 
 /* `held`: a digit for each GPU that a pod has. */
@@ -104,12 +104,12 @@ typedef struct {
 	const char *name, *available, *must, *held;
 	gsize size;
 	const char *expected;
-	const char *claimed; /* NULL: none */
+	const char *allocationed; /* NULL: none */
 } ChoiceCase;
 
-static gboolean is_claimed(const char *token, gpointer claimed)
+static gboolean is_allocationed(const char *slot, gpointer allocationed)
 {
-	return claimed && strstr(claimed, token);
+	return allocationed && strstr(allocationed, slot);
 }
 
 static void node_check(Node *node, const ChoiceCase *one)
@@ -122,8 +122,8 @@ static void node_check(Node *node, const ChoiceCase *one)
 		.must = must,
 		.n_must = g_strv_length(must),
 		.size = one->size,
-		.is_claimed = is_claimed,
-		.data = (gpointer)one->claimed,
+		.is_allocationed = is_allocationed,
+		.data = (gpointer)one->allocationed,
 	};
 	g_autoptr(GPtrArray) chosen = rdmad_choice_make(node->pool, node->gpus, &preference);
 	g_autofree char *text = NULL;
@@ -149,11 +149,12 @@ static const ChoiceCase PLAIN_CASES[] = {
 	{ "only what must be in", PLAIN, "b::0 b::1", "", 2, "b::0 b::1" },
 	{ "less than asked for when there is no more", "a::0", "", "", 3, "a::0" },
 	{ "unknown ids are passed over", "x::0 y::0 b::2", "", "", 1, "b::2" },
-	{ "what a claim has is passed over", PLAIN, "", "", 2, "b::0 a::1", "a::0" },
+	{ "what an allocation has is passed over", PLAIN, "", "", 2, "b::0 a::1", "a::0" },
 	{ "whatever the devices", "a::0 a::1 b::0", "", "", 2, "a::0 a::1", "b::0" },
-	{ "what a claim has comes last", "a::0 a::1 b::0", "", "", 3, "a::1 b::0 a::0", "a::0" },
-	{ "what must be in may be claimed", PLAIN, "c::1", "", 2, "c::1 d::0", "c::1" },
-	{ "all are claimed", "a::0 b::0", "", "", 1, "a::0", "a::0 b::0" },
+	{ "what an allocation has comes last", "a::0 a::1 b::0", "", "", 3, "a::1 b::0 a::0",
+	  "a::0" },
+	{ "what must be in may be allocationed", PLAIN, "c::1", "", 2, "c::1 d::0", "c::1" },
+	{ "all are allocationed", "a::0 b::0", "", "", 1, "a::0", "a::0 b::0" },
 	{ "nothing is asked for", PLAIN, "", "", 0, "" },
 	{ "nothing is offered", "", "", "", 2, "" },
 };
@@ -174,7 +175,7 @@ static const ChoiceCase GPU_NODE_CASES[] = {
 	{ "two are behind one switch", GPU_NODE, "", "", 2, "e::0 f::0" },
 	{ "what has no gpu comes last, the slowest at the end", GPU_NODE, "", "", 6,
 	  "e::0 f::0 b::0 d::0 c::0 a::0" },
-	{ "every device comes before a second token of one", GPU_NODE, "", "", 7,
+	{ "every device comes before a second slot of one", GPU_NODE, "", "", 7,
 	  "e::0 f::0 b::0 d::0 c::0 a::0 e::1" },
 	{ "near a free gpu before near a held one", GPU_NODE, "", "0", 1, "d::0" },
 	{ "one free gpu of two behind a switch is enough", GPU_NODE, "", "2", 2, "e::0 f::0" },

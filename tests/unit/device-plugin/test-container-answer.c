@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "container-answer.h"
+#include "allocate/answer.h"
 
 #include <jansson.h>
 
@@ -17,7 +17,7 @@ static void setup(Fixture *f, gconstpointer data)
 {
 	g_autoptr(RdmadResourceSettings) settings = fixture_resource(data);
 	RdmadPoolMember members[2];
-	const RdmadPoolFacts facts = { .members = members, .n_members = 2 };
+	const RdmadPoolView attributes = { .members = members, .n_members = 2 };
 
 	f->devices[0] = fixture_device("0000:3b:00.0", "mlx5_0", 0);
 	f->devices[1] = fixture_device("0000:5e:00.0-mlx5_core.sf.4", "mlx5_1", 0);
@@ -25,7 +25,7 @@ static void setup(Fixture *f, gconstpointer data)
 	for (guint i = 0; i < 2; i++)
 		members[i] = (RdmadPoolMember){ f->devices[i], FALSE };
 	f->pool = rdmad_pool_new(settings);
-	rdmad_pool_update(f->pool, &facts);
+	rdmad_pool_update(f->pool, &attributes);
 }
 
 static void teardown(Fixture *f, gconstpointer data)
@@ -36,14 +36,14 @@ static void teardown(Fixture *f, gconstpointer data)
 	rdmad_device_unref(f->devices[1]);
 }
 
-/* `tokens` with commas between. */
-static V1beta1__ContainerAllocateResponse *answer(Fixture *f, const char *tokens)
+/* `slots` with commas between. */
+static V1beta1__ContainerAllocateResponse *answer(Fixture *f, const char *slots)
 {
-	g_auto(GStrv) split = g_strsplit(tokens, ",", -1);
-	const RdmadClaim claim = { .id = (char *)"0123456789abcdef", .tokens = split };
+	g_auto(GStrv) split = g_strsplit(slots, ",", -1);
+	const RdmadAllocation allocation = { .id = (char *)"0123456789abcdef", .slots = split };
 
 	g_clear_pointer(&f->answer, rdmad_container_answer_free);
-	f->answer = rdmad_container_answer_new(f->pool, &claim, RUN_DIR, NULL);
+	f->answer = rdmad_container_answer_new(f->pool, &allocation, RUN_DIR, NULL);
 	return rdmad_container_answer_message(f->answer);
 }
 
@@ -58,15 +58,15 @@ static const char *env(const V1beta1__ContainerAllocateResponse *message, const 
 #define EXCLUSIVE "name = \"example.com/rail-0\"; mode = \"exclusive\";"
 #define SHARED	  "name = \"rdma/hca\"; count = 4; umad = true;"
 
-static void test_the_claims_folder_is_mounted_read_only(Fixture *f, gconstpointer data)
+static void test_the_allocations_directory_is_mounted_read_only(Fixture *f, gconstpointer data)
 {
 	const V1beta1__ContainerAllocateResponse *message = answer(f, "0000:3b:00.0");
 
 	g_assert_cmpuint(message->n_mounts, ==, 1);
 	g_assert_cmpstr(message->mounts[0]->container_path, ==, "/run/rdmad");
-	g_assert_cmpstr(message->mounts[0]->host_path, ==, RUN_DIR "/claims/0123456789abcdef");
+	g_assert_cmpstr(message->mounts[0]->host_path, ==, RUN_DIR "/allocations/0123456789abcdef");
 	g_assert_true(message->mounts[0]->read_only);
-	g_assert_cmpstr(env(message, "RDMAD_CLAIM"), ==, "0123456789abcdef");
+	g_assert_cmpstr(env(message, "RDMAD_ALLOCATION"), ==, "0123456789abcdef");
 	g_assert_cmpstr(env(message, "NCCL_CONF_FILE"), ==, "/run/rdmad/nccl.conf");
 }
 
@@ -79,7 +79,7 @@ static void test_variables_have_names_that_a_shell_can_read(Fixture *f, gconstpo
 	g_assert_nonnull(env(message, "PCIDEVICE_EXAMPLE_COM_RAIL_0_INFO"));
 }
 
-static void test_a_device_is_listed_once_whatever_tokens_it_has(Fixture *f, gconstpointer data)
+static void test_a_device_is_listed_once_whatever_slots_it_has(Fixture *f, gconstpointer data)
 {
 	const V1beta1__ContainerAllocateResponse *message =
 		answer(f, "0000:3b:00.0::0,0000:3b:00.0::1,0000:5e:00.0-mlx5_core.sf.4::0");
@@ -111,7 +111,7 @@ static void test_the_information_names_only_nodes_that_are_given(Fixture *f, gco
 }
 
 /* A device whose driver was just unbound is refused before; here it must do no harm. */
-static void test_a_token_that_is_gone_gives_nothing(Fixture *f, gconstpointer data)
+static void test_a_slot_that_is_gone_gives_nothing(Fixture *f, gconstpointer data)
 {
 	const V1beta1__ContainerAllocateResponse *message = answer(f, "0000:ff:00.0");
 
@@ -126,11 +126,11 @@ static void test_a_token_that_is_gone_gives_nothing(Fixture *f, gconstpointer da
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	ADD(EXCLUSIVE, the_claims_folder_is_mounted_read_only);
+	ADD(EXCLUSIVE, the_allocations_directory_is_mounted_read_only);
 	ADD(EXCLUSIVE, variables_have_names_that_a_shell_can_read);
-	ADD(SHARED, a_device_is_listed_once_whatever_tokens_it_has);
+	ADD(SHARED, a_device_is_listed_once_whatever_slots_it_has);
 	ADD(EXCLUSIVE, the_information_is_what_the_sriov_plugin_gives);
 	ADD(EXCLUSIVE, the_information_names_only_nodes_that_are_given);
-	ADD(EXCLUSIVE, a_token_that_is_gone_gives_nothing);
+	ADD(EXCLUSIVE, a_slot_that_is_gone_gives_nothing);
 	return g_test_run();
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cri-answer.h"
+#include "prestart/cri.h"
 
 #include <rdmad/error.h>
 #include <string.h>
 
-/* Messages byte by byte: field numbers are facts of the interface. */
+/* Messages byte by byte: field numbers are attributes of the interface. */
 #define METADATA "\x12\x0c\x0a\x01p\x12\x03uid\x1a\x02ns"
 #define SANDBOX	 "\x0a\x02s1" METADATA
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gpu-ids.h"
+#include "prestart/gpu-ids.h"
 
 #define UUID "GPU-11111111-2222-3333-4444-555555555555"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fixture.h"
-#include "nic-order.h"
+#include "prestart/nic-order.h"
 
 typedef struct {
 	GPtrArray *devices, *gpus;

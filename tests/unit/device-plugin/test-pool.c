@@ -8,7 +8,7 @@ typedef struct {
 	RdmadPool *pool;
 	GPtrArray *devices; /* of RdmadDevice */
 	GArray *members;    /* of RdmadPoolMember */
-	GArray *held;	    /* of RdmadHeldToken */
+	GArray *held;	    /* of RdmadHeldSlot */
 	gint64 now_us;
 } Fixture;
 
@@ -19,7 +19,7 @@ static void setup(Fixture *f, gconstpointer settings)
 	f->pool = rdmad_pool_new(resource);
 	f->devices = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_device_unref);
 	f->members = g_array_new(FALSE, FALSE, sizeof(RdmadPoolMember));
-	f->held = g_array_new(FALSE, FALSE, sizeof(RdmadHeldToken));
+	f->held = g_array_new(FALSE, FALSE, sizeof(RdmadHeldSlot));
 	f->now_us = 1000 * SECOND;
 }
 
@@ -41,39 +41,39 @@ static RdmadDevice *add(Fixture *f, const char *id)
 	return dev;
 }
 
-static void hold(Fixture *f, const char *token, const char *device)
+static void hold(Fixture *f, const char *slot, const char *device)
 {
-	const RdmadHeldToken held = { token, device };
+	const RdmadHeldSlot held = { slot, device };
 
 	g_array_append_val(f->held, held);
 }
 
 static gint64 update(Fixture *f)
 {
-	const RdmadPoolFacts facts = {
+	const RdmadPoolView view = {
 		.now_us = f->now_us,
 		.health_delay_us = SECOND,
 		.forget_us = 60 * SECOND,
 		.members = (const RdmadPoolMember *)(const void *)f->members->data,
 		.n_members = f->members->len,
-		.held = (const RdmadHeldToken *)(const void *)f->held->data,
+		.held = (const RdmadHeldSlot *)(const void *)f->held->data,
 		.n_held = f->held->len,
 	};
 
-	return rdmad_pool_update(f->pool, &facts);
+	return rdmad_pool_update(f->pool, &view);
 }
 
 /* "a::0 a::1! b::0": "!" marks the unhealthy. */
-static void assert_tokens(Fixture *f, const char *expected)
+static void assert_slots(Fixture *f, const char *expected)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
 
-	for (guint i = 0; i < rdmad_pool_token_count(f->pool); i++) {
-		const RdmadToken *token = rdmad_pool_token(f->pool, i);
+	for (guint i = 0; i < rdmad_pool_slot_count(f->pool); i++) {
+		const RdmadSlot *slot = rdmad_pool_slot(f->pool, i);
 
-		g_string_append_printf(text, "%s%s%s", i ? " " : "", token->id,
-				       token->device->health.problem ? "!" : "");
-		g_assert_true(rdmad_pool_find(f->pool, token->id) == token);
+		g_string_append_printf(text, "%s%s%s", i ? " " : "", slot->id,
+				       slot->device->health.problem ? "!" : "");
+		g_assert_true(rdmad_pool_find(f->pool, slot->id) == slot);
 	}
 	g_assert_cmpstr(text->str, ==, expected);
 }
@@ -87,12 +87,12 @@ static void assert_tokens(Fixture *f, const char *expected)
 #define ONLY_ETHERNET                                                                              \
 	"name = \"a/b\"; mode = \"exclusive\"; selectors = { link_layers = \"ethernet\"; };"
 
-static void test_tokens_are_spread_and_the_first_devices_get_one_more(Fixture *f, gconstpointer d)
+static void test_slots_are_spread_and_the_first_devices_get_one_more(Fixture *f, gconstpointer d)
 {
 	add(f, "a");
 	add(f, "b");
 	update(f);
-	assert_tokens(f, "a::0 a::1 a::2 b::0 b::1");
+	assert_slots(f, "a::0 a::1 a::2 b::0 b::1");
 }
 
 static void test_numbers_have_the_digits_of_the_count(Fixture *f, gconstpointer d)
@@ -100,8 +100,8 @@ static void test_numbers_have_the_digits_of_the_count(Fixture *f, gconstpointer 
 	for (guint i = 0; i < 4; i++)
 		add(f, (const char *[]){ "mlx5_10", "mlx5_2", "a", "b" }[i]);
 	update(f);
-	assert_tokens(f, "a::00 a::01 a::02 b::00 b::01 b::02 mlx5_2::00 mlx5_2::01 mlx5_2::02 "
-			 "mlx5_10::00 mlx5_10::01");
+	assert_slots(f, "a::00 a::01 a::02 b::00 b::01 b::02 mlx5_2::00 mlx5_2::01 mlx5_2::02 "
+			"mlx5_10::00 mlx5_10::01");
 }
 
 static void test_count_per_device(Fixture *f, gconstpointer d)
@@ -109,32 +109,32 @@ static void test_count_per_device(Fixture *f, gconstpointer d)
 	add(f, "a");
 	add(f, "b");
 	update(f);
-	assert_tokens(f, "a::0 a::1 b::0 b::1");
+	assert_slots(f, "a::0 a::1 b::0 b::1");
 }
 
-static void test_an_exclusive_device_is_its_own_token(Fixture *f, gconstpointer d)
+static void test_an_exclusive_device_is_its_own_slot(Fixture *f, gconstpointer d)
 {
 	add(f, "0000:3b:00.0");
 	add(f, "0000:0a:00.0");
 	update(f);
-	assert_tokens(f, "0000:0a:00.0 0000:3b:00.0");
+	assert_slots(f, "0000:0a:00.0 0000:3b:00.0");
 	hold(f, "0000:3b:00.0", "0000:3b:00.0");
 	update(f);
-	assert_tokens(f, "0000:0a:00.0 0000:3b:00.0");
+	assert_slots(f, "0000:0a:00.0 0000:3b:00.0");
 }
 
-static void test_held_tokens_stay_when_a_device_joins(Fixture *f, gconstpointer d)
+static void test_held_slots_stay_when_a_device_joins(Fixture *f, gconstpointer d)
 {
 	add(f, "a");
 	hold(f, "a::4", "a");
 	update(f);
-	assert_tokens(f, "a::0 a::1 a::2 a::3 a::4");
+	assert_slots(f, "a::0 a::1 a::2 a::3 a::4");
 	add(f, "b");
 	update(f);
-	assert_tokens(f, "a::0 a::1 a::4 b::0 b::1");
+	assert_slots(f, "a::0 a::1 a::4 b::0 b::1");
 	g_array_set_size(f->held, 0);
 	update(f);
-	assert_tokens(f, "a::0 a::1 a::2 b::0 b::1");
+	assert_slots(f, "a::0 a::1 a::2 b::0 b::1");
 }
 
 static void test_a_device_held_in_another_form_is_not_offered_again(Fixture *f, gconstpointer d)
@@ -142,7 +142,7 @@ static void test_a_device_held_in_another_form_is_not_offered_again(Fixture *f, 
 	add(f, "a");
 	hold(f, "a::7", "a");
 	update(f);
-	assert_tokens(f, "a::7");
+	assert_slots(f, "a::7");
 }
 
 static void test_a_device_that_leaves_keeps_its_share_for_a_time(Fixture *f, gconstpointer d)
@@ -152,13 +152,13 @@ static void test_a_device_that_leaves_keeps_its_share_for_a_time(Fixture *f, gco
 	update(f);
 	g_array_set_size(f->members, 1);
 	g_assert_cmpint(update(f), ==, 60 * SECOND);
-	assert_tokens(f, "a::0 a::1 a::2 b::0! b::1!");
+	assert_slots(f, "a::0 a::1 a::2 b::0! b::1!");
 	f->now_us += 59 * SECOND;
 	g_assert_cmpint(update(f), ==, SECOND);
-	assert_tokens(f, "a::0 a::1 a::2 b::0! b::1!");
+	assert_slots(f, "a::0 a::1 a::2 b::0! b::1!");
 	f->now_us += SECOND;
 	g_assert_cmpint(update(f), ==, 0);
-	assert_tokens(f, "a::0 a::1 a::2 a::3 a::4");
+	assert_slots(f, "a::0 a::1 a::2 a::3 a::4");
 }
 
 static void test_what_is_held_of_a_forgotten_device_stays_unhealthy(Fixture *f, gconstpointer d)
@@ -166,7 +166,7 @@ static void test_what_is_held_of_a_forgotten_device_stays_unhealthy(Fixture *f, 
 	add(f, "a");
 	hold(f, "b::1", "b");
 	g_assert_cmpint(update(f), ==, 0);
-	assert_tokens(f, "a::0 a::1 a::2 a::3 a::4 b::1!");
+	assert_slots(f, "a::0 a::1 a::2 a::3 a::4 b::1!");
 	add(f, "b");
 	update(f);
 	g_assert_cmpstr(rdmad_pool_find(f->pool, "b::1")->device->dev->name, ==, "b");
@@ -178,13 +178,13 @@ static void test_a_link_that_goes_down_counts_at_once_and_up_after_the_delay(Fix
 	RdmadDevice *dev = add(f, "a");
 
 	update(f);
-	assert_tokens(f, "a");
+	assert_slots(f, "a");
 	dev->ports[0].state = RDMAD_PORT_DOWN;
 	g_assert_cmpint(update(f), ==, 0);
-	assert_tokens(f, "a!");
+	assert_slots(f, "a!");
 	dev->ports[0].state = RDMAD_PORT_ACTIVE;
 	g_assert_cmpint(update(f), ==, SECOND);
-	assert_tokens(f, "a!");
+	assert_slots(f, "a!");
 	f->now_us += SECOND / 2;
 	dev->ports[0].state = RDMAD_PORT_DOWN;
 	update(f);
@@ -192,7 +192,7 @@ static void test_a_link_that_goes_down_counts_at_once_and_up_after_the_delay(Fix
 	g_assert_cmpint(update(f), ==, SECOND);
 	f->now_us += SECOND;
 	g_assert_cmpint(update(f), ==, 0);
-	assert_tokens(f, "a");
+	assert_slots(f, "a");
 }
 
 static void test_only_ports_of_the_selected_link_layer_count(Fixture *f, gconstpointer d)
@@ -207,7 +207,7 @@ static void test_only_ports_of_the_selected_link_layer_count(Fixture *f, gconstp
 	dev->ports[1].link_layer = RDMAD_LINK_LAYER_ETHERNET;
 	dev->ports[1].state = RDMAD_PORT_DOWN;
 	update(f);
-	assert_tokens(f, "a!");
+	assert_slots(f, "a!");
 }
 
 static void test_a_fatal_device_and_one_without_uverbs_are_unhealthy(Fixture *f, gconstpointer d)
@@ -215,7 +215,7 @@ static void test_a_fatal_device_and_one_without_uverbs_are_unhealthy(Fixture *f,
 	add(f, "a")->fatal = TRUE;
 	add(f, "b")->n_chardevs = 0;
 	update(f);
-	assert_tokens(f, "a! b!");
+	assert_slots(f, "a! b!");
 	((RdmadDevice *)f->devices->pdata[1])->n_chardevs = 2;
 }
 
@@ -224,10 +224,10 @@ static void test_with_ignore_health_only_leaving_counts(Fixture *f, gconstpointe
 	add(f, "a")->ports[0].state = RDMAD_PORT_DOWN;
 	add(f, "b");
 	update(f);
-	assert_tokens(f, "a b");
+	assert_slots(f, "a b");
 	g_array_set_size(f->members, 1);
 	update(f);
-	assert_tokens(f, "a b!");
+	assert_slots(f, "a b!");
 }
 
 static void test_a_list_is_cut_to_what_one_message_carries(Fixture *f, gconstpointer d)
@@ -238,7 +238,7 @@ static void test_a_list_is_cut_to_what_one_message_carries(Fixture *f, gconstpoi
 	add(f, "b");
 	update(f);
 	g_assert_true(rdmad_pool_is_cut(f->pool));
-	g_assert_cmpuint(rdmad_pool_token_count(f->pool), ==, RDMAD_RESOURCE_TOKENS_MAX);
+	g_assert_cmpuint(rdmad_pool_slot_count(f->pool), ==, RDMAD_RESOURCE_SLOTS_MAX);
 }
 
 static void test_a_device_of_a_second_resource_has_other_ids(Fixture *f, gconstpointer d)
@@ -246,8 +246,8 @@ static void test_a_device_of_a_second_resource_has_other_ids(Fixture *f, gconstp
 	add(f, "0000:3b:00.0");
 	g_array_index(f->members, RdmadPoolMember, 0).marked = TRUE;
 	update(f);
-	g_assert_true(g_str_has_prefix(rdmad_pool_token(f->pool, 0)->id, "0000:3b:00.0:"));
-	g_assert_cmpuint(strlen(rdmad_pool_token(f->pool, 0)->id), ==,
+	g_assert_true(g_str_has_prefix(rdmad_pool_slot(f->pool, 0)->id, "0000:3b:00.0:"));
+	g_assert_cmpuint(strlen(rdmad_pool_slot(f->pool, 0)->id), ==,
 			 strlen("0000:3b:00.0:000000"));
 }
 
@@ -277,11 +277,11 @@ static void test_news_are_told_once(Fixture *f, gconstpointer d)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	ADD(SHARED_5, tokens_are_spread_and_the_first_devices_get_one_more);
+	ADD(SHARED_5, slots_are_spread_and_the_first_devices_get_one_more);
 	ADD(SHARED_11, numbers_have_the_digits_of_the_count);
 	ADD(TWO_PER, count_per_device);
-	ADD(EXCLUSIVE, an_exclusive_device_is_its_own_token);
-	ADD(SHARED_5, held_tokens_stay_when_a_device_joins);
+	ADD(EXCLUSIVE, an_exclusive_device_is_its_own_slot);
+	ADD(SHARED_5, held_slots_stay_when_a_device_joins);
 	ADD(EXCLUSIVE, a_device_held_in_another_form_is_not_offered_again);
 	ADD(SHARED_5, a_device_that_leaves_keeps_its_share_for_a_time);
 	ADD(SHARED_5, what_is_held_of_a_forgotten_device_stays_unhealthy);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fixture.h"
-#include "placement.h"
-#include "preferred.h"
+#include "allocate/placement.h"
+#include "allocate/preferred.h"
 
 /* A pool to choose from; what is chosen is test-choice.c. */
 typedef struct {
@@ -15,7 +15,7 @@ static void setup(Fixture *f, gconstpointer data)
 	g_autoptr(RdmadResourceSettings) settings =
 		fixture_resource("name = \"a/b\"; count = 3; count_per = \"device\";");
 	RdmadPoolMember members[4];
-	RdmadPoolFacts facts = { .now_us = G_USEC_PER_SEC, .members = members, .n_members = 4 };
+	RdmadPoolView attributes = { .now_us = G_USEC_PER_SEC, .members = members, .n_members = 4 };
 
 	f->pool = rdmad_pool_new(settings);
 	f->devices = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_device_unref);
@@ -25,7 +25,7 @@ static void setup(Fixture *f, gconstpointer data)
 		g_ptr_array_add(f->devices, fixture_device(id, id, (int)i / 2));
 		members[i] = (RdmadPoolMember){ f->devices->pdata[i], FALSE };
 	}
-	rdmad_pool_update(f->pool, &facts);
+	rdmad_pool_update(f->pool, &attributes);
 	f->gpus = g_array_new(FALSE, FALSE, sizeof(RdmadPlacementGpu));
 }
 

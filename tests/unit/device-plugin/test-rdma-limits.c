@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writing is tested in tests/integration/test-pre-start.py. */
-#include "rdma-limits.h"
+#include "prestart/rdma-limits.h"
 
 #include <rdmad/error.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "hardware/sysroot-private.h"
+#include "hardware/sysroot.h"
 
 #define POD "1c8b5f0e-8a5e-4a3c-9a57-0e7d3c1f2b11"
 
@@ -50,11 +50,11 @@ static void test_uid(gconstpointer data)
 	g_autofree char *dir = g_dir_make_tmp("rdmad-limits-XXXXXX", NULL);
 	g_autoptr(GError) error = NULL;
 	RdmadSysroot *root = rdmad_sysroot_new(dir, &error);
-	g_autofree char *folder = NULL;
+	g_autofree char *directory = NULL;
 
 	g_assert_no_error(error);
-	folder = rdmad_rdma_limits_folder(root, one->uid, &error);
-	g_assert_null(folder);
+	directory = rdmad_rdma_limits_directory(root, one->uid, &error);
+	g_assert_null(directory);
 	g_assert_error(error, RDMAD_ERROR, one->code);
 	rdmad_sysroot_free(root);
 	rmdir(dir);
@@ -66,15 +66,15 @@ static void test_what_cannot_be_looked_for_is_not_missing(void)
 	g_autoptr(GError) error = NULL;
 	RdmadSysroot *root = rdmad_sysroot_new(NULL, &error);
 	struct rlimit before, none;
-	g_autofree char *folder = NULL;
+	g_autofree char *directory = NULL;
 
 	g_assert_no_error(error);
 	g_assert_cmpint(getrlimit(RLIMIT_NOFILE, &before), ==, 0);
 	none = (struct rlimit){ 0, before.rlim_max };
 	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &none), ==, 0);
-	folder = rdmad_rdma_limits_folder(root, POD, &error);
+	directory = rdmad_rdma_limits_directory(root, POD, &error);
 	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &before), ==, 0);
-	g_assert_null(folder);
+	g_assert_null(directory);
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
 	rdmad_sysroot_free(root);
 }

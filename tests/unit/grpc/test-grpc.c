@@ -5,19 +5,19 @@
 #include <rdmad/grpc.h>
 #include <string.h>
 
-#include "base/loop-private.h"
+#include "base/loop.h"
 #include "grpc/channel-private.h"
-#include "service/meters-private.h"
+#include "service/stats-private.h"
 
-#include "../meters-text.h"
+#include "../stats-text.h"
 #include "../refusing-epoll.h"
 
 #define SOME_MODULE ((RdmadModule *)0x10)
 
 typedef struct {
-	RdmadMeters *meters;
+	RdmadStats *stats;
 	RdmadLoop *loop;
-	char *folder, *path;
+	char *directory, *path;
 	RdmadGrpcServer *server;
 	RdmadGrpcChannel *channel;
 	RdmadGrpcRequest *request;
@@ -197,11 +197,11 @@ static void start(Fixture *f)
 
 static void setup(Fixture *f, gconstpointer data)
 {
-	f->meters = rdmad_meters_new();
+	f->stats = rdmad_stats_new();
 	f->loop = rdmad_loop_new();
-	rdmad_loop_set_meters(f->loop, f->meters);
-	f->folder = g_dir_make_tmp("rdmad-XXXXXX", NULL);
-	f->path = g_build_filename(f->folder, "s", NULL);
+	rdmad_loop_set_stats(f->loop, f->stats);
+	f->directory = g_dir_make_tmp("rdmad-XXXXXX", NULL);
+	f->path = g_build_filename(f->directory, "s", NULL);
 	start(f);
 	f->channel = rdmad_grpc_channel_new(f->loop, NULL, f->path, 0);
 }
@@ -213,9 +213,9 @@ static void teardown(Fixture *f, gconstpointer data)
 	g_assert_null(f->held);
 	g_assert_cmpuint(rdmad_loop_owned(f->loop, NULL), ==, 0);
 	rdmad_loop_free(f->loop);
-	rdmad_meters_free(f->meters);
-	g_assert_cmpint(g_rmdir(f->folder), ==, 0);
-	g_free(f->folder);
+	rdmad_stats_free(f->stats);
+	g_assert_cmpint(g_rmdir(f->directory), ==, 0);
+	g_free(f->directory);
 	g_free(f->path);
 	g_free(f->text);
 }
@@ -287,7 +287,7 @@ static void test_a_cancelled_request_is_over_at_once(Fixture *f, gconstpointer d
 
 static void test_a_request_may_be_cancelled_before_it_is_sent(Fixture *f, gconstpointer data)
 {
-	RdmadGrpcServerStats stats;
+	RdmadGrpcServerTotals totals;
 
 	for (int i = 0; i < 300; i++) {
 		call(f, "/t.T/Hold", "", 0);
@@ -295,8 +295,8 @@ static void test_a_request_may_be_cancelled_before_it_is_sent(Fixture *f, gconst
 	}
 	call(f, "/t.T/Echo", "", 0);
 	run_until(f, &f->dones, 1);
-	rdmad_grpc_server_stats(f->server, &stats);
-	g_assert_cmpuint(stats.calls_total, ==, 1);
+	rdmad_grpc_server_totals(f->server, &totals);
+	g_assert_cmpuint(totals.calls_total, ==, 1);
 }
 
 static void cancel_on_message(const guint8 *message, gsize size, gpointer data)
@@ -447,13 +447,13 @@ static void test_what_a_module_leaves_is_freed_without_a_word(Fixture *f, gconst
 
 static void test_the_numbers_of_a_server_add_up(Fixture *f, gconstpointer data)
 {
-	RdmadGrpcServerStats s;
+	RdmadGrpcServerTotals s;
 
 	call(f, "/t.T/Echo", "x", 0);
 	call(f, "/t.T/Fail", "x", 0);
 	call(f, "/t.T/Nope", "x", 0);
 	run_until(f, &f->dones, 3);
-	rdmad_grpc_server_stats(f->server, &s);
+	rdmad_grpc_server_totals(f->server, &s);
 	g_assert_cmpuint(s.connections, ==, 1);
 	g_assert_cmpuint(s.calls, ==, 0);
 	g_assert_cmpuint(s.connections_total, ==, 1);
@@ -465,7 +465,7 @@ static void expect_counted(Fixture *f, const char *family, const char *expected)
 {
 	g_autofree char *calls = g_strdup_printf("rdmad_grpc_%scalls", family);
 
-	meters_expect(f->meters, calls, expected);
+	stats_expect(f->stats, calls, expected);
 }
 
 static void test_calls_are_counted_on_both_sides(Fixture *f, gconstpointer data)
@@ -483,8 +483,8 @@ static void test_calls_are_counted_on_both_sides(Fixture *f, gconstpointer data)
 	expect_counted(f, "client_",
 		       "/t.T/Echo,OK 2;/t.T/Fail,NOT_FOUND 1;/t.T/Nope,UNIMPLEMENTED 1;"
 		       "/t.T/Other,UNIMPLEMENTED 1;");
-	meters_expect(f->meters, "rdmad_grpc_call_duration_seconds",
-		      "/t.T/Echo 2;/t.T/Fail 1;unknown 2;");
+	stats_expect(f->stats, "rdmad_grpc_call_duration_seconds",
+		     "/t.T/Echo 2;/t.T/Fail 1;unknown 2;");
 }
 
 static void test_a_call_that_is_given_up_is_counted_once(Fixture *f, gconstpointer data)
@@ -517,7 +517,7 @@ static void test_a_call_ends_when_epoll_refuses_its_connection(Fixture *f, gcons
 static void test_a_server_that_epoll_refuses_is_an_error(Fixture *f, gconstpointer data)
 {
 	g_autoptr(GError) error = NULL;
-	g_autofree char *path = g_build_filename(f->folder, "other", NULL);
+	g_autofree char *path = g_build_filename(f->directory, "other", NULL);
 
 	refuse.ctl = ENOMEM;
 	g_assert_null(rdmad_grpc_server_new(f->loop, NULL, path, methods, f, NULL, &error));
@@ -532,7 +532,7 @@ static void test_the_oldest_idle_connection_yields_to_a_new_one(Fixture *f, gcon
 	enum { MAX = 16 };
 	RdmadGrpcChannel *others[MAX];
 	RdmadGrpcChannel *mine = f->channel;
-	RdmadGrpcServerStats stats;
+	RdmadGrpcServerTotals totals;
 
 	for (guint i = 0; i < MAX; i++) {
 		f->channel = others[i] = rdmad_grpc_channel_new(f->loop, NULL, f->path, 0);
@@ -546,9 +546,9 @@ static void test_the_oldest_idle_connection_yields_to_a_new_one(Fixture *f, gcon
 	f->channel = mine;
 	call(f, "/t.T/Echo", "x", 0);
 	run_until(f, &f->messages, MAX + 2);
-	rdmad_grpc_server_stats(f->server, &stats);
-	g_assert_cmpuint(stats.refused_total, ==, 0);
-	g_assert_cmpuint(stats.connections, ==, MAX);
+	rdmad_grpc_server_totals(f->server, &totals);
+	g_assert_cmpuint(totals.refused_total, ==, 0);
+	g_assert_cmpuint(totals.connections, ==, MAX);
 	g_assert_cmpuint(f->ended, ==, 0);
 	g_assert_null(others[2]->current);
 	g_assert_nonnull(others[1]->current);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "base/loop-private.h"
+#include "base/loop.h"
 #include "base/unix-socket.h"
 
 #define SETTINGS "\0\0\0\4\0\0\0\0\0"
@@ -25,7 +25,7 @@
 
 typedef struct {
 	RdmadLoop *loop;
-	char *folder, *path;
+	char *directory, *path;
 	RdmadUnixFile file;
 	int listener;
 	RdmadGrpcChannel *channel;
@@ -57,8 +57,8 @@ static const RdmadGrpcRequestOps ops = { on_message, on_done };
 static void setup(Fixture *f, gconstpointer data)
 {
 	f->loop = rdmad_loop_new();
-	f->folder = g_dir_make_tmp("rdmad-XXXXXX", NULL);
-	f->path = g_build_filename(f->folder, "s", NULL);
+	f->directory = g_dir_make_tmp("rdmad-XXXXXX", NULL);
+	f->path = g_build_filename(f->directory, "s", NULL);
 	f->listener = rdmad_unix_listen(SOCK_STREAM, f->path, 0600, 4, &f->file, NULL);
 	g_assert_cmpint(f->listener, >=, 0);
 	f->channel = rdmad_grpc_channel_new(f->loop, NULL, f->path, 0);
@@ -70,8 +70,8 @@ static void teardown(Fixture *f, gconstpointer data)
 	rdmad_loop_free(f->loop);
 	close(f->listener);
 	rdmad_unix_file_clear(&f->file);
-	g_rmdir(f->folder);
-	g_free(f->folder);
+	g_rmdir(f->directory);
+	g_free(f->directory);
 	g_free(f->path);
 	g_free(f->text);
 }

@@ -2,6 +2,6 @@
 /* A scan as readable text, for comparison with tests/machines/expected/. */
 #pragma once
 
-#include "hardware/scan.h"
+#include "hardware/scan/scan.h"
 
 char *test_dump_scan(const RdmadScan *scan);

@@ -2,7 +2,7 @@
 /* Recorded machines for tests: expanded into a directory of their own. */
 #pragma once
 
-#include "hardware/sysroot-private.h"
+#include "hardware/sysroot.h"
 
 typedef struct {
 	char *dir;
@@ -13,7 +13,7 @@ typedef struct {
 TestMachine *test_machine_new(const char *name, const char *setting);
 /* One that a test fills by itself. */
 TestMachine *test_machine_new_empty(void);
-/* Writes a file, with the folders that it needs; `len` as for g_file_set_contents(). */
+/* Writes a file, with the directories that it needs; `len` as for g_file_set_contents(). */
 void test_machine_put(const TestMachine *machine, const char *path, const char *value, gssize len);
 void test_machine_free(TestMachine *machine);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(TestMachine, test_machine_free)

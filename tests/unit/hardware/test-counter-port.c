@@ -4,9 +4,9 @@
 #include <rdmad/device.h>
 #include <rdmad/sysroot.h>
 
-#include "hardware/counter-port.h"
-#include "hardware/device-private.h"
-#include "hardware/netlink-statistics.h"
+#include "hardware/counters/port.h"
+#include "hardware/device.h"
+#include "hardware/netlink/rdma.h"
 #include "machine.h"
 
 #define PORT_DIR "sys/class/infiniband/mlx5_0/ports/1"
@@ -42,7 +42,7 @@ typedef struct {
 	TestMachine *machine;
 	RdmadDevice *dev;
 	RdmadNetlink *ignorant;
-	RdmadQuarantine *quarantine;
+	RdmadBackoff *backoff;
 	RdmadCounterPort port;
 } Fixture;
 
@@ -57,14 +57,14 @@ static void setup(Fixture *f, gconstpointer data)
 	f->dev->index = 0;
 	f->ignorant = rdmad_netlink_open(NETLINK_ROUTE, &error);
 	g_assert_no_error(error);
-	f->quarantine = rdmad_quarantine_new();
+	f->backoff = rdmad_backoff_new();
 	rdmad_counter_port_init(&f->port, f->dev, 1);
 }
 
 static void teardown(Fixture *f, gconstpointer data)
 {
 	rdmad_counter_port_clear(&f->port);
-	rdmad_quarantine_unref(f->quarantine);
+	rdmad_backoff_unref(f->backoff);
 	rdmad_netlink_close(f->ignorant);
 	rdmad_device_unref(f->dev);
 	test_machine_free(f->machine);
@@ -75,29 +75,29 @@ static void put(const Fixture *f, const char *path, const char *value)
 	test_machine_put(f->machine, path, value, -1);
 }
 
-static RdmadDraft begin(const Fixture *f)
+static RdmadReadingBuilder begin(const Fixture *f)
 {
-	RdmadDraft draft = {
+	RdmadReadingBuilder builder = {
 		.root = f->machine->root,
 		.dev = f->dev,
 		.rdma = f->ignorant,
-		.quarantine = f->quarantine,
+		.backoff = f->backoff,
 		.clock = fake_clock,
 	};
 
-	rdmad_draft_init(&draft);
-	return draft;
+	rdmad_reading_builder_init(&builder);
+	return builder;
 }
 
 /* What the driver's counters are: "name=value;", "!errno;" for all of them. */
 static char *read_hw(Fixture *f)
 {
-	g_auto(RdmadDraft) draft = begin(f);
+	g_auto(RdmadReadingBuilder) builder = begin(f);
 	g_autoptr(RdmadReading) reading = NULL;
 	GString *text = g_string_new(NULL);
 
-	rdmad_counter_port_read_hw(&f->port, &draft);
-	reading = rdmad_draft_finish(&draft);
+	rdmad_counter_port_read_hw(&f->port, &builder);
+	reading = rdmad_reading_builder_finish(&builder);
 	for (guint i = 0; i < reading->n_counters; i++) {
 		const RdmadCounter *c = &reading->counters[i];
 
@@ -160,7 +160,7 @@ static void test_a_setting_that_cannot_be_read_is_said(Fixture *f, gconstpointer
 	assert_hw(f, "lifespan!Bad message;out_of_sequence=5;");
 	put(f, HW "/lifespan", "10\n");
 	assert_hw(f, "lifespan!Bad message;out_of_sequence=5;");
-	now_us += RDMAD_QUARANTINE_FIRST_US;
+	now_us += RDMAD_BACKOFF_FIRST_US;
 	assert_hw(f, "lifespan=10;out_of_sequence=5;");
 }
 
@@ -169,15 +169,15 @@ static void test_what_netlink_gave_again_is_new_to_failing(Fixture *f, gconstpoi
 {
 	put(f, HW "/out_of_sequence", "refused\n");
 	assert_hw(f, "!Operation not supported;");
-	now_us += RDMAD_QUARANTINE_FIRST_US;
+	now_us += RDMAD_BACKOFF_FIRST_US;
 	assert_hw(f, "!Operation not supported;");
-	now_us += 2 * RDMAD_QUARANTINE_FIRST_US;
+	now_us += 2 * RDMAD_BACKOFF_FIRST_US;
 	kernel_knows = TRUE;
 	assert_hw(f, "out_of_sequence=5;");
 	kernel_knows = FALSE;
 	assert_hw(f, "!Operation not supported;");
 	kernel_knows = TRUE;
-	now_us += RDMAD_QUARANTINE_FIRST_US;
+	now_us += RDMAD_BACKOFF_FIRST_US;
 	assert_hw(f, "out_of_sequence=5;");
 }
 
@@ -198,7 +198,7 @@ static void test_a_driver_that_fails_is_said_once_for_all_counters(Fixture *f, g
 	assert_hw(f, "!Operation not supported;");
 	put(f, HW "/out_of_buffer", "1\n");
 	put(f, HW "/out_of_sequence", "2\n");
-	now_us += RDMAD_QUARANTINE_FIRST_US - 1;
+	now_us += RDMAD_BACKOFF_FIRST_US - 1;
 	assert_hw(f, "!Operation not supported;");
 	now_us++;
 	assert_hw(f, "lifespan=10;out_of_buffer=1;out_of_sequence=2;");
@@ -208,16 +208,16 @@ static void test_a_driver_that_fails_is_said_once_for_all_counters(Fixture *f, g
 static void test_the_counter_that_makes_the_others_cheap_is_read_first(Fixture *f,
 								       gconstpointer data)
 {
-	g_auto(RdmadDraft) draft = begin(f);
+	g_auto(RdmadReadingBuilder) builder = begin(f);
 	const RdmadCounter *counters;
 
-	draft.rdma = NULL;
+	builder.rdma = NULL;
 	put(f, HW "/duplicate_request", "1\n");
 	put(f, HW "/lifespan", "10\n");
 	put(f, HW "/rx_write_requests", "2\n");
-	rdmad_counter_port_read_hw(&f->port, &draft);
-	counters = (const RdmadCounter *)(void *)draft.counters->data;
-	g_assert_cmpuint(draft.counters->len, ==, 3);
+	rdmad_counter_port_read_hw(&f->port, &builder);
+	counters = (const RdmadCounter *)(void *)builder.counters->data;
+	g_assert_cmpuint(builder.counters->len, ==, 3);
 	g_assert_cmpstr(counters[0].name, ==, "rx_write_requests");
 	g_assert_cmpstr(counters[1].name, ==, "duplicate_request");
 }
@@ -225,10 +225,10 @@ static void test_the_counter_that_makes_the_others_cheap_is_read_first(Fixture *
 static RdmadPortReading read_state(Fixture *f, int state, int phys_state)
 {
 	const RdmadNldevPort known = { .number = 1, .state = state, .phys_state = phys_state };
-	g_auto(RdmadDraft) draft = begin(f);
+	g_auto(RdmadReadingBuilder) builder = begin(f);
 
-	rdmad_counter_port_read_state(&f->port, &draft, &known);
-	return g_array_index(draft.ports, RdmadPortReading, 0);
+	rdmad_counter_port_read_state(&f->port, &builder, &known);
+	return g_array_index(builder.ports, RdmadPortReading, 0);
 }
 
 static void test_a_rate_is_read_when_the_state_changes_or_after_a_minute(Fixture *f,

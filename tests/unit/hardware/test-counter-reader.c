@@ -8,12 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/loop-private.h"
-#include "base/work-private.h"
-#include "hardware/counter-directory.h"
-#include "hardware/counter-reader.h"
-#include "hardware/device-private.h"
-#include "hardware/scan.h"
+#include "base/loop.h"
+#include "base/work.h"
+#include "hardware/counters/directory.h"
+#include "hardware/counters/reader.h"
+#include "hardware/device.h"
+#include "hardware/scan/scan.h"
 #include "machine.h"
 
 #define PORT_DIR   "sys/class/infiniband/mlx5_0/ports/1"
@@ -289,15 +289,15 @@ static void test_a_group_that_came_back_is_new_to_failing(Fixture *f, gconstpoin
 	put(f, COUNTERS "/good", "3\n", -1);
 	set_listable(f, FALSE);
 	assert_counters(f, "port/1 *!Not a directory\n");
-	now_us += RDMAD_QUARANTINE_FIRST_US;
+	now_us += RDMAD_BACKOFF_FIRST_US;
 	assert_counters(f, "port/1 *!Not a directory\n");
-	now_us += 2 * RDMAD_QUARANTINE_FIRST_US;
+	now_us += 2 * RDMAD_BACKOFF_FIRST_US;
 	set_listable(f, TRUE);
 	assert_counters(f, "port/1 good=3\n");
 	set_listable(f, FALSE);
 	assert_counters(f, "port/1 *!Not a directory\n");
 	set_listable(f, TRUE);
-	now_us += RDMAD_QUARANTINE_FIRST_US;
+	now_us += RDMAD_BACKOFF_FIRST_US;
 	assert_counters(f, "port/1 good=3\n");
 }
 

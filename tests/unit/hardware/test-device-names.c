@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "hardware/device-private.h"
+#include "hardware/device.h"
 
 static void test_names_are_ordered_as_people_count(void)
 {

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/loop-private.h"
-#include "base/work-private.h"
-#include "hardware/device-private.h"
-#include "hardware/device-users.h"
+#include "base/loop.h"
+#include "base/work.h"
+#include "hardware/device.h"
+#include "hardware/counters/users.h"
 #include "machine.h"
 
 #define RECORDED MACHINES_DIR "/../fuzz/seeds/netlink/restrack-"
@@ -134,7 +134,7 @@ int __wrap_rdmad_netlink_errnum(const RdmadNetlink *nl)
 typedef struct {
 	TestMachine *machine;
 	RdmadDevice *dev;
-	RdmadQuarantine *quarantine;
+	RdmadBackoff *backoff;
 	RdmadDeviceUsers *users;
 	gint begun; /* atomic: the worker has */
 } Fixture;
@@ -153,14 +153,14 @@ static void setup(Fixture *f, gconstpointer data)
 	f->machine = test_machine_new_empty();
 	f->dev = rdmad_device_new("rxe0", "rxe0");
 	f->dev->index = 0;
-	f->quarantine = rdmad_quarantine_new();
+	f->backoff = rdmad_backoff_new();
 	f->users = rdmad_device_users_new(f->machine->root, f->dev);
 }
 
 static void teardown(Fixture *f, gconstpointer data)
 {
 	rdmad_device_users_free(f->users);
-	rdmad_quarantine_unref(f->quarantine);
+	rdmad_backoff_unref(f->backoff);
 	rdmad_device_unref(f->dev);
 	test_machine_free(f->machine);
 	g_string_free(kernel.asked, TRUE);
@@ -185,19 +185,19 @@ static void print_user(GString *text, const RdmadDeviceUser *user)
 
 static RdmadReading *read_users(const Fixture *f, RdmadNetlink *nl, const RdmadJob *job)
 {
-	g_auto(RdmadDraft) draft = {
+	g_auto(RdmadReadingBuilder) builder = {
 		.root = f->machine->root,
 		.dev = f->dev,
 		.rdma = nl,
-		.quarantine = f->quarantine,
+		.backoff = f->backoff,
 		.job = job,
 		.clock = fake_clock,
 	};
 
 	g_string_truncate(kernel.asked, 0);
-	rdmad_draft_init(&draft);
-	rdmad_device_users_read(f->users, &draft);
-	return rdmad_draft_finish(&draft);
+	rdmad_reading_builder_init(&builder);
+	rdmad_device_users_read(f->users, &builder);
+	return rdmad_reading_builder_finish(&builder);
 }
 
 static void assert_users(const Fixture *f, const char *expected)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "hardware/device-private.h"
+#include "hardware/device.h"
 
 static RdmadDevice *sample(void)
 {

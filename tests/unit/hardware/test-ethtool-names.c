@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "hardware/ethtool-names.h"
+#include "hardware/counters/ethtool.h"
 
 /* As the drivers of Linux 6.12 say them: one of each. */
 static const char *const wanted[] = {

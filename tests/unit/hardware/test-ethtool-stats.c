@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <sys/ioctl.h>
 
-#include "hardware/ethtool-stats.h"
-#include "hardware/sysroot-private.h"
+#include "hardware/counters/ethtool.h"
+#include "hardware/sysroot.h"
 
 /* One statistic that matters, with the value 42, at place `at` of `n`. */
 static struct {

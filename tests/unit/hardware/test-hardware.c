@@ -4,13 +4,13 @@
 #include <rdmad/loop.h>
 #include <string.h>
 
-#include "base/loop-private.h"
-#include "base/work-private.h"
-#include "hardware/hardware.h"
-#include "hardware/sysroot-private.h"
-#include "service/facts-private.h"
+#include "base/loop.h"
+#include "base/work.h"
+#include "service/scanner.h"
+#include "hardware/sysroot.h"
+#include "service/attributes-private.h"
 #include "service/inventory-private.h"
-#include "service/journal-private.h"
+#include "service/event-log-private.h"
 
 #include "failing-calls.h"
 
@@ -20,11 +20,11 @@ typedef struct {
 	RdmadLoop *loop;
 	RdmadWorkers *workers;
 	RdmadSysroot *sysroot;
-	RdmadJournal *journal;
-	RdmadFacts *facts;
+	RdmadEventLog *event_log;
+	RdmadAttributes *attributes;
 	RdmadInventory *inventory;
 	RdmadHardware *hw;
-	GString *kinds; /* of the journal's entries, each with a space */
+	GString *kinds; /* of the event log's entries, each with a space */
 } Fixture;
 
 static void add_device(const Fixture *f, const char *name)
@@ -53,11 +53,11 @@ static void setup(Fixture *f, gconstpointer data)
 	f->workers = rdmad_workers_new(f->loop, 1, NULL);
 	f->sysroot = rdmad_sysroot_new(f->root, &error);
 	g_assert_no_error(error);
-	f->journal = rdmad_journal_new(f->loop);
-	f->facts = rdmad_facts_new(f->loop);
-	f->inventory = rdmad_inventory_new(f->loop, f->journal);
-	f->hw = rdmad_hardware_new(f->loop, f->workers, f->sysroot, f->inventory, f->facts,
-				   f->journal);
+	f->event_log = rdmad_event_log_new(f->loop);
+	f->attributes = rdmad_attributes_new(f->loop);
+	f->inventory = rdmad_inventory_new(f->loop, f->event_log);
+	f->hw = rdmad_hardware_new(f->loop, f->workers, f->sysroot, f->inventory, f->attributes,
+				   f->event_log);
 	f->kinds = g_string_new(NULL);
 }
 
@@ -67,8 +67,8 @@ static void teardown(Fixture *f, gconstpointer data)
 
 	rdmad_hardware_free(f->hw);
 	rdmad_inventory_free(f->inventory);
-	rdmad_facts_free(f->facts);
-	rdmad_journal_free(f->journal);
+	rdmad_attributes_free(f->attributes);
+	rdmad_event_log_free(f->event_log);
 	rdmad_workers_free(f->workers);
 	rdmad_sysroot_free(f->sysroot); /* a look may have used it until now */
 	rdmad_loop_free(f->loop);
@@ -85,7 +85,7 @@ static void start(Fixture *f)
 	g_assert_no_error(error);
 }
 
-static void collect_kind(const RdmadJournalEntry *entry, gpointer data)
+static void collect_kind(const RdmadEventLogEntry *entry, gpointer data)
 {
 	g_string_append_printf(data, "%s ", entry->kind);
 }
@@ -93,7 +93,7 @@ static void collect_kind(const RdmadJournalEntry *entry, gpointer data)
 static gboolean happened(Fixture *f, const char *kind)
 {
 	g_string_truncate(f->kinds, 0);
-	rdmad_journal_foreach(f->journal, 0, collect_kind, f->kinds);
+	rdmad_event_log_foreach(f->event_log, 0, collect_kind, f->kinds);
 	return strstr(f->kinds->str, kind) != NULL;
 }
 

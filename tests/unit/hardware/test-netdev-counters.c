@@ -3,9 +3,9 @@
 #include <glib/gstdio.h>
 #include <rdmad/device.h>
 
-#include "hardware/device-private.h"
-#include "hardware/ethtool-stats.h"
-#include "hardware/netdev-counters.h"
+#include "hardware/device.h"
+#include "hardware/counters/ethtool.h"
+#include "hardware/counters/netdev.h"
 #include "machine.h"
 
 /* How often ethtool's ioctls were asked: the linker puts this before the real one. */
@@ -25,23 +25,23 @@ static gint64 clock_now(void)
 	return 1;
 }
 
-typedef void (*BeforeReading)(RdmadDraft *draft);
+typedef void (*BeforeReading)(RdmadReadingBuilder *builder);
 
 /* What a device's interfaces say, a line each: "eth0 carrier_changes 7". */
 static char *read_after(const RdmadSysroot *root, const RdmadDevice *dev, BeforeReading before)
 {
-	g_autoptr(RdmadQuarantine) quarantine = rdmad_quarantine_new();
+	g_autoptr(RdmadBackoff) backoff = rdmad_backoff_new();
 	g_autoptr(RdmadNetdevCounters) netdevs = rdmad_netdev_counters_new(root, dev);
-	g_auto(RdmadDraft)
-		draft = { .root = root, .dev = dev, .quarantine = quarantine, .clock = clock_now };
+	g_auto(RdmadReadingBuilder)
+		builder = { .root = root, .dev = dev, .backoff = backoff, .clock = clock_now };
 	GString *text = g_string_new(NULL);
 	RdmadReading *reading;
 
-	rdmad_draft_init(&draft);
+	rdmad_reading_builder_init(&builder);
 	if (before)
-		before(&draft);
-	rdmad_netdev_counters_read(netdevs, &draft);
-	reading = rdmad_draft_finish(&draft);
+		before(&builder);
+	rdmad_netdev_counters_read(netdevs, &builder);
+	reading = rdmad_reading_builder_finish(&builder);
 	for (guint i = 0; i < reading->n_counters; i++) {
 		const RdmadCounter *counter = &reading->counters[i];
 
@@ -213,28 +213,28 @@ static void test_what_a_driver_does_not_have_is_no_failure(void)
 	rdmad_device_unref(dev);
 }
 
-static void add_port_counter(RdmadDraft *draft, const char *name, int errnum)
+static void add_port_counter(RdmadReadingBuilder *builder, const char *name, int errnum)
 {
 	const RdmadCounterKey key = { RDMAD_COUNTER_PORT, 1, NULL, name };
 
-	rdmad_draft_add_result(draft, &key, 1, errnum);
+	rdmad_reading_builder_add_result(builder, &key, 1, errnum);
 }
 
-static void all_refused(RdmadDraft *draft)
+static void all_refused(RdmadReadingBuilder *builder)
 {
-	add_port_counter(draft, "port_rcv_data", EINVAL);
-	add_port_counter(draft, "port_xmit_data", EINVAL);
+	add_port_counter(builder, "port_rcv_data", EINVAL);
+	add_port_counter(builder, "port_xmit_data", EINVAL);
 }
 
-static void one_refused(RdmadDraft *draft)
+static void one_refused(RdmadReadingBuilder *builder)
 {
-	add_port_counter(draft, "VL15_dropped", EINVAL);
-	add_port_counter(draft, "port_xmit_data", 0);
+	add_port_counter(builder, "VL15_dropped", EINVAL);
+	add_port_counter(builder, "port_xmit_data", 0);
 }
 
-static void none_there(RdmadDraft *draft)
+static void none_there(RdmadReadingBuilder *builder)
 {
-	add_port_counter(draft, "port_xmit_data", EOPNOTSUPP);
+	add_port_counter(builder, "port_xmit_data", EOPNOTSUPP);
 }
 
 /* The driver would log each try, and say nothing. */

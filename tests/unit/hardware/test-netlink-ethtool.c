@@ -2,7 +2,7 @@
 #include <linux/ethtool_netlink.h>
 #include <linux/genetlink.h>
 
-#include "hardware/netlink-ethtool.h"
+#include "hardware/netlink/ethtool.h"
 #include "netlink-message.h"
 
 #define FAMILY	0x15

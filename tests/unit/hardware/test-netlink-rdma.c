@@ -4,7 +4,7 @@
 #include <rdma/rdma_netlink.h>
 #include <rdmad/device.h>
 
-#include "hardware/netlink-rdma.h"
+#include "hardware/netlink/rdma.h"
 #include "netlink-message.h"
 
 #define TYPE(command) RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_##command)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <rdma/rdma_netlink.h>
 
-#include "hardware/netlink-restrack.h"
+#include "hardware/netlink/restrack.h"
 #include "netlink-message.h"
 
 #define TYPE(command) RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_##command)

@@ -6,7 +6,7 @@
 #include <net/if.h>
 #include <rdmad/device.h>
 
-#include "hardware/netlink-route.h"
+#include "hardware/netlink/route.h"
 #include "netlink-message.h"
 
 static void link_message(Message *msg, guint flags)

@@ -5,7 +5,7 @@
 #include <netlink/msg.h>
 #include <rdmad/error.h>
 
-#include "hardware/netlink-socket.h"
+#include "hardware/netlink/socket.h"
 
 typedef struct {
 	guint messages, restarts;

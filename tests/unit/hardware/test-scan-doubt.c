@@ -3,8 +3,8 @@
 #include <rdmad/device.h>
 #include <string.h>
 
-#include "hardware/device-private.h"
-#include "hardware/scan.h"
+#include "hardware/device.h"
+#include "hardware/scan/scan.h"
 
 #include "failing-calls.h"
 #include "machine.h"

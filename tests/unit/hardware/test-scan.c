@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every recorded machine, scanned, is what tests/machines/expected/ says.  After a change that is
- * meant, RDMAD_TEST_UPDATE=1 writes those files anew; read the difference before you commit it.
+ * meant, RDMAD_TEST_UPDATE=1 writes those files again; read the difference before you commit it.
  */
 #include <glib/gstdio.h>
 #include <rdmad/device.h>

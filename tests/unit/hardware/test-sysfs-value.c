@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <rdmad/device.h>
 
-#include "hardware/sysfs-value.h"
+#include "hardware/scan/value.h"
 
 typedef struct {
 	const char *text;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "hardware/sysroot-private.h"
+#include "hardware/sysroot.h"
 
 typedef struct {
 	char *outside; /* what a link out of the root would find */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "hardware/uevent.h"
+#include "hardware/netlink/events.h"
 
 typedef struct {
 	const char *message;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <infiniband/verbs.h>
 
-#include "hardware/verbs-limits.h"
+#include "hardware/verbs/limits.h"
 
 static void test_every_limit_is_the_one_of_its_name(void)
 {

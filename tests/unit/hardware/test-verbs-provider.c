@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "hardware/verbs-provider.h"
+#include "hardware/verbs/open.h"
 
 static void test_the_name_of_a_provider_is_that_of_its_file(void)
 {

@@ -2,19 +2,19 @@
 /* A device that no machine has: how it is followed, and what is said of it. */
 #include <string.h>
 
-#include "base/loop-private.h"
-#include "base/work-private.h"
-#include "hardware/device-private.h"
-#include "hardware/verbs.h"
+#include "base/loop.h"
+#include "base/work.h"
+#include "hardware/device.h"
+#include "hardware/verbs/verbs.h"
 #include "service/inventory-private.h"
-#include "service/journal-private.h"
+#include "service/event-log-private.h"
 
 #define ID "0000:3b:00.0"
 
 typedef struct {
 	RdmadLoop *loop;
 	RdmadWorkers *workers;
-	RdmadJournal *journal;
+	RdmadEventLog *event_log;
 	RdmadInventory *inventory;
 	RdmadVerbs *verbs;
 	guint hints;
@@ -43,8 +43,8 @@ static void setup(Fixture *f, gconstpointer data)
 
 	f->loop = rdmad_loop_new();
 	f->workers = rdmad_workers_new(f->loop, 1, NULL);
-	f->journal = rdmad_journal_new(f->loop);
-	f->inventory = rdmad_inventory_new(f->loop, f->journal);
+	f->event_log = rdmad_event_log_new(f->loop);
+	f->inventory = rdmad_inventory_new(f->loop, f->event_log);
 	f->verbs = rdmad_verbs_new(f->loop, f->workers, &ops, f);
 }
 
@@ -52,7 +52,7 @@ static void teardown(Fixture *f, gconstpointer data)
 {
 	rdmad_verbs_free(f->verbs);
 	rdmad_inventory_free(f->inventory);
-	rdmad_journal_free(f->journal);
+	rdmad_event_log_free(f->event_log);
 	rdmad_workers_free(f->workers);
 	rdmad_loop_free(f->loop);
 }

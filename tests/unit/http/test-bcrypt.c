@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "http/bcrypt.h"
+#include "http/access/bcrypt.h"
 
 #include <rdmad/error.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include <netinet/in.h>
 #include <rdmad/error.h>
 
-#include "http/http-address.h"
+#include "http/address.h"
 
 static void test_numeric_addresses_are_taken(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "http/http-credentials.h"
+#include "http/access/credentials.h"
 
 static void test_name_and_password_are_taken_apart(void)
 {

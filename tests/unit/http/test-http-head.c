@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "http/http-head.h"
+#include "http/head.h"
 
 #define GET  "GET / HTTP/1.1\r\n"
 #define HOST "Host: a\r\n"

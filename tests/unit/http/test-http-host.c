@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "http/http-host.h"
+#include "http/access/host.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-#include "http/http-peer.h"
+#include "http/access/peer.h"
 
 static void test_loopback_is_asked_by_address_or_its_own_names(void)
 {

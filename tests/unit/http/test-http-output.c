@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "http/http-output.h"
+#include "http/output.h"
 
 #include <string.h>
 

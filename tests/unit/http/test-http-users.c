@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "http/http-users.h"
+#include "http/access/users.h"
 
 #include <rdmad/loop.h>
 #include <string.h>
 
-#include "base/loop-private.h"
-#include "base/work-private.h"
+#include "base/loop.h"
+#include "base/work.h"
 
 /* "U*U", at the lowest cost that there is a table of. */
 #define HASH "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"

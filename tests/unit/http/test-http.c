@@ -9,11 +9,11 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include "base/loop-private.h"
-#include "http/http-private.h"
-#include "service/meters-private.h"
+#include "base/loop.h"
+#include "http/http.h"
+#include "service/stats-private.h"
 
-#include "../meters-text.h"
+#include "../stats-text.h"
 #include "../refusing-epoll.h"
 
 /* Never dereferenced: an owner is only compared. */
@@ -28,7 +28,7 @@ typedef struct {
 	RdmadHttpRequest *kept;
 	guint gone, answered;
 	RdmadEvent *tick;
-	RdmadMeters *meters;
+	RdmadStats *stats;
 } Fixture;
 
 static void tick(gpointer data)
@@ -43,9 +43,9 @@ static void setup(Fixture *f, gconstpointer data)
 	static const RdmadHttpLimits limits = { .max_connections = 4, .max_body = 100 };
 	g_autoptr(GError) error = NULL;
 
-	f->meters = rdmad_meters_new();
+	f->stats = rdmad_stats_new();
 	f->loop = rdmad_loop_new();
-	rdmad_loop_set_meters(f->loop, f->meters);
+	rdmad_loop_set_stats(f->loop, f->stats);
 	f->http = rdmad_http_new(f->loop, &limits, &error);
 	g_assert_no_error(error);
 	f->dir = g_dir_make_tmp("test-http-XXXXXX", NULL);
@@ -61,7 +61,7 @@ static void teardown(Fixture *f, gconstpointer data)
 	rdmad_http_free(f->http);
 	rdmad_event_free(f->tick);
 	rdmad_loop_free(f->loop);
-	rdmad_meters_free(f->meters);
+	rdmad_stats_free(f->stats);
 	g_assert_false(g_file_test(f->path, G_FILE_TEST_EXISTS));
 	g_rmdir(f->dir);
 	g_free(f->path);
@@ -381,8 +381,8 @@ static void expect_counted(Fixture *f, const char *requests, guint connections)
 	g_autoptr(GString) text = g_string_new(requests);
 
 	g_string_replace(text, "@", f->path, 0);
-	meters_expect(f->meters, "rdmad_http_requests", text->str);
-	meters_expect(f->meters, "rdmad_http_connections", gauge);
+	stats_expect(f->stats, "rdmad_http_requests", text->str);
+	stats_expect(f->stats, "rdmad_http_connections", gauge);
 }
 
 static void test_requests_and_connections_are_counted_by_listener(Fixture *f, gconstpointer data)
@@ -397,7 +397,7 @@ static void test_requests_and_connections_are_counted_by_listener(Fixture *f, gc
 	turn(f, 5);
 	expect_counted(f, "@,200 3;@,404 1;@,400 1;", 1);
 	rdmad_http_unlisten(f->http, f->path);
-	meters_expect(f->meters, "rdmad_http_connections", "");
+	stats_expect(f->stats, "rdmad_http_connections", "");
 }
 
 static void test_a_connection_that_epoll_refuses_is_closed(Fixture *f, gconstpointer data)

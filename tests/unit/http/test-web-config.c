@@ -2,7 +2,7 @@
 #include <rdmad/error.h>
 #include <string.h>
 
-#include "http/web-config.h"
+#include "http/access/web-config.h"
 
 #define HASH  "$2y$10$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi"
 #define FILES "tls_server_config:\n  cert_file: c.pem\n  key_file: k.pem\n"

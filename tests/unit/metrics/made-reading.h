@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-#include "exposition.h"
-#include "hardware/device-private.h"
-#include "render.h"
+#include "render/exposition.h"
+#include "hardware/device.h"
+#include "render/render.h"
 
 /* While a test still makes it. */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadDevice, rdmad_device_unref)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "exposition.h"
+#include "render/exposition.h"
 
 #include <zlib.h>
 

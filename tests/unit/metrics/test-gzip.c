@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gzip.h"
+#include "render/gzip.h"
 
 #include <string.h>
 #include <zlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "labels.h"
+#include "render/family.h"
 
 static void assert_labels(const Labels *labels, const char *expected)
 {

@@ -4,7 +4,7 @@
 
 #include "exposition-check.h"
 #include "hardware/machine.h"
-#include "hardware/scan.h"
+#include "hardware/scan/scan.h"
 #include "made-reading.h"
 
 /* The ends of GID tables are empty: short ones say the same, sooner. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The core has a list of drivers' statistics that are worth reading, we have one of what they are
  * called: each would be for nothing without the other. */
-#include "hardware/ethtool-names.h"
-#include "names-private.h"
+#include "hardware/counters/ethtool.h"
+#include "names/table.h"
 
 typedef const char *(*PatternAt)(guint i);
 

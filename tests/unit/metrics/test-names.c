@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "names-private.h"
+#include "names/table.h"
 
-#include "hardware/ethtool-names.h"
+#include "hardware/counters/ethtool.h"
 
 /* The table of the metric's design: every counter that node_exporter has. */
 static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "negotiate.h"
+#include "render/negotiate.h"
 
 static void test_format(void)
 {

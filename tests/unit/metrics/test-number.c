@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "number.h"
+#include "render/text.h"
 
 #include <math.h>
 #include <string.h>

@@ -7,33 +7,33 @@
 #define STATIC "0123456789abcdef0123456789abcdef"
 
 typedef struct {
-	char *folder;
+	char *directory;
 } Fixture;
 
 static void set_up(Fixture *fixture, gconstpointer data)
 {
-	fixture->folder = g_dir_make_tmp("rdmad-XXXXXX", NULL);
+	fixture->directory = g_dir_make_tmp("rdmad-XXXXXX", NULL);
 }
 
-static void folder_add(const Fixture *fixture, const char *name)
+static void directory_add(const Fixture *fixture, const char *name)
 {
-	g_autofree char *path = g_build_filename(fixture->folder, name, NULL);
+	g_autofree char *path = g_build_filename(fixture->directory, name, NULL);
 
 	g_assert_cmpint(g_mkdir(path, 0700), ==, 0);
 }
 
 static void tear_down(Fixture *fixture, gconstpointer data)
 {
-	g_autoptr(GDir) dir = g_dir_open(fixture->folder, 0, NULL);
+	g_autoptr(GDir) dir = g_dir_open(fixture->directory, 0, NULL);
 	const char *name;
 
 	while ((name = g_dir_read_name(dir))) {
-		g_autofree char *path = g_build_filename(fixture->folder, name, NULL);
+		g_autofree char *path = g_build_filename(fixture->directory, name, NULL);
 
 		g_rmdir(path);
 	}
-	g_rmdir(fixture->folder);
-	g_free(fixture->folder);
+	g_rmdir(fixture->directory);
+	g_free(fixture->directory);
 }
 
 static void assert_pod(const PodNames *names, const char *uid, const char *namespace,
@@ -50,9 +50,9 @@ static void test_a_uid_has_a_pod(Fixture *fixture, gconstpointer data)
 {
 	g_autoptr(PodNames) names = NULL;
 
-	folder_add(fixture, "team-a_train-0.x_" UID);
-	folder_add(fixture, "kube-system_etcd-node1_" STATIC);
-	names = pod_names_follow(NULL, fixture->folder, UID, 0);
+	directory_add(fixture, "team-a_train-0.x_" UID);
+	directory_add(fixture, "kube-system_etcd-node1_" STATIC);
+	names = pod_names_follow(NULL, fixture->directory, UID, 0);
 	assert_pod(names, UID, "team-a", "train-0.x");
 	assert_pod(names, STATIC, "kube-system", "etcd-node1");
 	g_assert_null(pod_names_lookup(names, "other"));
@@ -67,8 +67,8 @@ static void test_names_that_are_none_are_left_out(Fixture *fixture, gconstpointe
 	g_autoptr(PodNames) names = NULL;
 
 	for (guint i = 0; i < G_N_ELEMENTS(bad); i++)
-		folder_add(fixture, bad[i]);
-	names = pod_names_follow(NULL, fixture->folder, UID, 0);
+		directory_add(fixture, bad[i]);
+	names = pod_names_follow(NULL, fixture->directory, UID, 0);
 	g_assert_null(pod_names_lookup(names, UID));
 	g_assert_null(pod_names_lookup(names, ""));
 	g_assert_null(pod_names_lookup(names, "x y"));
@@ -78,9 +78,9 @@ static void test_a_known_uid_reads_nothing(Fixture *fixture, gconstpointer data)
 {
 	g_autoptr(PodNames) first = NULL, second = NULL;
 
-	folder_add(fixture, "a_b_" UID);
-	first = pod_names_follow(NULL, fixture->folder, UID, 0);
-	second = pod_names_follow(first, fixture->folder, UID,
+	directory_add(fixture, "a_b_" UID);
+	first = pod_names_follow(NULL, fixture->directory, UID, 0);
+	second = pod_names_follow(first, fixture->directory, UID,
 				  G_GINT64_CONSTANT(3600) * G_USEC_PER_SEC);
 	g_assert_true(first == second);
 }
@@ -89,10 +89,10 @@ static void test_a_new_pod_is_found_at_once(Fixture *fixture, gconstpointer data
 {
 	g_autoptr(PodNames) first = NULL, second = NULL;
 
-	folder_add(fixture, "a_b_" UID);
-	first = pod_names_follow(NULL, fixture->folder, UID, 0);
-	folder_add(fixture, "c_d_" STATIC);
-	second = pod_names_follow(first, fixture->folder, STATIC, 1);
+	directory_add(fixture, "a_b_" UID);
+	first = pod_names_follow(NULL, fixture->directory, UID, 0);
+	directory_add(fixture, "c_d_" STATIC);
+	second = pod_names_follow(first, fixture->directory, STATIC, 1);
 	assert_pod(second, STATIC, "c", "d");
 	g_assert_true(pod_names_newer(first, second) == second);
 	g_assert_true(pod_names_newer(second, first) == second);
@@ -103,19 +103,19 @@ static void test_what_was_not_found_is_looked_for_again_later(Fixture *fixture, 
 {
 	g_autoptr(PodNames) first = NULL, soon = NULL, other = NULL, still = NULL, later = NULL;
 
-	first = pod_names_follow(NULL, fixture->folder, UID, 0);
-	soon = pod_names_follow(first, fixture->folder, UID, G_USEC_PER_SEC);
+	first = pod_names_follow(NULL, fixture->directory, UID, 0);
+	soon = pod_names_follow(first, fixture->directory, UID, G_USEC_PER_SEC);
 	g_assert_true(soon == first);
 	/* Another one in between does not make the first one be looked for. */
-	other = pod_names_follow(soon, fixture->folder, STATIC, 2 * G_USEC_PER_SEC);
-	still = pod_names_follow(other, fixture->folder, UID, 3 * G_USEC_PER_SEC);
+	other = pod_names_follow(soon, fixture->directory, STATIC, 2 * G_USEC_PER_SEC);
+	still = pod_names_follow(other, fixture->directory, UID, 3 * G_USEC_PER_SEC);
 	g_assert_true(still == other);
-	folder_add(fixture, "a_b_" UID);
-	later = pod_names_follow(still, fixture->folder, UID, 20 * G_USEC_PER_SEC);
+	directory_add(fixture, "a_b_" UID);
+	later = pod_names_follow(still, fixture->directory, UID, 20 * G_USEC_PER_SEC);
 	assert_pod(later, UID, "a", "b");
 }
 
-static void test_a_folder_that_cannot_be_read_is_empty(Fixture *fixture, gconstpointer data)
+static void test_a_directory_that_cannot_be_read_is_empty(Fixture *fixture, gconstpointer data)
 {
 	g_autoptr(PodNames) names = pod_names_follow(NULL, "/nonexistent/pods", UID, 0);
 
@@ -134,8 +134,8 @@ int main(int argc, char **argv)
 		{ "a new pod is found at once", test_a_new_pod_is_found_at_once },
 		{ "what was not found is looked for again later",
 		  test_what_was_not_found_is_looked_for_again_later },
-		{ "a folder that cannot be read is empty",
-		  test_a_folder_that_cannot_be_read_is_empty },
+		{ "a directory that cannot be read is empty",
+		  test_a_directory_that_cannot_be_read_is_empty },
 	};
 
 	g_test_init(&argc, &argv, NULL);

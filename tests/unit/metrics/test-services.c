@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "exposition-check.h"
-#include "hardware/device-private.h"
-#include "render-private.h"
-#include "service/claims-fixture.h"
-#include "service/facts-private.h"
+#include "hardware/device.h"
+#include "render/parts.h"
+#include "service/allocations-fixture.h"
+#include "service/attributes-private.h"
 #include "service/inventory-private.h"
-#include "service/meters-private.h"
+#include "service/stats-private.h"
 #include "service/pod-list-text.h"
 
 static void assert_text(FamilySet *set, const char *expected)
@@ -21,11 +21,11 @@ static void assert_text(FamilySet *set, const char *expected)
 		g_assert_cmpstr(text, ==, expected);
 }
 
-/* ---- claims ---- */
+/* ---- allocations ---- */
 
-static RdmadInventory *inventory_of_one(ClaimsFixture *f)
+static RdmadInventory *inventory_of_one(AllocationsFixture *f)
 {
-	RdmadInventory *inventory = rdmad_inventory_new(f->loop, f->journal);
+	RdmadInventory *inventory = rdmad_inventory_new(f->loop, f->event_log);
 	GPtrArray *devices = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_device_unref);
 	GPtrArray *gpus = g_ptr_array_new();
 
@@ -34,7 +34,7 @@ static RdmadInventory *inventory_of_one(ClaimsFixture *f)
 	return inventory;
 }
 
-static void claims_name(ClaimsFixture *f, const char *pods)
+static void allocations_name(AllocationsFixture *f, const char *pods)
 {
 	g_autoptr(GBytes) bytes = pod_list_text_pack(pods);
 	gsize size;
@@ -43,20 +43,21 @@ static void claims_name(ClaimsFixture *f, const char *pods)
 
 	list->asked_us = g_get_monotonic_time();
 	list->kubelet_since_us = 1;
-	rdmad_claims_reconcile(f->claims, list);
+	rdmad_allocations_reconcile(f->allocations, list);
 }
 
 /* "b" stands for a device that is not there, "c" for a pod that is not known. */
-static void test_claims_that_have_a_pod_and_a_device_are_told(ClaimsFixture *f, gconstpointer data)
+static void test_allocations_that_have_a_pod_and_a_device_are_told(AllocationsFixture *f,
+								   gconstpointer data)
 {
 	RdmadInventory *inventory = inventory_of_one(f);
 	g_autoptr(FamilySet) set = family_set_new();
-	g_autofree char *one G_GNUC_UNUSED = claims_fixture_must_grant(f, "a");
-	g_autofree char *other G_GNUC_UNUSED = claims_fixture_must_grant(f, "b");
-	g_autofree char *unnamed G_GNUC_UNUSED = claims_fixture_must_grant(f, "c");
+	g_autofree char *one G_GNUC_UNUSED = allocations_fixture_must_grant(f, "a");
+	g_autofree char *other G_GNUC_UNUSED = allocations_fixture_must_grant(f, "b");
+	g_autofree char *unnamed G_GNUC_UNUSED = allocations_fixture_must_grant(f, "c");
 
-	claims_name(f, "trainer=a trainer=b");
-	render_claims(set, f->claims, inventory);
+	allocations_name(f, "trainer=a trainer=b");
+	render_allocations(set, f->allocations, inventory);
 	assert_text(set, "# HELP rdma_pod_device_info Which container holds which device.\n"
 			 "# TYPE rdma_pod_device_info gauge\n"
 			 "rdma_pod_device_info{namespace=\"ns\",pod=\"trainer\",container=\"main\","
@@ -64,18 +65,20 @@ static void test_claims_that_have_a_pod_and_a_device_are_told(ClaimsFixture *f, 
 	rdmad_inventory_free(inventory);
 }
 
-static void test_two_claims_of_one_container_are_one_series(ClaimsFixture *f, gconstpointer data)
+static void test_two_allocations_of_one_container_are_one_series(AllocationsFixture *f,
+								 gconstpointer data)
 {
 	static const char *const devices[] = { "dev-a", "dev-a", NULL };
-	static const char *const tokens[] = { "a@0", "a@1", NULL };
-	const RdmadGrant grant = { "test", "rdma/hca", tokens, devices };
+	static const char *const slots[] = { "a@0", "a@1", NULL };
+	const RdmadGrant grant = { "test", "rdma/hca", slots, devices };
 	RdmadInventory *inventory = inventory_of_one(f);
 	g_autoptr(FamilySet) set = family_set_new();
-	g_autoptr(RdmadClaimRef) claim = rdmad_claims_grant(f->claims, &grant, NULL);
+	g_autoptr(RdmadAllocationRef) allocation =
+		rdmad_allocations_grant(f->allocations, &grant, NULL);
 
-	g_assert_nonnull(claim);
-	claims_name(f, "trainer=a@0,a@1");
-	render_claims(set, f->claims, inventory);
+	g_assert_nonnull(allocation);
+	allocations_name(f, "trainer=a@0,a@1");
+	render_allocations(set, f->allocations, inventory);
 	g_assert_cmpuint(family_set_series(set), ==, 1);
 	assert_text(set, NULL);
 	rdmad_inventory_free(inventory);
@@ -83,62 +86,62 @@ static void test_two_claims_of_one_container_are_one_series(ClaimsFixture *f, gc
 
 /* ---- the node ---- */
 
-static void test_the_mode_of_network_namespaces(ClaimsFixture *f, gconstpointer data)
+static void test_the_mode_of_network_namespaces(AllocationsFixture *f, gconstpointer data)
 {
-	RdmadFacts *facts = rdmad_facts_new(f->loop);
+	RdmadAttributes *attributes = rdmad_attributes_new(f->loop);
 	g_autoptr(FamilySet) set = family_set_new();
 
-	render_node(set, facts);
+	render_node(set, attributes);
 	g_assert_cmpuint(family_set_series(set), ==, 0);
-	g_assert_true(rdmad_facts_set(facts, NULL, "node:netns-mode", "exclusive", NULL));
-	render_node(set, facts);
+	g_assert_true(rdmad_attributes_set(attributes, NULL, "node:netns-mode", "exclusive", NULL));
+	render_node(set, attributes);
 	assert_text(set,
 		    "# HELP rdma_netns_mode 1 for the way in which RDMA devices are in network "
 		    "namespaces, 0 for the other.\n# TYPE rdma_netns_mode gauge\n"
 		    "rdma_netns_mode{mode=\"shared\"} 0\n"
 		    "rdma_netns_mode{mode=\"exclusive\"} 1\n");
-	rdmad_facts_free(facts);
+	rdmad_attributes_free(attributes);
 }
 
 /* ---- rdmad itself ---- */
 
 static const double BOUNDS[] = { 0.5, 2, 0 };
-static const RdmadMeterClass CALLS = {
-	RDMAD_METER_COUNTER, "rdmad_calls", NULL, "Calls.", { "method" }
+static const RdmadStatClass CALLS = {
+	RDMAD_STAT_COUNTER, "rdmad_calls", NULL, "Calls.", { "method" }
 };
-static const RdmadMeterClass BUILD = {
-	RDMAD_METER_GAUGE, "rdmad_build_info", NULL, "Build.", { "version" }
+static const RdmadStatClass BUILD = {
+	RDMAD_STAT_GAUGE, "rdmad_build_info", NULL, "Build.", { "version" }
 };
-static const RdmadMeterClass TIMES = {
-	RDMAD_METER_HISTOGRAM, "rdmad_time_seconds", "seconds", "Times.", { NULL }, BOUNDS
+static const RdmadStatClass TIMES = {
+	RDMAD_STAT_HISTOGRAM, "rdmad_time_seconds", "seconds", "Times.", { NULL }, BOUNDS
 };
-static const RdmadMeterClass SIZE = {
-	RDMAD_METER_GAUGE, "rdmad_size_bytes", "bytes", "Size.", { NULL }
+static const RdmadStatClass SIZE = {
+	RDMAD_STAT_GAUGE, "rdmad_size_bytes", "bytes", "Size.", { NULL }
 };
 
-static RdmadMeter *meter_add(RdmadMeters *meters, const RdmadMeterClass *klass)
+static RdmadStat *stat_add(RdmadStats *stats, const RdmadStatClass *klass)
 {
 	g_autoptr(GError) error = NULL;
-	RdmadMeter *meter = rdmad_meters_add(meters, NULL, klass, NULL, &error);
+	RdmadStat *stat = rdmad_stats_add(stats, NULL, klass, NULL, &error);
 
 	g_assert_no_error(error);
-	return meter;
+	return stat;
 }
 
-static void test_meters(void)
+static void test_stats(void)
 {
 	static const char *const odd[] = { "a\"b\n", NULL };
 	static const char *const version[] = { "0.1", NULL };
-	g_autoptr(RdmadMeters) meters = rdmad_meters_new();
+	g_autoptr(RdmadStats) stats = rdmad_stats_new();
 	g_autoptr(FamilySet) set = family_set_new();
-	RdmadMeter *times = meter_add(meters, &TIMES);
+	RdmadStat *times = stat_add(stats, &TIMES);
 
-	rdmad_meter_add(meter_add(meters, &CALLS), 3, odd);
-	rdmad_meter_set(meter_add(meters, &BUILD), 1, version);
-	rdmad_meter_set(meter_add(meters, &SIZE), -1.5, NULL);
-	rdmad_meter_observe(times, 0.25, NULL);
-	rdmad_meter_observe(times, 1, NULL);
-	render_meters(set, meters);
+	rdmad_stat_add(stat_add(stats, &CALLS), 3, odd);
+	rdmad_stat_set(stat_add(stats, &BUILD), 1, version);
+	rdmad_stat_set(stat_add(stats, &SIZE), -1.5, NULL);
+	rdmad_stat_observe(times, 0.25, NULL);
+	rdmad_stat_observe(times, 1, NULL);
+	render_stats(set, stats);
 	assert_text(set, "# HELP rdmad_build_info Build.\n# TYPE rdmad_build_info gauge\n"
 			 "rdmad_build_info{version=\"0.1\"} 1\n"
 			 "# HELP rdmad_calls_total Calls.\n# TYPE rdmad_calls_total counter\n"
@@ -155,14 +158,16 @@ static void test_meters(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	g_test_add("/claims that have a pod and a device are told", ClaimsFixture, NULL,
-		   claims_fixture_setup, test_claims_that_have_a_pod_and_a_device_are_told,
-		   claims_fixture_teardown);
-	g_test_add("/two claims of one container are one series", ClaimsFixture, NULL,
-		   claims_fixture_setup, test_two_claims_of_one_container_are_one_series,
-		   claims_fixture_teardown);
-	g_test_add("/the mode of network namespaces", ClaimsFixture, NULL, claims_fixture_setup,
-		   test_the_mode_of_network_namespaces, claims_fixture_teardown);
-	g_test_add_func("/meters", test_meters);
+	g_test_add("/allocations that have a pod and a device are told", AllocationsFixture, NULL,
+		   allocations_fixture_setup,
+		   test_allocations_that_have_a_pod_and_a_device_are_told,
+		   allocations_fixture_teardown);
+	g_test_add("/two allocations of one container are one series", AllocationsFixture, NULL,
+		   allocations_fixture_setup, test_two_allocations_of_one_container_are_one_series,
+		   allocations_fixture_teardown);
+	g_test_add("/the mode of network namespaces", AllocationsFixture, NULL,
+		   allocations_fixture_setup, test_the_mode_of_network_namespaces,
+		   allocations_fixture_teardown);
+	g_test_add_func("/stats", test_stats);
 	return g_test_run();
 }

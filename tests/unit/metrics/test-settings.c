@@ -104,7 +104,7 @@ static const struct {
 	{ "a relative file", "web_config = \"web.yml\";", "absolute" },
 	{ "a pattern of nothing", "devices = \"!\";", "matches no name" },
 	{ "a timeout that no scraper has", "timeout = \"10ms\";", "timeout" },
-	{ "a relative folder", "pod_log_dir = \"pods\";", "absolute" },
+	{ "a relative directory", "pod_log_dir = \"pods\";", "absolute" },
 };
 
 static void test_bad(gconstpointer data)

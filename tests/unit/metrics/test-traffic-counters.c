@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
-#include "traffic-counters.h"
+#include "traffic/traffic.h"
 
 #define PORT   RDMAD_COUNTER_PORT
 #define HW     RDMAD_COUNTER_HW

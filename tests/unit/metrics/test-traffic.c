@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <jansson.h>
 
-#include "traffic.h"
+#include "traffic/traffic.h"
 
 #define S G_USEC_PER_SEC
 

@@ -47,8 +47,8 @@ static void test_a_counter_alone(void)
 		{ "stays", "a32", 5, 5, 5 },
 		{ "goes round", "a32", 4294967290, 4, 4294967300 },
 		{ "goes far round", "a32", 3000000000, 1500000000, 5794967296 },
-		{ "began anew", "a32", 1000, 0, 0 },
-		{ "began anew after much", "a32", 3000000000, 2500000000, 2500000000 },
+		{ "began again", "a32", 1000, 0, 0 },
+		{ "began again after much", "a32", 3000000000, 2500000000, 2500000000 },
 		{ "is wide", "a64", 4294967290, 4, 4 },
 		{ "stays at its maximum", "s32", 4294967295, 0, 0 },
 		{ "was never so small", "a32", 5000000000, 4, 4 },
@@ -164,9 +164,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/metrics/unwrap/rounds add up", test_rounds_add_up);
 	g_test_add_func("/metrics/unwrap/after a new beginning there are no rounds",
 			test_after_a_new_beginning_there_are_no_rounds);
-	g_test_add_func("/metrics/unwrap/a wide one that falls tells that all began anew",
+	g_test_add_func("/metrics/unwrap/a wide one that falls tells that all began again",
 			test_a_wide_one_that_falls_tells_that_all_began_anew);
-	g_test_add_func("/metrics/unwrap/nearly all that fall tell that all began anew",
+	g_test_add_func("/metrics/unwrap/nearly all that fall tell that all began again",
 			test_nearly_all_that_fall_tell_that_all_began_anew);
 	g_test_add_func("/metrics/unwrap/ports tell nothing about each other",
 			test_ports_tell_nothing_about_each_other);

@@ -5,18 +5,18 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include "base/loop-private.h"
-#include "base/work-private.h"
+#include "base/loop.h"
+#include "base/work.h"
 #include "namespace.h"
 
 typedef struct {
-	char *folder;
+	char *directory;
 	int netns; /* -1: skipped */
 } Fixture;
 
 static void setup(Fixture *f, gconstpointer data)
 {
-	f->folder = g_dir_make_tmp("rdmad-XXXXXX", NULL);
+	f->directory = g_dir_make_tmp("rdmad-XXXXXX", NULL);
 	f->netns = namespace_new();
 	if (f->netns < 0)
 		g_test_skip("network namespaces need root");
@@ -25,8 +25,8 @@ static void setup(Fixture *f, gconstpointer data)
 static void teardown(Fixture *f, gconstpointer data)
 {
 	rdmad_clear_fd(&f->netns);
-	g_assert_cmpint(g_rmdir(f->folder), ==, 0);
-	g_free(f->folder);
+	g_assert_cmpint(g_rmdir(f->directory), ==, 0);
+	g_free(f->directory);
 }
 
 static char *fd_path(int fd)
@@ -54,8 +54,8 @@ static void test_a_namespace_has_an_identity(Fixture *f, gconstpointer data)
 
 static void test_a_bind_mount_is_followed(Fixture *f, gconstpointer data)
 {
-	g_autofree char *path = g_build_filename(f->folder, "mounted", NULL);
-	g_autofree char *link = g_build_filename(f->folder, "link", NULL);
+	g_autofree char *path = g_build_filename(f->directory, "mounted", NULL);
+	g_autofree char *link = g_build_filename(f->directory, "link", NULL);
 	g_autofree char *source = fd_path(f->netns);
 	g_autoptr(GError) error = NULL;
 	rdmad_autofd int fd = -1, by_link = -1;
@@ -80,8 +80,8 @@ static void test_a_bind_mount_is_followed(Fixture *f, gconstpointer data)
 
 static void test_other_paths_are_refused(Fixture *f, gconstpointer data)
 {
-	g_autofree char *fifo = g_build_filename(f->folder, "fifo", NULL);
-	g_autofree char *loop = g_build_filename(f->folder, "loop", NULL);
+	g_autofree char *fifo = g_build_filename(f->directory, "fifo", NULL);
+	g_autofree char *loop = g_build_filename(f->directory, "loop", NULL);
 	const struct {
 		const char *path;
 		int code;

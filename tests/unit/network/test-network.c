@@ -7,7 +7,7 @@
 #include <rdmad/network.h>
 #include <string.h>
 
-#include "hardware/netlink-rdma.h"
+#include "hardware/netlink/rdma.h"
 #include "namespace.h"
 #include "network/network-private.h"
 

@@ -26,16 +26,16 @@ static void message_append(GByteArray *out, guint8 number, const GByteArray *mes
 
 static void pod_append(GByteArray *out, const char *resource, const char *name, const char *ids)
 {
-	g_auto(GStrv) tokens = g_strsplit(ids, ",", -1);
+	g_auto(GStrv) slots = g_strsplit(ids, ",", -1);
 	g_autoptr(GByteArray) container = g_byte_array_new();
 	g_autoptr(GByteArray) pod = g_byte_array_new();
 
 	text_append(container, 1, "main");
-	for (guint i = 0; tokens[i]; i++) {
+	for (guint i = 0; slots[i]; i++) {
 		g_autoptr(GByteArray) devices = g_byte_array_new();
 
 		text_append(devices, 1, resource);
-		text_append(devices, 2, tokens[i]);
+		text_append(devices, 2, slots[i]);
 		message_append(container, 2, devices);
 	}
 	text_append(pod, 1, name);

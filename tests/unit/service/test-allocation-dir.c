@@ -98,17 +98,17 @@ static void test_a_run_directory_that_was_removed_is_made_again(void)
 /* What a link leads to is never written, listed or removed. */
 static void test_links_are_not_followed(void)
 {
-	static const char *const links[] = { "claims", "claims/" ID };
+	static const char *const links[] = { "allocations", "allocations/" ID };
 
 	for (guint i = 0; i < G_N_ELEMENTS(links); i++) {
 		g_autoptr(Scratch) dir = scratch_new(), behind = scratch_new();
-		g_autofree char *claims = g_build_filename(dir, "claims", NULL);
+		g_autofree char *allocations = g_build_filename(dir, "allocations", NULL);
 		g_autofree char *link = g_build_filename(dir, links[i], NULL);
 		g_autofree char *precious = scratch_write(behind, "file", "precious");
 		g_autofree char *text = NULL;
 
 		if (i)
-			g_assert_cmpint(mkdir(claims, 0755), ==, 0);
+			g_assert_cmpint(mkdir(allocations, 0755), ==, 0);
 		g_assert_cmpint(symlink(behind, link), ==, 0);
 		g_assert_false(rdmad_allocation_dir_make(dir, ID, NULL));
 		g_assert_false(rdmad_allocation_dir_write(dir, ID, "file", "x", NULL));

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <rdmad/loop.h>
 
-#include "base/loop-private.h"
-#include "hardware/device-private.h"
+#include "base/loop.h"
+#include "hardware/device.h"
 #include "service/inventory-private.h"
-#include "service/journal-private.h"
+#include "service/event-log-private.h"
 
 /* Never dereferenced: an owner is only compared. */
 #define SOME_MODULE ((RdmadModule *)0x10)
 
 typedef struct {
 	RdmadLoop *loop;
-	RdmadJournal *journal;
+	RdmadEventLog *event_log;
 	RdmadInventory *inv;
 	RdmadEvent *end;
 	guint turns;   /* of the loop that are left: callbacks may cause more to be told */
@@ -31,8 +31,8 @@ static void turn_over(gpointer data)
 static void setup(Fixture *f, gconstpointer data)
 {
 	f->loop = rdmad_loop_new();
-	f->journal = rdmad_journal_new(f->loop);
-	f->inv = rdmad_inventory_new(f->loop, f->journal);
+	f->event_log = rdmad_event_log_new(f->loop);
+	f->inv = rdmad_inventory_new(f->loop, f->event_log);
 	f->end = rdmad_loop_add_timer(f->loop, NULL, turn_over, f);
 	f->seen = g_string_new(NULL);
 }
@@ -42,7 +42,7 @@ static void teardown(Fixture *f, gconstpointer data)
 	g_string_free(f->seen, TRUE);
 	rdmad_event_free(f->end);
 	rdmad_inventory_free(f->inv);
-	rdmad_journal_free(f->journal);
+	rdmad_event_log_free(f->event_log);
 	rdmad_loop_free(f->loop);
 }
 
@@ -277,7 +277,7 @@ static void test_a_look_from_a_callback_is_told_later(Fixture *f, gconstpointer 
 	expect(f, "+a +z ;-a -z +b ;");
 }
 
-static void kinds_collect(const RdmadJournalEntry *entry, gpointer data)
+static void kinds_collect(const RdmadEventLogEntry *entry, gpointer data)
 {
 	g_string_append_printf(data, "%s %s: %s\n", entry->device, entry->kind, entry->message);
 }
@@ -296,7 +296,7 @@ static GPtrArray *one_port(int state, guint n_gids)
 	return devices;
 }
 
-static void test_the_journal_says_what_happened(Fixture *f, gconstpointer data)
+static void test_the_event_log_says_what_happened(Fixture *f, gconstpointer data)
 {
 	g_autoptr(GString) said = g_string_new(NULL);
 
@@ -304,7 +304,7 @@ static void test_the_journal_says_what_happened(Fixture *f, gconstpointer data)
 	rdmad_inventory_replace(f->inv, one_port(RDMAD_PORT_DOWN, 0), g_ptr_array_new());
 	rdmad_inventory_set_fatal(f->inv, "a");
 	rdmad_inventory_replace(f->inv, g_ptr_array_new(), g_ptr_array_new());
-	rdmad_journal_foreach(f->journal, 0, kinds_collect, said);
+	rdmad_event_log_foreach(f->event_log, 0, kinds_collect, said);
 	g_assert_cmpstr(said->str, ==,
 			"a device-added: a (driver unknown), 1 port\n"
 			"a port-state: a port 1: active -> down\n"
@@ -341,8 +341,8 @@ static void test_a_port_that_is_again_as_it_was_is_news_when_it_flapped(Fixture 
 	g_assert_cmpuint(rdmad_inventory_lookup(f->inv, "a")->ports[0].transitions, ==, 2);
 }
 
-static void test_the_journal_says_what_was_over_before_anybody_looked(Fixture *f,
-								      gconstpointer data)
+static void test_the_event_log_says_what_was_over_before_anybody_looked(Fixture *f,
+									gconstpointer data)
 {
 	g_autoptr(GString) said = g_string_new(NULL);
 
@@ -355,7 +355,7 @@ static void test_the_journal_says_what_was_over_before_anybody_looked(Fixture *f
 	look_at_port(f, RDMAD_PORT_DOWN);
 	told(f, "+");
 	look_at_port(f, RDMAD_PORT_ACTIVE);
-	rdmad_journal_foreach(f->journal, 0, kinds_collect, said);
+	rdmad_event_log_foreach(f->event_log, 0, kinds_collect, said);
 	g_assert_cmpstr(
 		said->str, ==,
 		"a device-added: a (driver unknown), 1 port\n"
@@ -405,9 +405,9 @@ int main(int argc, char **argv)
 	ADD(fatal_is_forgotten_with_the_device);
 	ADD(gpus_are_kept_beside);
 	ADD(a_look_from_a_callback_is_told_later);
-	ADD(the_journal_says_what_happened);
+	ADD(the_event_log_says_what_happened);
 	ADD(a_port_that_is_again_as_it_was_is_news_when_it_flapped);
-	ADD(the_journal_says_what_was_over_before_anybody_looked);
+	ADD(the_event_log_says_what_was_over_before_anybody_looked);
 	ADD(events_of_ports_that_are_not_there_are_nothing);
 	ADD(what_a_module_leaves_is_reaped);
 	return g_test_run();

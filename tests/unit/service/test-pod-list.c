@@ -43,7 +43,7 @@ static void test_nothing_is_an_empty_list(void)
 	g_assert_cmpuint(list->entries->len, ==, 0);
 }
 
-static void test_the_first_listed_holds_a_token(void)
+static void test_the_first_listed_holds_a_slot(void)
 {
 	g_autoptr(GBytes) bytes = pod_list_text_pack("first=a second=a,b");
 	g_autoptr(RdmadPodList) list = parse_bytes(bytes, NULL);
@@ -171,7 +171,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	ADD(a_list_says_who_holds_what);
 	ADD(nothing_is_an_empty_list);
-	ADD(the_first_listed_holds_a_token);
+	ADD(the_first_listed_holds_a_slot);
 	ADD(a_whole_message_is_understood);
 	ADD(every_cut_of_a_message_is_refused_or_shorter);
 	ADD(a_pod_without_a_name_is_refused);

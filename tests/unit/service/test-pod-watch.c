@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pods whose cgroups come and go in a folder that is laid out as the kernel has it. */
+/* Pods whose cgroups come and go in a directory that is laid out as the kernel has it. */
 #include "service/pod-watch.h"
 
 #include <fcntl.h>
@@ -7,11 +7,11 @@
 #include <rdmad/grpc.h>
 #include <string.h>
 
-#include "base/work-private.h"
-#include "claims-fixture.h"
-#include "hardware/sysroot-private.h"
+#include "base/work.h"
+#include "allocations-fixture.h"
+#include "hardware/sysroot.h"
 #include "pod-list-text.h"
-#include "service/claims-table.h"
+#include "service/allocations-table.h"
 #include "service/pods-private.h"
 
 #define UID	  "0f3c2ab1-1d9c-4bfb-9c3c-5d1f0a3c77aa"
@@ -21,10 +21,10 @@
 #define V2	  "sys/fs/cgroup/kubepods/burstable"
 #define POD	  V2 "/pod" UID
 #define LOGS	  "var/log/pods"
-#define FOLDER	  LOGS "/ns_train-0_" UID
+#define DIRECTORY LOGS "/ns_train-0_" UID
 
 typedef struct {
-	ClaimsFixture base; /* first: its functions take it */
+	AllocationsFixture base; /* first: its functions take it */
 	char *root, *socket_dir, *socket;
 	RdmadGrpcServer *server;
 	RdmadWorkers *workers;
@@ -107,7 +107,7 @@ static void setup(Fixture *f, gconstpointer data)
 {
 	g_autoptr(GError) error = NULL;
 
-	claims_fixture_setup(&f->base, NULL);
+	allocations_fixture_setup(&f->base, NULL);
 	f->root = g_dir_make_tmp("rdmad-root-XXXXXX", NULL);
 	f->socket_dir = g_build_filename(f->base.dir, "pod-resources", NULL);
 	f->socket = g_build_filename(f->socket_dir, "kubelet.sock", NULL);
@@ -118,9 +118,9 @@ static void setup(Fixture *f, gconstpointer data)
 	f->workers = rdmad_workers_new(f->base.loop, 1, NULL);
 	f->sysroot = rdmad_sysroot_new(f->root, &error);
 	g_assert_no_error(error);
-	f->pods = rdmad_pods_new(f->base.loop, f->base.claims, f->base.dir);
-	f->watch =
-		rdmad_pod_watch_new(f->base.loop, f->workers, f->sysroot, f->base.claims, f->pods);
+	f->pods = rdmad_pods_new(f->base.loop, f->base.allocations, f->base.dir);
+	f->watch = rdmad_pod_watch_new(f->base.loop, f->workers, f->sysroot, f->base.allocations,
+				       f->pods);
 	f->tick = rdmad_loop_add_timer(f->base.loop, NULL, nothing, NULL);
 }
 
@@ -137,7 +137,7 @@ static void teardown(Fixture *f, gconstpointer data)
 	g_free(f->root);
 	g_free(f->socket);
 	g_free(f->socket_dir);
-	claims_fixture_teardown(&f->base, NULL);
+	allocations_fixture_teardown(&f->base, NULL);
 }
 
 #define RUN_UNTIL(f, condition)                                                                    \
@@ -160,25 +160,25 @@ static void run_for(Fixture *f, guint ms)
 
 static RdmadPodLife life(const Fixture *f)
 {
-	return f->base.claims->life("ns", "train-0", f->base.claims->life_data);
+	return f->base.allocations->life("ns", "train-0", f->base.allocations->life_data);
 }
 
 static guint count(const Fixture *f)
 {
-	return rdmad_claims_count(f->base.claims);
+	return rdmad_allocations_count(f->base.allocations);
 }
 
 static gboolean is_named(const Fixture *f)
 {
-	g_autofree char *text = claims_fixture_text((ClaimsFixture *)&f->base);
+	g_autofree char *text = allocations_fixture_text((AllocationsFixture *)&f->base);
 
 	return strstr(text, "=train-0") != NULL;
 }
 
-/* A claim that podresources has named. */
-static void hold(Fixture *f, const char *token)
+/* An allocation that podresources has named. */
+static void hold(Fixture *f, const char *slot)
 {
-	g_autofree char *id = claims_fixture_must_grant(&f->base, token);
+	g_autofree char *id = allocations_fixture_must_grant(&f->base, slot);
 
 	f->text = "train-0=a";
 	rdmad_pods_refresh(f->pods, NULL, NULL, NULL);
@@ -211,7 +211,7 @@ static const struct {
 	{ "sys/fs/cgroup/systemd/kubepods.slice/kubepods-pod" SLICE_UID ".slice", FALSE },
 };
 
-static void test_the_end_of_a_pod_ends_its_claim_at_once(Fixture *f, gconstpointer data)
+static void test_the_end_of_a_pod_ends_its_allocation_at_once(Fixture *f, gconstpointer data)
 {
 	for (guint i = 0; i < G_N_ELEMENTS(layouts); i++) {
 		g_autofree char *child = g_build_filename(layouts[i].path, CONTAINER, NULL);
@@ -219,7 +219,7 @@ static void test_the_end_of_a_pod_ends_its_claim_at_once(Fixture *f, gconstpoint
 
 		g_test_message("%s", layouts[i].path);
 		make(f, child);
-		make(f, FOLDER);
+		make(f, DIRECTORY);
 		put(f, child, "cgroup.procs", "1\n");
 		if (layouts[i].v2) {
 			put(f, "sys/fs/cgroup", "cgroup.controllers", "cpu\n");
@@ -252,7 +252,7 @@ static void test_a_pod_is_found_whatever_comes_last(Fixture *f, gconstpointer da
 	g_assert_cmpint(life(f), ==, RDMAD_POD_LIFE_UNKNOWN);
 	make(f, POD);
 	empty(f, POD);
-	make(f, FOLDER);
+	make(f, DIRECTORY);
 	RUN_UNTIL(f, rdmad_pod_watch_count(f->watch) == 1);
 	g_assert_cmpint(life(f), ==, RDMAD_POD_LIFE_ALIVE); /* it only begins */
 	populate(f, POD);
@@ -266,7 +266,7 @@ static void test_a_pod_is_found_whatever_comes_last(Fixture *f, gconstpointer da
 static void test_kubelet_is_asked_until_it_has_seen_the_end(Fixture *f, gconstpointer data)
 {
 	make_v2(f);
-	make(f, FOLDER);
+	make(f, DIRECTORY);
 	hold(f, "a");
 	RUN_UNTIL(f, rdmad_pod_watch_count(f->watch) == 1);
 	empty(f, POD);
@@ -276,11 +276,11 @@ static void test_kubelet_is_asked_until_it_has_seen_the_end(Fixture *f, gconstpo
 	assert_ends_within_a_second(f, g_get_monotonic_time());
 }
 
-/* A sandbox that died is made anew, in the same cgroup. */
-static void test_a_pod_that_goes_on_keeps_its_claim(Fixture *f, gconstpointer data)
+/* A sandbox that died is made again, in the same cgroup. */
+static void test_a_pod_that_goes_on_keeps_its_allocation(Fixture *f, gconstpointer data)
 {
 	make_v2(f);
-	make(f, FOLDER);
+	make(f, DIRECTORY);
 	hold(f, "a");
 	RUN_UNTIL(f, rdmad_pod_watch_count(f->watch) == 1);
 	empty(f, POD);
@@ -301,7 +301,7 @@ static void test_a_kubelet_that_has_just_started_is_no_proof(Fixture *f, gconstp
 	g_autoptr(GError) error = NULL;
 
 	make_v2(f);
-	make(f, FOLDER);
+	make(f, DIRECTORY);
 	hold(f, "a");
 	RUN_UNTIL(f, rdmad_pod_watch_count(f->watch) == 1);
 	rdmad_grpc_server_free(f->server);
@@ -320,7 +320,7 @@ static void test_a_removed_cgroup_is_gone_though_kubelet_lists_the_pod(Fixture *
 								       gconstpointer data)
 {
 	make_v2(f);
-	make(f, FOLDER);
+	make(f, DIRECTORY);
 	hold(f, "a");
 	RUN_UNTIL(f, rdmad_pod_watch_count(f->watch) == 1);
 	take_away(f, POD);
@@ -330,12 +330,12 @@ static void test_a_removed_cgroup_is_gone_though_kubelet_lists_the_pod(Fixture *
 static void test_a_successor_of_the_same_name_is_another_pod(Fixture *f, gconstpointer data)
 {
 	make_v2(f);
-	make(f, FOLDER);
+	make(f, DIRECTORY);
 	hold(f, "a");
 	RUN_UNTIL(f, rdmad_pod_watch_count(f->watch) == 1);
 	take_away(f, POD);
 	RUN_UNTIL(f, life(f) == RDMAD_POD_LIFE_GONE);
-	g_free(claims_fixture_must_grant(&f->base, "b"));
+	g_free(allocations_fixture_must_grant(&f->base, "b"));
 	f->text = "train-0=a,b";
 	rdmad_pods_refresh(f->pods, NULL, NULL, NULL);
 	RUN_UNTIL(f, life(f) == RDMAD_POD_LIFE_UNKNOWN);
@@ -368,8 +368,8 @@ static void test_only_what_is_needed_is_watched(Fixture *f, gconstpointer data)
 	make_v2(f);
 	g_assert_cmpuint(watches(), ==, 0);
 	hold(f, "a");
-	RUN_UNTIL(f, watches() == 3); /* folders of logs, kubepods, burstable */
-	make(f, FOLDER);
+	RUN_UNTIL(f, watches() == 3); /* directories of logs, kubepods, burstable */
+	make(f, DIRECTORY);
 	RUN_UNTIL(f, watches() == 2); /* the pod's cgroup, its events */
 	f->text = "";
 	empty(f, POD);
@@ -392,10 +392,10 @@ static void test_what_cannot_be_seen_is_said(Fixture *f, gconstpointer data)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	ADD(the_end_of_a_pod_ends_its_claim_at_once);
+	ADD(the_end_of_a_pod_ends_its_allocation_at_once);
 	ADD(a_pod_is_found_whatever_comes_last);
 	ADD(kubelet_is_asked_until_it_has_seen_the_end);
-	ADD(a_pod_that_goes_on_keeps_its_claim);
+	ADD(a_pod_that_goes_on_keeps_its_allocation);
 	ADD(a_kubelet_that_has_just_started_is_no_proof);
 	ADD(a_removed_cgroup_is_gone_though_kubelet_lists_the_pod);
 	ADD(a_successor_of_the_same_name_is_another_pod);

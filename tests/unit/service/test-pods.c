@@ -4,7 +4,7 @@
 #include <rdmad/grpc.h>
 #include <string.h>
 
-#include "claims-fixture.h"
+#include "allocations-fixture.h"
 #include "pod-list-text.h"
 #include "service/pods-private.h"
 
@@ -12,7 +12,7 @@
 #define SOME_MODULE ((RdmadModule *)0x10)
 
 typedef struct {
-	ClaimsFixture base; /* first: its functions take it */
+	AllocationsFixture base; /* first: its functions take it */
 	char *socket_dir, *socket;
 	RdmadGrpcServer *server;
 	RdmadPods *pods;
@@ -70,14 +70,14 @@ static void took_too_long(gpointer data)
 
 static void setup(Fixture *f, gconstpointer data)
 {
-	claims_fixture_setup(&f->base, NULL);
+	allocations_fixture_setup(&f->base, NULL);
 	f->socket_dir = g_build_filename(f->base.dir, "pod-resources", NULL);
 	f->socket = g_build_filename(f->socket_dir, "kubelet.sock", NULL);
 	f->text = g_strdup("");
 	g_mkdir(f->socket_dir, 0700);
 	f->too_long = rdmad_loop_add_timer(f->base.loop, NULL, took_too_long, f);
 	rdmad_event_arm(f->too_long, 30000);
-	f->pods = rdmad_pods_new(f->base.loop, f->base.claims, f->base.dir);
+	f->pods = rdmad_pods_new(f->base.loop, f->base.allocations, f->base.dir);
 }
 
 static void teardown(Fixture *f, gconstpointer data)
@@ -90,7 +90,7 @@ static void teardown(Fixture *f, gconstpointer data)
 	g_free(f->socket);
 	g_free(f->socket_dir);
 	g_free(f->text);
-	claims_fixture_teardown(&f->base, NULL);
+	allocations_fixture_teardown(&f->base, NULL);
 }
 
 static void set_text(Fixture *f, const char *text)
@@ -151,14 +151,14 @@ static void test_a_refresh_says_who_holds_what(Fixture *f, gconstpointer data)
 	g_assert_null(rdmad_pods_holder(f->pods, "rdma/hca", "d"));
 }
 
-static void test_a_refresh_names_the_claims(Fixture *f, gconstpointer data)
+static void test_a_refresh_names_the_allocations(Fixture *f, gconstpointer data)
 {
-	g_autofree char *id = claims_fixture_must_grant(&f->base, "a");
+	g_autofree char *id = allocations_fixture_must_grant(&f->base, "a");
 
 	kubelet_start(f, kubelet);
 	set_text(f, "train-0=a");
 	refresh(f);
-	g_assert_cmpstr(rdmad_claims_lookup(f->base.claims, id)->pod_name, ==, "train-0");
+	g_assert_cmpstr(rdmad_allocations_lookup(f->base.allocations, id)->pod_name, ==, "train-0");
 }
 
 static void test_refreshes_that_overlap_share_one_list(Fixture *f, gconstpointer data)
@@ -236,9 +236,9 @@ static void test_other_failures_are_told(Fixture *f, gconstpointer data)
 	g_assert_cmpuint(f->lists, ==, 1);
 }
 
-static void test_a_hint_asks_until_all_claims_are_named(Fixture *f, gconstpointer data)
+static void test_a_hint_asks_until_all_allocations_are_named(Fixture *f, gconstpointer data)
 {
-	g_autofree char *id = claims_fixture_must_grant(&f->base, "a");
+	g_autofree char *id = allocations_fixture_must_grant(&f->base, "a");
 
 	kubelet_start(f, kubelet);
 	for (guint i = 0; i < 10; i++)
@@ -248,10 +248,10 @@ static void test_a_hint_asks_until_all_claims_are_named(Fixture *f, gconstpointe
 	run_until_lists(f, 2);
 	run_for(f, 5000);
 	g_assert_cmpuint(f->lists, ==, 2);
-	g_assert_cmpstr(rdmad_claims_lookup(f->base.claims, id)->pod_name, ==, "train-0");
+	g_assert_cmpstr(rdmad_allocations_lookup(f->base.allocations, id)->pod_name, ==, "train-0");
 }
 
-static void test_without_claims_it_asks_once_and_rests(Fixture *f, gconstpointer data)
+static void test_without_allocations_it_asks_once_and_rests(Fixture *f, gconstpointer data)
 {
 	kubelet_start(f, kubelet);
 	run_for(f, 300);
@@ -261,11 +261,11 @@ static void test_without_claims_it_asks_once_and_rests(Fixture *f, gconstpointer
 	g_assert_cmpuint(f->lists, ==, 1);
 }
 
-static void test_loaded_claims_are_asked_for(Fixture *f, gconstpointer data)
+static void test_loaded_allocations_are_asked_for(Fixture *f, gconstpointer data)
 {
-	g_free(claims_fixture_must_grant(&f->base, "a"));
+	g_free(allocations_fixture_must_grant(&f->base, "a"));
 	rdmad_pods_free(f->pods);
-	f->pods = rdmad_pods_new(f->base.loop, f->base.claims, f->base.dir);
+	f->pods = rdmad_pods_new(f->base.loop, f->base.allocations, f->base.dir);
 	kubelet_start(f, kubelet);
 	run_until_lists(f, 1);
 }
@@ -312,16 +312,16 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	ADD(a_refresh_says_who_holds_what);
-	ADD(a_refresh_names_the_claims);
+	ADD(a_refresh_names_the_allocations);
 	ADD(refreshes_that_overlap_share_one_list);
 	ADD(a_callback_may_refresh);
 	ADD(no_kubelet_is_unavailable);
 	ADD(a_bad_answer_keeps_the_last_good_one);
 	ADD(a_rate_limit_is_waited_out);
 	ADD(other_failures_are_told);
-	ADD(a_hint_asks_until_all_claims_are_named);
-	ADD(without_claims_it_asks_once_and_rests);
-	ADD(loaded_claims_are_asked_for);
+	ADD(a_hint_asks_until_all_allocations_are_named);
+	ADD(without_allocations_it_asks_once_and_rests);
+	ADD(loaded_allocations_are_asked_for);
 	ADD(an_owner_that_has_ended_is_not_called);
 	ADD(an_owner_may_end_while_others_are_told);
 	ADD(those_who_wait_at_the_end_are_told);

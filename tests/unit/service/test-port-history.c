@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "hardware/device-private.h"
+#include "hardware/device.h"
 #include "service/port-history.h"
 
 #define ID "0000:3b:00.0"

@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A database that is sound, on a system that is not: it is never given up. */
-#include <rdmad/claims.h>
+#include <rdmad/allocations.h>
 #include <rdmad/error.h>
 #include <sqlite3.h>
 #include <string.h>
 
 #include "../scratch.h"
 #include "faulty-vfs.h"
-#include "service/claim-private.h"
+#include "service/allocation-private.h"
 #include "service/state.h"
 
-#define CLAIMS 40
+#define ALLOCATIONS 40
 
-static RdmadClaim *claim_new(guint i)
+static RdmadAllocation *allocation_new(guint i)
 {
-	RdmadClaim *claim = rdmad_claim_new(NULL);
+	RdmadAllocation *allocation = rdmad_allocation_new(NULL);
 
-	claim->resource = g_strdup("rdma/hca");
-	claim->owner = g_strdup("test");
-	claim->tokens = g_new0(char *, 2);
-	claim->tokens[0] = g_strdup_printf("token-%u", i);
-	claim->devices = g_strdupv(claim->tokens);
-	claim->since_us = 1;
-	return claim;
+	allocation->resource = g_strdup("rdma/hca");
+	allocation->owner = g_strdup("test");
+	allocation->slots = g_new0(char *, 2);
+	allocation->slots[0] = g_strdup_printf("slot-%u", i);
+	allocation->devices = g_strdupv(allocation->slots);
+	allocation->since_us = 1;
+	return allocation;
 }
 
 static void put(RdmadState *state, guint i)
 {
-	g_autoptr(RdmadClaimRef) claim = claim_new(i);
+	g_autoptr(RdmadAllocationRef) allocation = allocation_new(i);
 	g_autoptr(GError) error = NULL;
 
 	rdmad_state_begin(state, &error);
 	g_assert_no_error(error);
-	rdmad_state_put_claim(state, claim, &error);
+	rdmad_state_put_allocation(state, allocation, &error);
 	g_assert_no_error(error);
 	rdmad_state_commit(state, &error);
 	g_assert_no_error(error);
@@ -42,14 +42,14 @@ static void fill(const char *dir)
 {
 	g_autoptr(RdmadState) state = rdmad_state_open(dir, NULL, NULL);
 
-	for (guint i = 0; i < CLAIMS; i++)
+	for (guint i = 0; i < ALLOCATIONS; i++)
 		put(state, i);
 }
 
-static void count(const RdmadClaim *claim, gpointer n)
+static void count(const RdmadAllocation *allocation, gpointer n)
 {
 	++*(guint *)n;
-	rdmad_claim_unref(claim);
+	rdmad_allocation_unref(allocation);
 }
 
 static void expect_all(RdmadState *state)
@@ -57,9 +57,9 @@ static void expect_all(RdmadState *state)
 	g_autoptr(GError) error = NULL;
 	guint n = 0;
 
-	rdmad_state_load_claims(state, count, &n, &error);
+	rdmad_state_load_allocations(state, count, &n, &error);
 	g_assert_no_error(error);
-	g_assert_cmpuint(n, ==, CLAIMS);
+	g_assert_cmpuint(n, ==, ALLOCATIONS);
 }
 
 static const struct {

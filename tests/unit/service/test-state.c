@@ -2,14 +2,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
-#include <rdmad/claims.h>
+#include <rdmad/allocations.h>
 #include <rdmad/error.h>
 #include <sqlite3.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "service/claim-private.h"
+#include "service/allocation-private.h"
 #include "service/state.h"
 
 typedef struct {
@@ -43,21 +43,21 @@ static void teardown(Fixture *f, gconstpointer data)
 	g_free(f->db);
 }
 
-static RdmadClaim *sample_claim(const char *token)
+static RdmadAllocation *sample_allocation(const char *slot)
 {
-	RdmadClaim *claim = rdmad_claim_new(NULL);
+	RdmadAllocation *allocation = rdmad_allocation_new(NULL);
 	char *addresses[] = { (char *)"192.0.2.7/24", (char *)"2001:db8::7/64", NULL };
 	const RdmadAttachment at = { (char *)"/run/netns/a", (char *)"net1", (char *)"mlx5_0",
 				     addresses, 3 };
 
-	claim->resource = g_strdup("rdma/hca");
-	claim->owner = g_strdup("test");
-	claim->tokens = g_strsplit(token, ",", -1);
-	claim->devices = g_strdupv(claim->tokens);
-	claim->since_us = 1234567;
-	rdmad_claim_set_pod(claim, "default", "train-0", NULL);
-	rdmad_claim_add_attachment(claim, &at);
-	return claim;
+	allocation->resource = g_strdup("rdma/hca");
+	allocation->owner = g_strdup("test");
+	allocation->slots = g_strsplit(slot, ",", -1);
+	allocation->devices = g_strdupv(allocation->slots);
+	allocation->since_us = 1234567;
+	rdmad_allocation_set_pod(allocation, "default", "train-0", NULL);
+	rdmad_allocation_add_attachment(allocation, &at);
+	return allocation;
 }
 
 static RdmadState *open_state(Fixture *f, char **set_aside)
@@ -70,69 +70,69 @@ static RdmadState *open_state(Fixture *f, char **set_aside)
 	return state;
 }
 
-static void put(RdmadState *state, const RdmadClaim *claim)
+static void put(RdmadState *state, const RdmadAllocation *allocation)
 {
 	g_autoptr(GError) error = NULL;
 
 	g_assert_true(rdmad_state_begin(state, &error));
-	g_assert_true(rdmad_state_put_claim(state, claim, &error));
+	g_assert_true(rdmad_state_put_allocation(state, allocation, &error));
 	g_assert_true(rdmad_state_commit(state, &error));
 	g_assert_no_error(error);
 }
 
-static void collect(const RdmadClaim *claim, gpointer data)
+static void collect(const RdmadAllocation *allocation, gpointer data)
 {
-	g_ptr_array_add(data, (gpointer)claim);
+	g_ptr_array_add(data, (gpointer)allocation);
 }
 
-static void claim_release(gpointer claim)
+static void allocation_release(gpointer allocation)
 {
-	rdmad_claim_unref(claim);
+	rdmad_allocation_unref(allocation);
 }
 
 static GPtrArray *load(RdmadState *state)
 {
-	GPtrArray *claims = g_ptr_array_new_with_free_func(claim_release);
+	GPtrArray *allocations = g_ptr_array_new_with_free_func(allocation_release);
 	g_autoptr(GError) error = NULL;
 
-	g_assert_true(rdmad_state_load_claims(state, collect, claims, &error));
+	g_assert_true(rdmad_state_load_allocations(state, collect, allocations, &error));
 	g_assert_no_error(error);
-	return claims;
+	return allocations;
 }
 
-/* A closed database with `n` claims, all in the main file. */
+/* A closed database with `n` allocations, all in the main file. */
 static void fill(Fixture *f, guint n)
 {
 	g_autoptr(RdmadState) state = open_state(f, NULL);
 
 	g_assert_true(rdmad_state_begin(state, NULL));
 	for (guint i = 0; i < n; i++) {
-		g_autofree char *token = g_strdup_printf("token-%05u", i);
-		g_autoptr(RdmadClaimRef) claim = sample_claim(token);
+		g_autofree char *slot = g_strdup_printf("slot-%05u", i);
+		g_autoptr(RdmadAllocationRef) allocation = sample_allocation(slot);
 
-		g_assert_true(rdmad_state_put_claim(state, claim, NULL));
+		g_assert_true(rdmad_state_put_allocation(state, allocation, NULL));
 	}
 	g_assert_true(rdmad_state_commit(state, NULL));
 }
 
-static void test_a_claim_comes_back_as_it_was(Fixture *f, gconstpointer data)
+static void test_a_allocation_comes_back_as_it_was(Fixture *f, gconstpointer data)
 {
 	g_autoptr(RdmadState) state = open_state(f, NULL);
-	g_autoptr(RdmadClaimRef) claim = sample_claim("a,b,c");
-	g_autoptr(GPtrArray) claims = NULL;
-	const RdmadClaim *back;
+	g_autoptr(RdmadAllocationRef) allocation = sample_allocation("a,b,c");
+	g_autoptr(GPtrArray) allocations = NULL;
+	const RdmadAllocation *back;
 
-	put(state, claim);
+	put(state, allocation);
 	rdmad_state_close(g_steal_pointer(&state));
 	state = open_state(f, NULL);
-	claims = load(state);
-	g_assert_cmpuint(claims->len, ==, 1);
-	back = g_ptr_array_index(claims, 0);
-	g_assert_cmpstr(back->id, ==, claim->id);
+	allocations = load(state);
+	g_assert_cmpuint(allocations->len, ==, 1);
+	back = g_ptr_array_index(allocations, 0);
+	g_assert_cmpstr(back->id, ==, allocation->id);
 	g_assert_cmpstr(back->resource, ==, "rdma/hca");
 	g_assert_cmpstr(back->owner, ==, "test");
-	g_assert_cmpstrv(back->tokens, claim->tokens);
-	g_assert_cmpstrv(back->devices, claim->devices);
+	g_assert_cmpstrv(back->slots, allocation->slots);
+	g_assert_cmpstrv(back->devices, allocation->devices);
 	g_assert_cmpstr(back->pod_namespace, ==, "default");
 	g_assert_cmpstr(back->pod_name, ==, "train-0");
 	g_assert_null(back->container);
@@ -141,59 +141,59 @@ static void test_a_claim_comes_back_as_it_was(Fixture *f, gconstpointer data)
 	g_assert_cmpstr(back->attachments[0].netns, ==, "/run/netns/a");
 	g_assert_cmpstr(back->attachments[0].interface, ==, "net1");
 	g_assert_cmpstr(back->attachments[0].rdma_device, ==, "mlx5_0");
-	g_assert_cmpstrv(back->attachments[0].addresses, claim->attachments[0].addresses);
+	g_assert_cmpstrv(back->attachments[0].addresses, allocation->attachments[0].addresses);
 	g_assert_cmpint(back->attachments[0].gid_index, ==, 3);
 }
 
 static void test_what_was_rolled_back_is_not_there(Fixture *f, gconstpointer data)
 {
 	g_autoptr(RdmadState) state = open_state(f, NULL);
-	g_autoptr(RdmadClaimRef) claim = sample_claim("a");
-	g_autoptr(GPtrArray) claims = NULL;
+	g_autoptr(RdmadAllocationRef) allocation = sample_allocation("a");
+	g_autoptr(GPtrArray) allocations = NULL;
 
 	g_assert_true(rdmad_state_begin(state, NULL));
-	g_assert_true(rdmad_state_put_claim(state, claim, NULL));
+	g_assert_true(rdmad_state_put_allocation(state, allocation, NULL));
 	rdmad_state_rollback(state);
-	claims = load(state);
-	g_assert_cmpuint(claims->len, ==, 0);
+	allocations = load(state);
+	g_assert_cmpuint(allocations->len, ==, 0);
 }
 
-static void test_a_deleted_claim_takes_all_of_it_along(Fixture *f, gconstpointer data)
+static void test_a_deleted_allocation_takes_all_of_it_along(Fixture *f, gconstpointer data)
 {
 	g_autoptr(RdmadState) state = open_state(f, NULL);
-	g_autoptr(RdmadClaimRef) claim = sample_claim("a,b");
-	g_autoptr(RdmadClaimRef) other = sample_claim("a,b");
-	g_autoptr(GPtrArray) claims = NULL;
+	g_autoptr(RdmadAllocationRef) allocation = sample_allocation("a,b");
+	g_autoptr(RdmadAllocationRef) other = sample_allocation("a,b");
+	g_autoptr(GPtrArray) allocations = NULL;
 
-	put(state, claim);
+	put(state, allocation);
 	g_assert_true(rdmad_state_begin(state, NULL));
-	g_assert_true(rdmad_state_delete_claim(state, claim->id, NULL));
-	g_assert_true(rdmad_state_put_claim(state, other, NULL));
+	g_assert_true(rdmad_state_delete_allocation(state, allocation->id, NULL));
+	g_assert_true(rdmad_state_put_allocation(state, other, NULL));
 	g_assert_true(rdmad_state_commit(state, NULL));
-	claims = load(state);
-	g_assert_cmpuint(claims->len, ==, 1);
-	g_assert_cmpstr(((RdmadClaim *)g_ptr_array_index(claims, 0))->id, ==, other->id);
+	allocations = load(state);
+	g_assert_cmpuint(allocations->len, ==, 1);
+	g_assert_cmpstr(((RdmadAllocation *)g_ptr_array_index(allocations, 0))->id, ==, other->id);
 }
 
-static void test_claims_may_share_a_token(Fixture *f, gconstpointer data)
+static void test_allocations_may_share_a_slot(Fixture *f, gconstpointer data)
 {
 	g_autoptr(RdmadState) state = open_state(f, NULL);
-	g_autoptr(RdmadClaimRef) claim = sample_claim("a,b");
-	g_autoptr(RdmadClaimRef) other = sample_claim("b,c");
-	g_autoptr(GPtrArray) claims = NULL;
-	const RdmadClaim *back;
+	g_autoptr(RdmadAllocationRef) allocation = sample_allocation("a,b");
+	g_autoptr(RdmadAllocationRef) other = sample_allocation("b,c");
+	g_autoptr(GPtrArray) allocations = NULL;
+	const RdmadAllocation *back;
 
-	rdmad_claim_set_witness((RdmadClaim *)other, "boot", "kubelet");
-	put(state, claim);
+	rdmad_allocation_set_witness((RdmadAllocation *)other, "boot", "kubelet");
+	put(state, allocation);
 	put(state, other);
-	claims = load(state);
-	g_assert_cmpuint(claims->len, ==, 2);
-	back = g_ptr_array_index(claims, 0);
-	g_assert_cmpstrv(back->tokens, claim->tokens);
+	allocations = load(state);
+	g_assert_cmpuint(allocations->len, ==, 2);
+	back = g_ptr_array_index(allocations, 0);
+	g_assert_cmpstrv(back->slots, allocation->slots);
 	g_assert_null(back->boot);
 	g_assert_null(back->kubelet);
-	back = g_ptr_array_index(claims, 1);
-	g_assert_cmpstrv(back->tokens, other->tokens);
+	back = g_ptr_array_index(allocations, 1);
+	g_assert_cmpstrv(back->slots, other->slots);
 	g_assert_cmpstr(back->boot, ==, "boot");
 	g_assert_cmpstr(back->kubelet, ==, "kubelet");
 }
@@ -204,13 +204,13 @@ static void test_the_files_are_private(Fixture *f, gconstpointer data)
 	g_autofree char *path = g_build_filename(f->dir, "rdmad.db", NULL);
 	const mode_t mask = umask(0);
 	g_autoptr(RdmadState) state = NULL;
-	g_autoptr(RdmadClaimRef) claim = sample_claim("a");
+	g_autoptr(RdmadAllocationRef) allocation = sample_allocation("a");
 
 	/* Somebody made it readable for all. */
 	g_assert_true(g_file_set_contents(path, "", 0, NULL));
 	g_assert_cmpint(chmod(path, 0666), ==, 0);
 	state = open_state(f, NULL);
-	put(state, claim);
+	put(state, allocation);
 	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
 		g_autofree char *file = g_build_filename(f->dir, names[i], NULL);
 		struct stat st;
@@ -299,7 +299,7 @@ static void execute(Fixture *f, const char *sql)
 
 static void be_of_another_program(Fixture *f)
 {
-	execute(f, "CREATE TABLE claims (x); PRAGMA user_version = 1");
+	execute(f, "CREATE TABLE allocations (x); PRAGMA user_version = 1");
 }
 
 static void lose_a_table(Fixture *f)
@@ -308,41 +308,41 @@ static void lose_a_table(Fixture *f)
 	execute(f, "DROP TABLE attachments");
 }
 
-static void lose_the_tokens(Fixture *f)
+static void lose_the_slots(Fixture *f)
 {
 	fill(f, 1);
-	execute(f, "DELETE FROM tokens");
+	execute(f, "DELETE FROM slots");
 }
 
 static void have_an_orphan(Fixture *f)
 {
 	fill(f, 1);
-	execute(f, "PRAGMA foreign_keys = OFF; UPDATE tokens SET claim = 77");
+	execute(f, "PRAGMA foreign_keys = OFF; UPDATE slots SET allocation = 77");
 }
 
 static void have_a_bad_id(Fixture *f)
 {
 	fill(f, 1);
-	execute(f, "UPDATE claims SET id = '../../etc/passwd'");
+	execute(f, "UPDATE allocations SET id = '../../etc/passwd'");
 }
 
 static void have_an_endless_name(Fixture *f)
 {
 	fill(f, 1);
-	execute(f, "UPDATE claims SET pod_name = hex(zeroblob(100000))");
+	execute(f, "UPDATE allocations SET pod_name = hex(zeroblob(100000))");
 }
 
 static void have_a_name_that_is_no_text(Fixture *f)
 {
 	fill(f, 1);
-	execute(f, "UPDATE claims SET pod_name = CAST(x'ff' AS TEXT)");
+	execute(f, "UPDATE allocations SET pod_name = CAST(x'ff' AS TEXT)");
 }
 
-static void have_too_many_tokens(Fixture *f)
+static void have_too_many_slots(Fixture *f)
 {
 	fill(f, 1);
 	execute(f, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)"
-		   " INSERT INTO tokens SELECT 1, 'rdma/hca', 'z' || i, 'd' FROM n");
+		   " INSERT INTO slots SELECT 1, 'rdma/hca', 'z' || i, 'd' FROM n");
 }
 
 typedef struct {
@@ -364,20 +364,20 @@ static const Damage damages[] = {
 	{ "wal is a directory", wal_be_a_directory },
 	{ "of another program", be_of_another_program },
 	{ "a table is lost", lose_a_table },
-	{ "tokens are lost", lose_the_tokens },
+	{ "slots are lost", lose_the_slots },
 	{ "an orphan", have_an_orphan },
 	{ "a bad id", have_a_bad_id },
 	{ "an endless name", have_an_endless_name },
 	{ "a name that is no text", have_a_name_that_is_no_text },
-	{ "too many tokens", have_too_many_tokens },
+	{ "too many slots", have_too_many_slots },
 };
 
 static void check_damage(Fixture *f, const Damage *damage)
 {
 	g_autoptr(RdmadState) state = NULL;
-	g_autoptr(GPtrArray) claims = NULL;
+	g_autoptr(GPtrArray) allocations = NULL;
 	g_autofree char *aside = NULL;
-	g_autoptr(RdmadClaimRef) claim = sample_claim("a");
+	g_autoptr(RdmadAllocationRef) allocation = sample_allocation("a");
 
 	g_test_message("%s", damage->name);
 	damage->make(f);
@@ -389,9 +389,9 @@ static void check_damage(Fixture *f, const Damage *damage)
 		g_assert_true(g_file_test(aside, G_FILE_TEST_EXISTS) ||
 			      damage->make == wal_be_a_directory);
 	}
-	claims = load(state);
-	g_assert_cmpuint(claims->len, ==, 0);
-	put(state, claim);
+	allocations = load(state);
+	g_assert_cmpuint(allocations->len, ==, 0);
+	put(state, allocation);
 }
 
 static void test_a_damaged_database_is_set_aside(Fixture *f, gconstpointer data)
@@ -455,7 +455,7 @@ static void test_two_in_one_second_have_two_names(Fixture *f, gconstpointer data
 static void test_a_newer_database_is_refused_and_left(Fixture *f, gconstpointer data)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(GPtrArray) claims = NULL;
+	g_autoptr(GPtrArray) allocations = NULL;
 	g_autoptr(RdmadState) state = NULL;
 	g_autofree char *aside = NULL;
 
@@ -465,10 +465,10 @@ static void test_a_newer_database_is_refused_and_left(Fixture *f, gconstpointer 
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_ABI);
 	g_assert_nonnull(strstr(error->message, f->db));
 	g_assert_null(aside);
-	execute(f, "PRAGMA user_version = 3");
+	execute(f, "PRAGMA user_version = 4");
 	state = open_state(f, NULL);
-	claims = load(state);
-	g_assert_cmpuint(claims->len, ==, 1);
+	allocations = load(state);
+	g_assert_cmpuint(allocations->len, ==, 1);
 }
 
 static void test_a_symbolic_link_is_refused(Fixture *f, gconstpointer data)
@@ -493,20 +493,20 @@ static void test_without_a_directory_it_lives_in_memory(Fixture *f, gconstpointe
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(RdmadState) state = rdmad_state_open(NULL, NULL, &error);
-	g_autoptr(RdmadClaimRef) claim = sample_claim("a");
-	g_autoptr(GPtrArray) claims = NULL;
+	g_autoptr(RdmadAllocationRef) allocation = sample_allocation("a");
+	g_autoptr(GPtrArray) allocations = NULL;
 
 	g_assert_no_error(error);
-	put(state, claim);
-	claims = load(state);
-	g_assert_cmpuint(claims->len, ==, 1);
+	put(state, allocation);
+	allocations = load(state);
+	g_assert_cmpuint(allocations->len, ==, 1);
 }
 
-/* To whoever asks for a claim the request was good: RDMAD_ERROR_INVALID would blame it. */
+/* To whoever asks for an allocation the request was good: RDMAD_ERROR_INVALID would blame it. */
 static void test_damage_under_an_open_database_is_a_failed_write(Fixture *f, gconstpointer data)
 {
 	g_autofree char *noise = g_strnfill(4096, '\xff');
-	g_autoptr(RdmadClaimRef) claim = sample_claim("one-more");
+	g_autoptr(RdmadAllocationRef) allocation = sample_allocation("one-more");
 	g_autoptr(RdmadState) state = NULL;
 	g_autoptr(GError) error = NULL;
 	struct stat st;
@@ -520,7 +520,7 @@ static void test_damage_under_an_open_database_is_a_failed_write(Fixture *f, gco
 		g_assert_cmpint(pwrite(fd, noise, 4096, at), ==, 4096);
 	close(fd);
 	g_assert_true(rdmad_state_begin(state, &error));
-	g_assert_false(rdmad_state_put_claim(state, claim, &error));
+	g_assert_false(rdmad_state_put_allocation(state, allocation, &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
 	rdmad_state_rollback(state);
 }
@@ -557,10 +557,10 @@ static void test_a_locked_database_is_an_error_not_damage(Fixture *f, gconstpoin
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	ADD(a_claim_comes_back_as_it_was);
+	ADD(a_allocation_comes_back_as_it_was);
 	ADD(what_was_rolled_back_is_not_there);
-	ADD(a_deleted_claim_takes_all_of_it_along);
-	ADD(claims_may_share_a_token);
+	ADD(a_deleted_allocation_takes_all_of_it_along);
+	ADD(allocations_may_share_a_slot);
 	ADD(the_files_are_private);
 	ADD(a_damaged_database_is_set_aside);
 	ADD(any_flipped_byte_opens);

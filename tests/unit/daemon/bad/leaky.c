@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gives nothing back. */
-#include <rdmad/facts.h>
+#include <rdmad/attributes.h>
 #include <rdmad/inventory.h>
 #include <rdmad/loop.h>
-#include <rdmad/meters.h>
+#include <rdmad/stats.h>
 
 #include "recorder.h"
 
@@ -11,15 +11,15 @@ static void leaky_timer(gpointer data)
 {
 }
 
-static void leaky_collect(RdmadMeter *meter, gpointer data)
+static void leaky_collect(RdmadStat *stat, gpointer data)
 {
 	const Recorder *r = data;
 
-	rdmad_meter_set(meter, strlen(r->value), NULL);
+	rdmad_stat_set(stat, strlen(r->value), NULL);
 }
 
-static const RdmadMeterClass leaky_class = {
-	.type = RDMAD_METER_GAUGE,
+static const RdmadStatClass leaky_class = {
+	.type = RDMAD_STAT_GAUGE,
 	.name = "test_leaky",
 	.help = "Leaky",
 	.collect = leaky_collect,
@@ -37,8 +37,9 @@ static gboolean leaky_start(gpointer state, GError **error)
 			0);
 	watch = rdmad_inventory_watch(rdmad_module_inventory(r->self), r->self, &ops, r);
 	return watch &&
-	       rdmad_meters_add(rdmad_module_meters(r->self), r->self, &leaky_class, r, error) &&
-	       rdmad_facts_set(rdmad_module_facts(r->self), r->self, "test:leaky", "yes", error);
+	       rdmad_stats_add(rdmad_module_stats(r->self), r->self, &leaky_class, r, error) &&
+	       rdmad_attributes_set(rdmad_module_attributes(r->self), r->self, "test:leaky", "yes",
+				    error);
 }
 
 RDMAD_MODULE_DEFINE("leaky", .description = "A leaky module", .create = recorder_create,

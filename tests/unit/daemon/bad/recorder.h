@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A module for tests that tells the journal what happens to it. */
+/* A module for tests that tells the event log what happens to it. */
 #pragma once
 
 #include <rdmad/config.h>
 #include <rdmad/error.h>
-#include <rdmad/journal.h>
+#include <rdmad/event-log.h>
 #include <rdmad/module.h>
 #include <string.h>
 
@@ -22,8 +22,8 @@ static const RdmadConfigField recorder_fields[] = {
 
 static inline void recorder_say(Recorder *r, const char *what)
 {
-	rdmad_journal_post(rdmad_module_journal(r->self), RDMAD_LOG_DEBUG, "recorder", NULL,
-			   "%s %s %s", rdmad_module_name(r->self), what, r->value);
+	rdmad_event_log_post(rdmad_module_event_log(r->self), RDMAD_LOG_DEBUG, "recorder", NULL,
+			     "%s %s %s", rdmad_module_name(r->self), what, r->value);
 }
 
 static inline void recorder_destroy(gpointer state)

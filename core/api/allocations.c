@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GET /api/v1/allocations, POST /api/v1/allocations/refresh: who holds what */
+#include <rdmad/allocations.h>
+#include <rdmad/inventory.h>
+#include <rdmad/loop.h>
+#include <rdmad/pods.h>
+
+#include "api/json.h"
+#include "api/texts.h"
+#include "service/allocations-private.h"
+
+static json_t *attachments_json(const RdmadAllocation *allocation)
+{
+	json_t *array = json_array();
+
+	for (guint i = 0; i < allocation->n_attachments; i++) {
+		const RdmadAttachment *a = &allocation->attachments[i];
+		json_t *object = json_object();
+
+		api_set(object, "netns", api_json_string(a->netns));
+		api_set(object, "interface", api_json_string(a->interface));
+		api_set(object, "rdma_device", api_json_string(a->rdma_device));
+		api_set(object, "addresses", api_json_strings(a->addresses));
+		api_set(object, "gid_index", api_json_number(a->gid_index));
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
+/* The kernel's names of the devices as they are now; null for one that has left. */
+static json_t *device_names_json(RdmadInventory *inventory, const RdmadAllocation *allocation)
+{
+	json_t *names = json_array();
+
+	for (char **id = allocation->devices; id && *id; id++) {
+		const RdmadDevice *dev = rdmad_inventory_lookup(inventory, *id);
+
+		json_array_append_new(names, api_json_string(dev ? dev->name : NULL));
+	}
+	return names;
+}
+
+static json_t *allocation_json(gconstpointer object_allocation, gconstpointer data)
+{
+	const RdmadAllocation *allocation = object_allocation;
+	const RdmadServices *services = data;
+	json_t *object = json_object();
+
+	api_set(object, "id", api_json_string(allocation->id));
+	api_set(object, "resource", api_json_string(allocation->resource));
+	api_set(object, "slots", api_json_strings(allocation->slots));
+	api_set(object, "devices", api_json_strings(allocation->devices));
+	api_set(object, "device_names", device_names_json(services->inventory, allocation));
+	api_set(object, "owner", api_json_string(allocation->owner));
+	api_set(object, "mode", api_json_string(allocation->mode));
+	api_set(object, "pod_namespace", api_json_string(allocation->pod_namespace));
+	api_set(object, "pod_name", api_json_string(allocation->pod_name));
+	api_set(object, "container", api_json_string(allocation->container));
+	api_set(object, "since", api_json_time(allocation->since_us));
+	api_set(object, "attachments", attachments_json(allocation));
+	return object;
+}
+
+static gconstpointer allocation_ref(gconstpointer allocation)
+{
+	return rdmad_allocation_ref(allocation);
+}
+
+static void allocation_unref(gconstpointer allocation)
+{
+	rdmad_allocation_unref(allocation);
+}
+
+ApiTexts *api_allocation_texts_new(void)
+{
+	return api_texts_new(allocation_ref, allocation_unref);
+}
+
+/* All that an allocation's text has beside the allocation. */
+static char *device_names(RdmadInventory *inventory)
+{
+	GString *names = g_string_new(NULL);
+
+	for (guint i = 0; i < rdmad_inventory_count(inventory); i++) {
+		const RdmadDevice *dev = rdmad_inventory_nth(inventory, i);
+
+		g_string_append_printf(names, "%s %s\n", dev->id, dev->name);
+	}
+	return g_string_free(names, FALSE);
+}
+
+typedef struct {
+	const RdmadServices *services;
+	ApiTexts *texts;
+} Listing;
+
+static void listing_add(const RdmadAllocation *allocation, gpointer data)
+{
+	const Listing *listing = data;
+
+	api_texts_add(listing->texts, allocation, allocation_json, allocation, listing->services);
+}
+
+static GBytes *allocations_build(const RdmadServices *services)
+{
+	g_autofree char *names = device_names(services->inventory);
+	const Listing listing = { services, api_allocation_texts(services, names) };
+	GString *body = g_string_new("{\"allocations\":");
+
+	api_texts_begin(listing.texts, body);
+	rdmad_allocations_foreach(services->allocations, listing_add, (gpointer)&listing);
+	api_texts_end(listing.texts, TRUE);
+	g_string_append_c(body, '}');
+	return g_string_free_to_bytes(body);
+}
+
+void api_get_allocations(RdmadHttpRequest *request, gpointer data)
+{
+	api_reply_shared(request, data, API_SHARED_ALLOCATIONS, allocations_build);
+}
+
+typedef struct {
+	const RdmadServices *services;
+	RdmadHttpRequest *request; /* NULL: the client did not wait */
+	RdmadEvent *confirm;	   /* the second question, once there is one */
+	gboolean asking;
+} Refresh;
+
+static void refresh_free(Refresh *refresh)
+{
+	rdmad_event_free(refresh->confirm);
+	g_free(refresh);
+}
+
+/* Who asks podresources comes back here, whether it is waited for or not. */
+static void refresh_gone(gpointer data)
+{
+	Refresh *refresh = data;
+
+	refresh->request = NULL;
+	if (!refresh->asking)
+		refresh_free(refresh);
+}
+
+static void refresh_reply(const Refresh *refresh, const GError *error)
+{
+	rdmad_http_request_on_gone(refresh->request, NULL, NULL);
+	if (error)
+		rdmad_http_fail(refresh->request, 503, "%s", error->message);
+	else
+		api_get_allocations(refresh->request, (gpointer)refresh->services);
+}
+
+static void refresh_done(const GError *error, gpointer data);
+
+static void refresh_ask(gpointer data)
+{
+	Refresh *refresh = data;
+
+	refresh->asking = TRUE;
+	rdmad_pods_refresh(refresh->services->pods, NULL, refresh_done, refresh);
+}
+
+/* One list without an allocation does not end it: who asks who holds what would be shown a ghost. */
+static gboolean refresh_confirms(Refresh *refresh)
+{
+	if (refresh->confirm || !rdmad_allocations_some_missing(refresh->services->allocations))
+		return FALSE;
+	refresh->confirm =
+		rdmad_loop_add_timer(refresh->services->loop, NULL, refresh_ask, refresh);
+	rdmad_event_arm(refresh->confirm, RDMAD_ALLOCATION_CONFIRM_US / 1000 + 1);
+	return TRUE;
+}
+
+static void refresh_done(const GError *error, gpointer data)
+{
+	Refresh *refresh = data;
+
+	refresh->asking = FALSE;
+	if (refresh->request && !error && refresh_confirms(refresh))
+		return;
+	if (refresh->request)
+		refresh_reply(refresh, error);
+	refresh_free(refresh);
+}
+
+void api_post_refresh(RdmadHttpRequest *request, gpointer data)
+{
+	Refresh *refresh = g_new0(Refresh, 1);
+
+	refresh->services = data;
+	refresh->request = request;
+	rdmad_http_request_on_gone(request, refresh_gone, refresh);
+	refresh_ask(refresh);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The routes of the API
+ *
+ * What only reads and tells no secrets is public, for the status page.  TCP listeners serve it to
+ * anybody who can connect, unless a web configuration asks for more: it can change nothing.
+ */
+#include "api/api.h"
+
+#include "api/json.h"
+
+#define PREFIX "/api/v1/"
+#define PUBLIC (RDMAD_HTTP_LOCAL | RDMAD_HTTP_PUBLIC)
+
+static const struct {
+	const char *method, *path;
+	RdmadHttpScope scope;
+	RdmadHttpHandler handler;
+} api_routes[] = {
+	{ "GET", PREFIX "status", PUBLIC, api_get_status },
+	{ "GET", PREFIX "devices", PUBLIC, api_get_devices },
+	{ "GET", PREFIX "allocations", PUBLIC, api_get_allocations },
+	{ "GET", PREFIX "topology", PUBLIC, api_get_topology },
+	{ "GET", PREFIX "events", PUBLIC, api_get_events },
+	{ "GET", PREFIX "attributes", RDMAD_HTTP_LOCAL, api_get_attributes },
+	{ "POST", PREFIX "attributes", RDMAD_HTTP_LOCAL, api_post_attributes },
+	{ "GET", PREFIX "commands", RDMAD_HTTP_LOCAL, api_get_commands },
+	{ "GET", PREFIX "doctor", PUBLIC, api_get_doctor },
+	{ "GET", "/livez", PUBLIC, api_get_livez },
+	{ "GET", "/healthz", PUBLIC, api_get_livez },
+	{ "GET", "/readyz", PUBLIC, api_get_readyz },
+	{ "POST", PREFIX "rescan", RDMAD_HTTP_LOCAL, api_post_rescan },
+	{ "POST", PREFIX "allocations/refresh", RDMAD_HTTP_LOCAL, api_post_refresh },
+};
+
+gboolean rdmad_api_start(RdmadServices *services, GError **error)
+{
+	services->api = rdmad_api_new(services->loop);
+	for (gsize i = 0; i < G_N_ELEMENTS(api_routes); i++)
+		if (!rdmad_http_route(services->http, NULL, api_routes[i].method,
+				      api_routes[i].path, api_routes[i].scope,
+				      api_routes[i].handler, services, error))
+			return FALSE;
+	return TRUE;
+}

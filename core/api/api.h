@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The JSON API under /api/v1/: what the CLI and the status page show
+ *
+ * GET status, devices, allocations, topology, events, doctor, attributes; schemas in contrib/man/rdmad-api.7.
+ */
+#pragma once
+
+#include "module/services.h"
+
+/* `services` must outlive the http server. */
+gboolean rdmad_api_start(RdmadServices *services, GError **error);
+/* What is kept for those who ask again. */
+struct RdmadApi *rdmad_api_new(RdmadLoop *loop);
+void rdmad_api_free(struct RdmadApi *api);

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Drivers, device nodes, and every device */
+#include <rdmad/device.h>
+#include <rdmad/inventory.h>
+#include <rdmad/sysroot.h>
+#include <string.h>
+
+#include "hardware/sysroot.h"
+#include "hardware/verbs/verbs.h"
+#include "api/doctor.h"
+#include "api/json.h"
+
+/* Not merely out of sight, for want of a descriptor. */
+static gboolean is_missing(const RdmadServices *services, const char *path)
+{
+	rdmad_sysroot_passing_error();
+	return !rdmad_sysroot_exists(services->sysroot, path) && !rdmad_sysroot_passing_error();
+}
+
+static void check_any(const RdmadServices *services, json_t *findings)
+{
+	if (!is_missing(services, "sys/class/infiniband"))
+		doctor_say(
+			findings, RDMAD_FINDING_PROBLEM, "devices",
+			"load the driver of your adapter (`modprobe mlx5_ib`, `bnxt_re`, `irdma`, "
+			"...; `lspci -nn` shows the adapter, `dmesg` why a driver refused it)",
+			"the RDMA core is loaded, but there is no RDMA device");
+	else
+		doctor_say(
+			findings, RDMAD_FINDING_PROBLEM, "devices",
+			"load the driver of your adapter (`modprobe mlx5_ib`, `bnxt_re`, `irdma`, "
+			"...); to try rdmad without an adapter: `modprobe rdma_rxe; rdma link add "
+			"rxe0 type rxe netdev eth0`",
+			"no RDMA driver is loaded: there is no /sys/class/infiniband");
+}
+
+static void check_drivers(RdmadInventory *inventory, json_t *findings)
+{
+	g_autoptr(GHashTable) counts = g_hash_table_new(g_str_hash, g_str_equal);
+	GHashTableIter iter;
+	gpointer driver, count;
+
+	for (guint i = 0; i < rdmad_inventory_count(inventory); i++) {
+		const RdmadDevice *dev = rdmad_inventory_nth(inventory, i);
+		char *name = dev->driver ?: (char *)"(no driver told)";
+		const gpointer n = g_hash_table_lookup(counts, name);
+
+		g_hash_table_insert(counts, name, GUINT_TO_POINTER(GPOINTER_TO_UINT(n) + 1));
+	}
+	g_hash_table_iter_init(&iter, counts);
+	while (g_hash_table_iter_next(&iter, &driver, &count))
+		doctor_say(findings, RDMAD_FINDING_OK, "drivers", NULL, "%s: %u %s", (char *)driver,
+			   GPOINTER_TO_UINT(count),
+			   GPOINTER_TO_UINT(count) == 1 ? "device" : "devices");
+}
+
+static void check_nodes(const RdmadServices *services, json_t *findings)
+{
+	if (!is_missing(services, "dev/infiniband/rdma_cm"))
+		doctor_say(findings, RDMAD_FINDING_OK, "device nodes", NULL,
+			   "/dev/infiniband/rdma_cm is there");
+	else
+		doctor_say(findings, RDMAD_FINDING_PROBLEM, "device nodes",
+			   "`modprobe rdma_ucm`; in a container, mount the host's /dev",
+			   "/dev/infiniband/rdma_cm is missing: connections by address (librdmacm) "
+			   "will not work");
+}
+
+static void check_uverbs(const RdmadServices *services, const RdmadDevice *dev, json_t *findings)
+{
+	const RdmadChardev *uverbs = rdmad_device_chardev(dev, RDMAD_CHARDEV_UVERBS);
+
+	if (!uverbs)
+		doctor_say(findings, RDMAD_FINDING_PROBLEM, dev->name, "`modprobe ib_uverbs`",
+			   "it has no uverbs device: no program can use it");
+	else if (rdmad_sysroot_is_live(services->sysroot) && *uverbs->path == '/' &&
+		 is_missing(services, uverbs->path + 1))
+		doctor_say(findings, RDMAD_FINDING_PROBLEM, dev->name,
+			   "in a container, mount the host's /dev; on the host, see that udev or "
+			   "devtmpfs makes the node",
+			   "%s does not exist: pods cannot be given it", uverbs->path);
+}
+
+/* Opening a device gives its events and its limits. */
+static void check_verbs(const RdmadVerbs *verbs, const RdmadDevice *dev, json_t *findings)
+{
+	const char *problem = rdmad_verbs_problem(verbs, dev->id);
+	const char *limits_problem = rdmad_verbs_limits_problem(verbs, dev->id);
+
+	if (problem)
+		doctor_say(findings, RDMAD_FINDING_NOTE, dev->name,
+			   "give rdmad access to /dev/infiniband to learn of errors at once; link "
+			   "changes are seen by netlink in any case",
+			   "no asynchronous events%s: %s",
+			   rdmad_verbs_limits(verbs, dev->id) ? "" : " and no limits", problem);
+	if (limits_problem)
+		doctor_say(findings, RDMAD_FINDING_NOTE, dev->name,
+			   "rdmad works without; see `dmesg`, and that the driver's library "
+			   "(rdma-core, or the vendor's) fits the driver",
+			   "%s", limits_problem);
+}
+
+static void check_problems(const RdmadServices *services, const RdmadDevice *dev, json_t *findings)
+{
+	for (char **problem = dev->problems; problem && *problem; problem++)
+		doctor_say(findings, RDMAD_FINDING_NOTE, dev->name,
+			   "rdmad works without this value; `dmesg` may tell why the driver does "
+			   "not give it",
+			   "%s", *problem);
+	if (services->verbs)
+		check_verbs(services->verbs, dev, findings);
+}
+
+static const char *down_advice(const RdmadPort *port)
+{
+	if (port->link_layer == RDMAD_LINK_LAYER_ETHERNET)
+		return "look at the cable and the switch port, and set the interface up (`ip "
+		       "link`)";
+	if (port->state == RDMAD_PORT_INIT || port->state == RDMAD_PORT_ARMED)
+		return "the link is up, but no subnet manager has taken it: see that opensm or the "
+		       "switch's manager runs";
+	return "look at the cable and the switch port";
+}
+
+static gboolean port_has_gid(const RdmadPort *port, RdmadGidType type)
+{
+	for (guint i = 0; i < port->n_gids; i++)
+		if (port->gids[i].type == type)
+			return TRUE;
+	return FALSE;
+}
+
+static void check_port(const RdmadDevice *dev, const RdmadPort *port, json_t *findings)
+{
+	if (port->state == RDMAD_UNKNOWN)
+		return;
+	if (port->state != RDMAD_PORT_ACTIVE) {
+		doctor_say(findings, RDMAD_FINDING_PROBLEM, dev->name, down_advice(port),
+			   "port %u is %s", port->number, rdmad_port_state_name(port->state));
+		return;
+	}
+	doctor_say(findings, RDMAD_FINDING_OK, dev->name, NULL, "port %u is active%s%s",
+		   port->number, port->rate_text ? ", " : "", port->rate_text ?: "");
+	if (dev->node_type == RDMAD_NODE_CA && port->link_layer == RDMAD_LINK_LAYER_ETHERNET &&
+	    !port_has_gid(port, RDMAD_GID_ROCE_V2))
+		doctor_say(
+			findings, RDMAD_FINDING_PROBLEM, dev->name,
+			"give the interface an address (`ip addr add`); link-local IPv6 is enough "
+			"for one network",
+			"port %u has no RoCE v2 GID: nothing can be routed to it", port->number);
+}
+
+static void check_device(const RdmadServices *services, const RdmadDevice *dev, json_t *findings)
+{
+	if (dev->fatal)
+		doctor_say(findings, RDMAD_FINDING_PROBLEM, dev->name,
+			   "`dmesg` may tell why; reset the device or load its driver again, rdmad "
+			   "takes it up again once it was removed and added",
+			   "its driver reports a fatal error and gave it up");
+	check_uverbs(services, dev, findings);
+	for (guint i = 0; i < dev->n_ports; i++)
+		check_port(dev, &dev->ports[i], findings);
+	check_problems(services, dev, findings);
+}
+
+void doctor_check_devices(const RdmadServices *services, json_t *findings)
+{
+	g_autoptr(GPtrArray) devices = api_devices_by_name(services);
+
+	if (devices->len == 0) {
+		check_any(services, findings);
+		return;
+	}
+	check_drivers(services->inventory, findings);
+	if (rdmad_sysroot_is_live(services->sysroot)) /* a recording has no device nodes */
+		check_nodes(services, findings);
+	for (guint i = 0; i < devices->len; i++)
+		check_device(services, g_ptr_array_index(devices, i), findings);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The directories and sockets by which kubelet is reached */
+#include <rdmad/fd.h>
+#include <rdmad/socket-file.h>
+#include <sys/socket.h>
+
+#include "base/go-build.h"
+#include "base/unix-socket.h"
+#include "hardware/sysroot.h"
+#include "api/doctor.h"
+#include "service/allocations-private.h"
+#include "service/pod-watch.h"
+
+#define ADVICE                                                                                     \
+	"see that kubelet runs with this --root-dir, and that rdmad's container mounts the "       \
+	"directory"
+
+static gboolean check_socket(const char *path, const char *without, json_t *findings)
+{
+	RdmadSocketFile file;
+
+	if (!rdmad_socket_file_identify(path, &file)) {
+		doctor_say(findings, RDMAD_FINDING_PROBLEM, "kubelet", ADVICE,
+			   "there is no socket at %s: %s", path, without);
+		return FALSE;
+	}
+	if (rdmad_socket_file_is_dead(path)) {
+		doctor_say(findings, RDMAD_FINDING_PROBLEM, "kubelet", "see that kubelet runs",
+			   "nobody listens at %s: %s", path, without);
+		return FALSE;
+	}
+	doctor_say(findings, RDMAD_FINDING_OK, "kubelet", NULL, "%s is there", path);
+	return TRUE;
+}
+
+/* The program is read, never run: as root, and whatever lies there. */
+static char *version_of(const RdmadServices *services, pid_t pid)
+{
+	rdmad_autofd int fd = pid ? rdmad_sysroot_open_program(services->sysroot, pid) : -1;
+
+	return fd < 0 ? NULL : rdmad_go_build_version(fd, "k8s.io/kubernetes");
+}
+
+/* Of the process that listens at the socket. */
+static void note_version(const RdmadServices *services, const char *path, json_t *findings)
+{
+	rdmad_autofd int fd = rdmad_unix_connect(SOCK_STREAM, path, NULL);
+	const pid_t pid = fd < 0 ? 0 : rdmad_unix_peer_process(fd);
+	g_autofree char *version = version_of(services, pid);
+
+	if (version)
+		doctor_say(findings, RDMAD_FINDING_OK, "kubelet", NULL,
+			   "kubelet is %s (process %d)", version, (int)pid);
+	else
+		doctor_say(
+			findings, RDMAD_FINDING_NOTE, "kubelet",
+			"`kubectl get nodes -o wide` or `kubelet --version` on the host shows it",
+			pid ? "the program of kubelet, process %d, does not say its version"
+			    : "kubelet's version cannot be told: its process cannot be seen",
+			(int)pid);
+}
+
+static void check_pod_watch(const RdmadServices *services, json_t *findings)
+{
+	const char *problem = rdmad_pod_watch_problem(services->pod_watch);
+
+	if (problem)
+		doctor_say(findings, RDMAD_FINDING_NOTE, "kubelet",
+			   "mount the host's /sys/fs/cgroup and /var/log/pods into rdmad's "
+			   "container, read-only",
+			   "the end of a pod is learnt up to five minutes late: %s", problem);
+}
+
+typedef struct {
+	GHashTable *pods; /* set of "namespace/pod" */
+	guint allocations;
+} Forgotten;
+
+static void forgotten_add(const RdmadAllocation *allocation, gpointer data)
+{
+	Forgotten *forgotten = data;
+
+	forgotten->allocations++;
+	g_hash_table_add(forgotten->pods,
+			 allocation->pod_name ? g_strdup_printf("%s/%s", allocation->pod_namespace,
+								allocation->pod_name)
+					      : g_strdup("a pod that it had not named yet"));
+}
+
+/* Of a checkpoint that was lost: kubelet gives what running pods have to others. */
+static void check_memory(const RdmadServices *services, json_t *findings)
+{
+	g_autoptr(GHashTable) pods = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	Forgotten forgotten = { pods, 0 };
+	g_autofree gpointer *names = NULL;
+	g_autofree char *list = NULL;
+
+	rdmad_allocations_foreach_forgotten(services->allocations, forgotten_add, &forgotten);
+	if (!forgotten.allocations)
+		return;
+	names = g_hash_table_get_keys_as_array(pods, NULL);
+	list = g_strjoinv(", ", (char **)names);
+	doctor_say(
+		findings, RDMAD_FINDING_PROBLEM, "kubelet",
+		"delete these pods, their controllers start others; find out why "
+		"device-plugins/kubelet_internal_checkpoint in kubelet's directory was lost or "
+		"damaged",
+		"kubelet has lost its checkpoint: it lists running pods without the devices that "
+		"they have (%u %s, of %s).  rdmad keeps their allocations: it refuses to give "
+		"their "
+		"exclusive devices to other pods, and prefers other slots where it is asked",
+		forgotten.allocations, forgotten.allocations == 1 ? "allocation" : "allocations",
+		list);
+}
+
+void doctor_check_kubelet(const RdmadServices *services, json_t *findings)
+{
+	const char *dir = services->kubelet_dir;
+	g_autofree char *plugins = g_build_filename(dir, "device-plugins", "kubelet.sock", NULL);
+	g_autofree char *pods = g_build_filename(dir, "pod-resources", "kubelet.sock", NULL);
+	g_autofree char *registry = g_build_filename(dir, "plugins_registry", NULL);
+
+	if (!g_file_test(dir, G_FILE_TEST_IS_DIR)) {
+		doctor_say(findings, RDMAD_FINDING_NOTE, "kubelet",
+			   "on a Kubernetes node: set kubelet.root_dir or mount the directory",
+			   "there is no %s: no kubelet on this node, or another --root-dir", dir);
+		return;
+	}
+	if (check_socket(plugins, "the device plugin cannot register", findings))
+		note_version(services, plugins, findings);
+	check_socket(pods, "which pod holds what stays unknown, and allocations of ended pods stay",
+		     findings);
+	check_pod_watch(services, findings);
+	check_memory(services, findings);
+	if (!g_file_test(registry, G_FILE_TEST_IS_DIR))
+		doctor_say(
+			findings, RDMAD_FINDING_NOTE, "kubelet", ADVICE,
+			"there is no directory %s: registration by plugin watcher is not possible",
+			registry);
+}

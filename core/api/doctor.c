@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GET /api/v1/doctor: the core's findings, then each module's own */
+#include "api/doctor.h"
+
+#include <stdarg.h>
+
+#include "module/host.h"
+#include "api/json.h"
+
+void doctor_say(json_t *findings, RdmadFinding level, const char *subject, const char *advice,
+		const char *format, ...)
+{
+	g_autofree char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	text = g_strdup_vprintf(format, args);
+	va_end(args);
+	rdmad_doctor_add(findings, level, subject, text, advice);
+}
+
+static GBytes *doctor_build(const RdmadServices *services)
+{
+	json_t *findings = json_array();
+	json_t *answer = json_object();
+
+	doctor_check_daemon(services, findings);
+	doctor_check_node(services, findings);
+	doctor_check_devices(services, findings);
+	doctor_check_kubelet(services, findings);
+	rdmad_modules_doctor(services->modules, findings);
+	json_object_set_new(answer, "findings", findings);
+	return api_json_bytes(answer);
+}
+
+void api_get_doctor(RdmadHttpRequest *request, gpointer data)
+{
+	api_reply_shared(request, data, API_SHARED_DOCTOR, doctor_build);
+}

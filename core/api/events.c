@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * GET /api/v1/events?after=SEQUENCE&wait=SECONDS
+ *
+ * Entries after SEQUENCE, oldest first, and the last sequence there is.  With nothing to tell and
+ * `wait` given, the answer comes with the first new entry or when the time is over (a long poll).
+ * A `last` below the caller's SEQUENCE means that rdmad was restarted: begin again from 0.
+ */
+#include <rdmad/inventory.h>
+#include <rdmad/event-log.h>
+#include <rdmad/loop.h>
+
+#include "base/log.h"
+#include "api/json.h"
+#include "api/texts.h"
+#include "http/http.h"
+
+#define MAX_WAIT_S 60u
+
+static json_t *entry_json(gconstpointer object_entry, gconstpointer data)
+{
+	const RdmadEventLogEntry *entry = object_entry;
+	json_t *object = json_object();
+
+	api_set(object, "sequence", json_integer(entry->sequence));
+	api_set(object, "time", api_json_time(entry->time_us));
+	api_set(object, "level", json_string(rdmad_log_level_name(entry->level)));
+	api_set(object, "kind", api_json_string(entry->kind));
+	api_set(object, "device", api_json_string(entry->device));
+	api_set(object, "pod", api_json_string(entry->pod));
+	api_set(object, "resource", api_json_string(entry->resource));
+	api_set(object, "allocation", api_json_string(entry->allocation));
+	api_set(object, "message", api_json_string(entry->message));
+	return object;
+}
+
+typedef struct {
+	ApiTexts *texts;
+	guint64 last;
+} Listing;
+
+/* An entry's sequence is its key: none comes twice. */
+static void listing_add(const RdmadEventLogEntry *entry, gpointer data)
+{
+	Listing *listing = data;
+
+	listing->last = entry->sequence;
+	api_texts_add(listing->texts, GSIZE_TO_POINTER(entry->sequence), entry_json, entry, NULL);
+}
+
+static void note_last(const RdmadEventLogEntry *entry, gpointer data)
+{
+	guint64 *last = data;
+
+	*last = entry->sequence;
+}
+
+static guint64 event_log_last(RdmadEventLog *event_log)
+{
+	guint64 last = 0;
+
+	rdmad_event_log_foreach(event_log, 0, note_last, &last);
+	return last;
+}
+
+static GBytes *events_after(const RdmadServices *services, guint64 after)
+{
+	Listing listing = { api_event_texts(services), 0 };
+	GString *body = g_string_new("{\"events\":");
+
+	api_texts_begin(listing.texts, body);
+	rdmad_event_log_foreach(services->event_log, after, listing_add, &listing);
+	api_texts_end(listing.texts, after == 0);
+	if (!listing.last)
+		listing.last = event_log_last(services->event_log);
+	g_string_append_printf(body, ",\"last\":%" G_GUINT64_FORMAT "}", listing.last);
+	return g_string_free_to_bytes(body);
+}
+
+static GBytes *events_build(const RdmadServices *services)
+{
+	return events_after(services, 0);
+}
+
+static void reply_events(RdmadHttpRequest *request, const RdmadServices *services, guint64 after)
+{
+	g_autoptr(GBytes) body = events_after(services, after);
+
+	rdmad_http_reply_bytes(request, 200, "application/json", body);
+}
+
+typedef struct {
+	RdmadHttpRequest *request;
+	const RdmadServices *services;
+	guint64 after;
+	RdmadWatch *watch;
+	RdmadEvent *timer;
+} Poll;
+
+static void poll_free(gpointer data)
+{
+	Poll *poll = data;
+
+	rdmad_watch_free(poll->watch);
+	rdmad_event_free(poll->timer);
+	g_free(poll);
+}
+
+static void poll_answer(gpointer data)
+{
+	Poll *poll = data;
+
+	rdmad_http_request_on_gone(poll->request, NULL, NULL);
+	reply_events(poll->request, poll->services, poll->after);
+	poll_free(poll);
+}
+
+/* On the next turn, so that entries of one moment leave in one answer. */
+static void poll_posted(const RdmadEventLogEntry *entry, gpointer data)
+{
+	Poll *poll = data;
+
+	rdmad_event_arm(poll->timer, 0);
+}
+
+static void poll_start(RdmadHttpRequest *request, const RdmadServices *services, guint64 after,
+		       guint wait_s)
+{
+	Poll *poll = g_new0(Poll, 1);
+
+	poll->request = request;
+	poll->services = services;
+	poll->after = after;
+	poll->watch = rdmad_event_log_watch(services->event_log, NULL, poll_posted, poll);
+	poll->timer = rdmad_loop_add_timer(services->loop, NULL, poll_answer, poll);
+	if (!rdmad_http_request_is_local(request))
+		rdmad_event_set_low(poll->timer);
+	rdmad_event_arm(poll->timer, wait_s * 1000);
+	rdmad_http_request_on_gone(request, poll_free, poll);
+}
+
+/* FALSE when it was refused. */
+static gboolean read_number(RdmadHttpRequest *request, const char *name, guint64 max,
+			    guint64 *value)
+{
+	const char *text = rdmad_http_request_query(request, name);
+
+	*value = 0;
+	if (!text)
+		return TRUE;
+	if (g_ascii_string_to_unsigned(text, 10, 0, max, value, NULL))
+		return TRUE;
+	rdmad_http_fail(request, 400, "\"%s\" must be a number from 0 to %" G_GUINT64_FORMAT, name,
+			max);
+	return FALSE;
+}
+
+void api_get_events(RdmadHttpRequest *request, gpointer data)
+{
+	const RdmadServices *services = data;
+	guint64 after, wait_s;
+
+	if (!read_number(request, "after", G_MAXINT64, &after) ||
+	    !read_number(request, "wait", MAX_WAIT_S, &wait_s))
+		return;
+	if (!wait_s && !after)
+		api_reply_shared(request, services, API_SHARED_EVENTS, events_build);
+	else if (!wait_s || event_log_last(services->event_log) != after)
+		reply_events(request, services, after);
+	else if (rdmad_http_request_park(request))
+		poll_start(request, services, after, wait_s);
+}

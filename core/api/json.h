@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The resources of the API, one file each (api-<resource>.c), and how they write JSON. */
+#pragma once
+
+#include <jansson.h>
+#include <rdmad/device.h>
+#include <rdmad/http.h>
+
+#include "module/services.h"
+#include "hardware/verbs/limits.h"
+
+/* Handlers; `data` is the RdmadServices. */
+void api_get_status(RdmadHttpRequest *request, gpointer data);
+void api_get_devices(RdmadHttpRequest *request, gpointer data);
+void api_get_allocations(RdmadHttpRequest *request, gpointer data);
+void api_get_topology(RdmadHttpRequest *request, gpointer data);
+void api_get_events(RdmadHttpRequest *request, gpointer data);
+void api_get_attributes(RdmadHttpRequest *request, gpointer data);
+void api_post_attributes(RdmadHttpRequest *request, gpointer data);
+void api_get_commands(RdmadHttpRequest *request, gpointer data);
+void api_get_doctor(RdmadHttpRequest *request, gpointer data);
+void api_get_livez(RdmadHttpRequest *request, gpointer data);
+void api_get_readyz(RdmadHttpRequest *request, gpointer data);
+void api_post_rescan(RdmadHttpRequest *request, gpointer data);
+void api_post_refresh(RdmadHttpRequest *request, gpointer data);
+
+/* api-shared.c: resources whose answer is the same for all. */
+typedef enum {
+	API_SHARED_STATUS,
+	API_SHARED_DEVICES,
+	API_SHARED_ALLOCATIONS,
+	API_SHARED_TOPOLOGY,
+	API_SHARED_EVENTS,
+	API_SHARED_DOCTOR,
+	N_API_SHARED
+} ApiShared;
+
+/* NULL: it cannot be written as JSON. */
+typedef GBytes *(*ApiBuild)(const RdmadServices *services);
+void api_reply_shared(RdmadHttpRequest *request, const RdmadServices *services, ApiShared which,
+		      ApiBuild build);
+/* Takes the value over. */
+GBytes *api_json_bytes(json_t *value);
+
+/* The texts of the event log's entries, and of allocations as they are with these names of devices. */
+struct ApiTexts *api_event_texts(const RdmadServices *services);
+struct ApiTexts *api_allocation_texts(const RdmadServices *services, const char *device_names);
+struct ApiTexts *api_allocation_texts_new(void);
+
+/* The devices in the order of their names, as people count them; borrowed. */
+GPtrArray *api_devices_by_name(const RdmadServices *services);
+/* One device as the devices resource shows it. */
+json_t *api_device_json(const RdmadServices *services, const RdmadDevice *dev);
+/* api-limits.c: what verbs told of a device, and of port `number`; null where it did not. */
+json_t *api_limits_json(const RdmadVerbsLimits *limits);
+json_t *api_port_limits_json(const RdmadVerbsLimits *limits, guint number);
+/* "RoCE", "InfiniBand", "iWARP"; what a device speaks on its first port. */
+const char *api_device_transport(const RdmadDevice *dev);
+/* The accelerator nearest to a device, and how near; NULL when there is none. */
+const RdmadGpu *api_nearest_gpu(const RdmadServices *services, const RdmadDevice *dev,
+				RdmadDistance *distance, guint *index);
+
+/* api-json.c: every value of the core as JSON.  What is not there is null; bytes that are no UTF-8
+ * (the kernel's strings may be anything) become U+FFFD. */
+/* Takes the value over. */
+void api_set(json_t *object, const char *key, json_t *value);
+json_t *api_json_string(const char *text);
+json_t *api_json_strings(char *const *strings); /* NULL: an empty array */
+json_t *api_json_number(gint64 value);		/* RDMAD_UNKNOWN: null */
+json_t *api_json_hex(int value);		/* "0x15b3" */
+json_t *api_json_wide(guint64 value);		/* "0xfffffffffffff000" */
+json_t *api_json_time(gint64 wall_us);		/* RFC 3339 in UTC; 0: null */

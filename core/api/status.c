@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GET /api/v1/status, GET /api/v1/attributes, POST /api/v1/rescan */
+#include <rdmad/allocations.h>
+#include <rdmad/inventory.h>
+#include <rdmad/event-log.h>
+#include <rdmad/pods.h>
+#include <rdmad/sysroot.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "build-info.h"
+#include "module/host.h"
+#include "service/scanner.h"
+#include "api/json.h"
+#include "http/http.h"
+#include "service/attributes-private.h"
+
+#define RECENT_TROUBLE 5u
+
+static json_t *module_json(const RdmadModules *modules, guint index)
+{
+	static const char *const states[] = { "created", "running", "failed", "stopped" };
+	json_t *status = rdmad_modules_status(modules, index);
+	json_t *object = json_object();
+	RdmadModuleInfo info;
+
+	rdmad_modules_info(modules, index, &info);
+	api_set(object, "name", api_json_string(info.name));
+	api_set(object, "description", api_json_string(info.description));
+	api_set(object, "state", json_string(states[info.state]));
+	api_set(object, "error", api_json_string(info.error));
+	api_set(object, "status", status ? status : json_null());
+	return object;
+}
+
+static json_t *modules_json(const RdmadModules *modules)
+{
+	json_t *array = json_array();
+
+	for (guint i = 0; i < rdmad_modules_count(modules); i++)
+		json_array_append_new(array, module_json(modules, i));
+	return array;
+}
+
+static gboolean device_is_active(const RdmadDevice *dev)
+{
+	for (guint i = 0; i < dev->n_ports; i++)
+		if (dev->ports[i].state == RDMAD_PORT_ACTIVE)
+			return TRUE;
+	return FALSE;
+}
+
+static json_t *devices_json(RdmadInventory *inventory)
+{
+	const guint count = rdmad_inventory_count(inventory);
+	guint active = 0, troubled = 0;
+	json_t *object = json_object();
+
+	for (guint i = 0; i < count; i++) {
+		const RdmadDevice *dev = rdmad_inventory_nth(inventory, i);
+
+		active += device_is_active(dev);
+		troubled += dev->fatal || (dev->problems && *dev->problems);
+	}
+	api_set(object, "count", json_integer(count));
+	api_set(object, "active", json_integer(active));
+	api_set(object, "with_problems", json_integer(troubled));
+	api_set(object, "gpus", json_integer(rdmad_inventory_gpu_count(inventory)));
+	return object;
+}
+
+/* The newest warnings and errors, oldest of them first. */
+static void keep_trouble(const RdmadEventLogEntry *entry, gpointer data)
+{
+	json_t *array = data, *object;
+
+	if (entry->level > RDMAD_LOG_WARNING)
+		return;
+	if (json_array_size(array) == RECENT_TROUBLE)
+		json_array_remove(array, 0);
+	object = json_object();
+	api_set(object, "time", api_json_time(entry->time_us));
+	api_set(object, "level", json_string(rdmad_log_level_name(entry->level)));
+	api_set(object, "message", api_json_string(entry->message));
+	json_array_append_new(array, object);
+}
+
+static json_t *trouble_json(RdmadEventLog *event_log)
+{
+	json_t *array = json_array();
+
+	rdmad_event_log_foreach(event_log, 0, keep_trouble, array);
+	return array;
+}
+
+static json_t *machine_json(const RdmadServices *services)
+{
+	g_autofree char *kernel =
+		rdmad_sysroot_read(services->sysroot, "proc/sys/kernel/osrelease", NULL);
+	g_autofree char *name =
+		rdmad_sysroot_read(services->sysroot, "proc/sys/kernel/hostname", NULL);
+	json_t *object = json_object();
+
+	api_set(object, "name", api_json_string(name));
+	api_set(object, "live", json_boolean(rdmad_sysroot_is_live(services->sysroot)));
+	api_set(object, "kernel", api_json_string(kernel));
+	return object;
+}
+
+static json_t *config_json(const RdmadServices *services)
+{
+	json_t *object = json_object();
+
+	api_set(object, "path", api_json_string(services->config_path));
+	api_set(object, "loaded", api_json_time(services->config_loaded_us));
+	api_set(object, "error", api_json_string(services->config_error));
+	return object;
+}
+
+static json_t *directories_json(const RdmadServices *services)
+{
+	json_t *object = json_object();
+
+	api_set(object, "run", api_json_string(services->run_dir));
+	api_set(object, "state", api_json_string(services->state_dir));
+	api_set(object, "kubelet", api_json_string(services->kubelet_dir));
+	return object;
+}
+
+static json_t *listener_json(const RdmadHttp *http, guint index)
+{
+	RdmadHttpListenerInfo info;
+	json_t *object = json_object();
+
+	rdmad_http_listener_info(http, index, &info);
+	api_set(object, "address", api_json_string(info.address));
+	api_set(object, "public", json_boolean(info.scope != RDMAD_HTTP_LOCAL));
+	api_set(object, "connections", json_integer(info.connections));
+	api_set(object, "tls", json_boolean(info.tls));
+	api_set(object, "client_certificates", json_boolean(info.certificates));
+	api_set(object, "passwords", json_boolean(info.passwords));
+	api_set(object, "web_config", api_json_string(info.web_config));
+	api_set(object, "error", api_json_string(info.web_config_error));
+	return object;
+}
+
+static json_t *listeners_json(const RdmadHttp *http)
+{
+	json_t *array = json_array();
+
+	for (guint i = 0; i < rdmad_http_listener_count(http); i++)
+		json_array_append_new(array, listener_json(http, i));
+	return array;
+}
+
+static GBytes *status_build(const RdmadServices *s)
+{
+	const gint64 uptime_us = g_get_real_time() - s->started_us;
+	json_t *object = json_object();
+
+	api_set(object, "version", json_string(RDMAD_VERSION));
+	api_set(object, "pid", json_integer(getpid()));
+	api_set(object, "started", api_json_time(s->started_us));
+	api_set(object, "uptime_seconds", json_integer(MAX(uptime_us, 0) / G_USEC_PER_SEC));
+	api_set(object, "config", config_json(s));
+	api_set(object, "machine", machine_json(s));
+	api_set(object, "directories", directories_json(s));
+	api_set(object, "state_set_aside", api_json_string(s->state_set_aside));
+	api_set(object, "listeners", listeners_json(s->http));
+	api_set(object, "modules", modules_json(s->modules));
+	api_set(object, "devices", devices_json(s->inventory));
+	api_set(object, "allocations", json_integer(rdmad_allocations_count(s->allocations)));
+	api_set(object, "trouble", trouble_json(s->event_log));
+	return api_json_bytes(object);
+}
+
+void api_get_status(RdmadHttpRequest *request, gpointer data)
+{
+	api_reply_shared(request, data, API_SHARED_STATUS, status_build);
+}
+
+void api_post_rescan(RdmadHttpRequest *request, gpointer data)
+{
+	const RdmadServices *services = data;
+
+	rdmad_hardware_hint(services->hardware);
+	rdmad_http_reply_json(request, json_pack("{s:b}", "accepted", TRUE));
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Default directories: where rdmad keeps what, when nobody says so
+ *
+ * A daemon that is not root's and its client find each other by the same rule.
+ */
+#pragma once
+
+#include <glib.h>
+#include <sys/types.h>
+
+#define RDMAD_RUN_DIR	"/run/rdmad"
+#define RDMAD_STATE_DIR "/var/lib/rdmad"
+
+/* Root has /run/rdmad, and so has whoever was given it; others have rdmad in their XDG_RUNTIME_DIR, or
+ * /tmp/rdmad-UID.  g_free() */
+char *rdmad_run_dir_default(void);
+/* NULL: there is none, and nothing outlives us.  g_free() */
+char *rdmad_state_dir_default(void);
+/* Pods enter it; only the one that we made up ourselves is nobody else's. */
+mode_t rdmad_run_dir_mode(const char *run_dir);

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define RDMAD_LOG_TOPIC "watch"
+
+#include <rdmad/directory-watch.h>
+
+#include <errno.h>
+
+#include <rdmad/fd.h>
+#include <rdmad/log.h>
+#include <rdmad/loop.h>
+#include <sys/inotify.h>
+
+#define SETTLE_MS 10
+#define POLL_MS	  1000
+#define EVENTS                                                                                     \
+	(IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF |     \
+	 IN_ONLYDIR)
+
+struct RdmadDirectoryWatch {
+	char *path;
+	int fd;		/* inotify, or -1 */
+	int descriptor; /* of the one directory that is watched, or -1 */
+	RdmadEvent *readable;
+	RdmadEvent *timer; /* settling, or polling */
+	void (*fn)(gpointer data);
+	gpointer data;
+};
+
+/* Watches `path` instead of what was watched before. */
+static gboolean watch_put(RdmadDirectoryWatch *watch, const char *path)
+{
+	const int descriptor = inotify_add_watch(watch->fd, path, EVENTS);
+
+	if (descriptor < 0)
+		return FALSE;
+	if (watch->descriptor >= 0 && watch->descriptor != descriptor)
+		inotify_rm_watch(watch->fd, watch->descriptor);
+	watch->descriptor = descriptor;
+	return TRUE;
+}
+
+/* The directory, or the nearest above it.  What appears between a failed try and a successful one
+ * further up would be missed, hence the second look. */
+static gboolean watch_place(RdmadDirectoryWatch *watch)
+{
+	for (guint tries = 0; tries < 8; tries++) {
+		g_autofree char *path = g_strdup(watch->path);
+
+		while (!watch_put(watch, path)) {
+			char *above = g_path_get_dirname(path);
+
+			g_free(path);
+			path = above;
+			if ((errno != ENOENT && errno != ENOTDIR) || g_str_equal(path, "/"))
+				return FALSE;
+		}
+		if (g_str_equal(path, watch->path) || !g_file_test(watch->path, G_FILE_TEST_IS_DIR))
+			return TRUE;
+	}
+	return FALSE;
+}
+
+static void fall_back_to_polling(RdmadDirectoryWatch *watch)
+{
+	rdmad_warn("%s: inotify: %s; looking once a second instead", watch->path,
+		   g_strerror(errno));
+	g_clear_pointer(&watch->readable, rdmad_event_free);
+	rdmad_clear_fd(&watch->fd);
+	rdmad_event_arm(watch->timer, POLL_MS);
+}
+
+static void timer_fired(gpointer data)
+{
+	RdmadDirectoryWatch *watch = data;
+
+	if (watch->fd < 0)
+		rdmad_event_arm(watch->timer, POLL_MS);
+	watch->fn(watch->data);
+}
+
+/* What the events say is of no interest: the state is looked at again. */
+static void inotify_readable(int fd, RdmadIo ready, gpointer data)
+{
+	RdmadDirectoryWatch *watch = data;
+	char buffer[4096];
+
+	while (read(fd, buffer, sizeof(buffer)) > 0)
+		;
+	if (!watch_place(watch)) {
+		fall_back_to_polling(watch);
+		return;
+	}
+	if (!rdmad_event_armed(watch->timer))
+		rdmad_event_arm(watch->timer, SETTLE_MS);
+}
+
+RdmadDirectoryWatch *rdmad_directory_watch_new(RdmadLoop *loop, RdmadModule *owner,
+					       const char *path, void (*fn)(gpointer data),
+					       gpointer data)
+{
+	RdmadDirectoryWatch *watch = g_new0(RdmadDirectoryWatch, 1);
+
+	watch->path = g_strdup(path);
+	watch->fn = fn;
+	watch->data = data;
+	watch->descriptor = -1;
+	watch->timer = rdmad_loop_add_timer(loop, owner, timer_fired, watch);
+	watch->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	if (watch->fd >= 0 && watch_place(watch))
+		watch->readable = rdmad_loop_add_io(loop, owner, watch->fd, RDMAD_IO_READ,
+						    inotify_readable, watch, NULL);
+	if (!watch->readable)
+		fall_back_to_polling(watch);
+	return watch;
+}
+
+void rdmad_directory_watch_free(RdmadDirectoryWatch *watch)
+{
+	if (!watch)
+		return;
+	rdmad_event_free(watch->readable);
+	rdmad_event_free(watch->timer);
+	rdmad_clear_fd(&watch->fd);
+	g_free(watch->path);
+	g_free(watch);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rdmad attributes: what modules are told about the node, and telling them */
+#include <stdio.h>
+
+#include "cli/command.h"
+#include "cli/table.h"
+
+static const char *const headers[] = { "NAME", "VALUE", NULL };
+
+void attributes_write(const json_t *attributes, gboolean with_headers, GString *out)
+{
+	g_autoptr(RdmadTable) table = rdmad_table_new(headers);
+	const json_t *fact;
+	size_t i;
+
+	json_array_foreach(attributes, i, fact)
+	{
+		rdmad_table_add(table, format_text(fact, "name"), format_text(fact, "value"));
+	}
+	rdmad_table_write(table, with_headers, "", out);
+}
+
+static int attributes_list(const CommandOptions *options)
+{
+	json_t *answer = command_ask(options, "GET", "/api/v1/attributes");
+	g_autoptr(GString) out = g_string_new(NULL);
+	int status;
+
+	if (!answer)
+		return 1;
+	attributes_write(json_object_get(answer, "attributes"), options->headers, out);
+	status = options->json ? command_print_json(answer) : command_print(out);
+	json_decref(answer);
+	return status;
+}
+
+/* `value` NULL: unset. */
+static int attribute_set(const CommandOptions *options, const char *name, const char *value)
+{
+	g_autofree char *escaped_name = g_uri_escape_string(name, NULL, FALSE);
+	g_autofree char *escaped = value ? g_uri_escape_string(value, NULL, FALSE) : NULL;
+	g_autofree char *path = g_strconcat("/api/v1/attributes?name=", escaped_name,
+					    escaped ? "&value=" : NULL, escaped, NULL);
+	json_t *answer = command_ask(options, "POST", path);
+	int status = 0;
+
+	if (!answer)
+		return 1;
+	if (options->json)
+		status = command_print_json(answer);
+	json_decref(answer);
+	return status;
+}
+
+int command_attributes(const CommandOptions *options)
+{
+	char *const *words = options->arguments;
+	const guint n = g_strv_length((char **)words);
+
+	if (n == 0)
+		return attributes_list(options);
+	if (n == 3 && g_str_equal(words[0], "set"))
+		return attribute_set(options, words[1], words[2]);
+	if (n == 2 && g_str_equal(words[0], "unset"))
+		return attribute_set(options, words[1], NULL);
+	fputs("rdmad: it is `attributes`, `attributes set NAME VALUE` or `attributes unset NAME`\n",
+	      stderr);
+	return 2;
+}

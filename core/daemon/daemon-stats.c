@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/daemon-stats.h"
+
+#include <rdmad/allocations.h>
+#include <rdmad/stats.h>
+#include <sys/stat.h>
+
+#include "base/work.h"
+#include "build-info.h"
+#include "module/host.h"
+#include "daemon/process-stats.h"
+
+static void collect_build(RdmadStat *stat, gpointer data)
+{
+	rdmad_stat_set(stat, 1, (const char *const[]){ RDMAD_VERSION, NULL });
+}
+
+static void collect_modules(RdmadStat *stat, gpointer data)
+{
+	const RdmadServices *services = data;
+
+	for (guint i = 0; i < rdmad_modules_count(services->modules); i++) {
+		RdmadModuleInfo info;
+
+		rdmad_modules_info(services->modules, i, &info);
+		rdmad_stat_set(stat, info.state == RDMAD_MODULE_RUNNING,
+			       (const char *const[]){ info.name, NULL });
+	}
+}
+
+static void collect_threads(RdmadStat *stat, gpointer data)
+{
+	const RdmadServices *services = data;
+
+	rdmad_stat_set(stat, rdmad_workers_threads(services->workers), NULL);
+}
+
+static void collect_allocations(RdmadStat *stat, gpointer data)
+{
+	const RdmadServices *services = data;
+
+	rdmad_stat_set(stat, rdmad_allocations_count(services->allocations), NULL);
+}
+
+/* With what is written, but not yet moved into the database. */
+static void collect_state_size(RdmadStat *stat, gpointer data)
+{
+	static const char *const names[] = { "rdmad.db", "rdmad.db-wal" };
+	const RdmadServices *services = data;
+
+	for (guint i = 0; services->state_dir && i < G_N_ELEMENTS(names); i++) {
+		g_autofree char *path = g_build_filename(services->state_dir, names[i], NULL);
+		struct stat info;
+
+		if (lstat(path, &info) == 0)
+			rdmad_stat_add(stat, (double)info.st_size, NULL);
+	}
+}
+
+static void collect_reload(RdmadStat *stat, gpointer data)
+{
+	const RdmadServices *services = data;
+
+	rdmad_stat_set(stat, !services->config_error, NULL);
+}
+
+static void collect_reload_time(RdmadStat *stat, gpointer data)
+{
+	const RdmadServices *services = data;
+
+	rdmad_stat_set(stat, (double)services->config_loaded_us / G_USEC_PER_SEC, NULL);
+}
+
+static const RdmadStatClass classes[] = {
+	{ RDMAD_STAT_GAUGE,
+	  "rdmad_build_info",
+	  NULL,
+	  "Which rdmad this is",
+	  { "version" },
+	  .collect = collect_build },
+	{ RDMAD_STAT_GAUGE,
+	  "rdmad_module_up",
+	  NULL,
+	  "Whether a module runs",
+	  { "module" },
+	  .collect = collect_modules },
+	{ RDMAD_STAT_GAUGE, "rdmad_work_threads", NULL, "Worker threads that there are now",
+	  .collect = collect_threads },
+	{ RDMAD_STAT_GAUGE, "rdmad_allocations", NULL, "Allocations in the table",
+	  .collect = collect_allocations },
+	{ RDMAD_STAT_GAUGE, "rdmad_state_size_bytes", "bytes", "Size of the database with its log",
+	  .collect = collect_state_size },
+	{ RDMAD_STAT_GAUGE, "rdmad_config_last_reload_successful", NULL,
+	  "Whether the last configuration that was read was taken", .collect = collect_reload },
+	{ RDMAD_STAT_GAUGE, "rdmad_config_last_reload_timestamp_seconds", "seconds",
+	  "When the configuration in use was read", .collect = collect_reload_time },
+};
+
+void rdmad_daemon_stats_add(const RdmadServices *services)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(classes); i++)
+		rdmad_stats_add(services->stats, NULL, &classes[i], (gpointer)services, NULL);
+	rdmad_process_stats_add(services->stats, &services->started_us);
+}

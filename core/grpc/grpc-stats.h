@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What calls are counted by: method, status and time, for the servers and for the channels of a loop. */
+#pragma once
+
+#include <rdmad/grpc.h>
+#include <rdmad/stats.h>
+
+typedef struct {
+	RdmadStat *calls, *durations;
+} RdmadGrpcStats;
+
+RdmadGrpcStats rdmad_grpc_stats_of_servers(RdmadLoop *loop);
+RdmadGrpcStats rdmad_grpc_stats_of_channels(RdmadLoop *loop);
+/* A call is over that began at `began_us` (monotonic). */
+void rdmad_grpc_stats_count(const RdmadGrpcStats *stats, const char *method, RdmadGrpcStatus status,
+			    gint64 began_us);

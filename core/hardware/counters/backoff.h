@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Back-off: what failed is left alone for a while
+ *
+ * Each try of a counter that the firmware refuses may be a line in the kernel's log.  One back-off
+ * belongs to one device; all functions may be called from any thread.
+ */
+#pragma once
+
+#include <rdmad/counters.h>
+
+#define RDMAD_BACKOFF_FIRST_US (10 * G_USEC_PER_SEC)
+#define RDMAD_BACKOFF_LAST_US  (3600 * (gint64)G_USEC_PER_SEC)
+#define RDMAD_BACKOFF_MAX      4096u /* entries; what fails beyond them is tried each time */
+
+/* Which counter; members as in RdmadCounter. */
+typedef struct {
+	RdmadCounterGroup group;
+	guint port;
+	const char *netdev;
+	const char *name; /* NULL: the whole group */
+} RdmadCounterKey;
+
+typedef struct RdmadBackoff RdmadBackoff;
+
+RdmadBackoff *rdmad_backoff_new(void);
+RdmadBackoff *rdmad_backoff_ref(RdmadBackoff *backoff);
+void rdmad_backoff_unref(RdmadBackoff *backoff);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadBackoff, rdmad_backoff_unref)
+
+/* The errno that it failed with while it is to be left alone at `now_us` (monotonic), or 0. */
+int rdmad_backoff_errnum(RdmadBackoff *backoff, const RdmadCounterKey *key, gint64 now_us);
+/* It failed: the time doubles with each try that ends in the same errno.  What has vanished (ENOENT,
+ * ENODEV, ENXIO) is not held, nor what was not asked at all (EMFILE, ENFILE, EINTR). */
+void rdmad_backoff_hold(RdmadBackoff *backoff, const RdmadCounterKey *key, int errnum,
+			gint64 now_us);
+/* It could be read. */
+void rdmad_backoff_lift(RdmadBackoff *backoff, const RdmadCounterKey *key);

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hardware/counters/netdev.h"
+
+#include <errno.h>
+#include <rdmad/device.h>
+#include <rdmad/fd.h>
+
+#include "hardware/counters/ethtool.h"
+#include "hardware/netlink/ethtool.h"
+#include "hardware/scan/value.h"
+#include "hardware/sysroot.h"
+
+typedef struct {
+	char *name;
+	char *path;
+	RdmadEthtoolStats *stats;
+} Interface;
+
+struct RdmadNetdevCounters {
+	GPtrArray *interfaces;
+	gboolean live;
+	guint16 family; /* ethtool's in generic netlink; 0: not known */
+};
+
+/* One group of one interface, under way. */
+typedef struct {
+	RdmadReadingBuilder *builder;
+	RdmadCounterKey key;
+} Group;
+
+static Interface *interface_new(const char *name)
+{
+	Interface *interface = g_new0(Interface, 1);
+
+	interface->name = g_strdup(name);
+	interface->path = g_strdup_printf("sys/class/net/%s", name);
+	interface->stats = rdmad_ethtool_stats_new(name, rdmad_ethtool_name_matters);
+	return interface;
+}
+
+static void interface_free(Interface *interface)
+{
+	rdmad_ethtool_stats_free(interface->stats);
+	g_free(interface->name);
+	g_free(interface->path);
+	g_free(interface);
+}
+
+static gboolean has_name(gconstpointer interface, gconstpointer name)
+{
+	return g_str_equal(((const Interface *)interface)->name, name);
+}
+
+static void add_interface(GPtrArray *interfaces, const char *name)
+{
+	if (name && rdmad_sysfs_is_netdev_name(name) &&
+	    !g_ptr_array_find_with_equal_func(interfaces, name, has_name, NULL))
+		g_ptr_array_add(interfaces, interface_new(name));
+}
+
+/* A bond and those in it; VLANs and the like have nothing of their own to say. */
+static gboolean is_of_bond(const RdmadDevice *dev, const RdmadNetdev *netdev)
+{
+	return dev->bond &&
+	       (g_str_equal(netdev->name, dev->bond) || !g_strcmp0(netdev->master, dev->bond));
+}
+
+static void add_interfaces(GPtrArray *interfaces, const RdmadDevice *dev)
+{
+	for (guint i = 0; i < dev->n_ports; i++)
+		add_interface(interfaces, dev->ports[i].netdev);
+	for (guint i = 0; i < dev->n_netdevs; i++)
+		if (is_of_bond(dev, &dev->netdevs[i]))
+			add_interface(interfaces, dev->netdevs[i].name);
+	if (interfaces->len > 0)
+		return;
+	for (guint i = 0; i < dev->n_netdevs; i++)
+		add_interface(interfaces, dev->netdevs[i].name);
+}
+
+RdmadNetdevCounters *rdmad_netdev_counters_new(const RdmadSysroot *root, const RdmadDevice *dev)
+{
+	RdmadNetdevCounters *netdevs = g_new0(RdmadNetdevCounters, 1);
+
+	netdevs->interfaces = g_ptr_array_new_with_free_func((GDestroyNotify)interface_free);
+	netdevs->live = rdmad_sysroot_is_live(root);
+	add_interfaces(netdevs->interfaces, dev);
+	return netdevs;
+}
+
+void rdmad_netdev_counters_free(RdmadNetdevCounters *netdevs)
+{
+	if (!netdevs)
+		return;
+	g_ptr_array_unref(netdevs->interfaces);
+	g_free(netdevs);
+}
+
+/* FALSE: there is no such interface; it may have moved to a pod's network namespace. */
+static gboolean read_link(const Interface *interface, RdmadReadingBuilder *builder)
+{
+	static const char *const names[] = { "carrier_changes", "carrier_down_count",
+					     "carrier_up_count" };
+	rdmad_autofd int dir = rdmad_sysroot_open_dir(builder->root, interface->path);
+
+	if (dir < 0)
+		return errno != ENOENT && errno != ENODEV;
+	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+		const RdmadCounterKey key = { RDMAD_COUNTER_LINK, 0, interface->name, names[i] };
+		char text[32];
+		guint64 value = 0;
+		int errnum = 0;
+
+		if (!rdmad_reading_builder_may_read(builder, &key))
+			continue;
+		if (rdmad_sysroot_read_at(dir, names[i], text, sizeof(text)) < 0)
+			errnum = errno;
+		else if (!rdmad_sysfs_counter(text, &value))
+			errnum = EBADMSG;
+		/* Kernels before 4.16 count changes only. */
+		if (errnum != ENOENT && errnum != ENODEV)
+			rdmad_reading_builder_add_result(builder, &key, value, errnum);
+	}
+	return TRUE;
+}
+
+/* That a driver has nothing of a kind is no trouble: not said, and not asked each time. */
+static gboolean group_may_read(const Group *group)
+{
+	if (rdmad_backoff_errnum(group->builder->backoff, &group->key, group->builder->time_us) ==
+	    EOPNOTSUPP)
+		return FALSE;
+	return rdmad_reading_builder_may_read(group->builder, &group->key);
+}
+
+static void group_end(const Group *group, int errnum)
+{
+	RdmadReadingBuilder *builder = group->builder;
+
+	/* It has left in between. */
+	if (errnum == ENODEV)
+		return;
+	if (errnum == EOPNOTSUPP)
+		rdmad_backoff_hold(builder->backoff, &group->key, errnum, builder->clock());
+	else if (errnum)
+		rdmad_reading_builder_add_failed(builder, &group->key, errnum);
+	else
+		rdmad_backoff_lift(builder->backoff, &group->key);
+}
+
+static void group_add(const char *name, guint64 value, gpointer data)
+{
+	const Group *group = data;
+	RdmadCounterKey key = group->key;
+
+	key.name = name;
+	rdmad_reading_builder_add(group->builder, &key, value);
+}
+
+typedef gboolean (*GetCounts)(RdmadNetlink *nl, guint16 family, const char *netdev,
+			      RdmadEthtoolCounts *counts, GError **error);
+
+static void read_netlink(RdmadNetdevCounters *netdevs, RdmadNetlink *nl, Group *group,
+			 GetCounts get)
+{
+	RdmadEthtoolCounts counts = { .n = 0 };
+
+	if (!group_may_read(group))
+		return;
+	if (!get(nl, netdevs->family, group->key.netdev, &counts, NULL)) {
+		group_end(group, rdmad_netlink_errnum(nl));
+		return;
+	}
+	group_end(group, 0);
+	for (guint i = 0; i < counts.n; i++)
+		group_add(counts.counts[i].name, counts.counts[i].value, group);
+}
+
+static void read_ethtool(const Interface *interface, Group *group)
+{
+	if (group_may_read(group))
+		group_end(group, rdmad_ethtool_stats_read(interface->stats, group_add, group));
+}
+
+/*
+ * On a function of limited rights the firmware refuses all that is of the port (EINVAL).  Ethtool's
+ * answers look well there, but each try is some lines in the kernel's log.
+ */
+static gboolean is_refused(const RdmadReadingBuilder *builder)
+{
+	gboolean refused = FALSE;
+
+	for (guint i = 0; i < builder->counters->len; i++) {
+		const RdmadCounter *counter = &g_array_index(builder->counters, RdmadCounter, i);
+
+		if (counter->group == RDMAD_COUNTER_PORT && counter->errnum == 0)
+			return FALSE;
+		if (counter->group == RDMAD_COUNTER_PORT && counter->errnum == EINVAL)
+			refused = TRUE;
+	}
+	return refused;
+}
+
+static void refuse(const Group *group)
+{
+	if (group_may_read(group))
+		group_end(group, EINVAL);
+}
+
+static void read_interface(RdmadNetdevCounters *netdevs, RdmadNetlink *nl,
+			   const Interface *interface, RdmadReadingBuilder *builder)
+{
+	Group pause = { builder, { RDMAD_COUNTER_PAUSE, 0, interface->name, NULL } };
+	Group fec = { builder, { RDMAD_COUNTER_FEC, 0, interface->name, NULL } };
+	Group ethtool = { builder, { RDMAD_COUNTER_ETHTOOL, 0, interface->name, NULL } };
+
+	if (is_refused(builder)) {
+		refuse(&pause);
+		refuse(&fec);
+		refuse(&ethtool);
+		return;
+	}
+	if (nl)
+		read_netlink(netdevs, nl, &pause, rdmad_ethtool_get_pause);
+	if (nl && !rdmad_reading_builder_cancelled(builder))
+		read_netlink(netdevs, nl, &fec, rdmad_ethtool_get_fec);
+	if (!rdmad_reading_builder_cancelled(builder))
+		read_ethtool(interface, &ethtool);
+}
+
+/* NULL: there is none. */
+static RdmadNetlink *open_ethtool(RdmadNetdevCounters *netdevs)
+{
+	g_autoptr(RdmadNetlink) nl = rdmad_netlink_open(NETLINK_GENERIC, NULL);
+
+	if (nl && !netdevs->family)
+		netdevs->family = rdmad_ethtool_get_family(nl, NULL);
+	return netdevs->family ? g_steal_pointer(&nl) : NULL;
+}
+
+void rdmad_netdev_counters_read(RdmadNetdevCounters *netdevs, RdmadReadingBuilder *builder)
+{
+	/* Not kept open: there may be hundreds of devices. */
+	g_autoptr(RdmadNetlink) nl =
+		netdevs->live && netdevs->interfaces->len > 0 ? open_ethtool(netdevs) : NULL;
+
+	for (guint i = 0; i < netdevs->interfaces->len && !rdmad_reading_builder_cancelled(builder);
+	     i++) {
+		const Interface *interface = netdevs->interfaces->pdata[i];
+
+		/* For the name of one that is not there ethtool's ioctl has root run modprobe. */
+		if (read_link(interface, builder) && netdevs->live)
+			read_interface(netdevs, nl, interface, builder);
+	}
+}

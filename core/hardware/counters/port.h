@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One port: its state, and its counters of the groups PORT and HW
+ *
+ * What costs a firmware command is asked as seldom as can be: RDMA netlink has state and all of the
+ * driver's counters in an exchange each, where a file each would be asked three commands for.
+ */
+#pragma once
+
+#include "hardware/counters/directory.h"
+#include "hardware/netlink/rdma.h"
+
+typedef struct {
+	guint number;
+	char *path;
+	RdmadCounterDirectory link, link_ext; /* counters, and what old kernels have beside it */
+	RdmadCounterDirectory hw;
+	gint64 hw_files_us; /* netlink has none: until then it is not asked */
+	/* What netlink does not say, and under what it was read. */
+	RdmadPortReading rated;
+	gint64 rated_us; /* 0: not yet */
+	guint64 lifespan;
+	int lifespan_errnum;
+	gint64 lifespan_until_us; /* 0: not yet */
+} RdmadCounterPort;
+
+void rdmad_counter_port_init(RdmadCounterPort *port, const RdmadDevice *dev, guint number);
+void rdmad_counter_port_clear(RdmadCounterPort *port);
+
+/* `known`: what netlink says of it, or NULL. */
+void rdmad_counter_port_read_state(RdmadCounterPort *port, RdmadReadingBuilder *builder,
+				   const RdmadNldevPort *known);
+void rdmad_counter_port_read_link(RdmadCounterPort *port, RdmadReadingBuilder *builder);
+void rdmad_counter_port_read_hw(RdmadCounterPort *port, RdmadReadingBuilder *builder);

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hardware/counters/users.h"
+
+#include <errno.h>
+#include <rdmad/device.h>
+#include <rdmad/sysroot.h>
+#include <string.h>
+
+#include "hardware/cgroup-pod.h"
+#include "hardware/netlink/restrack.h"
+
+struct RdmadDeviceUsers {
+	const RdmadSysroot *root;
+	guint index;	 /* of RDMA netlink */
+	gboolean known;	 /* there is such an index */
+	gint64 again_us; /* not to be asked before */
+};
+
+/* A question under way. */
+typedef struct {
+	RdmadReadingBuilder *builder;
+	gint64 until_us;
+} Patience;
+
+RdmadDeviceUsers *rdmad_device_users_new(const RdmadSysroot *root, const RdmadDevice *dev)
+{
+	RdmadDeviceUsers *users = g_new0(RdmadDeviceUsers, 1);
+
+	users->root = root;
+	users->known = dev->index != RDMAD_UNKNOWN;
+	users->index = (guint)dev->index;
+	return users;
+}
+
+void rdmad_device_users_free(RdmadDeviceUsers *users)
+{
+	g_free(users);
+}
+
+static gboolean is_enough(gpointer data)
+{
+	const Patience *patience = data;
+
+	return rdmad_reading_builder_cancelled(patience->builder) ||
+	       patience->builder->clock() >= patience->until_us;
+}
+
+static int count_kind(const RdmadDeviceUsers *users, Patience *patience, RdmadUses kind,
+		      guint64 total, RdmadRestrack *restrack)
+{
+	RdmadNetlink *nl = patience->builder->rdma;
+	int errnum;
+
+	if (rdmad_restrack_get(nl, users->index, kind, restrack, is_enough, patience, NULL))
+		return 0;
+	errnum = rdmad_netlink_errnum(nl);
+	/* Kernels before 5.13 count contexts, but cannot say whose they are; the list of queue pairs asks
+	 * the driver about each, which not every driver answers. */
+	if (errnum != EOPNOTSUPP && (kind != RDMAD_USES_CTX || errnum != EINVAL))
+		return errnum;
+	rdmad_restrack_set_unlisted(restrack, kind, total);
+	patience->builder->users_unlisted |= 1u << kind;
+	return 0;
+}
+
+/* A list may be long, and the kernel holds locks while it makes it: only where there is something. */
+static int count_objects(const RdmadDeviceUsers *users, Patience *patience, RdmadRestrack *restrack)
+{
+	RdmadNetlink *nl = patience->builder->rdma;
+	guint64 totals[RDMAD_USES_KINDS] = { 0 };
+	int errnum = 0;
+
+	if (!rdmad_restrack_get_summary(nl, users->index, totals, NULL))
+		return rdmad_netlink_errnum(nl);
+	for (guint kind = 0; !errnum && kind < RDMAD_USES_KINDS; kind++)
+		if (totals[kind] > 0)
+			errnum = count_kind(users, patience, kind, totals[kind], restrack);
+	return errnum;
+}
+
+/* 0 or errno.  Counters must not be late, this time or again, because there are many users. */
+static int count_in_time(RdmadDeviceUsers *users, RdmadReadingBuilder *builder,
+			 RdmadRestrack *restrack)
+{
+	Patience patience = { builder, builder->clock() + RDMAD_DEVICE_USERS_MAX_US };
+	int errnum;
+
+	if (builder->time_us < users->again_us)
+		return ETIMEDOUT;
+	errnum = count_objects(users, &patience, restrack);
+	if (!errnum || !is_enough(&patience))
+		return errnum;
+	users->again_us = builder->clock() + RDMAD_DEVICE_USERS_AGAIN_US;
+	return ETIMEDOUT;
+}
+
+/* The kernel tells the thread that made an object: whose thread it is, or itself when it has ended
+ * meanwhile. */
+static guint process_of(const RdmadSysroot *root, guint thread)
+{
+	static const char TGID[] = "\nTgid:\t";
+	g_autofree char *path = g_strdup_printf("proc/%u/status", thread);
+	g_autofree char *text = rdmad_sysroot_read(root, path, NULL);
+	const char *at = text ? strstr(text, TGID) : NULL;
+	guint64 process = at ? g_ascii_strtoull(at + strlen(TGID), NULL, 10) : 0;
+
+	return process > 0 && process <= G_MAXINT ? (guint)process : thread;
+}
+
+/* A process that has ended meanwhile is in no pod. */
+static void find_pod(const RdmadSysroot *root, RdmadDeviceUser *user, GStringChunk *strings)
+{
+	g_autofree char *path = g_strdup_printf("proc/%u/cgroup", user->pid);
+	g_autofree char *text = rdmad_sysroot_read(root, path, NULL);
+	RdmadCgroupPod pod;
+
+	if (!text || !rdmad_cgroup_pod_parse(text, &pod))
+		return;
+	user->pod_uid = g_string_chunk_insert_const(strings, pod.uid);
+	if (*pod.container_id)
+		user->container_id = g_string_chunk_insert_const(strings, pod.container_id);
+}
+
+/* Of that process; there until the next one is added. */
+static RdmadDeviceUser *add_user(const RdmadDeviceUsers *users, RdmadReadingBuilder *builder,
+				 GHashTable *places, guint pid)
+{
+	RdmadDeviceUser user = { .pid = pid };
+	gpointer place = g_hash_table_lookup(places, GUINT_TO_POINTER(pid));
+
+	if (!place) {
+		if (pid)
+			find_pod(users->root, &user, builder->strings);
+		g_array_append_val(builder->users, user);
+		place = GUINT_TO_POINTER(builder->users->len);
+		g_hash_table_insert(places, GUINT_TO_POINTER(pid), place);
+	}
+	return &g_array_index(builder->users, RdmadDeviceUser, GPOINTER_TO_UINT(place) - 1);
+}
+
+static void add_users(const RdmadDeviceUsers *users, RdmadReadingBuilder *builder,
+		      const GArray *counted)
+{
+	g_autoptr(GHashTable) places = g_hash_table_new(NULL, NULL);
+
+	for (guint i = 0; i < counted->len && !rdmad_reading_builder_cancelled(builder); i++) {
+		const RdmadRestrackUser *from = &g_array_index(counted, RdmadRestrackUser, i);
+		const guint pid = from->pid ? process_of(users->root, from->pid) : 0;
+		RdmadDeviceUser *user = add_user(users, builder, places, pid);
+
+		for (guint kind = 0; kind < RDMAD_USES_KINDS; kind++)
+			user->objects[kind] += from->objects[kind];
+	}
+}
+
+void rdmad_device_users_read(RdmadDeviceUsers *users, RdmadReadingBuilder *builder)
+{
+	g_autoptr(RdmadRestrack) restrack = rdmad_restrack_new();
+	g_autoptr(GArray) counted = NULL;
+
+	builder->users_errnum = EOPNOTSUPP;
+	if (!builder->rdma || !users->known)
+		return;
+	builder->users_errnum = count_in_time(users, builder, restrack);
+	if (builder->users_errnum)
+		return;
+	counted = rdmad_restrack_take_users(restrack);
+	add_users(users, builder, counted);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who uses a device: the users of a reading. */
+#pragma once
+
+#include "hardware/counters/reading.h"
+
+/* How long they are asked for: shorter than anybody waits for the counters.  Where that was not
+ * enough, how long they are left alone. */
+#define RDMAD_DEVICE_USERS_MAX_US   (1500 * 1000)
+#define RDMAD_DEVICE_USERS_AGAIN_US (60 * G_USEC_PER_SEC)
+
+/* What is kept between the readings of one device. */
+typedef struct RdmadDeviceUsers RdmadDeviceUsers;
+
+/* `dev` and `root` outlive it. */
+RdmadDeviceUsers *rdmad_device_users_new(const RdmadSysroot *root, const RdmadDevice *dev);
+void rdmad_device_users_free(RdmadDeviceUsers *users);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadDeviceUsers, rdmad_device_users_free)
+/* Sets the builder's `users` (strings in its `strings`) and `users_errnum`; a worker's. */
+void rdmad_device_users_read(RdmadDeviceUsers *users, RdmadReadingBuilder *builder);

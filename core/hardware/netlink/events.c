@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kernel events: RDMA notifications, links and addresses, uevents.  They are hints to look again;
+ * their contents do not matter, so a lost one costs nothing.
+ */
+#define RDMAD_LOG_TOPIC "kernel-events"
+#include "hardware/netlink/events.h"
+
+#include <errno.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <rdmad/error.h>
+#include <rdmad/fd.h>
+#include <rdmad/log.h>
+#include <rdmad/loop.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* rdma_netlink.h of kernel 6.12. */
+#define RDMA_NL_GROUP_NOTIFY 4
+
+#define MESSAGE_MAX	  8192u /* the contents of a longer one do not matter either */
+#define MESSAGES_PER_TURN 256u
+
+typedef struct {
+	const char *name;
+	int protocol;
+	guint groups[4];				      /* 0 ends them */
+	gboolean (*matters)(const char *message, gsize size); /* NULL: all do */
+} SourceClass;
+
+static const SourceClass source_classes[] = {
+	{ "RDMA netlink", NETLINK_RDMA, { RDMA_NL_GROUP_NOTIFY }, NULL },
+	{ "rtnetlink",
+	  NETLINK_ROUTE,
+	  { RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR },
+	  NULL },
+	{ "uevents", NETLINK_KOBJECT_UEVENT, { 1 }, rdmad_uevent_matters },
+};
+
+typedef struct {
+	const SourceClass *klass;
+	RdmadKernelEvents *events;
+	RdmadEvent *io;
+	int fd;
+} Source;
+
+struct RdmadKernelEvents {
+	void (*hint)(gpointer data);
+	gpointer data;
+	Source sources[G_N_ELEMENTS(source_classes)];
+};
+
+static int source_open(const SourceClass *klass, GError **error)
+{
+	const struct sockaddr_nl any = { .nl_family = AF_NETLINK };
+	rdmad_autofd int fd =
+		socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, klass->protocol);
+
+	if (fd < 0 || bind(fd, (const struct sockaddr *)&any, sizeof(any)) < 0) {
+		rdmad_error_errno(error, errno, "cannot open %s", klass->name);
+		return -1;
+	}
+	for (guint i = 0; i < G_N_ELEMENTS(klass->groups) && klass->groups[i]; i++)
+		if (setsockopt(fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &klass->groups[i],
+			       sizeof(klass->groups[i])) < 0) {
+			rdmad_error_errno(error, errno, "cannot join group %u of %s",
+					  klass->groups[i], klass->name);
+			return -1;
+		}
+	return rdmad_steal_fd(&fd);
+}
+
+typedef enum { READ_EMPTY, READ_NOTHING, READ_HINT } ReadResult;
+
+/* Only the kernel itself, port 0, is heard: any process may send to a netlink socket. */
+static ReadResult source_read(const Source *source)
+{
+	char message[MESSAGE_MAX];
+	struct sockaddr_nl from = { 0 };
+	socklen_t size = sizeof(from);
+	const ssize_t n =
+		recvfrom(source->fd, message, sizeof(message), 0, (struct sockaddr *)&from, &size);
+
+	/* ENOBUFS: some were lost, and looking again is all that they would have asked for. */
+	if (n < 0)
+		return errno == ENOBUFS ? READ_HINT : errno == EINTR ? READ_NOTHING : READ_EMPTY;
+	if (from.nl_pid != 0)
+		return READ_NOTHING;
+	if (source->klass->matters && !source->klass->matters(message, (gsize)n))
+		return READ_NOTHING;
+	return READ_HINT;
+}
+
+static void source_ready(int fd, RdmadIo ready, gpointer data)
+{
+	const Source *source = data;
+	gboolean hint = FALSE;
+
+	for (guint i = 0; i < MESSAGES_PER_TURN; i++) {
+		const ReadResult result = source_read(source);
+
+		if (result == READ_EMPTY)
+			break;
+		hint |= result == READ_HINT;
+	}
+	if (hint)
+		source->events->hint(source->events->data);
+}
+
+static gboolean source_start(Source *source, const SourceClass *klass, RdmadKernelEvents *events,
+			     RdmadLoop *loop, GError **error)
+{
+	source->klass = klass;
+	source->events = events;
+	source->fd = source_open(klass, error);
+	if (source->fd < 0)
+		return FALSE;
+	source->io = rdmad_loop_add_io(loop, NULL, source->fd, RDMAD_IO_READ, source_ready, source,
+				       error);
+	if (!source->io)
+		rdmad_clear_fd(&source->fd);
+	return source->io != NULL;
+}
+
+RdmadKernelEvents *rdmad_kernel_events_new(RdmadLoop *loop, void (*hint)(gpointer data),
+					   gpointer data, GError **error)
+{
+	RdmadKernelEvents *events = g_new0(RdmadKernelEvents, 1);
+	guint open = 0;
+
+	events->hint = hint;
+	events->data = data;
+	for (guint i = 0; i < G_N_ELEMENTS(source_classes); i++) {
+		g_autoptr(GError) reason = NULL;
+
+		if (source_start(&events->sources[i], &source_classes[i], events, loop, &reason))
+			open++;
+		else
+			rdmad_warn("%s; changes that only it tells of will be seen late",
+				   reason->message);
+	}
+	if (open > 0)
+		return events;
+	g_set_error_literal(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE,
+			    "the kernel's events cannot be heard");
+	rdmad_kernel_events_free(events);
+	return NULL;
+}
+
+void rdmad_kernel_events_free(RdmadKernelEvents *events)
+{
+	if (!events)
+		return;
+	for (guint i = 0; i < G_N_ELEMENTS(events->sources); i++) {
+		rdmad_event_free(events->sources[i].io);
+		rdmad_clear_fd(&events->sources[i].fd);
+	}
+	g_free(events);
+}
+
+/* ---- Kobject uevents: "add@/devices/...", then "KEY=value" strings, each with its NUL ---- */
+
+/* "infiniband*" is infiniband, infiniband_verbs, infiniband_mad, infiniband_cm. */
+static gboolean subsystem_matters(const char *name, gsize size)
+{
+	static const char *const others[] = { "net", "pci", "auxiliary" };
+
+	if (size >= strlen("infiniband") && strncmp(name, "infiniband", strlen("infiniband")) == 0)
+		return TRUE;
+	for (guint i = 0; i < G_N_ELEMENTS(others); i++)
+		if (size == strlen(others[i]) && memcmp(name, others[i], size) == 0)
+			return TRUE;
+	return FALSE;
+}
+
+gboolean rdmad_uevent_matters(const char *message, gsize size)
+{
+	static const char key[] = "SUBSYSTEM=";
+	const char *end = message + size;
+	const gsize key_size = sizeof(key) - 1;
+
+	for (const char *at = message; at < end;) {
+		const gsize n = strnlen(at, (gsize)(end - at));
+
+		if (n > key_size && memcmp(at, key, key_size) == 0)
+			return subsystem_matters(at + key_size, n - key_size);
+		at += n + 1;
+	}
+	return FALSE;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kernel events: RDMA notifications, links and addresses, uevents.  They are hints to look again;
+ * their contents do not matter, so a lost one costs nothing.
+ */
+#pragma once
+
+#include <glib.h>
+#include <rdmad/types.h>
+
+typedef struct RdmadKernelEvents RdmadKernelEvents;
+
+/* `hint` comes from the loop, once for each batch that was read.  A source that cannot be opened is
+ * logged and left out; NULL only when none could. */
+RdmadKernelEvents *rdmad_kernel_events_new(RdmadLoop *loop, void (*hint)(gpointer data),
+					   gpointer data, GError **error);
+void rdmad_kernel_events_free(RdmadKernelEvents *events);
+
+/* Whether it is about RDMA devices, interfaces or what carries them: a laptop's battery is not. */
+gboolean rdmad_uevent_matters(const char *message, gsize size);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files about RDMA netlink share: how a question is made, how a message is taken apart. */
+#pragma once
+
+#include <netlink/attr.h>
+#include <rdma/rdma_netlink.h>
+
+#include "hardware/netlink/socket.h"
+
+typedef struct nlattr *RdmadNldevAttrs[RDMA_NLDEV_ATTR_MAX];
+
+/* `flags`: NLM_F_DUMP or 0.  For rdmad_netlink_ask(), which takes it over. */
+struct nl_msg *rdmad_nldev_request(int command, int flags);
+/* FALSE: not an answer to `command`, or an attribute has a wrong size. */
+gboolean rdmad_nldev_parse(const struct nlmsghdr *msg, int command, RdmadNldevAttrs attrs);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Attributes by table: where it is, how it is read, whether it may be missing. */
+#include <rdmad/error.h>
+#include <string.h>
+
+#include "hardware/scan/parts.h"
+#include "hardware/device.h"
+
+void rdmad_attr_problem(const RdmadAttrDir *dir, const GError *error)
+{
+	const char *text = error->message;
+	const gsize len = strlen(dir->path);
+
+	if (!strncmp(text, dir->path, len) && text[len] == '/')
+		rdmad_device_add_problem(dir->dev, "%s%s", dir->label, text + len + 1);
+	else
+		rdmad_device_add_problem(dir->dev, "%s", text);
+}
+
+static gboolean is_problem(RdmadAttrNeed need, const GError *error)
+{
+	if (need == RDMAD_ATTR_OPTIONAL)
+		return !g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND);
+	return need == RDMAD_ATTR_REQUIRED;
+}
+
+static void attr_read(const RdmadAttrDir *dir, const RdmadAttr *attr, gpointer member)
+{
+	g_autoptr(GError) error = NULL;
+	g_autofree char *path = g_strdup_printf("%s/%s", dir->path, attr->name);
+	g_autofree char *text = rdmad_sysroot_read(dir->root, path, &error);
+
+	if (!text) {
+		if (is_problem(attr->need, error))
+			rdmad_attr_problem(dir, error);
+		return;
+	}
+	if (!attr->parse(text, member) && attr->need != RDMAD_ATTR_QUIET)
+		rdmad_device_add_problem(dir->dev, "%s%s: not understood: \"%.64s\"", dir->label,
+					 attr->name, text);
+}
+
+void rdmad_attrs_read(const RdmadAttrDir *dir, const RdmadAttr *attrs, guint n, gpointer out)
+{
+	for (guint i = 0; i < n; i++)
+		attr_read(dir, &attrs[i], G_STRUCT_MEMBER_P(out, attrs[i].offset));
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Character devices
+ *
+ * Their classes name the RDMA device of each in `ibdev`, whatever bus it is on; asking the classes
+ * once is also one pass for all devices.
+ */
+#include <string.h>
+
+#include "hardware/scan/parts.h"
+#include "hardware/scan/value.h"
+
+static const struct {
+	const char *class;
+	const char *prefix;
+	RdmadChardevKind kind;
+} classes[] = {
+	{ "infiniband_verbs", "uverbs", RDMAD_CHARDEV_UVERBS },
+	{ "infiniband_mad", "umad", RDMAD_CHARDEV_UMAD },
+	{ "infiniband_mad", "issm", RDMAD_CHARDEV_ISSM },
+	{ "infiniband_cm", "ucm", RDMAD_CHARDEV_UCM },
+};
+
+static RdmadChardev read_chardev(const RdmadSysroot *root, const char *class, const char *name,
+				 RdmadChardevKind kind)
+{
+	RdmadChardev chardev = { .kind = kind };
+	guint numbers[2] = { 0, 0 };
+	g_autofree char *path = g_strdup_printf("sys/class/%s/%s/dev", class, name);
+	g_autofree char *text = rdmad_sysroot_read(root, path, NULL);
+
+	if (text)
+		rdmad_sysfs_major_minor(text, numbers);
+	chardev.path = g_strdup_printf("/dev/infiniband/%s", name);
+	chardev.major = numbers[0];
+	chardev.minor = numbers[1];
+	return chardev;
+}
+
+static void clear_chardev(gpointer chardev)
+{
+	g_free(((RdmadChardev *)chardev)->path);
+}
+
+static GArray *chardevs_of(RdmadScanner *scanner, const char *ibdev)
+{
+	GArray *list = g_hash_table_lookup(scanner->chardevs, ibdev);
+
+	if (list)
+		return list;
+	list = g_array_new(FALSE, FALSE, sizeof(RdmadChardev));
+	g_array_set_clear_func(list, clear_chardev);
+	g_hash_table_insert(scanner->chardevs, g_strdup(ibdev), list);
+	return list;
+}
+
+static void learn_class(RdmadScanner *scanner, guint which)
+{
+	g_autofree char *path = g_strdup_printf("sys/class/%s", classes[which].class);
+	g_auto(GStrv) names = rdmad_sysroot_list(scanner->root, path, NULL);
+
+	for (guint i = 0; names && names[i]; i++) {
+		g_autofree char *owner = g_strdup_printf("%s/%s/ibdev", path, names[i]);
+		g_autofree char *ibdev = NULL;
+		RdmadChardev chardev;
+
+		if (!g_str_has_prefix(names[i], classes[which].prefix))
+			continue;
+		ibdev = rdmad_sysroot_read(scanner->root, owner, NULL);
+		if (!ibdev)
+			continue;
+		chardev = read_chardev(scanner->root, classes[which].class, names[i],
+				       classes[which].kind);
+		g_array_append_val(chardevs_of(scanner, ibdev), chardev);
+	}
+}
+
+void rdmad_scan_chardevs(RdmadScanner *scanner)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(classes); i++)
+		learn_class(scanner, i);
+}
+
+void rdmad_scan_take_chardevs(RdmadScanner *scanner, const char *name, RdmadDevice *dev)
+{
+	const GArray *list = g_hash_table_lookup(scanner->chardevs, name);
+	const guint own = list ? list->len : 0;
+
+	dev->chardevs = g_new0(RdmadChardev, own + 1);
+	for (guint i = 0; i < own; i++) {
+		dev->chardevs[i] = g_array_index(list, RdmadChardev, i);
+		dev->chardevs[i].path = g_strdup(dev->chardevs[i].path);
+	}
+	dev->n_chardevs = own;
+	if (rdmad_sysroot_exists(scanner->root, "sys/class/misc/rdma_cm"))
+		dev->chardevs[dev->n_chardevs++] =
+			read_chardev(scanner->root, "misc", "rdma_cm", RDMAD_CHARDEV_RDMA_CM);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One RDMA device of /sys/class/infiniband. */
+#include "hardware/scan/parts.h"
+#include "hardware/scan/value.h"
+#include "hardware/device.h"
+
+#define FIELD(member) G_STRUCT_OFFSET(RdmadDevice, member)
+
+static const RdmadAttr device_attrs[] = {
+	{ "node_type", RDMAD_ATTR_REQUIRED, rdmad_sysfs_node_type, FIELD(node_type) },
+	{ "node_guid", RDMAD_ATTR_REQUIRED, rdmad_sysfs_guid, FIELD(node_guid) },
+	{ "sys_image_guid", RDMAD_ATTR_REQUIRED, rdmad_sysfs_guid, FIELD(sys_image_guid) },
+	{ "fw_ver", RDMAD_ATTR_OPTIONAL, rdmad_sysfs_text, FIELD(firmware) },
+	{ "hca_type", RDMAD_ATTR_OPTIONAL, rdmad_sysfs_text, FIELD(hca_type) },
+	{ "board_id", RDMAD_ATTR_OPTIONAL, rdmad_sysfs_text, FIELD(board_id) },
+};
+
+RdmadDevice *rdmad_scan_device(RdmadScanner *scanner, const char *name)
+{
+	g_autofree char *path = g_strdup_printf("sys/class/infiniband/%s", name);
+	/* Only a directory has a "." in it; what cannot be looked at for now is in doubt, not gone. */
+	g_autofree char *itself = g_strdup_printf("%s/.", path);
+	RdmadDevice *dev;
+	RdmadAttrDir dir;
+
+	if (!rdmad_sysroot_exists(scanner->root, itself))
+		return NULL;
+	dev = rdmad_device_new(name, name);
+	dir = (RdmadAttrDir){ scanner->root, dev, path, "" };
+	rdmad_attrs_read(&dir, device_attrs, G_N_ELEMENTS(device_attrs), dev);
+	rdmad_scan_pci(scanner, &dir);
+	rdmad_scan_ports(&dir);
+	rdmad_scan_netdevs(&dir);
+	rdmad_scan_take_chardevs(scanner, name, dev);
+	return dev;
+}

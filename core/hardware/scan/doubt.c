@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a look could not see
+ *
+ * An error that may pass (EMFILE, EIO, ...) says nothing about a device.  Its picture of before stays, marked
+ * stale, and another look follows.  Where an attribute fails again and again with EIO, its hardware is what
+ * fails: the rest of the device would stay as it was for ever, so such a look is believed in the end.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "hardware/device.h"
+#include "hardware/scan/scan.h"
+
+#define STALE_LOOKS_MAX 5u
+
+void rdmad_scan_doubt(RdmadScan *scan, const char *name, int errnum)
+{
+	g_hash_table_insert(scan->doubts, g_strdup(name), GINT_TO_POINTER(errnum));
+}
+
+static const RdmadDevice *find_name(const GPtrArray *devices, const char *name, guint *index)
+{
+	for (guint i = 0; devices && i < devices->len; i++) {
+		const RdmadDevice *dev = devices->pdata[i];
+
+		if (strcmp(dev->name, name) != 0)
+			continue;
+		if (index)
+			*index = i;
+		return dev;
+	}
+	return NULL;
+}
+
+static gboolean same_problems(const RdmadDevice *now, const RdmadDevice *last)
+{
+	for (char **problem = now->problems; problem && *problem; problem++)
+		if (!last->problems ||
+		    !g_strv_contains((const char *const *)last->problems, *problem))
+			return FALSE;
+	return TRUE;
+}
+
+/* What there is now counts: it was so before, or is so for too long. */
+static gboolean is_believed(const RdmadDevice *now, const RdmadDevice *last, int errnum)
+{
+	return errnum == EIO && (last->stale >= STALE_LOOKS_MAX || same_problems(now, last));
+}
+
+static RdmadDevice *picture_of_before(const RdmadDevice *last, int errnum)
+{
+	RdmadDevice *dev = rdmad_device_copy(last);
+
+	if (dev->stale++ == 0)
+		rdmad_device_add_problem(dev,
+					 "could not be looked at: %s; this is what was seen before",
+					 g_strerror(errnum));
+	return dev;
+}
+
+/* TRUE: another look is needed. */
+static gboolean settle_device(RdmadScan *scan, const GPtrArray *before, const char *name,
+			      int errnum)
+{
+	guint index = 0;
+	RdmadDevice *now = (RdmadDevice *)find_name(scan->devices, name, &index);
+	const RdmadDevice *last = find_name(before, name, NULL);
+
+	if (now && now->stale) /* settled, and now something else failed too */
+		return FALSE;
+	if (now)
+		rdmad_device_add_problem(now, "not all of it could be read: %s",
+					 g_strerror(errnum));
+	if (!last) {
+		if (now)
+			now->stale = 1;
+		return TRUE;
+	}
+	if (now && is_believed(now, last, errnum))
+		return FALSE;
+	if (!now)
+		g_ptr_array_add(scan->devices, picture_of_before(last, errnum));
+	else {
+		scan->devices->pdata[index] = picture_of_before(last, errnum);
+		rdmad_device_unref(now);
+	}
+	return TRUE;
+}
+
+void rdmad_scan_settle(RdmadScan *scan, const GPtrArray *before)
+{
+	GHashTableIter iter;
+	gpointer name, errnum;
+
+	g_hash_table_iter_init(&iter, scan->doubts);
+	while (g_hash_table_iter_next(&iter, &name, &errnum))
+		scan->n_stale += settle_device(scan, before, name, GPOINTER_TO_INT(errnum));
+	g_hash_table_remove_all(scan->doubts);
+}

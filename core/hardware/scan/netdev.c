@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an RDMA device's network interfaces are like, and which one belongs to which port. */
+#include <rdmad/error.h>
+#include <string.h>
+
+#include "hardware/scan/parts.h"
+#include "hardware/scan/value.h"
+#include "hardware/device.h"
+
+#define FIELD(member) G_STRUCT_OFFSET(RdmadNetdev, member)
+
+static const RdmadAttr netdev_attrs[] = {
+	{ "ifindex", RDMAD_ATTR_OPTIONAL, rdmad_sysfs_int, FIELD(ifindex) },
+	{ "address", RDMAD_ATTR_OPTIONAL, rdmad_sysfs_text, FIELD(mac) },
+	{ "mtu", RDMAD_ATTR_OPTIONAL, rdmad_sysfs_int, FIELD(mtu) },
+	{ "operstate", RDMAD_ATTR_OPTIONAL, rdmad_sysfs_text, FIELD(operstate) },
+	/* Refused while the interface is down. */
+	{ "carrier", RDMAD_ATTR_QUIET, rdmad_sysfs_int, FIELD(carrier) },
+	{ "speed", RDMAD_ATTR_QUIET, rdmad_sysfs_speed, FIELD(speed_mbps) },
+};
+
+static char *net_path(const char *name, const char *attribute)
+{
+	return g_strdup_printf("sys/class/net/%s/%s", name, attribute);
+}
+
+static void read_netdev(const RdmadAttrDir *dir, RdmadNetdev *netdev, const char *name)
+{
+	g_autofree char *path = g_strdup_printf("sys/class/net/%s", name);
+	g_autofree char *label = g_strdup_printf("net/%s/", name);
+	g_autofree char *master = net_path(name, "master");
+	const RdmadAttrDir net_dir = { dir->root, dir->dev, path, label };
+
+	*netdev = (RdmadNetdev){
+		.name = g_utf8_make_valid(name, -1),
+		.ifindex = RDMAD_UNKNOWN,
+		.mtu = RDMAD_UNKNOWN,
+		.carrier = RDMAD_UNKNOWN,
+		.carrier_changes = RDMAD_UNKNOWN,
+		.speed_mbps = RDMAD_UNKNOWN,
+		.addresses = g_new0(char *, 1),
+	};
+	rdmad_attrs_read(&net_dir, netdev_attrs, G_N_ELEMENTS(netdev_attrs), netdev);
+	netdev->master = rdmad_sysroot_link_name(dir->root, master, NULL);
+}
+
+static void read_netdevs(const RdmadAttrDir *dir, const GPtrArray *names)
+{
+	RdmadDevice *dev = dir->dev;
+
+	dev->netdevs = g_new0(RdmadNetdev, names->len);
+	for (guint i = 0; i < names->len; i++) {
+		g_autofree char *path = net_path(names->pdata[i], "");
+
+		if (rdmad_sysroot_exists(dir->root, path))
+			read_netdev(dir, &dev->netdevs[dev->n_netdevs++], names->pdata[i]);
+	}
+}
+
+/* Which port of its device an interface is, from 0.  Old drivers of two-port devices (and IPoIB)
+ * say so in dev_id. */
+static int port_index(const RdmadSysroot *root, const char *name)
+{
+	static const char *const attributes[] = { "dev_port", "dev_id" };
+
+	for (guint i = 0; i < G_N_ELEMENTS(attributes); i++) {
+		g_autofree char *path = net_path(name, attributes[i]);
+		gint64 index = 0;
+
+		if (rdmad_sysroot_read_int(root, path, &index, NULL) && index > 0 && index < 255)
+			return (int)index;
+	}
+	return 0;
+}
+
+static const RdmadNetdev *netdev_of_gids(const RdmadDevice *dev, const RdmadPort *port)
+{
+	const RdmadNetdev *netdev = NULL;
+
+	for (guint i = 0; i < port->n_gids && !netdev; i++)
+		if (port->gids[i].netdev)
+			netdev = rdmad_device_netdev(dev, port->gids[i].netdev);
+	return netdev;
+}
+
+static const RdmadNetdev *netdev_of_port(const RdmadSysroot *root, const RdmadDevice *dev,
+					 const RdmadPort *port)
+{
+	if (dev->n_ports == 1 && dev->n_netdevs == 1)
+		return &dev->netdevs[0];
+	for (guint i = 0; i < dev->n_netdevs; i++)
+		if (port_index(root, dev->netdevs[i].name) == (int)port->number - 1)
+			return &dev->netdevs[i];
+	return NULL;
+}
+
+/* What stands above an interface may as well be a bridge. */
+static char *find_bond(const RdmadAttrDir *dir)
+{
+	for (guint i = 0; i < dir->dev->n_netdevs; i++) {
+		const char *master = dir->dev->netdevs[i].master;
+		g_autofree char *mode = master ? net_path(master, "bonding/mode") : NULL;
+
+		if (mode && rdmad_sysroot_exists(dir->root, mode))
+			return g_strdup(master);
+	}
+	return NULL;
+}
+
+void rdmad_scan_netdevs(const RdmadAttrDir *dir)
+{
+	g_autoptr(GPtrArray) names = rdmad_scan_netdev_names(dir);
+	RdmadDevice *dev = dir->dev;
+
+	read_netdevs(dir, names);
+	dev->bond = find_bond(dir);
+	for (guint i = 0; i < dev->n_ports; i++) {
+		const RdmadNetdev *netdev = netdev_of_gids(dev, &dev->ports[i]);
+
+		if (!netdev)
+			netdev = netdev_of_port(dir->root, dev, &dev->ports[i]);
+		dev->ports[i].netdev = netdev ? g_strdup(netdev->name) : NULL;
+	}
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Completes what sysfs said with what netlink says
+ *
+ * What changes by itself (port and link state, LIDs, MTU) is taken from netlink, which was asked
+ * later; what stays (names, GUIDs, firmware) only where sysfs had nothing.
+ */
+#include "hardware/scan/netlink.h"
+
+#include <errno.h>
+#include <rdmad/error.h>
+#include <string.h>
+
+#include "hardware/netlink/rdma.h"
+#include "hardware/netlink/route.h"
+#include "hardware/device.h"
+
+static void fill_string(char **field, const char *value)
+{
+	if (!*field)
+		*field = g_strdup(value);
+}
+
+static void take_int(int *field, int value)
+{
+	if (value != RDMAD_UNKNOWN)
+		*field = value;
+}
+
+static RdmadPort *device_port(RdmadDevice *dev, guint number)
+{
+	for (guint i = 0; i < dev->n_ports; i++)
+		if (dev->ports[i].number == number)
+			return &dev->ports[i];
+	return NULL;
+}
+
+static void port_complete(RdmadPort *port, const RdmadNldevPort *from)
+{
+	take_int(&port->state, from->state);
+	take_int(&port->phys_state, from->phys_state);
+	take_int(&port->lid, from->lid);
+	take_int(&port->sm_lid, from->sm_lid);
+	fill_string(&port->netdev, from->netdev);
+}
+
+static void device_complete_ports(RdmadScan *scan, RdmadDevice *dev, RdmadNetlink *nl)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GPtrArray) ports = rdmad_nldev_get_ports(nl, (guint)dev->index, &error);
+
+	if (!ports) {
+		rdmad_device_add_problem(dev, "ports: %s", error->message);
+		rdmad_scan_doubt(scan, dev->name, EIO);
+		return;
+	}
+	for (guint i = 0; i < ports->len; i++) {
+		const RdmadNldevPort *from = ports->pdata[i];
+		RdmadPort *port = device_port(dev, from->number);
+
+		if (port)
+			port_complete(port, from);
+	}
+}
+
+static void device_complete(RdmadScan *scan, RdmadDevice *dev, const RdmadNldevDevice *from,
+			    RdmadNetlink *nl)
+{
+	dev->index = (int)from->index;
+	if (dev->node_type == RDMAD_NODE_UNKNOWN && from->node_type != RDMAD_UNKNOWN)
+		dev->node_type = from->node_type;
+	fill_string(&dev->firmware, from->firmware);
+	fill_string(&dev->node_guid, from->node_guid);
+	fill_string(&dev->sys_image_guid, from->sys_image_guid);
+	if (!dev->driver)
+		dev->driver = g_strdup(rdmad_nldev_get_driver(nl, from->index));
+	device_complete_ports(scan, dev, nl);
+}
+
+static gboolean scan_complete_rdma(RdmadScan *scan, RdmadNetlink *nl, GError **error)
+{
+	g_autoptr(GPtrArray) known = rdmad_nldev_get_devices(nl, error);
+	g_autoptr(GHashTable) by_name = g_hash_table_new(g_str_hash, g_str_equal);
+
+	if (!known)
+		return FALSE;
+	for (guint i = 0; i < known->len; i++)
+		g_hash_table_insert(by_name, ((RdmadNldevDevice *)known->pdata[i])->name,
+				    known->pdata[i]);
+	for (guint i = 0; i < scan->devices->len; i++) {
+		RdmadDevice *dev = scan->devices->pdata[i];
+		const RdmadNldevDevice *from = g_hash_table_lookup(by_name, dev->name);
+
+		if (from)
+			device_complete(scan, dev, from, nl);
+	}
+	return TRUE;
+}
+
+/* What rtnetlink said, by interface index. */
+typedef struct {
+	GPtrArray *links, *addresses;
+} Interfaces;
+
+static void interfaces_clear(Interfaces *ifs)
+{
+	g_clear_pointer(&ifs->links, g_ptr_array_unref);
+	g_clear_pointer(&ifs->addresses, g_ptr_array_unref);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Interfaces, interfaces_clear)
+
+static gboolean interfaces_get(Interfaces *ifs, GError **error)
+{
+	g_autoptr(RdmadNetlink) nl = rdmad_netlink_open(NETLINK_ROUTE, error);
+
+	if (!nl)
+		return FALSE;
+	ifs->links = rdmad_route_get_links(nl, error);
+	if (!ifs->links)
+		return FALSE;
+	ifs->addresses = rdmad_route_get_addresses(nl, error);
+	return ifs->addresses != NULL;
+}
+
+static const RdmadRouteLink *interfaces_by_name(const Interfaces *ifs, const char *name)
+{
+	for (guint i = 0; i < ifs->links->len; i++) {
+		const RdmadRouteLink *link = ifs->links->pdata[i];
+
+		if (strcmp(link->name, name) == 0)
+			return link;
+	}
+	return NULL;
+}
+
+static const char *interfaces_name(const Interfaces *ifs, int ifindex)
+{
+	for (guint i = 0; i < ifs->links->len; i++) {
+		const RdmadRouteLink *link = ifs->links->pdata[i];
+
+		if (link->ifindex == ifindex)
+			return link->name;
+	}
+	return NULL;
+}
+
+static int compare_text(gconstpointer a, gconstpointer b)
+{
+	return rdmad_natural_compare(*(char *const *)a, *(char *const *)b);
+}
+
+/* Sorted, so that the kernel's order is never a change. */
+static char **interfaces_addresses(const Interfaces *ifs, int ifindex)
+{
+	GPtrArray *found = g_ptr_array_new();
+
+	for (guint i = 0; i < ifs->addresses->len; i++) {
+		const RdmadRouteAddress *address = ifs->addresses->pdata[i];
+
+		if (address->ifindex == ifindex)
+			g_ptr_array_add(found, g_strdup(address->text));
+	}
+	g_ptr_array_sort(found, compare_text);
+	g_ptr_array_add(found, NULL);
+	return (char **)g_ptr_array_free(found, FALSE);
+}
+
+static void netdev_complete(RdmadNetdev *netdev, const Interfaces *ifs)
+{
+	const RdmadRouteLink *link = interfaces_by_name(ifs, netdev->name);
+
+	if (!link)
+		return;
+	netdev->ifindex = link->ifindex;
+	netdev->carrier = link->carrier;
+	netdev->carrier_changes = link->carrier_changes;
+	take_int(&netdev->mtu, link->mtu);
+	fill_string(&netdev->mac, link->mac);
+	fill_string(&netdev->master, interfaces_name(ifs, link->master));
+	if (link->operstate) {
+		g_free(netdev->operstate);
+		netdev->operstate = g_strdup(link->operstate);
+	}
+	g_strfreev(netdev->addresses);
+	netdev->addresses = interfaces_addresses(ifs, link->ifindex);
+}
+
+static int compare_netdevs(gconstpointer a, gconstpointer b)
+{
+	return rdmad_natural_compare(((const RdmadNetdev *)a)->name,
+				     ((const RdmadNetdev *)b)->name);
+}
+
+/* A software device has its interface from the port alone. */
+static void device_add_netdev(RdmadDevice *dev, const char *name)
+{
+	if (!name || rdmad_device_netdev(dev, name))
+		return;
+	dev->netdevs = g_renew(RdmadNetdev, dev->netdevs, dev->n_netdevs + 1);
+	dev->netdevs[dev->n_netdevs++] = (RdmadNetdev){
+		.name = g_strdup(name),
+		.mtu = RDMAD_UNKNOWN,
+		.carrier = RDMAD_UNKNOWN,
+		.carrier_changes = RDMAD_UNKNOWN,
+		.speed_mbps = RDMAD_UNKNOWN,
+		.addresses = g_new0(char *, 1),
+	};
+	qsort(dev->netdevs, dev->n_netdevs, sizeof(*dev->netdevs), compare_netdevs);
+}
+
+static void scan_complete_route(RdmadScan *scan)
+{
+	g_auto(Interfaces) ifs = { NULL };
+	g_autoptr(GError) error = NULL;
+	const gboolean known = interfaces_get(&ifs, &error);
+
+	for (guint i = 0; i < scan->devices->len; i++) {
+		RdmadDevice *dev = scan->devices->pdata[i];
+
+		for (guint p = 0; p < dev->n_ports; p++)
+			device_add_netdev(dev, dev->ports[p].netdev);
+		if (!known) {
+			rdmad_device_add_problem(dev, "addresses: %s", error->message);
+			rdmad_scan_doubt(scan, dev->name, EIO);
+		}
+		for (guint n = 0; known && n < dev->n_netdevs; n++)
+			netdev_complete(&dev->netdevs[n], &ifs);
+	}
+}
+
+gboolean rdmad_netlink_complete(RdmadScan *scan, GError **error)
+{
+	g_autoptr(RdmadNetlink) nl = rdmad_netlink_open(NETLINK_RDMA, error);
+
+	scan_complete_route(scan);
+	if (!nl || !scan_complete_rdma(scan, nl, error))
+		return FALSE;
+	/* Kernels before 5.2 know only what is called "shared" since then. */
+	fill_string(&scan->netns_mode, rdmad_nldev_get_netns_mode(nl, NULL));
+	return TRUE;
+}

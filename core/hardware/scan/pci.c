@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The PCI function that an RDMA device hangs under, if any, and what it is to others (SR-IOV). */
+#include <rdmad/error.h>
+#include <string.h>
+
+#include "hardware/scan/parts.h"
+#include "hardware/scan/value.h"
+
+#define FIELD(member) G_STRUCT_OFFSET(RdmadDevice, member)
+
+static const RdmadAttr pci_attrs[] = {
+	{ "vendor", RDMAD_ATTR_REQUIRED, rdmad_sysfs_hex16, FIELD(vendor) },
+	{ "device", RDMAD_ATTR_REQUIRED, rdmad_sysfs_hex16, FIELD(device) },
+	{ "subsystem_vendor", RDMAD_ATTR_OPTIONAL, rdmad_sysfs_hex16, FIELD(subsystem_vendor) },
+	{ "subsystem_device", RDMAD_ATTR_OPTIONAL, rdmad_sysfs_hex16, FIELD(subsystem_device) },
+	{ "numa_node", RDMAD_ATTR_OPTIONAL, rdmad_sysfs_int, FIELD(numa_node) },
+	{ "sriov_numvfs", RDMAD_ATTR_OPTIONAL, rdmad_sysfs_int, FIELD(num_vfs) },
+	{ "acpi_index", RDMAD_ATTR_QUIET, rdmad_sysfs_int, FIELD(acpi_index) },
+};
+
+static gboolean is_path_component(const char *name)
+{
+	return rdmad_sysfs_is_pci_address(name) || rdmad_sysfs_is_host_bridge(name);
+}
+
+/*
+ * A host bridge may stand below something else (a platform device, a VMBus channel) and below
+ * another function (a volume management device); both are part of "sys/devices/...".
+ */
+char **rdmad_pci_path_parse(const char *resolved, const char **below)
+{
+	g_autoptr(GStrvBuilder) path = g_strv_builder_new();
+	g_auto(GStrv) names = g_strsplit(resolved, "/", -1);
+	gboolean inside = FALSE, function = FALSE;
+	const char *rest = resolved;
+
+	for (guint i = 0; names[i]; i++) {
+		inside = inside || rdmad_sysfs_is_host_bridge(names[i]);
+		if (inside && !is_path_component(names[i]))
+			break;
+		if (inside) {
+			g_strv_builder_add(path, names[i]);
+			function = rdmad_sysfs_is_pci_address(names[i]);
+		}
+		rest += strlen(names[i]);
+		rest += *rest == '/';
+	}
+	if (!function)
+		return NULL;
+	if (below)
+		*below = rest;
+	return g_strv_builder_end(path);
+}
+
+/* "mlx5_core.sf.4" of "mlx5_core.sf.4/infiniband/mlx5_2"; NULL when there is nothing between. */
+static char *parse_aux_name(const char *below)
+{
+	const char *end = strstr(below, "/infiniband/");
+
+	return end && end != below ? g_strndup(below, (gsize)(end - below)) : NULL;
+}
+
+static void learn_vfs(RdmadScanner *scanner, const char *pf_path)
+{
+	g_auto(GStrv) names = rdmad_sysroot_list(scanner->root, pf_path, NULL);
+
+	for (guint i = 0; names && names[i]; i++) {
+		g_autofree char *link = g_strdup_printf("%s/%s", pf_path, names[i]);
+		char *address;
+		int index;
+
+		if (!g_str_has_prefix(names[i], "virtfn") ||
+		    !rdmad_sysfs_int(names[i] + strlen("virtfn"), &index) || index < 0)
+			continue;
+		address = rdmad_sysroot_link_name(scanner->root, link, NULL);
+		if (address)
+			g_hash_table_insert(scanner->vf_index, address, GINT_TO_POINTER(index + 1));
+	}
+}
+
+/* A PF may have hundreds of representors beside its interface: looked at once. */
+static char **pf_netdevs(RdmadScanner *scanner, const char *pf_path)
+{
+	char **names = g_hash_table_lookup(scanner->pf_netdevs, pf_path);
+
+	if (!names) {
+		names = rdmad_scan_function_netdevs(scanner->root, pf_path);
+		g_hash_table_insert(scanner->pf_netdevs, g_strdup(pf_path), names);
+	}
+	return g_strdupv(names);
+}
+
+static void read_sf(RdmadScanner *scanner, RdmadDevice *dev, const char *function)
+{
+	const RdmadAttr attr = { "sfnum", RDMAD_ATTR_QUIET, rdmad_sysfs_int, FIELD(sf_number) };
+	g_autofree char *path = g_strdup_printf("%s/%s", function, dev->aux_name);
+	const RdmadAttrDir dir = { scanner->root, dev, path, "aux/" };
+
+	/* A subfunction has no virtual functions, its parent has. */
+	dev->num_vfs = RDMAD_UNKNOWN;
+	dev->pf_netdevs = pf_netdevs(scanner, function);
+	rdmad_attrs_read(&dir, &attr, 1, dev);
+}
+
+static void read_vf(RdmadScanner *scanner, RdmadDevice *dev, const char *physfn)
+{
+	g_autofree char *pf_path = rdmad_sysroot_resolve(scanner->root, physfn, NULL);
+	gpointer index;
+
+	dev->pci_role = RDMAD_PCI_VF;
+	dev->num_vfs = RDMAD_UNKNOWN;
+	if (!pf_path)
+		return;
+	dev->pf_address = g_path_get_basename(pf_path);
+	dev->pf_netdevs = pf_netdevs(scanner, pf_path);
+	if (!g_hash_table_contains(scanner->vf_index, dev->pci_address))
+		learn_vfs(scanner, pf_path);
+	index = g_hash_table_lookup(scanner->vf_index, dev->pci_address);
+	dev->vf_index = index ? GPOINTER_TO_INT(index) - 1 : RDMAD_UNKNOWN;
+}
+
+/* A function that could have virtual functions says how many it has; others have no such file. */
+static void read_role(RdmadScanner *scanner, const RdmadAttrDir *function)
+{
+	g_autofree char *physfn = g_strdup_printf("%s/physfn", function->path);
+
+	if (rdmad_sysroot_exists(scanner->root, physfn))
+		read_vf(scanner, function->dev, physfn);
+	else if (function->dev->num_vfs != RDMAD_UNKNOWN)
+		function->dev->pci_role = RDMAD_PCI_PF;
+}
+
+static char *read_driver(const RdmadAttrDir *dir, const char *device)
+{
+	g_autofree char *link = g_strdup_printf("%s/driver", device);
+
+	return rdmad_sysroot_link_name(dir->root, link, NULL);
+}
+
+static void read_function(RdmadScanner *scanner, const RdmadAttrDir *dir, const char *path)
+{
+	RdmadDevice *dev = dir->dev;
+	const RdmadAttrDir function = { dir->root, dev, path, "pci/" };
+
+	rdmad_attrs_read(&function, pci_attrs, G_N_ELEMENTS(pci_attrs), dev);
+	dev->numa_node = MAX(dev->numa_node, RDMAD_UNKNOWN);
+	dev->num_vfs = MAX(dev->num_vfs, RDMAD_UNKNOWN);
+	dev->driver = read_driver(dir, path);
+	if (dev->aux_name)
+		read_sf(scanner, dev, path);
+	else
+		read_role(scanner, &function);
+}
+
+/* What is on another bus (platform, virtio) still has a driver. */
+static void read_other_bus(const RdmadAttrDir *dir)
+{
+	g_autofree char *device = g_strdup_printf("%s/device", dir->path);
+
+	dir->dev->driver = read_driver(dir, device);
+}
+
+void rdmad_scan_pci(RdmadScanner *scanner, const RdmadAttrDir *dir)
+{
+	RdmadDevice *dev = dir->dev;
+	const char *below = NULL;
+	g_autoptr(GError) error = NULL;
+	g_autofree char *resolved = rdmad_sysroot_resolve(dir->root, dir->path, &error);
+	g_autofree char *path = NULL;
+
+	if (!resolved) {
+		rdmad_attr_problem(dir, error);
+		return;
+	}
+	dev->pci_path = rdmad_pci_path_parse(resolved, &below);
+	if (!dev->pci_path) {
+		read_other_bus(dir);
+		return;
+	}
+	dev->pci_address = g_strdup(dev->pci_path[g_strv_length(dev->pci_path) - 1]);
+	dev->aux_name = parse_aux_name(below);
+	path = g_strndup(resolved, (gsize)(below - resolved) - (below[-1] == '/'));
+	read_function(scanner, dir, path);
+}

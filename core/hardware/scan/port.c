@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ports and their GID tables. */
+#include <rdmad/error.h>
+#include <string.h>
+
+#include "hardware/scan/parts.h"
+#include "hardware/scan/value.h"
+#include "hardware/device.h"
+
+#define FIELD(member) G_STRUCT_OFFSET(RdmadPort, member)
+
+static gboolean parse_rate(const char *text, gpointer member)
+{
+	RdmadPort *port = member;
+
+	return rdmad_sysfs_rate(text, &port->rate_mbps) && rdmad_sysfs_text(text, &port->rate_text);
+}
+
+static const RdmadAttr port_attrs[] = {
+	{ "link_layer", RDMAD_ATTR_REQUIRED, rdmad_sysfs_link_layer, FIELD(link_layer) },
+	{ "state", RDMAD_ATTR_REQUIRED, rdmad_sysfs_port_state, FIELD(state) },
+	{ "phys_state", RDMAD_ATTR_REQUIRED, rdmad_sysfs_phys_state, FIELD(phys_state) },
+	{ "rate", RDMAD_ATTR_REQUIRED, parse_rate, 0 },
+	{ "lid", RDMAD_ATTR_OPTIONAL, rdmad_sysfs_hex16, FIELD(lid) },
+	{ "sm_lid", RDMAD_ATTR_OPTIONAL, rdmad_sysfs_hex16, FIELD(sm_lid) },
+	/* A port without the management interface of InfiniBand (iWARP) has no P_Keys. */
+	{ "pkeys/0", RDMAD_ATTR_QUIET, rdmad_sysfs_hex16, FIELD(pkey0) },
+};
+
+/* "IB/RoCE v1" means three things; on iWARP and on links of other kinds it means nothing. */
+static RdmadGidType gid_type(const char *text, RdmadLinkLayer layer, RdmadNodeType node)
+{
+	if (layer == RDMAD_LINK_LAYER_INFINIBAND)
+		return RDMAD_GID_IB;
+	if (layer != RDMAD_LINK_LAYER_ETHERNET || node == RDMAD_NODE_RNIC || !text)
+		return RDMAD_GID_UNKNOWN;
+	if (!strcmp(text, "RoCE v2"))
+		return RDMAD_GID_ROCE_V2;
+	return !strcmp(text, "IB/RoCE v1") ? RDMAD_GID_ROCE_V1 : RDMAD_GID_UNKNOWN;
+}
+
+/* EINVAL: the entry was emptied meanwhile, or has no interface; neither is a problem. */
+static char *read_gid_attr(const RdmadAttrDir *port, const char *kind, const char *index)
+{
+	g_autofree char *path = g_strdup_printf("%s/gid_attrs/%s/%s", port->path, kind, index);
+
+	return rdmad_sysroot_read(port->root, path, NULL);
+}
+
+static char *read_gid_netdev(const RdmadAttrDir *port, const char *index)
+{
+	g_autofree char *name = read_gid_attr(port, "ndevs", index);
+
+	return name && rdmad_sysfs_is_netdev_name(name) ? g_steal_pointer(&name) : NULL;
+}
+
+static gboolean gid_is_empty(const guint8 raw[16])
+{
+	static const guint8 zero[16];
+
+	return !memcmp(raw, zero, sizeof(zero));
+}
+
+/* A port's table while it is read. */
+typedef struct {
+	const RdmadAttrDir *dir;
+	const RdmadPort *port;
+	GArray *gids;
+} GidTable;
+
+static void add_gid(GidTable *table, const char *name, int index, const guint8 raw[16])
+{
+	g_autofree char *type = read_gid_attr(table->dir, "types", name);
+	RdmadGid gid = {
+		.index = (guint)index,
+		.type = gid_type(type, table->port->link_layer, table->dir->dev->node_type),
+	};
+
+	memcpy(gid.raw, raw, sizeof(gid.raw));
+	if (table->port->link_layer != RDMAD_LINK_LAYER_INFINIBAND)
+		gid.netdev = read_gid_netdev(table->dir, name);
+	g_array_append_val(table->gids, gid);
+}
+
+static void take_gid(const char *name, const char *value, const GError *error, gpointer data)
+{
+	GidTable *table = data;
+	guint8 raw[16];
+	int index;
+
+	if (!rdmad_sysfs_int(name, &index) || index < 0 || table->gids->len == RDMAD_SCAN_MAX_GIDS)
+		return;
+	if (!value)
+		rdmad_attr_problem(table->dir, error);
+	else if (!rdmad_sysfs_gid(value, raw))
+		rdmad_device_add_problem(table->dir->dev, "%sgids/%s: not understood: \"%.64s\"",
+					 table->dir->label, name, value);
+	else if (!gid_is_empty(raw))
+		add_gid(table, name, index, raw);
+}
+
+static void read_gids(const RdmadAttrDir *dir, RdmadPort *port)
+{
+	g_autofree char *path = g_strdup_printf("%s/gids", dir->path);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GArray) gids = g_array_new(FALSE, FALSE, sizeof(RdmadGid));
+	GidTable table = { dir, port, gids };
+
+	if (!rdmad_sysroot_read_dir(dir->root, path, take_gid, &table, &error))
+		rdmad_attr_problem(dir, error);
+	port->n_gids = gids->len;
+	port->gids = (RdmadGid *)(void *)g_array_free(g_steal_pointer(&gids), FALSE);
+}
+
+static void read_port(const RdmadAttrDir *dir, RdmadPort *port, const char *name, int number)
+{
+	g_autofree char *path = g_strdup_printf("%s/ports/%s", dir->path, name);
+	g_autofree char *label = g_strdup_printf("ports/%s/", name);
+	const RdmadAttrDir port_dir = { dir->root, dir->dev, path, label };
+
+	*port = (RdmadPort){
+		.number = (guint)number,
+		.state = RDMAD_UNKNOWN,
+		.phys_state = RDMAD_UNKNOWN,
+		.rate_mbps = RDMAD_UNKNOWN,
+		.pkey0 = RDMAD_UNKNOWN,
+	};
+	rdmad_attrs_read(&port_dir, port_attrs, G_N_ELEMENTS(port_attrs), port);
+	read_gids(&port_dir, port);
+}
+
+void rdmad_scan_ports(const RdmadAttrDir *dir)
+{
+	g_autofree char *path = g_strdup_printf("%s/ports", dir->path);
+	g_autoptr(GError) error = NULL;
+	g_auto(GStrv) names = rdmad_sysroot_list(dir->root, path, &error);
+	RdmadDevice *dev = dir->dev;
+	int number;
+
+	if (!names) {
+		rdmad_attr_problem(dir, error);
+		return;
+	}
+	dev->ports = g_new0(RdmadPort, MIN(g_strv_length(names), RDMAD_SCAN_MAX_PORTS));
+	for (guint i = 0; names[i] && dev->n_ports < RDMAD_SCAN_MAX_PORTS; i++)
+		if (rdmad_sysfs_int(names[i], &number) && number > 0 && number <= 255)
+			read_port(dir, &dev->ports[dev->n_ports++], names[i], number);
+}

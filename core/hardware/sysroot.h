@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <rdmad/sysroot.h>
+#include <sys/types.h>
+
+/* `path` NULL or "/": this machine. */
+RdmadSysroot *rdmad_sysroot_new(const char *path, GError **error);
+void rdmad_sysroot_free(RdmadSysroot *root);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadSysroot, rdmad_sysroot_free)
+
+/* The errno of the last failure in this thread that says nothing about the file, since this was called before;
+ * 0: there was none.  All other failures are attributes: it is not there, it is something else. */
+int rdmad_sysroot_passing_error(void);
+
+/* For many attributes of one directory, with no allocation.  Both: -1 with errno. */
+int rdmad_sysroot_open_dir(const RdmadSysroot *root, const char *path);
+/* One read, as sysfs gives a whole attribute at once: its length, stripped of trailing white space and
+ * NULs.  EBADMSG: no text, or more than `size` holds. */
+gssize rdmad_sysroot_read_at(int dir, const char *name, char *text, gsize size);
+
+/* Adds a watch to an inotify descriptor; -1 with errno. */
+int rdmad_sysroot_watch(const RdmadSysroot *root, int inotify, const char *path, guint32 events);
+/* The program of a process, or what its first argument names where the kernel does not let us have the
+ * program itself: that takes all capabilities of the process.  -1: neither. */
+int rdmad_sysroot_open_program(const RdmadSysroot *root, pid_t pid);

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Provider libraries of libibverbs
+ *
+ * When libibverbs meets a device that no loaded provider knows, it loads every provider that is
+ * installed: 17 libraries, 0.7 MiB.  With the right one there already, it needs no other.
+ */
+#include "hardware/verbs/open.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <infiniband/verbs.h>
+#include <string.h>
+
+char *rdmad_verbs_provider_of_file(const char *file)
+{
+	const char *end = strstr(file, "-rdmav");
+
+	if (!g_str_has_prefix(file, "lib") || !end || end == file + 3 ||
+	    !g_str_has_suffix(end, ".so"))
+		return NULL;
+	return g_strndup(file + 3, end - file - 3);
+}
+
+/* "<where libibverbs is>/libibverbs", as it is built. */
+static char *provider_dir(void)
+{
+	g_autofree char *dir = NULL;
+	Dl_info library;
+
+	if (!dladdr((const void *)ibv_get_device_list, &library) || !library.dli_fname)
+		return NULL;
+	dir = g_path_get_dirname(library.dli_fname);
+	return g_build_filename(dir, "libibverbs", NULL);
+}
+
+static gboolean provider_fits(const char *provider, const char *device_name, const char *driver)
+{
+	return g_str_has_prefix(device_name, provider) ||
+	       (driver && g_str_has_prefix(driver, provider));
+}
+
+void rdmad_verbs_provider_load(const char *device_name, const char *driver)
+{
+	g_autofree char *path = provider_dir();
+	g_autoptr(GDir) dir = path ? g_dir_open(path, 0, NULL) : NULL;
+	const char *file;
+
+	while (dir && (file = g_dir_read_name(dir))) {
+		g_autofree char *provider = rdmad_verbs_provider_of_file(file);
+		g_autofree char *full = NULL;
+
+		if (!provider || !provider_fits(provider, device_name, driver))
+			continue;
+		/* Its constructor makes it known to libibverbs; it stays. */
+		full = g_build_filename(path, file, NULL);
+		(void)!dlopen(full, RTLD_NOW | RTLD_NODELETE);
+	}
+}
+
+/* ---- The part of libibverbs that blocks: a job that opens devices and asks for their limits ---- */
+
+RdmadVerbsOpen *rdmad_verbs_open_new(const char *id, const char *name, const char *driver,
+				     int index)
+{
+	RdmadVerbsOpen *open = g_new0(RdmadVerbsOpen, 1);
+
+	open->id = g_strdup(id);
+	open->name = g_strdup(name);
+	open->driver = g_strdup(driver);
+	open->index = index;
+	return open;
+}
+
+void rdmad_verbs_open_free(RdmadVerbsOpen *open)
+{
+	if (open->context)
+		ibv_close_device(open->context);
+	g_free(open->id);
+	g_free(open->name);
+	g_free(open->driver);
+	g_free(open->problem);
+	g_free(open->limits);
+	g_free(open->limits_problem);
+	g_free(open);
+}
+
+static struct ibv_device *list_find(struct ibv_device **list, int n, const char *name)
+{
+	for (int i = 0; i < n; i++)
+		if (strcmp(ibv_get_device_name(list[i]), name) == 0)
+			return list[i];
+	return NULL;
+}
+
+static gboolean context_unblock(struct ibv_context *context)
+{
+	const int flags = fcntl(context->async_fd, F_GETFL);
+
+	return flags >= 0 && fcntl(context->async_fd, F_SETFL, flags | O_NONBLOCK) == 0;
+}
+
+static void open_query(RdmadVerbsOpen *open)
+{
+	open->limits = rdmad_verbs_limits_query(open->context);
+	if (!open->limits)
+		open->limits_problem = g_strdup_printf("its driver does not tell its limits: %s",
+						       g_strerror(errno));
+}
+
+static void open_one(RdmadVerbsOpen *open, struct ibv_device *device)
+{
+	if (!device) {
+		open->problem = g_strdup("libibverbs does not know it: no driver library of its "
+					 "kind, or no /dev/infiniband/uverbs for it");
+		return;
+	}
+	errno = 0;
+	open->context = ibv_open_device(device);
+	if (open->context && context_unblock(open->context)) {
+		open_query(open);
+		return;
+	}
+	open->problem = g_strdup_printf("cannot open /dev/infiniband/%s: %s", device->dev_name,
+					g_strerror(errno ? errno : EIO));
+	if (open->context)
+		ibv_close_device(g_steal_pointer(&open->context));
+}
+
+void rdmad_verbs_open_all(GPtrArray *wanted, const RdmadJob *job)
+{
+	struct ibv_device **list;
+	int errnum, n = 0;
+
+	for (guint i = 0; i < wanted->len; i++) {
+		const RdmadVerbsOpen *open = wanted->pdata[i];
+
+		rdmad_verbs_provider_load(open->name, open->driver);
+	}
+	list = ibv_get_device_list(&n);
+	errnum = list ? 0 : errno;
+	for (guint i = 0; i < wanted->len && !rdmad_job_cancelled(job); i++) {
+		RdmadVerbsOpen *open = wanted->pdata[i];
+
+		if (list)
+			open_one(open, list_find(list, n, open->name));
+		else
+			open->problem = g_strdup_printf("libibverbs: %s", g_strerror(errnum));
+	}
+	if (list)
+		ibv_free_device_list(list);
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A context is open while RDMA netlink lists its device and the device has a uverbs node.  Both end
+ * early in a removal, and it matters to let go then: for a driver that cannot take a context away
+ * from its holder (rxe, siw) the kernel waits for the holder.
+ */
+#define RDMAD_LOG_TOPIC "verbs"
+
+#include "hardware/verbs/verbs.h"
+
+#include <errno.h>
+#include <infiniband/verbs.h>
+#include <rdmad/device.h>
+#include <rdmad/inventory.h>
+#include <rdmad/log.h>
+#include <rdmad/loop.h>
+#include <rdmad/work.h>
+
+#include "hardware/verbs/open.h"
+
+#define EVENTS_PER_TURN	 64u
+#define OPEN_TRIES	 3u /* of one device, each after a look at the hardware */
+#define OPEN_DEADLINE_MS 30000u
+
+typedef struct {
+	RdmadVerbs *verbs;
+	char *id;	      /* the table's key */
+	RdmadVerbsOpen *open; /* context and problem NULL while the job runs */
+	RdmadEvent *io;
+	guint tries;
+	gboolean fatal; /* said so; believed if the next look still finds the device */
+	gboolean seen;	/* in the look under way */
+} Follower;
+
+struct RdmadVerbs {
+	RdmadLoop *loop;
+	RdmadWorkers *workers;
+	RdmadVerbsOps ops;
+	gpointer data;
+	GHashTable *followers; /* by stable id */
+	RdmadJob *job;	       /* the opening under way */
+	gboolean told;	       /* the log has heard that devices cannot be opened */
+};
+
+/* ---- letting go: closing may block, so a worker does it ---- */
+
+static gpointer close_run(gpointer input, const RdmadJob *job, GError **error)
+{
+	return NULL;
+}
+
+static void close_done(gpointer result, const GError *error, gpointer data)
+{
+}
+
+static const RdmadJobClass close_class = {
+	.name = "verbs-close",
+	.run = close_run,
+	.done = close_done,
+	.free_input = (GDestroyNotify)rdmad_verbs_open_free,
+};
+
+static void follower_free(gpointer data)
+{
+	Follower *follower = data;
+
+	rdmad_event_free(follower->io);
+	/* A full queue frees its input here and now: slower, and no worse. */
+	rdmad_work_submit(follower->verbs->workers, NULL, &close_class, follower->open, 0, NULL,
+			  NULL);
+	g_free(follower->id);
+	g_free(follower);
+}
+
+/* ---- events ---- */
+
+static void follower_event(Follower *follower, const struct ibv_async_event *event)
+{
+	const RdmadVerbs *verbs = follower->verbs;
+	const gboolean active = event->event_type == IBV_EVENT_PORT_ACTIVE;
+
+	rdmad_debug("%s: %s", follower->open->name, ibv_event_type_str(event->event_type));
+	if (event->event_type == IBV_EVENT_DEVICE_FATAL)
+		follower->fatal = TRUE;
+	else if (active || event->event_type == IBV_EVENT_PORT_ERR)
+		verbs->ops.port(follower->id, (guint)event->element.port_num, active, verbs->data);
+}
+
+static void async_ready(int fd, RdmadIo ready, gpointer data)
+{
+	Follower *follower = data;
+	struct ibv_async_event event;
+	guint n = 0;
+
+	while (n < EVENTS_PER_TURN && ibv_get_async_event(follower->open->context, &event) == 0) {
+		follower_event(follower, &event);
+		ibv_ack_async_event(&event);
+		n++;
+	}
+	/* Not readable after all: the kernel took the context back, and would say so for ever. */
+	if (n == 0 && errno != EAGAIN && errno != EINTR)
+		g_clear_pointer(&follower->io, rdmad_event_free);
+	follower->verbs->ops.hint(follower->verbs->data);
+}
+
+/* ---- opening ---- */
+
+static gpointer open_run(gpointer input, const RdmadJob *job, GError **error)
+{
+	rdmad_verbs_open_all(input, job);
+	return g_ptr_array_ref(input);
+}
+
+static void verbs_tell(RdmadVerbs *verbs, const RdmadVerbsOpen *open)
+{
+	if (!open->problem || verbs->told)
+		return;
+	verbs->told = TRUE;
+	rdmad_notice("%s: no asynchronous events: %s; it is served from netlink and sysfs alone",
+		     open->name, open->problem);
+}
+
+/* FALSE: nobody waits for it any more, or its events cannot be waited for. */
+static gboolean verbs_adopt(RdmadVerbs *verbs, RdmadVerbsOpen *opened)
+{
+	Follower *follower = g_hash_table_lookup(verbs->followers, opened->id);
+	g_autoptr(GError) error = NULL;
+
+	if (!follower || follower->open->context || follower->open->index != opened->index)
+		return FALSE;
+	if (opened->context)
+		follower->io = rdmad_loop_add_io(verbs->loop, NULL, opened->context->async_fd,
+						 RDMAD_IO_READ, async_ready, follower, &error);
+	if (error) { /* it is opened again after the next look */
+		rdmad_warn("%s: %s", opened->name, error->message);
+		return FALSE;
+	}
+	rdmad_verbs_open_free(follower->open);
+	follower->open = opened;
+	verbs_tell(verbs, opened);
+	return TRUE;
+}
+
+/* One of them hangs in its driver, and a worker with it: another try would cost another worker. */
+static void verbs_give_up(RdmadVerbs *verbs, const char *why)
+{
+	GHashTableIter iter;
+	gpointer value;
+
+	g_hash_table_iter_init(&iter, verbs->followers);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		Follower *follower = value;
+
+		if (follower->tries == 0 || follower->open->context)
+			continue;
+		follower->tries = OPEN_TRIES;
+		if (!follower->open->problem)
+			follower->open->problem = g_strdup(why);
+	}
+}
+
+static void open_done(gpointer result, const GError *error, gpointer data)
+{
+	RdmadVerbs *verbs = data;
+	g_autoptr(GPtrArray) opened = result;
+
+	verbs->job = NULL;
+	if (error) {
+		rdmad_warn("opening RDMA devices: %s", error->message);
+		verbs_give_up(verbs, error->message);
+		return;
+	}
+	for (guint i = opened->len; i-- > 0;)
+		if (verbs_adopt(verbs, opened->pdata[i]))
+			g_ptr_array_steal_index_fast(opened, i);
+	/* What changed between looking and opening was not heard. */
+	verbs->ops.hint(verbs->data);
+}
+
+static const RdmadJobClass open_class = {
+	.name = "verbs-open",
+	.run = open_run,
+	.done = open_done,
+	.free_input = (GDestroyNotify)g_ptr_array_unref,
+	.free_result = (GDestroyNotify)g_ptr_array_unref,
+};
+
+static gboolean follower_wants_open(const Follower *follower)
+{
+	return !follower->open->context && follower->tries < OPEN_TRIES;
+}
+
+static void verbs_open(RdmadVerbs *verbs)
+{
+	g_autoptr(GPtrArray) wanted =
+		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_verbs_open_free);
+	g_autoptr(GError) error = NULL;
+	GHashTableIter iter;
+	gpointer value;
+
+	if (verbs->job)
+		return;
+	g_hash_table_iter_init(&iter, verbs->followers);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		Follower *follower = value;
+		const RdmadVerbsOpen *open = follower->open;
+
+		if (!follower_wants_open(follower))
+			continue;
+		follower->tries++;
+		g_ptr_array_add(wanted, rdmad_verbs_open_new(open->id, open->name, open->driver,
+							     open->index));
+	}
+	if (wanted->len == 0)
+		return;
+	verbs->job = rdmad_work_submit(verbs->workers, NULL, &open_class, g_steal_pointer(&wanted),
+				       OPEN_DEADLINE_MS, verbs, &error);
+	if (!verbs->job)
+		rdmad_warn("opening RDMA devices: %s", error->message);
+}
+
+/* ---- following the inventory ---- */
+
+static gboolean device_can_open(const RdmadDevice *dev)
+{
+	return dev->index != RDMAD_UNKNOWN && rdmad_device_chardev(dev, RDMAD_CHARDEV_UVERBS);
+}
+
+static void verbs_follow_device(RdmadVerbs *verbs, const RdmadDevice *dev)
+{
+	Follower *follower = g_hash_table_lookup(verbs->followers, dev->id);
+
+	if (!device_can_open(dev))
+		return;
+	if (!follower || follower->open->index != dev->index) {
+		follower = g_new0(Follower, 1);
+		follower->verbs = verbs;
+		follower->id = g_strdup(dev->id);
+		follower->open = rdmad_verbs_open_new(dev->id, dev->name, dev->driver, dev->index);
+		g_hash_table_replace(verbs->followers, follower->id, follower);
+	}
+	follower->seen = TRUE;
+	/* A removal is announced as fatal too, but then the device is gone by now. */
+	if (follower->fatal)
+		verbs->ops.fatal(dev->id, verbs->data);
+	follower->fatal = FALSE;
+}
+
+static gboolean follower_has_left(gpointer id, gpointer value, gpointer data)
+{
+	Follower *follower = value;
+	const gboolean left = !follower->seen;
+
+	follower->seen = FALSE;
+	return left;
+}
+
+void rdmad_verbs_follow(RdmadVerbs *verbs, RdmadInventory *inventory)
+{
+	for (guint i = 0; i < rdmad_inventory_count(inventory); i++)
+		verbs_follow_device(verbs, rdmad_inventory_nth(inventory, i));
+	g_hash_table_foreach_remove(verbs->followers, follower_has_left, NULL);
+	verbs_open(verbs);
+}
+
+const char *rdmad_verbs_problem(const RdmadVerbs *verbs, const char *device_id)
+{
+	const Follower *follower = g_hash_table_lookup(verbs->followers, device_id);
+
+	if (!follower)
+		return "it has no uverbs node";
+	if (follower->open->context)
+		return follower->io ? NULL : "the kernel took its context back";
+	return follower->open->problem ? follower->open->problem : "it is being opened";
+}
+
+const RdmadVerbsLimits *rdmad_verbs_limits(const RdmadVerbs *verbs, const char *device_id)
+{
+	const Follower *follower = g_hash_table_lookup(verbs->followers, device_id);
+
+	return follower ? follower->open->limits : NULL;
+}
+
+const char *rdmad_verbs_limits_problem(const RdmadVerbs *verbs, const char *device_id)
+{
+	const Follower *follower = g_hash_table_lookup(verbs->followers, device_id);
+
+	return follower ? follower->open->limits_problem : NULL;
+}
+
+RdmadVerbs *rdmad_verbs_new(RdmadLoop *loop, RdmadWorkers *workers, const RdmadVerbsOps *ops,
+			    gpointer data)
+{
+	RdmadVerbs *verbs = g_new0(RdmadVerbs, 1);
+
+	verbs->loop = loop;
+	verbs->workers = workers;
+	verbs->ops = *ops;
+	verbs->data = data;
+	verbs->followers = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, follower_free);
+	return verbs;
+}
+
+void rdmad_verbs_free(RdmadVerbs *verbs)
+{
+	if (!verbs)
+		return;
+	rdmad_job_cancel(verbs->job);
+	g_hash_table_unref(verbs->followers);
+	g_free(verbs);
+}

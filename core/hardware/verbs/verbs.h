@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Verbs: device attributes and asynchronous events through a uverbs descriptor
+ *
+ * Optional at run time: a device that cannot be opened is served from netlink and sysfs alone.
+ */
+#pragma once
+
+#include <rdmad/types.h>
+
+#include "hardware/verbs/limits.h"
+
+typedef struct RdmadVerbs RdmadVerbs;
+
+typedef struct {
+	/* Port active or error, GID or P_Key change, LID change: look again. */
+	void (*hint)(gpointer data);
+	/* A port has become active, or is no longer; a hint follows. */
+	void (*port)(const char *device_id, guint port, gboolean active, gpointer data);
+	/* The device will not recover by itself. */
+	void (*fatal)(const char *device_id, gpointer data);
+} RdmadVerbsOps;
+
+RdmadVerbs *rdmad_verbs_new(RdmadLoop *loop, RdmadWorkers *workers, const RdmadVerbsOps *ops,
+			    gpointer data);
+/* Opens what is new, closes what has left.  Called after each look at the hardware. */
+void rdmad_verbs_follow(RdmadVerbs *verbs, RdmadInventory *inventory);
+void rdmad_verbs_free(RdmadVerbs *verbs);
+/* Why a device has no asynchronous events; NULL when it has them. */
+const char *rdmad_verbs_problem(const RdmadVerbs *verbs, const char *device_id);
+/* What the device answered when it was opened; borrowed until the next turn of the loop.  NULL where
+ * it is not open (rdmad_verbs_problem() says why) or did not answer. */
+const RdmadVerbsLimits *rdmad_verbs_limits(const RdmadVerbs *verbs, const char *device_id);
+/* Why an open device has no limits; NULL when it has them, or is not open. */
+const char *rdmad_verbs_limits_problem(const RdmadVerbs *verbs, const char *device_id);

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define RDMAD_LOG_TOPIC "http"
+
+#include "http/access/web.h"
+
+#include <rdmad/error.h>
+#include <rdmad/log.h>
+#include <string.h>
+
+#include "http/server.h"
+#include "http/access/web-file.h"
+
+#define LOOK_US 1000000 /* how long nobody looks again */
+
+/* The files, in the order in which they are read. */
+enum { FILE_CONFIG, FILE_CERT, FILE_KEY, FILE_CA, N_FILES };
+
+/* One reading of the files. */
+typedef struct {
+	WebConfig *config;
+	gpointer tls; /* of the class; NULL without TLS */
+	char *paths[N_FILES];
+	WebStamp stamps[N_FILES];
+} Reading;
+
+struct HttpWeb {
+	int refs;
+	RdmadHttp *http;
+	char *path;
+	Reading *now;
+	HttpUsers *users; /* NULL: none */
+	RdmadBucket bucket;
+	gint64 looked_us;
+	char *error;
+	/* Of the files that `error` is about: they are not read again as long as they stay. */
+	char *bad_paths[N_FILES];
+	WebStamp bad_stamps[N_FILES];
+};
+
+/* ---- reading ---- */
+
+static void reading_free(RdmadHttp *http, Reading *reading)
+{
+	if (!reading)
+		return;
+	if (reading->tls)
+		http->tls->context_free(reading->tls);
+	web_config_free(reading->config);
+	for (guint i = 0; i < N_FILES; i++)
+		g_free(reading->paths[i]);
+	g_free(reading);
+}
+
+static void secret_free(char *text)
+{
+	if (text)
+		explicit_bzero(text, strlen(text));
+	g_free(text);
+}
+
+/* The PEM in the configuration, or else in its file, which may not be given: NULL without an error. */
+static char *reading_pem(Reading *reading, guint which, const WebPem *pem, GError **error)
+{
+	gsize size;
+
+	if (pem->text)
+		return g_strdup(pem->text);
+	if (!pem->path)
+		return NULL;
+	reading->paths[which] = g_strdup(pem->path);
+	return web_file_read(pem->path, &size, &reading->stamps[which], error);
+}
+
+static gboolean reading_make_tls(RdmadHttp *http, Reading *reading, GError **error)
+{
+	const WebTls *config = &reading->config->tls;
+	g_autoptr(GError) problem = NULL;
+	g_autofree char *cert = reading_pem(reading, FILE_CERT, &config->cert, &problem);
+	char *key = problem ? NULL : reading_pem(reading, FILE_KEY, &config->key, &problem);
+	g_autofree char *ca =
+		problem ? NULL : reading_pem(reading, FILE_CA, &config->client_ca, &problem);
+	const char *path = reading->paths[FILE_CONFIG];
+	const HttpTlsPems pems = {
+		.cert = cert,
+		.key = key,
+		.client_ca = ca,
+		.cert_place = config->cert.path ?: path,
+		.key_place = config->key.path ?: path,
+		.ca_place = config->client_ca.path ?: path,
+	};
+
+	if (!problem)
+		reading->tls = http->tls->context_new(config, &pems, &problem);
+	secret_free(key);
+	if (problem)
+		g_propagate_error(error, g_steal_pointer(&problem));
+	return reading->tls != NULL;
+}
+
+static gboolean reading_read(RdmadHttp *http, Reading *reading, GError **error)
+{
+	const char *path = reading->paths[FILE_CONFIG];
+	gsize size;
+	char *text = web_file_read(path, &size, &reading->stamps[FILE_CONFIG], error);
+
+	if (!text)
+		return FALSE;
+	reading->config = web_config_parse(path, text, size, error);
+	secret_free(text);
+	if (!reading->config)
+		return FALSE;
+	if (!reading->config->has_tls)
+		return TRUE;
+	return http_load_tls(http, error) && reading_make_tls(http, reading, error);
+}
+
+static Reading *reading_new(const char *path)
+{
+	Reading *reading = g_new0(Reading, 1);
+
+	reading->paths[FILE_CONFIG] = g_strdup(path);
+	return reading;
+}
+
+static void reading_tell(const Reading *reading)
+{
+	const GPtrArray *notes = reading->config->notes;
+	const guint key = reading->config->tls.key.text ? FILE_CONFIG : FILE_KEY;
+
+	if (reading->config->has_tls && (reading->stamps[key].mode & S_IROTH))
+		rdmad_warn("%s: every user of the node may read this key; chmod o-r",
+			   reading->paths[key]);
+	for (guint i = 0; i < notes->len; i++)
+		rdmad_notice("%s", (const char *)notes->pdata[i]);
+}
+
+gboolean rdmad_http_web_config_check(RdmadHttp *http, const char *path, GError **error)
+{
+	Reading *reading = reading_new(path);
+	const gboolean good = reading_read(http, reading, error);
+
+	reading_free(http, reading);
+	return good;
+}
+
+/* ---- in use ---- */
+
+static gboolean config_has_users(const WebConfig *config)
+{
+	return g_hash_table_size(config->users) > 0;
+}
+
+static gboolean config_wants_certificates(const WebConfig *config)
+{
+	return config->tls.client_auth == WEB_CLIENT_REQUIRE ||
+	       config->tls.client_auth == WEB_CLIENT_REQUIRE_VERIFY;
+}
+
+static void web_take(HttpWeb *web, Reading *reading)
+{
+	const WebConfig *config = reading->config;
+	HttpUsers *before = g_steal_pointer(&web->users);
+
+	if (config_has_users(config))
+		web->users = http_users_new(web->http->workers, config->users, before);
+	http_users_free(before);
+	if (config->rate_interval_s > 0)
+		rdmad_bucket_init(&web->bucket, config->rate_burst,
+				  MAX(config->rate_interval_s * G_USEC_PER_SEC, 1),
+				  g_get_monotonic_time());
+	reading_free(web->http, web->now);
+	web->now = reading;
+	reading_tell(reading);
+}
+
+static void web_clear_error(HttpWeb *web)
+{
+	g_clear_pointer(&web->error, g_free);
+	for (guint i = 0; i < N_FILES; i++)
+		g_clear_pointer(&web->bad_paths[i], g_free);
+}
+
+static void web_keep_error(HttpWeb *web, Reading *reading, const GError *error)
+{
+	web_clear_error(web);
+	rdmad_err("the web configuration of before stays: %s", error->message);
+	web->error = g_strdup(error->message);
+	for (guint i = 0; i < N_FILES; i++)
+		web->bad_paths[i] = g_steal_pointer(&reading->paths[i]);
+	memcpy(web->bad_stamps, reading->stamps, sizeof(web->bad_stamps));
+}
+
+/* A file that is half written may well be good YAML: what keeps others out must not go with the half that
+ * is not there yet.  NULL: nothing does. */
+static const char *what_goes(const WebConfig *now, const WebConfig *next)
+{
+	if (now->has_tls != next->has_tls)
+		return "TLS is turned on or off by a restart only";
+	if (config_has_users(now) && !config_has_users(next))
+		return "without any password it goes on after a restart only";
+	if (config_wants_certificates(now) && !config_wants_certificates(next))
+		return "without certificates of clients it goes on after a restart only";
+	if (now->tls.client_sans && !next->tls.client_sans)
+		return "with any names of clients it goes on after a restart only";
+	return NULL;
+}
+
+static gboolean web_may_become(const HttpWeb *web, const Reading *reading, GError **error)
+{
+	const char *why = what_goes(web->now->config, reading->config);
+
+	if (why)
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG, "%s: %s", web->path, why);
+	return !why;
+}
+
+static void web_read_again(HttpWeb *web)
+{
+	g_autoptr(GError) error = NULL;
+	Reading *reading = reading_new(web->path);
+
+	if (reading_read(web->http, reading, &error) && web_may_become(web, reading, &error)) {
+		web_clear_error(web);
+		rdmad_notice("%s: new values are in use", web->path);
+		web_take(web, reading);
+		return;
+	}
+	web_keep_error(web, reading, error);
+	reading_free(web->http, reading);
+}
+
+static gboolean any_changed(char *const *paths, const WebStamp *stamps)
+{
+	for (guint i = 0; i < N_FILES; i++) {
+		WebStamp stamp;
+
+		if (!paths[i])
+			continue;
+		web_file_stamp(paths[i], &stamp);
+		if (!web_stamp_equal(&stamp, &stamps[i]))
+			return TRUE;
+	}
+	return FALSE;
+}
+
+void http_web_refresh(HttpWeb *web)
+{
+	const gint64 now = g_get_monotonic_time();
+
+	if (now - web->looked_us < LOOK_US)
+		return;
+	web->looked_us = now;
+	if (web->error ? any_changed(web->bad_paths, web->bad_stamps)
+		       : any_changed(web->now->paths, web->now->stamps))
+		web_read_again(web);
+}
+
+static HttpWeb *web_find(const RdmadHttp *http, const char *path)
+{
+	for (guint i = 0; i < http->webs->len; i++) {
+		HttpWeb *web = g_ptr_array_index(http->webs, i);
+
+		if (g_str_equal(web->path, path))
+			return web;
+	}
+	return NULL;
+}
+
+HttpWeb *http_web_open(RdmadHttp *http, const char *path, GError **error)
+{
+	HttpWeb *web = web_find(http, path);
+	Reading *reading;
+
+	if (web) {
+		web->refs++;
+		return web;
+	}
+	reading = reading_new(path);
+	if (!reading_read(http, reading, error)) {
+		reading_free(http, reading);
+		return NULL;
+	}
+	web = g_new0(HttpWeb, 1);
+	web->refs = 1;
+	web->http = http;
+	web->path = g_strdup(path);
+	web->looked_us = g_get_monotonic_time();
+	web_take(web, reading);
+	g_ptr_array_add(http->webs, web);
+	return web;
+}
+
+void http_web_close(HttpWeb *web)
+{
+	if (!web || --web->refs)
+		return;
+	g_ptr_array_remove(web->http->webs, web);
+	http_users_free(web->users);
+	reading_free(web->http, web->now);
+	web_clear_error(web);
+	g_free(web->path);
+	g_free(web);
+}
+
+/* ---- what it says ---- */
+
+gboolean http_web_has_tls(const HttpWeb *web)
+{
+	return web->now->config->has_tls;
+}
+
+gboolean http_web_wants_certificates(const HttpWeb *web)
+{
+	return config_wants_certificates(web->now->config);
+}
+
+HttpTransport *http_web_transport(HttpWeb *web, int fd)
+{
+	if (!web->now->tls)
+		return http_transport_plain(fd);
+	return web->http->tls->transport_new(web->now->tls, fd);
+}
+
+const GPtrArray *http_web_headers(const HttpWeb *web)
+{
+	return web->now->config->headers;
+}
+
+gboolean http_web_admits(HttpWeb *web)
+{
+	return web->now->config->rate_interval_s == 0 ||
+	       rdmad_bucket_take(&web->bucket, g_get_monotonic_time());
+}
+
+HttpUsers *http_web_users(HttpWeb *web, const char *path)
+{
+	char *const *open_paths = web->now->config->open_paths;
+
+	if (open_paths && g_strv_contains((const char *const *)open_paths, path))
+		return NULL;
+	return web->users;
+}
+
+gboolean http_web_has_users(const HttpWeb *web)
+{
+	return web->users != NULL;
+}
+
+const char *http_web_path(const HttpWeb *web)
+{
+	return web->path;
+}
+
+const char *http_web_error(const HttpWeb *web)
+{
+	return web->error;
+}

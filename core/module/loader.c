@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The only file that knows GModule.
+ *
+ * The linker is given the descriptor that was judged ("/proc/self/fd/N"), so the file cannot change
+ * between the look and the load.  This is the one place that opens something of /proc past the
+ * sysroot: it means our own process, not the machine we look at.
+ */
+#include "module/loader.h"
+
+#include <errno.h>
+#include <gmodule.h>
+#include <link.h>
+#include <rdmad/error.h>
+#include <rdmad/fd.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "build-info.h"
+#include "module/trusted-file.h"
+
+#define NOT_SHARED   "not a shared object; install the module again"
+#define NATIVE_CLASS (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32)
+
+typedef struct {
+	const char *name;
+	char *path; /* for messages */
+	int fd;
+	guint64 size;
+	char *link; /* "/proc/self/fd/N" */
+} ModuleFile;
+
+static gboolean module_error(const ModuleFile *file, RdmadError code, GError **error,
+			     const char *format, ...) G_GNUC_PRINTF(4, 5);
+
+static gboolean module_error(const ModuleFile *file, RdmadError code, GError **error,
+			     const char *format, ...)
+{
+	g_autofree char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	text = g_strdup_vprintf(format, args);
+	va_end(args);
+	g_set_error(error, RDMAD_ERROR, code, "%s: %s", file->path, text);
+	return FALSE;
+}
+
+/* `bytes` of the file at `offset`; FALSE when they are not all there, or cannot be read now. */
+static gboolean module_read(const ModuleFile *file, gpointer bytes, gsize size, guint64 offset,
+			    GError **error)
+{
+	ssize_t n;
+
+	do
+		n = pread(file->fd, bytes, size, (off_t)offset);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return rdmad_error_errno(error, errno, "%s", file->path);
+	return (gsize)n == size || module_error(file, RDMAD_ERROR_INVALID, error,
+						"ends in the middle; install the module again");
+}
+
+static gboolean module_has(const ModuleFile *file, guint64 offset, guint64 size, GError **error)
+{
+	if (offset <= file->size && size <= file->size - offset)
+		return TRUE;
+	return module_error(file, RDMAD_ERROR_INVALID, error,
+			    "only %" G_GUINT64_FORMAT
+			    " bytes of it are there; install the module again",
+			    file->size);
+}
+
+/* The linker maps what the program headers name, and touching a page behind the end of the file is
+ * SIGBUS.  The section headers are not mapped, but stand last: they show that the last bytes are there. */
+static gboolean module_is_complete(const ModuleFile *file, const ElfW(Ehdr) * head, GError **error)
+{
+	if (!module_has(file, head->e_shoff, (guint64)head->e_shnum * head->e_shentsize, error))
+		return FALSE;
+	for (guint i = 0; i < head->e_phnum; i++) {
+		ElfW(Phdr) part;
+
+		if (!module_read(file, &part, sizeof(part), head->e_phoff + i * sizeof(part),
+				 error) ||
+		    !module_has(file, part.p_offset, part.p_filesz, error))
+			return FALSE;
+	}
+	return TRUE;
+}
+
+/* What is made for other machines is left to the linker, which looks at no more than the first header. */
+static gboolean module_is_elf(const ModuleFile *file, GError **error)
+{
+	ElfW(Ehdr) head;
+
+	if (file->size < sizeof(head))
+		return module_error(file, RDMAD_ERROR_INVALID, error, NOT_SHARED);
+	if (!module_read(file, &head, sizeof(head), 0, error))
+		return FALSE;
+	if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
+		return module_error(file, RDMAD_ERROR_INVALID, error, NOT_SHARED);
+	if (head.e_ident[EI_CLASS] != NATIVE_CLASS || head.e_phentsize != sizeof(ElfW(Phdr)))
+		return TRUE;
+	return module_is_complete(file, &head, error);
+}
+
+/* What the linker says, without the name of the descriptor. */
+static const char *linker_message(const ModuleFile *file)
+{
+	const char *text = g_module_error();
+	const gsize prefix = strlen(file->link);
+
+	if (g_str_has_prefix(text, file->link) && g_str_has_prefix(text + prefix, ": "))
+		return text + prefix + 2;
+	return text;
+}
+
+static gboolean module_is_whole(const ModuleFile *file, const RdmadModuleClass *klass,
+				GError **error)
+{
+	if (klass->create && klass->start && klass->stop && klass->destroy)
+		return TRUE;
+	return module_error(file, RDMAD_ERROR_ABI, error,
+			    "lacks one of create, start, stop and destroy");
+}
+
+/* Nothing of the module's code has run; `abi` and `struct_size` are in their places in any ABI. */
+static gboolean module_fits(const ModuleFile *file, const RdmadModuleClass *klass, GError **error)
+{
+	if (klass->abi != RDMAD_MODULE_ABI)
+		return module_error(file, RDMAD_ERROR_ABI, error,
+				    "made for module ABI %u, this rdmad " RDMAD_VERSION
+				    " has %u; install the module that came with this rdmad",
+				    klass->abi, RDMAD_MODULE_ABI);
+	if (klass->struct_size != sizeof(RdmadModuleClass))
+		return module_error(file, RDMAD_ERROR_ABI, error,
+				    "its class has %u bytes instead of %zu; build it again with "
+				    "the headers of rdmad " RDMAD_VERSION,
+				    klass->struct_size, sizeof(RdmadModuleClass));
+	if (g_strcmp0(klass->name, file->name))
+		return module_error(file, RDMAD_ERROR_ABI, error,
+				    "says that its name is \"%s\"; name the file after it",
+				    klass->name ?: "");
+	return module_is_whole(file, klass, error);
+}
+
+typedef gconstpointer (*ModuleFind)(const ModuleFile *file, GModule *so, const char *symbol,
+				    GError **error);
+
+static gconstpointer module_find_class(const ModuleFile *file, GModule *so, const char *symbol,
+				       GError **error)
+{
+	gpointer klass = NULL;
+
+	if (!g_module_symbol(so, symbol, &klass) || !klass) {
+		module_error(file, RDMAD_ERROR_ABI, error,
+			     "no module of rdmad: it does not export rdmad_module_class");
+		return NULL;
+	}
+	return module_fits(file, klass, error) ? klass : NULL;
+}
+
+/* The linker's errors are text.  These are of the file or of what it needs; memory, descriptors and a
+ * disk that fails are among the others. */
+static RdmadError linker_error_code(const char *message)
+{
+	static const char *const lasting[] = { "undefined symbol", "No such file or directory",
+					       "ELF", "' not found" };
+
+	for (guint i = 0; i < G_N_ELEMENTS(lasting); i++)
+		if (strstr(message, lasting[i]))
+			return RDMAD_ERROR_ABI;
+	return RDMAD_ERROR_FAILED;
+}
+
+static GModule *module_open(const ModuleFile *file, GError **error)
+{
+	GModule *so;
+
+	if (!module_is_elf(file, error))
+		return NULL;
+	/* Not lazy: a missing symbol shows here, not when the module is busy. */
+	so = g_module_open(file->link, G_MODULE_BIND_LOCAL);
+	if (!so)
+		module_error(file, linker_error_code(linker_message(file)), error,
+			     "cannot be loaded: %s; was it built for another rdmad?",
+			     linker_message(file));
+	return so;
+}
+
+static gboolean module_measure(ModuleFile *file, GError **error)
+{
+	struct stat st;
+
+	if (fstat(file->fd, &st) < 0)
+		return rdmad_error_errno(error, errno, "%s", file->path);
+	file->size = (guint64)st.st_size;
+	return TRUE;
+}
+
+/* What `find` finds in the object, which then stays. */
+static gconstpointer module_take(ModuleFile *file, const char *symbol, ModuleFind find,
+				 GError **error)
+{
+	GModule *so = module_open(file, error);
+	gconstpointer found = so ? find(file, so, symbol, error) : NULL;
+
+	if (!found) {
+		if (so)
+			g_module_close(so);
+		return NULL;
+	}
+	g_module_make_resident(so);
+	/* Stays open: the linker knows the object by the descriptor's number, and would take the
+	 * next module that gets the number for this one. */
+	rdmad_steal_fd(&file->fd);
+	return found;
+}
+
+static gconstpointer module_load(const char *directory, const char *name, const char *symbol,
+				 ModuleFind find, GError **error)
+{
+	g_autofree char *base = g_strconcat(name, ".so", NULL);
+	ModuleFile file = { .name = name };
+	gconstpointer found = NULL;
+
+	file.path = g_build_filename(directory, base, NULL);
+	file.fd = rdmad_trusted_file_open(directory, base, error);
+	file.link = g_strdup_printf("/proc/self/fd/%d", file.fd);
+	if (file.fd >= 0 && module_measure(&file, error))
+		found = module_take(&file, symbol, find, error);
+	rdmad_clear_fd(&file.fd);
+	g_free(file.link);
+	g_free(file.path);
+	return found;
+}
+
+const RdmadModuleClass *rdmad_module_load(const char *directory, const char *name, GError **error)
+{
+	const RdmadModuleClass *klass =
+		module_load(directory, name, "rdmad_module_class", module_find_class, error);
+
+	if (!klass)
+		g_prefix_error(error, "module %s: ", name);
+	return klass;
+}
+
+static gconstpointer module_find_symbol(const ModuleFile *file, GModule *so, const char *symbol,
+					GError **error)
+{
+	gpointer found = NULL;
+
+	if (g_module_symbol(so, symbol, &found) && found)
+		return found;
+	module_error(file, RDMAD_ERROR_ABI, error, "does not export %s", symbol);
+	return NULL;
+}
+
+gconstpointer rdmad_module_load_symbol(const char *directory, const char *name, const char *symbol,
+				       GError **error)
+{
+	return module_load(directory, name, symbol, module_find_symbol, error);
+}

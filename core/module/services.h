@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The core's objects, for those few who see them all: the daemon, the modules' context, the API. */
+#pragma once
+
+#include <rdmad/types.h>
+
+typedef struct {
+	RdmadLoop *loop;
+	RdmadWorkers *workers;
+	RdmadSysroot *sysroot;
+	RdmadStats *stats;
+	RdmadEventLog *event_log;
+	RdmadAttributes *attributes;
+	RdmadInventory *inventory;
+	struct RdmadState *state; /* service/state.h */
+	RdmadAllocations *allocations;
+	RdmadPods *pods;
+	struct RdmadPodWatch *pod_watch; /* service/pod-watch.h */
+	RdmadHttp *http;
+	struct RdmadApi *api;		/* http/api.h; NULL until the API is served */
+	struct RdmadHardware *hardware; /* hardware/hardware.h */
+	struct RdmadVerbs *verbs;	/* NULL on a recorded machine */
+	struct RdmadModules *modules;	/* daemon/modules.h */
+
+	char *run_dir, *kubelet_dir, *module_dir;
+	char *state_dir;		     /* NULL: nothing outlives us */
+	char *config_path;		     /* NULL: none was read */
+	char *run_dir_problem;		     /* why the run directory is not whole, or NULL */
+	char *config_error;		     /* why the last reload was refused, or NULL */
+	gboolean stopping;		     /* told to end */
+	gint64 started_us, config_loaded_us; /* wall clock */
+	char *state_set_aside;		     /* where a damaged database went, or NULL */
+} RdmadServices;

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/allocation-private.h"
+
+#include <string.h>
+
+#define NAME_MAX_BYTES 253u /* as Kubernetes' own names */
+#define PATH_MAX_BYTES 4095u
+#define ADDRESSES_MAX  64u
+
+/* An id is a name and no secret.  getrandom() may fail, before the kernel's pool is filled and under a
+ * filter of system calls; GLib falls back to the time. */
+static char *random_id(void)
+{
+	return g_strdup_printf("%08x%08x", g_random_int(), g_random_int());
+}
+
+RdmadAllocation *rdmad_allocation_new(char *id)
+{
+	RdmadAllocation *allocation = g_new0(RdmadAllocation, 1);
+
+	allocation->refs = 1;
+	allocation->id = id ? id : random_id();
+	return allocation;
+}
+
+void rdmad_attachment_copy(RdmadAttachment *to, const RdmadAttachment *from)
+{
+	*to = (RdmadAttachment){
+		.netns = g_strdup(from->netns),
+		.interface = g_strdup(from->interface),
+		.rdma_device = g_strdup(from->rdma_device),
+		.addresses = from->addresses ? g_strdupv(from->addresses) : g_new0(char *, 1),
+		.gid_index = from->gid_index,
+	};
+}
+
+void rdmad_attachment_clear(RdmadAttachment *attachment)
+{
+	g_free(attachment->netns);
+	g_free(attachment->interface);
+	g_free(attachment->rdma_device);
+	g_strfreev(attachment->addresses);
+}
+
+RdmadAllocation *rdmad_allocation_copy(const RdmadAllocation *from)
+{
+	RdmadAllocation *allocation = g_memdup2(from, sizeof(*from));
+
+	allocation->refs = 1;
+	allocation->id = g_strdup(from->id);
+	allocation->resource = g_strdup(from->resource);
+	allocation->slots = g_strdupv(from->slots);
+	allocation->devices = g_strdupv(from->devices);
+	allocation->owner = g_strdup(from->owner);
+	allocation->mode = g_strdup(from->mode);
+	allocation->pod_namespace = g_strdup(from->pod_namespace);
+	allocation->pod_name = g_strdup(from->pod_name);
+	allocation->container = g_strdup(from->container);
+	allocation->boot = g_strdup(from->boot);
+	allocation->kubelet = g_strdup(from->kubelet);
+	allocation->attachments = g_new0(RdmadAttachment, from->n_attachments);
+	for (guint i = 0; i < from->n_attachments; i++)
+		rdmad_attachment_copy(&allocation->attachments[i], &from->attachments[i]);
+	return allocation;
+}
+
+static void allocation_free(RdmadAllocation *allocation)
+{
+	g_free(allocation->id);
+	g_free(allocation->resource);
+	g_strfreev(allocation->slots);
+	g_strfreev(allocation->devices);
+	g_free(allocation->owner);
+	g_free(allocation->mode);
+	g_free(allocation->pod_namespace);
+	g_free(allocation->pod_name);
+	g_free(allocation->container);
+	g_free(allocation->boot);
+	g_free(allocation->kubelet);
+	for (guint i = 0; i < allocation->n_attachments; i++)
+		rdmad_attachment_clear(&allocation->attachments[i]);
+	g_free(allocation->attachments);
+	g_free(allocation);
+}
+
+const RdmadAllocation *rdmad_allocation_ref(const RdmadAllocation *allocation)
+{
+	g_atomic_int_inc((int *)&allocation->refs);
+	return allocation;
+}
+
+void rdmad_allocation_unref(const RdmadAllocation *allocation)
+{
+	if (allocation && g_atomic_int_dec_and_test((int *)&allocation->refs))
+		allocation_free((RdmadAllocation *)allocation);
+}
+
+void rdmad_allocation_set_pod(RdmadAllocation *allocation, const char *pod_namespace,
+			      const char *pod_name, const char *container)
+{
+	g_free(allocation->pod_namespace);
+	g_free(allocation->pod_name);
+	g_free(allocation->container);
+	allocation->pod_namespace = g_strdup(pod_namespace);
+	allocation->pod_name = g_strdup(pod_name);
+	allocation->container = g_strdup(container);
+}
+
+void rdmad_allocation_set_witness(RdmadAllocation *allocation, const char *boot,
+				  const char *kubelet)
+{
+	g_free(allocation->boot);
+	g_free(allocation->kubelet);
+	allocation->boot = g_strdup(boot);
+	allocation->kubelet = g_strdup(kubelet);
+}
+
+int rdmad_allocation_find_attachment(const RdmadAllocation *allocation, const char *netns,
+				     const char *interface)
+{
+	for (guint i = 0; i < allocation->n_attachments; i++)
+		if (!g_strcmp0(allocation->attachments[i].netns, netns) &&
+		    !g_strcmp0(allocation->attachments[i].interface, interface))
+			return (int)i;
+	return -1;
+}
+
+void rdmad_allocation_remove_attachment(RdmadAllocation *allocation, guint index)
+{
+	RdmadAttachment *at = &allocation->attachments[index];
+
+	rdmad_attachment_clear(at);
+	allocation->n_attachments--;
+	memmove(at, at + 1, (allocation->n_attachments - index) * sizeof(*at));
+}
+
+void rdmad_allocation_add_attachment(RdmadAllocation *allocation, const RdmadAttachment *attachment)
+{
+	const guint n = allocation->n_attachments++;
+
+	allocation->attachments = g_renew(RdmadAttachment, allocation->attachments, n + 1);
+	rdmad_attachment_copy(&allocation->attachments[n], attachment);
+}
+
+static gboolean check_failed(GError **error, const char *what, const char *problem)
+{
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s of an allocation %s", what,
+		    problem);
+	return FALSE;
+}
+
+static gboolean check_text(const char *what, const char *text, gsize max, GError **error)
+{
+	if (!text || !*text)
+		return check_failed(error, what, "is empty");
+	if (strnlen(text, max + 1) > max)
+		return check_failed(error, what, "is too long");
+	if (!g_utf8_validate(text, -1, NULL))
+		return check_failed(error, what, "is not UTF-8");
+	return TRUE;
+}
+
+static gboolean check_optional(const char *what, const char *text, GError **error)
+{
+	return !text || check_text(what, text, NAME_MAX_BYTES, error);
+}
+
+gboolean rdmad_allocation_id_is_valid(const char *id)
+{
+	return id && strlen(id) == RDMAD_ALLOCATION_ID_LENGTH &&
+	       strspn(id, "0123456789abcdef") == RDMAD_ALLOCATION_ID_LENGTH;
+}
+
+static gboolean check_id(const char *id, GError **error)
+{
+	if (!rdmad_allocation_id_is_valid(id))
+		return check_failed(error, "the id", "is not 16 hexadecimal digits");
+	return TRUE;
+}
+
+static gboolean check_slots(char *const *slots, char *const *devices, GError **error)
+{
+	guint n = 0;
+
+	while (slots && devices && slots[n] && devices[n]) {
+		if (n == RDMAD_ALLOCATION_MAX_SLOTS)
+			return check_failed(error, "the list", "of slots is too long");
+		if (!check_text("a slot", slots[n], NAME_MAX_BYTES, error) ||
+		    !check_text("a device", devices[n], NAME_MAX_BYTES, error))
+			return FALSE;
+		if (n && strcmp(slots[n - 1], slots[n]) >= 0)
+			return check_failed(error, "a slot", "is there twice or out of order");
+		n++;
+	}
+	if (n == 0)
+		return check_failed(error, "the list", "of slots is empty");
+	if (slots[n] || devices[n])
+		return check_failed(error, "the lists", "of slots and devices differ in length");
+	return TRUE;
+}
+
+static gboolean check_attachment(const RdmadAttachment *at, GError **error)
+{
+	guint n = 0;
+
+	if (!check_text("a network namespace", at->netns, PATH_MAX_BYTES, error) ||
+	    !check_text("an interface", at->interface, NAME_MAX_BYTES, error) ||
+	    !check_optional("an RDMA device", at->rdma_device, error))
+		return FALSE;
+	for (char *const *address = at->addresses; address && *address; address++) {
+		if (++n > ADDRESSES_MAX)
+			return check_failed(error, "an attachment", "has too many addresses");
+		if (!check_text("an address", *address, NAME_MAX_BYTES, error))
+			return FALSE;
+		/* They are kept one a line. */
+		if (strchr(*address, '\n'))
+			return check_failed(error, "an address", "has a line break in it");
+	}
+	return TRUE;
+}
+
+gboolean rdmad_allocation_check(const RdmadAllocation *allocation, GError **error)
+{
+	if (!check_id(allocation->id, error) ||
+	    !check_text("the resource", allocation->resource, 2 * NAME_MAX_BYTES, error) ||
+	    !check_text("the owner", allocation->owner, NAME_MAX_BYTES, error) ||
+	    !check_optional("the mode", allocation->mode, error) ||
+	    !check_slots(allocation->slots, allocation->devices, error) ||
+	    !check_optional("the namespace", allocation->pod_namespace, error) ||
+	    !check_optional("the pod", allocation->pod_name, error) ||
+	    !check_optional("the container", allocation->container, error) ||
+	    !check_optional("the boot", allocation->boot, error) ||
+	    !check_optional("the kubelet", allocation->kubelet, error))
+		return FALSE;
+	if (allocation->n_attachments > RDMAD_ALLOCATION_MAX_ATTACHMENTS)
+		return check_failed(error, "the list", "of attachments is too long");
+	for (guint i = 0; i < allocation->n_attachments; i++)
+		if (!check_attachment(&allocation->attachments[i], error))
+			return FALSE;
+	return TRUE;
+}

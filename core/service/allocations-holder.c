@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Does the holder of a slot live?  The rule is in rdmad/allocations.h. */
+#include "service/allocations-table.h"
+
+void rdmad_allocations_set_liveness(RdmadAllocations *allocations, RdmadPodLifeFunc life,
+				    gpointer data)
+{
+	allocations->life = life;
+	allocations->life_data = data;
+}
+
+void rdmad_allocations_set_boot(RdmadAllocations *allocations, const char *boot)
+{
+	g_free(allocations->boot);
+	allocations->boot = g_strdup(boot);
+}
+
+void rdmad_allocations_set_kubelet(RdmadAllocations *allocations, const char *kubelet)
+{
+	g_free(allocations->kubelet);
+	allocations->kubelet = g_strdup(kubelet);
+}
+
+void rdmad_allocations_evidence_clear(RdmadAllocations *allocations)
+{
+	g_clear_pointer(&allocations->evidence.pods, g_hash_table_unref);
+	g_clear_pointer(&allocations->evidence.kubelet, g_free);
+}
+
+void rdmad_allocations_evidence_take(RdmadAllocations *allocations, const RdmadPodList *list)
+{
+	rdmad_allocations_evidence_clear(allocations);
+	allocations->evidence.pods = g_hash_table_ref(list->pods);
+	allocations->evidence.kubelet = g_strdup(list->kubelet);
+	allocations->evidence.asked_us = list->asked_us;
+}
+
+RdmadPodLife rdmad_allocations_pod_life(RdmadAllocations *allocations, const char *pod_namespace,
+					const char *pod_name)
+{
+	if (!allocations->life || !pod_name)
+		return RDMAD_POD_LIFE_UNKNOWN;
+	return allocations->life(pod_namespace, pod_name, allocations->life_data);
+}
+
+RdmadPodLife rdmad_allocations_life(RdmadAllocations *allocations,
+				    const RdmadAllocation *allocation)
+{
+	return rdmad_allocations_pod_life(allocations, allocation->pod_namespace,
+					  allocation->pod_name);
+}
+
+static gboolean is_of_another_boot(const RdmadAllocations *allocations,
+				   const RdmadAllocation *allocation)
+{
+	return allocation->boot && allocations->boot &&
+	       !g_str_equal(allocation->boot, allocations->boot);
+}
+
+gboolean rdmad_allocations_kubelet_is_newer(RdmadAllocations *allocations,
+					    const RdmadAllocation *allocation, const char *kubelet)
+{
+	return kubelet && !is_of_another_boot(allocations, allocation) &&
+	       g_strcmp0(kubelet, allocation->kubelet) != 0;
+}
+
+/* By a kubelet that may have lost its checkpoint. */
+static RdmadHolder judge_by_list(RdmadAllocations *allocations, const RdmadAllocation *allocation,
+				 gint64 asked_us, const char **why)
+{
+	const RdmadAllocationsEvidence *evidence = &allocations->evidence;
+
+	if (!evidence->pods || evidence->asked_us < asked_us ||
+	    g_strcmp0(evidence->kubelet, allocations->kubelet) != 0)
+		return RDMAD_HOLDER_DOUBTFUL;
+	if (!allocation->pod_name ||
+	    rdmad_pods_set_has(evidence->pods, allocation->pod_namespace, allocation->pod_name))
+		return RDMAD_HOLDER_LIVES;
+	*why = "kubelet no longer lists its pod";
+	return RDMAD_HOLDER_OVER;
+}
+
+RdmadHolder rdmad_allocations_judge(RdmadAllocations *allocations,
+				    const RdmadAllocationRecord *record, gint64 asked_us,
+				    const char **why)
+{
+	const RdmadAllocation *allocation = record->allocation;
+	const RdmadPodLife life = rdmad_allocations_life(allocations, allocation);
+
+	if (life == RDMAD_POD_LIFE_ALIVE)
+		return RDMAD_HOLDER_LIVES;
+	if (life == RDMAD_POD_LIFE_GONE)
+		*why = "its pod has ended";
+	else if (is_of_another_boot(allocations, allocation))
+		*why = "the node was restarted";
+	else if (rdmad_allocations_kubelet_is_newer(allocations, allocation, allocations->kubelet))
+		return judge_by_list(allocations, allocation, asked_us, why);
+	else if (g_get_monotonic_time() - record->since_us < RDMAD_ALLOCATION_GRACE_US)
+		return RDMAD_HOLDER_SHARES;
+	else
+		*why = "kubelet gave its slots to another pod";
+	return RDMAD_HOLDER_OVER;
+}
+
+char *rdmad_allocations_holder_text(const RdmadAllocation *allocation)
+{
+	g_autoptr(GDateTime) since =
+		g_date_time_new_from_unix_utc(allocation->since_us / G_USEC_PER_SEC);
+	g_autofree char *time = since ? g_date_time_format(since, "%Y-%m-%dT%H:%M:%SZ") : NULL;
+
+	if (!allocation->pod_name)
+		return g_strdup_printf("a pod that kubelet has not named, since %s", time);
+	return g_strdup_printf("pod %s/%s, %s%s, since %s", allocation->pod_namespace,
+			       allocation->pod_name,
+			       allocation->container ? "container " : "an init container",
+			       allocation->container ? allocation->container : "", time);
+}
+
+void rdmad_allocations_foreach_forgotten(RdmadAllocations *allocations,
+					 void (*fn)(const RdmadAllocation *allocation,
+						    gpointer data),
+					 gpointer data)
+{
+	for (const GList *l = allocations->order.head; l; l = l->next) {
+		const RdmadAllocationRecord *record = l->data;
+
+		if (record->forgotten)
+			fn(record->allocation, data);
+	}
+}

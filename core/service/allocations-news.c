@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who hears what about allocations: the event log at once, watchers from the top of the loop. */
+#include <rdmad/event-log.h>
+#include <rdmad/loop.h>
+
+#include "service/allocations-table.h"
+
+/* Each holds what it names until everybody was told, so that borrowed allocations last for the turn. */
+typedef struct {
+	const RdmadAllocation *before, *now;
+	char *reason;
+} News;
+
+static void news_clear(gpointer data)
+{
+	News *news = data;
+
+	rdmad_allocation_unref(news->before);
+	rdmad_allocation_unref(news->now);
+	g_free(news->reason);
+}
+
+static GArray *news_new(void)
+{
+	GArray *news = g_array_new(FALSE, FALSE, sizeof(News));
+
+	g_array_set_clear_func(news, news_clear);
+	return news;
+}
+
+static void allocation_release(gpointer allocation)
+{
+	rdmad_allocation_unref(allocation);
+}
+
+/* One round: what changed, and for new watches what there is. */
+typedef struct {
+	const GArray *news;
+	GPtrArray *all;
+} Round;
+
+static void watch_tell_news(const RdmadAllocationOps *ops, const News *news, gpointer data)
+{
+	if (!news->before) {
+		if (ops->granted)
+			ops->granted(news->now, data);
+	} else if (!news->now) {
+		if (ops->ended)
+			ops->ended(news->before, news->reason, data);
+	} else if (ops->changed) {
+		ops->changed(news->before, news->now, data);
+	}
+}
+
+static void watch_tell(RdmadWatch *watch, gpointer arg)
+{
+	const Round *round = arg;
+	const RdmadAllocationOps *ops = watch->ops;
+
+	if (watch->fresh)
+		for (guint i = 0; i < round->all->len && !watch->dead && ops->granted; i++)
+			ops->granted(g_ptr_array_index(round->all, i), watch->data);
+	else
+		for (guint i = 0; i < round->news->len && !watch->dead; i++)
+			watch_tell_news(ops, &g_array_index(round->news, News, i), watch->data);
+	watch->fresh = FALSE;
+}
+
+static void fresh_count(RdmadWatch *watch, gpointer arg)
+{
+	*(guint *)arg += watch->fresh;
+}
+
+static GPtrArray *allocations_snapshot(RdmadAllocations *allocations)
+{
+	GPtrArray *all = g_ptr_array_new_with_free_func(allocation_release);
+
+	for (const GList *l = allocations->order.head; l; l = l->next) {
+		const RdmadAllocationRecord *record = l->data;
+
+		g_ptr_array_add(all, (gpointer)rdmad_allocation_ref(record->allocation));
+	}
+	return all;
+}
+
+/* What a callback changes is told on the next turn. */
+static void news_tell(gpointer data)
+{
+	RdmadAllocations *allocations = data;
+	g_autoptr(GArray) news = g_steal_pointer(&allocations->news);
+	g_autoptr(GPtrArray) all = NULL;
+	guint fresh = 0;
+	Round round;
+
+	allocations->news = news_new();
+	rdmad_watch_list_foreach(&allocations->watches, fresh_count, &fresh);
+	all = fresh ? allocations_snapshot(allocations) : g_ptr_array_new();
+	round = (Round){ news, all };
+	rdmad_watch_list_foreach(&allocations->watches, watch_tell, &round);
+}
+
+void rdmad_allocations_news_init(RdmadAllocations *allocations, RdmadLoop *loop)
+{
+	allocations->news = news_new();
+	rdmad_watch_list_init(&allocations->watches);
+	allocations->tell = rdmad_loop_add_timer(loop, NULL, news_tell, allocations);
+}
+
+void rdmad_allocations_news_clear(RdmadAllocations *allocations)
+{
+	rdmad_watch_list_clear(&allocations->watches);
+	rdmad_event_free(allocations->tell);
+	g_array_unref(allocations->news);
+}
+
+static void event_log_post_at(RdmadEventLog *event_log, RdmadLogLevel level, const char *kind,
+			      const RdmadAllocation *allocation, const char *message)
+{
+	g_autofree char *pod = NULL;
+	RdmadLogFields about = { .resource = allocation->resource, .allocation = allocation->id };
+
+	if (allocation->pod_name)
+		about.pod = pod =
+			g_strdup_printf("%s/%s", allocation->pod_namespace, allocation->pod_name);
+	if (!allocation->devices[1])
+		about.device = allocation->devices[0];
+	rdmad_event_log_post(event_log, level, kind, &about, "%s", message);
+}
+
+static void event_log_post(RdmadEventLog *event_log, const char *kind,
+			   const RdmadAllocation *allocation, const char *message)
+{
+	event_log_post_at(event_log, RDMAD_LOG_INFO, kind, allocation, message);
+}
+
+static void post_granted(RdmadEventLog *event_log, const RdmadAllocation *allocation)
+{
+	g_autofree char *message = NULL;
+	const guint n = g_strv_length(allocation->slots);
+
+	message = g_strdup_printf("%s: %u %s, first %s on %s", allocation->resource, n,
+				  n == 1 ? "slot" : "slots", allocation->slots[0],
+				  allocation->devices[0]);
+	/* Only what podresources has told of has a pod from the start. */
+	event_log_post(event_log,
+		       allocation->pod_name ? "allocation-adopted" : "allocation-granted",
+		       allocation, message);
+}
+
+static void post_attachments(RdmadEventLog *event_log, const RdmadAllocation *before,
+			     const RdmadAllocation *now)
+{
+	const guint n = now->n_attachments;
+	g_autofree char *message = g_strdup_printf("%s: %u %s", now->resource, n,
+						   n == 1 ? "attachment" : "attachments");
+
+	event_log_post(event_log,
+		       n > before->n_attachments ? "allocation-attached" : "allocation-detached",
+		       now, message);
+}
+
+static void post_changed(RdmadEventLog *event_log, const RdmadAllocation *before,
+			 const RdmadAllocation *now)
+{
+	g_autofree char *message = NULL;
+
+	if (now->pod_name && (g_strcmp0(before->pod_name, now->pod_name) ||
+			      g_strcmp0(before->container, now->container))) {
+		message = g_strdup_printf("%s: held by %s/%s, %s%s", now->resource,
+					  now->pod_namespace, now->pod_name,
+					  now->container ? "container " : "an init container",
+					  now->container ? now->container : "");
+		event_log_post(event_log, "allocation-named", now, message);
+	} else if (before->n_attachments != now->n_attachments) {
+		post_attachments(event_log, before, now);
+	}
+}
+
+static void news_post(RdmadEventLog *event_log, const RdmadAllocation *before,
+		      const RdmadAllocation *now, const char *reason)
+{
+	g_autofree char *message = NULL;
+
+	if (before && now) {
+		post_changed(event_log, before, now);
+	} else if (now) {
+		post_granted(event_log, now);
+	} else {
+		message = g_strdup_printf("%s: %s", before->resource, reason);
+		event_log_post(event_log, "allocation-ended", before, message);
+	}
+}
+
+void rdmad_allocations_news_add(RdmadAllocations *allocations, const RdmadAllocation *before,
+				const RdmadAllocation *now, const char *reason)
+{
+	const News news = {
+		.before = before ? rdmad_allocation_ref(before) : NULL,
+		.now = now ? rdmad_allocation_ref(now) : NULL,
+		.reason = g_strdup(reason),
+	};
+
+	news_post(allocations->event_log, before, now, reason);
+	g_array_append_val(allocations->news, news);
+	rdmad_event_arm(allocations->tell, 0);
+}
+
+void rdmad_allocations_news_overlap(RdmadAllocations *allocations, const RdmadAllocation *holder,
+				    const RdmadAllocation *allocation)
+{
+	g_autofree char *text = rdmad_allocations_holder_text(holder);
+	g_autofree char *message =
+		g_strdup_printf("%s: kubelet gave slots that are held by %s (allocation %s)",
+				allocation->resource, text, holder->id);
+
+	event_log_post_at(allocations->event_log, RDMAD_LOG_WARNING, "allocation-overlap",
+			  allocation, message);
+}
+
+void rdmad_allocations_news_forgotten(RdmadAllocations *allocations,
+				      const RdmadAllocation *allocation)
+{
+	g_autofree char *text = rdmad_allocations_holder_text(allocation);
+	g_autofree char *message = g_strdup_printf("%s: kubelet has forgotten the slots of %s",
+						   allocation->resource, text);
+
+	event_log_post_at(allocations->event_log, RDMAD_LOG_WARNING, "allocation-forgotten",
+			  allocation, message);
+}
+
+RdmadWatch *rdmad_allocations_watch(RdmadAllocations *allocations, RdmadModule *owner,
+				    const RdmadAllocationOps *ops, gpointer data)
+{
+	rdmad_event_arm(allocations->tell, 0);
+	return rdmad_watch_new(&allocations->watches, owner, ops, data);
+}

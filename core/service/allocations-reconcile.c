@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of allocations against what kubelet lists. */
+#define RDMAD_LOG_TOPIC "allocations"
+
+#include <rdmad/log.h>
+#include <string.h>
+
+#include "service/allocation-private.h"
+#include "service/allocations-table.h"
+
+typedef struct {
+	RdmadModule *owner;
+	char *name; /* the owner's */
+	const char *(*device_of)(const char *slot, gpointer data);
+	char *(*id_of)(const char *const *slots, gpointer data);
+	gpointer data;
+} Resolver;
+
+static void resolver_free(gpointer data)
+{
+	Resolver *resolver = data;
+
+	g_free(resolver->name);
+	g_free(resolver);
+}
+
+GHashTable *rdmad_allocations_resolvers_new(void)
+{
+	return g_hash_table_new_full(g_str_hash, g_str_equal, g_free, resolver_free);
+}
+
+static gboolean resolver_is_of(gpointer resource, gpointer resolver, gpointer owner)
+{
+	return ((const Resolver *)resolver)->owner == owner;
+}
+
+guint rdmad_allocations_resolvers_reap(RdmadAllocations *allocations, const RdmadModule *owner)
+{
+	return g_hash_table_foreach_remove(allocations->resolvers, resolver_is_of, (gpointer)owner);
+}
+
+void rdmad_allocations_set_resolver(RdmadAllocations *allocations, RdmadModule *owner,
+				    const RdmadAllocationResolver *resolver, gpointer data)
+{
+	Resolver *mine;
+
+	if (!resolver->device_of) {
+		g_hash_table_remove(allocations->resolvers, resolver->resource);
+		return;
+	}
+	mine = g_new(Resolver, 1);
+	*mine = (Resolver){ owner, g_strdup(resolver->owner), resolver->device_of, resolver->id_of,
+			    data };
+	g_hash_table_replace(allocations->resolvers, g_strdup(resolver->resource), mine);
+}
+
+/* What a list asks for; it is written as one, and only then done. */
+typedef struct {
+	RdmadAllocations *allocations;
+	const RdmadPodList *list;
+	GHashTable *
+		entries; /* RdmadAllocationRecord -> the RdmadPodDevices that it is the allocation of */
+	GHashTable *records; /* the other way round */
+	GHashTable *over;    /* set of RdmadAllocationRecord: those of `gone` */
+	GHashTable *holders; /* set of "namespace/pod": those with devices of ours or of others */
+	GPtrArray *gone;     /* RdmadAllocationRecord */
+	GPtrArray *reasons;  /* beside `gone` */
+	GPtrArray *changed;  /* RdmadAllocationRecord, beside `put` */
+	GPtrArray *
+		put; /* RdmadAllocation, an own reference: first those of `changed`, then new ones */
+} Plan;
+
+static void allocation_release(gpointer allocation)
+{
+	rdmad_allocation_unref(allocation);
+}
+
+/* ---- which allocation is of which container ---- */
+
+typedef struct {
+	Plan *plan;
+	const RdmadPodDevices *entry;
+	RdmadAllocationRecord *found;
+} Match;
+
+/* The youngest that is not younger than the list: kubelet asks for all devices of a container at once. */
+static void match_record(RdmadAllocationRecord *record, gpointer data)
+{
+	Match *match = data;
+
+	if (record->since_us <= match->plan->list->asked_us &&
+	    g_strv_equal((const char *const *)record->allocation->slots,
+			 (const char *const *)match->entry->ids))
+		match->found = record;
+}
+
+static void plan_match(Plan *plan)
+{
+	for (guint i = 0; i < plan->list->entries->len; i++) {
+		RdmadPodDevices *entry = g_ptr_array_index(plan->list->entries, i);
+		Match match = { plan, entry, NULL };
+
+		g_hash_table_add(plan->holders,
+				 g_strdup_printf("%s/%s", entry->pod_namespace, entry->pod_name));
+		rdmad_allocations_holders(plan->allocations, entry->resource, entry->ids[0],
+					  match_record, &match);
+		if (!match.found || g_hash_table_contains(plan->entries, match.found))
+			continue;
+		g_hash_table_insert(plan->entries, match.found, entry);
+		g_hash_table_insert(plan->records, entry, match.found);
+	}
+}
+
+static gboolean allocation_is_of_pod(const RdmadAllocation *allocation,
+				     const RdmadPodDevices *entry)
+{
+	return !g_strcmp0(allocation->pod_namespace, entry->pod_namespace) &&
+	       !g_strcmp0(allocation->pod_name, entry->pod_name);
+}
+
+/* Who has slots of the allocation: its own container, else its pod, else anybody. */
+static const RdmadPodDevices *record_entry(const Plan *plan, const RdmadAllocationRecord *record)
+{
+	const RdmadPodDevices *entry = g_hash_table_lookup(plan->entries, record);
+	const RdmadAllocation *allocation = record->allocation;
+
+	for (guint i = 0;
+	     allocation->slots[i] && !(entry && allocation_is_of_pod(allocation, entry)); i++) {
+		const RdmadPodDevices *holder = rdmad_pod_list_holder(
+			plan->list, allocation->resource, allocation->slots[i]);
+
+		if (holder && (!entry || allocation_is_of_pod(allocation, holder)))
+			entry = holder;
+	}
+	return entry;
+}
+
+/* ---- allocations that end ---- */
+
+static void plan_end(Plan *plan, RdmadAllocationRecord *record, const char *why)
+{
+	g_ptr_array_add(plan->gone, record);
+	g_ptr_array_add(plan->reasons, (gpointer)why);
+	g_hash_table_add(plan->over, record);
+}
+
+static gboolean record_is_over(const RdmadAllocationRecord *record, const RdmadPodList *list)
+{
+	const gint64 steady_us = MAX(record->since_us, list->kubelet_since_us);
+	const gint64 missing_for_us = list->asked_us - record->missing_us;
+
+	if (!record->missing_us)
+		return FALSE;
+	if (record->shown_us > list->kubelet_since_us)
+		return missing_for_us >= RDMAD_ALLOCATION_CONFIRM_US;
+	return missing_for_us >= RDMAD_ALLOCATION_MISSING_US &&
+	       list->asked_us - steady_us >= RDMAD_ALLOCATION_GRACE_US;
+}
+
+static void plan_missing(Plan *plan, RdmadAllocationRecord *record, const char *why)
+{
+	if (record_is_over(record, plan->list))
+		plan_end(plan, record, why);
+	else if (!record->missing_us)
+		record->missing_us = plan->list->asked_us;
+}
+
+static void suspects_add(const Plan *plan, RdmadAllocationRecord *record)
+{
+	GHashTableIter iter;
+	gpointer pod;
+
+	if (!record->suspects)
+		record->suspects = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	g_hash_table_iter_init(&iter, plan->list->pods);
+	while (g_hash_table_iter_next(&iter, &pod, NULL))
+		if (!(record->earlier && g_hash_table_contains(record->earlier, pod)) &&
+		    !g_hash_table_contains(plan->holders, pod))
+			g_hash_table_add(record->suspects, g_strdup(pod));
+}
+
+static gboolean is_not_listed(gpointer pod, gpointer value, gpointer pods)
+{
+	return !g_hash_table_contains(pods, pod);
+}
+
+/* Kubelet was restarted, without its checkpoint, before it had named the pod: that is one which was not
+ * listed before the grant, and which a kubelet that has read its pods lists without devices. */
+static gboolean record_has_suspects(const Plan *plan, RdmadAllocationRecord *record)
+{
+	const RdmadPodList *list = plan->list;
+
+	if (!rdmad_allocations_kubelet_is_newer(plan->allocations, record->allocation,
+						list->kubelet))
+		return FALSE;
+	if (!record->suspects ||
+	    list->asked_us - list->kubelet_since_us < RDMAD_ALLOCATION_GRACE_US)
+		suspects_add(plan, record);
+	g_hash_table_foreach_remove(record->suspects, is_not_listed, list->pods);
+	return g_hash_table_size(record->suspects) > 0;
+}
+
+/* A kubelet that has just started lists pods without their devices: a sandbox that is made again at that
+ * time is no end. */
+static gboolean pod_has_ended(const Plan *plan, const RdmadAllocationRecord *record)
+{
+	const RdmadPodLife life = rdmad_allocations_life(plan->allocations, record->allocation);
+
+	return life == RDMAD_POD_LIFE_GONE ||
+	       (life == RDMAD_POD_LIFE_EMPTY && record->shown_us > plan->list->kubelet_since_us);
+}
+
+/* The pod lives, and its kubelet does not know that it has the slots. */
+static gboolean record_is_forgotten(const Plan *plan, RdmadAllocationRecord *record)
+{
+	const RdmadAllocation *allocation = record->allocation;
+
+	if (!allocation->pod_name)
+		return record_has_suspects(plan, record);
+	if (rdmad_allocations_life(plan->allocations, allocation) == RDMAD_POD_LIFE_ALIVE)
+		return TRUE;
+	if (pod_has_ended(plan, record))
+		return FALSE;
+	return rdmad_allocations_kubelet_is_newer(plan->allocations, allocation,
+						  plan->list->kubelet) &&
+	       rdmad_pods_set_has(plan->list->pods, allocation->pod_namespace,
+				  allocation->pod_name);
+}
+
+static void record_forget(const Plan *plan, RdmadAllocationRecord *record)
+{
+	if (!record->forgotten)
+		rdmad_allocations_news_forgotten(plan->allocations, record->allocation);
+	record->forgotten = TRUE;
+	record->missing_us = 0;
+}
+
+/* ---- allocations that go on ---- */
+
+static void plan_change(Plan *plan, RdmadAllocationRecord *record, const RdmadPodDevices *entry,
+			const char *container)
+{
+	const RdmadAllocations *allocations = plan->allocations;
+	const RdmadAllocation *allocation = record->allocation;
+	RdmadAllocation *now;
+
+	if (allocation_is_of_pod(allocation, entry) &&
+	    !g_strcmp0(allocation->container, container) &&
+	    !g_strcmp0(allocation->boot, allocations->boot) &&
+	    !g_strcmp0(allocation->kubelet, plan->list->kubelet))
+		return;
+	now = rdmad_allocation_copy(allocation);
+	rdmad_allocation_set_pod(now, entry->pod_namespace, entry->pod_name, container);
+	rdmad_allocation_set_witness(now, allocations->boot, plan->list->kubelet);
+	g_ptr_array_add(plan->changed, record);
+	g_ptr_array_add(plan->put, now);
+}
+
+/* A container whose devices another allocation has exactly is not the one that this allocation is of: that is
+ * an init container, which podresources does not list. */
+static void plan_shown(Plan *plan, RdmadAllocationRecord *record, const RdmadPodDevices *entry)
+{
+	const RdmadAllocationRecord *owner = g_hash_table_lookup(plan->records, entry);
+	const RdmadAllocation *allocation = record->allocation;
+	const char *container = !owner || owner == record ? entry->container : NULL;
+
+	if (rdmad_allocations_life(plan->allocations, allocation) == RDMAD_POD_LIFE_GONE) {
+		plan_missing(plan, record, "its pod has ended, though kubelet lists it still");
+		return;
+	}
+	if (!container && !g_strcmp0(allocation->container, entry->container)) {
+		plan_end(plan, record, "kubelet gave its container others");
+		return;
+	}
+	record->missing_us = 0;
+	g_clear_pointer(&record->earlier, g_hash_table_unref);
+	g_clear_pointer(&record->suspects, g_hash_table_unref);
+	record->shown_us = plan->list->asked_us;
+	record->forgotten = FALSE;
+	plan_change(plan, record, entry, container ?: allocation->container);
+}
+
+static void plan_record(Plan *plan, RdmadAllocationRecord *record)
+{
+	const RdmadPodDevices *entry;
+
+	/* The list is older than the grant: what it shows is the holder before. */
+	if (record->since_us > plan->list->asked_us)
+		return;
+	entry = record_entry(plan, record);
+	if (entry &&
+	    (!record->allocation->pod_name || allocation_is_of_pod(record->allocation, entry))) {
+		plan_shown(plan, record, entry);
+	} else if (record_is_forgotten(plan, record)) {
+		record_forget(plan, record);
+	} else if (entry) {
+		plan_end(plan, record, "kubelet gave its slots to another pod");
+	} else if (pod_has_ended(plan, record)) {
+		plan_end(plan, record, "its pod has ended");
+	} else {
+		record->forgotten = FALSE;
+		plan_missing(plan, record, "kubelet no longer lists it");
+	}
+}
+
+/* ---- allocations that were not known ---- */
+
+typedef struct {
+	const Plan *plan;
+	gboolean taken;
+} SlotUse;
+
+static void use_note(RdmadAllocationRecord *record, gpointer data)
+{
+	SlotUse *use = data;
+
+	use->taken |= !g_hash_table_contains(use->plan->over, record);
+}
+
+static gboolean slot_is_free(const Plan *plan, const char *resource, const char *slot)
+{
+	const RdmadSlot key = { resource, slot };
+	SlotUse use = { plan, g_hash_table_contains(plan->allocations->ended, &key) };
+
+	rdmad_allocations_holders(plan->allocations, resource, slot, use_note, &use);
+	return !use.taken;
+}
+
+static gboolean id_is_planned(const Plan *plan, const char *id)
+{
+	for (guint i = 0; i < plan->put->len; i++)
+		if (g_str_equal(((const RdmadAllocation *)plan->put->pdata[i])->id, id))
+			return TRUE;
+	return FALSE;
+}
+
+/* The id under which the container knows its allocation, when that can be learnt; NULL: a new one. */
+static char *adopt_id(const Plan *plan, const Resolver *resolver, char *const *slots)
+{
+	g_autofree char *id = resolver->id_of && *slots
+				      ? resolver->id_of((const char *const *)slots, resolver->data)
+				      : NULL;
+
+	if (!rdmad_allocation_id_is_valid(id) || rdmad_allocations_lookup(plan->allocations, id) ||
+	    id_is_planned(plan, id))
+		return NULL;
+	return g_steal_pointer(&id);
+}
+
+/* The slots of one container that no allocation has, as an allocation; NULL when there is none. */
+static RdmadAllocation *adopt(const Plan *plan, const RdmadPodDevices *held,
+			      const Resolver *resolver)
+{
+	g_autoptr(GStrvBuilder) slots = g_strv_builder_new();
+	g_autoptr(GStrvBuilder) devices = g_strv_builder_new();
+	g_auto(GStrv) list = NULL;
+	RdmadAllocation *allocation;
+
+	for (guint i = 0; held->ids[i]; i++) {
+		const char *device = NULL;
+
+		if (slot_is_free(plan, held->resource, held->ids[i]) &&
+		    rdmad_pod_list_holder(plan->list, held->resource, held->ids[i]) == held)
+			device = resolver->device_of(held->ids[i], resolver->data);
+		if (!device)
+			continue;
+		g_strv_builder_add(slots, held->ids[i]);
+		g_strv_builder_add(devices, device);
+	}
+	list = g_strv_builder_end(slots);
+	allocation = rdmad_allocation_new(adopt_id(plan, resolver, list));
+	allocation->resource = g_strdup(held->resource);
+	allocation->owner = g_strdup(resolver->name);
+	allocation->since_us = g_get_real_time();
+	allocation->slots = g_steal_pointer(&list);
+	allocation->devices = g_strv_builder_end(devices);
+	rdmad_allocation_set_pod(allocation, held->pod_namespace, held->pod_name, held->container);
+	rdmad_allocation_set_witness(allocation, plan->allocations->boot, plan->list->kubelet);
+	return allocation;
+}
+
+static void plan_adoptions(Plan *plan)
+{
+	for (guint i = 0; i < plan->list->entries->len; i++) {
+		const RdmadPodDevices *held = g_ptr_array_index(plan->list->entries, i);
+		const Resolver *resolver =
+			g_hash_table_lookup(plan->allocations->resolvers, held->resource);
+		g_autoptr(RdmadAllocationRef) allocation = NULL;
+
+		if (resolver)
+			allocation = adopt(plan, held, resolver);
+		/* Without slots, or with what no allocation may hold. */
+		if (!allocation || !rdmad_allocation_check(allocation, NULL) ||
+		    rdmad_allocations_life(plan->allocations, allocation) == RDMAD_POD_LIFE_GONE)
+			continue;
+		g_ptr_array_add(plan->put, (gpointer)g_steal_pointer(&allocation));
+	}
+}
+
+/* ---- the whole ---- */
+
+static void plan_clear(Plan *plan)
+{
+	g_hash_table_unref(plan->entries);
+	g_hash_table_unref(plan->records);
+	g_hash_table_unref(plan->over);
+	g_hash_table_unref(plan->holders);
+	g_ptr_array_unref(plan->gone);
+	g_ptr_array_unref(plan->reasons);
+	g_ptr_array_unref(plan->changed);
+	g_ptr_array_unref(plan->put);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Plan, plan_clear)
+
+static void plan_do(const Plan *plan, RdmadAllocations *allocations)
+{
+	for (guint i = 0; i < plan->gone->len; i++) {
+		RdmadAllocationRecord *record = g_ptr_array_index(plan->gone, i);
+
+		rdmad_allocations_news_add(allocations, record->allocation, NULL,
+					   plan->reasons->pdata[i]);
+		rdmad_allocations_remove(allocations, record);
+	}
+	for (guint i = 0; i < plan->put->len; i++) {
+		const RdmadAllocation *now = rdmad_allocation_ref(g_ptr_array_index(plan->put, i));
+		RdmadAllocationRecord *record =
+			i < plan->changed->len ? g_ptr_array_index(plan->changed, i) : NULL;
+
+		rdmad_allocations_news_add(allocations, record ? record->allocation : NULL, now,
+					   NULL);
+		if (record)
+			rdmad_allocations_set(allocations, record, now);
+		else
+			rdmad_allocations_insert(allocations, now);
+	}
+}
+
+static gboolean ended_is_over(gpointer slot, gpointer value, gpointer list)
+{
+	const RdmadSlot *key = slot;
+
+	return !rdmad_pod_list_holder(list, key->resource, key->slot);
+}
+
+void rdmad_allocations_reconcile(RdmadAllocations *allocations, const RdmadPodList *list)
+{
+	g_autoptr(GError) error = NULL;
+	g_auto(Plan) plan = {
+		.allocations = allocations,
+		.list = list,
+		.entries = g_hash_table_new(NULL, NULL),
+		.records = g_hash_table_new(NULL, NULL),
+		.over = g_hash_table_new(NULL, NULL),
+		.holders = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
+		.gone = g_ptr_array_new(),
+		.reasons = g_ptr_array_new(),
+		.changed = g_ptr_array_new(),
+		.put = g_ptr_array_new_with_free_func(allocation_release),
+	};
+
+	rdmad_allocations_evidence_take(allocations, list);
+	plan_match(&plan);
+	for (const GList *l = allocations->order.head; l; l = l->next)
+		plan_record(&plan, l->data);
+	plan_adoptions(&plan);
+	g_hash_table_foreach_remove(allocations->ended, ended_is_over, (gpointer)list);
+	if (!plan.gone->len && !plan.put->len)
+		return;
+	if (rdmad_allocations_write(allocations, plan.gone, plan.put, &error))
+		plan_do(&plan, allocations);
+	else
+		rdmad_warn("allocations are not brought in line with kubelet's: %s",
+			   error->message);
+}
+
+gboolean rdmad_allocations_some_missing(RdmadAllocations *allocations)
+{
+	for (const GList *l = allocations->order.head; l; l = l->next) {
+		const RdmadAllocationRecord *record = l->data;
+
+		if (record->missing_us && record->shown_us)
+			return TRUE;
+	}
+	return FALSE;
+}
+
+gboolean rdmad_allocations_unsettled(RdmadAllocations *allocations)
+{
+	for (const GList *l = allocations->order.head; l; l = l->next) {
+		const RdmadAllocationRecord *record = l->data;
+
+		if (record->missing_us || !record->allocation->pod_name)
+			return TRUE;
+	}
+	return FALSE;
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <rdmad/event-log.h>
+
+#define RDMAD_EVENT_LOG_MAX 1024u
+
+RdmadEventLog *rdmad_event_log_new(RdmadLoop *loop);
+void rdmad_event_log_free(RdmadEventLog *event_log);
+guint rdmad_event_log_reap(RdmadEventLog *event_log, const RdmadModule *owner);

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hint -> (RDMAD_COALESCE_MS) -> look, on a worker -> inventory.  One look at a time; a hint during
+ * a look asks for another one after it.  On a recorded machine only rdmad_hardware_hint() asks.
+ */
+#define RDMAD_LOG_TOPIC "hardware"
+
+#include "service/scanner.h"
+
+#include <errno.h>
+#include <rdmad/device.h>
+#include <rdmad/attributes.h>
+#include <rdmad/event-log.h>
+#include <rdmad/log.h>
+#include <rdmad/sysroot.h>
+#include <rdmad/work.h>
+
+#include "base/loop.h"
+#include "hardware/netlink/events.h"
+#include "hardware/scan/netlink.h"
+#include "hardware/scan/scan.h"
+#include "hardware/verbs/verbs.h"
+#include "service/inventory-private.h"
+
+/* After a look that failed: doubled each time. */
+#define RETRY_FIRST_MS 1000u
+#define RETRY_LAST_MS  60000u
+/* A look that takes longer waits for a driver that hangs. */
+#define LOOK_SLOW_MS 30000u
+
+struct RdmadHardware {
+	RdmadLoop *loop;
+	RdmadWorkers *workers;
+	const RdmadSysroot *sysroot;
+	RdmadInventory *inventory;
+	RdmadAttributes *attributes;
+	RdmadEventLog *event_log;
+	RdmadKernelEvents *events; /* these two NULL on a recorded machine */
+	RdmadVerbs *verbs;
+	RdmadEvent *timer; /* until the next look, or until the one under way is slow */
+	RdmadJob *job;	   /* the look under way */
+	gboolean again;	   /* a hint came meanwhile */
+	gboolean hinted;   /* the timer runs for a hint, not for another try */
+	guint retry_ms;	   /* not 0: the last look failed */
+	char *problem;	   /* why it failed, or that it takes long; NULL: neither */
+	gint64 began_us;   /* the look under way */
+	RdmadStat *scans, *durations, *stale;
+};
+
+static const RdmadStatClass scans_class = {
+	.type = RDMAD_STAT_COUNTER,
+	.name = "rdmad_hardware_scans",
+	.help = "Looks at the hardware",
+	.labels = { "result" },
+};
+
+static const RdmadStatClass durations_class = {
+	.type = RDMAD_STAT_HISTOGRAM,
+	.name = "rdmad_hardware_scan_duration_seconds",
+	.unit = "seconds",
+	.help = "How long a look at the hardware took",
+	.bounds = (const double[]){ 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 0 },
+};
+
+static const RdmadStatClass stale_class = {
+	.type = RDMAD_STAT_GAUGE,
+	.name = "rdmad_hardware_stale_devices",
+	.help = "RDMA devices that could not be looked at, and are shown as they were before",
+};
+
+/* What a look needs. */
+typedef struct {
+	const RdmadSysroot *sysroot;
+	GPtrArray *before; /* RdmadDevice */
+} Look;
+
+static void device_unref(gpointer dev)
+{
+	rdmad_device_unref(dev);
+}
+
+static Look *look_new(const RdmadHardware *hw)
+{
+	Look *input = g_new0(Look, 1);
+
+	input->sysroot = hw->sysroot;
+	input->before = g_ptr_array_new_with_free_func(device_unref);
+	for (guint i = 0; i < rdmad_inventory_count(hw->inventory); i++)
+		g_ptr_array_add(input->before,
+				(gpointer)rdmad_device_ref(rdmad_inventory_nth(hw->inventory, i)));
+	return input;
+}
+
+static void look_free(gpointer data)
+{
+	Look *input = data;
+
+	g_ptr_array_unref(input->before);
+	g_free(input);
+}
+
+/* Netlink knew devices before, and says nothing now. */
+static void doubt_all_of_netlink(RdmadScan *scan, const GPtrArray *before)
+{
+	for (guint i = 0; i < before->len; i++) {
+		const RdmadDevice *dev = before->pdata[i];
+
+		for (guint k = 0; dev->index != RDMAD_UNKNOWN && k < scan->devices->len; k++)
+			if (!g_strcmp0(((RdmadDevice *)scan->devices->pdata[k])->name, dev->name))
+				rdmad_scan_doubt(scan, dev->name, EIO);
+	}
+}
+
+/* Worker thread (the first look: the loop's, before it runs). */
+static RdmadScan *look(const Look *input, GError **error)
+{
+	g_autoptr(RdmadScan) scan = rdmad_scan_sysfs_again(input->sysroot, input->before, error);
+	g_autoptr(GError) reason = NULL;
+
+	if (!scan || !rdmad_sysroot_is_live(input->sysroot))
+		return g_steal_pointer(&scan);
+	/* No RDMA netlink is no failure: without the RDMA core there are no devices either. */
+	if (!rdmad_netlink_complete(scan, &reason)) {
+		rdmad_debug("%s", reason->message);
+		doubt_all_of_netlink(scan, input->before);
+	}
+	rdmad_scan_settle(scan, input->before);
+	return g_steal_pointer(&scan);
+}
+
+static gpointer look_run(gpointer input, const RdmadJob *job, GError **error)
+{
+	return look(input, error);
+}
+
+static void hardware_set_netns_mode(RdmadHardware *hw, const char *mode)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (!rdmad_attributes_set(hw->attributes, NULL, "node:netns-mode", mode, &error))
+		rdmad_warn("%s", error->message);
+}
+
+/* Who is not told of its ports looks at their interfaces. */
+static void hardware_say_who_hears(RdmadHardware *hw, const GPtrArray *devices)
+{
+	for (guint i = 0; hw->verbs && i < devices->len; i++) {
+		const char *id = ((const RdmadDevice *)g_ptr_array_index(devices, i))->id;
+
+		if (!rdmad_verbs_problem(hw->verbs, id))
+			rdmad_inventory_hears(hw->inventory, id);
+	}
+}
+
+static void look_begins(RdmadHardware *hw)
+{
+	hw->began_us = g_get_monotonic_time();
+	rdmad_inventory_look_begins(hw->inventory);
+}
+
+static void look_ended(RdmadHardware *hw, const GError *error)
+{
+	const gint64 took_us = g_get_monotonic_time() - hw->began_us;
+
+	rdmad_stat_add(hw->scans, 1, (const char *const[]){ error ? "error" : "ok", NULL });
+	rdmad_stat_observe(hw->durations, (double)took_us / G_USEC_PER_SEC, NULL);
+	g_clear_pointer(&hw->problem, g_free);
+	if (error)
+		hw->problem = g_strdup(error->message);
+}
+
+static void hardware_look_later(RdmadHardware *hw)
+{
+	hw->retry_ms = CLAMP(hw->retry_ms * 2, RETRY_FIRST_MS, RETRY_LAST_MS);
+	rdmad_event_arm(hw->timer, hw->retry_ms);
+}
+
+static void hardware_saw_not_all(RdmadHardware *hw, const RdmadScan *scan)
+{
+	if (!hw->retry_ms)
+		rdmad_event_log_post(hw->event_log, RDMAD_LOG_WARNING, "scan-incomplete", NULL,
+				     scan->n_stale
+					     ? "%u devices could not be looked at, what was "
+					       "known of them stays"
+					     : "accelerators could not be looked at, what was "
+					       "known of them stays (%u devices could)",
+				     scan->n_stale ?: scan->devices->len);
+	hardware_look_later(hw);
+}
+
+static void hardware_saw_all(RdmadHardware *hw)
+{
+	if (hw->retry_ms)
+		rdmad_event_log_post(hw->event_log, RDMAD_LOG_NOTICE, "scan-recovered", NULL,
+				     "the hardware can be looked at again");
+	hw->retry_ms = 0;
+}
+
+static void hardware_publish(RdmadHardware *hw, RdmadScan *scan)
+{
+	hardware_say_who_hears(hw, scan->devices);
+	if (scan->n_stale || scan->gpus_unseen)
+		hardware_saw_not_all(hw, scan);
+	else
+		hardware_saw_all(hw);
+	if (scan->gpus_unseen)
+		g_clear_pointer(&scan->gpus, g_ptr_array_unref);
+	rdmad_stat_set(hw->stale, scan->n_stale, NULL);
+	rdmad_inventory_replace(hw->inventory, g_steal_pointer(&scan->devices),
+				g_steal_pointer(&scan->gpus));
+	hardware_set_netns_mode(hw, scan->netns_mode);
+	rdmad_scan_free(scan);
+	if (hw->verbs)
+		rdmad_verbs_follow(hw->verbs, hw->inventory);
+}
+
+/* The inventory stays as it was. */
+static void hardware_failed(RdmadHardware *hw, const GError *error)
+{
+	if (!hw->retry_ms)
+		rdmad_event_log_post(hw->event_log, RDMAD_LOG_WARNING, "scan-failed", NULL,
+				     "cannot look at the hardware, what was known stays: %s",
+				     error->message);
+	hardware_look_later(hw);
+}
+
+static void look_done(gpointer result, const GError *error, gpointer data)
+{
+	RdmadHardware *hw = data;
+
+	hw->job = NULL;
+	rdmad_event_disarm(hw->timer);
+	look_ended(hw, error);
+	if (error)
+		hardware_failed(hw, error);
+	else
+		hardware_publish(hw, result);
+	if (hw->again)
+		rdmad_hardware_hint(hw);
+	hw->again = FALSE;
+}
+
+static const RdmadJobClass look_class = {
+	.name = "hardware-scan",
+	.run = look_run,
+	.done = look_done,
+	.free_input = look_free,
+	.free_result = (GDestroyNotify)rdmad_scan_free,
+};
+
+static void look_due(gpointer data)
+{
+	RdmadHardware *hw = data;
+	g_autoptr(GError) error = NULL;
+
+	hw->hinted = FALSE;
+	if (hw->job) {
+		g_free(hw->problem);
+		hw->problem =
+			g_strdup_printf("a look has taken more than %u s", LOOK_SLOW_MS / 1000);
+		rdmad_event_log_post(hw->event_log, RDMAD_LOG_WARNING, "scan-slow", NULL,
+				     "looking at the hardware takes more than %u s, what was known "
+				     "stays meanwhile; a driver may hang, see dmesg",
+				     LOOK_SLOW_MS / 1000);
+		return;
+	}
+	look_begins(hw);
+	hw->job = rdmad_work_submit(hw->workers, NULL, &look_class, look_new(hw), 0, hw, &error);
+	if (hw->job) {
+		rdmad_event_arm(hw->timer, LOOK_SLOW_MS);
+	} else {
+		look_ended(hw, error);
+		hardware_failed(hw, error);
+	}
+}
+
+void rdmad_hardware_hint(RdmadHardware *hw)
+{
+	if (hw->job)
+		hw->again = TRUE;
+	else if (!hw->hinted)
+		rdmad_event_arm(hw->timer, RDMAD_COALESCE_MS);
+	hw->hinted = !hw->job;
+}
+
+static void heard_hint(gpointer data)
+{
+	rdmad_hardware_hint(data);
+}
+
+static void heard_port(const char *device_id, guint port, gboolean active, gpointer data)
+{
+	RdmadHardware *hw = data;
+
+	rdmad_inventory_port_event(hw->inventory, device_id, port, active);
+}
+
+static void heard_fatal(const char *device_id, gpointer data)
+{
+	RdmadHardware *hw = data;
+
+	rdmad_inventory_set_fatal(hw->inventory, device_id);
+}
+
+RdmadHardware *rdmad_hardware_new(RdmadLoop *loop, RdmadWorkers *workers,
+				  const RdmadSysroot *sysroot, RdmadInventory *inventory,
+				  RdmadAttributes *attributes, RdmadEventLog *event_log)
+{
+	const RdmadVerbsOps ops = { heard_hint, heard_port, heard_fatal };
+	RdmadHardware *hw = g_new0(RdmadHardware, 1);
+
+	hw->loop = loop;
+	hw->workers = workers;
+	hw->sysroot = sysroot;
+	hw->inventory = inventory;
+	hw->attributes = attributes;
+	hw->event_log = event_log;
+	hw->scans = rdmad_loop_stat(loop, &scans_class);
+	hw->durations = rdmad_loop_stat(loop, &durations_class);
+	hw->stale = rdmad_loop_stat(loop, &stale_class);
+	/* Shown before the first, so that the first is a change. */
+	rdmad_stat_add(hw->scans, 0, (const char *const[]){ "ok", NULL });
+	rdmad_stat_add(hw->scans, 0, (const char *const[]){ "error", NULL });
+	hw->timer = rdmad_loop_add_timer(loop, NULL, look_due, hw);
+	if (rdmad_sysroot_is_live(sysroot))
+		hw->verbs = rdmad_verbs_new(loop, workers, &ops, hw);
+	return hw;
+}
+
+const char *rdmad_hardware_problem(const RdmadHardware *hw)
+{
+	return hw->problem;
+}
+
+RdmadVerbs *rdmad_hardware_verbs(RdmadHardware *hw)
+{
+	return hw->verbs;
+}
+
+gboolean rdmad_hardware_start(RdmadHardware *hw, GError **error)
+{
+	g_autoptr(RdmadScan) scan = NULL;
+	Look *first;
+
+	/* Events first: what changes after the look is then heard. */
+	if (rdmad_sysroot_is_live(hw->sysroot)) {
+		hw->events = rdmad_kernel_events_new(hw->loop, heard_hint, hw, error);
+		if (!hw->events)
+			return FALSE;
+	}
+	look_begins(hw);
+	first = look_new(hw);
+	scan = look(first, error);
+	look_free(first);
+	if (!scan)
+		return FALSE;
+	look_ended(hw, NULL);
+	hardware_publish(hw, g_steal_pointer(&scan));
+	return TRUE;
+}
+
+void rdmad_hardware_free(RdmadHardware *hw)
+{
+	if (!hw)
+		return;
+	rdmad_job_cancel(hw->job);
+	rdmad_kernel_events_free(hw->events);
+	rdmad_verbs_free(hw->verbs);
+	rdmad_event_free(hw->timer);
+	g_free(hw->problem);
+	g_free(hw);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <rdmad/stats.h>
+
+RdmadStats *rdmad_stats_new(void);
+/* With the families that are left. */
+void rdmad_stats_free(RdmadStats *stats);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadStats, rdmad_stats_free)
+/* Frees the owner's families, which are meant to go so. */
+void rdmad_stats_reap(RdmadStats *stats, const RdmadModule *owner);

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "allocate/allocation-devices.h"
+
+#include <string.h>
+
+static void device_add(GPtrArray *devices, const RdmadPoolDevice *device)
+{
+	if (device && device->dev && !g_ptr_array_find(devices, device->dev, NULL))
+		g_ptr_array_add(devices, (gpointer)device->dev);
+}
+
+GPtrArray *rdmad_allocation_devices(const RdmadPool *pool, const RdmadAllocation *allocation)
+{
+	GPtrArray *devices = g_ptr_array_new();
+
+	for (guint i = 0; allocation->slots[i]; i++) {
+		const RdmadSlot *slot = rdmad_pool_find(pool, allocation->slots[i]);
+
+		device_add(devices, slot ? slot->device : NULL);
+	}
+	if (rdmad_pool_settings(pool)->expose == RDMAD_EXPOSE_POOL)
+		for (guint i = 0; i < rdmad_pool_device_count(pool); i++)
+			device_add(devices, rdmad_pool_device(pool, i));
+	return devices;
+}
+
+gboolean rdmad_resource_settings_wants(const RdmadResourceSettings *settings, RdmadChardevKind kind)
+{
+	switch (kind) {
+	case RDMAD_CHARDEV_UMAD:
+		return settings->umad;
+	case RDMAD_CHARDEV_ISSM:
+		return settings->issm;
+	case RDMAD_CHARDEV_UCM:
+		return settings->ucm;
+	case RDMAD_CHARDEV_UVERBS:
+	case RDMAD_CHARDEV_RDMA_CM:
+		return TRUE;
+	}
+	return FALSE;
+}
+
+const char *rdmad_device_node(const RdmadDevice *dev, const RdmadResourceSettings *settings,
+			      RdmadChardevKind kind)
+{
+	const RdmadChardev *node = rdmad_device_chardev(dev, kind);
+
+	return node && rdmad_resource_settings_wants(settings, kind) ? node->path : NULL;
+}
+
+static void paths_add(GHashTable *paths, const RdmadDevice *dev,
+		      const RdmadResourceSettings *settings)
+{
+	for (guint i = 0; i < dev->n_chardevs; i++)
+		if (rdmad_resource_settings_wants(settings, dev->chardevs[i].kind))
+			g_hash_table_add(paths, dev->chardevs[i].path);
+}
+
+static int text_compare(gconstpointer a, gconstpointer b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+GPtrArray *rdmad_device_nodes(const GPtrArray *devices, const RdmadResourceSettings *settings)
+{
+	g_autoptr(GHashTable) paths = g_hash_table_new(g_str_hash, g_str_equal);
+	GPtrArray *sorted = g_ptr_array_new();
+	GHashTableIter iter;
+	gpointer path;
+
+	for (guint i = 0; i < devices->len; i++)
+		paths_add(paths, devices->pdata[i], settings);
+	g_hash_table_iter_init(&iter, paths);
+	while (g_hash_table_iter_next(&iter, &path, NULL))
+		g_ptr_array_add(sorted, path);
+	g_ptr_array_sort(sorted, text_compare);
+	return sorted;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "allocate/allocation-directory.h"
+
+#include <jansson.h>
+#include <rdmad/allocation-dir.h>
+#include <rdmad/allocations.h>
+#include <rdmad/log.h>
+#include <string.h>
+
+#define ALLOCATION_JSON	     "allocation.json"
+#define ALLOCATION_JSON_MAX  (1u << 20) /* 1024 slots and devices of 253 bytes, and some */
+#define ALLOCATION_ID_LENGTH 16
+#define NAME_MAX_BYTES	     253u
+#define ORPHANS_MAX	     4096u
+
+#define NCCL_CONF                                                                                  \
+	"# NCCL settings for this container, by rdmad.  Variables in the environment win.\n"
+
+/* ---- write ---- */
+
+static json_t *strings_json(char *const *strings)
+{
+	json_t *array = json_array();
+
+	for (guint i = 0; strings[i]; i++)
+		json_array_append_new(array, json_string(strings[i]));
+	return array;
+}
+
+static char *allocation_text(const RdmadAllocation *allocation)
+{
+	json_t *object = json_pack("{s:i, s:s, s:s, s:o, s:o, s:s?, s:I, s:s?, s:s?, s:s?}",
+				   "version", 1, "id", allocation->id, "resource",
+				   allocation->resource, "slots", strings_json(allocation->slots),
+				   "devices", strings_json(allocation->devices), "mode",
+				   allocation->mode, "since_us", (json_int_t)allocation->since_us,
+				   "pod_namespace", allocation->pod_namespace, "pod_name",
+				   allocation->pod_name, "container", allocation->container);
+	char *text = json_dumps(object, JSON_INDENT(2));
+	char *file = g_strconcat(text, "\n", NULL);
+
+	free(text);
+	json_decref(object);
+	return file;
+}
+
+gboolean rdmad_allocation_directory_describe(const char *run_dir, const RdmadAllocation *allocation,
+					     GError **error)
+{
+	g_autofree char *text = allocation_text(allocation);
+
+	return rdmad_allocation_dir_write(run_dir, allocation->id, ALLOCATION_JSON, text, error);
+}
+
+gboolean rdmad_allocation_directory_begin(const char *run_dir, const RdmadAllocation *allocation,
+					  GError **error)
+{
+	return rdmad_allocation_dir_make(run_dir, allocation->id, error) &&
+	       rdmad_allocation_directory_describe(run_dir, allocation, error) &&
+	       rdmad_allocation_dir_write(run_dir, allocation->id, RDMAD_ALLOCATION_NCCL_CONF,
+					  NCCL_CONF, error);
+}
+
+gboolean rdmad_allocation_directory_keep(const char *run_dir, const RdmadAllocation *allocation,
+					 GError **error)
+{
+	g_autoptr(GError) problem = NULL;
+
+	if (rdmad_allocation_dir_has(run_dir, allocation->id, RDMAD_ALLOCATION_NCCL_CONF, &problem))
+		return rdmad_allocation_directory_describe(run_dir, allocation, error);
+	if (!problem)
+		return rdmad_allocation_directory_begin(run_dir, allocation, error);
+	g_propagate_error(error, g_steal_pointer(&problem));
+	return FALSE;
+}
+
+/* ---- read ---- */
+
+void rdmad_allocation_note_free(RdmadAllocationNote *note)
+{
+	g_free(note->id);
+	g_free(note->resource);
+	g_strfreev(note->slots);
+	g_free(note->pod_namespace);
+	g_free(note->pod_name);
+	g_free(note);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadAllocationNote, rdmad_allocation_note_free)
+
+static gboolean name_is_good(const char *name, gsize max)
+{
+	return *name && strnlen(name, max + 1) <= max;
+}
+
+/* Sorted, each once, as allocations have them. */
+static char **note_slots(const json_t *array)
+{
+	g_autoptr(GStrvBuilder) slots = g_strv_builder_new();
+	const gsize n = json_array_size(array);
+	const char *before = "";
+
+	if (n == 0 || n > RDMAD_ALLOCATION_MAX_SLOTS)
+		return NULL;
+	for (gsize i = 0; i < n; i++) {
+		const char *slot = json_string_value(json_array_get(array, i));
+
+		if (!slot || !name_is_good(slot, NAME_MAX_BYTES) || strcmp(before, slot) >= 0)
+			return NULL;
+		g_strv_builder_add(slots, slot);
+		before = slot;
+	}
+	return g_strv_builder_end(slots);
+}
+
+static void note_fill(RdmadAllocationNote *note, json_t *object)
+{
+	const char *pod_namespace = json_string_value(json_object_get(object, "pod_namespace"));
+	const char *pod_name = json_string_value(json_object_get(object, "pod_name"));
+	const char *id, *resource;
+	json_int_t since_us = 0;
+	json_t *slots;
+	int version;
+
+	if (json_unpack(object, "{s:i, s:s, s:s, s:o, s?I}", "version", &version, "id", &id,
+			"resource", &resource, "slots", &slots, "since_us", &since_us) < 0 ||
+	    version != 1 || !g_str_equal(id, note->id) ||
+	    !name_is_good(resource, 2 * NAME_MAX_BYTES))
+		return;
+	note->slots = note_slots(slots);
+	if (!note->slots)
+		return;
+	note->resource = g_strdup(resource);
+	note->since_us = since_us;
+	if (pod_namespace && pod_name && name_is_good(pod_namespace, NAME_MAX_BYTES) &&
+	    name_is_good(pod_name, NAME_MAX_BYTES)) {
+		note->pod_namespace = g_strdup(pod_namespace);
+		note->pod_name = g_strdup(pod_name);
+	}
+}
+
+static RdmadAllocationNote *note_read(const char *run_dir, const char *id)
+{
+	g_autoptr(RdmadAllocationNote) note = g_new0(RdmadAllocationNote, 1);
+	g_autoptr(GError) error = NULL;
+	g_autofree char *text = rdmad_allocation_dir_read(run_dir, id, ALLOCATION_JSON,
+							  ALLOCATION_JSON_MAX, &error);
+	json_t *object = text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
+
+	note->id = g_strdup(id);
+	if (object)
+		note_fill(note, object);
+	json_decref(object);
+	if (!note->resource)
+		rdmad_warn("directory of allocation %s: %s", id,
+			   error ? error->message : ALLOCATION_JSON " is not what rdmad writes");
+	return g_steal_pointer(&note);
+}
+
+static gboolean name_is_allocation(const char *name)
+{
+	return strspn(name, "0123456789abcdef") == ALLOCATION_ID_LENGTH &&
+	       name[ALLOCATION_ID_LENGTH] == '\0';
+}
+
+GPtrArray *rdmad_allocation_directory_orphans(const char *run_dir, RdmadAllocations *allocations)
+{
+	GPtrArray *orphans =
+		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_allocation_note_free);
+	g_autoptr(GError) error = NULL;
+	g_auto(GStrv) names = rdmad_allocation_dir_list(run_dir, &error);
+
+	if (!names)
+		rdmad_warn("directories of allocations are left as they are: %s", error->message);
+	for (guint i = 0; names && names[i] && orphans->len < ORPHANS_MAX; i++) {
+		if (!name_is_allocation(names[i]))
+			continue;
+		if (rdmad_allocations_lookup(allocations, names[i]))
+			rdmad_allocation_dir_clean(run_dir, names[i]);
+		else
+			g_ptr_array_add(orphans, note_read(run_dir, names[i]));
+	}
+	return orphans;
+}

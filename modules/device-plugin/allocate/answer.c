@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "allocate/answer.h"
+
+#include <rdmad/allocation-dir.h>
+
+#include "allocate/allocation-devices.h"
+#include "allocate/allocation-directory.h"
+#include "allocate/env.h"
+
+struct RdmadContainerAnswer {
+	V1beta1__ContainerAllocateResponse message;
+	GStringChunk *texts; /* all that the parts below point to */
+	GPtrArray *envs, *mounts, *nodes, *names;
+};
+
+static char *keep(RdmadContainerAnswer *answer, const char *text)
+{
+	return g_string_chunk_insert(answer->texts, text);
+}
+
+/* ---- parts ---- */
+
+static void add_env(RdmadContainerAnswer *answer, const char *name, const char *value)
+{
+	V1beta1__ContainerAllocateResponse__EnvsEntry *env =
+		g_new(V1beta1__ContainerAllocateResponse__EnvsEntry, 1);
+
+	v1beta1__container_allocate_response__envs_entry__init(env);
+	env->key = keep(answer, name);
+	env->value = keep(answer, value);
+	g_ptr_array_add(answer->envs, env);
+}
+
+static void add_directory(RdmadContainerAnswer *answer, const RdmadAllocation *allocation,
+			  const char *run_dir)
+{
+	V1beta1__Mount *mount = g_new(V1beta1__Mount, 1);
+	g_autofree char *path = rdmad_allocation_dir_path(run_dir, allocation->id);
+
+	v1beta1__mount__init(mount);
+	mount->container_path = keep(answer, RDMAD_ALLOCATION_DIRECTORY_MOUNT);
+	mount->host_path = keep(answer, path);
+	mount->read_only = TRUE;
+	g_ptr_array_add(answer->mounts, mount);
+	add_env(answer, "NCCL_CONF_FILE",
+		RDMAD_ALLOCATION_DIRECTORY_MOUNT "/" RDMAD_ALLOCATION_NCCL_CONF);
+}
+
+static void add_device_env(RdmadContainerAnswer *answer, const GPtrArray *devices,
+			   const RdmadResourceSettings *settings)
+{
+	g_autofree char *name = rdmad_device_env_name(settings->name);
+	g_autofree char *info_name = g_strconcat(name, "_INFO", NULL);
+	g_autofree char *list = rdmad_device_env_list(devices);
+	g_autofree char *info = rdmad_device_env_info(devices, settings);
+
+	add_env(answer, name, list);
+	if (info)
+		add_env(answer, info_name, info);
+}
+
+static void add_node(RdmadContainerAnswer *answer, const char *path, const char *permissions)
+{
+	V1beta1__DeviceSpec *node = g_new(V1beta1__DeviceSpec, 1);
+
+	v1beta1__device_spec__init(node);
+	node->host_path = keep(answer, path);
+	node->container_path = node->host_path;
+	node->permissions = keep(answer, permissions);
+	g_ptr_array_add(answer->nodes, node);
+}
+
+static void add_nodes(RdmadContainerAnswer *answer, const GPtrArray *devices,
+		      const RdmadResourceSettings *settings)
+{
+	g_autoptr(GPtrArray) paths = rdmad_device_nodes(devices, settings);
+
+	for (guint i = 0; i < paths->len; i++)
+		add_node(answer, paths->pdata[i], settings->permissions);
+}
+
+static void add_name(RdmadContainerAnswer *answer, const char *text)
+{
+	V1beta1__CDIDevice *name = g_new(V1beta1__CDIDevice, 1);
+
+	v1beta1__cdidevice__init(name);
+	name->name = keep(answer, text);
+	g_ptr_array_add(answer->names, name);
+}
+
+static void add_devices(RdmadContainerAnswer *answer, const GPtrArray *devices,
+			const RdmadResourceSettings *settings, const RdmadCdi *cdi)
+{
+	g_autoptr(GPtrArray) names = cdi && settings->cdi == RDMAD_CDI_ON
+					     ? rdmad_cdi_names(cdi, devices, settings)
+					     : NULL;
+
+	if (!names)
+		add_nodes(answer, devices, settings);
+	for (guint i = 0; names && i < names->len; i++)
+		add_name(answer, names->pdata[i]);
+}
+
+/* ---- the whole ---- */
+
+static void message_assemble(RdmadContainerAnswer *answer)
+{
+	V1beta1__ContainerAllocateResponse *message = &answer->message;
+
+	message->n_envs = answer->envs->len;
+	message->envs = (V1beta1__ContainerAllocateResponse__EnvsEntry **)answer->envs->pdata;
+	message->n_mounts = answer->mounts->len;
+	message->mounts = (V1beta1__Mount **)answer->mounts->pdata;
+	message->n_devices = answer->nodes->len;
+	message->devices = (V1beta1__DeviceSpec **)answer->nodes->pdata;
+	message->n_cdi_devices = answer->names->len;
+	message->cdi_devices = (V1beta1__CDIDevice **)answer->names->pdata;
+}
+
+RdmadContainerAnswer *rdmad_container_answer_new(const RdmadPool *pool,
+						 const RdmadAllocation *allocation,
+						 const char *run_dir, const RdmadCdi *cdi)
+{
+	const RdmadResourceSettings *settings = rdmad_pool_settings(pool);
+	g_autoptr(GPtrArray) devices = rdmad_allocation_devices(pool, allocation);
+	RdmadContainerAnswer *answer = g_new0(RdmadContainerAnswer, 1);
+
+	v1beta1__container_allocate_response__init(&answer->message);
+	answer->texts = g_string_chunk_new(512);
+	answer->envs = g_ptr_array_new_with_free_func(g_free);
+	answer->mounts = g_ptr_array_new_with_free_func(g_free);
+	answer->nodes = g_ptr_array_new_with_free_func(g_free);
+	answer->names = g_ptr_array_new_with_free_func(g_free);
+	add_env(answer, "RDMAD_ALLOCATION", allocation->id);
+	add_directory(answer, allocation, run_dir);
+	add_device_env(answer, devices, settings);
+	add_devices(answer, devices, settings, cdi);
+	message_assemble(answer);
+	return answer;
+}
+
+void rdmad_container_answer_free(RdmadContainerAnswer *answer)
+{
+	g_ptr_array_unref(answer->envs);
+	g_ptr_array_unref(answer->mounts);
+	g_ptr_array_unref(answer->nodes);
+	g_ptr_array_unref(answer->names);
+	g_string_chunk_free(answer->texts);
+	g_free(answer);
+}
+
+V1beta1__ContainerAllocateResponse *
+rdmad_container_answer_message(const RdmadContainerAnswer *answer)
+{
+	return (V1beta1__ContainerAllocateResponse *)&answer->message;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "allocate/choice.h"
+
+#include "allocate/placement.h"
+
+/* A NUMA node, or what is below one root port. */
+typedef struct {
+	guint taken; /* slots chosen there */
+	gsize room;  /* front runners there */
+} Group;
+
+/* One device that has slots on offer. */
+typedef struct {
+	const RdmadPoolDevice *device;
+	RdmadPlacement place;
+	Group *numa, *branch; /* NULL: not known */
+	GPtrArray *offered;   /* ids, in the order of the pool's list */
+	guint next;	      /* first of them not taken */
+	guint taken;	      /* of this device, `must` included */
+} Candidate;
+
+typedef struct {
+	const RdmadPool *pool;
+	const GArray *gpus;
+	GPtrArray *candidates; /* in the order of the pool's devices */
+	GHashTable *by_device; /* RdmadPoolDevice -> Candidate */
+	GHashTable *groups;    /* name -> Group */
+	GPtrArray *chosen;
+	gsize size;
+} Choice;
+
+static void candidate_free(gpointer data)
+{
+	Candidate *candidate = data;
+
+	g_ptr_array_unref(candidate->offered);
+	g_free(candidate);
+}
+
+static Group *choice_group(Choice *choice, char *name)
+{
+	Group *group = g_hash_table_lookup(choice->groups, name);
+
+	if (group) {
+		g_free(name);
+		return group;
+	}
+	group = g_new0(Group, 1);
+	g_hash_table_insert(choice->groups, name, group);
+	return group;
+}
+
+static Candidate *candidate_new(Choice *choice, const RdmadPoolDevice *device)
+{
+	Candidate *candidate = g_new0(Candidate, 1);
+	const char *branch = rdmad_placement_branch(device);
+
+	candidate->device = device;
+	candidate->place = rdmad_placement_of(device, choice->gpus);
+	candidate->offered = g_ptr_array_new();
+	if (device->numa_node >= 0)
+		candidate->numa =
+			choice_group(choice, g_strdup_printf("numa %d", device->numa_node));
+	if (branch)
+		candidate->branch = choice_group(choice, g_strdup(branch));
+	return candidate;
+}
+
+static Candidate *choice_candidate(Choice *choice, const RdmadPoolDevice *device)
+{
+	Candidate *candidate = g_hash_table_lookup(choice->by_device, device);
+
+	if (candidate)
+		return candidate;
+	candidate = candidate_new(choice, device);
+	g_hash_table_insert(choice->by_device, (gpointer)device, candidate);
+	g_ptr_array_add(choice->candidates, candidate);
+	return candidate;
+}
+
+static gboolean is_allocationed(const RdmadPreference *preference, const char *slot)
+{
+	return preference->is_allocationed && preference->is_allocationed(slot, preference->data);
+}
+
+/* Kubelet offers in no order; the pool's own is what makes the answer the same each time. */
+static void choice_offer(Choice *choice, const RdmadPreference *preference, gboolean allocationed)
+{
+	g_autoptr(GHashTable) offered = g_hash_table_new(g_str_hash, g_str_equal);
+
+	for (gsize i = 0; i < preference->n_available; i++)
+		g_hash_table_add(offered, preference->available[i]);
+	for (gsize i = 0; i < preference->n_must; i++)
+		g_hash_table_remove(offered, preference->must[i]);
+	for (guint i = 0; i < rdmad_pool_slot_count(choice->pool); i++) {
+		const RdmadSlot *slot = rdmad_pool_slot(choice->pool, i);
+		gpointer id = NULL;
+
+		if (g_hash_table_lookup_extended(offered, slot->id, &id, NULL) &&
+		    is_allocationed(preference, slot->id) == allocationed)
+			g_ptr_array_add(choice_candidate(choice, slot->device)->offered, id);
+	}
+}
+
+static void choice_take(Choice *choice, Candidate *candidate, char *id)
+{
+	candidate->taken++;
+	if (candidate->numa)
+		candidate->numa->taken++;
+	if (candidate->branch)
+		candidate->branch->taken++;
+	g_ptr_array_add(choice->chosen, id);
+}
+
+static void choice_take_must(Choice *choice, const RdmadPreference *preference)
+{
+	for (gsize i = 0; i < preference->n_must && choice->chosen->len < choice->size; i++) {
+		const RdmadSlot *slot = rdmad_pool_find(choice->pool, preference->must[i]);
+
+		if (slot)
+			choice_take(choice, choice_candidate(choice, slot->device),
+				    preference->must[i]);
+		else
+			g_ptr_array_add(choice->chosen, preference->must[i]);
+	}
+}
+
+/* ---- the next one ---- */
+
+static gboolean candidate_has_more(const Candidate *candidate)
+{
+	return candidate->next < candidate->offered->len;
+}
+
+/* Points 1 and 2 of the header. */
+static int candidate_compare(const Candidate *a, const Candidate *b)
+{
+	if (a->taken != b->taken)
+		return a->taken < b->taken ? -1 : 1;
+	return rdmad_placement_compare(&a->place, &b->place);
+}
+
+/* Those that none beats in these points. */
+static void choice_front_runners(const Choice *choice, GPtrArray *front)
+{
+	g_ptr_array_set_size(front, 0);
+	for (guint i = 0; i < choice->candidates->len; i++) {
+		Candidate *candidate = choice->candidates->pdata[i];
+		const int order = candidate_has_more(candidate) && front->len
+					  ? candidate_compare(candidate, front->pdata[0])
+					  : 0;
+
+		if (order < 0)
+			g_ptr_array_set_size(front, 0);
+		if (order <= 0 && candidate_has_more(candidate))
+			g_ptr_array_add(front, candidate);
+	}
+}
+
+static void group_count(Group *group, gsize most)
+{
+	if (group)
+		group->room = MIN(group->room + 1, most);
+}
+
+static void front_count_room(const GPtrArray *front, gsize wanted)
+{
+	for (guint i = 0; i < front->len; i++) {
+		const Candidate *candidate = front->pdata[i];
+
+		if (candidate->numa)
+			candidate->numa->room = 0;
+		if (candidate->branch)
+			candidate->branch->room = 0;
+	}
+	for (guint i = 0; i < front->len; i++) {
+		const Candidate *candidate = front->pdata[i];
+
+		group_count(candidate->numa, wanted);
+		group_count(candidate->branch, wanted);
+	}
+}
+
+static guint candidate_in_use(const Candidate *candidate)
+{
+	return candidate->device->n_slots -
+	       MIN(candidate->device->n_slots, candidate->offered->len);
+}
+
+/* Points 3 to 5; of two front runners. */
+static gboolean candidate_beats(const Candidate *a, const Candidate *b)
+{
+	static const Group unknown;
+	const Group *numa_a = a->numa ? a->numa : &unknown;
+	const Group *numa_b = b->numa ? b->numa : &unknown;
+	const Group *branch_a = a->branch ? a->branch : &unknown;
+	const Group *branch_b = b->branch ? b->branch : &unknown;
+
+	if (branch_a->taken != branch_b->taken)
+		return branch_a->taken > branch_b->taken;
+	if (numa_a->taken != numa_b->taken)
+		return numa_a->taken > numa_b->taken;
+	if (numa_a->room != numa_b->room)
+		return numa_a->room > numa_b->room;
+	if (branch_a->room != branch_b->room)
+		return branch_a->room > branch_b->room;
+	return candidate_in_use(a) < candidate_in_use(b);
+}
+
+static gboolean choice_take_next(Choice *choice, GPtrArray *front)
+{
+	Candidate *best;
+
+	choice_front_runners(choice, front);
+	if (front->len == 0)
+		return FALSE;
+	front_count_room(front, choice->size - choice->chosen->len);
+	best = front->pdata[0];
+	for (guint i = 1; i < front->len; i++)
+		if (candidate_beats(front->pdata[i], best))
+			best = front->pdata[i];
+	choice_take(choice, best, best->offered->pdata[best->next++]);
+	return TRUE;
+}
+
+static void choice_take_all(Choice *choice, GPtrArray *front)
+{
+	while (choice->chosen->len < choice->size && choice_take_next(choice, front))
+		;
+}
+
+GPtrArray *rdmad_choice_make(const RdmadPool *pool, const GArray *gpus,
+			     const RdmadPreference *preference)
+{
+	g_autoptr(GPtrArray) candidates = g_ptr_array_new_with_free_func(candidate_free);
+	g_autoptr(GPtrArray) front = g_ptr_array_new();
+	g_autoptr(GHashTable) by_device = g_hash_table_new(NULL, NULL);
+	g_autoptr(GHashTable) groups =
+		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	Choice choice = {
+		.pool = pool,
+		.gpus = gpus,
+		.candidates = candidates,
+		.by_device = by_device,
+		.groups = groups,
+		.chosen = g_ptr_array_new(),
+		.size = preference->size,
+	};
+
+	choice_offer(&choice, preference, FALSE);
+	choice_take_must(&choice, preference);
+	choice_take_all(&choice, front);
+	if (choice.chosen->len < choice.size) {
+		choice_offer(&choice, preference, TRUE);
+		choice_take_all(&choice, front);
+	}
+	return choice.chosen;
+}

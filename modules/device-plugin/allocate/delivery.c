@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "allocate/delivery.h"
+
+#include <jansson.h>
+#include <rdmad/allocation-dir.h>
+#include <rdmad/doctor.h>
+#include <rdmad/directory-watch.h>
+#include <rdmad/inventory.h>
+#include <rdmad/log.h>
+#include <rdmad/loop.h>
+#include <rdmad/module.h>
+#include <rdmad/pods.h>
+
+#include "allocate/allocation-devices.h"
+#include "allocate/allocation-directory.h"
+#include "allocate/device-info.h"
+
+/* A kubelet that has just started lists nothing, and what a pod keeps is kept for long. */
+#define REVIEW_MS	60000
+#define REVIEW_AGAIN_MS 300000
+
+struct RdmadDelivery {
+	RdmadModule *self;
+	GPtrArray *
+		orphans; /* RdmadAllocationNote: directories of an earlier run without an allocation */
+	RdmadEvent *review;
+	char *run_dir, *owner;
+	RdmadAllocations *allocations;
+	RdmadDeviceInfo *info;
+	RdmadCdi *cdi;
+	GHashTable *devices; /* id -> RdmadDevice */
+	GHashTable *changed; /* ids, since the last rdmad_delivery_follow() */
+	gboolean followed;   /* FALSE: any may have changed */
+	RdmadWatch *inventory_watch, *allocations_watch;
+	RdmadDirectoryWatch *run_watch;
+};
+
+const char *rdmad_delivery_run_dir(const RdmadDelivery *delivery)
+{
+	return delivery->run_dir;
+}
+
+const RdmadCdi *rdmad_delivery_cdi(const RdmadDelivery *delivery)
+{
+	return delivery->cdi;
+}
+
+static gboolean is_ours(const RdmadDelivery *delivery, const RdmadAllocation *allocation)
+{
+	return g_str_equal(allocation->owner, delivery->owner);
+}
+
+static void warn(const RdmadAllocation *allocation, const GError *error)
+{
+	const RdmadLogFields about = { .resource = allocation->resource,
+				       .allocation = allocation->id };
+
+	rdmad_log_full(RDMAD_LOG_WARNING, &about, "allocation %s: %s", allocation->id,
+		       error->message);
+}
+
+/* ---- device information ---- */
+
+/* A pod that needs no such file must not wait for one that cannot be written. */
+static void put_info(RdmadDelivery *delivery, const RdmadAllocation *allocation, guint nth)
+{
+	const RdmadDevice *dev = g_hash_table_lookup(delivery->devices, allocation->devices[nth]);
+	g_autoptr(GError) error = NULL;
+
+	if (!rdmad_device_info_put(delivery->info, allocation->resource, allocation->slots[nth],
+				   dev, &error))
+		warn(allocation, error);
+}
+
+/* A slot may be of another allocation already when the end of this one is told. */
+static void remove_info(RdmadDelivery *delivery, const RdmadAllocation *allocation, guint nth)
+{
+	const char *slot = allocation->slots[nth];
+	const RdmadAllocation *now =
+		rdmad_allocations_by_slot(delivery->allocations, allocation->resource, slot);
+
+	if (!now || g_str_equal(now->id, allocation->id))
+		rdmad_device_info_remove(delivery->info, allocation->resource, slot);
+}
+
+/* ---- allocations ---- */
+
+gboolean rdmad_delivery_begin(RdmadDelivery *delivery, const RdmadAllocation *allocation,
+			      GError **error)
+{
+	if (!rdmad_allocation_directory_begin(delivery->run_dir, allocation, error))
+		return FALSE;
+	for (guint i = 0; allocation->slots[i]; i++)
+		put_info(delivery, allocation, i);
+	return TRUE;
+}
+
+void rdmad_delivery_end(RdmadDelivery *delivery, const RdmadAllocation *allocation)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (!rdmad_allocation_dir_remove(delivery->run_dir, allocation->id, &error))
+		warn(allocation, error);
+	for (guint i = 0; allocation->slots[i]; i++)
+		remove_info(delivery, allocation, i);
+}
+
+static void keep_directory(const RdmadAllocation *allocation, gpointer data)
+{
+	RdmadDelivery *delivery = data;
+	g_autoptr(GError) error = NULL;
+
+	if (is_ours(delivery, allocation) &&
+	    !rdmad_allocation_directory_keep(delivery->run_dir, allocation, &error))
+		warn(allocation, error);
+}
+
+static void orphan_adopted(RdmadDelivery *delivery, const char *id)
+{
+	for (guint i = 0; i < delivery->orphans->len; i++)
+		if (g_str_equal(((const RdmadAllocationNote *)delivery->orphans->pdata[i])->id,
+				id)) {
+			g_ptr_array_remove_index_fast(delivery->orphans, i);
+			return;
+		}
+}
+
+/* Also those of an earlier run, and those that were learnt from kubelet. */
+static void allocation_granted(const RdmadAllocation *allocation, gpointer data)
+{
+	RdmadDelivery *delivery = data;
+
+	if (!is_ours(delivery, allocation))
+		return;
+	orphan_adopted(delivery, allocation->id);
+	keep_directory(allocation, delivery);
+	for (guint i = 0; delivery->followed && allocation->slots[i]; i++)
+		put_info(delivery, allocation, i);
+}
+
+static void allocation_ended(const RdmadAllocation *allocation, const char *reason, gpointer data)
+{
+	RdmadDelivery *delivery = data;
+
+	if (is_ours(delivery, allocation))
+		rdmad_delivery_end(delivery, allocation);
+}
+
+/* The directory says whose it is. */
+static void allocation_changed(const RdmadAllocation *before, const RdmadAllocation *now,
+			       gpointer data)
+{
+	RdmadDelivery *delivery = data;
+	g_autoptr(GError) error = NULL;
+
+	if (!is_ours(delivery, now) || (!g_strcmp0(before->pod_name, now->pod_name) &&
+					!g_strcmp0(before->container, now->container)))
+		return;
+	if (rdmad_allocations_lookup(delivery->allocations, now->id) &&
+	    !rdmad_allocation_directory_describe(delivery->run_dir, now, &error))
+		warn(now, error);
+}
+
+static const RdmadAllocationOps ALLOCATION_OPS = {
+	.granted = allocation_granted,
+	.changed = allocation_changed,
+	.ended = allocation_ended,
+};
+
+/* ---- directories without an allocation ---- */
+
+char *rdmad_delivery_recall(const RdmadDelivery *delivery, const char *resource,
+			    const char *const *slots)
+{
+	const RdmadAllocationNote *found = NULL;
+
+	for (guint i = 0; i < delivery->orphans->len; i++) {
+		const RdmadAllocationNote *note = delivery->orphans->pdata[i];
+
+		if (note->resource && g_str_equal(note->resource, resource) &&
+		    g_strv_equal((const char *const *)note->slots, slots) &&
+		    (!found || note->since_us > found->since_us))
+			found = note;
+	}
+	return found ? g_strdup(found->id) : NULL;
+}
+
+static void allocation_count(const RdmadAllocation *allocation, gpointer n)
+{
+	++*(guint *)n;
+}
+
+static gboolean slot_is_held(const RdmadDelivery *delivery, RdmadPods *pods, const char *resource,
+			     const char *slot)
+{
+	return rdmad_allocations_by_slot(delivery->allocations, resource, slot) ||
+	       rdmad_pods_holder(pods, resource, slot);
+}
+
+static gboolean orphan_is_needed(const RdmadDelivery *delivery, const RdmadAllocationNote *note,
+				 RdmadPods *pods)
+{
+	guint n_allocations = 0;
+
+	if (!note->resource) {
+		rdmad_allocations_foreach(delivery->allocations, allocation_count, &n_allocations);
+		return n_allocations > 0;
+	}
+	for (guint i = 0; note->slots[i]; i++)
+		if (slot_is_held(delivery, pods, note->resource, note->slots[i]))
+			return TRUE;
+	if (!note->pod_name)
+		return FALSE;
+	switch (rdmad_allocations_pod_life(delivery->allocations, note->pod_namespace,
+					   note->pod_name)) {
+	case RDMAD_POD_LIFE_ALIVE:
+		return TRUE;
+	case RDMAD_POD_LIFE_GONE:
+		return FALSE;
+	case RDMAD_POD_LIFE_EMPTY:
+	case RDMAD_POD_LIFE_UNKNOWN:
+		break;
+	}
+	return rdmad_pods_lists(pods, note->pod_namespace, note->pod_name);
+}
+
+static void orphan_remove(RdmadDelivery *delivery, guint index)
+{
+	const RdmadAllocationNote *note = delivery->orphans->pdata[index];
+	g_autoptr(GError) error = NULL;
+
+	if (rdmad_allocation_dir_remove(delivery->run_dir, note->id, &error))
+		rdmad_info("allocation %s: directory removed, left by an earlier run", note->id);
+	else
+		rdmad_warn("allocation %s: %s", note->id, error->message);
+	g_ptr_array_remove_index_fast(delivery->orphans, index);
+}
+
+guint rdmad_delivery_review(RdmadDelivery *delivery, RdmadPods *pods)
+{
+	for (guint i = delivery->orphans->len; i-- > 0;)
+		if (!orphan_is_needed(delivery, delivery->orphans->pdata[i], pods))
+			orphan_remove(delivery, i);
+	return delivery->orphans->len;
+}
+
+static void review_listed(const GError *error, gpointer data)
+{
+	RdmadDelivery *delivery = data;
+	RdmadPods *pods = rdmad_module_pods(delivery->self);
+
+	if (!delivery->review)
+		return;
+	if (error || !rdmad_pods_is_steady(pods))
+		rdmad_event_arm(delivery->review, REVIEW_MS);
+	else if (rdmad_delivery_review(delivery, pods))
+		rdmad_event_arm(delivery->review, REVIEW_AGAIN_MS);
+}
+
+static void review_ask(gpointer data)
+{
+	RdmadDelivery *delivery = data;
+
+	if (delivery->orphans->len)
+		rdmad_pods_refresh(rdmad_module_pods(delivery->self), delivery->self, review_listed,
+				   delivery);
+}
+
+/* ---- what people ask ---- */
+
+typedef struct {
+	const RdmadDelivery *delivery;
+	GHashTable *names; /* of the directories; what is left has no allocation */
+	GString *lacking;  /* allocations without one */
+} DirectoryCheck;
+
+static void directory_check(const RdmadAllocation *allocation, gpointer data)
+{
+	DirectoryCheck *check = data;
+
+	if (is_ours(check->delivery, allocation) &&
+	    !g_hash_table_remove(check->names, allocation->id))
+		g_string_append_printf(check->lacking, "%s%s", check->lacking->len ? ", " : "",
+				       allocation->id);
+}
+
+static void doctor_say(json_t *findings, RdmadFinding level, const char *what, const char *names,
+		       const char *advice)
+{
+	g_autofree char *text = g_strdup_printf("%s: %s", what, names);
+
+	rdmad_doctor_add(findings, level, "allocation directories", text, advice);
+}
+
+void rdmad_delivery_doctor(const RdmadDelivery *delivery, json_t *findings)
+{
+	g_autoptr(GError) error = NULL;
+	g_auto(GStrv) names = rdmad_allocation_dir_list(delivery->run_dir, &error);
+	g_autoptr(GHashTable) left = g_hash_table_new(g_str_hash, g_str_equal);
+	g_autoptr(GString) lacking = g_string_new(NULL);
+	g_autofree char *orphans = NULL;
+	DirectoryCheck check = { delivery, left, lacking };
+
+	if (!names) {
+		doctor_say(findings, RDMAD_FINDING_PROBLEM, "they cannot be listed", error->message,
+			   "see that the directory is a directory of root's");
+		return;
+	}
+	for (guint i = 0; names[i]; i++)
+		g_hash_table_add(left, names[i]);
+	rdmad_allocations_foreach(delivery->allocations, directory_check, &check);
+	if (g_hash_table_size(left)) {
+		g_autofree gpointer *keys = g_hash_table_get_keys_as_array(left, NULL);
+
+		orphans = g_strjoinv(", ", (char **)keys);
+		doctor_say(findings, RDMAD_FINDING_NOTE, "directories without an allocation",
+			   orphans,
+			   "rdmad removes one once kubelet lists neither its slots nor its pod; "
+			   "allocation.json in it says whose it was");
+	}
+	if (lacking->len)
+		doctor_say(
+			findings, RDMAD_FINDING_PROBLEM, "allocations without a directory",
+			lacking->str,
+			"restart rdmad, which makes them; then restart the pods, whose /run/rdmad "
+			"is empty or gone");
+	else if (!orphans)
+		rdmad_doctor_add(findings, RDMAD_FINDING_OK, "allocation directories",
+				 "one for each allocation", NULL);
+}
+
+/* ---- devices ---- */
+
+void rdmad_delivery_set_device(RdmadDelivery *delivery, const char *id, const RdmadDevice *dev)
+{
+	const RdmadDevice *before = g_hash_table_lookup(delivery->devices, id);
+	g_autofree char *was = rdmad_device_info_text(before);
+	g_autofree char *is = rdmad_device_info_text(dev);
+
+	if (g_strcmp0(was, is))
+		g_hash_table_add(delivery->changed, g_strdup(id));
+	if (dev)
+		g_hash_table_replace(delivery->devices, dev->id, (gpointer)rdmad_device_ref(dev));
+	else
+		g_hash_table_remove(delivery->devices, id);
+}
+
+static void follow_allocation(const RdmadAllocation *allocation, gpointer data)
+{
+	RdmadDelivery *delivery = data;
+
+	if (!is_ours(delivery, allocation))
+		return;
+	for (guint i = 0; allocation->slots[i]; i++)
+		if (!delivery->followed ||
+		    g_hash_table_contains(delivery->changed, allocation->devices[i]))
+			put_info(delivery, allocation, i);
+}
+
+void rdmad_delivery_follow(RdmadDelivery *delivery)
+{
+	if (!delivery->followed || g_hash_table_size(delivery->changed))
+		rdmad_allocations_foreach(delivery->allocations, follow_allocation, delivery);
+	delivery->followed = TRUE;
+	g_hash_table_remove_all(delivery->changed);
+}
+
+static void device_added(const RdmadDevice *dev, gpointer data)
+{
+	rdmad_delivery_set_device(data, dev->id, dev);
+}
+
+static void device_changed(const RdmadDevice *before, const RdmadDevice *now, gpointer data)
+{
+	rdmad_delivery_set_device(data, now->id, now);
+}
+
+static void device_removed(const RdmadDevice *dev, gpointer data)
+{
+	rdmad_delivery_set_device(data, dev->id, NULL);
+}
+
+static void inventory_settled(gpointer data)
+{
+	rdmad_delivery_follow(data);
+}
+
+static const RdmadInventoryOps INVENTORY_OPS = {
+	.added = device_added,
+	.changed = device_changed,
+	.removed = device_removed,
+	.settled = inventory_settled,
+};
+
+/* ---- names for runtimes ---- */
+
+static void offer_device(RdmadDelivery *delivery, const RdmadResourceSettings *settings,
+			 const RdmadDevice *dev)
+{
+	for (const RdmadChardevKind *kind = rdmad_cdi_kinds; *kind != RDMAD_CHARDEV_RDMA_CM; kind++)
+		if (rdmad_resource_settings_wants(settings, *kind))
+			rdmad_cdi_want(delivery->cdi, dev, *kind);
+}
+
+void rdmad_delivery_offer(RdmadDelivery *delivery, const RdmadResourceSettings *settings,
+			  const GArray *members)
+{
+	for (guint i = 0; settings->cdi == RDMAD_CDI_ON && i < members->len; i++)
+		offer_device(delivery, settings, g_array_index(members, RdmadPoolMember, i).dev);
+}
+
+static void want_again(RdmadDelivery *delivery, const char *id)
+{
+	const RdmadDevice *dev = g_hash_table_lookup(delivery->devices, id);
+
+	for (const RdmadChardevKind *kind = rdmad_cdi_kinds; *kind != RDMAD_CHARDEV_RDMA_CM; kind++)
+		if (dev && rdmad_cdi_has(delivery->cdi, id, *kind))
+			rdmad_cdi_want(delivery->cdi, dev, *kind);
+}
+
+/* Its container may start again, and then its names must be there, whatever became of the resource. */
+static void want_of_allocation(const RdmadAllocation *allocation, gpointer data)
+{
+	RdmadDelivery *delivery = data;
+
+	for (guint i = 0; is_ours(delivery, allocation) && allocation->devices[i]; i++)
+		want_again(delivery, allocation->devices[i]);
+}
+
+gboolean rdmad_delivery_publish(RdmadDelivery *delivery, GError **error)
+{
+	/* Too early to say what is gone. */
+	if (!delivery->followed)
+		return TRUE;
+	if (rdmad_cdi_is_used(delivery->cdi))
+		rdmad_allocations_foreach(delivery->allocations, want_of_allocation, delivery);
+	return rdmad_cdi_publish(delivery->cdi, error);
+}
+
+/* ---- life ---- */
+
+RdmadDelivery *rdmad_delivery_new(const char *run_dir, const char *owner,
+				  RdmadAllocations *allocations,
+				  const RdmadDeliveryDirectories *directories)
+{
+	RdmadDelivery *delivery = g_new0(RdmadDelivery, 1);
+
+	delivery->run_dir = g_strdup(run_dir);
+	delivery->owner = g_strdup(owner);
+	delivery->allocations = allocations;
+	delivery->orphans =
+		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_allocation_note_free);
+	delivery->info = rdmad_device_info_new(run_dir, directories->device_info_dir);
+	delivery->cdi = rdmad_cdi_new(directories->cdi_dir);
+	delivery->devices = g_hash_table_new_full(g_str_hash, g_str_equal, NULL,
+						  (GDestroyNotify)rdmad_device_unref);
+	delivery->changed = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	return delivery;
+}
+
+void rdmad_delivery_free(RdmadDelivery *delivery)
+{
+	g_hash_table_unref(delivery->changed);
+	g_hash_table_unref(delivery->devices);
+	g_ptr_array_unref(delivery->orphans);
+	rdmad_device_info_free(delivery->info);
+	rdmad_cdi_free(delivery->cdi);
+	g_free(delivery->run_dir);
+	g_free(delivery->owner);
+	g_free(delivery);
+}
+
+void rdmad_delivery_configure(RdmadDelivery *delivery, const RdmadDeliveryDirectories *directories)
+{
+	rdmad_cdi_move(delivery->cdi, directories->cdi_dir);
+	if (!rdmad_device_info_move(delivery->info, directories->device_info_dir))
+		return;
+	delivery->followed = FALSE;
+	rdmad_delivery_follow(delivery);
+}
+
+void rdmad_delivery_load(RdmadDelivery *delivery)
+{
+	g_ptr_array_unref(delivery->orphans);
+	delivery->orphans =
+		rdmad_allocation_directory_orphans(delivery->run_dir, delivery->allocations);
+	rdmad_device_info_sweep(delivery->info, delivery->allocations, delivery->owner);
+	rdmad_cdi_load(delivery->cdi);
+}
+
+/* A container that starts again after somebody emptied the run directory needs its directory. */
+static void run_dir_changed(gpointer data)
+{
+	RdmadDelivery *delivery = data;
+
+	rdmad_allocations_foreach(delivery->allocations, keep_directory, delivery);
+	/* Before the first look at the hardware it is too early to say what has no device. */
+	if (!delivery->followed)
+		return;
+	delivery->followed = FALSE;
+	rdmad_delivery_follow(delivery);
+}
+
+void rdmad_delivery_start(RdmadDelivery *delivery, RdmadModule *self)
+{
+	delivery->self = self;
+	rdmad_delivery_load(delivery);
+	delivery->run_watch = rdmad_directory_watch_new(
+		rdmad_module_loop(self), self, delivery->run_dir, run_dir_changed, delivery);
+	delivery->review =
+		rdmad_loop_add_timer(rdmad_module_loop(self), self, review_ask, delivery);
+	rdmad_event_arm(delivery->review, REVIEW_MS);
+	delivery->inventory_watch =
+		rdmad_inventory_watch(rdmad_module_inventory(self), self, &INVENTORY_OPS, delivery);
+	delivery->allocations_watch =
+		rdmad_allocations_watch(delivery->allocations, self, &ALLOCATION_OPS, delivery);
+}
+
+void rdmad_delivery_stop(RdmadDelivery *delivery)
+{
+	g_clear_pointer(&delivery->run_watch, rdmad_directory_watch_free);
+	g_clear_pointer(&delivery->inventory_watch, rdmad_watch_free);
+	g_clear_pointer(&delivery->allocations_watch, rdmad_watch_free);
+	g_clear_pointer(&delivery->review, rdmad_event_free);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "allocate/env.h"
+
+#include <jansson.h>
+#include <string.h>
+
+#include "allocate/allocation-devices.h"
+
+#define INFO_MAX 65536u /* the kernel takes strings of 128 KiB */
+
+/* ---- names ---- */
+
+char *rdmad_device_env_name(const char *resource)
+{
+	GString *name = g_string_new("PCIDEVICE_");
+
+	for (const char *c = resource; *c; c++)
+		g_string_append_c(name, g_ascii_isalnum(*c) ? g_ascii_toupper(*c) : '_');
+	return g_string_free(name, FALSE);
+}
+
+static gboolean is_info_of(const char *name, const char *other)
+{
+	g_autofree char *info = g_strconcat(other, "_INFO", NULL);
+
+	return g_str_equal(name, info);
+}
+
+gboolean rdmad_device_env_clash(const char *resource, const char *other)
+{
+	g_autofree char *a = rdmad_device_env_name(resource);
+	g_autofree char *b = rdmad_device_env_name(other);
+
+	return g_str_equal(a, b) || is_info_of(a, b) || is_info_of(b, a);
+}
+
+/* ---- values ---- */
+
+/* As the SR-IOV plugin names it: the PCI address, or a subfunction's auxiliary device. */
+static const char *device_name(const RdmadDevice *dev)
+{
+	return dev->aux_name ? dev->aux_name : dev->id;
+}
+
+char *rdmad_device_env_list(const GPtrArray *devices)
+{
+	GString *list = g_string_new(NULL);
+
+	for (guint i = 0; i < devices->len; i++)
+		g_string_append_printf(list, "%s%s", i ? "," : "", device_name(devices->pdata[i]));
+	return g_string_free(list, FALSE);
+}
+
+static json_t *rdma_info(const RdmadDevice *dev, const RdmadResourceSettings *settings)
+{
+	return json_pack("{s:s*, s:s*, s:s*, s:s*, s:s}", "uverbs",
+			 rdmad_device_node(dev, settings, RDMAD_CHARDEV_UVERBS), "umad",
+			 rdmad_device_node(dev, settings, RDMAD_CHARDEV_UMAD), "issm",
+			 rdmad_device_node(dev, settings, RDMAD_CHARDEV_ISSM), "rdma_cm",
+			 rdmad_device_node(dev, settings, RDMAD_CHARDEV_RDMA_CM), "rdma_dev",
+			 dev->name);
+}
+
+static json_t *devices_info(const GPtrArray *devices, const RdmadResourceSettings *settings)
+{
+	json_t *info = json_object();
+
+	for (guint i = 0; i < devices->len; i++) {
+		const char *name = device_name(devices->pdata[i]);
+
+		json_object_set_new(info, name,
+				    json_pack("{s:{s:s}, s:o}", "generic", "deviceID", name, "rdma",
+					      rdma_info(devices->pdata[i], settings)));
+	}
+	return info;
+}
+
+char *rdmad_device_env_info(const GPtrArray *devices, const RdmadResourceSettings *settings)
+{
+	json_t *info = devices_info(devices, settings);
+	char *dumped = json_dumps(info, JSON_COMPACT | JSON_SORT_KEYS);
+	char *text = dumped && strlen(dumped) <= INFO_MAX ? g_strdup(dumped) : NULL;
+
+	free(dumped);
+	json_decref(info);
+	return text;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "allocate/preferred.h"
+
+#include <rdmad/error.h>
+
+#include "allocate/choice.h"
+#include "deviceplugin.pb-c.h"
+#include "kubelet/unpack.h"
+
+#define CONTAINERS_MAX 64u
+
+static gboolean request_check(const V1beta1__PreferredAllocationRequest *request, GError **error)
+{
+	if (request->n_container_requests > CONTAINERS_MAX) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
+			    "%zu containers in one request; %u are the most",
+			    request->n_container_requests, CONTAINERS_MAX);
+		return FALSE;
+	}
+	for (size_t i = 0; i < request->n_container_requests; i++) {
+		const gint64 size = request->container_requests[i]->allocation_size;
+
+		if (size >= 0 && size <= RDMAD_RESOURCE_SLOTS_MAX)
+			continue;
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
+			    "allocation_size %" G_GINT64_FORMAT " is not between 0 and %u", size,
+			    RDMAD_RESOURCE_SLOTS_MAX);
+		return FALSE;
+	}
+	return TRUE;
+}
+
+typedef struct {
+	const RdmadPool *pool;
+	const GArray *gpus;
+	RdmadAllocations *allocations;
+} Chooser;
+
+static gboolean is_allocationed(const char *slot, gpointer data)
+{
+	const Chooser *by = data;
+
+	return rdmad_allocations_by_slot(by->allocations, rdmad_pool_settings(by->pool)->name,
+					 slot) != NULL;
+}
+
+static GPtrArray *container_choose(Chooser *by,
+				   const V1beta1__ContainerPreferredAllocationRequest *request)
+{
+	const RdmadPreference preference = {
+		.available = request->available_deviceids,
+		.n_available = request->n_available_deviceids,
+		.must = request->must_include_deviceids,
+		.n_must = request->n_must_include_deviceids,
+		.size = (gsize)request->allocation_size,
+		.is_allocationed = is_allocationed,
+		.data = by,
+	};
+
+	return rdmad_choice_make(by->pool, by->gpus, &preference);
+}
+
+static GBytes *response_pack(Chooser *by, const V1beta1__PreferredAllocationRequest *request)
+{
+	g_autoptr(GPtrArray) choices =
+		g_ptr_array_new_with_free_func((GDestroyNotify)g_ptr_array_unref);
+	V1beta1__ContainerPreferredAllocationResponse containers[CONTAINERS_MAX];
+	V1beta1__ContainerPreferredAllocationResponse *pointers[CONTAINERS_MAX];
+	V1beta1__PreferredAllocationResponse response =
+		V1BETA1__PREFERRED_ALLOCATION_RESPONSE__INIT;
+	guint8 *bytes;
+	gsize size;
+
+	for (size_t i = 0; i < request->n_container_requests; i++) {
+		GPtrArray *chosen = container_choose(by, request->container_requests[i]);
+
+		g_ptr_array_add(choices, chosen);
+		v1beta1__container_preferred_allocation_response__init(&containers[i]);
+		containers[i].n_deviceids = chosen->len;
+		containers[i].deviceids = (char **)chosen->pdata;
+		pointers[i] = &containers[i];
+	}
+	response.n_container_responses = request->n_container_requests;
+	response.container_responses = pointers;
+	size = v1beta1__preferred_allocation_response__get_packed_size(&response);
+	bytes = g_malloc(size);
+	v1beta1__preferred_allocation_response__pack(&response, bytes);
+	return g_bytes_new_take(bytes, size);
+}
+
+GBytes *rdmad_preferred_answer(const RdmadPool *pool, const GArray *gpus,
+			       RdmadAllocations *allocations, const guint8 *message, gsize size,
+			       GError **error)
+{
+	Chooser by = { pool, gpus, allocations };
+	g_autoptr(RdmadUnpacked) unpacked = rdmad_unpack(
+		&v1beta1__preferred_allocation_request__descriptor, message, size, error);
+	const V1beta1__PreferredAllocationRequest *request;
+
+	if (!unpacked)
+		return NULL;
+	request = rdmad_unpacked_message(unpacked);
+	return request_check(request, error) ? response_pack(&by, request) : NULL;
+}

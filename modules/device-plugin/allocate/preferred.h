@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <rdmad/allocations.h>
+
+#include "pool.h"
+
+/* Answers a PreferredAllocationRequest as choice.h says.  `gpus` of RdmadPlacementGpu.
+ * RDMAD_ERROR_INVALID. */
+GBytes *rdmad_preferred_answer(const RdmadPool *pool, const GArray *gpus,
+			       RdmadAllocations *allocations, const guint8 *message, gsize size,
+			       GError **error);

@@ -1,7 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#pragma once
-
-#include "pool.h"
-
-/* The ListAndWatchResponse of a pool: every token with its health and NUMA node. */
-GBytes *rdmad_device_list_pack(const RdmadPool *pool);

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kubelet/kubelet.h"
+
+#include <rdmad/directory-watch.h>
+#include <rdmad/log.h>
+#include <sys/stat.h>
+
+#include "deviceplugin.pb-c.h"
+#include "resource-name.h"
+
+#define REGISTER_DEADLINE_MS 15000 /* kubelet itself waits 10 s for us inside it */
+#define ANSWER_MAX	     65536
+#define BASE_SHOWN	     32
+
+struct RdmadKubelet {
+	char *legacy_dir, *registry_dir, *socket;
+	char *prefix;
+	RdmadRegistrationWay configured;
+	guint32 sequence; /* of socket names */
+	RdmadDirectoryWatch *legacy_watch, *registry_watch;
+	RdmadGrpcChannel *channel;
+};
+
+/* ---- sockets ---- */
+
+/* In a container every start has the same process id: names begin somewhere else each time. */
+static guint32 sequence_start(void)
+{
+	return g_random_int() & 0xffffff;
+}
+
+char *rdmad_kubelet_new_path(RdmadKubelet *kubelet, RdmadRegistrationWay way, const char *resource)
+{
+	const char *dir =
+		way == RDMAD_REGISTRATION_REGISTRY ? kubelet->registry_dir : kubelet->legacy_dir;
+
+	return g_strdup_printf("%s/%s-%.*s-%d-%06x.sock", dir, kubelet->prefix, BASE_SHOWN,
+			       rdmad_resource_name_base(resource), (int)getpid(),
+			       kubelet->sequence++ & 0xffffff);
+}
+
+static void remove_if_stale(const char *dir, const char *name, const char *prefix)
+{
+	g_autofree char *start = g_strconcat(prefix, "-", NULL);
+	g_autofree char *path = g_build_filename(dir, name, NULL);
+	struct stat info;
+
+	if (!g_str_has_prefix(name, start) || !g_str_has_suffix(name, ".sock"))
+		return;
+	if (lstat(path, &info) == 0 && S_ISSOCK(info.st_mode) && rdmad_socket_file_is_dead(path) &&
+	    unlink(path) == 0)
+		rdmad_debug("%s: removed, left by an earlier run", path);
+}
+
+/* Kubelet would try again and again to reach those in plugins_registry. */
+static void remove_stale_sockets(const char *dir, const char *prefix)
+{
+	g_autoptr(GDir) directory = g_dir_open(dir, 0, NULL);
+	const char *name;
+
+	while (directory && (name = g_dir_read_name(directory)))
+		remove_if_stale(dir, name, prefix);
+}
+
+/* ---- which kubelet, which way ---- */
+
+RdmadRegistrationWay rdmad_kubelet_way(const RdmadKubelet *kubelet)
+{
+	if (kubelet->configured != RDMAD_REGISTRATION_AUTO)
+		return kubelet->configured;
+	return g_file_test(kubelet->registry_dir, G_FILE_TEST_IS_DIR) ? RDMAD_REGISTRATION_REGISTRY
+								      : RDMAD_REGISTRATION_LEGACY;
+}
+
+gboolean rdmad_kubelet_identify(const RdmadKubelet *kubelet, RdmadSocketFile *file)
+{
+	return rdmad_socket_file_identify(kubelet->socket, file);
+}
+
+gboolean rdmad_kubelet_lives(const RdmadKubelet *kubelet, const RdmadSocketFile *file)
+{
+	RdmadSocketFile now;
+
+	return rdmad_kubelet_identify(kubelet, &now) && rdmad_socket_file_equal(&now, file) &&
+	       !rdmad_socket_file_is_dead(kubelet->socket);
+}
+
+/* ---- Register ---- */
+
+RdmadGrpcRequest *rdmad_kubelet_register(RdmadKubelet *kubelet, const char *resource,
+					 const char *socket_path, const RdmadPluginOptions *options,
+					 const RdmadGrpcRequestOps *ops, gpointer data)
+{
+	V1beta1__DevicePluginOptions wanted = V1BETA1__DEVICE_PLUGIN_OPTIONS__INIT;
+	V1beta1__RegisterRequest request = V1BETA1__REGISTER_REQUEST__INIT;
+	g_autofree char *endpoint = g_path_get_basename(socket_path);
+	g_autofree guint8 *bytes = NULL;
+	gsize size;
+
+	/* Old kubelets take the options from here, newer ones ask for them. */
+	wanted.get_preferred_allocation_available = options->preferred;
+	wanted.pre_start_required = options->pre_start;
+	request.version = (char *)"v1beta1";
+	request.endpoint = endpoint;
+	request.resource_name = (char *)resource;
+	request.options = &wanted;
+	size = v1beta1__register_request__get_packed_size(&request);
+	bytes = g_malloc(size);
+	v1beta1__register_request__pack(&request, bytes);
+	return rdmad_grpc_channel_call(kubelet->channel, "/v1beta1.Registration/Register", bytes,
+				       size, REGISTER_DEADLINE_MS, ops, data);
+}
+
+/* ---- life ---- */
+
+void rdmad_kubelet_configure(RdmadKubelet *kubelet, const RdmadPluginSettings *settings)
+{
+	kubelet->configured = (RdmadRegistrationWay)settings->registration;
+	g_free(kubelet->prefix);
+	kubelet->prefix = g_strdup(settings->socket_prefix);
+}
+
+RdmadKubelet *rdmad_kubelet_new(RdmadModule *self, const RdmadPluginSettings *settings,
+				void (*changed)(gpointer data), gpointer data)
+{
+	RdmadKubelet *kubelet = g_new0(RdmadKubelet, 1);
+	const char *root = rdmad_module_kubelet_dir(self);
+
+	kubelet->legacy_dir = g_build_filename(root, "device-plugins", NULL);
+	kubelet->registry_dir = g_build_filename(root, "plugins_registry", NULL);
+	kubelet->socket = g_build_filename(kubelet->legacy_dir, "kubelet.sock", NULL);
+	kubelet->sequence = sequence_start();
+	rdmad_kubelet_configure(kubelet, settings);
+	remove_stale_sockets(kubelet->legacy_dir, kubelet->prefix);
+	remove_stale_sockets(kubelet->registry_dir, kubelet->prefix);
+	kubelet->channel =
+		rdmad_grpc_channel_new(rdmad_module_loop(self), self, kubelet->socket, ANSWER_MAX);
+	kubelet->legacy_watch = rdmad_directory_watch_new(rdmad_module_loop(self), self,
+							  kubelet->legacy_dir, changed, data);
+	kubelet->registry_watch = rdmad_directory_watch_new(rdmad_module_loop(self), self,
+							    kubelet->registry_dir, changed, data);
+	return kubelet;
+}
+
+void rdmad_kubelet_free(RdmadKubelet *kubelet)
+{
+	if (!kubelet)
+		return;
+	rdmad_directory_watch_free(kubelet->registry_watch);
+	rdmad_directory_watch_free(kubelet->legacy_watch);
+	rdmad_grpc_channel_free(kubelet->channel);
+	g_free(kubelet->prefix);
+	g_free(kubelet->socket);
+	g_free(kubelet->registry_dir);
+	g_free(kubelet->legacy_dir);
+	g_free(kubelet);
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kubelet/registration.h"
+
+#include <rdmad/log.h>
+#include <rdmad/loop.h>
+
+#define LOST_AFTER_MS 2000 /* without a stream */
+#define CLOSE_GAP_MS  100  /* for kubelet to notice that the old socket is closed */
+#define FORGET_GAP_MS                                                                              \
+	1200 /* for its look at plugins_registry, once a second, to see that it has gone */
+#define BACKOFF_FIRST 100
+#define BACKOFF_LAST  10000
+#define STABLE_US     (10 * G_USEC_PER_SEC) /* a stream that lived so long resets the back-off */
+
+struct RdmadRegistration {
+	RdmadModule *self;
+	RdmadKubelet *kubelet;
+	char *resource;
+	const RdmadPluginServerOps *owner_ops;
+	gpointer owner_data;
+
+	GBytes *list;
+	RdmadPluginServer *server; /* NULL: nothing to reach us by */
+	RdmadRegistrationWay way;  /* of `server` */
+	RdmadSocketFile at;	   /* the kubelet that `server` was made for, or that streams */
+	gboolean taken;		   /* kubelet knew `server` once */
+	RdmadGrpcRequest *call;	   /* Register under way */
+	RdmadEvent *timer;	   /* the next try, or the end of patience with no stream */
+	guint backoff_ms;
+	gint64 stream_since_us; /* 0: there is none */
+	guint streams;
+	gboolean draining;
+	char *error;
+};
+
+/* ---- how it went ---- */
+
+/* Said once: tries go on, and the same text again tells nobody anything. */
+static void set_error(RdmadRegistration *registration, const char *text)
+{
+	const RdmadLogFields about = { .resource = registration->resource };
+
+	if (g_strcmp0(registration->error, text) == 0)
+		return;
+	if (text)
+		rdmad_log_full(RDMAD_LOG_WARNING, &about, "%s: not registered at kubelet: %s",
+			       registration->resource, text);
+	g_free(registration->error);
+	registration->error = g_strdup(text);
+}
+
+static void accepted(RdmadRegistration *registration)
+{
+	const RdmadLogFields about = { .resource = registration->resource };
+
+	set_error(registration, NULL);
+	rdmad_log_full(RDMAD_LOG_INFO, &about, "%s: registered at kubelet by %s",
+		       registration->resource, rdmad_plugin_server_path(registration->server));
+}
+
+/* The next try comes after a pause that doubles each time, give or take a quarter. */
+static void try_later(RdmadRegistration *registration, guint at_least_ms)
+{
+	const guint pause = registration->backoff_ms;
+	const guint jittered =
+		(guint)g_random_int_range((gint32)(pause - pause / 4), (gint32)(pause + pause / 4));
+
+	registration->backoff_ms = MIN(pause * 2, BACKOFF_LAST);
+	rdmad_event_arm(registration->timer, MAX(jittered, at_least_ms));
+}
+
+/* ---- one try ---- */
+
+static void close_server(RdmadRegistration *registration)
+{
+	g_clear_pointer(&registration->call, rdmad_grpc_request_cancel);
+	g_clear_pointer(&registration->server, rdmad_plugin_server_free);
+	registration->stream_since_us = 0;
+	registration->streams = 0;
+	registration->taken = FALSE;
+}
+
+static void register_done(RdmadGrpcStatus status, const char *text, gpointer data)
+{
+	RdmadRegistration *registration = data;
+	g_autofree char *error = NULL;
+
+	registration->call = NULL;
+	if (status == RDMAD_GRPC_OK) {
+		accepted(registration);
+		if (!registration->stream_since_us)
+			try_later(registration, LOST_AFTER_MS);
+		return;
+	}
+	error = g_strdup_printf("Register: %s: %s", rdmad_grpc_status_name(status), text);
+	set_error(registration, error);
+	try_later(registration, 0);
+}
+
+static const RdmadGrpcRequestOps REGISTER_OPS = { .done = register_done };
+
+static const RdmadPluginServerOps SERVER_OPS;
+
+static gboolean make_server(RdmadRegistration *registration)
+{
+	g_autofree char *path = rdmad_kubelet_new_path(registration->kubelet, registration->way,
+						       registration->resource);
+	g_autoptr(GError) error = NULL;
+
+	registration->server =
+		rdmad_plugin_server_new(registration->self, registration->resource, path,
+					registration->list, &SERVER_OPS, registration, &error);
+	if (registration->server)
+		return TRUE;
+	set_error(registration, error->message);
+	try_later(registration, 0);
+	return FALSE;
+}
+
+static void register_now(RdmadRegistration *registration)
+{
+	RdmadPluginOptions options = { 0 };
+
+	registration->way = rdmad_kubelet_way(registration->kubelet);
+	if (!rdmad_kubelet_identify(registration->kubelet, &registration->at) &&
+	    registration->way == RDMAD_REGISTRATION_LEGACY) {
+		set_error(registration, "kubelet.sock is not there");
+		return; /* its coming is seen */
+	}
+	if (!make_server(registration))
+		return;
+	if (registration->way == RDMAD_REGISTRATION_REGISTRY)
+		return; /* kubelet finds the socket, however long that takes */
+	registration->owner_ops->options(&options, registration->owner_data);
+	registration->call = rdmad_kubelet_register(registration->kubelet, registration->resource,
+						    rdmad_plugin_server_path(registration->server),
+						    &options, &REGISTER_OPS, registration);
+}
+
+/* How long kubelet needs to see the end of the socket that it knows. */
+static guint farewell_ms(const RdmadRegistration *registration)
+{
+	if (registration->taken && registration->way == RDMAD_REGISTRATION_REGISTRY)
+		return FORGET_GAP_MS;
+	return registration->stream_since_us ? CLOSE_GAP_MS : 0;
+}
+
+static void begin_try(RdmadRegistration *registration)
+{
+	const guint gap_ms = farewell_ms(registration);
+
+	if (registration->draining || !registration->list)
+		return;
+	close_server(registration);
+	rdmad_event_disarm(registration->timer);
+	if (gap_ms)
+		rdmad_event_arm(registration->timer, gap_ms);
+	else
+		register_now(registration);
+}
+
+/* ---- what happens to it ---- */
+
+/*
+ * Kubelet finds a socket in plugins_registry again when it restarts, also one that it takes long for:
+ * another socket meanwhile would only be in its way.  It does not come back to one that it has
+ * dropped while it goes on.  Where kubelet.sock was never seen, the two look the same.
+ */
+static gboolean has_to_try(const RdmadRegistration *registration)
+{
+	if (!registration->server || registration->way == RDMAD_REGISTRATION_LEGACY)
+		return TRUE;
+	return registration->taken &&
+	       (!registration->at.inode ||
+		rdmad_kubelet_lives(registration->kubelet, &registration->at));
+}
+
+static void timer_fired(gpointer data)
+{
+	RdmadRegistration *registration = data;
+
+	if (!registration->stream_since_us && !registration->call && has_to_try(registration))
+		begin_try(registration);
+}
+
+static void kubelet_took(RdmadRegistration *registration)
+{
+	registration->taken = TRUE;
+	rdmad_kubelet_identify(registration->kubelet, &registration->at);
+}
+
+static void streams_changed(gpointer data)
+{
+	RdmadRegistration *registration = data;
+	const guint streams = rdmad_plugin_server_streams(registration->server);
+	const gint64 now_us = g_get_monotonic_time();
+
+	if (streams > registration->streams)
+		kubelet_took(registration);
+	registration->streams = streams;
+	if (streams && !registration->stream_since_us) {
+		registration->stream_since_us = now_us;
+		rdmad_event_disarm(registration->timer);
+	} else if (!streams && registration->stream_since_us) {
+		if (now_us - registration->stream_since_us > STABLE_US)
+			registration->backoff_ms = BACKOFF_FIRST;
+		registration->stream_since_us = 0;
+		try_later(registration, LOST_AFTER_MS);
+	}
+	if (registration->owner_ops->streams_changed)
+		registration->owner_ops->streams_changed(registration->owner_data);
+}
+
+static void notified(const char *error, gpointer data)
+{
+	RdmadRegistration *registration = data;
+
+	if (error) {
+		set_error(registration, error); /* kubelet tries again by itself */
+	} else {
+		accepted(registration);
+		kubelet_took(registration);
+		if (!registration->stream_since_us)
+			try_later(registration, LOST_AFTER_MS);
+	}
+	if (registration->owner_ops->notified)
+		registration->owner_ops->notified(error, registration->owner_data);
+}
+
+static gboolean is_another_kubelet(const RdmadRegistration *registration)
+{
+	RdmadSocketFile now;
+
+	return registration->way == RDMAD_REGISTRATION_LEGACY &&
+	       rdmad_kubelet_identify(registration->kubelet, &now) &&
+	       !rdmad_socket_file_equal(&now, &registration->at);
+}
+
+void rdmad_registration_look(RdmadRegistration *registration)
+{
+	if (!registration->server) {
+		/* Waiting for kubelet or its directory, unless a try is due in a moment. */
+		if (!rdmad_event_armed(registration->timer) || registration->error)
+			begin_try(registration);
+		return;
+	}
+	if (!rdmad_plugin_server_is_reachable(registration->server) ||
+	    is_another_kubelet(registration)) {
+		registration->backoff_ms = BACKOFF_FIRST;
+		begin_try(registration);
+	}
+}
+
+void rdmad_registration_restart(RdmadRegistration *registration)
+{
+	registration->backoff_ms = BACKOFF_FIRST;
+	begin_try(registration);
+}
+
+void rdmad_registration_publish(RdmadRegistration *registration, GBytes *list)
+{
+	const gboolean first = !registration->list;
+
+	if (!first && g_bytes_equal(registration->list, list))
+		return;
+	g_bytes_ref(list);
+	g_clear_pointer(&registration->list, g_bytes_unref);
+	registration->list = list;
+	if (registration->server)
+		rdmad_plugin_server_publish(registration->server, list);
+}
+
+/* ---- the owner's calls ---- */
+
+static void serve_allocate(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
+{
+	RdmadRegistration *registration = data;
+
+	registration->owner_ops->allocate(call, message, size, registration->owner_data);
+}
+
+static GBytes *serve_preferred(const guint8 *message, gsize size, gpointer data, GError **error)
+{
+	RdmadRegistration *registration = data;
+
+	return registration->owner_ops->preferred(message, size, registration->owner_data, error);
+}
+
+static void serve_pre_start(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
+{
+	RdmadRegistration *registration = data;
+
+	registration->owner_ops->pre_start(call, message, size, registration->owner_data);
+}
+
+/* Asked right before the stream: kubelet is here, a new socket now would only be in its way. */
+static void serve_options(RdmadPluginOptions *options, gpointer data)
+{
+	RdmadRegistration *registration = data;
+
+	if (rdmad_event_armed(registration->timer))
+		rdmad_event_arm(registration->timer, LOST_AFTER_MS);
+	registration->owner_ops->options(options, registration->owner_data);
+}
+
+static const RdmadPluginServerOps SERVER_OPS = {
+	.allocate = serve_allocate,
+	.preferred = serve_preferred,
+	.pre_start = serve_pre_start,
+	.options = serve_options,
+	.streams_changed = streams_changed,
+	.notified = notified,
+};
+
+/* ---- life ---- */
+
+RdmadRegistration *rdmad_registration_new(RdmadModule *self, RdmadKubelet *kubelet,
+					  const char *resource, const RdmadPluginServerOps *ops,
+					  gpointer data)
+{
+	RdmadRegistration *registration = g_new0(RdmadRegistration, 1);
+
+	registration->self = self;
+	registration->kubelet = kubelet;
+	registration->resource = g_strdup(resource);
+	registration->owner_ops = ops;
+	registration->owner_data = data;
+	registration->backoff_ms = BACKOFF_FIRST;
+	registration->timer =
+		rdmad_loop_add_timer(rdmad_module_loop(self), self, timer_fired, registration);
+	return registration;
+}
+
+void rdmad_registration_free(RdmadRegistration *registration)
+{
+	close_server(registration);
+	rdmad_event_free(registration->timer);
+	g_clear_pointer(&registration->list, g_bytes_unref);
+	g_free(registration->error);
+	g_free(registration->resource);
+	g_free(registration);
+}
+
+void rdmad_registration_drain(RdmadRegistration *registration, void (*drained)(gpointer data),
+			      gpointer data)
+{
+	registration->draining = TRUE;
+	rdmad_event_disarm(registration->timer);
+	if (registration->server)
+		rdmad_plugin_server_drain(registration->server, drained, data);
+	else
+		drained(data);
+}
+
+void rdmad_registration_info(const RdmadRegistration *registration, RdmadRegistrationInfo *info)
+{
+	info->registered = registration->stream_since_us != 0;
+	info->way = registration->way;
+	info->streams =
+		registration->server ? rdmad_plugin_server_streams(registration->server) : 0;
+	info->error = registration->error;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Registration: keeps one resource registered at kubelet, whatever happens to either
+ *
+ * Kubelet asks for ListAndWatch once and never again, so the only proof of being registered is a live
+ * stream.
+ *
+ * Register (legacy): kubelet forgets plugins when it starts and deletes their sockets.  When there is no
+ * stream for two seconds, or kubelet's socket is another one, or our own is gone, a socket with a new
+ * name is made and registered, with growing pauses between the tries.
+ *
+ * plugins_registry: kubelet finds the socket, and again after its restart; dialling may take it 10 s.
+ * One socket serves for life.  Another is made when the file has gone, or when kubelet has ended the
+ * stream although it runs on, which is how it drops a plugin.
+ *
+ * The old socket is closed first, and a moment given for kubelet to notice: it takes the end of an
+ * older stream, or of an older socket, for the end of the resource.
+ */
+#pragma once
+
+#include "kubelet/kubelet.h"
+#include "kubelet/server.h"
+
+typedef struct RdmadRegistration RdmadRegistration;
+
+/* `ops` and `data` serve the calls that come in; streams_changed and notified may be NULL. */
+RdmadRegistration *rdmad_registration_new(RdmadModule *self, RdmadKubelet *kubelet,
+					  const char *resource, const RdmadPluginServerOps *ops,
+					  gpointer data);
+void rdmad_registration_free(RdmadRegistration *registration);
+
+/* Begins to register; again: from the start, with another socket. */
+void rdmad_registration_restart(RdmadRegistration *registration);
+/* Something happened in kubelet's directories. */
+void rdmad_registration_look(RdmadRegistration *registration);
+void rdmad_registration_publish(RdmadRegistration *registration, GBytes *list);
+/* No more registering; `drained` once nothing is under way. */
+void rdmad_registration_drain(RdmadRegistration *registration, void (*drained)(gpointer data),
+			      gpointer data);
+
+typedef struct {
+	gboolean registered; /* kubelet watches */
+	RdmadRegistrationWay way;
+	guint streams;
+	const char *socket;    /* or NULL */
+	const char *error;     /* of the last try that failed, or NULL */
+	guint64 registrations; /* tries that kubelet accepted */
+} RdmadRegistrationInfo;
+void rdmad_registration_info(const RdmadRegistration *registration, RdmadRegistrationInfo *info);

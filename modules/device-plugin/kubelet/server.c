@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kubelet/server.h"
+
+#include <rdmad/error.h>
+#include <rdmad/grpc.h>
+#include <rdmad/log.h>
+#include <rdmad/loop.h>
+#include <sys/stat.h>
+
+#include "deviceplugin.pb-c.h"
+#include "pluginregistration.pb-c.h"
+#include "kubelet/unpack.h"
+
+#define PUBLISH_EVERY_US (100 * 1000)
+#define REASON_MAX	 512
+
+struct RdmadPluginServer {
+	RdmadGrpcServer *grpc;
+	char *resource, *path;
+	ino_t inode;
+	const RdmadPluginServerOps *ops;
+	gpointer data;
+	GPtrArray *streams; /* of Stream */
+	GBytes *list;
+	RdmadEvent *publish;
+	gint64 published_us;
+};
+
+typedef struct {
+	RdmadPluginServer *server;
+	RdmadGrpcCall *call;
+	GBytes *sent; /* the last list, or NULL */
+} Stream;
+
+/* ---- streams ---- */
+
+static void stream_free(gpointer data)
+{
+	Stream *stream = data;
+
+	rdmad_grpc_call_watch(stream->call, NULL, NULL, NULL);
+	rdmad_grpc_call_unref(stream->call);
+	g_clear_pointer(&stream->sent, g_bytes_unref);
+	g_free(stream);
+}
+
+static void stream_send(Stream *stream)
+{
+	GBytes *list = stream->server->list;
+	gsize size;
+	const guint8 *bytes = g_bytes_get_data(list, &size);
+
+	if (rdmad_grpc_call_pending(stream->call) ||
+	    (stream->sent && g_bytes_equal(stream->sent, list)))
+		return;
+	g_clear_pointer(&stream->sent, g_bytes_unref);
+	stream->sent = g_bytes_ref(list);
+	rdmad_grpc_call_send(stream->call, bytes, size);
+}
+
+static void stream_writable(RdmadGrpcCall *call, gpointer data)
+{
+	stream_send(data);
+}
+
+static void stream_ended(RdmadGrpcCall *call, gpointer data)
+{
+	Stream *stream = data;
+	RdmadPluginServer *server = stream->server;
+
+	g_ptr_array_remove_fast(server->streams, stream);
+	server->ops->streams_changed(server->data);
+}
+
+static void serve_list_and_watch(RdmadGrpcCall *call, const guint8 *message, gsize size,
+				 gpointer data)
+{
+	RdmadPluginServer *server = data;
+	Stream *stream = g_new0(Stream, 1);
+
+	stream->server = server;
+	stream->call = rdmad_grpc_call_ref(call);
+	g_ptr_array_add(server->streams, stream);
+	rdmad_grpc_call_watch(call, stream_writable, stream_ended, stream);
+	stream_send(stream);
+	server->ops->streams_changed(server->data);
+}
+
+static void publish_now(gpointer data)
+{
+	RdmadPluginServer *server = data;
+
+	server->published_us = g_get_monotonic_time();
+	for (guint i = 0; i < server->streams->len; i++)
+		stream_send(server->streams->pdata[i]);
+}
+
+/* The first change leaves at once; more of them wait for their turn together, for kubelet writes a
+ * file for each. */
+void rdmad_plugin_server_publish(RdmadPluginServer *server, GBytes *list)
+{
+	const gint64 due_us = server->published_us + PUBLISH_EVERY_US;
+	const gint64 now_us = g_get_monotonic_time();
+
+	g_bytes_ref(list);
+	g_bytes_unref(server->list);
+	server->list = list;
+	if (now_us >= due_us)
+		publish_now(server);
+	else if (!rdmad_event_armed(server->publish))
+		rdmad_event_arm(server->publish, (guint)((due_us - now_us) / 1000 + 1));
+}
+
+/* ---- unary methods ---- */
+
+/* An empty message, and others without a field that is set, take no byte. */
+static void reply_empty(RdmadGrpcCall *call)
+{
+	rdmad_grpc_call_reply(call, (const guint8 *)"", 0);
+}
+
+static void serve_options(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
+{
+	RdmadPluginServer *server = data;
+	V1beta1__DevicePluginOptions answer = V1BETA1__DEVICE_PLUGIN_OPTIONS__INIT;
+	RdmadPluginOptions options = { 0 };
+	guint8 bytes[16];
+
+	server->ops->options(&options, server->data);
+	answer.get_preferred_allocation_available = options.preferred;
+	answer.pre_start_required = options.pre_start;
+	rdmad_grpc_call_reply(call, bytes, v1beta1__device_plugin_options__pack(&answer, bytes));
+}
+
+static RdmadGrpcStatus status_of(const GError *error)
+{
+	if (g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_INVALID))
+		return RDMAD_GRPC_INVALID_ARGUMENT;
+	if (g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND))
+		return RDMAD_GRPC_NOT_FOUND;
+	if (g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE) ||
+	    g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_BUSY))
+		return RDMAD_GRPC_FAILED_PRECONDITION;
+	return RDMAD_GRPC_UNAVAILABLE;
+}
+
+void rdmad_plugin_server_reply(RdmadGrpcCall *call, GBytes *answer, const GError *error)
+{
+	gsize size;
+
+	if (answer)
+		rdmad_grpc_call_reply(call, g_bytes_get_data(answer, &size),
+				      g_bytes_get_size(answer));
+	else
+		rdmad_grpc_call_fail(call, status_of(error), "%s", error->message);
+}
+
+static void serve_preferred(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
+{
+	RdmadPluginServer *server = data;
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GBytes) answer = server->ops->preferred(message, size, server->data, &error);
+
+	rdmad_plugin_server_reply(call, answer, error);
+}
+
+static void serve_allocate(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
+{
+	RdmadPluginServer *server = data;
+
+	server->ops->allocate(call, message, size, server->data);
+}
+
+static void serve_pre_start(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
+{
+	RdmadPluginServer *server = data;
+
+	server->ops->pre_start(call, message, size, server->data);
+}
+
+static void serve_get_info(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
+{
+	RdmadPluginServer *server = data;
+	Pluginregistration__PluginInfo info = PLUGINREGISTRATION__PLUGIN_INFO__INIT;
+	char *versions[] = { (char *)"v1beta1" };
+	g_autofree guint8 *bytes = NULL;
+
+	info.type = (char *)"DevicePlugin";
+	info.name = server->resource;
+	info.n_supported_versions = G_N_ELEMENTS(versions);
+	info.supported_versions = versions;
+	/* No endpoint: kubelet uses the path at which it found us, which may differ from ours. */
+	bytes = g_malloc(pluginregistration__plugin_info__get_packed_size(&info));
+	rdmad_grpc_call_reply(call, bytes, pluginregistration__plugin_info__pack(&info, bytes));
+}
+
+static void serve_notify(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
+{
+	RdmadPluginServer *server = data;
+	g_autoptr(GError) error = NULL;
+	g_autoptr(RdmadUnpacked) unpacked = rdmad_unpack(
+		&pluginregistration__registration_status__descriptor, message, size, &error);
+	const Pluginregistration__RegistrationStatus *status;
+	g_autofree char *reason = NULL;
+
+	if (!unpacked) {
+		rdmad_plugin_server_reply(call, NULL, error);
+		return;
+	}
+	status = rdmad_unpacked_message(unpacked);
+	reply_empty(call);
+	reason = status->plugin_registered ? NULL : g_strndup(status->error, REASON_MAX);
+	server->ops->notified(reason, server->data);
+}
+
+static const RdmadGrpcMethod METHODS[] = {
+	{ "/v1beta1.DevicePlugin/GetDevicePluginOptions", serve_options },
+	{ "/v1beta1.DevicePlugin/ListAndWatch", serve_list_and_watch },
+	{ "/v1beta1.DevicePlugin/GetPreferredAllocation", serve_preferred },
+	{ "/v1beta1.DevicePlugin/Allocate", serve_allocate },
+	{ "/v1beta1.DevicePlugin/PreStartContainer", serve_pre_start },
+	{ "/pluginregistration.Registration/GetInfo", serve_get_info },
+	{ "/pluginregistration.Registration/NotifyRegistrationStatus", serve_notify },
+	{ NULL, NULL },
+};
+
+/* ---- life ---- */
+
+RdmadPluginServer *rdmad_plugin_server_new(RdmadModule *self, const char *resource,
+					   const char *socket_path, GBytes *list,
+					   const RdmadPluginServerOps *ops, gpointer data,
+					   GError **error)
+{
+	g_autoptr(RdmadPluginServer) server = g_new0(RdmadPluginServer, 1);
+	struct stat info;
+
+	server->resource = g_strdup(resource);
+	server->path = g_strdup(socket_path);
+	server->list = g_bytes_ref(list);
+	server->ops = ops;
+	server->data = data;
+	server->streams = g_ptr_array_new_with_free_func(stream_free);
+	server->publish = rdmad_loop_add_timer(rdmad_module_loop(self), self, publish_now, server);
+	server->grpc = rdmad_grpc_server_new(rdmad_module_loop(self), self, socket_path, METHODS,
+					     server, NULL, error);
+	if (!server->grpc)
+		return NULL;
+	server->inode = lstat(socket_path, &info) == 0 ? info.st_ino : 0;
+	return g_steal_pointer(&server);
+}
+
+void rdmad_plugin_server_free(RdmadPluginServer *server)
+{
+	g_clear_pointer(&server->streams, g_ptr_array_unref);
+	g_clear_pointer(&server->grpc, rdmad_grpc_server_free);
+	rdmad_event_free(server->publish);
+	g_clear_pointer(&server->list, g_bytes_unref);
+	g_free(server->path);
+	g_free(server->resource);
+	g_free(server);
+}
+
+guint rdmad_plugin_server_streams(const RdmadPluginServer *server)
+{
+	return server->streams->len;
+}
+
+const char *rdmad_plugin_server_path(const RdmadPluginServer *server)
+{
+	return server->path;
+}
+
+gboolean rdmad_plugin_server_is_reachable(const RdmadPluginServer *server)
+{
+	struct stat info;
+
+	return lstat(server->path, &info) == 0 && info.st_ino == server->inode;
+}
+
+void rdmad_plugin_server_drain(RdmadPluginServer *server, void (*drained)(gpointer data),
+			       gpointer data)
+{
+	for (guint i = 0; i < server->streams->len; i++)
+		rdmad_grpc_call_finish(((Stream *)server->streams->pdata[i])->call);
+	g_ptr_array_set_size(server->streams, 0);
+	rdmad_grpc_server_drain(server->grpc, drained, data);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plugin-stats.h"
+
+enum { SLOTS, UNHEALTHY, ALLOCATED, ALLOCATIONS, REGISTERED, ALLOCATE, N_STATS };
+
+struct RdmadPluginStats {
+	GPtrArray *const *resources;
+	RdmadStat *all[N_STATS];
+};
+
+static void collect(RdmadStat *stat, const RdmadPluginStats *stats, gsize member)
+{
+	for (guint i = 0; i < (*stats->resources)->len; i++) {
+		const RdmadResource *resource = (*stats->resources)->pdata[i];
+		RdmadResourceCounts counts;
+
+		rdmad_resource_count(resource, &counts);
+		rdmad_stat_set(stat, G_STRUCT_MEMBER(guint, &counts, member),
+			       (const char *const[]){ rdmad_resource_name(resource), NULL });
+	}
+}
+
+static void collect_slots(RdmadStat *stat, gpointer data)
+{
+	collect(stat, data, G_STRUCT_OFFSET(RdmadResourceCounts, slots));
+}
+
+static void collect_unhealthy(RdmadStat *stat, gpointer data)
+{
+	collect(stat, data, G_STRUCT_OFFSET(RdmadResourceCounts, unhealthy));
+}
+
+static void collect_allocated(RdmadStat *stat, gpointer data)
+{
+	collect(stat, data, G_STRUCT_OFFSET(RdmadResourceCounts, allocated));
+}
+
+static void collect_allocations(RdmadStat *stat, gpointer data)
+{
+	collect(stat, data, G_STRUCT_OFFSET(RdmadResourceCounts, allocations));
+}
+
+static void collect_registered(RdmadStat *stat, gpointer data)
+{
+	collect(stat, data, G_STRUCT_OFFSET(RdmadResourceCounts, registered));
+}
+
+static const RdmadStatClass classes[N_STATS] = {
+	[SLOTS] = { RDMAD_STAT_GAUGE,
+		    "rdma_resource_slots",
+		    NULL,
+		    "Slots of a resource that kubelet was told of",
+		    { "resource" },
+		    .collect = collect_slots },
+	[UNHEALTHY] = { RDMAD_STAT_GAUGE,
+			"rdma_resource_slots_unhealthy",
+			NULL,
+			"Those of them that are unhealthy",
+			{ "resource" },
+			.collect = collect_unhealthy },
+	[ALLOCATED] = { RDMAD_STAT_GAUGE,
+			"rdma_resource_slots_allocated",
+			NULL,
+			"Those of them that allocations hold",
+			{ "resource" },
+			.collect = collect_allocated },
+	[ALLOCATIONS] = { RDMAD_STAT_GAUGE,
+			  "rdma_resource_allocations",
+			  NULL,
+			  "Allocations of a resource, one for each container",
+			  { "resource" },
+			  .collect = collect_allocations },
+	[REGISTERED] = { RDMAD_STAT_GAUGE,
+			 "rdmad_kubelet_registered",
+			 NULL,
+			 "Whether kubelet watches a resource",
+			 { "resource" },
+			 .collect = collect_registered },
+	[ALLOCATE] = { RDMAD_STAT_HISTOGRAM, "rdmad_allocate_duration_seconds", "seconds",
+		       "How long Allocate worked on an answer, with the write to the disk",
+		       .bounds = (const double[]){ 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005,
+						   0.01, 0.025, 0.05, 0.1, 0.5, 1, 0 } },
+};
+
+void rdmad_plugin_stats_free(RdmadPluginStats *stats)
+{
+	if (!stats)
+		return;
+	for (guint i = 0; i < N_STATS; i++)
+		rdmad_stat_free(stats->all[i]);
+	g_free(stats);
+}
+
+RdmadPluginStats *rdmad_plugin_stats_new(RdmadModule *self, GPtrArray *const *resources,
+					 GError **error)
+{
+	g_autoptr(RdmadPluginStats) stats = g_new0(RdmadPluginStats, 1);
+
+	stats->resources = resources;
+	for (guint i = 0; i < N_STATS; i++) {
+		stats->all[i] =
+			rdmad_stats_add(rdmad_module_stats(self), self, &classes[i], stats, error);
+		if (!stats->all[i])
+			return NULL;
+	}
+	rdmad_stat_add(stats->all[ALLOCATE], 0, NULL); /* shown before the first */
+	return g_steal_pointer(&stats);
+}
+
+RdmadStat *rdmad_plugin_stats_allocate(RdmadPluginStats *stats)
+{
+	return stats->all[ALLOCATE];
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CRI answers: what is read of the container runtime's messages. */
+#include "prestart/cri.h"
+
+#include <rdmad/error.h>
+#include <rdmad/grpc.h>
+#include <rdmad/loop.h>
+#include <sys/stat.h>
+
+#include "cri.pb-c.h"
+#include "kubelet/unpack.h"
+
+static gboolean is_of_pod(const Runtime__V1__PodSandbox *sandbox, const char *pod_namespace,
+			  const char *pod_name)
+{
+	return sandbox->metadata && *sandbox->id &&
+	       sandbox->state == RUNTIME__V1__POD_SANDBOX_STATE__SANDBOX_READY &&
+	       g_str_equal(sandbox->metadata->name, pod_name) &&
+	       g_str_equal(sandbox->metadata->namespace_, pod_namespace);
+}
+
+gboolean rdmad_cri_answer_sandbox(const guint8 *message, gsize size, const char *pod_namespace,
+				  const char *pod_name, char **id, char **pod_uid, GError **error)
+{
+	g_autoptr(RdmadUnpacked) unpacked = rdmad_unpack(
+		&runtime__v1__list_pod_sandbox_response__descriptor, message, size, error);
+	const Runtime__V1__ListPodSandboxResponse *response;
+	const Runtime__V1__PodSandbox *newest = NULL;
+
+	if (!unpacked)
+		return FALSE;
+	response = rdmad_unpacked_message(unpacked);
+	for (size_t i = 0; i < response->n_items; i++) {
+		const Runtime__V1__PodSandbox *one = response->items[i];
+
+		if (is_of_pod(one, pod_namespace, pod_name) &&
+		    (!newest || one->created_at > newest->created_at))
+			newest = one;
+	}
+	if (!newest) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND,
+			    "it has no sandbox of %s/%s that is ready", pod_namespace, pod_name);
+		return FALSE;
+	}
+	*id = g_strdup(newest->id);
+	*pod_uid = g_strdup(newest->metadata->uid);
+	return TRUE;
+}
+
+gboolean rdmad_cri_answer_network(const guint8 *message, gsize size, RdmadCriNetwork *network,
+				  GError **error)
+{
+	g_autoptr(RdmadUnpacked) unpacked = rdmad_unpack(
+		&runtime__v1__pod_sandbox_status_response__descriptor, message, size, error);
+	const Runtime__V1__PodSandboxStatusResponse *response;
+	const Runtime__V1__LinuxPodSandboxStatus *os;
+
+	if (!unpacked)
+		return FALSE;
+	response = rdmad_unpacked_message(unpacked);
+	os = response->status ? response->status->linux_status : NULL;
+	if (!os || !os->namespaces || !os->namespaces->options)
+		*network = RDMAD_CRI_NETWORK_UNKNOWN;
+	else if (os->namespaces->options->network == RUNTIME__V1__NAMESPACE_MODE__NODE)
+		*network = RDMAD_CRI_NETWORK_HOST;
+	else
+		*network = RDMAD_CRI_NETWORK_POD;
+	return TRUE;
+}
+
+/*
+ * CRI: what the container runtime says of a pod's sandbox (runtime.v1)
+ *
+ * Kubelet tells a device plugin neither the uid of a pod nor whether it is in the host's network;
+ * the runtime knows both as soon as the sandbox is there, which is before any container starts.
+ * Two calls: ListPodSandbox by the labels that kubelet gives every sandbox, then PodSandboxStatus.
+ */
+
+#define SERVICE	    "/runtime.v1.RuntimeService/"
+#define DEADLINE_MS 3000
+#define MESSAGE_MAX (4u << 20)
+
+struct RdmadCriQuery {
+	RdmadGrpcChannel *channel;
+	char *socket_path, *pod_namespace, *pod_name;
+	char *sandbox_id, *pod_uid;
+	RdmadCriNetwork network;
+	GError *error; /* of the answer to the call under way */
+	gboolean answered;
+	RdmadEvent *finish; /* a channel is not freed from inside its own callback */
+	RdmadCriFunc fn;
+	gpointer data;
+};
+
+char *rdmad_cri_socket(const char *configured)
+{
+	static const char *const known[] = {
+		"/run/containerd/containerd.sock",
+		"/run/crio/crio.sock",
+		"/run/k3s/containerd/containerd.sock",
+		"/run/cri-dockerd.sock",
+	};
+	struct stat info;
+
+	if (!g_str_equal(configured, "auto"))
+		return g_strdup(configured);
+	for (guint i = 0; i < G_N_ELEMENTS(known); i++)
+		if (stat(known[i], &info) == 0 && S_ISSOCK(info.st_mode))
+			return g_strdup(known[i]);
+	return NULL;
+}
+
+/* ---- the end ---- */
+
+static void query_free(RdmadCriQuery *query)
+{
+	rdmad_grpc_channel_free(query->channel);
+	rdmad_event_free(query->finish);
+	g_clear_error(&query->error);
+	g_free(query->socket_path);
+	g_free(query->pod_namespace);
+	g_free(query->pod_name);
+	g_free(query->sandbox_id);
+	g_free(query->pod_uid);
+	g_free(query);
+}
+
+void rdmad_cri_query_cancel(RdmadCriQuery *query)
+{
+	if (query)
+		query_free(query);
+}
+
+static void query_finish(gpointer user)
+{
+	RdmadCriQuery *query = user;
+	const RdmadCriFunc fn = query->fn;
+	const gpointer data = query->data;
+	g_autofree char *uid = g_steal_pointer(&query->pod_uid);
+	const RdmadCriSandbox sandbox = { uid, query->network };
+	g_autoptr(GError) error = g_steal_pointer(&query->error);
+
+	query_free(query);
+	fn(error ? NULL : &sandbox, error, data);
+}
+
+static void query_fail(RdmadCriQuery *query, RdmadGrpcStatus status, const char *text)
+{
+	if (!query->error)
+		g_set_error_literal(&query->error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE,
+				    text && *text ? text : rdmad_grpc_status_name(status));
+	g_prefix_error(&query->error, "the container runtime at %s: ", query->socket_path);
+	rdmad_event_arm(query->finish, 0);
+}
+
+/* ---- calls ---- */
+
+static void query_call(RdmadCriQuery *query, const char *method, const ProtobufCMessage *request,
+		       const RdmadGrpcRequestOps *ops)
+{
+	const gsize size = protobuf_c_message_get_packed_size(request);
+	g_autofree guint8 *bytes = g_malloc(size);
+
+	protobuf_c_message_pack(request, bytes);
+	query->answered = FALSE;
+	rdmad_grpc_channel_call(query->channel, method, bytes, size, DEADLINE_MS, ops, query);
+}
+
+static void status_answered(const guint8 *message, gsize size, gpointer data)
+{
+	RdmadCriQuery *query = data;
+
+	g_clear_error(&query->error);
+	query->answered = rdmad_cri_answer_network(message, size, &query->network, &query->error);
+}
+
+static void status_done(RdmadGrpcStatus status, const char *text, gpointer data)
+{
+	RdmadCriQuery *query = data;
+
+	if (status == RDMAD_GRPC_OK && query->answered)
+		rdmad_event_arm(query->finish, 0);
+	else
+		query_fail(query, status, text);
+}
+
+static void status_ask(RdmadCriQuery *query)
+{
+	static const RdmadGrpcRequestOps ops = { status_answered, status_done };
+	Runtime__V1__PodSandboxStatusRequest request =
+		RUNTIME__V1__POD_SANDBOX_STATUS_REQUEST__INIT;
+
+	request.pod_sandbox_id = query->sandbox_id;
+	query_call(query, SERVICE "PodSandboxStatus", &request.base, &ops);
+}
+
+static void list_answered(const guint8 *message, gsize size, gpointer data)
+{
+	RdmadCriQuery *query = data;
+
+	g_clear_error(&query->error);
+	query->answered =
+		rdmad_cri_answer_sandbox(message, size, query->pod_namespace, query->pod_name,
+					 &query->sandbox_id, &query->pod_uid, &query->error);
+}
+
+static void list_done(RdmadGrpcStatus status, const char *text, gpointer data)
+{
+	RdmadCriQuery *query = data;
+
+	if (status == RDMAD_GRPC_OK && query->answered)
+		status_ask(query);
+	else
+		query_fail(query, status, text);
+}
+
+static void list_ask(RdmadCriQuery *query)
+{
+	static const RdmadGrpcRequestOps ops = { list_answered, list_done };
+	Runtime__V1__PodSandboxFilter__LabelSelectorEntry labels[2] = {
+		RUNTIME__V1__POD_SANDBOX_FILTER__LABEL_SELECTOR_ENTRY__INIT,
+		RUNTIME__V1__POD_SANDBOX_FILTER__LABEL_SELECTOR_ENTRY__INIT,
+	};
+	Runtime__V1__PodSandboxFilter__LabelSelectorEntry *selector[] = { &labels[0], &labels[1] };
+	Runtime__V1__PodSandboxFilter filter = RUNTIME__V1__POD_SANDBOX_FILTER__INIT;
+	Runtime__V1__ListPodSandboxRequest request = RUNTIME__V1__LIST_POD_SANDBOX_REQUEST__INIT;
+
+	labels[0].key = (char *)"io.kubernetes.pod.namespace";
+	labels[0].value = query->pod_namespace;
+	labels[1].key = (char *)"io.kubernetes.pod.name";
+	labels[1].value = query->pod_name;
+	filter.n_label_selector = G_N_ELEMENTS(selector);
+	filter.label_selector = selector;
+	request.filter = &filter;
+	query_call(query, SERVICE "ListPodSandbox", &request.base, &ops);
+}
+
+RdmadCriQuery *rdmad_cri_query(RdmadModule *self, const char *socket_path,
+			       const char *pod_namespace, const char *pod_name, RdmadCriFunc fn,
+			       gpointer data)
+{
+	RdmadCriQuery *query = g_new0(RdmadCriQuery, 1);
+
+	query->socket_path = g_strdup(socket_path);
+	query->pod_namespace = g_strdup(pod_namespace);
+	query->pod_name = g_strdup(pod_name);
+	query->fn = fn;
+	query->data = data;
+	query->finish = rdmad_loop_add_timer(rdmad_module_loop(self), self, query_finish, query);
+	query->channel =
+		rdmad_grpc_channel_new(rdmad_module_loop(self), self, socket_path, MESSAGE_MAX);
+	list_ask(query);
+	return query;
+}

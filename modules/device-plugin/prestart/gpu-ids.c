@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "prestart/gpu-ids.h"
+
+#include <rdmad/inventory.h>
+#include <rdmad/log.h>
+#include <rdmad/pods.h>
+#include <rdmad/sysroot.h>
+#include <rdmad/work.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "allocate/placement.h"
+
+#define NVIDIA	    "proc/driver/nvidia/gpus"
+#define DRM	    "sys/class/drm"
+#define DEADLINE_MS 30000
+
+struct RdmadGpuIds {
+	RdmadModule *self;
+	GHashTable *names; /* name -> PCI address */
+	RdmadJob *job;
+	gboolean again; /* read once more when the job is done */
+};
+
+/* ---- ids ---- */
+
+char *rdmad_gpu_ids_uuid(const char *information)
+{
+	const char *at = strstr(information, "GPU UUID:");
+	gsize length;
+
+	if (!at)
+		return NULL;
+	at += strlen("GPU UUID:");
+	at += strspn(at, " \t");
+	length = strcspn(at, " \t\r\n");
+	/* While nobody has opened the GPU its UUID is all "?". */
+	if (!g_str_has_prefix(at, "GPU-") || memchr(at, '?', length))
+		return NULL;
+	return g_strndup(at, length);
+}
+
+/* "00000000:1B:00.0-3" is 0000:1b:00.0: some write the domain with eight digits. */
+static char *address_parse(const char *id)
+{
+	guint domain, bus, device, function;
+	int end = 0;
+
+	/* A sign or a blank is a number's for sscanf(). */
+	if (strspn(id, "0123456789abcdefABCDEF") < 4 ||
+	    sscanf(id, "%8x:%2x:%2x.%1x%n", &domain, &bus, &device, &function, &end) != 4 ||
+	    strspn(id, "0123456789abcdefABCDEF:.") < (gsize)end || g_ascii_isxdigit(id[end]))
+		return NULL;
+	return g_strdup_printf("%04x:%02x:%02x.%x", domain, bus, device, function);
+}
+
+/* Where the name of the whole device ends: "::3" is a share of it, "/1/0" a slice, "-1" a share of
+ * a card. */
+static char *id_stem(const char *id)
+{
+	const char *stem = g_str_has_prefix(id, "MIG-GPU-") ? id + strlen("MIG-") : id;
+	gsize length = strcspn(stem, ":/");
+
+	if (g_str_has_prefix(stem, "card"))
+		length = MIN(length, strcspn(stem, "-"));
+	return g_strndup(stem, length);
+}
+
+char *rdmad_gpu_ids_address(GHashTable *names, const char *id)
+{
+	g_autofree char *stem = id_stem(id);
+	const char *address = g_hash_table_lookup(names, stem);
+
+	return address ? g_strdup(address) : address_parse(id);
+}
+
+/* ---- the job ---- */
+
+static void read_nvidia(const RdmadSysroot *root, GHashTable *names)
+{
+	g_auto(GStrv) addresses = rdmad_sysroot_list(root, NVIDIA, NULL);
+
+	for (guint i = 0; addresses && addresses[i]; i++) {
+		g_autofree char *path = g_strdup_printf(NVIDIA "/%s/information", addresses[i]);
+		g_autofree char *text = rdmad_sysroot_read(root, path, NULL);
+		char *uuid = text ? rdmad_gpu_ids_uuid(text) : NULL;
+
+		if (uuid)
+			g_hash_table_replace(names, uuid, address_parse(addresses[i]));
+	}
+}
+
+static void read_cards(const RdmadSysroot *root, GHashTable *names)
+{
+	g_auto(GStrv) cards = rdmad_sysroot_list(root, DRM, NULL);
+
+	for (guint i = 0; cards && cards[i]; i++) {
+		g_autofree char *path = g_strdup_printf(DRM "/%s/device", cards[i]);
+		g_autofree char *target = NULL;
+
+		/* "card0-DP-1" is a connector. */
+		if (!g_str_has_prefix(cards[i], "card") || strchr(cards[i], '-'))
+			continue;
+		target = rdmad_sysroot_link_name(root, path, NULL);
+		if (target)
+			g_hash_table_replace(names, g_strdup(cards[i]), address_parse(target));
+	}
+}
+
+static gpointer job_run(gpointer input, const RdmadJob *job, GError **error)
+{
+	GHashTable *names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+
+	read_nvidia(input, names);
+	read_cards(input, names);
+	return names;
+}
+
+static void job_done(gpointer result, const GError *error, gpointer data)
+{
+	RdmadGpuIds *ids = data;
+
+	ids->job = NULL;
+	if (result) {
+		g_hash_table_unref(ids->names);
+		ids->names = result;
+	} else {
+		rdmad_debug("the names of the accelerators: %s", error->message);
+	}
+	if (ids->again)
+		rdmad_gpu_ids_read(ids);
+}
+
+void rdmad_gpu_ids_read(RdmadGpuIds *ids)
+{
+	static const RdmadJobClass klass = {
+		.name = "gpu-ids",
+		.run = job_run,
+		.done = job_done,
+		.free_result = (GDestroyNotify)g_hash_table_unref,
+	};
+	g_autoptr(GError) error = NULL;
+
+	ids->again = ids->job != NULL;
+	if (ids->job)
+		return;
+	ids->job = rdmad_work_submit(rdmad_module_workers(ids->self), ids->self, &klass,
+				     (gpointer)rdmad_module_sysroot(ids->self), DEADLINE_MS, ids,
+				     &error);
+	if (!ids->job)
+		rdmad_debug("the names of the accelerators: %s", error->message);
+}
+
+/* ---- life and questions ---- */
+
+RdmadGpuIds *rdmad_gpu_ids_new(RdmadModule *self)
+{
+	RdmadGpuIds *ids = g_new0(RdmadGpuIds, 1);
+
+	ids->self = self;
+	ids->names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	return ids;
+}
+
+void rdmad_gpu_ids_free(RdmadGpuIds *ids)
+{
+	rdmad_job_cancel(ids->job);
+	g_hash_table_unref(ids->names);
+	g_free(ids);
+}
+
+const RdmadGpu *rdmad_gpu_ids_find(const RdmadGpuIds *ids, const char *id)
+{
+	RdmadInventory *inventory = rdmad_module_inventory(ids->self);
+	g_autofree char *address = rdmad_gpu_ids_address(ids->names, id);
+
+	for (guint i = 0; address && i < rdmad_inventory_gpu_count(inventory); i++) {
+		const RdmadGpu *gpu = rdmad_inventory_gpu(inventory, i);
+
+		if (g_str_equal(gpu->pci_address, address))
+			return gpu;
+	}
+	return NULL;
+}
+
+static void placement_hold(GArray *gpus, const RdmadGpu *held)
+{
+	for (guint i = 0; i < gpus->len; i++) {
+		RdmadPlacementGpu *one = &g_array_index(gpus, RdmadPlacementGpu, i);
+
+		if (one->gpu == held)
+			one->held = TRUE;
+	}
+}
+
+GArray *rdmad_gpu_ids_placement(const RdmadGpuIds *ids)
+{
+	GArray *gpus = g_array_new(FALSE, FALSE, sizeof(RdmadPlacementGpu));
+	RdmadInventory *inventory = rdmad_module_inventory(ids->self);
+	RdmadPods *pods = rdmad_module_pods(ids->self);
+
+	for (guint i = 0; i < rdmad_inventory_gpu_count(inventory); i++) {
+		const RdmadPlacementGpu one = { rdmad_inventory_gpu(inventory, i), FALSE };
+
+		g_array_append_val(gpus, one);
+	}
+	for (guint i = 0; gpus->len && i < rdmad_pods_count(pods); i++) {
+		const RdmadPodDevices *devices = rdmad_pods_nth(pods, i);
+
+		for (char **id = devices->ids; *id; id++)
+			placement_hold(gpus, rdmad_gpu_ids_find(ids, *id));
+	}
+	return gpus;
+}

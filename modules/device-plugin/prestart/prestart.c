@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "prestart/prestart.h"
+
+#include <rdmad/allocation-dir.h>
+#include <rdmad/allocations.h>
+#include <rdmad/inventory.h>
+#include <rdmad/event-log.h>
+#include <rdmad/loop.h>
+#include <rdmad/pods.h>
+#include <string.h>
+
+#include "allocate/allocation-directory.h"
+#include "prestart/cri.h"
+#include "deviceplugin.pb-c.h"
+#include "prestart/rdma-limits.h"
+#include "prestart/nic-order.h"
+#include "kubelet/unpack.h"
+
+#define DEADLINE_MS 9000
+#define STARTS_MAX  1024u
+
+struct RdmadPreStart {
+	RdmadModule *self;
+	gboolean prestart;
+	char *cri_socket;
+	const RdmadGpuIds *gpu_ids;
+	const RdmadDelivery *delivery;
+	GPtrArray *starts;   /* of Start, the oldest first */
+	guint64 asked, told; /* questions to podresources and answers */
+};
+
+/* One call. */
+typedef struct {
+	RdmadPreStart *owner;
+	RdmadResourceSettings *settings;
+	RdmadGrpcCall *call;
+	char *slot;
+	char *pod_namespace, *pod_name, *container; /* once podresources has told */
+	guint64 question;			    /* to podresources, by number; 0: answered */
+	RdmadEvent *deadline;
+	RdmadCriQuery *query;
+	RdmadJob *job;
+} Start;
+
+static void start_free(gpointer data)
+{
+	Start *start = data;
+
+	rdmad_cri_query_cancel(start->query);
+	rdmad_job_cancel(start->job);
+	rdmad_event_free(start->deadline);
+	rdmad_grpc_call_unref(start->call);
+	rdmad_resource_settings_unref(start->settings);
+	g_free(start->slot);
+	g_free(start->pod_namespace);
+	g_free(start->pod_name);
+	g_free(start->container);
+	g_free(start);
+}
+
+/* ---- the answer ---- */
+
+/* `start` is gone after it. */
+static void start_allow(Start *start)
+{
+	rdmad_grpc_call_reply(start->call, (const guint8 *)"", 0);
+	g_ptr_array_remove(start->owner->starts, start);
+}
+
+/* "namespace/pod", or NULL while it is not known. */
+static char *start_pod(const Start *start)
+{
+	return start->pod_name ? g_strdup_printf("%s/%s", start->pod_namespace, start->pod_name)
+			       : NULL;
+}
+
+static void start_tell(const Start *start, const char *kind, const char *what, const char *why)
+{
+	g_autofree char *pod = start_pod(start);
+	const RdmadLogFields about = { .resource = start->settings->name, .pod = pod };
+
+	rdmad_event_log_post(rdmad_module_event_log(start->owner->self), RDMAD_LOG_WARNING, kind,
+			     &about, "%s of %s starts, %s: %s",
+			     start->container ? start->container : "a container",
+			     pod ? pod : "an unknown pod", what, why);
+}
+
+static void start_refuse(Start *start)
+{
+	const char *name = start->settings->name;
+	g_autofree char *pod = start_pod(start);
+	const RdmadLogFields about = { .resource = name, .pod = pod };
+
+	rdmad_event_log_post(rdmad_module_event_log(start->owner->self), RDMAD_LOG_WARNING,
+			     "start-refused", &about,
+			     "%s of %s may not start: it is not in the host's network, and "
+			     "host_network_only is set for %s",
+			     start->container, pod, name);
+	rdmad_grpc_call_fail(start->call, RDMAD_GRPC_FAILED_PRECONDITION,
+			     "%s is for pods with hostNetwork: true alone (host_network_only = "
+			     "true in rdmad's configuration), and pod %s is not one",
+			     name, pod);
+	g_ptr_array_remove(start->owner->starts, start);
+}
+
+static void start_late(gpointer data)
+{
+	Start *start = data;
+
+	start_tell(start, "start-unchecked", "not all is done for it",
+		   "kubelet or the container runtime took too long to say whose it is");
+	start_allow(start);
+}
+
+/* ---- what the runtime says ---- */
+
+static gboolean has_limits(const RdmadResourceSettings *settings)
+{
+	return settings->limits.hca_handle || settings->limits.hca_object;
+}
+
+static const RdmadAllocation *start_allocation(const Start *start)
+{
+	return rdmad_allocations_by_slot(rdmad_module_allocations(start->owner->self),
+					 start->settings->name, start->slot);
+}
+
+static void limits_done(gpointer result, const GError *error, gpointer data)
+{
+	Start *start = data;
+
+	start->job = NULL;
+	if (error)
+		start_tell(start, "rdma-limits", "without its RDMA limits", error->message);
+	start_allow(start);
+}
+
+/* Kernel names of what is there of the allocation's devices. */
+static char **allocation_device_names(const Start *start)
+{
+	RdmadInventory *inventory = rdmad_module_inventory(start->owner->self);
+	const RdmadAllocation *allocation = start_allocation(start);
+	GPtrArray *names = g_ptr_array_new();
+
+	for (guint i = 0; allocation && allocation->devices[i]; i++) {
+		const RdmadDevice *dev = rdmad_inventory_lookup(inventory, allocation->devices[i]);
+
+		if (dev && !g_ptr_array_find_with_equal_func(names, dev->name, g_str_equal, NULL))
+			g_ptr_array_add(names, g_strdup(dev->name));
+	}
+	g_ptr_array_add(names, NULL);
+	return (char **)g_ptr_array_free(names, FALSE);
+}
+
+static void start_limit(Start *start, const char *pod_uid)
+{
+	static const RdmadJobClass klass = {
+		.name = "rdma-limits",
+		.run = rdmad_limit_job_run,
+		.done = limits_done,
+		.free_input = rdmad_limit_job_input_free,
+	};
+	RdmadModule *self = start->owner->self;
+	g_auto(GStrv) names = allocation_device_names(start);
+	gpointer input = rdmad_limit_job_input(self, pod_uid, names, &start->settings->limits);
+	g_autoptr(GError) error = NULL;
+
+	start->job = rdmad_work_submit(rdmad_module_workers(self), self, &klass, input, 0, start,
+				       &error);
+	if (!start->job)
+		limits_done(NULL, error, start);
+}
+
+static void runtime_told(const RdmadCriSandbox *sandbox, const GError *error, gpointer data)
+{
+	Start *start = data;
+
+	start->query = NULL;
+	if (!sandbox) {
+		start_tell(start, "start-unchecked", "its pod could not be looked at",
+			   error->message);
+		start_allow(start);
+		return;
+	}
+	if (start->settings->host_network_only && sandbox->network == RDMAD_CRI_NETWORK_POD) {
+		start_refuse(start);
+		return;
+	}
+	if (start->settings->host_network_only && sandbox->network == RDMAD_CRI_NETWORK_UNKNOWN)
+		start_tell(start, "start-unchecked", "host_network_only could not be checked",
+			   "the container runtime does not say in which network it is");
+	if (has_limits(start->settings))
+		start_limit(start, sandbox->pod_uid);
+	else
+		start_allow(start);
+}
+
+static void start_ask_runtime(Start *start)
+{
+	g_autofree char *socket = rdmad_cri_socket(start->owner->cri_socket);
+
+	if (!socket) {
+		start_tell(start, "start-unchecked", "its pod could not be looked at",
+			   "there is no socket of a container runtime (cri_socket)");
+		start_allow(start);
+		return;
+	}
+	start->query = rdmad_cri_query(start->owner->self, socket, start->pod_namespace,
+				       start->pod_name, runtime_told, start);
+}
+
+/* ---- the order of the NICs ---- */
+
+static gboolean is_of_container(const Start *start, const RdmadPodDevices *devices)
+{
+	return g_str_equal(devices->pod_namespace, start->pod_namespace) &&
+	       g_str_equal(devices->pod_name, start->pod_name) &&
+	       g_str_equal(devices->container, start->container);
+}
+
+static GPtrArray *container_gpus(const Start *start)
+{
+	RdmadPods *pods = rdmad_module_pods(start->owner->self);
+	GPtrArray *gpus = g_ptr_array_new();
+
+	for (guint i = 0; i < rdmad_pods_count(pods); i++) {
+		const RdmadPodDevices *devices = rdmad_pods_nth(pods, i);
+
+		for (char **id = devices->ids; is_of_container(start, devices) && *id; id++) {
+			const RdmadGpu *gpu = rdmad_gpu_ids_find(start->owner->gpu_ids, *id);
+
+			if (gpu && !g_ptr_array_find(gpus, gpu, NULL))
+				g_ptr_array_add(gpus, (gpointer)gpu);
+		}
+	}
+	return gpus;
+}
+
+typedef struct {
+	const Start *start;
+	GPtrArray *devices;
+} Collection;
+
+/* A container may have allocations of several resources, and uses the devices of all. */
+static void collect_devices(const RdmadAllocation *allocation, gpointer data)
+{
+	Collection *collection = data;
+	const Start *start = collection->start;
+	RdmadInventory *inventory = rdmad_module_inventory(start->owner->self);
+
+	if (g_strcmp0(allocation->pod_namespace, start->pod_namespace) != 0 ||
+	    g_strcmp0(allocation->pod_name, start->pod_name) != 0 ||
+	    g_strcmp0(allocation->container, start->container) != 0)
+		return;
+	for (guint i = 0; allocation->devices[i]; i++) {
+		const RdmadDevice *dev = rdmad_inventory_lookup(inventory, allocation->devices[i]);
+
+		if (dev && !g_ptr_array_find(collection->devices, dev, NULL))
+			g_ptr_array_add(collection->devices, (gpointer)dev);
+	}
+}
+
+static void start_order_nics(Start *start)
+{
+	g_autoptr(GPtrArray) gpus = container_gpus(start);
+	g_autoptr(GPtrArray) devices = g_ptr_array_new();
+	Collection collection = { start, devices };
+	const RdmadAllocation *allocation = start_allocation(start);
+	g_autofree char *text = NULL;
+	g_autoptr(GError) error = NULL;
+
+	rdmad_allocations_foreach(rdmad_module_allocations(start->owner->self), collect_devices,
+				  &collection);
+	rdmad_nic_order_sort(devices, gpus);
+	text = rdmad_nic_order_nccl_conf(devices, gpus);
+	if (allocation &&
+	    !rdmad_allocation_dir_write(rdmad_delivery_run_dir(start->owner->delivery),
+					allocation->id, RDMAD_ALLOCATION_NCCL_CONF, text, &error))
+		start_tell(start, "start-unchecked", "without the order of its NICs",
+			   error->message);
+}
+
+/* ---- what podresources says ---- */
+
+static void start_pods_told(Start *start, const GError *error)
+{
+	const RdmadPodDevices *holder =
+		error ? NULL
+		      : rdmad_pods_holder(rdmad_module_pods(start->owner->self),
+					  start->settings->name, start->slot);
+
+	start->question = 0;
+	if (!holder) {
+		start_tell(start, "start-unchecked", "it is not known whose it is",
+			   error ? error->message : "kubelet does not list its devices");
+		start_allow(start);
+		return;
+	}
+	start->pod_namespace = g_strdup(holder->pod_namespace);
+	start->pod_name = g_strdup(holder->pod_name);
+	start->container = g_strdup(holder->container);
+	if (start->owner->prestart)
+		start_order_nics(start);
+	if (start->settings->host_network_only || has_limits(start->settings))
+		start_ask_runtime(start);
+	else
+		start_allow(start);
+}
+
+/* One call for each question, in their order; some that asked did not wait. */
+static void pods_told(const GError *error, gpointer data)
+{
+	RdmadPreStart *pre_start = data;
+
+	pre_start->told++;
+	for (guint i = 0; i < pre_start->starts->len; i++) {
+		Start *start = pre_start->starts->pdata[i];
+
+		if (start->question != pre_start->told)
+			continue;
+		start_pods_told(start, error);
+		return;
+	}
+}
+
+/* ---- the call ---- */
+
+static void start_begin(RdmadPreStart *pre_start, RdmadResourceSettings *resource,
+			RdmadGrpcCall *call, const char *slot)
+{
+	RdmadModule *self = pre_start->self;
+	Start *start = g_new0(Start, 1);
+
+	start->owner = pre_start;
+	start->settings = rdmad_resource_settings_ref(resource);
+	start->call = rdmad_grpc_call_ref(call);
+	start->slot = g_strdup(slot);
+	start->question = ++pre_start->asked;
+	start->deadline = rdmad_loop_add_timer(rdmad_module_loop(self), self, start_late, start);
+	rdmad_event_arm(start->deadline, DEADLINE_MS);
+	g_ptr_array_add(pre_start->starts, start);
+	rdmad_pods_refresh(rdmad_module_pods(self), self, pods_told, pre_start);
+}
+
+void rdmad_pre_start_serve(RdmadPreStart *pre_start, RdmadResourceSettings *resource,
+			   RdmadGrpcCall *call, const guint8 *message, gsize size)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(RdmadUnpacked) unpacked = rdmad_unpack(
+		&v1beta1__pre_start_container_request__descriptor, message, size, &error);
+	const V1beta1__PreStartContainerRequest *request =
+		unpacked ? rdmad_unpacked_message(unpacked) : NULL;
+
+	if (!request)
+		rdmad_grpc_call_fail(call, RDMAD_GRPC_INVALID_ARGUMENT, "%s", error->message);
+	else if (!rdmad_pre_start_wanted(pre_start, resource) || !request->n_devices_ids ||
+		 pre_start->starts->len >= STARTS_MAX)
+		rdmad_grpc_call_reply(call, (const guint8 *)"", 0);
+	else
+		start_begin(pre_start, resource, call, request->devices_ids[0]);
+}
+
+gboolean rdmad_pre_start_wanted(const RdmadPreStart *pre_start,
+				const RdmadResourceSettings *resource)
+{
+	return pre_start->prestart || resource->host_network_only || has_limits(resource);
+}
+
+/* ---- life ---- */
+
+RdmadPreStart *rdmad_pre_start_new(RdmadModule *self, const RdmadPluginSettings *settings)
+{
+	RdmadPreStart *pre_start = g_new0(RdmadPreStart, 1);
+
+	pre_start->self = self;
+	pre_start->starts = g_ptr_array_new_with_free_func(start_free);
+	rdmad_pre_start_configure(pre_start, settings);
+	return pre_start;
+}
+
+void rdmad_pre_start_configure(RdmadPreStart *pre_start, const RdmadPluginSettings *settings)
+{
+	pre_start->prestart = settings->prestart;
+	g_free(pre_start->cri_socket);
+	pre_start->cri_socket = g_strdup(settings->cri_socket);
+}
+
+void rdmad_pre_start_begin(RdmadPreStart *pre_start, const RdmadGpuIds *gpu_ids,
+			   const RdmadDelivery *delivery)
+{
+	pre_start->gpu_ids = gpu_ids;
+	pre_start->delivery = delivery;
+}
+
+void rdmad_pre_start_stop(RdmadPreStart *pre_start)
+{
+	while (pre_start->starts->len)
+		start_allow(pre_start->starts->pdata[pre_start->starts->len - 1]);
+	pre_start->gpu_ids = NULL;
+}
+
+void rdmad_pre_start_free(RdmadPreStart *pre_start)
+{
+	g_ptr_array_unref(pre_start->starts);
+	g_free(pre_start->cri_socket);
+	g_free(pre_start);
+}

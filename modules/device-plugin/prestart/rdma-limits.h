@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * RDMA limits: how much of a shared device one pod may take, by the kernel's rdma controller
+ *
+ * Containers of a pod share the limit, for it is written to the pod's cgroup: what they open of a
+ * device counts as hca_handle, queue pairs, completion queues, memory regions and so on as
+ * hca_object.  The cgroup goes with the pod, and the limit with it.
+ *
+ * Needs cgroup2 and the controller; where the directories above the pod's do not hand it down yet, they
+ * are told to.  Where kubelet makes the cgroups: kubepods.slice (systemd) or kubepods (cgroupfs),
+ * with kubelet.slice or kubelet before it in kind.
+ * Source: Documentation/admin-guide/cgroup-v2.rst, "RDMA".
+ */
+#pragma once
+
+#include <rdmad/module.h>
+#include <rdmad/sysroot.h>
+#include <rdmad/work.h>
+
+#include "settings.h"
+
+/* The directory of a pod's cgroup, relative to the root ("sys/fs/cgroup/kubepods.slice/..."); g_free().
+ * RDMAD_ERROR_INVALID: that is no uid; RDMAD_ERROR_NOT_FOUND. */
+char *rdmad_rdma_limits_directory(const RdmadSysroot *root, const char *pod_uid, GError **error);
+
+/* "mlx5_0 hca_handle=10 hca_object=max": a line of rdma.max. */
+char *rdmad_rdma_limits_line(const char *device, const RdmadRdmaLimits *limits);
+
+/* Writes the limits of a pod on these devices (kernel names).  Blocks: for a worker.
+ * RDMAD_ERROR_UNAVAILABLE: no such controller here; RDMAD_ERROR_INVALID, RDMAD_ERROR_NOT_FOUND,
+ * RDMAD_ERROR_FAILED. */
+gboolean rdmad_rdma_limits_write(const RdmadSysroot *root, const char *pod_uid,
+				 char *const *devices, const RdmadRdmaLimits *limits,
+				 GError **error);
+
+/* What rdmad_limit_job_run() works on: a copy of all of it. */
+gpointer rdmad_limit_job_input(RdmadModule *self, const char *pod_uid, char *const *devices,
+			       const RdmadRdmaLimits *limits);
+void rdmad_limit_job_input_free(gpointer input);
+
+/* For RdmadJobClass; the result is nothing to free.  Errors as rdmad_rdma_limits_write(). */
+gpointer rdmad_limit_job_run(gpointer input, const RdmadJob *job, GError **error);

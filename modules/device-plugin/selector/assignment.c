@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether the virtual functions of a device are in use, so that nobody should get the device itself. */
+#include "selector/assignment.h"
+
+#include <rdmad/inventory.h>
+
+static const RdmadResourceSettings *resource_of(const RdmadDevice *vf, const GPtrArray *resources)
+{
+	for (guint i = 0; i < resources->len; i++) {
+		const RdmadResourceSettings *resource = resources->pdata[i];
+
+		if (rdmad_selector_takes(&resource->selector, vf))
+			return resource;
+	}
+	return NULL;
+}
+
+/* While RDMA devices are seen everywhere, what tells is that the interface has gone to a pod. */
+static gboolean has_lost_its_interface(const RdmadDevice *vf)
+{
+	return vf->n_netdevs == 0 && vf->n_ports > 0 &&
+	       vf->ports[0].link_layer == RDMAD_LINK_LAYER_ETHERNET;
+}
+
+static char *vf_use(const RdmadDevice *vf, const GPtrArray *resources)
+{
+	const RdmadResourceSettings *resource = resource_of(vf, resources);
+
+	if (resource)
+		return g_strdup_printf("its virtual function %s is in %s", vf->name,
+				       resource->name);
+	if (has_lost_its_interface(vf))
+		return g_strdup_printf("the interface of its virtual function %s is in a pod",
+				       vf->name);
+	return NULL;
+}
+
+/* "its virtual function mlx5_2 is in rdma/vf", g_free(); NULL: no, or it has none.  `devices` and
+ * `resources`: all of them. */
+static char *rdmad_pf_use(const RdmadDevice *dev, const GPtrArray *devices,
+			  const GPtrArray *resources)
+{
+	int seen = 0;
+
+	if (dev->pci_role != RDMAD_PCI_PF || dev->num_vfs <= 0)
+		return NULL;
+	for (guint i = 0; i < devices->len; i++) {
+		const RdmadDevice *vf = devices->pdata[i];
+		char *use;
+
+		if (g_strcmp0(vf->pf_address, dev->pci_address) != 0)
+			continue;
+		seen++;
+		use = vf_use(vf, resources);
+		if (use)
+			return use;
+	}
+	if (seen < dev->num_vfs)
+		return g_strdup_printf("%d of its %d virtual functions are not RDMA devices here: "
+				       "in pods or virtual machines, or without a driver",
+				       dev->num_vfs - seen, dev->num_vfs);
+	return NULL;
+}
+
+/*
+ * Assignment: which devices stand in which resource
+ *
+ * A device stands in one resource; in several shared ones when they say so (`shared_with`).  Of
+ * resources that select the same device and may not share it the first in the file keeps it, and
+ * the conflict is told.  A device whose virtual functions are in use is in none (pf-use.h), except
+ * those with `busy_pfs`.
+ */
+
+static gboolean is_exclusive(const RdmadResourceSettings *resource)
+{
+	return resource->mode == RDMAD_MODE_EXCLUSIVE;
+}
+
+static gboolean names(const RdmadResourceSettings *resource, const RdmadResourceSettings *other)
+{
+	return resource->shared_with &&
+	       g_strv_contains((const char *const *)resource->shared_with, other->name);
+}
+
+gboolean rdmad_assignment_may_share(const RdmadResourceSettings *a, const RdmadResourceSettings *b)
+{
+	return !is_exclusive(a) && !is_exclusive(b) && (names(a, b) || names(b, a));
+}
+
+GPtrArray *rdmad_assignment_devices(RdmadModule *self)
+{
+	RdmadInventory *inventory = rdmad_module_inventory(self);
+	GPtrArray *devices = g_ptr_array_new();
+
+	for (guint i = 0; i < rdmad_inventory_count(inventory); i++)
+		g_ptr_array_add(devices, (gpointer)rdmad_inventory_nth(inventory, i));
+	return devices;
+}
+
+/* ---- one device ---- */
+
+static char *conflict_text(const RdmadDevice *dev, const RdmadResourceSettings *owner,
+			   const RdmadResourceSettings *other)
+{
+	if (is_exclusive(owner) || is_exclusive(other))
+		return g_strdup_printf("%s (%s) is selected by %s and %s, and not both can have it "
+				       "while one of them is exclusive; it stays with %s",
+				       dev->name, dev->id, owner->name, other->name, owner->name);
+	return g_strdup_printf("%s (%s) is selected by %s and %s; it stays with %s, for neither "
+			       "says by shared_with that both may have it",
+			       dev->name, dev->id, owner->name, other->name, owner->name);
+}
+
+/* The first of the owners with whom `resource` may not share, or NULL. */
+static const RdmadResourceSettings *rival_of(const RdmadResourceSettings *resource,
+					     const GPtrArray *owners)
+{
+	for (guint i = 0; i < owners->len; i++)
+		if (!rdmad_assignment_may_share(owners->pdata[i], resource))
+			return owners->pdata[i];
+	return NULL;
+}
+
+/* One device against all resources. */
+typedef struct {
+	const GPtrArray *resources, *devices; /* all */
+	const RdmadDevice *dev;
+	GPtrArray *owners; /* the resources so far that have it */
+	char *pf_use;
+} Trial;
+
+static void trial_init(Trial *trial, const GPtrArray *resources, const GPtrArray *devices,
+		       const RdmadDevice *dev)
+{
+	*trial = (Trial){ resources, devices, dev, g_ptr_array_new(), NULL };
+	trial->pf_use = rdmad_pf_use(dev, devices, resources);
+}
+
+static void trial_clear(Trial *trial)
+{
+	g_ptr_array_unref(trial->owners);
+	g_free(trial->pf_use);
+}
+
+typedef enum { TAKEN, NOT_SELECTED, BUSY, HAS_RIVAL } Verdict;
+
+/* In the order of the resources. */
+static Verdict trial_judge(Trial *trial, RdmadResourceSettings *resource)
+{
+	if (!rdmad_selector_takes(&resource->selector, trial->dev))
+		return NOT_SELECTED;
+	if (trial->pf_use && !resource->busy_pfs)
+		return BUSY;
+	if (rival_of(resource, trial->owners))
+		return HAS_RIVAL;
+	g_ptr_array_add(trial->owners, resource);
+	return TAKEN;
+}
+
+static void assign_device(RdmadAssignment *assignment, const GPtrArray *resources,
+			  const GPtrArray *devices, const RdmadDevice *dev)
+{
+	Trial trial;
+
+	trial_init(&trial, resources, devices, dev);
+	for (guint i = 0; i < resources->len; i++) {
+		RdmadResourceSettings *resource = resources->pdata[i];
+		const RdmadPoolMember member = { dev, trial.owners->len > 0 };
+		const Verdict verdict = trial_judge(&trial, resource);
+
+		if (verdict == TAKEN)
+			g_array_append_val((GArray *)assignment->members->pdata[i], member);
+		if (verdict == HAS_RIVAL)
+			g_ptr_array_add(
+				assignment->conflicts,
+				conflict_text(dev, rival_of(resource, trial.owners), resource));
+	}
+	trial_clear(&trial);
+}
+
+/* NULL: it is taken. */
+static char *verdict_text(const Trial *trial, const RdmadResourceSettings *resource,
+			  Verdict verdict)
+{
+	switch (verdict) {
+	case NOT_SELECTED:
+		return rdmad_selector_refusal(&resource->selector, trial->dev);
+	case BUSY:
+		return g_strdup(trial->pf_use);
+	case HAS_RIVAL:
+		return conflict_text(trial->dev, rival_of(resource, trial->owners), resource);
+	case TAKEN:
+		break;
+	}
+	return NULL;
+}
+
+void rdmad_assignment_explain(const GPtrArray *resources, const GPtrArray *devices,
+			      const RdmadDevice *dev,
+			      void (*fn)(const RdmadResourceSettings *resource, const char *refusal,
+					 gpointer data),
+			      gpointer data)
+{
+	Trial trial;
+
+	trial_init(&trial, resources, devices, dev);
+	for (guint i = 0; i < resources->len; i++) {
+		RdmadResourceSettings *resource = resources->pdata[i];
+		const Verdict verdict = trial_judge(&trial, resource);
+		g_autofree char *refusal = verdict_text(&trial, resource, verdict);
+
+		fn(resource, refusal, data);
+	}
+	trial_clear(&trial);
+}
+
+/* ---- all devices ---- */
+
+RdmadAssignment *rdmad_assignment_new(const GPtrArray *resources, const GPtrArray *devices)
+{
+	RdmadAssignment *assignment = g_new0(RdmadAssignment, 1);
+
+	assignment->members = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+	assignment->conflicts = g_ptr_array_new_with_free_func(g_free);
+	for (guint i = 0; i < resources->len; i++)
+		g_ptr_array_add(assignment->members,
+				g_array_new(FALSE, FALSE, sizeof(RdmadPoolMember)));
+	for (guint i = 0; i < devices->len; i++)
+		assign_device(assignment, resources, devices, devices->pdata[i]);
+	return assignment;
+}
+
+void rdmad_assignment_free(RdmadAssignment *assignment)
+{
+	g_ptr_array_unref(assignment->members);
+	g_ptr_array_unref(assignment->conflicts);
+	g_free(assignment);
+}

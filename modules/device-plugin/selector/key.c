@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* "ens1f0#0-3,7": a pattern, and of what it matches only these virtual functions. */
+#include "selector/key.h"
+
+#include <rdmad/error.h>
+#include <string.h>
+
+#define INDEX_MAX 65535u
+
+/* "7" or "0-3" at `text`, which moves behind it. */
+static gboolean part_read(const char **text, guint64 *first, guint64 *last)
+{
+	char *end;
+
+	if (!g_ascii_isdigit(**text))
+		return FALSE;
+	*first = *last = g_ascii_strtoull(*text, &end, 10);
+	if (*end == '-') {
+		if (!g_ascii_isdigit(end[1]))
+			return FALSE;
+		*last = g_ascii_strtoull(end + 1, &end, 10);
+	}
+	*text = end;
+	return *first <= *last && *last <= INDEX_MAX;
+}
+
+/* TRUE for what has no '#', too.  RDMAD_ERROR_CONFIG. */
+static gboolean index_range_check(const char *pattern, GError **error)
+{
+	const char *hash = strchr(pattern, '#');
+	const char *text = hash ? hash + 1 : NULL;
+	gboolean good = hash != pattern;
+	guint64 first, last;
+
+	while (good && text) {
+		good = part_read(&text, &first, &last) && (*text == ',' || *text == '\0');
+		text = good && *text == ',' ? text + 1 : NULL;
+	}
+	if (!good)
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
+			    "\"%s\": behind the # there are numbers of virtual functions from 0 to "
+			    "%u, as in \"ens1f0#0-3,7\"",
+			    pattern, INDEX_MAX);
+	return good;
+}
+
+/* What stands before the '#'; g_free(). */
+static char *index_range_pattern(const char *pattern)
+{
+	return g_strndup(pattern, strcspn(pattern, "#"));
+}
+
+/* Whether `index` is one of those after the '#'; without a '#' every one is, RDMAD_UNKNOWN too. */
+static gboolean index_range_holds(const char *pattern, int index)
+{
+	const char *text = strchr(pattern, '#');
+	guint64 first, last;
+
+	if (!text)
+		return TRUE;
+	while (text && index >= 0) {
+		text++;
+		if (!part_read(&text, &first, &last))
+			return FALSE;
+		if ((guint64)index >= first && (guint64)index <= last)
+			return TRUE;
+		text = strchr(text, ',');
+	}
+	return FALSE;
+}
+
+/*
+ * Selector keys: what a device can be chosen by
+ *
+ * A key knows what a device has under it, as text, and how a pattern for it must look.  The rest
+ * (globs, exclusions) is the same for all; see selector.h.
+ */
+
+/* ---- what a device has ---- */
+
+static void add(GPtrArray *values, const char *text)
+{
+	if (text)
+		g_ptr_array_add(values, g_strdup(text));
+}
+
+static void add_number(GPtrArray *values, int number)
+{
+	if (number != RDMAD_UNKNOWN)
+		g_ptr_array_add(values, g_strdup_printf("%d", number));
+}
+
+static void add_hex16(GPtrArray *values, int number)
+{
+	if (number != RDMAD_UNKNOWN)
+		g_ptr_array_add(values, g_strdup_printf("%04x", (guint)number));
+}
+
+static void add_all(GPtrArray *values, char *const *texts)
+{
+	for (guint i = 0; texts && texts[i]; i++)
+		add(values, texts[i]);
+}
+
+static void add_netdevs(GPtrArray *values, const RdmadDevice *dev)
+{
+	for (guint i = 0; i < dev->n_netdevs; i++)
+		add(values, dev->netdevs[i].name);
+}
+
+static gboolean is_child(const RdmadDevice *dev)
+{
+	return dev->pci_role == RDMAD_PCI_VF || dev->aux_name;
+}
+
+/* "sf" of "mlx5_core.sf.4" */
+static void add_aux_type(GPtrArray *values, const char *aux_name)
+{
+	g_auto(GStrv) parts = g_strsplit(aux_name ? aux_name : "", ".", 3);
+
+	if (g_strv_length(parts) == 3)
+		add(values, parts[1]);
+}
+
+static void add_values_of_device(GPtrArray *values, RdmadSelectKey key, const RdmadDevice *dev)
+{
+	switch ((int)key) {
+	case RDMAD_SELECT_NAMES:
+		return add(values, dev->name);
+	case RDMAD_SELECT_DRIVERS:
+		return add(values, dev->driver);
+	case RDMAD_SELECT_NETDEVS:
+		return add_netdevs(values, dev);
+	case RDMAD_SELECT_VENDORS:
+		return add_hex16(values, dev->vendor);
+	case RDMAD_SELECT_DEVICES:
+		return add_hex16(values, dev->device);
+	case RDMAD_SELECT_PCI_ADDRESSES:
+		return add(values, dev->pci_address);
+	case RDMAD_SELECT_GUIDS:
+		return add(values, dev->node_guid);
+	case RDMAD_SELECT_NUMA_NODES:
+		return add_number(values, dev->numa_node);
+	case RDMAD_SELECT_BONDS:
+		return add(values, dev->bond);
+	case RDMAD_SELECT_PF_NAMES:
+		return is_child(dev) ? add_all(values, dev->pf_netdevs) : add_netdevs(values, dev);
+	case RDMAD_SELECT_ROOT_DEVICES:
+		return add(values, dev->pf_address ? dev->pf_address : dev->pci_address);
+	case RDMAD_SELECT_ACPI_INDEXES:
+		return add_number(values, dev->acpi_index);
+	case RDMAD_SELECT_AUX_TYPES:
+		return add_aux_type(values, dev->aux_name);
+	}
+	g_assert_not_reached();
+}
+
+static void add_values_of_port(GPtrArray *values, RdmadSelectKey key, const RdmadPort *port)
+{
+	switch ((int)key) {
+	case RDMAD_SELECT_LINK_LAYERS:
+		return add(values, rdmad_link_layer_name(port->link_layer));
+	case RDMAD_SELECT_PKEYS:
+		return add_hex16(values, port->pkey0);
+	case RDMAD_SELECT_PORT_STATES:
+		return add(values, rdmad_port_state_name(port->state));
+	}
+	g_assert_not_reached();
+}
+
+GPtrArray *rdmad_select_key_values(RdmadSelectKey key, const RdmadDevice *dev,
+				   const RdmadPort *port)
+{
+	GPtrArray *values = g_ptr_array_new_with_free_func(g_free);
+
+	if (key < RDMAD_SELECT_OF_PORT)
+		add_values_of_device(values, key, dev);
+	else
+		add_values_of_port(values, key, port);
+	return values;
+}
+
+/* ---- how patterns look ---- */
+
+static gboolean has_wildcard(const char *pattern)
+{
+	return strpbrk(pattern, "*?") != NULL;
+}
+
+static const char *without_0x(const char *text)
+{
+	return g_str_has_prefix(text, "0x") || g_str_has_prefix(text, "0X") ? text + 2 : text;
+}
+
+/* "15b3", "0x15B3", "15*": four hexadecimal digits where there is no wildcard. */
+static gboolean check_hex16(const char *pattern, GError **error)
+{
+	const char *text = without_0x(pattern);
+	const gsize digits = strspn(text, "0123456789abcdefABCDEF*?");
+
+	if (text[digits] == '\0' && digits <= 8 && (digits == 4 || has_wildcard(text)))
+		return TRUE;
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
+		    "\"%s\" is not of four hexadecimal digits, as \"15b3\"", pattern);
+	return FALSE;
+}
+
+static gboolean check_number(const char *pattern, GError **error)
+{
+	const gsize digits = strspn(pattern, "0123456789*?");
+
+	if (pattern[digits] == '\0' && digits <= 10)
+		return TRUE;
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG, "\"%s\" is no number", pattern);
+	return FALSE;
+}
+
+static gboolean check_guid(const char *pattern, GError **error)
+{
+	const char *text = without_0x(pattern);
+
+	if (text[strspn(text, "0123456789abcdefABCDEF:*?")] == '\0')
+		return TRUE;
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
+		    "\"%s\" is no GUID, as \"0c42:a103:0065:4321\"", pattern);
+	return FALSE;
+}
+
+static gboolean check_link_layer(const char *pattern, GError **error)
+{
+	for (int layer = RDMAD_LINK_LAYER_UNKNOWN; layer <= RDMAD_LINK_LAYER_ETHERNET; layer++)
+		if (g_str_equal(pattern, rdmad_link_layer_name((RdmadLinkLayer)layer)))
+			return TRUE;
+	if (has_wildcard(pattern))
+		return TRUE;
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
+		    "\"%s\" is no link layer: \"ethernet\", \"infiniband\" or \"unknown\"",
+		    pattern);
+	return FALSE;
+}
+
+static gboolean check_port_state(const char *pattern, GError **error)
+{
+	for (int state = RDMAD_PORT_NOP; state <= RDMAD_PORT_ACTIVE_DEFER; state++)
+		if (g_str_equal(pattern, rdmad_port_state_name(state)))
+			return TRUE;
+	if (has_wildcard(pattern))
+		return TRUE;
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
+		    "\"%s\" is no state of a port: \"active\", \"init\", \"armed\", \"down\" ...",
+		    pattern);
+	return FALSE;
+}
+
+typedef enum { FORM_TEXT, FORM_LOWER, FORM_HEX, FORM_RANGE } Form;
+
+static const struct {
+	const char *name;
+	Form form;
+	gboolean (*check)(const char *pattern, GError **error);
+} KEYS[RDMAD_SELECT_N] = {
+	[RDMAD_SELECT_NAMES] = { "names" },
+	[RDMAD_SELECT_DRIVERS] = { "drivers" },
+	[RDMAD_SELECT_NETDEVS] = { "netdevs" },
+	[RDMAD_SELECT_VENDORS] = { "vendors", FORM_HEX, check_hex16 },
+	[RDMAD_SELECT_DEVICES] = { "devices", FORM_HEX, check_hex16 },
+	[RDMAD_SELECT_PCI_ADDRESSES] = { "pci_addresses", FORM_LOWER },
+	[RDMAD_SELECT_GUIDS] = { "guids", FORM_HEX, check_guid },
+	[RDMAD_SELECT_NUMA_NODES] = { "numa_nodes", FORM_TEXT, check_number },
+	[RDMAD_SELECT_BONDS] = { "bonds" },
+	[RDMAD_SELECT_PF_NAMES] = { "pf_names", FORM_RANGE, index_range_check },
+	[RDMAD_SELECT_ROOT_DEVICES] = { "root_devices", FORM_RANGE, index_range_check },
+	[RDMAD_SELECT_ACPI_INDEXES] = { "acpi_indexes", FORM_TEXT, check_number },
+	[RDMAD_SELECT_AUX_TYPES] = { "aux_types" },
+	[RDMAD_SELECT_LINK_LAYERS] = { "link_layers", FORM_TEXT, check_link_layer },
+	[RDMAD_SELECT_PKEYS] = { "pkeys", FORM_HEX, check_hex16 },
+	[RDMAD_SELECT_PORT_STATES] = { "port_states", FORM_TEXT, check_port_state },
+};
+
+const char *rdmad_select_key_name(RdmadSelectKey key)
+{
+	return KEYS[key].name;
+}
+
+gboolean rdmad_select_key_check(RdmadSelectKey key, const char *pattern, GError **error)
+{
+	return !KEYS[key].check || KEYS[key].check(pattern, error);
+}
+
+/* ---- matching ---- */
+
+static char *fold(Form form, const char *text)
+{
+	char *folded, *to;
+
+	if (form == FORM_TEXT)
+		return g_strdup(text);
+	folded = to = g_ascii_strdown(form == FORM_HEX ? without_0x(text) : text, -1);
+	if (form != FORM_HEX)
+		return folded;
+	for (const char *from = folded; *from; from++) /* GUIDs with colons, and without */
+		if (*from != ':')
+			*to++ = *from;
+	*to = '\0';
+	return folded;
+}
+
+static int child_index(const RdmadDevice *dev)
+{
+	return dev->aux_name ? dev->sf_number : dev->vf_index;
+}
+
+gboolean rdmad_select_key_matches(RdmadSelectKey key, const char *pattern, const RdmadDevice *dev,
+				  const GPtrArray *values)
+{
+	const Form form = KEYS[key].form;
+	g_autofree char *plain =
+		form == FORM_RANGE ? index_range_pattern(pattern) : g_strdup(pattern);
+	g_autofree char *folded = fold(form, plain);
+
+	if (form == FORM_RANGE && !index_range_holds(pattern, child_index(dev)))
+		return FALSE;
+	for (guint i = 0; i < values->len; i++) {
+		g_autofree char *value = fold(form, values->pdata[i]);
+
+		if (g_pattern_match_simple(folded, value))
+			return TRUE;
+	}
+	return FALSE;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "selector/selector.h"
+
+#include "selector/group.h"
+
+gboolean rdmad_selector_parse(const RdmadConfigNode *node, RdmadSelector *out, GError **error)
+{
+	return rdmad_selector_groups_parse(node, &out->groups, error);
+}
+
+void rdmad_selector_set(RdmadSelector *selector, RdmadSelectKey key, const char *const *patterns)
+{
+	rdmad_selector_clear(selector);
+	selector->groups = rdmad_selector_groups_of(key, patterns);
+}
+
+void rdmad_selector_clear(RdmadSelector *selector)
+{
+	g_clear_pointer(&selector->groups, g_ptr_array_unref);
+}
+
+gboolean rdmad_selector_equal(const RdmadSelector *a, const RdmadSelector *b)
+{
+	return rdmad_selector_groups_equal(a->groups, b->groups);
+}
+
+/* ---- matching ---- */
+
+/* One key of a group against what a device or a port has. */
+typedef struct {
+	const RdmadSelectorGroup *group;
+	RdmadSelectKey key;
+	const RdmadDevice *dev;
+	const RdmadPort *port;	/* for the keys of ports */
+	const char *refused_by; /* the "!x" that matched */
+} Question;
+
+static gboolean key_agrees(Question *question)
+{
+	char *const *patterns = question->group->patterns[question->key];
+	g_autoptr(GPtrArray) values = NULL;
+	gboolean wanted = FALSE, found = FALSE;
+
+	question->refused_by = NULL;
+	if (!patterns)
+		return TRUE;
+	values = rdmad_select_key_values(question->key, question->dev, question->port);
+	for (guint i = 0; patterns[i]; i++) {
+		const gboolean negative = rdmad_pattern_is_negative(patterns[i]);
+		const gboolean matches = rdmad_select_key_matches(
+			question->key, rdmad_pattern_text(patterns[i]), question->dev, values);
+
+		if (negative && matches) {
+			question->refused_by = patterns[i];
+			return FALSE;
+		}
+		wanted |= !negative;
+		found |= !negative && matches;
+	}
+	return found || !wanted;
+}
+
+/* Leaves `key` at the first one, from `from` to before `to`, that does not agree, or at `to`. */
+static gboolean keys_agree(Question *question, RdmadSelectKey from, RdmadSelectKey to)
+{
+	for (question->key = from; question->key < to; question->key++)
+		if (!key_agrees(question))
+			return FALSE;
+	return TRUE;
+}
+
+/* Of several ports that do not agree the question is left with the one that gets furthest. */
+static gboolean some_port_agrees(Question *question)
+{
+	const Question fresh = *question;
+	const RdmadDevice *dev = question->dev;
+
+	for (guint i = 0; i < dev->n_ports; i++) {
+		Question one = fresh;
+
+		one.port = &dev->ports[i];
+		keys_agree(&one, RDMAD_SELECT_OF_PORT, RDMAD_SELECT_N);
+		if (!question->port || one.key > question->key)
+			*question = one;
+	}
+	return question->key == RDMAD_SELECT_N;
+}
+
+/* Of a device without ports nothing agrees that is asked of one. */
+static gboolean no_port_is_asked_for(Question *question)
+{
+	while (question->key < RDMAD_SELECT_N && !question->group->patterns[question->key])
+		question->key++;
+	return question->key == RDMAD_SELECT_N;
+}
+
+/* FALSE: `key` does not agree. */
+static gboolean group_agrees(Question *question)
+{
+	if (!keys_agree(question, RDMAD_SELECT_NAMES, RDMAD_SELECT_OF_PORT))
+		return FALSE;
+	return question->dev->n_ports ? some_port_agrees(question) : no_port_is_asked_for(question);
+}
+
+static const RdmadSelectorGroup *group_excluding(const RdmadSelectorGroup *group,
+						 const RdmadDevice *dev)
+{
+	for (guint i = 0; group->exclude && i < group->exclude->len; i++) {
+		Question question = { .group = group->exclude->pdata[i], .dev = dev };
+
+		if (group_agrees(&question))
+			return question.group;
+	}
+	return NULL;
+}
+
+static gboolean group_takes(const RdmadSelectorGroup *group, const RdmadDevice *dev)
+{
+	Question question = { .group = group, .dev = dev };
+
+	return group_agrees(&question) && !group_excluding(group, dev);
+}
+
+gboolean rdmad_selector_takes(const RdmadSelector *selector, const RdmadDevice *dev)
+{
+	for (guint i = 0; selector->groups && i < selector->groups->len; i++)
+		if (group_takes(selector->groups->pdata[i], dev))
+			return TRUE;
+	return !selector->groups;
+}
+
+gboolean rdmad_selector_takes_port(const RdmadSelector *selector, const RdmadDevice *dev,
+				   const RdmadPort *port)
+{
+	for (guint i = 0; selector->groups && i < selector->groups->len; i++) {
+		Question question = { .group = selector->groups->pdata[i], .dev = dev };
+
+		if (!group_takes(question.group, dev))
+			continue;
+		question.port = port;
+		if (keys_agree(&question, RDMAD_SELECT_OF_PORT, RDMAD_SELECT_PORT_STATES))
+			return TRUE;
+	}
+	return !selector->groups;
+}
+
+/* ---- why not ---- */
+
+static char *values_text(const Question *question)
+{
+	g_autoptr(GPtrArray) values = NULL;
+
+	if (question->key >= RDMAD_SELECT_OF_PORT && !question->port)
+		return g_strdup("it has no port");
+	values = rdmad_select_key_values(question->key, question->dev, question->port);
+	if (values->len == 0)
+		return g_strdup("it has none");
+	g_ptr_array_add(values, NULL);
+	return g_strjoinv(", ", (char **)values->pdata);
+}
+
+static char *refusal_text(const Question *question)
+{
+	const char *name = rdmad_select_key_name(question->key);
+	g_autofree char *values = values_text(question);
+	g_autofree char *patterns = g_strjoinv("\", \"", question->group->patterns[question->key]);
+
+	if (question->refused_by)
+		return g_strdup_printf("%s: \"%s\" refuses %s", name, question->refused_by, values);
+	return g_strdup_printf("%s: %s, which is not \"%s\"", name, values, patterns);
+}
+
+/* The keys of a group that took the device. */
+static char *exclude_text(const RdmadSelectorGroup *group)
+{
+	g_autoptr(GString) text = g_string_new("exclude:");
+
+	for (guint key = 0; key < RDMAD_SELECT_N; key++) {
+		g_autofree char *patterns =
+			group->patterns[key] ? g_strjoinv("\", \"", group->patterns[key]) : NULL;
+
+		if (patterns)
+			g_string_append_printf(text, " %s \"%s\"", rdmad_select_key_name(key),
+					       patterns);
+	}
+	return g_strdup(text->str);
+}
+
+static char *group_refusal(const RdmadSelectorGroup *group, const RdmadDevice *dev)
+{
+	Question question = { .group = group, .dev = dev };
+	const RdmadSelectorGroup *excluding;
+
+	if (!group_agrees(&question))
+		return refusal_text(&question);
+	excluding = group_excluding(group, dev);
+	return excluding ? exclude_text(excluding) : NULL;
+}
+
+char *rdmad_selector_refusal(const RdmadSelector *selector, const RdmadDevice *dev)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	if (rdmad_selector_takes(selector, dev))
+		return NULL;
+	for (guint i = 0; i < selector->groups->len; i++) {
+		g_autofree char *one = group_refusal(selector->groups->pdata[i], dev);
+
+		if (selector->groups->len > 1)
+			g_string_append_printf(text, "%sselectors[%u]: ", i ? "; " : "", i);
+		g_string_append(text, one);
+	}
+	return g_strdup(text->str);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Exposition: a set of families as Prometheus reads it
+ *
+ * Sources: prometheus/docs exposition_formats.md (text 0.0.4); OpenMetrics 1.0.0.
+ */
+#include "render/exposition.h"
+
+#include <malloc.h>
+#include <rdmad/error.h>
+
+#include "render/gzip.h"
+#include "render/render.h"
+
+#define HEADS_SIZE 384u /* of a family, as a rule */
+#define END	   "# EOF\n"
+
+const char *exposition_content_type(ExpositionFormat format)
+{
+	return format == EXPOSITION_OPENMETRICS
+		       ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+		       : "text/plain; version=0.0.4; charset=utf-8";
+}
+
+static const char *type_name(FamilyType type, ExpositionFormat format)
+{
+	switch (type) {
+	case FAMILY_COUNTER:
+		return "counter";
+	case FAMILY_HISTOGRAM:
+		return "histogram";
+	case FAMILY_INFO:
+		return format == EXPOSITION_OPENMETRICS ? "info" : "gauge";
+	case FAMILY_GAUGE:
+		break;
+	}
+	return "gauge";
+}
+
+/* A quote is escaped in OpenMetrics only. */
+static void help_append(Text *out, const char *help, ExpositionFormat format)
+{
+	g_autofree char *valid = g_utf8_make_valid(help, -1);
+
+	for (const char *at = valid; *at; at++) {
+		if (*at == '\n')
+			text_append(out, "\\n", 2);
+		else if (*at == '\\')
+			text_append(out, "\\\\", 2);
+		else if (*at == '"' && format == EXPOSITION_OPENMETRICS)
+			text_append(out, "\\\"", 2);
+		else
+			text_append(out, at, 1);
+	}
+}
+
+/* "# TYPE NAME ", with the name that the format gives the family. */
+static void head_begin(Text *out, const char *what, const Family *family, ExpositionFormat format)
+{
+	const char *suffix = format == EXPOSITION_TEXT ? family_suffix(family_type(family)) : "";
+	g_autofree char *head = g_strdup_printf("# %s %s%s ", what, family_name(family), suffix);
+
+	text_append(out, head, strlen(head));
+}
+
+static void line_append(Text *out, const char *rest)
+{
+	text_append(out, rest, strlen(rest));
+	text_append(out, "\n", 1);
+}
+
+static void heads_append(Text *out, const Family *family, ExpositionFormat format)
+{
+	head_begin(out, "HELP", family, format);
+	help_append(out, family_help(family), format);
+	line_append(out, "");
+	head_begin(out, "TYPE", family, format);
+	line_append(out, type_name(family_type(family), format));
+	if (format == EXPOSITION_OPENMETRICS && family_unit(family)) {
+		head_begin(out, "UNIT", family, format);
+		line_append(out, family_unit(family));
+	}
+}
+
+char *family_set_print(FamilySet *set, ExpositionFormat format, gsize *size)
+{
+	g_autoptr(GPtrArray) families = family_set_list(set);
+	gsize expected = sizeof(END);
+	Text out = { 0 };
+
+	for (guint i = 0; i < families->len; i++)
+		expected += HEADS_SIZE + family_body(families->pdata[i])->length;
+	text_room(&out, expected);
+	for (guint i = 0; i < families->len; i++) {
+		const Text *body = family_body(families->pdata[i]);
+
+		heads_append(&out, families->pdata[i], format);
+		text_append(&out, body->start, body->length);
+	}
+	if (format == EXPOSITION_OPENMETRICS)
+		text_append(&out, END, strlen(END));
+	*size = out.length;
+	text_append(&out, "", 1);
+	return out.start;
+}
+
+char *family_set_pack(FamilySet *set, ExpositionFormat format, gsize *size)
+{
+	g_autoptr(GPtrArray) families = family_set_list(set);
+	Gzip *gzip = gzip_begin();
+	Text heads = { 0 };
+
+	if (!gzip)
+		return NULL;
+	for (guint i = 0; i < families->len; i++) {
+		const Text *body = family_body(families->pdata[i]);
+
+		heads.length = 0;
+		heads_append(&heads, families->pdata[i], format);
+		gzip_add(gzip, heads.start, heads.length);
+		gzip_add(gzip, body->start, body->length);
+	}
+	if (format == EXPOSITION_OPENMETRICS)
+		gzip_add(gzip, END, strlen(END));
+	text_clear(&heads);
+	return gzip_end(gzip, size);
+}
+
+/*
+ * Answer: the text of one scrape
+ *
+ * What only the loop may look at is in the set already; the devices, which are most of it, are rendered
+ * on a worker: with 512 ports that and gzip take longer than kubelet should wait for anything.
+ */
+
+#define SERIES_MANY 8192u /* about a megabyte of text */
+
+AnswerTask *answer_task_new(FamilySet *set, Snapshot *snapshot)
+{
+	AnswerTask *task = g_new0(AnswerTask, 1);
+
+	task->set = set;
+	task->snapshot = snapshot_ref(snapshot);
+	return task;
+}
+
+void answer_task_free(gpointer data)
+{
+	AnswerTask *task = data;
+	const gboolean large = family_set_series(task->set) > SERIES_MANY;
+
+	family_set_free(task->set);
+	snapshot_unref(task->snapshot);
+	g_free(task);
+	/* Families are too small each for their pages to go back to the kernel by themselves. */
+	if (large)
+		malloc_trim(0);
+}
+
+Answer *answer_make(AnswerTask *task, GError **error)
+{
+	Answer *answer = g_new0(Answer, 1);
+
+	render_snapshot(task->set, task->snapshot);
+	answer->series = family_set_series(task->set);
+	answer->text = task->gzip ? family_set_pack(task->set, task->format, &answer->size)
+				  : family_set_print(task->set, task->format, &answer->size);
+	if (answer->text)
+		return answer;
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED, "no memory for gzip");
+	answer_free(answer);
+	return NULL;
+}
+
+void answer_free(gpointer data)
+{
+	Answer *answer = data;
+
+	g_free(answer->text);
+	g_free(answer);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text that grows: as GString, but what is written each line is inline. */
+#pragma once
+
+#include <glib.h>
+#include <string.h>
+
+typedef struct {
+	char *start; /* no NUL at the end */
+	gsize length, size;
+} Text;
+
+void text_grow(Text *text, gsize more);
+
+static inline void text_clear(Text *text)
+{
+	g_clear_pointer(&text->start, g_free);
+	text->length = text->size = 0;
+}
+
+/* Where `most` bytes can be written; text_end() says how many have been. */
+static inline char *text_room(Text *text, gsize most)
+{
+	if (text->size - text->length < most)
+		text_grow(text, most);
+	return text->start + text->length;
+}
+
+static inline void text_end(Text *text, const char *end)
+{
+	text->length = (gsize)(end - text->start);
+}
+
+static inline char *text_put(char *at, const char *bytes, gsize size)
+{
+	if (size)
+		memcpy(at, bytes, size);
+	return at + size;
+}
+
+static inline void text_append(Text *text, const char *bytes, gsize size)
+{
+	text_end(text, text_put(text_room(text, size), bytes, size));
+}
+
+#define NUMBER_MAX 32u /* bytes that there must be room for */
+
+char *number_print(char *at, guint64 value);
+/* With the last `decimals` digits (at most 9) behind the point: 1500 with 3 is 1.5. */
+char *number_print_scaled(char *at, guint64 value, guint decimals);
+/* The shortest form that reads back exactly; "NaN", "+Inf", "-Inf". */
+char *number_print_double(char *at, double value);

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GET /api/v1/traffic: has the devices read, and answers with what went through their ports. */
+#pragma once
+
+#include "collector.h"
+#include "traffic/traffic.h"
+
+typedef struct TrafficRoute TrafficRoute;
+
+/* `collector` and `traffic` must outlive it. */
+TrafficRoute *traffic_route_new(RdmadModule *self, Collector *collector, Traffic *traffic,
+				GError **error);
+/* Who still waits is refused. */
+void traffic_route_free(TrafficRoute *route);

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which of its counters tell how much went through a port: each driver has its own. */
+#include "traffic/traffic.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+#define TRAFFIC_STEP_US (900 * G_TIME_SPAN_MILLISECOND) /* what comes sooner tells no rate */
+
+/*
+ * In the order of preference.  Words of 4 bytes: Documentation/ABI/stable/sysfs-class-infiniband; the
+ * drivers' own count octets: drivers/infiniband/hw/{mlx5,efa,bnxt_re,erdma,ionic}; soft-RoCE counts
+ * packets alone: drivers/infiniband/sw/rxe/rxe_hw_counters.c.
+ */
+static const struct {
+	RdmadCounterGroup group;
+	const char *received, *transmitted;
+	guint factor;
+	const char *unit;
+} sources[] = {
+	{ RDMAD_COUNTER_PORT, "port_rcv_data", "port_xmit_data", 4, "bytes" },
+	{ RDMAD_COUNTER_HW, "rdma_rx_bytes", "rdma_tx_bytes", 1, "bytes" },
+	{ RDMAD_COUNTER_HW, "rx_bytes", "tx_bytes", 1, "bytes" },
+	{ RDMAD_COUNTER_HW, "rx_bytes_cnt", "tx_bytes_cnt", 1, "bytes" },
+	{ RDMAD_COUNTER_HW, "hw_rx_bytes_cnt", "hw_tx_bytes_cnt", 1, "bytes" },
+	{ RDMAD_COUNTER_HW, "rx_rdma_ucast_bytes", "tx_rdma_ucast_bytes", 1, "bytes" },
+	{ RDMAD_COUNTER_PORT, "port_rcv_packets", "port_xmit_packets", 1, "packets" },
+	{ RDMAD_COUNTER_HW, "rcvd_pkts", "sent_pkts", 1, "packets" },
+};
+
+static const RdmadCounter *counter_find(const RdmadReading *reading, RdmadCounterGroup group,
+					guint port, const char *name)
+{
+	for (guint i = 0; i < reading->n_counters; i++) {
+		const RdmadCounter *counter = &reading->counters[i];
+
+		if (counter->group == group && counter->port == port && !counter->errnum &&
+		    counter->name && strcmp(counter->name, name) == 0)
+			return counter;
+	}
+	return NULL;
+}
+
+static gboolean source_read(const RdmadReading *reading, gsize index, RdmadCounterGroup group,
+			    guint port, PortTraffic *traffic)
+{
+	const RdmadCounter *received = counter_find(reading, group, port, sources[index].received);
+	const RdmadCounter *transmitted =
+		received ? counter_find(reading, group, port, sources[index].transmitted) : NULL;
+
+	if (!transmitted)
+		return FALSE;
+	traffic->unit = sources[index].unit;
+	traffic->received = received->value * sources[index].factor;
+	traffic->transmitted = transmitted->value * sources[index].factor;
+	return TRUE;
+}
+
+gboolean port_traffic_read(const RdmadReading *reading, guint port, gboolean alone,
+			   PortTraffic *traffic)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(sources); i++) {
+		if (source_read(reading, i, sources[i].group, port, traffic))
+			return TRUE;
+		if (alone && sources[i].group == RDMAD_COUNTER_HW &&
+		    source_read(reading, i, RDMAD_COUNTER_DEVICE, 0, traffic))
+			return TRUE;
+	}
+	return FALSE;
+}
+
+/*
+ * Traffic: how much went through each port in the last minutes
+ *
+ * Filled by every reading, whoever asked for it: while nobody asks there is nothing to do.  Ten minutes
+ * are kept of each port, fewer with very many ports: at most 256 KiB in all.
+ */
+
+#define RATE_MAX 9e18f /* fits into 64 bits with sign */
+
+typedef struct {
+	gint64 mark;		     /* when it came; no two samples have the same */
+	float received, transmitted; /* per second; NAN: the counters began again */
+} Sample;
+
+typedef struct {
+	char *id, *name; /* of the device */
+	guint port;
+	PortTraffic total; /* unit NULL: nothing tells the traffic of this port */
+	gint64 read_us;	   /* when `total` was read */
+	gint64 seen_us;
+	GArray *samples; /* Sample, oldest first */
+} Series;
+
+/* What processes have of a device; who merely has it open, as rdmad has, uses none of it. */
+typedef struct {
+	char *id, *name;
+	gint64 seen_us;
+	guint processes, objects[RDMAD_USES_KINDS];
+} Users;
+
+struct Traffic {
+	GPtrArray *series; /* Series, as they were first seen */
+	GHashTable *ports; /* "ID/PORT" -> Series */
+	GHashTable *users; /* ID -> Users */
+	gint64 mark;	   /* the newest */
+};
+
+static void series_free(gpointer data)
+{
+	Series *series = data;
+
+	g_free(series->id);
+	g_free(series->name);
+	g_array_unref(series->samples);
+	g_free(series);
+}
+
+static void users_free(gpointer data)
+{
+	Users *users = data;
+
+	g_free(users->id);
+	g_free(users->name);
+	g_free(users);
+}
+
+Traffic *traffic_new(void)
+{
+	Traffic *traffic = g_new0(Traffic, 1);
+
+	traffic->series = g_ptr_array_new_with_free_func(series_free);
+	traffic->ports = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	traffic->users = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, users_free);
+	return traffic;
+}
+
+void traffic_free(Traffic *traffic)
+{
+	if (!traffic)
+		return;
+	g_hash_table_unref(traffic->users);
+	g_hash_table_unref(traffic->ports);
+	g_ptr_array_unref(traffic->series);
+	g_free(traffic);
+}
+
+static gboolean users_are_old(gpointer key, gpointer value, gpointer data)
+{
+	const gint64 *oldest_us = data;
+
+	return ((Users *)value)->seen_us < *oldest_us;
+}
+
+/* Of devices that left, or are read no more. */
+static void traffic_forget_old(Traffic *traffic, gint64 now_us)
+{
+	gint64 oldest_us = now_us - TRAFFIC_KEPT_US;
+
+	for (guint i = traffic->series->len; i-- > 0;) {
+		const Series *series = traffic->series->pdata[i];
+		g_autofree char *key = NULL;
+
+		if (series->seen_us >= oldest_us)
+			continue;
+		key = g_strdup_printf("%s/%u", series->id, series->port);
+		g_hash_table_remove(traffic->ports, key);
+		g_ptr_array_remove_index(traffic->series, i);
+	}
+	g_hash_table_foreach_remove(traffic->users, users_are_old, &oldest_us);
+}
+
+/* NULL: there are too many. */
+static Series *traffic_series(Traffic *traffic, const RdmadDevice *device, guint port,
+			      gint64 now_us)
+{
+	g_autofree char *key = g_strdup_printf("%s/%u", device->id, port);
+	Series *series = g_hash_table_lookup(traffic->ports, key);
+
+	if (series)
+		return series;
+	traffic_forget_old(traffic, now_us);
+	if (traffic->series->len >= TRAFFIC_PORTS_MAX)
+		return NULL;
+	series = g_new0(Series, 1);
+	series->id = g_strdup(device->id);
+	series->port = port;
+	series->samples = g_array_new(FALSE, FALSE, sizeof(Sample));
+	g_ptr_array_add(traffic->series, series);
+	g_hash_table_insert(traffic->ports, g_steal_pointer(&key), series);
+	return series;
+}
+
+static float rate_between(guint64 before, guint64 now, gint64 us)
+{
+	return now < before ? NAN : (float)((double)(now - before) * G_USEC_PER_SEC / us);
+}
+
+static void series_append(Series *series, const Sample *sample, guint limit)
+{
+	GArray *samples = series->samples;
+
+	if (samples->len >= limit)
+		g_array_remove_range(samples, 0, samples->len - limit + 1);
+	g_array_append_vals(samples, sample, 1);
+}
+
+static void series_take(Traffic *traffic, Series *series, const PortTraffic *total, gint64 read_us,
+			gint64 now_us)
+{
+	const gint64 step_us = read_us - series->read_us;
+	const guint limit = CLAMP(TRAFFIC_SAMPLE_MAX / traffic->series->len, 4, TRAFFIC_PORT_MAX);
+	const gboolean known = series->total.unit == total->unit && step_us <= TRAFFIC_KEPT_US;
+
+	if (known && step_us < TRAFFIC_STEP_US)
+		return;
+	if (known) {
+		traffic->mark = MAX(now_us, traffic->mark + 1);
+		series_append(
+			series,
+			&(Sample){ traffic->mark,
+				   rate_between(series->total.received, total->received, step_us),
+				   rate_between(series->total.transmitted, total->transmitted,
+						step_us) },
+			limit);
+	}
+	series->total = *total;
+	series->read_us = read_us;
+}
+
+static void users_count(Users *users, const RdmadReading *reading)
+{
+	users->processes = 0;
+	memset(users->objects, 0, sizeof(users->objects));
+	for (guint i = 0; i < reading->n_users; i++) {
+		const RdmadDeviceUser *user = &reading->users[i];
+
+		if (!user->pid)
+			continue;
+		users->processes += user->objects[RDMAD_USES_QP] != 0;
+		for (guint kind = 0; kind < RDMAD_USES_KINDS; kind++)
+			users->objects[kind] += user->objects[kind];
+	}
+}
+
+/* The kernel has objects of its own on every device: where nobody is listed, nobody was asked. */
+static gboolean users_are_known(const RdmadReading *reading)
+{
+	return reading->n_users && !(reading->users_unlisted & 1u << RDMAD_USES_QP);
+}
+
+static void traffic_take_users(Traffic *traffic, const DeviceSample *sample, gint64 now_us)
+{
+	const RdmadDevice *device = sample->device;
+	Users *users = g_hash_table_lookup(traffic->users, device->id);
+
+	if (!users_are_known(sample->reading)) {
+		g_hash_table_remove(traffic->users, device->id);
+		return;
+	}
+	if (!users) {
+		if (g_hash_table_size(traffic->users) >= TRAFFIC_PORTS_MAX)
+			return;
+		users = g_new0(Users, 1);
+		users->id = g_strdup(device->id);
+		g_hash_table_insert(traffic->users, users->id, users);
+	}
+	users->seen_us = now_us;
+	g_free(users->name);
+	users->name = g_strdup(device->name);
+	users_count(users, sample->reading);
+}
+
+void traffic_take(Traffic *traffic, const DeviceSample *sample, gint64 now_us)
+{
+	const RdmadDevice *device = sample->device;
+
+	if (!sample->reading)
+		return;
+	for (guint i = 0; i < device->n_ports; i++) {
+		const guint port = device->ports[i].number;
+		Series *series = traffic_series(traffic, device, port, now_us);
+		PortTraffic total = { 0 };
+
+		if (!series)
+			break;
+		series->seen_us = now_us;
+		g_free(series->name);
+		series->name = g_strdup(device->name);
+		if (port_traffic_read(sample->reading, port, device->n_ports == 1, &total))
+			series_take(traffic, series, &total, sample->reading->time_us, now_us);
+	}
+	traffic_take_users(traffic, sample, now_us);
+}
+
+/* ---- as JSON ---- */
+
+static json_t *text_json(const char *text)
+{
+	g_autofree char *valid = text ? g_utf8_make_valid(text, -1) : NULL;
+
+	return valid ? json_string(valid) : json_null();
+}
+
+static json_t *rate_json(float rate)
+{
+	/* A counter may jump to anything. */
+	return isnan(rate) ? json_null() : json_integer((json_int_t)MIN(rate, RATE_MAX));
+}
+
+static json_t *series_json(const Series *series, gint64 after, gint64 now_us)
+{
+	json_t *ages = json_array(), *received = json_array(), *transmitted = json_array();
+
+	for (guint i = 0; i < series->samples->len; i++) {
+		const Sample *sample = &g_array_index(series->samples, Sample, i);
+		const gint64 age_us = now_us - sample->mark;
+
+		if (sample->mark <= after || age_us > TRAFFIC_KEPT_US)
+			continue;
+		json_array_append_new(ages, json_integer(MAX(age_us, 0) / 1000));
+		json_array_append_new(received, rate_json(sample->received));
+		json_array_append_new(transmitted, rate_json(sample->transmitted));
+	}
+	return json_pack("{s:o, s:o, s:i, s:s?, s:o, s:o, s:o}", "id", text_json(series->id),
+			 "device", text_json(series->name), "port", (int)series->port, "unit",
+			 series->total.unit, "ages_ms", ages, "received", received, "transmitted",
+			 transmitted);
+}
+
+static json_t *users_json(const Users *users)
+{
+	static const char *const names[RDMAD_USES_KINDS] = {
+		[RDMAD_USES_QP] = "queue_pairs",	[RDMAD_USES_CQ] = "completion_queues",
+		[RDMAD_USES_MR] = "memory_regions",	[RDMAD_USES_CM_ID] = "cm_ids",
+		[RDMAD_USES_PD] = "protection_domains", [RDMAD_USES_SRQ] = "shared_receive_queues",
+		[RDMAD_USES_CTX] = "contexts",
+	};
+	json_t *object = json_pack("{s:o, s:o, s:i}", "id", text_json(users->id), "device",
+				   text_json(users->name), "processes", (int)users->processes);
+
+	for (guint kind = 0; kind < RDMAD_USES_KINDS; kind++)
+		json_object_set_new(object, names[kind], json_integer(users->objects[kind]));
+	return object;
+}
+
+json_t *traffic_json(Traffic *traffic, gint64 after, gint64 now_us)
+{
+	json_t *ports = json_array(), *users = json_array();
+	GHashTableIter iter;
+	gpointer value;
+
+	traffic_forget_old(traffic, now_us);
+	for (guint i = 0; i < traffic->series->len; i++)
+		json_array_append_new(ports, series_json(traffic->series->pdata[i], after, now_us));
+	g_hash_table_iter_init(&iter, traffic->users);
+	while (g_hash_table_iter_next(&iter, NULL, &value))
+		json_array_append_new(users, users_json(value));
+	return json_pack("{s:I, s:o, s:o}", "last", (json_int_t)traffic->mark, "ports", ports,
+			 "users", users);
+}

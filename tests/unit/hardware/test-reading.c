@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
+#include "hardware/counters/reading.h"
+
+static gint64 now_us = 1;
+
+static gint64 fake_clock(void)
+{
+	return now_us;
+}
+
+typedef struct {
+	RdmadBackoff *backoff;
+	RdmadReadingBuilder builder;
+} Fixture;
+
+static void setup(Fixture *f, gconstpointer data)
+{
+	f->backoff = rdmad_backoff_new();
+	f->builder = (RdmadReadingBuilder){ .backoff = f->backoff, .clock = fake_clock };
+	now_us = 1;
+	rdmad_reading_builder_init(&f->builder);
+}
+
+static void teardown(Fixture *f, gconstpointer data)
+{
+	rdmad_reading_builder_clear(&f->builder);
+	rdmad_backoff_unref(f->backoff);
+}
+
+static void add(Fixture *f, RdmadCounterGroup group, guint port, const char *netdev,
+		const char *name, guint64 value)
+{
+	const RdmadCounterKey key = { group, port, netdev, name };
+
+	rdmad_reading_builder_add(&f->builder, &key, value);
+}
+
+/* "group port netdev name value", a line each. */
+static void assert_finished(Fixture *f, const char *expected)
+{
+	g_autoptr(RdmadReading) reading = rdmad_reading_builder_finish(&f->builder);
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	for (guint i = 0; i < reading->n_counters; i++) {
+		const RdmadCounter *c = &reading->counters[i];
+
+		g_string_append_printf(text, "%d %u %s %s %" G_GUINT64_FORMAT "!%d\n",
+				       (int)c->group, c->port, c->netdev ? c->netdev : "-",
+				       c->name ? c->name : "*", c->value, c->errnum);
+	}
+	g_assert_cmpstr(text->str, ==, expected);
+}
+
+static void test_sources_may_add_in_any_order(Fixture *f, gconstpointer data)
+{
+	add(f, RDMAD_COUNTER_ETHTOOL, 0, "eth1", "rx_prio10_pause", 1);
+	add(f, RDMAD_COUNTER_ETHTOOL, 0, "eth1", "rx_prio2_pause", 2);
+	add(f, RDMAD_COUNTER_LINK, 0, "eth1", "carrier_changes", 3);
+	add(f, RDMAD_COUNTER_ETHTOOL, 0, "eth0", "rx_prio2_pause", 4);
+	add(f, RDMAD_COUNTER_PORT, 2, NULL, "symbol_error", 5);
+	add(f, RDMAD_COUNTER_PORT, 1, NULL, "symbol_error", 6);
+	add(f, RDMAD_COUNTER_PORT, 1, NULL, NULL, 7);
+	add(f, RDMAD_COUNTER_DEVICE, 0, NULL, "cmds", 8);
+	assert_finished(f, "0 1 - * 7!0\n"
+			   "0 1 - symbol_error 6!0\n"
+			   "0 2 - symbol_error 5!0\n"
+			   "2 0 - cmds 8!0\n"
+			   "3 0 eth1 carrier_changes 3!0\n"
+			   "6 0 eth0 rx_prio2_pause 4!0\n"
+			   "6 0 eth1 rx_prio2_pause 2!0\n"
+			   "6 0 eth1 rx_prio10_pause 1!0\n");
+}
+
+static void test_a_name_that_a_driver_has_twice_counts_once(Fixture *f, gconstpointer data)
+{
+	add(f, RDMAD_COUNTER_HW, 1, NULL, "b", 1);
+	add(f, RDMAD_COUNTER_HW, 1, NULL, "a", 2);
+	add(f, RDMAD_COUNTER_HW, 1, NULL, "b", 3);
+	add(f, RDMAD_COUNTER_HW, 2, NULL, "b", 4);
+	add(f, RDMAD_COUNTER_HW, 1, NULL, "b", 5);
+	assert_finished(f, "1 1 - a 2!0\n"
+			   "1 1 - b 1!0\n"
+			   "1 2 - b 4!0\n");
+}
+
+static void test_names_are_the_readings_own(Fixture *f, gconstpointer data)
+{
+	char netdev[] = "eth0", name[] = "rx_prio0_pause";
+
+	add(f, RDMAD_COUNTER_ETHTOOL, 0, netdev, name, 1);
+	netdev[0] = name[0] = 'X';
+	assert_finished(f, "6 0 eth0 rx_prio0_pause 1!0\n");
+}
+
+/* It may take long to fail: the time to be left alone is counted from then. */
+static void test_a_failure_is_held_from_when_it_was_seen(Fixture *f, gconstpointer data)
+{
+	const RdmadCounterKey key = { RDMAD_COUNTER_PORT, 1, NULL, "VL15_dropped" };
+
+	g_assert_true(rdmad_reading_builder_may_read(&f->builder, &key));
+	now_us += 8 * G_USEC_PER_SEC;
+	rdmad_reading_builder_add_result(&f->builder, &key, 0, EIO);
+	g_assert_false(f->builder.missing);
+	assert_finished(f, "0 1 - VL15_dropped 0!5\n");
+
+	now_us += RDMAD_BACKOFF_FIRST_US - 1;
+	rdmad_reading_builder_init(&f->builder);
+	g_assert_false(rdmad_reading_builder_may_read(&f->builder, &key));
+	assert_finished(f, "0 1 - VL15_dropped 0!5\n");
+
+	now_us++;
+	rdmad_reading_builder_init(&f->builder);
+	g_assert_true(rdmad_reading_builder_may_read(&f->builder, &key));
+	assert_finished(f, "");
+}
+
+#define ADD(name) g_test_add("/reading/" #name, Fixture, NULL, setup, test_##name, teardown)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	ADD(sources_may_add_in_any_order);
+	ADD(a_name_that_a_driver_has_twice_counts_once);
+	ADD(names_are_the_readings_own);
+	ADD(a_failure_is_held_from_when_it_was_seen);
+	return g_test_run();
+}

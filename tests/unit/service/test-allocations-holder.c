@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Does the holder of a slot live?  Init containers, ended pods, kubelets that have lost their memory. */
+#include <rdmad/error.h>
+#include <string.h>
+
+#include "allocations-fixture.h"
+#include "pod-list-text.h"
+
+#define SECOND G_USEC_PER_SEC
+
+static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, gpointer data)
+{
+	g_assert_cmpstr(pod_namespace, ==, "ns");
+	return *(const RdmadPodLife *)data;
+}
+
+static void list_at(AllocationsFixture *f, const char *text, const char *kubelet, gint64 after_us)
+{
+	g_autoptr(GBytes) bytes = pod_list_text_pack(text);
+	gsize size;
+	const guint8 *message = g_bytes_get_data(bytes, &size);
+	g_autoptr(RdmadPodList) list = rdmad_pod_list_parse(message, size, NULL);
+
+	list->kubelet = g_strdup(kubelet);
+	list->asked_us = g_get_monotonic_time() + after_us;
+	list->kubelet_since_us = 1;
+	rdmad_allocations_reconcile(f->allocations, list);
+}
+
+static const RdmadAllocation *grant(AllocationsFixture *f, const char *slot, const char *mode,
+				    gboolean *doubt, GError **error)
+{
+	const char *const slots[] = { slot, NULL };
+	const RdmadGrant wanted = {
+		"test", "rdma/hca", slots, slots, mode, g_get_monotonic_time(),
+	};
+
+	if (doubt)
+		*doubt = rdmad_allocations_in_doubt(f->allocations, &wanted);
+	return rdmad_allocations_grant(f->allocations, &wanted, error);
+}
+
+static void expect(AllocationsFixture *f, const char *text)
+{
+	g_autofree char *is = allocations_fixture_text(f);
+
+	g_assert_cmpstr(is, ==, text);
+}
+
+/* Kubelet k1 gives "a" in boot b1, and lists it with pod p where it is named.  Then the world changes,
+ * a list is asked for, and "a" is given again in mode exclusive. */
+typedef struct {
+	const char *name;
+	gboolean named;
+	const char *boot, *kubelet;
+	RdmadPodLife life;
+	const char *list;    /* NULL: none since */
+	gboolean stale;	     /* the list is older than the request */
+	const char *refused; /* NULL: given; else a word of the message */
+	const char *after;   /* the allocations */
+	gboolean doubt;
+} Case;
+
+#define UNKNOWN RDMAD_POD_LIFE_UNKNOWN
+#define ALIVE	RDMAD_POD_LIFE_ALIVE
+#define GONE	RDMAD_POD_LIFE_GONE
+
+static const Case cases[] = {
+	{ "an init container before it", FALSE, "b1", "k1", UNKNOWN, NULL, FALSE, NULL, "a a" },
+	{ "the pod before it", TRUE, "b1", "k1", UNKNOWN, NULL, FALSE, NULL, "a=p a" },
+	{ "completed, and listed without", TRUE, "b1", "k1", UNKNOWN, "p=", FALSE, NULL, "a=p a" },
+	{ "its cgroup lives", TRUE, "b1", "k1", ALIVE, NULL, FALSE, "pod ns/p, container main",
+	  "a=p" },
+	{ "its cgroup is gone", TRUE, "b1", "k1", GONE, NULL, FALSE, NULL, "a" },
+	{ "checkpoint lost", TRUE, "b1", "k2", UNKNOWN, "p=", FALSE, "pod ns/p", "a=p" },
+	{ "checkpoint lost, cgroup lives", TRUE, "b1", "k2", ALIVE, "p=", FALSE, "pod ns/p",
+	  "a=p" },
+	{ "checkpoint lost, cgroup gone", TRUE, "b1", "k2", GONE, NULL, FALSE, NULL, "a" },
+	{ "another kubelet, not listed", TRUE, "b1", "k2", UNKNOWN, "q=b", FALSE, NULL, "a" },
+	{ "another kubelet, listed with it", TRUE, "b1", "k2", UNKNOWN, "p=a", FALSE, NULL,
+	  "a=p a" },
+	{ "another kubelet, not asked", TRUE, "b1", "k2", UNKNOWN, NULL, FALSE, "restarted", "a=p",
+	  TRUE },
+	{ "another kubelet, asked before", TRUE, "b1", "k2", UNKNOWN, "q=b", TRUE, "restarted",
+	  "a=p", TRUE },
+	{ "unnamed, another kubelet", FALSE, "b1", "k2", UNKNOWN, "q=b", FALSE, "not named", "a" },
+	{ "another boot", TRUE, "b2", "k2", UNKNOWN, "p=", FALSE, NULL, "a" },
+	{ "another boot, not asked", TRUE, "b2", "k2", UNKNOWN, NULL, FALSE, NULL, "a" },
+	{ "unnamed, another boot", FALSE, "b2", "k2", UNKNOWN, NULL, FALSE, NULL, "a" },
+	{ "no podresources", TRUE, "b1", NULL, UNKNOWN, NULL, FALSE, NULL, "a=p a" },
+};
+
+static void check_case(AllocationsFixture *f, const Case *c, gboolean reopen)
+{
+	RdmadPodLife life = UNKNOWN;
+	g_autoptr(RdmadAllocationRef) again = NULL;
+	g_autoptr(GError) error = NULL;
+	gboolean doubt;
+
+	rdmad_allocations_set_boot(f->allocations, "b1");
+	rdmad_allocations_set_kubelet(f->allocations, "k1");
+	rdmad_allocation_unref(grant(f, "a", "exclusive", NULL, NULL));
+	if (c->named)
+		list_at(f, "p=a", "k1", 0);
+	if (reopen)
+		allocations_fixture_reopen(f);
+	life = c->life;
+	rdmad_allocations_set_liveness(f->allocations, life_of, &life);
+	rdmad_allocations_set_boot(f->allocations, c->boot);
+	rdmad_allocations_set_kubelet(f->allocations, c->kubelet);
+	if (c->list)
+		list_at(f, c->list, c->kubelet, c->stale ? 0 : SECOND);
+	again = grant(f, "a", "exclusive", &doubt, &error);
+	g_assert_cmpint(doubt, ==, c->doubt);
+	g_assert_true((again == NULL) == (c->refused != NULL));
+	if (c->refused) {
+		g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY);
+		g_assert_nonnull(strstr(error->message, c->refused));
+	}
+	expect(f, c->after);
+	rdmad_allocations_set_liveness(f->allocations, NULL, NULL);
+}
+
+static void test_an_exclusive_slot_is_refused_while_its_holder_lives(AllocationsFixture *f,
+								     gconstpointer data)
+{
+	for (guint i = 0; i < 2 * G_N_ELEMENTS(cases); i++) {
+		AllocationsFixture one = { 0 };
+
+		g_test_message("%s%s", cases[i / 2].name, i % 2 ? ", after a restart" : "");
+		allocations_fixture_setup(&one, NULL);
+		check_case(&one, &cases[i / 2], i % 2);
+		allocations_fixture_teardown(&one, NULL);
+	}
+}
+
+static void kind_append(const RdmadEventLogEntry *entry, gpointer data)
+{
+	g_string_append_printf(data, "%s ", entry->kind);
+}
+
+static void expect_event_log(AllocationsFixture *f, const char *kinds)
+{
+	g_string_truncate(f->seen, 0);
+	rdmad_event_log_foreach(f->event_log, 0, kind_append, f->seen);
+	g_assert_cmpstr(f->seen->str, ==, kinds);
+}
+
+static void test_a_shared_slot_whose_holder_lives_is_given_with_a_warning(AllocationsFixture *f,
+									  gconstpointer data)
+{
+	g_autoptr(RdmadAllocationRef) again = NULL;
+
+	rdmad_allocations_set_kubelet(f->allocations, "k1");
+	g_free(allocations_fixture_must_grant(f, "a"));
+	list_at(f, "p=a", "k1", 0);
+	rdmad_allocations_set_kubelet(f->allocations, "k2");
+	list_at(f, "p=", "k2", SECOND);
+	again = grant(f, "a", "shared", NULL, NULL);
+	g_assert_nonnull(again);
+	expect(f, "a=p a");
+	list_at(f, "p= q=a", "k2", 2 * SECOND);
+	expect(f, "a=p a=q");
+	expect_event_log(f, "allocation-granted allocation-named allocation-forgotten "
+			    "allocation-granted allocation-overlap "
+			    "allocation-named ");
+}
+
+static void test_the_next_pod_has_another_allocation_and_both_are_told(AllocationsFixture *f,
+								       gconstpointer data)
+{
+	g_autofree char *first = allocations_fixture_must_grant(f, "a");
+	g_autofree char *second = NULL;
+
+	list_at(f, "p=a", NULL, 0);
+	second = allocations_fixture_must_grant(f, "a");
+	g_assert_cmpstr(first, !=, second);
+	list_at(f, "q=a", NULL, 0);
+	expect(f, "a=q");
+	g_assert_nonnull(rdmad_allocations_lookup(f->allocations, second));
+	expect_event_log(f, "allocation-granted allocation-named allocation-granted "
+			    "allocation-ended allocation-named ");
+}
+
+/* "slots=pod/container" of each. */
+static void container_append(const RdmadAllocation *allocation, gpointer data)
+{
+	g_autofree char *slots = g_strjoinv(",", allocation->slots);
+
+	g_string_append_printf(data, "%s=%s/%s ", slots, allocation->pod_name ?: "-",
+			       allocation->container ?: "-");
+}
+
+static void expect_containers(AllocationsFixture *f, const char *text)
+{
+	g_string_truncate(f->seen, 0);
+	rdmad_allocations_foreach(f->allocations, container_append, f->seen);
+	g_assert_cmpstr(f->seen->str, ==, text);
+}
+
+/* What podresources shows of a pod whose init containers had others; it does not list those. */
+static const struct {
+	const char *grants[4], *list, *named;
+} inits[] = {
+	{ { "a,b", "a" }, "p=a", "a,b=p/- a=p/main " },
+	{ { "a", "a,b" }, "p=a,b", "a=p/- a,b=p/main " },
+	{ { "a", "a" }, "p=a", "a=p/- a=p/main " },
+	{ { "a,b", "b,c", "c" }, "p=c", "a,b=-/- b,c=p/- c=p/main " },
+};
+
+static void
+test_each_container_of_a_pod_keeps_its_allocation_while_the_pod_lives(AllocationsFixture *f,
+								      gconstpointer data)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(inits); i++) {
+		AllocationsFixture one = { 0 };
+
+		allocations_fixture_setup(&one, NULL);
+		for (guint k = 0; inits[i].grants[k]; k++)
+			g_free(allocations_fixture_must_grant(&one, inits[i].grants[k]));
+		for (guint second = 0; second < 50; second += 10) {
+			list_at(&one, inits[i].list, NULL, second * SECOND);
+			expect_containers(&one, inits[i].named);
+			allocations_fixture_reopen(&one);
+		}
+		list_at(&one, "", NULL, 100 * SECOND);
+		list_at(&one, "", NULL, 200 * SECOND);
+		expect_containers(&one, "");
+		allocations_fixture_teardown(&one, NULL);
+	}
+}
+
+/* Lists of kubelet k1, or k2 once there is a "|", a second apart from the hundredth on. */
+static const struct {
+	const char *name;
+	RdmadPodLife life;
+	const char *lists[6];
+	guint allocations, forgotten;
+} fates[] = {
+	{ "listed", UNKNOWN, { "p=a", "p=a" }, 1, 0 },
+	{ "completed, listed without", UNKNOWN, { "p=a", "p=", "p=" }, 0, 0 },
+	{ "completed, listed with, cgroup unknown", UNKNOWN, { "p=a", "p=a", "p=a" }, 1, 0 },
+	{ "completed, listed with", GONE, { "p=a", "p=a", "p=a" }, 0, 0 },
+	{ "completed, listed with once", GONE, { "p=a" }, 1, 0 },
+	{ "ended, cgroup gone", GONE, { "" }, 0, 0 },
+	{ "not listed, cgroup lives", ALIVE, { "", "", "" }, 1, 1 },
+	{ "checkpoint lost", UNKNOWN, { "p=a", "|", "p=", "p=", "p=" }, 1, 1 },
+	{ "checkpoint lost, cgroup lives", ALIVE, { "p=a", "|", "p=", "p=", "p=" }, 1, 1 },
+	{ "checkpoint lost, cgroup gone", GONE, { "|", "p=" }, 0, 0 },
+	{ "checkpoint lost, then the pod ended", UNKNOWN, { "|", "p=", "q=b", "q=b" }, 0, 0 },
+	{ "checkpoint found again", UNKNOWN, { "|", "p=", "p=a" }, 1, 0 },
+	{ "checkpoint kept, then completed", UNKNOWN, { "|", "p=a", "p=", "p=" }, 0, 0 },
+	{ "given to another though it lives", UNKNOWN, { "|", "p= q=a" }, 1, 1 },
+};
+
+static void forgotten_count(const RdmadAllocation *allocation, gpointer data)
+{
+	++*(guint *)data;
+}
+
+/* Kubelet loses its checkpoint before it has named the pod: new is it, old was there before. */
+static void test_a_pod_that_was_never_named_may_live(AllocationsFixture *f, gconstpointer data)
+{
+	rdmad_allocations_set_kubelet(f->allocations, "k1");
+	list_at(f, "old=", "k1", -SECOND);
+	g_free(allocations_fixture_must_grant(f, "a"));
+	rdmad_allocations_set_kubelet(f->allocations, "k2");
+	for (guint second = 100; second < 200; second += 20) {
+		list_at(f, second < 150 ? "old= new=" : "old= new= newer=", "k2", second * SECOND);
+		expect(f, "a");
+	}
+	list_at(f, "old= newer=", "k2", 200 * SECOND);
+	list_at(f, "old= newer=", "k2", 300 * SECOND);
+	expect(f, "");
+}
+
+static void test_a_list_without_its_devices_does_not_end_a_pod_that_lives(AllocationsFixture *f,
+									  gconstpointer data)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(fates); i++) {
+		AllocationsFixture one = { 0 };
+		RdmadPodLife life = fates[i].life;
+		const char *kubelet = "k1";
+		guint forgotten = 0;
+
+		g_test_message("%s", fates[i].name);
+		allocations_fixture_setup(&one, NULL);
+		rdmad_allocations_set_kubelet(one.allocations, kubelet);
+		g_free(allocations_fixture_must_grant(&one, "a"));
+		list_at(&one, "p=a", kubelet, 10 * SECOND);
+		rdmad_allocations_set_liveness(one.allocations, life_of, &life);
+		for (guint k = 0; fates[i].lists[k]; k++)
+			if (*fates[i].lists[k] == '|')
+				rdmad_allocations_set_kubelet(one.allocations, kubelet = "k2");
+			else
+				list_at(&one, fates[i].lists[k], kubelet, (100 + k) * SECOND);
+		rdmad_allocations_foreach_forgotten(one.allocations, forgotten_count, &forgotten);
+		g_assert_cmpuint(rdmad_allocations_count(one.allocations), ==,
+				 fates[i].allocations);
+		g_assert_cmpuint(forgotten, ==, fates[i].forgotten);
+		rdmad_allocations_set_liveness(one.allocations, NULL, NULL);
+		allocations_fixture_teardown(&one, NULL);
+	}
+}
+
+#define ADD(name)                                                                                  \
+	g_test_add("/allocations-holder/" #name, AllocationsFixture, NULL,                         \
+		   allocations_fixture_setup, test_##name, allocations_fixture_teardown)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	ADD(an_exclusive_slot_is_refused_while_its_holder_lives);
+	ADD(a_shared_slot_whose_holder_lives_is_given_with_a_warning);
+	ADD(the_next_pod_has_another_allocation_and_both_are_told);
+	ADD(each_container_of_a_pod_keeps_its_allocation_while_the_pod_lives);
+	ADD(a_pod_that_was_never_named_may_live);
+	ADD(a_list_without_its_devices_does_not_end_a_pod_that_lives);
+	return g_test_run();
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is acknowledged is on the disk, whatever becomes of the database's place while it is open. */
+#include <errno.h>
+#include <rdmad/error.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../scratch.h"
+#include "allocations-fixture.h"
+#include "service/state-private.h"
+
+static char *db_path(AllocationsFixture *f, const char *part)
+{
+	return g_strconcat(f->dir, "/rdmad.db", part, NULL);
+}
+
+static void remove_database(AllocationsFixture *f)
+{
+	g_autofree char *path = db_path(f, "");
+
+	g_assert_cmpint(unlink(path), ==, 0);
+}
+
+static void remove_log(AllocationsFixture *f)
+{
+	g_autofree char *path = db_path(f, "-wal");
+
+	g_assert_cmpint(unlink(path), ==, 0);
+}
+
+static void rename_database(AllocationsFixture *f)
+{
+	g_autofree char *path = db_path(f, ""), *to = db_path(f, ".away");
+
+	g_assert_cmpint(rename(path, to), ==, 0);
+}
+
+static void replace_by_a_copy(AllocationsFixture *f)
+{
+	g_autofree char *path = db_path(f, ""), *copy = db_path(f, ".copy"), *text = NULL;
+	gsize size;
+
+	g_assert_true(g_file_get_contents(path, &text, &size, NULL));
+	g_assert_true(g_file_set_contents(copy, text, (gssize)size, NULL));
+	g_assert_cmpint(rename(copy, path), ==, 0);
+}
+
+static void replace_by_garbage(AllocationsFixture *f)
+{
+	g_autofree char *path = db_path(f, "");
+
+	g_assert_true(g_file_set_contents(path, "no database", -1, NULL)); /* renames */
+}
+
+static void remove_directory(AllocationsFixture *f)
+{
+	scratch_remove(f->dir);
+}
+
+static void rename_directory(AllocationsFixture *f)
+{
+	g_autofree char *to = g_strconcat(f->dir, ".away", NULL);
+
+	g_assert_cmpint(rename(f->dir, to), ==, 0);
+}
+
+static void replace_directory(AllocationsFixture *f)
+{
+	rename_directory(f);
+	g_assert_cmpint(mkdir(f->dir, 0700), ==, 0);
+}
+
+static const struct {
+	const char *name;
+	void (*change)(AllocationsFixture *f);
+} changes[] = {
+	{ "the database is removed", remove_database },
+	{ "its log is removed", remove_log },
+	{ "the database is renamed", rename_database },
+	{ "a copy takes its place", replace_by_a_copy },
+	{ "garbage takes its place", replace_by_garbage },
+	{ "the directory is removed", remove_directory },
+	{ "the directory is renamed", rename_directory },
+	{ "an empty directory takes its place", replace_directory },
+};
+
+static void expect(AllocationsFixture *f, const char *text)
+{
+	g_autofree char *now = allocations_fixture_text(f);
+
+	g_assert_cmpstr(now, ==, text);
+}
+
+/* What the daemon does: see core/daemon/place.h. */
+static gboolean keep_directory(gpointer data, GError **error)
+{
+	const AllocationsFixture *f = data;
+
+	return g_mkdir_with_parents(f->dir, 0700) == 0;
+}
+
+static void fixture_open(AllocationsFixture *f)
+{
+	allocations_fixture_setup(f, NULL);
+	rdmad_state_set_keeper(f->state, keep_directory, f);
+	g_free(allocations_fixture_must_grant(f, "a"));
+	g_free(allocations_fixture_must_grant(f, "b,c"));
+}
+
+static void fixture_close(AllocationsFixture *f)
+{
+	g_autofree char *away = g_strconcat(f->dir, ".away", NULL);
+
+	allocations_fixture_teardown(f, NULL);
+	scratch_remove(away);
+}
+
+static void test_a_allocation_is_written_where_it_is_looked_for(void)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(changes); i++) {
+		AllocationsFixture f;
+
+		g_test_message("%s", changes[i].name);
+		fixture_open(&f);
+		changes[i].change(&f);
+		g_free(allocations_fixture_must_grant(&f, "d"));
+		expect(&f, "a b,c d");
+		g_assert_null(rdmad_allocations_problem(f.allocations));
+		allocations_fixture_reopen(&f);
+		expect(&f, "a b,c d");
+		fixture_close(&f);
+	}
+}
+
+/* /readyz sees it before the next allocation does. */
+static void test_whoever_asks_for_problems_finds_none_afterwards(void)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(changes); i++) {
+		AllocationsFixture f;
+
+		g_test_message("%s", changes[i].name);
+		fixture_open(&f);
+		changes[i].change(&f);
+		g_assert_null(rdmad_allocations_problem(f.allocations));
+		allocations_fixture_reopen(&f);
+		expect(&f, "a b,c");
+		fixture_close(&f);
+	}
+}
+
+static gboolean refuse(gpointer data, GError **error)
+{
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY, "another rdmad has it");
+	return FALSE;
+}
+
+/* A refused allocation is in no database that comes back later. */
+static void test_what_cannot_be_written_in_place_is_refused(void)
+{
+	g_autoptr(GError) error = NULL;
+	g_autofree char *away = NULL;
+	AllocationsFixture f;
+
+	fixture_open(&f);
+	away = g_strconcat(f.dir, ".away", NULL);
+	rdmad_state_set_keeper(f.state, refuse, NULL);
+	rename_directory(&f);
+	g_assert_null(allocations_fixture_grant(&f, "d", &error));
+	g_assert_nonnull(strstr(error->message, "another rdmad has it"));
+	g_assert_nonnull(rdmad_allocations_problem(f.allocations));
+	expect(&f, "a b,c");
+	g_assert_cmpint(rename(away, f.dir), ==, 0);
+	rdmad_state_set_keeper(f.state, NULL, NULL);
+	g_free(allocations_fixture_must_grant(&f, "e"));
+	g_assert_null(rdmad_allocations_problem(f.allocations));
+	allocations_fixture_reopen(&f);
+	expect(&f, "a b,c e");
+	fixture_close(&f);
+}
+
+/* Which of the next looks at the files fails; 0: none. */
+static guint failing_look;
+
+gboolean __real_rdmad_state_file_identify(const char *path, const char *part, RdmadStateFile *file,
+					  GError **error);
+gboolean __wrap_rdmad_state_file_identify(const char *path, const char *part, RdmadStateFile *file,
+					  GError **error);
+
+gboolean __wrap_rdmad_state_file_identify(const char *path, const char *part, RdmadStateFile *file,
+					  GError **error)
+{
+	if (failing_look == 0 || --failing_look > 0)
+		return __real_rdmad_state_file_identify(path, part, file, error);
+	return rdmad_error_errno(error, EIO, "%s", path);
+}
+
+/* Also of an allocation that is in the database when it is refused: its slots are free. */
+static void test_a_look_that_fails_refuses_no_later_allocation(void)
+{
+	for (guint look = 1; look <= 6; look++) {
+		g_autoptr(GError) error = NULL;
+		AllocationsFixture f;
+
+		g_test_message("look %u", look);
+		fixture_open(&f);
+		failing_look = look;
+		allocations_fixture_grant(&f, "d", &error);
+		failing_look = 0;
+		expect(&f, error ? "a b,c" : "a b,c d");
+		g_free(allocations_fixture_must_grant(&f, error ? "d,e" : "e"));
+		g_assert_null(rdmad_allocations_problem(f.allocations));
+		allocations_fixture_reopen(&f);
+		expect(&f, error ? "a b,c d,e" : "a b,c d e");
+		fixture_close(&f);
+	}
+}
+
+/* Damage that is found while it runs: memory has all that was in it. */
+static void test_a_damaged_database_is_written_anew(void)
+{
+	g_autofree char *noise = g_strnfill(4096, '\xff'), *path = NULL;
+	struct stat st;
+	AllocationsFixture f;
+	FILE *file;
+
+	allocations_fixture_setup(&f, NULL);
+	/* More pages than the cache holds. */
+	for (guint i = 0; i < 8; i++) {
+		g_autoptr(GString) slots = g_string_new(NULL);
+
+		for (guint k = 0; k < 500; k++)
+			g_string_append_printf(slots, "%sslot-%u-%04u", k ? "," : "", i, k);
+		g_free(allocations_fixture_must_grant(&f, slots->str));
+	}
+	allocations_fixture_reopen(&f);
+	path = db_path(&f, "");
+	file = fopen(path, "r+");
+	g_assert_cmpint(stat(path, &st), ==, 0);
+	for (off_t at = 4096; at < st.st_size; at += 4096) {
+		g_assert_cmpint(fseek(file, at, SEEK_SET), ==, 0);
+		g_assert_cmpuint(fwrite(noise, 4096, 1, file), ==, 1);
+	}
+	fclose(file);
+	g_free(allocations_fixture_must_grant(&f, "one-more"));
+	g_assert_null(rdmad_allocations_problem(f.allocations));
+	allocations_fixture_reopen(&f);
+	g_assert_cmpuint(rdmad_allocations_count(f.allocations), ==, 9);
+	allocations_fixture_teardown(&f, NULL);
+}
+
+#define ADD(name) g_test_add_func("/allocations-place/" #name, test_##name)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	ADD(a_allocation_is_written_where_it_is_looked_for);
+	ADD(whoever_asks_for_problems_finds_none_afterwards);
+	ADD(what_cannot_be_written_in_place_is_refused);
+	ADD(a_look_that_fails_refuses_no_later_allocation);
+	ADD(a_damaged_database_is_written_anew);
+	return g_test_run();
+}

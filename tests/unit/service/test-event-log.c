@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <rdmad/inventory.h>
+#include <rdmad/loop.h>
+#include <string.h>
+
+#include "base/loop.h"
+#include "service/event-log-private.h"
+
+/* Never dereferenced: an owner is only compared. */
+#define SOME_MODULE ((RdmadModule *)0x10)
+
+typedef struct {
+	RdmadLoop *loop;
+	RdmadEventLog *event_log;
+	RdmadEvent *end;
+	guint turns; /* of the loop that are left: callbacks may cause more to be told */
+	RdmadWatch *watch;
+	GString *seen; /* messages, each with a comma behind it */
+	guint64 last;
+	guint count;
+} Fixture;
+
+static void turn_over(gpointer data)
+{
+	Fixture *f = data;
+
+	if (--f->turns)
+		rdmad_event_arm(f->end, 0);
+	else
+		rdmad_loop_stop(f->loop);
+}
+
+static void setup(Fixture *f, gconstpointer data)
+{
+	f->loop = rdmad_loop_new();
+	f->event_log = rdmad_event_log_new(f->loop);
+	f->end = rdmad_loop_add_timer(f->loop, NULL, turn_over, f);
+	f->seen = g_string_new(NULL);
+}
+
+static void teardown(Fixture *f, gconstpointer data)
+{
+	g_string_free(f->seen, TRUE);
+	rdmad_event_free(f->end);
+	rdmad_event_log_free(f->event_log);
+	rdmad_loop_free(f->loop);
+}
+
+static void run(Fixture *f)
+{
+	f->turns = 5;
+	rdmad_event_arm(f->end, 0);
+	rdmad_loop_run(f->loop);
+}
+
+static void see(const RdmadEventLogEntry *entry, gpointer data)
+{
+	Fixture *f = data;
+
+	g_string_append_printf(f->seen, "%s,", entry->message);
+	g_assert_cmpuint(entry->sequence, >, f->last);
+	f->last = entry->sequence;
+	f->count++;
+}
+
+static void post(Fixture *f, const char *message)
+{
+	rdmad_event_log_post(f->event_log, RDMAD_LOG_DEBUG, "test", NULL, "%s", message);
+}
+
+static void check_entry(const RdmadEventLogEntry *entry, gpointer data)
+{
+	Fixture *f = data;
+
+	f->count++;
+	g_assert_cmpuint(entry->sequence, ==, 1);
+	g_assert_cmpint(ABS(entry->time_us - g_get_real_time()), <, 60 * G_USEC_PER_SEC);
+	g_assert_cmpint(entry->level, ==, RDMAD_LOG_DEBUG);
+	g_assert_cmpstr(entry->kind, ==, "port-state");
+	g_assert_cmpstr(entry->device, ==, "0000:3b:00.0");
+	g_assert_cmpstr(entry->pod, ==, "default/train-0");
+	g_assert_null(entry->resource);
+	g_assert_null(entry->allocation);
+	g_assert_cmpstr(entry->message, ==, "port 1: active -> down");
+}
+
+static void test_an_entry_holds_what_was_posted(Fixture *f, gconstpointer data)
+{
+	const RdmadLogFields about = { .device = "0000:3b:00.0", .pod = "default/train-0" };
+
+	rdmad_event_log_post(f->event_log, RDMAD_LOG_DEBUG, "port-state", &about,
+			     "port %d: %s -> %s", 1, "active", "down");
+	rdmad_event_log_foreach(f->event_log, 0, check_entry, f);
+	g_assert_cmpuint(f->count, ==, 1);
+}
+
+static void test_foreach_starts_after_a_sequence(Fixture *f, gconstpointer data)
+{
+	post(f, "a");
+	post(f, "b");
+	post(f, "c");
+	rdmad_event_log_foreach(f->event_log, 1, see, f);
+	g_assert_cmpstr(f->seen->str, ==, "b,c,");
+	rdmad_event_log_foreach(f->event_log, 3, see, f);
+	rdmad_event_log_foreach(f->event_log, G_MAXUINT64, see, f);
+	g_assert_cmpuint(f->count, ==, 2);
+}
+
+static void test_only_the_newest_are_kept(Fixture *f, gconstpointer data)
+{
+	for (guint i = 0; i < RDMAD_EVENT_LOG_MAX + 10; i++)
+		post(f, "x");
+	rdmad_event_log_foreach(f->event_log, 0, see, f);
+	g_assert_cmpuint(f->count, ==, RDMAD_EVENT_LOG_MAX);
+	g_assert_cmpuint(f->last, ==, RDMAD_EVENT_LOG_MAX + 10);
+}
+
+static void test_a_watch_hears_what_comes_after_it_on_the_next_turn(Fixture *f, gconstpointer data)
+{
+	g_autoptr(RdmadWatch) watch G_GNUC_UNUSED = NULL;
+
+	post(f, "before");
+	watch = rdmad_event_log_watch(f->event_log, NULL, see, f);
+	post(f, "after");
+	g_assert_cmpstr(f->seen->str, ==, "");
+	run(f);
+	g_assert_cmpstr(f->seen->str, ==, "after,");
+	run(f);
+	g_assert_cmpstr(f->seen->str, ==, "after,");
+}
+
+static void post_many(const RdmadEventLogEntry *entry, gpointer data)
+{
+	Fixture *f = data;
+	g_autofree char *message = g_strdup(entry->message);
+
+	if (f->count++ == 0)
+		for (guint i = 0; i < RDMAD_EVENT_LOG_MAX + 1; i++)
+			post(f, "more");
+	/* Its slot has been written over, the entry itself is still there. */
+	g_assert_cmpstr(entry->message, ==, message);
+}
+
+static void test_a_watcher_may_post(Fixture *f, gconstpointer data)
+{
+	g_autoptr(RdmadWatch) watch G_GNUC_UNUSED =
+		rdmad_event_log_watch(f->event_log, NULL, post_many, f);
+
+	post(f, "first");
+	run(f);
+	g_assert_cmpuint(f->count, ==, 1 + RDMAD_EVENT_LOG_MAX);
+}
+
+static void see_once(const RdmadEventLogEntry *entry, gpointer data)
+{
+	Fixture *f = data;
+
+	f->count++;
+	g_clear_pointer(&f->watch, rdmad_watch_free);
+}
+
+static void test_a_watch_may_end_in_its_own_callback(Fixture *f, gconstpointer data)
+{
+	f->watch = rdmad_event_log_watch(f->event_log, NULL, see_once, f);
+	post(f, "a");
+	post(f, "b");
+	run(f);
+	g_assert_cmpuint(f->count, ==, 1);
+}
+
+static void test_what_a_module_leaves_is_reaped(Fixture *f, gconstpointer data)
+{
+	f->watch = rdmad_event_log_watch(f->event_log, SOME_MODULE, see, f);
+	g_assert_cmpuint(rdmad_event_log_reap(f->event_log, NULL), ==, 0);
+	g_assert_cmpuint(rdmad_event_log_reap(f->event_log, SOME_MODULE), ==, 1);
+	post(f, "a");
+	run(f);
+	g_assert_cmpuint(f->count, ==, 0);
+}
+
+static void check_bounded(const RdmadEventLogEntry *entry, gpointer data)
+{
+	g_assert_cmpuint(strlen(entry->message), <=, 1030);
+	g_assert_true(g_utf8_validate(entry->message, -1, NULL));
+}
+
+static void test_a_message_is_bounded_and_utf8(Fixture *f, gconstpointer data)
+{
+	g_autofree char *big = g_strnfill(100000, 'x');
+
+	post(f, big);
+	post(f, "bad \xff byte");
+	rdmad_event_log_foreach(f->event_log, 0, check_bounded, f);
+}
+
+#define ADD(name) g_test_add("/event log/" #name, Fixture, NULL, setup, test_##name, teardown)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	ADD(an_entry_holds_what_was_posted);
+	ADD(foreach_starts_after_a_sequence);
+	ADD(only_the_newest_are_kept);
+	ADD(a_watch_hears_what_comes_after_it_on_the_next_turn);
+	ADD(a_watcher_may_post);
+	ADD(a_watch_may_end_in_its_own_callback);
+	ADD(what_a_module_leaves_is_reaped);
+	ADD(a_message_is_bounded_and_utf8);
+	return g_test_run();
+}
