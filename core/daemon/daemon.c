@@ -24,7 +24,7 @@
 #include "base/loop-private.h"
 #include "base/places.h"
 #include "build-info.h"
-#include "daemon/directory.h"
+#include "base/directory.h"
 #include "daemon/lock.h"
 #include "daemon/modules.h"
 #include "daemon/notify.h"

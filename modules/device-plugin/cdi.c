@@ -2,14 +2,16 @@
 #include "cdi.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <rdmad/error.h>
+#include <rdmad/fd.h>
 #include <rdmad/log.h>
+#include <rdmad/public-file.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "claim-devices.h"
-#include "public-file.h"
 
 struct RdmadCdi {
 	char *dir, *path;   /* or NULL */
@@ -93,10 +95,20 @@ static GHashTable *file_names(const RdmadCdi *cdi, GError **error)
 	return names;
 }
 
+static void file_clean(const RdmadCdi *cdi)
+{
+	rdmad_autofd int dir = open(cdi->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (dir >= 0)
+		rdmad_public_file_clean(dir, RDMAD_CDI_FILE);
+}
+
 void rdmad_cdi_load(RdmadCdi *cdi)
 {
 	GHashTable *names = cdi->path ? file_names(cdi, NULL) : NULL;
 
+	if (cdi->path)
+		file_clean(cdi);
 	if (!names)
 		return;
 	g_hash_table_unref(cdi->names);
@@ -151,10 +163,12 @@ static gboolean file_is_ours(const RdmadCdi *cdi, GError **error)
 
 static gboolean file_write(RdmadCdi *cdi, char *text, GError **error)
 {
+	rdmad_autofd int dir = -1;
+
 	if (g_strcmp0(text, cdi->text) == 0 && access(cdi->path, F_OK) == 0)
 		return TRUE;
-	if (!file_is_ours(cdi, error) || !rdmad_public_folder_make(cdi->dir, error) ||
-	    !rdmad_public_file_write(cdi->path, text, 0644, error))
+	dir = file_is_ours(cdi, error) ? rdmad_public_dir_open(cdi->dir, 0, error) : -1;
+	if (dir < 0 || !rdmad_public_file_write(dir, cdi->dir, RDMAD_CDI_FILE, text, 0644, error))
 		return FALSE;
 	g_free(cdi->text);
 	cdi->text = g_strdup(text);

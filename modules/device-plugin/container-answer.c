@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "container-answer.h"
 
+#include <rdmad/allocation-dir.h>
+
 #include "claim-devices.h"
 #include "claim-folder.h"
 #include "device-env.h"
@@ -32,7 +34,7 @@ static void add_env(RdmadContainerAnswer *answer, const char *name, const char *
 static void add_folder(RdmadContainerAnswer *answer, const RdmadClaim *claim, const char *run_dir)
 {
 	V1beta1__Mount *mount = g_new(V1beta1__Mount, 1);
-	g_autofree char *path = rdmad_claim_folder_path(run_dir, claim->id);
+	g_autofree char *path = rdmad_allocation_dir_path(run_dir, claim->id);
 
 	v1beta1__mount__init(mount);
 	mount->container_path = keep(answer, RDMAD_CLAIM_FOLDER_MOUNT);

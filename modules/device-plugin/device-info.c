@@ -4,11 +4,10 @@
 #include <fcntl.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
+#include <rdmad/public-file.h>
 #include <jansson.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include "public-file.h"
 
 #define SPEC_VERSION "1.1.0"
 
@@ -48,27 +47,39 @@ static char *file_name(const char *resource, const char *token)
 
 /* ---- one file ---- */
 
+/* `clean_only`: what an interrupted write left.  FALSE: it may still be there. */
+static gboolean published_remove(const RdmadDeviceInfo *info, const char *name, gboolean clean_only)
+{
+	rdmad_autofd int dir = -1;
+
+	if (!info->dir)
+		return TRUE;
+	dir = open(info->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return errno == ENOENT;
+	rdmad_public_file_clean(dir, name);
+	return clean_only || unlinkat(dir, name, 0) == 0 || errno == ENOENT;
+}
+
 static void file_remove(RdmadDeviceInfo *info, const char *name)
 {
-	g_autofree char *mark = g_build_filename(info->marks, name, NULL);
-	g_autofree char *path = info->dir ? g_build_filename(info->dir, name, NULL) : NULL;
+	rdmad_autofd int marks = open(info->marks, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
 
-	if (access(mark, F_OK) < 0)
-		return;
-	if (path)
-		unlink(path);
-	unlink(mark);
+	if (marks >= 0 && fstatat(marks, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    published_remove(info, name, FALSE))
+		unlinkat(marks, name, 0);
 }
 
 static gboolean mark_make(RdmadDeviceInfo *info, const char *name, GError **error)
 {
-	g_autofree char *path = g_build_filename(info->marks, name, NULL);
+	rdmad_autofd int marks = rdmad_public_dir_open(info->marks, O_NOFOLLOW, error);
 	rdmad_autofd int fd = -1;
 
-	if (!rdmad_public_folder_make(info->marks, error))
+	if (marks < 0)
 		return FALSE;
-	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	return fd >= 0 || rdmad_error_errno(error, errno, "cannot make %s", path);
+	fd = openat(marks, name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return fd >= 0 || rdmad_error_errno(error, errno, "cannot make %s/%s", info->marks, name);
 }
 
 static gboolean file_says(const char *path, const char *text)
@@ -85,10 +96,14 @@ static gboolean file_says(const char *path, const char *text)
 static gboolean file_put(RdmadDeviceInfo *info, const char *name, const char *text, GError **error)
 {
 	g_autofree char *path = g_build_filename(info->dir, name, NULL);
+	rdmad_autofd int dir = -1;
 
-	return mark_make(info, name, error) &&
-	       (file_says(path, text) || (rdmad_public_folder_make(info->dir, error) &&
-					  rdmad_public_file_write(path, text, 0444, error)));
+	if (!mark_make(info, name, error))
+		return FALSE;
+	if (file_says(path, text))
+		return TRUE;
+	dir = rdmad_public_dir_open(info->dir, 0, error);
+	return dir >= 0 && rdmad_public_file_write(dir, info->dir, name, text, 0444, error);
 }
 
 gboolean rdmad_device_info_put(RdmadDeviceInfo *info, const char *resource, const char *token,
@@ -127,14 +142,17 @@ static void collect_names(const RdmadClaim *claim, gpointer data)
 		g_hash_table_add(collection->names, file_name(claim->resource, claim->tokens[i]));
 }
 
-/* `kept` NULL: nothing is. */
+/* `kept` NULL: nothing is.  Each look at a name reaches it from the open directory again, so a link in
+ * its place is read and nothing more. */
 static void files_remove(RdmadDeviceInfo *info, GHashTable *kept)
 {
 	g_autoptr(GDir) folder = g_dir_open(info->marks, 0, NULL);
 	const char *name;
 
 	while (folder && (name = g_dir_read_name(folder)))
-		if (!kept || !g_hash_table_contains(kept, name))
+		if (kept && g_hash_table_contains(kept, name))
+			published_remove(info, name, TRUE);
+		else
 			file_remove(info, name);
 }
 

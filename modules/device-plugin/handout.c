@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "handout.h"
 
+#include <rdmad/allocation-dir.h>
 #include <rdmad/inventory.h>
 #include <rdmad/log.h>
 #include <rdmad/module.h>
@@ -79,7 +80,7 @@ void rdmad_handout_end(RdmadHandout *handout, const RdmadClaim *claim)
 {
 	g_autoptr(GError) error = NULL;
 
-	if (!rdmad_claim_folder_remove(handout->run_dir, claim->id, &error))
+	if (!rdmad_allocation_dir_remove(handout->run_dir, claim->id, &error))
 		warn(claim, error);
 	for (guint i = 0; claim->tokens[i]; i++)
 		remove_info(handout, claim, i);

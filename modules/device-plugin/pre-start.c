@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pre-start.h"
 
+#include <rdmad/allocation-dir.h>
 #include <rdmad/claims.h>
 #include <rdmad/inventory.h>
 #include <rdmad/journal.h>
@@ -271,8 +272,8 @@ static void start_order_nics(Start *start)
 	rdmad_claims_foreach(rdmad_module_claims(start->owner->self), collect_devices, &collection);
 	rdmad_nic_order_sort(devices, gpus);
 	text = rdmad_nic_order_nccl_conf(devices, gpus);
-	if (claim && !rdmad_claim_folder_write(rdmad_handout_run_dir(start->owner->handout),
-					       claim->id, RDMAD_CLAIM_NCCL_CONF, text, &error))
+	if (claim && !rdmad_allocation_dir_write(rdmad_handout_run_dir(start->owner->handout),
+						 claim->id, RDMAD_CLAIM_NCCL_CONF, text, &error))
 		start_tell(start, "start-unchecked", "without the order of its NICs",
 			   error->message);
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "daemon/lock.h"
-#include "scratch.h"
+#include "../scratch.h"
 
 typedef struct {
 	char *dir, *path;

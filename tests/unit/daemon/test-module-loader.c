@@ -5,7 +5,7 @@
 
 #include "bad-modules.h"
 #include "daemon/module-loader.h"
-#include "scratch.h"
+#include "../scratch.h"
 
 static void test_a_good_module_gives_its_class(void)
 {

@@ -8,7 +8,7 @@
 #include "base/loop-private.h"
 #include "daemon/modules.h"
 #include "daemon/services-private.h"
-#include "scratch.h"
+#include "../scratch.h"
 #include "service/meters-private.h"
 
 #include "../meters-text.h"

@@ -5,7 +5,7 @@
 #include <sys/un.h>
 
 #include "daemon/notify.h"
-#include "scratch.h"
+#include "../scratch.h"
 
 /* Plays the service manager.  `name` begins with "@" in the abstract namespace. */
 static int manager_new(const char *name)

@@ -5,7 +5,7 @@
 
 #include "base/loop-private.h"
 #include "daemon/settings-facts.h"
-#include "scratch.h"
+#include "../scratch.h"
 #include "service/facts-private.h"
 
 static RdmadSettings *load(const char *text, const char *line, GError **error)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <glib/gstdio.h>
+#include <rdmad/allocation-dir.h>
 #include <rdmad/claims.h>
 #include <rdmad/error.h>
 #include <sys/stat.h>
@@ -25,7 +26,7 @@ static void setup(Fixture *f, gconstpointer data)
 
 static void remove_folder(const char *run_dir, const char *name)
 {
-	g_assert_true(rdmad_claim_folder_remove(run_dir, name, NULL));
+	g_assert_true(rdmad_allocation_dir_remove(run_dir, name, NULL));
 }
 
 static void teardown(Fixture *f, gconstpointer data)
@@ -75,13 +76,13 @@ static void write_conf(Fixture *f, const char *text)
 {
 	g_autoptr(GError) error = NULL;
 
-	rdmad_claim_folder_write(f->run_dir, CLAIM, RDMAD_CLAIM_NCCL_CONF, text, &error);
+	rdmad_allocation_dir_write(f->run_dir, CLAIM, RDMAD_CLAIM_NCCL_CONF, text, &error);
 	g_assert_no_error(error);
 }
 
 static void test_any_user_of_the_container_can_read_it(Fixture *f, gconstpointer data)
 {
-	g_autofree char *folder = rdmad_claim_folder_path(f->run_dir, CLAIM);
+	g_autofree char *folder = rdmad_allocation_dir_path(f->run_dir, CLAIM);
 	g_autofree char *claims = g_path_get_dirname(folder);
 	g_autofree char *conf = claim_path(f, CLAIM, RDMAD_CLAIM_NCCL_CONF);
 
@@ -103,7 +104,7 @@ static void test_at_first_nccl_is_told_nothing(Fixture *f, gconstpointer data)
 
 static void test_a_file_is_replaced_and_leaves_no_draft(Fixture *f, gconstpointer data)
 {
-	g_autofree char *folder = rdmad_claim_folder_path(f->run_dir, CLAIM);
+	g_autofree char *folder = rdmad_allocation_dir_path(f->run_dir, CLAIM);
 	g_autofree char *text = NULL;
 	g_autoptr(GDir) dir = NULL;
 
@@ -153,7 +154,7 @@ static void test_a_claim_that_ended_cannot_be_written_to(Fixture *f, gconstpoint
 
 	begin(f, CLAIM);
 	remove_folder(f->run_dir, CLAIM);
-	g_assert_false(rdmad_claim_folder_write(f->run_dir, CLAIM, "x", "y", &error));
+	g_assert_false(rdmad_allocation_dir_write(f->run_dir, CLAIM, "x", "y", &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND);
 }
 
@@ -167,30 +168,98 @@ static void test_a_folder_that_cannot_be_made_is_an_error_with_its_path(Fixture 
 	g_assert_nonnull(strstr(error->message, "/proc/nothing"));
 }
 
-static void test_the_sweep_takes_what_no_claim_has_and_nothing_else(Fixture *f, gconstpointer data)
+typedef struct {
+	RdmadLoop *loop;
+	RdmadJournal *journal;
+	RdmadState *state;
+	RdmadClaims *claims;
+} Table;
+
+static void table_open(Table *t)
+{
+	t->loop = rdmad_loop_new();
+	t->journal = rdmad_journal_new(t->loop);
+	t->state = rdmad_state_open(NULL, NULL, NULL);
+	t->claims = rdmad_claims_new(t->loop, t->state, t->journal, NULL);
+}
+
+static void table_close(Table *t)
+{
+	rdmad_claims_free(t->claims);
+	rdmad_state_close(t->state);
+	rdmad_journal_free(t->journal);
+	rdmad_loop_free(t->loop);
+}
+
+static const RdmadClaim *table_grant(Table *t)
 {
 	const char *const tokens[] = { "a", NULL };
 	const RdmadGrant grant = { "device-plugin", "a/b", tokens, tokens };
-	RdmadLoop *loop = rdmad_loop_new();
-	RdmadJournal *journal = rdmad_journal_new(loop);
-	RdmadState *state = rdmad_state_open(NULL, NULL, NULL);
-	RdmadClaims *claims = rdmad_claims_new(loop, state, journal, NULL);
-	g_autoptr(RdmadClaimRef) claim = rdmad_claims_grant(claims, &grant, NULL);
-	g_autofree char *kept = rdmad_claim_folder_path(f->run_dir, claim->id);
-	g_autofree char *stale = rdmad_claim_folder_path(f->run_dir, CLAIM);
-	g_autofree char *foreign = rdmad_claim_folder_path(f->run_dir, "notes");
 
+	return rdmad_claims_grant(t->claims, &grant, NULL);
+}
+
+static void test_the_sweep_takes_what_no_claim_has_and_nothing_else(Fixture *f, gconstpointer data)
+{
+	g_autoptr(RdmadClaimRef) claim = NULL;
+	g_autofree char *kept = NULL;
+	g_autofree char *stale = rdmad_allocation_dir_path(f->run_dir, CLAIM);
+	g_autofree char *foreign = rdmad_allocation_dir_path(f->run_dir, "notes");
+	Table table;
+
+	table_open(&table);
+	claim = table_grant(&table);
+	kept = rdmad_allocation_dir_path(f->run_dir, claim->id);
 	begin(f, claim->id);
 	begin(f, CLAIM);
 	g_assert_cmpint(g_mkdir(foreign, 0700), ==, 0);
-	rdmad_claim_folder_sweep(f->run_dir, claims);
+	rdmad_claim_folder_sweep(f->run_dir, table.claims);
 	g_assert_true(g_file_test(kept, G_FILE_TEST_IS_DIR));
 	g_assert_false(g_file_test(stale, G_FILE_TEST_EXISTS));
 	g_assert_true(g_file_test(foreign, G_FILE_TEST_IS_DIR));
-	rdmad_claims_free(claims);
-	rdmad_state_close(state);
-	rdmad_journal_free(journal);
-	rdmad_loop_free(loop);
+	table_close(&table);
+}
+
+/* The daemon ran as root and removed what the link leads to. */
+static void test_a_link_in_the_place_of_claims_is_not_followed(Fixture *f, gconstpointer data)
+{
+	g_autofree char *claims = g_build_filename(f->run_dir, "claims", NULL);
+	g_autofree char *behind = g_build_filename(f->run_dir, "behind", NULL);
+	g_autofree char *folder = g_build_filename(behind, CLAIM, NULL);
+	g_autofree char *file = g_build_filename(folder, "precious", NULL);
+	g_autoptr(GError) error = NULL;
+	Table table;
+
+	g_assert_cmpint(g_mkdir_with_parents(folder, 0700), ==, 0);
+	g_assert_true(g_file_set_contents(file, "x", 1, NULL));
+	g_assert_cmpint(symlink(behind, claims), ==, 0);
+	table_open(&table);
+	rdmad_claim_folder_sweep(f->run_dir, table.claims);
+	table_close(&table);
+	g_assert_false(rdmad_claim_folder_begin(f->run_dir, CLAIM, &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
+	g_assert_nonnull(strstr(error->message, claims));
+	g_assert_false(rdmad_allocation_dir_remove(f->run_dir, CLAIM, NULL));
+	g_assert_true(g_file_test(file, G_FILE_TEST_IS_REGULAR));
+	g_assert_cmpint(g_unlink(file) | g_rmdir(folder) | g_rmdir(behind) | g_unlink(claims), ==,
+			0);
+}
+
+static void test_the_sweep_takes_files_that_were_not_finished(Fixture *f, gconstpointer data)
+{
+	g_autoptr(RdmadClaimRef) claim = NULL;
+	g_autofree char *unfinished = NULL;
+	Table table;
+
+	table_open(&table);
+	claim = table_grant(&table);
+	begin(f, claim->id);
+	unfinished = claim_path(f, claim->id, "." RDMAD_CLAIM_NCCL_CONF ".tmp");
+	g_assert_true(g_file_set_contents(unfinished, "NCC", 3, NULL));
+	rdmad_claim_folder_sweep(f->run_dir, table.claims);
+	g_assert_false(g_file_test(unfinished, G_FILE_TEST_EXISTS));
+	g_assert_true(rdmad_allocation_dir_has(f->run_dir, claim->id, RDMAD_CLAIM_NCCL_CONF, NULL));
+	table_close(&table);
 }
 
 #define ADD(name) g_test_add("/claim-folder/" #name, Fixture, NULL, setup, test_##name, teardown)
@@ -206,6 +275,8 @@ int main(int argc, char **argv)
 	ADD(a_holder_without_a_folder_gets_one);
 	ADD(a_claim_that_ended_cannot_be_written_to);
 	ADD(a_folder_that_cannot_be_made_is_an_error_with_its_path);
+	ADD(a_link_in_the_place_of_claims_is_not_followed);
+	ADD(the_sweep_takes_files_that_were_not_finished);
 	ADD(the_sweep_takes_what_no_claim_has_and_nothing_else);
 	return g_test_run();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/directory.h"
+#include "base/directory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,26 +12,29 @@ static gboolean directory_make(const char *path, mode_t mode, GError **error)
 {
 	g_autofree char *parent = g_path_get_dirname(path);
 
-	if (mkdir(path, mode) == 0)
+	if (mkdir(path, mode) == 0 || errno == EEXIST)
 		return TRUE;
-	if (errno == EEXIST)
-		return TRUE;
-	if (errno == ENOENT && g_str_has_prefix(path, "/") && parent[1])
-		return rdmad_directory_prepare(parent, 0755, error) &&
-		       directory_make(path, mode, error);
+	/* procfs says ENOENT below a directory that is there. */
+	if (errno == ENOENT && g_str_has_prefix(path, "/") && access(parent, F_OK) < 0 &&
+	    errno == ENOENT) {
+		if (!rdmad_directory_prepare(parent, 0755, error))
+			return FALSE;
+		if (mkdir(path, mode) == 0 || errno == EEXIST)
+			return TRUE;
+	}
 	return rdmad_error_errno(error, errno, "cannot make the directory %s", path);
 }
 
 static gboolean directory_check(const char *path, const struct stat *st, GError **error)
 {
 	if (st->st_uid != 0 && st->st_uid != geteuid()) {
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
 			    "%s belongs to user %u; it must belong to root or to user %u", path,
 			    st->st_uid, geteuid());
 		return FALSE;
 	}
 	if (st->st_mode & (S_IWGRP | S_IWOTH)) {
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
 			    "%s may be written to by others (mode %04o); look what is in it, then "
 			    "chmod go-w %s",
 			    path, st->st_mode & 07777, path);
@@ -40,25 +43,36 @@ static gboolean directory_check(const char *path, const struct stat *st, GError 
 	return TRUE;
 }
 
-gboolean rdmad_directory_prepare(const char *path, mode_t mode, GError **error)
+int rdmad_directory_open(const char *path, mode_t mode, GError **error)
 {
 	rdmad_autofd int fd = -1;
 	struct stat st;
 
 	if (!directory_make(path, mode, error))
-		return FALSE;
+		return -1;
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP)) {
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
 			    "%s is no directory (a symbolic link is refused as well); remove it",
 			    path);
-		return FALSE;
+		return -1;
 	}
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return rdmad_error_errno(error, errno, "cannot open the directory %s", path);
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		rdmad_error_errno(error, errno, "cannot open the directory %s", path);
+		return -1;
+	}
 	if (!directory_check(path, &st, error))
-		return FALSE;
-	if ((st.st_mode & 07777) != mode && fchmod(fd, mode) < 0)
-		return rdmad_error_errno(error, errno, "cannot give %s the mode %04o", path, mode);
-	return TRUE;
+		return -1;
+	if ((st.st_mode & 07777) != mode && fchmod(fd, mode) < 0) {
+		rdmad_error_errno(error, errno, "cannot give %s the mode %04o", path, mode);
+		return -1;
+	}
+	return rdmad_steal_fd(&fd);
+}
+
+gboolean rdmad_directory_prepare(const char *path, mode_t mode, GError **error)
+{
+	rdmad_autofd int fd = rdmad_directory_open(path, mode, error);
+
+	return fd >= 0;
 }

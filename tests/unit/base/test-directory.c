@@ -3,8 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/directory.h"
-#include "scratch.h"
+#include "base/directory.h"
+#include "../scratch.h"
 
 static int mode_of(const char *path)
 {
@@ -99,11 +99,21 @@ static void test_what_others_could_have_prepared_is_refused(void)
 			continue;
 		hostile[i].make(path);
 		g_assert_false(rdmad_directory_prepare(path, 0755, &error));
-		g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID);
+		g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
 		g_test_message("%s", error->message);
 		g_assert_nonnull(strstr(error->message, hostile[i].words));
 		g_assert_nonnull(strstr(error->message, path));
 	}
+}
+
+/* procfs answers ENOENT, which asked for the parents again without an end. */
+static void test_one_that_nobody_can_make_is_an_error(void)
+{
+	g_autoptr(GError) error = NULL;
+
+	g_assert_false(rdmad_directory_prepare("/proc/nothing/below", 0755, &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
+	g_assert_nonnull(strstr(error->message, "/proc/nothing"));
 }
 
 #define ADD(name) g_test_add_func("/directory/" #name, test_##name)
@@ -113,6 +123,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	ADD(missing_directories_are_made_whatever_the_umask);
 	ADD(one_that_is_there_gets_the_mode);
+	ADD(one_that_nobody_can_make_is_an_error);
 	ADD(what_others_could_have_prepared_is_refused);
 	return g_test_run();
 }

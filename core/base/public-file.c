@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <rdmad/public-file.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <rdmad/error.h>
+#include <rdmad/fd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Hidden, and without the suffix by which readers of the directory choose their files. */
+#define UNFINISHED_SUFFIX ".tmp"
+
+static char *unfinished_name(const char *name)
+{
+	return g_strconcat(".", name, UNFINISHED_SUFFIX, NULL);
+}
+
+gboolean rdmad_public_file_is_unfinished(const char *name)
+{
+	return name[0] == '.' && g_str_has_suffix(name, UNFINISHED_SUFFIX);
+}
+
+void rdmad_public_file_clean(int dir, const char *name)
+{
+	g_autofree char *unfinished = unfinished_name(name);
+
+	unlinkat(dir, unfinished, 0);
+}
+
+static gboolean write_all(int fd, const char *text, gsize size)
+{
+	while (size) {
+		const ssize_t n = write(fd, text, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return FALSE;
+		text += n;
+		size -= (gsize)n;
+	}
+	return TRUE;
+}
+
+static gboolean file_fill(int fd, const char *text, mode_t mode)
+{
+	return write_all(fd, text, strlen(text)) && fchmod(fd, mode) == 0;
+}
+
+gboolean rdmad_public_file_write(int dir, const char *path, const char *name, const char *text,
+				 mode_t mode, GError **error)
+{
+	g_autofree char *unfinished = unfinished_name(name);
+	rdmad_autofd int fd = -1;
+
+	/* Another file, should a reader have the old one open. */
+	unlinkat(dir, unfinished, 0);
+	fd = openat(dir, unfinished, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return rdmad_error_errno(error, errno, "cannot make a file in %s", path);
+	if (file_fill(fd, text, mode) && renameat(dir, unfinished, dir, name) == 0)
+		return TRUE;
+	rdmad_error_errno(error, errno, "cannot write %s/%s", path, name);
+	unlinkat(dir, unfinished, 0);
+	return FALSE;
+}
+
+static gboolean dir_make(const char *path, GError **error)
+{
+	g_autofree char *parent = g_path_get_dirname(path);
+
+	if (access(path, F_OK) == 0)
+		return TRUE;
+	if (parent[1] && !dir_make(parent, error))
+		return FALSE;
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return rdmad_error_errno(error, errno, "cannot make the directory %s", path);
+	if (chmod(path, 0755) < 0)
+		return rdmad_error_errno(error, errno, "cannot give %s the mode 0755", path);
+	return TRUE;
+}
+
+int rdmad_public_dir_open(const char *path, int flags, GError **error)
+{
+	int fd;
+
+	if (!dir_make(path, error))
+		return -1;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
+	if (fd < 0)
+		rdmad_error_errno(error, errno, "cannot open the directory %s", path);
+	return fd;
+}

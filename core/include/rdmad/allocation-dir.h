@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Allocation directory: what a container can read about its allocation
+ *
+ *	<run_dir>/claims/<id>/<file>
+ *
+ * The container sees it as /run/rdmad, read-only.  Files change by being replaced, so the container
+ * sees new text at once and never a part of it.
+ *
+ * <run_dir>/claims is opened for each operation, without following a symbolic link, and everything
+ * below is reached from that descriptor: nothing outside is ever written or removed, and a <run_dir>
+ * that was removed is made again by the next allocation.  An id is a file name without "/".
+ *
+ * Every function returns RDMAD_ERROR_FAILED for what the system refused, and for a <run_dir>/claims
+ * that is a symbolic link, no directory, or belongs to others; further codes are at the function.
+ */
+#pragma once
+
+#include <rdmad/types.h>
+
+/* `run_dir` is rdmad_module_run_dir() in all of these. */
+RDMAD_API char *rdmad_allocation_dir_path(const char *run_dir, const char *id);
+
+/* Makes the directory where it is missing. */
+RDMAD_API gboolean rdmad_allocation_dir_make(const char *run_dir, const char *id, GError **error);
+/* Whether `file` is there.  FALSE with an error: it cannot be told. */
+RDMAD_API gboolean rdmad_allocation_dir_has(const char *run_dir, const char *id, const char *file,
+					    GError **error);
+/* The text of `file`, g_free().  RDMAD_ERROR_NOT_FOUND: no such directory or file;
+ * RDMAD_ERROR_LIMIT: longer than `max` bytes. */
+RDMAD_API char *rdmad_allocation_dir_read(const char *run_dir, const char *id, const char *file,
+					  gsize max, GError **error);
+/* Writes or replaces `file`.  RDMAD_ERROR_NOT_FOUND: there is no directory, so the allocation has
+ * ended. */
+RDMAD_API gboolean rdmad_allocation_dir_write(const char *run_dir, const char *id, const char *file,
+					      const char *text, GError **error);
+/* Removes the directory with its files.  None there is no error. */
+RDMAD_API gboolean rdmad_allocation_dir_remove(const char *run_dir, const char *id, GError **error);
+
+/* The names of all directories, g_strfreev(); empty where there is no <run_dir>/claims.  NULL: they
+ * cannot be listed. */
+RDMAD_API char **rdmad_allocation_dir_list(const char *run_dir, GError **error);
+/* Removes the files that a killed process had not finished. */
+RDMAD_API void rdmad_allocation_dir_clean(const char *run_dir, const char *id);

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <rdmad/allocation-dir.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <rdmad/error.h>
+#include <rdmad/fd.h>
+#include <rdmad/public-file.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/directory.h"
+#include "base/places.h"
+
+#define ROOT_NAME  "claims"
+#define DIR_MODE   0755
+#define FILE_MODE  0644
+#define OPEN_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+char *rdmad_allocation_dir_path(const char *run_dir, const char *id)
+{
+	return g_build_filename(run_dir, ROOT_NAME, id, NULL);
+}
+
+/* ---- open ---- */
+
+static int root_make(const char *run_dir, GError **error)
+{
+	g_autofree char *path = g_build_filename(run_dir, ROOT_NAME, NULL);
+
+	return rdmad_directory_prepare(run_dir, rdmad_run_dir_mode(run_dir), error)
+		       ? rdmad_directory_open(path, DIR_MODE, error)
+		       : -1;
+}
+
+/* -1 without an error: there is none. */
+static int root_open(const char *run_dir, GError **error)
+{
+	g_autofree char *path = g_build_filename(run_dir, ROOT_NAME, NULL);
+	struct stat st;
+
+	if (lstat(path, &st) == 0)
+		return rdmad_directory_open(path, DIR_MODE, error);
+	if (errno != ENOENT)
+		rdmad_error_errno(error, errno, "cannot look at %s", path);
+	return -1;
+}
+
+static gboolean id_check(const char *id, GError **error)
+{
+	if (*id && *id != '.' && !strchr(id, '/'))
+		return TRUE;
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED, "invalid allocation id \"%s\"", id);
+	return FALSE;
+}
+
+static gboolean dir_is_missing(const char *run_dir, const char *id, GError **error)
+{
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND, "there is no directory %s/%s/%s",
+		    run_dir, ROOT_NAME, id);
+	return FALSE;
+}
+
+/* -1 with RDMAD_ERROR_NOT_FOUND: there is none. */
+static int dir_open(const char *run_dir, const char *id, GError **error)
+{
+	GError *problem = NULL;
+	rdmad_autofd int root = id_check(id, &problem) ? root_open(run_dir, &problem) : -1;
+	const int dir = root >= 0 ? openat(root, id, OPEN_FLAGS) : -1;
+	const gboolean missing = root < 0 || errno == ENOENT;
+
+	if (dir >= 0)
+		return dir;
+	if (problem)
+		g_propagate_error(error, problem);
+	else if (missing)
+		dir_is_missing(run_dir, id, error);
+	else
+		rdmad_error_errno(error, errno, "cannot open the directory %s/%s/%s", run_dir,
+				  ROOT_NAME, id);
+	return -1;
+}
+
+/* ---- make ---- */
+
+gboolean rdmad_allocation_dir_make(const char *run_dir, const char *id, GError **error)
+{
+	rdmad_autofd int root = id_check(id, error) ? root_make(run_dir, error) : -1;
+	rdmad_autofd int dir = -1;
+
+	if (root < 0)
+		return FALSE;
+	if (mkdirat(root, id, 0700) == 0 || errno == EEXIST)
+		dir = openat(root, id, OPEN_FLAGS);
+	if (dir >= 0 && fchmod(dir, DIR_MODE) == 0)
+		return TRUE;
+	return rdmad_error_errno(error, errno, "cannot make the directory %s/%s/%s", run_dir,
+				 ROOT_NAME, id);
+}
+
+/* ---- files ---- */
+
+gboolean rdmad_allocation_dir_has(const char *run_dir, const char *id, const char *file,
+				  GError **error)
+{
+	GError *problem = NULL;
+	rdmad_autofd int dir = dir_open(run_dir, id, &problem);
+	struct stat st;
+
+	if (dir >= 0 && fstatat(dir, file, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return S_ISREG(st.st_mode);
+	if (dir >= 0 && errno != ENOENT)
+		rdmad_error_errno(&problem, errno, "cannot look at %s/%s/%s/%s", run_dir, ROOT_NAME,
+				  id, file);
+	if (g_error_matches(problem, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND))
+		g_clear_error(&problem);
+	if (problem)
+		g_propagate_error(error, problem);
+	return FALSE;
+}
+
+/* At most `max` bytes and one more. */
+static gboolean read_text(int fd, gsize max, GString *text)
+{
+	char part[4096];
+	ssize_t n = 1;
+
+	while (n != 0 && text->len <= max) {
+		n = read(fd, part, sizeof(part));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return FALSE;
+		g_string_append_len(text, part, n);
+	}
+	return TRUE;
+}
+
+char *rdmad_allocation_dir_read(const char *run_dir, const char *id, const char *file, gsize max,
+				GError **error)
+{
+	rdmad_autofd int dir = dir_open(run_dir, id, error);
+	rdmad_autofd int fd = -1;
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	if (dir < 0)
+		return NULL;
+	fd = openat(dir, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND, "there is no %s/%s/%s/%s",
+			    run_dir, ROOT_NAME, id, file);
+		return NULL;
+	}
+	if (fd < 0 || !read_text(fd, max, text)) {
+		rdmad_error_errno(error, errno, "cannot read %s/%s/%s/%s", run_dir, ROOT_NAME, id,
+				  file);
+		return NULL;
+	}
+	if (text->len > max) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_LIMIT,
+			    "%s/%s/%s/%s is longer than %zu bytes", run_dir, ROOT_NAME, id, file,
+			    max);
+		return NULL;
+	}
+	return g_string_free(g_steal_pointer(&text), FALSE);
+}
+
+gboolean rdmad_allocation_dir_write(const char *run_dir, const char *id, const char *file,
+				    const char *text, GError **error)
+{
+	g_autofree char *path = rdmad_allocation_dir_path(run_dir, id);
+	rdmad_autofd int dir = dir_open(run_dir, id, error);
+
+	return dir >= 0 && rdmad_public_file_write(dir, path, file, text, FILE_MODE, error);
+}
+
+/* ---- list, remove ---- */
+
+/* The names in an open directory, without "." and ".."; NULL: errno. */
+static char **dir_names(int fd)
+{
+	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
+	const int own = openat(fd, ".", OPEN_FLAGS); /* closed with the stream */
+	DIR *stream = own >= 0 ? fdopendir(own) : NULL;
+	const struct dirent *entry;
+	int errnum;
+
+	if (!stream) {
+		if (own >= 0)
+			close(own);
+		return NULL;
+	}
+	errno = 0;
+	while ((entry = readdir(stream)))
+		if (!g_str_equal(entry->d_name, ".") && !g_str_equal(entry->d_name, ".."))
+			g_strv_builder_add(names, entry->d_name);
+	errnum = errno;
+	closedir(stream);
+	errno = errnum;
+	return errnum ? NULL : g_strv_builder_end(names);
+}
+
+char **rdmad_allocation_dir_list(const char *run_dir, GError **error)
+{
+	GError *problem = NULL;
+	rdmad_autofd int root = root_open(run_dir, &problem);
+	char **names = NULL;
+
+	if (problem) {
+		g_propagate_error(error, problem);
+		return NULL;
+	}
+	names = root >= 0 ? dir_names(root) : g_new0(char *, 1);
+	if (!names)
+		rdmad_error_errno(error, errno, "cannot list %s/%s", run_dir, ROOT_NAME);
+	return names;
+}
+
+/* An allocation's directory has no directories in it. */
+static gboolean dir_empty(int dir)
+{
+	g_auto(GStrv) names = dir_names(dir);
+
+	for (guint i = 0; names && names[i]; i++)
+		if (unlinkat(dir, names[i], 0) < 0 && errno != ENOENT)
+			return FALSE;
+	return names != NULL;
+}
+
+gboolean rdmad_allocation_dir_remove(const char *run_dir, const char *id, GError **error)
+{
+	g_autofree char *path = rdmad_allocation_dir_path(run_dir, id);
+	GError *problem = NULL;
+	rdmad_autofd int root = id_check(id, &problem) ? root_open(run_dir, &problem) : -1;
+	rdmad_autofd int dir = root >= 0 ? openat(root, id, OPEN_FLAGS) : -1;
+
+	if (problem) {
+		g_propagate_error(error, problem);
+		return FALSE;
+	}
+	if (root < 0 || (dir < 0 && errno == ENOENT))
+		return TRUE;
+	if (dir >= 0 && dir_empty(dir) &&
+	    (unlinkat(root, id, AT_REMOVEDIR) == 0 || errno == ENOENT))
+		return TRUE;
+	return rdmad_error_errno(error, errno, "cannot remove the directory %s", path);
+}
+
+void rdmad_allocation_dir_clean(const char *run_dir, const char *id)
+{
+	rdmad_autofd int dir = dir_open(run_dir, id, NULL);
+	g_auto(GStrv) names = dir >= 0 ? dir_names(dir) : NULL;
+
+	for (guint i = 0; names && names[i]; i++)
+		if (rdmad_public_file_is_unfinished(names[i]))
+			unlinkat(dir, names[i], 0);
+}

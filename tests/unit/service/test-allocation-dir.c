@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <rdmad/allocation-dir.h>
+#include <rdmad/error.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../scratch.h"
+
+#define ID "0123456789abcdef"
+
+static void make(const char *run_dir)
+{
+	g_autoptr(GError) error = NULL;
+
+	rdmad_allocation_dir_make(run_dir, ID, &error);
+	g_assert_no_error(error);
+}
+
+static void put(const char *run_dir, const char *text)
+{
+	g_autoptr(GError) error = NULL;
+
+	rdmad_allocation_dir_write(run_dir, ID, "file", text, &error);
+	g_assert_no_error(error);
+}
+
+static void test_what_was_written_is_read(void)
+{
+	g_autoptr(Scratch) dir = scratch_new();
+	g_autofree char *text = NULL;
+
+	make(dir);
+	g_assert_false(rdmad_allocation_dir_has(dir, ID, "file", NULL));
+	put(dir, "old");
+	put(dir, "text");
+	g_assert_true(rdmad_allocation_dir_has(dir, ID, "file", NULL));
+	text = rdmad_allocation_dir_read(dir, ID, "file", 4, NULL);
+	g_assert_cmpstr(text, ==, "text");
+}
+
+static void test_a_longer_file_is_not_read(void)
+{
+	g_autoptr(Scratch) dir = scratch_new();
+	g_autoptr(GError) error = NULL;
+
+	make(dir);
+	put(dir, "texts");
+	g_assert_null(rdmad_allocation_dir_read(dir, ID, "file", 4, &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_LIMIT);
+}
+
+static void test_without_a_directory_there_is_nothing(void)
+{
+	g_autoptr(Scratch) dir = scratch_new();
+	g_auto(GStrv) names = rdmad_allocation_dir_list(dir, NULL);
+	g_autoptr(GError) error = NULL;
+
+	g_assert_cmpuint(g_strv_length(names), ==, 0);
+	g_assert_true(rdmad_allocation_dir_remove(dir, ID, NULL));
+	g_assert_false(rdmad_allocation_dir_has(dir, ID, "file", &error));
+	g_assert_no_error(error);
+	g_assert_null(rdmad_allocation_dir_read(dir, ID, "file", 4, &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND);
+	g_clear_error(&error);
+	g_assert_false(rdmad_allocation_dir_write(dir, ID, "file", "x", &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND);
+}
+
+static void test_the_list_names_all_and_remove_takes_one(void)
+{
+	g_autoptr(Scratch) dir = scratch_new();
+	g_auto(GStrv) names = NULL, none = NULL;
+
+	make(dir);
+	put(dir, "text");
+	names = rdmad_allocation_dir_list(dir, NULL);
+	g_assert_cmpuint(g_strv_length(names), ==, 1);
+	g_assert_cmpstr(names[0], ==, ID);
+	g_assert_true(rdmad_allocation_dir_remove(dir, ID, NULL));
+	none = rdmad_allocation_dir_list(dir, NULL);
+	g_assert_cmpuint(g_strv_length(none), ==, 0);
+}
+
+static void test_a_run_directory_that_was_removed_is_made_again(void)
+{
+	g_autoptr(Scratch) dir = scratch_new();
+	g_autofree char *run_dir = g_build_filename(dir, "run", NULL);
+
+	make(run_dir);
+	put(run_dir, "text");
+	scratch_remove(run_dir);
+	make(run_dir);
+	put(run_dir, "text");
+	g_assert_true(rdmad_allocation_dir_has(run_dir, ID, "file", NULL));
+}
+
+/* What a link leads to is never written, listed or removed. */
+static void test_links_are_not_followed(void)
+{
+	static const char *const links[] = { "claims", "claims/" ID };
+
+	for (guint i = 0; i < G_N_ELEMENTS(links); i++) {
+		g_autoptr(Scratch) dir = scratch_new(), behind = scratch_new();
+		g_autofree char *claims = g_build_filename(dir, "claims", NULL);
+		g_autofree char *link = g_build_filename(dir, links[i], NULL);
+		g_autofree char *precious = scratch_write(behind, "file", "precious");
+		g_autofree char *text = NULL;
+
+		if (i)
+			g_assert_cmpint(mkdir(claims, 0755), ==, 0);
+		g_assert_cmpint(symlink(behind, link), ==, 0);
+		g_assert_false(rdmad_allocation_dir_make(dir, ID, NULL));
+		g_assert_false(rdmad_allocation_dir_write(dir, ID, "file", "x", NULL));
+		g_assert_false(rdmad_allocation_dir_remove(dir, ID, NULL));
+		g_assert_null(rdmad_allocation_dir_read(dir, ID, "file", 99, NULL));
+		rdmad_allocation_dir_clean(dir, ID);
+		g_assert_true(g_file_get_contents(precious, &text, NULL, NULL));
+		g_assert_cmpstr(text, ==, "precious");
+	}
+}
+
+static void test_an_id_is_one_name(void)
+{
+	static const char *const ids[] = { "", ".", "..", "../x", "a/b" };
+
+	for (guint i = 0; i < G_N_ELEMENTS(ids); i++) {
+		g_autoptr(Scratch) dir = scratch_new();
+
+		g_assert_false(rdmad_allocation_dir_make(dir, ids[i], NULL));
+		g_assert_false(rdmad_allocation_dir_remove(dir, ids[i], NULL));
+	}
+}
+
+static void test_unfinished_files_are_cleaned(void)
+{
+	g_autoptr(Scratch) dir = scratch_new();
+	g_autofree char *path = rdmad_allocation_dir_path(dir, ID), *unfinished = NULL;
+
+	make(dir);
+	put(dir, "text");
+	unfinished = scratch_write(path, ".file.tmp", "te");
+	rdmad_allocation_dir_clean(dir, ID);
+	g_assert_false(g_file_test(unfinished, G_FILE_TEST_EXISTS));
+	g_assert_true(rdmad_allocation_dir_has(dir, ID, "file", NULL));
+}
+
+#define ADD(name) g_test_add_func("/allocation-dir/" #name, test_##name)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	ADD(what_was_written_is_read);
+	ADD(a_longer_file_is_not_read);
+	ADD(without_a_directory_there_is_nothing);
+	ADD(the_list_names_all_and_remove_takes_one);
+	ADD(a_run_directory_that_was_removed_is_made_again);
+	ADD(links_are_not_followed);
+	ADD(an_id_is_one_name);
+	ADD(unfinished_files_are_cleaned);
+	return g_test_run();
+}
