@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nccl-stats.h"
+
+#include <rdmad/meters.h>
+
+enum { INFO, CONSISTENT, REFUSED, CHANGES, N_STATS };
+
+struct NcclStats {
+	const NcclContainers *containers;
+	NcclSettings *const *settings;
+	RdmadMeter *meters[N_STATS];
+};
+
+/* "NCCL_IB_HCA==mlx5_0:1 NCCL_IB_GID_INDEX=3" */
+static char *env_text(const NcclEnv *env)
+{
+	GString *text = g_string_new(NULL);
+
+	for (guint i = 0; i < env->variables->len; i++) {
+		const NcclVariable *variable = nccl_env_nth(env, i);
+
+		g_string_append_printf(text, "%s%s=%s", i ? " " : "", variable->name,
+				       variable->value);
+	}
+	return g_string_free(text, FALSE);
+}
+
+static void collect_info(RdmadMeter *meter, gpointer data)
+{
+	const NcclStats *stats = data;
+
+	for (guint i = 0; i < nccl_containers_count(stats->containers); i++) {
+		const NcclContainer *container = nccl_containers_nth(stats->containers, i);
+		const RdmadClaim *named = nccl_container_named(container);
+		g_autofree char *env = NULL;
+
+		if (!named || !container->plan || container->plan->refusal)
+			continue;
+		env = env_text(container->plan->env);
+		rdmad_meter_set(meter, 1,
+				(const char *const[]){ named->pod_namespace, named->pod_name,
+						       named->container, env, NULL });
+	}
+}
+
+/* What the job has read, in what is true now. */
+static void collect_consistent(RdmadMeter *meter, gpointer data)
+{
+	const NcclStats *stats = data;
+	const NcclSettings *settings = *stats->settings;
+
+	for (guint i = 0; i < nccl_containers_count(stats->containers); i++) {
+		const NcclContainer *container = nccl_containers_nth(stats->containers, i);
+		const RdmadClaim *named = nccl_container_named(container);
+
+		if (named && container->first && container->view)
+			rdmad_meter_set(
+				meter,
+				nccl_plan_holds(container->view, &settings->policy,
+						container->first, settings->versions.to, NULL),
+				(const char *const[]){ named->pod_namespace, named->pod_name,
+						       named->container, NULL });
+	}
+}
+
+static void collect_refused(RdmadMeter *meter, gpointer data)
+{
+	const NcclStats *stats = data;
+
+	for (guint reason = NCCL_REFUSAL_NONE + 1; reason < NCCL_REFUSALS; reason++)
+		rdmad_meter_set(meter, 0, (const char *const[]){ nccl_refusal_name(reason), NULL });
+	for (guint i = 0; i < nccl_containers_count(stats->containers); i++) {
+		const NcclContainer *container = nccl_containers_nth(stats->containers, i);
+
+		if (container->plan && container->plan->refusal)
+			rdmad_meter_add(
+				meter, 1,
+				(const char *const[]){ nccl_refusal_name(container->plan->refusal),
+						       NULL });
+	}
+}
+
+static void collect_changes(RdmadMeter *meter, gpointer data)
+{
+	const NcclStats *stats = data;
+
+	rdmad_meter_set(meter, nccl_containers_changes(stats->containers), NULL);
+}
+
+static const RdmadMeterClass CLASSES[N_STATS] = {
+	[INFO] = { RDMAD_METER_GAUGE,
+		   "rdma_nccl_env_info",
+		   NULL,
+		   "NCCL settings of a container",
+		   { "namespace", "pod", "container", "env" },
+		   .collect = collect_info },
+	[CONSISTENT] = { RDMAD_METER_GAUGE,
+			 "rdma_nccl_env_consistent",
+			 NULL,
+			 "Whether the settings that a container got first still lead NCCL to right "
+			 "GIDs",
+			 { "namespace", "pod", "container" },
+			 .collect = collect_consistent },
+	[REFUSED] = { RDMAD_METER_GAUGE,
+		      "rdma_nccl_env_refused",
+		      NULL,
+		      "Containers without NCCL settings, by the reason",
+		      { "reason" },
+		      .collect = collect_refused },
+	[CHANGES] = { RDMAD_METER_COUNTER,
+		      "rdmad_nccl_plan_changes",
+		      NULL,
+		      "Plans of running containers that were replaced",
+		      { NULL },
+		      .collect = collect_changes },
+};
+
+NcclStats *nccl_stats_new(RdmadModule *self, const NcclContainers *containers,
+			  NcclSettings *const *settings, GError **error)
+{
+	NcclStats *stats = g_new0(NcclStats, 1);
+
+	stats->containers = containers;
+	stats->settings = settings;
+	for (guint i = 0; i < N_STATS; i++) {
+		stats->meters[i] = rdmad_meters_add(rdmad_module_meters(self), self, &CLASSES[i],
+						    stats, error);
+		if (!stats->meters[i]) {
+			nccl_stats_free(stats);
+			return NULL;
+		}
+	}
+	return stats;
+}
+
+void nccl_stats_free(NcclStats *stats)
+{
+	for (guint i = 0; i < N_STATS; i++)
+		if (stats->meters[i])
+			rdmad_meter_free(stats->meters[i]);
+	g_free(stats);
+}
