@@ -40,12 +40,11 @@ static void addresses_insert(NcclAddresses *addresses, const guint8 raw[16])
 
 gboolean nccl_addresses_add(NcclAddresses *addresses, const char *text, GError **error)
 {
-	g_autofree char *address = g_strndup(text, strcspn(text, "/"));
-	NcclRange range;
+	guint8 raw[16];
 
-	if (!nccl_range_parse(address, &range, error))
+	if (!nccl_address_parse(text, raw, error))
 		return FALSE;
-	addresses_insert(addresses, range.raw);
+	addresses_insert(addresses, raw);
 	return TRUE;
 }
 

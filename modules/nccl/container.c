@@ -50,32 +50,39 @@ const RdmadClaim *nccl_container_named(const NcclContainer *container)
 
 /* ---- what is on the disk ---- */
 
-static void conf_line_parse(NcclEnv *env, const char *line, guint64 *generation)
+static void conf_line_parse(NcclDiskPlan *plan, const char *line)
 {
 	const char *label = line[0] == '#' ? strstr(line, GENERATION_LABEL) : NULL;
 	const char *equals = strchr(line, '=');
 
 	if (label)
-		*generation = g_ascii_strtoull(label + strlen(GENERATION_LABEL), NULL, 10);
+		plan->generation = g_ascii_strtoull(label + strlen(GENERATION_LABEL), NULL, 10);
+	plan->refused = plan->refused || g_str_has_prefix(line, NCCL_CONF_REFUSED);
 	if (line[0] != '#' && equals) {
 		g_autofree char *name = g_strndup(line, equals - line);
 
-		nccl_env_set(env, name, equals + 1, "");
+		nccl_env_set(plan->env, name, equals + 1, "");
 	}
 }
 
-NcclEnv *nccl_container_read(const char *run_dir, const char *allocation, guint64 *generation,
-			     GError **error)
+/* What cannot be read now is written anew. */
+NcclDiskPlan *nccl_disk_plan_read(const char *run_dir, const char *allocation)
 {
 	g_autofree char *text =
-		rdmad_allocation_dir_read(run_dir, allocation, NCCL_CONF_FILE, CONF_MAX, error);
+		rdmad_allocation_dir_read(run_dir, allocation, NCCL_CONF_FILE, CONF_MAX, NULL);
 	g_auto(GStrv) lines = text ? g_strsplit(text, "\n", -1) : NULL;
-	g_autoptr(NcclEnv) env = nccl_env_new();
+	NcclDiskPlan *plan = g_new0(NcclDiskPlan, 1);
 
-	*generation = 0;
+	plan->env = nccl_env_new();
 	for (guint i = 0; lines && lines[i]; i++)
-		conf_line_parse(env, lines[i], generation);
-	return *generation ? g_steal_pointer(&env) : NULL;
+		conf_line_parse(plan, lines[i]);
+	return plan;
+}
+
+void nccl_disk_plan_free(NcclDiskPlan *plan)
+{
+	nccl_env_free(plan->env);
+	g_free(plan);
 }
 
 /* ---- writing ---- */
@@ -144,33 +151,33 @@ static void container_plan(NcclContainer *container, NcclView *view, const NcclS
 	container->plan = nccl_plan_new(view, settings->versions, &settings->policy);
 }
 
-static void container_remember(NcclContainer *container, NcclEnv **disk)
+/* What the job may have read: the plan of an earlier run, else the first of this one. */
+static void container_remember(NcclContainer *container, const NcclDiskPlan *disk)
 {
-	if (!container->first && *disk && (*disk)->variables->len)
-		container->first = g_steal_pointer(disk);
-	else if (!container->first && !container->plan->refusal)
+	if (container->first)
+		return;
+	if (disk && !disk->refused)
+		container->first = nccl_env_copy(disk->env);
+	else if (!container->plan->refusal)
 		container->first = nccl_env_copy(container->plan->env);
 }
 
-/* TRUE: the directory of each allocation has this plan already. */
-static gboolean disk_is_current(const NcclContainer *container, const char *run_dir, NcclEnv **disk,
-				guint64 *generation)
+/* Whether the directory of each allocation has this plan already; `newest` of them, NULL: none. */
+static gboolean disk_is_current(const NcclContainer *container, const char *run_dir,
+				NcclDiskPlan **newest)
 {
 	gboolean current = TRUE;
 
-	*generation = 0;
 	for (guint i = 0; i < container->allocations->len; i++) {
 		const RdmadClaim *allocation = container->allocations->pdata[i];
-		g_autoptr(GError) error = NULL;
-		guint64 found;
-		g_autoptr(NcclEnv) env =
-			nccl_container_read(run_dir, allocation->id, &found, &error);
+		g_autoptr(NcclDiskPlan) disk = nccl_disk_plan_read(run_dir, allocation->id);
 
-		current = current && env && nccl_env_equal(env, container->plan->env);
-		if (found > *generation) {
-			*generation = found;
-			g_clear_pointer(disk, nccl_env_free);
-			*disk = g_steal_pointer(&env);
+		current = current && disk->generation &&
+			  disk->refused == (container->plan->refusal != NCCL_REFUSAL_NONE) &&
+			  nccl_env_equal(disk->env, container->plan->env);
+		if (disk->generation > (*newest ? (*newest)->generation : 0)) {
+			g_clear_pointer(newest, nccl_disk_plan_free);
+			*newest = g_steal_pointer(&disk);
 		}
 	}
 	return current;
@@ -181,8 +188,7 @@ NcclContainerNews nccl_container_update(NcclContainer *container, RdmadInventory
 {
 	NcclView *view =
 		nccl_view_of_allocations(container->allocations, inventory, settings->host_network);
-	g_autoptr(NcclEnv) disk = NULL;
-	guint64 generation;
+	g_autoptr(NcclDiskPlan) disk = NULL;
 	gboolean current;
 
 	if (views_equal(container->view, view)) {
@@ -190,9 +196,9 @@ NcclContainerNews nccl_container_update(NcclContainer *container, RdmadInventory
 		return NCCL_CONTAINER_SAME;
 	}
 	container_plan(container, view, settings);
-	current = disk_is_current(container, run_dir, &disk, &generation);
-	container_remember(container, &disk);
-	container->generation = MAX(generation, container->generation) + !current;
+	current = disk_is_current(container, run_dir, &disk);
+	container_remember(container, disk);
+	container->generation = MAX(disk ? disk->generation : 0, container->generation) + !current;
 	if (current)
 		return NCCL_CONTAINER_SAME;
 	for (guint i = 0; i < container->allocations->len; i++) {

@@ -46,6 +46,13 @@ NcclContainerNews nccl_container_update(NcclContainer *container, RdmadInventory
 
 /* "NCCL_IB_GID_INDEX 3, was 5": what differs; freed by the caller. */
 char *nccl_container_difference(const NcclEnv *before, const NcclEnv *now);
-/* NULL where it is on the disk as an earlier run left it; `generation` is 0 then. */
-NcclEnv *nccl_container_read(const char *run_dir, const char *allocation, guint64 *generation,
-			     GError **error);
+/* A plan as an earlier update, or an earlier run, left it. */
+typedef struct {
+	guint64 generation; /* 0: there is none */
+	gboolean refused;
+	NcclEnv *env; /* never NULL */
+} NcclDiskPlan;
+
+NcclDiskPlan *nccl_disk_plan_read(const char *run_dir, const char *allocation);
+void nccl_disk_plan_free(NcclDiskPlan *plan);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(NcclDiskPlan, nccl_disk_plan_free)

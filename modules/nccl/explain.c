@@ -12,8 +12,9 @@ static void append_title(GString *text, const NcclView *view, const NcclPlan *pl
 	g_string_append_printf(text, "; %u of %u port%s taken; ", plan->n_taken, plan->rails->len,
 			       plan->rails->len == 1 ? "" : "s");
 	if (view->addresses)
-		g_string_append_printf(text, "%u addresses in the namespace\n",
-				       nccl_addresses_count(view->addresses));
+		g_string_append_printf(text, "%u address%s in the namespace\n",
+				       nccl_addresses_count(view->addresses),
+				       nccl_addresses_count(view->addresses) == 1 ? "" : "es");
 	else
 		g_string_append(text, "addresses of the namespace not known\n");
 }

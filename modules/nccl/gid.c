@@ -51,6 +51,17 @@ static gboolean address_parse(const char *text, int *family, guint8 raw[16])
 	return inet_pton(AF_INET6, text, raw) == 1;
 }
 
+gboolean nccl_address_parse(const char *text, guint8 raw[16], GError **error)
+{
+	g_autofree char *address = g_strndup(text, strcspn(text, "/"));
+	int family;
+
+	if (address_parse(address, &family, raw))
+		return TRUE;
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "\"%s\" is no address", text);
+	return FALSE;
+}
+
 gboolean nccl_range_parse(const char *text, NcclRange *range, GError **error)
 {
 	const char *slash = strchr(text, '/');

@@ -13,6 +13,9 @@ gboolean nccl_gid_is_link_local(const guint8 raw[16]);
 /* "192.0.2.7", "2001:db8::7"; `text` has room for INET6_ADDRSTRLEN bytes. */
 void nccl_gid_format(const guint8 raw[16], char text[46]);
 
+/* "192.0.2.7" or "192.0.2.7/24", whose length says nothing here; IPv4 becomes mapped. */
+gboolean nccl_address_parse(const char *text, guint8 raw[16], GError **error);
+
 /* A CIDR. */
 typedef struct {
 	int family;

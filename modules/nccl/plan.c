@@ -177,8 +177,10 @@ static guint plan_proven_from(const NcclPlan *plan, const NcclView *view, const 
 static void set_hca(const NcclPlan *plan, NcclEnv *env)
 {
 	g_autoptr(GString) list = g_string_new("=");
-	g_autofree char *why = g_strdup_printf("the %u port%s taken, by exact name", plan->n_taken,
-					       plan->n_taken == 1 ? "" : "s");
+	g_autofree char *why =
+		g_strdup_printf(plan->n_taken == 1 ? "the port taken, by its exact name"
+						   : "the %u ports taken, by exact name",
+				plan->n_taken);
 
 	for (guint i = 0; i < plan->n_taken; i++) {
 		const NcclRail *rail = nccl_plan_rail(plan, i);

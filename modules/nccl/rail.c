@@ -85,10 +85,10 @@ NcclGidReason nccl_rail_judge_gid(const NcclView *view, const NcclPolicy *policy
 		return NCCL_GID_UNREADABLE_TYPE;
 	if (gid->type != RDMAD_GID_ROCE_V2)
 		return NCCL_GID_NOT_V2;
-	if (!nccl_view_owns(view, gid))
-		return NCCL_GID_FOREIGN;
 	if (nccl_gid_is_link_local(gid->raw) && !policy->allow_link_local)
 		return NCCL_GID_LINK_LOCAL;
+	if (!nccl_view_owns(view, gid))
+		return NCCL_GID_FOREIGN;
 	if (!family_fits(policy, nccl_gid_family(gid->raw)))
 		return NCCL_GID_OTHER_FAMILY;
 	if (!subnet_fits(policy, gid->raw))

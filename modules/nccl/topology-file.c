@@ -103,15 +103,15 @@ static void append_leaf(GString *text, const NcclPlan *plan, const Leaf *leaf, g
 	if (leaf->rail)
 		class = leaf->rail->port->link_layer == RDMAD_LINK_LAYER_INFINIBAND ? CLASS_IB
 										    : CLASS_NIC;
-	append_indent(text, depth + 1);
+	append_indent(text, depth + 2);
 	g_string_append_printf(text, "<pci busid=\"%s\" class=\"%s\"", busid, class);
 	if (!leaf->rail) {
 		g_string_append(text, "/>\n");
 		return;
 	}
 	g_string_append(text, ">\n");
-	append_net(text, plan, leaf->rail->device, depth + 2);
-	append_indent(text, depth + 1);
+	append_net(text, plan, leaf->rail->device, depth + 3);
+	append_indent(text, depth + 2);
 	g_string_append(text, "</pci>\n");
 }
 
@@ -138,11 +138,11 @@ static void append_tree(GString *text, const NcclPlan *plan, const GArray *leave
 			from++;
 			continue;
 		}
-		append_indent(text, depth + 1);
+		append_indent(text, depth + 2);
 		g_string_append_printf(text, "<pci busid=\"%s\" class=\"" CLASS_BRIDGE "\">\n",
 				       leaf->path[depth]);
 		append_tree(text, plan, leaves, from, end, depth + 1);
-		append_indent(text, depth + 1);
+		append_indent(text, depth + 2);
 		g_string_append(text, "</pci>\n");
 		from = end;
 	}

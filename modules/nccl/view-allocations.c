@@ -61,7 +61,7 @@ static NcclAddresses *host_addresses(const NcclView *view)
 /* The GID that CNI saw: an index and, of the addresses, the first. */
 static void port_fill(RdmadPort *port, const RdmadAttachment *attachment)
 {
-	NcclRange address;
+	guint8 address[16];
 
 	*port = (RdmadPort){ .number = 1,
 			     .link_layer = RDMAD_LINK_LAYER_ETHERNET,
@@ -70,14 +70,14 @@ static void port_fill(RdmadPort *port, const RdmadAttachment *attachment)
 			     .pkey0 = RDMAD_UNKNOWN,
 			     .netdev = g_strdup(attachment->interface) };
 	if (attachment->gid_index < 0 || !attachment->addresses || !attachment->addresses[0] ||
-	    !nccl_range_parse(attachment->addresses[0], &address, NULL))
+	    !nccl_address_parse(attachment->addresses[0], address, NULL))
 		return;
 	port->n_gids = 1;
 	port->gids = g_new0(RdmadGid, 1);
 	port->gids[0] = (RdmadGid){ .index = attachment->gid_index,
 				    .type = RDMAD_GID_ROCE_V2,
 				    .netdev = g_strdup(attachment->interface) };
-	memcpy(port->gids[0].raw, address.raw, 16);
+	memcpy(port->gids[0].raw, address, 16);
 }
 
 static const RdmadDevice *moved_device(const RdmadAttachment *attachment)

@@ -44,7 +44,7 @@ static void append_head(GString *text, const NcclPlan *plan, const NcclPlanLabel
 	for (guint i = 0; plan->warnings[i]; i++)
 		g_string_append_printf(text, "# Warning: %s\n", plan->warnings[i]);
 	if (plan->refusal)
-		g_string_append_printf(text, "# Refused: %s\n", plan->reason);
+		g_string_append_printf(text, NCCL_CONF_REFUSED "%s\n", plan->reason);
 }
 
 /* ---- shell ---- */

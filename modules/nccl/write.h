@@ -12,6 +12,9 @@
 #define NCCL_VERSIONS_FILE "nccl-versions.conf"
 #define NCCL_TOPOLOGY_FILE "topology.xml"
 
+/* How a line of nccl.conf begins that says why there is nothing. */
+#define NCCL_CONF_REFUSED "# Refused: "
+
 typedef struct {
 	const char *allocation; /* id; NULL: none */
 	guint64 generation;	/* 0: none */

@@ -38,12 +38,12 @@ static void add_gid(RdmadPort *port, const char *word)
 	port->gids[port->n_gids++] = gid;
 }
 
-/* Two bridges above, so that a GPU of the same number is PIX and others are SYS. */
-static char **path_next_to(guint number)
+/* Functions behind one bridge, so that a GPU of the same number is PIX and others are SYS. */
+static char **path_next_to(guint number, guint slot)
 {
 	g_autofree char *root = g_strdup_printf("pci%04x:00", number);
 	g_autofree char *port = g_strdup_printf("%04x:00:01.0", number);
-	g_autofree char *end = g_strdup_printf("%04x:01:00.0", number);
+	g_autofree char *end = g_strdup_printf("%04x:%02x:00.0", number, slot);
 	const char *const path[] = { root, port, end, NULL };
 
 	return g_strdupv((char **)path);
@@ -66,7 +66,7 @@ static void device_word(RdmadDevice *device, const char *word, gboolean *granted
 	else if (g_str_has_prefix(word, "driver="))
 		device->driver = g_strdup(word + 7);
 	else if (g_str_has_prefix(word, "gpu="))
-		device->pci_path = path_next_to(atoi(word + 4));
+		device->pci_path = path_next_to(atoi(word + 4), 2);
 	else if (g_str_has_prefix(word, "rate="))
 		port->rate_mbps = atoi(word + 5);
 	else if (g_str_equal(word, "ib"))
@@ -105,7 +105,7 @@ static void add_device(NcclView *view, char *const *words)
 
 static void add_gpu(NcclView *view, const char *number)
 {
-	g_auto(GStrv) path = path_next_to(atoi(number));
+	g_auto(GStrv) path = path_next_to(atoi(number), 1);
 	RdmadGpu gpu = { .pci_address = path[2], .numa_node = RDMAD_UNKNOWN, .pci_path = path };
 
 	nccl_view_add_gpu(view, &gpu);
