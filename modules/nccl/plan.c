@@ -43,6 +43,19 @@ void nccl_plan_free(NcclPlan *plan)
 	g_free(plan);
 }
 
+/* One line of UTF-8: names of devices and interfaces are others', and the text goes into files that
+ * shells and NCCL read line by line. */
+static char *one_line(char *text)
+{
+	char *valid = g_utf8_make_valid(text, -1);
+
+	g_free(text);
+	for (char *c = valid; *c; c++)
+		if (g_ascii_iscntrl(*c))
+			*c = '?';
+	return valid;
+}
+
 G_GNUC_PRINTF(3, 4)
 static void plan_refuse(NcclPlan *plan, NcclRefusal refusal, const char *format, ...)
 {
@@ -50,7 +63,7 @@ static void plan_refuse(NcclPlan *plan, NcclRefusal refusal, const char *format,
 
 	va_start(args, format);
 	g_free(plan->reason);
-	plan->reason = g_strdup_vprintf(format, args);
+	plan->reason = one_line(g_strdup_vprintf(format, args));
 	plan->refusal = refusal;
 	va_end(args);
 }
@@ -62,7 +75,7 @@ G_GNUC_PRINTF(2, 3) static void plan_warn(NcclPlan *plan, const char *format, ..
 
 	va_start(args, format);
 	plan->warnings = g_renew(char *, plan->warnings, n + 2);
-	plan->warnings[n] = g_strdup_vprintf(format, args);
+	plan->warnings[n] = one_line(g_strdup_vprintf(format, args));
 	plan->warnings[n + 1] = NULL;
 	va_end(args);
 }

@@ -36,11 +36,14 @@ static json_t *rail_to_json(const NcclView *view, const NcclPolicy *policy, cons
 {
 	json_t *gids = json_array();
 	const RdmadGpu *gpu = rail->gpu >= 0 ? view->gpus->pdata[rail->gpu] : NULL;
+	/* The kernel takes any bytes for a name. */
+	g_autofree char *id = g_utf8_make_valid(rail->device->id, -1);
+	g_autofree char *name = g_utf8_make_valid(rail->device->name, -1);
 
 	for (guint i = 0; i < rail->port->n_gids; i++)
 		json_array_append_new(gids, gid_to_json(view, policy, rail, &rail->port->gids[i]));
 	return json_pack("{s:s, s:s, s:i, s:s, s:s?, s:b, s:s, s:s?, s:s, s:o}", "device_id",
-			 rail->device->id, "device_name", rail->device->name, "port",
+			 id, "device_name", name, "port",
 			 (int)rail->port->number, "link_layer",
 			 rdmad_link_layer_name(rail->port->link_layer), "netdev",
 			 rail->port->netdev, "taken", rail->reason == NCCL_RAIL_TAKEN, "reason",

@@ -92,6 +92,39 @@ static void test_conf_refused(void)
 	g_assert_nonnull(strstr(text, "\n# Refused: no routable GID: mlx5_0:1: "));
 }
 
+/* A name that would be a line of its own: of a shell, and of nccl.conf. */
+static void test_bad_names(void)
+{
+	static const char *const views[] = {
+		"x\vNCCL_NET_PLUGIN=evil down 3/v2/10.0.0.1\naddress 10.0.0.1\n",
+		"x\vtouch$IFS/tmp/evil 3/v2/10.0.0.1\naddress 10.0.0.1\n",
+		"x'\v;id;' 3/v2/10.0.0.1\naddress 10.0.0.1\n",
+		"x\xff\v 3/v2/10.0.0.1\naddress 10.0.0.1\n",
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(views); i++) {
+		/* In the views of these tests a line is a device: "\v" stands for a newline in a name. */
+		g_auto(Made) m = { view_from_text(views[i]), settings_from_text(NULL), NULL };
+		RdmadDevice *device = (RdmadDevice *)nccl_view_device(m.view, 0)->device;
+		g_autofree char *sh = NULL;
+		g_autofree char *conf = NULL;
+		json_t *json;
+
+		g_strdelimit(device->name, "\v", '\n');
+		m.plan = nccl_plan_new(m.view, NCCL_ALL_VERSIONS, &m.settings->policy);
+		sh = nccl_write_sh(m.plan, &LABEL);
+		conf = nccl_write_conf(m.plan, &LABEL);
+		g_assert_cmpint(m.plan->refusal, !=, NCCL_REFUSAL_NONE);
+		g_assert_null(strchr(m.plan->reason, '\n'));
+		g_assert_null(strstr(sh, "\nNCCL"));
+		g_assert_null(strstr(sh, "\ntouch"));
+		g_assert_null(strstr(conf, "\nNCCL"));
+		json = nccl_write_json(m.view, &m.settings->policy, m.plan, &LABEL);
+		g_assert_cmpuint(json_array_size(json_object_get(json, "rails")), ==, 1);
+		json_decref(json);
+	}
+}
+
 static void test_json(void)
 {
 	g_auto(Made) m = made(GOOD, NULL);
@@ -179,6 +212,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/write/a refusal leaves a shell nothing", test_sh_refused);
 	g_test_add_func("/write/nccl.conf has no quotes and no blanks", test_conf);
 	g_test_add_func("/write/a refusal is a comment in nccl.conf", test_conf_refused);
+	g_test_add_func("/write/names that are no names stay in their line", test_bad_names);
 	g_test_add_func("/write/JSON", test_json);
 	g_test_add_func("/write/each version gets its own", test_versions);
 	g_test_add_func("/write/the explanation", test_explanation);

@@ -1,0 +1,176 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a container finds of NCCL in the directory of its allocation, on the recorded node with eight rails.
+
+usage: test-nccl.py RDMAD MODULE-DIR [TEST...]
+"""
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+
+from plugin_case import PATIENCE, PluginCase, tap  # noqa: E402
+
+RAIL = "rdma/rail"
+OTHER = "rdma/other"
+CONFIG = """
+modules = {
+  device-plugin = { resources = (
+    { name = "rdma/rail"; mode = "exclusive"; selectors = { names = ( "mlx5_0", "mlx5_1", "mlx5_2", "mlx5_3" ); }; },
+    { name = "rdma/other"; mode = "exclusive"; selectors = { names = ( "mlx5_4", "mlx5_5" ); }; }
+  ); };
+  nccl = { network = "host"; %s };
+};
+"""
+
+
+class Local(http.client.HTTPConnection):
+    """HTTP on the control socket."""
+
+    def __init__(self, path):
+        super().__init__("localhost", timeout=PATIENCE)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(PATIENCE)
+        self.sock.connect(self.path)
+
+
+class NcclTest(PluginCase):
+    def start(self, config=CONFIG, first=True):
+        if first:
+            self.start_kubelet()
+        self.start_daemon(config % "", "--module=nccl")
+        self.wait_ready(4, RAIL)
+        self.wait_ready(2, OTHER)
+
+    def allocate(self, resource=RAIL, count=1, pod="ml/train-0"):
+        return self.kubelet.allocate(pod, resource, count).reply.envs["RDMAD_CLAIM"]
+
+    def path(self, claim, name):
+        return os.path.join(self.dir, "run", "claims", claim, name)
+
+    def conf(self, claim):
+        """Generation, and the variables."""
+        with open(self.path(claim, "nccl.conf")) as file:
+            lines = file.read().splitlines()
+        generation = [line.split("generation ")[1].rstrip(".") for line in lines if "generation " in line]
+        return (int(generation[0]) if generation else 0,
+                dict(line.split("=", 1) for line in lines if line and line[0] != "#"))
+
+    def wait_conf(self, claim, **variables):
+        self.wait_for(lambda: self.conf(claim)[1] == variables, f"{variables} in nccl.conf")
+
+    def reload(self, extra):
+        self.write_config(CONFIG % extra)
+        self.daemon.send_signal(signal.SIGHUP)
+
+    def get(self, query):
+        connection = Local(self.socket)
+        connection.request("GET", "/api/v1/nccl" + query)
+        reply = connection.getresponse()
+        return reply.status, reply.read().decode()
+
+    # ---- files ----
+
+    def test_the_files_are_there_and_say_what_is_right(self):
+        self.start()
+        claim = self.allocate(count=4)
+        devices = self.claims()[claim]["device_names"]
+        self.wait_conf(claim, NCCL_IB_HCA="=" + ",".join(f"{name}:1" for name in sorted(devices)),
+                       NCCL_IB_GID_INDEX="3")
+        with open(self.path(claim, "plan.json")) as file:
+            plan = json.load(file)
+        self.assertEqual((plan["refused"], plan["allocation"]), (False, claim))
+        self.assertEqual(len([rail for rail in plan["rails"] if rail["taken"]]), 4)
+        shell = subprocess.run(["dash", "-euc", f'. {self.path(claim, "nccl.env")}; echo $NCCL_IB_GID_INDEX'],
+                               capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual((shell.returncode, shell.stdout, shell.stderr), (0, "3\n", ""))
+
+    def test_a_network_that_is_to_come_is_waited_for(self):
+        self.start(config=CONFIG.replace('network = "host";', ""))
+        claim = self.allocate()
+        self.wait_conf(claim, NCCL_IB_HCA=f'={self.claims()[claim]["device_names"][0]}:1')
+        with open(self.path(claim, "nccl.conf")) as file:
+            self.assertIn("# Refused: the container's network is not known yet", file.read())
+
+    def test_two_resources_of_a_container_share_a_plan(self):
+        self.start()
+        first = self.allocate(RAIL, 1, "ml/two")
+        second = self.allocate(OTHER, 1, "ml/two")
+        names = [self.claims()[claim]["device_names"][0] for claim in (first, second)]
+        for claim in (first, second):
+            self.wait_conf(claim, NCCL_IB_HCA="=" + ",".join(f"{name}:1" for name in sorted(names)),
+                           NCCL_IB_GID_INDEX="3")
+
+    def test_a_restart_leaves_the_plan(self):
+        self.start()
+        claim = self.allocate()
+        self.wait_for(lambda: self.conf(claim)[0] == 1, "a plan")
+        before = os.stat(self.path(claim, "nccl.conf"))
+        self.end_daemon()
+        self.start(first=False)
+        self.wait_for(lambda: self.get(f"?allocation={claim}")[0] == 200, "plan after the restart")
+        after = os.stat(self.path(claim, "nccl.conf"))
+        self.assertEqual((before.st_ino, before.st_mtime_ns), (after.st_ino, after.st_mtime_ns))
+
+    def test_new_settings_change_the_plan_and_the_job_is_told(self):
+        self.start()
+        claim = self.allocate()
+        self.wait_for(lambda: self.conf(claim)[0] == 1, "a plan")
+        self.reload("traffic_class = 106;")
+        self.wait_for(lambda: self.conf(claim)[1].get("NCCL_IB_TC") == "106", "traffic class")
+        self.assertEqual(self.conf(claim)[0], 2)
+        events = [e for e in self.ask("events")["events"] if e["kind"] == "nccl-plan-changed"]
+        self.assertEqual(len(events), 1)
+        self.assertIn("a running job has the old ones: NCCL_IB_TC 106, was unset", events[0]["message"])
+
+    def test_a_directory_of_an_allocation_that_ended_stays_away(self):
+        self.start()
+        claim = self.allocate()
+        self.wait_for(lambda: self.conf(claim)[0] == 1, "a plan")
+        self.kubelet.release("ml/train-0")
+        connection = Local(self.socket)
+        connection.request("POST", "/api/v1/allocations/refresh")
+        self.assertEqual(connection.getresponse().status, 200)
+        self.assertNotIn(claim, self.claims())
+        self.reload("traffic_class = 106;")
+        other = self.allocate(pod="ml/train-1")
+        self.wait_for(lambda: self.conf(other)[1].get("NCCL_IB_TC") == "106", "traffic class")
+        self.assertFalse(os.path.exists(os.path.dirname(self.path(claim, ""))))
+
+    # ---- the API ----
+
+    def test_the_api_has_each_form(self):
+        self.start()
+        claim = self.allocate()
+        self.wait_for(lambda: self.conf(claim)[0] == 1, "a plan")
+        status, text = self.get(f"?allocation={claim}")
+        self.assertEqual((status, json.loads(text)["env"]["NCCL_IB_GID_INDEX"]), (200, "3"))
+        status, text = self.get(f"?allocation={claim}&format=sh&version=2.27")
+        self.assertEqual(status, 200)
+        self.assertIn("export NCCL_IB_GID_INDEX='3'", text)
+        status, text = self.get("?format=explain")
+        self.assertEqual(status, 200)
+        self.assertIn("8 of 11 ports taken", text)
+        self.assertEqual(self.get("?allocation=0011223344556677")[0], 404)
+        self.assertEqual(self.get("?version=3")[0], 400)
+        self.assertEqual(self.get("?format=xml")[0], 400)
+
+    def test_bad_settings_are_refused_with_their_line(self):
+        config = self.write_config(CONFIG % "traffic_class = 300;")
+        checked = subprocess.run([sys.argv[1], "--check", "--config", config, "--module-dir", sys.argv[2]],
+                                 capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(checked.returncode, 2)
+        self.assertIn("traffic_class", checked.stderr)
+
+
+if __name__ == "__main__":
+    tap.main(sys.argv[3:])
