@@ -141,7 +141,7 @@ static gboolean policy_fill(NcclPolicy *policy, Fields *fields, GError **error)
 		.cross_nic = fields->cross_nic,
 		.siblings = siblings_of(fields->siblings),
 	};
-	if (fields->net_gdr_level)
+	if (fields->net_gdr_level > 0)
 		policy->net_gdr_level = g_strdup(GDR_LEVELS[fields->net_gdr_level]);
 	if (fields->topology)
 		policy->topo_file = g_strdup(NCCL_MOUNT "/" NCCL_TOPOLOGY_FILE);

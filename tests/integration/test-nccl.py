@@ -72,6 +72,13 @@ class NcclTest(PluginCase):
         self.write_config(CONFIG % extra)
         self.daemon.send_signal(signal.SIGHUP)
 
+    def claims_now(self):
+        """As kubelet has them at this moment."""
+        connection = Local(self.socket)
+        connection.request("POST", "/api/v1/allocations/refresh")
+        self.assertEqual(connection.getresponse().status, 200)
+        return self.claims()
+
     def get(self, query):
         connection = Local(self.socket)
         connection.request("GET", "/api/v1/nccl" + query)
@@ -136,11 +143,9 @@ class NcclTest(PluginCase):
         self.start()
         claim = self.allocate()
         self.wait_for(lambda: self.conf(claim)[0] == 1, "a plan")
+        self.wait_for(lambda: self.claims()[claim]["pod_name"], "pod of the allocation")
         self.kubelet.release("ml/train-0")
-        connection = Local(self.socket)
-        connection.request("POST", "/api/v1/allocations/refresh")
-        self.assertEqual(connection.getresponse().status, 200)
-        self.assertNotIn(claim, self.claims())
+        self.wait_for(lambda: claim not in self.claims_now(), "end of the allocation")
         self.reload("traffic_class = 106;")
         other = self.allocate(pod="ml/train-1")
         self.wait_for(lambda: self.conf(other)[1].get("NCCL_IB_TC") == "106", "traffic class")
