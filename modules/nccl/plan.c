@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plan.h"
+#include "plan-private.h"
 
 #include <arpa/inet.h>
 #include <string.h>
 
 #include "gid.h"
-#include "simulate.h"
 
-#define NAMED_RAILS   4u /* in a reason; the others are counted */
-#define RANGE_TRIES   4096u
+#define NAMED_RAILS   4u    /* in a reason; the others are counted */
 #define CONF_LINE_MAX 1023u /* of nccl.conf */
 
 static const char *const REFUSALS[] = {
@@ -98,280 +96,6 @@ static char *rails_with(const NcclPlan *plan, NcclRailReason reason)
 	return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-/* ---- proof ---- */
-
-static gboolean gid_is_right(const NcclView *view, const NcclPolicy *policy,
-			     const NcclOutcome *outcome)
-{
-	if (outcome->port->link_layer == RDMAD_LINK_LAYER_INFINIBAND)
-		return outcome->pick.kind == NCCL_PICK_NONE;
-	return outcome->pick.kind == NCCL_PICK_GID && outcome->pick.gid &&
-	       nccl_rail_judge_gid(view, policy, outcome->pick.gid) == NCCL_GID_USABLE;
-}
-
-static char *outcome_text(const NcclOutcome *outcome, guint minor)
-{
-	static const char *const KINDS[] = {
-		[NCCL_PICK_NONE] = "no GID",
-		[NCCL_PICK_CHANCE] = "a GID by chance",
-		[NCCL_PICK_FAILS] = "an error",
-		[NCCL_PICK_CRASHES] = "a crash",
-	};
-	char address[INET6_ADDRSTRLEN] = "empty";
-
-	if (outcome->pick.kind != NCCL_PICK_GID)
-		return g_strdup_printf("%s:%u: NCCL 2.%u: %s", outcome->device->name,
-				       outcome->port->number, minor, KINDS[outcome->pick.kind]);
-	if (outcome->pick.gid)
-		nccl_gid_format(outcome->pick.gid->raw, address);
-	return g_strdup_printf("%s:%u: NCCL 2.%u takes GID %u, %s", outcome->device->name,
-			       outcome->port->number, minor, outcome->pick.index, address);
-}
-
-gboolean nccl_plan_holds(const NcclView *view, const NcclPolicy *policy, const NcclEnv *env,
-			 guint minor, char **why)
-{
-	g_autoptr(GArray) outcomes = nccl_simulate(view, env, minor);
-
-	for (guint i = 0; i < outcomes->len; i++) {
-		const NcclOutcome *outcome = &g_array_index(outcomes, NcclOutcome, i);
-
-		if (!gid_is_right(view, policy, outcome)) {
-			if (why)
-				*why = outcome_text(outcome, minor);
-			return FALSE;
-		}
-	}
-	if (outcomes->len == 0 && why)
-		*why = g_strdup_printf("NCCL 2.%u finds no port", minor);
-	return outcomes->len > 0;
-}
-
-static gboolean plan_takes(const NcclPlan *plan, const NcclOutcome *outcome)
-{
-	for (guint i = 0; i < plan->n_taken; i++)
-		if (nccl_plan_rail(plan, i)->port == outcome->port)
-			return TRUE;
-	return FALSE;
-}
-
-/* NCCL uses exactly the rails that were chosen, each with a right GID. */
-static gboolean plan_proves(const NcclPlan *plan, const NcclView *view, const NcclPolicy *policy,
-			    const NcclEnv *env, guint minor)
-{
-	g_autoptr(GArray) outcomes = nccl_simulate(view, env, minor);
-
-	for (guint i = 0; i < outcomes->len; i++) {
-		const NcclOutcome *outcome = &g_array_index(outcomes, NcclOutcome, i);
-
-		if (!plan_takes(plan, outcome) || !gid_is_right(view, policy, outcome))
-			return FALSE;
-	}
-	return outcomes->len == plan->n_taken;
-}
-
-/* The oldest version from which on the environment is right up to the newest asked for; 0: none. */
-static guint plan_proven_from(const NcclPlan *plan, const NcclView *view, const NcclPolicy *policy,
-			      const NcclEnv *env)
-{
-	guint from = 0;
-
-	for (guint minor = plan->asked.to; minor >= plan->asked.from; minor--) {
-		if (!plan_proves(plan, view, policy, env, minor))
-			break;
-		from = minor;
-	}
-	return from;
-}
-
-/* ---- settings ---- */
-
-/* "=mlx5_0:1,mlx5_1:1": without "=" mlx5_1 would also be mlx5_10. */
-static void set_hca(const NcclPlan *plan, NcclEnv *env)
-{
-	g_autoptr(GString) list = g_string_new("=");
-	g_autofree char *why =
-		g_strdup_printf(plan->n_taken == 1 ? "the port taken, by its exact name"
-						   : "the %u ports taken, by exact name",
-				plan->n_taken);
-
-	for (guint i = 0; i < plan->n_taken; i++) {
-		const NcclRail *rail = nccl_plan_rail(plan, i);
-
-		g_string_append_printf(list, "%s%s:%u", i ? "," : "", rail->device->name,
-				       rail->port->number);
-	}
-	nccl_env_take(env, "NCCL_IB_HCA", g_string_free(g_steal_pointer(&list), FALSE), why);
-}
-
-/* 2.20 to 2.23 crash when they compare devices without a PCI path. */
-static void set_merge(const NcclPlan *plan, NcclEnv *env)
-{
-	for (guint i = 0; plan->n_taken > 1 && i < plan->n_taken; i++)
-		if (!nccl_plan_rail(plan, i)->device->pci_address && plan->asked.from <= 23 &&
-		    plan->asked.to >= 20) {
-			nccl_env_set_int(env, "NCCL_IB_MERGE_NICS", 0,
-					 "NCCL 2.20 to 2.23 crash on devices without a PCI path");
-			return;
-		}
-}
-
-static NcclEnv *env_for_rails(const NcclPlan *plan)
-{
-	NcclEnv *env = nccl_env_new();
-
-	set_hca(plan, env);
-	set_merge(plan, env);
-	return env;
-}
-
-static NcclEnv *env_by_index(const NcclPlan *plan, guint index)
-{
-	NcclEnv *env = env_for_rails(plan);
-
-	nccl_env_set_int(env, "NCCL_IB_GID_INDEX", index, "the same index on each port");
-	return env;
-}
-
-static NcclEnv *env_by_range(const NcclPlan *plan, const NcclRange *range)
-{
-	NcclEnv *env = env_for_rails(plan);
-
-	nccl_env_set_int(env, "NCCL_IB_GID_INDEX", -1, "NCCL selects by the address");
-	nccl_env_set(env, "NCCL_IB_ADDR_FAMILY", range->family == AF_INET ? "AF_INET" : "AF_INET6",
-		     "the family of the GIDs");
-	nccl_env_set_int(env, "NCCL_IB_ROCE_VERSION_NUM", 2, "RoCE v2");
-	nccl_env_take(env, "NCCL_IB_ADDR_RANGE", nccl_range_format(range),
-		      "has the right GID of each port, found by simulation");
-	return env;
-}
-
-/* Keeps `env` when it is proven for at least the newest version asked for. */
-static gboolean plan_try(NcclPlan *plan, const NcclView *view, const NcclPolicy *policy,
-			 NcclEnv *env)
-{
-	const guint from = plan_proven_from(plan, view, policy, env);
-
-	if (!from) {
-		nccl_env_free(env);
-		return FALSE;
-	}
-	nccl_env_free(plan->env);
-	plan->env = env;
-	plan->versions = (NcclVersions){ from, plan->asked.to };
-	return TRUE;
-}
-
-/* ---- by index ---- */
-
-/* Rails that have a right GID at that index. */
-static guint index_count(const NcclPlan *plan, const NcclView *view, const NcclPolicy *policy,
-			 guint index, gboolean drop)
-{
-	guint n = 0;
-
-	for (guint i = 0; i < plan->n_taken; i++) {
-		NcclRail *rail = &g_array_index(plan->rails, NcclRail, i);
-		gboolean right = FALSE;
-
-		for (guint g = 0; g < rail->port->n_gids && !right; g++)
-			right = rail->port->gids[g].index == index &&
-				nccl_rail_judge_gid(view, policy, &rail->port->gids[g]) ==
-					NCCL_GID_USABLE;
-		n += right;
-		if (!right && drop)
-			rail->reason = NCCL_RAIL_NOT_IN_SUBSET;
-	}
-	return n;
-}
-
-/* The index that is right on most rails; among equals the best one of the first rail that has it. */
-static guint index_best(const NcclPlan *plan, const NcclView *view, const NcclPolicy *policy,
-			guint *best)
-{
-	guint most = 0;
-
-	for (guint i = 0; i < plan->n_taken; i++) {
-		const guint index = nccl_plan_rail(plan, i)->gid->index;
-		const guint n = index_count(plan, view, policy, index, FALSE);
-
-		if (n > most) {
-			most = n;
-			*best = index;
-		}
-	}
-	return most;
-}
-
-static gboolean plan_by_index(NcclPlan *plan, const NcclView *view, const NcclPolicy *policy)
-{
-	const RdmadPort *first = nccl_plan_rail(plan, 0)->port;
-	guint index = 0;
-
-	if (index_best(plan, view, policy, &index) == plan->n_taken)
-		return plan_try(plan, view, policy, env_by_index(plan, index));
-	/* The best GIDs differ; others may not. */
-	for (guint i = 0; i < first->n_gids; i++)
-		if (index_count(plan, view, policy, first->gids[i].index, FALSE) == plan->n_taken &&
-		    plan_try(plan, view, policy, env_by_index(plan, first->gids[i].index)))
-			return TRUE;
-	return FALSE;
-}
-
-/* ---- by address ---- */
-
-/*
- * Widens a range around a GID, the smallest first.  `tries` counts down, so that a view made to be hard
- * takes no longer than a large one.
- */
-static gboolean plan_by_range_around(NcclPlan *plan, const NcclView *view, const NcclPolicy *policy,
-				     const RdmadGid *gid, guint *tries)
-{
-	const gboolean ipv4 = nccl_gid_family(gid->raw) == AF_INET;
-
-	for (int length = ipv4 ? 32 : 128; length >= 0 && *tries; length--, --*tries) {
-		const NcclRange range = nccl_range_around(gid->raw, length);
-
-		if (plan_try(plan, view, policy, env_by_range(plan, &range)))
-			return TRUE;
-	}
-	return FALSE;
-}
-
-/*
- * A range that works has the GID that NCCL takes of a rail, but where each stays at index 0, which an
- * index says as well.  So all of them are found around the right GIDs of the rails.
- */
-static gboolean plan_by_range(NcclPlan *plan, const NcclView *view, const NcclPolicy *policy)
-{
-	guint tries = RANGE_TRIES;
-
-	if (plan_by_range_around(plan, view, policy, nccl_plan_rail(plan, 0)->gid, &tries))
-		return TRUE;
-	for (guint i = 0; i < plan->n_taken; i++) {
-		const RdmadPort *port = nccl_plan_rail(plan, i)->port;
-
-		for (guint g = 0; g < port->n_gids; g++)
-			if (nccl_rail_judge_gid(view, policy, &port->gids[g]) == NCCL_GID_USABLE &&
-			    plan_by_range_around(plan, view, policy, &port->gids[g], &tries))
-				return TRUE;
-	}
-	return FALSE;
-}
-
-static gboolean plan_names_gids(NcclPlan *plan, const NcclView *view, const NcclPolicy *policy)
-{
-	switch (policy->by) {
-	case NCCL_BY_AUTO:
-		return plan_by_index(plan, view, policy) || plan_by_range(plan, view, policy);
-	case NCCL_BY_INDEX:
-		return plan_by_index(plan, view, policy);
-	case NCCL_BY_ADDRESS:
-		return plan_by_range(plan, view, policy);
-	}
-	g_assert_not_reached();
-}
-
 /* ---- steps ---- */
 
 static void plan_count_taken(NcclPlan *plan)
@@ -390,7 +114,7 @@ static int left_out_last(gconstpointer a, gconstpointer b, gpointer data)
 }
 
 /* After rails were left out. */
-static void plan_keep_subset(NcclPlan *plan)
+void nccl_plan_keep_subset(NcclPlan *plan)
 {
 	g_autofree char *names = rails_with(plan, NCCL_RAIL_NOT_IN_SUBSET);
 
@@ -484,7 +208,7 @@ static gboolean plan_fits_limit(NcclPlan *plan, const NcclPolicy *policy)
 	}
 	for (guint i = limit; i < plan->n_taken; i++)
 		g_array_index(plan->rails, NcclRail, i).reason = NCCL_RAIL_NOT_IN_SUBSET;
-	plan_keep_subset(plan);
+	nccl_plan_keep_subset(plan);
 	return TRUE;
 }
 
@@ -507,13 +231,13 @@ static gboolean plan_knows_addresses(NcclPlan *plan, const NcclView *view)
 	g_array_sort_with_data(plan->rails, left_out_last, NULL);
 	plan_count_taken(plan);
 	nccl_env_free(plan->env);
-	plan->env = env_for_rails(plan);
+	plan->env = nccl_plan_ports_env(plan);
 	plan_refuse(plan, NCCL_REFUSAL_NO_ADDRESSES,
 		    "the container's network is not known yet: no GID can be named");
 	return FALSE;
 }
 
-static gboolean plan_is_roce(const NcclPlan *plan)
+gboolean nccl_plan_is_roce(const NcclPlan *plan)
 {
 	for (guint i = 0; i < plan->rails->len; i++) {
 		const NcclRail *rail = nccl_plan_rail(plan, i);
@@ -546,25 +270,10 @@ static void refuse_setting(NcclPlan *plan)
 		    text->str);
 }
 
-static gboolean plan_name_subset(NcclPlan *plan, const NcclView *view, const NcclPolicy *policy)
-{
-	guint index = 0;
-
-	if (!policy->allow_subset || !index_best(plan, view, policy, &index))
-		return FALSE;
-	index_count(plan, view, policy, index, TRUE);
-	plan_keep_subset(plan);
-	return plan_try(plan, view, policy, env_by_index(plan, index));
-}
-
 static gboolean plan_settles(NcclPlan *plan, const NcclView *view, const NcclPolicy *policy)
 {
-	if (!plan_is_roce(plan)) {
-		if (plan_try(plan, view, policy, env_for_rails(plan)))
-			return TRUE;
-	} else if (plan_names_gids(plan, view, policy) || plan_name_subset(plan, view, policy)) {
+	if (nccl_plan_settle(plan, view, policy))
 		return TRUE;
-	}
 	refuse_setting(plan);
 	return FALSE;
 }
@@ -600,7 +309,7 @@ static void set_configured(NcclPlan *plan, const NcclView *view, const NcclPolic
 	set_socket_ifname(plan, view, policy);
 	set_number(plan->env, "NCCL_IB_TC", policy->tc);
 	set_number(plan->env, "NCCL_IB_SL", policy->sl);
-	if (!plan_is_roce(plan))
+	if (!nccl_plan_is_roce(plan))
 		set_number(plan->env, "NCCL_IB_PKEY", policy->pkey);
 	set_number(plan->env, "NCCL_IB_QPS_PER_CONNECTION", policy->qps_per_connection);
 	set_number(plan->env, "NCCL_CROSS_NIC", policy->cross_nic);
@@ -672,7 +381,7 @@ NcclPlan *nccl_plan_new(const NcclView *view, NcclVersions versions, const NcclP
 	plan->warnings = g_new0(char *, 1);
 	plan_count_taken(plan);
 	if (!plan_has_device(plan, view) ||
-	    (plan_is_roce(plan) && !plan_knows_addresses(plan, view)) ||
+	    (nccl_plan_is_roce(plan) && !plan_knows_addresses(plan, view)) ||
 	    !plan_has_gids(plan, view, policy) || !plan_is_of_one_kind(plan) ||
 	    !plan_fits_limit(plan, policy) || !plan_settles(plan, view, policy))
 		return plan;

@@ -42,9 +42,8 @@ static json_t *rail_to_json(const NcclView *view, const NcclPolicy *policy, cons
 
 	for (guint i = 0; i < rail->port->n_gids; i++)
 		json_array_append_new(gids, gid_to_json(view, policy, rail, &rail->port->gids[i]));
-	return json_pack("{s:s, s:s, s:i, s:s, s:s?, s:b, s:s, s:s?, s:s, s:o}", "device_id",
-			 id, "device_name", name, "port",
-			 (int)rail->port->number, "link_layer",
+	return json_pack("{s:s, s:s, s:i, s:s, s:s?, s:b, s:s, s:s?, s:s, s:o}", "device_id", id,
+			 "device_name", name, "port", (int)rail->port->number, "link_layer",
 			 rdmad_link_layer_name(rail->port->link_layer), "netdev",
 			 rail->port->netdev, "taken", rail->reason == NCCL_RAIL_TAKEN, "reason",
 			 nccl_rail_reason_name(rail->reason), "gpu", gpu ? gpu->pci_address : NULL,

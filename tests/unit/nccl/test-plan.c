@@ -92,6 +92,13 @@ static const Case TABLE[] = {
 	  "mlx5_2 2/v1/10.0.0.5 3/v2/10.0.0.5\n" OWN("10.0.0.1") OWN("10.0.0.3") OWN("10.0.0.5"),
 	  .settings = "allow_subset = true;",
 	  .plan = "NCCL_IB_HCA==mlx5_1:1,mlx5_2:1 NCCL_IB_GID_INDEX=3" },
+	{ "the largest subset is one of addresses",
+	  "mlx5_0 4/v2/10.0.0.1\nmlx5_1 3/v2/10.0.0.3\n"
+	  "mlx5_2 2/v2/10.0.1.9 5/v2/10.0.1.1\n" OWN("10.0.0.1") OWN("10.0.0.3") OWN("10.0.1.1"),
+	  .settings = "allow_subset = true;",
+	  .plan = "NCCL_IB_HCA==mlx5_0:1,mlx5_1:1 NCCL_IB_GID_INDEX=-1 NCCL_IB_ADDR_FAMILY=AF_INET "
+		  "NCCL_IB_ROCE_VERSION_NUM=2 NCCL_IB_ADDR_RANGE=10.0.0.0/30",
+	  .from = "2.21" },
 	{ "a range that misses a rail would leave it on index 0",
 	  "mlx5_0 0/v2/10.0.0.9 3/v1/10.0.0.1 4/v2/10.0.0.1\nmlx5_1 2/v1/10.0.0.3 "
 	  "3/v2/10.0.0.3\n" OWN("10.0.0.1") OWN("10.0.0.3"),
