@@ -21,27 +21,13 @@ guint nccl_containers_count(const NcclContainers *containers)
 	return g_tree_nnodes(containers->table);
 }
 
-typedef struct {
-	guint index;
-	const char *allocation;
-	const NcclContainer *found;
-} Search;
-
-static gboolean nth_visit(gpointer key, gpointer value, gpointer data)
+gboolean nccl_containers_next(const NcclContainers *containers, GTreeNode **at,
+			      const NcclContainer **container)
 {
-	Search *search = data;
-
-	search->found = value;
-	return search->index-- == 0;
-}
-
-const NcclContainer *nccl_containers_nth(const NcclContainers *containers, guint index)
-{
-	Search search = { .index = index };
-
-	g_assert(index < nccl_containers_count(containers));
-	g_tree_foreach(containers->table, nth_visit, &search);
-	return search.found;
+	*at = *at ? g_tree_node_next(*at) : g_tree_node_first(containers->table);
+	if (*at)
+		*container = g_tree_node_value(*at);
+	return *at != NULL;
 }
 
 static gboolean container_holds(const NcclContainer *container, const char *allocation)
@@ -55,22 +41,16 @@ static gboolean container_holds(const NcclContainer *container, const char *allo
 	return FALSE;
 }
 
-static gboolean holding_visit(gpointer key, gpointer value, gpointer data)
-{
-	Search *search = data;
-
-	if (container_holds(value, search->allocation))
-		search->found = value;
-	return search->found != NULL;
-}
-
 const NcclContainer *nccl_containers_holding(const NcclContainers *containers,
 					     const char *allocation)
 {
-	Search search = { .allocation = allocation };
+	const NcclContainer *container;
+	GTreeNode *at = NULL;
 
-	g_tree_foreach(containers->table, holding_visit, &search);
-	return search.found;
+	while (nccl_containers_next(containers, &at, &container))
+		if (container_holds(container, allocation))
+			return container;
+	return NULL;
 }
 
 guint64 nccl_containers_changes(const NcclContainers *containers)

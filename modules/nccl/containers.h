@@ -17,8 +17,9 @@ void nccl_containers_free(NcclContainers *containers);
 void nccl_containers_replan(NcclContainers *containers);
 
 guint nccl_containers_count(const NcclContainers *containers);
-/* In the order of their keys; borrowed until the turn of the loop ends. */
-const NcclContainer *nccl_containers_nth(const NcclContainers *containers, guint index);
+/* Steps through them in the order of their keys: `at` is NULL before the first.  FALSE: that was the last. */
+gboolean nccl_containers_next(const NcclContainers *containers, GTreeNode **at,
+			      const NcclContainer **container);
 /* The container that holds an allocation, or NULL. */
 const NcclContainer *nccl_containers_holding(const NcclContainers *containers,
 					     const char *allocation);

@@ -28,9 +28,10 @@ static char *env_text(const NcclEnv *env)
 static void collect_info(RdmadMeter *meter, gpointer data)
 {
 	const NcclStats *stats = data;
+	const NcclContainer *container;
+	GTreeNode *at = NULL;
 
-	for (guint i = 0; i < nccl_containers_count(stats->containers); i++) {
-		const NcclContainer *container = nccl_containers_nth(stats->containers, i);
+	while (nccl_containers_next(stats->containers, &at, &container)) {
 		const RdmadClaim *named = nccl_container_named(container);
 		g_autofree char *env = NULL;
 
@@ -48,9 +49,10 @@ static void collect_consistent(RdmadMeter *meter, gpointer data)
 {
 	const NcclStats *stats = data;
 	const NcclSettings *settings = *stats->settings;
+	const NcclContainer *container;
+	GTreeNode *at = NULL;
 
-	for (guint i = 0; i < nccl_containers_count(stats->containers); i++) {
-		const NcclContainer *container = nccl_containers_nth(stats->containers, i);
+	while (nccl_containers_next(stats->containers, &at, &container)) {
 		const RdmadClaim *named = nccl_container_named(container);
 
 		if (named && container->first && container->view)
@@ -66,12 +68,12 @@ static void collect_consistent(RdmadMeter *meter, gpointer data)
 static void collect_refused(RdmadMeter *meter, gpointer data)
 {
 	const NcclStats *stats = data;
+	const NcclContainer *container;
+	GTreeNode *at = NULL;
 
 	for (guint reason = NCCL_REFUSAL_NONE + 1; reason < NCCL_REFUSALS; reason++)
 		rdmad_meter_set(meter, 0, (const char *const[]){ nccl_refusal_name(reason), NULL });
-	for (guint i = 0; i < nccl_containers_count(stats->containers); i++) {
-		const NcclContainer *container = nccl_containers_nth(stats->containers, i);
-
+	while (nccl_containers_next(stats->containers, &at, &container)) {
 		if (container->plan && container->plan->refusal)
 			rdmad_meter_add(
 				meter, 1,

@@ -111,13 +111,12 @@ static void nccl_destroy(gpointer state)
 static json_t *nccl_status(gpointer state)
 {
 	const Nccl *nccl = state;
+	const NcclContainer *container;
+	GTreeNode *at = NULL;
 	guint refused = 0;
 
-	for (guint i = 0; i < nccl_containers_count(nccl->containers); i++) {
-		const NcclContainer *container = nccl_containers_nth(nccl->containers, i);
-
+	while (nccl_containers_next(nccl->containers, &at, &container))
 		refused += container->plan && container->plan->refusal;
-	}
 	return json_pack("{s:i, s:i}", "containers", (int)nccl_containers_count(nccl->containers),
 			 "refused", (int)refused);
 }
@@ -126,9 +125,10 @@ static json_t *nccl_status(gpointer state)
 static void nccl_doctor(gpointer state, json_t *findings)
 {
 	const Nccl *nccl = state;
+	const NcclContainer *container;
+	GTreeNode *at = NULL;
 
-	for (guint i = 0; i < nccl_containers_count(nccl->containers); i++) {
-		const NcclContainer *container = nccl_containers_nth(nccl->containers, i);
+	while (nccl_containers_next(nccl->containers, &at, &container)) {
 		const NcclPlan *plan = container->plan;
 		const RdmadClaim *first = container->allocations->pdata[0];
 		g_autofree char *key = nccl_container_key(first);
@@ -138,7 +138,9 @@ static void nccl_doctor(gpointer state, json_t *findings)
 		if (!plan || !plan->refusal)
 			continue;
 		text = g_strdup_printf("%s has no NCCL settings: %s", key, plan->reason);
-		advice = g_strdup_printf("rdmad nccl-env --allocation %s --explain", first->id);
+		advice = g_strdup_printf("run rdmad-nccl-env --explain in the container, or see "
+					 "/api/v1/nccl?allocation=%s&format=explain",
+					 first->id);
 		rdmad_doctor_add(findings,
 				 plan->refusal == NCCL_REFUSAL_NO_ADDRESSES ? RDMAD_FINDING_NOTE
 									    : RDMAD_FINDING_PROBLEM,

@@ -349,15 +349,17 @@ static void test_many_ports(void)
 	static const struct {
 		guint ports;
 		const char *version, *settings, *refusal;
-		guint taken;
+		guint taken, from;
 	} cases[] = {
-		{ 16, "2.18", NULL, "none", 16 },
-		{ 17, "2.18", NULL, "too-many-ports", 17 },
-		{ 17, "2.18", "allow_subset = true;", "none", 16 },
-		{ 17, "any", NULL, "none", 17 },
-		{ 32, "2.32", NULL, "none", 32 },
-		{ 33, "2.32", NULL, "too-many-ports", 33 },
-		{ 33, "any", "allow_subset = true;", "none", 32 },
+		{ 16, "2.18", NULL, "none", 16, 18 },
+		{ 16, "any", NULL, "none", 16, 18 },
+		{ 17, "2.18", NULL, "too-many-ports", 17, 18 },
+		{ 17, "2.18", "allow_subset = true;", "none", 16, 18 },
+		/* 2.18 would leave the last one out. */
+		{ 17, "any", NULL, "none", 17, 19 },
+		{ 32, "2.32", NULL, "none", 32, 32 },
+		{ 33, "2.32", NULL, "too-many-ports", 33, 32 },
+		{ 33, "any", "allow_subset = true;", "none", 32, 19 },
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -374,6 +376,7 @@ static void test_many_ports(void)
 		g_test_message("%u ports, %s: %s", cases[i].ports, cases[i].version, plan->reason);
 		g_assert_cmpstr(nccl_refusal_name(plan->refusal), ==, cases[i].refusal);
 		g_assert_cmpuint(plan->n_taken, ==, cases[i].taken);
+		g_assert_cmpuint(plan->versions.from, ==, cases[i].from);
 	}
 }
 
