@@ -151,6 +151,32 @@ class NcclTest(PluginCase):
         self.wait_for(lambda: self.conf(other)[1].get("NCCL_IB_TC") == "106", "traffic class")
         self.assertFalse(os.path.exists(os.path.dirname(self.path(claim, ""))))
 
+    # ---- metrics ----
+
+    def test_metrics_tell_of_each_container(self):
+        config = CONFIG.replace("nccl = {", "metrics = { listen = ( ); page = false; };\n  nccl = {")
+        self.start_kubelet()
+        self.start_daemon(config % "", "--module=nccl", "--module=metrics")
+        self.wait_ready(4, RAIL)
+        claim = self.allocate()
+        self.wait_for(lambda: self.claims()[claim]["pod_name"], "pod of the allocation")
+        device = self.claims()[claim]["device_names"][0]
+        labels = 'container="main",namespace="ml",pod="train-0"'
+        for line in (f'env="NCCL_IB_HCA=={device}:1 NCCL_IB_GID_INDEX=3"', "rdma_nccl_env_consistent{",
+                     'rdma_nccl_env_refused{reason="no-setting"} 0', "rdmad_nccl_plan_changes_total 0"):
+            self.wait_for(lambda: line in self.metrics(), line)
+        consistent = [line for line in self.metrics().splitlines()
+                      if line.startswith("rdma_nccl_env_consistent{")]
+        self.assertEqual(len(consistent), 1)
+        self.assertTrue(consistent[0].endswith("} 1"), consistent)
+        for label in labels.split(","):
+            self.assertIn(label, consistent[0])
+
+    def metrics(self):
+        connection = Local(self.socket)
+        connection.request("GET", "/metrics")
+        return connection.getresponse().read().decode()
+
     # ---- the API ----
 
     def test_the_api_has_each_form(self):

@@ -126,6 +126,23 @@ static void test_changes(Fixture *f, gconstpointer data)
 	g_assert_cmpstr(nccl_env_get(f->container->first, "NCCL_IB_GID_INDEX"), ==, "3");
 }
 
+/* What a running job has read, in what is true now. */
+static void test_consistent(Fixture *f, gconstpointer data)
+{
+	g_autofree char *id = hold(f, "a");
+	g_autofree char *why = NULL;
+
+	attach(f, id, "eth0", "10.0.0.7/24");
+	update(f, id, NULL);
+	g_assert_true(nccl_plan_holds(f->container->view, &f->settings->policy, f->container->first,
+				      NCCL_NEWEST, &why));
+	look(f, 5);
+	update(f, id, NULL);
+	g_assert_false(nccl_plan_holds(f->container->view, &f->settings->policy,
+				       f->container->first, NCCL_NEWEST, &why));
+	g_assert_cmpstr(why, ==, "dev-a:1: NCCL 2.32 takes GID 3, empty");
+}
+
 static void test_files(Fixture *f, gconstpointer data)
 {
 	static const char *const files[] = { "nccl.conf", "nccl.env", "plan.json",
@@ -227,6 +244,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	ADD("the plan follows the network and the GIDs", test_changes);
+	ADD("what a job has read may be wrong now", test_consistent);
 	ADD("all files are there", test_files);
 	ADD("two allocations share one plan", test_two_allocations);
 	ADD("a restart changes nothing", test_restart);
