@@ -28,12 +28,12 @@ _rdmad()
 	esac
 	case $COMP_CWORD:$command in
 	1:*)
-		words="status devices allocations topology events doctor facts import-config --config"
+		words="status devices explain allocations topology events doctor facts commands import-config --config"
 		words+=" --module --module-dir --profile-dir --sysroot --run-dir --state-dir --kubelet-dir --check"
 		words+=" --print-config --log-level --log-format --lock-wait --version --help"
 		;;
-	*:devices)
-		words="$common --explain"
+	*:devices | *:explain)
+		words="$common"
 		[[ $cur == -* ]] || words=$(_rdmad_devices "${COMP_WORDS[0]}")
 		;;
 	*:allocations) words="$common --refresh" ;;
@@ -46,7 +46,7 @@ _rdmad()
 		words="--key --resource-prefix --help"
 		;;
 	*:facts) words="$common set unset" ;;
-	*:status | *:topology | *:doctor) words="$common" ;;
+	*:status | *:topology | *:doctor | *:commands) words="$common" ;;
 	*) words="--config --module --module-dir --profile-dir --sysroot --run-dir --state-dir --kubelet-dir
 		--check --print-config --log-level --log-format --lock-wait" ;;
 	esac

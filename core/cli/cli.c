@@ -12,15 +12,15 @@
 
 #include "base/places.h"
 #include "cli/command.h"
+#include "cli/module-command.h"
 
 #define DEFAULT_SOCKET RDMAD_RUN_DIR "/rdmad.sock"
 #define EXIT_USAGE     2
 
 static const Command commands[] = {
 	{ "status", "", "what runs, and what goes wrong", "", COMMAND_ASKS, command_status },
-	{ "devices", " [NAME]", "RDMA devices and their ports; with NAME, all of one",
-	  "\n  -e, --explain        which resources have NAME, and why others have not",
-	  COMMAND_ASKS "e", command_devices },
+	{ "devices", " [NAME]", "RDMA devices and their ports; with NAME, all of one", "",
+	  COMMAND_ASKS, command_devices },
 	{ "allocations", "", "which pod holds which devices",
 	  "\n  -r, --refresh        ask kubelet before", COMMAND_ASKS "r", command_allocations },
 	{ "topology", "", "how near GPUs and devices are to each other", "", COMMAND_ASKS,
@@ -32,6 +32,8 @@ static const Command commands[] = {
 	{ "facts", " [set NAME VALUE | unset NAME]",
 	  "what modules are told about the node, as its labels; or tell them", "", COMMAND_ASKS,
 	  command_facts, 3 },
+	{ "commands", "", "what the modules that run add to these", "", COMMAND_ASKS,
+	  module_command_list },
 	{ "import-config", " FILE",
 	  "Another device plugin's configuration, as rdmad.conf on standard output.  FILE is JSON, "
 	  "or\n"
@@ -45,7 +47,6 @@ static const struct option long_options[] = {
 	{ "socket", required_argument, NULL, 's' },
 	{ "json", no_argument, NULL, 'j' },
 	{ "no-headers", no_argument, NULL, 'n' },
-	{ "explain", no_argument, NULL, 'e' },
 	{ "follow", no_argument, NULL, 'f' },
 	{ "refresh", no_argument, NULL, 'r' },
 	{ "key", required_argument, NULL, 'k' },
@@ -64,7 +65,7 @@ static const Command *command_find(const char *word)
 
 gboolean rdmad_cli_is_command(const char *word)
 {
-	return word && command_find(word);
+	return word && *word && *word != '-';
 }
 
 const char *rdmad_cli_help(void)
@@ -78,7 +79,8 @@ const char *rdmad_cli_help(void)
 	       "  events                 what happened to devices and their holders\n"
 	       "  doctor                 what is wrong on this node, and what to do about it\n"
 	       "  facts [set|unset ...]  what modules are told about the node\n"
-	       "  import-config FILE     another device plugin's configuration as rdmad.conf\n";
+	       "  import-config FILE     another device plugin's configuration as rdmad.conf\n"
+	       "  commands               what the modules that run add to these\n";
 }
 
 /* Of our own rdmad where it runs; else of the node's.  g_free() */
@@ -130,9 +132,6 @@ static void option_set(CommandOptions *options, int letter)
 		break;
 	case 'n':
 		options->headers = FALSE;
-		break;
-	case 'e':
-		options->explain = TRUE;
 		break;
 	case 'f':
 		options->follow = TRUE;
@@ -188,7 +187,7 @@ static int options_parse(CommandOptions *options, const Command *command, int ar
 {
 	int letter;
 
-	while ((letter = getopt_long(argc, argv, "s:jnefrk:p:h", long_options, NULL)) != -1) {
+	while ((letter = getopt_long(argc, argv, "s:jnfrk:p:h", long_options, NULL)) != -1) {
 		if (letter == 'h') {
 			print_usage(command, stdout);
 			return 0;
@@ -206,10 +205,11 @@ int rdmad_cli_run(int argc, char **argv)
 	CommandOptions options = { .socket = socket, .headers = TRUE };
 	int status;
 
-	g_assert(command);
 	setlocale(LC_CTYPE, "");
 	signal(SIGPIPE, SIG_IGN);
 	options.colour = want_colour();
+	if (!command)
+		return module_command_run(&options, argc, argv);
 	argv[1] = argv[0]; /* getopt's own messages begin with it */
 	status = options_parse(&options, command, argc - 1, argv + 1);
 	return status >= 0 ? status : command->run(&options);

@@ -133,8 +133,6 @@ int command_devices(const CommandOptions *options)
 	const json_t *devices;
 	int status;
 
-	if (options->explain)
-		return command_explain(options);
 	answer = command_ask(options, "GET", "/api/v1/devices");
 	devices = json_object_get(answer, "devices");
 	if (!answer)

@@ -11,7 +11,6 @@
 typedef struct {
 	const char *socket;
 	gboolean json, headers, colour;
-	gboolean explain;	/* devices */
 	gboolean follow;	/* events */
 	gboolean refresh;	/* allocations */
 	const char *key;	/* import-config */
@@ -36,7 +35,6 @@ int command_allocations(const CommandOptions *options);
 int command_topology(const CommandOptions *options);
 int command_events(const CommandOptions *options);
 int command_doctor(const CommandOptions *options);
-int command_explain(const CommandOptions *options); /* devices --explain */
 int command_facts(const CommandOptions *options);
 int command_import(const CommandOptions *options);
 
@@ -60,7 +58,6 @@ char *format_scalar(const json_t *value); /* any number, string, truth; NULL: nu
 /* What the commands show, from the API's answers; golden texts in the tests. */
 void devices_write(const json_t *devices, gboolean headers, GString *out);
 void device_write(const json_t *device, GString *out);
-void explain_write(const json_t *explanation, gboolean headers, GString *out);
 void topology_write(const json_t *topology, GString *out);
 void allocations_write(const json_t *allocations, gint64 now_us, gboolean headers, GString *out);
 void status_write(const json_t *status, gint64 now_us, GString *out);

@@ -22,4 +22,6 @@ const char *rdmad_module_description(const RdmadModule *module);
 struct json_t *rdmad_module_status(const RdmadModule *module);
 /* `why` is set where it is not, also where the module did not say. */
 gboolean rdmad_module_ready(const RdmadModule *module, char **why);
+/* NULL: none, or not started. */
+const RdmadCommand *rdmad_module_commands(const RdmadModule *module);
 void rdmad_module_doctor(const RdmadModule *module, struct json_t *findings);

@@ -168,6 +168,11 @@ void rdmad_module_doctor(const RdmadModule *module, struct json_t *findings)
 		module->klass->doctor(module->state, findings);
 }
 
+const RdmadCommand *rdmad_module_commands(const RdmadModule *module)
+{
+	return module->started ? module->klass->commands : NULL;
+}
+
 const char *rdmad_module_name(const RdmadModule *module)
 {
 	return module->klass->name;

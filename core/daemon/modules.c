@@ -248,3 +248,18 @@ void rdmad_modules_doctor(const RdmadModules *modules, struct json_t *findings)
 			rdmad_module_doctor(slot->module, findings);
 	}
 }
+
+void rdmad_modules_foreach_command(const RdmadModules *modules,
+				   void (*fn)(const char *module, const RdmadCommand *command,
+					      gpointer data),
+				   gpointer data)
+{
+	for (guint i = 0; i < modules->slots->len; i++) {
+		const RdmadModuleSlot *slot = g_ptr_array_index(modules->slots, i);
+		const RdmadCommand *command =
+			slot->module ? rdmad_module_commands(slot->module) : NULL;
+
+		for (; command && command->name; command++)
+			fn(slot->name, command, data);
+	}
+}

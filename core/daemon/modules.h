@@ -37,6 +37,11 @@ gboolean rdmad_modules_ready(const RdmadModules *modules, guint index, char **wh
 /* The module's own status object (new reference), or NULL. */
 struct json_t *rdmad_modules_status(const RdmadModules *modules, guint index);
 void rdmad_modules_doctor(const RdmadModules *modules, struct json_t *findings);
+/* The commands of modules that run. */
+void rdmad_modules_foreach_command(const RdmadModules *modules,
+				   void (*fn)(const char *module, const RdmadCommand *command,
+					      gpointer data),
+				   gpointer data);
 
 /* `services` must outlive the modules. */
 RdmadModules *rdmad_modules_new(const RdmadServices *services);

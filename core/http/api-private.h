@@ -17,6 +17,7 @@ void api_get_topology(RdmadHttpRequest *request, gpointer data);
 void api_get_events(RdmadHttpRequest *request, gpointer data);
 void api_get_facts(RdmadHttpRequest *request, gpointer data);
 void api_post_facts(RdmadHttpRequest *request, gpointer data);
+void api_get_commands(RdmadHttpRequest *request, gpointer data);
 void api_get_doctor(RdmadHttpRequest *request, gpointer data);
 void api_get_livez(RdmadHttpRequest *request, gpointer data);
 void api_get_readyz(RdmadHttpRequest *request, gpointer data);

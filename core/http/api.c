@@ -24,6 +24,7 @@ static const struct {
 	{ "GET", PREFIX "events", PUBLIC, api_get_events },
 	{ "GET", PREFIX "facts", RDMAD_HTTP_LOCAL, api_get_facts },
 	{ "POST", PREFIX "facts", RDMAD_HTTP_LOCAL, api_post_facts },
+	{ "GET", PREFIX "commands", RDMAD_HTTP_LOCAL, api_get_commands },
 	{ "GET", PREFIX "doctor", PUBLIC, api_get_doctor },
 	{ "GET", "/livez", PUBLIC, api_get_livez },
 	{ "GET", "/healthz", PUBLIC, api_get_livez },

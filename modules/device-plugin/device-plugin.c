@@ -433,4 +433,5 @@ static void plugin_doctor(gpointer state, json_t *findings)
 RDMAD_MODULE_DEFINE("device-plugin", .description = "offers RDMA devices to kubelet",
 		    .create = plugin_create, .start = plugin_start, .reload = plugin_reload,
 		    .drain = plugin_drain, .stop = plugin_stop, .destroy = plugin_destroy,
-		    .ready = plugin_ready, .status = plugin_status, .doctor = plugin_doctor);
+		    .ready = plugin_ready, .status = plugin_status, .doctor = plugin_doctor,
+		    .commands = rdmad_explain_commands);

@@ -9,6 +9,26 @@
 
 #define PATH "/api/v1/explain"
 
+static const RdmadCommandColumn columns[] = {
+	{ "RESOURCE", "name" },
+	{ "TAKEN", "taken" },
+	{ "WHY NOT", "reason" },
+	{ NULL, NULL },
+};
+
+const RdmadCommand rdmad_explain_commands[] = {
+	{
+		.name = "explain",
+		.argument = "DEVICE",
+		.parameter = "device",
+		.summary = "which resources have a device, and why others have not",
+		.path = PATH,
+		.rows = "resources",
+		.columns = columns,
+	},
+	{ .name = NULL },
+};
+
 struct RdmadExplain {
 	RdmadModule *self;
 	RdmadPluginSettings *const *settings;

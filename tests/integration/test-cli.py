@@ -177,7 +177,8 @@ class Usage(unittest.TestCase):
         return subprocess.run([RDMAD, *args], capture_output=True, text=True, timeout=PATIENCE)
 
     def test_without_a_daemon_the_socket_is_named(self):
-        for command in ("status", "devices", "allocations", "topology", "events", "doctor", "facts"):
+        for command in ("status", "devices", "allocations", "topology", "events", "doctor", "facts",
+                        "commands"):
             done = self.run_rdmad(command, "--socket", "/nonexistent/rdmad.sock")
             self.assertEqual(done.returncode, 1)
             self.assertEqual(

@@ -173,7 +173,7 @@ class VirtualFunctionsTest(PoolsCase):
 
     def explain(self, device):
         return {resource["name"]: resource["reason"]
-                for resource in self.ask("devices", "--explain", device)["resources"]}
+                for resource in self.ask("explain", device)["resources"]}
 
     def test_a_range_of_virtual_functions_and_why_others_are_not_in_it(self):
         self.both(self.VFS % ("0-1", ""))
@@ -201,11 +201,33 @@ class VirtualFunctionsTest(PoolsCase):
         self.assertIn("interface of its virtual function mlx5_5 is in a pod",
                       self.explain("mlx5_0")["rdma/hca"])
 
+    def rdmad(self, *words):
+        return subprocess.run([RDMAD, *words, "--socket", self.socket], capture_output=True,
+                              text=True, timeout=PATIENCE, check=False)
+
+    def test_a_module_s_command_is_one_of_rdmad(self):
+        self.both(self.VFS % ("0-1", ""))
+        self.wait_ready(30, "rdma/hca")
+        table = self.rdmad("explain", "mlx5_0").stdout.splitlines()
+        self.assertEqual(table[0].split(), ["RESOURCE", "TAKEN", "WHY", "NOT"])
+        self.assertEqual({line.split()[0] for line in table[1:]}, {"rdma/vf", "rdma/hca"})
+        self.assertEqual(self.rdmad("explain", "-n", "mlx5_0").stdout.splitlines(), table[1:])
+        usage = self.rdmad("explain", "--help")
+        self.assertEqual((usage.returncode, usage.stdout.splitlines()[0]),
+                         (0, "usage: rdmad explain DEVICE [OPTION]..."))
+        self.assertIn("explain", self.rdmad("commands").stdout)
+        for words, text in ((("explain", "a", "b"), 'takes no "b"'),
+                            (("explain", "--bogus"), "bogus"),
+                            (("nonsense",), 'a command "nonsense"')):
+            wrong = self.rdmad(*words)
+            self.assertEqual((wrong.returncode, wrong.stdout), (2, ""), words)
+            self.assertIn(text, wrong.stderr)
+
     def test_who_asks_for_no_device_is_told_so(self):
         self.both(self.VFS % ("0-1", ""))
         self.wait_ready(30, "rdma/hca")
-        for words, status, text in ((("mlx5_99",), 1, "mlx5_99"), ((), 2, "needs the name")):
-            run = subprocess.run([RDMAD, "devices", "--explain", *words, "--socket", self.socket],
+        for words, status, text in ((("mlx5_99",), 1, "mlx5_99"), ((), 2, "needs DEVICE")):
+            run = subprocess.run([RDMAD, "explain", *words, "--socket", self.socket],
                                  capture_output=True, text=True, timeout=PATIENCE, check=False)
             self.assertEqual(run.returncode, status)
             self.assertIn(text, run.stderr)

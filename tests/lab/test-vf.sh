@@ -33,7 +33,7 @@ node_of() {
 
 # explains DEVICE PATTERN: of one resource, whether it has the device and why not.
 explains() {
-	lab_client devices --explain "$1" >explained
+	lab_client explain "$1" >explained
 	cat explained
 	grep -Eq -- "$2" explained
 }

@@ -20,6 +20,40 @@
 
 #define RDMAD_MODULE_ABI 1u	/* raised whenever a header in this directory changes incompatibly */
 
+/* ---- commands ---- */
+
+/* --NAME ARGUMENT, which becomes the parameter NAME of the query. */
+typedef struct {
+	const char *name;
+	const char *argument;	/* "ID"; NULL: none, the parameter is "1" */
+	const char *help;
+} RdmadCommandOption;
+
+typedef struct {
+	const char *title;	/* "RESOURCE" */
+	const char *key;	/* of each row: a text, a number, a truth value (yes or no) or a list */
+} RdmadCommandColumn;
+
+/*
+ * A command of `rdmad`, for people who ask the running daemon: GET `path` with the options as its query,
+ * a route that the module has on the control socket (http.h).  The answer is a JSON object; --json
+ * prints it as it is.
+ */
+typedef struct {
+	const char *name;	/* [a-z0-9-]{1,32}, as `rdmad NAME`; the core's own come first */
+	const char *argument;	/* "DEVICE"; "[DEVICE]" may be left out; NULL: there is none */
+	const char *parameter;	/* of the query, which the argument becomes */
+	const char *summary;	/* a line */
+	const char *path;	/* "/api/v1/explain" */
+	const RdmadCommandOption *options;	/* up to one without a name; may be NULL */
+	/* The answer's member that is the list of rows, and what is shown of each, up to one without a
+	 * title.  NULL: the answer's member "text" is printed. */
+	const char *rows;
+	const RdmadCommandColumn *columns;
+} RdmadCommand;
+
+/* ---- the module ---- */
+
 typedef struct {
 	guint32 abi;		/* these two stay first for ever: they are read before all else */
 	guint32 struct_size;
@@ -41,6 +75,8 @@ typedef struct {
 	struct json_t *(*status)(gpointer state);
 	/* Lines for `rdmad doctor`, by way of rdmad_doctor_*(); may be NULL. */
 	void (*doctor)(gpointer state, struct json_t *findings);
+	/* Up to one without a name; may be NULL. */
+	const RdmadCommand *commands;
 } RdmadModuleClass;
 
 #define RDMAD_MODULE_DEFINE(module_name, ...)                                                      \

@@ -4,6 +4,7 @@
 
 #include "cli/cli.h"
 #include "cli/command.h"
+#include "cli/module-command.h"
 
 /* 2026-01-01T00:00:00Z and one hour */
 #define NOW_US ((G_GINT64_CONSTANT(1767225600) + 3600) * G_USEC_PER_SEC)
@@ -370,8 +371,70 @@ static void test_help_names_every_command(void)
 		g_assert_true(rdmad_cli_is_command(names[i]));
 		g_assert_nonnull(strstr(rdmad_cli_help(), names[i]));
 	}
-	g_assert_false(rdmad_cli_is_command("stat"));
+	g_assert_true(rdmad_cli_is_command("a-module-s"));
+	g_assert_false(rdmad_cli_is_command(""));
 	g_assert_false(rdmad_cli_is_command("--help"));
+}
+
+/* ---- commands of modules ---- */
+
+static void test_a_module_s_rows_are_a_table(void)
+{
+	json_t *command =
+		load("{'rows': 'resources', 'columns': [{'title': 'NAME', 'key': 'name'},"
+		     " {'title': 'TAKEN', 'key': 'taken'}, {'title': 'WHY', 'key': 'why'},"
+		     " {'title': 'N', 'key': 'n'}]}");
+	json_t *answer = load("{'resources': ["
+			      " {'name': 'rdma/a', 'taken': true, 'why': null, 'n': [1, 2]},"
+			      " {'name': 'rdma/long', 'taken': false, 'why': 'netdevs: x'}]}");
+	g_autoptr(GString) out = g_string_new(NULL), bare = g_string_new(NULL);
+
+	module_command_write(command, answer, TRUE, out);
+	g_assert_cmpstr(out->str, ==,
+			"NAME       TAKEN  WHY         N\n"
+			"rdma/a     yes    -           1, 2\n"
+			"rdma/long  no     netdevs: x  -\n");
+	module_command_write(command, answer, FALSE, bare);
+	g_assert_true(g_str_has_prefix(bare->str, "rdma/a"));
+	json_decref(command);
+	json_decref(answer);
+}
+
+static void test_a_module_s_text_is_printed_as_it_is(void)
+{
+	json_t *command = load("{'rows': null, 'columns': []}");
+	json_t *answer = load("{'text': 'NCCL_IB_HCA=mlx5_0\\n'}");
+	json_t *nothing = load("{}");
+	g_autoptr(GString) out = g_string_new(NULL);
+
+	module_command_write(command, answer, TRUE, out);
+	module_command_write(command, nothing, TRUE, out);
+	g_assert_cmpstr(out->str, ==, "NCCL_IB_HCA=mlx5_0\n");
+	json_decref(command);
+	json_decref(answer);
+	json_decref(nothing);
+}
+
+/* Whatever a daemon of another version says. */
+static void test_a_description_without_sense_does_no_harm(void)
+{
+	static const char *const commands[] = {
+		"{'rows': 'x'}",
+		"{'rows': 'x', 'columns': 5}",
+		"{'rows': 7, 'columns': [{}]}",
+		"{'rows': 'x', 'columns': [{}, 1, {'title': 2, 'key': 3}]}",
+	};
+	static const char *const answers[] = { "{'x': [{'a': 1}, 2]}", "{'x': 1}", "{'text': 1}" };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(commands); i++)
+		for (gsize k = 0; k < G_N_ELEMENTS(answers); k++) {
+			json_t *command = load(commands[i]), *answer = load(answers[k]);
+			g_autoptr(GString) out = g_string_new(NULL);
+
+			module_command_write(command, answer, TRUE, out);
+			json_decref(command);
+			json_decref(answer);
+		}
 }
 
 #define ADD(name) g_test_add_func("/commands/" #name, test_##name)
@@ -391,5 +454,8 @@ int main(int argc, char **argv)
 	ADD(doctor_says_once_what_helps_a_row_of_findings);
 	ADD(any_answer_can_be_shown);
 	ADD(help_names_every_command);
+	ADD(a_module_s_rows_are_a_table);
+	ADD(a_module_s_text_is_printed_as_it_is);
+	ADD(a_description_without_sense_does_no_harm);
 	return g_test_run();
 }

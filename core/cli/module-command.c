@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Commands of modules
+ *
+ * The running daemon says which there are (/api/v1/commands): the client loads no module, so it shows
+ * what those of the daemon can do, wherever it runs.
+ */
+#include "cli/module-command.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/table.h"
+
+#define EXIT_USAGE  2
+#define OPTIONS_MAX 32u
+#define COLUMNS_MAX 32u
+#define OWN_OPTIONS 4u
+#define FIRST_VALUE 256 /* of the module's options; below are letters */
+
+/* ---- what there is ---- */
+
+static json_t *find_command(const json_t *answer, const char *name)
+{
+	json_t *command;
+	size_t i;
+
+	json_array_foreach(json_object_get(answer, "commands"), i,
+			   command) if (g_strcmp0(format_text(command, "name"), name) ==
+					0) return command;
+	return NULL;
+}
+
+/* Before the command's own options are known. */
+static const char *socket_option(char **argv)
+{
+	for (; *argv && strcmp(*argv, "--") != 0; argv++) {
+		if (strcmp(*argv, "-s") == 0 || strcmp(*argv, "--socket") == 0)
+			return argv[1];
+		if (g_str_has_prefix(*argv, "--socket="))
+			return *argv + strlen("--socket=");
+	}
+	return NULL;
+}
+
+static void print_usage(const json_t *command, FILE *to)
+{
+	const char *argument = format_text(command, "argument");
+	const json_t *option;
+	size_t i;
+
+	fprintf(to, "usage: rdmad %s%s%s [OPTION]...\n\n%s\n\nOptions:\n",
+		format_text(command, "name"), argument ? " " : "", argument ?: "",
+		format_text(command, "summary") ?: "");
+	json_array_foreach(json_object_get(command, "options"), i, option)
+	{
+		g_autofree char *words = g_strdup_printf("--%s %s", format_text(option, "name"),
+							 format_text(option, "argument") ?: "");
+
+		fprintf(to, "      %-14s %s\n", words, format_text(option, "help") ?: "");
+	}
+	fputs("  -j, --json           as JSON\n"
+	      "  -n, --no-headers     tables without their first line\n"
+	      "  -s, --socket PATH    rdmad's control socket\n"
+	      "  -h, --help           this text\n",
+	      to);
+}
+
+/* ---- the question ---- */
+
+static void query_add(GString *query, const char *name, const char *value)
+{
+	g_autofree char *escaped = g_uri_escape_string(value, NULL, FALSE);
+
+	g_string_append_printf(query, "%c%s=%s", strchr(query->str, '?') ? '&' : '?', name,
+			       escaped);
+}
+
+static guint options_make(const json_t *command, struct option *options)
+{
+	static const struct option own[OWN_OPTIONS] = {
+		{ "socket", required_argument, NULL, 's' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "no-headers", no_argument, NULL, 'n' },
+		{ "help", no_argument, NULL, 'h' },
+	};
+	const json_t *option;
+	guint n = 0;
+	size_t i;
+
+	memcpy(options, own, sizeof(own));
+	json_array_foreach(json_object_get(command, "options"), i, option)
+	{
+		const char *name = format_text(option, "name");
+
+		if (!name || n == OPTIONS_MAX)
+			continue;
+		options[OWN_OPTIONS + n] = (struct option){
+			name, format_text(option, "argument") ? required_argument : no_argument,
+			NULL, FIRST_VALUE + (int)n
+		};
+		n++;
+	}
+	return n;
+}
+
+static int usage_error(const json_t *command)
+{
+	fprintf(stderr, "Try `rdmad %s --help`.\n", format_text(command, "name"));
+	return EXIT_USAGE;
+}
+
+/* -1: go on; else the exit status. */
+static int take_argument(const json_t *command, int argc, char **argv, GString *query)
+{
+	const char *argument = format_text(command, "argument");
+	const char *parameter = format_text(command, "parameter");
+
+	if (argument && parameter && optind < argc)
+		query_add(query, parameter, argv[optind++]);
+	else if (argument && *argument != '[') {
+		fprintf(stderr, "rdmad: `%s` needs %s\n", format_text(command, "name"), argument);
+		return usage_error(command);
+	}
+	if (optind == argc)
+		return -1;
+	fprintf(stderr, "rdmad: `%s` takes no \"%s\"\n", format_text(command, "name"),
+		argv[optind]);
+	return usage_error(command);
+}
+
+static int take_options(const json_t *command, CommandOptions *options, int argc, char **argv,
+			GString *query)
+{
+	struct option known[OWN_OPTIONS + OPTIONS_MAX + 1] = { { NULL } };
+	int letter;
+
+	options_make(command, known);
+	while ((letter = getopt_long(argc, argv, "s:jnh", known, NULL)) != -1) {
+		if (letter == 'h') {
+			print_usage(command, stdout);
+			return 0;
+		}
+		if (letter == '?')
+			return usage_error(command); /* getopt has said why */
+		if (letter >= FIRST_VALUE)
+			query_add(query, known[OWN_OPTIONS + (guint)(letter - FIRST_VALUE)].name,
+				  optarg ?: "1");
+		options->json |= letter == 'j';
+		options->headers &= letter != 'n';
+	}
+	return take_argument(command, argc, argv, query);
+}
+
+/* ---- the answer ---- */
+
+void module_command_write(const json_t *command, const json_t *answer, gboolean with_headers,
+			  GString *out)
+{
+	const json_t *columns = json_object_get(command, "columns");
+	const char *rows = format_text(command, "rows");
+	const guint n = (guint)MIN(json_array_size(columns), COLUMNS_MAX);
+	const char *headers[COLUMNS_MAX + 1] = { NULL };
+	g_autoptr(RdmadTable) table = NULL;
+	const json_t *row;
+	size_t at;
+
+	if (!rows) {
+		g_string_append(out, format_text(answer, "text") ?: "");
+		return;
+	}
+	for (guint i = 0; i < n; i++)
+		headers[i] = format_text(json_array_get(columns, i), "title") ?: "";
+	table = rdmad_table_new(headers);
+	json_array_foreach(json_object_get(answer, rows), at, row)
+	{
+		g_auto(GStrv) cells = g_new0(char *, n + 1);
+
+		for (guint i = 0; i < n; i++)
+			cells[i] =
+				format_scalar(json_object_get(
+					row, format_text(json_array_get(columns, i), "key") ?: ""))
+					?: g_strdup("-");
+		rdmad_table_add_row(table, (const char *const *)cells);
+	}
+	rdmad_table_write(table, with_headers, "", out);
+}
+
+static int module_command_ask(const json_t *command, const CommandOptions *options,
+			      const GString *query)
+{
+	g_autoptr(GString) out = g_string_new(NULL);
+	json_t *answer = command_ask(options, "GET", query->str);
+	int status;
+
+	if (!answer)
+		return 1;
+	module_command_write(command, answer, options->headers, out);
+	status = options->json ? command_print_json(answer) : command_print(out);
+	json_decref(answer);
+	return status;
+}
+
+int module_command_run(CommandOptions *options, int argc, char **argv)
+{
+	const char *name = argv[1];
+	g_autoptr(GString) query = NULL;
+	json_t *all, *command;
+	int status;
+
+	options->socket = socket_option(argv + 2) ?: options->socket;
+	all = command_ask(options, "GET", "/api/v1/commands");
+	command = find_command(all, name);
+	if (!command) {
+		fprintf(stderr,
+			all ? "rdmad: neither rdmad nor a module that runs has a command \"%s\"\n"
+			    : "rdmad: \"%s\" is no command of rdmad's own, and modules cannot be "
+			      "asked\n",
+			name);
+		json_decref(all);
+		return EXIT_USAGE;
+	}
+	query = g_string_new(format_text(command, "path"));
+	argv[1] = argv[0]; /* getopt's own messages begin with it */
+	status = take_options(command, options, argc - 1, argv + 1, query);
+	if (status < 0)
+		status = module_command_ask(command, options, query);
+	json_decref(all);
+	return status;
+}
+
+int module_command_list(const CommandOptions *options)
+{
+	static const char *const headers[] = { "COMMAND", "MODULE", "WHAT IT SHOWS", NULL };
+	g_autoptr(RdmadTable) table = rdmad_table_new(headers);
+	g_autoptr(GString) out = g_string_new(NULL);
+	json_t *answer = command_ask(options, "GET", "/api/v1/commands");
+	const json_t *command;
+	int status;
+	size_t i;
+
+	if (!answer)
+		return 1;
+	json_array_foreach(json_object_get(answer, "commands"), i, command)
+		rdmad_table_add(table, format_text(command, "name"), format_text(command, "module"),
+				format_text(command, "summary"));
+	rdmad_table_write(table, options->headers, "", out);
+	status = options->json ? command_print_json(answer) : command_print(out);
+	json_decref(answer);
+	return status;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Commands that modules of the running daemon have: rdmad/module.h. */
+#pragma once
+
+#include "cli/command.h"
+
+/* argv[1] is the command's name.  The exit status. */
+int module_command_run(CommandOptions *options, int argc, char **argv);
+/* rdmad commands */
+int module_command_list(const CommandOptions *options);
+/* What people see of an answer; `command` is as /api/v1/commands has it. */
+void module_command_write(const json_t *command, const json_t *answer, gboolean with_headers,
+			  GString *out);

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GET /api/v1/commands: what modules add to the commands of `rdmad`, for its client side */
+#include <rdmad/module.h>
+
+#include "daemon/modules.h"
+#include "http/api-private.h"
+
+static json_t *options_json(const RdmadCommandOption *option)
+{
+	json_t *options = json_array();
+
+	for (; option && option->name; option++)
+		json_array_append_new(options, json_pack("{s:s, s:s?, s:s}", "name", option->name,
+							 "argument", option->argument, "help",
+							 option->help ?: ""));
+	return options;
+}
+
+static json_t *columns_json(const RdmadCommandColumn *column)
+{
+	json_t *columns = json_array();
+
+	for (; column && column->title; column++)
+		json_array_append_new(columns, json_pack("{s:s, s:s}", "title", column->title,
+							 "key", column->key));
+	return columns;
+}
+
+static void add_command(const char *module, const RdmadCommand *command, gpointer data)
+{
+	json_t *value = json_object();
+
+	api_set(value, "name", api_json_string(command->name));
+	api_set(value, "module", api_json_string(module));
+	api_set(value, "argument", api_json_string(command->argument));
+	api_set(value, "parameter", api_json_string(command->parameter));
+	api_set(value, "summary", api_json_string(command->summary));
+	api_set(value, "path", api_json_string(command->path));
+	api_set(value, "options", options_json(command->options));
+	api_set(value, "rows", api_json_string(command->rows));
+	api_set(value, "columns", columns_json(command->columns));
+	json_array_append_new(data, value);
+}
+
+void api_get_commands(RdmadHttpRequest *request, gpointer data)
+{
+	const RdmadServices *services = data;
+	json_t *commands = json_array();
+
+	rdmad_modules_foreach_command(services->modules, add_command, commands);
+	rdmad_http_reply_json(request, json_pack("{s:o}", "commands", commands));
+}
