@@ -8,12 +8,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <jansson.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
 #include <sched.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "hardware/scan.h"
@@ -349,18 +347,6 @@ static NcclView *view_look(const Request *request, GError **error)
 
 /* ---- output ---- */
 
-static char *json_text(const NcclView *view, const NcclPolicy *policy, const NcclPlan *plan,
-		       const NcclPlanLabel *label)
-{
-	json_t *json = nccl_write_json(view, policy, plan, label);
-	char *dumped = json_dumps(json, JSON_INDENT(2));
-	char *text = g_strconcat(dumped, "\n", NULL);
-
-	free(dumped);
-	json_decref(json);
-	return text;
-}
-
 static char *request_text(const Request *request, const NcclView *view, const NcclPlan *plan)
 {
 	const NcclPlanLabel label = { NULL, 0 };
@@ -371,7 +357,7 @@ static char *request_text(const Request *request, const NcclView *view, const Nc
 	case 1:
 		return nccl_write_conf(plan, &label);
 	case 2:
-		return json_text(view, &request->policy, plan, &label);
+		return nccl_write_json_text(view, &request->policy, plan, &label);
 	default:
 		return nccl_write_explanation(view, &request->policy, plan);
 	}

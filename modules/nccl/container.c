@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "container.h"
 
-#include <jansson.h>
 #include <rdmad/allocation-dir.h>
 #include <rdmad/error.h>
 #include <rdmad/inventory.h>
 #include <rdmad/log.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "view-allocations.h"
@@ -97,17 +95,6 @@ static void file_write(const char *run_dir, const char *id, const char *file, co
 		rdmad_warn("allocation %s: %s: %s", id, file, error->message);
 }
 
-static void json_write(const NcclContainer *container, const NcclSettings *settings,
-		       const char *run_dir, const NcclPlanLabel *label)
-{
-	json_t *json = nccl_write_json(container->view, &settings->policy, container->plan, label);
-	char *text = json_dumps(json, JSON_INDENT(2));
-
-	file_write(run_dir, label->allocation, NCCL_PLAN_FILE, text);
-	free(text);
-	json_decref(json);
-}
-
 /* nccl.conf is last: it has the generation that says that all is there. */
 static void container_write(const NcclContainer *container, const NcclSettings *settings,
 			    const char *run_dir, const char *id)
@@ -115,6 +102,8 @@ static void container_write(const NcclContainer *container, const NcclSettings *
 	const NcclPlanLabel label = { id, container->generation };
 	g_autofree char *sh = nccl_write_sh(container->plan, &label);
 	g_autofree char *conf = nccl_write_conf(container->plan, &label);
+	g_autofree char *json =
+		nccl_write_json_text(container->view, &settings->policy, container->plan, &label);
 	g_autofree char *versions = nccl_write_versions(container->view, &settings->policy, &label);
 
 	if (settings->policy.topo_file) {
@@ -122,7 +111,7 @@ static void container_write(const NcclContainer *container, const NcclSettings *
 
 		file_write(run_dir, id, NCCL_TOPOLOGY_FILE, topology);
 	}
-	json_write(container, settings, run_dir, &label);
+	file_write(run_dir, id, NCCL_PLAN_FILE, json);
 	file_write(run_dir, id, NCCL_VERSIONS_FILE, versions);
 	file_write(run_dir, id, NCCL_ENV_FILE, sh);
 	file_write(run_dir, id, NCCL_CONF_FILE, conf);

@@ -18,48 +18,73 @@ struct NcclApi {
 	NcclSettings *const *settings;
 };
 
+static const RdmadCommandOption OPTIONS[] = {
+	{ "allocation", "ID", "the settings of its container; without it those for the host" },
+	{ "nccl-version", "V", "2.27; any: right for every version, where that can be" },
+	{ "format", "F", "sh (default), conf, json" },
+	{ "explain", NULL, "every port and GID, taken or not, and why" },
+	{ NULL, NULL, NULL },
+};
+
+const RdmadCommand NCCL_COMMANDS[] = {
+	{
+		.name = "nccl-env",
+		.summary = "the settings of NCCL that are right for a container",
+		.path = PATH,
+		.options = OPTIONS,
+	},
+	{ .name = NULL },
+};
+
 static gboolean request_versions(const RdmadHttpRequest *request, const NcclSettings *settings,
 				 NcclVersions *versions, GError **error)
 {
-	const char *text = rdmad_http_request_query(request, "version");
+	const char *text = rdmad_http_request_query(request, "nccl-version");
 	g_autofree char *warning = NULL;
 
 	*versions = settings->versions;
 	return !text || nccl_versions_parse(text, versions, &warning, error);
 }
 
-static void reply_json(RdmadHttpRequest *request, json_t *json, guint status)
+/* NULL: no such format. */
+static char *request_text(const RdmadHttpRequest *request, const NcclView *view,
+			  const NcclPolicy *policy, const NcclPlan *plan,
+			  const NcclPlanLabel *label)
 {
-	char *text = json_dumps(json, JSON_INDENT(2));
+	const char *format = rdmad_http_request_query(request, "format");
 
-	rdmad_http_reply(request, status, "application/json", text, strlen(text));
-	free(text);
-	json_decref(json);
+	if (rdmad_http_request_query(request, "explain"))
+		return nccl_write_explanation(view, policy, plan);
+	if (!format || g_str_equal(format, "sh"))
+		return nccl_write_sh(plan, label);
+	if (g_str_equal(format, "conf"))
+		return nccl_write_conf(plan, label);
+	if (g_str_equal(format, "json"))
+		return nccl_write_json_text(view, policy, plan, label);
+	return NULL;
 }
 
-/* A refusal is an answer, told apart by the status alone. */
+/* A refusal is an error for whoever asked for settings, and an answer for whoever asked why. */
 static void reply(RdmadHttpRequest *request, const NcclView *view, const NcclPolicy *policy,
 		  const NcclPlan *plan, const NcclPlanLabel *label)
 {
-	const char *format = rdmad_http_request_query(request, "format");
-	const guint status = plan->refusal ? 409 : 200;
-	char *text;
+	g_autofree char *text = request_text(request, view, policy, plan, label);
+	const gboolean refused = plan->refusal && !rdmad_http_request_query(request, "explain");
+	json_t *answer;
+	char *dumped;
 
-	if (!format || g_str_equal(format, "json")) {
-		reply_json(request, nccl_write_json(view, policy, plan, label), status);
+	if (!text) {
+		rdmad_http_fail(request, 400, "format must be sh, conf or json");
 		return;
 	}
-	if (g_str_equal(format, "sh")) {
-		text = nccl_write_sh(plan, label);
-	} else if (g_str_equal(format, "conf")) {
-		text = nccl_write_conf(plan, label);
-	} else if (g_str_equal(format, "explain")) {
-		text = nccl_write_explanation(view, policy, plan);
-	} else {
-		rdmad_http_fail(request, 400, "format must be json, sh, conf or explain");
-		return;
-	}
-	rdmad_http_reply_take(request, status, "text/plain; charset=utf-8", text, strlen(text));
+	answer = json_pack("{s:s, s:o}", "text", text, "plan",
+			   nccl_write_json(view, policy, plan, label));
+	if (refused)
+		json_object_set_new(answer, "error", json_string(plan->reason));
+	dumped = json_dumps(answer, JSON_INDENT(2));
+	rdmad_http_reply(request, refused ? 409 : 200, "application/json", dumped, strlen(dumped));
+	free(dumped);
+	json_decref(answer);
 }
 
 static void on_get(RdmadHttpRequest *request, gpointer data)

@@ -138,9 +138,7 @@ static void nccl_doctor(gpointer state, json_t *findings)
 		if (!plan || !plan->refusal)
 			continue;
 		text = g_strdup_printf("%s has no NCCL settings: %s", key, plan->reason);
-		advice = g_strdup_printf("run rdmad-nccl-env --explain in the container, or see "
-					 "/api/v1/nccl?allocation=%s&format=explain",
-					 first->id);
+		advice = g_strdup_printf("rdmad nccl-env --allocation %s --explain", first->id);
 		rdmad_doctor_add(findings,
 				 plan->refusal == NCCL_REFUSAL_NO_ADDRESSES ? RDMAD_FINDING_NOTE
 									    : RDMAD_FINDING_PROBLEM,
@@ -151,4 +149,4 @@ static void nccl_doctor(gpointer state, json_t *findings)
 RDMAD_MODULE_DEFINE("nccl", .description = "tells containers the right settings of NCCL",
 		    .create = nccl_create, .start = nccl_start, .reload = nccl_reload,
 		    .stop = nccl_stop, .destroy = nccl_destroy, .status = nccl_status,
-		    .doctor = nccl_doctor);
+		    .doctor = nccl_doctor, .commands = NCCL_COMMANDS);

@@ -2,6 +2,7 @@
 #include "write.h"
 
 #include <jansson.h>
+#include <stdlib.h>
 
 #include "gid.h"
 
@@ -75,4 +76,16 @@ json_t *nccl_write_json(const NcclView *view, const NcclPolicy *policy, const Nc
 			 nccl_refusal_name(plan->refusal), "reason", plan->reason, "warnings",
 			 strings_to_json(plan->warnings), "env", env_to_json(plan->env), "siblings",
 			 env_to_json(plan->siblings), "rails", rails);
+}
+
+char *nccl_write_json_text(const NcclView *view, const NcclPolicy *policy, const NcclPlan *plan,
+			   const NcclPlanLabel *label)
+{
+	json_t *json = nccl_write_json(view, policy, plan, label);
+	char *dumped = json_dumps(json, JSON_INDENT(2));
+	char *text = g_strconcat(dumped, "\n", NULL);
+
+	free(dumped);
+	json_decref(json);
+	return text;
 }

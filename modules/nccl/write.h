@@ -35,6 +35,10 @@ char *nccl_write_conf(const NcclPlan *plan, const NcclPlanLabel *label);
 struct json_t *nccl_write_json(const NcclView *view, const NcclPolicy *policy, const NcclPlan *plan,
 			       const NcclPlanLabel *label);
 
+/* The same as text, with a newline at its end. */
+char *nccl_write_json_text(const NcclView *view, const NcclPolicy *policy, const NcclPlan *plan,
+			   const NcclPlanLabel *label);
+
 /* Every port, every GID, taken or not and why; every variable and why.  For people. */
 char *nccl_write_explanation(const NcclView *view, const NcclPolicy *policy, const NcclPlan *plan);
 

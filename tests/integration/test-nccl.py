@@ -184,16 +184,43 @@ class NcclTest(PluginCase):
         claim = self.allocate()
         self.wait_for(lambda: self.conf(claim)[0] == 1, "a plan")
         status, text = self.get(f"?allocation={claim}")
-        self.assertEqual((status, json.loads(text)["env"]["NCCL_IB_GID_INDEX"]), (200, "3"))
-        status, text = self.get(f"?allocation={claim}&format=sh&version=2.27")
-        self.assertEqual(status, 200)
-        self.assertIn("export NCCL_IB_GID_INDEX='3'", text)
-        status, text = self.get("?format=explain")
-        self.assertEqual(status, 200)
-        self.assertIn("8 of 11 ports taken", text)
+        answer = json.loads(text)
+        self.assertEqual((status, answer["plan"]["env"]["NCCL_IB_GID_INDEX"]), (200, "3"))
+        self.assertIn("export NCCL_IB_GID_INDEX='3'", answer["text"])
         self.assertEqual(self.get("?allocation=0011223344556677")[0], 404)
-        self.assertEqual(self.get("?version=3")[0], 400)
+        self.assertEqual(self.get("?nccl-version=3")[0], 400)
         self.assertEqual(self.get("?format=xml")[0], 400)
+
+    def command(self, *options):
+        return subprocess.run([sys.argv[1], "nccl-env", *options, "--socket", self.socket],
+                              capture_output=True, text=True, timeout=PATIENCE)
+
+    def test_the_command_prints_each_form(self):
+        self.start()
+        claim = self.allocate()
+        self.wait_for(lambda: self.conf(claim)[0] == 1, "a plan")
+        for options, line in (([], "export NCCL_IB_GID_INDEX='3'\n"),
+                              (["--format", "conf", "--nccl-version", "2.27"], "\nNCCL_IB_GID_INDEX=3\n"),
+                              (["--format", "json"], '"NCCL_IB_GID_INDEX": "3"'),
+                              (["--explain"], "1 of 1 port taken")):
+            done = self.command("--allocation", claim, *options)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertIn(line, done.stdout)
+        self.assertIn("8 of 11 ports taken", self.command("--explain").stdout)
+        done = self.command("--allocation", "0011223344556677")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("there is no allocation 0011223344556677", done.stderr)
+
+    def test_a_refusal_is_an_error_of_the_command_but_explained(self):
+        self.start(config=CONFIG.replace('network = "host";', ""))
+        claim = self.allocate()
+        self.wait_for(lambda: self.conf(claim)[0] == 1, "a plan")
+        done = self.command("--allocation", claim)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("the container's network is not known yet", done.stderr)
+        done = self.command("--allocation", claim, "--explain")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("Refused: the container's network is not known yet", done.stdout)
 
     def test_bad_settings_are_refused_with_their_line(self):
         config = self.write_config(CONFIG % "traffic_class = 300;")
