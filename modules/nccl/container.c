@@ -85,19 +85,21 @@ void nccl_disk_plan_free(NcclDiskPlan *plan)
 
 /* ---- writing ---- */
 
-/* Logged once here; an allocation that has ended has no directory. */
-static void file_write(const char *run_dir, const char *id, const char *file, const char *text)
+/* FALSE: to be tried again, which is logged here.  An allocation that has ended has no directory. */
+static gboolean file_write(const char *run_dir, const char *id, const char *file, const char *text)
 {
 	g_autoptr(GError) error = NULL;
 
-	if (!rdmad_allocation_dir_write(run_dir, id, file, text, &error) &&
-	    !g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND))
-		rdmad_warn("allocation %s: %s: %s", id, file, error->message);
+	if (rdmad_allocation_dir_write(run_dir, id, file, text, &error) ||
+	    g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND))
+		return TRUE;
+	rdmad_warn("allocation %s: %s: %s", id, file, error->message);
+	return FALSE;
 }
 
 /* nccl.conf is last: it has the generation that says that all is there. */
-static void container_write(const NcclContainer *container, const NcclSettings *settings,
-			    const char *run_dir, const char *id)
+static gboolean container_write(const NcclContainer *container, const NcclSettings *settings,
+				const char *run_dir, const char *id)
 {
 	const NcclPlanLabel label = { id, container->generation };
 	g_autofree char *sh = nccl_write_sh(container->plan, &label);
@@ -109,12 +111,13 @@ static void container_write(const NcclContainer *container, const NcclSettings *
 	if (settings->policy.topo_file) {
 		g_autofree char *topology = nccl_write_topology(container->view, container->plan);
 
-		file_write(run_dir, id, NCCL_TOPOLOGY_FILE, topology);
+		if (!file_write(run_dir, id, NCCL_TOPOLOGY_FILE, topology))
+			return FALSE;
 	}
-	file_write(run_dir, id, NCCL_PLAN_FILE, json);
-	file_write(run_dir, id, NCCL_VERSIONS_FILE, versions);
-	file_write(run_dir, id, NCCL_ENV_FILE, sh);
-	file_write(run_dir, id, NCCL_CONF_FILE, conf);
+	return file_write(run_dir, id, NCCL_PLAN_FILE, json) &&
+	       file_write(run_dir, id, NCCL_VERSIONS_FILE, versions) &&
+	       file_write(run_dir, id, NCCL_ENV_FILE, sh) &&
+	       file_write(run_dir, id, NCCL_CONF_FILE, conf);
 }
 
 /* ---- updating ---- */
@@ -172,6 +175,18 @@ static gboolean disk_is_current(const NcclContainer *container, const char *run_
 	return current;
 }
 
+static void container_write_all(NcclContainer *container, const NcclSettings *settings,
+				const char *run_dir)
+{
+	container->unwritten = FALSE;
+	for (guint i = 0; i < container->allocations->len; i++) {
+		const RdmadClaim *allocation = container->allocations->pdata[i];
+
+		if (!container_write(container, settings, run_dir, allocation->id))
+			container->unwritten = TRUE;
+	}
+}
+
 NcclContainerNews nccl_container_update(NcclContainer *container, RdmadInventory *inventory,
 					const NcclSettings *settings, const char *run_dir)
 {
@@ -182,6 +197,8 @@ NcclContainerNews nccl_container_update(NcclContainer *container, RdmadInventory
 
 	if (views_equal(container->view, view)) {
 		nccl_view_free(view);
+		if (container->unwritten)
+			container_write_all(container, settings, run_dir);
 		return NCCL_CONTAINER_SAME;
 	}
 	container_plan(container, view, settings);
@@ -190,11 +207,7 @@ NcclContainerNews nccl_container_update(NcclContainer *container, RdmadInventory
 	container->generation = MAX(disk ? disk->generation : 0, container->generation) + !current;
 	if (current)
 		return NCCL_CONTAINER_SAME;
-	for (guint i = 0; i < container->allocations->len; i++) {
-		const RdmadClaim *allocation = container->allocations->pdata[i];
-
-		container_write(container, settings, run_dir, allocation->id);
-	}
+	container_write_all(container, settings, run_dir);
 	return container->generation > 1 ? NCCL_CONTAINER_CHANGED : NCCL_CONTAINER_NEW;
 }
 

@@ -18,6 +18,7 @@ typedef struct {
 	NcclPlan *plan;		/* points into the view */
 	NcclEnv *first;	    /* of the first plan that was no refusal: what the job may have read */
 	guint64 generation; /* of the newest plan on the disk */
+	gboolean unwritten; /* a file could not be written: the next update tries again */
 } NcclContainer;
 
 /* The key of an allocation's container: "namespace/pod/container", or its id. */
@@ -39,7 +40,7 @@ typedef enum {
 /*
  * Looks at the inventory, plans again where that or the allocations differ from the last time, and writes
  * the files where the plan differs from the one on the disk.  Directories that are gone are left alone:
- * the allocation has ended.  Other files that cannot be written are logged.
+ * the allocation has ended.  For other files that cannot be written see `unwritten`.
  */
 NcclContainerNews nccl_container_update(NcclContainer *container, RdmadInventory *inventory,
 					const NcclSettings *settings, const char *run_dir);

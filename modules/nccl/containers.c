@@ -6,6 +6,8 @@
 #include <rdmad/loop.h>
 #include <string.h>
 
+#define RETRY_MS 5000u
+
 struct NcclContainers {
 	RdmadModule *self;
 	NcclSettings *const *settings;
@@ -60,9 +62,8 @@ guint64 nccl_containers_changes(const NcclContainers *containers)
 
 /* ---- updating ---- */
 
-/* The job has read the old settings and keeps them. */
-static void tell_change(NcclContainers *containers, const NcclContainer *container,
-			const NcclEnv *before)
+/* A job keeps what it has read: the first settings that were no refusal. */
+static void tell_change(NcclContainers *containers, const NcclContainer *container)
 {
 	const RdmadClaim *named = nccl_container_named(container);
 	const RdmadClaim *first = container->allocations->pdata[0];
@@ -71,30 +72,31 @@ static void tell_change(NcclContainers *containers, const NcclContainer *contain
 	const RdmadLogFields about = { .pod = pod,
 				       .resource = first->resource,
 				       .claim = first->id };
-	g_autofree char *difference = nccl_container_difference(before, container->plan->env);
+	g_autofree char *difference =
+		nccl_container_difference(container->first, container->plan->env);
 
 	containers->changes++;
 	rdmad_journal_post(rdmad_module_journal(containers->self), RDMAD_LOG_NOTICE,
 			   "nccl-plan-changed", &about,
 			   "NCCL settings changed; a running job has the old ones: %s%s%s",
-			   difference[0] ? difference : "the same variables",
-			   container->plan->refusal ? "; " : "",
+			   difference, container->plan->refusal ? "; " : "",
 			   container->plan->refusal ? container->plan->reason : "");
 }
 
-/* `first` is what a job may have; before there was any, nobody has read anything. */
 static gboolean update_visit(gpointer key, gpointer value, gpointer data)
 {
 	NcclContainers *containers = data;
 	NcclContainer *container = value;
-	const gboolean had_settings = container->first != NULL;
-	g_autoptr(NcclEnv) before = container->plan ? nccl_env_copy(container->plan->env) : NULL;
 	const NcclContainerNews news = nccl_container_update(
 		container, rdmad_module_inventory(containers->self), *containers->settings,
 		rdmad_module_run_dir(containers->self));
 
-	if (news == NCCL_CONTAINER_CHANGED && (had_settings || !before) && container->first)
-		tell_change(containers, container, before ? before : container->first);
+	if (news == NCCL_CONTAINER_CHANGED && container->first &&
+	    !nccl_env_equal(container->first, container->plan->env))
+		tell_change(containers, container);
+	/* What the disk refused may pass; each failure is in the log. */
+	if (container->unwritten)
+		rdmad_event_arm(containers->update, RETRY_MS);
 	return FALSE;
 }
 

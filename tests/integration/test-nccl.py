@@ -139,6 +139,15 @@ class NcclTest(PluginCase):
         self.assertEqual(len(events), 1)
         self.assertIn("a running job has the old ones: NCCL_IB_TC 106, was unset", events[0]["message"])
 
+    def test_the_first_settings_are_no_change(self):
+        """Before them a job could not have read any."""
+        self.start(config=CONFIG.replace('network = "host";', ""))
+        claim = self.allocate()
+        self.wait_for(lambda: self.conf(claim)[0] == 1, "a plan")
+        self.reload("")
+        self.wait_for(lambda: self.conf(claim)[1].get("NCCL_IB_GID_INDEX") == "3", "the index")
+        self.assertNotIn("nccl-plan-changed", [event["kind"] for event in self.ask("events")["events"]])
+
     def test_a_directory_of_an_allocation_that_ended_stays_away(self):
         self.start()
         claim = self.allocate()

@@ -98,7 +98,7 @@ END
 lab_kubelet
 lab_rdmad
 lab_wait 30 kubelet_ctl wait rdma/rxe 1
-kubelet_ctl allocate rdma/rxe 1 ml/train-0 >reply.json
+kubelet_ctl allocate --pod ml/train-0 rdma/rxe 1 >reply.json
 conf=$(ls -d run/claims/*)/nccl.conf
 lab_wait 10 grep -q 'NCCL_IB_ADDR_RANGE=192.0.2.1/32' "$conf"
 /usr/bin/python3 "$LAB_DIR/nccl-follow.py" "$conf" eth0 192.0.2.1 30

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "container.h"
 
+#include <glib/gstdio.h>
 #include <rdmad/allocation-dir.h>
 #include <rdmad/error.h>
 #include <rdmad/inventory.h>
@@ -200,6 +201,23 @@ static void test_no_directory(Fixture *f, gconstpointer data)
 	g_assert_false(rdmad_allocation_dir_has(f->claims.dir, id, "nccl.conf", NULL));
 }
 
+/* A disk that was full: the same plan is written once it can be. */
+static void test_unwritable(Fixture *f, gconstpointer data)
+{
+	g_autofree char *id = hold(f, "a");
+	g_autofree char *dir = rdmad_allocation_dir_path(f->claims.dir, id);
+	g_autofree char *place = g_build_filename(dir, "plan.json", NULL);
+
+	g_assert_cmpint(g_mkdir(place, 0755), ==, 0);
+	update(f, id, NULL);
+	g_assert_true(f->container->unwritten);
+	assert_conf(f, id, "0");
+	g_assert_cmpint(g_rmdir(place), ==, 0);
+	g_assert_cmpint(update(f, id, NULL), ==, NCCL_CONTAINER_SAME);
+	g_assert_false(f->container->unwritten);
+	assert_conf(f, id, "1 NCCL_IB_HCA==dev-a:1");
+}
+
 /* In the host's namespace the addresses are those of the host. */
 static void test_host_network(Fixture *f, gconstpointer data)
 {
@@ -249,6 +267,7 @@ int main(int argc, char **argv)
 	ADD("two allocations share one plan", test_two_allocations);
 	ADD("a restart changes nothing", test_restart);
 	ADD("a directory that was removed stays away", test_no_directory);
+	ADD("what could not be written is tried again", test_unwritable);
 	ADD("the host's network", test_host_network);
 	ADD("a device that was moved", test_moved_device);
 	g_test_add_func("/container/what differs", test_difference);
