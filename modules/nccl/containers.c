@@ -177,14 +177,17 @@ static void on_granted(const RdmadClaim *claim, gpointer data)
 	allocation_add(data, claim);
 }
 
-/* With its pod the allocation gets its container: what was read there before stays known. */
+/* With its pod the allocation gets its container, and what was read there before stays known.  One that
+ * loses its pod has a new holder, which has read nothing. */
 static void on_changed(const RdmadClaim *before, const RdmadClaim *now, gpointer data)
 {
 	NcclContainers *containers = data;
 	g_autofree char *old_key = nccl_container_key(before);
-	const NcclContainer *old = g_tree_lookup(containers->table, old_key);
-	g_autoptr(NcclEnv) first = old && old->first ? nccl_env_copy(old->first) : NULL;
 	g_autofree char *key = nccl_container_key(now);
+	const NcclContainer *old = g_tree_lookup(containers->table, old_key);
+	const gboolean same_holder = !before->pod_name || g_str_equal(key, old_key);
+	g_autoptr(NcclEnv) first =
+		old && old->first && same_holder ? nccl_env_copy(old->first) : NULL;
 	NcclContainer *container;
 
 	allocation_remove(containers, before);

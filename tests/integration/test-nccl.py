@@ -148,6 +148,23 @@ class NcclTest(PluginCase):
         self.wait_for(lambda: self.conf(claim)[1].get("NCCL_IB_GID_INDEX") == "3", "the index")
         self.assertNotIn("nccl-plan-changed", [event["kind"] for event in self.ask("events")["events"]])
 
+    def test_a_new_holder_has_read_nothing(self):
+        """Kubelet gives the same devices to another pod: its job begins with what is right then."""
+        self.start()
+        first = self.allocate(count=4)
+        self.wait_for(lambda: self.conf(first)[0] == 1, "a plan")
+        self.wait_for(lambda: self.claims()[first]["pod_name"], "pod of the allocation")
+        self.reload("traffic_class = 1;")
+        self.wait_for(lambda: self.conf(first)[1].get("NCCL_IB_TC") == "1", "traffic class")
+        self.kubelet.release("ml/train-0")
+        self.assertEqual(self.allocate(count=4, pod="ml/train-1"), first)
+        self.wait_for(lambda: self.conf(first)[0] == 1, "a plan of its own")
+        self.reload("traffic_class = 2;")
+        self.wait_for(lambda: self.conf(first)[1].get("NCCL_IB_TC") == "2", "traffic class")
+        events = [e["message"] for e in self.ask("events")["events"] if e["kind"] == "nccl-plan-changed"]
+        self.assertEqual([message.split(": ", 1)[1] for message in events],
+                         ["NCCL_IB_TC 1, was unset", "NCCL_IB_TC 2, was 1"])
+
     def test_a_directory_of_an_allocation_that_ended_stays_away(self):
         self.start()
         claim = self.allocate()
