@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "gid.h"
+#include "simulate.h"
 #include "write.h"
 
 static void append_title(GString *text, const NcclView *view, const NcclPlan *plan)
@@ -151,6 +152,20 @@ static gsize env_width(const NcclEnv *env)
 	return width;
 }
 
+/* What the settings are for. */
+static void append_without(GString *text, const NcclView *view, const NcclPolicy *policy,
+			   const NcclPlan *plan)
+{
+	g_autoptr(NcclEnv) none = nccl_env_new();
+	g_autoptr(GArray) outcomes = nccl_simulate(view, none, plan->versions.to);
+	g_autofree char *why = NULL;
+
+	nccl_plan_holds(view, policy, none, plan->versions.to, &why);
+	g_string_append_printf(text, "\nWithout settings NCCL 2.%u uses %u port%s%s%s.\n",
+			       plan->versions.to, outcomes->len, outcomes->len == 1 ? "" : "s",
+			       why && outcomes->len ? "; " : "", why && outcomes->len ? why : "");
+}
+
 char *nccl_write_explanation(const NcclView *view, const NcclPolicy *policy, const NcclPlan *plan)
 {
 	GString *text = g_string_new(NULL);
@@ -168,5 +183,6 @@ char *nccl_write_explanation(const NcclView *view, const NcclPolicy *policy, con
 		g_string_append_printf(text, "Refused: %s.\n", plan->reason);
 	append_env(text, plan->env, width);
 	append_env(text, plan->siblings, width);
+	append_without(text, view, policy, plan);
 	return g_string_free(text, FALSE);
 }

@@ -181,7 +181,10 @@ static void test_explanation(void)
 		"Warning: not active: mlx5_9:1.\n"
 		"\n"
 		"NCCL_IB_HCA==mlx5_0:1  the port taken, by its exact name\n"
-		"NCCL_IB_GID_INDEX=3    the same index on each port\n");
+		"NCCL_IB_GID_INDEX=3    the same index on each port\n"
+		"\n"
+		"Without settings NCCL 2.32 uses 2 ports; mlx5_10:1: NCCL 2.32 takes GID 0, "
+		"1:2:3::.\n");
 }
 
 /* A switch above both, and a port alone. */
