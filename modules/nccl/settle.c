@@ -9,7 +9,7 @@
 #include "gid.h"
 #include "plan-private.h"
 
-#define RANGE_TRIES 4096u
+#define RANGE_TRIES 2048u
 
 /* ---- settings ---- */
 

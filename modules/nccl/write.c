@@ -131,26 +131,37 @@ static void append_section(GString *text, NcclVersions versions, const NcclPlan 
 	append_lines(text, plan->env);
 }
 
-char *nccl_write_versions(const NcclView *view, const NcclPolicy *policy,
-			  const NcclPlanLabel *label)
+/* Versions that the plan for all of them is not right for, each with its own; equal ones together. */
+static void append_older(GString *text, const NcclView *view, const NcclPolicy *policy,
+			 guint before)
 {
-	GString *text = g_string_new(NULL);
 	g_autoptr(NcclPlan) open = NULL; /* of the section that is not written yet */
 	guint from = NCCL_OLDEST;
 
-	for (guint minor = NCCL_OLDEST; minor <= NCCL_NEWEST; minor++) {
+	for (guint minor = NCCL_OLDEST; minor < before; minor++) {
 		g_autoptr(NcclPlan) plan =
 			nccl_plan_new(view, (NcclVersions){ minor, minor }, policy);
 
-		if (!open) {
-			append_head(text, plan, label);
-		} else if (!nccl_env_equal(open->env, plan->env)) {
+		if (open && !nccl_env_equal(open->env, plan->env)) {
 			append_section(text, (NcclVersions){ from, minor - 1 }, open);
 			from = minor;
 		}
 		g_clear_pointer(&open, nccl_plan_free);
 		open = g_steal_pointer(&plan);
 	}
-	append_section(text, (NcclVersions){ from, NCCL_NEWEST }, open);
+	if (open)
+		append_section(text, (NcclVersions){ from, before - 1 }, open);
+}
+
+/* What is refused for all is refused for each: an older version takes nothing that the newest does not. */
+char *nccl_write_versions(const NcclView *view, const NcclPolicy *policy,
+			  const NcclPlanLabel *label)
+{
+	g_autoptr(NcclPlan) plan = nccl_plan_new(view, NCCL_ALL_VERSIONS, policy);
+	GString *text = g_string_new(NULL);
+
+	append_head(text, plan, label);
+	append_older(text, view, policy, plan->versions.from);
+	append_section(text, plan->versions, plan);
 	return g_string_free(text, FALSE);
 }

@@ -270,6 +270,12 @@ static const Case TABLE[] = {
 	{ "IPv6 when it is wanted",
 	  "mlx5_0 3/v2/10.0.0.1 5/v2/2001:db8::1\n" OWN("10.0.0.1") OWN("2001:db8::1"),
 	  .settings = "family = \"ipv6\";", .plan = "NCCL_IB_HCA==mlx5_0:1 NCCL_IB_GID_INDEX=5" },
+	{ "the same GID twice: the first",
+	  "mlx5_0 2/v1/10.0.0.1 3/v2/10.0.0.1 6/v2/10.0.0.1\n" OWN("10.0.0.1"),
+	  .plan = "NCCL_IB_HCA==mlx5_0:1 NCCL_IB_GID_INDEX=3" },
+	{ "a table of holes", "mlx5_0\n" OWN("10.0.0.1"), .plan = "refused: no-gid" },
+	{ "a GID of zeros", "mlx5_0 3/v2/:: 4/v2/10.0.0.1\n" OWN("10.0.0.1"),
+	  .plan = "NCCL_IB_HCA==mlx5_0:1 NCCL_IB_GID_INDEX=4" },
 	{ "a device that its driver gave up", "mlx5_0 fatal 3/v2/10.0.0.1\n" OWN("10.0.0.1"),
 	  .plan = "refused: no-device" },
 	{ "an older NCCL is treated as 2.18", RAIL("mlx5_0", "eth0", "10.0.0.1") OWN("10.0.0.1"),
@@ -283,7 +289,8 @@ static void test_table(void)
 	cases_check(TABLE, G_N_ELEMENTS(TABLE));
 }
 
-/* ---- the 23 defects of nccl_env.sh: those that a plan can have ---- */
+/* ---- the 23 defects of nccl_env.sh: those that a plan can have ----
+ * 12 to 16, of shells, are in test-nccl-env.py; 18, speed, is a benchmark. */
 
 #define TEN "mlx5_10 denied 3/v2/10.0.9.1\nmlx5_11 denied 3/v2/10.0.9.2\n"
 
@@ -380,6 +387,32 @@ static void test_many_ports(void)
 	}
 }
 
+/* Full tables with a neighbour's GID in front of the namespace's own, at other indices on each port: no index
+ * and no range is right, which takes as many tries as there can be. */
+static void test_full_tables(void)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+	g_autoptr(NcclSettings) settings = settings_from_text(NULL);
+	g_autoptr(NcclView) view = NULL;
+	g_autoptr(NcclPlan) plan = NULL;
+	const gint64 began = g_get_monotonic_time();
+
+	for (guint rail = 0; rail < 32; rail++) {
+		g_string_append_printf(text, "mlx5_%u 0/v1/10.%u.255.1 1/v2/10.%u.255.1", rail,
+				       rail, rail);
+		for (guint index = 2; index < 256; index++)
+			g_string_append_printf(text, " %u/%s/10.%u.%u.1", index,
+					       index % 32 == rail ? "v2" : "v1", rail, index - 2);
+		g_string_append_c(text, '\n');
+		for (guint index = 2; index < 256; index++)
+			g_string_append_printf(text, "address 10.%u.%u.1\n", rail, index - 2);
+	}
+	view = view_from_text(text->str);
+	plan = nccl_plan_new(view, NCCL_ALL_VERSIONS, &settings->policy);
+	g_test_message("%" G_GINT64_FORMAT " us", g_get_monotonic_time() - began);
+	g_assert_cmpint(plan->refusal, ==, NCCL_REFUSAL_NO_SETTING);
+}
+
 /* Names of 63 bytes, 32 of them: longer than a line of nccl.conf. */
 static void test_long_list(void)
 {
@@ -472,8 +505,12 @@ static void test_no_better_answer(void)
 		const guint minor = g_rand_int_range(rand, NCCL_OLDEST, NCCL_NEWEST + 1);
 		g_autoptr(NcclPlan) plan =
 			nccl_plan_new(view, (NcclVersions){ minor, minor }, &settings->policy);
+		g_autoptr(NcclPlan) all = nccl_plan_new(view, NCCL_ALL_VERSIONS, &settings->policy);
 		g_autoptr(GString) hca = g_string_new("=");
 
+		/* So that nccl-versions.conf needs no plan for each. */
+		if (all->refusal)
+			g_assert_cmpint(plan->refusal, ==, all->refusal);
 		for (guint r = 0; r < plan->n_taken; r++)
 			g_string_append_printf(hca, "%s%s:1", r ? "," : "",
 					       nccl_plan_rail(plan, r)->device->name);
@@ -534,6 +571,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/plan/each row of the table", test_table);
 	g_test_add_func("/plan/no defect of nccl_env.sh", test_defects);
 	g_test_add_func("/plan/more ports than NCCL takes", test_many_ports);
+	g_test_add_func("/plan/full tables", test_full_tables);
 	g_test_add_func("/plan/a list that no line can hold", test_long_list);
 	g_test_add_func("/plan/what is refused has no setting that would be right",
 			test_no_better_answer);
