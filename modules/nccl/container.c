@@ -63,7 +63,7 @@ static void conf_line_parse(NcclDiskPlan *plan, const char *line)
 	}
 }
 
-/* What cannot be read now is written anew. */
+/* A file that cannot be read is replaced by the next update. */
 NcclDiskPlan *nccl_disk_plan_read(const char *run_dir, const char *allocation)
 {
 	g_autofree char *text =
@@ -143,7 +143,7 @@ static void container_plan(NcclContainer *container, NcclView *view, const NcclS
 	container->plan = nccl_plan_new(view, settings->versions, &settings->policy);
 }
 
-/* What the job may have read: the plan of an earlier run, else the first of this one. */
+/* Settings that the job may have read: the plan of an earlier run, else the first of this one. */
 static void container_remember(NcclContainer *container, const NcclDiskPlan *disk)
 {
 	if (container->first)

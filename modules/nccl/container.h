@@ -30,7 +30,7 @@ void nccl_container_free(NcclContainer *container);
 /* The oldest allocation's; NULL where the container is not known. */
 const RdmadClaim *nccl_container_named(const NcclContainer *container);
 
-/* What to do about a new view of it. */
+/* Result of an update. */
 typedef enum {
 	NCCL_CONTAINER_SAME,	/* the plan on the disk is that of the view */
 	NCCL_CONTAINER_NEW,	/* the first plan of the container was written */

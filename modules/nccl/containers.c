@@ -94,7 +94,7 @@ static gboolean update_visit(gpointer key, gpointer value, gpointer data)
 	if (news == NCCL_CONTAINER_CHANGED && container->first &&
 	    !nccl_env_equal(container->first, container->plan->env))
 		tell_change(containers, container);
-	/* What the disk refused may pass; each failure is in the log. */
+	/* A full disk may pass.  Each failure is logged. */
 	if (container->unwritten)
 		rdmad_event_arm(containers->update, RETRY_MS);
 	return FALSE;

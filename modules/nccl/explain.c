@@ -152,7 +152,7 @@ static gsize env_width(const NcclEnv *env)
 	return width;
 }
 
-/* What the settings are for. */
+/* Outcome without any setting. */
 static void append_without(GString *text, const NcclView *view, const NcclPolicy *policy,
 			   const NcclPlan *plan)
 {

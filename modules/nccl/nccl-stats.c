@@ -44,7 +44,7 @@ static void collect_info(RdmadMeter *meter, gpointer data)
 	}
 }
 
-/* What the job has read, in what is true now. */
+/* The first settings, simulated in the present view. */
 static void collect_consistent(RdmadMeter *meter, gpointer data)
 {
 	const NcclStats *stats = data;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Prometheus sees of the plans. */
+/* Metrics of the plans. */
 #pragma once
 
 #include "containers.h"

@@ -11,7 +11,7 @@
  *	    gid_by = "auto";		# one index where it is right, else a range; "index", "address"
  *	    allow_link_local = false;	# GIDs that are not routable will do
  *	    allow_subset = false;	# settings for the most ports, where none are right for all
- *	    devices = "*";		# kernel names; "!mlx5_9": never that one
+ *	    devices = "*";		# device names; "!mlx5_9": never that one
  *	    subnets = ( );		# GIDs are taken from these alone: "192.0.2.0/24"
  *	    storage_subnets = ( );	# ports with an address here are left out
  *	    use_default_route = false;	# on the host: also ports with the default route

@@ -212,7 +212,7 @@ static gboolean plan_fits_limit(NcclPlan *plan, const NcclPolicy *policy)
 	return TRUE;
 }
 
-/* Where the addresses are to come: what is certain is the ports. */
+/* While the network is not known, only the ports are certain. */
 static gboolean plan_knows_addresses(NcclPlan *plan, const NcclView *view)
 {
 	if (view->addresses && nccl_addresses_count(view->addresses))

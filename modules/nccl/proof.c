@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What makes a plan a proof: the simulated outcome of an environment, compared with what is wanted. */
+/* Proof: the simulated outcome of an environment, compared with the rails that were chosen. */
 #include <arpa/inet.h>
 #include <string.h>
 

@@ -6,7 +6,7 @@
 
 #include "gid.h"
 
-/* What reaches the queue pair has 8 bits. */
+/* The queue pair takes 8 bits of the index. */
 #define GID_INDEX_MAX 255u
 
 static const struct {
@@ -125,7 +125,7 @@ static const RdmadGid *best_gid(const NcclView *view, const NcclPolicy *policy,
 
 /* ---- ports ---- */
 
-/* What no policy can change. */
+/* Reasons that no policy can change. */
 static NcclRailReason port_judge(const NcclViewDevice *entry, const RdmadPort *port)
 {
 	const RdmadDevice *device = entry->device;
@@ -171,7 +171,7 @@ static gboolean port_has_default_route(const NcclView *view, const RdmadDevice *
 	       (device->bond && g_strv_contains((const char *const *)names, device->bond));
 }
 
-/* What the policy says; of an allocation, only what names it. */
+/* Reasons of the policy.  The default route excludes no port of an allocation. */
 static NcclRailReason port_filter(const NcclView *view, const NcclPolicy *policy,
 				  const RdmadDevice *device, const RdmadPort *port)
 {

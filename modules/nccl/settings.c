@@ -20,7 +20,7 @@ static const char *const DISTANCES[] = { "X", "PIX", "PXB", "PHB", "NODE", "SYS"
 static const char *const GDR_LEVELS[] = { "auto", "LOC", "PIX", "PXB", "PHB", "SYS", NULL };
 static const char *const SIBLINGS[] = { "ucx", "nvshmem", "libfabric", "openmpi", NULL };
 
-/* What the tables of fields fill. */
+/* The group as it is parsed. */
 typedef struct {
 	int link_layer, family, by, network, gpu_distance, net_gdr_level;
 	gboolean allow_link_local, allow_subset, use_default_route, topology;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What other libraries read of the same rails and GIDs
+ * Variables of other libraries, for the same rails and GIDs
  *
  * Sources: UCX src/uct/ib/base/ib_iface.c and ib_device.c; NVSHMEM's environment header 3.4;
  * libfabric man/fi_verbs.7; Open MPI's btl openib.

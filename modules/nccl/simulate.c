@@ -106,7 +106,7 @@ typedef struct {
 	gboolean crashes;
 } GidWish;
 
-/* What cannot be read means "match all", silently. */
+/* A range that NCCL cannot parse matches all, silently. */
 static void wish_range_parse(GidWish *wish, const char *text, guint minor)
 {
 	g_autofree char *address = NULL;

@@ -45,7 +45,7 @@ static int leaf_compare(gconstpointer a, gconstpointer b)
 	return g_strcmp0(x->path[i], y->path[i]);
 }
 
-/* What has a place in the tree; subfunctions and software devices have none. */
+/* GPUs and devices with a PCI path; subfunctions and software devices have none. */
 static GArray *leaves_collect(const NcclView *view, const NcclPlan *plan)
 {
 	GArray *leaves = g_array_new(FALSE, FALSE, sizeof(Leaf));

@@ -31,7 +31,7 @@ static void add_device(NcclView *view, const RdmadDevice *device)
 
 /* ---- addresses ---- */
 
-/* What a database from elsewhere says of addresses is checked like any input. */
+/* Addresses from the database are checked like any input. */
 static void add_addresses(NcclAddresses *addresses, char *const *texts)
 {
 	for (guint i = 0; texts && texts[i]; i++) {

@@ -153,7 +153,7 @@ static void append_older(GString *text, const NcclView *view, const NcclPolicy *
 		append_section(text, (NcclVersions){ from, before - 1 }, open);
 }
 
-/* What is refused for all is refused for each: an older version takes nothing that the newest does not. */
+/* A refusal for all versions is one for each: no older version takes a setting that the newest does not. */
 char *nccl_write_versions(const NcclView *view, const NcclPolicy *policy,
 			  const NcclPlanLabel *label)
 {

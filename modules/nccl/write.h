@@ -4,7 +4,7 @@
 
 #include "plan.h"
 
-/* What the container sees: the directory of its allocation, and the files there. */
+/* The allocation directory as the container sees it, and its files. */
 #define NCCL_MOUNT	   "/run/rdmad"
 #define NCCL_CONF_FILE	   "nccl.conf"
 #define NCCL_ENV_FILE	   "nccl.env"
