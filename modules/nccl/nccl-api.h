@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * GET /api/v1/nccl?allocation=ID&nccl-version=V&format=F on the control socket, and `rdmad nccl-env`
+ *
+ * Without `allocation`: the plan for the host itself.  `nccl-version`: as `version` in the configuration.
+ * `format`: "sh" (the default), "conf" or "json"; with `explain=1` every port and GID.  The answer has the
+ * form as "text" and the whole plan as "plan".  404: no such allocation; 400: no such version or format;
+ * 409: there are no settings, "error" says why, and "text" and "plan" are there all the same.
+ */
+#pragma once
+
+#include "containers.h"
+
+typedef struct NcclApi NcclApi;
+
+/* `rdmad nccl-env`. */
+extern const RdmadCommand NCCL_COMMANDS[];
+
+/* RDMAD_ERROR_BUSY: the route is taken. */
+NcclApi *nccl_api_new(RdmadModule *self, const NcclContainers *containers,
+		      NcclSettings *const *settings, GError **error);
+void nccl_api_free(NcclApi *api);

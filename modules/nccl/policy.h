@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Policy: what whoever runs the node wants of the settings, where more than one would be right. */
+#pragma once
+
+#include <rdmad/device.h>
+
+#define NCCL_UNSET (-1)
+
+typedef enum { NCCL_LINK_AUTO, NCCL_LINK_INFINIBAND, NCCL_LINK_ROCE } NcclLinkWish;
+typedef enum { NCCL_FAMILY_AUTO, NCCL_FAMILY_IPV4, NCCL_FAMILY_IPV6 } NcclFamilyWish;
+/* How the GIDs are named to NCCL: one index for all ports, or a range of addresses. */
+typedef enum { NCCL_BY_AUTO, NCCL_BY_INDEX, NCCL_BY_ADDRESS } NcclByWish;
+/* The bits of `siblings`. */
+typedef enum {
+	NCCL_SIBLING_UCX = 1 << 0,
+	NCCL_SIBLING_NVSHMEM = 1 << 1,
+	NCCL_SIBLING_LIBFABRIC = 1 << 2,
+	NCCL_SIBLING_OPENMPI = 1 << 3,
+} NcclSiblings;
+
+typedef struct {
+	NcclLinkWish link_layer;
+	NcclFamilyWish family;
+	NcclByWish by;
+	gboolean allow_link_local, allow_subset;
+	char **devices;	 /* patterns, "!" in front excludes; NULL: all */
+	GArray *subnets; /* NcclRange: GIDs are taken from these alone; NULL or empty: from all */
+	GArray *storage_subnets;    /* NcclRange: a port with a GID here is no compute port */
+	gboolean use_default_route; /* take ports whose interface has the default route */
+	RdmadDistance gpu_distance; /* the farthest, where a nearer port is there */
+	char *socket_ifname;	    /* "auto", "" for none, or a value of NCCL_SOCKET_IFNAME */
+	/* Values as NCCL has them, or NCCL_UNSET. */
+	int tc, sl, pkey, qps_per_connection, cross_nic;
+	char *net_gdr_level; /* NULL: unset */
+	char *topo_file;     /* path in the container; NULL: none */
+	NcclSiblings siblings;
+} NcclPolicy;
+
+/* As when nothing is configured. */
+void nccl_policy_init(NcclPolicy *policy);
+/* Frees what it points to. */
+void nccl_policy_clear(NcclPolicy *policy);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(NcclPolicy, nccl_policy_clear)
+
+/* Whether the patterns take a device of that name. */
+gboolean nccl_policy_takes(const NcclPolicy *policy, const char *name);
+/* A GArray of NcclRange from texts (may be NULL); NULL with RDMAD_ERROR_INVALID. */
+GArray *nccl_policy_ranges(char *const *texts, GError **error);
+gboolean nccl_policy_ranges_have(const GArray *ranges, const guint8 raw[16]);

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "view-allocations.h"
+
+#include <rdmad/allocations.h>
+#include <rdmad/inventory.h>
+#include <rdmad/log.h>
+#include <string.h>
+
+#include "gid.h"
+
+static void add_gpus(NcclView *view, RdmadInventory *inventory)
+{
+	for (guint i = 0; i < rdmad_inventory_gpu_count(inventory); i++)
+		nccl_view_add_gpu(view, rdmad_inventory_gpu(inventory, i));
+}
+
+static gboolean view_has(const NcclView *view, const char *name)
+{
+	for (guint i = 0; i < view->devices->len; i++)
+		if (g_str_equal(nccl_view_device(view, i)->device->name, name))
+			return TRUE;
+	return FALSE;
+}
+
+static void add_device(NcclView *view, const RdmadDevice *device)
+{
+	if (device && !view_has(view, device->name))
+		nccl_view_add_device(view, device,
+				     rdmad_device_chardev(device, RDMAD_CHARDEV_UVERBS) != NULL);
+}
+
+/* ---- addresses ---- */
+
+/* Addresses from the database are checked like any input. */
+static void add_addresses(NcclAddresses *addresses, char *const *texts)
+{
+	for (guint i = 0; texts && texts[i]; i++) {
+		g_autoptr(GError) error = NULL;
+
+		if (!nccl_addresses_add(addresses, texts[i], &error))
+			rdmad_debug("%s", error->message);
+	}
+}
+
+/* NULL on a recorded machine, which does not say. */
+static NcclAddresses *host_addresses(const NcclView *view)
+{
+	g_autoptr(NcclAddresses) addresses = nccl_addresses_new();
+
+	for (guint i = 0; i < view->devices->len; i++) {
+		const RdmadDevice *device = nccl_view_device(view, i)->device;
+
+		for (guint n = 0; n < device->n_netdevs; n++)
+			add_addresses(addresses, device->netdevs[n].addresses);
+	}
+	return nccl_addresses_count(addresses) ? g_steal_pointer(&addresses) : NULL;
+}
+
+/* ---- devices that were moved ---- */
+
+/* The GID that CNI saw: an index and, of the addresses, the first. */
+static void port_fill(RdmadPort *port, const RdmadAttachment *attachment)
+{
+	guint8 address[16];
+
+	*port = (RdmadPort){ .number = 1,
+			     .link_layer = RDMAD_LINK_LAYER_ETHERNET,
+			     .state = RDMAD_PORT_ACTIVE,
+			     .phys_state = RDMAD_UNKNOWN,
+			     .pkey0 = RDMAD_UNKNOWN,
+			     .netdev = g_strdup(attachment->interface) };
+	if (attachment->gid_index < 0 || !attachment->addresses || !attachment->addresses[0] ||
+	    !nccl_address_parse(attachment->addresses[0], address, NULL))
+		return;
+	port->n_gids = 1;
+	port->gids = g_new0(RdmadGid, 1);
+	port->gids[0] = (RdmadGid){ .index = attachment->gid_index,
+				    .type = RDMAD_GID_ROCE_V2,
+				    .netdev = g_strdup(attachment->interface) };
+	memcpy(port->gids[0].raw, address, 16);
+}
+
+static const RdmadDevice *moved_device(const RdmadAttachment *attachment)
+{
+	RdmadDevice *device = g_new0(RdmadDevice, 1);
+
+	device->refs = 1;
+	device->id = g_strdup(attachment->rdma_device);
+	device->name = g_strdup(attachment->rdma_device);
+	device->node_type = RDMAD_NODE_CA;
+	device->numa_node = RDMAD_UNKNOWN;
+	device->problems = g_new0(char *, 1);
+	device->n_ports = 1;
+	device->ports = g_new0(RdmadPort, 1);
+	port_fill(device->ports, attachment);
+	return device;
+}
+
+static void add_attachment(NcclView *view, NcclAddresses *addresses,
+			   const RdmadAttachment *attachment)
+{
+	const RdmadDevice *device;
+
+	add_addresses(addresses, attachment->addresses);
+	if (!attachment->rdma_device || view_has(view, attachment->rdma_device))
+		return;
+	device = moved_device(attachment);
+	nccl_view_add_device(view, device, TRUE);
+	rdmad_device_unref(device);
+}
+
+/* ---- views ---- */
+
+NcclView *nccl_view_of_allocations(const GPtrArray *allocations, RdmadInventory *inventory,
+				   gboolean host_network)
+{
+	NcclAddresses *addresses = nccl_addresses_new();
+	NcclView *view = nccl_view_new();
+	guint attachments = 0;
+
+	view->allocated = TRUE;
+	add_gpus(view, inventory);
+	for (guint i = 0; i < allocations->len; i++) {
+		const RdmadAllocation *allocation = allocations->pdata[i];
+
+		for (guint d = 0; allocation->devices[d]; d++)
+			add_device(view, rdmad_inventory_lookup(inventory, allocation->devices[d]));
+		for (guint a = 0; a < allocation->n_attachments; a++)
+			add_attachment(view, addresses, &allocation->attachments[a]);
+		attachments += allocation->n_attachments;
+	}
+	if (attachments == 0 && host_network) {
+		nccl_addresses_free(addresses);
+		addresses = host_addresses(view);
+	}
+	nccl_view_set_network(view, addresses, g_new0(char *, 1));
+	nccl_view_sort(view);
+	return view;
+}
+
+NcclView *nccl_view_of_node(RdmadInventory *inventory)
+{
+	NcclView *view = nccl_view_new();
+
+	add_gpus(view, inventory);
+	for (guint i = 0; i < rdmad_inventory_count(inventory); i++)
+		add_device(view, rdmad_inventory_nth(inventory, i));
+	nccl_view_set_network(view, host_addresses(view), g_new0(char *, 1));
+	nccl_view_sort(view);
+	return view;
+}

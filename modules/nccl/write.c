@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "write.h"
+
+#include <string.h>
+
+/* All that a plan may set; what it does not set is unset, since an earlier one may have set it. */
+static const char *const NCCL_NAMES[] = {
+	"NCCL_IB_HCA",	      "NCCL_IB_GID_INDEX",	  "NCCL_IB_ADDR_FAMILY",
+	"NCCL_IB_ADDR_RANGE", "NCCL_IB_ROCE_VERSION_NUM", "NCCL_IB_MERGE_NICS",
+};
+
+static const char *const SIBLING_NAMES[] = {
+	"UCX_NET_DEVICES",
+	"UCX_IB_GID_INDEX",
+	"UCX_IB_ROCE_SUBNETS",
+	"NVSHMEM_ENABLE_NIC_PE_MAPPING",
+	"NVSHMEM_HCA_LIST",
+	"NVSHMEM_IB_GID_INDEX",
+	"NVSHMEM_IB_ADDR_FAMILY",
+	"NVSHMEM_IB_ADDR_RANGE",
+	"NVSHMEM_IB_ROCE_VERSION_NUM",
+	"FI_VERBS_DEVICE_NAME",
+	"FI_VERBS_GID_IDX",
+	"OMPI_MCA_btl_openib_if_include",
+	"OMPI_MCA_btl_openib_gid_index",
+};
+
+static void append_versions(GString *text, NcclVersions versions)
+{
+	g_string_append_printf(text, "NCCL 2.%u", versions.from);
+	if (versions.to != versions.from)
+		g_string_append_printf(text, " to 2.%u", versions.to);
+}
+
+static void append_head(GString *text, const NcclPlan *plan, const NcclPlanLabel *label)
+{
+	g_string_append(text, "# By rdmad, for ");
+	append_versions(text, plan->versions);
+	if (label->allocation)
+		g_string_append_printf(text, "; allocation %s", label->allocation);
+	if (label->generation)
+		g_string_append_printf(text, "; generation %" G_GUINT64_FORMAT, label->generation);
+	g_string_append(text, ".\n");
+	for (guint i = 0; plan->warnings[i]; i++)
+		g_string_append_printf(text, "# Warning: %s\n", plan->warnings[i]);
+	if (plan->refusal)
+		g_string_append_printf(text, NCCL_CONF_REFUSED "%s\n", plan->reason);
+}
+
+/* ---- shell ---- */
+
+/* `env` NULL: all of them. */
+static void append_unset(GString *text, const NcclEnv *env, const char *const *names, guint n)
+{
+	for (guint i = 0; i < n; i++)
+		if (!env || !nccl_env_get(env, names[i]))
+			g_string_append_printf(text, "unset %s\n", names[i]);
+}
+
+char *nccl_write_unset(void)
+{
+	GString *text = g_string_new(NULL);
+
+	append_unset(text, NULL, NCCL_NAMES, G_N_ELEMENTS(NCCL_NAMES));
+	append_unset(text, NULL, SIBLING_NAMES, G_N_ELEMENTS(SIBLING_NAMES));
+	return g_string_free(text, FALSE);
+}
+
+static void append_exports(GString *text, const NcclEnv *env)
+{
+	for (guint i = 0; i < env->variables->len; i++) {
+		const NcclVariable *variable = nccl_env_nth(env, i);
+
+		g_string_append_printf(text, "export %s='%s'\n", variable->name, variable->value);
+	}
+}
+
+/* "'" has no escape inside quotes: it ends them, stands for itself and begins them again. */
+static char *shell_quote(const char *text)
+{
+	g_auto(GStrv) parts = g_strsplit(text, "'", -1);
+	g_autofree char *inside = g_strjoinv("'\\''", parts);
+
+	return g_strdup_printf("'%s'", inside);
+}
+
+char *nccl_write_sh(const NcclPlan *plan, const NcclPlanLabel *label)
+{
+	GString *text = g_string_new(NULL);
+
+	append_head(text, plan, label);
+	append_unset(text, plan->env, NCCL_NAMES, G_N_ELEMENTS(NCCL_NAMES));
+	append_unset(text, plan->siblings, SIBLING_NAMES, G_N_ELEMENTS(SIBLING_NAMES));
+	append_exports(text, plan->env);
+	append_exports(text, plan->siblings);
+	if (plan->refusal) {
+		g_autofree char *reason = shell_quote(plan->reason);
+
+		g_string_append_printf(text, "printf 'rdmad: no NCCL settings: %%s\\n' %s >&2\n",
+				       reason);
+	}
+	return g_string_free(text, FALSE);
+}
+
+/* ---- nccl.conf ---- */
+
+static void append_lines(GString *text, const NcclEnv *env)
+{
+	for (guint i = 0; i < env->variables->len; i++) {
+		const NcclVariable *variable = nccl_env_nth(env, i);
+
+		g_string_append_printf(text, "%s=%s\n", variable->name, variable->value);
+	}
+}
+
+char *nccl_write_conf(const NcclPlan *plan, const NcclPlanLabel *label)
+{
+	GString *text = g_string_new(NULL);
+
+	append_head(text, plan, label);
+	g_string_append(text, "# Variables in the environment win.\n");
+	append_lines(text, plan->env);
+	return g_string_free(text, FALSE);
+}
+
+/* ---- one plan for each version ---- */
+
+static void append_section(GString *text, NcclVersions versions, const NcclPlan *plan)
+{
+	g_string_append_printf(text, "[%u-%u]\n", versions.from, versions.to);
+	append_lines(text, plan->env);
+}
+
+/* Versions that the plan for all of them is not right for, each with its own; equal ones together. */
+static void append_older(GString *text, const NcclView *view, const NcclPolicy *policy,
+			 guint before)
+{
+	g_autoptr(NcclPlan) open = NULL; /* of the section that is not written yet */
+	guint from = NCCL_OLDEST;
+
+	for (guint minor = NCCL_OLDEST; minor < before; minor++) {
+		g_autoptr(NcclPlan) plan =
+			nccl_plan_new(view, (NcclVersions){ minor, minor }, policy);
+
+		if (open && !nccl_env_equal(open->env, plan->env)) {
+			append_section(text, (NcclVersions){ from, minor - 1 }, open);
+			from = minor;
+		}
+		g_clear_pointer(&open, nccl_plan_free);
+		open = g_steal_pointer(&plan);
+	}
+	if (open)
+		append_section(text, (NcclVersions){ from, before - 1 }, open);
+}
+
+/* A refusal for all versions is one for each: no older version takes a setting that the newest does not. */
+char *nccl_write_versions(const NcclView *view, const NcclPolicy *policy,
+			  const NcclPlanLabel *label)
+{
+	g_autoptr(NcclPlan) plan = nccl_plan_new(view, NCCL_ALL_VERSIONS, policy);
+	GString *text = g_string_new(NULL);
+
+	append_head(text, plan, label);
+	append_older(text, view, policy, plan->versions.from);
+	append_section(text, plan->versions, plan);
+	return g_string_free(text, FALSE);
+}

@@ -1,0 +1,260 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a container finds of NCCL in the directory of its allocation, on the recorded node with eight rails.
+
+usage: test-nccl.py RDMAD MODULE-DIR [TEST...]
+"""
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+
+from plugin_case import PATIENCE, PluginCase, tap  # noqa: E402
+
+RAIL = "rdma/rail"
+OTHER = "rdma/other"
+CONFIG = """
+modules = {
+  device-plugin = { resources = (
+    { name = "rdma/rail"; mode = "exclusive"; selectors = { names = ( "mlx5_0", "mlx5_1", "mlx5_2", "mlx5_3" ); }; },
+    { name = "rdma/other"; mode = "exclusive"; selectors = { names = ( "mlx5_4", "mlx5_5" ); }; }
+  ); };
+  nccl = { network = "host"; %s };
+};
+"""
+
+
+class Local(http.client.HTTPConnection):
+    """HTTP on the control socket."""
+
+    def __init__(self, path):
+        super().__init__("localhost", timeout=PATIENCE)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(PATIENCE)
+        self.sock.connect(self.path)
+
+
+class NcclTest(PluginCase):
+    def start(self, config=CONFIG, first=True):
+        if first:
+            self.start_kubelet()
+        self.start_daemon(config % "", "--module=nccl")
+        self.wait_ready(4, RAIL)
+        self.wait_ready(2, OTHER)
+
+    def allocate(self, resource=RAIL, count=1, pod="ml/train-0"):
+        return self.kubelet.allocate(pod, resource, count).reply.envs["RDMAD_ALLOCATION"]
+
+    def path(self, allocation, name):
+        return os.path.join(self.dir, "run", "allocations", allocation, name)
+
+    def conf(self, allocation):
+        """Generation, and the variables."""
+        with open(self.path(allocation, "nccl.conf")) as file:
+            lines = file.read().splitlines()
+        generation = [line.split("generation ")[1].rstrip(".") for line in lines if "generation " in line]
+        return (int(generation[0]) if generation else 0,
+                dict(line.split("=", 1) for line in lines if line and line[0] != "#"))
+
+    def wait_conf(self, allocation, **variables):
+        self.wait_for(lambda: self.conf(allocation)[1] == variables, f"{variables} in nccl.conf")
+
+    def reload(self, extra):
+        self.write_config(CONFIG % extra)
+        self.daemon.send_signal(signal.SIGHUP)
+
+    def allocations_now(self):
+        """As kubelet has them at this moment."""
+        connection = Local(self.socket)
+        connection.request("POST", "/api/v1/allocations/refresh")
+        self.assertEqual(connection.getresponse().status, 200)
+        return self.allocations()
+
+    def get(self, query):
+        connection = Local(self.socket)
+        connection.request("GET", "/api/v1/nccl" + query)
+        reply = connection.getresponse()
+        return reply.status, reply.read().decode()
+
+    # ---- files ----
+
+    def test_the_files_are_there_and_say_what_is_right(self):
+        self.start()
+        allocation = self.allocate(count=4)
+        devices = self.allocations()[allocation]["device_names"]
+        self.wait_conf(allocation, NCCL_IB_HCA="=" + ",".join(f"{name}:1" for name in sorted(devices)),
+                       NCCL_IB_GID_INDEX="3")
+        with open(self.path(allocation, "plan.json")) as file:
+            plan = json.load(file)
+        self.assertEqual((plan["refused"], plan["allocation"]), (False, allocation))
+        self.assertEqual(len([rail for rail in plan["rails"] if rail["taken"]]), 4)
+        shell = subprocess.run(["dash", "-euc", f'. {self.path(allocation, "nccl.env")}; echo $NCCL_IB_GID_INDEX'],
+                               capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual((shell.returncode, shell.stdout, shell.stderr), (0, "3\n", ""))
+
+    def test_a_network_that_is_to_come_is_waited_for(self):
+        self.start(config=CONFIG.replace('network = "host";', ""))
+        allocation = self.allocate()
+        self.wait_conf(allocation, NCCL_IB_HCA=f'={self.allocations()[allocation]["device_names"][0]}:1')
+        with open(self.path(allocation, "nccl.conf")) as file:
+            self.assertIn("# Refused: the container's network is not known yet", file.read())
+
+    def test_two_resources_of_a_container_share_a_plan(self):
+        self.start()
+        first = self.allocate(RAIL, 1, "ml/two")
+        second = self.allocate(OTHER, 1, "ml/two")
+        names = [self.allocations()[allocation]["device_names"][0] for allocation in (first, second)]
+        for allocation in (first, second):
+            self.wait_conf(allocation, NCCL_IB_HCA="=" + ",".join(f"{name}:1" for name in sorted(names)),
+                           NCCL_IB_GID_INDEX="3")
+
+    def test_a_restart_leaves_the_plan(self):
+        self.start()
+        allocation = self.allocate()
+        self.wait_for(lambda: self.conf(allocation)[0] == 1, "a plan")
+        before = os.stat(self.path(allocation, "nccl.conf"))
+        self.end_daemon()
+        self.start(first=False)
+        self.wait_for(lambda: self.get(f"?allocation={allocation}")[0] == 200, "plan after the restart")
+        after = os.stat(self.path(allocation, "nccl.conf"))
+        self.assertEqual((before.st_ino, before.st_mtime_ns), (after.st_ino, after.st_mtime_ns))
+
+    def test_new_settings_change_the_plan_and_the_job_is_told(self):
+        self.start()
+        allocation = self.allocate()
+        self.wait_for(lambda: self.conf(allocation)[0] == 1, "a plan")
+        self.reload("traffic_class = 106;")
+        self.wait_for(lambda: self.conf(allocation)[1].get("NCCL_IB_TC") == "106", "traffic class")
+        self.assertEqual(self.conf(allocation)[0], 2)
+        events = [e for e in self.ask("events")["events"] if e["kind"] == "nccl-plan-changed"]
+        self.assertEqual(len(events), 1)
+        self.assertIn("a running job has the old ones: NCCL_IB_TC 106, was unset", events[0]["message"])
+
+    def test_the_first_settings_are_no_change(self):
+        """Before them a job could not have read any."""
+        self.start(config=CONFIG.replace('network = "host";', ""))
+        allocation = self.allocate()
+        self.wait_for(lambda: self.conf(allocation)[0] == 1, "a plan")
+        self.reload("")
+        self.wait_for(lambda: self.conf(allocation)[1].get("NCCL_IB_GID_INDEX") == "3", "the index")
+        self.assertNotIn("nccl-plan-changed", [event["kind"] for event in self.ask("events")["events"]])
+
+    def test_a_new_holder_has_read_nothing(self):
+        """Kubelet gives the same devices to another pod: its job begins with what is right then."""
+        self.start()
+        first = self.allocate(count=4)
+        self.wait_for(lambda: self.conf(first)[0] == 1, "a plan")
+        self.wait_for(lambda: self.allocations()[first]["pod_name"], "pod of the allocation")
+        self.reload("traffic_class = 1;")
+        self.wait_for(lambda: self.conf(first)[1].get("NCCL_IB_TC") == "1", "traffic class")
+        self.kubelet.release("ml/train-0")
+        self.assertEqual(self.allocate(count=4, pod="ml/train-1"), first)
+        self.wait_for(lambda: self.conf(first)[0] == 1, "a plan of its own")
+        self.reload("traffic_class = 2;")
+        self.wait_for(lambda: self.conf(first)[1].get("NCCL_IB_TC") == "2", "traffic class")
+        events = [e["message"] for e in self.ask("events")["events"] if e["kind"] == "nccl-plan-changed"]
+        self.assertEqual([message.split(": ", 1)[1] for message in events],
+                         ["NCCL_IB_TC 1, was unset", "NCCL_IB_TC 2, was 1"])
+
+    def test_a_directory_of_an_allocation_that_ended_stays_away(self):
+        self.start()
+        allocation = self.allocate()
+        self.wait_for(lambda: self.conf(allocation)[0] == 1, "a plan")
+        self.wait_for(lambda: self.allocations()[allocation]["pod_name"], "pod of the allocation")
+        self.kubelet.release("ml/train-0")
+        self.wait_for(lambda: allocation not in self.allocations_now(), "end of the allocation")
+        self.reload("traffic_class = 106;")
+        other = self.allocate(pod="ml/train-1")
+        self.wait_for(lambda: self.conf(other)[1].get("NCCL_IB_TC") == "106", "traffic class")
+        self.assertFalse(os.path.exists(os.path.dirname(self.path(allocation, ""))))
+
+    # ---- metrics ----
+
+    def test_metrics_tell_of_each_container(self):
+        config = CONFIG.replace("nccl = {", "metrics = { listen = ( ); page = false; };\n  nccl = {")
+        self.start_kubelet()
+        self.start_daemon(config % "", "--module=nccl", "--module=metrics")
+        self.wait_ready(4, RAIL)
+        allocation = self.allocate()
+        self.wait_for(lambda: self.allocations()[allocation]["pod_name"], "pod of the allocation")
+        device = self.allocations()[allocation]["device_names"][0]
+        labels = 'container="main",namespace="ml",pod="train-0"'
+        for line in (f'env="NCCL_IB_HCA=={device}:1 NCCL_IB_GID_INDEX=3"', "rdma_nccl_env_consistent{",
+                     'rdma_nccl_env_refused{reason="no-setting"} 0', "rdmad_nccl_plan_changes_total 0"):
+            self.wait_for(lambda: line in self.metrics(), line)
+        consistent = [line for line in self.metrics().splitlines()
+                      if line.startswith("rdma_nccl_env_consistent{")]
+        self.assertEqual(len(consistent), 1)
+        self.assertTrue(consistent[0].endswith("} 1"), consistent)
+        for label in labels.split(","):
+            self.assertIn(label, consistent[0])
+
+    def metrics(self):
+        connection = Local(self.socket)
+        connection.request("GET", "/metrics")
+        return connection.getresponse().read().decode()
+
+    # ---- the API ----
+
+    def test_the_api_has_each_form(self):
+        self.start()
+        allocation = self.allocate()
+        self.wait_for(lambda: self.conf(allocation)[0] == 1, "a plan")
+        status, text = self.get(f"?allocation={allocation}")
+        answer = json.loads(text)
+        self.assertEqual((status, answer["plan"]["env"]["NCCL_IB_GID_INDEX"]), (200, "3"))
+        self.assertIn("export NCCL_IB_GID_INDEX='3'", answer["text"])
+        self.assertEqual(self.get("?allocation=0011223344556677")[0], 404)
+        self.assertEqual(self.get("?nccl-version=3")[0], 400)
+        self.assertEqual(self.get("?format=xml")[0], 400)
+
+    def command(self, *options):
+        return subprocess.run([sys.argv[1], "nccl-env", *options, "--socket", self.socket],
+                              capture_output=True, text=True, timeout=PATIENCE)
+
+    def test_the_command_prints_each_form(self):
+        self.start()
+        allocation = self.allocate()
+        self.wait_for(lambda: self.conf(allocation)[0] == 1, "a plan")
+        for options, line in (([], "export NCCL_IB_GID_INDEX='3'\n"),
+                              (["--format", "conf", "--nccl-version", "2.27"], "\nNCCL_IB_GID_INDEX=3\n"),
+                              (["--format", "json"], '"NCCL_IB_GID_INDEX": "3"'),
+                              (["--explain"], "1 of 1 port taken")):
+            done = self.command("--allocation", allocation, *options)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertIn(line, done.stdout)
+        self.assertIn("8 of 11 ports taken", self.command("--explain").stdout)
+        done = self.command("--allocation", "0011223344556677")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("there is no allocation 0011223344556677", done.stderr)
+
+    def test_a_refusal_is_an_error_of_the_command_but_explained(self):
+        self.start(config=CONFIG.replace('network = "host";', ""))
+        allocation = self.allocate()
+        self.wait_for(lambda: self.conf(allocation)[0] == 1, "a plan")
+        done = self.command("--allocation", allocation)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("the container's network is not known yet", done.stderr)
+        done = self.command("--allocation", allocation, "--explain")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("Refused: the container's network is not known yet", done.stdout)
+
+    def test_bad_settings_are_refused_with_their_line(self):
+        config = self.write_config(CONFIG % "traffic_class = 300;")
+        checked = subprocess.run([sys.argv[1], "--check", "--config", config, "--module-dir", sys.argv[2]],
+                                 capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(checked.returncode, 2)
+        self.assertIn("traffic_class", checked.stderr)
+
+
+if __name__ == "__main__":
+    tap.main(sys.argv[3:])

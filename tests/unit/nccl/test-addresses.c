@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "addresses.h"
+
+#include <rdmad/error.h>
+#include <string.h>
+
+#include "gid.h"
+#include "hardware/machine.h"
+
+/* As Linux 6.12 shows them. */
+#define FIB_TRIE                                                                                   \
+	"Main:\n"                                                                                  \
+	"  +-- 0.0.0.0/0 3 0 5\n"                                                                  \
+	"     |-- 0.0.0.0\n"                                                                       \
+	"        /0 universe UNICAST\n"                                                            \
+	"     +-- 10.0.0.0/24 2 0 2\n"                                                             \
+	"        +-- 10.0.0.0/29 2 0 2\n"                                                          \
+	"           |-- 10.0.0.0\n"                                                                \
+	"              /24 link UNICAST\n"                                                         \
+	"           |-- 10.0.0.7\n"                                                                \
+	"              /32 host LOCAL\n"                                                           \
+	"        |-- 10.0.0.255\n"                                                                 \
+	"           /32 link BROADCAST\n"                                                          \
+	"     +-- 127.0.0.0/8 2 0 2\n"                                                             \
+	"        |-- 127.0.0.0\n"                                                                  \
+	"           /8 host LOCAL\n"                                                               \
+	"        |-- 127.0.0.1\n"                                                                  \
+	"           /32 host LOCAL\n"
+#define IF_INET6                                                                                   \
+	"20010db8000000000000000000000007 02 40 00 80     eth0\n"                                  \
+	"fe800000000000000000000000000001 02 40 20 80     eth0\n"                                  \
+	"not an address\n"
+#define ROUTE                                                                                      \
+	"Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n"    \
+	"eth0\t00000000\t0100000A\t0003\t0\t0\t0\t00000000\t0\t0\t0\n"                             \
+	"eth1\t0000000A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n"
+#define IPV6_ROUTE                                                                                 \
+	"00000000000000000000000000000000 00 00000000000000000000000000000000 00 "                 \
+	"fe800000000000000000000000000002 00000400 00000001 00000000 00000003     eth9\n"          \
+	"00000000000000000000000000000000 00 00000000000000000000000000000000 00 "                 \
+	"00000000000000000000000000000000 ffffffff 00000001 00000000 00200200       lo\n"
+
+static gboolean has(const NcclAddresses *addresses, const char *text)
+{
+	NcclRange address;
+
+	g_assert_true(nccl_range_parse(text, &address, NULL));
+	return nccl_addresses_have(addresses, address.raw);
+}
+
+static void test_read(void)
+{
+	g_autoptr(TestMachine) machine = test_machine_new_empty();
+	g_autoptr(NcclAddresses) addresses = NULL;
+	g_autoptr(GError) error = NULL;
+	g_auto(GStrv) defaults = NULL;
+	g_autofree char *names = NULL;
+
+	test_machine_put(machine, "proc/7/net/fib_trie", FIB_TRIE, -1);
+	test_machine_put(machine, "proc/7/net/if_inet6", IF_INET6, -1);
+	test_machine_put(machine, "proc/7/net/route", ROUTE, -1);
+	test_machine_put(machine, "proc/7/net/ipv6_route", IPV6_ROUTE, -1);
+	addresses = nccl_addresses_read(machine->root, "7", &error);
+	g_assert_no_error(error);
+	g_assert_true(has(addresses, "10.0.0.7"));
+	g_assert_false(has(addresses, "10.0.0.0"));
+	g_assert_false(has(addresses, "10.0.0.255"));
+	g_assert_true(has(addresses, "2001:db8::7"));
+	g_assert_true(has(addresses, "fe80::1"));
+	g_assert_cmpuint(nccl_addresses_count(addresses), ==, 4);
+	defaults = nccl_default_netdevs_read(machine->root, "7");
+	names = g_strjoinv(",", defaults);
+	g_assert_cmpstr(names, ==, "eth0,eth9");
+}
+
+/* A kernel without IPv6 has no if_inet6; no process has nothing. */
+static void test_missing(void)
+{
+	g_autoptr(TestMachine) machine = test_machine_new_empty();
+	g_autoptr(GError) error = NULL;
+	g_autoptr(NcclAddresses) addresses = nccl_addresses_read(machine->root, "7", &error);
+	g_auto(GStrv) defaults = nccl_default_netdevs_read(machine->root, "7");
+
+	g_assert_null(addresses);
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND);
+	g_assert_cmpuint(g_strv_length(defaults), ==, 0);
+	test_machine_put(machine, "proc/7/net/fib_trie", FIB_TRIE, -1);
+	addresses = nccl_addresses_read(machine->root, "7", NULL);
+	g_assert_cmpuint(nccl_addresses_count(addresses), ==, 2);
+}
+
+/* More than a value of sysfs: a node with a thousand pods. */
+static void test_large(void)
+{
+	g_autoptr(TestMachine) machine = test_machine_new_empty();
+	g_autoptr(NcclAddresses) addresses = NULL;
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	for (guint i = 0; i < 4000; i++)
+		g_string_append_printf(text, "     |-- 10.1.%u.%u\n        /32 host LOCAL\n",
+				       i / 250, i % 250);
+	test_machine_put(machine, "proc/self/net/fib_trie", text->str, -1);
+	addresses = nccl_addresses_read(machine->root, "self", NULL);
+	g_assert_cmpuint(nccl_addresses_count(addresses), ==, 4000);
+}
+
+/* An error that may pass says nothing about the addresses. */
+static void test_unreadable(void)
+{
+	static const char *const files[] = { "proc/7/net/fib_trie/x", "proc/7/net/if_inet6/x" };
+
+	for (guint i = 0; i < G_N_ELEMENTS(files); i++) {
+		g_autoptr(TestMachine) machine = test_machine_new_empty();
+		g_autoptr(GError) error = NULL;
+
+		/* A directory in its place. */
+		test_machine_put(machine, files[i], "", -1);
+		if (i == 1)
+			test_machine_put(machine, "proc/7/net/fib_trie", FIB_TRIE, -1);
+		g_assert_null(nccl_addresses_read(machine->root, "7", &error));
+		g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/addresses/of a namespace, and its default routes", test_read);
+	g_test_add_func("/addresses/what is not there", test_missing);
+	g_test_add_func("/addresses/of a node with thousands", test_large);
+	g_test_add_func("/addresses/what cannot be read is an error", test_unreadable);
+	return g_test_run();
+}
