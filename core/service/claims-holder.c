@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Does the holder of a token live?  The rule is in rdmad/claims.h. */
+#define RDMAD_LOG_TOPIC "claims"
+
+#include <rdmad/log.h>
+
+#include "service/claim-private.h"
 #include "service/claims-table.h"
 
 void rdmad_claims_set_liveness(RdmadClaims *claims, RdmadPodLifeFunc life, gpointer data)
@@ -59,6 +64,50 @@ gboolean rdmad_claims_kubelet_is_newer(RdmadClaims *claims, const RdmadClaim *cl
 	       g_strcmp0(kubelet, claim->kubelet) != 0;
 }
 
+static GPtrArray *slots_of_another_boot(const RdmadClaims *claims)
+{
+	GPtrArray *slots = g_ptr_array_new();
+
+	for (GList *l = claims->order.head; l; l = l->next) {
+		RdmadClaimSlot *slot = l->data;
+
+		if (is_of_another_boot(claims, slot->claim))
+			g_ptr_array_add(slots, slot);
+	}
+	return slots;
+}
+
+static void slot_carry(RdmadClaims *claims, RdmadClaimSlot *slot, RdmadClaim *now)
+{
+	rdmad_claims_news_add(claims, slot->claim, now, NULL);
+	rdmad_claims_set(claims, slot, rdmad_claim_ref(now));
+	slot->carried = TRUE;
+}
+
+gboolean rdmad_claims_begin_boot(RdmadClaims *claims)
+{
+	g_autoptr(GPtrArray) slots = slots_of_another_boot(claims);
+	g_autoptr(GPtrArray) put =
+		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_claim_unref);
+	g_autoptr(GError) error = NULL;
+
+	for (guint i = 0; i < slots->len; i++) {
+		const RdmadClaimSlot *slot = slots->pdata[i];
+		RdmadClaim *now = rdmad_claim_copy(slot->claim);
+
+		rdmad_claim_set_witness(now, claims->boot, claims->kubelet);
+		g_ptr_array_add(put, now);
+	}
+	if (put->len && !rdmad_claims_write(claims, NULL, put, &error)) {
+		rdmad_warn("claims of the last boot are not brought into this one: %s",
+			   error->message);
+		return FALSE;
+	}
+	for (guint i = 0; i < slots->len; i++)
+		slot_carry(claims, slots->pdata[i], put->pdata[i]);
+	return TRUE;
+}
+
 /* By a kubelet that may have lost its checkpoint. */
 static RdmadHolder judge_by_list(RdmadClaims *claims, const RdmadClaim *claim, gint64 asked_us,
 				 const char **why)
@@ -89,6 +138,8 @@ RdmadHolder rdmad_claims_judge(RdmadClaims *claims, const RdmadClaimSlot *slot, 
 		*why = "the node was restarted";
 	else if (rdmad_claims_kubelet_is_newer(claims, claim, claims->kubelet))
 		return judge_by_list(claims, claim, asked_us, why);
+	else if (slot->carried)
+		*why = "the node was restarted";
 	else if (g_get_monotonic_time() - slot->since_us < RDMAD_CLAIM_GRACE_US)
 		return RDMAD_HOLDER_SHARES;
 	else

@@ -15,6 +15,10 @@ void rdmad_claims_free(RdmadClaims *claims);
 /* Who vouches for tokens from now on: see rdmad/claims.h.  NULL: not known. */
 void rdmad_claims_set_boot(RdmadClaims *claims, const char *boot);
 void rdmad_claims_set_kubelet(RdmadClaims *claims, const char *kubelet);
+/* The present kubelet serves, and is the first of this boot that rdmad sees: its books say which pods of the
+ * last boot start again, with what they had and without an Allocate.  It vouches for the claims that are left,
+ * so that a later one without its checkpoint does not give them away.  FALSE: not written, call again. */
+gboolean rdmad_claims_begin_boot(RdmadClaims *claims);
 /* Calls `fn` for each claim whose pod lives while kubelet does not know that it has the tokens. */
 void rdmad_claims_foreach_forgotten(RdmadClaims *claims,
 				    void (*fn)(const RdmadClaim *claim, gpointer data),

@@ -267,7 +267,7 @@ static void plan_shown(Plan *plan, RdmadClaimSlot *slot, const RdmadPodDevices *
 	g_clear_pointer(&slot->earlier, g_hash_table_unref);
 	g_clear_pointer(&slot->suspects, g_hash_table_unref);
 	slot->shown_us = plan->list->asked_us;
-	slot->forgotten = FALSE;
+	slot->carried = slot->forgotten = FALSE;
 	plan_change(plan, slot, entry, container ?: claim->container);
 }
 

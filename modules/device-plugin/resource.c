@@ -116,8 +116,10 @@ static void serve_pre_start(RdmadGrpcCall *call, const guint8 *message, gsize si
 static void streams_changed(gpointer data)
 {
 	RdmadResource *resource = data;
+	RdmadPods *pods = rdmad_module_pods(resource->self);
 
-	rdmad_pods_hint(rdmad_module_pods(resource->self));
+	rdmad_pods_look(pods);
+	rdmad_pods_hint(pods);
 }
 
 static const RdmadPluginServerOps SERVER_OPS = {

@@ -59,6 +59,7 @@ typedef struct {
 	const char *refused; /* NULL: given; else a word of the message */
 	const char *after;   /* the claims */
 	gboolean doubt;
+	const char *first; /* the kubelet before, of the same boot, that came after the change */
 } Case;
 
 #define UNKNOWN RDMAD_POD_LIFE_UNKNOWN
@@ -87,8 +88,28 @@ static const Case cases[] = {
 	{ "another boot", TRUE, "b2", "k2", UNKNOWN, "p=", FALSE, NULL, "a" },
 	{ "another boot, not asked", TRUE, "b2", "k2", UNKNOWN, NULL, FALSE, NULL, "a" },
 	{ "unnamed, another boot", FALSE, "b2", "k2", UNKNOWN, NULL, FALSE, NULL, "a" },
+	{ "another boot, its first kubelet", TRUE, "b2", "k2", UNKNOWN, "p=", FALSE, NULL, "a",
+	  FALSE, "k2" },
+	{ "another boot, checkpoint lost in it", TRUE, "b2", "k3", UNKNOWN, "p=", FALSE, "pod ns/p",
+	  "a=p", FALSE, "k2" },
+	{ "another boot, checkpoint lost in it, not asked", TRUE, "b2", "k3", UNKNOWN, NULL, FALSE,
+	  "restarted", "a=p", TRUE, "k2" },
+	{ "another boot, checkpoint lost in it, pod ended", TRUE, "b2", "k3", UNKNOWN, "q=b", FALSE,
+	  NULL, "a", FALSE, "k2" },
+	{ "unnamed, another boot, checkpoint lost in it", FALSE, "b2", "k3", UNKNOWN, "p=", FALSE,
+	  "not named", "a", FALSE, "k2" },
 	{ "no podresources", TRUE, "b1", NULL, UNKNOWN, NULL, FALSE, NULL, "a=p a" },
 };
+
+/* The node is restarted; this kubelet is the first, and starts pods as its checkpoint says. */
+static void begin_boot(ClaimsFixture *f, const char *boot, const char *kubelet, gboolean reopen)
+{
+	rdmad_claims_set_boot(f->claims, boot);
+	rdmad_claims_set_kubelet(f->claims, kubelet);
+	g_assert_true(rdmad_claims_begin_boot(f->claims));
+	if (reopen)
+		claims_fixture_reopen(f);
+}
 
 static void check_case(ClaimsFixture *f, const Case *c, gboolean reopen)
 {
@@ -104,6 +125,8 @@ static void check_case(ClaimsFixture *f, const Case *c, gboolean reopen)
 		list_at(f, "p=a", "k1", 0);
 	if (reopen)
 		claims_fixture_reopen(f);
+	if (c->first)
+		begin_boot(f, c->boot, c->first, reopen && !g_str_equal(c->first, c->kubelet));
 	life = c->life;
 	rdmad_claims_set_liveness(f->claims, life_of, &life);
 	rdmad_claims_set_boot(f->claims, c->boot);
