@@ -219,12 +219,25 @@ static gboolean slot_is_forgotten(const Plan *plan, RdmadClaimSlot *slot)
 	       rdmad_pods_set_has(plan->list->pods, claim->pod_namespace, claim->pod_name);
 }
 
+static void slot_remember(RdmadClaimSlot *slot)
+{
+	slot->lacking_us = 0;
+	slot->forgotten = FALSE;
+}
+
+/* A kubelet that starts lists pods before it has read its checkpoint: one list alone tells nobody. */
 static void slot_forget(const Plan *plan, RdmadClaimSlot *slot)
 {
-	if (!slot->forgotten)
-		rdmad_claims_news_forgotten(plan->claims, slot->claim);
-	slot->forgotten = TRUE;
+	const gint64 asked_us = plan->list->asked_us;
+
 	slot->missing_us = 0;
+	if (!slot->lacking_us)
+		slot->lacking_us = asked_us;
+	if (slot->forgotten ||
+	    asked_us - MAX(slot->lacking_us, plan->list->kubelet_since_us) < RDMAD_CLAIM_MISSING_US)
+		return;
+	slot->forgotten = TRUE;
+	rdmad_claims_news_forgotten(plan->claims, slot->claim);
 }
 
 /* ---- claims that go on ---- */
@@ -267,7 +280,8 @@ static void plan_shown(Plan *plan, RdmadClaimSlot *slot, const RdmadPodDevices *
 	g_clear_pointer(&slot->earlier, g_hash_table_unref);
 	g_clear_pointer(&slot->suspects, g_hash_table_unref);
 	slot->shown_us = plan->list->asked_us;
-	slot->carried = slot->forgotten = FALSE;
+	slot->carried = FALSE;
+	slot_remember(slot);
 	plan_change(plan, slot, entry, container ?: claim->container);
 }
 
@@ -288,7 +302,7 @@ static void plan_slot(Plan *plan, RdmadClaimSlot *slot)
 	} else if (pod_has_ended(plan, slot)) {
 		plan_end(plan, slot, "its pod has ended");
 	} else {
-		slot->forgotten = FALSE;
+		slot_remember(slot);
 		plan_missing(plan, slot, "kubelet no longer lists it");
 	}
 }
@@ -475,7 +489,8 @@ gboolean rdmad_claims_unsettled(RdmadClaims *claims)
 	for (const GList *l = claims->order.head; l; l = l->next) {
 		const RdmadClaimSlot *slot = l->data;
 
-		if (slot->missing_us || !slot->claim->pod_name)
+		if (slot->missing_us || !slot->claim->pod_name ||
+		    (slot->lacking_us && !slot->forgotten))
 			return TRUE;
 	}
 	return FALSE;

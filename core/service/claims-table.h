@@ -9,12 +9,14 @@
 /* A claim in its place.  Times are monotonic. */
 typedef struct {
 	const RdmadClaim *claim;
-	GList node;	    /* in RdmadClaims.order */
-	gint64 since_us;    /* granted or loaded */
-	gint64 shown_us;    /* the last list that showed it; 0: none yet */
-	gint64 missing_us;  /* the first of the lists in a row that did not show it; 0: shown */
-	gboolean carried;   /* over a restart of the node; no list has shown it since */
-	gboolean forgotten; /* its pod lives, and kubelet does not know that it has the tokens */
+	GList node;	   /* in RdmadClaims.order */
+	gint64 since_us;   /* granted or loaded */
+	gint64 shown_us;   /* the last list that showed it; 0: none yet */
+	gint64 missing_us; /* the first of the lists in a row that did not show it; 0: shown */
+	gboolean carried;  /* over a restart of the node; no list has shown it since */
+	gint64 lacking_us; /* the first of the lists in a row that lacked the tokens of its pod, which
+			    * lives; 0: none did */
+	gboolean forgotten; /* two of them did, apart: kubelet does not know that it has them */
 	/* Sets of "namespace/pod", while the pod is not known: those that were listed before the grant
 	 * (NULL: nobody knows), and those that may be it after kubelet has forgotten. */
 	GHashTable *earlier, *suspects;

@@ -179,10 +179,11 @@ static void test_a_shared_token_whose_holder_lives_is_given_with_a_warning(Claim
 	list_at(f, "p=a", "k1", 0);
 	rdmad_claims_set_kubelet(f->claims, "k2");
 	list_at(f, "p=", "k2", SECOND);
+	list_at(f, "p=", "k2", 20 * SECOND);
 	again = grant(f, "a", "shared", NULL, NULL);
 	g_assert_nonnull(again);
 	expect(f, "a=p a");
-	list_at(f, "p= q=a", "k2", 2 * SECOND);
+	list_at(f, "p= q=a", "k2", 40 * SECOND);
 	expect(f, "a=p a=q");
 	expect_journal(f, "claim-granted claim-named claim-forgotten claim-granted claim-overlap "
 			  "claim-named ");
@@ -256,12 +257,13 @@ static const struct {
 	RdmadPodLife life;
 	const char *lists[6];
 	guint claims, forgotten;
+	gboolean unsettled; /* another list is asked for soon */
 } fates[] = {
 	{ "listed", UNKNOWN, { "p=a", "p=a" }, 1, 0 },
 	{ "completed, listed without", UNKNOWN, { "p=a", "p=", "p=" }, 0, 0 },
 	{ "completed, listed with, cgroup unknown", UNKNOWN, { "p=a", "p=a", "p=a" }, 1, 0 },
 	{ "completed, listed with", GONE, { "p=a", "p=a", "p=a" }, 0, 0 },
-	{ "completed, listed with once", GONE, { "p=a" }, 1, 0 },
+	{ "completed, listed with once", GONE, { "p=a" }, 1, 0, TRUE },
 	{ "ended, cgroup gone", GONE, { "" }, 0, 0 },
 	{ "not listed, cgroup lives", ALIVE, { "", "", "" }, 1, 1 },
 	{ "checkpoint lost", UNKNOWN, { "p=a", "|", "p=", "p=", "p=" }, 1, 1 },
@@ -270,12 +272,18 @@ static const struct {
 	{ "checkpoint lost, then the pod ended", UNKNOWN, { "|", "p=", "q=b", "q=b" }, 0, 0 },
 	{ "checkpoint found again", UNKNOWN, { "|", "p=", "p=a" }, 1, 0 },
 	{ "checkpoint kept, then completed", UNKNOWN, { "|", "p=a", "p=", "p=" }, 0, 0 },
-	{ "given to another though it lives", UNKNOWN, { "|", "p= q=a" }, 1, 1 },
+	{ "given to another though it lives", UNKNOWN, { "|", "p= q=a", "p= q=a" }, 1, 1 },
+	{ "a kubelet that reads its checkpoint later", UNKNOWN, { "|", "p=" }, 1, 0, TRUE },
 };
 
 static void forgotten_count(const RdmadClaim *claim, gpointer data)
 {
 	++*(guint *)data;
+}
+
+static void forgotten_told(const RdmadJournalEntry *entry, gpointer data)
+{
+	*(guint *)data += g_str_equal(entry->kind, "claim-forgotten");
 }
 
 /* Kubelet loses its checkpoint before it has named the pod: new is it, old was there before. */
@@ -301,7 +309,7 @@ static void test_a_list_without_its_devices_does_not_end_a_pod_that_lives(Claims
 		ClaimsFixture one = { 0 };
 		RdmadPodLife life = fates[i].life;
 		const char *kubelet = "k1";
-		guint forgotten = 0;
+		guint forgotten = 0, told = 0;
 
 		g_test_message("%s", fates[i].name);
 		claims_fixture_setup(&one, NULL);
@@ -313,10 +321,13 @@ static void test_a_list_without_its_devices_does_not_end_a_pod_that_lives(Claims
 			if (*fates[i].lists[k] == '|')
 				rdmad_claims_set_kubelet(one.claims, kubelet = "k2");
 			else
-				list_at(&one, fates[i].lists[k], kubelet, (100 + k) * SECOND);
+				list_at(&one, fates[i].lists[k], kubelet, (100 + 20 * k) * SECOND);
 		rdmad_claims_foreach_forgotten(one.claims, forgotten_count, &forgotten);
 		g_assert_cmpuint(rdmad_claims_count(one.claims), ==, fates[i].claims);
 		g_assert_cmpuint(forgotten, ==, fates[i].forgotten);
+		rdmad_journal_foreach(one.journal, 0, forgotten_told, &told);
+		g_assert_cmpuint(told, ==, fates[i].forgotten);
+		g_assert_cmpint(rdmad_claims_unsettled(one.claims), ==, fates[i].unsettled);
 		rdmad_claims_set_liveness(one.claims, NULL, NULL);
 		claims_fixture_teardown(&one, NULL);
 	}
