@@ -30,6 +30,15 @@ const char *rdmad_resource_name(const RdmadResource *resource)
 	return rdmad_pool_settings(resource->pool)->name;
 }
 
+static guint count_healthy(const RdmadPool *pool)
+{
+	guint n = 0;
+
+	for (guint i = 0; i < rdmad_pool_token_count(pool); i++)
+		n += !rdmad_pool_token(pool, i)->device->health.problem;
+	return n;
+}
+
 /* ---- what kubelet asks ---- */
 
 static void log_refusal(RdmadResource *resource, const GError *error)
@@ -112,6 +121,13 @@ static void serve_pre_start(RdmadGrpcCall *call, const guint8 *message, gsize si
 			      call, message, size);
 }
 
+static gboolean offers(gpointer data)
+{
+	const RdmadResource *resource = data;
+
+	return count_healthy(resource->pool) > 0;
+}
+
 /* A kubelet that has come, maybe another one, knows who holds what. */
 static void streams_changed(gpointer data)
 {
@@ -128,6 +144,7 @@ static const RdmadPluginServerOps SERVER_OPS = {
 	.pre_start = serve_pre_start,
 	.options = serve_options,
 	.streams_changed = streams_changed,
+	.offers = offers,
 };
 
 /* ---- claims ---- */
@@ -299,15 +316,6 @@ void rdmad_resource_free(RdmadResource *resource)
 }
 
 /* ---- what people ask ---- */
-
-static guint count_healthy(const RdmadPool *pool)
-{
-	guint n = 0;
-
-	for (guint i = 0; i < rdmad_pool_token_count(pool); i++)
-		n += !rdmad_pool_token(pool, i)->device->health.problem;
-	return n;
-}
 
 typedef struct {
 	RdmadClaims *claims;
