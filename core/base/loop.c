@@ -43,10 +43,11 @@ struct RdmadEvent {
 		void (*signal)(int signum, gpointer data);
 	} fn;
 	gpointer data;
-	gint64 due_us; /* EVENT_TIMER */
-	pid_t pid;     /* EVENT_CHILD */
-	int signum;    /* EVENT_SIGNAL */
-	int own_fd;    /* EVENT_CHILD: a pidfd; EVENT_SIGNAL: a signalfd */
+	gint64 due_us;	  /* EVENT_TIMER */
+	pid_t pid;	  /* EVENT_CHILD */
+	int signum;	  /* EVENT_SIGNAL */
+	gboolean unblock; /* EVENT_SIGNAL: it was not blocked before */
+	int own_fd;	  /* EVENT_CHILD: a pidfd; EVENT_SIGNAL: a signalfd */
 };
 
 /* libevent's numbers: the lower is served first. */
@@ -378,11 +379,10 @@ RdmadEvent *rdmad_loop_add_child(RdmadLoop *loop, RdmadModule *owner, pid_t pid,
 	return event_drop(ev);
 }
 
-static void signal_mask(int how, int signum, sigset_t *set)
+static void signal_set(sigset_t *set, int signum)
 {
 	sigemptyset(set);
 	sigaddset(set, signum);
-	pthread_sigmask(how, set, NULL);
 }
 
 static void signal_fired(int fd, short what, void *data)
@@ -403,11 +403,13 @@ RdmadEvent *rdmad_loop_add_signal(RdmadLoop *loop, int signum,
 				  void (*fn)(int signum, gpointer data), gpointer data)
 {
 	RdmadEvent *ev = event_new_for(loop, NULL, EVENT_SIGNAL, data);
-	sigset_t set;
+	sigset_t set, before;
 
 	ev->fn.signal = fn;
 	ev->signum = signum;
-	signal_mask(SIG_BLOCK, signum, &set);
+	signal_set(&set, signum);
+	pthread_sigmask(SIG_BLOCK, &set, &before);
+	ev->unblock = !sigismember(&before, signum);
 	ev->own_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	event_assign_to(ev, ev->own_fd, EV_READ | EV_PERSIST, signal_fired);
 	return ev->own_fd >= 0 && event_start(ev) ? ev : event_drop(ev);
@@ -419,8 +421,10 @@ void rdmad_event_free(RdmadEvent *ev)
 
 	if (!ev)
 		return;
-	if (ev->kind == EVENT_SIGNAL)
-		signal_mask(SIG_UNBLOCK, ev->signum, &set);
+	if (ev->kind == EVENT_SIGNAL && ev->unblock) {
+		signal_set(&set, ev->signum);
+		pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	}
 	g_queue_unlink(&ev->loop->events, &ev->node);
 	event_free(ev->ev);
 	rdmad_clear_fd(&ev->own_fd);

@@ -140,16 +140,33 @@ static void exit_at_once(int signum)
 	_exit(RDMAD_EXIT_FAILURE);
 }
 
+/* A signal that arrives before the loop waits for signals is answered once it does. */
+static void daemon_hold_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
 /* Not by way of the loop, which may be what hangs; a handler, since the first process of a container
  * does not get signals that have none. */
 static void daemon_let_next_signal_kill(Daemon *d)
 {
 	const struct sigaction action = { .sa_handler = exit_at_once };
+	sigset_t set;
 
 	g_clear_pointer(&d->term, rdmad_event_free);
 	g_clear_pointer(&d->interrupt, rdmad_event_free);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGINT, &action, NULL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
 static void daemon_on_term(int signum, gpointer data)
@@ -349,6 +366,7 @@ int rdmad_daemon_run(const RdmadOptions *options, GError **error)
 	Daemon d = { .options = options };
 	int status;
 
+	daemon_hold_signals();
 	umask(0077);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its write */

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Does the holder of a slot live?  The rule is in rdmad/allocations.h. */
+#define RDMAD_LOG_TOPIC "allocations"
+
+#include <rdmad/log.h>
+
+#include "service/allocation-private.h"
 #include "service/allocations-table.h"
 
 void rdmad_allocations_set_liveness(RdmadAllocations *allocations, RdmadPodLifeFunc life,
@@ -64,6 +69,51 @@ gboolean rdmad_allocations_kubelet_is_newer(RdmadAllocations *allocations,
 	       g_strcmp0(kubelet, allocation->kubelet) != 0;
 }
 
+static GPtrArray *slots_of_another_boot(const RdmadAllocations *allocations)
+{
+	GPtrArray *records = g_ptr_array_new();
+
+	for (GList *l = allocations->order.head; l; l = l->next) {
+		RdmadAllocationRecord *record = l->data;
+
+		if (is_of_another_boot(allocations, record->allocation))
+			g_ptr_array_add(records, record);
+	}
+	return records;
+}
+
+static void record_carry(RdmadAllocations *allocations, RdmadAllocationRecord *record,
+			 RdmadAllocation *now)
+{
+	rdmad_allocations_news_add(allocations, record->allocation, now, NULL);
+	rdmad_allocations_set(allocations, record, rdmad_allocation_ref(now));
+	record->carried = TRUE;
+}
+
+gboolean rdmad_allocations_begin_boot(RdmadAllocations *allocations)
+{
+	g_autoptr(GPtrArray) records = slots_of_another_boot(allocations);
+	g_autoptr(GPtrArray) put =
+		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_allocation_unref);
+	g_autoptr(GError) error = NULL;
+
+	for (guint i = 0; i < records->len; i++) {
+		const RdmadAllocationRecord *record = records->pdata[i];
+		RdmadAllocation *now = rdmad_allocation_copy(record->allocation);
+
+		rdmad_allocation_set_witness(now, allocations->boot, allocations->kubelet);
+		g_ptr_array_add(put, now);
+	}
+	if (put->len && !rdmad_allocations_write(allocations, NULL, put, &error)) {
+		rdmad_warn("allocations of the last boot are not brought into this one: %s",
+			   error->message);
+		return FALSE;
+	}
+	for (guint i = 0; i < records->len; i++)
+		record_carry(allocations, records->pdata[i], put->pdata[i]);
+	return TRUE;
+}
+
 /* By a kubelet that may have lost its checkpoint. */
 static RdmadHolder judge_by_list(RdmadAllocations *allocations, const RdmadAllocation *allocation,
 				 gint64 asked_us, const char **why)
@@ -95,6 +145,8 @@ RdmadHolder rdmad_allocations_judge(RdmadAllocations *allocations,
 		*why = "the node was restarted";
 	else if (rdmad_allocations_kubelet_is_newer(allocations, allocation, allocations->kubelet))
 		return judge_by_list(allocations, allocation, asked_us, why);
+	else if (record->carried)
+		*why = "the node was restarted";
 	else if (g_get_monotonic_time() - record->since_us < RDMAD_ALLOCATION_GRACE_US)
 		return RDMAD_HOLDER_SHARES;
 	else

@@ -15,6 +15,10 @@ void rdmad_allocations_free(RdmadAllocations *allocations);
 /* Who vouches for slots from now on: see rdmad/allocations.h.  NULL: not known. */
 void rdmad_allocations_set_boot(RdmadAllocations *allocations, const char *boot);
 void rdmad_allocations_set_kubelet(RdmadAllocations *allocations, const char *kubelet);
+/* The present kubelet serves, and is the first of this boot that rdmad sees: its books say which pods of the
+ * last boot start again, with what they had and without an Allocate.  It vouches for the allocations that are left,
+ * so that a later one without its checkpoint does not give them away.  FALSE: not written, call again. */
+gboolean rdmad_allocations_begin_boot(RdmadAllocations *allocations);
 /* Calls `fn` for each allocation whose pod lives while kubelet does not know that it has the slots. */
 void rdmad_allocations_foreach_forgotten(RdmadAllocations *allocations,
 					 void (*fn)(const RdmadAllocation *allocation,

@@ -227,12 +227,25 @@ static gboolean record_is_forgotten(const Plan *plan, RdmadAllocationRecord *rec
 				  allocation->pod_name);
 }
 
+static void record_remember(RdmadAllocationRecord *record)
+{
+	record->lacking_us = 0;
+	record->forgotten = FALSE;
+}
+
+/* A kubelet that starts lists pods before it has read its checkpoint: one list alone tells nobody. */
 static void record_forget(const Plan *plan, RdmadAllocationRecord *record)
 {
-	if (!record->forgotten)
-		rdmad_allocations_news_forgotten(plan->allocations, record->allocation);
-	record->forgotten = TRUE;
+	const gint64 asked_us = plan->list->asked_us;
+
 	record->missing_us = 0;
+	if (!record->lacking_us)
+		record->lacking_us = asked_us;
+	if (record->forgotten || asked_us - MAX(record->lacking_us, plan->list->kubelet_since_us) <
+					 RDMAD_ALLOCATION_MISSING_US)
+		return;
+	record->forgotten = TRUE;
+	rdmad_allocations_news_forgotten(plan->allocations, record->allocation);
 }
 
 /* ---- allocations that go on ---- */
@@ -276,7 +289,8 @@ static void plan_shown(Plan *plan, RdmadAllocationRecord *record, const RdmadPod
 	g_clear_pointer(&record->earlier, g_hash_table_unref);
 	g_clear_pointer(&record->suspects, g_hash_table_unref);
 	record->shown_us = plan->list->asked_us;
-	record->forgotten = FALSE;
+	record->carried = FALSE;
+	record_remember(record);
 	plan_change(plan, record, entry, container ?: allocation->container);
 }
 
@@ -298,7 +312,7 @@ static void plan_record(Plan *plan, RdmadAllocationRecord *record)
 	} else if (pod_has_ended(plan, record)) {
 		plan_end(plan, record, "its pod has ended");
 	} else {
-		record->forgotten = FALSE;
+		record_remember(record);
 		plan_missing(plan, record, "kubelet no longer lists it");
 	}
 }
@@ -489,7 +503,8 @@ gboolean rdmad_allocations_unsettled(RdmadAllocations *allocations)
 	for (const GList *l = allocations->order.head; l; l = l->next) {
 		const RdmadAllocationRecord *record = l->data;
 
-		if (record->missing_us || !record->allocation->pod_name)
+		if (record->missing_us || !record->allocation->pod_name ||
+		    (record->lacking_us && !record->forgotten))
 			return TRUE;
 	}
 	return FALSE;

@@ -9,11 +9,14 @@
 /* An allocation in its place.  Times are monotonic. */
 typedef struct {
 	const RdmadAllocation *allocation;
-	GList node;	    /* in RdmadAllocations.order */
-	gint64 since_us;    /* granted or loaded */
-	gint64 shown_us;    /* the last list that showed it; 0: none yet */
-	gint64 missing_us;  /* the first of the lists in a row that did not show it; 0: shown */
-	gboolean forgotten; /* its pod lives, and kubelet does not know that it has the slots */
+	GList node;	   /* in RdmadAllocations.order */
+	gint64 since_us;   /* granted or loaded */
+	gint64 shown_us;   /* the last list that showed it; 0: none yet */
+	gint64 missing_us; /* the first of the lists in a row that did not show it; 0: shown */
+	gboolean carried;  /* over a restart of the node; no list has shown it since */
+	gint64 lacking_us; /* the first of the lists in a row that lacked the slots of its pod, which
+			    * lives; 0: none did */
+	gboolean forgotten; /* two of them did, apart: kubelet does not know that it has them */
 	/* Sets of "namespace/pod", while the pod is not known: those that were listed before the grant
 	 * (NULL: nobody knows), and those that may be it after kubelet has forgotten. */
 	GHashTable *earlier, *suspects;

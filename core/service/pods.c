@@ -52,6 +52,7 @@ struct RdmadPods {
 	RdmadSocketFile file;
 	char *kubelet, *asked_kubelet; /* names of the file that is there, and of the one asked */
 	gint64 kubelet_since_us;
+	gboolean boot_begun; /* with the allocations of the last one */
 };
 
 /* Keeps an earlier time. */
@@ -66,7 +67,7 @@ static void pods_schedule(RdmadPods *pods, guint delay_ms)
 	rdmad_event_arm(pods->ask, (guint)((due - now + 999) / 1000));
 }
 
-static void kubelet_look(RdmadPods *pods)
+static void kubelet_identify(RdmadPods *pods)
 {
 	RdmadSocketFile now;
 
@@ -81,6 +82,14 @@ static void kubelet_look(RdmadPods *pods)
 			"%" G_GUINT64_FORMAT ":%" G_GUINT64_FORMAT ":%" G_GINT64_FORMAT,
 			(guint64)now.device, (guint64)now.inode, now.changed_ns);
 	rdmad_allocations_set_kubelet(pods->allocations, pods->kubelet);
+}
+
+/* The file of a kubelet that was there before the node was restarted may be left. */
+static void kubelet_look(RdmadPods *pods)
+{
+	kubelet_identify(pods);
+	if (!pods->boot_begun && pods->kubelet && !rdmad_socket_file_is_dead(pods->socket_path))
+		pods->boot_begun = rdmad_allocations_begin_boot(pods->allocations);
 }
 
 void rdmad_pods_look(RdmadPods *pods)

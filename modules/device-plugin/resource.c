@@ -30,6 +30,15 @@ const char *rdmad_resource_name(const RdmadResource *resource)
 	return rdmad_pool_settings(resource->pool)->name;
 }
 
+static guint count_healthy(const RdmadPool *pool)
+{
+	guint n = 0;
+
+	for (guint i = 0; i < rdmad_pool_slot_count(pool); i++)
+		n += !rdmad_pool_slot(pool, i)->device->health.problem;
+	return n;
+}
+
 /* ---- what kubelet asks ---- */
 
 static void log_refusal(RdmadResource *resource, const GError *error)
@@ -113,12 +122,21 @@ static void serve_pre_start(RdmadGrpcCall *call, const guint8 *message, gsize si
 			      call, message, size);
 }
 
+static gboolean offers(gpointer data)
+{
+	const RdmadResource *resource = data;
+
+	return count_healthy(resource->pool) > 0;
+}
+
 /* A kubelet that has come, maybe another one, knows who holds what. */
 static void streams_changed(gpointer data)
 {
 	RdmadResource *resource = data;
+	RdmadPods *pods = rdmad_module_pods(resource->self);
 
-	rdmad_pods_hint(rdmad_module_pods(resource->self));
+	rdmad_pods_look(pods);
+	rdmad_pods_hint(pods);
 }
 
 static const RdmadPluginServerOps SERVER_OPS = {
@@ -127,6 +145,7 @@ static const RdmadPluginServerOps SERVER_OPS = {
 	.pre_start = serve_pre_start,
 	.options = serve_options,
 	.streams_changed = streams_changed,
+	.offers = offers,
 };
 
 /* ---- allocations ---- */
@@ -298,15 +317,6 @@ void rdmad_resource_free(RdmadResource *resource)
 }
 
 /* ---- what people ask ---- */
-
-static guint count_healthy(const RdmadPool *pool)
-{
-	guint n = 0;
-
-	for (guint i = 0; i < rdmad_pool_slot_count(pool); i++)
-		n += !rdmad_pool_slot(pool, i)->device->health.problem;
-	return n;
-}
 
 typedef struct {
 	RdmadAllocations *allocations;

@@ -8,6 +8,7 @@ MODULE-DIR has the modules of tests/unit/daemon/bad.
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import stat
@@ -119,6 +120,18 @@ class Life(Case):
         self.assertLess(time.monotonic() - began, 5 if not INSTRUMENTED else 20)
         self.manager.wait("^STOPPING=1$")
         self.assertIn("rdmad has ended", self.log_text())
+
+    @unittest.skipIf(INSTRUMENTED, "the leak sanitizer does not work below strace")
+    @unittest.skipUnless(shutil.which("strace"), "no strace")
+    def test_a_signal_that_comes_before_the_loop_is_answered_in_order(self):
+        """With the first call that the daemon makes."""
+        for name in "SIGTERM", "SIGINT":
+            process = subprocess.run(
+                ["strace", "-o", "/dev/null", "-e", "trace=umask",
+                 "-e", f"inject=umask:signal={name}:when=1", *self.command("-m", "good")],
+                capture_output=True, text=True, timeout=PATIENCE)
+            self.assertEqual(process.returncode, 0, process.stderr)
+            self.assertIn(f"stopping on {name}", process.stderr)
 
     def test_sigint_ends_it_too(self):
         self.assertEqual(self.stop(self.start("-m", "good"), signal.SIGINT), 0)

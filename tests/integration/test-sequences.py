@@ -381,9 +381,8 @@ class ExclusiveTest(PluginCase):
         with open(os.path.join(path, "boot_id"), "w") as file:
             file.write(f"boot-{self.boots}\n")
 
-    def act_restart_node(self):
-        """No process outlives it.  Half of the pods start again with what kubelet's checkpoint says,
-        or by another admission where it says nothing; the others have failed."""
+    def restart_node(self):
+        """No process outlives it."""
         self.end_daemon(signal.SIGKILL)
         self.kubelet.stop()
         shutil.rmtree(os.path.join(self.dir, "run"), ignore_errors=True)
@@ -393,6 +392,11 @@ class ExclusiveTest(PluginCase):
         self.kubelet.start()
         self.start_and_wait()
         self.wait_ready(len(RAILS), RAIL)
+
+    def act_restart_node(self):
+        """Half of the pods start again with what kubelet's checkpoint says, or by another admission
+        where it says nothing; the others have failed."""
+        self.restart_node()
         for namespace, name in list(self.kubelet.known):
             pod = self.kubelet.known[(namespace, name)]
             if pod.completed:
@@ -411,7 +415,7 @@ class ExclusiveTest(PluginCase):
             self.wait_ready(len(RAILS), RAIL)
 
     ACTIONS = {act_admit: 40, act_end: 25, act_complete: 8, act_delete: 8, act_restart_kubelet: 3,
-               act_lose_checkpoint: 3, act_restart: 3, act_restart_node: 1}
+               act_lose_checkpoint: 3, act_restart: 4, act_restart_node: 3}
 
     # ---- what must be so ----
 
@@ -430,6 +434,21 @@ class ExclusiveTest(PluginCase):
                 self.assertNotIn(id, holders, f"{id[1]} is in {pod} and in {holders.get(id)}; "
                                  f"{self.describe()}\n{self.story(id[1])}")
                 holders[id] = pod
+
+    def test_a_pod_that_the_checkpoint_started_after_the_node_keeps_its_devices(self):
+        """Kubelet asked nothing for it, and loses the checkpoint before rdmad has seen a list."""
+        self.both(self.CONFIG)
+        self.wait_ready(len(RAILS), RAIL)
+        self.kubelet.allocate("ml/before", RAIL, len(RAILS))
+        self.restart_node()
+        self.kubelet.allocate("ml/before", RAIL, len(RAILS))
+        self.end_daemon(signal.SIGKILL)
+        self.kubelet.restart(lose_checkpoint=True)
+        self.start_and_wait()
+        self.wait_ready(len(RAILS), RAIL)
+        with self.assertRaises(AdmissionError):
+            self.kubelet.allocate("ml/after", RAIL)
+        self.check()
 
     def test_an_exclusive_device_is_in_one_living_pod(self):
         era = self.random.choice(ERAS)

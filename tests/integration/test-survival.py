@@ -15,7 +15,8 @@ import time
 
 sys.dont_write_bytecode = True
 
-from plugin_case import HCA, HERE, INSTRUMENTED, AdmissionError, PluginCase, tap  # noqa: E402
+from plugin_case import (  # noqa: E402
+    HCA, HERE, INSTRUMENTED, PATIENCE, AdmissionError, PluginCase, tap)
 from fake.kubelet import ERAS  # noqa: E402
 
 WAYS = ({"registry": False}, {"legacy": False})
@@ -137,6 +138,35 @@ class RollingUpdateTest(PluginCase):
 
     def test_a_successor_that_waits_takes_over_with_a_kubelet_that_knows_only_names(self):
         self.check_hand_over(signal.SIGTERM, True, era="1.30")
+
+    def check_late_end(self, **kubelet):
+        """Kubelet notices the end of the killed one after it has begun the successor's stream."""
+        self.both(**kubelet)
+        self.wait_ready()
+        before = self.endpoint()
+        self.kubelet.manager.end_delay = 2 * PATIENCE
+        self.end_daemon(signal.SIGKILL)
+        self.start_daemon()
+        self.wait_for(lambda: self.endpoint() is not before, "other endpoint")
+        self.wait_ready()
+        self.kubelet.manager.end_delay = 0
+        second = self.endpoint()
+        self.kubelet.manager.disconnected(before, "noticed late")
+        self.assertTrue(second.stopped)
+        stopped = time.monotonic()
+        self.wait_for(lambda: self.endpoint() is not second, "third endpoint")
+        self.wait_ready()
+        print(f"# {time.monotonic() - stopped:.1f} s without a plugin", flush=True)
+        self.kubelet.allocate("ml/after", HCA)
+        third = self.endpoint()
+        time.sleep(3)       # that it is left alone
+        self.assertIs(self.endpoint(), third)
+
+    def test_a_stream_that_kubelet_has_stopped_is_noticed(self):
+        self.check_late_end(registry=False)
+
+    def test_a_stream_that_kubelet_has_stopped_is_noticed_in_the_registry_too(self):
+        self.check_late_end(legacy=False)
 
     def test_a_successor_that_starts_afterwards_takes_over(self):
         self.check_hand_over(signal.SIGTERM, False)

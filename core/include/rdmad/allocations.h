@@ -19,7 +19,8 @@
  *   podresources tells which of the two it is.
  * - A kubelet that started later may have lost its checkpoint: its offer proves nothing.  The holder
  *   lives when its cgroup does, or when kubelet lists its pod, with its devices or without.
- * - No process outlives the boot of the node.
+ * - No process outlives the boot of the node.  A pod may, and then starts without an Allocate: the first
+ *   kubelet of the boot vouches for the allocations of the last one.
  *
  * RdmadAllocation is immutable and shared by reference, as RdmadDevice is.
  */

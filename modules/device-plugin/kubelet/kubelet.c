@@ -10,6 +10,8 @@
 
 #define REGISTER_DEADLINE_MS 15000 /* kubelet itself waits 10 s for us inside it */
 #define ANSWER_MAX	     65536
+#define ALLOCATABLE_MAX	     (16u << 20) /* devices of all plugins, one message each */
+#define ALLOCATABLE_MS	     5000
 #define BASE_SHOWN	     32
 
 struct RdmadKubelet {
@@ -18,7 +20,7 @@ struct RdmadKubelet {
 	RdmadRegistrationWay configured;
 	guint32 sequence; /* of socket names */
 	RdmadDirectoryWatch *legacy_watch, *registry_watch;
-	RdmadGrpcChannel *channel;
+	RdmadGrpcChannel *channel, *podresources;
 };
 
 /* ---- sockets ---- */
@@ -111,6 +113,14 @@ RdmadGrpcRequest *rdmad_kubelet_register(RdmadKubelet *kubelet, const char *reso
 				       size, REGISTER_DEADLINE_MS, ops, data);
 }
 
+RdmadGrpcRequest *rdmad_kubelet_ask_allocatable(RdmadKubelet *kubelet,
+						const RdmadGrpcRequestOps *ops, gpointer data)
+{
+	return rdmad_grpc_channel_call(kubelet->podresources,
+				       "/v1.PodResourcesLister/GetAllocatableResources", NULL, 0,
+				       ALLOCATABLE_MS, ops, data);
+}
+
 /* ---- life ---- */
 
 void rdmad_kubelet_configure(RdmadKubelet *kubelet, const RdmadPluginSettings *settings)
@@ -125,6 +135,8 @@ RdmadKubelet *rdmad_kubelet_new(RdmadModule *self, const RdmadPluginSettings *se
 {
 	RdmadKubelet *kubelet = g_new0(RdmadKubelet, 1);
 	const char *root = rdmad_module_kubelet_dir(self);
+	g_autofree char *podresources =
+		g_build_filename(root, "pod-resources", "kubelet.sock", NULL);
 
 	kubelet->legacy_dir = g_build_filename(root, "device-plugins", NULL);
 	kubelet->registry_dir = g_build_filename(root, "plugins_registry", NULL);
@@ -135,6 +147,8 @@ RdmadKubelet *rdmad_kubelet_new(RdmadModule *self, const RdmadPluginSettings *se
 	remove_stale_sockets(kubelet->registry_dir, kubelet->prefix);
 	kubelet->channel =
 		rdmad_grpc_channel_new(rdmad_module_loop(self), self, kubelet->socket, ANSWER_MAX);
+	kubelet->podresources = rdmad_grpc_channel_new(rdmad_module_loop(self), self, podresources,
+						       ALLOCATABLE_MAX);
 	kubelet->legacy_watch = rdmad_directory_watch_new(rdmad_module_loop(self), self,
 							  kubelet->legacy_dir, changed, data);
 	kubelet->registry_watch = rdmad_directory_watch_new(rdmad_module_loop(self), self,
@@ -149,6 +163,7 @@ void rdmad_kubelet_free(RdmadKubelet *kubelet)
 	rdmad_directory_watch_free(kubelet->registry_watch);
 	rdmad_directory_watch_free(kubelet->legacy_watch);
 	rdmad_grpc_channel_free(kubelet->channel);
+	rdmad_grpc_channel_free(kubelet->podresources);
 	g_free(kubelet->prefix);
 	g_free(kubelet->socket);
 	g_free(kubelet->registry_dir);

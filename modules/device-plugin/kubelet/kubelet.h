@@ -4,6 +4,7 @@
  *
  *	<kubelet_dir>/device-plugins/kubelet.sock	plugins call Register here
  *	<kubelet_dir>/plugins_registry/			sockets that kubelet asks by itself
+ *	<kubelet_dir>/pod-resources/kubelet.sock	what it gives to pods
  */
 #pragma once
 
@@ -32,6 +33,10 @@ gboolean rdmad_kubelet_lives(const RdmadKubelet *kubelet, const RdmadSocketFile 
 
 /* A path for a new socket of ours, which no other had before; g_free(). */
 char *rdmad_kubelet_new_path(RdmadKubelet *kubelet, RdmadRegistrationWay way, const char *resource);
+
+/* Calls GetAllocatableResources of podresources. */
+RdmadGrpcRequest *rdmad_kubelet_ask_allocatable(RdmadKubelet *kubelet,
+						const RdmadGrpcRequestOps *ops, gpointer data);
 
 /* Calls Register; `ops->done` says how it went. */
 RdmadGrpcRequest *rdmad_kubelet_register(RdmadKubelet *kubelet, const char *resource,

@@ -4,6 +4,8 @@
 #include <rdmad/log.h>
 #include <rdmad/loop.h>
 
+#include "endpoint-check.h"
+
 #define LOST_AFTER_MS 2000 /* without a stream */
 #define CLOSE_GAP_MS  100  /* for kubelet to notice that the old socket is closed */
 #define FORGET_GAP_MS                                                                              \
@@ -25,7 +27,8 @@ struct RdmadRegistration {
 	RdmadSocketFile at;	   /* the kubelet that `server` was made for, or that streams */
 	gboolean taken;		   /* kubelet knew `server` once */
 	RdmadGrpcRequest *call;	   /* Register under way */
-	RdmadEvent *timer;	   /* the next try, or the end of patience with no stream */
+	RdmadEndpointCheck *check;
+	RdmadEvent *timer; /* the next try, or the end of patience with no stream */
 	guint backoff_ms;
 	gint64 stream_since_us; /* 0: there is none */
 	guint streams;
@@ -73,6 +76,7 @@ static void try_later(RdmadRegistration *registration, guint at_least_ms)
 
 static void close_server(RdmadRegistration *registration)
 {
+	rdmad_endpoint_check_end(registration->check);
 	g_clear_pointer(&registration->call, rdmad_grpc_request_cancel);
 	g_clear_pointer(&registration->server, rdmad_plugin_server_free);
 	registration->stream_since_us = 0;
@@ -201,15 +205,37 @@ static void streams_changed(gpointer data)
 	if (streams && !registration->stream_since_us) {
 		registration->stream_since_us = now_us;
 		rdmad_event_disarm(registration->timer);
+		rdmad_endpoint_check_begin(registration->check);
 	} else if (!streams && registration->stream_since_us) {
 		if (now_us - registration->stream_since_us > STABLE_US)
 			registration->backoff_ms = BACKOFF_FIRST;
 		registration->stream_since_us = 0;
+		rdmad_endpoint_check_end(registration->check);
 		try_later(registration, LOST_AFTER_MS);
 	}
 	if (registration->owner_ops->streams_changed)
 		registration->owner_ops->streams_changed(registration->owner_data);
 }
+
+static gboolean endpoint_offers(gpointer data)
+{
+	const RdmadRegistration *registration = data;
+
+	return registration->owner_ops->offers(registration->owner_data);
+}
+
+static void endpoint_stopped(gpointer data)
+{
+	RdmadRegistration *registration = data;
+	const RdmadLogFields about = { .resource = registration->resource };
+
+	rdmad_log_full(RDMAD_LOG_NOTICE, &about,
+		       "%s: kubelet lists no device of it as allocatable; registering again",
+		       registration->resource);
+	rdmad_registration_restart(registration);
+}
+
+static const RdmadEndpointCheckOps CHECK_OPS = { endpoint_offers, endpoint_stopped };
 
 static void notified(const char *error, gpointer data)
 {
@@ -326,6 +352,8 @@ RdmadRegistration *rdmad_registration_new(RdmadModule *self, RdmadKubelet *kubel
 	registration->owner_ops = ops;
 	registration->owner_data = data;
 	registration->backoff_ms = BACKOFF_FIRST;
+	registration->check =
+		rdmad_endpoint_check_new(self, kubelet, resource, &CHECK_OPS, registration);
 	registration->timer =
 		rdmad_loop_add_timer(rdmad_module_loop(self), self, timer_fired, registration);
 	return registration;
@@ -334,6 +362,7 @@ RdmadRegistration *rdmad_registration_new(RdmadModule *self, RdmadKubelet *kubel
 void rdmad_registration_free(RdmadRegistration *registration)
 {
 	close_server(registration);
+	rdmad_endpoint_check_free(registration->check);
 	rdmad_event_free(registration->timer);
 	g_clear_pointer(&registration->list, g_bytes_unref);
 	g_free(registration->error);
@@ -345,6 +374,7 @@ void rdmad_registration_drain(RdmadRegistration *registration, void (*drained)(g
 			      gpointer data)
 {
 	registration->draining = TRUE;
+	rdmad_endpoint_check_end(registration->check);
 	rdmad_event_disarm(registration->timer);
 	if (registration->server)
 		rdmad_plugin_server_drain(registration->server, drained, data);

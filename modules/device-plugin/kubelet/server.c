@@ -82,8 +82,9 @@ static void serve_list_and_watch(RdmadGrpcCall *call, const guint8 *message, gsi
 	stream->call = rdmad_grpc_call_ref(call);
 	g_ptr_array_add(server->streams, stream);
 	rdmad_grpc_call_watch(call, stream_writable, stream_ended, stream);
-	stream_send(stream);
+	/* Pods may start from the first list on. */
 	server->ops->streams_changed(server->data);
+	stream_send(stream);
 }
 
 static void publish_now(gpointer data)

@@ -29,6 +29,8 @@ typedef struct {
 	void (*options)(RdmadPluginOptions *options, gpointer data);
 	/* A ListAndWatch stream began or ended. */
 	void (*streams_changed)(gpointer data);
+	/* Whether the list has a healthy device. */
+	gboolean (*offers)(gpointer data);
 	/* Kubelet found the socket in plugins_registry; `error` NULL: and took it. */
 	void (*notified)(const char *error, gpointer data);
 } RdmadPluginServerOps;

@@ -57,6 +57,7 @@ class DeviceManager:
         self.pending = {}       # {(holder, resource): ids} while Allocate is on its way
         self.reusable = {}      # {(namespace, pod, resource): ids} that init containers had
         self.closed = False
+        self.end_delay = 0      # seconds until the end of a stream is noticed, as on a busy node
         self.hung, self.released = False, threading.Event()
         self._restore()
 

@@ -46,6 +46,7 @@ class Endpoint:
         except ValueError as error:     # the channel was closed under the iterator
             reason = str(error)
         self.close()
+        self.manager.released.wait(self.manager.end_delay)
         self.manager.disconnected(self, reason)
 
     def close(self):

@@ -263,19 +263,24 @@ static void sleep_long(gpointer data)
 		rdmad_loop_stop(data);
 }
 
+/* Due in the midst of this turn, which takes long: it is served in the next. */
+static void delay_timer(gpointer behind)
+{
+	rdmad_event_arm(behind, 10);
+	sleep_long(NULL);
+}
+
 static void test_turns_are_timed_and_so_are_late_timers(void)
 {
 	g_autoptr(RdmadStats) stats = rdmad_stats_new();
 	g_autoptr(RdmadLoop) loop = rdmad_loop_new();
-	RdmadEvent *slow = rdmad_loop_add_timer(loop, NULL, sleep_long, NULL);
 	Fixture f = { .loop = loop };
 	RdmadEvent *behind = rdmad_loop_add_timer(loop, NULL, count_timer, &f);
+	RdmadEvent *slow = rdmad_loop_add_timer(loop, NULL, delay_timer, behind);
 	Counted counted = { 0 };
 
 	rdmad_loop_set_stats(loop, stats);
-	/* Due in the midst of the turn that takes long: it is served in the next. */
 	rdmad_event_arm(slow, 1);
-	rdmad_event_arm(behind, 10);
 	rdmad_loop_run(loop);
 	rdmad_stats_foreach(stats, read_counted, &counted);
 	g_assert_cmpfloat(counted.turns, ==, 2);

@@ -59,6 +59,7 @@ typedef struct {
 	const char *refused; /* NULL: given; else a word of the message */
 	const char *after;   /* the allocations */
 	gboolean doubt;
+	const char *first; /* the kubelet before, of the same boot, that came after the change */
 } Case;
 
 #define UNKNOWN RDMAD_POD_LIFE_UNKNOWN
@@ -87,8 +88,29 @@ static const Case cases[] = {
 	{ "another boot", TRUE, "b2", "k2", UNKNOWN, "p=", FALSE, NULL, "a" },
 	{ "another boot, not asked", TRUE, "b2", "k2", UNKNOWN, NULL, FALSE, NULL, "a" },
 	{ "unnamed, another boot", FALSE, "b2", "k2", UNKNOWN, NULL, FALSE, NULL, "a" },
+	{ "another boot, its first kubelet", TRUE, "b2", "k2", UNKNOWN, "p=", FALSE, NULL, "a",
+	  FALSE, "k2" },
+	{ "another boot, checkpoint lost in it", TRUE, "b2", "k3", UNKNOWN, "p=", FALSE, "pod ns/p",
+	  "a=p", FALSE, "k2" },
+	{ "another boot, checkpoint lost in it, not asked", TRUE, "b2", "k3", UNKNOWN, NULL, FALSE,
+	  "restarted", "a=p", TRUE, "k2" },
+	{ "another boot, checkpoint lost in it, pod ended", TRUE, "b2", "k3", UNKNOWN, "q=b", FALSE,
+	  NULL, "a", FALSE, "k2" },
+	{ "unnamed, another boot, checkpoint lost in it", FALSE, "b2", "k3", UNKNOWN, "p=", FALSE,
+	  "not named", "a", FALSE, "k2" },
 	{ "no podresources", TRUE, "b1", NULL, UNKNOWN, NULL, FALSE, NULL, "a=p a" },
 };
+
+/* The node is restarted; this kubelet is the first, and starts pods as its checkpoint says. */
+static void begin_boot(AllocationsFixture *f, const char *boot, const char *kubelet,
+		       gboolean reopen)
+{
+	rdmad_allocations_set_boot(f->allocations, boot);
+	rdmad_allocations_set_kubelet(f->allocations, kubelet);
+	g_assert_true(rdmad_allocations_begin_boot(f->allocations));
+	if (reopen)
+		allocations_fixture_reopen(f);
+}
 
 static void check_case(AllocationsFixture *f, const Case *c, gboolean reopen)
 {
@@ -104,6 +126,8 @@ static void check_case(AllocationsFixture *f, const Case *c, gboolean reopen)
 		list_at(f, "p=a", "k1", 0);
 	if (reopen)
 		allocations_fixture_reopen(f);
+	if (c->first)
+		begin_boot(f, c->boot, c->first, reopen && !g_str_equal(c->first, c->kubelet));
 	life = c->life;
 	rdmad_allocations_set_liveness(f->allocations, life_of, &life);
 	rdmad_allocations_set_boot(f->allocations, c->boot);
@@ -156,10 +180,11 @@ static void test_a_shared_slot_whose_holder_lives_is_given_with_a_warning(Alloca
 	list_at(f, "p=a", "k1", 0);
 	rdmad_allocations_set_kubelet(f->allocations, "k2");
 	list_at(f, "p=", "k2", SECOND);
+	list_at(f, "p=", "k2", 20 * SECOND);
 	again = grant(f, "a", "shared", NULL, NULL);
 	g_assert_nonnull(again);
 	expect(f, "a=p a");
-	list_at(f, "p= q=a", "k2", 2 * SECOND);
+	list_at(f, "p= q=a", "k2", 40 * SECOND);
 	expect(f, "a=p a=q");
 	expect_event_log(f, "allocation-granted allocation-named allocation-forgotten "
 			    "allocation-granted allocation-overlap "
@@ -236,12 +261,13 @@ static const struct {
 	RdmadPodLife life;
 	const char *lists[6];
 	guint allocations, forgotten;
+	gboolean unsettled; /* another list is asked for soon */
 } fates[] = {
 	{ "listed", UNKNOWN, { "p=a", "p=a" }, 1, 0 },
 	{ "completed, listed without", UNKNOWN, { "p=a", "p=", "p=" }, 0, 0 },
 	{ "completed, listed with, cgroup unknown", UNKNOWN, { "p=a", "p=a", "p=a" }, 1, 0 },
 	{ "completed, listed with", GONE, { "p=a", "p=a", "p=a" }, 0, 0 },
-	{ "completed, listed with once", GONE, { "p=a" }, 1, 0 },
+	{ "completed, listed with once", GONE, { "p=a" }, 1, 0, TRUE },
 	{ "ended, cgroup gone", GONE, { "" }, 0, 0 },
 	{ "not listed, cgroup lives", ALIVE, { "", "", "" }, 1, 1 },
 	{ "checkpoint lost", UNKNOWN, { "p=a", "|", "p=", "p=", "p=" }, 1, 1 },
@@ -250,12 +276,18 @@ static const struct {
 	{ "checkpoint lost, then the pod ended", UNKNOWN, { "|", "p=", "q=b", "q=b" }, 0, 0 },
 	{ "checkpoint found again", UNKNOWN, { "|", "p=", "p=a" }, 1, 0 },
 	{ "checkpoint kept, then completed", UNKNOWN, { "|", "p=a", "p=", "p=" }, 0, 0 },
-	{ "given to another though it lives", UNKNOWN, { "|", "p= q=a" }, 1, 1 },
+	{ "given to another though it lives", UNKNOWN, { "|", "p= q=a", "p= q=a" }, 1, 1 },
+	{ "a kubelet that reads its checkpoint later", UNKNOWN, { "|", "p=" }, 1, 0, TRUE },
 };
 
 static void forgotten_count(const RdmadAllocation *allocation, gpointer data)
 {
 	++*(guint *)data;
+}
+
+static void forgotten_told(const RdmadEventLogEntry *entry, gpointer data)
+{
+	*(guint *)data += g_str_equal(entry->kind, "allocation-forgotten");
 }
 
 /* Kubelet loses its checkpoint before it has named the pod: new is it, old was there before. */
@@ -281,7 +313,7 @@ static void test_a_list_without_its_devices_does_not_end_a_pod_that_lives(Alloca
 		AllocationsFixture one = { 0 };
 		RdmadPodLife life = fates[i].life;
 		const char *kubelet = "k1";
-		guint forgotten = 0;
+		guint forgotten = 0, told = 0;
 
 		g_test_message("%s", fates[i].name);
 		allocations_fixture_setup(&one, NULL);
@@ -293,11 +325,15 @@ static void test_a_list_without_its_devices_does_not_end_a_pod_that_lives(Alloca
 			if (*fates[i].lists[k] == '|')
 				rdmad_allocations_set_kubelet(one.allocations, kubelet = "k2");
 			else
-				list_at(&one, fates[i].lists[k], kubelet, (100 + k) * SECOND);
+				list_at(&one, fates[i].lists[k], kubelet, (100 + 20 * k) * SECOND);
 		rdmad_allocations_foreach_forgotten(one.allocations, forgotten_count, &forgotten);
 		g_assert_cmpuint(rdmad_allocations_count(one.allocations), ==,
 				 fates[i].allocations);
 		g_assert_cmpuint(forgotten, ==, fates[i].forgotten);
+		rdmad_event_log_foreach(one.event_log, 0, forgotten_told, &told);
+		g_assert_cmpuint(told, ==, fates[i].forgotten);
+		g_assert_cmpint(rdmad_allocations_unsettled(one.allocations), ==,
+				fates[i].unsettled);
 		rdmad_allocations_set_liveness(one.allocations, NULL, NULL);
 		allocations_fixture_teardown(&one, NULL);
 	}
