@@ -4,7 +4,7 @@
 
 #include "base/watch.h"
 #include "service/allocations-private.h"
-#include "service/slot.h"
+#include "service/allocation-private.h"
 
 /* An allocation in its place.  Times are monotonic. */
 typedef struct {
@@ -64,9 +64,6 @@ void rdmad_allocations_set(RdmadAllocations *allocations, RdmadAllocationRecord 
 			   const RdmadAllocation *allocation);
 void rdmad_allocations_remove(RdmadAllocations *allocations, RdmadAllocationRecord *record);
 
-void rdmad_allocations_write_init(RdmadAllocations *allocations, RdmadLoop *loop);
-/* Sets the problem of a disk that takes nothing before the first allocation meets it. */
-void rdmad_allocations_write_try(RdmadAllocations *allocations);
 /* One transaction: `gone` are RdmadAllocationRecord *, `put` RdmadAllocation *; all of it is written or nothing.
  * The table in memory stays as it is. */
 gboolean rdmad_allocations_write(RdmadAllocations *allocations, const GPtrArray *gone,

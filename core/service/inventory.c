@@ -2,11 +2,12 @@
 #include "service/inventory-private.h"
 
 #include <rdmad/device.h>
+#include <rdmad/event-log.h>
 #include <rdmad/loop.h>
+#include <string.h>
 
 #include "base/watch.h"
 #include "hardware/device.h"
-#include "service/inventory-diff.h"
 #include "service/port-history.h"
 
 struct RdmadInventory {
@@ -23,6 +24,157 @@ struct RdmadInventory {
 	RdmadWatchList watches;
 	RdmadEvent *tell;
 };
+
+typedef struct {
+	const RdmadDevice *before; /* NULL: added */
+	const RdmadDevice *now;	   /* NULL: removed */
+} Change;
+
+/* ---- the difference between two scans ---- */
+
+static void change_add(GArray *changes, const RdmadDevice *before, const RdmadDevice *now)
+{
+	const Change change = { before, now };
+
+	if (!before || !now || !rdmad_device_equal(before, now))
+		g_array_append_val(changes, change);
+}
+
+/* Negative: the next device of `before` is not in `now`; positive: the other way round. */
+static int next_compare(const GPtrArray *before, guint b, const GPtrArray *now, guint n)
+{
+	const RdmadDevice *old, *new;
+
+	if (b == before->len || n == now->len)
+		return b == before->len ? 1 : -1;
+	old = g_ptr_array_index(before, b);
+	new = g_ptr_array_index(now, n);
+	return rdmad_natural_compare(old->id, new->id);
+}
+
+/* Both arrays in the order of the ids.  The result borrows from them; removals come first, because
+ * what was added may have the name of what went. */
+static GArray *inventory_diff(const GPtrArray *before, const GPtrArray *now)
+{
+	GArray *changes = g_array_new(FALSE, FALSE, sizeof(Change));
+	g_autoptr(GArray) others = g_array_new(FALSE, FALSE, sizeof(Change));
+	guint b = 0, n = 0;
+
+	while (b < before->len || n < now->len) {
+		const int order = next_compare(before, b, now, n);
+
+		if (order < 0)
+			change_add(changes, g_ptr_array_index(before, b++), NULL);
+		else if (order > 0)
+			change_add(others, NULL, g_ptr_array_index(now, n++));
+		else
+			change_add(others, g_ptr_array_index(before, b++),
+				   g_ptr_array_index(now, n++));
+	}
+	if (others->len)
+		g_array_append_vals(changes, others->data, others->len);
+	return changes;
+}
+
+static void post_port_state(const RdmadDevice *dev, const RdmadPort *old, const RdmadPort *now,
+			    const RdmadLogFields *about, RdmadEventLog *event_log)
+{
+	const RdmadLogLevel level =
+		now->state == RDMAD_PORT_ACTIVE ? RDMAD_LOG_NOTICE : RDMAD_LOG_WARNING;
+
+	rdmad_event_log_post(event_log, level, "port-state", about, "%s port %u: %s -> %s",
+			     dev->name, now->number, rdmad_port_state_name(old->state),
+			     rdmad_port_state_name(now->state));
+}
+
+/* Also of a port that is again as it was: nobody else would ever hear of it. */
+static void post_flap(const RdmadDevice *dev, const RdmadPort *old, const RdmadPort *now,
+		      const RdmadLogFields *about, RdmadEventLog *event_log)
+{
+	const guint64 n = now->transitions - old->transitions;
+	const char *what = "went up and down";
+
+	if (old->state == now->state)
+		what = now->state == RDMAD_PORT_ACTIVE ? "went down and came back"
+						       : "came up and went down again";
+	rdmad_event_log_post(event_log, RDMAD_LOG_WARNING, "port-flap", about,
+			     "%s port %u: %s, %" G_GUINT64_FORMAT " changes between two looks",
+			     dev->name, now->number, what, n);
+}
+
+/* TRUE: said something. */
+static gboolean post_port(const RdmadDevice *dev, const RdmadPort *old, const RdmadPort *now,
+			  const RdmadLogFields *about, RdmadEventLog *event_log)
+{
+	const gboolean state = old->state != now->state;
+	const gboolean flap = now->transitions - old->transitions > 1;
+	const gboolean gids = !rdmad_port_gids_equal(old, now);
+
+	if (state)
+		post_port_state(dev, old, now, about, event_log);
+	if (flap)
+		post_flap(dev, old, now, about, event_log);
+	if (gids)
+		rdmad_event_log_post(event_log, RDMAD_LOG_INFO, "gid-table", about,
+				     "%s port %u: GID table changed, %u -> %u entries", dev->name,
+				     now->number, old->n_gids, now->n_gids);
+	return state || flap || gids;
+}
+
+/* Returns how many ports had something to say. */
+static guint post_ports(const Change *change, const RdmadLogFields *about, RdmadEventLog *event_log)
+{
+	const RdmadDevice *now = change->now;
+	guint said = 0;
+
+	for (guint i = 0; i < now->n_ports; i++) {
+		const RdmadPort *old = rdmad_device_port(change->before, now->ports[i].number);
+
+		if (old)
+			said += post_port(now, old, &now->ports[i], about, event_log);
+	}
+	return said;
+}
+
+static void post_changed(const Change *change, const RdmadLogFields *about,
+			 RdmadEventLog *event_log)
+{
+	const RdmadDevice *before = change->before, *now = change->now;
+	guint said = post_ports(change, about, event_log);
+
+	if (strcmp(before->name, now->name) != 0) {
+		rdmad_event_log_post(event_log, RDMAD_LOG_NOTICE, "device-renamed", about,
+				     "%s is %s now", before->name, now->name);
+		said++;
+	}
+	if (now->fatal && !before->fatal) {
+		rdmad_event_log_post(event_log, RDMAD_LOG_ERR, "device-fatal", about,
+				     "%s: its driver reports a fatal error", now->name);
+		said++;
+	}
+	/* Interfaces, addresses and what else there is: many and small. */
+	if (!said)
+		rdmad_event_log_post(event_log, RDMAD_LOG_DEBUG, "device-changed", about, "%s",
+				     now->name);
+}
+
+/* Posts to the event log what changed. */
+static void inventory_change_post(const Change *change, RdmadEventLog *event_log)
+{
+	const RdmadDevice *dev = change->now ? change->now : change->before;
+	const RdmadLogFields about = { .device = dev->id };
+
+	if (!change->now)
+		rdmad_event_log_post(event_log, RDMAD_LOG_WARNING, "device-removed", &about, "%s",
+				     dev->name);
+	else if (!change->before)
+		rdmad_event_log_post(event_log, RDMAD_LOG_INFO, "device-added", &about,
+				     "%s (%s), %u %s", dev->name,
+				     dev->driver ? dev->driver : "driver unknown", dev->n_ports,
+				     dev->n_ports == 1 ? "port" : "ports");
+	else
+		post_changed(change, &about, event_log);
+}
 
 static void device_release(gpointer dev)
 {
@@ -51,8 +203,7 @@ typedef struct {
 	gboolean looked; /* settled is due for all */
 } Round;
 
-static void watch_tell_change(const RdmadInventoryOps *ops, const RdmadInventoryChange *change,
-			      gpointer data)
+static void watch_tell_change(const RdmadInventoryOps *ops, const Change *change, gpointer data)
 {
 	if (!change->now) {
 		if (ops->removed)
@@ -85,8 +236,7 @@ static void watch_tell(RdmadWatch *watch, gpointer arg)
 		watch_replay(watch, round->now);
 	else
 		for (guint i = 0; i < round->changes->len && !watch->dead; i++)
-			watch_tell_change(ops,
-					  &g_array_index(round->changes, RdmadInventoryChange, i),
+			watch_tell_change(ops, &g_array_index(round->changes, Change, i),
 					  watch->data);
 	watch->fresh = FALSE;
 	if (ops->settled && !watch->dead)
@@ -100,7 +250,7 @@ static void inventory_tell(gpointer data)
 	g_autoptr(GPtrArray) before = g_steal_pointer(&inv->told);
 	g_autoptr(GPtrArray) now = g_ptr_array_ref(inv->devices);
 	g_autoptr(GPtrArray) retired G_GNUC_UNUSED = g_steal_pointer(&inv->retired);
-	g_autoptr(GArray) changes = rdmad_inventory_diff(before, now);
+	g_autoptr(GArray) changes = inventory_diff(before, now);
 	Round round = { now, changes, inv->news };
 
 	inv->told = g_ptr_array_ref(now);
@@ -147,8 +297,7 @@ void rdmad_inventory_free(RdmadInventory *inv)
 static void changes_post(const GArray *changes, RdmadEventLog *event_log)
 {
 	for (guint i = 0; i < changes->len; i++)
-		rdmad_inventory_change_post(&g_array_index(changes, RdmadInventoryChange, i),
-					    event_log);
+		inventory_change_post(&g_array_index(changes, Change, i), event_log);
 }
 
 static void inventory_index(RdmadInventory *inv)
@@ -166,7 +315,7 @@ static void inventory_index(RdmadInventory *inv)
 /* `devices` is in order. */
 static void inventory_publish(RdmadInventory *inv, GPtrArray *devices)
 {
-	g_autoptr(GArray) changes = rdmad_inventory_diff(inv->devices, devices);
+	g_autoptr(GArray) changes = inventory_diff(inv->devices, devices);
 
 	changes_post(changes, inv->event_log);
 	g_ptr_array_add(inv->retired, inv->devices);
