@@ -48,7 +48,6 @@ struct RdmadAllocations {
 	gint64 tried_us; /* monotonic, when that was */
 	RdmadStat *writes, *durations;
 	RdmadWatchList watches;
-	RdmadEvent *tell;
 };
 
 /* The youngest allocation that has the slot, or NULL. */
@@ -69,7 +68,7 @@ void rdmad_allocations_remove(RdmadAllocations *allocations, RdmadAllocationReco
 gboolean rdmad_allocations_write(RdmadAllocations *allocations, const GPtrArray *gone,
 				 const GPtrArray *put, GError **error);
 
-/* Tells the event log now and the watchers on the next turn.  `before` NULL: granted; `now` NULL:
+/* Posts to the event log now and notifies the watchers on the next turn.  `before` NULL: granted; `now` NULL:
  * ended, for `reason`. */
 void rdmad_allocations_news_add(RdmadAllocations *allocations, const RdmadAllocation *before,
 				const RdmadAllocation *now, const char *reason);

@@ -22,7 +22,6 @@ struct RdmadInventory {
 	RdmadPortHistory *history;
 	RdmadEventLog *event_log;
 	RdmadWatchList watches;
-	RdmadEvent *tell;
 };
 
 typedef struct {
@@ -32,12 +31,28 @@ typedef struct {
 
 /* ---- the difference between two scans ---- */
 
-static void change_add(GArray *changes, const RdmadDevice *before, const RdmadDevice *now)
+static void change_clear(gpointer data)
 {
-	const Change change = { before, now };
+	Change *change = data;
 
-	if (!before || !now || !rdmad_device_equal(before, now))
-		g_array_append_val(changes, change);
+	g_clear_pointer(&change->before, rdmad_device_unref);
+	g_clear_pointer(&change->now, rdmad_device_unref);
+}
+
+static GArray *changes_new(void)
+{
+	GArray *changes = g_array_new(FALSE, FALSE, sizeof(Change));
+
+	g_array_set_clear_func(changes, change_clear);
+	return changes;
+}
+
+static void change_append(GArray *changes, const RdmadDevice *before, const RdmadDevice *now)
+{
+	const Change change = { before ? rdmad_device_ref(before) : NULL,
+				now ? rdmad_device_ref(now) : NULL };
+
+	g_array_append_val(changes, change);
 }
 
 /* Negative: the next device of `before` is not in `now`; positive: the other way round. */
@@ -52,27 +67,30 @@ static int next_compare(const GPtrArray *before, guint b, const GPtrArray *now, 
 	return rdmad_natural_compare(old->id, new->id);
 }
 
-/* Both arrays in the order of the ids.  The result borrows from them; removals come first, because
- * what was added may have the name of what went. */
-static GArray *inventory_diff(const GPtrArray *before, const GPtrArray *now)
+static void devices_diff(const GPtrArray *before, const GPtrArray *now, gboolean removed,
+			 GArray *changes)
 {
-	GArray *changes = g_array_new(FALSE, FALSE, sizeof(Change));
-	g_autoptr(GArray) others = g_array_new(FALSE, FALSE, sizeof(Change));
 	guint b = 0, n = 0;
 
 	while (b < before->len || n < now->len) {
 		const int order = next_compare(before, b, now, n);
+		const RdmadDevice *old = order <= 0 ? before->pdata[b++] : NULL;
+		const RdmadDevice *new = order >= 0 ? now->pdata[n++] : NULL;
 
-		if (order < 0)
-			change_add(changes, g_ptr_array_index(before, b++), NULL);
-		else if (order > 0)
-			change_add(others, NULL, g_ptr_array_index(now, n++));
-		else
-			change_add(others, g_ptr_array_index(before, b++),
-				   g_ptr_array_index(now, n++));
+		if (removed != !new || (old && new &&rdmad_device_equal(old, new)))
+			continue;
+		change_append(changes, old, new);
 	}
-	if (others->len)
-		g_array_append_vals(changes, others->data, others->len);
+}
+
+/* Both arrays in the order of the ids.  Removals come first, because what was added may have the name
+ * of a device that was removed. */
+static GArray *inventory_diff(const GPtrArray *before, const GPtrArray *now)
+{
+	GArray *changes = changes_new();
+
+	devices_diff(before, now, TRUE, changes);
+	devices_diff(before, now, FALSE, changes);
 	return changes;
 }
 
@@ -196,68 +214,63 @@ static void ptr_array_release(gpointer array)
 	g_ptr_array_unref(array);
 }
 
-/* One round of telling. */
-typedef struct {
-	const GPtrArray *now;
-	const GArray *changes;
-	gboolean looked; /* settled is due for all */
-} Round;
-
-static void watch_tell_change(const RdmadInventoryOps *ops, const Change *change, gpointer data)
+static void watch_notify(RdmadWatch *watch, gconstpointer item, gpointer service)
 {
+	const RdmadInventoryOps *ops = watch->ops;
+	const Change *change = item;
+
 	if (!change->now) {
 		if (ops->removed)
-			ops->removed(change->before, data);
+			ops->removed(change->before, watch->data);
 	} else if (!change->before) {
 		if (ops->added)
-			ops->added(change->now, data);
+			ops->added(change->now, watch->data);
 	} else if (ops->changed) {
-		ops->changed(change->before, change->now, data);
+		ops->changed(change->before, change->now, watch->data);
 	}
 }
 
-static void watch_replay(RdmadWatch *watch, const GPtrArray *devices)
+static void watch_settled(RdmadWatch *watch)
 {
 	const RdmadInventoryOps *ops = watch->ops;
 
-	for (guint i = 0; i < devices->len && !watch->dead; i++)
-		if (ops->added)
-			ops->added(g_ptr_array_index(devices, i), watch->data);
-}
-
-static void watch_tell(RdmadWatch *watch, gpointer arg)
-{
-	const RdmadInventoryOps *ops = watch->ops;
-	const Round *round = arg;
-
-	if (!watch->fresh && !round->looked)
-		return;
-	if (watch->fresh)
-		watch_replay(watch, round->now);
-	else
-		for (guint i = 0; i < round->changes->len && !watch->dead; i++)
-			watch_tell_change(ops, &g_array_index(round->changes, Change, i),
-					  watch->data);
-	watch->fresh = FALSE;
-	if (ops->settled && !watch->dead)
+	if (ops->settled)
 		ops->settled(watch->data);
 }
 
-/* What a callback changes is told on the next turn. */
-static void inventory_tell(gpointer data)
+static GArray *inventory_take_news(gpointer service)
 {
-	RdmadInventory *inv = data;
+	RdmadInventory *inv = service;
 	g_autoptr(GPtrArray) before = g_steal_pointer(&inv->told);
-	g_autoptr(GPtrArray) now = g_ptr_array_ref(inv->devices);
-	g_autoptr(GPtrArray) retired G_GNUC_UNUSED = g_steal_pointer(&inv->retired);
-	g_autoptr(GArray) changes = inventory_diff(before, now);
-	Round round = { now, changes, inv->news };
 
-	inv->told = g_ptr_array_ref(now);
-	inv->retired = g_ptr_array_new_with_free_func(ptr_array_release);
+	inv->told = g_ptr_array_ref(inv->devices);
+	g_ptr_array_set_size(inv->retired, 0);
+	if (!inv->news)
+		return NULL;
 	inv->news = FALSE;
-	rdmad_watch_list_foreach(&inv->watches, watch_tell, &round);
+	return inventory_diff(before, inv->devices);
 }
+
+/* NULL before the first scan: watches are notified after it. */
+static GArray *inventory_list(gpointer service)
+{
+	const RdmadInventory *inv = service;
+	GArray *all;
+
+	if (!inv->looked)
+		return NULL;
+	all = changes_new();
+	for (guint i = 0; i < inv->devices->len; i++)
+		change_append(all, NULL, inv->devices->pdata[i]);
+	return all;
+}
+
+static const RdmadNotifierClass inventory_notifier = {
+	.take_news = inventory_take_news,
+	.list = inventory_list,
+	.notify = watch_notify,
+	.settled = watch_settled,
+};
 
 RdmadInventory *rdmad_inventory_new(RdmadLoop *loop, RdmadEventLog *event_log)
 {
@@ -272,8 +285,7 @@ RdmadInventory *rdmad_inventory_new(RdmadLoop *loop, RdmadEventLog *event_log)
 	inv->fatal = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	inv->history = rdmad_port_history_new();
 	inv->event_log = event_log;
-	rdmad_watch_list_init(&inv->watches);
-	inv->tell = rdmad_loop_add_timer(loop, NULL, inventory_tell, inv);
+	rdmad_watch_list_init_notifier(&inv->watches, loop, &inventory_notifier, inv);
 	return inv;
 }
 
@@ -282,7 +294,6 @@ void rdmad_inventory_free(RdmadInventory *inv)
 	if (!inv)
 		return;
 	rdmad_watch_list_clear(&inv->watches);
-	rdmad_event_free(inv->tell);
 	g_hash_table_unref(inv->by_id);
 	g_hash_table_unref(inv->by_name);
 	g_hash_table_unref(inv->fatal);
@@ -324,7 +335,7 @@ static void inventory_publish(RdmadInventory *inv, GPtrArray *devices)
 	if (changes->len || !inv->looked)
 		inv->news = TRUE;
 	/* Without news too: what was retired goes then. */
-	rdmad_event_arm(inv->tell, 0);
+	rdmad_watch_list_news(&inv->watches);
 }
 
 static gint device_compare(gconstpointer a, gconstpointer b)
@@ -485,7 +496,5 @@ const RdmadGpu *rdmad_inventory_gpu(RdmadInventory *inv, guint index)
 RdmadWatch *rdmad_inventory_watch(RdmadInventory *inv, RdmadModule *owner,
 				  const RdmadInventoryOps *ops, gpointer data)
 {
-	if (inv->looked)
-		rdmad_event_arm(inv->tell, 0);
 	return rdmad_watch_new(&inv->watches, owner, ops, data);
 }
