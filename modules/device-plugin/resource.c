@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "resource.h"
 
+#include <jansson.h>
 #include <rdmad/allocations.h>
 #include <rdmad/doctor.h>
+#include <rdmad/event-log.h>
 #include <rdmad/log.h>
-#include <rdmad/stats.h>
 #include <rdmad/pods.h>
-#include <jansson.h>
+#include <rdmad/stats.h>
 
 #include "allocate/allocate.h"
-#include "kubelet/device-list.h"
-#include "health-news.h"
 #include "allocate/preferred.h"
+#include "kubelet/device-list.h"
 #include "kubelet/registration.h"
+
+#define HOLDERS_MAX 16u /* posted one by one: a shared device may have a thousand */
 
 struct RdmadResource {
 	const RdmadResourceShared *shared;
@@ -193,14 +195,98 @@ gboolean rdmad_resource_lacks(const RdmadResource *resource, const RdmadAllocati
 	return FALSE;
 }
 
-/* ---- update ---- */
+/* ---- health, posted to the event log for the device and the containers that hold it ---- */
 
-static void tell_health(const RdmadPoolDevice *device, gpointer data)
+typedef struct {
+	RdmadEventLog *event_log;
+	const RdmadPoolDevice *device;
+	const char *resource;
+	guint n_holders;
+} News;
+
+static const char *device_name(const RdmadPoolDevice *device)
 {
-	RdmadResource *resource = data;
-
-	rdmad_health_news_tell(resource->self, resource->pool, device);
+	return device->dev ? device->dev->name : device->id;
 }
+
+static void post_device(const News *news)
+{
+	const char *problem = news->device->health.problem, *name = device_name(news->device);
+	const RdmadLogFields about = { .device = news->device->id, .resource = news->resource };
+
+	if (problem)
+		rdmad_event_log_post(news->event_log, RDMAD_LOG_WARNING, "device-unhealthy", &about,
+				     "%s: unhealthy in %s: %s", name, news->resource, problem);
+	else
+		rdmad_event_log_post(news->event_log, RDMAD_LOG_NOTICE, "device-healthy", &about,
+				     "%s: healthy in %s", name, news->resource);
+}
+
+/* "ml/train-0, container main", or the allocation while podresources has not told. */
+static char *holder_name(const RdmadAllocation *allocation)
+{
+	if (!allocation->pod_name)
+		return g_strdup_printf("allocation %s", allocation->id);
+	return g_strdup_printf("%s/%s, container %s", allocation->pod_namespace,
+			       allocation->pod_name, allocation->container);
+}
+
+static void post_holder_news(const News *news, const RdmadAllocation *allocation)
+{
+	const char *problem = news->device->health.problem, *name = device_name(news->device);
+	g_autofree char *pod = NULL, *holder = holder_name(allocation);
+	RdmadLogFields about = { .device = news->device->id,
+				 .resource = news->resource,
+				 .allocation = allocation->id };
+
+	if (allocation->pod_name)
+		about.pod = pod =
+			g_strdup_printf("%s/%s", allocation->pod_namespace, allocation->pod_name);
+	if (problem)
+		rdmad_event_log_post(news->event_log, RDMAD_LOG_WARNING,
+				     "allocation-device-unhealthy", &about,
+				     "%s has %s of %s, which is unhealthy: %s", holder, name,
+				     news->resource, problem);
+	else
+		rdmad_event_log_post(news->event_log, RDMAD_LOG_NOTICE, "allocation-device-healthy",
+				     &about, "%s has %s of %s, which is healthy again", holder,
+				     name, news->resource);
+}
+
+static void post_holder(const RdmadAllocation *allocation, gpointer data)
+{
+	News *news = data;
+
+	if (!g_str_equal(allocation->resource, news->resource) ||
+	    !g_strv_contains((const char *const *)allocation->devices, news->device->id))
+		return;
+	if (news->n_holders++ < HOLDERS_MAX)
+		post_holder_news(news, allocation);
+}
+
+static void post_other_holders(const News *news)
+{
+	const RdmadLogFields about = { .device = news->device->id, .resource = news->resource };
+
+	rdmad_event_log_post(news->event_log, RDMAD_LOG_NOTICE, "allocation-device-more", &about,
+			     "%s of %s is held by %u more containers", device_name(news->device),
+			     news->resource, news->n_holders - HOLDERS_MAX);
+}
+
+/* The device's health in this resource is not what it was. */
+static void post_health(const RdmadPoolDevice *device, gpointer data)
+{
+	const RdmadResource *resource = data;
+	News news = { rdmad_module_event_log(resource->self), device, rdmad_resource_name(resource),
+		      0 };
+
+	post_device(&news);
+	rdmad_allocations_foreach(rdmad_module_allocations(resource->self), post_holder, &news);
+	if (news.n_holders > HOLDERS_MAX)
+		post_other_holders(&news);
+}
+
+/* ---- update ---- */
 
 static void tell_cut(RdmadResource *resource)
 {
@@ -238,7 +324,7 @@ gint64 rdmad_resource_update(RdmadResource *resource, const GArray *members,
 	wait_us = rdmad_pool_update(resource->pool, &view);
 	list = rdmad_device_list_pack(resource->pool);
 	rdmad_registration_publish(resource->registration, list);
-	rdmad_pool_take_news(resource->pool, tell_health, resource);
+	rdmad_pool_take_news(resource->pool, post_health, resource);
 	tell_cut(resource);
 	return wait_us;
 }

@@ -2,11 +2,13 @@
 /* Resource: one name at kubelet, that is a pool and its registration. */
 #pragma once
 
-#include "allocate/wait.h"
-#include "prestart/gpu-ids.h"
+#include <rdmad/module.h>
+
 #include "allocate/delivery.h"
+#include "allocate/wait.h"
 #include "kubelet/kubelet.h"
 #include "pool.h"
+#include "prestart/gpu-ids.h"
 #include "prestart/prestart.h"
 
 typedef struct RdmadResource RdmadResource;

@@ -2,7 +2,7 @@
 /*
  * Selector: which devices a resource is made of
  *
- * A group of keys (selector-key.h), or a list of groups of which any may take the device.  Each key
+ * A group of keys (key.h), or a list of groups of which any may take the device.  Each key
  * is a list of patterns with `*` and `?`; "!x" refuses what x matches.  A group takes a device when
  * every key that is given agrees: the device matches one of the key's patterns (or the key has only
  * "!x") and none of its "!x"; and when none of the groups of its `exclude` takes the device.
