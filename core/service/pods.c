@@ -66,7 +66,7 @@ static void pods_schedule(RdmadPods *pods, guint delay_ms)
 	rdmad_event_arm(pods->ask, (guint)((due - now + 999) / 1000));
 }
 
-static void kubelet_look(RdmadPods *pods)
+void rdmad_pods_look(RdmadPods *pods)
 {
 	RdmadSocketFile now;
 
@@ -81,11 +81,6 @@ static void kubelet_look(RdmadPods *pods)
 			"%" G_GUINT64_FORMAT ":%" G_GUINT64_FORMAT ":%" G_GINT64_FORMAT,
 			(guint64)now.device, (guint64)now.inode, now.changed_ns);
 	rdmad_allocations_set_kubelet(pods->allocations, pods->kubelet);
-}
-
-void rdmad_pods_look(RdmadPods *pods)
-{
-	kubelet_look(pods);
 }
 
 static void list_answered(const guint8 *message, gsize size, gpointer data)
@@ -193,7 +188,7 @@ static void list_ask(gpointer data)
 
 	if (pods->busy)
 		return;
-	kubelet_look(pods);
+	rdmad_pods_look(pods);
 	pods->asking = pods->waiting;
 	pods->waiting = spent;
 	g_clear_pointer(&pods->answer, rdmad_pod_list_free);
@@ -227,7 +222,7 @@ RdmadPods *rdmad_pods_new(RdmadLoop *loop, RdmadAllocations *allocations, const 
 	pods->ask = rdmad_loop_add_timer(loop, NULL, list_ask, pods);
 	pods->sweep = rdmad_loop_add_timer(loop, NULL, list_sweep, pods);
 	pods->asked_us = -GAP_MS * 1000;
-	kubelet_look(pods);
+	rdmad_pods_look(pods);
 	if (rdmad_allocations_count(allocations))
 		rdmad_pods_hint(pods);
 	return pods;

@@ -151,7 +151,7 @@ static int device_compare(gconstpointer a, gconstpointer b)
 {
 	const PoolDevice *const *x = a, *const *y = b;
 
-	return strverscmp((*x)->id, (*y)->id);
+	return rdmad_natural_compare((*x)->id, (*y)->id);
 }
 
 static void devices_update(Pool *pool, const PoolView *view)

@@ -298,7 +298,7 @@ void cdi_want(Cdi *cdi, const RdmadDevice *dev, RdmadChardevKind kind)
 static int entry_compare(gconstpointer a, gconstpointer b)
 {
 	const CdiEntry *x = a, *y = b;
-	const int order = strverscmp(x->dev->id, y->dev->id);
+	const int order = rdmad_natural_compare(x->dev->id, y->dev->id);
 
 	return order ? order : (int)x->kind - (int)y->kind;
 }

@@ -35,7 +35,7 @@ static int device_compare(gconstpointer a, gconstpointer b, gpointer data)
 		return near_x < near_y ? -1 : 1;
 	if (gpu_x != gpu_y)
 		return gpu_x < gpu_y ? -1 : 1;
-	return strverscmp((*x)->name, (*y)->name);
+	return rdmad_natural_compare((*x)->name, (*y)->name);
 }
 
 void nic_order_sort(GPtrArray *devices, const GPtrArray *gpus)

@@ -123,6 +123,15 @@ static void test_an_exclusive_device_is_its_own_slot(Fixture *f, gconstpointer d
 	assert_slots(f, "0000:0a:00.0 0000:3b:00.0");
 }
 
+/* As in `rdmad devices`: a part of a PCI address is no decimal number. */
+static void test_devices_are_in_the_order_of_their_addresses(Fixture *f, gconstpointer d)
+{
+	add(f, "0000:9a:00.0");
+	add(f, "0000:18:00.0");
+	update(f);
+	assert_slots(f, "0000:18:00.0 0000:9a:00.0");
+}
+
 static void test_held_slots_stay_when_a_device_joins(Fixture *f, gconstpointer d)
 {
 	add(f, "a");
@@ -280,6 +289,7 @@ int main(int argc, char **argv)
 	ADD(SHARED_11, numbers_have_the_digits_of_the_count);
 	ADD(TWO_PER, count_per_device);
 	ADD(EXCLUSIVE, an_exclusive_device_is_its_own_slot);
+	ADD(EXCLUSIVE, devices_are_in_the_order_of_their_addresses);
 	ADD(SHARED_5, held_slots_stay_when_a_device_joins);
 	ADD(EXCLUSIVE, a_device_held_in_another_form_is_not_offered_again);
 	ADD(SHARED_5, a_device_that_leaves_keeps_its_share_for_a_time);
