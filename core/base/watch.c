@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/watch.h"
 
+#include <rdmad/loop.h>
+
 void rdmad_watch_list_init(RdmadWatchList *list)
 {
 	*list = (RdmadWatchList){ .watches = g_ptr_array_new_with_free_func(g_free) };
@@ -11,6 +13,7 @@ void rdmad_watch_list_clear(RdmadWatchList *list)
 	while (list->watches->len)
 		rdmad_watch_free(g_ptr_array_index(list->watches, list->watches->len - 1));
 	g_clear_pointer(&list->watches, g_ptr_array_unref);
+	g_clear_pointer(&list->round, rdmad_event_free);
 }
 
 RdmadWatch *rdmad_watch_new(RdmadWatchList *list, RdmadModule *owner, gconstpointer ops,
@@ -24,6 +27,8 @@ RdmadWatch *rdmad_watch_new(RdmadWatchList *list, RdmadModule *owner, gconstpoin
 	watch->data = data;
 	watch->fresh = TRUE;
 	g_ptr_array_add(list->watches, watch);
+	if (list->notifier)
+		rdmad_watch_list_news(list);
 	return watch;
 }
 
@@ -81,4 +86,62 @@ guint rdmad_watch_list_reap(RdmadWatchList *list, const RdmadModule *owner)
 		n++;
 	}
 	return n;
+}
+
+/* ---- the notifier ---- */
+
+typedef struct {
+	const RdmadNotifierClass *notifier;
+	gpointer service;
+	GArray *news, *all;
+} Round;
+
+static void count_fresh(RdmadWatch *watch, gpointer n)
+{
+	*(guint *)n += watch->fresh;
+}
+
+static void round_notify(RdmadWatch *watch, gpointer arg)
+{
+	const Round *round = arg;
+	const GArray *items = watch->fresh ? round->all : round->news;
+
+	if (!items)
+		return;
+	watch->fresh = FALSE;
+	for (guint i = 0; i < items->len && !watch->dead; i++)
+		round->notifier->notify(
+			watch, items->data + (gsize)i * g_array_get_element_size((GArray *)items),
+			round->service);
+	if (round->notifier->settled && !watch->dead)
+		round->notifier->settled(watch);
+}
+
+static void watch_list_round(gpointer data)
+{
+	RdmadWatchList *list = data;
+	Round round = { .notifier = list->notifier, .service = list->service };
+	guint n_fresh = 0;
+
+	round.news = round.notifier->take_news(round.service);
+	rdmad_watch_list_foreach(list, count_fresh, &n_fresh);
+	if (n_fresh)
+		round.all = round.notifier->list(round.service);
+	rdmad_watch_list_foreach(list, round_notify, &round);
+	g_clear_pointer(&round.news, g_array_unref);
+	g_clear_pointer(&round.all, g_array_unref);
+}
+
+void rdmad_watch_list_init_notifier(RdmadWatchList *list, RdmadLoop *loop,
+				    const RdmadNotifierClass *notifier, gpointer service)
+{
+	rdmad_watch_list_init(list);
+	list->notifier = notifier;
+	list->service = service;
+	list->round = rdmad_loop_add_timer(loop, NULL, watch_list_round, list);
+}
+
+void rdmad_watch_list_news(RdmadWatchList *list)
+{
+	rdmad_event_arm(list->round, 0);
 }

@@ -137,11 +137,6 @@ static gboolean config_dropins_merge(RdmadConfigNode *root, const char *dir, GEr
 #define SUFFIX	     ".conf"
 #define PROFILES_MAX 16u
 
-static int name_compare(gconstpointer a, gconstpointer b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* The names of all, sorted; NULL-terminated.  No directory has none; NULL: it cannot be read. */
 static char **profiles_list(const char *dir, GError **error)
 {
@@ -160,7 +155,7 @@ static char **profiles_list(const char *dir, GError **error)
 		if (g_str_has_suffix(file, SUFFIX))
 			g_ptr_array_add(names, g_strndup(file, strlen(file) - strlen(SUFFIX)));
 	g_clear_pointer(&directory, g_dir_close);
-	g_ptr_array_sort(names, name_compare);
+	g_ptr_array_sort(names, compare_names);
 	g_ptr_array_add(names, NULL);
 	return (char **)g_ptr_array_free(names, FALSE);
 }

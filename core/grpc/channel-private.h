@@ -12,7 +12,7 @@
 
 #include "base/owned.h"
 #include "grpc/grpc-stats.h"
-#include "grpc/response-head.h"
+#include "grpc/head.h"
 #include "grpc/session.h"
 #include "grpc/wire.h"
 

@@ -13,7 +13,7 @@
 #include "base/owned.h"
 #include "base/unix-socket.h"
 #include "grpc/grpc-stats.h"
-#include "grpc/request-head.h"
+#include "grpc/head.h"
 #include "grpc/session.h"
 #include "grpc/wire.h"
 

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "grpc/session.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <rdmad/fd.h>
 #include <sys/socket.h>
 
-#include "grpc/session-private.h"
+#include "grpc/session-limits.h"
 
+#define READ_SIZE      16384u
+#define READS_A_TURN   4      /* then the others' turn */
+#define OUT_SIZE       32768u /* about; gathered for one write */
+#define LINGER_BYTES   (256u * 1024)
 #define OUT_QUEUE_MAX  1000u /* frames waiting in nghttp2, server side */
 #define PREFACE_MS     10000u
 #define LINGER_MS      1000u  /* for last words to be read */
@@ -14,22 +19,295 @@
 #define STREAM_WINDOW  (256 * 1024)
 #define SESSION_WINDOW (1024 * 1024)
 
-gboolean rdmad_grpc_session_listens(const RdmadGrpcSession *s)
+struct RdmadGrpcSession {
+	int fd;
+	gboolean server;
+	nghttp2_session *h2;
+	const RdmadGrpcSessionOps *ops;
+	gpointer data;
+	RdmadEvent *io;
+	RdmadEvent *turn;    /* timer: writes what was submitted outside of a turn */
+	RdmadEvent *preface; /* timer: until the peer's first SETTINGS */
+	RdmadEvent *linger;  /* timer: last words that the peer does not read */
+	GByteArray *out;     /* bytes the socket did not take yet, or NULL */
+	guint out_sent;
+	RdmadGrpcSessionLimits limits;
+	const char *over;  /* why the connection is at its end */
+	gboolean stopping; /* we ended it: nothing more is heard */
+	const char *why;   /* we ended it */
+	gboolean said;	   /* all was sent; what still comes is dropped */
+	gsize dropped;
+	gboolean again; /* submitted during a turn */
+	gboolean dead;	/* freed while `busy` */
+	guint busy;
+};
+
+/* FALSE: what comes is for nobody. */
+static gboolean session_listens(const RdmadGrpcSession *s)
 {
 	return !s->dead && !s->stopping;
 }
 
-void rdmad_grpc_session_end(RdmadGrpcSession *s, const char *why)
+/* The connection is at its end; `why` must outlive the session. */
+static void session_end(RdmadGrpcSession *s, const char *why)
 {
 	if (!s->over)
 		s->over = s->why ? s->why : why;
 }
 
+/* GOAWAY (ENHANCE_YOUR_CALM), then the end for the reason given; nothing more is heard. */
+static void session_terminate(RdmadGrpcSession *s, const char *why)
+{
+	if (!session_listens(s))
+		return;
+	s->stopping = TRUE;
+	s->why = why;
+	nghttp2_session_terminate_session(s->h2, NGHTTP2_ENHANCE_YOUR_CALM);
+	rdmad_grpc_session_wake(s);
+}
+
+/* ---- bytes in and out ---- */
+
+static gboolean session_feed(RdmadGrpcSession *s, const guint8 *bytes, gsize size)
+{
+	const ssize_t n = nghttp2_session_mem_recv(s->h2, bytes, size);
+
+	if (n < 0)
+		session_end(s, nghttp2_strerror((int)n));
+	return n >= 0 && session_listens(s);
+}
+
+static gboolean session_drop(RdmadGrpcSession *s, gsize size)
+{
+	s->dropped += size;
+	if (s->dropped > LINGER_BYTES)
+		session_end(s, "the peer does not stop sending");
+	return !s->over;
+}
+
+static gboolean session_read_once(RdmadGrpcSession *s)
+{
+	guint8 bytes[READ_SIZE];
+	const ssize_t n = recv(s->fd, bytes, sizeof(bytes), 0);
+
+	if (n == 0)
+		session_end(s, "the peer closed the connection");
+	else if (n < 0 && errno != EAGAIN && errno != EINTR)
+		session_end(s, g_strerror(errno));
+	if (n <= 0)
+		return FALSE;
+	/* nghttp2 that has ended a session by itself must not be fed either. */
+	if (s->said || s->stopping || !nghttp2_session_want_read(s->h2))
+		return session_drop(s, (gsize)n);
+	return session_feed(s, bytes, (gsize)n) && n == sizeof(bytes);
+}
+
+/* Some bytes from the socket, fed to nghttp2. */
+static void session_read(RdmadGrpcSession *s)
+{
+	for (int i = 0; i < READS_A_TURN && !s->over && !s->dead; i++)
+		if (!session_read_once(s))
+			return;
+}
+
+/* Takes frames from nghttp2 until there is enough for one write. */
+static gboolean session_gather(RdmadGrpcSession *s)
+{
+	const guint8 *bytes;
+	ssize_t n = 0;
+
+	if (s->out)
+		return TRUE;
+	while (!s->dead && (!s->out || s->out->len < OUT_SIZE)) {
+		n = nghttp2_session_mem_send(s->h2, &bytes);
+		if (n <= 0)
+			break;
+		if (!s->out)
+			s->out = g_byte_array_new();
+		g_byte_array_append(s->out, bytes, (guint)n);
+	}
+	if (n < 0)
+		session_end(s, nghttp2_strerror((int)n));
+	return s->out != NULL;
+}
+
+/* FALSE when the socket takes no more. */
+static gboolean session_send(RdmadGrpcSession *s)
+{
+	const gsize left = s->out->len - s->out_sent;
+	const ssize_t n = send(s->fd, s->out->data + s->out_sent, left, MSG_NOSIGNAL);
+
+	if (n < 0) {
+		if (errno != EAGAIN && errno != EINTR)
+			session_end(s, g_strerror(errno));
+		return FALSE;
+	}
+	s->out_sent += (guint)n;
+	if ((gsize)n < left)
+		return FALSE;
+	g_clear_pointer(&s->out, g_byte_array_unref);
+	s->out_sent = 0;
+	return TRUE;
+}
+
+/* All that nghttp2 has to send, as far as the socket takes it. */
+static void session_write(RdmadGrpcSession *s)
+{
+	s->again = FALSE;
+	while (!s->over && session_gather(s) && !s->over && !s->dead && session_send(s))
+		;
+}
+
+/* ---- callbacks of nghttp2, passed on to the owner unless a limit was exceeded ---- */
+
+/* A freed session must not be fed any further. */
+static int session_result(const RdmadGrpcSession *s)
+{
+	return s->dead ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
+}
+
+static int on_begin_frame(nghttp2_session *h2, const nghttp2_frame_hd *head, void *data)
+{
+	RdmadGrpcSession *s = data;
+
+	if (s->server && session_listens(s) &&
+	    !rdmad_grpc_session_limits_received(&s->limits, head))
+		session_terminate(s, "a flood of control frames");
+	return session_result(s);
+}
+
+static int on_begin_headers(nghttp2_session *h2, const nghttp2_frame *frame, void *data)
+{
+	RdmadGrpcSession *s = data;
+
+	rdmad_grpc_session_limits_begin(&s->limits);
+	if (session_listens(s))
+		s->ops->begin(frame->hd.stream_id, s->data);
+	return session_result(s);
+}
+
+static int on_header(nghttp2_session *h2, const nghttp2_frame *frame, const uint8_t *name,
+		     size_t name_len, const uint8_t *value, size_t value_len, uint8_t flags,
+		     void *data)
+{
+	RdmadGrpcSession *s = data;
+	const RdmadGrpcField field = { (const char *)name, (const char *)value, name_len,
+				       value_len };
+	const RdmadGrpcHeadersSize size =
+		rdmad_grpc_session_limits_field(&s->limits, name_len, value_len);
+
+	if (!session_listens(s))
+		return session_result(s);
+	if (size == RDMAD_GRPC_HEADERS_FIT)
+		s->ops->field(frame->hd.stream_id, &field, s->data);
+	else if (size == RDMAD_GRPC_HEADERS_FLOOD)
+		session_terminate(s, "a flood of headers");
+	return session_result(s);
+}
+
+static int on_data(nghttp2_session *h2, uint8_t flags, int32_t stream, const uint8_t *bytes,
+		   size_t size, void *data)
+{
+	RdmadGrpcSession *s = data;
+
+	if (session_listens(s))
+		s->ops->data(stream, bytes, size, s->data);
+	return session_result(s);
+}
+
+static void session_received_stream_frame(RdmadGrpcSession *s, const nghttp2_frame *frame)
+{
+	const int32_t stream = frame->hd.stream_id;
+
+	if (frame->hd.type == NGHTTP2_HEADERS)
+		s->ops->headers(stream,
+				rdmad_grpc_session_limits_size(&s->limits) !=
+					RDMAD_GRPC_HEADERS_FIT,
+				s->data);
+	if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) && session_listens(s))
+		s->ops->ended(stream, s->data);
+}
+
+static int on_frame(nghttp2_session *h2, const nghttp2_frame *frame, void *data)
+{
+	RdmadGrpcSession *s = data;
+
+	if (!session_listens(s))
+		return session_result(s);
+	if (frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA)
+		session_received_stream_frame(s, frame);
+	else if (frame->hd.type == NGHTTP2_SETTINGS)
+		g_clear_pointer(&s->preface, rdmad_event_free);
+	else if (frame->hd.type == NGHTTP2_GOAWAY)
+		s->ops->goaway(s->data);
+	else if (frame->hd.type == NGHTTP2_PING && (frame->hd.flags & NGHTTP2_FLAG_ACK))
+		s->ops->ping_acked(s->data);
+	return session_result(s);
+}
+
+/* A server that answers before the request is whole asks for no more of it (RFC 9113 8.1). */
+static void session_ended_early(RdmadGrpcSession *s, const nghttp2_frame *frame)
+{
+	const int32_t stream = frame->hd.stream_id;
+
+	if (s->server && nghttp2_session_get_stream_remote_close(s->h2, stream) == 0)
+		nghttp2_submit_rst_stream(s->h2, NGHTTP2_FLAG_NONE, stream, NGHTTP2_NO_ERROR);
+}
+
+static int on_sent(nghttp2_session *h2, const nghttp2_frame *frame, void *data)
+{
+	RdmadGrpcSession *s = data;
+	const gboolean carries =
+		frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA;
+
+	if (carries && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
+		session_ended_early(s, frame);
+	if (s->server && session_listens(s) && !rdmad_grpc_session_limits_sent(&s->limits, frame))
+		session_terminate(s, "a flood of wrong streams");
+	return session_result(s);
+}
+
+static int on_stream_close(nghttp2_session *h2, int32_t stream, uint32_t error_code, void *data)
+{
+	RdmadGrpcSession *s = data;
+
+	rdmad_grpc_session_limits_earn(&s->limits);
+	if (!s->dead)
+		s->ops->stream_closed(stream, error_code, s->data);
+	return session_result(s);
+}
+
+/* RFC 9113 5.5: a frame of an unknown type is ignored; on_begin_frame() has counted it. */
+static int unpack_unknown(nghttp2_session *h2, void **payload, const nghttp2_frame_hd *head,
+			  void *data)
+{
+	return NGHTTP2_ERR_CANCEL;
+}
+
+static nghttp2_session_callbacks *session_callbacks(void)
+{
+	nghttp2_session_callbacks *cb;
+
+	if (nghttp2_session_callbacks_new(&cb) != 0)
+		g_error("out of memory");
+	nghttp2_session_callbacks_set_on_begin_frame_callback(cb, on_begin_frame);
+	nghttp2_session_callbacks_set_on_begin_headers_callback(cb, on_begin_headers);
+	nghttp2_session_callbacks_set_on_header_callback(cb, on_header);
+	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(cb, on_data);
+	nghttp2_session_callbacks_set_on_frame_recv_callback(cb, on_frame);
+	nghttp2_session_callbacks_set_on_frame_send_callback(cb, on_sent);
+	nghttp2_session_callbacks_set_on_stream_close_callback(cb, on_stream_close);
+	nghttp2_session_callbacks_set_unpack_extension_callback(cb, unpack_unknown);
+	return cb;
+}
+
+/* ---- a turn of the loop ---- */
+
 static void linger_over(gpointer data)
 {
 	RdmadGrpcSession *s = data;
 
-	rdmad_grpc_session_end(s, "the peer does not read");
+	session_end(s, "the peer does not read");
 	rdmad_grpc_session_wake(s);
 }
 
@@ -57,11 +335,11 @@ static void session_judge(RdmadGrpcSession *s)
 	if (!s->over && !s->said && session_all_said(s))
 		session_say_goodbye(s);
 	if (s->server && nghttp2_session_get_outbound_queue_size(s->h2) > OUT_QUEUE_MAX)
-		rdmad_grpc_session_end(s, "the peer does not read");
+		session_end(s, "the peer does not read");
 	if (s->over)
 		return;
 	if (!rdmad_event_want(s->io, RDMAD_IO_READ | (s->out ? RDMAD_IO_WRITE : 0))) {
-		rdmad_grpc_session_end(s, "the peer cannot be waited for");
+		session_end(s, "the peer cannot be waited for");
 		return;
 	}
 	if (!session_reads(s) && !rdmad_event_armed(s->linger))
@@ -88,9 +366,9 @@ static void session_turn(RdmadGrpcSession *s, RdmadIo ready)
 {
 	s->busy++;
 	if (ready & RDMAD_IO_READ)
-		rdmad_grpc_session_read(s);
+		session_read(s);
 	if (!s->dead)
-		rdmad_grpc_session_write(s);
+		session_write(s);
 	if (!s->dead)
 		s->ops->flushed(s->data);
 	if (!s->dead)
@@ -114,7 +392,7 @@ static void preface_late(gpointer data)
 {
 	RdmadGrpcSession *s = data;
 
-	rdmad_grpc_session_end(s, "the peer did not begin to speak HTTP/2");
+	session_end(s, "the peer did not begin to speak HTTP/2");
 	session_turn(s, 0);
 }
 
@@ -123,7 +401,7 @@ static void preface_late(gpointer data)
 static void session_make_h2(RdmadGrpcSession *s)
 {
 	nghttp2_option *option = rdmad_grpc_session_options();
-	nghttp2_session_callbacks *cb = rdmad_grpc_session_callbacks();
+	nghttp2_session_callbacks *cb = session_callbacks();
 	const int rv = s->server ? nghttp2_session_server_new2(&s->h2, cb, s, option)
 				 : nghttp2_session_client_new2(&s->h2, cb, s, option);
 
@@ -162,7 +440,7 @@ RdmadGrpcSession *rdmad_grpc_session_new(RdmadLoop *loop, int fd, gboolean serve
 	session_submit_settings(s, max_streams);
 	s->io = rdmad_loop_add_io(loop, NULL, fd, RDMAD_IO_READ, session_ready, s, NULL);
 	if (!s->io) /* its owner hears of it from the loop */
-		rdmad_grpc_session_end(s, "the peer cannot be waited for");
+		session_end(s, "the peer cannot be waited for");
 	s->turn = rdmad_loop_add_timer(loop, NULL, session_woken, s);
 	s->linger = rdmad_loop_add_timer(loop, NULL, linger_over, s);
 	s->preface = rdmad_loop_add_timer(loop, NULL, preface_late, s);
@@ -205,18 +483,8 @@ void rdmad_grpc_session_flush(RdmadGrpcSession *s)
 	if (s->busy || s->dead)
 		return;
 	s->busy++;
-	rdmad_grpc_session_write(s);
+	session_write(s);
 	session_leave(s);
-}
-
-void rdmad_grpc_session_terminate(RdmadGrpcSession *s, const char *why)
-{
-	if (!rdmad_grpc_session_listens(s))
-		return;
-	s->stopping = TRUE;
-	s->why = why;
-	nghttp2_session_terminate_session(s->h2, NGHTTP2_ENHANCE_YOUR_CALM);
-	rdmad_grpc_session_wake(s);
 }
 
 gboolean rdmad_grpc_session_hung_up(const RdmadGrpcSession *s)

@@ -11,7 +11,7 @@
 #include <nghttp2/nghttp2.h>
 #include <rdmad/loop.h>
 
-#include "grpc/field.h"
+#include "grpc/head.h"
 
 #define RDMAD_GRPC_HEADERS_MAX 8192u /* bytes of a header list, counted as RFC 9113 does */
 
@@ -49,7 +49,5 @@ nghttp2_session *rdmad_grpc_session_h2(RdmadGrpcSession *session);
 void rdmad_grpc_session_wake(RdmadGrpcSession *session);
 /* Writes now what the socket takes, for the last words before the session is freed. */
 void rdmad_grpc_session_flush(RdmadGrpcSession *session);
-/* GOAWAY (ENHANCE_YOUR_CALM), then the end for the reason given; nothing more is heard. */
-void rdmad_grpc_session_terminate(RdmadGrpcSession *session, const char *why);
 /* TRUE when the other end has closed already, though no event told so yet. */
 gboolean rdmad_grpc_session_hung_up(const RdmadGrpcSession *session);

@@ -120,6 +120,11 @@ int rdmad_natural_compare(const char *a, const char *b)
 	return strcmp(a, b);
 }
 
+int rdmad_natural_compare_entries(gconstpointer a, gconstpointer b)
+{
+	return rdmad_natural_compare(*(const char *const *)a, *(const char *const *)b);
+}
+
 #define PROBLEMS_MAX 64u
 
 /* What freeing and comparing have in common: the plain members, by offset. */

@@ -24,5 +24,5 @@ gboolean rdmad_device_equal(const RdmadDevice *a, const RdmadDevice *b);
 void rdmad_gpu_free(RdmadGpu *gpu);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadGpu, rdmad_gpu_free)
 
-/* As strcmp(), with runs of digits compared as numbers: mlx5_2 before mlx5_10. */
-int rdmad_natural_compare(const char *a, const char *b);
+/* rdmad_natural_compare() of the entries of an array of char *. */
+int rdmad_natural_compare_entries(gconstpointer a, gconstpointer b);

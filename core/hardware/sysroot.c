@@ -280,11 +280,6 @@ char *rdmad_sysroot_resolve(const RdmadSysroot *root, const char *path, GError *
 	return g_strdup(full + skip);
 }
 
-static int compare_names(gconstpointer a, gconstpointer b)
-{
-	return rdmad_natural_compare(*(char *const *)a, *(char *const *)b);
-}
-
 static gboolean is_dot(const char *name)
 {
 	return !strcmp(name, ".") || !strcmp(name, "..");
@@ -325,7 +320,7 @@ static GPtrArray *read_names(DIR *dir, const char *path, GError **error)
 
 	if (!list_names(dir, names, path, error))
 		return NULL;
-	g_ptr_array_sort(names, compare_names);
+	g_ptr_array_sort(names, rdmad_natural_compare_entries);
 	return g_steal_pointer(&names);
 }
 

@@ -32,3 +32,14 @@ void rdmad_allocation_set_pod(RdmadAllocation *allocation, const char *pod_names
 /* Who vouches for it from now on. */
 void rdmad_allocation_set_witness(RdmadAllocation *allocation, const char *boot,
 				  const char *kubelet);
+
+/* Names one slot: ids are unique within a resource only. */
+typedef struct {
+	const char *resource, *slot;
+} RdmadSlot;
+
+/* For hash tables whose keys are RdmadSlot. */
+guint rdmad_slot_hash(gconstpointer slot);
+gboolean rdmad_slot_equal(gconstpointer a, gconstpointer b);
+/* One block with its own copy of both strings; g_free(). */
+RdmadSlot *rdmad_slot_dup(const RdmadSlot *slot);

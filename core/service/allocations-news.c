@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who hears what about allocations: the event log at once, watchers from the top of the loop. */
+/* News of allocations: to the event log at once, to watchers on the next turn of the loop. */
 #include <rdmad/event-log.h>
 #include <rdmad/loop.h>
 
 #include "service/allocations-table.h"
 
-/* Each holds what it names until everybody was told, so that borrowed allocations last for the turn. */
+/* Each holds what it names until all were notified, so that borrowed allocations last for the turn. */
 typedef struct {
 	const RdmadAllocation *before, *now;
 	char *reason;
@@ -28,88 +28,69 @@ static GArray *news_new(void)
 	return news;
 }
 
-static void allocation_release(gpointer allocation)
+static void news_append(GArray *all, const RdmadAllocation *before, const RdmadAllocation *now,
+			const char *reason)
 {
-	rdmad_allocation_unref(allocation);
+	const News news = {
+		.before = before ? rdmad_allocation_ref(before) : NULL,
+		.now = now ? rdmad_allocation_ref(now) : NULL,
+		.reason = g_strdup(reason),
+	};
+
+	g_array_append_val(all, news);
 }
 
-/* One round: what changed, and for new watches what there is. */
-typedef struct {
-	const GArray *news;
-	GPtrArray *all;
-} Round;
-
-static void watch_tell_news(const RdmadAllocationOps *ops, const News *news, gpointer data)
+static void watch_notify(RdmadWatch *watch, gconstpointer item, gpointer service)
 {
+	const RdmadAllocationOps *ops = watch->ops;
+	const News *news = item;
+
 	if (!news->before) {
 		if (ops->granted)
-			ops->granted(news->now, data);
+			ops->granted(news->now, watch->data);
 	} else if (!news->now) {
 		if (ops->ended)
-			ops->ended(news->before, news->reason, data);
+			ops->ended(news->before, news->reason, watch->data);
 	} else if (ops->changed) {
-		ops->changed(news->before, news->now, data);
+		ops->changed(news->before, news->now, watch->data);
 	}
 }
 
-static void watch_tell(RdmadWatch *watch, gpointer arg)
+static GArray *allocations_take_news(gpointer service)
 {
-	const Round *round = arg;
-	const RdmadAllocationOps *ops = watch->ops;
+	RdmadAllocations *allocations = service;
+	GArray *news = g_steal_pointer(&allocations->news);
 
-	if (watch->fresh)
-		for (guint i = 0; i < round->all->len && !watch->dead && ops->granted; i++)
-			ops->granted(g_ptr_array_index(round->all, i), watch->data);
-	else
-		for (guint i = 0; i < round->news->len && !watch->dead; i++)
-			watch_tell_news(ops, &g_array_index(round->news, News, i), watch->data);
-	watch->fresh = FALSE;
+	allocations->news = news_new();
+	return news;
 }
 
-static void fresh_count(RdmadWatch *watch, gpointer arg)
+static GArray *allocations_list(gpointer service)
 {
-	*(guint *)arg += watch->fresh;
-}
+	const RdmadAllocations *allocations = service;
+	GArray *all = news_new();
 
-static GPtrArray *allocations_snapshot(RdmadAllocations *allocations)
-{
-	GPtrArray *all = g_ptr_array_new_with_free_func(allocation_release);
-
-	for (const GList *l = allocations->order.head; l; l = l->next) {
-		const RdmadAllocationRecord *record = l->data;
-
-		g_ptr_array_add(all, (gpointer)rdmad_allocation_ref(record->allocation));
-	}
+	for (const GList *l = allocations->order.head; l; l = l->next)
+		news_append(all, NULL, ((const RdmadAllocationRecord *)l->data)->allocation, NULL);
 	return all;
 }
 
-/* What a callback changes is told on the next turn. */
-static void news_tell(gpointer data)
-{
-	RdmadAllocations *allocations = data;
-	g_autoptr(GArray) news = g_steal_pointer(&allocations->news);
-	g_autoptr(GPtrArray) all = NULL;
-	guint fresh = 0;
-	Round round;
-
-	allocations->news = news_new();
-	rdmad_watch_list_foreach(&allocations->watches, fresh_count, &fresh);
-	all = fresh ? allocations_snapshot(allocations) : g_ptr_array_new();
-	round = (Round){ news, all };
-	rdmad_watch_list_foreach(&allocations->watches, watch_tell, &round);
-}
+static const RdmadNotifierClass allocations_notifier = {
+	.take_news = allocations_take_news,
+	.list = allocations_list,
+	.notify = watch_notify,
+};
 
 void rdmad_allocations_news_init(RdmadAllocations *allocations, RdmadLoop *loop)
 {
 	allocations->news = news_new();
-	rdmad_watch_list_init(&allocations->watches);
-	allocations->tell = rdmad_loop_add_timer(loop, NULL, news_tell, allocations);
+	rdmad_watch_list_init_notifier(&allocations->watches, loop, &allocations_notifier,
+				       allocations);
 }
 
 void rdmad_allocations_news_clear(RdmadAllocations *allocations)
 {
 	rdmad_watch_list_clear(&allocations->watches);
-	rdmad_event_free(allocations->tell);
 	g_array_unref(allocations->news);
 }
 
@@ -194,15 +175,9 @@ static void news_post(RdmadEventLog *event_log, const RdmadAllocation *before,
 void rdmad_allocations_news_add(RdmadAllocations *allocations, const RdmadAllocation *before,
 				const RdmadAllocation *now, const char *reason)
 {
-	const News news = {
-		.before = before ? rdmad_allocation_ref(before) : NULL,
-		.now = now ? rdmad_allocation_ref(now) : NULL,
-		.reason = g_strdup(reason),
-	};
-
 	news_post(allocations->event_log, before, now, reason);
-	g_array_append_val(allocations->news, news);
-	rdmad_event_arm(allocations->tell, 0);
+	news_append(allocations->news, before, now, reason);
+	rdmad_watch_list_news(&allocations->watches);
 }
 
 void rdmad_allocations_news_overlap(RdmadAllocations *allocations, const RdmadAllocation *holder,
@@ -231,6 +206,5 @@ void rdmad_allocations_news_forgotten(RdmadAllocations *allocations,
 RdmadWatch *rdmad_allocations_watch(RdmadAllocations *allocations, RdmadModule *owner,
 				    const RdmadAllocationOps *ops, gpointer data)
 {
-	rdmad_event_arm(allocations->tell, 0);
 	return rdmad_watch_new(&allocations->watches, owner, ops, data);
 }

@@ -5,7 +5,6 @@
 #include <rdmad/log.h>
 #include <string.h>
 
-#include "service/allocation-private.h"
 #include "service/allocations-table.h"
 
 typedef struct {

@@ -4,7 +4,7 @@
 
 #include "base/watch.h"
 #include "service/allocations-private.h"
-#include "service/slot.h"
+#include "service/allocation-private.h"
 
 /* An allocation in its place.  Times are monotonic. */
 typedef struct {
@@ -51,7 +51,6 @@ struct RdmadAllocations {
 	gint64 tried_us; /* monotonic, when that was */
 	RdmadStat *writes, *durations;
 	RdmadWatchList watches;
-	RdmadEvent *tell;
 };
 
 /* The youngest allocation that has the slot, or NULL. */
@@ -67,15 +66,12 @@ void rdmad_allocations_set(RdmadAllocations *allocations, RdmadAllocationRecord 
 			   const RdmadAllocation *allocation);
 void rdmad_allocations_remove(RdmadAllocations *allocations, RdmadAllocationRecord *record);
 
-void rdmad_allocations_write_init(RdmadAllocations *allocations, RdmadLoop *loop);
-/* Sets the problem of a disk that takes nothing before the first allocation meets it. */
-void rdmad_allocations_write_try(RdmadAllocations *allocations);
 /* One transaction: `gone` are RdmadAllocationRecord *, `put` RdmadAllocation *; all of it is written or nothing.
  * The table in memory stays as it is. */
 gboolean rdmad_allocations_write(RdmadAllocations *allocations, const GPtrArray *gone,
 				 const GPtrArray *put, GError **error);
 
-/* Tells the event log now and the watchers on the next turn.  `before` NULL: granted; `now` NULL:
+/* Posts to the event log now and notifies the watchers on the next turn.  `before` NULL: granted; `now` NULL:
  * ended, for `reason`. */
 void rdmad_allocations_news_add(RdmadAllocations *allocations, const RdmadAllocation *before,
 				const RdmadAllocation *now, const char *reason);

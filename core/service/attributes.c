@@ -11,9 +11,8 @@
 
 struct RdmadAttributes {
 	GTree *attributes; /* name -> Attribute, in the order of the names */
-	GHashTable *news;  /* set of names that watchers have yet to hear about */
+	GHashTable *news;  /* set of names of which the watchers are still to be notified */
 	RdmadWatchList watches;
-	RdmadEvent *tell;
 };
 
 typedef struct {
@@ -44,35 +43,25 @@ static void watch_freed(RdmadWatch *watch, gpointer service)
 	watch->ops = NULL;
 }
 
-static void watch_tell_one(RdmadWatch *watch, RdmadAttributes *attributes, const char *name)
+static void watch_notify(RdmadWatch *watch, gconstpointer item, gpointer service)
 {
 	const AttributeWatch *ops = watch->ops;
-	const Attribute *attribute = g_tree_lookup(attributes->attributes, name);
-	char *value = attribute ? g_ref_string_acquire(attribute->value) : NULL;
+	const RdmadAttributes *attributes = service;
+	const char *name = *(char *const *)item;
+	const Attribute *attribute;
+	char *value;
 
+	if (ops->name && strcmp(ops->name, name) != 0)
+		return;
+	attribute = g_tree_lookup(attributes->attributes, name);
+	value = attribute ? g_ref_string_acquire(attribute->value) : NULL;
 	ops->fn(name, value, watch->data);
 	g_clear_pointer(&value, g_ref_string_release);
 }
 
-/* One round: what changed, and for the new watches what there is. */
-typedef struct {
-	RdmadAttributes *attributes;
-	GPtrArray *news, *all; /* names, copied: callbacks may set attributes */
-} Round;
-
-static void watch_tell(RdmadWatch *watch, gpointer arg)
+static void name_clear(gpointer name)
 {
-	const Round *round = arg;
-	const GPtrArray *names = watch->fresh ? round->all : round->news;
-
-	watch->fresh = FALSE;
-	for (guint i = 0; i < names->len && !watch->dead; i++) {
-		const AttributeWatch *ops = watch->ops;
-		const char *name = g_ptr_array_index(names, i);
-
-		if (!ops->name || !strcmp(ops->name, name))
-			watch_tell_one(watch, round->attributes, name);
-	}
+	g_free(*(char **)name);
 }
 
 static gint name_compare(gconstpointer a, gconstpointer b)
@@ -80,37 +69,53 @@ static gint name_compare(gconstpointer a, gconstpointer b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static GPtrArray *news_steal(RdmadAttributes *attributes)
+/* Of char *, copied: callbacks may set attributes. */
+static GArray *names_new(void)
 {
-	GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
+	GArray *names = g_array_new(FALSE, FALSE, sizeof(char *));
+
+	g_array_set_clear_func(names, name_clear);
+	return names;
+}
+
+static GArray *attributes_take_news(gpointer service)
+{
+	RdmadAttributes *attributes = service;
+	GArray *names = names_new();
 	GHashTableIter iter;
 	gpointer name;
 
 	g_hash_table_iter_init(&iter, attributes->news);
 	while (g_hash_table_iter_next(&iter, &name, NULL)) {
 		g_hash_table_iter_steal(&iter);
-		g_ptr_array_add(names, name);
+		g_array_append_val(names, name);
 	}
-	g_ptr_array_sort(names, name_compare);
+	g_array_sort(names, name_compare);
 	return names;
 }
 
 static gboolean name_collect(gpointer name, gpointer attribute, gpointer names)
 {
-	g_ptr_array_add(names, g_strdup(name));
+	char *copy = g_strdup(name);
+
+	g_array_append_val((GArray *)names, copy);
 	return FALSE;
 }
 
-static void attributes_tell(gpointer data)
+static GArray *attributes_list(gpointer service)
 {
-	RdmadAttributes *attributes = data;
-	g_autoptr(GPtrArray) news = news_steal(attributes);
-	g_autoptr(GPtrArray) all = g_ptr_array_new_with_free_func(g_free);
-	Round round = { attributes, news, all };
+	RdmadAttributes *attributes = service;
+	GArray *names = names_new();
 
-	g_tree_foreach(attributes->attributes, name_collect, all);
-	rdmad_watch_list_foreach(&attributes->watches, watch_tell, &round);
+	g_tree_foreach(attributes->attributes, name_collect, names);
+	return names;
 }
+
+static const RdmadNotifierClass attributes_notifier = {
+	.take_news = attributes_take_news,
+	.list = attributes_list,
+	.notify = watch_notify,
+};
 
 static gint tree_compare(gconstpointer a, gconstpointer b, gpointer data)
 {
@@ -123,9 +128,9 @@ RdmadAttributes *rdmad_attributes_new(RdmadLoop *loop)
 
 	attributes->attributes = g_tree_new_full(tree_compare, NULL, g_free, attribute_free);
 	attributes->news = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	rdmad_watch_list_init(&attributes->watches);
+	rdmad_watch_list_init_notifier(&attributes->watches, loop, &attributes_notifier,
+				       attributes);
 	attributes->watches.freed = watch_freed;
-	attributes->tell = rdmad_loop_add_timer(loop, NULL, attributes_tell, attributes);
 	return attributes;
 }
 
@@ -134,7 +139,6 @@ void rdmad_attributes_free(RdmadAttributes *attributes)
 	if (!attributes)
 		return;
 	rdmad_watch_list_clear(&attributes->watches);
-	rdmad_event_free(attributes->tell);
 	g_hash_table_unref(attributes->news);
 	g_tree_unref(attributes->attributes);
 	g_free(attributes);
@@ -154,7 +158,7 @@ static gboolean text_check(const char *what, const char *text, GError **error)
 static void attributes_changed(RdmadAttributes *attributes, const char *name)
 {
 	g_hash_table_add(attributes->news, g_strdup(name));
-	rdmad_event_arm(attributes->tell, 0);
+	rdmad_watch_list_news(&attributes->watches);
 }
 
 static void attributes_remove(RdmadAttributes *attributes, const char *name)
@@ -205,17 +209,15 @@ RdmadWatch *rdmad_attributes_watch(RdmadAttributes *attributes, RdmadModule *own
 	AttributeWatch *ops = g_new(AttributeWatch, 1);
 
 	*ops = (AttributeWatch){ .fn = fn, .name = g_strdup(name) };
-	rdmad_event_arm(attributes->tell, 0);
 	return rdmad_watch_new(&attributes->watches, owner, ops, data);
 }
 
 void rdmad_attributes_foreach(RdmadAttributes *attributes, RdmadAttributeFunc fn, gpointer data)
 {
-	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GArray) names = attributes_list(attributes);
 
-	g_tree_foreach(attributes->attributes, name_collect, names);
 	for (guint i = 0; i < names->len; i++) {
-		const char *name = g_ptr_array_index(names, i);
+		const char *name = g_array_index(names, char *, i);
 		const Attribute *attribute = g_tree_lookup(attributes->attributes, name);
 
 		if (attribute)

@@ -2,11 +2,12 @@
 #include "service/inventory-private.h"
 
 #include <rdmad/device.h>
+#include <rdmad/event-log.h>
 #include <rdmad/loop.h>
+#include <string.h>
 
 #include "base/watch.h"
 #include "hardware/device.h"
-#include "service/inventory-diff.h"
 #include "service/port-history.h"
 
 struct RdmadInventory {
@@ -21,8 +22,177 @@ struct RdmadInventory {
 	RdmadPortHistory *history;
 	RdmadEventLog *event_log;
 	RdmadWatchList watches;
-	RdmadEvent *tell;
 };
+
+typedef struct {
+	const RdmadDevice *before; /* NULL: added */
+	const RdmadDevice *now;	   /* NULL: removed */
+} Change;
+
+/* ---- the difference between two scans ---- */
+
+static void change_clear(gpointer data)
+{
+	Change *change = data;
+
+	g_clear_pointer(&change->before, rdmad_device_unref);
+	g_clear_pointer(&change->now, rdmad_device_unref);
+}
+
+static GArray *changes_new(void)
+{
+	GArray *changes = g_array_new(FALSE, FALSE, sizeof(Change));
+
+	g_array_set_clear_func(changes, change_clear);
+	return changes;
+}
+
+static void change_append(GArray *changes, const RdmadDevice *before, const RdmadDevice *now)
+{
+	const Change change = { before ? rdmad_device_ref(before) : NULL,
+				now ? rdmad_device_ref(now) : NULL };
+
+	g_array_append_val(changes, change);
+}
+
+/* Negative: the next device of `before` is not in `now`; positive: the other way round. */
+static int next_compare(const GPtrArray *before, guint b, const GPtrArray *now, guint n)
+{
+	const RdmadDevice *old, *new;
+
+	if (b == before->len || n == now->len)
+		return b == before->len ? 1 : -1;
+	old = g_ptr_array_index(before, b);
+	new = g_ptr_array_index(now, n);
+	return rdmad_natural_compare(old->id, new->id);
+}
+
+static void devices_diff(const GPtrArray *before, const GPtrArray *now, gboolean removed,
+			 GArray *changes)
+{
+	guint b = 0, n = 0;
+
+	while (b < before->len || n < now->len) {
+		const int order = next_compare(before, b, now, n);
+		const RdmadDevice *old = order <= 0 ? before->pdata[b++] : NULL;
+		const RdmadDevice *new = order >= 0 ? now->pdata[n++] : NULL;
+
+		if (removed != !new || (old && new &&rdmad_device_equal(old, new)))
+			continue;
+		change_append(changes, old, new);
+	}
+}
+
+/* Both arrays in the order of the ids.  Removals come first, because what was added may have the name
+ * of a device that was removed. */
+static GArray *inventory_diff(const GPtrArray *before, const GPtrArray *now)
+{
+	GArray *changes = changes_new();
+
+	devices_diff(before, now, TRUE, changes);
+	devices_diff(before, now, FALSE, changes);
+	return changes;
+}
+
+static void post_port_state(const RdmadDevice *dev, const RdmadPort *old, const RdmadPort *now,
+			    const RdmadLogFields *about, RdmadEventLog *event_log)
+{
+	const RdmadLogLevel level =
+		now->state == RDMAD_PORT_ACTIVE ? RDMAD_LOG_NOTICE : RDMAD_LOG_WARNING;
+
+	rdmad_event_log_post(event_log, level, "port-state", about, "%s port %u: %s -> %s",
+			     dev->name, now->number, rdmad_port_state_name(old->state),
+			     rdmad_port_state_name(now->state));
+}
+
+/* Also of a port that is again as it was: nobody else would ever hear of it. */
+static void post_flap(const RdmadDevice *dev, const RdmadPort *old, const RdmadPort *now,
+		      const RdmadLogFields *about, RdmadEventLog *event_log)
+{
+	const guint64 n = now->transitions - old->transitions;
+	const char *what = "went up and down";
+
+	if (old->state == now->state)
+		what = now->state == RDMAD_PORT_ACTIVE ? "went down and came back"
+						       : "came up and went down again";
+	rdmad_event_log_post(event_log, RDMAD_LOG_WARNING, "port-flap", about,
+			     "%s port %u: %s, %" G_GUINT64_FORMAT " changes between two looks",
+			     dev->name, now->number, what, n);
+}
+
+/* TRUE: said something. */
+static gboolean post_port(const RdmadDevice *dev, const RdmadPort *old, const RdmadPort *now,
+			  const RdmadLogFields *about, RdmadEventLog *event_log)
+{
+	const gboolean state = old->state != now->state;
+	const gboolean flap = now->transitions - old->transitions > 1;
+	const gboolean gids = !rdmad_port_gids_equal(old, now);
+
+	if (state)
+		post_port_state(dev, old, now, about, event_log);
+	if (flap)
+		post_flap(dev, old, now, about, event_log);
+	if (gids)
+		rdmad_event_log_post(event_log, RDMAD_LOG_INFO, "gid-table", about,
+				     "%s port %u: GID table changed, %u -> %u entries", dev->name,
+				     now->number, old->n_gids, now->n_gids);
+	return state || flap || gids;
+}
+
+/* Returns how many ports had something to say. */
+static guint post_ports(const Change *change, const RdmadLogFields *about, RdmadEventLog *event_log)
+{
+	const RdmadDevice *now = change->now;
+	guint said = 0;
+
+	for (guint i = 0; i < now->n_ports; i++) {
+		const RdmadPort *old = rdmad_device_port(change->before, now->ports[i].number);
+
+		if (old)
+			said += post_port(now, old, &now->ports[i], about, event_log);
+	}
+	return said;
+}
+
+static void post_changed(const Change *change, const RdmadLogFields *about,
+			 RdmadEventLog *event_log)
+{
+	const RdmadDevice *before = change->before, *now = change->now;
+	guint said = post_ports(change, about, event_log);
+
+	if (strcmp(before->name, now->name) != 0) {
+		rdmad_event_log_post(event_log, RDMAD_LOG_NOTICE, "device-renamed", about,
+				     "%s is %s now", before->name, now->name);
+		said++;
+	}
+	if (now->fatal && !before->fatal) {
+		rdmad_event_log_post(event_log, RDMAD_LOG_ERR, "device-fatal", about,
+				     "%s: its driver reports a fatal error", now->name);
+		said++;
+	}
+	/* Interfaces, addresses and what else there is: many and small. */
+	if (!said)
+		rdmad_event_log_post(event_log, RDMAD_LOG_DEBUG, "device-changed", about, "%s",
+				     now->name);
+}
+
+/* Posts to the event log what changed. */
+static void inventory_change_post(const Change *change, RdmadEventLog *event_log)
+{
+	const RdmadDevice *dev = change->now ? change->now : change->before;
+	const RdmadLogFields about = { .device = dev->id };
+
+	if (!change->now)
+		rdmad_event_log_post(event_log, RDMAD_LOG_WARNING, "device-removed", &about, "%s",
+				     dev->name);
+	else if (!change->before)
+		rdmad_event_log_post(event_log, RDMAD_LOG_INFO, "device-added", &about,
+				     "%s (%s), %u %s", dev->name,
+				     dev->driver ? dev->driver : "driver unknown", dev->n_ports,
+				     dev->n_ports == 1 ? "port" : "ports");
+	else
+		post_changed(change, &about, event_log);
+}
 
 static void device_release(gpointer dev)
 {
@@ -44,70 +214,63 @@ static void ptr_array_release(gpointer array)
 	g_ptr_array_unref(array);
 }
 
-/* One round of telling. */
-typedef struct {
-	const GPtrArray *now;
-	const GArray *changes;
-	gboolean looked; /* settled is due for all */
-} Round;
-
-static void watch_tell_change(const RdmadInventoryOps *ops, const RdmadInventoryChange *change,
-			      gpointer data)
+static void watch_notify(RdmadWatch *watch, gconstpointer item, gpointer service)
 {
+	const RdmadInventoryOps *ops = watch->ops;
+	const Change *change = item;
+
 	if (!change->now) {
 		if (ops->removed)
-			ops->removed(change->before, data);
+			ops->removed(change->before, watch->data);
 	} else if (!change->before) {
 		if (ops->added)
-			ops->added(change->now, data);
+			ops->added(change->now, watch->data);
 	} else if (ops->changed) {
-		ops->changed(change->before, change->now, data);
+		ops->changed(change->before, change->now, watch->data);
 	}
 }
 
-static void watch_replay(RdmadWatch *watch, const GPtrArray *devices)
+static void watch_settled(RdmadWatch *watch)
 {
 	const RdmadInventoryOps *ops = watch->ops;
 
-	for (guint i = 0; i < devices->len && !watch->dead; i++)
-		if (ops->added)
-			ops->added(g_ptr_array_index(devices, i), watch->data);
-}
-
-static void watch_tell(RdmadWatch *watch, gpointer arg)
-{
-	const RdmadInventoryOps *ops = watch->ops;
-	const Round *round = arg;
-
-	if (!watch->fresh && !round->looked)
-		return;
-	if (watch->fresh)
-		watch_replay(watch, round->now);
-	else
-		for (guint i = 0; i < round->changes->len && !watch->dead; i++)
-			watch_tell_change(ops,
-					  &g_array_index(round->changes, RdmadInventoryChange, i),
-					  watch->data);
-	watch->fresh = FALSE;
-	if (ops->settled && !watch->dead)
+	if (ops->settled)
 		ops->settled(watch->data);
 }
 
-/* What a callback changes is told on the next turn. */
-static void inventory_tell(gpointer data)
+static GArray *inventory_take_news(gpointer service)
 {
-	RdmadInventory *inv = data;
+	RdmadInventory *inv = service;
 	g_autoptr(GPtrArray) before = g_steal_pointer(&inv->told);
-	g_autoptr(GPtrArray) now = g_ptr_array_ref(inv->devices);
-	g_autoptr(GPtrArray) retired G_GNUC_UNUSED = g_steal_pointer(&inv->retired);
-	g_autoptr(GArray) changes = rdmad_inventory_diff(before, now);
-	Round round = { now, changes, inv->news };
 
-	inv->told = g_ptr_array_ref(now);
-	inv->retired = g_ptr_array_new_with_free_func(ptr_array_release);
+	inv->told = g_ptr_array_ref(inv->devices);
+	g_ptr_array_set_size(inv->retired, 0);
+	if (!inv->news)
+		return NULL;
 	inv->news = FALSE;
-	rdmad_watch_list_foreach(&inv->watches, watch_tell, &round);
+	return inventory_diff(before, inv->devices);
 }
+
+/* NULL before the first scan: watches are notified after it. */
+static GArray *inventory_list(gpointer service)
+{
+	const RdmadInventory *inv = service;
+	GArray *all;
+
+	if (!inv->looked)
+		return NULL;
+	all = changes_new();
+	for (guint i = 0; i < inv->devices->len; i++)
+		change_append(all, NULL, inv->devices->pdata[i]);
+	return all;
+}
+
+static const RdmadNotifierClass inventory_notifier = {
+	.take_news = inventory_take_news,
+	.list = inventory_list,
+	.notify = watch_notify,
+	.settled = watch_settled,
+};
 
 RdmadInventory *rdmad_inventory_new(RdmadLoop *loop, RdmadEventLog *event_log)
 {
@@ -122,8 +285,7 @@ RdmadInventory *rdmad_inventory_new(RdmadLoop *loop, RdmadEventLog *event_log)
 	inv->fatal = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	inv->history = rdmad_port_history_new();
 	inv->event_log = event_log;
-	rdmad_watch_list_init(&inv->watches);
-	inv->tell = rdmad_loop_add_timer(loop, NULL, inventory_tell, inv);
+	rdmad_watch_list_init_notifier(&inv->watches, loop, &inventory_notifier, inv);
 	return inv;
 }
 
@@ -132,7 +294,6 @@ void rdmad_inventory_free(RdmadInventory *inv)
 	if (!inv)
 		return;
 	rdmad_watch_list_clear(&inv->watches);
-	rdmad_event_free(inv->tell);
 	g_hash_table_unref(inv->by_id);
 	g_hash_table_unref(inv->by_name);
 	g_hash_table_unref(inv->fatal);
@@ -147,8 +308,7 @@ void rdmad_inventory_free(RdmadInventory *inv)
 static void changes_post(const GArray *changes, RdmadEventLog *event_log)
 {
 	for (guint i = 0; i < changes->len; i++)
-		rdmad_inventory_change_post(&g_array_index(changes, RdmadInventoryChange, i),
-					    event_log);
+		inventory_change_post(&g_array_index(changes, Change, i), event_log);
 }
 
 static void inventory_index(RdmadInventory *inv)
@@ -166,7 +326,7 @@ static void inventory_index(RdmadInventory *inv)
 /* `devices` is in order. */
 static void inventory_publish(RdmadInventory *inv, GPtrArray *devices)
 {
-	g_autoptr(GArray) changes = rdmad_inventory_diff(inv->devices, devices);
+	g_autoptr(GArray) changes = inventory_diff(inv->devices, devices);
 
 	changes_post(changes, inv->event_log);
 	g_ptr_array_add(inv->retired, inv->devices);
@@ -175,7 +335,7 @@ static void inventory_publish(RdmadInventory *inv, GPtrArray *devices)
 	if (changes->len || !inv->looked)
 		inv->news = TRUE;
 	/* Without news too: what was retired goes then. */
-	rdmad_event_arm(inv->tell, 0);
+	rdmad_watch_list_news(&inv->watches);
 }
 
 static gint device_compare(gconstpointer a, gconstpointer b)
@@ -336,7 +496,5 @@ const RdmadGpu *rdmad_inventory_gpu(RdmadInventory *inv, guint index)
 RdmadWatch *rdmad_inventory_watch(RdmadInventory *inv, RdmadModule *owner,
 				  const RdmadInventoryOps *ops, gpointer data)
 {
-	if (inv->looked)
-		rdmad_event_arm(inv->tell, 0);
 	return rdmad_watch_new(&inv->watches, owner, ops, data);
 }

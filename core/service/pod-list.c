@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "service/slot.h"
+#include "service/allocation-private.h"
 
 #define NAME_MAX_BYTES 253u
 #define UNPACKED_MAX   (64u << 20) /* small messages grow when they are unpacked */

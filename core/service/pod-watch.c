@@ -462,8 +462,9 @@ static void pod_free(gpointer data)
 	g_free(pod);
 }
 
-static void allocation_begins(const RdmadAllocation *allocation, RdmadPodWatch *watch)
+static void allocation_granted(const RdmadAllocation *allocation, gpointer data)
 {
+	RdmadPodWatch *watch = data;
 	g_autofree char *name = NULL;
 	Pod *pod;
 
@@ -506,18 +507,13 @@ static void allocation_ends(const RdmadAllocation *allocation, RdmadPodWatch *wa
 		g_hash_table_foreach_remove(watch->by_descriptor, parent_remove, watch);
 }
 
-static void allocation_granted(const RdmadAllocation *allocation, gpointer data)
-{
-	allocation_begins(allocation, data);
-}
-
 static void allocation_changed(const RdmadAllocation *before, const RdmadAllocation *now,
 			       gpointer data)
 {
 	if (g_strcmp0(before->pod_namespace, now->pod_namespace) == 0 &&
 	    g_strcmp0(before->pod_name, now->pod_name) == 0)
 		return;
-	allocation_begins(now, data);
+	allocation_granted(now, data);
 	allocation_ends(before, data);
 }
 

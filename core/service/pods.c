@@ -85,16 +85,11 @@ static void kubelet_identify(RdmadPods *pods)
 }
 
 /* The file of a kubelet that was there before the node was restarted may be left. */
-static void kubelet_look(RdmadPods *pods)
+void rdmad_pods_look(RdmadPods *pods)
 {
 	kubelet_identify(pods);
 	if (!pods->boot_begun && pods->kubelet && !rdmad_socket_file_is_dead(pods->socket_path))
 		pods->boot_begun = rdmad_allocations_begin_boot(pods->allocations);
-}
-
-void rdmad_pods_look(RdmadPods *pods)
-{
-	kubelet_look(pods);
 }
 
 static void list_answered(const guint8 *message, gsize size, gpointer data)
@@ -202,7 +197,7 @@ static void list_ask(gpointer data)
 
 	if (pods->busy)
 		return;
-	kubelet_look(pods);
+	rdmad_pods_look(pods);
 	pods->asking = pods->waiting;
 	pods->waiting = spent;
 	g_clear_pointer(&pods->answer, rdmad_pod_list_free);
@@ -236,7 +231,7 @@ RdmadPods *rdmad_pods_new(RdmadLoop *loop, RdmadAllocations *allocations, const 
 	pods->ask = rdmad_loop_add_timer(loop, NULL, list_ask, pods);
 	pods->sweep = rdmad_loop_add_timer(loop, NULL, list_sweep, pods);
 	pods->asked_us = -GAP_MS * 1000;
-	kubelet_look(pods);
+	rdmad_pods_look(pods);
 	if (rdmad_allocations_count(allocations))
 		rdmad_pods_hint(pods);
 	return pods;

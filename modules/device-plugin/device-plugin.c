@@ -94,13 +94,13 @@
 
 typedef struct {
 	RdmadModule *self;
-	RdmadPluginSettings *settings;
-	RdmadResourceShared shared;
-	GPtrArray *resources; /* of RdmadResource, as in the settings */
+	PluginSettings *settings;
+	ResourceShared shared;
+	GPtrArray *resources; /* of Resource, as in the settings */
 	GHashTable *told;     /* sentences: once is enough */
-	RdmadModeSource *modes;
-	RdmadExplain *explain;
-	RdmadPluginStats *stats;
+	ModeSource *modes;
+	Explain *explain;
+	PluginStats *stats;
 	RdmadWatch *inventory_watch, *allocations_watch;
 	RdmadEvent *refresh; /* something changed, or health is to be looked at again */
 	gint64 due_us;	     /* when `refresh` fires */
@@ -133,31 +133,30 @@ static void tell_conflicts(Plugin *plugin, const GPtrArray *conflicts)
 }
 
 /* Before kubelet hears of the devices. */
-static void publish_names(Plugin *plugin, const RdmadAssignment *assignment)
+static void publish_names(Plugin *plugin, const Assignment *assignment)
 {
-	RdmadDelivery *delivery = plugin->shared.delivery;
+	Delivery *delivery = plugin->shared.delivery;
 	g_autoptr(GError) error = NULL;
 
 	for (guint i = 0; i < plugin->settings->resources->len; i++)
-		rdmad_delivery_offer(delivery, plugin->settings->resources->pdata[i],
-				     assignment->members->pdata[i]);
-	if (!rdmad_delivery_publish(delivery, &error))
+		delivery_offer(delivery, plugin->settings->resources->pdata[i],
+			       assignment->members->pdata[i]);
+	if (!delivery_publish(delivery, &error))
 		tell_once(plugin, "cdi-failed", error->message);
 }
 
 static void refresh(gpointer data)
 {
 	Plugin *plugin = data;
-	g_autoptr(GPtrArray) devices = rdmad_assignment_devices(plugin->self);
-	g_autoptr(RdmadAssignment) assignment =
-		rdmad_assignment_new(plugin->settings->resources, devices);
+	g_autoptr(GPtrArray) devices = assignment_devices(plugin->self);
+	g_autoptr(Assignment) assignment = assignment_new(plugin->settings->resources, devices);
 	gint64 wait_us = 0;
 
 	publish_names(plugin, assignment);
 	for (guint i = 0; i < plugin->resources->len; i++) {
 		const gint64 wanted =
-			rdmad_resource_update(plugin->resources->pdata[i],
-					      assignment->members->pdata[i], plugin->settings);
+			resource_update(plugin->resources->pdata[i], assignment->members->pdata[i],
+					plugin->settings);
 
 		if (wanted && (!wait_us || wanted < wait_us))
 			wait_us = wanted;
@@ -172,7 +171,7 @@ static void look_at_kubelet(gpointer data)
 	Plugin *plugin = data;
 
 	for (guint i = 0; i < plugin->resources->len; i++)
-		rdmad_resource_look(plugin->resources->pdata[i]);
+		resource_look(plugin->resources->pdata[i]);
 }
 
 /* ---- what changes ---- */
@@ -181,7 +180,7 @@ static void inventory_settled(gpointer data)
 {
 	Plugin *plugin = data;
 
-	rdmad_gpu_ids_read(plugin->shared.gpu_ids);
+	gpu_ids_read(plugin->shared.gpu_ids);
 	refresh(plugin);
 	look_at_kubelet(plugin);
 }
@@ -191,7 +190,7 @@ static void allocation_granted(const RdmadAllocation *allocation, gpointer data)
 	Plugin *plugin = data;
 
 	for (guint i = 0; i < plugin->resources->len; i++)
-		if (rdmad_resource_lacks(plugin->resources->pdata[i], allocation))
+		if (resource_lacks(plugin->resources->pdata[i], allocation))
 			refresh_within(plugin, 0);
 }
 
@@ -212,23 +211,23 @@ static const RdmadAllocationOps ALLOCATION_OPS = { .granted = allocation_granted
 /* ---- life ---- */
 
 /* A recorded machine is not the node that Multus and container runtimes look at. */
-static RdmadDeliveryDirectories delivery_directories(const Plugin *plugin)
+static DeliveryDirectories delivery_directories(const Plugin *plugin)
 {
 	const gboolean live = rdmad_sysroot_is_live(rdmad_module_sysroot(plugin->self));
-	RdmadDeliveryDirectories directories = { plugin->settings->device_info_dir,
-						 plugin->settings->cdi_dir };
+	DeliveryDirectories directories = { plugin->settings->device_info_dir,
+					    plugin->settings->cdi_dir };
 
 	if (!directories.device_info_dir && live)
-		directories.device_info_dir = RDMAD_DEVICE_INFO_DIR;
+		directories.device_info_dir = DEVICE_INFO_DIR;
 	if (!directories.cdi_dir && live)
-		directories.cdi_dir = RDMAD_CDI_DIR;
+		directories.cdi_dir = CDI_DIR;
 	return directories;
 }
 
 static gpointer plugin_create(RdmadModule *self, const RdmadConfigNode *config, GError **error)
 {
-	g_autoptr(RdmadPluginSettings) settings = rdmad_plugin_settings_parse(config, error);
-	RdmadDeliveryDirectories directories;
+	g_autoptr(PluginSettings) settings = plugin_settings_parse(config, error);
+	DeliveryDirectories directories;
 	Plugin *plugin;
 
 	if (!settings)
@@ -237,13 +236,12 @@ static gpointer plugin_create(RdmadModule *self, const RdmadConfigNode *config, 
 	plugin->self = self;
 	plugin->shared.self = self;
 	plugin->settings = g_steal_pointer(&settings);
-	plugin->resources = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_resource_free);
+	plugin->resources = g_ptr_array_new_with_free_func((GDestroyNotify)resource_free);
 	plugin->told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	directories = delivery_directories(plugin);
-	plugin->shared.delivery =
-		rdmad_delivery_new(rdmad_module_run_dir(self), rdmad_module_name(self),
-				   rdmad_module_allocations(self), &directories);
-	plugin->shared.pre_start = rdmad_pre_start_new(self, plugin->settings);
+	plugin->shared.delivery = delivery_new(rdmad_module_run_dir(self), rdmad_module_name(self),
+					       rdmad_module_allocations(self), &directories);
+	plugin->shared.pre_start = pre_start_new(self, plugin->settings);
 	return plugin;
 }
 
@@ -252,8 +250,7 @@ static void add_resources(Plugin *plugin)
 	const GPtrArray *wanted = plugin->settings->resources;
 
 	for (guint i = 0; i < wanted->len; i++)
-		g_ptr_array_add(plugin->resources,
-				rdmad_resource_new(&plugin->shared, wanted->pdata[i]));
+		g_ptr_array_add(plugin->resources, resource_new(&plugin->shared, wanted->pdata[i]));
 }
 
 /* Registering begins with the first look at the hardware: a list before it would be an empty one. */
@@ -262,22 +259,21 @@ static gboolean plugin_start(gpointer state, GError **error)
 	Plugin *plugin = state;
 	RdmadModule *self = plugin->self;
 
-	plugin->explain = rdmad_explain_new(self, &plugin->settings, error);
+	plugin->explain = explain_new(self, &plugin->settings, error);
 	if (!plugin->explain)
 		return FALSE;
-	plugin->stats = rdmad_plugin_stats_new(self, &plugin->resources, error);
+	plugin->stats = plugin_stats_new(self, &plugin->resources, error);
 	if (!plugin->stats)
 		return FALSE;
-	plugin->shared.allocate_durations = rdmad_plugin_stats_allocate(plugin->stats);
+	plugin->shared.allocate_durations = plugin_stats_allocate(plugin->stats);
 	plugin->refresh = rdmad_loop_add_timer(rdmad_module_loop(self), self, refresh, plugin);
-	plugin->shared.gpu_ids = rdmad_gpu_ids_new(self);
-	plugin->shared.allocate_wait = rdmad_allocate_wait_new(self);
-	plugin->shared.kubelet = rdmad_kubelet_new(self, plugin->settings, look_at_kubelet, plugin);
-	rdmad_delivery_start(plugin->shared.delivery, self);
-	rdmad_pre_start_begin(plugin->shared.pre_start, plugin->shared.gpu_ids,
-			      plugin->shared.delivery);
-	plugin->modes = rdmad_mode_source_new(self, modes_changed, plugin);
-	rdmad_mode_source_follow(plugin->modes, plugin->settings->resources, NULL);
+	plugin->shared.gpu_ids = gpu_ids_new(self);
+	plugin->shared.allocate_wait = allocate_wait_new(self);
+	plugin->shared.kubelet = kubelet_new(self, plugin->settings, look_at_kubelet, plugin);
+	delivery_start(plugin->shared.delivery, self);
+	pre_start_begin(plugin->shared.pre_start, plugin->shared.gpu_ids, plugin->shared.delivery);
+	plugin->modes = mode_source_new(self, modes_changed, plugin);
+	mode_source_follow(plugin->modes, plugin->settings->resources, NULL);
 	add_resources(plugin);
 	plugin->allocations_watch = rdmad_allocations_watch(rdmad_module_allocations(self), self,
 							    &ALLOCATION_OPS, plugin);
@@ -286,10 +282,10 @@ static gboolean plugin_start(gpointer state, GError **error)
 	return TRUE;
 }
 
-static RdmadResource *take_resource(GPtrArray *resources, const char *name)
+static Resource *take_resource(GPtrArray *resources, const char *name)
 {
 	for (guint i = 0; i < resources->len; i++)
-		if (g_str_equal(rdmad_resource_name(resources->pdata[i]), name))
+		if (g_str_equal(resource_name(resources->pdata[i]), name))
 			return g_ptr_array_steal_index(resources, i);
 	return NULL;
 }
@@ -300,15 +296,15 @@ static void renew_resources(Plugin *plugin)
 	g_autoptr(GPtrArray) old = plugin->resources;
 	const GPtrArray *wanted = plugin->settings->resources;
 
-	plugin->resources = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_resource_free);
+	plugin->resources = g_ptr_array_new_with_free_func((GDestroyNotify)resource_free);
 	for (guint i = 0; i < wanted->len; i++) {
-		RdmadResourceSettings *settings = wanted->pdata[i];
-		RdmadResource *resource = take_resource(old, settings->name);
+		ResourceSettings *settings = wanted->pdata[i];
+		Resource *resource = take_resource(old, settings->name);
 
 		if (resource)
-			rdmad_resource_configure(resource, settings);
+			resource_configure(resource, settings);
 		else
-			resource = rdmad_resource_new(&plugin->shared, settings);
+			resource = resource_new(&plugin->shared, settings);
 		g_ptr_array_add(plugin->resources, resource);
 	}
 }
@@ -316,28 +312,28 @@ static void renew_resources(Plugin *plugin)
 static gboolean plugin_reload(gpointer state, const RdmadConfigNode *config, GError **error)
 {
 	Plugin *plugin = state;
-	RdmadDeliveryDirectories directories;
-	g_autoptr(RdmadPluginSettings) before = NULL;
-	RdmadPluginSettings *settings = rdmad_plugin_settings_parse(config, error);
+	DeliveryDirectories directories;
+	g_autoptr(PluginSettings) before = NULL;
+	PluginSettings *settings = plugin_settings_parse(config, error);
 
 	if (!settings)
 		return FALSE;
 	before = plugin->settings;
 	plugin->settings = settings;
-	rdmad_kubelet_configure(plugin->shared.kubelet, settings);
+	kubelet_configure(plugin->shared.kubelet, settings);
 	directories = delivery_directories(plugin);
-	rdmad_delivery_configure(plugin->shared.delivery, &directories);
-	rdmad_pre_start_configure(plugin->shared.pre_start, settings);
+	delivery_configure(plugin->shared.delivery, &directories);
+	pre_start_configure(plugin->shared.pre_start, settings);
 	g_hash_table_remove_all(plugin->told);
-	rdmad_mode_source_follow(plugin->modes, settings->resources, before->resources);
+	mode_source_follow(plugin->modes, settings->resources, before->resources);
 	renew_resources(plugin);
 	refresh(plugin);
 	if (before->registration != settings->registration)
 		for (guint i = 0; i < plugin->resources->len; i++)
-			rdmad_resource_restart(plugin->resources->pdata[i]);
+			resource_restart(plugin->resources->pdata[i]);
 	else
 		for (guint i = 0; i < plugin->resources->len; i++)
-			rdmad_resource_follow_options(plugin->resources->pdata[i]);
+			resource_follow_options(plugin->resources->pdata[i]);
 	look_at_kubelet(plugin);
 	return TRUE;
 }
@@ -356,24 +352,24 @@ static void plugin_drain(gpointer state)
 
 	plugin->draining = plugin->resources->len;
 	for (guint i = 0; i < plugin->resources->len; i++)
-		rdmad_resource_drain(plugin->resources->pdata[i], resource_drained, plugin);
+		resource_drain(plugin->resources->pdata[i], resource_drained, plugin);
 }
 
 static void plugin_stop(gpointer state)
 {
 	Plugin *plugin = state;
 
-	rdmad_delivery_stop(plugin->shared.delivery);
+	delivery_stop(plugin->shared.delivery);
 	g_clear_pointer(&plugin->inventory_watch, rdmad_watch_free);
 	g_clear_pointer(&plugin->allocations_watch, rdmad_watch_free);
-	rdmad_pre_start_stop(plugin->shared.pre_start);
+	pre_start_stop(plugin->shared.pre_start);
 	g_ptr_array_set_size(plugin->resources, 0);
-	g_clear_pointer(&plugin->shared.allocate_wait, rdmad_allocate_wait_free);
-	g_clear_pointer(&plugin->modes, rdmad_mode_source_free);
-	g_clear_pointer(&plugin->explain, rdmad_explain_free);
-	g_clear_pointer(&plugin->stats, rdmad_plugin_stats_free);
-	g_clear_pointer(&plugin->shared.kubelet, rdmad_kubelet_free);
-	g_clear_pointer(&plugin->shared.gpu_ids, rdmad_gpu_ids_free);
+	g_clear_pointer(&plugin->shared.allocate_wait, allocate_wait_free);
+	g_clear_pointer(&plugin->modes, mode_source_free);
+	g_clear_pointer(&plugin->explain, explain_free);
+	g_clear_pointer(&plugin->stats, plugin_stats_free);
+	g_clear_pointer(&plugin->shared.kubelet, kubelet_free);
+	g_clear_pointer(&plugin->shared.gpu_ids, gpu_ids_free);
 	g_clear_pointer(&plugin->refresh, rdmad_event_free);
 }
 
@@ -381,13 +377,13 @@ static void plugin_destroy(gpointer state)
 {
 	Plugin *plugin = state;
 
-	g_clear_pointer(&plugin->explain, rdmad_explain_free); /* of a start that failed */
-	g_clear_pointer(&plugin->stats, rdmad_plugin_stats_free);
+	g_clear_pointer(&plugin->explain, explain_free); /* of a start that failed */
+	g_clear_pointer(&plugin->stats, plugin_stats_free);
 	g_ptr_array_unref(plugin->resources);
 	g_hash_table_unref(plugin->told);
-	rdmad_delivery_free(plugin->shared.delivery);
-	rdmad_pre_start_free(plugin->shared.pre_start);
-	rdmad_plugin_settings_free(plugin->settings);
+	delivery_free(plugin->shared.delivery);
+	pre_start_free(plugin->shared.pre_start);
+	plugin_settings_free(plugin->settings);
 	g_free(plugin);
 }
 
@@ -400,12 +396,11 @@ static json_t *plugin_status(gpointer state)
 	RdmadSocketFile identity;
 
 	for (guint i = 0; i < plugin->resources->len; i++)
-		json_array_append_new(resources,
-				      rdmad_resource_status(plugin->resources->pdata[i]));
+		json_array_append_new(resources, resource_status(plugin->resources->pdata[i]));
 	return json_pack("{s:o, s:{s:s, s:b}}", "resources", resources, "kubelet", "dir",
 			 rdmad_module_kubelet_dir(plugin->self), "socket",
 			 plugin->shared.kubelet &&
-				 rdmad_kubelet_identify(plugin->shared.kubelet, &identity));
+				 kubelet_identify(plugin->shared.kubelet, &identity));
 }
 
 static gboolean plugin_ready(gpointer state, char **why)
@@ -414,7 +409,7 @@ static gboolean plugin_ready(gpointer state, char **why)
 	g_autoptr(GString) text = g_string_new(NULL);
 
 	for (guint i = 0; i < plugin->resources->len; i++) {
-		g_autofree char *trouble = rdmad_resource_trouble(plugin->resources->pdata[i]);
+		g_autofree char *trouble = resource_trouble(plugin->resources->pdata[i]);
 
 		if (trouble)
 			g_string_append_printf(text, "%s%s", text->len ? "; " : "", trouble);
@@ -430,12 +425,12 @@ static void plugin_doctor(gpointer state, json_t *findings)
 	Plugin *plugin = state;
 
 	for (guint i = 0; i < plugin->resources->len; i++)
-		rdmad_resource_doctor(plugin->resources->pdata[i], findings);
-	rdmad_delivery_doctor(plugin->shared.delivery, findings);
+		resource_doctor(plugin->resources->pdata[i], findings);
+	delivery_doctor(plugin->shared.delivery, findings);
 }
 
 RDMAD_MODULE_DEFINE("device-plugin", .description = "offers RDMA devices to kubelet",
 		    .create = plugin_create, .start = plugin_start, .reload = plugin_reload,
 		    .drain = plugin_drain, .stop = plugin_stop, .destroy = plugin_destroy,
 		    .ready = plugin_ready, .status = plugin_status, .doctor = plugin_doctor,
-		    .commands = rdmad_explain_commands);
+		    .commands = explain_commands);

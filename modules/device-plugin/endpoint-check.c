@@ -9,10 +9,10 @@
 /* After the stream began: kubelet has taken the list by the first, and has seen late ends by the last. */
 static const guint look_ms[] = { 500, 500, 1000, 3000, 10000 };
 
-struct RdmadEndpointCheck {
-	RdmadKubelet *kubelet;
+struct EndpointCheck {
+	Kubelet *kubelet;
 	char *resource;
-	const RdmadEndpointCheckOps *ops;
+	const EndpointCheckOps *ops;
 	gpointer data;
 	RdmadEvent *timer;
 	RdmadGrpcRequest *call;
@@ -33,23 +33,23 @@ static gboolean has_device(const V1__AllocatableResourcesResponse *answer, const
 
 static void look_answered(const guint8 *message, gsize size, gpointer data)
 {
-	RdmadEndpointCheck *check = data;
-	g_autoptr(RdmadUnpacked) unpacked =
-		rdmad_unpack(&v1__allocatable_resources_response__descriptor, message, size, NULL);
+	EndpointCheck *check = data;
+	g_autoptr(Unpacked) unpacked =
+		unpack(&v1__allocatable_resources_response__descriptor, message, size, NULL);
 
 	check->answered = unpacked != NULL;
-	check->found = unpacked && has_device(rdmad_unpacked_message(unpacked), check->resource);
+	check->found = unpacked && has_device(unpacked_message(unpacked), check->resource);
 }
 
-static void look_again(RdmadEndpointCheck *check)
+static void look_again(EndpointCheck *check)
 {
 	if (check->step < G_N_ELEMENTS(look_ms))
 		rdmad_event_arm(check->timer, look_ms[check->step++]);
 }
 
-static void tell_stopped(RdmadEndpointCheck *check)
+static void tell_stopped(EndpointCheck *check)
 {
-	rdmad_endpoint_check_end(check);
+	endpoint_check_end(check);
 	check->told = TRUE;
 	check->ops->stopped(check->data);
 }
@@ -57,7 +57,7 @@ static void tell_stopped(RdmadEndpointCheck *check)
 /* A kubelet that cannot say it is no kubelet that says no. */
 static void look_done(RdmadGrpcStatus status, const char *text, gpointer data)
 {
-	RdmadEndpointCheck *check = data;
+	EndpointCheck *check = data;
 	const gboolean known = status == RDMAD_GRPC_OK && check->answered;
 	const gboolean lacks = known && !check->found && check->ops->offers(check->data);
 	const gboolean again = lacks && check->lacking;
@@ -75,19 +75,19 @@ static void look_done(RdmadGrpcStatus status, const char *text, gpointer data)
 static void look_now(gpointer data)
 {
 	static const RdmadGrpcRequestOps ops = { look_answered, look_done };
-	RdmadEndpointCheck *check = data;
+	EndpointCheck *check = data;
 
 	check->answered = check->found = FALSE;
-	check->call = rdmad_kubelet_ask_allocatable(check->kubelet, &ops, check);
+	check->call = kubelet_ask_allocatable(check->kubelet, &ops, check);
 }
 
-void rdmad_endpoint_check_begin(RdmadEndpointCheck *check)
+void endpoint_check_begin(EndpointCheck *check)
 {
-	rdmad_endpoint_check_end(check);
+	endpoint_check_end(check);
 	look_again(check);
 }
 
-void rdmad_endpoint_check_end(RdmadEndpointCheck *check)
+void endpoint_check_end(EndpointCheck *check)
 {
 	g_clear_pointer(&check->call, rdmad_grpc_request_cancel);
 	rdmad_event_disarm(check->timer);
@@ -95,11 +95,10 @@ void rdmad_endpoint_check_end(RdmadEndpointCheck *check)
 	check->lacking = FALSE;
 }
 
-RdmadEndpointCheck *rdmad_endpoint_check_new(RdmadModule *self, RdmadKubelet *kubelet,
-					     const char *resource, const RdmadEndpointCheckOps *ops,
-					     gpointer data)
+EndpointCheck *endpoint_check_new(RdmadModule *self, Kubelet *kubelet, const char *resource,
+				  const EndpointCheckOps *ops, gpointer data)
 {
-	RdmadEndpointCheck *check = g_new0(RdmadEndpointCheck, 1);
+	EndpointCheck *check = g_new0(EndpointCheck, 1);
 
 	check->kubelet = kubelet;
 	check->resource = g_strdup(resource);
@@ -109,9 +108,9 @@ RdmadEndpointCheck *rdmad_endpoint_check_new(RdmadModule *self, RdmadKubelet *ku
 	return check;
 }
 
-void rdmad_endpoint_check_free(RdmadEndpointCheck *check)
+void endpoint_check_free(EndpointCheck *check)
 {
-	rdmad_endpoint_check_end(check);
+	endpoint_check_end(check);
 	rdmad_event_free(check->timer);
 	g_free(check->resource);
 	g_free(check);

@@ -11,19 +11,18 @@
 
 #include "kubelet/kubelet.h"
 
-typedef struct RdmadEndpointCheck RdmadEndpointCheck;
+typedef struct EndpointCheck EndpointCheck;
 
 /* `stopped` is called when two looks in a row, while `offers` was TRUE, found no device.  Once only: it is
  * called again after a look that found one. */
 typedef struct {
 	gboolean (*offers)(gpointer data); /* a healthy device was listed */
 	void (*stopped)(gpointer data);
-} RdmadEndpointCheckOps;
+} EndpointCheckOps;
 
-RdmadEndpointCheck *rdmad_endpoint_check_new(RdmadModule *self, RdmadKubelet *kubelet,
-					     const char *resource, const RdmadEndpointCheckOps *ops,
-					     gpointer data);
-void rdmad_endpoint_check_free(RdmadEndpointCheck *check);
+EndpointCheck *endpoint_check_new(RdmadModule *self, Kubelet *kubelet, const char *resource,
+				  const EndpointCheckOps *ops, gpointer data);
+void endpoint_check_free(EndpointCheck *check);
 /* A stream began: kubelet is asked some times over the next seconds. */
-void rdmad_endpoint_check_begin(RdmadEndpointCheck *check);
-void rdmad_endpoint_check_end(RdmadEndpointCheck *check);
+void endpoint_check_begin(EndpointCheck *check);
+void endpoint_check_end(EndpointCheck *check);

@@ -16,7 +16,7 @@ static const RdmadCommandColumn columns[] = {
 	{ NULL, NULL },
 };
 
-const RdmadCommand rdmad_explain_commands[] = {
+const RdmadCommand explain_commands[] = {
 	{
 		.name = "explain",
 		.argument = "DEVICE",
@@ -29,9 +29,9 @@ const RdmadCommand rdmad_explain_commands[] = {
 	{ .name = NULL },
 };
 
-struct RdmadExplain {
+struct Explain {
 	RdmadModule *self;
-	RdmadPluginSettings *const *settings;
+	PluginSettings *const *settings;
 };
 
 static const RdmadDevice *device_find(RdmadInventory *inventory, const char *name)
@@ -41,26 +41,25 @@ static const RdmadDevice *device_find(RdmadInventory *inventory, const char *nam
 	return dev ? dev : rdmad_inventory_lookup(inventory, name);
 }
 
-static void add_resource(const RdmadResourceSettings *resource, const char *refusal, gpointer data)
+static void add_resource(const ResourceSettings *resource, const char *refusal, gpointer data)
 {
 	json_array_append_new(data, json_pack("{s:s, s:b, s:s?}", "name", resource->name, "taken",
 					      refusal == NULL, "reason", refusal));
 }
 
-static json_t *explanation(const RdmadExplain *explain, const RdmadDevice *dev)
+static json_t *explanation(const Explain *explain, const RdmadDevice *dev)
 {
-	g_autoptr(GPtrArray) devices = rdmad_assignment_devices(explain->self);
+	g_autoptr(GPtrArray) devices = assignment_devices(explain->self);
 	json_t *resources = json_array();
 
-	rdmad_assignment_explain((*explain->settings)->resources, devices, dev, add_resource,
-				 resources);
+	assignment_explain((*explain->settings)->resources, devices, dev, add_resource, resources);
 	return json_pack("{s:s, s:s, s:o}", "device", dev->id, "name", dev->name, "resources",
 			 resources);
 }
 
 static void get_explain(RdmadHttpRequest *request, gpointer data)
 {
-	const RdmadExplain *explain = data;
+	const Explain *explain = data;
 	const char *name = rdmad_http_request_query(request, "device");
 	const RdmadDevice *dev;
 
@@ -75,12 +74,11 @@ static void get_explain(RdmadHttpRequest *request, gpointer data)
 		rdmad_http_fail(request, 404, "there is no RDMA device \"%s\"", name);
 }
 
-RdmadExplain *rdmad_explain_new(RdmadModule *self, RdmadPluginSettings *const *settings,
-				GError **error)
+Explain *explain_new(RdmadModule *self, PluginSettings *const *settings, GError **error)
 {
-	RdmadExplain *explain = g_new(RdmadExplain, 1);
+	Explain *explain = g_new(Explain, 1);
 
-	*explain = (RdmadExplain){ self, settings };
+	*explain = (Explain){ self, settings };
 	if (rdmad_http_route(rdmad_module_http(self), self, "GET", PATH, RDMAD_HTTP_LOCAL,
 			     get_explain, explain, error))
 		return explain;
@@ -88,7 +86,7 @@ RdmadExplain *rdmad_explain_new(RdmadModule *self, RdmadPluginSettings *const *s
 	return NULL;
 }
 
-void rdmad_explain_free(RdmadExplain *explain)
+void explain_free(Explain *explain)
 {
 	rdmad_http_unroute(rdmad_module_http(explain->self), "GET", PATH);
 	g_free(explain);

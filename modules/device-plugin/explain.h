@@ -7,11 +7,10 @@
 
 #include "settings.h"
 
-extern const RdmadCommand rdmad_explain_commands[];
+extern const RdmadCommand explain_commands[];
 
-typedef struct RdmadExplain RdmadExplain;
+typedef struct Explain Explain;
 
 /* `*settings` may change between requests. */
-RdmadExplain *rdmad_explain_new(RdmadModule *self, RdmadPluginSettings *const *settings,
-				GError **error);
-void rdmad_explain_free(RdmadExplain *explain);
+Explain *explain_new(RdmadModule *self, PluginSettings *const *settings, GError **error);
+void explain_free(Explain *explain);

@@ -42,14 +42,14 @@ static const char *port_problem(const RdmadDevice *dev, const RdmadPort *port)
 }
 
 /* One good port is enough; else the port that lacks least says what is wrong. */
-static const char *ports_problem(const RdmadDevice *dev, const RdmadSelector *selector)
+static const char *ports_problem(const RdmadDevice *dev, const Selector *selector)
 {
 	const char *problem = "no port of it is active";
 
 	for (guint i = 0; i < dev->n_ports; i++) {
 		const RdmadPort *port = &dev->ports[i];
 
-		if (!rdmad_selector_takes_port(selector, dev, port))
+		if (!selector_takes_port(selector, dev, port))
 			continue;
 		if (!port_problem(dev, port))
 			return NULL;
@@ -59,7 +59,7 @@ static const char *ports_problem(const RdmadDevice *dev, const RdmadSelector *se
 	return problem;
 }
 
-const char *rdmad_health_problem(const RdmadDevice *dev, const RdmadSelector *selector)
+const char *health_problem(const RdmadDevice *dev, const Selector *selector)
 {
 	if (!dev)
 		return "it is gone";
@@ -72,7 +72,7 @@ const char *rdmad_health_problem(const RdmadDevice *dev, const RdmadSelector *se
 
 /* ---- what counts ---- */
 
-static gint64 recovery_wait(RdmadHealth *health, gint64 now_us, gint64 delay_us)
+static gint64 recovery_wait(Health *health, gint64 now_us, gint64 delay_us)
 {
 	if (!health->good_since_us)
 		health->good_since_us = now_us;
@@ -85,7 +85,7 @@ static gint64 recovery_wait(RdmadHealth *health, gint64 now_us, gint64 delay_us)
 	return 0;
 }
 
-static void fall_ill(RdmadHealth *health, gint64 now_us)
+static void fall_ill(Health *health, gint64 now_us)
 {
 	if (health->recovered_us && now_us - health->recovered_us < RELAPSE_US)
 		health->relapses = MIN(health->relapses + 1, RELAPSES_MAX);
@@ -93,7 +93,7 @@ static void fall_ill(RdmadHealth *health, gint64 now_us)
 		health->relapses = 0;
 }
 
-gint64 rdmad_health_update(RdmadHealth *health, const char *problem, gint64 now_us, gint64 delay_us)
+gint64 health_update(Health *health, const char *problem, gint64 now_us, gint64 delay_us)
 {
 	if (!problem && health->judged && health->problem)
 		return recovery_wait(health, now_us, delay_us);

@@ -18,11 +18,10 @@ typedef struct {
 	gint64 good_since_us; /* 0: not waiting */
 	gint64 recovered_us;  /* 0: it was never ill */
 	guint relapses;
-} RdmadHealth;
+} Health;
 
 /* What keeps a container from using the device ("no port is active"), or NULL.  `dev` NULL: gone. */
-const char *rdmad_health_problem(const RdmadDevice *dev, const RdmadSelector *selector);
+const char *health_problem(const RdmadDevice *dev, const Selector *selector);
 /* Takes in what is the case now.  How long until good news counts, in microseconds; 0: no need to
  * come again. */
-gint64 rdmad_health_update(RdmadHealth *health, const char *problem, gint64 now_us,
-			   gint64 delay_us);
+gint64 health_update(Health *health, const char *problem, gint64 now_us, gint64 delay_us);

@@ -5,7 +5,7 @@
 #include <rdmad/inventory.h>
 #include <rdmad/event-log.h>
 
-struct RdmadModeSource {
+struct ModeSource {
 	RdmadModule *self;
 	RdmadWatch *watch;
 	GHashTable *refused; /* resource -> the value that was told of */
@@ -16,14 +16,13 @@ struct RdmadModeSource {
 
 static int mode_named(const char *text)
 {
-	for (int mode = 0; rdmad_resource_modes[mode]; mode++)
-		if (g_str_equal(rdmad_resource_modes[mode], text))
+	for (int mode = 0; resource_modes[mode]; mode++)
+		if (g_str_equal(resource_modes[mode], text))
 			return mode;
 	return -1;
 }
 
-static void tell_refusal(RdmadModeSource *source, const RdmadResourceSettings *resource,
-			 const char *value)
+static void tell_refusal(ModeSource *source, const ResourceSettings *resource, const char *value)
 {
 	const RdmadLogFields about = { .resource = resource->name };
 
@@ -34,12 +33,11 @@ static void tell_refusal(RdmadModeSource *source, const RdmadResourceSettings *r
 		rdmad_module_event_log(source->self), RDMAD_LOG_WARNING, "mode-unknown", &about,
 		"%s: %s is \"%s\", which is no mode (shared, exclusive, shared-multi); "
 		"it stays %s",
-		resource->name, resource->mode_from, value, rdmad_resource_modes[resource->mode]);
+		resource->name, resource->mode_from, value, resource_modes[resource->mode]);
 }
 
 /* TRUE: the mode is another one now. */
-static gboolean resource_take(RdmadModeSource *source, RdmadResourceSettings *resource,
-			      const char *value)
+static gboolean resource_take(ModeSource *source, ResourceSettings *resource, const char *value)
 {
 	const int mode = value ? mode_named(value) : resource->mode;
 	const RdmadLogFields about = { .resource = resource->name };
@@ -53,18 +51,18 @@ static gboolean resource_take(RdmadModeSource *source, RdmadResourceSettings *re
 		return FALSE;
 	resource->mode = mode;
 	rdmad_event_log_post(rdmad_module_event_log(source->self), RDMAD_LOG_NOTICE, "mode-changed",
-			     &about, "%s: %s by %s", resource->name, rdmad_resource_modes[mode],
+			     &about, "%s: %s by %s", resource->name, resource_modes[mode],
 			     resource->mode_from);
 	return TRUE;
 }
 
 static void attribute_changed(const char *name, const char *value, gpointer data)
 {
-	RdmadModeSource *source = data;
+	ModeSource *source = data;
 	gboolean changed = FALSE;
 
 	for (guint i = 0; source->resources && i < source->resources->len; i++) {
-		RdmadResourceSettings *resource = source->resources->pdata[i];
+		ResourceSettings *resource = source->resources->pdata[i];
 
 		if (g_strcmp0(resource->mode_from, name) == 0)
 			changed |= resource_take(source, resource, value);
@@ -73,10 +71,9 @@ static void attribute_changed(const char *name, const char *value, gpointer data
 		source->changed(source->data);
 }
 
-RdmadModeSource *rdmad_mode_source_new(RdmadModule *self, void (*changed)(gpointer data),
-				       gpointer data)
+ModeSource *mode_source_new(RdmadModule *self, void (*changed)(gpointer data), gpointer data)
 {
-	RdmadModeSource *source = g_new0(RdmadModeSource, 1);
+	ModeSource *source = g_new0(ModeSource, 1);
 
 	source->self = self;
 	source->changed = changed;
@@ -87,17 +84,17 @@ RdmadModeSource *rdmad_mode_source_new(RdmadModule *self, void (*changed)(gpoint
 	return source;
 }
 
-void rdmad_mode_source_free(RdmadModeSource *source)
+void mode_source_free(ModeSource *source)
 {
 	rdmad_watch_free(source->watch);
 	g_hash_table_unref(source->refused);
 	g_free(source);
 }
 
-static void resource_inherit(RdmadResourceSettings *resource, const GPtrArray *before)
+static void resource_inherit(ResourceSettings *resource, const GPtrArray *before)
 {
 	for (guint i = 0; before && i < before->len; i++) {
-		const RdmadResourceSettings *old = before->pdata[i];
+		const ResourceSettings *old = before->pdata[i];
 
 		if (g_str_equal(old->name, resource->name) &&
 		    g_strcmp0(old->mode_from, resource->mode_from) == 0)
@@ -105,14 +102,13 @@ static void resource_inherit(RdmadResourceSettings *resource, const GPtrArray *b
 	}
 }
 
-void rdmad_mode_source_follow(RdmadModeSource *source, const GPtrArray *resources,
-			      const GPtrArray *before)
+void mode_source_follow(ModeSource *source, const GPtrArray *resources, const GPtrArray *before)
 {
 	RdmadAttributes *attributes = rdmad_module_attributes(source->self);
 
 	source->resources = resources;
 	for (guint i = 0; i < resources->len; i++) {
-		RdmadResourceSettings *resource = resources->pdata[i];
+		ResourceSettings *resource = resources->pdata[i];
 
 		if (!resource->mode_from)
 			continue;

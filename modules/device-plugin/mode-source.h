@@ -11,14 +11,12 @@
 
 #include "settings.h"
 
-typedef struct RdmadModeSource RdmadModeSource;
+typedef struct ModeSource ModeSource;
 
 /* Tells `changed` from the top of the loop after the mode of a resource was set. */
-RdmadModeSource *rdmad_mode_source_new(RdmadModule *self, void (*changed)(gpointer data),
-				       gpointer data);
-void rdmad_mode_source_free(RdmadModeSource *source);
+ModeSource *mode_source_new(RdmadModule *self, void (*changed)(gpointer data), gpointer data);
+void mode_source_free(ModeSource *source);
 
-/* From now on these (RdmadResourceSettings, kept by the caller); their modes are set before it
+/* From now on these (ResourceSettings, kept by the caller); their modes are set before it
  * returns.  `before`: those until now, or NULL. */
-void rdmad_mode_source_follow(RdmadModeSource *source, const GPtrArray *resources,
-			      const GPtrArray *before);
+void mode_source_follow(ModeSource *source, const GPtrArray *resources, const GPtrArray *before);

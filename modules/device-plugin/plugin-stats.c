@@ -3,46 +3,46 @@
 
 enum { SLOTS, UNHEALTHY, ALLOCATED, ALLOCATIONS, REGISTERED, ALLOCATE, N_STATS };
 
-struct RdmadPluginStats {
+struct PluginStats {
 	GPtrArray *const *resources;
 	RdmadStat *all[N_STATS];
 };
 
-static void collect(RdmadStat *stat, const RdmadPluginStats *stats, gsize member)
+static void collect(RdmadStat *stat, const PluginStats *stats, gsize member)
 {
 	for (guint i = 0; i < (*stats->resources)->len; i++) {
-		const RdmadResource *resource = (*stats->resources)->pdata[i];
-		RdmadResourceCounts counts;
+		const Resource *resource = (*stats->resources)->pdata[i];
+		ResourceCounts counts;
 
-		rdmad_resource_count(resource, &counts);
+		resource_count(resource, &counts);
 		rdmad_stat_set(stat, G_STRUCT_MEMBER(guint, &counts, member),
-			       (const char *const[]){ rdmad_resource_name(resource), NULL });
+			       (const char *const[]){ resource_name(resource), NULL });
 	}
 }
 
 static void collect_slots(RdmadStat *stat, gpointer data)
 {
-	collect(stat, data, G_STRUCT_OFFSET(RdmadResourceCounts, slots));
+	collect(stat, data, G_STRUCT_OFFSET(ResourceCounts, slots));
 }
 
 static void collect_unhealthy(RdmadStat *stat, gpointer data)
 {
-	collect(stat, data, G_STRUCT_OFFSET(RdmadResourceCounts, unhealthy));
+	collect(stat, data, G_STRUCT_OFFSET(ResourceCounts, unhealthy));
 }
 
 static void collect_allocated(RdmadStat *stat, gpointer data)
 {
-	collect(stat, data, G_STRUCT_OFFSET(RdmadResourceCounts, allocated));
+	collect(stat, data, G_STRUCT_OFFSET(ResourceCounts, allocated));
 }
 
 static void collect_allocations(RdmadStat *stat, gpointer data)
 {
-	collect(stat, data, G_STRUCT_OFFSET(RdmadResourceCounts, allocations));
+	collect(stat, data, G_STRUCT_OFFSET(ResourceCounts, allocations));
 }
 
 static void collect_registered(RdmadStat *stat, gpointer data)
 {
-	collect(stat, data, G_STRUCT_OFFSET(RdmadResourceCounts, registered));
+	collect(stat, data, G_STRUCT_OFFSET(ResourceCounts, registered));
 }
 
 static const RdmadStatClass classes[N_STATS] = {
@@ -82,7 +82,7 @@ static const RdmadStatClass classes[N_STATS] = {
 						   0.01, 0.025, 0.05, 0.1, 0.5, 1, 0 } },
 };
 
-void rdmad_plugin_stats_free(RdmadPluginStats *stats)
+void plugin_stats_free(PluginStats *stats)
 {
 	if (!stats)
 		return;
@@ -91,10 +91,9 @@ void rdmad_plugin_stats_free(RdmadPluginStats *stats)
 	g_free(stats);
 }
 
-RdmadPluginStats *rdmad_plugin_stats_new(RdmadModule *self, GPtrArray *const *resources,
-					 GError **error)
+PluginStats *plugin_stats_new(RdmadModule *self, GPtrArray *const *resources, GError **error)
 {
-	g_autoptr(RdmadPluginStats) stats = g_new0(RdmadPluginStats, 1);
+	g_autoptr(PluginStats) stats = g_new0(PluginStats, 1);
 
 	stats->resources = resources;
 	for (guint i = 0; i < N_STATS; i++) {
@@ -107,7 +106,7 @@ RdmadPluginStats *rdmad_plugin_stats_new(RdmadModule *self, GPtrArray *const *re
 	return g_steal_pointer(&stats);
 }
 
-RdmadStat *rdmad_plugin_stats_allocate(RdmadPluginStats *stats)
+RdmadStat *plugin_stats_allocate(PluginStats *stats)
 {
 	return stats->all[ALLOCATE];
 }

@@ -7,12 +7,11 @@
 
 #include "resource.h"
 
-typedef struct RdmadPluginStats RdmadPluginStats;
+typedef struct PluginStats PluginStats;
 
-/* `resources` (of RdmadResource) is looked at whenever somebody reads; it must outlive them. */
-RdmadPluginStats *rdmad_plugin_stats_new(RdmadModule *self, GPtrArray *const *resources,
-					 GError **error);
-void rdmad_plugin_stats_free(RdmadPluginStats *stats);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadPluginStats, rdmad_plugin_stats_free)
+/* `resources` (of Resource) is looked at whenever somebody reads; it must outlive them. */
+PluginStats *plugin_stats_new(RdmadModule *self, GPtrArray *const *resources, GError **error);
+void plugin_stats_free(PluginStats *stats);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(PluginStats, plugin_stats_free)
 /* For whoever serves Allocate; without labels. */
-RdmadStat *rdmad_plugin_stats_allocate(RdmadPluginStats *stats);
+RdmadStat *plugin_stats_allocate(PluginStats *stats);

@@ -6,18 +6,18 @@
 
 #include "slot.h"
 
-struct RdmadPool {
-	RdmadResourceSettings *settings;
-	GPtrArray *devices;    /* of RdmadPoolDevice, in the order of their ids */
-	GPtrArray *slots;      /* of RdmadSlot, by device and number */
-	GHashTable *by_device; /* device id -> RdmadPoolDevice */
-	GHashTable *by_id;     /* slot id -> RdmadSlot */
+struct Pool {
+	ResourceSettings *settings;
+	GPtrArray *devices;    /* of PoolDevice, in the order of their ids */
+	GPtrArray *slots;      /* of Slot, by device and number */
+	GHashTable *by_device; /* device id -> PoolDevice */
+	GHashTable *by_id;     /* slot id -> Slot */
 	gboolean cut;
 };
 
 static void pool_device_free(gpointer data)
 {
-	RdmadPoolDevice *device = data;
+	PoolDevice *device = data;
 
 	if (device->dev)
 		rdmad_device_unref(device->dev);
@@ -29,17 +29,17 @@ static void pool_device_free(gpointer data)
 
 static void slot_free(gpointer data)
 {
-	RdmadSlot *slot = data;
+	Slot *slot = data;
 
 	g_free(slot->id);
 	g_free(slot);
 }
 
-RdmadPool *rdmad_pool_new(RdmadResourceSettings *settings)
+Pool *pool_new(ResourceSettings *settings)
 {
-	RdmadPool *pool = g_new0(RdmadPool, 1);
+	Pool *pool = g_new0(Pool, 1);
 
-	pool->settings = rdmad_resource_settings_ref(settings);
+	pool->settings = resource_settings_ref(settings);
 	pool->devices = g_ptr_array_new_with_free_func(pool_device_free);
 	pool->slots = g_ptr_array_new_with_free_func(slot_free);
 	pool->by_device = g_hash_table_new(g_str_hash, g_str_equal);
@@ -47,49 +47,49 @@ RdmadPool *rdmad_pool_new(RdmadResourceSettings *settings)
 	return pool;
 }
 
-void rdmad_pool_free(RdmadPool *pool)
+void pool_free(Pool *pool)
 {
 	g_hash_table_unref(pool->by_id);
 	g_hash_table_unref(pool->by_device);
 	g_ptr_array_unref(pool->slots);
 	g_ptr_array_unref(pool->devices);
-	rdmad_resource_settings_unref(pool->settings);
+	resource_settings_unref(pool->settings);
 	g_free(pool);
 }
 
-void rdmad_pool_configure(RdmadPool *pool, RdmadResourceSettings *settings)
+void pool_configure(Pool *pool, ResourceSettings *settings)
 {
-	rdmad_resource_settings_ref(settings);
-	rdmad_resource_settings_unref(pool->settings);
+	resource_settings_ref(settings);
+	resource_settings_unref(pool->settings);
 	pool->settings = settings;
 }
 
-RdmadResourceSettings *rdmad_pool_settings(const RdmadPool *pool)
+ResourceSettings *pool_settings(const Pool *pool)
 {
 	return pool->settings;
 }
 
-guint rdmad_pool_device_count(const RdmadPool *pool)
+guint pool_device_count(const Pool *pool)
 {
 	return pool->devices->len;
 }
 
-const RdmadPoolDevice *rdmad_pool_device(const RdmadPool *pool, guint index)
+const PoolDevice *pool_device(const Pool *pool, guint index)
 {
 	return pool->devices->pdata[index];
 }
 
-guint rdmad_pool_slot_count(const RdmadPool *pool)
+guint pool_slot_count(const Pool *pool)
 {
 	return pool->slots->len;
 }
 
-const RdmadSlot *rdmad_pool_slot(const RdmadPool *pool, guint index)
+const Slot *pool_slot(const Pool *pool, guint index)
 {
 	return pool->slots->pdata[index];
 }
 
-gboolean rdmad_pool_is_cut(const RdmadPool *pool)
+gboolean pool_is_cut(const Pool *pool)
 {
 	return pool->cut;
 }
@@ -97,15 +97,15 @@ gboolean rdmad_pool_is_cut(const RdmadPool *pool)
 /* ---- devices ---- */
 
 /* The device of that id; a new one is gone since for ever, until something else is known. */
-static RdmadPoolDevice *device_get(RdmadPool *pool, const char *id)
+static PoolDevice *device_get(Pool *pool, const char *id)
 {
-	RdmadPoolDevice *device = g_hash_table_lookup(pool->by_device, id);
+	PoolDevice *device = g_hash_table_lookup(pool->by_device, id);
 
 	if (device)
 		return device;
-	device = g_new0(RdmadPoolDevice, 1);
+	device = g_new0(PoolDevice, 1);
 	device->id = g_strdup(id);
-	device->stem = rdmad_slot_stem(id, NULL);
+	device->stem = slot_stem(id, NULL);
 	device->numa_node = RDMAD_UNKNOWN;
 	device->gone_us = G_MININT64 / 2;
 	device->held = g_ptr_array_new_with_free_func(g_free);
@@ -114,22 +114,21 @@ static RdmadPoolDevice *device_get(RdmadPool *pool, const char *id)
 	return device;
 }
 
-static void device_enter(RdmadPool *pool, const RdmadPoolMember *member)
+static void device_enter(Pool *pool, const PoolMember *member)
 {
-	RdmadPoolDevice *device = device_get(pool, member->dev->id);
+	PoolDevice *device = device_get(pool, member->dev->id);
 
 	g_free(device->stem);
-	device->stem = rdmad_slot_stem(pool->settings->ids == RDMAD_IDS_NAME ? member->dev->name
-									     : device->id,
-				       member->marked ? pool->settings->name : NULL);
+	device->stem = slot_stem(pool->settings->ids == IDS_NAME ? member->dev->name : device->id,
+				 member->marked ? pool->settings->name : NULL);
 	device->dev = rdmad_device_ref(member->dev);
 	device->numa_node = member->dev->numa_node;
 }
 
-static void devices_enter(RdmadPool *pool, const RdmadPoolView *view)
+static void devices_enter(Pool *pool, const PoolView *view)
 {
 	for (guint i = 0; i < pool->devices->len; i++) {
-		RdmadPoolDevice *device = pool->devices->pdata[i];
+		PoolDevice *device = pool->devices->pdata[i];
 
 		if (device->dev)
 			device->gone_us = view->now_us;
@@ -143,23 +142,23 @@ static void devices_enter(RdmadPool *pool, const RdmadPoolView *view)
 				g_strdup(view->held[i].slot));
 }
 
-static gboolean device_is_forgotten(const RdmadPoolDevice *device, const RdmadPoolView *view)
+static gboolean device_is_forgotten(const PoolDevice *device, const PoolView *view)
 {
 	return !device->dev && view->now_us - device->gone_us >= view->forget_us;
 }
 
 static int device_compare(gconstpointer a, gconstpointer b)
 {
-	const RdmadPoolDevice *const *x = a, *const *y = b;
+	const PoolDevice *const *x = a, *const *y = b;
 
-	return strverscmp((*x)->id, (*y)->id);
+	return rdmad_natural_compare((*x)->id, (*y)->id);
 }
 
-static void devices_update(RdmadPool *pool, const RdmadPoolView *view)
+static void devices_update(Pool *pool, const PoolView *view)
 {
 	devices_enter(pool, view);
 	for (guint i = pool->devices->len; i-- > 0;) {
-		RdmadPoolDevice *device = pool->devices->pdata[i];
+		PoolDevice *device = pool->devices->pdata[i];
 
 		if (!device_is_forgotten(device, view) || device->held->len)
 			continue;
@@ -171,11 +170,11 @@ static void devices_update(RdmadPool *pool, const RdmadPoolView *view)
 
 /* ---- health ---- */
 
-static const char *device_problem(const RdmadPool *pool, const RdmadPoolDevice *device)
+static const char *device_problem(const Pool *pool, const PoolDevice *device)
 {
 	if (device->dev && pool->settings->ignore_health)
 		return NULL;
-	return rdmad_health_problem(device->dev, &pool->settings->selector);
+	return health_problem(device->dev, &pool->settings->selector);
 }
 
 static gint64 sooner(gint64 a, gint64 b)
@@ -183,15 +182,14 @@ static gint64 sooner(gint64 a, gint64 b)
 	return a && (!b || a < b) ? a : b;
 }
 
-static gint64 health_update(RdmadPool *pool, const RdmadPoolView *view)
+static gint64 devices_update_health(Pool *pool, const PoolView *view)
 {
 	gint64 wait_us = 0;
 
 	for (guint i = 0; i < pool->devices->len; i++) {
-		RdmadPoolDevice *device = pool->devices->pdata[i];
-		const gint64 recovery =
-			rdmad_health_update(&device->health, device_problem(pool, device),
-					    view->now_us, view->health_delay_us);
+		PoolDevice *device = pool->devices->pdata[i];
+		const gint64 recovery = health_update(&device->health, device_problem(pool, device),
+						      view->now_us, view->health_delay_us);
 
 		wait_us = sooner(recovery, wait_us);
 		if (!device->dev && !device_is_forgotten(device, view))
@@ -200,11 +198,10 @@ static gint64 health_update(RdmadPool *pool, const RdmadPoolView *view)
 	return wait_us;
 }
 
-void rdmad_pool_take_news(RdmadPool *pool, void (*fn)(const RdmadPoolDevice *device, gpointer data),
-			  gpointer data)
+void pool_take_news(Pool *pool, void (*fn)(const PoolDevice *device, gpointer data), gpointer data)
 {
 	for (guint i = 0; i < pool->devices->len; i++) {
-		RdmadPoolDevice *device = pool->devices->pdata[i];
+		PoolDevice *device = pool->devices->pdata[i];
 
 		if (device->told_problem == device->health.problem)
 			continue;
@@ -216,53 +213,53 @@ void rdmad_pool_take_news(RdmadPool *pool, void (*fn)(const RdmadPoolDevice *dev
 /* ---- slots ---- */
 
 /* So many are asked for on each device, or of all devices together. */
-static guint asked_for(const RdmadResourceSettings *settings)
+static guint asked_for(const ResourceSettings *settings)
 {
-	switch ((RdmadResourceMode)settings->mode) {
-	case RDMAD_MODE_EXCLUSIVE:
+	switch ((ResourceMode)settings->mode) {
+	case MODE_EXCLUSIVE:
 		return 1;
-	case RDMAD_MODE_SHARED_MULTI:
+	case MODE_SHARED_MULTI:
 		return (guint)settings->multi_count;
-	case RDMAD_MODE_SHARED:
+	case MODE_SHARED:
 		break;
 	}
 	return (guint)settings->count;
 }
 
-static gboolean is_spread(const RdmadResourceSettings *settings)
+static gboolean is_spread(const ResourceSettings *settings)
 {
-	return settings->mode == RDMAD_MODE_SHARED && settings->count_per == RDMAD_COUNT_PER_POOL;
+	return settings->mode == MODE_SHARED && settings->count_per == COUNT_PER_POOL;
 }
 
-static guint device_share(const RdmadPool *pool, guint rank, guint n_sharing)
+static guint device_share(const Pool *pool, guint rank, guint n_sharing)
 {
 	const guint count = asked_for(pool->settings);
 
 	if (is_spread(pool->settings))
 		return count / n_sharing + (rank < count % n_sharing);
-	return MIN(count, RDMAD_RESOURCE_SLOTS_MAX / n_sharing);
+	return MIN(count, RESOURCE_SLOTS_MAX / n_sharing);
 }
 
-static void shares_update(RdmadPool *pool, const RdmadPoolView *view)
+static void shares_update(Pool *pool, const PoolView *view)
 {
 	guint n_sharing = 0, rank = 0;
 
 	for (guint i = 0; i < pool->devices->len; i++)
 		n_sharing += !device_is_forgotten(pool->devices->pdata[i], view);
 	for (guint i = 0; i < pool->devices->len; i++) {
-		RdmadPoolDevice *device = pool->devices->pdata[i];
+		PoolDevice *device = pool->devices->pdata[i];
 
 		device->share = device_is_forgotten(device, view)
 					? 0
 					: device_share(pool, rank++, n_sharing);
 	}
 	pool->cut = !is_spread(pool->settings) && n_sharing &&
-		    asked_for(pool->settings) > RDMAD_RESOURCE_SLOTS_MAX / n_sharing;
+		    asked_for(pool->settings) > RESOURCE_SLOTS_MAX / n_sharing;
 }
 
-static void slot_add(RdmadPool *pool, RdmadPoolDevice *device, char *id)
+static void slot_add(Pool *pool, PoolDevice *device, char *id)
 {
-	RdmadSlot *slot = g_new0(RdmadSlot, 1);
+	Slot *slot = g_new0(Slot, 1);
 
 	slot->id = id;
 	slot->device = device;
@@ -271,32 +268,31 @@ static void slot_add(RdmadPool *pool, RdmadPoolDevice *device, char *id)
 	g_hash_table_insert(pool->by_id, slot->id, slot);
 }
 
-static char *slot_id(const RdmadPool *pool, const RdmadPoolDevice *device, guint number)
+static char *slot_id(const Pool *pool, const PoolDevice *device, guint number)
 {
-	if (pool->settings->mode == RDMAD_MODE_EXCLUSIVE)
+	if (pool->settings->mode == MODE_EXCLUSIVE)
 		return g_strdup(device->stem);
-	if (pool->settings->ids == RDMAD_IDS_NAME)
-		return rdmad_slot_by_name(device->stem, number);
-	return rdmad_slot_shared(device->stem, number,
-				 rdmad_slot_digits(asked_for(pool->settings)));
+	if (pool->settings->ids == IDS_NAME)
+		return slot_by_name(device->stem, number);
+	return slot_shared(device->stem, number, slot_digits(asked_for(pool->settings)));
 }
 
-static gboolean is_called(const RdmadPoolDevice *device, const char *stem)
+static gboolean is_called(const PoolDevice *device, const char *stem)
 {
 	return g_str_equal(device->id, stem) ||
 	       (device->dev && g_str_equal(device->dev->name, stem));
 }
 
 /* What another plugin called a slot before this one took over. */
-static const RdmadSlot *find_foreign(const RdmadPool *pool, const char *slot)
+static const Slot *find_foreign(const Pool *pool, const char *slot)
 {
 	g_autofree char *stem = NULL;
 	guint number;
 
-	if (!rdmad_slot_parse_foreign(slot, &stem, &number))
+	if (!slot_parse_foreign(slot, &stem, &number))
 		return NULL;
 	for (guint i = 0; i < pool->devices->len; i++) {
-		const RdmadPoolDevice *device = pool->devices->pdata[i];
+		const PoolDevice *device = pool->devices->pdata[i];
 		g_autofree char *id = NULL;
 
 		if (!is_called(device, stem))
@@ -307,9 +303,9 @@ static const RdmadSlot *find_foreign(const RdmadPool *pool, const char *slot)
 	return NULL;
 }
 
-const RdmadSlot *rdmad_pool_find(const RdmadPool *pool, const char *slot)
+const Slot *pool_find(const Pool *pool, const char *slot)
 {
-	const RdmadSlot *found = g_hash_table_lookup(pool->by_id, slot);
+	const Slot *found = g_hash_table_lookup(pool->by_id, slot);
 
 	return found ? found : find_foreign(pool, slot);
 }
@@ -319,7 +315,7 @@ static int text_compare(gconstpointer a, gconstpointer b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static gboolean is_held(const RdmadPoolDevice *device, const char *id)
+static gboolean is_held(const PoolDevice *device, const char *id)
 {
 	const GPtrArray *held = device->held;
 
@@ -327,7 +323,7 @@ static gboolean is_held(const RdmadPoolDevice *device, const char *id)
 }
 
 /* The lowest numbers; what is held of other numbers or of another form takes the place of some. */
-static void device_list_slots(RdmadPool *pool, RdmadPoolDevice *device)
+static void device_list_slots(Pool *pool, PoolDevice *device)
 {
 	guint left = device->share > device->held->len ? device->share - device->held->len : 0;
 
@@ -347,12 +343,12 @@ static void device_list_slots(RdmadPool *pool, RdmadPoolDevice *device)
 			slot_add(pool, device, g_strdup(device->held->pdata[i]));
 }
 
-gint64 rdmad_pool_update(RdmadPool *pool, const RdmadPoolView *view)
+gint64 pool_update(Pool *pool, const PoolView *view)
 {
 	gint64 wait_us;
 
 	devices_update(pool, view);
-	wait_us = health_update(pool, view);
+	wait_us = devices_update_health(pool, view);
 	shares_update(pool, view);
 	g_hash_table_remove_all(pool->by_id);
 	g_ptr_array_set_size(pool->slots, 0);

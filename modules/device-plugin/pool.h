@@ -22,64 +22,63 @@ typedef struct {
 	const RdmadDevice *dev; /* NULL: gone, or no longer selected */
 	int numa_node;		/* last known, or RDMAD_UNKNOWN */
 	gint64 gone_us;		/* since when */
-	RdmadHealth health;
-	const char *told_problem; /* see rdmad_pool_take_news() */
+	Health health;
+	const char *told_problem; /* see pool_take_news() */
 	guint share;		  /* how many slots of its own it has */
 	guint n_slots;		  /* listed */
 	GPtrArray *held;	  /* slot ids, of the last update */
-} RdmadPoolDevice;
+} PoolDevice;
 
 typedef struct {
 	char *id;
-	RdmadPoolDevice *device;
-} RdmadSlot;
+	PoolDevice *device;
+} Slot;
 
 /* A device for this resource, as the selectors gave it. */
 typedef struct {
 	const RdmadDevice *dev;
 	gboolean marked; /* it stands in an earlier resource, too */
-} RdmadPoolMember;
+} PoolMember;
 
 /* A slot that an allocation holds. */
 typedef struct {
 	const char *slot;
 	const char *device;
-} RdmadHeldSlot;
+} HeldSlot;
 
 typedef struct {
 	gint64 now_us; /* monotonic */
 	gint64 health_delay_us, forget_us;
-	const RdmadPoolMember *members;
+	const PoolMember *members;
 	guint n_members;
-	const RdmadHeldSlot *held;
+	const HeldSlot *held;
 	guint n_held;
-} RdmadPoolView;
+} PoolView;
 
-typedef struct RdmadPool RdmadPool;
+typedef struct Pool Pool;
 
-RdmadPool *rdmad_pool_new(RdmadResourceSettings *settings);
-void rdmad_pool_free(RdmadPool *pool);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadPool, rdmad_pool_free)
+Pool *pool_new(ResourceSettings *settings);
+void pool_free(Pool *pool);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Pool, pool_free)
 
 /* Other settings of the same name; the next update follows them. */
-void rdmad_pool_configure(RdmadPool *pool, RdmadResourceSettings *settings);
-RdmadResourceSettings *rdmad_pool_settings(const RdmadPool *pool);
+void pool_configure(Pool *pool, ResourceSettings *settings);
+ResourceSettings *pool_settings(const Pool *pool);
 
 /* Works out devices and slots again.  When to come again though nothing changed, in microseconds
  * from now; 0: never. */
-gint64 rdmad_pool_update(RdmadPool *pool, const RdmadPoolView *view);
+gint64 pool_update(Pool *pool, const PoolView *view);
 
 /* Calls `fn` for each device whose health is not what it was at the last call; a device begins as a
  * healthy one. */
-void rdmad_pool_take_news(RdmadPool *pool, void (*fn)(const RdmadPoolDevice *device, gpointer data),
-			  gpointer data);
+void pool_take_news(Pool *pool, void (*fn)(const PoolDevice *device, gpointer data), gpointer data);
 
 /* All borrowed until the next update. */
-guint rdmad_pool_device_count(const RdmadPool *pool);
-const RdmadPoolDevice *rdmad_pool_device(const RdmadPool *pool, guint index);
-guint rdmad_pool_slot_count(const RdmadPool *pool);
-const RdmadSlot *rdmad_pool_slot(const RdmadPool *pool, guint index);
+guint pool_device_count(const Pool *pool);
+const PoolDevice *pool_device(const Pool *pool, guint index);
+guint pool_slot_count(const Pool *pool);
+const Slot *pool_slot(const Pool *pool, guint index);
 /* Also by what other plugins call it, "<pci>@7" or "<name>/7". */
-const RdmadSlot *rdmad_pool_find(const RdmadPool *pool, const char *slot);
+const Slot *pool_find(const Pool *pool, const char *slot);
 /* TRUE when `count` slots a device would not have fitted into one message. */
-gboolean rdmad_pool_is_cut(const RdmadPool *pool);
+gboolean pool_is_cut(const Pool *pool);

@@ -46,7 +46,7 @@ static gboolean base_ok(const char *base)
 	       g_ascii_isalnum(base[length - 1]);
 }
 
-gboolean rdmad_resource_name_check(const char *name, GError **error)
+gboolean resource_name_check(const char *name, GError **error)
 {
 	const char *slash = strchr(name, '/');
 	g_autofree char *domain = slash ? g_strndup(name, (gsize)(slash - name)) : NULL;
@@ -72,7 +72,7 @@ gboolean rdmad_resource_name_check(const char *name, GError **error)
 	return TRUE;
 }
 
-const char *rdmad_resource_name_base(const char *name)
+const char *resource_name_base(const char *name)
 {
 	const char *slash = strchr(name, '/');
 

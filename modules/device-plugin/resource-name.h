@@ -7,6 +7,6 @@
  * Whether kubelet takes `name` for an extended resource: "<DNS subdomain>/<name>", not below
  * kubernetes.io, not "requests.*".  RDMAD_ERROR_CONFIG says what is wrong.
  */
-gboolean rdmad_resource_name_check(const char *name, GError **error);
+gboolean resource_name_check(const char *name, GError **error);
 /* What follows the slash. */
-const char *rdmad_resource_name_base(const char *name);
+const char *resource_name_base(const char *name);

@@ -1,57 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "resource.h"
 
+#include <jansson.h>
 #include <rdmad/allocations.h>
 #include <rdmad/doctor.h>
+#include <rdmad/event-log.h>
 #include <rdmad/log.h>
-#include <rdmad/stats.h>
 #include <rdmad/pods.h>
-#include <jansson.h>
+#include <rdmad/stats.h>
 
 #include "allocate/allocate.h"
-#include "kubelet/device-list.h"
-#include "health-news.h"
 #include "allocate/preferred.h"
+#include "kubelet/device-list.h"
 #include "kubelet/registration.h"
 
-struct RdmadResource {
-	const RdmadResourceShared *shared;
+#define HOLDERS_MAX 16u /* posted one by one: a shared device may have a thousand */
+
+struct Resource {
+	const ResourceShared *shared;
 	RdmadModule *self;
-	RdmadPool *pool;
-	RdmadRegistration *registration;
+	Pool *pool;
+	Registration *registration;
 	gboolean cut_told;
 	gboolean options_told;
-	RdmadPluginOptions options; /* as kubelet was told last */
+	PluginOptions options; /* as kubelet was told last */
 	guint64 allocations, refusals;
 };
 
-const char *rdmad_resource_name(const RdmadResource *resource)
+const char *resource_name(const Resource *resource)
 {
-	return rdmad_pool_settings(resource->pool)->name;
+	return pool_settings(resource->pool)->name;
 }
 
-static guint count_healthy(const RdmadPool *pool)
+static guint count_healthy(const Pool *pool)
 {
 	guint n = 0;
 
-	for (guint i = 0; i < rdmad_pool_slot_count(pool); i++)
-		n += !rdmad_pool_slot(pool, i)->device->health.problem;
+	for (guint i = 0; i < pool_slot_count(pool); i++)
+		n += !pool_slot(pool, i)->device->health.problem;
 	return n;
 }
 
 /* ---- what kubelet asks ---- */
 
-static void log_refusal(RdmadResource *resource, const GError *error)
+static void log_refusal(Resource *resource, const GError *error)
 {
-	const RdmadLogFields about = { .resource = rdmad_resource_name(resource) };
+	const RdmadLogFields about = { .resource = resource_name(resource) };
 
 	resource->refusals++;
 	rdmad_log_full(RDMAD_LOG_WARNING, &about, "Allocate refused: %s", error->message);
 }
 
-static RdmadAllocator allocator(const RdmadResource *resource, gint64 asked_us)
+static Allocator allocator(const Resource *resource, gint64 asked_us)
 {
-	return (RdmadAllocator){
+	return (Allocator){
 		.allocations = rdmad_module_allocations(resource->self),
 		.delivery = resource->shared->delivery,
 		.owner = rdmad_module_name(resource->self),
@@ -59,14 +61,14 @@ static RdmadAllocator allocator(const RdmadResource *resource, gint64 asked_us)
 	};
 }
 
-static void allocate(RdmadGrpcCall *call, const guint8 *message, gsize size, gint64 asked_us,
-		     gpointer data)
+static void answer_allocate(RdmadGrpcCall *call, const guint8 *message, gsize size, gint64 asked_us,
+			    gpointer data)
 {
-	RdmadResource *resource = data;
-	const RdmadAllocator by = allocator(resource, asked_us);
+	Resource *resource = data;
+	const Allocator by = allocator(resource, asked_us);
 	const gint64 began_us = g_get_monotonic_time();
 	g_autoptr(GError) refusal = NULL;
-	g_autoptr(GBytes) answer = rdmad_allocate(&by, resource->pool, message, size, &refusal);
+	g_autoptr(GBytes) answer = allocate(&by, resource->pool, message, size, &refusal);
 
 	rdmad_stat_observe(resource->shared->allocate_durations,
 			   (double)(g_get_monotonic_time() - began_us) / G_USEC_PER_SEC, NULL);
@@ -76,55 +78,54 @@ static void allocate(RdmadGrpcCall *call, const guint8 *message, gsize size, gin
 	} else {
 		log_refusal(resource, refusal);
 	}
-	rdmad_plugin_server_reply(call, answer, refusal);
+	plugin_server_reply(call, answer, refusal);
 }
 
 static void serve_allocate(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
 {
-	RdmadResource *resource = data;
+	Resource *resource = data;
 	const gint64 now_us = g_get_monotonic_time();
-	const RdmadAllocator by = allocator(resource, now_us);
+	const Allocator by = allocator(resource, now_us);
 
 	rdmad_pods_look(rdmad_module_pods(resource->self));
-	if (!rdmad_allocate_in_doubt(&by, resource->pool, message, size) ||
-	    !rdmad_allocate_wait_add(resource->shared->allocate_wait, call, message, size, allocate,
-				     resource))
-		allocate(call, message, size, now_us, resource);
+	if (!allocate_in_doubt(&by, resource->pool, message, size) ||
+	    !allocate_wait_add(resource->shared->allocate_wait, call, message, size,
+			       answer_allocate, resource))
+		answer_allocate(call, message, size, now_us, resource);
 }
 
 static GBytes *serve_preferred(const guint8 *message, gsize size, gpointer data, GError **error)
 {
-	RdmadResource *resource = data;
-	g_autoptr(GArray) gpus = rdmad_gpu_ids_placement(resource->shared->gpu_ids);
+	Resource *resource = data;
+	g_autoptr(GArray) gpus = gpu_ids_placement(resource->shared->gpu_ids);
 
-	return rdmad_preferred_answer(resource->pool, gpus,
-				      rdmad_module_allocations(resource->self), message, size,
-				      error);
+	return preferred_answer(resource->pool, gpus, rdmad_module_allocations(resource->self),
+				message, size, error);
 }
 
 /* Also with one device now: another may join while kubelet goes by what it heard. */
-static void serve_options(RdmadPluginOptions *options, gpointer data)
+static void serve_options(PluginOptions *options, gpointer data)
 {
-	RdmadResource *resource = data;
+	Resource *resource = data;
 
 	options->preferred = TRUE;
-	options->pre_start = rdmad_pre_start_wanted(resource->shared->pre_start,
-						    rdmad_pool_settings(resource->pool));
+	options->pre_start =
+		pre_start_wanted(resource->shared->pre_start, pool_settings(resource->pool));
 	resource->options = *options;
 	resource->options_told = TRUE;
 }
 
 static void serve_pre_start(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
 {
-	RdmadResource *resource = data;
+	Resource *resource = data;
 
-	rdmad_pre_start_serve(resource->shared->pre_start, rdmad_pool_settings(resource->pool),
-			      call, message, size);
+	pre_start_serve(resource->shared->pre_start, pool_settings(resource->pool), call, message,
+			size);
 }
 
 static gboolean offers(gpointer data)
 {
-	const RdmadResource *resource = data;
+	const Resource *resource = data;
 
 	return count_healthy(resource->pool) > 0;
 }
@@ -132,14 +133,14 @@ static gboolean offers(gpointer data)
 /* A kubelet that has come, maybe another one, knows who holds what. */
 static void streams_changed(gpointer data)
 {
-	RdmadResource *resource = data;
+	Resource *resource = data;
 	RdmadPods *pods = rdmad_module_pods(resource->self);
 
 	rdmad_pods_look(pods);
 	rdmad_pods_hint(pods);
 }
 
-static const RdmadPluginServerOps SERVER_OPS = {
+static const PluginServerOps SERVER_OPS = {
 	.allocate = serve_allocate,
 	.preferred = serve_preferred,
 	.pre_start = serve_pre_start,
@@ -153,7 +154,7 @@ static const RdmadPluginServerOps SERVER_OPS = {
 typedef struct {
 	RdmadAllocations *allocations;
 	const char *resource;
-	GArray *held; /* of RdmadHeldSlot */
+	GArray *held; /* of HeldSlot */
 } Collection;
 
 static void collect_allocation(const RdmadAllocation *allocation, gpointer data)
@@ -164,7 +165,7 @@ static void collect_allocation(const RdmadAllocation *allocation, gpointer data)
 		return;
 	/* Once, where containers of one pod share it. */
 	for (guint i = 0; allocation->slots[i]; i++) {
-		const RdmadHeldSlot slot = { allocation->slots[i], allocation->devices[i] };
+		const HeldSlot slot = { allocation->slots[i], allocation->devices[i] };
 
 		if (rdmad_allocations_by_slot(collection->allocations, allocation->resource,
 					      slot.slot) == allocation)
@@ -175,25 +176,24 @@ static void collect_allocation(const RdmadAllocation *allocation, gpointer data)
 /* For allocations that are rebuilt from what kubelet says. */
 static const char *device_of(const char *slot, gpointer data)
 {
-	const RdmadResource *resource = data;
-	const RdmadSlot *found = rdmad_pool_find(resource->pool, slot);
+	const Resource *resource = data;
+	const Slot *found = pool_find(resource->pool, slot);
 
 	return found ? found->device->id : NULL;
 }
 
 static char *id_of(const char *const *slots, gpointer data)
 {
-	const RdmadResource *resource = data;
+	const Resource *resource = data;
 
-	return rdmad_delivery_recall(resource->shared->delivery, rdmad_resource_name(resource),
-				     slots);
+	return delivery_recall(resource->shared->delivery, resource_name(resource), slots);
 }
 
-static void resolver_set(RdmadResource *resource, gboolean on)
+static void resolver_set(Resource *resource, gboolean on)
 {
 	const RdmadAllocationResolver resolver = {
 		.owner = rdmad_module_name(resource->self),
-		.resource = rdmad_resource_name(resource),
+		.resource = resource_name(resource),
 		.device_of = on ? device_of : NULL,
 		.id_of = id_of,
 	};
@@ -202,117 +202,198 @@ static void resolver_set(RdmadResource *resource, gboolean on)
 				       &resolver, resource);
 }
 
-gboolean rdmad_resource_lacks(const RdmadResource *resource, const RdmadAllocation *allocation)
+gboolean resource_lacks(const Resource *resource, const RdmadAllocation *allocation)
 {
-	if (!g_str_equal(allocation->resource, rdmad_resource_name(resource)))
+	if (!g_str_equal(allocation->resource, resource_name(resource)))
 		return FALSE;
 	for (guint i = 0; allocation->slots[i]; i++)
-		if (!rdmad_pool_find(resource->pool, allocation->slots[i]))
+		if (!pool_find(resource->pool, allocation->slots[i]))
 			return TRUE;
 	return FALSE;
 }
 
-/* ---- update ---- */
+/* ---- health, posted to the event log for the device and the containers that hold it ---- */
 
-static void tell_health(const RdmadPoolDevice *device, gpointer data)
+typedef struct {
+	RdmadEventLog *event_log;
+	const PoolDevice *device;
+	const char *resource;
+	guint n_holders;
+} News;
+
+static const char *device_name(const PoolDevice *device)
 {
-	RdmadResource *resource = data;
-
-	rdmad_health_news_tell(resource->self, resource->pool, device);
+	return device->dev ? device->dev->name : device->id;
 }
 
-static void tell_cut(RdmadResource *resource)
+static void post_device(const News *news)
 {
-	const RdmadLogFields about = { .resource = rdmad_resource_name(resource) };
-	const gboolean cut = rdmad_pool_is_cut(resource->pool);
+	const char *problem = news->device->health.problem, *name = device_name(news->device);
+	const RdmadLogFields about = { .device = news->device->id, .resource = news->resource };
+
+	if (problem)
+		rdmad_event_log_post(news->event_log, RDMAD_LOG_WARNING, "device-unhealthy", &about,
+				     "%s: unhealthy in %s: %s", name, news->resource, problem);
+	else
+		rdmad_event_log_post(news->event_log, RDMAD_LOG_NOTICE, "device-healthy", &about,
+				     "%s: healthy in %s", name, news->resource);
+}
+
+/* "ml/train-0, container main", or the allocation while podresources has not told. */
+static char *holder_name(const RdmadAllocation *allocation)
+{
+	if (!allocation->pod_name)
+		return g_strdup_printf("allocation %s", allocation->id);
+	return g_strdup_printf("%s/%s, container %s", allocation->pod_namespace,
+			       allocation->pod_name, allocation->container);
+}
+
+static void post_holder_news(const News *news, const RdmadAllocation *allocation)
+{
+	const char *problem = news->device->health.problem, *name = device_name(news->device);
+	g_autofree char *pod = NULL, *holder = holder_name(allocation);
+	RdmadLogFields about = { .device = news->device->id,
+				 .resource = news->resource,
+				 .allocation = allocation->id };
+
+	if (allocation->pod_name)
+		about.pod = pod =
+			g_strdup_printf("%s/%s", allocation->pod_namespace, allocation->pod_name);
+	if (problem)
+		rdmad_event_log_post(news->event_log, RDMAD_LOG_WARNING,
+				     "allocation-device-unhealthy", &about,
+				     "%s has %s of %s, which is unhealthy: %s", holder, name,
+				     news->resource, problem);
+	else
+		rdmad_event_log_post(news->event_log, RDMAD_LOG_NOTICE, "allocation-device-healthy",
+				     &about, "%s has %s of %s, which is healthy again", holder,
+				     name, news->resource);
+}
+
+static void post_holder(const RdmadAllocation *allocation, gpointer data)
+{
+	News *news = data;
+
+	if (!g_str_equal(allocation->resource, news->resource) ||
+	    !g_strv_contains((const char *const *)allocation->devices, news->device->id))
+		return;
+	if (news->n_holders++ < HOLDERS_MAX)
+		post_holder_news(news, allocation);
+}
+
+static void post_other_holders(const News *news)
+{
+	const RdmadLogFields about = { .device = news->device->id, .resource = news->resource };
+
+	rdmad_event_log_post(news->event_log, RDMAD_LOG_NOTICE, "allocation-device-more", &about,
+			     "%s of %s is held by %u more containers", device_name(news->device),
+			     news->resource, news->n_holders - HOLDERS_MAX);
+}
+
+/* The device's health in this resource is not what it was. */
+static void post_health(const PoolDevice *device, gpointer data)
+{
+	const Resource *resource = data;
+	News news = { rdmad_module_event_log(resource->self), device, resource_name(resource), 0 };
+
+	post_device(&news);
+	rdmad_allocations_foreach(rdmad_module_allocations(resource->self), post_holder, &news);
+	if (news.n_holders > HOLDERS_MAX)
+		post_other_holders(&news);
+}
+
+/* ---- update ---- */
+
+static void tell_cut(Resource *resource)
+{
+	const RdmadLogFields about = { .resource = resource_name(resource) };
+	const gboolean cut = pool_is_cut(resource->pool);
 
 	if (cut && !resource->cut_told)
 		rdmad_log_full(RDMAD_LOG_WARNING, &about,
 			       "%s: count is too high for %u devices; only %u slots in all fit "
 			       "into one message to kubelet, so each device has fewer",
-			       about.resource, rdmad_pool_device_count(resource->pool),
-			       RDMAD_RESOURCE_SLOTS_MAX);
+			       about.resource, pool_device_count(resource->pool),
+			       RESOURCE_SLOTS_MAX);
 	resource->cut_told = cut;
 }
 
-gint64 rdmad_resource_update(RdmadResource *resource, const GArray *members,
-			     const RdmadPluginSettings *plugin)
+gint64 resource_update(Resource *resource, const GArray *members, const PluginSettings *plugin)
 {
-	g_autoptr(GArray) held = g_array_new(FALSE, FALSE, sizeof(RdmadHeldSlot));
+	g_autoptr(GArray) held = g_array_new(FALSE, FALSE, sizeof(HeldSlot));
 	RdmadAllocations *allocations = rdmad_module_allocations(resource->self);
-	Collection collection = { allocations, rdmad_resource_name(resource), held };
-	RdmadPoolView view = {
+	Collection collection = { allocations, resource_name(resource), held };
+	PoolView view = {
 		.now_us = g_get_monotonic_time(),
 		.health_delay_us = (gint64)plugin->health_delay_ms * 1000,
 		.forget_us = (gint64)plugin->forget_delay_ms * 1000,
-		.members = (const RdmadPoolMember *)(const void *)members->data,
+		.members = (const PoolMember *)(const void *)members->data,
 		.n_members = members->len,
 	};
 	g_autoptr(GBytes) list = NULL;
 	gint64 wait_us;
 
 	rdmad_allocations_foreach(allocations, collect_allocation, &collection);
-	view.held = (const RdmadHeldSlot *)(const void *)held->data;
+	view.held = (const HeldSlot *)(const void *)held->data;
 	view.n_held = held->len;
-	wait_us = rdmad_pool_update(resource->pool, &view);
-	list = rdmad_device_list_pack(resource->pool);
-	rdmad_registration_publish(resource->registration, list);
-	rdmad_pool_take_news(resource->pool, tell_health, resource);
+	wait_us = pool_update(resource->pool, &view);
+	list = device_list_pack(resource->pool);
+	registration_publish(resource->registration, list);
+	pool_take_news(resource->pool, post_health, resource);
 	tell_cut(resource);
 	return wait_us;
 }
 
-void rdmad_resource_configure(RdmadResource *resource, RdmadResourceSettings *settings)
+void resource_configure(Resource *resource, ResourceSettings *settings)
 {
-	rdmad_pool_configure(resource->pool, settings);
+	pool_configure(resource->pool, settings);
 }
 
 /* ---- registration ---- */
 
-void rdmad_resource_look(RdmadResource *resource)
+void resource_look(Resource *resource)
 {
-	rdmad_registration_look(resource->registration);
+	registration_look(resource->registration);
 }
 
-void rdmad_resource_follow_options(RdmadResource *resource)
+void resource_follow_options(Resource *resource)
 {
-	const gboolean wanted = rdmad_pre_start_wanted(resource->shared->pre_start,
-						       rdmad_pool_settings(resource->pool));
+	const gboolean wanted =
+		pre_start_wanted(resource->shared->pre_start, pool_settings(resource->pool));
 
 	if (resource->options_told && resource->options.pre_start != wanted)
-		rdmad_registration_restart(resource->registration);
+		registration_restart(resource->registration);
 }
 
-void rdmad_resource_restart(RdmadResource *resource)
+void resource_restart(Resource *resource)
 {
-	rdmad_registration_restart(resource->registration);
+	registration_restart(resource->registration);
 }
 
-void rdmad_resource_drain(RdmadResource *resource, void (*drained)(gpointer data), gpointer data)
+void resource_drain(Resource *resource, void (*drained)(gpointer data), gpointer data)
 {
-	rdmad_registration_drain(resource->registration, drained, data);
+	registration_drain(resource->registration, drained, data);
 }
 
-RdmadResource *rdmad_resource_new(const RdmadResourceShared *shared,
-				  RdmadResourceSettings *settings)
+Resource *resource_new(const ResourceShared *shared, ResourceSettings *settings)
 {
-	RdmadResource *resource = g_new0(RdmadResource, 1);
+	Resource *resource = g_new0(Resource, 1);
 
 	resource->shared = shared;
 	resource->self = shared->self;
-	resource->pool = rdmad_pool_new(settings);
-	resource->registration = rdmad_registration_new(shared->self, shared->kubelet,
-							settings->name, &SERVER_OPS, resource);
+	resource->pool = pool_new(settings);
+	resource->registration = registration_new(shared->self, shared->kubelet, settings->name,
+						  &SERVER_OPS, resource);
 	resolver_set(resource, TRUE);
 	return resource;
 }
 
-void rdmad_resource_free(RdmadResource *resource)
+void resource_free(Resource *resource)
 {
 	resolver_set(resource, FALSE);
-	rdmad_allocate_wait_drop(resource->shared->allocate_wait, resource);
-	rdmad_registration_free(resource->registration);
-	rdmad_pool_free(resource->pool);
+	allocate_wait_drop(resource->shared->allocate_wait, resource);
+	registration_free(resource->registration);
+	pool_free(resource->pool);
 	g_free(resource);
 }
 
@@ -321,7 +402,7 @@ void rdmad_resource_free(RdmadResource *resource)
 typedef struct {
 	RdmadAllocations *allocations;
 	const char *resource;
-	RdmadResourceCounts *counts;
+	ResourceCounts *counts;
 } AllocationCount;
 
 static void count_allocation(const RdmadAllocation *allocation, gpointer data)
@@ -337,26 +418,26 @@ static void count_allocation(const RdmadAllocation *allocation, gpointer data)
 						  allocation->slots[i]) == allocation;
 }
 
-void rdmad_resource_count(const RdmadResource *resource, RdmadResourceCounts *counts)
+void resource_count(const Resource *resource, ResourceCounts *counts)
 {
-	AllocationCount count = { rdmad_module_allocations(resource->self),
-				  rdmad_resource_name(resource), counts };
-	RdmadRegistrationInfo info;
+	AllocationCount count = { rdmad_module_allocations(resource->self), resource_name(resource),
+				  counts };
+	RegistrationInfo info;
 
-	rdmad_registration_info(resource->registration, &info);
-	*counts = (RdmadResourceCounts){ .slots = rdmad_pool_slot_count(resource->pool) };
+	registration_info(resource->registration, &info);
+	*counts = (ResourceCounts){ .slots = pool_slot_count(resource->pool) };
 	counts->unhealthy = counts->slots - count_healthy(resource->pool);
 	counts->registered = info.registered ? 1 : 0;
 	rdmad_allocations_foreach(count.allocations, count_allocation, &count);
 }
 
 /* "mlx5_3: no port of it is active" */
-static json_t *unhealthy_status(const RdmadPool *pool)
+static json_t *unhealthy_status(const Pool *pool)
 {
 	json_t *unhealthy = json_array();
 
-	for (guint i = 0; i < rdmad_pool_device_count(pool); i++) {
-		const RdmadPoolDevice *device = rdmad_pool_device(pool, i);
+	for (guint i = 0; i < pool_device_count(pool); i++) {
+		const PoolDevice *device = pool_device(pool, i);
 
 		if (device->health.problem)
 			json_array_append_new(
@@ -367,27 +448,27 @@ static json_t *unhealthy_status(const RdmadPool *pool)
 	return unhealthy;
 }
 
-json_t *rdmad_resource_status(const RdmadResource *resource)
+json_t *resource_status(const Resource *resource)
 {
-	const RdmadResourceSettings *settings = rdmad_pool_settings(resource->pool);
-	RdmadRegistrationInfo info;
-	RdmadResourceCounts counts;
+	const ResourceSettings *settings = pool_settings(resource->pool);
+	RegistrationInfo info;
+	ResourceCounts counts;
 
-	rdmad_registration_info(resource->registration, &info);
-	rdmad_resource_count(resource, &counts);
+	registration_info(resource->registration, &info);
+	resource_count(resource, &counts);
 	return json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:b, s:s, s:i, s:I, s:I, s:s?, s:o}",
-			 "name", settings->name, "mode", rdmad_resource_modes[settings->mode],
-			 "devices", (int)rdmad_pool_device_count(resource->pool), "slots",
-			 (int)rdmad_pool_slot_count(resource->pool), "healthy",
+			 "name", settings->name, "mode", resource_modes[settings->mode], "devices",
+			 (int)pool_device_count(resource->pool), "slots",
+			 (int)pool_slot_count(resource->pool), "healthy",
 			 (int)count_healthy(resource->pool), "allocated", (int)counts.allocated,
 			 "registered", info.registered, "way",
-			 info.way == RDMAD_REGISTRATION_REGISTRY ? "registry" : "legacy", "streams",
+			 info.way == REGISTRATION_REGISTRY ? "registry" : "legacy", "streams",
 			 (int)info.streams, "allocations", (json_int_t)resource->allocations,
 			 "refusals", (json_int_t)resource->refusals, "last_error", info.error,
 			 "unhealthy", unhealthy_status(resource->pool));
 }
 
-static char *registration_trouble(const RdmadRegistrationInfo *info)
+static char *registration_trouble(const RegistrationInfo *info)
 {
 	if (info->registered)
 		return NULL;
@@ -395,25 +476,25 @@ static char *registration_trouble(const RdmadRegistrationInfo *info)
 			       info->error ? info->error : "kubelet has not called yet");
 }
 
-char *rdmad_resource_trouble(const RdmadResource *resource)
+char *resource_trouble(const Resource *resource)
 {
 	g_autofree char *trouble = NULL;
-	RdmadRegistrationInfo info;
+	RegistrationInfo info;
 
-	rdmad_registration_info(resource->registration, &info);
+	registration_info(resource->registration, &info);
 	trouble = registration_trouble(&info);
 	if (!trouble)
 		return NULL;
-	return g_strdup_printf("%s: %s", rdmad_resource_name(resource), trouble);
+	return g_strdup_printf("%s: %s", resource_name(resource), trouble);
 }
 
-void rdmad_resource_doctor(const RdmadResource *resource, json_t *findings)
+void resource_doctor(const Resource *resource, json_t *findings)
 {
-	const char *name = rdmad_resource_name(resource);
+	const char *name = resource_name(resource);
 	g_autofree char *text = NULL;
-	RdmadRegistrationInfo info;
+	RegistrationInfo info;
 
-	rdmad_registration_info(resource->registration, &info);
+	registration_info(resource->registration, &info);
 	text = registration_trouble(&info);
 	if (text) {
 		rdmad_doctor_add(
@@ -423,8 +504,8 @@ void rdmad_resource_doctor(const RdmadResource *resource, json_t *findings)
 		return;
 	}
 	text = g_strdup_printf("registered, %u of %u slots healthy", count_healthy(resource->pool),
-			       rdmad_pool_slot_count(resource->pool));
-	if (rdmad_pool_device_count(resource->pool) == 0)
+			       pool_slot_count(resource->pool));
+	if (pool_device_count(resource->pool) == 0)
 		rdmad_doctor_add(findings, RDMAD_FINDING_PROBLEM, name, "no device is selected",
 				 "compare its selectors with `rdmad devices`");
 	else

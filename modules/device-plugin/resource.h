@@ -2,54 +2,54 @@
 /* Resource: one name at kubelet, that is a pool and its registration. */
 #pragma once
 
-#include "allocate/wait.h"
-#include "prestart/gpu-ids.h"
+#include <rdmad/module.h>
+
 #include "allocate/delivery.h"
+#include "allocate/wait.h"
 #include "kubelet/kubelet.h"
 #include "pool.h"
+#include "prestart/gpu-ids.h"
 #include "prestart/prestart.h"
 
-typedef struct RdmadResource RdmadResource;
+typedef struct Resource Resource;
 
 /* What all resources use; outlives them. */
 typedef struct {
 	RdmadModule *self;
-	RdmadKubelet *kubelet;
-	RdmadDelivery *delivery;
-	RdmadGpuIds *gpu_ids;
-	RdmadPreStart *pre_start;
-	RdmadAllocateWait *allocate_wait;
+	Kubelet *kubelet;
+	Delivery *delivery;
+	GpuIds *gpu_ids;
+	PreStart *pre_start;
+	AllocateWait *allocate_wait;
 	RdmadStat *allocate_durations;
-} RdmadResourceShared;
+} ResourceShared;
 
-RdmadResource *rdmad_resource_new(const RdmadResourceShared *shared,
-				  RdmadResourceSettings *settings);
-void rdmad_resource_free(RdmadResource *resource);
+Resource *resource_new(const ResourceShared *shared, ResourceSettings *settings);
+void resource_free(Resource *resource);
 
-const char *rdmad_resource_name(const RdmadResource *resource);
-void rdmad_resource_configure(RdmadResource *resource, RdmadResourceSettings *settings);
+const char *resource_name(const Resource *resource);
+void resource_configure(Resource *resource, ResourceSettings *settings);
 
 /* Takes in its devices and its allocations, and tells kubelet what changed.  `plugin` has the delays.
- * Returns as rdmad_pool_update(). */
-gint64 rdmad_resource_update(RdmadResource *resource, const GArray *members,
-			     const RdmadPluginSettings *plugin);
+ * Returns as pool_update(). */
+gint64 resource_update(Resource *resource, const GArray *members, const PluginSettings *plugin);
 /* Whether an update is needed for this allocation: the list is not what the allocation says. */
-gboolean rdmad_resource_lacks(const RdmadResource *resource, const RdmadAllocation *allocation);
+gboolean resource_lacks(const Resource *resource, const RdmadAllocation *allocation);
 /* Something happened in kubelet's directories; the first look begins to register. */
-void rdmad_resource_look(RdmadResource *resource);
+void resource_look(Resource *resource);
 /* Registers again when kubelet has to make other calls than before. */
-void rdmad_resource_follow_options(RdmadResource *resource);
-void rdmad_resource_restart(RdmadResource *resource);
-void rdmad_resource_drain(RdmadResource *resource, void (*drained)(gpointer data), gpointer data);
+void resource_follow_options(Resource *resource);
+void resource_restart(Resource *resource);
+void resource_drain(Resource *resource, void (*drained)(gpointer data), gpointer data);
 
 /* A new reference. */
-struct json_t *rdmad_resource_status(const RdmadResource *resource);
+struct json_t *resource_status(const Resource *resource);
 typedef struct {
 	guint slots, unhealthy, allocated, allocations;
 	guint registered; /* 0 or 1 */
-} RdmadResourceCounts;
-void rdmad_resource_count(const RdmadResource *resource, RdmadResourceCounts *counts);
+} ResourceCounts;
+void resource_count(const Resource *resource, ResourceCounts *counts);
 
 /* NULL: kubelet watches it; else a line for people (g_free()). */
-char *rdmad_resource_trouble(const RdmadResource *resource);
-void rdmad_resource_doctor(const RdmadResource *resource, struct json_t *findings);
+char *resource_trouble(const Resource *resource);
+void resource_doctor(const Resource *resource, struct json_t *findings);

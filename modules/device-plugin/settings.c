@@ -19,7 +19,7 @@ static gboolean overlap_check(const GPtrArray *resources, const RdmadConfigNode 
 #define MINUTE_MS	   60000
 #define SOCKET_PREFIX_MAX  24u
 
-const char *const rdmad_resource_modes[] = { "shared", "exclusive", "shared-multi", NULL };
+const char *const resource_modes[] = { "shared", "exclusive", "shared-multi", NULL };
 static const char *const COUNT_PERS[] = { "pool", "device", NULL };
 static const char *const EXPOSES[] = { "device", "pool", NULL };
 static const char *const CDI_USES[] = { "off", "on", NULL };
@@ -28,17 +28,17 @@ static const char *const REGISTRATIONS[] = { "auto", "legacy", "registry", NULL 
 
 /* ---- one resource ---- */
 
-RdmadResourceSettings *rdmad_resource_settings_ref(RdmadResourceSettings *settings)
+ResourceSettings *resource_settings_ref(ResourceSettings *settings)
 {
 	settings->refs++;
 	return settings;
 }
 
-void rdmad_resource_settings_unref(RdmadResourceSettings *settings)
+void resource_settings_unref(ResourceSettings *settings)
 {
 	if (--settings->refs)
 		return;
-	rdmad_selector_clear(&settings->selector);
+	selector_clear(&settings->selector);
 	g_strfreev(settings->shared_with);
 	g_free(settings->name);
 	g_free(settings->mode_from);
@@ -46,9 +46,9 @@ void rdmad_resource_settings_unref(RdmadResourceSettings *settings)
 	g_free(settings);
 }
 
-static RdmadResourceSettings *resource_settings_new(void)
+static ResourceSettings *resource_settings_new(void)
 {
-	RdmadResourceSettings *settings = g_new0(RdmadResourceSettings, 1);
+	ResourceSettings *settings = g_new0(ResourceSettings, 1);
 
 	settings->refs = 1;
 	settings->numa = TRUE;
@@ -69,65 +69,64 @@ static gboolean permissions_check(const char *text, GError **error)
 static const RdmadConfigField RESOURCE_FIELDS[] = {
 	{ .key = "name",
 	  .type = RDMAD_CONFIG_STRING,
-	  .offset = G_STRUCT_OFFSET(RdmadResourceSettings, name),
+	  .offset = G_STRUCT_OFFSET(ResourceSettings, name),
 	  .required = TRUE,
-	  .check = rdmad_resource_name_check },
-	RDMAD_CONFIG_ENUM_FIELD("mode", RdmadResourceSettings, mode, rdmad_resource_modes),
+	  .check = resource_name_check },
+	RDMAD_CONFIG_ENUM_FIELD("mode", ResourceSettings, mode, resource_modes),
 	{ .key = "mode_from",
 	  .type = RDMAD_CONFIG_STRING,
-	  .offset = G_STRUCT_OFFSET(RdmadResourceSettings, mode_from),
+	  .offset = G_STRUCT_OFFSET(ResourceSettings, mode_from),
 	  .min = 1,
 	  .max = ATTRIBUTE_NAME_MAX },
-	RDMAD_CONFIG_INT_FIELD("count", RdmadResourceSettings, count, 1, RDMAD_RESOURCE_SLOTS_MAX),
-	RDMAD_CONFIG_ENUM_FIELD("count_per", RdmadResourceSettings, count_per, COUNT_PERS),
-	RDMAD_CONFIG_BOOL_FIELD("ignore_health", RdmadResourceSettings, ignore_health),
-	RDMAD_CONFIG_INT_FIELD("multi_count", RdmadResourceSettings, multi_count, 1,
-			       RDMAD_RESOURCE_SLOTS_MAX),
-	RDMAD_CONFIG_ENUM_FIELD("expose", RdmadResourceSettings, expose, EXPOSES),
-	RDMAD_CONFIG_ENUM_FIELD("ids", RdmadResourceSettings, ids, IDS),
-	RDMAD_CONFIG_BOOL_FIELD("numa", RdmadResourceSettings, numa),
-	RDMAD_CONFIG_BOOL_FIELD("busy_pfs", RdmadResourceSettings, busy_pfs),
+	RDMAD_CONFIG_INT_FIELD("count", ResourceSettings, count, 1, RESOURCE_SLOTS_MAX),
+	RDMAD_CONFIG_ENUM_FIELD("count_per", ResourceSettings, count_per, COUNT_PERS),
+	RDMAD_CONFIG_BOOL_FIELD("ignore_health", ResourceSettings, ignore_health),
+	RDMAD_CONFIG_INT_FIELD("multi_count", ResourceSettings, multi_count, 1, RESOURCE_SLOTS_MAX),
+	RDMAD_CONFIG_ENUM_FIELD("expose", ResourceSettings, expose, EXPOSES),
+	RDMAD_CONFIG_ENUM_FIELD("ids", ResourceSettings, ids, IDS),
+	RDMAD_CONFIG_BOOL_FIELD("numa", ResourceSettings, numa),
+	RDMAD_CONFIG_BOOL_FIELD("busy_pfs", ResourceSettings, busy_pfs),
 	{ .key = "shared_with",
 	  .type = RDMAD_CONFIG_STRINGS,
-	  .offset = G_STRUCT_OFFSET(RdmadResourceSettings, shared_with),
+	  .offset = G_STRUCT_OFFSET(ResourceSettings, shared_with),
 	  .max = SHARED_WITH_MAX },
-	RDMAD_CONFIG_GROUPS_FIELD("selectors", RdmadResourceSettings, selectors),
-	RDMAD_CONFIG_BOOL_FIELD("umad", RdmadResourceSettings, umad),
-	RDMAD_CONFIG_BOOL_FIELD("issm", RdmadResourceSettings, issm),
-	RDMAD_CONFIG_BOOL_FIELD("ucm", RdmadResourceSettings, ucm),
-	RDMAD_CONFIG_ENUM_FIELD("cdi", RdmadResourceSettings, cdi, CDI_USES),
+	RDMAD_CONFIG_GROUPS_FIELD("selectors", ResourceSettings, selectors),
+	RDMAD_CONFIG_BOOL_FIELD("umad", ResourceSettings, umad),
+	RDMAD_CONFIG_BOOL_FIELD("issm", ResourceSettings, issm),
+	RDMAD_CONFIG_BOOL_FIELD("ucm", ResourceSettings, ucm),
+	RDMAD_CONFIG_ENUM_FIELD("cdi", ResourceSettings, cdi, CDI_USES),
 	{ .key = "permissions",
 	  .type = RDMAD_CONFIG_STRING,
-	  .offset = G_STRUCT_OFFSET(RdmadResourceSettings, permissions),
+	  .offset = G_STRUCT_OFFSET(ResourceSettings, permissions),
 	  .check = permissions_check },
-	RDMAD_CONFIG_BOOL_FIELD("host_network_only", RdmadResourceSettings, host_network_only),
-	RDMAD_CONFIG_GROUP_FIELD("rdma_limits", RdmadResourceSettings, rdma_limits),
+	RDMAD_CONFIG_BOOL_FIELD("host_network_only", ResourceSettings, host_network_only),
+	RDMAD_CONFIG_GROUP_FIELD("rdma_limits", ResourceSettings, rdma_limits),
 	RDMAD_CONFIG_FIELDS_END,
 };
 
 static const RdmadConfigField LIMIT_FIELDS[] = {
-	RDMAD_CONFIG_INT_FIELD("hca_handle", RdmadRdmaLimits, hca_handle, 1, G_MAXINT32),
-	RDMAD_CONFIG_INT_FIELD("hca_object", RdmadRdmaLimits, hca_object, 1, G_MAXINT32),
+	RDMAD_CONFIG_INT_FIELD("hca_handle", RdmaLimits, hca_handle, 1, G_MAXINT32),
+	RDMAD_CONFIG_INT_FIELD("hca_object", RdmaLimits, hca_object, 1, G_MAXINT32),
 	RDMAD_CONFIG_FIELDS_END,
 };
 
 /* What no single field can say. */
-static gboolean resource_finish(const RdmadConfigNode *node, RdmadResourceSettings *settings,
+static gboolean resource_finish(const RdmadConfigNode *node, ResourceSettings *settings,
 				GError **error)
 {
 	const gboolean always = settings->mode_from == NULL;
 
-	if (always && settings->mode == RDMAD_MODE_EXCLUSIVE && settings->count)
+	if (always && settings->mode == MODE_EXCLUSIVE && settings->count)
 		return rdmad_config_error(node, "count", error,
 					  "an exclusive resource has one slot a device; count is "
 					  "for mode = \"shared\"");
-	if (always && settings->mode == RDMAD_MODE_SHARED_MULTI && settings->count)
+	if (always && settings->mode == MODE_SHARED_MULTI && settings->count)
 		return rdmad_config_error(node, "count", error,
 					  "is for mode = \"shared\"; shared-multi has multi_count");
-	if (always && settings->mode == RDMAD_MODE_EXCLUSIVE && settings->shared_with)
+	if (always && settings->mode == MODE_EXCLUSIVE && settings->shared_with)
 		return rdmad_config_error(node, "shared_with", error,
 					  "an exclusive resource shares its devices with no other");
-	if (settings->cdi == RDMAD_CDI_ON && strcmp(settings->permissions, "rw"))
+	if (settings->cdi == CDI_ON && strcmp(settings->permissions, "rw"))
 		return rdmad_config_error(node, "permissions", error,
 					  "by way of CDI they are \"rw\"; leave them out, or set "
 					  "cdi = \"off\"");
@@ -149,7 +148,7 @@ static gboolean has_default(const RdmadConfigField *field)
 }
 
 /* `defaults` of the module: for every resource that does not say otherwise. */
-static gboolean defaults_parse(const RdmadConfigNode *defaults, RdmadResourceSettings *settings,
+static gboolean defaults_parse(const RdmadConfigNode *defaults, ResourceSettings *settings,
 			       GError **error)
 {
 	RdmadConfigField fields[G_N_ELEMENTS(RESOURCE_FIELDS)] = { 0 };
@@ -161,7 +160,7 @@ static gboolean defaults_parse(const RdmadConfigNode *defaults, RdmadResourceSet
 	return rdmad_config_parse(defaults, fields, settings, error);
 }
 
-static gboolean limits_parse(RdmadResourceSettings *settings, GError **error)
+static gboolean limits_parse(ResourceSettings *settings, GError **error)
 {
 	const RdmadConfigNode *node = settings->rdma_limits;
 
@@ -169,30 +168,30 @@ static gboolean limits_parse(RdmadResourceSettings *settings, GError **error)
 	return rdmad_config_parse(node, LIMIT_FIELDS, &settings->limits, error);
 }
 
-static RdmadResourceSettings *resource_parse(const RdmadConfigNode *defaults,
-					     const RdmadConfigNode *node, GError **error)
+static ResourceSettings *resource_parse(const RdmadConfigNode *defaults,
+					const RdmadConfigNode *node, GError **error)
 {
-	g_autoptr(RdmadResourceSettings) settings = resource_settings_new();
+	g_autoptr(ResourceSettings) settings = resource_settings_new();
 
 	if (!defaults_parse(defaults, settings, error) ||
 	    !rdmad_config_parse(node, RESOURCE_FIELDS, settings, error) ||
-	    !rdmad_selector_parse(settings->selectors, &settings->selector, error) ||
+	    !selector_parse(settings->selectors, &settings->selector, error) ||
 	    !limits_parse(settings, error) || !resource_finish(node, settings, error))
 		return NULL;
 	settings->selectors = NULL;
 	return g_steal_pointer(&settings);
 }
 
-static RdmadResourceSettings *resource_default(const RdmadConfigNode *defaults, GError **error)
+static ResourceSettings *resource_default(const RdmadConfigNode *defaults, GError **error)
 {
-	g_autoptr(RdmadResourceSettings) settings = resource_settings_new();
+	g_autoptr(ResourceSettings) settings = resource_settings_new();
 
 	if (!defaults_parse(defaults, settings, error) || !limits_parse(settings, error))
 		return NULL;
 	settings->name = g_strdup(DEFAULT_NAME);
 	settings->count = DEFAULT_COUNT;
-	rdmad_selector_set(&settings->selector, RDMAD_SELECT_LINK_LAYERS,
-			   (const char *const[]){ "ethernet", "infiniband", NULL });
+	selector_set(&settings->selector, SELECT_LINK_LAYERS,
+		     (const char *const[]){ "ethernet", "infiniband", NULL });
 	return g_steal_pointer(&settings);
 }
 
@@ -229,47 +228,47 @@ static gboolean cri_socket_check(const char *text, GError **error)
 }
 
 static const RdmadConfigField PLUGIN_FIELDS[] = {
-	RDMAD_CONFIG_GROUP_FIELD("defaults", RdmadPluginSettings, defaults),
-	RDMAD_CONFIG_LIST_FIELD("resources", RdmadPluginSettings, resource_list),
-	RDMAD_CONFIG_ENUM_FIELD("registration", RdmadPluginSettings, registration, REGISTRATIONS),
+	RDMAD_CONFIG_GROUP_FIELD("defaults", PluginSettings, defaults),
+	RDMAD_CONFIG_LIST_FIELD("resources", PluginSettings, resource_list),
+	RDMAD_CONFIG_ENUM_FIELD("registration", PluginSettings, registration, REGISTRATIONS),
 	{ .key = "socket_prefix",
 	  .type = RDMAD_CONFIG_STRING,
-	  .offset = G_STRUCT_OFFSET(RdmadPluginSettings, socket_prefix),
+	  .offset = G_STRUCT_OFFSET(PluginSettings, socket_prefix),
 	  .check = socket_prefix_check },
 	{ .key = "device_info_dir",
 	  .type = RDMAD_CONFIG_STRING,
-	  .offset = G_STRUCT_OFFSET(RdmadPluginSettings, device_info_dir),
+	  .offset = G_STRUCT_OFFSET(PluginSettings, device_info_dir),
 	  .check = directory_check },
 	{ .key = "cdi_dir",
 	  .type = RDMAD_CONFIG_STRING,
-	  .offset = G_STRUCT_OFFSET(RdmadPluginSettings, cdi_dir),
+	  .offset = G_STRUCT_OFFSET(PluginSettings, cdi_dir),
 	  .check = directory_check },
-	RDMAD_CONFIG_DURATION_FIELD("health_delay", RdmadPluginSettings, health_delay_ms, 0,
+	RDMAD_CONFIG_DURATION_FIELD("health_delay", PluginSettings, health_delay_ms, 0,
 				    10 * MINUTE_MS),
-	RDMAD_CONFIG_DURATION_FIELD("forget_delay", RdmadPluginSettings, forget_delay_ms, 0,
+	RDMAD_CONFIG_DURATION_FIELD("forget_delay", PluginSettings, forget_delay_ms, 0,
 				    24 * 60 * MINUTE_MS),
-	RDMAD_CONFIG_BOOL_FIELD("prestart", RdmadPluginSettings, prestart),
+	RDMAD_CONFIG_BOOL_FIELD("prestart", PluginSettings, prestart),
 	{ .key = "cri_socket",
 	  .type = RDMAD_CONFIG_STRING,
-	  .offset = G_STRUCT_OFFSET(RdmadPluginSettings, cri_socket),
+	  .offset = G_STRUCT_OFFSET(PluginSettings, cri_socket),
 	  .check = cri_socket_check },
 	RDMAD_CONFIG_FIELDS_END,
 };
 
-static RdmadPluginSettings *plugin_settings_new(void)
+static PluginSettings *plugin_settings_new(void)
 {
-	RdmadPluginSettings *settings = g_new0(RdmadPluginSettings, 1);
+	PluginSettings *settings = g_new0(PluginSettings, 1);
 
 	settings->socket_prefix = g_strdup("rdmad");
 	settings->cri_socket = g_strdup("auto");
 	settings->health_delay_ms = 1000;
 	settings->forget_delay_ms = MINUTE_MS;
 	settings->resources =
-		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_resource_settings_unref);
+		g_ptr_array_new_with_free_func((GDestroyNotify)resource_settings_unref);
 	return settings;
 }
 
-void rdmad_plugin_settings_free(RdmadPluginSettings *settings)
+void plugin_settings_free(PluginSettings *settings)
 {
 	g_ptr_array_unref(settings->resources);
 	g_free(settings->socket_prefix);
@@ -284,13 +283,13 @@ static gboolean name_check(const GPtrArray *resources, const RdmadConfigNode *no
 			   const char *name, GError **error)
 {
 	for (guint i = 0; i < resources->len; i++) {
-		const char *other = ((RdmadResourceSettings *)resources->pdata[i])->name;
+		const char *other = ((ResourceSettings *)resources->pdata[i])->name;
 
 		if (g_str_equal(other, name))
 			return rdmad_config_error(
 				node, "name", error,
 				"\"%s\" is there already: two resources need two names", name);
-		if (rdmad_device_env_clash(other, name))
+		if (device_env_clash(other, name))
 			return rdmad_config_error(
 				node, "name", error,
 				"\"%s\" and \"%s\" would give containers one environment variable; "
@@ -300,11 +299,11 @@ static gboolean name_check(const GPtrArray *resources, const RdmadConfigNode *no
 	return TRUE;
 }
 
-static gboolean resources_parse(RdmadPluginSettings *settings, GError **error)
+static gboolean resources_parse(PluginSettings *settings, GError **error)
 {
 	for (guint i = 0; i < rdmad_config_length(settings->resource_list); i++) {
 		const RdmadConfigNode *node = rdmad_config_entry(settings->resource_list, i);
-		g_autoptr(RdmadResourceSettings) resource =
+		g_autoptr(ResourceSettings) resource =
 			resource_parse(settings->defaults, node, error);
 
 		if (!resource || !name_check(settings->resources, node, resource->name, error))
@@ -314,18 +313,18 @@ static gboolean resources_parse(RdmadPluginSettings *settings, GError **error)
 	return TRUE;
 }
 
-static gboolean resources_take_default(RdmadPluginSettings *settings, GError **error)
+static gboolean resources_take_default(PluginSettings *settings, GError **error)
 {
-	RdmadResourceSettings *resource = resource_default(settings->defaults, error);
+	ResourceSettings *resource = resource_default(settings->defaults, error);
 
 	if (resource)
 		g_ptr_array_add(settings->resources, resource);
 	return resource != NULL;
 }
 
-RdmadPluginSettings *rdmad_plugin_settings_parse(const RdmadConfigNode *config, GError **error)
+PluginSettings *plugin_settings_parse(const RdmadConfigNode *config, GError **error)
 {
-	g_autoptr(RdmadPluginSettings) settings = plugin_settings_new();
+	g_autoptr(PluginSettings) settings = plugin_settings_new();
 
 	if (!rdmad_config_parse(config, PLUGIN_FIELDS, settings, error) ||
 	    !resources_parse(settings, error) ||
@@ -344,11 +343,11 @@ RdmadPluginSettings *rdmad_plugin_settings_parse(const RdmadConfigNode *config, 
 
 /* ---- Overlap: resources that would have the same devices, as far as the configuration alone tells ---- */
 
-static gboolean is_other(const GPtrArray *resources, const RdmadResourceSettings *resource,
+static gboolean is_other(const GPtrArray *resources, const ResourceSettings *resource,
 			 const char *name)
 {
 	for (guint i = 0; i < resources->len; i++) {
-		const RdmadResourceSettings *other = resources->pdata[i];
+		const ResourceSettings *other = resources->pdata[i];
 
 		if (other != resource && g_str_equal(other->name, name))
 			return TRUE;
@@ -359,7 +358,7 @@ static gboolean is_other(const GPtrArray *resources, const RdmadResourceSettings
 static gboolean shared_with_check(const GPtrArray *resources, guint index,
 				  const RdmadConfigNode *node, GError **error)
 {
-	const RdmadResourceSettings *resource = resources->pdata[index];
+	const ResourceSettings *resource = resources->pdata[index];
 
 	for (char **name = resource->shared_with; name && *name; name++)
 		if (!is_other(resources, resource, *name))
@@ -372,13 +371,13 @@ static gboolean shared_with_check(const GPtrArray *resources, guint index,
 static gboolean selectors_check(const GPtrArray *resources, guint index,
 				const RdmadConfigNode *node, GError **error)
 {
-	const RdmadResourceSettings *resource = resources->pdata[index];
+	const ResourceSettings *resource = resources->pdata[index];
 
 	for (guint i = 0; i < index; i++) {
-		const RdmadResourceSettings *other = resources->pdata[i];
+		const ResourceSettings *other = resources->pdata[i];
 
-		if (rdmad_selector_equal(&resource->selector, &other->selector) &&
-		    !rdmad_assignment_may_share(resource, other))
+		if (selector_equal(&resource->selector, &other->selector) &&
+		    !assignment_may_share(resource, other))
 			return rdmad_config_error(
 				node, NULL, error,
 				"%s and %s select the same devices; shared_with = \"%s\" lets both "

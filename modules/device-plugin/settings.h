@@ -7,63 +7,63 @@
 #include "selector/selector.h"
 
 /* So many slots of 63 characters with a NUMA node stay below the 4 MiB that kubelet reads at once. */
-#define RDMAD_RESOURCE_SLOTS_MAX 32768u
+#define RESOURCE_SLOTS_MAX 32768u
 
 /* Of one pod on one device, see rdma-limits.h; 0: none. */
 typedef struct {
 	gint64 hca_handle, hca_object;
-} RdmadRdmaLimits;
+} RdmaLimits;
 
 typedef enum {
-	RDMAD_MODE_SHARED,
-	RDMAD_MODE_EXCLUSIVE,
-	RDMAD_MODE_SHARED_MULTI, /* shared, and each slot becomes an interface of its own */
-} RdmadResourceMode;
+	MODE_SHARED,
+	MODE_EXCLUSIVE,
+	MODE_SHARED_MULTI, /* shared, and each slot becomes an interface of its own */
+} ResourceMode;
 /* "shared", "exclusive", "shared-multi", NULL */
-extern const char *const rdmad_resource_modes[];
+extern const char *const resource_modes[];
 
-typedef enum { RDMAD_COUNT_PER_POOL, RDMAD_COUNT_PER_DEVICE } RdmadCountPer;
-typedef enum { RDMAD_CDI_OFF, RDMAD_CDI_ON } RdmadCdiUse;
-typedef enum { RDMAD_EXPOSE_DEVICE, RDMAD_EXPOSE_POOL } RdmadExpose;
-typedef enum { RDMAD_IDS_STABLE, RDMAD_IDS_NAME } RdmadIds;
+typedef enum { COUNT_PER_POOL, COUNT_PER_DEVICE } CountPer;
+typedef enum { CDI_OFF, CDI_ON } CdiUse;
+typedef enum { EXPOSE_DEVICE, EXPOSE_POOL } Expose;
+typedef enum { IDS_STABLE, IDS_NAME } Ids;
 
 /* One entry of `resources`, shared by reference; immutable once parsed, but for `mode`. */
 typedef struct {
 	int refs;
 	char *name;	    /* "rdma/hca" */
-	int mode;	    /* RdmadResourceMode; follows `mode_from` */
+	int mode;	    /* ResourceMode; follows `mode_from` */
 	char *mode_from;    /* the fact that says the mode, or NULL */
-	int count_per;	    /* RdmadCountPer */
+	int count_per;	    /* CountPer */
 	gint64 count;	    /* of shared */
 	gint64 multi_count; /* of shared-multi, for each device */
-	int expose;	    /* RdmadExpose */
-	int ids;	    /* RdmadIds */
+	int expose;	    /* Expose */
+	int ids;	    /* Ids */
 	gboolean numa;	    /* tell kubelet the NUMA nodes */
 	gboolean busy_pfs;  /* take PFs whose virtual functions are in use, too */
 	char **shared_with; /* resources that may have the same devices; may be NULL */
-	RdmadSelector selector;
+	Selector selector;
 	gboolean ignore_health;	    /* a device that is there is healthy */
 	gboolean umad, issm, ucm;   /* also hand out these device nodes */
 	char *permissions;	    /* "rw" */
-	int cdi;		    /* RdmadCdiUse */
+	int cdi;		    /* CdiUse */
 	gboolean host_network_only; /* refuse other containers at their start */
-	RdmadRdmaLimits limits;
+	RdmaLimits limits;
 	const RdmadConfigNode *selectors;   /* only while parsing */
 	const RdmadConfigNode *rdma_limits; /* only while parsing */
-} RdmadResourceSettings;
+} ResourceSettings;
 
-RdmadResourceSettings *rdmad_resource_settings_ref(RdmadResourceSettings *settings);
-void rdmad_resource_settings_unref(RdmadResourceSettings *settings);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadResourceSettings, rdmad_resource_settings_unref)
+ResourceSettings *resource_settings_ref(ResourceSettings *settings);
+void resource_settings_unref(ResourceSettings *settings);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ResourceSettings, resource_settings_unref)
 
 typedef enum {
-	RDMAD_REGISTRATION_AUTO, /* plugins_registry where kubelet has it */
-	RDMAD_REGISTRATION_LEGACY,
-	RDMAD_REGISTRATION_REGISTRY,
-} RdmadRegistrationWay;
+	REGISTRATION_AUTO, /* plugins_registry where kubelet has it */
+	REGISTRATION_LEGACY,
+	REGISTRATION_REGISTRY,
+} RegistrationWay;
 
 typedef struct {
-	int registration; /* RdmadRegistrationWay */
+	int registration; /* RegistrationWay */
 	char *socket_prefix;
 	char *device_info_dir; /* empty: none; NULL: where Multus looks, of this node itself */
 	char *cdi_dir;	       /* likewise, where runtimes look */
@@ -72,10 +72,10 @@ typedef struct {
 	gboolean prestart;
 	char *cri_socket;
 	const RdmadConfigNode *resource_list, *defaults; /* only while parsing */
-	GPtrArray *resources;				 /* of RdmadResourceSettings */
-} RdmadPluginSettings;
+	GPtrArray *resources;				 /* of ResourceSettings */
+} PluginSettings;
 
 /* `config` NULL: one shared resource rdma/hca over every Ethernet and InfiniBand device. */
-RdmadPluginSettings *rdmad_plugin_settings_parse(const RdmadConfigNode *config, GError **error);
-void rdmad_plugin_settings_free(RdmadPluginSettings *settings);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadPluginSettings, rdmad_plugin_settings_free)
+PluginSettings *plugin_settings_parse(const RdmadConfigNode *config, GError **error);
+void plugin_settings_free(PluginSettings *settings);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(PluginSettings, plugin_settings_free)

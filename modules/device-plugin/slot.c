@@ -24,7 +24,7 @@ static char *id_clean(const char *id)
 	return g_strdup_printf("%s-%06x", head, g_str_hash(id) & HASH_MASK);
 }
 
-char *rdmad_slot_stem(const char *device_id, const char *marked_by)
+char *slot_stem(const char *device_id, const char *marked_by)
 {
 	g_autofree char *plain = id_is_plain(device_id) ? g_strdup(device_id) : id_clean(device_id);
 
@@ -33,17 +33,17 @@ char *rdmad_slot_stem(const char *device_id, const char *marked_by)
 	return g_strdup_printf("%s:%06x", plain, g_str_hash(marked_by) & HASH_MASK);
 }
 
-char *rdmad_slot_shared(const char *stem, guint number, guint digits)
+char *slot_shared(const char *stem, guint number, guint digits)
 {
 	return g_strdup_printf("%s::%0*u", stem, (int)digits, number);
 }
 
-char *rdmad_slot_by_name(const char *stem, guint number)
+char *slot_by_name(const char *stem, guint number)
 {
 	return g_strdup_printf("%s/%u", stem, number);
 }
 
-gboolean rdmad_slot_parse_foreign(const char *slot, char **stem, guint *number)
+gboolean slot_parse_foreign(const char *slot, char **stem, guint *number)
 {
 	const char *mark = strpbrk(slot, "@/");
 	guint64 value;
@@ -56,7 +56,7 @@ gboolean rdmad_slot_parse_foreign(const char *slot, char **stem, guint *number)
 	return TRUE;
 }
 
-guint rdmad_slot_digits(guint count)
+guint slot_digits(guint count)
 {
 	guint digits = 1;
 

@@ -15,14 +15,14 @@
 
 #include <rdmad/types.h>
 
-#define RDMAD_SLOT_MAX 63u
+#define SLOT_MAX 63u
 
 /* `marked_by`: the resource whose mark the stem gets, or NULL. */
-char *rdmad_slot_stem(const char *device_id, const char *marked_by);
-char *rdmad_slot_shared(const char *stem, guint number, guint digits);
+char *slot_stem(const char *device_id, const char *marked_by);
+char *slot_shared(const char *stem, guint number, guint digits);
 /* With `ids = "name"`: "erdma_0/7". */
-char *rdmad_slot_by_name(const char *stem, guint number);
+char *slot_by_name(const char *stem, guint number);
 /* The forms of other plugins, "0000:3b:00.0@7" and "erdma_0/7": `stem` (g_free()) and number. */
-gboolean rdmad_slot_parse_foreign(const char *slot, char **stem, guint *number);
+gboolean slot_parse_foreign(const char *slot, char **stem, guint *number);
 /* How many digits the numbers below `count` take. */
-guint rdmad_slot_digits(guint count);
+guint slot_digits(guint count);

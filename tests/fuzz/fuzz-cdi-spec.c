@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(GHashTable) names = rdmad_cdi_spec_names((const char *)data, size, &error);
+	g_autoptr(GHashTable) names = cdi_spec_names((const char *)data, size, &error);
 
 	g_assert_true((names == NULL) == (error != NULL));
 	g_assert_true(!error || g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_INVALID) ||

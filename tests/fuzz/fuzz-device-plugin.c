@@ -14,19 +14,19 @@
 #define OWNER	"device-plugin"
 #define RUN_DIR "/dev/shm" /* allocation directories come and go there */
 
-static const RdmadDeliveryDirectories NOWHERE;
+static const DeliveryDirectories NOWHERE;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Two devices with four slots each, and allocations in memory. */
 typedef struct {
 	RdmadDevice *devices[2];
-	RdmadPool *pool;
+	Pool *pool;
 	RdmadLoop *loop;
 	RdmadEventLog *event_log;
 	RdmadState *state;
 	RdmadAllocations *allocations;
-	RdmadDelivery *delivery;
+	Delivery *delivery;
 } Node;
 
 static RdmadDevice *device_new(const char *id)
@@ -42,19 +42,19 @@ static RdmadDevice *device_new(const char *id)
 
 static void pool_setup(Node *node)
 {
-	g_autoptr(RdmadPluginSettings) settings = rdmad_plugin_settings_parse(NULL, NULL);
-	RdmadResourceSettings *resource = settings->resources->pdata[0];
-	RdmadPoolMember members[2];
-	const RdmadPoolView attributes = { .members = members, .n_members = 2 };
+	g_autoptr(PluginSettings) settings = plugin_settings_parse(NULL, NULL);
+	ResourceSettings *resource = settings->resources->pdata[0];
+	PoolMember members[2];
+	const PoolView attributes = { .members = members, .n_members = 2 };
 
 	resource->count = 8;
 	resource->ignore_health = TRUE;
 	for (guint i = 0; i < 2; i++) {
 		node->devices[i] = device_new(i ? "b" : "a");
-		members[i] = (RdmadPoolMember){ node->devices[i], FALSE };
+		members[i] = (PoolMember){ node->devices[i], FALSE };
 	}
-	node->pool = rdmad_pool_new(resource);
-	rdmad_pool_update(node->pool, &attributes);
+	node->pool = pool_new(resource);
+	pool_update(node->pool, &attributes);
 }
 
 static void node_setup(Node *node)
@@ -64,23 +64,23 @@ static void node_setup(Node *node)
 	node->event_log = rdmad_event_log_new(node->loop);
 	node->state = rdmad_state_open(NULL, NULL, NULL);
 	node->allocations = rdmad_allocations_new(node->loop, node->state, node->event_log, NULL);
-	node->delivery = rdmad_delivery_new(RUN_DIR, OWNER, node->allocations, &NOWHERE);
+	node->delivery = delivery_new(RUN_DIR, OWNER, node->allocations, &NOWHERE);
 }
 
 static void allocation_end(const RdmadAllocation *allocation, gpointer data)
 {
-	rdmad_delivery_end(data, allocation);
+	delivery_end(data, allocation);
 }
 
 static void node_clear(Node *node)
 {
 	rdmad_allocations_foreach(node->allocations, allocation_end, node->delivery);
-	rdmad_delivery_free(node->delivery);
+	delivery_free(node->delivery);
 	rdmad_allocations_free(node->allocations);
 	rdmad_state_close(node->state);
 	rdmad_event_log_free(node->event_log);
 	rdmad_loop_free(node->loop);
-	rdmad_pool_free(node->pool);
+	pool_free(node->pool);
 	rdmad_device_unref(node->devices[0]);
 	rdmad_device_unref(node->devices[1]);
 }
@@ -91,16 +91,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	g_autoptr(GError) preferred_error = NULL;
 	g_autoptr(GBytes) granted = NULL;
 	g_autoptr(GBytes) preferred = NULL;
-	g_autoptr(GArray) gpus = g_array_new(FALSE, FALSE, sizeof(RdmadPlacementGpu));
-	RdmadAllocator by;
+	g_autoptr(GArray) gpus = g_array_new(FALSE, FALSE, sizeof(PlacementGpu));
+	Allocator by;
 	Node node;
 
 	node_setup(&node);
-	preferred = rdmad_preferred_answer(node.pool, gpus, node.allocations, data, size,
-					   &preferred_error);
+	preferred =
+		preferred_answer(node.pool, gpus, node.allocations, data, size, &preferred_error);
 	g_assert_true((preferred == NULL) == (preferred_error != NULL));
-	by = (RdmadAllocator){ node.allocations, node.delivery, OWNER };
-	granted = rdmad_allocate(&by, node.pool, data, size, &allocate_error);
+	by = (Allocator){ node.allocations, node.delivery, OWNER };
+	granted = allocate(&by, node.pool, data, size, &allocate_error);
 	g_assert_true((granted == NULL) == (allocate_error != NULL));
 	g_assert_true((rdmad_allocations_count(node.allocations) > 0) == (granted != NULL));
 	node_clear(&node);

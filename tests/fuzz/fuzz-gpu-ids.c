@@ -13,8 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	g_autoptr(GHashTable) names =
 		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	g_autofree char *text = g_strndup((const char *)data, size);
-	g_autofree char *address = rdmad_gpu_ids_address(names, text);
-	char *uuid = rdmad_gpu_ids_uuid(text);
+	g_autofree char *address = gpu_ids_address(names, text);
+	char *uuid = gpu_ids_uuid(text);
 
 	if (address)
 		g_assert_cmpuint(strlen(address), <=, strlen("ffffffff:ff:ff.f"));

@@ -220,6 +220,31 @@ def check_sizes(root, source):
             start = None
 
 
+def included_elsewhere(root, files):
+    """Paths of private headers that a file other than their own source includes; tests count."""
+    used = set()
+    tests = [Source(root, path) for path in sorted((root / "tests").rglob("*.[ch]"))]
+    modules = sorted(path.name for path in (root / "modules").glob("*") if path.is_dir())
+    for source in files + tests:
+        if source.in_module:
+            places = ["/".join(source.path.split("/")[:2])]
+        elif source.path.startswith("core/"):
+            places = ["core"]
+        else:
+            places = ["core"] + [f"modules/{module}" for module in modules]
+        for _, system, name in source.includes():
+            targets = [] if system else [f"{place}/{name}" for place in places]
+            used.update(path for path in targets if path[:-1] != source.path[:-1])
+    return used
+
+
+def check_header_use(root, files):
+    used = included_elsewhere(root, files)
+    for source in files:
+        if source.name.endswith(".h") and not source.is_public and source.path not in used:
+            yield source.path, 1, "nobody else includes this header: its source can hold it all"
+
+
 CHECKS = [check_includes, check_forbidden, check_kernel_paths, check_static_state, check_form,
           check_sizes]
 
@@ -233,8 +258,9 @@ def sources(root):
 def check(root):
     """All findings below a source root, as lines of text."""
     root = Path(root)
-    found = []
-    for source in sources(root):
+    files = list(sources(root))
+    found = list(check_header_use(root, files))
+    for source in files:
         for rule in CHECKS:
             found += [(source.path, line, text) for line, text in rule(root, source)]
     return [f"{path}:{line}: {text}" for path, line, text in sorted(found)]

@@ -33,7 +33,10 @@ GOOD = {
     "core/service/state.h": HEADER,
     "core/daemon/daemon.h": HEADER,
     "core/daemon/daemon.c": SPDX + '#include "build-info.h"\n#include "service/state.h"\n',
+    "core/main.c": SPDX + '#include "daemon/daemon.h"\n',
     "modules/demo/part.h": HEADER,
+    "modules/demo/tested.h": HEADER,
+    "tests/unit/demo/test-demo.c": SPDX + '#include "tested.h"\n',
     "modules/demo/demo.c": SPDX + """#include <rdmad/types.h>
 
 #include "part.h"
@@ -139,11 +142,23 @@ class CheckIncludes(unittest.TestCase):
 
     def test_headers_and_first_lines_are_in_form(self):
         plant(self.root, "core/base/a.h", SPDX)
+        plant(self.root, "core/base/a.c", SPDX + '#include "base/a.h"\n')
+        plant(self.root, "core/base/c.c", SPDX + '#include "base/a.h"\n')
         plant(self.root, "core/base/b.c", "int x;\n")
         found = checker.check(self.root)
         self.assertEqual(len(found), 2)
         self.assertIn("#pragma once", found[0])
         self.assertIn("SPDX", found[1])
+
+    def test_a_header_has_an_includer_besides_its_own_source(self):
+        for top, name in (("core/base", "base/a.h"), ("modules/demo", "a.h")):
+            plant(self.root, f"{top}/a.h", HEADER)
+            plant(self.root, f"{top}/a.c", SPDX + f'#include "{name}"\n')
+            found = checker.check(self.root)
+            self.assertEqual(len(found), 1, found)
+            self.assertIn(f"{top}/a.h:1: nobody else includes", found[0])
+            plant(self.root, f"{top}/b.c", SPDX + f'#include "{name}"\n')
+            self.assertEqual(checker.check(self.root), [])
 
 
 if __name__ == "__main__":

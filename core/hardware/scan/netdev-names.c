@@ -160,11 +160,6 @@ static void add_by_mac(const RdmadAttrDir *dir, const RdmadPort *port, GPtrArray
 		add_name(names, found);
 }
 
-static int compare_names(gconstpointer a, gconstpointer b)
-{
-	return rdmad_natural_compare(*(char *const *)a, *(char *const *)b);
-}
-
 GPtrArray *rdmad_scan_netdev_names(const RdmadAttrDir *dir)
 {
 	GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
@@ -179,6 +174,6 @@ GPtrArray *rdmad_scan_netdev_names(const RdmadAttrDir *dir)
 	for (guint i = 0; i < dev->n_ports && !names->len; i++)
 		if (dev->node_type == RDMAD_NODE_RNIC)
 			add_by_mac(dir, &dev->ports[i], names);
-	g_ptr_array_sort(names, compare_names);
+	g_ptr_array_sort(names, rdmad_natural_compare_entries);
 	return names;
 }

@@ -144,11 +144,6 @@ static const char *interfaces_name(const Interfaces *ifs, int ifindex)
 	return NULL;
 }
 
-static int compare_text(gconstpointer a, gconstpointer b)
-{
-	return rdmad_natural_compare(*(char *const *)a, *(char *const *)b);
-}
-
 /* Sorted, so that the kernel's order is never a change. */
 static char **interfaces_addresses(const Interfaces *ifs, int ifindex)
 {
@@ -160,7 +155,7 @@ static char **interfaces_addresses(const Interfaces *ifs, int ifindex)
 		if (address->ifindex == ifindex)
 			g_ptr_array_add(found, g_strdup(address->text));
 	}
-	g_ptr_array_sort(found, compare_text);
+	g_ptr_array_sort(found, rdmad_natural_compare_entries);
 	g_ptr_array_add(found, NULL);
 	return (char **)g_ptr_array_free(found, FALSE);
 }

@@ -3,14 +3,118 @@
 
 #include "http/access/web.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <rdmad/error.h>
+#include <rdmad/fd.h>
 #include <rdmad/log.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "http/server.h"
-#include "http/access/web-file.h"
 
-#define LOOK_US 1000000 /* how long nobody looks again */
+#define LOOK_US	 1000000 /* how long nobody looks again */
+#define FILE_MAX (1u << 20)
+
+/* What tells one content from another without reading it. */
+typedef struct {
+	dev_t device;
+	ino_t inode;
+	off_t size;
+	mode_t mode;
+	struct timespec modified, changed;
+} WebStamp;
+
+/* ---- its files: small, regular, and seen to change ---- */
+
+static gboolean file_error(const char *path, const char *why, GError **error)
+{
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG, "%s: %s", path, why);
+	return FALSE;
+}
+
+static void stamp_set(WebStamp *stamp, const struct stat *st)
+{
+	*stamp = (WebStamp){ st->st_dev,  st->st_ino,  st->st_size,
+			     st->st_mode, st->st_mtim, st->st_ctim };
+}
+
+/* All zero when there is no such file. */
+static void file_stamp(const char *path, WebStamp *stamp)
+{
+	struct stat st;
+
+	*stamp = (WebStamp){ 0 };
+	if (stat(path, &st) == 0)
+		stamp_set(stamp, &st);
+}
+
+static gboolean file_is_good(int fd, const char *path, struct stat *st, GError **error)
+{
+	if (fstat(fd, st) < 0)
+		return file_error(path, g_strerror(errno), error);
+	if (!S_ISREG(st->st_mode))
+		return file_error(path, "not a regular file", error);
+	if (st->st_size > FILE_MAX)
+		return file_error(path, "larger than 1 MiB", error);
+	return TRUE;
+}
+
+/* It may grow meanwhile. */
+static gssize read_all(int fd, char *text, gsize size)
+{
+	gsize have = 0;
+
+	while (have < size) {
+		const gssize n = read(fd, text + have, size - have);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		if (n == 0)
+			break;
+		have += n;
+	}
+	return have;
+}
+
+/* NUL-terminated.  `stamp` is that of what was read, or could not be.  RDMAD_ERROR_CONFIG. */
+static char *file_read(const char *path, gsize *size, WebStamp *stamp, GError **error)
+{
+	/* Without O_NONBLOCK a FIFO would hold us until somebody writes. */
+	g_autofree char *text = NULL;
+	rdmad_autofd int fd = -1;
+	struct stat st;
+	gssize n;
+
+	file_stamp(path, stamp);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0) {
+		file_error(path, g_strerror(errno), error);
+		return NULL;
+	}
+	if (!file_is_good(fd, path, &st, error))
+		return NULL;
+	text = g_malloc(st.st_size + 1);
+	n = read_all(fd, text, st.st_size);
+	if (n < 0) {
+		file_error(path, g_strerror(errno), error);
+		return NULL;
+	}
+	text[n] = '\0';
+	*size = n;
+	stamp_set(stamp, &st);
+	return g_steal_pointer(&text);
+}
+
+static gboolean stamp_equal(const WebStamp *a, const WebStamp *b)
+{
+	return a->device == b->device && a->inode == b->inode && a->size == b->size &&
+	       a->modified.tv_sec == b->modified.tv_sec &&
+	       a->modified.tv_nsec == b->modified.tv_nsec &&
+	       a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
+}
 
 /* The files, in the order in which they are read. */
 enum { FILE_CONFIG, FILE_CERT, FILE_KEY, FILE_CA, N_FILES };
@@ -68,7 +172,7 @@ static char *reading_pem(Reading *reading, guint which, const WebPem *pem, GErro
 	if (!pem->path)
 		return NULL;
 	reading->paths[which] = g_strdup(pem->path);
-	return web_file_read(pem->path, &size, &reading->stamps[which], error);
+	return file_read(pem->path, &size, &reading->stamps[which], error);
 }
 
 static gboolean reading_make_tls(RdmadHttp *http, Reading *reading, GError **error)
@@ -101,7 +205,7 @@ static gboolean reading_read(RdmadHttp *http, Reading *reading, GError **error)
 {
 	const char *path = reading->paths[FILE_CONFIG];
 	gsize size;
-	char *text = web_file_read(path, &size, &reading->stamps[FILE_CONFIG], error);
+	char *text = file_read(path, &size, &reading->stamps[FILE_CONFIG], error);
 
 	if (!text)
 		return FALSE;
@@ -236,8 +340,8 @@ static gboolean any_changed(char *const *paths, const WebStamp *stamps)
 
 		if (!paths[i])
 			continue;
-		web_file_stamp(paths[i], &stamp);
-		if (!web_stamp_equal(&stamp, &stamps[i]))
+		file_stamp(paths[i], &stamp);
+		if (!stamp_equal(&stamp, &stamps[i]))
 			return TRUE;
 	}
 	return FALSE;

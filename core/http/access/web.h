@@ -9,9 +9,9 @@
 #pragma once
 
 #include "base/token-bucket.h"
-#include "http/http.h"
 #include "http/access/tls.h"
 #include "http/access/users.h"
+#include "http/http.h"
 
 typedef struct HttpWeb HttpWeb;
 

@@ -164,6 +164,8 @@ RDMAD_API const char *rdmad_link_layer_name(RdmadLinkLayer layer);
 RDMAD_API const char *rdmad_port_state_name(int state);
 RDMAD_API const char *rdmad_gid_type_name(RdmadGidType type);
 RDMAD_API const char *rdmad_node_type_name(RdmadNodeType type);
+/* As strcmp() of ids and names, with runs of digits compared as numbers: mlx5_2 before mlx5_10. */
+RDMAD_API int rdmad_natural_compare(const char *a, const char *b);
 /* "fe80:0000:..", eight groups; `text` has room for 40 bytes. */
 RDMAD_API void rdmad_gid_format(const guint8 raw[16], char text[40]);
 

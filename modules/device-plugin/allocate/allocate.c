@@ -11,8 +11,8 @@
 #define CONTAINERS_MAX 64u
 
 typedef struct {
-	const RdmadAllocator *by;
-	const RdmadPool *pool;
+	const Allocator *by;
+	const Pool *pool;
 	const V1beta1__AllocateRequest *request;
 	GPtrArray *granted; /* an allocation for each container, in order */
 } AllocateCall;
@@ -22,8 +22,8 @@ typedef struct {
 static gboolean slot_check(const AllocateCall *call, const char *id, GHashTable *seen,
 			   GError **error)
 {
-	const char *resource = rdmad_pool_settings(call->pool)->name;
-	const RdmadSlot *slot = rdmad_pool_find(call->pool, id);
+	const char *resource = pool_settings(call->pool)->name;
+	const Slot *slot = pool_find(call->pool, id);
 
 	if (!slot)
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND,
@@ -48,7 +48,7 @@ static gboolean container_check(const AllocateCall *call,
 	    container->n_devices_ids > RDMAD_ALLOCATION_MAX_SLOTS) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
 			    "%s: %zu devices for one container; 1 to %u can be had",
-			    rdmad_pool_settings(call->pool)->name, container->n_devices_ids,
+			    pool_settings(call->pool)->name, container->n_devices_ids,
 			    RDMAD_ALLOCATION_MAX_SLOTS);
 		return FALSE;
 	}
@@ -66,7 +66,7 @@ static gboolean request_check(const AllocateCall *call, GError **error)
 	if (request->n_container_requests == 0 || request->n_container_requests > CONTAINERS_MAX) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
 			    "%s: %zu containers in one request; 1 to %u can be served",
-			    rdmad_pool_settings(call->pool)->name, request->n_container_requests,
+			    pool_settings(call->pool)->name, request->n_container_requests,
 			    CONTAINERS_MAX);
 		return FALSE;
 	}
@@ -87,13 +87,13 @@ typedef struct {
 static void container_grant_init(ContainerGrant *wanted, const AllocateCall *call,
 				 const V1beta1__ContainerAllocateRequest *container)
 {
-	const RdmadResourceSettings *settings = rdmad_pool_settings(call->pool);
+	const ResourceSettings *settings = pool_settings(call->pool);
 	const size_t n = container->n_devices_ids;
 
 	wanted->slots = g_new0(const char *, n + 1);
 	wanted->devices = g_new0(const char *, n + 1);
 	for (size_t i = 0; i < n; i++) {
-		const RdmadSlot *slot = rdmad_pool_find(call->pool, container->devices_ids[i]);
+		const Slot *slot = pool_find(call->pool, container->devices_ids[i]);
 
 		wanted->slots[i] = slot->id;
 		wanted->devices[i] = slot->device->id;
@@ -103,7 +103,7 @@ static void container_grant_init(ContainerGrant *wanted, const AllocateCall *cal
 		.resource = settings->name,
 		.slots = wanted->slots,
 		.devices = wanted->devices,
-		.mode = rdmad_resource_modes[settings->mode],
+		.mode = resource_modes[settings->mode],
 		.asked_us = call->by->asked_us,
 	};
 }
@@ -126,7 +126,7 @@ static gboolean container_grant(AllocateCall *call,
 	if (!allocation)
 		return FALSE;
 	g_ptr_array_add(call->granted, (gpointer)allocation);
-	return rdmad_delivery_begin(call->by->delivery, allocation, error);
+	return delivery_begin(call->by->delivery, allocation, error);
 }
 
 /* Kubelet was told no.  An allocation that cannot be ended now is ended by the next look at podresources. */
@@ -158,14 +158,12 @@ static gboolean call_grant(AllocateCall *call, GError **error)
 
 static GPtrArray *answers_new(const AllocateCall *call)
 {
-	GPtrArray *answers =
-		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_container_answer_free);
+	GPtrArray *answers = g_ptr_array_new_with_free_func((GDestroyNotify)container_answer_free);
 
 	for (guint i = 0; i < call->granted->len; i++)
-		g_ptr_array_add(answers, rdmad_container_answer_new(
-						 call->pool, call->granted->pdata[i],
-						 rdmad_delivery_run_dir(call->by->delivery),
-						 rdmad_delivery_cdi(call->by->delivery)));
+		g_ptr_array_add(answers, container_answer_new(call->pool, call->granted->pdata[i],
+							      delivery_run_dir(call->by->delivery),
+							      delivery_cdi(call->by->delivery)));
 	return answers;
 }
 
@@ -178,7 +176,7 @@ static GBytes *response_pack(const AllocateCall *call)
 	gsize size;
 
 	for (guint i = 0; i < answers->len; i++)
-		pointers[i] = rdmad_container_answer_message(answers->pdata[i]);
+		pointers[i] = container_answer_message(answers->pdata[i]);
 	response.n_container_responses = answers->len;
 	response.container_responses = pointers;
 	size = v1beta1__allocate_response__get_packed_size(&response);
@@ -187,17 +185,16 @@ static GBytes *response_pack(const AllocateCall *call)
 	return g_bytes_new_take(bytes, size);
 }
 
-gboolean rdmad_allocate_in_doubt(const RdmadAllocator *by, const RdmadPool *pool,
-				 const guint8 *message, gsize size)
+gboolean allocate_in_doubt(const Allocator *by, const Pool *pool, const guint8 *message, gsize size)
 {
-	g_autoptr(RdmadUnpacked) unpacked =
-		rdmad_unpack(&v1beta1__allocate_request__descriptor, message, size, NULL);
+	g_autoptr(Unpacked) unpacked =
+		unpack(&v1beta1__allocate_request__descriptor, message, size, NULL);
 	AllocateCall call = { by, pool, NULL, NULL };
 	gboolean doubt = FALSE;
 
 	if (!unpacked)
 		return FALSE;
-	call.request = rdmad_unpacked_message(unpacked);
+	call.request = unpacked_message(unpacked);
 	if (!request_check(&call, NULL))
 		return FALSE;
 	for (size_t i = 0; i < call.request->n_container_requests && !doubt; i++) {
@@ -209,18 +206,18 @@ gboolean rdmad_allocate_in_doubt(const RdmadAllocator *by, const RdmadPool *pool
 	return doubt;
 }
 
-GBytes *rdmad_allocate(const RdmadAllocator *by, const RdmadPool *pool, const guint8 *message,
-		       gsize size, GError **error)
+GBytes *allocate(const Allocator *by, const Pool *pool, const guint8 *message, gsize size,
+		 GError **error)
 {
-	g_autoptr(RdmadUnpacked) unpacked =
-		rdmad_unpack(&v1beta1__allocate_request__descriptor, message, size, error);
+	g_autoptr(Unpacked) unpacked =
+		unpack(&v1beta1__allocate_request__descriptor, message, size, error);
 	g_autoptr(GPtrArray) granted =
 		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_allocation_unref);
 	AllocateCall call = { by, pool, NULL, granted };
 
 	if (!unpacked)
 		return NULL;
-	call.request = rdmad_unpacked_message(unpacked);
+	call.request = unpacked_message(unpacked);
 	if (!request_check(&call, error) || !call_grant(&call, error))
 		return NULL;
 	return response_pack(&call);

@@ -14,14 +14,14 @@
 
 typedef struct {
 	RdmadAllocations *allocations;
-	RdmadDelivery *delivery;
+	Delivery *delivery;
 	const char *owner; /* name of the module */
 	gint64 asked_us;   /* monotonic: when kubelet asked */
-} RdmadAllocator;
+} Allocator;
 
 /* Whether podresources is to be asked before the request is answered: see rdmad_allocations_in_doubt(). */
-gboolean rdmad_allocate_in_doubt(const RdmadAllocator *by, const RdmadPool *pool,
-				 const guint8 *message, gsize size);
+gboolean allocate_in_doubt(const Allocator *by, const Pool *pool, const guint8 *message,
+			   gsize size);
 
 /*
  * The packed AllocateResponse.
@@ -29,5 +29,5 @@ gboolean rdmad_allocate_in_doubt(const RdmadAllocator *by, const RdmadPool *pool
  * RDMAD_ERROR_UNAVAILABLE: its device is unhealthy; RDMAD_ERROR_BUSY: the holder of an exclusive one
  * lives; RDMAD_ERROR_FAILED: the allocation was not written.
  */
-GBytes *rdmad_allocate(const RdmadAllocator *by, const RdmadPool *pool, const guint8 *message,
-		       gsize size, GError **error);
+GBytes *allocate(const Allocator *by, const Pool *pool, const guint8 *message, gsize size,
+		 GError **error);

@@ -3,28 +3,28 @@
 
 #include <string.h>
 
-static void device_add(GPtrArray *devices, const RdmadPoolDevice *device)
+static void device_add(GPtrArray *devices, const PoolDevice *device)
 {
 	if (device && device->dev && !g_ptr_array_find(devices, device->dev, NULL))
 		g_ptr_array_add(devices, (gpointer)device->dev);
 }
 
-GPtrArray *rdmad_allocation_devices(const RdmadPool *pool, const RdmadAllocation *allocation)
+GPtrArray *allocation_devices(const Pool *pool, const RdmadAllocation *allocation)
 {
 	GPtrArray *devices = g_ptr_array_new();
 
 	for (guint i = 0; allocation->slots[i]; i++) {
-		const RdmadSlot *slot = rdmad_pool_find(pool, allocation->slots[i]);
+		const Slot *slot = pool_find(pool, allocation->slots[i]);
 
 		device_add(devices, slot ? slot->device : NULL);
 	}
-	if (rdmad_pool_settings(pool)->expose == RDMAD_EXPOSE_POOL)
-		for (guint i = 0; i < rdmad_pool_device_count(pool); i++)
-			device_add(devices, rdmad_pool_device(pool, i));
+	if (pool_settings(pool)->expose == EXPOSE_POOL)
+		for (guint i = 0; i < pool_device_count(pool); i++)
+			device_add(devices, pool_device(pool, i));
 	return devices;
 }
 
-gboolean rdmad_resource_settings_wants(const RdmadResourceSettings *settings, RdmadChardevKind kind)
+gboolean resource_settings_wants(const ResourceSettings *settings, RdmadChardevKind kind)
 {
 	switch (kind) {
 	case RDMAD_CHARDEV_UMAD:
@@ -40,19 +40,18 @@ gboolean rdmad_resource_settings_wants(const RdmadResourceSettings *settings, Rd
 	return FALSE;
 }
 
-const char *rdmad_device_node(const RdmadDevice *dev, const RdmadResourceSettings *settings,
-			      RdmadChardevKind kind)
+const char *device_node(const RdmadDevice *dev, const ResourceSettings *settings,
+			RdmadChardevKind kind)
 {
 	const RdmadChardev *node = rdmad_device_chardev(dev, kind);
 
-	return node && rdmad_resource_settings_wants(settings, kind) ? node->path : NULL;
+	return node && resource_settings_wants(settings, kind) ? node->path : NULL;
 }
 
-static void paths_add(GHashTable *paths, const RdmadDevice *dev,
-		      const RdmadResourceSettings *settings)
+static void paths_add(GHashTable *paths, const RdmadDevice *dev, const ResourceSettings *settings)
 {
 	for (guint i = 0; i < dev->n_chardevs; i++)
-		if (rdmad_resource_settings_wants(settings, dev->chardevs[i].kind))
+		if (resource_settings_wants(settings, dev->chardevs[i].kind))
 			g_hash_table_add(paths, dev->chardevs[i].path);
 }
 
@@ -61,7 +60,7 @@ static int text_compare(gconstpointer a, gconstpointer b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-GPtrArray *rdmad_device_nodes(const GPtrArray *devices, const RdmadResourceSettings *settings)
+GPtrArray *device_nodes(const GPtrArray *devices, const ResourceSettings *settings)
 {
 	g_autoptr(GHashTable) paths = g_hash_table_new(g_str_hash, g_str_equal);
 	GPtrArray *sorted = g_ptr_array_new();

@@ -9,13 +9,12 @@
 /* The devices, each once, in the order of the allocation's slots; with `expose = "pool"` the others of the
  * pool behind them; those that are gone are left out.
  * Borrowed from the pool. */
-GPtrArray *rdmad_allocation_devices(const RdmadPool *pool, const RdmadAllocation *allocation);
+GPtrArray *allocation_devices(const Pool *pool, const RdmadAllocation *allocation);
 
 /* Whether the resource hands out nodes of this kind. */
-gboolean rdmad_resource_settings_wants(const RdmadResourceSettings *settings,
-				       RdmadChardevKind kind);
+gboolean resource_settings_wants(const ResourceSettings *settings, RdmadChardevKind kind);
 /* The first node of that kind, when the resource hands them out; or NULL. */
-const char *rdmad_device_node(const RdmadDevice *dev, const RdmadResourceSettings *settings,
-			      RdmadChardevKind kind);
+const char *device_node(const RdmadDevice *dev, const ResourceSettings *settings,
+			RdmadChardevKind kind);
 /* Paths of all nodes that the resource hands out of `devices`, each once, sorted; borrowed. */
-GPtrArray *rdmad_device_nodes(const GPtrArray *devices, const RdmadResourceSettings *settings);
+GPtrArray *device_nodes(const GPtrArray *devices, const ResourceSettings *settings);

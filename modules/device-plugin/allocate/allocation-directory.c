@@ -44,39 +44,39 @@ static char *allocation_text(const RdmadAllocation *allocation)
 	return file;
 }
 
-gboolean rdmad_allocation_directory_describe(const char *run_dir, const RdmadAllocation *allocation,
-					     GError **error)
+gboolean allocation_directory_describe(const char *run_dir, const RdmadAllocation *allocation,
+				       GError **error)
 {
 	g_autofree char *text = allocation_text(allocation);
 
 	return rdmad_allocation_dir_write(run_dir, allocation->id, ALLOCATION_JSON, text, error);
 }
 
-gboolean rdmad_allocation_directory_begin(const char *run_dir, const RdmadAllocation *allocation,
-					  GError **error)
+gboolean allocation_directory_begin(const char *run_dir, const RdmadAllocation *allocation,
+				    GError **error)
 {
 	return rdmad_allocation_dir_make(run_dir, allocation->id, error) &&
-	       rdmad_allocation_directory_describe(run_dir, allocation, error) &&
-	       rdmad_allocation_dir_write(run_dir, allocation->id, RDMAD_ALLOCATION_NCCL_CONF,
-					  NCCL_CONF, error);
+	       allocation_directory_describe(run_dir, allocation, error) &&
+	       rdmad_allocation_dir_write(run_dir, allocation->id, ALLOCATION_NCCL_CONF, NCCL_CONF,
+					  error);
 }
 
-gboolean rdmad_allocation_directory_keep(const char *run_dir, const RdmadAllocation *allocation,
-					 GError **error)
+gboolean allocation_directory_keep(const char *run_dir, const RdmadAllocation *allocation,
+				   GError **error)
 {
 	g_autoptr(GError) problem = NULL;
 
-	if (rdmad_allocation_dir_has(run_dir, allocation->id, RDMAD_ALLOCATION_NCCL_CONF, &problem))
-		return rdmad_allocation_directory_describe(run_dir, allocation, error);
+	if (rdmad_allocation_dir_has(run_dir, allocation->id, ALLOCATION_NCCL_CONF, &problem))
+		return allocation_directory_describe(run_dir, allocation, error);
 	if (!problem)
-		return rdmad_allocation_directory_begin(run_dir, allocation, error);
+		return allocation_directory_begin(run_dir, allocation, error);
 	g_propagate_error(error, g_steal_pointer(&problem));
 	return FALSE;
 }
 
 /* ---- read ---- */
 
-void rdmad_allocation_note_free(RdmadAllocationNote *note)
+void allocation_note_free(AllocationNote *note)
 {
 	g_free(note->id);
 	g_free(note->resource);
@@ -85,7 +85,7 @@ void rdmad_allocation_note_free(RdmadAllocationNote *note)
 	g_free(note->pod_name);
 	g_free(note);
 }
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadAllocationNote, rdmad_allocation_note_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(AllocationNote, allocation_note_free)
 
 static gboolean name_is_good(const char *name, gsize max)
 {
@@ -112,7 +112,7 @@ static char **note_slots(const json_t *array)
 	return g_strv_builder_end(slots);
 }
 
-static void note_fill(RdmadAllocationNote *note, json_t *object)
+static void note_fill(AllocationNote *note, json_t *object)
 {
 	const char *pod_namespace = json_string_value(json_object_get(object, "pod_namespace"));
 	const char *pod_name = json_string_value(json_object_get(object, "pod_name"));
@@ -138,9 +138,9 @@ static void note_fill(RdmadAllocationNote *note, json_t *object)
 	}
 }
 
-static RdmadAllocationNote *note_read(const char *run_dir, const char *id)
+static AllocationNote *note_read(const char *run_dir, const char *id)
 {
-	g_autoptr(RdmadAllocationNote) note = g_new0(RdmadAllocationNote, 1);
+	g_autoptr(AllocationNote) note = g_new0(AllocationNote, 1);
 	g_autoptr(GError) error = NULL;
 	g_autofree char *text = rdmad_allocation_dir_read(run_dir, id, ALLOCATION_JSON,
 							  ALLOCATION_JSON_MAX, &error);
@@ -162,10 +162,9 @@ static gboolean name_is_allocation(const char *name)
 	       name[ALLOCATION_ID_LENGTH] == '\0';
 }
 
-GPtrArray *rdmad_allocation_directory_orphans(const char *run_dir, RdmadAllocations *allocations)
+GPtrArray *allocation_directory_orphans(const char *run_dir, RdmadAllocations *allocations)
 {
-	GPtrArray *orphans =
-		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_allocation_note_free);
+	GPtrArray *orphans = g_ptr_array_new_with_free_func((GDestroyNotify)allocation_note_free);
 	g_autoptr(GError) error = NULL;
 	g_auto(GStrv) names = rdmad_allocation_dir_list(run_dir, &error);
 

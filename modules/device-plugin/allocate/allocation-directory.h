@@ -16,20 +16,20 @@
 
 #include <rdmad/types.h>
 
-#define RDMAD_ALLOCATION_DIRECTORY_MOUNT "/run/rdmad" /* in the container */
-#define RDMAD_ALLOCATION_NCCL_CONF	 "nccl.conf"
+#define ALLOCATION_DIRECTORY_MOUNT "/run/rdmad" /* in the container */
+#define ALLOCATION_NCCL_CONF	   "nccl.conf"
 
 /* `run_dir` is rdmad_module_run_dir() in all of these. */
 
 /* For a new holder: the directory with its files as they are at first.  RDMAD_ERROR_FAILED. */
-gboolean rdmad_allocation_directory_begin(const char *run_dir, const RdmadAllocation *allocation,
-					  GError **error);
+gboolean allocation_directory_begin(const char *run_dir, const RdmadAllocation *allocation,
+				    GError **error);
 /* The same for a holder that may be there already: what is missing.  RDMAD_ERROR_FAILED. */
-gboolean rdmad_allocation_directory_keep(const char *run_dir, const RdmadAllocation *allocation,
-					 GError **error);
+gboolean allocation_directory_keep(const char *run_dir, const RdmadAllocation *allocation,
+				   GError **error);
 /* Writes allocation.json again.  RDMAD_ERROR_NOT_FOUND: there is no directory; RDMAD_ERROR_FAILED. */
-gboolean rdmad_allocation_directory_describe(const char *run_dir, const RdmadAllocation *allocation,
-					     GError **error);
+gboolean allocation_directory_describe(const char *run_dir, const RdmadAllocation *allocation,
+				       GError **error);
 
 /* What allocation.json says of a directory; it is checked as the database is. */
 typedef struct {
@@ -38,10 +38,10 @@ typedef struct {
 	char **slots;	/* sorted */
 	char *pod_namespace, *pod_name; /* NULL: not known */
 	gint64 since_us;
-} RdmadAllocationNote;
+} AllocationNote;
 
-void rdmad_allocation_note_free(RdmadAllocationNote *note);
+void allocation_note_free(AllocationNote *note);
 
-/* RdmadAllocationNote of each directory whose allocation is not in the table; removes unfinished files of the
+/* AllocationNote of each directory whose allocation is not in the table; removes unfinished files of the
  * others. */
-GPtrArray *rdmad_allocation_directory_orphans(const char *run_dir, RdmadAllocations *allocations);
+GPtrArray *allocation_directory_orphans(const char *run_dir, RdmadAllocations *allocations);

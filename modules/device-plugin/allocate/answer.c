@@ -7,20 +7,20 @@
 #include "allocate/allocation-directory.h"
 #include "allocate/env.h"
 
-struct RdmadContainerAnswer {
+struct ContainerAnswer {
 	V1beta1__ContainerAllocateResponse message;
 	GStringChunk *texts; /* all that the parts below point to */
 	GPtrArray *envs, *mounts, *nodes, *names;
 };
 
-static char *keep(RdmadContainerAnswer *answer, const char *text)
+static char *keep(ContainerAnswer *answer, const char *text)
 {
 	return g_string_chunk_insert(answer->texts, text);
 }
 
 /* ---- parts ---- */
 
-static void add_env(RdmadContainerAnswer *answer, const char *name, const char *value)
+static void add_env(ContainerAnswer *answer, const char *name, const char *value)
 {
 	V1beta1__ContainerAllocateResponse__EnvsEntry *env =
 		g_new(V1beta1__ContainerAllocateResponse__EnvsEntry, 1);
@@ -31,35 +31,34 @@ static void add_env(RdmadContainerAnswer *answer, const char *name, const char *
 	g_ptr_array_add(answer->envs, env);
 }
 
-static void add_directory(RdmadContainerAnswer *answer, const RdmadAllocation *allocation,
+static void add_directory(ContainerAnswer *answer, const RdmadAllocation *allocation,
 			  const char *run_dir)
 {
 	V1beta1__Mount *mount = g_new(V1beta1__Mount, 1);
 	g_autofree char *path = rdmad_allocation_dir_path(run_dir, allocation->id);
 
 	v1beta1__mount__init(mount);
-	mount->container_path = keep(answer, RDMAD_ALLOCATION_DIRECTORY_MOUNT);
+	mount->container_path = keep(answer, ALLOCATION_DIRECTORY_MOUNT);
 	mount->host_path = keep(answer, path);
 	mount->read_only = TRUE;
 	g_ptr_array_add(answer->mounts, mount);
-	add_env(answer, "NCCL_CONF_FILE",
-		RDMAD_ALLOCATION_DIRECTORY_MOUNT "/" RDMAD_ALLOCATION_NCCL_CONF);
+	add_env(answer, "NCCL_CONF_FILE", ALLOCATION_DIRECTORY_MOUNT "/" ALLOCATION_NCCL_CONF);
 }
 
-static void add_device_env(RdmadContainerAnswer *answer, const GPtrArray *devices,
-			   const RdmadResourceSettings *settings)
+static void add_device_env(ContainerAnswer *answer, const GPtrArray *devices,
+			   const ResourceSettings *settings)
 {
-	g_autofree char *name = rdmad_device_env_name(settings->name);
+	g_autofree char *name = device_env_name(settings->name);
 	g_autofree char *info_name = g_strconcat(name, "_INFO", NULL);
-	g_autofree char *list = rdmad_device_env_list(devices);
-	g_autofree char *info = rdmad_device_env_info(devices, settings);
+	g_autofree char *list = device_env_list(devices);
+	g_autofree char *info = device_env_info(devices, settings);
 
 	add_env(answer, name, list);
 	if (info)
 		add_env(answer, info_name, info);
 }
 
-static void add_node(RdmadContainerAnswer *answer, const char *path, const char *permissions)
+static void add_node(ContainerAnswer *answer, const char *path, const char *permissions)
 {
 	V1beta1__DeviceSpec *node = g_new(V1beta1__DeviceSpec, 1);
 
@@ -70,16 +69,16 @@ static void add_node(RdmadContainerAnswer *answer, const char *path, const char 
 	g_ptr_array_add(answer->nodes, node);
 }
 
-static void add_nodes(RdmadContainerAnswer *answer, const GPtrArray *devices,
-		      const RdmadResourceSettings *settings)
+static void add_nodes(ContainerAnswer *answer, const GPtrArray *devices,
+		      const ResourceSettings *settings)
 {
-	g_autoptr(GPtrArray) paths = rdmad_device_nodes(devices, settings);
+	g_autoptr(GPtrArray) paths = device_nodes(devices, settings);
 
 	for (guint i = 0; i < paths->len; i++)
 		add_node(answer, paths->pdata[i], settings->permissions);
 }
 
-static void add_name(RdmadContainerAnswer *answer, const char *text)
+static void add_name(ContainerAnswer *answer, const char *text)
 {
 	V1beta1__CDIDevice *name = g_new(V1beta1__CDIDevice, 1);
 
@@ -88,12 +87,11 @@ static void add_name(RdmadContainerAnswer *answer, const char *text)
 	g_ptr_array_add(answer->names, name);
 }
 
-static void add_devices(RdmadContainerAnswer *answer, const GPtrArray *devices,
-			const RdmadResourceSettings *settings, const RdmadCdi *cdi)
+static void add_devices(ContainerAnswer *answer, const GPtrArray *devices,
+			const ResourceSettings *settings, const Cdi *cdi)
 {
-	g_autoptr(GPtrArray) names = cdi && settings->cdi == RDMAD_CDI_ON
-					     ? rdmad_cdi_names(cdi, devices, settings)
-					     : NULL;
+	g_autoptr(GPtrArray) names =
+		cdi && settings->cdi == CDI_ON ? cdi_names(cdi, devices, settings) : NULL;
 
 	if (!names)
 		add_nodes(answer, devices, settings);
@@ -103,7 +101,7 @@ static void add_devices(RdmadContainerAnswer *answer, const GPtrArray *devices,
 
 /* ---- the whole ---- */
 
-static void message_assemble(RdmadContainerAnswer *answer)
+static void message_assemble(ContainerAnswer *answer)
 {
 	V1beta1__ContainerAllocateResponse *message = &answer->message;
 
@@ -117,13 +115,12 @@ static void message_assemble(RdmadContainerAnswer *answer)
 	message->cdi_devices = (V1beta1__CDIDevice **)answer->names->pdata;
 }
 
-RdmadContainerAnswer *rdmad_container_answer_new(const RdmadPool *pool,
-						 const RdmadAllocation *allocation,
-						 const char *run_dir, const RdmadCdi *cdi)
+ContainerAnswer *container_answer_new(const Pool *pool, const RdmadAllocation *allocation,
+				      const char *run_dir, const Cdi *cdi)
 {
-	const RdmadResourceSettings *settings = rdmad_pool_settings(pool);
-	g_autoptr(GPtrArray) devices = rdmad_allocation_devices(pool, allocation);
-	RdmadContainerAnswer *answer = g_new0(RdmadContainerAnswer, 1);
+	const ResourceSettings *settings = pool_settings(pool);
+	g_autoptr(GPtrArray) devices = allocation_devices(pool, allocation);
+	ContainerAnswer *answer = g_new0(ContainerAnswer, 1);
 
 	v1beta1__container_allocate_response__init(&answer->message);
 	answer->texts = g_string_chunk_new(512);
@@ -139,7 +136,7 @@ RdmadContainerAnswer *rdmad_container_answer_new(const RdmadPool *pool,
 	return answer;
 }
 
-void rdmad_container_answer_free(RdmadContainerAnswer *answer)
+void container_answer_free(ContainerAnswer *answer)
 {
 	g_ptr_array_unref(answer->envs);
 	g_ptr_array_unref(answer->mounts);
@@ -149,8 +146,7 @@ void rdmad_container_answer_free(RdmadContainerAnswer *answer)
 	g_free(answer);
 }
 
-V1beta1__ContainerAllocateResponse *
-rdmad_container_answer_message(const RdmadContainerAnswer *answer)
+V1beta1__ContainerAllocateResponse *container_answer_message(const ContainerAnswer *answer)
 {
 	return (V1beta1__ContainerAllocateResponse *)&answer->message;
 }

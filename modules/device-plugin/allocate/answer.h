@@ -19,13 +19,11 @@
 #include "deviceplugin.pb-c.h"
 #include "pool.h"
 
-typedef struct RdmadContainerAnswer RdmadContainerAnswer;
+typedef struct ContainerAnswer ContainerAnswer;
 
 /* `cdi` may be NULL.  Lives no longer than until the next update of `pool`. */
-RdmadContainerAnswer *rdmad_container_answer_new(const RdmadPool *pool,
-						 const RdmadAllocation *allocation,
-						 const char *run_dir, const RdmadCdi *cdi);
-void rdmad_container_answer_free(RdmadContainerAnswer *answer);
+ContainerAnswer *container_answer_new(const Pool *pool, const RdmadAllocation *allocation,
+				      const char *run_dir, const Cdi *cdi);
+void container_answer_free(ContainerAnswer *answer);
 /* Borrowed. */
-V1beta1__ContainerAllocateResponse *
-rdmad_container_answer_message(const RdmadContainerAnswer *answer);
+V1beta1__ContainerAllocateResponse *container_answer_message(const ContainerAnswer *answer);

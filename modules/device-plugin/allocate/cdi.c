@@ -25,13 +25,12 @@
 
 #include "allocate/allocation-devices.h"
 
-#define RDMAD_CDI_SPEC_MAX (16u << 20) /* what is read at most */
+#define CDI_SPEC_MAX (16u << 20) /* what is read at most */
 
 #define ANY_USER 0666
 
-const RdmadChardevKind rdmad_cdi_kinds[] = { RDMAD_CHARDEV_UVERBS, RDMAD_CHARDEV_UMAD,
-					     RDMAD_CHARDEV_ISSM, RDMAD_CHARDEV_UCM,
-					     RDMAD_CHARDEV_RDMA_CM };
+const RdmadChardevKind cdi_kinds[] = { RDMAD_CHARDEV_UVERBS, RDMAD_CHARDEV_UMAD, RDMAD_CHARDEV_ISSM,
+				       RDMAD_CHARDEV_UCM, RDMAD_CHARDEV_RDMA_CM };
 
 static const char *kind_suffix(RdmadChardevKind kind)
 {
@@ -78,7 +77,7 @@ static json_t *nodes_json(const RdmadDevice *dev, RdmadChardevKind kind)
 	return nodes;
 }
 
-static json_t *entry_json(const RdmadCdiEntry *entry)
+static json_t *entry_json(const CdiEntry *entry)
 {
 	g_autofree char *name = cdi_name(entry->dev->id, entry->kind);
 
@@ -90,7 +89,7 @@ static json_t *entry_json(const RdmadCdiEntry *entry)
 static void add_common(json_t *spec, const GArray *entries)
 {
 	for (guint i = 0; i < entries->len; i++) {
-		const RdmadDevice *dev = g_array_index(entries, RdmadCdiEntry, i).dev;
+		const RdmadDevice *dev = g_array_index(entries, CdiEntry, i).dev;
 
 		if (!rdmad_device_chardev(dev, RDMAD_CHARDEV_RDMA_CM))
 			continue;
@@ -104,21 +103,20 @@ static void add_common(json_t *spec, const GArray *entries)
 static const char *lowest_version(const GArray *entries)
 {
 	for (guint i = 0; i < entries->len; i++)
-		if (g_ascii_isdigit(g_array_index(entries, RdmadCdiEntry, i).dev->id[0]))
+		if (g_ascii_isdigit(g_array_index(entries, CdiEntry, i).dev->id[0]))
 			return "0.5.0";
 	return "0.3.0";
 }
 
-char *rdmad_cdi_spec_text(const GArray *entries)
+char *cdi_spec_text(const GArray *entries)
 {
 	json_t *devices = json_array(), *spec;
 	char *dumped, *text;
 
 	for (guint i = 0; i < entries->len; i++)
-		json_array_append_new(devices,
-				      entry_json(&g_array_index(entries, RdmadCdiEntry, i)));
-	spec = json_pack("{s:s, s:s, s:o}", "cdiVersion", lowest_version(entries), "kind",
-			 RDMAD_CDI_KIND, "devices", devices);
+		json_array_append_new(devices, entry_json(&g_array_index(entries, CdiEntry, i)));
+	spec = json_pack("{s:s, s:s, s:o}", "cdiVersion", lowest_version(entries), "kind", CDI_KIND,
+			 "devices", devices);
 	add_common(spec, entries);
 	dumped = json_dumps(spec, JSON_INDENT(1));
 	text = entries->len ? g_strdup(dumped) : NULL;
@@ -146,15 +144,15 @@ static gboolean kind_check(const json_t *spec, GError **error)
 
 	if (!kind)
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "it has no kind");
-	else if (!g_str_equal(kind, RDMAD_CDI_KIND))
+	else if (!g_str_equal(kind, CDI_KIND))
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY,
-			    "it is of kind \"%.64s\", not " RDMAD_CDI_KIND, kind);
+			    "it is of kind \"%.64s\", not " CDI_KIND, kind);
 	else
 		return TRUE;
 	return FALSE;
 }
 
-GHashTable *rdmad_cdi_spec_names(const char *text, gsize size, GError **error)
+GHashTable *cdi_spec_names(const char *text, gsize size, GError **error)
 {
 	json_t *spec = spec_load(text, size, error), *device;
 	GHashTable *names = NULL;
@@ -181,16 +179,16 @@ GHashTable *rdmad_cdi_spec_names(const char *text, gsize size, GError **error)
  * removed when nothing is wanted.  Files of others are not touched.
  */
 
-struct RdmadCdi {
+struct Cdi {
 	char *dir, *path;   /* or NULL */
-	GHashTable *wanted; /* name -> RdmadCdiEntry, of this round */
+	GHashTable *wanted; /* name -> CdiEntry, of this round */
 	GHashTable *names;  /* a set: in the file */
 	char *text;	    /* of the file; NULL: not written by this run */
 };
 
 static void entry_free(gpointer data)
 {
-	RdmadCdiEntry *entry = data;
+	CdiEntry *entry = data;
 
 	rdmad_device_unref(entry->dev);
 	g_free(entry);
@@ -201,17 +199,17 @@ static GHashTable *names_new(void)
 	return g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 }
 
-static void directory_set(RdmadCdi *cdi, const char *dir)
+static void directory_set(Cdi *cdi, const char *dir)
 {
 	g_free(cdi->dir);
 	g_free(cdi->path);
 	cdi->dir = dir && dir[0] ? g_strdup(dir) : NULL;
-	cdi->path = cdi->dir ? g_build_filename(cdi->dir, RDMAD_CDI_FILE, NULL) : NULL;
+	cdi->path = cdi->dir ? g_build_filename(cdi->dir, CDI_FILE, NULL) : NULL;
 }
 
-RdmadCdi *rdmad_cdi_new(const char *dir)
+Cdi *cdi_new(const char *dir)
 {
-	RdmadCdi *cdi = g_new0(RdmadCdi, 1);
+	Cdi *cdi = g_new0(Cdi, 1);
 
 	directory_set(cdi, dir);
 	cdi->wanted = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, entry_free);
@@ -219,7 +217,7 @@ RdmadCdi *rdmad_cdi_new(const char *dir)
 	return cdi;
 }
 
-void rdmad_cdi_free(RdmadCdi *cdi)
+void cdi_free(Cdi *cdi)
 {
 	g_hash_table_unref(cdi->wanted);
 	g_hash_table_unref(cdi->names);
@@ -232,14 +230,14 @@ void rdmad_cdi_free(RdmadCdi *cdi)
 /* ---- what is there already ---- */
 
 /* NULL without an error: there is no file. */
-static char *file_read(const RdmadCdi *cdi, gsize *size, GError **error)
+static char *file_read(const Cdi *cdi, gsize *size, GError **error)
 {
 	struct stat info;
 	char *text = NULL;
 
 	if (lstat(cdi->path, &info) < 0 && errno == ENOENT)
 		return NULL;
-	if (!S_ISREG(info.st_mode) || info.st_size > RDMAD_CDI_SPEC_MAX) {
+	if (!S_ISREG(info.st_mode) || info.st_size > CDI_SPEC_MAX) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY, "it is none of our files");
 		return NULL;
 	}
@@ -248,12 +246,12 @@ static char *file_read(const RdmadCdi *cdi, gsize *size, GError **error)
 }
 
 /* Names of a file of ours; NULL without an error where there is none, or what is there is broken. */
-static GHashTable *file_names(const RdmadCdi *cdi, GError **error)
+static GHashTable *file_names(const Cdi *cdi, GError **error)
 {
 	g_autoptr(GError) problem = NULL;
 	gsize size = 0;
 	g_autofree char *text = file_read(cdi, &size, &problem);
-	GHashTable *names = text ? rdmad_cdi_spec_names(text, size, &problem) : NULL;
+	GHashTable *names = text ? cdi_spec_names(text, size, &problem) : NULL;
 
 	if (problem && g_error_matches(problem, RDMAD_ERROR, RDMAD_ERROR_BUSY))
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY, "%s is left alone: %s", cdi->path,
@@ -263,15 +261,15 @@ static GHashTable *file_names(const RdmadCdi *cdi, GError **error)
 	return names;
 }
 
-static void file_clean(const RdmadCdi *cdi)
+static void file_clean(const Cdi *cdi)
 {
 	rdmad_autofd int dir = open(cdi->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	if (dir >= 0)
-		rdmad_public_file_clean(dir, RDMAD_CDI_FILE);
+		rdmad_public_file_clean(dir, CDI_FILE);
 }
 
-void rdmad_cdi_load(RdmadCdi *cdi)
+void cdi_load(Cdi *cdi)
 {
 	GHashTable *names = cdi->path ? file_names(cdi, NULL) : NULL;
 
@@ -285,13 +283,13 @@ void rdmad_cdi_load(RdmadCdi *cdi)
 
 /* ---- a round ---- */
 
-void rdmad_cdi_want(RdmadCdi *cdi, const RdmadDevice *dev, RdmadChardevKind kind)
+void cdi_want(Cdi *cdi, const RdmadDevice *dev, RdmadChardevKind kind)
 {
-	RdmadCdiEntry *entry;
+	CdiEntry *entry;
 
 	if (!cdi->path || !rdmad_device_chardev(dev, kind))
 		return;
-	entry = g_new(RdmadCdiEntry, 1);
+	entry = g_new(CdiEntry, 1);
 	entry->dev = rdmad_device_ref(dev);
 	entry->kind = kind;
 	g_hash_table_replace(cdi->wanted, cdi_name(dev->id, kind), entry);
@@ -299,15 +297,15 @@ void rdmad_cdi_want(RdmadCdi *cdi, const RdmadDevice *dev, RdmadChardevKind kind
 
 static int entry_compare(gconstpointer a, gconstpointer b)
 {
-	const RdmadCdiEntry *x = a, *y = b;
-	const int order = strverscmp(x->dev->id, y->dev->id);
+	const CdiEntry *x = a, *y = b;
+	const int order = rdmad_natural_compare(x->dev->id, y->dev->id);
 
 	return order ? order : (int)x->kind - (int)y->kind;
 }
 
-static char *wanted_text(const RdmadCdi *cdi)
+static char *wanted_text(const Cdi *cdi)
 {
-	g_autoptr(GArray) entries = g_array_new(FALSE, FALSE, sizeof(RdmadCdiEntry));
+	g_autoptr(GArray) entries = g_array_new(FALSE, FALSE, sizeof(CdiEntry));
 	GHashTableIter iter;
 	gpointer entry;
 
@@ -315,10 +313,10 @@ static char *wanted_text(const RdmadCdi *cdi)
 	while (g_hash_table_iter_next(&iter, NULL, &entry))
 		g_array_append_vals(entries, entry, 1);
 	g_array_sort(entries, entry_compare);
-	return rdmad_cdi_spec_text(entries);
+	return cdi_spec_text(entries);
 }
 
-static gboolean file_is_ours(const RdmadCdi *cdi, GError **error)
+static gboolean file_is_ours(const Cdi *cdi, GError **error)
 {
 	g_autoptr(GError) problem = NULL;
 	g_autoptr(GHashTable) names G_GNUC_UNUSED = cdi->text ? NULL : file_names(cdi, &problem);
@@ -329,14 +327,14 @@ static gboolean file_is_ours(const RdmadCdi *cdi, GError **error)
 	return FALSE;
 }
 
-static gboolean file_write(RdmadCdi *cdi, char *text, GError **error)
+static gboolean file_write(Cdi *cdi, char *text, GError **error)
 {
 	rdmad_autofd int dir = -1;
 
 	if (g_strcmp0(text, cdi->text) == 0 && access(cdi->path, F_OK) == 0)
 		return TRUE;
 	dir = file_is_ours(cdi, error) ? rdmad_public_dir_open(cdi->dir, 0, error) : -1;
-	if (dir < 0 || !rdmad_public_file_write(dir, cdi->dir, RDMAD_CDI_FILE, text, 0644, error))
+	if (dir < 0 || !rdmad_public_file_write(dir, cdi->dir, CDI_FILE, text, 0644, error))
 		return FALSE;
 	g_free(cdi->text);
 	cdi->text = g_strdup(text);
@@ -344,14 +342,14 @@ static gboolean file_write(RdmadCdi *cdi, char *text, GError **error)
 }
 
 /* Not where there are no names: then the file is another's, or there is none. */
-static void file_remove(RdmadCdi *cdi)
+static void file_remove(Cdi *cdi)
 {
 	if (g_hash_table_size(cdi->names))
 		unlink(cdi->path);
 	g_clear_pointer(&cdi->text, g_free);
 }
 
-static void names_take(RdmadCdi *cdi)
+static void names_take(Cdi *cdi)
 {
 	GHashTableIter iter;
 	gpointer name;
@@ -362,7 +360,7 @@ static void names_take(RdmadCdi *cdi)
 		g_hash_table_add(cdi->names, g_strdup(name));
 }
 
-gboolean rdmad_cdi_publish(RdmadCdi *cdi, GError **error)
+gboolean cdi_publish(Cdi *cdi, GError **error)
 {
 	g_autofree char *text = wanted_text(cdi);
 	gboolean done = TRUE;
@@ -379,7 +377,7 @@ gboolean rdmad_cdi_publish(RdmadCdi *cdi, GError **error)
 	return done;
 }
 
-void rdmad_cdi_move(RdmadCdi *cdi, const char *dir)
+void cdi_move(Cdi *cdi, const char *dir)
 {
 	if (g_strcmp0(cdi->dir, dir && dir[0] ? dir : NULL) == 0)
 		return;
@@ -390,36 +388,34 @@ void rdmad_cdi_move(RdmadCdi *cdi, const char *dir)
 
 /* ---- names ---- */
 
-gboolean rdmad_cdi_is_used(const RdmadCdi *cdi)
+gboolean cdi_is_used(const Cdi *cdi)
 {
 	return g_hash_table_size(cdi->names) || g_hash_table_size(cdi->wanted);
 }
 
-gboolean rdmad_cdi_has(const RdmadCdi *cdi, const char *device_id, RdmadChardevKind kind)
+gboolean cdi_has(const Cdi *cdi, const char *device_id, RdmadChardevKind kind)
 {
 	g_autofree char *name = cdi_name(device_id, kind);
 
 	return g_hash_table_contains(cdi->names, name);
 }
 
-static gboolean names_add(const RdmadCdi *cdi, const RdmadDevice *dev,
-			  const RdmadResourceSettings *settings, GPtrArray *names)
+static gboolean names_add(const Cdi *cdi, const RdmadDevice *dev, const ResourceSettings *settings,
+			  GPtrArray *names)
 {
-	for (const RdmadChardevKind *kind = rdmad_cdi_kinds; *kind != RDMAD_CHARDEV_RDMA_CM;
-	     kind++) {
+	for (const RdmadChardevKind *kind = cdi_kinds; *kind != RDMAD_CHARDEV_RDMA_CM; kind++) {
 		g_autofree char *name = cdi_name(dev->id, *kind);
 
-		if (!rdmad_device_node(dev, settings, *kind))
+		if (!device_node(dev, settings, *kind))
 			continue;
 		if (!g_hash_table_contains(cdi->names, name))
 			return FALSE;
-		g_ptr_array_add(names, g_strconcat(RDMAD_CDI_KIND "=", name, NULL));
+		g_ptr_array_add(names, g_strconcat(CDI_KIND "=", name, NULL));
 	}
 	return TRUE;
 }
 
-GPtrArray *rdmad_cdi_names(const RdmadCdi *cdi, const GPtrArray *devices,
-			   const RdmadResourceSettings *settings)
+GPtrArray *cdi_names(const Cdi *cdi, const GPtrArray *devices, const ResourceSettings *settings)
 {
 	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
 

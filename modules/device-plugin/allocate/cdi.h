@@ -16,46 +16,45 @@
 
 #include "settings.h"
 
-#define RDMAD_CDI_KIND "rdmad.dev/rdma"
+#define CDI_KIND "rdmad.dev/rdma"
 
 /* The kinds that have names, ended by RDMAD_CHARDEV_RDMA_CM, which has none. */
-extern const RdmadChardevKind rdmad_cdi_kinds[];
+extern const RdmadChardevKind cdi_kinds[];
 
 typedef struct {
 	const RdmadDevice *dev;
 	RdmadChardevKind kind;
-} RdmadCdiEntry;
+} CdiEntry;
 
-/* `entries` of RdmadCdiEntry with nodes of that kind, in order.  NULL when there are none. */
-char *rdmad_cdi_spec_text(const GArray *entries);
+/* `entries` of CdiEntry with nodes of that kind, in order.  NULL when there are none. */
+char *cdi_spec_text(const GArray *entries);
 
 /* The names in a text of ours, a set.  RDMAD_ERROR_INVALID: it is no specification;
  * RDMAD_ERROR_BUSY: it is one of another kind. */
-GHashTable *rdmad_cdi_spec_names(const char *text, gsize size, GError **error);
+GHashTable *cdi_spec_names(const char *text, gsize size, GError **error);
 
-#define RDMAD_CDI_DIR  "/var/run/cdi"
-#define RDMAD_CDI_FILE "rdmad-rdma.json"
+#define CDI_DIR	 "/var/run/cdi"
+#define CDI_FILE "rdmad-rdma.json"
 
-typedef struct RdmadCdi RdmadCdi;
+typedef struct Cdi Cdi;
 
 /* `dir` NULL or empty: no file, no names. */
-RdmadCdi *rdmad_cdi_new(const char *dir);
-void rdmad_cdi_free(RdmadCdi *cdi);
+Cdi *cdi_new(const char *dir);
+void cdi_free(Cdi *cdi);
 /* The next round publishes there; the file in the old directory goes. */
-void rdmad_cdi_move(RdmadCdi *cdi, const char *dir);
+void cdi_move(Cdi *cdi, const char *dir);
 /* Learns the names that an earlier run published. */
-void rdmad_cdi_load(RdmadCdi *cdi);
+void cdi_load(Cdi *cdi);
 
 /* The nodes of that kind, where the device has some. */
-void rdmad_cdi_want(RdmadCdi *cdi, const RdmadDevice *dev, RdmadChardevKind kind);
+void cdi_want(Cdi *cdi, const RdmadDevice *dev, RdmadChardevKind kind);
 /* RDMAD_ERROR_BUSY: a file of that name is another's; RDMAD_ERROR_FAILED. */
-gboolean rdmad_cdi_publish(RdmadCdi *cdi, GError **error);
+gboolean cdi_publish(Cdi *cdi, GError **error);
 
 /* Whether there is any name, published before or wanted now. */
-gboolean rdmad_cdi_is_used(const RdmadCdi *cdi);
+gboolean cdi_is_used(const Cdi *cdi);
 /* Whether the name was in the file that was published last, or loaded. */
-gboolean rdmad_cdi_has(const RdmadCdi *cdi, const char *device_id, RdmadChardevKind kind);
+gboolean cdi_has(const Cdi *cdi, const char *device_id, RdmadChardevKind kind);
 /* Qualified names for all nodes that the resource hands out of `devices`, in order; NULL when a
  * runtime could not find one of them. */
-GPtrArray *rdmad_cdi_names(const RdmadCdi *cdi, const GPtrArray *devices,
-			   const RdmadResourceSettings *settings);
+GPtrArray *cdi_names(const Cdi *cdi, const GPtrArray *devices, const ResourceSettings *settings);

@@ -11,8 +11,8 @@ typedef struct {
 
 /* One device that has slots on offer. */
 typedef struct {
-	const RdmadPoolDevice *device;
-	RdmadPlacement place;
+	const PoolDevice *device;
+	Placement place;
 	Group *numa, *branch; /* NULL: not known */
 	GPtrArray *offered;   /* ids, in the order of the pool's list */
 	guint next;	      /* first of them not taken */
@@ -20,10 +20,10 @@ typedef struct {
 } Candidate;
 
 typedef struct {
-	const RdmadPool *pool;
+	const Pool *pool;
 	const GArray *gpus;
 	GPtrArray *candidates; /* in the order of the pool's devices */
-	GHashTable *by_device; /* RdmadPoolDevice -> Candidate */
+	GHashTable *by_device; /* PoolDevice -> Candidate */
 	GHashTable *groups;    /* name -> Group */
 	GPtrArray *chosen;
 	gsize size;
@@ -50,13 +50,13 @@ static Group *choice_group(Choice *choice, char *name)
 	return group;
 }
 
-static Candidate *candidate_new(Choice *choice, const RdmadPoolDevice *device)
+static Candidate *candidate_new(Choice *choice, const PoolDevice *device)
 {
 	Candidate *candidate = g_new0(Candidate, 1);
-	const char *branch = rdmad_placement_branch(device);
+	const char *branch = placement_branch(device);
 
 	candidate->device = device;
-	candidate->place = rdmad_placement_of(device, choice->gpus);
+	candidate->place = placement_of(device, choice->gpus);
 	candidate->offered = g_ptr_array_new();
 	if (device->numa_node >= 0)
 		candidate->numa =
@@ -66,7 +66,7 @@ static Candidate *candidate_new(Choice *choice, const RdmadPoolDevice *device)
 	return candidate;
 }
 
-static Candidate *choice_candidate(Choice *choice, const RdmadPoolDevice *device)
+static Candidate *choice_candidate(Choice *choice, const PoolDevice *device)
 {
 	Candidate *candidate = g_hash_table_lookup(choice->by_device, device);
 
@@ -78,13 +78,13 @@ static Candidate *choice_candidate(Choice *choice, const RdmadPoolDevice *device
 	return candidate;
 }
 
-static gboolean is_allocationed(const RdmadPreference *preference, const char *slot)
+static gboolean is_allocationed(const Preference *preference, const char *slot)
 {
 	return preference->is_allocationed && preference->is_allocationed(slot, preference->data);
 }
 
 /* Kubelet offers in no order; the pool's own is what makes the answer the same each time. */
-static void choice_offer(Choice *choice, const RdmadPreference *preference, gboolean allocationed)
+static void choice_offer(Choice *choice, const Preference *preference, gboolean allocationed)
 {
 	g_autoptr(GHashTable) offered = g_hash_table_new(g_str_hash, g_str_equal);
 
@@ -92,8 +92,8 @@ static void choice_offer(Choice *choice, const RdmadPreference *preference, gboo
 		g_hash_table_add(offered, preference->available[i]);
 	for (gsize i = 0; i < preference->n_must; i++)
 		g_hash_table_remove(offered, preference->must[i]);
-	for (guint i = 0; i < rdmad_pool_slot_count(choice->pool); i++) {
-		const RdmadSlot *slot = rdmad_pool_slot(choice->pool, i);
+	for (guint i = 0; i < pool_slot_count(choice->pool); i++) {
+		const Slot *slot = pool_slot(choice->pool, i);
 		gpointer id = NULL;
 
 		if (g_hash_table_lookup_extended(offered, slot->id, &id, NULL) &&
@@ -112,10 +112,10 @@ static void choice_take(Choice *choice, Candidate *candidate, char *id)
 	g_ptr_array_add(choice->chosen, id);
 }
 
-static void choice_take_must(Choice *choice, const RdmadPreference *preference)
+static void choice_take_must(Choice *choice, const Preference *preference)
 {
 	for (gsize i = 0; i < preference->n_must && choice->chosen->len < choice->size; i++) {
-		const RdmadSlot *slot = rdmad_pool_find(choice->pool, preference->must[i]);
+		const Slot *slot = pool_find(choice->pool, preference->must[i]);
 
 		if (slot)
 			choice_take(choice, choice_candidate(choice, slot->device),
@@ -137,7 +137,7 @@ static int candidate_compare(const Candidate *a, const Candidate *b)
 {
 	if (a->taken != b->taken)
 		return a->taken < b->taken ? -1 : 1;
-	return rdmad_placement_compare(&a->place, &b->place);
+	return placement_compare(&a->place, &b->place);
 }
 
 /* Those that none beats in these points. */
@@ -229,8 +229,7 @@ static void choice_take_all(Choice *choice, GPtrArray *front)
 		;
 }
 
-GPtrArray *rdmad_choice_make(const RdmadPool *pool, const GArray *gpus,
-			     const RdmadPreference *preference)
+GPtrArray *choice_make(const Pool *pool, const GArray *gpus, const Preference *preference)
 {
 	g_autoptr(GPtrArray) candidates = g_ptr_array_new_with_free_func(candidate_free);
 	g_autoptr(GPtrArray) front = g_ptr_array_new();

@@ -27,9 +27,8 @@ typedef struct {
 	/* Whether an allocation has the slot; NULL: none has. */
 	gboolean (*is_allocationed)(const char *slot, gpointer data);
 	gpointer data;
-} RdmadPreference;
+} Preference;
 
 /* Borrowed ids of `preference`; fewer than `size` when not enough of them are known.  `gpus` of
- * RdmadPlacementGpu. */
-GPtrArray *rdmad_choice_make(const RdmadPool *pool, const GArray *gpus,
-			     const RdmadPreference *preference);
+ * PlacementGpu. */
+GPtrArray *choice_make(const Pool *pool, const GArray *gpus, const Preference *preference);

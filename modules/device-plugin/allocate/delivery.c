@@ -19,33 +19,33 @@
 #define REVIEW_MS	60000
 #define REVIEW_AGAIN_MS 300000
 
-struct RdmadDelivery {
+struct Delivery {
 	RdmadModule *self;
-	GPtrArray *
-		orphans; /* RdmadAllocationNote: directories of an earlier run without an allocation */
+	GPtrArray
+		*orphans; /* AllocationNote: directories of an earlier run without an allocation */
 	RdmadEvent *review;
 	char *run_dir, *owner;
 	RdmadAllocations *allocations;
-	RdmadDeviceInfo *info;
-	RdmadCdi *cdi;
+	DeviceInfo *info;
+	Cdi *cdi;
 	GHashTable *devices; /* id -> RdmadDevice */
-	GHashTable *changed; /* ids, since the last rdmad_delivery_follow() */
+	GHashTable *changed; /* ids, since the last delivery_follow() */
 	gboolean followed;   /* FALSE: any may have changed */
 	RdmadWatch *inventory_watch, *allocations_watch;
 	RdmadDirectoryWatch *run_watch;
 };
 
-const char *rdmad_delivery_run_dir(const RdmadDelivery *delivery)
+const char *delivery_run_dir(const Delivery *delivery)
 {
 	return delivery->run_dir;
 }
 
-const RdmadCdi *rdmad_delivery_cdi(const RdmadDelivery *delivery)
+const Cdi *delivery_cdi(const Delivery *delivery)
 {
 	return delivery->cdi;
 }
 
-static gboolean is_ours(const RdmadDelivery *delivery, const RdmadAllocation *allocation)
+static gboolean is_ours(const Delivery *delivery, const RdmadAllocation *allocation)
 {
 	return g_str_equal(allocation->owner, delivery->owner);
 }
@@ -62,40 +62,39 @@ static void warn(const RdmadAllocation *allocation, const GError *error)
 /* ---- device information ---- */
 
 /* A pod that needs no such file must not wait for one that cannot be written. */
-static void put_info(RdmadDelivery *delivery, const RdmadAllocation *allocation, guint nth)
+static void put_info(Delivery *delivery, const RdmadAllocation *allocation, guint nth)
 {
 	const RdmadDevice *dev = g_hash_table_lookup(delivery->devices, allocation->devices[nth]);
 	g_autoptr(GError) error = NULL;
 
-	if (!rdmad_device_info_put(delivery->info, allocation->resource, allocation->slots[nth],
-				   dev, &error))
+	if (!device_info_put(delivery->info, allocation->resource, allocation->slots[nth], dev,
+			     &error))
 		warn(allocation, error);
 }
 
 /* A slot may be of another allocation already when the end of this one is told. */
-static void remove_info(RdmadDelivery *delivery, const RdmadAllocation *allocation, guint nth)
+static void remove_info(Delivery *delivery, const RdmadAllocation *allocation, guint nth)
 {
 	const char *slot = allocation->slots[nth];
 	const RdmadAllocation *now =
 		rdmad_allocations_by_slot(delivery->allocations, allocation->resource, slot);
 
 	if (!now || g_str_equal(now->id, allocation->id))
-		rdmad_device_info_remove(delivery->info, allocation->resource, slot);
+		device_info_remove(delivery->info, allocation->resource, slot);
 }
 
 /* ---- allocations ---- */
 
-gboolean rdmad_delivery_begin(RdmadDelivery *delivery, const RdmadAllocation *allocation,
-			      GError **error)
+gboolean delivery_begin(Delivery *delivery, const RdmadAllocation *allocation, GError **error)
 {
-	if (!rdmad_allocation_directory_begin(delivery->run_dir, allocation, error))
+	if (!allocation_directory_begin(delivery->run_dir, allocation, error))
 		return FALSE;
 	for (guint i = 0; allocation->slots[i]; i++)
 		put_info(delivery, allocation, i);
 	return TRUE;
 }
 
-void rdmad_delivery_end(RdmadDelivery *delivery, const RdmadAllocation *allocation)
+void delivery_end(Delivery *delivery, const RdmadAllocation *allocation)
 {
 	g_autoptr(GError) error = NULL;
 
@@ -107,19 +106,18 @@ void rdmad_delivery_end(RdmadDelivery *delivery, const RdmadAllocation *allocati
 
 static void keep_directory(const RdmadAllocation *allocation, gpointer data)
 {
-	RdmadDelivery *delivery = data;
+	Delivery *delivery = data;
 	g_autoptr(GError) error = NULL;
 
 	if (is_ours(delivery, allocation) &&
-	    !rdmad_allocation_directory_keep(delivery->run_dir, allocation, &error))
+	    !allocation_directory_keep(delivery->run_dir, allocation, &error))
 		warn(allocation, error);
 }
 
-static void orphan_adopted(RdmadDelivery *delivery, const char *id)
+static void orphan_adopted(Delivery *delivery, const char *id)
 {
 	for (guint i = 0; i < delivery->orphans->len; i++)
-		if (g_str_equal(((const RdmadAllocationNote *)delivery->orphans->pdata[i])->id,
-				id)) {
+		if (g_str_equal(((const AllocationNote *)delivery->orphans->pdata[i])->id, id)) {
 			g_ptr_array_remove_index_fast(delivery->orphans, i);
 			return;
 		}
@@ -128,7 +126,7 @@ static void orphan_adopted(RdmadDelivery *delivery, const char *id)
 /* Also those of an earlier run, and those that were learnt from kubelet. */
 static void allocation_granted(const RdmadAllocation *allocation, gpointer data)
 {
-	RdmadDelivery *delivery = data;
+	Delivery *delivery = data;
 
 	if (!is_ours(delivery, allocation))
 		return;
@@ -140,24 +138,24 @@ static void allocation_granted(const RdmadAllocation *allocation, gpointer data)
 
 static void allocation_ended(const RdmadAllocation *allocation, const char *reason, gpointer data)
 {
-	RdmadDelivery *delivery = data;
+	Delivery *delivery = data;
 
 	if (is_ours(delivery, allocation))
-		rdmad_delivery_end(delivery, allocation);
+		delivery_end(delivery, allocation);
 }
 
 /* The directory says whose it is. */
 static void allocation_changed(const RdmadAllocation *before, const RdmadAllocation *now,
 			       gpointer data)
 {
-	RdmadDelivery *delivery = data;
+	Delivery *delivery = data;
 	g_autoptr(GError) error = NULL;
 
 	if (!is_ours(delivery, now) || (!g_strcmp0(before->pod_name, now->pod_name) &&
 					!g_strcmp0(before->container, now->container)))
 		return;
 	if (rdmad_allocations_lookup(delivery->allocations, now->id) &&
-	    !rdmad_allocation_directory_describe(delivery->run_dir, now, &error))
+	    !allocation_directory_describe(delivery->run_dir, now, &error))
 		warn(now, error);
 }
 
@@ -169,13 +167,12 @@ static const RdmadAllocationOps ALLOCATION_OPS = {
 
 /* ---- directories without an allocation ---- */
 
-char *rdmad_delivery_recall(const RdmadDelivery *delivery, const char *resource,
-			    const char *const *slots)
+char *delivery_recall(const Delivery *delivery, const char *resource, const char *const *slots)
 {
-	const RdmadAllocationNote *found = NULL;
+	const AllocationNote *found = NULL;
 
 	for (guint i = 0; i < delivery->orphans->len; i++) {
-		const RdmadAllocationNote *note = delivery->orphans->pdata[i];
+		const AllocationNote *note = delivery->orphans->pdata[i];
 
 		if (note->resource && g_str_equal(note->resource, resource) &&
 		    g_strv_equal((const char *const *)note->slots, slots) &&
@@ -190,14 +187,14 @@ static void allocation_count(const RdmadAllocation *allocation, gpointer n)
 	++*(guint *)n;
 }
 
-static gboolean slot_is_held(const RdmadDelivery *delivery, RdmadPods *pods, const char *resource,
+static gboolean slot_is_held(const Delivery *delivery, RdmadPods *pods, const char *resource,
 			     const char *slot)
 {
 	return rdmad_allocations_by_slot(delivery->allocations, resource, slot) ||
 	       rdmad_pods_holder(pods, resource, slot);
 }
 
-static gboolean orphan_is_needed(const RdmadDelivery *delivery, const RdmadAllocationNote *note,
+static gboolean orphan_is_needed(const Delivery *delivery, const AllocationNote *note,
 				 RdmadPods *pods)
 {
 	guint n_allocations = 0;
@@ -224,9 +221,9 @@ static gboolean orphan_is_needed(const RdmadDelivery *delivery, const RdmadAlloc
 	return rdmad_pods_lists(pods, note->pod_namespace, note->pod_name);
 }
 
-static void orphan_remove(RdmadDelivery *delivery, guint index)
+static void orphan_remove(Delivery *delivery, guint index)
 {
-	const RdmadAllocationNote *note = delivery->orphans->pdata[index];
+	const AllocationNote *note = delivery->orphans->pdata[index];
 	g_autoptr(GError) error = NULL;
 
 	if (rdmad_allocation_dir_remove(delivery->run_dir, note->id, &error))
@@ -236,7 +233,7 @@ static void orphan_remove(RdmadDelivery *delivery, guint index)
 	g_ptr_array_remove_index_fast(delivery->orphans, index);
 }
 
-guint rdmad_delivery_review(RdmadDelivery *delivery, RdmadPods *pods)
+guint delivery_review(Delivery *delivery, RdmadPods *pods)
 {
 	for (guint i = delivery->orphans->len; i-- > 0;)
 		if (!orphan_is_needed(delivery, delivery->orphans->pdata[i], pods))
@@ -246,20 +243,20 @@ guint rdmad_delivery_review(RdmadDelivery *delivery, RdmadPods *pods)
 
 static void review_listed(const GError *error, gpointer data)
 {
-	RdmadDelivery *delivery = data;
+	Delivery *delivery = data;
 	RdmadPods *pods = rdmad_module_pods(delivery->self);
 
 	if (!delivery->review)
 		return;
 	if (error || !rdmad_pods_is_steady(pods))
 		rdmad_event_arm(delivery->review, REVIEW_MS);
-	else if (rdmad_delivery_review(delivery, pods))
+	else if (delivery_review(delivery, pods))
 		rdmad_event_arm(delivery->review, REVIEW_AGAIN_MS);
 }
 
 static void review_ask(gpointer data)
 {
-	RdmadDelivery *delivery = data;
+	Delivery *delivery = data;
 
 	if (delivery->orphans->len)
 		rdmad_pods_refresh(rdmad_module_pods(delivery->self), delivery->self, review_listed,
@@ -269,7 +266,7 @@ static void review_ask(gpointer data)
 /* ---- what people ask ---- */
 
 typedef struct {
-	const RdmadDelivery *delivery;
+	const Delivery *delivery;
 	GHashTable *names; /* of the directories; what is left has no allocation */
 	GString *lacking;  /* allocations without one */
 } DirectoryCheck;
@@ -292,7 +289,7 @@ static void doctor_say(json_t *findings, RdmadFinding level, const char *what, c
 	rdmad_doctor_add(findings, level, "allocation directories", text, advice);
 }
 
-void rdmad_delivery_doctor(const RdmadDelivery *delivery, json_t *findings)
+void delivery_doctor(const Delivery *delivery, json_t *findings)
 {
 	g_autoptr(GError) error = NULL;
 	g_auto(GStrv) names = rdmad_allocation_dir_list(delivery->run_dir, &error);
@@ -331,11 +328,11 @@ void rdmad_delivery_doctor(const RdmadDelivery *delivery, json_t *findings)
 
 /* ---- devices ---- */
 
-void rdmad_delivery_set_device(RdmadDelivery *delivery, const char *id, const RdmadDevice *dev)
+void delivery_set_device(Delivery *delivery, const char *id, const RdmadDevice *dev)
 {
 	const RdmadDevice *before = g_hash_table_lookup(delivery->devices, id);
-	g_autofree char *was = rdmad_device_info_text(before);
-	g_autofree char *is = rdmad_device_info_text(dev);
+	g_autofree char *was = device_info_text(before);
+	g_autofree char *is = device_info_text(dev);
 
 	if (g_strcmp0(was, is))
 		g_hash_table_add(delivery->changed, g_strdup(id));
@@ -347,7 +344,7 @@ void rdmad_delivery_set_device(RdmadDelivery *delivery, const char *id, const Rd
 
 static void follow_allocation(const RdmadAllocation *allocation, gpointer data)
 {
-	RdmadDelivery *delivery = data;
+	Delivery *delivery = data;
 
 	if (!is_ours(delivery, allocation))
 		return;
@@ -357,7 +354,7 @@ static void follow_allocation(const RdmadAllocation *allocation, gpointer data)
 			put_info(delivery, allocation, i);
 }
 
-void rdmad_delivery_follow(RdmadDelivery *delivery)
+void delivery_follow(Delivery *delivery)
 {
 	if (!delivery->followed || g_hash_table_size(delivery->changed))
 		rdmad_allocations_foreach(delivery->allocations, follow_allocation, delivery);
@@ -367,22 +364,22 @@ void rdmad_delivery_follow(RdmadDelivery *delivery)
 
 static void device_added(const RdmadDevice *dev, gpointer data)
 {
-	rdmad_delivery_set_device(data, dev->id, dev);
+	delivery_set_device(data, dev->id, dev);
 }
 
 static void device_changed(const RdmadDevice *before, const RdmadDevice *now, gpointer data)
 {
-	rdmad_delivery_set_device(data, now->id, now);
+	delivery_set_device(data, now->id, now);
 }
 
 static void device_removed(const RdmadDevice *dev, gpointer data)
 {
-	rdmad_delivery_set_device(data, dev->id, NULL);
+	delivery_set_device(data, dev->id, NULL);
 }
 
 static void inventory_settled(gpointer data)
 {
-	rdmad_delivery_follow(data);
+	delivery_follow(data);
 }
 
 static const RdmadInventoryOps INVENTORY_OPS = {
@@ -394,117 +391,113 @@ static const RdmadInventoryOps INVENTORY_OPS = {
 
 /* ---- names for runtimes ---- */
 
-static void offer_device(RdmadDelivery *delivery, const RdmadResourceSettings *settings,
+static void offer_device(Delivery *delivery, const ResourceSettings *settings,
 			 const RdmadDevice *dev)
 {
-	for (const RdmadChardevKind *kind = rdmad_cdi_kinds; *kind != RDMAD_CHARDEV_RDMA_CM; kind++)
-		if (rdmad_resource_settings_wants(settings, *kind))
-			rdmad_cdi_want(delivery->cdi, dev, *kind);
+	for (const RdmadChardevKind *kind = cdi_kinds; *kind != RDMAD_CHARDEV_RDMA_CM; kind++)
+		if (resource_settings_wants(settings, *kind))
+			cdi_want(delivery->cdi, dev, *kind);
 }
 
-void rdmad_delivery_offer(RdmadDelivery *delivery, const RdmadResourceSettings *settings,
-			  const GArray *members)
+void delivery_offer(Delivery *delivery, const ResourceSettings *settings, const GArray *members)
 {
-	for (guint i = 0; settings->cdi == RDMAD_CDI_ON && i < members->len; i++)
-		offer_device(delivery, settings, g_array_index(members, RdmadPoolMember, i).dev);
+	for (guint i = 0; settings->cdi == CDI_ON && i < members->len; i++)
+		offer_device(delivery, settings, g_array_index(members, PoolMember, i).dev);
 }
 
-static void want_again(RdmadDelivery *delivery, const char *id)
+static void want_again(Delivery *delivery, const char *id)
 {
 	const RdmadDevice *dev = g_hash_table_lookup(delivery->devices, id);
 
-	for (const RdmadChardevKind *kind = rdmad_cdi_kinds; *kind != RDMAD_CHARDEV_RDMA_CM; kind++)
-		if (dev && rdmad_cdi_has(delivery->cdi, id, *kind))
-			rdmad_cdi_want(delivery->cdi, dev, *kind);
+	for (const RdmadChardevKind *kind = cdi_kinds; *kind != RDMAD_CHARDEV_RDMA_CM; kind++)
+		if (dev && cdi_has(delivery->cdi, id, *kind))
+			cdi_want(delivery->cdi, dev, *kind);
 }
 
 /* Its container may start again, and then its names must be there, whatever became of the resource. */
 static void want_of_allocation(const RdmadAllocation *allocation, gpointer data)
 {
-	RdmadDelivery *delivery = data;
+	Delivery *delivery = data;
 
 	for (guint i = 0; is_ours(delivery, allocation) && allocation->devices[i]; i++)
 		want_again(delivery, allocation->devices[i]);
 }
 
-gboolean rdmad_delivery_publish(RdmadDelivery *delivery, GError **error)
+gboolean delivery_publish(Delivery *delivery, GError **error)
 {
 	/* Too early to say what is gone. */
 	if (!delivery->followed)
 		return TRUE;
-	if (rdmad_cdi_is_used(delivery->cdi))
+	if (cdi_is_used(delivery->cdi))
 		rdmad_allocations_foreach(delivery->allocations, want_of_allocation, delivery);
-	return rdmad_cdi_publish(delivery->cdi, error);
+	return cdi_publish(delivery->cdi, error);
 }
 
 /* ---- life ---- */
 
-RdmadDelivery *rdmad_delivery_new(const char *run_dir, const char *owner,
-				  RdmadAllocations *allocations,
-				  const RdmadDeliveryDirectories *directories)
+Delivery *delivery_new(const char *run_dir, const char *owner, RdmadAllocations *allocations,
+		       const DeliveryDirectories *directories)
 {
-	RdmadDelivery *delivery = g_new0(RdmadDelivery, 1);
+	Delivery *delivery = g_new0(Delivery, 1);
 
 	delivery->run_dir = g_strdup(run_dir);
 	delivery->owner = g_strdup(owner);
 	delivery->allocations = allocations;
-	delivery->orphans =
-		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_allocation_note_free);
-	delivery->info = rdmad_device_info_new(run_dir, directories->device_info_dir);
-	delivery->cdi = rdmad_cdi_new(directories->cdi_dir);
+	delivery->orphans = g_ptr_array_new_with_free_func((GDestroyNotify)allocation_note_free);
+	delivery->info = device_info_new(run_dir, directories->device_info_dir);
+	delivery->cdi = cdi_new(directories->cdi_dir);
 	delivery->devices = g_hash_table_new_full(g_str_hash, g_str_equal, NULL,
 						  (GDestroyNotify)rdmad_device_unref);
 	delivery->changed = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	return delivery;
 }
 
-void rdmad_delivery_free(RdmadDelivery *delivery)
+void delivery_free(Delivery *delivery)
 {
 	g_hash_table_unref(delivery->changed);
 	g_hash_table_unref(delivery->devices);
 	g_ptr_array_unref(delivery->orphans);
-	rdmad_device_info_free(delivery->info);
-	rdmad_cdi_free(delivery->cdi);
+	device_info_free(delivery->info);
+	cdi_free(delivery->cdi);
 	g_free(delivery->run_dir);
 	g_free(delivery->owner);
 	g_free(delivery);
 }
 
-void rdmad_delivery_configure(RdmadDelivery *delivery, const RdmadDeliveryDirectories *directories)
+void delivery_configure(Delivery *delivery, const DeliveryDirectories *directories)
 {
-	rdmad_cdi_move(delivery->cdi, directories->cdi_dir);
-	if (!rdmad_device_info_move(delivery->info, directories->device_info_dir))
+	cdi_move(delivery->cdi, directories->cdi_dir);
+	if (!device_info_move(delivery->info, directories->device_info_dir))
 		return;
 	delivery->followed = FALSE;
-	rdmad_delivery_follow(delivery);
+	delivery_follow(delivery);
 }
 
-void rdmad_delivery_load(RdmadDelivery *delivery)
+void delivery_load(Delivery *delivery)
 {
 	g_ptr_array_unref(delivery->orphans);
-	delivery->orphans =
-		rdmad_allocation_directory_orphans(delivery->run_dir, delivery->allocations);
-	rdmad_device_info_sweep(delivery->info, delivery->allocations, delivery->owner);
-	rdmad_cdi_load(delivery->cdi);
+	delivery->orphans = allocation_directory_orphans(delivery->run_dir, delivery->allocations);
+	device_info_sweep(delivery->info, delivery->allocations, delivery->owner);
+	cdi_load(delivery->cdi);
 }
 
 /* A container that starts again after somebody emptied the run directory needs its directory. */
 static void run_dir_changed(gpointer data)
 {
-	RdmadDelivery *delivery = data;
+	Delivery *delivery = data;
 
 	rdmad_allocations_foreach(delivery->allocations, keep_directory, delivery);
 	/* Before the first look at the hardware it is too early to say what has no device. */
 	if (!delivery->followed)
 		return;
 	delivery->followed = FALSE;
-	rdmad_delivery_follow(delivery);
+	delivery_follow(delivery);
 }
 
-void rdmad_delivery_start(RdmadDelivery *delivery, RdmadModule *self)
+void delivery_start(Delivery *delivery, RdmadModule *self)
 {
 	delivery->self = self;
-	rdmad_delivery_load(delivery);
+	delivery_load(delivery);
 	delivery->run_watch = rdmad_directory_watch_new(
 		rdmad_module_loop(self), self, delivery->run_dir, run_dir_changed, delivery);
 	delivery->review =
@@ -516,7 +509,7 @@ void rdmad_delivery_start(RdmadDelivery *delivery, RdmadModule *self)
 		rdmad_allocations_watch(delivery->allocations, self, &ALLOCATION_OPS, delivery);
 }
 
-void rdmad_delivery_stop(RdmadDelivery *delivery)
+void delivery_stop(Delivery *delivery)
 {
 	g_clear_pointer(&delivery->run_watch, rdmad_directory_watch_free);
 	g_clear_pointer(&delivery->inventory_watch, rdmad_watch_free);

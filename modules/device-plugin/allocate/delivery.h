@@ -16,49 +16,45 @@
 #include "allocate/cdi.h"
 #include "pool.h"
 
-typedef struct RdmadDelivery RdmadDelivery;
+typedef struct Delivery Delivery;
 
 /* NULL or empty: nothing there. */
 typedef struct {
 	const char *device_info_dir, *cdi_dir;
-} RdmadDeliveryDirectories;
+} DeliveryDirectories;
 
 /* For the allocations that module `owner` granted. */
-RdmadDelivery *rdmad_delivery_new(const char *run_dir, const char *owner,
-				  RdmadAllocations *allocations,
-				  const RdmadDeliveryDirectories *directories);
-void rdmad_delivery_free(RdmadDelivery *delivery);
-void rdmad_delivery_configure(RdmadDelivery *delivery, const RdmadDeliveryDirectories *directories);
+Delivery *delivery_new(const char *run_dir, const char *owner, RdmadAllocations *allocations,
+		       const DeliveryDirectories *directories);
+void delivery_free(Delivery *delivery);
+void delivery_configure(Delivery *delivery, const DeliveryDirectories *directories);
 
 /* The id under which a container has these slots by its directory, though no allocation is known; g_free().
  * NULL: there is no such directory. */
-char *rdmad_delivery_recall(const RdmadDelivery *delivery, const char *resource,
-			    const char *const *slots);
+char *delivery_recall(const Delivery *delivery, const char *resource, const char *const *slots);
 /* Removes the directories that nobody can have mounted, by the last list.  How many are left. */
-guint rdmad_delivery_review(RdmadDelivery *delivery, RdmadPods *pods);
+guint delivery_review(Delivery *delivery, RdmadPods *pods);
 /* Directories without an allocation, and allocations without a directory. */
-void rdmad_delivery_doctor(const RdmadDelivery *delivery, struct json_t *findings);
+void delivery_doctor(const Delivery *delivery, struct json_t *findings);
 
 /* Takes over what an earlier run left. */
-void rdmad_delivery_load(RdmadDelivery *delivery);
+void delivery_load(Delivery *delivery);
 /* The same; and follows allocations and devices from now on. */
-void rdmad_delivery_start(RdmadDelivery *delivery, RdmadModule *self);
-void rdmad_delivery_stop(RdmadDelivery *delivery);
+void delivery_start(Delivery *delivery, RdmadModule *self);
+void delivery_stop(Delivery *delivery);
 
-const char *rdmad_delivery_run_dir(const RdmadDelivery *delivery);
-const RdmadCdi *rdmad_delivery_cdi(const RdmadDelivery *delivery);
+const char *delivery_run_dir(const Delivery *delivery);
+const Cdi *delivery_cdi(const Delivery *delivery);
 
 /* For an allocation that is granted now.  RDMAD_ERROR_FAILED. */
-gboolean rdmad_delivery_begin(RdmadDelivery *delivery, const RdmadAllocation *allocation,
-			      GError **error);
-void rdmad_delivery_end(RdmadDelivery *delivery, const RdmadAllocation *allocation);
+gboolean delivery_begin(Delivery *delivery, const RdmadAllocation *allocation, GError **error);
+void delivery_end(Delivery *delivery, const RdmadAllocation *allocation);
 
-/* What stands behind the id of a device now; NULL: nothing.  rdmad_delivery_follow() acts on it. */
-void rdmad_delivery_set_device(RdmadDelivery *delivery, const char *id, const RdmadDevice *dev);
-void rdmad_delivery_follow(RdmadDelivery *delivery);
+/* What stands behind the id of a device now; NULL: nothing.  delivery_follow() acts on it. */
+void delivery_set_device(Delivery *delivery, const char *id, const RdmadDevice *dev);
+void delivery_follow(Delivery *delivery);
 
-/* Names for runtimes: each resource says its devices (`members` of RdmadPoolMember), then they are
- * published, with those that living allocations may have been given.  Errors as rdmad_cdi_publish(). */
-void rdmad_delivery_offer(RdmadDelivery *delivery, const RdmadResourceSettings *settings,
-			  const GArray *members);
-gboolean rdmad_delivery_publish(RdmadDelivery *delivery, GError **error);
+/* Names for runtimes: each resource says its devices (`members` of PoolMember), then they are
+ * published, with those that living allocations may have been given.  Errors as cdi_publish(). */
+void delivery_offer(Delivery *delivery, const ResourceSettings *settings, const GArray *members);
+gboolean delivery_publish(Delivery *delivery, GError **error);

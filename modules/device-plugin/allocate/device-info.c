@@ -11,14 +11,14 @@
 
 #define SPEC_VERSION "1.1.0"
 
-struct RdmadDeviceInfo {
+struct DeviceInfo {
 	char *dir;   /* or NULL */
 	char *marks; /* the directory with the names of our files */
 };
 
 /* ---- what a file says ---- */
 
-char *rdmad_device_info_text(const RdmadDevice *dev)
+char *device_info_text(const RdmadDevice *dev)
 {
 	json_t *info;
 	char *dumped, *text;
@@ -48,7 +48,7 @@ static char *file_name(const char *resource, const char *slot)
 /* ---- one file ---- */
 
 /* `clean_only`: what an interrupted write left.  FALSE: it may still be there. */
-static gboolean published_remove(const RdmadDeviceInfo *info, const char *name, gboolean clean_only)
+static gboolean published_remove(const DeviceInfo *info, const char *name, gboolean clean_only)
 {
 	rdmad_autofd int dir = -1;
 
@@ -61,7 +61,7 @@ static gboolean published_remove(const RdmadDeviceInfo *info, const char *name, 
 	return clean_only || unlinkat(dir, name, 0) == 0 || errno == ENOENT;
 }
 
-static void file_remove(RdmadDeviceInfo *info, const char *name)
+static void file_remove(DeviceInfo *info, const char *name)
 {
 	rdmad_autofd int marks = open(info->marks, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
@@ -71,7 +71,7 @@ static void file_remove(RdmadDeviceInfo *info, const char *name)
 		unlinkat(marks, name, 0);
 }
 
-static gboolean mark_make(RdmadDeviceInfo *info, const char *name, GError **error)
+static gboolean mark_make(DeviceInfo *info, const char *name, GError **error)
 {
 	rdmad_autofd int marks = rdmad_public_dir_open(info->marks, O_NOFOLLOW, error);
 	rdmad_autofd int fd = -1;
@@ -93,7 +93,7 @@ static gboolean file_says(const char *path, const char *text)
 }
 
 /* The mark comes first: a file without one would stay for ever. */
-static gboolean file_put(RdmadDeviceInfo *info, const char *name, const char *text, GError **error)
+static gboolean file_put(DeviceInfo *info, const char *name, const char *text, GError **error)
 {
 	g_autofree char *path = g_build_filename(info->dir, name, NULL);
 	rdmad_autofd int dir = -1;
@@ -106,11 +106,11 @@ static gboolean file_put(RdmadDeviceInfo *info, const char *name, const char *te
 	return dir >= 0 && rdmad_public_file_write(dir, info->dir, name, text, 0444, error);
 }
 
-gboolean rdmad_device_info_put(RdmadDeviceInfo *info, const char *resource, const char *slot,
-			       const RdmadDevice *dev, GError **error)
+gboolean device_info_put(DeviceInfo *info, const char *resource, const char *slot,
+			 const RdmadDevice *dev, GError **error)
 {
 	g_autofree char *name = file_name(resource, slot);
-	g_autofree char *text = info->dir ? rdmad_device_info_text(dev) : NULL;
+	g_autofree char *text = info->dir ? device_info_text(dev) : NULL;
 
 	if (text)
 		return file_put(info, name, text, error);
@@ -118,7 +118,7 @@ gboolean rdmad_device_info_put(RdmadDeviceInfo *info, const char *resource, cons
 	return TRUE;
 }
 
-void rdmad_device_info_remove(RdmadDeviceInfo *info, const char *resource, const char *slot)
+void device_info_remove(DeviceInfo *info, const char *resource, const char *slot)
 {
 	g_autofree char *name = file_name(resource, slot);
 
@@ -145,7 +145,7 @@ static void collect_names(const RdmadAllocation *allocation, gpointer data)
 
 /* `kept` NULL: nothing is.  Each look at a name reaches it from the open directory again, so a link in
  * its place is read and nothing more. */
-static void files_remove(RdmadDeviceInfo *info, GHashTable *kept)
+static void files_remove(DeviceInfo *info, GHashTable *kept)
 {
 	g_autoptr(GDir) directory = g_dir_open(info->marks, 0, NULL);
 	const char *name;
@@ -157,8 +157,7 @@ static void files_remove(RdmadDeviceInfo *info, GHashTable *kept)
 			file_remove(info, name);
 }
 
-void rdmad_device_info_sweep(RdmadDeviceInfo *info, RdmadAllocations *allocations,
-			     const char *owner)
+void device_info_sweep(DeviceInfo *info, RdmadAllocations *allocations, const char *owner)
 {
 	g_autoptr(GHashTable) names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	Collection collection = { owner, names };
@@ -172,7 +171,7 @@ static char *dir_dup(const char *dir)
 	return dir && dir[0] ? g_strdup(dir) : NULL;
 }
 
-gboolean rdmad_device_info_move(RdmadDeviceInfo *info, const char *dir)
+gboolean device_info_move(DeviceInfo *info, const char *dir)
 {
 	g_autofree char *next = dir_dup(dir);
 
@@ -184,16 +183,16 @@ gboolean rdmad_device_info_move(RdmadDeviceInfo *info, const char *dir)
 	return TRUE;
 }
 
-RdmadDeviceInfo *rdmad_device_info_new(const char *run_dir, const char *dir)
+DeviceInfo *device_info_new(const char *run_dir, const char *dir)
 {
-	RdmadDeviceInfo *info = g_new0(RdmadDeviceInfo, 1);
+	DeviceInfo *info = g_new0(DeviceInfo, 1);
 
 	info->dir = dir_dup(dir);
 	info->marks = g_build_filename(run_dir, "device-info", NULL);
 	return info;
 }
 
-void rdmad_device_info_free(RdmadDeviceInfo *info)
+void device_info_free(DeviceInfo *info)
 {
 	g_free(info->dir);
 	g_free(info->marks);

@@ -14,24 +14,23 @@
 #include <rdmad/allocations.h>
 #include <rdmad/device.h>
 
-#define RDMAD_DEVICE_INFO_DIR "/var/run/k8s.cni.cncf.io/devinfo/dp"
+#define DEVICE_INFO_DIR "/var/run/k8s.cni.cncf.io/devinfo/dp"
 
-typedef struct RdmadDeviceInfo RdmadDeviceInfo;
+typedef struct DeviceInfo DeviceInfo;
 
 /* `dir` NULL or empty: no files. */
-RdmadDeviceInfo *rdmad_device_info_new(const char *run_dir, const char *dir);
-void rdmad_device_info_free(RdmadDeviceInfo *info);
+DeviceInfo *device_info_new(const char *run_dir, const char *dir);
+void device_info_free(DeviceInfo *info);
 /* Another directory; what is in the old one goes.  FALSE: it is the same one. */
-gboolean rdmad_device_info_move(RdmadDeviceInfo *info, const char *dir);
+gboolean device_info_move(DeviceInfo *info, const char *dir);
 
 /* What the file says about a device, or NULL: there is nothing to say, also for `dev` NULL. */
-char *rdmad_device_info_text(const RdmadDevice *dev);
+char *device_info_text(const RdmadDevice *dev);
 
 /* Makes the file for a slot tell of `dev`; removes it when there is nothing to say.
  * RDMAD_ERROR_FAILED. */
-gboolean rdmad_device_info_put(RdmadDeviceInfo *info, const char *resource, const char *slot,
-			       const RdmadDevice *dev, GError **error);
-void rdmad_device_info_remove(RdmadDeviceInfo *info, const char *resource, const char *slot);
+gboolean device_info_put(DeviceInfo *info, const char *resource, const char *slot,
+			 const RdmadDevice *dev, GError **error);
+void device_info_remove(DeviceInfo *info, const char *resource, const char *slot);
 /* Removes our files whose slot no allocation of `owner` holds. */
-void rdmad_device_info_sweep(RdmadDeviceInfo *info, RdmadAllocations *allocations,
-			     const char *owner);
+void device_info_sweep(DeviceInfo *info, RdmadAllocations *allocations, const char *owner);

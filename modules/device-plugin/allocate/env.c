@@ -10,7 +10,7 @@
 
 /* ---- names ---- */
 
-char *rdmad_device_env_name(const char *resource)
+char *device_env_name(const char *resource)
 {
 	GString *name = g_string_new("PCIDEVICE_");
 
@@ -26,10 +26,10 @@ static gboolean is_info_of(const char *name, const char *other)
 	return g_str_equal(name, info);
 }
 
-gboolean rdmad_device_env_clash(const char *resource, const char *other)
+gboolean device_env_clash(const char *resource, const char *other)
 {
-	g_autofree char *a = rdmad_device_env_name(resource);
-	g_autofree char *b = rdmad_device_env_name(other);
+	g_autofree char *a = device_env_name(resource);
+	g_autofree char *b = device_env_name(other);
 
 	return g_str_equal(a, b) || is_info_of(a, b) || is_info_of(b, a);
 }
@@ -42,7 +42,7 @@ static const char *device_name(const RdmadDevice *dev)
 	return dev->aux_name ? dev->aux_name : dev->id;
 }
 
-char *rdmad_device_env_list(const GPtrArray *devices)
+char *device_env_list(const GPtrArray *devices)
 {
 	GString *list = g_string_new(NULL);
 
@@ -51,17 +51,16 @@ char *rdmad_device_env_list(const GPtrArray *devices)
 	return g_string_free(list, FALSE);
 }
 
-static json_t *rdma_info(const RdmadDevice *dev, const RdmadResourceSettings *settings)
+static json_t *rdma_info(const RdmadDevice *dev, const ResourceSettings *settings)
 {
 	return json_pack("{s:s*, s:s*, s:s*, s:s*, s:s}", "uverbs",
-			 rdmad_device_node(dev, settings, RDMAD_CHARDEV_UVERBS), "umad",
-			 rdmad_device_node(dev, settings, RDMAD_CHARDEV_UMAD), "issm",
-			 rdmad_device_node(dev, settings, RDMAD_CHARDEV_ISSM), "rdma_cm",
-			 rdmad_device_node(dev, settings, RDMAD_CHARDEV_RDMA_CM), "rdma_dev",
-			 dev->name);
+			 device_node(dev, settings, RDMAD_CHARDEV_UVERBS), "umad",
+			 device_node(dev, settings, RDMAD_CHARDEV_UMAD), "issm",
+			 device_node(dev, settings, RDMAD_CHARDEV_ISSM), "rdma_cm",
+			 device_node(dev, settings, RDMAD_CHARDEV_RDMA_CM), "rdma_dev", dev->name);
 }
 
-static json_t *devices_info(const GPtrArray *devices, const RdmadResourceSettings *settings)
+static json_t *devices_info(const GPtrArray *devices, const ResourceSettings *settings)
 {
 	json_t *info = json_object();
 
@@ -75,7 +74,7 @@ static json_t *devices_info(const GPtrArray *devices, const RdmadResourceSetting
 	return info;
 }
 
-char *rdmad_device_env_info(const GPtrArray *devices, const RdmadResourceSettings *settings)
+char *device_env_info(const GPtrArray *devices, const ResourceSettings *settings)
 {
 	json_t *info = devices_info(devices, settings);
 	char *dumped = json_dumps(info, JSON_COMPACT | JSON_SORT_KEYS);

@@ -13,11 +13,11 @@
 #include "settings.h"
 
 /* "PCIDEVICE_RDMA_HCA" for "rdma/hca". */
-char *rdmad_device_env_name(const char *resource);
+char *device_env_name(const char *resource);
 /* Whether the variables of two resources would have one name. */
-gboolean rdmad_device_env_clash(const char *resource, const char *other);
+gboolean device_env_clash(const char *resource, const char *other);
 
 /* `devices` of RdmadDevice. */
-char *rdmad_device_env_list(const GPtrArray *devices);
+char *device_env_list(const GPtrArray *devices);
 /* NULL when there are so many that no program could be started with it. */
-char *rdmad_device_env_info(const GPtrArray *devices, const RdmadResourceSettings *settings);
+char *device_env_info(const GPtrArray *devices, const ResourceSettings *settings);

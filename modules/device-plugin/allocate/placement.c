@@ -19,14 +19,14 @@ static gint64 device_rate(const RdmadDevice *dev)
 	return rate;
 }
 
-RdmadPlacement rdmad_placement_of(const RdmadPoolDevice *device, const GArray *gpus)
+Placement placement_of(const PoolDevice *device, const GArray *gpus)
 {
-	RdmadPlacement place = { RDMAD_DISTANCE_SYS, RDMAD_DISTANCE_SYS, 0 };
+	Placement place = { RDMAD_DISTANCE_SYS, RDMAD_DISTANCE_SYS, 0 };
 
 	if (!device->dev)
 		return place;
 	for (guint i = 0; i < gpus->len; i++) {
-		const RdmadPlacementGpu *one = &g_array_index(gpus, RdmadPlacementGpu, i);
+		const PlacementGpu *one = &g_array_index(gpus, PlacementGpu, i);
 		const int distance = gpu_distance(device->dev, one->gpu);
 
 		place.gpu_distance = MIN(place.gpu_distance, distance);
@@ -37,7 +37,7 @@ RdmadPlacement rdmad_placement_of(const RdmadPoolDevice *device, const GArray *g
 	return place;
 }
 
-int rdmad_placement_compare(const RdmadPlacement *a, const RdmadPlacement *b)
+int placement_compare(const Placement *a, const Placement *b)
 {
 	if (a->gpu_distance != b->gpu_distance)
 		return a->gpu_distance < b->gpu_distance ? -1 : 1;
@@ -49,7 +49,7 @@ int rdmad_placement_compare(const RdmadPlacement *a, const RdmadPlacement *b)
 }
 
 /* A path of two names is that of a function beside the root ports, not below one. */
-const char *rdmad_placement_branch(const RdmadPoolDevice *device)
+const char *placement_branch(const PoolDevice *device)
 {
 	char *const *path = device->dev ? device->dev->pci_path : NULL;
 

@@ -13,18 +13,18 @@
 typedef struct {
 	const RdmadGpu *gpu;
 	gboolean held; /* by a pod, as far as podresources tells */
-} RdmadPlacementGpu;
+} PlacementGpu;
 
 typedef struct {
 	/* RdmadDistance; PIX where a switch is shared, however many bridges it has. */
 	int gpu_distance, free_gpu_distance;
 	gint64 rate_mbps; /* of the fastest active port; 0: none */
-} RdmadPlacement;
+} Placement;
 
-/* `gpus` of RdmadPlacementGpu.  Of a device that is gone nothing is known. */
-RdmadPlacement rdmad_placement_of(const RdmadPoolDevice *device, const GArray *gpus);
+/* `gpus` of PlacementGpu.  Of a device that is gone nothing is known. */
+Placement placement_of(const PoolDevice *device, const GArray *gpus);
 /* Below 0 when `a` is the better place, 0 when they are equally good. */
-int rdmad_placement_compare(const RdmadPlacement *a, const RdmadPlacement *b);
+int placement_compare(const Placement *a, const Placement *b);
 /* The root port that a device is below, so that two devices of one such branch need no host bridge
  * to reach each other; NULL: not known. */
-const char *rdmad_placement_branch(const RdmadPoolDevice *device);
+const char *placement_branch(const PoolDevice *device);

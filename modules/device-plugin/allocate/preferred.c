@@ -20,18 +20,18 @@ static gboolean request_check(const V1beta1__PreferredAllocationRequest *request
 	for (size_t i = 0; i < request->n_container_requests; i++) {
 		const gint64 size = request->container_requests[i]->allocation_size;
 
-		if (size >= 0 && size <= RDMAD_RESOURCE_SLOTS_MAX)
+		if (size >= 0 && size <= RESOURCE_SLOTS_MAX)
 			continue;
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
 			    "allocation_size %" G_GINT64_FORMAT " is not between 0 and %u", size,
-			    RDMAD_RESOURCE_SLOTS_MAX);
+			    RESOURCE_SLOTS_MAX);
 		return FALSE;
 	}
 	return TRUE;
 }
 
 typedef struct {
-	const RdmadPool *pool;
+	const Pool *pool;
 	const GArray *gpus;
 	RdmadAllocations *allocations;
 } Chooser;
@@ -40,14 +40,14 @@ static gboolean is_allocationed(const char *slot, gpointer data)
 {
 	const Chooser *by = data;
 
-	return rdmad_allocations_by_slot(by->allocations, rdmad_pool_settings(by->pool)->name,
-					 slot) != NULL;
+	return rdmad_allocations_by_slot(by->allocations, pool_settings(by->pool)->name, slot) !=
+	       NULL;
 }
 
 static GPtrArray *container_choose(Chooser *by,
 				   const V1beta1__ContainerPreferredAllocationRequest *request)
 {
-	const RdmadPreference preference = {
+	const Preference preference = {
 		.available = request->available_deviceids,
 		.n_available = request->n_available_deviceids,
 		.must = request->must_include_deviceids,
@@ -57,7 +57,7 @@ static GPtrArray *container_choose(Chooser *by,
 		.data = by,
 	};
 
-	return rdmad_choice_make(by->pool, by->gpus, &preference);
+	return choice_make(by->pool, by->gpus, &preference);
 }
 
 static GBytes *response_pack(Chooser *by, const V1beta1__PreferredAllocationRequest *request)
@@ -88,17 +88,16 @@ static GBytes *response_pack(Chooser *by, const V1beta1__PreferredAllocationRequ
 	return g_bytes_new_take(bytes, size);
 }
 
-GBytes *rdmad_preferred_answer(const RdmadPool *pool, const GArray *gpus,
-			       RdmadAllocations *allocations, const guint8 *message, gsize size,
-			       GError **error)
+GBytes *preferred_answer(const Pool *pool, const GArray *gpus, RdmadAllocations *allocations,
+			 const guint8 *message, gsize size, GError **error)
 {
 	Chooser by = { pool, gpus, allocations };
-	g_autoptr(RdmadUnpacked) unpacked = rdmad_unpack(
-		&v1beta1__preferred_allocation_request__descriptor, message, size, error);
+	g_autoptr(Unpacked) unpacked =
+		unpack(&v1beta1__preferred_allocation_request__descriptor, message, size, error);
 	const V1beta1__PreferredAllocationRequest *request;
 
 	if (!unpacked)
 		return NULL;
-	request = rdmad_unpacked_message(unpacked);
+	request = unpacked_message(unpacked);
 	return request_check(request, error) ? response_pack(&by, request) : NULL;
 }

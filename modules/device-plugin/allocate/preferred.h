@@ -5,8 +5,7 @@
 
 #include "pool.h"
 
-/* Answers a PreferredAllocationRequest as choice.h says.  `gpus` of RdmadPlacementGpu.
+/* Answers a PreferredAllocationRequest as choice.h says.  `gpus` of PlacementGpu.
  * RDMAD_ERROR_INVALID. */
-GBytes *rdmad_preferred_answer(const RdmadPool *pool, const GArray *gpus,
-			       RdmadAllocations *allocations, const guint8 *message, gsize size,
-			       GError **error);
+GBytes *preferred_answer(const Pool *pool, const GArray *gpus, RdmadAllocations *allocations,
+			 const guint8 *message, gsize size, GError **error);

@@ -5,7 +5,7 @@
 
 #define CALLS_MAX 256u
 
-struct RdmadAllocateWait {
+struct AllocateWait {
 	RdmadModule *self;
 	GPtrArray *calls;    /* of Waiting, the oldest first */
 	guint64 asked, told; /* questions to podresources and answers */
@@ -16,7 +16,7 @@ typedef struct {
 	GBytes *message;
 	gint64 asked_us;
 	guint64 question; /* by number */
-	RdmadAllocateWaitFunc fn;
+	AllocateWaitFunc fn;
 	gpointer data;
 } Waiting;
 
@@ -33,7 +33,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Waiting, waiting_free)
 /* One call for each question, in their order; some that asked have been dropped. */
 static void pods_told(const GError *error, gpointer data)
 {
-	RdmadAllocateWait *wait = data;
+	AllocateWait *wait = data;
 	Waiting *first = wait->calls->len ? wait->calls->pdata[0] : NULL;
 	g_autoptr(Waiting) waiting = NULL;
 	gsize size;
@@ -47,9 +47,8 @@ static void pods_told(const GError *error, gpointer data)
 	waiting->fn(waiting->call, message, size, waiting->asked_us, waiting->data);
 }
 
-gboolean rdmad_allocate_wait_add(RdmadAllocateWait *wait, RdmadGrpcCall *call,
-				 const guint8 *message, gsize size, RdmadAllocateWaitFunc fn,
-				 gpointer data)
+gboolean allocate_wait_add(AllocateWait *wait, RdmadGrpcCall *call, const guint8 *message,
+			   gsize size, AllocateWaitFunc fn, gpointer data)
 {
 	Waiting *waiting;
 
@@ -73,7 +72,7 @@ static void waiting_fail(Waiting *waiting)
 			     "the resource is no longer offered");
 }
 
-void rdmad_allocate_wait_drop(RdmadAllocateWait *wait, gpointer data)
+void allocate_wait_drop(AllocateWait *wait, gpointer data)
 {
 	for (guint i = wait->calls->len; i-- > 0;) {
 		Waiting *waiting = wait->calls->pdata[i];
@@ -85,16 +84,16 @@ void rdmad_allocate_wait_drop(RdmadAllocateWait *wait, gpointer data)
 	}
 }
 
-RdmadAllocateWait *rdmad_allocate_wait_new(RdmadModule *self)
+AllocateWait *allocate_wait_new(RdmadModule *self)
 {
-	RdmadAllocateWait *wait = g_new0(RdmadAllocateWait, 1);
+	AllocateWait *wait = g_new0(AllocateWait, 1);
 
 	wait->self = self;
 	wait->calls = g_ptr_array_new_with_free_func(waiting_free);
 	return wait;
 }
 
-void rdmad_allocate_wait_free(RdmadAllocateWait *wait)
+void allocate_wait_free(AllocateWait *wait)
 {
 	for (guint i = 0; i < wait->calls->len; i++)
 		waiting_fail(wait->calls->pdata[i]);

@@ -11,18 +11,17 @@
 #include <rdmad/grpc.h>
 #include <rdmad/module.h>
 
-typedef struct RdmadAllocateWait RdmadAllocateWait;
+typedef struct AllocateWait AllocateWait;
 
-RdmadAllocateWait *rdmad_allocate_wait_new(RdmadModule *self);
+AllocateWait *allocate_wait_new(RdmadModule *self);
 /* Fails the calls that wait. */
-void rdmad_allocate_wait_free(RdmadAllocateWait *wait);
+void allocate_wait_free(AllocateWait *wait);
 
-typedef void (*RdmadAllocateWaitFunc)(RdmadGrpcCall *call, const guint8 *message, gsize size,
-				      gint64 asked_us, gpointer data);
+typedef void (*AllocateWaitFunc)(RdmadGrpcCall *call, const guint8 *message, gsize size,
+				 gint64 asked_us, gpointer data);
 
 /* Calls `fn` once podresources has answered or failed to.  FALSE: too many calls wait. */
-gboolean rdmad_allocate_wait_add(RdmadAllocateWait *wait, RdmadGrpcCall *call,
-				 const guint8 *message, gsize size, RdmadAllocateWaitFunc fn,
-				 gpointer data);
+gboolean allocate_wait_add(AllocateWait *wait, RdmadGrpcCall *call, const guint8 *message,
+			   gsize size, AllocateWaitFunc fn, gpointer data);
 /* Fails the calls that wait with this `data`. */
-void rdmad_allocate_wait_drop(RdmadAllocateWait *wait, gpointer data);
+void allocate_wait_drop(AllocateWait *wait, gpointer data);

@@ -20,8 +20,7 @@ static void topology_set(Topology *topology, int numa_node)
 	topology->info.nodes = topology->nodes;
 }
 
-static void device_set(V1beta1__Device *device, const RdmadSlot *slot, gboolean numa,
-		       Topology *topology)
+static void device_set(V1beta1__Device *device, const Slot *slot, gboolean numa, Topology *topology)
 {
 	v1beta1__device__init(device);
 	device->id = slot->id;
@@ -32,9 +31,9 @@ static void device_set(V1beta1__Device *device, const RdmadSlot *slot, gboolean 
 	device->topology = &topology->info;
 }
 
-GBytes *rdmad_device_list_pack(const RdmadPool *pool)
+GBytes *device_list_pack(const Pool *pool)
 {
-	const guint n = rdmad_pool_slot_count(pool);
+	const guint n = pool_slot_count(pool);
 	g_autofree V1beta1__Device *devices = g_new(V1beta1__Device, n);
 	g_autofree V1beta1__Device **pointers = g_new(V1beta1__Device *, n);
 	g_autofree Topology *topologies = g_new(Topology, n);
@@ -43,7 +42,7 @@ GBytes *rdmad_device_list_pack(const RdmadPool *pool)
 	guint8 *bytes;
 
 	for (guint i = 0; i < n; i++) {
-		device_set(&devices[i], rdmad_pool_slot(pool, i), rdmad_pool_settings(pool)->numa,
+		device_set(&devices[i], pool_slot(pool, i), pool_settings(pool)->numa,
 			   &topologies[i]);
 		pointers[i] = &devices[i];
 	}

@@ -4,4 +4,4 @@
 #include "pool.h"
 
 /* The ListAndWatchResponse of a pool: every slot with its health and NUMA node. */
-GBytes *rdmad_device_list_pack(const RdmadPool *pool);
+GBytes *device_list_pack(const Pool *pool);

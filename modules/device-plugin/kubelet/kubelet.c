@@ -14,10 +14,10 @@
 #define ALLOCATABLE_MS	     5000
 #define BASE_SHOWN	     32
 
-struct RdmadKubelet {
+struct Kubelet {
 	char *legacy_dir, *registry_dir, *socket;
 	char *prefix;
-	RdmadRegistrationWay configured;
+	RegistrationWay configured;
 	guint32 sequence; /* of socket names */
 	RdmadDirectoryWatch *legacy_watch, *registry_watch;
 	RdmadGrpcChannel *channel, *podresources;
@@ -31,13 +31,13 @@ static guint32 sequence_start(void)
 	return g_random_int() & 0xffffff;
 }
 
-char *rdmad_kubelet_new_path(RdmadKubelet *kubelet, RdmadRegistrationWay way, const char *resource)
+char *kubelet_new_path(Kubelet *kubelet, RegistrationWay way, const char *resource)
 {
 	const char *dir =
-		way == RDMAD_REGISTRATION_REGISTRY ? kubelet->registry_dir : kubelet->legacy_dir;
+		way == REGISTRATION_REGISTRY ? kubelet->registry_dir : kubelet->legacy_dir;
 
 	return g_strdup_printf("%s/%s-%.*s-%d-%06x.sock", dir, kubelet->prefix, BASE_SHOWN,
-			       rdmad_resource_name_base(resource), (int)getpid(),
+			       resource_name_base(resource), (int)getpid(),
 			       kubelet->sequence++ & 0xffffff);
 }
 
@@ -66,32 +66,32 @@ static void remove_stale_sockets(const char *dir, const char *prefix)
 
 /* ---- which kubelet, which way ---- */
 
-RdmadRegistrationWay rdmad_kubelet_way(const RdmadKubelet *kubelet)
+RegistrationWay kubelet_way(const Kubelet *kubelet)
 {
-	if (kubelet->configured != RDMAD_REGISTRATION_AUTO)
+	if (kubelet->configured != REGISTRATION_AUTO)
 		return kubelet->configured;
-	return g_file_test(kubelet->registry_dir, G_FILE_TEST_IS_DIR) ? RDMAD_REGISTRATION_REGISTRY
-								      : RDMAD_REGISTRATION_LEGACY;
+	return g_file_test(kubelet->registry_dir, G_FILE_TEST_IS_DIR) ? REGISTRATION_REGISTRY
+								      : REGISTRATION_LEGACY;
 }
 
-gboolean rdmad_kubelet_identify(const RdmadKubelet *kubelet, RdmadSocketFile *file)
+gboolean kubelet_identify(const Kubelet *kubelet, RdmadSocketFile *file)
 {
 	return rdmad_socket_file_identify(kubelet->socket, file);
 }
 
-gboolean rdmad_kubelet_lives(const RdmadKubelet *kubelet, const RdmadSocketFile *file)
+gboolean kubelet_lives(const Kubelet *kubelet, const RdmadSocketFile *file)
 {
 	RdmadSocketFile now;
 
-	return rdmad_kubelet_identify(kubelet, &now) && rdmad_socket_file_equal(&now, file) &&
+	return kubelet_identify(kubelet, &now) && rdmad_socket_file_equal(&now, file) &&
 	       !rdmad_socket_file_is_dead(kubelet->socket);
 }
 
 /* ---- Register ---- */
 
-RdmadGrpcRequest *rdmad_kubelet_register(RdmadKubelet *kubelet, const char *resource,
-					 const char *socket_path, const RdmadPluginOptions *options,
-					 const RdmadGrpcRequestOps *ops, gpointer data)
+RdmadGrpcRequest *kubelet_register(Kubelet *kubelet, const char *resource, const char *socket_path,
+				   const PluginOptions *options, const RdmadGrpcRequestOps *ops,
+				   gpointer data)
 {
 	V1beta1__DevicePluginOptions wanted = V1BETA1__DEVICE_PLUGIN_OPTIONS__INIT;
 	V1beta1__RegisterRequest request = V1BETA1__REGISTER_REQUEST__INIT;
@@ -113,8 +113,8 @@ RdmadGrpcRequest *rdmad_kubelet_register(RdmadKubelet *kubelet, const char *reso
 				       size, REGISTER_DEADLINE_MS, ops, data);
 }
 
-RdmadGrpcRequest *rdmad_kubelet_ask_allocatable(RdmadKubelet *kubelet,
-						const RdmadGrpcRequestOps *ops, gpointer data)
+RdmadGrpcRequest *kubelet_ask_allocatable(Kubelet *kubelet, const RdmadGrpcRequestOps *ops,
+					  gpointer data)
 {
 	return rdmad_grpc_channel_call(kubelet->podresources,
 				       "/v1.PodResourcesLister/GetAllocatableResources", NULL, 0,
@@ -123,17 +123,17 @@ RdmadGrpcRequest *rdmad_kubelet_ask_allocatable(RdmadKubelet *kubelet,
 
 /* ---- life ---- */
 
-void rdmad_kubelet_configure(RdmadKubelet *kubelet, const RdmadPluginSettings *settings)
+void kubelet_configure(Kubelet *kubelet, const PluginSettings *settings)
 {
-	kubelet->configured = (RdmadRegistrationWay)settings->registration;
+	kubelet->configured = (RegistrationWay)settings->registration;
 	g_free(kubelet->prefix);
 	kubelet->prefix = g_strdup(settings->socket_prefix);
 }
 
-RdmadKubelet *rdmad_kubelet_new(RdmadModule *self, const RdmadPluginSettings *settings,
-				void (*changed)(gpointer data), gpointer data)
+Kubelet *kubelet_new(RdmadModule *self, const PluginSettings *settings,
+		     void (*changed)(gpointer data), gpointer data)
 {
-	RdmadKubelet *kubelet = g_new0(RdmadKubelet, 1);
+	Kubelet *kubelet = g_new0(Kubelet, 1);
 	const char *root = rdmad_module_kubelet_dir(self);
 	g_autofree char *podresources =
 		g_build_filename(root, "pod-resources", "kubelet.sock", NULL);
@@ -142,7 +142,7 @@ RdmadKubelet *rdmad_kubelet_new(RdmadModule *self, const RdmadPluginSettings *se
 	kubelet->registry_dir = g_build_filename(root, "plugins_registry", NULL);
 	kubelet->socket = g_build_filename(kubelet->legacy_dir, "kubelet.sock", NULL);
 	kubelet->sequence = sequence_start();
-	rdmad_kubelet_configure(kubelet, settings);
+	kubelet_configure(kubelet, settings);
 	remove_stale_sockets(kubelet->legacy_dir, kubelet->prefix);
 	remove_stale_sockets(kubelet->registry_dir, kubelet->prefix);
 	kubelet->channel =
@@ -156,7 +156,7 @@ RdmadKubelet *rdmad_kubelet_new(RdmadModule *self, const RdmadPluginSettings *se
 	return kubelet;
 }
 
-void rdmad_kubelet_free(RdmadKubelet *kubelet)
+void kubelet_free(Kubelet *kubelet)
 {
 	if (!kubelet)
 		return;

@@ -15,30 +15,30 @@
 #include "kubelet/server.h"
 #include "settings.h"
 
-typedef struct RdmadKubelet RdmadKubelet;
+typedef struct Kubelet Kubelet;
 
 /* `changed` is told when something came or went in one of the directories. */
-RdmadKubelet *rdmad_kubelet_new(RdmadModule *self, const RdmadPluginSettings *settings,
-				void (*changed)(gpointer data), gpointer data);
-void rdmad_kubelet_free(RdmadKubelet *kubelet);
-void rdmad_kubelet_configure(RdmadKubelet *kubelet, const RdmadPluginSettings *settings);
+Kubelet *kubelet_new(RdmadModule *self, const PluginSettings *settings,
+		     void (*changed)(gpointer data), gpointer data);
+void kubelet_free(Kubelet *kubelet);
+void kubelet_configure(Kubelet *kubelet, const PluginSettings *settings);
 
 /* LEGACY or REGISTRY: which way to register now. */
-RdmadRegistrationWay rdmad_kubelet_way(const RdmadKubelet *kubelet);
+RegistrationWay kubelet_way(const Kubelet *kubelet);
 
 /* FALSE: there is no kubelet.sock.  Another kubelet has another one. */
-gboolean rdmad_kubelet_identify(const RdmadKubelet *kubelet, RdmadSocketFile *file);
+gboolean kubelet_identify(const Kubelet *kubelet, RdmadSocketFile *file);
 /* This very kubelet still listens. */
-gboolean rdmad_kubelet_lives(const RdmadKubelet *kubelet, const RdmadSocketFile *file);
+gboolean kubelet_lives(const Kubelet *kubelet, const RdmadSocketFile *file);
 
 /* A path for a new socket of ours, which no other had before; g_free(). */
-char *rdmad_kubelet_new_path(RdmadKubelet *kubelet, RdmadRegistrationWay way, const char *resource);
+char *kubelet_new_path(Kubelet *kubelet, RegistrationWay way, const char *resource);
 
 /* Calls GetAllocatableResources of podresources. */
-RdmadGrpcRequest *rdmad_kubelet_ask_allocatable(RdmadKubelet *kubelet,
-						const RdmadGrpcRequestOps *ops, gpointer data);
+RdmadGrpcRequest *kubelet_ask_allocatable(Kubelet *kubelet, const RdmadGrpcRequestOps *ops,
+					  gpointer data);
 
 /* Calls Register; `ops->done` says how it went. */
-RdmadGrpcRequest *rdmad_kubelet_register(RdmadKubelet *kubelet, const char *resource,
-					 const char *socket_path, const RdmadPluginOptions *options,
-					 const RdmadGrpcRequestOps *ops, gpointer data);
+RdmadGrpcRequest *kubelet_register(Kubelet *kubelet, const char *resource, const char *socket_path,
+				   const PluginOptions *options, const RdmadGrpcRequestOps *ops,
+				   gpointer data);

@@ -14,20 +14,20 @@
 #define BACKOFF_LAST  10000
 #define STABLE_US     (10 * G_USEC_PER_SEC) /* a stream that lived so long resets the back-off */
 
-struct RdmadRegistration {
+struct Registration {
 	RdmadModule *self;
-	RdmadKubelet *kubelet;
+	Kubelet *kubelet;
 	char *resource;
-	const RdmadPluginServerOps *owner_ops;
+	const PluginServerOps *owner_ops;
 	gpointer owner_data;
 
 	GBytes *list;
-	RdmadPluginServer *server; /* NULL: nothing to reach us by */
-	RdmadRegistrationWay way;  /* of `server` */
-	RdmadSocketFile at;	   /* the kubelet that `server` was made for, or that streams */
-	gboolean taken;		   /* kubelet knew `server` once */
-	RdmadGrpcRequest *call;	   /* Register under way */
-	RdmadEndpointCheck *check;
+	PluginServer *server;	/* NULL: nothing to reach us by */
+	RegistrationWay way;	/* of `server` */
+	RdmadSocketFile at;	/* the kubelet that `server` was made for, or that streams */
+	gboolean taken;		/* kubelet knew `server` once */
+	RdmadGrpcRequest *call; /* Register under way */
+	EndpointCheck *check;
 	RdmadEvent *timer; /* the next try, or the end of patience with no stream */
 	guint backoff_ms;
 	gint64 stream_since_us; /* 0: there is none */
@@ -39,7 +39,7 @@ struct RdmadRegistration {
 /* ---- how it went ---- */
 
 /* Said once: tries go on, and the same text again tells nobody anything. */
-static void set_error(RdmadRegistration *registration, const char *text)
+static void set_error(Registration *registration, const char *text)
 {
 	const RdmadLogFields about = { .resource = registration->resource };
 
@@ -52,17 +52,17 @@ static void set_error(RdmadRegistration *registration, const char *text)
 	registration->error = g_strdup(text);
 }
 
-static void accepted(RdmadRegistration *registration)
+static void accepted(Registration *registration)
 {
 	const RdmadLogFields about = { .resource = registration->resource };
 
 	set_error(registration, NULL);
 	rdmad_log_full(RDMAD_LOG_INFO, &about, "%s: registered at kubelet by %s",
-		       registration->resource, rdmad_plugin_server_path(registration->server));
+		       registration->resource, plugin_server_path(registration->server));
 }
 
 /* The next try comes after a pause that doubles each time, give or take a quarter. */
-static void try_later(RdmadRegistration *registration, guint at_least_ms)
+static void try_later(Registration *registration, guint at_least_ms)
 {
 	const guint pause = registration->backoff_ms;
 	const guint jittered =
@@ -74,11 +74,11 @@ static void try_later(RdmadRegistration *registration, guint at_least_ms)
 
 /* ---- one try ---- */
 
-static void close_server(RdmadRegistration *registration)
+static void close_server(Registration *registration)
 {
-	rdmad_endpoint_check_end(registration->check);
+	endpoint_check_end(registration->check);
 	g_clear_pointer(&registration->call, rdmad_grpc_request_cancel);
-	g_clear_pointer(&registration->server, rdmad_plugin_server_free);
+	g_clear_pointer(&registration->server, plugin_server_free);
 	registration->stream_since_us = 0;
 	registration->streams = 0;
 	registration->taken = FALSE;
@@ -86,7 +86,7 @@ static void close_server(RdmadRegistration *registration)
 
 static void register_done(RdmadGrpcStatus status, const char *text, gpointer data)
 {
-	RdmadRegistration *registration = data;
+	Registration *registration = data;
 	g_autofree char *error = NULL;
 
 	registration->call = NULL;
@@ -103,17 +103,17 @@ static void register_done(RdmadGrpcStatus status, const char *text, gpointer dat
 
 static const RdmadGrpcRequestOps REGISTER_OPS = { .done = register_done };
 
-static const RdmadPluginServerOps SERVER_OPS;
+static const PluginServerOps SERVER_OPS;
 
-static gboolean make_server(RdmadRegistration *registration)
+static gboolean make_server(Registration *registration)
 {
-	g_autofree char *path = rdmad_kubelet_new_path(registration->kubelet, registration->way,
-						       registration->resource);
+	g_autofree char *path =
+		kubelet_new_path(registration->kubelet, registration->way, registration->resource);
 	g_autoptr(GError) error = NULL;
 
 	registration->server =
-		rdmad_plugin_server_new(registration->self, registration->resource, path,
-					registration->list, &SERVER_OPS, registration, &error);
+		plugin_server_new(registration->self, registration->resource, path,
+				  registration->list, &SERVER_OPS, registration, &error);
 	if (registration->server)
 		return TRUE;
 	set_error(registration, error->message);
@@ -121,35 +121,35 @@ static gboolean make_server(RdmadRegistration *registration)
 	return FALSE;
 }
 
-static void register_now(RdmadRegistration *registration)
+static void register_now(Registration *registration)
 {
-	RdmadPluginOptions options = { 0 };
+	PluginOptions options = { 0 };
 
-	registration->way = rdmad_kubelet_way(registration->kubelet);
-	if (!rdmad_kubelet_identify(registration->kubelet, &registration->at) &&
-	    registration->way == RDMAD_REGISTRATION_LEGACY) {
+	registration->way = kubelet_way(registration->kubelet);
+	if (!kubelet_identify(registration->kubelet, &registration->at) &&
+	    registration->way == REGISTRATION_LEGACY) {
 		set_error(registration, "kubelet.sock is not there");
 		return; /* its coming is seen */
 	}
 	if (!make_server(registration))
 		return;
-	if (registration->way == RDMAD_REGISTRATION_REGISTRY)
+	if (registration->way == REGISTRATION_REGISTRY)
 		return; /* kubelet finds the socket, however long that takes */
 	registration->owner_ops->options(&options, registration->owner_data);
-	registration->call = rdmad_kubelet_register(registration->kubelet, registration->resource,
-						    rdmad_plugin_server_path(registration->server),
-						    &options, &REGISTER_OPS, registration);
+	registration->call = kubelet_register(registration->kubelet, registration->resource,
+					      plugin_server_path(registration->server), &options,
+					      &REGISTER_OPS, registration);
 }
 
 /* How long kubelet needs to see the end of the socket that it knows. */
-static guint farewell_ms(const RdmadRegistration *registration)
+static guint farewell_ms(const Registration *registration)
 {
-	if (registration->taken && registration->way == RDMAD_REGISTRATION_REGISTRY)
+	if (registration->taken && registration->way == REGISTRATION_REGISTRY)
 		return FORGET_GAP_MS;
 	return registration->stream_since_us ? CLOSE_GAP_MS : 0;
 }
 
-static void begin_try(RdmadRegistration *registration)
+static void begin_try(Registration *registration)
 {
 	const guint gap_ms = farewell_ms(registration);
 
@@ -170,33 +170,32 @@ static void begin_try(RdmadRegistration *registration)
  * another socket meanwhile would only be in its way.  It does not come back to one that it has
  * dropped while it goes on.  Where kubelet.sock was never seen, the two look the same.
  */
-static gboolean has_to_try(const RdmadRegistration *registration)
+static gboolean has_to_try(const Registration *registration)
 {
-	if (!registration->server || registration->way == RDMAD_REGISTRATION_LEGACY)
+	if (!registration->server || registration->way == REGISTRATION_LEGACY)
 		return TRUE;
 	return registration->taken &&
-	       (!registration->at.inode ||
-		rdmad_kubelet_lives(registration->kubelet, &registration->at));
+	       (!registration->at.inode || kubelet_lives(registration->kubelet, &registration->at));
 }
 
 static void timer_fired(gpointer data)
 {
-	RdmadRegistration *registration = data;
+	Registration *registration = data;
 
 	if (!registration->stream_since_us && !registration->call && has_to_try(registration))
 		begin_try(registration);
 }
 
-static void kubelet_took(RdmadRegistration *registration)
+static void kubelet_took(Registration *registration)
 {
 	registration->taken = TRUE;
-	rdmad_kubelet_identify(registration->kubelet, &registration->at);
+	kubelet_identify(registration->kubelet, &registration->at);
 }
 
 static void streams_changed(gpointer data)
 {
-	RdmadRegistration *registration = data;
-	const guint streams = rdmad_plugin_server_streams(registration->server);
+	Registration *registration = data;
+	const guint streams = plugin_server_streams(registration->server);
 	const gint64 now_us = g_get_monotonic_time();
 
 	if (streams > registration->streams)
@@ -205,12 +204,12 @@ static void streams_changed(gpointer data)
 	if (streams && !registration->stream_since_us) {
 		registration->stream_since_us = now_us;
 		rdmad_event_disarm(registration->timer);
-		rdmad_endpoint_check_begin(registration->check);
+		endpoint_check_begin(registration->check);
 	} else if (!streams && registration->stream_since_us) {
 		if (now_us - registration->stream_since_us > STABLE_US)
 			registration->backoff_ms = BACKOFF_FIRST;
 		registration->stream_since_us = 0;
-		rdmad_endpoint_check_end(registration->check);
+		endpoint_check_end(registration->check);
 		try_later(registration, LOST_AFTER_MS);
 	}
 	if (registration->owner_ops->streams_changed)
@@ -219,27 +218,27 @@ static void streams_changed(gpointer data)
 
 static gboolean endpoint_offers(gpointer data)
 {
-	const RdmadRegistration *registration = data;
+	const Registration *registration = data;
 
 	return registration->owner_ops->offers(registration->owner_data);
 }
 
 static void endpoint_stopped(gpointer data)
 {
-	RdmadRegistration *registration = data;
+	Registration *registration = data;
 	const RdmadLogFields about = { .resource = registration->resource };
 
 	rdmad_log_full(RDMAD_LOG_NOTICE, &about,
 		       "%s: kubelet lists no device of it as allocatable; registering again",
 		       registration->resource);
-	rdmad_registration_restart(registration);
+	registration_restart(registration);
 }
 
-static const RdmadEndpointCheckOps CHECK_OPS = { endpoint_offers, endpoint_stopped };
+static const EndpointCheckOps CHECK_OPS = { endpoint_offers, endpoint_stopped };
 
 static void notified(const char *error, gpointer data)
 {
-	RdmadRegistration *registration = data;
+	Registration *registration = data;
 
 	if (error) {
 		set_error(registration, error); /* kubelet tries again by itself */
@@ -253,16 +252,16 @@ static void notified(const char *error, gpointer data)
 		registration->owner_ops->notified(error, registration->owner_data);
 }
 
-static gboolean is_another_kubelet(const RdmadRegistration *registration)
+static gboolean is_another_kubelet(const Registration *registration)
 {
 	RdmadSocketFile now;
 
-	return registration->way == RDMAD_REGISTRATION_LEGACY &&
-	       rdmad_kubelet_identify(registration->kubelet, &now) &&
+	return registration->way == REGISTRATION_LEGACY &&
+	       kubelet_identify(registration->kubelet, &now) &&
 	       !rdmad_socket_file_equal(&now, &registration->at);
 }
 
-void rdmad_registration_look(RdmadRegistration *registration)
+void registration_look(Registration *registration)
 {
 	if (!registration->server) {
 		/* Waiting for kubelet or its directory, unless a try is due in a moment. */
@@ -270,20 +269,19 @@ void rdmad_registration_look(RdmadRegistration *registration)
 			begin_try(registration);
 		return;
 	}
-	if (!rdmad_plugin_server_is_reachable(registration->server) ||
-	    is_another_kubelet(registration)) {
+	if (!plugin_server_is_reachable(registration->server) || is_another_kubelet(registration)) {
 		registration->backoff_ms = BACKOFF_FIRST;
 		begin_try(registration);
 	}
 }
 
-void rdmad_registration_restart(RdmadRegistration *registration)
+void registration_restart(Registration *registration)
 {
 	registration->backoff_ms = BACKOFF_FIRST;
 	begin_try(registration);
 }
 
-void rdmad_registration_publish(RdmadRegistration *registration, GBytes *list)
+void registration_publish(Registration *registration, GBytes *list)
 {
 	const gboolean first = !registration->list;
 
@@ -293,43 +291,43 @@ void rdmad_registration_publish(RdmadRegistration *registration, GBytes *list)
 	g_clear_pointer(&registration->list, g_bytes_unref);
 	registration->list = list;
 	if (registration->server)
-		rdmad_plugin_server_publish(registration->server, list);
+		plugin_server_publish(registration->server, list);
 }
 
 /* ---- the owner's calls ---- */
 
 static void serve_allocate(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
 {
-	RdmadRegistration *registration = data;
+	Registration *registration = data;
 
 	registration->owner_ops->allocate(call, message, size, registration->owner_data);
 }
 
 static GBytes *serve_preferred(const guint8 *message, gsize size, gpointer data, GError **error)
 {
-	RdmadRegistration *registration = data;
+	Registration *registration = data;
 
 	return registration->owner_ops->preferred(message, size, registration->owner_data, error);
 }
 
 static void serve_pre_start(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
 {
-	RdmadRegistration *registration = data;
+	Registration *registration = data;
 
 	registration->owner_ops->pre_start(call, message, size, registration->owner_data);
 }
 
 /* Asked right before the stream: kubelet is here, a new socket now would only be in its way. */
-static void serve_options(RdmadPluginOptions *options, gpointer data)
+static void serve_options(PluginOptions *options, gpointer data)
 {
-	RdmadRegistration *registration = data;
+	Registration *registration = data;
 
 	if (rdmad_event_armed(registration->timer))
 		rdmad_event_arm(registration->timer, LOST_AFTER_MS);
 	registration->owner_ops->options(options, registration->owner_data);
 }
 
-static const RdmadPluginServerOps SERVER_OPS = {
+static const PluginServerOps SERVER_OPS = {
 	.allocate = serve_allocate,
 	.preferred = serve_preferred,
 	.pre_start = serve_pre_start,
@@ -340,11 +338,10 @@ static const RdmadPluginServerOps SERVER_OPS = {
 
 /* ---- life ---- */
 
-RdmadRegistration *rdmad_registration_new(RdmadModule *self, RdmadKubelet *kubelet,
-					  const char *resource, const RdmadPluginServerOps *ops,
-					  gpointer data)
+Registration *registration_new(RdmadModule *self, Kubelet *kubelet, const char *resource,
+			       const PluginServerOps *ops, gpointer data)
 {
-	RdmadRegistration *registration = g_new0(RdmadRegistration, 1);
+	Registration *registration = g_new0(Registration, 1);
 
 	registration->self = self;
 	registration->kubelet = kubelet;
@@ -352,17 +349,16 @@ RdmadRegistration *rdmad_registration_new(RdmadModule *self, RdmadKubelet *kubel
 	registration->owner_ops = ops;
 	registration->owner_data = data;
 	registration->backoff_ms = BACKOFF_FIRST;
-	registration->check =
-		rdmad_endpoint_check_new(self, kubelet, resource, &CHECK_OPS, registration);
+	registration->check = endpoint_check_new(self, kubelet, resource, &CHECK_OPS, registration);
 	registration->timer =
 		rdmad_loop_add_timer(rdmad_module_loop(self), self, timer_fired, registration);
 	return registration;
 }
 
-void rdmad_registration_free(RdmadRegistration *registration)
+void registration_free(Registration *registration)
 {
 	close_server(registration);
-	rdmad_endpoint_check_free(registration->check);
+	endpoint_check_free(registration->check);
 	rdmad_event_free(registration->timer);
 	g_clear_pointer(&registration->list, g_bytes_unref);
 	g_free(registration->error);
@@ -370,23 +366,21 @@ void rdmad_registration_free(RdmadRegistration *registration)
 	g_free(registration);
 }
 
-void rdmad_registration_drain(RdmadRegistration *registration, void (*drained)(gpointer data),
-			      gpointer data)
+void registration_drain(Registration *registration, void (*drained)(gpointer data), gpointer data)
 {
 	registration->draining = TRUE;
-	rdmad_endpoint_check_end(registration->check);
+	endpoint_check_end(registration->check);
 	rdmad_event_disarm(registration->timer);
 	if (registration->server)
-		rdmad_plugin_server_drain(registration->server, drained, data);
+		plugin_server_drain(registration->server, drained, data);
 	else
 		drained(data);
 }
 
-void rdmad_registration_info(const RdmadRegistration *registration, RdmadRegistrationInfo *info)
+void registration_info(const Registration *registration, RegistrationInfo *info)
 {
 	info->registered = registration->stream_since_us != 0;
 	info->way = registration->way;
-	info->streams =
-		registration->server ? rdmad_plugin_server_streams(registration->server) : 0;
+	info->streams = registration->server ? plugin_server_streams(registration->server) : 0;
 	info->error = registration->error;
 }

@@ -21,29 +21,27 @@
 #include "kubelet/kubelet.h"
 #include "kubelet/server.h"
 
-typedef struct RdmadRegistration RdmadRegistration;
+typedef struct Registration Registration;
 
 /* `ops` and `data` serve the calls that come in; streams_changed and notified may be NULL. */
-RdmadRegistration *rdmad_registration_new(RdmadModule *self, RdmadKubelet *kubelet,
-					  const char *resource, const RdmadPluginServerOps *ops,
-					  gpointer data);
-void rdmad_registration_free(RdmadRegistration *registration);
+Registration *registration_new(RdmadModule *self, Kubelet *kubelet, const char *resource,
+			       const PluginServerOps *ops, gpointer data);
+void registration_free(Registration *registration);
 
 /* Begins to register; again: from the start, with another socket. */
-void rdmad_registration_restart(RdmadRegistration *registration);
+void registration_restart(Registration *registration);
 /* Something happened in kubelet's directories. */
-void rdmad_registration_look(RdmadRegistration *registration);
-void rdmad_registration_publish(RdmadRegistration *registration, GBytes *list);
+void registration_look(Registration *registration);
+void registration_publish(Registration *registration, GBytes *list);
 /* No more registering; `drained` once nothing is under way. */
-void rdmad_registration_drain(RdmadRegistration *registration, void (*drained)(gpointer data),
-			      gpointer data);
+void registration_drain(Registration *registration, void (*drained)(gpointer data), gpointer data);
 
 typedef struct {
 	gboolean registered; /* kubelet watches */
-	RdmadRegistrationWay way;
+	RegistrationWay way;
 	guint streams;
 	const char *socket;    /* or NULL */
 	const char *error;     /* of the last try that failed, or NULL */
 	guint64 registrations; /* tries that kubelet accepted */
-} RdmadRegistrationInfo;
-void rdmad_registration_info(const RdmadRegistration *registration, RdmadRegistrationInfo *info);
+} RegistrationInfo;
+void registration_info(const Registration *registration, RegistrationInfo *info);

@@ -14,11 +14,11 @@
 #define PUBLISH_EVERY_US (100 * 1000)
 #define REASON_MAX	 512
 
-struct RdmadPluginServer {
+struct PluginServer {
 	RdmadGrpcServer *grpc;
 	char *resource, *path;
 	ino_t inode;
-	const RdmadPluginServerOps *ops;
+	const PluginServerOps *ops;
 	gpointer data;
 	GPtrArray *streams; /* of Stream */
 	GBytes *list;
@@ -27,7 +27,7 @@ struct RdmadPluginServer {
 };
 
 typedef struct {
-	RdmadPluginServer *server;
+	PluginServer *server;
 	RdmadGrpcCall *call;
 	GBytes *sent; /* the last list, or NULL */
 } Stream;
@@ -66,7 +66,7 @@ static void stream_writable(RdmadGrpcCall *call, gpointer data)
 static void stream_ended(RdmadGrpcCall *call, gpointer data)
 {
 	Stream *stream = data;
-	RdmadPluginServer *server = stream->server;
+	PluginServer *server = stream->server;
 
 	g_ptr_array_remove_fast(server->streams, stream);
 	server->ops->streams_changed(server->data);
@@ -75,7 +75,7 @@ static void stream_ended(RdmadGrpcCall *call, gpointer data)
 static void serve_list_and_watch(RdmadGrpcCall *call, const guint8 *message, gsize size,
 				 gpointer data)
 {
-	RdmadPluginServer *server = data;
+	PluginServer *server = data;
 	Stream *stream = g_new0(Stream, 1);
 
 	stream->server = server;
@@ -89,7 +89,7 @@ static void serve_list_and_watch(RdmadGrpcCall *call, const guint8 *message, gsi
 
 static void publish_now(gpointer data)
 {
-	RdmadPluginServer *server = data;
+	PluginServer *server = data;
 
 	server->published_us = g_get_monotonic_time();
 	for (guint i = 0; i < server->streams->len; i++)
@@ -98,7 +98,7 @@ static void publish_now(gpointer data)
 
 /* The first change leaves at once; more of them wait for their turn together, for kubelet writes a
  * file for each. */
-void rdmad_plugin_server_publish(RdmadPluginServer *server, GBytes *list)
+void plugin_server_publish(PluginServer *server, GBytes *list)
 {
 	const gint64 due_us = server->published_us + PUBLISH_EVERY_US;
 	const gint64 now_us = g_get_monotonic_time();
@@ -122,9 +122,9 @@ static void reply_empty(RdmadGrpcCall *call)
 
 static void serve_options(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
 {
-	RdmadPluginServer *server = data;
+	PluginServer *server = data;
 	V1beta1__DevicePluginOptions answer = V1BETA1__DEVICE_PLUGIN_OPTIONS__INIT;
-	RdmadPluginOptions options = { 0 };
+	PluginOptions options = { 0 };
 	guint8 bytes[16];
 
 	server->ops->options(&options, server->data);
@@ -145,7 +145,7 @@ static RdmadGrpcStatus status_of(const GError *error)
 	return RDMAD_GRPC_UNAVAILABLE;
 }
 
-void rdmad_plugin_server_reply(RdmadGrpcCall *call, GBytes *answer, const GError *error)
+void plugin_server_reply(RdmadGrpcCall *call, GBytes *answer, const GError *error)
 {
 	gsize size;
 
@@ -158,30 +158,30 @@ void rdmad_plugin_server_reply(RdmadGrpcCall *call, GBytes *answer, const GError
 
 static void serve_preferred(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
 {
-	RdmadPluginServer *server = data;
+	PluginServer *server = data;
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GBytes) answer = server->ops->preferred(message, size, server->data, &error);
 
-	rdmad_plugin_server_reply(call, answer, error);
+	plugin_server_reply(call, answer, error);
 }
 
 static void serve_allocate(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
 {
-	RdmadPluginServer *server = data;
+	PluginServer *server = data;
 
 	server->ops->allocate(call, message, size, server->data);
 }
 
 static void serve_pre_start(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
 {
-	RdmadPluginServer *server = data;
+	PluginServer *server = data;
 
 	server->ops->pre_start(call, message, size, server->data);
 }
 
 static void serve_get_info(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
 {
-	RdmadPluginServer *server = data;
+	PluginServer *server = data;
 	Pluginregistration__PluginInfo info = PLUGINREGISTRATION__PLUGIN_INFO__INIT;
 	char *versions[] = { (char *)"v1beta1" };
 	g_autofree guint8 *bytes = NULL;
@@ -197,18 +197,18 @@ static void serve_get_info(RdmadGrpcCall *call, const guint8 *message, gsize siz
 
 static void serve_notify(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
 {
-	RdmadPluginServer *server = data;
+	PluginServer *server = data;
 	g_autoptr(GError) error = NULL;
-	g_autoptr(RdmadUnpacked) unpacked = rdmad_unpack(
-		&pluginregistration__registration_status__descriptor, message, size, &error);
+	g_autoptr(Unpacked) unpacked =
+		unpack(&pluginregistration__registration_status__descriptor, message, size, &error);
 	const Pluginregistration__RegistrationStatus *status;
 	g_autofree char *reason = NULL;
 
 	if (!unpacked) {
-		rdmad_plugin_server_reply(call, NULL, error);
+		plugin_server_reply(call, NULL, error);
 		return;
 	}
-	status = rdmad_unpacked_message(unpacked);
+	status = unpacked_message(unpacked);
 	reply_empty(call);
 	reason = status->plugin_registered ? NULL : g_strndup(status->error, REASON_MAX);
 	server->ops->notified(reason, server->data);
@@ -227,12 +227,11 @@ static const RdmadGrpcMethod METHODS[] = {
 
 /* ---- life ---- */
 
-RdmadPluginServer *rdmad_plugin_server_new(RdmadModule *self, const char *resource,
-					   const char *socket_path, GBytes *list,
-					   const RdmadPluginServerOps *ops, gpointer data,
-					   GError **error)
+PluginServer *plugin_server_new(RdmadModule *self, const char *resource, const char *socket_path,
+				GBytes *list, const PluginServerOps *ops, gpointer data,
+				GError **error)
 {
-	g_autoptr(RdmadPluginServer) server = g_new0(RdmadPluginServer, 1);
+	g_autoptr(PluginServer) server = g_new0(PluginServer, 1);
 	struct stat info;
 
 	server->resource = g_strdup(resource);
@@ -250,7 +249,7 @@ RdmadPluginServer *rdmad_plugin_server_new(RdmadModule *self, const char *resour
 	return g_steal_pointer(&server);
 }
 
-void rdmad_plugin_server_free(RdmadPluginServer *server)
+void plugin_server_free(PluginServer *server)
 {
 	g_clear_pointer(&server->streams, g_ptr_array_unref);
 	g_clear_pointer(&server->grpc, rdmad_grpc_server_free);
@@ -261,25 +260,24 @@ void rdmad_plugin_server_free(RdmadPluginServer *server)
 	g_free(server);
 }
 
-guint rdmad_plugin_server_streams(const RdmadPluginServer *server)
+guint plugin_server_streams(const PluginServer *server)
 {
 	return server->streams->len;
 }
 
-const char *rdmad_plugin_server_path(const RdmadPluginServer *server)
+const char *plugin_server_path(const PluginServer *server)
 {
 	return server->path;
 }
 
-gboolean rdmad_plugin_server_is_reachable(const RdmadPluginServer *server)
+gboolean plugin_server_is_reachable(const PluginServer *server)
 {
 	struct stat info;
 
 	return lstat(server->path, &info) == 0 && info.st_ino == server->inode;
 }
 
-void rdmad_plugin_server_drain(RdmadPluginServer *server, void (*drained)(gpointer data),
-			       gpointer data)
+void plugin_server_drain(PluginServer *server, void (*drained)(gpointer data), gpointer data)
 {
 	for (guint i = 0; i < server->streams->len; i++)
 		rdmad_grpc_call_finish(((Stream *)server->streams->pdata[i])->call);

@@ -17,42 +17,40 @@
 /* Which calls kubelet shall make. */
 typedef struct {
 	gboolean preferred, pre_start;
-} RdmadPluginOptions;
+} PluginOptions;
 
 typedef struct {
-	/* The call is answered now or later, by rdmad_plugin_server_reply(). */
+	/* The call is answered now or later, by plugin_server_reply(). */
 	void (*allocate)(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data);
 	/* The packed answer, or NULL with an error; see preferred.h. */
 	GBytes *(*preferred)(const guint8 *message, gsize size, gpointer data, GError **error);
 	/* Kubelet starts a container of ours; the call is answered now or later. */
 	void (*pre_start)(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data);
-	void (*options)(RdmadPluginOptions *options, gpointer data);
+	void (*options)(PluginOptions *options, gpointer data);
 	/* A ListAndWatch stream began or ended. */
 	void (*streams_changed)(gpointer data);
 	/* Whether the list has a healthy device. */
 	gboolean (*offers)(gpointer data);
 	/* Kubelet found the socket in plugins_registry; `error` NULL: and took it. */
 	void (*notified)(const char *error, gpointer data);
-} RdmadPluginServerOps;
+} PluginServerOps;
 
-typedef struct RdmadPluginServer RdmadPluginServer;
+typedef struct PluginServer PluginServer;
 
-RdmadPluginServer *rdmad_plugin_server_new(RdmadModule *self, const char *resource,
-					   const char *socket_path, GBytes *list,
-					   const RdmadPluginServerOps *ops, gpointer data,
-					   GError **error);
+PluginServer *plugin_server_new(RdmadModule *self, const char *resource, const char *socket_path,
+				GBytes *list, const PluginServerOps *ops, gpointer data,
+				GError **error);
 /* Ends its streams; none of `ops` is called any more. */
-void rdmad_plugin_server_free(RdmadPluginServer *server);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadPluginServer, rdmad_plugin_server_free)
+void plugin_server_free(PluginServer *server);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(PluginServer, plugin_server_free)
 
 /* `answer`, or where it is NULL `error`; see allocate.h for the errors. */
-void rdmad_plugin_server_reply(RdmadGrpcCall *call, GBytes *answer, const GError *error);
+void plugin_server_reply(RdmadGrpcCall *call, GBytes *answer, const GError *error);
 
-void rdmad_plugin_server_publish(RdmadPluginServer *server, GBytes *list);
-guint rdmad_plugin_server_streams(const RdmadPluginServer *server);
-const char *rdmad_plugin_server_path(const RdmadPluginServer *server);
+void plugin_server_publish(PluginServer *server, GBytes *list);
+guint plugin_server_streams(const PluginServer *server);
+const char *plugin_server_path(const PluginServer *server);
 /* The socket's file is still the one that was made. */
-gboolean rdmad_plugin_server_is_reachable(const RdmadPluginServer *server);
+gboolean plugin_server_is_reachable(const PluginServer *server);
 /* Ends the streams, lets answers leave, calls `drained` from the loop. */
-void rdmad_plugin_server_drain(RdmadPluginServer *server, void (*drained)(gpointer data),
-			       gpointer data);
+void plugin_server_drain(PluginServer *server, void (*drained)(gpointer data), gpointer data);

@@ -7,14 +7,14 @@
 #define BLOCK_SIZE 4096u
 #define ALIGNMENT  16u
 
-struct RdmadUnpacked {
+struct Unpacked {
 	GPtrArray *blocks;
 	guint8 *next; /* in the last block */
 	gsize left, total;
 	ProtobufCMessage *message;
 };
 
-static gpointer block_add(RdmadUnpacked *unpacked, gsize size)
+static gpointer block_add(Unpacked *unpacked, gsize size)
 {
 	gpointer block;
 
@@ -30,7 +30,7 @@ static gpointer block_add(RdmadUnpacked *unpacked, gsize size)
 
 static void *arena_alloc(void *data, size_t size)
 {
-	RdmadUnpacked *unpacked = data;
+	Unpacked *unpacked = data;
 	guint8 *start;
 
 	if (size > MEMORY_MAX)
@@ -52,13 +52,13 @@ static void *arena_alloc(void *data, size_t size)
 
 static void arena_free(void *data, void *pointer)
 {
-	/* All goes together, in rdmad_unpacked_free(). */
+	/* All goes together, in unpacked_free(). */
 }
 
-RdmadUnpacked *rdmad_unpack(const ProtobufCMessageDescriptor *type, const guint8 *bytes, gsize size,
-			    GError **error)
+Unpacked *unpack(const ProtobufCMessageDescriptor *type, const guint8 *bytes, gsize size,
+		 GError **error)
 {
-	g_autoptr(RdmadUnpacked) unpacked = g_new0(RdmadUnpacked, 1);
+	g_autoptr(Unpacked) unpacked = g_new0(Unpacked, 1);
 	ProtobufCAllocator allocator = { arena_alloc, arena_free, unpacked };
 
 	unpacked->blocks = g_ptr_array_new_with_free_func(g_free);
@@ -70,12 +70,12 @@ RdmadUnpacked *rdmad_unpack(const ProtobufCMessageDescriptor *type, const guint8
 	return NULL;
 }
 
-gconstpointer rdmad_unpacked_message(const RdmadUnpacked *unpacked)
+gconstpointer unpacked_message(const Unpacked *unpacked)
 {
 	return unpacked->message;
 }
 
-void rdmad_unpacked_free(RdmadUnpacked *unpacked)
+void unpacked_free(Unpacked *unpacked)
 {
 	g_ptr_array_unref(unpacked->blocks);
 	g_free(unpacked);

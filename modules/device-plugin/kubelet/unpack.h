@@ -10,12 +10,12 @@
 #include <protobuf-c/protobuf-c.h>
 #include <rdmad/types.h>
 
-typedef struct RdmadUnpacked RdmadUnpacked;
+typedef struct Unpacked Unpacked;
 
 /* RDMAD_ERROR_INVALID: no such message, or it takes too much memory. */
-RdmadUnpacked *rdmad_unpack(const ProtobufCMessageDescriptor *type, const guint8 *bytes, gsize size,
-			    GError **error);
+Unpacked *unpack(const ProtobufCMessageDescriptor *type, const guint8 *bytes, gsize size,
+		 GError **error);
 /* The message; lives as long as `unpacked`. */
-gconstpointer rdmad_unpacked_message(const RdmadUnpacked *unpacked);
-void rdmad_unpacked_free(RdmadUnpacked *unpacked);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadUnpacked, rdmad_unpacked_free)
+gconstpointer unpacked_message(const Unpacked *unpacked);
+void unpacked_free(Unpacked *unpacked);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Unpacked, unpacked_free)

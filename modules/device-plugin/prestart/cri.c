@@ -19,17 +19,17 @@ static gboolean is_of_pod(const Runtime__V1__PodSandbox *sandbox, const char *po
 	       g_str_equal(sandbox->metadata->namespace_, pod_namespace);
 }
 
-gboolean rdmad_cri_answer_sandbox(const guint8 *message, gsize size, const char *pod_namespace,
-				  const char *pod_name, char **id, char **pod_uid, GError **error)
+gboolean cri_answer_sandbox(const guint8 *message, gsize size, const char *pod_namespace,
+			    const char *pod_name, char **id, char **pod_uid, GError **error)
 {
-	g_autoptr(RdmadUnpacked) unpacked = rdmad_unpack(
-		&runtime__v1__list_pod_sandbox_response__descriptor, message, size, error);
+	g_autoptr(Unpacked) unpacked =
+		unpack(&runtime__v1__list_pod_sandbox_response__descriptor, message, size, error);
 	const Runtime__V1__ListPodSandboxResponse *response;
 	const Runtime__V1__PodSandbox *newest = NULL;
 
 	if (!unpacked)
 		return FALSE;
-	response = rdmad_unpacked_message(unpacked);
+	response = unpacked_message(unpacked);
 	for (size_t i = 0; i < response->n_items; i++) {
 		const Runtime__V1__PodSandbox *one = response->items[i];
 
@@ -47,24 +47,23 @@ gboolean rdmad_cri_answer_sandbox(const guint8 *message, gsize size, const char 
 	return TRUE;
 }
 
-gboolean rdmad_cri_answer_network(const guint8 *message, gsize size, RdmadCriNetwork *network,
-				  GError **error)
+gboolean cri_answer_network(const guint8 *message, gsize size, CriNetwork *network, GError **error)
 {
-	g_autoptr(RdmadUnpacked) unpacked = rdmad_unpack(
-		&runtime__v1__pod_sandbox_status_response__descriptor, message, size, error);
+	g_autoptr(Unpacked) unpacked =
+		unpack(&runtime__v1__pod_sandbox_status_response__descriptor, message, size, error);
 	const Runtime__V1__PodSandboxStatusResponse *response;
 	const Runtime__V1__LinuxPodSandboxStatus *os;
 
 	if (!unpacked)
 		return FALSE;
-	response = rdmad_unpacked_message(unpacked);
+	response = unpacked_message(unpacked);
 	os = response->status ? response->status->linux_status : NULL;
 	if (!os || !os->namespaces || !os->namespaces->options)
-		*network = RDMAD_CRI_NETWORK_UNKNOWN;
+		*network = CRI_NETWORK_UNKNOWN;
 	else if (os->namespaces->options->network == RUNTIME__V1__NAMESPACE_MODE__NODE)
-		*network = RDMAD_CRI_NETWORK_HOST;
+		*network = CRI_NETWORK_HOST;
 	else
-		*network = RDMAD_CRI_NETWORK_POD;
+		*network = CRI_NETWORK_POD;
 	return TRUE;
 }
 
@@ -80,19 +79,19 @@ gboolean rdmad_cri_answer_network(const guint8 *message, gsize size, RdmadCriNet
 #define DEADLINE_MS 3000
 #define MESSAGE_MAX (4u << 20)
 
-struct RdmadCriQuery {
+struct CriQuery {
 	RdmadGrpcChannel *channel;
 	char *socket_path, *pod_namespace, *pod_name;
 	char *sandbox_id, *pod_uid;
-	RdmadCriNetwork network;
+	CriNetwork network;
 	GError *error; /* of the answer to the call under way */
 	gboolean answered;
 	RdmadEvent *finish; /* a channel is not freed from inside its own callback */
-	RdmadCriFunc fn;
+	CriFunc fn;
 	gpointer data;
 };
 
-char *rdmad_cri_socket(const char *configured)
+char *cri_socket(const char *configured)
 {
 	static const char *const known[] = {
 		"/run/containerd/containerd.sock",
@@ -112,7 +111,7 @@ char *rdmad_cri_socket(const char *configured)
 
 /* ---- the end ---- */
 
-static void query_free(RdmadCriQuery *query)
+static void query_free(CriQuery *query)
 {
 	rdmad_grpc_channel_free(query->channel);
 	rdmad_event_free(query->finish);
@@ -125,7 +124,7 @@ static void query_free(RdmadCriQuery *query)
 	g_free(query);
 }
 
-void rdmad_cri_query_cancel(RdmadCriQuery *query)
+void cri_query_cancel(CriQuery *query)
 {
 	if (query)
 		query_free(query);
@@ -133,18 +132,18 @@ void rdmad_cri_query_cancel(RdmadCriQuery *query)
 
 static void query_finish(gpointer user)
 {
-	RdmadCriQuery *query = user;
-	const RdmadCriFunc fn = query->fn;
+	CriQuery *query = user;
+	const CriFunc fn = query->fn;
 	const gpointer data = query->data;
 	g_autofree char *uid = g_steal_pointer(&query->pod_uid);
-	const RdmadCriSandbox sandbox = { uid, query->network };
+	const CriSandbox sandbox = { uid, query->network };
 	g_autoptr(GError) error = g_steal_pointer(&query->error);
 
 	query_free(query);
 	fn(error ? NULL : &sandbox, error, data);
 }
 
-static void query_fail(RdmadCriQuery *query, RdmadGrpcStatus status, const char *text)
+static void query_fail(CriQuery *query, RdmadGrpcStatus status, const char *text)
 {
 	if (!query->error)
 		g_set_error_literal(&query->error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE,
@@ -155,7 +154,7 @@ static void query_fail(RdmadCriQuery *query, RdmadGrpcStatus status, const char 
 
 /* ---- calls ---- */
 
-static void query_call(RdmadCriQuery *query, const char *method, const ProtobufCMessage *request,
+static void query_call(CriQuery *query, const char *method, const ProtobufCMessage *request,
 		       const RdmadGrpcRequestOps *ops)
 {
 	const gsize size = protobuf_c_message_get_packed_size(request);
@@ -168,15 +167,15 @@ static void query_call(RdmadCriQuery *query, const char *method, const ProtobufC
 
 static void status_answered(const guint8 *message, gsize size, gpointer data)
 {
-	RdmadCriQuery *query = data;
+	CriQuery *query = data;
 
 	g_clear_error(&query->error);
-	query->answered = rdmad_cri_answer_network(message, size, &query->network, &query->error);
+	query->answered = cri_answer_network(message, size, &query->network, &query->error);
 }
 
 static void status_done(RdmadGrpcStatus status, const char *text, gpointer data)
 {
-	RdmadCriQuery *query = data;
+	CriQuery *query = data;
 
 	if (status == RDMAD_GRPC_OK && query->answered)
 		rdmad_event_arm(query->finish, 0);
@@ -184,7 +183,7 @@ static void status_done(RdmadGrpcStatus status, const char *text, gpointer data)
 		query_fail(query, status, text);
 }
 
-static void status_ask(RdmadCriQuery *query)
+static void status_ask(CriQuery *query)
 {
 	static const RdmadGrpcRequestOps ops = { status_answered, status_done };
 	Runtime__V1__PodSandboxStatusRequest request =
@@ -196,17 +195,16 @@ static void status_ask(RdmadCriQuery *query)
 
 static void list_answered(const guint8 *message, gsize size, gpointer data)
 {
-	RdmadCriQuery *query = data;
+	CriQuery *query = data;
 
 	g_clear_error(&query->error);
-	query->answered =
-		rdmad_cri_answer_sandbox(message, size, query->pod_namespace, query->pod_name,
-					 &query->sandbox_id, &query->pod_uid, &query->error);
+	query->answered = cri_answer_sandbox(message, size, query->pod_namespace, query->pod_name,
+					     &query->sandbox_id, &query->pod_uid, &query->error);
 }
 
 static void list_done(RdmadGrpcStatus status, const char *text, gpointer data)
 {
-	RdmadCriQuery *query = data;
+	CriQuery *query = data;
 
 	if (status == RDMAD_GRPC_OK && query->answered)
 		status_ask(query);
@@ -214,7 +212,7 @@ static void list_done(RdmadGrpcStatus status, const char *text, gpointer data)
 		query_fail(query, status, text);
 }
 
-static void list_ask(RdmadCriQuery *query)
+static void list_ask(CriQuery *query)
 {
 	static const RdmadGrpcRequestOps ops = { list_answered, list_done };
 	Runtime__V1__PodSandboxFilter__LabelSelectorEntry labels[2] = {
@@ -235,11 +233,10 @@ static void list_ask(RdmadCriQuery *query)
 	query_call(query, SERVICE "ListPodSandbox", &request.base, &ops);
 }
 
-RdmadCriQuery *rdmad_cri_query(RdmadModule *self, const char *socket_path,
-			       const char *pod_namespace, const char *pod_name, RdmadCriFunc fn,
-			       gpointer data)
+CriQuery *cri_query(RdmadModule *self, const char *socket_path, const char *pod_namespace,
+		    const char *pod_name, CriFunc fn, gpointer data)
 {
-	RdmadCriQuery *query = g_new0(RdmadCriQuery, 1);
+	CriQuery *query = g_new0(CriQuery, 1);
 
 	query->socket_path = g_strdup(socket_path);
 	query->pod_namespace = g_strdup(pod_namespace);

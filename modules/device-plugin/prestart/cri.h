@@ -6,37 +6,35 @@
 #include <rdmad/types.h>
 
 typedef enum {
-	RDMAD_CRI_NETWORK_UNKNOWN, /* the runtime does not say */
-	RDMAD_CRI_NETWORK_POD,
-	RDMAD_CRI_NETWORK_HOST,
-} RdmadCriNetwork;
+	CRI_NETWORK_UNKNOWN, /* the runtime does not say */
+	CRI_NETWORK_POD,
+	CRI_NETWORK_HOST,
+} CriNetwork;
 
 /* The newest sandbox of a pod that is ready, of a ListPodSandboxResponse: for a while there may be
  * older ones beside it.  `id` and `pod_uid` are the caller's.
  * RDMAD_ERROR_INVALID; RDMAD_ERROR_NOT_FOUND: there is none. */
-gboolean rdmad_cri_answer_sandbox(const guint8 *message, gsize size, const char *pod_namespace,
-				  const char *pod_name, char **id, char **pod_uid, GError **error);
+gboolean cri_answer_sandbox(const guint8 *message, gsize size, const char *pod_namespace,
+			    const char *pod_name, char **id, char **pod_uid, GError **error);
 /* Of a PodSandboxStatusResponse.  RDMAD_ERROR_INVALID. */
-gboolean rdmad_cri_answer_network(const guint8 *message, gsize size, RdmadCriNetwork *network,
-				  GError **error);
+gboolean cri_answer_network(const guint8 *message, gsize size, CriNetwork *network, GError **error);
 
 typedef struct {
 	const char *pod_uid;
-	RdmadCriNetwork network;
-} RdmadCriSandbox;
+	CriNetwork network;
+} CriSandbox;
 
 /* The path of the runtime's socket: `configured`, or for "auto" the first known one that is there;
  * NULL: none.  g_free(). */
-char *rdmad_cri_socket(const char *configured);
+char *cri_socket(const char *configured);
 
-typedef struct RdmadCriQuery RdmadCriQuery;
+typedef struct CriQuery CriQuery;
 
 /* `sandbox` NULL: it could not be learnt, see `error`. */
-typedef void (*RdmadCriFunc)(const RdmadCriSandbox *sandbox, const GError *error, gpointer data);
+typedef void (*CriFunc)(const CriSandbox *sandbox, const GError *error, gpointer data);
 
 /* Calls `fn` once, from the loop, never from inside; the query is gone before it. */
-RdmadCriQuery *rdmad_cri_query(RdmadModule *self, const char *socket_path,
-			       const char *pod_namespace, const char *pod_name, RdmadCriFunc fn,
-			       gpointer data);
+CriQuery *cri_query(RdmadModule *self, const char *socket_path, const char *pod_namespace,
+		    const char *pod_name, CriFunc fn, gpointer data);
 /* `fn` will not be called.  NULL is fine. */
-void rdmad_cri_query_cancel(RdmadCriQuery *query);
+void cri_query_cancel(CriQuery *query);

@@ -15,7 +15,7 @@
 #define DRM	    "sys/class/drm"
 #define DEADLINE_MS 30000
 
-struct RdmadGpuIds {
+struct GpuIds {
 	RdmadModule *self;
 	GHashTable *names; /* name -> PCI address */
 	RdmadJob *job;
@@ -24,7 +24,7 @@ struct RdmadGpuIds {
 
 /* ---- ids ---- */
 
-char *rdmad_gpu_ids_uuid(const char *information)
+char *gpu_ids_uuid(const char *information)
 {
 	const char *at = strstr(information, "GPU UUID:");
 	gsize length;
@@ -66,7 +66,7 @@ static char *id_stem(const char *id)
 	return g_strndup(stem, length);
 }
 
-char *rdmad_gpu_ids_address(GHashTable *names, const char *id)
+char *gpu_ids_address(GHashTable *names, const char *id)
 {
 	g_autofree char *stem = id_stem(id);
 	const char *address = g_hash_table_lookup(names, stem);
@@ -83,7 +83,7 @@ static void read_nvidia(const RdmadSysroot *root, GHashTable *names)
 	for (guint i = 0; addresses && addresses[i]; i++) {
 		g_autofree char *path = g_strdup_printf(NVIDIA "/%s/information", addresses[i]);
 		g_autofree char *text = rdmad_sysroot_read(root, path, NULL);
-		char *uuid = text ? rdmad_gpu_ids_uuid(text) : NULL;
+		char *uuid = text ? gpu_ids_uuid(text) : NULL;
 
 		if (uuid)
 			g_hash_table_replace(names, uuid, address_parse(addresses[i]));
@@ -118,7 +118,7 @@ static gpointer job_run(gpointer input, const RdmadJob *job, GError **error)
 
 static void job_done(gpointer result, const GError *error, gpointer data)
 {
-	RdmadGpuIds *ids = data;
+	GpuIds *ids = data;
 
 	ids->job = NULL;
 	if (result) {
@@ -128,10 +128,10 @@ static void job_done(gpointer result, const GError *error, gpointer data)
 		rdmad_debug("the names of the accelerators: %s", error->message);
 	}
 	if (ids->again)
-		rdmad_gpu_ids_read(ids);
+		gpu_ids_read(ids);
 }
 
-void rdmad_gpu_ids_read(RdmadGpuIds *ids)
+void gpu_ids_read(GpuIds *ids)
 {
 	static const RdmadJobClass klass = {
 		.name = "gpu-ids",
@@ -153,26 +153,26 @@ void rdmad_gpu_ids_read(RdmadGpuIds *ids)
 
 /* ---- life and questions ---- */
 
-RdmadGpuIds *rdmad_gpu_ids_new(RdmadModule *self)
+GpuIds *gpu_ids_new(RdmadModule *self)
 {
-	RdmadGpuIds *ids = g_new0(RdmadGpuIds, 1);
+	GpuIds *ids = g_new0(GpuIds, 1);
 
 	ids->self = self;
 	ids->names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	return ids;
 }
 
-void rdmad_gpu_ids_free(RdmadGpuIds *ids)
+void gpu_ids_free(GpuIds *ids)
 {
 	rdmad_job_cancel(ids->job);
 	g_hash_table_unref(ids->names);
 	g_free(ids);
 }
 
-const RdmadGpu *rdmad_gpu_ids_find(const RdmadGpuIds *ids, const char *id)
+const RdmadGpu *gpu_ids_find(const GpuIds *ids, const char *id)
 {
 	RdmadInventory *inventory = rdmad_module_inventory(ids->self);
-	g_autofree char *address = rdmad_gpu_ids_address(ids->names, id);
+	g_autofree char *address = gpu_ids_address(ids->names, id);
 
 	for (guint i = 0; address && i < rdmad_inventory_gpu_count(inventory); i++) {
 		const RdmadGpu *gpu = rdmad_inventory_gpu(inventory, i);
@@ -186,21 +186,21 @@ const RdmadGpu *rdmad_gpu_ids_find(const RdmadGpuIds *ids, const char *id)
 static void placement_hold(GArray *gpus, const RdmadGpu *held)
 {
 	for (guint i = 0; i < gpus->len; i++) {
-		RdmadPlacementGpu *one = &g_array_index(gpus, RdmadPlacementGpu, i);
+		PlacementGpu *one = &g_array_index(gpus, PlacementGpu, i);
 
 		if (one->gpu == held)
 			one->held = TRUE;
 	}
 }
 
-GArray *rdmad_gpu_ids_placement(const RdmadGpuIds *ids)
+GArray *gpu_ids_placement(const GpuIds *ids)
 {
-	GArray *gpus = g_array_new(FALSE, FALSE, sizeof(RdmadPlacementGpu));
+	GArray *gpus = g_array_new(FALSE, FALSE, sizeof(PlacementGpu));
 	RdmadInventory *inventory = rdmad_module_inventory(ids->self);
 	RdmadPods *pods = rdmad_module_pods(ids->self);
 
 	for (guint i = 0; i < rdmad_inventory_gpu_count(inventory); i++) {
-		const RdmadPlacementGpu one = { rdmad_inventory_gpu(inventory, i), FALSE };
+		const PlacementGpu one = { rdmad_inventory_gpu(inventory, i), FALSE };
 
 		g_array_append_val(gpus, one);
 	}
@@ -208,7 +208,7 @@ GArray *rdmad_gpu_ids_placement(const RdmadGpuIds *ids)
 		const RdmadPodDevices *devices = rdmad_pods_nth(pods, i);
 
 		for (char **id = devices->ids; *id; id++)
-			placement_hold(gpus, rdmad_gpu_ids_find(ids, *id));
+			placement_hold(gpus, gpu_ids_find(ids, *id));
 	}
 	return gpus;
 }

@@ -15,23 +15,23 @@
 #include <rdmad/device.h>
 #include <rdmad/module.h>
 
-typedef struct RdmadGpuIds RdmadGpuIds;
+typedef struct GpuIds GpuIds;
 
-RdmadGpuIds *rdmad_gpu_ids_new(RdmadModule *self);
-void rdmad_gpu_ids_free(RdmadGpuIds *ids);
+GpuIds *gpu_ids_new(RdmadModule *self);
+void gpu_ids_free(GpuIds *ids);
 /* The hardware may have changed. */
-void rdmad_gpu_ids_read(RdmadGpuIds *ids);
+void gpu_ids_read(GpuIds *ids);
 
 /* NULL: not an accelerator of the inventory, as far as is known. */
-const RdmadGpu *rdmad_gpu_ids_find(const RdmadGpuIds *ids, const char *id);
+const RdmadGpu *gpu_ids_find(const GpuIds *ids, const char *id);
 /* Every accelerator of the inventory, and whether podresources' last list has a holder of it: an
- * array of RdmadPlacementGpu, of borrowed accelerators. */
-GArray *rdmad_gpu_ids_placement(const RdmadGpuIds *ids);
+ * array of PlacementGpu, of borrowed accelerators. */
+GArray *gpu_ids_placement(const GpuIds *ids);
 
 /* ---- the parts that know no module, for tests ---- */
 
 /* "GPU-<uuid>" of a file `information`, or NULL. */
-char *rdmad_gpu_ids_uuid(const char *information);
+char *gpu_ids_uuid(const char *information);
 /* The PCI address that `id` means, "0000:1b:00.0", by itself or by `names` (name -> address);
  * NULL: none. */
-char *rdmad_gpu_ids_address(GHashTable *names, const char *id);
+char *gpu_ids_address(GHashTable *names, const char *id);

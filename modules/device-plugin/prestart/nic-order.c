@@ -35,10 +35,10 @@ static int device_compare(gconstpointer a, gconstpointer b, gpointer data)
 		return near_x < near_y ? -1 : 1;
 	if (gpu_x != gpu_y)
 		return gpu_x < gpu_y ? -1 : 1;
-	return strverscmp((*x)->name, (*y)->name);
+	return rdmad_natural_compare((*x)->name, (*y)->name);
 }
 
-void rdmad_nic_order_sort(GPtrArray *devices, const GPtrArray *gpus)
+void nic_order_sort(GPtrArray *devices, const GPtrArray *gpus)
 {
 	g_ptr_array_sort_with_data(devices, device_compare, (gpointer)gpus);
 }
@@ -54,7 +54,7 @@ static void comment_add(GString *text, const RdmadDevice *dev, const GPtrArray *
 				       ((const RdmadGpu *)gpus->pdata[which])->pci_address);
 }
 
-char *rdmad_nic_order_nccl_conf(const GPtrArray *devices, const GPtrArray *gpus)
+char *nic_order_nccl_conf(const GPtrArray *devices, const GPtrArray *gpus)
 {
 	g_autoptr(GString) list = g_string_new("NCCL_IB_HCA=");
 	GString *text = g_string_new("# NCCL settings for this container, by rdmad.  Variables in "

@@ -10,7 +10,7 @@
 #include <rdmad/device.h>
 
 /* Sorts `devices`, of RdmadDevice; `gpus` of RdmadGpu. */
-void rdmad_nic_order_sort(GPtrArray *devices, const GPtrArray *gpus);
+void nic_order_sort(GPtrArray *devices, const GPtrArray *gpus);
 /* The text of nccl.conf: NCCL_IB_HCA with exactly these devices.  NCCL reads no more than 32 of
  * them and 1023 characters of a line. */
-char *rdmad_nic_order_nccl_conf(const GPtrArray *devices, const GPtrArray *gpus);
+char *nic_order_nccl_conf(const GPtrArray *devices, const GPtrArray *gpus);

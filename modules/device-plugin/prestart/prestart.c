@@ -19,26 +19,26 @@
 #define DEADLINE_MS 9000
 #define STARTS_MAX  1024u
 
-struct RdmadPreStart {
+struct PreStart {
 	RdmadModule *self;
 	gboolean prestart;
 	char *cri_socket;
-	const RdmadGpuIds *gpu_ids;
-	const RdmadDelivery *delivery;
+	const GpuIds *gpu_ids;
+	const Delivery *delivery;
 	GPtrArray *starts;   /* of Start, the oldest first */
 	guint64 asked, told; /* questions to podresources and answers */
 };
 
 /* One call. */
 typedef struct {
-	RdmadPreStart *owner;
-	RdmadResourceSettings *settings;
+	PreStart *owner;
+	ResourceSettings *settings;
 	RdmadGrpcCall *call;
 	char *slot;
 	char *pod_namespace, *pod_name, *container; /* once podresources has told */
 	guint64 question;			    /* to podresources, by number; 0: answered */
 	RdmadEvent *deadline;
-	RdmadCriQuery *query;
+	CriQuery *query;
 	RdmadJob *job;
 } Start;
 
@@ -46,11 +46,11 @@ static void start_free(gpointer data)
 {
 	Start *start = data;
 
-	rdmad_cri_query_cancel(start->query);
+	cri_query_cancel(start->query);
 	rdmad_job_cancel(start->job);
 	rdmad_event_free(start->deadline);
 	rdmad_grpc_call_unref(start->call);
-	rdmad_resource_settings_unref(start->settings);
+	resource_settings_unref(start->settings);
 	g_free(start->slot);
 	g_free(start->pod_namespace);
 	g_free(start->pod_name);
@@ -114,7 +114,7 @@ static void start_late(gpointer data)
 
 /* ---- what the runtime says ---- */
 
-static gboolean has_limits(const RdmadResourceSettings *settings)
+static gboolean has_limits(const ResourceSettings *settings)
 {
 	return settings->limits.hca_handle || settings->limits.hca_object;
 }
@@ -156,13 +156,13 @@ static void start_limit(Start *start, const char *pod_uid)
 {
 	static const RdmadJobClass klass = {
 		.name = "rdma-limits",
-		.run = rdmad_limit_job_run,
+		.run = limit_job_run,
 		.done = limits_done,
-		.free_input = rdmad_limit_job_input_free,
+		.free_input = limit_job_input_free,
 	};
 	RdmadModule *self = start->owner->self;
 	g_auto(GStrv) names = allocation_device_names(start);
-	gpointer input = rdmad_limit_job_input(self, pod_uid, names, &start->settings->limits);
+	gpointer input = limit_job_input(self, pod_uid, names, &start->settings->limits);
 	g_autoptr(GError) error = NULL;
 
 	start->job = rdmad_work_submit(rdmad_module_workers(self), self, &klass, input, 0, start,
@@ -171,7 +171,7 @@ static void start_limit(Start *start, const char *pod_uid)
 		limits_done(NULL, error, start);
 }
 
-static void runtime_told(const RdmadCriSandbox *sandbox, const GError *error, gpointer data)
+static void runtime_told(const CriSandbox *sandbox, const GError *error, gpointer data)
 {
 	Start *start = data;
 
@@ -182,11 +182,11 @@ static void runtime_told(const RdmadCriSandbox *sandbox, const GError *error, gp
 		start_allow(start);
 		return;
 	}
-	if (start->settings->host_network_only && sandbox->network == RDMAD_CRI_NETWORK_POD) {
+	if (start->settings->host_network_only && sandbox->network == CRI_NETWORK_POD) {
 		start_refuse(start);
 		return;
 	}
-	if (start->settings->host_network_only && sandbox->network == RDMAD_CRI_NETWORK_UNKNOWN)
+	if (start->settings->host_network_only && sandbox->network == CRI_NETWORK_UNKNOWN)
 		start_tell(start, "start-unchecked", "host_network_only could not be checked",
 			   "the container runtime does not say in which network it is");
 	if (has_limits(start->settings))
@@ -197,7 +197,7 @@ static void runtime_told(const RdmadCriSandbox *sandbox, const GError *error, gp
 
 static void start_ask_runtime(Start *start)
 {
-	g_autofree char *socket = rdmad_cri_socket(start->owner->cri_socket);
+	g_autofree char *socket = cri_socket(start->owner->cri_socket);
 
 	if (!socket) {
 		start_tell(start, "start-unchecked", "its pod could not be looked at",
@@ -205,8 +205,8 @@ static void start_ask_runtime(Start *start)
 		start_allow(start);
 		return;
 	}
-	start->query = rdmad_cri_query(start->owner->self, socket, start->pod_namespace,
-				       start->pod_name, runtime_told, start);
+	start->query = cri_query(start->owner->self, socket, start->pod_namespace, start->pod_name,
+				 runtime_told, start);
 }
 
 /* ---- the order of the NICs ---- */
@@ -227,7 +227,7 @@ static GPtrArray *container_gpus(const Start *start)
 		const RdmadPodDevices *devices = rdmad_pods_nth(pods, i);
 
 		for (char **id = devices->ids; is_of_container(start, devices) && *id; id++) {
-			const RdmadGpu *gpu = rdmad_gpu_ids_find(start->owner->gpu_ids, *id);
+			const RdmadGpu *gpu = gpu_ids_find(start->owner->gpu_ids, *id);
 
 			if (gpu && !g_ptr_array_find(gpus, gpu, NULL))
 				g_ptr_array_add(gpus, (gpointer)gpu);
@@ -271,11 +271,11 @@ static void start_order_nics(Start *start)
 
 	rdmad_allocations_foreach(rdmad_module_allocations(start->owner->self), collect_devices,
 				  &collection);
-	rdmad_nic_order_sort(devices, gpus);
-	text = rdmad_nic_order_nccl_conf(devices, gpus);
+	nic_order_sort(devices, gpus);
+	text = nic_order_nccl_conf(devices, gpus);
 	if (allocation &&
-	    !rdmad_allocation_dir_write(rdmad_delivery_run_dir(start->owner->delivery),
-					allocation->id, RDMAD_ALLOCATION_NCCL_CONF, text, &error))
+	    !rdmad_allocation_dir_write(delivery_run_dir(start->owner->delivery), allocation->id,
+					ALLOCATION_NCCL_CONF, text, &error))
 		start_tell(start, "start-unchecked", "without the order of its NICs",
 			   error->message);
 }
@@ -310,7 +310,7 @@ static void start_pods_told(Start *start, const GError *error)
 /* One call for each question, in their order; some that asked did not wait. */
 static void pods_told(const GError *error, gpointer data)
 {
-	RdmadPreStart *pre_start = data;
+	PreStart *pre_start = data;
 
 	pre_start->told++;
 	for (guint i = 0; i < pre_start->starts->len; i++) {
@@ -325,14 +325,14 @@ static void pods_told(const GError *error, gpointer data)
 
 /* ---- the call ---- */
 
-static void start_begin(RdmadPreStart *pre_start, RdmadResourceSettings *resource,
-			RdmadGrpcCall *call, const char *slot)
+static void start_begin(PreStart *pre_start, ResourceSettings *resource, RdmadGrpcCall *call,
+			const char *slot)
 {
 	RdmadModule *self = pre_start->self;
 	Start *start = g_new0(Start, 1);
 
 	start->owner = pre_start;
-	start->settings = rdmad_resource_settings_ref(resource);
+	start->settings = resource_settings_ref(resource);
 	start->call = rdmad_grpc_call_ref(call);
 	start->slot = g_strdup(slot);
 	start->question = ++pre_start->asked;
@@ -342,64 +342,62 @@ static void start_begin(RdmadPreStart *pre_start, RdmadResourceSettings *resourc
 	rdmad_pods_refresh(rdmad_module_pods(self), self, pods_told, pre_start);
 }
 
-void rdmad_pre_start_serve(RdmadPreStart *pre_start, RdmadResourceSettings *resource,
-			   RdmadGrpcCall *call, const guint8 *message, gsize size)
+void pre_start_serve(PreStart *pre_start, ResourceSettings *resource, RdmadGrpcCall *call,
+		     const guint8 *message, gsize size)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(RdmadUnpacked) unpacked = rdmad_unpack(
-		&v1beta1__pre_start_container_request__descriptor, message, size, &error);
+	g_autoptr(Unpacked) unpacked =
+		unpack(&v1beta1__pre_start_container_request__descriptor, message, size, &error);
 	const V1beta1__PreStartContainerRequest *request =
-		unpacked ? rdmad_unpacked_message(unpacked) : NULL;
+		unpacked ? unpacked_message(unpacked) : NULL;
 
 	if (!request)
 		rdmad_grpc_call_fail(call, RDMAD_GRPC_INVALID_ARGUMENT, "%s", error->message);
-	else if (!rdmad_pre_start_wanted(pre_start, resource) || !request->n_devices_ids ||
+	else if (!pre_start_wanted(pre_start, resource) || !request->n_devices_ids ||
 		 pre_start->starts->len >= STARTS_MAX)
 		rdmad_grpc_call_reply(call, (const guint8 *)"", 0);
 	else
 		start_begin(pre_start, resource, call, request->devices_ids[0]);
 }
 
-gboolean rdmad_pre_start_wanted(const RdmadPreStart *pre_start,
-				const RdmadResourceSettings *resource)
+gboolean pre_start_wanted(const PreStart *pre_start, const ResourceSettings *resource)
 {
 	return pre_start->prestart || resource->host_network_only || has_limits(resource);
 }
 
 /* ---- life ---- */
 
-RdmadPreStart *rdmad_pre_start_new(RdmadModule *self, const RdmadPluginSettings *settings)
+PreStart *pre_start_new(RdmadModule *self, const PluginSettings *settings)
 {
-	RdmadPreStart *pre_start = g_new0(RdmadPreStart, 1);
+	PreStart *pre_start = g_new0(PreStart, 1);
 
 	pre_start->self = self;
 	pre_start->starts = g_ptr_array_new_with_free_func(start_free);
-	rdmad_pre_start_configure(pre_start, settings);
+	pre_start_configure(pre_start, settings);
 	return pre_start;
 }
 
-void rdmad_pre_start_configure(RdmadPreStart *pre_start, const RdmadPluginSettings *settings)
+void pre_start_configure(PreStart *pre_start, const PluginSettings *settings)
 {
 	pre_start->prestart = settings->prestart;
 	g_free(pre_start->cri_socket);
 	pre_start->cri_socket = g_strdup(settings->cri_socket);
 }
 
-void rdmad_pre_start_begin(RdmadPreStart *pre_start, const RdmadGpuIds *gpu_ids,
-			   const RdmadDelivery *delivery)
+void pre_start_begin(PreStart *pre_start, const GpuIds *gpu_ids, const Delivery *delivery)
 {
 	pre_start->gpu_ids = gpu_ids;
 	pre_start->delivery = delivery;
 }
 
-void rdmad_pre_start_stop(RdmadPreStart *pre_start)
+void pre_start_stop(PreStart *pre_start)
 {
 	while (pre_start->starts->len)
 		start_allow(pre_start->starts->pdata[pre_start->starts->len - 1]);
 	pre_start->gpu_ids = NULL;
 }
 
-void rdmad_pre_start_free(RdmadPreStart *pre_start)
+void pre_start_free(PreStart *pre_start)
 {
 	g_ptr_array_unref(pre_start->starts);
 	g_free(pre_start->cri_socket);

@@ -22,19 +22,17 @@
 #include "allocate/delivery.h"
 #include "settings.h"
 
-typedef struct RdmadPreStart RdmadPreStart;
+typedef struct PreStart PreStart;
 
-RdmadPreStart *rdmad_pre_start_new(RdmadModule *self, const RdmadPluginSettings *settings);
-void rdmad_pre_start_free(RdmadPreStart *pre_start);
-void rdmad_pre_start_configure(RdmadPreStart *pre_start, const RdmadPluginSettings *settings);
+PreStart *pre_start_new(RdmadModule *self, const PluginSettings *settings);
+void pre_start_free(PreStart *pre_start);
+void pre_start_configure(PreStart *pre_start, const PluginSettings *settings);
 /* From start to stop of the module; calls that are open at stop are answered. */
-void rdmad_pre_start_begin(RdmadPreStart *pre_start, const RdmadGpuIds *gpu_ids,
-			   const RdmadDelivery *delivery);
-void rdmad_pre_start_stop(RdmadPreStart *pre_start);
+void pre_start_begin(PreStart *pre_start, const GpuIds *gpu_ids, const Delivery *delivery);
+void pre_start_stop(PreStart *pre_start);
 
 /* Whether kubelet shall call. */
-gboolean rdmad_pre_start_wanted(const RdmadPreStart *pre_start,
-				const RdmadResourceSettings *resource);
+gboolean pre_start_wanted(const PreStart *pre_start, const ResourceSettings *resource);
 /* A PreStartContainerRequest; answers the call now or within ten seconds. */
-void rdmad_pre_start_serve(RdmadPreStart *pre_start, RdmadResourceSettings *resource,
-			   RdmadGrpcCall *call, const guint8 *message, gsize size);
+void pre_start_serve(PreStart *pre_start, ResourceSettings *resource, RdmadGrpcCall *call,
+		     const guint8 *message, gsize size);

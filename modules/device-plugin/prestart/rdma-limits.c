@@ -62,7 +62,7 @@ static gboolean directory_exists(const RdmadSysroot *root, const char *path, GEr
 	return fd >= 0;
 }
 
-char *rdmad_rdma_limits_directory(const RdmadSysroot *root, const char *pod_uid, GError **error)
+char *rdma_limits_directory(const RdmadSysroot *root, const char *pod_uid, GError **error)
 {
 	static const char *const classes[] = { "", "burstable", "besteffort" };
 
@@ -134,7 +134,7 @@ static char *limit_text(gint64 limit)
 	return limit ? g_strdup_printf("%" G_GINT64_FORMAT, limit) : g_strdup("max");
 }
 
-char *rdmad_rdma_limits_line(const char *device, const RdmadRdmaLimits *limits)
+char *rdma_limits_line(const char *device, const RdmaLimits *limits)
 {
 	g_autofree char *handles = limit_text(limits->hca_handle);
 	g_autofree char *objects = limit_text(limits->hca_object);
@@ -142,23 +142,22 @@ char *rdmad_rdma_limits_line(const char *device, const RdmadRdmaLimits *limits)
 	return g_strdup_printf("%s hca_handle=%s hca_object=%s", device, handles, objects);
 }
 
-gboolean rdmad_rdma_limits_write(const RdmadSysroot *root, const char *pod_uid,
-				 char *const *devices, const RdmadRdmaLimits *limits,
-				 GError **error)
+gboolean rdma_limits_write(const RdmadSysroot *root, const char *pod_uid, char *const *devices,
+			   const RdmaLimits *limits, GError **error)
 {
 	g_autofree char *directory = NULL;
 	g_autofree char *file = NULL;
 
 	if (!controller_check(root, error))
 		return FALSE;
-	directory = rdmad_rdma_limits_directory(root, pod_uid, error);
+	directory = rdma_limits_directory(root, pod_uid, error);
 	if (!directory)
 		return FALSE;
 	file = g_strconcat(directory, "/rdma.max", NULL);
 	if (!rdmad_sysroot_exists(root, file) && !controller_hand_down(root, directory, error))
 		return FALSE;
 	for (guint i = 0; devices[i]; i++) {
-		g_autofree char *line = rdmad_rdma_limits_line(devices[i], limits);
+		g_autofree char *line = rdma_limits_line(devices[i], limits);
 
 		if (!rdmad_sysroot_write(root, file, line, error))
 			return FALSE;
@@ -172,11 +171,11 @@ typedef struct {
 	const RdmadSysroot *root;
 	char *pod_uid;
 	char **devices;
-	RdmadRdmaLimits limits;
+	RdmaLimits limits;
 } Input;
 
-gpointer rdmad_limit_job_input(RdmadModule *self, const char *pod_uid, char *const *devices,
-			       const RdmadRdmaLimits *limits)
+gpointer limit_job_input(RdmadModule *self, const char *pod_uid, char *const *devices,
+			 const RdmaLimits *limits)
 {
 	Input *input = g_new0(Input, 1);
 
@@ -187,7 +186,7 @@ gpointer rdmad_limit_job_input(RdmadModule *self, const char *pod_uid, char *con
 	return input;
 }
 
-void rdmad_limit_job_input_free(gpointer data)
+void limit_job_input_free(gpointer data)
 {
 	Input *input = data;
 
@@ -196,11 +195,11 @@ void rdmad_limit_job_input_free(gpointer data)
 	g_free(input);
 }
 
-gpointer rdmad_limit_job_run(gpointer data, const RdmadJob *job, GError **error)
+gpointer limit_job_run(gpointer data, const RdmadJob *job, GError **error)
 {
 	const Input *input = data;
-	const gboolean written = rdmad_rdma_limits_write(input->root, input->pod_uid,
-							 input->devices, &input->limits, error);
+	const gboolean written = rdma_limits_write(input->root, input->pod_uid, input->devices,
+						   &input->limits, error);
 
 	return written ? data : NULL;
 }

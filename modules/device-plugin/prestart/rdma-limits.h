@@ -21,22 +21,21 @@
 
 /* The directory of a pod's cgroup, relative to the root ("sys/fs/cgroup/kubepods.slice/..."); g_free().
  * RDMAD_ERROR_INVALID: that is no uid; RDMAD_ERROR_NOT_FOUND. */
-char *rdmad_rdma_limits_directory(const RdmadSysroot *root, const char *pod_uid, GError **error);
+char *rdma_limits_directory(const RdmadSysroot *root, const char *pod_uid, GError **error);
 
 /* "mlx5_0 hca_handle=10 hca_object=max": a line of rdma.max. */
-char *rdmad_rdma_limits_line(const char *device, const RdmadRdmaLimits *limits);
+char *rdma_limits_line(const char *device, const RdmaLimits *limits);
 
 /* Writes the limits of a pod on these devices (kernel names).  Blocks: for a worker.
  * RDMAD_ERROR_UNAVAILABLE: no such controller here; RDMAD_ERROR_INVALID, RDMAD_ERROR_NOT_FOUND,
  * RDMAD_ERROR_FAILED. */
-gboolean rdmad_rdma_limits_write(const RdmadSysroot *root, const char *pod_uid,
-				 char *const *devices, const RdmadRdmaLimits *limits,
-				 GError **error);
+gboolean rdma_limits_write(const RdmadSysroot *root, const char *pod_uid, char *const *devices,
+			   const RdmaLimits *limits, GError **error);
 
-/* What rdmad_limit_job_run() works on: a copy of all of it. */
-gpointer rdmad_limit_job_input(RdmadModule *self, const char *pod_uid, char *const *devices,
-			       const RdmadRdmaLimits *limits);
-void rdmad_limit_job_input_free(gpointer input);
+/* What limit_job_run() works on: a copy of all of it. */
+gpointer limit_job_input(RdmadModule *self, const char *pod_uid, char *const *devices,
+			 const RdmaLimits *limits);
+void limit_job_input_free(gpointer input);
 
-/* For RdmadJobClass; the result is nothing to free.  Errors as rdmad_rdma_limits_write(). */
-gpointer rdmad_limit_job_run(gpointer input, const RdmadJob *job, GError **error);
+/* For RdmadJobClass; the result is nothing to free.  Errors as rdma_limits_write(). */
+gpointer limit_job_run(gpointer input, const RdmadJob *job, GError **error);

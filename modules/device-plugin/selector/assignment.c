@@ -4,12 +4,12 @@
 
 #include <rdmad/inventory.h>
 
-static const RdmadResourceSettings *resource_of(const RdmadDevice *vf, const GPtrArray *resources)
+static const ResourceSettings *resource_of(const RdmadDevice *vf, const GPtrArray *resources)
 {
 	for (guint i = 0; i < resources->len; i++) {
-		const RdmadResourceSettings *resource = resources->pdata[i];
+		const ResourceSettings *resource = resources->pdata[i];
 
-		if (rdmad_selector_takes(&resource->selector, vf))
+		if (selector_takes(&resource->selector, vf))
 			return resource;
 	}
 	return NULL;
@@ -24,7 +24,7 @@ static gboolean has_lost_its_interface(const RdmadDevice *vf)
 
 static char *vf_use(const RdmadDevice *vf, const GPtrArray *resources)
 {
-	const RdmadResourceSettings *resource = resource_of(vf, resources);
+	const ResourceSettings *resource = resource_of(vf, resources);
 
 	if (resource)
 		return g_strdup_printf("its virtual function %s is in %s", vf->name,
@@ -37,8 +37,7 @@ static char *vf_use(const RdmadDevice *vf, const GPtrArray *resources)
 
 /* "its virtual function mlx5_2 is in rdma/vf", g_free(); NULL: no, or it has none.  `devices` and
  * `resources`: all of them. */
-static char *rdmad_pf_use(const RdmadDevice *dev, const GPtrArray *devices,
-			  const GPtrArray *resources)
+static char *pf_use(const RdmadDevice *dev, const GPtrArray *devices, const GPtrArray *resources)
 {
 	int seen = 0;
 
@@ -71,23 +70,23 @@ static char *rdmad_pf_use(const RdmadDevice *dev, const GPtrArray *devices,
  * those with `busy_pfs`.
  */
 
-static gboolean is_exclusive(const RdmadResourceSettings *resource)
+static gboolean is_exclusive(const ResourceSettings *resource)
 {
-	return resource->mode == RDMAD_MODE_EXCLUSIVE;
+	return resource->mode == MODE_EXCLUSIVE;
 }
 
-static gboolean names(const RdmadResourceSettings *resource, const RdmadResourceSettings *other)
+static gboolean names(const ResourceSettings *resource, const ResourceSettings *other)
 {
 	return resource->shared_with &&
 	       g_strv_contains((const char *const *)resource->shared_with, other->name);
 }
 
-gboolean rdmad_assignment_may_share(const RdmadResourceSettings *a, const RdmadResourceSettings *b)
+gboolean assignment_may_share(const ResourceSettings *a, const ResourceSettings *b)
 {
 	return !is_exclusive(a) && !is_exclusive(b) && (names(a, b) || names(b, a));
 }
 
-GPtrArray *rdmad_assignment_devices(RdmadModule *self)
+GPtrArray *assignment_devices(RdmadModule *self)
 {
 	RdmadInventory *inventory = rdmad_module_inventory(self);
 	GPtrArray *devices = g_ptr_array_new();
@@ -99,8 +98,8 @@ GPtrArray *rdmad_assignment_devices(RdmadModule *self)
 
 /* ---- one device ---- */
 
-static char *conflict_text(const RdmadDevice *dev, const RdmadResourceSettings *owner,
-			   const RdmadResourceSettings *other)
+static char *conflict_text(const RdmadDevice *dev, const ResourceSettings *owner,
+			   const ResourceSettings *other)
 {
 	if (is_exclusive(owner) || is_exclusive(other))
 		return g_strdup_printf("%s (%s) is selected by %s and %s, and not both can have it "
@@ -112,11 +111,10 @@ static char *conflict_text(const RdmadDevice *dev, const RdmadResourceSettings *
 }
 
 /* The first of the owners with whom `resource` may not share, or NULL. */
-static const RdmadResourceSettings *rival_of(const RdmadResourceSettings *resource,
-					     const GPtrArray *owners)
+static const ResourceSettings *rival_of(const ResourceSettings *resource, const GPtrArray *owners)
 {
 	for (guint i = 0; i < owners->len; i++)
-		if (!rdmad_assignment_may_share(owners->pdata[i], resource))
+		if (!assignment_may_share(owners->pdata[i], resource))
 			return owners->pdata[i];
 	return NULL;
 }
@@ -133,7 +131,7 @@ static void trial_init(Trial *trial, const GPtrArray *resources, const GPtrArray
 		       const RdmadDevice *dev)
 {
 	*trial = (Trial){ resources, devices, dev, g_ptr_array_new(), NULL };
-	trial->pf_use = rdmad_pf_use(dev, devices, resources);
+	trial->pf_use = pf_use(dev, devices, resources);
 }
 
 static void trial_clear(Trial *trial)
@@ -145,9 +143,9 @@ static void trial_clear(Trial *trial)
 typedef enum { TAKEN, NOT_SELECTED, BUSY, HAS_RIVAL } Verdict;
 
 /* In the order of the resources. */
-static Verdict trial_judge(Trial *trial, RdmadResourceSettings *resource)
+static Verdict trial_judge(Trial *trial, ResourceSettings *resource)
 {
-	if (!rdmad_selector_takes(&resource->selector, trial->dev))
+	if (!selector_takes(&resource->selector, trial->dev))
 		return NOT_SELECTED;
 	if (trial->pf_use && !resource->busy_pfs)
 		return BUSY;
@@ -157,15 +155,15 @@ static Verdict trial_judge(Trial *trial, RdmadResourceSettings *resource)
 	return TAKEN;
 }
 
-static void assign_device(RdmadAssignment *assignment, const GPtrArray *resources,
+static void assign_device(Assignment *assignment, const GPtrArray *resources,
 			  const GPtrArray *devices, const RdmadDevice *dev)
 {
 	Trial trial;
 
 	trial_init(&trial, resources, devices, dev);
 	for (guint i = 0; i < resources->len; i++) {
-		RdmadResourceSettings *resource = resources->pdata[i];
-		const RdmadPoolMember member = { dev, trial.owners->len > 0 };
+		ResourceSettings *resource = resources->pdata[i];
+		const PoolMember member = { dev, trial.owners->len > 0 };
 		const Verdict verdict = trial_judge(&trial, resource);
 
 		if (verdict == TAKEN)
@@ -179,12 +177,11 @@ static void assign_device(RdmadAssignment *assignment, const GPtrArray *resource
 }
 
 /* NULL: it is taken. */
-static char *verdict_text(const Trial *trial, const RdmadResourceSettings *resource,
-			  Verdict verdict)
+static char *verdict_text(const Trial *trial, const ResourceSettings *resource, Verdict verdict)
 {
 	switch (verdict) {
 	case NOT_SELECTED:
-		return rdmad_selector_refusal(&resource->selector, trial->dev);
+		return selector_refusal(&resource->selector, trial->dev);
 	case BUSY:
 		return g_strdup(trial->pf_use);
 	case HAS_RIVAL:
@@ -195,17 +192,17 @@ static char *verdict_text(const Trial *trial, const RdmadResourceSettings *resou
 	return NULL;
 }
 
-void rdmad_assignment_explain(const GPtrArray *resources, const GPtrArray *devices,
-			      const RdmadDevice *dev,
-			      void (*fn)(const RdmadResourceSettings *resource, const char *refusal,
-					 gpointer data),
-			      gpointer data)
+void assignment_explain(const GPtrArray *resources, const GPtrArray *devices,
+			const RdmadDevice *dev,
+			void (*fn)(const ResourceSettings *resource, const char *refusal,
+				   gpointer data),
+			gpointer data)
 {
 	Trial trial;
 
 	trial_init(&trial, resources, devices, dev);
 	for (guint i = 0; i < resources->len; i++) {
-		RdmadResourceSettings *resource = resources->pdata[i];
+		ResourceSettings *resource = resources->pdata[i];
 		const Verdict verdict = trial_judge(&trial, resource);
 		g_autofree char *refusal = verdict_text(&trial, resource, verdict);
 
@@ -216,21 +213,20 @@ void rdmad_assignment_explain(const GPtrArray *resources, const GPtrArray *devic
 
 /* ---- all devices ---- */
 
-RdmadAssignment *rdmad_assignment_new(const GPtrArray *resources, const GPtrArray *devices)
+Assignment *assignment_new(const GPtrArray *resources, const GPtrArray *devices)
 {
-	RdmadAssignment *assignment = g_new0(RdmadAssignment, 1);
+	Assignment *assignment = g_new0(Assignment, 1);
 
 	assignment->members = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
 	assignment->conflicts = g_ptr_array_new_with_free_func(g_free);
 	for (guint i = 0; i < resources->len; i++)
-		g_ptr_array_add(assignment->members,
-				g_array_new(FALSE, FALSE, sizeof(RdmadPoolMember)));
+		g_ptr_array_add(assignment->members, g_array_new(FALSE, FALSE, sizeof(PoolMember)));
 	for (guint i = 0; i < devices->len; i++)
 		assign_device(assignment, resources, devices, devices->pdata[i]);
 	return assignment;
 }
 
-void rdmad_assignment_free(RdmadAssignment *assignment)
+void assignment_free(Assignment *assignment)
 {
 	g_ptr_array_unref(assignment->members);
 	g_ptr_array_unref(assignment->conflicts);

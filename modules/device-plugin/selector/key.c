@@ -122,58 +122,57 @@ static void add_aux_type(GPtrArray *values, const char *aux_name)
 		add(values, parts[1]);
 }
 
-static void add_values_of_device(GPtrArray *values, RdmadSelectKey key, const RdmadDevice *dev)
+static void add_values_of_device(GPtrArray *values, SelectKey key, const RdmadDevice *dev)
 {
 	switch ((int)key) {
-	case RDMAD_SELECT_NAMES:
+	case SELECT_NAMES:
 		return add(values, dev->name);
-	case RDMAD_SELECT_DRIVERS:
+	case SELECT_DRIVERS:
 		return add(values, dev->driver);
-	case RDMAD_SELECT_NETDEVS:
+	case SELECT_NETDEVS:
 		return add_netdevs(values, dev);
-	case RDMAD_SELECT_VENDORS:
+	case SELECT_VENDORS:
 		return add_hex16(values, dev->vendor);
-	case RDMAD_SELECT_DEVICES:
+	case SELECT_DEVICES:
 		return add_hex16(values, dev->device);
-	case RDMAD_SELECT_PCI_ADDRESSES:
+	case SELECT_PCI_ADDRESSES:
 		return add(values, dev->pci_address);
-	case RDMAD_SELECT_GUIDS:
+	case SELECT_GUIDS:
 		return add(values, dev->node_guid);
-	case RDMAD_SELECT_NUMA_NODES:
+	case SELECT_NUMA_NODES:
 		return add_number(values, dev->numa_node);
-	case RDMAD_SELECT_BONDS:
+	case SELECT_BONDS:
 		return add(values, dev->bond);
-	case RDMAD_SELECT_PF_NAMES:
+	case SELECT_PF_NAMES:
 		return is_child(dev) ? add_all(values, dev->pf_netdevs) : add_netdevs(values, dev);
-	case RDMAD_SELECT_ROOT_DEVICES:
+	case SELECT_ROOT_DEVICES:
 		return add(values, dev->pf_address ? dev->pf_address : dev->pci_address);
-	case RDMAD_SELECT_ACPI_INDEXES:
+	case SELECT_ACPI_INDEXES:
 		return add_number(values, dev->acpi_index);
-	case RDMAD_SELECT_AUX_TYPES:
+	case SELECT_AUX_TYPES:
 		return add_aux_type(values, dev->aux_name);
 	}
 	g_assert_not_reached();
 }
 
-static void add_values_of_port(GPtrArray *values, RdmadSelectKey key, const RdmadPort *port)
+static void add_values_of_port(GPtrArray *values, SelectKey key, const RdmadPort *port)
 {
 	switch ((int)key) {
-	case RDMAD_SELECT_LINK_LAYERS:
+	case SELECT_LINK_LAYERS:
 		return add(values, rdmad_link_layer_name(port->link_layer));
-	case RDMAD_SELECT_PKEYS:
+	case SELECT_PKEYS:
 		return add_hex16(values, port->pkey0);
-	case RDMAD_SELECT_PORT_STATES:
+	case SELECT_PORT_STATES:
 		return add(values, rdmad_port_state_name(port->state));
 	}
 	g_assert_not_reached();
 }
 
-GPtrArray *rdmad_select_key_values(RdmadSelectKey key, const RdmadDevice *dev,
-				   const RdmadPort *port)
+GPtrArray *select_key_values(SelectKey key, const RdmadDevice *dev, const RdmadPort *port)
 {
 	GPtrArray *values = g_ptr_array_new_with_free_func(g_free);
 
-	if (key < RDMAD_SELECT_OF_PORT)
+	if (key < SELECT_OF_PORT)
 		add_values_of_device(values, key, dev);
 	else
 		add_values_of_port(values, key, port);
@@ -258,31 +257,31 @@ static const struct {
 	const char *name;
 	Form form;
 	gboolean (*check)(const char *pattern, GError **error);
-} KEYS[RDMAD_SELECT_N] = {
-	[RDMAD_SELECT_NAMES] = { "names" },
-	[RDMAD_SELECT_DRIVERS] = { "drivers" },
-	[RDMAD_SELECT_NETDEVS] = { "netdevs" },
-	[RDMAD_SELECT_VENDORS] = { "vendors", FORM_HEX, check_hex16 },
-	[RDMAD_SELECT_DEVICES] = { "devices", FORM_HEX, check_hex16 },
-	[RDMAD_SELECT_PCI_ADDRESSES] = { "pci_addresses", FORM_LOWER },
-	[RDMAD_SELECT_GUIDS] = { "guids", FORM_HEX, check_guid },
-	[RDMAD_SELECT_NUMA_NODES] = { "numa_nodes", FORM_TEXT, check_number },
-	[RDMAD_SELECT_BONDS] = { "bonds" },
-	[RDMAD_SELECT_PF_NAMES] = { "pf_names", FORM_RANGE, index_range_check },
-	[RDMAD_SELECT_ROOT_DEVICES] = { "root_devices", FORM_RANGE, index_range_check },
-	[RDMAD_SELECT_ACPI_INDEXES] = { "acpi_indexes", FORM_TEXT, check_number },
-	[RDMAD_SELECT_AUX_TYPES] = { "aux_types" },
-	[RDMAD_SELECT_LINK_LAYERS] = { "link_layers", FORM_TEXT, check_link_layer },
-	[RDMAD_SELECT_PKEYS] = { "pkeys", FORM_HEX, check_hex16 },
-	[RDMAD_SELECT_PORT_STATES] = { "port_states", FORM_TEXT, check_port_state },
+} KEYS[SELECT_N] = {
+	[SELECT_NAMES] = { "names" },
+	[SELECT_DRIVERS] = { "drivers" },
+	[SELECT_NETDEVS] = { "netdevs" },
+	[SELECT_VENDORS] = { "vendors", FORM_HEX, check_hex16 },
+	[SELECT_DEVICES] = { "devices", FORM_HEX, check_hex16 },
+	[SELECT_PCI_ADDRESSES] = { "pci_addresses", FORM_LOWER },
+	[SELECT_GUIDS] = { "guids", FORM_HEX, check_guid },
+	[SELECT_NUMA_NODES] = { "numa_nodes", FORM_TEXT, check_number },
+	[SELECT_BONDS] = { "bonds" },
+	[SELECT_PF_NAMES] = { "pf_names", FORM_RANGE, index_range_check },
+	[SELECT_ROOT_DEVICES] = { "root_devices", FORM_RANGE, index_range_check },
+	[SELECT_ACPI_INDEXES] = { "acpi_indexes", FORM_TEXT, check_number },
+	[SELECT_AUX_TYPES] = { "aux_types" },
+	[SELECT_LINK_LAYERS] = { "link_layers", FORM_TEXT, check_link_layer },
+	[SELECT_PKEYS] = { "pkeys", FORM_HEX, check_hex16 },
+	[SELECT_PORT_STATES] = { "port_states", FORM_TEXT, check_port_state },
 };
 
-const char *rdmad_select_key_name(RdmadSelectKey key)
+const char *select_key_name(SelectKey key)
 {
 	return KEYS[key].name;
 }
 
-gboolean rdmad_select_key_check(RdmadSelectKey key, const char *pattern, GError **error)
+gboolean select_key_check(SelectKey key, const char *pattern, GError **error)
 {
 	return !KEYS[key].check || KEYS[key].check(pattern, error);
 }
@@ -310,8 +309,8 @@ static int child_index(const RdmadDevice *dev)
 	return dev->aux_name ? dev->sf_number : dev->vf_index;
 }
 
-gboolean rdmad_select_key_matches(RdmadSelectKey key, const char *pattern, const RdmadDevice *dev,
-				  const GPtrArray *values)
+gboolean select_key_matches(SelectKey key, const char *pattern, const RdmadDevice *dev,
+			    const GPtrArray *values)
 {
 	const Form form = KEYS[key].form;
 	g_autofree char *plain =

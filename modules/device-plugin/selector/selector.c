@@ -1,35 +1,169 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "selector/selector.h"
 
-#include "selector/group.h"
+#include <rdmad/error.h>
+#include <string.h>
 
-gboolean rdmad_selector_parse(const RdmadConfigNode *node, RdmadSelector *out, GError **error)
+/* One group of selector keys. */
+typedef struct {
+	char **patterns[SELECT_N];	     /* NULL: the key is not given */
+	GPtrArray *exclude;		     /* of these, which have none themselves; may be NULL */
+	const RdmadConfigNode *exclude_node; /* only while parsing */
+} SelectorGroup;
+
+/* ---- a group, as the configuration has it ---- */
+
+#define PATTERN_MAX 128u
+
+static gboolean pattern_is_negative(const char *pattern)
 {
-	return rdmad_selector_groups_parse(node, &out->groups, error);
+	return pattern[0] == '!';
 }
 
-void rdmad_selector_set(RdmadSelector *selector, RdmadSelectKey key, const char *const *patterns)
+/* Without the "!". */
+static const char *pattern_text(const char *pattern)
 {
-	rdmad_selector_clear(selector);
-	selector->groups = rdmad_selector_groups_of(key, patterns);
+	return pattern_is_negative(pattern) ? pattern + 1 : pattern;
 }
 
-void rdmad_selector_clear(RdmadSelector *selector)
+static gboolean pattern_check(const char *pattern, GError **error)
+{
+	if (pattern_text(pattern)[0] && strlen(pattern) <= PATTERN_MAX)
+		return TRUE;
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
+		    "a pattern has 1 to %u characters, after a \"!\" for an exclusion",
+		    PATTERN_MAX);
+	return FALSE;
+}
+
+/* The keys, `exclude` and the end. */
+static void fields_make(RdmadConfigField fields[SELECT_N + 2], gboolean may_exclude)
+{
+	for (guint key = 0; key < SELECT_N; key++)
+		fields[key] = (RdmadConfigField){
+			.key = select_key_name(key),
+			.type = RDMAD_CONFIG_STRINGS,
+			.offset = G_STRUCT_OFFSET(SelectorGroup, patterns) + key * sizeof(char **),
+			.check = pattern_check,
+		};
+	fields[SELECT_N] = (RdmadConfigField)RDMAD_CONFIG_GROUPS_FIELD(
+		may_exclude ? "exclude" : NULL, SelectorGroup, exclude_node);
+	fields[SELECT_N + 1] = (RdmadConfigField)RDMAD_CONFIG_FIELDS_END;
+}
+
+static void group_free(gpointer data)
+{
+	SelectorGroup *group = data;
+
+	for (guint key = 0; key < SELECT_N; key++)
+		g_strfreev(group->patterns[key]);
+	if (group->exclude)
+		g_ptr_array_unref(group->exclude);
+	g_free(group);
+}
+
+static gboolean group_check(const SelectorGroup *group, const RdmadConfigNode *node, GError **error)
+{
+	for (guint key = 0; key < SELECT_N; key++)
+		for (char **pattern = group->patterns[key]; pattern && *pattern; pattern++) {
+			g_autoptr(GError) reason = NULL;
+
+			if (!select_key_check(key, pattern_text(*pattern), &reason))
+				return rdmad_config_error(node, select_key_name(key), error, "%s",
+							  reason->message);
+		}
+	return TRUE;
+}
+
+/* A group or a list of groups; NULL for none.  On an error `out` is to be freed, too. */
+static gboolean groups_parse(const RdmadConfigNode *node, gboolean may_exclude, GPtrArray **out,
+			     GError **error)
+{
+	const guint n = rdmad_config_length(node);
+	RdmadConfigField fields[SELECT_N + 2];
+
+	fields_make(fields, may_exclude);
+	if (n)
+		*out = g_ptr_array_new_with_free_func(group_free);
+	for (guint i = 0; i < n; i++) {
+		const RdmadConfigNode *entry = rdmad_config_entry(node, i);
+		SelectorGroup *group = g_new0(SelectorGroup, 1);
+
+		g_ptr_array_add(*out, group);
+		if (!rdmad_config_parse(entry, fields, group, error) ||
+		    !group_check(group, entry, error) ||
+		    !groups_parse(group->exclude_node, FALSE, &group->exclude, error))
+			return FALSE;
+		group->exclude_node = NULL;
+	}
+	return TRUE;
+}
+
+/* One group with one key. */
+static GPtrArray *groups_of(SelectKey key, const char *const *patterns)
+{
+	GPtrArray *groups = g_ptr_array_new_with_free_func(group_free);
+	SelectorGroup *group = g_new0(SelectorGroup, 1);
+
+	group->patterns[key] = g_strdupv((char **)patterns);
+	g_ptr_array_add(groups, group);
+	return groups;
+}
+
+/* ---- equality ---- */
+
+static gboolean groups_equal(const GPtrArray *a, const GPtrArray *b);
+
+static gboolean group_equal(const SelectorGroup *a, const SelectorGroup *b)
+{
+	for (guint key = 0; key < SELECT_N; key++) {
+		const char *const *x = (const char *const *)a->patterns[key];
+		const char *const *y = (const char *const *)b->patterns[key];
+
+		if (!x != !y || (x && !g_strv_equal(x, y)))
+			return FALSE;
+	}
+	return groups_equal(a->exclude, b->exclude);
+}
+
+/* Either may be NULL. */
+static gboolean groups_equal(const GPtrArray *a, const GPtrArray *b)
+{
+	if ((a ? a->len : 0) != (b ? b->len : 0))
+		return FALSE;
+	for (guint i = 0; a && i < a->len; i++)
+		if (!group_equal(a->pdata[i], b->pdata[i]))
+			return FALSE;
+	return TRUE;
+}
+
+gboolean selector_parse(const RdmadConfigNode *node, Selector *out, GError **error)
+{
+	return groups_parse(node, TRUE, &out->groups, error);
+}
+
+void selector_set(Selector *selector, SelectKey key, const char *const *patterns)
+{
+	selector_clear(selector);
+	selector->groups = groups_of(key, patterns);
+}
+
+void selector_clear(Selector *selector)
 {
 	g_clear_pointer(&selector->groups, g_ptr_array_unref);
 }
 
-gboolean rdmad_selector_equal(const RdmadSelector *a, const RdmadSelector *b)
+gboolean selector_equal(const Selector *a, const Selector *b)
 {
-	return rdmad_selector_groups_equal(a->groups, b->groups);
+	return groups_equal(a->groups, b->groups);
 }
 
 /* ---- matching ---- */
 
 /* One key of a group against what a device or a port has. */
 typedef struct {
-	const RdmadSelectorGroup *group;
-	RdmadSelectKey key;
+	const SelectorGroup *group;
+	SelectKey key;
 	const RdmadDevice *dev;
 	const RdmadPort *port;	/* for the keys of ports */
 	const char *refused_by; /* the "!x" that matched */
@@ -44,11 +178,11 @@ static gboolean key_agrees(Question *question)
 	question->refused_by = NULL;
 	if (!patterns)
 		return TRUE;
-	values = rdmad_select_key_values(question->key, question->dev, question->port);
+	values = select_key_values(question->key, question->dev, question->port);
 	for (guint i = 0; patterns[i]; i++) {
-		const gboolean negative = rdmad_pattern_is_negative(patterns[i]);
-		const gboolean matches = rdmad_select_key_matches(
-			question->key, rdmad_pattern_text(patterns[i]), question->dev, values);
+		const gboolean negative = pattern_is_negative(patterns[i]);
+		const gboolean matches = select_key_matches(
+			question->key, pattern_text(patterns[i]), question->dev, values);
 
 		if (negative && matches) {
 			question->refused_by = patterns[i];
@@ -61,7 +195,7 @@ static gboolean key_agrees(Question *question)
 }
 
 /* Leaves `key` at the first one, from `from` to before `to`, that does not agree, or at `to`. */
-static gboolean keys_agree(Question *question, RdmadSelectKey from, RdmadSelectKey to)
+static gboolean keys_agree(Question *question, SelectKey from, SelectKey to)
 {
 	for (question->key = from; question->key < to; question->key++)
 		if (!key_agrees(question))
@@ -79,31 +213,30 @@ static gboolean some_port_agrees(Question *question)
 		Question one = fresh;
 
 		one.port = &dev->ports[i];
-		keys_agree(&one, RDMAD_SELECT_OF_PORT, RDMAD_SELECT_N);
+		keys_agree(&one, SELECT_OF_PORT, SELECT_N);
 		if (!question->port || one.key > question->key)
 			*question = one;
 	}
-	return question->key == RDMAD_SELECT_N;
+	return question->key == SELECT_N;
 }
 
 /* Of a device without ports nothing agrees that is asked of one. */
 static gboolean no_port_is_asked_for(Question *question)
 {
-	while (question->key < RDMAD_SELECT_N && !question->group->patterns[question->key])
+	while (question->key < SELECT_N && !question->group->patterns[question->key])
 		question->key++;
-	return question->key == RDMAD_SELECT_N;
+	return question->key == SELECT_N;
 }
 
 /* FALSE: `key` does not agree. */
 static gboolean group_agrees(Question *question)
 {
-	if (!keys_agree(question, RDMAD_SELECT_NAMES, RDMAD_SELECT_OF_PORT))
+	if (!keys_agree(question, SELECT_NAMES, SELECT_OF_PORT))
 		return FALSE;
 	return question->dev->n_ports ? some_port_agrees(question) : no_port_is_asked_for(question);
 }
 
-static const RdmadSelectorGroup *group_excluding(const RdmadSelectorGroup *group,
-						 const RdmadDevice *dev)
+static const SelectorGroup *group_excluding(const SelectorGroup *group, const RdmadDevice *dev)
 {
 	for (guint i = 0; group->exclude && i < group->exclude->len; i++) {
 		Question question = { .group = group->exclude->pdata[i], .dev = dev };
@@ -114,14 +247,14 @@ static const RdmadSelectorGroup *group_excluding(const RdmadSelectorGroup *group
 	return NULL;
 }
 
-static gboolean group_takes(const RdmadSelectorGroup *group, const RdmadDevice *dev)
+static gboolean group_takes(const SelectorGroup *group, const RdmadDevice *dev)
 {
 	Question question = { .group = group, .dev = dev };
 
 	return group_agrees(&question) && !group_excluding(group, dev);
 }
 
-gboolean rdmad_selector_takes(const RdmadSelector *selector, const RdmadDevice *dev)
+gboolean selector_takes(const Selector *selector, const RdmadDevice *dev)
 {
 	for (guint i = 0; selector->groups && i < selector->groups->len; i++)
 		if (group_takes(selector->groups->pdata[i], dev))
@@ -129,8 +262,8 @@ gboolean rdmad_selector_takes(const RdmadSelector *selector, const RdmadDevice *
 	return !selector->groups;
 }
 
-gboolean rdmad_selector_takes_port(const RdmadSelector *selector, const RdmadDevice *dev,
-				   const RdmadPort *port)
+gboolean selector_takes_port(const Selector *selector, const RdmadDevice *dev,
+			     const RdmadPort *port)
 {
 	for (guint i = 0; selector->groups && i < selector->groups->len; i++) {
 		Question question = { .group = selector->groups->pdata[i], .dev = dev };
@@ -138,7 +271,7 @@ gboolean rdmad_selector_takes_port(const RdmadSelector *selector, const RdmadDev
 		if (!group_takes(question.group, dev))
 			continue;
 		question.port = port;
-		if (keys_agree(&question, RDMAD_SELECT_OF_PORT, RDMAD_SELECT_PORT_STATES))
+		if (keys_agree(&question, SELECT_OF_PORT, SELECT_PORT_STATES))
 			return TRUE;
 	}
 	return !selector->groups;
@@ -150,9 +283,9 @@ static char *values_text(const Question *question)
 {
 	g_autoptr(GPtrArray) values = NULL;
 
-	if (question->key >= RDMAD_SELECT_OF_PORT && !question->port)
+	if (question->key >= SELECT_OF_PORT && !question->port)
 		return g_strdup("it has no port");
-	values = rdmad_select_key_values(question->key, question->dev, question->port);
+	values = select_key_values(question->key, question->dev, question->port);
 	if (values->len == 0)
 		return g_strdup("it has none");
 	g_ptr_array_add(values, NULL);
@@ -161,7 +294,7 @@ static char *values_text(const Question *question)
 
 static char *refusal_text(const Question *question)
 {
-	const char *name = rdmad_select_key_name(question->key);
+	const char *name = select_key_name(question->key);
 	g_autofree char *values = values_text(question);
 	g_autofree char *patterns = g_strjoinv("\", \"", question->group->patterns[question->key]);
 
@@ -171,25 +304,24 @@ static char *refusal_text(const Question *question)
 }
 
 /* The keys of a group that took the device. */
-static char *exclude_text(const RdmadSelectorGroup *group)
+static char *exclude_text(const SelectorGroup *group)
 {
 	g_autoptr(GString) text = g_string_new("exclude:");
 
-	for (guint key = 0; key < RDMAD_SELECT_N; key++) {
+	for (guint key = 0; key < SELECT_N; key++) {
 		g_autofree char *patterns =
 			group->patterns[key] ? g_strjoinv("\", \"", group->patterns[key]) : NULL;
 
 		if (patterns)
-			g_string_append_printf(text, " %s \"%s\"", rdmad_select_key_name(key),
-					       patterns);
+			g_string_append_printf(text, " %s \"%s\"", select_key_name(key), patterns);
 	}
 	return g_strdup(text->str);
 }
 
-static char *group_refusal(const RdmadSelectorGroup *group, const RdmadDevice *dev)
+static char *group_refusal(const SelectorGroup *group, const RdmadDevice *dev)
 {
 	Question question = { .group = group, .dev = dev };
-	const RdmadSelectorGroup *excluding;
+	const SelectorGroup *excluding;
 
 	if (!group_agrees(&question))
 		return refusal_text(&question);
@@ -197,11 +329,11 @@ static char *group_refusal(const RdmadSelectorGroup *group, const RdmadDevice *d
 	return excluding ? exclude_text(excluding) : NULL;
 }
 
-char *rdmad_selector_refusal(const RdmadSelector *selector, const RdmadDevice *dev)
+char *selector_refusal(const Selector *selector, const RdmadDevice *dev)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
 
-	if (rdmad_selector_takes(selector, dev))
+	if (selector_takes(selector, dev))
 		return NULL;
 	for (guint i = 0; i < selector->groups->len; i++) {
 		g_autofree char *one = group_refusal(selector->groups->pdata[i], dev);

@@ -2,7 +2,7 @@
 /*
  * Selector: which devices a resource is made of
  *
- * A group of keys (selector-key.h), or a list of groups of which any may take the device.  Each key
+ * A group of keys (key.h), or a list of groups of which any may take the device.  Each key
  * is a list of patterns with `*` and `?`; "!x" refuses what x matches.  A group takes a device when
  * every key that is given agrees: the device matches one of the key's patterns (or the key has only
  * "!x") and none of its "!x"; and when none of the groups of its `exclude` takes the device.
@@ -15,18 +15,18 @@
 
 typedef struct {
 	GPtrArray *groups; /* NULL: every device */
-} RdmadSelector;
+} Selector;
 
 /* `node`: a group, a list of them, or NULL; `out` is zeroed or cleared. */
-gboolean rdmad_selector_parse(const RdmadConfigNode *node, RdmadSelector *out, GError **error);
+gboolean selector_parse(const RdmadConfigNode *node, Selector *out, GError **error);
 /* One group with one key. */
-void rdmad_selector_set(RdmadSelector *selector, RdmadSelectKey key, const char *const *patterns);
-void rdmad_selector_clear(RdmadSelector *selector);
-gboolean rdmad_selector_equal(const RdmadSelector *a, const RdmadSelector *b);
+void selector_set(Selector *selector, SelectKey key, const char *const *patterns);
+void selector_clear(Selector *selector);
+gboolean selector_equal(const Selector *a, const Selector *b);
 
-gboolean rdmad_selector_takes(const RdmadSelector *selector, const RdmadDevice *dev);
+gboolean selector_takes(const Selector *selector, const RdmadDevice *dev);
 /* Why the device is not taken, for people ("names: mlx5_4 matches none of \"mlx5_3\""); NULL: it is. */
-char *rdmad_selector_refusal(const RdmadSelector *selector, const RdmadDevice *dev);
+char *selector_refusal(const Selector *selector, const RdmadDevice *dev);
 /* Whether a port of a device that is taken counts: it has the link layer and the P_Key. */
-gboolean rdmad_selector_takes_port(const RdmadSelector *selector, const RdmadDevice *dev,
-				   const RdmadPort *port);
+gboolean selector_takes_port(const Selector *selector, const RdmadDevice *dev,
+			     const RdmadPort *port);

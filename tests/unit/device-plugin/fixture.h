@@ -40,7 +40,7 @@ static inline RdmadDevice *fixture_device(const char *id, const char *name, int 
 }
 
 /* `text` is what stands in the module's group. */
-static inline RdmadPluginSettings *fixture_settings(const char *text, GError **error)
+static inline PluginSettings *fixture_settings(const char *text, GError **error)
 {
 	g_autofree char *whole = g_strdup_printf("plugin = { %s };", text);
 	g_autoptr(RdmadConfig) config =
@@ -48,17 +48,17 @@ static inline RdmadPluginSettings *fixture_settings(const char *text, GError **e
 
 	if (!config)
 		return NULL;
-	return rdmad_plugin_settings_parse(rdmad_config_child(rdmad_config_root(config), "plugin"),
-					   error);
+	return plugin_settings_parse(rdmad_config_child(rdmad_config_root(config), "plugin"),
+				     error);
 }
 
 /* One resource. */
-static inline RdmadResourceSettings *fixture_resource(const char *text)
+static inline ResourceSettings *fixture_resource(const char *text)
 {
 	g_autofree char *list = g_strdup_printf("resources = ( { %s } );", text);
 	g_autoptr(GError) error = NULL;
-	g_autoptr(RdmadPluginSettings) settings = fixture_settings(list, &error);
+	g_autoptr(PluginSettings) settings = fixture_settings(list, &error);
 
 	g_assert_no_error(error);
-	return rdmad_resource_settings_ref(settings->resources->pdata[0]);
+	return resource_settings_ref(settings->resources->pdata[0]);
 }

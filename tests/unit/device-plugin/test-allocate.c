@@ -12,25 +12,25 @@
 
 #define OWNER "device-plugin"
 
-static const RdmadDeliveryDirectories NOWHERE;
+static const DeliveryDirectories NOWHERE;
 
 /* Devices a, b, c with one slot each, and allocations in memory. */
 typedef struct {
 	GPtrArray *devices;
-	RdmadPool *pool;
+	Pool *pool;
 	RdmadLoop *loop;
 	RdmadEventLog *event_log;
 	RdmadState *state;
 	RdmadAllocations *allocations;
 	char *run_dir;
-	RdmadDelivery *delivery;
+	Delivery *delivery;
 } Fixture;
 
 static void pool_setup(Fixture *f, const char *text)
 {
-	g_autoptr(RdmadResourceSettings) settings = fixture_resource(text);
-	RdmadPoolMember members[3];
-	const RdmadPoolView attributes = { .members = members, .n_members = 3 };
+	g_autoptr(ResourceSettings) settings = fixture_resource(text);
+	PoolMember members[3];
+	const PoolView attributes = { .members = members, .n_members = 3 };
 
 	f->devices = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_device_unref);
 	for (guint i = 0; i < 3; i++) {
@@ -39,11 +39,11 @@ static void pool_setup(Fixture *f, const char *text)
 
 		dev->chardevs[1].kind = RDMAD_CHARDEV_UMAD;
 		g_ptr_array_add(f->devices, dev);
-		members[i] = (RdmadPoolMember){ dev, FALSE };
+		members[i] = (PoolMember){ dev, FALSE };
 	}
 	((RdmadDevice *)f->devices->pdata[2])->ports[0].state = RDMAD_PORT_DOWN;
-	f->pool = rdmad_pool_new(settings);
-	rdmad_pool_update(f->pool, &attributes);
+	f->pool = pool_new(settings);
+	pool_update(f->pool, &attributes);
 }
 
 static void setup(Fixture *f, gconstpointer text)
@@ -54,12 +54,12 @@ static void setup(Fixture *f, gconstpointer text)
 	f->state = rdmad_state_open(NULL, NULL, NULL);
 	f->allocations = rdmad_allocations_new(f->loop, f->state, f->event_log, NULL);
 	f->run_dir = g_dir_make_tmp("rdmad-allocate-XXXXXX", NULL);
-	f->delivery = rdmad_delivery_new(f->run_dir, OWNER, f->allocations, &NOWHERE);
+	f->delivery = delivery_new(f->run_dir, OWNER, f->allocations, &NOWHERE);
 }
 
 static void allocation_end(const RdmadAllocation *allocation, gpointer data)
 {
-	rdmad_delivery_end(data, allocation);
+	delivery_end(data, allocation);
 }
 
 static void run_dir_remove(Fixture *f)
@@ -75,17 +75,17 @@ static void run_dir_remove(Fixture *f)
 static void teardown(Fixture *f, gconstpointer text)
 {
 	run_dir_remove(f);
-	rdmad_delivery_free(f->delivery);
+	delivery_free(f->delivery);
 	rdmad_allocations_free(f->allocations);
 	rdmad_state_close(f->state);
 	rdmad_event_log_free(f->event_log);
 	rdmad_loop_free(f->loop);
-	rdmad_pool_free(f->pool);
+	pool_free(f->pool);
 	g_ptr_array_unref(f->devices);
 }
 
 /* "a,b c": two containers. */
-static GBytes *allocate(Fixture *f, const char *text, GError **error)
+static GBytes *allocate_slots(Fixture *f, const char *text, GError **error)
 {
 	g_auto(GStrv) containers = g_strsplit(text, " ", -1);
 	const guint n = g_strv_length(containers);
@@ -93,7 +93,7 @@ static GBytes *allocate(Fixture *f, const char *text, GError **error)
 	V1beta1__ContainerAllocateRequest requests[4], *pointers[4];
 	V1beta1__AllocateRequest request = V1BETA1__ALLOCATE_REQUEST__INIT;
 	guint8 bytes[256];
-	const RdmadAllocator by = { f->allocations, f->delivery, OWNER };
+	const Allocator by = { f->allocations, f->delivery, OWNER };
 
 	for (guint i = 0; i < n; i++) {
 		g_ptr_array_add(ids, g_strsplit(containers[i], ",", -1));
@@ -105,8 +105,8 @@ static GBytes *allocate(Fixture *f, const char *text, GError **error)
 	request.n_container_requests = n;
 	request.container_requests = pointers;
 	g_assert_cmpuint(v1beta1__allocate_request__get_packed_size(&request), <=, sizeof(bytes));
-	return rdmad_allocate(&by, f->pool, bytes, v1beta1__allocate_request__pack(&request, bytes),
-			      error);
+	return allocate(&by, f->pool, bytes, v1beta1__allocate_request__pack(&request, bytes),
+			error);
 }
 
 static char *paths_of(GBytes *answer)
@@ -130,7 +130,7 @@ static char *paths_of(GBytes *answer)
 
 static void test_management_nodes_are_left_out(Fixture *f, gconstpointer data)
 {
-	g_autoptr(GBytes) answer = allocate(f, "b,a", NULL);
+	g_autoptr(GBytes) answer = allocate_slots(f, "b,a", NULL);
 	g_autofree char *paths = paths_of(answer);
 
 	g_assert_cmpstr(paths, ==, "/dev/infiniband/uverbs-a /dev/infiniband/uverbs-b ");
@@ -138,7 +138,7 @@ static void test_management_nodes_are_left_out(Fixture *f, gconstpointer data)
 
 static void test_management_nodes_are_there_when_asked_for(Fixture *f, gconstpointer data)
 {
-	g_autoptr(GBytes) answer = allocate(f, "a", NULL);
+	g_autoptr(GBytes) answer = allocate_slots(f, "a", NULL);
 	g_autofree char *paths = paths_of(answer);
 
 	g_assert_cmpstr(paths, ==, "/dev/infiniband/rdma_cm /dev/infiniband/uverbs-a ");
@@ -148,7 +148,7 @@ static void test_an_unhealthy_device_is_refused_with_the_reason(Fixture *f, gcon
 {
 	g_autoptr(GError) error = NULL;
 
-	g_assert_null(allocate(f, "a c", &error));
+	g_assert_null(allocate_slots(f, "a c", &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE);
 	g_assert_cmpstr(error->message, ==,
 			"a/b: device \"c\" is unhealthy: no port of it is active");
@@ -161,7 +161,7 @@ static void test_a_allocation_that_cannot_be_written_is_no_answer(Fixture *f, gc
 
 	/* The database refuses a second transaction inside one. */
 	g_assert_true(rdmad_state_begin(f->state, NULL));
-	g_assert_null(allocate(f, "a b", &error));
+	g_assert_null(allocate_slots(f, "a b", &error));
 	g_assert_nonnull(error);
 	g_assert_cmpuint(rdmad_allocations_count(f->allocations), ==, 0);
 	rdmad_state_rollback(f->state);
@@ -177,7 +177,7 @@ static void test_a_refused_request_leaves_no_directory(Fixture *f, gconstpointer
 	g_autofree char *path = allocations_path(f);
 	g_autoptr(GError) error = NULL;
 
-	g_assert_null(allocate(f, "a c", &error));
+	g_assert_null(allocate_slots(f, "a c", &error));
 	g_assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
 }
 
@@ -187,7 +187,7 @@ static void test_a_directory_that_cannot_be_made_is_no_answer(Fixture *f, gconst
 	g_autoptr(GError) error = NULL;
 
 	g_assert_true(g_file_set_contents(path, "", 0, NULL));
-	g_assert_null(allocate(f, "a", &error));
+	g_assert_null(allocate_slots(f, "a", &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
 	g_assert_cmpuint(rdmad_allocations_count(f->allocations), ==, 0);
 	g_assert_cmpint(g_unlink(path), ==, 0);
@@ -195,8 +195,8 @@ static void test_a_directory_that_cannot_be_made_is_no_answer(Fixture *f, gconst
 
 static void test_each_container_gets_a_allocation_of_its_own(Fixture *f, gconstpointer data)
 {
-	g_autoptr(GBytes) answer = allocate(f, "b,a", NULL);
-	g_autoptr(GBytes) again = allocate(f, "a,b", NULL);
+	g_autoptr(GBytes) answer = allocate_slots(f, "b,a", NULL);
+	g_autoptr(GBytes) again = allocate_slots(f, "a,b", NULL);
 	g_autofree char *paths = paths_of(answer), *paths_again = paths_of(again);
 
 	g_assert_cmpstr(paths, ==, paths_again);
@@ -216,7 +216,7 @@ static void hold_by_train_0(Fixture *f)
 	const guint8 *message = g_bytes_get_data(bytes, &size);
 	g_autoptr(RdmadPodList) list = rdmad_pod_list_parse(message, size, NULL);
 
-	g_bytes_unref(allocate(f, "a", NULL));
+	g_bytes_unref(allocate_slots(f, "a", NULL));
 	list->asked_us = g_get_monotonic_time();
 	rdmad_allocations_reconcile(f->allocations, list);
 	rdmad_allocations_set_liveness(f->allocations, always_alive, NULL);
@@ -227,7 +227,7 @@ static void test_a_device_whose_holder_lives_is_refused_by_its_name(Fixture *f, 
 	g_autoptr(GError) error = NULL;
 
 	hold_by_train_0(f);
-	g_assert_null(allocate(f, "a", &error));
+	g_assert_null(allocate_slots(f, "a", &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY);
 	g_assert_nonnull(strstr(error->message, "\"a\" is held by pod ns/train-0, container main, "
 						"since 20"));

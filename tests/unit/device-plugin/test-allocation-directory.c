@@ -82,7 +82,7 @@ static void begin(Fixture *f, const char *id)
 	const RdmadAllocation allocation = allocation_of(id);
 	g_autoptr(GError) error = NULL;
 
-	rdmad_allocation_directory_begin(f->run_dir, &allocation, &error);
+	allocation_directory_begin(f->run_dir, &allocation, &error);
 	g_assert_no_error(error);
 }
 
@@ -90,15 +90,14 @@ static gboolean keep(Fixture *f)
 {
 	const RdmadAllocation allocation = allocation_of(ALLOCATION);
 
-	return rdmad_allocation_directory_keep(f->run_dir, &allocation, NULL);
+	return allocation_directory_keep(f->run_dir, &allocation, NULL);
 }
 
 static void write_conf(Fixture *f, const char *text)
 {
 	g_autoptr(GError) error = NULL;
 
-	rdmad_allocation_dir_write(f->run_dir, ALLOCATION, RDMAD_ALLOCATION_NCCL_CONF, text,
-				   &error);
+	rdmad_allocation_dir_write(f->run_dir, ALLOCATION, ALLOCATION_NCCL_CONF, text, &error);
 	g_assert_no_error(error);
 }
 
@@ -106,7 +105,7 @@ static void test_any_user_of_the_container_can_read_it(Fixture *f, gconstpointer
 {
 	g_autofree char *directory = rdmad_allocation_dir_path(f->run_dir, ALLOCATION);
 	g_autofree char *allocations = g_path_get_dirname(directory);
-	g_autofree char *conf = allocation_path(f, ALLOCATION, RDMAD_ALLOCATION_NCCL_CONF);
+	g_autofree char *conf = allocation_path(f, ALLOCATION, ALLOCATION_NCCL_CONF);
 
 	begin(f, ALLOCATION);
 	g_assert_cmpuint(mode_of(allocations), ==, 0755);
@@ -119,7 +118,7 @@ static void test_at_first_nccl_is_told_nothing(Fixture *f, gconstpointer data)
 	g_autofree char *text = NULL;
 
 	begin(f, ALLOCATION);
-	text = text_of(f, ALLOCATION, RDMAD_ALLOCATION_NCCL_CONF);
+	text = text_of(f, ALLOCATION, ALLOCATION_NCCL_CONF);
 	g_assert_cmpint(text[0], ==, '#');
 	g_assert_null(strstr(text, "\nN"));
 }
@@ -132,11 +131,11 @@ static void test_a_file_is_replaced_and_leaves_no_draft(Fixture *f, gconstpointe
 
 	begin(f, ALLOCATION);
 	write_conf(f, "NCCL_IB_HCA==mlx5_0\n");
-	text = text_of(f, ALLOCATION, RDMAD_ALLOCATION_NCCL_CONF);
+	text = text_of(f, ALLOCATION, ALLOCATION_NCCL_CONF);
 	g_assert_cmpstr(text, ==, "NCCL_IB_HCA==mlx5_0\n");
 	dir = g_dir_open(directory, 0, NULL);
 	for (const char *name; (name = g_dir_read_name(dir));)
-		g_assert_true(g_str_equal(name, RDMAD_ALLOCATION_NCCL_CONF) ||
+		g_assert_true(g_str_equal(name, ALLOCATION_NCCL_CONF) ||
 			      g_str_equal(name, "allocation.json"));
 }
 
@@ -147,7 +146,7 @@ static void test_a_new_holder_does_not_see_what_the_last_one_had(Fixture *f, gco
 	begin(f, ALLOCATION);
 	write_conf(f, "NCCL_IB_HCA==mlx5_0\n");
 	begin(f, ALLOCATION);
-	text = text_of(f, ALLOCATION, RDMAD_ALLOCATION_NCCL_CONF);
+	text = text_of(f, ALLOCATION, ALLOCATION_NCCL_CONF);
 	g_assert_null(strstr(text, "mlx5_0"));
 }
 
@@ -158,7 +157,7 @@ static void test_a_holder_keeps_what_it_has(Fixture *f, gconstpointer data)
 	begin(f, ALLOCATION);
 	write_conf(f, "NCCL_IB_HCA==mlx5_0\n");
 	g_assert_true(keep(f));
-	text = text_of(f, ALLOCATION, RDMAD_ALLOCATION_NCCL_CONF);
+	text = text_of(f, ALLOCATION, ALLOCATION_NCCL_CONF);
 	g_assert_cmpstr(text, ==, "NCCL_IB_HCA==mlx5_0\n");
 }
 
@@ -167,7 +166,7 @@ static void test_a_holder_without_a_directory_gets_one(Fixture *f, gconstpointer
 	g_autofree char *text = NULL;
 
 	g_assert_true(keep(f));
-	text = text_of(f, ALLOCATION, RDMAD_ALLOCATION_NCCL_CONF);
+	text = text_of(f, ALLOCATION, ALLOCATION_NCCL_CONF);
 	g_assert_nonnull(text);
 }
 
@@ -187,7 +186,7 @@ static void test_a_directory_that_cannot_be_made_is_an_error_with_its_path(Fixtu
 	const RdmadAllocation allocation = allocation_of(ALLOCATION);
 	g_autoptr(GError) error = NULL;
 
-	g_assert_false(rdmad_allocation_directory_begin("/proc/nothing", &allocation, &error));
+	g_assert_false(allocation_directory_begin("/proc/nothing", &allocation, &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
 	g_assert_nonnull(strstr(error->message, "/proc/nothing"));
 }
@@ -226,11 +225,11 @@ static const RdmadAllocation *table_grant(Table *t)
 /* "id", and what allocation.json says; g_free(). */
 static char *orphans_text(Fixture *f, RdmadAllocations *allocations)
 {
-	g_autoptr(GPtrArray) orphans = rdmad_allocation_directory_orphans(f->run_dir, allocations);
+	g_autoptr(GPtrArray) orphans = allocation_directory_orphans(f->run_dir, allocations);
 	GString *text = g_string_new(NULL);
 
 	for (guint i = 0; i < orphans->len; i++) {
-		const RdmadAllocationNote *note = orphans->pdata[i];
+		const AllocationNote *note = orphans->pdata[i];
 		g_autofree char *slots = note->slots ? g_strjoinv(",", note->slots) : NULL;
 
 		g_string_append_printf(text, "%s %s %s %s/%s %d;", note->id, note->resource ?: "-",
@@ -310,9 +309,9 @@ static void test_a_link_in_the_place_of_allocations_is_not_followed(Fixture *f, 
 	g_assert_true(g_file_set_contents(file, "x", 1, NULL));
 	g_assert_cmpint(symlink(behind, allocations), ==, 0);
 	table_open(&table);
-	g_ptr_array_unref(rdmad_allocation_directory_orphans(f->run_dir, table.allocations));
+	g_ptr_array_unref(allocation_directory_orphans(f->run_dir, table.allocations));
 	table_close(&table);
-	g_assert_false(rdmad_allocation_directory_begin(f->run_dir, &wanted, &error));
+	g_assert_false(allocation_directory_begin(f->run_dir, &wanted, &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
 	g_assert_nonnull(strstr(error->message, allocations));
 	g_assert_false(rdmad_allocation_dir_remove(f->run_dir, ALLOCATION, NULL));
@@ -331,12 +330,12 @@ static void test_the_sweep_takes_files_that_were_not_finished(Fixture *f, gconst
 	table_open(&table);
 	allocation = table_grant(&table);
 	begin(f, allocation->id);
-	unfinished = allocation_path(f, allocation->id, "." RDMAD_ALLOCATION_NCCL_CONF ".tmp");
+	unfinished = allocation_path(f, allocation->id, "." ALLOCATION_NCCL_CONF ".tmp");
 	g_assert_true(g_file_set_contents(unfinished, "NCC", 3, NULL));
-	g_ptr_array_unref(rdmad_allocation_directory_orphans(f->run_dir, table.allocations));
+	g_ptr_array_unref(allocation_directory_orphans(f->run_dir, table.allocations));
 	g_assert_false(g_file_test(unfinished, G_FILE_TEST_EXISTS));
-	g_assert_true(rdmad_allocation_dir_has(f->run_dir, allocation->id,
-					       RDMAD_ALLOCATION_NCCL_CONF, NULL));
+	g_assert_true(
+		rdmad_allocation_dir_has(f->run_dir, allocation->id, ALLOCATION_NCCL_CONF, NULL));
 	table_close(&table);
 }
 

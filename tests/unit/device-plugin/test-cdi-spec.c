@@ -7,14 +7,14 @@
 
 static void entry_add(GArray *entries, const RdmadDevice *dev, RdmadChardevKind kind)
 {
-	const RdmadCdiEntry entry = { dev, kind };
+	const CdiEntry entry = { dev, kind };
 
 	g_array_append_val(entries, entry);
 }
 
 static GArray *entries_new(const RdmadDevice *dev, RdmadChardevKind kind)
 {
-	GArray *entries = g_array_new(FALSE, FALSE, sizeof(RdmadCdiEntry));
+	GArray *entries = g_array_new(FALSE, FALSE, sizeof(CdiEntry));
 
 	entry_add(entries, dev, kind);
 	return entries;
@@ -24,7 +24,7 @@ static void test_a_device_has_its_node_and_all_have_rdma_cm(void)
 {
 	g_autoptr(RdmadDeviceRef) dev = fixture_device("0000:3b:00.0", "mlx5_0", 0);
 	g_autoptr(GArray) entries = entries_new(dev, RDMAD_CHARDEV_UVERBS);
-	g_autofree char *text = rdmad_cdi_spec_text(entries);
+	g_autofree char *text = cdi_spec_text(entries);
 	json_t *spec = json_loads(text, 0, NULL);
 	json_t *wanted =
 		json_pack("{s:s, s:s, s:[{s:s, s:{s:[{s:s, s:s}]}}], s:{s:[{s:s, s:s}]}}",
@@ -45,7 +45,7 @@ static void test_management_nodes_are_for_any_user(void)
 	g_autofree char *text = NULL;
 
 	dev->chardevs[1].kind = RDMAD_CHARDEV_UMAD;
-	text = rdmad_cdi_spec_text(entries);
+	text = cdi_spec_text(entries);
 	g_assert_nonnull(strstr(text, "\"name\": \"0000:3b:00.0.umad\""));
 	g_assert_nonnull(strstr(text, "\"fileMode\": 438"));
 }
@@ -55,16 +55,16 @@ static void test_the_version_is_no_higher_than_the_names_need(void)
 {
 	g_autoptr(RdmadDeviceRef) dev = fixture_device("rxe0", "rxe0", 0);
 	g_autoptr(GArray) entries = entries_new(dev, RDMAD_CHARDEV_UVERBS);
-	g_autofree char *text = rdmad_cdi_spec_text(entries);
+	g_autofree char *text = cdi_spec_text(entries);
 
 	g_assert_nonnull(strstr(text, "\"0.3.0\""));
 }
 
 static void test_no_device_is_no_specification(void)
 {
-	g_autoptr(GArray) entries = g_array_new(FALSE, FALSE, sizeof(RdmadCdiEntry));
+	g_autoptr(GArray) entries = g_array_new(FALSE, FALSE, sizeof(CdiEntry));
 
-	g_assert_null(rdmad_cdi_spec_text(entries));
+	g_assert_null(cdi_spec_text(entries));
 }
 
 static void test_names_are_read_back(void)
@@ -75,8 +75,8 @@ static void test_names_are_read_back(void)
 	g_autofree char *text = NULL;
 
 	entry_add(entries, dev, RDMAD_CHARDEV_ISSM);
-	text = rdmad_cdi_spec_text(entries);
-	names = rdmad_cdi_spec_names(text, strlen(text), NULL);
+	text = cdi_spec_text(entries);
+	names = cdi_spec_names(text, strlen(text), NULL);
 	g_assert_cmpuint(g_hash_table_size(names), ==, 2);
 	g_assert_true(g_hash_table_contains(names, "0000:3b:00.0"));
 	g_assert_true(g_hash_table_contains(names, "0000:3b:00.0.issm"));
@@ -101,14 +101,14 @@ static void test_what_is_no_specification_of_ours_is_refused(gconstpointer data)
 	const BadCase *bad = data;
 	g_autoptr(GError) error = NULL;
 
-	g_assert_null(rdmad_cdi_spec_names(bad->text, strlen(bad->text), &error));
+	g_assert_null(cdi_spec_names(bad->text, strlen(bad->text), &error));
 	g_assert_error(error, RDMAD_ERROR, (int)bad->code);
 }
 
 static void test_devices_of_a_strange_shape_have_no_name(void)
 {
 	const char *text = "{\"kind\": \"rdmad.dev/rdma\", \"devices\": [7, {}, {\"name\": []}]}";
-	g_autoptr(GHashTable) names = rdmad_cdi_spec_names(text, strlen(text), NULL);
+	g_autoptr(GHashTable) names = cdi_spec_names(text, strlen(text), NULL);
 
 	g_assert_cmpuint(g_hash_table_size(names), ==, 0);
 }

@@ -41,7 +41,7 @@ static const struct {
 
 /* One pool with three slots of each device. */
 typedef struct {
-	RdmadPool *pool;
+	Pool *pool;
 	GPtrArray *devices;
 	RdmadGpu gpu_nodes[G_N_ELEMENTS(GPUS)];
 	GArray *gpus;
@@ -59,31 +59,31 @@ static RdmadDevice *nic_device(const Nic *nic)
 
 static void node_setup(Node *node, const Nic *nics, guint n)
 {
-	g_autoptr(RdmadResourceSettings) settings =
+	g_autoptr(ResourceSettings) settings =
 		fixture_resource("name = \"a/b\"; count = 3; count_per = \"device\";");
-	g_autofree RdmadPoolMember *members = g_new0(RdmadPoolMember, n);
-	const RdmadPoolView attributes = {
+	g_autofree PoolMember *members = g_new0(PoolMember, n);
+	const PoolView attributes = {
 		.now_us = G_USEC_PER_SEC,
 		.members = members,
 		.n_members = n,
 	};
 
-	node->pool = rdmad_pool_new(settings);
+	node->pool = pool_new(settings);
 	node->devices = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_device_unref);
-	node->gpus = g_array_new(FALSE, FALSE, sizeof(RdmadPlacementGpu));
+	node->gpus = g_array_new(FALSE, FALSE, sizeof(PlacementGpu));
 	for (guint i = 0; i < n; i++) {
 		g_ptr_array_add(node->devices, nic_device(&nics[i]));
 		members[i].dev = node->devices->pdata[i];
 	}
-	rdmad_pool_update(node->pool, &attributes);
+	pool_update(node->pool, &attributes);
 }
 
 /* `held`: a digit for each GPU that a pod has. */
 static void node_add_gpus(Node *node, const char *held)
 {
 	for (guint i = 0; i < G_N_ELEMENTS(GPUS); i++) {
-		const RdmadPlacementGpu one = { &node->gpu_nodes[i],
-						strchr(held, '0' + (int)i) != NULL };
+		const PlacementGpu one = { &node->gpu_nodes[i],
+					   strchr(held, '0' + (int)i) != NULL };
 
 		node->gpu_nodes[i].numa_node = GPUS[i].numa_node;
 		node->gpu_nodes[i].pci_path = g_strsplit(GPUS[i].path, " ", -1);
@@ -95,7 +95,7 @@ static void node_clear(Node *node)
 {
 	for (guint i = 0; i < G_N_ELEMENTS(GPUS); i++)
 		g_strfreev(node->gpu_nodes[i].pci_path);
-	rdmad_pool_free(node->pool);
+	pool_free(node->pool);
 	g_ptr_array_unref(node->devices);
 	g_array_unref(node->gpus);
 }
@@ -116,7 +116,7 @@ static void node_check(Node *node, const ChoiceCase *one)
 {
 	g_auto(GStrv) available = g_strsplit(one->available, " ", -1);
 	g_auto(GStrv) must = g_strsplit(one->must, " ", -1);
-	const RdmadPreference preference = {
+	const Preference preference = {
 		.available = available,
 		.n_available = g_strv_length(available),
 		.must = must,
@@ -125,7 +125,7 @@ static void node_check(Node *node, const ChoiceCase *one)
 		.is_allocationed = is_allocationed,
 		.data = (gpointer)one->allocationed,
 	};
-	g_autoptr(GPtrArray) chosen = rdmad_choice_make(node->pool, node->gpus, &preference);
+	g_autoptr(GPtrArray) chosen = choice_make(node->pool, node->gpus, &preference);
 	g_autofree char *text = NULL;
 
 	g_ptr_array_add(chosen, NULL);

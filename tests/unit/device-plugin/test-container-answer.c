@@ -9,29 +9,29 @@
 
 typedef struct {
 	RdmadDevice *devices[2];
-	RdmadPool *pool;
-	RdmadContainerAnswer *answer;
+	Pool *pool;
+	ContainerAnswer *answer;
 } Fixture;
 
 static void setup(Fixture *f, gconstpointer data)
 {
-	g_autoptr(RdmadResourceSettings) settings = fixture_resource(data);
-	RdmadPoolMember members[2];
-	const RdmadPoolView attributes = { .members = members, .n_members = 2 };
+	g_autoptr(ResourceSettings) settings = fixture_resource(data);
+	PoolMember members[2];
+	const PoolView attributes = { .members = members, .n_members = 2 };
 
 	f->devices[0] = fixture_device("0000:3b:00.0", "mlx5_0", 0);
 	f->devices[1] = fixture_device("0000:5e:00.0-mlx5_core.sf.4", "mlx5_1", 0);
 	f->devices[1]->aux_name = g_strdup("mlx5_core.sf.4");
 	for (guint i = 0; i < 2; i++)
-		members[i] = (RdmadPoolMember){ f->devices[i], FALSE };
-	f->pool = rdmad_pool_new(settings);
-	rdmad_pool_update(f->pool, &attributes);
+		members[i] = (PoolMember){ f->devices[i], FALSE };
+	f->pool = pool_new(settings);
+	pool_update(f->pool, &attributes);
 }
 
 static void teardown(Fixture *f, gconstpointer data)
 {
-	g_clear_pointer(&f->answer, rdmad_container_answer_free);
-	rdmad_pool_free(f->pool);
+	g_clear_pointer(&f->answer, container_answer_free);
+	pool_free(f->pool);
 	rdmad_device_unref(f->devices[0]);
 	rdmad_device_unref(f->devices[1]);
 }
@@ -42,9 +42,9 @@ static V1beta1__ContainerAllocateResponse *answer(Fixture *f, const char *slots)
 	g_auto(GStrv) split = g_strsplit(slots, ",", -1);
 	const RdmadAllocation allocation = { .id = (char *)"0123456789abcdef", .slots = split };
 
-	g_clear_pointer(&f->answer, rdmad_container_answer_free);
-	f->answer = rdmad_container_answer_new(f->pool, &allocation, RUN_DIR, NULL);
-	return rdmad_container_answer_message(f->answer);
+	g_clear_pointer(&f->answer, container_answer_free);
+	f->answer = container_answer_new(f->pool, &allocation, RUN_DIR, NULL);
+	return container_answer_message(f->answer);
 }
 
 static const char *env(const V1beta1__ContainerAllocateResponse *message, const char *name)

@@ -43,8 +43,8 @@ static void test_sandbox(gconstpointer data)
 	const SandboxCase *one = data;
 	g_autofree char *id = NULL, *uid = NULL;
 	g_autoptr(GError) error = NULL;
-	const gboolean found = rdmad_cri_answer_sandbox((const guint8 *)one->bytes, one->size, "ns",
-							"p", &id, &uid, &error);
+	const gboolean found = cri_answer_sandbox((const guint8 *)one->bytes, one->size, "ns", "p",
+						  &id, &uid, &error);
 
 	g_assert_cmpint(found, ==, one->id != NULL);
 	g_assert_cmpstr(id, ==, one->id);
@@ -60,26 +60,24 @@ typedef struct {
 } NetworkCase;
 
 static const NetworkCase NETWORKS[] = {
-	{ "the host's", CASE_BYTES("\x0a\x08\x32\x06\x0a\x04\x12\x02\x08\x02"),
-	  RDMAD_CRI_NETWORK_HOST },
-	{ "its own", CASE_BYTES("\x0a\x08\x32\x06\x0a\x04\x12\x02\x10\x01"),
-	  RDMAD_CRI_NETWORK_POD },
+	{ "the host's", CASE_BYTES("\x0a\x08\x32\x06\x0a\x04\x12\x02\x08\x02"), CRI_NETWORK_HOST },
+	{ "its own", CASE_BYTES("\x0a\x08\x32\x06\x0a\x04\x12\x02\x10\x01"), CRI_NETWORK_POD },
 	{ "its own, all at their defaults", CASE_BYTES("\x0a\x06\x32\x04\x0a\x02\x12\x00"),
-	  RDMAD_CRI_NETWORK_POD },
-	{ "no options", CASE_BYTES("\x0a\x04\x32\x02\x0a\x00"), RDMAD_CRI_NETWORK_UNKNOWN },
-	{ "no namespaces", CASE_BYTES("\x0a\x02\x32\x00"), RDMAD_CRI_NETWORK_UNKNOWN },
-	{ "not of Linux", CASE_BYTES("\x0a\x00"), RDMAD_CRI_NETWORK_UNKNOWN },
-	{ "nothing", CASE_BYTES(""), RDMAD_CRI_NETWORK_UNKNOWN },
+	  CRI_NETWORK_POD },
+	{ "no options", CASE_BYTES("\x0a\x04\x32\x02\x0a\x00"), CRI_NETWORK_UNKNOWN },
+	{ "no namespaces", CASE_BYTES("\x0a\x02\x32\x00"), CRI_NETWORK_UNKNOWN },
+	{ "not of Linux", CASE_BYTES("\x0a\x00"), CRI_NETWORK_UNKNOWN },
+	{ "nothing", CASE_BYTES(""), CRI_NETWORK_UNKNOWN },
 	{ "half a message", CASE_BYTES("\x0a\x08\x32"), -1 },
 };
 
 static void test_network(gconstpointer data)
 {
 	const NetworkCase *one = data;
-	RdmadCriNetwork network = RDMAD_CRI_NETWORK_UNKNOWN;
+	CriNetwork network = CRI_NETWORK_UNKNOWN;
 	g_autoptr(GError) error = NULL;
 
-	if (rdmad_cri_answer_network((const guint8 *)one->bytes, one->size, &network, &error)) {
+	if (cri_answer_network((const guint8 *)one->bytes, one->size, &network, &error)) {
 		g_assert_cmpint(network, ==, one->network);
 		return;
 	}

@@ -22,21 +22,21 @@ typedef struct {
 	RdmadState *state;
 	RdmadAllocations *allocations;
 	RdmadDevice *dev;
-	RdmadDelivery *delivery;
+	Delivery *delivery;
 } Fixture;
 
-static RdmadDelivery *delivery_new(Fixture *f)
+static Delivery *fixture_delivery(Fixture *f)
 {
-	const RdmadDeliveryDirectories directories = { f->info_dir, f->cdi_dir };
+	const DeliveryDirectories directories = { f->info_dir, f->cdi_dir };
 
-	return rdmad_delivery_new(f->dir, OWNER, f->allocations, &directories);
+	return delivery_new(f->dir, OWNER, f->allocations, &directories);
 }
 
 static void configure(Fixture *f, const char *info_dir)
 {
-	const RdmadDeliveryDirectories directories = { info_dir, f->cdi_dir };
+	const DeliveryDirectories directories = { info_dir, f->cdi_dir };
 
-	rdmad_delivery_configure(f->delivery, &directories);
+	delivery_configure(f->delivery, &directories);
 }
 
 static void setup(Fixture *f, gconstpointer data)
@@ -50,9 +50,9 @@ static void setup(Fixture *f, gconstpointer data)
 	f->state = rdmad_state_open(NULL, NULL, NULL);
 	f->allocations = rdmad_allocations_new(f->loop, f->state, f->event_log, NULL);
 	f->dev = fixture_device(ID, "mlx5_0", 0);
-	f->delivery = delivery_new(f);
-	rdmad_delivery_set_device(f->delivery, ID, f->dev);
-	rdmad_delivery_follow(f->delivery);
+	f->delivery = fixture_delivery(f);
+	delivery_set_device(f->delivery, ID, f->dev);
+	delivery_follow(f->delivery);
 }
 
 static void teardown(Fixture *f, gconstpointer data)
@@ -60,7 +60,7 @@ static void teardown(Fixture *f, gconstpointer data)
 	const char *argv[] = { "/bin/rm", "-r", f->dir, NULL };
 	g_autofree char *command = g_strjoinv(" ", (char **)argv);
 
-	rdmad_delivery_free(f->delivery);
+	delivery_free(f->delivery);
 	rdmad_device_unref(f->dev);
 	rdmad_allocations_free(f->allocations);
 	rdmad_state_close(f->state);
@@ -83,7 +83,7 @@ static const RdmadAllocation *grant(Fixture *f, const char *slots)
 	devices[g_strv_length(split)] = NULL;
 	allocation = rdmad_allocations_grant(f->allocations, &wanted, &error);
 	g_assert_no_error(error);
-	rdmad_delivery_begin(f->delivery, allocation, &error);
+	delivery_begin(f->delivery, allocation, &error);
 	g_assert_no_error(error);
 	return allocation;
 }
@@ -158,7 +158,7 @@ static void test_the_files_go_with_the_allocation(Fixture *f, gconstpointer data
 	g_autoptr(RdmadAllocationRef) allocation = grant(f, "a b");
 
 	g_assert_true(rdmad_allocations_end(f->allocations, allocation->id, "over", NULL));
-	rdmad_delivery_end(f->delivery, allocation);
+	delivery_end(f->delivery, allocation);
 	g_assert_false(has_info(f, "a") || has_info(f, "b"));
 }
 
@@ -168,7 +168,7 @@ static void test_a_slot_that_has_a_new_holder_keeps_its_file(Fixture *f, gconstp
 	g_autoptr(RdmadAllocationRef) before = grant(f, "a b");
 	g_autoptr(RdmadAllocationRef) now G_GNUC_UNUSED = grant(f, "a");
 
-	rdmad_delivery_end(f->delivery, before);
+	delivery_end(f->delivery, before);
 	g_assert_true(has_info(f, "a"));
 	g_assert_false(has_info(f, "b"));
 }
@@ -180,11 +180,11 @@ static void test_a_device_that_leaves_takes_the_file_away_and_brings_it_back(Fix
 	g_autoptr(RdmadDeviceRef) renamed = fixture_device(ID, "rocep59s0", 0);
 	g_autofree char *text = NULL;
 
-	rdmad_delivery_set_device(f->delivery, ID, NULL);
-	rdmad_delivery_follow(f->delivery);
+	delivery_set_device(f->delivery, ID, NULL);
+	delivery_follow(f->delivery);
 	g_assert_false(has_info(f, "a"));
-	rdmad_delivery_set_device(f->delivery, ID, renamed);
-	rdmad_delivery_follow(f->delivery);
+	delivery_set_device(f->delivery, ID, renamed);
+	delivery_follow(f->delivery);
 	text = info(f, "a");
 	g_assert_cmpstr(text, ==, TEXT("rocep59s0"));
 }
@@ -225,30 +225,30 @@ static void test_a_file_that_cannot_be_written_stops_no_pod(Fixture *f, gconstpo
 /* One round with one resource over the device. */
 static void publish(Fixture *f, const char *text)
 {
-	g_autoptr(RdmadResourceSettings) settings = fixture_resource(text);
-	const RdmadPoolMember member = { f->dev, FALSE };
-	g_autoptr(GArray) members = g_array_new(FALSE, FALSE, sizeof(RdmadPoolMember));
+	g_autoptr(ResourceSettings) settings = fixture_resource(text);
+	const PoolMember member = { f->dev, FALSE };
+	g_autoptr(GArray) members = g_array_new(FALSE, FALSE, sizeof(PoolMember));
 	g_autoptr(GError) error = NULL;
 
 	g_array_append_val(members, member);
-	rdmad_delivery_offer(f->delivery, settings, members);
-	rdmad_delivery_publish(f->delivery, &error);
+	delivery_offer(f->delivery, settings, members);
+	delivery_publish(f->delivery, &error);
 	g_assert_no_error(error);
 }
 
 #define ON   "name = \"a/b\"; cdi = \"on\";"
 #define MAD  ON "umad = true;"
 #define OFF  "name = \"a/b\";"
-#define NAME RDMAD_CDI_KIND "=" ID
+#define NAME CDI_KIND "=" ID
 
 static gboolean knows(Fixture *f, RdmadChardevKind kind)
 {
-	return rdmad_cdi_has(rdmad_delivery_cdi(f->delivery), ID, kind);
+	return cdi_has(delivery_cdi(f->delivery), ID, kind);
 }
 
 static gboolean has_spec(Fixture *f)
 {
-	g_autofree char *path = g_build_filename(f->cdi_dir, RDMAD_CDI_FILE, NULL);
+	g_autofree char *path = g_build_filename(f->cdi_dir, CDI_FILE, NULL);
 
 	return g_file_test(path, G_FILE_TEST_EXISTS);
 }
@@ -287,13 +287,13 @@ test_a_name_that_a_allocation_may_have_stays_until_the_allocation_ends(Fixture *
 
 	give_umad(f);
 	publish(f, MAD);
-	rdmad_delivery_free(f->delivery);
-	f->delivery = delivery_new(f);
-	rdmad_delivery_load(f->delivery);
-	rdmad_delivery_set_device(f->delivery, ID, f->dev);
+	delivery_free(f->delivery);
+	f->delivery = fixture_delivery(f);
+	delivery_load(f->delivery);
+	delivery_set_device(f->delivery, ID, f->dev);
 	publish(f, OFF);
 	g_assert_true(has_spec(f));
-	rdmad_delivery_follow(f->delivery);
+	delivery_follow(f->delivery);
 	publish(f, OFF);
 	g_assert_true(knows(f, RDMAD_CHARDEV_UVERBS) && knows(f, RDMAD_CHARDEV_UMAD));
 	g_assert_true(rdmad_allocations_end(f->allocations, allocation->id, "over", NULL));
@@ -303,19 +303,19 @@ test_a_name_that_a_allocation_may_have_stays_until_the_allocation_ends(Fixture *
 
 static void test_a_specification_of_others_is_left_alone(Fixture *f, gconstpointer data)
 {
-	g_autofree char *path = g_build_filename(f->cdi_dir, RDMAD_CDI_FILE, NULL);
+	g_autofree char *path = g_build_filename(f->cdi_dir, CDI_FILE, NULL);
 	const char *foreign = "{\"kind\": \"example.com/x\", \"devices\": []}";
-	g_autoptr(RdmadResourceSettings) settings = fixture_resource(ON);
-	const RdmadPoolMember member = { f->dev, FALSE };
-	g_autoptr(GArray) members = g_array_new(FALSE, FALSE, sizeof(RdmadPoolMember));
+	g_autoptr(ResourceSettings) settings = fixture_resource(ON);
+	const PoolMember member = { f->dev, FALSE };
+	g_autoptr(GArray) members = g_array_new(FALSE, FALSE, sizeof(PoolMember));
 	g_autoptr(GError) error = NULL;
 	g_autofree char *after = NULL;
 
 	g_assert_cmpint(g_mkdir(f->cdi_dir, 0755), ==, 0);
 	g_assert_true(g_file_set_contents(path, foreign, -1, NULL));
 	g_array_append_val(members, member);
-	rdmad_delivery_offer(f->delivery, settings, members);
-	g_assert_false(rdmad_delivery_publish(f->delivery, &error));
+	delivery_offer(f->delivery, settings, members);
+	g_assert_false(delivery_publish(f->delivery, &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY);
 	publish(f, OFF);
 	g_assert_true(g_file_get_contents(path, &after, NULL, NULL));
@@ -324,17 +324,17 @@ static void test_a_specification_of_others_is_left_alone(Fixture *f, gconstpoint
 
 static void test_a_specification_that_was_removed_is_not_relied_upon(Fixture *f, gconstpointer data)
 {
-	g_autofree char *path = g_build_filename(f->cdi_dir, RDMAD_CDI_FILE, NULL);
-	g_autoptr(RdmadResourceSettings) settings = fixture_resource(ON);
+	g_autofree char *path = g_build_filename(f->cdi_dir, CDI_FILE, NULL);
+	g_autoptr(ResourceSettings) settings = fixture_resource(ON);
 	g_autoptr(GPtrArray) devices = g_ptr_array_new();
 	g_autoptr(GPtrArray) names = NULL;
 
 	g_ptr_array_add(devices, f->dev);
 	publish(f, ON);
 	g_assert_cmpint(g_unlink(path), ==, 0);
-	g_assert_null(rdmad_cdi_names(rdmad_delivery_cdi(f->delivery), devices, settings));
+	g_assert_null(cdi_names(delivery_cdi(f->delivery), devices, settings));
 	publish(f, ON);
-	names = rdmad_cdi_names(rdmad_delivery_cdi(f->delivery), devices, settings);
+	names = cdi_names(delivery_cdi(f->delivery), devices, settings);
 	g_assert_cmpuint(names->len, ==, 1);
 	g_assert_cmpstr(names->pdata[0], ==, NAME);
 }
@@ -378,7 +378,7 @@ static void stale_directory_make(Fixture *f, gboolean described)
 		.pod_name = (char *)"train-0",
 	};
 
-	g_assert_true(rdmad_allocation_directory_begin(f->dir, &allocation, NULL));
+	g_assert_true(allocation_directory_begin(f->dir, &allocation, NULL));
 	if (!described)
 		g_assert_true(
 			rdmad_allocation_dir_write(f->dir, STALE, "allocation.json", "?", NULL));
@@ -394,11 +394,11 @@ static void check_stale(Fixture *f, guint i)
 	g_test_message("%s", stale_cases[i].name);
 	rdmad_allocations_set_liveness(f->allocations, life_of, &life);
 	stale_directory_make(f, stale_cases[i].described);
-	rdmad_delivery_load(f->delivery);
+	delivery_load(f->delivery);
 	g_assert_true(g_file_test(path, G_FILE_TEST_IS_DIR));
 	if (stale_cases[i].granted)
 		allocation = grant(f, stale_cases[i].granted);
-	g_assert_cmpuint(rdmad_delivery_review(f->delivery, pods), ==, stale_cases[i].stays);
+	g_assert_cmpuint(delivery_review(f->delivery, pods), ==, stale_cases[i].stays);
 	g_assert_true(g_file_test(path, G_FILE_TEST_IS_DIR) == stale_cases[i].stays);
 	rdmad_allocations_set_liveness(f->allocations, NULL, NULL);
 	rdmad_pods_free(pods);
@@ -422,11 +422,11 @@ static void test_slots_recall_the_id_of_their_directory(Fixture *f, gconstpointe
 	g_autofree char *found = NULL;
 
 	stale_directory_make(f, TRUE);
-	rdmad_delivery_load(f->delivery);
-	found = rdmad_delivery_recall(f->delivery, "rdma/hca", both);
+	delivery_load(f->delivery);
+	found = delivery_recall(f->delivery, "rdma/hca", both);
 	g_assert_cmpstr(found, ==, STALE);
-	g_assert_null(rdmad_delivery_recall(f->delivery, "rdma/hca", one));
-	g_assert_null(rdmad_delivery_recall(f->delivery, "rdma/other", both));
+	g_assert_null(delivery_recall(f->delivery, "rdma/hca", one));
+	g_assert_null(delivery_recall(f->delivery, "rdma/other", both));
 }
 
 #define ADD(name) g_test_add("/delivery/" #name, Fixture, NULL, setup, test_##name, teardown)

@@ -36,7 +36,7 @@ static void test_id(gconstpointer data)
 
 	g_hash_table_insert(names, (gpointer)UUID, (gpointer) "0000:1b:00.0");
 	g_hash_table_insert(names, (gpointer) "card1", (gpointer) "0000:c1:00.0");
-	address = rdmad_gpu_ids_address(names, one->id);
+	address = gpu_ids_address(names, one->id);
 	g_assert_cmpstr(address, ==, one->address);
 }
 
@@ -60,7 +60,7 @@ static const UuidCase UUIDS[] = {
 static void test_uuid(gconstpointer data)
 {
 	const UuidCase *one = data;
-	g_autofree char *uuid = rdmad_gpu_ids_uuid(one->text);
+	g_autofree char *uuid = gpu_ids_uuid(one->text);
 
 	g_assert_cmpstr(uuid, ==, one->uuid);
 }

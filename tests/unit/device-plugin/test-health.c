@@ -42,20 +42,20 @@ static RdmadDevice *device_of_case(guint i)
 
 static void test_a_port_is_good_when_nothing_speaks_against_it(void)
 {
-	const RdmadSelector all = { 0 };
+	const Selector all = { 0 };
 
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
 		RdmadDevice *dev = device_of_case(i);
 
 		g_test_message("case %u", i);
-		g_assert_cmpstr(rdmad_health_problem(dev, &all), ==, cases[i].problem);
+		g_assert_cmpstr(health_problem(dev, &all), ==, cases[i].problem);
 		rdmad_device_unref(dev);
 	}
 }
 
 static void test_one_good_port_is_enough_and_the_best_bad_one_speaks(void)
 {
-	const RdmadSelector all = { 0 };
+	const Selector all = { 0 };
 	RdmadDevice *dev = fixture_device("0000:3b:00.0", "mlx5_0", 0);
 	RdmadPort *first = dev->ports;
 
@@ -64,31 +64,31 @@ static void test_one_good_port_is_enough_and_the_best_bad_one_speaks(void)
 	dev->ports[0] = *first;
 	g_free(first);
 	dev->ports[1].state = RDMAD_PORT_DOWN;
-	g_assert_null(rdmad_health_problem(dev, &all));
+	g_assert_null(health_problem(dev, &all));
 	dev->ports[0].phys_state = 3;
-	g_assert_cmpstr(rdmad_health_problem(dev, &all), ==, "its port has no physical link");
+	g_assert_cmpstr(health_problem(dev, &all), ==, "its port has no physical link");
 	dev->ports[1].state = RDMAD_PORT_ACTIVE;
-	g_assert_null(rdmad_health_problem(dev, &all));
+	g_assert_null(health_problem(dev, &all));
 	rdmad_device_unref(dev);
 }
 
-static gint64 fall_and_rise(RdmadHealth *health, gint64 now_us)
+static gint64 fall_and_rise(Health *health, gint64 now_us)
 {
 	gint64 wait_us;
 
-	rdmad_health_update(health, "bad", now_us, SECOND);
-	wait_us = rdmad_health_update(health, NULL, now_us, SECOND);
-	g_assert_cmpint(rdmad_health_update(health, NULL, now_us + wait_us, SECOND), ==, 0);
+	health_update(health, "bad", now_us, SECOND);
+	wait_us = health_update(health, NULL, now_us, SECOND);
+	g_assert_cmpint(health_update(health, NULL, now_us + wait_us, SECOND), ==, 0);
 	g_assert_null(health->problem);
 	return wait_us;
 }
 
 static void test_a_device_that_flaps_waits_longer_each_time(void)
 {
-	RdmadHealth health = { 0 };
+	Health health = { 0 };
 	gint64 now_us = 1000 * SECOND;
 
-	rdmad_health_update(&health, NULL, now_us, SECOND);
+	health_update(&health, NULL, now_us, SECOND);
 	for (guint i = 0; i < 10; i++) {
 		const gint64 expected = SECOND << MIN(i, 6);
 

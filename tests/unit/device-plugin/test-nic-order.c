@@ -49,8 +49,8 @@ static void check_order(Fixture *f, const char *expected)
 	g_autofree char *conf = NULL;
 	g_autofree char *line = g_strdup_printf("\nNCCL_IB_HCA==%s\n", expected);
 
-	rdmad_nic_order_sort(f->devices, f->gpus);
-	conf = rdmad_nic_order_nccl_conf(f->devices, f->gpus);
+	nic_order_sort(f->devices, f->gpus);
+	conf = nic_order_nccl_conf(f->devices, f->gpus);
 	g_assert_nonnull(strstr(conf, line));
 	g_assert_cmpint(conf[0], ==, '#');
 }
@@ -78,7 +78,7 @@ static void test_the_distance_is_told(Fixture *f, gconstpointer data)
 	g_autofree char *conf = NULL;
 
 	add_gpu(f, "0000:02:00.0", "pci2 port2 up2 down2 gpu0");
-	conf = rdmad_nic_order_nccl_conf(f->devices, f->gpus);
+	conf = nic_order_nccl_conf(f->devices, f->gpus);
 	g_assert_nonnull(strstr(conf, "\n# mlx5_2: PIX to the GPU at 0000:02:00.0\n"));
 }
 
@@ -87,7 +87,7 @@ static void test_nothing_is_said_of_no_device(Fixture *f, gconstpointer data)
 	g_autofree char *conf = NULL;
 
 	g_ptr_array_set_size(f->devices, 0);
-	conf = rdmad_nic_order_nccl_conf(f->devices, f->gpus);
+	conf = nic_order_nccl_conf(f->devices, f->gpus);
 	g_assert_null(strstr(conf, "NCCL_IB_HCA"));
 }
 
@@ -113,7 +113,7 @@ static void test_a_line_is_as_nccl_can_read_it(Fixture *f, gconstpointer data)
 
 		add_nic(f, name, "pci9 port9 nic");
 	}
-	conf = rdmad_nic_order_nccl_conf(f->devices, f->gpus);
+	conf = nic_order_nccl_conf(f->devices, f->gpus);
 	line = longest_line(conf);
 	names = g_strsplit(line, ",", -1);
 	g_assert_cmpuint(strlen(line), <=, 1023);

@@ -5,27 +5,27 @@
 #define SECOND G_USEC_PER_SEC
 
 typedef struct {
-	RdmadPool *pool;
+	Pool *pool;
 	GPtrArray *devices; /* of RdmadDevice */
-	GArray *members;    /* of RdmadPoolMember */
-	GArray *held;	    /* of RdmadHeldSlot */
+	GArray *members;    /* of PoolMember */
+	GArray *held;	    /* of HeldSlot */
 	gint64 now_us;
 } Fixture;
 
 static void setup(Fixture *f, gconstpointer settings)
 {
-	g_autoptr(RdmadResourceSettings) resource = fixture_resource(settings);
+	g_autoptr(ResourceSettings) resource = fixture_resource(settings);
 
-	f->pool = rdmad_pool_new(resource);
+	f->pool = pool_new(resource);
 	f->devices = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_device_unref);
-	f->members = g_array_new(FALSE, FALSE, sizeof(RdmadPoolMember));
-	f->held = g_array_new(FALSE, FALSE, sizeof(RdmadHeldSlot));
+	f->members = g_array_new(FALSE, FALSE, sizeof(PoolMember));
+	f->held = g_array_new(FALSE, FALSE, sizeof(HeldSlot));
 	f->now_us = 1000 * SECOND;
 }
 
 static void teardown(Fixture *f, gconstpointer settings)
 {
-	rdmad_pool_free(f->pool);
+	pool_free(f->pool);
 	g_ptr_array_unref(f->devices);
 	g_array_unref(f->members);
 	g_array_unref(f->held);
@@ -34,7 +34,7 @@ static void teardown(Fixture *f, gconstpointer settings)
 static RdmadDevice *add(Fixture *f, const char *id)
 {
 	RdmadDevice *dev = fixture_device(id, id, 1);
-	const RdmadPoolMember member = { dev, FALSE };
+	const PoolMember member = { dev, FALSE };
 
 	g_ptr_array_add(f->devices, dev);
 	g_array_append_val(f->members, member);
@@ -43,24 +43,24 @@ static RdmadDevice *add(Fixture *f, const char *id)
 
 static void hold(Fixture *f, const char *slot, const char *device)
 {
-	const RdmadHeldSlot held = { slot, device };
+	const HeldSlot held = { slot, device };
 
 	g_array_append_val(f->held, held);
 }
 
 static gint64 update(Fixture *f)
 {
-	const RdmadPoolView view = {
+	const PoolView view = {
 		.now_us = f->now_us,
 		.health_delay_us = SECOND,
 		.forget_us = 60 * SECOND,
-		.members = (const RdmadPoolMember *)(const void *)f->members->data,
+		.members = (const PoolMember *)(const void *)f->members->data,
 		.n_members = f->members->len,
-		.held = (const RdmadHeldSlot *)(const void *)f->held->data,
+		.held = (const HeldSlot *)(const void *)f->held->data,
 		.n_held = f->held->len,
 	};
 
-	return rdmad_pool_update(f->pool, &view);
+	return pool_update(f->pool, &view);
 }
 
 /* "a::0 a::1! b::0": "!" marks the unhealthy. */
@@ -68,12 +68,12 @@ static void assert_slots(Fixture *f, const char *expected)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
 
-	for (guint i = 0; i < rdmad_pool_slot_count(f->pool); i++) {
-		const RdmadSlot *slot = rdmad_pool_slot(f->pool, i);
+	for (guint i = 0; i < pool_slot_count(f->pool); i++) {
+		const Slot *slot = pool_slot(f->pool, i);
 
 		g_string_append_printf(text, "%s%s%s", i ? " " : "", slot->id,
 				       slot->device->health.problem ? "!" : "");
-		g_assert_true(rdmad_pool_find(f->pool, slot->id) == slot);
+		g_assert_true(pool_find(f->pool, slot->id) == slot);
 	}
 	g_assert_cmpstr(text->str, ==, expected);
 }
@@ -123,6 +123,15 @@ static void test_an_exclusive_device_is_its_own_slot(Fixture *f, gconstpointer d
 	assert_slots(f, "0000:0a:00.0 0000:3b:00.0");
 }
 
+/* As in `rdmad devices`: a part of a PCI address is no decimal number. */
+static void test_devices_are_in_the_order_of_their_addresses(Fixture *f, gconstpointer d)
+{
+	add(f, "0000:9a:00.0");
+	add(f, "0000:18:00.0");
+	update(f);
+	assert_slots(f, "0000:18:00.0 0000:9a:00.0");
+}
+
 static void test_held_slots_stay_when_a_device_joins(Fixture *f, gconstpointer d)
 {
 	add(f, "a");
@@ -169,7 +178,7 @@ static void test_what_is_held_of_a_forgotten_device_stays_unhealthy(Fixture *f, 
 	assert_slots(f, "a::0 a::1 a::2 a::3 a::4 b::1!");
 	add(f, "b");
 	update(f);
-	g_assert_cmpstr(rdmad_pool_find(f->pool, "b::1")->device->dev->name, ==, "b");
+	g_assert_cmpstr(pool_find(f->pool, "b::1")->device->dev->name, ==, "b");
 }
 
 static void test_a_link_that_goes_down_counts_at_once_and_up_after_the_delay(Fixture *f,
@@ -234,24 +243,23 @@ static void test_a_list_is_cut_to_what_one_message_carries(Fixture *f, gconstpoi
 {
 	add(f, "a");
 	update(f);
-	g_assert_false(rdmad_pool_is_cut(f->pool));
+	g_assert_false(pool_is_cut(f->pool));
 	add(f, "b");
 	update(f);
-	g_assert_true(rdmad_pool_is_cut(f->pool));
-	g_assert_cmpuint(rdmad_pool_slot_count(f->pool), ==, RDMAD_RESOURCE_SLOTS_MAX);
+	g_assert_true(pool_is_cut(f->pool));
+	g_assert_cmpuint(pool_slot_count(f->pool), ==, RESOURCE_SLOTS_MAX);
 }
 
 static void test_a_device_of_a_second_resource_has_other_ids(Fixture *f, gconstpointer d)
 {
 	add(f, "0000:3b:00.0");
-	g_array_index(f->members, RdmadPoolMember, 0).marked = TRUE;
+	g_array_index(f->members, PoolMember, 0).marked = TRUE;
 	update(f);
-	g_assert_true(g_str_has_prefix(rdmad_pool_slot(f->pool, 0)->id, "0000:3b:00.0:"));
-	g_assert_cmpuint(strlen(rdmad_pool_slot(f->pool, 0)->id), ==,
-			 strlen("0000:3b:00.0:000000"));
+	g_assert_true(g_str_has_prefix(pool_slot(f->pool, 0)->id, "0000:3b:00.0:"));
+	g_assert_cmpuint(strlen(pool_slot(f->pool, 0)->id), ==, strlen("0000:3b:00.0:000000"));
 }
 
-static void count_news(const RdmadPoolDevice *device, gpointer data)
+static void count_news(const PoolDevice *device, gpointer data)
 {
 	++*(guint *)data;
 }
@@ -262,12 +270,12 @@ static void test_news_are_told_once(Fixture *f, gconstpointer d)
 	guint news = 0;
 
 	update(f);
-	rdmad_pool_take_news(f->pool, count_news, &news);
+	pool_take_news(f->pool, count_news, &news);
 	g_assert_cmpuint(news, ==, 0);
 	dev->ports[0].state = RDMAD_PORT_DOWN;
 	update(f);
-	rdmad_pool_take_news(f->pool, count_news, &news);
-	rdmad_pool_take_news(f->pool, count_news, &news);
+	pool_take_news(f->pool, count_news, &news);
+	pool_take_news(f->pool, count_news, &news);
 	g_assert_cmpuint(news, ==, 1);
 }
 
@@ -281,6 +289,7 @@ int main(int argc, char **argv)
 	ADD(SHARED_11, numbers_have_the_digits_of_the_count);
 	ADD(TWO_PER, count_per_device);
 	ADD(EXCLUSIVE, an_exclusive_device_is_its_own_slot);
+	ADD(EXCLUSIVE, devices_are_in_the_order_of_their_addresses);
 	ADD(SHARED_5, held_slots_stay_when_a_device_joins);
 	ADD(EXCLUSIVE, a_device_held_in_another_form_is_not_offered_again);
 	ADD(SHARED_5, a_device_that_leaves_keeps_its_share_for_a_time);

@@ -5,33 +5,33 @@
 
 /* A pool to choose from; what is chosen is test-choice.c. */
 typedef struct {
-	RdmadPool *pool;
+	Pool *pool;
 	GPtrArray *devices;
 	GArray *gpus;
 } Fixture;
 
 static void setup(Fixture *f, gconstpointer data)
 {
-	g_autoptr(RdmadResourceSettings) settings =
+	g_autoptr(ResourceSettings) settings =
 		fixture_resource("name = \"a/b\"; count = 3; count_per = \"device\";");
-	RdmadPoolMember members[4];
-	RdmadPoolView attributes = { .now_us = G_USEC_PER_SEC, .members = members, .n_members = 4 };
+	PoolMember members[4];
+	PoolView attributes = { .now_us = G_USEC_PER_SEC, .members = members, .n_members = 4 };
 
-	f->pool = rdmad_pool_new(settings);
+	f->pool = pool_new(settings);
 	f->devices = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_device_unref);
 	for (guint i = 0; i < 4; i++) {
 		const char id[] = { (char)('a' + i), '\0' };
 
 		g_ptr_array_add(f->devices, fixture_device(id, id, (int)i / 2));
-		members[i] = (RdmadPoolMember){ f->devices->pdata[i], FALSE };
+		members[i] = (PoolMember){ f->devices->pdata[i], FALSE };
 	}
-	rdmad_pool_update(f->pool, &attributes);
-	f->gpus = g_array_new(FALSE, FALSE, sizeof(RdmadPlacementGpu));
+	pool_update(f->pool, &attributes);
+	f->gpus = g_array_new(FALSE, FALSE, sizeof(PlacementGpu));
 }
 
 static void teardown(Fixture *f, gconstpointer data)
 {
-	rdmad_pool_free(f->pool);
+	pool_free(f->pool);
 	g_ptr_array_unref(f->devices);
 	g_array_unref(f->gpus);
 }
@@ -41,8 +41,7 @@ static void test_garbage_is_refused(Fixture *f, gconstpointer data)
 	static const guint8 garbage[] = { 0x0a, 0xff, 0x01 };
 	g_autoptr(GError) error = NULL;
 
-	g_assert_null(
-		rdmad_preferred_answer(f->pool, f->gpus, NULL, garbage, sizeof(garbage), &error));
+	g_assert_null(preferred_answer(f->pool, f->gpus, NULL, garbage, sizeof(garbage), &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID);
 }
 
@@ -61,8 +60,7 @@ static void test_a_message_that_swells_in_memory_is_refused(Fixture *f, gconstpo
 			    5);
 	for (gsize i = 0; i < ids; i++)
 		g_byte_array_append(message, (const guint8[]){ 0x0a, 0x00 }, 2);
-	answer =
-		rdmad_preferred_answer(f->pool, f->gpus, NULL, message->data, message->len, &error);
+	answer = preferred_answer(f->pool, f->gpus, NULL, message->data, message->len, &error);
 	g_assert_null(answer);
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID);
 }

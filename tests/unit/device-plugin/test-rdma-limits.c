@@ -12,7 +12,7 @@
 
 typedef struct {
 	const char *name;
-	RdmadRdmaLimits limits;
+	RdmaLimits limits;
 	const char *line;
 } LineCase;
 
@@ -25,7 +25,7 @@ static const LineCase LINES[] = {
 static void test_line(gconstpointer data)
 {
 	const LineCase *one = data;
-	g_autofree char *line = rdmad_rdma_limits_line("mlx5_0", &one->limits);
+	g_autofree char *line = rdma_limits_line("mlx5_0", &one->limits);
 
 	g_assert_cmpstr(line, ==, one->line);
 }
@@ -53,7 +53,7 @@ static void test_uid(gconstpointer data)
 	g_autofree char *directory = NULL;
 
 	g_assert_no_error(error);
-	directory = rdmad_rdma_limits_directory(root, one->uid, &error);
+	directory = rdma_limits_directory(root, one->uid, &error);
 	g_assert_null(directory);
 	g_assert_error(error, RDMAD_ERROR, one->code);
 	rdmad_sysroot_free(root);
@@ -72,7 +72,7 @@ static void test_what_cannot_be_looked_for_is_not_missing(void)
 	g_assert_cmpint(getrlimit(RLIMIT_NOFILE, &before), ==, 0);
 	none = (struct rlimit){ 0, before.rlim_max };
 	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &none), ==, 0);
-	directory = rdmad_rdma_limits_directory(root, POD, &error);
+	directory = rdma_limits_directory(root, POD, &error);
 	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &before), ==, 0);
 	g_assert_null(directory);
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);

@@ -60,11 +60,11 @@ static const SelectorCase CASES[] = {
 };
 
 /* A refusal begins with its key. */
-static void assert_refusal(const RdmadSelector *selector, const RdmadDevice *dev, const char *key)
+static void assert_refusal(const Selector *selector, const RdmadDevice *dev, const char *key)
 {
-	g_autofree char *refusal = rdmad_selector_refusal(selector, dev);
+	g_autofree char *refusal = selector_refusal(selector, dev);
 
-	g_assert_cmpint(rdmad_selector_takes(selector, dev), ==, key == NULL);
+	g_assert_cmpint(selector_takes(selector, dev), ==, key == NULL);
 	if (!key)
 		g_assert_null(refusal);
 	else if (!refusal || !g_str_has_prefix(refusal, key))
@@ -76,7 +76,7 @@ static void test_case(gconstpointer data)
 	const SelectorCase *one = data;
 	g_autofree char *text =
 		g_strdup_printf("name = \"a/b\"; selectors = { %s };", one->selectors);
-	g_autoptr(RdmadResourceSettings) settings = fixture_resource(text);
+	g_autoptr(ResourceSettings) settings = fixture_resource(text);
 	g_autoptr(RdmadDevice) dev = fixture_device("0000:3b:00.0", "mlx5_3", 0);
 
 	dev->node_guid = g_strdup("0c42:a103:0065:4321");
@@ -88,11 +88,11 @@ static void test_case(gconstpointer data)
 
 static void test_what_cannot_be_read_matches_no_pattern(void)
 {
-	g_autoptr(RdmadResourceSettings) by_driver =
+	g_autoptr(ResourceSettings) by_driver =
 		fixture_resource("name = \"a/b\"; selectors = { drivers = \"*\"; };");
-	g_autoptr(RdmadResourceSettings) by_vendor =
+	g_autoptr(ResourceSettings) by_vendor =
 		fixture_resource("name = \"a/b\"; selectors = { vendors = \"*\"; };");
-	g_autoptr(RdmadResourceSettings) not_intel =
+	g_autoptr(ResourceSettings) not_intel =
 		fixture_resource("name = \"a/b\"; selectors = { vendors = \"!8086\"; };");
 	g_autoptr(RdmadDeviceRef) bare = rdmad_device_new("rxe0", "rxe0");
 
@@ -103,7 +103,7 @@ static void test_what_cannot_be_read_matches_no_pattern(void)
 
 static void test_any_group_of_a_list_takes_it(void)
 {
-	g_autoptr(RdmadResourceSettings) settings =
+	g_autoptr(ResourceSettings) settings =
 		fixture_resource("name = \"a/b\"; selectors = ( { names = \"mlx5_4\"; }, "
 				 "{ vendors = \"15b3\"; netdevs = \"eth-*\"; } );");
 	g_autoptr(RdmadDeviceRef) taken = fixture_device("0000:3b:00.0", "mlx5_3", 0);
@@ -128,9 +128,9 @@ static RdmadDevice *virtual_function(int index)
 static void test_a_range_of_virtual_functions_holds_its_ends(void)
 {
 	static const gboolean held[] = { TRUE, TRUE, TRUE, TRUE, FALSE, FALSE, FALSE, TRUE, FALSE };
-	g_autoptr(RdmadResourceSettings) by_name =
+	g_autoptr(ResourceSettings) by_name =
 		fixture_resource("name = \"a/b\"; selectors = { pf_names = \"ens1f0#0-3,7\"; };");
-	g_autoptr(RdmadResourceSettings) by_root =
+	g_autoptr(ResourceSettings) by_root =
 		fixture_resource("name = \"a/b\"; selectors = { root_devices = ( \"0000:3c:00.0\", "
 				 "\"0000:3B:00.0#0-3,7\" ); };");
 
@@ -144,7 +144,7 @@ static void test_a_range_of_virtual_functions_holds_its_ends(void)
 
 static void test_a_subfunction_goes_by_its_type_and_number(void)
 {
-	g_autoptr(RdmadResourceSettings) settings = fixture_resource(
+	g_autoptr(ResourceSettings) settings = fixture_resource(
 		"name = \"a/b\"; selectors = { aux_types = \"sf\"; pf_names = \"ens1f0#88\"; };");
 	g_autoptr(RdmadDevice) dev = fixture_device("0000:3b:00.0", "mlx5_6", 0);
 
@@ -158,7 +158,7 @@ static void test_a_subfunction_goes_by_its_type_and_number(void)
 
 static void test_one_port_must_have_all_that_is_asked_of_ports(void)
 {
-	g_autoptr(RdmadResourceSettings) settings =
+	g_autoptr(ResourceSettings) settings =
 		fixture_resource("name = \"a/b\"; selectors = { link_layers = \"infiniband\"; "
 				 "port_states = \"active\"; };");
 	g_autoptr(RdmadDevice) dev = fixture_device("0000:3b:00.0", "mlx5_3", 0);
@@ -171,8 +171,8 @@ static void test_one_port_must_have_all_that_is_asked_of_ports(void)
 	assert_refusal(&settings->selector, dev, "port_states: down");
 	dev->ports[1].state = RDMAD_PORT_ACTIVE;
 	assert_refusal(&settings->selector, dev, NULL);
-	g_assert_false(rdmad_selector_takes_port(&settings->selector, dev, &dev->ports[0]));
-	g_assert_true(rdmad_selector_takes_port(&settings->selector, dev, &dev->ports[1]));
+	g_assert_false(selector_takes_port(&settings->selector, dev, &dev->ports[0]));
+	g_assert_true(selector_takes_port(&settings->selector, dev, &dev->ports[1]));
 }
 
 int main(int argc, char **argv)

@@ -4,8 +4,8 @@
 static void test_no_configuration_is_one_shared_resource_of_1000(void)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(RdmadPluginSettings) settings = rdmad_plugin_settings_parse(NULL, &error);
-	RdmadResourceSettings *resource;
+	g_autoptr(PluginSettings) settings = plugin_settings_parse(NULL, &error);
+	ResourceSettings *resource;
 	g_autoptr(RdmadDeviceRef) dev = fixture_device("0000:3b:00.0", "mlx5_0", 0);
 	g_autoptr(RdmadDeviceRef) portless = rdmad_device_new("efa0", "efa0");
 
@@ -13,16 +13,16 @@ static void test_no_configuration_is_one_shared_resource_of_1000(void)
 	g_assert_cmpuint(settings->resources->len, ==, 1);
 	resource = settings->resources->pdata[0];
 	g_assert_cmpstr(resource->name, ==, "rdma/hca");
-	g_assert_cmpint(resource->mode, ==, RDMAD_MODE_SHARED);
+	g_assert_cmpint(resource->mode, ==, MODE_SHARED);
 	g_assert_cmpint(resource->count, ==, 1000);
-	g_assert_true(rdmad_selector_takes(&resource->selector, dev));
-	g_assert_false(rdmad_selector_takes(&resource->selector, portless));
+	g_assert_true(selector_takes(&resource->selector, dev));
+	g_assert_false(selector_takes(&resource->selector, portless));
 }
 
 static void test_every_option_is_read(void)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(RdmadPluginSettings) settings = fixture_settings(
+	g_autoptr(PluginSettings) settings = fixture_settings(
 		"registration = \"legacy\"; socket_prefix = \"other\"; health_delay = \"250ms\"; "
 		"forget_delay = 5; device_info_dir = \"/x/dp\"; cdi_dir = \"\"; resources = ( { "
 		"name = "
@@ -35,10 +35,10 @@ static void test_every_option_is_read(void)
 		"selectors = { names = \"a\"; }; }, { name = \"c/d\"; mode = \"shared-multi\"; "
 		"multi_count = 4; mode_from = \"label:mode\"; } );",
 		&error);
-	RdmadResourceSettings *first, *second, *third;
+	ResourceSettings *first, *second, *third;
 
 	g_assert_no_error(error);
-	g_assert_cmpint(settings->registration, ==, RDMAD_REGISTRATION_LEGACY);
+	g_assert_cmpint(settings->registration, ==, REGISTRATION_LEGACY);
 	g_assert_cmpstr(settings->socket_prefix, ==, "other");
 	g_assert_cmpuint(settings->health_delay_ms, ==, 250);
 	g_assert_cmpuint(settings->forget_delay_ms, ==, 5000);
@@ -48,39 +48,39 @@ static void test_every_option_is_read(void)
 	second = settings->resources->pdata[1];
 	third = settings->resources->pdata[2];
 	g_assert_cmpint(first->count, ==, 63);
-	g_assert_cmpint(first->expose, ==, RDMAD_EXPOSE_POOL);
-	g_assert_cmpint(first->ids, ==, RDMAD_IDS_NAME);
+	g_assert_cmpint(first->expose, ==, EXPOSE_POOL);
+	g_assert_cmpint(first->ids, ==, IDS_NAME);
 	g_assert_true(first->busy_pfs && !first->numa);
 	g_assert_cmpstr(first->shared_with[0], ==, "c/d");
-	g_assert_cmpint(third->mode, ==, RDMAD_MODE_SHARED_MULTI);
+	g_assert_cmpint(third->mode, ==, MODE_SHARED_MULTI);
 	g_assert_cmpint(third->multi_count, ==, 4);
 	g_assert_cmpstr(third->mode_from, ==, "label:mode");
-	g_assert_cmpint(first->count_per, ==, RDMAD_COUNT_PER_DEVICE);
+	g_assert_cmpint(first->count_per, ==, COUNT_PER_DEVICE);
 	g_assert_true(first->umad && first->issm && first->ucm && first->ignore_health);
 	g_assert_cmpstr(first->permissions, ==, "rwm");
-	g_assert_cmpint(second->mode, ==, RDMAD_MODE_EXCLUSIVE);
+	g_assert_cmpint(second->mode, ==, MODE_EXCLUSIVE);
 }
 
 static void test_defaults_are_for_resources_that_do_not_say_otherwise(void)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(RdmadPluginSettings) settings = fixture_settings(
+	g_autoptr(PluginSettings) settings = fixture_settings(
 		"defaults = { expose = \"pool\"; permissions = \"rwm\"; }; resources = ( "
 		"{ name = \"a/b\"; permissions = \"r\"; }, "
 		"{ name = \"c/d\"; selectors = { names = \"x\"; }; } );",
 		&error);
-	g_autoptr(RdmadPluginSettings) alone =
+	g_autoptr(PluginSettings) alone =
 		fixture_settings("defaults = { expose = \"pool\"; };", NULL);
-	const RdmadResourceSettings *first, *second;
+	const ResourceSettings *first, *second;
 
 	g_assert_no_error(error);
 	first = settings->resources->pdata[0];
 	second = settings->resources->pdata[1];
-	g_assert_cmpint(first->expose, ==, RDMAD_EXPOSE_POOL);
+	g_assert_cmpint(first->expose, ==, EXPOSE_POOL);
 	g_assert_cmpstr(first->permissions, ==, "r");
 	g_assert_cmpstr(second->permissions, ==, "rwm");
 	first = alone->resources->pdata[0];
-	g_assert_cmpint(first->expose, ==, RDMAD_EXPOSE_POOL);
+	g_assert_cmpint(first->expose, ==, EXPOSE_POOL);
 }
 
 typedef struct {
@@ -184,7 +184,7 @@ static void test_bad(gconstpointer data)
 {
 	const BadCase *bad = data;
 	g_autoptr(GError) error = NULL;
-	g_autoptr(RdmadPluginSettings) settings = fixture_settings(bad->text, &error);
+	g_autoptr(PluginSettings) settings = fixture_settings(bad->text, &error);
 
 	g_assert_null(settings);
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG);

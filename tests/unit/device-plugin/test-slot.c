@@ -16,7 +16,7 @@ static const char *const ODD_IDS[] = {
 
 static void assert_fits_kubelet(const char *id)
 {
-	g_assert_cmpuint(strlen(id), <=, RDMAD_SLOT_MAX);
+	g_assert_cmpuint(strlen(id), <=, SLOT_MAX);
 	g_assert_cmpuint(strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 				    "0123456789._:-"),
 			 ==, strlen(id));
@@ -25,9 +25,9 @@ static void assert_fits_kubelet(const char *id)
 static void test_every_id_fits_kubelet(void)
 {
 	for (guint i = 0; i < G_N_ELEMENTS(ODD_IDS); i++) {
-		g_autofree char *stem = rdmad_slot_stem(ODD_IDS[i], NULL);
-		g_autofree char *marked = rdmad_slot_stem(ODD_IDS[i], "rdma/hca");
-		g_autofree char *shared = rdmad_slot_shared(marked, 32767, 5);
+		g_autofree char *stem = slot_stem(ODD_IDS[i], NULL);
+		g_autofree char *marked = slot_stem(ODD_IDS[i], "rdma/hca");
+		g_autofree char *shared = slot_shared(marked, 32767, 5);
 
 		assert_fits_kubelet(stem);
 		assert_fits_kubelet(shared);
@@ -37,16 +37,16 @@ static void test_every_id_fits_kubelet(void)
 
 static void test_plain_ids_stay_as_they_are(void)
 {
-	g_autofree char *stem = rdmad_slot_stem("0000:3b:00.0", NULL);
-	g_autofree char *shared = rdmad_slot_shared(stem, 7, 3);
+	g_autofree char *stem = slot_stem("0000:3b:00.0", NULL);
+	g_autofree char *shared = slot_shared(stem, 7, 3);
 
 	g_assert_cmpstr(shared, ==, "0000:3b:00.0::007");
 }
 
 static void test_ids_that_look_the_same_after_cleaning_differ(void)
 {
-	g_autofree char *a = rdmad_slot_stem("rxe 0", NULL);
-	g_autofree char *b = rdmad_slot_stem("rxe/0", NULL);
+	g_autofree char *a = slot_stem("rxe 0", NULL);
+	g_autofree char *b = slot_stem("rxe/0", NULL);
 
 	g_assert_cmpstr(a, !=, b);
 }
@@ -58,7 +58,7 @@ static void test_digits(void)
 	} cases[] = { { 1, 1 }, { 10, 1 }, { 11, 2 }, { 100, 2 }, { 1000, 3 }, { 32768, 5 } };
 
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++)
-		g_assert_cmpuint(rdmad_slot_digits(cases[i].count), ==, cases[i].digits);
+		g_assert_cmpuint(slot_digits(cases[i].count), ==, cases[i].digits);
 }
 
 static void test_ids_of_other_plugins_are_understood(void)
@@ -81,7 +81,7 @@ static void test_ids_of_other_plugins_are_understood(void)
 		g_autofree char *stem = NULL;
 		guint number = 0;
 
-		g_assert_cmpint(rdmad_slot_parse_foreign(cases[i].slot, &stem, &number), ==,
+		g_assert_cmpint(slot_parse_foreign(cases[i].slot, &stem, &number), ==,
 				cases[i].stem != NULL);
 		g_assert_cmpstr(stem, ==, cases[i].stem);
 		g_assert_cmpuint(number, ==, cases[i].number);
