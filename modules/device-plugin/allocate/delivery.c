@@ -522,4 +522,5 @@ void rdmad_delivery_stop(RdmadDelivery *delivery)
 	g_clear_pointer(&delivery->inventory_watch, rdmad_watch_free);
 	g_clear_pointer(&delivery->allocations_watch, rdmad_watch_free);
 	g_clear_pointer(&delivery->review, rdmad_event_free);
+	rdmad_pods_cancel(rdmad_module_pods(delivery->self), review_listed, delivery);
 }

@@ -96,6 +96,7 @@ RdmadAllocateWait *rdmad_allocate_wait_new(RdmadModule *self)
 
 void rdmad_allocate_wait_free(RdmadAllocateWait *wait)
 {
+	rdmad_pods_cancel(rdmad_module_pods(wait->self), pods_told, wait);
 	for (guint i = 0; i < wait->calls->len; i++)
 		waiting_fail(wait->calls->pdata[i]);
 	g_ptr_array_unref(wait->calls);

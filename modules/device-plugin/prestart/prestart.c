@@ -394,6 +394,7 @@ void rdmad_pre_start_begin(RdmadPreStart *pre_start, const RdmadGpuIds *gpu_ids,
 
 void rdmad_pre_start_stop(RdmadPreStart *pre_start)
 {
+	rdmad_pods_cancel(rdmad_module_pods(pre_start->self), pods_told, pre_start);
 	while (pre_start->starts->len)
 		start_allow(pre_start->starts->pdata[pre_start->starts->len - 1]);
 	pre_start->gpu_ids = NULL;
