@@ -101,7 +101,7 @@ static void listing_add(const RdmadAllocation *allocation, gpointer data)
 	api_texts_add(listing->texts, allocation, allocation_json, allocation, listing->services);
 }
 
-static GBytes *allocations_build(const RdmadServices *services)
+static GBytes *allocations_build(const RdmadServices *services, gconstpointer read)
 {
 	g_autofree char *names = device_names(services->inventory);
 	const Listing listing = { services, api_allocation_texts(services, names) };
@@ -114,9 +114,11 @@ static GBytes *allocations_build(const RdmadServices *services)
 	return g_string_free_to_bytes(body);
 }
 
+static const ApiResource allocations_resource = { .build = allocations_build };
+
 void api_get_allocations(RdmadHttpRequest *request, gpointer data)
 {
-	api_reply_shared(request, data, API_SHARED_ALLOCATIONS, allocations_build);
+	api_reply_shared(request, data, API_SHARED_ALLOCATIONS, &allocations_resource);
 }
 
 typedef struct {

@@ -35,7 +35,7 @@ static const struct {
 
 gboolean rdmad_api_start(RdmadServices *services, GError **error)
 {
-	services->api = rdmad_api_new(services->loop);
+	services->api = rdmad_api_new(services);
 	for (gsize i = 0; i < G_N_ELEMENTS(api_routes); i++)
 		if (!rdmad_http_route(services->http, NULL, api_routes[i].method,
 				      api_routes[i].path, api_routes[i].scope,

@@ -213,7 +213,7 @@ GPtrArray *api_devices_by_name(const RdmadServices *services)
 	return devices;
 }
 
-static GBytes *devices_build(const RdmadServices *services)
+static GBytes *devices_build(const RdmadServices *services, gconstpointer read)
 {
 	g_autoptr(GPtrArray) sorted = api_devices_by_name(services);
 	json_t *devices = json_array();
@@ -224,7 +224,9 @@ static GBytes *devices_build(const RdmadServices *services)
 	return api_json_bytes(json_pack("{s:o}", "devices", devices));
 }
 
+static const ApiResource devices_resource = { .build = devices_build };
+
 void api_get_devices(RdmadHttpRequest *request, gpointer data)
 {
-	api_reply_shared(request, data, API_SHARED_DEVICES, devices_build);
+	api_reply_shared(request, data, API_SHARED_DEVICES, &devices_resource);
 }

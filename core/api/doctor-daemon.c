@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rdmad itself: versions, configuration, modules, database */
-#include <errno.h>
 #include <limits.h>
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "build-info.h"
@@ -44,13 +42,18 @@ static int note_library(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
-static void check_versions(json_t *findings)
+char *doctor_libraries(void)
 {
-	g_autoptr(GString) names = g_string_new(NULL);
+	GString *names = g_string_new(NULL);
 
 	dl_iterate_phdr(note_library, names);
-	doctor_say(findings, RDMAD_FINDING_OK, "version", NULL, "rdmad %s; %s", RDMAD_VERSION,
-		   names->str);
+	return g_string_free(names, FALSE);
+}
+
+static void check_versions(const DoctorFiles *files, json_t *findings)
+{
+	doctor_say(findings, RDMAD_FINDING_OK, "version", NULL, "rdmad %s%s%s", RDMAD_VERSION,
+		   files ? "; " : "", files ? files->libraries : "");
 }
 
 static void check_config(const RdmadServices *services, json_t *findings)
@@ -100,19 +103,30 @@ static void check_modules(const RdmadServices *services, json_t *findings)
 	}
 }
 
-static void check_database(const RdmadServices *services, json_t *findings)
+static void check_database_file(const DoctorFiles *files, json_t *findings)
 {
-	g_autofree char *path = NULL;
-	struct stat st;
+	if (files->database_errnum)
+		doctor_say(findings, RDMAD_FINDING_PROBLEM, "database",
+			   "restart rdmad; allocations are taken from kubelet again",
+			   "%s cannot be looked at: %s", files->database,
+			   g_strerror(files->database_errnum));
+	else
+		doctor_say(findings,
+			   files->database_size > LARGE_DATABASE ? RDMAD_FINDING_NOTE
+								 : RDMAD_FINDING_OK,
+			   "database", NULL, "%s has %" G_GINT64_FORMAT " KiB", files->database,
+			   files->database_size / 1024);
+}
 
+static void check_database(const RdmadServices *services, const DoctorFiles *files,
+			   json_t *findings)
+{
 	if (!services->state_dir) {
 		doctor_say(findings, RDMAD_FINDING_NOTE, "database",
 			   "set state_dir where allocations are to outlive rdmad",
 			   "there is none: what rdmad knows ends with it");
 		return;
 	}
-	path = g_build_filename(services->state_dir, "rdmad.db", NULL);
-
 	if (services->state_set_aside)
 		doctor_say(
 			findings, RDMAD_FINDING_PROBLEM, "database",
@@ -120,24 +134,17 @@ static void check_database(const RdmadServices *services, json_t *findings)
 			"file for support, then remove it and restart rdmad",
 			"the database was damaged and was set aside as %s",
 			services->state_set_aside);
-	if (stat(path, &st) < 0)
-		doctor_say(findings, RDMAD_FINDING_PROBLEM, "database",
-			   "restart rdmad; allocations are taken from kubelet again",
-			   "%s cannot be looked at: %s", path, g_strerror(errno));
-	else
-		doctor_say(findings,
-			   st.st_size > LARGE_DATABASE ? RDMAD_FINDING_NOTE : RDMAD_FINDING_OK,
-			   "database", NULL, "%s has %" G_GINT64_FORMAT " KiB", path,
-			   (gint64)st.st_size / 1024);
+	if (files)
+		check_database_file(files, findings);
 }
 
-void doctor_check_daemon(const RdmadServices *services, json_t *findings)
+void doctor_check_daemon(const RdmadServices *services, const DoctorFiles *files, json_t *findings)
 {
-	check_versions(findings);
+	check_versions(files, findings);
 	check_config(services, findings);
 	check_listeners(services, findings);
 	check_modules(services, findings);
-	check_database(services, findings);
+	check_database(services, files, findings);
 	if (geteuid() != 0)
 		doctor_say(findings, RDMAD_FINDING_NOTE, "user",
 			   "kubelet's sockets need uid 0; metrics alone do not",

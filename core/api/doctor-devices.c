@@ -5,21 +5,13 @@
 #include <rdmad/sysroot.h>
 #include <string.h>
 
-#include "hardware/sysroot.h"
 #include "hardware/verbs/verbs.h"
 #include "api/doctor.h"
 #include "api/json.h"
 
-/* Not merely out of sight, for want of a descriptor. */
-static gboolean is_missing(const RdmadServices *services, const char *path)
+static void check_any(const DoctorFiles *files, json_t *findings)
 {
-	rdmad_sysroot_passing_error();
-	return !rdmad_sysroot_exists(services->sysroot, path) && !rdmad_sysroot_passing_error();
-}
-
-static void check_any(const RdmadServices *services, json_t *findings)
-{
-	if (!is_missing(services, "sys/class/infiniband"))
+	if (!files->infiniband_missing)
 		doctor_say(
 			findings, RDMAD_FINDING_PROBLEM, "devices",
 			"load the driver of your adapter (`modprobe mlx5_ib`, `bnxt_re`, `irdma`, "
@@ -54,9 +46,9 @@ static void check_drivers(RdmadInventory *inventory, json_t *findings)
 			   GPOINTER_TO_UINT(count) == 1 ? "device" : "devices");
 }
 
-static void check_nodes(const RdmadServices *services, json_t *findings)
+static void check_nodes(const DoctorFiles *files, json_t *findings)
 {
-	if (!is_missing(services, "dev/infiniband/rdma_cm"))
+	if (!files->rdma_cm_missing)
 		doctor_say(findings, RDMAD_FINDING_OK, "device nodes", NULL,
 			   "/dev/infiniband/rdma_cm is there");
 	else
@@ -66,15 +58,16 @@ static void check_nodes(const RdmadServices *services, json_t *findings)
 			   "will not work");
 }
 
-static void check_uverbs(const RdmadServices *services, const RdmadDevice *dev, json_t *findings)
+static void check_uverbs(const RdmadServices *services, const DoctorFiles *files,
+			 const RdmadDevice *dev, json_t *findings)
 {
 	const RdmadChardev *uverbs = rdmad_device_chardev(dev, RDMAD_CHARDEV_UVERBS);
 
 	if (!uverbs)
 		doctor_say(findings, RDMAD_FINDING_PROBLEM, dev->name, "`modprobe ib_uverbs`",
 			   "it has no uverbs device: no program can use it");
-	else if (rdmad_sysroot_is_live(services->sysroot) && *uverbs->path == '/' &&
-		 is_missing(services, uverbs->path + 1))
+	else if (files && rdmad_sysroot_is_live(services->sysroot) &&
+		 g_hash_table_contains(files->missing, uverbs->path))
 		doctor_say(findings, RDMAD_FINDING_PROBLEM, dev->name,
 			   "in a container, mount the host's /dev; on the host, see that udev or "
 			   "devtmpfs makes the node",
@@ -150,30 +143,32 @@ static void check_port(const RdmadDevice *dev, const RdmadPort *port, json_t *fi
 			"port %u has no RoCE v2 GID: nothing can be routed to it", port->number);
 }
 
-static void check_device(const RdmadServices *services, const RdmadDevice *dev, json_t *findings)
+static void check_device(const RdmadServices *services, const DoctorFiles *files,
+			 const RdmadDevice *dev, json_t *findings)
 {
 	if (dev->fatal)
 		doctor_say(findings, RDMAD_FINDING_PROBLEM, dev->name,
 			   "`dmesg` may tell why; reset the device or load its driver again, rdmad "
 			   "takes it up again once it was removed and added",
 			   "its driver reports a fatal error and gave it up");
-	check_uverbs(services, dev, findings);
+	check_uverbs(services, files, dev, findings);
 	for (guint i = 0; i < dev->n_ports; i++)
 		check_port(dev, &dev->ports[i], findings);
 	check_problems(services, dev, findings);
 }
 
-void doctor_check_devices(const RdmadServices *services, json_t *findings)
+void doctor_check_devices(const RdmadServices *services, const DoctorFiles *files, json_t *findings)
 {
 	g_autoptr(GPtrArray) devices = api_devices_by_name(services);
 
 	if (devices->len == 0) {
-		check_any(services, findings);
+		if (files)
+			check_any(files, findings);
 		return;
 	}
 	check_drivers(services->inventory, findings);
-	if (rdmad_sysroot_is_live(services->sysroot)) /* a recording has no device nodes */
-		check_nodes(services, findings);
+	if (files && rdmad_sysroot_is_live(services->sysroot)) /* a recording has no device nodes */
+		check_nodes(files, findings);
 	for (guint i = 0; i < devices->len; i++)
-		check_device(services, g_ptr_array_index(devices, i), findings);
+		check_device(services, files, g_ptr_array_index(devices, i), findings);
 }

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The directories and sockets by which kubelet is reached */
-#include <rdmad/fd.h>
-#include <rdmad/socket-file.h>
-#include <sys/socket.h>
 
-#include "base/go-build.h"
-#include "base/unix-socket.h"
-#include "hardware/sysroot.h"
 #include "api/doctor.h"
 #include "service/allocations-private.h"
 #include "service/pod-watch.h"
@@ -15,49 +9,34 @@
 	"see that kubelet runs with this --root-dir, and that rdmad's container mounts the "       \
 	"directory"
 
-static gboolean check_socket(const char *path, const char *without, json_t *findings)
+static gboolean check_socket(const DoctorSocket *socket, const char *without, json_t *findings)
 {
-	RdmadSocketFile file;
-
-	if (!rdmad_socket_file_identify(path, &file)) {
+	if (!socket->exists)
 		doctor_say(findings, RDMAD_FINDING_PROBLEM, "kubelet", ADVICE,
-			   "there is no socket at %s: %s", path, without);
-		return FALSE;
-	}
-	if (rdmad_socket_file_is_dead(path)) {
+			   "there is no socket at %s: %s", socket->path, without);
+	else if (socket->dead)
 		doctor_say(findings, RDMAD_FINDING_PROBLEM, "kubelet", "see that kubelet runs",
-			   "nobody listens at %s: %s", path, without);
-		return FALSE;
-	}
-	doctor_say(findings, RDMAD_FINDING_OK, "kubelet", NULL, "%s is there", path);
-	return TRUE;
+			   "nobody listens at %s: %s", socket->path, without);
+	else
+		doctor_say(findings, RDMAD_FINDING_OK, "kubelet", NULL, "%s is there",
+			   socket->path);
+	return socket->exists && !socket->dead;
 }
 
-/* The program is read, never run: as root, and whatever lies there. */
-static char *version_of(const RdmadServices *services, pid_t pid)
+static void note_version(const DoctorFiles *files, json_t *findings)
 {
-	rdmad_autofd int fd = pid ? rdmad_sysroot_open_program(services->sysroot, pid) : -1;
+	const int pid = (int)files->kubelet_pid;
 
-	return fd < 0 ? NULL : rdmad_go_build_version(fd, "k8s.io/kubernetes");
-}
-
-/* Of the process that listens at the socket. */
-static void note_version(const RdmadServices *services, const char *path, json_t *findings)
-{
-	rdmad_autofd int fd = rdmad_unix_connect(SOCK_STREAM, path, NULL);
-	const pid_t pid = fd < 0 ? 0 : rdmad_unix_peer_process(fd);
-	g_autofree char *version = version_of(services, pid);
-
-	if (version)
+	if (files->kubelet_version)
 		doctor_say(findings, RDMAD_FINDING_OK, "kubelet", NULL,
-			   "kubelet is %s (process %d)", version, (int)pid);
+			   "kubelet is %s (process %d)", files->kubelet_version, pid);
 	else
 		doctor_say(
 			findings, RDMAD_FINDING_NOTE, "kubelet",
 			"`kubectl get nodes -o wide` or `kubelet --version` on the host shows it",
 			pid ? "the program of kubelet, process %d, does not say its version"
 			    : "kubelet's version cannot be told: its process cannot be seen",
-			(int)pid);
+			pid);
 }
 
 static void check_pod_watch(const RdmadServices *services, json_t *findings)
@@ -113,28 +92,32 @@ static void check_memory(const RdmadServices *services, json_t *findings)
 		list);
 }
 
-void doctor_check_kubelet(const RdmadServices *services, json_t *findings)
+static void check_sockets(const DoctorFiles *files, json_t *findings)
+{
+	if (check_socket(&files->plugins, "the device plugin cannot register", findings))
+		note_version(files, findings);
+	check_socket(&files->pods,
+		     "which pod holds what stays unknown, and allocations of ended pods stay",
+		     findings);
+}
+
+void doctor_check_kubelet(const RdmadServices *services, const DoctorFiles *files, json_t *findings)
 {
 	const char *dir = services->kubelet_dir;
-	g_autofree char *plugins = g_build_filename(dir, "device-plugins", "kubelet.sock", NULL);
-	g_autofree char *pods = g_build_filename(dir, "pod-resources", "kubelet.sock", NULL);
-	g_autofree char *registry = g_build_filename(dir, "plugins_registry", NULL);
 
-	if (!g_file_test(dir, G_FILE_TEST_IS_DIR)) {
+	if (files && !files->kubelet_dir) {
 		doctor_say(findings, RDMAD_FINDING_NOTE, "kubelet",
 			   "on a Kubernetes node: set kubelet.root_dir or mount the directory",
 			   "there is no %s: no kubelet on this node, or another --root-dir", dir);
 		return;
 	}
-	if (check_socket(plugins, "the device plugin cannot register", findings))
-		note_version(services, plugins, findings);
-	check_socket(pods, "which pod holds what stays unknown, and allocations of ended pods stay",
-		     findings);
+	if (files)
+		check_sockets(files, findings);
 	check_pod_watch(services, findings);
 	check_memory(services, findings);
-	if (!g_file_test(registry, G_FILE_TEST_IS_DIR))
-		doctor_say(
-			findings, RDMAD_FINDING_NOTE, "kubelet", ADVICE,
-			"there is no directory %s: registration by plugin watcher is not possible",
-			registry);
+	if (files && !files->registry_dir)
+		doctor_say(findings, RDMAD_FINDING_NOTE, "kubelet", ADVICE,
+			   "there is no directory %s/plugins_registry: registration by plugin "
+			   "watcher is not possible",
+			   dir);
 }

@@ -7,40 +7,36 @@
 
 #include "api/doctor.h"
 
-static void check_kernel(const RdmadServices *services, json_t *findings)
+static void check_kernel(const DoctorFiles *files, json_t *findings)
 {
-	g_autoptr(GError) error = NULL;
-	g_autofree char *release =
-		rdmad_sysroot_read(services->sysroot, "proc/sys/kernel/osrelease", &error);
-
-	if (release)
-		doctor_say(findings, RDMAD_FINDING_OK, "kernel", NULL, "Linux %s", release);
+	if (files->kernel)
+		doctor_say(findings, RDMAD_FINDING_OK, "kernel", NULL, "Linux %s", files->kernel);
 	else
 		doctor_say(findings, RDMAD_FINDING_NOTE, "kernel", NULL,
-			   "its release cannot be read: %s", error->message);
+			   "its release cannot be read: %s", files->kernel_error->message);
+}
+
+static void check_machine(const RdmadServices *services, json_t *findings)
+{
 	if (!rdmad_sysroot_is_live(services->sysroot))
 		doctor_say(findings, RDMAD_FINDING_NOTE, "machine", NULL,
 			   "this is a recorded machine (--sysroot): without netlink and verbs");
 }
 
 /* RDMA netlink says it; on a recorded machine the module's parameter does. */
-static char *netns_mode(const RdmadServices *services)
+static const char *netns_mode(const RdmadServices *services, const DoctorFiles *files)
 {
-	const char *fact = rdmad_attributes_get(services->attributes, "node:netns-mode");
-	g_autofree char *parameter = NULL;
+	const char *attribute = rdmad_attributes_get(services->attributes, "node:netns-mode");
 
-	if (fact)
-		return g_strdup(fact);
-	parameter = rdmad_sysroot_read(services->sysroot,
-				       "sys/module/ib_core/parameters/netns_mode", NULL);
-	if (!parameter)
-		return NULL;
-	return g_strdup(*parameter == 'Y' ? "shared" : "exclusive");
+	if (attribute || !files || !files->netns_mode)
+		return attribute;
+	return *files->netns_mode == 'Y' ? "shared" : "exclusive";
 }
 
-static void check_netns_mode(const RdmadServices *services, json_t *findings)
+static void check_netns_mode(const RdmadServices *services, const DoctorFiles *files,
+			     json_t *findings)
 {
-	g_autofree char *mode = netns_mode(services);
+	const char *mode = netns_mode(services, files);
 
 	if (!mode)
 		doctor_say(findings, RDMAD_FINDING_NOTE, "netns mode", NULL,
@@ -77,12 +73,9 @@ static void check_memlock(json_t *findings)
 		   "back to TCP");
 }
 
-static void check_inotify(const RdmadServices *services, json_t *findings)
+static void check_inotify(gint64 instances, json_t *findings)
 {
-	gint64 instances;
-
-	if (!rdmad_sysroot_read_int(services->sysroot, "proc/sys/fs/inotify/max_user_instances",
-				    &instances, NULL))
+	if (instances == RDMAD_UNKNOWN)
 		return;
 	if (instances < 128)
 		doctor_say(findings, RDMAD_FINDING_NOTE, "inotify",
@@ -96,10 +89,13 @@ static void check_inotify(const RdmadServices *services, json_t *findings)
 			   "%" G_GINT64_FORMAT " instances a user", instances);
 }
 
-void doctor_check_node(const RdmadServices *services, json_t *findings)
+void doctor_check_node(const RdmadServices *services, const DoctorFiles *files, json_t *findings)
 {
-	check_kernel(services, findings);
-	check_netns_mode(services, findings);
+	if (files)
+		check_kernel(files, findings);
+	check_machine(services, findings);
+	check_netns_mode(services, files, findings);
 	check_memlock(findings);
-	check_inotify(services, findings);
+	if (files)
+		check_inotify(files->inotify_instances, findings);
 }

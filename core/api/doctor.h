@@ -1,16 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What doctor looks at, one file a part of the node; each adds to the JSON array. */
+/* What doctor looks at, one file a part of the node; each adds to the JSON array.  `files` NULL: they have
+ * not been read in time. */
 #pragma once
 
 #include <jansson.h>
 #include <rdmad/doctor.h>
 
+#include "api/json.h"
 #include "module/services.h"
 
-void doctor_check_daemon(const RdmadServices *services, json_t *findings);
-void doctor_check_node(const RdmadServices *services, json_t *findings);
-void doctor_check_devices(const RdmadServices *services, json_t *findings);
-void doctor_check_kubelet(const RdmadServices *services, json_t *findings);
+typedef struct {
+	char *path;
+	gboolean exists, dead; /* nobody listens */
+} DoctorSocket;
+
+/* What the machine's files say, read on a worker. */
+typedef struct {
+	char *kernel; /* release; NULL: kernel_error says why */
+	GError *kernel_error;
+	char *netns_mode;	  /* ib_core's parameter, or NULL */
+	gint64 inotify_instances; /* RDMAD_UNKNOWN: it cannot be read */
+	char *libraries;	  /* "libnghttp2.so.14.24.1, ..." */
+	gboolean infiniband_missing, rdma_cm_missing;
+	GHashTable *missing; /* set of paths of device files */
+	gboolean kubelet_dir, registry_dir;
+	DoctorSocket plugins, pods;
+	pid_t kubelet_pid; /* 0: not known */
+	char *kubelet_version;
+	char *database; /* path; NULL: there is none */
+	int database_errnum;
+	gint64 database_size;
+} DoctorFiles;
+
+extern const RdmadJobClass doctor_files_class;
+gpointer doctor_files_input(const RdmadServices *services);
+/* The files of the libraries whose version has decided about bugs before; reads links.  g_free(). */
+char *doctor_libraries(void);
+
+void doctor_check_daemon(const RdmadServices *services, const DoctorFiles *files, json_t *findings);
+void doctor_check_node(const RdmadServices *services, const DoctorFiles *files, json_t *findings);
+void doctor_check_devices(const RdmadServices *services, const DoctorFiles *files,
+			  json_t *findings);
+void doctor_check_kubelet(const RdmadServices *services, const DoctorFiles *files,
+			  json_t *findings);
 
 /* rdmad_doctor_add() with a text that is made up; the advice is taken as it is. */
 void doctor_say(json_t *findings, RdmadFinding level, const char *subject, const char *advice,

@@ -77,7 +77,7 @@ static GBytes *events_after(const RdmadServices *services, guint64 after)
 	return g_string_free_to_bytes(body);
 }
 
-static GBytes *events_build(const RdmadServices *services)
+static GBytes *events_build(const RdmadServices *services, gconstpointer read)
 {
 	return events_after(services, 0);
 }
@@ -155,6 +155,8 @@ static gboolean read_number(RdmadHttpRequest *request, const char *name, guint64
 	return FALSE;
 }
 
+static const ApiResource events_resource = { .build = events_build };
+
 void api_get_events(RdmadHttpRequest *request, gpointer data)
 {
 	const RdmadServices *services = data;
@@ -164,7 +166,7 @@ void api_get_events(RdmadHttpRequest *request, gpointer data)
 	    !read_number(request, "wait", MAX_WAIT_S, &wait_s))
 		return;
 	if (!wait_s && !after)
-		api_reply_shared(request, services, API_SHARED_EVENTS, events_build);
+		api_reply_shared(request, services, API_SHARED_EVENTS, &events_resource);
 	else if (!wait_s || event_log_last(services->event_log) != after)
 		reply_events(request, services, after);
 	else if (rdmad_http_request_park(request))

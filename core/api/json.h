@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <rdmad/device.h>
 #include <rdmad/http.h>
+#include <rdmad/work.h>
 
 #include "module/services.h"
 #include "hardware/verbs/limits.h"
@@ -24,7 +25,7 @@ void api_get_readyz(RdmadHttpRequest *request, gpointer data);
 void api_post_rescan(RdmadHttpRequest *request, gpointer data);
 void api_post_refresh(RdmadHttpRequest *request, gpointer data);
 
-/* api-shared.c: resources whose answer is the same for all. */
+/* shared.c: resources whose answer is the same for all. */
 typedef enum {
 	API_SHARED_STATUS,
 	API_SHARED_DEVICES,
@@ -35,10 +36,20 @@ typedef enum {
 	N_API_SHARED
 } ApiShared;
 
-/* NULL: it cannot be written as JSON. */
-typedef GBytes *(*ApiBuild)(const RdmadServices *services);
+typedef struct {
+	/* On the loop, from what is in memory and what was read (NULL: nothing, or not in time).
+	 * NULL: it cannot be written as JSON. */
+	GBytes *(*build)(const RdmadServices *services, gconstpointer read);
+	/* Reads files, on a worker; its `done` is api_resource_read().  NULL: there are none. */
+	const RdmadJobClass *read;
+	gpointer (*input)(const RdmadServices *services); /* of that job */
+} ApiResource;
+
 void api_reply_shared(RdmadHttpRequest *request, const RdmadServices *services, ApiShared which,
-		      ApiBuild build);
+		      const ApiResource *resource);
+/* An `input`: the sysroot alone, which outlives the workers. */
+gpointer api_sysroot_input(const RdmadServices *services);
+void api_resource_read(gpointer result, const GError *error, gpointer data);
 /* Takes the value over. */
 GBytes *api_json_bytes(json_t *value);
 

@@ -5,8 +5,15 @@
  * What a TCP listener is asked for again and again must not take the loop from kubelet: an answer is kept
  * for KEEP_TIMES as long as it took to build, so that building one resource takes no more than a
  * hundredth of the loop's time, however many ask.  The control socket gets what is true now.
+ *
+ * Files that an answer needs are read by a job, one at a time for each resource, and all who ask
+ * meanwhile wait for it.  When it takes too long, the answer is given without them.
  */
+#define RDMAD_LOG_TOPIC "api"
+
+#include <rdmad/log.h>
 #include <rdmad/loop.h>
+#include <rdmad/work.h>
 #include <string.h>
 
 #include "api/json.h"
@@ -18,11 +25,24 @@
 #define KEEP_MAX_US G_USEC_PER_SEC
 /* Idle, all of it goes back. */
 #define FORGET_MS 60000u
+/* Files that are there are read in milliseconds; people wait for seconds. */
+#define READ_MS 3000u
 
 typedef struct {
+	const RdmadServices *services;
+	const ApiResource *resource; /* of the last request */
 	GBytes *body;
 	gint64 until_us;
+	RdmadJob *job; /* reads; NULL: none does */
+	gint64 began_us;
+	RdmadEvent *late;   /* timer: while somebody waits */
+	GPtrArray *waiting; /* Waiter */
 } Kept;
+
+typedef struct {
+	Kept *kept;
+	RdmadHttpRequest *request;
+} Waiter;
 
 struct RdmadApi {
 	Kept kept[N_API_SHARED];
@@ -30,6 +50,8 @@ struct RdmadApi {
 	char *device_names; /* that the allocations' texts have */
 	RdmadEvent *forget;
 };
+
+static void kept_late(gpointer data);
 
 static void api_forget(gpointer data)
 {
@@ -41,10 +63,18 @@ static void api_forget(gpointer data)
 	api_texts_clear(api->allocations);
 }
 
-struct RdmadApi *rdmad_api_new(RdmadLoop *loop)
+struct RdmadApi *rdmad_api_new(const RdmadServices *services)
 {
 	struct RdmadApi *api = g_new0(struct RdmadApi, 1);
+	RdmadLoop *loop = services->loop;
 
+	for (guint i = 0; i < N_API_SHARED; i++) {
+		Kept *kept = &api->kept[i];
+
+		kept->services = services;
+		kept->waiting = g_ptr_array_new_with_free_func(g_free);
+		kept->late = rdmad_loop_add_timer(loop, NULL, kept_late, kept);
+	}
 	api->events = api_texts_new(NULL, NULL);
 	api->allocations = api_allocation_texts_new();
 	api->forget = rdmad_loop_add_timer(loop, NULL, api_forget, api);
@@ -56,6 +86,14 @@ void rdmad_api_free(struct RdmadApi *api)
 	if (!api)
 		return;
 	api_forget(api);
+	for (guint i = 0; i < N_API_SHARED; i++) {
+		Kept *kept = &api->kept[i];
+
+		g_assert(!kept->waiting->len);
+		rdmad_job_cancel(kept->job);
+		rdmad_event_free(kept->late);
+		g_ptr_array_unref(kept->waiting);
+	}
 	api_texts_free(api->events);
 	api_texts_free(api->allocations);
 	rdmad_event_free(api->forget);
@@ -90,30 +128,123 @@ GBytes *api_json_bytes(json_t *value)
 	return text ? g_bytes_new_with_free_func(text, strlen(text), free, text) : NULL;
 }
 
-static GBytes *kept_build(Kept *kept, const RdmadServices *services, ApiBuild build)
+static void kept_build(Kept *kept, gconstpointer read)
 {
 	const gint64 began_us = g_get_monotonic_time();
 	gint64 now_us;
 
 	g_clear_pointer(&kept->body, g_bytes_unref);
-	kept->body = build(services);
+	kept->body = kept->resource->build(kept->services, read);
 	now_us = g_get_monotonic_time();
 	kept->until_us = now_us + MIN((now_us - began_us) * KEEP_TIMES, KEEP_MAX_US);
-	rdmad_event_arm(services->api->forget, FORGET_MS);
-	return kept->body;
+	rdmad_event_arm(kept->services->api->forget, FORGET_MS);
+}
+
+static void kept_reply(const Kept *kept, RdmadHttpRequest *request)
+{
+	if (kept->body)
+		rdmad_http_reply_bytes(request, 200, "application/json", kept->body);
+	else
+		rdmad_http_fail(request, 500, "the answer cannot be written as JSON");
+}
+
+/* ---- files that are read ---- */
+
+static void waiter_gone(gpointer data)
+{
+	Waiter *waiter = data;
+
+	Kept *kept = waiter->kept;
+
+	g_ptr_array_remove(kept->waiting, waiter);
+	if (!kept->waiting->len)
+		rdmad_event_disarm(kept->late);
+}
+
+/* `read` NULL: without the files. */
+static void kept_answer(Kept *kept, gconstpointer read)
+{
+	rdmad_event_disarm(kept->late);
+	kept_build(kept, read);
+	/* An answer may bring another question, or the end of a connection. */
+	for (guint n = kept->waiting->len; n && kept->waiting->len; n--) {
+		g_autofree Waiter *waiter = g_ptr_array_steal_index(kept->waiting, 0);
+
+		rdmad_http_request_on_gone(waiter->request, NULL, NULL);
+		kept_reply(kept, waiter->request);
+	}
+}
+
+static void kept_late(gpointer data)
+{
+	Kept *kept = data;
+
+	rdmad_warn("%s: its files have not been read in %u s", kept->resource->read->name,
+		   READ_MS / 1000);
+	kept_answer(kept, NULL);
+}
+
+void api_resource_read(gpointer result, const GError *error, gpointer data)
+{
+	Kept *kept = data;
+	const ApiResource *resource = kept->resource;
+
+	kept->job = NULL;
+	if (kept->waiting->len)
+		kept_answer(kept, result);
+	if (result)
+		resource->read->free_result(result);
+}
+
+gpointer api_sysroot_input(const RdmadServices *services)
+{
+	return services->sysroot;
+}
+
+/* One that hangs is not joined by a second: who asks then does not wait for it again. */
+static gboolean kept_read(Kept *kept)
+{
+	const ApiResource *resource = kept->resource;
+	const gint64 now_us = g_get_monotonic_time();
+	g_autoptr(GError) error = NULL;
+
+	if (kept->job)
+		return now_us - kept->began_us < READ_MS * 1000;
+	kept->began_us = now_us;
+	kept->job = rdmad_work_submit(kept->services->workers, NULL, resource->read,
+				      resource->input(kept->services), 0, kept, &error);
+	if (!kept->job)
+		rdmad_warn("%s: %s", resource->read->name, error->message);
+	return kept->job != NULL;
+}
+
+static void kept_wait(Kept *kept, RdmadHttpRequest *request)
+{
+	Waiter *waiter = g_new0(Waiter, 1);
+
+	waiter->kept = kept;
+	waiter->request = request;
+	g_ptr_array_add(kept->waiting, waiter);
+	rdmad_http_request_on_gone(request, waiter_gone, waiter);
+	if (!rdmad_event_armed(kept->late))
+		rdmad_event_arm(kept->late, READ_MS);
 }
 
 void api_reply_shared(RdmadHttpRequest *request, const RdmadServices *services, ApiShared which,
-		      ApiBuild build)
+		      const ApiResource *resource)
 {
 	Kept *kept = &services->api->kept[which];
-	GBytes *body = kept->body;
 
-	if (!body || rdmad_http_request_is_local(request) ||
-	    g_get_monotonic_time() > kept->until_us)
-		body = kept_build(kept, services, build);
-	if (body)
-		rdmad_http_reply_bytes(request, 200, "application/json", body);
-	else
-		rdmad_http_fail(request, 500, "the answer cannot be written as JSON");
+	kept->resource = resource;
+	if (kept->body && !rdmad_http_request_is_local(request) &&
+	    g_get_monotonic_time() <= kept->until_us) {
+		kept_reply(kept, request);
+		return;
+	}
+	if (resource->read && kept_read(kept)) {
+		kept_wait(kept, request);
+		return;
+	}
+	kept_build(kept, NULL);
+	kept_reply(kept, request);
 }

@@ -93,17 +93,42 @@ static json_t *trouble_json(RdmadEventLog *event_log)
 	return array;
 }
 
-static json_t *machine_json(const RdmadServices *services)
+typedef struct {
+	char *name, *kernel;
+} Machine;
+
+static void machine_free(gpointer data)
 {
-	g_autofree char *kernel =
-		rdmad_sysroot_read(services->sysroot, "proc/sys/kernel/osrelease", NULL);
-	g_autofree char *name =
-		rdmad_sysroot_read(services->sysroot, "proc/sys/kernel/hostname", NULL);
+	Machine *machine = data;
+
+	g_free(machine->name);
+	g_free(machine->kernel);
+	g_free(machine);
+}
+
+static gpointer machine_read(gpointer sysroot, const RdmadJob *job, GError **error)
+{
+	Machine *machine = g_new0(Machine, 1);
+
+	machine->name = rdmad_sysroot_read(sysroot, "proc/sys/kernel/hostname", NULL);
+	machine->kernel = rdmad_sysroot_read(sysroot, "proc/sys/kernel/osrelease", NULL);
+	return machine;
+}
+
+static const RdmadJobClass machine_class = {
+	.name = "api-status",
+	.run = machine_read,
+	.done = api_resource_read,
+	.free_result = machine_free,
+};
+
+static json_t *machine_json(const RdmadServices *services, const Machine *machine)
+{
 	json_t *object = json_object();
 
-	api_set(object, "name", api_json_string(name));
+	api_set(object, "name", api_json_string(machine ? machine->name : NULL));
 	api_set(object, "live", json_boolean(rdmad_sysroot_is_live(services->sysroot)));
-	api_set(object, "kernel", api_json_string(kernel));
+	api_set(object, "kernel", api_json_string(machine ? machine->kernel : NULL));
 	return object;
 }
 
@@ -153,7 +178,7 @@ static json_t *listeners_json(const RdmadHttp *http)
 	return array;
 }
 
-static GBytes *status_build(const RdmadServices *s)
+static GBytes *status_build(const RdmadServices *s, gconstpointer read)
 {
 	const gint64 uptime_us = g_get_real_time() - s->started_us;
 	json_t *object = json_object();
@@ -163,7 +188,7 @@ static GBytes *status_build(const RdmadServices *s)
 	api_set(object, "started", api_json_time(s->started_us));
 	api_set(object, "uptime_seconds", json_integer(MAX(uptime_us, 0) / G_USEC_PER_SEC));
 	api_set(object, "config", config_json(s));
-	api_set(object, "machine", machine_json(s));
+	api_set(object, "machine", machine_json(s, read));
 	api_set(object, "directories", directories_json(s));
 	api_set(object, "state_set_aside", api_json_string(s->state_set_aside));
 	api_set(object, "listeners", listeners_json(s->http));
@@ -174,9 +199,15 @@ static GBytes *status_build(const RdmadServices *s)
 	return api_json_bytes(object);
 }
 
+static const ApiResource status_resource = {
+	.build = status_build,
+	.read = &machine_class,
+	.input = api_sysroot_input,
+};
+
 void api_get_status(RdmadHttpRequest *request, gpointer data)
 {
-	api_reply_shared(request, data, API_SHARED_STATUS, status_build);
+	api_reply_shared(request, data, API_SHARED_STATUS, &status_resource);
 }
 
 void api_post_rescan(RdmadHttpRequest *request, gpointer data)

@@ -98,7 +98,7 @@ static json_t *nics_json(const GPtrArray *nics)
 }
 
 /* {"0": "0-31,64-95"}: the processors of each NUMA node. */
-static json_t *cpus_json(const RdmadSysroot *sysroot)
+static gpointer cpus_read(gpointer sysroot, const RdmadJob *job, GError **error)
 {
 	g_auto(GStrv) names = rdmad_sysroot_list(sysroot, NODES, NULL);
 	json_t *cpus = json_object();
@@ -114,6 +114,18 @@ static json_t *cpus_json(const RdmadSysroot *sysroot)
 	}
 	return cpus;
 }
+
+static void cpus_free(gpointer cpus)
+{
+	json_decref(cpus);
+}
+
+static const RdmadJobClass cpus_class = {
+	.name = "api-topology",
+	.run = cpus_read,
+	.done = api_resource_read,
+	.free_result = cpus_free,
+};
 
 const RdmadGpu *api_nearest_gpu(const RdmadServices *services, const RdmadDevice *dev,
 				RdmadDistance *distance, guint *index)
@@ -134,7 +146,7 @@ const RdmadGpu *api_nearest_gpu(const RdmadServices *services, const RdmadDevice
 	return nearest;
 }
 
-static GBytes *topology_build(const RdmadServices *services)
+static GBytes *topology_build(const RdmadServices *services, gconstpointer read)
 {
 	g_autoptr(GPtrArray) nics = api_devices_by_name(services);
 	json_t *object = json_object();
@@ -142,11 +154,17 @@ static GBytes *topology_build(const RdmadServices *services)
 	api_set(object, "gpus", gpus_json(services->inventory));
 	api_set(object, "nics", nics_json(nics));
 	api_set(object, "distances", distances_json(services->inventory, nics));
-	api_set(object, "numa_cpus", cpus_json(services->sysroot));
+	api_set(object, "numa_cpus", read ? json_incref((json_t *)read) : json_object());
 	return api_json_bytes(object);
 }
 
+static const ApiResource topology_resource = {
+	.build = topology_build,
+	.read = &cpus_class,
+	.input = api_sysroot_input,
+};
+
 void api_get_topology(RdmadHttpRequest *request, gpointer data)
 {
-	api_reply_shared(request, data, API_SHARED_TOPOLOGY, topology_build);
+	api_reply_shared(request, data, API_SHARED_TOPOLOGY, &topology_resource);
 }

@@ -20,6 +20,7 @@
 #define THREAD_QUIET_S 10 /* an idle thread ends after this */
 #define FREE_WAIT_S    10 /* how long a stuck job may hold up the end of the process */
 #define STACK_SIZE     (512u * 1024)
+#define WAKE_TRIES     8u
 
 /* What threads see; outlives RdmadWorkers while a stuck job still runs. */
 struct RdmadWorkPool {
@@ -36,14 +37,28 @@ struct RdmadWorkPool {
 	int refs; /* the workers' and one a thread */
 };
 
+static void job_free_input(RdmadJob *job)
+{
+	gpointer input = g_steal_pointer(&job->input);
+
+	if (input && job->klass->free_input)
+		job->klass->free_input(input);
+}
+
+static void job_free_result(RdmadJob *job)
+{
+	gpointer result = g_steal_pointer(&job->result);
+
+	if (result && job->klass->free_result)
+		job->klass->free_result(result);
+}
+
 void rdmad_job_unref(RdmadJob *job)
 {
 	if (!g_atomic_int_dec_and_test(&job->refs))
 		return;
-	if (job->input && job->klass->free_input)
-		job->klass->free_input(job->input);
-	if (job->result && job->klass->free_result)
-		job->klass->free_result(job->result);
+	job_free_input(job);
+	job_free_result(job);
 	g_clear_error(&job->error);
 	g_free(job);
 }
@@ -81,7 +96,8 @@ static guint pool_free_threads(const RdmadWorkPool *pool)
 
 /* ---- on a worker thread ---- */
 
-/* The next job, or NULL when the thread should end.  Called and returns with the lock held. */
+/* The next job, or NULL when the thread should end: not before all that waits has been freed.
+ * Called and returns with the lock held. */
 static RdmadJob *pool_next(RdmadWorkPool *pool)
 {
 	struct timespec until;
@@ -97,7 +113,7 @@ static RdmadJob *pool_next(RdmadWorkPool *pool)
 		if (r == ETIMEDOUT && !pool->waiting.length)
 			return NULL;
 	}
-	return pool->stopping ? NULL : g_queue_pop_head(&pool->waiting);
+	return g_queue_pop_head(&pool->waiting);
 }
 
 /* Called with the lock held. */
@@ -108,23 +124,40 @@ static void pool_begin(RdmadWorkPool *pool, RdmadJob *job)
 	g_queue_push_tail_link(&pool->running, &job->run_node);
 }
 
-static void pool_run(RdmadWorkPool *pool, RdmadJob *job)
+/* EAGAIN: the loop has not read the last time yet.  Without it the result is not delivered. */
+static void pool_wake(const RdmadWorkPool *pool)
 {
 	const guint64 one = 1;
 
-	if (!rdmad_job_cancelled(job))
-		job->result = job->klass->run(job->input, job, &job->error);
+	for (guint tries = 0; tries < WAKE_TRIES; tries++)
+		if (write(pool->wake, &one, sizeof(one)) >= 0 || errno == EAGAIN)
+			return;
+	rdmad_err("cannot wake the loop: %s", g_strerror(errno));
+}
 
+static void job_run(RdmadJob *job)
+{
+	if (job->klass->run && !rdmad_job_cancelled(job))
+		job->result = job->klass->run(job->input, job, &job->error);
+	job_free_input(job);
+	if (job->error || rdmad_job_cancelled(job))
+		job_free_result(job);
+}
+
+static void pool_run(RdmadWorkPool *pool, RdmadJob *job)
+{
+	job_run(job);
 	pthread_mutex_lock(&pool->lock);
 	job->took_us = g_get_monotonic_time() - job->began_us;
 	g_queue_unlink(&pool->running, &job->run_node);
-	if (pool->stopping) {
+	if (pool->stopping || job->returned) {
+		pthread_mutex_unlock(&pool->lock);
 		rdmad_job_unref(job);
+		pthread_mutex_lock(&pool->lock);
 		return;
 	}
 	g_queue_push_tail(&pool->finished, job);
-	if (write(pool->wake, &one, sizeof(one)) < 0 && errno != EAGAIN)
-		rdmad_err("cannot wake the loop: %s", g_strerror(errno));
+	pool_wake(pool);
 }
 
 static void *pool_thread(void *arg)
@@ -209,14 +242,15 @@ static guint pool_patience_ms(const RdmadWorkPool *pool)
 
 gboolean rdmad_work_pool_push(RdmadWorkPool *pool, RdmadJob *job, guint *grow_ms, GError **error)
 {
+	const gboolean refusable = job->klass->run != NULL;
 	gboolean ok = FALSE;
 
 	pthread_mutex_lock(&pool->lock);
-	if (pool->waiting.length >= QUEUE_MAX)
+	if (refusable && pool->waiting.length >= QUEUE_MAX)
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_LIMIT,
 			    "%s: %u jobs are waiting already", job->klass->name, QUEUE_MAX);
 	else
-		ok = pool_staff(pool, error);
+		ok = pool_staff(pool, refusable ? error : NULL) || !refusable;
 	if (ok) {
 		g_queue_push_tail(&pool->waiting, job);
 		pthread_cond_signal(&pool->work);
@@ -224,6 +258,22 @@ gboolean rdmad_work_pool_push(RdmadWorkPool *pool, RdmadJob *job, guint *grow_ms
 	*grow_ms = pool_patience_ms(pool);
 	pthread_mutex_unlock(&pool->lock);
 	return ok;
+}
+
+/* Called with the lock held. */
+static void pool_return(RdmadWorkPool *pool, RdmadJob *job)
+{
+	job->returned = TRUE;
+	pool_staff(pool, NULL);
+	g_queue_push_tail(&pool->waiting, job);
+	pthread_cond_signal(&pool->work);
+}
+
+void rdmad_work_pool_return(RdmadWorkPool *pool, RdmadJob *job)
+{
+	pthread_mutex_lock(&pool->lock);
+	pool_return(pool, job);
+	pthread_mutex_unlock(&pool->lock);
 }
 
 guint rdmad_work_pool_grow(RdmadWorkPool *pool)
@@ -307,12 +357,13 @@ void rdmad_work_pool_free(RdmadWorkPool *pool)
 	RdmadJob *job;
 
 	pthread_mutex_lock(&pool->lock);
+	while ((job = g_queue_pop_head(&pool->finished)))
+		pool_return(pool, job);
 	pool->stopping = TRUE;
 	pthread_cond_broadcast(&pool->work);
 	pool_wait_for_threads(pool);
-	while ((job = g_queue_pop_head(&pool->waiting)))
-		rdmad_job_unref(job);
-	while ((job = g_queue_pop_head(&pool->finished)))
+	/* No thread could be started.  Those that are stuck free what waits when they come back. */
+	while (!pool->threads && (job = g_queue_pop_head(&pool->waiting)))
 		rdmad_job_unref(job);
 	pthread_mutex_unlock(&pool->lock);
 	pool_unref(pool);

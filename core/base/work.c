@@ -50,15 +50,20 @@ static void job_close(RdmadJob *job)
 
 static void job_finish(RdmadJob *job)
 {
-	if (!job->workers)
-		return;
-	workers_count(job->workers, job, job->error || !job->result ? "error" : "ok");
+	workers_count(job->workers, job, job->error ? "error" : "ok");
 	job_close(job);
-	if (!job->result && !job->error)
-		g_set_error(&job->error, RDMAD_ERROR, RDMAD_ERROR_FAILED, "%s gave no result",
-			    job->klass->name);
-	job->klass->done(g_steal_pointer(&job->result), job->error, job->data);
+	if (job->klass->done)
+		job->klass->done(g_steal_pointer(&job->result), job->error, job->data);
 	rdmad_job_unref(job);
+}
+
+static void workers_grow(gpointer data)
+{
+	RdmadWorkers *workers = data;
+	const guint again_ms = rdmad_work_pool_grow(workers->pool);
+
+	if (again_ms)
+		rdmad_event_arm(workers->grow, again_ms);
 }
 
 static void workers_woken(int fd, RdmadIo ready, gpointer data)
@@ -74,9 +79,15 @@ static void workers_woken(int fd, RdmadIo ready, gpointer data)
 	while ((job = g_queue_pop_head(&finished))) {
 		rdmad_stat_observe(workers->durations, (double)job->took_us / G_USEC_PER_SEC,
 				   (const char *const[]){ job->klass->name, NULL });
-		job_finish(job);
+		if (!job->workers && job->result) { /* cancelled after it had run */
+			rdmad_work_pool_return(workers->pool, job);
+			continue;
+		}
+		if (job->workers)
+			job_finish(job);
 		rdmad_job_unref(job);
 	}
+	workers_grow(workers);
 }
 
 static void job_late(gpointer data)
@@ -88,7 +99,8 @@ static void job_late(gpointer data)
 	g_atomic_int_set(&job->cancelled, 1);
 	workers_count(job->workers, job, "timeout");
 	job_close(job);
-	job->klass->done(NULL, error, job->data);
+	if (job->klass->done)
+		job->klass->done(NULL, error, job->data);
 	rdmad_job_unref(job);
 }
 
@@ -100,15 +112,6 @@ void rdmad_job_cancel(RdmadJob *job)
 	workers_count(job->workers, job, "cancelled");
 	job_close(job);
 	rdmad_job_unref(job);
-}
-
-static void workers_grow(gpointer data)
-{
-	RdmadWorkers *workers = data;
-	const guint again_ms = rdmad_work_pool_grow(workers->pool);
-
-	if (again_ms)
-		rdmad_event_arm(workers->grow, again_ms);
 }
 
 RdmadWorkers *rdmad_workers_new(RdmadLoop *loop, guint threads, GError **error)

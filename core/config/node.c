@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config/node.h"
 
+#include <rdmad/intern.h>
 #include <stdarg.h>
 
 #include "config/config-private.h"
@@ -18,7 +19,7 @@ RdmadConfigNode *rdmad_config_node_new(RdmadConfigKind kind, const char *name, c
 
 	node->kind = kind;
 	node->name = g_strdup(name);
-	node->file = g_ref_string_new_intern(file);
+	node->file = rdmad_intern(file);
 	node->line = line;
 	if (kind == RDMAD_CONFIG_KIND_GROUP || kind == RDMAD_CONFIG_KIND_LIST)
 		node->children = g_ptr_array_new_with_free_func(node_unref);
@@ -30,7 +31,7 @@ void rdmad_config_node_free(RdmadConfigNode *node)
 	if (!node)
 		return;
 	g_clear_pointer(&node->children, g_ptr_array_unref);
-	g_ref_string_release(node->file);
+	rdmad_intern_release(node->file);
 	g_free(node->name);
 	g_free(node->string);
 	g_free(node);

@@ -116,7 +116,7 @@ static guint module_reap(RdmadModule *module)
 	guint n = 0;
 
 	n += reap_note(left, rdmad_workers_reap(core->workers, module), "job");
-	n += reap_note(left, rdmad_pods_reap(core->pods, module), "refresh");
+	n += reap_note(left, rdmad_pods_reap(core->pods, module), "pod query");
 	n += reap_note(left, rdmad_allocations_reap(core->allocations, module), "allocation watch");
 	n += reap_note(left, rdmad_inventory_reap(core->inventory, module), "inventory watch");
 	n += reap_note(left, rdmad_event_log_reap(core->event_log, module), "event log watch");

@@ -26,7 +26,7 @@ static const guint step_ms[] = { 250, 1000, 4000, 15000, 60000 };
 
 typedef struct {
 	RdmadModule *owner;
-	RdmadPodsFunc fn; /* NULL: its owner has ended */
+	RdmadPodsFunc fn; /* NULL: cancelled, or its owner has ended */
 	gpointer data;
 } Waiter;
 
@@ -262,21 +262,40 @@ void rdmad_pods_free(RdmadPods *pods)
 	g_free(pods);
 }
 
-static void waiters_reap(GArray *waiters, const RdmadModule *owner)
+static guint waiters_reap(GArray *waiters, const RdmadModule *owner)
 {
+	guint n = 0;
+
 	for (guint i = 0; i < waiters->len; i++) {
 		Waiter *waiter = &g_array_index(waiters, Waiter, i);
 
-		if (waiter->owner == owner)
-			waiter->fn = NULL;
+		if (!waiter->fn || waiter->owner != owner)
+			continue;
+		waiter->fn = NULL;
+		n++;
 	}
+	return n;
 }
 
 guint rdmad_pods_reap(RdmadPods *pods, const RdmadModule *owner)
 {
-	waiters_reap(pods->asking, owner);
-	waiters_reap(pods->waiting, owner);
-	return 0;
+	return waiters_reap(pods->asking, owner) + waiters_reap(pods->waiting, owner);
+}
+
+static void waiters_cancel(GArray *waiters, RdmadPodsFunc fn, gconstpointer data)
+{
+	for (guint i = 0; i < waiters->len; i++) {
+		Waiter *waiter = &g_array_index(waiters, Waiter, i);
+
+		if (waiter->fn == fn && waiter->data == data)
+			waiter->fn = NULL;
+	}
+}
+
+void rdmad_pods_cancel(RdmadPods *pods, RdmadPodsFunc fn, gpointer data)
+{
+	waiters_cancel(pods->asking, fn, data);
+	waiters_cancel(pods->waiting, fn, data);
 }
 
 void rdmad_pods_refresh(RdmadPods *pods, RdmadModule *owner, RdmadPodsFunc fn, gpointer data)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unwrap.h"
 
+#include <rdmad/intern.h>
 #include <string.h>
 
 /* What is remembered of a counter: one each of the last reading, in its order. */
@@ -22,7 +23,7 @@ static void past_clear(gpointer data)
 {
 	Past *past = data;
 
-	g_clear_pointer(&past->name, g_ref_string_release);
+	g_clear_pointer(&past->name, rdmad_intern_release);
 }
 
 static GArray *past_array_new(guint size)
@@ -90,7 +91,7 @@ static void past_begin(Past *past, const RdmadCounter *counter, UnwrapWidth widt
 	gboolean saturates = FALSE;
 	const guint bits = width(counter, driver, &saturates);
 
-	past->name = g_ref_string_new_intern(counter->name);
+	past->name = rdmad_intern(counter->name);
 	past->group = counter->group;
 	past->port = counter->port;
 	past->bits = saturates || bits > 32 ? 0 : bits;

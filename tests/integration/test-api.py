@@ -1,20 +1,26 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON API of the daemon on a recorded machine: test-api.py RDMAD EXPAND MODULE-DIR"""
+"""The JSON API of the daemon on a recorded machine: test-api.py RDMAD EXPAND MODULE-DIR SLOW-FILES"""
 
 import http.client
 import json
-import socket
 import os
+import socket
+import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
 
 from machine_daemon import PATIENCE, Daemon
+from slow_files import SlowFiles
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
 import tap  # noqa: E402
+
+
+SLOW_FILES = sys.argv[4]
 
 
 class Connection(http.client.HTTPConnection):
@@ -28,13 +34,7 @@ class Connection(http.client.HTTPConnection):
         self.sock.connect(self.path)
 
 
-class Api(unittest.TestCase):
-    machine = "sriov"
-
-    @classmethod
-    def setUpClass(cls):
-        cls.daemon = Daemon(cls.machine)
-
+class Asker(unittest.TestCase):
     @classmethod
     def tearDownClass(cls):
         cls.daemon.close()
@@ -53,6 +53,14 @@ class Api(unittest.TestCase):
         status, answer = self.ask(path)
         self.assertEqual(status, 200, answer)
         return answer
+
+
+class Api(Asker):
+    machine = "sriov"
+
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = Daemon(cls.machine)
 
     def test_every_resource_answers_with_one_object(self):
         for path in ("status", "devices", "allocations", "topology", "events", "attributes", "doctor"):
@@ -151,6 +159,65 @@ class Broken(Api):
     machine = "broken"
 
     test_virtual_functions_name_their_parent = None
+
+
+class SlowMachine(Asker):
+    """Files of /proc and /sys that hang: what is in memory is answered all the same."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.source = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.source.cleanup)
+        root = os.path.join(cls.source.name, "machine")
+        subprocess.run([sys.argv[2], "gpu-8rail", root], check=True)
+        cls.files = SlowFiles(SLOW_FILES, root, "*/osrelease=block", "*/cpulist=block")
+        cls.files.rules(False)
+        cls.daemon = Daemon(None, root=cls.files.path)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.files.close()  # the kernel ends no process that reads one of them
+        super().tearDownClass()
+
+    def setUp(self):
+        self.files.rules(True)
+        self.addCleanup(self.files.rules, False)
+
+    def timed(self, path):
+        began = time.monotonic()
+        return self.get(path), time.monotonic() - began
+
+    def test_a_file_that_hangs_holds_up_nobody_else(self):
+        answers = {}
+
+        def ask(path):
+            answers[path] = self.timed(path)
+
+        askers = [threading.Thread(target=ask, args=(path,))
+                  for path in ("status", "topology", "doctor")]
+        for asker in askers:
+            asker.start()
+        time.sleep(0.3)
+        for _ in range(20):
+            self.assertLess(self.timed("devices")[1], 1)
+        self.assertEqual(answers, {})
+        for asker in askers:
+            asker.join(PATIENCE)
+        self.assertEqual(len(answers["topology"][0]["nics"]), 11)
+        self.assertEqual(answers["topology"][0]["numa_cpus"], {})
+        self.assertIsNone(answers["status"][0]["machine"]["kernel"])
+        self.assertEqual(answers["status"][0]["devices"]["count"], 11)
+        self.assertIn("cannot be read within seconds", json.dumps(answers["doctor"][0]))
+        # It still hangs: nobody waits for it again.
+        for path in ("status", "topology", "doctor"):
+            self.assertLess(self.timed(path)[1], 1)
+
+    def test_a_client_that_leaves_is_not_answered(self):
+        for _ in range(10):
+            connection = Connection(self.daemon.socket)
+            connection.request("GET", "/api/v1/topology")
+            connection.close()
+        self.assertLess(self.timed("devices")[1], 1)
 
 
 if __name__ == "__main__":

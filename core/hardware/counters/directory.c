@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <rdmad/fd.h>
+#include <rdmad/intern.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -26,7 +27,7 @@ void rdmad_counter_directory_init(RdmadCounterDirectory *dir, RdmadCounterGroup 
 static void forget_names(RdmadCounterDirectory *dir)
 {
 	for (guint i = 0; i < dir->n_names; i++)
-		g_ref_string_release(dir->names[i]);
+		rdmad_intern_release(dir->names[i]);
 	g_clear_pointer(&dir->names, g_free);
 	dir->n_names = dir->first = 0;
 }
@@ -59,7 +60,7 @@ static void keep_names(RdmadCounterDirectory *dir, char *const *names, guint n)
 	dir->names = g_new(GRefString *, n);
 	dir->n_names = n;
 	for (guint i = 0; i < n; i++) {
-		dir->names[i] = g_ref_string_new_intern(names[i]);
+		dir->names[i] = rdmad_intern(names[i]);
 		if (!strcmp(names[i], READ_FIRST))
 			dir->first = i;
 	}

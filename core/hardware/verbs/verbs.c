@@ -42,32 +42,24 @@ struct RdmadVerbs {
 	gboolean told;	       /* the log has heard that devices cannot be opened */
 };
 
-/* ---- letting go: closing may block, so a worker does it ---- */
-
-static gpointer close_run(gpointer input, const RdmadJob *job, GError **error)
-{
-	return NULL;
-}
-
-static void close_done(gpointer result, const GError *error, gpointer data)
-{
-}
+/* ---- closing, which may block: on a worker ---- */
 
 static const RdmadJobClass close_class = {
 	.name = "verbs-close",
-	.run = close_run,
-	.done = close_done,
 	.free_input = (GDestroyNotify)rdmad_verbs_open_free,
 };
+
+static void verbs_close(RdmadVerbs *verbs, RdmadVerbsOpen *open)
+{
+	rdmad_work_submit(verbs->workers, NULL, &close_class, open, 0, NULL, NULL);
+}
 
 static void follower_free(gpointer data)
 {
 	Follower *follower = data;
 
 	rdmad_event_free(follower->io);
-	/* A full queue frees its input here and now: slower, and no worse. */
-	rdmad_work_submit(follower->verbs->workers, NULL, &close_class, follower->open, 0, NULL,
-			  NULL);
+	verbs_close(follower->verbs, follower->open);
 	g_free(follower->id);
 	g_free(follower);
 }
@@ -170,9 +162,12 @@ static void open_done(gpointer result, const GError *error, gpointer data)
 		verbs_give_up(verbs, error->message);
 		return;
 	}
-	for (guint i = opened->len; i-- > 0;)
-		if (verbs_adopt(verbs, opened->pdata[i]))
-			g_ptr_array_steal_index_fast(opened, i);
+	while (opened->len) {
+		RdmadVerbsOpen *open = g_ptr_array_steal_index_fast(opened, opened->len - 1);
+
+		if (!verbs_adopt(verbs, open))
+			verbs_close(verbs, open);
+	}
 	/* What changed between looking and opening was not heard. */
 	verbs->ops.hint(verbs->data);
 }

@@ -24,6 +24,8 @@ typedef void (*RdmadPodsFunc)(const GError *error, gpointer data);
 /* Asks now; `fn` (may be NULL) is called once from the top of the loop, unless `owner` ends first. */
 RDMAD_API void rdmad_pods_refresh(RdmadPods *pods, RdmadModule *owner, RdmadPodsFunc fn,
 				  gpointer data);
+/* `fn` will not be called with `data`, however many refreshes asked for it. */
+RDMAD_API void rdmad_pods_cancel(RdmadPods *pods, RdmadPodsFunc fn, gpointer data);
 /* Something changed that podresources will know soon (an Allocate): refreshes after a short time,
  * again with back-off until all allocations are named.  While there are allocations, every five minutes. */
 RDMAD_API void rdmad_pods_hint(RdmadPods *pods);

@@ -515,4 +515,5 @@ void delivery_stop(Delivery *delivery)
 	g_clear_pointer(&delivery->inventory_watch, rdmad_watch_free);
 	g_clear_pointer(&delivery->allocations_watch, rdmad_watch_free);
 	g_clear_pointer(&delivery->review, rdmad_event_free);
+	rdmad_pods_cancel(rdmad_module_pods(delivery->self), review_listed, delivery);
 }

@@ -95,6 +95,7 @@ AllocateWait *allocate_wait_new(RdmadModule *self)
 
 void allocate_wait_free(AllocateWait *wait)
 {
+	rdmad_pods_cancel(rdmad_module_pods(wait->self), pods_told, wait);
 	for (guint i = 0; i < wait->calls->len; i++)
 		waiting_fail(wait->calls->pdata[i]);
 	g_ptr_array_unref(wait->calls);

@@ -392,6 +392,7 @@ void pre_start_begin(PreStart *pre_start, const GpuIds *gpu_ids, const Delivery 
 
 void pre_start_stop(PreStart *pre_start)
 {
+	rdmad_pods_cancel(rdmad_module_pods(pre_start->self), pods_told, pre_start);
 	while (pre_start->starts->len)
 		start_allow(pre_start->starts->pdata[pre_start->starts->len - 1]);
 	pre_start->gpu_ids = NULL;

@@ -198,8 +198,7 @@ void limit_job_input_free(gpointer data)
 gpointer limit_job_run(gpointer data, const RdmadJob *job, GError **error)
 {
 	const Input *input = data;
-	const gboolean written = rdma_limits_write(input->root, input->pod_uid, input->devices,
-						   &input->limits, error);
 
-	return written ? data : NULL;
+	rdma_limits_write(input->root, input->pod_uid, input->devices, &input->limits, error);
+	return NULL;
 }

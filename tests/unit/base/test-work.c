@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
 #include <rdmad/error.h>
 #include <rdmad/loop.h>
 #include <rdmad/work.h>
@@ -23,9 +24,14 @@ typedef struct {
 
 /* How many jobs without an end have begun, and how many inputs and results were freed; from any thread. */
 static int begun, freed;
+/* How many of these were freed on the thread of the loop. */
+static int freed_on_loop;
+static pthread_t loop_thread;
 
 static void count_free(gpointer p)
 {
+	if (pthread_equal(pthread_self(), loop_thread))
+		g_atomic_int_inc(&freed_on_loop);
 	g_atomic_int_inc(&freed);
 	g_free(p);
 }
@@ -34,6 +40,8 @@ static void setup(Fixture *f, gconstpointer data)
 {
 	g_atomic_int_set(&begun, 0);
 	g_atomic_int_set(&freed, 0);
+	g_atomic_int_set(&freed_on_loop, 0);
+	loop_thread = pthread_self();
 	f->loop = rdmad_loop_new();
 	f->workers = rdmad_workers_new(f->loop, 4, NULL);
 }
@@ -53,8 +61,7 @@ static void one_done(gpointer result, const GError *error, gpointer data)
 		f->sum += *(int *)result;
 	if (error && !f->error)
 		f->error = g_error_copy(error);
-	if (result)
-		count_free(result);
+	g_free(result);
 	if (++f->done == f->wanted)
 		rdmad_loop_stop(f->loop);
 }
@@ -85,6 +92,21 @@ static const RdmadJobClass square = { "square", run_square, one_done, count_free
 static const RdmadJobClass failing = { "failing", run_fail, one_done, count_free, count_free };
 static const RdmadJobClass endless = { "endless", run_until_cancelled, one_done, count_free,
 				       count_free };
+
+static gpointer run_nothing(gpointer input, const RdmadJob *job, GError **error)
+{
+	return NULL;
+}
+
+static gpointer run_on_and_on(gpointer input, const RdmadJob *job, GError **error)
+{
+	usleep(20000);
+	return run_square(input, job, error);
+}
+
+static const RdmadJobClass quiet = { "quiet", run_nothing, one_done, count_free, count_free };
+static const RdmadJobClass deaf = { "deaf", run_on_and_on, one_done, count_free, count_free };
+static const RdmadJobClass closing = { .name = "closing", .free_input = count_free };
 
 static RdmadJob *submit(Fixture *f, const RdmadJobClass *klass, RdmadModule *owner, int value,
 			guint deadline_ms)
@@ -231,7 +253,7 @@ static void test_jobs_are_counted_by_what_became_of_them(void)
 {
 	g_autoptr(RdmadStats) stats = rdmad_stats_new();
 	g_autoptr(RdmadLoop) loop = rdmad_loop_new();
-	const RdmadJobClass *const classes[] = { &square, &failing, &endless };
+	const RdmadJobClass *const classes[] = { &square, &failing, &endless, &quiet };
 	Fixture f = { .loop = loop };
 
 	rdmad_loop_set_stats(loop, stats);
@@ -243,7 +265,8 @@ static void test_jobs_are_counted_by_what_became_of_them(void)
 		rdmad_loop_run(loop);
 	}
 	stats_expect(stats, "rdmad_work_jobs",
-		     "endless,cancelled 1;square,ok 1;failing,error 1;endless,timeout 1;");
+		     "endless,cancelled 1;square,ok 1;failing,error 1;endless,timeout 1;"
+		     "quiet,ok 1;");
 	g_clear_pointer(&f.workers, rdmad_workers_free);
 	g_clear_error(&f.error);
 }
@@ -266,6 +289,90 @@ static void test_a_late_job_is_still_timed(void)
 	g_clear_error(&f.error);
 }
 
+/* Without the loop. */
+static void wait_for_workers(int n)
+{
+	const gint64 until_us = g_get_monotonic_time() + 20 * G_USEC_PER_SEC;
+
+	while (g_atomic_int_get(&freed) < n && g_get_monotonic_time() < until_us)
+		usleep(1000);
+	g_assert_cmpint(g_atomic_int_get(&freed), ==, n);
+}
+
+static void wait_for_freed(Fixture *f, int n)
+{
+	const gint64 until_us = g_get_monotonic_time() + 20 * G_USEC_PER_SEC;
+
+	while (g_atomic_int_get(&freed) < n && g_get_monotonic_time() < until_us) {
+		rdmad_loop_turn(f->loop);
+		usleep(1000);
+	}
+	g_assert_cmpint(g_atomic_int_get(&freed), ==, n);
+}
+
+static void test_no_error_is_no_failure(Fixture *f, gconstpointer data)
+{
+	f->wanted = 1;
+	submit(f, &quiet, NULL, 1, 0);
+	rdmad_loop_run(f->loop);
+	g_assert_no_error(f->error);
+}
+
+static void test_inputs_are_freed_on_a_worker(Fixture *f, gconstpointer data)
+{
+	const RdmadJobClass *const classes[] = { &square, &failing, &quiet, &endless };
+
+	f->wanted = G_N_ELEMENTS(classes);
+	for (guint i = 0; i < G_N_ELEMENTS(classes); i++)
+		submit(f, classes[i], NULL, 2, classes[i] == &endless ? 20 : 0);
+	rdmad_job_cancel(submit(f, &square, NULL, 2, 0));
+	rdmad_loop_run(f->loop);
+	wait_for_freed(f, 5 + g_atomic_int_get(&begun));
+	g_assert_cmpint(g_atomic_int_get(&freed_on_loop), ==, 0);
+}
+
+static void test_results_that_nobody_takes_are_freed_on_a_worker(Fixture *f, gconstpointer data)
+{
+	RdmadJob *jobs[2];
+
+	/* One is cancelled while it runs, one when it has finished. */
+	jobs[0] = submit(f, &deaf, NULL, 2, 0);
+	jobs[1] = submit(f, &square, NULL, 2, 0);
+	wait_for_workers(1);
+	usleep(1000);
+	rdmad_job_cancel(jobs[0]);
+	rdmad_job_cancel(jobs[1]);
+	wait_for_freed(f, 4);
+	g_assert_cmpint(g_atomic_int_get(&freed_on_loop), ==, 0);
+}
+
+static void test_a_job_that_only_frees_is_never_refused(Fixture *f, gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+
+	while (rdmad_work_submit(f->workers, NULL, &endless, g_new0(int, 1), 0, f, &error))
+		continue;
+	g_atomic_int_set(&freed, 0);
+	g_atomic_int_set(&freed_on_loop, 0);
+	g_assert_nonnull(submit(f, &closing, NULL, 1, 0));
+	g_assert_cmpint(g_atomic_int_get(&freed), ==, 0);
+	g_clear_pointer(&f->workers, rdmad_workers_free);
+	g_assert_cmpint(g_atomic_int_get(&freed), >, 1024);
+	g_assert_cmpint(g_atomic_int_get(&freed_on_loop), ==, 0);
+}
+
+static void test_at_the_end_all_is_freed_on_a_worker(Fixture *f, gconstpointer data)
+{
+	submit(f, &square, NULL, 2, 0);
+	wait_for_workers(1);
+	usleep(20000); /* its result waits for the loop */
+	for (int i = 0; i < 100; i++)
+		submit(f, &closing, NULL, 1, 0);
+	g_clear_pointer(&f->workers, rdmad_workers_free);
+	g_assert_cmpint(g_atomic_int_get(&freed), ==, 102);
+	g_assert_cmpint(g_atomic_int_get(&freed_on_loop), ==, 0);
+}
+
 #define ADD(name) g_test_add("/work/" #name, Fixture, NULL, setup, test_##name, teardown)
 
 int main(int argc, char **argv)
@@ -275,6 +382,11 @@ int main(int argc, char **argv)
 	ADD(a_failure_comes_with_its_error);
 	ADD(at_the_deadline_the_loop_is_told_and_the_job_sees_it);
 	ADD(a_cancelled_job_is_never_heard_of_again);
+	ADD(no_error_is_no_failure);
+	ADD(inputs_are_freed_on_a_worker);
+	ADD(results_that_nobody_takes_are_freed_on_a_worker);
+	ADD(a_job_that_only_frees_is_never_refused);
+	ADD(at_the_end_all_is_freed_on_a_worker);
 	ADD(jobs_end_with_their_owner);
 	ADD(a_full_queue_refuses_and_frees_the_input);
 	ADD(no_thread_is_held_up_by_a_stuck_one);

@@ -11,7 +11,7 @@
 
 /* Which call fails, and with what. */
 static struct {
-	guint count;	  /* of calls so far */
+	guint count;	  /* atomic: of calls so far, on any thread */
 	guint at;	  /* the one that fails, from 1; 0: none */
 	const char *path; /* what ends in this fails; NULL: nothing does */
 	int errnum;
@@ -19,7 +19,7 @@ static struct {
 
 static gboolean fails(const char *path)
 {
-	const gboolean hit = ++fault.count == fault.at ||
+	const gboolean hit = (guint)g_atomic_int_add(&fault.count, 1) + 1 == fault.at ||
 			     (fault.path && path && g_str_has_suffix(path, fault.path));
 
 	if (hit)

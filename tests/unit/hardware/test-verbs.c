@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A device that no machine has: how it is followed, and what is said of it. */
+#include <infiniband/verbs.h>
+#include <pthread.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "base/loop.h"
 #include "base/work.h"
 #include "hardware/device.h"
+#include "hardware/verbs/open.h"
 #include "hardware/verbs/verbs.h"
 #include "service/inventory-private.h"
 #include "service/event-log-private.h"
@@ -174,7 +179,96 @@ static void test_it_may_end_while_it_opens(Fixture *f, gconstpointer data)
 	/* teardown frees it with the job in the air */
 }
 
+/* ---- a device that opens: libibverbs' part is the test's ---- */
+
+void __real_rdmad_verbs_open_all(GPtrArray *wanted, const RdmadJob *job);
+void __wrap_rdmad_verbs_open_all(GPtrArray *wanted, const RdmadJob *job);
+int __wrap_ibv_close_device(struct ibv_context *context);
+
+static gboolean opens;
+static int closed, closed_on_loop;
+static pthread_t loop_thread;
+
+void __wrap_rdmad_verbs_open_all(GPtrArray *wanted, const RdmadJob *job)
+{
+	if (!opens) {
+		__real_rdmad_verbs_open_all(wanted, job);
+		return;
+	}
+	for (guint i = 0; i < wanted->len; i++) {
+		RdmadVerbsOpen *open = wanted->pdata[i];
+
+		open->context = g_new0(struct ibv_context, 1);
+		open->context->async_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	}
+}
+
+int __wrap_ibv_close_device(struct ibv_context *context)
+{
+	if (pthread_equal(pthread_self(), loop_thread))
+		g_atomic_int_inc(&closed_on_loop);
+	close(context->async_fd);
+	g_free(context);
+	g_atomic_int_inc(&closed);
+	return 0;
+}
+
+static void setup_opens(Fixture *f, gconstpointer data)
+{
+	opens = TRUE;
+	g_atomic_int_set(&closed, 0);
+	g_atomic_int_set(&closed_on_loop, 0);
+	loop_thread = pthread_self();
+	setup(f, data);
+}
+
+/* The end of the daemon closes what is open then. */
+static void teardown_opens(Fixture *f, gconstpointer data)
+{
+	teardown(f, data);
+	opens = FALSE;
+	g_assert_cmpint(g_atomic_int_get(&closed), ==, 1);
+	g_assert_cmpint(g_atomic_int_get(&closed_on_loop), ==, 0);
+}
+
+static void wait_for_open(Fixture *f)
+{
+	look(f, device(3, TRUE));
+	g_assert_cmpuint(hints_within(f, 10000), ==, 1);
+	g_assert_null(rdmad_verbs_problem(f->verbs, ID));
+}
+
+static void wait_for_close(Fixture *f)
+{
+	const gint64 until_us = g_get_monotonic_time() + 20 * G_USEC_PER_SEC;
+
+	while (!g_atomic_int_get(&closed) && g_get_monotonic_time() < until_us)
+		hints_within(f, 1);
+}
+
+static void test_a_device_that_leaves_is_closed_on_a_worker(Fixture *f, gconstpointer data)
+{
+	wait_for_open(f);
+	look(f, NULL);
+	wait_for_close(f);
+}
+
+static void test_a_device_that_left_while_it_was_opened_is_closed_on_a_worker(Fixture *f,
+									      gconstpointer data)
+{
+	look(f, device(3, TRUE));
+	look(f, NULL);
+	wait_for_close(f);
+}
+
+static void test_at_the_end_devices_are_closed_on_a_worker(Fixture *f, gconstpointer data)
+{
+	wait_for_open(f);
+}
+
 #define ADD(name) g_test_add("/verbs/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define ADD_OPENS(name)                                                                            \
+	g_test_add("/verbs/" #name, Fixture, NULL, setup_opens, test_##name, teardown_opens)
 
 int main(int argc, char **argv)
 {
@@ -186,5 +280,8 @@ int main(int argc, char **argv)
 	ADD(what_leaves_while_it_is_opened_is_forgotten);
 	ADD(an_answer_for_the_one_before_is_not_taken);
 	ADD(it_may_end_while_it_opens);
+	ADD_OPENS(a_device_that_leaves_is_closed_on_a_worker);
+	ADD_OPENS(a_device_that_left_while_it_was_opened_is_closed_on_a_worker);
+	ADD_OPENS(at_the_end_devices_are_closed_on_a_worker);
 	return g_test_run();
 }

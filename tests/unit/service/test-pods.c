@@ -275,6 +275,20 @@ static void test_an_owner_that_has_ended_is_not_called(Fixture *f, gconstpointer
 	kubelet_start(f, kubelet);
 	rdmad_pods_refresh(f->pods, SOME_MODULE, answered, f);
 	rdmad_pods_refresh(f->pods, SOME_MODULE, NULL, NULL);
+	/* The one that nobody is told of leaves nothing behind. */
+	g_assert_cmpuint(rdmad_pods_reap(f->pods, SOME_MODULE), ==, 1);
+	g_assert_cmpuint(rdmad_pods_reap(f->pods, SOME_MODULE), ==, 0);
+	refresh(f);
+	g_assert_cmpuint(f->answers, ==, 1);
+}
+
+static void test_a_refresh_that_is_cancelled_is_not_answered(Fixture *f, gconstpointer data)
+{
+	kubelet_start(f, kubelet);
+	rdmad_pods_refresh(f->pods, SOME_MODULE, answered, f);
+	rdmad_loop_turn(f->base.loop); /* one is being asked for, one waits */
+	rdmad_pods_refresh(f->pods, SOME_MODULE, answered, f);
+	rdmad_pods_cancel(f->pods, answered, f);
 	g_assert_cmpuint(rdmad_pods_reap(f->pods, SOME_MODULE), ==, 0);
 	refresh(f);
 	g_assert_cmpuint(f->answers, ==, 1);
@@ -323,6 +337,7 @@ int main(int argc, char **argv)
 	ADD(without_allocations_it_asks_once_and_rests);
 	ADD(loaded_allocations_are_asked_for);
 	ADD(an_owner_that_has_ended_is_not_called);
+	ADD(a_refresh_that_is_cancelled_is_not_answered);
 	ADD(an_owner_may_end_while_others_are_told);
 	ADD(those_who_wait_at_the_end_are_told);
 	return g_test_run();
