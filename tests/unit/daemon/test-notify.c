@@ -85,18 +85,38 @@ static void test_children_do_not_get_the_variables(void)
 	g_assert_null(g_getenv("WATCHDOG_PID"));
 }
 
+static guint descriptors(void)
+{
+	g_autoptr(GDir) dir = g_dir_open("/proc/self/fd", 0, NULL);
+	guint count = 0;
+
+	while (g_dir_read_name(dir))
+		count++;
+	return count;
+}
+
 static void test_without_a_manager_nothing_happens(void)
 {
-	static const char *const sockets[] = { NULL, "",	  "relative",	    "@",
-					       "/",  "vsock:1:2", "/nowhere/at/all" };
+	static const struct {
+		const char *socket;
+		guint descriptors; /* that a notifier of this socket holds */
+	} cases[] = {
+		{ NULL, 0 }, { "", 0 },		 { "relative", 0 },	   { "@", 0 },
+		{ "/", 0 },  { "vsock:1:2", 0 }, { "/nowhere/at/all", 1 },
+	};
 
-	for (gsize i = 0; i < G_N_ELEMENTS(sockets); i++) {
-		g_autoptr(RdmadNotify) notify = NULL;
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		const guint before = descriptors();
+		RdmadNotify *notify;
 
-		if (sockets[i])
-			g_setenv("NOTIFY_SOCKET", sockets[i], TRUE);
+		if (cases[i].socket)
+			g_setenv("NOTIFY_SOCKET", cases[i].socket, TRUE);
 		notify = rdmad_notify_new();
+		g_assert_cmpuint(descriptors() - before, ==, cases[i].descriptors);
 		rdmad_notify_send(notify, "READY=1");
+		g_assert_cmpuint(rdmad_notify_watchdog_ms(notify), ==, 0);
+		rdmad_notify_free(notify);
+		g_assert_cmpuint(descriptors(), ==, before);
 	}
 }
 

@@ -239,11 +239,13 @@ static void test_families_go_with_their_owner(Fixture *f, gconstpointer data)
 
 static void test_no_stat_is_nothing(Fixture *f, gconstpointer data)
 {
+	rdmad_stat_set(add(f, NULL, &plain), 7, NULL);
 	rdmad_stat_add(NULL, 1, NULL);
 	rdmad_stat_set(NULL, 1, LABELS("a"));
 	rdmad_stat_observe(NULL, 1, LABELS("a"));
 	rdmad_stat_drop(NULL, LABELS("a"));
 	rdmad_stat_free(NULL);
+	expect(f, "test_plain {} 7");
 }
 
 static void test_counting_in_a_series_that_is_there_takes_no_memory(Fixture *f, gconstpointer data)
