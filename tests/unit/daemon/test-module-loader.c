@@ -7,6 +7,7 @@
 #include "bad-modules.h"
 #include "module/loader.h"
 #include "../scratch.h"
+#include "../support/unit.h"
 
 static void test_a_good_module_gives_its_class(void)
 {
@@ -303,16 +304,14 @@ static void test_what_may_pass_is_no_fault_of_the_module(void)
 	}
 }
 
-#define ADD(name) g_test_add_func("/module-loader/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/module-loader/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(a_good_module_gives_its_class);
-	ADD(two_modules_are_two_and_one_is_one);
-	ADD(modules_that_do_not_fit_are_refused_by_name);
-	ADD(what_others_could_have_put_there_is_refused);
-	ADD(a_link_to_the_directory_is_followed);
-	ADD(what_may_pass_is_no_fault_of_the_module);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(a_good_module_gives_its_class),
+	TEST(two_modules_are_two_and_one_is_one),
+	TEST(modules_that_do_not_fit_are_refused_by_name),
+	TEST(what_others_could_have_put_there_is_refused),
+	TEST(a_link_to_the_directory_is_followed),
+	TEST(what_may_pass_is_no_fault_of_the_module),
+	{ 0 },
+};

@@ -5,6 +5,7 @@
 #include "base/unix-socket.h"
 #include "daemon/notify.h"
 #include "../scratch.h"
+#include "../support/unit.h"
 
 /* Plays the service manager.  `name` begins with "@" in the abstract namespace. */
 static int manager_new(const char *name)
@@ -152,16 +153,14 @@ static void test_the_watchdog_is_fed_at_half_its_time_if_it_is_ours(void)
 	}
 }
 
-#define ADD(name) g_test_add_func("/notify/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/notify/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(notices_reach_a_socket_with_a_path);
-	ADD(notices_reach_a_socket_with_a_long_path);
-	ADD(notices_reach_an_abstract_socket);
-	ADD(children_do_not_get_the_variables);
-	ADD(without_a_manager_nothing_happens);
-	ADD(the_watchdog_is_fed_at_half_its_time_if_it_is_ours);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(notices_reach_a_socket_with_a_path),
+	TEST(notices_reach_a_socket_with_a_long_path),
+	TEST(notices_reach_an_abstract_socket),
+	TEST(children_do_not_get_the_variables),
+	TEST(without_a_manager_nothing_happens),
+	TEST(the_watchdog_is_fed_at_half_its_time_if_it_is_ours),
+	{ 0 },
+};

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "hardware/verbs/open.h"
+#include "../support/unit.h"
 
 static void test_the_name_of_a_provider_is_that_of_its_file(void)
 {
@@ -58,12 +59,10 @@ static void test_a_device_that_no_provider_fits_is_no_harm(void)
 	assert_loaded("rxe ");
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/verbs-provider/the_name_of_a_provider_is_that_of_its_file",
-			test_the_name_of_a_provider_is_that_of_its_file);
-	g_test_add_func("/verbs-provider/a_device_that_no_provider_fits_is_no_harm",
-			test_a_device_that_no_provider_fits_is_no_harm);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/verbs-provider/the_name_of_a_provider_is_that_of_its_file",
+		  test_the_name_of_a_provider_is_that_of_its_file),
+	UNIT_TEST("/verbs-provider/a_device_that_no_provider_fits_is_no_harm",
+		  test_a_device_that_no_provider_fits_is_no_harm),
+	{ 0 },
+};

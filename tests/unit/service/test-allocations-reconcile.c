@@ -4,6 +4,7 @@
 
 #include "allocations-fixture.h"
 #include "pod-list-text.h"
+#include "../support/unit.h"
 
 /* Never dereferenced: an owner is only compared. */
 #define SOME_MODULE ((RdmadModule *)0x10)
@@ -276,24 +277,22 @@ static void test_the_same_list_again_changes_nothing(AllocationsFixture *f, gcon
 	g_assert_cmpuint(twice, ==, once);
 }
 
-#define ADD(name)                                                                                  \
-	g_test_add("/allocations-reconcile/" #name, AllocationsFixture, NULL,                      \
-		   allocations_fixture_setup, test_##name, allocations_fixture_teardown)
+#define TEST(name)                                                                                 \
+	UNIT_FIXTURE_TEST("/allocations-reconcile/" #name, AllocationsFixture, NULL,               \
+			  allocations_fixture_setup, test_##name, allocations_fixture_teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(allocations_get_the_names_of_their_pods);
-	ADD(a_list_older_than_the_grant_says_nothing);
-	ADD(a_slot_that_moved_is_of_a_new_allocation);
-	ADD(a_allocation_ends_when_kubelet_no_longer_lists_it);
-	ADD(a_new_kubelet_is_given_time);
-	ADD(a_new_kubelet_does_not_know_what_the_old_one_showed);
-	ADD(loaded_allocations_are_given_time);
-	ADD(held_slots_are_adopted);
-	ADD(without_a_resolver_nothing_is_adopted);
-	ADD(what_a_module_ended_is_not_adopted);
-	ADD(the_event_log_says_what_kubelet_told);
-	ADD(the_same_list_again_changes_nothing);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(allocations_get_the_names_of_their_pods),
+	TEST(a_list_older_than_the_grant_says_nothing),
+	TEST(a_slot_that_moved_is_of_a_new_allocation),
+	TEST(a_allocation_ends_when_kubelet_no_longer_lists_it),
+	TEST(a_new_kubelet_is_given_time),
+	TEST(a_new_kubelet_does_not_know_what_the_old_one_showed),
+	TEST(loaded_allocations_are_given_time),
+	TEST(held_slots_are_adopted),
+	TEST(without_a_resolver_nothing_is_adopted),
+	TEST(what_a_module_ended_is_not_adopted),
+	TEST(the_event_log_says_what_kubelet_told),
+	TEST(the_same_list_again_changes_nothing),
+	{ 0 },
+};

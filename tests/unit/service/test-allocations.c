@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "allocations-fixture.h"
+#include "../support/unit.h"
 
 /* Never dereferenced: an owner is only compared. */
 #define SOME_MODULE ((RdmadModule *)0x10)
@@ -521,30 +522,28 @@ static void test_kill_9_loses_no_acknowledged_allocation(AllocationsFixture *f, 
 	g_assert_cmpuint(g_hash_table_size(ids), >, 0);
 }
 
-#define ADD(name)                                                                                  \
-	g_test_add("/allocations/" #name, AllocationsFixture, NULL, allocations_fixture_setup,     \
-		   test_##name, allocations_fixture_teardown)
+#define TEST(name)                                                                                 \
+	UNIT_FIXTURE_TEST("/allocations/" #name, AllocationsFixture, NULL,                         \
+			  allocations_fixture_setup, test_##name, allocations_fixture_teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(a_grant_is_found_and_survives);
-	ADD(allocations_come_oldest_first);
-	ADD(each_container_that_shares_a_slot_has_its_allocation);
-	ADD(no_slot_has_allocations_without_end);
-	ADD(the_same_slot_of_two_resources_is_two_allocations);
-	ADD(bad_grants_change_nothing);
-	ADD(the_most_slots_that_are_allowed);
-	ADD(an_ended_allocation_is_gone);
-	ADD(attachments_are_replaced_by_name);
-	ADD(bad_attachments_are_refused);
-	ADD(a_watch_hears_everything_in_order);
-	ADD(a_watcher_may_grant);
-	ADD(a_borrowed_allocation_lasts_for_the_turn);
-	ADD(what_a_module_leaves_is_reaped);
-	ADD(the_event_log_says_what_happened);
-	ADD(a_file_that_may_not_grow_is_an_error);
-	ADD(a_full_disk_is_an_error);
-	ADD(kill_9_loses_no_acknowledged_allocation);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(a_grant_is_found_and_survives),
+	TEST(allocations_come_oldest_first),
+	TEST(each_container_that_shares_a_slot_has_its_allocation),
+	TEST(no_slot_has_allocations_without_end),
+	TEST(the_same_slot_of_two_resources_is_two_allocations),
+	TEST(bad_grants_change_nothing),
+	TEST(the_most_slots_that_are_allowed),
+	TEST(an_ended_allocation_is_gone),
+	TEST(attachments_are_replaced_by_name),
+	TEST(bad_attachments_are_refused),
+	TEST(a_watch_hears_everything_in_order),
+	TEST(a_watcher_may_grant),
+	TEST(a_borrowed_allocation_lasts_for_the_turn),
+	TEST(what_a_module_leaves_is_reaped),
+	TEST(the_event_log_says_what_happened),
+	TEST(a_file_that_may_not_grow_is_an_error),
+	TEST(a_full_disk_is_an_error),
+	TEST(kill_9_loses_no_acknowledged_allocation),
+	{ 0 },
+};

@@ -5,6 +5,7 @@
 
 #include "base/loop.h"
 #include "service/attributes-private.h"
+#include "../support/unit.h"
 
 /* Never dereferenced: an owner is only compared. */
 #define SOME_MODULE ((RdmadModule *)0x10)
@@ -186,18 +187,17 @@ static void test_bad_text_is_refused(Fixture *f, gconstpointer data)
 	g_assert_cmpstr(rdmad_attributes_get(f->attributes, big + 1), ==, big + 1);
 }
 
-#define ADD(name) g_test_add("/attributes/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name)                                                                                 \
+	UNIT_FIXTURE_TEST("/attributes/" #name, Fixture, NULL, setup, test_##name, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(a_attribute_is_what_was_set_last);
-	ADD(foreach_goes_by_name);
-	ADD(a_watch_is_told_what_is_there_then_changes);
-	ADD(the_same_value_again_is_no_news);
-	ADD(a_watch_of_one_name_hears_only_of_it);
-	ADD(a_watcher_may_change_what_it_is_told);
-	ADD(attributes_go_with_their_owner);
-	ADD(bad_text_is_refused);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(a_attribute_is_what_was_set_last),
+	TEST(foreach_goes_by_name),
+	TEST(a_watch_is_told_what_is_there_then_changes),
+	TEST(the_same_value_again_is_no_news),
+	TEST(a_watch_of_one_name_hears_only_of_it),
+	TEST(a_watcher_may_change_what_it_is_told),
+	TEST(attributes_go_with_their_owner),
+	TEST(bad_text_is_refused),
+	{ 0 },
+};

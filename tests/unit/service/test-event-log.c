@@ -5,6 +5,7 @@
 
 #include "base/loop.h"
 #include "service/event-log-private.h"
+#include "../support/unit.h"
 
 /* Never dereferenced: an owner is only compared. */
 #define SOME_MODULE ((RdmadModule *)0x10)
@@ -193,18 +194,17 @@ static void test_a_message_is_bounded_and_utf8(Fixture *f, gconstpointer data)
 	rdmad_event_log_foreach(f->event_log, 0, check_bounded, f);
 }
 
-#define ADD(name) g_test_add("/event log/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name)                                                                                 \
+	UNIT_FIXTURE_TEST("/event log/" #name, Fixture, NULL, setup, test_##name, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(an_entry_holds_what_was_posted);
-	ADD(foreach_starts_after_a_sequence);
-	ADD(only_the_newest_are_kept);
-	ADD(a_watch_hears_what_comes_after_it_on_the_next_turn);
-	ADD(a_watcher_may_post);
-	ADD(a_watch_may_end_in_its_own_callback);
-	ADD(what_a_module_leaves_is_reaped);
-	ADD(a_message_is_bounded_and_utf8);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(an_entry_holds_what_was_posted),
+	TEST(foreach_starts_after_a_sequence),
+	TEST(only_the_newest_are_kept),
+	TEST(a_watch_hears_what_comes_after_it_on_the_next_turn),
+	TEST(a_watcher_may_post),
+	TEST(a_watch_may_end_in_its_own_callback),
+	TEST(what_a_module_leaves_is_reaped),
+	TEST(a_message_is_bounded_and_utf8),
+	{ 0 },
+};
