@@ -12,7 +12,7 @@
 #include "service/inventory-private.h"
 #include "service/event-log-private.h"
 
-#include "failing-calls.h"
+#include "../hardware/failing-calls.h"
 #include "../support/unit.h"
 
 /* A recorded machine of almost nothing, and the services around it. */
@@ -222,8 +222,7 @@ static void test_a_device_that_cannot_be_looked_at_stays_and_is_looked_at_again(
 	g_assert_false(happened(f, "device-removed"));
 }
 
-#define TEST(name)                                                                                 \
-	UNIT_FIXTURE_TEST("/hardware/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name) UNIT_FIXTURE_TEST("/scanner/" #name, Fixture, NULL, setup, test_##name, teardown)
 
 const UnitTest unit_tests[] = {
 	TEST(the_first_look_is_over_when_start_returns),
