@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "base/loop.h"
+#include "../support/descriptors.h"
 #include "../support/unit.h"
 
 #define SOME_MODULE ((RdmadModule *)0x10)
@@ -259,17 +260,6 @@ static void test_a_child_goes_with_its_owner(Fixture *f, gconstpointer data)
 		rdmad_loop_run(f->loop);
 	}
 	g_assert_cmpuint(f->done, ==, 0);
-}
-
-/* With the one that counts. */
-static guint count_descriptors(void)
-{
-	g_autoptr(GDir) dir = g_dir_open("/proc/self/fd", 0, NULL);
-	guint n = 0;
-
-	while (g_dir_read_name(dir))
-		n++;
-	return n;
 }
 
 static void test_many_at_once_leave_no_descriptor(Fixture *f, gconstpointer data)

@@ -10,6 +10,7 @@
 
 #include "base/loop.h"
 #include "base/unix-socket.h"
+#include "../support/descriptors.h"
 #include "../support/unit.h"
 
 #define SOME_MODULE ((RdmadModule *)0x10)
@@ -27,17 +28,6 @@ typedef struct {
 	int kept; /* the first descriptor of the last message */
 	guint descriptors;
 } Fixture;
-
-/* With the one that counts. */
-static guint count_descriptors(void)
-{
-	g_autoptr(GDir) dir = g_dir_open("/proc/self/fd", 0, NULL);
-	guint n = 0;
-
-	while (g_dir_read_name(dir))
-		n++;
-	return n;
-}
 
 static void on_message(RdmadMessagePeer *peer, RdmadMessage *message, gpointer data)
 {

@@ -5,14 +5,8 @@
 #include <string.h>
 
 #include "config/config-private.h"
+#include "libconfig-leak.h"
 #include "../support/unit.h"
-
-/* libconfig 1.5 forgets a string that stood before a syntax error. */
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void)
-{
-	return "leak:libconfig.so";
-}
 
 typedef struct {
 	gboolean flag;

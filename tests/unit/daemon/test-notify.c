@@ -5,6 +5,7 @@
 #include "base/unix-socket.h"
 #include "daemon/notify.h"
 #include "../scratch.h"
+#include "../support/descriptors.h"
 #include "../support/unit.h"
 
 /* Plays the service manager.  `name` begins with "@" in the abstract namespace. */
@@ -86,16 +87,6 @@ static void test_children_do_not_get_the_variables(void)
 	g_assert_null(g_getenv("WATCHDOG_PID"));
 }
 
-static guint descriptors(void)
-{
-	g_autoptr(GDir) dir = g_dir_open("/proc/self/fd", 0, NULL);
-	guint count = 0;
-
-	while (g_dir_read_name(dir))
-		count++;
-	return count;
-}
-
 static void test_without_a_manager_nothing_happens(void)
 {
 	static const struct {
@@ -107,17 +98,17 @@ static void test_without_a_manager_nothing_happens(void)
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
-		const guint before = descriptors();
+		const guint before = count_descriptors();
 		RdmadNotify *notify;
 
 		if (cases[i].socket)
 			g_setenv("NOTIFY_SOCKET", cases[i].socket, TRUE);
 		notify = rdmad_notify_new();
-		g_assert_cmpuint(descriptors() - before, ==, cases[i].descriptors);
+		g_assert_cmpuint(count_descriptors() - before, ==, cases[i].descriptors);
 		rdmad_notify_send(notify, "READY=1");
 		g_assert_cmpuint(rdmad_notify_watchdog_ms(notify), ==, 0);
 		rdmad_notify_free(notify);
-		g_assert_cmpuint(descriptors(), ==, before);
+		g_assert_cmpuint(count_descriptors(), ==, before);
 	}
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fixture.h"
+#include "../support/refused.h"
 #include "../support/unit.h"
 
 static void test_no_configuration_is_one_shared_resource_of_1000(void)
@@ -188,10 +189,7 @@ static void test_bad(gconstpointer data)
 	g_autoptr(RdmadPluginSettings) settings = fixture_settings(bad->text, &error);
 
 	g_assert_null(settings);
-	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG);
-	g_assert_true(g_str_has_prefix(error->message, "test.conf:1: "));
-	if (!strstr(error->message, bad->message))
-		g_error("\"%s\" does not speak of \"%s\"", error->message, bad->message);
+	assert_refused(error, bad->message);
 }
 
 const UnitTest unit_tests[] = {

@@ -8,17 +8,11 @@
 #include "hardware/device.h"
 #include "hardware/netlink/rdma.h"
 #include "machine.h"
+#include "../support/clock.h"
 #include "../support/unit.h"
 
 #define PORT_DIR "sys/class/infiniband/mlx5_0/ports/1"
 #define HW	 PORT_DIR "/hw_counters"
-
-static gint64 now_us = 1;
-
-static gint64 fake_clock(void)
-{
-	return now_us;
-}
 
 /* Whether the kernel has statistics: what stands before the question (ld's --wrap) answers for it. */
 static gboolean kernel_knows;

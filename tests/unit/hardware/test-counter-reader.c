@@ -15,19 +15,13 @@
 #include "hardware/device.h"
 #include "hardware/scan/scan.h"
 #include "machine.h"
+#include "../support/clock.h"
 #include "../support/unit.h"
 
 #define PORT_DIR   "sys/class/infiniband/mlx5_0/ports/1"
 #define COUNTERS   PORT_DIR "/counters"
 #define HW	   PORT_DIR "/hw_counters"
 #define DEVICE_DIR "sys/class/infiniband/mlx5_0/hw_counters"
-
-static gint64 now_us = 1;
-
-static gint64 fake_clock(void)
-{
-	return now_us;
-}
 
 /* One device with one port, in a directory of the test's own. */
 typedef struct {

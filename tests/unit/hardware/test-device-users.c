@@ -13,6 +13,7 @@
 #include "hardware/device.h"
 #include "hardware/counters/users.h"
 #include "machine.h"
+#include "../support/clock.h"
 #include "../support/unit.h"
 
 #define RECORDED MACHINES_DIR "/../fuzz/seeds/netlink/restrack-"
@@ -20,13 +21,6 @@
 #define UID	 "0e7f1ca3-1b2c-4d5e-8f90-a1b2c3d4e5f6"
 #define ID	 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define IN_POD	 "0::/kubepods/burstable/pod" UID "/" ID "\n"
-
-static gint64 now_us;
-
-static gint64 fake_clock(void)
-{
-	return now_us;
-}
 
 /* The kernel, so far as it is asked.  `refused`: one kind that it answers with `errnum`. */
 static struct {

@@ -2,14 +2,8 @@
 #include <errno.h>
 
 #include "hardware/counters/reading.h"
+#include "../support/clock.h"
 #include "../support/unit.h"
-
-static gint64 now_us = 1;
-
-static gint64 fake_clock(void)
-{
-	return now_us;
-}
 
 typedef struct {
 	RdmadBackoff *backoff;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <fcntl.h>
-#include <ftw.h>
 #include <glib/gstdio.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
@@ -8,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "hardware/sysroot.h"
+#include "../scratch.h"
 #include "../support/unit.h"
 
 typedef struct {
@@ -46,16 +46,10 @@ static void setup(Fixture *f, gconstpointer data)
 	g_assert_no_error(error);
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *walk)
-{
-	return remove(path);
-}
-
 static void teardown(Fixture *f, gconstpointer data)
 {
 	rdmad_sysroot_free(f->root);
-	g_assert_cmpint(nftw(f->outside, remove_one, 16, FTW_DEPTH | FTW_PHYS), ==, 0);
-	g_free(f->outside);
+	scratch_free(f->outside);
 	g_free(f->dir);
 }
 

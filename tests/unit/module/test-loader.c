@@ -7,6 +7,7 @@
 #include "bad-modules.h"
 #include "module/loader.h"
 #include "../scratch.h"
+#include "../support/descriptors.h"
 #include "../support/unit.h"
 
 static void test_a_good_module_gives_its_class(void)
@@ -34,17 +35,6 @@ static void test_two_modules_are_two_and_one_is_one(void)
 	g_assert_true(rdmad_module_load(dir, "busy", NULL) == busy);
 }
 
-static guint count_fds(void)
-{
-	GDir *dir = g_dir_open("/proc/self/fd", 0, NULL);
-	guint n = 0;
-
-	while (g_dir_read_name(dir))
-		n++;
-	g_dir_close(dir);
-	return n;
-}
-
 static const struct {
 	const char *name;
 	RdmadError code;
@@ -66,7 +56,7 @@ static void test_modules_that_do_not_fit_are_refused_by_name(void)
 	for (gsize i = 0; i < G_N_ELEMENTS(bad); i++) {
 		g_autoptr(GError) error = NULL;
 		g_autofree char *path = g_strdup_printf("%s/%s.so", dir, bad[i].name);
-		const guint before = count_fds();
+		const guint before = count_descriptors();
 
 		g_assert_null(rdmad_module_load(dir, bad[i].name, &error));
 		g_test_message("%s", error->message);
@@ -74,7 +64,7 @@ static void test_modules_that_do_not_fit_are_refused_by_name(void)
 		g_assert_nonnull(strstr(error->message, bad[i].words));
 		g_assert_nonnull(strstr(error->message, path));
 		g_assert_null(strstr(error->message, "/proc/"));
-		g_assert_cmpuint(count_fds(), ==, before);
+		g_assert_cmpuint(count_descriptors(), ==, before);
 	}
 }
 
@@ -229,7 +219,7 @@ static void test_what_others_could_have_put_there_is_refused(void)
 		g_autofree char *mods = g_build_filename(dir, "mods", NULL);
 		g_autofree char *file = copy_good_module(mods);
 		g_autoptr(GError) error = NULL;
-		const guint before = count_fds();
+		const guint before = count_descriptors();
 
 		if (hostile[i].needs_root && geteuid() != 0)
 			continue;
@@ -237,7 +227,7 @@ static void test_what_others_could_have_put_there_is_refused(void)
 		g_assert_null(rdmad_module_load(mods, "good", &error));
 		g_test_message("%s: %s", hostile[i].what, error->message);
 		g_assert_nonnull(strstr(error->message, hostile[i].words));
-		g_assert_cmpuint(count_fds(), ==, before);
+		g_assert_cmpuint(count_descriptors(), ==, before);
 	}
 }
 

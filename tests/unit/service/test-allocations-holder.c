@@ -41,13 +41,6 @@ static const RdmadAllocation *grant(AllocationsFixture *f, const char *slot, con
 	return rdmad_allocations_grant(f->allocations, &wanted, error);
 }
 
-static void expect(AllocationsFixture *f, const char *text)
-{
-	g_autofree char *is = allocations_fixture_text(f);
-
-	g_assert_cmpstr(is, ==, text);
-}
-
 /* Kubelet k1 gives "a" in boot b1, and lists it with pod p where it is named.  Then the world changes,
  * a list is asked for, and "a" is given again in mode exclusive. */
 typedef struct {
@@ -118,7 +111,7 @@ static void check_case(AllocationsFixture *f, const Case *c, gboolean reopen)
 		g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY);
 		g_assert_nonnull(strstr(error->message, c->refused));
 	}
-	expect(f, c->after);
+	allocations_fixture_expect(f, c->after);
 	rdmad_allocations_set_liveness(f->allocations, NULL, NULL);
 }
 
@@ -135,18 +128,6 @@ static void test_an_exclusive_slot_is_refused_while_its_holder_lives(Allocations
 	}
 }
 
-static void kind_append(const RdmadEventLogEntry *entry, gpointer data)
-{
-	g_string_append_printf(data, "%s ", entry->kind);
-}
-
-static void expect_event_log(AllocationsFixture *f, const char *kinds)
-{
-	g_string_truncate(f->seen, 0);
-	rdmad_event_log_foreach(f->event_log, 0, kind_append, f->seen);
-	g_assert_cmpstr(f->seen->str, ==, kinds);
-}
-
 static void test_a_shared_slot_whose_holder_lives_is_given_with_a_warning(AllocationsFixture *f,
 									  gconstpointer data)
 {
@@ -159,12 +140,13 @@ static void test_a_shared_slot_whose_holder_lives_is_given_with_a_warning(Alloca
 	list_at(f, "p=", "k2", SECOND);
 	again = grant(f, "a", "shared", NULL, NULL);
 	g_assert_nonnull(again);
-	expect(f, "a=p a");
+	allocations_fixture_expect(f, "a=p a");
 	list_at(f, "p= q=a", "k2", 2 * SECOND);
-	expect(f, "a=p a=q");
-	expect_event_log(f, "allocation-granted allocation-named allocation-forgotten "
-			    "allocation-granted allocation-overlap "
-			    "allocation-named ");
+	allocations_fixture_expect(f, "a=p a=q");
+	allocations_fixture_expect_events(
+		f, "allocation-granted allocation-named allocation-forgotten "
+		   "allocation-granted allocation-overlap "
+		   "allocation-named ");
 }
 
 static void test_the_next_pod_has_another_allocation_and_both_are_told(AllocationsFixture *f,
@@ -177,10 +159,11 @@ static void test_the_next_pod_has_another_allocation_and_both_are_told(Allocatio
 	second = allocations_fixture_must_grant(f, "a");
 	g_assert_cmpstr(first, !=, second);
 	list_at(f, "q=a", NULL, 0);
-	expect(f, "a=q");
+	allocations_fixture_expect(f, "a=q");
 	g_assert_nonnull(rdmad_allocations_lookup(f->allocations, second));
-	expect_event_log(f, "allocation-granted allocation-named allocation-granted "
-			    "allocation-ended allocation-named ");
+	allocations_fixture_expect_events(f,
+					  "allocation-granted allocation-named allocation-granted "
+					  "allocation-ended allocation-named ");
 }
 
 /* "slots=pod/container" of each. */
@@ -268,11 +251,11 @@ static void test_a_pod_that_was_never_named_may_live(AllocationsFixture *f, gcon
 	rdmad_allocations_set_kubelet(f->allocations, "k2");
 	for (guint second = 100; second < 200; second += 20) {
 		list_at(f, second < 150 ? "old= new=" : "old= new= newer=", "k2", second * SECOND);
-		expect(f, "a");
+		allocations_fixture_expect(f, "a");
 	}
 	list_at(f, "old= newer=", "k2", 200 * SECOND);
 	list_at(f, "old= newer=", "k2", 300 * SECOND);
-	expect(f, "");
+	allocations_fixture_expect(f, "");
 }
 
 static void test_a_list_without_its_devices_does_not_end_a_pod_that_lives(AllocationsFixture *f,

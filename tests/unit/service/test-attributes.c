@@ -5,6 +5,7 @@
 
 #include "base/loop.h"
 #include "service/attributes-private.h"
+#include "../support/turns.h"
 #include "../support/unit.h"
 
 /* Never dereferenced: an owner is only compared. */
@@ -13,33 +14,22 @@
 typedef struct {
 	RdmadLoop *loop;
 	RdmadAttributes *attributes;
-	RdmadEvent *end;
-	guint turns;   /* of the loop that are left: callbacks may cause more to be told */
+	Turns turns;
 	GString *seen; /* "name=value," or "name," when it went */
 } Fixture;
-
-static void turn_over(gpointer data)
-{
-	Fixture *f = data;
-
-	if (--f->turns)
-		rdmad_event_arm(f->end, 0);
-	else
-		rdmad_loop_stop(f->loop);
-}
 
 static void setup(Fixture *f, gconstpointer data)
 {
 	f->loop = rdmad_loop_new();
 	f->attributes = rdmad_attributes_new(f->loop);
-	f->end = rdmad_loop_add_timer(f->loop, NULL, turn_over, f);
+	turns_init(&f->turns, f->loop);
 	f->seen = g_string_new(NULL);
 }
 
 static void teardown(Fixture *f, gconstpointer data)
 {
 	g_string_free(f->seen, TRUE);
-	rdmad_event_free(f->end);
+	turns_clear(&f->turns);
 	rdmad_attributes_free(f->attributes);
 	rdmad_loop_free(f->loop);
 }
@@ -47,9 +37,7 @@ static void teardown(Fixture *f, gconstpointer data)
 /* Runs the loop and checks what the watchers saw. */
 static void expect(Fixture *f, const char *seen)
 {
-	f->turns = 5;
-	rdmad_event_arm(f->end, 0);
-	rdmad_loop_run(f->loop);
+	turns_run(&f->turns);
 	g_assert_cmpstr(f->seen->str, ==, seen);
 	g_string_truncate(f->seen, 0);
 }

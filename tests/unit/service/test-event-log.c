@@ -5,6 +5,7 @@
 
 #include "base/loop.h"
 #include "service/event-log-private.h"
+#include "../support/turns.h"
 #include "../support/unit.h"
 
 /* Never dereferenced: an owner is only compared. */
@@ -13,45 +14,32 @@
 typedef struct {
 	RdmadLoop *loop;
 	RdmadEventLog *event_log;
-	RdmadEvent *end;
-	guint turns; /* of the loop that are left: callbacks may cause more to be told */
+	Turns turns;
 	RdmadWatch *watch;
 	GString *seen; /* messages, each with a comma behind it */
 	guint64 last;
 	guint count;
 } Fixture;
 
-static void turn_over(gpointer data)
-{
-	Fixture *f = data;
-
-	if (--f->turns)
-		rdmad_event_arm(f->end, 0);
-	else
-		rdmad_loop_stop(f->loop);
-}
-
 static void setup(Fixture *f, gconstpointer data)
 {
 	f->loop = rdmad_loop_new();
 	f->event_log = rdmad_event_log_new(f->loop);
-	f->end = rdmad_loop_add_timer(f->loop, NULL, turn_over, f);
+	turns_init(&f->turns, f->loop);
 	f->seen = g_string_new(NULL);
 }
 
 static void teardown(Fixture *f, gconstpointer data)
 {
 	g_string_free(f->seen, TRUE);
-	rdmad_event_free(f->end);
+	turns_clear(&f->turns);
 	rdmad_event_log_free(f->event_log);
 	rdmad_loop_free(f->loop);
 }
 
 static void run(Fixture *f)
 {
-	f->turns = 5;
-	rdmad_event_arm(f->end, 0);
-	rdmad_loop_run(f->loop);
+	turns_run(&f->turns);
 }
 
 static void see(const RdmadEventLogEntry *entry, gpointer data)

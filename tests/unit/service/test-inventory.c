@@ -5,6 +5,7 @@
 #include "hardware/device.h"
 #include "service/inventory-private.h"
 #include "service/event-log-private.h"
+#include "../support/turns.h"
 #include "../support/unit.h"
 
 /* Never dereferenced: an owner is only compared. */
@@ -14,34 +15,23 @@ typedef struct {
 	RdmadLoop *loop;
 	RdmadEventLog *event_log;
 	RdmadInventory *inv;
-	RdmadEvent *end;
-	guint turns;   /* of the loop that are left: callbacks may cause more to be told */
+	Turns turns;
 	GString *seen; /* "+id", "-id", "~id" and ";" when settled */
 } Fixture;
-
-static void turn_over(gpointer data)
-{
-	Fixture *f = data;
-
-	if (--f->turns)
-		rdmad_event_arm(f->end, 0);
-	else
-		rdmad_loop_stop(f->loop);
-}
 
 static void setup(Fixture *f, gconstpointer data)
 {
 	f->loop = rdmad_loop_new();
 	f->event_log = rdmad_event_log_new(f->loop);
 	f->inv = rdmad_inventory_new(f->loop, f->event_log);
-	f->end = rdmad_loop_add_timer(f->loop, NULL, turn_over, f);
+	turns_init(&f->turns, f->loop);
 	f->seen = g_string_new(NULL);
 }
 
 static void teardown(Fixture *f, gconstpointer data)
 {
 	g_string_free(f->seen, TRUE);
-	rdmad_event_free(f->end);
+	turns_clear(&f->turns);
 	rdmad_inventory_free(f->inv);
 	rdmad_event_log_free(f->event_log);
 	rdmad_loop_free(f->loop);
@@ -74,9 +64,7 @@ static const RdmadInventoryOps see = { see_added, see_changed, see_removed, see_
 /* Runs the loop and checks what the watchers saw. */
 static void expect(Fixture *f, const char *seen)
 {
-	f->turns = 5;
-	rdmad_event_arm(f->end, 0);
-	rdmad_loop_run(f->loop);
+	turns_run(&f->turns);
 	g_assert_cmpstr(f->seen->str, ==, seen);
 	g_string_truncate(f->seen, 0);
 }
@@ -144,9 +132,7 @@ static void test_a_look_tells_what_it_changed(Fixture *f, gconstpointer data)
 
 	for (guint i = 0; i < G_N_ELEMENTS(steps); i++) {
 		look(f, steps[i].before);
-		f->turns = 5;
-		rdmad_event_arm(f->end, 0);
-		rdmad_loop_run(f->loop);
+		turns_run(&f->turns);
 		g_string_truncate(f->seen, 0);
 		look(f, steps[i].now);
 		g_assert_cmpstr(f->seen->str, ==, "");
