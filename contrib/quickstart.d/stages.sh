@@ -26,11 +26,16 @@ show_failures() {
 	grep -E '^ *(not ok|#|Bail out|FAIL)' "$1" | grep -Ev '^# (Start of|End of|random seed)' | tail -n 120
 }
 
-# What meson ran, as TAP.
+# What meson ran, as TAP.  The tests wait more than they compute, so there are four for each processor.
 suites() {
 	local dir=$1
 	shift
-	meson test -C "$dir" --print-errorlogs "$@" >"$dir/test-output.txt" 2>&1
+	rm -f "$dir/meson-logs/testlog.json"
+	meson test -C "$dir" --print-errorlogs --num-processes $(($(nproc) * 4)) "$@" >"$dir/test-output.txt" 2>&1
+	if [[ ! -f $dir/meson-logs/testlog.json ]]; then
+		tail -n 60 "$dir/test-output.txt" | sed 's/^/# /'
+		return 1
+	fi
 	/usr/bin/python3 $here/tally.py --meson "$dir/meson-logs/testlog.json"
 }
 

@@ -12,23 +12,32 @@ export ASAN_OPTIONS=detect_stack_use_after_return=1:halt_on_error=1
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 export TSAN_OPTIONS=halt_on_error=1
 
-# The browser has had its turn by then.
-sanitized() {
-	build build-asan -Db_sanitize=address,undefined -Db_lundef=false &&
-		suites build-asan --suite unit --suite integration --no-suite browser \
-			--timeout-multiplier 4
+build_clang() { CC=clang build build-clang -Dfuzz=true; }
+build_asan() { build build-asan -Db_sanitize=address,undefined -Db_lundef=false; }
+build_tsan() { build build-tsan -Db_sanitize=thread -Db_lundef=false; }
+
+# The builds of later stages, while the tests of the first ones wait.  Errors are reported by the stages, which
+# build what is left.
+ahead() {
+	renice -n 19 $BASHPID
+	build_clang
+	build_asan
+	build_tsan
 }
-# Without those that look at a browser and at Prometheus rather than at rdmad.
+
+sanitized() {
+	build_asan && suites build-asan --suite unit --suite integration --no-suite once \
+		--timeout-multiplier 6
+}
+# Without those that look at a browser, at Prometheus, at the kernel or at memory rather than at rdmad.
 lab_sanitized() {
 	local tests
-	mapfile -t tests < <(tests/lab/run -l | grep -vxE 'test-(dashboard|page)')
+	mapfile -t tests < <(tests/lab/run -l |
+		grep -vxE 'test-(dashboard|memory|page|rdma-limits|traffic)')
 	LAB_BUILD=build-asan LAB_TIMEOUT=1200 LAB_SECONDS=400 tests/lab/run "${tests[@]}"
 }
 # Without GLib's slices: memory goes from thread to thread there under locks that it does not understand.
-threads() {
-	build build-tsan -Db_sanitize=thread -Db_lundef=false &&
-		G_SLICE=always-malloc suites build-tsan --suite threads --timeout-multiplier 4
-}
+threads() { build_tsan && G_SLICE=always-malloc suites build-tsan --suite threads --timeout-multiplier 4; }
 # The daemon of a user who may do nothing; what needs root says so and is skipped.
 as_nobody() {
 	local nobody=(setpriv --reuid=nobody --regid=nogroup --clear-groups --inh-caps=-all env HOME=/)
@@ -37,14 +46,19 @@ as_nobody() {
 	"${nobody[@]}" test -x "$PWD/build" || { echo "nobody may not enter $PWD"; return 77; }
 	chown -R nobody build/meson-logs
 	meson() { "${nobody[@]}" /usr/bin/meson "$@"; }
-	suites build --no-rebuild --suite unit --suite unprivileged
+	suites build --no-rebuild --suite unit --suite unprivileged --timeout-multiplier 2
 	chown -R root build/meson-logs
 }
-clang() { CC=clang build build-clang -Dfuzz=true && echo "ok 1 - clang builds it without a warning"; }
+clang() {
+	wait "$builds"
+	build_clang && echo "ok 1 - clang builds it without a warning"
+}
 
 stage 'build with gcc' eval 'build build && echo "ok 1 - gcc builds it without a warning"'
 stage 'style' suites build --suite style
-stage 'unit and integration' suites build --suite unit --suite integration
+ahead >/dev/null 2>&1 &
+builds=$!
+stage 'unit and integration' suites build --suite unit --suite integration --timeout-multiplier 2
 stage 'unit and metrics as nobody' eval '(as_nobody)'
 stage 'build with clang' clang
 stage 'fuzz smoke' tests/fuzz/run 30 build-clang

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sweeps of kill -9, of a cut of power and of errno over what a daemon does: each call in turn is the one.
 
-usage: test-faults.py RDMAD MODULE-DIR INJECT [KillTest | PowerTest | ErrnoTest | POINT...]
+usage: test-faults.py RDMAD MODULE-DIR INJECT [KillTest | PowerTest | ErrnoTest | ErrnoStartTest | POINT...]
 
 A point is OPERATION:FUNCTION:NUMBER:WHAT (injector.py): allocate:fsync:2:EIO.  RDMAD_TEST_SLOW=1 tries
 many points in the place of some of each kind.
@@ -105,7 +105,7 @@ class PowerTest(KillTest):
     END, SHORT = CUT, 4
 
 
-class ErrnoTest(Sweep):
+class ErrnoSweep(Sweep):
     """Each call of each function, once and from the first one on for as long as the operation lasts."""
 
     def points(self, operation, function, count):
@@ -124,6 +124,14 @@ class ErrnoTest(Sweep):
         self.sweep(operation, points)
 
 
+class ErrnoTest(ErrnoSweep):
+    """While the daemon runs, and at its end."""
+
+
+class ErrnoStartTest(ErrnoSweep):
+    """While it starts: half of all points."""
+
+
 class PointTest(Sweep):
     """Those of the command line."""
 
@@ -138,7 +146,7 @@ def sweep_test(operation):
 
 
 for one in OPERATIONS:
-    for case in (KillTest, PowerTest, ErrnoTest):
+    for case in (KillTest, PowerTest, ErrnoStartTest if one.begins else ErrnoTest):
         setattr(case, "test_" + one.name.replace("-", "_"), sweep_test(one))
 
 
@@ -146,4 +154,4 @@ if __name__ == "__main__":
     chosen = [argument for argument in sys.argv[4:] if ":" not in argument]
     if POINTS:
         chosen.append("PointTest")
-    tap.main(chosen or ["KillTest", "PowerTest", "ErrnoTest"])
+    tap.main(chosen or ["KillTest", "PowerTest", "ErrnoTest", "ErrnoStartTest"])

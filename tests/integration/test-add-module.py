@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""HACKING.md's recipe for a module, followed literally in a copy of the tree: SOURCE-DIRECTORY"""
+"""HACKING.md's recipe for a module, followed literally in a copy of the tree: SOURCE-DIRECTORY RDMAD
+
+Only the module is compiled there: what loads it is the rdmad of this build.
+"""
 
 import os
 import re
@@ -15,7 +18,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
 import tap  # noqa: E402
 
-SOURCE = sys.argv[1]
+SOURCE, RDMAD = sys.argv[1:3]
 
 
 def recipe():
@@ -60,14 +63,14 @@ class AddModule(unittest.TestCase):
         self.add_line(line)
         build = os.path.join(self.tree, "build")
         run("meson", "setup", build, "-Dwerror=true", cwd=self.tree)
-        run("ninja", "-C", build, "core/rdmad", "modules/hello.so", cwd=self.tree)
+        run("ninja", "-C", build, "modules/hello.so", cwd=self.tree)
         self.assert_runs(build)
 
     def assert_runs(self, build):
         place = os.path.join(self.dir, "place")
         os.makedirs(os.path.join(place, "sys/class"))
         daemon = subprocess.Popen(
-            [f"{build}/core/rdmad", "--module=hello", "--module-dir", f"{build}/modules",
+            [RDMAD, "--module=hello", "--module-dir", f"{build}/modules",
              "--sysroot", place, "--run-dir", f"{place}/run", "--state-dir", f"{place}/state"],
             stderr=subprocess.PIPE, text=True)
         self.addCleanup(daemon.stderr.close)
@@ -75,7 +78,7 @@ class AddModule(unittest.TestCase):
         status = None
         while not status or (status.returncode and daemon.poll() is None):
             time.sleep(0.02)
-            status = subprocess.run([f"{build}/core/rdmad", "status", "--socket", socket],
+            status = subprocess.run([RDMAD, "status", "--socket", socket],
                                     capture_output=True, text=True, check=False)
         daemon.send_signal(signal.SIGTERM)
         log = daemon.communicate()[1]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The daemon as the service manager and the administrator meet it: test-daemon.py RDMAD MODULE-DIR
 
-MODULE-DIR has the modules of tests/unit/daemon/bad.
+MODULE-DIR has the modules of tests/unit/module/bad.
 """
 
 import json

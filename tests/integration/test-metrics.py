@@ -386,9 +386,9 @@ class SlowTest(MetricsCase):
 
 
 class ListenerTest(MetricsCase):
-    def refuses(self, port):
+    def refuses(self, port, address="127.0.0.1"):
         with socket.socket() as client:
-            return client.connect_ex(("127.0.0.1", port)) != 0
+            return client.connect_ex((address, port)) != 0
 
     def test_listeners_follow_the_configuration(self):
         self.start("gpu-8rail")
@@ -406,10 +406,10 @@ class ListenerTest(MetricsCase):
 
     def test_an_address_that_covers_the_old_one_takes_its_place(self):
         self.start("gpu-8rail")
-        self.reload(f'listen = ":{self.port}";')
-        Scraper(self.port).scrape()
-        self.reload(f'listen = "127.0.0.1:{self.port}";')
-        Scraper(self.port).scrape()
+        for listen, elsewhere in ((f":{self.port}", True), (f"127.0.0.1:{self.port}", False)):
+            self.reload(f'listen = "{listen}";')
+            self.assertEqual(len(self.success(Scraper(self.port).scrape())), len(self.devices()), listen)
+            self.assertEqual(not self.refuses(self.port, "127.0.0.2"), elsewhere, listen)
 
     def test_an_address_that_somebody_else_has_keeps_all_as_it_was(self):
         self.start("gpu-8rail")
@@ -524,5 +524,5 @@ class GrowthTest(MetricsCase):
 
 if __name__ == "__main__":
     # What a sanitizer keeps of freed memory is no growth of ours.
-    os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":backoff_size_mb=1"
+    os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1"
     tap.main(sys.argv[5:])

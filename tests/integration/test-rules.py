@@ -23,7 +23,7 @@ import tap  # noqa: E402
 SOURCE = sys.argv[1]
 DIRECTORY = os.path.join(SOURCE, "contrib/prometheus")
 RULES = ["recording.yml", "alerts.yml"]
-TESTS = sorted(glob.glob(os.path.join(DIRECTORY, "tests/*.yml")))
+TESTS = sorted(glob.glob(os.path.join(SOURCE, "tests/rules/*.yml")))
 ALERT = re.compile(r'alertname=~?"([^"]+)"')
 
 
@@ -50,18 +50,22 @@ def promtool(*args):
                           timeout=120)
 
 
-def what_fires(alert, when, test):
-    """[(labels, the texts)] of an alert at one point of a test: what promtool did not expect."""
+def what_fires(points):
+    """{alert: [(labels, the texts)]} at points {alert: (time, test)}: what promtool did not expect of each."""
+    tests = {}
+    for alert, (when, test) in points.items():
+        entry = tests.setdefault(id(test), {"interval": test["interval"], "input_series": test["input_series"],
+                                            "alert_rule_test": []})
+        entry["alert_rule_test"].append({"alertname": alert, "eval_time": when})
     document = {"rule_files": [os.path.join(DIRECTORY, name) for name in RULES],
-                "evaluation_interval": "1m",
-                "tests": [{"interval": test["interval"], "input_series": test["input_series"],
-                           "alert_rule_test": [{"alertname": alert, "eval_time": when}]}]}
+                "evaluation_interval": "1m", "tests": list(tests.values())}
     with tempfile.NamedTemporaryFile("w", suffix=".yml") as file:
         yaml.safe_dump(document, file)
         file.flush()
-        said = promtool("test", "rules", file.name)
-    text = said.stdout + said.stderr
-    return re.findall(r"Labels:\{(.*)\}\n\s*Annotations:\{(.*)\}", text)
+        output = promtool("test", "rules", file.name)
+    by_alert = re.split(r"alertname: ?(\w+), time", output.stdout + output.stderr)[1:]
+    return {alert: re.findall(r"Labels:\{(.*)\}\n\s*Annotations:\{(.*)\}", text)
+            for alert, text in zip(by_alert[::2], by_alert[1::2])}
 
 
 class Rules(unittest.TestCase):
@@ -97,22 +101,21 @@ class Rules(unittest.TestCase):
                 self.assertLess(len(rule["annotations"]["summary"]), 120)
 
     def test_texts_are_filled_in_from_labels_that_the_alert_has(self):
-        seen = set()
         templates = {rule["alert"]: rule["annotations"] for rule in rules("alerts.yml", "alert")}
+        points = {}
         for query, test in expressions():
             named = ALERT.search(query["expr"])
-            if not named or not query.get("exp_samples") or named.group(1) in seen:
-                continue
-            alert = named.group(1)
-            seen.add(alert)
-            wanted = set(re.findall(r"\$labels\.(\w+)", " ".join(templates[alert].values())))
-            fired = what_fires(alert, query["eval_time"], test)
-            self.assertTrue(fired, alert)
-            for labels, texts in fired:
+            if named and query.get("exp_samples"):
+                points.setdefault(named.group(1), (query["eval_time"], test))
+        self.assertEqual(set(points), set(templates))
+        fired = what_fires(points)
+        for alert, annotations in templates.items():
+            wanted = set(re.findall(r"\$labels\.(\w+)", " ".join(annotations.values())))
+            self.assertTrue(fired.get(alert), alert)
+            for labels, texts in fired[alert]:
                 has = set(re.findall(r'(\w+)="', labels))
                 self.assertLessEqual(wanted, has, alert)
                 self.assertNotRegex(texts, r"\{\{|<no value>|<error|%!|\\n|NaN", alert)
-        self.assertEqual(seen, set(templates))
 
     def test_recorded_names_tell_level_metric_and_operation(self):
         for rule in rules("recording.yml", "record"):

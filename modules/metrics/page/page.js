@@ -80,8 +80,8 @@ function nameOf(id) {
 async function lookAround() {
 	const status = await get("status");
 	const { devices } = await get("devices");
-	const { allocations: allocations } = await get("allocations");
-	const holders = holdersByDevice(allocations);
+	const { allocations: held } = await get("allocations");
+	const holders = holdersByDevice(held);
 
 	takeEvents(await get(`events?after=${state.lastEvent}`));
 	state.devices = devices;
@@ -91,7 +91,7 @@ async function lookAround() {
 	showDevices(at("cards"), devices, holders);
 	showFilter();
 	showVerdict(state.problems, devices, summary(devices, holders));
-	fill(at("allocations"), allocations, allocations);
+	fill(at("allocations"), held, allocations);
 	fill(at("resources"), status.modules, resources);
 	fill(at("events"), [state.events, devices.map((d) => d.name)], () => events(state.events, nameOf));
 	fill(at("daemon"), { ...status, uptime_seconds: 0, trouble: [] }, daemon);

@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 
 #include "base/loop.h"
+#include "../support/descriptors.h"
+#include "../support/unit.h"
 
 #define SOME_MODULE ((RdmadModule *)0x10)
 
@@ -260,17 +262,6 @@ static void test_a_child_goes_with_its_owner(Fixture *f, gconstpointer data)
 	g_assert_cmpuint(f->done, ==, 0);
 }
 
-/* With the one that counts. */
-static guint count_descriptors(void)
-{
-	g_autoptr(GDir) dir = g_dir_open("/proc/self/fd", 0, NULL);
-	guint n = 0;
-
-	while (g_dir_read_name(dir))
-		n++;
-	return n;
-}
-
 static void test_many_at_once_leave_no_descriptor(Fixture *f, gconstpointer data)
 {
 	const guint before = count_descriptors();
@@ -286,26 +277,24 @@ static void test_many_at_once_leave_no_descriptor(Fixture *f, gconstpointer data
 	g_assert_cmpuint(count_descriptors(), ==, before);
 }
 
-#define ADD(name) g_test_add("/child/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name) UNIT_FIXTURE_TEST("/child/" #name, Fixture, NULL, setup, test_##name, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(status_and_both_streams_come_back);
-	ADD(a_signal_is_no_exit_status);
-	ADD(input_larger_than_a_pipe_arrives_whole);
-	ADD(input_that_nobody_reads_holds_nobody_up);
-	ADD(the_end_of_long_output_is_kept);
-	ADD(nothing_is_inherited);
-	ADD(the_deadline_ends_the_whole_group);
-	ADD(what_ignores_sigterm_is_killed);
-	ADD(what_outlives_the_child_is_killed);
-	ADD(an_earlier_end_can_be_asked_for);
-	ADD(a_program_that_cannot_run_is_an_error);
-	ADD(a_descriptor_that_is_no_namespace_is_an_error);
-	ADD(a_child_runs_in_the_namespace_that_it_was_given);
-	ADD(nobody_hears_of_a_cancelled_child);
-	ADD(a_child_goes_with_its_owner);
-	ADD(many_at_once_leave_no_descriptor);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(status_and_both_streams_come_back),
+	TEST(a_signal_is_no_exit_status),
+	TEST(input_larger_than_a_pipe_arrives_whole),
+	TEST(input_that_nobody_reads_holds_nobody_up),
+	TEST(the_end_of_long_output_is_kept),
+	TEST(nothing_is_inherited),
+	TEST(the_deadline_ends_the_whole_group),
+	TEST(what_ignores_sigterm_is_killed),
+	TEST(what_outlives_the_child_is_killed),
+	TEST(an_earlier_end_can_be_asked_for),
+	TEST(a_program_that_cannot_run_is_an_error),
+	TEST(a_descriptor_that_is_no_namespace_is_an_error),
+	TEST(a_child_runs_in_the_namespace_that_it_was_given),
+	TEST(nobody_hears_of_a_cancelled_child),
+	TEST(a_child_goes_with_its_owner),
+	TEST(many_at_once_leave_no_descriptor),
+	{ 0 },
+};

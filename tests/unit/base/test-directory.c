@@ -5,6 +5,7 @@
 
 #include "base/directory.h"
 #include "../scratch.h"
+#include "../support/unit.h"
 
 static int mode_of(const char *path)
 {
@@ -116,14 +117,12 @@ static void test_one_that_nobody_can_make_is_an_error(void)
 	g_assert_nonnull(strstr(error->message, "/proc/nothing"));
 }
 
-#define ADD(name) g_test_add_func("/directory/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/directory/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(missing_directories_are_made_whatever_the_umask);
-	ADD(one_that_is_there_gets_the_mode);
-	ADD(one_that_nobody_can_make_is_an_error);
-	ADD(what_others_could_have_prepared_is_refused);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(missing_directories_are_made_whatever_the_umask),
+	TEST(one_that_is_there_gets_the_mode),
+	TEST(one_that_nobody_can_make_is_an_error),
+	TEST(what_others_could_have_prepared_is_refused),
+	{ 0 },
+};

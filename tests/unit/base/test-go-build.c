@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "../support/unit.h"
+
 #define SENTINEL "0123456789abcdef"
 #define NAMES	 "\0.shstrtab\0.go.buildinfo"
 #define MOD	 "path\tk8s.io/kubernetes/cmd/kubelet\nmod\tk8s.io/kubernetes\tv1.35.4\th1:x=\n"
@@ -102,12 +104,10 @@ static void test_sizes_are_not_believed(void)
 	}
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/go-build/a_program_says_its_version", test_a_program_says_its_version);
-	g_test_add_func("/go-build/a_file_that_was_cut_says_nothing",
-			test_a_file_that_was_cut_says_nothing);
-	g_test_add_func("/go-build/sizes_are_not_believed", test_sizes_are_not_believed);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/go-build/a_program_says_its_version", test_a_program_says_its_version),
+	UNIT_TEST("/go-build/a_file_that_was_cut_says_nothing",
+		  test_a_file_that_was_cut_says_nothing),
+	UNIT_TEST("/go-build/sizes_are_not_believed", test_sizes_are_not_believed),
+	{ 0 },
+};

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/log-format.h"
+#include "../support/unit.h"
 
 #define AT 1795261923123456 /* 2026-11-21T11:52:03.123456Z */
 
@@ -192,20 +193,18 @@ static void test_values_of_several_lines_go_to_the_journal_with_their_length(voi
 	g_assert_cmpmem(datagram->str, datagram->len, expected, sizeof(expected) - 1);
 }
 
-#define ADD(name) g_test_add_func("/log-format/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/log-format/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(text_is_one_line_with_time_level_and_topic);
-	ADD(the_priority_form_leaves_the_time_to_the_journal);
-	ADD(nothing_in_a_message_starts_a_line_or_speaks_to_the_terminal);
-	ADD(json_carries_the_fields_by_name);
-	ADD(json_stays_json_whatever_the_message);
-	ADD(invalid_utf8_becomes_valid_json);
-	ADD(no_line_is_longer_than_the_limit);
-	ADD(a_cut_message_says_so);
-	ADD(the_journal_gets_named_fields);
-	ADD(values_of_several_lines_go_to_the_journal_with_their_length);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(text_is_one_line_with_time_level_and_topic),
+	TEST(the_priority_form_leaves_the_time_to_the_journal),
+	TEST(nothing_in_a_message_starts_a_line_or_speaks_to_the_terminal),
+	TEST(json_carries_the_fields_by_name),
+	TEST(json_stays_json_whatever_the_message),
+	TEST(invalid_utf8_becomes_valid_json),
+	TEST(no_line_is_longer_than_the_limit),
+	TEST(a_cut_message_says_so),
+	TEST(the_journal_gets_named_fields),
+	TEST(values_of_several_lines_go_to_the_journal_with_their_length),
+	{ 0 },
+};

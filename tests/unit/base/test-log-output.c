@@ -8,6 +8,7 @@
 #include <sys/un.h>
 
 #include "base/log-output.h"
+#include "../support/unit.h"
 
 static const RdmadLogRecord sample = { 0, RDMAD_LOG_INFO, "t", "hello", { NULL } };
 
@@ -222,20 +223,19 @@ static void test_a_socket_is_written_to_as_well(Fixture *f, gconstpointer data)
 	close(fds[1]);
 }
 
-#define ADD(name) g_test_add("/log-output/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name)                                                                                 \
+	UNIT_FIXTURE_TEST("/log-output/" #name, Fixture, NULL, setup, test_##name, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(auto_is_text_where_the_journal_is_not);
-	ADD(auto_is_the_journal_where_stderr_is_it);
-	ADD(without_its_socket_the_journal_is_written_to_as_a_stream);
-	ADD(a_journal_that_does_not_read_is_not_waited_for);
-	ADD(json_goes_to_the_descriptor_as_it_is);
-	ADD(a_blocked_reader_costs_one_wait_and_is_told_what_was_lost);
-	ADD(a_torn_line_ends_before_the_next);
-	ADD(a_closed_reader_is_no_harm);
-	ADD(an_old_errno_is_no_reason_to_try_for_ever);
-	ADD(a_socket_is_written_to_as_well);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(auto_is_text_where_the_journal_is_not),
+	TEST(auto_is_the_journal_where_stderr_is_it),
+	TEST(without_its_socket_the_journal_is_written_to_as_a_stream),
+	TEST(a_journal_that_does_not_read_is_not_waited_for),
+	TEST(json_goes_to_the_descriptor_as_it_is),
+	TEST(a_blocked_reader_costs_one_wait_and_is_told_what_was_lost),
+	TEST(a_torn_line_ends_before_the_next),
+	TEST(a_closed_reader_is_no_harm),
+	TEST(an_old_errno_is_no_reason_to_try_for_ever),
+	TEST(a_socket_is_written_to_as_well),
+	{ 0 },
+};

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "../support/unit.h"
 
 /* stderr becomes a file for the time of a test. */
 typedef struct {
@@ -194,20 +195,18 @@ static void test_format_names_are_in_the_order_of_the_formats(Fixture *f, gconst
 	g_assert_null(rdmad_log_format_names[RDMAD_LOG_JOURNAL + 1]);
 }
 
-#define ADD(name) g_test_add("/log/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name) UNIT_FIXTURE_TEST("/log/" #name, Fixture, NULL, setup, test_##name, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(a_line_carries_level_topic_and_message);
-	ADD(a_topic_has_a_level_of_its_own);
-	ADD(errno_stays_as_it_was);
-	ADD(a_call_site_that_talks_too_much_is_held_back);
-	ADD(debug_lines_are_never_held_back);
-	ADD(a_long_message_is_cut);
-	ADD(what_glib_says_is_a_line_too);
-	ADD(lines_of_several_threads_stay_whole);
-	ADD(levels_are_read_by_name);
-	ADD(format_names_are_in_the_order_of_the_formats);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(a_line_carries_level_topic_and_message),
+	TEST(a_topic_has_a_level_of_its_own),
+	TEST(errno_stays_as_it_was),
+	TEST(a_call_site_that_talks_too_much_is_held_back),
+	TEST(debug_lines_are_never_held_back),
+	TEST(a_long_message_is_cut),
+	TEST(what_glib_says_is_a_line_too),
+	TEST(lines_of_several_threads_stay_whole),
+	TEST(levels_are_read_by_name),
+	TEST(format_names_are_in_the_order_of_the_formats),
+	{ 0 },
+};

@@ -11,6 +11,7 @@
 #include "service/stats-private.h"
 
 #include "../refusing-epoll.h"
+#include "../support/unit.h"
 
 /* Never dereferenced: an owner is only compared. */
 #define SOME_MODULE ((RdmadModule *)0x10)
@@ -442,32 +443,30 @@ static void test_low_events_are_served_one_a_turn_and_after_all_others(void)
 	}
 }
 
-#define ADD(name) g_test_add("/loop/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name) UNIT_FIXTURE_TEST("/loop/" #name, Fixture, NULL, setup, test_##name, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(a_timer_fires_once_and_can_be_armed_again);
-	ADD(an_event_may_be_freed_from_its_own_callback);
-	ADD(io_is_heard_only_while_it_is_wanted);
-	ADD(the_end_of_a_child_comes_with_its_status);
-	ADD(a_child_that_was_reaped_elsewhere_ends_too);
-	ADD(who_is_no_child_is_not_watched);
-	ADD(what_a_module_leaves_behind_is_counted_and_freed);
-	ADD(a_signal_arrives_on_the_loop);
-	ADD(a_signal_whose_read_fails_arrives_later);
-	ADD(a_signal_is_blocked_as_long_as_its_event_lives);
-	ADD(what_epoll_refuses_fails_and_nothing_else);
-	ADD(what_was_refused_can_be_asked_for_again);
-	ADD(children_and_signals_are_refused_too);
-	g_test_add_func("/loop/a_loop_without_epoll_is_none", test_a_loop_without_epoll_is_none);
-	g_test_add_func("/loop/low_events_are_served_one_a_turn_and_after_all_others",
-			test_low_events_are_served_one_a_turn_and_after_all_others);
-	g_test_add_func("/loop/turns_are_timed_and_so_are_late_timers",
-			test_turns_are_timed_and_so_are_late_timers);
-	g_test_add_func("/loop/a_short_turn_in_time_is_no_latency",
-			test_a_short_turn_in_time_is_no_latency);
-	g_test_add_func("/loop/a_family_of_the_core_is_made_once",
-			test_a_family_of_the_core_is_made_once);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(a_timer_fires_once_and_can_be_armed_again),
+	TEST(an_event_may_be_freed_from_its_own_callback),
+	TEST(io_is_heard_only_while_it_is_wanted),
+	TEST(the_end_of_a_child_comes_with_its_status),
+	TEST(a_child_that_was_reaped_elsewhere_ends_too),
+	TEST(who_is_no_child_is_not_watched),
+	TEST(what_a_module_leaves_behind_is_counted_and_freed),
+	TEST(a_signal_arrives_on_the_loop),
+	TEST(a_signal_whose_read_fails_arrives_later),
+	TEST(a_signal_is_blocked_as_long_as_its_event_lives),
+	TEST(what_epoll_refuses_fails_and_nothing_else),
+	TEST(what_was_refused_can_be_asked_for_again),
+	TEST(children_and_signals_are_refused_too),
+	UNIT_TEST("/loop/a_loop_without_epoll_is_none", test_a_loop_without_epoll_is_none),
+	UNIT_TEST("/loop/low_events_are_served_one_a_turn_and_after_all_others",
+		  test_low_events_are_served_one_a_turn_and_after_all_others),
+	UNIT_TEST("/loop/turns_are_timed_and_so_are_late_timers",
+		  test_turns_are_timed_and_so_are_late_timers),
+	UNIT_TEST("/loop/a_short_turn_in_time_is_no_latency",
+		  test_a_short_turn_in_time_is_no_latency),
+	UNIT_TEST("/loop/a_family_of_the_core_is_made_once",
+		  test_a_family_of_the_core_is_made_once),
+	{ 0 },
+};

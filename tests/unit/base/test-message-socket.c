@@ -10,6 +10,8 @@
 
 #include "base/loop.h"
 #include "base/unix-socket.h"
+#include "../support/descriptors.h"
+#include "../support/unit.h"
 
 #define SOME_MODULE ((RdmadModule *)0x10)
 
@@ -26,17 +28,6 @@ typedef struct {
 	int kept; /* the first descriptor of the last message */
 	guint descriptors;
 } Fixture;
-
-/* With the one that counts. */
-static guint count_descriptors(void)
-{
-	g_autoptr(GDir) dir = g_dir_open("/proc/self/fd", 0, NULL);
-	guint n = 0;
-
-	while (g_dir_read_name(dir))
-		n++;
-	return n;
-}
 
 static void on_message(RdmadMessagePeer *peer, RdmadMessage *message, gpointer data)
 {
@@ -338,21 +329,20 @@ static void test_a_socketpair_has_peers_without_a_server(Fixture *f, gconstpoint
 	close(ends[1]);
 }
 
-#define ADD(name) g_test_add("/message-socket/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name)                                                                                 \
+	UNIT_FIXTURE_TEST("/message-socket/" #name, Fixture, NULL, setup, test_##name, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(a_message_comes_with_its_descriptor_and_is_answered);
-	ADD(descriptors_that_nobody_takes_are_closed);
-	ADD(messages_beyond_a_limit_end_the_connection);
-	ADD(a_message_of_the_largest_size_passes);
-	ADD(a_socket_holds_the_largest_message_of_all);
-	ADD(who_hangs_up_is_noticed_before_the_answer);
-	ADD(an_answer_to_nobody_is_an_error);
-	ADD(who_does_not_wait_for_the_answer_is_cut);
-	ADD(one_connection_too_many_is_closed);
-	ADD(who_says_nothing_in_time_is_cut);
-	ADD(a_socketpair_has_peers_without_a_server);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(a_message_comes_with_its_descriptor_and_is_answered),
+	TEST(descriptors_that_nobody_takes_are_closed),
+	TEST(messages_beyond_a_limit_end_the_connection),
+	TEST(a_message_of_the_largest_size_passes),
+	TEST(a_socket_holds_the_largest_message_of_all),
+	TEST(who_hangs_up_is_noticed_before_the_answer),
+	TEST(an_answer_to_nobody_is_an_error),
+	TEST(who_does_not_wait_for_the_answer_is_cut),
+	TEST(one_connection_too_many_is_closed),
+	TEST(who_says_nothing_in_time_is_cut),
+	TEST(a_socketpair_has_peers_without_a_server),
+	{ 0 },
+};

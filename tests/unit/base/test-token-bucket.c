@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/token-bucket.h"
+#include "../support/unit.h"
 
 static void test_a_burst_and_then_one_in_each_interval(void)
 {
@@ -38,13 +39,11 @@ static void test_what_is_less_than_an_interval_is_not_lost(void)
 	g_assert_true(rdmad_bucket_take(&bucket, 2000));
 }
 
-#define ADD(name) g_test_add_func("/bucket/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/bucket/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(a_burst_and_then_one_in_each_interval);
-	ADD(it_never_holds_more_than_the_burst);
-	ADD(what_is_less_than_an_interval_is_not_lost);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(a_burst_and_then_one_in_each_interval),
+	TEST(it_never_holds_more_than_the_burst),
+	TEST(what_is_less_than_an_interval_is_not_lost),
+	{ 0 },
+};

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/unix-socket.h"
+#include "../support/unit.h"
 
 typedef struct {
 	char *directory, *path;
@@ -144,19 +145,18 @@ static void test_nobody_there_is_unavailable(Fixture *f, gconstpointer data)
 	g_assert_nonnull(strstr(error->message, f->path));
 }
 
-#define ADD(name) g_test_add("/unix-socket/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name)                                                                                 \
+	UNIT_FIXTURE_TEST("/unix-socket/" #name, Fixture, NULL, setup, test_##name, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(a_socket_has_its_mode_without_a_umask_too);
-	ADD(a_client_connects_and_is_known);
-	ADD(a_path_longer_than_an_address_works);
-	ADD(a_stale_socket_is_replaced);
-	ADD(a_live_socket_is_busy);
-	ADD(another_kind_of_file_is_busy_and_stays);
-	ADD(a_symbolic_link_is_not_followed);
-	ADD(only_the_own_file_is_unlinked);
-	ADD(nobody_there_is_unavailable);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(a_socket_has_its_mode_without_a_umask_too),
+	TEST(a_client_connects_and_is_known),
+	TEST(a_path_longer_than_an_address_works),
+	TEST(a_stale_socket_is_replaced),
+	TEST(a_live_socket_is_busy),
+	TEST(another_kind_of_file_is_busy_and_stays),
+	TEST(a_symbolic_link_is_not_followed),
+	TEST(only_the_own_file_is_unlinked),
+	TEST(nobody_there_is_unavailable),
+	{ 0 },
+};

@@ -10,6 +10,7 @@
 #include "service/stats-private.h"
 
 #include "../stats-text.h"
+#include "../support/unit.h"
 
 /* Never dereferenced: an owner is only compared. */
 #define SOME_MODULE ((RdmadModule *)0x10)
@@ -373,27 +374,25 @@ static void test_at_the_end_all_is_freed_on_a_worker(Fixture *f, gconstpointer d
 	g_assert_cmpint(g_atomic_int_get(&freed_on_loop), ==, 0);
 }
 
-#define ADD(name) g_test_add("/work/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name) UNIT_FIXTURE_TEST("/work/" #name, Fixture, NULL, setup, test_##name, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(results_of_many_jobs_come_back_on_the_loop);
-	ADD(a_failure_comes_with_its_error);
-	ADD(at_the_deadline_the_loop_is_told_and_the_job_sees_it);
-	ADD(a_cancelled_job_is_never_heard_of_again);
-	ADD(no_error_is_no_failure);
-	ADD(inputs_are_freed_on_a_worker);
-	ADD(results_that_nobody_takes_are_freed_on_a_worker);
-	ADD(a_job_that_only_frees_is_never_refused);
-	ADD(at_the_end_all_is_freed_on_a_worker);
-	ADD(jobs_end_with_their_owner);
-	ADD(a_full_queue_refuses_and_frees_the_input);
-	ADD(no_thread_is_held_up_by_a_stuck_one);
-	ADD(jobs_that_hang_hold_up_nobody);
-	ADD(threads_are_bounded_whatever_hangs);
-	g_test_add_func("/work/jobs_are_counted_by_what_became_of_them",
-			test_jobs_are_counted_by_what_became_of_them);
-	g_test_add_func("/work/a_late_job_is_still_timed", test_a_late_job_is_still_timed);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(results_of_many_jobs_come_back_on_the_loop),
+	TEST(a_failure_comes_with_its_error),
+	TEST(at_the_deadline_the_loop_is_told_and_the_job_sees_it),
+	TEST(a_cancelled_job_is_never_heard_of_again),
+	TEST(no_error_is_no_failure),
+	TEST(inputs_are_freed_on_a_worker),
+	TEST(results_that_nobody_takes_are_freed_on_a_worker),
+	TEST(a_job_that_only_frees_is_never_refused),
+	TEST(at_the_end_all_is_freed_on_a_worker),
+	TEST(jobs_end_with_their_owner),
+	TEST(a_full_queue_refuses_and_frees_the_input),
+	TEST(no_thread_is_held_up_by_a_stuck_one),
+	TEST(jobs_that_hang_hold_up_nobody),
+	TEST(threads_are_bounded_whatever_hangs),
+	UNIT_TEST("/work/jobs_are_counted_by_what_became_of_them",
+		  test_jobs_are_counted_by_what_became_of_them),
+	UNIT_TEST("/work/a_late_job_is_still_timed", test_a_late_job_is_still_timed),
+	{ 0 },
+};

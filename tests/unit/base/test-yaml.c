@@ -4,6 +4,8 @@
 #include <rdmad/error.h>
 #include <string.h>
 
+#include "../support/unit.h"
+
 static GPtrArray *parse(const char *text, GError **error)
 {
 	return rdmad_yaml_parse("x.yml", text, strlen(text), error);
@@ -77,14 +79,12 @@ static void test_what_is_not_taken_is_refused_with_its_place(void)
 	}
 }
 
-#define ADD(name) g_test_add_func("/yaml/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/yaml/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(a_tree_knows_its_lines);
-	ADD(nothing_is_no_document);
-	ADD(only_what_stands_for_nothing_is_null);
-	ADD(what_is_not_taken_is_refused_with_its_place);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(a_tree_knows_its_lines),
+	TEST(nothing_is_no_document),
+	TEST(only_what_stands_for_nothing_is_null),
+	TEST(what_is_not_taken_is_refused_with_its_place),
+	{ 0 },
+};

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/client.h"
+#include "../support/unit.h"
 
 #define OK "HTTP/1.1 200 OK\r\n"
 
@@ -65,14 +66,12 @@ static void test_without_a_daemon_it_says_so(void)
 			"rdmad is not running: no socket at /nonexistent/rdmad.sock");
 }
 
-#define ADD(name) g_test_add_func("/client/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/client/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(an_answer_is_its_body);
-	ADD(a_refusal_tells_the_reason);
-	ADD(bad_answers_are_errors);
-	ADD(without_a_daemon_it_says_so);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(an_answer_is_its_body),
+	TEST(a_refusal_tells_the_reason),
+	TEST(bad_answers_are_errors),
+	TEST(without_a_daemon_it_says_so),
+	{ 0 },
+};

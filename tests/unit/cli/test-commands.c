@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/module-command.h"
+#include "../support/unit.h"
 
 /* 2026-01-01T00:00:00Z and one hour */
 #define NOW_US ((G_GINT64_CONSTANT(1767225600) + 3600) * G_USEC_PER_SEC)
@@ -437,25 +438,23 @@ static void test_a_description_without_sense_does_no_harm(void)
 		}
 }
 
-#define ADD(name) g_test_add_func("/commands/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/commands/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(the_matrix_is_that_of_nvidia_smi);
-	ADD(without_gpus_the_matrix_is_that_of_the_nics);
-	ADD(devices_have_a_line_a_port);
-	ADD(one_device_is_shown_with_its_gid_table);
-	ADD(the_limits_of_a_device_are_shown_when_known);
-	ADD(the_size_of_a_region_is_exact);
-	ADD(allocations_count_the_slots_of_a_device);
-	ADD(status_shows_what_modules_say_without_knowing_them);
-	ADD(doctor_tells_whether_there_is_a_problem);
-	ADD(doctor_says_once_what_helps_a_row_of_findings);
-	ADD(any_answer_can_be_shown);
-	ADD(help_names_every_command);
-	ADD(a_module_s_rows_are_a_table);
-	ADD(a_module_s_text_is_printed_as_it_is);
-	ADD(a_description_without_sense_does_no_harm);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(the_matrix_is_that_of_nvidia_smi),
+	TEST(without_gpus_the_matrix_is_that_of_the_nics),
+	TEST(devices_have_a_line_a_port),
+	TEST(one_device_is_shown_with_its_gid_table),
+	TEST(the_limits_of_a_device_are_shown_when_known),
+	TEST(the_size_of_a_region_is_exact),
+	TEST(allocations_count_the_slots_of_a_device),
+	TEST(status_shows_what_modules_say_without_knowing_them),
+	TEST(doctor_tells_whether_there_is_a_problem),
+	TEST(doctor_says_once_what_helps_a_row_of_findings),
+	TEST(any_answer_can_be_shown),
+	TEST(help_names_every_command),
+	TEST(a_module_s_rows_are_a_table),
+	TEST(a_module_s_text_is_printed_as_it_is),
+	TEST(a_description_without_sense_does_no_harm),
+	{ 0 },
+};

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/import/import.h"
+#include "../support/unit.h"
 
 typedef struct {
 	const char *text; /* with ' for " */
@@ -249,26 +250,24 @@ static void test_a_key_that_no_config_map_has_is_told_with_those_it_has(void)
 	g_assert_cmpstr(error->message, ==, "x: no ConfigMap with the key \"c\"; there are: a b");
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/import-errors/broken-json-has-line-and-column",
-			test_broken_json_has_line_and_column);
-	g_test_add_func("/import-errors/broken-yaml-has-line-and-column",
-			test_broken_yaml_has_line_and_column);
-	g_test_add_func("/import-errors/broken-json-in-a-config-map-has-the-place-in-it",
-			test_broken_json_in_a_config_map_has_the_place_in_it);
-	g_test_add_func("/import-errors/other-files-are-said-to-be-no-configuration",
-			test_other_files_are_said_to_be_no_configuration);
-	g_test_add_func("/import-errors/bad-pools-of-the-shared-plugin-have-their-path",
-			test_bad_pools_of_the_shared_plugin_have_their_path);
-	g_test_add_func("/import-errors/bad-selectors-have-their-path",
-			test_bad_selectors_have_their_path);
-	g_test_add_func("/import-errors/bad-pools-of-the-sriov-plugin-have-their-path",
-			test_bad_pools_of_the_sriov_plugin_have_their_path);
-	g_test_add_func("/import-errors/bad-modes-are-refused", test_bad_modes_are_refused);
-	g_test_add_func("/import-errors/sizes-are-bounded", test_sizes_are_bounded);
-	g_test_add_func("/import-errors/a-key-that-no-config-map-has-is-told-with-those-it-has",
-			test_a_key_that_no_config_map_has_is_told_with_those_it_has);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/import-errors/broken-json-has-line-and-column",
+		  test_broken_json_has_line_and_column),
+	UNIT_TEST("/import-errors/broken-yaml-has-line-and-column",
+		  test_broken_yaml_has_line_and_column),
+	UNIT_TEST("/import-errors/broken-json-in-a-config-map-has-the-place-in-it",
+		  test_broken_json_in_a_config_map_has_the_place_in_it),
+	UNIT_TEST("/import-errors/other-files-are-said-to-be-no-configuration",
+		  test_other_files_are_said_to_be_no_configuration),
+	UNIT_TEST("/import-errors/bad-pools-of-the-shared-plugin-have-their-path",
+		  test_bad_pools_of_the_shared_plugin_have_their_path),
+	UNIT_TEST("/import-errors/bad-selectors-have-their-path",
+		  test_bad_selectors_have_their_path),
+	UNIT_TEST("/import-errors/bad-pools-of-the-sriov-plugin-have-their-path",
+		  test_bad_pools_of_the_sriov_plugin_have_their_path),
+	UNIT_TEST("/import-errors/bad-modes-are-refused", test_bad_modes_are_refused),
+	UNIT_TEST("/import-errors/sizes-are-bounded", test_sizes_are_bounded),
+	UNIT_TEST("/import-errors/a-key-that-no-config-map-has-is-told-with-those-it-has",
+		  test_a_key_that_no_config_map_has_is_told_with_those_it_has),
+	{ 0 },
+};

@@ -4,6 +4,7 @@
 
 #include "cli/import/import.h"
 #include "config/config-private.h"
+#include "../support/unit.h"
 
 static char *convert(const char *text, const RdmadImportOptions *options, GPtrArray *notes)
 {
@@ -68,21 +69,6 @@ static void test_file(gconstpointer data)
 		g_autofree char *comment = g_strconcat("# ", notes->pdata[i], "\n", NULL);
 
 		g_assert_nonnull(strstr(config, comment));
-	}
-}
-
-static void add_file_tests(void)
-{
-	static const char *const files[] = {
-		"mode-hca.yaml",	"mode-sriov.json",	 "nic-cluster-policy.yaml",
-		"rails-a-and-b.json",	"shared-configmap.yaml", "shared-example.json",
-		"sriov-configmap.yaml", "sriov-every-key.json",	 "sriov-list.json",
-	};
-
-	for (guint i = 0; i < G_N_ELEMENTS(files); i++) {
-		g_autofree char *name = g_strdup_printf("/import/file/%s", files[i]);
-
-		g_test_add_data_func(name, files[i], test_file);
 	}
 }
 
@@ -281,31 +267,39 @@ static void test_config_maps_of_two_plugins_become_one_file(void)
 		strstr(config, "# two/config.json: configList[0]\n\t\t\t\tname = \"rdma/b\""));
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	add_file_tests();
-	g_test_add_func("/import/the-resource-prefix-of-the-command-line-is-a-default",
-			test_the_resource_prefix_of_the_command_line_is_a_default);
-	g_test_add_func("/import/a-pool-without-slots-is-left-out",
-			test_a_pool_without_slots_is_left_out);
-	g_test_add_func("/import/more-slots-than-rdmad-has-are-its-most",
-			test_more_slots_than_rdmad_has_are_its_most);
-	g_test_add_func("/import/pools-that-cannot-meet-are-not-shared",
-			test_pools_that_cannot_meet_are_not_shared);
-	g_test_add_func("/import/null-and-empty-lists-are-absent-and-case-is-no-matter",
-			test_null_and_empty_lists_are_absent_and_case_is_no_matter);
-	g_test_add_func("/import/wildcards-mean-more-to-rdmad", test_wildcards_mean_more_to_rdmad);
-	g_test_add_func("/import/what-older-versions-had-beside-the-selectors-counts",
-			test_what_older_versions_had_beside_the_selectors_counts);
-	g_test_add_func("/import/selectors-of-the-other-device-type-are-not-looked-at",
-			test_selectors_of_the_other_device_type_are_not_looked_at);
-	g_test_add_func("/import/a-second-pool-of-the-same-devices-is-left-out",
-			test_a_second_pool_of_the_same_devices_is_left_out);
-	g_test_add_func("/import/a-user-s-text-stays-text", test_a_user_s_text_stays_text);
-	g_test_add_func("/import/one-key-of-a-config-map-is-chosen",
-			test_one_key_of_a_config_map_is_chosen);
-	g_test_add_func("/import/config-maps-of-two-plugins-become-one-file",
-			test_config_maps_of_two_plugins_become_one_file);
-	return g_test_run();
-}
+#define FILE_TEST(name) UNIT_DATA_TEST("/import/file/" name, name, test_file)
+
+const UnitTest unit_tests[] = {
+	FILE_TEST("mode-hca.yaml"),
+	FILE_TEST("mode-sriov.json"),
+	FILE_TEST("nic-cluster-policy.yaml"),
+	FILE_TEST("rails-a-and-b.json"),
+	FILE_TEST("shared-configmap.yaml"),
+	FILE_TEST("shared-example.json"),
+	FILE_TEST("sriov-configmap.yaml"),
+	FILE_TEST("sriov-every-key.json"),
+	FILE_TEST("sriov-list.json"),
+	UNIT_TEST("/import/the-resource-prefix-of-the-command-line-is-a-default",
+		  test_the_resource_prefix_of_the_command_line_is_a_default),
+	UNIT_TEST("/import/a-pool-without-slots-is-left-out",
+		  test_a_pool_without_slots_is_left_out),
+	UNIT_TEST("/import/more-slots-than-rdmad-has-are-its-most",
+		  test_more_slots_than_rdmad_has_are_its_most),
+	UNIT_TEST("/import/pools-that-cannot-meet-are-not-shared",
+		  test_pools_that_cannot_meet_are_not_shared),
+	UNIT_TEST("/import/null-and-empty-lists-are-absent-and-case-is-no-matter",
+		  test_null_and_empty_lists_are_absent_and_case_is_no_matter),
+	UNIT_TEST("/import/wildcards-mean-more-to-rdmad", test_wildcards_mean_more_to_rdmad),
+	UNIT_TEST("/import/what-older-versions-had-beside-the-selectors-counts",
+		  test_what_older_versions_had_beside_the_selectors_counts),
+	UNIT_TEST("/import/selectors-of-the-other-device-type-are-not-looked-at",
+		  test_selectors_of_the_other_device_type_are_not_looked_at),
+	UNIT_TEST("/import/a-second-pool-of-the-same-devices-is-left-out",
+		  test_a_second_pool_of_the_same_devices_is_left_out),
+	UNIT_TEST("/import/a-user-s-text-stays-text", test_a_user_s_text_stays_text),
+	UNIT_TEST("/import/one-key-of-a-config-map-is-chosen",
+		  test_one_key_of_a_config_map_is_chosen),
+	UNIT_TEST("/import/config-maps-of-two-plugins-become-one-file",
+		  test_config_maps_of_two_plugins_become_one_file),
+	{ 0 },
+};

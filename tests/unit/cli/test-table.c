@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/table.h"
+#include "../support/unit.h"
 
 static const char *const headers[] = { "NAME", "STATE", "NOTE", NULL };
 
@@ -75,15 +76,13 @@ static void test_nothing_from_outside_reaches_the_terminal_raw(void)
 	}
 }
 
-#define ADD(name) g_test_add_func("/table/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/table/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(columns_are_as_wide_as_their_widest_cell);
-	ADD(headers_are_optional_and_lines_can_be_indented);
-	ADD(an_empty_table_is_its_headers);
-	ADD(wide_and_combining_characters_are_counted_as_shown);
-	ADD(nothing_from_outside_reaches_the_terminal_raw);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(columns_are_as_wide_as_their_widest_cell),
+	TEST(headers_are_optional_and_lines_can_be_indented),
+	TEST(an_empty_table_is_its_headers),
+	TEST(wide_and_combining_characters_are_counted_as_shown),
+	TEST(nothing_from_outside_reaches_the_terminal_raw),
+	{ 0 },
+};

@@ -5,13 +5,8 @@
 #include <string.h>
 
 #include "config/config-private.h"
-
-/* libconfig 1.5 forgets a string that stood before a syntax error. */
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void)
-{
-	return "leak:libconfig.so";
-}
+#include "libconfig-leak.h"
+#include "../support/unit.h"
 
 typedef struct {
 	gboolean flag;
@@ -256,15 +251,13 @@ static void test_too_large_a_text_is_refused(void)
 	assert_refused(text, strlen(text), "x.conf: larger than 1 MiB");
 }
 
-#define ADD(name) g_test_add_func("/config-errors/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/config-errors/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(every_mistake_is_told_with_its_place);
-	ADD(a_nul_byte_is_told_with_its_line);
-	ADD(deep_nesting_is_refused);
-	ADD(too_many_settings_are_refused);
-	ADD(too_large_a_text_is_refused);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(every_mistake_is_told_with_its_place),
+	TEST(a_nul_byte_is_told_with_its_line),
+	TEST(deep_nesting_is_refused),
+	TEST(too_many_settings_are_refused),
+	TEST(too_large_a_text_is_refused),
+	{ 0 },
+};

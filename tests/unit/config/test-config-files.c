@@ -8,13 +8,8 @@
 #include <unistd.h>
 
 #include "config/config-private.h"
-
-/* libconfig 1.5 forgets a string that stood before a syntax error. */
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void)
-{
-	return "leak:libconfig.so";
-}
+#include "libconfig-leak.h"
+#include "../support/unit.h"
 
 typedef struct {
 	char *dir, *main, *profiles;
@@ -283,7 +278,8 @@ static void test_what_cannot_be_included_is_told(Fixture *f, gconstpointer data)
 		     "%s/rdmad.conf:2: @include \"rdmad.conf\": the file includes itself");
 }
 
-#define ADD(name) g_test_add("/config-files/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name)                                                                                 \
+	UNIT_FIXTURE_TEST("/config-files/" #name, Fixture, NULL, setup, test_##name, teardown)
 
 static void test_a_profile_is_below_the_main_file(Fixture *f, gconstpointer data)
 {
@@ -354,33 +350,31 @@ static void test_no_descriptor_is_no_fault_of_the_configuration(Fixture *f, gcon
 	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &before), ==, 0);
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(a_file_that_is_not_there_is_not_found);
-	ADD(a_directory_is_no_file);
-	ADD(a_fifo_does_not_stop_the_daemon);
-	ADD(a_path_through_a_file_tells_the_reason);
-	ADD(a_huge_file_is_refused);
-	ADD(a_file_without_settings_is_fine);
-	ADD(dropins_merge_in_the_order_of_their_names);
-	ADD(a_missing_directory_of_dropins_is_fine);
-	ADD(links_are_followed_as_kubernetes_mounts_them);
-	ADD(an_error_in_a_dropin_names_the_dropin);
-	ADD(a_broken_dropin_is_an_error);
-	ADD(a_directory_among_the_dropins_is_an_error);
-	ADD(include_must_name_a_directory);
-	ADD(a_dropin_cannot_include_a_directory);
-	ADD(too_many_dropins_are_refused);
-	ADD(a_profile_is_below_the_main_file);
-	ADD(of_two_profiles_the_later_wins);
-	ADD(an_unknown_profile_names_those_there_are);
-	ADD(a_profile_names_no_other);
-	ADD(without_a_directory_there_are_no_profiles);
-	ADD(at_include_puts_text_in_its_place);
-	ADD(errors_in_an_included_file_name_it);
-	ADD(a_value_from_an_included_file_knows_its_place);
-	ADD(what_cannot_be_included_is_told);
-	ADD(no_descriptor_is_no_fault_of_the_configuration);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(a_file_that_is_not_there_is_not_found),
+	TEST(a_directory_is_no_file),
+	TEST(a_fifo_does_not_stop_the_daemon),
+	TEST(a_path_through_a_file_tells_the_reason),
+	TEST(a_huge_file_is_refused),
+	TEST(a_file_without_settings_is_fine),
+	TEST(dropins_merge_in_the_order_of_their_names),
+	TEST(a_missing_directory_of_dropins_is_fine),
+	TEST(links_are_followed_as_kubernetes_mounts_them),
+	TEST(an_error_in_a_dropin_names_the_dropin),
+	TEST(a_broken_dropin_is_an_error),
+	TEST(a_directory_among_the_dropins_is_an_error),
+	TEST(include_must_name_a_directory),
+	TEST(a_dropin_cannot_include_a_directory),
+	TEST(too_many_dropins_are_refused),
+	TEST(a_profile_is_below_the_main_file),
+	TEST(of_two_profiles_the_later_wins),
+	TEST(an_unknown_profile_names_those_there_are),
+	TEST(a_profile_names_no_other),
+	TEST(without_a_directory_there_are_no_profiles),
+	TEST(at_include_puts_text_in_its_place),
+	TEST(errors_in_an_included_file_name_it),
+	TEST(a_value_from_an_included_file_knows_its_place),
+	TEST(what_cannot_be_included_is_told),
+	TEST(no_descriptor_is_no_fault_of_the_configuration),
+	{ 0 },
+};

@@ -7,13 +7,8 @@
 #include <unistd.h>
 
 #include "config/config-private.h"
-
-/* libconfig 1.5 forgets a string that stood before a syntax error. */
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void)
-{
-	return "leak:libconfig.so";
-}
+#include "libconfig-leak.h"
+#include "../support/unit.h"
 
 typedef struct {
 	gboolean flag;
@@ -269,21 +264,19 @@ static void test_the_printed_form_is_readable(void)
 			"l = ( \"p\", \"q\" );\n");
 }
 
-#define ADD(name) g_test_add_func("/config/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/config/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(values_arrive_with_their_types);
-	ADD(integers_keep_all_64_bits);
-	ADD(a_single_string_is_a_list_of_one);
-	ADD(what_is_absent_keeps_its_default);
-	ADD(an_absent_group_lacks_its_required_keys);
-	ADD(keys_come_in_the_order_of_the_file);
-	ADD(an_error_of_the_module_names_file_line_and_path);
-	ADD(shared_keys_are_known_to_every_table);
-	ADD(a_wrong_type_among_shared_keys_is_an_error);
-	ADD(what_is_printed_is_read_as_the_same_again);
-	ADD(the_printed_form_is_readable);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(values_arrive_with_their_types),
+	TEST(integers_keep_all_64_bits),
+	TEST(a_single_string_is_a_list_of_one),
+	TEST(what_is_absent_keeps_its_default),
+	TEST(an_absent_group_lacks_its_required_keys),
+	TEST(keys_come_in_the_order_of_the_file),
+	TEST(an_error_of_the_module_names_file_line_and_path),
+	TEST(shared_keys_are_known_to_every_table),
+	TEST(a_wrong_type_among_shared_keys_is_an_error),
+	TEST(what_is_printed_is_read_as_the_same_again),
+	TEST(the_printed_form_is_readable),
+	{ 0 },
+};

@@ -3,6 +3,7 @@
 
 #include "config/nearest.h"
 #include "config/fields.h"
+#include "../support/unit.h"
 
 typedef struct {
 	const char *text;
@@ -135,17 +136,15 @@ static void test_a_word_too_long_to_be_meant_is_not_measured(void)
 	g_assert_null(rdmad_config_nearest(word, keys));
 }
 
-#define ADD(name) g_test_add_func("/units/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/units/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(durations_are_milliseconds);
-	ADD(what_is_no_duration_is_refused);
-	ADD(sizes_are_bytes);
-	ADD(what_is_no_size_is_refused);
-	ADD(values_are_shown_in_the_largest_whole_unit);
-	ADD(the_nearest_word_is_the_one_that_was_meant);
-	ADD(a_word_too_long_to_be_meant_is_not_measured);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(durations_are_milliseconds),
+	TEST(what_is_no_duration_is_refused),
+	TEST(sizes_are_bytes),
+	TEST(what_is_no_size_is_refused),
+	TEST(values_are_shown_in_the_largest_whole_unit),
+	TEST(the_nearest_word_is_the_one_that_was_meant),
+	TEST(a_word_too_long_to_be_meant_is_not_measured),
+	{ 0 },
+};

@@ -6,6 +6,7 @@
 
 #include "daemon/lock.h"
 #include "../scratch.h"
+#include "../support/unit.h"
 
 typedef struct {
 	char *dir, *path;
@@ -80,14 +81,12 @@ static void test_a_link_is_not_followed(Fixture *f, gconstpointer data)
 	g_assert_false(g_file_test(target, G_FILE_TEST_EXISTS));
 }
 
-#define ADD(name) g_test_add("/lock/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name) UNIT_FIXTURE_TEST("/lock/" #name, Fixture, NULL, setup, test_##name, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(the_second_is_told_who_holds_it);
-	ADD(it_is_free_once_the_first_has_ended);
-	ADD(junk_in_the_file_is_no_pid);
-	ADD(a_link_is_not_followed);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(the_second_is_told_who_holds_it),
+	TEST(it_is_free_once_the_first_has_ended),
+	TEST(junk_in_the_file_is_no_pid),
+	TEST(a_link_is_not_followed),
+	{ 0 },
+};

@@ -5,6 +5,8 @@
 #include "base/unix-socket.h"
 #include "daemon/notify.h"
 #include "../scratch.h"
+#include "../support/descriptors.h"
+#include "../support/unit.h"
 
 /* Plays the service manager.  `name` begins with "@" in the abstract namespace. */
 static int manager_new(const char *name)
@@ -87,16 +89,26 @@ static void test_children_do_not_get_the_variables(void)
 
 static void test_without_a_manager_nothing_happens(void)
 {
-	static const char *const sockets[] = { NULL, "",	  "relative",	    "@",
-					       "/",  "vsock:1:2", "/nowhere/at/all" };
+	static const struct {
+		const char *socket;
+		guint descriptors; /* that a notifier of this socket holds */
+	} cases[] = {
+		{ NULL, 0 }, { "", 0 },		 { "relative", 0 },	   { "@", 0 },
+		{ "/", 0 },  { "vsock:1:2", 0 }, { "/nowhere/at/all", 1 },
+	};
 
-	for (gsize i = 0; i < G_N_ELEMENTS(sockets); i++) {
-		g_autoptr(RdmadNotify) notify = NULL;
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		const guint before = count_descriptors();
+		RdmadNotify *notify;
 
-		if (sockets[i])
-			g_setenv("NOTIFY_SOCKET", sockets[i], TRUE);
+		if (cases[i].socket)
+			g_setenv("NOTIFY_SOCKET", cases[i].socket, TRUE);
 		notify = rdmad_notify_new();
+		g_assert_cmpuint(count_descriptors() - before, ==, cases[i].descriptors);
 		rdmad_notify_send(notify, "READY=1");
+		g_assert_cmpuint(rdmad_notify_watchdog_ms(notify), ==, 0);
+		rdmad_notify_free(notify);
+		g_assert_cmpuint(count_descriptors(), ==, before);
 	}
 }
 
@@ -132,16 +144,14 @@ static void test_the_watchdog_is_fed_at_half_its_time_if_it_is_ours(void)
 	}
 }
 
-#define ADD(name) g_test_add_func("/notify/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/notify/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(notices_reach_a_socket_with_a_path);
-	ADD(notices_reach_a_socket_with_a_long_path);
-	ADD(notices_reach_an_abstract_socket);
-	ADD(children_do_not_get_the_variables);
-	ADD(without_a_manager_nothing_happens);
-	ADD(the_watchdog_is_fed_at_half_its_time_if_it_is_ours);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(notices_reach_a_socket_with_a_path),
+	TEST(notices_reach_a_socket_with_a_long_path),
+	TEST(notices_reach_an_abstract_socket),
+	TEST(children_do_not_get_the_variables),
+	TEST(without_a_manager_nothing_happens),
+	TEST(the_watchdog_is_fed_at_half_its_time_if_it_is_ours),
+	{ 0 },
+};

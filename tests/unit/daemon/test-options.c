@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "daemon/options.h"
+#include "../support/unit.h"
 
 static RdmadOptions *parse(const char *line, GError **error)
 {
@@ -119,15 +120,10 @@ static void test_the_help_names_every_option(void)
 		g_assert_nonnull(strstr(rdmad_options_help(), names[i]));
 }
 
-#define ADD(name) g_test_add_func("/options/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/options/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(nothing_given_means_the_defaults);
-	ADD(every_option_is_kept);
-	ADD(a_relative_path_begins_here);
-	ADD(wrong_command_lines_are_explained);
-	ADD(the_help_names_every_option);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(nothing_given_means_the_defaults), TEST(every_option_is_kept),
+	TEST(a_relative_path_begins_here),	TEST(wrong_command_lines_are_explained),
+	TEST(the_help_names_every_option),	{ 0 },
+};

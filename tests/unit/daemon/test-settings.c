@@ -6,6 +6,7 @@
 #include "base/loop.h"
 #include "daemon/settings-attributes.h"
 #include "../scratch.h"
+#include "../support/unit.h"
 #include "service/attributes-private.h"
 
 static RdmadSettings *load(const char *text, const char *line, GError **error)
@@ -235,19 +236,17 @@ static void test_what_needs_a_restart_is_named(void)
 	g_assert_cmpstr(text, ==, "run_dir, state_dir, kubelet.root_dir, http");
 }
 
-#define ADD(name) g_test_add_func("/settings/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/settings/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(a_file_with_modules_alone_means_the_defaults);
-	ADD(every_key_is_read);
-	ADD(attributes_are_read_and_follow_the_configuration);
-	ADD(the_command_line_wins);
-	ADD(modules_come_in_the_order_that_was_asked_for);
-	ADD(a_module_does_not_see_the_keys_of_the_core);
-	ADD(wrong_configurations_are_explained);
-	ADD(a_file_that_was_asked_for_must_be_there);
-	ADD(what_needs_a_restart_is_named);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(a_file_with_modules_alone_means_the_defaults),
+	TEST(every_key_is_read),
+	TEST(attributes_are_read_and_follow_the_configuration),
+	TEST(the_command_line_wins),
+	TEST(modules_come_in_the_order_that_was_asked_for),
+	TEST(a_module_does_not_see_the_keys_of_the_core),
+	TEST(wrong_configurations_are_explained),
+	TEST(a_file_that_was_asked_for_must_be_there),
+	TEST(what_needs_a_restart_is_named),
+	{ 0 },
+};

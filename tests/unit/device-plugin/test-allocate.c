@@ -9,6 +9,7 @@
 #include "service/allocations-private.h"
 #include "service/event-log-private.h"
 #include "../service/pod-list-text.h"
+#include "../support/unit.h"
 
 #define OWNER "device-plugin"
 
@@ -234,18 +235,17 @@ static void test_a_device_whose_holder_lives_is_refused_by_its_name(Fixture *f, 
 	g_assert_cmpuint(rdmad_allocations_count(f->allocations), ==, 1);
 }
 
-#define ADD(text, name) g_test_add("/allocate/" #name, Fixture, text, setup, test_##name, teardown)
+#define TEST(text, name)                                                                           \
+	UNIT_FIXTURE_TEST("/allocate/" #name, Fixture, text, setup, test_##name, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(PLAIN, management_nodes_are_left_out);
-	ADD(WITH_MAD, management_nodes_are_there_when_asked_for);
-	ADD(PLAIN, an_unhealthy_device_is_refused_with_the_reason);
-	ADD(PLAIN, a_allocation_that_cannot_be_written_is_no_answer);
-	ADD(PLAIN, a_refused_request_leaves_no_directory);
-	ADD(PLAIN, a_directory_that_cannot_be_made_is_no_answer);
-	ADD(PLAIN, each_container_gets_a_allocation_of_its_own);
-	ADD(PLAIN, a_device_whose_holder_lives_is_refused_by_its_name);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(PLAIN, management_nodes_are_left_out),
+	TEST(WITH_MAD, management_nodes_are_there_when_asked_for),
+	TEST(PLAIN, an_unhealthy_device_is_refused_with_the_reason),
+	TEST(PLAIN, a_allocation_that_cannot_be_written_is_no_answer),
+	TEST(PLAIN, a_refused_request_leaves_no_directory),
+	TEST(PLAIN, a_directory_that_cannot_be_made_is_no_answer),
+	TEST(PLAIN, each_container_gets_a_allocation_of_its_own),
+	TEST(PLAIN, a_device_whose_holder_lives_is_refused_by_its_name),
+	{ 0 },
+};

@@ -11,6 +11,7 @@
 #include "base/loop.h"
 #include "service/allocations-private.h"
 #include "service/event-log-private.h"
+#include "../support/unit.h"
 
 #define ALLOCATION "0123456789abcdef"
 
@@ -339,23 +340,22 @@ static void test_the_sweep_takes_files_that_were_not_finished(Fixture *f, gconst
 	table_close(&table);
 }
 
-#define ADD(name)                                                                                  \
-	g_test_add("/allocation-directory/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name)                                                                                 \
+	UNIT_FIXTURE_TEST("/allocation-directory/" #name, Fixture, NULL, setup, test_##name,       \
+			  teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(any_user_of_the_container_can_read_it);
-	ADD(at_first_nccl_is_told_nothing);
-	ADD(a_file_is_replaced_and_leaves_no_draft);
-	ADD(a_new_holder_does_not_see_what_the_last_one_had);
-	ADD(a_holder_keeps_what_it_has);
-	ADD(a_holder_without_a_directory_gets_one);
-	ADD(a_allocation_that_ended_cannot_be_written_to);
-	ADD(a_directory_that_cannot_be_made_is_an_error_with_its_path);
-	ADD(a_link_in_the_place_of_allocations_is_not_followed);
-	ADD(the_sweep_takes_files_that_were_not_finished);
-	ADD(a_directory_says_whose_it_is);
-	ADD(a_wrong_allocation_json_says_nothing);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(any_user_of_the_container_can_read_it),
+	TEST(at_first_nccl_is_told_nothing),
+	TEST(a_file_is_replaced_and_leaves_no_draft),
+	TEST(a_new_holder_does_not_see_what_the_last_one_had),
+	TEST(a_holder_keeps_what_it_has),
+	TEST(a_holder_without_a_directory_gets_one),
+	TEST(a_allocation_that_ended_cannot_be_written_to),
+	TEST(a_directory_that_cannot_be_made_is_an_error_with_its_path),
+	TEST(a_link_in_the_place_of_allocations_is_not_followed),
+	TEST(the_sweep_takes_files_that_were_not_finished),
+	TEST(a_directory_says_whose_it_is),
+	TEST(a_wrong_allocation_json_says_nothing),
+	{ 0 },
+};

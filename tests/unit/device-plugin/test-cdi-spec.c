@@ -4,6 +4,7 @@
 #include <jansson.h>
 
 #include "fixture.h"
+#include "../support/unit.h"
 
 static void entry_add(GArray *entries, const RdmadDevice *dev, RdmadChardevKind kind)
 {
@@ -113,22 +114,15 @@ static void test_devices_of_a_strange_shape_have_no_name(void)
 	g_assert_cmpuint(g_hash_table_size(names), ==, 0);
 }
 
-#define ADD(name) g_test_add_func("/cdi-spec/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/cdi-spec/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(a_device_has_its_node_and_all_have_rdma_cm);
-	ADD(management_nodes_are_for_any_user);
-	ADD(the_version_is_no_higher_than_the_names_need);
-	ADD(no_device_is_no_specification);
-	ADD(names_are_read_back);
-	for (guint i = 0; i < G_N_ELEMENTS(BAD); i++) {
-		g_autofree char *path = g_strdup_printf("/cdi-spec/refused/%s", BAD[i].name);
-
-		g_test_add_data_func(path, &BAD[i],
-				     test_what_is_no_specification_of_ours_is_refused);
-	}
-	ADD(devices_of_a_strange_shape_have_no_name);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(a_device_has_its_node_and_all_have_rdma_cm),
+	TEST(management_nodes_are_for_any_user),
+	TEST(the_version_is_no_higher_than_the_names_need),
+	TEST(no_device_is_no_specification),
+	TEST(names_are_read_back),
+	UNIT_CASES("/cdi-spec/refused/", BAD, test_what_is_no_specification_of_ours_is_refused),
+	TEST(devices_of_a_strange_shape_have_no_name),
+	{ 0 },
+};

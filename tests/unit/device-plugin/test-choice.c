@@ -2,6 +2,7 @@
 #include "allocate/choice.h"
 #include "fixture.h"
 #include "allocate/placement.h"
+#include "../support/unit.h"
 
 typedef struct {
 	const char *id;
@@ -213,21 +214,10 @@ static void test_faster_ports_go_first_without_a_gpu(void)
 	node_clear(&node);
 }
 
-static void add_cases(const char *prefix, const ChoiceCase *cases, guint n, GTestDataFunc test)
-{
-	for (guint i = 0; i < n; i++) {
-		g_autofree char *path = g_strdup_printf("/choice/%s/%s", prefix, cases[i].name);
-
-		g_test_add_data_func(path, &cases[i], test);
-	}
-}
-
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	add_cases("plain", PLAIN_CASES, G_N_ELEMENTS(PLAIN_CASES), test_plain);
-	add_cases("gpu node", GPU_NODE_CASES, G_N_ELEMENTS(GPU_NODE_CASES), test_gpu_node);
-	g_test_add_func("/choice/faster ports go first without a gpu",
-			test_faster_ports_go_first_without_a_gpu);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_CASES("/choice/plain/", PLAIN_CASES, test_plain),
+	UNIT_CASES("/choice/gpu node/", GPU_NODE_CASES, test_gpu_node),
+	UNIT_TEST("/choice/faster ports go first without a gpu",
+		  test_faster_ports_go_first_without_a_gpu),
+	{ 0 },
+};

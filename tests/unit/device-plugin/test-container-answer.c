@@ -4,6 +4,7 @@
 #include <jansson.h>
 
 #include "fixture.h"
+#include "../support/unit.h"
 
 #define RUN_DIR "/run/rdmad"
 
@@ -120,17 +121,15 @@ static void test_a_slot_that_is_gone_gives_nothing(Fixture *f, gconstpointer dat
 	g_assert_cmpstr(env(message, "PCIDEVICE_EXAMPLE_COM_RAIL_0_INFO"), ==, "{}");
 }
 
-#define ADD(text, name)                                                                            \
-	g_test_add("/container-answer/" #name, Fixture, text, setup, test_##name, teardown)
+#define TEST(text, name)                                                                           \
+	UNIT_FIXTURE_TEST("/container-answer/" #name, Fixture, text, setup, test_##name, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(EXCLUSIVE, the_allocations_directory_is_mounted_read_only);
-	ADD(EXCLUSIVE, variables_have_names_that_a_shell_can_read);
-	ADD(SHARED, a_device_is_listed_once_whatever_slots_it_has);
-	ADD(EXCLUSIVE, the_information_is_what_the_sriov_plugin_gives);
-	ADD(EXCLUSIVE, the_information_names_only_nodes_that_are_given);
-	ADD(EXCLUSIVE, a_slot_that_is_gone_gives_nothing);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(EXCLUSIVE, the_allocations_directory_is_mounted_read_only),
+	TEST(EXCLUSIVE, variables_have_names_that_a_shell_can_read),
+	TEST(SHARED, a_device_is_listed_once_whatever_slots_it_has),
+	TEST(EXCLUSIVE, the_information_is_what_the_sriov_plugin_gives),
+	TEST(EXCLUSIVE, the_information_names_only_nodes_that_are_given),
+	TEST(EXCLUSIVE, a_slot_that_is_gone_gives_nothing),
+	{ 0 },
+};

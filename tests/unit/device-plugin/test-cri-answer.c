@@ -4,6 +4,8 @@
 #include <rdmad/error.h>
 #include <string.h>
 
+#include "../support/unit.h"
+
 /* Messages byte by byte: field numbers are attributes of the interface. */
 #define METADATA "\x12\x0c\x0a\x01p\x12\x03uid\x1a\x02ns"
 #define SANDBOX	 "\x0a\x02s1" METADATA
@@ -85,18 +87,8 @@ static void test_network(gconstpointer data)
 	g_assert_cmpint(one->network, ==, -1);
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	for (guint i = 0; i < G_N_ELEMENTS(SANDBOXES); i++) {
-		g_autofree char *path = g_strdup_printf("/cri/sandbox/%s", SANDBOXES[i].name);
-
-		g_test_add_data_func(path, &SANDBOXES[i], test_sandbox);
-	}
-	for (guint i = 0; i < G_N_ELEMENTS(NETWORKS); i++) {
-		g_autofree char *path = g_strdup_printf("/cri/network/%s", NETWORKS[i].name);
-
-		g_test_add_data_func(path, &NETWORKS[i], test_network);
-	}
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_CASES("/cri/sandbox/", SANDBOXES, test_sandbox),
+	UNIT_CASES("/cri/network/", NETWORKS, test_network),
+	{ 0 },
+};

@@ -11,6 +11,7 @@
 #include "service/allocations-private.h"
 #include "service/event-log-private.h"
 #include "service/pods-private.h"
+#include "../support/unit.h"
 
 #define OWNER "device-plugin"
 #define ID    "0000:3b:00.0"
@@ -429,27 +430,33 @@ static void test_slots_recall_the_id_of_their_directory(Fixture *f, gconstpointe
 	g_assert_null(delivery_recall(f->delivery, "rdma/other", both));
 }
 
-#define ADD(name) g_test_add("/delivery/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name)                                                                                 \
+	UNIT_FIXTURE_TEST("/delivery/" #name, Fixture, NULL, setup, test_##name, teardown)
+
+const UnitTest unit_tests[] = {
+	TEST(each_slot_has_a_file_that_all_can_read),
+	TEST(a_virtual_function_names_its_physical_one),
+	TEST(software_devices_and_subfunctions_have_none),
+	TEST(the_files_go_with_the_allocation),
+	TEST(a_slot_that_has_a_new_holder_keeps_its_file),
+	TEST(a_device_that_leaves_takes_the_file_away_and_brings_it_back),
+	TEST(files_of_others_are_never_removed),
+	TEST(another_directory_gets_the_files_of_all_allocations),
+	TEST(a_file_that_cannot_be_written_stops_no_pod),
+	TEST(only_what_resources_hand_out_has_a_name),
+	TEST(the_specification_goes_with_the_last_name),
+	TEST(a_name_that_a_allocation_may_have_stays_until_the_allocation_ends),
+	TEST(a_specification_of_others_is_left_alone),
+	TEST(a_specification_that_was_removed_is_not_relied_upon),
+	TEST(a_directory_without_a_allocation_goes_when_nobody_can_have_it),
+	TEST(slots_recall_the_id_of_their_directory),
+	{ 0 },
+};
 
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_log_set_always_fatal(G_LOG_FATAL_MASK);
-	ADD(each_slot_has_a_file_that_all_can_read);
-	ADD(a_virtual_function_names_its_physical_one);
-	ADD(software_devices_and_subfunctions_have_none);
-	ADD(the_files_go_with_the_allocation);
-	ADD(a_slot_that_has_a_new_holder_keeps_its_file);
-	ADD(a_device_that_leaves_takes_the_file_away_and_brings_it_back);
-	ADD(files_of_others_are_never_removed);
-	ADD(another_directory_gets_the_files_of_all_allocations);
-	ADD(a_file_that_cannot_be_written_stops_no_pod);
-	ADD(only_what_resources_hand_out_has_a_name);
-	ADD(the_specification_goes_with_the_last_name);
-	ADD(a_name_that_a_allocation_may_have_stays_until_the_allocation_ends);
-	ADD(a_specification_of_others_is_left_alone);
-	ADD(a_specification_that_was_removed_is_not_relied_upon);
-	ADD(a_directory_without_a_allocation_goes_when_nobody_can_have_it);
-	ADD(slots_recall_the_id_of_their_directory);
+	unit_tests_add();
 	return g_test_run();
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "prestart/gpu-ids.h"
+#include "../support/unit.h"
 
 #define UUID "GPU-11111111-2222-3333-4444-555555555555"
 
@@ -65,18 +66,8 @@ static void test_uuid(gconstpointer data)
 	g_assert_cmpstr(uuid, ==, one->uuid);
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	for (guint i = 0; i < G_N_ELEMENTS(IDS); i++) {
-		g_autofree char *path = g_strdup_printf("/gpu-ids/id/%s", IDS[i].name);
-
-		g_test_add_data_func(path, &IDS[i], test_id);
-	}
-	for (guint i = 0; i < G_N_ELEMENTS(UUIDS); i++) {
-		g_autofree char *path = g_strdup_printf("/gpu-ids/uuid/%s", UUIDS[i].name);
-
-		g_test_add_data_func(path, &UUIDS[i], test_uuid);
-	}
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_CASES("/gpu-ids/id/", IDS, test_id),
+	UNIT_CASES("/gpu-ids/uuid/", UUIDS, test_uuid),
+	{ 0 },
+};

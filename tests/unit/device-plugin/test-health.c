@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fixture.h"
 #include "health.h"
+#include "../support/unit.h"
 
 #define SECOND G_USEC_PER_SEC
 
@@ -98,14 +99,12 @@ static void test_a_device_that_flaps_waits_longer_each_time(void)
 	g_assert_cmpint(fall_and_rise(&health, now_us + 60 * SECOND), ==, SECOND);
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/health/a_port_is_good_when_nothing_speaks_against_it",
-			test_a_port_is_good_when_nothing_speaks_against_it);
-	g_test_add_func("/health/one_good_port_is_enough_and_the_best_bad_one_speaks",
-			test_one_good_port_is_enough_and_the_best_bad_one_speaks);
-	g_test_add_func("/health/a_device_that_flaps_waits_longer_each_time",
-			test_a_device_that_flaps_waits_longer_each_time);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/health/a_port_is_good_when_nothing_speaks_against_it",
+		  test_a_port_is_good_when_nothing_speaks_against_it),
+	UNIT_TEST("/health/one_good_port_is_enough_and_the_best_bad_one_speaks",
+		  test_one_good_port_is_enough_and_the_best_bad_one_speaks),
+	UNIT_TEST("/health/a_device_that_flaps_waits_longer_each_time",
+		  test_a_device_that_flaps_waits_longer_each_time),
+	{ 0 },
+};

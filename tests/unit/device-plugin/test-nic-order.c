@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fixture.h"
 #include "prestart/nic-order.h"
+#include "../support/unit.h"
 
 typedef struct {
 	GPtrArray *devices, *gpus;
@@ -120,20 +121,19 @@ static void test_a_line_is_as_nccl_can_read_it(Fixture *f, gconstpointer data)
 	g_assert_cmpuint(g_strv_length(names), <=, 32);
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-#define ADD(path, argument, test)                                                                  \
-	g_test_add("/nic-order/" path, Fixture, argument, setup, test, teardown)
-	ADD("by name without gpus", NULL, test_by_name_without_gpus);
-	ADD("the nearest first", NULL, test_the_nearest_first);
-	ADD("equally near in the order of their gpus", NULL,
-	    test_equally_near_in_the_order_of_their_gpus);
-	ADD("the distance is told", NULL, test_the_distance_is_told);
-	ADD("nothing is said of no device", NULL, test_nothing_is_said_of_no_device);
-	ADD("no more devices than nccl takes", "rdma", test_a_line_is_as_nccl_can_read_it);
-	ADD("no longer a line than nccl reads",
-	    "a-name-that-is-as-long-as-the-kernel-will-ever-have-it-for-a-device",
-	    test_a_line_is_as_nccl_can_read_it);
-	return g_test_run();
-}
+#define TEST(path, argument, test)                                                                 \
+	UNIT_FIXTURE_TEST("/nic-order/" path, Fixture, argument, setup, test, teardown)
+
+const UnitTest unit_tests[] = {
+	TEST("by name without gpus", NULL, test_by_name_without_gpus),
+	TEST("the nearest first", NULL, test_the_nearest_first),
+	TEST("equally near in the order of their gpus", NULL,
+	     test_equally_near_in_the_order_of_their_gpus),
+	TEST("the distance is told", NULL, test_the_distance_is_told),
+	TEST("nothing is said of no device", NULL, test_nothing_is_said_of_no_device),
+	TEST("no more devices than nccl takes", "rdma", test_a_line_is_as_nccl_can_read_it),
+	TEST("no longer a line than nccl reads",
+	     "a-name-that-is-as-long-as-the-kernel-will-ever-have-it-for-a-device",
+	     test_a_line_is_as_nccl_can_read_it),
+	{ 0 },
+};

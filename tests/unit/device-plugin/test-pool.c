@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fixture.h"
 #include "pool.h"
+#include "../support/unit.h"
 
 #define SECOND G_USEC_PER_SEC
 
@@ -279,27 +280,25 @@ static void test_news_are_told_once(Fixture *f, gconstpointer d)
 	g_assert_cmpuint(news, ==, 1);
 }
 
-#define ADD(settings, function)                                                                    \
-	g_test_add("/pool/" #function, Fixture, settings, setup, test_##function, teardown)
+#define TEST(settings, function)                                                                   \
+	UNIT_FIXTURE_TEST("/pool/" #function, Fixture, settings, setup, test_##function, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(SHARED_5, slots_are_spread_and_the_first_devices_get_one_more);
-	ADD(SHARED_11, numbers_have_the_digits_of_the_count);
-	ADD(TWO_PER, count_per_device);
-	ADD(EXCLUSIVE, an_exclusive_device_is_its_own_slot);
-	ADD(EXCLUSIVE, devices_are_in_the_order_of_their_addresses);
-	ADD(SHARED_5, held_slots_stay_when_a_device_joins);
-	ADD(EXCLUSIVE, a_device_held_in_another_form_is_not_offered_again);
-	ADD(SHARED_5, a_device_that_leaves_keeps_its_share_for_a_time);
-	ADD(SHARED_5, what_is_held_of_a_forgotten_device_stays_unhealthy);
-	ADD(EXCLUSIVE, a_link_that_goes_down_counts_at_once_and_up_after_the_delay);
-	ADD(ONLY_ETHERNET, only_ports_of_the_selected_link_layer_count);
-	ADD(EXCLUSIVE, a_fatal_device_and_one_without_uverbs_are_unhealthy);
-	ADD(CARELESS, with_ignore_health_only_leaving_counts);
-	ADD(FULL_PER, a_list_is_cut_to_what_one_message_carries);
-	ADD(EXCLUSIVE, a_device_of_a_second_resource_has_other_ids);
-	ADD(EXCLUSIVE, news_are_told_once);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(SHARED_5, slots_are_spread_and_the_first_devices_get_one_more),
+	TEST(SHARED_11, numbers_have_the_digits_of_the_count),
+	TEST(TWO_PER, count_per_device),
+	TEST(EXCLUSIVE, an_exclusive_device_is_its_own_slot),
+	TEST(EXCLUSIVE, devices_are_in_the_order_of_their_addresses),
+	TEST(SHARED_5, held_slots_stay_when_a_device_joins),
+	TEST(EXCLUSIVE, a_device_held_in_another_form_is_not_offered_again),
+	TEST(SHARED_5, a_device_that_leaves_keeps_its_share_for_a_time),
+	TEST(SHARED_5, what_is_held_of_a_forgotten_device_stays_unhealthy),
+	TEST(EXCLUSIVE, a_link_that_goes_down_counts_at_once_and_up_after_the_delay),
+	TEST(ONLY_ETHERNET, only_ports_of_the_selected_link_layer_count),
+	TEST(EXCLUSIVE, a_fatal_device_and_one_without_uverbs_are_unhealthy),
+	TEST(CARELESS, with_ignore_health_only_leaving_counts),
+	TEST(FULL_PER, a_list_is_cut_to_what_one_message_carries),
+	TEST(EXCLUSIVE, a_device_of_a_second_resource_has_other_ids),
+	TEST(EXCLUSIVE, news_are_told_once),
+	{ 0 },
+};

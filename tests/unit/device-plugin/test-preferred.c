@@ -2,6 +2,7 @@
 #include "fixture.h"
 #include "allocate/placement.h"
 #include "allocate/preferred.h"
+#include "../support/unit.h"
 
 /* A pool to choose from; what is chosen is test-choice.c. */
 typedef struct {
@@ -65,12 +66,10 @@ static void test_a_message_that_swells_in_memory_is_refused(Fixture *f, gconstpo
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID);
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add("/preferred/garbage is refused", Fixture, NULL, setup, test_garbage_is_refused,
-		   teardown);
-	g_test_add("/preferred/a message that swells in memory is refused", Fixture, NULL, setup,
-		   test_a_message_that_swells_in_memory_is_refused, teardown);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_FIXTURE_TEST("/preferred/garbage is refused", Fixture, NULL, setup,
+			  test_garbage_is_refused, teardown),
+	UNIT_FIXTURE_TEST("/preferred/a message that swells in memory is refused", Fixture, NULL,
+			  setup, test_a_message_that_swells_in_memory_is_refused, teardown),
+	{ 0 },
+};

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "hardware/sysroot.h"
+#include "../support/unit.h"
 
 #define POD "1c8b5f0e-8a5e-4a3c-9a57-0e7d3c1f2b11"
 
@@ -79,20 +80,10 @@ static void test_what_cannot_be_looked_for_is_not_missing(void)
 	rdmad_sysroot_free(root);
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	for (guint i = 0; i < G_N_ELEMENTS(LINES); i++) {
-		g_autofree char *path = g_strdup_printf("/rdma-limits/line/%s", LINES[i].name);
-
-		g_test_add_data_func(path, &LINES[i], test_line);
-	}
-	for (guint i = 0; i < G_N_ELEMENTS(UIDS); i++) {
-		g_autofree char *path = g_strdup_printf("/rdma-limits/uid/%s", UIDS[i].name);
-
-		g_test_add_data_func(path, &UIDS[i], test_uid);
-	}
-	g_test_add_func("/rdma-limits/what_cannot_be_looked_for_is_not_missing",
-			test_what_cannot_be_looked_for_is_not_missing);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_CASES("/rdma-limits/line/", LINES, test_line),
+	UNIT_CASES("/rdma-limits/uid/", UIDS, test_uid),
+	UNIT_TEST("/rdma-limits/what_cannot_be_looked_for_is_not_missing",
+		  test_what_cannot_be_looked_for_is_not_missing),
+	{ 0 },
+};

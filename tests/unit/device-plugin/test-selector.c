@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fixture.h"
+#include "../support/unit.h"
 
 typedef struct {
 	const char *name, *selectors;
@@ -175,23 +176,16 @@ static void test_one_port_must_have_all_that_is_asked_of_ports(void)
 	g_assert_true(selector_takes_port(&settings->selector, dev, &dev->ports[1]));
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	for (guint i = 0; i < G_N_ELEMENTS(CASES); i++) {
-		g_autofree char *path = g_strdup_printf("/selector/%s", CASES[i].name);
-
-		g_test_add_data_func(path, &CASES[i], test_case);
-	}
-	g_test_add_func("/selector/what cannot be read matches no pattern",
-			test_what_cannot_be_read_matches_no_pattern);
-	g_test_add_func("/selector/any group of a list takes it",
-			test_any_group_of_a_list_takes_it);
-	g_test_add_func("/selector/a range of virtual functions holds its ends",
-			test_a_range_of_virtual_functions_holds_its_ends);
-	g_test_add_func("/selector/a subfunction goes by its type and number",
-			test_a_subfunction_goes_by_its_type_and_number);
-	g_test_add_func("/selector/one port must have all that is asked of ports",
-			test_one_port_must_have_all_that_is_asked_of_ports);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_CASES("/selector/", CASES, test_case),
+	UNIT_TEST("/selector/what cannot be read matches no pattern",
+		  test_what_cannot_be_read_matches_no_pattern),
+	UNIT_TEST("/selector/any group of a list takes it", test_any_group_of_a_list_takes_it),
+	UNIT_TEST("/selector/a range of virtual functions holds its ends",
+		  test_a_range_of_virtual_functions_holds_its_ends),
+	UNIT_TEST("/selector/a subfunction goes by its type and number",
+		  test_a_subfunction_goes_by_its_type_and_number),
+	UNIT_TEST("/selector/one port must have all that is asked of ports",
+		  test_one_port_must_have_all_that_is_asked_of_ports),
+	{ 0 },
+};

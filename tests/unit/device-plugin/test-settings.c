@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fixture.h"
+#include "../support/refused.h"
+#include "../support/unit.h"
 
 static void test_no_configuration_is_one_shared_resource_of_1000(void)
 {
@@ -187,24 +189,15 @@ static void test_bad(gconstpointer data)
 	g_autoptr(PluginSettings) settings = fixture_settings(bad->text, &error);
 
 	g_assert_null(settings);
-	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG);
-	g_assert_true(g_str_has_prefix(error->message, "test.conf:1: "));
-	if (!strstr(error->message, bad->message))
-		g_error("\"%s\" does not speak of \"%s\"", error->message, bad->message);
+	assert_refused(error, bad->message);
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/settings/no configuration is one shared resource of 1000",
-			test_no_configuration_is_one_shared_resource_of_1000);
-	g_test_add_func("/settings/every option is read", test_every_option_is_read);
-	g_test_add_func("/settings/defaults are for resources that do not say otherwise",
-			test_defaults_are_for_resources_that_do_not_say_otherwise);
-	for (guint i = 0; i < G_N_ELEMENTS(BAD); i++) {
-		g_autofree char *path = g_strdup_printf("/settings/refuses %s", BAD[i].name);
-
-		g_test_add_data_func(path, &BAD[i], test_bad);
-	}
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/settings/no configuration is one shared resource of 1000",
+		  test_no_configuration_is_one_shared_resource_of_1000),
+	UNIT_TEST("/settings/every option is read", test_every_option_is_read),
+	UNIT_TEST("/settings/defaults are for resources that do not say otherwise",
+		  test_defaults_are_for_resources_that_do_not_say_otherwise),
+	UNIT_CASES("/settings/refuses ", BAD, test_bad),
+	{ 0 },
+};

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "slot.h"
+#include "../support/unit.h"
 
 static const char *const ODD_IDS[] = {
 	"0000:3b:00.0",
@@ -88,15 +89,13 @@ static void test_ids_of_other_plugins_are_understood(void)
 	}
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/slot/every id fits kubelet", test_every_id_fits_kubelet);
-	g_test_add_func("/slot/plain ids stay as they are", test_plain_ids_stay_as_they_are);
-	g_test_add_func("/slot/ids that look the same after cleaning differ",
-			test_ids_that_look_the_same_after_cleaning_differ);
-	g_test_add_func("/slot/as many digits as the last number has", test_digits);
-	g_test_add_func("/slot/ids of other plugins are understood",
-			test_ids_of_other_plugins_are_understood);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/slot/every id fits kubelet", test_every_id_fits_kubelet),
+	UNIT_TEST("/slot/plain ids stay as they are", test_plain_ids_stay_as_they_are),
+	UNIT_TEST("/slot/ids that look the same after cleaning differ",
+		  test_ids_that_look_the_same_after_cleaning_differ),
+	UNIT_TEST("/slot/as many digits as the last number has", test_digits),
+	UNIT_TEST("/slot/ids of other plugins are understood",
+		  test_ids_of_other_plugins_are_understood),
+	{ 0 },
+};

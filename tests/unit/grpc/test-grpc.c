@@ -11,6 +11,7 @@
 
 #include "../stats-text.h"
 #include "../refusing-epoll.h"
+#include "../support/unit.h"
 
 #define SOME_MODULE ((RdmadModule *)0x10)
 
@@ -557,34 +558,32 @@ static void test_the_oldest_idle_connection_yields_to_a_new_one(Fixture *f, gcon
 	run_until(f, &f->ended, 1);
 }
 
-#define ADD(name) g_test_add("/grpc/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name) UNIT_FIXTURE_TEST("/grpc/" #name, Fixture, NULL, setup, test_##name, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(calls_are_counted_on_both_sides);
-	ADD(a_call_that_is_given_up_is_counted_once);
-	ADD(a_call_is_answered);
-	ADD(who_replied_hears_no_end);
-	ADD(a_failure_comes_with_its_text);
-	ADD(a_stream_is_sent_message_by_message);
-	ADD(a_large_message_goes_both_ways);
-	ADD(a_deadline_ends_the_call_on_both_sides);
-	ADD(a_cancelled_request_is_over_at_once);
-	ADD(a_request_may_be_cancelled_before_it_is_sent);
-	ADD(a_request_may_be_cancelled_from_its_message);
-	ADD(a_channel_may_be_freed_from_a_message);
-	ADD(a_channel_may_be_freed_from_done);
-	ADD(a_server_may_be_freed_from_a_handler);
-	ADD(a_freed_server_ends_its_calls);
-	ADD(a_channel_finds_a_server_that_came_again);
-	ADD(no_server_is_unavailable_and_told_later);
-	ADD(a_drain_waits_for_open_calls);
-	ADD(a_drain_of_an_idle_server_is_told_from_the_loop);
-	ADD(what_a_module_leaves_is_freed_without_a_word);
-	ADD(a_call_ends_when_epoll_refuses_its_connection);
-	ADD(a_server_that_epoll_refuses_is_an_error);
-	ADD(the_oldest_idle_connection_yields_to_a_new_one);
-	ADD(the_numbers_of_a_server_add_up);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(calls_are_counted_on_both_sides),
+	TEST(a_call_that_is_given_up_is_counted_once),
+	TEST(a_call_is_answered),
+	TEST(who_replied_hears_no_end),
+	TEST(a_failure_comes_with_its_text),
+	TEST(a_stream_is_sent_message_by_message),
+	TEST(a_large_message_goes_both_ways),
+	TEST(a_deadline_ends_the_call_on_both_sides),
+	TEST(a_cancelled_request_is_over_at_once),
+	TEST(a_request_may_be_cancelled_before_it_is_sent),
+	TEST(a_request_may_be_cancelled_from_its_message),
+	TEST(a_channel_may_be_freed_from_a_message),
+	TEST(a_channel_may_be_freed_from_done),
+	TEST(a_server_may_be_freed_from_a_handler),
+	TEST(a_freed_server_ends_its_calls),
+	TEST(a_channel_finds_a_server_that_came_again),
+	TEST(no_server_is_unavailable_and_told_later),
+	TEST(a_drain_waits_for_open_calls),
+	TEST(a_drain_of_an_idle_server_is_told_from_the_loop),
+	TEST(what_a_module_leaves_is_freed_without_a_word),
+	TEST(a_call_ends_when_epoll_refuses_its_connection),
+	TEST(a_server_that_epoll_refuses_is_an_error),
+	TEST(the_oldest_idle_connection_yields_to_a_new_one),
+	TEST(the_numbers_of_a_server_add_up),
+	{ 0 },
+};

@@ -7,6 +7,7 @@
 
 #include "base/loop.h"
 #include "base/unix-socket.h"
+#include "../support/unit.h"
 
 #define SETTINGS "\0\0\0\4\0\0\0\0\0"
 /* ":status: 200" and the start of "content-type", from the static table. */
@@ -275,18 +276,17 @@ static void test_another_server_at_the_path_gets_the_next_call(Fixture *f, gcons
 	close(old);
 }
 
-#define ADD(name) g_test_add("/grpc/response/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name)                                                                                 \
+	UNIT_FIXTURE_TEST("/grpc/response/" #name, Fixture, NULL, setup, test_##name, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(a_response_may_be_cut_anywhere);
-	ADD(a_response_that_stops_anywhere_is_unavailable);
-	ADD(wrong_responses_have_their_status);
-	ADD(after_nonsense_the_next_call_has_a_new_connection);
-	ADD(after_a_deadline_the_next_call_has_a_new_connection);
-	ADD(a_deadline_ends_no_other_call_of_the_connection);
-	ADD(another_server_at_the_path_gets_the_next_call);
-	ADD(an_interim_response_is_passed_over);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(a_response_may_be_cut_anywhere),
+	TEST(a_response_that_stops_anywhere_is_unavailable),
+	TEST(wrong_responses_have_their_status),
+	TEST(after_nonsense_the_next_call_has_a_new_connection),
+	TEST(after_a_deadline_the_next_call_has_a_new_connection),
+	TEST(a_deadline_ends_no_other_call_of_the_connection),
+	TEST(another_server_at_the_path_gets_the_next_call),
+	TEST(an_interim_response_is_passed_over),
+	{ 0 },
+};

@@ -3,6 +3,7 @@
 
 #include "grpc/status.h"
 #include "grpc/wire.h"
+#include "../support/unit.h"
 
 static void test_a_status_text_is_escaped_as_grpc_wants_it(void)
 {
@@ -186,21 +187,19 @@ static void test_status_numbers_are_read_strictly(void)
 	g_assert_cmpstr(rdmad_grpc_status_name((RdmadGrpcStatus)99), ==, "UNKNOWN");
 }
 
-#define ADD(name) g_test_add_func("/grpc/wire/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/grpc/wire/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(a_status_text_is_escaped_as_grpc_wants_it);
-	ADD(a_malformed_escape_stays_as_it_is);
-	ADD(bytes_that_are_no_utf8_do_not_pass);
-	ADD(a_long_text_is_cut_between_characters);
-	ADD(timeouts_are_read_in_every_unit_and_rounded_up);
-	ADD(malformed_timeouts_are_refused);
-	ADD(a_timeout_that_is_sent_is_read_back);
-	ADD(messages_are_put_together_however_they_are_cut);
-	ADD(too_large_and_compressed_messages_are_told_apart);
-	ADD(a_promised_length_costs_no_memory);
-	ADD(status_numbers_are_read_strictly);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(a_status_text_is_escaped_as_grpc_wants_it),
+	TEST(a_malformed_escape_stays_as_it_is),
+	TEST(bytes_that_are_no_utf8_do_not_pass),
+	TEST(a_long_text_is_cut_between_characters),
+	TEST(timeouts_are_read_in_every_unit_and_rounded_up),
+	TEST(malformed_timeouts_are_refused),
+	TEST(a_timeout_that_is_sent_is_read_back),
+	TEST(messages_are_put_together_however_they_are_cut),
+	TEST(too_large_and_compressed_messages_are_told_apart),
+	TEST(a_promised_length_costs_no_memory),
+	TEST(status_numbers_are_read_strictly),
+	{ 0 },
+};

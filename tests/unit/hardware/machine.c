@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "machine.h"
+#include "../scratch.h"
 
-#include <ftw.h>
 #include <rdmad/fd.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -85,15 +85,9 @@ void test_machine_put(const TestMachine *machine, const char *path, const char *
 	g_assert_true(g_file_set_contents(full, value, len, NULL));
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *walk)
-{
-	return remove(path);
-}
-
 void test_machine_free(TestMachine *machine)
 {
-	g_assert_cmpint(nftw(machine->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS), ==, 0);
 	rdmad_sysroot_free(machine->root);
-	g_free(machine->dir);
+	scratch_free(machine->dir);
 	g_free(machine);
 }

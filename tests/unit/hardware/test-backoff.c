@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "hardware/counters/backoff.h"
+#include "../support/unit.h"
 
 #define SECOND ((gint64)G_USEC_PER_SEC)
 
@@ -120,17 +121,15 @@ static void test_threads_share_it(void)
 	g_assert_cmpint(rdmad_backoff_errnum(backoff, &key, 0), ==, EINVAL);
 }
 
-#define ADD(name) g_test_add_func("/back-off/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/back-off/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(what_failed_is_left_alone_for_ten_seconds);
-	ADD(the_time_doubles_up_to_an_hour);
-	ADD(another_errno_or_a_value_begins_anew);
-	ADD(only_the_same_counter_is_held);
-	ADD(what_has_vanished_or_was_not_asked_is_not_held);
-	ADD(it_holds_no_more_than_its_bound);
-	ADD(threads_share_it);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(what_failed_is_left_alone_for_ten_seconds),
+	TEST(the_time_doubles_up_to_an_hour),
+	TEST(another_errno_or_a_value_begins_anew),
+	TEST(only_the_same_counter_is_held),
+	TEST(what_has_vanished_or_was_not_asked_is_not_held),
+	TEST(it_holds_no_more_than_its_bound),
+	TEST(threads_share_it),
+	{ 0 },
+};

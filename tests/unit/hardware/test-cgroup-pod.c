@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hardware/cgroup-pod.h"
+#include "../support/unit.h"
 
 #define UID    "0e7f1ca3-1b2c-4d5e-8f90-a1b2c3d4e5f6"
 #define UID_   "0e7f1ca3_1b2c_4d5e_8f90_a1b2c3d4e5f6"
@@ -109,11 +110,10 @@ static void test_a_file_may_end_anywhere(void)
 	}
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-#define ADD(name) g_test_add_func("/cgroup-pod/" #name, test_##name)
-	ADD(a_process_is_of_the_pod_whose_cgroup_it_is_in);
-	ADD(a_file_may_end_anywhere);
-	return g_test_run();
-}
+#define TEST(name) UNIT_TEST("/cgroup-pod/" #name, test_##name)
+
+const UnitTest unit_tests[] = {
+	TEST(a_process_is_of_the_pod_whose_cgroup_it_is_in),
+	TEST(a_file_may_end_anywhere),
+	{ 0 },
+};

@@ -8,16 +8,11 @@
 #include "hardware/device.h"
 #include "hardware/netlink/rdma.h"
 #include "machine.h"
+#include "../support/clock.h"
+#include "../support/unit.h"
 
 #define PORT_DIR "sys/class/infiniband/mlx5_0/ports/1"
 #define HW	 PORT_DIR "/hw_counters"
-
-static gint64 now_us = 1;
-
-static gint64 fake_clock(void)
-{
-	return now_us;
-}
 
 /* Whether the kernel has statistics: what stands before the question (ld's --wrap) answers for it. */
 static gboolean kernel_knows;
@@ -262,20 +257,19 @@ static void test_a_state_that_netlink_has_not_is_read_from_files(Fixture *f, gco
 	g_assert_cmpint(read_state(f, RDMAD_PORT_DOWN, 9).phys_state, ==, RDMAD_UNKNOWN);
 }
 
-#define ADD(name) g_test_add("/counter-port/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name)                                                                                 \
+	UNIT_FIXTURE_TEST("/counter-port/" #name, Fixture, NULL, setup, test_##name, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(files_are_read_where_netlink_has_no_counters);
-	ADD(netlink_is_asked_again_after_a_minute);
-	ADD(netlink_has_all_but_the_setting_beside_them);
-	ADD(a_setting_that_cannot_be_read_is_said);
-	ADD(what_netlink_gave_again_is_new_to_failing);
-	ADD(a_port_without_counters_has_not_failed);
-	ADD(a_driver_that_fails_is_said_once_for_all_counters);
-	ADD(the_counter_that_makes_the_others_cheap_is_read_first);
-	ADD(a_rate_is_read_when_the_state_changes_or_after_a_minute);
-	ADD(a_state_that_netlink_has_not_is_read_from_files);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(files_are_read_where_netlink_has_no_counters),
+	TEST(netlink_is_asked_again_after_a_minute),
+	TEST(netlink_has_all_but_the_setting_beside_them),
+	TEST(a_setting_that_cannot_be_read_is_said),
+	TEST(what_netlink_gave_again_is_new_to_failing),
+	TEST(a_port_without_counters_has_not_failed),
+	TEST(a_driver_that_fails_is_said_once_for_all_counters),
+	TEST(the_counter_that_makes_the_others_cheap_is_read_first),
+	TEST(a_rate_is_read_when_the_state_changes_or_after_a_minute),
+	TEST(a_state_that_netlink_has_not_is_read_from_files),
+	{ 0 },
+};

@@ -15,18 +15,13 @@
 #include "hardware/device.h"
 #include "hardware/scan/scan.h"
 #include "machine.h"
+#include "../support/clock.h"
+#include "../support/unit.h"
 
 #define PORT_DIR   "sys/class/infiniband/mlx5_0/ports/1"
 #define COUNTERS   PORT_DIR "/counters"
 #define HW	   PORT_DIR "/hw_counters"
 #define DEVICE_DIR "sys/class/infiniband/mlx5_0/hw_counters"
-
-static gint64 now_us = 1;
-
-static gint64 fake_clock(void)
-{
-	return now_us;
-}
 
 /* One device with one port, in a directory of the test's own. */
 typedef struct {
@@ -451,28 +446,26 @@ static void test_recorded_machines_are_read(void)
 	read_all_of("broken", NULL);
 }
 
-#define ADD(name) g_test_add("/counter-reader/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name)                                                                                 \
+	UNIT_FIXTURE_TEST("/counter-reader/" #name, Fixture, NULL, setup, test_##name, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(counters_come_by_group_port_and_name);
-	ADD(a_device_without_counters_has_its_state);
-	ADD(a_state_that_cannot_be_read_is_unknown);
-	ADD(values_are_read_anew_each_time);
-	ADD(what_is_no_number_is_said_and_is_not_zero);
-	ADD(what_is_no_file_is_not_followed_and_holds_nobody);
-	ADD(a_directory_that_is_a_file_fails_alone);
-	ADD(a_directory_of_thousands_is_refused_whole);
-	ADD(a_counter_that_failed_is_left_alone_and_comes_back);
-	ADD(a_group_that_came_back_is_new_to_failing);
-	ADD(a_renewed_reader_knows_what_failed);
-	ADD(names_are_looked_for_again);
-	ADD(a_counter_that_left_makes_names_be_looked_for_again);
-	ADD(a_directory_in_the_place_of_another_is_looked_through);
-	ADD(a_device_that_has_left_is_gone);
-	ADD(a_reading_that_nobody_waits_for_stops);
-	g_test_add_func("/counter-reader/recorded_machines_are_read",
-			test_recorded_machines_are_read);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(counters_come_by_group_port_and_name),
+	TEST(a_device_without_counters_has_its_state),
+	TEST(a_state_that_cannot_be_read_is_unknown),
+	TEST(values_are_read_anew_each_time),
+	TEST(what_is_no_number_is_said_and_is_not_zero),
+	TEST(what_is_no_file_is_not_followed_and_holds_nobody),
+	TEST(a_directory_that_is_a_file_fails_alone),
+	TEST(a_directory_of_thousands_is_refused_whole),
+	TEST(a_counter_that_failed_is_left_alone_and_comes_back),
+	TEST(a_group_that_came_back_is_new_to_failing),
+	TEST(a_renewed_reader_knows_what_failed),
+	TEST(names_are_looked_for_again),
+	TEST(a_counter_that_left_makes_names_be_looked_for_again),
+	TEST(a_directory_in_the_place_of_another_is_looked_through),
+	TEST(a_device_that_has_left_is_gone),
+	TEST(a_reading_that_nobody_waits_for_stops),
+	UNIT_TEST("/counter-reader/recorded_machines_are_read", test_recorded_machines_are_read),
+	{ 0 },
+};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hardware/device.h"
+#include "../support/unit.h"
 
 static void test_names_are_ordered_as_people_count(void)
 {
@@ -62,13 +63,11 @@ static void test_what_is_not_known_is_called_unknown(void)
 	g_assert_cmpstr(rdmad_node_type_name((RdmadNodeType)99), ==, "unknown");
 }
 
-#define ADD(name) g_test_add_func("/device-names/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/device-names/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(names_are_ordered_as_people_count);
-	ADD(a_gid_has_eight_groups);
-	ADD(what_is_not_known_is_called_unknown);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(names_are_ordered_as_people_count),
+	TEST(a_gid_has_eight_groups),
+	TEST(what_is_not_known_is_called_unknown),
+	{ 0 },
+};

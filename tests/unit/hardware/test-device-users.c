@@ -13,19 +13,14 @@
 #include "hardware/device.h"
 #include "hardware/counters/users.h"
 #include "machine.h"
+#include "../support/clock.h"
+#include "../support/unit.h"
 
 #define RECORDED MACHINES_DIR "/../fuzz/seeds/netlink/restrack-"
 #define PID	 "216" /* of the recorded answers */
 #define UID	 "0e7f1ca3-1b2c-4d5e-8f90-a1b2c3d4e5f6"
 #define ID	 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define IN_POD	 "0::/kubepods/burstable/pod" UID "/" ID "\n"
-
-static gint64 now_us;
-
-static gint64 fake_clock(void)
-{
-	return now_us;
-}
 
 /* The kernel, so far as it is asked.  `refused`: one kind that it answers with `errnum`. */
 static struct {
@@ -361,20 +356,19 @@ static void test_a_list_that_nobody_waited_for_is_left_alone_too(Fixture *f, gco
 	assert_errnum(f, (gpointer)&kernel, ETIMEDOUT);
 }
 
-#define ADD(name) g_test_add("/device-users/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name)                                                                                 \
+	UNIT_FIXTURE_TEST("/device-users/" #name, Fixture, NULL, setup, test_##name, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(objects_are_of_the_pod_whose_process_made_them);
-	ADD(threads_of_a_process_are_one_user);
-	ADD(a_thread_that_does_not_say_whose_it_is_is_a_user);
-	ADD(only_what_there_is_is_asked_for);
-	ADD(a_cgroup_that_tells_nothing_is_no_pod);
-	ADD(what_cannot_be_listed_says_why_and_is_not_zero);
-	ADD(what_the_driver_cannot_list_does_not_hide_the_rest);
-	ADD(without_rdma_netlink_nobody_is_known);
-	ADD(a_list_that_takes_too_long_is_left_alone_for_a_while);
-	ADD(a_list_that_nobody_waited_for_is_left_alone_too);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(objects_are_of_the_pod_whose_process_made_them),
+	TEST(threads_of_a_process_are_one_user),
+	TEST(a_thread_that_does_not_say_whose_it_is_is_a_user),
+	TEST(only_what_there_is_is_asked_for),
+	TEST(a_cgroup_that_tells_nothing_is_no_pod),
+	TEST(what_cannot_be_listed_says_why_and_is_not_zero),
+	TEST(what_the_driver_cannot_list_does_not_hide_the_rest),
+	TEST(without_rdma_netlink_nobody_is_known),
+	TEST(a_list_that_takes_too_long_is_left_alone_for_a_while),
+	TEST(a_list_that_nobody_waited_for_is_left_alone_too),
+	{ 0 },
+};

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "hardware/device.h"
+#include "../support/unit.h"
 
 static RdmadDevice *sample(void)
 {
@@ -152,15 +153,13 @@ static void test_parts_are_found_by_name_and_kind(void)
 	g_assert_null(rdmad_device_chardev(dev, RDMAD_CHARDEV_UMAD));
 }
 
-#define ADD(name) g_test_add_func("/device/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/device/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(a_new_device_knows_nothing_but_its_names);
-	ADD(any_change_that_can_be_seen_makes_devices_unequal);
-	ADD(references_are_counted);
-	ADD(problems_are_bounded);
-	ADD(parts_are_found_by_name_and_kind);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(a_new_device_knows_nothing_but_its_names),
+	TEST(any_change_that_can_be_seen_makes_devices_unequal),
+	TEST(references_are_counted),
+	TEST(problems_are_bounded),
+	TEST(parts_are_found_by_name_and_kind),
+	{ 0 },
+};

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "hardware/counters/ethtool.h"
+#include "../support/unit.h"
 
 /* As the drivers of Linux 6.12 say them: one of each. */
 static const char *const wanted[] = {
@@ -161,12 +162,11 @@ static void test_names_that_have_moved_are_noticed(void)
 	g_assert_false(rdmad_ethtool_names_hold(chosen, table, ROWS));
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-#define ADD(name) g_test_add_func("/ethtool-names/" #name, test_##name)
-	ADD(what_tells_of_congestion_and_faults_matters);
-	ADD(names_are_chosen_with_their_places);
-	ADD(names_that_have_moved_are_noticed);
-	return g_test_run();
-}
+#define TEST(name) UNIT_TEST("/ethtool-names/" #name, test_##name)
+
+const UnitTest unit_tests[] = {
+	TEST(what_tells_of_congestion_and_faults_matters),
+	TEST(names_are_chosen_with_their_places),
+	TEST(names_that_have_moved_are_noticed),
+	{ 0 },
+};

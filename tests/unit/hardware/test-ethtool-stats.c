@@ -9,6 +9,7 @@
 
 #include "hardware/counters/ethtool.h"
 #include "hardware/sysroot.h"
+#include "../support/unit.h"
 
 /* One statistic that matters, with the value 42, at place `at` of `n`. */
 static struct {
@@ -201,15 +202,14 @@ static void test_large_drivers_are_read_and_nonsense_is_not(void)
 	driver.on = FALSE;
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-#define ADD(name) g_test_add_func("/ethtool-stats/" #name, test_##name)
-	ADD(an_interface_without_statistics_says_so);
-	ADD(an_interface_that_is_not_there_says_so);
-	ADD(each_reading_has_the_same_names);
-	ADD(a_value_is_found_where_its_name_is_now);
-	ADD(statistics_that_change_while_they_are_read_are_read_again);
-	ADD(large_drivers_are_read_and_nonsense_is_not);
-	return g_test_run();
-}
+#define TEST(name) UNIT_TEST("/ethtool-stats/" #name, test_##name)
+
+const UnitTest unit_tests[] = {
+	TEST(an_interface_without_statistics_says_so),
+	TEST(an_interface_that_is_not_there_says_so),
+	TEST(each_reading_has_the_same_names),
+	TEST(a_value_is_found_where_its_name_is_now),
+	TEST(statistics_that_change_while_they_are_read_are_read_again),
+	TEST(large_drivers_are_read_and_nonsense_is_not),
+	{ 0 },
+};

@@ -7,6 +7,7 @@
 #include "hardware/counters/ethtool.h"
 #include "hardware/counters/netdev.h"
 #include "machine.h"
+#include "../support/unit.h"
 
 /* How often ethtool's ioctls were asked: the linker puts this before the real one. */
 static guint ioctls;
@@ -260,17 +261,16 @@ static void test_where_the_firmware_refuses_the_port_ethtool_is_not_asked(void)
 	}
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-#define ADD(name) g_test_add_func("/netdev-counters/" #name, test_##name)
-	ADD(changes_of_carrier_are_counted);
-	ADD(bad_values_are_said_and_missing_ones_are_absent);
-	ADD(the_interface_of_the_port_is_read_not_what_stands_on_it);
-	ADD(of_a_bond_all_are_read);
-	ADD(without_one_of_the_port_those_of_the_device_are_read);
-	ADD(an_interface_that_is_not_there_has_nothing_to_say);
-	ADD(what_a_driver_does_not_have_is_no_failure);
-	ADD(where_the_firmware_refuses_the_port_ethtool_is_not_asked);
-	return g_test_run();
-}
+#define TEST(name) UNIT_TEST("/netdev-counters/" #name, test_##name)
+
+const UnitTest unit_tests[] = {
+	TEST(changes_of_carrier_are_counted),
+	TEST(bad_values_are_said_and_missing_ones_are_absent),
+	TEST(the_interface_of_the_port_is_read_not_what_stands_on_it),
+	TEST(of_a_bond_all_are_read),
+	TEST(without_one_of_the_port_those_of_the_device_are_read),
+	TEST(an_interface_that_is_not_there_has_nothing_to_say),
+	TEST(what_a_driver_does_not_have_is_no_failure),
+	TEST(where_the_firmware_refuses_the_port_ethtool_is_not_asked),
+	{ 0 },
+};

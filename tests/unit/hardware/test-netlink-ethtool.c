@@ -4,6 +4,7 @@
 
 #include "hardware/netlink/ethtool.h"
 #include "netlink-message.h"
+#include "../support/unit.h"
 
 #define FAMILY	0x15
 #define NOT_SET G_MAXUINT64
@@ -173,15 +174,14 @@ static void test_the_kernel_says_that_an_interface_has_no_statistics(void)
 	g_assert_cmpuint(counts.n, ==, 0);
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-#define ADD(name) g_test_add_func("/netlink-ethtool/" #name, test_##name)
-	ADD(pause_frames_are_counted_both_ways);
-	ADD(what_a_driver_has_not_set_is_absent);
-	ADD(the_sum_of_all_lanes_is_fec_s_value);
-	ADD(the_family_has_its_number);
-	ADD(messages_without_sense_say_nothing);
-	ADD(the_kernel_says_that_an_interface_has_no_statistics);
-	return g_test_run();
-}
+#define TEST(name) UNIT_TEST("/netlink-ethtool/" #name, test_##name)
+
+const UnitTest unit_tests[] = {
+	TEST(pause_frames_are_counted_both_ways),
+	TEST(what_a_driver_has_not_set_is_absent),
+	TEST(the_sum_of_all_lanes_is_fec_s_value),
+	TEST(the_family_has_its_number),
+	TEST(messages_without_sense_say_nothing),
+	TEST(the_kernel_says_that_an_interface_has_no_statistics),
+	{ 0 },
+};

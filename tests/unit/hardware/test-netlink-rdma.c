@@ -6,6 +6,7 @@
 
 #include "hardware/netlink/rdma.h"
 #include "netlink-message.h"
+#include "../support/unit.h"
 
 #define TYPE(command) RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_##command)
 
@@ -176,17 +177,15 @@ static void test_a_move_names_the_device_and_the_namespace(void)
 	nlmsg_free(msg);
 }
 
-#define ADD(name) g_test_add_func("/netlink-rdma/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/netlink-rdma/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(a_device_has_its_index_name_guids_and_type);
-	ADD(an_empty_firmware_version_is_none);
-	ADD(attributes_of_a_later_kernel_are_skipped);
-	ADD(a_port_has_its_states_and_netdev);
-	ADD(the_netns_mode_has_a_name);
-	ADD(a_move_names_the_device_and_the_namespace);
-	ADD(a_spoilt_message_is_left_out);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(a_device_has_its_index_name_guids_and_type),
+	TEST(an_empty_firmware_version_is_none),
+	TEST(attributes_of_a_later_kernel_are_skipped),
+	TEST(a_port_has_its_states_and_netdev),
+	TEST(the_netns_mode_has_a_name),
+	TEST(a_move_names_the_device_and_the_namespace),
+	TEST(a_spoilt_message_is_left_out),
+	{ 0 },
+};

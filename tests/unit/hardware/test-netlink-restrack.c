@@ -3,6 +3,7 @@
 
 #include "hardware/netlink/restrack.h"
 #include "netlink-message.h"
+#include "../support/unit.h"
 
 #define TYPE(command) RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_##command)
 
@@ -199,16 +200,15 @@ static void test_an_owner_that_is_not_understood_is_nobody(void)
 	g_assert_cmpuint(user_of(users, 0)->objects[RDMAD_USES_QP], ==, 1);
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-#define ADD(name) g_test_add_func("/netlink-restrack/" #name, test_##name)
-	ADD(objects_are_counted_by_process);
-	ADD(who_has_nothing_is_no_user);
-	ADD(processes_beyond_the_bound_are_counted_together);
-	ADD(what_is_not_listed_is_of_nobody);
-	ADD(the_summary_has_a_total_of_each_kind);
-	ADD(messages_without_sense_count_nothing);
-	ADD(an_owner_that_is_not_understood_is_nobody);
-	return g_test_run();
-}
+#define TEST(name) UNIT_TEST("/netlink-restrack/" #name, test_##name)
+
+const UnitTest unit_tests[] = {
+	TEST(objects_are_counted_by_process),
+	TEST(who_has_nothing_is_no_user),
+	TEST(processes_beyond_the_bound_are_counted_together),
+	TEST(what_is_not_listed_is_of_nobody),
+	TEST(the_summary_has_a_total_of_each_kind),
+	TEST(messages_without_sense_count_nothing),
+	TEST(an_owner_that_is_not_understood_is_nobody),
+	{ 0 },
+};

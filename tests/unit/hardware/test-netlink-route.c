@@ -8,6 +8,7 @@
 
 #include "hardware/netlink/route.h"
 #include "netlink-message.h"
+#include "../support/unit.h"
 
 static void link_message(Message *msg, guint flags)
 {
@@ -144,16 +145,14 @@ static void test_a_message_without_its_fixed_part_is_left_out(void)
 	g_assert_cmpuint(links->len, ==, 0);
 }
 
-#define ADD(name) g_test_add_func("/netlink-route/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/netlink-route/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(a_link_has_all_that_is_known_of_it);
-	ADD(an_interface_that_is_down_has_no_known_carrier);
-	ADD(an_operstate_of_a_later_kernel_is_not_guessed);
-	ADD(addresses_are_text_or_left_out);
-	ADD(of_a_point_to_point_link_the_own_end_counts);
-	ADD(a_message_without_its_fixed_part_is_left_out);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(a_link_has_all_that_is_known_of_it),
+	TEST(an_interface_that_is_down_has_no_known_carrier),
+	TEST(an_operstate_of_a_later_kernel_is_not_guessed),
+	TEST(addresses_are_text_or_left_out),
+	TEST(of_a_point_to_point_link_the_own_end_counts),
+	TEST(a_message_without_its_fixed_part_is_left_out),
+	{ 0 },
+};

@@ -6,6 +6,7 @@
 #include <rdmad/error.h>
 
 #include "hardware/netlink/socket.h"
+#include "../support/unit.h"
 
 typedef struct {
 	guint messages, restarts;
@@ -127,13 +128,12 @@ static void test_a_question_that_is_not_sent_has_a_failure_of_its_own(void)
 	g_assert_true(ask_all(nl, &none, NULL));
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-#define ADD(name) g_test_add_func("/netlink-socket/" #name, test_##name)
-	ADD(each_message_is_seen_once);
-	ADD(after_an_answer_that_was_too_long_the_next_is_whole);
-	ADD(the_kernel_s_errno_is_kept);
-	ADD(a_question_that_is_not_sent_has_a_failure_of_its_own);
-	return g_test_run();
-}
+#define TEST(name) UNIT_TEST("/netlink-socket/" #name, test_##name)
+
+const UnitTest unit_tests[] = {
+	TEST(each_message_is_seen_once),
+	TEST(after_an_answer_that_was_too_long_the_next_is_whole),
+	TEST(the_kernel_s_errno_is_kept),
+	TEST(a_question_that_is_not_sent_has_a_failure_of_its_own),
+	{ 0 },
+};

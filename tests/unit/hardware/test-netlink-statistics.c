@@ -3,6 +3,7 @@
 
 #include "hardware/netlink/rdma.h"
 #include "netlink-message.h"
+#include "../support/unit.h"
 
 #define TYPE RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_STAT_GET)
 
@@ -101,13 +102,11 @@ static void test_other_messages_say_nothing(void)
 	assert_parsed(&msg, "");
 }
 
-#define ADD(name) g_test_add_func("/netlink-statistics/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/netlink-statistics/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(names_and_values_come_in_the_drivers_order);
-	ADD(a_malformed_counter_is_left_out_alone);
-	ADD(other_messages_say_nothing);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(names_and_values_come_in_the_drivers_order),
+	TEST(a_malformed_counter_is_left_out_alone),
+	TEST(other_messages_say_nothing),
+	{ 0 },
+};

@@ -2,13 +2,8 @@
 #include <errno.h>
 
 #include "hardware/counters/reading.h"
-
-static gint64 now_us = 1;
-
-static gint64 fake_clock(void)
-{
-	return now_us;
-}
+#include "../support/clock.h"
+#include "../support/unit.h"
 
 typedef struct {
 	RdmadBackoff *backoff;
@@ -116,14 +111,12 @@ static void test_a_failure_is_held_from_when_it_was_seen(Fixture *f, gconstpoint
 	assert_finished(f, "");
 }
 
-#define ADD(name) g_test_add("/reading/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name) UNIT_FIXTURE_TEST("/reading/" #name, Fixture, NULL, setup, test_##name, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(sources_may_add_in_any_order);
-	ADD(a_name_that_a_driver_has_twice_counts_once);
-	ADD(names_are_the_readings_own);
-	ADD(a_failure_is_held_from_when_it_was_seen);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(sources_may_add_in_any_order),
+	TEST(a_name_that_a_driver_has_twice_counts_once),
+	TEST(names_are_the_readings_own),
+	TEST(a_failure_is_held_from_when_it_was_seen),
+	{ 0 },
+};

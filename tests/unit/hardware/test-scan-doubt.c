@@ -8,6 +8,7 @@
 
 #include "failing-calls.h"
 #include "machine.h"
+#include "../support/unit.h"
 
 static RdmadScan *scan_after(const TestMachine *machine, const RdmadScan *before)
 {
@@ -158,18 +159,16 @@ static void test_what_was_never_seen_is_shown_as_far_as_it_is(void)
 	fault.path = NULL;
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_data_func("/scan-doubt/no_single_failure_changes_a_device/gpu-8rail",
-			     "gpu-8rail", test_no_single_failure_changes_a_device);
-	g_test_add_data_func("/scan-doubt/no_single_failure_changes_a_device/sriov", "sriov",
-			     test_no_single_failure_changes_a_device);
-	g_test_add_func("/scan-doubt/only_what_is_not_there_is_gone",
-			test_only_what_is_not_there_is_gone);
-	g_test_add_func("/scan-doubt/a_broken_attribute_does_not_hold_the_others_for_ever",
-			test_a_broken_attribute_does_not_hold_the_others_for_ever);
-	g_test_add_func("/scan-doubt/what_was_never_seen_is_shown_as_far_as_it_is",
-			test_what_was_never_seen_is_shown_as_far_as_it_is);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_DATA_TEST("/scan-doubt/no_single_failure_changes_a_device/gpu-8rail", "gpu-8rail",
+		       test_no_single_failure_changes_a_device),
+	UNIT_DATA_TEST("/scan-doubt/no_single_failure_changes_a_device/sriov", "sriov",
+		       test_no_single_failure_changes_a_device),
+	UNIT_TEST("/scan-doubt/only_what_is_not_there_is_gone",
+		  test_only_what_is_not_there_is_gone),
+	UNIT_TEST("/scan-doubt/a_broken_attribute_does_not_hold_the_others_for_ever",
+		  test_a_broken_attribute_does_not_hold_the_others_for_ever),
+	UNIT_TEST("/scan-doubt/what_was_never_seen_is_shown_as_far_as_it_is",
+		  test_what_was_never_seen_is_shown_as_far_as_it_is),
+	{ 0 },
+};

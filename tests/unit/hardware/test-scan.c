@@ -10,6 +10,7 @@
 
 #include "dump.h"
 #include "machine.h"
+#include "../support/unit.h"
 
 /* The ends of GID tables are empty: short ones say the same, sooner. */
 #define SHORT "LAST=15"
@@ -83,30 +84,36 @@ static void test_a_machine_that_was_recorded_and_expanded_again_is_the_same(gcon
 	g_assert_cmpstr(difference, ==, "");
 }
 
-int main(int argc, char **argv)
-{
-	static const char *const machines[] = { "gpu-8rail", "sriov", "infiniband",
-						"bond",	     "erdma", "erdma-compat",
-						"ipv6",	     "mixed", "broken" };
+#define SEEN(name)                                                                                 \
+	UNIT_DATA_TEST("/scan/" name "_is_seen_as_expected", name,                                 \
+		       test_the_machine_is_seen_as_expected)
+#define AGAIN(name)                                                                                \
+	UNIT_DATA_TEST("/scan/" name "_is_the_same_when_recorded_again", name,                     \
+		       test_a_machine_that_was_recorded_and_expanded_again_is_the_same)
 
-	g_test_init(&argc, &argv, NULL);
-	for (guint i = 0; i < G_N_ELEMENTS(machines); i++) {
-		g_autofree char *path =
-			g_strdup_printf("/scan/%s_is_seen_as_expected", machines[i]);
-
-		g_autofree char *again =
-			g_strdup_printf("/scan/%s_is_the_same_when_recorded_again", machines[i]);
-
-		g_test_add_data_func(path, machines[i], test_the_machine_is_seen_as_expected);
-		g_test_add_data_func(
-			again, machines[i],
-			test_a_machine_that_was_recorded_and_expanded_again_is_the_same);
-	}
-	g_test_add_func("/scan/a_machine_without_rdma_has_no_devices",
-			test_a_machine_without_rdma_has_no_devices);
-	g_test_add_func("/scan/a_root_without_sysfs_is_an_error",
-			test_a_root_without_sysfs_is_an_error);
-	g_test_add_func("/scan/many_devices_come_in_the_order_of_their_addresses",
-			test_many_devices_come_in_the_order_of_their_addresses);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	SEEN("gpu-8rail"),
+	AGAIN("gpu-8rail"),
+	SEEN("sriov"),
+	AGAIN("sriov"),
+	SEEN("infiniband"),
+	AGAIN("infiniband"),
+	SEEN("bond"),
+	AGAIN("bond"),
+	SEEN("erdma"),
+	AGAIN("erdma"),
+	SEEN("erdma-compat"),
+	AGAIN("erdma-compat"),
+	SEEN("ipv6"),
+	AGAIN("ipv6"),
+	SEEN("mixed"),
+	AGAIN("mixed"),
+	SEEN("broken"),
+	AGAIN("broken"),
+	UNIT_TEST("/scan/a_machine_without_rdma_has_no_devices",
+		  test_a_machine_without_rdma_has_no_devices),
+	UNIT_TEST("/scan/a_root_without_sysfs_is_an_error", test_a_root_without_sysfs_is_an_error),
+	UNIT_TEST("/scan/many_devices_come_in_the_order_of_their_addresses",
+		  test_many_devices_come_in_the_order_of_their_addresses),
+	{ 0 },
+};

@@ -2,6 +2,7 @@
 #include <rdmad/device.h>
 
 #include "hardware/scan/value.h"
+#include "../support/unit.h"
 
 typedef struct {
 	const char *text;
@@ -271,22 +272,20 @@ static void test_pci_names_are_told_from_others(void)
 	}
 }
 
-#define ADD(name) g_test_add_func("/sysfs-value/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/sysfs-value/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(states_are_numbers_before_a_colon);
-	ADD(rates_are_megabits);
-	ADD(identifiers_are_hexadecimal_of_16_bits);
-	ADD(numbers_and_speeds);
-	ADD(a_node_type_that_is_new_is_unknown);
-	ADD(link_layers_are_words);
-	ADD(texts_are_printable_and_short);
-	ADD(guids_and_gids_are_groups_of_four);
-	ADD(mac_addresses_have_six_bytes);
-	ADD(device_numbers_have_two_parts);
-	ADD(counters_are_decimal_of_64_bits_and_nothing_else);
-	ADD(pci_names_are_told_from_others);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(states_are_numbers_before_a_colon),
+	TEST(rates_are_megabits),
+	TEST(identifiers_are_hexadecimal_of_16_bits),
+	TEST(numbers_and_speeds),
+	TEST(a_node_type_that_is_new_is_unknown),
+	TEST(link_layers_are_words),
+	TEST(texts_are_printable_and_short),
+	TEST(guids_and_gids_are_groups_of_four),
+	TEST(mac_addresses_have_six_bytes),
+	TEST(device_numbers_have_two_parts),
+	TEST(counters_are_decimal_of_64_bits_and_nothing_else),
+	TEST(pci_names_are_told_from_others),
+	{ 0 },
+};

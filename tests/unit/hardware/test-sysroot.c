@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <fcntl.h>
-#include <ftw.h>
 #include <glib/gstdio.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
@@ -8,6 +7,8 @@
 #include <sys/stat.h>
 
 #include "hardware/sysroot.h"
+#include "../scratch.h"
+#include "../support/unit.h"
 
 typedef struct {
 	char *outside; /* what a link out of the root would find */
@@ -45,16 +46,10 @@ static void setup(Fixture *f, gconstpointer data)
 	g_assert_no_error(error);
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *walk)
-{
-	return remove(path);
-}
-
 static void teardown(Fixture *f, gconstpointer data)
 {
 	rdmad_sysroot_free(f->root);
-	g_assert_cmpint(nftw(f->outside, remove_one, 16, FTW_DEPTH | FTW_PHYS), ==, 0);
-	g_free(f->outside);
+	scratch_free(f->outside);
 	g_free(f->dir);
 }
 
@@ -323,24 +318,22 @@ static void test_descriptors_are_not_inherited(Fixture *f, gconstpointer data)
 	g_assert_cmpint(fcntl(fd, F_GETFD), ==, FD_CLOEXEC);
 }
 
-#define ADD(name) g_test_add("/sysroot/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name) UNIT_FIXTURE_TEST("/sysroot/" #name, Fixture, NULL, setup, test_##name, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(a_value_is_read_without_trailing_space);
-	ADD(what_is_no_text_is_refused);
-	ADD(the_largest_value_is_read_whole);
-	ADD(a_fifo_does_not_hold_the_reader);
-	ADD(no_link_leads_out_of_the_root);
-	ADD(magic_links_are_refused);
-	ADD(an_error_names_the_path_and_its_kind);
-	ADD(numbers_are_decimal_or_hexadecimal_and_nothing_else);
-	ADD(links_are_named_and_resolved_within_the_root);
-	ADD(a_directory_is_listed_in_natural_order);
-	ADD(a_directory_of_attributes_is_read_at_once);
-	ADD(a_written_value_replaces_the_old_one);
-	ADD(only_the_real_root_is_live);
-	ADD(descriptors_are_not_inherited);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(a_value_is_read_without_trailing_space),
+	TEST(what_is_no_text_is_refused),
+	TEST(the_largest_value_is_read_whole),
+	TEST(a_fifo_does_not_hold_the_reader),
+	TEST(no_link_leads_out_of_the_root),
+	TEST(magic_links_are_refused),
+	TEST(an_error_names_the_path_and_its_kind),
+	TEST(numbers_are_decimal_or_hexadecimal_and_nothing_else),
+	TEST(links_are_named_and_resolved_within_the_root),
+	TEST(a_directory_is_listed_in_natural_order),
+	TEST(a_directory_of_attributes_is_read_at_once),
+	TEST(a_written_value_replaces_the_old_one),
+	TEST(only_the_real_root_is_live),
+	TEST(descriptors_are_not_inherited),
+	{ 0 },
+};

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <rdmad/device.h>
 
+#include "../support/unit.h"
+
 /* "a b c" as a path; NULL for none. */
 static char **path_of(const char *text)
 {
@@ -58,10 +60,8 @@ static void test_distances_are_those_of_nvidia_smi(void)
 	}
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/topology/distances_are_those_of_nvidia_smi",
-			test_distances_are_those_of_nvidia_smi);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/topology/distances_are_those_of_nvidia_smi",
+		  test_distances_are_those_of_nvidia_smi),
+	{ 0 },
+};

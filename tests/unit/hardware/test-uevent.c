@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hardware/netlink/events.h"
+#include "../support/unit.h"
 
 typedef struct {
 	const char *message;
@@ -40,10 +41,8 @@ static void test_only_what_may_carry_rdma_matters(void)
 	}
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/uevent/only_what_may_carry_rdma_matters",
-			test_only_what_may_carry_rdma_matters);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/uevent/only_what_may_carry_rdma_matters",
+		  test_only_what_may_carry_rdma_matters),
+	{ 0 },
+};

@@ -2,6 +2,7 @@
 #include <infiniband/verbs.h>
 
 #include "hardware/verbs/limits.h"
+#include "../support/unit.h"
 
 static void test_every_limit_is_the_one_of_its_name(void)
 {
@@ -96,15 +97,13 @@ static void test_paging_has_names(void)
 	}
 }
 
-#define ADD(name) g_test_add_func("/verbs-limits/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/verbs-limits/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(every_limit_is_the_one_of_its_name);
-	ADD(large_numbers_are_not_negative_ones);
-	ADD(more_ports_than_a_byte_counts);
-	ADD(atomics_have_names);
-	ADD(paging_has_names);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(every_limit_is_the_one_of_its_name),
+	TEST(large_numbers_are_not_negative_ones),
+	TEST(more_ports_than_a_byte_counts),
+	TEST(atomics_have_names),
+	TEST(paging_has_names),
+	{ 0 },
+};

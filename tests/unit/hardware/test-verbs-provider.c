@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
 #include "hardware/verbs/open.h"
+#include "../support/unit.h"
 
 static void test_the_name_of_a_provider_is_that_of_its_file(void)
 {
@@ -19,18 +22,47 @@ static void test_the_name_of_a_provider_is_that_of_its_file(void)
 	}
 }
 
+/* Those that the process has loaded, in the order of their addresses. */
+static char *providers_loaded(void)
+{
+	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	g_autofree char *maps = NULL;
+	g_auto(GStrv) lines = NULL;
+	GString *names = g_string_new(NULL);
+
+	g_assert_true(g_file_get_contents("/proc/self/maps", &maps, NULL, NULL));
+	lines = g_strsplit(maps, "\n", -1);
+	for (char **line = lines; *line; line++) {
+		const char *file = strrchr(*line, '/');
+		char *provider = file ? rdmad_verbs_provider_of_file(file + 1) : NULL;
+
+		if (provider && g_hash_table_add(seen, provider))
+			g_string_append_printf(names, "%s ", provider);
+	}
+	return g_string_free(names, FALSE);
+}
+
+static void assert_loaded(const char *expected)
+{
+	g_autofree char *loaded = providers_loaded();
+
+	g_assert_cmpstr(loaded, ==, expected);
+}
+
 static void test_a_device_that_no_provider_fits_is_no_harm(void)
 {
 	rdmad_verbs_provider_load("nothing0", NULL);
 	rdmad_verbs_provider_load("", "");
+	assert_loaded("");
+	/* By the driver, whatever the device is called. */
+	rdmad_verbs_provider_load("nothing0", "rxe");
+	assert_loaded("rxe ");
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/verbs-provider/the_name_of_a_provider_is_that_of_its_file",
-			test_the_name_of_a_provider_is_that_of_its_file);
-	g_test_add_func("/verbs-provider/a_device_that_no_provider_fits_is_no_harm",
-			test_a_device_that_no_provider_fits_is_no_harm);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/verbs-provider/the_name_of_a_provider_is_that_of_its_file",
+		  test_the_name_of_a_provider_is_that_of_its_file),
+	UNIT_TEST("/verbs-provider/a_device_that_no_provider_fits_is_no_harm",
+		  test_a_device_that_no_provider_fits_is_no_harm),
+	{ 0 },
+};

@@ -13,6 +13,7 @@
 #include "hardware/verbs/verbs.h"
 #include "service/inventory-private.h"
 #include "service/event-log-private.h"
+#include "../support/unit.h"
 
 #define ID "0000:3b:00.0"
 
@@ -266,22 +267,20 @@ static void test_at_the_end_devices_are_closed_on_a_worker(Fixture *f, gconstpoi
 	wait_for_open(f);
 }
 
-#define ADD(name) g_test_add("/verbs/" #name, Fixture, NULL, setup, test_##name, teardown)
-#define ADD_OPENS(name)                                                                            \
-	g_test_add("/verbs/" #name, Fixture, NULL, setup_opens, test_##name, teardown_opens)
+#define TEST(name) UNIT_FIXTURE_TEST("/verbs/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST_OPENS(name)                                                                           \
+	UNIT_FIXTURE_TEST("/verbs/" #name, Fixture, NULL, setup_opens, test_##name, teardown_opens)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(what_cannot_be_opened_is_not_tried);
-	ADD(a_device_that_does_not_open_says_why_and_has_no_limits);
-	ADD(opening_is_tried_three_times);
-	ADD(what_comes_anew_is_opened_anew);
-	ADD(what_leaves_while_it_is_opened_is_forgotten);
-	ADD(an_answer_for_the_one_before_is_not_taken);
-	ADD(it_may_end_while_it_opens);
-	ADD_OPENS(a_device_that_leaves_is_closed_on_a_worker);
-	ADD_OPENS(a_device_that_left_while_it_was_opened_is_closed_on_a_worker);
-	ADD_OPENS(at_the_end_devices_are_closed_on_a_worker);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(what_cannot_be_opened_is_not_tried),
+	TEST(a_device_that_does_not_open_says_why_and_has_no_limits),
+	TEST(opening_is_tried_three_times),
+	TEST(what_comes_anew_is_opened_anew),
+	TEST(what_leaves_while_it_is_opened_is_forgotten),
+	TEST(an_answer_for_the_one_before_is_not_taken),
+	TEST(it_may_end_while_it_opens),
+	TEST_OPENS(a_device_that_leaves_is_closed_on_a_worker),
+	TEST_OPENS(a_device_that_left_while_it_was_opened_is_closed_on_a_worker),
+	TEST_OPENS(at_the_end_devices_are_closed_on_a_worker),
+	{ 0 },
+};

@@ -4,6 +4,8 @@
 #include <rdmad/error.h>
 #include <string.h>
 
+#include "../support/unit.h"
+
 /* Of crypt_blowfish's own table. */
 static void test_known_hashes_have_known_passwords(void)
 {
@@ -64,13 +66,11 @@ static void test_nobody_has_a_hash_of_the_same_cost(void)
 	g_assert_false(rdmad_bcrypt_match(hash, ""));
 }
 
-#define ADD(name) g_test_add_func("/bcrypt/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/bcrypt/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(known_hashes_have_known_passwords);
-	ADD(what_is_no_bcrypt_hash_is_refused_without_showing_it);
-	ADD(nobody_has_a_hash_of_the_same_cost);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(known_hashes_have_known_passwords),
+	TEST(what_is_no_bcrypt_hash_is_refused_without_showing_it),
+	TEST(nobody_has_a_hash_of_the_same_cost),
+	{ 0 },
+};

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "http/access/web-config.h"
+#include "../support/unit.h"
 
 #define HASH  "$2y$10$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi"
 #define FILES "tls_server_config:\n  cert_file: c.pem\n  key_file: k.pem\n"
@@ -238,17 +239,15 @@ static void test_a_bomb_is_refused_while_it_is_small(void)
 	g_assert_error(too_wide, RDMAD_ERROR, RDMAD_ERROR_CONFIG);
 }
 
-#define ADD(name) g_test_add_func("/web-config/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/web-config/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(nothing_is_a_configuration_without_anything);
-	ADD(every_key_is_read);
-	ADD(clients_are_asked_as_it_says);
-	ADD(what_is_older_than_tls_1_2_is_not_spoken_and_that_is_said);
-	ADD(durations_are_go_s);
-	ADD(what_is_wrong_is_refused_with_its_line);
-	ADD(a_bomb_is_refused_while_it_is_small);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(nothing_is_a_configuration_without_anything),
+	TEST(every_key_is_read),
+	TEST(clients_are_asked_as_it_says),
+	TEST(what_is_older_than_tls_1_2_is_not_spoken_and_that_is_said),
+	TEST(durations_are_go_s),
+	TEST(what_is_wrong_is_refused_with_its_line),
+	TEST(a_bomb_is_refused_while_it_is_small),
+	{ 0 },
+};

@@ -3,6 +3,8 @@
 
 #include <zlib.h>
 
+#include "../support/unit.h"
+
 #define COUNTER(name) (&(const FamilyClass){ name, FAMILY_COUNTER, NULL, "What it counts.", FALSE })
 
 static void assert_prints(FamilySet *set, ExpositionFormat format, const char *expected)
@@ -183,20 +185,18 @@ static void test_a_thousand_namesakes_do_not_cost_a_million_looks(void)
 	g_assert_cmpuint(made, ==, 64);
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/text", test_text);
-	g_test_add_func("/openmetrics", test_openmetrics);
-	g_test_add_func("/packed is the same text", test_packed_is_the_same_text);
-	g_test_add_func("/histograms are cumulative", test_histograms_are_cumulative);
-	g_test_add_func("/nothing is an empty text", test_nothing_is_an_empty_text);
-	g_test_add_func("/a guarded family has no series twice",
-			test_a_guarded_family_has_no_series_twice);
-	g_test_add_func("/the same name is the same family", test_the_same_name_is_the_same_family);
-	g_test_add_func("/no family has the name of another's samples",
-			test_no_family_has_the_name_of_anothers_samples);
-	g_test_add_func("/a thousand namesakes do not cost a million looks",
-			test_a_thousand_namesakes_do_not_cost_a_million_looks);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/text", test_text),
+	UNIT_TEST("/openmetrics", test_openmetrics),
+	UNIT_TEST("/packed is the same text", test_packed_is_the_same_text),
+	UNIT_TEST("/histograms are cumulative", test_histograms_are_cumulative),
+	UNIT_TEST("/nothing is an empty text", test_nothing_is_an_empty_text),
+	UNIT_TEST("/a guarded family has no series twice",
+		  test_a_guarded_family_has_no_series_twice),
+	UNIT_TEST("/the same name is the same family", test_the_same_name_is_the_same_family),
+	UNIT_TEST("/no family has the name of another's samples",
+		  test_no_family_has_the_name_of_anothers_samples),
+	UNIT_TEST("/a thousand namesakes do not cost a million looks",
+		  test_a_thousand_namesakes_do_not_cost_a_million_looks),
+	{ 0 },
+};

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "../support/unit.h"
+
 /* In pieces of that size. */
 static char *pack(const char *text, gsize size, gsize piece, gsize *packed)
 {
@@ -46,9 +48,7 @@ static void test_what_was_packed_unpacks(void)
 	assert_round_trip(same, 1000000, 1000000);
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/what was packed unpacks", test_what_was_packed_unpacks);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/what was packed unpacks", test_what_was_packed_unpacks),
+	{ 0 },
+};

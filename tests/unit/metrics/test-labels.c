@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "render/family.h"
+#include "../support/unit.h"
 
 static void assert_labels(const Labels *labels, const char *expected)
 {
@@ -64,13 +65,10 @@ static void test_the_last_labels_can_be_taken_back(void)
 	assert_labels(&labels, "{b=\"c\"");
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/values from outside are escaped", test_values_from_outside_are_escaped);
-	g_test_add_func("/long values are cut between characters",
-			test_long_values_are_cut_between_characters);
-	g_test_add_func("/the last labels can be taken back",
-			test_the_last_labels_can_be_taken_back);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/values from outside are escaped", test_values_from_outside_are_escaped),
+	UNIT_TEST("/long values are cut between characters",
+		  test_long_values_are_cut_between_characters),
+	UNIT_TEST("/the last labels can be taken back", test_the_last_labels_can_be_taken_back),
+	{ 0 },
+};

@@ -6,6 +6,7 @@
 #include "hardware/machine.h"
 #include "hardware/scan/scan.h"
 #include "made-reading.h"
+#include "../support/unit.h"
 
 /* The ends of GID tables are empty: short ones say the same, sooner. */
 #define SHORT "LAST=15"
@@ -74,6 +75,11 @@ static void test_add(const char *name)
 	g_test_add_data_func_full(path, g_strdup(name), test_machine, g_free);
 }
 
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/every rail has its counters", test_every_rail_has_its_counters),
+	{ 0 },
+};
+
 int main(int argc, char **argv)
 {
 	g_autoptr(GDir) dir = g_dir_open(MACHINES_DIR, 0, NULL);
@@ -86,6 +92,6 @@ int main(int argc, char **argv)
 		if (g_str_has_suffix(file, ".machine"))
 			test_add(name);
 	}
-	g_test_add_func("/every rail has its counters", test_every_rail_has_its_counters);
+	unit_tests_add();
 	return g_test_run();
 }

@@ -3,6 +3,7 @@
  * called: each would be for nothing without the other. */
 #include "hardware/counters/ethtool.h"
 #include "names/table.h"
+#include "../support/unit.h"
 
 typedef const char *(*PatternAt)(guint i);
 
@@ -42,11 +43,10 @@ static void test_what_has_a_name_is_read(void)
 	assert_each(names_ethtool_pattern, rdmad_ethtool_name_matters);
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-#define ADD(name) g_test_add_func("/metrics-names-netdev/" #name, test_##name)
-	ADD(what_is_read_has_a_name);
-	ADD(what_has_a_name_is_read);
-	return g_test_run();
-}
+#define TEST(name) UNIT_TEST("/metrics-names-netdev/" #name, test_##name)
+
+const UnitTest unit_tests[] = {
+	TEST(what_is_read_has_a_name),
+	TEST(what_has_a_name_is_read),
+	{ 0 },
+};

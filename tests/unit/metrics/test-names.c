@@ -2,6 +2,7 @@
 #include "names/table.h"
 
 #include "hardware/counters/ethtool.h"
+#include "../support/unit.h"
 
 /* The table of the metric's design: every counter that node_exporter has. */
 static const struct {
@@ -266,17 +267,15 @@ static void test_what_goes_down_again_is_a_gauge(void)
 	}
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/families", test_families);
-	g_test_add_func("/each meaning of a driver's counter is found",
-			test_each_meaning_of_a_driver_s_counter_is_found);
-	g_test_add_func("/interfaces", test_interfaces);
-	g_test_add_func("/all that is read by ethtool has a family",
-			test_all_that_is_read_by_ethtool_has_a_family);
-	g_test_add_func("/widths", test_widths);
-	g_test_add_func("/a group that failed has no name", test_a_group_that_failed_has_no_name);
-	g_test_add_func("/what goes down again is a gauge", test_what_goes_down_again_is_a_gauge);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/families", test_families),
+	UNIT_TEST("/each meaning of a driver's counter is found",
+		  test_each_meaning_of_a_driver_s_counter_is_found),
+	UNIT_TEST("/interfaces", test_interfaces),
+	UNIT_TEST("/all that is read by ethtool has a family",
+		  test_all_that_is_read_by_ethtool_has_a_family),
+	UNIT_TEST("/widths", test_widths),
+	UNIT_TEST("/a group that failed has no name", test_a_group_that_failed_has_no_name),
+	UNIT_TEST("/what goes down again is a gauge", test_what_goes_down_again_is_a_gauge),
+	{ 0 },
+};

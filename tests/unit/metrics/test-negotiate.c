@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "render/negotiate.h"
+#include "../support/unit.h"
 
 static void test_format(void)
 {
@@ -82,12 +83,10 @@ static void test_a_list_without_end_is_not_read_to_its_end(void)
 	g_assert_cmpint(negotiate_format(accept->str), ==, EXPOSITION_TEXT);
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/format", test_format);
-	g_test_add_func("/encoding", test_encoding);
-	g_test_add_func("/a list without end is not read to its end",
-			test_a_list_without_end_is_not_read_to_its_end);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/format", test_format),
+	UNIT_TEST("/encoding", test_encoding),
+	UNIT_TEST("/a list without end is not read to its end",
+		  test_a_list_without_end_is_not_read_to_its_end),
+	{ 0 },
+};

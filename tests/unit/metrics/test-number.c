@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "../support/unit.h"
+
 static const guint64 WHOLE[] = {
 	0,	 9,	      10,	   99,		100,	    12345,
 	1000000, 4294967295u, 4294967296u, 9999999999u, G_MAXINT64, G_MAXUINT64,
@@ -86,13 +88,11 @@ static void test_doubles_read_back_exactly(void)
 	}
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/whole numbers read back", test_whole_numbers_read_back);
-	g_test_add_func("/a point stands before the last digits",
-			test_a_point_stands_before_the_last_digits);
-	g_test_add_func("/doubles are short", test_doubles_are_short);
-	g_test_add_func("/doubles read back exactly", test_doubles_read_back_exactly);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/whole numbers read back", test_whole_numbers_read_back),
+	UNIT_TEST("/a point stands before the last digits",
+		  test_a_point_stands_before_the_last_digits),
+	UNIT_TEST("/doubles are short", test_doubles_are_short),
+	UNIT_TEST("/doubles read back exactly", test_doubles_read_back_exactly),
+	{ 0 },
+};

@@ -3,6 +3,8 @@
 
 #include <glib/gstdio.h>
 
+#include "../support/unit.h"
+
 #define UID    "0f3c2ab1-1d9c-4bfb-9c3c-5d1f0a3c77aa"
 #define STATIC "0123456789abcdef0123456789abcdef"
 
@@ -122,27 +124,19 @@ static void test_a_directory_that_cannot_be_read_is_empty(Fixture *fixture, gcon
 	g_assert_null(pod_names_lookup(names, UID));
 }
 
-int main(int argc, char **argv)
-{
-	static const struct {
-		const char *name;
-		void (*fn)(Fixture *fixture, gconstpointer data);
-	} tests[] = {
-		{ "a uid has a pod", test_a_uid_has_a_pod },
-		{ "names that are none are left out", test_names_that_are_none_are_left_out },
-		{ "a known uid reads nothing", test_a_known_uid_reads_nothing },
-		{ "a new pod is found at once", test_a_new_pod_is_found_at_once },
-		{ "what was not found is looked for again later",
-		  test_what_was_not_found_is_looked_for_again_later },
-		{ "a directory that cannot be read is empty",
-		  test_a_directory_that_cannot_be_read_is_empty },
-	};
-
-	g_test_init(&argc, &argv, NULL);
-	for (guint i = 0; i < G_N_ELEMENTS(tests); i++) {
-		g_autofree char *path = g_strdup_printf("/metrics/pod-names/%s", tests[i].name);
-
-		g_test_add(path, Fixture, NULL, set_up, tests[i].fn, tear_down);
-	}
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_FIXTURE_TEST("/metrics/pod-names/a uid has a pod", Fixture, NULL, set_up,
+			  test_a_uid_has_a_pod, tear_down),
+	UNIT_FIXTURE_TEST("/metrics/pod-names/names that are none are left out", Fixture, NULL,
+			  set_up, test_names_that_are_none_are_left_out, tear_down),
+	UNIT_FIXTURE_TEST("/metrics/pod-names/a known uid reads nothing", Fixture, NULL, set_up,
+			  test_a_known_uid_reads_nothing, tear_down),
+	UNIT_FIXTURE_TEST("/metrics/pod-names/a new pod is found at once", Fixture, NULL, set_up,
+			  test_a_new_pod_is_found_at_once, tear_down),
+	UNIT_FIXTURE_TEST("/metrics/pod-names/what was not found is looked for again later",
+			  Fixture, NULL, set_up, test_what_was_not_found_is_looked_for_again_later,
+			  tear_down),
+	UNIT_FIXTURE_TEST("/metrics/pod-names/a directory that cannot be read is empty", Fixture,
+			  NULL, set_up, test_a_directory_that_cannot_be_read_is_empty, tear_down),
+	{ 0 },
+};

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "../support/unit.h"
+
 static void assert_lines(const char *text, const char *const *lines)
 {
 	for (; *lines; lines++)
@@ -370,27 +372,22 @@ static void test_devices_that_count_other_things(void)
 	assert_lines(text, lines);
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/a device", test_a_device);
-	g_test_add_func("/counters", test_counters);
-	g_test_add_func("/who", test_who);
-	g_test_add_func("/the names of node_exporter", test_the_names_of_node_exporter);
-	g_test_add_func("/what the driver cannot list is of no pod",
-			test_what_the_driver_cannot_list_is_of_no_pod);
-	g_test_add_func("/a device that was late is left out",
-			test_a_device_that_was_late_is_left_out);
-	g_test_add_func("/what was not asked for is not told",
-			test_what_was_not_asked_for_is_not_told);
-	g_test_add_func("/users that could not be listed are not none",
-			test_users_that_could_not_be_listed_are_not_none);
-	g_test_add_func("/names that look the same stay apart",
-			test_names_that_look_the_same_stay_apart);
-	g_test_add_func("/two names of one thing are one series",
-			test_two_names_of_one_thing_are_one_series);
-	g_test_add_func("/of two devices of one name one is shown",
-			test_of_two_devices_of_one_name_one_is_shown);
-	g_test_add_func("/devices that count other things", test_devices_that_count_other_things);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/a device", test_a_device),
+	UNIT_TEST("/counters", test_counters),
+	UNIT_TEST("/who", test_who),
+	UNIT_TEST("/the names of node_exporter", test_the_names_of_node_exporter),
+	UNIT_TEST("/what the driver cannot list is of no pod",
+		  test_what_the_driver_cannot_list_is_of_no_pod),
+	UNIT_TEST("/a device that was late is left out", test_a_device_that_was_late_is_left_out),
+	UNIT_TEST("/what was not asked for is not told", test_what_was_not_asked_for_is_not_told),
+	UNIT_TEST("/users that could not be listed are not none",
+		  test_users_that_could_not_be_listed_are_not_none),
+	UNIT_TEST("/names that look the same stay apart", test_names_that_look_the_same_stay_apart),
+	UNIT_TEST("/two names of one thing are one series",
+		  test_two_names_of_one_thing_are_one_series),
+	UNIT_TEST("/of two devices of one name one is shown",
+		  test_of_two_devices_of_one_name_one_is_shown),
+	UNIT_TEST("/devices that count other things", test_devices_that_count_other_things),
+	{ 0 },
+};

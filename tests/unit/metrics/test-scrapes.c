@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "scrapes.h"
+#include "../support/unit.h"
 
 static void test_the_scraper_has_its_answer_before_it_gives_up(void)
 {
@@ -20,10 +21,8 @@ static void test_the_scraper_has_its_answer_before_it_gives_up(void)
 	}
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/metrics/scrapes/the scraper has its answer before it gives up",
-			test_the_scraper_has_its_answer_before_it_gives_up);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/metrics/scrapes/the scraper has its answer before it gives up",
+		  test_the_scraper_has_its_answer_before_it_gives_up),
+	{ 0 },
+};

@@ -7,6 +7,7 @@
 #include "service/inventory-private.h"
 #include "service/stats-private.h"
 #include "service/pod-list-text.h"
+#include "../support/unit.h"
 
 static void assert_text(FamilySet *set, const char *expected)
 {
@@ -155,19 +156,18 @@ static void test_stats(void)
 			 "rdmad_time_seconds_sum 1.25\nrdmad_time_seconds_count 2\n");
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add("/allocations that have a pod and a device are told", AllocationsFixture, NULL,
-		   allocations_fixture_setup,
-		   test_allocations_that_have_a_pod_and_a_device_are_told,
-		   allocations_fixture_teardown);
-	g_test_add("/two allocations of one container are one series", AllocationsFixture, NULL,
-		   allocations_fixture_setup, test_two_allocations_of_one_container_are_one_series,
-		   allocations_fixture_teardown);
-	g_test_add("/the mode of network namespaces", AllocationsFixture, NULL,
-		   allocations_fixture_setup, test_the_mode_of_network_namespaces,
-		   allocations_fixture_teardown);
-	g_test_add_func("/stats", test_stats);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_FIXTURE_TEST("/allocations that have a pod and a device are told", AllocationsFixture,
+			  NULL, allocations_fixture_setup,
+			  test_allocations_that_have_a_pod_and_a_device_are_told,
+			  allocations_fixture_teardown),
+	UNIT_FIXTURE_TEST("/two allocations of one container are one series", AllocationsFixture,
+			  NULL, allocations_fixture_setup,
+			  test_two_allocations_of_one_container_are_one_series,
+			  allocations_fixture_teardown),
+	UNIT_FIXTURE_TEST("/the mode of network namespaces", AllocationsFixture, NULL,
+			  allocations_fixture_setup, test_the_mode_of_network_namespaces,
+			  allocations_fixture_teardown),
+	UNIT_TEST("/stats", test_stats),
+	{ 0 },
+};

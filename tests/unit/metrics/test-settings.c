@@ -4,6 +4,8 @@
 
 #include "config/config-private.h"
 #include "settings.h"
+#include "../support/refused.h"
+#include "../support/unit.h"
 
 /* `text` is what stands in the module's group. */
 static MetricsSettings *parse(const char *text, GError **error)
@@ -114,27 +116,17 @@ static void test_bad(gconstpointer data)
 	g_autoptr(MetricsSettings) settings = parse(bad->text, &error);
 
 	g_assert_null(settings);
-	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG);
-	g_assert_true(g_str_has_prefix(error->message, "test.conf:1: "));
-	if (!strstr(error->message, bad->message))
-		g_error("\"%s\" does not speak of \"%s\"", error->message, bad->message);
+	assert_refused(error, bad->message);
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/metrics/settings/no configuration reads everything, for this node alone",
-			test_no_configuration_reads_everything_for_this_node_alone);
-	g_test_add_func("/metrics/settings/every option is read", test_every_option_is_read);
-	g_test_add_func("/metrics/settings/an empty list listens nowhere",
-			test_an_empty_list_listens_nowhere);
-	g_test_add_func("/metrics/settings/patterns take and refuse devices",
-			test_patterns_take_and_refuse_devices);
-	for (guint i = 0; i < G_N_ELEMENTS(BAD); i++) {
-		g_autofree char *path =
-			g_strdup_printf("/metrics/settings/refuses %s", BAD[i].name);
-
-		g_test_add_data_func(path, &BAD[i], test_bad);
-	}
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/metrics/settings/no configuration reads everything, for this node alone",
+		  test_no_configuration_reads_everything_for_this_node_alone),
+	UNIT_TEST("/metrics/settings/every option is read", test_every_option_is_read),
+	UNIT_TEST("/metrics/settings/an empty list listens nowhere",
+		  test_an_empty_list_listens_nowhere),
+	UNIT_TEST("/metrics/settings/patterns take and refuse devices",
+		  test_patterns_take_and_refuse_devices),
+	UNIT_CASES("/metrics/settings/refuses ", BAD, test_bad),
+	{ 0 },
+};

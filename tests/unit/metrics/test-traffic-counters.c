@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "traffic/traffic.h"
+#include "../support/unit.h"
 
 #define PORT   RDMAD_COUNTER_PORT
 #define HW     RDMAD_COUNTER_HW
@@ -101,10 +102,8 @@ static void test_each_driver_tells_traffic_by_its_own_names(void)
 	}
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/traffic-counters/each-driver-tells-traffic-by-its-own-names",
-			test_each_driver_tells_traffic_by_its_own_names);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/traffic-counters/each-driver-tells-traffic-by-its-own-names",
+		  test_each_driver_tells_traffic_by_its_own_names),
+	{ 0 },
+};

@@ -2,6 +2,7 @@
 #include <jansson.h>
 
 #include "traffic/traffic.h"
+#include "../support/unit.h"
 
 #define S G_USEC_PER_SEC
 
@@ -261,40 +262,29 @@ static void test_a_device_that_failed_adds_nothing(void)
 	json_decref(json);
 }
 
-int main(int argc, char **argv)
-{
-	static const struct {
-		const char *name;
-		GTestFunc fn;
-	} tests[] = {
-		{ "a-rate-needs-two-readings", test_a_rate_needs_two_readings },
-		{ "rates-are-of-the-time-that-passed-between-readings",
-		  test_rates_are_of_the_time_that_passed_between_readings },
-		{ "a-second-scraper-does-not-make-rates-of-nothing",
-		  test_a_second_scraper_does_not_make_rates_of_nothing },
-		{ "a-reset-is-unknown-not-a-rate", test_a_reset_is_unknown_not_a_rate },
-		{ "an-answer-begins-after-what-the-caller-has",
-		  test_an_answer_begins_after_what_the_caller_has },
-		{ "a-counter-that-jumps-to-the-end-is-a-high-rate",
-		  test_a_counter_that_jumps_to_the_end_is_a_high_rate },
-		{ "no-two-samples-have-the-same-mark", test_no_two_samples_have_the_same_mark },
-		{ "ten-minutes-are-kept", test_ten_minutes_are_kept },
-		{ "many-ports-share-the-memory", test_many_ports_share_the_memory },
-		{ "ports-without-number-are-not-taken-without-end",
-		  test_ports_without_number_are_not_taken_without_end },
-		{ "a-device-that-left-is-forgotten", test_a_device_that_left_is_forgotten },
-		{ "users-are-processes-with-queue-pairs",
-		  test_users_are_processes_with_queue_pairs },
-		{ "queue-pairs-that-cannot-be-listed-are-not-none",
-		  test_queue_pairs_that_cannot_be_listed_are_not_none },
-		{ "a-device-that-failed-adds-nothing", test_a_device_that_failed_adds_nothing },
-	};
-
-	g_test_init(&argc, &argv, NULL);
-	for (gsize i = 0; i < G_N_ELEMENTS(tests); i++) {
-		g_autofree char *path = g_strconcat("/traffic/", tests[i].name, NULL);
-
-		g_test_add_func(path, tests[i].fn);
-	}
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/traffic/a-rate-needs-two-readings", test_a_rate_needs_two_readings),
+	UNIT_TEST("/traffic/rates-are-of-the-time-that-passed-between-readings",
+		  test_rates_are_of_the_time_that_passed_between_readings),
+	UNIT_TEST("/traffic/a-second-scraper-does-not-make-rates-of-nothing",
+		  test_a_second_scraper_does_not_make_rates_of_nothing),
+	UNIT_TEST("/traffic/a-reset-is-unknown-not-a-rate", test_a_reset_is_unknown_not_a_rate),
+	UNIT_TEST("/traffic/an-answer-begins-after-what-the-caller-has",
+		  test_an_answer_begins_after_what_the_caller_has),
+	UNIT_TEST("/traffic/a-counter-that-jumps-to-the-end-is-a-high-rate",
+		  test_a_counter_that_jumps_to_the_end_is_a_high_rate),
+	UNIT_TEST("/traffic/no-two-samples-have-the-same-mark",
+		  test_no_two_samples_have_the_same_mark),
+	UNIT_TEST("/traffic/ten-minutes-are-kept", test_ten_minutes_are_kept),
+	UNIT_TEST("/traffic/many-ports-share-the-memory", test_many_ports_share_the_memory),
+	UNIT_TEST("/traffic/ports-without-number-are-not-taken-without-end",
+		  test_ports_without_number_are_not_taken_without_end),
+	UNIT_TEST("/traffic/a-device-that-left-is-forgotten", test_a_device_that_left_is_forgotten),
+	UNIT_TEST("/traffic/users-are-processes-with-queue-pairs",
+		  test_users_are_processes_with_queue_pairs),
+	UNIT_TEST("/traffic/queue-pairs-that-cannot-be-listed-are-not-none",
+		  test_queue_pairs_that_cannot_be_listed_are_not_none),
+	UNIT_TEST("/traffic/a-device-that-failed-adds-nothing",
+		  test_a_device_that_failed_adds_nothing),
+	{ 0 },
+};

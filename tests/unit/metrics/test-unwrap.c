@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "unwrap.h"
+#include "../support/unit.h"
 
 /* Names say how wide they are: "a32" goes round, "s32" stays at its maximum, others have 64 bits. */
 static guint width_by_name(const RdmadCounter *counter, const char *driver, gboolean *saturates)
@@ -157,24 +158,22 @@ static void test_counters_may_come_and_change_places(void)
 	g_assert_cmpuint(read_one(unwrap, later, 4, 2), ==, ROUND + 40);
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/metrics/unwrap/a counter alone", test_a_counter_alone);
-	g_test_add_func("/metrics/unwrap/rounds add up", test_rounds_add_up);
-	g_test_add_func("/metrics/unwrap/after a new beginning there are no rounds",
-			test_after_a_new_beginning_there_are_no_rounds);
-	g_test_add_func("/metrics/unwrap/a wide one that falls tells that all began again",
-			test_a_wide_one_that_falls_tells_that_all_began_anew);
-	g_test_add_func("/metrics/unwrap/nearly all that fall tell that all began again",
-			test_nearly_all_that_fall_tell_that_all_began_anew);
-	g_test_add_func("/metrics/unwrap/ports tell nothing about each other",
-			test_ports_tell_nothing_about_each_other);
-	g_test_add_func("/metrics/unwrap/what could not be read is remembered",
-			test_what_could_not_be_read_is_remembered);
-	g_test_add_func("/metrics/unwrap/what is no longer there is forgotten",
-			test_what_is_no_longer_there_is_forgotten);
-	g_test_add_func("/metrics/unwrap/counters may come and change places",
-			test_counters_may_come_and_change_places);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/metrics/unwrap/a counter alone", test_a_counter_alone),
+	UNIT_TEST("/metrics/unwrap/rounds add up", test_rounds_add_up),
+	UNIT_TEST("/metrics/unwrap/after a new beginning there are no rounds",
+		  test_after_a_new_beginning_there_are_no_rounds),
+	UNIT_TEST("/metrics/unwrap/a wide one that falls tells that all began again",
+		  test_a_wide_one_that_falls_tells_that_all_began_anew),
+	UNIT_TEST("/metrics/unwrap/nearly all that fall tell that all began again",
+		  test_nearly_all_that_fall_tell_that_all_began_anew),
+	UNIT_TEST("/metrics/unwrap/ports tell nothing about each other",
+		  test_ports_tell_nothing_about_each_other),
+	UNIT_TEST("/metrics/unwrap/what could not be read is remembered",
+		  test_what_could_not_be_read_is_remembered),
+	UNIT_TEST("/metrics/unwrap/what is no longer there is forgotten",
+		  test_what_is_no_longer_there_is_forgotten),
+	UNIT_TEST("/metrics/unwrap/counters may come and change places",
+		  test_counters_may_come_and_change_places),
+	{ 0 },
+};

@@ -8,6 +8,7 @@
 #include "base/loop.h"
 #include "base/work.h"
 #include "namespace.h"
+#include "../support/unit.h"
 
 typedef struct {
 	char *directory;
@@ -212,17 +213,15 @@ static void test_results_of_jobs_come_back_on_the_loop(Fixture *f, gconstpointer
 	g_assert_cmpuint(jobs.right, ==, 20);
 }
 
-#define ADD(name) g_test_add("/netns/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name) UNIT_FIXTURE_TEST("/netns/" #name, Fixture, NULL, setup, test_##name, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(a_namespace_has_an_identity);
-	ADD(other_paths_are_refused);
-	ADD(other_descriptors_are_refused);
-	ADD(a_call_is_inside_and_the_caller_is_not);
-	ADD(what_is_no_namespace_cannot_be_entered);
-	ADD(results_of_jobs_come_back_on_the_loop);
-	ADD(a_bind_mount_is_followed);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(a_namespace_has_an_identity),
+	TEST(other_paths_are_refused),
+	TEST(other_descriptors_are_refused),
+	TEST(a_call_is_inside_and_the_caller_is_not),
+	TEST(what_is_no_namespace_cannot_be_entered),
+	TEST(results_of_jobs_come_back_on_the_loop),
+	TEST(a_bind_mount_is_followed),
+	{ 0 },
+};

@@ -10,6 +10,7 @@
 #include "hardware/netlink/rdma.h"
 #include "namespace.h"
 #include "network/network-private.h"
+#include "../support/unit.h"
 
 typedef struct {
 	gboolean ready;
@@ -710,31 +711,29 @@ static void test_a_device_that_cannot_move_stays_with_the_reason(Fixture *f, gco
 	g_assert_cmpuint(after->len, ==, devices->len);
 }
 
-#define ADD(name) g_test_add("/network/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name) UNIT_FIXTURE_TEST("/network/" #name, Fixture, NULL, setup, test_##name, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(a_link_is_made_in_the_other_namespace);
-	ADD(a_veth_pair_has_an_end_in_each);
-	ADD(what_is_wrong_is_refused_and_makes_nothing);
-	ADD(the_kernel_s_own_words_are_in_the_error);
-	ADD(a_link_goes_to_the_pod_and_comes_back);
-	ADD(altnames_come_and_go);
-	ADD(many_links_go_at_once);
-	ADD(a_function_that_has_none_refuses_virtual_ones);
-	ADD(a_socket_that_is_opened_again_is_where_it_was);
-	ADD(addresses_are_what_they_were_set_to);
-	ADD(neighbours_come_and_go);
-	ADD(routes_are_what_they_were_set_to);
-	ADD(a_gateway_behind_a_link_route_is_found);
-	ADD(routes_are_listed_by_link);
-	ADD(rules_are_what_they_were_set_to);
-	ADD(sysctls_are_those_of_the_namespace);
-	ADD(a_device_that_is_not_there_is_not_moved);
-	ADD(a_device_that_cannot_move_stays_with_the_reason);
-	g_test_add_func("/network/texts_of_addresses", test_texts_of_addresses);
-	g_test_add_func("/network/names_that_are_no_sysctl_are_refused",
-			test_names_that_are_no_sysctl_are_refused);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(a_link_is_made_in_the_other_namespace),
+	TEST(a_veth_pair_has_an_end_in_each),
+	TEST(what_is_wrong_is_refused_and_makes_nothing),
+	TEST(the_kernel_s_own_words_are_in_the_error),
+	TEST(a_link_goes_to_the_pod_and_comes_back),
+	TEST(altnames_come_and_go),
+	TEST(many_links_go_at_once),
+	TEST(a_function_that_has_none_refuses_virtual_ones),
+	TEST(a_socket_that_is_opened_again_is_where_it_was),
+	TEST(addresses_are_what_they_were_set_to),
+	TEST(neighbours_come_and_go),
+	TEST(routes_are_what_they_were_set_to),
+	TEST(a_gateway_behind_a_link_route_is_found),
+	TEST(routes_are_listed_by_link),
+	TEST(rules_are_what_they_were_set_to),
+	TEST(sysctls_are_those_of_the_namespace),
+	TEST(a_device_that_is_not_there_is_not_moved),
+	TEST(a_device_that_cannot_move_stays_with_the_reason),
+	UNIT_TEST("/network/texts_of_addresses", test_texts_of_addresses),
+	UNIT_TEST("/network/names_that_are_no_sysctl_are_refused",
+		  test_names_that_are_no_sysctl_are_refused),
+	{ 0 },
+};

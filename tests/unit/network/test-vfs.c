@@ -6,6 +6,7 @@
 #include <linux/rtnetlink.h>
 
 #include "../hardware/netlink-message.h"
+#include "../support/unit.h"
 #include "network/network-private.h"
 
 static void message_start(Message *msg)
@@ -96,12 +97,10 @@ static void test_functions_without_sense_are_left_out(void)
 	g_assert_cmpuint(link->n_vfs, ==, 0);
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/vfs/each_function_has_what_the_driver_says",
-			test_each_function_has_what_the_driver_says);
-	g_test_add_func("/vfs/functions_without_sense_are_left_out",
-			test_functions_without_sense_are_left_out);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/vfs/each_function_has_what_the_driver_says",
+		  test_each_function_has_what_the_driver_says),
+	UNIT_TEST("/vfs/functions_without_sense_are_left_out",
+		  test_functions_without_sense_are_left_out),
+	{ 0 },
+};

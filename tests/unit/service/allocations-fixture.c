@@ -1,17 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "allocations-fixture.h"
 
-#include <glib/gstdio.h>
-
-static void turn_over(gpointer data)
-{
-	AllocationsFixture *f = data;
-
-	if (--f->turns)
-		rdmad_event_arm(f->end, 0);
-	else
-		rdmad_loop_stop(f->loop);
-}
+#include "../scratch.h"
 
 void allocations_fixture_open(AllocationsFixture *f)
 {
@@ -28,7 +18,7 @@ void allocations_fixture_setup(AllocationsFixture *f, gconstpointer data)
 	f->dir = g_dir_make_tmp("rdmad-allocations-XXXXXX", NULL);
 	f->loop = rdmad_loop_new();
 	f->event_log = rdmad_event_log_new(f->loop);
-	f->end = rdmad_loop_add_timer(f->loop, NULL, turn_over, f);
+	turns_init(&f->turns, f->loop);
 	f->seen = g_string_new(NULL);
 	allocations_fixture_open(f);
 }
@@ -39,28 +29,14 @@ void allocations_fixture_close(AllocationsFixture *f)
 	rdmad_state_close(f->state);
 }
 
-static void remove_directory(const char *path)
-{
-	g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
-	const char *name;
-
-	while (dir && (name = g_dir_read_name(dir))) {
-		g_autofree char *child = g_build_filename(path, name, NULL);
-
-		g_unlink(child);
-	}
-	g_rmdir(path);
-}
-
 void allocations_fixture_teardown(AllocationsFixture *f, gconstpointer data)
 {
 	allocations_fixture_close(f);
 	g_string_free(f->seen, TRUE);
-	rdmad_event_free(f->end);
+	turns_clear(&f->turns);
 	rdmad_event_log_free(f->event_log);
 	rdmad_loop_free(f->loop);
-	remove_directory(f->dir);
-	g_free(f->dir);
+	scratch_free(f->dir);
 }
 
 void allocations_fixture_reopen(AllocationsFixture *f)
@@ -71,9 +47,7 @@ void allocations_fixture_reopen(AllocationsFixture *f)
 
 void allocations_fixture_run(AllocationsFixture *f)
 {
-	f->turns = 5;
-	rdmad_event_arm(f->end, 0);
-	rdmad_loop_run(f->loop);
+	turns_run(&f->turns);
 }
 
 const RdmadAllocation *allocations_fixture_grant(AllocationsFixture *f, const char *slots,
@@ -115,4 +89,24 @@ char *allocations_fixture_text(AllocationsFixture *f)
 
 	rdmad_allocations_foreach(f->allocations, allocation_append, text);
 	return g_string_free(text, FALSE);
+}
+
+void allocations_fixture_expect(AllocationsFixture *f, const char *text)
+{
+	g_autofree char *is = allocations_fixture_text(f);
+
+	g_assert_cmpstr(is, ==, text);
+}
+
+static void kind_append(const RdmadEventLogEntry *entry, gpointer data)
+{
+	g_string_append_printf(data, "%s ", entry->kind);
+}
+
+void allocations_fixture_expect_events(AllocationsFixture *f, const char *kinds)
+{
+	g_autoptr(GString) seen = g_string_new(NULL);
+
+	rdmad_event_log_foreach(f->event_log, 0, kind_append, seen);
+	g_assert_cmpstr(seen->str, ==, kinds);
 }

@@ -7,6 +7,7 @@
 #include "base/loop.h"
 #include "service/allocations-private.h"
 #include "service/event-log-private.h"
+#include "../support/turns.h"
 
 typedef struct {
 	char *dir;
@@ -14,8 +15,7 @@ typedef struct {
 	RdmadEventLog *event_log;
 	RdmadState *state;
 	RdmadAllocations *allocations;
-	RdmadEvent *end;
-	guint turns;
+	Turns turns;
 	GString *seen; /* for callbacks */
 } AllocationsFixture;
 
@@ -36,3 +36,6 @@ const RdmadAllocation *allocations_fixture_grant(AllocationsFixture *f, const ch
 char *allocations_fixture_must_grant(AllocationsFixture *f, const char *slots);
 /* "a,b=pod c" in order of age; g_free(). */
 char *allocations_fixture_text(AllocationsFixture *f);
+void allocations_fixture_expect(AllocationsFixture *f, const char *text);
+/* The kinds of all entries of the event log, each with a space behind it. */
+void allocations_fixture_expect_events(AllocationsFixture *f, const char *kinds);

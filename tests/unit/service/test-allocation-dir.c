@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "../scratch.h"
+#include "../support/unit.h"
 
 #define ID "0123456789abcdef"
 
@@ -145,18 +146,16 @@ static void test_unfinished_files_are_cleaned(void)
 	g_assert_true(rdmad_allocation_dir_has(dir, ID, "file", NULL));
 }
 
-#define ADD(name) g_test_add_func("/allocation-dir/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/allocation-dir/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(what_was_written_is_read);
-	ADD(a_longer_file_is_not_read);
-	ADD(without_a_directory_there_is_nothing);
-	ADD(the_list_names_all_and_remove_takes_one);
-	ADD(a_run_directory_that_was_removed_is_made_again);
-	ADD(links_are_not_followed);
-	ADD(an_id_is_one_name);
-	ADD(unfinished_files_are_cleaned);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(what_was_written_is_read),
+	TEST(a_longer_file_is_not_read),
+	TEST(without_a_directory_there_is_nothing),
+	TEST(the_list_names_all_and_remove_takes_one),
+	TEST(a_run_directory_that_was_removed_is_made_again),
+	TEST(links_are_not_followed),
+	TEST(an_id_is_one_name),
+	TEST(unfinished_files_are_cleaned),
+	{ 0 },
+};

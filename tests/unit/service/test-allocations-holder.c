@@ -5,6 +5,7 @@
 
 #include "allocations-fixture.h"
 #include "pod-list-text.h"
+#include "../support/unit.h"
 
 #define SECOND G_USEC_PER_SEC
 
@@ -339,18 +340,16 @@ static void test_a_list_without_its_devices_does_not_end_a_pod_that_lives(Alloca
 	}
 }
 
-#define ADD(name)                                                                                  \
-	g_test_add("/allocations-holder/" #name, AllocationsFixture, NULL,                         \
-		   allocations_fixture_setup, test_##name, allocations_fixture_teardown)
+#define TEST(name)                                                                                 \
+	UNIT_FIXTURE_TEST("/allocations-holder/" #name, AllocationsFixture, NULL,                  \
+			  allocations_fixture_setup, test_##name, allocations_fixture_teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(an_exclusive_slot_is_refused_while_its_holder_lives);
-	ADD(a_shared_slot_whose_holder_lives_is_given_with_a_warning);
-	ADD(the_next_pod_has_another_allocation_and_both_are_told);
-	ADD(each_container_of_a_pod_keeps_its_allocation_while_the_pod_lives);
-	ADD(a_pod_that_was_never_named_may_live);
-	ADD(a_list_without_its_devices_does_not_end_a_pod_that_lives);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(an_exclusive_slot_is_refused_while_its_holder_lives),
+	TEST(a_shared_slot_whose_holder_lives_is_given_with_a_warning),
+	TEST(the_next_pod_has_another_allocation_and_both_are_told),
+	TEST(each_container_of_a_pod_keeps_its_allocation_while_the_pod_lives),
+	TEST(a_pod_that_was_never_named_may_live),
+	TEST(a_list_without_its_devices_does_not_end_a_pod_that_lives),
+	{ 0 },
+};

@@ -5,6 +5,7 @@
 
 #include "allocations-fixture.h"
 #include "pod-list-text.h"
+#include "../support/unit.h"
 
 #define SLOTS  12 /* "a" to "l" */
 #define STEPS  400
@@ -232,11 +233,9 @@ static void test_any_sequence_agrees_with_the_model(AllocationsFixture *f, gcons
 		g_free(m.id[allocation]);
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add("/allocations-model/any_sequence_agrees_with_the_model", AllocationsFixture,
-		   NULL, allocations_fixture_setup, test_any_sequence_agrees_with_the_model,
-		   allocations_fixture_teardown);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_FIXTURE_TEST("/allocations-model/any_sequence_agrees_with_the_model",
+			  AllocationsFixture, NULL, allocations_fixture_setup,
+			  test_any_sequence_agrees_with_the_model, allocations_fixture_teardown),
+	{ 0 },
+};

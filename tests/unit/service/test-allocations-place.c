@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "../scratch.h"
+#include "../support/unit.h"
 #include "allocations-fixture.h"
 #include "service/state-private.h"
 
@@ -250,15 +251,13 @@ static void test_a_damaged_database_is_written_anew(void)
 	allocations_fixture_teardown(&f, NULL);
 }
 
-#define ADD(name) g_test_add_func("/allocations-place/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/allocations-place/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(a_allocation_is_written_where_it_is_looked_for);
-	ADD(whoever_asks_for_problems_finds_none_afterwards);
-	ADD(what_cannot_be_written_in_place_is_refused);
-	ADD(a_look_that_fails_refuses_no_later_allocation);
-	ADD(a_damaged_database_is_written_anew);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(a_allocation_is_written_where_it_is_looked_for),
+	TEST(whoever_asks_for_problems_finds_none_afterwards),
+	TEST(what_cannot_be_written_in_place_is_refused),
+	TEST(a_look_that_fails_refuses_no_later_allocation),
+	TEST(a_damaged_database_is_written_anew),
+	{ 0 },
+};

@@ -4,6 +4,7 @@
 
 #include "allocations-fixture.h"
 #include "pod-list-text.h"
+#include "../support/unit.h"
 
 /* Never dereferenced: an owner is only compared. */
 #define SOME_MODULE ((RdmadModule *)0x10)
@@ -23,13 +24,6 @@ static void reconcile_at(AllocationsFixture *f, const char *text, gint64 after_u
 	rdmad_allocations_reconcile(f->allocations, list);
 }
 
-static void expect(AllocationsFixture *f, const char *text)
-{
-	g_autofree char *is = allocations_fixture_text(f);
-
-	g_assert_cmpstr(is, ==, text);
-}
-
 static void test_allocations_get_the_names_of_their_pods(AllocationsFixture *f, gconstpointer data)
 {
 	g_autofree char *id = allocations_fixture_must_grant(f, "a,b");
@@ -40,7 +34,7 @@ static void test_allocations_get_the_names_of_their_pods(AllocationsFixture *f, 
 	reconcile_at(f, "train-0=a,b train-1=c", 0);
 	g_assert_false(rdmad_allocations_unsettled(f->allocations));
 	for (guint round = 0; round < 2; round++) {
-		expect(f, "a,b=train-0 c=train-1");
+		allocations_fixture_expect(f, "a,b=train-0 c=train-1");
 		allocation = rdmad_allocations_lookup(f->allocations, id);
 		g_assert_cmpstr(allocation->pod_namespace, ==, "ns");
 		g_assert_cmpstr(allocation->container, ==, "main");
@@ -52,18 +46,18 @@ static void test_a_list_older_than_the_grant_says_nothing(AllocationsFixture *f,
 {
 	g_free(allocations_fixture_must_grant(f, "a"));
 	reconcile_at(f, "before=a", -SECOND);
-	expect(f, "a");
+	allocations_fixture_expect(f, "a");
 }
 
 static void test_a_slot_that_moved_is_of_a_new_allocation(AllocationsFixture *f, gconstpointer data)
 {
 	g_free(allocations_fixture_must_grant(f, "a"));
 	reconcile_at(f, "before=a", 0);
-	expect(f, "a=before");
+	allocations_fixture_expect(f, "a=before");
 	g_free(allocations_fixture_must_grant(f, "a"));
-	expect(f, "a=before a");
+	allocations_fixture_expect(f, "a=before a");
 	reconcile_at(f, "after=a", 0);
-	expect(f, "a=after");
+	allocations_fixture_expect(f, "a=after");
 }
 
 /* Each list is seconds from the grant and what it shows; the allocation is there after the last or not. */
@@ -126,10 +120,10 @@ static void test_a_new_kubelet_is_given_time(AllocationsFixture *f, gconstpointe
 		list->asked_us = now + second * SECOND;
 		rdmad_allocations_reconcile(f->allocations, list);
 	}
-	expect(f, "a");
+	allocations_fixture_expect(f, "a");
 	list->asked_us = now + 1060 * SECOND;
 	rdmad_allocations_reconcile(f->allocations, list);
-	expect(f, "");
+	allocations_fixture_expect(f, "");
 }
 
 static void test_a_new_kubelet_does_not_know_what_the_old_one_showed(AllocationsFixture *f,
@@ -147,7 +141,7 @@ static void test_a_new_kubelet_does_not_know_what_the_old_one_showed(Allocations
 		rdmad_allocations_reconcile(f->allocations, list);
 		g_assert_true(rdmad_allocations_some_missing(f->allocations));
 	}
-	expect(f, "a=p");
+	allocations_fixture_expect(f, "a=p");
 }
 
 static void test_loaded_allocations_are_given_time(AllocationsFixture *f, gconstpointer data)
@@ -156,9 +150,9 @@ static void test_loaded_allocations_are_given_time(AllocationsFixture *f, gconst
 	allocations_fixture_reopen(f);
 	reconcile_at(f, "", 30 * SECOND);
 	reconcile_at(f, "", 59 * SECOND);
-	expect(f, "a");
+	allocations_fixture_expect(f, "a");
 	reconcile_at(f, "", 61 * SECOND);
-	expect(f, "");
+	allocations_fixture_expect(f, "");
 }
 
 /* ---- after the database was lost ---- */
@@ -197,7 +191,7 @@ static void test_held_slots_are_adopted(AllocationsFixture *f, gconstpointer dat
 	g_free(allocations_fixture_must_grant(f, "c"));
 	reconcile_at(f, "train-0=b,a,x1 train-1=c other=x2", 0);
 	for (guint round = 0; round < 2; round++) {
-		expect(f, "c=train-1 a,b=train-0");
+		allocations_fixture_expect(f, "c=train-1 a,b=train-0");
 		allocation = rdmad_allocations_by_slot(f->allocations, "rdma/hca", "b");
 		g_assert_cmpstr(allocation->id, ==, "0123456789abcdef");
 		g_assert_cmpstr(allocation->devices[0], ==, "dev-a");
@@ -212,15 +206,15 @@ static void test_held_slots_are_adopted(AllocationsFixture *f, gconstpointer dat
 static void test_without_a_resolver_nothing_is_adopted(AllocationsFixture *f, gconstpointer data)
 {
 	reconcile_at(f, "train-0=a", 0);
-	expect(f, "");
+	allocations_fixture_expect(f, "");
 	resolver_set(f, TRUE);
 	resolver_set(f, FALSE);
 	reconcile_at(f, "train-0=a", 0);
-	expect(f, "");
+	allocations_fixture_expect(f, "");
 	resolver_set(f, TRUE);
 	rdmad_allocations_reap(f->allocations, SOME_MODULE);
 	reconcile_at(f, "train-0=a", 0);
-	expect(f, "");
+	allocations_fixture_expect(f, "");
 }
 
 static void test_what_a_module_ended_is_not_adopted(AllocationsFixture *f, gconstpointer data)
@@ -230,30 +224,22 @@ static void test_what_a_module_ended_is_not_adopted(AllocationsFixture *f, gcons
 	resolver_set(f, TRUE);
 	g_assert_true(rdmad_allocations_end(f->allocations, id, "enough", NULL));
 	reconcile_at(f, "p=a", 0);
-	expect(f, "");
+	allocations_fixture_expect(f, "");
 	/* Once kubelet has forgotten it, it is a slot like any other. */
 	reconcile_at(f, "", 0);
 	reconcile_at(f, "p=a", 0);
-	expect(f, "a=p");
-}
-
-static void kind_append(const RdmadEventLogEntry *entry, gpointer data)
-{
-	g_string_append_printf(data, "%s ", entry->kind);
+	allocations_fixture_expect(f, "a=p");
 }
 
 static void test_the_event_log_says_what_kubelet_told(AllocationsFixture *f, gconstpointer data)
 {
-	g_autoptr(GString) kinds = g_string_new(NULL);
-
 	resolver_set(f, TRUE);
 	g_free(allocations_fixture_must_grant(f, "a"));
 	reconcile_at(f, "p=a q=b", 0);
 	reconcile_at(f, "q=b", 100 * SECOND);
 	reconcile_at(f, "q=b", 200 * SECOND);
-	rdmad_event_log_foreach(f->event_log, 0, kind_append, kinds);
-	g_assert_cmpstr(kinds->str, ==,
-			"allocation-granted allocation-named allocation-adopted allocation-ended ");
+	allocations_fixture_expect_events(
+		f, "allocation-granted allocation-named allocation-adopted allocation-ended ");
 }
 
 static void entry_count(const RdmadEventLogEntry *entry, gpointer data)
@@ -267,33 +253,31 @@ static void test_the_same_list_again_changes_nothing(AllocationsFixture *f, gcon
 
 	resolver_set(f, TRUE);
 	reconcile_at(f, "p=a,b q=c", 0);
-	expect(f, "a,b=p c=q");
+	allocations_fixture_expect(f, "a,b=p c=q");
 	rdmad_event_log_foreach(f->event_log, 0, entry_count, &once);
 	reconcile_at(f, "p=a,b q=c", SECOND);
-	expect(f, "a,b=p c=q");
+	allocations_fixture_expect(f, "a,b=p c=q");
 	rdmad_event_log_foreach(f->event_log, 0, entry_count, &twice);
 	g_assert_cmpuint(once, ==, 2);
 	g_assert_cmpuint(twice, ==, once);
 }
 
-#define ADD(name)                                                                                  \
-	g_test_add("/allocations-reconcile/" #name, AllocationsFixture, NULL,                      \
-		   allocations_fixture_setup, test_##name, allocations_fixture_teardown)
+#define TEST(name)                                                                                 \
+	UNIT_FIXTURE_TEST("/allocations-reconcile/" #name, AllocationsFixture, NULL,               \
+			  allocations_fixture_setup, test_##name, allocations_fixture_teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(allocations_get_the_names_of_their_pods);
-	ADD(a_list_older_than_the_grant_says_nothing);
-	ADD(a_slot_that_moved_is_of_a_new_allocation);
-	ADD(a_allocation_ends_when_kubelet_no_longer_lists_it);
-	ADD(a_new_kubelet_is_given_time);
-	ADD(a_new_kubelet_does_not_know_what_the_old_one_showed);
-	ADD(loaded_allocations_are_given_time);
-	ADD(held_slots_are_adopted);
-	ADD(without_a_resolver_nothing_is_adopted);
-	ADD(what_a_module_ended_is_not_adopted);
-	ADD(the_event_log_says_what_kubelet_told);
-	ADD(the_same_list_again_changes_nothing);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(allocations_get_the_names_of_their_pods),
+	TEST(a_list_older_than_the_grant_says_nothing),
+	TEST(a_slot_that_moved_is_of_a_new_allocation),
+	TEST(a_allocation_ends_when_kubelet_no_longer_lists_it),
+	TEST(a_new_kubelet_is_given_time),
+	TEST(a_new_kubelet_does_not_know_what_the_old_one_showed),
+	TEST(loaded_allocations_are_given_time),
+	TEST(held_slots_are_adopted),
+	TEST(without_a_resolver_nothing_is_adopted),
+	TEST(what_a_module_ended_is_not_adopted),
+	TEST(the_event_log_says_what_kubelet_told),
+	TEST(the_same_list_again_changes_nothing),
+	{ 0 },
+};

@@ -10,16 +10,10 @@
 #include <unistd.h>
 
 #include "allocations-fixture.h"
+#include "../support/unit.h"
 
 /* Never dereferenced: an owner is only compared. */
 #define SOME_MODULE ((RdmadModule *)0x10)
-
-static void expect(AllocationsFixture *f, const char *text)
-{
-	g_autofree char *is = allocations_fixture_text(f);
-
-	g_assert_cmpstr(is, ==, text);
-}
 
 static void test_a_grant_is_found_and_survives(AllocationsFixture *f, gconstpointer data)
 {
@@ -53,12 +47,12 @@ static void test_allocations_come_oldest_first(AllocationsFixture *f, gconstpoin
 
 	for (guint i = 0; i < G_N_ELEMENTS(slots); i++)
 		g_free(allocations_fixture_must_grant(f, slots[i]));
-	expect(f, "c a b d");
+	allocations_fixture_expect(f, "c a b d");
 	/* Given again, maybe to another container of the same pod. */
 	g_free(allocations_fixture_must_grant(f, "a"));
-	expect(f, "c a b d a");
+	allocations_fixture_expect(f, "c a b d a");
 	allocations_fixture_reopen(f);
-	expect(f, "c a b d a");
+	allocations_fixture_expect(f, "c a b d a");
 }
 
 static gboolean attach(AllocationsFixture *f, const char *id, const char *netns,
@@ -93,7 +87,7 @@ static void test_each_container_that_shares_a_slot_has_its_allocation(Allocation
 
 	g_assert_cmpstr(first, !=, second);
 	for (guint round = 0; round < 2; round++) {
-		expect(f, "a,b a,b b,c");
+		allocations_fixture_expect(f, "a,b a,b b,c");
 		expect_slot(f, "a", second);
 		expect_slot(f, "b", third);
 		expect_slot(f, "c", third);
@@ -109,7 +103,7 @@ static void test_each_container_that_shares_a_slot_has_its_allocation(Allocation
 	end(f, second);
 	expect_slot(f, "b", NULL);
 	allocations_fixture_reopen(f);
-	expect(f, "");
+	allocations_fixture_expect(f, "");
 }
 
 static void test_no_slot_has_allocations_without_end(AllocationsFixture *f, gconstpointer data)
@@ -167,7 +161,7 @@ static void test_bad_grants_change_nothing(AllocationsFixture *f, gconstpointer 
 		g_test_message("%s", bad[i].name);
 		g_assert_null(rdmad_allocations_grant(f->allocations, &grant, &error));
 		g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID);
-		expect(f, "a,b");
+		allocations_fixture_expect(f, "a,b");
 	}
 }
 
@@ -180,7 +174,7 @@ static void test_the_most_slots_that_are_allowed(AllocationsFixture *f, gconstpo
 		g_string_append_printf(slots, ",t%04u", i);
 	g_free(allocations_fixture_must_grant(f, slots->str));
 	allocations_fixture_reopen(f);
-	expect(f, slots->str);
+	allocations_fixture_expect(f, slots->str);
 	g_string_append(slots, ",u");
 	g_assert_null(allocations_fixture_grant(f, slots->str, &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID);
@@ -195,7 +189,7 @@ static void test_an_ended_allocation_is_gone(AllocationsFixture *f, gconstpointe
 	g_assert_no_error(error);
 	g_assert_null(rdmad_allocations_lookup(f->allocations, id));
 	allocations_fixture_reopen(f);
-	expect(f, "");
+	allocations_fixture_expect(f, "");
 	g_assert_false(rdmad_allocations_end(f->allocations, id, "enough", &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND);
 }
@@ -339,11 +333,6 @@ static void test_what_a_module_leaves_is_reaped(AllocationsFixture *f, gconstpoi
 	expect_seen(f, "");
 }
 
-static void kind_append(const RdmadEventLogEntry *entry, gpointer data)
-{
-	g_string_append_printf(data, "%s ", entry->kind);
-}
-
 static void test_the_event_log_says_what_happened(AllocationsFixture *f, gconstpointer data)
 {
 	g_autofree char *id = allocations_fixture_must_grant(f, "a");
@@ -351,10 +340,8 @@ static void test_the_event_log_says_what_happened(AllocationsFixture *f, gconstp
 	g_assert_true(attach(f, id, "/ns", "net1", NULL, NULL));
 	g_assert_true(rdmad_allocations_detach(f->allocations, id, "/ns", "net1", NULL));
 	g_assert_true(rdmad_allocations_end(f->allocations, id, "enough", NULL));
-	rdmad_event_log_foreach(f->event_log, 0, kind_append, f->seen);
-	g_assert_cmpstr(
-		f->seen->str, ==,
-		"allocation-granted allocation-attached allocation-detached allocation-ended ");
+	allocations_fixture_expect_events(
+		f, "allocation-granted allocation-attached allocation-detached allocation-ended ");
 }
 
 /* ---- a disk that fails ---- */
@@ -380,12 +367,12 @@ static void check_full_disk(AllocationsFixture *f, void (*free_space)(gpointer d
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
 	g_assert_nonnull(strstr(error->message, "rdmad.db"));
 	g_assert_cmpstr(rdmad_allocations_problem(f->allocations), ==, error->message);
-	expect(f, before);
+	allocations_fixture_expect(f, before);
 	g_clear_error(&error);
 	g_assert_null(allocations_fixture_grant(f, "first,second", &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
 	g_assert_nonnull(rdmad_allocations_lookup(f->allocations, first));
-	expect(f, before);
+	allocations_fixture_expect(f, before);
 
 	free_space(data);
 	/* By itself; the next start finds the same. */
@@ -396,11 +383,11 @@ static void check_full_disk(AllocationsFixture *f, void (*free_space)(gpointer d
 		rdmad_allocations_by_slot(f->allocations, "rdma/hca", "by-itself")->id, "test",
 		NULL));
 	allocations_fixture_reopen(f);
-	expect(f, before);
+	allocations_fixture_expect(f, before);
 	g_free(allocations_fixture_must_grant(f, "another"));
 	g_assert_null(rdmad_allocations_problem(f->allocations));
 	after = g_strconcat(before, " another", NULL);
-	expect(f, after);
+	allocations_fixture_expect(f, after);
 }
 
 static void limit_lift(gpointer data)
@@ -521,30 +508,28 @@ static void test_kill_9_loses_no_acknowledged_allocation(AllocationsFixture *f, 
 	g_assert_cmpuint(g_hash_table_size(ids), >, 0);
 }
 
-#define ADD(name)                                                                                  \
-	g_test_add("/allocations/" #name, AllocationsFixture, NULL, allocations_fixture_setup,     \
-		   test_##name, allocations_fixture_teardown)
+#define TEST(name)                                                                                 \
+	UNIT_FIXTURE_TEST("/allocations/" #name, AllocationsFixture, NULL,                         \
+			  allocations_fixture_setup, test_##name, allocations_fixture_teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(a_grant_is_found_and_survives);
-	ADD(allocations_come_oldest_first);
-	ADD(each_container_that_shares_a_slot_has_its_allocation);
-	ADD(no_slot_has_allocations_without_end);
-	ADD(the_same_slot_of_two_resources_is_two_allocations);
-	ADD(bad_grants_change_nothing);
-	ADD(the_most_slots_that_are_allowed);
-	ADD(an_ended_allocation_is_gone);
-	ADD(attachments_are_replaced_by_name);
-	ADD(bad_attachments_are_refused);
-	ADD(a_watch_hears_everything_in_order);
-	ADD(a_watcher_may_grant);
-	ADD(a_borrowed_allocation_lasts_for_the_turn);
-	ADD(what_a_module_leaves_is_reaped);
-	ADD(the_event_log_says_what_happened);
-	ADD(a_file_that_may_not_grow_is_an_error);
-	ADD(a_full_disk_is_an_error);
-	ADD(kill_9_loses_no_acknowledged_allocation);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(a_grant_is_found_and_survives),
+	TEST(allocations_come_oldest_first),
+	TEST(each_container_that_shares_a_slot_has_its_allocation),
+	TEST(no_slot_has_allocations_without_end),
+	TEST(the_same_slot_of_two_resources_is_two_allocations),
+	TEST(bad_grants_change_nothing),
+	TEST(the_most_slots_that_are_allowed),
+	TEST(an_ended_allocation_is_gone),
+	TEST(attachments_are_replaced_by_name),
+	TEST(bad_attachments_are_refused),
+	TEST(a_watch_hears_everything_in_order),
+	TEST(a_watcher_may_grant),
+	TEST(a_borrowed_allocation_lasts_for_the_turn),
+	TEST(what_a_module_leaves_is_reaped),
+	TEST(the_event_log_says_what_happened),
+	TEST(a_file_that_may_not_grow_is_an_error),
+	TEST(a_full_disk_is_an_error),
+	TEST(kill_9_loses_no_acknowledged_allocation),
+	{ 0 },
+};

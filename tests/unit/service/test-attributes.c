@@ -5,6 +5,8 @@
 
 #include "base/loop.h"
 #include "service/attributes-private.h"
+#include "../support/turns.h"
+#include "../support/unit.h"
 
 /* Never dereferenced: an owner is only compared. */
 #define SOME_MODULE ((RdmadModule *)0x10)
@@ -12,33 +14,22 @@
 typedef struct {
 	RdmadLoop *loop;
 	RdmadAttributes *attributes;
-	RdmadEvent *end;
-	guint turns;   /* of the loop that are left: callbacks may cause more to be told */
+	Turns turns;
 	GString *seen; /* "name=value," or "name," when it went */
 } Fixture;
-
-static void turn_over(gpointer data)
-{
-	Fixture *f = data;
-
-	if (--f->turns)
-		rdmad_event_arm(f->end, 0);
-	else
-		rdmad_loop_stop(f->loop);
-}
 
 static void setup(Fixture *f, gconstpointer data)
 {
 	f->loop = rdmad_loop_new();
 	f->attributes = rdmad_attributes_new(f->loop);
-	f->end = rdmad_loop_add_timer(f->loop, NULL, turn_over, f);
+	turns_init(&f->turns, f->loop);
 	f->seen = g_string_new(NULL);
 }
 
 static void teardown(Fixture *f, gconstpointer data)
 {
 	g_string_free(f->seen, TRUE);
-	rdmad_event_free(f->end);
+	turns_clear(&f->turns);
 	rdmad_attributes_free(f->attributes);
 	rdmad_loop_free(f->loop);
 }
@@ -46,9 +37,7 @@ static void teardown(Fixture *f, gconstpointer data)
 /* Runs the loop and checks what the watchers saw. */
 static void expect(Fixture *f, const char *seen)
 {
-	f->turns = 5;
-	rdmad_event_arm(f->end, 0);
-	rdmad_loop_run(f->loop);
+	turns_run(&f->turns);
 	g_assert_cmpstr(f->seen->str, ==, seen);
 	g_string_truncate(f->seen, 0);
 }
@@ -186,18 +175,17 @@ static void test_bad_text_is_refused(Fixture *f, gconstpointer data)
 	g_assert_cmpstr(rdmad_attributes_get(f->attributes, big + 1), ==, big + 1);
 }
 
-#define ADD(name) g_test_add("/attributes/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name)                                                                                 \
+	UNIT_FIXTURE_TEST("/attributes/" #name, Fixture, NULL, setup, test_##name, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(a_attribute_is_what_was_set_last);
-	ADD(foreach_goes_by_name);
-	ADD(a_watch_is_told_what_is_there_then_changes);
-	ADD(the_same_value_again_is_no_news);
-	ADD(a_watch_of_one_name_hears_only_of_it);
-	ADD(a_watcher_may_change_what_it_is_told);
-	ADD(attributes_go_with_their_owner);
-	ADD(bad_text_is_refused);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(a_attribute_is_what_was_set_last),
+	TEST(foreach_goes_by_name),
+	TEST(a_watch_is_told_what_is_there_then_changes),
+	TEST(the_same_value_again_is_no_news),
+	TEST(a_watch_of_one_name_hears_only_of_it),
+	TEST(a_watcher_may_change_what_it_is_told),
+	TEST(attributes_go_with_their_owner),
+	TEST(bad_text_is_refused),
+	{ 0 },
+};

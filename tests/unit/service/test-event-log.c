@@ -5,6 +5,8 @@
 
 #include "base/loop.h"
 #include "service/event-log-private.h"
+#include "../support/turns.h"
+#include "../support/unit.h"
 
 /* Never dereferenced: an owner is only compared. */
 #define SOME_MODULE ((RdmadModule *)0x10)
@@ -12,45 +14,32 @@
 typedef struct {
 	RdmadLoop *loop;
 	RdmadEventLog *event_log;
-	RdmadEvent *end;
-	guint turns; /* of the loop that are left: callbacks may cause more to be told */
+	Turns turns;
 	RdmadWatch *watch;
 	GString *seen; /* messages, each with a comma behind it */
 	guint64 last;
 	guint count;
 } Fixture;
 
-static void turn_over(gpointer data)
-{
-	Fixture *f = data;
-
-	if (--f->turns)
-		rdmad_event_arm(f->end, 0);
-	else
-		rdmad_loop_stop(f->loop);
-}
-
 static void setup(Fixture *f, gconstpointer data)
 {
 	f->loop = rdmad_loop_new();
 	f->event_log = rdmad_event_log_new(f->loop);
-	f->end = rdmad_loop_add_timer(f->loop, NULL, turn_over, f);
+	turns_init(&f->turns, f->loop);
 	f->seen = g_string_new(NULL);
 }
 
 static void teardown(Fixture *f, gconstpointer data)
 {
 	g_string_free(f->seen, TRUE);
-	rdmad_event_free(f->end);
+	turns_clear(&f->turns);
 	rdmad_event_log_free(f->event_log);
 	rdmad_loop_free(f->loop);
 }
 
 static void run(Fixture *f)
 {
-	f->turns = 5;
-	rdmad_event_arm(f->end, 0);
-	rdmad_loop_run(f->loop);
+	turns_run(&f->turns);
 }
 
 static void see(const RdmadEventLogEntry *entry, gpointer data)
@@ -193,18 +182,17 @@ static void test_a_message_is_bounded_and_utf8(Fixture *f, gconstpointer data)
 	rdmad_event_log_foreach(f->event_log, 0, check_bounded, f);
 }
 
-#define ADD(name) g_test_add("/event log/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name)                                                                                 \
+	UNIT_FIXTURE_TEST("/event log/" #name, Fixture, NULL, setup, test_##name, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(an_entry_holds_what_was_posted);
-	ADD(foreach_starts_after_a_sequence);
-	ADD(only_the_newest_are_kept);
-	ADD(a_watch_hears_what_comes_after_it_on_the_next_turn);
-	ADD(a_watcher_may_post);
-	ADD(a_watch_may_end_in_its_own_callback);
-	ADD(what_a_module_leaves_is_reaped);
-	ADD(a_message_is_bounded_and_utf8);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(an_entry_holds_what_was_posted),
+	TEST(foreach_starts_after_a_sequence),
+	TEST(only_the_newest_are_kept),
+	TEST(a_watch_hears_what_comes_after_it_on_the_next_turn),
+	TEST(a_watcher_may_post),
+	TEST(a_watch_may_end_in_its_own_callback),
+	TEST(what_a_module_leaves_is_reaped),
+	TEST(a_message_is_bounded_and_utf8),
+	{ 0 },
+};

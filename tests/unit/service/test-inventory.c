@@ -5,6 +5,8 @@
 #include "hardware/device.h"
 #include "service/inventory-private.h"
 #include "service/event-log-private.h"
+#include "../support/turns.h"
+#include "../support/unit.h"
 
 /* Never dereferenced: an owner is only compared. */
 #define SOME_MODULE ((RdmadModule *)0x10)
@@ -13,34 +15,23 @@ typedef struct {
 	RdmadLoop *loop;
 	RdmadEventLog *event_log;
 	RdmadInventory *inv;
-	RdmadEvent *end;
-	guint turns;   /* of the loop that are left: callbacks may cause more to be told */
+	Turns turns;
 	GString *seen; /* "+id", "-id", "~id" and ";" when settled */
 } Fixture;
-
-static void turn_over(gpointer data)
-{
-	Fixture *f = data;
-
-	if (--f->turns)
-		rdmad_event_arm(f->end, 0);
-	else
-		rdmad_loop_stop(f->loop);
-}
 
 static void setup(Fixture *f, gconstpointer data)
 {
 	f->loop = rdmad_loop_new();
 	f->event_log = rdmad_event_log_new(f->loop);
 	f->inv = rdmad_inventory_new(f->loop, f->event_log);
-	f->end = rdmad_loop_add_timer(f->loop, NULL, turn_over, f);
+	turns_init(&f->turns, f->loop);
 	f->seen = g_string_new(NULL);
 }
 
 static void teardown(Fixture *f, gconstpointer data)
 {
 	g_string_free(f->seen, TRUE);
-	rdmad_event_free(f->end);
+	turns_clear(&f->turns);
 	rdmad_inventory_free(f->inv);
 	rdmad_event_log_free(f->event_log);
 	rdmad_loop_free(f->loop);
@@ -73,9 +64,7 @@ static const RdmadInventoryOps see = { see_added, see_changed, see_removed, see_
 /* Runs the loop and checks what the watchers saw. */
 static void expect(Fixture *f, const char *seen)
 {
-	f->turns = 5;
-	rdmad_event_arm(f->end, 0);
-	rdmad_loop_run(f->loop);
+	turns_run(&f->turns);
 	g_assert_cmpstr(f->seen->str, ==, seen);
 	g_string_truncate(f->seen, 0);
 }
@@ -143,9 +132,7 @@ static void test_a_look_tells_what_it_changed(Fixture *f, gconstpointer data)
 
 	for (guint i = 0; i < G_N_ELEMENTS(steps); i++) {
 		look(f, steps[i].before);
-		f->turns = 5;
-		rdmad_event_arm(f->end, 0);
-		rdmad_loop_run(f->loop);
+		turns_run(&f->turns);
 		g_string_truncate(f->seen, 0);
 		look(f, steps[i].now);
 		g_assert_cmpstr(f->seen->str, ==, "");
@@ -387,28 +374,27 @@ static void test_what_a_module_leaves_is_reaped(Fixture *f, gconstpointer data)
 	expect(f, "");
 }
 
-#define ADD(name) g_test_add("/inventory/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name)                                                                                 \
+	UNIT_FIXTURE_TEST("/inventory/" #name, Fixture, NULL, setup, test_##name, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(devices_are_found_in_natural_order);
-	ADD(looks_without_news_keep_nothing);
-	ADD(a_look_tells_what_it_changed);
-	ADD(a_new_watch_is_told_what_is_there);
-	ADD(nothing_is_settled_before_the_first_look);
-	ADD(looks_of_one_turn_are_told_as_one);
-	ADD(what_did_not_change_stays_the_same_object);
-	ADD(a_borrowed_device_lasts_for_the_turn);
-	ADD(a_device_named_twice_is_held_once);
-	ADD(fatal_holds_until_the_device_is_there_anew);
-	ADD(fatal_is_forgotten_with_the_device);
-	ADD(gpus_are_kept_beside);
-	ADD(a_look_from_a_callback_is_told_later);
-	ADD(the_event_log_says_what_happened);
-	ADD(a_port_that_is_again_as_it_was_is_news_when_it_flapped);
-	ADD(the_event_log_says_what_was_over_before_anybody_looked);
-	ADD(events_of_ports_that_are_not_there_are_nothing);
-	ADD(what_a_module_leaves_is_reaped);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(devices_are_found_in_natural_order),
+	TEST(looks_without_news_keep_nothing),
+	TEST(a_look_tells_what_it_changed),
+	TEST(a_new_watch_is_told_what_is_there),
+	TEST(nothing_is_settled_before_the_first_look),
+	TEST(looks_of_one_turn_are_told_as_one),
+	TEST(what_did_not_change_stays_the_same_object),
+	TEST(a_borrowed_device_lasts_for_the_turn),
+	TEST(a_device_named_twice_is_held_once),
+	TEST(fatal_holds_until_the_device_is_there_anew),
+	TEST(fatal_is_forgotten_with_the_device),
+	TEST(gpus_are_kept_beside),
+	TEST(a_look_from_a_callback_is_told_later),
+	TEST(the_event_log_says_what_happened),
+	TEST(a_port_that_is_again_as_it_was_is_news_when_it_flapped),
+	TEST(the_event_log_says_what_was_over_before_anybody_looked),
+	TEST(events_of_ports_that_are_not_there_are_nothing),
+	TEST(what_a_module_leaves_is_reaped),
+	{ 0 },
+};

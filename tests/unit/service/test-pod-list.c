@@ -5,6 +5,7 @@
 
 #include "pod-list-text.h"
 #include "service/pod-list.h"
+#include "../support/unit.h"
 
 static RdmadPodList *parse_bytes(GBytes *bytes, GError **error)
 {
@@ -164,18 +165,16 @@ static void test_too_many_ids_are_refused(void)
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_LIMIT);
 }
 
-#define ADD(name) g_test_add_func("/pod-list/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/pod-list/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(a_list_says_who_holds_what);
-	ADD(nothing_is_an_empty_list);
-	ADD(the_first_listed_holds_a_slot);
-	ADD(a_whole_message_is_understood);
-	ADD(every_cut_of_a_message_is_refused_or_shorter);
-	ADD(a_pod_without_a_name_is_refused);
-	ADD(a_message_that_grows_without_bound_is_refused);
-	ADD(too_many_ids_are_refused);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(a_list_says_who_holds_what),
+	TEST(nothing_is_an_empty_list),
+	TEST(the_first_listed_holds_a_slot),
+	TEST(a_whole_message_is_understood),
+	TEST(every_cut_of_a_message_is_refused_or_shorter),
+	TEST(a_pod_without_a_name_is_refused),
+	TEST(a_message_that_grows_without_bound_is_refused),
+	TEST(too_many_ids_are_refused),
+	{ 0 },
+};

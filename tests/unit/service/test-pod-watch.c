@@ -13,6 +13,7 @@
 #include "pod-list-text.h"
 #include "service/allocations-table.h"
 #include "service/pods-private.h"
+#include "../support/unit.h"
 
 #define UID	  "0f3c2ab1-1d9c-4bfb-9c3c-5d1f0a3c77aa"
 #define SLICE_UID "0f3c2ab1_1d9c_4bfb_9c3c_5d1f0a3c77aa"
@@ -387,19 +388,18 @@ static void test_what_cannot_be_seen_is_said(Fixture *f, gconstpointer data)
 	g_assert_cmpint(life(f), ==, RDMAD_POD_LIFE_UNKNOWN);
 }
 
-#define ADD(name) g_test_add("/pod-watch/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name)                                                                                 \
+	UNIT_FIXTURE_TEST("/pod-watch/" #name, Fixture, NULL, setup, test_##name, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(the_end_of_a_pod_ends_its_allocation_at_once);
-	ADD(a_pod_is_found_whatever_comes_last);
-	ADD(kubelet_is_asked_until_it_has_seen_the_end);
-	ADD(a_pod_that_goes_on_keeps_its_allocation);
-	ADD(a_kubelet_that_has_just_started_is_no_proof);
-	ADD(a_removed_cgroup_is_gone_though_kubelet_lists_the_pod);
-	ADD(a_successor_of_the_same_name_is_another_pod);
-	ADD(only_what_is_needed_is_watched);
-	ADD(what_cannot_be_seen_is_said);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(the_end_of_a_pod_ends_its_allocation_at_once),
+	TEST(a_pod_is_found_whatever_comes_last),
+	TEST(kubelet_is_asked_until_it_has_seen_the_end),
+	TEST(a_pod_that_goes_on_keeps_its_allocation),
+	TEST(a_kubelet_that_has_just_started_is_no_proof),
+	TEST(a_removed_cgroup_is_gone_though_kubelet_lists_the_pod),
+	TEST(a_successor_of_the_same_name_is_another_pod),
+	TEST(only_what_is_needed_is_watched),
+	TEST(what_cannot_be_seen_is_said),
+	{ 0 },
+};

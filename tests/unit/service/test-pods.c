@@ -7,6 +7,7 @@
 #include "allocations-fixture.h"
 #include "pod-list-text.h"
 #include "service/pods-private.h"
+#include "../support/unit.h"
 
 /* Never dereferenced: an owner is only compared. */
 #define SOME_MODULE ((RdmadModule *)0x10)
@@ -320,25 +321,23 @@ static void test_those_who_wait_at_the_end_are_told(Fixture *f, gconstpointer da
 	g_assert_cmpuint(f->answers, ==, 1);
 }
 
-#define ADD(name) g_test_add("/pods/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name) UNIT_FIXTURE_TEST("/pods/" #name, Fixture, NULL, setup, test_##name, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(a_refresh_says_who_holds_what);
-	ADD(a_refresh_names_the_allocations);
-	ADD(refreshes_that_overlap_share_one_list);
-	ADD(a_callback_may_refresh);
-	ADD(no_kubelet_is_unavailable);
-	ADD(a_bad_answer_keeps_the_last_good_one);
-	ADD(a_rate_limit_is_waited_out);
-	ADD(other_failures_are_told);
-	ADD(a_hint_asks_until_all_allocations_are_named);
-	ADD(without_allocations_it_asks_once_and_rests);
-	ADD(loaded_allocations_are_asked_for);
-	ADD(an_owner_that_has_ended_is_not_called);
-	ADD(a_refresh_that_is_cancelled_is_not_answered);
-	ADD(an_owner_may_end_while_others_are_told);
-	ADD(those_who_wait_at_the_end_are_told);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(a_refresh_says_who_holds_what),
+	TEST(a_refresh_names_the_allocations),
+	TEST(refreshes_that_overlap_share_one_list),
+	TEST(a_callback_may_refresh),
+	TEST(no_kubelet_is_unavailable),
+	TEST(a_bad_answer_keeps_the_last_good_one),
+	TEST(a_rate_limit_is_waited_out),
+	TEST(other_failures_are_told),
+	TEST(a_hint_asks_until_all_allocations_are_named),
+	TEST(without_allocations_it_asks_once_and_rests),
+	TEST(loaded_allocations_are_asked_for),
+	TEST(an_owner_that_has_ended_is_not_called),
+	TEST(a_refresh_that_is_cancelled_is_not_answered),
+	TEST(an_owner_may_end_while_others_are_told),
+	TEST(those_who_wait_at_the_end_are_told),
+	{ 0 },
+};

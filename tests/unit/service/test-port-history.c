@@ -3,6 +3,7 @@
 
 #include "hardware/device.h"
 #include "service/port-history.h"
+#include "../support/unit.h"
 
 #define ID "0000:3b:00.0"
 
@@ -327,19 +328,17 @@ static void test_the_time_of_a_change_is_when_it_was_told(void)
 	rdmad_port_history_free(history);
 }
 
-#define ADD(name) g_test_add_func("/port-history/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/port-history/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(each_change_is_counted_once);
-	ADD(what_was_never_told_is_given_up);
-	ADD(a_slow_look_counts_nothing_twice);
-	ADD(what_is_told_does_not_add_up_in_memory);
-	ADD(where_nobody_tells_the_carrier_is_counted);
-	ADD(the_carrier_of_ipoib_is_another_thing);
-	ADD(a_device_that_is_there_again_starts_anew);
-	ADD(each_other_gid_table_is_a_change);
-	ADD(the_time_of_a_change_is_when_it_was_told);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(each_change_is_counted_once),
+	TEST(what_was_never_told_is_given_up),
+	TEST(a_slow_look_counts_nothing_twice),
+	TEST(what_is_told_does_not_add_up_in_memory),
+	TEST(where_nobody_tells_the_carrier_is_counted),
+	TEST(the_carrier_of_ipoib_is_another_thing),
+	TEST(a_device_that_is_there_again_starts_anew),
+	TEST(each_other_gid_table_is_a_change),
+	TEST(the_time_of_a_change_is_when_it_was_told),
+	{ 0 },
+};

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../scratch.h"
+#include "../support/unit.h"
 #include "faulty-vfs.h"
 #include "service/allocation-private.h"
 #include "service/state.h"
@@ -160,14 +161,19 @@ static void test_no_lock_is_taken_while_it_runs(void)
 	g_assert_false(g_file_test(shm, G_FILE_TEST_EXISTS));
 }
 
-#define ADD(name) g_test_add_func("/state-faults/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/state-faults/" #name, test_##name)
+
+const UnitTest unit_tests[] = {
+	TEST(one_failure_at_any_call_of_opening_loses_nothing),
+	TEST(failures_that_last_are_an_error_and_no_damage),
+	TEST(no_lock_is_taken_while_it_runs),
+	{ 0 },
+};
 
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	faulty_vfs_register();
-	ADD(one_failure_at_any_call_of_opening_loses_nothing);
-	ADD(failures_that_last_are_an_error_and_no_damage);
-	ADD(no_lock_is_taken_while_it_runs);
+	unit_tests_add();
 	return g_test_run();
 }

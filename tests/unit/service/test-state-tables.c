@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "service/state.h"
+#include "../support/unit.h"
 
 #define SOME_MODULE  ((RdmadModule *)0x10)
 #define OTHER_MODULE ((RdmadModule *)0x20)
@@ -272,19 +273,18 @@ static void test_a_write_into_a_lost_database_is_done_again(Fixture *f, gconstpo
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
 }
 
-#define ADD(name) g_test_add("/state-tables/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name)                                                                                 \
+	UNIT_FIXTURE_TEST("/state-tables/" #name, Fixture, NULL, setup, test_##name, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(rows_outlive_the_daemon);
-	ADD(what_fails_half_way_leaves_nothing);
-	ADD(changed_rows_are_counted);
-	ADD(older_tables_are_migrated_with_their_rows);
-	ADD(newer_tables_are_refused_and_stay);
-	ADD(a_migration_that_fails_changes_nothing);
-	ADD(modules_have_versions_of_their_own);
-	ADD(all_is_written_again_by_its_module);
-	ADD(a_write_into_a_lost_database_is_done_again);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(rows_outlive_the_daemon),
+	TEST(what_fails_half_way_leaves_nothing),
+	TEST(changed_rows_are_counted),
+	TEST(older_tables_are_migrated_with_their_rows),
+	TEST(newer_tables_are_refused_and_stay),
+	TEST(a_migration_that_fails_changes_nothing),
+	TEST(modules_have_versions_of_their_own),
+	TEST(all_is_written_again_by_its_module),
+	TEST(a_write_into_a_lost_database_is_done_again),
+	{ 0 },
+};

@@ -11,6 +11,7 @@
 
 #include "service/allocation-private.h"
 #include "service/state.h"
+#include "../support/unit.h"
 
 typedef struct {
 	char *dir, *db;
@@ -552,24 +553,22 @@ static void test_a_locked_database_is_an_error_not_damage(Fixture *f, gconstpoin
 	sqlite3_close(db);
 }
 
-#define ADD(name) g_test_add("/state/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name) UNIT_FIXTURE_TEST("/state/" #name, Fixture, NULL, setup, test_##name, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(a_allocation_comes_back_as_it_was);
-	ADD(what_was_rolled_back_is_not_there);
-	ADD(a_deleted_allocation_takes_all_of_it_along);
-	ADD(allocations_may_share_a_slot);
-	ADD(the_files_are_private);
-	ADD(a_damaged_database_is_set_aside);
-	ADD(any_flipped_byte_opens);
-	ADD(two_in_one_second_have_two_names);
-	ADD(a_newer_database_is_refused_and_left);
-	ADD(a_symbolic_link_is_refused);
-	ADD(without_a_directory_it_lives_in_memory);
-	ADD(a_missing_directory_is_an_error);
-	ADD(damage_under_an_open_database_is_a_failed_write);
-	ADD(a_locked_database_is_an_error_not_damage);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(a_allocation_comes_back_as_it_was),
+	TEST(what_was_rolled_back_is_not_there),
+	TEST(a_deleted_allocation_takes_all_of_it_along),
+	TEST(allocations_may_share_a_slot),
+	TEST(the_files_are_private),
+	TEST(a_damaged_database_is_set_aside),
+	TEST(any_flipped_byte_opens),
+	TEST(two_in_one_second_have_two_names),
+	TEST(a_newer_database_is_refused_and_left),
+	TEST(a_symbolic_link_is_refused),
+	TEST(without_a_directory_it_lives_in_memory),
+	TEST(a_missing_directory_is_an_error),
+	TEST(damage_under_an_open_database_is_a_failed_write),
+	TEST(a_locked_database_is_an_error_not_damage),
+	{ 0 },
+};

@@ -3,6 +3,7 @@
 #include <rdmad/error.h>
 
 #include "service/stats-private.h"
+#include "../support/unit.h"
 
 /* Never dereferenced: an owner is only compared. */
 #define SOME_MODULE  ((RdmadModule *)0x10)
@@ -239,11 +240,13 @@ static void test_families_go_with_their_owner(Fixture *f, gconstpointer data)
 
 static void test_no_stat_is_nothing(Fixture *f, gconstpointer data)
 {
+	rdmad_stat_set(add(f, NULL, &plain), 7, NULL);
 	rdmad_stat_add(NULL, 1, NULL);
 	rdmad_stat_set(NULL, 1, LABELS("a"));
 	rdmad_stat_observe(NULL, 1, LABELS("a"));
 	rdmad_stat_drop(NULL, LABELS("a"));
 	rdmad_stat_free(NULL);
+	expect(f, "test_plain {} 7");
 }
 
 static void test_counting_in_a_series_that_is_there_takes_no_memory(Fixture *f, gconstpointer data)
@@ -261,22 +264,20 @@ static void test_counting_in_a_series_that_is_there_takes_no_memory(Fixture *f, 
 	g_assert_cmpuint(mallinfo2().uordblks, ==, before);
 }
 
-#define ADD(name) g_test_add("/stats/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name) UNIT_FIXTURE_TEST("/stats/" #name, Fixture, NULL, setup, test_##name, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(families_come_by_name_and_series_by_first_use);
-	ADD(labels_that_join_alike_are_different_series);
-	ADD(a_series_keeps_its_own_copy_of_the_labels);
-	ADD(a_histogram_counts_what_is_at_most_the_bound);
-	ADD(a_name_can_be_had_once_until_it_is_freed);
-	ADD(a_dropped_series_is_gone_and_begins_anew);
-	ADD(collect_is_asked_at_each_reading);
-	ADD(what_collect_does_not_name_again_is_gone);
-	ADD(series_over_the_limit_are_not_counted);
-	ADD(families_go_with_their_owner);
-	ADD(no_stat_is_nothing);
-	ADD(counting_in_a_series_that_is_there_takes_no_memory);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(families_come_by_name_and_series_by_first_use),
+	TEST(labels_that_join_alike_are_different_series),
+	TEST(a_series_keeps_its_own_copy_of_the_labels),
+	TEST(a_histogram_counts_what_is_at_most_the_bound),
+	TEST(a_name_can_be_had_once_until_it_is_freed),
+	TEST(a_dropped_series_is_gone_and_begins_anew),
+	TEST(collect_is_asked_at_each_reading),
+	TEST(what_collect_does_not_name_again_is_gone),
+	TEST(series_over_the_limit_are_not_counted),
+	TEST(families_go_with_their_owner),
+	TEST(no_stat_is_nothing),
+	TEST(counting_in_a_series_that_is_there_takes_no_memory),
+	{ 0 },
+};

@@ -15,6 +15,7 @@
 
 #include "../stats-text.h"
 #include "../refusing-epoll.h"
+#include "../support/unit.h"
 
 /* Never dereferenced: an owner is only compared. */
 #define SOME_MODULE    ((RdmadModule *)0x10)
@@ -445,28 +446,26 @@ static void test_a_listener_that_epoll_refuses_is_an_error(Fixture *f, gconstpoi
 	g_assert_cmpuint(rdmad_http_listener_count(f->http), ==, 1);
 }
 
-#define ADD(name) g_test_add("/http/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name) UNIT_FIXTURE_TEST("/http/" #name, Fixture, NULL, setup, test_##name, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(a_route_answers_and_its_headers_stay_one_line);
-	ADD(head_has_the_length_but_no_body);
-	ADD(other_paths_are_404_and_other_methods_405);
-	ADD(a_path_is_routed_once);
-	ADD(a_body_comes_whole_or_is_refused);
-	ADD(pipelined_requests_are_answered_in_order);
-	ADD(pipelined_requests_take_a_turn_of_the_loop_each);
-	ADD(an_answer_may_come_later);
-	ADD(a_client_that_leaves_before_the_answer_is_reported_once);
-	ADD(requests_of_a_module_that_ended_get_503);
-	ADD(the_oldest_silent_client_makes_room_for_a_new_one);
-	ADD(a_busy_server_says_503_and_keeps_its_work);
-	ADD(the_control_socket_is_ours_alone);
-	ADD(a_socket_left_by_a_crash_is_replaced);
-	ADD(a_connection_that_epoll_refuses_is_closed);
-	ADD(an_answer_leaves_before_epoll_refuses_the_next_request);
-	ADD(a_listener_that_epoll_refuses_is_an_error);
-	ADD(requests_and_connections_are_counted_by_listener);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(a_route_answers_and_its_headers_stay_one_line),
+	TEST(head_has_the_length_but_no_body),
+	TEST(other_paths_are_404_and_other_methods_405),
+	TEST(a_path_is_routed_once),
+	TEST(a_body_comes_whole_or_is_refused),
+	TEST(pipelined_requests_are_answered_in_order),
+	TEST(pipelined_requests_take_a_turn_of_the_loop_each),
+	TEST(an_answer_may_come_later),
+	TEST(a_client_that_leaves_before_the_answer_is_reported_once),
+	TEST(requests_of_a_module_that_ended_get_503),
+	TEST(the_oldest_silent_client_makes_room_for_a_new_one),
+	TEST(a_busy_server_says_503_and_keeps_its_work),
+	TEST(the_control_socket_is_ours_alone),
+	TEST(a_socket_left_by_a_crash_is_replaced),
+	TEST(a_connection_that_epoll_refuses_is_closed),
+	TEST(an_answer_leaves_before_epoll_refuses_the_next_request),
+	TEST(a_listener_that_epoll_refuses_is_an_error),
+	TEST(requests_and_connections_are_counted_by_listener),
+	{ 0 },
+};

@@ -12,7 +12,8 @@
 #include "service/inventory-private.h"
 #include "service/event-log-private.h"
 
-#include "failing-calls.h"
+#include "../hardware/failing-calls.h"
+#include "../support/unit.h"
 
 /* A recorded machine of almost nothing, and the services around it. */
 typedef struct {
@@ -221,19 +222,17 @@ static void test_a_device_that_cannot_be_looked_at_stays_and_is_looked_at_again(
 	g_assert_false(happened(f, "device-removed"));
 }
 
-#define ADD(name) g_test_add("/hardware/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name) UNIT_FIXTURE_TEST("/scanner/" #name, Fixture, NULL, setup, test_##name, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(the_first_look_is_over_when_start_returns);
-	ADD(a_recorded_machine_has_no_verbs);
-	ADD(a_hint_finds_what_has_come);
-	ADD(what_was_known_stays_when_a_look_fails);
-	ADD(a_device_that_cannot_be_looked_at_stays_and_is_looked_at_again);
-	ADD(a_failed_look_is_tried_again_without_a_hint);
-	ADD(a_hint_does_not_wait_for_the_next_try);
-	ADD(a_look_under_way_does_not_outlive_its_service);
-	ADD(without_a_sysfs_there_is_no_start);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(the_first_look_is_over_when_start_returns),
+	TEST(a_recorded_machine_has_no_verbs),
+	TEST(a_hint_finds_what_has_come),
+	TEST(what_was_known_stays_when_a_look_fails),
+	TEST(a_device_that_cannot_be_looked_at_stays_and_is_looked_at_again),
+	TEST(a_failed_look_is_tried_again_without_a_hint),
+	TEST(a_hint_does_not_wait_for_the_next_try),
+	TEST(a_look_under_way_does_not_outlive_its_service),
+	TEST(without_a_sysfs_there_is_no_start),
+	{ 0 },
+};

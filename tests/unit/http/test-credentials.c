@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/access/credentials.h"
+#include "../support/unit.h"
 
 static void test_name_and_password_are_taken_apart(void)
 {
@@ -56,12 +57,10 @@ static void test_anything_else_is_none(void)
 	}
 }
 
-#define ADD(name) g_test_add_func("/http-credentials/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/http-credentials/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(name_and_password_are_taken_apart);
-	ADD(anything_else_is_none);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(name_and_password_are_taken_apart),
+	TEST(anything_else_is_none),
+	{ 0 },
+};

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "../support/unit.h"
+
 /* However much the socket takes at a time, head and body leave whole and in order. */
 static void test_what_is_left_is_sent_at_any_pace(void)
 {
@@ -77,13 +79,11 @@ static void test_no_more_is_sent_than_may_be(void)
 	}
 }
 
-#define ADD(name) g_test_add_func("/http-output/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/http-output/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(what_is_left_is_sent_at_any_pace);
-	ADD(both_leave_together);
-	ADD(no_more_is_sent_than_may_be);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(what_is_left_is_sent_at_any_pace),
+	TEST(both_leave_together),
+	TEST(no_more_is_sent_than_may_be),
+	{ 0 },
+};

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 
 #include "http/access/peer.h"
+#include "../support/unit.h"
 
 static void test_loopback_is_asked_by_address_or_its_own_names(void)
 {
@@ -94,12 +95,10 @@ static void test_a_peer_is_an_address_or_a_network_of_one_host(void)
 	g_assert_false(http_peer_equal(&a, &net));
 }
 
-#define ADD(name) g_test_add_func("/http-host/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/http-host/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(loopback_is_asked_by_address_or_its_own_names);
-	ADD(a_peer_is_an_address_or_a_network_of_one_host);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(loopback_is_asked_by_address_or_its_own_names),
+	TEST(a_peer_is_an_address_or_a_network_of_one_host),
+	{ 0 },
+};

@@ -6,6 +6,7 @@
 
 #include "base/loop.h"
 #include "base/work.h"
+#include "../support/unit.h"
 
 /* "U*U", at the lowest cost that there is a table of. */
 #define HASH "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"
@@ -244,23 +245,22 @@ static void test_another_password_is_asked_for_under_a_new_configuration(Fixture
 	g_assert_cmpuint(f->answers[HTTP_AUTH_NO], <=, 2);
 }
 
-#define ADD(name) g_test_add("/http-users/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name)                                                                                 \
+	UNIT_FIXTURE_TEST("/http-users/" #name, Fixture, NULL, setup, test_##name, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(the_right_password_is_checked_once);
-	ADD(a_wrong_one_is_checked_each_time);
-	ADD(a_name_that_is_not_there_takes_as_long);
-	ADD(nothing_is_no);
-	ADD(those_who_say_the_same_share_one_check);
-	ADD(few_may_wait);
-	ADD(who_guesses_keeps_out_no_other_address);
-	ADD(one_who_left_hears_nothing);
-	ADD(what_nobody_waits_for_takes_no_place);
-	ADD(who_was_wrong_before_waits_for_who_was_not);
-	ADD(who_was_right_is_known_under_a_new_configuration);
-	ADD(another_password_is_asked_for_under_a_new_configuration);
-	ADD(those_who_wait_at_the_end_are_told);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(the_right_password_is_checked_once),
+	TEST(a_wrong_one_is_checked_each_time),
+	TEST(a_name_that_is_not_there_takes_as_long),
+	TEST(nothing_is_no),
+	TEST(those_who_say_the_same_share_one_check),
+	TEST(few_may_wait),
+	TEST(who_guesses_keeps_out_no_other_address),
+	TEST(one_who_left_hears_nothing),
+	TEST(what_nobody_waits_for_takes_no_place),
+	TEST(who_was_wrong_before_waits_for_who_was_not),
+	TEST(who_was_right_is_known_under_a_new_configuration),
+	TEST(another_password_is_asked_for_under_a_new_configuration),
+	TEST(those_who_wait_at_the_end_are_told),
+	{ 0 },
+};

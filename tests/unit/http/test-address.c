@@ -4,6 +4,7 @@
 #include <rdmad/error.h>
 
 #include "http/address.h"
+#include "../support/unit.h"
 
 static void test_numeric_addresses_are_taken(void)
 {
@@ -62,12 +63,10 @@ static void test_anything_else_is_refused_with_the_forms(void)
 	}
 }
 
-#define ADD(name) g_test_add_func("/http-address/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/http-address/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(numeric_addresses_are_taken);
-	ADD(anything_else_is_refused_with_the_forms);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(numeric_addresses_are_taken),
+	TEST(anything_else_is_refused_with_the_forms),
+	{ 0 },
+};

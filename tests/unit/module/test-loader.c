@@ -7,6 +7,8 @@
 #include "bad-modules.h"
 #include "module/loader.h"
 #include "../scratch.h"
+#include "../support/descriptors.h"
+#include "../support/unit.h"
 
 static void test_a_good_module_gives_its_class(void)
 {
@@ -33,17 +35,6 @@ static void test_two_modules_are_two_and_one_is_one(void)
 	g_assert_true(rdmad_module_load(dir, "busy", NULL) == busy);
 }
 
-static guint count_fds(void)
-{
-	GDir *dir = g_dir_open("/proc/self/fd", 0, NULL);
-	guint n = 0;
-
-	while (g_dir_read_name(dir))
-		n++;
-	g_dir_close(dir);
-	return n;
-}
-
 static const struct {
 	const char *name;
 	RdmadError code;
@@ -65,7 +56,7 @@ static void test_modules_that_do_not_fit_are_refused_by_name(void)
 	for (gsize i = 0; i < G_N_ELEMENTS(bad); i++) {
 		g_autoptr(GError) error = NULL;
 		g_autofree char *path = g_strdup_printf("%s/%s.so", dir, bad[i].name);
-		const guint before = count_fds();
+		const guint before = count_descriptors();
 
 		g_assert_null(rdmad_module_load(dir, bad[i].name, &error));
 		g_test_message("%s", error->message);
@@ -73,7 +64,7 @@ static void test_modules_that_do_not_fit_are_refused_by_name(void)
 		g_assert_nonnull(strstr(error->message, bad[i].words));
 		g_assert_nonnull(strstr(error->message, path));
 		g_assert_null(strstr(error->message, "/proc/"));
-		g_assert_cmpuint(count_fds(), ==, before);
+		g_assert_cmpuint(count_descriptors(), ==, before);
 	}
 }
 
@@ -228,7 +219,7 @@ static void test_what_others_could_have_put_there_is_refused(void)
 		g_autofree char *mods = g_build_filename(dir, "mods", NULL);
 		g_autofree char *file = copy_good_module(mods);
 		g_autoptr(GError) error = NULL;
-		const guint before = count_fds();
+		const guint before = count_descriptors();
 
 		if (hostile[i].needs_root && geteuid() != 0)
 			continue;
@@ -236,7 +227,7 @@ static void test_what_others_could_have_put_there_is_refused(void)
 		g_assert_null(rdmad_module_load(mods, "good", &error));
 		g_test_message("%s: %s", hostile[i].what, error->message);
 		g_assert_nonnull(strstr(error->message, hostile[i].words));
-		g_assert_cmpuint(count_fds(), ==, before);
+		g_assert_cmpuint(count_descriptors(), ==, before);
 	}
 }
 
@@ -303,16 +294,14 @@ static void test_what_may_pass_is_no_fault_of_the_module(void)
 	}
 }
 
-#define ADD(name) g_test_add_func("/module-loader/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/module-loader/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(a_good_module_gives_its_class);
-	ADD(two_modules_are_two_and_one_is_one);
-	ADD(modules_that_do_not_fit_are_refused_by_name);
-	ADD(what_others_could_have_put_there_is_refused);
-	ADD(a_link_to_the_directory_is_followed);
-	ADD(what_may_pass_is_no_fault_of_the_module);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(a_good_module_gives_its_class),
+	TEST(two_modules_are_two_and_one_is_one),
+	TEST(modules_that_do_not_fit_are_refused_by_name),
+	TEST(what_others_could_have_put_there_is_refused),
+	TEST(a_link_to_the_directory_is_followed),
+	TEST(what_may_pass_is_no_fault_of_the_module),
+	{ 0 },
+};

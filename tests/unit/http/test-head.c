@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "http/head.h"
+#include "../support/unit.h"
 
 #define GET  "GET / HTTP/1.1\r\n"
 #define HOST "Host: a\r\n"
@@ -155,16 +156,14 @@ static void test_fields_and_parameters_are_counted(void)
 	rdmad_http_head_clear(&head);
 }
 
-#define ADD(name) g_test_add_func("/http-head/" #name, test_##name)
+#define TEST(name) UNIT_TEST("/http-head/" #name, test_##name)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(a_request_is_taken_apart);
-	ADD(the_end_of_a_head_is_found_byte_by_byte);
-	ADD(keep_alive_is_what_both_sides_want);
-	ADD(what_could_be_read_in_two_ways_is_refused);
-	ADD(a_nul_byte_ends_it_at_once);
-	ADD(fields_and_parameters_are_counted);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(a_request_is_taken_apart),
+	TEST(the_end_of_a_head_is_found_byte_by_byte),
+	TEST(keep_alive_is_what_both_sides_want),
+	TEST(what_could_be_read_in_two_ways_is_refused),
+	TEST(a_nul_byte_ends_it_at_once),
+	TEST(fields_and_parameters_are_counted),
+	{ 0 },
+};

@@ -12,6 +12,7 @@
 #include "service/stats-private.h"
 
 #include "../stats-text.h"
+#include "../support/unit.h"
 
 typedef struct {
 	char *dir;
@@ -314,24 +315,22 @@ static void test_a_reload_tries_an_optional_module_again(Fixture *f, gconstpoint
 	assert_module(f, 0, "good", RDMAD_MODULE_RUNNING, NULL);
 }
 
-#define ADD(name) g_test_add("/modules/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST(name) UNIT_FIXTURE_TEST("/modules/" #name, Fixture, NULL, setup, test_##name, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD(modules_start_in_order_and_stop_in_reverse);
-	ADD(a_module_that_fails_is_fatal);
-	ADD(an_optional_module_may_fail_at_any_step);
-	ADD(a_module_that_did_not_start_is_destroyed_without_stop);
-	ADD(what_a_module_leaves_behind_is_freed);
-	ADD(a_module_is_ready_when_it_runs_and_does_not_say_otherwise);
-	ADD(an_unready_module_need_not_say_why);
-	ADD(a_drain_ends_when_the_last_module_says_so);
-	ADD(a_drain_goes_on_while_one_is_busy);
-	ADD(a_reload_gives_new_settings);
-	ADD(a_reload_starts_what_is_new_and_ends_what_is_gone);
-	ADD(a_module_that_refuses_takes_the_whole_reload_back);
-	ADD(a_new_module_that_fails_takes_the_whole_reload_back);
-	ADD(a_reload_tries_an_optional_module_again);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST(modules_start_in_order_and_stop_in_reverse),
+	TEST(a_module_that_fails_is_fatal),
+	TEST(an_optional_module_may_fail_at_any_step),
+	TEST(a_module_that_did_not_start_is_destroyed_without_stop),
+	TEST(what_a_module_leaves_behind_is_freed),
+	TEST(a_module_is_ready_when_it_runs_and_does_not_say_otherwise),
+	TEST(an_unready_module_need_not_say_why),
+	TEST(a_drain_ends_when_the_last_module_says_so),
+	TEST(a_drain_goes_on_while_one_is_busy),
+	TEST(a_reload_gives_new_settings),
+	TEST(a_reload_starts_what_is_new_and_ends_what_is_gone),
+	TEST(a_module_that_refuses_takes_the_whole_reload_back),
+	TEST(a_new_module_that_fails_takes_the_whole_reload_back),
+	TEST(a_reload_tries_an_optional_module_again),
+	{ 0 },
+};
