@@ -130,7 +130,7 @@ static gboolean set_string(const RdmadConfigField *field, const RdmadConfigNode 
 {
 	const gint64 max = any_value(field) ? STRING_MAX : field->max;
 
-	if (node->kind != RDMAD_CONFIG_KIND_STRING)
+	if (!node->string)
 		return wrong_type(node, "a string", error);
 	if (!check_string(field, node, field->min, max, error))
 		return FALSE;
@@ -142,7 +142,7 @@ static gboolean set_string(const RdmadConfigField *field, const RdmadConfigNode 
 static gboolean check_strings_entry(const RdmadConfigField *field, const RdmadConfigNode *node,
 				    GError **error)
 {
-	if (node->kind != RDMAD_CONFIG_KIND_STRING)
+	if (!node->string)
 		return wrong_type(node, "a string", error);
 	return check_string(field, node, 0, STRING_MAX, error);
 }
@@ -155,6 +155,9 @@ static gboolean set_strings(const RdmadConfigField *field, const RdmadConfigNode
 	const gint64 max = any_value(field) ? STRINGS_MAX : field->max;
 	g_auto(GStrv) values = NULL;
 
+	/* Other readers of a file in YAML take a list alone. */
+	if (!list && node->yaml)
+		return wrong_type(node, "a list of strings", error);
 	if (!list && node->kind != RDMAD_CONFIG_KIND_STRING)
 		return wrong_type(node, "a string or a list of strings", error);
 	if (length < field->min || length > max)
@@ -227,9 +230,10 @@ static gboolean set_enum(const RdmadConfigField *field, const RdmadConfigNode *n
 			 GError **error)
 {
 	g_autofree char *all = g_strjoinv("\", \"", (char **)(gpointer)field->choices);
+	g_autofree char *value = NULL;
 	const char *meant;
 
-	if (node->kind != RDMAD_CONFIG_KIND_STRING) {
+	if (!node->string) {
 		g_autofree char *expected = g_strdup_printf("one of \"%s\"", all);
 
 		return wrong_type(node, expected, error);
@@ -240,19 +244,24 @@ static gboolean set_enum(const RdmadConfigField *field, const RdmadConfigNode *n
 			return TRUE;
 		}
 	}
+	value = node->yaml ? g_strdup("it") : g_strdup_printf("\"%.80s\"", node->string);
 	meant = rdmad_config_nearest(node->string, field->choices);
 	if (meant)
 		return rdmad_config_error(node, NULL, error,
-					  "\"%.80s\" is none of \"%s\"; did you mean \"%s\"?",
-					  node->string, all, meant);
-	return rdmad_config_error(node, NULL, error, "\"%.80s\" is none of \"%s\"", node->string,
-				  all);
+					  "%s is none of \"%s\"; did you mean \"%s\"?", value, all,
+					  meant);
+	return rdmad_config_error(node, NULL, error, "%s is none of \"%s\"", value, all);
+}
+
+static const char *group_words(const RdmadConfigNode *node)
+{
+	return node->yaml ? "keys and values" : "a group { ... }";
 }
 
 static gboolean set_group(const RdmadConfigNode *node, const RdmadConfigNode **out, GError **error)
 {
 	if (node->kind != RDMAD_CONFIG_KIND_GROUP)
-		return wrong_type(node, "a group { ... }", error);
+		return wrong_type(node, group_words(node), error);
 	*out = node;
 	return TRUE;
 }
@@ -272,7 +281,7 @@ static gboolean set_list(const RdmadConfigField *field, const RdmadConfigNode *n
 		const RdmadConfigNode *entry = rdmad_config_entry(node, i);
 
 		if (entry->kind != RDMAD_CONFIG_KIND_GROUP)
-			return wrong_type(entry, "a group { ... }", error);
+			return wrong_type(entry, group_words(entry), error);
 	}
 	*out = node;
 	return TRUE;
@@ -358,7 +367,7 @@ static gboolean check_required(const RdmadConfigNode *group, const RdmadConfigFi
 static gboolean check_group(const RdmadConfigNode *node, GError **error)
 {
 	if (node->kind != RDMAD_CONFIG_KIND_GROUP)
-		return wrong_type(node, "a group { ... }", error);
+		return wrong_type(node, group_words(node), error);
 	return TRUE;
 }
 
@@ -375,6 +384,8 @@ gboolean rdmad_config_parse(const RdmadConfigNode *node, const RdmadConfigField 
 			continue;
 		if (!field)
 			return unknown_key(node, child, fields, error);
+		if (child->kind == RDMAD_CONFIG_KIND_NOTHING)
+			continue;
 		if (!set_field(field, child, out, error))
 			return FALSE;
 	}

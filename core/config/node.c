@@ -99,16 +99,29 @@ void rdmad_config_node_merge(RdmadConfigNode *into, RdmadConfigNode *from)
 	rdmad_config_node_free(from);
 }
 
+/* Keys of YAML may hold anything, and go into one line. */
+static char *name_printable(const RdmadConfigNode *node)
+{
+	g_autofree char *start = NULL;
+
+	if (!node->yaml)
+		return g_strdup(node->name);
+	start = g_utf8_substring(node->name, 0, MIN(g_utf8_strlen(node->name, -1), 64));
+	return g_strescape(start, NULL);
+}
+
 char *rdmad_config_node_path(const RdmadConfigNode *node)
 {
-	g_autofree char *above = NULL;
+	g_autofree char *above = NULL, *name = NULL;
 	guint index;
 
 	if (!node->parent)
 		return g_strdup("");
 	above = rdmad_config_node_path(node->parent);
-	if (node->name)
-		return g_strconcat(above, *above ? "." : "", node->name, NULL);
+	if (node->name) {
+		name = name_printable(node);
+		return g_strconcat(above, *above ? "." : "", name, NULL);
+	}
 	if (!g_ptr_array_find(node->parent->children, node, &index))
 		g_assert_not_reached();
 	return g_strdup_printf("%s[%u]", above, index);
@@ -120,15 +133,19 @@ char *rdmad_config_node_describe(const RdmadConfigNode *node)
 	case RDMAD_CONFIG_KIND_BOOL:
 		return g_strdup(node->integer ? "true" : "false");
 	case RDMAD_CONFIG_KIND_INT:
-		return g_strdup_printf("the integer %" G_GINT64_FORMAT, node->integer);
+		return node->yaml ? g_strdup("an integer")
+				  : g_strdup_printf("the integer %" G_GINT64_FORMAT, node->integer);
 	case RDMAD_CONFIG_KIND_FLOAT:
 		return g_strdup_printf("the fraction %g", node->real);
 	case RDMAD_CONFIG_KIND_STRING:
-		return g_strdup_printf("the string \"%.*s\"", 80, node->string);
+		return node->yaml ? g_strdup("a text")
+				  : g_strdup_printf("the string \"%.*s\"", 80, node->string);
 	case RDMAD_CONFIG_KIND_GROUP:
-		return g_strdup("a group");
+		return g_strdup(node->yaml ? "keys and values" : "a group");
 	case RDMAD_CONFIG_KIND_LIST:
 		return g_strdup("a list");
+	case RDMAD_CONFIG_KIND_NOTHING:
+		return g_strdup("nothing");
 	}
 	g_assert_not_reached();
 }
@@ -188,7 +205,9 @@ gboolean rdmad_config_error(const RdmadConfigNode *node, const char *key, GError
 	va_end(args);
 	if (node && key && node->kind == RDMAD_CONFIG_KIND_GROUP)
 		at = rdmad_config_node_find(node, key) ?: node;
-	above = node ? rdmad_config_node_path(node) : g_strdup("");
+	if (at != node)
+		key = NULL;
+	above = at ? rdmad_config_node_path(at) : g_strdup("");
 	path = g_strconcat(above, *above && key ? "." : "", key, NULL);
 	return rdmad_config_source_error(error, at ? at->file : "configuration", at ? at->line : 0,
 					 "%s%s%s", path, *path ? ": " : "", what);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tree of a configuration: made once from libconfig's, merged, then only read. */
+/* The tree of a configuration: made once from libconfig's or from YAML, merged, then only read. */
 #pragma once
 
 #include <rdmad/config.h>
@@ -10,7 +10,8 @@ typedef enum {
 	RDMAD_CONFIG_KIND_FLOAT,
 	RDMAD_CONFIG_KIND_STRING,
 	RDMAD_CONFIG_KIND_GROUP,
-	RDMAD_CONFIG_KIND_LIST, /* libconfig's arrays too */
+	RDMAD_CONFIG_KIND_LIST,	   /* libconfig's arrays too */
+	RDMAD_CONFIG_KIND_NOTHING, /* YAML's null */
 } RdmadConfigKind;
 
 struct RdmadConfigNode {
@@ -22,7 +23,8 @@ struct RdmadConfigNode {
 	gboolean shared;     /* by rdmad_config_parse_shared(): known to all tables */
 	gint64 integer;	     /* BOOL, INT */
 	double real;	     /* FLOAT */
-	char *string;	     /* STRING */
+	char *string;	     /* STRING; of YAML every kind of text, as it is written */
+	gboolean yaml;	     /* it may hold secrets: messages name the key and no value */
 	GPtrArray *children; /* GROUP, LIST; owned */
 };
 

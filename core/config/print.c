@@ -105,6 +105,8 @@ static void print_value(GString *text, const RdmadConfigNode *node, guint depth)
 	case RDMAD_CONFIG_KIND_LIST:
 		print_list(text, node, depth);
 		break;
+	case RDMAD_CONFIG_KIND_NOTHING: /* only in YAML, which is not printed */
+		break;
 	}
 }
 

@@ -46,6 +46,7 @@ static gboolean node_set_scalar(RdmadConfigNode *node, const config_setting_t *s
 		return g_utf8_validate(node->string, -1, NULL);
 	case RDMAD_CONFIG_KIND_GROUP:
 	case RDMAD_CONFIG_KIND_LIST:
+	case RDMAD_CONFIG_KIND_NOTHING:
 		return TRUE;
 	}
 	g_assert_not_reached();

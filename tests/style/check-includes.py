@@ -17,14 +17,14 @@ MAX_FUNCTION_LINES = 60
 
 # What a file of core may include of core's other directories; the longest prefix counts.  Knowledge
 # runs one way: daemon -> api -> module -> service ->
-# {hardware, network, grpc, http, config} -> base.
+# {hardware, network, grpc, http -> config} -> base.
 LAYERS = {
     "core/base/": [],
     "core/config/": ["base"],
     "core/hardware/": ["base"],
     "core/network/": ["base", "hardware"],
     "core/grpc/": ["base"],
-    "core/http/": ["base"],
+    "core/http/": ["base", "config"],
     "core/service/": ["base", "hardware"],
     "core/module/": ["base", "config", "http", "service"],
     "core/api/": ["base", "hardware", "http", "module", "service"],

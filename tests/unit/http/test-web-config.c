@@ -85,6 +85,29 @@ static void test_every_key_is_read(void)
 	g_assert_cmpstr(config->open_paths[0], ==, "/livez");
 }
 
+/* A text without quotes is what is written, where a text is wanted; a value that is empty is none. */
+static void test_texts_need_no_quotes(void)
+{
+	g_autofree char *pem = g_strnfill(5000, 'a');
+	g_autofree char *text = g_strdup_printf("tls_server_config:\n"
+						"  cert: %s\n"
+						"  key_file: 007\n"
+						"  cert_file: ''\n"
+						"  client_ca_file: ~\n"
+						"  cipher_suites: []\n"
+						"auth_excluded_paths: [ yes, 1 ]\n",
+						pem);
+	g_autoptr(WebConfig) config = parse_good(text);
+
+	g_assert_cmpstr(config->tls.cert.text, ==, pem);
+	g_assert_null(config->tls.cert.path);
+	g_assert_cmpstr(config->tls.key.path, ==, "/etc/x/007");
+	g_assert_null(config->tls.client_ca.path);
+	g_assert_null(config->tls.ciphers);
+	g_assert_cmpstr(config->open_paths[0], ==, "yes");
+	g_assert_cmpstr(config->open_paths[1], ==, "1");
+}
+
 static void test_clients_are_asked_as_it_says(void)
 {
 	static const struct {
@@ -144,19 +167,20 @@ static void test_what_is_wrong_is_refused_with_its_line(void)
 	static const struct {
 		const char *text, *where, *why;
 	} table[] = {
-		{ "tls_server_confg: {}", ":1: ", "\"tls_server_confg\" is no key here" },
-		{ "\n\"a\\nb\": 1\n", ":2: ", "\"a\\nb\" is no key" },
+		{ "tls_server_confg: {}", ":1: ", "did you mean `tls_server_config`?" },
+		{ "\n\"a\\nb\": 1\n", ":2: ", "a\\nb: unknown key" },
 		{ "- a", ":1: ", "keys and values" },
 		{ "tls_server_config: yes", ":1: ", "keys and values" },
-		{ FILES "  cert_fle: x\n", ":4: ", "no key here; there are cert, key" },
+		{ FILES "  cert_fle: x\n", ":4: ", "did you mean `cert_file`?" },
 		{ FILES "  cert_file: x\n", ":4:3: ", "twice" },
 		{ FILES "  cert: x\n", ":2: ", "one is too many" },
 		{ "tls_server_config:\n  cert_file: c\n", ":2: ", "key_file is missing" },
 		{ "tls_server_config:\n  key_file: c\n", ":2: ", "cert_file is missing" },
 		{ "tls_server_config:\n  client_auth_type: NoClientCert\n", ":2: ", "is missing" },
 		{ "tls_server_config:\n  min_version: TLS13\n", ":2: ", "is missing" },
-		{ "tls_server_config:\n  cert_file: [ c ]\n", ":2: ", "a text" },
-		{ FILES "  client_auth_type: Sure\n", ":4: ", "one of NoClientCert, Request" },
+		{ "tls_server_config:\n  cert_file: [ c ]\n", ":2: ", "expected a string" },
+		{ FILES "  client_auth_type: Sure\n",
+		  ":4: ", "none of \"NoClientCert\", \"Request" },
 		{ FILES "  client_auth_type: VerifyClientCertIfGiven\n",
 		  ":2: ", "no client_ca_file" },
 		{ FILES "  client_auth_type: RequireAndVerifyClientCert\n",
@@ -167,9 +191,9 @@ static void test_what_is_wrong_is_refused_with_its_line(void)
 		{ FILES "  client_auth_type: RequestClientCert\n  client_allowed_sans: [ a ]\n",
 		  ":2: ", "requires" },
 		{ FILES "  client_allowed_sans: a\n", ":4: ", "a list" },
-		{ FILES "  client_allowed_sans: [ [ a ] ]\n", ":4: ", "a text" },
-		{ FILES "  min_version: TLS14\n", ":4: ", "TLS10, TLS11, TLS12, TLS13" },
-		{ FILES "  min_version: 1.2\n", ":4: ", "one of" },
+		{ FILES "  client_allowed_sans: [ [ a ] ]\n", ":4: ", "a string" },
+		{ FILES "  min_version: TLS14\n", ":4: ", "\"TLS12\", \"TLS13\"; did you mean" },
+		{ FILES "  min_version: 1.2\n", ":4: ", "none of" },
 		{ FILES "  max_version: TLS11\n", ":4: ", "TLS 1.2 is the oldest" },
 		{ FILES "  min_version: TLS13\n  max_version: TLS12\n", ":2: ", "above" },
 		{ FILES "  cipher_suites:\n  - TLS_ECDHE_RSA_WITH_RC4_128_SHA\n",
@@ -179,14 +203,14 @@ static void test_what_is_wrong_is_refused_with_its_line(void)
 		{ FILES "  prefer_server_cipher_suites: 1\n", ":4: ", "true or false" },
 		{ FILES "  prefer_server_cipher_suites: \"true\"\n", ":4: ", "true or false" },
 		{ "http_server_config: { http2: maybe }", ":1: ", "true or false" },
-		{ "http_server_config: { http3: true }", ":1: ", "no key" },
+		{ "http_server_config: { http3: true }", ":1: ", "did you mean `http2`" },
 		{ "http_server_config:\n headers: { X-Own: a }", ":2: ", "headers here are" },
 		{ "http_server_config:\n headers: { X-Frame-Options: DENY }", ":2: ", "deny" },
 		{ "http_server_config:\n headers: { X-Content-Type-Options: a }",
 		  ":2: ", "nosniff" },
 		{ "http_server_config:\n headers:\n  Content-Security-Policy: \"a\\r\\nb: c\"",
 		  ":3: ", "one line" },
-		{ "http_server_config: { headers: [ a ] }", ":1: ", "names and values" },
+		{ "http_server_config: { headers: [ a ] }", ":1: ", "keys and values" },
 		{ "rate_limit: { interval: 1, burst: 1 }", ":1: ", "a time" },
 		{ "rate_limit: { interval: -1s, burst: 1 }", ":1: ", "a time" },
 		{ "rate_limit: { interval: 2h, burst: 1 }", ":1: ", "a time" },
@@ -194,10 +218,18 @@ static void test_what_is_wrong_is_refused_with_its_line(void)
 		{ "rate_limit: { interval: 0x1s, burst: 1 }", ":1: ", "a time" },
 		{ "rate_limit: { interval: 1e999s, burst: 1 }", ":1: ", "a time" },
 		{ "rate_limit: { interval: '', burst: 1 }", ":1: ", "a time" },
-		{ "rate_limit: { interval: 1s, burst: -1 }", ":1: ", "a number" },
+		{ "rate_limit: { interval: 1s, burst: -1 }", ":1: ", "from 0 to 1000000" },
 		{ "rate_limit: { interval: 1s }", ":1: ", "burst" },
-		{ "basic_auth_users: [ a ]", ":1: ", "bcrypt" },
+		{ "basic_auth_users: [ a ]", ":1: ", "keys and values" },
 		{ "basic_auth_users:\n  a: geheim\n", ":2: ", "htpasswd" },
+		{ "basic_auth_users:\n  a:\n", ":2: ", "" },
+		{ "basic_auth_users: geheim", ":1: ", "keys and values" },
+		{ "tls_server_config: geheim", ":1: ", "keys and values" },
+		{ FILES "  client_auth_type: geheim\n", ":4: ", "none of" },
+		{ FILES "  prefer_server_cipher_suites: geheim\n", ":4: ", "true or false" },
+		{ FILES "  cipher_suites: [ geheim ]\n", ":4: ", "cipher" },
+		{ "rate_limit: { interval: geheim, burst: 1 }", ":1: ", "a time" },
+		{ "rate_limit: { interval: 1s, burst: geheim }", ":1: ", "an integer" },
 		{ "basic_auth_users:\n  a: [ " HASH " ]\n", ":2: ", "bcrypt" },
 		{ "basic_auth_users:\n  \"a:b\": " HASH "\n", ":2: ", "colon" },
 		{ "auth_excluded_paths: /livez", ":1: ", "a list" },
@@ -244,6 +276,7 @@ static void test_a_bomb_is_refused_while_it_is_small(void)
 const UnitTest unit_tests[] = {
 	TEST(nothing_is_a_configuration_without_anything),
 	TEST(every_key_is_read),
+	TEST(texts_need_no_quotes),
 	TEST(clients_are_asked_as_it_says),
 	TEST(what_is_older_than_tls_1_2_is_not_spoken_and_that_is_said),
 	TEST(durations_are_go_s),
