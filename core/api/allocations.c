@@ -49,7 +49,7 @@ static json_t *allocation_json(gconstpointer object_allocation, gconstpointer da
 	api_set(object, "id", api_json_string(allocation->id));
 	api_set(object, "resource", api_json_string(allocation->resource));
 	api_set(object, "slots", api_json_strings(allocation->slots));
-	api_set(object, "devices", api_json_strings(allocation->devices));
+	api_set(object, "device_ids", api_json_strings(allocation->devices));
 	api_set(object, "device_names", device_names_json(services->inventory, allocation));
 	api_set(object, "owner", api_json_string(allocation->owner));
 	api_set(object, "mode", api_json_string(allocation->mode));

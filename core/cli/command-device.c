@@ -51,7 +51,7 @@ static char *format_nearest(const json_t *device)
 
 static void write_identity(const json_t *device, GString *out)
 {
-	g_autofree char *ids = format_pair(device, "vendor", "device");
+	g_autofree char *ids = format_pair(device, "vendor", "pci_device_id");
 	g_autofree char *subsystem = format_pair(device, "subsystem_vendor", "subsystem_device");
 	g_autofree char *path = format_list(json_object_get(device, "pci_path"), " / ");
 	g_autofree char *numa = format_number(device, "numa_node");
@@ -175,7 +175,7 @@ static void write_port_limits(const json_t *limits, GString *out)
 static char *format_changes(const json_t *port)
 {
 	g_autofree char *count = format_number(port, "transitions");
-	const char *last = format_text(port, "changed");
+	const char *last = format_text(port, "last_state_change");
 
 	return count && last ? g_strdup_printf("%s, the last %s", count, last) : NULL;
 }

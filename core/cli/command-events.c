@@ -12,7 +12,7 @@ static const char *const headers[] = { "TIME", "LEVEL", "KIND", "ABOUT", "MESSAG
 /* The most particular of what it is about. */
 static const char *event_about(const json_t *event)
 {
-	return format_text(event, "pod") ?: format_text(event, "device") ?:
+	return format_text(event, "pod") ?: format_text(event, "device_id") ?:
 	       format_text(event, "allocation") ?: format_text(event, "resource");
 }
 

@@ -11,7 +11,7 @@
 
 static const RdmadCommandColumn columns[] = {
 	{ "RESOURCE", "name" },
-	{ "TAKEN", "taken" },
+	{ "SELECTED", "selected" },
 	{ "WHY NOT", "reason" },
 	{ NULL, NULL },
 };
@@ -43,7 +43,7 @@ static const RdmadDevice *device_find(RdmadInventory *inventory, const char *nam
 
 static void add_resource(const RdmadResourceSettings *resource, const char *refusal, gpointer data)
 {
-	json_array_append_new(data, json_pack("{s:s, s:b, s:s?}", "name", resource->name, "taken",
+	json_array_append_new(data, json_pack("{s:s, s:b, s:s?}", "name", resource->name, "selected",
 					      refusal == NULL, "reason", refusal));
 }
 
@@ -54,7 +54,7 @@ static json_t *explanation(const RdmadExplain *explain, const RdmadDevice *dev)
 
 	rdmad_assignment_explain((*explain->settings)->resources, devices, dev, add_resource,
 				 resources);
-	return json_pack("{s:s, s:s, s:o}", "device", dev->id, "name", dev->name, "resources",
+	return json_pack("{s:s, s:s, s:o}", "device_id", dev->id, "device_name", dev->name, "resources",
 			 resources);
 }
 

@@ -370,7 +370,7 @@ json_t *rdmad_resource_status(const RdmadResource *resource)
 			 "devices", (int)rdmad_pool_device_count(resource->pool), "slots",
 			 (int)rdmad_pool_slot_count(resource->pool), "healthy",
 			 (int)count_healthy(resource->pool), "allocated", (int)counts.allocated,
-			 "registered", info.registered, "way",
+			 "registered", info.registered, "registration_method",
 			 info.way == RDMAD_REGISTRATION_REGISTRY ? "registry" : "legacy", "streams",
 			 (int)info.streams, "allocations", (json_int_t)resource->allocations,
 			 "refusals", (json_int_t)resource->refusals, "last_error", info.error,

@@ -102,7 +102,7 @@ static json_t *missing_json(const Snapshot *snapshot)
 
 		if (!sample->reading)
 			json_array_append_new(missing,
-					      json_pack("{s:o, s:o}", "device",
+					      json_pack("{s:o, s:o}", "device_name",
 							text_json(sample->device->name), "error",
 							text_json(sample->error)));
 	}
@@ -318,7 +318,7 @@ void scrapes_doctor(const Scrapes *scrapes, json_t *findings)
 					json_string_value(json_object_get(device, "error")));
 
 		rdmad_doctor_add(findings, RDMAD_FINDING_PROBLEM,
-				 json_string_value(json_object_get(device, "device")), text,
+				 json_string_value(json_object_get(device, "device_name")), text,
 				 "its driver or firmware is slow or hangs; `devices = \"!NAME\"` "
 				 "of the metrics module leaves it out");
 	}

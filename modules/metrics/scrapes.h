@@ -17,7 +17,7 @@ Scrapes *scrapes_new(RdmadModule *self, Collector *collector, MetricsSettings *c
 void scrapes_free(Scrapes *scrapes);
 
 /* {"last_scrape": {"time", "seconds", "collection", "series", "bytes", "devices"}, "missing":
- * [{"device", "error"}]}; empty before the first. */
+ * [{"device_name", "error"}]}; empty before the first. */
 struct json_t *scrapes_status(const Scrapes *scrapes);
 /* Lines for `rdmad doctor`. */
 void scrapes_doctor(const Scrapes *scrapes, struct json_t *findings);

@@ -59,7 +59,7 @@ class EightRails(unittest.TestCase):
             self.assertIsInstance(device[key], list, key)
         for key in ("id", "name", "index", "node_type", "transport", "node_guid",
                     "sys_image_guid", "driver", "firmware", "board_id", "hca_type",
-                    "pci_address", "vendor", "device", "subsystem_vendor", "subsystem_device",
+                    "pci_address", "vendor", "pci_device_id", "subsystem_vendor", "subsystem_device",
                     "numa_node", "pci_role", "pf_address", "vf_index", "num_vfs", "aux_name",
                     "nearest_gpu", "fatal", "verbs_problem", "limits"):
             self.assertIn(key, device)

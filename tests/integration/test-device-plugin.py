@@ -264,7 +264,7 @@ class DevicePluginTest(PluginCase):
         self.end_daemon()
         self.start_daemon()
         self.wait_ready()
-        self.assertEqual(self.allocations()[allocation]["devices"], before["devices"])
+        self.assertEqual(self.allocations()[allocation]["device_ids"], before["device_ids"])
         self.assertEqual(self.kubelet.resources()[HCA]["in_use"], 3)
 
     def test_no_acknowledged_allocation_is_lost_by_a_kill(self):

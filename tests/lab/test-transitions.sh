@@ -52,7 +52,7 @@ ip link set eth1 down
 expect_changes 1
 ip link set eth1 up
 expect_changes 2
-[[ $(of_port changed) == 20* ]]
+[[ $(of_port last_state_change) == 20* ]]
 
 # Its own interface, fifty times: the driver is told at once, and tells us.
 before=$(of_port transitions)

@@ -20,7 +20,7 @@ export function allocations(list) {
 		return nothing("No pod holds a device.");
 	return table("Allocations", [["Pod", ""], ["Devices", ""], ["Resource", ""], ["Since", "number"]],
 		list.map((allocation) => [pod(allocation),
-			commas([...new Set(allocation.device_names.map((device, i) => device ?? allocation.devices[i]))]),
+			commas([...new Set(allocation.device_names.map((device, i) => device ?? allocation.device_ids[i]))]),
 			[name(allocation.resource), el("small", null, allocation.mode ?? "")], time(allocation.since)]));
 }
 
@@ -58,8 +58,8 @@ export function events(list, nameOf) {
 	return table("Last events", [["Time", "clock"], ["Event", ""], ["", ""]], list.map((event) => [
 		time(event.time),
 		el("span", { class: `kind ${LEVELS[event.level] ?? ""}` }, event.kind ?? event.level),
-		[event.device && !event.message.includes(nameOf(event.device))
-			? [name(nameOf(event.device)), ": "] : [], name(event.message)].flat()]));
+		[event.device_id && !event.message.includes(nameOf(event.device_id))
+			? [name(nameOf(event.device_id)), ": "] : [], name(event.message)].flat()]));
 }
 
 function module(one) {

@@ -94,7 +94,7 @@ async function lookAround() {
 	fill(at("allocations"), allocations, allocations);
 	fill(at("resources"), status.modules, resources);
 	fill(at("events"), [state.events, devices.map((d) => d.name)], () => events(state.events, nameOf));
-	fill(at("daemon"), { ...status, uptime_seconds: 0, trouble: [] }, daemon);
+	fill(at("daemon"), { ...status, uptime_seconds: 0, recent_errors: [] }, daemon);
 }
 
 async function lookAtTraffic() {

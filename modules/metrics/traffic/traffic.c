@@ -323,8 +323,8 @@ static json_t *series_json(const Series *series, gint64 after, gint64 now_us)
 		json_array_append_new(received, rate_json(sample->received));
 		json_array_append_new(transmitted, rate_json(sample->transmitted));
 	}
-	return json_pack("{s:o, s:o, s:i, s:s?, s:o, s:o, s:o}", "id", text_json(series->id),
-			 "device", text_json(series->name), "port", (int)series->port, "unit",
+	return json_pack("{s:o, s:o, s:i, s:s?, s:o, s:o, s:o}", "device_id", text_json(series->id),
+			 "device_name", text_json(series->name), "port", (int)series->port, "unit",
 			 series->total.unit, "ages_ms", ages, "received", received, "transmitted",
 			 transmitted);
 }
@@ -337,7 +337,7 @@ static json_t *users_json(const Users *users)
 		[RDMAD_USES_PD] = "protection_domains", [RDMAD_USES_SRQ] = "shared_receive_queues",
 		[RDMAD_USES_CTX] = "contexts",
 	};
-	json_t *object = json_pack("{s:o, s:o, s:i}", "id", text_json(users->id), "device",
+	json_t *object = json_pack("{s:o, s:o, s:i}", "device_id", text_json(users->id), "device_name",
 				   text_json(users->name), "processes", (int)users->processes);
 
 	for (guint kind = 0; kind < RDMAD_USES_KINDS; kind++)
