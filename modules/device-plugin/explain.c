@@ -43,8 +43,8 @@ static const RdmadDevice *device_find(RdmadInventory *inventory, const char *nam
 
 static void add_resource(const RdmadResourceSettings *resource, const char *refusal, gpointer data)
 {
-	json_array_append_new(data, json_pack("{s:s, s:b, s:s?}", "name", resource->name, "selected",
-					      refusal == NULL, "reason", refusal));
+	json_array_append_new(data, json_pack("{s:s, s:b, s:s?}", "name", resource->name,
+					      "selected", refusal == NULL, "reason", refusal));
 }
 
 static json_t *explanation(const RdmadExplain *explain, const RdmadDevice *dev)
@@ -54,8 +54,8 @@ static json_t *explanation(const RdmadExplain *explain, const RdmadDevice *dev)
 
 	rdmad_assignment_explain((*explain->settings)->resources, devices, dev, add_resource,
 				 resources);
-	return json_pack("{s:s, s:s, s:o}", "device_id", dev->id, "device_name", dev->name, "resources",
-			 resources);
+	return json_pack("{s:s, s:s, s:o}", "device_id", dev->id, "device_name", dev->name,
+			 "resources", resources);
 }
 
 static void get_explain(RdmadHttpRequest *request, gpointer data)

@@ -337,8 +337,9 @@ static json_t *users_json(const Users *users)
 		[RDMAD_USES_PD] = "protection_domains", [RDMAD_USES_SRQ] = "shared_receive_queues",
 		[RDMAD_USES_CTX] = "contexts",
 	};
-	json_t *object = json_pack("{s:o, s:o, s:i}", "device_id", text_json(users->id), "device_name",
-				   text_json(users->name), "processes", (int)users->processes);
+	json_t *object =
+		json_pack("{s:o, s:o, s:i}", "device_id", text_json(users->id), "device_name",
+			  text_json(users->name), "processes", (int)users->processes);
 
 	for (guint kind = 0; kind < RDMAD_USES_KINDS; kind++)
 		json_object_set_new(object, names[kind], json_integer(users->objects[kind]));
