@@ -14,7 +14,7 @@ static gboolean directory_make(const char *path, mode_t mode, GError **error)
 
 	if (mkdir(path, mode) == 0 || errno == EEXIST)
 		return TRUE;
-	/* procfs says ENOENT below a directory that is there. */
+	/* procfs returns ENOENT below a directory that exists. */
 	if (errno == ENOENT && g_str_has_prefix(path, "/") && access(parent, F_OK) < 0 &&
 	    errno == ENOENT) {
 		if (!rdmad_directory_prepare(parent, 0755, error))

@@ -86,7 +86,8 @@ static gboolean has_room(RdmadLogOutput *output)
 	return ready > 0 && (poller.revents & POLLOUT) != 0;
 }
 
-/* A pipe that polls writable takes PIPE_BUF bytes without blocking, a socket says what it takes. */
+/* A pipe that polls writable takes PIPE_BUF bytes without blocking; a socket returns how much it
+ * takes. */
 static ssize_t put_some(const RdmadLogOutput *output, const char *text, gsize length)
 {
 	const gsize chunk = MIN(length, PIPE_BUF);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The only file that knows libevent. */
+/* The only file that includes libevent. */
 #define RDMAD_LOG_TOPIC "loop"
 
 #include "base/loop.h"
@@ -58,8 +58,9 @@ static void loop_log(int severity, const char *message)
 		rdmad_warn("libevent: %s", message);
 }
 
-/* Without epoll libevent would take poll() or select(), which fail in other ways and later.  After each
- * callback of low priority the kernel is asked again, so that others wait for one of them at most. */
+/* Without epoll libevent would take poll() or select(), which fail in other ways and later.  The
+ * kernel is polled after each callback of low priority, so that other events wait for one of them
+ * at most. */
 static struct event_base *base_new(void)
 {
 	struct event_config *config = event_config_new();
@@ -148,7 +149,8 @@ void rdmad_loop_set_stats(RdmadLoop *loop, RdmadStats *stats)
 	loop->turns = rdmad_loop_stat(loop, &turns_class);
 }
 
-/* Whoever came during the turn waited for no longer than this; no clock is read while nothing happens. */
+/* No event that came during the turn waited for longer than this; no clock is read while nothing
+ * happens. */
 static void loop_leave(RdmadLoop *loop)
 {
 	gint64 took_us;
@@ -169,7 +171,8 @@ static void loop_enter(RdmadLoop *loop)
 		loop->turn_us = g_get_monotonic_time();
 }
 
-/* After each.  One of low priority is a turn of its own: the kernel is asked before the next. */
+/* Called after each callback.  One of low priority is a turn of its own: the kernel is polled
+ * before the next. */
 static void loop_return(RdmadLoop *loop, int priority)
 {
 	if (priority == PRIORITY_LOW)

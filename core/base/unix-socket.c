@@ -60,7 +60,7 @@ static gboolean busy(const char *path, const char *why, GError **error)
 	return FALSE;
 }
 
-/* Makes room at `path`, or says who is there. */
+/* Removes a stale socket at `path`, or fails with the reason. */
 static gboolean remove_stale(const char *path, GError **error)
 {
 	struct stat st;

@@ -149,7 +149,7 @@ static RdmadYaml *reader_scalar(Reader *reader, GError **error)
 	return node;
 }
 
-/* What begins with the current event. */
+/* Reads the value that begins with the current event. */
 static RdmadYaml *reader_value(Reader *reader, guint depth, GError **error)
 {
 	if (depth == DEPTH_MAX)
