@@ -69,7 +69,7 @@ static GPtrArray *dropins_list(const RdmadConfigNode *include, const char *direc
 	return g_steal_pointer(&names);
 }
 
-/* What only the main file may say. */
+/* Keys that only the main file may have. */
 static gboolean dropin_check(const RdmadConfigNode *tree, GError **error)
 {
 	static const char *const keys[] = { "include", "profile" };
@@ -83,7 +83,8 @@ static gboolean dropin_check(const RdmadConfigNode *tree, GError **error)
 	return TRUE;
 }
 
-/* Merges one file of `directory` over `root`; its `@include` looks in `include_dir`, NULL refuses it. */
+/* Merges one file of `directory` over `root`; its `@include` is relative to `include_dir`, NULL
+ * refuses it. */
 static gboolean config_dropin_merge(RdmadConfigNode *root, const char *directory, const char *name,
 				    const char *include_dir, GError **error)
 {
@@ -131,7 +132,7 @@ static gboolean config_dropins_merge(RdmadConfigNode *root, const char *dir, GEr
  *
  *	profile = "vke";	or a list of them
  *
- * What the main file says itself wins over its profiles.
+ * The main file overrides its profiles.
  */
 
 #define SUFFIX	     ".conf"

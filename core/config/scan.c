@@ -14,7 +14,7 @@ typedef struct {
 	guint line;
 } Opened;
 
-/* What all files of one configuration share. */
+/* Shared by all files of one configuration. */
 typedef struct {
 	const char *include_dir;
 	guint includes, settings;
@@ -354,7 +354,7 @@ static gboolean scan_text(Scan *scan)
 			return FALSE;
 		scan->last = first == ':' ? '=' : first;
 	}
-	/* libconfig knows comments only with their line end; the main text is given one. */
+	/* libconfig recognizes comments only with their line end; the main text is given one. */
 	if (scan->includer && scan->ends_in_comment)
 		return scan_error(scan, "the last line is a comment and lacks its line end");
 	if (scan->depth == 0)
