@@ -35,7 +35,7 @@
 struct RdmadAttachment {
 	char *netns;	   /* as the runtime named it */
 	char *interface;   /* in the pod */
-	char *rdma_device; /* kernel name in the pod, or NULL */
+	char *rdma_device; /* device name in the pod, or NULL */
 	char **addresses;  /* "192.0.2.7/24" */
 	int gid_index;	   /* RDMAD_UNKNOWN where there is none */
 };

@@ -113,10 +113,10 @@ typedef enum {
 struct RdmadDevice {
 	int refs;
 	/* Unique, stable, [A-Za-z0-9._:-]: the PCI address "0000:3b:00.0"; with "-" and the name of
-	 * the auxiliary device for a subfunction, or with the kernel name for a second RDMA device
-	 * of one function; the kernel name where there is no PCI function. */
+	 * the auxiliary device for a subfunction, or with the device name for a second RDMA device
+	 * of one function; the device name where there is no PCI function. */
 	char *id;
-	char *name; /* kernel name now, "mlx5_0"; changes with a rename */
+	char *name; /* the kernel's name at present, "mlx5_0"; changes with a rename */
 	int index;  /* RDMA netlink's dev_index, or RDMAD_UNKNOWN without netlink */
 	RdmadNodeType node_type;
 	char *node_guid; /* "0c42:a103:0065:4321" */
