@@ -107,7 +107,7 @@ static int open_at(const RdmadSysroot *root, const char *path, int flags)
 		if (fd >= 0 || (errno != EAGAIN && errno != EINTR))
 			break;
 	}
-	/* valgrind does not know openat2(); in the real root nothing can be left. */
+	/* valgrind does not support openat2(); in the real root no path can leave the root. */
 	if (fd < 0 && errno == ENOSYS && root->live)
 		fd = openat(root->fd, path, flags | O_CLOEXEC);
 	return fd;
@@ -217,7 +217,7 @@ gboolean rdmad_sysroot_read_int(const RdmadSysroot *root, const char *path, gint
 	return TRUE;
 }
 
-/* What a descriptor's own link says; NULL with errno. */
+/* The target of a descriptor's own link; NULL with errno. */
 static char *read_link(int dirfd, const char *path)
 {
 	char target[PATH_MAX];
@@ -252,7 +252,7 @@ char *rdmad_sysroot_link_name(const RdmadSysroot *root, const char *path, GError
 	return g_path_get_basename(target);
 }
 
-/* The kernel knows where a descriptor leads; the root's own path is cut off in front. */
+/* The kernel resolves the descriptor's path; the root's own path is removed from its front. */
 char *rdmad_sysroot_resolve(const RdmadSysroot *root, const char *path, GError **error)
 {
 	g_autofree char *full = NULL, *base = NULL, *link = NULL, *base_link = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader of one device: which sources there are, and in what order they are asked. */
+/* The reader of one device: its sources, in the order in which they are read. */
 #include "hardware/counters/reader.h"
 
 #include <errno.h>
@@ -149,7 +149,7 @@ static void read_all(RdmadCounterReader *reader, RdmadReadingBuilder *builder)
 		rdmad_device_users_read(reader->users, builder);
 }
 
-/* What could not be looked at has not left. */
+/* A device that could not be read has not left. */
 static gboolean device_is_gone(const RdmadCounterReader *reader)
 {
 	rdmad_autofd int fd = rdmad_sysroot_open_dir(reader->root, reader->path);
