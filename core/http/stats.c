@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the server counts, by listener: its address or path as it was given. */
+/* Stats of the server, by listener: its address or path as configured. */
 #include "http/server.h"
 
 #include "base/loop.h"
