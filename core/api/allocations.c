@@ -132,7 +132,7 @@ static void refresh_free(Refresh *refresh)
 	g_free(refresh);
 }
 
-/* Who asks podresources comes back here, whether it is waited for or not. */
+/* Every refresh of podresources ends here, whether a request waits for it or not. */
 static void refresh_gone(gpointer data)
 {
 	Refresh *refresh = data;
@@ -161,7 +161,8 @@ static void refresh_ask(gpointer data)
 	rdmad_pods_refresh(refresh->services->pods, NULL, refresh_done, refresh);
 }
 
-/* One list without an allocation does not end it: who asks who holds what would be shown a ghost. */
+/* One list without an allocation does not end it: the response would show an allocation that has
+ * ended. */
 static gboolean refresh_confirms(Refresh *refresh)
 {
 	if (refresh->confirm || !rdmad_allocations_some_missing(refresh->services->allocations))

@@ -2,8 +2,8 @@
 /*
  * GET /api/v1/events?after=SEQUENCE&wait=SECONDS
  *
- * Entries after SEQUENCE, oldest first, and the last sequence there is.  With nothing to tell and
- * `wait` given, the answer comes with the first new entry or when the time is over (a long poll).
+ * Entries after SEQUENCE, oldest first, and the last sequence there is.  If there is none and
+ * `wait` is given, the response is sent with the first new entry or after that time (a long poll).
  * A `last` below the caller's SEQUENCE means that rdmad was restarted: begin again from 0.
  */
 #include <rdmad/inventory.h>

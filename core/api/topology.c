@@ -7,7 +7,7 @@
 
 #define NODES "sys/devices/system/node"
 
-/* What the distance of two functions depends on. */
+/* The attributes that determine the distance of two functions. */
 typedef struct {
 	char *const *path;
 	int numa;
