@@ -154,7 +154,7 @@ static void option_set(CommandOptions *options, int letter)
 static gboolean option_take(CommandOptions *options, const Command *command, int letter)
 {
 	if (letter == '?')
-		return FALSE; /* getopt has said why */
+		return FALSE; /* getopt printed the error */
 	if (!strchr(command->flags, letter)) {
 		fprintf(stderr, "rdmad: `%s` has no option -%c\n", command->name, letter);
 		return FALSE;
@@ -163,7 +163,7 @@ static gboolean option_take(CommandOptions *options, const Command *command, int
 	return TRUE;
 }
 
-/* What stands behind the options; -1: go on. */
+/* Handles the arguments after the options; -1: continue. */
 static int argument_take(CommandOptions *options, const Command *command, int argc, char **argv)
 {
 	const int most = *command->argument ? MAX(command->max_arguments, 1) : 0;

@@ -94,7 +94,7 @@ static GByteArray *client_receive(int fd, GError **error)
 	while (all->len <= RDMAD_CLIENT_MAX) {
 		const gssize n = recv(fd, buffer, sizeof(buffer), 0);
 
-		/* Who refuses a connection closes it without reading what we asked. */
+		/* A server that refuses a connection closes it without reading the request. */
 		if (n == 0 || (n < 0 && errno == ECONNRESET && all->len))
 			return g_steal_pointer(&all);
 		if (n > 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rdmad attributes: what modules are told about the node, and telling them */
+/* rdmad attributes: list and set the node's attributes */
 #include <stdio.h>
 
 #include "cli/command.h"

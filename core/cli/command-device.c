@@ -8,7 +8,7 @@
 
 #define LABEL_WIDTH 16
 
-/* Nothing is said of what is not known. */
+/* Unknown values are left out. */
 static void write_line(GString *out, const char *label, const char *text)
 {
 	g_autofree char *escaped = text && *text ? rdmad_text_escape(text) : NULL;
@@ -128,7 +128,7 @@ static void write_limit(GString *out, const char *label, const json_t *limits, c
 	write_line(out, label, text);
 }
 
-/* Too wide for a JSON number, so a text; all ones is how drivers say that there is no limit. */
+/* Too wide for a JSON number, so a string; drivers use all ones for no limit. */
 static char *format_region(const json_t *limits)
 {
 	const char *text = format_text(limits, "max_mr_size");

@@ -2,8 +2,7 @@
 /*
  * rdmad status: one page
  *
- * What a module says of itself is shown without knowing the module: an array of objects is a table,
- * anything else a line.
+ * A module's status is printed generically: an array of objects is a table, anything else a line.
  */
 #include <string.h>
 

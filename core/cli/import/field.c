@@ -107,7 +107,7 @@ static gboolean range_ok(const char *part)
 	return numbers[0] <= numbers[1];
 }
 
-/* What is behind "#": "0-3,7". */
+/* The part after "#": "0-3,7". */
 static gboolean ranges_ok(const char *text)
 {
 	g_auto(GStrv) parts = g_strsplit(text, ",", -1);

@@ -105,7 +105,7 @@ static void take_device_type(RdmadImport *import, const char *path, GArray *sele
 		rdmad_import_group_add_own(selectors, "aux_types", "*", "only subfunctions");
 }
 
-/* "ens1f0#0-3" and "ens1f0#7" in one list: the plugin looks at the first only. */
+/* "ens1f0#0-3" and "ens1f0#7" in one list: the plugin uses the first only. */
 static void drop_second_range(RdmadImport *import, const char *path, const GArray *selectors,
 			      const char *key)
 {
