@@ -253,7 +253,7 @@ static void daemon_say_waiting(Daemon *d, pid_t holder)
 	rdmad_notify_status(d->notify, "waiting for rdmad pid %d to end", (int)holder);
 }
 
-/* Also TRUE when we were told to stop while waiting. */
+/* Also TRUE after a signal to stop while waiting. */
 static gboolean daemon_take_place(Daemon *d, GError **error)
 {
 	const gint64 end = g_get_monotonic_time() + d->options->lock_wait_s * G_USEC_PER_SEC;

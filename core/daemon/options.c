@@ -190,7 +190,7 @@ static gboolean options_set(RdmadOptions *options, GPtrArray *modules, int optio
 	}
 }
 
-/* The options that only say what to do; of several the last one counts. */
+/* The options that select an action; of several the last one counts. */
 static gboolean options_set_action(RdmadOptions *options, int option)
 {
 	switch (option) {

@@ -162,7 +162,7 @@ void rdmad_services_free(RdmadServices *services)
 	rdmad_attributes_free(services->attributes);
 	rdmad_event_log_free(services->event_log);
 	rdmad_workers_free(services->workers);
-	rdmad_sysroot_free(services->sysroot); /* jobs may have looked at it until now */
+	rdmad_sysroot_free(services->sysroot); /* jobs may have used it until now */
 	rdmad_loop_free(services->loop);
 	rdmad_stats_free(services->stats);
 	g_free(services->run_dir);
