@@ -2,7 +2,8 @@
 /*
  *	request -> collector_request -> (snapshot) -> answer on a worker -> reply
  *
- * However many ask at once, two answers are in the making: each may be megabytes.
+ * At most two responses are rendered at a time, whatever the number of requests: each may be
+ * megabytes.
  */
 #include "scrapes.h"
 
@@ -299,7 +300,7 @@ void scrapes_free(Scrapes *scrapes)
 	g_free(scrapes);
 }
 
-/* ---- what people ask ---- */
+/* ---- status and doctor ---- */
 
 json_t *scrapes_status(const Scrapes *scrapes)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many bits count: PMA counters stop at their maximum, those of hardware begin again. */
+/* Widths of counters: PMA counters stop at their maximum, those of hardware wrap. */
 #include <stdlib.h>
 
 #include "names/table.h"
@@ -345,7 +345,7 @@ static const Meaning MEANINGS[] = {
 	{ "unresponsive_remote_events", "Times that another device did not answer." },
 };
 
-/* What is there now, and goes down again. */
+/* Gauges. */
 static const char *const GAUGES[] = { "active_", "watermark_", "current_rate" };
 
 static int compare_meaning(gconstpointer raw, gconstpointer meaning)
@@ -376,7 +376,7 @@ static gboolean is_gauge(const char *clean)
 	return FALSE;
 }
 
-/* What our own families of counters begin with. */
+/* Prefix of rdmad's own families. */
 static const char *own_prefix(const char *own, gboolean of_device)
 {
 	if (of_device)
@@ -385,7 +385,7 @@ static const char *own_prefix(const char *own, gboolean of_device)
 										  : "rdma_";
 }
 
-/* "rdma_tx_bytes" and "dropped_total" have said it themselves. */
+/* "rdma_tx_bytes" and "dropped_total" have it already. */
 static char *family_of(const char *clean, gboolean of_device)
 {
 	const char *own = g_str_has_prefix(clean, "rdma_") && clean[5] ? clean + 5 : clean;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counters of the port, which every driver with a performance agent has: 32-bit words are told as bytes. */
+/* Counters of the port, which every driver with a performance agent has: 32-bit words are converted
+ * to bytes. */
 #include "names/table.h"
 
 #define WORD 4 /* bytes; whatever the width of the link */

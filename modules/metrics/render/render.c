@@ -123,7 +123,7 @@ void render_families_add(Render *render)
 
 /* ---- Who uses a device: all together, and pod by pod ---- */
 
-#define POD_KINDS (RDMAD_USES_CM_ID + 1) /* that pods are told of */
+#define POD_KINDS (RDMAD_USES_CM_ID + 1) /* that pods have */
 
 typedef struct {
 	guint64 objects[RDMAD_USES_KINDS];
@@ -258,9 +258,9 @@ void render_netdevs(Render *render, const RdmadDevice *device)
 }
 
 /*
- * Render: what is known at one scrape, as families
+ * Render: the data of one scrape, as families
  *
- * What only the loop may look at comes first, then the devices, which may be done on any thread.
+ * Data of the loop comes first, then the devices, which any thread may render.
  */
 
 /* ---- collectors ---- */
@@ -281,7 +281,7 @@ static RdmadReadWhat group_collector(RdmadCounterGroup group)
 	return group <= RDMAD_COUNTER_DEVICE ? RDMAD_READ_COUNTERS : RDMAD_READ_NETDEVS;
 }
 
-/* What the reading lacks: groups that failed as a whole. */
+/* Groups that failed as a whole. */
 static RdmadReadWhat sample_failures(const DeviceSample *sample)
 {
 	const RdmadReading *reading = sample->reading;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What only the loop may look at: allocations, the node's attributes, what rdmad counts of itself. */
+/* Data of the loop: allocations, the node's attributes, rdmad's own stats. */
 #include "render/parts.h"
 
 /* ---- allocations ---- */
