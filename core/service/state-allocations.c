@@ -258,7 +258,7 @@ static RdmadAllocation *read_allocation(Rows *allocations, Rows *slots, Rows *at
 	return allocation;
 }
 
-/* What could not be read says nothing about what is there. */
+/* A failed read is no statement about the contents. */
 static int reading_failed(const Rows *allocations, const Rows *slots, const Rows *attachments)
 {
 	return allocations->failed ?: slots->failed ?: attachments->failed;

@@ -12,7 +12,7 @@
 
 #define ASIDE_TRIES 100u
 #define PAGE_MIN    512 /* of SQLite */
-/* The byte of SQLite's header that says how the file may be written, and its highest value. */
+/* The write version byte of SQLite's header, and its highest value. */
 #define WRITE_VERSION_AT 18
 #define WAL_VERSION	 2
 

@@ -23,7 +23,7 @@ struct RdmadStat {
 	guint n_labels, n_bounds;
 	GHashTable *by_labels; /* set of Series; borrows from `series` */
 	GPtrArray *series;     /* Series, in the order of their first use */
-	gboolean full;	       /* said so */
+	gboolean full;	       /* logged */
 };
 
 typedef struct {
