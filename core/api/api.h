@@ -10,6 +10,6 @@
 
 /* `services` must outlive the http server. */
 gboolean rdmad_api_start(RdmadServices *services, GError **error);
-/* Cached responses. */
+/* What is kept for those who ask again. */
 struct RdmadApi *rdmad_api_new(RdmadLoop *loop);
 void rdmad_api_free(struct RdmadApi *api);

@@ -23,7 +23,7 @@ static void check_kernel(const RdmadServices *services, json_t *findings)
 			   "this is a recorded machine (--sysroot): without netlink and verbs");
 }
 
-/* From RDMA netlink; on a recorded machine from the module's parameter. */
+/* RDMA netlink says it; on a recorded machine the module's parameter does. */
 static char *netns_mode(const RdmadServices *services)
 {
 	const char *fact = rdmad_attributes_get(services->attributes, "node:netns-mode");

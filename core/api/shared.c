@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Responses that all clients share
+ * Answers that all who ask share
  *
- * Repeated requests at a TCP listener must not keep the loop from kubelet: a response is kept for
- * KEEP_TIMES as long as it took to build, so that building one resource takes no more than a
- * hundredth of the loop's time, whatever the number of requests.  Requests at the control socket
- * always get a new response.
+ * What a TCP listener is asked for again and again must not take the loop from kubelet: an answer is kept
+ * for KEEP_TIMES as long as it took to build, so that building one resource takes no more than a
+ * hundredth of the loop's time, however many ask.  The control socket gets what is true now.
  */
 #include <rdmad/loop.h>
 #include <string.h>

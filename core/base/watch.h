@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Watches: how a service notifies its watchers
+ * Watches: how a service tells those who asked
  *
  * Every service has one list.  A watch may be freed from any callback, its own too; one that is
- * added from a callback is not called in the present round.
+ * added from a callback is not told in the round under way.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ struct RdmadWatch {
 	RdmadModule *owner;
 	gconstpointer ops; /* the service's own type */
 	gpointer data;
-	gboolean fresh; /* present state not yet reported; cleared by the service */
+	gboolean fresh; /* was not yet told what is there; the service clears it */
 	gboolean dead;
 };
 

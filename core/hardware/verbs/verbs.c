@@ -19,7 +19,7 @@
 #include "hardware/verbs/open.h"
 
 #define EVENTS_PER_TURN	 64u
-#define OPEN_TRIES	 3u /* of one device, each after a scan */
+#define OPEN_TRIES	 3u /* of one device, each after a look at the hardware */
 #define OPEN_DEADLINE_MS 30000u
 
 typedef struct {
@@ -28,8 +28,8 @@ typedef struct {
 	RdmadVerbsOpen *open; /* context and problem NULL while the job runs */
 	RdmadEvent *io;
 	guint tries;
-	gboolean fatal; /* reported; accepted if the next scan still finds the device */
-	gboolean seen;	/* in the present scan */
+	gboolean fatal; /* said so; believed if the next look still finds the device */
+	gboolean seen;	/* in the look under way */
 } Follower;
 
 struct RdmadVerbs {
@@ -39,7 +39,7 @@ struct RdmadVerbs {
 	gpointer data;
 	GHashTable *followers; /* by stable id */
 	RdmadJob *job;	       /* the opening under way */
-	gboolean told;	       /* logged that devices cannot be opened */
+	gboolean told;	       /* the log has heard that devices cannot be opened */
 };
 
 /* ---- letting go: closing may block, so a worker does it ---- */
@@ -97,8 +97,7 @@ static void async_ready(int fd, RdmadIo ready, gpointer data)
 		ibv_ack_async_event(&event);
 		n++;
 	}
-	/* Not readable after all: the kernel revoked the context, and the descriptor would stay
-	 * ready for ever. */
+	/* Not readable after all: the kernel took the context back, and would say so for ever. */
 	if (n == 0 && errno != EAGAIN && errno != EINTR)
 		g_clear_pointer(&follower->io, rdmad_event_free);
 	follower->verbs->ops.hint(follower->verbs->data);
@@ -132,7 +131,7 @@ static gboolean verbs_adopt(RdmadVerbs *verbs, RdmadVerbsOpen *opened)
 	if (opened->context)
 		follower->io = rdmad_loop_add_io(verbs->loop, NULL, opened->context->async_fd,
 						 RDMAD_IO_READ, async_ready, follower, &error);
-	if (error) { /* it is opened again after the next scan */
+	if (error) { /* it is opened again after the next look */
 		rdmad_warn("%s: %s", opened->name, error->message);
 		return FALSE;
 	}
@@ -174,7 +173,7 @@ static void open_done(gpointer result, const GError *error, gpointer data)
 	for (guint i = opened->len; i-- > 0;)
 		if (verbs_adopt(verbs, opened->pdata[i]))
 			g_ptr_array_steal_index_fast(opened, i);
-	/* Events between the scan and the opening were lost. */
+	/* What changed between looking and opening was not heard. */
 	verbs->ops.hint(verbs->data);
 }
 

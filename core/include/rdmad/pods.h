@@ -2,9 +2,9 @@
 /*
  * Pods: who holds which device ids, from kubelet's podresources socket (v1)
  *
- * A refresh lists once and reconciles the allocations with the answer.  Refreshes that come while a
- * List is under way share the next one, so that what they get is not older than their question.
- * Kubelet limits callers to 100 lists a second.
+ * A refresh lists once and reconciles the allocations with the answer.  Refreshes that come while a List
+ * is under way share the next one, so that what they get is not older than their question.  Kubelet
+ * limits callers to 100 lists a second.
  */
 #pragma once
 
@@ -21,27 +21,25 @@ typedef struct {
  * RDMAD_ERROR_INVALID, RDMAD_ERROR_LIMIT: the answer is none; RDMAD_ERROR_CANCELLED: rdmad ends. */
 typedef void (*RdmadPodsFunc)(const GError *error, gpointer data);
 
-/* Asks now; `fn` (may be NULL) is called once from the top of the loop, unless `owner` ends
- * first. */
+/* Asks now; `fn` (may be NULL) is called once from the top of the loop, unless `owner` ends first. */
 RDMAD_API void rdmad_pods_refresh(RdmadPods *pods, RdmadModule *owner, RdmadPodsFunc fn,
 				  gpointer data);
-/* Schedules a refresh after a change that podresources will list soon (an Allocate): after a short
- * time, again with back-off until all allocations are named.  While there are allocations, every
- * five minutes. */
+/* Something changed that podresources will know soon (an Allocate): refreshes after a short time,
+ * again with back-off until all allocations are named.  While there are allocations, every five minutes. */
 RDMAD_API void rdmad_pods_hint(RdmadPods *pods);
 
 /* Notices a kubelet that has started since the last List: before its word is weighed. */
 RDMAD_API void rdmad_pods_look(RdmadPods *pods);
 
-/* The last good List; borrowed until the turn of the loop ends. */
+/* What the last good List said; borrowed until the turn of the loop ends. */
 RDMAD_API guint rdmad_pods_count(RdmadPods *pods);
 RDMAD_API const RdmadPodDevices *rdmad_pods_nth(RdmadPods *pods, guint index);
-/* Whether it may be taken as complete: its kubelet had been there for a minute.  One that starts
- * lists nothing before it has read its pods. */
+/* Whether it may be taken as complete: its kubelet had been there for a minute.  One that starts lists
+ * nothing before it has read its pods. */
 RDMAD_API gboolean rdmad_pods_is_steady(RdmadPods *pods);
 /* Whether the pod was in it, with devices or without. */
 RDMAD_API gboolean rdmad_pods_lists(RdmadPods *pods, const char *pod_namespace,
 				    const char *pod_name);
-/* The holder of an id, or NULL. */
+/* Who holds an id, or NULL. */
 RDMAD_API const RdmadPodDevices *rdmad_pods_holder(RdmadPods *pods, const char *resource,
 						   const char *id);

@@ -5,8 +5,8 @@
  * `run` is called on a worker thread with `input` and touches nothing of the core: it works on what
  * it was given.  `done` is called on the loop exactly once, unless the job was cancelled or its
  * owner ended: then it is not called at all.  At the deadline `done` gets RDMAD_ERROR_TIMEOUT and
- * the late result is freed when it comes.  `input` and results are freed with the class's
- * functions, on whichever thread is last.
+ * the late result is freed when it comes.  `input` and results are freed with the class's functions,
+ * on whichever thread is last.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 
 typedef struct {
 	const char *name; /* for the log */
-	/* NULL with an error set is a failure.  A long job checks rdmad_job_cancelled() now and
+	/* NULL with an error set is a failure.  A long job looks at rdmad_job_cancelled() now and
 	 * then. */
 	gpointer (*run)(gpointer input, const RdmadJob *job, GError **error);
 	/* Takes `result` over (NULL on error); `error` stays the caller's. */
