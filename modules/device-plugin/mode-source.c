@@ -8,7 +8,7 @@
 struct RdmadModeSource {
 	RdmadModule *self;
 	RdmadWatch *watch;
-	GHashTable *refused; /* resource -> the value that was told of */
+	GHashTable *refused; /* resource -> the value that was reported */
 	const GPtrArray *resources;
 	void (*changed)(gpointer data);
 	gpointer data;

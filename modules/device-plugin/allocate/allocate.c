@@ -78,7 +78,7 @@ static gboolean request_check(const AllocateCall *call, GError **error)
 
 /* ---- allocations ---- */
 
-/* What one container is to get; the ids were checked. */
+/* The request of one container; its ids were checked. */
 typedef struct {
 	RdmadGrant grant;
 	const char **slots, **devices;
@@ -129,7 +129,8 @@ static gboolean container_grant(AllocateCall *call,
 	return rdmad_delivery_begin(call->by->delivery, allocation, error);
 }
 
-/* Kubelet was told no.  An allocation that cannot be ended now is ended by the next look at podresources. */
+/* Kubelet got an error.  An allocation that cannot be ended now is ended by the next list of
+ * podresources. */
 static void call_undo(AllocateCall *call)
 {
 	for (guint i = 0; i < call->granted->len; i++) {

@@ -97,7 +97,7 @@ RdmadGrpcRequest *rdmad_kubelet_register(RdmadKubelet *kubelet, const char *reso
 	g_autofree guint8 *bytes = NULL;
 	gsize size;
 
-	/* Old kubelets take the options from here, newer ones ask for them. */
+	/* Old kubelets take the options from here, newer ones call GetDevicePluginOptions. */
 	wanted.get_preferred_allocation_available = options->preferred;
 	wanted.pre_start_required = options->pre_start;
 	request.version = (char *)"v1beta1";

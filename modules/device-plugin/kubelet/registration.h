@@ -2,7 +2,7 @@
 /*
  * Registration: keeps one resource registered at kubelet, whatever happens to either
  *
- * Kubelet asks for ListAndWatch once and never again, so the only proof of being registered is a live
+ * Kubelet calls ListAndWatch once and never again, so the only proof of being registered is a live
  * stream.
  *
  * Register (legacy): kubelet forgets plugins when it starts and deletes their sockets.  When there is no

@@ -35,7 +35,7 @@ typedef struct {
 	RdmadResourceSettings *settings;
 	RdmadGrpcCall *call;
 	char *slot;
-	char *pod_namespace, *pod_name, *container; /* once podresources has told */
+	char *pod_namespace, *pod_name, *container; /* once podresources has listed it */
 	guint64 question;			    /* to podresources, by number; 0: answered */
 	RdmadEvent *deadline;
 	RdmadCriQuery *query;
@@ -112,7 +112,7 @@ static void start_late(gpointer data)
 	start_allow(start);
 }
 
-/* ---- what the runtime says ---- */
+/* ---- responses of the runtime ---- */
 
 static gboolean has_limits(const RdmadResourceSettings *settings)
 {
@@ -135,7 +135,7 @@ static void limits_done(gpointer result, const GError *error, gpointer data)
 	start_allow(start);
 }
 
-/* Kernel names of what is there of the allocation's devices. */
+/* Names of the present devices of the allocation. */
 static char **allocation_device_names(const Start *start)
 {
 	RdmadInventory *inventory = rdmad_module_inventory(start->owner->self);
@@ -280,7 +280,7 @@ static void start_order_nics(Start *start)
 			   error->message);
 }
 
-/* ---- what podresources says ---- */
+/* ---- responses of podresources ---- */
 
 static void start_pods_told(Start *start, const GError *error)
 {
@@ -307,7 +307,7 @@ static void start_pods_told(Start *start, const GError *error)
 		start_allow(start);
 }
 
-/* One call for each question, in their order; some that asked did not wait. */
+/* One call for each request, in their order; some requests did not wait. */
 static void pods_told(const GError *error, gpointer data)
 {
 	RdmadPreStart *pre_start = data;
