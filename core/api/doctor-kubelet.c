@@ -26,7 +26,7 @@ static gboolean check_socket(const char *path, const char *without, json_t *find
 	}
 	if (rdmad_socket_file_is_dead(path)) {
 		doctor_say(findings, RDMAD_FINDING_PROBLEM, "kubelet", "see that kubelet runs",
-			   "nobody listens at %s: %s", path, without);
+			   "no server listens at %s: %s", path, without);
 		return FALSE;
 	}
 	doctor_say(findings, RDMAD_FINDING_OK, "kubelet", NULL, "%s is there", path);
@@ -55,8 +55,8 @@ static void note_version(const RdmadServices *services, const char *path, json_t
 		doctor_say(
 			findings, RDMAD_FINDING_NOTE, "kubelet",
 			"`kubectl get nodes -o wide` or `kubelet --version` on the host shows it",
-			pid ? "the program of kubelet, process %d, does not say its version"
-			    : "kubelet's version cannot be told: its process cannot be seen",
+			pid ? "the program of kubelet, process %d, has no version"
+			    : "kubelet's version is unknown: its process is not visible",
 			(int)pid);
 }
 
@@ -128,7 +128,8 @@ void doctor_check_kubelet(const RdmadServices *services, json_t *findings)
 	}
 	if (check_socket(plugins, "the device plugin cannot register", findings))
 		note_version(services, plugins, findings);
-	check_socket(pods, "which pod holds what stays unknown, and allocations of ended pods stay",
+	check_socket(pods,
+		     "the holders of devices stay unknown, and allocations of ended pods stay",
 		     findings);
 	check_pod_watch(services, findings);
 	check_memory(services, findings);

@@ -44,7 +44,7 @@ static void check_netns_mode(const RdmadServices *services, json_t *findings)
 
 	if (!mode)
 		doctor_say(findings, RDMAD_FINDING_NOTE, "netns mode", NULL,
-			   "not known: neither RDMA netlink nor ib_core's parameter tells");
+			   "unknown: neither RDMA netlink nor ib_core's parameter has it");
 	else if (g_str_equal(mode, "shared"))
 		doctor_say(findings, RDMAD_FINDING_OK, "netns mode", NULL,
 			   "shared: every network namespace sees every RDMA device; a pod may use "

@@ -62,7 +62,7 @@ static gboolean watch_place(RdmadDirectoryWatch *watch)
 
 static void fall_back_to_polling(RdmadDirectoryWatch *watch)
 {
-	rdmad_warn("%s: inotify: %s; looking once a second instead", watch->path,
+	rdmad_warn("%s: inotify: %s; polling once a second instead", watch->path,
 		   g_strerror(errno));
 	g_clear_pointer(&watch->readable, rdmad_event_free);
 	rdmad_clear_fd(&watch->fd);

@@ -53,8 +53,7 @@ int rdmad_directory_open(const char *path, mode_t mode, GError **error)
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP)) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
-			    "%s is no directory (a symbolic link is refused as well); remove it",
-			    path);
+			    "%s is not a directory (symbolic links are refused); remove it", path);
 		return -1;
 	}
 	if (fd < 0 || fstat(fd, &st) < 0) {

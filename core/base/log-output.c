@@ -138,7 +138,7 @@ static gboolean put_record(RdmadLogOutput *output, const RdmadLogRecord *record)
 static void tell_lost(RdmadLogOutput *output, gint64 time_us)
 {
 	g_autofree char *message =
-		g_strdup_printf("%u lines were lost: nobody read the log", output->lost);
+		g_strdup_printf("%u lines were lost because the log was not read", output->lost);
 	const RdmadLogRecord record = { time_us, RDMAD_LOG_WARNING, "log", message, { NULL } };
 
 	if (put_record(output, &record))

@@ -111,7 +111,7 @@ static const RdmadStatClass latency_class = {
 	.type = RDMAD_STAT_HISTOGRAM,
 	.name = "rdmad_loop_latency_seconds",
 	.unit = "seconds",
-	.help = "How long an event may have waited for the event loop: in each turn the larger of "
+	.help = "Upper bound of an event's wait for the event loop: in each turn the larger of "
 		"its length and the delay of its timers",
 	.bounds = (const double[]){ 0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
 				    0.25, 0.5, 1, 5, 0 },
@@ -120,7 +120,7 @@ static const RdmadStatClass latency_class = {
 static const RdmadStatClass turns_class = {
 	.type = RDMAD_STAT_COUNTER,
 	.name = "rdmad_loop_turns",
-	.help = "Turns of the event loop in which something happened",
+	.help = "Turns of the event loop with an event",
 };
 
 RdmadStat *rdmad_loop_stat(RdmadLoop *loop, const RdmadStatClass *klass)

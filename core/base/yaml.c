@@ -54,7 +54,7 @@ static gboolean reader_next(Reader *reader, GError **error)
 	if (yaml_parser_parse(&reader->parser, &reader->event))
 		return TRUE;
 	reader_refuse_at(reader, &reader->parser.problem_mark,
-			 reader->parser.problem ?: "this is no YAML", error);
+			 reader->parser.problem ?: "invalid YAML", error);
 	return FALSE;
 }
 
@@ -73,7 +73,7 @@ static char *reader_text(Reader *reader, GError **error)
 static char *reader_key(Reader *reader, GError **error)
 {
 	if (reader->event.type != YAML_SCALAR_EVENT)
-		return reader_refuse(reader, "a key that is no text", error);
+		return reader_refuse(reader, "a key that is not a string", error);
 	return reader_text(reader, error);
 }
 

@@ -208,7 +208,7 @@ static void write_problems(const json_t *device, GString *out)
 	size_t i;
 
 	if (json_is_true(json_object_get(device, "stale")))
-		write_line(out, "stale", "it cannot be looked at, and is shown as it was before");
+		write_line(out, "stale", "it cannot be read; the values are from before");
 	if (json_is_true(json_object_get(device, "fatal")))
 		write_line(out, "fatal error", "its driver gave it up");
 	write_line(out, "no events", format_text(device, "verbs_problem"));

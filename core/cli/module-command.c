@@ -215,7 +215,7 @@ int module_command_run(CommandOptions *options, int argc, char **argv)
 	if (!command) {
 		fprintf(stderr,
 			all ? "rdmad: neither rdmad nor a module that runs has a command \"%s\"\n"
-			    : "rdmad: \"%s\" is no command of rdmad's own, and modules cannot be "
+			    : "rdmad: \"%s\" is not a command of rdmad, and modules cannot be "
 			      "asked\n",
 			name);
 		json_decref(all);

@@ -173,14 +173,14 @@ static gboolean unknown_profile(const RdmadConfigNode *node, char *const *names,
 	const char *meant = rdmad_config_nearest(node->string, (const char *const *)names);
 
 	if (!names[0])
-		return rdmad_config_error(node, NULL, error, "there are no profiles in %s",
+		return rdmad_config_error(node, NULL, error, "no profiles in %s",
 					  dir ? dir : "this place");
 	if (meant)
 		return rdmad_config_error(node, NULL, error,
-					  "\"%.80s\" is no profile; did you mean \"%s\"? There are "
-					  "in %s: %s",
+					  "unknown profile \"%.80s\"; did you mean \"%s\"? "
+					  "Known in %s: %s",
 					  node->string, meant, dir, all);
-	return rdmad_config_error(node, NULL, error, "\"%.80s\" is no profile; there are in %s: %s",
+	return rdmad_config_error(node, NULL, error, "unknown profile \"%.80s\"; known in %s: %s",
 				  node->string, dir, all);
 }
 

@@ -182,7 +182,7 @@ static gboolean scan_name(Scan *scan)
 	if (!value_is_due(scan) || word_is_one_of(start, length, booleans))
 		return TRUE;
 	if (word_is_one_of(start, length, almost))
-		return scan_error(scan, "`%.*s` is no boolean: write true or false", (int)length,
+		return scan_error(scan, "`%.*s` is not a boolean: write true or false", (int)length,
 				  start);
 	return scan_unquoted(scan, start);
 }

@@ -162,7 +162,7 @@ static void daemon_on_term(int signum, gpointer data)
 	rdmad_notify_send(d->notify, "STOPPING=1");
 	if (!d->ready)
 		return; /* still waiting for the lock */
-	rdmad_notify_status(d->notify, "waiting for what is in flight");
+	rdmad_notify_status(d->notify, "waiting for in-flight requests");
 	rdmad_event_arm(d->drain_limit, DRAIN_MS);
 	rdmad_modules_drain(d->services->modules, daemon_drained, d);
 }

@@ -140,7 +140,7 @@ void rdmad_services_ask_kubelet(RdmadServices *services)
 		rdmad_event_log_post(
 			services->event_log, RDMAD_LOG_ERR, "state-damaged", NULL,
 			"the database was damaged and set aside as %s; allocations are "
-			"rebuilt from what kubelet lists",
+			"rebuilt from podresources",
 			services->state_set_aside);
 	if (services->state_set_aside || g_file_test(socket, G_FILE_TEST_EXISTS))
 		rdmad_pods_hint(services->pods);

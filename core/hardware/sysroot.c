@@ -209,8 +209,8 @@ gboolean rdmad_sysroot_read_int(const RdmadSysroot *root, const char *path, gint
 	errno = 0;
 	number = g_ascii_strtoll(text, &end, g_str_has_prefix(text, "0x") ? 16 : 10);
 	if (errno || end == text || *end || g_ascii_isspace(*text)) {
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s: \"%.32s\" is no number",
-			    path, text);
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
+			    "%s: \"%.32s\" is not a number", path, text);
 		return FALSE;
 	}
 	*value = number;

@@ -375,7 +375,7 @@ static void connection_expired(gpointer data)
 		return;
 	}
 	if (c->state == HTTP_READING && (c->in->len || c->request)) {
-		http_connection_refuse(c, 408, "the request took too long to come");
+		http_connection_refuse(c, 408, "the request took too long to arrive");
 		return;
 	}
 	if (c->state == HTTP_CHECKING) {

@@ -140,7 +140,7 @@ static gboolean module_fits(const ModuleFile *file, const RdmadModuleClass *klas
 				    klass->struct_size, sizeof(RdmadModuleClass));
 	if (g_strcmp0(klass->name, file->name))
 		return module_error(file, RDMAD_ERROR_ABI, error,
-				    "says that its name is \"%s\"; name the file after it",
+				    "its name is \"%s\"; name the file after it",
 				    klass->name ?: "");
 	return module_is_whole(file, klass, error);
 }

@@ -212,9 +212,10 @@ static gboolean overlap_refuses(const Overlap *overlap, GError **error)
 	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY,
 		    "%s: \"%s\" is held by %s (allocation %s), %s", overlap->grant->resource,
 		    overlap_slot(overlap, holder->allocation), text, holder->allocation->id,
-		    overlap->doubts ? "and kubelet, which was restarted, does not say whether that "
-				      "pod has ended"
-				    : "which kubelet has forgotten; see `rdmad doctor`");
+		    overlap->doubts
+			    ? "and kubelet, which was restarted, does not show whether that "
+			      "pod has ended"
+			    : "which kubelet has forgotten; see `rdmad doctor`");
 	return TRUE;
 }
 
@@ -287,8 +288,7 @@ static RdmadAllocationRecord *allocations_find(RdmadAllocations *allocations, co
 	RdmadAllocationRecord *record = g_hash_table_lookup(allocations->by_id, id);
 
 	if (!record)
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND, "there is no allocation %s",
-			    id);
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND, "no allocation %s", id);
 	return record;
 }
 

@@ -23,7 +23,7 @@ struct RdmadEventLog {
 static const RdmadStatClass events_class = {
 	.type = RDMAD_STAT_COUNTER,
 	.name = "rdmad_events",
-	.help = "Entries of the event log, as `rdmad events` shows them",
+	.help = "Entries of the event log (`rdmad events`)",
 	.labels = { "kind" },
 };
 

@@ -27,7 +27,7 @@ static void post_flap(const RdmadDevice *dev, const RdmadPort *old, const RdmadP
 		what = now->state == RDMAD_PORT_ACTIVE ? "went down and came back"
 						       : "came up and went down again";
 	rdmad_event_log_post(event_log, RDMAD_LOG_WARNING, "port-flap", about,
-			     "%s port %u: %s, %" G_GUINT64_FORMAT " changes between two looks",
+			     "%s port %u: %s, %" G_GUINT64_FORMAT " changes between two scans",
 			     dev->name, now->number, what, n);
 }
 

@@ -307,7 +307,7 @@ static const char *scan_problem(const Scan *scan)
 	if (!scan->logs)
 		return "kubelet's directory /var/log/pods cannot be read";
 	if (!scan->tree->parents->len)
-		return "there are no cgroups of pods below /sys/fs/cgroup";
+		return "no cgroups of pods below /sys/fs/cgroup";
 	return NULL;
 }
 
@@ -363,7 +363,7 @@ static void seek_now(gpointer data)
 	watch->scan =
 		rdmad_work_submit(watch->workers, NULL, &scan_class, watch->root, 0, watch, &error);
 	if (!watch->scan)
-		rdmad_warn("cannot look for the cgroups of pods: %s", error->message);
+		rdmad_warn("cannot find the cgroups of pods: %s", error->message);
 }
 
 /* ---- events of the kernel ---- */

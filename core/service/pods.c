@@ -126,9 +126,9 @@ static void list_take(RdmadPods *pods)
 static void failing_set(RdmadPods *pods, const GError *error)
 {
 	if (error && !pods->failing)
-		rdmad_notice("cannot learn who holds what: %s", error->message);
+		rdmad_notice("cannot list podresources: %s", error->message);
 	else if (!error && pods->failing)
-		rdmad_info("kubelet says again who holds what");
+		rdmad_info("podresources can be listed again");
 	pods->failing = error != NULL;
 }
 

@@ -51,7 +51,7 @@ struct RdmadHardware {
 static const RdmadStatClass scans_class = {
 	.type = RDMAD_STAT_COUNTER,
 	.name = "rdmad_hardware_scans",
-	.help = "Looks at the hardware",
+	.help = "Scans of the hardware",
 	.labels = { "result" },
 };
 
@@ -59,14 +59,14 @@ static const RdmadStatClass durations_class = {
 	.type = RDMAD_STAT_HISTOGRAM,
 	.name = "rdmad_hardware_scan_duration_seconds",
 	.unit = "seconds",
-	.help = "How long a look at the hardware took",
+	.help = "Duration of a scan of the hardware",
 	.bounds = (const double[]){ 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 0 },
 };
 
 static const RdmadStatClass stale_class = {
 	.type = RDMAD_STAT_GAUGE,
 	.name = "rdmad_hardware_stale_devices",
-	.help = "RDMA devices that could not be looked at, and are shown as they were before",
+	.help = "RDMA devices that could not be read, whose values are from before",
 };
 
 /* Input of a scan. */
@@ -193,7 +193,7 @@ static void hardware_saw_all(RdmadHardware *hw)
 {
 	if (hw->retry_ms)
 		rdmad_event_log_post(hw->event_log, RDMAD_LOG_NOTICE, "scan-recovered", NULL,
-				     "the hardware can be looked at again");
+				     "the hardware can be scanned again");
 	hw->retry_ms = 0;
 }
 
@@ -220,7 +220,7 @@ static void hardware_failed(RdmadHardware *hw, const GError *error)
 {
 	if (!hw->retry_ms)
 		rdmad_event_log_post(hw->event_log, RDMAD_LOG_WARNING, "scan-failed", NULL,
-				     "cannot look at the hardware, what was known stays: %s",
+				     "cannot scan the hardware, the last state stays: %s",
 				     error->message);
 	hardware_look_later(hw);
 }
@@ -258,9 +258,9 @@ static void look_due(gpointer data)
 	if (hw->job) {
 		g_free(hw->problem);
 		hw->problem =
-			g_strdup_printf("a look has taken more than %u s", LOOK_SLOW_MS / 1000);
+			g_strdup_printf("a scan has taken more than %u s", LOOK_SLOW_MS / 1000);
 		rdmad_event_log_post(hw->event_log, RDMAD_LOG_WARNING, "scan-slow", NULL,
-				     "looking at the hardware takes more than %u s, what was known "
+				     "scanning the hardware takes more than %u s, the last state "
 				     "stays meanwhile; a driver may hang, see dmesg",
 				     LOOK_SLOW_MS / 1000);
 		return;

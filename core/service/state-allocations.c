@@ -71,7 +71,7 @@ static gboolean find_allocation(RdmadState *state, const char *id, gint64 *seq, 
 	code = sqlite3_step(st);
 	*seq = code == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
 	if (code != SQLITE_ROW && code != SQLITE_DONE)
-		ok = rdmad_state_error(state, "cannot look for an allocation", error);
+		ok = rdmad_state_error(state, "cannot find an allocation", error);
 	sqlite3_reset(st);
 	return ok;
 }

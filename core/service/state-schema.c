@@ -146,7 +146,7 @@ static gboolean schema_set_up(RdmadState *state, GError **error)
 	if (version > (gint64)G_N_ELEMENTS(migrations)) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_ABI,
 			    "database %s has version %" G_GINT64_FORMAT
-			    ", this rdmad knows up to %u: use the newer rdmad that wrote it, or "
+			    ", this rdmad supports up to %u: use the newer rdmad that wrote it, or "
 			    "move it away to start empty",
 			    state->path, version, (guint)G_N_ELEMENTS(migrations));
 		return FALSE;

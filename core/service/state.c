@@ -234,7 +234,7 @@ RdmadState *rdmad_state_open(const char *state_dir, char **set_aside, GError **e
 		return NULL;
 	}
 	if (aside)
-		rdmad_warn("%s is no database; it is set aside as %s", state->path, aside);
+		rdmad_warn("%s is not a database; it is set aside as %s", state->path, aside);
 	if (!state->db && !state_start_anew(state, why, &aside, error))
 		return NULL;
 	if (set_aside)

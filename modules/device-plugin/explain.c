@@ -72,7 +72,7 @@ static void get_explain(RdmadHttpRequest *request, gpointer data)
 	if (dev)
 		rdmad_http_reply_json(request, explanation(explain, dev));
 	else
-		rdmad_http_fail(request, 404, "there is no RDMA device \"%s\"", name);
+		rdmad_http_fail(request, 404, "no RDMA device \"%s\"", name);
 }
 
 RdmadExplain *rdmad_explain_new(RdmadModule *self, RdmadPluginSettings *const *settings,

@@ -32,7 +32,7 @@ static void tell_refusal(RdmadModeSource *source, const RdmadResourceSettings *r
 	g_hash_table_insert(source->refused, g_strdup(resource->name), g_strdup(value));
 	rdmad_event_log_post(
 		rdmad_module_event_log(source->self), RDMAD_LOG_WARNING, "mode-unknown", &about,
-		"%s: %s is \"%s\", which is no mode (shared, exclusive, shared-multi); "
+		"%s: %s is \"%s\", not a mode (shared, exclusive, shared-multi); "
 		"it stays %s",
 		resource->name, resource->mode_from, value, rdmad_resource_modes[resource->mode]);
 }

@@ -364,7 +364,7 @@ static gboolean shared_with_check(const GPtrArray *resources, guint index,
 	for (char **name = resource->shared_with; name && *name; name++)
 		if (!is_other(resources, resource, *name))
 			return rdmad_config_error(node, "shared_with", error,
-						  "\"%s\" is no other resource of this file",
+						  "\"%s\" is not another resource of this file",
 						  *name);
 	return TRUE;
 }

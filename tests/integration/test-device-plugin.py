@@ -327,7 +327,7 @@ class DevicePluginTest(PluginCase):
         self.wait_ready(8, "rdma/rail")
         self.write_config(RAILS.replace("rdma/rail", "rail") % "")
         self.daemon.send_signal(signal.SIGHUP)
-        self.wait_for(lambda: "is no resource name" in self.log(), "error in the log")
+        self.wait_for(lambda: "is not a resource name" in self.log(), "error in the log")
         self.assertTrue(self.kubelet.allocate("ml/a", "rdma/rail", 1).ids)
 
     def test_a_device_in_an_exclusive_resource_and_another_is_told_and_stays_with_the_first(self):

@@ -306,7 +306,7 @@ class ExclusiveTest(PluginCase):
 
     # ---- pods ----
 
-    WHY = {"not named": "refused: a pod without a name", "does not say": "refused: in doubt",
+    WHY = {"not named": "refused: a pod without a name", "does not show": "refused: in doubt",
            "has forgotten": "refused: forgotten", "endpoint": "refused: no plugin",
            "unknown resource": "refused: no plugin"}
 

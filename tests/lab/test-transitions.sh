@@ -60,7 +60,7 @@ flap eth0 50
 expect_changes 100
 lab_client events >events
 grep 'port-flap' events | tail -3
-grep -q 'rxe0 port 1: went .* changes between two looks' events || fail "the journal does not show it"
+grep -q 'rxe0 port 1: went .* changes between two scans' events || fail "the journal does not show it"
 looks=$(grep -c 'rxe0 port 1:' events)
 ((looks < 50)) || fail "100 fast changes took $looks entries of the journal"
 echo "100 changes are $looks entries of the journal"

@@ -181,7 +181,7 @@ gboolean rdmad_import_add(RdmadImport *import, RdmadImportResource *resource, GE
 
 	if (!name_ok(taken->name))
 		return rdmad_import_error(import, error, taken->place,
-					  "\"%s\" is no resource name: kubelet refuses it too",
+					  "\"%s\" is not a resource name: kubelet refuses it too",
 					  taken->name);
 	for (guint i = 0; i < import->resources->len; i++) {
 		const RdmadImportResource *other = import->resources->pdata[i];

@@ -174,7 +174,7 @@ RdmadReading *rdmad_counter_reader_read(RdmadCounterReader *reader, const RdmadJ
 	read_all(reader, &builder);
 	if (rdmad_reading_builder_cancelled(&builder)) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CANCELLED,
-			    "%s: nobody waits for its counters any more", reader->dev->name);
+			    "%s: its counters are no longer needed", reader->dev->name);
 		return NULL;
 	}
 	if ((builder.missing || reader->dev->n_ports == 0) && device_is_gone(reader)) {

@@ -137,13 +137,13 @@ RdmadKernelEvents *rdmad_kernel_events_new(RdmadLoop *loop, void (*hint)(gpointe
 		if (source_start(&events->sources[i], &source_classes[i], events, loop, &reason))
 			open++;
 		else
-			rdmad_warn("%s; changes that only it tells of will be seen late",
+			rdmad_warn("%s; changes that only it reports will be noticed late",
 				   reason->message);
 	}
 	if (open > 0)
 		return events;
 	g_set_error_literal(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE,
-			    "the kernel's events cannot be heard");
+			    "cannot receive the kernel's events");
 	rdmad_kernel_events_free(events);
 	return NULL;
 }

@@ -54,8 +54,7 @@ static RdmadDevice *picture_of_before(const RdmadDevice *last, int errnum)
 	RdmadDevice *dev = rdmad_device_copy(last);
 
 	if (dev->stale++ == 0)
-		rdmad_device_add_problem(dev,
-					 "could not be looked at: %s; this is what was seen before",
+		rdmad_device_add_problem(dev, "could not be read: %s; the values are from before",
 					 g_strerror(errnum));
 	return dev;
 }

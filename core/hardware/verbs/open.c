@@ -106,14 +106,14 @@ static void open_query(RdmadVerbsOpen *open)
 {
 	open->limits = rdmad_verbs_limits_query(open->context);
 	if (!open->limits)
-		open->limits_problem = g_strdup_printf("its driver does not tell its limits: %s",
+		open->limits_problem = g_strdup_printf("its driver does not report its limits: %s",
 						       g_strerror(errno));
 }
 
 static void open_one(RdmadVerbsOpen *open, struct ibv_device *device)
 {
 	if (!device) {
-		open->problem = g_strdup("libibverbs does not know it: no driver library of its "
+		open->problem = g_strdup("not known to libibverbs: no driver library of its "
 					 "kind, or no /dev/infiniband/uverbs for it");
 		return;
 	}

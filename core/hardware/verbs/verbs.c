@@ -270,7 +270,7 @@ const char *rdmad_verbs_problem(const RdmadVerbs *verbs, const char *device_id)
 	if (!follower)
 		return "it has no uverbs node";
 	if (follower->open->context)
-		return follower->io ? NULL : "the kernel took its context back";
+		return follower->io ? NULL : "the kernel revoked its context";
 	return follower->open->problem ? follower->open->problem : "it is being opened";
 }
 

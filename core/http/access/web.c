@@ -197,11 +197,11 @@ static const char *what_goes(const WebConfig *now, const WebConfig *next)
 	if (now->has_tls != next->has_tls)
 		return "TLS is turned on or off by a restart only";
 	if (config_has_users(now) && !config_has_users(next))
-		return "without any password it goes on after a restart only";
+		return "removing the last password needs a restart";
 	if (config_wants_certificates(now) && !config_wants_certificates(next))
-		return "without certificates of clients it goes on after a restart only";
+		return "no longer requiring client certificates needs a restart";
 	if (now->tls.client_sans && !next->tls.client_sans)
-		return "with any names of clients it goes on after a restart only";
+		return "no longer checking clients' names needs a restart";
 	return NULL;
 }
 

@@ -26,11 +26,11 @@ static gboolean slot_check(const AllocateCall *call, const char *id, GHashTable 
 	const RdmadSlot *slot = rdmad_pool_find(call->pool, id);
 
 	if (!slot)
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND,
-			    "%s: there is no device \"%.63s\"", resource, id);
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND, "%s: no device \"%.63s\"",
+			    resource, id);
 	else if (!g_hash_table_add(seen, slot->id))
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
-			    "%s: device \"%s\" is asked for twice", resource, id);
+			    "%s: device \"%s\" is requested twice", resource, id);
 	else if (slot->device->health.problem)
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE,
 			    "%s: device \"%s\" is unhealthy: %s", resource, id,

@@ -316,7 +316,7 @@ void rdmad_delivery_doctor(const RdmadDelivery *delivery, json_t *findings)
 		doctor_say(findings, RDMAD_FINDING_NOTE, "directories without an allocation",
 			   orphans,
 			   "rdmad removes one once kubelet lists neither its slots nor its pod; "
-			   "allocation.json in it says whose it was");
+			   "allocation.json in it names its allocation");
 	}
 	if (lacking->len)
 		doctor_say(

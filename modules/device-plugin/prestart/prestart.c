@@ -108,7 +108,7 @@ static void start_late(gpointer data)
 	Start *start = data;
 
 	start_tell(start, "start-unchecked", "not all is done for it",
-		   "kubelet or the container runtime took too long to say whose it is");
+		   "kubelet or the container runtime took too long to identify its pod");
 	start_allow(start);
 }
 
@@ -177,7 +177,7 @@ static void runtime_told(const RdmadCriSandbox *sandbox, const GError *error, gp
 
 	start->query = NULL;
 	if (!sandbox) {
-		start_tell(start, "start-unchecked", "its pod could not be looked at",
+		start_tell(start, "start-unchecked", "its pod could not be checked",
 			   error->message);
 		start_allow(start);
 		return;
@@ -188,7 +188,7 @@ static void runtime_told(const RdmadCriSandbox *sandbox, const GError *error, gp
 	}
 	if (start->settings->host_network_only && sandbox->network == RDMAD_CRI_NETWORK_UNKNOWN)
 		start_tell(start, "start-unchecked", "host_network_only could not be checked",
-			   "the container runtime does not say in which network it is");
+			   "the container runtime does not report its network");
 	if (has_limits(start->settings))
 		start_limit(start, sandbox->pod_uid);
 	else
@@ -200,8 +200,8 @@ static void start_ask_runtime(Start *start)
 	g_autofree char *socket = rdmad_cri_socket(start->owner->cri_socket);
 
 	if (!socket) {
-		start_tell(start, "start-unchecked", "its pod could not be looked at",
-			   "there is no socket of a container runtime (cri_socket)");
+		start_tell(start, "start-unchecked", "its pod could not be checked",
+			   "no socket of a container runtime (cri_socket)");
 		start_allow(start);
 		return;
 	}
@@ -291,7 +291,7 @@ static void start_pods_told(Start *start, const GError *error)
 
 	start->question = 0;
 	if (!holder) {
-		start_tell(start, "start-unchecked", "it is not known whose it is",
+		start_tell(start, "start-unchecked", "its pod is unknown",
 			   error ? error->message : "kubelet does not list its devices");
 		start_allow(start);
 		return;

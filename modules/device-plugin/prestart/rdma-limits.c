@@ -28,7 +28,8 @@ static gboolean uid_check(const char *uid, GError **error)
 
 	if (plain > 0 && plain <= UID_MAX && uid[plain] == '\0')
 		return TRUE;
-	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "\"%.64s\" is no uid of a pod", uid);
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "\"%.64s\" is not the uid of a pod",
+		    uid);
 	return FALSE;
 }
 
@@ -91,7 +92,7 @@ char *rdmad_rdma_limits_directory(const RdmadSysroot *root, const char *pod_uid,
 		}
 	}
 	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND,
-		    "there is no cgroup of pod %s below /" CGROUPS, pod_uid);
+		    "no cgroup of pod %s below /" CGROUPS, pod_uid);
 	return NULL;
 }
 

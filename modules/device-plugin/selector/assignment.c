@@ -107,7 +107,7 @@ static char *conflict_text(const RdmadDevice *dev, const RdmadResourceSettings *
 				       "while one of them is exclusive; it stays with %s",
 				       dev->name, dev->id, owner->name, other->name, owner->name);
 	return g_strdup_printf("%s (%s) is selected by %s and %s; it stays with %s, for neither "
-			       "says by shared_with that both may have it",
+			       "has the other in shared_with",
 			       dev->name, dev->id, owner->name, other->name, owner->name);
 }
 

@@ -211,7 +211,7 @@ static gboolean check_number(const char *pattern, GError **error)
 
 	if (pattern[digits] == '\0' && digits <= 10)
 		return TRUE;
-	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG, "\"%s\" is no number", pattern);
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG, "\"%s\" is not a number", pattern);
 	return FALSE;
 }
 
@@ -222,7 +222,7 @@ static gboolean check_guid(const char *pattern, GError **error)
 	if (text[strspn(text, "0123456789abcdefABCDEF:*?")] == '\0')
 		return TRUE;
 	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
-		    "\"%s\" is no GUID, as \"0c42:a103:0065:4321\"", pattern);
+		    "\"%s\" is not a GUID such as \"0c42:a103:0065:4321\"", pattern);
 	return FALSE;
 }
 
@@ -234,7 +234,7 @@ static gboolean check_link_layer(const char *pattern, GError **error)
 	if (has_wildcard(pattern))
 		return TRUE;
 	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
-		    "\"%s\" is no link layer: \"ethernet\", \"infiniband\" or \"unknown\"",
+		    "\"%s\" is not a link layer: \"ethernet\", \"infiniband\" or \"unknown\"",
 		    pattern);
 	return FALSE;
 }
@@ -247,7 +247,7 @@ static gboolean check_port_state(const char *pattern, GError **error)
 	if (has_wildcard(pattern))
 		return TRUE;
 	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
-		    "\"%s\" is no state of a port: \"active\", \"init\", \"armed\", \"down\" ...",
+		    "\"%s\" is not a port state: \"active\", \"init\", \"armed\", \"down\" ...",
 		    pattern);
 	return FALSE;
 }

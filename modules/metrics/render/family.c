@@ -306,7 +306,7 @@ Family *family_set_add(FamilySet *set, const FamilyClass *klass, const char *own
 			return set_make(set, name, klass, owner);
 	}
 	if (!set->warned)
-		rdmad_warn("more than %u families want to be called %s; the others are left out",
+		rdmad_warn("more than %u families have the name %s; further ones are left out",
 			   NAMESAKES_MAX, klass->name);
 	set->warned = TRUE;
 	return NULL;
