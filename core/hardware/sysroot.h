@@ -10,7 +10,7 @@ void rdmad_sysroot_free(RdmadSysroot *root);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadSysroot, rdmad_sysroot_free)
 
 /* The errno of the last failure in this thread, since the previous call, that is no statement about
- * the file; 0: there was none.  All other failures are facts: the file does not exist, or is
+ * the file; 0: there was none.  All other failures are final: the file does not exist, or is
  * something else. */
 int rdmad_sysroot_passing_error(void);
 

@@ -160,7 +160,7 @@ gboolean rdmad_module_ready(const RdmadModule *module, char **why)
 	if (!module->klass->ready || module->klass->ready(module->state, why))
 		return TRUE;
 	if (!*why)
-		*why = g_strdup("it does not say why");
+		*why = g_strdup("it gave no reason");
 	return FALSE;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define RDMAD_LOG_TOPIC "journal"
+#define RDMAD_LOG_TOPIC "event-log"
 
 #include "service/event-log-private.h"
 

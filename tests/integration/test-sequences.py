@@ -44,7 +44,7 @@ class SequenceTest(PluginCase):
         self.random = random.Random(SEED)
         self.hardware = Machine(self.machine)
         self.pods = 0
-        self.ids = {}           # kernel name -> stable id
+        self.ids = {}           # device name -> stable id
         self.down, self.away = set(), set()
         self.with_rail, self.count = True, 200
         self.steps = []

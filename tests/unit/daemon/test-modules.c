@@ -221,7 +221,7 @@ static void test_a_module_is_ready_when_it_runs_and_does_not_say_otherwise(Fixtu
 static void test_an_unready_module_need_not_say_why(Fixture *f, gconstpointer data)
 {
 	bring_up(f, "modules = { busy = { }; };", NULL);
-	assert_unready(f, 0, "it does not say why");
+	assert_unready(f, 0, "it gave no reason");
 }
 
 static void count_drained(gpointer data)
