@@ -18,14 +18,14 @@ sanitized() {
 		suites build-asan --suite unit --suite integration --no-suite browser \
 			--timeout-multiplier 4
 }
-# Without those that look at a browser and at Prometheus rather than at rdmad.
+# Without those that test a browser and Prometheus rather than rdmad.
 lab_sanitized() {
 	local tests
 	mapfile -t tests < <(tests/lab/run -l | grep -vxE 'test-(dashboard|page)')
 	LAB_BUILD=build-asan LAB_TIMEOUT=1200 LAB_SECONDS=400 tests/lab/run "${tests[@]}"
 }
 threads() { build build-tsan -Db_sanitize=thread -Db_lundef=false && suites build-tsan work; }
-# The daemon of a user who may do nothing; what needs root says so and is skipped.
+# The daemon of an unprivileged user; tests that need root are skipped with the reason.
 as_nobody() {
 	local nobody=(setpriv --reuid=nobody --regid=nogroup --clear-groups --inh-caps=-all env HOME=/)
 

@@ -94,12 +94,12 @@ function gids(ports) {
 function hardware(device) {
 	const port = device.ports[0];
 	const netdevs = device.netdevs.map((netdev) => `${netdev.name} ${netdev.mtu ?? "?"}`);
-	const facts = [["PCI", device.pci_address], ["Driver", device.driver], ["Firmware", device.firmware],
+	const properties = [["PCI", device.pci_address], ["Driver", device.driver], ["Firmware", device.firmware],
 		["Board", device.board_id], ["Type", device.hca_type], ["Node GUID", device.node_guid],
 		["Role", device.pci_role], ["Part of", device.pf_address], ["Bond", device.bond],
 		["LID", port?.lid ? String(port.lid) : null], ["MTU", netdevs.join(", ")]];
 
-	return el("dl", { class: "facts" }, facts.filter(([, value]) => value).map(([key, value]) =>
+	return el("dl", { class: "properties" }, properties.filter(([, value]) => value).map(([key, value]) =>
 		el("div", null, el("dt", null, key), el("dd", null, name(value)))));
 }
 
