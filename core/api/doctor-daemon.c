@@ -75,7 +75,7 @@ static void check_listeners(const RdmadServices *services, json_t *findings)
 		if (info.web_config_error)
 			doctor_say(findings, RDMAD_FINDING_PROBLEM, "listener",
 				   "correct it; it is read again when it changes",
-				   "%s continues with the previous web configuration: %s",
+				   "%s goes on with the web configuration of before: %s",
 				   info.address, info.web_config_error);
 		else if (info.scope != RDMAD_HTTP_LOCAL)
 			doctor_say(findings, RDMAD_FINDING_OK, "listener", NULL, "%s, %s%s",

@@ -106,11 +106,11 @@ class WebDaemon(unittest.TestCase):
         self.write("web.yml", FILES + "basic_auth_user: {}\n")
         time.sleep(1.1)
         self.assertEqual(self.curl("-k", f"https://127.0.0.1:{self.port}/metrics"), "401")
-        self.assertIn("web.yml:4: unknown key \"basic_auth_user\"", self.listener()["error"])
+        self.assertIn("web.yml:4: \"basic_auth_user\" is no key", self.listener()["error"])
         self.assertIn("WEB CONFIGURATION REFUSED: ", self.daemon.run("status").stdout)
         doctor = self.daemon.run("doctor")
         self.assertEqual(doctor.returncode, 1)
-        self.assertIn("continues with the previous web configuration", doctor.stdout)
+        self.assertIn("goes on with the web configuration of before", doctor.stdout)
         self.write("web.yml", FILES + USERS)
         time.sleep(1.1)
         self.assertEqual(self.curl("-k", f"https://127.0.0.1:{self.port}/metrics"), "401")
@@ -118,7 +118,7 @@ class WebDaemon(unittest.TestCase):
 
     def test_check_reads_all_that_the_file_names(self):
         self.assertEqual(self.check(FILES + USERS).returncode, 0)
-        for text, why in ((FILES + "a: 1\n", "checked.yml:4: unknown key \"a\""),
+        for text, why in ((FILES + "a: 1\n", "checked.yml:4: \"a\" is no key"),
                           (FILES.replace("server.key", "none.key"), "none.key: No such file"),
                           (FILES.replace("server.key", "client.key"), "client.key: no usable key"),
                           ("basic_auth_users: { a: b }\n", "checked.yml:1: ")):

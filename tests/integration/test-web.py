@@ -422,7 +422,7 @@ class Reload(WebCase):
             self.assertEqual(self.curl("-u", "alice:secret"), 200, text)
             self.assertEqual(self.curl(), 401, text)
         self.end()
-        self.assertIn(b"web.yml:1: unknown key \"basic_auth_user\"", self.log)
+        self.assertIn(b"web.yml:1: \"basic_auth_user\" is no key", self.log)
         self.assertIn(b"TLS is turned on or off by a restart only", self.log)
 
 

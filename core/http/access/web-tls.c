@@ -107,7 +107,7 @@ static gboolean read_ciphers(WebReader *reader, const RdmadYaml *value, gpointer
 	for (guint i = 0; *names && (*names)[i]; i++)
 		if (!g_strv_contains(ciphers, (*names)[i]))
 			return web_refuse(reader, g_ptr_array_index(value->children, i), error,
-					  "not one of Go's secure cipher suites");
+					  "this is no cipher suite of Go that is held for secure");
 	return TRUE;
 }
 
@@ -138,7 +138,7 @@ static gboolean read_curves(WebReader *reader, const RdmadYaml *value, gpointer 
 
 		if (!name)
 			return web_refuse(reader, g_ptr_array_index(value->children, i), error,
-					  "unknown curve; known are CurveP256, "
+					  "this curve is not known here; there are CurveP256, "
 					  "CurveP384, CurveP521 and X25519");
 		g_free((*names)[i]);
 		(*names)[i] = g_strdup(name);

@@ -47,7 +47,7 @@ static gboolean refuse_key(const WebReader *reader, const RdmadYaml *value, cons
 
 	for (gsize i = 0; i < n_keys; i++)
 		g_string_append_printf(known, "%s%s", i ? ", " : "", keys[i].key);
-	return web_refuse(reader, value, error, "unknown key \"%s\"; known here are %s", name,
+	return web_refuse(reader, value, error, "\"%s\" is no key here; there are %s", name,
 			  known->str);
 }
 

@@ -138,9 +138,9 @@ static const BadCase BAD[] = {
 	  "{ name = \"c/d\"; shared_with = \"a/b\"; } );",
 	  "unless one is exclusive" },
 	{ "sharing with nobody", "resources = ( { name = \"a/b\"; shared_with = \"c/d\"; } );",
-	  "no other resource" },
+	  "not another resource" },
 	{ "sharing with oneself", "resources = ( { name = \"a/b\"; shared_with = \"a/b\"; } );",
-	  "no other resource" },
+	  "not another resource" },
 	{ "an exclusive one that shares",
 	  "resources = ( { name = \"a/b\"; mode = \"exclusive\"; shared_with = \"c/d\"; }, "
 	  "{ name = \"c/d\"; } );",

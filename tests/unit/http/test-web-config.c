@@ -143,11 +143,11 @@ static void test_what_is_wrong_is_refused_with_its_line(void)
 	static const struct {
 		const char *text, *where, *why;
 	} table[] = {
-		{ "tls_server_confg: {}", ":1: ", "unknown key \"tls_server_confg\"" },
-		{ "\n\"a\\nb\": 1\n", ":2: ", "unknown key \"a\\nb\"" },
+		{ "tls_server_confg: {}", ":1: ", "\"tls_server_confg\" is no key here" },
+		{ "\n\"a\\nb\": 1\n", ":2: ", "\"a\\nb\" is no key" },
 		{ "- a", ":1: ", "keys and values" },
 		{ "tls_server_config: yes", ":1: ", "keys and values" },
-		{ FILES "  cert_fle: x\n", ":4: ", "known here are cert, key" },
+		{ FILES "  cert_fle: x\n", ":4: ", "no key here; there are cert, key" },
 		{ FILES "  cert_file: x\n", ":4:3: ", "twice" },
 		{ FILES "  cert: x\n", ":2: ", "one is too many" },
 		{ "tls_server_config:\n  cert_file: c\n", ":2: ", "key_file is missing" },

@@ -95,11 +95,10 @@ static void test_the_mode_of_network_namespaces(AllocationsFixture *f, gconstpoi
 	g_assert_cmpuint(family_set_series(set), ==, 0);
 	g_assert_true(rdmad_attributes_set(attributes, NULL, "node:netns-mode", "exclusive", NULL));
 	render_node(set, attributes);
-	assert_text(set,
-		    "# HELP rdma_netns_mode 1 for the way in which RDMA devices are in network "
-		    "namespaces, 0 for the other.\n# TYPE rdma_netns_mode gauge\n"
-		    "rdma_netns_mode{mode=\"shared\"} 0\n"
-		    "rdma_netns_mode{mode=\"exclusive\"} 1\n");
+	assert_text(set, "# HELP rdma_netns_mode 1 for the network namespace mode of "
+			 "RDMA devices, 0 for the other.\n# TYPE rdma_netns_mode gauge\n"
+			 "rdma_netns_mode{mode=\"shared\"} 0\n"
+			 "rdma_netns_mode{mode=\"exclusive\"} 1\n");
 	rdmad_attributes_free(attributes);
 }
 

@@ -363,7 +363,7 @@ static void test_the_event_log_says_what_was_over_before_anybody_looked(Fixture 
 		"a port-state: a port 1: active -> down\n"
 		"a port-flap: a port 1: went up and down, 3 changes between two scans\n"
 		"a port-flap: a port 1: came up and went down again, 2 changes between two "
-		"looks\n"
+		"scans\n"
 		"a port-state: a port 1: down -> active\n");
 	g_assert_cmpuint(rdmad_inventory_lookup(f->inv, "a")->ports[0].transitions, ==, 10);
 }
