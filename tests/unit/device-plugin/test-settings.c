@@ -168,7 +168,7 @@ static const BadCase BAD[] = {
 	  "from 0 to" },
 	{ "a NUMA node in words",
 	  "resources = ( { name = \"a/b\"; selectors = { numa_nodes = \"first\"; }; } );",
-	  "no number" },
+	  "not a number" },
 	{ "a state that no port has",
 	  "resources = ( { name = \"a/b\"; selectors = { port_states = \"up\"; }; } );", "active" },
 	{ "an exclusion inside an exclusion",
