@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Completion of rdmad for bash.
 
-# Names of the devices that the running daemon knows; nothing where none runs.
+# Names of the running daemon's devices; nothing where none runs.
 _rdmad_devices()
 {
 	"$1" devices --no-headers 2>/dev/null | awk '{ sub("/.*", "", $1); print $1 }' | sort -u

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The main job, to look at: rdmad on this machine's RDMA devices (or a recorded node), a kubelet (or its
-# stand-in), two devices allocated.  demo.sh [--once | --lab]
+# Demonstration of the main job: rdmad on this machine's RDMA devices (or a recorded node), a kubelet (or the
+# fake one), two devices allocated.  demo.sh [--once | --lab]
 set -euo pipefail
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH
 build=${LAB_BUILD:-build}
@@ -25,7 +25,7 @@ start() {
 }
 
 fail() {
-	echo "quickstart: $1; the log says:" >&2
+	echo "quickstart: $1; the log:" >&2
 	tail -n 20 "$dir"/*.log >&2
 	exit 1
 }
@@ -62,9 +62,9 @@ choose_machine() {
 
 choose_kubelet() {
 	if [[ -S /var/lib/kubelet/device-plugins/kubelet.sock ]]; then
-		kubelet=/var/lib/kubelet stand_in=
+		kubelet=/var/lib/kubelet fake=
 	else
-		kubelet=$dir/kubelet stand_in=1
+		kubelet=$dir/kubelet fake=1
 		start kubelet tests/kubelet/kubelet --root "$kubelet"
 		wait_for 20 ctl resources || fail 'the fake kubelet does not answer'
 	fi
@@ -73,13 +73,13 @@ choose_kubelet() {
 show_allocation() {
 	ctl wait rdma/hca 1000 --timeout 20 || fail 'rdmad did not register with kubelet'
 	show 'kubelet: resources' ctl resources
-	show 'kubelet: admit pod demo/train, which asks for two rdma/hca' \
+	show 'kubelet: admit pod demo/train, which requests two rdma/hca' \
 		ctl allocate rdma/hca 2 --pod demo/train
 	ask allocations --refresh >/dev/null
 	show 'rdmad allocations' ask allocations
 }
 
-# What comes with a terminal of one's own; inside the lab there is none.
+# For a user at a terminal; the lab has none.
 show_where_next() {
 	if [[ ${LAB_TMP-} ]]; then
 		show 'rdmad status' ask status
@@ -88,9 +88,9 @@ show_where_next() {
 	cat <<-END
 
 	Where to look next
-	  contrib/quickstart exec status      one page: modules, resources, kubelet
-	  contrib/quickstart exec topology    which NIC is near which GPU
-	  contrib/quickstart exec doctor      what could be wrong here, and what to do about it
+	  contrib/quickstart exec status      a summary: modules, resources, kubelet
+	  contrib/quickstart exec topology    distances of NICs and GPUs
+	  contrib/quickstart exec doctor      problems of this node, with advice
 	  etc/rdmad.conf                      every option, at its default
 	END
 	if [[ $(ask status) == *'module metrics: running'* ]]; then
@@ -100,7 +100,7 @@ show_where_next() {
 
 choose_machine
 choose_kubelet
-# Somebody else may have the page's port.
+# The page's port may be in use.
 echo 'modules = { device-plugin = { }; metrics = { optional = true; }; };' >"$dir/rdmad.conf"
 start rdmad "$build/core/rdmad" --config "$dir/rdmad.conf" --module-dir "$build/modules" "${sysroot[@]}" \
 	--run-dir "$dir/run" --state-dir "$dir/state" --kubelet-dir "$kubelet"
@@ -109,10 +109,10 @@ wait_for 20 ask status || fail 'rdmad does not answer'
 
 echo "rdmad $("$build/core/rdmad" --version | awk '{ print $2 }') on $machine"
 show 'rdmad devices' ask devices
-if [[ $stand_in ]]; then
+if [[ $fake ]]; then
 	show_allocation
 else
-	echo; echo 'A kubelet runs here: rdmad has registered with it, and its pods can ask for rdma/hca.'
+	echo; echo 'A kubelet runs here: rdmad has registered with it, and its pods can request rdma/hca.'
 	show 'rdmad status' ask status
 fi
 show_where_next
@@ -120,4 +120,4 @@ show_where_next
 [[ ${1-} == --once ]] && exit 0
 printf '\nrdmad keeps running until you press Ctrl-C.\n'
 wait -n "${pids[@]}" || true
-fail 'a program has ended'
+fail 'a program has exited'

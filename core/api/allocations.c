@@ -49,7 +49,7 @@ static json_t *allocation_json(gconstpointer object_allocation, gconstpointer da
 	api_set(object, "id", api_json_string(allocation->id));
 	api_set(object, "resource", api_json_string(allocation->resource));
 	api_set(object, "slots", api_json_strings(allocation->slots));
-	api_set(object, "devices", api_json_strings(allocation->devices));
+	api_set(object, "device_ids", api_json_strings(allocation->devices));
 	api_set(object, "device_names", device_names_json(services->inventory, allocation));
 	api_set(object, "owner", api_json_string(allocation->owner));
 	api_set(object, "mode", api_json_string(allocation->mode));
@@ -134,7 +134,7 @@ static void refresh_free(Refresh *refresh)
 	g_free(refresh);
 }
 
-/* Who asks podresources comes back here, whether it is waited for or not. */
+/* Every refresh of podresources ends here, whether a request waits for it or not. */
 static void refresh_gone(gpointer data)
 {
 	Refresh *refresh = data;
@@ -163,7 +163,8 @@ static void refresh_ask(gpointer data)
 	rdmad_pods_refresh(refresh->services->pods, NULL, refresh_done, refresh);
 }
 
-/* One list without an allocation does not end it: who asks who holds what would be shown a ghost. */
+/* One list without an allocation does not end it: the response would show an allocation that has
+ * ended. */
 static gboolean refresh_confirms(Refresh *refresh)
 {
 	if (refresh->confirm || !rdmad_allocations_some_missing(refresh->services->allocations))

@@ -2,8 +2,8 @@
 /*
  * The routes of the API
  *
- * What only reads and tells no secrets is public, for the status page.  TCP listeners serve it to
- * anybody who can connect, unless a web configuration asks for more: it can change nothing.
+ * Read-only resources without secrets are public, for the status page.  TCP listeners serve them to
+ * every client that can connect, unless a web configuration requires more.
  */
 #include "api/api.h"
 

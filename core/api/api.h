@@ -10,6 +10,6 @@
 
 /* `services` must outlive the http server. */
 gboolean rdmad_api_start(RdmadServices *services, GError **error);
-/* What is kept for those who ask again. */
+/* Cached responses. */
 struct RdmadApi *rdmad_api_new(const RdmadServices *services);
 void rdmad_api_free(struct RdmadApi *api);

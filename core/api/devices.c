@@ -54,7 +54,7 @@ static json_t *port_json(const RdmadPort *port, const RdmadVerbsLimits *limits)
 	api_set(object, "netdev", api_json_string(port->netdev));
 	api_set(object, "transitions", json_integer((json_int_t)port->transitions));
 	api_set(object, "gid_changes", json_integer((json_int_t)port->gid_changes));
-	api_set(object, "changed", api_json_time(port->changed_us));
+	api_set(object, "last_state_change", api_json_time(port->changed_us));
 	api_set(object, "gids", gids);
 	api_set(object, "limits", api_port_limits_json(limits, port->number));
 	return object;
@@ -111,7 +111,7 @@ static void device_add_pci(json_t *object, const RdmadDevice *dev)
 
 	api_set(object, "pci_address", api_json_string(dev->pci_address));
 	api_set(object, "vendor", api_json_hex(dev->vendor));
-	api_set(object, "device", api_json_hex(dev->device));
+	api_set(object, "pci_device_id", api_json_hex(dev->device));
 	api_set(object, "subsystem_vendor", api_json_hex(dev->subsystem_vendor));
 	api_set(object, "subsystem_device", api_json_hex(dev->subsystem_device));
 	api_set(object, "numa_node", api_json_number(dev->numa_node));

@@ -78,14 +78,14 @@ static void check_listeners(const RdmadServices *services, json_t *findings)
 		if (info.web_config_error)
 			doctor_say(findings, RDMAD_FINDING_PROBLEM, "listener",
 				   "correct it; it is read again when it changes",
-				   "%s goes on with the web configuration of before: %s",
+				   "%s continues with the previous web configuration: %s",
 				   info.address, info.web_config_error);
 		else if (info.scope != RDMAD_HTTP_LOCAL)
 			doctor_say(findings, RDMAD_FINDING_OK, "listener", NULL, "%s, %s%s",
 				   info.address, info.tls ? "TLS" : "plain HTTP",
 				   info.passwords || info.certificates
 					   ? ", for those with a password or certificate"
-					   : ", for everybody who can connect");
+					   : ", for every client that can connect");
 	}
 }
 
@@ -124,7 +124,7 @@ static void check_database(const RdmadServices *services, const DoctorFiles *fil
 	if (!services->state_dir) {
 		doctor_say(findings, RDMAD_FINDING_NOTE, "database",
 			   "set state_dir where allocations are to outlive rdmad",
-			   "there is none: what rdmad knows ends with it");
+			   "none: allocations end with rdmad");
 		return;
 	}
 	if (services->state_set_aside)

@@ -34,7 +34,7 @@ static void check_drivers(RdmadInventory *inventory, json_t *findings)
 
 	for (guint i = 0; i < rdmad_inventory_count(inventory); i++) {
 		const RdmadDevice *dev = rdmad_inventory_nth(inventory, i);
-		char *name = dev->driver ?: (char *)"(no driver told)";
+		char *name = dev->driver ?: (char *)"(no driver)";
 		const gpointer n = g_hash_table_lookup(counts, name);
 
 		g_hash_table_insert(counts, name, GUINT_TO_POINTER(GPOINTER_TO_UINT(n) + 1));
@@ -97,7 +97,7 @@ static void check_problems(const RdmadServices *services, const RdmadDevice *dev
 {
 	for (char **problem = dev->problems; problem && *problem; problem++)
 		doctor_say(findings, RDMAD_FINDING_NOTE, dev->name,
-			   "rdmad works without this value; `dmesg` may tell why the driver does "
+			   "rdmad works without this value; `dmesg` may show why the driver does "
 			   "not give it",
 			   "%s", *problem);
 	if (services->verbs)
@@ -107,12 +107,12 @@ static void check_problems(const RdmadServices *services, const RdmadDevice *dev
 static const char *down_advice(const RdmadPort *port)
 {
 	if (port->link_layer == RDMAD_LINK_LAYER_ETHERNET)
-		return "look at the cable and the switch port, and set the interface up (`ip "
+		return "check the cable and the switch port, and set the interface up (`ip "
 		       "link`)";
 	if (port->state == RDMAD_PORT_INIT || port->state == RDMAD_PORT_ARMED)
 		return "the link is up, but no subnet manager has taken it: see that opensm or the "
 		       "switch's manager runs";
-	return "look at the cable and the switch port";
+	return "check the cable and the switch port";
 }
 
 static gboolean port_has_gid(const RdmadPort *port, RdmadGidType type)
@@ -148,7 +148,8 @@ static void check_device(const RdmadServices *services, const DoctorFiles *files
 {
 	if (dev->fatal)
 		doctor_say(findings, RDMAD_FINDING_PROBLEM, dev->name,
-			   "`dmesg` may tell why; reset the device or load its driver again, rdmad "
+			   "`dmesg` may show the reason; reset the device or load its driver "
+			   "again, rdmad "
 			   "takes it up again once it was removed and added",
 			   "its driver reports a fatal error and gave it up");
 	check_uverbs(services, files, dev, findings);

@@ -16,7 +16,7 @@ static gboolean check_socket(const DoctorSocket *socket, const char *without, js
 			   "there is no socket at %s: %s", socket->path, without);
 	else if (socket->dead)
 		doctor_say(findings, RDMAD_FINDING_PROBLEM, "kubelet", "see that kubelet runs",
-			   "nobody listens at %s: %s", socket->path, without);
+			   "no server listens at %s: %s", socket->path, without);
 	else
 		doctor_say(findings, RDMAD_FINDING_OK, "kubelet", NULL, "%s is there",
 			   socket->path);
@@ -34,8 +34,8 @@ static void note_version(const DoctorFiles *files, json_t *findings)
 		doctor_say(
 			findings, RDMAD_FINDING_NOTE, "kubelet",
 			"`kubectl get nodes -o wide` or `kubelet --version` on the host shows it",
-			pid ? "the program of kubelet, process %d, does not say its version"
-			    : "kubelet's version cannot be told: its process cannot be seen",
+			pid ? "the program of kubelet, process %d, has no version"
+			    : "kubelet's version is unknown: its process is not visible",
 			pid);
 }
 
@@ -97,7 +97,7 @@ static void check_sockets(const DoctorFiles *files, json_t *findings)
 	if (check_socket(&files->plugins, "the device plugin cannot register", findings))
 		note_version(files, findings);
 	check_socket(&files->pods,
-		     "which pod holds what stays unknown, and allocations of ended pods stay",
+		     "the holders of devices stay unknown, and allocations of ended pods stay",
 		     findings);
 }
 

@@ -23,7 +23,7 @@ static void check_machine(const RdmadServices *services, json_t *findings)
 			   "this is a recorded machine (--sysroot): without netlink and verbs");
 }
 
-/* RDMA netlink says it; on a recorded machine the module's parameter does. */
+/* From RDMA netlink; on a recorded machine from the module's parameter. */
 static const char *netns_mode(const RdmadServices *services, const DoctorFiles *files)
 {
 	const char *attribute = rdmad_attributes_get(services->attributes, "node:netns-mode");
@@ -40,7 +40,7 @@ static void check_netns_mode(const RdmadServices *services, const DoctorFiles *f
 
 	if (!mode)
 		doctor_say(findings, RDMAD_FINDING_NOTE, "netns mode", NULL,
-			   "not known: neither RDMA netlink nor ib_core's parameter tells");
+			   "unknown: neither RDMA netlink nor ib_core's parameter has it");
 	else if (g_str_equal(mode, "shared"))
 		doctor_say(findings, RDMAD_FINDING_OK, "netns mode", NULL,
 			   "shared: every network namespace sees every RDMA device; a pod may use "

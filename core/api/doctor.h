@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What doctor looks at, one file a part of the node; each adds to the JSON array.  `files` NULL: they have
- * not been read in time. */
+/* Checks of doctor, one file a part of the node; each adds to the JSON array.  `files` NULL: they
+ * have not been read in time. */
 #pragma once
 
 #include <jansson.h>
@@ -44,6 +44,6 @@ void doctor_check_devices(const RdmadServices *services, const DoctorFiles *file
 void doctor_check_kubelet(const RdmadServices *services, const DoctorFiles *files,
 			  json_t *findings);
 
-/* rdmad_doctor_add() with a text that is made up; the advice is taken as it is. */
+/* rdmad_doctor_add() with a formatted text; the advice is not formatted. */
 void doctor_say(json_t *findings, RdmadFinding level, const char *subject, const char *advice,
 		const char *format, ...) G_GNUC_PRINTF(5, 6);

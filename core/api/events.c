@@ -2,8 +2,8 @@
 /*
  * GET /api/v1/events?after=SEQUENCE&wait=SECONDS
  *
- * Entries after SEQUENCE, oldest first, and the last sequence there is.  With nothing to tell and
- * `wait` given, the answer comes with the first new entry or when the time is over (a long poll).
+ * Entries after SEQUENCE, oldest first, and the last sequence there is.  If there is none and
+ * `wait` is given, the response is sent with the first new entry or after that time (a long poll).
  * A `last` below the caller's SEQUENCE means that rdmad was restarted: begin again from 0.
  */
 #include <rdmad/inventory.h>
@@ -26,7 +26,7 @@ static json_t *entry_json(gconstpointer object_entry, gconstpointer data)
 	api_set(object, "time", api_json_time(entry->time_us));
 	api_set(object, "level", json_string(rdmad_log_level_name(entry->level)));
 	api_set(object, "kind", api_json_string(entry->kind));
-	api_set(object, "device", api_json_string(entry->device));
+	api_set(object, "device_id", api_json_string(entry->device));
 	api_set(object, "pod", api_json_string(entry->pod));
 	api_set(object, "resource", api_json_string(entry->resource));
 	api_set(object, "allocation", api_json_string(entry->allocation));

@@ -29,7 +29,7 @@ static gboolean is_excluded(const RdmadHttpRequest *request, const char *name)
 	return FALSE;
 }
 
-/* What others said stays one line. */
+/* Keeps foreign texts on one line. */
 static void append_text(GString *lines, const char *text)
 {
 	for (const char *c = text; *c; c++)
@@ -52,7 +52,7 @@ static void health_add(Health *health, const char *name, const char *why)
 	g_string_append_c(health->lines, '\n');
 }
 
-/* Well enough, with something to say; `note` NULL: nothing. */
+/* Passed, with a note; `note` NULL: none. */
 static void health_add_note(Health *health, const char *name, const char *note)
 {
 	if (!note) {
@@ -80,7 +80,7 @@ static void add_module(Health *health, const RdmadModules *modules, guint index)
 	const gboolean ready = rdmad_modules_ready(modules, index, &why);
 
 	rdmad_modules_info(modules, index, &info);
-	/* Going on without it is what "optional" asks for. */
+	/* "optional" means that rdmad works without it. */
 	if (info.optional && info.state == RDMAD_MODULE_FAILED)
 		health_add_note(health, info.name, why);
 	else
@@ -110,7 +110,7 @@ static void health_reply(RdmadHttpRequest *request, const Health *health, const 
 			 health->lines->str, health->lines->len);
 }
 
-/* That this runs is the proof. */
+/* Running at all is the check. */
 void api_get_livez(RdmadHttpRequest *request, gpointer data)
 {
 	g_autoptr(GString) lines = g_string_new(NULL);

@@ -62,7 +62,7 @@ struct ApiTexts *api_allocation_texts_new(void);
 GPtrArray *api_devices_by_name(const RdmadServices *services);
 /* One device as the devices resource shows it. */
 json_t *api_device_json(const RdmadServices *services, const RdmadDevice *dev);
-/* api-limits.c: what verbs told of a device, and of port `number`; null where it did not. */
+/* limits.c: the limits of a device from verbs, and of port `number`; null if unknown. */
 json_t *api_limits_json(const RdmadVerbsLimits *limits);
 json_t *api_port_limits_json(const RdmadVerbsLimits *limits, guint number);
 /* "RoCE", "InfiniBand", "iWARP"; what a device speaks on its first port. */

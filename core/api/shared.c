@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answers that all who ask share
+ * Responses that all clients share
  *
- * What a TCP listener is asked for again and again must not take the loop from kubelet: an answer is kept
- * for KEEP_TIMES as long as it took to build, so that building one resource takes no more than a
- * hundredth of the loop's time, however many ask.  The control socket gets what is true now.
+ * Repeated requests at a TCP listener must not keep the loop from kubelet: a response is kept for
+ * KEEP_TIMES as long as it took to build, so that building one resource takes no more than a
+ * hundredth of the loop's time, whatever the number of requests.  Requests at the control socket
+ * always get a new response.
  *
  * Files that an answer needs are read by a job, one at a time for each resource, and all who ask
  * meanwhile wait for it.  When it takes too long, the answer is given without them.

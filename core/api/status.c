@@ -15,7 +15,7 @@
 #include "http/http.h"
 #include "service/attributes-private.h"
 
-#define RECENT_TROUBLE 5u
+#define RECENT_ERRORS 5u
 
 static json_t *module_json(const RdmadModules *modules, guint index)
 {
@@ -70,13 +70,13 @@ static json_t *devices_json(RdmadInventory *inventory)
 }
 
 /* The newest warnings and errors, oldest of them first. */
-static void keep_trouble(const RdmadEventLogEntry *entry, gpointer data)
+static void keep_error(const RdmadEventLogEntry *entry, gpointer data)
 {
 	json_t *array = data, *object;
 
 	if (entry->level > RDMAD_LOG_WARNING)
 		return;
-	if (json_array_size(array) == RECENT_TROUBLE)
+	if (json_array_size(array) == RECENT_ERRORS)
 		json_array_remove(array, 0);
 	object = json_object();
 	api_set(object, "time", api_json_time(entry->time_us));
@@ -85,11 +85,11 @@ static void keep_trouble(const RdmadEventLogEntry *entry, gpointer data)
 	json_array_append_new(array, object);
 }
 
-static json_t *trouble_json(RdmadEventLog *event_log)
+static json_t *recent_errors_json(RdmadEventLog *event_log)
 {
 	json_t *array = json_array();
 
-	rdmad_event_log_foreach(event_log, 0, keep_trouble, array);
+	rdmad_event_log_foreach(event_log, 0, keep_error, array);
 	return array;
 }
 
@@ -195,7 +195,7 @@ static GBytes *status_build(const RdmadServices *s, gconstpointer read)
 	api_set(object, "modules", modules_json(s->modules));
 	api_set(object, "devices", devices_json(s->inventory));
 	api_set(object, "allocations", json_integer(rdmad_allocations_count(s->allocations)));
-	api_set(object, "trouble", trouble_json(s->event_log));
+	api_set(object, "recent_errors", recent_errors_json(s->event_log));
 	return api_json_bytes(object);
 }
 

@@ -16,7 +16,7 @@ ApiTexts *api_texts_new(gconstpointer (*ref)(gconstpointer key), void (*unref)(g
 void api_texts_free(ApiTexts *texts);
 void api_texts_clear(ApiTexts *texts);
 
-/* A JSON array in `to`: begin, add each, end.  `whole`: texts that were not added are forgotten. */
+/* A JSON array in `to`: begin, add each, end.  `whole`: texts that were not added are freed. */
 void api_texts_begin(ApiTexts *texts, GString *to);
 void api_texts_add(ApiTexts *texts, gconstpointer key,
 		   json_t *(*make)(gconstpointer object, gconstpointer data), gconstpointer object,

@@ -7,7 +7,7 @@
 
 #define NODES "sys/devices/system/node"
 
-/* What the distance of two functions depends on. */
+/* The attributes that determine the distance of two functions. */
 typedef struct {
 	char *const *path;
 	int numa;
@@ -71,7 +71,7 @@ static json_t *gpus_json(RdmadInventory *inventory)
 		api_set(object, "index", json_integer(i));
 		api_set(object, "pci_address", api_json_string(gpu->pci_address));
 		api_set(object, "vendor", api_json_hex(gpu->vendor));
-		api_set(object, "device", api_json_hex(gpu->device));
+		api_set(object, "pci_device_id", api_json_hex(gpu->device));
 		api_set(object, "numa_node", api_json_number(gpu->numa_node));
 		api_set(object, "pci_path", api_json_strings(gpu->pci_path));
 		json_array_append_new(gpus, object);

@@ -150,7 +150,7 @@ static void stream_ready(int fd, RdmadIo ready, gpointer data)
 	stream_read(data);
 }
 
-/* What is in the pipe.  A process that left the group may go on writing: not for ever. */
+/* Reads the pipe's contents, up to a limit: a process that left the group may go on writing. */
 static void stream_finish(Stream *stream)
 {
 	for (guint i = 0; stream->fd >= 0 && i < LAST_READ_MAX / READ_SIZE; i++)

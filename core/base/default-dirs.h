@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Default directories: where rdmad keeps what, when nobody says so
+ * Default directories of rdmad
  *
- * A daemon that is not root's and its client find each other by the same rule.
+ * An unprivileged daemon and its client find each other by the same rule.
  */
 #pragma once
 

@@ -39,8 +39,8 @@ static gboolean watch_put(RdmadDirectoryWatch *watch, const char *path)
 	return TRUE;
 }
 
-/* The directory, or the nearest above it.  What appears between a failed try and a successful one
- * further up would be missed, hence the second look. */
+/* The directory, or the nearest above it.  A directory that appears between a failed try and a
+ * successful one further up would be missed, hence the second check. */
 static gboolean watch_place(RdmadDirectoryWatch *watch)
 {
 	for (guint tries = 0; tries < 8; tries++) {
@@ -62,7 +62,7 @@ static gboolean watch_place(RdmadDirectoryWatch *watch)
 
 static void fall_back_to_polling(RdmadDirectoryWatch *watch)
 {
-	rdmad_warn("%s: inotify: %s; looking once a second instead", watch->path,
+	rdmad_warn("%s: inotify: %s; polling once a second instead", watch->path,
 		   g_strerror(errno));
 	g_clear_pointer(&watch->readable, rdmad_event_free);
 	rdmad_clear_fd(&watch->fd);
@@ -78,7 +78,7 @@ static void timer_fired(gpointer data)
 	watch->fn(watch->data);
 }
 
-/* What the events say is of no interest: the state is looked at again. */
+/* The contents of the events do not matter: the callback reads the state again. */
 static void inotify_readable(int fd, RdmadIo ready, gpointer data)
 {
 	RdmadDirectoryWatch *watch = data;

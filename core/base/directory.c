@@ -14,7 +14,7 @@ static gboolean directory_make(const char *path, mode_t mode, GError **error)
 
 	if (mkdir(path, mode) == 0 || errno == EEXIST)
 		return TRUE;
-	/* procfs says ENOENT below a directory that is there. */
+	/* procfs returns ENOENT below a directory that exists. */
 	if (errno == ENOENT && g_str_has_prefix(path, "/") && access(parent, F_OK) < 0 &&
 	    errno == ENOENT) {
 		if (!rdmad_directory_prepare(parent, 0755, error))
@@ -53,8 +53,7 @@ int rdmad_directory_open(const char *path, mode_t mode, GError **error)
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP)) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
-			    "%s is no directory (a symbolic link is refused as well); remove it",
-			    path);
+			    "%s is not a directory (symbolic links are refused); remove it", path);
 		return -1;
 	}
 	if (fd < 0 || fstat(fd, &st) < 0) {

@@ -86,7 +86,8 @@ static gboolean has_room(RdmadLogOutput *output)
 	return ready > 0 && (poller.revents & POLLOUT) != 0;
 }
 
-/* A pipe that polls writable takes PIPE_BUF bytes without blocking, a socket says what it takes. */
+/* A pipe that polls writable takes PIPE_BUF bytes without blocking; a socket returns how much it
+ * takes. */
 static ssize_t put_some(const RdmadLogOutput *output, const char *text, gsize length)
 {
 	const gsize chunk = MIN(length, PIPE_BUF);
@@ -137,7 +138,7 @@ static gboolean put_record(RdmadLogOutput *output, const RdmadLogRecord *record)
 static void tell_lost(RdmadLogOutput *output, gint64 time_us)
 {
 	g_autofree char *message =
-		g_strdup_printf("%u lines were lost: nobody read the log", output->lost);
+		g_strdup_printf("%u lines were lost because the log was not read", output->lost);
 	const RdmadLogRecord record = { time_us, RDMAD_LOG_WARNING, "log", message, { NULL } };
 
 	if (put_record(output, &record))

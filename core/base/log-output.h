@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where log lines go: a descriptor (stderr), or the journal's socket
+ * Log output: a descriptor (stderr), or the socket of systemd's journal
  *
  * A reader that does not read must not stop the daemon.  The first line that finds no room waits
  * RDMAD_LOG_PATIENCE_MS; the lines after it are dropped at once until there is room again, and then
- * one line says how many were lost.  The descriptor keeps its flags: others may have it too.
+ * one line reports how many were lost.  The descriptor keeps its flags, because other processes may
+ * share it.
  */
 #pragma once
 

@@ -10,7 +10,7 @@
 
 #include "base/log-output.h"
 
-/* Of one call site; lines of level debug are not counted: who asks for them wants them all. */
+/* The rate limit of one call site; lines of level debug are not limited. */
 #define SITE_WINDOW_US (5 * G_USEC_PER_SEC)
 #define SITE_LINES     20u
 
@@ -172,7 +172,7 @@ void rdmad_log_write(const char *topic, RdmadLogLevel level, RdmadLogSite *site,
 	errno = saved;
 }
 
-/* ---- What GLib has to say (a failed assertion, a misuse) goes where all lines go ---- */
+/* ---- GLib's messages (a failed assertion, a misuse) are logged as all others ---- */
 
 static RdmadLogLevel level_of(GLogLevelFlags flags)
 {

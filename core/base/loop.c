@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The only file that knows libevent. */
+/* The only file that includes libevent. */
 #define RDMAD_LOG_TOPIC "loop"
 
 #include "base/loop.h"
@@ -59,8 +59,9 @@ static void loop_log(int severity, const char *message)
 		rdmad_warn("libevent: %s", message);
 }
 
-/* Without epoll libevent would take poll() or select(), which fail in other ways and later.  After each
- * callback of low priority the kernel is asked again, so that others wait for one of them at most. */
+/* Without epoll libevent would take poll() or select(), which fail in other ways and later.  The
+ * kernel is polled after each callback of low priority, so that other events wait for one of them
+ * at most. */
 static struct event_base *base_new(void)
 {
 	struct event_config *config = event_config_new();
@@ -111,7 +112,7 @@ static const RdmadStatClass latency_class = {
 	.type = RDMAD_STAT_HISTOGRAM,
 	.name = "rdmad_loop_latency_seconds",
 	.unit = "seconds",
-	.help = "How long an event may have waited for the event loop: in each turn the larger of "
+	.help = "Upper bound of an event's wait for the event loop: in each turn the larger of "
 		"its length and the delay of its timers",
 	.bounds = (const double[]){ 0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
 				    0.25, 0.5, 1, 5, 0 },
@@ -120,7 +121,7 @@ static const RdmadStatClass latency_class = {
 static const RdmadStatClass turns_class = {
 	.type = RDMAD_STAT_COUNTER,
 	.name = "rdmad_loop_turns",
-	.help = "Turns of the event loop in which something happened",
+	.help = "Turns of the event loop with an event",
 };
 
 RdmadStat *rdmad_loop_stat(RdmadLoop *loop, const RdmadStatClass *klass)
@@ -149,7 +150,8 @@ void rdmad_loop_set_stats(RdmadLoop *loop, RdmadStats *stats)
 	loop->turns = rdmad_loop_stat(loop, &turns_class);
 }
 
-/* Whoever came during the turn waited for no longer than this; no clock is read while nothing happens. */
+/* No event that came during the turn waited for longer than this; no clock is read while nothing
+ * happens. */
 static void loop_leave(RdmadLoop *loop)
 {
 	gint64 took_us;
@@ -170,7 +172,8 @@ static void loop_enter(RdmadLoop *loop)
 		loop->turn_us = g_get_monotonic_time();
 }
 
-/* After each.  One of low priority is a turn of its own: the kernel is asked before the next. */
+/* Called after each callback.  One of low priority is a turn of its own: the kernel is polled
+ * before the next. */
 static void loop_return(RdmadLoop *loop, int priority)
 {
 	if (priority == PRIORITY_LOW)

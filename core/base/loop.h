@@ -25,13 +25,13 @@ RdmadEvent *rdmad_loop_add_signal(RdmadLoop *loop, int signum,
 /* From here on the loop counts its turns, and rdmad_loop_stat() gives families.  `stats` must outlive
  * the loop and all that is on it. */
 void rdmad_loop_set_stats(RdmadLoop *loop, RdmadStats *stats);
-/* The core's family of this class, made when it is first asked for; NULL, which counts nothing, in a
- * loop without stats.  So every object that has the loop can count what happens to it. */
+/* The core's family of this class, made at first use; NULL, which counts nothing, in a loop without
+ * stats.  So every object that has the loop can count its events. */
 RdmadStat *rdmad_loop_stat(RdmadLoop *loop, const RdmadStatClass *klass);
 
 /* Objects that have an owner (owned.h). */
 GQueue *rdmad_loop_objects(RdmadLoop *loop);
 
-/* How many events and objects a module has, and their end; the number that was left is returned. */
+/* Count, and free, the events and objects of a module; the number that was left is returned. */
 guint rdmad_loop_owned(const RdmadLoop *loop, const RdmadModule *owner);
 guint rdmad_loop_reap(RdmadLoop *loop, const RdmadModule *owner);

@@ -328,7 +328,8 @@ static void server_ready(int fd, RdmadIo ready, gpointer data)
 			return;
 		if (errno == ECONNABORTED || errno == EINTR)
 			continue;
-		/* No descriptors or memory: the socket stays readable, so look away for a while. */
+		/* No descriptors or memory: the socket stays readable, so it is ignored for a
+		 * while. */
 		rdmad_warn("%s: cannot accept: %s", server->file.path, g_strerror(errno));
 		rdmad_event_want(server->io, 0);
 		rdmad_event_arm(server->retry, RETRY_MS);

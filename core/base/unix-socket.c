@@ -60,7 +60,7 @@ static gboolean busy(const char *path, const char *why, GError **error)
 	return FALSE;
 }
 
-/* Makes room at `path`, or says who is there. */
+/* Removes a stale socket at `path`, or fails with the reason. */
 static gboolean remove_stale(const char *path, GError **error)
 {
 	struct stat st;
@@ -69,13 +69,13 @@ static gboolean remove_stale(const char *path, GError **error)
 	if (lstat(path, &st) < 0)
 		return errno == ENOENT || rdmad_error_errno(error, errno, "%s", path);
 	if (!S_ISSOCK(st.st_mode))
-		return busy(path, "there is a file that is no socket", error);
+		return busy(path, "the file is not a socket", error);
 	errnum = rdmad_unix_probe(path);
 	/* EAGAIN: its backlog is full.  EPROTOTYPE: a socket of another type. */
 	if (errnum == 0 || errnum == EAGAIN || errnum == EPROTOTYPE)
 		return busy(path, "another process listens there", error);
 	if (errnum != ECONNREFUSED && errnum != ENOENT)
-		return rdmad_error_errno(error, errnum, "%s: cannot tell whether it is in use",
+		return rdmad_error_errno(error, errnum, "%s: cannot determine whether it is in use",
 					 path);
 	if (unlink(path) < 0 && errno != ENOENT)
 		return rdmad_error_errno(error, errno, "cannot remove the stale socket %s", path);
@@ -91,7 +91,7 @@ static gboolean bind_to(int fd, const char *path, const RdmadUnixAddress *addres
 	if (bind(fd, (const struct sockaddr *)&address->un, address->size) == 0)
 		return TRUE;
 	if (errno == EADDRINUSE)
-		return busy(path, "another process took it just now", error);
+		return busy(path, "another process has just taken it", error);
 	return rdmad_error_errno(error, errno, "cannot bind %s", path);
 }
 

@@ -43,7 +43,7 @@ typedef struct {
  */
 int rdmad_unix_listen(int type, const char *path, mode_t mode, int backlog, RdmadUnixFile *file,
 		      GError **error);
-/* Whether it is still there; what cannot be looked at now is. */
+/* Whether the file is still there; TRUE if that is unknown. */
 gboolean rdmad_unix_file_in_place(const RdmadUnixFile *file);
 /* Unlinks the file unless another has taken its place, and forgets it. */
 void rdmad_unix_file_clear(RdmadUnixFile *file);

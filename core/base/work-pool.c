@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Two lists and a descriptor: jobs wait for a thread, finished ones wait for the loop, an eventfd
- * tells the loop.  pthreads and not GLib's own locks, because the thread sanitizer understands them.
+ * wakes the loop.  pthreads and not GLib's own locks, because the thread sanitizer understands
+ * them.
  */
 #define RDMAD_LOG_TOPIC "work"
 
@@ -22,7 +23,7 @@
 #define STACK_SIZE     (512u * 1024)
 #define WAKE_TRIES     8u
 
-/* What threads see; outlives RdmadWorkers while a stuck job still runs. */
+/* Shared with the threads; outlives RdmadWorkers while a stuck job still runs. */
 struct RdmadWorkPool {
 	pthread_mutex_t lock;
 	pthread_cond_t work; /* waiting has grown, or stopping */
@@ -222,8 +223,8 @@ static gboolean pool_staff(RdmadWorkPool *pool, GError **error)
 	return TRUE;
 }
 
-/* Called with the lock held.  When to look again whether jobs that wait are due another thread, because
- * one that runs has become long; 0: none waits, or nothing can be done. */
+/* Called with the lock held.  When to check again whether waiting jobs are due another thread,
+ * because a running one has become long; 0: none waits, or no thread can be added. */
 static guint pool_patience_ms(const RdmadWorkPool *pool)
 {
 	const gint64 now_us = g_get_monotonic_time();

@@ -20,7 +20,7 @@ struct RdmadWorkers {
 static const RdmadStatClass jobs_class = {
 	.type = RDMAD_STAT_COUNTER,
 	.name = "rdmad_work_jobs",
-	.help = "Jobs of worker threads that are over, by what became of them",
+	.help = "Completed jobs of worker threads, by result",
 	.labels = { "job", "result" },
 };
 
@@ -28,7 +28,7 @@ static const RdmadStatClass durations_class = {
 	.type = RDMAD_STAT_HISTOGRAM,
 	.name = "rdmad_work_job_duration_seconds",
 	.unit = "seconds",
-	.help = "How long jobs ran on a worker thread, those that nobody waited for any more as "
+	.help = "Duration of jobs on a worker thread, cancelled ones as "
 		"well",
 	.labels = { "job" },
 	.bounds =

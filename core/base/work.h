@@ -12,6 +12,6 @@ RdmadWorkers *rdmad_workers_new(RdmadLoop *loop, guint threads, GError **error);
 /* Waits for jobs that are running, without their `done`. */
 void rdmad_workers_free(RdmadWorkers *workers);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadWorkers, rdmad_workers_free)
-/* How many threads there are now. */
+/* Number of threads. */
 guint rdmad_workers_threads(const RdmadWorkers *workers);
 guint rdmad_workers_reap(RdmadWorkers *workers, const RdmadModule *owner);

@@ -54,7 +54,7 @@ static gboolean reader_next(Reader *reader, GError **error)
 	if (yaml_parser_parse(&reader->parser, &reader->event))
 		return TRUE;
 	reader_refuse_at(reader, &reader->parser.problem_mark,
-			 reader->parser.problem ?: "this is no YAML", error);
+			 reader->parser.problem ?: "invalid YAML", error);
 	return FALSE;
 }
 
@@ -73,7 +73,7 @@ static char *reader_text(Reader *reader, GError **error)
 static char *reader_key(Reader *reader, GError **error)
 {
 	if (reader->event.type != YAML_SCALAR_EVENT)
-		return reader_refuse(reader, "a key that is no text", error);
+		return reader_refuse(reader, "a key that is not a string", error);
 	return reader_text(reader, error);
 }
 
@@ -149,7 +149,7 @@ static RdmadYaml *reader_scalar(Reader *reader, GError **error)
 	return node;
 }
 
-/* What begins with the current event. */
+/* Reads the value that begins with the current event. */
 static RdmadYaml *reader_value(Reader *reader, guint depth, GError **error)
 {
 	if (depth == DEPTH_MAX)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * YAML as kubectl and people write it, as a tree that knows its lines: no aliases, keys are texts and
- * are there once.
+ * YAML as kubectl and people write it, as a tree with line numbers: no aliases; keys are strings
+ * and unique.
  */
 #pragma once
 

@@ -18,21 +18,20 @@
 #define EXIT_USAGE     2
 
 static const Command commands[] = {
-	{ "status", "", "what runs, and what goes wrong", "", COMMAND_ASKS, command_status },
+	{ "status", "", "modules, devices and recent errors", "", COMMAND_ASKS, command_status },
 	{ "devices", " [NAME]", "RDMA devices and their ports; with NAME, all of one", "",
 	  COMMAND_ASKS, command_devices },
 	{ "allocations", "", "which pod holds which devices",
 	  "\n  -r, --refresh        ask kubelet before", COMMAND_ASKS "r", command_allocations },
 	{ "topology", "", "how near GPUs and devices are to each other", "", COMMAND_ASKS,
 	  command_topology },
-	{ "events", "", "what happened to devices and their holders",
+	{ "events", "", "events of devices and their holders",
 	  "\n  -f, --follow         go on as events come", COMMAND_ASKS "f", command_events },
-	{ "doctor", "", "what is wrong on this node, and what to do about it", "", COMMAND_ASKS,
-	  command_doctor },
+	{ "doctor", "", "problems of this node, with advice", "", COMMAND_ASKS, command_doctor },
 	{ "attributes", " [set NAME VALUE | unset NAME]",
-	  "what modules are told about the node, as its labels; or tell them", "", COMMAND_ASKS,
+	  "attributes of the node, such as its labels; or set them", "", COMMAND_ASKS,
 	  command_attributes, 3 },
-	{ "commands", "", "what the modules that run add to these", "", COMMAND_ASKS,
+	{ "commands", "", "commands of the running modules", "", COMMAND_ASKS,
 	  module_command_list },
 	{ "import-config", " FILE",
 	  "Another device plugin's configuration, as rdmad.conf on standard output.  FILE is JSON, "
@@ -72,15 +71,15 @@ const char *rdmad_cli_help(void)
 {
 	return "\n"
 	       "Commands, each with its own --help:\n"
-	       "  status                 what runs, and what goes wrong\n"
+	       "  status                 modules, devices and recent errors\n"
 	       "  devices [NAME]         RDMA devices and their ports; with NAME, all of one\n"
 	       "  allocations            which pod holds which devices\n"
 	       "  topology               how near GPUs and devices are to each other\n"
-	       "  events                 what happened to devices and their holders\n"
-	       "  doctor                 what is wrong on this node, and what to do about it\n"
-	       "  attributes [set|unset ...]  what modules are told about the node\n"
+	       "  events                 events of devices and their holders\n"
+	       "  doctor                 problems of this node, with advice\n"
+	       "  attributes [set|unset ...]  attributes of the node\n"
 	       "  import-config FILE     another device plugin's configuration as rdmad.conf\n"
-	       "  commands               what the modules that run add to these\n";
+	       "  commands               commands of the running modules\n";
 }
 
 /* Of our own rdmad where it runs; else of the node's.  g_free() */
@@ -154,7 +153,7 @@ static void option_set(CommandOptions *options, int letter)
 static gboolean option_take(CommandOptions *options, const Command *command, int letter)
 {
 	if (letter == '?')
-		return FALSE; /* getopt has said why */
+		return FALSE; /* getopt printed the error */
 	if (!strchr(command->flags, letter)) {
 		fprintf(stderr, "rdmad: `%s` has no option -%c\n", command->name, letter);
 		return FALSE;
@@ -163,7 +162,7 @@ static gboolean option_take(CommandOptions *options, const Command *command, int
 	return TRUE;
 }
 
-/* What stands behind the options; -1: go on. */
+/* Handles the arguments after the options; -1: continue. */
 static int argument_take(CommandOptions *options, const Command *command, int argc, char **argv)
 {
 	const int most = *command->argument ? MAX(command->max_arguments, 1) : 0;

@@ -24,7 +24,7 @@ static gboolean connect_error(GError **error, int errnum, const char *path)
 			    "rdmad is not running: no socket at %s", path);
 	else if (errnum == ECONNREFUSED)
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE,
-			    "rdmad is not running: nobody listens at %s", path);
+			    "rdmad is not running: no server listens at %s", path);
 	else if (errnum == EACCES)
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
 			    "%s is for root and rdmad's own user: try with sudo", path);
@@ -40,11 +40,11 @@ static gboolean client_trusts(int fd, const char *path, GError **error)
 	socklen_t size = sizeof(peer);
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
-		return rdmad_error_errno(error, errno, "who listens at %s is not told", path);
+		return rdmad_error_errno(error, errno, "cannot identify the server at %s", path);
 	if (geteuid() == 0 || peer.uid == 0 || peer.uid == geteuid())
 		return TRUE;
 	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
-		    "at %s listens user %u, who is neither root nor user %u", path, peer.uid,
+		    "the server at %s belongs to user %u, neither root nor user %u", path, peer.uid,
 		    geteuid());
 	return FALSE;
 }
@@ -94,7 +94,7 @@ static GByteArray *client_receive(int fd, GError **error)
 	while (all->len <= RDMAD_CLIENT_MAX) {
 		const gssize n = recv(fd, buffer, sizeof(buffer), 0);
 
-		/* Who refuses a connection closes it without reading what we asked. */
+		/* A server that refuses a connection closes it without reading the request. */
 		if (n == 0 || (n < 0 && errno == ECONNRESET && all->len))
 			return g_steal_pointer(&all);
 		if (n > 0)
@@ -102,7 +102,7 @@ static GByteArray *client_receive(int fd, GError **error)
 		else if (errno == EAGAIN)
 			return client_error(error, "it did not come in time"), NULL;
 		else if (errno != EINTR)
-			return rdmad_error_errno(error, errno, "cannot hear rdmad"), NULL;
+			return rdmad_error_errno(error, errno, "cannot read from rdmad"), NULL;
 	}
 	return client_error(error, "more than 64 MiB"), NULL;
 }
@@ -115,7 +115,7 @@ json_t *rdmad_client_parse(const char *answer, gsize size, GError **error)
 	guint64 status;
 
 	if (!body || size < 12 || strncmp(answer, "HTTP/1.1 ", 9) != 0)
-		return client_error(error, "this is no HTTP/1.1"), NULL;
+		return client_error(error, "not HTTP/1.1"), NULL;
 	status = strtoul(answer + 9, NULL, 10);
 	body += 4;
 	value = json_loadb(body, size - (body - answer), 0, &where);
@@ -124,7 +124,7 @@ json_t *rdmad_client_parse(const char *answer, gsize size, GError **error)
 	if (status != 200) {
 		const char *text = json_string_value(json_object_get(value, "error"));
 
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED, "rdmad says: %s",
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED, "rdmad: %s",
 			    text ?: "no, without a reason");
 		json_decref(value);
 		return NULL;

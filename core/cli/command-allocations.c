@@ -12,7 +12,7 @@ static const char *const headers[] = { "ALLOCATION", "RESOURCE", "DEVICES",	"POD
 static const char *device_label(const json_t *allocation, size_t index)
 {
 	const json_t *name = json_array_get(json_object_get(allocation, "device_names"), index);
-	const json_t *id = json_array_get(json_object_get(allocation, "devices"), index);
+	const json_t *id = json_array_get(json_object_get(allocation, "device_ids"), index);
 
 	return json_string_value(name) ?: json_string_value(id) ?: "?";
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rdmad attributes: what modules are told about the node, and telling them */
+/* rdmad attributes: list and set the node's attributes */
 #include <stdio.h>
 
 #include "cli/command.h"
@@ -10,12 +10,13 @@ static const char *const headers[] = { "NAME", "VALUE", NULL };
 void attributes_write(const json_t *attributes, gboolean with_headers, GString *out)
 {
 	g_autoptr(RdmadTable) table = rdmad_table_new(headers);
-	const json_t *fact;
+	const json_t *attribute;
 	size_t i;
 
-	json_array_foreach(attributes, i, fact)
+	json_array_foreach(attributes, i, attribute)
 	{
-		rdmad_table_add(table, format_text(fact, "name"), format_text(fact, "value"));
+		rdmad_table_add(table, format_text(attribute, "name"),
+				format_text(attribute, "value"));
 	}
 	rdmad_table_write(table, with_headers, "", out);
 }

@@ -8,7 +8,7 @@
 
 #define LABEL_WIDTH 16
 
-/* Nothing is said of what is not known. */
+/* Unknown values are left out. */
 static void write_line(GString *out, const char *label, const char *text)
 {
 	g_autofree char *escaped = text && *text ? rdmad_text_escape(text) : NULL;
@@ -51,7 +51,7 @@ static char *format_nearest(const json_t *device)
 
 static void write_identity(const json_t *device, GString *out)
 {
-	g_autofree char *ids = format_pair(device, "vendor", "device");
+	g_autofree char *ids = format_pair(device, "vendor", "pci_device_id");
 	g_autofree char *subsystem = format_pair(device, "subsystem_vendor", "subsystem_device");
 	g_autofree char *path = format_list(json_object_get(device, "pci_path"), " / ");
 	g_autofree char *numa = format_number(device, "numa_node");
@@ -128,7 +128,7 @@ static void write_limit(GString *out, const char *label, const json_t *limits, c
 	write_line(out, label, text);
 }
 
-/* Too wide for a JSON number, so a text; all ones is how drivers say that there is no limit. */
+/* Too wide for a JSON number, so a string; drivers use all ones for no limit. */
 static char *format_region(const json_t *limits)
 {
 	const char *text = format_text(limits, "max_mr_size");
@@ -175,7 +175,7 @@ static void write_port_limits(const json_t *limits, GString *out)
 static char *format_changes(const json_t *port)
 {
 	g_autofree char *count = format_number(port, "transitions");
-	const char *last = format_text(port, "changed");
+	const char *last = format_text(port, "last_state_change");
 
 	return count && last ? g_strdup_printf("%s, the last %s", count, last) : NULL;
 }
@@ -208,7 +208,7 @@ static void write_problems(const json_t *device, GString *out)
 	size_t i;
 
 	if (json_is_true(json_object_get(device, "stale")))
-		write_line(out, "stale", "it cannot be looked at, and is shown as it was before");
+		write_line(out, "stale", "it cannot be read; the values are from before");
 	if (json_is_true(json_object_get(device, "fatal")))
 		write_line(out, "fatal error", "its driver gave it up");
 	write_line(out, "no events", format_text(device, "verbs_problem"));

@@ -96,7 +96,7 @@ static json_t *find_device(const json_t *devices, const char *name)
 		g_string_append_printf(names, "%s%s", i ? ", " : "",
 				       format_text(device, "name") ?: "?");
 	}
-	fprintf(stderr, "rdmad: there is no RDMA device \"%s\"; there %s %s\n", name,
+	fprintf(stderr, "rdmad: no RDMA device \"%s\"; there %s %s\n", name,
 		json_array_size(devices) == 1 ? "is" : "are", names->len ? names->str : "none");
 	return NULL;
 }
@@ -121,7 +121,7 @@ static int show_all(const CommandOptions *options, const json_t *answer, const j
 	if (options->json)
 		return command_print_json(answer);
 	if (json_array_size(devices) == 0)
-		fputs("rdmad: there is no RDMA device; `rdmad doctor` says what to do\n", stderr);
+		fputs("rdmad: no RDMA devices; see `rdmad doctor`\n", stderr);
 	else
 		devices_write(devices, options->headers, out);
 	return command_print(out);

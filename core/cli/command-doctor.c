@@ -15,7 +15,7 @@ static const struct {
 	{ "problem", "PROBLEM", "\033[1;31m" },
 };
 
-/* Of findings that ask for the same, only the last says so. */
+/* Of findings with the same advice, only the last shows it. */
 static const char *own_advice(const json_t *finding, const json_t *next)
 {
 	const char *advice = format_text(finding, "advice");

@@ -12,13 +12,13 @@ static const char *const headers[] = { "TIME", "LEVEL", "KIND", "ABOUT", "MESSAG
 /* The most particular of what it is about. */
 static const char *event_about(const json_t *event)
 {
-	return format_text(event, "pod") ?: format_text(event, "device") ?:
+	return format_text(event, "pod") ?: format_text(event, "device_id") ?:
 	       format_text(event, "allocation") ?: format_text(event, "resource");
 }
 
 void events_write(const json_t *events, gboolean with_headers, GString *out)
 {
-	/* Tables that follow one another should look as one. */
+	/* Consecutive tables should look like one. */
 	static const guint min_widths[] = { 19, 7, 14, 12 };
 	g_autoptr(RdmadTable) table = rdmad_table_new(headers);
 	const json_t *event;
@@ -66,7 +66,7 @@ static int print_events(const CommandOptions *options, const json_t *answer, gbo
 	return command_print(out);
 }
 
-/* Where to go on: after a restart of rdmad its sequence begins again. */
+/* The next sequence: it begins again after a restart of rdmad. */
 static json_int_t next_after(const json_t *answer, json_int_t after)
 {
 	const json_int_t last = json_integer_value(json_object_get(answer, "last"));

@@ -2,8 +2,7 @@
 /*
  * rdmad status: one page
  *
- * What a module says of itself is shown without knowing the module: an array of objects is a table,
- * anything else a line.
+ * A module's status is printed generically: an array of objects is a table, anything else a line.
  */
 #include <string.h>
 
@@ -163,21 +162,21 @@ static void write_module(const json_t *module, GString *out)
 		write_module_value(key, value, out);
 }
 
-static void write_trouble(const json_t *status, gint64 now_us, GString *out)
+static void write_recent_errors(const json_t *status, gint64 now_us, GString *out)
 {
 	static const char *const headers[] = { "", "", "", NULL };
-	const json_t *trouble = json_object_get(status, "trouble"), *entry;
+	const json_t *errors = json_object_get(status, "recent_errors"), *entry;
 	g_autoptr(RdmadTable) table = rdmad_table_new(headers);
 	size_t i;
 
-	json_array_foreach(trouble, i, entry)
+	json_array_foreach(errors, i, entry)
 	{
 		g_autofree char *age = format_age(format_text(entry, "time"), now_us);
 
 		rdmad_table_add(table, age, format_text(entry, "level"),
 				format_text(entry, "message"));
 	}
-	if (json_array_size(trouble) == 0)
+	if (json_array_size(errors) == 0)
 		return;
 	g_string_append(out, "\nlast warnings and errors\n");
 	rdmad_table_write(table, FALSE, "  ", out);
@@ -202,7 +201,7 @@ void status_write(const json_t *status, gint64 now_us, GString *out)
 	if (aside)
 		write_line(out, "database", "was damaged; set aside as %s", aside);
 	json_array_foreach(json_object_get(status, "modules"), i, module) write_module(module, out);
-	write_trouble(status, now_us, out);
+	write_recent_errors(status, now_us, out);
 }
 
 int command_status(const CommandOptions *options)

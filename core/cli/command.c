@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every command does: ask, and print. */
+/* Common part of all commands: request, and print. */
 #include "cli/command.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 #include <rdmad/types.h>
 
 #define COMMAND_TIMEOUT_S 30u
-#define COMMAND_ASKS	  "jns" /* the options of every command that asks the daemon */
+#define COMMAND_ASKS	  "jns" /* the options of every command that queries the daemon */
 
 typedef struct {
 	const char *socket;
@@ -55,7 +55,7 @@ char *format_age(const char *rfc3339, gint64 now_us);		/* since then */
 char *format_local_time(const char *rfc3339);			/* "2026-01-31 12:00:00" */
 char *format_scalar(const json_t *value); /* any number, string, truth; NULL: null, or none */
 
-/* What the commands show, from the API's answers; golden texts in the tests. */
+/* Output of the commands, from the API's responses; golden texts in the tests. */
 void devices_write(const json_t *devices, gboolean headers, GString *out);
 void device_write(const json_t *device, GString *out);
 void topology_write(const json_t *topology, GString *out);

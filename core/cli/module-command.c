@@ -2,8 +2,8 @@
 /*
  * Commands of modules
  *
- * The running daemon says which there are (/api/v1/commands): the client loads no module, so it shows
- * what those of the daemon can do, wherever it runs.
+ * The running daemon lists them (/api/v1/commands).  The client loads no module, so it has the
+ * commands of the daemon's modules, wherever it runs.
  */
 #include "cli/module-command.h"
 
@@ -143,7 +143,7 @@ static int take_options(const json_t *command, CommandOptions *options, int argc
 			return 0;
 		}
 		if (letter == '?')
-			return usage_error(command); /* getopt has said why */
+			return usage_error(command); /* getopt printed the error */
 		if (letter >= FIRST_VALUE)
 			query_add(query, known[OWN_OPTIONS + (guint)(letter - FIRST_VALUE)].name,
 				  optarg ?: "1");
@@ -215,7 +215,7 @@ int module_command_run(CommandOptions *options, int argc, char **argv)
 	if (!command) {
 		fprintf(stderr,
 			all ? "rdmad: neither rdmad nor a module that runs has a command \"%s\"\n"
-			    : "rdmad: \"%s\" is no command of rdmad's own, and modules cannot be "
+			    : "rdmad: \"%s\" is not a command of rdmad, and modules cannot be "
 			      "asked\n",
 			name);
 		json_decref(all);

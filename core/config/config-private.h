@@ -33,5 +33,5 @@ char **rdmad_config_keys(const RdmadConfigNode *group);
  * table does not name are left alone, and those it names are known to every later table. */
 gboolean rdmad_config_parse_shared(const RdmadConfigNode *group, const RdmadConfigField *fields,
 				   gpointer out, GError **error);
-/* What came of all files, in libconfig's syntax (for --print-config). */
+/* The merged configuration in libconfig's syntax (for --print-config). */
 char *rdmad_config_print(const RdmadConfig *config);

@@ -69,7 +69,7 @@ static GPtrArray *dropins_list(const RdmadConfigNode *include, const char *direc
 	return g_steal_pointer(&names);
 }
 
-/* What only the main file may say. */
+/* Keys that only the main file may have. */
 static gboolean dropin_check(const RdmadConfigNode *tree, GError **error)
 {
 	static const char *const keys[] = { "include", "profile" };
@@ -83,7 +83,8 @@ static gboolean dropin_check(const RdmadConfigNode *tree, GError **error)
 	return TRUE;
 }
 
-/* Merges one file of `directory` over `root`; its `@include` looks in `include_dir`, NULL refuses it. */
+/* Merges one file of `directory` over `root`; its `@include` is relative to `include_dir`, NULL
+ * refuses it. */
 static gboolean config_dropin_merge(RdmadConfigNode *root, const char *directory, const char *name,
 				    const char *include_dir, GError **error)
 {
@@ -131,7 +132,7 @@ static gboolean config_dropins_merge(RdmadConfigNode *root, const char *dir, GEr
  *
  *	profile = "vke";	or a list of them
  *
- * What the main file says itself wins over its profiles.
+ * The main file overrides its profiles.
  */
 
 #define SUFFIX	     ".conf"
@@ -167,14 +168,14 @@ static gboolean unknown_profile(const RdmadConfigNode *node, char *const *names,
 	const char *meant = rdmad_config_nearest(node->string, (const char *const *)names);
 
 	if (!names[0])
-		return rdmad_config_error(node, NULL, error, "there are no profiles in %s",
+		return rdmad_config_error(node, NULL, error, "no profiles in %s",
 					  dir ? dir : "this place");
 	if (meant)
 		return rdmad_config_error(node, NULL, error,
-					  "\"%.80s\" is no profile; did you mean \"%s\"? There are "
-					  "in %s: %s",
+					  "unknown profile \"%.80s\"; did you mean \"%s\"? "
+					  "Known in %s: %s",
 					  node->string, meant, dir, all);
-	return rdmad_config_error(node, NULL, error, "\"%.80s\" is no profile; there are in %s: %s",
+	return rdmad_config_error(node, NULL, error, "unknown profile \"%.80s\"; known in %s: %s",
 				  node->string, dir, all);
 }
 

@@ -178,7 +178,7 @@ static gboolean set_strings(const RdmadConfigField *field, const RdmadConfigNode
 	return TRUE;
 }
 
-/* What durations and sizes differ in. */
+/* Differences between durations and sizes. */
 typedef struct {
 	const char *expected;
 	guint64 integer_factor; /* of a number without a unit */

@@ -42,5 +42,5 @@ void rdmad_config_node_merge(RdmadConfigNode *into, RdmadConfigNode *from);
 
 /* "modules.device-plugin.resources[0].count"; empty for the root. */
 char *rdmad_config_node_path(const RdmadConfigNode *node);
-/* What it is, for messages: "the integer 5", "a group". */
+/* Description for messages: "the integer 5", "a group". */
 char *rdmad_config_node_describe(const RdmadConfigNode *node);

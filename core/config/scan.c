@@ -14,7 +14,7 @@ typedef struct {
 	guint line;
 } Opened;
 
-/* What all files of one configuration share. */
+/* Shared by all files of one configuration. */
 typedef struct {
 	const char *include_dir;
 	guint includes, settings;
@@ -182,7 +182,7 @@ static gboolean scan_name(Scan *scan)
 	if (!value_is_due(scan) || word_is_one_of(start, length, booleans))
 		return TRUE;
 	if (word_is_one_of(start, length, almost))
-		return scan_error(scan, "`%.*s` is no boolean: write true or false", (int)length,
+		return scan_error(scan, "`%.*s` is not a boolean: write true or false", (int)length,
 				  start);
 	return scan_unquoted(scan, start);
 }
@@ -354,7 +354,7 @@ static gboolean scan_text(Scan *scan)
 			return FALSE;
 		scan->last = first == ':' ? '=' : first;
 	}
-	/* libconfig knows comments only with their line end; the main text is given one. */
+	/* libconfig recognizes comments only with their line end; the main text is given one. */
 	if (scan->includer && scan->ends_in_comment)
 		return scan_error(scan, "the last line is a comment and lacks its line end");
 	if (scan->depth == 0)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A look over the text before libconfig has it
+ * A check of the text before libconfig parses it
  *
- * libconfig 1.5 takes numbers that do not fit for others, a comment without an end for the rest of
- * the file, and says "syntax error" to everything else.  This pass finds the usual mistakes first
- * and explains them; what it lets through libconfig still judges.
+ * libconfig 1.5 reads numbers that do not fit as others, a comment without an end as the rest of
+ * the file, and reports "syntax error" for everything else.  This pass finds the usual mistakes
+ * first and explains them; libconfig then parses the text.
  */
 #pragma once
 
@@ -14,6 +14,7 @@
 #define RDMAD_CONFIG_MAX_SETTINGS 16384u
 #define RDMAD_CONFIG_MAX_INCLUDES 64u
 
-/* `include_dir`: where `@include` looks, scanned too; NULL refuses it.  RDMAD_ERROR_CONFIG. */
+/* `include_dir`: directory of `@include` files, which are checked too; NULL refuses them.
+ * RDMAD_ERROR_CONFIG. */
 gboolean rdmad_config_scan(const char *file, const char *text, const char *include_dir,
 			   GError **error);

@@ -13,7 +13,7 @@ char *rdmad_config_source_read(const char *path, gsize *length, GError **error);
 gboolean rdmad_config_source_check(const char *name, const char *text, gsize length,
 				   GError **error);
 
-/* Whether the system refused a path for what the configuration says, and not for a reason that may
+/* Whether the system refused a path because of the configuration, and not for a reason that may
  * pass. */
 gboolean rdmad_config_path_is_wrong(int errnum);
 /* Sets RDMAD_ERROR_CONFIG "file:line: message", without the line when it is 0.  Always FALSE. */

@@ -68,7 +68,7 @@ static gboolean node_add_children(RdmadConfigNode *node, const Origin *origin,
 	return TRUE;
 }
 
-/* -1: a type that no version has told us of. */
+/* -1: an unknown type. */
 static int kind_of(const config_setting_t *setting)
 {
 	switch (config_setting_type(setting)) {

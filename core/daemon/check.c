@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What ends before anything is touched: --check and --print-config. */
+/* --check and --print-config, which change nothing. */
 #include "daemon/daemon.h"
 
 #include <stdio.h>

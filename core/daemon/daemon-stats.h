@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is not counted where it happens, because it can be looked up when somebody reads. */
+/* Stats that are not counted where they happen, but read at the scrape. */
 #pragma once
 
 #include "module/services.h"

@@ -179,7 +179,7 @@ static void daemon_on_term(int signum, gpointer data)
 	rdmad_notify_send(d->notify, "STOPPING=1");
 	if (!d->ready)
 		return; /* still waiting for the lock */
-	rdmad_notify_status(d->notify, "waiting for what is in flight");
+	rdmad_notify_status(d->notify, "waiting for in-flight requests");
 	rdmad_event_arm(d->drain_limit, DRAIN_MS);
 	rdmad_modules_drain(d->services->modules, daemon_drained, d);
 }
@@ -270,7 +270,7 @@ static void daemon_say_waiting(Daemon *d, pid_t holder)
 	rdmad_notify_status(d->notify, "waiting for rdmad pid %d to end", (int)holder);
 }
 
-/* Also TRUE when we were told to stop while waiting. */
+/* Also TRUE after a signal to stop while waiting. */
 static gboolean daemon_take_place(Daemon *d, GError **error)
 {
 	const gint64 end = g_get_monotonic_time() + d->options->lock_wait_s * G_USEC_PER_SEC;

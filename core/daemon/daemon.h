@@ -12,7 +12,8 @@ int rdmad_daemon_status(const GError *error);
 
 /* Runs until SIGTERM or SIGINT.  Call once in a process. */
 int rdmad_daemon_run(const RdmadOptions *options, GError **error);
-/* Reads the configuration and creates the modules, but touches nothing; says on stdout what is good. */
+/* Reads the configuration and creates the modules, but touches nothing; prints the result on
+ * stdout. */
 int rdmad_daemon_check(const RdmadOptions *options, GError **error);
 /* Prints the configuration on stdout. */
 int rdmad_daemon_print_config(const RdmadOptions *options, GError **error);

@@ -17,7 +17,7 @@
 
 struct RdmadNotify {
 	RdmadUnixAddress address;
-	int fd; /* -1: nobody wants to know */
+	int fd; /* -1: no service manager */
 	guint watchdog_ms;
 };
 

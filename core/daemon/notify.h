@@ -18,9 +18,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadNotify, rdmad_notify_free)
 
 /* "READY=1", "STOPPING=1", "WATCHDOG=1". */
 void rdmad_notify_send(RdmadNotify *notify, const char *state);
-/* RELOADING=1, with the time that systemd asks for; READY=1 ends it. */
+/* RELOADING=1, with the time that systemd requires; READY=1 ends it. */
 void rdmad_notify_reloading(RdmadNotify *notify);
 /* STATUS=: one line for `systemctl status`. */
 void rdmad_notify_status(RdmadNotify *notify, const char *format, ...) G_GNUC_PRINTF(2, 3);
-/* How often the watchdog wants a WATCHDOG=1, in milliseconds; 0: not at all. */
+/* Interval of WATCHDOG=1 in milliseconds; 0: no watchdog. */
 guint rdmad_notify_watchdog_ms(const RdmadNotify *notify);

@@ -57,12 +57,12 @@ static const char help[] =
 	"  -m, --module NAME      run this module, and only those named so; may be repeated\n"
 	"      --module-dir DIR   where modules are (" RDMAD_MODULE_DIR ")\n"
 	"      --profile-dir DIR  where profiles are (" RDMAD_PROFILE_DIR ")\n"
-	"      --sysroot DIR      look at the machine recorded under DIR instead of this one\n"
-	"      --run-dir DIR      sockets, lock and what pods mount (/run/rdmad)\n"
-	"      --state-dir DIR    what outlives a restart (/var/lib/rdmad)\n"
+	"      --sysroot DIR      use the machine recorded under DIR instead of this one\n"
+	"      --run-dir DIR      sockets, lock, directories of allocations (/run/rdmad)\n"
+	"      --state-dir DIR    the database (/var/lib/rdmad)\n"
 	"      --kubelet-dir DIR  kubelet's directory (/var/lib/kubelet)\n"
 	"      --check            read the configuration, create the modules, and end\n"
-	"      --print-config     print what came of all configuration files, and end\n"
+	"      --print-config     print the merged configuration, and exit\n"
 	"      --log-level L      error, warning, notice, info or debug (info)\n"
 	"      --log-format F     auto, text, json or journal (auto)\n"
 	"      --lock-wait SECS   wait so long for another rdmad to end; 0: not at all (60)\n"
@@ -190,7 +190,7 @@ static gboolean options_set(RdmadOptions *options, GPtrArray *modules, int optio
 	}
 }
 
-/* The options that only say what to do; of several the last one counts. */
+/* The options that select an action; of several the last one counts. */
 static gboolean options_set_action(RdmadOptions *options, int option)
 {
 	switch (option) {

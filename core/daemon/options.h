@@ -12,7 +12,7 @@ typedef enum {
 	RDMAD_ACTION_HELP,
 } RdmadAction;
 
-/* What was not given is NULL or -1; directories are absolute. */
+/* An option that was not given is NULL or -1; directories are absolute. */
 typedef struct {
 	RdmadAction action;
 	char *config;

@@ -54,7 +54,7 @@ void rdmad_place_free(RdmadPlace *place)
 	g_free(place);
 }
 
-/* What cannot be looked at now is as it was. */
+/* If a check fails, the state stays as it was. */
 static gboolean lock_is_in_place(const Directory *directory)
 {
 	struct stat held, now;

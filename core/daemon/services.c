@@ -140,7 +140,7 @@ void rdmad_services_ask_kubelet(RdmadServices *services)
 		rdmad_event_log_post(
 			services->event_log, RDMAD_LOG_ERR, "state-damaged", NULL,
 			"the database was damaged and set aside as %s; allocations are "
-			"rebuilt from what kubelet lists",
+			"rebuilt from podresources",
 			services->state_set_aside);
 	if (services->state_set_aside || g_file_test(socket, G_FILE_TEST_EXISTS))
 		rdmad_pods_hint(services->pods);
@@ -162,7 +162,7 @@ void rdmad_services_free(RdmadServices *services)
 	rdmad_attributes_free(services->attributes);
 	rdmad_event_log_free(services->event_log);
 	rdmad_workers_free(services->workers);
-	rdmad_sysroot_free(services->sysroot); /* jobs may have looked at it until now */
+	rdmad_sysroot_free(services->sysroot); /* jobs may have used it until now */
 	rdmad_loop_free(services->loop);
 	rdmad_stats_free(services->stats);
 	g_free(services->run_dir);

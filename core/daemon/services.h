@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the services are made and ended; the daemon and the tests only. */
+/* Start and end of the services; for the daemon and the tests only. */
 #pragma once
 
 #include "module/services.h"
@@ -15,10 +15,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadServices, rdmad_services_free)
  * `dry`: allocations live in memory, so that nothing outside the process is touched. */
 gboolean rdmad_services_open(RdmadServices *services, const RdmadSettings *settings,
 			     const char *sysroot, gboolean dry, GError **error);
-/* Takes the first look at the hardware and serves the control socket. */
+/* Runs the first scan and serves the control socket. */
 gboolean rdmad_services_start(RdmadServices *services, GError **error);
 /* Makes the control socket again where it was removed. */
 gboolean rdmad_services_keep_control(RdmadServices *services, GError **error);
-/* Once modules have said which slots they know: asks kubelet who holds what, if kubelet is there or
- * the database was lost. */
+/* Called once modules have set their resolvers: lists podresources, if kubelet runs or the database
+ * was lost. */
 void rdmad_services_ask_kubelet(RdmadServices *services);

@@ -197,7 +197,7 @@ static gboolean settings_read(RdmadSettings *settings, const RdmadOptions *optio
 	       rdmad_settings_read_modules(settings, keys.modules, options, error);
 }
 
-/* Only the file that nobody asked for may be missing. */
+/* Only the default file may be missing. */
 static gboolean settings_read_files(RdmadSettings *settings, const RdmadOptions *options,
 				    GError **error)
 {

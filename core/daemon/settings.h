@@ -25,12 +25,13 @@ typedef struct {
 	GPtrArray *modules; /* RdmadModuleEntry *, in the order of their start */
 } RdmadSettings;
 
-/* RDMAD_ERROR_CONFIG: something in the files; RDMAD_ERROR_NOT_FOUND: the file that was asked for. */
+/* RDMAD_ERROR_CONFIG: an error in the files; RDMAD_ERROR_NOT_FOUND: the given file does not
+ * exist. */
 RdmadSettings *rdmad_settings_load(const RdmadOptions *options, GError **error);
 void rdmad_settings_free(RdmadSettings *settings);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadSettings, rdmad_settings_free)
 
-/* Makes the log as they say. */
+/* Applies them to the log. */
 void rdmad_settings_apply_log(const RdmadSettings *settings);
-/* What differs in `now` but takes a restart ("run_dir, http"), or NULL. */
+/* Keys that differ in `now` but need a restart ("run_dir, http"), or NULL. */
 char *rdmad_settings_need_restart(const RdmadSettings *before, const RdmadSettings *now);

@@ -70,7 +70,7 @@ static void call_submit_trailer(const RdmadGrpcCall *call)
 	nghttp2_submit_trailer(call_h2(call), call->stream, nv, n);
 }
 
-/* The queue ran empty in the midst of nghttp2: who waits is told after the flush. */
+/* The queue ran empty inside nghttp2: waiters are notified after the flush. */
 static void call_out_written(RdmadGrpcCall *call)
 {
 	call_out_clear(call);
@@ -142,7 +142,7 @@ static void call_submit_alone(RdmadGrpcCall *call, guint http)
 	rdmad_grpc_session_wake(call->connection->session);
 }
 
-/* Nothing more is heard of the request. */
+/* Further input of the request is discarded. */
 static void call_decide(RdmadGrpcCall *call, RdmadGrpcStatus status, const char *text)
 {
 	rdmad_grpc_call_count(call, status);
@@ -377,7 +377,7 @@ void rdmad_grpc_call_unref(RdmadGrpcCall *call)
 	if (--call->refs == 0)
 		call_free(call);
 	else if (call->refs == 1 && call->connection && !call->answered)
-		/* Only the connection knows it any more, and that one cannot answer. */
+		/* Only the connection refers to it any more, and cannot respond. */
 		rdmad_grpc_call_fail(call, RDMAD_GRPC_INTERNAL, "the call was dropped");
 }
 

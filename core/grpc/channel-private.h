@@ -40,7 +40,7 @@ struct RdmadGrpcLink {
 struct RdmadGrpcRequest {
 	guint refs;
 	RdmadGrpcChannel *channel; /* NULL: over */
-	RdmadGrpcLink *link;	   /* NULL: none, `timer` will say so */
+	RdmadGrpcLink *link;	   /* NULL: none, which `timer` will report */
 	int32_t stream;
 	GList node;
 	char *method;
@@ -72,10 +72,10 @@ RdmadGrpcRequest *rdmad_grpc_request_ref(RdmadGrpcRequest *request);
 void rdmad_grpc_request_unref(RdmadGrpcRequest *request);
 /* Sends it, or arranges for UNAVAILABLE. */
 void rdmad_grpc_request_begin(RdmadGrpcRequest *request, const char *method, guint deadline_ms);
-/* What came for it. */
+/* Its response. */
 void rdmad_grpc_request_headers(RdmadGrpcRequest *request, gboolean too_large);
 void rdmad_grpc_request_receive(RdmadGrpcRequest *request, const guint8 *bytes, gsize size);
 void rdmad_grpc_request_ended(RdmadGrpcRequest *request);
 void rdmad_grpc_request_reset(RdmadGrpcRequest *request, guint32 error_code);
-/* Ends it and tells the caller. */
+/* Ends it and notifies the caller. */
 void rdmad_grpc_request_done(RdmadGrpcRequest *request, RdmadGrpcStatus status, const char *text);

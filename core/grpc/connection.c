@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One client's connection: what the session hears goes to the call it is for. */
+/* One client's connection: passes events of the session to its calls. */
 #define RDMAD_LOG_TOPIC "grpc"
 
 #include <malloc.h>
@@ -158,7 +158,7 @@ RdmadGrpcConnection *rdmad_grpc_connection_new(RdmadGrpcServer *server, int fd)
 	return c;
 }
 
-/* The PING comes back after everything that the client sent before it knew. */
+/* The PING comes back after everything that the client sent before it received GOAWAY. */
 void rdmad_grpc_connection_drain(RdmadGrpcConnection *c)
 {
 	nghttp2_session *h2 = rdmad_grpc_session_h2(c->session);

@@ -13,7 +13,7 @@
 static const RdmadStatClass server_calls = {
 	.type = RDMAD_STAT_COUNTER,
 	.name = "rdmad_grpc_calls",
-	.help = "gRPC calls that rdmad served, when they are over",
+	.help = "Completed gRPC calls that rdmad served",
 	.labels = { "method", "code" },
 };
 
@@ -21,7 +21,7 @@ static const RdmadStatClass server_durations = {
 	.type = RDMAD_STAT_HISTOGRAM,
 	.name = "rdmad_grpc_call_duration_seconds",
 	.unit = "seconds",
-	.help = "How long a gRPC call took from its first byte until its answer was known",
+	.help = "Duration of a gRPC call, from its first byte until its response was known",
 	.labels = { "method" },
 	.bounds = BOUNDS,
 };
@@ -29,7 +29,7 @@ static const RdmadStatClass server_durations = {
 static const RdmadStatClass client_calls = {
 	.type = RDMAD_STAT_COUNTER,
 	.name = "rdmad_grpc_client_calls",
-	.help = "gRPC calls that rdmad made, when they are over",
+	.help = "Completed gRPC calls that rdmad made",
 	.labels = { "method", "code" },
 };
 
@@ -37,7 +37,7 @@ static const RdmadStatClass client_durations = {
 	.type = RDMAD_STAT_HISTOGRAM,
 	.name = "rdmad_grpc_client_call_duration_seconds",
 	.unit = "seconds",
-	.help = "How long a gRPC call that rdmad made took",
+	.help = "Duration of a gRPC call that rdmad made",
 	.labels = { "method" },
 	.bounds = BOUNDS,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What calls are counted by: method, status and time, for the servers and for the channels of a loop. */
+/* Stats of calls by method, status and time, for the servers and for the channels of a loop. */
 #pragma once
 
 #include <rdmad/grpc.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Header lists, field by field: what those of a request and of a response say. */
+/* Header lists of requests and responses, field by field. */
 #pragma once
 
 #include <glib.h>
@@ -26,7 +26,7 @@ typedef struct {
 	gboolean post, grpc, compressed, bad_timeout, connection;
 } RdmadGrpcHead;
 
-/* How a request is turned away; `http` 0: the stream is reset as a protocol error. */
+/* Refusal of a request; `http` 0: the stream is reset as a protocol error. */
 typedef struct {
 	guint http;
 	RdmadGrpcStatus status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One connection of a channel: what the session hears goes to the request it is for. */
+/* One connection of a channel: passes events of the session to its requests. */
 #include <rdmad/error.h>
 
 #include "base/unix-socket.h"
@@ -153,7 +153,7 @@ static gboolean link_is_outdated(const RdmadGrpcLink *link)
 	       !rdmad_socket_file_equal(&now, &link->server);
 }
 
-/* What came from an end that has closed is still to be read: nothing is written to it. */
+/* Input from a closed peer is still read; nothing is written to it. */
 static void link_check(RdmadGrpcLink *link)
 {
 	if (rdmad_grpc_session_hung_up(link->session))

@@ -61,7 +61,7 @@ static void request_submit_reset(RdmadGrpcRequest *request)
 	rdmad_grpc_session_wake(request->link->session);
 }
 
-/* The server may still be sending: it is told not to. */
+/* The server may still be sending: the stream is reset. */
 static void request_abort(RdmadGrpcRequest *request, RdmadGrpcStatus status, const char *text)
 {
 	request_submit_reset(request);

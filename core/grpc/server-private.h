@@ -65,7 +65,7 @@ struct RdmadGrpcCall {
 	gboolean begun;	    /* response headers were submitted */
 	gboolean deferred;  /* nghttp2 waits for more of `out` */
 	gboolean finishing; /* status and text are decided */
-	gboolean answered;  /* by the handler, or nobody is left to tell */
+	gboolean answered;  /* by the handler, or no client is left */
 	RdmadGrpcStatus status;
 	char *text; /* encoded, or NULL */
 	RdmadEvent *deadline;
@@ -80,11 +80,11 @@ void rdmad_grpc_server_adopt(RdmadGrpcServer *server, int fd);
 void rdmad_grpc_server_left(RdmadGrpcServer *server);
 
 RdmadGrpcConnection *rdmad_grpc_connection_new(RdmadGrpcServer *server, int fd);
-/* The first GOAWAY, which says that the last one comes. */
+/* The first GOAWAY, which announces the last one. */
 void rdmad_grpc_connection_drain(RdmadGrpcConnection *connection);
 /* The last GOAWAY: the connection ends with its last call. */
 void rdmad_grpc_connection_goaway(RdmadGrpcConnection *connection);
-/* Open calls are answered with UNAVAILABLE; their handlers are still to be told. */
+/* Open calls get UNAVAILABLE; their handlers are notified later. */
 void rdmad_grpc_connection_farewell(RdmadGrpcConnection *connection, GQueue *untold);
 /* Ends one without a call, to make room for another. */
 void rdmad_grpc_connection_yield(RdmadGrpcConnection *connection);
@@ -99,7 +99,7 @@ void rdmad_grpc_call_receive(RdmadGrpcCall *call, const guint8 *bytes, gsize siz
 void rdmad_grpc_call_received(RdmadGrpcCall *call);
 /* It is over, with this status. */
 void rdmad_grpc_call_count(const RdmadGrpcCall *call, RdmadGrpcStatus status);
-/* Ends it for the client's side, with an encoded status; the handler is not told. */
+/* Ends it for the client's side, with an encoded status; the handler is not notified. */
 void rdmad_grpc_call_status(RdmadGrpcCall *call, RdmadGrpcStatus status, const char *text);
 /* Takes it off its connection; the connection's reference is the caller's now. */
 void rdmad_grpc_call_detach(RdmadGrpcCall *call);

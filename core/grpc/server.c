@@ -73,7 +73,7 @@ void rdmad_grpc_server_adopt(RdmadGrpcServer *server, int fd)
 	close(fd);
 }
 
-/* A listening socket stays readable while nothing can be accepted: look away for a moment. */
+/* A listening socket stays readable while nothing can be accepted: it is ignored for a moment. */
 static void server_pause(RdmadGrpcServer *server)
 {
 	rdmad_warn("%s: cannot accept a connection: %s", server->file.path, g_strerror(errno));
@@ -154,7 +154,7 @@ void rdmad_grpc_server_drain(RdmadGrpcServer *server, void (*drained)(gpointer d
 
 /* ---- the life of a server ---- */
 
-/* What its calls were goes to the queues: no callback may find half a server. */
+/* Its calls go to the queues: no callback may find half a server. */
 static void server_destroy(RdmadGrpcServer *server, GQueue *untold, GQueue *lost)
 {
 	rdmad_owned_leave(&server->owned);
@@ -184,7 +184,7 @@ static void server_free_telling(RdmadGrpcServer *server, gboolean tell)
 		rdmad_grpc_call_unref(call);
 }
 
-/* The module is gone: nobody may be told. */
+/* The module is gone: no callback may be called. */
 static void server_reap(gpointer server)
 {
 	server_free_telling(server, FALSE);

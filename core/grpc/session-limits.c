@@ -21,7 +21,7 @@ nghttp2_option *rdmad_grpc_session_options(void)
 		g_error("out of memory");
 	/* Its checks refuse the :authority of real clients (a path, none at all). */
 	nghttp2_option_set_no_http_messaging(option, 1);
-	/* Else it says nothing of frames that it does not know, and they could not be counted. */
+	/* Otherwise it does not report frames of unknown types, and they could not be counted. */
 	for (guint type = FIRST_UNKNOWN; type <= G_MAXUINT8; type++)
 		nghttp2_option_set_user_recv_extension_type(option, (uint8_t)type);
 	nghttp2_option_set_no_closed_streams(option, 1);

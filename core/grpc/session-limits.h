@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a peer may do to a session
+ * Limits of a peer in a session
  *
  * nghttp2 bounds resets, CONTINUATION, SETTINGS and unread acknowledgements; the rest is counted
  * here.  A grpc-go client sends about one PING a call, so control frames are earned by calls.

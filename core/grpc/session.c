@@ -33,7 +33,7 @@ struct RdmadGrpcSession {
 	guint out_sent;
 	RdmadGrpcSessionLimits limits;
 	const char *over;  /* why the connection is at its end */
-	gboolean stopping; /* we ended it: nothing more is heard */
+	gboolean stopping; /* we ended it: further input is discarded */
 	const char *why;   /* we ended it */
 	gboolean said;	   /* all was sent; what still comes is dropped */
 	gsize dropped;
@@ -55,7 +55,8 @@ static void session_end(RdmadGrpcSession *s, const char *why)
 		s->over = s->why ? s->why : why;
 }
 
-/* GOAWAY (ENHANCE_YOUR_CALM), then the end for the reason given; nothing more is heard. */
+/* Sends GOAWAY (ENHANCE_YOUR_CALM), then ends it for the given reason; further input is
+ * discarded. */
 static void session_terminate(RdmadGrpcSession *s, const char *why)
 {
 	if (!session_listens(s))
@@ -245,7 +246,7 @@ static int on_frame(nghttp2_session *h2, const nghttp2_frame *frame, void *data)
 	return session_result(s);
 }
 
-/* A server that answers before the request is whole asks for no more of it (RFC 9113 8.1). */
+/* A server that responds before the request is complete needs no more of it (RFC 9113 8.1). */
 static void session_ended_early(RdmadGrpcSession *s, const nghttp2_frame *frame)
 {
 	const int32_t stream = frame->hd.stream_id;
@@ -439,7 +440,7 @@ RdmadGrpcSession *rdmad_grpc_session_new(RdmadLoop *loop, int fd, gboolean serve
 	session_make_h2(s);
 	session_submit_settings(s, max_streams);
 	s->io = rdmad_loop_add_io(loop, NULL, fd, RDMAD_IO_READ, session_ready, s, NULL);
-	if (!s->io) /* its owner hears of it from the loop */
+	if (!s->io) /* its owner is notified from the loop */
 		session_end(s, "the peer cannot be waited for");
 	s->turn = rdmad_loop_add_timer(loop, NULL, session_woken, s);
 	s->linger = rdmad_loop_add_timer(loop, NULL, linger_over, s);

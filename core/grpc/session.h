@@ -27,10 +27,10 @@ typedef struct {
 	void (*ended)(int32_t stream, gpointer data);
 	/* The last one for a stream. */
 	void (*stream_closed)(int32_t stream, guint32 error_code, gpointer data);
-	/* The peer said GOAWAY: no new streams. */
+	/* The peer sent GOAWAY: no new streams. */
 	void (*goaway)(gpointer data);
 	void (*ping_acked)(gpointer data);
-	/* What could be written is written. */
+	/* All output that the socket accepted is written. */
 	void (*flushed)(gpointer data);
 	/* The connection is over; from the loop, once.  The owner frees the session. */
 	void (*closed)(const char *why, gpointer data);
@@ -49,5 +49,5 @@ nghttp2_session *rdmad_grpc_session_h2(RdmadGrpcSession *session);
 void rdmad_grpc_session_wake(RdmadGrpcSession *session);
 /* Writes now what the socket takes, for the last words before the session is freed. */
 void rdmad_grpc_session_flush(RdmadGrpcSession *session);
-/* TRUE when the other end has closed already, though no event told so yet. */
+/* TRUE if the peer has closed already, even before an event reports it. */
 gboolean rdmad_grpc_session_hung_up(const RdmadGrpcSession *session);

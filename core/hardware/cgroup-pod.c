@@ -30,7 +30,7 @@ static Part part_from(Part part, const char *at)
 	return (Part){ at, part.len - (gsize)(at - part.text) };
 }
 
-/* What comes before `end`, which it moves behind; all of it when there is none. */
+/* Returns the text before `end` and moves behind it; all of the text if there is none. */
 static Part part_take(Part *rest, char end)
 {
 	const char *at = memchr(rest->text, end, rest->len);

@@ -127,7 +127,7 @@ int rdmad_natural_compare_entries(gconstpointer a, gconstpointer b)
 
 #define PROBLEMS_MAX 64u
 
-/* What freeing and comparing have in common: the plain members, by offset. */
+/* Plain members by offset, for freeing and comparing. */
 static const gsize device_strings[] = {
 	G_STRUCT_OFFSET(RdmadDevice, id),	   G_STRUCT_OFFSET(RdmadDevice, name),
 	G_STRUCT_OFFSET(RdmadDevice, node_guid),   G_STRUCT_OFFSET(RdmadDevice, sys_image_guid),

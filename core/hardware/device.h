@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How devices are made; once the inventory has one, nobody changes it. */
+/* Construction of devices; once in the inventory, a device never changes. */
 #pragma once
 
 #include <rdmad/device.h>

@@ -107,7 +107,7 @@ static int open_at(const RdmadSysroot *root, const char *path, int flags)
 		if (fd >= 0 || (errno != EAGAIN && errno != EINTR))
 			break;
 	}
-	/* valgrind does not know openat2(); in the real root nothing can be left. */
+	/* valgrind does not support openat2(); in the real root no path can leave the root. */
 	if (fd < 0 && errno == ENOSYS && root->live)
 		fd = openat(root->fd, path, flags | O_CLOEXEC);
 	return fd;
@@ -209,15 +209,15 @@ gboolean rdmad_sysroot_read_int(const RdmadSysroot *root, const char *path, gint
 	errno = 0;
 	number = g_ascii_strtoll(text, &end, g_str_has_prefix(text, "0x") ? 16 : 10);
 	if (errno || end == text || *end || g_ascii_isspace(*text)) {
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s: \"%.32s\" is no number",
-			    path, text);
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
+			    "%s: \"%.32s\" is not a number", path, text);
 		return FALSE;
 	}
 	*value = number;
 	return TRUE;
 }
 
-/* What a descriptor's own link says; NULL with errno. */
+/* The target of a descriptor's own link; NULL with errno. */
 static char *read_link(int dirfd, const char *path)
 {
 	char target[PATH_MAX];
@@ -252,7 +252,7 @@ char *rdmad_sysroot_link_name(const RdmadSysroot *root, const char *path, GError
 	return g_path_get_basename(target);
 }
 
-/* The kernel knows where a descriptor leads; the root's own path is cut off in front. */
+/* The kernel resolves the descriptor's path; the root's own path is removed from its front. */
 char *rdmad_sysroot_resolve(const RdmadSysroot *root, const char *path, GError **error)
 {
 	g_autofree char *full = NULL, *base = NULL, *link = NULL, *base_link = NULL;

@@ -9,8 +9,9 @@ RdmadSysroot *rdmad_sysroot_new(const char *path, GError **error);
 void rdmad_sysroot_free(RdmadSysroot *root);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadSysroot, rdmad_sysroot_free)
 
-/* The errno of the last failure in this thread that says nothing about the file, since this was called before;
- * 0: there was none.  All other failures are attributes: it is not there, it is something else. */
+/* The errno of the last failure in this thread, since the previous call, that is no statement about
+ * the file; 0: there was none.  All other failures are final: the file does not exist, or is
+ * something else. */
 int rdmad_sysroot_passing_error(void);
 
 /* For many attributes of one directory, with no allocation.  Both: -1 with errno. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far two PCI functions are apart, counted as `nvidia-smi topo -m` does. */
+/* Distance of two PCI functions, in the terms of `nvidia-smi topo -m`. */
 #include <rdmad/device.h>
 #include <string.h>
 

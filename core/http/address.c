@@ -63,12 +63,11 @@ gboolean rdmad_http_address_parse(const char *text, RdmadHttpAddress *address, G
 		return parse_v6("::", address);
 	}
 	if (*host != '[')
-		return parse_v4(host, address) ||
-		       address_error(text, "this is no IPv4 address", error);
+		return parse_v4(host, address) || address_error(text, "not an IPv4 address", error);
 	if (host[length - 1] != ']')
 		return address_error(text, "the ] is missing", error);
 	host[length - 1] = '\0';
-	return parse_v6(host + 1, address) || address_error(text, "this is no IPv6 address", error);
+	return parse_v6(host + 1, address) || address_error(text, "not an IPv6 address", error);
 }
 
 gboolean rdmad_http_address_check(const char *text, GError **error)

@@ -155,7 +155,7 @@ static gboolean connection_read_head(HttpConnection *c)
 	return TRUE;
 }
 
-/* What strangers may ask for has none, and they shall not fill our memory with it. */
+/* Public requests have no body; untrusted clients must not fill the memory with one. */
 static gsize connection_max_body(const HttpConnection *c)
 {
 	return c->listener->scope == RDMAD_HTTP_LOCAL ? c->listener->http->limits.max_body : 0;
@@ -190,8 +190,8 @@ static void connection_step_reading(HttpConnection *c)
 	http_dispatch(c->request);
 }
 
-/* Closing now would reset the connection, and the client might never read why.  What still comes is not
- * looked into. */
+/* Closing now would reset the connection, and the client might never read why.  The rest of the
+ * input is discarded. */
 static void connection_linger(HttpConnection *c)
 {
 	c->transport->klass->finish(c->transport);
@@ -302,7 +302,7 @@ static void connection_received(HttpConnection *c, const guint8 *data, gsize n)
 	}
 }
 
-/* A client that speaks plain HTTP to a TLS listener is told so, in plain. */
+/* A plain HTTP request to a TLS listener gets a plain HTTP error. */
 static gboolean connection_is_plain(HttpConnection *c)
 {
 	char first;
@@ -375,7 +375,7 @@ static void connection_expired(gpointer data)
 		return;
 	}
 	if (c->state == HTTP_READING && (c->in->len || c->request)) {
-		http_connection_refuse(c, 408, "the request took too long to come");
+		http_connection_refuse(c, 408, "the request took too long to arrive");
 		return;
 	}
 	if (c->state == HTTP_CHECKING) {

@@ -71,7 +71,7 @@ static guint parse_query(RdmadHttpHead *head, char *query)
 	return 0;
 }
 
-/* Only the origin form: rdmad is no proxy, and "*" has nothing to say here. */
+/* Only the origin form: rdmad is no proxy, and has no use for "*". */
 static guint parse_target(RdmadHttpHead *head, char *target)
 {
 	char *query;
@@ -139,7 +139,7 @@ static guint count_fields(const RdmadHttpHead *head, const char *name)
 	return n;
 }
 
-/* How long the body is: the one thing about which nobody may be in doubt. */
+/* Length of the body, which must be unambiguous. */
 static guint parse_framing(RdmadHttpHead *head)
 {
 	const char *length = rdmad_http_head_field(head, "Content-Length");

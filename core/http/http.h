@@ -24,7 +24,7 @@ typedef struct {
 
 RdmadHttp *rdmad_http_new(RdmadLoop *loop, const RdmadHttpLimits *limits, GError **error);
 void rdmad_http_free(RdmadHttp *http);
-/* What web configurations need; before any is opened. */
+/* Dependencies of web configurations; set before any is opened. */
 void rdmad_http_set_helpers(RdmadHttp *http, RdmadWorkers *workers, RdmadHttpLoadTls load,
 			    gpointer data);
 guint rdmad_http_listener_count(const RdmadHttp *http);
@@ -36,7 +36,7 @@ gboolean rdmad_http_listen_control(RdmadHttp *http, const char *path, GError **e
 gboolean rdmad_http_keep_control(RdmadHttp *http, const char *path, GError **error);
 /* Whether it came through the control socket. */
 gboolean rdmad_http_request_is_local(const RdmadHttpRequest *request);
-/* A request that is kept until there is something to tell.  FALSE: it was refused, because these may
- * take half of a listener's places. */
+/* A request that waits for an event.  FALSE: refused, because waiting requests may have only half
+ * of a listener's connections. */
 gboolean rdmad_http_request_park(RdmadHttpRequest *request);
 guint rdmad_http_reap(RdmadHttp *http, const RdmadModule *owner);

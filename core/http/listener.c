@@ -115,7 +115,8 @@ static void listener_ready(int listen_fd, RdmadIo ready, gpointer data)
 			return;
 		if (errno == ECONNABORTED || errno == EINTR)
 			continue;
-		/* No descriptors or memory: the socket stays readable, so look away for a while. */
+		/* No descriptors or memory: the socket stays readable, so it is ignored for a
+		 * while. */
 		rdmad_warn("%s: cannot accept: %s", listener->name, g_strerror(errno));
 		rdmad_event_want(listener->io, 0);
 		rdmad_event_arm(listener->retry, RETRY_MS);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An answer on its way: a head and a body, sent as one without being copied into one. */
+/* A response being sent: a head and a body, sent together without a copy. */
 #pragma once
 
 #include <glib.h>
@@ -12,6 +12,6 @@ typedef struct {
 	gsize sent; /* of both */
 } HttpOutput;
 
-/* What is still to be sent, up to `max` bytes, in at most two parts; 0: nothing. */
+/* The unsent bytes, up to `max`, in at most two parts; 0: none. */
 guint http_output_rest(const HttpOutput *out, gsize max, struct iovec parts[2]);
 void http_output_clear(HttpOutput *out);

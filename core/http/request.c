@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a handler sees of a request, and how it answers. */
+/* A request as its handler sees it, and the response. */
 #include <jansson.h>
 #include <stdarg.h>
 #include <string.h>

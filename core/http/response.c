@@ -78,7 +78,7 @@ static gboolean lines_have(const char *lines, const char *name)
 	return FALSE;
 }
 
-/* What the handler says comes before what the web configuration says, and that before the defaults. */
+/* Headers of the handler override those of the web configuration, and these the defaults. */
 static void append_web(GString *head, const HttpAnswer *answer)
 {
 	for (guint i = 0; answer->web_headers && i < answer->web_headers->len; i++) {
@@ -107,7 +107,7 @@ static void append_defaults(GString *head, const HttpHeader *defaults, gsize n,
 					       defaults[i].value);
 }
 
-/* RFC 9110 8.6: a 304 that said 0 would say that what the client keeps is empty. */
+/* RFC 9110 8.6: a length of 0 in a 304 would mean that the client's copy is empty. */
 static gboolean status_has_body(guint status)
 {
 	return status != 204 && status != 304;

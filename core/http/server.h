@@ -133,7 +133,7 @@ void http_listener_free(HttpListener *listener);
 
 /* http-socket.c: a listening descriptor, or -1. */
 int http_socket_tcp(const char *address, GError **error);
-/* How many connections `n_listeners` may have each, of the descriptors that a process may open. */
+/* The number of connections for each of `n_listeners`, from the limit of open files. */
 guint http_socket_places(guint n_listeners, guint max_connections);
 
 /* http-stats.c */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the server counts, by listener: its address or path as it was given. */
+/* Stats of the server, by listener: its address or path as configured. */
 #include "http/server.h"
 
 #include "base/loop.h"
@@ -7,14 +7,14 @@
 static const RdmadStatClass requests_class = {
 	.type = RDMAD_STAT_COUNTER,
 	.name = "rdmad_http_requests",
-	.help = "HTTP requests that were answered or refused",
+	.help = "HTTP requests, answered or refused",
 	.labels = { "listener", "code" },
 };
 
 static const RdmadStatClass connections_class = {
 	.type = RDMAD_STAT_GAUGE,
 	.name = "rdmad_http_connections",
-	.help = "HTTP connections that are open now",
+	.help = "Open HTTP connections",
 	.labels = { "listener" },
 };
 

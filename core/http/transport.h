@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What carries the bytes of a connection: the socket itself, or TLS over it
+ * Transport of a connection: the socket itself, or TLS over it
  *
- * Nothing here waits.  Whoever gets HTTP_WAIT_* comes again with the same bytes when the socket is ready
- * for that.  The descriptor stays the connection's.
+ * No function waits.  After HTTP_WAIT_* the caller repeats the call with the same bytes when the
+ * socket is ready.  The descriptor stays the connection's.
  */
 #pragma once
 
@@ -21,9 +21,11 @@ typedef struct HttpTransport HttpTransport;
 typedef struct {
 	/* 0 when bytes can flow, or HttpTransportWait.  NULL: at once. */
 	int (*start)(HttpTransport *t);
-	/* How many bytes came, 0 at their end, or HttpTransportWait.  `size` is HTTP_READ_SIZE. */
+	/* The number of bytes read, 0 at the end, or HttpTransportWait.  `size` is
+	 * HTTP_READ_SIZE. */
 	gssize (*recv)(HttpTransport *t, void *buffer, gsize size);
-	/* How many bytes of the parts, together not empty, were taken, or HttpTransportWait. */
+	/* The number of bytes of the parts, together not empty, that were written, or
+	 * HttpTransportWait. */
 	gssize (*send)(HttpTransport *t, const struct iovec *parts, guint n_parts);
 	/* Tells the other side that no more will come. */
 	void (*finish)(HttpTransport *t);

@@ -19,7 +19,7 @@ struct RdmadModules {
 	const RdmadServices *services;
 	GHashTable *classes; /* name -> RdmadModuleClass, of all that were ever loaded */
 	GPtrArray *slots;    /* RdmadModuleSlot * */
-	guint draining;	     /* modules that have not said so yet */
+	guint draining;	     /* modules that have not drained yet */
 	void (*drained)(gpointer data);
 	gpointer drained_data;
 };
@@ -210,7 +210,7 @@ void rdmad_modules_drain(RdmadModules *modules, void (*drained)(gpointer data), 
 {
 	modules->drained = drained;
 	modules->drained_data = data;
-	modules->draining = 1; /* ourselves, until all were told */
+	modules->draining = 1; /* the host itself, until all were notified */
 	for (guint i = 0; i < modules->slots->len; i++) {
 		const RdmadModuleSlot *slot = g_ptr_array_index(modules->slots, i);
 

@@ -18,7 +18,7 @@ typedef struct RdmadModules RdmadModules;
 typedef struct {
 	char *name;
 	gboolean optional;	       /* we go on when it does not start */
-	const RdmadConfigNode *config; /* NULL: the file says nothing about it */
+	const RdmadConfigNode *config; /* NULL: not in the file */
 } RdmadModuleEntry;
 
 typedef enum {
@@ -28,7 +28,7 @@ typedef enum {
 	RDMAD_MODULE_STOPPED,
 } RdmadModuleState;
 
-/* What the CLI and the status page show; borrowed. */
+/* For the CLI and the status page; borrowed. */
 typedef struct {
 	const char *name, *description;
 	RdmadModuleState state;

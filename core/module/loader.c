@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The only file that knows GModule.
+ * The only file that includes GModule.
  *
  * The linker is given the descriptor that was judged ("/proc/self/fd/N"), so the file cannot change
- * between the look and the load.  This is the one place that opens something of /proc past the
- * sysroot: it means our own process, not the machine we look at.
+ * between the check and the load.  This is the one place that opens a file of /proc outside the
+ * sysroot: it belongs to this process, not to the machine that the sysroot shows.
  */
 #include "module/loader.h"
 
@@ -89,7 +89,7 @@ static gboolean module_is_complete(const ModuleFile *file, const ElfW(Ehdr) * he
 	return TRUE;
 }
 
-/* What is made for other machines is left to the linker, which looks at no more than the first header. */
+/* Objects for other machines are left to the linker, which reads no more than the first header. */
 static gboolean module_is_elf(const ModuleFile *file, GError **error)
 {
 	ElfW(Ehdr) head;
@@ -105,7 +105,7 @@ static gboolean module_is_elf(const ModuleFile *file, GError **error)
 	return module_is_complete(file, &head, error);
 }
 
-/* What the linker says, without the name of the descriptor. */
+/* The linker's message, without the name of the descriptor. */
 static const char *linker_message(const ModuleFile *file)
 {
 	const char *text = g_module_error();
@@ -140,7 +140,7 @@ static gboolean module_fits(const ModuleFile *file, const RdmadModuleClass *klas
 				    klass->struct_size, sizeof(RdmadModuleClass));
 	if (g_strcmp0(klass->name, file->name))
 		return module_error(file, RDMAD_ERROR_ABI, error,
-				    "says that its name is \"%s\"; name the file after it",
+				    "its name is \"%s\"; name the file after it",
 				    klass->name ?: "");
 	return module_is_whole(file, klass, error);
 }
@@ -199,7 +199,7 @@ static gboolean module_measure(ModuleFile *file, GError **error)
 	return TRUE;
 }
 
-/* What `find` finds in the object, which then stays. */
+/* Returns the result of `find` in the object, which then stays loaded. */
 static gconstpointer module_take(ModuleFile *file, const char *symbol, ModuleFind find,
 				 GError **error)
 {
@@ -212,8 +212,8 @@ static gconstpointer module_take(ModuleFile *file, const char *symbol, ModuleFin
 		return NULL;
 	}
 	g_module_make_resident(so);
-	/* Stays open: the linker knows the object by the descriptor's number, and would take the
-	 * next module that gets the number for this one. */
+	/* Stays open: the linker identifies the object by the descriptor's number, and would
+	 * mistake the next module with the same number for this one. */
 	rdmad_steal_fd(&file->fd);
 	return found;
 }

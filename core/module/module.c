@@ -40,7 +40,7 @@ RdmadModule *rdmad_module_new(const RdmadServices *services, const RdmadModuleCl
 static gboolean module_failed(const RdmadModule *module, const char *step, GError **error)
 {
 	if (error && !*error)
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED, "%s failed and did not say why",
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED, "%s failed without a reason",
 			    step);
 	/* An error in the configuration names its place first. */
 	if (error && !g_error_matches(*error, RDMAD_ERROR, RDMAD_ERROR_CONFIG))
@@ -121,7 +121,7 @@ static guint module_reap(RdmadModule *module)
 	n += reap_note(left, rdmad_inventory_reap(core->inventory, module), "inventory watch");
 	n += reap_note(left, rdmad_event_log_reap(core->event_log, module), "event log watch");
 	n += reap_note(left, rdmad_http_reap(core->http, module), "HTTP route");
-	n += reap_note(left, rdmad_attributes_reap(core->attributes, module), "fact");
+	n += reap_note(left, rdmad_attributes_reap(core->attributes, module), "attribute");
 	n += reap_note(left, rdmad_state_tables_reap(core->state, module), "table set");
 	rdmad_stats_reap(core->stats, module);
 	n += reap_note(left, rdmad_loop_reap(core->loop, module), "loop object");
@@ -160,7 +160,7 @@ gboolean rdmad_module_ready(const RdmadModule *module, char **why)
 	if (!module->klass->ready || module->klass->ready(module->state, why))
 		return TRUE;
 	if (!*why)
-		*why = g_strdup("it does not say why");
+		*why = g_strdup("it gave no reason");
 	return FALSE;
 }
 

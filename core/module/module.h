@@ -20,7 +20,7 @@ void rdmad_module_stop(RdmadModule *module);
 
 const char *rdmad_module_description(const RdmadModule *module);
 struct json_t *rdmad_module_status(const RdmadModule *module);
-/* `why` is set where it is not, also where the module did not say. */
+/* `why` is set if it is not, even if the module gave no reason. */
 gboolean rdmad_module_ready(const RdmadModule *module, char **why);
 /* NULL: none, or not started. */
 const RdmadCommand *rdmad_module_commands(const RdmadModule *module);

@@ -27,7 +27,7 @@ typedef struct {
 	char *config_path;		     /* NULL: none was read */
 	char *run_dir_problem;		     /* why the run directory is not whole, or NULL */
 	char *config_error;		     /* why the last reload was refused, or NULL */
-	gboolean stopping;		     /* told to end */
+	gboolean stopping;		     /* stopping */
 	gint64 started_us, config_loaded_us; /* wall clock */
 	char *state_set_aside;		     /* where a damaged database went, or NULL */
 } RdmadServices;

@@ -19,8 +19,7 @@ static gboolean trusted_owner(const struct stat *st, const char *path, GError **
 	if (st->st_uid == 0 || st->st_uid == geteuid())
 		return TRUE;
 	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
-		    "%s: belongs to user %u, who could put anything there; chown root", path,
-		    st->st_uid);
+		    "%s: belongs to user %u, who could replace it; chown root", path, st->st_uid);
 	return FALSE;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Trusted files: those that only root and our own user could have put where they are
+ * Trusted files: those that only root and our own user could have written
  *
  * The file and every directory above it belong to root or to us and are not writable by group or
- * others.  A sticky directory (/tmp) may stand above, because nobody can replace what we own in
- * it, but not hold the file itself.  The path is resolved first and walked without following
- * links, and what was judged is what is open: no name is looked up twice.
+ * others.  A sticky directory (/tmp) may stand above, because nobody can replace what we own in it,
+ * but not hold the file itself.  The path is resolved first and walked without following links, and
+ * the checked file is the open one: no name is resolved twice.
  */
 #pragma once
 

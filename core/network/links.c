@@ -406,7 +406,7 @@ static gboolean group_delete(RdmadNetwork *net, GError **error)
 	return network_change(net, msg, error, "delete links");
 }
 
-/* What is gone is what was wanted. */
+/* A link that is gone already is a success. */
 static gboolean gone_or_failed(GError *why, GError **error)
 {
 	if (!why)

@@ -34,9 +34,9 @@ static gboolean netns_identify(int fd, const char *what, RdmadNetnsId *id, GErro
 	struct stat st;
 
 	if (fstatfs(fd, &fs) < 0 || fstat(fd, &st) < 0)
-		return rdmad_error_errno(error, errno, "cannot look at %s", what);
+		return rdmad_error_errno(error, errno, "cannot read %s", what);
 	if (fs.f_type != NSFS_MAGIC)
-		return netns_invalid(what, "this is no network namespace", error);
+		return netns_invalid(what, "not a network namespace", error);
 	*id = (RdmadNetnsId){ st.st_dev, st.st_ino };
 	return TRUE;
 }
@@ -46,8 +46,8 @@ static gboolean netns_is_network(int fd, const char *what, GError **error)
 	const int type = ioctl(fd, NS_GET_NSTYPE);
 
 	if (type < 0 && errno != ENOTTY && errno != EBADF)
-		return rdmad_error_errno(error, errno, "cannot ask for the type of %s", what);
-	return type == CLONE_NEWNET || netns_invalid(what, "this is no network namespace", error);
+		return rdmad_error_errno(error, errno, "cannot get the type of %s", what);
+	return type == CLONE_NEWNET || netns_invalid(what, "not a network namespace", error);
 }
 
 int rdmad_netns_open_own(RdmadNetnsId *id, GError **error)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of this directory share: the socket in a namespace, and how messages are made. */
+/* Shared by the files of this directory: the socket in a namespace, and the building of
+ * messages. */
 #pragma once
 
 #include <netlink/attr.h>
@@ -12,7 +13,8 @@
 struct nl_msg *network_request(int type, int flags, const void *header, gsize size);
 #define NETWORK_REQUEST(type, flags, header) network_request(type, flags, &(header), sizeof(header))
 
-/* Sends a request (taken over) and waits for the kernel's word; the error begins with the format. */
+/* Sends a request (taken over) and waits for the kernel's acknowledgement; the error begins with
+ * the format. */
 gboolean network_change(RdmadNetwork *net, struct nl_msg *request, GError **error,
 			const char *format, ...) G_GNUC_PRINTF(4, 5);
 /* The entries of one answer, as `each` takes them; `results` (taken over) is what it fills. */
@@ -27,7 +29,7 @@ guint network_get_u32(const struct nlattr *attr);
 gboolean network_put_mac(struct nl_msg *msg, int attribute, const char *mac, GError **error);
 gboolean network_parse_mac(const char *mac, guint8 bytes[32], guint *size);
 
-/* For the tests and the fuzzer: what one message says. */
+/* For the tests and the fuzzer: parses one message. */
 RdmadLink *network_parse_link(const struct nlmsghdr *msg);
 RdmadAddress *network_parse_address(const struct nlmsghdr *msg);
 RdmadRoute *network_parse_route(const struct nlmsghdr *msg);

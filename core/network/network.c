@@ -159,7 +159,8 @@ GPtrArray *network_read(RdmadNetwork *net, struct nl_msg *request, RdmadNetlinkE
 	GError *why = NULL;
 	gboolean ok = FALSE;
 
-	/* What did not fit into the socket's buffer is asked for again, by another socket. */
+	/* A response that did not fit into the socket's buffer is requested again on another
+	 * socket. */
 	for (guint i = 0; i < READ_TRIES && !ok; i++) {
 		g_clear_error(&why);
 		if (!network_ready(net, &why))

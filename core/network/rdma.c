@@ -38,7 +38,7 @@ static gboolean device_find(RdmadNetlink *nl, const char *name, guint *index, GE
 	}
 	if (devices)
 		g_set_error_literal(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND,
-				    "there is no such device in its network namespace");
+				    "no such device in its network namespace");
 	return FALSE;
 }
 

@@ -11,7 +11,7 @@
 #include "network/network-private.h"
 
 #define VFS_MAX	  4096u
-#define MAC_BYTES 6 /* the message has 32, and does not say how many count */
+#define MAC_BYTES 6 /* the message has 32, and not their length */
 
 /* ---- reading ---- */
 
@@ -137,7 +137,7 @@ static gboolean put_vf_vlan(struct nl_msg *msg, const RdmadVf *vf, GError **erro
 			    "invalid VLAN id %u or priority %u", vf->vlan, vf->qos);
 		return FALSE;
 	}
-	/* Older kernels know only the plain one. */
+	/* Older kernels have only the plain one. */
 	if (!vf->is_8021ad) {
 		nla_put(msg, IFLA_VF_VLAN, sizeof(plain), &plain);
 		return TRUE;

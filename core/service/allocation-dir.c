@@ -44,7 +44,7 @@ static int root_open(const char *run_dir, GError **error)
 	if (lstat(path, &st) == 0)
 		return rdmad_directory_open(path, DIR_MODE, error);
 	if (errno != ENOENT)
-		rdmad_error_errno(error, errno, "cannot look at %s", path);
+		rdmad_error_errno(error, errno, "cannot read %s", path);
 	return -1;
 }
 
@@ -58,8 +58,8 @@ static gboolean id_check(const char *id, GError **error)
 
 static gboolean dir_is_missing(const char *run_dir, const char *id, GError **error)
 {
-	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND, "there is no directory %s/%s/%s",
-		    run_dir, ROOT_NAME, id);
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND, "no directory %s/%s/%s", run_dir,
+		    ROOT_NAME, id);
 	return FALSE;
 }
 
@@ -112,7 +112,7 @@ gboolean rdmad_allocation_dir_has(const char *run_dir, const char *id, const cha
 	if (dir >= 0 && fstatat(dir, file, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return S_ISREG(st.st_mode);
 	if (dir >= 0 && errno != ENOENT)
-		rdmad_error_errno(&problem, errno, "cannot look at %s/%s/%s/%s", run_dir, ROOT_NAME,
+		rdmad_error_errno(&problem, errno, "cannot read %s/%s/%s/%s", run_dir, ROOT_NAME,
 				  id, file);
 	if (g_error_matches(problem, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND))
 		g_clear_error(&problem);

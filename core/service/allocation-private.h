@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How allocations are made; once the table has one, nobody changes it. */
+/* Construction of allocations; once in the table, an allocation never changes. */
 #pragma once
 
 #include <rdmad/allocations.h>
@@ -29,7 +29,7 @@ gboolean rdmad_allocation_id_is_valid(const char *id);
 
 void rdmad_allocation_set_pod(RdmadAllocation *allocation, const char *pod_namespace,
 			      const char *pod_name, const char *container);
-/* Who vouches for it from now on. */
+/* Sets the kubelet that vouches for it. */
 void rdmad_allocation_set_witness(RdmadAllocation *allocation, const char *boot,
 				  const char *kubelet);
 

@@ -122,7 +122,7 @@ static void post_granted(RdmadEventLog *event_log, const RdmadAllocation *alloca
 	message = g_strdup_printf("%s: %u %s, first %s on %s", allocation->resource, n,
 				  n == 1 ? "slot" : "slots", allocation->slots[0],
 				  allocation->devices[0]);
-	/* Only what podresources has told of has a pod from the start. */
+	/* Only allocations that podresources lists have a pod from the start. */
 	event_log_post(event_log,
 		       allocation->pod_name ? "allocation-adopted" : "allocation-granted",
 		       allocation, message);

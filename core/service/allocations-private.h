@@ -9,17 +9,18 @@
 /* Loads what the database holds. */
 RdmadAllocations *rdmad_allocations_new(RdmadLoop *loop, RdmadState *state,
 					RdmadEventLog *event_log, GError **error);
-/* Why the last write failed; NULL: it did not.  A failure is tried again now and then when asked. */
+/* The error of the last write; NULL: none.  A failed write is tried again now and then by this
+ * call. */
 const char *rdmad_allocations_problem(RdmadAllocations *allocations);
 void rdmad_allocations_free(RdmadAllocations *allocations);
-/* Who vouches for slots from now on: see rdmad/allocations.h.  NULL: not known. */
+/* Sets the kubelet that vouches for slots: see rdmad/allocations.h.  NULL: unknown. */
 void rdmad_allocations_set_boot(RdmadAllocations *allocations, const char *boot);
 void rdmad_allocations_set_kubelet(RdmadAllocations *allocations, const char *kubelet);
 /* The present kubelet serves, and is the first of this boot that rdmad sees: its books say which pods of the
  * last boot start again, with what they had and without an Allocate.  It vouches for the allocations that are left,
  * so that a later one without its checkpoint does not give them away.  FALSE: not written, call again. */
 gboolean rdmad_allocations_begin_boot(RdmadAllocations *allocations);
-/* Calls `fn` for each allocation whose pod lives while kubelet does not know that it has the slots. */
+/* Calls `fn` for each allocation whose pod lives although kubelet has forgotten its slots. */
 void rdmad_allocations_foreach_forgotten(RdmadAllocations *allocations,
 					 void (*fn)(const RdmadAllocation *allocation,
 						    gpointer data),
@@ -27,8 +28,8 @@ void rdmad_allocations_foreach_forgotten(RdmadAllocations *allocations,
 guint rdmad_allocations_reap(RdmadAllocations *allocations, const RdmadModule *owner);
 
 /*
- * Brings the table in line with a List of podresources: names pods, ends allocations that kubelet no
- * longer shows, adopts slots that are held but not known here when a resolver knows their device.
+ * Brings the table in line with a List of podresources: names pods, ends allocations that kubelet
+ * no longer shows, adopts slots that are held but unknown here if a resolver has their device.
  *
  * An allocation ends when two lists, RDMAD_ALLOCATION_MISSING_US apart, did not show it, and neither its grant
  * (admission goes on while Allocate returns), nor its loading, nor the start of this kubelet (which
@@ -44,7 +45,7 @@ guint rdmad_allocations_reap(RdmadAllocations *allocations, const RdmadModule *o
 /* An allocation that this very kubelet has shown before is past all that: two lists so far apart will do. */
 #define RDMAD_ALLOCATION_CONFIRM_US G_USEC_PER_SEC
 void rdmad_allocations_reconcile(RdmadAllocations *allocations, const RdmadPodList *list);
-/* Whether another List could tell more: an allocation has no pod, or was not in the last one. */
+/* Whether another List is useful: an allocation has no pod, or was not in the last one. */
 gboolean rdmad_allocations_unsettled(RdmadAllocations *allocations);
 /* Whether an allocation that was once listed was not in the last list: another one may end it. */
 gboolean rdmad_allocations_some_missing(RdmadAllocations *allocations);

@@ -53,7 +53,7 @@ void rdmad_allocations_set_resolver(RdmadAllocations *allocations, RdmadModule *
 	g_hash_table_replace(allocations->resolvers, g_strdup(resolver->resource), mine);
 }
 
-/* What a list asks for; it is written as one, and only then done. */
+/* Changes that a list requires; they are written as one, and only then applied. */
 typedef struct {
 	RdmadAllocations *allocations;
 	const RdmadPodList *list;
@@ -82,7 +82,8 @@ typedef struct {
 	RdmadAllocationRecord *found;
 } Match;
 
-/* The youngest that is not younger than the list: kubelet asks for all devices of a container at once. */
+/* The youngest that is not younger than the list: kubelet allocates all devices of a container at
+ * once. */
 static void match_record(RdmadAllocationRecord *record, gpointer data)
 {
 	Match *match = data;
@@ -117,7 +118,7 @@ static gboolean allocation_is_of_pod(const RdmadAllocation *allocation,
 	       !g_strcmp0(allocation->pod_name, entry->pod_name);
 }
 
-/* Who has slots of the allocation: its own container, else its pod, else anybody. */
+/* The holder of the allocation's slots: its own container, else its pod, else any. */
 static const RdmadPodDevices *record_entry(const Plan *plan, const RdmadAllocationRecord *record)
 {
 	const RdmadPodDevices *entry = g_hash_table_lookup(plan->entries, record);
@@ -209,7 +210,7 @@ static gboolean pod_has_ended(const Plan *plan, const RdmadAllocationRecord *rec
 	       (life == RDMAD_POD_LIFE_EMPTY && record->shown_us > plan->list->kubelet_since_us);
 }
 
-/* The pod lives, and its kubelet does not know that it has the slots. */
+/* The pod lives, and its kubelet has forgotten its slots. */
 static gboolean record_is_forgotten(const Plan *plan, RdmadAllocationRecord *record)
 {
 	const RdmadAllocation *allocation = record->allocation;
@@ -347,7 +348,7 @@ static gboolean id_is_planned(const Plan *plan, const char *id)
 	return FALSE;
 }
 
-/* The id under which the container knows its allocation, when that can be learnt; NULL: a new one. */
+/* The id of the allocation in the container's directory, if there is one; NULL: a new one. */
 static char *adopt_id(const Plan *plan, const Resolver *resolver, char *const *slots)
 {
 	g_autofree char *id = resolver->id_of && *slots

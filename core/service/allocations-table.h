@@ -17,12 +17,12 @@ typedef struct {
 	gint64 lacking_us; /* the first of the lists in a row that lacked the slots of its pod, which
 			    * lives; 0: none did */
 	gboolean forgotten; /* two of them did, apart: kubelet does not know that it has them */
-	/* Sets of "namespace/pod", while the pod is not known: those that were listed before the grant
-	 * (NULL: nobody knows), and those that may be it after kubelet has forgotten. */
+	/* Sets of "namespace/pod", while the pod is unknown: those that were listed before the
+	 * grant (NULL: unknown), and the candidates after kubelet lost its checkpoint. */
 	GHashTable *earlier, *suspects;
 } RdmadAllocationRecord;
 
-/* What the last list said of pods, to judge holders by.  `pods` NULL: there was none. */
+/* Pods of the last list, to judge holders.  `pods` NULL: there was none. */
 typedef struct {
 	GHashTable *pods; /* see pod-list.h */
 	char *kubelet;
@@ -43,7 +43,7 @@ struct RdmadAllocations {
 	GHashTable *resolvers; /* resource -> see allocations-reconcile.c */
 	char *boot, *kubelet;  /* the present ones; NULL: not known */
 	RdmadAllocationsEvidence evidence;
-	RdmadPodLifeFunc life; /* NULL: nobody knows */
+	RdmadPodLifeFunc life; /* NULL: unknown */
 	gpointer life_data;
 	GArray *news;	 /* see allocations-news.c */
 	char *problem;	 /* of the last write, or NULL */
@@ -89,11 +89,11 @@ typedef enum {
 	RDMAD_HOLDER_OVER,     /* it has ended */
 	RDMAD_HOLDER_SHARES,   /* maybe an earlier container of the pod that is admitted now */
 	RDMAD_HOLDER_LIVES,    /* and kubelet has forgotten it */
-	RDMAD_HOLDER_DOUBTFUL, /* kubelet may have forgotten it: a fresh list can tell */
+	RDMAD_HOLDER_DOUBTFUL, /* kubelet may have forgotten it: a fresh list decides */
 } RdmadHolder;
 
-/* When kubelet, asking at `asked_us`, gives a slot of the allocation to somebody.  `why` gets the reason
- * for which it is over. */
+/* The state of an allocation when kubelet, at `asked_us`, gives one of its slots to another holder.
+ * `why` is set to the reason if it is over. */
 RdmadHolder rdmad_allocations_judge(RdmadAllocations *allocations,
 				    const RdmadAllocationRecord *record, gint64 asked_us,
 				    const char **why);

@@ -128,7 +128,7 @@ void rdmad_allocations_remove(RdmadAllocations *allocations, RdmadAllocationReco
 
 /* ---- writes: all of a change or nothing ---- */
 
-/* How often a write that failed is tried again, at most, for who asks about it. */
+/* Minimum time between retries of a failed write. */
 #define RETRY_US (10 * G_USEC_PER_SEC)
 
 static const RdmadStatClass writes_class = {
@@ -142,7 +142,7 @@ static const RdmadStatClass durations_class = {
 	.type = RDMAD_STAT_HISTOGRAM,
 	.name = "rdmad_state_write_duration_seconds",
 	.unit = "seconds",
-	.help = "How long a transaction took until it was on the disk, during which the event loop "
+	.help = "Duration of a transaction until it was on the disk, during which the event loop "
 		"waits",
 	.bounds = (const double[]){ 0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
 				    0.25, 1, 0 },
@@ -205,7 +205,7 @@ static gboolean write_table(RdmadAllocations *allocations, GError **error)
 	return rdmad_state_tables_rewrite(allocations->state, error);
 }
 
-/* The table in memory is what was acknowledged, whatever the file says. */
+/* The table in memory is what was acknowledged; the file does not override it. */
 static gboolean rewrite(RdmadAllocations *allocations, GError **error)
 {
 	if (!rdmad_state_reopen(allocations->state, error) ||
@@ -217,7 +217,7 @@ static gboolean rewrite(RdmadAllocations *allocations, GError **error)
 	return FALSE;
 }
 
-/* Brings the table to a database in its place, if it is not there, which `*lost` says. */
+/* Writes the table to a new database in its place, if it was lost, which sets `*lost`. */
 static gboolean come_home(RdmadAllocations *allocations, gboolean *lost, GError **error)
 {
 	gboolean current = FALSE;
@@ -251,7 +251,7 @@ static gboolean write_at_home(RdmadAllocations *allocations, const GPtrArray *go
 		return FALSE;
 	written = write_transaction(allocations, gone, put, error);
 	told = rdmad_state_is_current(allocations->state, &current, written ? error : NULL);
-	/* What cannot be told is taken back: the table in memory is the one without it. */
+	/* An event that cannot be recorded is undone: the table in memory is the one without it. */
 	allocations->adrift = !told || !current;
 	if (written && told && !current)
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
@@ -387,7 +387,7 @@ static guint list_length(const char *const *list)
 	return g_strv_length((char **)list);
 }
 
-/* What else may be wrong is the same for allocations that were loaded. */
+/* The remaining checks are the same for allocations that were loaded. */
 static gboolean grant_check(const RdmadGrant *grant, GError **error)
 {
 	if (list_length(grant->slots) == list_length(grant->devices))
@@ -429,10 +429,10 @@ static RdmadAllocation *allocation_of_grant(const RdmadGrant *grant)
 	return allocation;
 }
 
-/* How many containers of one pod may share a slot. */
+/* Maximum number of containers of one pod that share a slot. */
 #define SHARERS_MAX 32u
 
-/* What becomes of the allocations that hold a slot of the new one. */
+/* Verdicts on the allocations that hold a slot of the new one. */
 typedef struct {
 	RdmadAllocations *allocations;
 	const RdmadGrant *grant;
@@ -504,7 +504,7 @@ static void overlap_clear(Overlap *overlap)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Overlap, overlap_clear)
 
-/* The first slot asked for that the allocation has. */
+/* The first requested slot that the allocation has. */
 static const char *overlap_slot(const Overlap *overlap, const RdmadAllocation *allocation)
 {
 	const char *const *slot = overlap->grant->slots;
@@ -525,9 +525,10 @@ static gboolean overlap_refuses(const Overlap *overlap, GError **error)
 	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY,
 		    "%s: \"%s\" is held by %s (allocation %s), %s", overlap->grant->resource,
 		    overlap_slot(overlap, holder->allocation), text, holder->allocation->id,
-		    overlap->doubts ? "and kubelet, which was restarted, does not say whether that "
-				      "pod has ended"
-				    : "which kubelet has forgotten; see `rdmad doctor`");
+		    overlap->doubts
+			    ? "and kubelet, which was restarted, does not show whether that "
+			      "pod has ended"
+			    : "which kubelet has forgotten; see `rdmad doctor`");
 	return TRUE;
 }
 
@@ -600,8 +601,7 @@ static RdmadAllocationRecord *allocations_find(RdmadAllocations *allocations, co
 	RdmadAllocationRecord *record = g_hash_table_lookup(allocations->by_id, id);
 
 	if (!record)
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND, "there is no allocation %s",
-			    id);
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND, "no allocation %s", id);
 	return record;
 }
 

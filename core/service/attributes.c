@@ -17,7 +17,7 @@ struct RdmadAttributes {
 
 typedef struct {
 	RdmadModule *owner;
-	char *value; /* a GRefString: a callback may change the attribute it is told */
+	char *value; /* a GRefString: a callback may change its own attribute */
 } Attribute;
 
 /* A watch's ops. */

@@ -10,11 +10,11 @@
 
 #define MESSAGE_MAX 1024u
 
-/* Entries are counted references: one that is being told may leave the ring meanwhile. */
+/* Entries are reference-counted: one that is being reported may leave the ring meanwhile. */
 struct RdmadEventLog {
 	RdmadEventLogEntry *ring[RDMAD_EVENT_LOG_MAX]; /* at sequence % RDMAD_JOURNAL_MAX */
 	guint64 last;				       /* sequence of the newest; 0: none */
-	guint64 told;				       /* watchers know it up to here */
+	guint64 told;				       /* reported to watchers up to here */
 	RdmadWatchList watches;
 	RdmadEvent *tell;
 	RdmadStat *events;
@@ -23,7 +23,7 @@ struct RdmadEventLog {
 static const RdmadStatClass events_class = {
 	.type = RDMAD_STAT_COUNTER,
 	.name = "rdmad_events",
-	.help = "Entries of the event log, as `rdmad events` shows them",
+	.help = "Entries of the event log (`rdmad events`)",
 	.labels = { "kind" },
 };
 
@@ -76,7 +76,7 @@ static void watch_tell(RdmadWatch *watch, gpointer arg)
 		ops->fn(entry, watch->data);
 }
 
-/* What the watchers post themselves is told on the next turn. */
+/* Entries of the watchers themselves are reported on the next turn. */
 static void event_log_tell(gpointer data)
 {
 	RdmadEventLog *event_log = data;

@@ -15,10 +15,10 @@ struct RdmadInventory {
 	GPtrArray *gpus;
 	GHashTable *by_id, *by_name; /* borrow from `devices` */
 	GHashTable *fatal;	     /* id -> RDMA index of the device that its driver gave up */
-	GPtrArray *told;	     /* the devices as watchers know them */
+	GPtrArray *told;	     /* the devices as reported to watchers */
 	GPtrArray *retired;	     /* lists that somebody may have borrowed from in this turn */
-	gboolean looked;	     /* there was a first look */
-	gboolean news;		     /* there was a look since the watchers were told */
+	gboolean looked;	     /* the first scan has ended */
+	gboolean news;		     /* a scan has ended since the watchers were notified */
 	RdmadPortHistory *history;
 	RdmadEventLog *event_log;
 	RdmadWatchList watches;
@@ -105,7 +105,7 @@ static void post_port_state(const RdmadDevice *dev, const RdmadPort *old, const 
 			     rdmad_port_state_name(now->state));
 }
 
-/* Also of a port that is again as it was: nobody else would ever hear of it. */
+/* Also for a port that is in its old state again: there is no other report of it. */
 static void post_flap(const RdmadDevice *dev, const RdmadPort *old, const RdmadPort *now,
 		      const RdmadLogFields *about, RdmadEventLog *event_log)
 {
@@ -116,11 +116,11 @@ static void post_flap(const RdmadDevice *dev, const RdmadPort *old, const RdmadP
 		what = now->state == RDMAD_PORT_ACTIVE ? "went down and came back"
 						       : "came up and went down again";
 	rdmad_event_log_post(event_log, RDMAD_LOG_WARNING, "port-flap", about,
-			     "%s port %u: %s, %" G_GUINT64_FORMAT " changes between two looks",
+			     "%s port %u: %s, %" G_GUINT64_FORMAT " changes between two scans",
 			     dev->name, now->number, what, n);
 }
 
-/* TRUE: said something. */
+/* TRUE: an event was posted. */
 static gboolean post_port(const RdmadDevice *dev, const RdmadPort *old, const RdmadPort *now,
 			  const RdmadLogFields *about, RdmadEventLog *event_log)
 {
@@ -139,7 +139,7 @@ static gboolean post_port(const RdmadDevice *dev, const RdmadPort *old, const Rd
 	return state || flap || gids;
 }
 
-/* Returns how many ports had something to say. */
+/* Returns the number of ports with an event. */
 static guint post_ports(const Change *change, const RdmadLogFields *about, RdmadEventLog *event_log)
 {
 	const RdmadDevice *now = change->now;
@@ -393,7 +393,7 @@ void rdmad_inventory_look_begins(RdmadInventory *inv)
 	rdmad_port_history_look_begins(inv->history);
 }
 
-/* What has not changed stays the same object. */
+/* An unchanged device stays the same object. */
 static void devices_reuse(RdmadInventory *inv, GPtrArray *devices)
 {
 	for (guint i = 0; i < devices->len; i++) {

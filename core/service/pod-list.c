@@ -158,7 +158,7 @@ static gboolean pod_add(RdmadPodList *list, const V1__PodResources *pod, guint *
 			continue;
 		if (!text_ok(pod->name) || !text_ok(pod->namespace_) || !text_ok(container->name)) {
 			g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
-				    "podresources lists a pod whose name is no name");
+				    "podresources lists a pod with an invalid name");
 			return FALSE;
 		}
 		if (!container_add(list, pod, container, n_ids, error))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One answer of podresources: who held what when it was asked.  Never changes. */
+/* One response of podresources: the holders at the time of the request.  Immutable. */
 #pragma once
 
 #include <rdmad/pods.h>
@@ -11,7 +11,7 @@ typedef struct {
 	GPtrArray *entries;	 /* RdmadPodDevices */
 	GHashTable *holders;	 /* RdmadSlot -> RdmadPodDevices */
 	GHashTable *pods;	 /* set of "namespace/pod": also those without devices */
-	char *kubelet;		 /* which one was asked, or NULL */
+	char *kubelet;		 /* which one was listed, or NULL */
 	gint64 asked_us;	 /* monotonic: before the question was sent */
 	gint64 kubelet_since_us; /* monotonic: when this kubelet was first seen */
 } RdmadPodList;

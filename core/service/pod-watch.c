@@ -307,7 +307,7 @@ static const char *scan_problem(const Scan *scan)
 	if (!scan->logs)
 		return "kubelet's directory /var/log/pods cannot be read";
 	if (!scan->tree->parents->len)
-		return "there are no cgroups of pods below /sys/fs/cgroup";
+		return "no cgroups of pods below /sys/fs/cgroup";
 	return NULL;
 }
 
@@ -363,10 +363,10 @@ static void seek_now(gpointer data)
 	watch->scan =
 		rdmad_work_submit(watch->workers, NULL, &scan_class, watch->root, 0, watch, &error);
 	if (!watch->scan)
-		rdmad_warn("cannot look for the cgroups of pods: %s", error->message);
+		rdmad_warn("cannot find the cgroups of pods: %s", error->message);
 }
 
-/* ---- what the kernel tells ---- */
+/* ---- events of the kernel ---- */
 
 static void descriptor_changed(RdmadPodWatch *watch, const struct inotify_event *event)
 {
@@ -421,7 +421,7 @@ static void asked(const GError *error, gpointer data)
 	RdmadPodWatch *watch = data;
 
 	watch->asking = FALSE;
-	/* The allocations that ended are heard of later in this turn. */
+	/* The end of allocations is reported later in this turn. */
 	if (watch->ended && watch->step < G_N_ELEMENTS(ask_ms))
 		rdmad_event_arm(watch->ask, ask_ms[watch->step++]);
 }
@@ -444,7 +444,7 @@ static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, gpo
 
 	if (!pod)
 		return RDMAD_POD_LIFE_UNKNOWN;
-	/* It ended while nobody looked.  What a pod that begins lacks comes within moments. */
+	/* It ended unobserved.  Missing parts of a new pod appear within moments. */
 	if (pod->lost_since_us && g_get_monotonic_time() - pod->lost_since_us > LOST_US)
 		return RDMAD_POD_LIFE_GONE;
 	return pod->life;

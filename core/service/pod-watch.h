@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pod watch: the end of a pod that has allocations, as soon as the kernel knows it
+ * Pod watch: detects the end of a pod that has allocations
  *
- * The pod's uid is in the name of its directory of logs, and by that its cgroup is found.  inotify tells
- * of the cgroup's last process (v2: cgroup.events; v1: the containers' cgroups go) and of its removal;
- * then podresources is asked until the allocations have ended.  While a pod is not found, the directories in
- * which it will appear are watched, too; otherwise there are two watches a pod, and nothing runs.
+ * The pod's uid is in the name of its directory of logs, and by that its cgroup is found.  inotify
+ * reports the end of the cgroup's last process (v2: cgroup.events; v1: the containers' cgroups are
+ * removed) and its removal; then podresources is listed until the allocations have ended.  While a
+ * pod is not found, the directories in which it will appear are watched, too; otherwise there are
+ * two watches a pod, and nothing runs.
  *
- * Where cgroups or the directories of logs cannot be seen, as in a container without these mounts, every
- * pod is UNKNOWN, and its end is learnt from podresources alone.
+ * Where cgroups or the directories of logs cannot be seen, as in a container without these mounts,
+ * every pod is UNKNOWN, and only podresources shows its end.
  */
 #pragma once
 
@@ -25,5 +26,5 @@ void rdmad_pod_watch_free(RdmadPodWatch *watch);
 
 /* Why ends of pods are learnt late; NULL: they are not. */
 const char *rdmad_pod_watch_problem(const RdmadPodWatch *watch);
-/* How many pods with allocations have their cgroup watched. */
+/* Number of pods with allocations whose cgroup is watched. */
 guint rdmad_pod_watch_count(const RdmadPodWatch *watch);

@@ -14,7 +14,7 @@
 
 #define LIST_METHOD	 "/v1.PodResourcesLister/List"
 #define LIST_DEADLINE_MS 10000
-#define GAP_MS		 50 /* between two lists: kubelet cuts those who ask too often */
+#define GAP_MS		 50 /* between two lists: kubelet limits their rate */
 #define EXHAUSTED_TRIES	 3
 #define EXHAUSTED_MS	 200
 #define UNSETTLED_MS	 60000	/* when the steps are over and something is still open */
@@ -22,7 +22,7 @@
 
 /* From a hint on: a pod is listed a moment after its Allocate. */
 static const guint step_ms[] = { 250, 1000, 4000, 15000, 60000 };
-#define STEP_CONFIRM 3u /* an allocation was not listed: look again, not at once */
+#define STEP_CONFIRM 3u /* an allocation was not listed: list again later */
 
 typedef struct {
 	RdmadModule *owner;
@@ -34,7 +34,7 @@ struct RdmadPods {
 	RdmadAllocations *allocations;
 	RdmadGrpcChannel *channel;
 	char *socket_path;
-	RdmadPodList *list;    /* what the last good answer said */
+	RdmadPodList *list;    /* the last good response */
 	RdmadPodList *retired; /* somebody may have borrowed from it in this turn */
 	RdmadEvent *ask, *sweep;
 	gint64 due_us; /* when `ask` fires, while it is armed */
@@ -50,7 +50,8 @@ struct RdmadPods {
 	guint step, exhausted;
 
 	RdmadSocketFile file;
-	char *kubelet, *asked_kubelet; /* names of the file that is there, and of the one asked */
+	char *kubelet, *asked_kubelet; /* identities of the present socket file, and of the one
+				        * that was listed */
 	gint64 kubelet_since_us;
 	gboolean boot_begun; /* with the allocations of the last one */
 };
@@ -129,9 +130,9 @@ static void list_take(RdmadPods *pods)
 static void failing_set(RdmadPods *pods, const GError *error)
 {
 	if (error && !pods->failing)
-		rdmad_notice("cannot learn who holds what: %s", error->message);
+		rdmad_notice("cannot list podresources: %s", error->message);
 	else if (!error && pods->failing)
-		rdmad_info("kubelet says again who holds what");
+		rdmad_info("podresources can be listed again");
 	pods->failing = error != NULL;
 }
 

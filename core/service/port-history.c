@@ -3,13 +3,14 @@
 
 #include "hardware/device.h"
 
-/* So long may the kernel be behind with telling what a look has seen; after that it was lost.  It may also
- * tell in another order (each event is a work item of its own), where states that alternated do not. */
+/* Maximum delay of a kernel event after a scan has seen the change; after that the event was lost.
+ * Events may come in another order (each is a work item of its own), even though states
+ * alternate. */
 #define LATE_US G_USEC_PER_SEC
 
 struct RdmadPortHistory {
 	GHashTable *ports; /* "id/number" -> PortNews */
-	GHashTable *heard; /* set of ids, for the look that ends next */
+	GHashTable *heard; /* set of ids, for the scan that ends next */
 };
 
 /* States that alternate, beginning with `first`. */
@@ -21,14 +22,14 @@ typedef struct {
 } Told;
 
 typedef struct {
-	Told told;	/* before the look under way, or the next one, began */
+	Told told;	/* before the present scan, or the next one, began */
 	Told later;	/* since it began */
-	int state;	/* active or not, as it was told last; RDMAD_UNKNOWN: not yet */
-	guint64 ahead;	/* changes that looks have seen and that were not told so far */
-	gint64 busy_us; /* monotonic, when anything was told or seen last */
-	gboolean seen;	/* in this look */
+	int state;	/* active or not, as last reported; RDMAD_UNKNOWN: not yet */
+	guint64 ahead;	/* changes seen by scans and not reported so far */
+	gint64 busy_us; /* monotonic, the last report or change */
+	gboolean seen;	/* in this scan */
 
-	/* What the port's interface counts by itself, since a quiet moment. */
+	/* Carrier changes of the port's interface, since a quiet moment. */
 	int carrier;		 /* then, or RDMAD_UNKNOWN */
 	gboolean carrier_active; /* the port was, then */
 	guint64 counted;	 /* changes of the port since then */
@@ -50,7 +51,7 @@ void rdmad_port_history_free(RdmadPortHistory *history)
 	g_free(history);
 }
 
-/* ---- what is told ---- */
+/* ---- events of the kernel ---- */
 
 static gboolean told_last(const Told *told)
 {
@@ -137,14 +138,14 @@ void rdmad_port_history_look_ends(RdmadPortHistory *history)
 	}
 }
 
-/* ---- what a look makes of it ---- */
+/* ---- result of a scan ---- */
 
 static gboolean is_active(const RdmadPort *port)
 {
 	return port->state == RDMAD_PORT_ACTIVE || port->state == RDMAD_PORT_ACTIVE_DEFER;
 }
 
-/* What was told since the look before, without what looks have seen already. */
+/* Reports since the previous scan, without those that scans have seen already. */
 static guint64 news_told(PortNews *news)
 {
 	guint64 n = news->told.count, known;
@@ -158,13 +159,13 @@ static guint64 news_told(PortNews *news)
 	return n - known;
 }
 
-/* The state is known, by what was told and what looks have seen ahead of that. */
+/* The state is known, from reports and from scans ahead of them. */
 static gboolean news_active(const PortNews *news)
 {
 	return news->state ^ (int)(news->ahead % 2);
 }
 
-/* The look's own finding; a state that could not be read is none. */
+/* The scan's own finding; a state that could not be read is none. */
 static guint64 news_seen(PortNews *news, const RdmadPort *now)
 {
 	if (now->state == RDMAD_UNKNOWN)
@@ -184,7 +185,7 @@ static guint64 changes_told(PortNews *news, const RdmadPort *old, const RdmadPor
 	n += news_seen(news, now);
 	if (n || old->state == RDMAD_UNKNOWN || now->state == RDMAD_UNKNOWN)
 		return n;
-	/* From initialising to armed, say. */
+	/* For example from initialising to armed. */
 	return old->state != now->state && is_active(old) == is_active(now);
 }
 
@@ -198,8 +199,8 @@ static int carrier_of(const RdmadDevice *dev, const RdmadPort *port)
 	return netdev ? netdev->carrier_changes : RDMAD_UNKNOWN;
 }
 
-/* What the interface has counted beyond `n`.  State and carrier are read one after the other: an odd
- * number must have changed the state as well. */
+/* Changes that the interface has counted beyond `n`.  State and carrier are read one after the
+ * other: an odd number must have changed the state as well. */
 static guint64 changes_of_carrier(PortNews *news, int carrier, const RdmadPort *now, guint64 n)
 {
 	guint64 counted = news->counted + n, all;
@@ -231,10 +232,10 @@ static gint64 changed_at(const PortNews *news)
 	return news->told.count && !news->ahead ? news->told.last_us : g_get_real_time();
 }
 
-/* Nothing is under way any more that a look or the kernel could be ahead or behind with. */
+/* Neither a scan nor the kernel can be ahead or behind any more. */
 static gboolean news_are_over(const PortNews *news, gboolean heard)
 {
-	/* A look may take long itself: what was told in time counts as such. */
+	/* A scan may take long itself: reports that came in time count as such. */
 	const gint64 then_us = news->told.count ? news->told.since_us : g_get_monotonic_time();
 
 	return !heard || then_us - news->busy_us > LATE_US;
@@ -257,7 +258,7 @@ static void port_carry(const RdmadDevice *before, const RdmadPort *old, const Rd
 	now->gid_changes = old->gid_changes + !rdmad_port_gids_equal(old, now);
 }
 
-/* What was told before belongs to another device of that name. */
+/* Earlier reports belong to another device of that name. */
 static void port_begin(PortNews *news, const RdmadPort *port)
 {
 	*news = (PortNews){

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Port history: how often ports changed, carried from one look at the hardware to the next
+ * Port history: numbers of changes of ports, carried from one scan to the next
  *
- * A look finds the state of a moment, and is never late; it also finds how often the carrier of a port's
- * interface has changed.  What the kernel tells has every change, and may be late: each change is counted
- * when the first of them knows of it.  What was told while a look was
- * under way may be older or newer than what the look read: it is weighed with the look after that.
+ * A scan reads the state of a moment, and is never late; it also reads the carrier changes of a
+ * port's interface.  The kernel reports every change, and may be late: each change is counted when
+ * the first of them shows it.  A report during a scan may be older or newer than the scan's state:
+ * it is counted with the scan after that.
  */
 #pragma once
 
@@ -16,16 +16,17 @@ typedef struct RdmadPortHistory RdmadPortHistory;
 RdmadPortHistory *rdmad_port_history_new(void);
 void rdmad_port_history_free(RdmadPortHistory *history);
 
-/* The kernel tells of this device: said again for each look.  Where it does not, only looks do. */
+/* The kernel reports changes of this device: to be set for each scan.  Without reports, only scans
+ * count. */
 void rdmad_port_history_hears(RdmadPortHistory *history, const char *id);
-/* The kernel said that a port has become active, or is no longer. */
+/* The kernel reported that a port has become active, or is no longer. */
 void rdmad_port_history_event(RdmadPortHistory *history, const char *id, guint port,
 			      gboolean active);
-/* What is told from here on is not for this look. */
+/* Later reports do not count for this scan. */
 void rdmad_port_history_look_begins(RdmadPortHistory *history);
 
-/* Fills the counts of a device that a look has found.  `old` is what the look before found, or NULL: a
- * device that is new, or there again, starts again. */
+/* Fills the counts of a scanned device.  `old` is its previous snapshot, or NULL: the counts of a
+ * new or returned device start from 0. */
 void rdmad_port_history_carry(RdmadPortHistory *history, const RdmadDevice *old, RdmadDevice *now);
-/* Once that was done for all: what was told for this look is forgotten. */
+/* Called once that was done for all: drops the reports for this scan. */
 void rdmad_port_history_look_ends(RdmadPortHistory *history);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hint -> (RDMAD_COALESCE_MS) -> look, on a worker -> inventory.  One look at a time; a hint during
- * a look asks for another one after it.  On a recorded machine only rdmad_hardware_hint() asks.
+ * hint -> (RDMAD_COALESCE_MS) -> scan, on a worker -> inventory.  One scan at a time; a hint during
+ * a scan causes another one after it.  On a recorded machine the only hints are those of
+ * rdmad_hardware_hint().
  */
 #define RDMAD_LOG_TOPIC "hardware"
 
@@ -22,10 +23,10 @@
 #include "hardware/verbs/verbs.h"
 #include "service/inventory-private.h"
 
-/* After a look that failed: doubled each time. */
+/* After a failed scan: doubled each time. */
 #define RETRY_FIRST_MS 1000u
 #define RETRY_LAST_MS  60000u
-/* A look that takes longer waits for a driver that hangs. */
+/* A scan that takes longer waits for a driver that hangs. */
 #define LOOK_SLOW_MS 30000u
 
 struct RdmadHardware {
@@ -37,20 +38,20 @@ struct RdmadHardware {
 	RdmadEventLog *event_log;
 	RdmadKernelEvents *events; /* these two NULL on a recorded machine */
 	RdmadVerbs *verbs;
-	RdmadEvent *timer; /* until the next look, or until the one under way is slow */
-	RdmadJob *job;	   /* the look under way */
+	RdmadEvent *timer; /* until the next scan, or until the present one is slow */
+	RdmadJob *job;	   /* the present scan */
 	gboolean again;	   /* a hint came meanwhile */
 	gboolean hinted;   /* the timer runs for a hint, not for another try */
-	guint retry_ms;	   /* not 0: the last look failed */
+	guint retry_ms;	   /* not 0: the last scan failed */
 	char *problem;	   /* why it failed, or that it takes long; NULL: neither */
-	gint64 began_us;   /* the look under way */
+	gint64 began_us;   /* the present scan */
 	RdmadStat *scans, *durations, *stale;
 };
 
 static const RdmadStatClass scans_class = {
 	.type = RDMAD_STAT_COUNTER,
 	.name = "rdmad_hardware_scans",
-	.help = "Looks at the hardware",
+	.help = "Scans of the hardware",
 	.labels = { "result" },
 };
 
@@ -58,17 +59,17 @@ static const RdmadStatClass durations_class = {
 	.type = RDMAD_STAT_HISTOGRAM,
 	.name = "rdmad_hardware_scan_duration_seconds",
 	.unit = "seconds",
-	.help = "How long a look at the hardware took",
+	.help = "Duration of a scan of the hardware",
 	.bounds = (const double[]){ 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 0 },
 };
 
 static const RdmadStatClass stale_class = {
 	.type = RDMAD_STAT_GAUGE,
 	.name = "rdmad_hardware_stale_devices",
-	.help = "RDMA devices that could not be looked at, and are shown as they were before",
+	.help = "RDMA devices that could not be read, whose values are from before",
 };
 
-/* What a look needs. */
+/* Input of a scan. */
 typedef struct {
 	const RdmadSysroot *sysroot;
 	GPtrArray *before; /* RdmadDevice */
@@ -99,7 +100,7 @@ static void look_free(gpointer data)
 	g_free(input);
 }
 
-/* Netlink knew devices before, and says nothing now. */
+/* Netlink listed devices before, and none now. */
 static void doubt_all_of_netlink(RdmadScan *scan, const GPtrArray *before)
 {
 	for (guint i = 0; i < before->len; i++) {
@@ -111,7 +112,7 @@ static void doubt_all_of_netlink(RdmadScan *scan, const GPtrArray *before)
 	}
 }
 
-/* Worker thread (the first look: the loop's, before it runs). */
+/* Worker thread (the first scan: the loop's, before it runs). */
 static RdmadScan *look(const Look *input, GError **error)
 {
 	g_autoptr(RdmadScan) scan = rdmad_scan_sysfs_again(input->sysroot, input->before, error);
@@ -141,7 +142,7 @@ static void hardware_set_netns_mode(RdmadHardware *hw, const char *mode)
 		rdmad_warn("%s", error->message);
 }
 
-/* Who is not told of its ports looks at their interfaces. */
+/* For devices without port events, changes of their interfaces count. */
 static void hardware_say_who_hears(RdmadHardware *hw, const GPtrArray *devices)
 {
 	for (guint i = 0; hw->verbs && i < devices->len; i++) {
@@ -192,7 +193,7 @@ static void hardware_saw_all(RdmadHardware *hw)
 {
 	if (hw->retry_ms)
 		rdmad_event_log_post(hw->event_log, RDMAD_LOG_NOTICE, "scan-recovered", NULL,
-				     "the hardware can be looked at again");
+				     "the hardware can be scanned again");
 	hw->retry_ms = 0;
 }
 
@@ -219,7 +220,7 @@ static void hardware_failed(RdmadHardware *hw, const GError *error)
 {
 	if (!hw->retry_ms)
 		rdmad_event_log_post(hw->event_log, RDMAD_LOG_WARNING, "scan-failed", NULL,
-				     "cannot look at the hardware, what was known stays: %s",
+				     "cannot scan the hardware, the last state stays: %s",
 				     error->message);
 	hardware_look_later(hw);
 }
@@ -257,9 +258,9 @@ static void look_due(gpointer data)
 	if (hw->job) {
 		g_free(hw->problem);
 		hw->problem =
-			g_strdup_printf("a look has taken more than %u s", LOOK_SLOW_MS / 1000);
+			g_strdup_printf("a scan has taken more than %u s", LOOK_SLOW_MS / 1000);
 		rdmad_event_log_post(hw->event_log, RDMAD_LOG_WARNING, "scan-slow", NULL,
-				     "looking at the hardware takes more than %u s, what was known "
+				     "scanning the hardware takes more than %u s, the last state "
 				     "stays meanwhile; a driver may hang, see dmesg",
 				     LOOK_SLOW_MS / 1000);
 		return;
@@ -342,7 +343,7 @@ gboolean rdmad_hardware_start(RdmadHardware *hw, GError **error)
 	g_autoptr(RdmadScan) scan = NULL;
 	Look *first;
 
-	/* Events first: what changes after the look is then heard. */
+	/* Events first, so that changes after the scan are received. */
 	if (rdmad_sysroot_is_live(hw->sysroot)) {
 		hw->events = rdmad_kernel_events_new(hw->loop, heard_hint, hw, error);
 		if (!hw->events)

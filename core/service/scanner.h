@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keeps the inventory true: looks, listens, looks again. */
+/* Keeps the inventory up to date: scans, waits for events, scans again. */
 #pragma once
 
 #include <rdmad/types.h>
@@ -9,15 +9,15 @@ typedef struct RdmadHardware RdmadHardware;
 RdmadHardware *rdmad_hardware_new(RdmadLoop *loop, RdmadWorkers *workers,
 				  const RdmadSysroot *sysroot, RdmadInventory *inventory,
 				  RdmadAttributes *attributes, RdmadEventLog *event_log);
-/* Opens the event sources, then takes the first look, which is over when this returns. */
+/* Opens the event sources, then runs the first scan, which has ended when this returns. */
 gboolean rdmad_hardware_start(RdmadHardware *hw, GError **error);
-/* Looks again soon (hints within a short time are one look). */
+/* Scans again soon (hints within a short time are one scan). */
 void rdmad_hardware_hint(RdmadHardware *hw);
-/* Why the last look failed, or is not over yet after a long time; NULL: the picture is good. */
+/* The error of the last scan, or of one that takes too long; NULL: the inventory is up to date. */
 const char *rdmad_hardware_problem(const RdmadHardware *hw);
 /* NULL on a recorded machine; borrowed. */
 struct RdmadVerbs *rdmad_hardware_verbs(RdmadHardware *hw);
 void rdmad_hardware_free(RdmadHardware *hw);
 
-/* How far apart hint and look are, at most. */
+/* Maximum delay from hint to scan. */
 #define RDMAD_COALESCE_MS 50u

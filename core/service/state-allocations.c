@@ -71,7 +71,7 @@ static gboolean find_allocation(RdmadState *state, const char *id, gint64 *seq, 
 	code = sqlite3_step(st);
 	*seq = code == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
 	if (code != SQLITE_ROW && code != SQLITE_DONE)
-		ok = rdmad_state_error(state, "cannot look for an allocation", error);
+		ok = rdmad_state_error(state, "cannot find an allocation", error);
 	sqlite3_reset(st);
 	return ok;
 }
@@ -258,7 +258,7 @@ static RdmadAllocation *read_allocation(Rows *allocations, Rows *slots, Rows *at
 	return allocation;
 }
 
-/* What could not be read says nothing about what is there. */
+/* A failed read is no statement about the contents. */
 static int reading_failed(const Rows *allocations, const Rows *slots, const Rows *attachments)
 {
 	return allocations->failed ?: slots->failed ?: attachments->failed;

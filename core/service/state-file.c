@@ -12,7 +12,7 @@
 
 #define ASIDE_TRIES 100u
 #define PAGE_MIN    512 /* of SQLite */
-/* The byte of SQLite's header that says how the file may be written, and its highest value. */
+/* The write version byte of SQLite's header, and its highest value. */
 #define WRITE_VERSION_AT 18
 #define WAL_VERSION	 2
 
@@ -82,7 +82,7 @@ static gboolean part_check(const char *path, const char *part, gboolean *fits, G
 
 	if (lstat(file, &st) < 0) {
 		*fits = errno == ENOENT;
-		return *fits || rdmad_error_errno(error, errno, "cannot look at %s", file);
+		return *fits || rdmad_error_errno(error, errno, "cannot read %s", file);
 	}
 	*fits = file_fits(&st, part);
 	if (!S_ISLNK(st.st_mode))
@@ -104,7 +104,7 @@ gboolean rdmad_state_file_identify(const char *path, const char *part, RdmadStat
 	*file = (RdmadStateFile){ 0 };
 	if (lstat(name, &st) < 0)
 		return errno == ENOENT || errno == ENOTDIR ||
-		       rdmad_error_errno(error, errno, "cannot look at %s", name);
+		       rdmad_error_errno(error, errno, "cannot read %s", name);
 	*file = (RdmadStateFile){ st.st_dev, st.st_ino };
 	return TRUE;
 }

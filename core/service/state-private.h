@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files named state*.c, the only ones that know SQLite. */
+/* Shared by the files named state*.c, the only ones that include SQLite. */
 #pragma once
 
 #include <sqlite3.h>
@@ -42,11 +42,11 @@ struct RdmadState {
 	gpointer home_data;
 };
 
-/* Sets RDMAD_ERROR_FAILED with what SQLite says; always FALSE. */
+/* Sets RDMAD_ERROR_FAILED with SQLite's message; always FALSE. */
 gboolean rdmad_state_error(RdmadState *state, const char *what, GError **error);
 
-/* The same for errors before the database is in use: RDMAD_ERROR_INVALID where it is damaged.  Only
- * SQLITE_CORRUPT and SQLITE_NOTADB say so, and a schema or header that is not ours; an error of the
+/* The same for errors before the database is in use: RDMAD_ERROR_INVALID if it is damaged.  Only
+ * SQLITE_CORRUPT and SQLITE_NOTADB mean damage, and a foreign schema or header; an error of the
  * system never does. */
 gboolean rdmad_state_setup_error(RdmadState *state, int code, GError **error);
 
@@ -66,9 +66,9 @@ gboolean rdmad_state_file_prepare(const char *path, char **set_aside, GError **e
 /* Moves the database and its -wal and -shm to <path>.<how>-<time>, given back in `set_aside`. */
 gboolean rdmad_state_file_set_aside(const char *path, const char *how, char **set_aside,
 				    GError **error);
-/* FALSE: it cannot be told.  No file is no error. */
+/* FALSE: unknown.  A missing file is no error. */
 gboolean rdmad_state_file_identify(const char *path, const char *part, RdmadStateFile *file,
 				   GError **error);
 gboolean rdmad_state_file_equal(const RdmadStateFile *a, const RdmadStateFile *b);
-/* Whether the header of a database says that nobody may write to it, as none of ours does. */
+/* Whether the header of a database makes it read-only, as none of ours is. */
 gboolean rdmad_state_file_forbids_writing(const char *path);

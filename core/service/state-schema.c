@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tables look like, how older ones become them, and whether this database is sound. */
+/* The schema, migrations of older ones, and the check of a database. */
 #include "service/state-private.h"
 
 #include <rdmad/allocations.h>
@@ -13,7 +13,7 @@
  * The idle daemon is to be small: pages that are read once at the start need no cache.  Measured:
  * 0.55 MiB PSS with an empty table, 0.4 of it SQLite's own code and data; 500 bytes more an allocation.
  */
-/* Locked before the first look, or there is a -shm file. */
+/* Locked before the first read, or there is a -shm file. */
 static const char pragmas[] = "PRAGMA locking_mode = EXCLUSIVE;"
 			      "PRAGMA cache_size = -128;"
 			      "PRAGMA mmap_size = 0;"
@@ -146,7 +146,7 @@ static gboolean schema_set_up(RdmadState *state, GError **error)
 	if (version > (gint64)G_N_ELEMENTS(migrations)) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_ABI,
 			    "database %s has version %" G_GINT64_FORMAT
-			    ", this rdmad knows up to %u: use the newer rdmad that wrote it, or "
+			    ", this rdmad supports up to %u: use the newer rdmad that wrote it, or "
 			    "move it away to start empty",
 			    state->path, version, (guint)G_N_ELEMENTS(migrations));
 		return FALSE;
@@ -154,7 +154,7 @@ static gboolean schema_set_up(RdmadState *state, GError **error)
 	return version == (gint64)G_N_ELEMENTS(migrations) || migrate(state, version, error);
 }
 
-/* Without the tables of modules.  NULL: it cannot be told. */
+/* Without the tables of modules.  NULL: unknown. */
 static char *schema_text(sqlite3 *db)
 {
 	char *text = NULL;

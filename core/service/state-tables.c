@@ -157,7 +157,7 @@ static gboolean tables_migrate(RdmadTables *tables, GError **error)
 	if (version > newest) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_ABI,
 			    "database %s: the tables of module %s have version %" G_GINT64_FORMAT
-			    ", this rdmad knows up to %" G_GINT64_FORMAT,
+			    ", this rdmad supports up to %" G_GINT64_FORMAT,
 			    tables->state->path, klass->name, version, newest);
 		return FALSE;
 	}

@@ -25,7 +25,7 @@ static gboolean code_breaks_handle(int code)
 	}
 }
 
-/* What the system said; of the log SQLite keeps it with the file alone. */
+/* The error of the system; SQLite keeps that of the WAL with the file alone. */
 static int state_errnum(RdmadState *state)
 {
 	sqlite3_file *log = NULL;
@@ -105,7 +105,8 @@ static gboolean state_is_in_memory(const RdmadState *state)
 	return g_str_equal(state->path, ":memory:");
 }
 
-/* Says which files are open.  SQLite knows the inode of its own, a look by name alone may be too late. */
+/* Identifies the open files.  SQLite has the inode of its own; a check by name alone may be too
+ * late. */
 static gboolean state_identify(RdmadState *state, GError **error)
 {
 	int moved = 0;
@@ -123,8 +124,8 @@ static gboolean state_identify(RdmadState *state, GError **error)
 	return FALSE;
 }
 
-/* SQLite opens a file for reading where it may not write for any reason, also one that passes, and says
- * so only to who writes.  A full disk is no reason to have no table. */
+/* SQLite opens a file read-only if it may not write for any reason, also one that may pass, and
+ * reports it only on a write.  A full disk is no reason to have no table. */
 static gboolean state_takes_writes(RdmadState *state, GError **error)
 {
 	GError *problem = NULL;
@@ -233,7 +234,7 @@ RdmadState *rdmad_state_open(const char *state_dir, char **set_aside, GError **e
 		return NULL;
 	}
 	if (aside)
-		rdmad_warn("%s is no database; it is set aside as %s", state->path, aside);
+		rdmad_warn("%s is not a database; it is set aside as %s", state->path, aside);
 	if (!state->db && !state_start_anew(state, why, &aside, error))
 		return NULL;
 	if (set_aside)
@@ -342,7 +343,7 @@ gboolean rdmad_state_commit(RdmadState *state, GError **error)
 	return FALSE;
 }
 
-/* Some errors have rolled back already; one here changes nothing that the next begin would not say. */
+/* Some errors have rolled back already; the next begin reports an error of this one. */
 void rdmad_state_rollback(RdmadState *state)
 {
 	if (state->db && !sqlite3_get_autocommit(state->db))

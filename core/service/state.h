@@ -2,7 +2,7 @@
 /*
  * State: the one SQLite database, <state-dir>/rdmad.db (WAL, synchronous=FULL)
  *
- * Only this file and the ones named state-*.c know SQLite.  A damaged database is set aside as
+ * Only this file and the ones named state-*.c include SQLite.  A damaged database is set aside as
  * rdmad.db.damaged-<time> and an empty one made; a database of a newer schema is RDMAD_ERROR_ABI.
  *
  * The database is locked exclusively: there is no -shm file, no lock is taken while it runs, and no
@@ -25,9 +25,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadState, rdmad_state_close)
 typedef gboolean (*RdmadStateKeeper)(gpointer data, GError **error);
 void rdmad_state_set_keeper(RdmadState *state, RdmadStateKeeper keeper, gpointer data);
 
-/* `*current`: what is written now is written to the file in its place.  It is not after somebody
- * moved, removed or replaced the file, its -wal or their directory, and when the handle no longer
- * takes writes.  RDMAD_ERROR_FAILED: it cannot be told. */
+/* `*current`: writes go to the file in its place.  FALSE after the file, its -wal or their
+ * directory was moved, removed or replaced, or if the handle no longer accepts writes.
+ * RDMAD_ERROR_FAILED: unknown. */
 gboolean rdmad_state_is_current(RdmadState *state, gboolean *current, GError **error);
 /* Opens the database in its place, once and without waiting; a file that is not ours or damaged is set
  * aside.  What it holds may be old: write all.  After an error the state is closed, and writes fail. */
@@ -51,8 +51,8 @@ gboolean rdmad_state_delete_allocation(RdmadState *state, const char *id, GError
 
 /* ---- modules' tables (rdmad/state.h) ---- */
 
-/* Asked before and after each of their writes: brings the database back where it was lost, which
- * `*lost` says.  NULL: nobody looks. */
+/* Called before and after each of their writes: restores a lost database, which sets `*lost`.
+ * NULL: no check. */
 typedef gboolean (*RdmadStateHome)(gpointer data, gboolean *lost, GError **error);
 void rdmad_state_set_home(RdmadState *state, RdmadStateHome home, gpointer data);
 /* For who brings it back, within the transaction in which all is written again. */

@@ -23,7 +23,7 @@ struct RdmadStat {
 	guint n_labels, n_bounds;
 	GHashTable *by_labels; /* set of Series; borrows from `series` */
 	GPtrArray *series;     /* Series, in the order of their first use */
-	gboolean full;	       /* said so */
+	gboolean full;	       /* logged */
 };
 
 typedef struct {
@@ -98,7 +98,7 @@ static Series *stat_series(RdmadStat *stat, const char *const *labels)
 	if (stat->series->len < RDMAD_STAT_SERIES)
 		return series_new(stat, labels);
 	if (!stat->full)
-		rdmad_warn("%s has %u series already, what comes beyond is not counted",
+		rdmad_warn("%s has %u series already, further ones are not counted",
 			   stat->klass->name, RDMAD_STAT_SERIES);
 	stat->full = TRUE;
 	return NULL;

@@ -7,23 +7,23 @@
  *	    registration = "auto";	# "auto": by plugins_registry where kubelet has that directory,
  *					# else "legacy", the Register call; or "registry"
  *	    socket_prefix = "rdmad";	# of the names of our sockets in kubelet's directories
- *	    health_delay = 1;		# so long must a device be well again to count as healthy;
+ *	    health_delay = 1;		# time for which a recovered device must be well;
  *					# longer each time when it flaps
  *	    device_info_dir = "/var/run/k8s.cni.cncf.io/devinfo/dp";	# for Multus; "": no files
  *	    cdi_dir = "/var/run/cdi";	# for container runtimes
- *	    forget_delay = 60;		# so long a device that left stays listed, as unhealthy
+ *	    forget_delay = 60;		# time for which a removed device stays listed, as unhealthy
  *	    prestart = false;		# order the NICs in nccl.conf by the GPUs of the container
  *	    cri_socket = "auto";	# of the container runtime, for host_network_only and
  *					# rdma_limits; "auto": where containerd or CRI-O has it
- *	    defaults = { };		# for every resource that does not say otherwise: any of the
+ *	    defaults = { };		# defaults of every resource: any of the
  *					# keys below but name, mode, mode_from, count, shared_with
  *					# and selectors
  *	    resources = (
  *	      {
- *	        name = "rdma/hca";	# as pods ask for it; required
+ *	        name = "rdma/hca";	# as pods request it; required
  *	        mode = "shared";	# or "exclusive": one slot a device, one pod at a time;
  *					# "shared-multi": for each slot an interface of its own
- *	        mode_from = "label:x";	# a fact that says the mode; `mode` until there is one
+ *	        mode_from = "label:x";	# the attribute with the mode; `mode` until it is set
  *	        count = 1000;		# shared: how many slots ...
  *	        count_per = "pool";	# ... in all, spread over the devices, or for each "device"
  *	        multi_count = 16;	# shared-multi: how many slots for each device
@@ -31,7 +31,7 @@
  *					# "pool", all of the resource
  *	        ids = "stable";		# "name": ids as "erdma_0/7", by the kernel's name
  *	        busy_pfs = false;	# true: also physical functions whose virtual ones are in use
- *	        numa = true;		# tell kubelet's topology manager the NUMA nodes
+ *	        numa = true;		# report NUMA nodes to kubelet's topology manager
  *	        shared_with = ( "rdma/other" );	# resources that may have the same devices
  *	        selectors = {		# which devices; each key a string or a list of them, with
  *	          names = "mlx5_*";	# `*` and `?`, and "!x" for all but x.  Every key that is
@@ -52,11 +52,11 @@
  *	          port_states = "active";
  *	          exclude = { names = "mlx5_9"; };	# not these; a group of the same keys, or a list
  *	        };			# a list of groups: what any of them takes
- *	        ignore_health = false;	# true: a device that is there is healthy
- *	        umad = false;		# also hand out umadN, issmN, ucmN (for subnet managers and
+ *	        ignore_health = false;	# true: a present device is healthy
+ *	        umad = false;		# also give umadN, issmN, ucmN (for subnet managers and
  *	        issm = false;		# other tools that send management packets)
  *	        ucm = false;
- *	        permissions = "rw";	# of the device nodes in the container
+ *	        permissions = "rw";	# of the device files in the container
  *	        cdi = "off";		# "on": by names that the container runtime resolves
  *	        host_network_only = false;	# true: other containers are refused when they start
  *	        rdma_limits = {		# of each pod on each of its devices; none by default
@@ -70,8 +70,8 @@
  * Without `resources` there is one, rdma/hca: shared, 1000 slots, over every device with an
  * Ethernet or InfiniBand port.
  *
- * What a container gets for its slots is told in container-answer.h, which slots in choice.h,
- * and what is done when it starts in pre-start.h.
+ * answer.h has the response for a container's slots, choice.h the choice of slots, prestart.h the
+ * start of a container.
  *
  * A device is in one resource, unless `shared_with` of one names the other and both
  * are shared; the first in the file has it.
@@ -102,7 +102,7 @@ typedef struct {
 	Explain *explain;
 	PluginStats *stats;
 	RdmadWatch *inventory_watch, *allocations_watch;
-	RdmadEvent *refresh; /* something changed, or health is to be looked at again */
+	RdmadEvent *refresh; /* something changed, or health is due for a check */
 	gint64 due_us;	     /* when `refresh` fires */
 	guint draining;	     /* resources that still finish something */
 } Plugin;
@@ -132,7 +132,7 @@ static void tell_conflicts(Plugin *plugin, const GPtrArray *conflicts)
 		tell_once(plugin, "resource-conflict", conflicts->pdata[i]);
 }
 
-/* Before kubelet hears of the devices. */
+/* Before kubelet gets the list of devices. */
 static void publish_names(Plugin *plugin, const Assignment *assignment)
 {
 	Delivery *delivery = plugin->shared.delivery;
@@ -210,7 +210,7 @@ static const RdmadAllocationOps ALLOCATION_OPS = { .granted = allocation_granted
 
 /* ---- life ---- */
 
-/* A recorded machine is not the node that Multus and container runtimes look at. */
+/* A recorded machine is not the node of Multus and the container runtime. */
 static DeliveryDirectories delivery_directories(const Plugin *plugin)
 {
 	const gboolean live = rdmad_sysroot_is_live(rdmad_module_sysroot(plugin->self));
@@ -253,7 +253,7 @@ static void add_resources(Plugin *plugin)
 		g_ptr_array_add(plugin->resources, resource_new(&plugin->shared, wanted->pdata[i]));
 }
 
-/* Registering begins with the first look at the hardware: a list before it would be an empty one. */
+/* Registration begins after the first scan: a list before it would be empty. */
 static gboolean plugin_start(gpointer state, GError **error)
 {
 	Plugin *plugin = state;
@@ -387,7 +387,7 @@ static void plugin_destroy(gpointer state)
 	g_free(plugin);
 }
 
-/* ---- what people ask ---- */
+/* ---- status and doctor ---- */
 
 static json_t *plugin_status(gpointer state)
 {

@@ -11,7 +11,7 @@
 
 static const RdmadCommandColumn columns[] = {
 	{ "RESOURCE", "name" },
-	{ "TAKEN", "taken" },
+	{ "SELECTED", "selected" },
 	{ "WHY NOT", "reason" },
 	{ NULL, NULL },
 };
@@ -43,8 +43,8 @@ static const RdmadDevice *device_find(RdmadInventory *inventory, const char *nam
 
 static void add_resource(const ResourceSettings *resource, const char *refusal, gpointer data)
 {
-	json_array_append_new(data, json_pack("{s:s, s:b, s:s?}", "name", resource->name, "taken",
-					      refusal == NULL, "reason", refusal));
+	json_array_append_new(data, json_pack("{s:s, s:b, s:s?}", "name", resource->name,
+					      "selected", refusal == NULL, "reason", refusal));
 }
 
 static json_t *explanation(const Explain *explain, const RdmadDevice *dev)
@@ -53,8 +53,8 @@ static json_t *explanation(const Explain *explain, const RdmadDevice *dev)
 	json_t *resources = json_array();
 
 	assignment_explain((*explain->settings)->resources, devices, dev, add_resource, resources);
-	return json_pack("{s:s, s:s, s:o}", "device", dev->id, "name", dev->name, "resources",
-			 resources);
+	return json_pack("{s:s, s:s, s:o}", "device_id", dev->id, "device_name", dev->name,
+			 "resources", resources);
 }
 
 static void get_explain(RdmadHttpRequest *request, gpointer data)
@@ -71,7 +71,7 @@ static void get_explain(RdmadHttpRequest *request, gpointer data)
 	if (dev)
 		rdmad_http_reply_json(request, explanation(explain, dev));
 	else
-		rdmad_http_fail(request, 404, "there is no RDMA device \"%s\"", name);
+		rdmad_http_fail(request, 404, "no RDMA device \"%s\"", name);
 }
 
 Explain *explain_new(RdmadModule *self, PluginSettings *const *settings, GError **error)

@@ -41,7 +41,7 @@ static const char *port_problem(const RdmadDevice *dev, const RdmadPort *port)
 	return NULL;
 }
 
-/* One good port is enough; else the port that lacks least says what is wrong. */
+/* One good port is enough; otherwise the port that lacks least gives the reason. */
 static const char *ports_problem(const RdmadDevice *dev, const Selector *selector)
 {
 	const char *problem = "no port of it is active";

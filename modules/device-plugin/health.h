@@ -20,7 +20,8 @@ typedef struct {
 	guint relapses;
 } Health;
 
-/* What keeps a container from using the device ("no port is active"), or NULL.  `dev` NULL: gone. */
+/* The reason why a container cannot use the device ("no port is active"), or NULL.  `dev` NULL:
+ * gone. */
 const char *health_problem(const RdmadDevice *dev, const Selector *selector);
 /* Takes in what is the case now.  How long until good news counts, in microseconds; 0: no need to
  * come again. */

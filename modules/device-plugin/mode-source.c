@@ -8,7 +8,7 @@
 struct ModeSource {
 	RdmadModule *self;
 	RdmadWatch *watch;
-	GHashTable *refused; /* resource -> the value that was told of */
+	GHashTable *refused; /* resource -> the value that was reported */
 	const GPtrArray *resources;
 	void (*changed)(gpointer data);
 	gpointer data;
@@ -31,7 +31,7 @@ static void tell_refusal(ModeSource *source, const ResourceSettings *resource, c
 	g_hash_table_insert(source->refused, g_strdup(resource->name), g_strdup(value));
 	rdmad_event_log_post(
 		rdmad_module_event_log(source->self), RDMAD_LOG_WARNING, "mode-unknown", &about,
-		"%s: %s is \"%s\", which is no mode (shared, exclusive, shared-multi); "
+		"%s: %s is \"%s\", not a mode (shared, exclusive, shared-multi); "
 		"it stays %s",
 		resource->name, resource->mode_from, value, resource_modes[resource->mode]);
 }

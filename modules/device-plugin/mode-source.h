@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mode source: resources whose mode is what an attribute says (`mode_from`)
+ * Mode source: resources whose mode is the value of an attribute (`mode_from`)
  *
- * A value that is no mode changes nothing and is told once; so does an attribute that goes.  What a
- * resource had before a reload it keeps until its attribute says otherwise.
+ * Invalid values are ignored and logged once; removing an attribute changes nothing.  A resource
+ * keeps its mode across a reload until its attribute changes.
  */
 #pragma once
 

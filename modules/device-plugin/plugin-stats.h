@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the module shows of its resources and of Allocate. */
+/* Stats of the module's resources and of Allocate. */
 #pragma once
 
 #include <rdmad/stats.h>
@@ -9,7 +9,7 @@
 
 typedef struct PluginStats PluginStats;
 
-/* `resources` (of Resource) is looked at whenever somebody reads; it must outlive them. */
+/* `resources` (of Resource) is read at each scrape; it must outlive them. */
 PluginStats *plugin_stats_new(RdmadModule *self, GPtrArray *const *resources, GError **error);
 void plugin_stats_free(PluginStats *stats);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PluginStats, plugin_stats_free)

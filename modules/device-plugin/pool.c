@@ -212,7 +212,7 @@ void pool_take_news(Pool *pool, void (*fn)(const PoolDevice *device, gpointer da
 
 /* ---- slots ---- */
 
-/* So many are asked for on each device, or of all devices together. */
+/* The configured number on each device, or of all devices together. */
 static guint asked_for(const ResourceSettings *settings)
 {
 	switch ((ResourceMode)settings->mode) {
@@ -283,7 +283,7 @@ static gboolean is_called(const PoolDevice *device, const char *stem)
 	       (device->dev && g_str_equal(device->dev->name, stem));
 }
 
-/* What another plugin called a slot before this one took over. */
+/* Ids of a slot from another plugin. */
 static const Slot *find_foreign(const Pool *pool, const char *slot)
 {
 	g_autofree char *stem = NULL;

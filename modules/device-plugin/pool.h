@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pool: the devices of one resource, and the slots that stand for them
+ * Pool: the devices of one resource, and their slots
  *
- * It knows no clock, no loop and no kubelet: what it is told goes in, a list of slots comes out,
- * always the same one for the same view.
+ * It has no clock, no loop and no kubelet: the same input always gives the same list of slots.
  *
  * - The slots of `count` are spread over the devices, the first ones getting one more.
  * - A slot that is held is listed as long as it is held and keeps its device; others make room for
- *   it.  So nothing that kubelet gave away vanishes when a device joins or the configuration changes.
- * - A device that leaves stays listed as unhealthy for `forget_us`, and its share is not handed to
- *   the others in that time: reloading a driver moves no slot.  After that only what is held stays.
+ *   it.  So no allocated slot vanishes when a device is added or the configuration changes.
+ * - A device that leaves stays listed as unhealthy for `forget_us`, and its share is not given to
+ *   the others in that time: reloading a driver moves no slot.  After that only its held slots
+ *   stay.
  */
 #pragma once
 

@@ -10,8 +10,8 @@
 
 static gboolean name_refuse(const char *name, const char *why, GError **error)
 {
-	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG, "\"%s\" is no resource name: %s", name,
-		    why);
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG, "\"%s\" is not a resource name: %s",
+		    name, why);
 	return FALSE;
 }
 

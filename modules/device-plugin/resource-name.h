@@ -5,8 +5,8 @@
 
 /*
  * Whether kubelet takes `name` for an extended resource: "<DNS subdomain>/<name>", not below
- * kubernetes.io, not "requests.*".  RDMAD_ERROR_CONFIG says what is wrong.
+ * kubernetes.io, not "requests.*".  RDMAD_ERROR_CONFIG.
  */
 gboolean resource_name_check(const char *name, GError **error);
-/* What follows the slash. */
+/* The part after the slash. */
 const char *resource_name_base(const char *name);

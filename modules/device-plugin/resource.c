@@ -23,7 +23,7 @@ struct Resource {
 	Registration *registration;
 	gboolean cut_told;
 	gboolean options_told;
-	PluginOptions options; /* as kubelet was told last */
+	PluginOptions options; /* as last sent to kubelet */
 	guint64 allocations, refusals;
 };
 
@@ -41,7 +41,7 @@ static guint count_healthy(const Pool *pool)
 	return n;
 }
 
-/* ---- what kubelet asks ---- */
+/* ---- requests of kubelet ---- */
 
 static void log_refusal(Resource *resource, const GError *error)
 {
@@ -103,7 +103,7 @@ static GBytes *serve_preferred(const guint8 *message, gsize size, gpointer data,
 				message, size, error);
 }
 
-/* Also with one device now: another may join while kubelet goes by what it heard. */
+/* Also with a single device: another may be added while kubelet still uses the old options. */
 static void serve_options(PluginOptions *options, gpointer data)
 {
 	Resource *resource = data;
@@ -130,7 +130,7 @@ static gboolean offers(gpointer data)
 	return count_healthy(resource->pool) > 0;
 }
 
-/* A kubelet that has come, maybe another one, knows who holds what. */
+/* A kubelet that has appeared, perhaps another one, can list the holders. */
 static void streams_changed(gpointer data)
 {
 	Resource *resource = data;
@@ -173,7 +173,7 @@ static void collect_allocation(const RdmadAllocation *allocation, gpointer data)
 	}
 }
 
-/* For allocations that are rebuilt from what kubelet says. */
+/* For allocations that are rebuilt from podresources. */
 static const char *device_of(const char *slot, gpointer data)
 {
 	const Resource *resource = data;
@@ -239,7 +239,7 @@ static void post_device(const News *news)
 				     "%s: healthy in %s", name, news->resource);
 }
 
-/* "ml/train-0, container main", or the allocation while podresources has not told. */
+/* "ml/train-0, container main", or the allocation until podresources lists it. */
 static char *holder_name(const RdmadAllocation *allocation)
 {
 	if (!allocation->pod_name)
@@ -397,7 +397,7 @@ void resource_free(Resource *resource)
 	g_free(resource);
 }
 
-/* ---- what people ask ---- */
+/* ---- status and doctor ---- */
 
 typedef struct {
 	RdmadAllocations *allocations;
@@ -461,7 +461,7 @@ json_t *resource_status(const Resource *resource)
 			 (int)pool_device_count(resource->pool), "slots",
 			 (int)pool_slot_count(resource->pool), "healthy",
 			 (int)count_healthy(resource->pool), "allocated", (int)counts.allocated,
-			 "registered", info.registered, "way",
+			 "registered", info.registered, "registration_method",
 			 info.way == REGISTRATION_REGISTRY ? "registry" : "legacy", "streams",
 			 (int)info.streams, "allocations", (json_int_t)resource->allocations,
 			 "refusals", (json_int_t)resource->refusals, "last_error", info.error,

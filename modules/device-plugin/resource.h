@@ -13,7 +13,7 @@
 
 typedef struct Resource Resource;
 
-/* What all resources use; outlives them. */
+/* Shared by all resources; outlives them. */
 typedef struct {
 	RdmadModule *self;
 	Kubelet *kubelet;
@@ -30,12 +30,12 @@ void resource_free(Resource *resource);
 const char *resource_name(const Resource *resource);
 void resource_configure(Resource *resource, ResourceSettings *settings);
 
-/* Takes in its devices and its allocations, and tells kubelet what changed.  `plugin` has the delays.
- * Returns as pool_update(). */
+/* Updates its devices and its allocations, and sends kubelet a changed list.  `plugin` has the
+ * delays. Returns as pool_update(). */
 gint64 resource_update(Resource *resource, const GArray *members, const PluginSettings *plugin);
-/* Whether an update is needed for this allocation: the list is not what the allocation says. */
+/* Whether an update is needed for this allocation: it differs from the list. */
 gboolean resource_lacks(const Resource *resource, const RdmadAllocation *allocation);
-/* Something happened in kubelet's directories; the first look begins to register. */
+/* Kubelet's directories have changed; the first call begins to register. */
 void resource_look(Resource *resource);
 /* Registers again when kubelet has to make other calls than before. */
 void resource_follow_options(Resource *resource);

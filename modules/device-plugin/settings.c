@@ -110,7 +110,7 @@ static const RdmadConfigField LIMIT_FIELDS[] = {
 	RDMAD_CONFIG_FIELDS_END,
 };
 
-/* What no single field can say. */
+/* Checks of several fields together. */
 static gboolean resource_finish(const RdmadConfigNode *node, ResourceSettings *settings,
 				GError **error)
 {
@@ -135,7 +135,7 @@ static gboolean resource_finish(const RdmadConfigNode *node, ResourceSettings *s
 	return TRUE;
 }
 
-/* What makes a resource is its own affair. */
+/* Keys that define a resource have no defaults. */
 static gboolean has_default(const RdmadConfigField *field)
 {
 	static const char *const own[] = { "name",  "mode",	   "mode_from",
@@ -147,7 +147,7 @@ static gboolean has_default(const RdmadConfigField *field)
 	return TRUE;
 }
 
-/* `defaults` of the module: for every resource that does not say otherwise. */
+/* `defaults` of the module, for every resource without a value of its own. */
 static gboolean defaults_parse(const RdmadConfigNode *defaults, ResourceSettings *settings,
 			       GError **error)
 {
@@ -341,7 +341,8 @@ PluginSettings *plugin_settings_parse(const RdmadConfigNode *config, GError **er
 	return g_steal_pointer(&settings);
 }
 
-/* ---- Overlap: resources that would have the same devices, as far as the configuration alone tells ---- */
+/* ---- Overlap: resources that would have the same devices, according to the configuration alone
+ * ---- */
 
 static gboolean is_other(const GPtrArray *resources, const ResourceSettings *resource,
 			 const char *name)
@@ -363,7 +364,7 @@ static gboolean shared_with_check(const GPtrArray *resources, guint index,
 	for (char **name = resource->shared_with; name && *name; name++)
 		if (!is_other(resources, resource, *name))
 			return rdmad_config_error(node, "shared_with", error,
-						  "\"%s\" is no other resource of this file",
+						  "\"%s\" is not another resource of this file",
 						  *name);
 	return TRUE;
 }

@@ -32,13 +32,13 @@ typedef struct {
 	int refs;
 	char *name;	    /* "rdma/hca" */
 	int mode;	    /* ResourceMode; follows `mode_from` */
-	char *mode_from;    /* the fact that says the mode, or NULL */
+	char *mode_from;    /* the attribute with the mode, or NULL */
 	int count_per;	    /* CountPer */
 	gint64 count;	    /* of shared */
 	gint64 multi_count; /* of shared-multi, for each device */
 	int expose;	    /* Expose */
 	int ids;	    /* Ids */
-	gboolean numa;	    /* tell kubelet the NUMA nodes */
+	gboolean numa;	    /* report NUMA nodes to kubelet */
 	gboolean busy_pfs;  /* take PFs whose virtual functions are in use, too */
 	char **shared_with; /* resources that may have the same devices; may be NULL */
 	Selector selector;
@@ -65,8 +65,8 @@ typedef enum {
 typedef struct {
 	int registration; /* RegistrationWay */
 	char *socket_prefix;
-	char *device_info_dir; /* empty: none; NULL: where Multus looks, of this node itself */
-	char *cdi_dir;	       /* likewise, where runtimes look */
+	char *device_info_dir; /* empty: none; NULL: the default directory on this node */
+	char *cdi_dir;	       /* likewise, of CDI specifications */
 	guint64 health_delay_ms;
 	guint64 forget_delay_ms;
 	gboolean prestart;

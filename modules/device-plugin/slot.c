@@ -15,7 +15,7 @@ static gboolean id_is_plain(const char *id)
 	return strlen(id) <= STEM_MAX;
 }
 
-/* Two odd ids that look the same after cleaning still differ in their hashes. */
+/* Two odd ids that are equal after cleaning still differ in their hashes. */
 static char *id_clean(const char *id)
 {
 	g_autofree char *head = g_strndup(id, STEM_MAX - sizeof("-000000"));

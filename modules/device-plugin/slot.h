@@ -6,7 +6,7 @@
  * as many digits as the resource's count needs.  The stem is the stable device id where that fits
  * kubelet's 63 characters of [A-Za-z0-9._:-], else a shortened form with a hash.
  *
- * With `ids = "name"`: kernel name, "/" and number, "erdma_0/7".
+ * With `ids = "name"`: device name, "/" and number, "erdma_0/7".
  *
  * A device that stands in a second resource gets that resource's mark in its stem there,
  * "0000:3b:00.0:9f2c41", because kubelet's per-device health mixes up equal ids of two resources.
@@ -24,5 +24,5 @@ char *slot_shared(const char *stem, guint number, guint digits);
 char *slot_by_name(const char *stem, guint number);
 /* The forms of other plugins, "0000:3b:00.0@7" and "erdma_0/7": `stem` (g_free()) and number. */
 gboolean slot_parse_foreign(const char *slot, char **stem, guint *number);
-/* How many digits the numbers below `count` take. */
+/* Number of digits of the numbers below `count`. */
 guint slot_digits(guint count);

@@ -73,7 +73,7 @@ static void slot_answer(Slot *slot, DeviceSample *sample)
 
 	slot->target = NULL;
 	slot->sample = sample ? device_sample_ref(sample) : NULL;
-	/* Not from here: `fn` may ask again, or end other requests. */
+	/* Not from here: `fn` may start or end other requests. */
 	if (--request->missing == 0)
 		rdmad_event_arm(request->end, 0);
 }
@@ -122,7 +122,7 @@ static void target_begin(Target *target)
 		target->lane->reading++;
 		return;
 	}
-	/* What was read before is not fresh by this. */
+	/* Earlier readings do not become fresh by this. */
 	g_clear_pointer(&target->sample, device_sample_unref);
 	sample = sample_failed(device_source_device(target->source), g_strdup(error->message));
 	target_answer(target, sample);
@@ -246,7 +246,7 @@ static const RdmadInventoryOps INVENTORY_OPS = { .removed = device_removed };
 
 /* ---- requests ---- */
 
-/* What nobody waits for is not read. */
+/* Devices without waiting requests are not read. */
 static void slot_leave(Slot *slot)
 {
 	Target *target = slot->target;

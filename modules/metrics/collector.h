@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Collector: reads all devices for whoever asks
+ * Collector: reads all devices on request
  *
- * A device is read by one job at a time.  Who asks while it is being read gets that reading, and a
- * reading that began up to a second before is good enough for the next who asks: so many
- * scrapers cost the device no more than one.  At the deadline the answer is what is there.
+ * A device is read by one job at a time.  Concurrent requests share the reading, and so do requests
+ * within a second of its beginning, so many scrapers cost the device no more than one.  At the
+ * deadline the response has the complete readings.
  */
 #pragma once
 
@@ -30,6 +30,6 @@ CollectorRequest *collector_request(Collector *collector, guint deadline_ms, Col
 /* `fn` will not be called. */
 void collector_request_cancel(CollectorRequest *request);
 
-/* Called for each reading as it comes, whoever asked; one watcher. */
+/* Called for each reading as it ends, for any request; one watcher. */
 typedef void (*CollectorWatch)(const DeviceSample *sample, gpointer data);
 void collector_watch(Collector *collector, CollectorWatch fn, gpointer data);

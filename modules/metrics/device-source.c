@@ -9,7 +9,7 @@
 #include "names/names.h"
 #include "unwrap.h"
 
-/* What a job gets; it may still have it when the source is gone. */
+/* Input of a job, which may outlive the source. */
 typedef struct {
 	RdmadCounterReader *reader;
 	Unwrap *unwrap;
@@ -70,7 +70,7 @@ static void task_finish(Task *task, DeviceSample *sample)
 	sample->pods = g_steal_pointer(&task->pods);
 }
 
-/* That a device cannot be read is a result, too; only one that left has none. */
+/* An unreadable device is a result, too; only a removed one has none. */
 static gpointer task_run(gpointer input, const RdmadJob *job, GError **error)
 {
 	Task *task = input;

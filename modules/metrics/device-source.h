@@ -14,7 +14,7 @@
 
 typedef struct DeviceSource DeviceSource;
 
-/* What all sources share. */
+/* Shared by all sources. */
 typedef struct {
 	RdmadModule *self;
 	const MetricsSettings *settings;
@@ -26,13 +26,13 @@ typedef void (*DeviceSourceFunc)(DeviceSource *source, DeviceSample *sample, gpo
 
 DeviceSource *device_source_new(SourceContext *context, const RdmadDevice *device,
 				DeviceSourceFunc fn, gpointer data);
-/* A reading under way is forgotten. */
+/* A running reading is cancelled. */
 void device_source_free(DeviceSource *source);
 
 /* For the next reading: the same device, which may have changed, and the settings as they are now. */
 void device_source_follow(DeviceSource *source, const RdmadDevice *device);
 const RdmadDevice *device_source_device(const DeviceSource *source);
 
-/* Begins a reading; FALSE: it cannot be, `error` says why.  Not while there is one. */
+/* Begins a reading; FALSE with an error if it cannot.  Not while one is running. */
 gboolean device_source_read(DeviceSource *source, GError **error);
 gboolean device_source_is_reading(const DeviceSource *source);

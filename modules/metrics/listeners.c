@@ -128,7 +128,7 @@ static gboolean places_exchange(Listeners *listeners, const GPtrArray *leaving,
 		return TRUE;
 	if (places_open(listeners, leaving, &again))
 		return FALSE;
-	rdmad_err("the listeners of before cannot be had again: %s", again->message);
+	rdmad_err("cannot restore the previous listeners: %s", again->message);
 	/* Else the next configuration that wants them would take them for open. */
 	for (guint i = 0; i < leaving->len; i++)
 		g_ptr_array_remove(listeners->open, leaving->pdata[i]);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Module metrics: what the devices count, and who uses them, for Prometheus and for people
+ * Module metrics: counters and users of devices, for Prometheus and on a status page
  *
  *	modules = {
  *	  metrics = {
  *	    listen = "127.0.0.1:9889";	# or a list of addresses, "[::1]:9889", ":9889"; ( ): none
- *	    web_config = "";		# TLS and passwords, a file as Prometheus' exporters have it
+ *	    web_config = "";		# TLS and passwords: a web configuration file
  *	    names = "native";		# "compat": node_infiniband_*, as node_exporter has them; "both"
- *	    devices = "*";		# kernel names; "!mlx5_9": never read that one
+ *	    devices = "*";		# device names; "!mlx5_9": all but that one
  *	    counters = true;		# of ports and drivers
  *	    netdevs = true;		# pause, FEC and driver's statistics of the interfaces
  *	    users = true;		# queue pairs and memory regions by pod
  *	    gids = true;
- *	    timeout = "10s";		# of a scrape, where the scraper does not say
- *	    pod_log_dir = "/var/log/pods";	# NAMESPACE_NAME_UID directories: which pod a process is of
+ *	    timeout = "10s";		# of a scrape whose request has none
+ *	    pod_log_dir = "/var/log/pods";	# NAMESPACE_NAME_UID directories: names of pods
  *	    page = true;		# the status page
  *	  };
  *	};

@@ -19,8 +19,9 @@ void pod_names_unref(PodNames *names);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PodNames, pod_names_unref)
 
 /*
- * A reference to `old` where it knows `uid`, or looked for it in vain a few seconds ago; otherwise to a
- * new table.  `old` NULL: there was none; `now_us`: monotonic.  A directory that cannot be read is an empty one.
+ * A reference to `old` if it has `uid`, or did not find it a few seconds ago; otherwise to a new
+ * table.  `old` NULL: there was none; `now_us`: monotonic.  A directory that cannot be read is an
+ * empty one.
  */
 PodNames *pod_names_follow(PodNames *old, const char *directory, const char *uid, gint64 now_us);
 

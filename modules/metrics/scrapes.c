@@ -2,7 +2,8 @@
 /*
  *	request -> collector_request -> (snapshot) -> answer on a worker -> reply
  *
- * However many ask at once, two answers are in the making: each may be megabytes.
+ * At most two responses are rendered at a time, whatever the number of requests: each may be
+ * megabytes.
  */
 #include "scrapes.h"
 
@@ -102,7 +103,7 @@ static json_t *missing_json(const Snapshot *snapshot)
 
 		if (!sample->reading)
 			json_array_append_new(missing,
-					      json_pack("{s:o, s:o}", "device",
+					      json_pack("{s:o, s:o}", "device_name",
 							text_json(sample->device->name), "error",
 							text_json(sample->error)));
 	}
@@ -299,7 +300,7 @@ void scrapes_free(Scrapes *scrapes)
 	g_free(scrapes);
 }
 
-/* ---- what people ask ---- */
+/* ---- status and doctor ---- */
 
 json_t *scrapes_status(const Scrapes *scrapes)
 {
@@ -318,7 +319,7 @@ void scrapes_doctor(const Scrapes *scrapes, json_t *findings)
 					json_string_value(json_object_get(device, "error")));
 
 		rdmad_doctor_add(findings, RDMAD_FINDING_PROBLEM,
-				 json_string_value(json_object_get(device, "device")), text,
+				 json_string_value(json_object_get(device, "device_name")), text,
 				 "its driver or firmware is slow or hangs; `devices = \"!NAME\"` "
 				 "of the metrics module leaves it out");
 	}

@@ -13,14 +13,14 @@ typedef struct Scrapes Scrapes;
 /* Takes the route.  `settings` may point elsewhere later, after a reload. */
 Scrapes *scrapes_new(RdmadModule *self, Collector *collector, MetricsSettings *const *settings,
 		     GError **error);
-/* Who still waits gets 503. */
+/* Waiting requests get 503. */
 void scrapes_free(Scrapes *scrapes);
 
 /* {"last_scrape": {"time", "seconds", "collection", "series", "bytes", "devices"}, "missing":
- * [{"device", "error"}]}; empty before the first. */
+ * [{"device_name", "error"}]}; empty before the first. */
 struct json_t *scrapes_status(const Scrapes *scrapes);
 /* Lines for `rdmad doctor`. */
 void scrapes_doctor(const Scrapes *scrapes, struct json_t *findings);
 
-/* How long a scrape may take whose timeout is `header` (may be NULL, or nonsense). */
+/* Timeout of a scrape, from `header` (may be NULL, or invalid). */
 guint scrapes_deadline_ms(const char *header, guint default_ms);

@@ -13,7 +13,7 @@ typedef struct {
 	char **listen;	  /* addresses, each once; may be empty */
 	char *web_config; /* NULL: neither TLS nor passwords */
 	int names;	  /* NamesMode */
-	char **devices;	  /* patterns of kernel names; NULL: all */
+	char **devices;	  /* patterns of device names; NULL: all */
 	gboolean counters, netdevs, users, gids, page;
 	guint64 timeout_ms;
 	char *pod_log_dir;
@@ -24,7 +24,7 @@ MetricsSettings *metrics_settings_parse(const RdmadConfigNode *config, GError **
 void metrics_settings_free(MetricsSettings *settings);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(MetricsSettings, metrics_settings_free)
 
-/* What is read of a device. */
+/* Parts of a device to read. */
 RdmadReadWhat metrics_settings_what(const MetricsSettings *settings);
-/* Whether a device of that kernel name is read at all. */
+/* Whether a device of that name is read at all. */
 gboolean metrics_settings_take(const MetricsSettings *settings, const char *name);

@@ -38,9 +38,9 @@ typedef struct {
 	int refs;
 	GPtrArray *devices; /* DeviceSample, in the inventory's order */
 	NamesMode names;
-	RdmadReadWhat what; /* that was asked for */
+	RdmadReadWhat what; /* that was requested */
 	gboolean gids;	    /* to be shown */
-	gint64 time_us;	    /* monotonic, when it was asked for */
+	gint64 time_us;	    /* monotonic, when it was requested */
 	double seconds;	    /* until it was whole, or the deadline came */
 } Snapshot;
 

@@ -4,10 +4,10 @@
 #include <rdmad/intern.h>
 #include <string.h>
 
-/* What is remembered of a counter: one each of the last reading, in its order. */
+/* State of the counters: one each of the last reading, in its order. */
 typedef struct {
 	GRefString *name;
-	guint64 last; /* as the device said it */
+	guint64 last; /* the raw value */
 	guint32 rounds;
 	guint16 port;
 	guint8 group, bits; /* 0 bits: it never goes round */
@@ -70,7 +70,7 @@ static gboolean past_is_of(const Past *past, const RdmadCounter *counter)
 	       !strcmp(past->name, counter->name);
 }
 
-/* Readings come in one order, so the next one is nearly always where it is looked for. */
+/* Readings have one order, so the next counter is nearly always the next entry. */
 static Past *past_find(GArray *array, guint *next, const RdmadCounter *counter)
 {
 	for (guint i = 0; i < array->len; i++) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unwrap: counters that the hardware keeps in 32 bits, as 64
+ * Unwrap: 32-bit counters, extended to 64 bits
  *
- * A counter that is smaller than before has gone round, or it began again.  It began again when it would
- * have had to go more than three quarters round, or when others of its group tell so: one that cannot
- * go round fell, or nearly all of them fell together.  Then its value is what the device says.
+ * A counter that is smaller than before has wrapped, or was reset.  It was reset if it would have
+ * had to advance more than three quarters of its range, or if others of its group show it: one that
+ * cannot wrap fell, or nearly all of them fell together.  Then its value is the raw value.
  */
 #pragma once
 
@@ -22,6 +22,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Unwrap, unwrap_unref)
  * names_counter_width(). */
 typedef guint (*UnwrapWidth)(const RdmadCounter *counter, const char *driver, gboolean *saturates);
 
-/* Corrects the values in place.  A counter that is not in the reading is forgotten; one that could
- * not be read is not. */
+/* Corrects the values in place.  The state of a counter that is not in the reading is dropped; that
+ * of an unreadable one is kept. */
 void unwrap_reading(Unwrap *unwrap, RdmadReading *reading, UnwrapWidth width, const char *driver);

@@ -104,7 +104,7 @@ static void on_get(RdmadHttpRequest *request, gpointer data)
 		return;
 	}
 	if (id && (!container || !container->view)) {
-		rdmad_http_fail(request, 404, "there is no allocation %s", id);
+		rdmad_http_fail(request, 404, "no allocation %s", id);
 		return;
 	}
 	if (!id)

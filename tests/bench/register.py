@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""From kubelet.sock appearing to a registered resource, with the stand-in for kubelet.
+"""From kubelet.sock appearing to a registered resource, with the fake kubelet.
 
 The clock starts with the time that the socket has in the file system, and stops when Register has
 returned; kubelet's part of it (it calls back inside Register) is in it, on Python's gRPC.

@@ -171,9 +171,9 @@ class Node(PluginCase):
     def judge_files(self):
         self.assertEqual(glob.glob(os.path.join(self.dir, "state", "*.damaged-*")), [],
                          "a database was set aside")
-        drafts = [os.path.join(directory, name) for directory, _, names in os.walk(os.path.join(self.dir, "run"))
+        hidden = [os.path.join(directory, name) for directory, _, names in os.walk(os.path.join(self.dir, "run"))
                   for name in names if name.startswith(".")]
-        self.assertEqual(drafts, [], "drafts are left")
+        self.assertEqual(hidden, [], "temporary files are left")
 
     # ---- what it looks at ----
 

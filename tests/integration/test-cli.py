@@ -59,7 +59,7 @@ class EightRails(unittest.TestCase):
             self.assertIsInstance(device[key], list, key)
         for key in ("id", "name", "index", "node_type", "transport", "node_guid",
                     "sys_image_guid", "driver", "firmware", "board_id", "hca_type",
-                    "pci_address", "vendor", "device", "subsystem_vendor", "subsystem_device",
+                    "pci_address", "vendor", "pci_device_id", "subsystem_vendor", "subsystem_device",
                     "numa_node", "pci_role", "pf_address", "vf_index", "num_vfs", "aux_name",
                     "nearest_gpu", "fatal", "verbs_problem", "limits"):
             self.assertIn(key, device)
@@ -152,9 +152,9 @@ class OtherMachines(unittest.TestCase):
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(path)
             listener.listen()
-            self.assertIn(f"the program of kubelet, process {os.getpid()}, does not say its version",
+            self.assertIn(f"the program of kubelet, process {os.getpid()}, has no version",
                           findings())
-        self.assertIn(f"nobody listens at {path}: the device plugin cannot register", findings())
+        self.assertIn(f"no server listens at {path}: the device plugin cannot register", findings())
 
     def test_without_a_device_doctor_says_what_to_load(self):
         daemon = Daemon(None)
@@ -163,7 +163,7 @@ class OtherMachines(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("PROBLEM devices: no RDMA driver is loaded", done.stdout)
         self.assertIn("-> load the driver", done.stdout)
-        self.assertIn("`rdmad doctor` says what to do", daemon.run("devices").stderr)
+        self.assertIn("see `rdmad doctor`", daemon.run("devices").stderr)
         self.assertIn("Legend:", daemon.run("topology").stdout)
 
     def test_every_recorded_machine_can_be_shown(self):

@@ -180,7 +180,7 @@ class Life(Case):
     def test_a_second_sigterm_ends_it_at_once(self):
         process = self.start("-m", "busy")
         process.send_signal(signal.SIGTERM)
-        self.manager.wait("^STATUS=waiting for what is in flight")
+        self.manager.wait("^STATUS=waiting for in-flight requests")
         self.assertIsNone(process.poll())
         began = time.monotonic()
         self.assertEqual(self.stop(process), 1)

@@ -264,7 +264,7 @@ class DevicePluginTest(PluginCase):
         self.end_daemon()
         self.start_daemon()
         self.wait_ready()
-        self.assertEqual(self.allocations()[allocation]["devices"], before["devices"])
+        self.assertEqual(self.allocations()[allocation]["device_ids"], before["device_ids"])
         self.assertEqual(self.kubelet.resources()[HCA]["in_use"], 3)
 
     def test_no_acknowledged_allocation_is_lost_by_a_kill(self):
@@ -327,7 +327,7 @@ class DevicePluginTest(PluginCase):
         self.wait_ready(8, "rdma/rail")
         self.write_config(RAILS.replace("rdma/rail", "rail") % "")
         self.daemon.send_signal(signal.SIGHUP)
-        self.wait_for(lambda: "is no resource name" in self.log(), "error in the log")
+        self.wait_for(lambda: "is not a resource name" in self.log(), "error in the log")
         self.assertTrue(self.kubelet.allocate("ml/a", "rdma/rail", 1).ids)
 
     def test_a_device_in_an_exclusive_resource_and_another_is_told_and_stays_with_the_first(self):

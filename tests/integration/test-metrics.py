@@ -292,7 +292,7 @@ class SlowTest(MetricsCase):
             return {key for key in all_series if dict(key[1]).get("device") not in (None, "mlx5_0")}
 
         self.assertEqual(of_others(series), of_others(whole))
-        self.assertEqual([missing["device"] for missing in
+        self.assertEqual([missing["device_name"] for missing in
                           self.daemon.json("status")["modules"][0]["status"]["missing"]], ["mlx5_0"])
         self.assertIn("mlx5_0", self.daemon.run("doctor").stdout)
 

@@ -161,7 +161,7 @@ class Files(Client):
         time.sleep(1.2)
         machine.write(counter, str(int(machine.read(counter)) + 1000000))
         answer = json.loads(self.get(f"/api/v1/traffic?after={last}")[1])
-        port = next(port for port in answer["ports"] if port["device"] == "mlx5_3")
+        port = next(port for port in answer["ports"] if port["device_name"] == "mlx5_3")
         self.assertEqual(port["unit"], "bytes")
         self.assertEqual([len(port[key]) for key in ("ages_ms", "received", "transmitted")], [1, 1, 1])
         self.assertEqual(port["received"], [0])
@@ -201,7 +201,7 @@ class Hanging(Client):
         begin = time.monotonic()
         ports = json.loads(self.get("/api/v1/traffic")[1])["ports"]
         self.assertLess(time.monotonic() - begin, 10)
-        self.assertEqual({port["device"]: len(port["ages_ms"]) for port in ports},
+        self.assertEqual({port["device_name"]: len(port["ages_ms"]) for port in ports},
                          {f"mlx5_{i}": int(i != 4) for i in range(11)})
 
     def test_who_waits_for_it_is_refused_when_the_page_ends(self):

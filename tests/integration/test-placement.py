@@ -16,7 +16,7 @@ GPUS = [f"GPU-5ec0de00-0000-0000-0000-00000000000{i}" for i in range(8)]
 
 class ChoiceTest(PluginCase):
     def given(self, pod, count):
-        """Kernel names of the devices that a new pod gets, in order."""
+        """Names of the devices that a new pod gets, in order."""
         names = {d["id"]: d["name"] for d in self.ask("devices")["devices"]}
         ids = self.kubelet.allocate(pod, HCA, count).ids
         return sorted(names[id.partition("::")[0]] for id in ids)

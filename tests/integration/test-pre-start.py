@@ -174,7 +174,7 @@ class HostNetworkTest(PreStartCase):
         runtime.silent = True
         self.start()
         self.kubelet.allocate("ml/a", HCA, 1)
-        self.check_event("start-unchecked", "does not say")
+        self.check_event("start-unchecked", "does not report")
 
     def test_a_runtime_that_hangs_holds_nobody_for_ten_seconds(self):
         runtime = self.start_runtime()

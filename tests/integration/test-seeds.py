@@ -124,8 +124,8 @@ class VkeTest(SeedCase):
     MACHINE = ("rails", "RAILS=4", "LAST=31")
 
     def start_with_label(self, value):
-        fact = f'attributes = ( {{ name = "label:vke.node.rdma.mode"; value = "{value}"; }} );'
-        self.start_profile("vke", fact)
+        mode = f'attributes = ( {{ name = "label:vke.node.rdma.mode"; value = "{value}"; }} );'
+        self.start_profile("vke", mode)
 
     def check_devices(self, grant, count):
         self.check_usable(grant)

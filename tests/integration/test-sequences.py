@@ -44,7 +44,7 @@ class SequenceTest(PluginCase):
         self.random = random.Random(SEED)
         self.hardware = Machine(self.machine)
         self.pods = 0
-        self.ids = {}           # kernel name -> stable id
+        self.ids = {}           # device name -> stable id
         self.down, self.away = set(), set()
         self.with_rail, self.count = True, 200
         self.steps = []
@@ -306,7 +306,7 @@ class ExclusiveTest(PluginCase):
 
     # ---- pods ----
 
-    WHY = {"not named": "refused: a pod without a name", "does not say": "refused: in doubt",
+    WHY = {"not named": "refused: a pod without a name", "does not show": "refused: in doubt",
            "has forgotten": "refused: forgotten", "endpoint": "refused: no plugin",
            "unknown resource": "refused: no plugin"}
 

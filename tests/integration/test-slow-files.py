@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The stand-in for slow devices is as slow, and as broken, as it is told to be.
+"""The file system of slow devices is as slow, and as broken, as its rules.
 
 usage: test-slow-files.py SLOW-FILES [TEST...]
 """

@@ -161,7 +161,7 @@ class UnprivilegedTest(unittest.TestCase):
         self.addCleanup(os.unlink, self.made_up)
         done = self.run_it("--module=metrics", "--module-dir", MODULES)
         self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertIn("is no directory", done.stderr)
+        self.assertIn("is not a directory", done.stderr)
 
     def test_who_listens_in_its_place_is_not_believed(self):
         os.mkdir(self.made_up, 0o755)
@@ -178,7 +178,7 @@ class UnprivilegedTest(unittest.TestCase):
             try:
                 end = time.monotonic() + PATIENCE
                 done = self.run_it("status")
-                while "nobody listens" in done.stderr and time.monotonic() < end:
+                while "no server listens" in done.stderr and time.monotonic() < end:
                     done = self.run_it("status")
             finally:
                 os.kill(child, signal.SIGKILL)

@@ -111,7 +111,7 @@ class WebDaemon(unittest.TestCase):
         self.assertIn("WEB CONFIGURATION REFUSED: ", self.daemon.run("status").stdout)
         doctor = self.daemon.run("doctor")
         self.assertEqual(doctor.returncode, 1)
-        self.assertIn("goes on with the web configuration of before", doctor.stdout)
+        self.assertIn("continues with the previous web configuration", doctor.stdout)
         self.write("web.yml", FILES + USERS)
         time.sleep(1.1)
         self.assertEqual(self.curl("-k", f"https://127.0.0.1:{self.port}/metrics"), "401")

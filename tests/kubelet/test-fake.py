@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The stand-in itself, against a device plugin of a few lines on grpcio."""
+"""The fake kubelet itself, against a device plugin of a few lines on grpcio."""
 
 import os
 import queue
@@ -93,7 +93,7 @@ class TinyPlugin(grpc.GenericRpcHandler):
         return package.RegistrationStatusResponse()
 
 
-class StandinTest(unittest.TestCase):
+class FakeKubeletTest(unittest.TestCase):
     def setUp(self):
         directory = tempfile.TemporaryDirectory()
         self.addCleanup(directory.cleanup)

@@ -92,7 +92,7 @@ lab_kubelet() {
 	lab_wait 30 test -S "$lab_root/device-plugins/kubelet.sock"
 }
 
-# kubelet_ctl COMMAND...: asks the stand-in.
+# kubelet_ctl COMMAND...: calls the fake kubelet.
 kubelet_ctl() {
 	/usr/bin/python3 "$LAB_DIR/../kubelet/kubelet-ctl" --root "$lab_root" "$@"
 }

@@ -21,7 +21,7 @@ healthy() {
 	echo "$1 healthy: $2"
 }
 
-# act COMMAND...: what kubelet was told before it is forgotten.  Asking the stand-in would do too,
+# act COMMAND...: the response to kubelet, saved before the next.  Querying the fake kubelet would do too,
 # but each start of Python takes seconds here.
 act() {
 	: >kubelet.log

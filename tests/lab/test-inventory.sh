@@ -8,7 +8,7 @@ lab_watch
 # What is there at the start.
 lab_see '^added rxe0 id=rxe0 index=[0-9]+ driver=rxe guid=([0-9a-f]{4}:){3}[0-9a-f]{4} port=1 state=active netdev=eth0 '
 lab_see '^(added|changed) rxe1 .*gid[0-9]+=fe80:.* /dev/infiniband/uverbs1 /dev/infiniband/rdma_cm'
-lab_see '^fact node:netns-mode=shared'
+lab_see '^attribute node:netns-mode=shared'
 ! grep problem= seen || fail "a healthy device has problems"
 
 # An address becomes a GID.
@@ -52,14 +52,14 @@ lab_add_pair 2
 lab_see '^(added|changed) rxe2 .*uverbs2'
 lab_see '^added rxe3 '
 
-# The namespace mode is a fact of the node; it has no event of its own.
+# The namespace mode is a node attribute; it has no event of its own.
 lab_forget
 rdma system set netns exclusive
 ip address add 192.0.2.8/24 dev eth0
-lab_see '^fact node:netns-mode=exclusive'
+lab_see '^attribute node:netns-mode=exclusive'
 rdma system set netns shared
 ip address del 192.0.2.8/24 dev eth0
-lab_see '^fact node:netns-mode=shared'
+lab_see '^attribute node:netns-mode=shared'
 
 # Nothing happens: nothing wakes it.
 sleep 2

@@ -15,8 +15,8 @@ traffic_is() {
 	/usr/bin/python3 - "$1" <<-'END'
 		import json, sys
 		answer = json.load(open("traffic.json"))
-		ports = {port["device"]: port for port in answer["ports"]}
-		users = {user["device"]: user for user in answer["users"]}
+		ports = {port["device_name"]: port for port in answer["ports"]}
+		users = {user["device_name"]: user for user in answer["users"]}
 		sys.exit(not eval(sys.argv[1]))
 	END
 }

@@ -71,9 +71,9 @@ static void settled(gpointer data)
 	puts("settled");
 }
 
-static void fact(const char *name, const char *value, gpointer data)
+static void attribute(const char *name, const char *value, gpointer data)
 {
-	printf("fact %s=%s\n", name, value ? value : "-");
+	printf("attribute %s=%s\n", name, value ? value : "-");
 }
 
 /* SIGUSR1: what verbs says of each device. */
@@ -109,7 +109,7 @@ int main(void)
 	RdmadEvent *stop = rdmad_loop_add_signal(loop, SIGTERM, on_signal, &watcher);
 	RdmadEvent *ask = rdmad_loop_add_signal(loop, SIGUSR1, on_signal, &watcher);
 	RdmadWatch *devices = rdmad_inventory_watch(inventory, NULL, &ops, NULL);
-	RdmadWatch *all = rdmad_attributes_watch(attributes, NULL, NULL, fact, NULL);
+	RdmadWatch *all = rdmad_attributes_watch(attributes, NULL, NULL, attribute, NULL);
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (!rdmad_hardware_start(hw, &error)) {

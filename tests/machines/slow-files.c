@@ -3,7 +3,7 @@
  * slow-files SOURCE MOUNTPOINT RULE...
  *
  * Shows SOURCE at MOUNTPOINT, read-only and as it is at each moment, with slow or failing reads of some
- * files: a stand-in for devices whose firmware takes its time.  A RULE is PATTERN=WHAT; all that fit hold,
+ * files: a model of devices with slow firmware.  A RULE is PATTERN=WHAT; all that fit hold,
  * in their order.  PATTERN as fnmatch(3) against the path below SOURCE after all links, where "*" takes
  * "/" too; WHAT is one of
  *

@@ -37,7 +37,7 @@ char *rdmad_import_convert_pci_id(const char *text, GError **error)
 {
 	return hex16(text)
 		       ?: value_refuse(error, text,
-				       "is no PCI id: four hexadecimal digits, "
+				       "is not a PCI id: four hexadecimal digits, "
 				       "as \"15b3\"");
 }
 
@@ -45,7 +45,7 @@ char *rdmad_import_convert_pkey(const char *text, GError **error)
 {
 	return hex16(text)
 		       ?: value_refuse(error, text,
-				       "is no P_Key: four hexadecimal digits, "
+				       "is not a P_Key: four hexadecimal digits, "
 				       "as \"0x8001\"");
 }
 
@@ -54,7 +54,7 @@ char *rdmad_import_convert_number(const char *text, GError **error)
 	guint64 number;
 
 	if (!g_ascii_string_to_unsigned(text, 10, 0, G_MAXUINT32, &number, NULL))
-		return value_refuse(error, text, "is no number");
+		return value_refuse(error, text, "is not a number");
 	return g_strdup(text);
 }
 
@@ -79,7 +79,7 @@ static gboolean pci_address_ok(const char *text, gsize length)
 char *rdmad_import_convert_pci_address(const char *text, GError **error)
 {
 	if (!pci_address_ok(text, strlen(text)))
-		return value_refuse(error, text, "is no PCI address, as \"0000:3b:00.0\"");
+		return value_refuse(error, text, "is not a PCI address such as \"0000:3b:00.0\"");
 	return g_ascii_strdown(text, -1);
 }
 
@@ -90,7 +90,7 @@ char *rdmad_import_convert_link_type(const char *text, GError **error)
 	if (g_str_equal(text, "infiniband"))
 		return g_strdup("infiniband");
 	return value_refuse(error, text,
-			    "is no link of an RDMA device: \"ether\" or \"infiniband\"");
+			    "is not a link type of RDMA devices: \"ether\" or \"infiniband\"");
 }
 
 /* "7" or "0-3" */
@@ -107,7 +107,7 @@ static gboolean range_ok(const char *part)
 	return numbers[0] <= numbers[1];
 }
 
-/* What is behind "#": "0-3,7". */
+/* The part after "#": "0-3,7". */
 static gboolean ranges_ok(const char *text)
 {
 	g_auto(GStrv) parts = g_strsplit(text, ",", -1);
@@ -124,7 +124,7 @@ char *rdmad_import_convert_netdev_range(const char *text, GError **error)
 
 	if (hash == text || (hash && !ranges_ok(hash + 1)))
 		return value_refuse(error, text,
-				    "is no interface with functions, as \"ens1f0#0-3,7\"");
+				    "is not an interface with functions such as \"ens1f0#0-3,7\"");
 	return rdmad_import_convert_pattern(text, error);
 }
 
@@ -134,8 +134,9 @@ char *rdmad_import_convert_pci_range(const char *text, GError **error)
 
 	if (!pci_address_ok(text, hash ? (gsize)(hash - text) : strlen(text)) ||
 	    (hash && !ranges_ok(hash + 1)))
-		return value_refuse(error, text,
-				    "is no PCI address with functions, as \"0000:3b:00.0#0-3,7\"");
+		return value_refuse(
+			error, text,
+			"is not a PCI address with functions such as \"0000:3b:00.0#0-3,7\"");
 	return g_ascii_strdown(text, -1);
 }
 
@@ -218,7 +219,7 @@ static void mind_value(RdmadImport *import, const RdmadImportField *field, const
 	/* The plugins compare texts whole. */
 	if (text[0] == '!' || strpbrk(text, "*?"))
 		rdmad_import_mind(import, path,
-				  "a pattern for rdmad; the plugin took it by the letter");
+				  "a pattern for rdmad; the plugin took it literally");
 	/* It stands in examples that people copy. */
 	if (g_str_equal(field->ours, "drivers") && g_str_equal(text, "mlx5_ib"))
 		rdmad_import_mind(

@@ -13,7 +13,7 @@ typedef enum {
 	RDMAD_IMPORT_LIST,     /* json_t *, borrowed */
 	RDMAD_IMPORT_OBJECTS,  /* json_t *, borrowed: one object, or a list */
 	RDMAD_IMPORT_SELECTOR, /* a list of texts, to the GArray * at `offset` */
-	RDMAD_IMPORT_LOST,     /* of any type; a note says why it is lost */
+	RDMAD_IMPORT_LOST,     /* of any type; dropped with a note */
 } RdmadImportType;
 
 typedef struct {

@@ -33,7 +33,7 @@ static gboolean import_hca(RdmadImport *import, const Config *config, GError **e
 
 	if (config->group->len)
 		rdmad_import_lose(import, "pfNetdevices",
-				  "mode \"hca\" gives all devices and does not look at it");
+				  "mode \"hca\" gives all devices and ignores it");
 	resource->count = HCA_SLOTS;
 	g_ptr_array_add(resource->groups, rdmad_import_group_new());
 	return rdmad_import_add(import, resource, error);

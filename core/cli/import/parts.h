@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of an import share. */
+/* Shared by the files of an import. */
 #pragma once
 
 #include <jansson.h>
@@ -58,7 +58,7 @@ void rdmad_import_group_add_own(GArray *group, const char *key, const char *valu
 const RdmadImportSelector *rdmad_import_group_find(const GArray *group, const char *key);
 /* Takes the resource; its name is good and new. */
 gboolean rdmad_import_add(RdmadImport *import, RdmadImportResource *resource, GError **error);
-/* Whether both ask for the same in the same words. */
+/* Whether both have the same selectors in the same words. */
 gboolean rdmad_import_groups_equal(const GPtrArray *a, const GPtrArray *b);
 /* Whether one device may be in both. */
 gboolean rdmad_import_resources_overlap(const RdmadImportResource *a, const RdmadImportResource *b);

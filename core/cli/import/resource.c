@@ -85,7 +85,7 @@ static gboolean values_meet(char *const *a, char *const *b)
 	return FALSE;
 }
 
-/* A device has one vendor, one driver...: where both ask for others, it is not in both. */
+/* A device has one vendor, one driver...: if the two differ, no device is in both. */
 static gboolean groups_overlap(const GArray *a, const GArray *b)
 {
 	for (guint i = 0; i < a->len; i++) {
@@ -181,7 +181,7 @@ gboolean rdmad_import_add(RdmadImport *import, RdmadImportResource *resource, GE
 
 	if (!name_ok(taken->name))
 		return rdmad_import_error(import, error, taken->place,
-					  "\"%s\" is no resource name: kubelet refuses it too",
+					  "\"%s\" is not a resource name: kubelet refuses it too",
 					  taken->name);
 	for (guint i = 0; i < import->resources->len; i++) {
 		const RdmadImportResource *other = import->resources->pdata[i];
@@ -199,7 +199,7 @@ gboolean rdmad_import_add(RdmadImport *import, RdmadImportResource *resource, GE
 	return TRUE;
 }
 
-/* ---- what people are told ---- */
+/* ---- notes ---- */
 
 static gboolean note_add(RdmadImport *import, const char *kind, const char *path,
 			 const char *reason)

@@ -62,7 +62,7 @@ static gboolean selectors_check(const RdmadImport *import, const char *path, con
 					  "devices and selectors: only one of them is taken");
 	if (!pool->group->len && !pool->devices->len)
 		return rdmad_import_error(import, error, path,
-					  "neither selectors nor devices say which devices");
+					  "neither selectors nor devices are given");
 	return TRUE;
 }
 
@@ -131,7 +131,7 @@ gboolean rdmad_import_shared(RdmadImport *import, GError **error)
 		return FALSE;
 	if (config.interval >= 0)
 		rdmad_import_lose(import, "periodicUpdateInterval",
-				  "rdmad hears of devices from the kernel and needs no interval");
+				  "the kernel notifies rdmad of devices; no interval is needed");
 	for (gsize i = 0; i < json_array_size(config.list); i++) {
 		g_autofree char *path = g_strdup_printf("configList[%zu]", i);
 

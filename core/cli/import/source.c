@@ -29,7 +29,7 @@ static json_t *map_json(const RdmadYaml *node)
 	return object;
 }
 
-/* What a text without quotes means. */
+/* The type of a text without quotes. */
 static json_t *plain_json(const char *text)
 {
 	gint64 number;
@@ -72,7 +72,7 @@ static GPtrArray *yaml_parse(const char *place, const char *text, gsize size, GE
 }
 
 /*
- * Where the configuration is: the text itself, or what ConfigMaps hold
+ * Source of the configuration: the text itself, or ConfigMaps in it
  *
  * A ConfigMap may hold one configuration a key, for different nodes or with other files beside it; a
  * file may have several ConfigMaps, one for each plugin, and the manifests of everything else.
@@ -141,7 +141,7 @@ static char first_character(const char *text, gsize size)
 	return '\0';
 }
 
-/* One key of `data`; a file that is no JSON object is somebody else's, unless it was asked for. */
+/* One key of `data`; a file that is no JSON object is skipped, unless it was requested. */
 static gboolean find_in_value(Finder *finder, const char *map, const char *key, const json_t *value,
 			      GError **error)
 {

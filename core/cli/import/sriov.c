@@ -42,7 +42,7 @@ static const RdmadImportField POOL_FIELDS[] = {
 	RDMAD_IMPORT_FIELD("selectors", RDMAD_IMPORT_OBJECTS, Pool, selectors),
 	{ .key = "additionalInfo",
 	  .type = RDMAD_IMPORT_LOST,
-	  .lost = "rdmad tells containers of its devices only what it found itself" },
+	  .lost = "containers get only attributes that rdmad has read itself" },
 	{ .key = NULL },
 };
 
@@ -105,7 +105,7 @@ static void take_device_type(RdmadImport *import, const char *path, GArray *sele
 		rdmad_import_group_add_own(selectors, "aux_types", "*", "only subfunctions");
 }
 
-/* "ens1f0#0-3" and "ens1f0#7" in one list: the plugin looks at the first only. */
+/* "ens1f0#0-3" and "ens1f0#7" in one list: the plugin uses the first only. */
 static void drop_second_range(RdmadImport *import, const char *path, const GArray *selectors,
 			      const char *key)
 {
@@ -122,7 +122,7 @@ static void drop_second_range(RdmadImport *import, const char *path, const GArra
 			continue;
 		}
 		rdmad_import_lose(import, path,
-				  "of several entries for one interface the plugin looks at the "
+				  "of several entries for one interface the plugin uses the "
 				  "first only");
 		g_free(value);
 	}
@@ -145,7 +145,7 @@ static gboolean group_is_rdma(RdmadImport *import, const char *path, const Pool 
 {
 	if (group->vdpa && *group->vdpa)
 		return !rdmad_import_lose(import, path,
-					  "vdpaType: vDPA devices are no RDMA devices; leave them "
+					  "vdpaType: vDPA devices are not RDMA devices; leave them "
 					  "to the SR-IOV plugin");
 	if (!group->is_rdma && !pool->is_rdma)
 		return !rdmad_import_lose(import, path,
@@ -264,7 +264,7 @@ static gboolean import_pool(RdmadImport *import, const char *path, const json_t 
 		return FALSE;
 	if (g_strcmp0(pool.device_type, "accelerator") == 0)
 		return rdmad_import_lose(import, path,
-					 "accelerators are no RDMA devices; leave them to the "
+					 "accelerators are not RDMA devices; leave them to the "
 					 "SR-IOV plugin");
 	if (!import_groups(import, path, &pool, groups, error))
 		return FALSE;

@@ -111,7 +111,7 @@ static Entry *entry_new(RdmadBackoff *backoff, const RdmadCounterKey *key)
 	return entry;
 }
 
-/* It has vanished, or it was never asked: we were out of descriptors, or a signal came. */
+/* The counter has vanished, or was never read: no descriptors, or a signal. */
 static gboolean is_no_answer(int errnum)
 {
 	static const int errnums[] = { ENOENT, ENODEV, ENXIO, EMFILE, ENFILE, EINTR };

@@ -30,8 +30,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadBackoff, rdmad_backoff_unref)
 
 /* The errno that it failed with while it is to be left alone at `now_us` (monotonic), or 0. */
 int rdmad_backoff_errnum(RdmadBackoff *backoff, const RdmadCounterKey *key, gint64 now_us);
-/* It failed: the time doubles with each try that ends in the same errno.  What has vanished (ENOENT,
- * ENODEV, ENXIO) is not held, nor what was not asked at all (EMFILE, ENFILE, EINTR). */
+/* Records a failure: the time doubles with each try that ends in the same errno.  A vanished
+ * counter (ENOENT, ENODEV, ENXIO) is not held back, nor one that was not read at all (EMFILE,
+ * ENFILE, EINTR). */
 void rdmad_backoff_hold(RdmadBackoff *backoff, const RdmadCounterKey *key, int errnum,
 			gint64 now_us);
 /* It could be read. */

@@ -45,7 +45,7 @@ void rdmad_counter_directory_clear(RdmadCounterDirectory *dir)
 	g_clear_pointer(&dir->path, g_free);
 }
 
-/* The same directory, unchanged, and looked at not long ago. */
+/* The same directory, unchanged, and listed not long ago. */
 static gboolean is_listed(const RdmadCounterDirectory *dir, const struct stat *st, gint64 now_us)
 {
 	const gint64 changed_us = st->st_mtim.tv_sec * G_USEC_PER_SEC + st->st_mtim.tv_nsec / 1000;
@@ -103,7 +103,7 @@ static void read_one(RdmadCounterDirectory *dir, RdmadReadingBuilder *builder, i
 		return;
 	errnum = read_value(fd, key.name, &value);
 	if (errnum == ENOENT) {
-		/* It has no value because it is no more: the next reading looks what there is. */
+		/* The counter has gone: the next reading lists the directory again. */
 		builder->missing = TRUE;
 		dir->listed_us = 0;
 		return;
@@ -165,7 +165,7 @@ void rdmad_counter_directory_read(RdmadCounterDirectory *dir, RdmadReadingBuilde
 		read_all(dir, builder, fd);
 }
 
-/* A setting beside the counters, which says nothing about them. */
+/* A setting beside the counters, which is no counter. */
 static const char *first_counter(const RdmadCounterDirectory *dir)
 {
 	const guint first = strcmp(dir->names[dir->first], RDMAD_COUNTER_LIFESPAN) ? dir->first

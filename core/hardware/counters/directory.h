@@ -5,7 +5,7 @@
 #include "hardware/counters/reading.h"
 
 #define RDMAD_COUNTERS_MAX 1024u /* of one directory, one port, one interface */
-/* What hardly ever changes (names, settings, rates) is looked at again after this time. */
+/* Names, settings and rates, which hardly ever change, are read again after this time. */
 #define RDMAD_COUNTER_AGAIN_US (60 * G_USEC_PER_SEC)
 /* Beside a driver's counters, and none: how many milliseconds the kernel keeps their values. */
 #define RDMAD_COUNTER_LIFESPAN "lifespan"

@@ -155,10 +155,10 @@ gboolean rdmad_ethtool_names_hold(const GArray *chosen, const char *table, guint
 }
 
 /*
- * What an interface's driver counts (`ethtool -S`)
+ * Statistics of an interface's driver (`ethtool -S`)
  *
- * There is no netlink for these.  Three ioctls: how many there are, their names, their values; a
- * driver may change its mind between them.  Anybody may ask.
+ * There is no netlink for these.  Three ioctls return the number, the names and the values; a
+ * driver may change the number between them.  No capability is needed.
  *
  * Source: net/ethtool/ioctl.c.
  */
@@ -173,8 +173,8 @@ struct RdmadEthtoolStats {
 };
 
 /*
- * What the kernel writes to.  It may write as much as the driver has at that moment, whatever room it
- * was told of: the page behind the end is none, so that too much is EFAULT.
+ * Buffer for the kernel, which may write as much as the driver has at that moment, whatever size it
+ * was given: the page behind the end is not mapped, so that an overflow is EFAULT.
  */
 typedef struct {
 	char *map;

@@ -58,7 +58,7 @@ static void add_interface(GPtrArray *interfaces, const char *name)
 		g_ptr_array_add(interfaces, interface_new(name));
 }
 
-/* A bond and those in it; VLANs and the like have nothing of their own to say. */
+/* A bond and its members; VLANs and the like have no counters of their own. */
 static gboolean is_of_bond(const RdmadDevice *dev, const RdmadNetdev *netdev)
 {
 	return dev->bond &&
@@ -124,7 +124,8 @@ static gboolean read_link(const Interface *interface, RdmadReadingBuilder *build
 	return TRUE;
 }
 
-/* That a driver has nothing of a kind is no trouble: not said, and not asked each time. */
+/* A driver without counters of a kind is no error: it is not reported, and not queried each
+ * time. */
 static gboolean group_may_read(const Group *group)
 {
 	if (rdmad_backoff_errnum(group->builder->backoff, &group->key, group->builder->time_us) ==
@@ -183,8 +184,8 @@ static void read_ethtool(const Interface *interface, Group *group)
 }
 
 /*
- * On a function of limited rights the firmware refuses all that is of the port (EINVAL).  Ethtool's
- * answers look well there, but each try is some lines in the kernel's log.
+ * On a function with limited rights the firmware refuses all counters of the port (EINVAL).
+ * Ethtool succeeds there, but each try logs some lines in the kernel.
  */
 static gboolean is_refused(const RdmadReadingBuilder *builder)
 {

@@ -4,7 +4,7 @@
 
 #include "hardware/counters/reading.h"
 
-/* What is kept between the readings of one device. */
+/* State between the readings of one device. */
 typedef struct RdmadNetdevCounters RdmadNetdevCounters;
 
 /* `dev` and `root` outlive it. */

@@ -46,7 +46,7 @@ static const PortAttribute states[] = {
 	{ "phys_state", rdmad_sysfs_phys_state, G_STRUCT_OFFSET(RdmadPortReading, phys_state) },
 };
 
-/* What cannot be read stays unknown. */
+/* Unreadable attributes stay unknown. */
 static void read_attribute(RdmadReadingBuilder *builder, int fd, const PortAttribute *attribute,
 			   RdmadPortReading *reading)
 {
@@ -72,7 +72,7 @@ static void read_files(const RdmadCounterPort *port, RdmadReadingBuilder *builde
 	read_attribute(builder, fd, &rate, reading);
 }
 
-/* A rate changes with the state, or hardly ever; each read of it asks the firmware. */
+/* A rate hardly ever changes except with the state; each read of it is a firmware command. */
 static void complete_rate(RdmadCounterPort *port, RdmadReadingBuilder *builder,
 			  RdmadPortReading *reading)
 {
@@ -131,7 +131,7 @@ static void add_lifespan(RdmadCounterPort *port, RdmadReadingBuilder *builder)
 	}
 	if (port->lifespan_errnum == ENOENT)
 		return;
-	/* What failed is tried again when its back-off is over. */
+	/* A failed source is tried again when its back-off is over. */
 	if (port->lifespan_errnum)
 		port->lifespan_until_us = 0;
 	rdmad_reading_builder_add_result(builder, &key, port->lifespan, port->lifespan_errnum);
@@ -168,8 +168,9 @@ static int ask_kernel(RdmadCounterPort *port, RdmadReadingBuilder *builder)
 }
 
 /*
- * A kernel without the question, a port without counters and a driver that failed give the same errno;
- * an answer may be too long for the kernel.  One file tells: none there, readable, or failing too.
+ * A kernel without the command, a port without counters and a driver that failed return the same
+ * errno; a response may be too long for the kernel.  One file distinguishes them: missing,
+ * readable, or failing too.
  */
 static gboolean files_are_better(RdmadCounterPort *port, RdmadReadingBuilder *builder, int errnum)
 {

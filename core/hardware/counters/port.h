@@ -2,8 +2,8 @@
 /*
  * One port: its state, and its counters of the groups PORT and HW
  *
- * What costs a firmware command is asked as seldom as can be: RDMA netlink has state and all of the
- * driver's counters in an exchange each, where a file each would be asked three commands for.
+ * Firmware commands are kept few: RDMA netlink returns the state and all of the driver's counters
+ * in an exchange each, where each file takes three commands.
  */
 #pragma once
 
@@ -15,8 +15,8 @@ typedef struct {
 	char *path;
 	RdmadCounterDirectory link, link_ext; /* counters, and what old kernels have beside it */
 	RdmadCounterDirectory hw;
-	gint64 hw_files_us; /* netlink has none: until then it is not asked */
-	/* What netlink does not say, and under what it was read. */
+	gint64 hw_files_us; /* netlink has none: not queried until then */
+	/* Attributes that netlink lacks, and the state in which they were read. */
 	RdmadPortReading rated;
 	gint64 rated_us; /* 0: not yet */
 	guint64 lifespan;
@@ -27,7 +27,7 @@ typedef struct {
 void rdmad_counter_port_init(RdmadCounterPort *port, const RdmadDevice *dev, guint number);
 void rdmad_counter_port_clear(RdmadCounterPort *port);
 
-/* `known`: what netlink says of it, or NULL. */
+/* `known`: the port as netlink reports it, or NULL. */
 void rdmad_counter_port_read_state(RdmadCounterPort *port, RdmadReadingBuilder *builder,
 				   const RdmadNldevPort *known);
 void rdmad_counter_port_read_link(RdmadCounterPort *port, RdmadReadingBuilder *builder);

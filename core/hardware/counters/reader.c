@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader of one device: which sources there are, and in what order they are asked. */
+/* The reader of one device: its sources, in the order in which they are read. */
 #include "hardware/counters/reader.h"
 
 #include <errno.h>
@@ -149,7 +149,7 @@ static void read_all(RdmadCounterReader *reader, RdmadReadingBuilder *builder)
 		rdmad_device_users_read(reader->users, builder);
 }
 
-/* What could not be looked at has not left. */
+/* A device that could not be read has not left. */
 static gboolean device_is_gone(const RdmadCounterReader *reader)
 {
 	rdmad_autofd int fd = rdmad_sysroot_open_dir(reader->root, reader->path);
@@ -174,7 +174,7 @@ RdmadReading *rdmad_counter_reader_read(RdmadCounterReader *reader, const RdmadJ
 	read_all(reader, &builder);
 	if (rdmad_reading_builder_cancelled(&builder)) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CANCELLED,
-			    "%s: nobody waits for its counters any more", reader->dev->name);
+			    "%s: its counters are no longer needed", reader->dev->name);
 		return NULL;
 	}
 	if ((builder.missing || reader->dev->n_ports == 0) && device_is_gone(reader)) {

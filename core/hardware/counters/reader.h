@@ -3,5 +3,5 @@
 
 #include "hardware/counters/reading.h"
 
-/* For tests: time as they say it is. */
+/* For tests: sets the time. */
 void rdmad_counter_reader_set_clock(RdmadCounterReader *reader, RdmadClock clock);

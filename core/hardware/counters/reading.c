@@ -70,7 +70,7 @@ void rdmad_reading_builder_add(RdmadReadingBuilder *builder, const RdmadCounterK
 void rdmad_reading_builder_add_failed(RdmadReadingBuilder *builder, const RdmadCounterKey *key,
 				      int errnum)
 {
-	/* The clock is asked again: it may have taken long to fail. */
+	/* The clock is read again: the failure may have taken long. */
 	rdmad_backoff_hold(builder->backoff, key, errnum, builder->clock());
 	builder->missing |= errnum == ENOENT || errnum == ENODEV;
 	add_counter(builder, key, 0, errnum);

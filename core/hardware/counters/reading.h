@@ -2,8 +2,8 @@
 /*
  * A reading while it is made
  *
- * Each source of counters adds to it, in any order; what failed lately is not asked again.  For the
- * one worker that reads.
+ * Each source of counters adds to it, in any order; sources in back-off are skipped.  For the one
+ * worker that reads.
  */
 #pragma once
 
@@ -33,10 +33,10 @@ typedef struct {
 void rdmad_reading_builder_init(RdmadReadingBuilder *builder);
 void rdmad_reading_builder_clear(RdmadReadingBuilder *builder);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RdmadReadingBuilder, rdmad_reading_builder_clear)
-/* Nobody waits for the reading any more: to be looked at between files and questions. */
+/* The reading is no longer needed: to be checked between files and requests. */
 gboolean rdmad_reading_builder_cancelled(const RdmadReadingBuilder *builder);
 
-/* FALSE: it failed lately, which the reading says; not to be asked now.  `name` NULL: the group. */
+/* FALSE: in back-off, which the reading reports; not to be read now.  `name` NULL: the group. */
 gboolean rdmad_reading_builder_may_read(RdmadReadingBuilder *builder, const RdmadCounterKey *key);
 void rdmad_reading_builder_add(RdmadReadingBuilder *builder, const RdmadCounterKey *key,
 			       guint64 value);

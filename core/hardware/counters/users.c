@@ -13,7 +13,7 @@ struct RdmadDeviceUsers {
 	const RdmadSysroot *root;
 	guint index;	 /* of RDMA netlink */
 	gboolean known;	 /* there is such an index */
-	gint64 again_us; /* not to be asked before */
+	gint64 again_us; /* not queried before */
 };
 
 /* A question under way. */
@@ -54,8 +54,8 @@ static int count_kind(const RdmadDeviceUsers *users, Patience *patience, RdmadUs
 	if (rdmad_restrack_get(nl, users->index, kind, restrack, is_enough, patience, NULL))
 		return 0;
 	errnum = rdmad_netlink_errnum(nl);
-	/* Kernels before 5.13 count contexts, but cannot say whose they are; the list of queue pairs asks
-	 * the driver about each, which not every driver answers. */
+	/* Kernels before 5.13 count contexts, but not by owner; listing queue pairs queries the
+	 * driver for each, which not every driver supports. */
 	if (errnum != EOPNOTSUPP && (kind != RDMAD_USES_CTX || errnum != EINVAL))
 		return errnum;
 	rdmad_restrack_set_unlisted(restrack, kind, total);
@@ -94,8 +94,8 @@ static int count_in_time(RdmadDeviceUsers *users, RdmadReadingBuilder *builder,
 	return ETIMEDOUT;
 }
 
-/* The kernel tells the thread that made an object: whose thread it is, or itself when it has ended
- * meanwhile. */
+/* The kernel reports the thread that made an object: returns the process of that thread, or the
+ * thread itself if it has ended. */
 static guint process_of(const RdmadSysroot *root, guint thread)
 {
 	static const char TGID[] = "\nTgid:\t";

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who uses a device: the users of a reading. */
+/* The users of a device, as part of a reading. */
 #pragma once
 
 #include "hardware/counters/reading.h"
 
-/* How long they are asked for: shorter than anybody waits for the counters.  Where that was not
- * enough, how long they are left alone. */
+/* Time limit of the query, shorter than a scrape; and the pause after it was exceeded. */
 #define RDMAD_DEVICE_USERS_MAX_US   (1500 * 1000)
 #define RDMAD_DEVICE_USERS_AGAIN_US (60 * G_USEC_PER_SEC)
 
-/* What is kept between the readings of one device. */
+/* State between the readings of one device. */
 typedef struct RdmadDeviceUsers RdmadDeviceUsers;
 
 /* `dev` and `root` outlive it. */

@@ -14,7 +14,7 @@ typedef struct {
 	guint64 value;
 } RdmadEthtoolCount;
 
-/* What an interface's driver counts; what it does not is left out. */
+/* Statistics of an interface's driver; those that it lacks are left out. */
 typedef struct {
 	RdmadEthtoolCount counts[3];
 	guint n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernel events: RDMA notifications, links and addresses, uevents.  They are hints to look again;
- * their contents do not matter, so a lost one costs nothing.
+ * Kernel events: RDMA notifications, links and addresses, uevents.  They are hints for another
+ * scan; their contents do not matter, so a lost one costs nothing.
  */
 #define RDMAD_LOG_TOPIC "kernel-events"
 #include "hardware/netlink/events.h"
@@ -73,7 +73,7 @@ static int source_open(const SourceClass *klass, GError **error)
 
 typedef enum { READ_EMPTY, READ_NOTHING, READ_HINT } ReadResult;
 
-/* Only the kernel itself, port 0, is heard: any process may send to a netlink socket. */
+/* Only messages of the kernel, port 0, are accepted: any process may send to a netlink socket. */
 static ReadResult source_read(const Source *source)
 {
 	char message[MESSAGE_MAX];
@@ -82,7 +82,7 @@ static ReadResult source_read(const Source *source)
 	const ssize_t n =
 		recvfrom(source->fd, message, sizeof(message), 0, (struct sockaddr *)&from, &size);
 
-	/* ENOBUFS: some were lost, and looking again is all that they would have asked for. */
+	/* ENOBUFS: messages were lost; another scan makes up for them. */
 	if (n < 0)
 		return errno == ENOBUFS ? READ_HINT : errno == EINTR ? READ_NOTHING : READ_EMPTY;
 	if (from.nl_pid != 0)
@@ -137,13 +137,13 @@ RdmadKernelEvents *rdmad_kernel_events_new(RdmadLoop *loop, void (*hint)(gpointe
 		if (source_start(&events->sources[i], &source_classes[i], events, loop, &reason))
 			open++;
 		else
-			rdmad_warn("%s; changes that only it tells of will be seen late",
+			rdmad_warn("%s; changes that only it reports will be noticed late",
 				   reason->message);
 	}
 	if (open > 0)
 		return events;
 	g_set_error_literal(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE,
-			    "the kernel's events cannot be heard");
+			    "cannot receive the kernel's events");
 	rdmad_kernel_events_free(events);
 	return NULL;
 }

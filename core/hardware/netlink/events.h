@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernel events: RDMA notifications, links and addresses, uevents.  They are hints to look again;
- * their contents do not matter, so a lost one costs nothing.
+ * Kernel events: RDMA notifications, links and addresses, uevents.  They are hints for another
+ * scan; their contents do not matter, so a lost one costs nothing.
  */
 #pragma once
 

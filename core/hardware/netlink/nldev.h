@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files about RDMA netlink share: how a question is made, how a message is taken apart. */
+/* Shared by the files on RDMA netlink: building requests, parsing messages. */
 #pragma once
 
 #include <netlink/attr.h>

@@ -66,7 +66,7 @@ static gboolean take_message(const struct nlmsghdr *msg, gpointer data)
 	return TRUE;
 }
 
-/* Only a dump is ever asked for again. */
+/* Only dumps are repeated. */
 static void nothing_to_drop(gpointer data)
 {
 }
@@ -85,7 +85,7 @@ int rdmad_nldev_get_statistics(RdmadNetlink *nl, guint device, guint port, Rdmad
 }
 
 /*
- * RDMA netlink (nldev): what its messages say
+ * RDMA netlink (nldev): its messages
  *
  * The parsers take any bytes that a well-formed nlmsghdr covers; sockets are elsewhere.
  * Source: include/uapi/rdma/rdma_netlink.h, drivers/infiniband/core/nldev.c.

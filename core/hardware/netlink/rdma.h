@@ -14,8 +14,8 @@ typedef void (*RdmadNldevCounterFunc)(const char *name, guint64 value, gpointer 
 /* Calls `fn` for each counter of one answer; what is malformed is left out. */
 void rdmad_nldev_parse_statistics(const struct nlmsghdr *msg, RdmadNldevCounterFunc fn,
 				  gpointer data);
-/* 0 or errno; the kernel says EINVAL for much: no such device, port, counters or command, or a driver
- * that failed. */
+/* 0 or errno; the kernel returns EINVAL for many errors: no such device, port, counters or command,
+ * or a driver that failed. */
 int rdmad_nldev_get_statistics(RdmadNetlink *nl, guint device, guint port, RdmadNldevCounterFunc fn,
 			       gpointer data);
 

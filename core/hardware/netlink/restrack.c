@@ -6,7 +6,7 @@
 
 #include "hardware/netlink/nldev.h"
 
-/* What the kernel calls a kind, and how it lists it. */
+/* Kinds by the kernel's name, and the command that lists each. */
 static const struct {
 	const char *name;
 	int command;

@@ -27,11 +27,11 @@ RdmadRestrack *rdmad_restrack_new(void);
 void rdmad_restrack_free(RdmadRestrack *restrack);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadRestrack, rdmad_restrack_free)
 
-/* What is known to be there, but not whose it is: instead of all that was counted of that kind. */
+/* Sets the number of a kind without owners, replacing its counts by owner. */
 void rdmad_restrack_set_unlisted(RdmadRestrack *restrack, RdmadUses kind, guint64 total);
 /* Counts the objects of one message. */
 void rdmad_restrack_parse(RdmadRestrack *restrack, RdmadUses kind, const struct nlmsghdr *msg);
-/* How many of each kind there are, from the answer to RDMA_NLDEV_CMD_RES_GET; else unchanged. */
+/* Number of each kind, from the response to RDMA_NLDEV_CMD_RES_GET; otherwise unchanged. */
 void rdmad_restrack_parse_summary(const struct nlmsghdr *msg, guint64 totals[RDMAD_USES_KINDS]);
 /* Of RdmadRestrackUser, sorted by pid, without those who have nothing; none are left then. */
 GArray *rdmad_restrack_take_users(RdmadRestrack *restrack);
@@ -42,8 +42,8 @@ gboolean rdmad_restrack_get_summary(RdmadNetlink *nl, guint device,
 /* TRUE: no more of the answer is wanted. */
 typedef gboolean (*RdmadRestrackStop)(gpointer data);
 /*
- * Counts what there is of one kind.  The driver may ask its firmware for each queue pair: `stop` is
- * asked between messages, and ends it with RDMAD_ERROR_LIMIT.
+ * Counts the objects of one kind.  The driver may query its firmware for each queue pair: `stop` is
+ * called between messages, and ends it with RDMAD_ERROR_LIMIT.
  */
 gboolean rdmad_restrack_get(RdmadNetlink *nl, guint device, RdmadUses kind, RdmadRestrack *restrack,
 			    RdmadRestrackStop stop, gpointer data, GError **error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rtnetlink: what link and address messages say
+ * rtnetlink: link and address messages
  *
  * The parsers take any bytes that a well-formed nlmsghdr covers; sockets are elsewhere.
  * Source: include/uapi/linux/if_link.h, if_addr.h, rtnetlink.h.

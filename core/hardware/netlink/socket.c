@@ -45,7 +45,7 @@ static int answer_ack(struct nl_msg *msg, void *arg)
 	return NL_STOP;
 }
 
-/* A dump that failed half-way says so in its last message. */
+/* A dump that failed half-way reports it in its last message. */
 static int answer_finished(struct nl_msg *msg, void *arg)
 {
 	RdmadNetlink *nl = arg;
@@ -203,7 +203,7 @@ static gboolean answer_check(RdmadNetlink *nl, int status, GError **error)
 	return errnum <= 0;
 }
 
-/* What is known of the last one is not of the next, even if that is never asked. */
+/* The state of the last request must not leak into the next, even if that is never sent. */
 static void answer_forget(RdmadNetlink *nl)
 {
 	nl->done = nl->too_long = FALSE;

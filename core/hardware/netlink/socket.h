@@ -9,7 +9,7 @@ struct nl_msg;
 
 typedef struct RdmadNetlink RdmadNetlink;
 
-/* Appends what `msg` says to `results`; messages that make no sense are left out. */
+/* Parses `msg` into `results`; malformed messages are left out. */
 typedef void (*RdmadNetlinkParse)(const struct nlmsghdr *msg, GPtrArray *results);
 
 /* FALSE: that is more than is taken. */
@@ -21,10 +21,10 @@ void rdmad_netlink_close(RdmadNetlink *nl);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadNetlink, rdmad_netlink_close)
 
 /*
- * Sends `request` (taken over) and waits for the end of the answer.  A dump that the kernel says was
- * disturbed is asked for again, with `results` emptied first.
- * RDMAD_ERROR_NOT_FOUND: no such device; RDMAD_ERROR_TIMEOUT; RDMAD_ERROR_LIMIT: too long an answer;
- * RDMAD_ERROR_UNAVAILABLE: disturbed again and again; RDMAD_ERROR_FAILED.
+ * Sends `request` (taken over) and waits for the end of the answer.  A dump that the kernel flags
+ * as interrupted is repeated, with `results` emptied first. RDMAD_ERROR_NOT_FOUND: no such device;
+ * RDMAD_ERROR_TIMEOUT; RDMAD_ERROR_LIMIT: too long an answer; RDMAD_ERROR_UNAVAILABLE: disturbed
+ * again and again; RDMAD_ERROR_FAILED.
  */
 gboolean rdmad_netlink_ask(RdmadNetlink *nl, struct nl_msg *request, RdmadNetlinkParse parse,
 			   GPtrArray *results, GError **error);
@@ -35,5 +35,6 @@ gboolean rdmad_netlink_ask_each(RdmadNetlink *nl, struct nl_msg *request, RdmadN
 /* Why the last question failed: the kernel's errno, or ETIMEDOUT, E2BIG, EAGAIN, ENOBUFS, EIO; 0: it did
  * not. */
 int rdmad_netlink_errnum(const RdmadNetlink *nl);
-/* TRUE: the next question will open another socket, in the network namespace of the thread that asks. */
+/* TRUE: the next request will open another socket, in the network namespace of the calling
+ * thread. */
 gboolean rdmad_netlink_stale(const RdmadNetlink *nl);

@@ -18,7 +18,8 @@ static const RdmadAttr device_attrs[] = {
 RdmadDevice *rdmad_scan_device(RdmadScanner *scanner, const char *name)
 {
 	g_autofree char *path = g_strdup_printf("sys/class/infiniband/%s", name);
-	/* Only a directory has a "." in it; what cannot be looked at for now is in doubt, not gone. */
+	/* Only a directory has a "." in it; a device that cannot be read for now is in doubt, not
+	 * gone. */
 	g_autofree char *itself = g_strdup_printf("%s/.", path);
 	RdmadDevice *dev;
 	RdmadAttrDir dir;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a look could not see
+ * Devices that a scan could not read
  *
- * An error that may pass (EMFILE, EIO, ...) says nothing about a device.  Its picture of before stays, marked
- * stale, and another look follows.  Where an attribute fails again and again with EIO, its hardware is what
- * fails: the rest of the device would stay as it was for ever, so such a look is believed in the end.
+ * An error that may pass (EMFILE, EIO, ...) is no statement about a device.  Its previous snapshot
+ * stays, marked stale, and another scan follows.  If an attribute fails again and again with EIO,
+ * the hardware fails: the rest of the device would never be updated, so such a scan is accepted in
+ * the end.
  */
 #include <errno.h>
 #include <string.h>
@@ -42,7 +43,7 @@ static gboolean same_problems(const RdmadDevice *now, const RdmadDevice *last)
 	return TRUE;
 }
 
-/* What there is now counts: it was so before, or is so for too long. */
+/* The present state is accepted: it was so before, or has lasted too long. */
 static gboolean is_believed(const RdmadDevice *now, const RdmadDevice *last, int errnum)
 {
 	return errnum == EIO && (last->stale >= STALE_LOOKS_MAX || same_problems(now, last));
@@ -53,13 +54,12 @@ static RdmadDevice *picture_of_before(const RdmadDevice *last, int errnum)
 	RdmadDevice *dev = rdmad_device_copy(last);
 
 	if (dev->stale++ == 0)
-		rdmad_device_add_problem(dev,
-					 "could not be looked at: %s; this is what was seen before",
+		rdmad_device_add_problem(dev, "could not be read: %s; the values are from before",
 					 g_strerror(errnum));
 	return dev;
 }
 
-/* TRUE: another look is needed. */
+/* TRUE: another scan is needed. */
 static gboolean settle_device(RdmadScan *scan, const GPtrArray *before, const char *name,
 			      int errnum)
 {

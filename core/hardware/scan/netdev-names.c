@@ -63,7 +63,7 @@ static void add_hardware(const RdmadAttrDir *dir, GPtrArray *names)
 		add_name(names, all[i]);
 }
 
-/* Not every software device says what it stands on; for the others netlink does. */
+/* Not every software device names its parent interface; netlink does for the others. */
 static void add_parent(const RdmadAttrDir *dir, GPtrArray *names)
 {
 	g_autofree char *path = g_strdup_printf("%s/parent", dir->path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an RDMA device's network interfaces are like, and which one belongs to which port. */
+/* The network interfaces of an RDMA device, and their ports. */
 #include <rdmad/error.h>
 #include <string.h>
 
@@ -57,8 +57,8 @@ static void read_netdevs(const RdmadAttrDir *dir, const GPtrArray *names)
 	}
 }
 
-/* Which port of its device an interface is, from 0.  Old drivers of two-port devices (and IPoIB)
- * say so in dev_id. */
+/* The port of an interface, from 0.  Old drivers of two-port devices (and IPoIB) have it in
+ * dev_id. */
 static int port_index(const RdmadSysroot *root, const char *name)
 {
 	static const char *const attributes[] = { "dev_port", "dev_id" };
@@ -94,7 +94,7 @@ static const RdmadNetdev *netdev_of_port(const RdmadSysroot *root, const RdmadDe
 	return NULL;
 }
 
-/* What stands above an interface may as well be a bridge. */
+/* The upper device of an interface may also be a bridge. */
 static char *find_bond(const RdmadAttrDir *dir)
 {
 	for (guint i = 0; i < dir->dev->n_netdevs; i++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Completes what sysfs said with what netlink says
+ * Completes the scan of sysfs with netlink
  *
- * What changes by itself (port and link state, LIDs, MTU) is taken from netlink, which was asked
- * later; what stays (names, GUIDs, firmware) only where sysfs had nothing.
+ * Values that change by themselves (port and link state, LIDs, MTU) are taken from netlink, which
+ * was read later; constant ones (names, GUIDs, firmware) only where sysfs had none.
  */
 #include "hardware/scan/netlink.h"
 
@@ -97,7 +97,7 @@ static gboolean scan_complete_rdma(RdmadScan *scan, RdmadNetlink *nl, GError **e
 	return TRUE;
 }
 
-/* What rtnetlink said, by interface index. */
+/* rtnetlink's links, by interface index. */
 typedef struct {
 	GPtrArray *links, *addresses;
 } Interfaces;
@@ -230,7 +230,7 @@ gboolean rdmad_netlink_complete(RdmadScan *scan, GError **error)
 	scan_complete_route(scan);
 	if (!nl || !scan_complete_rdma(scan, nl, error))
 		return FALSE;
-	/* Kernels before 5.2 know only what is called "shared" since then. */
+	/* Kernels before 5.2 have only the mode that is called "shared" since then. */
 	fill_string(&scan->netns_mode, rdmad_nldev_get_netns_mode(nl, NULL));
 	return TRUE;
 }

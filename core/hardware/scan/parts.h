@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of a scan share. */
+/* Shared by the parts of a scan. */
 #pragma once
 
 #include <rdmad/device.h>
@@ -10,10 +10,10 @@
 #define RDMAD_SCAN_MAX_GIDS    4096u /* of one port */
 #define RDMAD_SCAN_MAX_NETDEVS 1024u /* of one device */
 
-/* One look at the hardware: what was learnt once for all devices. */
+/* One scan of the hardware: data shared by all devices. */
 typedef struct {
 	const RdmadSysroot *root;
-	GHashTable *chardevs;	/* kernel name -> GArray of RdmadChardev */
+	GHashTable *chardevs;	/* device name -> GArray of RdmadChardev */
 	GHashTable *vf_index;	/* address of a VF -> GINT_TO_POINTER(index + 1) */
 	GHashTable *pf_netdevs; /* path of a PF -> char **, its interfaces */
 } RdmadScanner;
@@ -44,14 +44,14 @@ void rdmad_attrs_read(const RdmadAttrDir *dir, const RdmadAttr *attrs, guint n, 
 /* Notes `error` as a problem of the device, with the path shortened to its label. */
 void rdmad_attr_problem(const RdmadAttrDir *dir, const GError *error);
 
-/* NULL: it went away meanwhile, is no device, or cannot be looked at (rdmad_sysroot_passing_error()).  The
- * id is still the kernel name. */
+/* NULL: it went away meanwhile, is no device, or cannot be read (rdmad_sysroot_passing_error()).
+ * The id is still the device name. */
 RdmadDevice *rdmad_scan_device(RdmadScanner *scanner, const char *name);
 
 /* Each fills its own members of `dev`; `dir` is that of the RDMA device itself. */
 void rdmad_scan_pci(RdmadScanner *scanner, const RdmadAttrDir *dir);
 void rdmad_scan_ports(const RdmadAttrDir *dir);
-/* After ports: GIDs tell which interfaces belong to the device. */
+/* After ports: their GIDs identify the device's interfaces. */
 void rdmad_scan_netdevs(const RdmadAttrDir *dir);
 /* Names (char *) in natural order; some may not be there at all. */
 GPtrArray *rdmad_scan_netdev_names(const RdmadAttrDir *dir);

@@ -78,7 +78,7 @@ static void learn_vfs(RdmadScanner *scanner, const char *pf_path)
 	}
 }
 
-/* A PF may have hundreds of representors beside its interface: looked at once. */
+/* A PF may have hundreds of representors beside its interface: read once. */
 static char **pf_netdevs(RdmadScanner *scanner, const char *pf_path)
 {
 	char **names = g_hash_table_lookup(scanner->pf_netdevs, pf_path);
@@ -119,7 +119,7 @@ static void read_vf(RdmadScanner *scanner, RdmadDevice *dev, const char *physfn)
 	dev->vf_index = index ? GPOINTER_TO_INT(index) - 1 : RDMAD_UNKNOWN;
 }
 
-/* A function that could have virtual functions says how many it has; others have no such file. */
+/* Only a function that can have virtual functions has the file with their number. */
 static void read_role(RdmadScanner *scanner, const RdmadAttrDir *function)
 {
 	g_autofree char *physfn = g_strdup_printf("%s/physfn", function->path);
@@ -152,7 +152,7 @@ static void read_function(RdmadScanner *scanner, const RdmadAttrDir *dir, const 
 		read_role(scanner, &function);
 }
 
-/* What is on another bus (platform, virtio) still has a driver. */
+/* A device on another bus (platform, virtio) still has a driver. */
 static void read_other_bus(const RdmadAttrDir *dir)
 {
 	g_autofree char *device = g_strdup_printf("%s/device", dir->path);

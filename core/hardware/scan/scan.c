@@ -81,7 +81,7 @@ static char **list_devices(const RdmadSysroot *root, GError **error)
 	return NULL;
 }
 
-/* What was learnt for others too may be wrong when anything failed. */
+/* The shared data may be wrong if anything failed. */
 static void scanner_forget(RdmadScanner *scanner)
 {
 	g_hash_table_remove_all(scanner->vf_index);
@@ -120,8 +120,8 @@ static void sanitise(char *id)
 }
 
 /*
- * Devices come in the order of their kernel names, so of several on one function it is the first
- * that has the plain address as its id.
+ * Devices come in the order of their names, so of several on one function it is the first that has
+ * the plain address as its id.
  */
 static char *device_make_id(const RdmadDevice *dev, GHashTable *taken)
 {

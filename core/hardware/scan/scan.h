@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One look at the hardware through sysfs.  Blocking; runs on a worker. */
+/* One scan of the hardware through sysfs.  Blocking; runs on a worker. */
 #pragma once
 
 #include <rdmad/types.h>
@@ -7,18 +7,19 @@
 typedef struct {
 	GPtrArray *devices; /* RdmadDevice *, not published yet: netlink may still complete them */
 	GPtrArray *gpus;    /* RdmadGpu * */
-	char *netns_mode;   /* "shared", "exclusive"; NULL where nobody said */
-	gboolean gpus_unseen; /* they could not be looked at: those of before stay */
+	char *netns_mode;   /* "shared", "exclusive"; NULL: unknown */
+	gboolean gpus_unseen; /* could not be read: the previous ones stay */
 	GHashTable *doubts;   /* name of a device -> errno, until they are settled */
-	guint n_stale;	      /* devices for which another look is needed */
+	guint n_stale;	      /* devices that need another scan */
 } RdmadScan;
 
 /* A device with missing attributes is still a device; fails only when sysfs itself cannot be read. */
 RdmadScan *rdmad_scan_sysfs(const RdmadSysroot *root, GError **error);
-/* The same after a look that saw `before` (RdmadDevice, or NULL): what cannot be seen now stays. */
+/* The same after a scan that returned `before` (RdmadDevice, or NULL): devices that cannot be read
+ * now stay. */
 RdmadScan *rdmad_scan_sysfs_again(const RdmadSysroot *root, const GPtrArray *before,
 				  GError **error);
-/* scan-doubt.c: a device could not be looked at for an error that may pass ... */
+/* doubt.c: a device could not be read for an error that may pass ... */
 void rdmad_scan_doubt(RdmadScan *scan, const char *name, int errnum);
 /* ... and what becomes of those. */
 void rdmad_scan_settle(RdmadScan *scan, const GPtrArray *before);

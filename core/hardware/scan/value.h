@@ -46,5 +46,6 @@ gboolean rdmad_sysfs_major_minor(const char *text, gpointer out);
 gboolean rdmad_sysfs_is_pci_address(const char *name);
 /* "pci0000:3a" */
 gboolean rdmad_sysfs_is_host_bridge(const char *name);
-/* What the kernel takes as the name of a network interface; safe as a part of a path. */
+/* Whether the kernel accepts the name of a network interface; such a name is safe as a part of a
+ * path. */
 gboolean rdmad_sysfs_is_netdev_name(const char *name);

@@ -43,7 +43,7 @@ RdmadVerbsLimits *rdmad_verbs_limits_new(const struct ibv_device_attr_ex *ex, gu
 	limits->max_pd = (guint)attr->max_pd;
 	limits->max_srq = (guint)attr->max_srq;
 	limits->max_ah = (guint)attr->max_ah;
-	/* 255 is all that the older field can say. */
+	/* 255 is the maximum of the older field. */
 	limits->phys_port_cnt = MAX(attr->phys_port_cnt, ex->phys_port_cnt_ex);
 	limits->atomic_cap = atomic_cap(attr);
 	limits->paging = paging(&ex->odp_caps);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Limits of a device: how much of each thing a program may ask it for
+ * Limits of a device: the number of objects that a program may create
  *
- * Source: ibv_query_device_ex(3), ibv_query_port(3).  All are upper bounds that the driver states;
- * what can be had is less where memory, firmware or other users take from it.
+ * Source: ibv_query_device_ex(3), ibv_query_port(3).  All are upper bounds from the driver; memory,
+ * firmware and other users reduce them.
  */
 #pragma once
 
@@ -20,7 +20,7 @@ typedef enum {
 
 typedef enum {
 	RDMAD_PAGING_NONE,     /* registered memory is pinned */
-	RDMAD_PAGING_EXPLICIT, /* on demand, for regions that ask for it */
+	RDMAD_PAGING_EXPLICIT, /* on demand, for regions that request it */
 	RDMAD_PAGING_IMPLICIT, /* and for a whole address space at once */
 } RdmadPaging;
 
@@ -44,9 +44,9 @@ typedef struct {
 	RdmadPortLimits ports[]; /* port 1 first */
 } RdmadVerbsLimits;
 
-/* Asks the driver, which may block.  NULL: errno says why. */
+/* Queries the driver, which may block.  NULL with errno. */
 RdmadVerbsLimits *rdmad_verbs_limits_query(struct ibv_context *context);
-/* What was answered for the device, with `n_ports` ports of zeroes; g_free() it. */
+/* The limits of the device, with `n_ports` ports of zeroes; g_free() it. */
 RdmadVerbsLimits *rdmad_verbs_limits_new(const struct ibv_device_attr_ex *attr, guint n_ports);
 /* "none", "hca", "global"; "none", "explicit", "implicit". */
 const char *rdmad_atomic_cap_name(RdmadAtomicCap cap);

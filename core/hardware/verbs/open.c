@@ -2,8 +2,8 @@
 /*
  * Provider libraries of libibverbs
  *
- * When libibverbs meets a device that no loaded provider knows, it loads every provider that is
- * installed: 17 libraries, 0.7 MiB.  With the right one there already, it needs no other.
+ * For a device without a loaded provider, libibverbs loads every provider that is installed: 17
+ * libraries, 0.7 MiB.  With the right one loaded before, it needs no other.
  */
 #include "hardware/verbs/open.h"
 
@@ -59,7 +59,8 @@ void rdmad_verbs_provider_load(const char *device_name, const char *driver)
 	}
 }
 
-/* ---- The part of libibverbs that blocks: a job that opens devices and asks for their limits ---- */
+/* ---- The part of libibverbs that blocks: a job that opens devices and queries their limits
+ * ---- */
 
 RdmadVerbsOpen *rdmad_verbs_open_new(const char *id, const char *name, const char *driver,
 				     int index)
@@ -105,14 +106,14 @@ static void open_query(RdmadVerbsOpen *open)
 {
 	open->limits = rdmad_verbs_limits_query(open->context);
 	if (!open->limits)
-		open->limits_problem = g_strdup_printf("its driver does not tell its limits: %s",
+		open->limits_problem = g_strdup_printf("its driver does not report its limits: %s",
 						       g_strerror(errno));
 }
 
 static void open_one(RdmadVerbsOpen *open, struct ibv_device *device)
 {
 	if (!device) {
-		open->problem = g_strdup("libibverbs does not know it: no driver library of its "
+		open->problem = g_strdup("not known to libibverbs: no driver library of its "
 					 "kind, or no /dev/infiniband/uverbs for it");
 		return;
 	}

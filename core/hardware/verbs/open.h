@@ -2,8 +2,8 @@
 /*
  * Provider libraries of libibverbs
  *
- * When libibverbs meets a device that no loaded provider knows, it loads every provider that is
- * installed: 17 libraries, 0.7 MiB.  With the right one there already, it needs no other.
+ * For a device without a loaded provider, libibverbs loads every provider that is installed: 17
+ * libraries, 0.7 MiB.  With the right one loaded before, it needs no other.
  */
 #pragma once
 
@@ -13,19 +13,19 @@
 
 #include "hardware/verbs/limits.h"
 
-/* Loads the provider (lib<provider>-rdmav<N>.so) whose name the device's kernel name or driver
- * begins with.  A guess, by no table of vendors: where it fails, libibverbs does as it always does.
- * Worker thread. */
+/* Loads the provider (lib<provider>-rdmav<N>.so) whose name the device's name or driver begins
+ * with.  A guess, by no table of vendors: where it fails, libibverbs does as it always does. Worker
+ * thread. */
 void rdmad_verbs_provider_load(const char *device_name, const char *driver);
 
 /* "mlx5" of "libmlx5-rdmav34.so"; NULL for a file of another kind.  g_free(). */
 char *rdmad_verbs_provider_of_file(const char *file);
 
-/* What is asked for, and what came of it: `context` or `problem` is set by the job, and with the
- * context `limits` or `limits_problem`. */
+/* A request and its result: the job sets `context` or `problem`, and with the context `limits` or
+ * `limits_problem`. */
 typedef struct {
 	char *id;     /* stable id */
-	char *name;   /* kernel name */
+	char *name;   /* device name */
 	char *driver; /* NULL where it is not known */
 	int index;    /* RDMA netlink's, so that a device that came again is known as such */
 	struct ibv_context *context;

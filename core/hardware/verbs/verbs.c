@@ -19,7 +19,7 @@
 #include "hardware/verbs/open.h"
 
 #define EVENTS_PER_TURN	 64u
-#define OPEN_TRIES	 3u /* of one device, each after a look at the hardware */
+#define OPEN_TRIES	 3u /* of one device, each after a scan */
 #define OPEN_DEADLINE_MS 30000u
 
 typedef struct {
@@ -28,8 +28,8 @@ typedef struct {
 	RdmadVerbsOpen *open; /* context and problem NULL while the job runs */
 	RdmadEvent *io;
 	guint tries;
-	gboolean fatal; /* said so; believed if the next look still finds the device */
-	gboolean seen;	/* in the look under way */
+	gboolean fatal; /* reported; accepted if the next scan still finds the device */
+	gboolean seen;	/* in the present scan */
 } Follower;
 
 struct RdmadVerbs {
@@ -39,7 +39,7 @@ struct RdmadVerbs {
 	gpointer data;
 	GHashTable *followers; /* by stable id */
 	RdmadJob *job;	       /* the opening under way */
-	gboolean told;	       /* the log has heard that devices cannot be opened */
+	gboolean told;	       /* logged that devices cannot be opened */
 };
 
 /* ---- closing, which may block: on a worker ---- */
@@ -89,7 +89,8 @@ static void async_ready(int fd, RdmadIo ready, gpointer data)
 		ibv_ack_async_event(&event);
 		n++;
 	}
-	/* Not readable after all: the kernel took the context back, and would say so for ever. */
+	/* Not readable after all: the kernel revoked the context, and the descriptor would stay
+	 * ready for ever. */
 	if (n == 0 && errno != EAGAIN && errno != EINTR)
 		g_clear_pointer(&follower->io, rdmad_event_free);
 	follower->verbs->ops.hint(follower->verbs->data);
@@ -123,7 +124,7 @@ static gboolean verbs_adopt(RdmadVerbs *verbs, RdmadVerbsOpen *opened)
 	if (opened->context)
 		follower->io = rdmad_loop_add_io(verbs->loop, NULL, opened->context->async_fd,
 						 RDMAD_IO_READ, async_ready, follower, &error);
-	if (error) { /* it is opened again after the next look */
+	if (error) { /* it is opened again after the next scan */
 		rdmad_warn("%s: %s", opened->name, error->message);
 		return FALSE;
 	}
@@ -168,7 +169,7 @@ static void open_done(gpointer result, const GError *error, gpointer data)
 		if (!verbs_adopt(verbs, open))
 			verbs_close(verbs, open);
 	}
-	/* What changed between looking and opening was not heard. */
+	/* Events between the scan and the opening were lost. */
 	verbs->ops.hint(verbs->data);
 }
 
@@ -265,7 +266,7 @@ const char *rdmad_verbs_problem(const RdmadVerbs *verbs, const char *device_id)
 	if (!follower)
 		return "it has no uverbs node";
 	if (follower->open->context)
-		return follower->io ? NULL : "the kernel took its context back";
+		return follower->io ? NULL : "the kernel revoked its context";
 	return follower->open->problem ? follower->open->problem : "it is being opened";
 }
 

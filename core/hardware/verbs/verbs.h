@@ -13,7 +13,7 @@
 typedef struct RdmadVerbs RdmadVerbs;
 
 typedef struct {
-	/* Port active or error, GID or P_Key change, LID change: look again. */
+	/* Port active or error, GID or P_Key change, LID change: scan again. */
 	void (*hint)(gpointer data);
 	/* A port has become active, or is no longer; a hint follows. */
 	void (*port)(const char *device_id, guint port, gboolean active, gpointer data);
@@ -23,13 +23,13 @@ typedef struct {
 
 RdmadVerbs *rdmad_verbs_new(RdmadLoop *loop, RdmadWorkers *workers, const RdmadVerbsOps *ops,
 			    gpointer data);
-/* Opens what is new, closes what has left.  Called after each look at the hardware. */
+/* Opens new devices, closes removed ones.  Called after each scan. */
 void rdmad_verbs_follow(RdmadVerbs *verbs, RdmadInventory *inventory);
 void rdmad_verbs_free(RdmadVerbs *verbs);
 /* Why a device has no asynchronous events; NULL when it has them. */
 const char *rdmad_verbs_problem(const RdmadVerbs *verbs, const char *device_id);
-/* What the device answered when it was opened; borrowed until the next turn of the loop.  NULL where
- * it is not open (rdmad_verbs_problem() says why) or did not answer. */
+/* The device's response when it was opened; borrowed until the next turn of the loop.  NULL if it
+ * is not open (see rdmad_verbs_problem()) or did not respond. */
 const RdmadVerbsLimits *rdmad_verbs_limits(const RdmadVerbs *verbs, const char *device_id);
 /* Why an open device has no limits; NULL when it has them, or is not open. */
 const char *rdmad_verbs_limits_problem(const RdmadVerbs *verbs, const char *device_id);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Before a request is looked at further: whether its host, rate and password are good. */
+/* Admission of a request: its host, rate and password are checked first. */
 #include <string.h>
 #include <sys/utsname.h>
 
@@ -8,8 +8,8 @@
 
 #define CHECK_MS 60000u
 
-/* A browser sends no password of another site, and has no certificate that is meant for us: what asks for
- * either needs no look at the name.  A path that is open needs it. */
+/* A browser sends no password of another site, and has no certificate for us: listeners that
+ * require either need no check of the name.  An open path needs it. */
 static gboolean host_is_good(const HttpConnection *c)
 {
 	HttpWeb *web = c->listener->web;
@@ -23,7 +23,7 @@ static gboolean host_is_good(const HttpConnection *c)
 	return http_host_is_local(host, node.nodename);
 }
 
-/* What follows is not read: a body would be taken for the next request. */
+/* The rest is not read: a body would be parsed as the next request. */
 static void refuse(HttpConnection *c, guint status, const char *text)
 {
 	if (c->request->head.content_length)
@@ -68,7 +68,7 @@ static gboolean ask_users(HttpConnection *c, HttpUsers *users)
 	const char *authorization = rdmad_http_head_field(&c->request->head, "Authorization");
 	HttpAuth answer;
 
-	/* Before it is asked: the answer may come from inside. */
+	/* Set before the check, whose result may come from inside the call. */
 	c->state = HTTP_CHECKING;
 	c->checking = users;
 	http_connection_arm(c, CHECK_MS);

@@ -37,7 +37,7 @@ gboolean rdmad_bcrypt_is_hash(const char *hash, GError **error)
 	    !strchr("aby", hash[2]) || hash[3] != '$' || !g_ascii_isdigit(hash[4]) ||
 	    !g_ascii_isdigit(hash[5]) || hash[6] != '$' ||
 	    strspn(hash + HASH_START, ALPHABET) != HASH_LENGTH - HASH_START)
-		return hash_error("this is no bcrypt hash", error);
+		return hash_error("not a bcrypt hash", error);
 	return cost_is_good(hash, error);
 }
 

@@ -7,7 +7,8 @@
 /* 43 ms at 10, twice that at each more; 16 is 2.7 s for every password that was not seen before. */
 #define RDMAD_BCRYPT_COST_MAX 16
 
-/* "$2y$10$..." whole, also 2a and 2b.  RDMAD_ERROR_INVALID says what is wrong, without the hash. */
+/* "$2y$10$..." whole, also 2a and 2b.  The message of RDMAD_ERROR_INVALID does not contain the
+ * hash. */
 gboolean rdmad_bcrypt_is_hash(const char *hash, GError **error);
 /* For one that is a hash. */
 int rdmad_bcrypt_cost(const char *hash);

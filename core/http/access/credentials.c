@@ -5,7 +5,7 @@
 
 #define BASE64 "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
-/* GLib's decoder skips what it does not know. */
+/* GLib's decoder skips invalid characters. */
 static gboolean is_base64(const char *text)
 {
 	const gsize digits = strspn(text, BASE64), padding = strspn(text + digits, "=");

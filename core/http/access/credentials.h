@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a client sends to be let in: "Authorization: Basic ..." (RFC 7617), taken strictly. */
+/* Credentials of a client: "Authorization: Basic ..." (RFC 7617), parsed strictly. */
 #pragma once
 
 #include <glib.h>

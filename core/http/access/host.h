@@ -10,5 +10,5 @@
 
 #include <glib.h>
 
-/* `node`: the node's name, as uname() says it. */
+/* `node`: the node's name, from uname(). */
 gboolean http_host_is_local(const char *host, const char *node);

@@ -4,7 +4,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
-/* ::ffff:0:0/96, as sockets of both families say IPv4. */
+/* ::ffff:0:0/96, the IPv4 addresses of dual-stack sockets. */
 static void map_v4(struct in6_addr *to, const struct in_addr *from)
 {
 	*to = (struct in6_addr){ 0 };

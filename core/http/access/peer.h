@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is at the other end: an IPv4 address, or the /64 network of IPv6 that one host can have whole. */
+/* Peer of a connection: an IPv4 address, or the IPv6 /64 network that one host can own. */
 #pragma once
 
 #include <glib.h>

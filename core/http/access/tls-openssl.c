@@ -191,7 +191,7 @@ static gboolean use_values(SSL_CTX *ctx, const WebTls *config)
 	       (!curves || SSL_CTX_set1_groups_list(ctx, curves) == 1);
 }
 
-/* HTTP/1.1 is all that is spoken; a client that names others alone is told so. */
+/* Only HTTP/1.1 is supported; a client that offers only other protocols gets an alert. */
 static int select_protocol(SSL *ssl, const unsigned char **out, unsigned char *out_size,
 			   const unsigned char *in, unsigned int in_size, void *data)
 {
@@ -207,7 +207,7 @@ static int select_protocol(SSL *ssl, const unsigned char **out, unsigned char *o
 
 /* ---- certificates of clients ---- */
 
-/* What Go prints of an alternative name: DNS, e-mail and URI as they are, addresses as numbers. */
+/* An alternative name as Go prints it: DNS, e-mail and URI literally, addresses as numbers. */
 static char *san_text(const GENERAL_NAME *name)
 {
 	char address[INET6_ADDRSTRLEN];
@@ -358,7 +358,7 @@ static gssize tls_recv(HttpTransport *base, void *buffer, gsize size)
 	return n > 0 ? n : transport_wait(t, n);
 }
 
-/* What fits into one record, so that a small answer is one. */
+/* The size of one record, so that a small response is one. */
 static gsize gather(guint8 *record, gsize room, const struct iovec *parts, guint n_parts)
 {
 	gsize size = 0;

@@ -10,7 +10,7 @@
 #include "http/transport.h"
 #include "http/access/web-config.h"
 
-/* What is in the files, or in the configuration itself; PEM. */
+/* PEM from the files, or from the configuration itself. */
 typedef struct {
 	const char *cert, *key, *client_ca;	       /* the last may be NULL */
 	const char *cert_place, *key_place, *ca_place; /* for messages */
@@ -18,7 +18,7 @@ typedef struct {
 
 typedef struct {
 	const char *version; /* of rdmad: nothing else is promised to fit */
-	/* RDMAD_ERROR_CONFIG says what is wrong. */
+	/* RDMAD_ERROR_CONFIG. */
 	gpointer (*context_new)(const WebTls *config, const HttpTlsPems *pems, GError **error);
 	/* Connections that have it keep it. */
 	void (*context_free)(gpointer context);

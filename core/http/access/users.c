@@ -33,7 +33,7 @@ typedef struct {
 
 typedef struct {
 	HttpUsers *users;
-	HttpPeer peer; /* of the first who asked */
+	HttpPeer peer; /* of the first waiter */
 	char *digest;
 	Guess *guess; /* until it is under way */
 	gboolean is_user;
@@ -77,7 +77,7 @@ static gpointer guess_run(gpointer input, const RdmadJob *job, GError **error)
 
 static void users_begin(HttpUsers *users);
 
-/* Who has been right comes first, then who has not asked before, then by how often they were wrong. */
+/* Addresses with a correct password come first, then new ones, then by the number of failures. */
 #define RANK_RIGHT (-1)
 
 static int users_rank(const HttpUsers *users, const HttpPeer *peer)
@@ -118,7 +118,7 @@ static void check_tell(Check *check, HttpAuth answer)
 	check_free(check);
 }
 
-/* The check under way has come to an end; its waiters hear of it last, for they may ask again. */
+/* The present check has ended; its waiters are notified last, because they may start another. */
 static void users_end(HttpUsers *users, HttpAuth answer)
 {
 	Check *check = g_queue_pop_head(&users->checks);
@@ -186,7 +186,7 @@ static Check *users_find(HttpUsers *users, const char *digest)
 	return NULL;
 }
 
-/* When all places are taken, the last in the queue goes for one of a better rank. */
+/* When the queue is full, its last entry is dropped for one of a better rank. */
 static gboolean users_make_place(HttpUsers *users, int rank)
 {
 	Check *last;
@@ -294,7 +294,7 @@ void http_users_forget(HttpUsers *users, gpointer data)
 		check_forget(check, data);
 		if (check->waiters->len || check->job)
 			continue;
-		/* Nobody wants to know, and nobody has begun. */
+		/* No waiter is left, and the check has not begun. */
 		g_queue_delete_link(&users->checks, l);
 		check_free(check);
 	}

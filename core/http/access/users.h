@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who may use a listener, by name and password
+ * Users of a listener, by name and password
  *
- * A hash takes tens of milliseconds by design, so it is computed on a worker, one at a time, and few may
- * wait for it, one of each address: who guesses keeps out whoever shares the address, and not the others.
- * A password that was right is known again at once; one that was wrong costs its sender the
- * wait each time, whether or not there is such a user.  Addresses that have been right are served first,
- * those that were wrong last.
+ * A hash takes tens of milliseconds by design, so it is computed on a worker, one at a time, and
+ * few may wait for it, one of each address: a guessing client blocks only those that share its
+ * address.  A correct password is cached; a wrong one costs its sender the wait each time, whether
+ * or not there is such a user.  Addresses with a correct password are served first, those with a
+ * wrong one last.
  */
 #pragma once
 
@@ -33,7 +33,7 @@ typedef void (*HttpAuthFunc)(HttpAuth answer, gpointer data);
 /* `hashes`: name to bcrypt hash, not empty; a reference is kept.  `before`: those that they take the place
  * of, or NULL; what they remember is kept, as far as it is still right. */
 HttpUsers *http_users_new(RdmadWorkers *workers, GHashTable *hashes, const HttpUsers *before);
-/* Those who wait are told HTTP_AUTH_BUSY. */
+/* Waiters get HTTP_AUTH_BUSY. */
 void http_users_free(HttpUsers *users);
 /* `authorization`: the header's value, or NULL. */
 HttpAuth http_users_ask(HttpUsers *users, const HttpPeer *peer, const char *authorization,

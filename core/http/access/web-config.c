@@ -61,8 +61,7 @@ static gboolean check_cipher(const char *name, GError **error)
 {
 	if (g_strv_contains(cipher_suites, name))
 		return TRUE;
-	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
-		    "this is no cipher suite of Go that is held for secure");
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG, "not one of Go's secure cipher suites");
 	return FALSE;
 }
 
@@ -86,7 +85,7 @@ static gboolean check_curve(const char *name, GError **error)
 	if (curve_name(name))
 		return TRUE;
 	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
-		    "this curve is not known here; there are CurveP256, CurveP384, CurveP521 and "
+		    "unknown curve; known are CurveP256, CurveP384, CurveP521 and "
 		    "X25519");
 	return FALSE;
 }
@@ -166,7 +165,7 @@ static void pem_settle(WebPem *pem, const char *path)
 	pem->path = g_build_filename(directory, given, NULL);
 }
 
-/* What empty values and Go's names stand for. */
+/* Meaning of empty values and of Go's names. */
 static void tls_settle(WebTls *tls, const char *path)
 {
 	pem_settle(&tls->cert, path);
@@ -256,7 +255,7 @@ static gboolean read_tls(WebConfig *config, const char *path, const RdmadConfigN
 	config->tls.client_auth = client_auth_values[group.client_auth];
 	if (!good || !take_versions(config, map, group.min, group.max, error))
 		return FALSE;
-	/* Whoever says how wants it: without a certificate that is an error, and not plain text. */
+	/* A TLS setting without a certificate is an error, and not plain HTTP. */
 	config->has_tls = any_is_set(map);
 	return !config->has_tls || check_tls(map, &config->tls, error);
 }
@@ -345,7 +344,7 @@ static gboolean read_map(WebConfig *config, const RdmadConfigNode *map, ReadEntr
 }
 
 typedef struct {
-	gboolean http2; /* its default is true, and says only that it may be spoken */
+	gboolean http2; /* its default is true, which only allows HTTP/2 */
 	const RdmadConfigNode *headers;
 } HttpGroup;
 

@@ -43,11 +43,11 @@ typedef struct {
 	gboolean has_tls;
 	WebTls tls;
 	GPtrArray *headers;	/* WebHeader, for every answer */
-	GHashTable *users;	/* name to bcrypt hash; empty: no password is asked for */
+	GHashTable *users;	/* name to bcrypt hash; empty: no password is required */
 	char **open_paths;	/* that need no password; or NULL */
 	double rate_interval_s; /* between two requests; 0: no limit */
 	gint rate_burst;
-	GPtrArray *notes; /* char *: what was taken in another way than it says */
+	GPtrArray *notes; /* char *: values that were read as others */
 } WebConfig;
 
 /* `path`: for messages, and what relative paths are relative to.  RDMAD_ERROR_CONFIG, with path:line and

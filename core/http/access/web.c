@@ -13,10 +13,10 @@
 
 #include "http/server.h"
 
-#define LOOK_US	 1000000 /* how long nobody looks again */
+#define LOOK_US	 1000000 /* minimum time between two checks */
 #define FILE_MAX (1u << 20)
 
-/* What tells one content from another without reading it. */
+/* Identifies the contents of a file without reading it. */
 typedef struct {
 	dev_t device;
 	ino_t inode;
@@ -301,11 +301,11 @@ static const char *what_goes(const WebConfig *now, const WebConfig *next)
 	if (now->has_tls != next->has_tls)
 		return "TLS is turned on or off by a restart only";
 	if (config_has_users(now) && !config_has_users(next))
-		return "without any password it goes on after a restart only";
+		return "removing the last password needs a restart";
 	if (config_wants_certificates(now) && !config_wants_certificates(next))
-		return "without certificates of clients it goes on after a restart only";
+		return "no longer requiring client certificates needs a restart";
 	if (now->tls.client_sans && !next->tls.client_sans)
-		return "with any names of clients it goes on after a restart only";
+		return "no longer checking clients' names needs a restart";
 	return NULL;
 }
 
@@ -406,7 +406,7 @@ void http_web_close(HttpWeb *web)
 	g_free(web);
 }
 
-/* ---- what it says ---- */
+/* ---- status ---- */
 
 gboolean http_web_has_tls(const HttpWeb *web)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A web configuration in use: its file, what is in it, and what was made of it
+ * A web configuration in use: its file, its values, and the objects made of them
  *
- * It is looked at again, at most once a second, when a connection or request comes; on the loop, because
- * that one must not go by what is no longer so.  New values that are wrong are told once, and change
- * nothing.
+ * It is checked for changes when a connection or request arrives, at most once a second; on the
+ * loop, because that one must not use revoked values.  Invalid new values are ignored and logged
+ * once.
  */
 #pragma once
 
@@ -30,7 +30,7 @@ HttpTransport *http_web_transport(HttpWeb *web, int fd);
 const GPtrArray *http_web_headers(const HttpWeb *web);
 /* FALSE: too many requests. */
 gboolean http_web_admits(HttpWeb *web);
-/* NULL when no password is asked for at this path. */
+/* NULL if no password is required at this path. */
 HttpUsers *http_web_users(HttpWeb *web, const char *path);
 gboolean http_web_has_users(const HttpWeb *web);
 const char *http_web_path(const HttpWeb *web);

@@ -7,12 +7,14 @@
  * The container sees it as /run/rdmad, read-only.  Files change by being replaced, so the container
  * sees new text at once and never a part of it.
  *
- * <run_dir>/allocations is opened for each operation, without following a symbolic link, and everything
- * below is reached from that descriptor: nothing outside is ever written or removed, and a <run_dir>
- * that was removed is made again by the next allocation.  An id is a file name without "/".
+ * <run_dir>/allocations is opened for each operation, without following a symbolic link, and
+ * everything below is reached from that descriptor: nothing outside is ever written or removed, and
+ * a <run_dir> that was removed is made again by the next allocation.  An id is a file name without
+ * "/".
  *
- * Every function returns RDMAD_ERROR_FAILED for what the system refused, and for a <run_dir>/allocations
- * that is a symbolic link, no directory, or belongs to others; further codes are at the function.
+ * Every function returns RDMAD_ERROR_FAILED for what the system refused, and for a
+ * <run_dir>/allocations that is a symbolic link, no directory, or belongs to others; further codes
+ * are at the function.
  */
 #pragma once
 
@@ -23,7 +25,7 @@ RDMAD_API char *rdmad_allocation_dir_path(const char *run_dir, const char *id);
 
 /* Makes the directory where it is missing. */
 RDMAD_API gboolean rdmad_allocation_dir_make(const char *run_dir, const char *id, GError **error);
-/* Whether `file` is there.  FALSE with an error: it cannot be told. */
+/* Whether `file` exists.  FALSE with an error: unknown. */
 RDMAD_API gboolean rdmad_allocation_dir_has(const char *run_dir, const char *id, const char *file,
 					    GError **error);
 /* The text of `file`, g_free().  RDMAD_ERROR_NOT_FOUND: no such directory or file;
@@ -37,8 +39,8 @@ RDMAD_API gboolean rdmad_allocation_dir_write(const char *run_dir, const char *i
 /* Removes the directory with its files.  None there is no error. */
 RDMAD_API gboolean rdmad_allocation_dir_remove(const char *run_dir, const char *id, GError **error);
 
-/* The names of all directories, g_strfreev(); empty where there is no <run_dir>/allocations.  NULL: they
- * cannot be listed. */
+/* The names of all directories, g_strfreev(); empty where there is no <run_dir>/allocations.  NULL:
+ * they cannot be listed. */
 RDMAD_API char **rdmad_allocation_dir_list(const char *run_dir, GError **error);
 /* Removes the files that a killed process had not finished. */
 RDMAD_API void rdmad_allocation_dir_clean(const char *run_dir, const char *id);

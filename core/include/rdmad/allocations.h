@@ -2,21 +2,22 @@
 /*
  * Allocations: who holds which device
  *
- * An allocation says that one container holds a set of slots of one resource, and which devices stand
- * behind them.  It is written to the database before rdmad_allocations_grant() returns; when that fails
- * the table is unchanged.  Allocations outlive rdmad, kubelet and the container runtime; they end when
- * podresources no longer lists them, or when a module says so.  An allocation stays when its device is
- * unplugged: the holder still has to be told.
+ * An allocation says that one container holds a set of slots of one resource, and which devices
+ * stand behind them.  It is written to the database before rdmad_allocations_grant() returns; when
+ * that fails the table is unchanged.  Allocations outlive rdmad, kubelet and the container runtime;
+ * they end when podresources no longer lists them, or when a module ends them.  An allocation stays
+ * when its device is unplugged, because its holder still has to be notified.
  *
- * An allocation belongs to one container of one pod.  The containers of a pod may share slots, because
- * kubelet gives the devices of an init container to the containers after it; each of them has a
- * allocation of its own.  Allocate does not name the pod, so rdmad_allocations_grant() judges the allocations that
- * hold a slot already by who vouches for them (rdmad_allocations_set_kubelet()):
+ * An allocation belongs to one container of one pod.  The containers of a pod may share slots,
+ * because kubelet gives the devices of an init container to the containers after it; each of them
+ * has an allocation of its own.  Allocate does not name the pod, so rdmad_allocations_grant()
+ * judges the allocations that hold a slot already by who vouches for them
+ * (rdmad_allocations_set_kubelet()):
  *
- * - A kubelet that gave or listed a slot keeps books on it.  When this kubelet gives the slot again,
- *   the holder has ended, or is an earlier container of the pod that is being admitted.  Such an allocation
- *   stays beside the new one while it is younger than an admission may take; the next list of
- *   podresources tells which of the two it is.
+ * - A kubelet that gave or listed a slot keeps books on it.  When this kubelet gives the slot
+ *   again, the holder has ended, or is an earlier container of the pod that is being admitted.
+ *   Such an allocation stays beside the new one while it is younger than an admission may take; the
+ *   next list of podresources decides which of the two it is.
  * - A kubelet that started later may have lost its checkpoint: its offer proves nothing.  The holder
  *   lives when its cgroup does, or when kubelet lists its pod, with its devices or without.
  * - No process outlives the boot of the node.  A pod may, and then starts without an Allocate: the first
@@ -35,7 +36,7 @@
 struct RdmadAttachment {
 	char *netns;	   /* as the runtime named it */
 	char *interface;   /* in the pod */
-	char *rdma_device; /* kernel name in the pod, or NULL */
+	char *rdma_device; /* device name in the pod, or NULL */
 	char **addresses;  /* "192.0.2.7/24" */
 	int gid_index;	   /* RDMAD_UNKNOWN where there is none */
 };
@@ -47,9 +48,9 @@ struct RdmadAllocation {
 	char **slots;	/* as advertised to kubelet, sorted */
 	char **devices; /* stable id behind each slot, same order, same length */
 	char *owner;	/* the module that granted it */
-	char *mode;	/* "shared", "exclusive", "shared-multi" (each slot is to become an
-				 * interface of its own); NULL where it was not told */
-	char *pod_namespace, *pod_name; /* NULL until podresources has told */
+	char *mode;	/* "shared", "exclusive", "shared-multi" (each slot becomes an interface of
+		     * its own); NULL: unknown */
+	char *pod_namespace, *pod_name; /* NULL until podresources lists the pod */
 	char *container; /* NULL while the pod is unknown, and for an init container, which
 				 * podresources does not list */
 	char *boot,
@@ -71,24 +72,24 @@ typedef struct {
 	const char *const *slots;   /* NULL-terminated, in any order, without repeats */
 	const char *const *devices; /* behind each slot */
 	const char *mode;	    /* may be NULL */
-	gint64 asked_us;	    /* monotonic: when kubelet asked; lists from before prove
-					 * nothing; 0: any list will do */
+	gint64 asked_us; /* monotonic: when kubelet asked; earlier lists prove nothing; 0: any
+			  * list will do */
 } RdmadGrant;
 
 /*
- * Gives the slots to a new holder and returns its allocation, a reference of the caller's own.  Allocations of
- * holders that have ended are ended in the same transaction.  A slot whose holder lives is refused
- * in mode "exclusive"; in other modes it is given, and the event log warns.
- * RDMAD_ERROR_INVALID: nothing or too much asked for, or a slot twice; RDMAD_ERROR_BUSY: the holder
- * of an exclusive slot lives, and is named; RDMAD_ERROR_FAILED: not written.
+ * Gives the slots to a new holder and returns its allocation, a reference of the caller's own.
+ * Allocations of holders that have ended are ended in the same transaction.  A slot whose holder
+ * lives is refused in mode "exclusive"; in other modes it is given, and the event log warns.
+ * RDMAD_ERROR_INVALID: no slot, too many slots, or a slot twice; RDMAD_ERROR_BUSY: the holder of an
+ * exclusive slot lives, and is named; RDMAD_ERROR_FAILED: not written.
  */
 RDMAD_API const RdmadAllocation *rdmad_allocations_grant(RdmadAllocations *allocations,
 							 const RdmadGrant *grant,
 							 GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* RDMAD_ERROR_NOT_FOUND; RDMAD_ERROR_FAILED: not written, the allocation is still there. */
-/* Whether rdmad_allocations_grant() could judge better after a List of podresources that is asked for now:
- * call rdmad_pods_refresh() first. */
+/* Whether a new List of podresources would let rdmad_allocations_grant() judge better: call
+ * rdmad_pods_refresh() first. */
 RDMAD_API gboolean rdmad_allocations_in_doubt(RdmadAllocations *allocations,
 					      const RdmadGrant *grant);
 
@@ -118,30 +119,31 @@ RDMAD_API void rdmad_allocations_foreach(RdmadAllocations *allocations,
 					 gpointer data);
 
 /*
- * What lets allocations be rebuilt after the database was lost: kubelet still knows who holds a slot,
- * the module that owns the resource knows the device behind it.
+ * Resolvers let allocations be rebuilt after the database was lost: kubelet still lists the holder
+ * of a slot, and the module that owns the resource maps the slot to its device.
  */
 typedef struct {
 	const char *owner; /* module name */
 	const char *resource;
-	/* The stable id of the device behind a slot, valid until the next call; NULL: no such slot. */
+	/* The stable id of the device behind a slot, valid until the next call; NULL: no such
+	 * slot. */
 	const char *(*device_of)(const char *slot, gpointer data);
-	/* The id under which exactly these slots (sorted) were allocationed before, g_free(); NULL: not known.
-	 * May be NULL. */
+	/* The id under which exactly these slots (sorted) were allocationed before, g_free(); NULL:
+	 * not known. May be NULL. */
 	char *(*id_of)(const char *const *slots, gpointer data);
 } RdmadAllocationResolver;
 
 /* `resolver` is copied and replaces the one of that resource; without `device_of` it is withdrawn.
- * It is asked at the next List: call rdmad_pods_hint() once it knows its slots.
- * It goes with its owner. */
+ * It is called at the next List: call rdmad_pods_hint() once the slots are known.  It is withdrawn
+ * with its owner. */
 RDMAD_API void rdmad_allocations_set_resolver(RdmadAllocations *allocations, RdmadModule *owner,
 					      const RdmadAllocationResolver *resolver,
 					      gpointer data);
 
 /*
- * What the kernel knows of a pod.  EMPTY: its cgroup is there, and its last process has ended: it is
- * over once kubelet does not list it.  GONE: its cgroup was there and has been removed.  A pod that has
- * no cgroup yet, or whose cgroups cannot be seen, is UNKNOWN.
+ * The state of a pod's cgroup.  EMPTY: its cgroup is there, and its last process has ended: it is
+ * over once kubelet does not list it.  GONE: its cgroup was there and has been removed.  A pod that
+ * has no cgroup yet, or whose cgroups cannot be seen, is UNKNOWN.
  */
 typedef enum {
 	RDMAD_POD_LIFE_UNKNOWN,

@@ -14,7 +14,8 @@ RDMAD_API gboolean rdmad_attributes_set(RdmadAttributes *attributes, RdmadModule
 RDMAD_API const char *rdmad_attributes_get(RdmadAttributes *attributes, const char *name);
 
 typedef void (*RdmadAttributeFunc)(const char *name, const char *value, gpointer data);
-/* From the top of the loop; told the present value, if any, first.  `name` NULL: every attribute. */
+/* Called from the top of the loop, first with the present value, if any.  `name` NULL: every
+ * attribute. */
 RDMAD_API RdmadWatch *rdmad_attributes_watch(RdmadAttributes *attributes, RdmadModule *owner,
 					     const char *name, RdmadAttributeFunc fn,
 					     gpointer data) G_GNUC_WARN_UNUSED_RESULT;

@@ -3,17 +3,17 @@
  * Supervised child processes
  *
  * A child leads a process group of its own, inherits no descriptor but its three standard ones, no
- * environment and no signal disposition, and is killed by the kernel when the thread that started it
- * ends (PR_SET_PDEATHSIG): start it from the loop.  When the child has ended, at the deadline, or when
- * it is cancelled, what is left of its group is killed as well.
+ * environment and no signal disposition, and is killed by the kernel when the thread that started
+ * it ends (PR_SET_PDEATHSIG): start it from the loop.  When the child has ended, at the deadline,
+ * or when it is cancelled, what is left of its group is killed as well.
  */
 #pragma once
 
 #include <rdmad/types.h>
 #include <sys/types.h>
 
-#define RDMAD_CHILD_OUTPUT_MAX 65536u /* bytes that are kept of each stream unless told otherwise */
-#define RDMAD_CHILD_GRACE_MS   1000u  /* between SIGTERM and SIGKILL unless told otherwise */
+#define RDMAD_CHILD_OUTPUT_MAX 65536u /* default: bytes kept of each stream */
+#define RDMAD_CHILD_GRACE_MS   1000u  /* default: between SIGTERM and SIGKILL */
 
 /* All is copied. */
 typedef struct {

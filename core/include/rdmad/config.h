@@ -12,11 +12,12 @@
 #include <rdmad/types.h>
 
 typedef enum {
-	RDMAD_CONFIG_BOOL,    /* gboolean */
-	RDMAD_CONFIG_INT,     /* gint64; min..max */
-	RDMAD_CONFIG_STRING,  /* char *, g_free(); min..max bytes */
-	RDMAD_CONFIG_STRINGS, /* char **, g_strfreev(); a string, or a list or array of them */
-	RDMAD_CONFIG_DURATION, /* guint64 milliseconds; integer seconds, or "250ms", "5s", "2m", "1h" */
+	RDMAD_CONFIG_BOOL,     /* gboolean */
+	RDMAD_CONFIG_INT,      /* gint64; min..max */
+	RDMAD_CONFIG_STRING,   /* char *, g_free(); min..max bytes */
+	RDMAD_CONFIG_STRINGS,  /* char **, g_strfreev(); a string, or a list or array of them */
+	RDMAD_CONFIG_DURATION, /* guint64 milliseconds; integer seconds, or "250ms", "5s", "2m",
+			        * "1h" */
 	RDMAD_CONFIG_SIZE,     /* guint64 bytes; integer, or "64K", "8M", "2G" */
 	RDMAD_CONFIG_ENUM,     /* int; index into `choices` */
 	RDMAD_CONFIG_GROUP,  /* RdmadConfigNode *: borrowed, for a table of its own; may be NULL */
@@ -28,8 +29,8 @@ typedef struct {
 	const char *key;
 	RdmadConfigType type;
 	gsize offset;
-	/* In the member's unit; STRING: bytes; STRINGS, LIST, GROUPS: entries.  Both 0: any, but no string is
-	 * longer than 4096 bytes then. */
+	/* In the member's unit; STRING: bytes; STRINGS, LIST, GROUPS: entries.  Both 0: any, but no
+	 * string is longer than 4096 bytes then. */
 	gint64 min, max;
 	const char *const *choices; /* ENUM: NULL-terminated */
 	gboolean required;
@@ -87,8 +88,8 @@ typedef struct {
 
 /*
  * Fills `out`, whose members hold the defaults (strings allocated, they are freed when replaced).
- * `node` NULL: nothing is written, but required fields are missed.  On an error `out` holds a mixture
- * that the caller's free function must be able to take.
+ * `node` NULL: nothing is written, but required fields are missed.  On an error `out` holds a
+ * mixture that the caller's free function must be able to take.
  */
 RDMAD_API gboolean rdmad_config_parse(const RdmadConfigNode *node, const RdmadConfigField *fields,
 				      gpointer out, GError **error);
@@ -97,6 +98,7 @@ RDMAD_API gboolean rdmad_config_parse(const RdmadConfigNode *node, const RdmadCo
 RDMAD_API guint rdmad_config_length(const RdmadConfigNode *list);
 RDMAD_API const RdmadConfigNode *rdmad_config_entry(const RdmadConfigNode *list, guint index);
 
-/* Sets RDMAD_ERROR_CONFIG "file:line: path: message"; `key` NULL: the group itself.  Always FALSE. */
+/* Sets RDMAD_ERROR_CONFIG "file:line: path: message"; `key` NULL: the group itself.  Always
+ * FALSE. */
 RDMAD_API gboolean rdmad_config_error(const RdmadConfigNode *node, const char *key, GError **error,
 				      const char *format, ...) G_GNUC_PRINTF(4, 5);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counters: what a device counts, and who uses it, read now
+ * Counters and users of a device
  *
  * A reader belongs to one device and remembers what makes the next reading cheap, and what failed
- * lately: a counter that fails is left alone for a while, since each try may be a line in the kernel's log.
- * What cannot be read is said, never 0.
+ * lately: a counter that fails is left alone for a while, since each try may be a line in the
+ * kernel's log. A counter that cannot be read is reported as such, never as 0.
  *
  * Sources: Documentation/ABI/stable/sysfs-class-infiniband; include/uapi/rdma/rdma_netlink.h;
  * Documentation/networking/ethtool-netlink.rst, statistics.rst.
@@ -14,16 +14,20 @@
 #include <rdmad/types.h>
 
 typedef enum {
-	RDMAD_COUNTER_PORT, /* ports/N/counters{,_ext}: of the link, by sysfs name ("port_xmit_data") */
-	RDMAD_COUNTER_HW, /* of the driver, by port: RDMA netlink's statistics, or ports/N/hw_counters */
+	RDMAD_COUNTER_PORT,   /* ports/N/counters{,_ext}: of the link, by sysfs name
+			     * ("port_xmit_data") */
+	RDMAD_COUNTER_HW,     /* of the driver, by port: RDMA netlink's statistics, or
+			   * ports/N/hw_counters */
 	RDMAD_COUNTER_DEVICE, /* of the driver, for the whole device: hw_counters beside ports */
-	RDMAD_COUNTER_LINK, /* of an interface: "carrier_changes", "carrier_up_count", "carrier_down_count" */
-	RDMAD_COUNTER_PAUSE, /* of an interface, ethtool netlink: "tx_frames", "rx_frames" */
-	RDMAD_COUNTER_FEC, /* of an interface, ethtool netlink: "corrected", "uncorr", "corr_bits" (sums) */
+	RDMAD_COUNTER_LINK,   /* of an interface: "carrier_changes", "carrier_up_count",
+			     * "carrier_down_count" */
+	RDMAD_COUNTER_PAUSE,  /* of an interface, ethtool netlink: "tx_frames", "rx_frames" */
+	RDMAD_COUNTER_FEC, /* of an interface, ethtool netlink: "corrected", "uncorr", "corr_bits"
+			    * (sums) */
 	RDMAD_COUNTER_ETHTOOL, /* of an interface, `ethtool -S` names: "rx_prio3_pause" */
 } RdmadCounterGroup;
 
-/* What to read; the state of the ports always is. */
+/* Parts to read; the state of the ports always is. */
 typedef enum {
 	RDMAD_READ_COUNTERS = 1 << 0, /* PORT, HW, DEVICE */
 	RDMAD_READ_NETDEVS = 1 << 1,  /* LINK, PAUSE, FEC, ETHTOOL */
@@ -34,7 +38,7 @@ typedef struct {
 	RdmadCounterGroup group;
 	guint port;	    /* PORT and HW: from 1; else 0 */
 	const char *netdev; /* LINK, PAUSE, FEC, ETHTOOL; else NULL */
-	const char *name;   /* as the kernel says it; NULL: the whole group failed */
+	const char *name;   /* the kernel's name; NULL: the whole group failed */
 	guint64 value;
 	int errnum; /* not 0: no value; errno, or EBADMSG for what is no number */
 } RdmadCounter;
@@ -56,10 +60,11 @@ typedef enum {
 	RDMAD_USES_KINDS,
 } RdmadUses;
 
-/* What one process has made of the device's objects. */
+/* Objects of the device that one process has. */
 typedef struct {
 	guint pid;		  /* in our namespace; 0: who has none there: the kernel itself, a
-				 * thread that has ended, another pid namespace, all beyond the first 4096 */
+				 * thread that has ended, another pid namespace, all beyond the
+				 * first 4096 */
 	const char *pod_uid;	  /* from its cgroup; NULL: it is in no pod */
 	const char *container_id; /* NULL with pod_uid, or where the runtime's form is not known */
 	guint objects[RDMAD_USES_KINDS];
@@ -73,7 +78,8 @@ typedef struct {
 	guint n_ports;
 	RdmadDeviceUser *users; /* by pid */
 	guint n_users;
-	int users_errnum; /* not 0: users could not be listed; ETIMEDOUT: that would take too long */
+	int users_errnum; /* not 0: users could not be listed; ETIMEDOUT: that would take too long
+			   * */
 	gint64 time_us;	  /* monotonic, when the reading began */
 	GStringChunk *strings;
 	guint users_unlisted; /* bits, 1 << RdmadUses: kinds that are counted but could not be listed; all
@@ -88,7 +94,7 @@ typedef struct RdmadCounterReader RdmadCounterReader;
 /* Takes a reference of the device; `root` must outlive it. */
 RDMAD_API RdmadCounterReader *rdmad_counter_reader_new(const RdmadSysroot *root,
 						       const RdmadDevice *dev, RdmadReadWhat what);
-/* A reader for another snapshot of the same device, which knows what failed under the old one, even
+/* A reader for another snapshot of the same device.  It shares the old reader's back-off, even
  * while that one still reads. */
 RDMAD_API RdmadCounterReader *rdmad_counter_reader_renew(const RdmadCounterReader *old,
 							 const RdmadDevice *dev);
@@ -97,9 +103,9 @@ RDMAD_API void rdmad_counter_reader_unref(RdmadCounterReader *reader);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadCounterReader, rdmad_counter_reader_unref)
 
 /*
- * Blocks for as long as the driver takes: for a worker, and one call at a time to a reader.  Stops early
- * when `job` (may be NULL) is cancelled: RDMAD_ERROR_CANCELLED.  RDMAD_ERROR_GONE: the device has left.
- * Single counters that fail are no error.
+ * Blocks for as long as the driver takes: for a worker, and one call at a time to a reader.  Stops
+ * early when `job` (may be NULL) is cancelled: RDMAD_ERROR_CANCELLED.  RDMAD_ERROR_GONE: the device
+ * has left. Single counters that fail are no error.
  */
 RDMAD_API RdmadReading *rdmad_counter_reader_read(RdmadCounterReader *reader, const RdmadJob *job,
 						  GError **error);

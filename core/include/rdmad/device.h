@@ -2,9 +2,9 @@
 /*
  * RDMA devices
  *
- * An RdmadDevice is a fact about the past: it never changes and is shared by reference.  When the
- * hardware changes the inventory holds another one under the same id.  A string that could not be
- * read is NULL, a number RDMAD_UNKNOWN; `problems` says why.
+ * An RdmadDevice is a snapshot: it never changes and is shared by reference.  When the hardware
+ * changes the inventory holds another one under the same id.  A string that could not be read is
+ * NULL, a number RDMAD_UNKNOWN; `problems` says why.
  *
  * Sources: Documentation/ABI/stable/sysfs-class-infiniband, sysfs-bus-pci, sysfs-class-net;
  * include/uapi/rdma/rdma_netlink.h.
@@ -62,13 +62,13 @@ typedef struct {
 	int phys_state;	  /* 1 Sleep 2 Polling 3 Disabled 4 PortConfigurationTraining 5 LinkUp
 				 * 6 LinkErrorRecovery 7 Phy Test, or RDMAD_UNKNOWN */
 	gint64 rate_mbps; /* 400000 for "400 Gb/sec (4X NDR)" */
-	char *rate_text;  /* as the kernel says it */
+	char *rate_text;  /* the kernel's text */
 	int lid, sm_lid;  /* InfiniBand; 0 elsewhere */
 	int pkey0;	  /* default P_Key, or RDMAD_UNKNOWN */
 	char *netdev;	  /* the interface of this port, or NULL */
-	/* Since rdmad first saw the port: changes of its state, with those that the kernel told of and
-	 * that were over before anybody looked; when the last was (wall clock, 0: never); changes of
-	 * the GID table. */
+	/* Since rdmad first saw the port: changes of its state, including those between two scans
+	 * that the kernel reported; the time of the last (wall clock, 0: never); changes of the GID
+	 * table. */
 	guint64 transitions, gid_changes;
 	gint64 changed_us;
 	RdmadGid *gids; /* in index order; empty entries are left out */
@@ -83,7 +83,7 @@ typedef struct {
 	int carrier; /* 1, 0, RDMAD_UNKNOWN (interface is down) */
 	char *operstate;
 	int carrier_changes; /* since the interface is there; RDMAD_UNKNOWN without netlink */
-	int speed_mbps;	     /* RDMAD_UNKNOWN where the driver does not say */
+	int speed_mbps;	     /* RDMAD_UNKNOWN where the driver does not report it */
 	char *master;	     /* bond or bridge above it, or NULL */
 	char **addresses;    /* "192.0.2.7/24", "2001:db8::7/64"; empty without netlink */
 } RdmadNetdev;
@@ -113,10 +113,10 @@ typedef enum {
 struct RdmadDevice {
 	int refs;
 	/* Unique, stable, [A-Za-z0-9._:-]: the PCI address "0000:3b:00.0"; with "-" and the name of
-	 * the auxiliary device for a subfunction, or with the kernel name for a second RDMA device
-	 * of one function; the kernel name where there is no PCI function. */
+	 * the auxiliary device for a subfunction, or with the device name for a second RDMA device
+	 * of one function; the device name where there is no PCI function. */
 	char *id;
-	char *name; /* kernel name now, "mlx5_0"; changes with a rename */
+	char *name; /* the kernel's name at present, "mlx5_0"; changes with a rename */
 	int index;  /* RDMA netlink's dev_index, or RDMAD_UNKNOWN without netlink */
 	RdmadNodeType node_type;
 	char *node_guid; /* "0c42:a103:0065:4321" */
@@ -148,7 +148,7 @@ struct RdmadDevice {
 	RdmadChardev *chardevs; /* in the order of their kinds, rdma_cm last */
 	guint n_chardevs;
 	gboolean fatal;	 /* its driver gave it up; holds until it is removed or added again */
-	guint stale;	 /* looks in a row that failed, and this is what was seen before them */
+	guint stale;	 /* failed scans in a row; the rest is from before them */
 	char **problems; /* "ports/1/rate: Input/output error"; empty when all is well */
 };
 
@@ -177,7 +177,7 @@ struct RdmadGpu {
 	char **pci_path;
 };
 
-/* How far two PCI functions are apart, in the words of `nvidia-smi topo -m`. */
+/* Distance between two PCI functions, in the terms of `nvidia-smi topo -m`. */
 typedef enum {
 	RDMAD_DISTANCE_SELF, /* X */
 	RDMAD_DISTANCE_PIX,  /* at most one PCIe bridge between them */

@@ -9,7 +9,7 @@
 
 #include <rdmad/types.h>
 
-/* `fn` is told a moment after a change, once for many; what changed it finds out itself. */
+/* `fn` is called a moment after a change, once for many; it has to find out which. */
 RDMAD_API RdmadDirectoryWatch *rdmad_directory_watch_new(RdmadLoop *loop, RdmadModule *owner,
 							 const char *path,
 							 void (*fn)(gpointer data),

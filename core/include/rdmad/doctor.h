@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Findings of `rdmad doctor`: what support always asks, and each problem with what to do about it
+ * Findings of `rdmad doctor`: the node as support needs to see it, and each problem with advice
  */
 #pragma once
 
@@ -12,6 +12,7 @@ typedef enum {
 	RDMAD_FINDING_PROBLEM, /* something will not work */
 } RdmadFinding;
 
-/* Appends {"level", "subject", "text", "advice"} to a JSON array.  `advice` NULL: none is needed. */
+/* Appends {"level", "subject", "text", "advice"} to a JSON array.  `advice` NULL: none is
+ * needed. */
 RDMAD_API void rdmad_doctor_add(struct json_t *findings, RdmadFinding level, const char *subject,
 				const char *text, const char *advice);

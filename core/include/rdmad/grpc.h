@@ -37,8 +37,8 @@ RDMAD_API const char *rdmad_grpc_status_name(RdmadGrpcStatus status);
 
 /* ---- server ---- */
 
-/* One call came in, with its whole request message (valid during the callback).  Answer now or later
- * (keep a reference): reply() or fail() ends it; streaming methods send() first. */
+/* One call came in, with its whole request message (valid during the callback).  Answer now or
+ * later (keep a reference): reply() or fail() ends it; streaming methods send() first. */
 typedef void (*RdmadGrpcHandler)(RdmadGrpcCall *call, const guint8 *message, gsize size,
 				 gpointer data);
 
@@ -57,8 +57,8 @@ typedef struct {	       /* 0: the default in parentheses */
 /*
  * Listens at `socket_path` (mode 0600; a stale socket there is removed, a live one or another kind
  * of file is RDMAD_ERROR_BUSY).  `methods` ends with a NULL path and must outlive the server.
- * Freeing it sends GOAWAY, ends open calls with UNAVAILABLE (`ended` is called for them) and unlinks
- * the socket, unless another has taken the path.
+ * Freeing it sends GOAWAY, ends open calls with UNAVAILABLE (`ended` is called for them) and
+ * unlinks the socket, unless another has taken the path.
  */
 RDMAD_API RdmadGrpcServer *rdmad_grpc_server_new(RdmadLoop *loop, RdmadModule *owner,
 						 const char *socket_path,
@@ -71,7 +71,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadGrpcServer, rdmad_grpc_server_free)
 RDMAD_API void rdmad_grpc_server_drain(RdmadGrpcServer *server, void (*drained)(gpointer data),
 				       gpointer data);
 
-/* What a server has done since it began, for the metrics. */
+/* Totals of a server since it began, for the metrics. */
 typedef struct {
 	guint connections; /* now open */
 	guint calls;	   /* now open */
@@ -82,7 +82,8 @@ RDMAD_API void rdmad_grpc_server_totals(const RdmadGrpcServer *server,
 
 RDMAD_API RdmadGrpcCall *rdmad_grpc_call_ref(RdmadGrpcCall *call);
 RDMAD_API void rdmad_grpc_call_unref(RdmadGrpcCall *call);
-/* Sends the one message of a unary call, and OK.  On a call that has ended, all of these do nothing. */
+/* Sends the one message of a unary call, and OK.  On a call that has ended, all of these do
+ * nothing. */
 RDMAD_API void rdmad_grpc_call_reply(RdmadGrpcCall *call, const guint8 *message, gsize size);
 RDMAD_API void rdmad_grpc_call_fail(RdmadGrpcCall *call, RdmadGrpcStatus status, const char *format,
 				    ...) G_GNUC_PRINTF(3, 4);
@@ -112,13 +113,16 @@ RDMAD_API void rdmad_grpc_channel_free(RdmadGrpcChannel *channel);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadGrpcChannel, rdmad_grpc_channel_free)
 
 typedef struct {
-	/* A response message (valid during the callback); once for unary, any number for streams. */
+	/* A response message (valid during the callback); once for unary, any number for
+	 * streams. */
 	void (*message)(const guint8 *message, gsize size, gpointer data);
-	/* The end; always called, once, from the loop, and never from inside rdmad_grpc_channel_call(). */
+	/* The end; always called, once, from the loop, and never from inside
+	 * rdmad_grpc_channel_call(). */
 	void (*done)(RdmadGrpcStatus status, const char *text, gpointer data);
 } RdmadGrpcRequestOps;
 
-/* `deadline_ms` 0: none.  No connection is UNAVAILABLE through `done`.  The handle is valid until `done`. */
+/* `deadline_ms` 0: none.  No connection is UNAVAILABLE through `done`.  The handle is valid until
+ * `done`. */
 RDMAD_API RdmadGrpcRequest *rdmad_grpc_channel_call(RdmadGrpcChannel *channel, const char *method,
 						    const guint8 *message, gsize size,
 						    guint deadline_ms,

@@ -24,13 +24,13 @@ RDMAD_API gboolean rdmad_http_route(RdmadHttp *http, RdmadModule *owner, const c
 RDMAD_API void rdmad_http_unroute(RdmadHttp *http, const char *method, const char *path);
 
 /*
- * "127.0.0.1:9889", "[::1]:9889", ":9889"; the listener goes with its owner.  `web_config`: NULL, or a
- * file of TLS and basic authentication in the form of Prometheus' exporter-toolkit, which is read again
- * when it changes: rdmad-web-config(5).
+ * "127.0.0.1:9889", "[::1]:9889", ":9889"; the listener goes with its owner.  `web_config`: NULL,
+ * or a file of TLS and basic authentication in the form of Prometheus' exporter-toolkit, which is
+ * read again when it changes: rdmad-web-config(5).
  */
 RDMAD_API gboolean rdmad_http_listen(RdmadHttp *http, RdmadModule *owner, const char *address,
 				     const char *web_config, GError **error);
-/* What it would say of the form of an address; RDMAD_ERROR_INVALID. */
+/* Checks the syntax of an address; RDMAD_ERROR_INVALID. */
 RDMAD_API gboolean rdmad_http_address_check(const char *address, GError **error);
 /* Reads such a file, and the files that it names; RDMAD_ERROR_CONFIG with file:line. */
 RDMAD_API gboolean rdmad_http_web_config_check(RdmadHttp *http, const char *path, GError **error);

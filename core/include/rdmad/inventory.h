@@ -2,9 +2,9 @@
 /*
  * Inventory: the devices of this node
  *
- * Watchers are told from the top of the loop, never from inside a call that changed the inventory.
- * A new watch is told `added` for what is there already.  Devices come in the order of their ids,
- * with numbers compared as numbers (mlx5_2 before mlx5_10).
+ * Watchers are notified from the top of the loop, never from inside a call that changed the
+ * inventory.  A new watch gets `added` for each present device.  Devices come in the order of their
+ * ids, with numbers compared as numbers (mlx5_2 before mlx5_10).
  */
 #pragma once
 
@@ -24,8 +24,8 @@ typedef struct {
 	void (*added)(const RdmadDevice *dev, gpointer data);
 	void (*changed)(const RdmadDevice *before, const RdmadDevice *now, gpointer data);
 	void (*removed)(const RdmadDevice *dev, gpointer data);
-	/* After the calls above for one look at the hardware, once: the moment to act on the whole.
-	 * A new watch hears it even when there is no device, but not before the first look. */
+	/* Called once after the calls above for one scan: the moment to act on the whole.  A new
+	 * watch gets it even when there is no device, but not before the first scan. */
 	void (*settled)(gpointer data);
 } RdmadInventoryOps;
 

@@ -23,7 +23,7 @@ typedef enum { /* syslog's numbers, as the event log wants them */
 	       RDMAD_LOG_DEBUG = 7,
 } RdmadLogLevel;
 
-/* What a line is about; NULL members are left out. */
+/* Subject of a line; NULL members are left out. */
 typedef struct {
 	const char *device; /* stable id */
 	const char *pod;    /* namespace/name */

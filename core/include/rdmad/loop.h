@@ -27,10 +27,10 @@ typedef void (*RdmadChildFunc)(pid_t pid, int status, gpointer data);
 RDMAD_API RdmadEvent *rdmad_loop_add_io(RdmadLoop *loop, RdmadModule *owner, int fd, RdmadIo want,
 					RdmadIoFunc fn, gpointer data,
 					GError **error) G_GNUC_WARN_UNUSED_RESULT;
-/* Changes what an io event waits for; 0: nothing for now, which never fails.  FALSE with errno: epoll
- * has refused, and the event waits for nothing until it is asked again. */
+/* Changes what an io event waits for; 0: nothing for now, which never fails.  FALSE with errno:
+ * epoll has refused, and the event waits for nothing until the next call. */
 RDMAD_API gboolean rdmad_event_want(RdmadEvent *ev, RdmadIo want);
-/* Served after all others, one a turn of the loop: for what strangers can ask for.  Not from the
+/* Served after all others, one a turn of the loop: for requests of untrusted clients.  Not from the
  * event's own callback. */
 RDMAD_API void rdmad_event_set_low(RdmadEvent *ev);
 

@@ -46,7 +46,8 @@ RDMAD_API RdmadMessage *rdmad_message_receive(int socket, const RdmadMessageLimi
 /* ---- on the loop ---- */
 
 typedef struct {
-	/* The descriptors that are left in `message` are closed, and it is freed, after the call. */
+	/* The descriptors that are left in `message` are closed, and it is freed, after the
+	 * call. */
 	void (*message)(RdmadMessagePeer *peer, RdmadMessage *message, gpointer data);
 	/* The peer hung up, broke a limit or was too late, having sent something before.  It is
 	 * invalid after the call.  Not called after rdmad_message_peer_close(). */

@@ -4,13 +4,13 @@
  *
  *	create -> start -> (reload)* -> stop -> destroy
  *
- * create   reads the configuration and touches nothing outside the process; `rdmad --check` ends here.
- * start    opens sockets, adds events and watches.  On failure destroy follows, not stop.
- * reload   optional; on failure the module goes on with what it had.
- * stop     gives back everything that start and the callbacks took.  Modules are stopped in the
+ * create reads the configuration and touches nothing outside the process; `rdmad --check` ends
+ * here. start opens sockets, adds events and watches.  On failure destroy follows, not stop. reload
+ * optional; on failure the module goes on with what it had. stop gives back everything that start
+ * and the callbacks took.  Modules are stopped in the
  *          reverse of the order in which they started.
- * destroy  frees the state.  What the module still has in the core after this is freed for it, and
- *          the log says so.  The shared object itself stays mapped until the process ends.
+ * destroy frees the state.  Everything that the module still has in the core after this is freed
+ * and logged.  The shared object itself stays mapped until the process ends.
  *
  * A module keeps all that changes in its state: nothing static.
  */
@@ -35,9 +35,8 @@ typedef struct {
 } RdmadCommandColumn;
 
 /*
- * A command of `rdmad`, for people who ask the running daemon: GET `path` with the options as its query,
- * a route that the module has on the control socket (http.h).  The answer is a JSON object; --json
- * prints it as it is.
+ * A command of `rdmad`: GET `path` with the options as its query, a route of the module on the
+ * control socket (http.h).  The answer is a JSON object; --json prints it as it is.
  */
 typedef struct {
 	const char *name;      /* [a-z0-9-]{1,32}, as `rdmad NAME`; the core's own come first */
@@ -46,8 +45,8 @@ typedef struct {
 	const char *summary;   /* a line */
 	const char *path;      /* "/api/v1/explain" */
 	const RdmadCommandOption *options; /* up to one without a name; may be NULL */
-	/* The answer's member that is the list of rows, and what is shown of each, up to one without a
-	 * title.  NULL: the answer's member "text" is printed. */
+	/* The answer's member that is the list of rows, and what is shown of each, up to one
+	 * without a title.  NULL: the answer's member "text" is printed. */
 	const char *rows;
 	const RdmadCommandColumn *columns;
 } RdmadCommand;
@@ -68,10 +67,10 @@ typedef struct {
 	void (*drain)(gpointer state);
 	void (*stop)(gpointer state);
 	void (*destroy)(gpointer state);
-	/* FALSE: it cannot do its work now; `why` (not NULL) is set to a line for people, owned by the
-	 * caller.  For /readyz; NULL: ready once started. */
+	/* FALSE: it cannot do its work now; `why` (not NULL) is set to a line for people, owned by
+	 * the caller.  For /readyz; NULL: ready once started. */
 	gboolean (*ready)(gpointer state, char **why);
-	/* What `rdmad status` shows of it: a JSON object, owned by the caller; may be NULL. */
+	/* The module's part of `rdmad status`: a JSON object, owned by the caller; may be NULL. */
 	struct json_t *(*status)(gpointer state);
 	/* Lines for `rdmad doctor`, by way of rdmad_doctor_*(); may be NULL. */
 	void (*doctor)(gpointer state, struct json_t *findings);

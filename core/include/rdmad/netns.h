@@ -9,7 +9,8 @@
 #include <rdmad/types.h>
 #include <sys/types.h>
 
-/* A namespace as long as the machine runs and somebody holds it; later another may have the same. */
+/* A namespace as long as the machine runs and somebody holds it; later another may have the
+ * same. */
 typedef struct {
 	dev_t device;
 	ino_t inode;
@@ -18,9 +19,10 @@ typedef struct {
 RDMAD_API gboolean rdmad_netns_id_equal(const RdmadNetnsId *a, const RdmadNetnsId *b);
 
 /*
- * A descriptor of the namespace at `path`, /run/netns/NAME or /proc/PID/ns/net.  Nothing but a network
- * namespace is ever opened, so a path of a device or a FIFO does no harm.  `id` may be NULL.
- * RDMAD_ERROR_NOT_FOUND: no such path; RDMAD_ERROR_INVALID: no network namespace, or rdmad's own.
+ * A descriptor of the namespace at `path`, /run/netns/NAME or /proc/PID/ns/net.  Nothing but a
+ * network namespace is ever opened, so a path of a device or a FIFO does no harm.  `id` may be
+ * NULL. RDMAD_ERROR_NOT_FOUND: no such path; RDMAD_ERROR_INVALID: no network namespace, or rdmad's
+ * own.
  */
 RDMAD_API int rdmad_netns_open(const char *path, RdmadNetnsId *id, GError **error);
 /* The same of a descriptor that somebody sent.  RDMAD_ERROR_INVALID as above. */
@@ -32,8 +34,9 @@ RDMAD_API int rdmad_netns_open_own(RdmadNetnsId *id, GError **error);
 typedef gboolean (*RdmadNetnsFunc)(gpointer data, GError **error);
 
 /*
- * Calls `fn` on a new thread that is inside the namespace `netns`, and waits for its end: for the `run`
- * of a job (work.h), whose own thread never leaves rdmad's namespace.  `fn` touches nothing of the
- * core.  RDMAD_ERROR_FAILED: the namespace could not be entered; else as `fn` says.
+ * Calls `fn` on a new thread that is inside the namespace `netns`, and waits for its end: for the
+ * `run` of a job (work.h), whose own thread never leaves rdmad's namespace.  `fn` touches nothing
+ * of the core.  RDMAD_ERROR_FAILED: the namespace could not be entered; otherwise the error of
+ * `fn`.
  */
 RDMAD_API gboolean rdmad_netns_call(int netns, RdmadNetnsFunc fn, gpointer data, GError **error);

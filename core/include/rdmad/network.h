@@ -2,14 +2,15 @@
 /*
  * Links, addresses, routes, rules and sysctls of a network namespace, and RDMA devices in it
  *
- * All of these block, for milliseconds where the kernel waits for RCU: call them from the `run` of a
- * job (work.h), one thread at a time for one RdmadNetwork.  Descriptors of namespaces stay the caller's.
+ * All of these block, for milliseconds where the kernel waits for RCU: call them from the `run` of
+ * a job (work.h), one thread at a time for one RdmadNetwork.  Descriptors of namespaces stay the
+ * caller's.
  *
- * Errors: RDMAD_ERROR_NOT_FOUND (no such link, address, route or rule), RDMAD_ERROR_BUSY (it is there
- * already, or in use), RDMAD_ERROR_INVALID (refused before the kernel was asked), RDMAD_ERROR_TIMEOUT,
- * RDMAD_ERROR_UNAVAILABLE (a list that changed each time it was read), RDMAD_ERROR_LIMIT (a list of more
- * than 65536 entries), RDMAD_ERROR_FAILED; the message has the kernel's own explanation where it gives
- * one.  rdmad_network_errnum() has its errno.
+ * Errors: RDMAD_ERROR_NOT_FOUND (no such link, address, route or rule), RDMAD_ERROR_BUSY (it is
+ * there already, or in use), RDMAD_ERROR_INVALID (refused without a request to the kernel),
+ * RDMAD_ERROR_TIMEOUT, RDMAD_ERROR_UNAVAILABLE (a list that changed each time it was read),
+ * RDMAD_ERROR_LIMIT (a list of more than 65536 entries), RDMAD_ERROR_FAILED; the message has the
+ * kernel's own explanation where it gives one.  rdmad_network_errnum() has its errno.
  *
  * Sources: rtnetlink(7), include/uapi/linux/{if_link,if_addr,rtnetlink,fib_rules,neighbour}.h,
  * include/uapi/rdma/rdma_netlink.h.
@@ -24,7 +25,7 @@ RDMAD_API void rdmad_network_close(RdmadNetwork *net);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadNetwork, rdmad_network_close)
 /* Of the last call; 0: it succeeded. */
 RDMAD_API int rdmad_network_errnum(const RdmadNetwork *net);
-/* The number by which this namespace knows another (RdmadLink.parent_netns); -1: it has none. */
+/* The id of another namespace in this one (RdmadLink.parent_netns); -1: it has none. */
 RDMAD_API gboolean rdmad_network_netns_number(RdmadNetwork *net, int netns, int *number,
 					      GError **error);
 
@@ -116,15 +117,16 @@ typedef struct {
 } RdmadLinkChange;
 
 /*
- * A move to a namespace where `name` is taken may fail with EEXIST after the link was moved, under its
- * old name (up to and including kernel 6.18): look for it there.
+ * A move to a namespace where `name` is taken may fail with EEXIST after the link was moved, under
+ * its old name (up to and including kernel 6.18): look for it there.
  */
 RDMAD_API gboolean rdmad_link_change(RdmadNetwork *net, int ifindex, const RdmadLinkChange *change,
 				     GError **error);
 /* `there` FALSE: takes it away. */
 RDMAD_API gboolean rdmad_link_set_altname(RdmadNetwork *net, int ifindex, const char *name,
 					  gboolean there, GError **error);
-/* All at once: the kernel waits for RCU once, not for each.  Links that are gone already are no error. */
+/* All at once: the kernel waits for RCU once, not for each.  Links that are gone already are no
+ * error. */
 RDMAD_API gboolean rdmad_links_delete(RdmadNetwork *net, const int *ifindexes, guint n,
 				      GError **error);
 
@@ -240,6 +242,7 @@ RDMAD_API char *rdmad_sysctl_read(int netns, const char *name, GError **error);
 
 /* "shared" or "exclusive"; NOT_FOUND: this kernel has no such mode. */
 RDMAD_API const char *rdmad_rdma_netns_mode(GError **error);
-/* Moves an RDMA device that is in the namespace `from`, where the request is made, to `to`.  0: rdmad's
- * own.  RDMAD_ERROR_FAILED with EOPNOTSUPP's words: shared mode, or a driver that cannot. */
+/* Moves an RDMA device that is in the namespace `from`, where the request is made, to `to`.  0:
+ * rdmad's own.  RDMAD_ERROR_FAILED with EOPNOTSUPP's words: shared mode, or a driver that
+ * cannot. */
 RDMAD_API gboolean rdmad_rdma_move(int from, const char *device, int to, GError **error);

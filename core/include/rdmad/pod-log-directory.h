@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pod log directory: which pod a uid is of
+ * Pod log directory: from uids to pods
  *
- * Cgroups say uids.  Kubelet keeps a directory of logs for each pod of the node, NAMESPACE_NAME_UID
- * (pkg/kubelet/kuberuntime/helpers.go, BuildPodLogsDirectory); for a static pod the uid is a hash
- * there as it is in the cgroup.
+ * Cgroups contain uids only.  Kubelet keeps a directory of logs for each pod of the node,
+ * NAMESPACE_NAME_UID (pkg/kubelet/kuberuntime/helpers.go, BuildPodLogsDirectory); for a static pod
+ * the uid is a hash there as it is in the cgroup.
  */
 #pragma once
 

@@ -26,14 +26,15 @@ RDMAD_API void rdmad_pods_refresh(RdmadPods *pods, RdmadModule *owner, RdmadPods
 				  gpointer data);
 /* `fn` will not be called with `data`, however many refreshes asked for it. */
 RDMAD_API void rdmad_pods_cancel(RdmadPods *pods, RdmadPodsFunc fn, gpointer data);
-/* Something changed that podresources will know soon (an Allocate): refreshes after a short time,
- * again with back-off until all allocations are named.  While there are allocations, every five minutes. */
+/* Schedules a refresh after a change that podresources will list soon (an Allocate): after a short
+ * time, again with back-off until all allocations are named.  While there are allocations, every
+ * five minutes. */
 RDMAD_API void rdmad_pods_hint(RdmadPods *pods);
 
 /* Notices a kubelet that has started since the last List: before its word is weighed. */
 RDMAD_API void rdmad_pods_look(RdmadPods *pods);
 
-/* What the last good List said; borrowed until the turn of the loop ends. */
+/* The last good List; borrowed until the turn of the loop ends. */
 RDMAD_API guint rdmad_pods_count(RdmadPods *pods);
 RDMAD_API const RdmadPodDevices *rdmad_pods_nth(RdmadPods *pods, guint index);
 /* Whether it may be taken as complete: its kubelet had been there for a minute.  One that starts lists
@@ -42,6 +43,6 @@ RDMAD_API gboolean rdmad_pods_is_steady(RdmadPods *pods);
 /* Whether the pod was in it, with devices or without. */
 RDMAD_API gboolean rdmad_pods_lists(RdmadPods *pods, const char *pod_namespace,
 				    const char *pod_name);
-/* Who holds an id, or NULL. */
+/* The holder of an id, or NULL. */
 RDMAD_API const RdmadPodDevices *rdmad_pods_holder(RdmadPods *pods, const char *resource,
 						   const char *id);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Socket file: tells one server at a path from its successor
+ * Socket file: distinguishes a server at a path from its successor
  *
  * The change time belongs to it, because file systems use the numbers of inodes again.
  */

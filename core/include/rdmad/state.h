@@ -2,11 +2,11 @@
 /*
  * A module's own tables in the state database (SQLite; <state-dir>/rdmad.db)
  *
- * What rdmad_tables_write() has returned TRUE for is on the disk: answer after it.  Only on the loop,
- * and no other write, of allocations for example, from within one.
+ * What rdmad_tables_write() has returned TRUE for is on the disk: answer after it.  Only on the
+ * loop, and no other write, of allocations for example, from within one.
  *
- * All names that a module makes in the database begin with "module_", its own name and "_", with "_"
- * for "-": module_cni_journal.
+ * All names that a module makes in the database begin with "module_", its own name and "_", with
+ * "_" for "-": module_cni_journal.
  */
 #pragma once
 
@@ -17,9 +17,9 @@ typedef struct {
 	/* SQL, NULL-terminated: entry N leads from version N to N + 1.  Never edit one that was
 	 * released: add another. */
 	const char *const *migrations;
-	/* The database was lost under the daemon and made again: writes all rows that there should be.
-	 * It is inside a transaction, and what the tables have may be old: delete all rows first.
-	 * NULL: the tables are left as they are found. */
+	/* The database was lost under the daemon and made again: writes all rows that there should
+	 * be. It is inside a transaction, and what the tables have may be old: delete all rows
+	 * first. NULL: the tables are left as they are found. */
 	gboolean (*rewrite)(RdmadTables *tables, gpointer data, GError **error);
 } RdmadTablesClass;
 
@@ -57,8 +57,8 @@ typedef struct {
 
 /* ---- writing ---- */
 
-/* All that `fn` runs is on the disk when this returns TRUE, or nothing is.  `fn` may be called a second
- * time, when the database was lost during the first. */
+/* All that `fn` runs is on the disk when this returns TRUE, or nothing is.  `fn` may be called a
+ * second time, when the database was lost during the first. */
 RDMAD_API gboolean rdmad_tables_write(RdmadTables *tables,
 				      gboolean (*fn)(RdmadTables *tables, gpointer data,
 						     GError **error),

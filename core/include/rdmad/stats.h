@@ -2,9 +2,9 @@
 /*
  * Stats: what rdmad counts of itself
  *
- * Core and modules register families here; whoever exports them (the metrics module) reads them all.
- * Names follow Prometheus: base units, the unit at the end, counters WITHOUT "_total".  Loop only; cheap
- * whether or not anybody reads.
+ * Core and modules register families here; whoever exports them (the metrics module) reads them
+ * all. Names follow Prometheus: base units, the unit at the end, counters WITHOUT "_total".  Loop
+ * only; cheap whether or not anybody reads.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 
 #define RDMAD_STAT_LABELS 4u /* at most, a family */
 #define RDMAD_STAT_SERIES                                                                          \
-	4096u /* at most, a family: what is more is dropped and the log says so once */
+	4096u /* series at most a family; more are dropped, which is logged once */
 
 typedef enum {
 	RDMAD_STAT_COUNTER,
@@ -27,7 +27,8 @@ typedef struct {
 	const char *help;
 	const char *labels[RDMAD_STAT_LABELS + 1]; /* names, NULL-terminated */
 	const double *bounds; /* HISTOGRAM: upper bounds, rising, 0 ends them; +Inf is added */
-	/* May be NULL.  Called before the family is read, with its series dropped: sets them again. */
+	/* May be NULL.  Called before the family is read, with its series dropped: sets them
+	 * again. */
 	void (*collect)(RdmadStat *stat, gpointer data);
 } RdmadStatClass;
 
@@ -36,8 +37,9 @@ RDMAD_API RdmadStat *rdmad_stats_add(RdmadStats *stats, RdmadModule *owner,
 				     const RdmadStatClass *klass, gpointer data, GError **error);
 RDMAD_API void rdmad_stat_free(RdmadStat *stat);
 
-/* `labels`: values in the order of the class's names, NULL-terminated; NULL where it has none.  A series
- * begins when it is first named; add 0 to show it before anything happened.  `stat` NULL: nothing. */
+/* `labels`: values in the order of the class's names, NULL-terminated; NULL where it has none.  A
+ * series begins when it is first named; add 0 to show it before anything happened.  `stat` NULL:
+ * nothing. */
 RDMAD_API void rdmad_stat_add(RdmadStat *stat, double amount, const char *const *labels);
 RDMAD_API void rdmad_stat_set(RdmadStat *stat, double value, const char *const *labels);
 RDMAD_API void rdmad_stat_observe(RdmadStat *stat, double value, const char *const *labels);

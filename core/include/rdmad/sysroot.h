@@ -3,11 +3,11 @@
  * Sysroot: the only opener of /sys, /proc and /dev
  *
  * Paths are relative to the root ("sys/class/infiniband") and never leave it, whatever links they
- * meet.  Values are read whole, up to RDMAD_SYSROOT_MAX bytes, and stripped of trailing white space.
- * All functions may be called from a worker; the object is immutable.
+ * meet.  Values are read whole, up to RDMAD_SYSROOT_MAX bytes, and stripped of trailing white
+ * space. All functions may be called from a worker; the object is immutable.
  *
- * RDMAD_ERROR_NOT_FOUND: no such file or device (ENOENT, ENODEV, ENXIO); RDMAD_ERROR_INVALID: it
- * holds something else than was asked for, or too much; RDMAD_ERROR_FAILED: the kernel refused.
+ * RDMAD_ERROR_NOT_FOUND: no such file or device (ENOENT, ENODEV, ENXIO); RDMAD_ERROR_INVALID: other
+ * contents than requested, or too much; RDMAD_ERROR_FAILED: the kernel refused.
  */
 #pragma once
 
@@ -28,14 +28,15 @@ RDMAD_API char *rdmad_sysroot_link_name(const RdmadSysroot *root, const char *pa
 RDMAD_API char *rdmad_sysroot_resolve(const RdmadSysroot *root, const char *path, GError **error);
 /* Names in a directory, sorted with numbers as numbers; at most 65536. */
 RDMAD_API char **rdmad_sysroot_list(const RdmadSysroot *root, const char *path, GError **error);
-/* `value` NULL: it could not be read, `error` says why. */
+/* `value` NULL: it could not be read, for the reason in `error`. */
 typedef void (*RdmadSysrootFunc)(const char *name, const char *value, const GError *error,
 				 gpointer data);
 /* Reads each attribute (up to 4096 bytes) of a directory of /sys in natural order, at half the cost
  * of one by one: for GID tables and counters. */
 RDMAD_API gboolean rdmad_sysroot_read_dir(const RdmadSysroot *root, const char *path,
 					  RdmadSysrootFunc fn, gpointer data, GError **error);
-/* FALSE also when it cannot be told: who would act on that opens the file and looks at the error. */
+/* FALSE also when it is unknown: a caller that depends on it opens the file and checks the
+ * error. */
 RDMAD_API gboolean rdmad_sysroot_exists(const RdmadSysroot *root, const char *path);
 RDMAD_API gboolean rdmad_sysroot_write(const RdmadSysroot *root, const char *path,
 				       const char *value, GError **error);

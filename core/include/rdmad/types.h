@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names only.  Public headers include this one instead of each other, so no cycle can be written. */
+/* Names only.  Public headers include this one instead of each other, so no cycle can be
+ * written. */
 #pragma once
 
 #include <glib.h>

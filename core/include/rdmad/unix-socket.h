@@ -4,6 +4,6 @@
 
 #include <rdmad/types.h>
 
-/* What connect() says of a path: 0 (somebody listens), ECONNREFUSED (a stale file), ENOENT, EPROTOTYPE
- * (somebody listens, but for no stream), or another errno. */
+/* The errno of connect() to a path: 0 (a server listens), ECONNREFUSED (a stale file), ENOENT,
+ * EPROTOTYPE (a server listens, but not for streams), or another. */
 RDMAD_API int rdmad_unix_probe(const char *path);

@@ -15,8 +15,9 @@
 
 typedef struct {
 	const char *name; /* for the log */
-	/* An error that is set is a failure, and nothing else: NULL may be a result.  A long job looks
-	 * at rdmad_job_cancelled() now and then.  NULL: the job frees its input, and is never refused. */
+	/* An error that is set is a failure, and nothing else: NULL may be a result.  A long job
+	 * checks rdmad_job_cancelled() now and then.  NULL: the job frees its input, and is never
+	 * refused. */
 	gpointer (*run)(gpointer input, const RdmadJob *job, GError **error);
 	/* Takes `result` over (NULL on error); `error` stays the caller's.  May be NULL. */
 	void (*done)(gpointer result, const GError *error, gpointer data);

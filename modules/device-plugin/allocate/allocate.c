@@ -26,11 +26,11 @@ static gboolean slot_check(const AllocateCall *call, const char *id, GHashTable 
 	const Slot *slot = pool_find(call->pool, id);
 
 	if (!slot)
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND,
-			    "%s: there is no device \"%.63s\"", resource, id);
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND, "%s: no device \"%.63s\"",
+			    resource, id);
 	else if (!g_hash_table_add(seen, slot->id))
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
-			    "%s: device \"%s\" is asked for twice", resource, id);
+			    "%s: device \"%s\" is requested twice", resource, id);
 	else if (slot->device->health.problem)
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE,
 			    "%s: device \"%s\" is unhealthy: %s", resource, id,
@@ -78,7 +78,7 @@ static gboolean request_check(const AllocateCall *call, GError **error)
 
 /* ---- allocations ---- */
 
-/* What one container is to get; the ids were checked. */
+/* The request of one container; its ids were checked. */
 typedef struct {
 	RdmadGrant grant;
 	const char **slots, **devices;
@@ -129,7 +129,8 @@ static gboolean container_grant(AllocateCall *call,
 	return delivery_begin(call->by->delivery, allocation, error);
 }
 
-/* Kubelet was told no.  An allocation that cannot be ended now is ended by the next look at podresources. */
+/* Kubelet got an error.  An allocation that cannot be ended now is ended by the next list of
+ * podresources. */
 static void call_undo(AllocateCall *call)
 {
 	for (guint i = 0; i < call->granted->len; i++) {

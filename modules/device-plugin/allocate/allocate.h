@@ -16,10 +16,10 @@ typedef struct {
 	RdmadAllocations *allocations;
 	Delivery *delivery;
 	const char *owner; /* name of the module */
-	gint64 asked_us;   /* monotonic: when kubelet asked */
+	gint64 asked_us;   /* monotonic: time of kubelet's request */
 } Allocator;
 
-/* Whether podresources is to be asked before the request is answered: see rdmad_allocations_in_doubt(). */
+/* Whether to list podresources before the response: see rdmad_allocations_in_doubt(). */
 gboolean allocate_in_doubt(const Allocator *by, const Pool *pool, const guint8 *message,
 			   gsize size);
 

@@ -152,7 +152,7 @@ static AllocationNote *note_read(const char *run_dir, const char *id)
 	json_decref(object);
 	if (!note->resource)
 		rdmad_warn("directory of allocation %s: %s", id,
-			   error ? error->message : ALLOCATION_JSON " is not what rdmad writes");
+			   error ? error->message : ALLOCATION_JSON " was not written by rdmad");
 	return g_steal_pointer(&note);
 }
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Allocation directory: what a container can read about its allocation
+ * Allocation directory: a container's view of its allocation
  *
  *	<run_dir>/allocations/<allocation id>/nccl.conf
  *	<run_dir>/allocations/<allocation id>/allocation.json
  *
- * It is there before kubelet hears of the allocation, is seen as /run/rdmad, read-only, in the container,
- * and goes when the allocation ends.  See rdmad/allocation-dir.h for how it is written.
+ * It exists before kubelet gets the response, is mounted read-only at /run/rdmad in the container,
+ * and is removed when the allocation ends.  See rdmad/allocation-dir.h for how it is written.
  *
- * allocation.json says whose directory it is: {"version": 1, "id", "resource", "slots", "devices", "mode",
- * "since_us", "pod_namespace", "pod_name", "container"}.  When the database was lost, the allocation that
- * is learnt from kubelet gets its id back by it.
+ * allocation.json identifies the allocation: {"version": 1, "id", "resource", "slots", "devices",
+ * "mode", "since_us", "pod_namespace", "pod_name", "container"}.  After the database was lost, an
+ * allocation that is rebuilt from podresources gets its id from it.
  */
 #pragma once
 
@@ -31,7 +31,7 @@ gboolean allocation_directory_keep(const char *run_dir, const RdmadAllocation *a
 gboolean allocation_directory_describe(const char *run_dir, const RdmadAllocation *allocation,
 				       GError **error);
 
-/* What allocation.json says of a directory; it is checked as the database is. */
+/* The contents of allocation.json, checked like the database. */
 typedef struct {
 	char *id;	/* the directory's name */
 	char *resource; /* NULL: allocation.json is missing or wrong, and what follows is unset */

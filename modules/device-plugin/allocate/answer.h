@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Container answer: what kubelet is told to give to one container for its allocation
+ * Container answer: the response to kubelet for one container and its allocation
  *
- * - the device nodes of the devices behind its slots, and rdma_cm; with `cdi = "on"` by their names
+ * - the device files of the devices behind its slots, and rdma_cm; with `cdi = "on"` by their names
  *   for the runtime, where these could be published: never both for one container
  * - RDMAD_ALLOCATION, the id of the allocation
  * - the allocation's directory at /run/rdmad, read-only, and NCCL_CONF_FILE that points into it

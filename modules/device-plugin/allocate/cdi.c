@@ -173,10 +173,10 @@ GHashTable *cdi_spec_names(const char *text, gsize size, GError **error)
 }
 
 /*
- * CDI: our one file in the directory where container runtimes look for specifications
+ * CDI: our file in the directory of CDI specifications
  *
- * Each round says again what is wanted, then publishes it: the file is replaced when it differs, and
- * removed when nothing is wanted.  Files of others are not touched.
+ * Each round collects the devices, then publishes them: the file is replaced if it differs, and
+ * removed if there are none.  Other files are not touched.
  */
 
 struct Cdi {

@@ -11,8 +11,8 @@
  * 5. one of which the fewest slots are in use, so that pods spread over the node;
  * 6. the first in the order of the pool.
  *
- * Slots that an allocation has are chosen when no others are left, whatever their devices: kubelet may have
- * forgotten who holds them.
+ * Slots that an allocation has are chosen when no others are left, whatever their devices: kubelet
+ * may have lost their holders.
  */
 #pragma once
 

@@ -72,7 +72,7 @@ static void put_info(Delivery *delivery, const RdmadAllocation *allocation, guin
 		warn(allocation, error);
 }
 
-/* A slot may be of another allocation already when the end of this one is told. */
+/* A slot may belong to another allocation already when the end of this one is reported. */
 static void remove_info(Delivery *delivery, const RdmadAllocation *allocation, guint nth)
 {
 	const char *slot = allocation->slots[nth];
@@ -144,7 +144,7 @@ static void allocation_ended(const RdmadAllocation *allocation, const char *reas
 		delivery_end(delivery, allocation);
 }
 
-/* The directory says whose it is. */
+/* The directory identifies its allocation. */
 static void allocation_changed(const RdmadAllocation *before, const RdmadAllocation *now,
 			       gpointer data)
 {
@@ -263,7 +263,7 @@ static void review_ask(gpointer data)
 				   delivery);
 }
 
-/* ---- what people ask ---- */
+/* ---- status and doctor ---- */
 
 typedef struct {
 	const Delivery *delivery;
@@ -313,7 +313,7 @@ void delivery_doctor(const Delivery *delivery, json_t *findings)
 		doctor_say(findings, RDMAD_FINDING_NOTE, "directories without an allocation",
 			   orphans,
 			   "rdmad removes one once kubelet lists neither its slots nor its pod; "
-			   "allocation.json in it says whose it was");
+			   "allocation.json in it names its allocation");
 	}
 	if (lacking->len)
 		doctor_say(
@@ -425,7 +425,7 @@ static void want_of_allocation(const RdmadAllocation *allocation, gpointer data)
 
 gboolean delivery_publish(Delivery *delivery, GError **error)
 {
-	/* Too early to say what is gone. */
+	/* Too early to judge which ones are gone. */
 	if (!delivery->followed)
 		return TRUE;
 	if (cdi_is_used(delivery->cdi))
@@ -487,7 +487,7 @@ static void run_dir_changed(gpointer data)
 	Delivery *delivery = data;
 
 	rdmad_allocations_foreach(delivery->allocations, keep_directory, delivery);
-	/* Before the first look at the hardware it is too early to say what has no device. */
+	/* Before the first scan it is unknown which ones have no device. */
 	if (!delivery->followed)
 		return;
 	delivery->followed = FALSE;

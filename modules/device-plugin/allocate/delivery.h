@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Delivery: what an allocation's container finds on the node, beside what kubelet is told to give to it
+ * Delivery: an allocation's files on the node, beside the response to kubelet
  *
- * It is there before kubelet is told, follows the devices, and goes when the allocation ends.  When rdmad
- * stops it stays, for the containers run on.  A directory without an allocation that the next start finds is
- * removed when no living pod can have it mounted: kubelet, which has run for a minute, lists neither
- * its slots nor its pod, no allocation has its slots, and the pod's cgroup does not live.  Where
- * allocation.json does not say whose it was, no allocation at all may be left.
+ * They exist before kubelet gets the response, follow the devices, and are removed when the
+ * allocation ends.  They stay when rdmad stops, because the containers keep running.  A directory
+ * without an allocation that the next start finds is removed when no living pod can have it
+ * mounted: kubelet, which has run for a minute, lists neither its slots nor its pod, no allocation
+ * has its slots, and the pod's cgroup does not live.  If allocation.json does not identify its
+ * allocation, no allocation at all may be left.
  */
 #pragma once
 
@@ -50,11 +51,11 @@ const Cdi *delivery_cdi(const Delivery *delivery);
 gboolean delivery_begin(Delivery *delivery, const RdmadAllocation *allocation, GError **error);
 void delivery_end(Delivery *delivery, const RdmadAllocation *allocation);
 
-/* What stands behind the id of a device now; NULL: nothing.  delivery_follow() acts on it. */
+/* Sets the device behind an id; NULL: none.  delivery_follow() acts on it. */
 void delivery_set_device(Delivery *delivery, const char *id, const RdmadDevice *dev);
 void delivery_follow(Delivery *delivery);
 
-/* Names for runtimes: each resource says its devices (`members` of PoolMember), then they are
- * published, with those that living allocations may have been given.  Errors as cdi_publish(). */
+/* Names for runtimes: each resource adds its devices (`members` of PoolMember), then they are
+ * published, with those that living allocations may use.  Errors as cdi_publish(). */
 void delivery_offer(Delivery *delivery, const ResourceSettings *settings, const GArray *members);
 gboolean delivery_publish(Delivery *delivery, GError **error);

@@ -16,7 +16,7 @@ struct DeviceInfo {
 	char *marks; /* the directory with the names of our files */
 };
 
-/* ---- what a file says ---- */
+/* ---- contents of a file ---- */
 
 char *device_info_text(const RdmadDevice *dev)
 {
@@ -143,8 +143,8 @@ static void collect_names(const RdmadAllocation *allocation, gpointer data)
 				 file_name(allocation->resource, allocation->slots[i]));
 }
 
-/* `kept` NULL: nothing is.  Each look at a name reaches it from the open directory again, so a link in
- * its place is read and nothing more. */
+/* `kept` NULL: none.  Each name is opened relative to the open directory, so a link in its place is
+ * read and nothing more. */
 static void files_remove(DeviceInfo *info, GHashTable *kept)
 {
 	g_autoptr(GDir) directory = g_dir_open(info->marks, 0, NULL);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Device information files: how Multus and CNI plugins learn what stands behind an id of kubelet's
+ * Device information files: for Multus and CNI plugins, the device behind an id of kubelet's
  *
  *	<dir>/rdma-hca-0000:3b:00.0::007-device.json
  *
  * One for each slot that is held and whose device is a PCI function.  An empty file of the same
- * name in <run_dir>/device-info says that it is ours: only such are ever removed.
+ * name in <run_dir>/device-info marks it as ours: only such are ever removed.
  *
  * Source: k8snetworkplumbingwg/device-info-spec 1.1.0.
  */
@@ -24,10 +24,10 @@ void device_info_free(DeviceInfo *info);
 /* Another directory; what is in the old one goes.  FALSE: it is the same one. */
 gboolean device_info_move(DeviceInfo *info, const char *dir);
 
-/* What the file says about a device, or NULL: there is nothing to say, also for `dev` NULL. */
+/* Contents of the file for a device, or NULL: none, also for `dev` NULL. */
 char *device_info_text(const RdmadDevice *dev);
 
-/* Makes the file for a slot tell of `dev`; removes it when there is nothing to say.
+/* Writes the file of a slot for `dev`; removes it if it would have no contents.
  * RDMAD_ERROR_FAILED. */
 gboolean device_info_put(DeviceInfo *info, const char *resource, const char *slot,
 			 const RdmadDevice *dev, GError **error);

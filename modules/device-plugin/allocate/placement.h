@@ -12,7 +12,7 @@
 
 typedef struct {
 	const RdmadGpu *gpu;
-	gboolean held; /* by a pod, as far as podresources tells */
+	gboolean held; /* by a pod, according to podresources */
 } PlacementGpu;
 
 typedef struct {

@@ -30,7 +30,7 @@ static void waiting_free(gpointer data)
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Waiting, waiting_free)
 
-/* One call for each question, in their order; some that asked have been dropped. */
+/* One call for each request, in their order; some requests have been dropped. */
 static void pods_told(const GError *error, gpointer data)
 {
 	AllocateWait *wait = data;

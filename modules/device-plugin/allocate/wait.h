@@ -2,9 +2,9 @@
 /*
  * Allocate calls that wait for podresources
  *
- * After a restart kubelet may not know any more who holds a slot that it gives (see
- * rdmad/allocations.h).  A call for such a slot is answered after one List that is younger than the call.
- * Kubelet holds no lock of its device manager while it waits for Allocate, so it can list.
+ * After a restart kubelet may have lost the holder of a slot that it gives (see
+ * rdmad/allocations.h).  A call for such a slot is answered after one List that is younger than the
+ * call. Kubelet holds no lock of its device manager while it waits for Allocate, so it can list.
  */
 #pragma once
 

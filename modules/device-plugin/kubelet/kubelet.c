@@ -99,7 +99,7 @@ RdmadGrpcRequest *kubelet_register(Kubelet *kubelet, const char *resource, const
 	g_autofree guint8 *bytes = NULL;
 	gsize size;
 
-	/* Old kubelets take the options from here, newer ones ask for them. */
+	/* Old kubelets take the options from here, newer ones call GetDevicePluginOptions. */
 	wanted.get_preferred_allocation_available = options->preferred;
 	wanted.pre_start_required = options->pre_start;
 	request.version = (char *)"v1beta1";

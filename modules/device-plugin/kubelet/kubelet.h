@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kubelet, as a node has one: its directories, its socket, and what changes there
+ * The node's kubelet: its directories, its socket, and their changes
  *
  *	<kubelet_dir>/device-plugins/kubelet.sock	plugins call Register here
- *	<kubelet_dir>/plugins_registry/			sockets that kubelet asks by itself
+ *	<kubelet_dir>/plugins_registry/			sockets that kubelet connects to by itself
  *	<kubelet_dir>/pod-resources/kubelet.sock	what it gives to pods
  */
 #pragma once
@@ -17,7 +17,7 @@
 
 typedef struct Kubelet Kubelet;
 
-/* `changed` is told when something came or went in one of the directories. */
+/* `changed` is called when a file appears or goes in one of the directories. */
 Kubelet *kubelet_new(RdmadModule *self, const PluginSettings *settings,
 		     void (*changed)(gpointer data), gpointer data);
 void kubelet_free(Kubelet *kubelet);
@@ -38,7 +38,7 @@ char *kubelet_new_path(Kubelet *kubelet, RegistrationWay way, const char *resour
 RdmadGrpcRequest *kubelet_ask_allocatable(Kubelet *kubelet, const RdmadGrpcRequestOps *ops,
 					  gpointer data);
 
-/* Calls Register; `ops->done` says how it went. */
+/* Calls Register; `ops->done` gets the result. */
 RdmadGrpcRequest *kubelet_register(Kubelet *kubelet, const char *resource, const char *socket_path,
 				   const PluginOptions *options, const RdmadGrpcRequestOps *ops,
 				   gpointer data);

@@ -9,7 +9,7 @@
 #define LOST_AFTER_MS 2000 /* without a stream */
 #define CLOSE_GAP_MS  100  /* for kubelet to notice that the old socket is closed */
 #define FORGET_GAP_MS                                                                              \
-	1200 /* for its look at plugins_registry, once a second, to see that it has gone */
+	1200 /* for its scan of plugins_registry, once a second, to notice that it has gone */
 #define BACKOFF_FIRST 100
 #define BACKOFF_LAST  10000
 #define STABLE_US     (10 * G_USEC_PER_SEC) /* a stream that lived so long resets the back-off */
@@ -25,7 +25,7 @@ struct Registration {
 	PluginServer *server;	/* NULL: nothing to reach us by */
 	RegistrationWay way;	/* of `server` */
 	RdmadSocketFile at;	/* the kubelet that `server` was made for, or that streams */
-	gboolean taken;		/* kubelet knew `server` once */
+	gboolean taken;		/* kubelet was connected to `server` once */
 	RdmadGrpcRequest *call; /* Register under way */
 	EndpointCheck *check;
 	RdmadEvent *timer; /* the next try, or the end of patience with no stream */
@@ -38,7 +38,7 @@ struct Registration {
 
 /* ---- how it went ---- */
 
-/* Said once: tries go on, and the same text again tells nobody anything. */
+/* Logged once: tries continue, and repeating the text is of no use. */
 static void set_error(Registration *registration, const char *text)
 {
 	const RdmadLogFields about = { .resource = registration->resource };
@@ -141,7 +141,7 @@ static void register_now(Registration *registration)
 					      &REGISTER_OPS, registration);
 }
 
-/* How long kubelet needs to see the end of the socket that it knows. */
+/* Time for kubelet to notice the end of the old socket. */
 static guint farewell_ms(const Registration *registration)
 {
 	if (registration->taken && registration->way == REGISTRATION_REGISTRY)
@@ -166,9 +166,9 @@ static void begin_try(Registration *registration)
 /* ---- what happens to it ---- */
 
 /*
- * Kubelet finds a socket in plugins_registry again when it restarts, also one that it takes long for:
- * another socket meanwhile would only be in its way.  It does not come back to one that it has
- * dropped while it goes on.  Where kubelet.sock was never seen, the two look the same.
+ * After a restart kubelet finds a socket in plugins_registry again, even if that takes long:
+ * another socket would only disturb it.  A running kubelet does not return to a socket that it has
+ * dropped.  Without a kubelet.sock the two cases cannot be distinguished.
  */
 static gboolean has_to_try(const Registration *registration)
 {

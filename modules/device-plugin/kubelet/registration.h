@@ -2,12 +2,12 @@
 /*
  * Registration: keeps one resource registered at kubelet, whatever happens to either
  *
- * Kubelet asks for ListAndWatch once and never again, so the only proof of being registered is a live
+ * Kubelet calls ListAndWatch once and never again, so the only proof of being registered is a live
  * stream.
  *
- * Register (legacy): kubelet forgets plugins when it starts and deletes their sockets.  When there is no
- * stream for two seconds, or kubelet's socket is another one, or our own is gone, a socket with a new
- * name is made and registered, with growing pauses between the tries.
+ * Register (legacy): kubelet drops plugins when it starts and deletes their sockets.  When there is
+ * no stream for two seconds, or kubelet's socket is another one, or our own is gone, a socket with
+ * a new name is made and registered, with growing pauses between the tries.
  *
  * plugins_registry: kubelet finds the socket, and again after its restart; dialling may take it 10 s.
  * One socket serves for life.  Another is made when the file has gone, or when kubelet has ended the

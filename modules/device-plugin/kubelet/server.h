@@ -3,7 +3,7 @@
  * Plugin server: one socket that serves one resource to kubelet
  *
  * The five methods of v1beta1.DevicePlugin, and the two of pluginregistration.Registration with
- * which kubelet asks a socket in plugins_registry what it is.  No method carries the name of the
+ * which kubelet identifies a socket in plugins_registry.  No method carries the name of the
  * resource, hence a socket for each.
  *
  * A ListAndWatch stream is sent the newest list only: while one is on its way, others replace each

@@ -66,7 +66,7 @@ Unpacked *unpack(const ProtobufCMessageDescriptor *type, const guint8 *bytes, gs
 	if (unpacked->message)
 		return g_steal_pointer(&unpacked);
 	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
-		    "%" G_GSIZE_FORMAT " bytes are no valid %s", size, type->name);
+		    "%" G_GSIZE_FORMAT " bytes are not a valid %s", size, type->name);
 	return NULL;
 }
 

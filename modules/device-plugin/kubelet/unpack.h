@@ -2,8 +2,8 @@
 /*
  * Messages from kubelet, unpacked into memory that is bounded and freed at once
  *
- * A few bytes on the wire can ask for many in memory (an empty string takes two bytes there), so
- * the size of the message alone bounds nothing.
+ * A few bytes on the wire can take many in memory (an empty string takes two bytes there), so the
+ * size of the message alone is no bound.
  */
 #pragma once
 

@@ -68,11 +68,11 @@ gboolean cri_answer_network(const guint8 *message, gsize size, CriNetwork *netwo
 }
 
 /*
- * CRI: what the container runtime says of a pod's sandbox (runtime.v1)
+ * CRI: the container runtime's state of a pod's sandbox (runtime.v1)
  *
- * Kubelet tells a device plugin neither the uid of a pod nor whether it is in the host's network;
- * the runtime knows both as soon as the sandbox is there, which is before any container starts.
- * Two calls: ListPodSandbox by the labels that kubelet gives every sandbox, then PodSandboxStatus.
+ * Kubelet gives a device plugin neither the uid of a pod nor whether it is in the host's network;
+ * the runtime has both as soon as the sandbox exists, which is before any container starts. Two
+ * calls: ListPodSandbox by the labels that kubelet gives every sandbox, then PodSandboxStatus.
  */
 
 #define SERVICE	    "/runtime.v1.RuntimeService/"

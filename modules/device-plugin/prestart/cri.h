@@ -6,7 +6,7 @@
 #include <rdmad/types.h>
 
 typedef enum {
-	CRI_NETWORK_UNKNOWN, /* the runtime does not say */
+	CRI_NETWORK_UNKNOWN, /* unknown to the runtime */
 	CRI_NETWORK_POD,
 	CRI_NETWORK_HOST,
 } CriNetwork;

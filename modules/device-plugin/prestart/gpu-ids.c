@@ -54,8 +54,8 @@ static char *address_parse(const char *id)
 	return g_strdup_printf("%04x:%02x:%02x.%x", domain, bus, device, function);
 }
 
-/* Where the name of the whole device ends: "::3" is a share of it, "/1/0" a slice, "-1" a share of
- * a card. */
+/* End of the name of the whole device: "::3" is a share of it, "/1/0" a slice, "-1" a share of a
+ * card. */
 static char *id_stem(const char *id)
 {
 	const char *stem = g_str_has_prefix(id, "MIG-GPU-") ? id + strlen("MIG-") : id;

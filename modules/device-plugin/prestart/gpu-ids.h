@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GPU ids: which accelerator a device id of another device plugin means
+ * GPU ids: the accelerator of a device id of another device plugin
  *
- * Plugins name what they hand out by UUID ("GPU-<uuid>", with "::3" behind it where it is shared,
+ * Plugins name their devices by UUID ("GPU-<uuid>", followed by "::3" if shared,
  * "MIG-GPU-<uuid>/1/0" for a slice), by DRM card ("card0-1") or by PCI address.  A MIG id that does
- * not contain the UUID of its GPU ("MIG-<uuid>") cannot be told without the driver's library and is
- * not known here.
+ * not contain the UUID of its GPU ("MIG-<uuid>") cannot be resolved without the driver's library
+ * and is unknown here.
  *
  * The names are read by a job; until it has ended only PCI addresses are known.
  * Sources: /proc/driver/nvidia/gpus/<PCI address>/information, line "GPU UUID"; sysfs-class-drm.
@@ -28,7 +28,7 @@ const RdmadGpu *gpu_ids_find(const GpuIds *ids, const char *id);
  * array of PlacementGpu, of borrowed accelerators. */
 GArray *gpu_ids_placement(const GpuIds *ids);
 
-/* ---- the parts that know no module, for tests ---- */
+/* ---- the parts without a module, for tests ---- */
 
 /* "GPU-<uuid>" of a file `information`, or NULL. */
 char *gpu_ids_uuid(const char *information);

@@ -6,7 +6,7 @@
 #define NCCL_HCAS_MAX 32u
 #define NCCL_LINE_MAX 1023u
 
-/* How near the nearest accelerator is, and which it is. */
+/* The nearest accelerator, and its distance. */
 static int nearest(const RdmadDevice *dev, const GPtrArray *gpus, guint *which)
 {
 	int near = RDMAD_DISTANCE_SYS + 1;

@@ -35,7 +35,7 @@ typedef struct {
 	ResourceSettings *settings;
 	RdmadGrpcCall *call;
 	char *slot;
-	char *pod_namespace, *pod_name, *container; /* once podresources has told */
+	char *pod_namespace, *pod_name, *container; /* once podresources has listed it */
 	guint64 question;			    /* to podresources, by number; 0: answered */
 	RdmadEvent *deadline;
 	CriQuery *query;
@@ -108,11 +108,11 @@ static void start_late(gpointer data)
 	Start *start = data;
 
 	start_tell(start, "start-unchecked", "not all is done for it",
-		   "kubelet or the container runtime took too long to say whose it is");
+		   "kubelet or the container runtime took too long to identify its pod");
 	start_allow(start);
 }
 
-/* ---- what the runtime says ---- */
+/* ---- responses of the runtime ---- */
 
 static gboolean has_limits(const ResourceSettings *settings)
 {
@@ -135,7 +135,7 @@ static void limits_done(gpointer result, const GError *error, gpointer data)
 	start_allow(start);
 }
 
-/* Kernel names of what is there of the allocation's devices. */
+/* Names of the present devices of the allocation. */
 static char **allocation_device_names(const Start *start)
 {
 	RdmadInventory *inventory = rdmad_module_inventory(start->owner->self);
@@ -177,7 +177,7 @@ static void runtime_told(const CriSandbox *sandbox, const GError *error, gpointe
 
 	start->query = NULL;
 	if (!sandbox) {
-		start_tell(start, "start-unchecked", "its pod could not be looked at",
+		start_tell(start, "start-unchecked", "its pod could not be checked",
 			   error->message);
 		start_allow(start);
 		return;
@@ -188,7 +188,7 @@ static void runtime_told(const CriSandbox *sandbox, const GError *error, gpointe
 	}
 	if (start->settings->host_network_only && sandbox->network == CRI_NETWORK_UNKNOWN)
 		start_tell(start, "start-unchecked", "host_network_only could not be checked",
-			   "the container runtime does not say in which network it is");
+			   "the container runtime does not report its network");
 	if (has_limits(start->settings))
 		start_limit(start, sandbox->pod_uid);
 	else
@@ -200,8 +200,8 @@ static void start_ask_runtime(Start *start)
 	g_autofree char *socket = cri_socket(start->owner->cri_socket);
 
 	if (!socket) {
-		start_tell(start, "start-unchecked", "its pod could not be looked at",
-			   "there is no socket of a container runtime (cri_socket)");
+		start_tell(start, "start-unchecked", "its pod could not be checked",
+			   "no socket of a container runtime (cri_socket)");
 		start_allow(start);
 		return;
 	}
@@ -280,7 +280,7 @@ static void start_order_nics(Start *start)
 			   error->message);
 }
 
-/* ---- what podresources says ---- */
+/* ---- responses of podresources ---- */
 
 static void start_pods_told(Start *start, const GError *error)
 {
@@ -291,7 +291,7 @@ static void start_pods_told(Start *start, const GError *error)
 
 	start->question = 0;
 	if (!holder) {
-		start_tell(start, "start-unchecked", "it is not known whose it is",
+		start_tell(start, "start-unchecked", "its pod is unknown",
 			   error ? error->message : "kubelet does not list its devices");
 		start_allow(start);
 		return;
@@ -307,7 +307,7 @@ static void start_pods_told(Start *start, const GError *error)
 		start_allow(start);
 }
 
-/* One call for each question, in their order; some that asked did not wait. */
+/* One call for each request, in their order; some requests did not wait. */
 static void pods_told(const GError *error, gpointer data)
 {
 	PreStart *pre_start = data;

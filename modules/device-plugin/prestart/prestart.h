@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pre-start: what is done when kubelet starts a container (PreStartContainer)
+ * Pre-start: the work at the start of a container (PreStartContainer)
  *
- * It comes after admission and after the pod's network, when kubelet knows all devices of the
- * container, those of other plugins too, and again at every restart of the container.
+ * It comes after admission and after the pod's network, when kubelet has allocated all devices of
+ * the container, including those of other plugins, and again at every restart of the container.
  *
- * 1. podresources says which pod and container it is, and which accelerators it has;
+ * 1. podresources returns its pod, its container and its accelerators;
  * 2. with `prestart` the allocation's nccl.conf gets the NIC list in the order of nic-order.h;
- * 3. with `host_network_only` or `rdma_limits` the container runtime is asked about the pod;
+ * 3. with `host_network_only` or `rdma_limits` the container runtime is queried for the pod;
  * 4. the limits are written to the pod's cgroup.
  *
- * `host_network_only` alone ever refuses, and only when the runtime says that the pod is not in the
- * host's network.  Whatever cannot be learnt or done in time is an entry in the event log, and the
+ * Only `host_network_only` ever refuses, and only if the runtime reports that the pod is not in the
+ * host's network.  A step that fails or is not done in time is an entry in the event log, and the
  * container starts.
  */
 #pragma once

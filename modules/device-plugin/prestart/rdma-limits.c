@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RDMA limits: how much of a shared device one pod may take, by the kernel's rdma controller
+ * RDMA limits: limits of a pod on a shared device, by the kernel's rdma controller
  *
- * Containers of a pod share the limit, for it is written to the pod's cgroup: what they open of a
- * device counts as hca_handle, queue pairs, completion queues, memory regions and so on as
+ * Containers of a pod share the limit, because it is written to the pod's cgroup: open contexts of
+ * a device count as hca_handle, queue pairs, completion queues, memory regions and so on as
  * hca_object.  The cgroup goes with the pod, and the limit with it.
  *
- * Needs cgroup2 and the controller; where the directories above the pod's do not hand it down yet, they
- * are told to.  Where kubelet makes the cgroups: kubepods.slice (systemd) or kubepods (cgroupfs),
- * with kubelet.slice or kubelet before it in kind.
- * Source: Documentation/admin-guide/cgroup-v2.rst, "RDMA".
+ * Needs cgroup2 and the controller; it is enabled in the cgroups above the pod's where necessary.
+ * Where kubelet makes the cgroups: kubepods.slice (systemd) or kubepods (cgroupfs), with
+ * kubelet.slice or kubelet before it in kind. Source: Documentation/admin-guide/cgroup-v2.rst,
+ * "RDMA".
  */
 #include "prestart/rdma-limits.h"
 
@@ -28,7 +28,8 @@ static gboolean uid_check(const char *uid, GError **error)
 
 	if (plain > 0 && plain <= UID_MAX && uid[plain] == '\0')
 		return TRUE;
-	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "\"%.64s\" is no uid of a pod", uid);
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "\"%.64s\" is not the uid of a pod",
+		    uid);
 	return FALSE;
 }
 
@@ -91,7 +92,7 @@ char *rdma_limits_directory(const RdmadSysroot *root, const char *pod_uid, GErro
 		}
 	}
 	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND,
-		    "there is no cgroup of pod %s below /" CGROUPS, pod_uid);
+		    "no cgroup of pod %s below /" CGROUPS, pod_uid);
 	return NULL;
 }
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RDMA limits: how much of a shared device one pod may take, by the kernel's rdma controller
+ * RDMA limits: limits of a pod on a shared device, by the kernel's rdma controller
  *
- * Containers of a pod share the limit, for it is written to the pod's cgroup: what they open of a
- * device counts as hca_handle, queue pairs, completion queues, memory regions and so on as
+ * Containers of a pod share the limit, because it is written to the pod's cgroup: open contexts of
+ * a device count as hca_handle, queue pairs, completion queues, memory regions and so on as
  * hca_object.  The cgroup goes with the pod, and the limit with it.
  *
- * Needs cgroup2 and the controller; where the directories above the pod's do not hand it down yet, they
- * are told to.  Where kubelet makes the cgroups: kubepods.slice (systemd) or kubepods (cgroupfs),
- * with kubelet.slice or kubelet before it in kind.
- * Source: Documentation/admin-guide/cgroup-v2.rst, "RDMA".
+ * Needs cgroup2 and the controller; it is enabled in the cgroups above the pod's where necessary.
+ * Where kubelet makes the cgroups: kubepods.slice (systemd) or kubepods (cgroupfs), with
+ * kubelet.slice or kubelet before it in kind. Source: Documentation/admin-guide/cgroup-v2.rst,
+ * "RDMA".
  */
 #pragma once
 
@@ -26,13 +26,13 @@ char *rdma_limits_directory(const RdmadSysroot *root, const char *pod_uid, GErro
 /* "mlx5_0 hca_handle=10 hca_object=max": a line of rdma.max. */
 char *rdma_limits_line(const char *device, const RdmaLimits *limits);
 
-/* Writes the limits of a pod on these devices (kernel names).  Blocks: for a worker.
+/* Writes the limits of a pod on these devices (by name).  Blocks: for a worker.
  * RDMAD_ERROR_UNAVAILABLE: no such controller here; RDMAD_ERROR_INVALID, RDMAD_ERROR_NOT_FOUND,
  * RDMAD_ERROR_FAILED. */
 gboolean rdma_limits_write(const RdmadSysroot *root, const char *pod_uid, char *const *devices,
 			   const RdmaLimits *limits, GError **error);
 
-/* What limit_job_run() works on: a copy of all of it. */
+/* Input of limit_job_run(): a copy of all of it. */
 gpointer limit_job_input(RdmadModule *self, const char *pod_uid, char *const *devices,
 			 const RdmaLimits *limits);
 void limit_job_input_free(gpointer input);

@@ -15,7 +15,8 @@ static const ResourceSettings *resource_of(const RdmadDevice *vf, const GPtrArra
 	return NULL;
 }
 
-/* While RDMA devices are seen everywhere, what tells is that the interface has gone to a pod. */
+/* While RDMA devices are visible in all namespaces, the sign is that the interface has gone to a
+ * pod. */
 static gboolean has_lost_its_interface(const RdmadDevice *vf)
 {
 	return vf->n_netdevs == 0 && vf->n_ports > 0 &&
@@ -62,12 +63,12 @@ static char *pf_use(const RdmadDevice *dev, const GPtrArray *devices, const GPtr
 }
 
 /*
- * Assignment: which devices stand in which resource
+ * Assignment: the resources of each device
  *
- * A device stands in one resource; in several shared ones when they say so (`shared_with`).  Of
+ * A device is in one resource, or in several shared ones that allow it (`shared_with`).  Of
  * resources that select the same device and may not share it the first in the file keeps it, and
- * the conflict is told.  A device whose virtual functions are in use is in none (pf-use.h), except
- * those with `busy_pfs`.
+ * the conflict is reported.  A device whose virtual functions are in use is in none (pf-use.h),
+ * except those with `busy_pfs`.
  */
 
 static gboolean is_exclusive(const ResourceSettings *resource)
@@ -106,7 +107,7 @@ static char *conflict_text(const RdmadDevice *dev, const ResourceSettings *owner
 				       "while one of them is exclusive; it stays with %s",
 				       dev->name, dev->id, owner->name, other->name, owner->name);
 	return g_strdup_printf("%s (%s) is selected by %s and %s; it stays with %s, for neither "
-			       "says by shared_with that both may have it",
+			       "has the other in shared_with",
 			       dev->name, dev->id, owner->name, other->name, owner->name);
 }
 

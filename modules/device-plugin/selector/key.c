@@ -44,7 +44,7 @@ static gboolean index_range_check(const char *pattern, GError **error)
 	return good;
 }
 
-/* What stands before the '#'; g_free(). */
+/* The part before the '#'; g_free(). */
 static char *index_range_pattern(const char *pattern)
 {
 	return g_strndup(pattern, strcspn(pattern, "#"));
@@ -70,10 +70,10 @@ static gboolean index_range_holds(const char *pattern, int index)
 }
 
 /*
- * Selector keys: what a device can be chosen by
+ * Selector keys: attributes by which a device can be selected
  *
- * A key knows what a device has under it, as text, and how a pattern for it must look.  The rest
- * (globs, exclusions) is the same for all; see selector.h.
+ * A key returns the device's values as text, and checks the form of a pattern.  The rest (globs,
+ * exclusions) is the same for all; see selector.h.
  */
 
 /* ---- what a device has ---- */
@@ -179,7 +179,7 @@ GPtrArray *select_key_values(SelectKey key, const RdmadDevice *dev, const RdmadP
 	return values;
 }
 
-/* ---- how patterns look ---- */
+/* ---- forms of patterns ---- */
 
 static gboolean has_wildcard(const char *pattern)
 {
@@ -210,7 +210,7 @@ static gboolean check_number(const char *pattern, GError **error)
 
 	if (pattern[digits] == '\0' && digits <= 10)
 		return TRUE;
-	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG, "\"%s\" is no number", pattern);
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG, "\"%s\" is not a number", pattern);
 	return FALSE;
 }
 
@@ -221,7 +221,7 @@ static gboolean check_guid(const char *pattern, GError **error)
 	if (text[strspn(text, "0123456789abcdefABCDEF:*?")] == '\0')
 		return TRUE;
 	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
-		    "\"%s\" is no GUID, as \"0c42:a103:0065:4321\"", pattern);
+		    "\"%s\" is not a GUID such as \"0c42:a103:0065:4321\"", pattern);
 	return FALSE;
 }
 
@@ -233,7 +233,7 @@ static gboolean check_link_layer(const char *pattern, GError **error)
 	if (has_wildcard(pattern))
 		return TRUE;
 	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
-		    "\"%s\" is no link layer: \"ethernet\", \"infiniband\" or \"unknown\"",
+		    "\"%s\" is not a link layer: \"ethernet\", \"infiniband\" or \"unknown\"",
 		    pattern);
 	return FALSE;
 }
@@ -246,7 +246,7 @@ static gboolean check_port_state(const char *pattern, GError **error)
 	if (has_wildcard(pattern))
 		return TRUE;
 	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
-		    "\"%s\" is no state of a port: \"active\", \"init\", \"armed\", \"down\" ...",
+		    "\"%s\" is not a port state: \"active\", \"init\", \"armed\", \"down\" ...",
 		    pattern);
 	return FALSE;
 }

@@ -31,7 +31,7 @@ typedef enum {
 const char *select_key_name(SelectKey key);
 /* `pattern` without its "!"; RDMAD_ERROR_CONFIG. */
 gboolean select_key_check(SelectKey key, const char *pattern, GError **error);
-/* What the device (or its port) has under the key, char * with g_free(); none when it is not known. */
+/* Values of the device (or its port) for the key, char * with g_free(); none if unknown. */
 GPtrArray *select_key_values(SelectKey key, const RdmadDevice *dev, const RdmadPort *port);
 /* `pattern` without its "!". */
 gboolean select_key_matches(SelectKey key, const char *pattern, const RdmadDevice *dev,

@@ -220,7 +220,7 @@ static gboolean some_port_agrees(Question *question)
 	return question->key == SELECT_N;
 }
 
-/* Of a device without ports nothing agrees that is asked of one. */
+/* A device without ports matches no key of ports. */
 static gboolean no_port_is_asked_for(Question *question)
 {
 	while (question->key < SELECT_N && !question->group->patterns[question->key])

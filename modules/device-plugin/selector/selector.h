@@ -25,8 +25,9 @@ void selector_clear(Selector *selector);
 gboolean selector_equal(const Selector *a, const Selector *b);
 
 gboolean selector_takes(const Selector *selector, const RdmadDevice *dev);
-/* Why the device is not taken, for people ("names: mlx5_4 matches none of \"mlx5_3\""); NULL: it is. */
+/* Reason why the device is not selected, for people ("names: mlx5_4 matches none of \"mlx5_3\"");
+ * NULL: it is. */
 char *selector_refusal(const Selector *selector, const RdmadDevice *dev);
-/* Whether a port of a device that is taken counts: it has the link layer and the P_Key. */
+/* Whether a port of a selected device counts: it has the link layer and the P_Key. */
 gboolean selector_takes_port(const Selector *selector, const RdmadDevice *dev,
 			     const RdmadPort *port);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many bits count: PMA counters stop at their maximum, those of hardware begin again. */
+/* Widths of counters: PMA counters stop at their maximum, those of hardware wrap. */
 #include <stdlib.h>
 
 #include "names/table.h"
@@ -113,7 +113,7 @@ static const Meaning MEANINGS[] = {
 	{ "RxECNMrkd", "Packets received that a switch had marked as congested." },
 	{ "RxUDP", "UDP packets of RoCE received." },
 	{ "TxUDP", "UDP packets of RoCE sent." },
-	{ "ack_deferred", "Acknowledgements whose handling was put off." },
+	{ "ack_deferred", "Acknowledgements whose handling was deferred." },
 	{ "active_ahs", "Address handles that there are." },
 	{ "active_cqs", "Completion queues that there are." },
 	{ "active_mrs", "Memory regions that there are." },
@@ -146,9 +146,8 @@ static const Meaning MEANINGS[] = {
 	{ "dup_req", "Requests that the responder had seen before." },
 	{ "dup_rx_requests", "Requests that the responder had seen before." },
 	{ "duplicate_request", "Requests that the responder had seen before." },
-	{ "impaired_remote_conn_events", "Times that the way to another device was impaired." },
-	{ "implied_nak_seq_err",
-	  "Answers to reads that the requester waited for and that were lost." },
+	{ "impaired_remote_conn_events", "Impairments of the path to another device." },
+	{ "implied_nak_seq_err", "Responses to reads that were lost." },
 	{ "ip4InDiscards", "IPv4 packets received and discarded." },
 	{ "ip4InOctets", "Bytes of IPv4 packets received." },
 	{ "ip4InPkts", "IPv4 packets received." },
@@ -169,8 +168,7 @@ static const Meaning MEANINGS[] = {
 	{ "iwOutRdmaWrites", "Writes sent." },
 	{ "keep_alive_rcvd", "Signs of life received from the device." },
 	{ "link_downed", "Times that the link went down." },
-	{ "local_ack_timeout_err",
-	  "Times that a queue pair's acknowledgement did not come in time." },
+	{ "local_ack_timeout_err", "Acknowledgement timeouts of queue pairs." },
 	{ "local_protection_err", "Accesses to local memory that its protection forbids." },
 	{ "local_qp_op_err", "Errors in the operation of local queue pairs." },
 	{ "max_retry_exceeded", "Requests given up because too many retries brought no answer." },
@@ -249,8 +247,7 @@ static const Meaning MEANINGS[] = {
 	{ "responder_rnr_nak", "Times that the responder answered that it was not ready." },
 	{ "retrans_bytes", "Bytes that were sent again." },
 	{ "retrans_pkts", "Packets that were sent again." },
-	{ "retrans_timeout_events",
-	  "Times that a packet was sent again because no answer came in time." },
+	{ "retrans_timeout_events", "Packets sent again after a timeout." },
 	{ "retry_exceeded_err", "Requests given up because too many retries brought no answer." },
 	{ "retry_rnr_exceeded_err",
 	  "Requests given up because the receiver was not ready for too long." },
@@ -345,7 +342,7 @@ static const Meaning MEANINGS[] = {
 	{ "unresponsive_remote_events", "Times that another device did not answer." },
 };
 
-/* What is there now, and goes down again. */
+/* Gauges. */
 static const char *const GAUGES[] = { "active_", "watermark_", "current_rate" };
 
 static int compare_meaning(gconstpointer raw, gconstpointer meaning)
@@ -376,7 +373,7 @@ static gboolean is_gauge(const char *clean)
 	return FALSE;
 }
 
-/* What our own families of counters begin with. */
+/* Prefix of rdmad's own families. */
 static const char *own_prefix(const char *own, gboolean of_device)
 {
 	if (of_device)
@@ -385,7 +382,7 @@ static const char *own_prefix(const char *own, gboolean of_device)
 										  : "rdma_";
 }
 
-/* "rdma_tx_bytes" and "dropped_total" have said it themselves. */
+/* "rdma_tx_bytes" and "dropped_total" have it already. */
 static char *family_of(const char *clean, gboolean of_device)
 {
 	const char *own = g_str_has_prefix(clean, "rdma_") && clean[5] ? clean + 5 : clean;

@@ -28,10 +28,10 @@ char *names_sanitise(const char *name)
 }
 
 /*
- * Names: what a counter is called, and what its numbers mean
+ * Names of counters, and their units
  *
- * The kernel's names are kept where a driver made them, since people look them up; what every driver
- * has gets the form of Prometheus.  Anything may come as a name.
+ * Names of a driver's own counters are kept, so that they can be found in its manual; common
+ * counters get names in Prometheus' form.  Any text may come as a name.
  *
  * Sources: include/rdma/ib_pma.h and drivers/infiniband/ of Linux; node_exporter's
  * collector/infiniband_linux.go; Documentation/networking/ of the drivers, for `ethtool -S`.

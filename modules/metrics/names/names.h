@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names: what a counter is called, and what its numbers mean
+ * Names of counters, and their units
  *
- * The kernel's names are kept where a driver made them, since people look them up; what every driver
- * has gets the form of Prometheus.  Anything may come as a name.
+ * Names of a driver's own counters are kept, so that they can be found in its manual; common
+ * counters get names in Prometheus' form.  Any text may come as a name.
  *
  * Sources: include/rdma/ib_pma.h and drivers/infiniband/ of Linux; node_exporter's
  * collector/infiniband_linux.go; Documentation/networking/ of the drivers, for `ethtool -S`.
@@ -23,7 +23,8 @@ typedef struct {
 	guint decimals; /* how many of its last digits are behind the point: 3 for ms as seconds */
 	const char *label; /* one label more, "priority" or "lane", or NULL */
 	guint label_value;
-	gboolean known; /* FALSE: the name is the driver's, and may need to be told from others */
+	gboolean known; /* FALSE: the name is the driver's, and may need a distinction from others
+			 * */
 } CounterName;
 
 void counter_name_free(CounterName *name);
@@ -35,8 +36,8 @@ CounterName *names_native(const RdmadCounter *counter);
 CounterName *names_compat(const RdmadCounter *counter);
 
 /*
- * How many bits of it count, 4 to 64; `saturates`: it stops at its maximum instead of beginning again.
- * `driver` may be NULL.
+ * Its width in bits, 4 to 64; `saturates`: it stops at its maximum instead of wrapping. `driver`
+ * may be NULL.
  */
 guint names_counter_width(const RdmadCounter *counter, const char *driver, gboolean *saturates);
 

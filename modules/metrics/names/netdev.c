@@ -37,7 +37,7 @@ typedef struct {
 		"Time for which the other side has held back all traffic."
 #define RX_BUFFER_DISCARDS                                                                         \
 	FAMILY("receive_buffer_discards"), "priority", PLAIN,                                      \
-		"Packets of this class discarded for want of buffers."
+		"Packets of this class discarded for lack of buffers."
 #define RX_DISCARDS                                                                                \
 	FAMILY("receive_discards"), NULL, PLAIN, "Packets received and discarded by the port."
 #define TX_DISCARDS                                                                                \
@@ -61,13 +61,13 @@ static const Pattern MLX5[] = {
 	{ "rx_prio#_pause_transition", RX_PFC_TRANSITIONS },
 	{ "rx_global_pause_duration", RX_GLOBAL_SECONDS },
 	{ "tx_global_pause_duration", FAMILY("transmit_global_pause_seconds"), NULL, MICROSECONDS,
-	  "Time for which we have held back all traffic of the other side." },
+	  "Time for which this port paused all traffic of the peer." },
 	{ "rx_global_pause_transition", FAMILY("receive_global_pause_transitions"), NULL, PLAIN,
-	  "Times that all sending was stopped by the other side." },
+	  "Pauses of all sending by the peer." },
 	{ "tx_pause_storm_warning_events", FAMILY("pause_storm_warning_events"), NULL, PLAIN,
-	  "Times that we held back the other side for long." },
+	  "Long pauses of the peer by this port." },
 	{ "tx_pause_storm_error_events", FAMILY("pause_storm_error_events"), NULL, PLAIN,
-	  "Times that we held back the other side for so long that pause was switched off." },
+	  "Pauses of the peer by this port that were so long that pause was disabled." },
 	{ "rx_prio#_buf_discard", RX_BUFFER_DISCARDS },
 	{ "rx_prio#_cong_discard", FAMILY("receive_congestion_discards"), "priority", PLAIN,
 	  "Packets of this class discarded because of congestion." },
@@ -85,12 +85,12 @@ static const Pattern MLX5[] = {
 	{ "rx_pcs_symbol_err_phy", RX_PCS_ERRORS },
 	{ "rx_corrected_bits_phy", RX_CORRECTED },
 	{ "rx_err_lane_#_phy", FAMILY("receive_lane_corrected_bit_errors"), "lane", PLAIN,
-	  "Wrong bits of one lane that error correction has put right." },
+	  "Bit errors of one lane that error correction has corrected." },
 	{ "link_down_events_phy", LINK_DOWN },
 	{ "rx_out_of_buffer", FAMILY("out_of_buffer"), NULL, PLAIN,
-	  "Times that there was no receive buffer in the interface's queues." },
+	  "Packets without a receive buffer in the interface's queues." },
 	{ "dev_out_of_buffer", FAMILY("device_out_of_buffer"), NULL, PLAIN,
-	  "Times that the whole device had no receive buffer." },
+	  "Packets without a receive buffer in the whole device." },
 	{ "outbound_pci_stalled_rd", FAMILY("pcie_read_stalled_ratio"), NULL, PERCENT,
 	  "Part of the last second in which the device could not read by PCIe." },
 	{ "outbound_pci_stalled_wr", FAMILY("pcie_write_stalled_ratio"), NULL, PERCENT,
@@ -102,9 +102,9 @@ static const Pattern MLX5[] = {
 	{ "outbound_pci_buffer_overflow", FAMILY("pcie_buffer_overflow"), NULL, PLAIN,
 	  "Packets dropped because PCIe did not take them fast enough." },
 	{ "rx_pci_signal_integrity", FAMILY("pcie_receive_signal_integrity_errors"), NULL, PLAIN,
-	  "Errors of the PCIe link in what the device received." },
+	  "Errors of the PCIe link in the receive direction." },
 	{ "tx_pci_signal_integrity", FAMILY("pcie_transmit_signal_integrity_errors"), NULL, PLAIN,
-	  "Errors of the PCIe link in what the device sent." },
+	  "Errors of the PCIe link in the transmit direction." },
 };
 
 static const Pattern OTHERS[] = {
@@ -158,24 +158,23 @@ static const Pattern OTHERS[] = {
 };
 
 static const Pattern LINK[] = {
-	{ "carrier_changes", FAMILY("carrier_changes"), NULL, PLAIN,
-	  "Times that the carrier came or went." },
+	{ "carrier_changes", FAMILY("carrier_changes"), NULL, PLAIN, "Carrier state changes." },
 };
 
 static const Pattern PAUSE[] = {
 	{ "rx_frames", FAMILY("receive_pause_frames"), NULL, PLAIN,
-	  "Global pause frames received: the other side cannot take more." },
+	  "Global pause frames received from the peer." },
 	{ "tx_frames", FAMILY("transmit_pause_frames"), NULL, PLAIN,
-	  "Global pause frames sent: we cannot take more." },
+	  "Global pause frames sent to the peer." },
 };
 
 static const Pattern FEC[] = {
 	{ "corrected", FAMILY("fec_corrected_blocks"), NULL, PLAIN,
-	  "Blocks that forward error correction has put right." },
+	  "Blocks that forward error correction has corrected." },
 	{ "uncorr", FAMILY("fec_uncorrectable_blocks"), NULL, PLAIN,
-	  "Blocks that forward error correction could not put right." },
+	  "Blocks that forward error correction could not correct." },
 	{ "corr_bits", FAMILY("fec_corrected_bit_errors"), NULL, PLAIN,
-	  "Wrong bits that forward error correction has put right." },
+	  "Bit errors that forward error correction has corrected." },
 };
 
 /* `digit`: what stands for the "#". */

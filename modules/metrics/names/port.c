@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counters of the port, which every driver with a performance agent has: 32-bit words are told as bytes. */
+/* Counters of the port, which every driver with a performance agent has: 32-bit words are converted
+ * to bytes. */
 #include "names/table.h"
 
 #define WORD 4 /* bytes; whatever the width of the link */
 
 static const NameRow ROWS[] = {
 	{ "VL15_dropped", "rdma_port_vl15_dropped", NULL,
-	  "Management packets that were dropped for want of buffers." },
+	  "Management packets dropped for lack of buffers." },
 	{ "excessive_buffer_overrun_errors", "rdma_port_excessive_buffer_overrun_errors", NULL,
-	  "Times that buffers overran in several flow control periods running." },
+	  "Buffer overruns in several consecutive flow control periods." },
 	{ "link_downed", "rdma_port_link_downed", NULL,
-	  "Times that the link went down because error recovery failed." },
+	  "Link failures after failed error recovery." },
 	{ "link_error_recovery", "rdma_port_link_error_recovery", NULL,
-	  "Times that the link recovered from errors by itself." },
+	  "Successful link error recoveries." },
 	{ "local_link_integrity_errors", "rdma_port_local_link_integrity_errors", NULL,
-	  "Times that local errors went over the threshold." },
+	  "Local errors above the threshold." },
 	{ "multicast_rcv_packets", "rdma_port_receive_multicast_packets", NULL,
-	  "Multicast packets received, those with errors too." },
+	  "Multicast packets received, including those with errors." },
 	{ "multicast_xmit_packets", "rdma_port_transmit_multicast_packets", NULL,
-	  "Multicast packets sent, those with errors too." },
+	  "Multicast packets sent, including those with errors." },
 	{ "port_rcv_constraint_errors", "rdma_port_receive_constraint_errors", NULL,
 	  "Packets received from a switch port and discarded by partition or filter rules." },
 	{ "port_rcv_data", "rdma_port_receive_bytes", "bytes",
@@ -28,7 +29,7 @@ static const NameRow ROWS[] = {
 	{ "port_rcv_errors", "rdma_port_receive_errors", NULL, "Packets received with an error." },
 	{ "port_rcv_packets", "rdma_port_receive_packets", NULL, "RDMA packets received." },
 	{ "port_rcv_remote_physical_errors", "rdma_port_receive_remote_physical_errors", NULL,
-	  "Packets received that the other side marked as bad." },
+	  "Packets received that the peer marked as bad." },
 	{ "port_rcv_switch_relay_errors", "rdma_port_receive_switch_relay_errors", NULL,
 	  "Packets received that a switch could not relay." },
 	{ "port_xmit_constraint_errors", "rdma_port_transmit_constraint_errors", NULL,
@@ -43,9 +44,9 @@ static const NameRow ROWS[] = {
 	{ "symbol_error", "rdma_port_symbol_errors", NULL,
 	  "Small errors on one or more lanes of the link." },
 	{ "unicast_rcv_packets", "rdma_port_receive_unicast_packets", NULL,
-	  "Unicast packets received, those with errors too." },
+	  "Unicast packets received, including those with errors." },
 	{ "unicast_xmit_packets", "rdma_port_transmit_unicast_packets", NULL,
-	  "Unicast packets sent, those with errors too." },
+	  "Unicast packets sent, including those with errors." },
 };
 
 static gboolean is_own(const char *family)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of names share. */
+/* Shared by the files of names. */
 #pragma once
 
 #include "names/names.h"

@@ -60,8 +60,8 @@ function portLine(port) {
 function changes(port) {
 	if (!port.transitions)
 		return [];
-	return [count(port.transitions, "link change"), port.changed ? ", last " : "",
-		port.changed ? time(port.changed) : ""];
+	return [count(port.transitions, "link change"), port.last_state_change ? ", last " : "",
+		port.last_state_change ? time(port.last_state_change) : ""];
 }
 
 function portBlock(several) {
@@ -94,12 +94,12 @@ function gids(ports) {
 function hardware(device) {
 	const port = device.ports[0];
 	const netdevs = device.netdevs.map((netdev) => `${netdev.name} ${netdev.mtu ?? "?"}`);
-	const facts = [["PCI", device.pci_address], ["Driver", device.driver], ["Firmware", device.firmware],
+	const properties = [["PCI", device.pci_address], ["Driver", device.driver], ["Firmware", device.firmware],
 		["Board", device.board_id], ["Type", device.hca_type], ["Node GUID", device.node_guid],
 		["Role", device.pci_role], ["Part of", device.pf_address], ["Bond", device.bond],
 		["LID", port?.lid ? String(port.lid) : null], ["MTU", netdevs.join(", ")]];
 
-	return el("dl", { class: "facts" }, facts.filter(([, value]) => value).map(([key, value]) =>
+	return el("dl", { class: "properties" }, properties.filter(([, value]) => value).map(([key, value]) =>
 		el("div", null, el("dt", null, key), el("dd", null, name(value)))));
 }
 
@@ -136,7 +136,7 @@ function updatePorts(card, ports) {
 	}
 	ports.forEach((port, i) => {
 		fill(card.blocks[i].line, [port.state, port.phys_state, port.rate_mbps], () => portLine(port));
-		fill(card.blocks[i].changes, [port.transitions, port.changed], () => changes(port));
+		fill(card.blocks[i].changes, [port.transitions, port.last_state_change], () => changes(port));
 	});
 }
 
@@ -169,8 +169,8 @@ export function holdersByDevice(allocations) {
 	for (const allocation of allocations) {
 		const pod = allocation.pod_name ? `${allocation.pod_namespace}/${allocation.pod_name}` : "a pod not yet known";
 
-		for (const id of new Set(allocation.devices)) {
-			const slots = allocation.devices.filter((other) => other === id).length;
+		for (const id of new Set(allocation.device_ids)) {
+			const slots = allocation.device_ids.filter((other) => other === id).length;
 
 			holders.set(id, [...holders.get(id) ?? [], { pod, resource: allocation.resource, slots }]);
 		}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What /api/v1/traffic told, by port, as far back as the sparklines go.
+// The rates from /api/v1/traffic, by port, as far back as the sparklines go.
 
 import { MINUTES } from "./sparkline.js";
 
@@ -14,14 +14,14 @@ export function take(answer, now) {
 	if (answer.last < last)
 		ports.clear();	// the node was started again: its marks begin again as well
 	last = answer.last;
-	for (const { id, port, unit, ages_ms: ages, received, transmitted } of answer.ports) {
+	for (const { device_id: id, port, unit, ages_ms: ages, received, transmitted } of answer.ports) {
 		const key = `${id}/${port}`;
 		const points = (ports.get(key)?.points ?? []).concat(ages.map((age, i) =>
 			({ time: now - age, received: received[i], transmitted: transmitted[i] })));
 
 		ports.set(key, { unit, points: points.filter((point) => point.time > now - MINUTES * 60000) });
 	}
-	users = new Map(answer.users.map((one) => [one.id, one]));
+	users = new Map(answer.users.map((one) => [one.device_id, one]));
 }
 
 export function trafficOf(id, port) {

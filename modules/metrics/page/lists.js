@@ -20,7 +20,7 @@ export function allocations(list) {
 		return nothing("No pod holds a device.");
 	return table("Allocations", [["Pod", ""], ["Devices", ""], ["Resource", ""], ["Since", "number"]],
 		list.map((allocation) => [pod(allocation),
-			commas([...new Set(allocation.device_names.map((device, i) => device ?? allocation.devices[i]))]),
+			commas([...new Set(allocation.device_names.map((device, i) => device ?? allocation.device_ids[i]))]),
 			[name(allocation.resource), el("small", null, allocation.mode ?? "")], time(allocation.since)]));
 }
 
@@ -44,7 +44,7 @@ export function resources(modules) {
 	if (!list.length)
 		return nothing("No resource is offered to kubelet.");
 	return table("Resources",
-		[["Resource", ""], ["Devices", "number"], ["Handed out", "use"], ["At kubelet", ""]],
+		[["Resource", ""], ["Devices", "number"], ["Allocated", "use"], ["At kubelet", ""]],
 		list.map((resource) => [[name(resource.name), el("small", null, resource.mode)],
 			String(resource.devices), use(resource), registration(resource)]));
 }
@@ -58,8 +58,8 @@ export function events(list, nameOf) {
 	return table("Last events", [["Time", "clock"], ["Event", ""], ["", ""]], list.map((event) => [
 		time(event.time),
 		el("span", { class: `kind ${LEVELS[event.level] ?? ""}` }, event.kind ?? event.level),
-		[event.device && !event.message.includes(nameOf(event.device))
-			? [name(nameOf(event.device)), ": "] : [], name(event.message)].flat()]));
+		[event.device_id && !event.message.includes(nameOf(event.device_id))
+			? [name(nameOf(event.device_id)), ": "] : [], name(event.message)].flat()]));
 }
 
 function module(one) {
@@ -71,13 +71,13 @@ function module(one) {
 
 export function daemon(status) {
 	const { config, directories, machine } = status;
-	const facts = [["Configuration", config.path ? name(config.path) : "none; defaults are in use"],
+	const properties = [["Configuration", config.path ? name(config.path) : "none; defaults are in use"],
 		["Loaded", time(config.loaded)], ["Refused", config.error],
 		["Kubelet", name(directories.kubelet)], ["State", name(directories.state)],
 		["Kernel", name(machine.kernel)], ["Process", String(status.pid)]];
 
 	return [el("ul", { class: "modules" }, status.modules.map(module)),
-		el("dl", { class: "facts" }, facts.filter(([, value]) => value).map(([key, value]) =>
+		el("dl", { class: "properties" }, properties.filter(([, value]) => value).map(([key, value]) =>
 			el("div", null, el("dt", null, key), el("dd", null, value))))];
 }
 

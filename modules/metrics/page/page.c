@@ -8,7 +8,7 @@
 #include "page/files.h"
 #include "traffic/route.h"
 
-/* What is not from here is not loaded; no script or style stands in a document. */
+/* Nothing is loaded from other hosts; no document has an inline script or style. */
 #define CSP                                                                                        \
 	"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "            \
 	"img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks rdmad while somebody looks, and shows what it says.
+// Polls rdmad while the page is visible, and shows the responses.
 
 import { el, fill, name, setText } from "./dom.js";
 import { filterDevices, holdersByDevice, showDevices, showTraffic } from "./devices.js";
@@ -34,7 +34,7 @@ function showHead(status) {
 
 	document.title = `${node} \u2013 rdmad`;
 	fill(at("node"), node, () => name(node));
-	setText(at("facts"), `rdmad ${status.version}, up ${span(status.uptime_seconds)}`
+	setText(at("properties"), `rdmad ${status.version}, up ${span(status.uptime_seconds)}`
 		+ (status.machine.live ? "" : ", on a recorded machine"));
 }
 
@@ -77,7 +77,7 @@ function nameOf(id) {
 	return state.devices.find((device) => device.id === id)?.name ?? id;
 }
 
-async function lookAround() {
+async function update() {
 	const status = await get("status");
 	const { devices } = await get("devices");
 	const { allocations: held } = await get("allocations");
@@ -94,10 +94,10 @@ async function lookAround() {
 	fill(at("allocations"), held, allocations);
 	fill(at("resources"), status.modules, resources);
 	fill(at("events"), [state.events, devices.map((d) => d.name)], () => events(state.events, nameOf));
-	fill(at("daemon"), { ...status, uptime_seconds: 0, trouble: [] }, daemon);
+	fill(at("daemon"), { ...status, uptime_seconds: 0, recent_errors: [] }, daemon);
 }
 
-async function lookAtTraffic() {
+async function updateTraffic() {
 	const answer = await get(`traffic?after=${history.after()}`);
 
 	history.take(answer, Date.now());
@@ -117,7 +117,7 @@ function showFreshness(error) {
 	note.setAttribute("role", error === null ? "none" : "alert");
 }
 
-async function look() {
+async function poll() {
 	const begin = Date.now();
 
 	clearTimeout(state.timer);
@@ -126,7 +126,7 @@ async function look() {
 	state.asking = true;
 	try {
 		// One that waits for a slow device holds up only the traffic.
-		await Promise.all([lookAround(), lookAtTraffic()]);
+		await Promise.all([update(), updateTraffic()]);
 		showTraffic(state.devices, history, Date.now());
 		showFreshness(null);
 	} catch (error) {
@@ -134,9 +134,9 @@ async function look() {
 		showFreshness(error);
 	}
 	state.asking = false;
-	state.timer = setTimeout(look, Math.max(500, PERIOD - (Date.now() - begin)));
+	state.timer = setTimeout(poll, Math.max(500, PERIOD - (Date.now() - begin)));
 }
 
 at("filter").addEventListener("input", showFilter);
-document.addEventListener("visibilitychange", look);
-look();
+document.addEventListener("visibilitychange", poll);
+poll();

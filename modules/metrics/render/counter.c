@@ -2,8 +2,8 @@
 /*
  * The counters of a reading, which are most of a scrape
  *
- * What a kernel's name becomes is looked up once in a rendering and remembered as a slot.  Readings of one
- * kind of device come in one order, so the slot that followed last time is looked at first.
+ * The kernel's name is looked up once in a rendering and kept as an entry.  Readings of one kind of
+ * device have one order, so the entry that followed last time is tried first.
  *
  * Several names may end in one series (drivers of one family differ); of one place the first counts.
  */
@@ -15,7 +15,7 @@
 
 #define SMALL_BITS 16u
 
-/* Where values go: one series of each place. */
+/* Destination of values: one series of each place. */
 typedef struct {
 	Family *family;
 	guint label_value;

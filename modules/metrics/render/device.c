@@ -36,7 +36,7 @@ static void device_info(Render *render, const RdmadDevice *device)
 	Labels *labels = &render->labels;
 	const gsize mark = labels_mark(labels);
 
-	labels_add(labels, "id", device->id);
+	labels_add(labels, "device_id", device->id);
 	labels_add(labels, "driver", device->driver);
 	labels_add(labels, "board_id", device->board_id);
 	labels_add(labels, "firmware_version", device->firmware);

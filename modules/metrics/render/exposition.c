@@ -127,10 +127,10 @@ char *family_set_pack(FamilySet *set, ExpositionFormat format, gsize *size)
 }
 
 /*
- * Answer: the text of one scrape
+ * Exposition: the text of one scrape
  *
- * What only the loop may look at is in the set already; the devices, which are most of it, are rendered
- * on a worker: with 512 ports that and gzip take longer than kubelet should wait for anything.
+ * Data of the loop is in the set already; the devices, which are most of it, are rendered on a
+ * worker: with 512 ports that and gzip take longer than kubelet should wait for anything.
  */
 
 #define SERIES_MANY 8192u /* about a megabyte of text */

@@ -78,7 +78,7 @@ void labels_add_number(Labels *labels, const char *name, guint64 value)
 }
 
 /*
- * Families: what one scrape tells, in the making
+ * Families of a scrape while it is rendered
  *
  * A family holds the text of its own series, so that they stand together whatever the order in which
  * they come.  The text is the same in both formats; what stands above it is exposition.c's.
@@ -111,8 +111,8 @@ struct FamilySet {
 
 /* ---- names ---- */
 
-/* What the samples of a family may be called, beside its own name: a parser of OpenMetrics refuses
- * other families of these names, whether or not there are such samples. */
+/* Names of a family's samples beside its own: a parser of OpenMetrics rejects other families of
+ * these names, even without such samples. */
 static const char *const *type_suffixes(FamilyType type)
 {
 	static const char *const counter[] = { "_total", "_created", NULL };
@@ -306,7 +306,7 @@ Family *family_set_add(FamilySet *set, const FamilyClass *klass, const char *own
 			return set_make(set, name, klass, owner);
 	}
 	if (!set->warned)
-		rdmad_warn("more than %u families want to be called %s; the others are left out",
+		rdmad_warn("more than %u families have the name %s; further ones are left out",
 			   NAMESAKES_MAX, klass->name);
 	set->warned = TRUE;
 	return NULL;

@@ -63,13 +63,13 @@ FamilySet *family_set_new(void);
 void family_set_free(FamilySet *set);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(FamilySet, family_set_free)
 
-/* How many series most families will have: saves them from growing step by step. */
+/* Expected number of series of most families, to allocate at once. */
 void family_set_expect(FamilySet *set, guint series);
 
 /*
- * The family of that name; what `klass` points to is copied.  Names from outside are told apart by
- * `owner` (NULL: our own names): where another owner or type has the name already, or a sample of
- * another family is called so, it gets a number at its end.  NULL when too many want one name.
+ * The family of that name; what `klass` points to is copied.  Foreign names are distinguished by
+ * `owner` (NULL: our own names): if another owner or type has the name already, or a sample of
+ * another family does, a number is appended.  NULL when too many have one name.
  */
 Family *family_set_add(FamilySet *set, const FamilyClass *klass, const char *owner);
 /* By name, those that have series. */
@@ -85,7 +85,7 @@ void family_put_double(Family *family, const Labels *labels, double value);
 void family_put_histogram(Family *family, const Labels *labels, const double *bounds,
 			  const guint64 *buckets, double sum);
 
-/* What exposition.c prints. */
+/* For exposition.c. */
 const char *family_name(const Family *family);
 FamilyType family_type(const Family *family);
 const char *family_unit(const Family *family);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "render/negotiate.h"
 
-/* Elements that are looked at; whoever sends more is no scraper. */
+/* Maximum number of elements; no scraper sends more. */
 #define ELEMENTS_MAX 32u
 #define Q_MAX	     1000u
 
@@ -71,7 +71,7 @@ static guint q_parse(Word word)
 /* One element of a list, "text/plain;version=0.0.4;q=0.5". */
 typedef struct {
 	Word name;
-	Word version; /* size 0: it says none */
+	Word version; /* size 0: none */
 	guint q;
 } Choice;
 
@@ -95,7 +95,7 @@ static Choice choice_parse(Word element)
 	return choice;
 }
 
-/* How well one element fits a format: 0 not at all, 3 by its version. */
+/* Match of one element with a format: 0 none, 3 by its version. */
 static guint choice_fit(const Choice *choice, ExpositionFormat format)
 {
 	const gboolean open = format == EXPOSITION_OPENMETRICS;
@@ -106,7 +106,7 @@ static guint choice_fit(const Choice *choice, ExpositionFormat format)
 			return 2;
 		return word_is(choice->version, open ? "1.0.0" : "0.0.4") ? 3 : 0;
 	}
-	/* Who takes anything has not asked for OpenMetrics. */
+	/* A wildcard is no request for OpenMetrics. */
 	if (open)
 		return 0;
 	return word_is(choice->name, "*/*") || word_is(choice->name, "text/*") ? 1 : 0;

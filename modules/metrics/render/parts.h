@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of render share. */
+/* Shared by the files of render. */
 #pragma once
 
 #include <rdmad/allocations.h>
@@ -34,7 +34,8 @@ typedef enum {
 	RENDER_NETDEV_MTU,
 	RENDER_NETDEV_SPEED,
 	RENDER_DEVICE_USES,					 /* RDMAD_USES_KINDS of them */
-	RENDER_POD_USES = RENDER_DEVICE_USES + RDMAD_USES_KINDS, /* as many as pods are told */
+	RENDER_POD_USES = RENDER_DEVICE_USES + RDMAD_USES_KINDS, /* the number of kinds that pods
+								  * have */
 	RENDER_COLLECTOR_SUCCESS = RENDER_POD_USES + RDMAD_USES_CM_ID + 1,
 	RENDER_SCRAPE_DURATION,
 	RENDER_COMPAT_INFO,
@@ -61,7 +62,7 @@ void render_families_add(Render *render);
 RenderSlots *render_slots_new(void);
 void render_slots_free(RenderSlots *slots);
 
-/* One device each; `labels` say which. */
+/* Each renders one device, which `labels` identify. */
 void render_device(Render *render, const DeviceSample *sample);
 void render_device_compat(Render *render, const DeviceSample *sample);
 void render_netdevs(Render *render, const RdmadDevice *device);

@@ -16,7 +16,7 @@
 #define PHYSICAL_STATE_ID                                                                          \
 	"Physical state of the port: 1 sleep, 2 polling, 3 disabled, 4 training, 5 link up, "      \
 	"6 error recovery, 7 test."
-#define RATE "Rate of the port; what the kernel says of a port that is down means nothing."
+#define RATE "Rate of the port; meaningless while the port is down."
 
 #define DEVICE_USE(kind, what)                                                                     \
 	[RENDER_DEVICE_USES + RDMAD_USES_##kind] = { "rdma_device_" what, FAMILY_GAUGE,            \
@@ -29,30 +29,32 @@
 						  .guarded = TRUE }
 
 static const FamilyClass NATIVE[RENDER_N] = {
-	[RENDER_DEVICE_INFO] = { "rdma_device", FAMILY_INFO, .help = "What the device is." },
+	[RENDER_DEVICE_INFO] = { "rdma_device", FAMILY_INFO, .help = "Attributes of the device." },
 	[RENDER_DEVICE_FATAL] = { "rdma_device_fatal", FAMILY_GAUGE,
-				  .help = "Whether the driver gave the device up (1) or not (0)." },
+				  .help = "Whether the driver reports a fatal error (1) or not "
+					  "(0)." },
 	[RENDER_DEVICE_PROBLEMS] = { "rdma_device_problems", FAMILY_GAUGE,
 				     .help = "Attributes of the device that could not be read." },
 	[RENDER_COUNTER_UNREADABLE] = { "rdma_counters_unreadable", FAMILY_GAUGE,
-					.help = "A counter that could not be read, and why; it is "
-						"tried again after a while.",
+					.help = "A counter that could not be read, with the error; "
+						"it is "
+						"read again after a back-off.",
 					.guarded = TRUE },
 	[RENDER_COUNTER_SATURATED] = { "rdma_counters_saturated", FAMILY_GAUGE,
-				       .help = "A counter of 4, 8 or 16 bits that stands at its "
-					       "maximum and counts no more.",
+				       .help = "A counter of 4, 8 or 16 bits that has reached its "
+					       "maximum and has stopped.",
 				       .guarded = TRUE },
-	[RENDER_PORT_INFO] = { "rdma_port", FAMILY_INFO, .help = "What the port is." },
+	[RENDER_PORT_INFO] = { "rdma_port", FAMILY_INFO, .help = "Attributes of the port." },
 	[RENDER_PORT_STATE_ID] = { "rdma_port_state_id", FAMILY_GAUGE, .help = STATE_ID },
 	[RENDER_PORT_PHYSICAL_STATE_ID] = { "rdma_port_physical_state_id", FAMILY_GAUGE,
 					    .help = PHYSICAL_STATE_ID },
 	[RENDER_PORT_STATE] = { "rdma_port_state", FAMILY_GAUGE,
-				.help = "1 for the state that the port is in, 0 for the others." },
+				.help = "1 for the port's state, 0 for the others." },
 	[RENDER_PORT_RATE] = { "rdma_port_rate_bytes_per_second", FAMILY_GAUGE, "bytes_per_second",
 			       RATE },
 	[RENDER_PORT_TRANSITIONS] = { "rdma_port_link_transitions", FAMILY_COUNTER,
 				      .help = "Changes of the port's state since rdmad saw it "
-					      "first, those between two scrapes too." },
+					      "first, including those between two scrapes." },
 	[RENDER_PORT_CHANGED] = { "rdma_port_last_state_change_timestamp_seconds", FAMILY_GAUGE,
 				  "seconds", "When the port's state last changed." },
 	[RENDER_PORT_GID_CHANGES] = { "rdma_port_gid_changes", FAMILY_COUNTER,
@@ -85,19 +87,20 @@ static const FamilyClass NATIVE[RENDER_N] = {
 /* Of the scrape itself, whatever the names. */
 static const FamilyClass ALWAYS[RENDER_N] = {
 	[RENDER_DEVICE_SUCCESS] = { "rdma_device_scrape_success", FAMILY_GAUGE,
-				    .help = "Whether the device answered in time (1) or is left "
+				    .help = "Whether the device responded in time (1) or is left "
 					    "out of this scrape (0)." },
 	[RENDER_DEVICE_DURATION] = { "rdma_device_scrape_duration_seconds", FAMILY_GAUGE, "seconds",
-				     "Time that reading the device took." },
+				     "Duration of reading the device." },
 	[RENDER_COLLECTOR_SUCCESS] = { "rdma_scrape_collector_success", FAMILY_GAUGE,
-				       .help = "Whether all devices told what this collector "
+				       .help = "Whether all devices returned what this collector "
 					       "reads (1) or not (0)." },
 	[RENDER_SCRAPE_DURATION] = { "rdma_scrape_duration_seconds", FAMILY_GAUGE, "seconds",
-				     "Time that reading all devices took." },
+				     "Duration of reading all devices." },
 };
 
 static const FamilyClass COMPAT[RENDER_N] = {
-	[RENDER_COMPAT_INFO] = { "node_infiniband", FAMILY_INFO, .help = "What the device is." },
+	[RENDER_COMPAT_INFO] = { "node_infiniband", FAMILY_INFO,
+				 .help = "Attributes of the device." },
 	[RENDER_COMPAT_STATE_ID] = { "node_infiniband_state_id", FAMILY_GAUGE, .help = STATE_ID },
 	[RENDER_COMPAT_PHYSICAL_STATE_ID] = { "node_infiniband_physical_state_id", FAMILY_GAUGE,
 					      .help = PHYSICAL_STATE_ID },
@@ -123,7 +126,7 @@ void render_families_add(Render *render)
 
 /* ---- Who uses a device: all together, and pod by pod ---- */
 
-#define POD_KINDS (RDMAD_USES_CM_ID + 1) /* that pods are told of */
+#define POD_KINDS (RDMAD_USES_CM_ID + 1) /* that pods have */
 
 typedef struct {
 	guint64 objects[RDMAD_USES_KINDS];
@@ -258,9 +261,9 @@ void render_netdevs(Render *render, const RdmadDevice *device)
 }
 
 /*
- * Render: what is known at one scrape, as families
+ * Render: the data of one scrape, as families
  *
- * What only the loop may look at comes first, then the devices, which may be done on any thread.
+ * Data of the loop comes first, then the devices, which any thread may render.
  */
 
 /* ---- collectors ---- */
@@ -281,7 +284,7 @@ static RdmadReadWhat group_collector(RdmadCounterGroup group)
 	return group <= RDMAD_COUNTER_DEVICE ? RDMAD_READ_COUNTERS : RDMAD_READ_NETDEVS;
 }
 
-/* What the reading lacks: groups that failed as a whole. */
+/* Groups that failed as a whole. */
 static RdmadReadWhat sample_failures(const DeviceSample *sample)
 {
 	const RdmadReading *reading = sample->reading;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Render: what is known at one scrape, as families
+ * Render: the data of one scrape, as families
  *
- * What only the loop may look at comes first, then the devices, which may be done on any thread.
+ * Data of the loop comes first, then the devices, which any thread may render.
  */
 #pragma once
 

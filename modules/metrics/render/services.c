@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What only the loop may look at: allocations, the node's attributes, what rdmad counts of itself. */
+/* Data of the loop: allocations, the node's attributes, rdmad's own stats. */
 #include "render/parts.h"
 
 /* ---- allocations ---- */
@@ -36,7 +36,7 @@ void render_allocations(FamilySet *set, RdmadAllocations *allocations, RdmadInve
 {
 	/* Many slots of one allocation may be of the same device: one series. */
 	static const FamilyClass KLASS = { "rdma_pod_device", FAMILY_INFO,
-					   .help = "Which container holds which device.",
+					   .help = "Containers and the devices that they hold.",
 					   .guarded = TRUE };
 	AllocationRender render = { family_set_add(set, &KLASS, NULL), inventory };
 
@@ -49,7 +49,7 @@ void render_node(FamilySet *set, RdmadAttributes *attributes)
 {
 	static const FamilyClass KLASS = {
 		"rdma_netns_mode", FAMILY_GAUGE,
-		.help = "1 for the way in which RDMA devices are in network namespaces, 0 for the "
+		.help = "1 for the network namespace mode of RDMA devices, 0 for the "
 			"other."
 	};
 	static const char *const MODES[] = { "shared", "exclusive" };

@@ -18,7 +18,7 @@ static inline void text_clear(Text *text)
 	text->length = text->size = 0;
 }
 
-/* Where `most` bytes can be written; text_end() says how many have been. */
+/* Returns room for `most` bytes; text_end() takes the number of those written. */
 static inline char *text_room(Text *text, gsize most)
 {
 	if (text->size - text->length < most)

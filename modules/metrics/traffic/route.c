@@ -6,7 +6,7 @@
 #include <rdmad/module.h>
 
 #define PATH	    "/api/v1/traffic"
-#define DEADLINE_MS 2000u /* a page that looks every 2.5 s had rather do without a slow device */
+#define DEADLINE_MS 2000u /* the page is updated every 2.5 s: it leaves out slow devices */
 
 struct TrafficRoute {
 	RdmadModule *self;
@@ -15,7 +15,7 @@ struct TrafficRoute {
 	GQueue waiting; /* Waiter */
 };
 
-/* Somebody who asked, until the devices are read. */
+/* A request, until the devices are read. */
 typedef struct {
 	TrafficRoute *route;
 	GList node;

@@ -10,5 +10,5 @@ typedef struct TrafficRoute TrafficRoute;
 /* `collector` and `traffic` must outlive it. */
 TrafficRoute *traffic_route_new(RdmadModule *self, Collector *collector, Traffic *traffic,
 				GError **error);
-/* Who still waits is refused. */
+/* Waiting requests are refused. */
 void traffic_route_free(TrafficRoute *route);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of its counters tell how much went through a port: each driver has its own. */
+/* The counters of a port's traffic: each driver has its own. */
 #include "traffic/traffic.h"
 
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
 
-#define TRAFFIC_STEP_US (900 * G_TIME_SPAN_MILLISECOND) /* what comes sooner tells no rate */
+#define TRAFFIC_STEP_US (900 * G_TIME_SPAN_MILLISECOND) /* shorter intervals give no rate */
 
 /*
  * In the order of preference.  Words of 4 bytes: Documentation/ABI/stable/sysfs-class-infiniband; the
@@ -71,9 +71,9 @@ gboolean port_traffic_read(const RdmadReading *reading, guint port, gboolean alo
 }
 
 /*
- * Traffic: how much went through each port in the last minutes
+ * Traffic: rates of each port in the last minutes
  *
- * Filled by every reading, whoever asked for it: while nobody asks there is nothing to do.  Ten minutes
+ * Filled by every reading, for any request: without requests there is nothing to do.  Ten minutes
  * are kept of each port, fewer with very many ports: at most 256 KiB in all.
  */
 
@@ -87,13 +87,13 @@ typedef struct {
 typedef struct {
 	char *id, *name; /* of the device */
 	guint port;
-	PortTraffic total; /* unit NULL: nothing tells the traffic of this port */
+	PortTraffic total; /* unit NULL: no counter of this port's traffic */
 	gint64 read_us;	   /* when `total` was read */
 	gint64 seen_us;
 	GArray *samples; /* Sample, oldest first */
 } Series;
 
-/* What processes have of a device; who merely has it open, as rdmad has, uses none of it. */
+/* Objects of processes on a device; a process that only has it open, as rdmad does, is no user. */
 typedef struct {
 	char *id, *name;
 	gint64 seen_us;
@@ -244,7 +244,7 @@ static void users_count(Users *users, const RdmadReading *reading)
 	}
 }
 
-/* The kernel has objects of its own on every device: where nobody is listed, nobody was asked. */
+/* The kernel has objects of its own on every device: an empty list means that it was not read. */
 static gboolean users_are_known(const RdmadReading *reading)
 {
 	return reading->n_users && !(reading->users_unlisted & 1u << RDMAD_USES_QP);
@@ -323,8 +323,8 @@ static json_t *series_json(const Series *series, gint64 after, gint64 now_us)
 		json_array_append_new(received, rate_json(sample->received));
 		json_array_append_new(transmitted, rate_json(sample->transmitted));
 	}
-	return json_pack("{s:o, s:o, s:i, s:s?, s:o, s:o, s:o}", "id", text_json(series->id),
-			 "device", text_json(series->name), "port", (int)series->port, "unit",
+	return json_pack("{s:o, s:o, s:i, s:s?, s:o, s:o, s:o}", "device_id", text_json(series->id),
+			 "device_name", text_json(series->name), "port", (int)series->port, "unit",
 			 series->total.unit, "ages_ms", ages, "received", received, "transmitted",
 			 transmitted);
 }
@@ -337,8 +337,9 @@ static json_t *users_json(const Users *users)
 		[RDMAD_USES_PD] = "protection_domains", [RDMAD_USES_SRQ] = "shared_receive_queues",
 		[RDMAD_USES_CTX] = "contexts",
 	};
-	json_t *object = json_pack("{s:o, s:o, s:i}", "id", text_json(users->id), "device",
-				   text_json(users->name), "processes", (int)users->processes);
+	json_t *object =
+		json_pack("{s:o, s:o, s:i}", "device_id", text_json(users->id), "device_name",
+			  text_json(users->name), "processes", (int)users->processes);
 
 	for (guint kind = 0; kind < RDMAD_USES_KINDS; kind++)
 		json_object_set_new(object, names[kind], json_integer(users->objects[kind]));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of its counters tell how much went through a port: each driver has its own. */
+/* The counters of a port's traffic: each driver has its own. */
 #pragma once
 
 #include <rdmad/counters.h>
@@ -11,7 +11,8 @@ typedef struct {
 	guint64 received, transmitted;
 } PortTraffic;
 
-/* `alone`: it is the only port, so that counters of the whole device are its own.  FALSE: none tell. */
+/* `alone`: it is the only port, so that counters of the whole device are its own.  FALSE: there are
+ * none. */
 gboolean port_traffic_read(const RdmadReading *reading, guint port, gboolean alone,
 			   PortTraffic *traffic);
 
@@ -28,5 +29,5 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Traffic, traffic_free)
 
 /* `now_us`: monotonic. */
 void traffic_take(Traffic *traffic, const DeviceSample *sample, gint64 now_us);
-/* What GET /api/v1/traffic?after= answers: samples after the mark that an earlier answer gave. */
+/* Response of GET /api/v1/traffic?after=: samples after the mark of an earlier response. */
 struct json_t *traffic_json(Traffic *traffic, gint64 after, gint64 now_us);

@@ -111,7 +111,7 @@ class ControlServer:
 
 
 class ControlClient:
-    """Asks a stand-in that runs in another process; RuntimeError is its error."""
+    """Calls a fake kubelet in another process; RuntimeError is its error."""
 
     def __init__(self, root):
         self.path = os.path.join(root, NAME)

@@ -81,9 +81,9 @@ static const struct {
 	const char *words;
 	gboolean needs_root;
 } hostile[] = {
-	{ make_file, "is no directory" },
-	{ make_link, "is no directory" },
-	{ make_dangling_link, "is no directory" },
+	{ make_file, "is not a directory" },
+	{ make_link, "is not a directory" },
+	{ make_dangling_link, "is not a directory" },
 	{ make_writable, "may be written to by others (mode 1777)" },
 	{ make_group_writable, "may be written to by others (mode 0775)" },
 	{ make_strangers, "belongs to user 65534", TRUE },

@@ -156,7 +156,8 @@ static void test_a_blocked_reader_costs_one_wait_and_is_told_what_was_lost(Fixtu
 
 	rdmad_log_output_write(&f->output, &sample);
 	drain(f->out, after);
-	told = g_strdup_printf("warning log: %u lines were lost: nobody read the log\n", lost);
+	told = g_strdup_printf("warning log: %u lines were lost because the log was not read\n",
+			       lost);
 	g_assert_nonnull(strstr(after->str, told));
 	g_assert_true(g_str_has_suffix(after->str, "\n" SAMPLE_TEXT));
 	g_assert_cmpuint(f->output.lost, ==, 0);

@@ -118,13 +118,13 @@ static void test_one_device_is_shown_with_its_gid_table(void)
 {
 	json_t *device = load(
 		"{'name': 'mlx5_2', 'id': '0000:18:00.2', 'pci_role': 'vf', 'vf_index': 1,"
-		" 'pf_address': '0000:18:00.0', 'vendor': '0x15b3', 'device': '0x101e',"
+		" 'pf_address': '0000:18:00.0', 'vendor': '0x15b3', 'pci_device_id': '0x101e',"
 		" 'pci_path': ['pci0000:15', '0000:18:00.2'], 'numa_node': null,"
 		" 'nearest_gpu': {'index': 0, 'pci_address': '0000:1b:00.0', 'distance': 'PIX'},"
 		" 'chardevs': [{'kind': 'uverbs', 'path': '/dev/infiniband/uverbs2'}],"
 		" 'problems': ['fw_ver: Input/output error'], 'verbs_problem': null,"
 		" 'ports': [{'number': 1, 'link_layer': 'infiniband', 'state': 'active', 'lid': 7,"
-		"            'transitions': 3, 'changed': '2026-08-21T09:00:00.000Z',"
+		"            'transitions': 3, 'last_state_change': '2026-08-21T09:00:00.000Z',"
 		"            'sm_lid': 1, 'pkey0': '0xffff', 'gids':"
 		"            [{'index': 0, 'gid': 'fe80::1', 'type': 'IB', 'netdev': null}]}],"
 		" 'netdevs': [{'name': 'ib0', 'mtu': 4092, 'addresses': ['192.0.2.7/24', "
@@ -226,11 +226,11 @@ static void test_allocations_count_the_slots_of_a_device(void)
 {
 	json_t *allocations = load(
 		"[{'id': 'c1', 'resource': 'rdma/hca', 'slots': ['a', 'b', 'c'],"
-		"  'devices': ['x', 'x', 'y'], 'device_names': ['mlx5_0', 'mlx5_0', null],"
+		"  'device_ids': ['x', 'x', 'y'], 'device_names': ['mlx5_0', 'mlx5_0', null],"
 		"  'pod_namespace': 'ns', 'pod_name': 'p', 'container': 'm',"
 		"  'since': '2026-01-01T00:00:00.000000Z', 'attachments': [{'interface': 'net1',"
 		"  'rdma_device': 'mlx5_3', 'addresses': ['192.0.2.1/24']}]},"
-		" {'id': 'c2', 'resource': 'rdma/hca', 'slots': ['d'], 'devices': ['y'],"
+		" {'id': 'c2', 'resource': 'rdma/hca', 'slots': ['d'], 'device_ids': ['y'],"
 		"  'device_names': ['mlx5_1'], 'pod_name': null, 'since': null, 'attachments': "
 		"[]}]");
 	g_autoptr(GString) out = g_string_new(NULL);
@@ -261,7 +261,7 @@ static void test_status_shows_what_modules_say_without_knowing_them(void)
 		"                  {'name': 'rdma/x', 'last_error': 'no\\u001bne'}],"
 		"    'kubelet': {'socket': true, 'pid': null}, 'streams': 2}},"
 		"   {'name': 'm', 'state': 'failed', 'error': 'no socket', 'status': null}],"
-		" 'trouble': [{'time': '2026-01-01T00:59:00.000000Z', 'level': 'warning',"
+		" 'recent_errors': [{'time': '2026-01-01T00:59:00.000000Z', 'level': 'warning',"
 		"              'message': 'port 1: active -> down'}]}");
 	g_autoptr(GString) out = g_string_new(NULL);
 
@@ -383,18 +383,18 @@ static void test_a_module_s_rows_are_a_table(void)
 {
 	json_t *command =
 		load("{'rows': 'resources', 'columns': [{'title': 'NAME', 'key': 'name'},"
-		     " {'title': 'TAKEN', 'key': 'taken'}, {'title': 'WHY', 'key': 'why'},"
+		     " {'title': 'SELECTED', 'key': 'selected'}, {'title': 'WHY', 'key': 'why'},"
 		     " {'title': 'N', 'key': 'n'}]}");
 	json_t *answer = load("{'resources': ["
-			      " {'name': 'rdma/a', 'taken': true, 'why': null, 'n': [1, 2]},"
-			      " {'name': 'rdma/long', 'taken': false, 'why': 'netdevs: x'}]}");
+			      " {'name': 'rdma/a', 'selected': true, 'why': null, 'n': [1, 2]},"
+			      " {'name': 'rdma/long', 'selected': false, 'why': 'netdevs: x'}]}");
 	g_autoptr(GString) out = g_string_new(NULL), bare = g_string_new(NULL);
 
 	module_command_write(command, answer, TRUE, out);
 	g_assert_cmpstr(out->str, ==,
-			"NAME       TAKEN  WHY         N\n"
-			"rdma/a     yes    -           1, 2\n"
-			"rdma/long  no     netdevs: x  -\n");
+			"NAME       SELECTED  WHY         N\n"
+			"rdma/a     yes       -           1, 2\n"
+			"rdma/long  no        netdevs: x  -\n");
 	module_command_write(command, answer, FALSE, bare);
 	g_assert_true(g_str_has_prefix(bare->str, "rdma/a"));
 	json_decref(command);

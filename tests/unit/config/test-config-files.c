@@ -306,11 +306,11 @@ static void test_an_unknown_profile_names_those_there_are(Fixture *f, gconstpoin
 	put(f, "profiles/README", "not one");
 	put(f, "rdmad.conf", "\nprofile = \"vkee\";");
 	assert_fails(f, RDMAD_ERROR_CONFIG,
-		     "%s/rdmad.conf:2: profile: \"vkee\" is no profile; did you mean \"vke\"? "
-		     "There are in %s/profiles: ack, vke");
+		     "%s/rdmad.conf:2: profile: unknown profile \"vkee\"; did you mean \"vke\"? "
+		     "Known in %s/profiles: ack, vke");
 	put(f, "rdmad.conf", "profile = \"../conf\";");
 	assert_fails(f, RDMAD_ERROR_CONFIG,
-		     "%s/rdmad.conf:1: profile: \"../conf\" is no profile; there are in "
+		     "%s/rdmad.conf:1: profile: unknown profile \"../conf\"; known in "
 		     "%s/profiles: ack, vke");
 	put(f, "rdmad.conf", "profile = 3;");
 	assert_fails(
@@ -331,8 +331,7 @@ static void test_a_profile_names_no_other(Fixture *f, gconstpointer data)
 static void test_without_a_directory_there_are_no_profiles(Fixture *f, gconstpointer data)
 {
 	put(f, "rdmad.conf", "profile = \"one\";");
-	assert_fails(f, RDMAD_ERROR_CONFIG,
-		     "%s/rdmad.conf:1: profile: there are no profiles in %s/profiles");
+	assert_fails(f, RDMAD_ERROR_CONFIG, "%s/rdmad.conf:1: profile: no profiles in %s/profiles");
 }
 
 /* Status 2 would keep the service manager from trying again. */

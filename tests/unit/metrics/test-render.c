@@ -97,7 +97,8 @@ static char *full_text(NamesMode names)
 static void test_a_device(void)
 {
 	static const char *const lines[] = {
-		"rdma_device_info{device=\"mlx5_2\",id=\"0000:3b:00.2\",driver=\"mlx5_core\","
+		"rdma_device_info{device=\"mlx5_2\",device_id=\"0000:3b:00.2\",driver=\"mlx5_"
+		"core\","
 		"board_id=\"MT_0000000838\",firmware_version=\"28.39.1002\",hca_type=\"MT4129\","
 		"node_guid=\"0c42:a103:0065:4321\",node_type=\"ca\",pci_address=\"0000:3b:00.2\","
 		"numa_node=\"1\",role=\"vf\",physical_function=\"0000:3b:00.0\"} 1",

@@ -59,7 +59,7 @@ static void test_allocations_that_have_a_pod_and_a_device_are_told(AllocationsFi
 
 	allocations_name(f, "trainer=a trainer=b");
 	render_allocations(set, f->allocations, inventory);
-	assert_text(set, "# HELP rdma_pod_device_info Which container holds which device.\n"
+	assert_text(set, "# HELP rdma_pod_device_info Containers and the devices that they hold.\n"
 			 "# TYPE rdma_pod_device_info gauge\n"
 			 "rdma_pod_device_info{namespace=\"ns\",pod=\"trainer\",container=\"main\","
 			 "device=\"mlx5_0\",resource=\"rdma/hca\"} 1\n");
@@ -96,11 +96,10 @@ static void test_the_mode_of_network_namespaces(AllocationsFixture *f, gconstpoi
 	g_assert_cmpuint(family_set_series(set), ==, 0);
 	g_assert_true(rdmad_attributes_set(attributes, NULL, "node:netns-mode", "exclusive", NULL));
 	render_node(set, attributes);
-	assert_text(set,
-		    "# HELP rdma_netns_mode 1 for the way in which RDMA devices are in network "
-		    "namespaces, 0 for the other.\n# TYPE rdma_netns_mode gauge\n"
-		    "rdma_netns_mode{mode=\"shared\"} 0\n"
-		    "rdma_netns_mode{mode=\"exclusive\"} 1\n");
+	assert_text(set, "# HELP rdma_netns_mode 1 for the network namespace mode of "
+			 "RDMA devices, 0 for the other.\n# TYPE rdma_netns_mode gauge\n"
+			 "rdma_netns_mode{mode=\"shared\"} 0\n"
+			 "rdma_netns_mode{mode=\"exclusive\"} 1\n");
 	rdmad_attributes_free(attributes);
 }
 

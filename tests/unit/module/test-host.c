@@ -136,7 +136,7 @@ static const struct {
 	{ "modules = { good = { }; absent = { }; };", RDMAD_ERROR_NOT_FOUND, "absent.so" },
 	{ "modules = { good = { }; wrong-abi = { }; };", RDMAD_ERROR_ABI, "module ABI" },
 	{ "modules = { good = { }; create-fails = { }; };", RDMAD_ERROR_FAILED,
-	  "module create-fails: create failed and did not say why" },
+	  "module create-fails: create failed without a reason" },
 	{ "modules = { good = { }; start-fails = { }; };", RDMAD_ERROR_UNAVAILABLE,
 	  "module start-fails: nobody is there" },
 	{ "modules = {\n good = { valu = \"1\"; }; };", RDMAD_ERROR_CONFIG, "modules.good" },
@@ -165,7 +165,7 @@ static void test_an_optional_module_may_fail_at_any_step(Fixture *f, gconstpoint
 		 &error);
 	g_assert_no_error(error);
 	assert_module(f, 0, "absent", RDMAD_MODULE_FAILED, "no such file");
-	assert_module(f, 1, "create-fails", RDMAD_MODULE_FAILED, "did not say why");
+	assert_module(f, 1, "create-fails", RDMAD_MODULE_FAILED, "failed without a reason");
 	assert_module(f, 2, "start-fails", RDMAD_MODULE_FAILED, "nobody is there");
 	assert_module(f, 3, "good", RDMAD_MODULE_RUNNING, NULL);
 }
@@ -222,7 +222,7 @@ static void test_a_module_is_ready_when_it_runs_and_does_not_say_otherwise(Fixtu
 static void test_an_unready_module_need_not_say_why(Fixture *f, gconstpointer data)
 {
 	bring_up(f, "modules = { busy = { }; };", NULL);
-	assert_unready(f, 0, "it does not say why");
+	assert_unready(f, 0, "it gave no reason");
 }
 
 static void count_drained(gpointer data)

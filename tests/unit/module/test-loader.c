@@ -43,7 +43,7 @@ static const struct {
 	{ "absent", RDMAD_ERROR_NOT_FOUND, "absent.so: no such file" },
 	{ "wrong-abi", RDMAD_ERROR_ABI, "made for module ABI 4711, this rdmad" },
 	{ "wrong-size", RDMAD_ERROR_ABI, "its class has 8 bytes instead of" },
-	{ "wrong-name", RDMAD_ERROR_ABI, "says that its name is \"another\"" },
+	{ "wrong-name", RDMAD_ERROR_ABI, "its name is \"another\"" },
 	{ "no-class", RDMAD_ERROR_ABI, "does not export rdmad_module_class" },
 	{ "incomplete", RDMAD_ERROR_ABI, "lacks one of create, start, stop and destroy" },
 	{ "missing-symbol", RDMAD_ERROR_ABI, "undefined symbol: rdmad_from_the_future" },

@@ -346,11 +346,11 @@ static void test_the_event_log_says_what_was_over_before_anybody_looked(Fixture 
 	g_assert_cmpstr(
 		said->str, ==,
 		"a device-added: a (driver unknown), 1 port\n"
-		"a port-flap: a port 1: went down and came back, 4 changes between two looks\n"
+		"a port-flap: a port 1: went down and came back, 4 changes between two scans\n"
 		"a port-state: a port 1: active -> down\n"
-		"a port-flap: a port 1: went up and down, 3 changes between two looks\n"
+		"a port-flap: a port 1: went up and down, 3 changes between two scans\n"
 		"a port-flap: a port 1: came up and went down again, 2 changes between two "
-		"looks\n"
+		"scans\n"
 		"a port-state: a port 1: down -> active\n");
 	g_assert_cmpuint(rdmad_inventory_lookup(f->inv, "a")->ports[0].transitions, ==, 10);
 }
