@@ -157,10 +157,12 @@ class NcclTest(PluginCase):
         self.reload("traffic_class = 1;")
         self.wait_for(lambda: self.conf(first)[1].get("NCCL_IB_TC") == "1", "traffic class")
         self.kubelet.release("ml/train-0")
-        self.assertEqual(self.allocate(count=4, pod="ml/train-1"), first)
-        self.wait_for(lambda: self.conf(first)[0] == 1, "a plan of its own")
+        second = self.allocate(count=4, pod="ml/train-1")
+        self.assertNotEqual(second, first)
+        self.wait_for(lambda: self.conf(second)[0] == 1, "a plan of its own")
+        self.wait_for(lambda: first not in self.allocations(), "end of the first")
         self.reload("traffic_class = 2;")
-        self.wait_for(lambda: self.conf(first)[1].get("NCCL_IB_TC") == "2", "traffic class")
+        self.wait_for(lambda: self.conf(second)[1].get("NCCL_IB_TC") == "2", "traffic class")
         events = [e["message"] for e in self.ask("events")["events"] if e["kind"] == "nccl-plan-changed"]
         self.assertEqual([message.split(": ", 1)[1] for message in events],
                          ["NCCL_IB_TC 1, was unset", "NCCL_IB_TC 2, was 1"])
@@ -235,7 +237,7 @@ class NcclTest(PluginCase):
         self.assertIn("8 of 11 ports taken", self.command("--explain").stdout)
         done = self.command("--allocation", "0011223344556677")
         self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertIn("there is no allocation 0011223344556677", done.stderr)
+        self.assertIn("no allocation 0011223344556677", done.stderr)
 
     def test_a_refusal_is_an_error_of_the_command_but_explained(self):
         self.start(config=CONFIG.replace('network = "host";', ""))

@@ -261,6 +261,9 @@ class MemoryTest(PluginCase):
                 self.end_daemon()
                 self.kubelet.stop()
 
+    def lost_checkpoints(self):
+        return [f["text"] for f in self.findings() if "checkpoint" in f["text"]]
+
     def forget(self):
         self.kubelet.restart(lose_checkpoint=True)
         self.wait_ready(2, "rdma/rail")
@@ -276,15 +279,15 @@ class MemoryTest(PluginCase):
             self.admit("ml/c")
         self.assertIn("is held by pod ml/a, container main, since 20", str(caught.exception))
         self.assertEqual(self.refresh()[allocation], ("a", "main"))
-        [text] = [f["text"] for f in self.findings()
-                  if "checkpoint" in f["text"]]
+        # Two lists that lack the devices, some seconds apart, tell it from a kubelet that starts.
+        self.wait_for(lambda: self.refresh() and self.lost_checkpoints(), "finding")
+        [text] = self.lost_checkpoints()
         self.assertIn("ml/a", text)
         self.assertNotIn("ml/b", text)
         self.kubelet.release("ml/a")
         self.admit("ml/c")
         self.assertNotIn(allocation, self.refresh())
-        self.assertEqual([f for f in self.findings()
-                          if "checkpoint" in f["text"]], [])
+        self.assertEqual(self.lost_checkpoints(), [])
 
     def test_kubelet_without_its_checkpoint_gives_a_shared_slot_with_a_warning(self):
         self.begin()

@@ -131,7 +131,7 @@ class UnprivilegedTest(unittest.TestCase):
 
     def test_the_doctor_says_that_nothing_is_kept(self):
         self.start()
-        self.assertIn("what rdmad knows ends with it", self.run_it("doctor").stdout)
+        self.assertIn("allocations end with rdmad", self.run_it("doctor").stdout)
 
     def test_a_session_has_a_directory_for_it(self):
         session = os.path.join(self.directory, "session")
@@ -184,7 +184,7 @@ class UnprivilegedTest(unittest.TestCase):
                 os.kill(child, signal.SIGKILL)
                 os.waitpid(child, 0)
         self.assertNotEqual(done.returncode, 0)
-        self.assertIn(f"listens user {OTHER}, who is neither root nor user {UID}", done.stderr)
+        self.assertIn(f"belongs to user {OTHER}, neither root nor user {UID}", done.stderr)
 
 
 if __name__ == "__main__":
