@@ -20,6 +20,7 @@ MAX_FUNCTION_LINES = 60
 LAYERS = {
     "core/base/": [],
     "core/config/": ["base"],
+    "core/network/": ["base"],
     "core/service/": ["base", "hardware"],
     "core/hardware/": ["base"],
     "core/hardware/hardware.c": ["base", "service"],  # hands what was seen to the inventory
@@ -34,7 +35,7 @@ LAYERS = {
 }
 
 # A header of rdmad's own that another public header may include.
-PUBLIC = {"": ["types.h"], "journal.h": ["log.h"]}
+PUBLIC = {"": ["types.h"], "journal.h": ["log.h"], "step.h": ["address.h"]}
 
 # Foreign headers, and the files that may know them.
 ONLY_IN = {
