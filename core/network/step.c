@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include <rdmad/error.h>
+#include <rdmad/json.h>
 
 #define TEXT_MAX  256u
 #define LIST_MAX  1024u
@@ -731,28 +732,8 @@ static GPtrArray *steps_from_json(const json_t *json, GError **error)
 	return g_steal_pointer(&steps);
 }
 
-/* jansson's parser recurses up to 2048 levels; that far nothing needs to go. */
-static gboolean depth_check(const char *text, gsize length)
-{
-	int depth = 0;
-	gboolean in_string = FALSE;
-
-	for (gsize i = 0; i < length; i++) {
-		if (in_string && text[i] == '\\')
-			i++;
-		else if (text[i] == '"')
-			in_string = !in_string;
-		else if (!in_string && strchr("[{", text[i]) && text[i] && ++depth > DEPTH_MAX)
-			return FALSE;
-		else if (!in_string && (text[i] == ']' || text[i] == '}'))
-			depth--;
-	}
-	return TRUE;
-}
-
 GPtrArray *rdmad_steps_from_text(const char *text, gsize length, GError **error)
 {
-	json_error_t problem;
 	GPtrArray *steps;
 	json_t *json;
 
@@ -762,16 +743,9 @@ GPtrArray *rdmad_steps_from_text(const char *text, gsize length, GError **error)
 			    RDMAD_STEP_JSON_MAX);
 		return NULL;
 	}
-	if (!depth_check(text, length)) {
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "a plan too deep");
+	json = rdmad_json_parse(text, length, DEPTH_MAX, error);
+	if (!json)
 		return NULL;
-	}
-	json = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
-	if (!json) {
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "byte %d: %s",
-			    problem.position, problem.text);
-		return NULL;
-	}
 	steps = steps_from_json(json, error);
 	json_decref(json);
 	return steps;
