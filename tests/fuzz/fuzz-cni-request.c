@@ -21,13 +21,15 @@ static void answer_in_each_version(const CniRequest *request, const GError *erro
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	g_autofree char *text = g_memdup2(data, size);
-	const char *end = memmem(data, size, "\n\n", 2);
+	g_autofree char *text = g_malloc0(size + 1);
+	const char *end = size ? memmem(data, size, "\n\n", 2) : NULL;
 	const gsize environment = end ? (gsize)(end - (const char *)data) + 1 : size;
 	const gsize input = end ? environment + 1 : size;
 	g_autoptr(GError) error = NULL;
 	g_autoptr(CniRequest) request = NULL;
 
+	if (size)
+		memcpy(text, data, size);
 	for (gsize i = 0; i < environment; i++)
 		if (text[i] == '\n')
 			text[i] = '\0';

@@ -72,6 +72,9 @@ KERNEL_PATHS = {
     "core/daemon/process-meters.c": "what the kernel says of this process itself",
     "core/daemon/module-loader.c": "dlopen() of the descriptor that was judged",
     "core/base/unix-socket.c": "bind() below an open folder, whose own path may be too long",
+    "modules/cni/shim/install.c": "a program of its own: the copy of itself",
+    "modules/cni/shim/request.c": "a program of its own: opening again what was looked at",
+    "modules/cni/shim/spool.c": "a program of its own: the boot that a namespace is of",
 }
 
 COMMENT_OR_TEXT = re.compile(
