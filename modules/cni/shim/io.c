@@ -55,7 +55,9 @@ int write_all(int fd, const void *bytes, size_t size)
 	while (size) {
 		const ssize_t n = write(fd, at, size);
 
-		if (n < 0 && errno != EINTR)
+		if (n < 0 && errno == EAGAIN)
+			wait_for(fd, POLLOUT, deadline_in(INT_MAX));
+		else if (n < 0 && errno != EINTR)
 			return -1;
 		if (n > 0) {
 			at += n;
