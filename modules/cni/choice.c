@@ -258,8 +258,8 @@ static const CniSlot *slot_take(Chooser *chooser, const char *id, const char *if
 
 		if (*taken || slot_is_used(chooser->input, slot, ifname))
 			continue;
-		if (id && (exact ? g_strcmp0(id, slot->token) != 0 :
-				   !id_is_of_device(id, slot->device)))
+		if (id &&
+		    (exact ? g_strcmp0(id, slot->token) != 0 : !id_is_of_device(id, slot->device)))
 			continue;
 		*taken = TRUE;
 		return slot;

@@ -69,13 +69,28 @@ typedef struct {
 	char *label;		/* IPv4; NULL: the name of the link */
 } RdmadStepAddress;
 
-/* One route.  The numbers are those of linux/rtnetlink.h; 0 leaves it to the kernel. */
+/* What a route's numbers mean, as linux/rtnetlink.h has them; 0 leaves it to the kernel. */
+enum {
+	RDMAD_ROUTE_TABLE_MAIN = 254,
+	RDMAD_ROUTE_SCOPE_LINK = 253,
+	/* type */
+	RDMAD_ROUTE_UNICAST = 1,
+	RDMAD_ROUTE_LOCAL = 2,
+	RDMAD_ROUTE_BROADCAST = 3,
+	RDMAD_ROUTE_ANYCAST = 4,
+	RDMAD_ROUTE_MULTICAST = 5,
+	/* protocol: who made it */
+	RDMAD_ROUTE_BY_KERNEL = 2,
+	RDMAD_ROUTE_BY_ADMINISTRATOR = 4,
+	RDMAD_ROUTE_BY_ADVERTISEMENT = 9,
+};
+
 typedef struct {
 	char *link;		/* NULL inside of a moved link, and for types without one */
 	RdmadIp to;		/* prefix 0: the default route */
 	RdmadIp gateway;	/* may be of the other family (RTA_VIA) */
 	RdmadIp source;		/* RTA_PREFSRC */
-	guint32 table;		/* 254: main */
+	guint32 table;
 	guint32 metric;
 	guint32 scope, type, protocol;
 	guint32 mtu, advmss;
