@@ -8,7 +8,6 @@
 typedef struct {
 	const CniChoiceInput *input;
 	GArray *slots; /* of CniSlot, in rail order */
-	GArray *taken; /* of gboolean, beside them */
 	GPtrArray *choices;
 } Chooser;
 
@@ -218,16 +217,31 @@ static int slot_compare(gconstpointer a, gconstpointer b)
 	return order ? order : g_strcmp0(left->token, right->token);
 }
 
-/* Whether another interface of this container has it already. */
-static gboolean slot_is_used(const CniChoiceInput *input, const CniSlot *slot, const char *ifname)
+/* Only of shared-multi every slot is an interface; of another mode the device is one. */
+static gboolean slot_is_covered(const CniSlot *slot, const RdmadDevice *dev, const char *token)
 {
+	return dev == slot->device && (slot->mode != CNI_MODE_SHARED_MULTI || !token ||
+				       g_strcmp0(token, slot->token) == 0);
+}
+
+/* Whether another interface of this container has it already. */
+static gboolean slot_is_used(const Chooser *chooser, const CniSlot *slot, const char *ifname)
+{
+	const CniChoiceInput *input = chooser->input;
+
 	for (guint i = 0; i < input->n_uses; i++) {
 		const CniUse *use = &input->uses[i];
 
 		if (g_strcmp0(use->container_id, input->request->container_id) == 0 &&
 		    !use_is_this_one(use, input->request, ifname) &&
 		    g_str_equal(use->device_id, slot->device->id) &&
-		    (!use->token || g_strcmp0(use->token, slot->token) == 0))
+		    slot_is_covered(slot, slot->device, use->token))
+			return TRUE;
+	}
+	for (guint i = 0; i < chooser->choices->len; i++) {
+		const CniChoice *choice = chooser->choices->pdata[i];
+
+		if (slot_is_covered(slot, choice->device, choice->token))
 			return TRUE;
 	}
 	return FALSE;
@@ -247,21 +261,19 @@ static gboolean token_is_there(const Chooser *chooser, const char *id)
 }
 
 /* `id` NULL: the next in rail order.  NULL: there is none. */
-static const CniSlot *slot_take(Chooser *chooser, const char *id, const char *ifname)
+static const CniSlot *slot_take(const Chooser *chooser, const char *id, const char *ifname)
 {
 	/* A whole token is that slot, and no other of its device. */
 	const gboolean exact = id && token_is_there(chooser, id);
 
 	for (guint i = 0; i < chooser->slots->len; i++) {
 		const CniSlot *slot = &g_array_index(chooser->slots, CniSlot, i);
-		gboolean *taken = &g_array_index(chooser->taken, gboolean, i);
 
-		if (*taken || slot_is_used(chooser->input, slot, ifname))
+		if (slot_is_used(chooser, slot, ifname))
 			continue;
 		if (id &&
 		    (exact ? g_strcmp0(id, slot->token) != 0 : !id_is_of_device(id, slot->device)))
 			continue;
-		*taken = TRUE;
 		return slot;
 	}
 	return NULL;
@@ -337,16 +349,17 @@ static gboolean name_is_taken(const CniResult *previous, const char *name)
 
 static gboolean choose_all(Chooser *chooser, GError **error)
 {
+	const CniSlot *slot;
 	guint number = 1;
 
-	for (guint i = 0; i < chooser->slots->len; i++) {
+	while ((slot = slot_take(chooser, NULL, NULL))) {
 		g_autofree char *ifname = NULL;
 
 		do {
 			g_free(ifname);
 			ifname = g_strdup_printf("eth%u", number++);
 		} while (name_is_taken(chooser->input->request->previous, ifname));
-		if (!choose_next(chooser, ifname, NULL, error))
+		if (!choice_add(chooser, slot, ifname, NULL, error))
 			return FALSE;
 	}
 	return TRUE;
@@ -371,14 +384,12 @@ static gboolean choose(Chooser *chooser, const GPtrArray *entries, GError **erro
 GPtrArray *cni_choose(const CniChoiceInput *input, const GPtrArray *entries, GError **error)
 {
 	g_autoptr(GArray) slots = g_array_new(FALSE, TRUE, sizeof(CniSlot));
-	g_autoptr(GArray) taken = g_array_new(FALSE, TRUE, sizeof(gboolean));
 	g_autoptr(GPtrArray) choices = g_ptr_array_new_with_free_func(choice_free);
-	Chooser chooser = { input, slots, taken, choices };
+	Chooser chooser = { input, slots, choices };
 
 	for (guint i = 0; i < input->n_slots; i++)
 		if (slot_is_wanted(input->request, &input->slots[i]))
 			g_array_append_val(slots, input->slots[i]);
 	g_array_sort(slots, slot_compare);
-	g_array_set_size(taken, slots->len);
 	return choose(&chooser, entries, error) ? g_steal_pointer(&choices) : NULL;
 }
