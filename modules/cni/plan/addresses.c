@@ -92,10 +92,11 @@ static gboolean is_elsewhere(const Planner *planner, const CniView *view, const 
 static gboolean address_check(const Planner *planner, guint index, GError **error)
 {
 	const PlannerAddress *address = &g_array_index(planner->addresses, PlannerAddress, index);
+	const RdmadIp host = rdmad_ip_host(&address->ip);
 	char text[RDMAD_IP_TEXT];
 	const char *link = NULL;
 
-	rdmad_ip_format(&address->ip, FALSE, text);
+	rdmad_ip_format(&host, FALSE, text);
 	for (guint i = 0; i < index; i++)
 		if (rdmad_ip_equal(&g_array_index(planner->addresses, PlannerAddress, i).ip,
 				   &address->ip))
