@@ -293,6 +293,46 @@ static void test_gc_has_the_attachments_that_stay(void)
 	g_assert_cmpstr(g_array_index(request->valid, CniAttachmentKey, 1).ifname, ==, "eth2");
 }
 
+/* As libcni makes one plugin's configuration of a list: with name and version of the list. */
+static void assert_plugin_is_good(json_t *list, json_t *plugin)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(CniRequest) request = NULL;
+	char *text;
+
+	json_object_set(plugin, "name", json_object_get(list, "name"));
+	json_object_set(plugin, "cniVersion", json_object_get(list, "cniVersion"));
+	text = json_dumps(plugin, 0);
+	request = parse(ADD, text, &error);
+	g_assert_no_error(error);
+	free(text);
+}
+
+static void test_the_networks_of_contrib_are_good(void)
+{
+	g_autoptr(GDir) folder = g_dir_open(CONTRIB_DIR, 0, NULL);
+	guint found = 0;
+
+	for (const char *name; (name = g_dir_read_name(folder));) {
+		g_autofree char *path = g_build_filename(CONTRIB_DIR, name, NULL);
+		json_t *list = json_load_file(path, 0, NULL), *plugin;
+		size_t i;
+
+		g_assert_true(list || !g_str_has_suffix(name, ".conflist"));
+		json_array_foreach(json_object_get(list, "plugins"), i, plugin)
+		{
+			const char *type = json_string_value(json_object_get(plugin, "type"));
+
+			if (g_str_equal(type, "rdmad-cni")) {
+				assert_plugin_is_good(list, plugin);
+				found++;
+			}
+		}
+		json_decref(list);
+	}
+	g_assert_cmpuint(found, ==, 3);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -303,5 +343,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/request/parts", test_the_parts_of_a_request_are_found);
 	g_test_add_func("/request/device", test_a_device_may_be_told_in_three_places);
 	g_test_add_func("/request/gc", test_gc_has_the_attachments_that_stay);
+	g_test_add_func("/request/contrib", test_the_networks_of_contrib_are_good);
 	return g_test_run();
 }
