@@ -227,6 +227,7 @@ static gboolean config_load(CniRequest *request, const char *input, gsize length
 		return cni_refuse(error, CNI_ERROR_DECODE,
 				  "the network configuration is larger than %u bytes",
 				  CNI_STDIN_MAX);
+	g_clear_pointer(&request->config, json_decref);
 	request->config = rdmad_json_parse(input, length, CNI_STDIN_DEPTH, &problem);
 	if (!request->config)
 		return cni_refuse(error, CNI_ERROR_DECODE, "the network configuration: %s",
