@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <net/if.h>
+#include <rdmad/error.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -43,16 +44,18 @@ static gboolean ip_parse(const char *text, RdmadIp *ip)
 	       (!slash || prefix_parse(slash + 1, rdmad_ip_bits(ip), &ip->prefix));
 }
 
-gboolean rdmad_ip_parse(const char *text, RdmadIp *ip)
+gboolean rdmad_ip_parse(const char *text, RdmadIp *ip, GError **error)
 {
 	*ip = (RdmadIp){ 0 };
 	if (text && ip_parse(text, ip))
 		return TRUE;
 	*ip = (RdmadIp){ 0 };
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "\"%.64s\" is no address",
+		    text ? text : "");
 	return FALSE;
 }
 
-const char *rdmad_ip_format(const RdmadIp *ip, gboolean with_prefix, char text[RDMAD_IP_TEXT])
+const char *rdmad_ip_text(const RdmadIp *ip, gboolean with_prefix, char text[RDMAD_IP_TEXT])
 {
 	text[0] = '\0';
 	if (!rdmad_ip_is_set(ip) || !inet_ntop(ip->family, ip->bytes, text, RDMAD_IP_TEXT))
@@ -148,7 +151,7 @@ gboolean rdmad_mac_equal(const RdmadMac *a, const RdmadMac *b)
 	return a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0;
 }
 
-gboolean rdmad_interface_name_check(const char *name)
+gboolean rdmad_interface_name_is_valid(const char *name)
 {
 	const gsize length = name ? strlen(name) : 0;
 

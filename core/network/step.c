@@ -19,7 +19,7 @@
 typedef enum {
 	FIELD_BOOL,
 	FIELD_NUMBER, /* guint32, up to `max` */
-	FIELD_FAMILY, /* guint8 */
+	FIELD_FAMILY, /* int */
 	FIELD_WORD,   /* int, an index into `words` */
 	FIELD_GUID,   /* guint64, as 16 hexadecimal digits */
 	FIELD_TEXT,
@@ -73,6 +73,21 @@ static gboolean value_check(const char *text)
 	return strlen(text) <= TEXT_MAX && !strpbrk(text, "\n\r");
 }
 
+static gboolean link_kind_check(const char *text)
+{
+	static const char *const link_kinds[] = { "macvlan", "ipvlan", "ipoib", "vlan", NULL };
+
+	return g_strv_contains(link_kinds, text);
+}
+
+static gboolean link_mode_check(const char *text)
+{
+	static const char *const modes[] = { "bridge", "private", "vepa",     "passthru",  "l2",
+					     "l3",     "l3s",	  "datagram", "connected", NULL };
+
+	return g_strv_contains(modes, text);
+}
+
 static gboolean sysctl_path_check(const char *text)
 {
 	g_auto(GStrv) parts = g_strsplit(text, "/", 8);
@@ -94,10 +109,9 @@ static gboolean sysctl_path_check(const char *text)
 
 static const char *const place_words[] = { "host", "pod", NULL };
 static const char *const switch_words[] = { "keep", "on", "off", NULL };
-static const char *const link_words[] = { "macvlan", "ipvlan", "ipoib", "vlan", NULL };
 
 static const Field address_fields[] = {
-	{ "link", FIELD_TEXT, AT(RdmadStepAddress, link), .check = rdmad_interface_name_check },
+	{ "link", FIELD_TEXT, AT(RdmadStepAddress, link), .check = rdmad_interface_name_is_valid },
 	{ "ip", FIELD_IP, AT(RdmadStepAddress, ip), .required = TRUE },
 	{ "peer", FIELD_IP, AT(RdmadStepAddress, peer) },
 	{ "broadcast", FIELD_IP, AT(RdmadStepAddress, broadcast) },
@@ -108,7 +122,7 @@ static const Field address_fields[] = {
 	END,
 };
 static const Field route_fields[] = {
-	{ "link", FIELD_TEXT, AT(RdmadStepRoute, link), .check = rdmad_interface_name_check },
+	{ "link", FIELD_TEXT, AT(RdmadStepRoute, link), .check = rdmad_interface_name_is_valid },
 	{ "to", FIELD_IP, AT(RdmadStepRoute, to), .required = TRUE },
 	{ "gateway", FIELD_IP, AT(RdmadStepRoute, gateway) },
 	{ "source", FIELD_IP, AT(RdmadStepRoute, source) },
@@ -128,14 +142,15 @@ static const Field rule_fields[] = {
 	{ "table", FIELD_NUMBER, AT(RdmadStepRule, table), .required = TRUE },
 	{ "from", FIELD_IP, AT(RdmadStepRule, from) },
 	{ "to", FIELD_IP, AT(RdmadStepRule, to) },
-	{ "iif", FIELD_TEXT, AT(RdmadStepRule, iif), .check = rdmad_interface_name_check },
-	{ "oif", FIELD_TEXT, AT(RdmadStepRule, oif), .check = rdmad_interface_name_check },
+	{ "iif", FIELD_TEXT, AT(RdmadStepRule, iif), .check = rdmad_interface_name_is_valid },
+	{ "oif", FIELD_TEXT, AT(RdmadStepRule, oif), .check = rdmad_interface_name_is_valid },
 	{ "mark", FIELD_NUMBER, AT(RdmadStepRule, mark) },
 	{ "mask", FIELD_NUMBER, AT(RdmadStepRule, mask) },
 	END,
 };
 static const Field neighbour_fields[] = {
-	{ "link", FIELD_TEXT, AT(RdmadStepNeighbour, link), .check = rdmad_interface_name_check },
+	{ "link", FIELD_TEXT, AT(RdmadStepNeighbour, link),
+	  .check = rdmad_interface_name_is_valid },
 	{ "ip", FIELD_IP, AT(RdmadStepNeighbour, ip), .required = TRUE },
 	{ "mac", FIELD_MAC, AT(RdmadStepNeighbour, mac), .required = TRUE },
 	END,
@@ -148,17 +163,18 @@ static const Field sysctl_fields[] = {
 	END,
 };
 static const Field create_fields[] = {
-	{ "kind", FIELD_WORD, AT(RdmadStepLinkCreate, kind), .required = TRUE,
-	  .words = link_words },
+	{ "kind", FIELD_TEXT, AT(RdmadStepLinkCreate, kind), .required = TRUE,
+	  .check = link_kind_check },
 	{ "parent_index", FIELD_NUMBER, AT(RdmadStepLinkCreate, parent_index), .required = TRUE,
 	  .max = G_MAXINT },
 	{ "parent", FIELD_TEXT, AT(RdmadStepLinkCreate, parent), .required = TRUE,
-	  .check = rdmad_interface_name_check },
+	  .check = rdmad_interface_name_is_valid },
 	{ "name", FIELD_TEXT, AT(RdmadStepLinkCreate, name), .required = TRUE,
-	  .check = rdmad_interface_name_check },
-	{ "mode", FIELD_NUMBER, AT(RdmadStepLinkCreate, mode) },
-	{ "flags", FIELD_NUMBER, AT(RdmadStepLinkCreate, flags) },
-	{ "id", FIELD_NUMBER, AT(RdmadStepLinkCreate, id), .max = 0xffff },
+	  .check = rdmad_interface_name_is_valid },
+	{ "mode", FIELD_TEXT, AT(RdmadStepLinkCreate, mode), .check = link_mode_check },
+	{ "vlan", FIELD_NUMBER, AT(RdmadStepLinkCreate, vlan), .max = 4094 },
+	{ "is_8021ad", FIELD_BOOL, AT(RdmadStepLinkCreate, is_8021ad) },
+	{ "pkey", FIELD_NUMBER, AT(RdmadStepLinkCreate, pkey), .max = 0xffff },
 	{ "mac", FIELD_MAC, AT(RdmadStepLinkCreate, mac) },
 	{ "mtu", FIELD_NUMBER, AT(RdmadStepLinkCreate, mtu), .max = G_MAXINT },
 	END,
@@ -172,9 +188,9 @@ static const Shape sysctls_shape = { sysctl_fields, rdmad_step_sysctls_new };
 static const Field move_fields[] = {
 	{ "index", FIELD_NUMBER, AT(RdmadStepLinkMove, index), .required = TRUE, .max = G_MAXINT },
 	{ "host_name", FIELD_TEXT, AT(RdmadStepLinkMove, host_name), .required = TRUE,
-	  .check = rdmad_interface_name_check },
+	  .check = rdmad_interface_name_is_valid },
 	{ "pod_name", FIELD_TEXT, AT(RdmadStepLinkMove, pod_name), .required = TRUE,
-	  .check = rdmad_interface_name_check },
+	  .check = rdmad_interface_name_is_valid },
 	{ "pci", FIELD_TEXT, AT(RdmadStepLinkMove, pci), .check = word_check },
 	{ "altnames", FIELD_TEXTS, AT(RdmadStepLinkMove, altnames), .check = word_check },
 	{ "mtu", FIELD_NUMBER, AT(RdmadStepLinkMove, mtu), .required = TRUE, .max = G_MAXINT },
@@ -188,7 +204,7 @@ static const Field move_fields[] = {
 };
 static const Field link_fields[] = {
 	{ "link", FIELD_TEXT, AT(RdmadStepLinkSet, link), .required = TRUE,
-	  .check = rdmad_interface_name_check },
+	  .check = rdmad_interface_name_is_valid },
 	{ "up", FIELD_WORD, AT(RdmadStepLinkSet, up), .words = switch_words },
 	{ "mtu", FIELD_NUMBER, AT(RdmadStepLinkSet, mtu), .max = G_MAXINT },
 	{ "mac", FIELD_MAC, AT(RdmadStepLinkSet, mac) },
@@ -199,20 +215,20 @@ static const Field link_fields[] = {
 };
 static const Field altname_fields[] = {
 	{ "link", FIELD_TEXT, AT(RdmadStepAltname, link), .required = TRUE,
-	  .check = rdmad_interface_name_check },
+	  .check = rdmad_interface_name_is_valid },
 	{ "name", FIELD_TEXT, AT(RdmadStepAltname, name), .required = TRUE, .check = word_check },
 	{ "remove", FIELD_BOOL, AT(RdmadStepAltname, remove) },
 	END,
 };
 static const Field announce_fields[] = {
 	{ "link", FIELD_TEXT, AT(RdmadStepAnnounce, link), .required = TRUE,
-	  .check = rdmad_interface_name_check },
+	  .check = rdmad_interface_name_is_valid },
 	{ "ip", FIELD_IP, AT(RdmadStepAnnounce, ip), .required = TRUE },
 	{ "count", FIELD_NUMBER, AT(RdmadStepAnnounce, count), .required = TRUE, .max = 16 },
 	END,
 };
 static const Field vf_state_fields[] = {
-	{ "set", FIELD_NUMBER, AT(RdmadVfState, set), .max = 0x7f },
+	{ "set", FIELD_NUMBER, AT(RdmadVfState, set), .max = 0xff },
 	{ "mac", FIELD_MAC, AT(RdmadVfState, mac) },
 	{ "vlan", FIELD_NUMBER, AT(RdmadVfState, vlan), .max = 4094 },
 	{ "qos", FIELD_NUMBER, AT(RdmadVfState, qos), .max = 7 },
@@ -232,7 +248,7 @@ static const Field vf_fields[] = {
 	{ "pf_index", FIELD_NUMBER, AT(RdmadStepVfSet, pf_index), .required = TRUE,
 	  .max = G_MAXINT },
 	{ "pf", FIELD_TEXT, AT(RdmadStepVfSet, pf), .required = TRUE,
-	  .check = rdmad_interface_name_check },
+	  .check = rdmad_interface_name_is_valid },
 	{ "vf", FIELD_NUMBER, AT(RdmadStepVfSet, vf), .max = 0xffff },
 	{ "pci", FIELD_TEXT, AT(RdmadStepVfSet, pci), .required = TRUE, .check = word_check },
 	{ "wanted", FIELD_GROUP, AT(RdmadStepVfSet, wanted), .required = TRUE,
@@ -256,7 +272,7 @@ static const Field gid_fields[] = {
 	  .check = word_check },
 	{ "port", FIELD_NUMBER, AT(RdmadStepWaitGid, port), .required = TRUE, .max = 255 },
 	{ "link", FIELD_TEXT, AT(RdmadStepWaitGid, link), .required = TRUE,
-	  .check = rdmad_interface_name_check },
+	  .check = rdmad_interface_name_is_valid },
 	{ "ip", FIELD_IP, AT(RdmadStepWaitGid, ip), .required = TRUE },
 	{ "timeout_ms", FIELD_NUMBER, AT(RdmadStepWaitGid, timeout_ms), .required = TRUE,
 	  .max = 600000 },
@@ -264,7 +280,7 @@ static const Field gid_fields[] = {
 };
 static const Field wait_fields[] = {
 	{ "link", FIELD_TEXT, AT(RdmadStepWaitLink, link), .required = TRUE,
-	  .check = rdmad_interface_name_check },
+	  .check = rdmad_interface_name_is_valid },
 	{ "carrier", FIELD_BOOL, AT(RdmadStepWaitLink, carrier) },
 	{ "addresses", FIELD_BOOL, AT(RdmadStepWaitLink, addresses) },
 	{ "timeout_ms", FIELD_NUMBER, AT(RdmadStepWaitLink, timeout_ms), .required = TRUE,
@@ -411,7 +427,7 @@ static json_t *ip_to_json(const RdmadIp *ip)
 {
 	char text[RDMAD_IP_TEXT];
 
-	return rdmad_ip_is_set(ip) ? json_string(rdmad_ip_format(ip, FALSE, text)) : NULL;
+	return rdmad_ip_is_set(ip) ? json_string(rdmad_ip_text(ip, FALSE, text)) : NULL;
 }
 
 static json_t *mac_to_json(const RdmadMac *mac)
@@ -433,7 +449,7 @@ static json_t *field_to_json(const Field *field, const guint8 *base)
 		return field->required || *(const guint32 *)at ? json_integer(*(const guint32 *)at)
 							       : NULL;
 	case FIELD_FAMILY:
-		return json_integer(*(const guint8 *)at == AF_INET6 ? 6 : 4);
+		return json_integer(*(const int *)at == AF_INET6 ? 6 : 4);
 	case FIELD_WORD:
 		return field->required || *(const int *)at
 			       ? json_string(field->words[*(const int *)at])
@@ -576,7 +592,7 @@ static gboolean number_from_json(const Field *field, const json_t *json, guint32
 	return TRUE;
 }
 
-static gboolean family_from_json(const Field *field, const json_t *json, guint8 *at, GError **error)
+static gboolean family_from_json(const Field *field, const json_t *json, int *at, GError **error)
 {
 	const json_int_t value = json_integer_value(json);
 
@@ -618,7 +634,7 @@ static gboolean field_from_json(const Field *field, const json_t *json, guint8 *
 	case FIELD_TEXTS:
 		return texts_from_json(field, json, at, error);
 	case FIELD_IP:
-		return rdmad_ip_parse(json_string_value(json), at) ||
+		return rdmad_ip_parse(json_string_value(json), at, NULL) ||
 		       field_error(field, error, "not an address");
 	case FIELD_MAC:
 		return rdmad_mac_parse(json_string_value(json), at) ||

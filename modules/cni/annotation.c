@@ -71,7 +71,7 @@ static gboolean ips_parse(CniAnnotationEntry *entry, const json_t *device, GErro
 		const char *text = json_string_value(json_array_get(list, i));
 		RdmadIp ip;
 
-		if (!rdmad_ip_parse(text, &ip))
+		if (!rdmad_ip_parse(text, &ip, NULL))
 			return cni_refuse(error, CNI_ERROR_CONFIG, "ips %zu: not an address",
 					  i + 1);
 		g_array_append_val(entry->ips, ip);
@@ -86,7 +86,7 @@ static gboolean name_parse(CniAnnotationEntry *entry, const json_t *device, guin
 		return FALSE;
 	if (!entry->ifname)
 		entry->ifname = g_strdup_printf("eth%u", index + 1);
-	return rdmad_interface_name_check(entry->ifname) ||
+	return rdmad_interface_name_is_valid(entry->ifname) ||
 	       cni_refuse(error, CNI_ERROR_CONFIG, "ifName: \"%.32s\" is no name of an interface",
 			  entry->ifname);
 }
@@ -113,9 +113,9 @@ static gboolean route_parse(CniAnnotationEntry *entry, const json_t *json, GErro
 	const char *gateway = json_string_value(json_object_get(json, "gw"));
 	CniAnnotationRoute route = { 0 };
 
-	if (!rdmad_ip_parse(json_string_value(json_object_get(json, "dst")), &route.to))
+	if (!rdmad_ip_parse(json_string_value(json_object_get(json, "dst")), &route.to, NULL))
 		return cni_refuse(error, CNI_ERROR_CONFIG, "dst: not a network");
-	if (gateway && gateway[0] && !rdmad_ip_parse(gateway, &route.gateway))
+	if (gateway && gateway[0] && !rdmad_ip_parse(gateway, &route.gateway, NULL))
 		return cni_refuse(error, CNI_ERROR_CONFIG, "gw: not an address");
 	g_array_append_val(entry->routes, route);
 	return TRUE;

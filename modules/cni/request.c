@@ -170,7 +170,7 @@ static gboolean attachment_parse(CniRequest *request, GError **error)
 	if (!name_check(id))
 		return cni_refuse(error, CNI_ERROR_ENVIRONMENT,
 				  "CNI_CONTAINERID \"%.64s\" is no container id", id);
-	if (!rdmad_interface_name_check(ifname))
+	if (!rdmad_interface_name_is_valid(ifname))
 		return cni_refuse(error, CNI_ERROR_ENVIRONMENT,
 				  "CNI_IFNAME \"%.32s\" is no name of an interface", ifname);
 	if (commands[request->command].netns && !path_check(netns))
@@ -309,7 +309,7 @@ static gboolean ips_parse(CniRequest *request, const json_t *runtime, GError **e
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		RdmadIp ip;
 
-		if (!rdmad_ip_parse(json_string_value(json_array_get(list, i)), &ip))
+		if (!rdmad_ip_parse(json_string_value(json_array_get(list, i)), &ip, NULL))
 			return cni_refuse(error, CNI_ERROR_CONFIG,
 					  "runtimeConfig: ips %zu: not an address", i + 1);
 		g_array_append_val(request->ips, ip);
@@ -396,7 +396,7 @@ static gboolean valid_entry_parse(CniRequest *request, const json_t *json)
 	const char *ifname = json_string_value(json_object_get(json, "ifname"));
 	CniAttachmentKey key;
 
-	if (!id || !name_check(id) || !rdmad_interface_name_check(ifname))
+	if (!id || !name_check(id) || !rdmad_interface_name_is_valid(ifname))
 		return FALSE;
 	key = (CniAttachmentKey){ g_strdup(id), g_strdup(ifname) };
 	g_array_append_val(request->valid, key);

@@ -110,7 +110,7 @@ static gboolean ip_get(const json_t *json, const char *key, gboolean required, R
 
 	if (!required && (!value || json_is_null(value) || (text && !text[0])))
 		return TRUE;
-	return rdmad_ip_parse(text, ip) ||
+	return rdmad_ip_parse(text, ip, NULL) ||
 	       cni_refuse(error, CNI_ERROR_DECODE, "%s: not an address", key);
 }
 
@@ -244,7 +244,7 @@ static void ip_put(json_t *json, const char *key, const RdmadIp *ip, gboolean wi
 	char text[RDMAD_IP_TEXT];
 
 	if (rdmad_ip_is_set(ip))
-		json_object_set_new(json, key, json_string(rdmad_ip_format(ip, with_prefix, text)));
+		json_object_set_new(json, key, json_string(rdmad_ip_text(ip, with_prefix, text)));
 }
 
 static json_t *interface_render(const CniInterface *interface, CniVersion version)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "settings.h"
 
-#include <linux/if_link.h>
 #include <rdmad/error.h>
 #include <string.h>
 
@@ -30,26 +29,19 @@ CniMode cni_mode_parse(const char *text)
 	return CNI_MODE_ALLOCATION;
 }
 
-guint32 cni_policy_macvlan_mode(const CniPolicy *policy)
+const char *cni_policy_macvlan_mode(const CniPolicy *policy)
 {
-	static const guint32 modes[] = { MACVLAN_MODE_BRIDGE, MACVLAN_MODE_PRIVATE,
-					 MACVLAN_MODE_VEPA, MACVLAN_MODE_PASSTHRU };
-
-	return modes[policy->macvlan_mode];
+	return macvlan_modes[policy->macvlan_mode];
 }
 
-guint32 cni_policy_ipvlan_mode(const CniPolicy *policy)
+const char *cni_policy_ipvlan_mode(const CniPolicy *policy)
 {
-	static const guint32 modes[] = { IPVLAN_MODE_L2, IPVLAN_MODE_L3, IPVLAN_MODE_L3S };
-
-	return modes[policy->ipvlan_mode];
+	return ipvlan_modes[policy->ipvlan_mode];
 }
 
-guint32 cni_policy_ipoib_mode(const CniPolicy *policy)
+const char *cni_policy_ipoib_mode(const CniPolicy *policy)
 {
-	static const guint32 modes[] = { IPOIB_MODE_DATAGRAM, IPOIB_MODE_CONNECTED };
-
-	return modes[policy->ipoib_mode];
+	return ipoib_modes[policy->ipoib_mode];
 }
 
 /* ---- patterns ---- */

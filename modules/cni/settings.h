@@ -50,10 +50,10 @@ typedef struct {
 	gboolean last_way; /* takes also the NIC that has the host's default route */
 } CniPolicy;
 
-/* What the kernel calls the words of a policy. */
-guint32 cni_policy_macvlan_mode(const CniPolicy *policy);
-guint32 cni_policy_ipvlan_mode(const CniPolicy *policy);
-guint32 cni_policy_ipoib_mode(const CniPolicy *policy);
+/* "bridge", "l2", "datagram", .. */
+const char *cni_policy_macvlan_mode(const CniPolicy *policy);
+const char *cni_policy_ipvlan_mode(const CniPolicy *policy);
+const char *cni_policy_ipoib_mode(const CniPolicy *policy);
 
 typedef struct {
 	char *socket;		    /* NULL: cni.sock in the run directory */

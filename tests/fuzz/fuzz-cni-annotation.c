@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	g_assert_true((entries == NULL) == (error != NULL));
 	g_assert_true(!error || error->domain == CNI_ERROR);
 	for (guint i = 0; entries && i < entries->len; i++)
-		g_assert_true(rdmad_interface_name_check(
+		g_assert_true(rdmad_interface_name_is_valid(
 			((CniAnnotationEntry *)entries->pdata[i])->ifname));
 	return 0;
 }

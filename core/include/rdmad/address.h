@@ -9,9 +9,9 @@
 
 /* An address, a network, or both; all bytes 0 (rdmad_ip_is_set() is FALSE): none. */
 typedef struct {
-	guint8 family;		/* AF_INET, AF_INET6; 0: none */
-	guint8 prefix;		/* 32 or 128 for a host */
+	int family;		/* AF_INET, AF_INET6; 0: none */
 	guint8 bytes[16];	/* network order; those that the family has not are 0 */
+	guint8 prefix;		/* bits; 32 or 128 for a host */
 } RdmadIp;
 
 /* A link-layer address: 6 bytes, 20 for IPoIB; length 0: none. */
@@ -21,11 +21,11 @@ typedef struct {
 } RdmadMac;
 
 /* "192.0.2.7", "192.0.2.7/24", "2001:db8::/64"; without prefix it is that of a host.
- * FALSE: malformed, `ip` is cleared. */
-RDMAD_API gboolean rdmad_ip_parse(const char *text, RdmadIp *ip);
+ * RDMAD_ERROR_INVALID: malformed, or NULL; `ip` is cleared. */
+RDMAD_API gboolean rdmad_ip_parse(const char *text, RdmadIp *ip, GError **error);
 /* The prefix is left out where it is that of a host, and `with_prefix` is FALSE. */
-RDMAD_API const char *rdmad_ip_format(const RdmadIp *ip, gboolean with_prefix,
-				      char text[RDMAD_IP_TEXT]);
+RDMAD_API const char *rdmad_ip_text(const RdmadIp *ip, gboolean with_prefix,
+				    char text[RDMAD_IP_TEXT]);
 RDMAD_API gboolean rdmad_ip_is_set(const RdmadIp *ip);
 RDMAD_API gboolean rdmad_ip_equal(const RdmadIp *a, const RdmadIp *b);
 /* 32, 128; 0 for none. */
@@ -46,4 +46,4 @@ RDMAD_API gboolean rdmad_mac_equal(const RdmadMac *a, const RdmadMac *b);
 
 /* Whether the kernel takes `name` for an interface as it is: 1 to 15 bytes, neither "." nor "..",
  * without '/', ':', white space, control characters, or the '%' of a template. */
-RDMAD_API gboolean rdmad_interface_name_check(const char *name);
+RDMAD_API gboolean rdmad_interface_name_is_valid(const char *name);

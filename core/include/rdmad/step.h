@@ -50,13 +50,6 @@ typedef enum {
 	RDMAD_STEP_OFF,
 } RdmadStepSwitch;
 
-typedef enum {
-	RDMAD_LINK_MACVLAN,	/* mode: MACVLAN_MODE_* of linux/if_link.h */
-	RDMAD_LINK_IPVLAN,	/* mode: IPVLAN_MODE_*; flags: IPVLAN_F_* */
-	RDMAD_LINK_IPOIB,	/* mode: IPOIB_MODE_*; id: the P_Key, 0: that of the parent */
-	RDMAD_LINK_VLAN,	/* id: 1..4094; mode: ETH_P_8021Q or ETH_P_8021AD */
-} RdmadLinkKind;
-
 /* One address of a link.  flags: IFA_F_* of linux/if_addr.h, those that the user can set. */
 typedef struct {
 	char *link;		/* NULL inside of a moved link */
@@ -99,7 +92,7 @@ typedef struct {
 
 /* One rule; undone by exactly these attributes. */
 typedef struct {
-	guint8 family;		/* AF_INET, AF_INET6 */
+	int family;		/* AF_INET, AF_INET6 */
 	guint32 priority, table;
 	RdmadIp from, to;
 	char *iif, *oif;
@@ -122,11 +115,15 @@ typedef struct {
 /* Makes a virtual link in the pod's namespace by one message.  Undo: deletes the link of that name
  * if it is of this kind and on this parent. */
 typedef struct {
-	int kind;		/* RdmadLinkKind */
+	char *kind;		/* "macvlan", "ipvlan", "ipoib", "vlan" */
 	guint32 parent_index;	/* in the host's namespace */
 	char *parent;		/* its name; another name under that index is an error */
 	char *name;		/* in the pod */
-	guint32 mode, flags, id;
+	char *mode;		/* macvlan: "bridge", "private", "vepa", "passthru"; ipvlan: "l2", "l3",
+				 * "l3s"; ipoib: "datagram", "connected"; NULL: the first of these */
+	guint32 vlan;		/* 1 to 4094 */
+	gboolean is_8021ad;
+	guint32 pkey;		/* ipoib; 0: the parent's */
 	RdmadMac mac;		/* none: the kernel's choice, or the parent's */
 	guint32 mtu;		/* 0: the parent's */
 } RdmadStepLinkCreate;
@@ -174,7 +171,7 @@ typedef struct {
 
 /* What a PF says of a virtual function; a field that `set` does not name is left alone. */
 typedef struct {
-	guint32 set;		/* RDMAD_VF_* */
+	guint32 set;		/* RDMAD_STEP_VF_* */
 	RdmadMac mac;
 	guint32 vlan, qos, vlan_protocol;	/* ETH_P_8021Q, ETH_P_8021AD */
 	gboolean spoof_check, trust;
@@ -183,14 +180,14 @@ typedef struct {
 	guint64 node_guid, port_guid;
 } RdmadVfState;
 
-enum {
-	RDMAD_VF_MAC = 1 << 0,
-	RDMAD_VF_VLAN = 1 << 1,	/* vlan, qos, vlan_protocol */
-	RDMAD_VF_SPOOF_CHECK = 1 << 2,
-	RDMAD_VF_TRUST = 1 << 3,
-	RDMAD_VF_RATE = 1 << 4,
-	RDMAD_VF_LINK_STATE = 1 << 5,
-	RDMAD_VF_GUIDS = 1 << 6,
+enum {				/* bits as those of RdmadVfFields */
+	RDMAD_STEP_VF_MAC = 1 << 0,
+	RDMAD_STEP_VF_VLAN = 1 << 1,	/* vlan, qos, vlan_protocol */
+	RDMAD_STEP_VF_RATE = 1 << 2,
+	RDMAD_STEP_VF_SPOOF_CHECK = 1 << 3,
+	RDMAD_STEP_VF_TRUST = 1 << 4,
+	RDMAD_STEP_VF_LINK_STATE = 1 << 5,
+	RDMAD_STEP_VF_GUIDS = 3 << 6,
 };
 
 /* Sets a virtual function through its PF and reads it again.  Undo: sets it to `before`. */
@@ -200,7 +197,8 @@ typedef struct {
 	guint32 vf;
 	char *pci;		/* of the function, "0000:3b:00.2" */
 	RdmadVfState wanted, before;
-	gboolean rebind;	/* its driver is unbound and bound, to see a new GUID */
+	gboolean rebind;	/* its driver is unbound and bound, to see a new GUID: steps that follow
+				 * find its link and its RDMA device by `pci`, under new indexes */
 } RdmadStepVfSet;
 
 /* Moves an RDMA device into the pod's namespace; exclusive netns mode only.  Undo: from wherever it

@@ -96,7 +96,7 @@ static gboolean address_check(const Planner *planner, guint index, GError **erro
 	char text[RDMAD_IP_TEXT];
 	const char *link = NULL;
 
-	rdmad_ip_format(&host, FALSE, text);
+	rdmad_ip_text(&host, FALSE, text);
 	for (guint i = 0; i < index; i++)
 		if (rdmad_ip_equal(&g_array_index(planner->addresses, PlannerAddress, i).ip,
 				   &address->ip))

@@ -53,7 +53,7 @@ static gboolean ways_check(const Planner *planner, GError **error)
 				error, CNI_ERROR_DEVICE,
 				"%s is one of several hops of the host's route to %s, which "
 				"could not be given back",
-				planner->nic->name, rdmad_ip_format(&route->route.to, TRUE, to));
+				planner->nic->name, rdmad_ip_text(&route->route.to, TRUE, to));
 	}
 	return TRUE;
 }

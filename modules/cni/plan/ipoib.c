@@ -20,12 +20,12 @@ gboolean plan_ipoib(Planner *planner, GError **error)
 				  planner->mtu, nic->mtu, nic->name);
 	planner->result_mtu = planner->mtu ? planner->mtu : nic->mtu;
 	step = planner_step(planner, RDMAD_STEP_LINK_CREATE, RDMAD_STEP_IN_POD);
-	step->create.kind = RDMAD_LINK_IPOIB;
+	step->create.kind = g_strdup("ipoib");
 	step->create.parent_index = nic->index;
 	step->create.parent = g_strdup(nic->name);
 	step->create.name = g_strdup(planner->name);
-	step->create.mode = cni_policy_ipoib_mode(planner->policy);
-	step->create.id = planner->input->request->keys.pkey;
+	step->create.mode = g_strdup(cni_policy_ipoib_mode(planner->policy));
+	step->create.pkey = planner->input->request->keys.pkey;
 	step->create.mtu = planner->result_mtu;
 	return TRUE;
 }

@@ -3,8 +3,6 @@
  * is the allocation's affair: shared and shared-multi are planned alike. */
 #include "plan/planner.h"
 
-#include <linux/if_link.h>
-
 static const char *kind_name(const Planner *planner)
 {
 	return planner->policy->link == CNI_LINK_MACVLAN ? "macvlan" : "ipvlan";
@@ -14,7 +12,7 @@ static const char *kind_name(const Planner *planner)
 static gboolean handler_check(const Planner *planner, GError **error)
 {
 	const gboolean alone = planner->policy->link == CNI_LINK_MACVLAN &&
-			       cni_policy_macvlan_mode(planner->policy) == MACVLAN_MODE_PASSTHRU;
+			       g_str_equal(cni_policy_macvlan_mode(planner->policy), "passthru");
 	const GArray *links = planner->input->host->links;
 
 	for (guint i = 0; i < links->len; i++) {
@@ -89,12 +87,12 @@ gboolean plan_shared(Planner *planner, GError **error)
 						  : planner->nic->mac;
 	planner->result_mtu = planner->mtu ? planner->mtu : planner->nic->mtu;
 	step = planner_step(planner, RDMAD_STEP_LINK_CREATE, RDMAD_STEP_IN_POD);
-	step->create.kind = macvlan ? RDMAD_LINK_MACVLAN : RDMAD_LINK_IPVLAN;
+	step->create.kind = g_strdup(kind_name(planner));
 	step->create.parent_index = planner->nic->index;
 	step->create.parent = g_strdup(planner->nic->name);
 	step->create.name = g_strdup(planner->name);
-	step->create.mode =
-		macvlan ? cni_policy_macvlan_mode(policy) : cni_policy_ipvlan_mode(policy);
+	step->create.mode = g_strdup(macvlan ? cni_policy_macvlan_mode(policy)
+					     : cni_policy_ipvlan_mode(policy));
 	if (macvlan)
 		step->create.mac = planner->result_mac;
 	step->create.mtu = planner->result_mtu;

@@ -8,7 +8,7 @@ static void mac_set(const Planner *planner, RdmadVfState *wanted)
 {
 	if (!planner->mac.length)
 		return;
-	wanted->set |= RDMAD_VF_MAC;
+	wanted->set |= RDMAD_STEP_VF_MAC;
 	wanted->mac = planner->mac;
 }
 
@@ -20,7 +20,7 @@ static void vlan_set(const Planner *planner, RdmadVfState *wanted)
 
 	if (vlan < 0)
 		return;
-	wanted->set |= RDMAD_VF_VLAN;
+	wanted->set |= RDMAD_STEP_VF_VLAN;
 	wanted->vlan = (guint32)vlan;
 	wanted->qos = keys->vlan_qos > 0 ? (guint32)keys->vlan_qos : 0;
 	wanted->vlan_protocol = keys->vlan_protocol ? keys->vlan_protocol : ETH_P_8021Q;
@@ -31,20 +31,20 @@ static void keys_set(const Planner *planner, RdmadVfState *wanted)
 	const CniNetworkKeys *keys = &planner->input->request->keys;
 
 	if (keys->spoof_check >= 0) {
-		wanted->set |= RDMAD_VF_SPOOF_CHECK;
+		wanted->set |= RDMAD_STEP_VF_SPOOF_CHECK;
 		wanted->spoof_check = keys->spoof_check;
 	}
 	if (keys->trust >= 0) {
-		wanted->set |= RDMAD_VF_TRUST;
+		wanted->set |= RDMAD_STEP_VF_TRUST;
 		wanted->trust = keys->trust;
 	}
 	if (keys->min_rate >= 0 || keys->max_rate >= 0) {
-		wanted->set |= RDMAD_VF_RATE;
+		wanted->set |= RDMAD_STEP_VF_RATE;
 		wanted->min_rate = keys->min_rate > 0 ? (guint32)keys->min_rate : 0;
 		wanted->max_rate = keys->max_rate > 0 ? (guint32)keys->max_rate : 0;
 	}
 	if (keys->link_state >= 0) {
-		wanted->set |= RDMAD_VF_LINK_STATE;
+		wanted->set |= RDMAD_STEP_VF_LINK_STATE;
 		wanted->link_state = (guint32)keys->link_state;
 	}
 }
@@ -87,7 +87,7 @@ static gboolean guid_set(const Planner *planner, RdmadVfState *wanted, gboolean 
 				  dev->id);
 	if (!guid)
 		guid = guid_of_mac(planner->mac.length ? &planner->mac : &planner->nic->mac);
-	wanted->set |= RDMAD_VF_GUIDS;
+	wanted->set |= RDMAD_STEP_VF_GUIDS;
 	wanted->node_guid = guid;
 	wanted->port_guid = guid;
 	*rebind = TRUE;
@@ -96,8 +96,8 @@ static gboolean guid_set(const Planner *planner, RdmadVfState *wanted, gboolean 
 
 static const char *unsupported(guint32 set)
 {
-	static const char *const names[] = { "a MAC address", "a VLAN",	      "spoofchk", "trust",
-					     "a rate",	      "a link state", "a GUID" };
+	static const char *const names[] = { "a MAC address", "a VLAN",	      "a rate", "spoofchk",
+					     "trust",	      "a link state", "a GUID", "a GUID" };
 
 	for (guint i = 0; i < G_N_ELEMENTS(names); i++)
 		if (set & 1u << i)

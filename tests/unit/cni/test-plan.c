@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <linux/if_addr.h>
-#include <linux/if_link.h>
 
 #include "fixture.h"
 #include "plan/plan.h"
@@ -24,7 +23,7 @@ static RdmadIp ip(const char *text)
 {
 	RdmadIp parsed;
 
-	g_assert_true(rdmad_ip_parse(text, &parsed));
+	g_assert_true(rdmad_ip_parse(text, &parsed, NULL));
 	return parsed;
 }
 
@@ -72,7 +71,8 @@ static CniView *host_view(void)
 			       .pf = g_strdup("ens1f0"),
 			       .vf = 0,
 			       .pci = g_strdup("0000:3b:00.2"),
-			       .state = { .set = 0x7f & ~RDMAD_VF_RATE, .spoof_check = TRUE } };
+			       .state = { .set = 0xff & ~RDMAD_STEP_VF_RATE,
+					  .spoof_check = TRUE } };
 	CniViewLink *nic;
 
 	link_add(view, 2, "eno1", "0c:42:a1:00:00:99");
@@ -333,7 +333,8 @@ static const Case cases[] = {
 	  .expected =
 		  "[{\"step\":\"link-create\",\"in\":\"pod\",\"kind\":\"macvlan\",\"parent_index\":"
 		  "7,"
-		  "\"parent\":\"ens1f0\",\"name\":\"eth1\",\"mode\":4,\"mac\":|,\"mtu\":4200},"
+		  "\"parent\":\"ens1f0\",\"name\":\"eth1\",\"mode\":\"bridge\",\"mac\":|,\"mtu\":"
+		  "4200},"
 		  "|eth1/arp_ignore\",\"value\":\"1\"}|eth1/arp_announce\",\"value\":\"2\"}"
 		  "|eth1/rp_filter\",\"value\":\"2\"}"
 		  "|{\"step\":\"address\",\"in\":\"pod\",\"goes_with_link\":true,\"link\":\"eth1\","
@@ -354,12 +355,13 @@ static const Case cases[] = {
 		  "\"192.0.2.7\"}]" },
 	{ NULL, "shared-multi", IPS4, .expected = "\"kind\":\"macvlan\"|\"ip\":\"192.0.2.7/24\"" },
 	{ "link = \"ipvlan\";", "shared", NULL, NULL, IPAM4,
-	  .expected = "\"kind\":\"ipvlan\",|\"name\":\"eth1\",\"mtu\":4200}|eth1/rp_filter\","
+	  .expected = "\"kind\":\"ipvlan\",|\"name\":\"eth1\",\"mode\":\"l2\",\"mtu\":4200}|eth1/"
+		      "rp_filter\","
 		      "\"value\":\"2\"" },
 	{ "link = \"ipvlan\"; ipvlan_mode = \"l3\";", "shared", NULL, NULL, IPAM4,
-	  .expected =
-		  "\"mode\":1,|eth1/rp_filter\",\"value\":\"0\"}|all/rp_filter\",\"value\":\"0\","
-		  "\"before\":\"1\"}" },
+	  .expected = "\"mode\":\"l3\",|eth1/rp_filter\",\"value\":\"0\"}|all/"
+		      "rp_filter\",\"value\":\"0\","
+		      "\"before\":\"1\"}" },
 	{ "rp_filter = \"off\";", "shared", NULL, NULL, IPAM4,
 	  .expected = "eth1/rp_filter\",\"value\":\"0\"}|all/rp_filter\",\"value\":\"0\"" },
 	{ NULL, "shared", IPS4 ",\"mtu\":1500", .expected = "\"mtu\":1500}" },
@@ -510,8 +512,8 @@ static const Case cases[] = {
 	       "\"enable\"",
 	  .expected =
 		  "[{\"step\":\"vf-set\",\"in\":\"host\",\"pf_index\":7,\"pf\":\"ens1f0\",\"pci\":"
-		  "\"0000:3b:00.2\",\"wanted\":{\"set\":46,\"vlan\":100,\"qos\":3,"
-		  "\"vlan_protocol\":33024,\"trust\":true,\"link_state\":1},\"before\":{\"set\":46,"
+		  "\"0000:3b:00.2\",\"wanted\":{\"set\":58,\"vlan\":100,\"qos\":3,"
+		  "\"vlan_protocol\":33024,\"trust\":true,\"link_state\":1},\"before\":{\"set\":58,"
 		  "\"spoof_check\":true}}|link-move" },
 	{ NULL, "sriov",
 	  ",\"runtimeConfig\":{\"mac\":\"02:00:00:00:00:05\",\"ips\":[\"192.0.2.7/24\"]}",
@@ -533,9 +535,10 @@ static const Case cases[] = {
 	{ NULL, "ipoib", IPS4 ",\"pkey\":\"0x8001\"",
 	  .expected = "[{\"step\":\"link-create\",\"in\":\"pod\",\"kind\":\"ipoib\",\"parent_"
 		      "index\":12,"
-		      "\"parent\":\"ib0\",\"name\":\"eth1\",\"id\":32769,\"mtu\":4200}|rdma-bind|!"
+		      "\"parent\":\"ib0\",\"name\":\"eth1\",\"mode\":\"datagram\",\"pkey\":32769,"
+		      "\"mtu\":4200}|rdma-bind|!"
 		      "wait-gid|!\"announce\"" },
-	{ "ipoib_mode = \"connected\";", "ipoib", IPS4, .expected = "\"mode\":1," },
+	{ "ipoib_mode = \"connected\";", "ipoib", IPS4, .expected = "\"mode\":\"connected\"," },
 	{ NULL, "ipoib", IPS4, .change = device_is_roce, .code = CNI_ERROR_DEVICE,
 	  .expected = "ens1f0 is not InfiniBand" },
 	{ NULL, "ipoib", IPS4, .change = nic_is_down, .code = CNI_ERROR_DEVICE,

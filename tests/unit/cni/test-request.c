@@ -234,7 +234,7 @@ static void test_the_parts_of_a_request_are_found(void)
 	g_assert_cmpstr(request->device_id, ==, "0000:3b:00.0");
 	g_assert_cmpstr(rdmad_mac_format(&request->mac, mac), ==, "02:00:00:00:00:01");
 	g_assert_cmpuint(request->ips->len, ==, 2);
-	g_assert_cmpstr(rdmad_ip_format(&g_array_index(request->ips, RdmadIp, 1), TRUE, ip), ==,
+	g_assert_cmpstr(rdmad_ip_text(&g_array_index(request->ips, RdmadIp, 1), TRUE, ip), ==,
 			"2001:db8::7/64");
 	g_assert_cmpuint(request->guid, ==, G_GUINT64_CONSTANT(0x0c42a10000654321));
 	g_assert_cmpstr(request->pod_networks, ==, "[]");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fixture.h"
 
-#include <linux/if_link.h>
 #include <rdmad/error.h>
 
 static void test_no_configuration_takes_every_device_as_it_was_allocated(void)
@@ -54,9 +53,9 @@ static void test_every_option_is_read(void)
 	policy = cni_settings_policy_named(settings, "rails");
 	g_assert_cmpint(policy->mode, ==, CNI_MODE_SHARED);
 	g_assert_cmpint(policy->link, ==, CNI_LINK_IPVLAN);
-	g_assert_cmpuint(cni_policy_macvlan_mode(policy), ==, MACVLAN_MODE_VEPA);
-	g_assert_cmpuint(cni_policy_ipvlan_mode(policy), ==, IPVLAN_MODE_L3S);
-	g_assert_cmpuint(cni_policy_ipoib_mode(policy), ==, IPOIB_MODE_CONNECTED);
+	g_assert_cmpstr(cni_policy_macvlan_mode(policy), ==, "vepa");
+	g_assert_cmpstr(cni_policy_ipvlan_mode(policy), ==, "l3s");
+	g_assert_cmpstr(cni_policy_ipoib_mode(policy), ==, "connected");
 	g_assert_cmpint(policy->mtu, ==, 4200);
 	g_assert_cmpint(policy->addresses, ==, CNI_ADDRESSES_NONE);
 	g_assert_cmpint(policy->rp_filter, ==, CNI_RP_FILTER_OFF);

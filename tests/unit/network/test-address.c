@@ -37,10 +37,11 @@ static void test_addresses_are_read_and_written(void)
 		RdmadIp ip;
 
 		g_test_message("%s", cases[i].text);
-		g_assert_cmpint(rdmad_ip_parse(cases[i].text, &ip), ==, cases[i].written != NULL);
+		g_assert_cmpint(rdmad_ip_parse(cases[i].text, &ip, NULL), ==,
+				cases[i].written != NULL);
 		g_assert_cmpuint(ip.family, ==, cases[i].family);
 		g_assert_cmpuint(ip.prefix, ==, cases[i].prefix);
-		g_assert_cmpstr(rdmad_ip_format(&ip, FALSE, text), ==,
+		g_assert_cmpstr(rdmad_ip_text(&ip, FALSE, text), ==,
 				cases[i].written ? cases[i].written : "");
 	}
 }
@@ -66,8 +67,8 @@ static void test_a_network_holds_its_hosts_and_no_others(void)
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
 		RdmadIp ip, network;
 
-		g_assert_true(rdmad_ip_parse(cases[i].ip, &ip));
-		g_assert_true(rdmad_ip_parse(cases[i].network, &network));
+		g_assert_true(rdmad_ip_parse(cases[i].ip, &ip, NULL));
+		g_assert_true(rdmad_ip_parse(cases[i].network, &network, NULL));
 		g_test_message("%s in %s", cases[i].ip, cases[i].network);
 		g_assert_cmpint(rdmad_ip_in(&ip, &network), ==, cases[i].in);
 	}
@@ -126,10 +127,10 @@ static void test_names_that_the_kernel_refuses_or_expands_are_no_names(void)
 		  FALSE },
 	};
 
-	g_assert_false(rdmad_interface_name_check(NULL));
+	g_assert_false(rdmad_interface_name_is_valid(NULL));
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_test_message("\"%s\"", cases[i].name);
-		g_assert_cmpint(rdmad_interface_name_check(cases[i].name), ==, cases[i].good);
+		g_assert_cmpint(rdmad_interface_name_is_valid(cases[i].name), ==, cases[i].good);
 	}
 }
 

@@ -8,7 +8,8 @@
 static const char *const samples[RDMAD_N_STEPS] = {
 	[RDMAD_STEP_LINK_CREATE] =
 		"{\"step\":\"link-create\",\"in\":\"pod\",\"kind\":\"macvlan\",\"parent_index\":7,"
-		"\"parent\":\"ens1f0\",\"name\":\"eth1\",\"mode\":4,\"flags\":1,\"id\":5,"
+		"\"parent\":\"ens1f0\",\"name\":\"eth1\",\"mode\":\"bridge\",\"vlan\":7,\"is_"
+		"8021ad\":true,\"pkey\":5,"
 		"\"mac\":\"02:00:00:00:00:01\",\"mtu\":4200}",
 	[RDMAD_STEP_LINK_MOVE] =
 		"{\"step\":\"link-move\",\"in\":\"host\",\"index\":7,\"host_name\":\"ens1f0\","
@@ -43,7 +44,7 @@ static const char *const samples[RDMAD_N_STEPS] = {
 				"\"192.0.2.7\",\"count\":2}",
 	[RDMAD_STEP_VF_SET] =
 		"{\"step\":\"vf-set\",\"in\":\"host\",\"pf_index\":7,\"pf\":\"ens1f0\",\"vf\":3,"
-		"\"pci\":\"0000:3b:00.5\",\"wanted\":{\"set\":127,\"mac\":\"02:00:00:00:00:01\","
+		"\"pci\":\"0000:3b:00.5\",\"wanted\":{\"set\":255,\"mac\":\"02:00:00:00:00:01\","
 		"\"vlan\":100,\"qos\":3,\"vlan_protocol\":33024,\"spoof_check\":true,\"trust\":"
 		"true,"
 		"\"min_rate\":1,\"max_rate\":1000,\"link_state\":2,\"node_guid\":"
@@ -151,7 +152,7 @@ static void test_a_step_is_described_by_its_name_its_object_and_its_place(void)
 	g_autoptr(RdmadStep) step = rdmad_step_new(RDMAD_STEP_ADDRESS, RDMAD_STEP_IN_POD);
 	g_autofree char *text = NULL;
 
-	rdmad_ip_parse("192.0.2.7/24", &step->address.ip);
+	rdmad_ip_parse("192.0.2.7/24", &step->address.ip, NULL);
 	text = rdmad_step_describe(step);
 	g_assert_cmpstr(text, ==, "address 192.0.2.7/24 in the pod");
 }
