@@ -134,6 +134,7 @@ static const Field route_fields[] = {
 	{ "mtu", FIELD_NUMBER, AT(RdmadStepRoute, mtu) },
 	{ "advmss", FIELD_NUMBER, AT(RdmadStepRoute, advmss) },
 	{ "onlink", FIELD_BOOL, AT(RdmadStepRoute, onlink) },
+	{ "remove", FIELD_BOOL, AT(RdmadStepRoute, remove) },
 	END,
 };
 static const Field rule_fields[] = {

@@ -113,7 +113,7 @@ gboolean cni_view_table_is_used(const CniView *view, guint32 table)
 	return FALSE;
 }
 
-gboolean cni_view_has_default_route(const CniView *view, guint8 family, const char *link)
+gboolean cni_view_has_default_route(const CniView *view, int family, const char *link)
 {
 	for (guint i = 0; i < view->routes->len; i++) {
 		const RdmadStepRoute *route = &g_array_index(view->routes, CniViewRoute, i).route;

@@ -57,4 +57,4 @@ const CniViewVf *cni_view_vf(const CniView *view, const char *pci);
 const char *cni_view_sysctl(const CniView *view, const char *path);
 /* Whether a route or rule is in a table. */
 gboolean cni_view_table_is_used(const CniView *view, guint32 table);
-gboolean cni_view_has_default_route(const CniView *view, guint8 family, const char *link);
+gboolean cni_view_has_default_route(const CniView *view, int family, const char *link);

@@ -88,6 +88,7 @@ typedef struct {
 	guint32 scope, type, protocol;
 	guint32 mtu, advmss;
 	gboolean onlink;
+	gboolean remove;	/* takes the route away; its undo adds it */
 } RdmadStepRoute;
 
 /* One rule; undone by exactly these attributes. */
@@ -215,7 +216,7 @@ typedef struct {
 typedef struct {
 	char *device;		/* RDMA device, as it is called by then */
 	guint32 port;
-	char *link;		/* that the GID belongs to */
+	char *link;		/* of the pod, that the GID belongs to */
 	RdmadIp ip;
 	guint32 timeout_ms;
 } RdmadStepWaitGid;

@@ -33,7 +33,7 @@ static void sysctl_add(Planner *planner, const char *family, const char *link, c
 	step->goes_with_link = own;
 }
 
-static gboolean has_family(const Planner *planner, guint8 family)
+static gboolean has_family(const Planner *planner, int family)
 {
 	for (guint i = 0; i < planner->addresses->len; i++)
 		if (g_array_index(planner->addresses, PlannerAddress, i).ip.family == family)
@@ -121,12 +121,37 @@ static void route_put(Planner *planner, const RdmadStepRoute *route, guint32 tab
 	step->goes_with_link = TRUE;
 }
 
-static gboolean wants_default(const Planner *planner, guint8 family)
+/* Somebody says so: what the pod has gives way. */
+static gboolean takes_default(const Planner *planner)
 {
 	const CniAnnotationEntry *entry = planner->input->choice->entry;
 
-	return planner->policy->default_route || (entry && entry->default_route) ||
+	return planner->policy->default_route || (entry && entry->default_route);
+}
+
+static gboolean wants_default(const Planner *planner, int family)
+{
+	return takes_default(planner) ||
 	       !cni_view_has_default_route(planner->input->pod, family, NULL);
+}
+
+/* The kernel keeps one default route of each metric. */
+static void pod_default_remove(Planner *planner, int family)
+{
+	const GArray *routes = planner->input->pod->routes;
+
+	for (guint i = 0; i < routes->len; i++) {
+		const RdmadStepRoute *route = &g_array_index(routes, CniViewRoute, i).route;
+		RdmadStep *step;
+
+		if (route->to.prefix || route->to.family != family ||
+		    route->table != RDMAD_ROUTE_TABLE_MAIN)
+			continue;
+		step = planner_step(planner, RDMAD_STEP_ROUTE, RDMAD_STEP_IN_POD);
+		step->route = *route;
+		step->route.link = g_strdup(route->link);
+		step->route.remove = TRUE;
+	}
 }
 
 /* Whether the table of the NIC has a route to there already. */
@@ -142,7 +167,7 @@ static gboolean has_route(const Planner *planner, const RdmadIp *to, guint32 tab
 	return FALSE;
 }
 
-static RdmadIp gateway_for(const Planner *planner, guint8 family)
+static RdmadIp gateway_for(const Planner *planner, int family)
 {
 	for (guint i = 0; i < planner->addresses->len; i++) {
 		const PlannerAddress *address =
@@ -168,9 +193,12 @@ static void route_add(Planner *planner, RdmadStepRoute route, guint32 table)
 	}
 	if (own && !has_route(planner, &route.to, own))
 		route_put(planner, &route, own);
-	if ((route.to.prefix || wants_default(planner, route.to.family)) &&
-	    !has_route(planner, &route.to, RDMAD_ROUTE_TABLE_MAIN))
-		route_put(planner, &route, RDMAD_ROUTE_TABLE_MAIN);
+	if ((!route.to.prefix && !wants_default(planner, route.to.family)) ||
+	    has_route(planner, &route.to, RDMAD_ROUTE_TABLE_MAIN))
+		return;
+	if (!route.to.prefix)
+		pod_default_remove(planner, route.to.family);
+	route_put(planner, &route, RDMAD_ROUTE_TABLE_MAIN);
 }
 
 static void ipam_routes_add(Planner *planner)
@@ -202,6 +230,22 @@ static void annotation_routes_add(Planner *planner)
 
 		route_add(planner, (RdmadStepRoute){ .to = route->to, .gateway = route->gateway },
 			  0);
+	}
+}
+
+/* Where neither IPAM nor annotation names it. */
+static void default_route_add(Planner *planner)
+{
+	static const int families[] = { AF_INET, AF_INET6 };
+
+	for (guint i = 0; takes_default(planner) && i < G_N_ELEMENTS(families); i++) {
+		const RdmadIp gateway = gateway_for(planner, families[i]);
+
+		if (rdmad_ip_is_set(&gateway))
+			route_add(planner,
+				  (RdmadStepRoute){ .to = { .family = families[i] },
+						    .gateway = gateway },
+				  0);
 	}
 }
 
@@ -330,6 +374,7 @@ void planner_add_network(Planner *planner)
 	table_add(planner);
 	ipam_routes_add(planner);
 	annotation_routes_add(planner);
+	default_route_add(planner);
 	host_routes_add(planner);
 	neighbours_add(planner);
 	announcements_add(planner);

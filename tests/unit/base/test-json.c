@@ -35,7 +35,7 @@ static void test_what_is_no_plain_json_is_refused_with_its_place(void)
 		g_autoptr(GError) error = NULL;
 		json_t *json = rdmad_json_parse(cases[i].text, length, 3, &error);
 
-		g_test_message("%s: %s", cases[i].text, error ? error->message : "taken");
+		g_test_message("%u: %s", i, error ? error->message : "taken");
 		g_assert_true((json == NULL) == (cases[i].message != NULL));
 		g_assert_true((json == NULL) == (error != NULL));
 		if (error)

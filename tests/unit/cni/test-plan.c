@@ -387,6 +387,14 @@ static const Case cases[] = {
 		  "\"ip\":\"192.0.2.8/24\"|\"to\":\"198.18.0.0/15\",\"gateway\":\"192.0.2.2\","
 		  "\"table\":1000|\"to\":\"198.18.0.0/15\",\"gateway\":\"192.0.2.2\",\"table\":254"
 		  "|\"to\":\"0.0.0.0/0\",\"gateway\":\"192.0.2.1\",\"table\":254" },
+	/* Who takes the default route takes it from eth0, which gets it back. */
+	{ "default_route = true;", "shared", NULL, NULL, IPAM4,
+	  .expected = "{\"step\":\"route\",\"in\":\"pod\",\"link\":\"eth0\",\"to\":\"0.0.0.0/0\","
+		      "\"gateway\":\"10.0.0.1\",\"table\":254,\"type\":1,\"protocol\":16,"
+		      "\"remove\":true}|\"link\":\"eth1\",\"to\":\"0.0.0.0/0\",\"gateway\":"
+		      "\"192.0.2.1\",\"table\":254" },
+	{ NULL, "shared", IPS4, "{\"traffic\":{\"routes\":{\"default\":true}}}",
+	  .expected = "\"remove\":true}|\"gateway\":\"192.0.2.1\",\"table\":254" },
 	/* The pod's own default route stays; one in a table that IPAM names goes there. */
 	{ NULL, "shared", NULL, NULL,
 	  "{\"ips\":[{\"address\":\"192.0.2.7/"

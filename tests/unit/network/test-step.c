@@ -34,7 +34,7 @@ static const char *const samples[RDMAD_N_STEPS] = {
 	[RDMAD_STEP_ADDRESS] = "{\"step\":\"address\",\"in\":\"pod\",\"link\":\"eth1\",\"ip\":"
 			       "\"2001:db8::7/64\",\"flags\":2}",
 	[RDMAD_STEP_ROUTE] = "{\"step\":\"route\",\"in\":\"pod\",\"link\":\"eth1\",\"to\":\"::/0\","
-			     "\"gateway\":\"2001:db8::1\",\"table\":1001}",
+			     "\"gateway\":\"2001:db8::1\",\"table\":1001,\"remove\":true}",
 	[RDMAD_STEP_RULE] = "{\"step\":\"rule\",\"in\":\"pod\",\"family\":6,\"priority\":20001,"
 			    "\"table\":1001,\"from\":\"2001:db8::7\",\"to\":\"2001:db8::/64\","
 			    "\"iif\":\"lo\",\"oif\":\"eth1\",\"mark\":1,\"mask\":4294967295}",
