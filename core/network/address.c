@@ -50,7 +50,7 @@ gboolean rdmad_ip_parse(const char *text, RdmadIp *ip, GError **error)
 	if (text && ip_parse(text, ip))
 		return TRUE;
 	*ip = (RdmadIp){ 0 };
-	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "\"%.64s\" is no address",
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "invalid IP address \"%.64s\"",
 		    text ? text : "");
 	return FALSE;
 }
