@@ -20,6 +20,7 @@ MAX_FUNCTION_LINES = 60
 LAYERS = {
     "core/base/": [],
     "core/config/": ["base"],
+    "core/network/": ["base"],
     "core/service/": ["base", "hardware"],
     "core/hardware/": ["base"],
     "core/hardware/hardware.c": ["base", "service"],  # hands what was seen to the inventory
@@ -35,7 +36,7 @@ LAYERS = {
 }
 
 # A header of rdmad's own that another public header may include.
-PUBLIC = {"": ["types.h"], "journal.h": ["log.h"]}
+PUBLIC = {"": ["types.h"], "journal.h": ["log.h"], "step.h": ["address.h"]}
 
 # Foreign headers, and the files that may know them.
 ONLY_IN = {
@@ -74,6 +75,9 @@ KERNEL_PATHS = {
     "core/network/netns.c": "namespaces of this process, and a descriptor that was judged",
     "core/network/sysctls.c": "of a namespace, not of the machine that the sysroot shows",
     "core/base/unix-socket.c": "bind() below an open folder, whose own path may be too long",
+    "modules/cni/shim/install.c": "a program of its own: the copy of itself",
+    "modules/cni/shim/request.c": "a program of its own: opening again what was looked at",
+    "modules/cni/shim/spool.c": "a program of its own: the boot that a namespace is of",
 }
 
 COMMENT_OR_TEXT = re.compile(
