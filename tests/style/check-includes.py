@@ -36,7 +36,7 @@ LAYERS = {
 }
 
 # A header of rdmad's own that another public header may include.
-PUBLIC = {"": ["types.h"], "journal.h": ["log.h"], "step.h": ["address.h"]}
+PUBLIC = {"": ["types.h"], "journal.h": ["log.h"], "network.h": ["address.h"], "step.h": ["address.h"]}
 
 # Foreign headers, and the files that may know them.
 ONLY_IN = {
