@@ -13,6 +13,7 @@ typedef struct RdmadClaims RdmadClaims;
 typedef struct RdmadConfigNode RdmadConfigNode;
 typedef struct RdmadDevice RdmadDevice;
 typedef struct RdmadEvent RdmadEvent;
+typedef struct RdmadExecutor RdmadExecutor;
 typedef struct RdmadFacts RdmadFacts;
 typedef struct RdmadFolderWatch RdmadFolderWatch;
 typedef struct RdmadGpu RdmadGpu;
