@@ -32,7 +32,7 @@ LAYERS = {
     "core/http/health": ["base", "daemon", "hardware", "service"],  # the same
     "core/cli/": ["base"],
     "core/daemon/": ["base", "cli", "config", "grpc", "hardware", "http", "service"],
-    "core/main.c": ["cli", "daemon"],
+    "core/main.c": ["cli", "daemon"],  # and executor.h
 }
 
 # A header of rdmad's own that another public header may include.
@@ -73,8 +73,10 @@ KERNEL_PATHS = {
     "core/daemon/process-meters.c": "what the kernel says of this process itself",
     "core/daemon/module-loader.c": "dlopen() of the descriptor that was judged",
     "core/network/netns.c": "namespaces of this process, and a descriptor that was judged",
+    "core/network/executor.c": "the program itself, started again",
     "core/network/sysctls.c": "of a namespace, not of the machine that the sysroot shows",
     "core/base/unix-socket.c": "bind() below an open folder, whose own path may be too long",
+    "modules/cni/cni.c": "the boot of the machine that has the namespaces, not of the one the sysroot shows",
     "modules/cni/shim/install.c": "a program of its own: the copy of itself",
     "modules/cni/shim/request.c": "a program of its own: opening again what was looked at",
     "modules/cni/shim/spool.c": "a program of its own: the boot that a namespace is of",

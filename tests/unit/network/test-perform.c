@@ -351,7 +351,7 @@ static void test_what_a_link_carries_is_set_twice(Fixture *f, gconstpointer data
 		"\"table\":1000,\"scope\":253,\"type\":1,\"protocol\":4}",
 		"{\"step\":\"route\",\"in\":\"pod\",\"link\":\"eth1\",\"to\":\"0.0.0.0/0\","
 		"\"gateway\":\"198.51.100.1\",\"table\":1000,\"type\":1,\"protocol\":4}",
-		"{\"step\":\"rule\",\"in\":\"pod\",\"family\":2,\"priority\":20000,\"table\":1000,"
+		"{\"step\":\"rule\",\"in\":\"pod\",\"family\":4,\"priority\":20000,\"table\":1000,"
 		"\"from\":\"198.51.100.7\"}",
 		"{\"step\":\"announce\",\"in\":\"pod\",\"link\":\"eth1\",\"ip\":\"198.51.100.7\","
 		"\"count\":1}",
