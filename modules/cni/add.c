@@ -169,9 +169,9 @@ static void planned_written(const GError *error, gpointer data)
 	}
 	if (add_is_over(op))
 		return;
-	op->execution = rdmad_executor_run(op->cni->executor, RDMAD_EXECUTE_DO,
-					   op->attachment->steps, op->netns, executed, op,
-					   &problem);
+	op->execution =
+		rdmad_executor_run(op->cni->executor, RDMAD_EXECUTE_DO, op->attachment->steps,
+				   op->netns, executed, op, &problem);
 	if (!op->execution)
 		add_fail(op, problem);
 }
@@ -184,9 +184,9 @@ static char **addresses_text(const CniResult *result)
 	char text[RDMAD_IP_TEXT];
 
 	for (guint i = 0; i < result->ips->len; i++)
-		g_ptr_array_add(texts,
-				g_strdup(rdmad_ip_text(
-					&g_array_index(result->ips, CniIp, i).address, TRUE, text)));
+		g_ptr_array_add(
+			texts, g_strdup(rdmad_ip_text(&g_array_index(result->ips, CniIp, i).address,
+						      TRUE, text)));
 	g_ptr_array_add(texts, NULL);
 	return (char **)g_ptr_array_free(texts, FALSE);
 }
@@ -380,7 +380,8 @@ static void choose(CniOperation *op)
 	/* Allocate does not say for whom; podresources knows by now. */
 	if (!slots->len && op->request->pod_name && !op->asked_pods) {
 		op->asked_pods = TRUE;
-		rdmad_pods_refresh(rdmad_module_pods(op->cni->self), op->cni->self, pods_listed, op);
+		rdmad_pods_refresh(rdmad_module_pods(op->cni->self), op->cni->self, pods_listed,
+				   op);
 		return;
 	}
 	if (annotation_read(op, &problem))

@@ -145,7 +145,8 @@ gboolean cni_nics_parse(CniAttachment *attachment, const char *text, GError **er
 	const json_t *entry;
 	gsize i;
 
-	json_array_foreach(list, i, entry) {
+	json_array_foreach(list, i, entry)
+	{
 		CniNic *nic = cni_attachment_add_nic(attachment);
 
 		nic->ifname = text_of(entry, "interface");

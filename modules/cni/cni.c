@@ -145,8 +145,8 @@ static gboolean module_open(Module *module, GError **error)
 
 	cni->boot = boot_read(error);
 	cni->spool_dir = cni->settings->spool_dir ? g_strdup(cni->settings->spool_dir)
-			 : state_dir ? g_build_filename(state_dir, "cni-spool", NULL)
-				     : g_strdup(SPOOL);
+			 : state_dir		  ? g_build_filename(state_dir, "cni-spool", NULL)
+						  : g_strdup(SPOOL);
 	cni->journal = cni->boot ? cni_journal_open(self, error) : NULL;
 	if (!cni->journal)
 		return FALSE;
@@ -191,14 +191,16 @@ static void module_doctor(gpointer data, json_t *findings)
 	CniLevels now = { 0 };
 
 	levels(&now, data);
-	text = g_strdup_printf("%u attachments, %u left over, %u DELs in the spool; RDMA netns mode %s",
-			       now.attachments, now.left, now.spooled, mode ? mode : "unknown");
+	text = g_strdup_printf(
+		"%u attachments, %u left over, %u DELs in the spool; RDMA netns mode %s",
+		now.attachments, now.left, now.spooled, mode ? mode : "unknown");
 	rdmad_doctor_add(findings, RDMAD_FINDING_OK, "cni", text, NULL);
 	if (now.left)
-		rdmad_doctor_add(findings, RDMAD_FINDING_PROBLEM, "cni",
-				 "a NIC of a pod that ended is neither in the host nor in the pod",
-				 "look for a process that holds the pod's network namespace; the NIC "
-				 "is restored when it is back");
+		rdmad_doctor_add(
+			findings, RDMAD_FINDING_PROBLEM, "cni",
+			"a NIC of a pod that ended is neither in the host nor in the pod",
+			"look for a process that holds the pod's network namespace; the NIC "
+			"is restored when it is back");
 	if (now.spooled)
 		rdmad_doctor_add(findings, RDMAD_FINDING_NOTE, "cni",
 				 "DELs of the time without rdmad wait in the spool",

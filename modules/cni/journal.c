@@ -181,8 +181,8 @@ CniJournal *cni_journal_open(RdmadModule *self, GError **error)
 	journal->attachments =
 		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, cni_attachment_free);
 	journal->flush = rdmad_loop_add_timer(rdmad_module_loop(self), self, flush, journal);
-	journal->tables = rdmad_tables_open(rdmad_module_state(self), self, &tables_class, journal,
-					    error);
+	journal->tables =
+		rdmad_tables_open(rdmad_module_state(self), self, &tables_class, journal, error);
 	if (journal->tables &&
 	    rdmad_tables_read(journal->tables, "SELECT " COLUMNS " FROM module_cni_journal", NULL,
 			      0, row_take, journal, error))

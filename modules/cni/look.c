@@ -147,8 +147,7 @@ static gboolean routes_look(RdmadNetwork *net, CniView *view, int index, GError 
 	static const int families[] = { AF_INET, AF_INET6 };
 
 	for (guint f = 0; f < G_N_ELEMENTS(families); f++) {
-		g_autoptr(GPtrArray) all =
-			rdmad_routes_list(net, families[f], 0, index, error);
+		g_autoptr(GPtrArray) all = rdmad_routes_list(net, families[f], 0, index, error);
 
 		if (!all)
 			return FALSE;
@@ -363,8 +362,8 @@ RdmadJob *cni_look_start(RdmadModule *self, int netns, const GPtrArray *choices,
 	for (guint i = 0; choices && i < choices->len; i++) {
 		const CniChoice *choice = choices->pdata[i];
 		const RdmadDevice *dev = choice->device;
-		const gboolean vf = choice->mode == CNI_MODE_SRIOV && dev->pf_netdevs &&
-				    dev->pf_netdevs[0];
+		const gboolean vf =
+			choice->mode == CNI_MODE_SRIOV && dev->pf_netdevs && dev->pf_netdevs[0];
 		const LookNic nic = {
 			.name = g_strdup(choice->netdev),
 			.pci = g_strdup(dev->pci_address),

@@ -73,8 +73,10 @@ CniMeters *cni_meters_new(RdmadModule *self, void (*levels)(CniLevels *levels, g
 		RdmadMeter **meter;
 		const RdmadMeterClass *klass;
 	} all[] = {
-		{ &meters->requests, &requests_class }, { &meters->failures, &failures_class },
-		{ &meters->steps, &steps_class },	{ &meters->host_network, &host_network_class },
+		{ &meters->requests, &requests_class },
+		{ &meters->failures, &failures_class },
+		{ &meters->steps, &steps_class },
+		{ &meters->host_network, &host_network_class },
 		{ &meters->levels, &levels_class },
 	};
 

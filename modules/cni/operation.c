@@ -40,8 +40,8 @@ static CniOperation *operation_new(Cni *cni, const char *network, const char *co
 CniOperation *cni_operation_new(Cni *cni, CniRequest *request, int netns, const RdmadNetnsId *id,
 				CniOperationDone done)
 {
-	CniOperation *op = operation_new(cni, request->network, request->container_id,
-					 request->ifname, done);
+	CniOperation *op =
+		operation_new(cni, request->network, request->container_id, request->ifname, done);
 
 	op->request = request;
 	op->netns = netns;
@@ -91,8 +91,7 @@ static void undone(const GError *error, gpointer data)
 /* A DEL that is older than the attachment: its container got another namespace meanwhile. */
 static gboolean is_of_another_namespace(const CniOperation *op, const CniAttachment *attachment)
 {
-	return op->request && op->netns >= 0 &&
-	       g_strcmp0(attachment->boot, op->cni->boot) == 0 &&
+	return op->request && op->netns >= 0 && g_strcmp0(attachment->boot, op->cni->boot) == 0 &&
 	       !rdmad_netns_id_equal(&op->netns_id, &attachment->netns_id);
 }
 
@@ -127,8 +126,8 @@ void cni_operation_start(CniOperation *op)
 		op->done(op, NULL, op->problem);
 		return;
 	}
-	op->deadline = rdmad_loop_add_timer(rdmad_module_loop(op->cni->self), op->cni->self, late,
-					    op);
+	op->deadline =
+		rdmad_loop_add_timer(rdmad_module_loop(op->cni->self), op->cni->self, late, op);
 	rdmad_event_arm(op->deadline, (guint)op->cni->settings->request_timeout_ms);
 	if (op->request->command == CNI_ADD)
 		cni_add_start(op);

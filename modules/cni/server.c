@@ -40,7 +40,8 @@ static void peer_answer(RdmadMessagePeer *peer, int status, const char *text)
 	rdmad_autofd int fd = -1;
 	g_autoptr(GByteArray) answer = cni_answer_new(status, text, &fd, &error);
 
-	if (!answer || !rdmad_message_peer_send(peer, answer->data, answer->len, &fd, fd >= 0, &error))
+	if (!answer ||
+	    !rdmad_message_peer_send(peer, answer->data, answer->len, &fd, fd >= 0, &error))
 		rdmad_info("the caller of an answer left: %s", error->message);
 }
 
@@ -118,6 +119,13 @@ static gboolean is_leftover(const CniOperation *op)
 
 static CniOperation *spooled_operation(CniServer *server, const char *name);
 
+/* Before the ADD of its own container, which waits for it. */
+static void leftover_add(CniServer *server, CniOperation *op)
+{
+	g_queue_push_head(&server->operations, op);
+	schedule_soon(server);
+}
+
 /* TRUE: nothing of before is left to be tried. */
 static gboolean leftovers_are_tried(CniServer *server)
 {
@@ -136,7 +144,7 @@ static gboolean leftovers_are_tried(CniServer *server)
 			continue;
 		op = spooled_operation(server, *name);
 		if (op)
-			g_queue_push_tail(&server->operations, op);
+			leftover_add(server, op);
 		tried = FALSE;
 	}
 	return tried;
@@ -183,8 +191,7 @@ typedef struct {
 static gboolean is_valid(const CniRequest *request, const CniAttachment *attachment)
 {
 	for (guint i = 0; i < request->valid->len; i++) {
-		const CniAttachmentKey *key =
-			&g_array_index(request->valid, CniAttachmentKey, i);
+		const CniAttachmentKey *key = &g_array_index(request->valid, CniAttachmentKey, i);
 
 		if (g_strcmp0(key->container_id, attachment->container_id) == 0 &&
 		    g_strcmp0(key->ifname, attachment->ifname) == 0)
@@ -207,8 +214,8 @@ static gboolean is_worked_on(const CniServer *server, const CniAttachment *attac
 static void undo_queue(CniServer *server, const CniAttachment *attachment)
 {
 	if (!is_worked_on(server, attachment))
-		g_queue_push_tail(&server->operations,
-				  cni_operation_new_undo(server->cni, attachment, operation_done));
+		leftover_add(server,
+			     cni_operation_new_undo(server->cni, attachment, operation_done));
 }
 
 static void collect(CniAttachment *attachment, gpointer data)
@@ -233,8 +240,9 @@ static void gc(CniServer *server, RdmadMessagePeer *peer, const CniRequest *requ
 static void version(RdmadMessagePeer *peer, const CniRequest *request)
 {
 	g_autofree char *list = g_strjoinv("\",\"", (char **)cni_versions);
-	g_autofree char *text = g_strdup_printf("{\"cniVersion\":\"%s\",\"supportedVersions\":[\"%s\"]}",
-						cni_versions[request->version], list);
+	g_autofree char *text =
+		g_strdup_printf("{\"cniVersion\":\"%s\",\"supportedVersions\":[\"%s\"]}",
+				cni_versions[request->version], list);
 
 	peer_answer(peer, 0, text);
 }
@@ -254,8 +262,7 @@ static void overtake(CniServer *server, const char *key)
 static void operation_add(CniServer *server, RdmadMessagePeer *peer, CniRequest *request, int netns,
 			  const RdmadNetnsId *id)
 {
-	CniOperation *op =
-		cni_operation_new(server->cni, request, netns, id, operation_done);
+	CniOperation *op = cni_operation_new(server->cni, request, netns, id, operation_done);
 
 	op->peer = peer;
 	if (request->command == CNI_DEL)
@@ -276,10 +283,10 @@ static void host_network(CniServer *server, RdmadMessagePeer *peer, const CniReq
 					: NULL;
 
 	cni_meters_host_network(server->cni->meters);
-	rdmad_journal_post(rdmad_module_journal(server->cni->self), RDMAD_LOG_NOTICE,
-			   "cni-host-network", &about,
-			   "container %.12s has the network of the host, and gets no NIC of its own",
-			   request->container_id);
+	rdmad_journal_post(
+		rdmad_module_journal(server->cni->self), RDMAD_LOG_NOTICE, "cni-host-network",
+		&about, "container %.12s has the network of the host, and gets no NIC of its own",
+		request->container_id);
 	peer_answer(peer, 0, text);
 }
 
@@ -295,9 +302,8 @@ static gboolean netns_take(const CniRequest *request, RdmadMessage *message, gbo
 		*fd = rdmad_steal_fd(&message->fds[0]);
 		return TRUE;
 	}
-	return request->command == CNI_DEL ||
-	       cni_refuse(error, CNI_ERROR_NETNS, "CNI_NETNS: %s",
-			  why ? why->message : "there is none");
+	return request->command == CNI_DEL || cni_refuse(error, CNI_ERROR_NETNS, "CNI_NETNS: %s",
+							 why ? why->message : "there is none");
 }
 
 static gboolean is_of_host(const RdmadMessage *message, gboolean has_netns)
@@ -509,9 +515,9 @@ void cni_server_hint(CniServer *server)
 
 CniServer *cni_server_new(Cni *cni, GError **error)
 {
-	static const RdmadMessageLimits limits = {
-		.fds_max = 2, .peers_max = PEERS_MAX, .deadline_ms = SEND_MS
-	};
+	static const RdmadMessageLimits limits = { .fds_max = 2,
+						   .peers_max = PEERS_MAX,
+						   .deadline_ms = SEND_MS };
 	RdmadLoop *loop = rdmad_module_loop(cni->self);
 	CniServer *server = g_new0(CniServer, 1);
 

@@ -74,7 +74,8 @@ GPtrArray *cni_slots_choose(Cni *cni, const CniRequest *request, const GArray *s
 				 .n_slots = slots->len };
 
 	for (guint i = 0; i < rdmad_inventory_count(inventory); i++)
-		g_ptr_array_add(devices, (gpointer)rdmad_device_ref(rdmad_inventory_nth(inventory, i)));
+		g_ptr_array_add(devices,
+				(gpointer)rdmad_device_ref(rdmad_inventory_nth(inventory, i)));
 	cni_journal_foreach(cni->journal, uses_collect, uses);
 	input.devices = (const RdmadDevice *const *)devices->pdata;
 	input.n_devices = devices->len;

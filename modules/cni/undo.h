@@ -13,4 +13,5 @@
 typedef void (*CniUndoDone)(const GError *error, gpointer data);
 
 /* `netns`: of the pod, stays the caller's, -1: gone. */
-void cni_undo_start(Cni *cni, CniAttachment *attachment, int netns, CniUndoDone done, gpointer data);
+void cni_undo_start(Cni *cni, CniAttachment *attachment, int netns, CniUndoDone done,
+		    gpointer data);

@@ -100,6 +100,7 @@ class CniCase(unittest.TestCase):
     def setUp(self):
         self.dir = Path(tempfile.mkdtemp(prefix="rdmad-cni-"))
         self.addCleanup(shutil.rmtree, self.dir)
+        shutil.rmtree("/var/lib/cni/networks", ignore_errors=True)
         self.daemon = None
         self.addCleanup(self.end_daemon)
         self.pods = set()
@@ -246,5 +247,6 @@ class CniCase(unittest.TestCase):
         return self.plugin("DEL", container, pod and f"/run/netns/{pod}", ifname, network)
 
     def check(self, container, pod, network, ifname="net1"):
+        network = {"prevResult": {"cniVersion": network["cniVersion"]}, **network}
         return self.plugin("CHECK", container, f"/run/netns/{pod}", ifname, network)
 

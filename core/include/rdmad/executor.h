@@ -18,12 +18,13 @@
 typedef struct {
 	const char *step; /* rdmad_step_name() */
 	double seconds;
-	int result; /* of a step that has one, else -1 */
+	int result;	   /* of a step that has one, else -1 */
 	const char *error; /* NULL: it succeeded */
 } RdmadStepReport;
 
 typedef struct {
-	const RdmadStepReport *steps; /* in the order in which they were tried, without those of an undo
+	const RdmadStepReport
+		*steps; /* in the order in which they were tried, without those of an undo
 					 * that followed a failure */
 	guint n_steps;
 	/* What could not be undone; NULL: nothing is left. */

@@ -58,8 +58,8 @@ static char **environment_make(const CniIpamCall *call, char *const *had)
 	g_ptr_array_add(made, g_strconcat("CNI_COMMAND=", cni_command_name(call->command), NULL));
 	g_ptr_array_add(made, g_strconcat("CNI_NETNS=", call->netns ? call->netns : "", NULL));
 	g_ptr_array_add(made, g_strconcat("CNI_IFNAME=", call->ifname, NULL));
-	g_ptr_array_add(made, g_strconcat("CNI_PATH=", path ? path : "", path ? ":" : "", more,
-					  NULL));
+	g_ptr_array_add(made,
+			g_strconcat("CNI_PATH=", path ? path : "", path ? ":" : "", more, NULL));
 	g_ptr_array_add(made, g_strdup("PATH=/usr/sbin:/usr/bin:/sbin:/bin"));
 	g_ptr_array_add(made, NULL);
 	return (char **)g_ptr_array_free(made, FALSE);
@@ -84,8 +84,8 @@ static char *plugin_find(const CniIpamCall *call, const char *type, char *const 
 char *cni_ipam_type(const char *config)
 {
 	json_t *json = rdmad_json_parse(config, strlen(config), CNI_STDIN_DEPTH, NULL);
-	char *type = g_strdup(
-		json_string_value(json_object_get(json_object_get(json, "ipam"), "type")));
+	char *type =
+		g_strdup(json_string_value(json_object_get(json_object_get(json, "ipam"), "type")));
 
 	json_decref(json);
 	return type;
@@ -95,15 +95,15 @@ char *cni_ipam_type(const char *config)
 
 static gboolean refusal(const CniIpam *ipam, const RdmadChildResult *result, GError **error)
 {
-	json_t *json = rdmad_json_parse(result->output.bytes, result->output.size, CNI_STDIN_DEPTH,
-					NULL);
+	json_t *json =
+		rdmad_json_parse(result->output.bytes, result->output.size, CNI_STDIN_DEPTH, NULL);
 	const char *told = json_string_value(json_object_get(json, "msg"));
 	const char *details = json_string_value(json_object_get(json, "details"));
 	const json_int_t code = json_integer_value(json_object_get(json, "code"));
 
 	cni_refuse(error, code == CNI_ERROR_TRY_AGAIN ? CNI_ERROR_TRY_AGAIN : CNI_ERROR_IPAM,
 		   "ipam %s: %.*s%s%.*s", ipam->type, WORDS_MAX,
-		   told	      ? told
+		   told			 ? told
 		   : result->errors.size ? result->errors.bytes
 					 : "it failed without a word",
 		   details && *details ? ": " : "", WORDS_MAX, details ? details : "");

@@ -23,8 +23,8 @@ typedef struct {
 	const CniSettings *settings;
 	CniCommand command;
 	const CniAttachment *attachment;
-	const char *netns;	   /* NULL: a DEL without one */
-	const char *ifname;	   /* of the NIC */
+	const char *netns;  /* NULL: a DEL without one */
+	const char *ifname; /* of the NIC */
 } CniIpamCall;
 
 /* NULL: it could not be started, and `done` is not called. */

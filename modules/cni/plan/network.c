@@ -249,7 +249,16 @@ static void default_route_add(Planner *planner)
 	}
 }
 
-/* Those that the host has by the NIC: they lead to the other rails. */
+static gboolean is_reached(const Planner *planner, const RdmadIp *gateway)
+{
+	for (guint i = 0; i < planner->addresses->len; i++)
+		if (rdmad_ip_in(gateway, &g_array_index(planner->addresses, PlannerAddress, i).ip))
+			return TRUE;
+	return rdmad_ip_is_link_local(gateway);
+}
+
+/* Those that the host has by the NIC: they lead to the other rails.  A pod in another network than the
+ * host does not reach their gateways. */
 static void host_routes_add(Planner *planner)
 {
 	const GArray *routes = planner->input->host->routes;
@@ -259,7 +268,7 @@ static void host_routes_add(Planner *planner)
 
 		if (g_strcmp0(route->link, planner->nic->name) != 0 ||
 		    !rdmad_ip_is_set(&route->gateway) || !route->to.prefix ||
-		    !has_family(planner, route->to.family))
+		    !has_family(planner, route->to.family) || !is_reached(planner, &route->gateway))
 			continue;
 		route_add(planner,
 			  (RdmadStepRoute){ .to = route->to,
