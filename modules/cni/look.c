@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <linux/if_ether.h>
-#include <linux/rtnetlink.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
 #include <rdmad/netns.h>
