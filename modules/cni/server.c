@@ -251,9 +251,10 @@ static void version(RdmadMessagePeer *peer, const CniRequest *request)
 
 static void overtake(CniServer *server, const char *key)
 {
-	for (const GList *l = server->operations.head; l; l = l->next) {
+	for (const GList *l = server->operations.head, *next; l; l = next) {
 		CniOperation *op = l->data;
 
+		next = l->next;
 		if (g_str_equal(op->key, key))
 			cni_operation_cancel(op, "a DEL of the same attachment came");
 	}
@@ -376,9 +377,10 @@ static void peer_gone(RdmadMessagePeer *peer, gpointer data)
 {
 	CniServer *server = data;
 
-	for (const GList *l = server->operations.head; l; l = l->next) {
+	for (const GList *l = server->operations.head, *next; l; l = next) {
 		CniOperation *op = l->data;
 
+		next = l->next;
 		if (op->peer != peer)
 			continue;
 		op->peer = NULL;

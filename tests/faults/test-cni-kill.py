@@ -118,10 +118,12 @@ class Exclusive(Sweep, CniCase):
 
 class SharedErrno(Shared):
     WHAT = "EIO"
+    CONFIG = "request_timeout = 3; ipam_timeout = 2;"
 
 
 class ExclusiveErrno(Exclusive):
     WHAT = "EIO"
+    CONFIG = "request_timeout = 3; ipam_timeout = 2;"
 
 
 if __name__ == "__main__":
