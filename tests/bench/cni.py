@@ -88,5 +88,5 @@ class Bench(CniCase):
 if __name__ == "__main__":
     enter_private_host()
     import unittest
-    done = unittest.TextTestRunner(verbosity=0).run(Bench())
+    done = unittest.TextTestRunner(verbosity=0).run(unittest.TestSuite([Bench()]))
     sys.exit(not done.wasSuccessful())
