@@ -31,6 +31,10 @@ gboolean rdmad_kubelet_identify(const RdmadKubelet *kubelet, RdmadSocketFile *fi
 /* This very kubelet still listens. */
 gboolean rdmad_kubelet_lives(const RdmadKubelet *kubelet, const RdmadSocketFile *file);
 
+/* How long to wait before the first try: an earlier rdmad was killed, and kubelet shall notice the end of its
+ * streams before it hears of another, which it would stop instead. */
+guint rdmad_kubelet_hold_ms(const RdmadKubelet *kubelet);
+
 /* A path for a new socket of ours, which no other had before; g_free(). */
 char *rdmad_kubelet_new_path(RdmadKubelet *kubelet, RdmadRegistrationWay way, const char *resource);
 

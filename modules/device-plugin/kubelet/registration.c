@@ -151,7 +151,8 @@ static guint farewell_ms(const RdmadRegistration *registration)
 
 static void begin_try(RdmadRegistration *registration)
 {
-	const guint gap_ms = farewell_ms(registration);
+	const guint gap_ms =
+		MAX(farewell_ms(registration), rdmad_kubelet_hold_ms(registration->kubelet));
 
 	if (registration->draining || !registration->list)
 		return;
