@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <rdmad/executor.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "build-info.h"
 #include "cli/cli.h"
@@ -32,6 +34,8 @@ int main(int argc, char **argv)
 	g_autoptr(RdmadOptions) options = NULL;
 	int status;
 
+	if (argc > 1 && strcmp(argv[1], RDMAD_EXECUTOR_OPTION) == 0)
+		return rdmad_executor_main(argc, argv);
 	if (argc > 1 && rdmad_cli_is_command(argv[1]))
 		return rdmad_cli_run(argc, argv);
 	options = rdmad_options_new(argc, argv, &error);

@@ -213,28 +213,6 @@ static guint ip_size(int family)
 	return family == AF_INET6 ? 16 : 4;
 }
 
-static gboolean ip_invalid(const char *text, GError **error)
-{
-	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "invalid IP address \"%s\"", text);
-	return FALSE;
-}
-
-gboolean rdmad_ip_parse(const char *text, RdmadIp *ip, GError **error)
-{
-	const char *slash = strchr(text, '/');
-	g_autofree char *host = slash ? g_strndup(text, (gsize)(slash - text)) : g_strdup(text);
-	RdmadIp parsed = { .family = strchr(host, ':') ? AF_INET6 : AF_INET };
-	guint64 prefix = 8 * ip_size(parsed.family);
-
-	if (inet_pton(parsed.family, host, parsed.bytes) != 1)
-		return ip_invalid(text, error);
-	if (slash && !g_ascii_string_to_unsigned(slash + 1, 10, 0, prefix, &prefix, NULL))
-		return ip_invalid(text, error);
-	parsed.prefix = (guint8)prefix;
-	*ip = parsed;
-	return TRUE;
-}
-
 char *rdmad_ip_format(const RdmadIp *ip)
 {
 	char text[INET6_ADDRSTRLEN] = "none";
@@ -242,12 +220,6 @@ char *rdmad_ip_format(const RdmadIp *ip)
 	if (ip->family)
 		inet_ntop(ip->family, ip->bytes, text, sizeof(text));
 	return ip->family ? g_strdup_printf("%s/%u", text, ip->prefix) : g_strdup(text);
-}
-
-gboolean rdmad_ip_equal(const RdmadIp *a, const RdmadIp *b)
-{
-	return a->family == b->family && a->prefix == b->prefix &&
-	       memcmp(a->bytes, b->bytes, a->family ? ip_size(a->family) : 0) == 0;
 }
 
 void network_put_ip(struct nl_msg *msg, int attribute, const RdmadIp *ip)

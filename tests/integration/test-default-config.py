@@ -65,7 +65,7 @@ class DefaultConfig(unittest.TestCase):
     def test_every_profile_is_plain_configuration(self):
         resources = {"ack": ["rdma/hca"], "ack-erdma": ["aliyun/erdma"],
                      "mellanox-shared": ["rdma/rdma_shared_device_a", "rdma/rdma_shared_device_b"],
-                     "vke": ["vke.volcengine.com/rdma"]}
+                     "vke": ["vke.volcengine.com/rdma", "vke"]}
         files = [name for name in os.listdir(PROFILES) if name.endswith(".conf")]
         self.assertEqual(sorted(files), sorted(name + ".conf" for name in resources))
         for name, expected in resources.items():

@@ -151,6 +151,7 @@ class RollingUpdateTest(PluginCase):
         self.wait_ready()
         self.kubelet.manager.end_delay = 0
         second = self.endpoint()
+        self.wait_for(lambda: second.messages, "list of the second")
         self.kubelet.manager.disconnected(before, "noticed late")
         self.assertTrue(second.stopped)
         stopped = time.monotonic()
@@ -161,6 +162,19 @@ class RollingUpdateTest(PluginCase):
         third = self.endpoint()
         time.sleep(3)       # that it is left alone
         self.assertIs(self.endpoint(), third)
+
+    def test_kubelet_is_given_time_to_notice_the_end_of_a_killed_one(self):
+        """Else it stops the new one, which nobody can see when its first list comes after that."""
+        self.both(registry=False)
+        self.wait_ready()
+        before, manager = self.endpoint(), self.kubelet.manager
+        manager.end_delay = 0.35
+        self.end_daemon(signal.SIGKILL)
+        self.start_daemon()
+        self.wait_for(lambda: before.stopped and self.endpoint() is not before, "another endpoint")
+        self.wait_ready()
+        self.assertFalse(self.endpoint().stopped)
+        self.kubelet.allocate("ml/after", HCA)
 
     def test_a_stream_that_kubelet_has_stopped_is_noticed(self):
         self.check_late_end(registry=False)

@@ -34,7 +34,7 @@ LAYERS = {
 }
 
 # A header of rdmad's own that another public header may include.
-PUBLIC = {"": ["types.h"], "event-log.h": ["log.h"]}
+PUBLIC = {"": ["types.h"], "event-log.h": ["log.h"], "network.h": ["address.h"], "step.h": ["address.h"]}
 
 # Foreign headers, and the files that may know them.
 ONLY_IN = {
@@ -71,8 +71,13 @@ KERNEL_PATHS = {
     "core/daemon/process-stats.c": "what the kernel says of this process itself",
     "core/module/loader.c": "dlopen() of the descriptor that was judged",
     "core/network/netns.c": "namespaces of this process, and a descriptor that was judged",
+    "core/network/executor.c": "the program itself, started again",
     "core/network/sysctls.c": "of a namespace, not of the machine that the sysroot shows",
     "core/base/unix-socket.c": "bind() below an open directory, whose own path may be too long",
+    "modules/cni/cni.c": "the boot of the machine that has the namespaces, not of the one the sysroot shows",
+    "modules/cni/shim/install.c": "a program of its own: the copy of itself",
+    "modules/cni/shim/request.c": "a program of its own: opening again what was looked at",
+    "modules/cni/shim/spool.c": "a program of its own: the boot that a namespace is of",
 }
 
 COMMENT_OR_TEXT = re.compile(

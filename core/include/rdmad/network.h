@@ -17,7 +17,7 @@
  */
 #pragma once
 
-#include <rdmad/types.h>
+#include <rdmad/address.h>
 
 /* `netns`: a descriptor; 0: rdmad's own namespace. */
 RDMAD_API RdmadNetwork *rdmad_network_open(int netns, GError **error) G_GNUC_WARN_UNUSED_RESULT;
@@ -31,17 +31,8 @@ RDMAD_API gboolean rdmad_network_netns_number(RdmadNetwork *net, int netns, int 
 
 /* ---- Internet addresses ---- */
 
-typedef struct {
-	int family; /* AF_INET, AF_INET6; 0: none */
-	guint8 bytes[16];
-	guint8 prefix; /* bits */
-} RdmadIp;
-
-/* "192.0.2.7/24", "2001:db8::7"; without a prefix that of one host.  RDMAD_ERROR_INVALID. */
-RDMAD_API gboolean rdmad_ip_parse(const char *text, RdmadIp *ip, GError **error);
 /* "192.0.2.7/24"; g_free() */
 RDMAD_API char *rdmad_ip_format(const RdmadIp *ip);
-RDMAD_API gboolean rdmad_ip_equal(const RdmadIp *a, const RdmadIp *b);
 
 /* ---- links ---- */
 

@@ -14,6 +14,7 @@ typedef struct RdmadAllocations RdmadAllocations;
 typedef struct RdmadConfigNode RdmadConfigNode;
 typedef struct RdmadDevice RdmadDevice;
 typedef struct RdmadEvent RdmadEvent;
+typedef struct RdmadExecutor RdmadExecutor;
 typedef struct RdmadAttributes RdmadAttributes;
 typedef struct RdmadDirectoryWatch RdmadDirectoryWatch;
 typedef struct RdmadGpu RdmadGpu;

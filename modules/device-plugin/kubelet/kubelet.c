@@ -13,12 +13,14 @@
 #define ALLOCATABLE_MAX	     (16u << 20) /* devices of all plugins, one message each */
 #define ALLOCATABLE_MS	     5000
 #define BASE_SHOWN	     32
+#define HOLD_US		     (500 * 1000)
 
 struct Kubelet {
 	char *legacy_dir, *registry_dir, *socket;
 	char *prefix;
 	RegistrationWay configured;
-	guint32 sequence; /* of socket names */
+	gint64 hold_until_us; /* monotonic */
+	guint32 sequence;     /* of socket names */
 	RdmadDirectoryWatch *legacy_watch, *registry_watch;
 	RdmadGrpcChannel *channel, *podresources;
 };
@@ -41,27 +43,32 @@ char *kubelet_new_path(Kubelet *kubelet, RegistrationWay way, const char *resour
 			       kubelet->sequence++ & 0xffffff);
 }
 
-static void remove_if_stale(const char *dir, const char *name, const char *prefix)
+/* TRUE: it was one. */
+static gboolean remove_if_stale(const char *dir, const char *name, const char *prefix)
 {
 	g_autofree char *start = g_strconcat(prefix, "-", NULL);
 	g_autofree char *path = g_build_filename(dir, name, NULL);
 	struct stat info;
 
 	if (!g_str_has_prefix(name, start) || !g_str_has_suffix(name, ".sock"))
-		return;
-	if (lstat(path, &info) == 0 && S_ISSOCK(info.st_mode) && rdmad_socket_file_is_dead(path) &&
-	    unlink(path) == 0)
-		rdmad_debug("%s: removed, left by an earlier run", path);
+		return FALSE;
+	if (lstat(path, &info) < 0 || !S_ISSOCK(info.st_mode) || !rdmad_socket_file_is_dead(path) ||
+	    unlink(path) < 0)
+		return FALSE;
+	rdmad_debug("%s: removed, left by an earlier run", path);
+	return TRUE;
 }
 
 /* Kubelet would try again and again to reach those in plugins_registry. */
-static void remove_stale_sockets(const char *dir, const char *prefix)
+static gboolean remove_stale_sockets(const char *dir, const char *prefix)
 {
 	g_autoptr(GDir) directory = g_dir_open(dir, 0, NULL);
+	gboolean any = FALSE;
 	const char *name;
 
 	while (directory && (name = g_dir_read_name(directory)))
-		remove_if_stale(dir, name, prefix);
+		any |= remove_if_stale(dir, name, prefix);
+	return any;
 }
 
 /* ---- which kubelet, which way ---- */
@@ -85,6 +92,13 @@ gboolean kubelet_lives(const Kubelet *kubelet, const RdmadSocketFile *file)
 
 	return kubelet_identify(kubelet, &now) && rdmad_socket_file_equal(&now, file) &&
 	       !rdmad_socket_file_is_dead(kubelet->socket);
+}
+
+guint kubelet_hold_ms(const Kubelet *kubelet)
+{
+	const gint64 left_us = kubelet->hold_until_us - g_get_monotonic_time();
+
+	return left_us > 0 ? (guint)(left_us / 1000) + 1 : 0;
 }
 
 /* ---- Register ---- */
@@ -143,8 +157,9 @@ Kubelet *kubelet_new(RdmadModule *self, const PluginSettings *settings,
 	kubelet->socket = g_build_filename(kubelet->legacy_dir, "kubelet.sock", NULL);
 	kubelet->sequence = sequence_start();
 	kubelet_configure(kubelet, settings);
-	remove_stale_sockets(kubelet->legacy_dir, kubelet->prefix);
-	remove_stale_sockets(kubelet->registry_dir, kubelet->prefix);
+	if (remove_stale_sockets(kubelet->legacy_dir, kubelet->prefix) |
+	    remove_stale_sockets(kubelet->registry_dir, kubelet->prefix))
+		kubelet->hold_until_us = g_get_monotonic_time() + HOLD_US;
 	kubelet->channel =
 		rdmad_grpc_channel_new(rdmad_module_loop(self), self, kubelet->socket, ANSWER_MAX);
 	kubelet->podresources = rdmad_grpc_channel_new(rdmad_module_loop(self), self, podresources,

@@ -4,7 +4,7 @@
 #include <rdmad/log.h>
 #include <rdmad/loop.h>
 
-#include "endpoint-check.h"
+#include "kubelet/endpoint-check.h"
 
 #define LOST_AFTER_MS 2000 /* without a stream */
 #define CLOSE_GAP_MS  100  /* for kubelet to notice that the old socket is closed */
@@ -151,7 +151,7 @@ static guint farewell_ms(const Registration *registration)
 
 static void begin_try(Registration *registration)
 {
-	const guint gap_ms = farewell_ms(registration);
+	const guint gap_ms = MAX(farewell_ms(registration), kubelet_hold_ms(registration->kubelet));
 
 	if (registration->draining || !registration->list)
 		return;

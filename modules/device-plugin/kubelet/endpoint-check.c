@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "endpoint-check.h"
+#include "kubelet/endpoint-check.h"
 
 #include <rdmad/loop.h>
 

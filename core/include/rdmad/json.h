@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* JSON from outside. */
+#pragma once
+
+#include <rdmad/types.h>
+
+/*
+ * The value that `text` is as a whole, a reference of the caller's own.  Duplicate keys, NUL bytes,
+ * invalid UTF-8 and nesting below `depth` levels are refused: RDMAD_ERROR_INVALID "byte N: ...".
+ */
+RDMAD_API struct json_t *rdmad_json_parse(const char *text, gsize length, guint depth,
+					  GError **error) G_GNUC_WARN_UNUSED_RESULT;

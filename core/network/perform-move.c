@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A link of the host goes into the pod, and comes back with all that it had
+ *
+ * The kernel keeps MTU, addresses of the link layer and alternative names over a move, and loses
+ * addresses, routes, neighbours and sysctls; an IPv6 address goes already when the link is set down.
+ * The end of a namespace brings a NIC back too, down and bare.
+ */
+#include <string.h>
+
+#include "network/perform.h"
+
+#define RETURN_MS 2000 /* for the kernel to take a dead namespace apart */
+
+static gboolean has_mac(const char *text, const RdmadMac *wanted)
+{
+	RdmadMac mac;
+
+	return text && wanted->length && rdmad_mac_parse(text, &mac) &&
+	       rdmad_mac_equal(&mac, wanted);
+}
+
+static gboolean is_same(const RdmadStepLinkMove *move, const RdmadLink *link)
+{
+	return has_mac(link->permanent_mac, &move->mac) || has_mac(link->mac, &move->mac);
+}
+
+/* What is made upon a link may have its address. */
+static gboolean is_upper(const RdmadLink *link)
+{
+	static const char *const kinds[] = { "macvlan", "macvtap", "ipvlan", "ipvtap",
+					     "vlan",	"bond",	   "bridge", NULL };
+
+	return link->kind && g_strv_contains(kinds, link->kind);
+}
+
+/* NULL without an error: it is not in this namespace.  `any_mac`: one that has name and index, too, which
+ * a step or the container gave another address. */
+static RdmadLink *moved_find(RdmadNetwork *net, const RdmadStepLinkMove *move, const char *name,
+			     gboolean any_mac, GError **error)
+{
+	g_autoptr(GPtrArray) links = rdmad_links_list(net, error);
+	guint best = 0, at = 0;
+
+	for (guint i = 0; links && i < links->len; i++) {
+		const RdmadLink *link = links->pdata[i];
+		const gboolean named = g_str_equal(link->name, name);
+		const gboolean indexed = link->ifindex == (int)move->index;
+		const guint score = is_upper(link)	  ? 0
+				    : is_same(move, link) ? 4u + 2u * named + indexed
+							  : any_mac && named && indexed;
+
+		if (score > best) {
+			best = score;
+			at = i;
+		}
+	}
+	return best ? rdmad_link_get_index(net, ((RdmadLink *)links->pdata[at])->ifindex, error)
+		    : NULL;
+}
+
+/* ---- there ---- */
+
+static gboolean rename_in_pod(const PerformContext *ctx, const RdmadStepLinkMove *move,
+			      const RdmadLink *link, GError **error)
+{
+	const RdmadLinkChange down = { .up = -1 }, name = { .name = move->pod_name };
+
+	return g_str_equal(link->name, move->pod_name) ||
+	       (rdmad_link_change(ctx->pod, link->ifindex, &down, error) &&
+		rdmad_link_change(ctx->pod, link->ifindex, &name, error));
+}
+
+/* After a refusal, or when it was done before: the kernel may have moved it, under its old name. */
+static gboolean move_look(const PerformContext *ctx, const RdmadStepLinkMove *move, GError *why,
+			  GError **error)
+{
+	g_autoptr(GError) unseen = NULL;
+	g_autoptr(RdmadLink) link = moved_find(ctx->pod, move, move->pod_name, FALSE, &unseen);
+
+	if (link && rename_in_pod(ctx, move, link, NULL)) {
+		g_error_free(why);
+		return TRUE;
+	}
+	g_propagate_error(error, why);
+	return FALSE;
+}
+
+gboolean perform_move(const PerformContext *ctx, const RdmadStepLinkMove *move, GError **error)
+{
+	const RdmadLinkChange change = { .name = move->pod_name, .netns = ctx->pod_fd };
+	GError *why = NULL;
+	g_autoptr(RdmadLink) link = moved_find(ctx->host, move, move->host_name, FALSE, &why);
+
+	if (link && rdmad_link_change(ctx->host, link->ifindex, &change, &why))
+		return TRUE;
+	if (!why)
+		g_set_error(&why, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND, "there is no %s in the host",
+			    move->host_name);
+	return move_look(ctx, move, why, error);
+}
+
+/* ---- and back ---- */
+
+static gboolean change_host(const PerformContext *ctx, int index, const RdmadLinkChange *change,
+			    GError **error)
+{
+	return rdmad_link_change(ctx->host, index, change, error);
+}
+
+/* A name and an address are taken by a link that is down. */
+static gboolean identity_restore(const PerformContext *ctx, const RdmadStepLinkMove *move,
+				 const RdmadLink *link, GError **error)
+{
+	const gboolean renamed = !g_str_equal(link->name, move->host_name);
+	const gboolean changed = move->mac.length == 6 && !has_mac(link->mac, &move->mac);
+	char mac[RDMAD_MAC_TEXT];
+	const RdmadLinkChange down = { .up = -1 }, name = { .name = move->host_name };
+	const RdmadLinkChange own = { .mac = rdmad_mac_format(&move->mac, mac) };
+	const RdmadLinkChange mtu = { .mtu = move->mtu };
+
+	if ((renamed || changed) && link->up && !change_host(ctx, link->ifindex, &down, error))
+		return FALSE;
+	return (!changed || change_host(ctx, link->ifindex, &own, error)) &&
+	       (!renamed || change_host(ctx, link->ifindex, &name, error)) &&
+	       (link->mtu == move->mtu || !move->mtu ||
+		change_host(ctx, link->ifindex, &mtu, error));
+}
+
+static gboolean altnames_restore(const PerformContext *ctx, const RdmadStepLinkMove *move,
+				 const RdmadLink *link, GError **error)
+{
+	for (char **name = move->altnames; name && *name; name++) {
+		GError *why = NULL;
+
+		if (link->altnames && g_strv_contains((const char *const *)link->altnames, *name))
+			continue;
+		if (!rdmad_link_set_altname(ctx->host, link->ifindex, *name, TRUE, &why) &&
+		    !perform_forgive(&why, RDMAD_ERROR_BUSY)) {
+			g_propagate_error(error, why);
+			return FALSE;
+		}
+	}
+	return TRUE;
+}
+
+/* One that a kernel or driver no longer has is no reason to keep the rest from the host. */
+static gboolean sysctls_restore(const PerformContext *ctx, const RdmadStepLinkMove *move,
+				GError **error)
+{
+	for (guint i = 0; move->sysctls && i < move->sysctls->len; i++) {
+		const RdmadStepSysctl *sysctl = &g_array_index(move->sysctls, RdmadStepSysctl, i);
+		const RdmadSysctl value = { sysctl->path, sysctl->value };
+		GError *why = NULL;
+
+		if (!rdmad_sysctls_write(ctx->host_fd, &value, 1, &why) &&
+		    !perform_forgive(&why, RDMAD_ERROR_NOT_FOUND)) {
+			g_propagate_error(error, why);
+			return FALSE;
+		}
+	}
+	return TRUE;
+}
+
+static gboolean addresses_restore(const PerformContext *ctx, const RdmadStepLinkMove *move,
+				  int index, GError **error)
+{
+	for (guint i = 0; move->addresses && i < move->addresses->len; i++) {
+		const RdmadAddress address = perform_address(
+			&g_array_index(move->addresses, RdmadStepAddress, i), index);
+
+		if (!rdmad_address_replace(ctx->host, &address, error))
+			return FALSE;
+	}
+	return TRUE;
+}
+
+static gboolean routes_restore(const PerformContext *ctx, const RdmadStepLinkMove *move, int index,
+			       GError **error)
+{
+	for (guint i = 0; move->routes && i < move->routes->len; i++) {
+		const RdmadRoute route =
+			perform_route(&g_array_index(move->routes, RdmadStepRoute, i), index);
+		GError *why = NULL;
+
+		if (!rdmad_route_add(ctx->host, &route, &why) &&
+		    !perform_forgive(&why, RDMAD_ERROR_BUSY)) {
+			g_propagate_error(error, why);
+			return FALSE;
+		}
+	}
+	return TRUE;
+}
+
+static gboolean neighbours_restore(const PerformContext *ctx, const RdmadStepLinkMove *move,
+				   int index, GError **error)
+{
+	for (guint i = 0; move->neighbours && i < move->neighbours->len; i++) {
+		const RdmadStepNeighbour *neighbour =
+			&g_array_index(move->neighbours, RdmadStepNeighbour, i);
+		char mac[RDMAD_MAC_TEXT];
+
+		if (!rdmad_neighbour_replace(ctx->host, index, &neighbour->ip,
+					     rdmad_mac_format(&neighbour->mac, mac), error))
+			return FALSE;
+	}
+	return TRUE;
+}
+
+/* Routes of a link that is down are refused; addresses are taken. */
+static gboolean restore(const PerformContext *ctx, const RdmadStepLinkMove *move,
+			const RdmadLink *link, GError **error)
+{
+	const RdmadLinkChange updown = { .up = move->up ? 1 : -1 };
+	const int index = link->ifindex;
+
+	return identity_restore(ctx, move, link, error) &&
+	       altnames_restore(ctx, move, link, error) && sysctls_restore(ctx, move, error) &&
+	       change_host(ctx, index, &updown, error) &&
+	       addresses_restore(ctx, move, index, error) &&
+	       (!move->up || routes_restore(ctx, move, index, error)) &&
+	       neighbours_restore(ctx, move, index, error);
+}
+
+/* The host may have given its name away meanwhile: then it comes back under the pod's, or a free one, and
+ * the restoring says what is wrong. */
+static gboolean bring_back(const PerformContext *ctx, const RdmadStepLinkMove *move,
+			   const RdmadLink *link, GError **error)
+{
+	g_autofree char *spare = g_strdup_printf("rdma%u", move->index);
+	const RdmadLinkChange down = { .up = -1 };
+	const RdmadLinkChange own = { .name = move->host_name, .netns = ctx->host_fd };
+	const RdmadLinkChange other = { .name = spare, .netns = ctx->host_fd };
+	g_autoptr(RdmadLink) there = NULL;
+	g_autoptr(GError) why = NULL;
+
+	if (!rdmad_link_change(ctx->pod, link->ifindex, &down, error))
+		return FALSE;
+	if (rdmad_link_change(ctx->pod, link->ifindex, &own, &why))
+		return TRUE;
+	there = moved_find(ctx->host, move, move->host_name, FALSE, NULL);
+	return (there && is_same(move, there)) ||
+	       rdmad_link_change(ctx->pod, link->ifindex, &other, error);
+}
+
+typedef struct {
+	const PerformContext *ctx;
+	const RdmadStepLinkMove *move;
+	RdmadLink *link;
+} Return;
+
+static gboolean has_returned(gpointer data, GError **error)
+{
+	Return *back = data;
+
+	back->link = moved_find(back->ctx->host, back->move, back->move->host_name, FALSE, error);
+	return back->link != NULL;
+}
+
+gboolean perform_move_back(const PerformContext *ctx, const RdmadStepLinkMove *move, GError **error)
+{
+	GError *why = NULL;
+	g_autoptr(RdmadLink) link =
+		ctx->pod ? moved_find(ctx->pod, move, move->pod_name, TRUE, &why) : NULL;
+	Return back = { ctx, move, NULL };
+	gboolean ok;
+
+	if (why || (link && !bring_back(ctx, move, link, &why))) {
+		g_propagate_error(error, why);
+		return FALSE;
+	}
+	if (!perform_wait(ctx, ctx->pod ? 0 : RETURN_MS, has_returned, &back, &why)) {
+		/* Unplugged, or in a namespace that somebody still holds. */
+		if (perform_forgive(&why, RDMAD_ERROR_TIMEOUT))
+			g_set_error(&why, RDMAD_ERROR, RDMAD_ERROR_GONE,
+				    "%s is neither in the pod nor in the host", move->host_name);
+		g_propagate_error(error, why);
+		return FALSE;
+	}
+	ok = restore(ctx, move, back.link, error);
+	rdmad_link_free(back.link);
+	return ok;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * RDMA devices of pods: moved, waited for, proved
+ *
+ * The kernel gives a device that moves the lowest free uverbs number, so that two that move at once may
+ * swap theirs: they move one after the other.
+ */
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <rdmad/netns.h>
+#include <rdmad/sysroot.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hardware/verbs-bind.h"
+#include "network/perform.h"
+
+#define GID_TYPE_ROCE_V2 "RoCE v2"
+
+static gboolean move_locked(int from, const char *device, int to, GError **error)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	gboolean ok;
+
+	pthread_mutex_lock(&lock);
+	ok = rdmad_rdma_move(from, device, to, error);
+	pthread_mutex_unlock(&lock);
+	return ok;
+}
+
+static gboolean device_is_in_host(const PerformContext *ctx, const char *name)
+{
+	g_autofree char *path = g_strdup_printf("sys/class/infiniband/%s", name);
+
+	return rdmad_sysroot_exists(ctx->root, path);
+}
+
+/* A device that is not where it is taken from has moved before, or came back by itself when its
+ * namespace ended. */
+gboolean perform_rdma_move(const PerformContext *ctx, const RdmadStepRdmaMove *move, gboolean back,
+			   GError **error)
+{
+	const int from = back ? ctx->pod_fd : ctx->host_fd;
+	const int to = back ? ctx->host_fd : ctx->pod_fd;
+	GError *why = NULL;
+
+	if (back && !ctx->pod)
+		return TRUE;
+	if (move_locked(from, move->host_name, to, &why))
+		return TRUE;
+	if (g_error_matches(why, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND) &&
+	    device_is_in_host(ctx, move->host_name) == back) {
+		g_error_free(why);
+		return TRUE;
+	}
+	g_propagate_error(error, why);
+	return FALSE;
+}
+
+/* ---- GIDs ---- */
+
+typedef struct {
+	const PerformContext *ctx;
+	const RdmadStepWaitGid *gid;
+	char *directory;
+	char text[40]; /* as sysfs writes the GID */
+	int index;     /* the best one, or -1 */
+	int found[2];  /* RoCE v2, and any other type, of this link; -1 */
+} GidWait;
+
+/* An IPv4 address is the mapped IPv6 one. */
+static void gid_format(const RdmadIp *ip, char text[40])
+{
+	guint8 raw[16] = { [10] = 0xff, [11] = 0xff };
+
+	memcpy(ip->family == AF_INET ? raw + 12 : raw, ip->bytes, ip->family == AF_INET ? 4 : 16);
+	for (guint i = 0; i < 8; i++)
+		snprintf(text + 5 * i, 6, "%02x%02x%s", raw[2 * i], raw[2 * i + 1],
+			 i < 7 ? ":" : "");
+}
+
+static char *attribute(const GidWait *wait, const char *kind, const char *index)
+{
+	g_autofree char *path = g_strdup_printf("%s/gid_attrs/%s/%s", wait->directory, kind, index);
+
+	return rdmad_sysroot_read(wait->ctx->root, path, NULL);
+}
+
+/* The same address may be that of another pod, on a network of its own. */
+static void gid_take(const char *index, const char *value, const GError *problem, gpointer data)
+{
+	GidWait *wait = data;
+	g_autofree char *type = NULL, *netdev = NULL;
+
+	if (!value || !g_str_equal(value, wait->text))
+		return;
+	type = attribute(wait, "types", index);
+	netdev = attribute(wait, "ndevs", index);
+	if (netdev && !g_str_equal(netdev, wait->gid->link))
+		return;
+	wait->found[g_strcmp0(type, GID_TYPE_ROCE_V2) != 0] = atoi(index);
+}
+
+static gboolean gid_is_there(gpointer data, GError **error)
+{
+	GidWait *wait = data;
+	g_autofree char *gids = g_build_filename(wait->directory, "gids", NULL);
+
+	wait->found[0] = wait->found[1] = -1;
+	if (!rdmad_sysroot_read_dir(wait->ctx->root, gids, gid_take, wait, error))
+		return FALSE;
+	/* Version 2 comes second. */
+	wait->index = wait->found[0] >= 0 ? wait->found[0] : wait->found[1];
+	return wait->found[0] >= 0;
+}
+
+gboolean perform_wait_gid(const PerformContext *ctx, const RdmadStepWaitGid *gid, int *index,
+			  GError **error)
+{
+	g_autofree char *directory =
+		g_strdup_printf("sys/class/infiniband/%s/ports/%u", gid->device, gid->port);
+	GidWait wait = { .ctx = ctx, .gid = gid, .directory = directory, .index = -1 };
+	GError *why = NULL;
+
+	gid_format(&gid->ip, wait.text);
+	if (perform_wait(ctx, gid->timeout_ms, gid_is_there, &wait, &why)) {
+		*index = wait.index;
+		return TRUE;
+	}
+	if (wait.index >= 0 && perform_forgive(&why, RDMAD_ERROR_TIMEOUT)) {
+		*index = wait.index; /* a device of version 1 only */
+		return TRUE;
+	}
+	g_propagate_error(error, why);
+	return FALSE;
+}
+
+gboolean perform_bind(const PerformContext *ctx, const RdmadStepRdmaBind *bind, GError **error)
+{
+	g_autofree char *device = rdmad_verbs_bind(&bind->ip, error);
+
+	if (!device || g_str_equal(device, bind->device))
+		return device != NULL;
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED, "RDMA_CM finds %s, not %s", device,
+		    bind->device);
+	return FALSE;
+}

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ADD: choose, look, ask IPAM, plan, write it down, do it, write down that it is done
+ *
+ * Each part begins when the one before it has ended, and ends early when the operation was cancelled;
+ * there is one way out for failures, add_fail().
+ */
+#include <jansson.h>
+#include <rdmad/allocations.h>
+#include <rdmad/error.h>
+#include <rdmad/fd.h>
+#include <rdmad/json.h>
+#include <rdmad/log.h>
+#include <rdmad/pods.h>
+#include <rdmad/work.h>
+#include <string.h>
+
+#include "annotation.h"
+#include "error.h"
+#include "operation.h"
+#include "plan/plan.h"
+#include "slots.h"
+#include "undo.h"
+
+/* ---- the ways out ---- */
+
+static void answer(CniOperation *op, const CniResult *result)
+{
+	g_autofree char *text = cni_result_text(result, op->request->version);
+
+	op->done(op, text, NULL);
+}
+
+static void fail_undone(const GError *error, gpointer data)
+{
+	CniOperation *op = data;
+
+	if (error)
+		rdmad_warn("undo of a failed ADD of container %.12s: %s", op->container_id,
+			   error->message);
+	op->done(op, NULL, op->problem);
+}
+
+/* `problem` is taken over. */
+static void add_fail(CniOperation *op, GError *problem)
+{
+	if (op->problem)
+		g_clear_error(&problem);
+	else
+		op->problem = problem;
+	if (op->attachment)
+		cni_undo_start(op->cni, op->attachment, op->netns, fail_undone, op);
+	else
+		op->done(op, NULL, op->problem);
+}
+
+static gboolean add_is_over(CniOperation *op)
+{
+	if (op->cancelled)
+		add_fail(op, NULL);
+	return op->cancelled;
+}
+
+void cni_add_cancel(CniOperation *op)
+{
+	if (op->ipam)
+		cni_ipam_terminate(op->ipam);
+	if (op->execution)
+		rdmad_executor_cancel(op->cni->executor, op->execution);
+}
+
+/* ---- done ---- */
+
+static void attach_all(CniOperation *op)
+{
+	const CniAttachment *attachment = op->attachment;
+
+	for (guint i = 0; i < attachment->nics->len; i++) {
+		const CniNic *nic = attachment->nics->pdata[i];
+		const RdmadAttachment made = { attachment->netns, nic->ifname, nic->rdma_device,
+					       nic->addresses, nic->gid_index };
+		g_autoptr(GError) error = NULL;
+
+		if (nic->allocation &&
+		    !rdmad_allocations_attach(rdmad_module_allocations(op->cni->self),
+					      nic->allocation, &made, &error))
+			rdmad_warn("%s of container %.12s: %s", nic->ifname, op->container_id,
+				   error->message);
+	}
+}
+
+static void done_written(const GError *error, gpointer data)
+{
+	CniOperation *op = data;
+
+	if (error) {
+		op->attachment->state = CNI_STATE_PLANNED;
+		add_fail(op, g_error_copy(error));
+		return;
+	}
+	if (add_is_over(op))
+		return;
+	attach_all(op);
+	answer(op, op->result);
+}
+
+/* The GID of the first address of each NIC. */
+static void gids_take(CniOperation *op, const RdmadExecutorReport *report)
+{
+	guint nic = 0;
+
+	for (guint i = 0; i < report->n_steps; i++) {
+		CniNic *at;
+
+		while (nic < op->ends->len && i >= g_array_index(op->ends, guint, nic))
+			nic++;
+		at = nic < op->ends->len ? op->attachment->nics->pdata[nic] : NULL;
+		if (at && report->steps[i].result >= 0 && at->gid_index == RDMAD_UNKNOWN)
+			at->gid_index = report->steps[i].result;
+	}
+}
+
+static int code_of_step(const RdmadExecutorReport *report)
+{
+	const char *step =
+		report && report->n_steps ? report->steps[report->n_steps - 1].step : NULL;
+	const RdmadStepKind rdma[] = { RDMAD_STEP_RDMA_MOVE, RDMAD_STEP_WAIT_GID,
+				       RDMAD_STEP_RDMA_BIND };
+
+	for (guint i = 0; i < G_N_ELEMENTS(rdma); i++)
+		if (g_strcmp0(step, rdmad_step_name(rdma[i])) == 0)
+			return CNI_ERROR_RDMA;
+	return CNI_ERROR_IO;
+}
+
+static void executed(const RdmadExecutorReport *report, const GError *error, gpointer data)
+{
+	CniOperation *op = data;
+	GError *problem = NULL;
+
+	op->execution = 0;
+	cni_stats_report(op->cni->stats, report);
+	if (error) {
+		/* Nothing is left for the undo but IPAM. */
+		if (report && !report->left)
+			g_clear_pointer(&op->attachment->steps, g_free);
+		cni_refuse(&problem, code_of_step(report), "%s", error->message);
+		add_fail(op, problem);
+		return;
+	}
+	if (add_is_over(op))
+		return;
+	gids_take(op, report);
+	op->attachment->state = CNI_STATE_DONE;
+	g_free(op->attachment->result);
+	op->attachment->result = cni_result_text(op->result, CNI_NEWEST);
+	cni_journal_write(op->cni->journal, op->attachment, done_written, op);
+}
+
+static void planned_written(const GError *error, gpointer data)
+{
+	CniOperation *op = data;
+	GError *problem = NULL;
+
+	if (error) {
+		/* Nothing was done. */
+		g_clear_pointer(&op->attachment->steps, g_free);
+		add_fail(op, g_error_copy(error));
+		return;
+	}
+	if (add_is_over(op))
+		return;
+	op->execution =
+		rdmad_executor_run(op->cni->executor, RDMAD_EXECUTE_DO, op->attachment->steps,
+				   op->netns, executed, op, &problem);
+	if (!op->execution)
+		add_fail(op, problem);
+}
+
+/* ---- the plan ---- */
+
+static char **addresses_text(const CniResult *result)
+{
+	GPtrArray *texts = g_ptr_array_new();
+	char text[RDMAD_IP_TEXT];
+
+	for (guint i = 0; i < result->ips->len; i++)
+		g_ptr_array_add(
+			texts, g_strdup(rdmad_ip_text(&g_array_index(result->ips, CniIp, i).address,
+						      TRUE, text)));
+	g_ptr_array_add(texts, NULL);
+	return (char **)g_ptr_array_free(texts, FALSE);
+}
+
+static gboolean nic_plan(CniOperation *op, guint i, GPtrArray *steps, GError **error)
+{
+	CniNic *nic = op->attachment->nics->pdata[i];
+	const CniPlanInput input = {
+		.settings = op->cni->settings,
+		.request = op->request,
+		.choice = op->choices->pdata[i],
+		.host = op->look->host,
+		.pod = op->look->pod,
+		.ipam = i < op->ipam_results->len ? op->ipam_results->pdata[i] : NULL,
+		.number = i,
+		.rdma_exclusive = op->look->rdma_exclusive,
+	};
+	g_autoptr(CniPlan) plan = cni_plan_make(&input, error);
+	guint end;
+
+	if (!plan)
+		return FALSE;
+	g_ptr_array_extend_and_steal(steps, g_steal_pointer(&plan->steps));
+	plan->steps = rdmad_steps_new();
+	end = steps->len;
+	g_array_append_val(op->ends, end);
+	nic->rdma_device = g_strdup(plan->rdma_device);
+	nic->addresses = addresses_text(plan->result);
+	cni_result_merge(op->result, plan->result);
+	return TRUE;
+}
+
+/* A copy: the request is asked for its own again. */
+static CniResult *result_begin(const CniRequest *request)
+{
+	CniResult *result = cni_result_new();
+
+	if (request->previous)
+		cni_result_merge(result, request->previous);
+	return result;
+}
+
+static gboolean all_plan(CniOperation *op, GError **error)
+{
+	g_autoptr(GPtrArray) steps = rdmad_steps_new();
+
+	op->result = result_begin(op->request);
+	for (guint i = 0; i < op->choices->len; i++)
+		if (!nic_plan(op, i, steps, error))
+			return FALSE;
+	if (steps->len > RDMAD_STEPS_MAX)
+		return cni_refuse(error, CNI_ERROR_CONFIG, "more than %u steps", RDMAD_STEPS_MAX);
+	op->attachment->steps = rdmad_steps_to_text(steps);
+	return TRUE;
+}
+
+static void plan(CniOperation *op)
+{
+	GError *problem = NULL;
+
+	if (add_is_over(op))
+		return;
+	if (!all_plan(op, &problem)) {
+		add_fail(op, problem);
+		return;
+	}
+	op->attachment->state = CNI_STATE_PLANNED;
+	cni_journal_write(op->cni->journal, op->attachment, planned_written, op);
+}
+
+/* ---- IPAM ---- */
+
+static void ipam_next(CniOperation *op);
+
+static void ipam_done(CniResult *result, const GError *error, gpointer data)
+{
+	CniOperation *op = data;
+
+	op->ipam = NULL;
+	if (error) {
+		add_fail(op, g_error_copy(error));
+		return;
+	}
+	g_ptr_array_add(op->ipam_results, result);
+	ipam_next(op);
+}
+
+static void ipam_next(CniOperation *op)
+{
+	const guint i = op->ipam_results->len;
+	GError *problem = NULL;
+	CniIpamCall call = { .self = op->cni->self,
+			     .settings = op->cni->settings,
+			     .command = CNI_ADD,
+			     .attachment = op->attachment,
+			     .netns = op->attachment->netns };
+
+	if (i == op->choices->len) {
+		plan(op);
+		return;
+	}
+	if (add_is_over(op))
+		return;
+	call.ifname = ((CniNic *)op->attachment->nics->pdata[i])->ifname;
+	op->ipam = cni_ipam_start(&call, ipam_done, op, &problem);
+	if (!op->ipam)
+		add_fail(op, problem);
+}
+
+static void begun_written(const GError *error, gpointer data)
+{
+	CniOperation *op = data;
+
+	if (error)
+		add_fail(op, g_error_copy(error));
+	else
+		ipam_next(op);
+}
+
+/* ---- looking ---- */
+
+static void looked(CniLook *look, const GError *error, gpointer data)
+{
+	CniOperation *op = data;
+
+	op->job = NULL;
+	op->look = look;
+	if (error) {
+		add_fail(op, g_error_copy(error));
+		return;
+	}
+	if (!op->request->ipam_type) {
+		plan(op);
+		return;
+	}
+	for (guint i = 0; i < op->attachment->nics->len; i++)
+		((CniNic *)op->attachment->nics->pdata[i])->ipam = TRUE;
+	cni_journal_write(op->cni->journal, op->attachment, begun_written, op);
+}
+
+/* From here on others see what it holds. */
+static void attachment_make(CniOperation *op)
+{
+	op->attachment = cni_attachment_new(op->request, &op->netns_id, op->cni->boot);
+	for (guint i = 0; i < op->choices->len; i++) {
+		CniChoice *choice = op->choices->pdata[i];
+		CniNic *nic = cni_attachment_add_nic(op->attachment);
+
+		nic->ifname = g_strdup(choice->ifname);
+		nic->device_id = g_strdup(choice->device->id);
+		nic->mode = choice->mode;
+		nic->allocation = g_strdup(choice->allocation);
+		nic->slot_id = g_strdup(choice->slot_id);
+		choice->allocation = choice->slot_id = NULL;
+	}
+	cni_journal_add(op->cni->journal, op->attachment);
+}
+
+/* ---- choosing ---- */
+
+static void choose(CniOperation *op);
+
+static void pods_listed(const GError *error, gpointer data)
+{
+	if (error)
+		rdmad_debug("podresources: %s", error->message);
+	choose(data);
+}
+
+static gboolean annotation_read(CniOperation *op, GError **error)
+{
+	if (op->request->pod_networks && !op->entries)
+		op->entries = cni_annotation_parse(op->request->pod_networks, error);
+	return !op->request->pod_networks || op->entries;
+}
+
+static void pass_through(CniOperation *op)
+{
+	g_autoptr(CniResult) result = result_begin(op->request);
+
+	answer(op, result);
+}
+
+static void choose(CniOperation *op)
+{
+	g_autoptr(GArray) slots = cni_slots_of(op->cni, op->request);
+	GError *problem = NULL;
+
+	if (add_is_over(op))
+		return;
+	/* Allocate does not say for whom; podresources knows by now. */
+	if (!slots->len && op->request->pod_name && !op->asked_pods) {
+		op->asked_pods = TRUE;
+		rdmad_pods_refresh(rdmad_module_pods(op->cni->self), op->cni->self, pods_listed,
+				   op);
+		return;
+	}
+	if (annotation_read(op, &problem))
+		op->choices = cni_slots_choose(op->cni, op->request, slots, op->entries,
+					       op->devices, &problem);
+	if (!op->choices) {
+		add_fail(op, problem);
+		return;
+	}
+	if (!op->choices->len) {
+		pass_through(op);
+		return;
+	}
+	attachment_make(op);
+	op->job = cni_look_start(op->cni->self, op->netns, op->choices, looked, op, &problem);
+	if (!op->job)
+		add_fail(op, problem);
+}
+
+/* ---- an attachment that is there already ---- */
+
+static gboolean answer_again(CniOperation *op, const CniAttachment *had)
+{
+	json_t *json = rdmad_json_parse(had->result, strlen(had->result), CNI_STDIN_DEPTH, NULL);
+	g_autoptr(CniResult) result = json ? cni_result_parse(json, CNI_NEWEST, NULL) : NULL;
+
+	json_decref(json);
+	if (result)
+		answer(op, result);
+	return result != NULL;
+}
+
+static void earlier_undone(const GError *error, gpointer data)
+{
+	CniOperation *op = data;
+
+	if (!error || !cni_journal_lookup(op->cni->journal, op->key))
+		choose(op);
+	else
+		add_fail(op, g_error_copy(error));
+}
+
+static gboolean is_the_same(const CniOperation *op, const CniAttachment *had)
+{
+	return had->state == CNI_STATE_DONE && had->result &&
+	       g_strcmp0(had->boot, op->cni->boot) == 0 &&
+	       rdmad_netns_id_equal(&had->netns_id, &op->netns_id);
+}
+
+void cni_add_start(CniOperation *op)
+{
+	CniAttachment *had = cni_journal_lookup(op->cni->journal, op->key);
+	rdmad_autofd int netns = -1;
+
+	if (!had) {
+		choose(op);
+		return;
+	}
+	if (is_the_same(op, had) && answer_again(op, had))
+		return;
+	netns = cni_attachment_open_netns(had, op->cni->boot);
+	cni_undo_start(op->cni, had, netns, earlier_undone, op);
+}

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "choice.h"
+
+#include <string.h>
+
+#include "error.h"
+
+typedef struct {
+	const CniChoiceInput *input;
+	GArray *slots; /* of CniSlot, in rail order */
+	GPtrArray *choices;
+} Chooser;
+
+static void choice_free(gpointer data)
+{
+	CniChoice *choice = data;
+
+	g_free(choice->ifname);
+	g_free(choice);
+}
+
+/* ---- devices ---- */
+
+/* As kubelet, Multus and other device plugins name one: its id, address or name, with what stands
+ * for a slot behind it: "0000:3b:00.0::007", "0000:3b:00.0@7", "erdma_0/7". */
+static gboolean id_is_of(const char *id, const char *name)
+{
+	const gsize length = name ? strlen(name) : 0;
+
+	if (!length || strncmp(id, name, length) != 0)
+		return FALSE;
+	return id[length] == '\0' || id[length] == '@' || id[length] == '/' || id[length] == ':';
+}
+
+static gboolean id_is_of_device(const char *id, const RdmadDevice *dev)
+{
+	return id_is_of(id, dev->id) || id_is_of(id, dev->pci_address) ||
+	       id_is_of(id, dev->aux_name) || id_is_of(id, dev->name);
+}
+
+/* Of a bond its own interface: addresses and GIDs are there. */
+static const char *device_netdev(const RdmadDevice *dev)
+{
+	if (dev->bond)
+		return dev->bond;
+	for (guint i = 0; i < dev->n_ports; i++)
+		if (dev->ports[i].netdev)
+			return dev->ports[i].netdev;
+	return dev->n_netdevs ? dev->netdevs[0].name : NULL;
+}
+
+static gboolean device_is_infiniband(const RdmadDevice *dev)
+{
+	return dev->n_ports && dev->ports[0].link_layer == RDMAD_LINK_LAYER_INFINIBAND;
+}
+
+/* ---- modes ---- */
+
+/* Whether the NIC itself goes into the pod. */
+static gboolean mode_is_alone(CniMode mode)
+{
+	return mode == CNI_MODE_EXCLUSIVE || mode == CNI_MODE_SRIOV;
+}
+
+/* Where nobody says it, what the device is says it. */
+static CniMode mode_of_device(const RdmadDevice *dev, CniMode allocated)
+{
+	if (allocated == CNI_MODE_EXCLUSIVE || allocated == CNI_MODE_ALLOCATION)
+		if (dev->pci_role == RDMAD_PCI_VF)
+			return CNI_MODE_SRIOV;
+	if (allocated == CNI_MODE_EXCLUSIVE)
+		return CNI_MODE_EXCLUSIVE;
+	if (device_is_infiniband(dev))
+		return CNI_MODE_IPOIB;
+	return allocated == CNI_MODE_ALLOCATION ? CNI_MODE_SHARED : allocated;
+}
+
+static gboolean mode_choose(const CniRequest *request, const CniPolicy *policy, CniMode allocated,
+			    CniChoice *choice, GError **error)
+{
+	const char *asked = request->keys.mode;
+	CniMode mode = policy->mode;
+
+	if (asked && cni_mode_parse(asked) == CNI_MODE_ALLOCATION)
+		return cni_refuse(error, CNI_ERROR_CONFIG, "mode: \"%.32s\" is none of its values",
+				  asked);
+	if (asked && mode != CNI_MODE_ALLOCATION && mode != cni_mode_parse(asked))
+		return cni_refuse(
+			error, CNI_ERROR_CONFIG,
+			"mode: \"%s\" is asked for, and \"%s\" of rdmad.conf, which has %s, "
+			"is %s",
+			asked, policy->name, choice->netdev, cni_modes[mode]);
+	if (asked)
+		mode = cni_mode_parse(asked);
+	if (mode == CNI_MODE_ALLOCATION)
+		mode = mode_of_device(choice->device, allocated);
+	if (mode_is_alone(mode) &&
+	    (allocated == CNI_MODE_SHARED || allocated == CNI_MODE_SHARED_MULTI))
+		return cni_refuse(error, CNI_ERROR_ALLOCATION,
+				  "%s was allocated %s, and cannot be given to one pod alone",
+				  choice->device->id, cni_modes[allocated]);
+	choice->mode = mode;
+	return TRUE;
+}
+
+/* ---- who has it ---- */
+
+static gboolean use_is_this_one(const CniUse *use, const CniRequest *request, const char *ifname)
+{
+	return g_strcmp0(use->container_id, request->container_id) == 0 &&
+	       g_strcmp0(use->ifname, ifname) == 0;
+}
+
+static gboolean use_conflicts(const CniUse *use, const CniRequest *request, const CniChoice *choice)
+{
+	if (!g_str_equal(use->device_id, choice->device->id) ||
+	    use_is_this_one(use, request, choice->ifname))
+		return FALSE;
+	if (mode_is_alone(use->mode) || mode_is_alone(choice->mode))
+		return TRUE;
+	/* shared: one virtual NIC of a pod on each NIC. */
+	return choice->mode == CNI_MODE_SHARED &&
+	       g_strcmp0(use->container_id, request->container_id) == 0;
+}
+
+static gboolean uses_check(const CniChoiceInput *input, const CniChoice *choice, GError **error)
+{
+	for (guint i = 0; i < input->n_uses; i++) {
+		const CniUse *use = &input->uses[i];
+
+		if (use_conflicts(use, input->request, choice))
+			return cni_refuse(error, CNI_ERROR_HELD,
+					  "%s is %s of container %.12s, as %s", choice->device->id,
+					  use->ifname, use->container_id, cni_modes[use->mode]);
+	}
+	return TRUE;
+}
+
+/* Two entries of one request are not in `uses` yet. */
+static gboolean choices_check(const Chooser *chooser, const CniChoice *choice, GError **error)
+{
+	for (guint i = 0; i < chooser->choices->len; i++) {
+		const CniChoice *other = chooser->choices->pdata[i];
+
+		if (other->device != choice->device)
+			continue;
+		if (mode_is_alone(choice->mode) || mode_is_alone(other->mode) ||
+		    choice->mode == CNI_MODE_SHARED)
+			return cni_refuse(error, CNI_ERROR_HELD,
+					  "%s is asked for twice, as %s and %s, and is %s",
+					  choice->device->id, other->ifname, choice->ifname,
+					  cni_modes[choice->mode]);
+	}
+	return TRUE;
+}
+
+/* ---- one choice ---- */
+
+static const CniPolicy *policy_choose(const CniChoiceInput *input, const CniChoice *choice,
+				      GError **error)
+{
+	const char *named = input->request->keys.policy;
+	const CniPolicy *policy =
+		named ? cni_settings_policy_named(input->settings, named)
+		      : cni_settings_policy(input->settings, choice->device, choice->netdev);
+
+	if (!policy)
+		cni_refuse(error, CNI_ERROR_CONFIG, "policy: rdmad.conf has no network \"%.64s\"",
+			   named);
+	return policy;
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CniChoice, choice_free)
+
+static CniChoice *choice_new(const CniSlot *slot, const char *ifname,
+			     const CniAnnotationEntry *entry)
+{
+	CniChoice *choice = g_new0(CniChoice, 1);
+
+	choice->device = slot->device;
+	choice->allocation = slot->allocation;
+	choice->slot_id = slot->slot_id;
+	choice->ifname = g_strdup(ifname);
+	choice->entry = entry;
+	choice->netdev = device_netdev(slot->device);
+	return choice;
+}
+
+static gboolean choice_add(Chooser *chooser, const CniSlot *slot, const char *ifname,
+			   const CniAnnotationEntry *entry, GError **error)
+{
+	const CniChoiceInput *input = chooser->input;
+	g_autoptr(CniChoice) choice = choice_new(slot, ifname, entry);
+
+	if (!choice->netdev)
+		return cni_refuse(
+			error, CNI_ERROR_DEVICE,
+			"%s has no network interface here: it is in another namespace, or "
+			"its driver makes none",
+			slot->device->id);
+	choice->policy = policy_choose(input, choice, error);
+	if (!choice->policy ||
+	    !mode_choose(input->request, choice->policy, slot->mode, choice, error) ||
+	    !uses_check(input, choice, error) || !choices_check(chooser, choice, error))
+		return FALSE;
+	g_ptr_array_add(chooser->choices, g_steal_pointer(&choice));
+	return TRUE;
+}
+
+/* ---- slots ---- */
+
+static int slot_compare(gconstpointer a, gconstpointer b)
+{
+	const CniSlot *left = a, *right = b;
+	const int order = strcmp(left->device->id, right->device->id);
+
+	return order ? order : g_strcmp0(left->slot_id, right->slot_id);
+}
+
+/* Only of shared-multi every slot is an interface; of another mode the device is one. */
+static gboolean slot_is_covered(const CniSlot *slot, const RdmadDevice *dev, const char *slot_id)
+{
+	return dev == slot->device && (slot->mode != CNI_MODE_SHARED_MULTI || !slot_id ||
+				       g_strcmp0(slot_id, slot->slot_id) == 0);
+}
+
+/* Whether another interface of this container has it already. */
+static gboolean slot_is_used(const Chooser *chooser, const CniSlot *slot, const char *ifname)
+{
+	const CniChoiceInput *input = chooser->input;
+
+	for (guint i = 0; i < input->n_uses; i++) {
+		const CniUse *use = &input->uses[i];
+
+		if (g_strcmp0(use->container_id, input->request->container_id) == 0 &&
+		    !use_is_this_one(use, input->request, ifname) &&
+		    g_str_equal(use->device_id, slot->device->id) &&
+		    slot_is_covered(slot, slot->device, use->slot_id))
+			return TRUE;
+	}
+	for (guint i = 0; i < chooser->choices->len; i++) {
+		const CniChoice *choice = chooser->choices->pdata[i];
+
+		if (slot_is_covered(slot, choice->device, choice->slot_id))
+			return TRUE;
+	}
+	return FALSE;
+}
+
+static gboolean slot_is_wanted(const CniRequest *request, const CniSlot *slot)
+{
+	return !request->keys.resource || g_strcmp0(request->keys.resource, slot->resource) == 0;
+}
+
+static gboolean slot_is_there(const Chooser *chooser, const char *id)
+{
+	for (guint i = 0; i < chooser->slots->len; i++)
+		if (g_strcmp0(g_array_index(chooser->slots, CniSlot, i).slot_id, id) == 0)
+			return TRUE;
+	return FALSE;
+}
+
+/* `id` NULL: the next in rail order.  NULL: there is none. */
+static const CniSlot *slot_take(const Chooser *chooser, const char *id, const char *ifname)
+{
+	/* A whole slot_id is that slot, and no other of its device. */
+	const gboolean exact = id && slot_is_there(chooser, id);
+
+	for (guint i = 0; i < chooser->slots->len; i++) {
+		const CniSlot *slot = &g_array_index(chooser->slots, CniSlot, i);
+
+		if (slot_is_used(chooser, slot, ifname))
+			continue;
+		if (id && (exact ? g_strcmp0(id, slot->slot_id) != 0
+				 : !id_is_of_device(id, slot->device)))
+			continue;
+		return slot;
+	}
+	return NULL;
+}
+
+/* ---- the three ways ---- */
+
+static gboolean choose_by_id(Chooser *chooser, const char *id, const char *ifname,
+			     const CniAnnotationEntry *entry, GError **error)
+{
+	const CniChoiceInput *input = chooser->input;
+	const CniSlot *slot = slot_take(chooser, id, ifname);
+
+	if (slot)
+		return choice_add(chooser, slot, ifname, entry, error);
+	/* Handed out by another device plugin, or by hand; but not past our own allocations. */
+	if (chooser->slots->len)
+		return cni_refuse(error, CNI_ERROR_ALLOCATION,
+				  "\"%.64s\" is not among the %u that the pod was allocated, or "
+				  "is attached already",
+				  id, chooser->slots->len);
+	for (guint i = 0; i < input->n_devices; i++) {
+		const CniSlot unallocated = { .device = input->devices[i] };
+
+		if (id_is_of_device(id, input->devices[i]))
+			return choice_add(chooser, &unallocated, ifname, entry, error);
+	}
+	return cni_refuse(error, CNI_ERROR_DEVICE, "there is no RDMA device \"%.64s\"", id);
+}
+
+static gboolean choose_next(Chooser *chooser, const char *ifname, const CniAnnotationEntry *entry,
+			    GError **error)
+{
+	const CniSlot *slot = slot_take(chooser, NULL, ifname);
+	const char *resource = chooser->input->request->keys.resource;
+
+	if (slot)
+		return choice_add(chooser, slot, ifname, entry, error);
+	return cni_refuse(error, CNI_ERROR_ALLOCATION,
+			  "%s needs a device, and the pod was allocated %u%s%s, %s", ifname,
+			  chooser->slots->len, resource ? " of " : "", resource ? resource : "",
+			  chooser->slots->len ? "all attached" : "so none");
+}
+
+static gboolean choose_by_annotation(Chooser *chooser, const GPtrArray *entries, GError **error)
+{
+	char *const *ours = chooser->input->settings->annotation_networks;
+
+	for (guint i = 0; i < entries->len; i++) {
+		const CniAnnotationEntry *entry = entries->pdata[i];
+		gboolean chosen;
+
+		if (!cni_globs_take(ours, entry->network))
+			continue;
+		chosen = entry->device_id ? choose_by_id(chooser, entry->device_id, entry->ifname,
+							 entry, error)
+					  : choose_next(chooser, entry->ifname, entry, error);
+		if (!chosen) {
+			g_prefix_error(error, "k8s.volcengine.com/pod-networks: entry %u: ", i + 1);
+			return FALSE;
+		}
+	}
+	return TRUE;
+}
+
+static gboolean name_is_taken(const CniResult *previous, const char *name)
+{
+	for (guint i = 0; i < previous->interfaces->len; i++)
+		if (g_strcmp0(g_array_index(previous->interfaces, CniInterface, i).name, name) == 0)
+			return TRUE;
+	return FALSE;
+}
+
+static gboolean choose_all(Chooser *chooser, GError **error)
+{
+	const CniSlot *slot;
+	guint number = 1;
+
+	while ((slot = slot_take(chooser, NULL, NULL))) {
+		g_autofree char *ifname = NULL;
+
+		do {
+			g_free(ifname);
+			ifname = g_strdup_printf("eth%u", number++);
+		} while (name_is_taken(chooser->input->request->previous, ifname));
+		if (!choice_add(chooser, slot, ifname, NULL, error))
+			return FALSE;
+	}
+	return TRUE;
+}
+
+gboolean cni_request_is_chained(const CniRequest *request)
+{
+	return request->previous && name_is_taken(request->previous, request->ifname);
+}
+
+static gboolean choose(Chooser *chooser, const GPtrArray *entries, GError **error)
+{
+	const CniRequest *request = chooser->input->request;
+
+	if (request->device_id)
+		return choose_by_id(chooser, request->device_id, request->ifname, NULL, error);
+	if (!cni_request_is_chained(request))
+		return choose_next(chooser, request->ifname, NULL, error);
+	return entries ? choose_by_annotation(chooser, entries, error) : choose_all(chooser, error);
+}
+
+GPtrArray *cni_choose(const CniChoiceInput *input, const GPtrArray *entries, GError **error)
+{
+	g_autoptr(GArray) slots = g_array_new(FALSE, TRUE, sizeof(CniSlot));
+	g_autoptr(GPtrArray) choices = g_ptr_array_new_with_free_func(choice_free);
+	Chooser chooser = { input, slots, choices };
+
+	for (guint i = 0; i < input->n_slots; i++)
+		if (slot_is_wanted(input->request, &input->slots[i]))
+			g_array_append_val(slots, input->slots[i]);
+	g_array_sort(slots, slot_compare);
+	return choose(&chooser, entries, error) ? g_steal_pointer(&choices) : NULL;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Module cni: gives pods the RDMA NICs that they were allocated
+ *
+ *	modules = {
+ *	  cni = {
+ *	    socket = "/run/rdmad/cni.sock";	# of rdmad-cni
+ *	    spool_dir = "/var/lib/rdmad/cni-spool";	# DELs of the time without rdmad
+ *	    plugin_path = ( "/opt/cni/bin", "/usr/lib/cni" );	# of IPAM plugins, behind CNI_PATH
+ *	    annotation_networks = ( "rdma*" );	# cniConf.name of the entries that are ours; all
+ *	    requests = 64;		# at once
+ *	    queue = 1024;		# that wait beside them
+ *	    request_timeout = 90;
+ *	    ipam_timeout = 30;
+ *	    gid_timeout = 5;		# for the GID of an address to appear
+ *	    carrier_timeout = 1;	# 0: none is waited for
+ *	    table_base = 1000;		# routing table of a pod's first NIC
+ *	    rule_priority = 20000;
+ *	    networks = ( { name = "rails"; netdevs = "eth*"; mode = "shared"; link = "macvlan"; } );
+ *	  };
+ *	};
+ *
+ * All options, also those of a network, are described in rdmad-cni(7).
+ *
+ * A request becomes an operation (operation.c), which is an ADD (add.c), a CHECK (check.c) or an end
+ * (undo.c); the server (server.c) says when it is its turn.  What is made is planned first (plan/), written
+ * down (journal.c), and then carried out by the executor.
+ */
+#include <jansson.h>
+#include <rdmad/allocations.h>
+#include <rdmad/doctor.h>
+#include <rdmad/error.h>
+#include <rdmad/inventory.h>
+#include <rdmad/network.h>
+#include <rdmad/sysroot.h>
+
+#include "cni.h"
+#include "server.h"
+
+#define BOOT_ID "/proc/sys/kernel/random/boot_id"
+#define SPOOL	"/var/lib/rdmad/cni-spool"
+#define LOCK	"executor.lock"
+
+typedef struct {
+	Cni cni;
+	RdmadWatch *allocations, *inventory;
+} Module;
+
+/* ---- what others tell ---- */
+
+static void allocation_ended(const RdmadAllocation *allocation, const char *reason, gpointer data)
+{
+	const Module *module = data;
+
+	if (allocation->n_attachments)
+		cni_server_hint(module->cni.server);
+}
+
+/* A NIC that was nowhere may be back. */
+static void device_added(const RdmadDevice *dev, gpointer data)
+{
+	const Module *module = data;
+
+	if (cni_journal_count(module->cni.journal))
+		cni_server_hint(module->cni.server);
+}
+
+static const RdmadAllocationOps allocation_ops = { .ended = allocation_ended };
+static const RdmadInventoryOps inventory_ops = { .added = device_added };
+
+static void left_count(CniAttachment *attachment, gpointer data)
+{
+	*(guint *)data += attachment->state == CNI_STATE_LEFT;
+}
+
+static void levels(CniLevels *levels, gpointer data)
+{
+	const Module *module = data;
+
+	levels->attachments = cni_journal_count(module->cni.journal);
+	cni_journal_foreach(module->cni.journal, left_count, &levels->left);
+	levels->running = cni_server_running(module->cni.server);
+	levels->waiting = cni_server_waiting(module->cni.server);
+	levels->spooled = cni_server_spooled(module->cni.server);
+}
+
+/* ---- life ---- */
+
+static void module_destroy(gpointer data)
+{
+	Module *module = data;
+
+	cni_settings_free(module->cni.settings);
+	g_free(module->cni.boot);
+	g_free(module->cni.spool_dir);
+	g_free(module);
+}
+
+static gpointer module_create(RdmadModule *self, const RdmadConfigNode *config, GError **error)
+{
+	CniSettings *settings = cni_settings_parse(config, error);
+	Module *module;
+
+	if (!settings)
+		return NULL;
+	module = g_new0(Module, 1);
+	module->cni.self = self;
+	module->cni.settings = settings;
+	return module;
+}
+
+static void module_stop(gpointer data)
+{
+	Module *module = data;
+	Cni *cni = &module->cni;
+
+	g_clear_pointer(&module->allocations, rdmad_watch_free);
+	g_clear_pointer(&module->inventory, rdmad_watch_free);
+	/* What is in the middle is finished or undone at the next start. */
+	g_clear_pointer(&cni->executor, rdmad_executor_free);
+	g_clear_pointer(&cni->server, cni_server_free);
+	g_clear_pointer(&cni->stats, cni_stats_free);
+	g_clear_pointer(&cni->journal, cni_journal_close);
+}
+
+/* Of this machine, whatever the sysroot shows: namespaces are this machine's. */
+static char *boot_read(GError **error)
+{
+	g_autofree char *text = NULL;
+	g_autoptr(GError) why = NULL;
+
+	if (g_file_get_contents(BOOT_ID, &text, NULL, &why))
+		return g_strchomp(g_steal_pointer(&text));
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED, "%s", why->message);
+	return NULL;
+}
+
+static gboolean module_open(Module *module, GError **error)
+{
+	Cni *cni = &module->cni;
+	RdmadModule *self = cni->self;
+	const char *state_dir = rdmad_module_state_dir(self);
+	g_autofree char *lock =
+		g_build_filename(state_dir ? state_dir : rdmad_module_run_dir(self), LOCK, NULL);
+
+	cni->boot = boot_read(error);
+	cni->spool_dir = cni->settings->spool_dir ? g_strdup(cni->settings->spool_dir)
+			 : state_dir		  ? g_build_filename(state_dir, "cni-spool", NULL)
+						  : g_strdup(SPOOL);
+	cni->journal = cni->boot ? cni_journal_open(self, error) : NULL;
+	if (!cni->journal)
+		return FALSE;
+	cni->executor = rdmad_executor_new(rdmad_module_loop(self), self, lock);
+	cni->server = cni_server_new(cni, error);
+	cni->stats = cni->server ? cni_stats_new(self, levels, module, error) : NULL;
+	return cni->stats != NULL;
+}
+
+static gboolean module_start(gpointer data, GError **error)
+{
+	Module *module = data;
+
+	if (!module_open(module, error)) {
+		module_stop(module);
+		return FALSE;
+	}
+	module->allocations = rdmad_allocations_watch(rdmad_module_allocations(module->cni.self),
+						      module->cni.self, &allocation_ops, module);
+	module->inventory = rdmad_inventory_watch(rdmad_module_inventory(module->cni.self),
+						  module->cni.self, &inventory_ops, module);
+	cni_server_reconcile(module->cni.server, TRUE);
+	return TRUE;
+}
+
+/* ---- what people see ---- */
+
+static json_t *module_status(gpointer data)
+{
+	CniLevels now = { 0 };
+
+	levels(&now, data);
+	return json_pack("{s:i, s:i, s:i, s:i, s:i}", "attachments", now.attachments, "left",
+			 now.left, "running", now.running, "waiting", now.waiting, "spooled",
+			 now.spooled);
+}
+
+static void module_doctor(gpointer data, json_t *findings)
+{
+	const char *mode = rdmad_rdma_netns_mode(NULL);
+	g_autofree char *text = NULL;
+	CniLevels now = { 0 };
+
+	levels(&now, data);
+	text = g_strdup_printf(
+		"%u attachments, %u left over, %u DELs in the spool; RDMA netns mode %s",
+		now.attachments, now.left, now.spooled, mode ? mode : "unknown");
+	rdmad_doctor_add(findings, RDMAD_FINDING_OK, "cni", text, NULL);
+	if (now.left)
+		rdmad_doctor_add(
+			findings, RDMAD_FINDING_PROBLEM, "cni",
+			"a NIC of a pod that ended is neither in the host nor in the pod",
+			"look for a process that holds the pod's network namespace; the NIC "
+			"is restored when it is back");
+	if (now.spooled)
+		rdmad_doctor_add(findings, RDMAD_FINDING_NOTE, "cni",
+				 "DELs of the time without rdmad wait in the spool",
+				 "they are tried again every 30 seconds; `rdmad events` says why "
+				 "one fails");
+}
+
+RDMAD_MODULE_DEFINE("cni", .description = "Gives pods the RDMA NICs that they were allocated",
+		    .create = module_create, .start = module_start, .stop = module_stop,
+		    .destroy = module_destroy, .status = module_status, .doctor = module_doctor, );

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ipam/ipam.h"
+
+#include <jansson.h>
+#include <rdmad/child.h>
+#include <rdmad/error.h>
+#include <rdmad/json.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "error.h"
+
+#define WORDS_MAX 256 /* of what a plugin printed, in an error */
+
+struct CniIpam {
+	RdmadChild *child;
+	char *type;
+	CniCommand command;
+	CniIpamDone done;
+	gpointer data;
+};
+
+static void ipam_free(CniIpam *ipam)
+{
+	g_free(ipam->type);
+	g_free(ipam);
+}
+
+/* ---- what it gets ---- */
+
+static const char *variable(char *const *environment, const char *name)
+{
+	const gsize length = strlen(name);
+
+	for (; *environment; environment++)
+		if (strncmp(*environment, name, length) == 0 && (*environment)[length] == '=')
+			return *environment + length + 1;
+	return NULL;
+}
+
+static char **environment_make(const CniIpamCall *call, char *const *had)
+{
+	static const char *const own[] = { "CNI_COMMAND", "CNI_NETNS", "CNI_IFNAME", "CNI_PATH",
+					   "PATH" };
+	g_autofree char *more = g_strjoinv(":", call->settings->plugin_path);
+	const char *path = variable(had, "CNI_PATH");
+	GPtrArray *made = g_ptr_array_new();
+
+	for (; *had; had++) {
+		gboolean mine = FALSE;
+
+		for (guint i = 0; i < G_N_ELEMENTS(own); i++)
+			mine |= strncmp(*had, own[i], strlen(own[i])) == 0 &&
+				(*had)[strlen(own[i])] == '=';
+		if (!mine)
+			g_ptr_array_add(made, g_strdup(*had));
+	}
+	g_ptr_array_add(made, g_strconcat("CNI_COMMAND=", cni_command_name(call->command), NULL));
+	g_ptr_array_add(made, g_strconcat("CNI_NETNS=", call->netns ? call->netns : "", NULL));
+	g_ptr_array_add(made, g_strconcat("CNI_IFNAME=", call->ifname, NULL));
+	g_ptr_array_add(made,
+			g_strconcat("CNI_PATH=", path ? path : "", path ? ":" : "", more, NULL));
+	g_ptr_array_add(made, g_strdup("PATH=/usr/sbin:/usr/bin:/sbin:/bin"));
+	g_ptr_array_add(made, NULL);
+	return (char **)g_ptr_array_free(made, FALSE);
+}
+
+/* An absolute path, or NULL; the name comes from the network, and stays in these directories. */
+static char *plugin_find(const CniIpamCall *call, const char *type, char *const *environment,
+			 GError **error)
+{
+	g_auto(GStrv) directories = g_strsplit(variable(environment, "CNI_PATH"), ":", -1);
+
+	for (guint i = 0; !strchr(type, '/') && directories[i]; i++) {
+		g_autofree char *path = g_build_filename(directories[i], type, NULL);
+
+		if (g_path_is_absolute(path) && access(path, X_OK) == 0)
+			return g_steal_pointer(&path);
+	}
+	cni_refuse(error, CNI_ERROR_IPAM, "ipam: there is no plugin \"%.64s\"", type);
+	return NULL;
+}
+
+char *cni_ipam_type(const char *config)
+{
+	json_t *json = rdmad_json_parse(config, strlen(config), CNI_STDIN_DEPTH, NULL);
+	char *type =
+		g_strdup(json_string_value(json_object_get(json_object_get(json, "ipam"), "type")));
+
+	json_decref(json);
+	return type;
+}
+
+/* ---- what it says ---- */
+
+static gboolean refusal(const CniIpam *ipam, const RdmadChildResult *result, GError **error)
+{
+	json_t *json =
+		rdmad_json_parse(result->output.bytes, result->output.size, CNI_STDIN_DEPTH, NULL);
+	const char *told = json_string_value(json_object_get(json, "msg"));
+	const char *details = json_string_value(json_object_get(json, "details"));
+	const json_int_t code = json_integer_value(json_object_get(json, "code"));
+
+	cni_refuse(error, code == CNI_ERROR_TRY_AGAIN ? CNI_ERROR_TRY_AGAIN : CNI_ERROR_IPAM,
+		   "ipam %s: %.*s%s%.*s", ipam->type, WORDS_MAX,
+		   told			 ? told
+		   : result->errors.size ? result->errors.bytes
+					 : "it failed without a word",
+		   details && *details ? ": " : "", WORDS_MAX, details ? details : "");
+	json_decref(json);
+	return FALSE;
+}
+
+static CniResult *answer_parse(const CniIpam *ipam, const RdmadChildResult *result, GError **error)
+{
+	json_t *json;
+	CniResult *parsed = NULL;
+
+	if (result->timed_out) {
+		cni_refuse(error, CNI_ERROR_TRY_AGAIN, "ipam %s: it did not end in time",
+			   ipam->type);
+		return NULL;
+	}
+	if (result->exit_status != 0) {
+		refusal(ipam, result, error);
+		return NULL;
+	}
+	if (ipam->command != CNI_ADD)
+		return NULL;
+	json = result->output.lost ? NULL
+				   : rdmad_json_parse(result->output.bytes, result->output.size,
+						      CNI_STDIN_DEPTH, error);
+	if (json)
+		parsed = cni_result_parse(json, CNI_1_0_0, error);
+	else if (result->output.lost)
+		cni_refuse(error, CNI_ERROR_IPAM, "too long an answer");
+	json_decref(json);
+	if (!parsed && error && *error) {
+		g_autofree char *why = g_strdup((*error)->message);
+
+		g_clear_error(error);
+		cni_refuse(error, CNI_ERROR_IPAM, "ipam %s: its answer is none: %s", ipam->type,
+			   why);
+	}
+	return parsed;
+}
+
+static void ended(const RdmadChildResult *result, const GError *problem, gpointer data)
+{
+	CniIpam *ipam = data;
+	g_autoptr(GError) error = NULL;
+	CniResult *answer = NULL;
+
+	if (problem)
+		cni_refuse(&error, CNI_ERROR_IPAM, "ipam %s: %s", ipam->type, problem->message);
+	else
+		answer = answer_parse(ipam, result, &error);
+	ipam->done(answer, error, ipam->data);
+	ipam_free(ipam);
+}
+
+CniIpam *cni_ipam_start(const CniIpamCall *call, CniIpamDone done, gpointer data, GError **error)
+{
+	g_auto(GStrv) had = g_strsplit(call->attachment->environment, "\n", -1);
+	g_auto(GStrv) environment = environment_make(call, had);
+	g_autofree char *type = cni_ipam_type(call->attachment->config);
+	g_autofree char *path = plugin_find(call, type ? type : "", environment, error);
+	const char *const argv[] = { path, NULL };
+	const RdmadChildSpec spec = { .argv = argv,
+				      .envp = (const char *const *)environment,
+				      .input = call->attachment->config,
+				      .input_size = strlen(call->attachment->config),
+				      .deadline_ms = (guint)call->settings->ipam_timeout_ms };
+	CniIpam *ipam;
+
+	if (!path)
+		return NULL;
+	ipam = g_new0(CniIpam, 1);
+	ipam->type = g_steal_pointer(&type);
+	ipam->command = call->command;
+	ipam->done = done;
+	ipam->data = data;
+	ipam->child = rdmad_child_start(rdmad_module_loop(call->self), call->self, &spec, ended,
+					ipam, error);
+	if (!ipam->child)
+		g_clear_pointer(&ipam, ipam_free);
+	return ipam;
+}
+
+void cni_ipam_terminate(CniIpam *ipam)
+{
+	rdmad_child_terminate(ipam->child);
+}
+
+void cni_ipam_cancel(CniIpam *ipam)
+{
+	if (!ipam)
+		return;
+	rdmad_child_cancel(ipam->child);
+	ipam_free(ipam);
+}

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "look.h"
+
+#include <fcntl.h>
+#include <linux/if_ether.h>
+#include <rdmad/error.h>
+#include <rdmad/fd.h>
+#include <rdmad/netns.h>
+#include <rdmad/network.h>
+#include <rdmad/sysroot.h>
+#include <rdmad/work.h>
+#include <sys/socket.h>
+
+typedef struct {
+	char *name, *pci, *pf; /* pf NULL: no virtual function */
+	guint vf;
+	gboolean moves;
+} LookNic;
+
+typedef struct {
+	int netns;
+	GArray *nics; /* of LookNic */
+	gboolean with_mode;
+	CniLookDone done;
+	gpointer data;
+} Looking;
+
+static void nic_clear(gpointer data)
+{
+	LookNic *nic = data;
+
+	g_free(nic->name);
+	g_free(nic->pci);
+	g_free(nic->pf);
+}
+
+static void looking_free(gpointer data)
+{
+	Looking *looking = data;
+
+	rdmad_clear_fd(&looking->netns);
+	g_array_unref(looking->nics);
+	g_free(looking);
+}
+
+void cni_look_free(gpointer data)
+{
+	CniLook *look = data;
+
+	if (!look)
+		return;
+	cni_view_free(look->host);
+	cni_view_free(look->pod);
+	g_free(look);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CniLook, cni_look_free)
+
+/* ---- links ---- */
+
+static void link_add(CniView *view, const RdmadLink *from)
+{
+	CniViewLink link = {
+		.index = (guint32)from->ifindex,
+		.name = g_strdup(from->name),
+		.altnames = g_strdupv(from->altnames),
+		.kind = g_strdup(from->kind),
+		.parent = from->parent_netns < 0 ? (guint32)from->parent : 0,
+		.master = (guint32)from->master,
+		.mtu = from->mtu,
+		.up = from->up,
+	};
+
+	/* Both ends of a cable stand on each other. */
+	if (g_strcmp0(from->kind, "veth") == 0)
+		link.parent = 0;
+	rdmad_mac_parse(from->mac ? from->mac : "", &link.mac);
+	g_array_append_val(view->links, link);
+}
+
+static gboolean links_look(RdmadNetwork *net, CniView *view, GError **error)
+{
+	g_autoptr(GPtrArray) links = rdmad_links_list(net, error);
+
+	for (guint i = 0; links && i < links->len; i++)
+		link_add(view, links->pdata[i]);
+	return links != NULL;
+}
+
+static const char *name_of(const CniView *view, int index)
+{
+	for (guint i = 0; i < view->links->len; i++)
+		if (g_array_index(view->links, CniViewLink, i).index == (guint32)index)
+			return g_array_index(view->links, CniViewLink, i).name;
+	return NULL;
+}
+
+/* ---- addresses, routes, rules ---- */
+
+static gboolean addresses_look(RdmadNetwork *net, CniView *view, int index, GError **error)
+{
+	g_autoptr(GPtrArray) all = rdmad_addresses_list(net, index, error);
+
+	for (guint i = 0; all && i < all->len; i++) {
+		const RdmadAddress *from = all->pdata[i];
+		const RdmadStepAddress address = {
+			.link = g_strdup(name_of(view, from->ifindex)),
+			.ip = from->ip,
+			.peer = from->peer,
+			.broadcast = from->broadcast,
+			.flags = from->flags,
+			.metric = from->metric,
+			.scope = from->scope,
+		};
+
+		g_array_append_val(view->addresses, address);
+	}
+	return all != NULL;
+}
+
+static void route_add(CniView *view, const RdmadRoute *from)
+{
+	CniViewRoute route = {
+		.route = { .to = from->to,
+			   .source = from->source,
+			   .table = from->table,
+			   .metric = from->metric,
+			   .scope = from->scope,
+			   .type = from->type,
+			   .protocol = from->protocol,
+			   .mtu = from->mtu,
+			   .advmss = from->advmss },
+		.hops = from->n_hops,
+	};
+
+	route.route.to.family = from->family;
+	if (from->n_hops) {
+		route.route.link = g_strdup(name_of(view, from->hops[0].ifindex));
+		route.route.gateway = from->hops[0].gateway;
+		route.route.onlink = from->hops[0].onlink;
+	}
+	g_array_append_val(view->routes, route);
+}
+
+static gboolean routes_look(RdmadNetwork *net, CniView *view, int index, GError **error)
+{
+	static const int families[] = { AF_INET, AF_INET6 };
+
+	for (guint f = 0; f < G_N_ELEMENTS(families); f++) {
+		g_autoptr(GPtrArray) all = rdmad_routes_list(net, families[f], 0, index, error);
+
+		if (!all)
+			return FALSE;
+		for (guint i = 0; i < all->len; i++)
+			route_add(view, all->pdata[i]);
+	}
+	return TRUE;
+}
+
+static gboolean rules_look(RdmadNetwork *net, CniView *view, GError **error)
+{
+	static const int families[] = { AF_INET, AF_INET6 };
+
+	for (guint f = 0; f < G_N_ELEMENTS(families); f++) {
+		g_autoptr(GPtrArray) all = rdmad_rules_list(net, families[f], error);
+
+		if (!all)
+			return FALSE;
+		for (guint i = 0; i < all->len; i++) {
+			const RdmadRule *from = all->pdata[i];
+			const RdmadStepRule rule = { .family = from->family,
+						     .priority = from->priority,
+						     .table = from->table,
+						     .from = from->from,
+						     .to = from->to };
+
+			g_array_append_val(view->rules, rule);
+		}
+	}
+	return TRUE;
+}
+
+/* ---- sysctls ---- */
+
+static gboolean sysctl_look(int netns, CniView *view, const char *path, GError **error)
+{
+	GError *why = NULL;
+	char *value = rdmad_sysctl_read(netns, path, &why);
+	const RdmadStepSysctl sysctl = { .path = g_strdup(path), .value = value };
+
+	if (value) {
+		g_array_append_val(view->sysctls, sysctl);
+		return TRUE;
+	}
+	g_free(sysctl.path);
+	if (g_error_matches(why, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND)) {
+		g_error_free(why);
+		return TRUE;
+	}
+	g_propagate_error(error, why);
+	return FALSE;
+}
+
+/* What people set of a NIC by hand or by sysctl.d; disable_ipv6 first, as it makes the others. */
+static gboolean nic_sysctls_look(CniView *view, const char *name, GError **error)
+{
+	static const char *const keys[] = {
+		"ipv4/conf/%s/arp_ignore",    "ipv4/conf/%s/arp_announce",
+		"ipv4/conf/%s/arp_filter",    "ipv4/conf/%s/rp_filter",
+		"ipv4/conf/%s/accept_local",  "ipv4/conf/%s/forwarding",
+		"ipv4/conf/%s/proxy_arp",     "ipv6/conf/%s/disable_ipv6",
+		"ipv6/conf/%s/accept_ra",     "ipv6/conf/%s/keep_addr_on_down",
+		"ipv6/conf/%s/addr_gen_mode", "ipv6/conf/%s/autoconf",
+		"ipv6/conf/%s/forwarding",
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(keys); i++) {
+		g_auto(GStrv) parts = g_strsplit(keys[i], "%s", 2);
+		g_autofree char *path = g_strconcat("net/", parts[0], name, parts[1], NULL);
+
+		if (!sysctl_look(0, view, path, error))
+			return FALSE;
+	}
+	return TRUE;
+}
+
+/* ---- virtual functions ---- */
+
+/* What the driver tells, it is taken to set as well. */
+static RdmadVfState vf_state(const RdmadVf *vf)
+{
+	RdmadVfState state = {
+		.set = RDMAD_STEP_VF_MAC | RDMAD_STEP_VF_VLAN | RDMAD_STEP_VF_RATE |
+		       RDMAD_STEP_VF_GUIDS,
+		.vlan = vf->vlan,
+		.qos = vf->qos,
+		.vlan_protocol = vf->is_8021ad ? ETH_P_8021AD : ETH_P_8021Q,
+		.spoof_check = vf->spoofchk > 0,
+		.trust = vf->trust > 0,
+		.min_rate = vf->min_rate,
+		.max_rate = vf->max_rate,
+		.link_state = vf->link_state > 0 ? (guint32)vf->link_state : 0,
+		.node_guid = vf->node_guid,
+		.port_guid = vf->port_guid,
+	};
+
+	state.set |= vf->spoofchk >= 0 ? RDMAD_STEP_VF_SPOOF_CHECK : 0;
+	state.set |= vf->trust >= 0 ? RDMAD_STEP_VF_TRUST : 0;
+	state.set |= vf->link_state >= 0 ? RDMAD_STEP_VF_LINK_STATE : 0;
+	rdmad_mac_parse(vf->mac ? vf->mac : "", &state.mac);
+	return state;
+}
+
+static gboolean vf_look(RdmadNetwork *net, CniView *view, const LookNic *nic, GError **error)
+{
+	g_autoptr(RdmadLink) pf = rdmad_link_get(net, nic->pf, error);
+
+	for (guint i = 0; pf && i < pf->n_vfs; i++) {
+		if (pf->vfs[i].number == nic->vf) {
+			const CniViewVf vf = { .pf_index = (guint32)pf->ifindex,
+					       .pf = g_strdup(pf->name),
+					       .vf = nic->vf,
+					       .pci = g_strdup(nic->pci),
+					       .state = vf_state(&pf->vfs[i]) };
+
+			g_array_append_val(view->vfs, vf);
+		}
+	}
+	return pf != NULL;
+}
+
+/* ---- the two ---- */
+
+static gboolean nic_look(RdmadNetwork *net, CniView *view, const LookNic *nic, GError **error)
+{
+	const CniViewLink *link = cni_view_link(view, nic->name);
+	const int index = link ? (int)link->index : 0;
+
+	/* The plan says that there is none. */
+	if (!link)
+		return TRUE;
+	((CniViewLink *)link)->pci = g_strdup(nic->pci);
+	return addresses_look(net, view, index, error) && routes_look(net, view, index, error) &&
+	       (!nic->moves || nic_sysctls_look(view, nic->name, error)) &&
+	       (!nic->pf || vf_look(net, view, nic, error));
+}
+
+static gboolean host_look(const Looking *looking, CniView *view, GError **error)
+{
+	g_autoptr(RdmadNetwork) net = rdmad_network_open(0, error);
+
+	if (!net || !links_look(net, view, error))
+		return FALSE;
+	for (guint i = 0; i < looking->nics->len; i++)
+		if (!nic_look(net, view, &g_array_index(looking->nics, LookNic, i), error))
+			return FALSE;
+	return TRUE;
+}
+
+static gboolean pod_look(int netns, CniView *view, GError **error)
+{
+	g_autoptr(RdmadNetwork) net = rdmad_network_open(netns, error);
+
+	return net && links_look(net, view, error) && addresses_look(net, view, 0, error) &&
+	       routes_look(net, view, 0, error) && rules_look(net, view, error) &&
+	       sysctl_look(netns, view, "net/ipv4/conf/all/rp_filter", error);
+}
+
+static gboolean mode_look(CniLook *look, GError **error)
+{
+	GError *why = NULL;
+	const char *mode = rdmad_rdma_netns_mode(&why);
+
+	look->rdma_exclusive = g_strcmp0(mode, "exclusive") == 0;
+	if (mode || g_error_matches(why, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND)) {
+		g_clear_error(&why);
+		return TRUE;
+	}
+	g_propagate_error(error, why);
+	return FALSE;
+}
+
+static gpointer look_run(gpointer input, const RdmadJob *job, GError **error)
+{
+	const Looking *looking = input;
+	g_autoptr(CniLook) look = g_new0(CniLook, 1);
+
+	look->host = cni_view_new();
+	look->pod = cni_view_new();
+	if (!pod_look(looking->netns, look->pod, error) ||
+	    (looking->nics->len && !host_look(looking, look->host, error)) ||
+	    (looking->with_mode && !mode_look(look, error)))
+		return NULL;
+	return g_steal_pointer(&look);
+}
+
+static void look_done(gpointer result, const GError *error, gpointer data)
+{
+	const Looking *looking = data;
+
+	looking->done(result, error, looking->data);
+}
+
+static const RdmadJobClass look_class = { "cni-look", look_run, look_done, looking_free,
+					  cni_look_free };
+
+RdmadJob *cni_look_start(RdmadModule *self, int netns, const GPtrArray *choices, CniLookDone done,
+			 gpointer data, GError **error)
+{
+	Looking *looking = g_new0(Looking, 1);
+
+	looking->nics = g_array_new(FALSE, TRUE, sizeof(LookNic));
+	g_array_set_clear_func(looking->nics, nic_clear);
+	looking->done = done;
+	looking->data = data;
+	looking->netns = fcntl(netns, F_DUPFD_CLOEXEC, 0);
+	if (looking->netns < 0) {
+		rdmad_error_errno(error, errno, "cannot keep the network namespace");
+		looking_free(looking);
+		return NULL;
+	}
+	for (guint i = 0; choices && i < choices->len; i++) {
+		const CniChoice *choice = choices->pdata[i];
+		const RdmadDevice *dev = choice->device;
+		const gboolean vf =
+			choice->mode == CNI_MODE_SRIOV && dev->pf_netdevs && dev->pf_netdevs[0];
+		const LookNic nic = {
+			.name = g_strdup(choice->netdev),
+			.pci = g_strdup(dev->pci_address),
+			.pf = vf ? g_strdup(dev->pf_netdevs[0]) : NULL,
+			.vf = vf && dev->vf_index >= 0 ? (guint)dev->vf_index : 0,
+			.moves = choice->mode == CNI_MODE_EXCLUSIVE ||
+				 choice->mode == CNI_MODE_SRIOV,
+		};
+
+		looking->with_mode |= dev->index != RDMAD_UNKNOWN;
+		g_array_append_val(looking->nics, nic);
+	}
+	return rdmad_work_submit(rdmad_module_workers(self), self, &look_class, looking, 0, looking,
+				 error);
+}

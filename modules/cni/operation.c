@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "operation.h"
+
+#include <rdmad/fd.h>
+#include <rdmad/log.h>
+#include <rdmad/loop.h>
+#include <rdmad/work.h>
+
+#include "error.h"
+#include "undo.h"
+
+static void result_free(gpointer data)
+{
+	cni_result_free(data);
+}
+
+static void device_unref(gpointer data)
+{
+	rdmad_device_unref(data);
+}
+
+static CniOperation *operation_new(Cni *cni, const char *network, const char *container_id,
+				   const char *ifname, CniOperationDone done)
+{
+	CniOperation *op = g_new0(CniOperation, 1);
+
+	op->cni = cni;
+	op->key = cni_attachment_key(network ? network : "", container_id ? container_id : "",
+				     ifname ? ifname : "");
+	op->container_id = g_strdup(container_id ? container_id : "");
+	op->netns = -1;
+	op->done = done;
+	op->began_us = g_get_monotonic_time();
+	op->devices = g_ptr_array_new_with_free_func(device_unref);
+	op->ipam_results = g_ptr_array_new_with_free_func(result_free);
+	op->ends = g_array_new(FALSE, TRUE, sizeof(guint));
+	return op;
+}
+
+CniOperation *cni_operation_new(Cni *cni, CniRequest *request, int netns, const RdmadNetnsId *id,
+				CniOperationDone done)
+{
+	CniOperation *op =
+		operation_new(cni, request->network, request->container_id, request->ifname, done);
+
+	op->request = request;
+	op->netns = netns;
+	op->netns_id = *id;
+	return op;
+}
+
+CniOperation *cni_operation_new_undo(Cni *cni, const CniAttachment *attachment,
+				     CniOperationDone done)
+{
+	return operation_new(cni, attachment->network, attachment->container_id, attachment->ifname,
+			     done);
+}
+
+void cni_operation_free(CniOperation *op)
+{
+	if (!op)
+		return;
+	rdmad_job_cancel(op->job);
+	cni_ipam_cancel(op->ipam);
+	rdmad_event_free(op->deadline);
+	cni_request_free(op->request);
+	g_free(op->key);
+	g_free(op->container_id);
+	g_free(op->spooled);
+	rdmad_clear_fd(&op->netns);
+	g_clear_pointer(&op->entries, g_ptr_array_unref);
+	g_clear_pointer(&op->choices, g_ptr_array_unref);
+	g_ptr_array_unref(op->devices);
+	g_ptr_array_unref(op->ipam_results);
+	g_array_unref(op->ends);
+	cni_look_free(op->look);
+	cni_result_free(op->result);
+	g_clear_error(&op->problem);
+	g_free(op);
+}
+
+/* ---- DEL, and the end of what nobody asks for ---- */
+
+static void undone(const GError *error, gpointer data)
+{
+	CniOperation *op = data;
+
+	op->done(op, NULL, error);
+}
+
+/* A DEL that is older than the attachment: its container got another namespace meanwhile. */
+static gboolean is_of_another_namespace(const CniOperation *op, const CniAttachment *attachment)
+{
+	return op->request && op->netns >= 0 && g_strcmp0(attachment->boot, op->cni->boot) == 0 &&
+	       !rdmad_netns_id_equal(&op->netns_id, &attachment->netns_id);
+}
+
+static void del_start(CniOperation *op)
+{
+	CniAttachment *attachment = cni_journal_lookup(op->cni->journal, op->key);
+
+	if (!attachment || is_of_another_namespace(op, attachment)) {
+		op->done(op, NULL, NULL);
+		return;
+	}
+	if (op->netns < 0)
+		op->netns = cni_attachment_open_netns(attachment, op->cni->boot);
+	cni_undo_start(op->cni, attachment, op->netns, undone, op);
+}
+
+/* ---- all ---- */
+
+static void late(gpointer data)
+{
+	cni_operation_cancel(data, "rdmad did not come to an end in time");
+}
+
+void cni_operation_start(CniOperation *op)
+{
+	op->is_running = TRUE;
+	if (!op->request || op->request->command == CNI_DEL) {
+		del_start(op);
+		return;
+	}
+	if (op->cancelled) {
+		op->done(op, NULL, op->problem);
+		return;
+	}
+	op->deadline =
+		rdmad_loop_add_timer(rdmad_module_loop(op->cni->self), op->cni->self, late, op);
+	rdmad_event_arm(op->deadline, (guint)op->cni->settings->request_timeout_ms);
+	if (op->request->command == CNI_ADD)
+		cni_add_start(op);
+	else
+		cni_check_start(op);
+}
+
+void cni_operation_cancel(CniOperation *op, const char *why)
+{
+	if (op->cancelled || !op->request || op->request->command == CNI_DEL)
+		return;
+	op->cancelled = TRUE;
+	if (!op->problem)
+		cni_refuse(&op->problem, CNI_ERROR_TRY_AGAIN, "%s", why);
+	if (op->is_running)
+		cni_add_cancel(op);
+}

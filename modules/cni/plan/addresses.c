@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a NIC's addresses come from: the IPAM plugin; else those that the runtime or the annotation
+ * tells; else, of a NIC that goes into the pod itself, those that it has.
+ */
+#include "plan/planner.h"
+
+#include <linux/if_addr.h>
+#include <sys/socket.h>
+
+#define GID_ENTRIES 2u /* of each address: RoCE v1 and v2 */
+
+static gboolean gateway_serves(const RdmadIp *gateway, const RdmadIp *ip)
+{
+	return gateway->family == ip->family &&
+	       (rdmad_ip_in(gateway, ip) || rdmad_ip_is_link_local(gateway));
+}
+
+/* The one that the host uses on this NIC, where it is in the network of the address. */
+static RdmadIp gateway_of_host(const Planner *planner, const RdmadIp *ip)
+{
+	const GArray *routes = planner->input->host->routes;
+
+	for (guint i = 0; i < routes->len; i++) {
+		const RdmadStepRoute *route = &g_array_index(routes, CniViewRoute, i).route;
+
+		if (g_strcmp0(route->link, planner->nic->name) == 0 &&
+		    gateway_serves(&route->gateway, ip))
+			return route->gateway;
+	}
+	return (RdmadIp){ 0 };
+}
+
+static void address_add(Planner *planner, RdmadIp ip, RdmadIp gateway)
+{
+	PlannerAddress address = { ip, gateway };
+
+	if (!rdmad_ip_is_set(&gateway) && planner->policy->routes)
+		address.gateway = gateway_of_host(planner, &ip);
+	g_array_append_val(planner->addresses, address);
+}
+
+static void take_ipam(Planner *planner)
+{
+	const CniResult *ipam = planner->input->ipam;
+
+	for (guint i = 0; ipam && i < ipam->ips->len; i++) {
+		const CniIp *ip = &g_array_index(ipam->ips, CniIp, i);
+
+		address_add(planner, ip->address, ip->gateway);
+	}
+}
+
+static void take_list(Planner *planner, const GArray *ips)
+{
+	for (guint i = 0; i < ips->len; i++)
+		address_add(planner, g_array_index(ips, RdmadIp, i), (RdmadIp){ 0 });
+}
+
+static void take_own(Planner *planner)
+{
+	const GArray *all = planner->input->host->addresses;
+
+	for (guint i = 0; i < all->len; i++) {
+		const RdmadStepAddress *address = &g_array_index(all, RdmadStepAddress, i);
+
+		if (g_strcmp0(address->link, planner->nic->name) == 0 &&
+		    !(address->ip.family == AF_INET6 &&
+		      (rdmad_ip_is_link_local(&address->ip) || address->flags & IFA_F_TEMPORARY)))
+			address_add(planner, address->ip, (RdmadIp){ 0 });
+	}
+}
+
+/* An address in two places answers in one of them, and nobody knows in which. */
+static gboolean is_elsewhere(const Planner *planner, const CniView *view, const RdmadIp *ip,
+			     const char **link)
+{
+	const RdmadIp host = rdmad_ip_host(ip);
+
+	for (guint i = 0; i < view->addresses->len; i++) {
+		const RdmadStepAddress *other =
+			&g_array_index(view->addresses, RdmadStepAddress, i);
+		const RdmadIp theirs = rdmad_ip_host(&other->ip);
+
+		*link = other->link;
+		if (rdmad_ip_equal(&host, &theirs))
+			return TRUE;
+	}
+	return FALSE;
+}
+
+static gboolean address_check(const Planner *planner, guint index, GError **error)
+{
+	const PlannerAddress *address = &g_array_index(planner->addresses, PlannerAddress, index);
+	const RdmadIp host = rdmad_ip_host(&address->ip);
+	char text[RDMAD_IP_TEXT];
+	const char *link = NULL;
+
+	rdmad_ip_text(&host, FALSE, text);
+	for (guint i = 0; i < index; i++)
+		if (rdmad_ip_equal(&g_array_index(planner->addresses, PlannerAddress, i).ip,
+				   &address->ip))
+			return cni_refuse(error, CNI_ERROR_ADDRESS, "%s is given twice", text);
+	if (is_elsewhere(planner, planner->input->pod, &address->ip, &link))
+		return cni_refuse(error, CNI_ERROR_ADDRESS, "%s is on %s of the pod already", text,
+				  link);
+	if (!planner_moves_nic(planner) &&
+	    is_elsewhere(planner, planner->input->host, &address->ip, &link))
+		return cni_refuse(error, CNI_ERROR_ADDRESS, "%s is the host's own, on %s", text,
+				  link);
+	if (address->ip.family == AF_INET6 && !planner->input->pod->has_ipv6)
+		return cni_refuse(error, CNI_ERROR_ADDRESS, "%s: the pod has no IPv6", text);
+	return TRUE;
+}
+
+gboolean planner_find_addresses(Planner *planner, GError **error)
+{
+	const CniAnnotationEntry *entry = planner->input->choice->entry;
+
+	take_ipam(planner);
+	if (!planner->addresses->len)
+		take_list(planner, planner->input->request->ips);
+	if (!planner->addresses->len && entry)
+		take_list(planner, entry->ips);
+	if (!planner->addresses->len && planner_moves_nic(planner))
+		take_own(planner);
+	if (!planner->addresses->len && planner->policy->addresses != CNI_ADDRESSES_NONE)
+		return cni_refuse(
+			error, CNI_ERROR_ADDRESS,
+			"%s gets no address: the network has no ipam, the pod names none%s",
+			planner->name,
+			planner_moves_nic(planner) ? ", and the NIC has none itself" : "");
+	for (guint i = 0; i < planner->addresses->len; i++)
+		if (!address_check(planner, i, error))
+			return FALSE;
+	return TRUE;
+}
+
+/* A moved NIC had its entries before. */
+gboolean planner_check_gids(const Planner *planner, GError **error)
+{
+	const CniPlanInput *input = planner->input;
+	/* The link-local address of IPv6 counts too. */
+	const guint needed = GID_ENTRIES * (planner->addresses->len + input->pod->has_ipv6);
+
+	if (planner_moves_nic(planner) || !input->gid_capacity || planner->nic->mac.length != 6 ||
+	    input->gid_used + needed <= input->gid_capacity)
+		return TRUE;
+	return cni_refuse(error, CNI_ERROR_RDMA,
+			  "the GID table of %s has %u entries, %u in use, and %s needs %u",
+			  input->choice->device->name, input->gid_capacity, input->gid_used,
+			  planner->name, needed);
+}

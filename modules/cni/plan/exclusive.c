@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The NIC itself goes into the pod, and its RDMA device with it where the kernel asks for that. */
+#include "plan/planner.h"
+
+#include <linux/if_addr.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+/* What a user can set of an address; the others are states. */
+#define ADDRESS_FLAGS (IFA_F_NODAD | IFA_F_MANAGETEMPADDR | IFA_F_NOPREFIXROUTE | IFA_F_MCAUTOJOIN)
+
+static gboolean is_of_nic(const Planner *planner, const char *link)
+{
+	return g_strcmp0(link, planner->nic->name) == 0;
+}
+
+/* ---- refusals ---- */
+
+static gboolean uppers_check(const Planner *planner, GError **error)
+{
+	const GArray *links = planner->input->host->links;
+
+	for (guint i = 0; i < links->len; i++) {
+		const CniViewLink *link = &g_array_index(links, CniViewLink, i);
+
+		if (link->parent == planner->nic->index && link->index != planner->nic->index)
+			return cni_refuse(error, CNI_ERROR_HELD,
+					  "%s (%s) of the host stands on %s, and would go with it",
+					  link->name, link->kind ? link->kind : "a link",
+					  planner->nic->name);
+	}
+	return TRUE;
+}
+
+static gboolean ways_check(const Planner *planner, GError **error)
+{
+	const GArray *routes = planner->input->host->routes;
+
+	if (!planner->policy->last_way &&
+	    (cni_view_has_default_route(planner->input->host, AF_INET, planner->nic->name) ||
+	     cni_view_has_default_route(planner->input->host, AF_INET6, planner->nic->name)))
+		return cni_refuse(
+			error, CNI_ERROR_DEVICE,
+			"%s has the host's default route: without it the node may be out of "
+			"reach (last_way = true takes it nevertheless)",
+			planner->nic->name);
+	for (guint i = 0; i < routes->len; i++) {
+		const CniViewRoute *route = &g_array_index(routes, CniViewRoute, i);
+		char to[RDMAD_IP_TEXT];
+
+		if (route->hops > 1 && is_of_nic(planner, route->route.link))
+			return cni_refuse(
+				error, CNI_ERROR_DEVICE,
+				"%s is one of several hops of the host's route to %s, which "
+				"could not be given back",
+				planner->nic->name, rdmad_ip_text(&route->route.to, TRUE, to));
+	}
+	return TRUE;
+}
+
+static gboolean nic_check(const Planner *planner, GError **error)
+{
+	const CniViewLink *nic = planner->nic;
+
+	if (nic->master || planner->input->choice->device->bond)
+		return cni_refuse(error, CNI_ERROR_DEVICE,
+				  "%s is in a bond or bridge of the host, and cannot go alone",
+				  nic->name);
+	if (nic->kind && g_str_equal(nic->kind, "bond"))
+		return cni_refuse(error, CNI_ERROR_DEVICE, "%s is a bond, and stays in the host",
+				  nic->name);
+	if (nic->max_mtu && planner->mtu > nic->max_mtu)
+		return cni_refuse(error, CNI_ERROR_CONFIG, "mtu: %u is above the %u that %s can",
+				  planner->mtu, nic->max_mtu, nic->name);
+	return uppers_check(planner, error) && ways_check(planner, error);
+}
+
+/* ---- what is to be given back ---- */
+
+/* Link-local and temporary addresses are the kernel's. */
+static gboolean address_is_kept(const RdmadStepAddress *address)
+{
+	return !(address->ip.family == AF_INET6 && rdmad_ip_is_link_local(&address->ip)) &&
+	       !(address->ip.family == AF_INET6 && address->flags & IFA_F_TEMPORARY);
+}
+
+static GArray *addresses_of(const Planner *planner)
+{
+	const GArray *all = planner->input->host->addresses;
+	GArray *kept = rdmad_step_addresses_new();
+
+	for (guint i = 0; i < all->len; i++) {
+		RdmadStepAddress address = g_array_index(all, RdmadStepAddress, i);
+
+		if (!is_of_nic(planner, address.link) || !address_is_kept(&address))
+			continue;
+		address.link = NULL;
+		address.flags &= ADDRESS_FLAGS;
+		address.label = g_strdup(address.label);
+		g_array_append_val(kept, address);
+	}
+	return kept;
+}
+
+/* Those of the kernel and of router advertisements come by themselves. */
+static gboolean route_is_kept(const RdmadStepRoute *route)
+{
+	return route->protocol != RDMAD_ROUTE_BY_KERNEL &&
+	       route->protocol != RDMAD_ROUTE_BY_ADVERTISEMENT &&
+	       route->type != RDMAD_ROUTE_LOCAL && route->type != RDMAD_ROUTE_BROADCAST &&
+	       route->type != RDMAD_ROUTE_MULTICAST && route->type != RDMAD_ROUTE_ANYCAST;
+}
+
+/* Gateways are reached by routes without one, which therefore come first. */
+static int gateway_compare(gconstpointer a, gconstpointer b)
+{
+	return rdmad_ip_is_set(&((const RdmadStepRoute *)a)->gateway) -
+	       rdmad_ip_is_set(&((const RdmadStepRoute *)b)->gateway);
+}
+
+static GArray *routes_of(const Planner *planner)
+{
+	const GArray *all = planner->input->host->routes;
+	GArray *kept = rdmad_step_routes_new();
+
+	for (guint i = 0; i < all->len; i++) {
+		RdmadStepRoute route = g_array_index(all, CniViewRoute, i).route;
+
+		if (!is_of_nic(planner, route.link) || !route_is_kept(&route))
+			continue;
+		route.link = NULL;
+		g_array_append_val(kept, route);
+	}
+	g_array_sort(kept, gateway_compare);
+	return kept;
+}
+
+static GArray *neighbours_of(const Planner *planner)
+{
+	const GArray *all = planner->input->host->neighbours;
+	GArray *kept = rdmad_step_neighbours_new();
+
+	for (guint i = 0; i < all->len; i++) {
+		RdmadStepNeighbour neighbour = g_array_index(all, RdmadStepNeighbour, i);
+
+		if (!is_of_nic(planner, neighbour.link))
+			continue;
+		neighbour.link = NULL;
+		g_array_append_val(kept, neighbour);
+	}
+	return kept;
+}
+
+static GArray *sysctls_of(const Planner *planner)
+{
+	const GArray *all = planner->input->host->sysctls;
+	g_autofree char *part = g_strdup_printf("/%s/", planner->nic->name);
+	GArray *kept = rdmad_step_sysctls_new();
+
+	for (guint i = 0; i < all->len; i++) {
+		const RdmadStepSysctl *sysctl = &g_array_index(all, RdmadStepSysctl, i);
+		const RdmadStepSysctl copy = { .path = g_strdup(sysctl->path),
+					       .value = g_strdup(sysctl->value) };
+
+		if (g_strrstr(sysctl->path, part)) {
+			g_array_append_val(kept, copy);
+			continue;
+		}
+		g_free(copy.path);
+		g_free(copy.value);
+	}
+	return kept;
+}
+
+/* ---- steps ---- */
+
+/* The kernel refuses a link whose alternative name somebody has where it goes. */
+static void altnames_add(Planner *planner)
+{
+	for (char **name = planner->nic->altnames; name && *name; name++) {
+		RdmadStep *step;
+
+		if (!cni_view_link(planner->input->pod, *name) &&
+		    !g_str_equal(*name, planner->name))
+			continue;
+		step = planner_step(planner, RDMAD_STEP_ALTNAME, RDMAD_STEP_IN_HOST);
+		step->altname.link = g_strdup(planner->nic->name);
+		step->altname.name = g_strdup(*name);
+		step->altname.remove = TRUE;
+	}
+}
+
+static void move_add(Planner *planner)
+{
+	RdmadStep *step = planner_step(planner, RDMAD_STEP_LINK_MOVE, RDMAD_STEP_IN_HOST);
+	const CniViewLink *nic = planner->nic;
+
+	step->move.index = nic->index;
+	step->move.host_name = g_strdup(nic->name);
+	step->move.pod_name = g_strdup(planner->name);
+	step->move.pci = g_strdup(nic->pci);
+	step->move.altnames = g_strdupv(nic->altnames);
+	step->move.mtu = nic->mtu;
+	step->move.mac = nic->mac;
+	step->move.up = nic->up;
+	step->move.addresses = addresses_of(planner);
+	step->move.routes = routes_of(planner);
+	step->move.neighbours = neighbours_of(planner);
+	step->move.sysctls = sysctls_of(planner);
+}
+
+static guint64 node_guid(const RdmadDevice *dev)
+{
+	g_auto(GStrv) parts = g_strsplit(dev->node_guid ? dev->node_guid : "", ":", 5);
+	g_autofree char *digits = g_strjoinv(NULL, parts);
+
+	return strtoull(digits, NULL, 16);
+}
+
+/* In shared netns mode every namespace sees the device as it is. */
+static void rdma_move_add(Planner *planner)
+{
+	const RdmadDevice *dev = planner->input->choice->device;
+	RdmadStep *step;
+
+	if (!planner->input->rdma_exclusive || dev->index == RDMAD_UNKNOWN)
+		return;
+	step = planner_step(planner, RDMAD_STEP_RDMA_MOVE, RDMAD_STEP_IN_HOST);
+	step->rdma.index = (guint32)dev->index;
+	step->rdma.host_name = g_strdup(dev->name);
+	step->rdma.node_guid = node_guid(dev);
+	step->rdma.pci = g_strdup(dev->pci_address);
+}
+
+static void set_add(Planner *planner)
+{
+	RdmadStep *step;
+
+	planner->result_mac = planner->mac.length ? planner->mac : planner->nic->mac;
+	planner->result_mtu = planner->mtu ? planner->mtu : planner->nic->mtu;
+	if (!planner->mac.length && (!planner->mtu || planner->mtu == planner->nic->mtu))
+		return;
+	step = planner_step(planner, RDMAD_STEP_LINK_SET, RDMAD_STEP_IN_POD);
+	step->link.link = g_strdup(planner->name);
+	step->link.mac = planner->mac;
+	step->link.mtu = planner->mtu;
+	/* The move gives both back. */
+	step->goes_with_link = TRUE;
+}
+
+static gboolean is_infiniband(const Planner *planner)
+{
+	return planner->nic->mac.length == 20;
+}
+
+gboolean plan_exclusive(Planner *planner, GError **error)
+{
+	const gboolean infiniband = is_infiniband(planner);
+
+	if (!nic_check(planner, error))
+		return FALSE;
+	if (infiniband && planner->mac.length)
+		return cni_refuse(error, CNI_ERROR_CONFIG,
+				  "mac: %s is InfiniBand, whose address cannot be set",
+				  planner->nic->name);
+	altnames_add(planner);
+	/* The interface of an InfiniBand device is made again where the device goes. */
+	if (infiniband)
+		rdma_move_add(planner);
+	move_add(planner);
+	if (!infiniband)
+		rdma_move_add(planner);
+	set_add(planner);
+	return TRUE;
+}

@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server.h"
+
+#include <rdmad/allocations.h>
+#include <rdmad/error.h>
+#include <rdmad/fd.h>
+#include <rdmad/event-log.h>
+#include <rdmad/log.h>
+#include <rdmad/loop.h>
+#include <rdmad/message-socket.h>
+#include <rdmad/netns.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "error.h"
+#include "message.h"
+#include "operation.h"
+#include "spool.h"
+
+#define PEERS_MAX  2048u
+#define SEND_MS	   10000u /* for a caller to say what it wants */
+#define AGAIN_MS   30000u /* what failed is tried again */
+#define CHANGED_MS 5000u  /* for the DELs of a pod that ended to come */
+
+struct CniServer {
+	Cni *cni;
+	char *path;
+	RdmadMessageServer *socket;
+	GQueue operations;  /* of CniOperation, in their order */
+	guint running;	    /* ADDs and CHECKs */
+	GHashTable *failed; /* names in the spool that were tried in vain */
+	RdmadEvent *again, *schedule;
+};
+
+/* ---- answers ---- */
+
+static void peer_answer(RdmadMessagePeer *peer, int status, const char *text)
+{
+	g_autoptr(GError) error = NULL;
+	rdmad_autofd int fd = -1;
+	g_autoptr(GByteArray) answer = cni_answer_new(status, text, &fd, &error);
+
+	if (!answer ||
+	    !rdmad_message_peer_send(peer, answer->data, answer->len, &fd, fd >= 0, &error))
+		rdmad_info("the caller of an answer left: %s", error->message);
+}
+
+static void peer_answer_error(RdmadMessagePeer *peer, const GError *problem, CniVersion version)
+{
+	g_autofree char *text = cni_error_text(problem, version);
+
+	peer_answer(peer, 1, text);
+}
+
+static void tell_failure(const CniOperation *op, const GError *error)
+{
+	const CniRequest *request = op->request;
+	g_autofree char *pod =
+		request && request->pod_name
+			? g_strconcat(request->pod_namespace, "/", request->pod_name, NULL)
+			: NULL;
+	const RdmadLogFields about = { .pod = pod };
+
+	rdmad_event_log_post(rdmad_module_event_log(op->cni->self), RDMAD_LOG_WARNING, "cni-failed",
+			     &about, "%s of container %.12s: %s",
+			     request ? cni_command_name(request->command) : "undo",
+			     op->container_id, error->message);
+}
+
+/* ---- the order ---- */
+
+static void schedule_soon(CniServer *server)
+{
+	rdmad_event_arm(server->schedule, 0);
+}
+
+static gboolean is_limited(const CniOperation *op)
+{
+	return op->request && op->request->command != CNI_DEL;
+}
+
+static void spool_ended(CniServer *server, const CniOperation *op, const GError *error)
+{
+	g_autoptr(GError) why = NULL;
+
+	if (error)
+		g_hash_table_add(server->failed, g_strdup(op->spooled));
+	else if (!cni_spool_remove(server->cni->spool_dir, op->spooled, &why))
+		rdmad_warn("%s", why->message);
+}
+
+static void operation_done(CniOperation *op, const char *text, const GError *error)
+{
+	CniServer *server = op->cni->server;
+	const char *command = op->request ? cni_command_name(op->request->command) : "undo";
+
+	cni_stats_count(op->cni->stats, command, error ? cni_error_code(error) : 0,
+			(double)(g_get_monotonic_time() - op->began_us) / G_USEC_PER_SEC);
+	if (error)
+		tell_failure(op, error);
+	if (op->peer && error)
+		peer_answer_error(op->peer, error, op->request->version);
+	else if (op->peer)
+		peer_answer(op->peer, 0, text);
+	if (op->spooled)
+		spool_ended(server, op, error);
+	if (error && !is_limited(op))
+		rdmad_event_arm(server->again, AGAIN_MS);
+	server->running -= is_limited(op);
+	g_queue_remove(&server->operations, op);
+	cni_operation_free(op);
+	schedule_soon(server);
+}
+
+static gboolean is_leftover(const CniOperation *op)
+{
+	return !op->request || op->spooled;
+}
+
+static CniOperation *spooled_operation(CniServer *server, const char *name);
+
+/* Before the ADD of its own container, which waits for it. */
+static void leftover_add(CniServer *server, CniOperation *op)
+{
+	g_queue_push_head(&server->operations, op);
+	schedule_soon(server);
+}
+
+/* TRUE: nothing of before is left to be tried. */
+static gboolean leftovers_are_tried(CniServer *server)
+{
+	g_auto(GStrv) names = cni_spool_list(server->cni->spool_dir);
+	gboolean tried = TRUE;
+
+	for (const GList *l = server->operations.head; l; l = l->next) {
+		const CniOperation *op = l->data;
+
+		tried &= !is_leftover(op);
+	}
+	for (char **name = names; tried && name && *name; name++) {
+		CniOperation *op;
+
+		if (g_hash_table_contains(server->failed, *name))
+			continue;
+		op = spooled_operation(server, *name);
+		if (op)
+			leftover_add(server, op);
+		tried = FALSE;
+	}
+	return tried;
+}
+
+static gboolean may_start(CniServer *server, const CniOperation *op, GHashTable *containers)
+{
+	if (!g_hash_table_add(containers, op->container_id) || op->is_running)
+		return FALSE;
+	if (!is_limited(op))
+		return TRUE;
+	return server->running < (guint)server->cni->settings->requests &&
+	       (op->request->command != CNI_ADD || leftovers_are_tried(server));
+}
+
+static CniOperation *next_operation(CniServer *server)
+{
+	g_autoptr(GHashTable) containers = g_hash_table_new(g_str_hash, g_str_equal);
+
+	for (GList *l = server->operations.head; l; l = l->next)
+		if (may_start(server, l->data, containers))
+			return l->data;
+	return NULL;
+}
+
+static void schedule(gpointer data)
+{
+	CniServer *server = data;
+	CniOperation *op;
+
+	while ((op = next_operation(server))) {
+		server->running += is_limited(op);
+		cni_operation_start(op);
+	}
+}
+
+/* ---- what the runtime asks for beside ADD, DEL and CHECK ---- */
+
+typedef struct {
+	CniServer *server;
+	const CniRequest *request;
+} Collect;
+
+static gboolean is_valid(const CniRequest *request, const CniAttachment *attachment)
+{
+	for (guint i = 0; i < request->valid->len; i++) {
+		const CniAttachmentKey *key = &g_array_index(request->valid, CniAttachmentKey, i);
+
+		if (g_strcmp0(key->container_id, attachment->container_id) == 0 &&
+		    g_strcmp0(key->ifname, attachment->ifname) == 0)
+			return TRUE;
+	}
+	return FALSE;
+}
+
+static gboolean is_worked_on(const CniServer *server, const CniAttachment *attachment)
+{
+	g_autofree char *key = cni_attachment_key(attachment->network, attachment->container_id,
+						  attachment->ifname);
+
+	for (const GList *l = server->operations.head; l; l = l->next)
+		if (g_str_equal(((CniOperation *)l->data)->key, key))
+			return TRUE;
+	return FALSE;
+}
+
+static void undo_queue(CniServer *server, const CniAttachment *attachment)
+{
+	if (!is_worked_on(server, attachment))
+		leftover_add(server,
+			     cni_operation_new_undo(server->cni, attachment, operation_done));
+}
+
+static void collect(CniAttachment *attachment, gpointer data)
+{
+	const Collect *gc = data;
+
+	if (g_strcmp0(attachment->network, gc->request->network) == 0 &&
+	    !is_valid(gc->request, attachment))
+		undo_queue(gc->server, attachment);
+}
+
+/* Answered at once: what is collected is on the disk as such already, and is tried until it is done. */
+static void gc(CniServer *server, RdmadMessagePeer *peer, const CniRequest *request)
+{
+	Collect data = { server, request };
+
+	cni_journal_foreach(server->cni->journal, collect, &data);
+	schedule_soon(server);
+	peer_answer(peer, 0, NULL);
+}
+
+static void version(RdmadMessagePeer *peer, const CniRequest *request)
+{
+	g_autofree char *list = g_strjoinv("\",\"", (char **)cni_versions);
+	g_autofree char *text =
+		g_strdup_printf("{\"cniVersion\":\"%s\",\"supportedVersions\":[\"%s\"]}",
+				cni_versions[request->version], list);
+
+	peer_answer(peer, 0, text);
+}
+
+/* ---- ADD, DEL, CHECK ---- */
+
+static void overtake(CniServer *server, const char *key)
+{
+	for (const GList *l = server->operations.head; l; l = l->next) {
+		CniOperation *op = l->data;
+
+		if (g_str_equal(op->key, key))
+			cni_operation_cancel(op, "a DEL of the same attachment came");
+	}
+}
+
+static void operation_add(CniServer *server, RdmadMessagePeer *peer, CniRequest *request, int netns,
+			  const RdmadNetnsId *id)
+{
+	CniOperation *op = cni_operation_new(server->cni, request, netns, id, operation_done);
+
+	op->peer = peer;
+	if (request->command == CNI_DEL)
+		overtake(server, op->key);
+	g_queue_push_tail(&server->operations, op);
+	schedule_soon(server);
+}
+
+/* The pod has the NICs of the host already. */
+static void host_network(CniServer *server, RdmadMessagePeer *peer, const CniRequest *request)
+{
+	g_autofree char *pod = request->pod_name ? g_strconcat(request->pod_namespace, "/",
+							       request->pod_name, NULL)
+						 : NULL;
+	const RdmadLogFields about = { .pod = pod };
+	g_autofree char *text = request->command == CNI_ADD
+					? cni_result_text(request->previous, request->version)
+					: NULL;
+
+	cni_stats_host_network(server->cni->stats);
+	rdmad_event_log_post(
+		rdmad_module_event_log(server->cni->self), RDMAD_LOG_NOTICE, "cni-host-network",
+		&about, "container %.12s has the network of the host, and gets no NIC of its own",
+		request->container_id);
+	peer_answer(peer, 0, text);
+}
+
+/* TRUE: `fd` is the namespace, or -1 where none is needed. */
+static gboolean netns_take(const CniRequest *request, RdmadMessage *message, gboolean has_netns,
+			   int *fd, RdmadNetnsId *id, GError **error)
+{
+	g_autoptr(GError) why = NULL;
+
+	*fd = -1;
+	*id = (RdmadNetnsId){ 0 };
+	if (has_netns && rdmad_netns_check(message->fds[0], id, &why)) {
+		*fd = rdmad_steal_fd(&message->fds[0]);
+		return TRUE;
+	}
+	return request->command == CNI_DEL || cni_refuse(error, CNI_ERROR_NETNS, "CNI_NETNS: %s",
+							 why ? why->message : "there is none");
+}
+
+static gboolean is_of_host(const RdmadMessage *message, gboolean has_netns)
+{
+	rdmad_autofd int own = -1;
+	RdmadNetnsId id, host;
+	struct stat st;
+
+	if (!has_netns || fstat(message->fds[0], &st) < 0)
+		return FALSE;
+	id = (RdmadNetnsId){ st.st_dev, st.st_ino };
+	own = rdmad_netns_open_own(&host, NULL);
+	return own >= 0 && rdmad_netns_id_equal(&id, &host);
+}
+
+static gboolean queue_check(const CniServer *server, const CniRequest *request, GError **error)
+{
+	const guint max = (guint)(server->cni->settings->requests + server->cni->settings->queue);
+
+	return request->command == CNI_DEL || server->operations.length < max ||
+	       cni_refuse(error, CNI_ERROR_TRY_AGAIN, "%u requests are waiting already", max);
+}
+
+static void dispatch(CniServer *server, RdmadMessagePeer *peer, CniRequest *request,
+		     RdmadMessage *message, gboolean has_netns)
+{
+	g_autoptr(CniRequest) mine = request;
+	g_autoptr(GError) error = NULL;
+	RdmadNetnsId id;
+	int fd;
+
+	if (request->command == CNI_GC)
+		gc(server, peer, request);
+	else if (request->command == CNI_VERSION)
+		version(peer, request);
+	else if (request->command == CNI_STATUS)
+		peer_answer(peer, 0, NULL);
+	else if (request->command != CNI_DEL && request->previous && is_of_host(message, has_netns))
+		host_network(server, peer, request);
+	else if (!queue_check(server, request, &error) ||
+		 !netns_take(request, message, has_netns, &fd, &id, &error))
+		peer_answer_error(peer, error, request->version);
+	else
+		operation_add(server, peer, g_steal_pointer(&mine), fd, &id);
+}
+
+/* ---- the socket ---- */
+
+static void peer_message(RdmadMessagePeer *peer, RdmadMessage *message, gpointer data)
+{
+	CniServer *server = data;
+	g_auto(CniMessage) read = { 0 };
+	g_autoptr(CniRequest) request = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (!cni_message_read(message->bytes, message->size, message->fds, message->n_fds, &read,
+			      &error)) {
+		peer_answer_error(peer, error, CNI_NEWEST);
+		return;
+	}
+	request = cni_request_parse(read.environment, read.environment_length, read.input,
+				    read.input_length, &error);
+	if (error)
+		peer_answer_error(peer, error, request->version);
+	else
+		dispatch(server, peer, g_steal_pointer(&request), message, read.has_netns);
+}
+
+static void peer_gone(RdmadMessagePeer *peer, gpointer data)
+{
+	CniServer *server = data;
+
+	for (const GList *l = server->operations.head; l; l = l->next) {
+		CniOperation *op = l->data;
+
+		if (op->peer != peer)
+			continue;
+		op->peer = NULL;
+		cni_operation_cancel(op, "the caller hung up");
+	}
+}
+
+static const RdmadMessageOps peer_ops = { peer_message, peer_gone };
+
+/* ---- what is left of before ---- */
+
+/* The namespace of the record, if it is still that: -1 if not. */
+static int spooled_netns(const Cni *cni, const CniMessage *read, const CniRequest *request,
+			 RdmadNetnsId *id)
+{
+	rdmad_autofd int fd = -1;
+
+	*id = (RdmadNetnsId){ (dev_t)read->netns_device, (ino_t)read->netns_inode };
+	if (!request->netns || g_strcmp0(read->boot_id, cni->boot) != 0)
+		return -1;
+	fd = rdmad_netns_open(request->netns, NULL, NULL);
+	return rdmad_steal_fd(&fd);
+}
+
+/* A record of another boot or namespace than the attachment that is there now is of an earlier one. */
+static gboolean spooled_is_old(const Cni *cni, const CniMessage *read, const CniOperation *op)
+{
+	const CniAttachment *had = cni_journal_lookup(cni->journal, op->key);
+
+	return had && ((had->boot && g_strcmp0(read->boot_id, had->boot) != 0 &&
+			g_strcmp0(had->boot, cni->boot) == 0) ||
+		       (read->netns_inode && (read->netns_inode != had->netns_id.inode ||
+					      read->netns_device != had->netns_id.device)));
+}
+
+/* NULL: there was nothing to do, or nothing that could be read. */
+static CniOperation *spooled_operation(CniServer *server, const char *name)
+{
+	Cni *cni = server->cni;
+	g_auto(CniMessage) read = { 0 };
+	g_autoptr(CniRequest) request = NULL;
+	g_autoptr(GError) error = NULL;
+	CniOperation *op;
+	RdmadNetnsId id;
+	int fd;
+
+	if (!cni_spool_read(cni->spool_dir, name, &read, &error)) {
+		rdmad_warn("%s: %s", name, error->message);
+		g_hash_table_add(server->failed, g_strdup(name));
+		return NULL;
+	}
+	request = cni_request_parse(read.environment, read.environment_length, read.input,
+				    read.input_length, &error);
+	if (error || request->command != CNI_DEL) {
+		rdmad_warn("spooled DEL %s: %s", name, error ? error->message : "it is none");
+		cni_spool_remove(cni->spool_dir, name, NULL);
+		return NULL;
+	}
+	fd = spooled_netns(cni, &read, request, &id);
+	op = cni_operation_new(cni, g_steal_pointer(&request), fd, &id, operation_done);
+	op->spooled = g_strdup(name);
+	if (!spooled_is_old(cni, &read, op))
+		return op;
+	cni_operation_free(op);
+	cni_spool_remove(cni->spool_dir, name, NULL);
+	return NULL;
+}
+
+typedef struct {
+	CniServer *server;
+	gboolean at_start;
+} Reconcile;
+
+static gboolean is_over(const CniAttachment *attachment, const Reconcile *reconcile)
+{
+	rdmad_autofd int fd = -1;
+
+	if (attachment->state != CNI_STATE_DONE || !attachment->netns)
+		return TRUE;
+	fd = cni_attachment_open_netns(attachment, reconcile->server->cni->boot);
+	return fd < 0;
+}
+
+static void attach_again(Cni *cni, const CniAttachment *attachment)
+{
+	for (guint i = 0; i < attachment->nics->len; i++) {
+		const CniNic *nic = attachment->nics->pdata[i];
+		const RdmadAttachment made = { attachment->netns, nic->ifname, nic->rdma_device,
+					       nic->addresses, nic->gid_index };
+
+		if (nic->allocation)
+			rdmad_allocations_attach(rdmad_module_allocations(cni->self),
+						 nic->allocation, &made, NULL);
+	}
+}
+
+static void reconcile_one(CniAttachment *attachment, gpointer data)
+{
+	const Reconcile *reconcile = data;
+
+	if (is_worked_on(reconcile->server, attachment))
+		return;
+	if (is_over(attachment, reconcile))
+		undo_queue(reconcile->server, attachment);
+	else if (reconcile->at_start)
+		attach_again(reconcile->server->cni, attachment);
+}
+
+void cni_server_reconcile(CniServer *server, gboolean at_start)
+{
+	Reconcile reconcile = { server, at_start };
+
+	cni_journal_foreach(server->cni->journal, reconcile_one, &reconcile);
+	schedule_soon(server);
+}
+
+static void again(gpointer data)
+{
+	CniServer *server = data;
+
+	g_hash_table_remove_all(server->failed);
+	cni_server_reconcile(server, FALSE);
+	/* Without an ADD as well. */
+	leftovers_are_tried(server);
+}
+
+void cni_server_hint(CniServer *server)
+{
+	if (!rdmad_event_armed(server->again))
+		rdmad_event_arm(server->again, CHANGED_MS);
+}
+
+/* ---- life ---- */
+
+CniServer *cni_server_new(Cni *cni, GError **error)
+{
+	static const RdmadMessageLimits limits = { .fds_max = 2,
+						   .peers_max = PEERS_MAX,
+						   .deadline_ms = SEND_MS };
+	RdmadLoop *loop = rdmad_module_loop(cni->self);
+	CniServer *server = g_new0(CniServer, 1);
+
+	server->cni = cni;
+	server->path = cni->settings->socket ? g_strdup(cni->settings->socket)
+					     : g_build_filename(rdmad_module_run_dir(cni->self),
+								"cni.sock", NULL);
+	g_queue_init(&server->operations);
+	server->failed = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	server->again = rdmad_loop_add_timer(loop, cni->self, again, server);
+	server->schedule = rdmad_loop_add_timer(loop, cni->self, schedule, server);
+	server->socket = rdmad_message_server_new(loop, cni->self, server->path, &limits, &peer_ops,
+						  server, error);
+	if (server->socket)
+		return server;
+	cni_server_free(server);
+	return NULL;
+}
+
+void cni_server_free(CniServer *server)
+{
+	if (!server)
+		return;
+	rdmad_message_server_free(server->socket);
+	g_queue_clear_full(&server->operations, (GDestroyNotify)cni_operation_free);
+	g_hash_table_unref(server->failed);
+	rdmad_event_free(server->again);
+	rdmad_event_free(server->schedule);
+	g_free(server->path);
+	g_free(server);
+}
+
+guint cni_server_running(const CniServer *server)
+{
+	guint n = 0;
+
+	for (const GList *l = server->operations.head; l; l = l->next)
+		n += ((CniOperation *)l->data)->is_running;
+	return n;
+}
+
+guint cni_server_waiting(const CniServer *server)
+{
+	return server->operations.length - cni_server_running(server);
+}
+
+guint cni_server_spooled(const CniServer *server)
+{
+	g_auto(GStrv) names = cni_spool_list(server->cni->spool_dir);
+
+	return names ? g_strv_length(names) : 0;
+}
+
+const char *cni_server_path(const CniServer *server)
+{
+	return server->path;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What rdmad-cni and the module say to each other
+ *
+ * One request and one answer a connection, each a message of a SOCK_SEQPACKET socket, in the byte
+ * order of the machine that both run on.  Includes the C library only: the shim has nothing else.
+ *
+ * Request: CniMessageHead, the environment ("NAME=value", a NUL behind each), the standard input.
+ * Its descriptors are, where the flags say so, the network namespace and a memory file with the
+ * standard input, in this order.
+ *
+ * Answer: CniAnswerHead and what goes to standard output, or a memory file with it.
+ *
+ * Spooled DEL: CniSpoolHead, the environment, the standard input.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#define CNI_MESSAGE_MAGIC   0x434d4452u /* "RDMC" */
+#define CNI_SPOOL_MAGIC	    0x53434452u /* "RDCS" */
+#define CNI_MESSAGE_VERSION 1u
+
+/* What does not fit into one message with the environment is handed over as a file. */
+#define CNI_MESSAGE_INLINE_MAX 49152u
+#define CNI_MESSAGE_SIZE_MAX   131072u
+
+#define CNI_SHIM_ENVIRONMENT_MAX 65536u
+#define CNI_SHIM_INPUT_MAX	 1048576u
+
+enum {
+	CNI_MESSAGE_HAS_NETNS = 1,
+	CNI_MESSAGE_IN_FILE = 2,
+};
+
+typedef struct {
+	uint32_t magic;
+	uint16_t version, flags;
+	uint32_t environment, input; /* bytes */
+} CniMessageHead;
+
+typedef struct {
+	uint32_t magic;
+	uint16_t version, flags;
+	uint32_t status; /* of the plugin: 0, or 1 with an error on standard output */
+	uint32_t output; /* bytes */
+} CniAnswerHead;
+
+/* In files named by 32 hexadecimal digits; others in that directory are none. */
+typedef struct {
+	uint32_t magic;
+	uint16_t version, flags;
+	uint32_t environment, input;
+	uint64_t netns_device, netns_inode; /* 0, 0: the DEL came without a namespace */
+	char boot_id[40];
+	uint64_t sum; /* FNV-1a of the head, with 0 here, and of what follows it */
+} CniSpoolHead;

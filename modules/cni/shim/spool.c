@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A record is written beside its name, flushed, renamed, and its directory flushed, before the runtime is
+ * told that the DEL is done.  Its name is made of what it is to undo, so that a repeated DEL is one
+ * record, and that of the same container with another namespace is another.
+ */
+#include "shim/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BOOT_ID "/proc/sys/kernel/random/boot_id"
+
+static void boot_id_read(char *boot_id)
+{
+	const int fd = open(BOOT_ID, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, boot_id, 36);
+
+	boot_id[n < 0 ? 0 : n] = '\0';
+	if (fd >= 0)
+		close(fd);
+}
+
+static uint64_t variable_sum(uint64_t sum, const char *name)
+{
+	const char *value = getenv(name);
+
+	return fnv(sum, value ? value : "", value ? strlen(value) + 1 : 1);
+}
+
+static void name_make(const ShimRequest *request, char name[SPOOL_NAME_SIZE])
+{
+	const uint64_t key = variable_sum(variable_sum(FNV_BEGIN, "CNI_CONTAINERID"), "CNI_IFNAME");
+	const uint64_t netns[] = { request->netns_device, request->netns_inode };
+	/* The network's name is in its configuration, which differs with prevResult too. */
+	const uint64_t rest =
+		fnv(fnv(key, request->input, request->input_size), netns, sizeof(netns));
+
+	snprintf(name, SPOOL_NAME_SIZE, "%016llx%016llx", (unsigned long long)key,
+		 (unsigned long long)rest);
+}
+
+/* With those above it: nothing of rdmad may have run on this host yet. */
+static int directory_make(const char *directory)
+{
+	char path[PATH_MAX];
+	const size_t length = strlen(directory);
+
+	errno = ENAMETOOLONG;
+	if (length >= sizeof(path))
+		return -1;
+	memcpy(path, directory, length + 1);
+	for (size_t i = 1; i <= length; i++) {
+		if (directory[i] != '/' && directory[i] != '\0')
+			continue;
+		path[i] = '\0';
+		if (mkdir(path, 0700) < 0 && errno != EEXIST)
+			return -1;
+		path[i] = directory[i];
+	}
+	return 0;
+}
+
+static int directory_open(const char *directory)
+{
+	if (directory_make(directory) < 0)
+		return -1;
+	return open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static int record_put(int fd, const ShimRequest *request)
+{
+	CniSpoolHead head = { .magic = CNI_SPOOL_MAGIC,
+			      .version = CNI_MESSAGE_VERSION,
+			      .environment = request->environment_size,
+			      .input = request->input_size,
+			      .netns_device = request->netns_device,
+			      .netns_inode = request->netns_inode };
+
+	boot_id_read(head.boot_id);
+	head.sum = fnv(FNV_BEGIN, &head, sizeof(head));
+	head.sum = fnv(head.sum, request->environment, request->environment_size);
+	head.sum = fnv(head.sum, request->input, request->input_size);
+	if (write_all(fd, &head, sizeof(head)) < 0 ||
+	    write_all(fd, request->environment, request->environment_size) < 0 ||
+	    write_all(fd, request->input, request->input_size) < 0)
+		return -1;
+	return fsync(fd);
+}
+
+/* A failed fsync() is not repeated: the next one would say that all is well. */
+static int record_make(int directory, const char *temporary, const ShimRequest *request)
+{
+	const int fd = openat(directory, temporary,
+			      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int status, errnum;
+
+	if (fd < 0)
+		return -1;
+	status = record_put(fd, request);
+	errnum = errno;
+	if (close(fd) < 0 && status == 0) {
+		status = -1;
+		errnum = errno;
+	}
+	errno = errnum;
+	return status;
+}
+
+static int record_write(int directory, const ShimRequest *request, const char *name)
+{
+	char temporary[SPOOL_NAME_SIZE + 16];
+	int errnum;
+
+	/* One of the same name was left by a process that had our number and is gone. */
+	snprintf(temporary, sizeof(temporary), ".%s.%d", name, (int)getpid());
+	unlinkat(directory, temporary, 0);
+	if (record_make(directory, temporary, request) == 0 &&
+	    renameat(directory, temporary, directory, name) == 0)
+		return fsync(directory);
+	errnum = errno;
+	unlinkat(directory, temporary, 0);
+	errno = errnum;
+	return -1;
+}
+
+int spool_write(const ShimRequest *request, const char *directory, char name[SPOOL_NAME_SIZE])
+{
+	const int fd = directory_open(directory);
+	int status, errnum;
+
+	if (fd < 0)
+		return -1;
+	name_make(request, name);
+	status = record_write(fd, request, name);
+	errnum = errno;
+	close(fd);
+	errno = errnum;
+	return status;
+}
+
+void spool_remove(const char *directory, const char *name)
+{
+	const int fd = directory_open(directory);
+
+	if (fd < 0)
+		return;
+	unlinkat(fd, name, 0);
+	close(fd);
+}

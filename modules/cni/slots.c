@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "slots.h"
+
+#include <rdmad/allocations.h>
+#include <rdmad/inventory.h>
+
+typedef struct {
+	Cni *cni;
+	const CniRequest *request;
+	GArray *slots;
+} Collect;
+
+/* Containers of a pod may share a slot. */
+static gboolean slot_is_there(const GArray *slots, const RdmadAllocation *allocation,
+			      const char *slot_id)
+{
+	for (guint i = 0; i < slots->len; i++) {
+		const CniSlot *slot = &g_array_index(slots, CniSlot, i);
+
+		if (g_str_equal(slot->resource, allocation->resource) &&
+		    g_str_equal(slot->slot_id, slot_id))
+			return TRUE;
+	}
+	return FALSE;
+}
+
+static void allocation_collect(const RdmadAllocation *allocation, gpointer data)
+{
+	Collect *collect = data;
+	RdmadInventory *inventory = rdmad_module_inventory(collect->cni->self);
+
+	if (g_strcmp0(allocation->pod_namespace, collect->request->pod_namespace) != 0 ||
+	    g_strcmp0(allocation->pod_name, collect->request->pod_name) != 0)
+		return;
+	for (guint i = 0; allocation->slots[i]; i++) {
+		const CniSlot slot = { allocation->id, allocation->resource, allocation->slots[i],
+				       rdmad_inventory_lookup(inventory, allocation->devices[i]),
+				       cni_mode_parse(allocation->mode) };
+
+		if (slot.device && !slot_is_there(collect->slots, allocation, allocation->slots[i]))
+			g_array_append_val(collect->slots, slot);
+	}
+}
+
+GArray *cni_slots_of(Cni *cni, const CniRequest *request)
+{
+	Collect collect = { cni, request, g_array_new(FALSE, TRUE, sizeof(CniSlot)) };
+
+	if (request->pod_namespace && request->pod_name)
+		rdmad_allocations_foreach(rdmad_module_allocations(cni->self), allocation_collect,
+					  &collect);
+	return collect.slots;
+}
+
+/* Also those that are being made or undone: the NIC is where the last step left it. */
+static void uses_collect(CniAttachment *attachment, gpointer data)
+{
+	GArray *uses = data;
+
+	for (guint i = 0; i < attachment->nics->len; i++) {
+		const CniNic *nic = attachment->nics->pdata[i];
+		const CniUse use = { attachment->container_id, nic->ifname, nic->device_id,
+				     nic->slot_id, nic->mode };
+
+		g_array_append_val(uses, use);
+	}
+}
+
+GPtrArray *cni_slots_choose(Cni *cni, const CniRequest *request, const GArray *slots,
+			    const GPtrArray *entries, GPtrArray *devices, GError **error)
+{
+	RdmadInventory *inventory = rdmad_module_inventory(cni->self);
+	g_autoptr(GArray) uses = g_array_new(FALSE, TRUE, sizeof(CniUse));
+	CniChoiceInput input = { .settings = cni->settings,
+				 .request = request,
+				 .slots = (const CniSlot *)(gpointer)slots->data,
+				 .n_slots = slots->len };
+
+	for (guint i = 0; i < rdmad_inventory_count(inventory); i++)
+		g_ptr_array_add(devices,
+				(gpointer)rdmad_device_ref(rdmad_inventory_nth(inventory, i)));
+	cni_journal_foreach(cni->journal, uses_collect, uses);
+	input.devices = (const RdmadDevice *const *)devices->pdata;
+	input.n_devices = devices->len;
+	input.uses = (const CniUse *)(gpointer)uses->data;
+	input.n_uses = uses->len;
+	return cni_choose(&input, entries, error);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <rdmad/error.h>
+#include <rdmad/fd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shim/io.h"
+#include "shim/message.h"
+
+#define NAMES_MAX  65536u
+#define RECORD_MAX (sizeof(CniSpoolHead) + CNI_SHIM_ENVIRONMENT_MAX + CNI_SHIM_INPUT_MAX)
+
+char **cni_spool_list(const char *directory)
+{
+	GDir *dir = g_dir_open(directory, 0, NULL);
+	GPtrArray *names = g_ptr_array_new();
+	const char *name;
+
+	while (dir && names->len < NAMES_MAX && (name = g_dir_read_name(dir)))
+		if (cni_spooled_name_check(name))
+			g_ptr_array_add(names, g_strdup(name));
+	if (dir)
+		g_dir_close(dir);
+	g_ptr_array_add(names, NULL);
+	return (char **)g_ptr_array_free(names, FALSE);
+}
+
+gboolean cni_spool_read(const char *directory, const char *name, CniMessage *message,
+			GError **error)
+{
+	g_autofree char *path = g_build_filename(directory, name, NULL);
+	rdmad_autofd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	g_autofree guint8 *bytes = NULL;
+	struct stat st;
+	gsize had = 0;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return rdmad_error_errno(error, errno, "cannot read %s", path);
+	if (!S_ISREG(st.st_mode) || st.st_size > (off_t)RECORD_MAX) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s is no record", path);
+		return FALSE;
+	}
+	bytes = g_malloc((gsize)st.st_size + 1);
+	while (had < (gsize)st.st_size) {
+		const ssize_t n = read(fd, bytes + had, (gsize)st.st_size - had);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return rdmad_error_errno(error, errno, "cannot read %s", path);
+		if (!n)
+			break;
+		had += (gsize)n;
+	}
+	return cni_spooled_read(bytes, had, message, error);
+}
+
+gboolean cni_spool_remove(const char *directory, const char *name, GError **error)
+{
+	g_autofree char *path = g_build_filename(directory, name, NULL);
+
+	return unlink(path) == 0 || errno == ENOENT ||
+	       rdmad_error_errno(error, errno, "cannot remove %s", path);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "undo.h"
+
+#include <rdmad/allocations.h>
+#include <rdmad/error.h>
+#include <rdmad/log.h>
+
+#include "error.h"
+#include "ipam/ipam.h"
+
+typedef struct {
+	Cni *cni;
+	CniAttachment *attachment;
+	gboolean has_netns, is_left;
+	guint nic; /* whose IPAM DEL is next */
+	CniUndoDone done;
+	gpointer data;
+} Undo;
+
+static void undo_end(Undo *undo, const GError *error)
+{
+	undo->done(error, undo->data);
+	g_free(undo);
+}
+
+/* ---- the journal and the allocations ---- */
+
+static void detach(Cni *cni, const CniAttachment *attachment)
+{
+	for (guint i = 0; i < attachment->nics->len; i++) {
+		const CniNic *nic = attachment->nics->pdata[i];
+		g_autoptr(GError) error = NULL;
+
+		if (nic->allocation &&
+		    !rdmad_allocations_detach(rdmad_module_allocations(cni->self), nic->allocation,
+					      attachment->netns, nic->ifname, &error) &&
+		    !g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND))
+			rdmad_warn("%s of %s: %s", nic->ifname, attachment->container_id,
+				   error->message);
+	}
+}
+
+static void removed(const GError *error, gpointer data)
+{
+	undo_end(data, error);
+}
+
+static void finish(Undo *undo)
+{
+	detach(undo->cni, undo->attachment);
+	if (!undo->is_left) {
+		cni_journal_remove(undo->cni->journal, undo->attachment, removed, undo);
+		return;
+	}
+	undo->attachment->state = CNI_STATE_LEFT;
+	cni_journal_write(undo->cni->journal, undo->attachment, removed, undo);
+}
+
+/* ---- IPAM ---- */
+
+static void ipam_next(Undo *undo);
+
+static void ipam_done(CniResult *result, const GError *error, gpointer data)
+{
+	Undo *undo = data;
+
+	if (error) {
+		undo_end(undo, error);
+		return;
+	}
+	((CniNic *)undo->attachment->nics->pdata[undo->nic])->ipam = FALSE;
+	undo->nic++;
+	ipam_next(undo);
+}
+
+static void ipam_next(Undo *undo)
+{
+	const GPtrArray *nics = undo->attachment->nics;
+	g_autoptr(GError) error = NULL;
+	CniIpamCall call = { .self = undo->cni->self,
+			     .settings = undo->cni->settings,
+			     .command = CNI_DEL,
+			     .attachment = undo->attachment,
+			     .netns = undo->has_netns ? undo->attachment->netns : NULL };
+
+	while (undo->nic < nics->len && !((CniNic *)nics->pdata[undo->nic])->ipam)
+		undo->nic++;
+	if (undo->nic == nics->len) {
+		finish(undo);
+		return;
+	}
+	call.ifname = ((CniNic *)nics->pdata[undo->nic])->ifname;
+	if (!cni_ipam_start(&call, ipam_done, undo, &error))
+		undo_end(undo, error);
+}
+
+/* ---- steps ---- */
+
+static void steps_done(const RdmadExecutorReport *report, const GError *error, gpointer data)
+{
+	Undo *undo = data;
+
+	cni_stats_report(undo->cni->stats, report);
+	if (g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_GONE)) {
+		rdmad_warn("%s of container %.12s: %s", undo->attachment->ifname,
+			   undo->attachment->container_id, error->message);
+		undo->is_left = TRUE;
+	} else if (error) {
+		undo_end(undo, error);
+		return;
+	}
+	ipam_next(undo);
+}
+
+void cni_undo_start(Cni *cni, CniAttachment *attachment, int netns, CniUndoDone done, gpointer data)
+{
+	Undo *undo = g_new0(Undo, 1);
+	g_autoptr(GError) error = NULL;
+
+	*undo = (Undo){ .cni = cni,
+			.attachment = attachment,
+			.has_netns = netns >= 0,
+			.done = done,
+			.data = data };
+	/* Another boot made the NICs again; only what IPAM wrote has lasted. */
+	if (!attachment->steps || g_strcmp0(attachment->boot, cni->boot) != 0)
+		ipam_next(undo);
+	else if (!rdmad_executor_run(cni->executor, RDMAD_EXECUTE_UNDO, attachment->steps, netns,
+				     steps_done, undo, &error))
+		undo_end(undo, error);
+}

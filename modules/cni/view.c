@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "view.h"
+
+static void link_clear(gpointer data)
+{
+	CniViewLink *link = data;
+
+	g_free(link->name);
+	g_strfreev(link->altnames);
+	g_free(link->kind);
+	g_free(link->pci);
+}
+
+static void route_clear(gpointer data)
+{
+	g_free(((CniViewRoute *)data)->route.link);
+}
+
+static void rule_clear(gpointer data)
+{
+	RdmadStepRule *rule = data;
+
+	g_free(rule->iif);
+	g_free(rule->oif);
+}
+
+static void vf_clear(gpointer data)
+{
+	CniViewVf *vf = data;
+
+	g_free(vf->pf);
+	g_free(vf->pci);
+}
+
+static GArray *list_new(guint size, GDestroyNotify clear)
+{
+	GArray *list = g_array_new(FALSE, TRUE, size);
+
+	g_array_set_clear_func(list, clear);
+	return list;
+}
+
+CniView *cni_view_new(void)
+{
+	CniView *view = g_new0(CniView, 1);
+
+	view->links = list_new(sizeof(CniViewLink), link_clear);
+	view->addresses = rdmad_step_addresses_new();
+	view->routes = list_new(sizeof(CniViewRoute), route_clear);
+	view->rules = list_new(sizeof(RdmadStepRule), rule_clear);
+	view->neighbours = rdmad_step_neighbours_new();
+	view->sysctls = rdmad_step_sysctls_new();
+	view->vfs = list_new(sizeof(CniViewVf), vf_clear);
+	return view;
+}
+
+void cni_view_free(CniView *view)
+{
+	if (!view)
+		return;
+	g_array_unref(view->links);
+	g_array_unref(view->addresses);
+	g_array_unref(view->routes);
+	g_array_unref(view->rules);
+	g_array_unref(view->neighbours);
+	g_array_unref(view->sysctls);
+	g_array_unref(view->vfs);
+	g_free(view);
+}
+
+const CniViewLink *cni_view_link(const CniView *view, const char *name)
+{
+	for (guint i = 0; i < view->links->len; i++) {
+		const CniViewLink *link = &g_array_index(view->links, CniViewLink, i);
+
+		if (g_str_equal(link->name, name) ||
+		    (link->altnames && g_strv_contains((const char *const *)link->altnames, name)))
+			return link;
+	}
+	return NULL;
+}
+
+const CniViewVf *cni_view_vf(const CniView *view, const char *pci)
+{
+	for (guint i = 0; i < view->vfs->len; i++) {
+		const CniViewVf *vf = &g_array_index(view->vfs, CniViewVf, i);
+
+		if (g_strcmp0(vf->pci, pci) == 0)
+			return vf;
+	}
+	return NULL;
+}
+
+const char *cni_view_sysctl(const CniView *view, const char *path)
+{
+	for (guint i = 0; i < view->sysctls->len; i++) {
+		const RdmadStepSysctl *sysctl = &g_array_index(view->sysctls, RdmadStepSysctl, i);
+
+		if (g_str_equal(sysctl->path, path))
+			return sysctl->value;
+	}
+	return NULL;
+}
+
+gboolean cni_view_table_is_used(const CniView *view, guint32 table)
+{
+	for (guint i = 0; i < view->routes->len; i++)
+		if (g_array_index(view->routes, CniViewRoute, i).route.table == table)
+			return TRUE;
+	for (guint i = 0; i < view->rules->len; i++)
+		if (g_array_index(view->rules, RdmadStepRule, i).table == table)
+			return TRUE;
+	return FALSE;
+}
+
+gboolean cni_view_has_default_route(const CniView *view, int family, const char *link)
+{
+	for (guint i = 0; i < view->routes->len; i++) {
+		const RdmadStepRoute *route = &g_array_index(view->routes, CniViewRoute, i).route;
+
+		if (route->to.family == family && route->to.prefix == 0 &&
+		    route->table == RDMAD_ROUTE_TABLE_MAIN &&
+		    (!link || g_strcmp0(route->link, link) == 0))
+			return TRUE;
+	}
+	return FALSE;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is in a network namespace, as plan/ needs it
+ *
+ * Of the host: the NICs of the request, what stands on them, their PFs' virtual functions.  Of the
+ * pod: everything.  Whoever looks fills it in; a plan is made of it without looking again.
+ */
+#pragma once
+
+#include <rdmad/step.h>
+
+typedef struct {
+	guint32 index;
+	char *name;
+	char **altnames; /* NULL: none */
+	char *kind;	 /* "macvlan", "ipvlan", "vlan", "ipoib", ..; NULL: a NIC itself */
+	guint32 parent;	 /* IFLA_LINK, of this namespace; 0: none */
+	guint32 master;	 /* IFLA_MASTER: its bond or bridge; 0: none */
+	RdmadMac mac;
+	guint32 mtu, max_mtu; /* max_mtu 0: not known */
+	gboolean up;
+	char *pci; /* NULL: none */
+} CniViewLink;
+
+typedef struct {
+	RdmadStepRoute route; /* of the first hop */
+	guint hops;
+} CniViewRoute;
+
+typedef struct {
+	guint32 pf_index;
+	char *pf;
+	guint32 vf;
+	char *pci;
+	RdmadVfState state; /* `set`: what the PF's driver told */
+} CniViewVf;
+
+typedef struct {
+	GArray *links;	    /* of CniViewLink */
+	GArray *addresses;  /* of RdmadStepAddress, with their links */
+	GArray *routes;	    /* of CniViewRoute */
+	GArray *rules;	    /* of RdmadStepRule */
+	GArray *neighbours; /* of RdmadStepNeighbour: the permanent ones */
+	GArray *sysctls;    /* of RdmadStepSysctl: `value` is what it is */
+	GArray *vfs;	    /* of CniViewVf */
+	gboolean has_ipv6;
+} CniView;
+
+CniView *cni_view_new(void);
+void cni_view_free(CniView *view);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CniView, cni_view_free)
+
+/* By its name or an alternative one; NULL: there is none. */
+const CniViewLink *cni_view_link(const CniView *view, const char *name);
+const CniViewVf *cni_view_vf(const CniView *view, const char *pci);
+/* NULL: not known. */
+const char *cni_view_sysctl(const CniView *view, const char *path);
+/* Whether a route or rule is in a table. */
+gboolean cni_view_table_is_used(const CniView *view, guint32 table);
+gboolean cni_view_has_default_route(const CniView *view, int family, const char *link);

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""rdmad with its module cni on a host of a few veth NICs, pods that are network namespaces, and libcni's part.
+
+The test runs again in network and mount namespaces of its own; the RDMA devices are those of a recorded
+machine, whose interfaces are made as veth.  usage of the tests that import it: test-X.py RDMAD MODULE-DIR
+RDMAD-CNI [TEST...]
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS)]
+sys.dont_write_bytecode = True
+
+import tap  # noqa: E402,F401
+
+RDMAD, MODULES, SHIM = sys.argv[1:4]
+INSTRUMENTED = b"__asan_init" in open(RDMAD, "rb").read()
+PATIENCE = 60 if INSTRUMENTED else 20
+SLOW = bool(os.environ.get("RDMAD_TEST_SLOW"))
+PLUGINS = "/usr/lib/cni"
+NICS = ("enp24s0np0", "enp42s0np0")     # of the machine
+
+
+def enter_private_host():
+    """Never returns the first time."""
+    if os.environ.get("RDMAD_CNI_HOST") == "private":
+        subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+        os.makedirs("/run/netns", exist_ok=True)
+        subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run/netns"], check=True)
+        os.makedirs("/var/lib/cni", exist_ok=True)
+        subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/var/lib/cni"], check=True)
+        return
+    if os.geteuid() != 0:
+        print("1..0 # SKIP network namespaces need root")
+        sys.exit(0)
+    os.environ["RDMAD_CNI_HOST"] = "private"
+    os.execvp("unshare", ["unshare", "--mount", "--net", sys.executable, *sys.argv])
+
+
+def run(*command, netns=None, check=True):
+    words = [*(["ip", "netns", "exec", netns] if netns else []), *command]
+    return subprocess.run(words, check=check, capture_output=True, text=True).stdout
+
+
+def ip(*words, netns=None):
+    text = run("ip", *(["-n", netns] if netns else []), "-j", *words)
+    return json.loads(text) if text.strip() else []
+
+
+def link(name, netns=None):
+    try:
+        return ip("-d", "addr", "show", "dev", name, netns=netns)[0]
+    except subprocess.CalledProcessError:
+        return None
+
+
+def addresses(name, netns=None):
+    found = link(name, netns)
+    return sorted(f"{a['local']}/{a['prefixlen']}" for a in found["addr_info"] if a["scope"] == "global") \
+        if found else None
+
+
+def until(condition, what, patience=PATIENCE):
+    end = time.monotonic() + patience
+    while time.monotonic() < end:
+        if condition():
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"waited in vain for {what}")
+
+
+class Failure(Exception):
+    def __init__(self, answer, errors):
+        super().__init__(f"{answer} {errors}")
+        self.code = answer.get("code") if isinstance(answer, dict) else None
+        self.message = answer.get("msg", "") if isinstance(answer, dict) else ""
+
+
+class CniCase(unittest.TestCase):
+    CONFIG = ""     # of the module
+    NETWORK = {"cniVersion": "1.0.0", "name": "rdma", "type": "rdmad-cni"}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.machine = tempfile.mkdtemp(prefix="rdmad-machine-")
+        cls.addClassCleanup(shutil.rmtree, cls.machine)
+        subprocess.run([TESTS / "machines/expand", "gpu-8rail", cls.machine], check=True,
+                       stdout=subprocess.DEVNULL)
+
+    def setUp(self):
+        self.dir = Path(tempfile.mkdtemp(prefix="rdmad-cni-"))
+        self.addCleanup(shutil.rmtree, self.dir)
+        shutil.rmtree("/var/lib/cni/networks", ignore_errors=True)
+        self.daemon = None
+        self.addCleanup(self.end_daemon)
+        self.pods = set()
+        self.addCleanup(self.remove_pods)
+        self.nics = {}
+        self.addCleanup(self.remove_nics)
+        for number in (0, 1):
+            self.make_nic(number)
+
+    # ---- the host ----
+
+    def make_nic(self, number):
+        name = NICS[number]
+        device = os.path.realpath(f"{self.machine}/sys/class/net/{name}/device")
+        run("ip", "link", "add", name, "type", "veth", "peer", "name", f"wire{number}")
+        run("ip", "link", "set", name, "mtu", "4200")
+        run("ip", "link", "set", f"wire{number}", "mtu", "4200", "up")
+        run("ip", "link", "property", "add", "dev", name, "altname", f"rail{number}")
+        run("ip", "addr", "add", f"198.51.{number}.7/24", "dev", name)
+        run("ip", "link", "set", name, "up")
+        run("ip", "route", "add", f"203.0.{number}.0/24", "via", f"198.51.{number}.1", "dev", name)
+        Path(f"/proc/sys/net/ipv4/conf/{name}/arp_ignore").write_text("1")
+        self.nics[name] = os.path.basename(device)
+
+    def remove_nics(self):
+        for name in self.nics:
+            subprocess.run(["ip", "link", "del", name], stderr=subprocess.DEVNULL)
+
+    def snapshot(self):
+        """All of the host's network, without what differs by itself."""
+        links = [{key: entry.get(key) for key in ("ifname", "mtu", "address", "altnames", "operstate", "flags")}
+                 for entry in ip("link")]
+        found = sorted((entry["ifname"], f"{a['local']}/{a['prefixlen']}") for entry in ip("addr")
+                       for a in entry["addr_info"] if a["scope"] == "global")
+        routes = sorted(json.dumps(route, sort_keys=True) for route in ip("route", "show", "table", "all")
+                        if route.get("table") != "local")
+        sysctls = {name: Path(f"/proc/sys/net/ipv4/conf/{name}/arp_ignore").read_text()
+                   for name in self.nics if os.path.exists(f"/proc/sys/net/ipv4/conf/{name}")}
+        return {"links": sorted(links, key=lambda l: l["ifname"]), "addresses": found, "routes": routes,
+                "sysctls": sysctls}
+
+    # ---- pods ----
+
+    def pod(self, name):
+        run("ip", "netns", "add", name)
+        self.pods.add(name)
+        return name
+
+    def remove_pod(self, name):
+        run("ip", "netns", "del", name)
+        self.pods.discard(name)
+
+    def remove_pods(self):
+        for name in list(self.pods):
+            subprocess.run(["ip", "netns", "del", name], stderr=subprocess.DEVNULL)
+
+    # ---- rdmad ----
+
+    def start_daemon(self):
+        config = self.dir / "rdmad.conf"
+        config.write_text("modules = { cni = { carrier_timeout = 0; " + self.CONFIG + """
+            networks = ( { name = "all"; wait_gid = false; prove = false; announce = false; %s } ); }; };
+            """ % self.NETWORKS)
+        with open(self.dir / "log", "a") as log:
+            self.daemon = subprocess.Popen(
+                [RDMAD, "--module=cni", "--module-dir", MODULES, "--config", config, "--sysroot", self.machine,
+                 "--run-dir", self.dir / "run", "--state-dir", self.dir / "state", "--kubelet-dir",
+                 self.dir / "k", "--log-level", "debug"], stdout=log, stderr=log)
+        until(lambda: (self.dir / "run/cni.sock").exists() and self.client("status"), "the daemon")
+
+    NETWORKS = ""
+
+    def client(self, *command):
+        done = subprocess.run([RDMAD, *command, "--json", "--socket", self.dir / "run/rdmad.sock"],
+                              capture_output=True, text=True)
+        return json.loads(done.stdout) if done.returncode == 0 else None
+
+    def end_daemon(self, how=signal.SIGTERM):
+        if not self.daemon:
+            return
+        daemon, self.daemon = self.daemon, None
+        daemon.send_signal(how)
+        status = daemon.wait(PATIENCE)
+        if how == signal.SIGTERM:
+            log = (self.dir / "log").read_text()
+            self.assertEqual(status, 0, log[-3000:])
+            self.assertNotIn("LeakSanitizer", log)
+            self.assertNotIn("left over", log)
+
+    def rows(self):
+        """Of the event log."""
+        import sqlite3
+        base = sqlite3.connect(f"file:{self.dir}/state/rdmad.db?mode=ro&nolock=1", uri=True)
+        try:
+            return base.execute("SELECT container, interface, state FROM module_cni_journal").fetchall()
+        finally:
+            base.close()
+
+    def left(self):
+        return self.module_status().get("attachments")
+
+    def module_status(self):
+        for module in self.client("status")["modules"]:
+            if module["name"] == "cni":
+                return module.get("status", module)
+        return {}
+
+    # ---- the runtime ----
+
+    def environment(self, command, container, netns, ifname, arguments=None):
+        return {"PATH": os.environ["PATH"], "CNI_COMMAND": command, "CNI_CONTAINERID": container or "",
+                "CNI_NETNS": netns or "", "CNI_IFNAME": ifname or "", "CNI_PATH": PLUGINS,
+                **({"CNI_ARGS": arguments} if arguments else {}),
+                "RDMAD_CNI_SOCKET": str(self.dir / "run/cni.sock"),
+                "RDMAD_CNI_SPOOL": str(self.dir / "state/cni-spool"), "RDMAD_CNI_WAIT_MS": "200"}
+
+    def start_plugin(self, command, container, netns, ifname, network, plugin=None):
+        child = subprocess.Popen([plugin or SHIM], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, text=True,
+                                 env=self.environment(command, container, netns, ifname))
+        child.stdin.write(json.dumps(network) if isinstance(network, dict) else network)
+        child.stdin.close()
+        child.stdin = None
+        return child
+
+    def end_plugin(self, child):
+        text, errors = child.communicate(timeout=120)
+        answer = json.loads(text) if text.strip() else None
+        if child.returncode:
+            raise Failure(answer, errors)
+        return answer
+
+    def plugin(self, command, container, netns, ifname, network, plugin=None):
+        return self.end_plugin(self.start_plugin(command, container, netns, ifname, network, plugin))
+
+    def network(self, nic=None, **more):
+        device = {"runtimeConfig": {"deviceID": self.nics[nic]}} if nic else {}
+        return {**self.NETWORK, **device, **more}
+
+    def add(self, container, pod, network, ifname="net1"):
+        return self.plugin("ADD", container, f"/run/netns/{pod}", ifname, network)
+
+    def delete(self, container, pod, network, ifname="net1"):
+        return self.plugin("DEL", container, pod and f"/run/netns/{pod}", ifname, network)
+
+    def check(self, container, pod, network, ifname="net1"):
+        network = {"prevResult": {"cniVersion": network["cniVersion"]}, **network}
+        return self.plugin("CHECK", container, f"/run/netns/{pod}", ifname, network)
+

@@ -1,0 +1,300 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Module cni against the running kernel, with Debian's plugins; what RDMA says is the lab's.
+
+usage: test-cni.py RDMAD MODULE-DIR RDMAD-CNI [TEST...]
+"""
+
+import json
+import os
+import shutil
+import signal
+import sys
+import time
+import unittest
+from pathlib import Path
+
+from cni_case import NICS, PLUGINS, SLOW, CniCase, Failure, addresses, enter_private_host, ip, link, run, tap, until
+
+HOST_LOCAL = {"type": "host-local", "subnet": "192.0.2.0/24", "routes": [{"dst": "10.0.0.0/8", "gw": "192.0.2.1"}]}
+ONE, OTHER = NICS
+
+
+class Shared(CniCase):
+    """One virtual NIC upon one of the host's, as Multus asks for it."""
+
+    def setUp(self):
+        super().setUp()
+        self.start_daemon()
+        self.before = self.snapshot()
+        self.pod("a")
+        self.net = self.network(ONE, ipam=HOST_LOCAL)
+
+    def leases(self):
+        directory = Path("/var/lib/cni/networks/rdma")
+        return [f.name for f in directory.iterdir() if f.name[0].isdigit()] if directory.exists() else []
+
+    def assertNothingLeft(self):
+        until(lambda: self.left() == 0, "the event log to be empty")
+        self.assertEqual(self.snapshot(), self.before)
+        self.assertEqual(self.leases(), [])
+
+    def test_add_gives_a_link_with_addresses_and_delete_takes_it_back(self):
+        result = self.add("c1", "a", self.net)
+        made = link("net1", "a")
+        self.assertEqual(made["linkinfo"]["info_kind"], "macvlan")
+        self.assertEqual((made["mtu"], made["operstate"]), (4200, "UP"))
+        self.assertEqual(addresses("net1", "a"), [result["ips"][0]["address"]])
+        self.assertEqual(result["interfaces"][0]["mac"], made["address"])
+        self.assertEqual(result["interfaces"][0]["sandbox"], "/run/netns/a")
+        rules = [r for r in ip("rule", netns="a") if r.get("table") == "1000"]
+        self.assertEqual(rules[0]["src"], result["ips"][0]["address"].split("/")[0])
+        self.check("c1", "a", self.net)
+        self.delete("c1", "a", self.net)
+        self.assertIsNone(link("net1", "a"))
+        self.assertNothingLeft()
+
+    def test_a_result_is_told_in_the_version_of_the_caller(self):
+        for version in ("0.3.1", "0.4.0", "1.0.0", "1.1.0"):
+            # Debian's IPAM plugins do not know 1.1.0.
+            net = self.network(ONE, cniVersion=version,
+                               runtimeConfig={"deviceID": self.nics[ONE], "ips": ["192.0.2.9/24"]})
+            result = self.add("c1", "a", net)
+            self.assertEqual(result["cniVersion"], version)
+            self.assertEqual("version" in result["ips"][0], version < "1")
+            self.assertEqual("mtu" in result["interfaces"][0], version == "1.1.0")
+            self.delete("c1", "a", net)
+        self.assertNothingLeft()
+
+    def test_delete_may_come_in_any_form(self):
+        for pod in ("a", None):
+            self.add("c1", "a", self.net)
+            for _ in range(3):
+                self.delete("c1", pod, {**self.net, "prevResult": {"cniVersion": "1.0.0"}})
+            self.assertIsNone(link("net1", "a"))
+        self.add("c1", "a", self.net)
+        self.remove_pod("a")
+        Path("/run/netns/plain").write_text("")
+        self.plugin("DEL", "c1", "/run/netns/plain", "net1", self.net)
+        self.delete("never", "gone", self.net)
+        self.assertNothingLeft()
+
+    def test_delete_leaves_what_it_did_not_make(self):
+        run("ip", "link", "add", "net1", "type", "veth", "peer", "name", "x", netns="a")
+        with self.assertRaises(Failure) as refused:
+            self.add("c1", "a", self.net)
+        self.assertEqual(refused.exception.code, 102)
+        self.delete("c1", "a", self.net)
+        self.assertIsNotNone(link("net1", "a"))
+        self.assertNothingLeft()
+
+    def test_an_add_that_is_repeated_gets_the_first_answer(self):
+        first = self.add("c1", "a", self.net)
+        self.assertEqual(self.add("c1", "a", self.net), first)
+        self.assertEqual(len(self.leases()), 1)
+
+    def test_the_same_container_in_another_namespace_replaces_the_first(self):
+        self.add("c1", "a", self.net)
+        self.pod("b")
+        self.add("c1", "b", self.net)
+        self.assertIsNone(link("net1", "a"))
+        self.assertIsNotNone(link("net1", "b"))
+        self.assertEqual(len(self.leases()), 1)
+        self.delete("c1", "a", self.net)        # late, of the one before
+        self.assertIsNotNone(link("net1", "b"))
+
+    def test_an_ipam_plugin_that_fails_leaves_nothing(self):
+        directory = self.dir / "plugins"
+        directory.mkdir()
+        cases = {"fails": ("echo '{\"code\":7,\"msg\":\"no pool\"}'; exit 1", 103),
+                 "talks": ("echo nonsense", 103), "silent": ("exit 1", 103),
+                 "twice": ("echo '{\"cniVersion\":\"1.0.0\",\"ips\":[]}{}'", 103)}
+        for name, (script, code) in cases.items():
+            (directory / name).write_text(f"#!/bin/sh\n[ $CNI_COMMAND = DEL ] && exit 0\n{script}\n")
+            (directory / name).chmod(0o755)
+            with self.subTest(name), self.assertRaises(Failure) as refused:
+                child = self.environment
+                self.environment = lambda *a, **k: {**child(*a, **k), "CNI_PATH": str(directory)}
+                try:
+                    self.add("c1", "a", {**self.net, "ipam": {"type": name}})
+                finally:
+                    self.environment = child
+            self.assertEqual(refused.exception.code, code)
+            self.assertIsNone(link("net1", "a"))
+        self.assertNothingLeft()
+
+    def test_gc_ends_what_is_not_valid(self):
+        for number in range(3):
+            self.pod(f"p{number}")
+            self.add(f"c{number}", f"p{number}", self.net)
+        valid = [{"containerID": "c1", "ifname": "net1"}]
+        for bad in ({}, {"cni.dev/valid-attachments": None}, {"cni.dev/valid-attachments": "c1"}):
+            with self.assertRaises(Failure) as refused:
+                self.plugin("GC", None, None, None, {**self.net, "cniVersion": "1.1.0", **bad})
+            self.assertEqual(refused.exception.code, 7)
+            self.assertEqual(self.left(), 3)
+        self.plugin("GC", None, None, None,
+                    {**self.net, "cniVersion": "1.1.0", "cni.dev/valid-attachments": valid})
+        until(lambda: self.left() == 1, "two attachments to go")
+        self.assertIsNotNone(link("net1", "p1"))
+        self.assertEqual(len(self.leases()), 1)
+
+    def test_status_is_answered(self):
+        self.assertIsNone(self.plugin("STATUS", None, None, None, {**self.net, "cniVersion": "1.1.0"}))
+
+    def test_check_sees_what_is_missing(self):
+        result = self.add("c1", "a", self.net)
+        run("ip", "addr", "del", result["ips"][0]["address"], "dev", "net1", netns="a")
+        with self.assertRaises(Failure) as refused:
+            self.check("c1", "a", self.net)
+        self.assertEqual(refused.exception.code, 107)
+        with self.assertRaises(Failure) as refused:
+            self.check("c2", "a", self.net)
+        self.assertEqual(refused.exception.code, 3)
+
+    def test_a_namespace_of_the_host_is_refused(self):
+        with self.assertRaises(Failure) as refused:
+            self.plugin("ADD", "c1", f"/proc/{os.getpid()}/ns/net", "net1", self.net)
+        self.assertEqual(refused.exception.code, 8)
+        self.assertNothingLeft()
+
+    def test_a_pod_on_the_network_of_the_host_passes_through_a_chain(self):
+        previous = {"cniVersion": "1.0.0", "interfaces": [{"name": "eth0"}], "ips": [], "dns": {}}
+        net = {**self.net, "prevResult": previous}
+        result = self.plugin("ADD", "c1", f"/proc/{os.getpid()}/ns/net", "eth0", net)
+        self.assertEqual(result["interfaces"][0]["name"], "eth0")
+        until(lambda: any(e["kind"] == "cni-host-network" for e in self.client("events")["events"]), "an event")
+
+    def test_deletes_without_a_daemon_are_done_before_the_next_add(self):
+        self.add("c1", "a", self.net)
+        self.end_daemon()
+        self.delete("c1", "a", self.net)
+        self.assertEqual(len(list((self.dir / "state/cni-spool").iterdir())), 1)
+        self.start_daemon()
+        self.add("c1", "a", self.net)
+        self.assertEqual(len(self.leases()), 1)
+        self.assertEqual(list((self.dir / "state/cni-spool").iterdir()), [])
+        self.delete("c1", "a", self.net)
+        self.assertNothingLeft()
+
+    def test_a_killed_daemon_finds_its_attachments_again(self):
+        self.add("c1", "a", self.net)
+        self.pod("b")
+        self.add("c2", "b", self.net)
+        self.end_daemon(signal.SIGKILL)
+        self.remove_pod("b")
+        self.start_daemon()
+        until(lambda: self.left() == 1, "the end of the one whose namespace is gone")
+        self.check("c1", "a", self.net)
+        self.delete("c1", "a", self.net)
+        self.assertNothingLeft()
+
+    def test_a_caller_that_hangs_up_is_undone(self):
+        directory = self.dir / "plugins"
+        directory.mkdir()
+        (directory / "slow").write_text("#!/bin/sh\n[ $CNI_COMMAND = DEL ] && exit 0\nexec sleep 30\n")
+        (directory / "slow").chmod(0o755)
+        environment = self.environment
+        self.environment = lambda *a, **k: {**environment(*a, **k), "CNI_PATH": str(directory)}
+        net = {**self.net, "ipam": {"type": "slow"}}
+        child = self.start_plugin("ADD", "c1", "/run/netns/a", "net1", net)
+        until(lambda: self.left() == 1, "the attachment")
+        child.kill()
+        child.communicate()
+        until(lambda: self.left() == 0, "its end")
+        # And one slow IPAM holds nobody else, nor its own DEL.
+        child = self.start_plugin("ADD", "c1", "/run/netns/a", "net1", net)
+        until(lambda: self.left() == 1, "the attachment")
+        self.environment = environment
+        self.pod("b")
+        self.add("c2", "b", self.net)
+        self.delete("c2", "b", self.net)
+        self.delete("c1", "a", net)
+        with self.assertRaises(Failure) as refused:
+            self.end_plugin(child)
+        self.assertEqual(refused.exception.code, 11)
+        self.assertNothingLeft()
+
+    def test_debians_plugins_stand_in_one_chain_with_it(self):
+        chain = [{"type": "ptp", "ipam": {**HOST_LOCAL, "subnet": "10.88.0.0/16", "routes": [{"dst": "0.0.0.0/0"}]}},
+                 {"type": "rdmad-cni", "runtimeConfig": {"deviceID": self.nics[ONE]}, "ipam": HOST_LOCAL},
+                 {"type": "tuning", "sysctl": {"net.core.somaxconn": "500"}}]
+        result = None
+        # The chain names CNI_IFNAME eth0; the NIC of a given device is CNI_IFNAME in a network of its own.
+        for plugin in (chain[0], chain[2]):
+            config = {"cniVersion": "1.0.0", "name": "pods", **plugin, **({"prevResult": result} if result else {})}
+            result = self.plugin("ADD", "c1", "/run/netns/a", "eth0", config, f"{PLUGINS}/{plugin['type']}")
+        own = {"cniVersion": "1.0.0", "name": "pods", **chain[1], "prevResult": result}
+        del own["runtimeConfig"]
+        self.assertEqual(self.add("c1", "a", own, "eth0")["interfaces"], result["interfaces"])
+        self.delete("c1", "a", own, "eth0")
+        self.assertIsNotNone(link("eth0", "a"))
+        self.plugin("DEL", "c1", "/run/netns/a", "eth0", {"cniVersion": "1.0.0", "name": "pods", **chain[0]},
+                    f"{PLUGINS}/ptp")
+
+    def test_64_at_once(self):
+        pods = [self.pod(f"p{n}") for n in range(64)]
+        for command in ("ADD", "DEL"):
+            children = [self.start_plugin(command, f"c{n}", f"/run/netns/{pod}", "net1", self.net)
+                        for n, pod in enumerate(pods)]
+            answers = [self.end_plugin(child) for child in children]
+            if command == "ADD":
+                self.assertEqual(len({a["ips"][0]["address"] for a in answers}), 64)
+        self.assertNothingLeft()
+
+    def test_cycles_leave_nothing(self):
+        descriptors = lambda: len(os.listdir(f"/proc/{self.daemon.pid}/fd"))
+        net = self.network(ONE, ipam={"type": "static", "addresses": [{"address": "192.0.2.7/24"}]})
+        cycle = lambda: (self.add("c1", "a", net), self.delete("c1", "a", net))
+        cycle()
+        had = descriptors()
+        for _ in range(10000 if SLOW else 100):
+            cycle()
+        until(lambda: descriptors() <= had, "descriptors to be closed")
+        self.assertNothingLeft()
+
+
+class Exclusive(CniCase):
+    """The NIC itself goes into the pod, with its addresses."""
+    NETWORKS = 'mode = "exclusive";'
+
+    def setUp(self):
+        super().setUp()
+        self.start_daemon()
+        self.before = self.snapshot()
+        self.pod("a")
+        self.net = self.network(ONE)
+
+    def test_the_nic_goes_and_comes_back_whole(self):
+        result = self.add("c1", "a", self.net)
+        self.assertIsNone(link(ONE))
+        self.assertEqual(result["ips"][0]["address"], "198.51.0.7/24")
+        self.assertEqual(addresses("net1", "a"), ["198.51.0.7/24"])
+        self.check("c1", "a", self.net)
+        self.delete("c1", "a", self.net)
+        self.assertEqual(self.snapshot(), self.before)
+
+    def test_a_nic_that_is_held_is_refused(self):
+        self.add("c1", "a", self.net)
+        self.pod("b")
+        with self.assertRaises(Failure) as refused:
+            self.add("c2", "b", self.net)
+        self.assertIn(refused.exception.code, (100, 101))
+        self.delete("c2", "b", self.net)
+        self.assertIsNone(link(ONE))
+        self.delete("c1", "a", self.net)
+        self.assertEqual(self.snapshot(), self.before)
+
+    def test_a_killed_daemon_gives_it_back(self):
+        self.add("c1", "a", self.net)
+        self.end_daemon(signal.SIGKILL)
+        self.start_daemon()
+        self.assertIsNone(link(ONE))
+        self.delete("c1", None, self.net)
+        self.assertEqual(self.snapshot(), self.before)
+
+
+if __name__ == "__main__":
+    enter_private_host()
+    del sys.argv[1:4]
+    tap.main()

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Steps against the running kernel, in two namespaces of the test's own: one stands for the host's. */
+#include <arpa/inet.h>
+#include <linux/if_addr.h>
+#include <rdmad/error.h>
+#include <string.h>
+
+#include "hardware/sysroot.h"
+#include "namespace.h"
+#include "network/perform.h"
+
+typedef struct {
+	gboolean ready;
+	int host, pod;
+	RdmadNetwork *host_net, *pod_net;
+	RdmadSysroot *root;
+	RdmadLink *nic;
+	int never;
+} Fixture;
+
+static RdmadIp ip(const char *text)
+{
+	RdmadIp parsed;
+
+	g_assert_true(rdmad_ip_parse(text, &parsed, NULL));
+	return parsed;
+}
+
+static RdmadLink *expect_link(RdmadNetwork *net, const char *name)
+{
+	g_autoptr(GError) error = NULL;
+	RdmadLink *link = rdmad_link_get(net, name, &error);
+
+	g_assert_no_error(error);
+	return link;
+}
+
+static gboolean has_link(RdmadNetwork *net, const char *name)
+{
+	g_autoptr(RdmadLink) link = rdmad_link_get(net, name, NULL);
+
+	return link != NULL;
+}
+
+static guint count_addresses(RdmadNetwork *net, const char *name)
+{
+	g_autoptr(RdmadLink) link = expect_link(net, name);
+	g_autoptr(GPtrArray) all = rdmad_addresses_list(net, link->ifindex, NULL);
+	guint n = 0;
+
+	for (guint i = 0; i < all->len; i++)
+		n += !rdmad_ip_is_link_local(&((RdmadAddress *)all->pdata[i])->ip);
+	return n;
+}
+
+static guint count_routes(RdmadNetwork *net, guint metric)
+{
+	g_autoptr(GPtrArray) all = rdmad_routes_list(net, AF_INET, 0, 0, NULL);
+	guint n = 0;
+
+	for (guint i = 0; i < all->len; i++)
+		n += ((RdmadRoute *)all->pdata[i])->metric == metric;
+	return n;
+}
+
+static void make_nic(Fixture *f)
+{
+	const RdmadLinkSpec spec = {
+		.kind = "veth", .name = "nic0", .peer = "wire", .mtu = 9000, .up = TRUE
+	};
+	g_autoptr(GError) error = NULL;
+	RdmadAddress address = { .ip = ip("192.0.2.7/24") };
+
+	rdmad_link_create(f->host_net, &spec, &error);
+	g_assert_no_error(error);
+	f->nic = expect_link(f->host_net, "nic0");
+	rdmad_link_change(f->host_net, f->nic->parent, &(RdmadLinkChange){ .up = 1 }, &error);
+	address.ifindex = f->nic->ifindex;
+	rdmad_address_add(f->host_net, &address, &error);
+	g_assert_no_error(error);
+	rdmad_link_set_altname(f->host_net, f->nic->ifindex, "enp59s0f0np0", TRUE, &error);
+	g_assert_no_error(error);
+}
+
+static void setup(Fixture *f, gconstpointer data)
+{
+	if (!namespace_leave_host())
+		return;
+	f->host = rdmad_netns_open_own(NULL, NULL);
+	f->pod = namespace_new();
+	f->host_net = rdmad_network_open(f->host, NULL);
+	f->pod_net = rdmad_network_open(f->pod, NULL);
+	f->root = rdmad_sysroot_new(NULL, NULL);
+	make_nic(f);
+	f->ready = TRUE;
+}
+
+static void teardown(Fixture *f, gconstpointer data)
+{
+	if (!f->ready)
+		return;
+	rdmad_link_free(f->nic);
+	rdmad_network_close(f->host_net);
+	if (f->pod_net)
+		rdmad_network_close(f->pod_net);
+	rdmad_sysroot_free(f->root);
+	close(f->host);
+	if (f->pod >= 0)
+		close(f->pod);
+}
+
+/* ---- on a thread in the pod, as the executor does it ---- */
+
+typedef struct {
+	const Fixture *f;
+	const RdmadStep *step;
+	gboolean undo;
+} Call;
+
+static gboolean call_run(gpointer data, GError **error)
+{
+	const Call *call = data;
+	const Fixture *f = call->f;
+	const PerformContext ctx = { .host = f->host_net,
+				     .pod = f->pod_net,
+				     .host_fd = f->host,
+				     .pod_fd = f->pod,
+				     .root = f->root,
+				     .cancelled = &f->never };
+	int result;
+
+	return call->undo ? perform_undo(&ctx, call->step, error)
+			  : perform_do(&ctx, call->step, &result, error);
+}
+
+static gboolean step_call(const Fixture *f, const RdmadStep *step, gboolean undo, GError **error)
+{
+	Call call = { f, step, undo };
+
+	return f->pod >= 0 ? rdmad_netns_call(f->pod, call_run, &call, error)
+			   : call_run(&call, error);
+}
+
+static void twice(const Fixture *f, const RdmadStep *step, gboolean undo)
+{
+	for (guint i = 0; i < 2; i++) {
+		g_autoptr(GError) error = NULL;
+
+		step_call(f, step, undo, &error);
+		g_assert_no_error(error);
+	}
+}
+
+static RdmadStep *move_step(const Fixture *f)
+{
+	RdmadStep *step = rdmad_step_new(RDMAD_STEP_LINK_MOVE, RDMAD_STEP_IN_HOST);
+	const RdmadStepAddress address = { .ip = ip("192.0.2.7/24") };
+	const RdmadStepRoute route = { .to = ip("203.0.113.0/24"),
+				       .gateway = ip("192.0.2.1"),
+				       .table = RDMAD_ROUTE_TABLE_MAIN,
+				       .metric = 77,
+				       .type = RDMAD_ROUTE_UNICAST,
+				       .protocol = RDMAD_ROUTE_BY_ADMINISTRATOR };
+	const RdmadStepSysctl sysctl = { .path = g_strdup("net/ipv4/conf/nic0/arp_ignore"),
+					 .value = g_strdup("1") };
+
+	step->move.index = (guint32)f->nic->ifindex;
+	step->move.host_name = g_strdup("nic0");
+	step->move.pod_name = g_strdup("eth1");
+	step->move.altnames = g_strdupv((char *[]){ (char *)"enp59s0f0np0", NULL });
+	step->move.mtu = 9000;
+	g_assert_true(rdmad_mac_parse(f->nic->mac, &step->move.mac));
+	step->move.up = TRUE;
+	step->move.addresses = rdmad_step_addresses_new();
+	g_array_append_val(step->move.addresses, address);
+	step->move.routes = rdmad_step_routes_new();
+	g_array_append_val(step->move.routes, route);
+	step->move.sysctls = rdmad_step_sysctls_new();
+	g_array_append_val(step->move.sysctls, sysctl);
+	return step;
+}
+
+static void expect_whole(const Fixture *f)
+{
+	g_autoptr(RdmadLink) link = expect_link(f->host_net, "nic0");
+	g_autofree char *arp_ignore =
+		rdmad_sysctl_read(f->host, "net/ipv4/conf/nic0/arp_ignore", NULL);
+
+	g_assert_cmpstr(link->mac, ==, f->nic->mac);
+	g_assert_cmpuint(link->mtu, ==, 9000);
+	g_assert_true(link->up);
+	g_assert_cmpstr(link->altnames[0], ==, "enp59s0f0np0");
+	g_assert_cmpuint(count_addresses(f->host_net, "nic0"), ==, 1);
+	g_assert_cmpuint(count_routes(f->host_net, 77), ==, 1);
+	g_assert_cmpstr(arp_ignore, ==, "1");
+}
+
+/* ---- a NIC that moves ---- */
+
+static void test_a_moved_link_comes_back_whole(Fixture *f, gconstpointer data)
+{
+	g_autoptr(RdmadStep) step = NULL;
+
+	if (!f->ready)
+		return;
+	step = move_step(f);
+	twice(f, step, FALSE);
+	g_assert_false(has_link(f->host_net, "nic0"));
+	g_assert_true(has_link(f->pod_net, "eth1"));
+	twice(f, step, TRUE);
+	g_assert_false(has_link(f->pod_net, "eth1"));
+	expect_whole(f);
+}
+
+static void test_a_link_that_a_container_changed_comes_back_whole(Fixture *f, gconstpointer data)
+{
+	g_autoptr(RdmadStep) step = NULL;
+	g_autoptr(RdmadLink) link = NULL;
+
+	if (!f->ready)
+		return;
+	step = move_step(f);
+	twice(f, step, FALSE);
+	link = expect_link(f->pod_net, "eth1");
+	rdmad_link_change(f->pod_net, link->ifindex,
+			  &(RdmadLinkChange){ .name = "other", .mtu = 1500, .up = 1 }, NULL);
+	rdmad_link_set_altname(f->pod_net, link->ifindex, "enp59s0f0np0", FALSE, NULL);
+	twice(f, step, TRUE);
+	expect_whole(f);
+}
+
+/* The kernel refuses the name after it has moved the link. */
+static void test_a_name_that_is_taken_does_not_lose_the_link(Fixture *f, gconstpointer data)
+{
+	const RdmadLinkSpec stranger = { .kind = "veth", .name = "eth1", .peer = "eth9" };
+	g_autoptr(RdmadStep) step = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (!f->ready)
+		return;
+	g_assert_true(rdmad_link_create(f->pod_net, &stranger, NULL));
+	step = move_step(f);
+	g_assert_false(step_call(f, step, FALSE, &error));
+	g_clear_error(&error);
+	step_call(f, step, TRUE, &error);
+	g_assert_no_error(error);
+	expect_whole(f);
+	g_assert_true(has_link(f->pod_net, "eth1"));
+}
+
+static void test_a_name_that_the_host_gave_away_keeps_the_link_in_the_host(Fixture *f,
+									   gconstpointer data)
+{
+	const RdmadLinkSpec thief = { .kind = "veth", .name = "nic0", .peer = "nic9" };
+	g_autoptr(RdmadStep) step = NULL;
+	g_autoptr(RdmadLink) link = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (!f->ready)
+		return;
+	step = move_step(f);
+	twice(f, step, FALSE);
+	g_assert_true(rdmad_link_create(f->host_net, &thief, NULL));
+	g_assert_false(step_call(f, step, TRUE, &error));
+	g_assert_false(has_link(f->pod_net, "eth1"));
+	link = expect_link(f->host_net, "nic0");
+	rdmad_links_delete(f->host_net, &link->ifindex, 1, NULL);
+	twice(f, step, TRUE);
+	expect_whole(f);
+}
+
+static void test_a_link_that_is_nowhere_is_gone(Fixture *f, gconstpointer data)
+{
+	g_autoptr(RdmadStep) step = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (!f->ready)
+		return;
+	step = move_step(f);
+	rdmad_links_delete(f->host_net, &f->nic->ifindex, 1, NULL);
+	g_assert_false(step_call(f, step, TRUE, &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_GONE);
+}
+
+/* ---- a link of the pod's own ---- */
+
+static RdmadStep *create_step(const Fixture *f)
+{
+	RdmadStep *step = rdmad_step_new(RDMAD_STEP_LINK_CREATE, RDMAD_STEP_IN_POD);
+
+	step->create.kind = g_strdup("macvlan");
+	step->create.parent_index = (guint32)f->nic->ifindex;
+	step->create.parent = g_strdup("nic0");
+	step->create.name = g_strdup("eth1");
+	g_assert_true(rdmad_mac_parse("02:00:00:00:00:07", &step->create.mac));
+	return step;
+}
+
+static void test_a_virtual_link_is_made_and_removed(Fixture *f, gconstpointer data)
+{
+	g_autoptr(RdmadStep) step = NULL;
+
+	if (!f->ready)
+		return;
+	step = create_step(f);
+	twice(f, step, FALSE);
+	g_assert_true(has_link(f->pod_net, "eth1"));
+	twice(f, step, TRUE);
+	g_assert_false(has_link(f->pod_net, "eth1"));
+}
+
+static void test_a_link_of_a_stranger_stays(Fixture *f, gconstpointer data)
+{
+	const RdmadLinkSpec stranger = { .kind = "veth", .name = "eth1", .peer = "eth9" };
+	g_autoptr(RdmadStep) step = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (!f->ready)
+		return;
+	step = create_step(f);
+	g_assert_true(rdmad_link_create(f->pod_net, &stranger, NULL));
+	g_assert_false(step_call(f, step, FALSE, &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY);
+	twice(f, step, TRUE);
+	g_assert_true(has_link(f->pod_net, "eth1"));
+}
+
+static void test_a_parent_under_another_name_is_refused(Fixture *f, gconstpointer data)
+{
+	g_autoptr(RdmadStep) step = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (!f->ready)
+		return;
+	step = create_step(f);
+	g_free(step->create.parent);
+	step->create.parent = g_strdup("nic7");
+	g_assert_false(step_call(f, step, FALSE, &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_GONE);
+}
+
+static void test_what_a_link_carries_is_set_twice(Fixture *f, gconstpointer data)
+{
+	static const char *const steps[] = {
+		"{\"step\":\"link-set\",\"in\":\"pod\",\"link\":\"eth1\",\"up\":\"on\"}",
+		"{\"step\":\"address\",\"in\":\"pod\",\"link\":\"eth1\",\"ip\":\"198.51.100.7/"
+		"24\"}",
+		"{\"step\":\"sysctl\",\"in\":\"pod\",\"path\":\"net/ipv4/conf/eth1/rp_filter\","
+		"\"value\":\"2\"}",
+		"{\"step\":\"route\",\"in\":\"pod\",\"link\":\"eth1\",\"to\":\"198.51.100.0/24\","
+		"\"table\":1000,\"scope\":253,\"type\":1,\"protocol\":4}",
+		"{\"step\":\"route\",\"in\":\"pod\",\"link\":\"eth1\",\"to\":\"0.0.0.0/0\","
+		"\"gateway\":\"198.51.100.1\",\"table\":1000,\"type\":1,\"protocol\":4}",
+		"{\"step\":\"rule\",\"in\":\"pod\",\"family\":4,\"priority\":20000,\"table\":1000,"
+		"\"from\":\"198.51.100.7\"}",
+		"{\"step\":\"announce\",\"in\":\"pod\",\"link\":\"eth1\",\"ip\":\"198.51.100.7\","
+		"\"count\":1}",
+	};
+	g_autoptr(RdmadStep) create = NULL;
+
+	if (!f->ready)
+		return;
+	create = create_step(f);
+	twice(f, create, FALSE);
+	for (guint i = 0; i < G_N_ELEMENTS(steps); i++) {
+		g_autofree char *text = g_strdup_printf("[%s]", steps[i]);
+		g_autoptr(GError) error = NULL;
+		g_autoptr(GPtrArray) plan = rdmad_steps_from_text(text, strlen(text), &error);
+
+		g_assert_no_error(error);
+		twice(f, plan->pdata[0], FALSE);
+		if (i)
+			twice(f, plan->pdata[0], TRUE);
+		twice(f, plan->pdata[0], FALSE);
+	}
+	g_assert_cmpuint(count_addresses(f->pod_net, "eth1"), ==, 1);
+}
+
+#define ADD(name) g_test_add("/perform/" #name, Fixture, NULL, setup, test_##name, teardown)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	ADD(a_moved_link_comes_back_whole);
+	ADD(a_link_that_a_container_changed_comes_back_whole);
+	ADD(a_name_that_is_taken_does_not_lose_the_link);
+	ADD(a_name_that_the_host_gave_away_keeps_the_link_in_the_host);
+	ADD(a_link_that_is_nowhere_is_gone);
+	ADD(a_virtual_link_is_made_and_removed);
+	ADD(a_link_of_a_stranger_stays);
+	ADD(a_parent_under_another_name_is_refused);
+	ADD(what_a_link_carries_is_set_twice);
+	return g_test_run();
+}
