@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hardware/verbs-bind.h"
+#include "hardware/verbs/bind.h"
 #include "network/perform.h"
 
 #define GID_TYPE_ROCE_V2 "RoCE v2"
