@@ -133,4 +133,4 @@ class ExclusiveErrno(Exclusive):
 if __name__ == "__main__":
     enter_private_host()
     del sys.argv[1:5]
-    tap.main()
+    tap.main(sys.argv[1:])
