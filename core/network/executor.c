@@ -379,11 +379,25 @@ static void executor_lost(RdmadExecutor *executor)
 	}
 }
 
+/* A process that does not listen any more is not the one that is asked next. */
+static void executor_end(RdmadExecutor *executor)
+{
+	g_clear_pointer(&executor->child, rdmad_event_free);
+	if (!executor->pid)
+		return;
+	kill(executor->pid, SIGKILL);
+	while (waitpid(executor->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	executor->pid = 0;
+}
+
 static void answer_gone(RdmadMessagePeer *peer, gpointer data)
 {
 	RdmadExecutor *executor = data;
 
+	rdmad_warn("the executor of network steps ended");
 	executor->peer = NULL;
+	executor_end(executor);
 	executor_lost(executor);
 }
 
@@ -396,7 +410,8 @@ static void executor_ended(pid_t pid, int status, gpointer data)
 	rdmad_warn("the executor of network steps ended (%s %d)",
 		   WIFSIGNALED(status) ? "signal" : "status",
 		   WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-	g_clear_pointer(&executor->child, rdmad_event_free);
+	/* It has freed itself. */
+	executor->child = NULL;
 	executor->pid = 0;
 	executor_lost(executor);
 }
@@ -468,12 +483,7 @@ void rdmad_executor_free(RdmadExecutor *executor)
 	if (!executor)
 		return;
 	rdmad_message_peer_close(executor->peer);
-	rdmad_event_free(executor->child);
-	if (executor->pid) {
-		kill(executor->pid, SIGKILL);
-		while (waitpid(executor->pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
+	executor_end(executor);
 	g_list_free_full(g_hash_table_get_values(executor->requests), g_free);
 	g_hash_table_unref(executor->requests);
 	g_free(executor->lock);

@@ -3,7 +3,7 @@
  * ADD: choose, look, ask IPAM, plan, write it down, do it, write down that it is done
  *
  * Each part begins when the one before it has ended, and ends early when the operation was cancelled;
- * there is one way out for failures, add_fail().
+ * there is one way out for failures, cni_add_fail().
  */
 #include <jansson.h>
 #include <rdmad/allocations.h>
@@ -41,14 +41,13 @@ static void fail_undone(const GError *error, gpointer data)
 	op->done(op, NULL, op->problem);
 }
 
-/* `problem` is taken over. */
-static void add_fail(CniOperation *op, GError *problem)
+void cni_add_fail(CniOperation *op, GError *problem)
 {
 	if (op->problem)
 		g_clear_error(&problem);
 	else
 		op->problem = problem;
-	if (op->attachment)
+	if (op->attachment && op->request->command == CNI_ADD)
 		cni_undo_start(op->cni, op->attachment, op->netns, fail_undone, op);
 	else
 		op->done(op, NULL, op->problem);
@@ -57,16 +56,8 @@ static void add_fail(CniOperation *op, GError *problem)
 static gboolean add_is_over(CniOperation *op)
 {
 	if (op->cancelled)
-		add_fail(op, NULL);
+		cni_add_fail(op, NULL);
 	return op->cancelled;
-}
-
-void cni_add_cancel(CniOperation *op)
-{
-	if (op->ipam)
-		cni_ipam_terminate(op->ipam);
-	if (op->execution)
-		rdmad_executor_cancel(op->cni->executor, op->execution);
 }
 
 /* ---- done ---- */
@@ -95,7 +86,7 @@ static void done_written(const GError *error, gpointer data)
 
 	if (error) {
 		op->attachment->state = CNI_STATE_PLANNED;
-		add_fail(op, g_error_copy(error));
+		cni_add_fail(op, g_error_copy(error));
 		return;
 	}
 	if (add_is_over(op))
@@ -145,7 +136,7 @@ static void executed(const RdmadExecutorReport *report, const GError *error, gpo
 		if (report && !report->left)
 			g_clear_pointer(&op->attachment->steps, g_free);
 		cni_refuse(&problem, code_of_step(report), "%s", error->message);
-		add_fail(op, problem);
+		cni_add_fail(op, problem);
 		return;
 	}
 	if (add_is_over(op))
@@ -165,7 +156,7 @@ static void planned_written(const GError *error, gpointer data)
 	if (error) {
 		/* Nothing was done. */
 		g_clear_pointer(&op->attachment->steps, g_free);
-		add_fail(op, g_error_copy(error));
+		cni_add_fail(op, g_error_copy(error));
 		return;
 	}
 	if (add_is_over(op))
@@ -174,7 +165,7 @@ static void planned_written(const GError *error, gpointer data)
 		rdmad_executor_run(op->cni->executor, RDMAD_EXECUTE_DO, op->attachment->steps,
 				   op->netns, executed, op, &problem);
 	if (!op->execution)
-		add_fail(op, problem);
+		cni_add_fail(op, problem);
 }
 
 /* ---- the plan ---- */
@@ -251,7 +242,7 @@ static void plan(CniOperation *op)
 	if (add_is_over(op))
 		return;
 	if (!all_plan(op, &problem)) {
-		add_fail(op, problem);
+		cni_add_fail(op, problem);
 		return;
 	}
 	op->attachment->state = CNI_STATE_PLANNED;
@@ -268,7 +259,7 @@ static void ipam_done(CniResult *result, const GError *error, gpointer data)
 
 	op->ipam = NULL;
 	if (error) {
-		add_fail(op, g_error_copy(error));
+		cni_add_fail(op, g_error_copy(error));
 		return;
 	}
 	g_ptr_array_add(op->ipam_results, result);
@@ -294,7 +285,7 @@ static void ipam_next(CniOperation *op)
 	call.ifname = ((CniNic *)op->attachment->nics->pdata[i])->ifname;
 	op->ipam = cni_ipam_start(&call, ipam_done, op, &problem);
 	if (!op->ipam)
-		add_fail(op, problem);
+		cni_add_fail(op, problem);
 }
 
 static void begun_written(const GError *error, gpointer data)
@@ -302,7 +293,7 @@ static void begun_written(const GError *error, gpointer data)
 	CniOperation *op = data;
 
 	if (error)
-		add_fail(op, g_error_copy(error));
+		cni_add_fail(op, g_error_copy(error));
 	else
 		ipam_next(op);
 }
@@ -316,7 +307,7 @@ static void looked(CniLook *look, const GError *error, gpointer data)
 	op->job = NULL;
 	op->look = look;
 	if (error) {
-		add_fail(op, g_error_copy(error));
+		cni_add_fail(op, g_error_copy(error));
 		return;
 	}
 	if (!op->request->ipam_type) {
@@ -389,7 +380,7 @@ static void choose(CniOperation *op)
 		op->choices = cni_slots_choose(op->cni, op->request, slots, op->entries,
 					       op->devices, &problem);
 	if (!op->choices) {
-		add_fail(op, problem);
+		cni_add_fail(op, problem);
 		return;
 	}
 	if (!op->choices->len) {
@@ -399,7 +390,7 @@ static void choose(CniOperation *op)
 	attachment_make(op);
 	op->job = cni_look_start(op->cni->self, op->netns, op->choices, looked, op, &problem);
 	if (!op->job)
-		add_fail(op, problem);
+		cni_add_fail(op, problem);
 }
 
 /* ---- an attachment that is there already ---- */
@@ -422,7 +413,7 @@ static void earlier_undone(const GError *error, gpointer data)
 	if (!error || !cni_journal_lookup(op->cni->journal, op->key))
 		choose(op);
 	else
-		add_fail(op, g_error_copy(error));
+		cni_add_fail(op, g_error_copy(error));
 }
 
 static gboolean is_the_same(const CniOperation *op, const CniAttachment *had)

@@ -142,6 +142,16 @@ void cni_operation_cancel(CniOperation *op, const char *why)
 	op->cancelled = TRUE;
 	if (!op->problem)
 		cni_refuse(&op->problem, CNI_ERROR_TRY_AGAIN, "%s", why);
-	if (op->is_running)
-		cni_add_cancel(op);
+	if (!op->is_running)
+		return;
+	/* A look that hangs in the kernel holds nobody up. */
+	if (op->job) {
+		g_clear_pointer(&op->job, rdmad_job_cancel);
+		cni_add_fail(op, NULL);
+		return;
+	}
+	if (op->ipam)
+		cni_ipam_terminate(op->ipam);
+	if (op->execution)
+		rdmad_executor_cancel(op->cni->executor, op->execution);
 }

@@ -55,9 +55,10 @@ CniOperation *cni_operation_new_undo(Cni *cni, const CniAttachment *attachment,
 void cni_operation_free(CniOperation *op);
 
 void cni_operation_start(CniOperation *op);
-/* An ADD undoes what it did, and fails. */
+/* An ADD undoes what it did, and fails; it may be over when this returns. */
 void cni_operation_cancel(CniOperation *op, const char *why);
 
 void cni_add_start(CniOperation *op);
-void cni_add_cancel(CniOperation *op);
+/* The end of an ADD or CHECK; the first problem is told.  `problem` is taken over. */
+void cni_add_fail(CniOperation *op, GError *problem);
 void cni_check_start(CniOperation *op);

@@ -34,15 +34,19 @@ struct CniServer {
 
 /* ---- answers ---- */
 
-static void peer_answer(RdmadMessagePeer *peer, int status, const char *text)
+/* FALSE: nobody got it.  The caller sees the end, and asks again or gives up. */
+static gboolean peer_answer(RdmadMessagePeer *peer, int status, const char *text)
 {
 	g_autoptr(GError) error = NULL;
 	rdmad_autofd int fd = -1;
 	g_autoptr(GByteArray) answer = cni_answer_new(status, text, &fd, &error);
 
-	if (!answer ||
-	    !rdmad_message_peer_send(peer, answer->data, answer->len, &fd, fd >= 0, &error))
-		rdmad_info("the caller of an answer left: %s", error->message);
+	if (answer &&
+	    rdmad_message_peer_send(peer, answer->data, answer->len, &fd, fd >= 0, &error))
+		return TRUE;
+	rdmad_info("an answer could not be given: %s", error->message);
+	rdmad_message_peer_close(peer);
+	return FALSE;
 }
 
 static void peer_answer_error(RdmadMessagePeer *peer, const GError *problem, CniVersion version)
@@ -89,10 +93,15 @@ static void spool_ended(CniServer *server, const CniOperation *op, const GError 
 		rdmad_warn("%s", why->message);
 }
 
+static void undo_queue(CniServer *server, const CniAttachment *attachment);
+
 static void operation_done(CniOperation *op, const char *text, const GError *error)
 {
 	CniServer *server = op->cni->server;
 	const char *command = op->request ? cni_command_name(op->request->command) : "undo";
+	const gboolean made = op->request && op->request->command == CNI_ADD && !error;
+	CniAttachment *attachment = cni_journal_lookup(op->cni->journal, op->key);
+	gboolean answered = TRUE;
 
 	cni_stats_count(op->cni->stats, command, error ? cni_error_code(error) : 0,
 			(double)(g_get_monotonic_time() - op->began_us) / G_USEC_PER_SEC);
@@ -101,7 +110,7 @@ static void operation_done(CniOperation *op, const char *text, const GError *err
 	if (op->peer && error)
 		peer_answer_error(op->peer, error, op->request->version);
 	else if (op->peer)
-		peer_answer(op->peer, 0, text);
+		answered = peer_answer(op->peer, 0, text);
 	if (op->spooled)
 		spool_ended(server, op, error);
 	if (error && !is_limited(op))
@@ -109,6 +118,8 @@ static void operation_done(CniOperation *op, const char *text, const GError *err
 	server->running -= is_limited(op);
 	g_queue_remove(&server->operations, op);
 	cni_operation_free(op);
+	if (made && !answered && attachment)
+		undo_queue(server, attachment);
 	schedule_soon(server);
 }
 
@@ -251,9 +262,10 @@ static void version(RdmadMessagePeer *peer, const CniRequest *request)
 
 static void overtake(CniServer *server, const char *key)
 {
-	for (const GList *l = server->operations.head; l; l = l->next) {
+	for (const GList *l = server->operations.head, *next; l; l = next) {
 		CniOperation *op = l->data;
 
+		next = l->next;
 		if (g_str_equal(op->key, key))
 			cni_operation_cancel(op, "a DEL of the same attachment came");
 	}
@@ -376,9 +388,10 @@ static void peer_gone(RdmadMessagePeer *peer, gpointer data)
 {
 	CniServer *server = data;
 
-	for (const GList *l = server->operations.head; l; l = l->next) {
+	for (const GList *l = server->operations.head, *next; l; l = next) {
 		CniOperation *op = l->data;
 
+		next = l->next;
 		if (op->peer != peer)
 			continue;
 		op->peer = NULL;

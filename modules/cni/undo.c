@@ -11,7 +11,8 @@
 typedef struct {
 	Cni *cni;
 	CniAttachment *attachment;
-	gboolean has_netns, is_left;
+	int netns; /* the caller's */
+	gboolean was_lost, is_left;
 	guint nic; /* whose IPAM DEL is next */
 	CniUndoDone done;
 	gpointer data;
@@ -81,7 +82,7 @@ static void ipam_next(Undo *undo)
 			     .settings = undo->cni->settings,
 			     .command = CNI_DEL,
 			     .attachment = undo->attachment,
-			     .netns = undo->has_netns ? undo->attachment->netns : NULL };
+			     .netns = undo->netns >= 0 ? undo->attachment->netns : NULL };
 
 	while (undo->nic < nics->len && !((CniNic *)nics->pdata[undo->nic])->ipam)
 		undo->nic++;
@@ -96,11 +97,18 @@ static void ipam_next(Undo *undo)
 
 /* ---- steps ---- */
 
+static void steps_start(Undo *undo);
+
 static void steps_done(const RdmadExecutorReport *report, const GError *error, gpointer data)
 {
 	Undo *undo = data;
 
 	cni_stats_report(undo->cni->stats, report);
+	if (!undo->was_lost && g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE)) {
+		undo->was_lost = TRUE;
+		steps_start(undo);
+		return;
+	}
 	if (g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_GONE)) {
 		rdmad_warn("%s of container %.12s: %s", undo->attachment->ifname,
 			   undo->attachment->container_id, error->message);
@@ -112,20 +120,25 @@ static void steps_done(const RdmadExecutorReport *report, const GError *error, g
 	ipam_next(undo);
 }
 
+static void steps_start(Undo *undo)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (!rdmad_executor_run(undo->cni->executor, RDMAD_EXECUTE_UNDO, undo->attachment->steps,
+				undo->netns, steps_done, undo, &error))
+		undo_end(undo, error);
+}
+
 void cni_undo_start(Cni *cni, CniAttachment *attachment, int netns, CniUndoDone done, gpointer data)
 {
 	Undo *undo = g_new0(Undo, 1);
-	g_autoptr(GError) error = NULL;
 
-	*undo = (Undo){ .cni = cni,
-			.attachment = attachment,
-			.has_netns = netns >= 0,
-			.done = done,
-			.data = data };
+	*undo = (Undo){
+		.cni = cni, .attachment = attachment, .netns = netns, .done = done, .data = data
+	};
 	/* Another boot made the NICs again; only what IPAM wrote has lasted. */
 	if (!attachment->steps || g_strcmp0(attachment->boot, cni->boot) != 0)
 		ipam_next(undo);
-	else if (!rdmad_executor_run(cni->executor, RDMAD_EXECUTE_UNDO, attachment->steps, netns,
-				     steps_done, undo, &error))
-		undo_end(undo, error);
+	else
+		steps_start(undo);
 }

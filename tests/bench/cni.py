@@ -75,7 +75,7 @@ class Bench(CniCase):
         if name == "baseline":
             return [FLOOR, command, pod, NICS[0], address], None, b""
         environment = self.environment(command, f"c{number}", pod, "net1")
-        network = {"cniVersion": "1.0.0", "name": name}
+        network = {"cniVersion": "1.0.0", "name": name.replace("+", "-")}
         if name == "macvlan+host-local":
             network.update(type="macvlan", master=NICS[0], ipam=HOST_LOCAL)
             return [f"{PLUGINS}/macvlan"], environment, json.dumps(network).encode()
@@ -88,5 +88,5 @@ class Bench(CniCase):
 if __name__ == "__main__":
     enter_private_host()
     import unittest
-    done = unittest.TextTestRunner(verbosity=0).run(Bench())
+    done = unittest.TextTestRunner(verbosity=0).run(unittest.TestSuite([Bench()]))
     sys.exit(not done.wasSuccessful())

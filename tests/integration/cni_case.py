@@ -186,7 +186,7 @@ class CniCase(unittest.TestCase):
         status = daemon.wait(PATIENCE)
         if how == signal.SIGTERM:
             log = (self.dir / "log").read_text()
-            self.assertEqual(status, 0, log[-3000:])
+            self.assertEqual(status, 0, log[-6000:])
             self.assertNotIn("LeakSanitizer", log)
             self.assertNotIn("left over", log)
 

@@ -232,6 +232,14 @@ class Shared(CniCase):
         self.plugin("DEL", "c1", "/run/netns/a", "eth0", {"cniVersion": "1.0.0", "name": "pods", **chain[0]},
                     f"{PLUGINS}/ptp")
 
+    def test_an_executor_that_died_is_started_again(self):
+        self.add("c1", "a", self.net)
+        children = Path(f"/proc/{self.daemon.pid}/task/{self.daemon.pid}/children").read_text().split()
+        self.assertEqual(len(children), 1)
+        os.kill(int(children[0]), signal.SIGKILL)
+        self.delete("c1", "a", self.net)
+        self.assertNothingLeft()
+
     def test_64_at_once(self):
         pods = [self.pod(f"p{n}") for n in range(64)]
         for command in ("ADD", "DEL"):
@@ -297,4 +305,4 @@ class Exclusive(CniCase):
 if __name__ == "__main__":
     enter_private_host()
     del sys.argv[1:4]
-    tap.main()
+    tap.main(sys.argv[1:])
