@@ -300,8 +300,9 @@ static void begun_written(const GError *error, gpointer data)
 
 /* ---- looking ---- */
 
-static void looked(CniLook *look, const GError *error, gpointer data)
+static void looked(gpointer result, const GError *error, gpointer data)
 {
+	CniLook *look = result;
 	CniOperation *op = data;
 
 	op->job = NULL;
@@ -318,6 +319,8 @@ static void looked(CniLook *look, const GError *error, gpointer data)
 		((CniNic *)op->attachment->nics->pdata[i])->ipam = TRUE;
 	cni_journal_write(op->cni->journal, op->attachment, begun_written, op);
 }
+
+static const RdmadJobClass LOOK = CNI_LOOK_CLASS(looked);
 
 /* From here on others see what it holds. */
 static void attachment_make(CniOperation *op)
@@ -388,7 +391,7 @@ static void choose(CniOperation *op)
 		return;
 	}
 	attachment_make(op);
-	op->job = cni_look_start(op->cni->self, op->netns, op->choices, looked, op, &problem);
+	op->job = cni_look_start(op->cni->self, op->netns, op->choices, &LOOK, op, &problem);
 	if (!op->job)
 		cni_add_fail(op, problem);
 }

@@ -153,8 +153,9 @@ static gboolean step_is_seen(const CniView *pod, const RdmadStep *step)
 	return step->kind != RDMAD_STEP_RULE || has_rule(pod, &step->rule);
 }
 
-static void looked(CniLook *look, const GError *error, gpointer data)
+static void looked(gpointer result, const GError *error, gpointer data)
 {
+	CniLook *look = result;
 	CniOperation *op = data;
 	const char *text = op->attachment->steps;
 	g_autoptr(GPtrArray) steps = rdmad_steps_from_text(text, strlen(text), NULL);
@@ -178,6 +179,8 @@ static void looked(CniLook *look, const GError *error, gpointer data)
 		ipam_next(op, 0);
 }
 
+static const RdmadJobClass LOOK = CNI_LOOK_CLASS(looked);
+
 void cni_check_start(CniOperation *op)
 {
 	CniAttachment *had = cni_journal_lookup(op->cni->journal, op->key);
@@ -197,7 +200,7 @@ void cni_check_start(CniOperation *op)
 		return;
 	}
 	op->attachment = had;
-	op->job = cni_look_start(op->cni->self, op->netns, NULL, looked, op, &problem);
+	op->job = cni_look_start(op->cni->self, op->netns, NULL, &LOOK, op, &problem);
 	if (!op->job)
 		check_fail(op, problem);
 }

@@ -21,8 +21,6 @@ typedef struct {
 	int netns;
 	GArray *nics; /* of LookNic */
 	gboolean with_mode;
-	CniLookDone done;
-	gpointer data;
 } Looking;
 
 static void nic_clear(gpointer data)
@@ -34,7 +32,7 @@ static void nic_clear(gpointer data)
 	g_free(nic->pf);
 }
 
-static void looking_free(gpointer data)
+void cni_look_input_free(gpointer data)
 {
 	Looking *looking = data;
 
@@ -319,7 +317,7 @@ static gboolean mode_look(CniLook *look, GError **error)
 	return FALSE;
 }
 
-static gpointer look_run(gpointer input, const RdmadJob *job, GError **error)
+gpointer cni_look_run(gpointer input, const RdmadJob *job, GError **error)
 {
 	const Looking *looking = input;
 	g_autoptr(CniLook) look = g_new0(CniLook, 1);
@@ -333,29 +331,17 @@ static gpointer look_run(gpointer input, const RdmadJob *job, GError **error)
 	return g_steal_pointer(&look);
 }
 
-static void look_done(gpointer result, const GError *error, gpointer data)
-{
-	const Looking *looking = data;
-
-	looking->done(result, error, looking->data);
-}
-
-static const RdmadJobClass look_class = { "cni-look", look_run, look_done, looking_free,
-					  cni_look_free };
-
-RdmadJob *cni_look_start(RdmadModule *self, int netns, const GPtrArray *choices, CniLookDone done,
-			 gpointer data, GError **error)
+RdmadJob *cni_look_start(RdmadModule *self, int netns, const GPtrArray *choices,
+			 const RdmadJobClass *klass, gpointer data, GError **error)
 {
 	Looking *looking = g_new0(Looking, 1);
 
 	looking->nics = g_array_new(FALSE, TRUE, sizeof(LookNic));
 	g_array_set_clear_func(looking->nics, nic_clear);
-	looking->done = done;
-	looking->data = data;
 	looking->netns = fcntl(netns, F_DUPFD_CLOEXEC, 0);
 	if (looking->netns < 0) {
 		rdmad_error_errno(error, errno, "cannot keep the network namespace");
-		looking_free(looking);
+		cni_look_input_free(looking);
 		return NULL;
 	}
 	for (guint i = 0; choices && i < choices->len; i++) {
@@ -375,6 +361,5 @@ RdmadJob *cni_look_start(RdmadModule *self, int netns, const GPtrArray *choices,
 		looking->with_mode |= dev->index != RDMAD_UNKNOWN;
 		g_array_append_val(looking->nics, nic);
 	}
-	return rdmad_work_submit(rdmad_module_workers(self), self, &look_class, looking, 0, looking,
-				 error);
+	return rdmad_work_submit(rdmad_module_workers(self), self, klass, looking, 0, data, error);
 }

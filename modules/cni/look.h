@@ -3,6 +3,7 @@
 #pragma once
 
 #include <rdmad/module.h>
+#include <rdmad/work.h>
 
 #include "choice.h"
 #include "view.h"
@@ -14,10 +15,17 @@ typedef struct {
 
 void cni_look_free(gpointer look);
 
-/* `result` is the callback's to keep; NULL with an error. */
-typedef void (*CniLookDone)(CniLook *result, const GError *error, gpointer data);
+gpointer cni_look_run(gpointer input, const RdmadJob *job, GError **error);
+void cni_look_input_free(gpointer input);
 
-/* What the choices are about; with none, the pod alone.  `netns` stays the caller's.  The job may be
- * cancelled. */
-RdmadJob *cni_look_start(RdmadModule *self, int netns, const GPtrArray *choices, CniLookDone done,
-			 gpointer data, GError **error);
+/* The class of a caller: `done_` gets a CniLook, which it keeps. */
+#define CNI_LOOK_CLASS(done_)                                                                      \
+	{                                                                                          \
+		.name = "cni-look", .run = cni_look_run, .done = (done_),                          \
+		.free_input = cni_look_input_free, .free_result = cni_look_free                    \
+	}
+
+/* Looks for what `choices` are about; NULL: at the pod alone.  `netns` stays the caller's.  The job
+ * may be cancelled. */
+RdmadJob *cni_look_start(RdmadModule *self, int netns, const GPtrArray *choices,
+			 const RdmadJobClass *klass, gpointer data, GError **error);

@@ -7,11 +7,14 @@ ends when the operation has, when the daemon has, or when node.until() gives up,
 been started again.
 """
 
+import itertools
 import signal
 from typing import Callable, NamedTuple
 
 from machine_changes import request
 from plugin_case import HCA
+
+POD_NUMBERS = itertools.count()
 
 
 def nothing(node):
@@ -85,9 +88,11 @@ def new_pod(node):
 
 
 def pod_that_ended(node):
-    node.kubelet.allocate("ml/gone", HCA, 3)
+    """Another one each time: after a restart of rdmad the allocation of the last one may end late."""
+    node.gone = f"ml/gone-{next(POD_NUMBERS)}"
+    node.kubelet.allocate(node.gone, HCA, 3)
     node.refresh()
-    node.kubelet.release("ml/gone")
+    node.kubelet.release(node.gone)
 
 
 def reconcile(node):
@@ -102,7 +107,7 @@ def new_pod_is_known(node):
 def ended_pod_is_gone(node):
     """After a restart it may be late: a kubelet that restarted as well lists nothing at first."""
     node.wait_for(node.is_ready, "readiness")
-    node.wait_for(lambda: node.restarted or node.refresh() and not node.is_listed("ml/gone"), "end of an allocation")
+    node.wait_for(lambda: node.restarted or node.refresh() and not node.is_listed(node.gone), "end of an allocation")
 
 
 # ---- configuration ----

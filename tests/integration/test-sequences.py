@@ -62,14 +62,15 @@ class SequenceTest(PluginCase):
             return len(resource.healthy - manager.in_use(name)) if resource else 0
 
     def act_allocate(self):
-        """A settled node refuses nobody for whom there are devices."""
+        """A settled node refuses nobody for whom there are devices, but for an exclusive device of a pod that
+        kubelet had not named yet when it was restarted: that one is kept for about a minute."""
         name = self.random.choice([HCA, RAIL]) if self.with_rail else HCA
         count = self.random.randint(1, 3)
         free = self.free(name)
         try:
             self.kubelet.allocate(self.pod(), name, count)
         except AdmissionError as error:
-            if self.settled and free >= count:
+            if self.settled and free >= count and "kubelet has not named" not in str(error):
                 self.fail(f"{error} though {free} are free")
 
     def act_release(self):
