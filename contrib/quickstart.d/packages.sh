@@ -12,7 +12,8 @@ packages_demo='python3 python3-grpcio python3-protobuf protobuf-compiler iproute
 packages_test='git clang clang-format libclang-rt-14-dev binutils crun podman perftest rdma-core
 	ibverbs-utils ibverbs-providers sqlite3 curl openssl apache2-utils man-db prometheus
 	prometheus-node-exporter python3-prometheus-client python3-yaml libfuse3-dev chromium
-	chromium-driver fonts-liberation python3-selenium ethtool'
+	chromium-driver fonts-liberation python3-selenium ethtool strace containernetworking-plugins
+	ucx-utils rdmacm-utils dash'
 
 packages_bench='g++ libgrpc++-dev'
 
