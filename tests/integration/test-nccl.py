@@ -177,6 +177,21 @@ class NcclTest(PluginCase):
         self.wait_for(lambda: self.conf(other)[1].get("NCCL_IB_TC") == "106", "traffic class")
         self.assertFalse(os.path.exists(os.path.dirname(self.path(allocation, ""))))
 
+    def test_the_environment_plugin_is_put_there_when_configured(self):
+        plugin = os.path.join(os.path.dirname(sys.argv[2]), "contrib", "nccl", "libnccl-env.so")
+        os.chmod(plugin, 0o755)
+        self.start()
+        allocation = self.allocate()
+        self.wait_for(lambda: self.conf(allocation)[0] == 1, "a plan")
+        self.assertFalse(os.path.exists(self.path(allocation, "libnccl-env.so")))
+        self.reload(f'env_plugin = "{plugin}";')
+        self.wait_for(lambda: self.conf(allocation)[1].get("NCCL_ENV_PLUGIN") == "/run/rdmad/libnccl-env.so", "the plugin")
+        with open(plugin, "rb") as ours, open(self.path(allocation, "libnccl-env.so"), "rb") as theirs:
+            self.assertEqual(ours.read(), theirs.read())
+        self.reload(f'env_plugin = "{self.dir}/nowhere.so";')
+        self.wait_for(lambda: "nowhere.so" in self.log(), "an error")
+        self.assertIn("env_plugin", self.log())
+
     # ---- metrics ----
 
     def test_metrics_tell_of_each_container(self):
