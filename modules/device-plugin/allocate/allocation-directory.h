@@ -18,6 +18,7 @@
 
 #define RDMAD_ALLOCATION_DIRECTORY_MOUNT "/run/rdmad" /* in the container */
 #define RDMAD_ALLOCATION_NCCL_CONF	 "nccl.conf"
+#define RDMAD_ALLOCATION_NCCL_PLAN	 "plan.json" /* of module nccl, whose nccl.conf is then */
 
 /* `run_dir` is rdmad_module_run_dir() in all of these. */
 
