@@ -37,7 +37,8 @@ typedef struct {
 /*
  * A command of `rdmad`, for people who ask the running daemon: GET `path` with the options as its query,
  * a route that the module has on the control socket (http.h).  The answer is a JSON object; --json
- * prints it as it is.
+ * prints it as it is.  The same is printed of an answer with the status 409 beside its error, and the exit
+ * status is 1.
  */
 typedef struct {
 	const char *name;      /* [a-z0-9-]{1,32}, as `rdmad NAME`; the core's own come first */

@@ -8,7 +8,7 @@
 
 static json_t *parse(const char *text, GError **error)
 {
-	return rdmad_client_parse(text, strlen(text), error);
+	return rdmad_client_parse(text, strlen(text), NULL, error);
 }
 
 static void test_an_answer_is_its_body(void)
@@ -29,6 +29,28 @@ static void test_a_refusal_tells_the_reason(void)
 		parse("HTTP/1.1 503 x\r\n\r\n{\"error\":\"kubelet does not answer\"}", &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
 	g_assert_cmpstr(error->message, ==, "rdmad says: kubelet does not answer");
+}
+
+static void test_a_refusal_has_a_body(void)
+{
+	static const struct {
+		const char *status;
+		gboolean given;
+	} table[] = { { "409 Conflict", TRUE }, { "404 Not Found", FALSE }, { "500 x", FALSE } };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(table); i++) {
+		g_autofree char *text = g_strdup_printf(
+			"HTTP/1.1 %s\r\n\r\n{\"error\": \"no\", \"text\": \"unset X\"}",
+			table[i].status);
+		g_autoptr(GError) error = NULL;
+		json_t *refusal = NULL;
+
+		g_assert_null(rdmad_client_parse(text, strlen(text), &refusal, &error));
+		g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
+		g_assert_cmpstr(json_string_value(json_object_get(refusal, "text")), ==,
+				table[i].given ? "unset X" : NULL);
+		json_decref(refusal);
+	}
 }
 
 static void test_bad_answers_are_errors(void)
@@ -59,7 +81,7 @@ static void test_without_a_daemon_it_says_so(void)
 {
 	g_autoptr(GError) error = NULL;
 
-	g_assert_null(rdmad_client_call("/nonexistent/rdmad.sock", "GET", "/", 1, &error));
+	g_assert_null(rdmad_client_call("/nonexistent/rdmad.sock", "GET", "/", 1, NULL, &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE);
 	g_assert_cmpstr(error->message, ==,
 			"rdmad is not running: no socket at /nonexistent/rdmad.sock");
@@ -72,6 +94,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	ADD(an_answer_is_its_body);
 	ADD(a_refusal_tells_the_reason);
+	ADD(a_refusal_has_a_body);
 	ADD(bad_answers_are_errors);
 	ADD(without_a_daemon_it_says_so);
 	return g_test_run();
