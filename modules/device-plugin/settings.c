@@ -100,6 +100,7 @@ static const RdmadConfigField RESOURCE_FIELDS[] = {
 	  .type = RDMAD_CONFIG_STRING,
 	  .offset = G_STRUCT_OFFSET(RdmadResourceSettings, permissions),
 	  .check = permissions_check },
+	RDMAD_CONFIG_BOOL_FIELD("nccl_hca", RdmadResourceSettings, nccl_hca),
 	RDMAD_CONFIG_BOOL_FIELD("host_network_only", RdmadResourceSettings, host_network_only),
 	RDMAD_CONFIG_GROUP_FIELD("rdma_limits", RdmadResourceSettings, rdma_limits),
 	RDMAD_CONFIG_FIELDS_END,
@@ -323,6 +324,25 @@ static gboolean resources_take_default(RdmadPluginSettings *settings, GError **e
 	return resource != NULL;
 }
 
+/* Kubelet keeps one of two values, and no file can overrule the environment. */
+static gboolean hca_check(const RdmadPluginSettings *settings, const RdmadConfigNode *config,
+			  GError **error)
+{
+	for (guint i = 0; i < settings->resources->len; i++) {
+		const RdmadResourceSettings *resource = settings->resources->pdata[i];
+
+		if (resource->nccl_hca && settings->resources->len > 1)
+			return rdmad_config_error(config, "resources", error,
+						  "nccl_hca is for a single resource: a container "
+						  "with two would have the devices of one");
+		if (resource->nccl_hca && resource->mode == RDMAD_MODE_SHARED_MULTI)
+			return rdmad_config_error(config, "resources", error,
+						  "nccl_hca is not for shared-multi, whose devices "
+						  "are made later");
+	}
+	return TRUE;
+}
+
 RdmadPluginSettings *rdmad_plugin_settings_parse(const RdmadConfigNode *config, GError **error)
 {
 	g_autoptr(RdmadPluginSettings) settings = plugin_settings_new();
@@ -338,6 +358,8 @@ RdmadPluginSettings *rdmad_plugin_settings_parse(const RdmadConfigNode *config, 
 				   "the list is empty; leave it out for the default, rdma/hca");
 		return NULL;
 	}
+	if (!hca_check(settings, config, error))
+		return NULL;
 	settings->resource_list = settings->defaults = NULL;
 	return g_steal_pointer(&settings);
 }

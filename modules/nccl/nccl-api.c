@@ -214,8 +214,8 @@ static void question_ask(NcclApi *api, RdmadHttpRequest *request, const char *pi
 
 static void on_question(NcclApi *api, RdmadHttpRequest *request, const char *pid, const char *netns)
 {
-	const gboolean is_number = pid && *pid && strlen(pid) <= 10 &&
-				   pid[strspn(pid, "0123456789")] == '\0';
+	const gboolean is_number =
+		pid && *pid && strlen(pid) <= 10 && pid[strspn(pid, "0123456789")] == '\0';
 
 	if (pid && netns)
 		rdmad_http_fail(request, 400, "either a process or a network namespace");
