@@ -177,10 +177,12 @@ class NcclTest(PluginCase):
         self.reload("traffic_class = 1;")
         self.wait_for(lambda: self.conf(first)[1].get("NCCL_IB_TC") == "1", "traffic class")
         self.kubelet.release("ml/train-0")
-        self.assertEqual(self.allocate(count=4, pod="ml/train-1"), first)
-        self.wait_for(lambda: self.conf(first)[0] == 1, "a plan of its own")
+        second = self.allocate(count=4, pod="ml/train-1")
+        self.assertNotEqual(second, first)
+        self.wait_for(lambda: first not in self.allocations_now(), "end of the first allocation")
+        self.wait_for(lambda: self.conf(second)[0] == 1, "a plan of its own")
         self.reload("traffic_class = 2;")
-        self.wait_for(lambda: self.conf(first)[1].get("NCCL_IB_TC") == "2", "traffic class")
+        self.wait_for(lambda: self.conf(second)[1].get("NCCL_IB_TC") == "2", "traffic class")
         events = [e["message"] for e in self.ask("events")["events"] if e["kind"] == "nccl-plan-changed"]
         self.assertEqual([message.split(": ", 1)[1] for message in events],
                          ["NCCL_IB_TC 1, was unset", "NCCL_IB_TC 2, was 1"])

@@ -265,8 +265,8 @@ static gboolean nccl_has_planned(const Start *start, const RdmadAllocation *allo
 {
 	const char *run_dir = rdmad_delivery_run_dir(start->owner->delivery);
 
-	return allocation && rdmad_allocation_dir_has(run_dir, allocation->id,
-						      RDMAD_ALLOCATION_NCCL_PLAN, NULL);
+	return allocation &&
+	       rdmad_allocation_dir_has(run_dir, allocation->id, RDMAD_ALLOCATION_NCCL_PLAN, NULL);
 }
 
 static void start_order_nics(Start *start)

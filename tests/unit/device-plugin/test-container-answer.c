@@ -73,7 +73,8 @@ static void test_the_allocations_directory_is_mounted_read_only(Fixture *f, gcon
 
 static void test_nccl_gets_the_devices_when_configured(Fixture *f, gconstpointer data)
 {
-	const V1beta1__ContainerAllocateResponse *message = answer(f, "0000:3b:00.0,0000:5e:00.0-mlx5_core.sf.4");
+	const V1beta1__ContainerAllocateResponse *message =
+		answer(f, "0000:3b:00.0,0000:5e:00.0-mlx5_core.sf.4");
 	g_autofree char *names =
 		g_strdup_printf("=%s,%s", f->devices[0]->name, f->devices[1]->name);
 
