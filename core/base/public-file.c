@@ -29,28 +29,31 @@ void rdmad_public_file_clean(int dir, const char *name)
 	unlinkat(dir, unfinished, 0);
 }
 
-static gboolean write_all(int fd, const char *text, gsize size)
+static gboolean write_all(int fd, const guint8 *bytes, gsize size)
 {
 	while (size) {
-		const ssize_t n = write(fd, text, size);
+		const ssize_t n = write(fd, bytes, size);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return FALSE;
-		text += n;
+		bytes += n;
 		size -= (gsize)n;
 	}
 	return TRUE;
 }
 
-static gboolean file_fill(int fd, const char *text, mode_t mode)
+static gboolean file_fill(int fd, GBytes *bytes, mode_t mode)
 {
-	return write_all(fd, text, strlen(text)) && fchmod(fd, mode) == 0;
+	gsize size;
+	const guint8 *data = g_bytes_get_data(bytes, &size);
+
+	return write_all(fd, data, size) && fchmod(fd, mode) == 0;
 }
 
-gboolean rdmad_public_file_write(int dir, const char *path, const char *name, const char *text,
-				 mode_t mode, GError **error)
+gboolean rdmad_public_file_write_bytes(int dir, const char *path, const char *name, GBytes *bytes,
+				       mode_t mode, GError **error)
 {
 	g_autofree char *unfinished = unfinished_name(name);
 	rdmad_autofd int fd = -1;
@@ -60,11 +63,19 @@ gboolean rdmad_public_file_write(int dir, const char *path, const char *name, co
 	fd = openat(dir, unfinished, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return rdmad_error_errno(error, errno, "cannot make a file in %s", path);
-	if (file_fill(fd, text, mode) && renameat(dir, unfinished, dir, name) == 0)
+	if (file_fill(fd, bytes, mode) && renameat(dir, unfinished, dir, name) == 0)
 		return TRUE;
 	rdmad_error_errno(error, errno, "cannot write %s/%s", path, name);
 	unlinkat(dir, unfinished, 0);
 	return FALSE;
+}
+
+gboolean rdmad_public_file_write(int dir, const char *path, const char *name, const char *text,
+				 mode_t mode, GError **error)
+{
+	g_autoptr(GBytes) bytes = g_bytes_new_static(text, strlen(text));
+
+	return rdmad_public_file_write_bytes(dir, path, name, bytes, mode, error);
 }
 
 static gboolean dir_make(const char *path, GError **error)

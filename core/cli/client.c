@@ -107,7 +107,7 @@ static GByteArray *client_receive(int fd, GError **error)
 	return client_error(error, "more than 64 MiB"), NULL;
 }
 
-json_t *rdmad_client_parse(const char *answer, gsize size, GError **error)
+json_t *rdmad_client_parse(const char *answer, gsize size, json_t **refusal, GError **error)
 {
 	const char *body = g_strstr_len(answer, size, "\r\n\r\n");
 	json_error_t where;
@@ -126,6 +126,8 @@ json_t *rdmad_client_parse(const char *answer, gsize size, GError **error)
 
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED, "rdmad: %s",
 			    text ?: "no, without a reason");
+		if (status == 409 && refusal)
+			*refusal = json_incref(value);
 		json_decref(value);
 		return NULL;
 	}
@@ -133,7 +135,7 @@ json_t *rdmad_client_parse(const char *answer, gsize size, GError **error)
 }
 
 json_t *rdmad_client_call(const char *socket_path, const char *method, const char *path,
-			  guint timeout_s, GError **error)
+			  guint timeout_s, json_t **refusal, GError **error)
 {
 	rdmad_autofd int fd = client_connect(socket_path, timeout_s, error);
 	g_autoptr(GByteArray) answer = NULL;
@@ -143,5 +145,5 @@ json_t *rdmad_client_call(const char *socket_path, const char *method, const cha
 	answer = client_receive(fd, error);
 	if (!answer)
 		return NULL;
-	return rdmad_client_parse((const char *)answer->data, answer->len, error);
+	return rdmad_client_parse((const char *)answer->data, answer->len, refusal, error);
 }

@@ -8,8 +8,9 @@
 #define RDMAD_CLIENT_MAX (64u << 20)
 
 /* Waits up to `timeout_s` for each part of the answer; new reference.
- * RDMAD_ERROR_UNAVAILABLE: rdmad is not running; RDMAD_ERROR_FAILED: it refused, or the answer is bad. */
+ * RDMAD_ERROR_UNAVAILABLE: rdmad is not running; RDMAD_ERROR_FAILED: it refused, or the answer is bad.
+ * `refusal` (may be NULL): where the status is 409, what rdmad answers beside the error; new reference. */
 json_t *rdmad_client_call(const char *socket_path, const char *method, const char *path,
-			  guint timeout_s, GError **error);
+			  guint timeout_s, json_t **refusal, GError **error);
 /* The body of a whole answer, or why there is none; `size` bytes of `answer`. */
-json_t *rdmad_client_parse(const char *answer, gsize size, GError **error);
+json_t *rdmad_client_parse(const char *answer, gsize size, json_t **refusal, GError **error);

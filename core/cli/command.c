@@ -8,15 +8,26 @@
 
 #include "cli/client.h"
 
-json_t *command_ask(const CommandOptions *options, const char *method, const char *path)
+static json_t *ask(const CommandOptions *options, const char *method, const char *path,
+		   json_t **refusal)
 {
 	g_autoptr(GError) error = NULL;
-	json_t *answer =
-		rdmad_client_call(options->socket, method, path, 2 * COMMAND_TIMEOUT_S, &error);
+	json_t *answer = rdmad_client_call(options->socket, method, path, 2 * COMMAND_TIMEOUT_S,
+					   refusal, &error);
 
 	if (!answer)
 		fprintf(stderr, "rdmad: %s\n", error->message);
 	return answer;
+}
+
+json_t *command_ask(const CommandOptions *options, const char *method, const char *path)
+{
+	return ask(options, method, path, NULL);
+}
+
+json_t *command_ask_refusable(const CommandOptions *options, const char *path, json_t **refusal)
+{
+	return ask(options, "GET", path, refusal);
 }
 
 int command_print(const GString *text)

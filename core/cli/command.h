@@ -40,6 +40,8 @@ int command_import(const CommandOptions *options);
 
 /* GETs (or POSTs) and gives the answer; NULL: the reason is on stderr. */
 json_t *command_ask(const CommandOptions *options, const char *method, const char *path);
+/* The same of a GET; `refusal`: see client.h. */
+json_t *command_ask_refusable(const CommandOptions *options, const char *path, json_t **refusal);
 /* Writes the text, or the value as JSON; the exit status. */
 int command_print(const GString *text);
 int command_print_json(const json_t *value);

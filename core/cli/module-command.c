@@ -187,18 +187,28 @@ void module_command_write(const json_t *command, const json_t *answer, gboolean 
 	rdmad_table_write(table, with_headers, "", out);
 }
 
+static int answer_print(const json_t *command, const CommandOptions *options, json_t *answer)
+{
+	g_autoptr(GString) out = g_string_new(NULL);
+
+	module_command_write(command, answer, options->headers, out);
+	return options->json ? command_print_json(answer) : command_print(out);
+}
+
+/* What a refusal says beside its error is printed too: a script may have to undo what is stale. */
 static int module_command_ask(const json_t *command, const CommandOptions *options,
 			      const GString *query)
 {
-	g_autoptr(GString) out = g_string_new(NULL);
-	json_t *answer = command_ask(options, "GET", query->str);
-	int status;
+	json_t *refusal = NULL;
+	json_t *answer = command_ask_refusable(options, query->str, &refusal);
+	int status = 1;
 
-	if (!answer)
-		return 1;
-	module_command_write(command, answer, options->headers, out);
-	status = options->json ? command_print_json(answer) : command_print(out);
+	if (answer)
+		status = answer_print(command, options, answer);
+	else if (refusal)
+		answer_print(command, options, refusal);
 	json_decref(answer);
+	json_decref(refusal);
 	return status;
 }
 

@@ -167,13 +167,21 @@ char *rdmad_allocation_dir_read(const char *run_dir, const char *id, const char 
 	return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-gboolean rdmad_allocation_dir_write(const char *run_dir, const char *id, const char *file,
-				    const char *text, GError **error)
+gboolean rdmad_allocation_dir_write_bytes(const char *run_dir, const char *id, const char *file,
+					  GBytes *bytes, GError **error)
 {
 	g_autofree char *path = rdmad_allocation_dir_path(run_dir, id);
 	rdmad_autofd int dir = dir_open(run_dir, id, error);
 
-	return dir >= 0 && rdmad_public_file_write(dir, path, file, text, FILE_MODE, error);
+	return dir >= 0 && rdmad_public_file_write_bytes(dir, path, file, bytes, FILE_MODE, error);
+}
+
+gboolean rdmad_allocation_dir_write(const char *run_dir, const char *id, const char *file,
+				    const char *text, GError **error)
+{
+	g_autoptr(GBytes) bytes = g_bytes_new_static(text, strlen(text));
+
+	return rdmad_allocation_dir_write_bytes(run_dir, id, file, bytes, error);
 }
 
 /* ---- list, remove ---- */

@@ -99,6 +99,7 @@ static const RdmadConfigField RESOURCE_FIELDS[] = {
 	  .type = RDMAD_CONFIG_STRING,
 	  .offset = G_STRUCT_OFFSET(ResourceSettings, permissions),
 	  .check = permissions_check },
+	RDMAD_CONFIG_BOOL_FIELD("nccl_hca", ResourceSettings, nccl_hca),
 	RDMAD_CONFIG_BOOL_FIELD("host_network_only", ResourceSettings, host_network_only),
 	RDMAD_CONFIG_GROUP_FIELD("rdma_limits", ResourceSettings, rdma_limits),
 	RDMAD_CONFIG_FIELDS_END,
@@ -322,6 +323,25 @@ static gboolean resources_take_default(PluginSettings *settings, GError **error)
 	return resource != NULL;
 }
 
+/* Kubelet keeps one of two values, and no file can overrule the environment. */
+static gboolean hca_check(const PluginSettings *settings, const RdmadConfigNode *config,
+			  GError **error)
+{
+	for (guint i = 0; i < settings->resources->len; i++) {
+		const ResourceSettings *resource = settings->resources->pdata[i];
+
+		if (resource->nccl_hca && settings->resources->len > 1)
+			return rdmad_config_error(config, "resources", error,
+						  "nccl_hca is for a single resource: a container "
+						  "with two would have the devices of one");
+		if (resource->nccl_hca && resource->mode == MODE_SHARED_MULTI)
+			return rdmad_config_error(config, "resources", error,
+						  "nccl_hca is not for shared-multi, whose devices "
+						  "are made later");
+	}
+	return TRUE;
+}
+
 PluginSettings *plugin_settings_parse(const RdmadConfigNode *config, GError **error)
 {
 	g_autoptr(PluginSettings) settings = plugin_settings_new();
@@ -337,6 +357,8 @@ PluginSettings *plugin_settings_parse(const RdmadConfigNode *config, GError **er
 				   "the list is empty; leave it out for the default, rdma/hca");
 		return NULL;
 	}
+	if (!hca_check(settings, config, error))
+		return NULL;
 	settings->resource_list = settings->defaults = NULL;
 	return g_steal_pointer(&settings);
 }

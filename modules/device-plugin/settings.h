@@ -46,6 +46,7 @@ typedef struct {
 	gboolean umad, issm, ucm;   /* also hand out these device nodes */
 	char *permissions;	    /* "rw" */
 	int cdi;		    /* CdiUse */
+	gboolean nccl_hca;	    /* NCCL_IB_HCA in Allocate's answer */
 	gboolean host_network_only; /* refuse other containers at their start */
 	RdmaLimits limits;
 	const RdmadConfigNode *selectors;   /* only while parsing */

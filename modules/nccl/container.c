@@ -87,15 +87,22 @@ void nccl_disk_plan_free(NcclDiskPlan *plan)
 /* ---- writing ---- */
 
 /* FALSE: to be tried again, which is logged here.  An allocation that has ended has no directory. */
-static gboolean file_write(const char *run_dir, const char *id, const char *file, const char *text)
+static gboolean bytes_write(const char *run_dir, const char *id, const char *file, GBytes *bytes)
 {
 	g_autoptr(GError) error = NULL;
 
-	if (rdmad_allocation_dir_write(run_dir, id, file, text, &error) ||
+	if (rdmad_allocation_dir_write_bytes(run_dir, id, file, bytes, &error) ||
 	    g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND))
 		return TRUE;
 	rdmad_warn("allocation %s: %s: %s", id, file, error->message);
 	return FALSE;
+}
+
+static gboolean file_write(const char *run_dir, const char *id, const char *file, const char *text)
+{
+	g_autoptr(GBytes) bytes = g_bytes_new_static(text, strlen(text));
+
+	return bytes_write(run_dir, id, file, bytes);
 }
 
 /* nccl.conf is last: it has the generation that says that all is there. */
@@ -115,6 +122,9 @@ static gboolean container_write(const NcclContainer *container, const NcclSettin
 		if (!file_write(run_dir, id, NCCL_TOPOLOGY_FILE, topology))
 			return FALSE;
 	}
+	if (settings->env_plugin &&
+	    !bytes_write(run_dir, id, NCCL_PLUGIN_FILE, settings->env_plugin))
+		return FALSE;
 	return file_write(run_dir, id, NCCL_PLAN_FILE, json) &&
 	       file_write(run_dir, id, NCCL_VERSIONS_FILE, versions) &&
 	       file_write(run_dir, id, NCCL_ENV_FILE, sh) &&

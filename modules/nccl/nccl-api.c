@@ -3,23 +3,31 @@
 
 #include <jansson.h>
 #include <rdmad/http.h>
+#include <rdmad/error.h>
 #include <rdmad/inventory.h>
+#include <rdmad/work.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "network.h"
 #include "view-allocations.h"
 #include "write.h"
 
-#define PATH "/api/v1/nccl"
+#define PATH	      "/api/v1/nccl"
+#define QUESTIONS_MAX 64u
+#define DEADLINE_MS   10000
 
 struct NcclApi {
 	RdmadModule *self;
 	const NcclContainers *containers;
 	NcclSettings *const *settings;
+	GPtrArray *questions; /* Question */
 };
 
 static const RdmadCommandOption OPTIONS[] = {
 	{ "allocation", "ID", "the settings of its container; without it those for the host" },
+	{ "netns", "PATH", "those of a network namespace, /run/netns/NAME" },
+	{ "pid", "PID", "those of the network namespace of a process" },
 	{ "nccl-version", "V", "2.27; any: right for every version, where that can be" },
 	{ "format", "F", "sh (default), conf, json" },
 	{ "explain", NULL, "every port and GID, taken or not, and why" },
@@ -87,30 +95,172 @@ static void reply(RdmadHttpRequest *request, const NcclView *view, const NcclPol
 	json_decref(answer);
 }
 
-static void on_get(RdmadHttpRequest *request, gpointer data)
+static void answer(NcclApi *api, RdmadHttpRequest *request, const NcclView *view,
+		   const NcclPlanLabel *label)
 {
-	const NcclApi *api = data;
 	const NcclSettings *settings = *api->settings;
-	const char *id = rdmad_http_request_query(request, "allocation");
-	const NcclContainer *container = id ? nccl_containers_holding(api->containers, id) : NULL;
-	const NcclPlanLabel label = { id, container ? container->generation : 0 };
-	g_autoptr(NcclView) node = NULL;
-	g_autoptr(GError) error = NULL;
 	g_autoptr(NcclPlan) plan = NULL;
+	g_autoptr(GError) error = NULL;
 	NcclVersions versions;
 
 	if (!request_versions(request, settings, &versions, &error)) {
 		rdmad_http_fail(request, 400, "%s", error->message);
 		return;
 	}
-	if (id && (!container || !container->view)) {
-		rdmad_http_fail(request, 404, "no allocation %s", id);
+	plan = nccl_plan_new(view, versions, &settings->policy);
+	reply(request, view, &settings->policy, plan, label);
+}
+
+/* ---- other namespaces: asked of a worker ---- */
+
+typedef struct {
+	NcclApi *api;
+	RdmadHttpRequest *request;
+	RdmadJob *job;
+} Question;
+
+typedef struct {
+	const RdmadSysroot *root;
+	char *pid, *netns; /* one of them */
+} QuestionInput;
+
+static void question_input_free(gpointer data)
+{
+	QuestionInput *input = data;
+
+	g_free(input->pid);
+	g_free(input->netns);
+	g_free(input);
+}
+
+static gpointer question_run(gpointer data, const RdmadJob *job, GError **error)
+{
+	const QuestionInput *input = data;
+
+	return input->pid ? nccl_network_read(input->root, input->pid, error)
+			  : nccl_network_read_netns(input->root, input->netns, error);
+}
+
+static void question_free(gpointer data)
+{
+	Question *question = data;
+
+	rdmad_job_cancel(question->job);
+	g_free(question);
+}
+
+static guint question_status(const GError *error)
+{
+	if (g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND))
+		return 404;
+	return g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_INVALID) ? 400 : 500;
+}
+
+static void question_done(gpointer result, const GError *error, gpointer data)
+{
+	static const NcclPlanLabel label = { NULL, 0 };
+	Question *question = data;
+	NcclApi *api = question->api;
+	RdmadHttpRequest *request = question->request;
+	NcclNetwork *network = result;
+	g_autoptr(NcclView) view = NULL;
+
+	question->job = NULL;
+	g_ptr_array_remove_fast(api->questions, question);
+	if (!network) {
+		rdmad_http_fail(request, question_status(error), "%s", error->message);
 		return;
 	}
-	if (!id)
+	view = nccl_view_of_node(rdmad_module_inventory(api->self));
+	nccl_view_set_network(view, g_steal_pointer(&network->addresses),
+			      g_steal_pointer(&network->default_netdevs));
+	nccl_network_free(network);
+	answer(api, request, view, &label);
+}
+
+static void question_gone(gpointer data)
+{
+	Question *question = data;
+
+	g_ptr_array_remove_fast(question->api->questions, question);
+}
+
+static void question_ask(NcclApi *api, RdmadHttpRequest *request, const char *pid,
+			 const char *netns)
+{
+	static const RdmadJobClass klass = {
+		.name = "nccl-network",
+		.run = question_run,
+		.done = question_done,
+		.free_input = question_input_free,
+		.free_result = (GDestroyNotify)nccl_network_free,
+	};
+	QuestionInput *input = g_new0(QuestionInput, 1);
+	Question *question = g_new0(Question, 1);
+	g_autoptr(GError) error = NULL;
+
+	*input = (QuestionInput){ rdmad_module_sysroot(api->self), g_strdup(pid), g_strdup(netns) };
+	*question = (Question){ api, request, NULL };
+	question->job = rdmad_work_submit(rdmad_module_workers(api->self), api->self, &klass, input,
+					  DEADLINE_MS, question, &error);
+	if (!question->job) {
+		g_free(question);
+		rdmad_http_fail(request, 503, "%s", error->message);
+		return;
+	}
+	g_ptr_array_add(api->questions, question);
+	rdmad_http_request_on_gone(request, question_gone, question);
+}
+
+static void on_question(NcclApi *api, RdmadHttpRequest *request, const char *pid, const char *netns)
+{
+	const gboolean is_number =
+		pid && *pid && strlen(pid) <= 10 && pid[strspn(pid, "0123456789")] == '\0';
+
+	if (pid && netns)
+		rdmad_http_fail(request, 400, "either a process or a network namespace");
+	else if (pid && !is_number)
+		rdmad_http_fail(request, 400, "\"%s\" is no process", pid);
+	else if (netns && netns[0] != '/')
+		rdmad_http_fail(request, 400, "\"%s\" is no absolute path", netns);
+	else if (api->questions->len >= QUESTIONS_MAX)
+		rdmad_http_fail(request, 503, "too many questions at once");
+	else
+		question_ask(api, request, pid, netns);
+}
+
+/* ---- the route ---- */
+
+static void on_allocation(NcclApi *api, RdmadHttpRequest *request, const char *id)
+{
+	const NcclContainer *container = nccl_containers_holding(api->containers, id);
+	const NcclPlanLabel label = { id, container ? container->generation : 0 };
+
+	if (container && container->view)
+		answer(api, request, container->view, &label);
+	else
+		rdmad_http_fail(request, 404, "no allocation %s", id);
+}
+
+static void on_get(RdmadHttpRequest *request, gpointer data)
+{
+	static const NcclPlanLabel label = { NULL, 0 };
+	NcclApi *api = data;
+	const char *id = rdmad_http_request_query(request, "allocation");
+	const char *pid = rdmad_http_request_query(request, "pid");
+	const char *netns = rdmad_http_request_query(request, "netns");
+	g_autoptr(NcclView) node = NULL;
+
+	if (id && (pid || netns)) {
+		rdmad_http_fail(request, 400, "either an allocation or a network namespace");
+	} else if (id) {
+		on_allocation(api, request, id);
+	} else if (pid || netns) {
+		on_question(api, request, pid, netns);
+	} else {
 		node = nccl_view_of_node(rdmad_module_inventory(api->self));
-	plan = nccl_plan_new(node ? node : container->view, versions, &settings->policy);
-	reply(request, node ? node : container->view, &settings->policy, plan, &label);
+		answer(api, request, node, &label);
+	}
 }
 
 NcclApi *nccl_api_new(RdmadModule *self, const NcclContainers *containers,
@@ -118,16 +268,22 @@ NcclApi *nccl_api_new(RdmadModule *self, const NcclContainers *containers,
 {
 	NcclApi *api = g_new0(NcclApi, 1);
 
-	*api = (NcclApi){ self, containers, settings };
+	*api = (NcclApi){ self, containers, settings,
+			  g_ptr_array_new_with_free_func(question_free) };
 	if (rdmad_http_route(rdmad_module_http(self), self, "GET", PATH, RDMAD_HTTP_LOCAL, on_get,
 			     api, error))
 		return api;
+	g_ptr_array_unref(api->questions);
 	g_free(api);
 	return NULL;
 }
 
 void nccl_api_free(NcclApi *api)
 {
+	for (guint i = 0; i < api->questions->len; i++)
+		rdmad_http_fail(((Question *)api->questions->pdata[i])->request, 503,
+				"the module ends");
+	g_ptr_array_unref(api->questions);
 	rdmad_http_unroute(rdmad_module_http(api->self), "GET", PATH);
 	g_free(api);
 }

@@ -2,9 +2,11 @@
 /*
  * GET /api/v1/nccl?allocation=ID&nccl-version=V&format=F on the control socket, and `rdmad nccl-env`
  *
- * Without `allocation`: the plan for the host itself.  `nccl-version`: as `version` in the configuration.
+ * Without `allocation`: the plan for the host itself; with `pid` or `netns` for the network namespace of a
+ * process or of a path, and the devices of the host.  `nccl-version`: as `version` in the configuration.
  * `format`: "sh" (the default), "conf" or "json"; with `explain=1` every port and GID.  The answer has the
- * form as "text" and the whole plan as "plan".  404: no such allocation; 400: no such version or format;
+ * form as "text" and the whole plan as "plan".  404: no such allocation, process or path; 400: no such
+ * version or format;
  * 409: there are no settings, "error" says why, and "text" and "plan" are there all the same.
  */
 #pragma once

@@ -24,6 +24,7 @@
  *	    cross_nic = -1;		# NCCL_CROSS_NIC, 0 to 2
  *	    net_gdr_level = "auto";	# NCCL_NET_GDR_LEVEL: "LOC", "PIX", "PXB", "PHB", "SYS"
  *	    topology = false;		# write topology.xml, and set NCCL_TOPO_FILE
+ *	    env_plugin = "";		# libnccl-env.so, put into /run/rdmad of containers; "": none
  *	    siblings = ( );		# also for "ucx", "nvshmem", "libfabric", "openmpi", in nccl.env
  *	  };
  *	};

@@ -319,6 +319,9 @@ static void set_configured(NcclPlan *plan, const NcclView *view, const NcclPolic
 		nccl_env_set(plan->env, "NCCL_NET_GDR_LEVEL", "SYS", "as eRDMA's manual has it");
 	if (policy->topo_file)
 		nccl_env_set(plan->env, "NCCL_TOPO_FILE", policy->topo_file, "configured");
+	/* NCCL before 2.28 does not know it. */
+	if (policy->env_plugin)
+		nccl_env_set(plan->env, "NCCL_ENV_PLUGIN", policy->env_plugin, "configured");
 }
 
 static void warn_of_the_rest(NcclPlan *plan, const NcclView *view)

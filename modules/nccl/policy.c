@@ -24,6 +24,7 @@ void nccl_policy_clear(NcclPolicy *policy)
 	g_clear_pointer(&policy->socket_ifname, g_free);
 	g_clear_pointer(&policy->net_gdr_level, g_free);
 	g_clear_pointer(&policy->topo_file, g_free);
+	g_clear_pointer(&policy->env_plugin, g_free);
 }
 
 gboolean nccl_policy_takes(const NcclPolicy *policy, const char *name)

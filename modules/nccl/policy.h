@@ -33,6 +33,7 @@ typedef struct {
 	int tc, sl, pkey, qps_per_connection, cross_nic;
 	char *net_gdr_level; /* NULL: unset */
 	char *topo_file;     /* path in the container; NULL: none */
+	char *env_plugin;    /* path in the container; NULL: none */
 	NcclSiblings siblings;
 } NcclPolicy;
 

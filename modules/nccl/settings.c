@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "settings.h"
 
+#include <limits.h>
 #include <rdmad/error.h>
 #include <string.h>
 
+#include "env-plugin.h"
 #include "env.h"
 #include "gid.h"
 #include "write.h"
@@ -24,7 +26,7 @@ static const char *const SIBLINGS[] = { "ucx", "nvshmem", "libfabric", "openmpi"
 typedef struct {
 	int link_layer, family, by, network, gpu_distance, net_gdr_level;
 	gboolean allow_link_local, allow_subset, use_default_route, topology;
-	char *version, *socket_ifname;
+	char *version, *socket_ifname, *env_plugin;
 	char **devices, **subnets, **storage_subnets, **siblings;
 	gint64 tc, sl, pkey, qps, cross_nic;
 } Fields;
@@ -96,6 +98,7 @@ static const RdmadConfigField FIELDS[] = {
 	RDMAD_CONFIG_INT_FIELD("cross_nic", Fields, cross_nic, NCCL_UNSET, 2),
 	RDMAD_CONFIG_ENUM_FIELD("net_gdr_level", Fields, net_gdr_level, GDR_LEVELS),
 	RDMAD_CONFIG_BOOL_FIELD("topology", Fields, topology),
+	STRING("env_plugin", env_plugin, PATH_MAX, NULL),
 	STRINGS("siblings", siblings, G_N_ELEMENTS(SIBLINGS), sibling_check),
 	RDMAD_CONFIG_FIELDS_END,
 };
@@ -104,6 +107,7 @@ static void fields_clear(Fields *fields)
 {
 	g_free(fields->version);
 	g_free(fields->socket_ifname);
+	g_free(fields->env_plugin);
 	g_strfreev(fields->devices);
 	g_strfreev(fields->subnets);
 	g_strfreev(fields->storage_subnets);
@@ -158,6 +162,21 @@ static gboolean fields_check(const RdmadConfigNode *config, const Fields *fields
 						      "0 is too small: 1 to 128, or -1");
 }
 
+/* The file is read here, so that one that is not there is an error with its line. */
+static gboolean plugin_load(NcclSettings *settings, const RdmadConfigNode *config, const char *path,
+			    GError **error)
+{
+	g_autoptr(GError) wrong = NULL;
+
+	if (!path || !path[0])
+		return TRUE;
+	settings->env_plugin = nccl_env_plugin_load(path, &wrong);
+	if (!settings->env_plugin)
+		return rdmad_config_error(config, "env_plugin", error, "%s", wrong->message);
+	settings->policy.env_plugin = g_strdup(NCCL_MOUNT "/" NCCL_PLUGIN_FILE);
+	return TRUE;
+}
+
 NcclSettings *nccl_settings_parse(const RdmadConfigNode *config, GError **error)
 {
 	g_autoptr(NcclSettings) settings = g_new0(NcclSettings, 1);
@@ -181,7 +200,8 @@ NcclSettings *nccl_settings_parse(const RdmadConfigNode *config, GError **error)
 		rdmad_config_error(config, "version", error, "%s", wrong->message);
 		return NULL;
 	}
-	if (!policy_fill(&settings->policy, &fields, error))
+	if (!policy_fill(&settings->policy, &fields, error) ||
+	    !plugin_load(settings, config, fields.env_plugin, error))
 		return NULL;
 	settings->host_network = fields.network == 1;
 	return g_steal_pointer(&settings);
@@ -190,6 +210,7 @@ NcclSettings *nccl_settings_parse(const RdmadConfigNode *config, GError **error)
 void nccl_settings_free(NcclSettings *settings)
 {
 	nccl_policy_clear(&settings->policy);
+	g_clear_pointer(&settings->env_plugin, g_bytes_unref);
 	g_free(settings->version_warning);
 	g_free(settings);
 }

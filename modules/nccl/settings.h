@@ -12,6 +12,7 @@ typedef struct {
 	NcclVersions versions;
 	char *version_warning; /* NULL: the version is known */
 	gboolean host_network; /* an allocation without an attachment is in the host's namespace */
+	GBytes *env_plugin;    /* libnccl-env.so, for each container; NULL: none */
 } NcclSettings;
 
 /* `config` NULL: the defaults.  RDMAD_ERROR_CONFIG. */

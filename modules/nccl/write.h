@@ -11,6 +11,7 @@
 #define NCCL_PLAN_FILE	   "plan.json"
 #define NCCL_VERSIONS_FILE "nccl-versions.conf"
 #define NCCL_TOPOLOGY_FILE "topology.xml"
+#define NCCL_PLUGIN_FILE   "libnccl-env.so"
 
 /* How a line of nccl.conf begins that says why there is nothing. */
 #define NCCL_CONF_REFUSED "# Refused: "

@@ -8,10 +8,12 @@ usage: test-nccl.py RDMAD MODULE-DIR [TEST...]
 import http.client
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 
 sys.dont_write_bytecode = True
 
@@ -28,6 +30,9 @@ modules = {
   nccl = { network = "host"; %s };
 };
 """
+
+
+LOCAL = "  |-- %s\n     /32 host LOCAL\n"    # of fib_trie
 
 
 class Local(http.client.HTTPConnection):
@@ -117,6 +122,21 @@ class NcclTest(PluginCase):
             self.wait_conf(allocation, NCCL_IB_HCA="=" + ",".join(f"{name}:1" for name in sorted(names)),
                            NCCL_IB_GID_INDEX="3")
 
+    def test_at_its_start_a_container_has_the_plan_of_all_its_allocations(self):
+        """Kubelet lists the pod in time for PreStartContainer only, which leaves nccl.conf to module nccl."""
+        self.start(config=CONFIG.replace("device-plugin = {", "device-plugin = { prestart = true;"))
+        grants = [self.kubelet.manager.allocate(("ml", "two", "main"), name, 1) for name in (RAIL, OTHER)]
+        both = [grant.reply.envs["RDMAD_ALLOCATION"] for grant in grants]
+        for allocation in both:
+            self.wait_for(lambda: self.conf(allocation)[1].get("NCCL_IB_GID_INDEX") == "3", "a plan of its own")
+        self.assertIsNone(self.allocations()[both[0]]["pod_name"])
+        names = [self.allocations()[allocation]["device_names"][0] for allocation in both]
+        for name, grant in zip((RAIL, OTHER), grants):
+            self.endpoint(name).start_call(grant.ids).result(60)
+        for allocation in both:
+            self.wait_conf(allocation, NCCL_IB_HCA="=" + ",".join(f"{name}:1" for name in sorted(names)),
+                           NCCL_IB_GID_INDEX="3")
+
     def test_a_restart_leaves_the_plan(self):
         self.start()
         allocation = self.allocate()
@@ -159,8 +179,8 @@ class NcclTest(PluginCase):
         self.kubelet.release("ml/train-0")
         second = self.allocate(count=4, pod="ml/train-1")
         self.assertNotEqual(second, first)
+        self.wait_for(lambda: first not in self.allocations_now(), "end of the first allocation")
         self.wait_for(lambda: self.conf(second)[0] == 1, "a plan of its own")
-        self.wait_for(lambda: first not in self.allocations(), "end of the first")
         self.reload("traffic_class = 2;")
         self.wait_for(lambda: self.conf(second)[1].get("NCCL_IB_TC") == "2", "traffic class")
         events = [e["message"] for e in self.ask("events")["events"] if e["kind"] == "nccl-plan-changed"]
@@ -178,6 +198,21 @@ class NcclTest(PluginCase):
         other = self.allocate(pod="ml/train-1")
         self.wait_for(lambda: self.conf(other)[1].get("NCCL_IB_TC") == "106", "traffic class")
         self.assertFalse(os.path.exists(os.path.dirname(self.path(allocation, ""))))
+
+    def test_the_environment_plugin_is_put_there_when_configured(self):
+        plugin = os.path.join(os.path.dirname(sys.argv[2]), "contrib", "nccl", "libnccl-env.so")
+        os.chmod(plugin, 0o755)
+        self.start()
+        allocation = self.allocate()
+        self.wait_for(lambda: self.conf(allocation)[0] == 1, "a plan")
+        self.assertFalse(os.path.exists(self.path(allocation, "libnccl-env.so")))
+        self.reload(f'env_plugin = "{plugin}";')
+        self.wait_for(lambda: self.conf(allocation)[1].get("NCCL_ENV_PLUGIN") == "/run/rdmad/libnccl-env.so", "the plugin")
+        with open(plugin, "rb") as ours, open(self.path(allocation, "libnccl-env.so"), "rb") as theirs:
+            self.assertEqual(ours.read(), theirs.read())
+        self.reload(f'env_plugin = "{self.dir}/nowhere.so";')
+        self.wait_for(lambda: "nowhere.so" in self.log(), "an error")
+        self.assertIn("env_plugin", self.log())
 
     # ---- metrics ----
 
@@ -239,6 +274,46 @@ class NcclTest(PluginCase):
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertIn("no allocation 0011223344556677", done.stderr)
 
+    def own_machine(self):
+        """One in which this test may write."""
+        directory = tempfile.TemporaryDirectory(prefix="rdmad-machine-")
+        self.addCleanup(directory.cleanup)
+        shared, self.machine = self.machine, os.path.join(directory.name, "m")
+        shutil.copytree(shared, self.machine, symlinks=True, copy_function=os.link)
+
+    def address(self, device, index=3):
+        """The IPv4 address behind a GID."""
+        with open(os.path.join(self.machine, f"sys/class/infiniband/{device}/ports/1/gids/{index}")) as file:
+            raw = bytes.fromhex(file.read().strip().replace(":", ""))
+        return ".".join(str(byte) for byte in raw[12:])
+
+    def put(self, path, text):
+        path = os.path.join(self.machine, path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as file:
+            file.write(text)
+
+    def test_another_namespace_is_asked_by_its_process(self):
+        """A process of the recorded machine that has rail 0's address, and one that has nobody's."""
+        self.own_machine()
+        self.put("proc/4711/net/fib_trie", LOCAL % self.address("mlx5_0"))
+        self.put("proc/4712/net/fib_trie", LOCAL % "203.0.113.9")
+        self.start()
+        done = self.command("--pid", "4711", "--format", "conf")
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        self.assertIn("\nNCCL_IB_HCA==mlx5_0:1\nNCCL_IB_GID_INDEX=3\n", done.stdout)
+        done = self.command("--pid", "4712")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("unset NCCL_IB_GID_INDEX\n", done.stdout)
+        self.assertIn("rdmad: rdmad says: ", done.stderr)
+        for options, words in ((("--pid", "4713"), "4713"), (("--pid", "x"), "is no process"),
+                               (("--pid", "1", "--netns", "/run/netns/a"), "either a process"),
+                               (("--netns", "a"), "no absolute path"),
+                               (("--netns", "/run/netns/a"), "recorded machine")):
+            done = self.command(*options)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn(words, done.stderr)
+
     def test_a_refusal_is_an_error_of_the_command_but_explained(self):
         self.start(config=CONFIG.replace('network = "host";', ""))
         allocation = self.allocate()
@@ -246,6 +321,7 @@ class NcclTest(PluginCase):
         done = self.command("--allocation", allocation)
         self.assertEqual(done.returncode, 1)
         self.assertIn("the container's network is not known yet", done.stderr)
+        self.assertIn("unset NCCL_IB_GID_INDEX\n", done.stdout)
         done = self.command("--allocation", allocation, "--explain")
         self.assertEqual(done.returncode, 0)
         self.assertIn("Refused: the container's network is not known yet", done.stdout)

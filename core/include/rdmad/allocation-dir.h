@@ -36,6 +36,10 @@ RDMAD_API char *rdmad_allocation_dir_read(const char *run_dir, const char *id, c
  * ended. */
 RDMAD_API gboolean rdmad_allocation_dir_write(const char *run_dir, const char *id, const char *file,
 					      const char *text, GError **error);
+/* The same of bytes that are no text. */
+RDMAD_API gboolean rdmad_allocation_dir_write_bytes(const char *run_dir, const char *id,
+						    const char *file, GBytes *bytes,
+						    GError **error);
 /* Removes the directory with its files.  None there is no error. */
 RDMAD_API gboolean rdmad_allocation_dir_remove(const char *run_dir, const char *id, GError **error);
 

@@ -36,7 +36,8 @@ typedef struct {
 
 /*
  * A command of `rdmad`: GET `path` with the options as its query, a route of the module on the
- * control socket (http.h).  The answer is a JSON object; --json prints it as it is.
+ * control socket (http.h).  The answer is a JSON object; --json prints it as it is.  The body of an
+ * answer with the status 409 is printed beside its error, and the exit status is 1.
  */
 typedef struct {
 	const char *name;      /* [a-z0-9-]{1,32}, as `rdmad NAME`; the core's own come first */

@@ -18,6 +18,7 @@
 
 #define ALLOCATION_DIRECTORY_MOUNT "/run/rdmad" /* in the container */
 #define ALLOCATION_NCCL_CONF	   "nccl.conf"
+#define ALLOCATION_NCCL_PLAN	   "plan.json" /* of module nccl, which then owns nccl.conf */
 
 /* `run_dir` is rdmad_module_run_dir() in all of these. */
 

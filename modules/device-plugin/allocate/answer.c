@@ -7,6 +7,8 @@
 #include "allocate/allocation-directory.h"
 #include "allocate/env.h"
 
+#define NCCL_HCAS_MAX 32u
+
 struct ContainerAnswer {
 	V1beta1__ContainerAllocateResponse message;
 	GStringChunk *texts; /* all that the parts below point to */
@@ -56,6 +58,20 @@ static void add_device_env(ContainerAnswer *answer, const GPtrArray *devices,
 	add_env(answer, name, list);
 	if (info)
 		add_env(answer, info_name, info);
+}
+
+/* What NCCL takes: 32 devices.  A list that is cut would hide the others. */
+static void add_nccl_hca(ContainerAnswer *answer, const GPtrArray *devices)
+{
+	g_autoptr(GString) list = g_string_new(NULL);
+
+	for (guint i = 0; i < devices->len; i++) {
+		const RdmadDevice *dev = devices->pdata[i];
+
+		g_string_append_printf(list, "%s%s", i ? "," : "=", dev->name);
+	}
+	if (devices->len && devices->len <= NCCL_HCAS_MAX)
+		add_env(answer, "NCCL_IB_HCA", list->str);
 }
 
 static void add_node(ContainerAnswer *answer, const char *path, const char *permissions)
@@ -131,6 +147,8 @@ ContainerAnswer *container_answer_new(const Pool *pool, const RdmadAllocation *a
 	add_env(answer, "RDMAD_ALLOCATION", allocation->id);
 	add_directory(answer, allocation, run_dir);
 	add_device_env(answer, devices, settings);
+	if (settings->nccl_hca)
+		add_nccl_hca(answer, devices);
 	add_devices(answer, devices, settings, cdi);
 	message_assemble(answer);
 	return answer;

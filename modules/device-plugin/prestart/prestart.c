@@ -260,6 +260,15 @@ static void collect_devices(const RdmadAllocation *allocation, gpointer data)
 	}
 }
 
+/* Where module nccl has a plan, nccl.conf is its own: the plan has the same devices by port, and more. */
+static gboolean nccl_has_planned(const Start *start, const RdmadAllocation *allocation)
+{
+	const char *run_dir = delivery_run_dir(start->owner->delivery);
+
+	return allocation &&
+	       rdmad_allocation_dir_has(run_dir, allocation->id, ALLOCATION_NCCL_PLAN, NULL);
+}
+
 static void start_order_nics(Start *start)
 {
 	g_autoptr(GPtrArray) gpus = container_gpus(start);
@@ -269,6 +278,8 @@ static void start_order_nics(Start *start)
 	g_autofree char *text = NULL;
 	g_autoptr(GError) error = NULL;
 
+	if (nccl_has_planned(start, allocation))
+		return;
 	rdmad_allocations_foreach(rdmad_module_allocations(start->owner->self), collect_devices,
 				  &collection);
 	nic_order_sort(devices, gpus);

@@ -6,7 +6,8 @@
  * the container, including those of other plugins, and again at every restart of the container.
  *
  * 1. podresources returns its pod, its container and its accelerators;
- * 2. with `prestart` the allocation's nccl.conf gets the NIC list in the order of nic-order.h;
+ * 2. with `prestart` the allocation's nccl.conf gets the NIC list in the order of nic-order.h, unless
+ *    module nccl has put its plan there;
  * 3. with `host_network_only` or `rdma_limits` the container runtime is queried for the pod;
  * 4. the limits are written to the pod's cgroup.
  *

@@ -9,7 +9,7 @@
 
 static json_t *parse(const char *text, GError **error)
 {
-	return rdmad_client_parse(text, strlen(text), error);
+	return rdmad_client_parse(text, strlen(text), NULL, error);
 }
 
 static void test_an_answer_is_its_body(void)
@@ -30,6 +30,28 @@ static void test_a_refusal_tells_the_reason(void)
 		parse("HTTP/1.1 503 x\r\n\r\n{\"error\":\"kubelet does not answer\"}", &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
 	g_assert_cmpstr(error->message, ==, "rdmad: kubelet does not answer");
+}
+
+static void test_a_refusal_has_a_body(void)
+{
+	static const struct {
+		const char *status;
+		gboolean given;
+	} table[] = { { "409 Conflict", TRUE }, { "404 Not Found", FALSE }, { "500 x", FALSE } };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(table); i++) {
+		g_autofree char *text = g_strdup_printf(
+			"HTTP/1.1 %s\r\n\r\n{\"error\": \"no\", \"text\": \"unset X\"}",
+			table[i].status);
+		g_autoptr(GError) error = NULL;
+		json_t *refusal = NULL;
+
+		g_assert_null(rdmad_client_parse(text, strlen(text), &refusal, &error));
+		g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
+		g_assert_cmpstr(json_string_value(json_object_get(refusal, "text")), ==,
+				table[i].given ? "unset X" : NULL);
+		json_decref(refusal);
+	}
 }
 
 static void test_bad_answers_are_errors(void)
@@ -60,7 +82,7 @@ static void test_without_a_daemon_it_says_so(void)
 {
 	g_autoptr(GError) error = NULL;
 
-	g_assert_null(rdmad_client_call("/nonexistent/rdmad.sock", "GET", "/", 1, &error));
+	g_assert_null(rdmad_client_call("/nonexistent/rdmad.sock", "GET", "/", 1, NULL, &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE);
 	g_assert_cmpstr(error->message, ==,
 			"rdmad is not running: no socket at /nonexistent/rdmad.sock");
@@ -69,9 +91,6 @@ static void test_without_a_daemon_it_says_so(void)
 #define TEST(name) UNIT_TEST("/client/" #name, test_##name)
 
 const UnitTest unit_tests[] = {
-	TEST(an_answer_is_its_body),
-	TEST(a_refusal_tells_the_reason),
-	TEST(bad_answers_are_errors),
-	TEST(without_a_daemon_it_says_so),
-	{ 0 },
+	TEST(an_answer_is_its_body),  TEST(a_refusal_tells_the_reason),	 TEST(a_refusal_has_a_body),
+	TEST(bad_answers_are_errors), TEST(without_a_daemon_it_says_so), { 0 },
 };

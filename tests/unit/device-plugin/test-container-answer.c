@@ -57,6 +57,7 @@ static const char *env(const V1beta1__ContainerAllocateResponse *message, const 
 }
 
 #define EXCLUSIVE "name = \"example.com/rail-0\"; mode = \"exclusive\";"
+#define HCA_SET	  EXCLUSIVE " nccl_hca = true;"
 #define SHARED	  "name = \"rdma/hca\"; count = 4; umad = true;"
 
 static void test_the_allocations_directory_is_mounted_read_only(Fixture *f, gconstpointer data)
@@ -69,6 +70,17 @@ static void test_the_allocations_directory_is_mounted_read_only(Fixture *f, gcon
 	g_assert_true(message->mounts[0]->read_only);
 	g_assert_cmpstr(env(message, "RDMAD_ALLOCATION"), ==, "0123456789abcdef");
 	g_assert_cmpstr(env(message, "NCCL_CONF_FILE"), ==, "/run/rdmad/nccl.conf");
+}
+
+static void test_nccl_gets_the_devices_when_configured(Fixture *f, gconstpointer data)
+{
+	const V1beta1__ContainerAllocateResponse *message =
+		answer(f, "0000:3b:00.0,0000:5e:00.0-mlx5_core.sf.4");
+	g_autofree char *names =
+		g_strdup_printf("=%s,%s", f->devices[0]->name, f->devices[1]->name);
+
+	g_assert_cmpstr(env(message, "NCCL_IB_HCA"), ==, strstr(data, "nccl_hca") ? names : NULL);
+	g_assert_null(env(message, "NCCL_IB_GID_INDEX"));
 }
 
 static void test_variables_have_names_that_a_shell_can_read(Fixture *f, gconstpointer data)
@@ -127,6 +139,9 @@ static void test_a_slot_that_is_gone_gives_nothing(Fixture *f, gconstpointer dat
 const UnitTest unit_tests[] = {
 	TEST(EXCLUSIVE, the_allocations_directory_is_mounted_read_only),
 	TEST(EXCLUSIVE, variables_have_names_that_a_shell_can_read),
+	TEST(EXCLUSIVE, nccl_gets_the_devices_when_configured),
+	UNIT_FIXTURE_TEST("/container-answer/nccl_hca", Fixture, HCA_SET, setup,
+			  test_nccl_gets_the_devices_when_configured, teardown),
 	TEST(SHARED, a_device_is_listed_once_whatever_slots_it_has),
 	TEST(EXCLUSIVE, the_information_is_what_the_sriov_plugin_gives),
 	TEST(EXCLUSIVE, the_information_names_only_nodes_that_are_given),

@@ -93,6 +93,13 @@ static const BadCase BAD[] = {
 	{ "an unknown key", "registratoin = \"auto\";", "registration" },
 	{ "an unknown way", "registration = \"both\";", "registration" },
 	{ "an empty list", "resources = ( );", "default" },
+	{ "nccl_hca beside another resource",
+	  "resources = ( { name = \"a/b\"; nccl_hca = true; selectors = { names = \"x\"; }; }, "
+	  "{ name = \"a/c\"; selectors = { names = \"y\"; }; } );",
+	  "single resource" },
+	{ "nccl_hca of interfaces that are to come",
+	  "resources = ( { name = \"a/b\"; mode = \"shared-multi\"; nccl_hca = true; } );",
+	  "not for shared-multi" },
 	{ "a resource without a name", "resources = ( { mode = \"shared\"; } );", "name" },
 	{ "a name without a slash", "resources = ( { name = \"hca\"; } );", "slash" },
 	{ "two slashes", "resources = ( { name = \"a/b/c\"; } );", "after the slash" },

@@ -32,6 +32,10 @@ static void test_bad(void)
 		{ "socket_ifname = \"eth0 \";", "characters" },
 		{ "socket_ifname = \"'\";", "characters" },
 		{ "gid_index = 3;", "gid_index" },
+		{ "env_plugin = \"libnccl-env.so\";", "libnccl-env.so: not an absolute path" },
+		{ "env_plugin = \"/nowhere/libnccl-env.so\";", "No such file" },
+		{ "env_plugin = \"/dev/null\";", "/dev/null: not a file" },
+		{ "env_plugin = \"/etc/passwd\";", "/etc/passwd: no shared object" },
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {

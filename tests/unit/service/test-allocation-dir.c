@@ -3,6 +3,7 @@
 #include <rdmad/allocation-dir.h>
 #include <rdmad/error.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../scratch.h"
@@ -38,6 +39,32 @@ static void test_what_was_written_is_read(void)
 	g_assert_true(rdmad_allocation_dir_has(dir, ID, "file", NULL));
 	text = rdmad_allocation_dir_read(dir, ID, "file", 4, NULL);
 	g_assert_cmpstr(text, ==, "text");
+}
+
+/* Another file each time: a process that has mapped the old one keeps it. */
+static void test_bytes_are_written_whole(void)
+{
+	static const guint8 LIBRARY[] = { 0x7f, 'E', 'L', 'F', 0, 0, 1, 0 };
+	g_autoptr(Scratch) dir = scratch_new();
+	g_autoptr(GBytes) bytes = g_bytes_new_static(LIBRARY, sizeof(LIBRARY));
+	g_autofree char *path = rdmad_allocation_dir_path(dir, ID);
+	g_autofree char *file = g_build_filename(path, "library", NULL);
+	g_autofree char *content = NULL;
+	g_autoptr(GError) error = NULL;
+	struct stat before, after;
+	gsize size;
+
+	g_assert_false(rdmad_allocation_dir_write_bytes(dir, ID, "library", bytes, &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND);
+	make(dir);
+	g_assert_true(rdmad_allocation_dir_write_bytes(dir, ID, "library", bytes, NULL));
+	g_assert_cmpint(stat(file, &before), ==, 0);
+	g_assert_true(rdmad_allocation_dir_write_bytes(dir, ID, "library", bytes, NULL));
+	g_assert_cmpint(stat(file, &after), ==, 0);
+	g_assert_cmpuint(before.st_mode & 07777, ==, 0644);
+	g_assert_cmpuint(before.st_ino, !=, after.st_ino);
+	g_assert_true(g_file_get_contents(file, &content, &size, NULL));
+	g_assert_cmpmem(content, size, LIBRARY, sizeof(LIBRARY));
 }
 
 static void test_a_longer_file_is_not_read(void)
@@ -150,6 +177,7 @@ static void test_unfinished_files_are_cleaned(void)
 
 const UnitTest unit_tests[] = {
 	TEST(what_was_written_is_read),
+	TEST(bytes_are_written_whole),
 	TEST(a_longer_file_is_not_read),
 	TEST(without_a_directory_there_is_nothing),
 	TEST(the_list_names_all_and_remove_takes_one),

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "network.h"
+
+#include <rdmad/error.h>
+#include <rdmad/fd.h>
+#include <rdmad/netns.h>
+#include <rdmad/sysroot.h>
+#include <unistd.h>
+
+NcclNetwork *nccl_network_read(const RdmadSysroot *root, const char *process, GError **error)
+{
+	NcclAddresses *addresses = nccl_addresses_read(root, process, error);
+	NcclNetwork *network;
+
+	if (!addresses)
+		return NULL;
+	network = g_new0(NcclNetwork, 1);
+	network->addresses = addresses;
+	network->default_netdevs = nccl_default_netdevs_read(root, process);
+	return network;
+}
+
+typedef struct {
+	const RdmadSysroot *root;
+	NcclNetwork *network;
+} Reading;
+
+static gboolean read_inside(gpointer data, GError **error)
+{
+	Reading *reading = data;
+
+	reading->network = nccl_network_read(reading->root, "thread-self", error);
+	return reading->network != NULL;
+}
+
+NcclNetwork *nccl_network_read_netns(const RdmadSysroot *root, const char *path, GError **error)
+{
+	Reading reading = { root, NULL };
+	rdmad_autofd int netns = -1;
+
+	if (!rdmad_sysroot_is_live(root)) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
+			    "a recorded machine has no network namespace %s", path);
+		return NULL;
+	}
+	netns = rdmad_netns_open(path, NULL, error);
+	if (netns < 0 || !rdmad_netns_call(netns, read_inside, &reading, error))
+		return NULL;
+	return reading.network;
+}
+
+void nccl_network_free(NcclNetwork *network)
+{
+	g_clear_pointer(&network->addresses, nccl_addresses_free);
+	g_strfreev(network->default_netdevs);
+	g_free(network);
+}
+
+gboolean nccl_network_equal(const NcclNetwork *a, const NcclNetwork *b)
+{
+	if (!a || !b)
+		return a == b;
+	return nccl_addresses_equal(a->addresses, b->addresses) &&
+	       g_strv_equal((const char *const *)a->default_netdevs,
+			    (const char *const *)b->default_netdevs);
+}
+
+NcclNetwork *nccl_network_copy(const NcclNetwork *network)
+{
+	NcclNetwork *copy = g_new0(NcclNetwork, 1);
+
+	copy->addresses = nccl_addresses_copy(network->addresses);
+	copy->default_netdevs = g_strdupv(network->default_netdevs);
+	return copy;
+}

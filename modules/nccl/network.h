@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Network: what one network namespace has, as a plan needs it. */
+#pragma once
+
+#include "addresses.h"
+
+typedef struct {
+	NcclAddresses *addresses;
+	char **default_netdevs; /* never NULL */
+} NcclNetwork;
+
+/* Of a process, from its /proc/PID/net; errors as nccl_addresses_read().  For a worker. */
+NcclNetwork *nccl_network_read(const RdmadSysroot *root, const char *process, GError **error);
+/*
+ * Of the namespace at `path`, for a worker: a thread enters it.
+ * Errors as rdmad_netns_open(), rdmad_netns_call() and nccl_addresses_read().
+ */
+NcclNetwork *nccl_network_read_netns(const RdmadSysroot *root, const char *path, GError **error);
+/* Both members may have been taken away. */
+void nccl_network_free(NcclNetwork *network);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(NcclNetwork, nccl_network_free)
+
+/* Both may be NULL. */
+gboolean nccl_network_equal(const NcclNetwork *a, const NcclNetwork *b);
+NcclNetwork *nccl_network_copy(const NcclNetwork *network);
