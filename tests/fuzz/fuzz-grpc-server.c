@@ -86,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	talk(server, data, size);
 	g_assert_cmpuint(server->connections.length, ==, 0);
-	g_assert_cmpuint(server->stats.calls, ==, 0);
+	g_assert_cmpuint(server->totals.calls, ==, 0);
 	g_assert_cmpuint(server->held, ==, 0);
 	return 0;
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Pods on macvlan and ipvlan of soft-RoCE NICs: the GID of the pod's address is there when ADD returns,
 # its index is recorded, and RDMA_CM finds the device by the pod's own address.
+# Runs last: perftest in namespaces of other tests was seen to fail after it.
 . "$LAB_DIR/lib.sh"
 
 lab_devices 2

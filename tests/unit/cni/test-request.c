@@ -158,7 +158,7 @@ static void test_input_is_bounded(void)
 
 	for (guint i = 0; i < G_N_ELEMENTS(inputs); i++) {
 		g_autoptr(GError) error = NULL;
-		g_autoptr(CniRequest) request = parse(ADD, inputs[i], &error);
+		g_autoptr(CniRequest) request G_GNUC_UNUSED = parse(ADD, inputs[i], &error);
 
 		g_assert_error(error, CNI_ERROR, CNI_ERROR_DECODE);
 	}
@@ -167,7 +167,7 @@ static void test_input_is_bounded(void)
 static void test_an_environment_that_was_cut_off_is_refused(void)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(CniRequest) request =
+	g_autoptr(CniRequest) request G_GNUC_UNUSED =
 		cni_request_parse("CNI_COMMAND=AD", 14, NET "}", strlen(NET "}"), &error);
 
 	g_assert_error(error, CNI_ERROR, CNI_ERROR_ENVIRONMENT);
@@ -280,7 +280,7 @@ static void test_a_device_may_be_told_in_three_places(void)
 static void test_gc_has_the_attachments_that_stay(void)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(CniRequest) request =
+	g_autoptr(CniRequest) request G_GNUC_UNUSED =
 		parse(GC,
 		      NET ",\"cni.dev/attachments\":[],\"cni.dev/valid-attachments\":["
 			  "{\"containerID\":\"a\",\"ifname\":\"eth1\"},"

@@ -274,10 +274,10 @@ static void test_a_wrong_allocation_json_says_nothing(Fixture *f, gconstpointer 
 		HEAD ", \"slots\": [7]}",
 		HEAD ", \"slots\": \"a\"}",
 		HEAD ", \"resource\": \"a/c\", \"slots\": [\"a\"]}",
-		"{\"version\": 2, \"id\": \"" ALLOCATION
-		"\", \"resource\": \"a/b\", \"slots\": [\"a\"]}",
-		"{\"version\": 1, \"id\": \"fedcba9876543210\", \"resource\": \"a/b\","
-		" \"slots\": [\"a\"]}",
+		("{\"version\": 2, \"id\": \"" ALLOCATION
+		 "\", \"resource\": \"a/b\", \"slots\": [\"a\"]}"),
+		("{\"version\": 1, \"id\": \"fedcba9876543210\", \"resource\": \"a/b\","
+		 " \"slots\": [\"a\"]}"),
 	};
 	Table table;
 

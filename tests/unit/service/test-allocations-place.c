@@ -202,12 +202,13 @@ static void test_a_look_that_fails_refuses_no_later_allocation(void)
 {
 	for (guint look = 1; look <= 6; look++) {
 		g_autoptr(GError) error = NULL;
+		g_autoptr(RdmadAllocationRef) granted = NULL;
 		AllocationsFixture f;
 
 		g_test_message("look %u", look);
 		fixture_open(&f);
 		failing_look = look;
-		allocations_fixture_grant(&f, "d", &error);
+		granted = allocations_fixture_grant(&f, "d", &error);
 		failing_look = 0;
 		expect(&f, error ? "a b,c" : "a b,c d");
 		g_free(allocations_fixture_must_grant(&f, error ? "d,e" : "e"));

@@ -179,7 +179,7 @@ static gboolean is_named(const Fixture *f)
 /* An allocation that podresources has named. */
 static void hold(Fixture *f, const char *slot)
 {
-	g_autofree char *id = allocations_fixture_must_grant(&f->base, slot);
+	g_autofree char *id G_GNUC_UNUSED = allocations_fixture_must_grant(&f->base, slot);
 
 	f->text = "train-0=a";
 	rdmad_pods_refresh(f->pods, NULL, NULL, NULL);
