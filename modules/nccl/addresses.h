@@ -19,7 +19,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(NcclAddresses, nccl_addresses_free)
 gboolean nccl_addresses_add(NcclAddresses *addresses, const char *text, GError **error);
 gboolean nccl_addresses_have(const NcclAddresses *addresses, const guint8 raw[16]);
 guint nccl_addresses_count(const NcclAddresses *addresses);
-NcclAddresses *nccl_addresses_copy(const NcclAddresses *addresses);
 gboolean nccl_addresses_equal(const NcclAddresses *a, const NcclAddresses *b);
 
 /*

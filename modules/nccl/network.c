@@ -55,21 +55,3 @@ void nccl_network_free(NcclNetwork *network)
 	g_strfreev(network->default_netdevs);
 	g_free(network);
 }
-
-gboolean nccl_network_equal(const NcclNetwork *a, const NcclNetwork *b)
-{
-	if (!a || !b)
-		return a == b;
-	return nccl_addresses_equal(a->addresses, b->addresses) &&
-	       g_strv_equal((const char *const *)a->default_netdevs,
-			    (const char *const *)b->default_netdevs);
-}
-
-NcclNetwork *nccl_network_copy(const NcclNetwork *network)
-{
-	NcclNetwork *copy = g_new0(NcclNetwork, 1);
-
-	copy->addresses = nccl_addresses_copy(network->addresses);
-	copy->default_netdevs = g_strdupv(network->default_netdevs);
-	return copy;
-}

@@ -19,7 +19,3 @@ NcclNetwork *nccl_network_read_netns(const RdmadSysroot *root, const char *path,
 /* Both members may have been taken away. */
 void nccl_network_free(NcclNetwork *network);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(NcclNetwork, nccl_network_free)
-
-/* Both may be NULL. */
-gboolean nccl_network_equal(const NcclNetwork *a, const NcclNetwork *b);
-NcclNetwork *nccl_network_copy(const NcclNetwork *network);
