@@ -6,52 +6,8 @@
 #include <rdmad/error.h>
 #include <string.h>
 
+#include "hardware/netlink/route.h"
 #include "network/network-private.h"
-
-static guint lifetime(guint32 seconds)
-{
-	return seconds == G_MAXUINT32 ? 0 : seconds;
-}
-
-static void parse_lifetimes(const struct nlattr *attr, RdmadAddress *address)
-{
-	struct ifa_cacheinfo info;
-
-	if (!attr || nla_len(attr) < (int)sizeof(info))
-		return;
-	memcpy(&info, nla_data(attr), sizeof(info));
-	address->valid_s = lifetime(info.ifa_valid);
-	address->preferred_s = lifetime(info.ifa_prefered);
-}
-
-RdmadAddress *network_parse_address(const struct nlmsghdr *msg)
-{
-	const struct ifaddrmsg *info = nlmsg_data(msg);
-	struct nlattr *attrs[IFA_MAX + 1];
-	RdmadIp local, other;
-	RdmadAddress *address;
-
-	if (msg->nlmsg_type != RTM_NEWADDR ||
-	    nlmsg_parse((struct nlmsghdr *)msg, sizeof(*info), attrs, IFA_MAX, NULL) < 0)
-		return NULL;
-	/* On a point-to-point link IFA_ADDRESS is the other end. */
-	other = network_get_ip(info->ifa_family, attrs[IFA_ADDRESS]);
-	local = attrs[IFA_LOCAL] ? network_get_ip(info->ifa_family, attrs[IFA_LOCAL]) : other;
-	if (!local.family || info->ifa_prefixlen > local.prefix)
-		return NULL;
-	address = g_new0(RdmadAddress, 1);
-	address->ifindex = (int)info->ifa_index;
-	local.prefix = other.prefix = info->ifa_prefixlen;
-	address->ip = local;
-	if (other.family && !rdmad_ip_equal(&local, &other))
-		address->peer = other;
-	address->broadcast = network_get_ip(info->ifa_family, attrs[IFA_BROADCAST]);
-	address->flags = attrs[IFA_FLAGS] ? network_get_u32(attrs[IFA_FLAGS]) : info->ifa_flags;
-	address->scope = info->ifa_scope;
-	address->metric = network_get_u32(attrs[IFA_RT_PRIORITY]);
-	parse_lifetimes(attrs[IFA_CACHEINFO], address);
-	return address;
-}
 
 typedef struct {
 	GPtrArray *addresses;
@@ -61,7 +17,7 @@ typedef struct {
 static gboolean take_address(const struct nlmsghdr *msg, gpointer data)
 {
 	const Wanted *wanted = data;
-	RdmadAddress *address = network_parse_address(msg);
+	RdmadAddress *address = rdmad_route_parse_address(msg);
 
 	if (address && (!wanted->ifindex || address->ifindex == wanted->ifindex))
 		g_ptr_array_add(wanted->addresses, address);

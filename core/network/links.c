@@ -9,7 +9,6 @@
 
 #include "hardware/netlink/route.h"
 #include "network/network-private.h"
-#include "network/vfs.h"
 
 #define ALTNAME_MAX  128	/* ALTIFNAMSIZ, with the NUL */
 #define DELETE_GROUP 0x72646d64 /* "rdmd": links that are about to go */
@@ -30,76 +29,14 @@ gboolean rdmad_interface_name_check(const char *name, GError **error)
 
 /* ---- reading ---- */
 
-void rdmad_link_free(RdmadLink *link)
-{
-	if (!link)
-		return;
-	for (guint i = 0; i < link->n_vfs; i++)
-		g_free(link->vfs[i].mac);
-	g_free(link->vfs);
-	g_strfreev(link->altnames);
-	g_free(link->name);
-	g_free(link->kind);
-	g_free(link->mac);
-	g_free(link->permanent_mac);
-	g_free(link);
-}
-
-static char *attr_text(const struct nlattr *attr)
-{
-	return attr ? g_strndup(nla_data(attr), (gsize)nla_len(attr)) : NULL;
-}
-
-static char **parse_altnames(const struct nlattr *list)
-{
-	GPtrArray *names = g_ptr_array_new();
-	const struct nlattr *attr;
-	int left;
-
-	if (list)
-		nla_for_each_nested(attr, list, left) if (nla_type(attr) == IFLA_ALT_IFNAME)
-			g_ptr_array_add(names, attr_text(attr));
-	g_ptr_array_add(names, NULL);
-	return (char **)g_ptr_array_free(names, FALSE);
-}
-
-static char *parse_kind(struct nlattr *info)
-{
-	struct nlattr *attrs[IFLA_INFO_MAX + 1];
-
-	if (!info || nla_parse_nested(attrs, IFLA_INFO_MAX, info, NULL) < 0)
-		return NULL;
-	return attr_text(attrs[IFLA_INFO_KIND]);
-}
-
 RdmadLink *network_parse_link(const struct nlmsghdr *msg)
 {
-	const struct ifinfomsg *info = nlmsg_data(msg);
-	struct nlattr *attrs[IFLA_MAX + 1];
-	RdmadLink *link;
+	RdmadLink *link = rdmad_route_parse_link(msg);
 
-	if (msg->nlmsg_type != RTM_NEWLINK ||
-	    nlmsg_parse((struct nlmsghdr *)msg, sizeof(*info), attrs, IFLA_MAX, NULL) < 0)
-		return NULL;
-	if (info->ifi_index <= 0 || !attrs[IFLA_IFNAME])
-		return NULL;
-	link = g_new0(RdmadLink, 1);
-	link->ifindex = info->ifi_index;
-	link->name = attr_text(attrs[IFLA_IFNAME]);
-	link->altnames = parse_altnames(attrs[IFLA_PROP_LIST]);
-	link->kind = parse_kind(attrs[IFLA_LINKINFO]);
-	link->parent = (int)network_get_u32(attrs[IFLA_LINK]);
-	/* An end of a veth pair has no link below: the peer is beside it. */
-	link->parent_netns =
-		attrs[IFLA_LINK_NETNSID] ? (int)network_get_u32(attrs[IFLA_LINK_NETNSID]) : -1;
-	link->master = (int)network_get_u32(attrs[IFLA_MASTER]);
-	link->mac = rdmad_route_format_mac(attrs[IFLA_ADDRESS]);
-	link->permanent_mac = rdmad_route_format_mac(attrs[IFLA_PERM_ADDRESS]);
-	link->mtu = network_get_u32(attrs[IFLA_MTU]);
-	link->flags = info->ifi_flags;
-	link->up = (info->ifi_flags & IFF_UP) != 0;
-	link->operstate = rdmad_route_operstate(attrs[IFLA_OPERSTATE]);
-	network_parse_vfs(attrs[IFLA_VFINFO_LIST], link);
+	if (link)
+		network_parse_vfs(nlmsg_find_attr((struct nlmsghdr *)msg, sizeof(struct ifinfomsg),
+						  IFLA_VFINFO_LIST),
+				  link);
 	return link;
 }
 

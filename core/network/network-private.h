@@ -22,15 +22,14 @@ GPtrArray *network_read(RdmadNetwork *net, struct nl_msg *request, RdmadNetlinkE
 			gpointer data, GPtrArray *results, GError **error);
 
 void network_put_ip(struct nl_msg *msg, int attribute, const RdmadIp *ip);
-/* The prefix is that of one host; family 0 when it is absent or of a wrong size. */
-RdmadIp network_get_ip(int family, const struct nlattr *attr);
-guint network_get_u32(const struct nlattr *attr);
 /* RDMAD_ERROR_INVALID: no hardware address. */
 gboolean network_put_mac(struct nl_msg *msg, int attribute, const char *mac, GError **error);
 gboolean network_parse_mac(const char *mac, guint8 bytes[32], guint *size);
 
+/* Fills `vfs` from IFLA_VFINFO_LIST, which may be NULL. */
+void network_parse_vfs(const struct nlattr *list, RdmadLink *link);
+
 /* For the tests and the fuzzer: parses one message. */
 RdmadLink *network_parse_link(const struct nlmsghdr *msg);
-RdmadAddress *network_parse_address(const struct nlmsghdr *msg);
 RdmadRoute *network_parse_route(const struct nlmsghdr *msg);
 RdmadRule *network_parse_rule(const struct nlmsghdr *msg);

@@ -228,24 +228,6 @@ void network_put_ip(struct nl_msg *msg, int attribute, const RdmadIp *ip)
 		nla_put(msg, attribute, (int)ip_size(ip->family), ip->bytes);
 }
 
-RdmadIp network_get_ip(int family, const struct nlattr *attr)
-{
-	RdmadIp ip = { 0 };
-
-	if (!attr || (family != AF_INET && family != AF_INET6) ||
-	    nla_len(attr) != (int)ip_size(family))
-		return ip;
-	ip.family = family;
-	ip.prefix = (guint8)(8 * ip_size(family));
-	memcpy(ip.bytes, nla_data(attr), ip_size(family));
-	return ip;
-}
-
-guint network_get_u32(const struct nlattr *attr)
-{
-	return attr && nla_len(attr) >= (int)sizeof(guint32) ? nla_get_u32(attr) : 0;
-}
-
 /* "00:11:22:33:44:55", or the 20 bytes of IPoIB. */
 gboolean network_parse_mac(const char *mac, guint8 bytes[32], guint *size)
 {

@@ -3,6 +3,7 @@
 #include <rdmad/error.h>
 #include <string.h>
 
+#include "hardware/netlink/route.h"
 #include "network/network-private.h"
 
 /* ---- reading ---- */
@@ -11,7 +12,7 @@
 static RdmadIp parse_gateway(int family, const struct nlattr *gateway, const struct nlattr *via)
 {
 	const struct rtvia *other = via ? nla_data(via) : NULL;
-	RdmadIp ip = network_get_ip(family, gateway);
+	RdmadIp ip = rdmad_route_get_ip(family, gateway);
 	const gsize bytes = sizeof(struct in6_addr);
 
 	if (ip.family || !other || nla_len(via) != (int)(sizeof(*other) + bytes) ||
@@ -55,8 +56,8 @@ static void parse_metrics(struct nlattr *attr, RdmadRoute *route)
 
 	if (!attr || nla_parse_nested(attrs, RTAX_MAX, attr, NULL) < 0)
 		return;
-	route->mtu = network_get_u32(attrs[RTAX_MTU]);
-	route->advmss = network_get_u32(attrs[RTAX_ADVMSS]);
+	route->mtu = rdmad_route_get_u32(attrs[RTAX_MTU]);
+	route->advmss = rdmad_route_get_u32(attrs[RTAX_ADVMSS]);
 }
 
 static void parse_next(const struct rtmsg *info, struct nlattr *const *attrs, RdmadRoute *route)
@@ -67,7 +68,7 @@ static void parse_next(const struct rtmsg *info, struct nlattr *const *attrs, Rd
 		route->n_hops = 1;
 		route->hops[0] = (RdmadRouteHop){
 			.gateway = parse_gateway(route->family, attrs[RTA_GATEWAY], attrs[RTA_VIA]),
-			.ifindex = (int)network_get_u32(attrs[RTA_OIF]),
+			.ifindex = (int)rdmad_route_get_u32(attrs[RTA_OIF]),
 			.weight = 1,
 			.onlink = (info->rtm_flags & RTNH_F_ONLINK) != 0,
 		};
@@ -89,14 +90,14 @@ RdmadRoute *network_parse_route(const struct nlmsghdr *msg)
 		return NULL;
 	route = g_new0(RdmadRoute, 1);
 	route->family = info->rtm_family;
-	route->to = network_get_ip(info->rtm_family, attrs[RTA_DST]);
+	route->to = rdmad_route_get_ip(info->rtm_family, attrs[RTA_DST]);
 	route->to.prefix = MIN(info->rtm_dst_len, route->to.prefix);
-	route->table = attrs[RTA_TABLE] ? network_get_u32(attrs[RTA_TABLE]) : info->rtm_table;
+	route->table = attrs[RTA_TABLE] ? rdmad_route_get_u32(attrs[RTA_TABLE]) : info->rtm_table;
 	route->type = info->rtm_type;
 	route->protocol = info->rtm_protocol;
 	route->scope = info->rtm_scope;
-	route->metric = network_get_u32(attrs[RTA_PRIORITY]);
-	route->source = network_get_ip(info->rtm_family, attrs[RTA_PREFSRC]);
+	route->metric = rdmad_route_get_u32(attrs[RTA_PRIORITY]);
+	route->source = rdmad_route_get_ip(info->rtm_family, attrs[RTA_PREFSRC]);
 	parse_metrics(attrs[RTA_METRICS], route);
 	parse_next(info, attrs, route);
 	return route;

@@ -2,6 +2,7 @@
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 
+#include "hardware/netlink/route.h"
 #include "network/network-private.h"
 
 static void parse_name(char name[16], const struct nlattr *attr)
@@ -25,12 +26,12 @@ RdmadRule *network_parse_rule(const struct nlmsghdr *msg)
 		return NULL;
 	rule = g_new0(RdmadRule, 1);
 	rule->family = info->family;
-	rule->from = network_get_ip(info->family, attrs[FRA_SRC]);
+	rule->from = rdmad_route_get_ip(info->family, attrs[FRA_SRC]);
 	rule->from.prefix = MIN(info->src_len, rule->from.prefix);
-	rule->to = network_get_ip(info->family, attrs[FRA_DST]);
+	rule->to = rdmad_route_get_ip(info->family, attrs[FRA_DST]);
 	rule->to.prefix = MIN(info->dst_len, rule->to.prefix);
-	rule->priority = network_get_u32(attrs[FRA_PRIORITY]);
-	rule->table = attrs[FRA_TABLE] ? network_get_u32(attrs[FRA_TABLE]) : info->table;
+	rule->priority = rdmad_route_get_u32(attrs[FRA_PRIORITY]);
+	rule->table = attrs[FRA_TABLE] ? rdmad_route_get_u32(attrs[FRA_TABLE]) : info->table;
 	rule->protocol = attrs[FRA_PROTOCOL] && nla_len(attrs[FRA_PROTOCOL]) >= 1
 				 ? nla_get_u8(attrs[FRA_PROTOCOL])
 				 : 0;

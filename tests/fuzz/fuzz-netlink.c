@@ -20,8 +20,6 @@ static const struct {
 	{ rdmad_nldev_parse_port, (GDestroyNotify)rdmad_nldev_port_free },
 	{ rdmad_nldev_parse_chardev, g_free },
 	{ rdmad_nldev_parse_netns_mode, NULL },
-	{ rdmad_route_parse_link, (GDestroyNotify)rdmad_route_link_free },
-	{ rdmad_route_parse_address, (GDestroyNotify)rdmad_route_address_free },
 };
 
 static void check_counter(const char *name, guint64 value, gpointer data)
@@ -63,7 +61,7 @@ static void parse_restrack(const struct nlmsghdr *msg)
 static void parse_network(const struct nlmsghdr *msg)
 {
 	g_autoptr(RdmadLink) link = network_parse_link(msg);
-	g_autofree RdmadAddress *address = network_parse_address(msg);
+	g_autofree RdmadAddress *address = rdmad_route_parse_address(msg);
 	g_autofree RdmadRoute *route = network_parse_route(msg);
 	g_autofree RdmadRule *rule = network_parse_rule(msg);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hardware/netlink/route.h"
 
-#include <arpa/inet.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
@@ -9,36 +8,35 @@
 #include <netlink/attr.h>
 #include <netlink/msg.h>
 #include <rdmad/device.h>
+#include <string.h>
 
-static const struct nla_policy link_policy[IFLA_MAX + 1] = {
-	[IFLA_IFNAME] = { .type = NLA_STRING, .maxlen = IFNAMSIZ },
-	[IFLA_ADDRESS] = { .maxlen = 32 }, /* MAX_ADDR_LEN */
-	[IFLA_MTU] = { .type = NLA_U32 },
-	[IFLA_CARRIER] = { .type = NLA_U8 },
-	[IFLA_CARRIER_CHANGES] = { .type = NLA_U32 },
-	[IFLA_OPERSTATE] = { .type = NLA_U8 },
-	[IFLA_MASTER] = { .type = NLA_U32 },
-};
+/* ---- attributes ---- */
 
-/* net/core/net-sysfs.c, operstates[] */
-static const char *const operstates[] = {
-	"unknown", "notpresent", "down", "lowerlayerdown", "testing", "dormant", "up",
-};
-
-void rdmad_route_link_free(RdmadRouteLink *link)
+RdmadIp rdmad_route_get_ip(int family, const struct nlattr *attr)
 {
-	g_free(link->name);
-	g_free(link->mac);
-	g_free(link);
+	const int size = family == AF_INET6 ? 16 : 4;
+	RdmadIp ip = { 0 };
+
+	if (!attr || (family != AF_INET && family != AF_INET6) || nla_len(attr) != size)
+		return ip;
+	ip.family = family;
+	ip.prefix = (guint8)(8 * size);
+	memcpy(ip.bytes, nla_data(attr), (gsize)size);
+	return ip;
 }
 
-void rdmad_route_address_free(RdmadRouteAddress *address)
+guint rdmad_route_get_u32(const struct nlattr *attr)
 {
-	g_free(address->text);
-	g_free(address);
+	return attr && nla_len(attr) >= (int)sizeof(guint32) ? nla_get_u32(attr) : 0;
 }
 
-char *rdmad_route_format_mac(struct nlattr *attr)
+static char *get_text(const struct nlattr *attr)
+{
+	return attr ? g_strndup(nla_data(attr), (gsize)nla_len(attr)) : NULL;
+}
+
+/* "00:11:22:33:44:55", of any length. */
+static char *get_mac(const struct nlattr *attr)
 {
 	const guint8 *bytes = attr ? nla_data(attr) : NULL;
 	const int n = attr ? nla_len(attr) : 0;
@@ -52,84 +50,179 @@ char *rdmad_route_format_mac(struct nlattr *attr)
 	return g_string_free(text, FALSE);
 }
 
-static int attr_int(struct nlattr *attr, int otherwise)
-{
-	const guint32 value = attr ? nla_get_u32(attr) : G_MAXUINT32;
+/* ---- links ---- */
 
-	return value <= G_MAXINT32 ? (int)value : otherwise;
+static const struct nla_policy link_policy[IFLA_MAX + 1] = {
+	[IFLA_IFNAME] = { .type = NLA_STRING, .maxlen = IFNAMSIZ },
+	[IFLA_ADDRESS] = { .maxlen = 32 }, /* MAX_ADDR_LEN */
+	[IFLA_PERM_ADDRESS] = { .maxlen = 32 },
+	[IFLA_MTU] = { .type = NLA_U32 },
+	[IFLA_CARRIER] = { .type = NLA_U8 },
+	[IFLA_CARRIER_CHANGES] = { .type = NLA_U32 },
+	[IFLA_OPERSTATE] = { .type = NLA_U8 },
+	[IFLA_LINK] = { .type = NLA_U32 },
+	[IFLA_LINK_NETNSID] = { .type = NLA_U32 },
+	[IFLA_MASTER] = { .type = NLA_U32 },
+};
+
+/* net/core/net-sysfs.c, operstates[] */
+static const char *const operstates[] = {
+	"unknown", "notpresent", "down", "lowerlayerdown", "testing", "dormant", "up",
+};
+
+void rdmad_link_free(RdmadLink *link)
+{
+	if (!link)
+		return;
+	for (guint i = 0; i < link->n_vfs; i++)
+		g_free(link->vfs[i].mac);
+	g_free(link->vfs);
+	g_strfreev(link->altnames);
+	g_free(link->name);
+	g_free(link->kind);
+	g_free(link->mac);
+	g_free(link->permanent_mac);
+	g_free(link);
 }
 
-static int link_carrier(unsigned int flags, struct nlattr *attr)
+static char **link_altnames(const struct nlattr *list)
+{
+	GPtrArray *names = g_ptr_array_new();
+	const struct nlattr *attr;
+	int left;
+
+	if (list)
+		nla_for_each_nested(attr, list, left) if (nla_type(attr) == IFLA_ALT_IFNAME)
+			g_ptr_array_add(names, get_text(attr));
+	g_ptr_array_add(names, NULL);
+	return (char **)g_ptr_array_free(names, FALSE);
+}
+
+static char *link_kind(struct nlattr *info)
+{
+	struct nlattr *attrs[IFLA_INFO_MAX + 1];
+
+	if (!info || nla_parse_nested(attrs, IFLA_INFO_MAX, info, NULL) < 0)
+		return NULL;
+	return get_text(attrs[IFLA_INFO_KIND]);
+}
+
+static int link_carrier(unsigned int flags, const struct nlattr *attr)
 {
 	if (!(flags & IFF_UP) || !attr)
 		return RDMAD_UNKNOWN;
 	return nla_get_u8(attr) != 0;
 }
 
-const char *rdmad_route_operstate(struct nlattr *attr)
+static int link_carrier_changes(const struct nlattr *attr)
 {
-	const guint8 state = attr && nla_len(attr) >= 1 ? nla_get_u8(attr) : G_MAXUINT8;
+	const guint32 changes = attr ? nla_get_u32(attr) : G_MAXUINT32;
+
+	return changes <= G_MAXINT32 ? (int)changes : RDMAD_UNKNOWN;
+}
+
+static const char *link_operstate(const struct nlattr *attr)
+{
+	const guint8 state = attr ? nla_get_u8(attr) : G_MAXUINT8;
 
 	return state < G_N_ELEMENTS(operstates) ? operstates[state] : NULL;
 }
 
-void rdmad_route_parse_link(const struct nlmsghdr *msg, GPtrArray *links)
+RdmadLink *rdmad_route_parse_link(const struct nlmsghdr *msg)
 {
 	const struct ifinfomsg *info = nlmsg_data(msg);
 	struct nlattr *attrs[IFLA_MAX + 1];
-	RdmadRouteLink *link;
+	RdmadLink *link;
 
-	if (msg->nlmsg_type != RTM_NEWLINK)
-		return;
-	if (nlmsg_parse((struct nlmsghdr *)msg, sizeof(*info), attrs, IFLA_MAX, link_policy) < 0)
-		return;
+	if (msg->nlmsg_type != RTM_NEWLINK ||
+	    nlmsg_parse((struct nlmsghdr *)msg, sizeof(*info), attrs, IFLA_MAX, link_policy) < 0)
+		return NULL;
 	if (info->ifi_index <= 0 || !attrs[IFLA_IFNAME])
-		return;
-	link = g_new0(RdmadRouteLink, 1);
+		return NULL;
+	link = g_new0(RdmadLink, 1);
 	link->ifindex = info->ifi_index;
-	link->name = g_utf8_make_valid(nla_data(attrs[IFLA_IFNAME]), -1);
-	link->mac = rdmad_route_format_mac(attrs[IFLA_ADDRESS]);
-	link->mtu = attr_int(attrs[IFLA_MTU], RDMAD_UNKNOWN);
+	link->name = get_text(attrs[IFLA_IFNAME]);
+	link->altnames = link_altnames(attrs[IFLA_PROP_LIST]);
+	link->kind = link_kind(attrs[IFLA_LINKINFO]);
+	link->parent = (int)rdmad_route_get_u32(attrs[IFLA_LINK]);
+	/* An end of a veth pair has no link below: the peer is beside it. */
+	link->parent_netns =
+		attrs[IFLA_LINK_NETNSID] ? (int)rdmad_route_get_u32(attrs[IFLA_LINK_NETNSID]) : -1;
+	link->master = (int)rdmad_route_get_u32(attrs[IFLA_MASTER]);
+	link->mac = get_mac(attrs[IFLA_ADDRESS]);
+	link->permanent_mac = get_mac(attrs[IFLA_PERM_ADDRESS]);
+	link->mtu = rdmad_route_get_u32(attrs[IFLA_MTU]);
+	link->flags = info->ifi_flags;
+	link->up = (info->ifi_flags & IFF_UP) != 0;
 	link->carrier = link_carrier(info->ifi_flags, attrs[IFLA_CARRIER]);
-	link->carrier_changes = attr_int(attrs[IFLA_CARRIER_CHANGES], RDMAD_UNKNOWN);
-	link->operstate = rdmad_route_operstate(attrs[IFLA_OPERSTATE]);
-	link->master = attr_int(attrs[IFLA_MASTER], 0);
-	g_ptr_array_add(links, link);
+	link->carrier_changes = link_carrier_changes(attrs[IFLA_CARRIER_CHANGES]);
+	link->operstate = link_operstate(attrs[IFLA_OPERSTATE]);
+	return link;
 }
 
-static char *address_format(const struct ifaddrmsg *info, struct nlattr *attr)
+/* ---- addresses ---- */
+
+static guint lifetime(guint32 seconds)
 {
-	const int bytes = info->ifa_family == AF_INET ? 4 : 16;
-	char text[INET6_ADDRSTRLEN];
-
-	if (info->ifa_family != AF_INET && info->ifa_family != AF_INET6)
-		return NULL;
-	if (!attr || nla_len(attr) != bytes || info->ifa_prefixlen > 8 * bytes)
-		return NULL;
-	if (!inet_ntop(info->ifa_family, nla_data(attr), text, sizeof(text)))
-		return NULL;
-	return g_strdup_printf("%s/%u", text, info->ifa_prefixlen);
+	return seconds == G_MAXUINT32 ? 0 : seconds;
 }
 
-void rdmad_route_parse_address(const struct nlmsghdr *msg, GPtrArray *addresses)
+static void parse_lifetimes(const struct nlattr *attr, RdmadAddress *address)
+{
+	struct ifa_cacheinfo info;
+
+	if (!attr || nla_len(attr) < (int)sizeof(info))
+		return;
+	memcpy(&info, nla_data(attr), sizeof(info));
+	address->valid_s = lifetime(info.ifa_valid);
+	address->preferred_s = lifetime(info.ifa_prefered);
+}
+
+RdmadAddress *rdmad_route_parse_address(const struct nlmsghdr *msg)
 {
 	const struct ifaddrmsg *info = nlmsg_data(msg);
 	struct nlattr *attrs[IFA_MAX + 1];
-	RdmadRouteAddress *address;
-	char *text;
+	RdmadIp local, other;
+	RdmadAddress *address;
 
-	if (msg->nlmsg_type != RTM_NEWADDR)
-		return;
-	if (nlmsg_parse((struct nlmsghdr *)msg, sizeof(*info), attrs, IFA_MAX, NULL) < 0)
-		return;
+	if (msg->nlmsg_type != RTM_NEWADDR ||
+	    nlmsg_parse((struct nlmsghdr *)msg, sizeof(*info), attrs, IFA_MAX, NULL) < 0)
+		return NULL;
 	/* On a point-to-point link IFA_ADDRESS is the other end. */
-	text = address_format(info, attrs[IFA_LOCAL] ? attrs[IFA_LOCAL] : attrs[IFA_ADDRESS]);
-	if (!text)
-		return;
-	address = g_new0(RdmadRouteAddress, 1);
+	other = rdmad_route_get_ip(info->ifa_family, attrs[IFA_ADDRESS]);
+	local = attrs[IFA_LOCAL] ? rdmad_route_get_ip(info->ifa_family, attrs[IFA_LOCAL]) : other;
+	if (!local.family || info->ifa_prefixlen > local.prefix)
+		return NULL;
+	address = g_new0(RdmadAddress, 1);
 	address->ifindex = (int)info->ifa_index;
-	address->text = text;
-	g_ptr_array_add(addresses, address);
+	local.prefix = other.prefix = info->ifa_prefixlen;
+	address->ip = local;
+	if (other.family && !rdmad_ip_equal(&local, &other))
+		address->peer = other;
+	address->broadcast = rdmad_route_get_ip(info->ifa_family, attrs[IFA_BROADCAST]);
+	address->flags = attrs[IFA_FLAGS] ? rdmad_route_get_u32(attrs[IFA_FLAGS]) : info->ifa_flags;
+	address->scope = info->ifa_scope;
+	address->metric = rdmad_route_get_u32(attrs[IFA_RT_PRIORITY]);
+	parse_lifetimes(attrs[IFA_CACHEINFO], address);
+	return address;
+}
+
+/* ---- dumps ---- */
+
+static void take_link(const struct nlmsghdr *msg, GPtrArray *links)
+{
+	RdmadLink *link = rdmad_route_parse_link(msg);
+
+	if (link)
+		g_ptr_array_add(links, link);
+}
+
+static void take_address(const struct nlmsghdr *msg, GPtrArray *addresses)
+{
+	RdmadAddress *address = rdmad_route_parse_address(msg);
+
+	if (address)
+		g_ptr_array_add(addresses, address);
 }
 
 static struct nl_msg *dump_request(int type, const void *header, gsize size)
@@ -144,25 +237,24 @@ static struct nl_msg *dump_request(int type, const void *header, gsize size)
 GPtrArray *rdmad_route_get_links(RdmadNetlink *nl, GError **error)
 {
 	g_autoptr(GPtrArray) links =
-		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_route_link_free);
+		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_link_free);
 	const struct ifinfomsg info = { .ifi_family = AF_UNSPEC };
 	struct nl_msg *msg = dump_request(RTM_GETLINK, &info, sizeof(info));
 
 	/* Statistics are the larger part of a link's message. */
 	nla_put_u32(msg, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
-	if (!rdmad_netlink_ask(nl, msg, rdmad_route_parse_link, links, error))
+	if (!rdmad_netlink_ask(nl, msg, take_link, links, error))
 		return NULL;
 	return g_steal_pointer(&links);
 }
 
 GPtrArray *rdmad_route_get_addresses(RdmadNetlink *nl, GError **error)
 {
-	g_autoptr(GPtrArray) addresses =
-		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_route_address_free);
+	g_autoptr(GPtrArray) addresses = g_ptr_array_new_with_free_func(g_free);
 	const struct ifaddrmsg info = { .ifa_family = AF_UNSPEC };
 
-	if (!rdmad_netlink_ask(nl, dump_request(RTM_GETADDR, &info, sizeof(info)),
-			       rdmad_route_parse_address, addresses, error))
+	if (!rdmad_netlink_ask(nl, dump_request(RTM_GETADDR, &info, sizeof(info)), take_address,
+			       addresses, error))
 		return NULL;
 	return g_steal_pointer(&addresses);
 }

@@ -2,41 +2,27 @@
 /*
  * rtnetlink: link and address messages
  *
- * The parsers take any bytes that a well-formed nlmsghdr covers; sockets are elsewhere.
- * Source: include/uapi/linux/if_link.h, if_addr.h, rtnetlink.h.
+ * The parsers take any bytes that a well-formed nlmsghdr covers, and return NULL for messages of
+ * another type or without sense.  Source: include/uapi/linux/if_link.h, if_addr.h, rtnetlink.h.
  */
 #pragma once
 
+#include <rdmad/network.h>
+
 #include "hardware/netlink/socket.h"
-
-typedef struct {
-	int ifindex;
-	char *name;
-	char *mac;	       /* NULL where it has none */
-	int mtu;	       /* or RDMAD_UNKNOWN */
-	int carrier;	       /* 1, 0, RDMAD_UNKNOWN (interface is down) */
-	int carrier_changes;   /* or RDMAD_UNKNOWN */
-	const char *operstate; /* as sysfs writes it, or NULL */
-	int master;	       /* ifindex of the bond or bridge above, or 0 */
-} RdmadRouteLink;
-
-typedef struct {
-	int ifindex;
-	char *text; /* "192.0.2.7/24" */
-} RdmadRouteAddress;
 
 struct nlattr;
 
-/* "00:11:22:33:44:55"; NULL: absent or empty. */
-char *rdmad_route_format_mac(struct nlattr *attr);
-/* As sysfs writes it, or NULL. */
-const char *rdmad_route_operstate(struct nlattr *attr);
+/* The prefix is that of one host; family 0 when it is absent or of a wrong size. */
+RdmadIp rdmad_route_get_ip(int family, const struct nlattr *attr);
+/* 0 when it is absent or too short. */
+guint rdmad_route_get_u32(const struct nlattr *attr);
 
-void rdmad_route_link_free(RdmadRouteLink *link);
-void rdmad_route_address_free(RdmadRouteAddress *address);
+/* Without virtual functions; rdmad_link_free(). */
+RdmadLink *rdmad_route_parse_link(const struct nlmsghdr *msg);
+/* g_free() */
+RdmadAddress *rdmad_route_parse_address(const struct nlmsghdr *msg);
 
-void rdmad_route_parse_link(const struct nlmsghdr *msg, GPtrArray *links);
-void rdmad_route_parse_address(const struct nlmsghdr *msg, GPtrArray *addresses);
-
+/* Of RdmadLink, and of RdmadAddress. */
 GPtrArray *rdmad_route_get_links(RdmadNetlink *nl, GError **error);
 GPtrArray *rdmad_route_get_addresses(RdmadNetlink *nl, GError **error);

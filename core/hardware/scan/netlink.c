@@ -118,14 +118,21 @@ static gboolean interfaces_get(Interfaces *ifs, GError **error)
 	ifs->links = rdmad_route_get_links(nl, error);
 	if (!ifs->links)
 		return FALSE;
+	for (guint i = 0; i < ifs->links->len; i++) {
+		RdmadLink *link = ifs->links->pdata[i];
+		g_autofree char *name = g_steal_pointer(&link->name);
+
+		/* As the names that sysfs and RDMA netlink report are read. */
+		link->name = g_utf8_make_valid(name, -1);
+	}
 	ifs->addresses = rdmad_route_get_addresses(nl, error);
 	return ifs->addresses != NULL;
 }
 
-static const RdmadRouteLink *interfaces_by_name(const Interfaces *ifs, const char *name)
+static const RdmadLink *interfaces_by_name(const Interfaces *ifs, const char *name)
 {
 	for (guint i = 0; i < ifs->links->len; i++) {
-		const RdmadRouteLink *link = ifs->links->pdata[i];
+		const RdmadLink *link = ifs->links->pdata[i];
 
 		if (strcmp(link->name, name) == 0)
 			return link;
@@ -136,7 +143,7 @@ static const RdmadRouteLink *interfaces_by_name(const Interfaces *ifs, const cha
 static const char *interfaces_name(const Interfaces *ifs, int ifindex)
 {
 	for (guint i = 0; i < ifs->links->len; i++) {
-		const RdmadRouteLink *link = ifs->links->pdata[i];
+		const RdmadLink *link = ifs->links->pdata[i];
 
 		if (link->ifindex == ifindex)
 			return link->name;
@@ -150,10 +157,11 @@ static char **interfaces_addresses(const Interfaces *ifs, int ifindex)
 	GPtrArray *found = g_ptr_array_new();
 
 	for (guint i = 0; i < ifs->addresses->len; i++) {
-		const RdmadRouteAddress *address = ifs->addresses->pdata[i];
+		const RdmadAddress *address = ifs->addresses->pdata[i];
+		char text[RDMAD_IP_TEXT];
 
 		if (address->ifindex == ifindex)
-			g_ptr_array_add(found, g_strdup(address->text));
+			g_ptr_array_add(found, g_strdup(rdmad_ip_text(&address->ip, TRUE, text)));
 	}
 	g_ptr_array_sort(found, rdmad_natural_compare_entries);
 	g_ptr_array_add(found, NULL);
@@ -162,14 +170,15 @@ static char **interfaces_addresses(const Interfaces *ifs, int ifindex)
 
 static void netdev_complete(RdmadNetdev *netdev, const Interfaces *ifs)
 {
-	const RdmadRouteLink *link = interfaces_by_name(ifs, netdev->name);
+	const RdmadLink *link = interfaces_by_name(ifs, netdev->name);
 
 	if (!link)
 		return;
 	netdev->ifindex = link->ifindex;
 	netdev->carrier = link->carrier;
 	netdev->carrier_changes = link->carrier_changes;
-	take_int(&netdev->mtu, link->mtu);
+	take_int(&netdev->mtu,
+		 link->mtu && link->mtu <= G_MAXINT32 ? (int)link->mtu : RDMAD_UNKNOWN);
 	fill_string(&netdev->mac, link->mac);
 	fill_string(&netdev->master, interfaces_name(ifs, link->master));
 	if (link->operstate) {

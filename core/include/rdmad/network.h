@@ -62,6 +62,8 @@ typedef struct {
 	guint mtu;
 	guint flags; /* IFF_UP, ... */
 	gboolean up;
+	int carrier;	       /* 1, 0, -1: unknown, as that of a link that is down */
+	int carrier_changes;   /* -1: unknown */
 	const char *operstate; /* as sysfs writes it, or NULL */
 	RdmadVf *vfs;
 	guint n_vfs;

@@ -25,28 +25,18 @@ static void link_message(Message *msg, guint flags)
 	message_add_u32(msg, IFLA_CARRIER_CHANGES, 12);
 }
 
-static GPtrArray *parse_link(const Message *msg)
-{
-	GPtrArray *links = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_route_link_free);
-
-	rdmad_route_parse_link(&msg->hdr, links);
-	return links;
-}
-
 static void test_a_link_has_all_that_is_known_of_it(void)
 {
-	g_autoptr(GPtrArray) links = NULL;
-	const RdmadRouteLink *link;
+	g_autoptr(RdmadLink) link = NULL;
 	Message msg;
 
 	link_message(&msg, IFF_UP);
-	links = parse_link(&msg);
-	g_assert_cmpuint(links->len, ==, 1);
-	link = links->pdata[0];
+	link = rdmad_route_parse_link(&msg.hdr);
+	g_assert_nonnull(link);
 	g_assert_cmpint(link->ifindex, ==, 4);
 	g_assert_cmpstr(link->name, ==, "eth4");
 	g_assert_cmpstr(link->mac, ==, "0c:42:a1:00:00:ff");
-	g_assert_cmpint(link->mtu, ==, 9000);
+	g_assert_cmpuint(link->mtu, ==, 9000);
 	g_assert_cmpint(link->master, ==, 9);
 	g_assert_cmpstr(link->operstate, ==, "up");
 	g_assert_cmpint(link->carrier, ==, 1);
@@ -55,26 +45,26 @@ static void test_a_link_has_all_that_is_known_of_it(void)
 
 static void test_an_interface_that_is_down_has_no_known_carrier(void)
 {
-	g_autoptr(GPtrArray) links = NULL;
+	g_autoptr(RdmadLink) link = NULL;
 	Message msg;
 
 	link_message(&msg, 0);
-	links = parse_link(&msg);
-	g_assert_cmpint(((const RdmadRouteLink *)links->pdata[0])->carrier, ==, RDMAD_UNKNOWN);
+	link = rdmad_route_parse_link(&msg.hdr);
+	g_assert_cmpint(link->carrier, ==, RDMAD_UNKNOWN);
 }
 
 static void test_an_operstate_of_a_later_kernel_is_not_guessed(void)
 {
-	g_autoptr(GPtrArray) links = NULL;
+	g_autoptr(RdmadLink) link = NULL;
 	const struct ifinfomsg info = { .ifi_index = 4 };
 	Message msg;
 
 	message_init(&msg, RTM_NEWLINK, &info, sizeof(info));
 	message_add_text(&msg, IFLA_IFNAME, "eth4");
 	message_add_u8(&msg, IFLA_OPERSTATE, 200);
-	links = parse_link(&msg);
-	g_assert_cmpuint(links->len, ==, 1);
-	g_assert_null(((const RdmadRouteLink *)links->pdata[0])->operstate);
+	link = rdmad_route_parse_link(&msg.hdr);
+	g_assert_nonnull(link);
+	g_assert_null(link->operstate);
 }
 
 typedef struct {
@@ -97,8 +87,8 @@ static const AddressCase address_cases[] = {
 
 static void check_address(const AddressCase *c)
 {
-	g_autoptr(GPtrArray) found =
-		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_route_address_free);
+	g_autofree RdmadAddress *found = NULL;
+	g_autofree char *text = NULL;
 	const struct ifaddrmsg info = { .ifa_family = c->family,
 					.ifa_prefixlen = c->prefix,
 					.ifa_index = 3 };
@@ -108,10 +98,9 @@ static void check_address(const AddressCase *c)
 	inet_pton(strchr(c->address, ':') ? AF_INET6 : AF_INET, c->address, raw);
 	message_init(&msg, RTM_NEWADDR, &info, sizeof(info));
 	message_add_attr(&msg, IFA_ADDRESS, raw, c->size);
-	rdmad_route_parse_address(&msg.hdr, found);
-	g_assert_cmpuint(found->len, ==, c->text ? 1 : 0);
-	if (c->text)
-		g_assert_cmpstr(((const RdmadRouteAddress *)found->pdata[0])->text, ==, c->text);
+	found = rdmad_route_parse_address(&msg.hdr);
+	text = found ? rdmad_ip_format(&found->ip) : NULL;
+	g_assert_cmpstr(text, ==, c->text);
 }
 
 static void test_addresses_are_text_or_left_out(void)
@@ -122,8 +111,8 @@ static void test_addresses_are_text_or_left_out(void)
 
 static void test_of_a_point_to_point_link_the_own_end_counts(void)
 {
-	g_autoptr(GPtrArray) found =
-		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_route_address_free);
+	g_autofree RdmadAddress *found = NULL;
+	g_autofree char *text = NULL;
 	const struct ifaddrmsg info = { .ifa_family = AF_INET, .ifa_prefixlen = 32 };
 	const guint8 other[] = { 192, 0, 2, 1 }, own[] = { 192, 0, 2, 2 };
 	Message msg;
@@ -131,18 +120,20 @@ static void test_of_a_point_to_point_link_the_own_end_counts(void)
 	message_init(&msg, RTM_NEWADDR, &info, sizeof(info));
 	message_add_attr(&msg, IFA_ADDRESS, other, sizeof(other));
 	message_add_attr(&msg, IFA_LOCAL, own, sizeof(own));
-	rdmad_route_parse_address(&msg.hdr, found);
-	g_assert_cmpstr(((const RdmadRouteAddress *)found->pdata[0])->text, ==, "192.0.2.2/32");
+	found = rdmad_route_parse_address(&msg.hdr);
+	g_assert_nonnull(found);
+	text = rdmad_ip_format(&found->ip);
+	g_assert_cmpstr(text, ==, "192.0.2.2/32");
 }
 
 static void test_a_message_without_its_fixed_part_is_left_out(void)
 {
-	g_autoptr(GPtrArray) links = NULL;
+	g_autoptr(RdmadLink) link = NULL;
 	Message msg;
 
 	message_init(&msg, RTM_NEWLINK, NULL, 0);
-	links = parse_link(&msg);
-	g_assert_cmpuint(links->len, ==, 0);
+	link = rdmad_route_parse_link(&msg.hdr);
+	g_assert_null(link);
 }
 
 #define TEST(name) UNIT_TEST("/netlink-route/" #name, test_##name)
