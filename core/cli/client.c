@@ -33,7 +33,7 @@ static gboolean connect_error(GError **error, int errnum, const char *path)
 	return FALSE;
 }
 
-/* In /tmp the directory may be somebody else's. */
+/* In /tmp the directory may belong to another user. */
 static gboolean client_trusts(int fd, const char *path, GError **error)
 {
 	struct ucred peer = { .uid = -1 };
@@ -124,8 +124,8 @@ json_t *rdmad_client_parse(const char *answer, gsize size, json_t **refusal, GEr
 	if (status != 200) {
 		const char *text = json_string_value(json_object_get(value, "error"));
 
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED, "rdmad: %s",
-			    text ?: "no, without a reason");
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED, "%s",
+			    text ?: "refused without a reason");
 		if (status == 409 && refusal)
 			*refusal = json_incref(value);
 		json_decref(value);
