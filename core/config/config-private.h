@@ -2,10 +2,11 @@
 /*
  * One parsed configuration: the file, and the drop-ins of its `include` directory, merged
  *
- * `include = "conf.d";` names a directory beside the file.  Its `*.conf` files are read in the order of
- * their names, each by itself; groups merge into groups, everything else replaces what came before.
- * `profile = "name";` puts a file that comes with rdmad below the main file (profiles.h).
- * libconfig's own `@include "file"` puts text in its place; the file is below the main file's directory.
+ * `include = "conf.d";` names a directory beside the file.  Its `*.conf` files are read in the
+ * order of their names, each by itself; groups merge into groups, everything else replaces what
+ * came before. `profile = "name";` puts a file that comes with rdmad below the main file
+ * (config.c). libconfig's own `@include "file"` puts text in its place; the file is below the main
+ * file's directory.
  */
 #pragma once
 
@@ -13,7 +14,8 @@
 
 typedef struct RdmadConfig RdmadConfig;
 
-/* `profile_dir` may be NULL.  RDMAD_ERROR_NOT_FOUND: no such file; RDMAD_ERROR_CONFIG: what is wrong in it, with file:line. */
+/* `profile_dir` may be NULL.  RDMAD_ERROR_NOT_FOUND: no such file; RDMAD_ERROR_CONFIG: what is
+ * wrong in it, with file:line. */
 RdmadConfig *rdmad_config_load(const char *path, const char *profile_dir, GError **error);
 /* From memory, `name` stands in errors; neither drop-ins nor @include. */
 RdmadConfig *rdmad_config_load_text(const char *name, const char *text, gsize length,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "config/yaml-tree.h"
+#include "config/tree.h"
 
 #include <rdmad/error.h>
 

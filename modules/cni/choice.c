@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "choice.h"
 
+#include <rdmad/config.h>
 #include <string.h>
 
 #include "error.h"
@@ -326,7 +327,7 @@ static gboolean choose_by_annotation(Chooser *chooser, const GPtrArray *entries,
 		const CniAnnotationEntry *entry = entries->pdata[i];
 		gboolean chosen;
 
-		if (!cni_globs_take(ours, entry->network))
+		if (!rdmad_config_patterns_match(ours, entry->network))
 			continue;
 		chosen = entry->device_id ? choose_by_id(chooser, entry->device_id, entry->ifname,
 							 entry, error)

@@ -44,26 +44,6 @@ const char *cni_policy_ipoib_mode(const CniPolicy *policy)
 	return ipoib_modes[policy->ipoib_mode];
 }
 
-/* ---- patterns ---- */
-
-gboolean cni_globs_take(char *const *patterns, const char *name)
-{
-	gboolean wanted = FALSE, any = FALSE;
-
-	if (!patterns)
-		return TRUE;
-	for (; *patterns; patterns++) {
-		if (**patterns == '!') {
-			if (name && g_pattern_match_simple(*patterns + 1, name))
-				return FALSE;
-			continue;
-		}
-		any = TRUE;
-		wanted |= name && g_pattern_match_simple(*patterns, name);
-	}
-	return wanted || !any;
-}
-
 /* ---- policies ---- */
 
 static void policy_free(gpointer data)
@@ -264,9 +244,9 @@ const CniPolicy *cni_settings_policy(const CniSettings *settings, const RdmadDev
 
 	for (guint i = 0; i < settings->policies->len; i++) {
 		policy = settings->policies->pdata[i];
-		if (cni_globs_take(policy->netdevs, netdev) &&
-		    cni_globs_take(policy->devices, dev->name) &&
-		    cni_globs_take(policy->pci_addresses, dev->pci_address))
+		if (rdmad_config_patterns_match(policy->netdevs, netdev) &&
+		    rdmad_config_patterns_match(policy->devices, dev->name) &&
+		    rdmad_config_patterns_match(policy->pci_addresses, dev->pci_address))
 			break;
 	}
 	return policy;

@@ -77,6 +77,3 @@ const CniPolicy *cni_settings_policy(const CniSettings *settings, const RdmadDev
 				     const char *netdev);
 /* NULL: there is none of that name. */
 const CniPolicy *cni_settings_policy_named(const CniSettings *settings, const char *name);
-
-/* "*" and "?"; "!x": all but x.  NULL patterns take everything. */
-gboolean cni_globs_take(char *const *patterns, const char *name);

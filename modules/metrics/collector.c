@@ -8,6 +8,7 @@
  */
 #include "collector.h"
 
+#include <rdmad/config.h>
 #include <rdmad/inventory.h>
 #include <rdmad/loop.h>
 #include <rdmad/module.h>
@@ -20,7 +21,7 @@
 #define PLACES_MIN 2u
 #define PLACES_MAX 16u /* slow readings in all, with those that began as others */
 
-/* Places for readings, and who waits for one. */
+/* Places for readings, and the targets that wait for one. */
 typedef struct {
 	GQueue waiting; /* Target */
 	guint reading, places;
@@ -349,7 +350,7 @@ static void request_fill(CollectorRequest *request)
 	for (guint i = 0; i < n; i++) {
 		const RdmadDevice *device = rdmad_inventory_nth(inventory, i);
 
-		if (metrics_settings_take(collector->context.settings, device->name))
+		if (rdmad_config_patterns_match(collector->context.settings->devices, device->name))
 			request_fill_slot(request, device);
 	}
 }
@@ -435,7 +436,8 @@ void collector_configure(Collector *collector, const MetricsSettings *settings)
 	while (g_hash_table_iter_next(&iter, NULL, &value)) {
 		const Target *target = value;
 
-		if (!metrics_settings_take(settings, device_source_device(target->source)->name))
+		if (!rdmad_config_patterns_match(settings->devices,
+						 device_source_device(target->source)->name))
 			g_hash_table_iter_remove(&iter);
 	}
 	collector_fill(collector);

@@ -23,16 +23,6 @@ static gboolean file_check(const char *text, GError **error)
 	return FALSE;
 }
 
-static gboolean pattern_check(const char *text, GError **error)
-{
-	if (text[text[0] == '!'] != '\0')
-		return TRUE;
-	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
-		    "\"%s\" matches no name: write \"mlx5_*\", or \"!mlx5_9\" for all but one",
-		    text);
-	return FALSE;
-}
-
 static const RdmadConfigField FIELDS[] = {
 	{ .key = "listen",
 	  .type = RDMAD_CONFIG_STRINGS,
@@ -48,7 +38,7 @@ static const RdmadConfigField FIELDS[] = {
 	  .type = RDMAD_CONFIG_STRINGS,
 	  .offset = G_STRUCT_OFFSET(MetricsSettings, devices),
 	  .max = DEVICES_MAX,
-	  .check = pattern_check },
+	  .check = rdmad_config_pattern_check },
 	RDMAD_CONFIG_BOOL_FIELD("counters", MetricsSettings, counters),
 	RDMAD_CONFIG_BOOL_FIELD("netdevs", MetricsSettings, netdevs),
 	RDMAD_CONFIG_BOOL_FIELD("users", MetricsSettings, users),
@@ -112,22 +102,4 @@ RdmadReadWhat metrics_settings_what(const MetricsSettings *settings)
 	return (settings->counters ? RDMAD_READ_COUNTERS : 0) |
 	       (settings->netdevs ? RDMAD_READ_NETDEVS : 0) |
 	       (settings->users ? RDMAD_READ_USERS : 0);
-}
-
-/* As the selectors of resources: "!x" refuses; with nothing but those, the rest is taken. */
-gboolean metrics_settings_take(const MetricsSettings *settings, const char *name)
-{
-	gboolean only_refusals = TRUE, taken = FALSE;
-
-	for (guint i = 0; settings->devices && settings->devices[i]; i++) {
-		const char *pattern = settings->devices[i];
-
-		if (pattern[0] != '!') {
-			only_refusals = FALSE;
-			taken = taken || g_pattern_match_simple(pattern, name);
-		} else if (g_pattern_match_simple(pattern + 1, name)) {
-			return FALSE;
-		}
-	}
-	return taken || only_refusals;
 }

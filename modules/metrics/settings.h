@@ -26,5 +26,3 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(MetricsSettings, metrics_settings_free)
 
 /* Parts of a device to read. */
 RdmadReadWhat metrics_settings_what(const MetricsSettings *settings);
-/* Whether a device of that name is read at all. */
-gboolean metrics_settings_take(const MetricsSettings *settings, const char *name);

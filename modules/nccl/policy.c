@@ -27,23 +27,6 @@ void nccl_policy_clear(NcclPolicy *policy)
 	g_clear_pointer(&policy->env_plugin, g_free);
 }
 
-gboolean nccl_policy_takes(const NcclPolicy *policy, const char *name)
-{
-	gboolean only_refusals = TRUE, taken = FALSE;
-
-	for (guint i = 0; policy->devices && policy->devices[i]; i++) {
-		const char *pattern = policy->devices[i];
-
-		if (pattern[0] != '!') {
-			only_refusals = FALSE;
-			taken = taken || g_pattern_match_simple(pattern, name);
-		} else if (g_pattern_match_simple(pattern + 1, name)) {
-			return FALSE;
-		}
-	}
-	return taken || only_refusals;
-}
-
 GArray *nccl_policy_ranges(char *const *texts, GError **error)
 {
 	g_autoptr(GArray) ranges = g_array_new(FALSE, FALSE, sizeof(NcclRange));

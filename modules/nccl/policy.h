@@ -43,8 +43,6 @@ void nccl_policy_init(NcclPolicy *policy);
 void nccl_policy_clear(NcclPolicy *policy);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(NcclPolicy, nccl_policy_clear)
 
-/* Whether the patterns take a device of that name. */
-gboolean nccl_policy_takes(const NcclPolicy *policy, const char *name);
 /* A GArray of NcclRange from texts (may be NULL); NULL with RDMAD_ERROR_INVALID. */
 GArray *nccl_policy_ranges(char *const *texts, GError **error);
 gboolean nccl_policy_ranges_have(const GArray *ranges, const guint8 raw[16]);

@@ -2,6 +2,7 @@
 #include "rail.h"
 
 #include <arpa/inet.h>
+#include <rdmad/config.h>
 #include <string.h>
 
 #include "gid.h"
@@ -175,7 +176,7 @@ static gboolean port_has_default_route(const NcclView *view, const RdmadDevice *
 static NcclRailReason port_filter(const NcclView *view, const NcclPolicy *policy,
 				  const RdmadDevice *device, const RdmadPort *port)
 {
-	if (!nccl_policy_takes(policy, device->name))
+	if (!rdmad_config_patterns_match(policy->devices, device->name))
 		return NCCL_RAIL_EXCLUDED;
 	if (!link_layer_fits(policy, port->link_layer))
 		return NCCL_RAIL_OTHER_LINK_LAYER;

@@ -38,16 +38,6 @@ static gboolean range_check(const char *text, GError **error)
 	return nccl_range_parse(text, &range, error);
 }
 
-static gboolean pattern_check(const char *text, GError **error)
-{
-	if (text[text[0] == '!'] != '\0')
-		return TRUE;
-	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
-		    "\"%s\" matches no name: write \"mlx5_*\", or \"!mlx5_9\" for all but one",
-		    text);
-	return FALSE;
-}
-
 static gboolean sibling_check(const char *text, GError **error)
 {
 	if (g_strv_contains(SIBLINGS, text))
@@ -85,7 +75,7 @@ static const RdmadConfigField FIELDS[] = {
 	RDMAD_CONFIG_ENUM_FIELD("gid_by", Fields, by, BYS),
 	RDMAD_CONFIG_BOOL_FIELD("allow_link_local", Fields, allow_link_local),
 	RDMAD_CONFIG_BOOL_FIELD("allow_subset", Fields, allow_subset),
-	STRINGS("devices", devices, PATTERNS_MAX, pattern_check),
+	STRINGS("devices", devices, PATTERNS_MAX, rdmad_config_pattern_check),
 	STRINGS("subnets", subnets, RANGES_MAX, range_check),
 	STRINGS("storage_subnets", storage_subnets, RANGES_MAX, range_check),
 	RDMAD_CONFIG_BOOL_FIELD("use_default_route", Fields, use_default_route),

@@ -5,7 +5,7 @@
 #include <rdmad/error.h>
 #include <string.h>
 
-#include "config/yaml-tree.h"
+#include "config/tree.h"
 #include "http/access/bcrypt.h"
 
 #define INTERVAL_MAX_S 3600
@@ -14,8 +14,8 @@
 
 /* ---- tls_server_config: names as Go's crypto/tls has them ---- */
 
-/* https://pkg.go.dev/crypto/tls#CipherSuites of Go 1.19, with which Debian's exporters are built, to now;
- * those of TLS 1.3 can be named, and are always on. */
+/* https://pkg.go.dev/crypto/tls#CipherSuites of Go 1.19, with which Debian's exporters are built,
+ * to now; those of TLS 1.3 can be named, and are always on. */
 static const char *const cipher_suites[] = {
 	"TLS_RSA_WITH_AES_128_CBC_SHA",
 	"TLS_RSA_WITH_AES_256_CBC_SHA",

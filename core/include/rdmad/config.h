@@ -94,6 +94,15 @@ typedef struct {
 RDMAD_API gboolean rdmad_config_parse(const RdmadConfigNode *node, const RdmadConfigField *fields,
 				      gpointer out, GError **error);
 
+/*
+ * Patterns of names, as in a shell: `*` and `?`; with "!" in front one excludes.  A name matches when
+ * no pattern excludes it, and one matches it or all of them exclude.  `name` NULL: one that no pattern
+ * matches.
+ */
+RDMAD_API gboolean rdmad_config_patterns_match(char *const *patterns, const char *name);
+/* The `check` of a field of patterns: an empty one matches no name. */
+RDMAD_API gboolean rdmad_config_pattern_check(const char *pattern, GError **error);
+
 /* The entries of a list of groups; 0 and NULL for a NULL list.  A group is a list of itself. */
 RDMAD_API guint rdmad_config_length(const RdmadConfigNode *list);
 RDMAD_API const RdmadConfigNode *rdmad_config_entry(const RdmadConfigNode *list, guint index);

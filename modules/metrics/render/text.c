@@ -109,7 +109,7 @@ char *number_print_double(char *at, double value)
 {
 	if (!isfinite(value))
 		return special_print(at, value);
-	if (value != trunc(value) || fabs(value) > EXACT_MAX)
+	if (fabs(value) > EXACT_MAX || value != (double)(gint64)value)
 		return fraction_print(at, value);
 	if (value < 0)
 		*at++ = '-';

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <rdmad/config.h>
 #include <rdmad/error.h>
 #include <string.h>
 
@@ -35,7 +36,7 @@ static void test_no_configuration_reads_everything_for_this_node_alone(void)
 	g_assert_true(settings->gids && settings->page);
 	g_assert_cmpuint(settings->timeout_ms, ==, 10000);
 	g_assert_cmpstr(settings->pod_log_dir, ==, "/var/log/pods");
-	g_assert_true(metrics_settings_take(settings, "mlx5_0"));
+	g_assert_true(rdmad_config_patterns_match(settings->devices, "mlx5_0"));
 }
 
 static void test_every_option_is_read(void)
@@ -68,34 +69,6 @@ static void test_an_empty_list_listens_nowhere(void)
 	g_assert_null(settings->web_config);
 }
 
-static void test_patterns_take_and_refuse_devices(void)
-{
-	static const struct {
-		const char *devices, *name;
-		gboolean taken;
-	} cases[] = {
-		{ "\"*\"", "mlx5_0", TRUE },
-		{ "\"mlx5_?\"", "mlx5_0", TRUE },
-		{ "\"mlx5_?\"", "mlx5_10", FALSE },
-		{ "\"!mlx5_9\"", "mlx5_9", FALSE },
-		{ "\"!mlx5_9\"", "mlx5_0", TRUE },
-		{ "( \"mlx5_*\", \"!mlx5_9\" )", "mlx5_9", FALSE },
-		{ "( \"!mlx5_9\", \"mlx5_*\" )", "mlx5_8", TRUE },
-		{ "( \"mlx5_*\", \"!mlx5_9\" )", "bnxt_re0", FALSE },
-		{ "( )", "mlx5_0", TRUE },
-	};
-
-	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
-		g_autofree char *text = g_strdup_printf("devices = %s;", cases[i].devices);
-		g_autoptr(GError) error = NULL;
-		g_autoptr(MetricsSettings) settings = parse(text, &error);
-
-		g_assert_no_error(error);
-		if (metrics_settings_take(settings, cases[i].name) != cases[i].taken)
-			g_error("%s and %s", text, cases[i].name);
-	}
-}
-
 static const struct {
 	const char *name, *text, *message;
 } BAD[] = {
@@ -125,8 +98,6 @@ const UnitTest unit_tests[] = {
 	UNIT_TEST("/metrics/settings/every option is read", test_every_option_is_read),
 	UNIT_TEST("/metrics/settings/an empty list listens nowhere",
 		  test_an_empty_list_listens_nowhere),
-	UNIT_TEST("/metrics/settings/patterns take and refuse devices",
-		  test_patterns_take_and_refuse_devices),
 	UNIT_CASES("/metrics/settings/refuses ", BAD, test_bad),
 	{ 0 },
 };
