@@ -3,12 +3,15 @@
 
 #include <rdmad/allocations.h>
 #include <rdmad/stats.h>
+#include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/work.h"
 #include "build-info.h"
 #include "module/host.h"
-#include "daemon/process-stats.h"
 
 static void collect_build(RdmadStat *stat, gpointer data)
 {
@@ -71,6 +74,77 @@ static void collect_reload_time(RdmadStat *stat, gpointer data)
 	rdmad_stat_set(stat, (double)services->config_loaded_us / G_USEC_PER_SEC, NULL);
 }
 
+/*
+ * The families named process_*, as every Prometheus client library has them.
+ *
+ * Source: prometheus.io/docs/instrumenting/writing_clientlibs, "Process metrics".
+ */
+
+static void collect_cpu(RdmadStat *stat, gpointer data)
+{
+	struct timespec used;
+
+	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) == 0)
+		rdmad_stat_set(stat, (double)used.tv_sec + (double)used.tv_nsec / 1e9, NULL);
+}
+
+/* In pages. */
+static gboolean memory_read(unsigned long *virtual, unsigned long *resident)
+{
+	FILE *statm = fopen("/proc/self/statm", "re");
+	gboolean ok;
+
+	if (!statm)
+		return FALSE;
+	ok = fscanf(statm, "%lu %lu", virtual, resident) == 2;
+	fclose(statm);
+	return ok;
+}
+
+static void collect_resident(RdmadStat *stat, gpointer data)
+{
+	unsigned long virtual, resident;
+
+	if (memory_read(&virtual, &resident))
+		rdmad_stat_set(stat, (double)resident * (double)sysconf(_SC_PAGESIZE), NULL);
+}
+
+static void collect_virtual(RdmadStat *stat, gpointer data)
+{
+	unsigned long virtual, resident;
+
+	if (memory_read(&virtual, &resident))
+		rdmad_stat_set(stat, (double)virtual * (double)sysconf(_SC_PAGESIZE), NULL);
+}
+
+static void collect_fds(RdmadStat *stat, gpointer data)
+{
+	GDir *fds = g_dir_open("/proc/self/fd", 0, NULL);
+	guint n = 0;
+
+	if (!fds)
+		return;
+	while (g_dir_read_name(fds))
+		n++;
+	g_dir_close(fds);
+	rdmad_stat_set(stat, n - 1, NULL); /* without the directory itself */
+}
+
+static void collect_max_fds(RdmadStat *stat, gpointer data)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
+		rdmad_stat_set(stat, (double)limit.rlim_cur, NULL);
+}
+
+static void collect_start(RdmadStat *stat, gpointer data)
+{
+	const RdmadServices *services = data;
+
+	rdmad_stat_set(stat, (double)services->started_us / G_USEC_PER_SEC, NULL);
+}
+
 static const RdmadStatClass classes[] = {
 	{ RDMAD_STAT_GAUGE,
 	  "rdmad_build_info",
@@ -94,11 +168,22 @@ static const RdmadStatClass classes[] = {
 	  "Whether the last configuration that was read was taken", .collect = collect_reload },
 	{ RDMAD_STAT_GAUGE, "rdmad_config_last_reload_timestamp_seconds", "seconds",
 	  "When the configuration in use was read", .collect = collect_reload_time },
+	{ RDMAD_STAT_COUNTER, "process_cpu_seconds", "seconds",
+	  "Total user and system CPU time spent in seconds", .collect = collect_cpu },
+	{ RDMAD_STAT_GAUGE, "process_resident_memory_bytes", "bytes",
+	  "Resident memory size in bytes", .collect = collect_resident },
+	{ RDMAD_STAT_GAUGE, "process_virtual_memory_bytes", "bytes", "Virtual memory size in bytes",
+	  .collect = collect_virtual },
+	{ RDMAD_STAT_GAUGE, "process_open_fds", NULL, "Number of open file descriptors",
+	  .collect = collect_fds },
+	{ RDMAD_STAT_GAUGE, "process_max_fds", NULL, "Maximum number of open file descriptors",
+	  .collect = collect_max_fds },
+	{ RDMAD_STAT_GAUGE, "process_start_time_seconds", "seconds",
+	  "Start time of the process since unix epoch in seconds", .collect = collect_start },
 };
 
 void rdmad_daemon_stats_add(const RdmadServices *services)
 {
 	for (guint i = 0; i < G_N_ELEMENTS(classes); i++)
 		rdmad_stats_add(services->stats, NULL, &classes[i], (gpointer)services, NULL);
-	rdmad_process_stats_add(services->stats, &services->started_us);
 }

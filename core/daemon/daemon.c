@@ -33,7 +33,7 @@
 #include "service/scanner.h"
 #include "service/state.h"
 
-#define LOCK_RETRY_MS 50 /* nobody serves meanwhile */
+#define LOCK_RETRY_MS 50 /* the node is not served meanwhile */
 #define DRAIN_MS      10000
 #define KEEP_RETRY_MS 5000 /* a run directory that cannot be made again */
 

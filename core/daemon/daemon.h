@@ -7,7 +7,7 @@
 #define RDMAD_EXIT_FAILURE 1 /* the system, the hardware, another rdmad: the next try may succeed */
 #define RDMAD_EXIT_CONFIG  2 /* usage, configuration, modules: the service manager tries no more */
 
-/* Which of the two it is, of an error of the options, the settings or a module. */
+/* The status of an error of the options, the settings or a module. */
 int rdmad_daemon_status(const GError *error);
 
 /* Runs until SIGTERM or SIGINT.  Call once in a process. */

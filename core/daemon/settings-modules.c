@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which modules are to run
+ * The modules to run
  *
  *	modules = {
  *		NAME = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which modules are to run. */
+/* The modules to run. */
 #pragma once
 
 #include "daemon/settings.h"

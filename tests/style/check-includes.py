@@ -68,7 +68,7 @@ FORBIDDEN = {
 KERNEL_PATHS = {
     "core/hardware/sysroot.c": "the opener",
     "core/hardware/scan/chardev.c": "a path that is given to pods, not opened",
-    "core/daemon/process-stats.c": "what the kernel says of this process itself",
+    "core/daemon/daemon-stats.c": "what the kernel reports of this process itself",
     "core/module/loader.c": "dlopen() of the descriptor that was judged",
     "core/network/netns.c": "namespaces of this process, and a descriptor that was judged",
     "core/network/executor.c": "the program itself, started again",
