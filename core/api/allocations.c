@@ -76,7 +76,7 @@ ApiTexts *api_allocation_texts_new(void)
 	return api_texts_new(allocation_ref, allocation_unref);
 }
 
-/* All that an allocation's text has beside the allocation. */
+/* An allocation's text depends on these beside the allocation. */
 static char *device_names(RdmadInventory *inventory)
 {
 	GString *names = g_string_new(NULL);

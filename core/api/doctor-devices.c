@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Drivers, device nodes, and every device */
+/* Drivers, device files, and every device */
 #include <rdmad/device.h>
 #include <rdmad/inventory.h>
 #include <rdmad/sysroot.h>
@@ -49,10 +49,10 @@ static void check_drivers(RdmadInventory *inventory, json_t *findings)
 static void check_nodes(const DoctorFiles *files, json_t *findings)
 {
 	if (!files->rdma_cm_missing)
-		doctor_say(findings, RDMAD_FINDING_OK, "device nodes", NULL,
+		doctor_say(findings, RDMAD_FINDING_OK, "device files", NULL,
 			   "/dev/infiniband/rdma_cm is there");
 	else
-		doctor_say(findings, RDMAD_FINDING_PROBLEM, "device nodes",
+		doctor_say(findings, RDMAD_FINDING_PROBLEM, "device files",
 			   "`modprobe rdma_ucm`; in a container, mount the host's /dev",
 			   "/dev/infiniband/rdma_cm is missing: connections by address (librdmacm) "
 			   "will not work");
@@ -168,7 +168,7 @@ void doctor_check_devices(const RdmadServices *services, const DoctorFiles *file
 		return;
 	}
 	check_drivers(services->inventory, findings);
-	if (files && rdmad_sysroot_is_live(services->sysroot)) /* a recording has no device nodes */
+	if (files && rdmad_sysroot_is_live(services->sysroot)) /* a recording has no device files */
 		check_nodes(files, findings);
 	for (guint i = 0; i < devices->len; i++)
 		check_device(services, files, g_ptr_array_index(devices, i), findings);

@@ -14,9 +14,9 @@ typedef struct {
 	gboolean exists, dead; /* nobody listens */
 } DoctorSocket;
 
-/* What the machine's files say, read on a worker. */
+/* Contents of the machine's files, read on a worker. */
 typedef struct {
-	char *kernel; /* release; NULL: kernel_error says why */
+	char *kernel; /* release; NULL: see kernel_error */
 	GError *kernel_error;
 	char *netns_mode;	  /* ib_core's parameter, or NULL */
 	gint64 inotify_instances; /* RDMAD_UNKNOWN: it cannot be read */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The resources of the API, one file each (api-<resource>.c), and how they write JSON. */
+/* The resources of the API, one file each (<resource>.c), and how they write JSON. */
 #pragma once
 
 #include <jansson.h>
@@ -71,7 +71,7 @@ const char *api_device_transport(const RdmadDevice *dev);
 const RdmadGpu *api_nearest_gpu(const RdmadServices *services, const RdmadDevice *dev,
 				RdmadDistance *distance, guint *index);
 
-/* api-json.c: every value of the core as JSON.  What is not there is null; bytes that are no UTF-8
+/* json.c: every value of the core as JSON.  What is not there is null; bytes that are no UTF-8
  * (the kernel's strings may be anything) become U+FFFD. */
 /* Takes the value over. */
 void api_set(json_t *object, const char *key, json_t *value);

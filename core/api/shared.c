@@ -7,8 +7,8 @@
  * hundredth of the loop's time, whatever the number of requests.  Requests at the control socket
  * always get a new response.
  *
- * Files that an answer needs are read by a job, one at a time for each resource, and all who ask
- * meanwhile wait for it.  When it takes too long, the answer is given without them.
+ * Files that an answer needs are read by a job, one at a time for each resource, and all requests
+ * that arrive meanwhile wait for it.  When it takes too long, the response is sent without them.
  */
 #define RDMAD_LOG_TOPIC "api"
 
@@ -24,7 +24,7 @@
 
 #define KEEP_TIMES  100
 #define KEEP_MAX_US G_USEC_PER_SEC
-/* Idle, all of it goes back. */
+/* When idle, all of it is freed. */
 #define FORGET_MS 60000u
 /* Files that are there are read in milliseconds; people wait for seconds. */
 #define READ_MS 3000u
@@ -36,7 +36,7 @@ typedef struct {
 	gint64 until_us;
 	RdmadJob *job; /* reads; NULL: none does */
 	gint64 began_us;
-	RdmadEvent *late;   /* timer: while somebody waits */
+	RdmadEvent *late;   /* timer: while a request waits */
 	GPtrArray *waiting; /* Waiter */
 } Kept;
 
@@ -167,7 +167,7 @@ static void kept_answer(Kept *kept, gconstpointer read)
 {
 	rdmad_event_disarm(kept->late);
 	kept_build(kept, read);
-	/* An answer may bring another question, or the end of a connection. */
+	/* A response may cause another request, or the end of a connection. */
 	for (guint n = kept->waiting->len; n && kept->waiting->len; n--) {
 		g_autofree Waiter *waiter = g_ptr_array_steal_index(kept->waiting, 0);
 
@@ -202,7 +202,7 @@ gpointer api_sysroot_input(const RdmadServices *services)
 	return services->sysroot;
 }
 
-/* One that hangs is not joined by a second: who asks then does not wait for it again. */
+/* A job that hangs is not joined by a second one: later requests do not wait for it. */
 static gboolean kept_read(Kept *kept)
 {
 	const ApiResource *resource = kept->resource;

@@ -308,7 +308,7 @@ static gboolean pipe_open(int *ours, int *theirs, GError **error)
 	return TRUE;
 }
 
-/* In memory, whole before the child runs: nobody has to feed it, and nobody can be blocked by it. */
+/* In memory, whole before the child runs: it needs no writer, and no writer can block. */
 static gboolean input_open(const RdmadChildSpec *spec, int *input, GError **error)
 {
 	*input = memfd_create("rdmad-child-input", MFD_CLOEXEC);
@@ -350,7 +350,7 @@ static gboolean launch_fork(const Launch *launch, RdmadChild *child, GError **er
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (child->pid < 0)
 		return rdmad_error_errno(error, errnum, "cannot fork");
-	/* The child does it too: whoever is first. */
+	/* The child does it too, because either may be first. */
 	setpgid(child->pid, child->pid);
 	child->pidfd = pidfd_open(child->pid, 0);
 	if (child->pidfd >= 0)

@@ -343,7 +343,7 @@ static void child_ended(int fd, short what, void *data)
 	loop_enter(ev->loop);
 	if (reaped == 0)
 		return;
-	/* Somebody else has reaped it: over it is all the same. */
+	/* Another part of the process has reaped it: it has ended all the same. */
 	if (reaped < 0)
 		status = -1;
 	rdmad_event_free(ev);
@@ -400,8 +400,8 @@ static void signal_fired(int fd, short what, void *data)
 	ev->fn.signal(ev->signum, ev->data);
 }
 
-/* libevent's own way with signals ends the process when it cannot read from its pipe, and loses those that
- * it cannot write there.  Threads inherit the mask. */
+/* libevent's own way with signals ends the process when it cannot read from its pipe, and loses
+ * those that it cannot write there.  Threads inherit the mask. */
 RdmadEvent *rdmad_loop_add_signal(RdmadLoop *loop, int signum,
 				  void (*fn)(int signum, gpointer data), gpointer data)
 {

@@ -5,7 +5,7 @@
  * Every service has one list.  A watch may be freed from any callback, its own too; one that is
  * added from a callback is not notified in the round under way.
  *
- * A service that has a notifier need not call anybody itself: it says that there is news, and on
+ * A service that has a notifier need not call its watches itself: it reports that there is news, and on
  * the next turn of the loop each watch is called for each piece of it.  A new watch gets instead
  * what there is.  What a callback changes is news for the turn after.
  */

@@ -2,7 +2,7 @@
 /*
  * The threads behind rdmad/work.h: jobs wait for one, finished jobs wait for the loop
  *
- * A job has two holders, the loop's side and the threads'; whoever lets go last frees it.
+ * A job has two holders, the loop's side and the threads'; the last one frees it.
  */
 #pragma once
 
@@ -16,7 +16,7 @@ struct RdmadJob {
 	gpointer input;
 	gpointer result;
 	GError *error;
-	int cancelled; /* atomic: nobody waits any more */
+	int cancelled; /* atomic: its result is no longer wanted */
 
 	/* The pool's side until it has finished, under its lock. */
 	GList run_node;
@@ -40,7 +40,8 @@ void rdmad_work_pool_free(RdmadWorkPool *pool);
 
 /* Readable when jobs have finished. */
 int rdmad_work_pool_fd(const RdmadWorkPool *pool);
-/* Takes a reference over, unless it fails; a job without `run` never fails.  `grow_ms` is set as rdmad_work_pool_grow() returns it. */
+/* Takes a reference over, unless it fails; a job without `run` never fails.  `grow_ms` is set as
+ * rdmad_work_pool_grow() returns it. */
 gboolean rdmad_work_pool_push(RdmadWorkPool *pool, RdmadJob *job, guint *grow_ms, GError **error);
 /* Starts threads for jobs that wait, as far as there may be more.  When to call it again, because then
  * a job will have been running for long; 0: no need. */

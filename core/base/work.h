@@ -3,9 +3,9 @@
 
 #include <rdmad/work.h>
 
-/* `threads` are started as jobs come, and end after a quiet time: an idle daemon has none.  A job that
- * runs for RDMAD_WORK_LONG_MS no longer counts as one of them, so that those which hang hold up
- * nobody, up to RDMAD_WORK_THREADS_MAX in all. */
+/* `threads` are started as jobs come, and end after a quiet time: an idle daemon has none.  A job
+ * that runs for RDMAD_WORK_LONG_MS no longer counts as one of them, so that jobs that hang delay no
+ * others, up to RDMAD_WORK_THREADS_MAX in all. */
 #define RDMAD_WORK_LONG_MS     250
 #define RDMAD_WORK_THREADS_MAX 32u
 RdmadWorkers *rdmad_workers_new(RdmadLoop *loop, guint threads, GError **error);

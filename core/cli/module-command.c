@@ -195,7 +195,7 @@ static int answer_print(const json_t *command, const CommandOptions *options, js
 	return options->json ? command_print_json(answer) : command_print(out);
 }
 
-/* What a refusal says beside its error is printed too: a script may have to undo what is stale. */
+/* The body of a refusal is printed too: a script may have to undo stale settings. */
 static int module_command_ask(const json_t *command, const CommandOptions *options,
 			      const GString *query)
 {

@@ -103,7 +103,7 @@ void rdmad_grpc_call_count(const RdmadGrpcCall *call, RdmadGrpcStatus status);
 void rdmad_grpc_call_status(RdmadGrpcCall *call, RdmadGrpcStatus status, const char *text);
 /* Takes it off its connection; the connection's reference is the caller's now. */
 void rdmad_grpc_call_detach(RdmadGrpcCall *call);
-/* Tells the handler that the call is over. */
+/* Notifies the handler that the call is over. */
 void rdmad_grpc_call_tell(RdmadGrpcCall *call);
 /* The same, unless it answered. */
 void rdmad_grpc_call_lost(RdmadGrpcCall *call);

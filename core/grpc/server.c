@@ -17,7 +17,7 @@
 #define MAX_MESSAGE	 (4u * 1024 * 1024)
 
 /* The connection that has been without a call for longest; before those that have had one, those that
- * have not: whoever only connects keeps out others of its kind. */
+ * have not: clients that only connect displace each other. */
 static RdmadGrpcConnection *server_idle_connection(const RdmadGrpcServer *server)
 {
 	RdmadGrpcConnection *idle = NULL;

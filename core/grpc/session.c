@@ -42,7 +42,7 @@ struct RdmadGrpcSession {
 	guint busy;
 };
 
-/* FALSE: what comes is for nobody. */
+/* FALSE: the stream has no owner. */
 static gboolean session_listens(const RdmadGrpcSession *s)
 {
 	return !s->dead && !s->stopping;

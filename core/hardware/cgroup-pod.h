@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which pod a process is of, from its /proc/PID/cgroup
+ * The pod of a process, from its /proc/PID/cgroup
  *
  * kubelet makes a cgroup for each pod, "pod<uid>" below "kubepods", or with systemd's driver
  * "kubepods-burstable-pod<uid>.slice" ("-" of the uid being "_"); the runtime makes one for each
  * container below it, with the container's id in its name.  The outermost pod counts.  A name is no
- * proof: whoever may make cgroups may call one so.
+ * proof: a process that may make cgroups may give one that name.
  *
  * Sources: kubelet pkg/kubelet/cm/{pod_container_manager,cgroup_manager}_linux.go; cgroups(7).
  */

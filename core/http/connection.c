@@ -394,7 +394,7 @@ static HttpTransport *listener_transport(HttpListener *listener, int fd)
 	return listener->web ? http_web_transport(listener->web, fd) : http_transport_plain(fd);
 }
 
-/* Kubelet and the control socket come before whoever can reach a TCP listener. */
+/* Kubelet and the control socket come before clients of TCP listeners. */
 static void connection_add_events(HttpConnection *c, RdmadLoop *loop)
 {
 	/* It waits for nothing yet, so that nothing can fail. */

@@ -162,7 +162,7 @@ static guint parse_meaning(RdmadHttpHead *head)
 
 	if (hosts > 1 || (hosts == 0 && head->keep_alive))
 		return 400;
-	/* Those who send it (curl, for long bodies) come again without it. */
+	/* Clients that send it (curl, for long bodies) repeat the request without it. */
 	if (rdmad_http_head_field(head, "Expect"))
 		return 417;
 	if (connection && g_ascii_strcasecmp(connection, "keep-alive") != 0)

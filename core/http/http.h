@@ -10,7 +10,7 @@ typedef struct {	       /* 0: the default in parentheses */
 	gsize max_body;	       /* (1 MiB) */
 } RdmadHttpLimits;
 
-/* The HttpTlsClass (http-tls.h), which stays; or NULL. */
+/* The HttpTlsClass (access/tls.h), which stays; or NULL. */
 typedef gconstpointer (*RdmadHttpLoadTls)(gpointer data, GError **error);
 
 typedef struct {

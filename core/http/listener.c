@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Takes connections in: who may, and how many. */
+/* Admission of connections: which clients, and how many. */
 #define RDMAD_LOG_TOPIC "http"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static gboolean peer_is_allowed(int fd)
 	return FALSE;
 }
 
-/* Frees the place that has waited longest for its client, of `peer` or of anybody (NULL). */
+/* Frees the place that has waited longest for its client, of `peer` or of any peer (NULL). */
 static gboolean listener_free_place(HttpListener *listener, const HttpPeer *peer)
 {
 	for (GList *l = listener->connections.head; l; l = l->next) {

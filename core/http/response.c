@@ -60,7 +60,7 @@ static const HttpHeader every_header[] = {
 	{ "X-Content-Type-Options", "nosniff" },
 };
 
-/* For answers to whoever can connect: a browser is to run, embed and leak nothing of them. */
+/* For responses of TCP listeners: a browser must not run, embed or leak anything of them. */
 static const HttpHeader public_headers[] = {
 	{ "X-Frame-Options", "DENY" },
 	{ "Referrer-Policy", "no-referrer" },

@@ -110,7 +110,7 @@ void http_connection_resume(HttpConnection *c);
 
 #define HTTP_BACKLOG 128
 
-/* http-connection.c; takes the descriptor over.  `peer` NULL on the control socket. */
+/* connection.c; takes the descriptor over.  `peer` NULL on the control socket. */
 void http_connection_new(HttpListener *listener, int fd, const HttpPeer *peer);
 void http_connection_free(HttpConnection *c);
 /* TRUE when no request is all there: it may be closed to make room. */
@@ -122,34 +122,34 @@ void http_connection_answer(HttpConnection *c, guint status, const char *content
 /* The server's own refusal: {"error": ...}, then the connection ends. */
 void http_connection_refuse(HttpConnection *c, guint status, const char *text);
 
-/* http-request.c */
+/* request.c */
 void http_request_free(RdmadHttpRequest *request);
 
-/* http-listener.c; take the descriptor over. */
+/* listener.c; take the descriptor over. */
 HttpListener *http_listener_new(RdmadHttp *http, RdmadModule *owner, const char *name,
 				RdmadHttpScope scope, int fd, GError **error);
 guint http_listener_parked(const HttpListener *listener);
 void http_listener_free(HttpListener *listener);
 
-/* http-socket.c: a listening descriptor, or -1. */
+/* socket.c: a listening descriptor, or -1. */
 int http_socket_tcp(const char *address, GError **error);
 /* The number of connections for each of `n_listeners`, from the limit of open files. */
 guint http_socket_places(guint n_listeners, guint max_connections);
 
-/* http-stats.c */
+/* stats.c */
 void http_stats_init(RdmadHttp *http);
 void http_stats_answered(const HttpListener *listener, guint status);
 /* One came or went. */
 void http_stats_connections(const HttpListener *listener);
 void http_stats_listener_gone(const HttpListener *listener);
 
-/* http-admit.c: TRUE when the request may be served; else it was refused, or waits for its check. */
+/* access/admit.c: TRUE when the request may be served; else it was refused, or waits for its check. */
 gboolean http_connection_admit(HttpConnection *c);
 
-/* http-web.c's need: RDMAD_ERROR_FAILED and others when TLS cannot be had. */
+/* access/web.c: RDMAD_ERROR_FAILED and others when TLS cannot be had. */
 gboolean http_load_tls(RdmadHttp *http, GError **error);
 
-/* http.c: finds the route and calls its handler, or refuses. */
+/* server.c: finds the route and calls its handler, or refuses. */
 void http_dispatch(RdmadHttpRequest *request);
 
 typedef struct {
@@ -165,6 +165,6 @@ typedef struct {
 	gboolean close, is_public;
 } HttpAnswer;
 
-/* http-answer.c: status line and headers, and the body of a refusal. */
+/* response.c: status line and headers, and the body of a refusal. */
 char *http_answer_head(const HttpAnswer *answer, gsize *size);
 char *http_answer_error(const char *text);

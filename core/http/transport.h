@@ -27,7 +27,7 @@ typedef struct {
 	/* The number of bytes of the parts, together not empty, that were written, or
 	 * HttpTransportWait. */
 	gssize (*send)(HttpTransport *t, const struct iovec *parts, guint n_parts);
-	/* Tells the other side that no more will come. */
+	/* Notifies the peer that no more data follows. */
 	void (*finish)(HttpTransport *t);
 	void (*free)(HttpTransport *t);
 } HttpTransportClass;

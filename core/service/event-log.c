@@ -12,7 +12,7 @@
 
 /* Entries are reference-counted: one that is being reported may leave the ring meanwhile. */
 struct RdmadEventLog {
-	RdmadEventLogEntry *ring[RDMAD_EVENT_LOG_MAX]; /* at sequence % RDMAD_JOURNAL_MAX */
+	RdmadEventLogEntry *ring[RDMAD_EVENT_LOG_MAX]; /* at sequence % RDMAD_EVENT_LOG_MAX */
 	guint64 last;				       /* sequence of the newest; 0: none */
 	guint64 told;				       /* reported to watchers up to here */
 	RdmadWatchList watches;

@@ -126,7 +126,7 @@ static void list_take(RdmadPods *pods)
 	rdmad_allocations_reconcile(pods->allocations, pods->list);
 }
 
-/* Said once, not at every try: a node without kubelet is a node too. */
+/* Logged once, not at every try: a node without kubelet is a node too. */
 static void failing_set(RdmadPods *pods, const GError *error)
 {
 	if (error && !pods->failing)
@@ -246,7 +246,7 @@ void rdmad_pods_free(RdmadPods *pods)
 	if (!pods)
 		return;
 	rdmad_grpc_channel_free(pods->channel);
-	/* Those of the core's that wait have something to free. */
+	/* The core's waiters have data to free. */
 	g_array_append_vals(pods->asking, pods->waiting->data, pods->waiting->len);
 	waiters_tell(pods, ended);
 	rdmad_event_free(pods->ask);

@@ -68,7 +68,7 @@ gboolean rdmad_state_file_set_aside(const char *path, const char *how, char **se
 	return TRUE;
 }
 
-/* Of a few bytes SQLite would make an empty database without a word. */
+/* SQLite would make an empty database of a few bytes without an error. */
 static gboolean file_fits(const struct stat *st, const char *part)
 {
 	return S_ISREG(st->st_mode) && (*part || st->st_size == 0 || st->st_size >= PAGE_MIN);

@@ -60,8 +60,8 @@ gboolean rdmad_state_schema_differs(RdmadState *state);
 
 /* state-file.c */
 
-/* Makes `path` a regular file of mode 0600; what cannot be a database is set aside.
- * RDMAD_ERROR_FAILED, also for a symbolic link: somebody meant something by it. */
+/* Makes `path` a regular file of mode 0600; a file that cannot be a database is set aside.
+ * RDMAD_ERROR_FAILED, also for a symbolic link, which was made on purpose. */
 gboolean rdmad_state_file_prepare(const char *path, char **set_aside, GError **error);
 /* Moves the database and its -wal and -shm to <path>.<how>-<time>, given back in `set_aside`. */
 gboolean rdmad_state_file_set_aside(const char *path, const char *how, char **set_aside,

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define APPLICATION_ID 0x52444d41 /* "RDMA" */
-#define BUSY_MS	       100	  /* somebody has the file open in sqlite3 */
+#define BUSY_MS	       100	  /* the file is open in sqlite3 */
 
 /*
  * The idle daemon is to be small: pages that are read once at the start need no cache.  Measured:

@@ -20,8 +20,8 @@ static gboolean link_is_up(const RdmadPort *port)
 	       port->phys_state == RDMAD_UNKNOWN;
 }
 
-/* Below a bond the other interface may carry what this one does not; an IPoIB interface that is down
- * keeps nobody from using verbs. */
+/* Below a bond the other interface may carry what this one does not; an IPoIB interface that is
+ * down does not prevent the use of verbs. */
 static gboolean has_carrier(const RdmadDevice *dev, const RdmadPort *port)
 {
 	const RdmadNetdev *netdev = port->netdev ? rdmad_device_netdev(dev, port->netdev) : NULL;
@@ -66,7 +66,7 @@ const char *health_problem(const RdmadDevice *dev, const Selector *selector)
 	if (dev->fatal)
 		return "its driver reports a fatal error";
 	if (!rdmad_device_chardev(dev, RDMAD_CHARDEV_UVERBS))
-		return "it has no uverbs device node (is ib_uverbs loaded?)";
+		return "it has no uverbs device file (is ib_uverbs loaded?)";
 	return ports_problem(dev, selector);
 }
 

@@ -13,7 +13,7 @@
 
 typedef struct ModeSource ModeSource;
 
-/* Tells `changed` from the top of the loop after the mode of a resource was set. */
+/* Calls `changed` from the top of the loop after the mode of a resource was set. */
 ModeSource *mode_source_new(RdmadModule *self, void (*changed)(gpointer data), gpointer data);
 void mode_source_free(ModeSource *source);
 

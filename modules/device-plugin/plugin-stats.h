@@ -13,5 +13,5 @@ typedef struct PluginStats PluginStats;
 PluginStats *plugin_stats_new(RdmadModule *self, GPtrArray *const *resources, GError **error);
 void plugin_stats_free(PluginStats *stats);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PluginStats, plugin_stats_free)
-/* For whoever serves Allocate; without labels. */
+/* For the server of Allocate; without labels. */
 RdmadStat *plugin_stats_allocate(PluginStats *stats);

@@ -43,7 +43,7 @@ typedef struct {
 	char **shared_with; /* resources that may have the same devices; may be NULL */
 	Selector selector;
 	gboolean ignore_health;	    /* a device that is there is healthy */
-	gboolean umad, issm, ucm;   /* also hand out these device nodes */
+	gboolean umad, issm, ucm;   /* also give these device files */
 	char *permissions;	    /* "rw" */
 	int cdi;		    /* CdiUse */
 	gboolean nccl_hca;	    /* NCCL_IB_HCA in Allocate's answer */

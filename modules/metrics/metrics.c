@@ -101,7 +101,8 @@ static gboolean metrics_reload(gpointer state, const RdmadConfigNode *config, GE
 	return TRUE;
 }
 
-/* Also what a start that failed has left.  Who waits is answered while there are connections. */
+/* Also what a start that failed has left.  Waiting requests are answered while there are
+ * connections. */
 static void metrics_stop(gpointer state)
 {
 	Metrics *metrics = state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pod names: which pod a uid is of, by kubelet's directories of logs (rdmad/pod-log-directory.h)
+ * Pod names: from a uid to its pod, by kubelet's directories of logs (rdmad/pod-log-directory.h)
  *
  * A table is read at once and never changes; it may be used on any thread.
  */

@@ -2,7 +2,7 @@
 /*
  * Snapshot: all devices at one scrape
  *
- * Samples and snapshots never change once they were handed out and are shared by reference: two
+ * Samples and snapshots never change once they were published and are shared by reference: two
  * scrapers and the page may have the same sample, and a worker that renders may be the last to let go.
  */
 #pragma once
@@ -12,7 +12,7 @@
 
 #include "pod-names.h"
 
-/* Which names the families of devices have; those of rdmad itself are there always. */
+/* Names of the families of devices; rdmad's own families are always present. */
 typedef enum {
 	NAMES_NATIVE, /* rdma_* */
 	NAMES_COMPAT, /* node_infiniband_*, as node_exporter has them */

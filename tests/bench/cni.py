@@ -3,7 +3,7 @@
 """ADD and DEL from exec to exit, 1, 16 and 64 at once: rdmad with its event log, one process that makes the
 same netlink calls and writes nothing down, Debian's macvlan with host-local, and rdmad with host-local.
 
-usage: cni.py RDMAD MODULE-DIR RDMAD-CNI FLOOR-CNI
+usage: cni.py RDMAD MODULE-DIR RDMAD-CNI BASELINE-CNI
 """
 
 import json
@@ -16,7 +16,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "integration"))
 from cni_case import NICS, PLUGINS, CniCase, enter_private_host  # noqa: E402
 
-FLOOR = sys.argv[4]
+BASELINE = sys.argv[4]
 ROUNDS = {1: 40, 16: 5, 64: 2}
 HOST_LOCAL = {"type": "host-local", "subnet": "192.0.2.0/24"}
 
@@ -73,7 +73,7 @@ class Bench(CniCase):
         pod = f"/run/netns/p{number}"
         address = f"192.0.2.{number + 10}/24"
         if name == "baseline":
-            return [FLOOR, command, pod, NICS[0], address], None, b""
+            return [BASELINE, command, pod, NICS[0], address], None, b""
         environment = self.environment(command, f"c{number}", pod, "net1")
         network = {"cniVersion": "1.0.0", "name": name.replace("+", "-")}
         if name == "macvlan+host-local":

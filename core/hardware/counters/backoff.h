@@ -13,7 +13,7 @@
 #define RDMAD_BACKOFF_LAST_US  (3600 * (gint64)G_USEC_PER_SEC)
 #define RDMAD_BACKOFF_MAX      4096u /* entries; what fails beyond them is tried each time */
 
-/* Which counter; members as in RdmadCounter. */
+/* A counter; members as in RdmadCounter. */
 typedef struct {
 	RdmadCounterGroup group;
 	guint port;

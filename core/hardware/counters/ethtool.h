@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of a driver's statistics are worth reading
+ * Selection of a driver's statistics
  *
- * A driver may have thousands, a dozen for each queue.  What matters to RDMA is flow control (PFC,
- * pause), discards and marks of congestion, errors of the link and of PCIe; each driver has its own
- * names for these.
+ * A driver may have thousands, a dozen for each queue.  Those that matter to RDMA are flow control
+ * (PFC, pause), discards and marks of congestion, errors of the link and of PCIe; each driver has
+ * its own names for these.
  */
 #pragma once
 

@@ -26,7 +26,7 @@ struct RdmadCounterReader {
 	RdmadDeviceUsers *users;
 };
 
-/* Takes `back-off` over. */
+/* Takes `backoff` over. */
 static RdmadCounterReader *reader_new(const RdmadSysroot *root, const RdmadDevice *dev,
 				      RdmadReadWhat what, RdmadBackoff *backoff)
 {

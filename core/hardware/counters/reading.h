@@ -24,7 +24,7 @@ typedef struct {
 	GStringChunk *strings; /* what names in the lists point into */
 	GArray *counters;      /* RdmadCounter */
 	GArray *ports;	       /* RdmadPortReading */
-	GArray *users;	       /* RdmadDeviceUser; for device-users.c */
+	GArray *users;	       /* RdmadDeviceUser; for users.c */
 	guint users_unlisted;
 	int users_errnum;
 } RdmadReadingBuilder;
@@ -40,7 +40,7 @@ gboolean rdmad_reading_builder_cancelled(const RdmadReadingBuilder *builder);
 gboolean rdmad_reading_builder_may_read(RdmadReadingBuilder *builder, const RdmadCounterKey *key);
 void rdmad_reading_builder_add(RdmadReadingBuilder *builder, const RdmadCounterKey *key,
 			       guint64 value);
-/* Says so in the reading and holds it in back-off. */
+/* Records the failure in the reading and holds the counter in back-off. */
 void rdmad_reading_builder_add_failed(RdmadReadingBuilder *builder, const RdmadCounterKey *key,
 				      int errnum);
 /* Both in one: `errnum` 0 is a value. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which network interfaces belong to an RDMA device
+ * The network interfaces of an RDMA device
  *
  * Those that hang under the same hardware device; what a software device stands on; those that a GID
  * names, with a proof; and for iWARP the one whose MAC address is the GID.
@@ -33,7 +33,7 @@ static char *read_net(const RdmadSysroot *root, const char *name, const char *at
 	return rdmad_sysroot_read(root, path, NULL);
 }
 
-/* "pf0vf3", "c1pf0sf2": the switch side of somebody else's function (devlink's port names). */
+/* "pf0vf3", "c1pf0sf2": the switch side of another function (devlink's port names). */
 static gboolean is_representor(const RdmadSysroot *root, const char *name)
 {
 	g_autofree char *port = read_net(root, name, "phys_port_name");

@@ -35,7 +35,7 @@ typedef enum {
 typedef struct {
 	const char *name;
 	RdmadAttrNeed need;
-	gboolean (*parse)(const char *text, gpointer member); /* of sysfs-value.h */
+	gboolean (*parse)(const char *text, gpointer member); /* of value.h */
 	gsize offset;
 } RdmadAttr;
 

@@ -4,5 +4,5 @@
 #include <rdmad/address.h>
 
 /* The RDMA device that RDMA_CM finds for an address of the network namespace of this thread: its
- * kernel name, g_free().  Blocks.  RDMAD_ERROR_FAILED. */
+ * device name, g_free().  Blocks.  RDMAD_ERROR_FAILED. */
 char *rdmad_verbs_bind(const RdmadIp *ip, GError **error);

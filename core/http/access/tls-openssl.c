@@ -2,8 +2,8 @@
 /*
  * TLS by OpenSSL: the whole of rdmad-tls.so
  *
- * Sessions are not resumed: a scraper keeps its connection, and whoever comes again is checked again,
- * against the files as they are then.
+ * Sessions are not resumed: a scraper keeps its connection, and a client that reconnects is checked
+ * again, against the current files.
  */
 #include <arpa/inet.h>
 #include <openssl/err.h>
@@ -59,7 +59,7 @@ static gboolean tls_refuse(const char *place, const char *what, GError **error)
 	return FALSE;
 }
 
-/* Nobody is there to type it in. */
+/* There is no terminal to enter it. */
 static int no_passphrase(char *buffer, int size, int writing, void *data)
 {
 	return -1;
@@ -121,7 +121,7 @@ static gboolean use_authorities(SSL_CTX *ctx, BIO *bio)
 		any = TRUE;
 		X509_free(cert);
 	}
-	/* As Go has it: what is named is trusted, whoever signed it. */
+	/* As Go has it: a listed certificate is trusted, whatever its issuer. */
 	X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
 	return any && good && is_end_of_pem();
 }
@@ -179,7 +179,8 @@ static gboolean use_values(SSL_CTX *ctx, const WebTls *config)
 			    SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET);
 	if (config->prefer_server)
 		SSL_CTX_set_options(ctx, SSL_OP_CIPHER_SERVER_PREFERENCE);
-	/* Else whoever sends nothing but changes of keys would keep us inside one SSL_read(). */
+	/* Otherwise a client that sends nothing but changes of keys would keep the loop inside one
+	 * SSL_read(). */
 	SSL_CTX_clear_mode(ctx, SSL_MODE_AUTO_RETRY);
 	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_num_tickets(ctx, 0);

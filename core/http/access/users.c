@@ -206,7 +206,7 @@ static gboolean users_have_place(HttpUsers *users, const HttpPeer *peer)
 	for (const GList *l = users->checks.head; l; l = l->next) {
 		const Check *check = l->data;
 
-		/* One that nobody waits for any more is under way, and soon over. */
+		/* A check without waiters is under way, and ends soon. */
 		if (check->waiters->len && http_peer_equal(&check->peer, peer))
 			return FALSE;
 	}

@@ -82,7 +82,7 @@ static gssize read_all(int fd, char *text, gsize size)
 /* NUL-terminated.  `stamp` is that of what was read, or could not be.  RDMAD_ERROR_CONFIG. */
 static char *file_read(const char *path, gsize *size, WebStamp *stamp, GError **error)
 {
-	/* Without O_NONBLOCK a FIFO would hold us until somebody writes. */
+	/* Without O_NONBLOCK, opening a FIFO would block until it has a writer. */
 	g_autofree char *text = NULL;
 	rdmad_autofd int fd = -1;
 	struct stat st;
@@ -294,8 +294,8 @@ static void web_keep_error(HttpWeb *web, Reading *reading, const GError *error)
 	memcpy(web->bad_stamps, reading->stamps, sizeof(web->bad_stamps));
 }
 
-/* A file that is half written may well be good YAML: what keeps others out must not go with the half that
- * is not there yet.  NULL: nothing does. */
+/* A file that is half written may well be good YAML: what keeps others out must not go with the
+ * half that is not there yet.  NULL: nothing does. */
 static const char *what_goes(const WebConfig *now, const WebConfig *next)
 {
 	if (now->has_tls != next->has_tls)

@@ -20,8 +20,8 @@
  *   next list of podresources decides which of the two it is.
  * - A kubelet that started later may have lost its checkpoint: its offer proves nothing.  The holder
  *   lives when its cgroup does, or when kubelet lists its pod, with its devices or without.
- * - No process outlives the boot of the node.  A pod may, and then starts without an Allocate: the first
- *   kubelet of the boot vouches for the allocations of the last one.
+ * - No process outlives the boot of the node.  A pod may, and then starts without an Allocate: the
+ * first   kubelet of the boot vouches for the allocations of the last one.
  *
  * RdmadAllocation is immutable and shared by reference, as RdmadDevice is.
  */
@@ -128,7 +128,7 @@ typedef struct {
 	/* The stable id of the device behind a slot, valid until the next call; NULL: no such
 	 * slot. */
 	const char *(*device_of)(const char *slot, gpointer data);
-	/* The id under which exactly these slots (sorted) were allocationed before, g_free(); NULL:
+	/* The id under which exactly these slots (sorted) were allocated before, g_free(); NULL:
 	 * not known. May be NULL. */
 	char *(*id_of)(const char *const *slots, gpointer data);
 } RdmadAllocationResolver;

@@ -7,7 +7,7 @@
 
 #include <rdmad/types.h>
 
-/* `value` NULL removes it.  An attribute belongs to who set it last; it goes with its owner. */
+/* `value` NULL removes it.  An attribute belongs to its last writer; it is removed with its owner. */
 RDMAD_API gboolean rdmad_attributes_set(RdmadAttributes *attributes, RdmadModule *owner,
 					const char *name, const char *value, GError **error);
 /* NULL where there is none; borrowed until it changes. */

@@ -31,7 +31,7 @@ typedef enum {
 typedef enum {
 	RDMAD_READ_COUNTERS = 1 << 0, /* PORT, HW, DEVICE */
 	RDMAD_READ_NETDEVS = 1 << 1,  /* LINK, PAUSE, FEC, ETHTOOL */
-	RDMAD_READ_USERS = 1 << 2,    /* who has queue pairs; needs RDMA netlink */
+	RDMAD_READ_USERS = 1 << 2,    /* owners of queue pairs; needs RDMA netlink */
 } RdmadReadWhat;
 
 typedef struct {

@@ -4,8 +4,8 @@
  *
  * A function that can fail takes `GError **error` last and returns FALSE, NULL or -1.  It may be
  * matched only against the codes that its own comment lists; every other error is passed up
- * unchanged, with g_prefix_error() saying what was being attempted.  Whoever handles the error logs
- * it, once.
+ * unchanged, with g_prefix_error() naming the operation that failed.  The caller that handles the
+ * error logs it, once.
  */
 #pragma once
 

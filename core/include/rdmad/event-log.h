@@ -28,7 +28,7 @@ RDMAD_API void rdmad_event_log_foreach(RdmadEventLog *event_log, guint64 sequenc
 				       gpointer data);
 
 typedef void (*RdmadEventLogFunc)(const RdmadEventLogEntry *entry, gpointer data);
-/* Told each new entry from the top of the loop; nothing is replayed. */
+/* Called for each new entry from the top of the loop; nothing is replayed. */
 RDMAD_API RdmadWatch *rdmad_event_log_watch(RdmadEventLog *event_log, RdmadModule *owner,
 					    RdmadEventLogFunc fn,
 					    gpointer data) G_GNUC_WARN_UNUSED_RESULT;

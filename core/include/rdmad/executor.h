@@ -27,13 +27,13 @@ typedef struct {
 		*steps; /* in the order in which they were tried, without those of an undo
 					 * that followed a failure */
 	guint n_steps;
-	/* What could not be undone; NULL: nothing is left. */
+	/* Steps that could not be undone; NULL: none. */
 	const char *left;
 } RdmadExecutorReport;
 
 /* Called on the loop once; `report` is valid during the call.  An error of a step has the codes of
- * network.h, RDMAD_ERROR_GONE where link or namespace are nowhere; RDMAD_ERROR_UNAVAILABLE: the executor
- * ended, nobody knows how far it came, and `report` is NULL. */
+ * network.h, RDMAD_ERROR_GONE where link or namespace are nowhere; RDMAD_ERROR_UNAVAILABLE: the
+ * executor ended, its progress is unknown, and `report` is NULL. */
 typedef void (*RdmadExecutorDone)(const RdmadExecutorReport *report, const GError *error,
 				  gpointer data);
 

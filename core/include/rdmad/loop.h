@@ -19,7 +19,8 @@ typedef enum { RDMAD_IO_READ = 1 << 0, RDMAD_IO_WRITE = 1 << 1 } RdmadIo;
 
 typedef void (*RdmadIoFunc)(int fd, RdmadIo ready, gpointer data);
 typedef void (*RdmadTimerFunc)(gpointer data);
-/* `status` is as waitpid() gives it; the child is reaped.  -1: somebody else has reaped it. */
+/* `status` is as waitpid() gives it; the child is reaped.  -1: another part of the process has
+ * reaped it. */
 typedef void (*RdmadChildFunc)(pid_t pid, int status, gpointer data);
 
 /* Level-triggered and persistent: fires until the descriptor is no longer ready or wanted.

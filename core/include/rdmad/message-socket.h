@@ -55,7 +55,8 @@ typedef struct {
 } RdmadMessageOps;
 
 /* Listens at `path` with mode 0600; only root and rdmad's own user may connect (SO_PEERCRED).
- * `limits` is copied, `ops` must outlive the server.  RDMAD_ERROR_BUSY: somebody listens there. */
+ * `limits` is copied, `ops` must outlive the server.  RDMAD_ERROR_BUSY: another server listens
+ * there. */
 RDMAD_API RdmadMessageServer *rdmad_message_server_new(RdmadLoop *loop, RdmadModule *owner,
 						       const char *path,
 						       const RdmadMessageLimits *limits,

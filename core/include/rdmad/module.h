@@ -106,5 +106,5 @@ RDMAD_API const char *
 rdmad_module_state_dir(const RdmadModule *self); /* /var/lib/rdmad; NULL: nothing lasts */
 RDMAD_API const char *rdmad_module_kubelet_dir(const RdmadModule *self); /* /var/lib/kubelet */
 
-/* Says that a drain is over. */
+/* Reports the end of a drain. */
 RDMAD_API void rdmad_module_drained(RdmadModule *self);

@@ -9,8 +9,8 @@
 #include <rdmad/types.h>
 #include <sys/types.h>
 
-/* A namespace as long as the machine runs and somebody holds it; later another may have the
- * same. */
+/* Identifies a namespace as long as the machine runs and the namespace exists; a later one may get
+ * the same id. */
 typedef struct {
 	dev_t device;
 	ino_t inode;
@@ -25,7 +25,7 @@ RDMAD_API gboolean rdmad_netns_id_equal(const RdmadNetnsId *a, const RdmadNetnsI
  * own.
  */
 RDMAD_API int rdmad_netns_open(const char *path, RdmadNetnsId *id, GError **error);
-/* The same of a descriptor that somebody sent.  RDMAD_ERROR_INVALID as above. */
+/* The same of a descriptor that a client sent.  RDMAD_ERROR_INVALID as above. */
 RDMAD_API gboolean rdmad_netns_check(int fd, RdmadNetnsId *id, GError **error);
 /* The namespace that rdmad itself is in. */
 RDMAD_API int rdmad_netns_open_own(RdmadNetnsId *id, GError **error);

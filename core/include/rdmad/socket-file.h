@@ -18,5 +18,5 @@ typedef struct {
 /* FALSE: there is no socket at `path`, or it cannot be seen; `file` is cleared. */
 RDMAD_API gboolean rdmad_socket_file_identify(const char *path, RdmadSocketFile *file);
 RDMAD_API gboolean rdmad_socket_file_equal(const RdmadSocketFile *a, const RdmadSocketFile *b);
-/* TRUE: nobody listens at the socket any more. */
+/* TRUE: no server listens at the socket any more. */
 RDMAD_API gboolean rdmad_socket_file_is_dead(const char *path);

@@ -2,7 +2,7 @@
 /*
  * A module's own tables in the state database (SQLite; <state-dir>/rdmad.db)
  *
- * What rdmad_tables_write() has returned TRUE for is on the disk: answer after it.  Only on the
+ * A write is on the disk when rdmad_tables_write() returns TRUE: respond after it.  Only on the
  * loop, and no other write, of allocations for example, from within one.
  *
  * All names that a module makes in the database begin with "module_", its own name and "_", with

@@ -2,9 +2,9 @@
 /*
  * Stats: what rdmad counts of itself
  *
- * Core and modules register families here; whoever exports them (the metrics module) reads them
- * all. Names follow Prometheus: base units, the unit at the end, counters WITHOUT "_total".  Loop
- * only; cheap whether or not anybody reads.
+ * Core and modules register families here; an exporter (the metrics module) reads them all. Names
+ * follow Prometheus: base units, the unit at the end, counters WITHOUT "_total".  Loop only; cheap
+ * whether or not anybody reads.
  */
 #pragma once
 

@@ -40,5 +40,5 @@ RDMAD_API gboolean rdmad_sysroot_read_dir(const RdmadSysroot *root, const char *
 RDMAD_API gboolean rdmad_sysroot_exists(const RdmadSysroot *root, const char *path);
 RDMAD_API gboolean rdmad_sysroot_write(const RdmadSysroot *root, const char *path,
 				       const char *value, GError **error);
-/* TRUE: this machine itself, so that netlink and device nodes describe the same thing. */
+/* TRUE: this machine itself, so that netlink and device files describe the same thing. */
 RDMAD_API gboolean rdmad_sysroot_is_live(const RdmadSysroot *root);

@@ -34,5 +34,5 @@ RDMAD_API RdmadJob *rdmad_work_submit(RdmadWorkers *workers, RdmadModule *owner,
 				      gpointer data, GError **error);
 /* After this `done` will not be called.  NULL is fine. */
 RDMAD_API void rdmad_job_cancel(RdmadJob *job);
-/* For `run`: TRUE when nobody waits for the result any more. */
+/* For `run`: TRUE when the result is no longer wanted. */
 RDMAD_API gboolean rdmad_job_cancelled(const RdmadJob *job);

@@ -60,7 +60,7 @@ static void add_device_env(ContainerAnswer *answer, const GPtrArray *devices,
 		add_env(answer, info_name, info);
 }
 
-/* What NCCL takes: 32 devices.  A list that is cut would hide the others. */
+/* NCCL reads at most 32 devices; a truncated list would hide the others. */
 static void add_nccl_hca(ContainerAnswer *answer, const GPtrArray *devices)
 {
 	g_autoptr(GString) list = g_string_new(NULL);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CDI specification: which device nodes stand behind a name that a runtime is given
+ * CDI specification: the device files behind a name that a runtime is given
  *
- *	rdmad.dev/rdma=0000:3b:00.0		its uverbs node; rdma_cm comes with each name
- *	rdmad.dev/rdma=0000:3b:00.0.umad	also .issm, .ucm: these nodes of it, for any user
+ *	rdmad.dev/rdma=0000:3b:00.0		its uverbs file; rdma_cm comes with each name
+ *	rdmad.dev/rdma=0000:3b:00.0.umad	also .issm, .ucm: these files of it, for any user
  *
  * Names last where paths do not: a reply that kubelet has kept is right again after a driver was
- * reloaded and its nodes have other numbers.
+ * reloaded and its files have other numbers.
  *
  * Source: cncf-tags/container-device-interface SPEC.md.  Names that begin with a digit need 0.5.0.
  */
@@ -56,8 +56,9 @@ static char *cdi_name(const char *device_id, RdmadChardevKind kind)
 
 /* ---- text ---- */
 
-/* Numbers and type of the node are left to the runtime, which finds them when the container starts.
- * The kernel gives management nodes to root only; who is handed one shall be able to open it. */
+/* Numbers and type of the file are left to the runtime, which finds them when the container starts.
+ * The kernel gives management files to root only; a container that gets one must be able to open
+ * it. */
 static json_t *node_json(const RdmadChardev *node)
 {
 	json_t *json = json_pack("{s:s, s:s}", "path", node->path, "permissions", "rw");

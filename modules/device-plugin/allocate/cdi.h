@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CDI specification: which device nodes stand behind a name that a runtime is given
+ * CDI specification: the device files behind a name that a runtime is given
  *
- *	rdmad.dev/rdma=0000:3b:00.0		its uverbs node; rdma_cm comes with each name
- *	rdmad.dev/rdma=0000:3b:00.0.umad	also .issm, .ucm: these nodes of it, for any user
+ *	rdmad.dev/rdma=0000:3b:00.0		its uverbs file; rdma_cm comes with each name
+ *	rdmad.dev/rdma=0000:3b:00.0.umad	also .issm, .ucm: these files of it, for any user
  *
  * Names last where paths do not: a reply that kubelet has kept is right again after a driver was
- * reloaded and its nodes have other numbers.
+ * reloaded and its files have other numbers.
  *
  * Source: cncf-tags/container-device-interface SPEC.md.  Names that begin with a digit need 0.5.0.
  */
@@ -55,6 +55,6 @@ gboolean cdi_publish(Cdi *cdi, GError **error);
 gboolean cdi_is_used(const Cdi *cdi);
 /* Whether the name was in the file that was published last, or loaded. */
 gboolean cdi_has(const Cdi *cdi, const char *device_id, RdmadChardevKind kind);
-/* Qualified names for all nodes that the resource hands out of `devices`, in order; NULL when a
+/* Qualified names for all files that the resource gives of `devices`, in order; NULL when a
  * runtime could not find one of them. */
 GPtrArray *cdi_names(const Cdi *cdi, const GPtrArray *devices, const ResourceSettings *settings);

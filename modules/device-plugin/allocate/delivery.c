@@ -481,7 +481,7 @@ void delivery_load(Delivery *delivery)
 	cdi_load(delivery->cdi);
 }
 
-/* A container that starts again after somebody emptied the run directory needs its directory. */
+/* A container that starts again after the run directory was emptied needs its directory. */
 static void run_dir_changed(gpointer data)
 {
 	Delivery *delivery = data;

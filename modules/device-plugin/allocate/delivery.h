@@ -30,10 +30,11 @@ Delivery *delivery_new(const char *run_dir, const char *owner, RdmadAllocations 
 void delivery_free(Delivery *delivery);
 void delivery_configure(Delivery *delivery, const DeliveryDirectories *directories);
 
-/* The id under which a container has these slots by its directory, though no allocation is known; g_free().
- * NULL: there is no such directory. */
+/* The id under which a container has these slots by its directory, though no allocation is known;
+ * g_free(). NULL: there is no such directory. */
 char *delivery_recall(const Delivery *delivery, const char *resource, const char *const *slots);
-/* Removes the directories that nobody can have mounted, by the last list.  How many are left. */
+/* Removes the directories that no container can have mounted, by the last list.  Returns how many
+ * are left. */
 guint delivery_review(Delivery *delivery, RdmadPods *pods);
 /* Directories without an allocation, and allocations without a directory. */
 void delivery_doctor(const Delivery *delivery, struct json_t *findings);

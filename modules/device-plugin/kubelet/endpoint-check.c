@@ -6,7 +6,8 @@
 #include "podresources.pb-c.h"
 #include "kubelet/unpack.h"
 
-/* After the stream began: kubelet has taken the list by the first, and has seen late ends by the last. */
+/* After the stream began: kubelet has taken the list by the first, and has seen late ends by the
+ * last. */
 static const guint look_ms[] = { 500, 500, 1000, 3000, 10000 };
 
 struct EndpointCheck {
@@ -54,7 +55,7 @@ static void tell_stopped(EndpointCheck *check)
 	check->ops->stopped(check->data);
 }
 
-/* A kubelet that cannot say it is no kubelet that says no. */
+/* A failed query proves nothing: only a response without the devices counts. */
 static void look_done(RdmadGrpcStatus status, const char *text, gpointer data)
 {
 	EndpointCheck *check = data;

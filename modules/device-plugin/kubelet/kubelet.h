@@ -31,8 +31,8 @@ gboolean kubelet_identify(const Kubelet *kubelet, RdmadSocketFile *file);
 /* This very kubelet still listens. */
 gboolean kubelet_lives(const Kubelet *kubelet, const RdmadSocketFile *file);
 
-/* How long to wait before the first try: an earlier rdmad was killed, and kubelet shall notice the end of its
- * streams before it hears of another, which it would stop instead. */
+/* How long to wait before the first try: an earlier rdmad was killed, and kubelet must notice the
+ * end of its streams before another one registers, which it would stop instead. */
 guint kubelet_hold_ms(const Kubelet *kubelet);
 
 /* A path for a new socket of ours, which no other had before; g_free(). */

@@ -14,7 +14,7 @@
 #include <rdmad/grpc.h>
 #include <rdmad/module.h>
 
-/* Which calls kubelet shall make. */
+/* The optional calls that kubelet makes. */
 typedef struct {
 	gboolean preferred, pre_start;
 } PluginOptions;
@@ -52,5 +52,5 @@ guint plugin_server_streams(const PluginServer *server);
 const char *plugin_server_path(const PluginServer *server);
 /* The socket's file is still the one that was made. */
 gboolean plugin_server_is_reachable(const PluginServer *server);
-/* Ends the streams, lets answers leave, calls `drained` from the loop. */
+/* Ends the streams, sends pending answers, then calls `drained` from the loop. */
 void plugin_server_drain(PluginServer *server, void (*drained)(gpointer data), gpointer data);

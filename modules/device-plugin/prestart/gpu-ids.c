@@ -34,7 +34,7 @@ char *gpu_ids_uuid(const char *information)
 	at += strlen("GPU UUID:");
 	at += strspn(at, " \t");
 	length = strcspn(at, " \t\r\n");
-	/* While nobody has opened the GPU its UUID is all "?". */
+	/* Until the GPU was opened for the first time its UUID is all "?". */
 	if (!g_str_has_prefix(at, "GPU-") || memchr(at, '?', length))
 		return NULL;
 	return g_strndup(at, length);

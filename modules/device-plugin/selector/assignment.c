@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the virtual functions of a device are in use, so that nobody should get the device itself. */
+/* Use of a device's virtual functions: a device whose virtual functions are in use is not offered. */
 #include "selector/assignment.h"
 
 #include <rdmad/inventory.h>
@@ -67,8 +67,8 @@ static char *pf_use(const RdmadDevice *dev, const GPtrArray *devices, const GPtr
  *
  * A device is in one resource, or in several shared ones that allow it (`shared_with`).  Of
  * resources that select the same device and may not share it the first in the file keeps it, and
- * the conflict is reported.  A device whose virtual functions are in use is in none (pf-use.h),
- * except those with `busy_pfs`.
+ * the conflict is reported.  A device whose virtual functions are in use is in none (above), except
+ * those with `busy_pfs`.
  */
 
 static gboolean is_exclusive(const ResourceSettings *resource)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the virtual functions of a device are in use, so that nobody should get the device itself. */
+/* Use of a device's virtual functions: a device whose virtual functions are in use is not offered. */
 #pragma once
 
 #include <rdmad/module.h>
@@ -24,7 +24,7 @@ Assignment *assignment_new(const GPtrArray *resources, const GPtrArray *devices)
 void assignment_free(Assignment *assignment);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Assignment, assignment_free)
 
-/* Tells of each resource whether it has the device (`refusal` NULL), or why not. */
+/* Called for each resource: `refusal` NULL if it has the device, else the reason. */
 void assignment_explain(const GPtrArray *resources, const GPtrArray *devices,
 			const RdmadDevice *dev,
 			void (*fn)(const ResourceSettings *resource, const char *refusal,

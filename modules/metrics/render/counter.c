@@ -224,7 +224,7 @@ static const char *group_directory(RdmadCounterGroup group)
 	return "ethtool";
 }
 
-/* Which it is, for people: "symbol_error", "enp1s0/rx_prio3_pause", "hw_counters/..." for all of them. */
+/* Name for people: "symbol_error", "enp1s0/rx_prio3_pause", "hw_counters/..." for all of them. */
 static char *counter_title(const RdmadCounter *counter)
 {
 	const char *netdev = is_of_netdev(counter->group) ? counter->netdev : NULL;

@@ -10,7 +10,7 @@
 #include "render/family.h"
 #include "snapshot.h"
 
-/* The families of our own names, see render-families.c. */
+/* The families of our own names, see render.c. */
 typedef enum {
 	RENDER_DEVICE_INFO,
 	RENDER_DEVICE_FATAL,

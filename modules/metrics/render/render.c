@@ -201,7 +201,7 @@ void render_users(Render *render, const DeviceSample *sample)
 	pods_put(render, sample);
 }
 
-/* ---- The interfaces of a device; their counters are in render-counter.c ---- */
+/* ---- The interfaces of a device; their counters are in counter.c ---- */
 
 #define BYTES_PER_MEGABIT 125000u
 
