@@ -1,22 +1,34 @@
 # Builds.  Sourced.
 
-# build DIR [MESON OPTIONS...]: configures DIR once, then builds what changed; quiet unless it fails.
-build() {
+# configure DIR [MESON OPTIONS...]: configures DIR once; quiet unless it fails.
+configure() {
+	local dir=$1 log
+	shift
+	[[ ! -f $dir/build.ninja ]] || return 0
+	log=$(mktemp)
+	echo "Configuring $dir"
+	if ! meson setup "$dir" -Dwerror=true "$@" >"$log" 2>&1; then
+		tail -n 30 "$log" >&2
+		rm -f "$log"
+		return 1
+	fi
+	rm -f "$log"
+}
+
+# make_targets DIR [TARGET...]: builds what changed; quiet unless it fails.
+make_targets() {
 	local dir=$1 log
 	shift
 	log=$(mktemp)
-	if [[ ! -f $dir/build.ninja ]]; then
-		echo "Configuring $dir"
-		if ! meson setup "$dir" -Dwerror=true "$@" >"$log" 2>&1; then
-			tail -n 30 "$log" >&2
-			rm -f "$log"
-			return 1
-		fi
-	fi
-	if ! ninja -C "$dir" >"$log" 2>&1; then
+	if ! ninja -C "$dir" "$@" >"$log" 2>&1; then
 		grep -v '^\[' "$log" | tail -n 60 >&2
 		rm -f "$log"
 		return 1
 	fi
 	rm -f "$log"
+}
+
+# build DIR [MESON OPTIONS...]: both, of all that there is.
+build() {
+	configure "$@" && make_targets "$1"
 }

@@ -10,7 +10,6 @@ import json
 import os
 import shutil
 import signal
-import sqlite3
 import sys
 import threading
 import time
@@ -207,17 +206,11 @@ class Node(PluginCase):
         return {allocation["id"]: (allocation["resource"], sorted(allocation["slots"])) for allocation in self.listed()}
 
     def in_database(self):
-        """Of a copy: opening the database itself would mend it for rdmad."""
-        copy = os.path.join(self.dir, "copy")
-        shutil.rmtree(copy, ignore_errors=True)
-        shutil.copytree(os.path.join(self.dir, "state"), copy)
         allocations = {}
-        with contextlib.closing(sqlite3.connect(os.path.join(copy, "rdmad.db"))) as database:
-            self.assertEqual(database.execute("PRAGMA integrity_check").fetchall(), [("ok",)])
-            for allocation, resource, slot in database.execute(
-                    "SELECT id, allocations.resource, slot FROM allocations JOIN slots ON allocation = seq "
-                    "ORDER BY slot"):
-                allocations.setdefault(allocation, (resource, []))[1].append(slot)
+        for allocation, resource, slot in self.query_state(
+                "SELECT id, allocations.resource, slot FROM allocations JOIN slots ON allocation = seq "
+                "ORDER BY slot"):
+            allocations.setdefault(allocation, (resource, []))[1].append(slot)
         return allocations
 
     def check_acknowledged(self, allocations, where):

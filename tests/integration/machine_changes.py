@@ -1,25 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes to an expanded machine, as the kernel would make them, and the look at it that follows."""
 
-import http.client
 import os
-import socket
 
-
-class _Connection(http.client.HTTPConnection):
-    def __init__(self, path):
-        super().__init__("localhost", timeout=30)
-        self.path = path
-
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self.path)
+from control_socket import Connection
 
 
 def request(control_socket, method, path):
     """Status and text."""
-    connection = _Connection(control_socket)
+    connection = Connection(control_socket)
     try:
         connection.request(method, path)
         response = connection.getresponse()

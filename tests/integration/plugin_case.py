@@ -4,9 +4,12 @@
 usage of the tests that import it: test-X.py RDMAD MODULE-DIR [TEST...]
 """
 
+import contextlib
 import json
 import os
+import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -50,6 +53,17 @@ class PluginCase(unittest.TestCase):
         self.daemon = self.kubelet = None
         self.environment = None     # the daemon's; None: this one's
         self.addCleanup(self.end_daemon)
+
+    def query_state(self, sql):
+        """Rows of a copy of the database: opening the database itself would mend it for rdmad."""
+        copy = os.path.join(self.dir, "copy")
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(os.path.join(self.dir, "state"), copy)
+        with contextlib.closing(sqlite3.connect(os.path.join(copy, "rdmad.db"))) as database:
+            found = database.execute("PRAGMA integrity_check").fetchall()
+            if found != [("ok",)]:
+                raise sqlite3.DatabaseError(f"integrity_check: {found}")
+            return database.execute(sql).fetchall()
 
     # ---- the two sides ----
 

@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The JSON API of the daemon on a recorded machine: test-api.py RDMAD EXPAND MODULE-DIR SLOW-FILES"""
 
-import http.client
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -13,6 +11,7 @@ import threading
 import time
 import unittest
 
+from control_socket import Connection
 from machine_daemon import PATIENCE, Daemon
 from slow_files import SlowFiles
 
@@ -23,24 +22,13 @@ import tap  # noqa: E402
 SLOW_FILES = sys.argv[4]
 
 
-class Connection(http.client.HTTPConnection):
-    def __init__(self, path):
-        super().__init__("rdmad", timeout=PATIENCE)
-        self.path = path
-
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(PATIENCE)
-        self.sock.connect(self.path)
-
-
 class Asker(unittest.TestCase):
     @classmethod
     def tearDownClass(cls):
         cls.daemon.close()
 
     def ask(self, path, method="GET"):
-        connection = Connection(self.daemon.socket)
+        connection = Connection(self.daemon.socket, PATIENCE)
         try:
             connection.request(method, "/api/v1/" + path)
             response = connection.getresponse()
@@ -71,7 +59,7 @@ class Api(Asker):
         self.assertEqual(self.ask("rescan")[0], 405)
 
     def test_one_connection_serves_many_requests(self):
-        connection = Connection(self.daemon.socket)
+        connection = Connection(self.daemon.socket, PATIENCE)
         self.addCleanup(connection.close)
         for _ in range(100):
             connection.request("GET", "/api/v1/status")
@@ -142,7 +130,7 @@ class Api(Asker):
 
     def test_a_client_that_does_not_wait_for_the_refresh_harms_nobody(self):
         for _ in range(10):
-            connection = Connection(self.daemon.socket)
+            connection = Connection(self.daemon.socket, PATIENCE)
             connection.request("POST", "/api/v1/allocations/refresh")
             connection.close()
         self.get("status")
@@ -214,7 +202,7 @@ class SlowMachine(Asker):
 
     def test_a_client_that_leaves_is_not_answered(self):
         for _ in range(10):
-            connection = Connection(self.daemon.socket)
+            connection = Connection(self.daemon.socket, PATIENCE)
             connection.request("GET", "/api/v1/topology")
             connection.close()
         self.assertLess(self.timed("devices")[1], 1)

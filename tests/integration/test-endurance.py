@@ -10,9 +10,7 @@ RDMAD_TEST_SLOW=1 makes it 100 000 instead of 10 000 that leave nothing behind.
 import collections
 import os
 import random
-import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -54,19 +52,6 @@ class KillTest(PluginCase):
         for thread in threads:
             thread.join()
 
-    def slots_in_database(self):
-        """From a copy: opening the database itself would mend it for rdmad."""
-        copy = os.path.join(self.dir, "copy")
-        shutil.rmtree(copy, ignore_errors=True)
-        shutil.copytree(os.path.join(self.dir, "state"), copy)
-        database = sqlite3.connect(os.path.join(copy, "rdmad.db"))
-        try:
-            self.assertEqual(database.execute("PRAGMA integrity_check").fetchall(), [("ok",)])
-            rows = database.execute("SELECT id, slot FROM allocations JOIN slots ON allocation = seq")
-            return dict(rows.fetchall())
-        finally:
-            database.close()
-
     def test_a_kill_at_any_moment_of_1000_allocates_loses_no_acknowledged_allocation(self):
         self.both(MANY)
         self.wait_ready(4000)
@@ -76,7 +61,7 @@ class KillTest(PluginCase):
         while len(acknowledged) < 1000:
             self.kill_in_the_middle(slots, acknowledged)
             kills += 1
-            self.assertLessEqual(acknowledged.items(), self.slots_in_database().items())
+            self.assertLessEqual(acknowledged.items(), dict(self.query_state("SELECT id, slot FROM allocations JOIN slots ON allocation = seq")).items())
             self.start_daemon(MANY)
             self.wait_ready(4000)
             found = {id: allocation["slots"][0] for id, allocation in self.allocations().items()}

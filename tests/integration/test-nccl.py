@@ -5,18 +5,17 @@
 usage: test-nccl.py RDMAD MODULE-DIR [TEST...]
 """
 
-import http.client
 import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 
 sys.dont_write_bytecode = True
 
+from control_socket import Connection  # noqa: E402
 from plugin_case import PATIENCE, PluginCase, tap  # noqa: E402
 
 RAIL = "rdma/rail"
@@ -33,19 +32,6 @@ modules = {
 
 
 LOCAL = "  |-- %s\n     /32 host LOCAL\n"    # of fib_trie
-
-
-class Local(http.client.HTTPConnection):
-    """HTTP on the control socket."""
-
-    def __init__(self, path):
-        super().__init__("localhost", timeout=PATIENCE)
-        self.path = path
-
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(PATIENCE)
-        self.sock.connect(self.path)
 
 
 class NcclTest(PluginCase):
@@ -79,13 +65,13 @@ class NcclTest(PluginCase):
 
     def allocations_now(self):
         """As kubelet has them at this moment."""
-        connection = Local(self.socket)
+        connection = Connection(self.socket, PATIENCE)
         connection.request("POST", "/api/v1/allocations/refresh")
         self.assertEqual(connection.getresponse().status, 200)
         return self.allocations()
 
     def get(self, query):
-        connection = Local(self.socket)
+        connection = Connection(self.socket, PATIENCE)
         connection.request("GET", "/api/v1/nccl" + query)
         reply = connection.getresponse()
         return reply.status, reply.read().decode()
@@ -235,7 +221,7 @@ class NcclTest(PluginCase):
             self.assertIn(label, consistent[0])
 
     def metrics(self):
-        connection = Local(self.socket)
+        connection = Connection(self.socket, PATIENCE)
         connection.request("GET", "/metrics")
         return connection.getresponse().read().decode()
 

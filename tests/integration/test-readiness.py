@@ -15,27 +15,17 @@ import sys
 
 sys.dont_write_bytecode = True
 
+from control_socket import Connection  # noqa: E402
 from plugin_case import HCA, PATIENCE, AdmissionError, PluginCase, tap  # noqa: E402
 
 LINES = ["[+]ping ok", "[+]hardware ok", "[+]run-dir ok", "[+]state ok", "[+]config ok", "[+]device-plugin ok",
          "[+]shutdown ok", "readyz check passed"]
 
 
-class Connection(http.client.HTTPConnection):
-    def __init__(self, path):
-        super().__init__("rdmad", timeout=PATIENCE)
-        self.path = path
-
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(PATIENCE)
-        self.sock.connect(self.path)
-
-
 class ReadinessTest(PluginCase):
     def get(self, target):
         """Status and lines; over a connection of its own."""
-        with contextlib.closing(Connection(self.socket)) as connection:
+        with contextlib.closing(Connection(self.socket, PATIENCE)) as connection:
             connection.request("GET", target)
             response = connection.getresponse()
             self.assertTrue(response.getheader("Content-Type").startswith("text/plain"))
@@ -119,7 +109,7 @@ class ReadinessTest(PluginCase):
         self.wait_for(lambda: self.get("/readyz")[0] == 200, "readiness")
 
     def ask_rescan(self):
-        with contextlib.closing(Connection(self.socket)) as connection:
+        with contextlib.closing(Connection(self.socket, PATIENCE)) as connection:
             connection.request("POST", "/api/v1/rescan")
             self.assertEqual(connection.getresponse().status, 200)
 

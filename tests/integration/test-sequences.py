@@ -236,19 +236,9 @@ class SequenceTest(PluginCase):
         """Allocations of ended pods end meanwhile: it is looked at until both are of one moment."""
         slots = {(c["resource"], slot) for c in self.allocations().values() for slot in c["slots"]}
         try:
-            return self.slots_in_database() == slots
+            return set(self.query_state("SELECT resource, slot FROM slots")) == slots
         except sqlite3.DatabaseError:
             return False
-
-    def slots_in_database(self):
-        copy = os.path.join(self.dir, "copy")
-        shutil.rmtree(copy, ignore_errors=True)
-        shutil.copytree(os.path.join(self.dir, "state"), copy)
-        database = sqlite3.connect(os.path.join(copy, "rdmad.db"))
-        try:
-            return set(database.execute("SELECT resource, slot FROM slots").fetchall())
-        finally:
-            database.close()
 
     def check_no_ghosts(self):
         """An allocation ends when its pod has been gone for a time that an admission may take."""
