@@ -1,4 +1,4 @@
-# What rdmad needs from Debian, by purpose.  Sourced.
+# Debian packages that rdmad needs, by purpose.  Sourced.
 
 packages_build='gcc libc6-dev meson ninja-build pkg-config protobuf-c-compiler
 	libglib2.0-dev libevent-dev libconfig-dev libprotobuf-c-dev libnghttp2-dev

@@ -26,7 +26,7 @@ show_failures() {
 	grep -E '^ *(not ok|#|Bail out|FAIL)' "$1" | grep -Ev '^# (Start of|End of|random seed)' | tail -n 120
 }
 
-# What meson ran, as TAP.  The tests wait more than they compute, so there are four for each processor.
+# Results of meson's tests as TAP.  The tests wait more than they compute, so there are four for each processor.
 suites() {
 	local dir=$1
 	shift
@@ -39,7 +39,7 @@ suites() {
 	/usr/bin/python3 $here/tally.py --meson "$dir/meson-logs/testlog.json"
 }
 
-# What was skipped and why, then the closing line; fails when a test did.
+# Skipped tests with their reasons, then the closing line; fails when a test did.
 conclude() {
 	grep -h '# SKIP' "$results"/*.tap | sed 's/^ *ok [0-9]* *-\{0,1\} */skipped: /; s/# SKIP */ - /'
 	/usr/bin/python3 $here/tally.py --total "$results"/*.tap

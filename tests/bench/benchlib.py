@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the benchmarks share: the daemon on a recorded machine in memory, numbers, the table.
+"""Shared by the benchmarks: the daemon on a recorded machine in memory, numbers, the table.
 
 Each benchmark takes the build directory and prints one table.  A missed goal is a line of the table;
 only a run that broke exits with other than 0.
@@ -43,7 +43,7 @@ class Build:
         return os.path.exists(self.program(name))
 
     def ask(self, name, *args):
-        """What one of the measuring programs says, which is JSON."""
+        """The output of a measuring program, which is JSON."""
         done = subprocess.run([self.program(name), *map(str, args)], check=True,
                               stdout=subprocess.PIPE, timeout=PATIENCE)
         return json.loads(done.stdout)
@@ -175,7 +175,7 @@ def wait_for_server(path):
 # ---- Allocate ----
 
 class Offer:
-    """What ListAndWatch offers: sorted ids.  The stream stays open as kubelet's does, because rdmad
+    """The slots of ListAndWatch: sorted ids.  The stream stays open as kubelet's does, because rdmad
     registers again, with another socket, when it is lost."""
 
     def __init__(self, plugin_socket):

@@ -37,7 +37,7 @@ def free_port():
 
 
 class Exporter:
-    """What is asked on a port, by one who stays connected."""
+    """Requests on a port, over one connection."""
 
     def __init__(self, name, pid, port):
         self.name, self.pid = name, pid
@@ -61,7 +61,7 @@ class Exporter:
         begun = time.monotonic()
         self.scrape(encoding)
         wall = (time.monotonic() - begun) * 1e6
-        # What is done after the answer is part of the scrape.
+        # Work after the answer is part of the scrape.
         time.sleep(0.05)
         self.taken[encoding].append((wall, benchlib.all_processor_us_of(self.pid) - used))
 

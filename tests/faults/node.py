@@ -214,7 +214,7 @@ class Node(PluginCase):
         return allocations
 
     def check_acknowledged(self, allocations, where):
-        """What kubelet has an answer for is an allocation with its id and its slots."""
+        """Each response that kubelet got is an allocation with its id and its slots."""
         for (holder, name), grant in self.kubelet.manager.grants.items():
             allocation = grant.reply.envs["RDMAD_ALLOCATION"]
             self.assertIn(allocation, allocations, f"{where} has lost the allocation of {'/'.join(holder)}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the sweeps interrupt: one entry of OPERATIONS each.
+"""Operations that the sweeps interrupt: one entry of OPERATIONS each.
 
 `prepare(node)` leads up to the marked moment, from which calls are counted.  `do(node)` is what is swept; it
 ends when the operation has, when the daemon has, or when node.until() gives up, and judges nothing.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a power cut takes: writes to files that no fsync() has followed. */
+/* Loss in a power failure: writes to files that no fsync() has followed. */
 #ifndef RDMAD_TEST_UNSYNCED_H
 #define RDMAD_TEST_UNSYNCED_H
 

@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What the bytes begin with, where they do not by themselves: nearly all mutations would fail. */
+/* Prefix of the input, added where it is missing: nearly all mutations would fail without it. */
 static const char hello[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0";
 
 static void echo(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
@@ -51,7 +51,7 @@ static void send_all(int fd, const void *bytes, gsize size)
 	g_assert_cmpint(send(fd, bytes, size, MSG_NOSIGNAL), ==, (gssize)size);
 }
 
-/* As a client that says all it has to say, and goes. */
+/* As a client that sends all its input, and closes. */
 static void talk(RdmadGrpcServer *server, const guint8 *data, gsize size)
 {
 	int fds[2];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a client says of itself, credentials and Host, is refused or is clean. */
+/* A client's credentials and Host are refused or are clean. */
 #include <stdint.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What was taken apart is what it says. */
+/* The parts are those of the input. */
 static void check_credentials(const char *value, const HttpCredentials *credentials)
 {
 	g_autofree char *both = g_strconcat(credentials->user, ":", credentials->password, NULL);

@@ -2,7 +2,7 @@
 /*
  * Whatever devices, interfaces, counters and pods are called, the text is sound
  *
- * Input: lines.  The first byte of each says what the rest is the name of.
+ * Input: lines.  The first byte of each selects what the rest is the name of.
  */
 #include <errno.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Prometheus reads: a strict reader of both text formats, and a scraper."""
+"""Prometheus' formats: a strict reader of both text formats, and a scraper."""
 
 import gzip
 import http.client

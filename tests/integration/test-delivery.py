@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a container finds on the node for its allocation, on the recorded node with eight rails.
+"""Files of an allocation on the node, on the recorded node with eight rails.
 
 usage: test-delivery.py RDMAD MODULE-DIR [TEST...]
 """

@@ -355,7 +355,7 @@ class DevicePluginTest(PluginCase):
         allocation = self.kubelet.allocate("ml/short", HCA, 1).reply.envs["RDMAD_ALLOCATION"]
         self.wait_for(lambda: self.allocations()[allocation]["pod_name"], "name of the pod")
         self.kubelet.release("ml/short")
-        # Another device: rdmad looks who has it, and looks again.
+        # Another device: rdmad lists its holder, and lists again.
         self.allocate_raw([sorted(self.kubelet.devices(HCA))[-1]])
         self.wait_for(lambda: allocation not in self.allocations(), "end of the allocation")
         self.assertEqual(len(self.allocations()), 1)

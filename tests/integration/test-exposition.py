@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What rdmad says on every recorded machine, judged by Prometheus' own programs:
+"""The metrics of every recorded machine, judged by Prometheus' own programs:
 test-exposition.py RDMAD MODULE-DIR
 
 promtool looks at the text; a Prometheus, whose parser of OpenMetrics is strict, takes the other format.
@@ -30,7 +30,7 @@ RDMAD, MODULES = sys.argv[1:3]
 
 
 def lint(text):
-    """What `promtool check metrics` has against it."""
+    """The complaints of `promtool check metrics`."""
     done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True,
                           check=False, timeout=60)
     return done.stdout + done.stderr

@@ -97,7 +97,7 @@ class Raw:
                   frame(DATA, END_STREAM, stream, message(body)))
 
     def frames(self):
-        """What the server sends, until it closes."""
+        """The server's output until it closes."""
         while True:
             while len(self.buffer) >= 9:
                 size = int.from_bytes(self.buffer[:3], "big")
@@ -339,7 +339,7 @@ class Memory(Flood):
 
 
 class Admission(unittest.TestCase):
-    """Who gets in, and what happens when nobody can."""
+    """Admission of connections, and a server without free places."""
 
     def setUp(self):
         self.directory = tempfile.TemporaryDirectory()

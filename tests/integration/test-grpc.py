@@ -267,7 +267,7 @@ class Connections(unittest.TestCase):
 
 
 class Handler(grpc.GenericRpcHandler):
-    """What grpc-echo does, by grpcio."""
+    """The service of grpc-echo, by grpcio."""
 
     def service(self, details):
         name = details.method.rsplit("/", 1)[-1]

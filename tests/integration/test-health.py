@@ -27,7 +27,7 @@ class HealthTest(PluginCase):
         post(self.socket, "/api/v1/rescan")
 
     def change(self, attribute, value):
-        """What it was."""
+        """The former state."""
         before = self.hardware.read(attribute)
         self.hardware.write(attribute, value)
         if self.daemon is not None:

@@ -433,7 +433,7 @@ class ListenerTest(MetricsCase):
 
 
 class AbuseTest(MetricsCase):
-    """What test-http.py does to the server in general, here at the module's door."""
+    """The tests of test-http.py, at the module's listener."""
 
     def send(self, data, end=True):
         with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as client:
@@ -523,6 +523,6 @@ class GrowthTest(MetricsCase):
 
 
 if __name__ == "__main__":
-    # What a sanitizer keeps of freed memory is no growth of ours.
+    # Freed memory that a sanitizer keeps is no growth of ours.
     os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1"
     tap.main(sys.argv[5:])

@@ -32,7 +32,7 @@ def load(path):
 
 
 def check_config(document):
-    """What promtool says against a configuration; '' when nothing."""
+    """promtool's complaints about a configuration; '' when there are none."""
     with tempfile.NamedTemporaryFile("w", suffix=".yml") as file:
         yaml.safe_dump(document, file)
         file.flush()
@@ -91,7 +91,7 @@ def overlap(a, b):
 
 
 class Dashboards(unittest.TestCase):
-    """What can be said without a Grafana; test-prometheus.py runs the queries."""
+    """Checks without a Grafana; test-prometheus.py runs the queries."""
 
     def each(self):
         return [(path, json.loads(read(path))) for path in DASHBOARDS]

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a container finds of NCCL in the directory of its allocation, on the recorded node with eight rails.
+"""NCCL's files in the directory of an allocation, on the recorded node with eight rails.
 
 usage: test-nccl.py RDMAD MODULE-DIR [TEST...]
 """

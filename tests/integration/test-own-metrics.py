@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What rdmad counts of itself, as it is scraped: test-own-metrics.py RDMAD MODULE-DIR [TEST...]"""
+"""rdmad's own stats, as they are scraped: test-own-metrics.py RDMAD MODULE-DIR [TEST...]"""
 
 import os
 import re

@@ -302,7 +302,7 @@ class Shown(unittest.TestCase):
         self.assertRegex(self.js("return document.querySelectorAll('.changes')[2].textContent"),
                          r"^2 link changes, last \d\d:\d\d:\d\d$")
         self.assertEqual(self.names(), [f"mlx5_{i}" for i in range(11)])
-        # What the reader has opened has stayed open.
+        # Parts that the reader has opened stay open.
         self.assertTrue(self.js("return document.querySelector('article details').open"))
         self.assert_quiet()
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What happens when a container of ours starts: the order of its NICs, host_network_only, RDMA limits.
+"""The start of a container: the order of its NICs, host_network_only, RDMA limits.
 
 usage: test-pre-start.py RDMAD MODULE-DIR [TEST...]
 """

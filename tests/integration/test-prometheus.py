@@ -271,7 +271,7 @@ class Kubernetes(PrometheusCase):
             found = yaml.safe_load(file)["scrape_configs"][0]
         self.start_rdmad()
         self.give_pod_rails(1)
-        # What discovery would say of the pod; Debian's Prometheus was built without it.
+        # Discovery's labels of the pod; Debian's Prometheus was built without it.
         del found["kubernetes_sd_configs"]
         found["static_configs"] = [{"targets": [f"127.0.0.1:{self.port}"], "labels": {
             "__meta_kubernetes_pod_container_port_name": "metrics",

@@ -84,7 +84,7 @@ class Rules(unittest.TestCase):
 
     def test_every_alert_is_silent_about_something_in_its_test(self):
         for rule in rules("alerts.yml", "alert"):
-            # What is expected is the whole answer.
+            # The expected result is the whole answer.
             silent = [query for query, test in expressions()
                       if (named := ALERT.search(query["expr"]))
                       and re.fullmatch(named.group(1), rule["alert"])

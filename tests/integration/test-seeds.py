@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the documents of platforms ask for, asked for: each manifest, and what a pod gets.
+"""Requests of the platforms' documents: each manifest, and what a pod gets.
 
 usage: test-seeds.py RDMAD MODULE-DIR [TEST...]
 
@@ -30,7 +30,7 @@ class SeedCase(PluginCase):
         self.start_daemon(f'profile = "{name}";\n{rest}', "--profile-dir", PROFILES)
 
     def nodes(self, grant, kind="uverbs"):
-        """Numbers of the device nodes of a kind that a container was given."""
+        """Numbers of the device files of a kind that a container was given."""
         found = [re.fullmatch(rf"/dev/infiniband/{kind}(\d+)", d.host_path)
                  for d in grant.reply.devices]
         return {int(match.group(1)) for match in found if match}
@@ -40,7 +40,7 @@ class SeedCase(PluginCase):
         return {int(name[6:]) for name in names if name.startswith("uverbs")}
 
     def check_usable(self, grant):
-        """What every program needs beside its devices."""
+        """Devices that every program needs beside its own."""
         paths = [d.host_path for d in grant.reply.devices]
         self.assertIn("/dev/infiniband/rdma_cm", paths)
         self.assertTrue(self.nodes(grant))

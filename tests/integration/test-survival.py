@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What outlives what: kubelets of three eras, a rolling update, an older database, ended pods.
+"""Survival: kubelets of three eras, a rolling update, an older database, ended pods.
 
 usage: test-survival.py RDMAD MODULE-DIR [TEST...]
 """
@@ -222,7 +222,7 @@ class StateTest(PluginCase):
 
 
 class MemoryTest(PluginCase):
-    """What kubelet gives again, passes on, and forgets."""
+    """Slots that kubelet gives again, passes on, and forgets."""
 
     RAILS = """modules = { device-plugin = { resources = ( { name = "rdma/rail"; mode = "exclusive";
         selectors = { names = ( "mlx5_0", "mlx5_1" ); }; }, { name = "rdma/hca"; count = 3;

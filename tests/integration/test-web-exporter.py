@@ -23,7 +23,7 @@ EXPORTER = shutil.which("prometheus-node-exporter")
 USERS = f"basic_auth_users:\n  alice: {HASH}\n"
 AUTHORITY = "  client_ca_file: ca.pem\n"
 
-# What is asked of both, as arguments of curl; @NAME is a client's certificate.
+# Requests to both, as arguments of curl; @NAME is a client's certificate.
 REQUESTS = {
     "nothing": (),
     "a password": ("-u", "alice:secret"),

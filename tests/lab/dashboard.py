@@ -15,7 +15,7 @@ from prometheus_server import Prometheus  # noqa: E402
 
 SCRAPES = 8
 RATE_INTERVAL = "30s"
-# What soft-RoCE has no counter for: panel and target.
+# Queries without a counter of soft-RoCE: panel and target.
 WITHOUT_DATA = {
     "(Bits.*|Utilization|Receive|Transmit) .": "soft-RoCE counts packets, and no bytes",
     "(ECN-marked packets|Congestion notifications|Completions with errors) .|Receiver not .* C":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What tests/lab/run boots: a kernel from Debian's archive, and an initramfs that finds the root.
+# The system that tests/lab/run boots: a kernel from Debian's archive, and an initramfs that finds the root.
 # Sets lab_kernel (version) and lab_initramfs (file).
 
 # crc32 first: without it `rdma link add` fails with ENOENT.  What a kernel does not have is left out.

@@ -58,7 +58,7 @@ lab_see() {
 	lab_wait 5 grep -Eq -- "$1" seen || fail "not seen: $1"
 }
 
-# What was seen is no longer looked at: the program appends, so the file may be emptied.
+# Forgets the events seen so far: the program appends, so the file may be emptied.
 lab_forget() {
 	: >seen
 }

@@ -2,7 +2,7 @@
 /*
  * read-counters DEVICE [READINGS [ROOT]]
  *
- * What the reader of counters says in the last reading, a line each; ROOT: of a recorded machine.
+ * Prints the last reading of the counters, a line each; ROOT: of a recorded machine.
  */
 #include <rdmad/counters.h>
 #include <rdmad/device.h>

@@ -5,7 +5,7 @@
 lab_devices 2
 lab_watch
 
-# What is there at the start.
+# The devices at the start.
 lab_see '^added rxe0 id=rxe0 index=[0-9]+ driver=rxe guid=([0-9a-f]{4}:){3}[0-9a-f]{4} port=1 state=active netdev=eth0 '
 lab_see '^(added|changed) rxe1 .*gid[0-9]+=fe80:.* /dev/infiniband/uverbs1 /dev/infiniband/rdma_cm'
 lab_see '^attribute node:netns-mode=shared'

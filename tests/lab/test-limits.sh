@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What rdmad says a device can, is what libibverbs' own program says; also of one that came again.
+# A device's limits equal those that libibverbs' own program prints; also of one that came again.
 . "$LAB_DIR/lib.sh"
 
 keys="max_qp max_qp_wr max_sge max_cq max_cqe max_mr max_mr_size page_size_cap max_pd max_srq

@@ -26,7 +26,7 @@ done
 [[ $(link carrier_up_count) == $((ups + 3)) ]] || fail "$(link carrier_up_count), not 3 more than $ups"
 [[ $(link carrier_down_count) == $((downs + 3)) ]] || fail "$(link carrier_down_count), not 3 more than $downs"
 
-# What ethtool says of a driver's own statistics, all of them.
+# All of a driver's own statistics equal ethtool's.
 ethtool -S eth0 | grep '^     ' | sort >tool
 "$LAB_BUILD/tests/lab/read-ethtool" eth0 | sort >ours
 diff ours tool
@@ -72,7 +72,7 @@ ethtool -I --show-fec "$netdev" |
 diff ours tool
 [[ $(wc -l <ours) -ge 2 ]] || fail "few FEC statistics: $(<ours)"
 
-# What fails says why, and the others are there.
+# A failure has its reason, and the others are there.
 echo 5 >"$debug/get_err"
 "$reader" rxe7 2 >ours
 grep -qx "fec/0/$netdev \* Input/output error" ours || fail "not said: $(<ours)"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the status page tells of real traffic: packets, where a device counts no bytes, and who has queue pairs.
+# Real traffic on the status page: packets, where a device counts no bytes, and who has queue pairs.
 . "$LAB_DIR/lib.sh"
 
 echo 'modules = { metrics = { listen = ( ); }; };' >rdmad.conf

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Who uses a device: as many objects of each kind as the kernel's own tool lists, with the pod of each
+# Users of a device: as many objects of each kind as the kernel's own tool lists, with the pod of each
 # process by its cgroup; and none when the process has ended.
 . "$LAB_DIR/lib.sh"
 

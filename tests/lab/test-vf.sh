@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Virtual functions of a real PCI device: each in its own pool, given to one pod, gone with its card's.
-# What a pod gets is soft-RoCE over a function's interface, which rdmad does not take for the function:
+# A pod gets soft-RoCE over a function's interface, which rdmad does not take for the function:
 # those pools are by `netdevs`.
 . "$LAB_DIR/lib.sh"
 

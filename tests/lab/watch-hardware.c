@@ -76,7 +76,7 @@ static void attribute(const char *name, const char *value, gpointer data)
 	printf("attribute %s=%s\n", name, value ? value : "-");
 }
 
-/* SIGUSR1: what verbs says of each device. */
+/* SIGUSR1: prints the state of verbs of each device. */
 static void on_signal(int signum, gpointer data)
 {
 	Watcher *watcher = data;

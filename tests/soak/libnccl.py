@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What rdmad writes, read by NVIDIA's own library: nccl.conf, and the environment plugin since NCCL 2.28.
+"""rdmad's files, read by NVIDIA's own library: nccl.conf, and the environment plugin since NCCL 2.28.
 
 usage: libnccl.py BUILD-DIR [VERSION...]
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What modules are built against does not change unnoticed.
+"""The interface of modules does not change unnoticed.
 
 usage: check-abi.py [--update] [SOURCE-ROOT]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 MAX_FILE_LINES = 800
 MAX_FUNCTION_LINES = 60
 
-# What a file of core may include of core's other directories; the longest prefix counts.  Knowledge
+# Directories of core that a file of core may include; the longest prefix counts.  Knowledge
 # runs one way: daemon -> api -> module -> service ->
 # {hardware, network, grpc, http -> config} -> base.
 LAYERS = {

@@ -32,7 +32,7 @@ def save(directory, grants, registered):
 
 
 def lose(directory):
-    """What a disk, or somebody, does to it while kubelet is away."""
+    """Damage to it while kubelet is away."""
     try:
         os.unlink(os.path.join(directory, NAME))
     except FileNotFoundError:

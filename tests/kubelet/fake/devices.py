@@ -13,7 +13,7 @@ NO_NUMA = -1
 
 
 class AdmissionError(Exception):
-    """What a pod gets as UnexpectedAdmissionError."""
+    """The reason of a pod's UnexpectedAdmissionError."""
 
 
 class Grant:
@@ -200,7 +200,7 @@ class DeviceManager:
             return resource, ids
 
     def reallocation(self):
-        """What pods that are over held is free again: looked at when a container is admitted."""
+        """Frees the slots of ended pods: checked when a container is admitted."""
         gone = [key for key in self.grants
                 if (pod := self.pods.get(key[0][:2])) is not None and pod.completed]
         for key in gone:

@@ -16,7 +16,7 @@ ERAS = ("1.24", "1.30", "1.36")
 
 
 class Pod:
-    """What the API server and the kernel know of a pod, whatever kubelet has forgotten."""
+    """A pod as the API server and the kernel know it, whatever kubelet has forgotten."""
 
     def __init__(self):
         self.containers, self.init_containers = [], []      # names

@@ -12,7 +12,7 @@ from .messages import plugin
 
 
 def wipe_sockets(directory):
-    """What kubelet does at its start: every socket goes, other files stay."""
+    """Kubelet's start: every socket is removed, other files stay."""
     os.makedirs(directory, exist_ok=True)
     for name in os.listdir(directory):
         path = os.path.join(directory, name)

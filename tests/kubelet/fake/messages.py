@@ -72,7 +72,7 @@ SCALARS = {"bool": FIELD.TYPE_BOOL, "string": FIELD.TYPE_STRING, "int32": FIELD.
 
 
 def _add_map(message, field, package):
-    """What protoc makes of map<string, string>: a repeated nested message of two fields."""
+    """protoc's form of map<string, string>: a repeated nested message of two fields."""
     entry = message.nested_type.add(name=field.name.title().replace("_", "") + "Entry")
     entry.options.map_entry = True
     for number, name in enumerate(("key", "value"), 1):

@@ -1,4 +1,4 @@
-# What is lost and must not matter: rdmad's database, kubelet's checkpoint; and an init container.
+# Losses that must not matter: rdmad's database, kubelet's checkpoint; and an init container.
 checkpoint=/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint
 pod_with_init() {	# pod_with_init NAME INIT-COUNT COUNT
 	pod "$1" rdma/hca=$3

@@ -49,7 +49,7 @@ static void teardown(Fixture *f, gconstpointer data)
 	g_free(f->dir);
 }
 
-/* What $JOURNAL_STREAM would be if the pipe were the journal's. */
+/* The value of $JOURNAL_STREAM if the pipe were the journal's. */
 static char *stream_of(int fd)
 {
 	struct stat st;
@@ -197,7 +197,7 @@ static void test_a_closed_reader_is_no_harm(Fixture *f, gconstpointer data)
 	g_assert_cmpuint(f->output.lost, ==, 11);
 }
 
-/* Whoever logs may have an errno of its own: it says nothing about the line. */
+/* A caller of the log may have an errno of its own: it is not about the line. */
 static void test_an_old_errno_is_no_reason_to_try_for_ever(Fixture *f, gconstpointer data)
 {
 	alarm(60);

@@ -440,7 +440,7 @@ static void test_low_events_are_served_one_a_turn_and_after_all_others(void)
 			g_assert_cmpint(write(p.fds[i][1], "p", 1), ==, 1);
 		}
 	}
-	/* What an event waits for may change, its place in the order does not. */
+	/* The condition of an event may change, its place in the order does not. */
 	g_assert_true(rdmad_event_want(p.io[0], RDMAD_IO_READ | RDMAD_IO_WRITE));
 	g_assert_true(rdmad_event_want(p.io[0], RDMAD_IO_READ));
 	rdmad_loop_run(loop);

@@ -238,7 +238,7 @@ static void test_threads_are_bounded_whatever_hangs(Fixture *f, gconstpointer da
 	       g_get_monotonic_time() < until_us)
 		rdmad_loop_turn(f->loop);
 	g_assert_cmpuint(rdmad_workers_threads(f->workers), ==, RDMAD_WORK_THREADS_MAX);
-	/* What waits behind all of them runs once one has ended; the threads that are too many go. */
+	/* A job behind all of them runs once one has ended; surplus threads end. */
 	f->wanted = 1;
 	submit(f, &square, NULL, 3, 0);
 	for (guint i = 0; i < many; i++)
@@ -283,7 +283,7 @@ static void test_a_late_job_is_still_timed(void)
 	submit(&f, &endless, NULL, 2, 20);
 	rdmad_loop_run(loop);
 	stats_expect(stats, "rdmad_work_job_duration_seconds", "");
-	/* It sees that it was cancelled, and its thread tells. */
+	/* It sees that it was cancelled, and its thread reports it. */
 	rdmad_loop_turn(loop);
 	stats_expect(stats, "rdmad_work_job_duration_seconds", "endless 1;");
 	g_clear_pointer(&f.workers, rdmad_workers_free);

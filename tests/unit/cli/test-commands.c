@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What people see, word for word, for answers of the API written by hand. */
+/* Output for people, word for word, for handwritten answers of the API. */
 #include <string.h>
 
 #include "cli/cli.h"
@@ -416,7 +416,7 @@ static void test_a_module_s_text_is_printed_as_it_is(void)
 	json_decref(nothing);
 }
 
-/* Whatever a daemon of another version says. */
+/* Any answer of a daemon of another version. */
 static void test_a_description_without_sense_does_no_harm(void)
 {
 	static const char *const commands[] = {

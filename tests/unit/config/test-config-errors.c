@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is wrong in a configuration, and the words that say so. */
+/* Errors of a configuration, and their messages. */
 #include <rdmad/config.h>
 #include <rdmad/error.h>
 #include <string.h>

@@ -223,7 +223,7 @@ static const RdmadAllocation *table_grant(Table *t)
 	return rdmad_allocations_grant(t->allocations, &grant, NULL);
 }
 
-/* "id", and what allocation.json says; g_free(). */
+/* "id", and the contents of allocation.json; g_free(). */
 static char *orphans_text(Fixture *f, RdmadAllocations *allocations)
 {
 	g_autoptr(GPtrArray) orphans = allocation_directory_orphans(f->run_dir, allocations);

@@ -163,7 +163,7 @@ static void test_the_files_go_with_the_allocation(Fixture *f, gconstpointer data
 	g_assert_false(has_info(f, "a") || has_info(f, "b"));
 }
 
-/* The end of an allocation is told later than it happens. */
+/* The end of an allocation is reported later than it happens. */
 static void test_a_slot_that_has_a_new_holder_keeps_its_file(Fixture *f, gconstpointer data)
 {
 	g_autoptr(RdmadAllocationRef) before = grant(f, "a b");

@@ -5,7 +5,7 @@
 
 #define SECOND G_USEC_PER_SEC
 
-/* What the one port and its interface say, and what is wrong with the device. */
+/* State of the one port and its interface, and a fault of the device. */
 static const struct {
 	int state, phys_state, carrier;
 	RdmadLinkLayer link_layer;

@@ -479,7 +479,7 @@ static void test_calls_are_counted_on_both_sides(Fixture *f, gconstpointer data)
 		call(f, path, "x", 0);
 		run_until(f, &f->dones, i + 1);
 	}
-	/* What is not served comes from outside and is one. */
+	/* Methods that are not served come from outside and share one name. */
 	expect_counted(f, "", "/t.T/Echo,OK 2;/t.T/Fail,NOT_FOUND 1;unknown,UNIMPLEMENTED 2;");
 	expect_counted(f, "client_",
 		       "/t.T/Echo,OK 2;/t.T/Fail,NOT_FOUND 1;/t.T/Nope,UNIMPLEMENTED 1;"

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Which call fails, and with what. */
+/* The call that fails, and its errno. */
 static struct {
 	guint count;	  /* atomic: of calls so far, on any thread */
 	guint at;	  /* the one that fails, from 1; 0: none */

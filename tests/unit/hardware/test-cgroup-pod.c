@@ -96,7 +96,7 @@ static void test_a_process_is_of_the_pod_whose_cgroup_it_is_in(void)
 	}
 }
 
-/* What is read behind it is seen by the sanitizer. */
+/* The sanitizer reports reads behind it. */
 static void test_a_file_may_end_anywhere(void)
 {
 	const char *text = cases[0].text;

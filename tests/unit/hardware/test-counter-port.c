@@ -32,7 +32,7 @@ int __wrap_rdmad_nldev_get_statistics(RdmadNetlink *nl, guint device, guint port
 	return 0;
 }
 
-/* A port, and a socket at whose other end nobody knows RDMA: to each question it says EOPNOTSUPP. */
+/* A port, and a socket whose other end does not know RDMA: each request returns EOPNOTSUPP. */
 typedef struct {
 	TestMachine *machine;
 	RdmadDevice *dev;
@@ -84,7 +84,7 @@ static RdmadReadingBuilder begin(const Fixture *f)
 	return builder;
 }
 
-/* What the driver's counters are: "name=value;", "!errno;" for all of them. */
+/* The driver's counters: "name=value;", "!errno;" for all of them. */
 static char *read_hw(Fixture *f)
 {
 	g_auto(RdmadReadingBuilder) builder = begin(f);

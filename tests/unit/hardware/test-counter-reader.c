@@ -199,7 +199,7 @@ static void test_what_is_no_number_is_said_and_is_not_zero(Fixture *f, gconstpoi
 	for (guint i = 0; i < G_N_ELEMENTS(table); i++) {
 		g_autoptr(RdmadReading) reading = NULL;
 
-		/* What failed is not asked again at once. */
+		/* A source that failed is not queried again at once. */
 		now_us += 3600 * (gint64)G_USEC_PER_SEC;
 		put(f, COUNTERS "/bad", table[i].raw, table[i].len);
 		reading = read_device(f);
@@ -323,7 +323,7 @@ static void test_names_are_looked_for_again(Fixture *f, gconstpointer data)
 	assert_counters(f, "port/1 b=2\nhw/1 c=3\n");
 }
 
-/* As in sysfs, where the time of a directory says nothing. */
+/* As in sysfs, where the time of a directory means nothing. */
 static void set_old(const Fixture *f, const char *path)
 {
 	static const struct timespec times[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };

@@ -254,7 +254,7 @@ static void test_only_what_there_is_is_asked_for(Fixture *f, gconstpointer data)
 	g_assert_cmpstr(kernel.asked->str, ==, "summary qp cq mr pd ctx ");
 }
 
-/* Not what it says, nor what it is, must do harm. */
+/* Neither its contents nor its type may do harm. */
 static void test_a_cgroup_that_tells_nothing_is_no_pod(Fixture *f, gconstpointer data)
 {
 	g_autofree char *huge = g_strnfill(RDMAD_SYSROOT_MAX + 1, '/');

@@ -112,7 +112,7 @@ static void table_set(char *table, guint place, const char *name)
 	memcpy(table + place * RDMAD_ETHTOOL_NAME_SIZE, name, strlen(name));
 }
 
-/* Exactly as large as it says, so that a read beyond it is seen. */
+/* Exactly as large as its header, so that a read beyond it is seen. */
 static char *make_table(void)
 {
 	char *table = g_malloc(ROWS * RDMAD_ETHTOOL_NAME_SIZE);

@@ -28,7 +28,7 @@ static gint64 clock_now(void)
 
 typedef void (*BeforeReading)(RdmadReadingBuilder *builder);
 
-/* What a device's interfaces say, a line each: "eth0 carrier_changes 7". */
+/* Readings of a device's interfaces, a line each: "eth0 carrier_changes 7". */
 static char *read_after(const RdmadSysroot *root, const RdmadDevice *dev, BeforeReading before)
 {
 	g_autoptr(RdmadBackoff) backoff = rdmad_backoff_new();
@@ -109,7 +109,7 @@ static void test_changes_of_carrier_are_counted(void)
 	rdmad_device_unref(dev);
 }
 
-/* A missing file is an older kernel's; what is no number is said. */
+/* A missing file is an older kernel's; a value that is no number is reported. */
 static void test_bad_values_are_said_and_missing_ones_are_absent(void)
 {
 	static const struct {

@@ -62,7 +62,7 @@ static void fec_message(Message *msg, const guint64 *corrected, gsize n)
 	message_start(msg, ETHTOOL_MSG_FEC_GET_REPLY);
 	nest = message_begin(msg, ETHTOOL_A_FEC_STATS);
 	message_add_attr(msg, ETHTOOL_A_FEC_STAT_CORRECTED, corrected, n * sizeof(*corrected));
-	/* As the kernel says that a driver does not count this. */
+	/* The kernel's value for counters that the driver lacks. */
 	message_add_attr(msg, ETHTOOL_A_FEC_STAT_UNCORR, NULL, 0);
 	message_add_attr(msg, ETHTOOL_A_FEC_STAT_CORR_BITS, &bits, sizeof(bits));
 	message_end(msg, nest);

@@ -64,7 +64,7 @@ static void test_each_message_is_seen_once(void)
 	g_assert_cmpint(rdmad_netlink_errnum(nl), ==, 0);
 }
 
-/* What was left of the first answer must not be taken for the second. */
+/* The rest of the first answer must not be taken for the second. */
 static void test_after_an_answer_that_was_too_long_the_next_is_whole(void)
 {
 	g_autoptr(RdmadNetlink) nl = open_route();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every recorded machine, scanned, is what tests/machines/expected/ says.  After a change that is
+ * Every recorded machine, scanned, equals tests/machines/expected/.  After a change that is
  * meant, RDMAD_TEST_UPDATE=1 writes those files again; read the difference before you commit it.
  */
 #include <glib/gstdio.h>

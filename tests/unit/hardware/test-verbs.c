@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device that no machine has: how it is followed, and what is said of it. */
+/* A device that no machine has: how it is followed and shown. */
 #include <infiniband/verbs.h>
 #include <pthread.h>
 #include <string.h>

@@ -142,7 +142,7 @@ static void test_the_same_name_is_the_same_family(void)
 	g_assert_cmpstr(family_name(family_set_add(set, COUNTER("x"), "x?")), ==, "x_3");
 }
 
-/* What a parser of OpenMetrics calls a clash. */
+/* Clashes by the rules of OpenMetrics. */
 static void test_no_family_has_the_name_of_anothers_samples(void)
 {
 	static const struct {

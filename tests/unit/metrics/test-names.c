@@ -127,7 +127,7 @@ static void test_interfaces(void)
 	}
 }
 
-/* What core picks from `ethtool -S`; whoever adds to one list adds to the other. */
+/* The core's selection from `ethtool -S`: the two lists must have the same names. */
 static void test_all_that_is_read_by_ethtool_has_a_family(void)
 {
 	static const char *const read[] = {

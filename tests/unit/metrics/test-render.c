@@ -160,7 +160,7 @@ static void test_counters(void)
 	g_autofree char *text = full_text(NAMES_NATIVE);
 
 	assert_lines(text, lines);
-	/* What cannot be read is absent. */
+	/* Unreadable values are absent. */
 	assert_no_part(text, "rdma_port_symbol_errors");
 	assert_no_part(text, "unheard_of");
 }

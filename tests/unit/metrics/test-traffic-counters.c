@@ -12,7 +12,7 @@ typedef struct {
 	const char *what;
 	gboolean alone;
 	RdmadCounter counters[6];
-	const char *unit; /* NULL: nothing tells */
+	const char *unit; /* NULL: no sign */
 	guint64 received, transmitted;
 } Case;
 

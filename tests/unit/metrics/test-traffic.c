@@ -108,7 +108,7 @@ static void test_a_reset_is_unknown_not_a_rate(void)
 	assert_rates(traffic, 0, 14 * S, "[null,2000]");
 }
 
-/* What a device says may be anything. */
+/* Text of a device may be anything. */
 static void test_a_counter_that_jumps_to_the_end_is_a_high_rate(void)
 {
 	g_autoptr(Traffic) traffic = traffic_new();
@@ -168,7 +168,7 @@ static void test_ten_minutes_are_kept(void)
 	json = answer(traffic, 0, 1010 * S);
 	g_assert_cmpuint(json_array_size(rates(json, 0, "ages_ms")), ==, TRAFFIC_PORT_MAX);
 	json_decref(json);
-	/* Nobody asked for a while: what is older is not told, and the pause itself makes no rate. */
+	/* After a pause without requests, older samples are not sent, and the pause itself makes no rate. */
 	assert_rates(traffic, 0, 1010 * S + TRAFFIC_KEPT_US - S, "[4000]");
 	take(traffic, 5, 2000 * S);
 	assert_rates(traffic, 0, 2000 * S, "[]");

@@ -11,7 +11,7 @@ static guint width_by_name(const RdmadCounter *counter, const char *driver, gboo
 	return g_str_has_suffix(counter->name, "32") ? 32 : 64;
 }
 
-/* What a device says at one time. */
+/* Values of a device at one time. */
 typedef struct {
 	const char *name;
 	guint64 value;

@@ -80,7 +80,7 @@ static void collect(const RdmadEventLogEntry *entry, gpointer data)
 		g_ptr_array_add(data, g_strdup(entry->message));
 }
 
-/* What the modules said since the last call: "good create none; good start none". */
+/* Records of the modules since the last call: "good create none; good start none". */
 static char *heard(Fixture *f)
 {
 	g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);

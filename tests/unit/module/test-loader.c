@@ -231,7 +231,7 @@ static void test_what_others_could_have_put_there_is_refused(void)
 	}
 }
 
-/* What the table above spoils does load when nothing is wrong with it; /tmp above is sticky. */
+/* A file that the table above spoils does load without the fault; /tmp above is sticky. */
 static void test_a_link_to_the_directory_is_followed(void)
 {
 	g_autoptr(Scratch) dir = scratch_new();
@@ -246,7 +246,7 @@ static void test_a_link_to_the_directory_is_followed(void)
 	g_assert_no_error(error);
 }
 
-/* ---- what the linker says ---- */
+/* ---- errors of the linker ---- */
 
 static const char *linker_says; /* NULL: the real one is asked */
 

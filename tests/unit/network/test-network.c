@@ -531,7 +531,7 @@ static void test_routes_are_what_they_were_set_to(Fixture *f, gconstpointer data
 			g_assert_cmpint(found->hops[k].onlink, ==, route->hops[k].onlink);
 			g_assert_cmpuint(found->hops[k].weight, ==, route->hops[k].weight ?: 1);
 		}
-		/* What was read can be set again, and deleted. */
+		/* Values that were read can be set again, and deleted. */
 		g_clear_error(&error);
 		rdmad_route_replace(f->host_net, found, &error);
 		g_assert_no_error(error);

@@ -163,7 +163,7 @@ static const sqlite3_io_methods methods = {
 	.xShmUnmap = file_shm_unmap,
 };
 
-/* What SQLite's own does when the system refuses to open a file for writing. */
+/* As SQLite's own when the system refuses to open a file for writing. */
 static int flags_for_reading(int flags)
 {
 	return (flags & ~(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)) | SQLITE_OPEN_READONLY;

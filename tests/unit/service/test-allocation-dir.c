@@ -123,7 +123,7 @@ static void test_a_run_directory_that_was_removed_is_made_again(void)
 	g_assert_true(rdmad_allocation_dir_has(run_dir, ID, "file", NULL));
 }
 
-/* What a link leads to is never written, listed or removed. */
+/* The target of a link is never written, listed or removed. */
 static void test_links_are_not_followed(void)
 {
 	static const char *const links[] = { "allocations", "allocations/" ID };

@@ -102,7 +102,7 @@ static const Case cases[] = {
 	{ "no podresources", TRUE, "b1", NULL, UNKNOWN, NULL, FALSE, NULL, "a=p a" },
 };
 
-/* The node is restarted; this kubelet is the first, and starts pods as its checkpoint says. */
+/* The node is restarted; this kubelet is the first, and starts the pods of its checkpoint. */
 static void begin_boot(AllocationsFixture *f, const char *boot, const char *kubelet,
 		       gboolean reopen)
 {
@@ -224,7 +224,7 @@ static void expect_containers(AllocationsFixture *f, const char *text)
 	g_assert_cmpstr(f->seen->str, ==, text);
 }
 
-/* What podresources shows of a pod whose init containers had others; it does not list those. */
+/* Podresources' entry of a pod whose init containers had other devices; it does not list those. */
 static const struct {
 	const char *grants[4], *list, *named;
 } inits[] = {

@@ -132,7 +132,7 @@ static void reconcile(AllocationsFixture *f, const char *text, gint64 after_us)
 	rdmad_allocations_reconcile(f->allocations, list);
 }
 
-/* What a list says that shows these slots with a pod. */
+/* A list that shows these slots with a pod. */
 static void model_list(Model *m, guint bits, char pod)
 {
 	guint youngest = 0;

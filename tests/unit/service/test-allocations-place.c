@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is acknowledged is on the disk, whatever becomes of the database's place while it is open. */
+/* An acknowledged allocation is on the disk, whatever happens to the database's place while it is open. */
 #include <errno.h>
 #include <rdmad/error.h>
 #include <stdio.h>
@@ -94,7 +94,7 @@ static void expect(AllocationsFixture *f, const char *text)
 	g_assert_cmpstr(now, ==, text);
 }
 
-/* What the daemon does: see core/daemon/place.h. */
+/* As the daemon does: see core/daemon/place.h. */
 static gboolean keep_directory(gpointer data, GError **error)
 {
 	const AllocationsFixture *f = data;
@@ -181,7 +181,7 @@ static void test_what_cannot_be_written_in_place_is_refused(void)
 	fixture_close(&f);
 }
 
-/* Which of the next looks at the files fails; 0: none. */
+/* Number of the next check of the files that fails; 0: none. */
 static guint failing_look;
 
 gboolean __real_rdmad_state_file_identify(const char *path, const char *part, RdmadStateFile *file,

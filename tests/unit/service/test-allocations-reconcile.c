@@ -167,7 +167,7 @@ static const char *device_of(const char *slot, gpointer data)
 	return text->str;
 }
 
-/* What directories tell, of "a,b" alone. */
+/* The state of directories, of "a,b" alone. */
 static char *id_of(const char *const *slots, gpointer data)
 {
 	g_autofree char *text = g_strjoinv(",", (char **)slots);

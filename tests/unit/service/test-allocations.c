@@ -310,7 +310,7 @@ static void test_a_watcher_may_grant(AllocationsFixture *f, gconstpointer data)
 	first = rdmad_allocations_watch(f->allocations, NULL, &granting, f);
 	second = rdmad_allocations_watch(f->allocations, NULL, &see, f);
 	g_free(allocations_fixture_must_grant(f, "a"));
-	/* Each watch hears each allocation once. */
+	/* Each watch is called once for each allocation. */
 	expect_seen(f, "+a +a +z +z ");
 }
 

@@ -276,7 +276,7 @@ static void test_an_owner_that_has_ended_is_not_called(Fixture *f, gconstpointer
 	kubelet_start(f, kubelet);
 	rdmad_pods_refresh(f->pods, SOME_MODULE, answered, f);
 	rdmad_pods_refresh(f->pods, SOME_MODULE, NULL, NULL);
-	/* The one that nobody is told of leaves nothing behind. */
+	/* The one without a notification leaves nothing behind. */
 	g_assert_cmpuint(rdmad_pods_reap(f->pods, SOME_MODULE), ==, 1);
 	g_assert_cmpuint(rdmad_pods_reap(f->pods, SOME_MODULE), ==, 0);
 	refresh(f);

@@ -60,8 +60,7 @@ static void look_ends(RdmadPortHistory *history, RdmadDevice **now, RdmadDevice 
 	look_ends_by(history, TRUE, now, found);
 }
 
-/* "(" a look begins, "X" it fails; a letter is what it finds, with the changes of carrier; "+" and "-"
- * are told. */
+/* "(" a scan begins, "X" it fails; a letter is its result, with the changes of carrier; "+" and "-" are reports. */
 static guint64 transitions_of(const char *script)
 {
 	RdmadPortHistory *history = rdmad_port_history_new();
@@ -99,7 +98,7 @@ static void test_each_change_is_counted_once(void)
 		{ "AD", 1 },
 		{ "ADA", 2 },
 		{ "DIA", 2 },
-		/* It is told before the look. */
+		/* The report comes before the scan. */
 		{ "A-D", 1 },
 		{ "A-D+A", 2 },
 		{ "A-+A", 2 },
@@ -108,7 +107,7 @@ static void test_each_change_is_counted_once(void)
 		{ "D+-+-D", 4 },
 		{ "D+-I", 2 },
 		{ "D+A", 1 },
-		/* It is told twice, or what was known. */
+		/* The report comes twice, or is of a known state. */
 		{ "A--D", 1 },
 		{ "A+A", 0 },
 		{ "A++-++A", 2 },
@@ -121,7 +120,7 @@ static void test_each_change_is_counted_once(void)
 		{ "ADAD-A+D-D", 5 },
 		{ "AD-A+A", 2 },
 		{ "ADA-+-+A", 4 },
-		/* It is told while the look is under way, which may have read before or after it. */
+		/* The report comes during the scan, which may have read before or after it. */
 		{ "A(-DD", 1 },
 		{ "A(-AD", 1 },
 		{ "A(-+AA", 2 },
@@ -172,7 +171,7 @@ static void test_each_change_is_counted_once(void)
 	}
 }
 
-/* What is told too late is another change. */
+/* A late report is another change. */
 static void test_what_was_never_told_is_given_up(void)
 {
 	RdmadPortHistory *history = rdmad_port_history_new();
@@ -191,7 +190,7 @@ static void test_what_was_never_told_is_given_up(void)
 	rdmad_port_history_free(history);
 }
 
-/* What is told in time is no other change, however long the next look takes. */
+/* A report in time is no other change, however long the next scan takes. */
 static void test_a_slow_look_counts_nothing_twice(void)
 {
 	RdmadPortHistory *history = rdmad_port_history_new();
@@ -321,7 +320,7 @@ static void test_the_time_of_a_change_is_when_it_was_told(void)
 	rdmad_port_history_look_begins(history);
 	look_ends(history, &now, device(7, RDMAD_PORT_DOWN, 0, 0));
 	g_assert_cmpint(now->ports[0].changed_us, <=, told_us);
-	/* Nobody told of this one. */
+	/* There was no report of this one. */
 	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 0));
 	g_assert_cmpint(now->ports[0].changed_us, >, told_us);
 	rdmad_device_unref(now);

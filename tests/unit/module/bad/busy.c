@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Never ends its drain, cannot reload, is never ready and says why where it has a value. */
+/* Never ends its drain, cannot reload, is never ready and gives the reason where it has a value. */
 #include "recorder.h"
 
 static void busy_drain(gpointer state)

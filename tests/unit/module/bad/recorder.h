@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A module for tests that tells the event log what happens to it. */
+/* A module for tests that records its calls in the event log. */
 #pragma once
 
 #include <rdmad/config.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Says the right ABI, but has another class. */
+/* Has the right ABI number, but another class. */
 #include <rdmad/module.h>
 
 RDMAD_API extern const guint32 rdmad_module_class[2];
