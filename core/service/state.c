@@ -202,8 +202,8 @@ static gboolean state_is_sound(RdmadState *state, char **set_aside, GError **err
 }
 
 /* Once: a database that is damaged again as soon as it is made is the disk's fault. */
-static gboolean state_start_anew(RdmadState *state, const GError *why, char **set_aside,
-				 GError **error)
+static gboolean state_start_again(RdmadState *state, const GError *why, char **set_aside,
+				  GError **error)
 {
 	g_autoptr(GError) again = NULL;
 
@@ -235,7 +235,7 @@ RdmadState *rdmad_state_open(const char *state_dir, char **set_aside, GError **e
 	}
 	if (aside)
 		rdmad_warn("%s is not a database; it is set aside as %s", state->path, aside);
-	if (!state->db && !state_start_anew(state, why, &aside, error))
+	if (!state->db && !state_start_again(state, why, &aside, error))
 		return NULL;
 	if (set_aside)
 		*set_aside = g_steal_pointer(&aside);

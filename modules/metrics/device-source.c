@@ -157,7 +157,7 @@ static RdmadCounterReader *source_renew(const DeviceSource *source, const RdmadD
 	return rdmad_counter_reader_new(rdmad_module_sysroot(source->context->self), device, what);
 }
 
-static void source_begin_anew(DeviceSource *source)
+static void source_begin_again(DeviceSource *source)
 {
 	unwrap_unref(source->unwrap);
 	source->unwrap = unwrap_new();
@@ -169,7 +169,7 @@ static void source_change(DeviceSource *source, const RdmadDevice *device, Rdmad
 	const RdmadDevice *before = source->device;
 
 	if (source->device->index != device->index)
-		source_begin_anew(source);
+		source_begin_again(source);
 	source->reader = source_renew(source, device, what);
 	source->device = rdmad_device_ref(device);
 	source->what = what;

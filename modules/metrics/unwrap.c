@@ -149,7 +149,7 @@ static guint64 past_modulus(const Past *past)
 	return G_GUINT64_CONSTANT(1) << past->bits;
 }
 
-static gboolean past_began_anew(const Past *past, guint64 value)
+static gboolean past_began_again(const Past *past, guint64 value)
 {
 	const guint64 modulus = past_modulus(past);
 
@@ -157,7 +157,7 @@ static gboolean past_began_anew(const Past *past, guint64 value)
 }
 
 /* Counters of one group and port: `n` of them that count, from `past` on. */
-static gboolean run_began_anew(const Past *past, const RdmadCounter *const *counters, guint n)
+static gboolean run_began_again(const Past *past, const RdmadCounter *const *counters, guint n)
 {
 	guint moved = 0, fell = 0;
 
@@ -180,7 +180,7 @@ static void past_apply(Past *past, RdmadCounter *counter, gboolean again)
 	if (counter->errnum)
 		return;
 	if (past_fell(past, counter) && past->bits) {
-		if (again || past_began_anew(past, value))
+		if (again || past_began_again(past, value))
 			past->rounds = 0;
 		else
 			past->rounds++;
@@ -206,8 +206,8 @@ static void past_apply_all(GArray *array, RdmadCounter **counters)
 
 		for (to = from + 1; to < array->len && same_run(&past[from], &past[to]);)
 			to++;
-		again = run_began_anew(&past[from], (const RdmadCounter *const *)&counters[from],
-				       to - from);
+		again = run_began_again(&past[from], (const RdmadCounter *const *)&counters[from],
+					to - from);
 		for (guint i = from; i < to; i++)
 			past_apply(&past[i], counters[i], again);
 	}

@@ -23,7 +23,7 @@ from benchlib import Daemon, Scratch, Table, median, memory_of, percentile
 
 # ports: rounds, for each of the two encodings
 ROUNDS = {8: 40, 64: 20, 512: 8}
-FLOOR_ROUNDS = {8: 101, 64: 21, 512: 5}
+BASELINE_ROUNDS = {8: 101, 64: 21, 512: 5}
 ROUND_S = 1.1
 SCRAPES = {8: 1000, 64: 1000, 512: 100}
 ENCODINGS = ("identity", "gzip")
@@ -193,7 +193,7 @@ def measure(build, ports, memory):
             for exporter in exporters:
                 exporter.scrape("gzip")
             run_rounds(exporters, ROUNDS[ports])
-            report(ports, exporters, *(build.ask("bench-counters", tree, FLOOR_ROUNDS[ports])
+            report(ports, exporters, *(build.ask("bench-counters", tree, BASELINE_ROUNDS[ports])
                                        for tree in (same, root)))
             add_weights(memory, ports, exporters)
             return exporters[1].processor("identity")

@@ -95,7 +95,7 @@ class DevicePluginTest(PluginCase):
         if not INSTRUMENTED:
             self.assertLess(took, 1)
 
-    def test_a_socket_that_was_wiped_is_made_anew(self):
+    def test_a_socket_that_was_wiped_is_made_again(self):
         for options, directory in (({"registry": False}, "device-plugins"),
                                 ({"legacy": False}, "plugins_registry")):
             with self.subTest(directory):

@@ -25,6 +25,7 @@ from plugin_case import HCA, INSTRUMENTED, SLOW, PluginCase, plugin, tap  # noqa
 GRPC_CALL = sys.argv[3]
 MANY = "modules = { device-plugin = { resources = ( { name = \"rdma/hca\"; count = 4000; } ); }; };"
 WORKERS = 4
+ALLOCATIONS = 1000 if SLOW else 100 if INSTRUMENTED else 300    # a kill for fifty
 
 
 class KillTest(PluginCase):
@@ -52,16 +53,17 @@ class KillTest(PluginCase):
         for thread in threads:
             thread.join()
 
-    def test_a_kill_at_any_moment_of_1000_allocates_loses_no_acknowledged_allocation(self):
+    def test_a_kill_at_any_moment_loses_no_acknowledged_allocation(self):
         self.both(MANY)
         self.wait_ready(4000)
         slots = sorted(self.kubelet.devices(HCA))
         random.shuffle(slots)
         acknowledged, kills = {}, 0
-        while len(acknowledged) < 1000:
+        while len(acknowledged) < ALLOCATIONS:
             self.kill_in_the_middle(slots, acknowledged)
             kills += 1
-            self.assertLessEqual(acknowledged.items(), dict(self.query_state("SELECT id, slot FROM allocations JOIN slots ON allocation = seq")).items())
+            written = dict(self.query_state("SELECT id, slot FROM allocations JOIN slots ON allocation = seq"))
+            self.assertLessEqual(acknowledged.items(), written.items())
             self.start_daemon(MANY)
             self.wait_ready(4000)
             found = {id: allocation["slots"][0] for id, allocation in self.allocations().items()}
@@ -104,9 +106,9 @@ class LeakTest(PluginCase):
         self.start_kubelet()
         self.start_daemon(None, "--log-level", "warning")
         self.wait_ready()
-        self.allocate_again_and_again(8000)
+        self.allocate_again_and_again(800 if INSTRUMENTED else 8000)
         descriptors, memory = self.descriptors(), self.resident_kib()
-        count = 100000 if SLOW and not INSTRUMENTED else 10000
+        count = 2000 if INSTRUMENTED else 100000 if SLOW else 10000
         self.allocate_again_and_again(count)
         grown = self.resident_kib() - memory
         print(f"# {count} Allocates: {memory} KiB and {grown} more", flush=True)

@@ -212,7 +212,7 @@ class StateTest(PluginCase):
         self.assertIn("0000:18:00.0::900", self.kubelet.devices(HCA),
                       "what is held stays listed, whatever its number")
 
-    def test_a_allocation_of_the_first_schema_can_be_granted_anew(self):
+    def test_an_allocation_of_the_first_schema_can_be_granted_again(self):
         self.write_database()
         self.both()
         self.wait_ready()

@@ -124,7 +124,7 @@ static void test_at_first_nccl_is_told_nothing(Fixture *f, gconstpointer data)
 	g_assert_null(strstr(text, "\nN"));
 }
 
-static void test_a_file_is_replaced_and_leaves_no_draft(Fixture *f, gconstpointer data)
+static void test_a_file_is_replaced_and_leaves_no_unfinished_one(Fixture *f, gconstpointer data)
 {
 	g_autofree char *directory = rdmad_allocation_dir_path(f->run_dir, ALLOCATION);
 	g_autofree char *text = NULL;
@@ -347,7 +347,7 @@ static void test_the_sweep_takes_files_that_were_not_finished(Fixture *f, gconst
 const UnitTest unit_tests[] = {
 	TEST(any_user_of_the_container_can_read_it),
 	TEST(at_first_nccl_is_told_nothing),
-	TEST(a_file_is_replaced_and_leaves_no_draft),
+	TEST(a_file_is_replaced_and_leaves_no_unfinished_one),
 	TEST(a_new_holder_does_not_see_what_the_last_one_had),
 	TEST(a_holder_keeps_what_it_has),
 	TEST(a_holder_without_a_directory_gets_one),

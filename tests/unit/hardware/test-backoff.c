@@ -33,7 +33,7 @@ static void test_the_time_doubles_up_to_an_hour(void)
 	}
 }
 
-static void test_another_errno_or_a_value_begins_anew(void)
+static void test_another_errno_or_a_value_begins_again(void)
 {
 	g_autoptr(RdmadBackoff) backoff = rdmad_backoff_new();
 
@@ -126,7 +126,7 @@ static void test_threads_share_it(void)
 const UnitTest unit_tests[] = {
 	TEST(what_failed_is_left_alone_for_ten_seconds),
 	TEST(the_time_doubles_up_to_an_hour),
-	TEST(another_errno_or_a_value_begins_anew),
+	TEST(another_errno_or_a_value_begins_again),
 	TEST(only_the_same_counter_is_held),
 	TEST(what_has_vanished_or_was_not_asked_is_not_held),
 	TEST(it_holds_no_more_than_its_bound),

@@ -163,7 +163,7 @@ static void test_a_state_that_cannot_be_read_is_unknown(Fixture *f, gconstpointe
 	g_assert_cmpint(reading->ports[0].rate_mbps, ==, RDMAD_UNKNOWN);
 }
 
-static void test_values_are_read_anew_each_time(Fixture *f, gconstpointer data)
+static void test_values_are_read_again_each_time(Fixture *f, gconstpointer data)
 {
 	put(f, COUNTERS "/port_rcv_data", "1\n", -1);
 	assert_counters(f, "port/1 port_rcv_data=1\n");
@@ -453,7 +453,7 @@ const UnitTest unit_tests[] = {
 	TEST(counters_come_by_group_port_and_name),
 	TEST(a_device_without_counters_has_its_state),
 	TEST(a_state_that_cannot_be_read_is_unknown),
-	TEST(values_are_read_anew_each_time),
+	TEST(values_are_read_again_each_time),
 	TEST(what_is_no_number_is_said_and_is_not_zero),
 	TEST(what_is_no_file_is_not_followed_and_holds_nobody),
 	TEST(a_directory_that_is_a_file_fails_alone),

@@ -143,7 +143,7 @@ static void test_opening_is_tried_three_times(Fixture *f, gconstpointer data)
 	g_assert_nonnull(strstr(rdmad_verbs_problem(f->verbs, ID), "libibverbs"));
 }
 
-static void test_what_comes_anew_is_opened_anew(Fixture *f, gconstpointer data)
+static void test_what_comes_again_is_opened_again(Fixture *f, gconstpointer data)
 {
 	for (guint i = 0; i < 4; i++) {
 		look(f, device(3, TRUE));
@@ -275,7 +275,7 @@ const UnitTest unit_tests[] = {
 	TEST(what_cannot_be_opened_is_not_tried),
 	TEST(a_device_that_does_not_open_says_why_and_has_no_limits),
 	TEST(opening_is_tried_three_times),
-	TEST(what_comes_anew_is_opened_anew),
+	TEST(what_comes_again_is_opened_again),
 	TEST(what_leaves_while_it_is_opened_is_forgotten),
 	TEST(an_answer_for_the_one_before_is_not_taken),
 	TEST(it_may_end_while_it_opens),

@@ -91,7 +91,7 @@ static void test_after_a_new_beginning_there_are_no_rounds(void)
 	g_assert_cmpuint(read_one(unwrap, &said, 1, 0), ==, 3);
 }
 
-static void test_a_wide_one_that_falls_tells_that_all_began_anew(void)
+static void test_a_wide_one_that_falls_tells_that_all_began_again(void)
 {
 	g_autoptr(Unwrap) unwrap = unwrap_new();
 	const Said before[] = { { "a32", ROUND - 10 }, { "wide", 500 } };
@@ -101,7 +101,7 @@ static void test_a_wide_one_that_falls_tells_that_all_began_anew(void)
 	g_assert_cmpuint(read_one(unwrap, now, 2, 0), ==, 20);
 }
 
-static void test_nearly_all_that_fall_tell_that_all_began_anew(void)
+static void test_nearly_all_that_fall_tell_that_all_began_again(void)
 {
 	g_autoptr(Unwrap) unwrap = unwrap_new();
 	const Said before[] = { { "a32", ROUND - 10 },
@@ -164,9 +164,9 @@ const UnitTest unit_tests[] = {
 	UNIT_TEST("/metrics/unwrap/after a new beginning there are no rounds",
 		  test_after_a_new_beginning_there_are_no_rounds),
 	UNIT_TEST("/metrics/unwrap/a wide one that falls tells that all began again",
-		  test_a_wide_one_that_falls_tells_that_all_began_anew),
+		  test_a_wide_one_that_falls_tells_that_all_began_again),
 	UNIT_TEST("/metrics/unwrap/nearly all that fall tell that all began again",
-		  test_nearly_all_that_fall_tell_that_all_began_anew),
+		  test_nearly_all_that_fall_tell_that_all_began_again),
 	UNIT_TEST("/metrics/unwrap/ports tell nothing about each other",
 		  test_ports_tell_nothing_about_each_other),
 	UNIT_TEST("/metrics/unwrap/what could not be read is remembered",

@@ -220,7 +220,7 @@ static void test_a_look_that_fails_refuses_no_later_allocation(void)
 }
 
 /* Damage that is found while it runs: memory has all that was in it. */
-static void test_a_damaged_database_is_written_anew(void)
+static void test_a_damaged_database_is_written_again(void)
 {
 	g_autofree char *noise = g_strnfill(4096, '\xff'), *path = NULL;
 	struct stat st;
@@ -259,6 +259,6 @@ const UnitTest unit_tests[] = {
 	TEST(whoever_asks_for_problems_finds_none_afterwards),
 	TEST(what_cannot_be_written_in_place_is_refused),
 	TEST(a_look_that_fails_refuses_no_later_allocation),
-	TEST(a_damaged_database_is_written_anew),
+	TEST(a_damaged_database_is_written_again),
 	{ 0 },
 };

@@ -200,7 +200,7 @@ static void test_a_device_named_twice_is_held_once(Fixture *f, gconstpointer dat
 	g_assert_cmpuint(rdmad_inventory_count(f->inv), ==, 2);
 }
 
-static void test_fatal_holds_until_the_device_is_there_anew(Fixture *f, gconstpointer data)
+static void test_fatal_holds_until_the_device_is_there_again(Fixture *f, gconstpointer data)
 {
 	g_autoptr(RdmadWatch) watch G_GNUC_UNUSED = rdmad_inventory_watch(f->inv, NULL, &see, f);
 	g_autoptr(GPtrArray) other = NULL;
@@ -387,7 +387,7 @@ const UnitTest unit_tests[] = {
 	TEST(what_did_not_change_stays_the_same_object),
 	TEST(a_borrowed_device_lasts_for_the_turn),
 	TEST(a_device_named_twice_is_held_once),
-	TEST(fatal_holds_until_the_device_is_there_anew),
+	TEST(fatal_holds_until_the_device_is_there_again),
 	TEST(fatal_is_forgotten_with_the_device),
 	TEST(gpus_are_kept_beside),
 	TEST(a_look_from_a_callback_is_told_later),

@@ -268,7 +268,7 @@ static void test_the_carrier_of_ipoib_is_another_thing(void)
 			 0);
 }
 
-static void test_a_device_that_is_there_again_starts_anew(void)
+static void test_a_device_that_is_there_again_starts_again(void)
 {
 	RdmadPortHistory *history = rdmad_port_history_new();
 	RdmadDevice *now = NULL;
@@ -336,7 +336,7 @@ const UnitTest unit_tests[] = {
 	TEST(what_is_told_does_not_add_up_in_memory),
 	TEST(where_nobody_tells_the_carrier_is_counted),
 	TEST(the_carrier_of_ipoib_is_another_thing),
-	TEST(a_device_that_is_there_again_starts_anew),
+	TEST(a_device_that_is_there_again_starts_again),
 	TEST(each_other_gid_table_is_a_change),
 	TEST(the_time_of_a_change_is_when_it_was_told),
 	{ 0 },

@@ -148,7 +148,7 @@ static void test_a_name_can_be_had_once_until_it_is_freed(Fixture *f, gconstpoin
 	expect(f, "test_plain");
 }
 
-static void test_a_dropped_series_is_gone_and_begins_anew(Fixture *f, gconstpointer data)
+static void test_a_dropped_series_is_gone_and_begins_again(Fixture *f, gconstpointer data)
 {
 	RdmadStat *stat = add(f, NULL, &calls);
 
@@ -272,7 +272,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_series_keeps_its_own_copy_of_the_labels),
 	TEST(a_histogram_counts_what_is_at_most_the_bound),
 	TEST(a_name_can_be_had_once_until_it_is_freed),
-	TEST(a_dropped_series_is_gone_and_begins_anew),
+	TEST(a_dropped_series_is_gone_and_begins_again),
 	TEST(collect_is_asked_at_each_reading),
 	TEST(what_collect_does_not_name_again_is_gone),
 	TEST(series_over_the_limit_are_not_counted),
