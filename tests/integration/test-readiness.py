@@ -192,12 +192,12 @@ class ReadinessTest(PluginCase):
         # At once: a slower removal finds what was made again meanwhile.
         os.rename(run, run + ".gone")
         shutil.rmtree(run + ".gone")
-        self.wait_for(lambda: os.path.exists(self.socket), "socket")
+        self.wait_for_socket()
         self.wait_for(lambda: os.path.exists(directory), "directory of the allocation")
         self.wait_for(lambda: self.get("/readyz")[0] == 200, "readiness")
         self.assertEqual(list(self.allocations()), [env["RDMAD_ALLOCATION"]])
         os.unlink(self.socket)
-        self.wait_for(lambda: os.path.exists(self.socket), "socket")
+        self.wait_for_socket()
         self.assertIn("run-dir", self.get("/readyz?verbose")[1][2])
 
     def test_a_run_directory_that_cannot_be_made_again_is_told(self):
@@ -208,7 +208,7 @@ class ReadinessTest(PluginCase):
         os.symlink("/nowhere", run)
         self.wait_for(lambda: "the run directory is not whole" in self.log(), "report")
         os.unlink(run)
-        self.wait_for(lambda: os.path.exists(self.socket), "socket")
+        self.wait_for_socket()
         self.wait_for(lambda: self.get("/readyz")[0] == 200, "readiness")
 
     def test_a_state_directory_of_another_rdmad_is_refused(self):
