@@ -9,7 +9,11 @@ import json
 import os
 import shutil
 import signal
+<<<<<<< HEAD
 import sqlite3
+=======
+import socket
+>>>>>>> ship
 import subprocess
 import sys
 import tempfile
@@ -147,6 +151,14 @@ class PluginCase(unittest.TestCase):
                 self.fail(f"no {what} within {PATIENCE} s\n{self.log()}")
             self.check_alive()
             time.sleep(0.02)
+
+    def wait_for_socket(self):
+        """Of the API.  One that is there may not listen yet, or be of a daemon that was killed."""
+        def listens():
+            with socket.socket(socket.AF_UNIX) as client:
+                return client.connect_ex(self.socket) == 0
+
+        self.wait_for(listens, "socket")
 
     def check_alive(self):
         if self.daemon is not None and self.daemon.poll() is not None:

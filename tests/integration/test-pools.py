@@ -100,7 +100,7 @@ class PoolsTest(PoolsCase):
         self.assertEqual(allocation["mode"], "shared-multi")
         self.end_daemon(signal.SIGKILL)
         self.start_daemon()
-        self.wait_for(lambda: os.path.exists(self.socket), "socket")
+        self.wait_for_socket()
         self.wait_ready(1000)
         self.assertIn("shared-multi", [allocation["mode"] for allocation in self.allocations().values()])
 
@@ -157,7 +157,7 @@ class ErdmaTest(PoolsCase):
                          {f"{name}/{number}" for name in devices for number in range(200)})
 
     def ask_devices(self):
-        self.wait_for(lambda: os.path.exists(self.socket), "socket")
+        self.wait_for_socket()
         self.wait_for(lambda: self.ask("devices")["devices"], "devices")
         return [device["name"] for device in self.ask("devices")["devices"]
                 if device["driver"] == "erdma"]

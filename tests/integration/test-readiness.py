@@ -129,15 +129,6 @@ class ReadinessTest(PluginCase):
         self.wait_for(lambda: self.get("/readyz")[0] == 200, "readiness")
         self.kubelet.allocate("ml/b", HCA, 1)
 
-    def wait_socket(self):
-        """The file is there a moment before the server listens."""
-        def listens():
-            try:
-                return self.get("/livez")[0] == 200
-            except OSError:
-                return False
-        self.wait_for(listens, "socket")
-
     def state(self, name=""):
         return os.path.join(self.dir, "state", name)
 
@@ -191,12 +182,12 @@ class ReadinessTest(PluginCase):
         # At once: a slower removal finds what was made again meanwhile.
         os.rename(run, run + ".gone")
         shutil.rmtree(run + ".gone")
-        self.wait_socket()
+        self.wait_for_socket()
         self.wait_for(lambda: os.path.exists(directory), "directory of the allocation")
         self.wait_for(lambda: self.get("/readyz")[0] == 200, "readiness")
         self.assertEqual(list(self.allocations()), [env["RDMAD_ALLOCATION"]])
         os.unlink(self.socket)
-        self.wait_socket()
+        self.wait_for_socket()
         self.assertIn("run-dir", self.get("/readyz?verbose")[1][2])
 
     def test_a_run_directory_that_cannot_be_made_again_is_told(self):
@@ -207,7 +198,7 @@ class ReadinessTest(PluginCase):
         os.symlink("/nowhere", run)
         self.wait_for(lambda: "the run directory is not whole" in self.log(), "report")
         os.unlink(run)
-        self.wait_socket()
+        self.wait_for_socket()
         self.wait_for(lambda: self.get("/readyz")[0] == 200, "readiness")
 
     def test_a_state_directory_of_another_rdmad_is_refused(self):
