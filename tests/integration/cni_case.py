@@ -121,6 +121,8 @@ class CniCase(unittest.TestCase):
         run("ip", "link", "property", "add", "dev", name, "altname", f"rail{number}")
         run("ip", "addr", "add", f"198.51.{number}.7/24", "dev", name)
         run("ip", "link", "set", name, "up")
+        # Linkwatch tells it up to a second later, which is no change by rdmad.
+        until(lambda: link(name)["operstate"] == link(f"wire{number}")["operstate"] == "UP", f"{name} to be up")
         run("ip", "route", "add", f"203.0.{number}.0/24", "via", f"198.51.{number}.1", "dev", name)
         Path(f"/proc/sys/net/ipv4/conf/{name}/arp_ignore").write_text("1")
         self.nics[name] = os.path.basename(device)
@@ -172,6 +174,13 @@ class CniCase(unittest.TestCase):
         until(lambda: (self.dir / "run/cni.sock").exists() and self.client("status"), "the daemon")
 
     NETWORKS = ""
+
+    def executor(self):
+        """Its process; the keeper of executors is between it and the daemon."""
+        pid = self.daemon.pid
+        for _ in range(2):
+            pid, = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return int(pid)
 
     def client(self, *command):
         done = subprocess.run([RDMAD, *command, "--json", "--socket", self.dir / "run/rdmad.sock"],
