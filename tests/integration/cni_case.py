@@ -99,7 +99,7 @@ class CniCase(unittest.TestCase):
 
     def setUp(self):
         self.dir = Path(tempfile.mkdtemp(prefix="rdmad-cni-"))
-        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True) if not os.environ.get("KEEP") else None
+        self.addCleanup(shutil.rmtree, self.dir)
         shutil.rmtree("/var/lib/cni/networks", ignore_errors=True)
         self.daemon = None
         self.addCleanup(self.end_daemon)
@@ -161,17 +161,32 @@ class CniCase(unittest.TestCase):
 
     # ---- rdmad ----
 
+    def write_config(self, groups):
+        (self.dir / "rdmad.conf").write_text(f"modules = {{ {groups} }};")
+
     def start_daemon(self):
-        config = self.dir / "rdmad.conf"
-        config.write_text("modules = { cni = { carrier_timeout = 0; " + self.CONFIG + """
-            networks = ( { name = "all"; wait_gid = false; prove = false; announce = false; %s } ); }; };
+        self.write_config(self.GROUPS or "cni = { carrier_timeout = 0; " + self.CONFIG + """
+            networks = ( { name = "all"; wait_gid = false; prove = false; announce = false; %s } ); };
             """ % self.NETWORKS)
         with open(self.dir / "log", "a") as log:
             self.daemon = subprocess.Popen(
-                [RDMAD, "--module=cni", "--module-dir", MODULES, "--config", config, "--sysroot", self.machine,
-                 "--run-dir", self.dir / "run", "--state-dir", self.dir / "state", "--kubelet-dir",
-                 self.dir / "k", "--log-level", "debug"], stdout=log, stderr=log)
-        until(lambda: (self.dir / "run/cni.sock").exists() and self.client("status"), "the daemon")
+                [RDMAD, *(f"--module={name}" for name in self.RUN), "--module-dir", MODULES, "--config",
+                 self.dir / "rdmad.conf", "--sysroot", self.machine, "--run-dir", self.dir / "run", "--state-dir",
+                 self.dir / "state", "--kubelet-dir", self.dir / "k", "--log-level", "debug"],
+                stdout=log, stderr=log)
+        until(lambda: self.client("status"), "the daemon")
+        if "cni" in self.RUN:
+            until(lambda: (self.dir / "run/cni.sock").exists(), "the socket")
+
+    RUN = ("cni",)  # modules; none: those of GROUPS
+    GROUPS = None   # of the configuration; None: what a test of cni needs
+
+    def wait_for_log(self, words):
+        until(lambda: words in (self.dir / "log").read_text(), repr(words))
+
+    @staticmethod
+    def children(pid):
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
     NETWORKS = ""
 
@@ -179,8 +194,8 @@ class CniCase(unittest.TestCase):
         """Its process; the keeper of executors is between it and the daemon."""
         pid = self.daemon.pid
         for _ in range(2):
-            pid, = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        return int(pid)
+            pid, = self.children(pid)
+        return pid
 
     def client(self, *command):
         done = subprocess.run([RDMAD, *command, "--json", "--socket", self.dir / "run/rdmad.sock"],
