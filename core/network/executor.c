@@ -16,7 +16,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
@@ -39,7 +38,7 @@
 
 #define DEPTH	   8u
 #define STACK_SIZE (256u * 1024)
-#define IDLE_MAX   2u /* threads that wait for requests when none is carried out */
+#define IDLE_MAX   4u /* threads that wait for requests when none is carried out */
 
 static const RdmadMessageLimits request_limits = { .fds_max = 1 };
 static const RdmadMessageLimits answer_limits = { .fds_max = RDMAD_MESSAGE_FDS_MAX,
@@ -148,11 +147,13 @@ static void do_all(Task *task, const PerformContext *ctx)
 
 static gboolean steps_perform(Task *task, RdmadNetwork *host, RdmadNetwork *pod, GError **error)
 {
+	PerformLink last = { 0 };
 	const PerformContext ctx = { .host = host,
 				     .pod = pod,
 				     .host_fd = task->server->host_fd,
 				     .pod_fd = task->netns,
 				     .root = task->server->root,
+				     .last = &last,
 				     .cancelled = &task->cancelled };
 
 	task->steps = rdmad_steps_from_text(task->text, strlen(task->text), error);
@@ -248,26 +249,22 @@ static void task_answer(const Task *task)
 	json_decref(answer);
 }
 
-/* Both calls under the lock, so that a cancellation finds a task or none. */
 static void task_end(Task *task)
 {
 	Server *server = task->server;
-	gboolean is_last;
 
 	pthread_mutex_lock(&server->lock);
 	g_hash_table_remove(server->tasks, &task->id);
-	is_last = g_hash_table_size(server->tasks) == 0;
 	pthread_mutex_unlock(&server->lock);
-	if (is_last)
-		malloc_trim(0);
 }
 
 static void task_run(Task *task)
 {
 	g_autoptr(GError) why = NULL;
-	g_autoptr(RdmadNetwork) host = network_open_here(task->server->host_fd, &why);
+	g_autoptr(RdmadNetwork) host =
+		task->files ? NULL : network_open_here(task->server->host_fd, &why);
 
-	if ((!host || !task_enter(task, host, &why)) && !task->error)
+	if (((!host && !task->files) || !task_enter(task, host, &why)) && !task->error)
 		task->error = g_steal_pointer(&why);
 	task_answer(task);
 	task_end(task);
