@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
@@ -38,7 +39,8 @@
 
 #define DEPTH	   8u
 #define STACK_SIZE (256u * 1024)
-#define IDLE_MAX   4u /* threads that wait for requests when none is carried out */
+#define TRIM_AFTER 32u /* it takes as long as a task */
+#define IDLE_MAX   4u  /* threads that wait for requests when none is carried out */
 
 static const RdmadMessageLimits request_limits = { .fds_max = 1 };
 static const RdmadMessageLimits answer_limits = { .fds_max = RDMAD_MESSAGE_FDS_MAX,
@@ -54,6 +56,7 @@ typedef struct {
 	/* Under the lock: */
 	GHashTable *tasks; /* of Task, by its id */
 	guint idle;	   /* threads that wait for their turn */
+	guint ended;	   /* tasks since freed memory went back to the kernel */
 } Server;
 
 typedef struct {
@@ -252,10 +255,16 @@ static void task_answer(const Task *task)
 static void task_end(Task *task)
 {
 	Server *server = task->server;
+	gboolean trims;
 
 	pthread_mutex_lock(&server->lock);
 	g_hash_table_remove(server->tasks, &task->id);
+	trims = ++server->ended >= TRIM_AFTER && g_hash_table_size(server->tasks) == 0;
+	if (trims)
+		server->ended = 0;
 	pthread_mutex_unlock(&server->lock);
+	if (trims)
+		malloc_trim(0);
 }
 
 static void task_run(Task *task)

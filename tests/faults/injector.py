@@ -18,6 +18,7 @@ STACK_AT = NAMES_AT + MAX_FUNCTIONS * NAME
 SIZE = STACK_AT + STACK
 FOREVER = (1 << 64) - 1
 CHANGES = "changes"                 # every function that changes a file, a socket or the kernel
+KEEPS = "keeps"                     # the same without close(), which nothing that lasts depends on
 ALL = "all"                         # every function
 KILL, CUT = ENDS = "kill", "cut"    # of the process; and of the power, with what is not synced
 
@@ -100,6 +101,8 @@ class Injector:
             return 0
         if point.function == CHANGES:
             return self.change_bits
+        if point.function == KEEPS:
+            return self.change_bits & ~(1 << self.names.index("close"))
         if point.function == ALL:
             return FOREVER
         return 1 << self.names.index(point.function)
@@ -121,8 +124,10 @@ class Injector:
         counts = COUNTS.unpack_from(self.page, HEAD.size)
         return sum(count for i, count in enumerate(counts) if self.change_bits >> i & 1)
 
-    def calls(self):
-        return sum(self.counts().values())
+    def calls(self, function=ALL):
+        """How many there were of a function, or of CHANGES, KEEPS or ALL."""
+        bits = self._bits(Point("", function, 0, False, ""))
+        return sum(n for i, n in enumerate(COUNTS.unpack_from(self.page, HEAD.size)) if bits >> i & 1)
 
     def stack(self):
         """Functions from the one that made the first call that was struck, outwards."""

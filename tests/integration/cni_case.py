@@ -164,7 +164,7 @@ class CniCase(unittest.TestCase):
     def write_config(self, groups):
         (self.dir / "rdmad.conf").write_text(f"modules = {{ {groups} }};")
 
-    def start_daemon(self):
+    def start_daemon(self, environment=None):
         self.write_config(self.GROUPS or "cni = { carrier_timeout = 0; " + self.CONFIG + """
             networks = ( { name = "all"; wait_gid = false; prove = false; announce = false; %s } ); };
             """ % self.NETWORKS)
@@ -173,7 +173,7 @@ class CniCase(unittest.TestCase):
                 [RDMAD, *(f"--module={name}" for name in self.RUN), "--module-dir", MODULES, "--config",
                  self.dir / "rdmad.conf", "--sysroot", self.machine, "--run-dir", self.dir / "run", "--state-dir",
                  self.dir / "state", "--kubelet-dir", self.dir / "k", "--log-level", "debug"],
-                stdout=log, stderr=log)
+                stdout=log, stderr=log, env=environment)
         until(lambda: self.client("status"), "the daemon")
         if "cni" in self.RUN:
             until(lambda: (self.dir / "run/cni.sock").exists(), "the socket")
