@@ -144,6 +144,13 @@ class CniCase(unittest.TestCase):
         return {"links": sorted(links, key=lambda l: l["ifname"]), "addresses": found, "routes": routes,
                 "sysctls": sysctls}
 
+    def assertHostIs(self, before):
+        """A snapshot; the kernel tells of carriers up to a second later."""
+        try:
+            until(lambda: self.snapshot() == before, "the host")
+        except AssertionError:
+            self.assertEqual(self.snapshot(), before)
+
     # ---- pods ----
 
     def pod(self, name):
