@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import time
 import unittest
@@ -189,6 +190,22 @@ class Shared(CniCase):
         until(lambda: self.left() == 1, "the end of the one whose namespace is gone")
         self.check("c1", "a", self.net)
         self.delete("c1", "a", self.net)
+        self.assertNothingLeft()
+
+    def test_a_namespace_that_rdmad_may_not_open_is_not_gone(self):
+        """Of a process with capabilities, which rdmad has none of."""
+        process = subprocess.Popen(["unshare", "--net", "sleep", "1000"])
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        until(lambda: Path(f"/proc/{process.pid}/comm").read_text() == "sleep\n", "the process")
+        self.plugin("ADD", "c1", f"/proc/{process.pid}/ns/net", "net1", self.net)
+        self.end_daemon(signal.SIGKILL)
+        self.start_daemon()
+        # What is to be undone is undone before the next ADD.
+        self.add("c2", "a", self.net)
+        self.assertEqual(self.left(), 2)
+        self.plugin("DEL", "c1", f"/proc/{process.pid}/ns/net", "net1", self.net)
+        self.delete("c2", "a", self.net)
         self.assertNothingLeft()
 
     def test_a_caller_that_hangs_up_is_undone(self):
