@@ -11,6 +11,7 @@
 #include "module/host.h"
 #include "service/scanner.h"
 #include "hardware/sysroot.h"
+#include "network/keeper.h"
 #include "api/api.h"
 #include "http/http.h"
 #include "http/access/tls.h"
@@ -164,6 +165,7 @@ void rdmad_services_free(RdmadServices *services)
 	rdmad_workers_free(services->workers);
 	rdmad_sysroot_free(services->sysroot); /* jobs may have used it until now */
 	rdmad_loop_free(services->loop);
+	rdmad_keeper_free(services->keeper);
 	rdmad_stats_free(services->stats);
 	g_free(services->run_dir);
 	g_free(services->state_dir);

@@ -235,6 +235,11 @@ const RdmadSysroot *rdmad_module_sysroot(RdmadModule *module)
 	return module->services->sysroot;
 }
 
+RdmadKeeper *rdmad_module_keeper(RdmadModule *module)
+{
+	return module->services->keeper;
+}
+
 const char *rdmad_module_run_dir(const RdmadModule *module)
 {
 	return module->services->run_dir;

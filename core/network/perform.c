@@ -65,11 +65,29 @@ gboolean perform_wait(const PerformContext *ctx, guint timeout_ms,
 }
 
 /* 0: there is no such link. */
-static int link_index(RdmadNetwork *net, const char *name, GError **error)
+static int link_index(const PerformContext *ctx, RdmadNetwork *net, const char *name,
+		      GError **error)
 {
-	g_autoptr(RdmadLink) link = rdmad_link_get(net, name, error);
+	PerformLink *last = ctx->last;
+	g_autoptr(RdmadLink) link = NULL;
 
-	return link ? link->ifindex : 0;
+	if (last->net == net && g_str_equal(last->name, name))
+		return last->index;
+	link = rdmad_link_get(net, name, error);
+	if (!link)
+		return 0;
+	last->net = strlen(name) < sizeof(last->name) ? net : NULL;
+	g_strlcpy(last->name, name, sizeof(last->name));
+	last->index = link->ifindex;
+	return link->ifindex;
+}
+
+/* Links come, go and get names by these; others find what there is. */
+static void links_forget(const PerformContext *ctx, const RdmadStep *step)
+{
+	if (step->kind == RDMAD_STEP_LINK_CREATE || step->kind == RDMAD_STEP_LINK_MOVE ||
+	    step->kind == RDMAD_STEP_VF_SET || step->kind == RDMAD_STEP_ALTNAME)
+		ctx->last->net = NULL;
 }
 
 /* ---- a virtual link ---- */
@@ -184,7 +202,7 @@ static gboolean link_set(const PerformContext *ctx, const RdmadStep *step, gbool
 	const RdmadMac *mac = back ? &set->mac_before : &set->mac;
 	const int up = back ? set->up_before : set->up;
 	RdmadNetwork *net = perform_network(ctx, step->where, error);
-	const int index = net ? link_index(net, set->link, error) : 0;
+	const int index = net ? link_index(ctx, net, set->link, error) : 0;
 	char text[RDMAD_MAC_TEXT];
 	const RdmadLinkChange change = {
 		.mtu = back ? set->mtu_before : set->mtu,
@@ -213,7 +231,7 @@ static gboolean altname_set(const PerformContext *ctx, const RdmadStep *step, gb
 			    GError **error)
 {
 	RdmadNetwork *net = perform_network(ctx, step->where, error);
-	const int index = net ? link_index(net, step->altname.link, error) : 0;
+	const int index = net ? link_index(ctx, net, step->altname.link, error) : 0;
 	GError *why = NULL;
 
 	if (!index)
@@ -277,7 +295,7 @@ RdmadAddress perform_address(const RdmadStepAddress *address, int ifindex)
 static gboolean do_address(const PerformContext *ctx, const RdmadStep *step, GError **error)
 {
 	RdmadNetwork *net = perform_network(ctx, step->where, error);
-	const int index = net ? link_index(net, step->address.link, error) : 0;
+	const int index = net ? link_index(ctx, net, step->address.link, error) : 0;
 	const RdmadAddress address = perform_address(&step->address, index);
 
 	return index && rdmad_address_replace(net, &address, error);
@@ -287,7 +305,7 @@ static gboolean undo_address(const PerformContext *ctx, const RdmadStep *step, G
 {
 	RdmadNetwork *net = perform_network(ctx, step->where, error);
 	GError *why = NULL;
-	const int index = net ? link_index(net, step->address.link, &why) : 0;
+	const int index = net ? link_index(ctx, net, step->address.link, &why) : 0;
 	const RdmadAddress address = perform_address(&step->address, index);
 
 	return forgiven(index && rdmad_address_delete(net, &address, &why), &why,
@@ -297,7 +315,7 @@ static gboolean undo_address(const PerformContext *ctx, const RdmadStep *step, G
 static gboolean do_neighbour(const PerformContext *ctx, const RdmadStep *step, GError **error)
 {
 	RdmadNetwork *net = perform_network(ctx, step->where, error);
-	const int index = net ? link_index(net, step->neighbour.link, error) : 0;
+	const int index = net ? link_index(ctx, net, step->neighbour.link, error) : 0;
 	char mac[RDMAD_MAC_TEXT];
 
 	return index && rdmad_neighbour_replace(net, index, &step->neighbour.ip,
@@ -308,7 +326,7 @@ static gboolean undo_neighbour(const PerformContext *ctx, const RdmadStep *step,
 {
 	RdmadNetwork *net = perform_network(ctx, step->where, error);
 	GError *why = NULL;
-	const int index = net ? link_index(net, step->neighbour.link, &why) : 0;
+	const int index = net ? link_index(ctx, net, step->neighbour.link, &why) : 0;
 
 	return forgiven(index && rdmad_neighbour_delete(net, index, &step->neighbour.ip, &why),
 			&why, RDMAD_ERROR_NOT_FOUND, error);
@@ -346,7 +364,8 @@ static gboolean route_set(const PerformContext *ctx, const RdmadStep *step, gboo
 {
 	RdmadNetwork *net = perform_network(ctx, step->where, error);
 	GError *why = NULL;
-	const int index = net && step->route.link ? link_index(net, step->route.link, &why) : 0;
+	const int index =
+		net && step->route.link ? link_index(ctx, net, step->route.link, &why) : 0;
 	const RdmadRoute route = perform_route(&step->route, index);
 
 	if (!net)
@@ -523,6 +542,7 @@ gboolean perform_do(const PerformContext *ctx, const RdmadStep *step, int *resul
 				    "the network namespace of the pod is gone");
 		return FALSE;
 	}
+	links_forget(ctx, step);
 	if (step->kind == RDMAD_STEP_WAIT_GID)
 		return explain(perform_wait_gid(ctx, &step->gid, result, error), "", step, error);
 	return explain(kinds[step->kind].make(ctx, step, error), "", step, error);
@@ -538,6 +558,7 @@ static gboolean has_undo(const PerformContext *ctx, const RdmadStep *step)
 
 gboolean perform_undo(const PerformContext *ctx, const RdmadStep *step, GError **error)
 {
+	links_forget(ctx, step);
 	return !has_undo(ctx, step) ||
 	       explain(kinds[step->kind].undo(ctx, step, error), "undo of ", step, error);
 }

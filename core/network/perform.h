@@ -10,12 +10,20 @@
 #include <rdmad/network.h>
 #include <rdmad/step.h>
 
+/* The link that a step has found: most steps of a plan are about the same one. */
+typedef struct {
+	RdmadNetwork *net; /* NULL: none */
+	char name[16];
+	int index;
+} PerformLink;
+
 typedef struct {
 	RdmadNetwork *host;
 	RdmadNetwork *pod; /* NULL: the namespace is gone */
 	int host_fd;
 	int pod_fd; /* -1: it is gone */
 	const RdmadSysroot *root;
+	PerformLink *last;
 	const int *cancelled; /* atomic; waits end early */
 } PerformContext;
 

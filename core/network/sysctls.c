@@ -8,6 +8,8 @@
 #include <rdmad/network.h>
 #include <string.h>
 
+#include "network/network-private.h"
+
 #define NAME_MAX_BYTES 255
 #define VALUE_MAX      4096
 
@@ -38,6 +40,11 @@ static int sysctl_open(const char *name, int flags, GError **error)
 	if (error && errno == ENOENT)
 		(*error)->code = RDMAD_ERROR_NOT_FOUND;
 	return -1;
+}
+
+int network_open_sysctl(const char *name, GError **error)
+{
+	return sysctl_open(name ? name : "", O_RDONLY, error);
 }
 
 static gboolean call(int netns, RdmadNetnsFunc fn, gpointer data, GError **error)
@@ -85,20 +92,26 @@ typedef struct {
 	char *value;
 } Reading;
 
+char *rdmad_sysctl_read_fd(int fd, GError **error)
+{
+	char text[VALUE_MAX];
+	const ssize_t n = read(fd, text, sizeof(text));
+
+	if (n >= 0)
+		return g_strchomp(g_strndup(text, (gsize)n));
+	rdmad_error_errno(error, errno, "cannot read a sysctl");
+	return NULL;
+}
+
 static gboolean sysctl_read(gpointer data, GError **error)
 {
 	Reading *reading = data;
 	rdmad_autofd int fd = sysctl_open(reading->name, O_RDONLY, error);
-	char text[VALUE_MAX];
-	ssize_t n;
 
 	if (fd < 0)
 		return FALSE;
-	n = read(fd, text, sizeof(text));
-	if (n < 0)
-		return rdmad_error_errno(error, errno, "cannot read sysctl %s", reading->name);
-	reading->value = g_strchomp(g_strndup(text, (gsize)n));
-	return TRUE;
+	reading->value = rdmad_sysctl_read_fd(fd, error);
+	return reading->value || (g_prefix_error(error, "%s: ", reading->name), FALSE);
 }
 
 char *rdmad_sysctl_read(int netns, const char *name, GError **error)

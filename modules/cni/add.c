@@ -300,12 +300,11 @@ static void begun_written(const GError *error, gpointer data)
 
 /* ---- looking ---- */
 
-static void looked(gpointer result, const GError *error, gpointer data)
+static void looked(CniLook *look, const GError *error, gpointer data)
 {
-	CniLook *look = result;
 	CniOperation *op = data;
 
-	op->job = NULL;
+	op->looking = NULL;
 	op->look = look;
 	if (error) {
 		cni_add_fail(op, g_error_copy(error));
@@ -319,8 +318,6 @@ static void looked(gpointer result, const GError *error, gpointer data)
 		((CniNic *)op->attachment->nics->pdata[i])->ipam = TRUE;
 	cni_journal_write(op->cni->journal, op->attachment, begun_written, op);
 }
-
-static const RdmadJobClass LOOK = CNI_LOOK_CLASS(looked);
 
 /* From here on others see what it holds. */
 static void attachment_make(CniOperation *op)
@@ -391,8 +388,8 @@ static void choose(CniOperation *op)
 		return;
 	}
 	attachment_make(op);
-	op->job = cni_look_start(op->cni->self, op->netns, op->choices, &LOOK, op, &problem);
-	if (!op->job)
+	op->looking = cni_look_start(op->cni, op->netns, op->choices, looked, op, &problem);
+	if (!op->looking)
 		cni_add_fail(op, problem);
 }
 

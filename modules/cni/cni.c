@@ -27,6 +27,7 @@
  * down (journal.c), and then carried out by the executor.
  */
 #include <jansson.h>
+#include <linux/capability.h>
 #include <rdmad/allocations.h>
 #include <rdmad/doctor.h>
 #include <rdmad/error.h>
@@ -150,7 +151,8 @@ static gboolean module_open(Module *module, GError **error)
 	cni->journal = cni->boot ? cni_journal_open(self, error) : NULL;
 	if (!cni->journal)
 		return FALSE;
-	cni->executor = rdmad_executor_new(rdmad_module_loop(self), self, lock);
+	cni->executor =
+		rdmad_executor_new(rdmad_module_loop(self), self, rdmad_module_keeper(self), lock);
 	cni->server = cni_server_new(cni, error);
 	cni->stats = cni->server ? cni_stats_new(self, levels, module, error) : NULL;
 	return cni->stats != NULL;
@@ -208,6 +210,15 @@ static void module_doctor(gpointer data, json_t *findings)
 				 "one fails");
 }
 
+static const RdmadCapability executor_capabilities[] = {
+	{ CAP_NET_ADMIN,
+	  "changes links, addresses, routes, rules and sysctls; moves RDMA devices" },
+	{ CAP_NET_RAW, "tells neighbours of an address (gratuitous ARP)" },
+	{ CAP_SYS_ADMIN, "enters the network namespaces of pods" },
+	{ 0 },
+};
+
 RDMAD_MODULE_DEFINE("cni", .description = "Gives pods the RDMA NICs that they were allocated",
 		    .create = module_create, .start = module_start, .stop = module_stop,
-		    .destroy = module_destroy, .status = module_status, .doctor = module_doctor, );
+		    .destroy = module_destroy, .status = module_status, .doctor = module_doctor,
+		    .executor_capabilities = executor_capabilities, );

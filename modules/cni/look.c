@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "look.h"
 
-#include <fcntl.h>
 #include <linux/if_ether.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
-#include <rdmad/netns.h>
 #include <rdmad/network.h>
 #include <rdmad/sysroot.h>
 #include <rdmad/work.h>
@@ -17,11 +15,23 @@ typedef struct {
 	gboolean moves;
 } LookNic;
 
+/* What the worker thread gets. */
 typedef struct {
-	int netns;
-	GArray *nics; /* of LookNic */
+	int pod, rp_filter; /* of rdmad_executor_open() */
+	GArray *nics;	    /* of LookNic */
 	gboolean with_mode;
 } Looking;
+
+struct CniLooking {
+	Cni *cni;
+	guint64 opening; /* 0: it is over */
+	RdmadJob *job;	 /* NULL: not yet */
+	Looking *input;	 /* NULL: the job has it */
+	CniLooked done;
+	gpointer data;
+};
+
+#define RP_FILTER "net/ipv4/conf/all/rp_filter"
 
 static void nic_clear(gpointer data)
 {
@@ -32,11 +42,14 @@ static void nic_clear(gpointer data)
 	g_free(nic->pf);
 }
 
-void cni_look_input_free(gpointer data)
+static void input_free(gpointer data)
 {
 	Looking *looking = data;
 
-	rdmad_clear_fd(&looking->netns);
+	if (!looking)
+		return;
+	rdmad_clear_fd(&looking->pod);
+	rdmad_clear_fd(&looking->rp_filter);
 	g_array_unref(looking->nics);
 	g_free(looking);
 }
@@ -179,19 +192,22 @@ static gboolean rules_look(RdmadNetwork *net, CniView *view, GError **error)
 
 /* ---- sysctls ---- */
 
-static gboolean sysctl_look(int netns, CniView *view, const char *path, GError **error)
+static void sysctl_add(CniView *view, const char *path, char *value)
 {
-	GError *why = NULL;
-	char *value = rdmad_sysctl_read(netns, path, &why);
 	const RdmadStepSysctl sysctl = { .path = g_strdup(path), .value = value };
 
-	if (value) {
-		g_array_append_val(view->sysctls, sysctl);
-		return TRUE;
-	}
-	g_free(sysctl.path);
-	if (g_error_matches(why, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND)) {
-		g_error_free(why);
+	g_array_append_val(view->sysctls, sysctl);
+}
+
+static gboolean sysctl_look(CniView *view, const char *path, GError **error)
+{
+	GError *why = NULL;
+	char *value = rdmad_sysctl_read(0, path, &why);
+
+	if (value)
+		sysctl_add(view, path, value);
+	if (value || g_error_matches(why, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND)) {
+		g_clear_error(&why);
 		return TRUE;
 	}
 	g_propagate_error(error, why);
@@ -215,7 +231,7 @@ static gboolean nic_sysctls_look(CniView *view, const char *name, GError **error
 		g_auto(GStrv) parts = g_strsplit(keys[i], "%s", 2);
 		g_autofree char *path = g_strconcat("net/", parts[0], name, parts[1], NULL);
 
-		if (!sysctl_look(0, view, path, error))
+		if (!sysctl_look(view, path, error))
 			return FALSE;
 	}
 	return TRUE;
@@ -294,13 +310,22 @@ static gboolean host_look(const Looking *looking, CniView *view, GError **error)
 	return TRUE;
 }
 
-static gboolean pod_look(int netns, CniView *view, GError **error)
+static gboolean rp_filter_look(int fd, CniView *view, GError **error)
 {
-	g_autoptr(RdmadNetwork) net = rdmad_network_open(netns, error);
+	char *value = fd < 0 ? NULL : rdmad_sysctl_read_fd(fd, error);
+
+	if (value)
+		sysctl_add(view, RP_FILTER, value);
+	return value || fd < 0;
+}
+
+static gboolean pod_look(Looking *looking, CniView *view, GError **error)
+{
+	g_autoptr(RdmadNetwork) net = rdmad_network_adopt(rdmad_steal_fd(&looking->pod), error);
 
 	return net && links_look(net, view, error) && addresses_look(net, view, 0, error) &&
 	       routes_look(net, view, 0, error) && rules_look(net, view, error) &&
-	       sysctl_look(netns, view, "net/ipv4/conf/all/rp_filter", error);
+	       rp_filter_look(looking->rp_filter, view, error);
 }
 
 static gboolean mode_look(CniLook *look, GError **error)
@@ -317,49 +342,106 @@ static gboolean mode_look(CniLook *look, GError **error)
 	return FALSE;
 }
 
-gpointer cni_look_run(gpointer input, const RdmadJob *job, GError **error)
+static gpointer look_run(gpointer input, const RdmadJob *job, GError **error)
 {
-	const Looking *looking = input;
+	Looking *looking = input;
 	g_autoptr(CniLook) look = g_new0(CniLook, 1);
 
 	look->host = cni_view_new();
 	look->pod = cni_view_new();
-	if (!pod_look(looking->netns, look->pod, error) ||
+	if (!pod_look(looking, look->pod, error) ||
 	    (looking->nics->len && !host_look(looking, look->host, error)) ||
 	    (looking->with_mode && !mode_look(look, error)))
 		return NULL;
 	return g_steal_pointer(&look);
 }
 
-RdmadJob *cni_look_start(RdmadModule *self, int netns, const GPtrArray *choices,
-			 const RdmadJobClass *klass, gpointer data, GError **error)
+/* ---- on the loop ---- */
+
+static void looking_end(CniLooking *looking, CniLook *look, const GError *error)
 {
-	Looking *looking = g_new0(Looking, 1);
+	const CniLooked done = looking->done;
+	gpointer data = looking->data;
 
-	looking->nics = g_array_new(FALSE, TRUE, sizeof(LookNic));
-	g_array_set_clear_func(looking->nics, nic_clear);
-	looking->netns = fcntl(netns, F_DUPFD_CLOEXEC, 0);
-	if (looking->netns < 0) {
-		rdmad_error_errno(error, errno, "cannot keep the network namespace");
-		cni_look_input_free(looking);
-		return NULL;
-	}
-	for (guint i = 0; choices && i < choices->len; i++) {
-		const CniChoice *choice = choices->pdata[i];
-		const RdmadDevice *dev = choice->device;
-		const gboolean vf =
-			choice->mode == CNI_MODE_SRIOV && dev->pf_netdevs && dev->pf_netdevs[0];
-		const LookNic nic = {
-			.name = g_strdup(choice->netdev),
-			.pci = g_strdup(dev->pci_address),
-			.pf = vf ? g_strdup(dev->pf_netdevs[0]) : NULL,
-			.vf = vf && dev->vf_index >= 0 ? (guint)dev->vf_index : 0,
-			.moves = choice->mode == CNI_MODE_EXCLUSIVE ||
-				 choice->mode == CNI_MODE_SRIOV,
-		};
+	input_free(looking->input);
+	g_free(looking);
+	done(look, error, data);
+}
 
-		looking->with_mode |= dev->index != RDMAD_UNKNOWN;
-		g_array_append_val(looking->nics, nic);
+static void looked(gpointer result, const GError *error, gpointer data)
+{
+	looking_end(data, result, error);
+}
+
+static void opened(int *fds, guint n, const GError *error, gpointer data)
+{
+	static const RdmadJobClass klass = { .name = "cni-look",
+					     .run = look_run,
+					     .done = looked,
+					     .free_input = input_free,
+					     .free_result = cni_look_free };
+	CniLooking *looking = data;
+	RdmadModule *self = looking->cni->self;
+	g_autoptr(GError) problem = NULL;
+
+	looking->opening = 0;
+	if (!error) {
+		looking->input->pod = n > 0 ? rdmad_steal_fd(&fds[0]) : -1;
+		looking->input->rp_filter = n > 1 ? rdmad_steal_fd(&fds[1]) : -1;
+		looking->job =
+			rdmad_work_submit(rdmad_module_workers(self), self, &klass,
+					  g_steal_pointer(&looking->input), 0, looking, &problem);
 	}
-	return rdmad_work_submit(rdmad_module_workers(self), self, klass, looking, 0, data, error);
+	if (!looking->job)
+		looking_end(looking, NULL, error ? error : problem);
+}
+
+static void nic_add(Looking *input, const CniChoice *choice)
+{
+	const RdmadDevice *dev = choice->device;
+	const gboolean vf = choice->mode == CNI_MODE_SRIOV && dev->pf_netdevs && dev->pf_netdevs[0];
+	const LookNic nic = {
+		.name = g_strdup(choice->netdev),
+		.pci = g_strdup(dev->pci_address),
+		.pf = vf ? g_strdup(dev->pf_netdevs[0]) : NULL,
+		.vf = vf && dev->vf_index >= 0 ? (guint)dev->vf_index : 0,
+		.moves = choice->mode == CNI_MODE_EXCLUSIVE || choice->mode == CNI_MODE_SRIOV,
+	};
+
+	input->with_mode |= dev->index != RDMAD_UNKNOWN;
+	g_array_append_val(input->nics, nic);
+}
+
+CniLooking *cni_look_start(Cni *cni, int netns, const GPtrArray *choices, CniLooked done,
+			   gpointer data, GError **error)
+{
+	static const char *const sysctls[] = { RP_FILTER, NULL };
+	CniLooking *looking = g_new0(CniLooking, 1);
+	Looking *input = g_new0(Looking, 1);
+
+	*looking = (CniLooking){ .cni = cni, .input = input, .done = done, .data = data };
+	input->pod = input->rp_filter = -1;
+	input->nics = g_array_new(FALSE, TRUE, sizeof(LookNic));
+	g_array_set_clear_func(input->nics, nic_clear);
+	for (guint i = 0; choices && i < choices->len; i++)
+		nic_add(input, choices->pdata[i]);
+	looking->opening =
+		rdmad_executor_open(cni->executor, sysctls, netns, opened, looking, error);
+	if (looking->opening)
+		return looking;
+	input_free(input);
+	g_free(looking);
+	return NULL;
+}
+
+void cni_look_cancel(CniLooking *looking)
+{
+	if (!looking)
+		return;
+	if (looking->opening && looking->cni->executor)
+		rdmad_executor_forget(looking->cni->executor, looking->opening);
+	if (looking->job)
+		rdmad_job_cancel(looking->job);
+	input_free(looking->input);
+	g_free(looking);
 }

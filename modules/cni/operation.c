@@ -60,7 +60,7 @@ void cni_operation_free(CniOperation *op)
 {
 	if (!op)
 		return;
-	rdmad_job_cancel(op->job);
+	cni_look_cancel(op->looking);
 	cni_ipam_cancel(op->ipam);
 	rdmad_event_free(op->deadline);
 	cni_request_free(op->request);
@@ -145,8 +145,8 @@ void cni_operation_cancel(CniOperation *op, const char *why)
 	if (!op->is_running)
 		return;
 	/* A look that hangs in the kernel holds nobody up. */
-	if (op->job) {
-		g_clear_pointer(&op->job, rdmad_job_cancel);
+	if (op->looking) {
+		g_clear_pointer(&op->looking, cni_look_cancel);
 		cni_add_fail(op, NULL);
 		return;
 	}

@@ -39,7 +39,7 @@ struct CniOperation {
 	GPtrArray *ipam_results; /* of CniResult */
 	GArray *ends;		 /* of guint: the steps of each NIC end before this one */
 	CniLook *look;
-	RdmadJob *job;
+	CniLooking *looking;
 	CniIpam *ipam;
 	guint64 execution;
 	CniResult *result;

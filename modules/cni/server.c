@@ -467,12 +467,8 @@ typedef struct {
 
 static gboolean is_over(const CniAttachment *attachment, const Reconcile *reconcile)
 {
-	rdmad_autofd int fd = -1;
-
-	if (attachment->state != CNI_STATE_DONE || !attachment->netns)
-		return TRUE;
-	fd = cni_attachment_open_netns(attachment, reconcile->server->cni->boot);
-	return fd < 0;
+	return attachment->state != CNI_STATE_DONE ||
+	       cni_attachment_netns_is_gone(attachment, reconcile->server->cni->boot);
 }
 
 static void attach_again(Cni *cni, const CniAttachment *attachment)

@@ -63,11 +63,11 @@ class Bench(CniCase):
         self.memory()
 
     def memory(self):
-        for what, pid in (("rdmad", self.daemon.pid), *(("executor", int(p)) for p in subprocess.run(
-                ["pgrep", "-P", str(self.daemon.pid)], capture_output=True, text=True).stdout.split())):
+        for what, pid in (("rdmad", self.daemon.pid), ("keeper", self.children(self.daemon.pid)[0]),
+                          ("executor", self.executor())):
             with open(f"/proc/{pid}/smaps_rollup") as file:
                 values = {line.split(":")[0]: line.split()[1] for line in file.readlines()[1:]}
-            print(f"{what}: RSS {values['Rss']} kB, anonymous {values['Anonymous']} kB")
+            print(f"{what}: RSS {values['Rss']} kB, PSS {values['Pss']} kB, anonymous {values['Anonymous']} kB")
 
     def command(self, name, command, number):
         pod = f"/run/netns/p{number}"

@@ -121,6 +121,8 @@ class CniCase(unittest.TestCase):
         run("ip", "link", "property", "add", "dev", name, "altname", f"rail{number}")
         run("ip", "addr", "add", f"198.51.{number}.7/24", "dev", name)
         run("ip", "link", "set", name, "up")
+        # Linkwatch tells it up to a second later, which is no change by rdmad.
+        until(lambda: link(name)["operstate"] == link(f"wire{number}")["operstate"] == "UP", f"{name} to be up")
         run("ip", "route", "add", f"203.0.{number}.0/24", "via", f"198.51.{number}.1", "dev", name)
         Path(f"/proc/sys/net/ipv4/conf/{name}/arp_ignore").write_text("1")
         self.nics[name] = os.path.basename(device)
@@ -142,6 +144,13 @@ class CniCase(unittest.TestCase):
         return {"links": sorted(links, key=lambda l: l["ifname"]), "addresses": found, "routes": routes,
                 "sysctls": sysctls}
 
+    def assertHostIs(self, before):
+        """A snapshot; the kernel tells of carriers up to a second later."""
+        try:
+            until(lambda: self.snapshot() == before, "the host")
+        except AssertionError:
+            self.assertEqual(self.snapshot(), before)
+
     # ---- pods ----
 
     def pod(self, name):
@@ -159,19 +168,41 @@ class CniCase(unittest.TestCase):
 
     # ---- rdmad ----
 
-    def start_daemon(self):
-        config = self.dir / "rdmad.conf"
-        config.write_text("modules = { cni = { carrier_timeout = 0; " + self.CONFIG + """
-            networks = ( { name = "all"; wait_gid = false; prove = false; announce = false; %s } ); }; };
+    def write_config(self, groups):
+        (self.dir / "rdmad.conf").write_text(f"modules = {{ {groups} }};")
+
+    def start_daemon(self, environment=None):
+        self.write_config(self.GROUPS or "cni = { carrier_timeout = 0; " + self.CONFIG + """
+            networks = ( { name = "all"; wait_gid = false; prove = false; announce = false; %s } ); };
             """ % self.NETWORKS)
         with open(self.dir / "log", "a") as log:
             self.daemon = subprocess.Popen(
-                [RDMAD, "--module=cni", "--module-dir", MODULES, "--config", config, "--sysroot", self.machine,
-                 "--run-dir", self.dir / "run", "--state-dir", self.dir / "state", "--kubelet-dir",
-                 self.dir / "k", "--log-level", "debug"], stdout=log, stderr=log)
-        until(lambda: (self.dir / "run/cni.sock").exists() and self.client("status"), "the daemon")
+                [RDMAD, *(f"--module={name}" for name in self.RUN), "--module-dir", MODULES, "--config",
+                 self.dir / "rdmad.conf", "--sysroot", self.machine, "--run-dir", self.dir / "run", "--state-dir",
+                 self.dir / "state", "--kubelet-dir", self.dir / "k", "--log-level", "debug"],
+                stdout=log, stderr=log, env=environment)
+        until(lambda: self.client("status"), "the daemon")
+        if "cni" in self.RUN:
+            until(lambda: (self.dir / "run/cni.sock").exists(), "the socket")
+
+    RUN = ("cni",)  # modules; none: those of GROUPS
+    GROUPS = None   # of the configuration; None: what a test of cni needs
+
+    def wait_for_log(self, words):
+        until(lambda: words in (self.dir / "log").read_text(), repr(words))
+
+    @staticmethod
+    def children(pid):
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
     NETWORKS = ""
+
+    def executor(self):
+        """Its process; the keeper of executors is between it and the daemon."""
+        pid = self.daemon.pid
+        for _ in range(2):
+            pid, = self.children(pid)
+        return pid
 
     def client(self, *command):
         done = subprocess.run([RDMAD, *command, "--json", "--socket", self.dir / "run/rdmad.sock"],

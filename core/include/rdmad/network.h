@@ -21,6 +21,8 @@
 
 /* `netns`: a descriptor; 0: rdmad's own namespace. */
 RDMAD_API RdmadNetwork *rdmad_network_open(int netns, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Of rdmad_executor_open(): a socket that somebody opened in a namespace, for looking; taken over. */
+RDMAD_API RdmadNetwork *rdmad_network_adopt(int socket, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 RDMAD_API void rdmad_network_close(RdmadNetwork *net);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadNetwork, rdmad_network_close)
 /* Of the last call; 0: it succeeded. */
@@ -229,6 +231,8 @@ typedef struct {
 RDMAD_API gboolean rdmad_sysctls_write(int netns, const RdmadSysctl *sysctls, guint n,
 				       GError **error);
 /* Without the line's end; g_free() */
+/* The value that a descriptor of rdmad_executor_open() shows; g_free() */
+RDMAD_API char *rdmad_sysctl_read_fd(int fd, GError **error);
 RDMAD_API char *rdmad_sysctl_read(int netns, const char *name, GError **error);
 
 /* ---- RDMA devices ---- */

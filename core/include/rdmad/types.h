@@ -15,6 +15,7 @@ typedef struct RdmadConfigNode RdmadConfigNode;
 typedef struct RdmadDevice RdmadDevice;
 typedef struct RdmadEvent RdmadEvent;
 typedef struct RdmadExecutor RdmadExecutor;
+typedef struct RdmadKeeper RdmadKeeper;
 typedef struct RdmadAttributes RdmadAttributes;
 typedef struct RdmadDirectoryWatch RdmadDirectoryWatch;
 typedef struct RdmadGpu RdmadGpu;

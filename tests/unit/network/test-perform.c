@@ -121,11 +121,13 @@ static gboolean call_run(gpointer data, GError **error)
 {
 	const Call *call = data;
 	const Fixture *f = call->f;
+	PerformLink last = { 0 };
 	const PerformContext ctx = { .host = f->host_net,
 				     .pod = f->pod_net,
 				     .host_fd = f->host,
 				     .pod_fd = f->pod,
 				     .root = f->root,
+				     .last = &last,
 				     .cancelled = &f->never };
 	int result;
 
