@@ -7,6 +7,7 @@
 #include <rdmad/event-log.h>
 #include <rdmad/loop.h>
 #include <rdmad/pods.h>
+#include <rdmad/preparations.h>
 #include <string.h>
 
 #include "allocate/allocation-directory.h"
@@ -38,6 +39,7 @@ typedef struct {
 	char *pod_namespace, *pod_name, *container; /* once podresources has listed it */
 	guint64 question;			    /* to podresources, by number; 0: answered */
 	RdmadEvent *deadline;
+	RdmadPreparation *preparation;
 	CriQuery *query;
 	RdmadJob *job;
 } Start;
@@ -46,6 +48,7 @@ static void start_free(gpointer data)
 {
 	Start *start = data;
 
+	rdmad_preparation_cancel(start->preparation);
 	cri_query_cancel(start->query);
 	rdmad_job_cancel(start->job);
 	rdmad_event_free(start->deadline);
@@ -108,7 +111,9 @@ static void start_late(gpointer data)
 	Start *start = data;
 
 	start_tell(start, "start-unchecked", "not all is done for it",
-		   "kubelet or the container runtime took too long to identify its pod");
+		   start->preparation ? "its files are not written yet"
+				      : "kubelet or the container runtime took too long to "
+					"identify its pod");
 	start_allow(start);
 }
 
@@ -291,6 +296,33 @@ static void start_order_nics(Start *start)
 			   error->message);
 }
 
+/* ---- what other modules write ---- */
+
+static void start_prepared(gpointer data)
+{
+	Start *start = data;
+
+	start->preparation = NULL;
+	if (start->owner->prestart)
+		start_order_nics(start);
+	if (start->settings->host_network_only || has_limits(start->settings))
+		start_ask_runtime(start);
+	else
+		start_allow(start);
+}
+
+static void start_prepare(Start *start)
+{
+	RdmadModule *self = start->owner->self;
+	const RdmadAllocation *allocation = start_allocation(start);
+
+	if (allocation)
+		start->preparation = rdmad_preparations_begin(rdmad_module_preparations(self), self,
+							      allocation, start_prepared, start);
+	else
+		start_prepared(start);
+}
+
 /* ---- responses of podresources ---- */
 
 static void start_pods_told(Start *start, const GError *error)
@@ -310,12 +342,7 @@ static void start_pods_told(Start *start, const GError *error)
 	start->pod_namespace = g_strdup(holder->pod_namespace);
 	start->pod_name = g_strdup(holder->pod_name);
 	start->container = g_strdup(holder->container);
-	if (start->owner->prestart)
-		start_order_nics(start);
-	if (start->settings->host_network_only || has_limits(start->settings))
-		start_ask_runtime(start);
-	else
-		start_allow(start);
+	start_prepare(start);
 }
 
 /* One call for each request, in their order; some requests did not wait. */
@@ -373,7 +400,8 @@ void pre_start_serve(PreStart *pre_start, ResourceSettings *resource, RdmadGrpcC
 
 gboolean pre_start_wanted(const PreStart *pre_start, const ResourceSettings *resource)
 {
-	return pre_start->prestart || resource->host_network_only || has_limits(resource);
+	return pre_start->prestart || resource->host_network_only || has_limits(resource) ||
+	       rdmad_preparations_wanted(rdmad_module_preparations(pre_start->self));
 }
 
 /* ---- life ---- */
