@@ -202,6 +202,8 @@ static void container_plan(NcclContainer *container, NcclView *view, const NcclS
 	g_clear_pointer(&container->view, nccl_view_free);
 	container->view = view;
 	container->plan = nccl_plan_new(view, settings->versions, &settings->policy);
+	if (settings->version_warning)
+		nccl_plan_warn(container->plan, "%s", settings->version_warning);
 }
 
 static void container_set_first(NcclContainer *container, const NcclEnv *env)

@@ -45,14 +45,17 @@ const RdmadCommand NCCL_COMMANDS[] = {
 	{ .name = NULL },
 };
 
+/* `warning` as nccl_versions_parse(). */
 static gboolean request_versions(const RdmadHttpRequest *request, const NcclSettings *settings,
-				 NcclVersions *versions, GError **error)
+				 NcclVersions *versions, char **warning, GError **error)
 {
 	const char *text = rdmad_http_request_query(request, "nccl-version");
-	g_autofree char *warning = NULL;
 
+	if (text)
+		return nccl_versions_parse(text, versions, warning, error);
 	*versions = settings->versions;
-	return !text || nccl_versions_parse(text, versions, &warning, error);
+	*warning = g_strdup(settings->version_warning);
+	return TRUE;
 }
 
 /* NULL: no such format. */
@@ -102,13 +105,16 @@ static void answer(NcclApi *api, RdmadHttpRequest *request, const NcclView *view
 	const NcclSettings *settings = *api->settings;
 	g_autoptr(NcclPlan) plan = NULL;
 	g_autoptr(GError) error = NULL;
+	g_autofree char *warning = NULL;
 	NcclVersions versions;
 
-	if (!request_versions(request, settings, &versions, &error)) {
+	if (!request_versions(request, settings, &versions, &warning, &error)) {
 		rdmad_http_fail(request, 400, "%s", error->message);
 		return;
 	}
 	plan = nccl_plan_new(view, versions, &settings->policy);
+	if (warning)
+		nccl_plan_warn(plan, "%s", warning);
 	reply(request, view, &settings->policy, plan, label);
 }
 

@@ -112,8 +112,8 @@ class MachineTest(EnvCase):
                 plan = self.run_tool("--sysroot", self.machine(machine), "--format", "json")
                 text = self.run_tool("--sysroot", self.machine(machine), "--explain").stdout
                 for rail in json.loads(plan.stdout)["rails"]:
-                    if rail["device_name"].isprintable():
-                        self.assertIn(f'\n{rail["device_name"]}:{rail["port"]}  ', text)
+                    name = "".join(c if c.isprintable() else "?" for c in rail["device_name"])
+                    self.assertIn(f'\n{name}:{rail["port"]}  ', text)
                     for gid in rail["gids"]:
                         self.assertIn(f' {gid["address"]} ', text)
                 self.assertTrue(all(line == line.rstrip() for line in text.splitlines()), text)
@@ -136,6 +136,7 @@ class MachineTest(EnvCase):
         done, found = self.conf("bond", "--nccl-version", "2.99")
         self.assertEqual((done.returncode, found["NCCL_IB_GID_INDEX"]), (0, "3"))
         self.assertIn("NCCL 2.99 is not known: treated as 2.32", done.stderr)
+        self.assertIn("# Warning: NCCL 2.99 is not known: treated as 2.32\n", done.stdout)
 
 
 SHELLS = [command for command in (["dash"], ["bash"], ["bash", "--posix"], ["busybox", "sh"])

@@ -381,6 +381,11 @@ class NcclTest(PluginCase):
         self.assertIn("export NCCL_IB_GID_INDEX='3'", answer["text"])
         self.assertEqual(self.get("?allocation=0011223344556677")[0], 404)
         self.assertEqual(self.get("?nccl-version=3")[0], 400)
+        for version, nearest in (("2.99", "2.32"), ("2.4", "2.18")):
+            answer = json.loads(self.get(f"?allocation={allocation}&nccl-version={version}")[1])
+            warning = f"NCCL {version} is not known: treated as {nearest}"
+            self.assertIn(warning, answer["plan"]["warnings"])
+            self.assertIn(f"# Warning: {warning}\n", answer["text"])
         self.assertEqual(self.get("?format=xml")[0], 400)
 
     def command(self, *options):

@@ -15,9 +15,9 @@ cat >rdmad.conf <<-END
 END
 lab_kubelet
 lab_rdmad
-lab_wait 30 kubelet_ctl wait rdma/rxe 4
+lab_wait 120 kubelet_ctl wait rdma/rxe 4
 shim=$LAB_BUILD/modules/cni/shim/rdmad-cni
-export RDMAD_CNI_SOCKET=$LAB_TMP/run/cni.sock RDMAD_CNI_SPOOL=$LAB_TMP/spool CNI_PATH=/usr/lib/cni CNI_IFNAME=eth0
+export RDMAD_CNI_SOCKET=$LAB_TMP/run/cni.sock RDMAD_CNI_SPOOL=$LAB_TMP/spool CNI_PATH=/usr/lib/cni CNI_IFNAME=net1
 
 # gid_index DEVICE ADDRESS: of RoCE v2, as the kernel has it.
 gid_index() {
@@ -96,11 +96,11 @@ unset LAB_NETNS
 # ---- its address gets another index: the files follow, and the job is told ----
 
 conf=$(/usr/bin/python3 -c 'import json, sys; print(json.load(sys.stdin)["mounts"][0][0])' <own.grant)/nccl.conf
-ip -n own address del 192.0.2.7/24 dev eth0
-lab_wait 10 test -z "$(gid_index rxe0 192.0.2.7)"
-ip -n own address add 192.0.2.77/32 dev eth0
-ip -n own address add 192.0.2.7/24 dev eth0
-lab_wait 10 bash -c "! grep -q NCCL_IB_GID_INDEX=$own_index '$conf'"
+ip -n own address del 192.0.2.7/24 dev net1
+lab_wait 60 test -z "$(gid_index rxe0 192.0.2.7)"
+ip -n own address add 192.0.2.77/32 dev net1
+ip -n own address add 192.0.2.7/24 dev net1
+lab_wait 60 bash -c "! grep -q NCCL_IB_GID_INDEX=$own_index '$conf'"
 lab_client events >events
 grep nccl-plan-changed events
 
@@ -111,12 +111,12 @@ ip link add link eth1 name peer0 type macvlan mode bridge
 ip link set peer0 netns peer name eth0
 ip -n peer address add 192.0.2.8/24 dev eth0
 ip -n peer link set eth0 up
-lab_wait 10 gid_index rxe1 192.0.2.8
+lab_wait 60 gid_index rxe1 192.0.2.8
 tool=$LAB_BUILD/contrib/nccl/rdmad-nccl-env
 for by in index address; do
 	for at in "own rxe0" "peer rxe1"; do
 		read -r netns device <<<"$at"
-		lab_wait 20 ip netns exec "$netns" "$tool" --device "$device" --gid-by "$by" --format json
+		lab_wait 60 ip netns exec "$netns" "$tool" --device "$device" --gid-by "$by" --format json
 		ip netns exec "$netns" "$tool" --device "$device" --gid-by "$by" --format json >"plan-$netns"
 	done
 	taken() {
@@ -125,9 +125,9 @@ print(*[g["index"] for r in json.load(open(sys.argv[1]))["rails"] for g in r["gi
 	}
 	[[ $(taken own) == "$(gid_index rxe0 192.0.2.7)" && $(taken peer) == "$(gid_index rxe1 192.0.2.8)" ]]
 	before=$(</sys/class/infiniband/rxe1/ports/1/hw_counters/send_err)
-	ip netns exec own timeout 60 ibv_rc_pingpong -n 5 -d rxe0 -g "$(taken own)" >server.log 2>&1 &
+	ip netns exec own timeout 120 ibv_rc_pingpong -n 5 -d rxe0 -g "$(taken own)" >server.log 2>&1 &
 	server=$!
-	lab_wait 20 bash -c "ip netns exec own ss -ltn | grep -q :18515"
+	lab_wait 60 bash -c "ip netns exec own ss -ltn | grep -q :18515"
 	if ip netns exec peer timeout 30 ibv_rc_pingpong -n 5 -d rxe1 -g "$(taken peer)" 192.0.2.7 >client.log 2>&1; then
 		grep -q 'GID ::ffff:192.0.2.8' client.log
 		echo "by $by: traffic between two namespaces"

@@ -128,7 +128,7 @@ static void test_changes(Fixture *f, gconstpointer data)
 	g_assert_cmpstr(nccl_env_get(f->container->first, "NCCL_IB_GID_INDEX"), ==, "3");
 }
 
-/* What a running job has read, in what is true now. */
+/* Settings that a running job has read may not be right for the present GIDs. */
 static void test_consistent(Fixture *f, gconstpointer data)
 {
 	g_autofree char *id = hold(f, "a");

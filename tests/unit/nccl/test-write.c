@@ -48,7 +48,7 @@ static void test_sh(void)
 					     "00112233445566aa; generation 7.\n"));
 }
 
-/* What is stale goes, and the reason is on stderr, whatever characters it has. */
+/* Stale variables go, and the reason is on stderr, whatever characters it has. */
 static void test_sh_refused(void)
 {
 	g_auto(Made) m = made(BAD, NULL);
