@@ -80,14 +80,15 @@ int rdmad_nics_compare(const RdmadDevice *a, const RdmadDevice *b, const GPtrArr
 	RdmadDistance distance_a, distance_b;
 	const int gpu_a = rdmad_nearest_gpu(a, gpus, &distance_a);
 	const int gpu_b = rdmad_nearest_gpu(b, gpus, &distance_b);
+	int order = 0;
 
 	if (distance_a != distance_b)
 		return distance_a < distance_b ? -1 : 1;
 	if (gpu_a != gpu_b)
 		return gpu_a < gpu_b ? -1 : 1;
-	if (a->pci_address && b->pci_address && strcmp(a->pci_address, b->pci_address) != 0)
-		return strcmp(a->pci_address, b->pci_address);
 	if (!a->pci_address != !b->pci_address)
 		return a->pci_address ? -1 : 1;
-	return rdmad_natural_compare(a->name, b->name);
+	if (a->pci_address)
+		order = rdmad_natural_compare(a->pci_address, b->pci_address);
+	return order ? order : rdmad_natural_compare(a->name, b->name);
 }

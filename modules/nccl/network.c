@@ -5,6 +5,7 @@
 #include <rdmad/fd.h>
 #include <rdmad/netns.h>
 #include <rdmad/sysroot.h>
+#include <string.h>
 #include <unistd.h>
 
 NcclNetwork *nccl_network_read(const RdmadSysroot *root, const char *process, GError **error)
@@ -33,11 +34,23 @@ static gboolean read_inside(gpointer data, GError **error)
 	return reading->network != NULL;
 }
 
+/* "/proc/4711/ns/net" is 4711, whose files need no capability; NULL: another path.  g_free() */
+static char *path_process(const char *path)
+{
+	const char *pid = g_str_has_prefix(path, "/proc/") ? path + strlen("/proc/") : "";
+	const gsize digits = strspn(pid, "0123456789");
+
+	return digits && g_str_equal(pid + digits, "/ns/net") ? g_strndup(pid, digits) : NULL;
+}
+
 NcclNetwork *nccl_network_read_netns(const RdmadSysroot *root, const char *path, GError **error)
 {
 	Reading reading = { root, NULL };
+	g_autofree char *process = path_process(path);
 	rdmad_autofd int netns = -1;
 
+	if (process)
+		return nccl_network_read(root, process, error);
 	if (!rdmad_sysroot_is_live(root)) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
 			    "a recorded machine has no network namespace %s", path);

@@ -91,6 +91,12 @@ class MachineTest(EnvCase):
                 self.assertEqual((done.returncode, found), (1, {}))
                 self.assertIn(reason, done.stderr)
 
+    def test_a_machine_without_rdma_is_told_of_once(self):
+        """16, too: there is no /sys/class/infiniband."""
+        os.makedirs(os.path.join(self.dir, "plain/sys/class"), exist_ok=True)
+        done = self.run_tool("--sysroot", os.path.join(self.dir, "plain"), "--format", "conf")
+        self.assertEqual((done.returncode, done.stderr), (1, "rdmad-nccl-env: there is no RDMA device\n"))
+
     def test_addresses_of_the_namespace_decide(self):
         machine = os.path.join(self.dir, "own")
         shutil.copytree(self.machine("ipv6"), machine, symlinks=True)
@@ -127,8 +133,9 @@ class MachineTest(EnvCase):
         self.assertEqual(self.run_tool("--help").returncode, 0)
 
     def test_a_machine_that_cannot_be_read_unsets_what_is_stale(self):
+        """16 of the script's defects: it says so, once."""
         done = self.run_tool("--sysroot", os.path.join(self.dir, "nowhere"))
-        self.assertEqual(done.returncode, 1)
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1))
         self.assertIn("unset NCCL_IB_HCA\n", done.stdout)
         self.assertNotIn("export", done.stdout)
 
@@ -145,7 +152,8 @@ SHOW = 'echo "$?,${NCCL_IB_HCA-unset},${NCCL_IB_GID_INDEX-unset},${NCCL_IB_ADDR_
 
 
 class ScriptTest(EnvCase):
-    """`. nccl_env.sh` as pods use it."""
+    """`. nccl_env.sh` as pods use it.  Numbers are those of the defects of the document's script; the others are
+    in tests/unit/nccl/test-plan.c, and 18, its speed, in tests/bench/nccl-env.py."""
 
     def setUp(self):
         self.run_dir = tempfile.mkdtemp(dir=self.dir)
@@ -176,6 +184,7 @@ class ScriptTest(EnvCase):
         os.chmod(path, 0o755)
 
     def test_from_the_directory(self):
+        """12: in any shell."""
         self.write("bond")
         for shell in SHELLS:
             self.assertEqual(self.source(shell), ("0,=mlx5_bond_0:1,3,unset", ""))
@@ -199,6 +208,7 @@ class ScriptTest(EnvCase):
             self.assertEqual(self.source(shell)[0], "0,=mlx5_bond_0:1,3,unset")
 
     def test_a_tool_that_refuses_unsets_and_tells(self):
+        """15: errors on stderr, nothing stale, and a shell under `set -e` lives on."""
         self.add_tool("erdma")
         for shell in SHELLS:
             out, err = self.source(shell)
@@ -212,7 +222,7 @@ class ScriptTest(EnvCase):
             self.assertIn("neither", err)
 
     def test_it_leaves_nothing_behind(self):
-        """No variable, no function, no IFS of its own; one of the caller's has no effect."""
+        """13, 14: no variable, no function, no IFS of its own; one of the caller's has no effect."""
         self.write("bond")
         before = subprocess.run(["bash", "-c", "compgen -v; compgen -A function"], capture_output=True,
                                 text=True, env={"PATH": self.bin}).stdout.split()

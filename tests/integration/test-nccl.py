@@ -438,6 +438,9 @@ class NcclTest(PluginCase):
         done = self.command("--pid", "4711", "--format", "conf")
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
         self.assertIn("\nNCCL_IB_HCA==mlx5_0:1\nNCCL_IB_GID_INDEX=3\n", done.stdout)
+        # Such a path is not entered, which would need a capability.
+        self.assertEqual(self.command("--netns", "/proc/4711/ns/net", "--format", "conf").stdout, done.stdout)
+        self.assertEqual(self.command("--netns", "/proc/4711/ns/mnt").returncode, 1)
         done = self.command("--pid", "4712")
         self.assertEqual(done.returncode, 1)
         self.assertIn("unset NCCL_IB_GID_INDEX\n", done.stdout)

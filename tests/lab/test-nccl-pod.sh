@@ -31,6 +31,14 @@ gid_index() {
 	done
 }
 
+has_gid() {
+	[[ $(gid_index "$@") ]]
+}
+
+lacks_gid() {
+	! has_gid "$@"
+}
+
 # sandbox POD NUMBER COMMAND...: its first process, where kubelet's and the runtime's would be.
 sandbox() {
 	local uid=0e7f1ca3-1b2c-4d5e-8f90-a1b2c3d4e5f$2
@@ -65,8 +73,8 @@ first_process() {
 # check POD ADDRESS: what its first process finds.
 check() {
 	local index found
+	lab_wait 60 has_gid rxe0 "$2"
 	index=$(gid_index rxe0 "$2")
-	[[ $index ]] || fail "no GID of $2"
 	found=$(first_process "$1" sh -euc "cat /run/rdmad/nccl.conf >&2; . $LAB_DIR/../../contrib/nccl_env.sh
 		echo \"\$NCCL_CONF_FILE \$NCCL_IB_HCA \$NCCL_IB_GID_INDEX\"")
 	[[ $found == "/run/rdmad/nccl.conf =rxe0:1 $index" ]] || fail "$1 found $found, and its index is $index"
@@ -97,10 +105,14 @@ unset LAB_NETNS
 
 conf=$(/usr/bin/python3 -c 'import json, sys; print(json.load(sys.stdin)["mounts"][0][0])' <own.grant)/nccl.conf
 ip -n own address del 192.0.2.7/24 dev net1
-lab_wait 60 test -z "$(gid_index rxe0 192.0.2.7)"
-ip -n own address add 192.0.2.77/32 dev net1
+lab_wait 60 lacks_gid rxe0 192.0.2.7
+ip address add 192.0.2.66/32 dev eth0
+lab_wait 60 has_gid rxe0 192.0.2.66
 ip -n own address add 192.0.2.7/24 dev net1
-lab_wait 60 bash -c "! grep -q NCCL_IB_GID_INDEX=$own_index '$conf'"
+lab_wait 60 has_gid rxe0 192.0.2.7
+index=$(gid_index rxe0 192.0.2.7)
+[[ $index != "$own_index" ]]
+lab_wait 60 grep -q "NCCL_IB_GID_INDEX=$index" "$conf"
 lab_client events >events
 grep nccl-plan-changed events
 
@@ -111,7 +123,7 @@ ip link add link eth1 name peer0 type macvlan mode bridge
 ip link set peer0 netns peer name eth0
 ip -n peer address add 192.0.2.8/24 dev eth0
 ip -n peer link set eth0 up
-lab_wait 60 gid_index rxe1 192.0.2.8
+lab_wait 60 has_gid rxe1 192.0.2.8
 tool=$LAB_BUILD/contrib/nccl/rdmad-nccl-env
 for by in index address; do
 	for at in "own rxe0" "peer rxe1"; do
