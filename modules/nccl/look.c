@@ -87,12 +87,23 @@ static gpointer look_run(gpointer data, const RdmadJob *job, GError **error)
 
 static void look_begin(gpointer data);
 
+/* Other errors may pass, and say nothing of the pod until they have stayed for long. */
+static gboolean error_is_answer(const GError *error)
+{
+	return g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND) ||
+	       g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE);
+}
+
 static void look_fail(NcclLook *look, const GError *error)
 {
+	const gboolean is_last = look->step == G_N_ELEMENTS(step_ms);
+
 	rdmad_debug("network of %s/%s: %s", look->pod_namespace, look->pod_name, error->message);
-	g_free(look->problem);
-	look->problem = g_strdup(error->message);
-	if (look->step < G_N_ELEMENTS(step_ms))
+	if (error_is_answer(error) || is_last) {
+		g_free(look->problem);
+		look->problem = g_strdup(error->message);
+	}
+	if (!is_last)
 		rdmad_event_arm(look->retry, step_ms[look->step++]);
 }
 

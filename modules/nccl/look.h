@@ -22,5 +22,5 @@ void nccl_look_again(NcclLook *look);
 gboolean nccl_look_is_under_way(const NcclLook *look);
 /* What was read last; NULL: nothing yet. */
 const NcclNetwork *nccl_look_network(const NcclLook *look);
-/* Why the last look found nothing; NULL: it did, or it has not ended. */
+/* Why nothing was found; NULL: something was, or it is still to be seen. */
 const char *nccl_look_problem(const NcclLook *look);

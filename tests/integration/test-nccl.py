@@ -163,11 +163,46 @@ class NcclTest(PluginCase):
             self.assertFalse(json.load(file)["refused"])
         self.assertNotIn("nccl-plan-changed", self.kinds())
 
+    def test_files_that_cannot_be_written_hold_nobody_for_ever(self):
+        """A directory in the place of plan.json, as a full disk would: the container starts, and it is told."""
+        self.own_machine()
+        self.start(config=AUTO)
+        grant = self.kubelet.manager.allocate(("ml", "train-0", "main"), RAIL, 1)
+        allocation = grant.reply.envs["RDMAD_ALLOCATION"]
+        self.wait_for(lambda: "network of ml/train-0" in self.log(), "a look that found nothing")
+        self.wait_for(lambda: self.conf(allocation)[0], "a plan")
+        os.remove(self.path(allocation, "plan.json"))
+        os.mkdir(self.path(allocation, "plan.json"))
+        self.add_pod("ml/train-0", 1, self.address(self.allocations()[allocation]["device_names"][0]))
+        self.endpoint(RAIL).start_call(grant.ids).result(PATIENCE)
+        events = [e["message"] for e in self.ask("events")["events"] if e["kind"] == "start-unchecked"]
+        self.assertEqual(len(events), 1)
+        self.assertIn("its files are not written yet", events[0])
+        os.rmdir(self.path(allocation, "plan.json"))
+        self.wait_for(lambda: self.conf(allocation)[1].get("NCCL_IB_GID_INDEX") == "3", "the plan, on another try")
+
     def test_a_pod_without_a_network_starts_all_the_same(self):
         self.start(config=AUTO)
         allocation = self.allocate()
         self.assertNotIn("NCCL_IB_GID_INDEX", self.conf(allocation)[1])
         self.assertTrue([f for f in self.findings() if "network is not known" in f["text"]])
+
+    def test_an_error_that_may_pass_is_no_answer(self):
+        """Two pods of one name have processes while the first one ends: the plan on the disk stays."""
+        addresses = [self.address(f"mlx5_{i}") for i in range(4)]
+        self.add_pod("ml/train-0", 1, *addresses)
+        self.start(config=AUTO)
+        allocation = self.allocate()
+        before = os.stat(self.path(allocation, "nccl.conf")).st_ino
+        self.end_daemon()
+        self.add_pod("ml/train-0", 2, *addresses)
+        os.truncate(os.path.join(self.dir, "log"), 0)
+        self.start(config=AUTO, first=False)
+        self.wait_for(lambda: self.log().count("two pods of that name have processes") > 2, "looks")
+        self.assertEqual(os.stat(self.path(allocation, "nccl.conf")).st_ino, before)
+        shutil.rmtree(os.path.join(self.machine, "var/log/pods", "ml_train-0_" + self.UID % 2))
+        self.wait_for(lambda: self.get(f"?allocation={allocation}")[0] == 200, "plan")
+        self.assertEqual(os.stat(self.path(allocation, "nccl.conf")).st_ino, before)
 
     def test_a_restart_of_rdmad_leaves_what_was_read(self):
         """The network is read again, and until then the plan on the disk is the best there is."""
