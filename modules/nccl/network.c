@@ -34,13 +34,17 @@ static gboolean read_inside(gpointer data, GError **error)
 	return reading->network != NULL;
 }
 
-/* "/proc/4711/ns/net" is 4711, whose files need no capability; NULL: another path.  g_free() */
+/* The process whose own namespace a path of the kernel's names (proc, PID, ns, net): its files need no
+ * capability.  NULL: another path.  g_free() */
 static char *path_process(const char *path)
 {
-	const char *pid = g_str_has_prefix(path, "/proc/") ? path + strlen("/proc/") : "";
-	const gsize digits = strspn(pid, "0123456789");
+	g_auto(GStrv) parts = g_strsplit(path, "/", 6);
 
-	return digits && g_str_equal(pid + digits, "/ns/net") ? g_strndup(pid, digits) : NULL;
+	if (g_strv_length(parts) != 5 || parts[0][0] || !g_str_equal(parts[1], "proc") ||
+	    !parts[2][0] || parts[2][strspn(parts[2], "0123456789")] ||
+	    !g_str_equal(parts[3], "ns") || !g_str_equal(parts[4], "net"))
+		return NULL;
+	return g_strdup(parts[2]);
 }
 
 NcclNetwork *nccl_network_read_netns(const RdmadSysroot *root, const char *path, GError **error)
