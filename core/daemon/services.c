@@ -22,6 +22,7 @@
 #include "service/stats-private.h"
 #include "service/pod-watch.h"
 #include "service/pods-private.h"
+#include "service/preparations-private.h"
 
 /* Looks at the hardware, readings of counters, namespace changes; see base/work.h for those that hang. */
 #define WORKERS 4
@@ -47,6 +48,7 @@ RdmadServices *rdmad_services_new(GError **error)
 	}
 	services->event_log = rdmad_event_log_new(services->loop);
 	services->attributes = rdmad_attributes_new(services->loop);
+	services->preparations = rdmad_preparations_new(services->loop);
 	services->inventory = rdmad_inventory_new(services->loop, services->event_log);
 	services->modules = rdmad_modules_new(services);
 	return services;
@@ -160,6 +162,7 @@ void rdmad_services_free(RdmadServices *services)
 	rdmad_state_close(services->state);
 	rdmad_hardware_free(services->hardware);
 	rdmad_inventory_free(services->inventory);
+	rdmad_preparations_free(services->preparations);
 	rdmad_attributes_free(services->attributes);
 	rdmad_event_log_free(services->event_log);
 	rdmad_workers_free(services->workers);

@@ -15,6 +15,7 @@ typedef struct {
 	struct RdmadState *state; /* service/state.h */
 	RdmadAllocations *allocations;
 	RdmadPods *pods;
+	RdmadPreparations *preparations;
 	struct RdmadPodWatch *pod_watch; /* service/pod-watch.h */
 	RdmadHttp *http;
 	struct RdmadApi *api;		/* http/api.h; NULL until the API is served */

@@ -213,7 +213,7 @@ static gboolean choice_add(Chooser *chooser, const CniSlot *slot, const char *if
 static int slot_compare(gconstpointer a, gconstpointer b)
 {
 	const CniSlot *left = a, *right = b;
-	const int order = strcmp(left->device->id, right->device->id);
+	const int order = rdmad_nics_compare(left->device, right->device, NULL);
 
 	return order ? order : g_strcmp0(left->slot_id, right->slot_id);
 }

@@ -8,7 +8,7 @@
  *   and so on.  A pod without devices passes through.
  * - Alone: the next of the pod's devices, as CNI_IFNAME.
  *
- * Rail order is that of the PCI addresses, and within one of the slots.
+ * Rail order is that of rdmad_nics_compare() without GPUs, and within one device of the slots.
  */
 #pragma once
 

@@ -162,6 +162,8 @@ static void refresh(gpointer data)
 		if (wanted && (!wait_us || wanted < wait_us))
 			wait_us = wanted;
 	}
+	for (guint i = 0; i < plugin->resources->len; i++)
+		resource_follow_options(plugin->resources->pdata[i]);
 	tell_conflicts(plugin, assignment->conflicts);
 	if (wait_us)
 		refresh_within(plugin, wait_us);
@@ -332,10 +334,9 @@ static gboolean plugin_reload(gpointer state, const RdmadConfigNode *config, GEr
 	if (before->registration != settings->registration)
 		for (guint i = 0; i < plugin->resources->len; i++)
 			resource_restart(plugin->resources->pdata[i]);
-	else
-		for (guint i = 0; i < plugin->resources->len; i++)
-			resource_follow_options(plugin->resources->pdata[i]);
 	look_at_kubelet(plugin);
+	/* On the next turn modules that are new or no longer named have begun or ended. */
+	refresh_within(plugin, 0);
 	return TRUE;
 }
 

@@ -5,7 +5,7 @@
  *	modules = {
  *	  nccl = {
  *	    version = "any";		# NCCL's, "2.27"; "any": right for every version, where that can be
- *	    network = "pod";		# of an allocation without an attachment: to come; "host": the host's
+ *	    network = "auto";		# that of a process of the pod, and of its attachments; "host": the host's
  *	    link_layer = "auto";	# "infiniband" or "roce" where a container has both
  *	    family = "auto";		# IPv4 before IPv6; "ipv4", "ipv6"
  *	    gid_by = "auto";		# one index where it is right, else a range; "index", "address"
@@ -38,10 +38,7 @@
 #include <rdmad/log.h>
 #include <rdmad/module.h>
 
-#include "containers.h"
-#include "nccl-api.h"
-#include "nccl-stats.h"
-#include "settings.h"
+#include "nccl.h"
 
 typedef struct {
 	RdmadModule *self;
@@ -133,13 +130,15 @@ static void nccl_doctor(gpointer state, json_t *findings)
 	while (nccl_containers_next(nccl->containers, &at, &container)) {
 		const NcclPlan *plan = container->plan;
 		const RdmadAllocation *first = container->allocations->pdata[0];
+		const char *problem = container->look ? nccl_look_problem(container->look) : NULL;
 		g_autofree char *key = nccl_container_key(first);
 		g_autofree char *text = NULL;
 		g_autofree char *advice = NULL;
 
 		if (!plan || !plan->refusal)
 			continue;
-		text = g_strdup_printf("%s has no NCCL settings: %s", key, plan->reason);
+		text = g_strdup_printf("%s has no NCCL settings: %s%s%s", key, plan->reason,
+				       problem ? "; " : "", problem ? problem : "");
 		advice = g_strdup_printf("rdmad nccl-env --allocation %s --explain", first->id);
 		rdmad_doctor_add(findings,
 				 plan->refusal == NCCL_REFUSAL_NO_ADDRESSES ? RDMAD_FINDING_NOTE

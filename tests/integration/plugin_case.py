@@ -78,9 +78,9 @@ class PluginCase(unittest.TestCase):
         self.kubelet = kubelet
         return kubelet
 
-    def spawn_daemon(self, config=None, *options):
+    def spawn_daemon(self, config=None, *options, modules=("--module=device-plugin",)):
         """Another one; start_daemon() is for the only one."""
-        command = [RDMAD, "--module=device-plugin", "--module-dir", MODULES,
+        command = [RDMAD, *modules, "--module-dir", MODULES,
                    "--sysroot", self.machine, "--run-dir", os.path.join(self.dir, "run"),
                    "--state-dir", os.path.join(self.dir, "state"),
                    "--kubelet-dir", self.kubelet_dir, "--log-level", "debug", *options]

@@ -191,3 +191,11 @@ typedef enum {
 RDMAD_API RdmadDistance rdmad_pci_distance(char *const *path_a, int numa_a, char *const *path_b,
 					   int numa_b);
 RDMAD_API const char *rdmad_distance_name(RdmadDistance distance);
+
+/* The index of the GPU next to a device, of `gpus` (RdmadGpu; may be NULL), the first of equals; -1 and
+ * SYS: there is none. */
+RDMAD_API int rdmad_nearest_gpu(const RdmadDevice *device, const GPtrArray *gpus,
+				RdmadDistance *distance);
+/* The order of the NICs of a container, as that of its rails: by their distance to the nearest of its
+ * GPUs, by the order of these GPUs, by their PCI addresses, those without one last and by name. */
+RDMAD_API int rdmad_nics_compare(const RdmadDevice *a, const RdmadDevice *b, const GPtrArray *gpus);
