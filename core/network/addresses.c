@@ -6,6 +6,7 @@
 #include <rdmad/error.h>
 #include <string.h>
 
+#include "hardware/netlink/route.h"
 #include "network/network-private.h"
 
 static guint lifetime(guint32 seconds)
@@ -50,11 +51,13 @@ RdmadAddress *network_parse_address(const struct nlmsghdr *msg)
 	address->scope = info->ifa_scope;
 	address->metric = network_get_u32(attrs[IFA_RT_PRIORITY]);
 	parse_lifetimes(attrs[IFA_CACHEINFO], address);
+	if (attrs[IFA_LABEL])
+		nla_strlcpy(address->label, attrs[IFA_LABEL], sizeof(address->label));
 	return address;
 }
 
 typedef struct {
-	GPtrArray *addresses;
+	GPtrArray *entries;
 	int ifindex;
 } Wanted;
 
@@ -64,7 +67,7 @@ static gboolean take_address(const struct nlmsghdr *msg, gpointer data)
 	RdmadAddress *address = network_parse_address(msg);
 
 	if (address && (!wanted->ifindex || address->ifindex == wanted->ifindex))
-		g_ptr_array_add(wanted->addresses, address);
+		g_ptr_array_add(wanted->entries, address);
 	else
 		g_free(address);
 	return TRUE;
@@ -76,17 +79,19 @@ GPtrArray *rdmad_addresses_list(RdmadNetwork *net, int ifindex, GError **error)
 	Wanted wanted = { g_ptr_array_new_with_free_func(g_free), ifindex };
 
 	return network_read(net, NETWORK_REQUEST(RTM_GETADDR, NLM_F_DUMP, info), take_address,
-			    &wanted, wanted.addresses, error);
+			    &wanted, wanted.entries, error);
 }
 
 static void put_lifetimes(struct nl_msg *msg, const RdmadAddress *address)
 {
 	const struct ifa_cacheinfo info = {
 		.ifa_valid = address->valid_s ?: G_MAXUINT32,
-		.ifa_prefered = address->preferred_s ?: G_MAXUINT32,
+		.ifa_prefered = address->flags & IFA_F_DEPRECATED ? 0
+				: address->preferred_s		  ? address->preferred_s
+								  : G_MAXUINT32,
 	};
 
-	if (address->valid_s || address->preferred_s)
+	if (address->valid_s || address->preferred_s || address->flags & IFA_F_DEPRECATED)
 		nla_put(msg, IFA_CACHEINFO, sizeof(info), &info);
 }
 
@@ -107,6 +112,8 @@ static gboolean address_request(RdmadNetwork *net, int type, int flags, const ch
 	network_put_ip(msg, IFA_ADDRESS, address->peer.family ? &address->peer : &address->ip);
 	if (type == RTM_NEWADDR) {
 		network_put_ip(msg, IFA_BROADCAST, &address->broadcast);
+		if (address->label[0])
+			nla_put_string(msg, IFA_LABEL, address->label);
 		nla_put_u32(msg, IFA_FLAGS, address->flags);
 		if (address->metric)
 			nla_put_u32(msg, IFA_RT_PRIORITY, address->metric);
@@ -133,6 +140,49 @@ gboolean rdmad_address_delete(RdmadNetwork *net, const RdmadAddress *address, GE
 }
 
 /* ---- neighbours ---- */
+
+static RdmadNeighbour *parse_neighbour(const struct nlmsghdr *msg)
+{
+	const struct ndmsg *info = nlmsg_data(msg);
+	struct nlattr *attrs[NDA_MAX + 1];
+	g_autofree char *mac = NULL;
+	RdmadNeighbour neighbour;
+
+	if (msg->nlmsg_type != RTM_NEWNEIGH ||
+	    nlmsg_parse((struct nlmsghdr *)msg, sizeof(*info), attrs, NDA_MAX, NULL) < 0 ||
+	    !(info->ndm_state & NUD_PERMANENT) || info->ndm_flags & NTF_PROXY)
+		return NULL;
+	mac = rdmad_route_format_mac(attrs[NDA_LLADDR]);
+	neighbour = (RdmadNeighbour){ .ifindex = info->ndm_ifindex,
+				      .ip = network_get_ip(info->ndm_family, attrs[NDA_DST]) };
+	/* The bridge's entries have no address of the Internet. */
+	if (!neighbour.ip.family || !mac || !rdmad_mac_parse(mac, &neighbour.mac))
+		return NULL;
+	return g_memdup2(&neighbour, sizeof(neighbour));
+}
+
+static gboolean take_neighbour(const struct nlmsghdr *msg, gpointer data)
+{
+	const Wanted *wanted = data;
+	RdmadNeighbour *neighbour = parse_neighbour(msg);
+
+	if (neighbour && (!wanted->ifindex || neighbour->ifindex == wanted->ifindex))
+		g_ptr_array_add(wanted->entries, neighbour);
+	else
+		g_free(neighbour);
+	return TRUE;
+}
+
+GPtrArray *rdmad_neighbours_list(RdmadNetwork *net, int ifindex, GError **error)
+{
+	const struct ndmsg info = { .ndm_family = AF_UNSPEC };
+	Wanted wanted = { g_ptr_array_new_with_free_func(g_free), ifindex };
+	struct nl_msg *msg = NETWORK_REQUEST(RTM_GETNEIGH, NLM_F_DUMP, info);
+
+	if (ifindex)
+		nla_put_u32(msg, NDA_IFINDEX, (guint32)ifindex);
+	return network_read(net, msg, take_neighbour, &wanted, wanted.entries, error);
+}
 
 static struct nl_msg *neighbour_request(int type, int flags, int ifindex, const RdmadIp *ip)
 {

@@ -2,7 +2,8 @@
 /*
  * Both ends of the conversation with the executor, so that they cannot drift
  *
- *	{ "id": 7, "what": 0, "netns": true, "steps": [ .. ] }	with the descriptor
+ *	{ "id": 7, "what": 0, "steps": [ .. ] }		with the descriptor of the namespace, if any
+ *	{ "id": 7, "what": 0, "in_memory": true }	and behind it one of a file with the steps
  *	{ "id": 7, "cancel": true }
  *	{ "id": 7, "reports": [ { "step", "us", "result", "error" } ], "error": "..", "code": 2, "left": ".." }
  *
@@ -26,6 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -37,8 +39,9 @@
 #define SOCKET_FD  3
 #define DEPTH	   8u
 #define STACK_SIZE (256u * 1024)
+#define INLINE_MAX (RDMAD_MESSAGE_SIZE_MAX / 2) /* longer steps are in a file */
 
-static const RdmadMessageLimits request_limits = { .fds_max = 1 };
+static const RdmadMessageLimits request_limits = { .fds_max = 2 };
 static const RdmadMessageLimits answer_limits = { .unanswered_max = G_MAXUINT };
 
 /* ---- the executor's end ---- */
@@ -205,12 +208,37 @@ static void task_start(Task *task)
 	g_hash_table_remove(task->server->tasks, &task->id);
 }
 
+/* A memory file, written whole before it was sent. */
+static char *file_read(int fd)
+{
+	g_autofree char *text = g_malloc(RDMAD_STEP_JSON_MAX + 1);
+	const gssize n = pread(fd, text, RDMAD_STEP_JSON_MAX, 0);
+
+	text[MAX(n, 0)] = '\0';
+	return g_strdup(text);
+}
+
+static GPtrArray *steps_take(const json_t *json, RdmadMessage *message, GError **error)
+{
+	g_autofree char *file = NULL;
+	char *text = NULL;
+	GPtrArray *steps;
+
+	if (json_is_true(json_object_get(json, "in_memory")) && message->n_fds)
+		file = file_read(message->fds[message->n_fds - 1]);
+	else
+		text = json_dumps(json_object_get(json, "steps"), JSON_COMPACT | JSON_ENCODE_ANY);
+	steps = rdmad_steps_from_text(file ?: text ?: "", strlen(file ?: text ?: ""), error);
+	free(text);
+	return steps;
+}
+
 /* With the lock held. */
 static void request_take(Server *server, const json_t *json, RdmadMessage *message)
 {
 	const json_int_t id = json_integer_value(json_object_get(json, "id"));
+	const guint files = json_is_true(json_object_get(json, "in_memory"));
 	Task *task = g_hash_table_lookup(server->tasks, &id);
-	char *text;
 
 	if (task || json_is_true(json_object_get(json, "cancel"))) {
 		if (task)
@@ -221,13 +249,10 @@ static void request_take(Server *server, const json_t *json, RdmadMessage *messa
 	task->server = server;
 	task->id = id;
 	task->what = (RdmadExecute)json_integer_value(json_object_get(json, "what"));
-	task->netns = message->n_fds ? rdmad_steal_fd(&message->fds[0]) : -1;
+	task->netns = message->n_fds > files ? rdmad_steal_fd(&message->fds[0]) : -1;
 	task->reports = json_array();
 	g_hash_table_insert(server->tasks, &task->id, task);
-	text = json_dumps(json_object_get(json, "steps"), JSON_COMPACT | JSON_ENCODE_ANY);
-	task->steps =
-		rdmad_steps_from_text(text ? text : "", text ? strlen(text) : 0, &task->error);
-	free(text);
+	task->steps = steps_take(json, message, &task->error);
 	if (task->steps) {
 		task_start(task);
 		return;
@@ -495,17 +520,50 @@ int rdmad_executor_pid(const RdmadExecutor *executor)
 	return executor->pid;
 }
 
+static gboolean request_send(RdmadExecutor *executor, const char *text, const int *fds, guint n,
+			     GError **error)
+{
+	return rdmad_message_peer_send(executor->peer, text, strlen(text), fds, n, error);
+}
+
+static gboolean steps_send(RdmadExecutor *executor, const char *head, const char *steps, int netns,
+			   GError **error)
+{
+	g_autofree char *text = g_strdup_printf("%s,\"steps\":%s}", head, steps);
+
+	return request_send(executor, text, &netns, netns >= 0, error);
+}
+
+static gboolean steps_send_file(RdmadExecutor *executor, const char *head, const char *steps,
+				int netns, GError **error)
+{
+	g_autofree char *text = g_strconcat(head, ",\"in_memory\":true}", NULL);
+	const gssize size = (gssize)strlen(steps);
+	rdmad_autofd int file = memfd_create("rdmad-steps", MFD_CLOEXEC);
+	const int fds[] = { netns, file };
+
+	if (size > RDMAD_STEP_JSON_MAX) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_LIMIT, "a plan of more than %u bytes",
+			    RDMAD_STEP_JSON_MAX);
+		return FALSE;
+	}
+	if (file < 0 || pwrite(file, steps, (gsize)size, 0) != size)
+		return rdmad_error_errno(error, errno, "cannot hand over the steps");
+	return netns >= 0 ? request_send(executor, text, fds, 2, error)
+			  : request_send(executor, text, &file, 1, error);
+}
+
 guint64 rdmad_executor_run(RdmadExecutor *executor, RdmadExecute what, const char *steps, int netns,
 			   RdmadExecutorDone done, gpointer data, GError **error)
 {
 	const guint64 number = executor->last + 1;
-	g_autofree char *text =
-		g_strdup_printf("{\"id\":%" G_GUINT64_FORMAT ",\"what\":%d,\"steps\":%s}", number,
-				(int)what, steps);
+	g_autofree char *head =
+		g_strdup_printf("{\"id\":%" G_GUINT64_FORMAT ",\"what\":%d", number, (int)what);
 	Request *request;
 
 	if (!executor_start(executor, error) ||
-	    !rdmad_message_peer_send(executor->peer, text, strlen(text), &netns, netns >= 0, error))
+	    !(strlen(steps) > INLINE_MAX ? steps_send_file : steps_send)(executor, head, steps,
+									 netns, error))
 		return 0;
 	request = g_new0(Request, 1);
 	request->number = executor->last = number;

@@ -182,7 +182,7 @@ static void world_clear(World *world)
 	rdmad_device_unref(world->roce);
 	rdmad_device_unref(world->vf);
 	rdmad_device_unref(world->ib);
-	cni_settings_free(world->settings);
+	cni_settings_unref(world->settings);
 	cni_request_free(world->request);
 	g_ptr_array_unref(world->entries);
 	cni_result_free(world->ipam);
@@ -277,8 +277,7 @@ static void rdma_is_exclusive(World *world)
 
 static void gids_are_few(World *world)
 {
-	world->input.gid_capacity = 16;
-	world->input.gid_used = 13;
+	world->input.gids = (CniGids){ .capacity = 16, .used = 13, .each = 2 };
 }
 
 static void table_is_used(World *world)
