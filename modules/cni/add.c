@@ -294,8 +294,12 @@ static void ipam_next(CniOperation *op)
 		return;
 	call.ifname = ((CniNic *)op->attachment->nics->pdata[i])->ifname;
 	op->ipam = cni_ipam_start(&call, ipam_done, op, &problem);
-	if (!op->ipam)
-		cni_add_fail(op, problem);
+	if (op->ipam)
+		return;
+	/* It was told of nothing, and needs no DEL, which would fail as this did. */
+	for (guint nic = i; nic < op->attachment->nics->len; nic++)
+		((CniNic *)op->attachment->nics->pdata[nic])->ipam = FALSE;
+	cni_add_fail(op, problem);
 }
 
 static void begun_written(const GError *error, gpointer data)

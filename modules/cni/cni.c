@@ -37,6 +37,7 @@
 
 #include "attachments.h"
 #include "cni.h"
+#include "host-network.h"
 #include "journal.h"
 #include "server.h"
 
@@ -47,6 +48,7 @@
 typedef struct {
 	Cni cni;
 	RdmadWatch *allocations, *inventory;
+	CniHostNetwork *host_network;
 	gboolean routed;
 } Module;
 
@@ -123,6 +125,7 @@ static void module_stop(gpointer data)
 	module->routed = FALSE;
 	g_clear_pointer(&module->allocations, rdmad_watch_free);
 	g_clear_pointer(&module->inventory, rdmad_watch_free);
+	g_clear_pointer(&module->host_network, cni_host_network_free);
 	/* What is in the middle is finished or undone at the next start. */
 	g_clear_pointer(&cni->executor, rdmad_executor_free);
 	g_clear_pointer(&cni->server, cni_server_free);
@@ -179,6 +182,7 @@ static gboolean module_start(gpointer data, GError **error)
 						      module->cni.self, &allocation_ops, module);
 	module->inventory = rdmad_inventory_watch(rdmad_module_inventory(module->cni.self),
 						  module->cni.self, &inventory_ops, module);
+	module->host_network = cni_host_network_new(&module->cni);
 	cni_server_reconcile(module->cni.server, TRUE);
 	return TRUE;
 }

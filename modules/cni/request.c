@@ -96,7 +96,8 @@ static gboolean name_check(const char *name)
 
 static gboolean path_check(const char *path)
 {
-	return g_path_is_absolute(path) && strlen(path) < PATH_MAX;
+	return g_path_is_absolute(path) && strlen(path) < PATH_MAX &&
+	       g_utf8_validate(path, -1, NULL);
 }
 
 /* ---- environment ---- */

@@ -14,6 +14,7 @@
 
 #include "error.h"
 #include "gc.h"
+#include "host-network.h"
 #include "journal.h"
 #include "message.h"
 #include "operation.h"
@@ -342,19 +343,12 @@ static void operation_add(CniServer *server, RdmadMessagePeer *peer, CniRequest 
 /* The pod has the NICs of the host already. */
 static void host_network(CniServer *server, RdmadMessagePeer *peer, const CniRequest *request)
 {
-	g_autofree char *pod = request->pod_name ? g_strconcat(request->pod_namespace, "/",
-							       request->pod_name, NULL)
-						 : NULL;
-	const RdmadLogFields about = { .pod = pod };
 	g_autofree char *text = request->command == CNI_ADD
 					? cni_result_text(request->previous, request->version)
 					: NULL;
 
-	cni_stats_host_network(server->cni->stats);
-	rdmad_event_log_post(
-		rdmad_module_event_log(server->cni->self), RDMAD_LOG_NOTICE, "cni-host-network",
-		&about, "container %.12s has the network of the host, and gets no NIC of its own",
-		request->container_id);
+	cni_host_network_tell(server->cni, request->pod_namespace, request->pod_name,
+			      request->container_id);
 	peer_answer(peer, 0, text);
 }
 
