@@ -285,6 +285,25 @@ class Life(Operations):
         self.assertEqual(self.client("attachments")["attachments"], [])
 
 
+class GidTable(Operations):
+    def test_pods_are_counted_against_the_table_of_their_nic(self):
+        self.widen_gid_tables(16)
+        self.addCleanup(self.widen_gid_tables, 1024)
+        made = 0
+        with self.assertRaises(Failure) as refused:
+            for number in range(8):
+                self.pod(f"p{number}")
+                self.add(f"c{number}", f"p{number}", self.net)
+                made += 1
+        self.assertEqual(refused.exception.code, 105)
+        self.assertRegex(refused.exception.message, "the GID table of mlx5_0 has 16 entries, [0-9]+ in use")
+        self.assertGreater(made, 0)
+        # The other NIC has a table of its own, and an end makes room.
+        self.add("c8", f"p{made}", self.network(OTHER, ipam={"type": "told"}), "net2")
+        self.delete("c0", "p0", self.net)
+        self.add("c9", f"p{made}", self.net)
+
+
 class GivenBack(Operations):
     """What a link loses when it changes its namespace, or a pod may have changed."""
     NETWORKS = 'mode = "exclusive";'
