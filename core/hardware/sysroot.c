@@ -69,6 +69,11 @@ RdmadSysroot *rdmad_sysroot_new(const char *path, GError **error)
 	return root;
 }
 
+RdmadSysroot *rdmad_sysroot_new_live(GError **error)
+{
+	return rdmad_sysroot_new(NULL, error);
+}
+
 RdmadSysroot *rdmad_sysroot_new_sysfs(GError **error)
 {
 	rdmad_autofd int context = fsopen("sysfs", FSOPEN_CLOEXEC);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the operations of the module share. */
+/* The state that all operations of the module share. */
 #pragma once
 
 #include <rdmad/executor.h>

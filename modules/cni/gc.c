@@ -71,7 +71,7 @@ static void nics_append(CniAttachment *attachment, gpointer data)
 			     ((CniNic *)attachment->nics->pdata[i])->ifname);
 }
 
-/* What is in the journal is valid: the rest of it is undone. */
+/* The journal has valid attachments alone by now: the others are undone. */
 static void config_rewrite(const CniGc *gc)
 {
 	const CniRequest *request = gc->request;

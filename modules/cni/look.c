@@ -272,7 +272,7 @@ static gboolean nic_sysctls_look(CniView *view, const char *name, GError **error
 
 /* ---- virtual functions ---- */
 
-/* What the driver tells, it is taken to set as well. */
+/* A driver is taken to set all that it tells. */
 static RdmadVfState vf_state(const RdmadVf *vf)
 {
 	RdmadVfState state = {

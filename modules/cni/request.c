@@ -401,7 +401,7 @@ static gboolean valid_entry_parse(CniRequest *request, const json_t *json)
 	return TRUE;
 }
 
-/* What is not in the list is taken down: so a list that is not whole is none at all. */
+/* Attachments that are not in the list are taken down: so a list that is not whole is none at all. */
 static gboolean valid_parse(CniRequest *request, GError **error)
 {
 	const json_t *list = json_object_get(request->config, CNI_VALID_ATTACHMENTS)

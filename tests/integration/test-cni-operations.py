@@ -189,9 +189,9 @@ class IpamProcesses(Operations):
         self.addCleanup(stranger.wait)
         self.addCleanup(stranger.kill)
         self.end_daemon()
-        namespace = os.stat("/proc/self/ns/pid").st_ino
+        namespace = os.readlink("/proc/self/ns/pid")
         directory = self.dir / "run/cni-ipam"
-        for text in (f"1 {namespace} c1", f"1 {namespace + 1} c1", "", "nonsense", f"{2**64} x"):
+        for text in (f"1 {namespace} c1", "1 pid:[1] c1", "", "nonsense", f"{2**64} x"):
             directory.mkdir(exist_ok=True)
             (directory / str(stranger.pid)).write_text(text)
             (directory / "not-a-number").write_text(text)
@@ -301,7 +301,7 @@ class GidTable(Operations):
         # The other NIC has a table of its own, and an end makes room.
         self.add("c8", f"p{made}", self.network(OTHER, ipam={"type": "told"}), "net2")
         self.delete("c0", "p0", self.net)
-        self.add("c9", f"p{made}", self.net)
+        self.add("cx", f"p{made}", self.net)
 
 
 class GivenBack(Operations):

@@ -14,6 +14,7 @@
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
 #include <rdmad/log.h>
+#include <rdmad/sysroot.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,19 +23,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DIRECTORY "cni-ipam"
-#define END_MS	  2000 /* a killed process that still hangs in the kernel comes back to nothing */
-#define ROUNDS	  8    /* processes that fork while they are looked for */
-#define TEXT_MAX  512
+#define DIRECTORY	"cni-ipam"
+#define END_MS		2000 /* a killed process that still hangs in the kernel comes back to nothing */
+#define ROUNDS		8 /* processes that fork while they are looked for */
+#define TEXT_MAX	512
+#define ENVIRONMENT_MAX (64 * 1024)
 
 struct CniIpamRecords {
-	char *directory;
+	RdmadSysroot *root;
+	char *directory, *namespace;
 };
 
 typedef struct {
 	pid_t pid;
-	guint64 start, namespace;
-	char container_id[256];
+	guint64 start;
+	char namespace[64], container_id[256];
 } Record;
 
 /* ---- processes ---- */
@@ -45,62 +48,51 @@ typedef struct {
 } Process;
 
 /* proc(5): the name, in brackets, may have anything in it. */
-static gboolean process_read(pid_t pid, Process *process)
+static gboolean process_read(const RdmadSysroot *root, pid_t pid, Process *process)
 {
-	g_autofree char *path = g_strdup_printf("/proc/%d/stat", (int)pid);
-	g_autofree char *text = NULL;
-	const char *rest;
+	g_autofree char *path = g_strdup_printf("proc/%d/stat", (int)pid);
+	g_autofree char *text = rdmad_sysroot_read(root, path, NULL);
+	const char *rest = text ? strrchr(text, ')') : NULL;
 
-	if (!g_file_get_contents(path, &text, NULL, NULL))
-		return FALSE;
-	rest = strrchr(text, ')');
 	return rest && sscanf(rest + 1,
 			      " %*c %*d %d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d "
 			      "%*d %*d %*d %" G_GUINT64_FORMAT,
 			      &process->group, &process->start) == 2;
 }
 
-static guint64 own_namespace(void)
+static gboolean is_for_container(const RdmadSysroot *root, pid_t pid, const char *container_id)
 {
-	struct stat st;
-
-	return stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
-}
-
-static gboolean is_for_container(pid_t pid, const char *container_id)
-{
-	g_autofree char *path = g_strdup_printf("/proc/%d/environ", (int)pid);
+	g_autofree char *path = g_strdup_printf("proc/%d/environ", (int)pid);
 	g_autofree char *wanted = g_strconcat("CNI_CONTAINERID=", container_id, NULL);
-	g_autofree char *block = NULL;
-	gsize size = 0;
+	rdmad_autofd int fd = rdmad_sysroot_open(root, path, O_RDONLY, NULL);
+	g_autofree char *block = g_malloc0(ENVIRONMENT_MAX + 1);
+	const gssize size = fd >= 0 ? read(fd, block, ENVIRONMENT_MAX) : 0;
 
-	if (!g_file_get_contents(path, &block, &size, NULL))
-		return FALSE;
-	for (gsize at = 0; at < size; at += strlen(block + at) + 1)
+	for (gssize at = 0; at < size; at += (gssize)strlen(block + at) + 1)
 		if (g_str_equal(block + at, wanted))
 			return TRUE;
 	return FALSE;
 }
 
-static gboolean is_of_record(const Record *record, pid_t pid)
+static gboolean is_of_record(const RdmadSysroot *root, const Record *record, pid_t pid)
 {
 	Process process;
 
-	if (!process_read(pid, &process))
+	if (!process_read(root, pid, &process))
 		return FALSE;
 	if (pid == record->pid)
 		return process.start == record->start;
 	return process.group == record->pid && process.start >= record->start &&
-	       is_for_container(pid, record->container_id);
+	       is_for_container(root, pid, record->container_id);
 }
 
 /* TRUE: one was there. */
-static gboolean process_end(const Record *record, pid_t pid)
+static gboolean process_end(const RdmadSysroot *root, const Record *record, pid_t pid)
 {
 	rdmad_autofd int fd = pidfd_open(pid, 0);
 	struct pollfd end = { fd, POLLIN, 0 };
 
-	if (fd < 0 || !is_of_record(record, pid))
+	if (fd < 0 || !is_of_record(root, record, pid))
 		return FALSE;
 	rdmad_info("process %d of an IPAM plugin of container %.12s is ended", (int)pid,
 		   record->container_id);
@@ -110,15 +102,14 @@ static gboolean process_end(const Record *record, pid_t pid)
 	return TRUE;
 }
 
-static gboolean processes_end(const Record *record)
+static gboolean processes_end(const RdmadSysroot *root, const Record *record)
 {
-	g_autoptr(GDir) all = g_dir_open("/proc", 0, NULL);
+	g_auto(GStrv) names = rdmad_sysroot_list(root, "proc", NULL);
 	gboolean found = FALSE;
-	const char *name;
 
-	while (all && (name = g_dir_read_name(all)))
-		if (g_ascii_isdigit(name[0]))
-			found |= process_end(record, (pid_t)atoi(name));
+	for (char **name = names; name && *name; name++)
+		if (g_ascii_isdigit(**name))
+			found |= process_end(root, record, (pid_t)atoi(*name));
 	return found;
 }
 
@@ -136,8 +127,8 @@ static gboolean record_read(const CniIpamRecords *records, const char *name, Rec
 
 	record->pid = (pid_t)atoi(name);
 	return record->pid > 1 && g_file_get_contents(path, &text, NULL, NULL) &&
-	       sscanf(text, "%" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %255s", &record->start,
-		      &record->namespace, record->container_id) == 3;
+	       sscanf(text, "%" G_GUINT64_FORMAT " %63s %255s", &record->start, record->namespace,
+		      record->container_id) == 3;
 }
 
 /* One that is cut off is of a process that did not run yet. */
@@ -146,8 +137,9 @@ static void record_end(const CniIpamRecords *records, const char *name)
 	g_autofree char *path = g_build_filename(records->directory, name, NULL);
 	Record record = { 0 };
 
-	if (record_read(records, name, &record) && record.namespace == own_namespace())
-		for (guint i = 0; i < ROUNDS && processes_end(&record); i++)
+	if (record_read(records, name, &record) &&
+	    g_strcmp0(record.namespace, records->namespace) == 0)
+		for (guint i = 0; i < ROUNDS && processes_end(records->root, &record); i++)
 			;
 	unlink(path);
 }
@@ -159,6 +151,14 @@ CniIpamRecords *cni_ipam_records_open(const char *run_dir, GError **error)
 	const char *name;
 
 	records->directory = g_build_filename(run_dir, DIRECTORY, NULL);
+	records->root = rdmad_sysroot_new_live(error);
+	records->namespace =
+		records->root ? rdmad_sysroot_link_name(records->root, "proc/self/ns/pid", error)
+			      : NULL;
+	if (!records->namespace) {
+		cni_ipam_records_free(records);
+		return NULL;
+	}
 	if (mkdir(records->directory, 0700) < 0 && errno != EEXIST)
 		rdmad_error_errno(error, errno, "cannot make %s", records->directory);
 	else if (!(all = g_dir_open(records->directory, 0, NULL)))
@@ -176,6 +176,8 @@ void cni_ipam_records_free(CniIpamRecords *records)
 {
 	if (!records)
 		return;
+	rdmad_sysroot_free(records->root);
+	g_free(records->namespace);
 	g_free(records->directory);
 	g_free(records);
 }
@@ -190,10 +192,11 @@ gboolean cni_ipam_records_add(CniIpamRecords *records, pid_t pid, const char *co
 	Process process;
 	int length;
 
-	if (!process_read(pid, &process))
-		return rdmad_error_errno(error, errno, "cannot read /proc/%d/stat", (int)pid);
-	length = g_snprintf(text, sizeof(text), "%" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %s",
-			    process.start, own_namespace(),
+	if (!process_read(records->root, pid, &process))
+		return rdmad_error_errno(error, errno, "cannot read the start time of process %d",
+					 (int)pid);
+	length = g_snprintf(text, sizeof(text), "%" G_GUINT64_FORMAT " %s %s", process.start,
+			    records->namespace,
 			    container_id && container_id[0] ? container_id : "-");
 	if (fd >= 0 && write(fd, text, (gsize)length) == length)
 		return TRUE;
