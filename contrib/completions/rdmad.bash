@@ -28,7 +28,7 @@ _rdmad()
 	esac
 	case $COMP_CWORD:$command in
 	1:*)
-		words="status devices explain allocations topology events doctor attributes commands import-config --config"
+		words="status devices explain allocations attachments topology events doctor attributes commands import-config --config"
 		words+=" --module --module-dir --profile-dir --sysroot --run-dir --state-dir --kubelet-dir --check"
 		words+=" --print-config --privileges --log-level --log-format --lock-wait --version --help"
 		;;
@@ -37,6 +37,7 @@ _rdmad()
 		[[ $cur == -* ]] || words=$(_rdmad_devices "${COMP_WORDS[0]}")
 		;;
 	*:allocations) words="$common --refresh" ;;
+	*:attachments) words="$common --pod" ;;
 	*:events) words="$common --follow" ;;
 	*:import-config)
 		if [[ $cur != -* ]]; then

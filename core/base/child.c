@@ -56,6 +56,7 @@ typedef struct {
 	const RdmadChildSpec *spec;
 	pid_t parent;
 	int input, output, errors, failure;
+	int go, gate; /* one byte lets the child go on */
 } Launch;
 
 static void launch_clear(Launch *launch)
@@ -64,6 +65,8 @@ static void launch_clear(Launch *launch)
 	rdmad_clear_fd(&launch->output);
 	rdmad_clear_fd(&launch->errors);
 	rdmad_clear_fd(&launch->failure);
+	rdmad_clear_fd(&launch->go);
+	rdmad_clear_fd(&launch->gate);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Launch, launch_clear)
 
@@ -91,11 +94,13 @@ static void G_GNUC_NORETURN launch_run(const Launch *launch)
 	static char *const no_environment[] = { NULL };
 	const RdmadChildSpec *spec = launch->spec;
 	sigset_t none;
+	char byte;
 
 	setpgid(0, 0);
 	launch_reset_signals();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != launch->parent)
+	close(launch->go);
+	if (getppid() != launch->parent || read(launch->gate, &byte, 1) != 1)
 		_exit(127);
 	if (spec->netns > 0 && setns(spec->netns, CLONE_NEWNET) < 0)
 		launch_fail(launch, STEP_NETNS);
@@ -327,12 +332,23 @@ static gboolean input_open(const RdmadChildSpec *spec, int *input, GError **erro
 	return TRUE;
 }
 
+static gboolean gate_open(Launch *launch, GError **error)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return rdmad_error_errno(error, errno, "cannot make a pipe");
+	launch->gate = ends[0];
+	launch->go = ends[1];
+	return TRUE;
+}
+
 static gboolean launch_open(Launch *launch, RdmadChild *child, GError **error)
 {
 	return input_open(launch->spec, &launch->input, error) &&
 	       pipe_open(&child->output.fd, &launch->output, error) &&
 	       pipe_open(&child->errors.fd, &launch->errors, error) &&
-	       pipe_open(&child->failure, &launch->failure, error);
+	       pipe_open(&child->failure, &launch->failure, error) && gate_open(launch, error);
 }
 
 /* All signals are blocked until the child has reset their handlers. */
@@ -353,9 +369,11 @@ static gboolean launch_fork(const Launch *launch, RdmadChild *child, GError **er
 	/* The child does it too, because either may be first. */
 	setpgid(child->pid, child->pid);
 	child->pidfd = pidfd_open(child->pid, 0);
-	if (child->pidfd >= 0)
+	if (child->pidfd < 0)
+		rdmad_error_errno(error, errno, "cannot watch %s", child->program);
+	else if ((!launch->spec->born || launch->spec->born(child->pid, child->data, error)) &&
+		 write(launch->go, "", 1) == 1)
 		return TRUE;
-	rdmad_error_errno(error, errno, "cannot watch %s", child->program);
 	child_signal(child, SIGKILL);
 	waitpid(child->pid, NULL, 0);
 	return FALSE;
@@ -396,7 +414,7 @@ RdmadChild *rdmad_child_start(RdmadLoop *loop, RdmadModule *owner, const RdmadCh
 			      RdmadChildDone done, gpointer data, GError **error)
 {
 	g_autoptr(RdmadChild) child = g_new0(RdmadChild, 1);
-	g_auto(Launch) launch = { spec, getpid(), -1, -1, -1, -1 };
+	g_auto(Launch) launch = { spec, getpid(), -1, -1, -1, -1, -1, -1 };
 	const gsize max = spec->output_max ?: RDMAD_CHILD_OUTPUT_MAX;
 
 	g_assert(spec->argv && spec->argv[0] && spec->argv[0][0] == '/');

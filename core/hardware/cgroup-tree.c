@@ -5,7 +5,7 @@
 #include <rdmad/sysroot.h>
 #include <string.h>
 
-#include "hardware/cgroup-pod.h"
+#include <rdmad/cgroup-pod.h>
 
 #define MOUNT	 "sys/fs/cgroup"
 #define DEPTH	 2 /* of --cgroup-root, in directories */

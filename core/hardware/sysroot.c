@@ -10,6 +10,7 @@
 #include <rdmad/fd.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -65,6 +66,30 @@ RdmadSysroot *rdmad_sysroot_new(const char *path, GError **error)
 	root = g_new0(RdmadSysroot, 1);
 	root->live = is_same_file(fd, "/");
 	root->fd = rdmad_steal_fd(&fd);
+	return root;
+}
+
+RdmadSysroot *rdmad_sysroot_new_live(GError **error)
+{
+	return rdmad_sysroot_new(NULL, error);
+}
+
+RdmadSysroot *rdmad_sysroot_new_sysfs(GError **error)
+{
+	rdmad_autofd int context = fsopen("sysfs", FSOPEN_CLOEXEC);
+	rdmad_autofd int mounted = -1;
+	RdmadSysroot *root;
+
+	if (context >= 0 && fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
+		mounted = fsmount(context, FSMOUNT_CLOEXEC,
+				  MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+					  MOUNT_ATTR_NOEXEC);
+	if (mounted < 0) {
+		rdmad_error_errno(error, errno, "cannot mount sysfs");
+		return NULL;
+	}
+	root = g_new0(RdmadSysroot, 1);
+	root->fd = rdmad_steal_fd(&mounted);
 	return root;
 }
 

@@ -2,7 +2,8 @@
 /*
  * Both ends of the conversation with the executor, so that they cannot drift
  *
- *	{ "id": 7, "what": 0 } [ steps .. ]	with the descriptor of a namespace
+ *	{ "id": 7, "what": 0 } [ steps .. ]	with the descriptor of a namespace, if any
+ *	{ "id": 7, "what": 0, "in_memory": true }	and behind it one of a file with the steps
  *	{ "id": 7, "open": [ "net/ipv4/conf/all/rp_filter" ] }	with the same
  *	{ "id": 7, "cancel": true }
  *	{ "id": 7, "reports": [ { "step", "us", "result", "error" } ], "error": "..", "code": 2, "left": ".." }
@@ -30,6 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "hardware/sysroot.h"
@@ -39,10 +41,11 @@
 
 #define DEPTH	   8u
 #define STACK_SIZE (256u * 1024)
-#define TRIM_AFTER 32u /* it takes as long as a task */
-#define IDLE_MAX   4u  /* threads that wait for requests when none is carried out */
+#define INLINE_MAX (RDMAD_MESSAGE_SIZE_MAX / 2) /* longer steps are in a file */
+#define TRIM_AFTER 32u				/* it takes as long as a task */
+#define IDLE_MAX   4u /* threads that wait for requests when none is carried out */
 
-static const RdmadMessageLimits request_limits = { .fds_max = 1 };
+static const RdmadMessageLimits request_limits = { .fds_max = 2 };
 static const RdmadMessageLimits answer_limits = { .fds_max = RDMAD_MESSAGE_FDS_MAX,
 						  .unanswered_max = G_MAXUINT };
 
@@ -279,10 +282,21 @@ static void task_run(Task *task)
 	task_end(task);
 }
 
+/* A memory file, written whole before it was sent. */
+static char *file_read(int fd)
+{
+	g_autofree char *text = g_malloc(RDMAD_STEP_JSON_MAX + 1);
+	const gssize n = pread(fd, text, RDMAD_STEP_JSON_MAX, 0);
+
+	text[MAX(n, 0)] = '\0';
+	return g_strdup(text);
+}
+
 /* Returns NULL after a request that needs no work. */
 static Task *request_take(Server *server, const json_t *json, RdmadMessage *message, gsize head)
 {
 	const json_int_t id = json_integer_value(json_object_get(json, "id"));
+	const guint files = json_is_true(json_object_get(json, "in_memory"));
 	Task *task = g_hash_table_lookup(server->tasks, &id);
 
 	if (task || json_is_true(json_object_get(json, "cancel"))) {
@@ -295,8 +309,10 @@ static Task *request_take(Server *server, const json_t *json, RdmadMessage *mess
 	task->id = id;
 	task->what = (RdmadExecute)json_integer_value(json_object_get(json, "what"));
 	task->files = json_incref(json_object_get(json, "open"));
-	task->text = g_strndup((const char *)message->bytes + head, message->size - head);
-	task->netns = message->n_fds ? rdmad_steal_fd(&message->fds[0]) : -1;
+	task->text = files && message->n_fds
+			     ? file_read(message->fds[message->n_fds - 1])
+			     : g_strndup((const char *)message->bytes + head, message->size - head);
+	task->netns = message->n_fds > files ? rdmad_steal_fd(&message->fds[0]) : -1;
 	task->reports = json_array();
 	g_hash_table_insert(server->tasks, &task->id, task);
 	return task;
@@ -595,13 +611,20 @@ void rdmad_executor_free(RdmadExecutor *executor)
 	g_free(executor);
 }
 
-static guint64 request_send(RdmadExecutor *executor, const char *text, int netns,
+/* `file`: behind the namespace, -1: none. */
+static guint64 request_send(RdmadExecutor *executor, const char *text, int netns, int file,
 			    const Request *made, GError **error)
 {
+	int fds[2];
+	guint n_fds = 0;
 	Request *request;
 
+	if (netns >= 0)
+		fds[n_fds++] = netns;
+	if (file >= 0)
+		fds[n_fds++] = file;
 	if (!executor_start(executor, error) ||
-	    !rdmad_message_peer_send(executor->peer, text, strlen(text), &netns, netns >= 0, error))
+	    !rdmad_message_peer_send(executor->peer, text, strlen(text), fds, n_fds, error))
 		return 0;
 	request = g_memdup2(made, sizeof(*made));
 	request->number = executor->last = executor->last + 1;
@@ -609,14 +632,37 @@ static guint64 request_send(RdmadExecutor *executor, const char *text, int netns
 	return request->number;
 }
 
+static int steps_to_file(const char *steps, GError **error)
+{
+	const gssize size = (gssize)strlen(steps);
+	rdmad_autofd int file = -1;
+
+	if (size > RDMAD_STEP_JSON_MAX) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_LIMIT, "a plan of more than %u bytes",
+			    RDMAD_STEP_JSON_MAX);
+		return -1;
+	}
+	file = memfd_create("rdmad-steps", MFD_CLOEXEC);
+	if (file < 0 || pwrite(file, steps, (gsize)size, 0) != size) {
+		rdmad_error_errno(error, errno, "cannot hand over the steps");
+		return -1;
+	}
+	return rdmad_steal_fd(&file);
+}
+
 guint64 rdmad_executor_run(RdmadExecutor *executor, RdmadExecute what, const char *steps, int netns,
 			   RdmadExecutorDone done, gpointer data, GError **error)
 {
-	g_autofree char *text = g_strdup_printf("{\"id\":%" G_GUINT64_FORMAT ",\"what\":%d}\n%s",
-						executor->last + 1, (int)what, steps);
 	const Request request = { .done = done, .data = data };
+	const gboolean inlined = strlen(steps) <= INLINE_MAX;
+	rdmad_autofd int file = inlined ? -1 : steps_to_file(steps, error);
+	g_autofree char *text = g_strdup_printf(
+		"{\"id\":%" G_GUINT64_FORMAT ",\"what\":%d%s}\n%s", executor->last + 1, (int)what,
+		inlined ? "" : ",\"in_memory\":true", inlined ? steps : "");
 
-	return request_send(executor, text, netns, &request, error);
+	if (!inlined && file < 0)
+		return 0;
+	return request_send(executor, text, netns, file, &request, error);
 }
 
 guint64 rdmad_executor_open(RdmadExecutor *executor, const char *const *sysctls, int netns,
@@ -628,7 +674,7 @@ guint64 rdmad_executor_open(RdmadExecutor *executor, const char *const *sysctls,
 				executor->last + 1, *names ? "\"" : "", names, *names ? "\"" : "");
 	const Request request = { .opened = opened, .data = data };
 
-	return request_send(executor, text, netns, &request, error);
+	return request_send(executor, text, netns, -1, &request, error);
 }
 
 void rdmad_executor_forget(RdmadExecutor *executor, guint64 number)

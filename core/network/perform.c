@@ -281,7 +281,7 @@ static gboolean undo_sysctl(const PerformContext *ctx, const RdmadStep *step, GE
 
 RdmadAddress perform_address(const RdmadStepAddress *address, int ifindex)
 {
-	return (RdmadAddress){
+	RdmadAddress made = {
 		.ifindex = ifindex,
 		.ip = address->ip,
 		.peer = address->peer,
@@ -289,7 +289,12 @@ RdmadAddress perform_address(const RdmadStepAddress *address, int ifindex)
 		.flags = address->flags,
 		.scope = address->scope,
 		.metric = address->metric,
+		.valid_s = address->valid_s,
+		.preferred_s = address->preferred_s,
 	};
+
+	g_strlcpy(made.label, address->label ?: "", sizeof(made.label));
+	return made;
 }
 
 static gboolean do_address(const PerformContext *ctx, const RdmadStep *step, GError **error)
@@ -544,7 +549,8 @@ gboolean perform_do(const PerformContext *ctx, const RdmadStep *step, int *resul
 	}
 	links_forget(ctx, step);
 	if (step->kind == RDMAD_STEP_WAIT_GID)
-		return explain(perform_wait_gid(ctx, &step->gid, result, error), "", step, error);
+		return explain(perform_wait_gid(ctx, step->where, &step->gid, result, error), "",
+			       step, error);
 	return explain(kinds[step->kind].make(ctx, step, error), "", step, error);
 }
 

@@ -51,6 +51,6 @@ gboolean perform_vf(const PerformContext *ctx, const RdmadStepVfSet *vf, gboolea
 gboolean perform_announce(RdmadNetwork *net, const RdmadStepAnnounce *announce, GError **error);
 gboolean perform_rdma_move(const PerformContext *ctx, const RdmadStepRdmaMove *move, gboolean back,
 			   GError **error);
-gboolean perform_wait_gid(const PerformContext *ctx, const RdmadStepWaitGid *gid, int *index,
-			  GError **error);
+gboolean perform_wait_gid(const PerformContext *ctx, RdmadStepPlace where,
+			  const RdmadStepWaitGid *gid, int *index, GError **error);
 gboolean perform_bind(const PerformContext *ctx, const RdmadStepRdmaBind *bind, GError **error);

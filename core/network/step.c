@@ -13,7 +13,6 @@
 #include <rdmad/json.h>
 
 #define TEXT_MAX  256u
-#define LIST_MAX  1024u
 #define DEPTH_MAX 8 /* of JSON: the plan, its step, a list, its entry, and some room */
 
 typedef enum {
@@ -119,6 +118,8 @@ static const Field address_fields[] = {
 	{ "metric", FIELD_NUMBER, AT(RdmadStepAddress, metric) },
 	{ "scope", FIELD_NUMBER, AT(RdmadStepAddress, scope), .max = 255 },
 	{ "label", FIELD_TEXT, AT(RdmadStepAddress, label), .check = text_check },
+	{ "valid_s", FIELD_NUMBER, AT(RdmadStepAddress, valid_s) },
+	{ "preferred_s", FIELD_NUMBER, AT(RdmadStepAddress, preferred_s) },
 	END,
 };
 static const Field route_fields[] = {
@@ -532,7 +533,7 @@ static gboolean texts_from_json(const Field *field, const json_t *json, char ***
 {
 	const gsize n = json_array_size(json);
 
-	if (!json_is_array(json) || n > LIST_MAX)
+	if (!json_is_array(json) || n > RDMAD_STEP_LIST_MAX)
 		return field_error(field, error, "not a list of strings, or too long");
 	*at = g_new0(char *, n + 1);
 	for (gsize i = 0; i < n; i++)
@@ -546,7 +547,7 @@ static gboolean list_from_json(const Field *field, const json_t *json, GArray **
 	const gsize n = json_array_size(json);
 	guint size;
 
-	if (!json_is_array(json) || n > LIST_MAX)
+	if (!json_is_array(json) || n > RDMAD_STEP_LIST_MAX)
 		return field_error(field, error, "not a list, or too long");
 	*at = field->shape->list_new();
 	size = g_array_get_element_size(*at);

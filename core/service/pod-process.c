@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hardware/cgroup-pod.h"
+#include <rdmad/cgroup-pod.h>
 #include "hardware/cgroup-tree.h"
 
 #define LOGS	       "var/log/pods"

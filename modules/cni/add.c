@@ -17,10 +17,10 @@
 
 #include "annotation.h"
 #include "error.h"
+#include "journal.h"
+#include "look.h"
 #include "operation.h"
 #include "plan/plan.h"
-#include "slots.h"
-#include "undo.h"
 
 /* ---- the ways out ---- */
 
@@ -48,7 +48,7 @@ void cni_add_fail(CniOperation *op, GError *problem)
 	else
 		op->problem = problem;
 	if (op->attachment && op->request->command == CNI_ADD)
-		cni_undo_start(op->cni, op->attachment, op->netns, fail_undone, op);
+		cni_undo_start(op->cni, op->attachment, op->netns, &op->undo, fail_undone, op);
 	else
 		op->done(op, NULL, op->problem);
 }
@@ -186,8 +186,8 @@ static char **addresses_text(const CniResult *result)
 static gboolean nic_plan(CniOperation *op, guint i, GPtrArray *steps, GError **error)
 {
 	CniNic *nic = op->attachment->nics->pdata[i];
-	const CniPlanInput input = {
-		.settings = op->cni->settings,
+	CniPlanInput input = {
+		.settings = op->settings,
 		.request = op->request,
 		.choice = op->choices->pdata[i],
 		.host = op->look->host,
@@ -196,9 +196,12 @@ static gboolean nic_plan(CniOperation *op, guint i, GPtrArray *steps, GError **e
 		.number = i,
 		.rdma_exclusive = op->look->rdma_exclusive,
 	};
-	g_autoptr(CniPlan) plan = cni_plan_make(&input, error);
+	g_autoptr(CniPlan) plan = NULL;
 	guint end;
 
+	input.gids = cni_slots_gids(op->cni, input.choice);
+	input.gids.capacity = g_array_index(op->look->gid_capacities, guint, i);
+	plan = cni_plan_make(&input, error);
 	if (!plan)
 		return FALSE;
 	g_ptr_array_extend_and_steal(steps, g_steal_pointer(&plan->steps));
@@ -232,7 +235,13 @@ static gboolean all_plan(CniOperation *op, GError **error)
 	if (steps->len > RDMAD_STEPS_MAX)
 		return cni_refuse(error, CNI_ERROR_CONFIG, "more than %u steps", RDMAD_STEPS_MAX);
 	op->attachment->steps = rdmad_steps_to_text(steps);
-	return TRUE;
+	if (strlen(op->attachment->steps) <= RDMAD_STEP_JSON_MAX)
+		return TRUE;
+	g_clear_pointer(&op->attachment->steps, g_free);
+	return cni_refuse(error, CNI_ERROR_DEVICE,
+			  "the NICs have too many routes, addresses and neighbours: what must be "
+			  "written down to give them back is larger than %u bytes",
+			  RDMAD_STEP_JSON_MAX);
 }
 
 static void plan(CniOperation *op)
@@ -271,7 +280,8 @@ static void ipam_next(CniOperation *op)
 	const guint i = op->ipam_results->len;
 	GError *problem = NULL;
 	CniIpamCall call = { .self = op->cni->self,
-			     .settings = op->cni->settings,
+			     .settings = op->settings,
+			     .records = op->cni->ipam_records,
 			     .command = CNI_ADD,
 			     .attachment = op->attachment,
 			     .netns = op->attachment->netns };
@@ -284,8 +294,12 @@ static void ipam_next(CniOperation *op)
 		return;
 	call.ifname = ((CniNic *)op->attachment->nics->pdata[i])->ifname;
 	op->ipam = cni_ipam_start(&call, ipam_done, op, &problem);
-	if (!op->ipam)
-		cni_add_fail(op, problem);
+	if (op->ipam)
+		return;
+	/* It was told of nothing, and needs no DEL, which would fail as this did. */
+	for (guint nic = i; nic < op->attachment->nics->len; nic++)
+		((CniNic *)op->attachment->nics->pdata[nic])->ipam = FALSE;
+	cni_add_fail(op, problem);
 }
 
 static void begun_written(const GError *error, gpointer data)
@@ -435,5 +449,5 @@ void cni_add_start(CniOperation *op)
 	if (is_the_same(op, had) && answer_again(op, had))
 		return;
 	netns = cni_attachment_open_netns(had, op->cni->boot);
-	cni_undo_start(op->cni, had, netns, earlier_undone, op);
+	cni_undo_start(op->cni, had, netns, &op->undo, earlier_undone, op);
 }

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "error.h"
+#include "journal.h"
+#include "look.h"
 #include "operation.h"
 
 static void check_fail(CniOperation *op, const GError *problem)
@@ -77,7 +79,8 @@ static void ipam_next(CniOperation *op, guint nic)
 {
 	g_autoptr(GError) problem = NULL;
 	CniIpamCall call = { .self = op->cni->self,
-			     .settings = op->cni->settings,
+			     .settings = op->settings,
+			     .records = op->cni->ipam_records,
 			     .command = CNI_CHECK,
 			     .attachment = op->attachment,
 			     .netns = op->attachment->netns };

@@ -394,3 +394,52 @@ GPtrArray *cni_choose(const CniChoiceInput *input, const GPtrArray *entries, GEr
 	g_array_sort(slots, slot_compare);
 	return choose(&chooser, entries, error) ? g_steal_pointer(&choices) : NULL;
 }
+
+/* ---- GIDs ---- */
+
+static guint entries_of_address(const RdmadPort *port)
+{
+	gboolean one = FALSE, two = FALSE;
+
+	for (guint i = 0; i < port->n_gids; i++) {
+		one |= port->gids[i].type == RDMAD_GID_ROCE_V1;
+		two |= port->gids[i].type == RDMAD_GID_ROCE_V2;
+	}
+	return one != two ? 1 : 2;
+}
+
+/* Those of a virtual link have its name, which is the pod's. */
+static gboolean gid_is_of_use(const RdmadGid *gid, const CniUse *use, const RdmadDevice *dev)
+{
+	return g_strcmp0(use->device_id, dev->id) == 0 && g_strcmp0(gid->netdev, use->ifname) == 0;
+}
+
+static gboolean gid_is_of_pods(const RdmadGid *gid, const RdmadDevice *dev, const CniUse *uses,
+			       guint n_uses)
+{
+	for (guint i = 0; i < n_uses; i++)
+		if (gid_is_of_use(gid, &uses[i], dev))
+			return TRUE;
+	return FALSE;
+}
+
+CniGids cni_gids_count(const RdmadDevice *dev, const char *netdev, const CniUse *uses, guint n_uses)
+{
+	CniGids gids = { .each = 2 };
+
+	for (guint p = 0; p < dev->n_ports; p++) {
+		const RdmadPort *port = &dev->ports[p];
+
+		if (g_strcmp0(port->netdev, netdev) != 0)
+			continue;
+		gids.each = entries_of_address(port);
+		for (guint i = 0; i < port->n_gids; i++)
+			gids.used += g_strcmp0(port->gids[i].netdev, netdev) == 0 ||
+				     !gid_is_of_pods(&port->gids[i], dev, uses, n_uses);
+	}
+	/* Each has its link-local address, too. */
+	for (guint i = 0; i < n_uses; i++)
+		if (uses[i].addresses && g_strcmp0(uses[i].device_id, dev->id) == 0)
+			gids.used += gids.each * (uses[i].addresses + 1);
+	return gids;
+}

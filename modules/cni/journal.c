@@ -90,7 +90,7 @@ static gboolean row_take(const RdmadRow *row, gpointer data, GError **error)
 	return TRUE;
 }
 
-/* What memory has was on the disk, or is about to be. */
+/* All that memory has was on the disk, or is about to be. */
 static gboolean rewrite(RdmadTables *tables, gpointer data, GError **error)
 {
 	const CniJournal *journal = data;

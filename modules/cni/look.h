@@ -6,9 +6,10 @@
 #include "cni.h"
 #include "view.h"
 
-typedef struct {
+typedef struct CniLook {
 	CniView *host, *pod;
 	gboolean rdma_exclusive;
+	GArray *gid_capacities; /* of guint, for each choice; 0: not known, or it stays as it is */
 } CniLook;
 
 void cni_look_free(gpointer look);

@@ -96,6 +96,19 @@ class CniCase(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.machine)
         subprocess.run([TESTS / "machines/expand", "gpu-8rail", cls.machine], check=True,
                        stdout=subprocess.DEVNULL)
+        cls.widen_gid_tables(1024)
+
+    @classmethod
+    def widen_gid_tables(cls, entries):
+        """The 256 of the recorded devices are those of 60 pods."""
+        for name in NICS:
+            for table in Path(cls.machine).glob(f"sys/class/net/{name}/device/infiniband/*/ports/1/gids"):
+                for index in range(1024):
+                    path = table / str(index)
+                    if index >= entries and path.exists():
+                        path.unlink()
+                    elif index < entries and not path.exists():
+                        path.write_text("0000:0000:0000:0000:0000:0000:0000:0000\n")
 
     def setUp(self):
         self.dir = Path(tempfile.mkdtemp(prefix="rdmad-cni-"))

@@ -25,6 +25,9 @@ typedef struct {
 	guint deadline_ms; /* SIGTERM after this; 0: never */
 	guint grace_ms;	   /* SIGKILL so long after SIGTERM; 0: RDMAD_CHILD_GRACE_MS */
 	gsize output_max;  /* kept of each stream; 0: RDMAD_CHILD_OUTPUT_MAX */
+	/* Called before rdmad_child_start() returns, while the program does not run yet; FALSE: it
+	 * never will.  May be NULL; gets the `data` of the child. */
+	gboolean (*born)(pid_t pid, gpointer data, GError **error);
 } RdmadChildSpec;
 
 /* The end of a stream: its last bytes and a NUL. */

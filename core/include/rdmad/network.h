@@ -150,7 +150,8 @@ typedef struct {
 	guint flags;		    /* IFA_F_NODAD, IFA_F_NOPREFIXROUTE, ... */
 	guint scope;		    /* RT_SCOPE_* */
 	guint metric;		    /* of its prefix's route; 0: the kernel's own */
-	guint valid_s, preferred_s; /* 0: for ever */
+	guint valid_s, preferred_s; /* 0: for ever; a deprecated one has IFA_F_DEPRECATED */
+	char label[16];		    /* IPv4; "": the name of the link */
 } RdmadAddress;
 
 /* Of RdmadAddress, g_free(); `ifindex` 0: of all links. */
@@ -165,6 +166,14 @@ RDMAD_API gboolean rdmad_address_delete(RdmadNetwork *net, const RdmadAddress *a
 
 /* ---- neighbours ---- */
 
+typedef struct {
+	int ifindex;
+	RdmadIp ip;
+	RdmadMac mac;
+} RdmadNeighbour;
+
+/* Of RdmadNeighbour, g_free(): the permanent entries, without proxies; `ifindex` 0: of all links. */
+RDMAD_API GPtrArray *rdmad_neighbours_list(RdmadNetwork *net, int ifindex, GError **error);
 /* A permanent entry. */
 RDMAD_API gboolean rdmad_neighbour_replace(RdmadNetwork *net, int ifindex, const RdmadIp *ip,
 					   const char *mac, GError **error);
@@ -230,6 +239,11 @@ typedef struct {
 /* In their order, up to the first that fails; RDMAD_ERROR_NOT_FOUND names it. */
 RDMAD_API gboolean rdmad_sysctls_write(int netns, const RdmadSysctl *sysctls, guint n,
 				       GError **error);
+/* Those that have another value; one that a kernel or driver does not have is passed over. */
+RDMAD_API gboolean rdmad_sysctls_restore(int netns, const RdmadSysctl *sysctls, guint n,
+					 GError **error);
+/* Names in a directory ("net/ipv4/conf/eth0"), in no order; g_strfreev() */
+RDMAD_API char **rdmad_sysctls_list(int netns, const char *directory, GError **error);
 /* Without the line's end; g_free() */
 /* The value that a descriptor of rdmad_executor_open() shows; g_free() */
 RDMAD_API char *rdmad_sysctl_read_fd(int fd, GError **error);

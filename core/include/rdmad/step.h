@@ -16,7 +16,8 @@
 
 #include <rdmad/address.h>
 
-#define RDMAD_STEPS_MAX	    512u       /* of one plan */
+#define RDMAD_STEPS_MAX	    1536u      /* of one plan */
+#define RDMAD_STEP_LIST_MAX 1024u      /* entries of a list in a step */
 #define RDMAD_STEP_JSON_MAX (1u << 20) /* bytes of one plan */
 
 typedef enum { /* the words of the JSON stand in step.c */
@@ -60,6 +61,8 @@ typedef struct {
 	guint32 metric; /* IFA_RT_PRIORITY */
 	guint32 scope;	/* RT_SCOPE_* */
 	char *label;	/* IPv4; NULL: the name of the link */
+	guint32 valid_s,
+		preferred_s; /* 0: for ever; with IFA_F_DEPRECATED, `preferred_s` is over */
 } RdmadStepAddress;
 
 /* What a route's numbers mean, as linux/rtnetlink.h has them; 0 leaves it to the kernel. */

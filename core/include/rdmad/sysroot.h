@@ -15,6 +15,11 @@
 
 #define RDMAD_SYSROOT_MAX 65536u
 
+/* This machine, whatever rdmad was told to look at: for processes, which are always its own. */
+RDMAD_API RdmadSysroot *rdmad_sysroot_new_live(GError **error);
+RDMAD_API void rdmad_sysroot_free(RdmadSysroot *root);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadSysroot, rdmad_sysroot_free)
+
 /* A descriptor (O_CLOEXEC) or -1.  `flags` as for open(2). */
 RDMAD_API int rdmad_sysroot_open(const RdmadSysroot *root, const char *path, int flags,
 				 GError **error);

@@ -24,6 +24,8 @@ typedef struct {
 	char *output, *errors;
 	gsize output_size;
 	guint64 output_lost;
+	guint born;
+	gboolean still; /* births fail */
 } Fixture;
 
 static void setup(Fixture *f, gconstpointer data)
@@ -277,6 +279,43 @@ static void test_many_at_once_leave_no_descriptor(Fixture *f, gconstpointer data
 	g_assert_cmpuint(count_descriptors(), ==, before);
 }
 
+static gboolean note_birth(pid_t pid, gpointer data, GError **error)
+{
+	Fixture *f = data;
+	g_autofree char *path = g_strdup_printf("/proc/%d/exe", (int)pid);
+	g_autofree char *program = g_file_read_link(path, NULL);
+	g_autofree char *own = g_file_read_link("/proc/self/exe", NULL);
+
+	/* Its program does not run yet, however long this takes. */
+	g_usleep(20000);
+	g_assert_cmpstr(program, ==, own);
+	f->born++;
+	return !f->still ||
+	       rdmad_error_errno(error, ENOSPC, "cannot write down process %d", (int)pid);
+}
+
+static void test_a_child_waits_until_its_birth_was_noted(Fixture *f, gconstpointer data)
+{
+	run(f, "echo out", (RdmadChildSpec){ .born = note_birth });
+	g_assert_cmpuint(f->born, ==, 1);
+	g_assert_cmpstr(f->output, ==, "out\n");
+}
+
+static void test_a_child_that_is_not_noted_never_runs(Fixture *f, gconstpointer data)
+{
+	g_autofree char *path = g_build_filename(g_get_tmp_dir(), "rdmad-child-ran", NULL);
+	const char *const argv[] = { "/bin/touch", path, NULL };
+	const RdmadChildSpec spec = { .argv = argv, .born = note_birth };
+	g_autoptr(GError) error = NULL;
+
+	f->still = TRUE;
+	g_assert_null(rdmad_child_start(f->loop, SOME_MODULE, &spec, on_done, f, &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
+	g_assert_cmpuint(f->born, ==, 1);
+	g_assert_cmpuint(f->done, ==, 0);
+	g_assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
+}
+
 #define TEST(name) UNIT_FIXTURE_TEST("/child/" #name, Fixture, NULL, setup, test_##name, teardown)
 
 const UnitTest unit_tests[] = {
@@ -295,6 +334,8 @@ const UnitTest unit_tests[] = {
 	TEST(a_child_runs_in_the_namespace_that_it_was_given),
 	TEST(nobody_hears_of_a_cancelled_child),
 	TEST(a_child_goes_with_its_owner),
+	TEST(a_child_waits_until_its_birth_was_noted),
+	TEST(a_child_that_is_not_noted_never_runs),
 	TEST(many_at_once_leave_no_descriptor),
 	{ 0 },
 };

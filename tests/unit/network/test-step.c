@@ -84,7 +84,7 @@ static void test_a_damaged_row_names_its_step_and_key(void)
 		const char *text, *message;
 	} cases[] = {
 		{ "", "byte 0: " },
-		{ "{}", "not a list of at most 512 steps" },
+		{ "{}", "not a list of at most 1536 steps" },
 		{ "[1]", "step 1: no step \"\"" },
 		{ "[{\"step\":\"reboot\"}]", "step 1: no step \"reboot\"" },
 		{ "[{\"step\":\"route\"}]", "step 1: route: in: missing" },
