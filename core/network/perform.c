@@ -118,7 +118,7 @@ static gboolean do_create(const PerformContext *ctx, const RdmadStep *step, GErr
 		.kind = create->kind,
 		.name = create->name,
 		.parent = (int)create->parent_index,
-		.netns = ctx->pod_fd,
+		.parent_netns = ctx->host_fd,
 		.mac = create->mac.length ? rdmad_mac_format(&create->mac, mac) : NULL,
 		.mtu = create->mtu,
 		.mode = create->mode,
@@ -126,11 +126,12 @@ static gboolean do_create(const PerformContext *ctx, const RdmadStep *step, GErr
 		.is_8021ad = create->is_8021ad,
 		.pkey = create->pkey,
 	};
+	RdmadNetwork *pod = perform_network(ctx, RDMAD_STEP_IN_POD, error);
 	GError *why = NULL;
 
-	if (!parent_check(ctx, create, error))
+	if (!pod || !parent_check(ctx, create, error))
 		return FALSE;
-	return rdmad_link_create(ctx->host, &spec, &why) || create_again(ctx, create, why, error);
+	return rdmad_link_create(pod, &spec, &why) || create_again(ctx, create, why, error);
 }
 
 /* By its name, or, where the container gave it another one, by its address. */

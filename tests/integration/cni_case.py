@@ -88,6 +88,8 @@ class Failure(Exception):
 
 class CniCase(unittest.TestCase):
     CONFIG = ""     # of the module
+    WITH = ()       # modules beside it, and their configuration
+    WITH_CONFIG = ""
     NETWORK = {"cniVersion": "1.0.0", "name": "rdma", "type": "rdmad-cni"}
 
     @classmethod
@@ -161,12 +163,12 @@ class CniCase(unittest.TestCase):
 
     def start_daemon(self):
         config = self.dir / "rdmad.conf"
-        config.write_text("modules = { cni = { carrier_timeout = 0; " + self.CONFIG + """
+        config.write_text("modules = { " + self.WITH_CONFIG + "cni = { carrier_timeout = 0; " + self.CONFIG + """
             networks = ( { name = "all"; wait_gid = false; prove = false; announce = false; %s } ); }; };
             """ % self.NETWORKS)
         with open(self.dir / "log", "a") as log:
             self.daemon = subprocess.Popen(
-                [RDMAD, "--module=cni", "--module-dir", MODULES, "--config", config, "--sysroot", self.machine,
+                [RDMAD, *(f"--module={name}" for name in ("cni", *self.WITH)), "--module-dir", MODULES, "--config", config, "--sysroot", self.machine,
                  "--run-dir", self.dir / "run", "--state-dir", self.dir / "state", "--kubelet-dir",
                  self.dir / "k", "--log-level", "debug"], stdout=log, stderr=log)
         until(lambda: (self.dir / "run/cni.sock").exists() and self.client("status"), "the daemon")
@@ -217,10 +219,10 @@ class CniCase(unittest.TestCase):
                 "RDMAD_CNI_SOCKET": str(self.dir / "run/cni.sock"),
                 "RDMAD_CNI_SPOOL": str(self.dir / "state/cni-spool"), "RDMAD_CNI_WAIT_MS": "200"}
 
-    def start_plugin(self, command, container, netns, ifname, network, plugin=None):
+    def start_plugin(self, command, container, netns, ifname, network, plugin=None, arguments=None):
         child = subprocess.Popen([plugin or SHIM], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE, text=True,
-                                 env=self.environment(command, container, netns, ifname))
+                                 env=self.environment(command, container, netns, ifname, arguments))
         child.stdin.write(json.dumps(network) if isinstance(network, dict) else network)
         child.stdin.close()
         child.stdin = None

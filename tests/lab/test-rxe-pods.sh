@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the kernel's soft-RoCE does for a network namespace other than the host's, without rdmad: the table
+# "Shown on" of rdmad-cni(7) rests on this.  A kernel whose rxe does more makes this test say so.
+. "$LAB_DIR/lib.sh"
+
+lab_devices 2
+ip netns attach host $$
+parent=$(</sys/class/net/eth0/ifindex)
+
+# pod N [INDEX]: a macvlan of ethN in a namespace, with an address; of this index there.
+pod() {
+	local link=m$1
+	[[ -e /run/netns/pod$1 ]] || ip netns add "pod$1"
+	ip -n "pod$1" link delete "$link" 2>/dev/null || true
+	ip -n "pod$1" link add "$link" ${2:+index "$2"} link "if$(<"/sys/class/net/eth$1/ifindex")" \
+		link-netns host type macvlan mode bridge
+	ip -n "pod$1" link set lo up
+	ip -n "pod$1" link set "$link" up
+	ip -n "pod$1" address add "198.51.100.1$1/24" dev "$link"
+	lab_wait 5 gid_of "rxe$1" "$1"
+}
+gid_of() { grep -l "ffff:c633:640$(printf %x $((10 + $2)))" "/sys/class/infiniband/$1/ports/1/gids/"*; }
+
+# Frames of RoCE v2 that leave and reach an interface, until its standard input ends.
+cat >frames.py <<'PYTHON'
+import select, socket, sys
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+s.bind((sys.argv[1], 0))
+n = 0
+print("ready", file=sys.stderr, flush=True)
+while sys.stdin not in (ready := select.select([s, sys.stdin], [], [])[0]):
+    frame = s.recv(2048)
+    n += frame[12:14] == b"\x08\x00" and frame[23] == 17 and frame[36:38] == b"\x12\xb7"
+print(n)
+PYTHON
+
+# connect: rping between the pods; `frames` has what eth0 saw.
+connect() {
+	local watcher server status=0
+	mkfifo end
+	/usr/bin/python3 frames.py eth0 <end >frames 2>ready &
+	watcher=$!
+	exec 7>end
+	lab_wait 20 grep -q ready ready
+	ip netns exec pod1 timeout 40 rping -s -a 198.51.100.11 -C 3 >server.log 2>&1 &
+	server=$!
+	sleep 1
+	ip netns exec pod0 timeout 10 rping -c -a 198.51.100.11 -I 198.51.100.10 -C 3 >client 2>&1 || status=$?
+	exec 7>&-
+	wait $watcher
+	kill $server 2>/dev/null || true
+	wait $server || true
+	rm end
+	return $status
+}
+
+pod 0
+pod 1
+echo "sockets of RoCE: host $(ss -Hlun 'sport = 4791' | wc -l)," \
+	"pod $(ip netns exec pod0 ss -Hlun 'sport = 4791' | wc -l)"
+if connect; then
+	echo "rping between the pods works: rdmad-cni(7) should say so"
+	exit 0
+fi
+echo "rping between two macvlan pods: no answer; frames on eth0: $(<frames)"
+[[ $(<frames) == 0 ]] || fail "something was sent"
+[[ ! $(ip netns exec pod0 ss -Hlun 'sport = 4791') ]] || fail "rxe listens in the pod and does not work"
+
+# Why: rxe looks for the route of a packet in the host's namespace, by the index that the interface has in the
+# pod.  A pod's interface whose index is by chance that of a NIC of the host sends, by that NIC.
+pod 0 "$parent"
+ip address add 198.51.100.1/24 dev eth0
+connect && fail "rping works by chance"
+echo "the same, and the pod's interface has eth0's index $parent: frames on eth0: $(<frames)"
+(($(<frames) > 0)) || fail "the reason is another one"
+
+# A device upon the pod's own interface listens in the host's namespace, too.
+rdma link delete rxe0
+if ip netns exec pod0 rdma link add rxe9 type rxe netdev m0; then
+	echo "rxe made in the pod: sockets there $(ip netns exec pod0 ss -Hlun 'sport = 4791' | wc -l)"
+	rdma link delete rxe9
+fi
+
+# The NIC itself: rxe goes with it, and a device does not move.
+rdma link add rxe0 type rxe netdev eth0
+! rdma device set rxe0 netns pod0 2>moved || fail "rxe moves: rdmad-cni(7) should say so"
+echo "rdma device set rxe0 netns: $(<moved)"
+ip link set eth0 netns pod0
+lab_wait 5 test ! -e /sys/class/infiniband/rxe0
+echo "eth0 moved into the pod: rxe0 has gone"
