@@ -108,7 +108,8 @@ class Shared(CniCase):
         self.add("c1", "a", self.net)
         first = inode()
         self.remove_pod("a")
-        for number in range(64):
+        for number in range(50):
+            time.sleep(0.1)     # the kernel takes its time to let go of it
             self.pod("a")
             if inode() == first:
                 break
