@@ -4,19 +4,15 @@
 . "$LAB_DIR/lib.sh"
 
 lab_devices 2
-ip netns attach host $$
-parent=$(</sys/class/net/eth0/ifindex)
+index=4711
 
 # pod N [INDEX]: a macvlan of ethN in a namespace, with an address; of this index there.
 pod() {
-	local link=m$1
-	[[ -e /run/netns/pod$1 ]] || ip netns add "pod$1"
-	ip -n "pod$1" link delete "$link" 2>/dev/null || true
-	ip -n "pod$1" link add "$link" ${2:+index "$2"} link "if$(<"/sys/class/net/eth$1/ifindex")" \
-		link-netns host type macvlan mode bridge
+	ip netns add "pod$1"
+	ip link add "m$1" ${2:+index "$2"} link "eth$1" netns "pod$1" type macvlan mode bridge
 	ip -n "pod$1" link set lo up
-	ip -n "pod$1" link set "$link" up
-	ip -n "pod$1" address add "198.51.100.1$1/24" dev "$link"
+	ip -n "pod$1" link set "m$1" up
+	ip -n "pod$1" address add "198.51.100.1$1/24" dev "m$1"
 	lab_wait 5 gid_of "rxe$1" "$1"
 }
 gid_of() { grep -l "ffff:c633:640$(printf %x $((10 + $2)))" "/sys/class/infiniband/$1/ports/1/gids/"*; }
@@ -34,11 +30,11 @@ while sys.stdin not in (ready := select.select([s, sys.stdin], [], [])[0]):
 print(n)
 PYTHON
 
-# connect: rping between the pods; `frames` has what eth0 saw.
+# connect INTERFACE: rping between the pods; `frames` has what the host's interface saw.
 connect() {
 	local watcher server status=0
 	mkfifo end
-	/usr/bin/python3 frames.py eth0 <end >frames 2>ready &
+	/usr/bin/python3 frames.py "$1" <end >frames 2>ready &
 	watcher=$!
 	exec 7>end
 	lab_wait 20 grep -q ready ready
@@ -54,11 +50,11 @@ connect() {
 	return $status
 }
 
-pod 0
+pod 0 $index
 pod 1
 echo "sockets of RoCE: host $(ss -Hlun 'sport = 4791' | wc -l)," \
 	"pod $(ip netns exec pod0 ss -Hlun 'sport = 4791' | wc -l)"
-if connect; then
+if connect eth0; then
 	echo "rping between the pods works: rdmad-cni(7) should say so"
 	exit 0
 fi
@@ -66,12 +62,14 @@ echo "rping between two macvlan pods: no answer; frames on eth0: $(<frames)"
 [[ $(<frames) == 0 ]] || fail "something was sent"
 [[ ! $(ip netns exec pod0 ss -Hlun 'sport = 4791') ]] || fail "rxe listens in the pod and does not work"
 
-# Why: rxe looks for the route of a packet in the host's namespace, by the index that the interface has in the
-# pod.  A pod's interface whose index is by chance that of a NIC of the host sends, by that NIC.
-pod 0 "$parent"
-ip address add 198.51.100.1/24 dev eth0
-connect && fail "rping works by chance"
-echo "the same, and the pod's interface has eth0's index $parent: frames on eth0: $(<frames)"
+# Why: rxe looks for the route of a packet in the host's namespace, by the index that the pod's interface has in
+# the pod.  An interface of the host that has this index by chance is the one that sends.
+ip link add chance index $index type veth peer name other
+ip link set chance up
+ip link set other up
+ip neighbour add 198.51.100.11 lladdr 02:00:00:00:00:01 dev chance
+! connect chance || fail "rping works by chance"
+echo "the same, and an interface of the host has the index of the pod's: frames on it: $(<frames)"
 (($(<frames) > 0)) || fail "the reason is another one"
 
 # A device upon the pod's own interface listens in the host's namespace, too.
