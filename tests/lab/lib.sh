@@ -89,7 +89,7 @@ lab_rdmad_stop() {
 
 lab_kubelet() {
 	/usr/bin/python3 "$LAB_DIR/../kubelet/kubelet" --root "$lab_root" >>kubelet.log 2>&1 &
-	lab_wait 30 test -S "$lab_root/device-plugins/kubelet.sock"
+	lab_wait 120 test -S "$lab_root/device-plugins/kubelet.sock"
 }
 
 # kubelet_ctl COMMAND...: calls the fake kubelet.
