@@ -4,7 +4,8 @@
 the power cut there, with what is not synced.
 
 What the runtime does then is what containerd does: DEL.  After it the host's NICs are whole, and nothing is left
-of the pod.  After a power cut the NICs are new, and nothing is given to them that they had before.  Only the first of several points is tried, but for RDMAD_TEST_SLOW=1.
+of the pod.  After a power cut the NICs are new, and nothing is given to them that they had before.  Only the first
+of several points is tried, but for RDMAD_TEST_SLOW=1.
 
 usage: test-cni-kill.py RDMAD MODULE-DIR RDMAD-CNI INJECT.SO [TEST...]
 """

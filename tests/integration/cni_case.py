@@ -168,7 +168,8 @@ class CniCase(unittest.TestCase):
             """ % self.NETWORKS)
         with open(self.dir / "log", "a") as log:
             self.daemon = subprocess.Popen(
-                [RDMAD, *(f"--module={name}" for name in ("cni", *self.WITH)), "--module-dir", MODULES, "--config", config, "--sysroot", self.machine,
+                [RDMAD, *(f"--module={name}" for name in ("cni", *self.WITH)), "--module-dir", MODULES,
+                 "--config", config, "--sysroot", self.machine,
                  "--run-dir", self.dir / "run", "--state-dir", self.dir / "state", "--kubelet-dir",
                  self.dir / "k", "--log-level", "debug"], stdout=log, stderr=log)
         until(lambda: (self.dir / "run/cni.sock").exists() and self.client("status"), "the daemon")

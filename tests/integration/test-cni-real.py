@@ -46,7 +46,7 @@ class RealCase(CniCase):
 
     WITH = ("device-plugin",)
     RESOURCE, MODE = "rdma/rail", 'mode = "shared"; count = 1; count_per = "device";'
-    NEEDS = ()
+    NEEDS = ("busybox",)
 
     @classmethod
     def setUpClass(cls):
@@ -114,7 +114,7 @@ def interfaces(text):
 class Containerd(RealCase):
     """ctr run --cni: libcni as containerd has it.  It tells no pod and no device: the network names one."""
 
-    NEEDS = ("containerd", "ctr", "runc")
+    NEEDS = ("busybox", "containerd", "ctr", "runc")
 
     def setUp(self):
         super().setUp()
@@ -165,7 +165,7 @@ disabled_plugins = ["io.containerd.grpc.v1.cri"]
 class Podman(RealCase):
     """podman with CNI networks; it tells no pod either."""
 
-    NEEDS = ("podman", "runc")
+    NEEDS = ("busybox", "podman", "runc")
 
     def setUp(self):
         super().setUp()
