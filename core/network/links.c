@@ -299,26 +299,6 @@ static gboolean put_kind(struct nl_msg *msg, const RdmadLinkSpec *spec, GError *
 	return FALSE;
 }
 
-/*
- * The request goes to the namespace of the link, and names that of the parent by its number there: a
- * request to the parent's namespace is refused if that has an interface of the link's name.
- */
-static gboolean put_parent(RdmadNetwork *net, struct nl_msg *msg, const RdmadLinkSpec *spec,
-			   GError **error)
-{
-	int number;
-
-	if (!spec->parent)
-		return TRUE;
-	nla_put_u32(msg, IFLA_LINK, (guint32)spec->parent);
-	if (!spec->parent_netns)
-		return TRUE;
-	if (!network_number_netns(net, spec->parent_netns, &number, error))
-		return FALSE;
-	nla_put_u32(msg, IFLA_LINK_NETNSID, (guint32)number);
-	return TRUE;
-}
-
 gboolean rdmad_link_create(RdmadNetwork *net, const RdmadLinkSpec *spec, GError **error)
 {
 	const struct ifinfomsg info = {
@@ -332,10 +312,13 @@ gboolean rdmad_link_create(RdmadNetwork *net, const RdmadLinkSpec *spec, GError 
 		return FALSE;
 	msg = NETWORK_REQUEST(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, info);
 	nla_put_string(msg, IFLA_IFNAME, spec->name);
+	if (spec->parent)
+		nla_put_u32(msg, IFLA_LINK, (guint32)spec->parent);
 	if (spec->mtu)
 		nla_put_u32(msg, IFLA_MTU, spec->mtu);
-	if (!put_parent(net, msg, spec, error) ||
-	    (spec->mac && !network_put_mac(msg, IFLA_ADDRESS, spec->mac, error)) ||
+	if (spec->netns)
+		nla_put_u32(msg, IFLA_NET_NS_FD, (guint32)spec->netns);
+	if ((spec->mac && !network_put_mac(msg, IFLA_ADDRESS, spec->mac, error)) ||
 	    !put_kind(msg, spec, error)) {
 		nlmsg_free(msg);
 		return FALSE;

@@ -21,9 +21,6 @@ gboolean network_change(RdmadNetwork *net, struct nl_msg *request, GError **erro
 GPtrArray *network_read(RdmadNetwork *net, struct nl_msg *request, RdmadNetlinkEach each,
 			gpointer data, GPtrArray *results, GError **error);
 
-/* The number that `netns` has in this namespace; it is given one if it has none. */
-gboolean network_number_netns(RdmadNetwork *net, int netns, int *number, GError **error);
-
 void network_put_ip(struct nl_msg *msg, int attribute, const RdmadIp *ip);
 /* The prefix is that of one host; family 0 when it is absent or of a wrong size. */
 RdmadIp network_get_ip(int family, const struct nlattr *attr);

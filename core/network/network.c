@@ -206,31 +206,6 @@ gboolean rdmad_network_netns_number(RdmadNetwork *net, int netns, int *number, G
 	return unused != NULL;
 }
 
-gboolean network_number_netns(RdmadNetwork *net, int netns, int *number, GError **error)
-{
-	const struct rtgenmsg header = { .rtgen_family = AF_UNSPEC };
-	g_autoptr(GError) why = NULL;
-	struct nl_msg *msg;
-
-	if (!rdmad_network_netns_number(net, netns, number, error) || *number >= 0)
-		return *number >= 0;
-	msg = NETWORK_REQUEST(RTM_NEWNSID, 0, header);
-	nla_put_u32(msg, NETNSA_FD, (guint32)netns);
-	nla_put_u32(msg, NETNSA_NSID, (guint32)-1);
-	/* Another thread, or the kernel, may have numbered it meanwhile. */
-	if (!network_change(net, msg, &why, "number the parent's namespace") &&
-	    why->code != RDMAD_ERROR_BUSY) {
-		g_propagate_error(error, g_steal_pointer(&why));
-		return FALSE;
-	}
-	if (!rdmad_network_netns_number(net, netns, number, error))
-		return FALSE;
-	if (*number < 0)
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
-			    "the parent's namespace has no number");
-	return *number >= 0;
-}
-
 /* ---- addresses in messages ---- */
 
 static guint ip_size(int family)

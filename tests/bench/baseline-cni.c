@@ -46,13 +46,12 @@ static gboolean add(int netns, const char *parent, const RdmadIp *ip, GError **e
 	g_autoptr(RdmadNetwork) pod = host ? rdmad_network_open(netns, error) : NULL;
 	g_autoptr(RdmadLink) nic = pod ? rdmad_link_get(host, parent, error) : NULL;
 	g_autoptr(RdmadLink) made = NULL;
-	rdmad_autofd int own = nic ? rdmad_netns_open_own(NULL, error) : -1;
-	RdmadLinkSpec spec = { .kind = "macvlan", .name = "net1", .parent_netns = own };
+	RdmadLinkSpec spec = { .kind = "macvlan", .name = "net1", .netns = netns };
 
-	if (own < 0)
+	if (!nic)
 		return FALSE;
 	spec.parent = nic->ifindex;
-	if (!rdmad_link_create(pod, &spec, error))
+	if (!rdmad_link_create(host, &spec, error))
 		return FALSE;
 	made = rdmad_link_get(pod, "net1", error);
 	return made && network_make(pod, netns, made->ifindex, ip, error);

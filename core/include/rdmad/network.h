@@ -80,8 +80,8 @@ RDMAD_API RdmadLink *rdmad_link_get_index(RdmadNetwork *net, int ifindex, GError
 typedef struct {
 	const char *kind; /* "macvlan", "ipvlan", "vlan", "ipoib", "veth", "dummy" */
 	const char *name;
-	int parent;	  /* ifindex */
-	int parent_netns; /* where the parent is; 0: in the namespace of the RdmadNetwork */
+	int parent; /* ifindex in the namespace of the RdmadNetwork */
+	int netns;  /* where the link is to be; 0: there as well */
 	const char *mac;
 	guint mtu;
 	gboolean up;
@@ -94,10 +94,7 @@ typedef struct {
 	int peer_netns;	    /* veth; 0: the socket's */
 } RdmadLinkSpec;
 
-/*
- * Makes the link in the namespace of the RdmadNetwork.  One message: the link is never in another
- * namespace or without its name.
- */
+/* One message: the link is never in another namespace or without its name. */
 RDMAD_API gboolean rdmad_link_create(RdmadNetwork *net, const RdmadLinkSpec *spec, GError **error);
 
 /* Zeroes are left as they are. */
