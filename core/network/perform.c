@@ -131,7 +131,7 @@ static gboolean create_again(const PerformContext *ctx, const RdmadStepLinkCreat
 
 	if (why->code == RDMAD_ERROR_BUSY) {
 		link = rdmad_link_get(ctx->pod, create->name, &unknown);
-		if (link ? is_created(create, link) : unknown->code == RDMAD_ERROR_GONE) {
+		if (link ? is_created(create, link) : unknown->code == RDMAD_ERROR_NOT_FOUND) {
 			g_error_free(why);
 			return link || create_renamed(ctx, create, spec, error);
 		}
