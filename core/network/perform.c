@@ -115,14 +115,44 @@ static gboolean parent_check(const PerformContext *ctx, const RdmadStepLinkCreat
 	return FALSE;
 }
 
-static gboolean create_again(const PerformContext *ctx, const RdmadStepLinkCreate *create,
-			     GError *why, GError **error)
+/* Of 14 bytes, the same for each try. */
+static char *spare_name(const RdmadStepLinkCreate *create)
 {
-	g_autoptr(RdmadLink) link = rdmad_link_get(ctx->pod, create->name, NULL);
+	return g_strdup_printf("rdmad.%08x", g_str_hash(create->name));
+}
 
-	if (why->code == RDMAD_ERROR_BUSY && link && is_created(create, link)) {
-		g_error_free(why);
-		return TRUE;
+/* The kernel refuses a name that the host has, although the link is not to be there. */
+static gboolean create_renamed(const PerformContext *ctx, const RdmadStepLinkCreate *create,
+			       const RdmadLinkSpec *spec, GError **error)
+{
+	g_autofree char *spare = spare_name(create);
+	const RdmadLinkChange change = { .name = create->name };
+	RdmadLinkSpec other = *spec;
+	GError *why = NULL;
+	int index;
+
+	other.name = spare;
+	if (!rdmad_link_create(ctx->host, &other, &why) &&
+	    !perform_forgive(&why, RDMAD_ERROR_BUSY)) {
+		g_propagate_error(error, why);
+		return FALSE;
+	}
+	index = link_index(ctx->pod, spare, error);
+	return index && rdmad_link_change(ctx->pod, index, &change, error);
+}
+
+static gboolean create_again(const PerformContext *ctx, const RdmadStepLinkCreate *create,
+			     const RdmadLinkSpec *spec, GError *why, GError **error)
+{
+	g_autoptr(GError) unknown = NULL;
+	g_autoptr(RdmadLink) link = NULL;
+
+	if (why->code == RDMAD_ERROR_BUSY) {
+		link = rdmad_link_get(ctx->pod, create->name, &unknown);
+		if (link ? is_created(create, link) : unknown->code == RDMAD_ERROR_NOT_FOUND) {
+			g_error_free(why);
+			return link || create_renamed(ctx, create, spec, error);
+		}
 	}
 	g_propagate_error(error, why);
 	return FALSE;
@@ -148,7 +178,8 @@ static gboolean do_create(const PerformContext *ctx, const RdmadStep *step, GErr
 
 	if (!parent_check(ctx, create, error))
 		return FALSE;
-	return rdmad_link_create(ctx->host, &spec, &why) || create_again(ctx, create, why, error);
+	return rdmad_link_create(ctx->host, &spec, &why) ||
+	       create_again(ctx, create, &spec, why, error);
 }
 
 /* By its name, or, where the container gave it another one, by its address. */
@@ -156,6 +187,7 @@ static int created_find(const PerformContext *ctx, const RdmadStepLinkCreate *cr
 			GError **error)
 {
 	g_autoptr(GPtrArray) links = rdmad_links_list(ctx->pod, error);
+	g_autofree char *spare = spare_name(create);
 	int found = 0;
 
 	for (guint i = 0; links && i < links->len; i++) {
@@ -163,7 +195,7 @@ static int created_find(const PerformContext *ctx, const RdmadStepLinkCreate *cr
 
 		if (!is_created(create, link))
 			continue;
-		if (g_str_equal(link->name, create->name))
+		if (g_str_equal(link->name, create->name) || g_str_equal(link->name, spare))
 			return link->ifindex;
 		if (create->mac.length)
 			found = link->ifindex;

@@ -437,17 +437,53 @@ static gboolean is_the_same(const CniOperation *op, const CniAttachment *had)
 	       rdmad_netns_id_equal(&had->netns_id, &op->netns_id);
 }
 
+static void earlier_undo(CniOperation *op, CniAttachment *had)
+{
+	rdmad_autofd int netns = cni_attachment_open_netns(had, op->cni->boot);
+
+	cni_undo_start(op->cni, had, netns, &op->undo, earlier_undone, op);
+}
+
+/* The kernel gives the inode of a namespace that has gone to the next one, so that a container that was
+ * started again may seem to be in the same. */
+static gboolean is_attached(const CniLook *look, const CniAttachment *had)
+{
+	for (guint i = 0; i < had->nics->len; i++)
+		if (!cni_view_link(look->pod, ((CniNic *)had->nics->pdata[i])->ifname))
+			return FALSE;
+	return TRUE;
+}
+
+static void looked_again(CniLook *look, const GError *error, gpointer data)
+{
+	CniOperation *op = data;
+	CniAttachment *had = cni_journal_lookup(op->cni->journal, op->key);
+	const gboolean attached = look && had && is_attached(look, had);
+
+	op->looking = NULL;
+	cni_look_free(look);
+	if (error)
+		cni_add_fail(op, g_error_copy(error));
+	else if (!had)
+		choose(op);
+	else if (!attached || !answer_again(op, had))
+		earlier_undo(op, had);
+}
+
 void cni_add_start(CniOperation *op)
 {
 	CniAttachment *had = cni_journal_lookup(op->cni->journal, op->key);
-	rdmad_autofd int netns = -1;
+	GError *problem = NULL;
 
 	if (!had) {
 		choose(op);
 		return;
 	}
-	if (is_the_same(op, had) && answer_again(op, had))
+	if (!is_the_same(op, had)) {
+		earlier_undo(op, had);
 		return;
-	netns = cni_attachment_open_netns(had, op->cni->boot);
-	cni_undo_start(op->cni, had, netns, &op->undo, earlier_undone, op);
+	}
+	op->looking = cni_look_start(op->cni, op->netns, NULL, looked_again, op, &problem);
+	if (!op->looking)
+		cni_add_fail(op, problem);
 }

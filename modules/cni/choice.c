@@ -348,18 +348,26 @@ static gboolean name_is_taken(const CniResult *previous, const char *name)
 	return FALSE;
 }
 
+/* CNI_IFNAME is the other plugin's. */
+static char *next_free_name(const CniRequest *request, guint *number)
+{
+	char *name = NULL;
+
+	do {
+		g_free(name);
+		name = g_strdup_printf("eth%u", (*number)++);
+	} while (name_is_taken(request->previous, name));
+	return name;
+}
+
 static gboolean choose_all(Chooser *chooser, GError **error)
 {
 	const CniSlot *slot;
 	guint number = 1;
 
 	while ((slot = slot_take(chooser, NULL, NULL))) {
-		g_autofree char *ifname = NULL;
+		g_autofree char *ifname = next_free_name(chooser->input->request, &number);
 
-		do {
-			g_free(ifname);
-			ifname = g_strdup_printf("eth%u", number++);
-		} while (name_is_taken(chooser->input->request->previous, ifname));
 		if (!choice_add(chooser, slot, ifname, NULL, error))
 			return FALSE;
 	}
@@ -375,8 +383,14 @@ static gboolean choose(Chooser *chooser, const GPtrArray *entries, GError **erro
 {
 	const CniRequest *request = chooser->input->request;
 
-	if (request->device_id)
-		return choose_by_id(chooser, request->device_id, request->ifname, NULL, error);
+	if (request->device_id) {
+		guint number = 1;
+		g_autofree char *ifname = cni_request_is_chained(request)
+						  ? next_free_name(request, &number)
+						  : g_strdup(request->ifname);
+
+		return choose_by_id(chooser, request->device_id, ifname, NULL, error);
+	}
 	if (!cni_request_is_chained(request))
 		return choose_next(chooser, request->ifname, NULL, error);
 	return entries ? choose_by_annotation(chooser, entries, error) : choose_all(chooser, error);

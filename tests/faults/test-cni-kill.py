@@ -1,10 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """kill -9 of rdmad, or of its executor, before each call that changes something, during ADD, DEL, GC and a start
-that finds something; and each of them failing once, of the executor those that only look as well.
+that finds something; each of them failing once, of the executor those that only look as well; and the power cut
+there, with what is not synced.
 
 What the runtime does then is what containerd does: DEL.  After it the host's NICs are whole, and nothing is left
-of the pod.  Only a few points of one operation a class are tried, but for RDMAD_TEST_SLOW=1.
+of the pod.  After a power cut the NICs are new, and nothing is given to them that they had before.  Only a few
+points of one operation a class are tried, but for RDMAD_TEST_SLOW=1.
 
 usage: test-cni-kill.py RDMAD MODULE-DIR RDMAD-CNI INJECT.SO [TEST...]
 """
@@ -190,6 +192,54 @@ class SharedExecutorErrno(SharedErrno):
 class ExclusiveExecutorErrno(ExclusiveErrno):
     SHORT = "test_start"
     EXECUTOR = True
+
+
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
+
+
+class Power:
+    """A reboot after it: the disk holds what was synced, namespaces and NICs are new."""
+
+    WHAT = "cut"
+    test_start = None   # each boot has one
+
+    def setUp(self):
+        super().setUp()
+        self.boot_id = self.dir / "boot-id"
+        self.boots = 0
+        self.new_boot()
+        subprocess.run(["mount", "--bind", self.boot_id, BOOT_ID], check=True)
+        self.addCleanup(subprocess.run, ["umount", BOOT_ID], check=True)
+
+    def new_boot(self):
+        self.boots += 1
+        self.boot_id.write_text(f"00000000-0000-4000-8000-{self.boots:012}\n")
+
+    def end(self):
+        if self.daemon.poll() is None:
+            self.end_daemon(signal.SIGKILL)
+        self.daemon = None
+        self.remove_pod("a")
+        self.remove_nics()
+        self.new_boot()
+        for number, name in enumerate(NICS):
+            self.make_nic(number)
+            subprocess.run(["ip", "addr", "replace", f"192.168.{number}.{self.boots % 200 + 1}/24", "dev", name],
+                           check=True)
+        until(lambda: all(link(name)["operstate"] == "UP" for name in NICS), "the carriers")
+        self.pod("a")
+        self.before = self.snapshot()
+        self.start()
+        until(lambda: self.left() == 0, "the attachments of the boot before to end")
+        super().end()
+
+
+class SharedPower(Power, Shared):
+    SHORT = "test_gc"
+
+
+class ExclusivePower(Power, Exclusive):
+    SHORT = "test_add"
 
 
 if __name__ == "__main__":

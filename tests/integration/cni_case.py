@@ -88,6 +88,7 @@ class Failure(Exception):
 
 class CniCase(unittest.TestCase):
     CONFIG = ""     # of the module
+    WITH_CONFIG = ""    # of other modules, which RUN names
     NETWORK = {"cniVersion": "1.0.0", "name": "rdma", "type": "rdmad-cni"}
 
     @classmethod
@@ -185,7 +186,7 @@ class CniCase(unittest.TestCase):
         (self.dir / "rdmad.conf").write_text(f"modules = {{ {groups} }};")
 
     def start_daemon(self, environment=None):
-        self.write_config(self.GROUPS or "cni = { carrier_timeout = 0; " + self.CONFIG + """
+        self.write_config(self.GROUPS or self.WITH_CONFIG + "cni = { carrier_timeout = 0; " + self.CONFIG + """
             networks = ( { name = "all"; wait_gid = false; prove = false; announce = false; %s } ); };
             """ % self.NETWORKS)
         with open(self.dir / "log", "a") as log:
@@ -261,10 +262,10 @@ class CniCase(unittest.TestCase):
                 "RDMAD_CNI_SOCKET": str(self.dir / "run/cni.sock"),
                 "RDMAD_CNI_SPOOL": str(self.dir / "state/cni-spool"), "RDMAD_CNI_WAIT_MS": "200"}
 
-    def start_plugin(self, command, container, netns, ifname, network, plugin=None):
+    def start_plugin(self, command, container, netns, ifname, network, plugin=None, arguments=None):
         child = subprocess.Popen([plugin or SHIM], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE, text=True,
-                                 env=self.environment(command, container, netns, ifname))
+                                 env=self.environment(command, container, netns, ifname, arguments))
         child.stdin.write(json.dumps(network) if isinstance(network, dict) else network)
         child.stdin.close()
         child.stdin = None

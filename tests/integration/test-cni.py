@@ -106,6 +106,26 @@ class Shared(CniCase):
         self.delete("c1", "a", self.net)        # late, of the one before
         self.assertIsNotNone(link("net1", "b"))
 
+    def test_a_namespace_with_the_inode_of_the_first_is_another_one(self):
+        inode = lambda: os.stat("/run/netns/a").st_ino
+        self.add("c1", "a", self.net)
+        first = inode()
+        self.remove_pod("a")
+        for number in range(50):
+            time.sleep(0.1)     # the kernel takes its time to let go of it
+            self.pod("a")
+            if inode() == first:
+                break
+            self.pod(f"other{number}")      # takes the next one
+            self.remove_pod("a")
+        else:
+            self.skipTest("this kernel gives no inode twice")
+        self.add("c1", "a", self.net)
+        self.assertIsNotNone(link("net1", "a"))
+        self.assertEqual(len(self.leases()), 1)
+        self.delete("c1", "a", self.net)
+        self.assertNothingLeft()
+
     def test_an_ipam_plugin_that_fails_leaves_nothing(self):
         directory = self.dir / "plugins"
         directory.mkdir()
