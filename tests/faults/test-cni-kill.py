@@ -31,19 +31,14 @@ class Sweep:
         super().setUp()
         self.injector = Injector(LIBRARY, str(self.dir / "faults"), RDMAD)
         self.addCleanup(self.injector.close)
-        self.before = self.snapshot()
         self.net = {**self.network(NICS[0], **self.MORE), "cniVersion": "1.0.0"}
 
     WHAT = "kill"
 
     def start(self):
         self.injector.new_process()
-        os.environ.update({k: self.injector.environment[k] for k in ("LD_PRELOAD", "RDMAD_FAULTS")})
-        try:
-            self.start_daemon()
-        finally:
-            for name in ("LD_PRELOAD", "RDMAD_FAULTS"):
-                del os.environ[name]
+        self.injected = self.injector.environment
+        self.start_daemon()
 
     def strike(self, point, act):
         """Returns how many calls there are, if `point` is 0."""
@@ -65,7 +60,7 @@ class Sweep:
         self.delete("c1", "a", self.net)
         until(lambda: self.left() == 0, "the event log to be empty")
         self.assertIsNone(link("net1", "a"))
-        self.assertEqual(self.snapshot(), self.before)
+        self.assertHostAsBefore()
         directory = Path("/var/lib/cni/networks/rdma")
         leases = [f.name for f in directory.iterdir() if f.name[0].isdigit()] if directory.exists() else []
         self.assertEqual(leases, [])
