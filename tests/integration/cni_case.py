@@ -26,7 +26,6 @@ sys.dont_write_bytecode = True
 import tap  # noqa: E402,F401
 
 RDMAD, MODULES, SHIM = sys.argv[1:4]
-INSTRUMENTED = b"__asan_init" in open(RDMAD, "rb").read()
 PATIENCE = 60       # seconds; the machine may be busy
 SLOW = bool(os.environ.get("RDMAD_TEST_SLOW"))
 PLUGINS = "/usr/lib/cni"
