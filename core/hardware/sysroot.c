@@ -30,7 +30,7 @@ static __thread int passing_error;
 
 static void note_error(int errnum)
 {
-	static const int passing[] = { EIO, ENOMEM, EMFILE, ENFILE, EINTR, EAGAIN };
+	static const int passing[] = { EIO, ENOMEM, EMFILE, ENFILE, EINTR, EAGAIN, ENOSPC, EPERM };
 
 	for (guint i = 0; i < G_N_ELEMENTS(passing); i++)
 		if (errnum == passing[i])

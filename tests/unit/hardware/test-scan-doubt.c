@@ -45,7 +45,7 @@ static void expect_same(const RdmadDevice *now, const RdmadDevice *before, guint
 
 static void test_no_single_failure_changes_a_device(gconstpointer data)
 {
-	static const int errnums[] = { EMFILE, EIO, ENOMEM };
+	static const int errnums[] = { EMFILE, EIO, ENOMEM, EPERM, ENOSPC };
 	g_autoptr(TestMachine) machine = test_machine_new(data, "LAST=1");
 	g_autoptr(RdmadScan) before = scan_after(machine, NULL);
 	const guint calls = fault.count;
@@ -82,6 +82,7 @@ static const struct {
 } first_doubts[] = {
 	{ "infiniband/mlx5_0/.", EMFILE, TRUE },  { "infiniband/mlx5_0/.", EIO, TRUE },
 	{ "infiniband/mlx5_0/.", ENOMEM, TRUE },  { "infiniband/mlx5_0/.", EINTR, TRUE },
+	{ "infiniband/mlx5_0/.", EPERM, TRUE },	  { "infiniband/mlx5_0/.", ENOSPC, TRUE },
 	{ "infiniband/mlx5_0/.", ENOENT, FALSE }, { "infiniband/mlx5_0/.", ENODEV, FALSE },
 };
 
@@ -140,6 +141,7 @@ static guint looks_until_believed(const char *path, int errnum)
 static void test_a_broken_attribute_does_not_hold_the_others_for_ever(void)
 {
 	g_assert_cmpuint(looks_until_believed("infiniband/mlx5_0/fw_ver", EIO), ==, 5);
+	g_assert_cmpuint(looks_until_believed("infiniband/mlx5_0/fw_ver", EPERM), ==, 5);
 	g_assert_cmpuint(looks_until_believed("infiniband/mlx5_0/fw_ver", EMFILE), ==, 20);
 	g_assert_cmpuint(looks_until_believed("infiniband/mlx5_0/.", EIO), ==, 20);
 }
