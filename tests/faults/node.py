@@ -83,9 +83,9 @@ class Node(PluginCase):
     def spawn_daemon(self, config=None, *options):
         self.injector.new_process()
         self.endpoint_before = self.endpoint() if HCA in self.kubelet.resources() else None
-        if self.endpoint_before is not None:
-            # Kubelet that notices the end of the old stream after the new one stops the new one.
-            self.kubelet.wait_for(lambda: self.endpoint_before.stopped, WELL_WITHIN)
+        # Kubelet that notices the end of the old stream after the new one stops the new one.
+        self.kubelet.wait_for(lambda: not any(r["connected"] for r in self.kubelet.resources().values()),
+                              WELL_WITHIN)
         return super().spawn_daemon(None, "--config", os.path.join(self.dir, "rdmad.conf"), *options)
 
     def restart_kubelet(self):
@@ -178,9 +178,13 @@ class Node(PluginCase):
 
     def is_served(self):
         """By this daemon, with the lists of this configuration."""
-        for name in (HCA, OTHER) if self.with_other else (HCA,):
-            found = self.kubelet.resources().get(name)
-            if found is None or not found["connected"] or found["allocatable"] != self.count:
+        resources = self.kubelet.resources()
+        for name, offered in {HCA: True, OTHER: self.with_other}.items():
+            found = resources.get(name)
+            if bool(found and found["connected"]) != offered:
+                return False
+            # A slot beyond the new count stays for as long as it is held; counts differ by 8.
+            if offered and not self.count <= found["allocatable"] < self.count + 8:
                 return False
         return self.endpoint() is not self.endpoint_before
 

@@ -117,6 +117,14 @@ def other_count(node):
     node.configure()
 
 
+def other_count_and_a_registry(node):
+    if not node.kubelet.with_registry:
+        no_daemon_and_a_registry(node)
+        node.start_daemon()
+        node.wait_for(node.is_served, "served kubelet")
+    other_count(node)
+
+
 def other_resource(node):
     """Comes and goes by turns: a server is made, or closed."""
     node.with_other = not node.with_other
@@ -158,6 +166,7 @@ OPERATIONS = [
     Operation("reconcile", new_pod, reconcile, new_pod_is_known),
     Operation("reconcile-end", pod_that_ended, reconcile, ended_pod_is_gone),
     Operation("reload", other_count, reload, reload_again),
+    Operation("reload-registry", other_count_and_a_registry, reload, reload_again),
     Operation("reload-resource", other_resource, reload, reload_again),
     Operation("restart-kubelet", nothing, restart_kubelet),
     Operation("ask", nothing, ask),
