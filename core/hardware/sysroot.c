@@ -45,6 +45,11 @@ int rdmad_sysroot_passing_error(void)
 	return errnum;
 }
 
+gboolean rdmad_sysroot_in_doubt(void)
+{
+	return passing_error != 0;
+}
+
 static gboolean is_same_file(int fd, const char *path)
 {
 	struct stat a, b;

@@ -18,7 +18,7 @@
 struct PluginServer {
 	RdmadGrpcServer *grpc;
 	char *resource, *path;
-	ino_t inode;
+	ino_t inode; /* 0: it could not be looked at */
 	const PluginServerOps *ops;
 	gpointer data;
 	GPtrArray *streams; /* of Stream */
@@ -277,7 +277,7 @@ gboolean plugin_server_is_reachable(const PluginServer *server)
 
 	if (lstat(server->path, &info) < 0)
 		return errno != ENOENT && errno != ENOTDIR;
-	return info.st_ino == server->inode;
+	return !server->inode || info.st_ino == server->inode;
 }
 
 void plugin_server_drain(PluginServer *server, void (*drained)(gpointer data), gpointer data)
