@@ -198,7 +198,8 @@ static void connection_step_reading(HttpConnection *c)
 		http_connection_handle(c);
 		return;
 	}
-	connection_enter(c, HTTP_WAITING, RDMAD_IO_READ, HTTP_WAIT_MS);
+	/* A client that has shut its side down by now is answered, as if it had its turn at once. */
+	connection_enter(c, HTTP_WAITING, 0, HTTP_WAIT_MS);
 	http_turns_wait(c->listener->http->turns, c);
 }
 
