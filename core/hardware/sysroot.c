@@ -31,7 +31,7 @@ static __thread int passing_error;
 
 static void note_error(int errnum)
 {
-	static const int passing[] = { EIO, ENOMEM, EMFILE, ENFILE, EINTR, EAGAIN };
+	static const int passing[] = { EIO, ENOMEM, EMFILE, ENFILE, EINTR, EAGAIN, ENOSPC, EPERM };
 
 	for (guint i = 0; i < G_N_ELEMENTS(passing); i++)
 		if (errnum == passing[i])
@@ -44,6 +44,11 @@ int rdmad_sysroot_passing_error(void)
 
 	passing_error = 0;
 	return errnum;
+}
+
+gboolean rdmad_sysroot_in_doubt(void)
+{
+	return passing_error != 0;
 }
 
 static gboolean is_same_file(int fd, const char *path)

@@ -14,6 +14,8 @@ RdmadSysroot *rdmad_sysroot_new_sysfs(GError **error);
  * the file; 0: there was none.  All other failures are final: the file does not exist, or is
  * something else. */
 int rdmad_sysroot_passing_error(void);
+/* There was one, which is not forgotten by this. */
+gboolean rdmad_sysroot_in_doubt(void);
 
 /* For many attributes of one directory, with no allocation.  Both: -1 with errno. */
 int rdmad_sysroot_open_dir(const RdmadSysroot *root, const char *path);

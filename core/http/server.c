@@ -47,6 +47,7 @@ RdmadHttp *rdmad_http_new(RdmadLoop *loop, const RdmadHttpLimits *limits, GError
 	http->routes = g_ptr_array_new_with_free_func(route_free);
 	http->listeners = g_ptr_array_new_with_free_func(listener_free);
 	http->webs = g_ptr_array_new();
+	http->turns = http_turns_new(loop, http_connection_handle);
 	return http;
 }
 
@@ -81,6 +82,7 @@ void rdmad_http_free(RdmadHttp *http)
 	g_ptr_array_unref(http->listeners);
 	g_ptr_array_unref(http->webs);
 	g_ptr_array_unref(http->routes);
+	http_turns_free(http->turns);
 	g_free(http);
 }
 

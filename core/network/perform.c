@@ -137,7 +137,7 @@ static gboolean create_renamed(const PerformContext *ctx, const RdmadStepLinkCre
 		g_propagate_error(error, why);
 		return FALSE;
 	}
-	index = link_index(ctx->pod, spare, error);
+	index = link_index(ctx, ctx->pod, spare, error);
 	return index && rdmad_link_change(ctx->pod, index, &change, error);
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <rdmad/pod-process.h>
 
+#include <rdmad/cgroup-pod.h>
 #include <rdmad/error.h>
 #include <rdmad/pod-log-directory.h>
 #include <rdmad/sysroot.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <rdmad/cgroup-pod.h>
 #include "hardware/cgroup-tree.h"
 
 #define LOGS	       "var/log/pods"
