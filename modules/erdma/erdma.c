@@ -11,24 +11,28 @@
  *	      pci_device = "1ded:107f";	# nodes without one are left alone; "": every node
  *	      modprobe = "/sbin/modprobe";	# on the host
  *	      load_timeout = "1m";
+ *	      retry = "30s";		# after a failure; doubled with each, up to an hour
  *	      install = {
  *	        command = ( );		# on the host, where the driver is missing; nothing is downloaded
  *	        environment = ( );	# "NAME=value"
  *	        package = "";		# the command's standard input
- *	        sha256 = "";		# of the package, else of the command's program
+ *	        sha256 = "";		# of the package
  *	        timeout = "1h";
  *	      };
  *	    };
  *	  };
  *	};
  */
+#include <jansson.h>
 #include <rdmad/module.h>
 
+#include "driver/driver-report.h"
 #include "settings.h"
 
 typedef struct {
 	RdmadModule *self;
 	ErdmaSettings *settings;
+	ErdmaDriver *driver;
 } Erdma;
 
 static gpointer erdma_create(RdmadModule *self, const RdmadConfigNode *config, GError **error)
@@ -46,7 +50,10 @@ static gpointer erdma_create(RdmadModule *self, const RdmadConfigNode *config, G
 
 static gboolean erdma_start(gpointer state, GError **error)
 {
-	return TRUE;
+	Erdma *erdma = state;
+
+	erdma->driver = erdma_driver_new(erdma->self, erdma->settings->driver, error);
+	return erdma->driver != NULL;
 }
 
 static gboolean erdma_reload(gpointer state, const RdmadConfigNode *config, GError **error)
@@ -56,6 +63,7 @@ static gboolean erdma_reload(gpointer state, const RdmadConfigNode *config, GErr
 
 	if (!settings)
 		return FALSE;
+	erdma_driver_reload(erdma->driver, settings->driver);
 	erdma_settings_free(erdma->settings);
 	erdma->settings = settings;
 	return TRUE;
@@ -64,6 +72,9 @@ static gboolean erdma_reload(gpointer state, const RdmadConfigNode *config, GErr
 /* Also what a start that failed has left. */
 static void erdma_stop(gpointer state)
 {
+	Erdma *erdma = state;
+
+	g_clear_pointer(&erdma->driver, erdma_driver_free);
 }
 
 static void erdma_destroy(gpointer state)
@@ -75,6 +86,29 @@ static void erdma_destroy(gpointer state)
 	g_free(erdma);
 }
 
+static gboolean erdma_ready(gpointer state, char **why)
+{
+	const Erdma *erdma = state;
+
+	return erdma_driver_ready(erdma->driver, why);
+}
+
+static json_t *erdma_status(gpointer state)
+{
+	const Erdma *erdma = state;
+
+	return json_pack("{s:o}", "driver",
+			 erdma_driver_status(erdma->driver, erdma->settings->driver));
+}
+
+static void erdma_doctor(gpointer state, json_t *findings)
+{
+	const Erdma *erdma = state;
+
+	erdma_driver_doctor(erdma->driver, erdma->settings->driver, findings);
+}
+
 RDMAD_MODULE_DEFINE("erdma", .description = "Driver, NICs and SMC-R of elastic RDMA",
 		    .create = erdma_create, .start = erdma_start, .reload = erdma_reload,
-		    .stop = erdma_stop, .destroy = erdma_destroy);
+		    .stop = erdma_stop, .destroy = erdma_destroy, .ready = erdma_ready,
+		    .status = erdma_status, .doctor = erdma_doctor);
