@@ -26,7 +26,7 @@ struct ErdmaDriver {
 	RdmadModule *self;
 	const ErdmaDriverSettings *settings;
 	ErdmaDriverStats *stats;
-	RdmadWatch *inventory, *allocations;
+	RdmadWatch *scans, *allocations;
 	RdmadEvent *timer; /* until the next try */
 
 	/* At most one of these is under way. */
@@ -468,12 +468,12 @@ static void driver_look(ErdmaDriver *driver)
 
 /* ---- its life ---- */
 
-static void inventory_settled(gpointer data)
+static void inventory_scanned(gpointer data)
 {
 	driver_look(data);
 }
 
-static const RdmadInventoryOps inventory_ops = { .settled = inventory_settled };
+static const RdmadScanOps scan_ops = { .scanned = inventory_scanned };
 
 /* A refused change of the mode may be possible now. */
 static void allocation_ended(const RdmadAllocation *allocation, const char *reason, gpointer data)
@@ -503,8 +503,8 @@ ErdmaDriver *erdma_driver_new(RdmadModule *self, const ErdmaDriverSettings *sett
 		return NULL;
 	}
 	driver->timer = rdmad_loop_add_timer(rdmad_module_loop(self), self, timer_due, driver);
-	driver->inventory =
-		rdmad_inventory_watch(rdmad_module_inventory(self), self, &inventory_ops, driver);
+	driver->scans =
+		rdmad_inventory_watch_scans(rdmad_module_inventory(self), self, &scan_ops, driver);
 	driver->allocations = rdmad_allocations_watch(rdmad_module_allocations(self), self,
 						      &allocation_ops, driver);
 	return driver;
@@ -527,7 +527,7 @@ void erdma_driver_free(ErdmaDriver *driver)
 	erdma_users_cancel(driver->users);
 	erdma_install_cancel(driver->install);
 	erdma_loader_cancel(driver->loader);
-	rdmad_watch_free(driver->inventory);
+	rdmad_watch_free(driver->scans);
 	rdmad_watch_free(driver->allocations);
 	rdmad_event_free(driver->timer);
 	erdma_driver_stats_free(driver->stats);
