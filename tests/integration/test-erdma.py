@@ -290,7 +290,8 @@ class SwitchTest(DriverCase):
         self.wait_state("failed", "cannot be changed to compat while it is in use: pod "
                                   "default/train-0 (holds aliyun/erdma)")
         self.assertNotIn("-r erdma", self.calls())
-        self.kubelet.delete("default/train-0")
+        self.kubelet.release("default/train-0")
+        self.ask("allocations", "--refresh")
         self.assertEqual(self.wait_state("ready")["mode"], "compat")
         self.assertIn("-r erdma", self.calls())
 

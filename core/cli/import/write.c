@@ -80,6 +80,7 @@ static void write_slots(GString *out, const RdmadImportResource *resource)
 				       "\t\t\t\tcount = %" G_GINT64_FORMAT ";\n"
 				       "\t\t\t\tcount_per = \"device\";\n"
 				       "\t\t\t\tids = \"name\";	# erdma_0/7, as before\n"
+				       "\t\t\t\tsmcr_pnet = true;\n"
 				       "\t\t\t\texpose = \"%s\";\n",
 				       resource->count, resource->all_devices ? "pool" : "device");
 		return;
