@@ -31,7 +31,7 @@ until [ -s "$LAB_TMP/left" ]; do sleep 0.05; done
 mkdir -p /lib/modules && ln -s "$LAB_MODULES" $tree
 EOF
 chmod +x install
-configure auto default "install = { command = \"$LAB_TMP/install\"; };"
+configure auto compat "install = { command = \"$LAB_TMP/install\"; };"
 mkdir -p "$tree.none" && touch "$tree.none/modules.dep" && ln -s "$tree.none" "$tree"
 sed -i "s,ln -s ,ln -sfn ," install
 lab_rdmad
@@ -45,7 +45,7 @@ lab_rdmad_stop
 # By either way, and again when somebody unloads it.
 for how in kmod finit; do
 	rmmod rdma_rxe
-	configure $how default
+	configure $how compat
 	lab_rdmad
 	lab_wait 60 driver_is ready
 	lab_wait 20 loaded
@@ -64,9 +64,12 @@ for how in kmod finit; do
 	lab_rdmad_stop
 done
 
-# A kernel's own driver has one mode.
-configure auto compat
+# A kernel's own driver has one mode, which its devices tell.
+ip link add erdma type dummy
+ip link set erdma up
+rdma link add erdma_0 type rxe netdev erdma
+configure auto default
 lab_rdmad
 lab_wait 60 driver_is failed
-lab_client status --json | grep "has no mode compat"
+lab_client status --json | grep "has no mode default"
 lab_rdmad_stop

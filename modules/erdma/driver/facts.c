@@ -156,6 +156,6 @@ void erdma_facts_add_devices(ErdmaFacts *facts, RdmadInventory *inventory, const
 		facts->devices_compat += dev->node_type == RDMAD_NODE_CA;
 	}
 	facts->has_gpu = rdmad_inventory_gpu_count(inventory) > 0;
-	if (facts->module == ERDMA_MODULE_LIVE && facts->mode == ERDMA_MODE_UNKNOWN)
+	if (facts->module == ERDMA_MODULE_LIVE && !facts->has_modes && facts->devices > 0)
 		facts->mode = facts->devices_compat ? ERDMA_MODE_COMPAT : ERDMA_MODE_DEFAULT;
 }

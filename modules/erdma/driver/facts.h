@@ -36,7 +36,7 @@ typedef struct {
 	gboolean has_nic; /* a PCI function of the driver, or none is asked for */
 	ErdmaModuleState module;
 	gboolean has_modes; /* the driver has the parameter */
-	ErdmaMode mode;	    /* of a LIVE module */
+	ErdmaMode mode;	    /* of a LIVE module; UNKNOWN: no parameter and no device says it */
 	ErdmaFile file;
 	gboolean beside[ERDMA_BESIDE_COUNT]; /* loaded, or a part of the kernel */
 	ErdmaFile beside_file[ERDMA_BESIDE_COUNT];

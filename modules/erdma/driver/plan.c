@@ -124,7 +124,8 @@ ErdmaPlan erdma_plan_make(const ErdmaFacts *facts, const ErdmaDriverSettings *se
 					      settings->pci_device);
 	} else if (facts->module == ERDMA_MODULE_ABSENT) {
 		plan_load(&plan, facts, settings);
-	} else if (mode_is_roce(facts->mode) != mode_is_roce(plan.mode)) {
+	} else if (facts->mode != ERDMA_MODE_UNKNOWN &&
+		   mode_is_roce(facts->mode) != mode_is_roce(plan.mode)) {
 		plan_switch(&plan, facts, settings, past);
 	} else {
 		plan_beside(&plan, facts, settings, past);
