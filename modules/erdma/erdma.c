@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Module erdma: elastic RDMA of Alibaba Cloud
+ *
+ *	modules = {
+ *	  erdma = {
+ *	    driver = {
+ *	      prefer_driver = "auto";	# "default", "compat", "ofed"; auto: the mode that it is loaded in
+ *	      load_with = "auto";	# "kmod": the host's modprobe; "finit": finit_module(2); "none": never
+ *	      module = "erdma";
+ *	      pci_device = "1ded:107f";	# nodes without one are left alone; "": every node
+ *	      modprobe = "/sbin/modprobe";	# on the host
+ *	      load_timeout = "1m";
+ *	      retry = "30s";		# after a failure; doubled with each, up to an hour
+ *	      install = {
+ *	        command = ( );		# on the host, where the driver is missing; nothing is downloaded
+ *	        environment = ( );	# "NAME=value"
+ *	        package = "";		# the command's standard input
+ *	        sha256 = "";		# of the package
+ *	        timeout = "1h";
+ *	      };
+ *	    };
+ *	  };
+ *	};
+ */
+#include <jansson.h>
+#include <rdmad/module.h>
+
+#include "driver/driver-report.h"
+#include "settings.h"
+
+typedef struct {
+	RdmadModule *self;
+	ErdmaSettings *settings;
+	ErdmaDriver *driver;
+} Erdma;
+
+static gpointer erdma_create(RdmadModule *self, const RdmadConfigNode *config, GError **error)
+{
+	ErdmaSettings *settings = erdma_settings_parse(config, error);
+	Erdma *erdma;
+
+	if (!settings)
+		return NULL;
+	erdma = g_new0(Erdma, 1);
+	erdma->self = self;
+	erdma->settings = settings;
+	return erdma;
+}
+
+static gboolean erdma_start(gpointer state, GError **error)
+{
+	Erdma *erdma = state;
+
+	erdma->driver = erdma_driver_new(erdma->self, erdma->settings->driver, error);
+	return erdma->driver != NULL;
+}
+
+static gboolean erdma_reload(gpointer state, const RdmadConfigNode *config, GError **error)
+{
+	Erdma *erdma = state;
+	ErdmaSettings *settings = erdma_settings_parse(config, error);
+
+	if (!settings)
+		return FALSE;
+	erdma_driver_reload(erdma->driver, settings->driver);
+	erdma_settings_free(erdma->settings);
+	erdma->settings = settings;
+	return TRUE;
+}
+
+/* Also what a start that failed has left. */
+static void erdma_stop(gpointer state)
+{
+	Erdma *erdma = state;
+
+	g_clear_pointer(&erdma->driver, erdma_driver_free);
+}
+
+static void erdma_destroy(gpointer state)
+{
+	Erdma *erdma = state;
+
+	erdma_stop(erdma);
+	erdma_settings_free(erdma->settings);
+	g_free(erdma);
+}
+
+static gboolean erdma_ready(gpointer state, char **why)
+{
+	const Erdma *erdma = state;
+
+	return erdma_driver_ready(erdma->driver, why);
+}
+
+static json_t *erdma_status(gpointer state)
+{
+	const Erdma *erdma = state;
+
+	return json_pack("{s:o}", "driver",
+			 erdma_driver_status(erdma->driver, erdma->settings->driver));
+}
+
+static void erdma_doctor(gpointer state, json_t *findings)
+{
+	const Erdma *erdma = state;
+
+	erdma_driver_doctor(erdma->driver, erdma->settings->driver, findings);
+}
+
+RDMAD_MODULE_DEFINE("erdma", .description = "Driver, NICs and SMC-R of elastic RDMA",
+		    .create = erdma_create, .start = erdma_start, .reload = erdma_reload,
+		    .stop = erdma_stop, .destroy = erdma_destroy, .ready = erdma_ready,
+		    .status = erdma_status, .doctor = erdma_doctor);
