@@ -56,7 +56,8 @@ struct RdmadHttp {
 	GPtrArray *webs; /* HttpWeb, borrowed */
 	RdmadWorkers *workers;
 	const HttpTlsClass *tls; /* NULL until it is needed */
-	RdmadHttpLoadTls load_tls;
+	const RdmadFetcher *fetcher; /* the same */
+	RdmadHttpLoad load;
 	gpointer load_data;
 };
 
