@@ -60,8 +60,8 @@ void rdmad_http_set_helpers(RdmadHttp *http, RdmadWorkers *workers, RdmadHttpLoa
 
 gboolean http_load_tls(RdmadHttp *http, GError **error)
 {
-	const HttpTlsClass *tls = http->tls ?: http->load(HTTP_TLS_OBJECT, HTTP_TLS_SYMBOL,
-							http->load_data, error);
+	const HttpTlsClass *tls =
+		http->tls ?: http->load(HTTP_TLS_OBJECT, HTTP_TLS_SYMBOL, http->load_data, error);
 
 	if (!tls)
 		return FALSE;

@@ -55,7 +55,7 @@ struct RdmadHttp {
 	RdmadStat *requests, *connections;
 	GPtrArray *webs; /* HttpWeb, borrowed */
 	RdmadWorkers *workers;
-	const HttpTlsClass *tls; /* NULL until it is needed */
+	const HttpTlsClass *tls;     /* NULL until it is needed */
 	const RdmadFetcher *fetcher; /* the same */
 	RdmadHttpLoad load;
 	gpointer load_data;

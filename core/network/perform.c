@@ -307,9 +307,9 @@ static gboolean undo_address(const PerformContext *ctx, const RdmadStep *step, G
 {
 	GError *why = NULL;
 
-	return step->address.remove ? forgiven(address_set(ctx, step, &why), &why,
-					       RDMAD_ERROR_NOT_FOUND, error)
-				    : address_unset(ctx, step, error);
+	return step->address.remove
+		       ? forgiven(address_set(ctx, step, &why), &why, RDMAD_ERROR_NOT_FOUND, error)
+		       : address_unset(ctx, step, error);
 }
 
 static gboolean do_neighbour(const PerformContext *ctx, const RdmadStep *step, GError **error)

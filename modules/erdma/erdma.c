@@ -19,16 +19,42 @@
  *	        timeout = "1h";
  *	      };
  *	    };
+ *	    nics = {
+ *	      manage = true;		# false: no interface is touched
+ *	      exclude = ( );		# interfaces, RDMA devices, MACs, PCI addresses; "*" and "?"
+ *	      primary = "";		# the interface that is never touched; "": found out; "none"
+ *	      address_from = "auto";	# "netdev": what it has; "metadata"; "static"; auto: the first two
+ *	      addresses = ( );		# { nic = "eth1"; addresses = "10.0.1.5/24"; gateways = "10.0.1.253"; }
+ *	      jumbo_frames = "keep";	# "on": MTU 8500; "off": 1400
+ *	      metric = 200;		# of routes, at least
+ *	      default_route = true;
+ *	      lower_routes = true;	# of others that are before the primary NIC's
+ *	      repair = true;		# what others change
+ *	      policy_routing = false;	# a table and a rule for each NIC
+ *	      table_base = 20000;	# and the interface's index
+ *	      rule_priority = 20000;
+ *	      metadata = {
+ *	        url = "http://100.100.100.200";
+ *	        token = "auto";		# of the hardened mode: "required", "off"
+ *	        connect_timeout = "1s";
+ *	        timeout = "2s";
+ *	        tries = 3;
+ *	        cache = "1h";
+ *	      };
+ *	    };
  *	  };
  *	};
  */
+#include <jansson.h>
 #include <rdmad/module.h>
 
+#include "nic/nics.h"
 #include "settings.h"
 
 typedef struct {
 	RdmadModule *self;
 	ErdmaSettings *settings;
+	ErdmaNics *nics;
 } Erdma;
 
 static gpointer erdma_create(RdmadModule *self, const RdmadConfigNode *config, GError **error)
@@ -46,7 +72,10 @@ static gpointer erdma_create(RdmadModule *self, const RdmadConfigNode *config, G
 
 static gboolean erdma_start(gpointer state, GError **error)
 {
-	return TRUE;
+	Erdma *erdma = state;
+
+	erdma->nics = erdma_nics_new(erdma->self, erdma->settings->nics, error);
+	return erdma->nics != NULL;
 }
 
 static gboolean erdma_reload(gpointer state, const RdmadConfigNode *config, GError **error)
@@ -56,6 +85,7 @@ static gboolean erdma_reload(gpointer state, const RdmadConfigNode *config, GErr
 
 	if (!settings)
 		return FALSE;
+	erdma_nics_reload(erdma->nics, settings->nics);
 	erdma_settings_free(erdma->settings);
 	erdma->settings = settings;
 	return TRUE;
@@ -64,6 +94,9 @@ static gboolean erdma_reload(gpointer state, const RdmadConfigNode *config, GErr
 /* Also what a start that failed has left. */
 static void erdma_stop(gpointer state)
 {
+	Erdma *erdma = state;
+
+	g_clear_pointer(&erdma->nics, erdma_nics_free);
 }
 
 static void erdma_destroy(gpointer state)
@@ -75,6 +108,23 @@ static void erdma_destroy(gpointer state)
 	g_free(erdma);
 }
 
+static json_t *erdma_status(gpointer state)
+{
+	const Erdma *erdma = state;
+	json_t *status = json_object();
+
+	erdma_nics_status(erdma->nics, status);
+	return status;
+}
+
+static void erdma_doctor(gpointer state, json_t *findings)
+{
+	const Erdma *erdma = state;
+
+	erdma_nics_doctor(erdma->nics, findings);
+}
+
 RDMAD_MODULE_DEFINE("erdma", .description = "Driver, NICs and SMC-R of elastic RDMA",
 		    .create = erdma_create, .start = erdma_start, .reload = erdma_reload,
-		    .stop = erdma_stop, .destroy = erdma_destroy);
+		    .stop = erdma_stop, .destroy = erdma_destroy, .status = erdma_status,
+		    .doctor = erdma_doctor);

@@ -102,8 +102,9 @@ static void source_ready(int fd, RdmadIo ready, gpointer data)
 		source->events->hint(source->events->data);
 }
 
-static gboolean source_start(Source *source, const RdmadEventSource *klass, RdmadKernelEvents *events,
-			     RdmadLoop *loop, RdmadModule *owner, GError **error)
+static gboolean source_start(Source *source, const RdmadEventSource *klass,
+			     RdmadKernelEvents *events, RdmadLoop *loop, RdmadModule *owner,
+			     GError **error)
 {
 	source->klass = klass;
 	source->events = events;

@@ -10,9 +10,9 @@
 #include <rdmad/types.h>
 
 typedef struct {
-	const char *method; /* NULL: "GET" */
-	const char *url;    /* http:// or https:// */
-	const char *const *headers; /* "Name: value", NULL-terminated; may be NULL */
+	const char *method;		      /* NULL: "GET" */
+	const char *url;		      /* http:// or https:// */
+	const char *const *headers;	      /* "Name: value", NULL-terminated; may be NULL */
 	guint connect_timeout_ms, timeout_ms; /* the second: of the whole */
 	gsize body_max;
 } RdmadFetchSpec;

@@ -57,11 +57,11 @@ typedef struct {
 	RdmadIp peer; /* of a point-to-point link, else none */
 	RdmadIp broadcast;
 	guint32 flags;
-	guint32 metric; /* IFA_RT_PRIORITY */
-	guint32 scope;	/* RT_SCOPE_* */
-	char *label;	/* IPv4; NULL: the name of the link */
+	guint32 metric;		      /* IFA_RT_PRIORITY */
+	guint32 scope;		      /* RT_SCOPE_* */
+	char *label;		      /* IPv4; NULL: the name of the link */
 	guint32 valid_s, preferred_s; /* 0: for ever */
-	gboolean remove; /* takes the address away; its undo adds it */
+	gboolean remove;	      /* takes the address away; its undo adds it */
 } RdmadStepAddress;
 
 /* What a route's numbers mean, as linux/rtnetlink.h has them; 0 leaves it to the kernel. */
@@ -90,7 +90,7 @@ typedef struct {
 	guint32 scope, type, protocol;
 	guint32 mtu, advmss;
 	gboolean onlink;
-	gboolean remove; /* takes the route away; its undo adds it */
+	gboolean remove;  /* takes the route away; its undo adds it */
 	gboolean replace; /* takes the place of the one with this destination, table and metric */
 } RdmadStepRoute;
 

@@ -45,8 +45,9 @@ gboolean erdma_mac_of_guid(const char *guid, RdmadMac *mac)
 	}
 	if (n != GUID_DIGITS || bytes[3] != 0xff || bytes[4] != 0xfe)
 		return FALSE;
-	*mac = (RdmadMac){ 6, { bytes[0] ^ UNIVERSAL, bytes[1], bytes[2], bytes[5], bytes[6],
-				bytes[7] } };
+	*mac = (RdmadMac){
+		6, { bytes[0] ^ UNIVERSAL, bytes[1], bytes[2], bytes[5], bytes[6], bytes[7] }
+	};
 	return TRUE;
 }
 
@@ -62,7 +63,7 @@ static gboolean link_has_mac(const RdmadLink *link, const RdmadMac *mac)
 /* What stands upon another link, or in front of several, shares their MAC. */
 static gboolean is_stacked(const RdmadLink *link)
 {
-	static const char *const kinds[] = { "bond",   "bridge", "team",   "vlan", "macvlan",
+	static const char *const kinds[] = { "bond",	"bridge", "team",   "vlan", "macvlan",
 					     "macvtap", "ipvlan", "ipvtap", "vrf",  NULL };
 
 	return link->kind && g_strv_contains(kinds, link->kind);
@@ -124,12 +125,11 @@ static void match_explain(ErdmaMatch *match, const RdmadDevice *dev)
 
 	if (match->problem)
 		return;
-	match->problem =
-		match->mac.length
-			? g_strdup_printf("no interface of this namespace has the MAC %s",
-					  rdmad_mac_format(&match->mac, text))
-			: g_strdup_printf("its node GUID %s is not made of a MAC",
-					  dev->node_guid ?: "(unknown)");
+	match->problem = match->mac.length
+				 ? g_strdup_printf("no interface of this namespace has the MAC %s",
+						   rdmad_mac_format(&match->mac, text))
+				 : g_strdup_printf("its node GUID %s is not made of a MAC",
+						   dev->node_guid ?: "(unknown)");
 }
 
 /* Where several have the MAC, only what the kernel says of its GIDs tells them apart; otherwise the

@@ -4,9 +4,9 @@
 
 #include "nic/planner.h"
 
-#define TYPE_UNICAST	1    /* RTN_UNICAST */
-#define TERWAY_TABLE	1000 /* and the index of the interface: plugin/driver/utils of Terway */
-#define TERWAY_IPVLAN	"ipvl_"
+#define TYPE_UNICAST  1	   /* RTN_UNICAST */
+#define TERWAY_TABLE  1000 /* and the index of the interface: plugin/driver/utils of Terway */
+#define TERWAY_IPVLAN "ipvl_"
 
 gboolean erdma_route_is_default(const RdmadRoute *route)
 {
@@ -64,39 +64,41 @@ static gboolean is_foreign(const ErdmaView *view, const RdmadLink *link, char **
 	const RdmadLink *master = link->master ? erdma_view_link(view, link->master) : NULL;
 
 	if (link->master)
-		*reason = g_strdup_printf("it is part of %s", master ? master->name : "another link");
+		*reason =
+			g_strdup_printf("it is part of %s", master ? master->name : "another link");
 	else if (is_of_terway(view, link))
-		*reason = g_strdup("Terway uses it: exclude it from Terway by an ENI filter, or here "
-				   "by nics.exclude");
+		*reason =
+			g_strdup("Terway uses it: exclude it from Terway by an ENI filter, or here "
+				 "by nics.exclude");
 	return *reason != NULL;
 }
 
 /* ---- the primary NIC ---- */
 
-static gboolean has_default_route(const ErdmaView *view, int ifindex)
+#define NO_ROUTE G_MAXUINT64
+
+/* The lowest metric of the default routes of one link, or of all but this one, which rdmad did not make. */
+static guint64 default_metric(const ErdmaView *view, int ifindex, gboolean others)
 {
+	guint64 lowest = NO_ROUTE;
+
 	for (guint i = 0; i < view->routes->len; i++) {
 		const RdmadRoute *route = view->routes->pdata[i];
 
 		if (!erdma_route_is_default(route) || route->protocol == ERDMA_PROTOCOL)
 			continue;
 		for (guint hop = 0; hop < route->n_hops; hop++)
-			if (!ifindex || route->hops[hop].ifindex == ifindex)
-				return TRUE;
+			if ((route->hops[hop].ifindex != ifindex) == others)
+				lowest = MIN(lowest, route->metric);
 	}
-	return FALSE;
+	return lowest;
 }
 
-/* Another one than the link's own. */
-static const RdmadLink *other_with_default_route(const ErdmaView *view, const RdmadLink *link)
+gboolean erdma_default_is_first(const ErdmaView *view, int ifindex)
 {
-	for (guint i = 0; i < view->links->len; i++) {
-		const RdmadLink *other = view->links->pdata[i];
+	const guint64 own = default_metric(view, ifindex, FALSE);
 
-		if (other->ifindex != link->ifindex && has_default_route(view, other->ifindex))
-			return other;
-	}
-	return NULL;
+	return own != NO_ROUTE && own <= default_metric(view, ifindex, TRUE);
 }
 
 static gboolean may_ask(const ErdmaPlanInput *in)
@@ -105,15 +107,16 @@ static gboolean may_ask(const ErdmaPlanInput *in)
 					in->settings->address_from == ERDMA_ADDRESS_METADATA);
 }
 
-/* By its default route.  One that nobody can tell from the primary NIC counts as such. */
+/* By its default route: the primary NIC's comes first.  One that is before another interface's may have
+ * been made so by a DHCP client; it counts as the primary NIC until somebody says which one that is. */
 static ErdmaNicState judge_by_route(const ErdmaPlanInput *in, const RdmadLink *link, char **reason)
 {
-	const RdmadLink *other = other_with_default_route(in->view, link);
-	const gboolean has_one = has_default_route(in->view, link->ifindex);
+	const gboolean is_first = erdma_default_is_first(in->view, link->ifindex);
+	const gboolean elsewhere = default_metric(in->view, link->ifindex, TRUE) != NO_ROUTE;
 
-	if (!has_one && other)
+	if (!is_first && elsewhere)
 		return ERDMA_NIC_READY;
-	if (has_one && !other) {
+	if (is_first && !elsewhere) {
 		*reason = g_strdup("it has the only default route");
 		return ERDMA_NIC_PRIMARY;
 	}
@@ -121,15 +124,30 @@ static ErdmaNicState judge_by_route(const ErdmaPlanInput *in, const RdmadLink *l
 		*reason = g_strdup("the primary NIC is not known yet");
 		return ERDMA_NIC_METADATA;
 	}
-	if (!has_one) {
-		*reason = g_strdup("no interface has a default route, so the primary NIC is not "
-				   "known: name it by nics.primary, or \"none\"");
-		return ERDMA_NIC_REFUSED;
+	if (is_first) {
+		*reason = g_strdup("its default route is the first of several: name the primary "
+				   "NIC by nics.primary if it is another one");
+		return ERDMA_NIC_PRIMARY;
 	}
-	*reason = g_strdup_printf("it has a default route as %s has: name the primary NIC by "
-				  "nics.primary",
-				  other->name);
-	return ERDMA_NIC_PRIMARY;
+	*reason = g_strdup("no interface has a default route, so the primary NIC is not known: "
+			   "name it by nics.primary, or \"none\"");
+	return ERDMA_NIC_REFUSED;
+}
+
+static gboolean has_mac(const RdmadLink *link, const RdmadMac *mac)
+{
+	RdmadMac own;
+
+	return link->mac && rdmad_mac_parse(link->mac, &own) && rdmad_mac_equal(&own, mac);
+}
+
+/* One that no link has was learnt on another machine, of which this one is a copy. */
+static gboolean mac_is_here(const ErdmaView *view, const RdmadMac *mac)
+{
+	for (guint i = 0; i < view->links->len && mac->length; i++)
+		if (has_mac(view->links->pdata[i], mac))
+			return TRUE;
+	return FALSE;
 }
 
 /* FALSE: nobody named it, or there is none of that name. */
@@ -137,7 +155,6 @@ static gboolean primary_is_named(const ErdmaPlanInput *in, const RdmadLink *link
 {
 	const char *name = in->settings->primary;
 	const RdmadLink *named;
-	RdmadMac mac = { 0 };
 
 	*is_it = FALSE;
 	if (name) {
@@ -146,11 +163,8 @@ static gboolean primary_is_named(const ErdmaPlanInput *in, const RdmadLink *link
 		if (named || g_str_equal(name, "none"))
 			return TRUE;
 	}
-	if (!in->primary_mac.length)
-		return FALSE;
-	*is_it = link->mac && rdmad_mac_parse(link->mac, &mac) &&
-		 rdmad_mac_equal(&mac, &in->primary_mac);
-	return TRUE;
+	*is_it = has_mac(link, &in->primary_mac);
+	return mac_is_here(in->view, &in->primary_mac);
 }
 
 static ErdmaNicState judge(const ErdmaPlanInput *in, const RdmadLink *link, char **reason)

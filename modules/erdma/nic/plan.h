@@ -14,7 +14,7 @@
 #pragma once
 
 #include "nic/match.h"
-#include "nic/settings.h"
+#include "nic/nic-settings.h"
 #include "nic/view.h"
 
 /* Who made a route or a rule (rtm_protocol): a number that nobody else has (/etc/iproute2/rt_protos). */
@@ -34,12 +34,12 @@ typedef struct {
 typedef struct {
 	const ErdmaNicSettings *settings;
 	const ErdmaView *view;
-	const GPtrArray *matches; /* of ErdmaMatch: all eRDMA devices */
-	const ErdmaMatch *match;  /* the one that is planned */
+	const GPtrArray *matches;	 /* of ErdmaMatch: all eRDMA devices */
+	const ErdmaMatch *match;	 /* the one that is planned */
 	const ErdmaNicNetwork *metadata; /* NULL: not known */
 	gboolean metadata_failed;	 /* it was asked, in vain */
-	const ErdmaNicNetwork *done; /* what rdmad set before; NULL: nothing */
-	RdmadMac primary_mac;	     /* by the metadata service, or none */
+	const ErdmaNicNetwork *done;	 /* what rdmad set before; NULL: nothing */
+	RdmadMac primary_mac;		 /* by the metadata service, or none */
 } ErdmaPlanInput;
 
 typedef enum {
@@ -55,11 +55,11 @@ typedef enum {
 
 typedef struct {
 	ErdmaNicState state;
-	char *reason;	    /* NULL for READY */
+	char *reason;		 /* NULL for READY */
 	ErdmaNicNetwork *wanted; /* without addresses where none are known */
 	guint mtu;		 /* 0: as it is */
 	GPtrArray *steps;	 /* of RdmadStep */
-	char *note;	  /* what is not as it should be, but left alone; or NULL */
+	char *note;		 /* what is not as it should be, but left alone; or NULL */
 } ErdmaPlan;
 
 ErdmaPlan *erdma_plan(const ErdmaPlanInput *input);
@@ -69,7 +69,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(ErdmaPlan, erdma_plan_free)
 /* "ready", "primary", ... */
 const char *erdma_nic_state_name(ErdmaNicState state);
 /* The entry of `addresses` for a NIC, or NULL. */
-const ErdmaNicAddresses *erdma_nic_static(const ErdmaNicSettings *settings, const ErdmaMatch *match);
+const ErdmaNicAddresses *erdma_nic_static(const ErdmaNicSettings *settings,
+					  const ErdmaMatch *match);
 
 ErdmaNicNetwork *erdma_nic_network_new(ErdmaAddressFrom from);
 ErdmaNicNetwork *erdma_nic_network_copy(const ErdmaNicNetwork *network);

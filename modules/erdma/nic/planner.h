@@ -17,6 +17,8 @@ typedef struct {
 ErdmaNicState erdma_plan_owner(const ErdmaPlanInput *in, const RdmadLink *link, char **reason);
 /* Whether a route of the main table is a default route of its family. */
 gboolean erdma_route_is_default(const RdmadRoute *route);
+/* Whether its default route, one that rdmad did not make, is before those of other links. */
+gboolean erdma_default_is_first(const ErdmaView *view, int ifindex);
 /* Whether all of a route's traffic goes through the link. */
 gboolean erdma_route_is_of(const RdmadRoute *route, int ifindex);
 

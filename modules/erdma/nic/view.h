@@ -8,8 +8,8 @@
 typedef struct {
 	GPtrArray *links;     /* of RdmadLink */
 	GPtrArray *addresses; /* of RdmadAddress */
-	GPtrArray *routes;    /* of RdmadRoute, both families, all tables but the kernel's local one */
-	GPtrArray *rules;     /* of RdmadRule, both families */
+	GPtrArray *routes; /* of RdmadRoute, both families, all tables but the kernel's local one */
+	GPtrArray *rules;  /* of RdmadRule, both families */
 } ErdmaView;
 
 /* Empty. */

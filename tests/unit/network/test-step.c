@@ -31,9 +31,10 @@ static const char *const samples[RDMAD_N_STEPS] = {
 			       "\"name\":\"rail0\",\"remove\":true}",
 	[RDMAD_STEP_SYSCTL] = "{\"step\":\"sysctl\",\"in\":\"pod\",\"path\":"
 			      "\"net/ipv4/conf/eth1/arp_ignore\",\"value\":\"1\",\"before\":\"0\"}",
-	[RDMAD_STEP_ADDRESS] = "{\"step\":\"address\",\"in\":\"pod\",\"link\":\"eth1\",\"ip\":"
-			       "\"2001:db8::7/64\",\"flags\":2,\"valid_s\":3600,\"preferred_s\":1800,"
-			       "\"remove\":true}",
+	[RDMAD_STEP_ADDRESS] =
+		"{\"step\":\"address\",\"in\":\"pod\",\"link\":\"eth1\",\"ip\":"
+		"\"2001:db8::7/64\",\"flags\":2,\"valid_s\":3600,\"preferred_s\":1800,"
+		"\"remove\":true}",
 	[RDMAD_STEP_ROUTE] = "{\"step\":\"route\",\"in\":\"pod\",\"link\":\"eth1\",\"to\":\"::/0\","
 			     "\"gateway\":\"2001:db8::1\",\"table\":1001,\"remove\":true,"
 			     "\"replace\":true}",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nic/settings.h"
+#include "nic/nic-settings.h"
 
 #include <rdmad/config.h>
 #include <rdmad/error.h>

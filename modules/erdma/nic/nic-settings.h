@@ -4,7 +4,7 @@
 
 #include <rdmad/address.h>
 
-typedef enum { /* the words stand in settings.c */
+typedef enum {			   /* the words stand in nic-settings.c */
 	       ERDMA_ADDRESS_AUTO, /* what the interface has, else the metadata service */
 	       ERDMA_ADDRESS_NETDEV,
 	       ERDMA_ADDRESS_METADATA,
@@ -25,12 +25,12 @@ typedef enum {
 
 /* One entry of `addresses`. */
 typedef struct {
-	char *nic;	     /* interface, RDMA device, MAC or PCI address */
-	char **texts;	     /* as they are written */
+	char *nic;    /* interface, RDMA device, MAC or PCI address */
+	char **texts; /* as they are written */
 	char **gateway_texts;
-	GArray *addresses;   /* of RdmadIp, with their prefixes */
-	RdmadIp gateway[2];  /* IPv4, IPv6; or none */
-	gint64 mtu;	     /* 0: by jumbo_frames */
+	GArray *addresses;  /* of RdmadIp, with their prefixes */
+	RdmadIp gateway[2]; /* IPv4, IPv6; or none */
+	gint64 mtu;	    /* 0: by jumbo_frames */
 } ErdmaNicAddresses;
 
 typedef struct {
@@ -48,7 +48,7 @@ typedef struct {
 		guint64 connect_timeout_ms, timeout_ms, cache_ms;
 		gint64 tries;
 	} metadata;
-	GPtrArray *addresses; /* of ErdmaNicAddresses */
+	GPtrArray *addresses;				/* of ErdmaNicAddresses */
 	RdmadConfigNode *metadata_group, *address_list; /* during the parsing */
 } ErdmaNicSettings;
 
