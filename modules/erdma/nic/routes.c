@@ -296,9 +296,7 @@ gboolean erdma_plan_default(Planner *planner, int family)
 
 	if (is_wanted && !default_set(planner, &to, gateway, found.own))
 		return FALSE;
-	defaults_remove(planner, &to, &found,
-			is_wanted || (found.own && !wanted->family &&
-				      planner->in->settings->default_route));
+	defaults_remove(planner, &to, &found, is_wanted);
 	return TRUE;
 }
 
