@@ -76,6 +76,20 @@ void rdmad_sysroot_free(RdmadSysroot *root)
 	g_free(root);
 }
 
+char *rdmad_sysroot_program(const RdmadSysroot *root, const char *path, GError **error)
+{
+	char link[sizeof("/proc/self/fd/") + 11];
+	rdmad_autofd int fd = -1;
+
+	if (root->live)
+		return g_strdup(path);
+	fd = rdmad_sysroot_open(root, path + 1, O_PATH, error);
+	if (fd < 0)
+		return NULL;
+	g_snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return g_file_read_link(link, error);
+}
+
 gboolean rdmad_sysroot_is_live(const RdmadSysroot *root)
 {
 	return root->live;

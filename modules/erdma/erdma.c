@@ -11,11 +11,12 @@
  *	      pci_device = "1ded:107f";	# nodes without one are left alone; "": every node
  *	      modprobe = "/sbin/modprobe";	# on the host
  *	      load_timeout = "1m";
+ *	      retry = "30s";		# after a failure; doubled with each, up to an hour
  *	      install = {
  *	        command = ( );		# on the host, where the driver is missing; nothing is downloaded
  *	        environment = ( );	# "NAME=value"
  *	        package = "";		# the command's standard input
- *	        sha256 = "";		# of the package, else of the command's program
+ *	        sha256 = "";		# of the package
  *	        timeout = "1h";
  *	      };
  *	    };
@@ -48,12 +49,14 @@
 #include <jansson.h>
 #include <rdmad/module.h>
 
+#include "driver/driver-report.h"
 #include "nic/nics.h"
 #include "settings.h"
 
 typedef struct {
 	RdmadModule *self;
 	ErdmaSettings *settings;
+	ErdmaDriver *driver;
 	ErdmaNics *nics;
 } Erdma;
 
@@ -74,7 +77,9 @@ static gboolean erdma_start(gpointer state, GError **error)
 {
 	Erdma *erdma = state;
 
-	erdma->nics = erdma_nics_new(erdma->self, erdma->settings->nics, error);
+	erdma->driver = erdma_driver_new(erdma->self, erdma->settings->driver, error);
+	erdma->nics =
+		erdma->driver ? erdma_nics_new(erdma->self, erdma->settings->nics, error) : NULL;
 	return erdma->nics != NULL;
 }
 
@@ -85,6 +90,7 @@ static gboolean erdma_reload(gpointer state, const RdmadConfigNode *config, GErr
 
 	if (!settings)
 		return FALSE;
+	erdma_driver_reload(erdma->driver, settings->driver);
 	erdma_nics_reload(erdma->nics, settings->nics);
 	erdma_settings_free(erdma->settings);
 	erdma->settings = settings;
@@ -97,6 +103,7 @@ static void erdma_stop(gpointer state)
 	Erdma *erdma = state;
 
 	g_clear_pointer(&erdma->nics, erdma_nics_free);
+	g_clear_pointer(&erdma->driver, erdma_driver_free);
 }
 
 static void erdma_destroy(gpointer state)
@@ -108,23 +115,31 @@ static void erdma_destroy(gpointer state)
 	g_free(erdma);
 }
 
+static gboolean erdma_ready(gpointer state, char **why)
+{
+	const Erdma *erdma = state;
+
+	return erdma_driver_ready(erdma->driver, why);
+}
+
 static json_t *erdma_status(gpointer state)
 {
 	const Erdma *erdma = state;
-	json_t *status = json_object();
 
-	erdma_nics_status(erdma->nics, status);
-	return status;
+	return json_pack("{s:o, s:o}", "driver",
+			 erdma_driver_status(erdma->driver, erdma->settings->driver), "nics",
+			 erdma_nics_status(erdma->nics));
 }
 
 static void erdma_doctor(gpointer state, json_t *findings)
 {
 	const Erdma *erdma = state;
 
+	erdma_driver_doctor(erdma->driver, erdma->settings->driver, findings);
 	erdma_nics_doctor(erdma->nics, findings);
 }
 
 RDMAD_MODULE_DEFINE("erdma", .description = "Driver, NICs and SMC-R of elastic RDMA",
 		    .create = erdma_create, .start = erdma_start, .reload = erdma_reload,
-		    .stop = erdma_stop, .destroy = erdma_destroy, .status = erdma_status,
-		    .doctor = erdma_doctor);
+		    .stop = erdma_stop, .destroy = erdma_destroy, .ready = erdma_ready,
+		    .status = erdma_status, .doctor = erdma_doctor);

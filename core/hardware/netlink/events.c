@@ -170,7 +170,7 @@ void rdmad_kernel_events_free(RdmadKernelEvents *events)
 /* "infiniband*" is infiniband, infiniband_verbs, infiniband_mad, infiniband_cm. */
 static gboolean subsystem_matters(const char *name, gsize size)
 {
-	static const char *const others[] = { "net", "pci", "auxiliary" };
+	static const char *const others[] = { "net", "pci", "auxiliary", "module" };
 
 	if (size >= strlen("infiniband") && strncmp(name, "infiniband", strlen("infiniband")) == 0)
 		return TRUE;

@@ -40,5 +40,8 @@ RDMAD_API gboolean rdmad_sysroot_read_dir(const RdmadSysroot *root, const char *
 RDMAD_API gboolean rdmad_sysroot_exists(const RdmadSysroot *root, const char *path);
 RDMAD_API gboolean rdmad_sysroot_write(const RdmadSysroot *root, const char *path,
 				       const char *value, GError **error);
+/* Where a program of the machine is for execve(): `path` itself, "/sbin/modprobe", or on a recorded
+ * machine the recorded one, so that none of this machine's is run for it. */
+RDMAD_API char *rdmad_sysroot_program(const RdmadSysroot *root, const char *path, GError **error);
 /* TRUE: this machine itself, so that netlink and device nodes describe the same thing. */
 RDMAD_API gboolean rdmad_sysroot_is_live(const RdmadSysroot *root);

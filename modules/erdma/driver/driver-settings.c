@@ -118,6 +118,7 @@ static const RdmadConfigField FIELDS[] = {
 	  .check = path_check },
 	RDMAD_CONFIG_DURATION_FIELD("load_timeout", ErdmaDriverSettings, load_timeout_ms, SECOND_MS,
 				    HOUR_MS),
+	RDMAD_CONFIG_DURATION_FIELD("retry", ErdmaDriverSettings, retry_ms, 100, HOUR_MS),
 	RDMAD_CONFIG_GROUP_FIELD("install", ErdmaDriverSettings, install),
 	RDMAD_CONFIG_FIELDS_END,
 };
@@ -127,6 +128,7 @@ static gboolean install_check(const RdmadConfigNode *node, const ErdmaDriverSett
 			      GError **error)
 {
 	const gboolean has_command = settings->install_command && settings->install_command[0];
+	const gboolean has_checksum = settings->install_sha256 && settings->install_sha256[0];
 	const gboolean has_package = settings->install_package && settings->install_package[0];
 
 	if (!command_check(node, settings->install_command, error))
@@ -134,8 +136,10 @@ static gboolean install_check(const RdmadConfigNode *node, const ErdmaDriverSett
 	if (has_package && !has_command)
 		return rdmad_config_error(node, "package", error,
 					  "needs a command that installs it");
-	return !has_package || (settings->install_sha256 && settings->install_sha256[0]) ||
-	       rdmad_config_error(node, "package", error, "needs its sha256");
+	if (has_package && !has_checksum)
+		return rdmad_config_error(node, "package", error, "needs its sha256");
+	return has_package || !has_checksum ||
+	       rdmad_config_error(node, "sha256", error, "needs the package that it is of");
 }
 
 ErdmaDriverSettings *erdma_driver_settings_parse(const RdmadConfigNode *config, GError **error)
@@ -146,6 +150,7 @@ ErdmaDriverSettings *erdma_driver_settings_parse(const RdmadConfigNode *config, 
 	settings->pci_device = g_strdup("1ded:107f");
 	settings->modprobe = g_strdup("/sbin/modprobe");
 	settings->load_timeout_ms = MINUTE_MS;
+	settings->retry_ms = 30 * SECOND_MS;
 	settings->install_timeout_ms = HOUR_MS;
 	if (!rdmad_config_parse(config, FIELDS, settings, error) ||
 	    !rdmad_config_parse(settings->install, INSTALL_FIELDS, settings, error) ||

@@ -28,11 +28,12 @@ typedef struct {
 	char *pci_device; /* "1ded:107f"; "": the driver is loaded on every node */
 	char *modprobe;	  /* a path of the host */
 	guint64 load_timeout_ms;
+	guint64 retry_ms; /* after the first failure; doubled with each */
 	/* The installer: NULL or empty, there is none. */
 	char **install_command;
 	char **install_environment; /* "NAME=value" */
 	char *install_package;	    /* "": none; read by the command from its standard input */
-	char *install_sha256;	    /* of the package, or of the command's program */
+	char *install_sha256;	    /* of the package, in hexadecimal digits */
 	guint64 install_timeout_ms;
 	const RdmadConfigNode *install; /* its group; during parsing only */
 } ErdmaDriverSettings;

@@ -551,13 +551,13 @@ void erdma_nics_reload(ErdmaNics *nics, const ErdmaNicSettings *settings)
 
 /* ---- what people see ---- */
 
-void erdma_nics_status(const ErdmaNics *nics, json_t *status)
+json_t *erdma_nics_status(const ErdmaNics *nics)
 {
 	json_t *list = json_array();
 
 	for (guint i = 0; i < nics->all->len; i++)
 		json_array_append_new(list, erdma_nic_json(nics->all->pdata[i]));
-	json_object_set_new(status, "nics", list);
+	return list;
 }
 
 void erdma_nics_doctor(const ErdmaNics *nics, json_t *findings)

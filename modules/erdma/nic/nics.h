@@ -18,6 +18,6 @@ ErdmaNics *erdma_nics_new(RdmadModule *self, const ErdmaNicSettings *settings, G
 /* The interfaces stay as they are.  NULL is fine. */
 void erdma_nics_free(ErdmaNics *nics);
 void erdma_nics_reload(ErdmaNics *nics, const ErdmaNicSettings *settings);
-/* Sets the key "nics" of the module's status. */
-void erdma_nics_status(const ErdmaNics *nics, struct json_t *status);
+/* A list for the module's status. */
+struct json_t *erdma_nics_status(const ErdmaNics *nics);
 void erdma_nics_doctor(const ErdmaNics *nics, struct json_t *findings);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
+#include <glib/gstdio.h>
 #include <rdmad/child.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
@@ -233,6 +234,46 @@ static void stop_loop(gpointer data)
 	rdmad_loop_stop(data);
 }
 
+#define CGROUP "rdmad-test-child"
+
+/* setsid() leaves the group; the process says so by its own end, which closes the FIFO. */
+static void test_nothing_leaves_a_cgroup(Fixture *f, gconstpointer data)
+{
+	g_autofree char *dir = g_dir_make_tmp("rdmad-test-XXXXXX", NULL);
+	g_autofree char *fifo = g_build_filename(dir, "fifo", NULL);
+	g_autofree char *script = g_strdup_printf("exec 9<>%s; setsid sh -c 'sleep 1000' "
+						  ">/dev/null 2>&1 9>%s & cat /proc/self/cgroup",
+						  fifo, fifo);
+	rdmad_autofd int reader = -1;
+	char byte;
+
+	g_assert_cmpint(mkfifo(fifo, 0600), ==, 0);
+	reader = open(fifo, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	run(f, script, (RdmadChildSpec){ .cgroup = CGROUP });
+	if (strstr(f->output, "/" CGROUP)) {
+		g_assert_cmpint(fcntl(reader, F_SETFL, 0), ==, 0);
+		g_assert_cmpint(read(reader, &byte, 1), ==,
+				0); /* until the last writer has ended */
+	} else {
+		g_test_skip("no cgroup v2 tree that this test may change");
+	}
+	g_remove(fifo);
+	g_rmdir(dir);
+}
+
+static void test_a_child_on_the_host_has_the_namespaces_of_pid_1(Fixture *f, gconstpointer data)
+{
+	g_autofree char *host = g_file_read_link("/proc/1/ns/mnt", NULL);
+
+	if (!host || geteuid() != 0) {
+		g_test_skip("PID 1 cannot be looked at");
+		return;
+	}
+	run(f, "readlink /proc/self/ns/mnt", (RdmadChildSpec){ .on_host = TRUE });
+	if (f->done && f->output)
+		g_assert_cmpstr(g_strstrip(f->output), ==, host);
+}
+
 static void test_nobody_hears_of_a_cancelled_child(Fixture *f, gconstpointer data)
 {
 	RdmadChild *child = start(f, "exec sleep 1000", (RdmadChildSpec){ 0 });
@@ -293,6 +334,8 @@ const UnitTest unit_tests[] = {
 	TEST(a_program_that_cannot_run_is_an_error),
 	TEST(a_descriptor_that_is_no_namespace_is_an_error),
 	TEST(a_child_runs_in_the_namespace_that_it_was_given),
+	TEST(nothing_leaves_a_cgroup),
+	TEST(a_child_on_the_host_has_the_namespaces_of_pid_1),
 	TEST(nobody_hears_of_a_cancelled_child),
 	TEST(a_child_goes_with_its_owner),
 	TEST(many_at_once_leave_no_descriptor),
