@@ -129,6 +129,7 @@ static gboolean may_pass(guint status)
 static gboolean request(const Question *question, const RdmadFetchSpec *spec,
 			RdmadFetchResponse *response, GError **error)
 {
+	*response = (RdmadFetchResponse){ 0 };
 	for (guint try = 0; try < question->tries; try++) {
 		g_autoptr(GError) why = NULL;
 		const gboolean last = try + 1 == question->tries;
