@@ -59,6 +59,7 @@
  *	        permissions = "rw";	# of the device files in the container
  *	        cdi = "off";		# "on": by names that the container runtime resolves
  *	        nccl_hca = false;	# true: NCCL_IB_HCA in the container's environment
+ *	        smcr_pnet = false;	# true: SMCR_PNET there, for SMC-R
  *	        host_network_only = false;	# true: other containers are refused when they start
  *	        rdma_limits = {		# of each pod on each of its devices; none by default
  *	          hca_handle = 100;	# how often it may be opened

@@ -166,6 +166,9 @@ RDMAD_API const char *rdmad_gid_type_name(RdmadGidType type);
 RDMAD_API const char *rdmad_node_type_name(RdmadNodeType type);
 /* As strcmp() of ids and names, with runs of digits compared as numbers: mlx5_2 before mlx5_10. */
 RDMAD_API int rdmad_natural_compare(const char *a, const char *b);
+/* The MAC address in a GUID that is made of one (EUI-64), as eRDMA's and soft-RoCE's are: 00:16:3e:01:02:0a
+ * of "0216:3eff:fe01:020a".  FALSE: it is another one. */
+RDMAD_API gboolean rdmad_guid_get_mac(const char *guid, guint8 mac[6]);
 /* "fe80:0000:..", eight groups; `text` has room for 40 bytes. */
 RDMAD_API void rdmad_gid_format(const guint8 raw[16], char text[40]);
 

@@ -26,7 +26,7 @@ struct ErdmaDriver {
 	RdmadModule *self;
 	const ErdmaDriverSettings *settings;
 	ErdmaDriverStats *stats;
-	RdmadWatch *inventory, *allocations;
+	RdmadWatch *scans, *allocations;
 	RdmadEvent *timer; /* until the next try */
 
 	/* At most one of these is under way. */
@@ -44,8 +44,8 @@ struct ErdmaDriver {
 	char *last_module; /* that was loaded last */
 	/* Failed with these facts: nothing is tried before they change or the timer fires. */
 	gboolean blocked;
-	gboolean blocked_anew; /* it was our own step that failed: with the facts that it leaves */
 	ErdmaFacts blocked_facts;
+	char *step_failure; /* of our own step; it has failed once the facts that it left are known */
 	guint failures;
 	guint retry_ms; /* the timer's, while it is armed for another try */
 
@@ -99,7 +99,8 @@ static void driver_forget(ErdmaDriver *driver)
 	driver->past = (ErdmaPast){ 0 };
 	driver->steps = 0;
 	driver->last = ERDMA_DO_NOTHING;
-	driver->blocked = driver->blocked_anew = FALSE;
+	driver->blocked = FALSE;
+	g_clear_pointer(&driver->step_failure, g_free);
 	for (guint i = 0; i < ERDMA_BESIDE_COUNT; i++)
 		g_clear_pointer(&driver->beside_problems[i], g_free);
 }
@@ -123,9 +124,19 @@ static void driver_fail(ErdmaDriver *driver, const char *reason)
 
 static void driver_step_failed(ErdmaDriver *driver, const char *reason)
 {
-	driver_fail(driver, reason);
-	driver->blocked_anew = TRUE;
+	g_free(driver->step_failure);
+	driver->step_failure = g_strdup(reason);
 	driver_look(driver);
+}
+
+/* TRUE: there was one. */
+static gboolean driver_take_step_failure(ErdmaDriver *driver)
+{
+	g_autofree char *reason = g_steal_pointer(&driver->step_failure);
+
+	if (reason)
+		driver_fail(driver, reason);
+	return reason != NULL;
 }
 
 /* A state that lasts until something changes.  Modules that are missing beside a driver that works are
@@ -401,9 +412,8 @@ static void driver_learn(ErdmaDriver *driver, const ErdmaFacts *facts)
 	for (guint i = 0; i < ERDMA_BESIDE_COUNT; i++)
 		if (driver->facts.beside[i])
 			driver_found_beside(driver, i);
-	if (driver->blocked_anew)
-		driver->blocked_facts = driver->facts;
-	driver->blocked_anew = FALSE;
+	if (driver_take_step_failure(driver))
+		return;
 	if (driver->blocked &&
 	    memcmp(&driver->facts, &driver->blocked_facts, sizeof(driver->facts)) == 0)
 		return;
@@ -422,7 +432,7 @@ static void question_done(gpointer result, const GError *error, gpointer data)
 	driver->job = NULL;
 	if (facts) {
 		driver_learn(driver, facts);
-	} else {
+	} else if (!driver_take_step_failure(driver)) {
 		/* What was known stays. */
 		rdmad_event_log_post(rdmad_module_event_log(driver->self), RDMAD_LOG_WARNING,
 				     "driver-unknown", NULL, "cannot look at the driver: %s",
@@ -468,12 +478,12 @@ static void driver_look(ErdmaDriver *driver)
 
 /* ---- its life ---- */
 
-static void inventory_settled(gpointer data)
+static void inventory_scanned(gpointer data)
 {
 	driver_look(data);
 }
 
-static const RdmadInventoryOps inventory_ops = { .settled = inventory_settled };
+static const RdmadScanOps scan_ops = { .scanned = inventory_scanned };
 
 /* A refused change of the mode may be possible now. */
 static void allocation_ended(const RdmadAllocation *allocation, const char *reason, gpointer data)
@@ -503,8 +513,8 @@ ErdmaDriver *erdma_driver_new(RdmadModule *self, const ErdmaDriverSettings *sett
 		return NULL;
 	}
 	driver->timer = rdmad_loop_add_timer(rdmad_module_loop(self), self, timer_due, driver);
-	driver->inventory =
-		rdmad_inventory_watch(rdmad_module_inventory(self), self, &inventory_ops, driver);
+	driver->scans =
+		rdmad_inventory_watch_scans(rdmad_module_inventory(self), self, &scan_ops, driver);
 	driver->allocations = rdmad_allocations_watch(rdmad_module_allocations(self), self,
 						      &allocation_ops, driver);
 	return driver;
@@ -527,13 +537,14 @@ void erdma_driver_free(ErdmaDriver *driver)
 	erdma_users_cancel(driver->users);
 	erdma_install_cancel(driver->install);
 	erdma_loader_cancel(driver->loader);
-	rdmad_watch_free(driver->inventory);
+	rdmad_watch_free(driver->scans);
 	rdmad_watch_free(driver->allocations);
 	rdmad_event_free(driver->timer);
 	erdma_driver_stats_free(driver->stats);
 	for (guint i = 0; i < ERDMA_BESIDE_COUNT; i++)
 		g_free(driver->beside_problems[i]);
 	g_free(driver->last_module);
+	g_free(driver->step_failure);
 	g_free(driver->reason);
 	g_free(driver->output);
 	g_free(driver);
