@@ -6,8 +6,8 @@
  * why there are none.  NICs are planned one after another, each upon a new view, for the metric of one
  * depends on the others.
  *
- * Metrics: a route gets max(settings->metric, the highest of the same destination + 1), so that the
- * primary NIC keeps its traffic.  A new route is there before an old one goes, and the route of an
+ * Metrics: a route gets max(settings->metric, the highest of others to the same destination + 1), and the
+ * next one that is free among the NICs of this module, so that the primary NIC keeps its traffic.  A new route is there before an old one goes, and the route of an
  * address's prefix has its metric from the beginning (IFA_RT_PRIORITY).  A route that rdmad did not make is
  * lowered only where it is before another interface's, and the last default route never goes.
  */

@@ -51,18 +51,44 @@ static gboolean metric_is_good(const Planner *planner, const RdmadIp *to, guint3
 	return TRUE;
 }
 
-gboolean erdma_plan_metric(Planner *planner, const RdmadIp *to, guint32 *metric)
+/* The highest of those that come first. */
+static guint64 metric_of_others(const Planner *planner, const RdmadIp *to)
 {
 	const ErdmaView *view = planner->in->view;
-	guint64 next = (guint64)planner->in->settings->metric;
-	char text[RDMAD_IP_TEXT];
+	guint64 highest = 0;
 
 	for (guint i = 0; i < view->routes->len; i++) {
 		const RdmadRoute *route = view->routes->pdata[i];
 
-		if (leads_to(route, to) && !erdma_route_is_of(route, planner->link->ifindex))
-			next = MAX(next, (guint64)route->metric + 1);
+		if (leads_to(route, to) && !erdma_route_is_of(route, planner->link->ifindex) &&
+		    !is_of_peer(planner, route))
+			highest = MAX(highest, (guint64)route->metric + 1);
 	}
+	return highest;
+}
+
+static gboolean metric_is_taken(const Planner *planner, const RdmadIp *to, guint64 metric)
+{
+	const ErdmaView *view = planner->in->view;
+
+	for (guint i = 0; i < view->routes->len; i++) {
+		const RdmadRoute *route = view->routes->pdata[i];
+
+		if (leads_to(route, to) && route->metric == metric &&
+		    !erdma_route_is_of(route, planner->link->ifindex))
+			return TRUE;
+	}
+	return FALSE;
+}
+
+/* A NIC that is repaired gets the metric that it had, where the next free one would rise for ever. */
+gboolean erdma_plan_metric(Planner *planner, const RdmadIp *to, guint32 *metric)
+{
+	guint64 next = MAX((guint64)planner->in->settings->metric, metric_of_others(planner, to));
+	char text[RDMAD_IP_TEXT];
+
+	while (metric_is_taken(planner, to, next))
+		next++;
 	*metric = (guint32)next;
 	if (next <= G_MAXUINT32)
 		return TRUE;

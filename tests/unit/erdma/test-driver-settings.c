@@ -39,7 +39,8 @@ static const Bad bads[] = {
 	{ "no checksum", "install = { command = \"/i\"; package = \"/p\"; };", "needs its sha256" },
 	{ "no command", "install = { package = \"/p\"; sha256 = \"" SHA "\"; };",
 	  "needs a command" },
-	{ "no package", "install = { command = \"/i\"; sha256 = \"" SHA "\"; };", "needs the package" },
+	{ "no package", "install = { command = \"/i\"; sha256 = \"" SHA "\"; };",
+	  "needs the package" },
 	{ "install time", "install = { timeout = \"25h\"; };", "timeout" },
 	{ "unknown", "install = { url = \"http://x\"; };", "url" },
 };

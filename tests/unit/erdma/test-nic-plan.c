@@ -378,6 +378,13 @@ static const Row rows[] = {
 	{ "another lowest metric", "metric = 3000;", HOST ETH1 METADATA,
 	  "link up; addr 10.0.1.5/24 metric 3000; route default via 10.0.1.253 metric 3000" },
 
+	{ "a NIC that lost its routes gets the metric again that is free", NULL,
+	  HOST ETH1_UP DONE METADATA "link eth2 " MAC2 " up\n"
+				     "addr eth2 10.0.1.6/24 metric 201\n"
+				     "route eth2 10.0.1.0/24 metric 201\n"
+				     "route eth2 default via 10.0.1.253 metric 201 proto 237\n",
+	  "addr 10.0.1.5/24 metric 200; route default via 10.0.1.253 metric 200" },
+
 	/* What is there stays. */
 	{ "a configured NIC is left alone", NULL, HOST ETH1_UP READY METADATA DONE, "ready" },
 	{ "it is left alone without the metadata service", NULL,
