@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "driver-report.h"
+#include "driver/driver-report.h"
 
 #include <jansson.h>
 #include <rdmad/doctor.h>

@@ -2,7 +2,7 @@
 /* The driver in `rdmad status` and `rdmad doctor`. */
 #pragma once
 
-#include "driver.h"
+#include "driver/driver.h"
 
 /* A JSON object, the caller's. */
 struct json_t *erdma_driver_status(const ErdmaDriver *driver, const ErdmaDriverSettings *settings);

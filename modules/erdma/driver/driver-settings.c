@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "driver-settings.h"
+#include "driver/driver-settings.h"
 
 #include <limits.h>
 #include <rdmad/error.h>

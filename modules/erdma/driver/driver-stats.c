@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "driver-stats.h"
+#include "driver/driver-stats.h"
 
 #include <rdmad/error.h>
 #include <rdmad/module.h>

@@ -2,7 +2,7 @@
 /* What is counted of the driver, for the metrics. */
 #pragma once
 
-#include "driver.h"
+#include "driver/driver.h"
 
 typedef struct ErdmaDriverStats ErdmaDriverStats;
 

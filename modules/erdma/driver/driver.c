@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "driver.h"
+#include "driver/driver.h"
 
 #include <rdmad/allocations.h>
 #include <rdmad/attributes.h>
@@ -11,11 +11,11 @@
 #include <rdmad/work.h>
 #include <string.h>
 
-#include "driver-stats.h"
-#include "install.h"
-#include "loader.h"
-#include "plan.h"
-#include "users.h"
+#include "driver/driver-stats.h"
+#include "driver/install.h"
+#include "driver/loader.h"
+#include "driver/plan.h"
+#include "driver/users.h"
 
 #define RETRY_LAST_MS (60u * 60 * 1000)
 #define WAIT_MS	      1000u /* while the kernel moves a module in or out: it reports no end of that */
@@ -312,7 +312,9 @@ static void driver_refuse_step(ErdmaDriver *driver, const ErdmaPlan *plan)
 					  "%s that can be loaded",
 					  driver->settings->module)
 			: g_strdup_printf("%s reported success, but the kernel has %s %s",
-					  driver->settings->modprobe,
+					  driver->settings->load_with == ERDMA_LOAD_FINIT
+						  ? "the system call"
+						  : driver->settings->modprobe,
 					  plan->what == ERDMA_DO_UNLOAD ? "still" : "not loaded",
 					  plan->module ?: driver->settings->module);
 

@@ -9,8 +9,8 @@
  */
 #pragma once
 
-#include "driver-settings.h"
-#include "facts.h"
+#include "driver/driver-settings.h"
+#include "driver/facts.h"
 
 typedef struct ErdmaDriver ErdmaDriver;
 

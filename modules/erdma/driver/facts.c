@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "facts.h"
+#include "driver/facts.h"
 
 #include <rdmad/device.h>
 #include <rdmad/error.h>
@@ -7,7 +7,7 @@
 #include <rdmad/sysroot.h>
 #include <string.h>
 
-#include "module-index.h"
+#include "driver/module-index.h"
 
 const char *const erdma_mode_names[] = { "unknown", "default", "compat", "ofed" };
 const char *const erdma_beside_names[] = { "smc", "nvidia_peermem" };

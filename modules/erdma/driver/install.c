@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "install.h"
+#include "driver/install.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,8 +2,8 @@
 /* Install: the configured installer, with the package that it gets, in a cgroup of its own. */
 #pragma once
 
-#include "driver-settings.h"
-#include "program.h"
+#include "driver/driver-settings.h"
+#include "driver/program.h"
 
 #define ERDMA_PACKAGE_MAX (64u * 1024 * 1024)
 

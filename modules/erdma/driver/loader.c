@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "loader.h"
+#include "driver/loader.h"
 
 #include <rdmad/error.h>
 #include <rdmad/module.h>
 #include <rdmad/sysroot.h>
 #include <rdmad/work.h>
 
-#include "module-calls.h"
+#include "driver/module-calls.h"
 
 struct ErdmaLoader {
 	RdmadModule *self;

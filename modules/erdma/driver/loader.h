@@ -7,8 +7,8 @@
  */
 #pragma once
 
-#include "driver-settings.h"
-#include "program.h"
+#include "driver/driver-settings.h"
+#include "driver/program.h"
 
 typedef struct ErdmaLoader ErdmaLoader;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "module-calls.h"
+#include "driver/module-calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <rdmad/sysroot.h>
 #include <sys/syscall.h>
 
-#include "module-index.h"
+#include "driver/module-index.h"
 
 #ifndef MODULE_INIT_COMPRESSED_FILE
 #define MODULE_INIT_COMPRESSED_FILE 4 /* of kernel 5.17 */

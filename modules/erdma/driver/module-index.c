@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "module-index.h"
+#include "driver/module-index.h"
 
 #include <errno.h>
 #include <fcntl.h>

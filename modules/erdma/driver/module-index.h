@@ -2,7 +2,7 @@
 /* The modules of the running kernel: /lib/modules/RELEASE/modules.dep, which depmod(8) writes. */
 #pragma once
 
-#include "facts.h"
+#include "driver/facts.h"
 
 /* `names` is NULL-terminated, `files` as long.  All are UNKNOWN where there is no such file. */
 gboolean erdma_module_index_find(const RdmadSysroot *root, const char *const *names,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plan.h"
+#include "driver/plan.h"
 
 /* AUTO takes the driver as it is loaded: it never unloads one. */
 static ErdmaMode mode_wanted(const ErdmaFacts *facts, ErdmaPrefer prefer)

@@ -2,8 +2,8 @@
 /* What is to be done next about the driver, from facts alone. */
 #pragma once
 
-#include "driver-settings.h"
-#include "facts.h"
+#include "driver/driver-settings.h"
+#include "driver/facts.h"
 
 typedef enum {
 	ERDMA_DO_NOTHING, /* no NIC: the driver is not needed */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "program.h"
+#include "driver/program.h"
 
 #include <rdmad/child.h>
 #include <rdmad/error.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "users.h"
+#include "driver/users.h"
 
 #include <rdmad/allocations.h>
 #include <rdmad/counters.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "facts.h"
+#include "driver/facts.h"
 
 #define WHO_MAX 16u /* of either kind; a reason is read by people */
 

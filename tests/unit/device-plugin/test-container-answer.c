@@ -93,7 +93,7 @@ static void test_smc_gets_the_mac_address_of_the_first_device(Fixture *f, gconst
 	g_assert_cmpstr(env(answer(f, slots), "SMCR_PNET"), ==, "00163E01020A");
 	g_assert_cmpstr(env(answer(f, "0000:5e:00.0-mlx5_core.sf.4"), "SMCR_PNET"), ==,
 			"00163E01020B");
-	f->devices[0]->node_guid[6] = '0';
+	f->devices[0]->node_guid[8] = '0';
 	g_assert_null(env(answer(f, slots), "SMCR_PNET"));
 }
 
