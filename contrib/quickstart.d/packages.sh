@@ -1,7 +1,7 @@
 # Debian packages that rdmad needs, by purpose.  Sourced.
 
 packages_build='gcc libc6-dev meson ninja-build pkg-config protobuf-c-compiler
-	libglib2.0-dev libevent-dev libconfig-dev libprotobuf-c-dev libnghttp2-dev
+	libglib2.0-dev libevent-dev libconfig-dev libprotobuf-c-dev libnghttp2-dev libcurl4-openssl-dev
 	libibverbs-dev librdmacm-dev libnl-3-dev libnl-route-3-dev
 	libsqlite3-dev libjansson-dev libssl-dev libyaml-dev zlib1g-dev'
 

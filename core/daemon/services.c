@@ -14,7 +14,6 @@
 #include "network/keeper.h"
 #include "api/api.h"
 #include "http/http.h"
-#include "http/access/tls.h"
 #include "service/allocations-private.h"
 #include "service/attributes-private.h"
 #include "service/inventory-private.h"
@@ -54,12 +53,12 @@ RdmadServices *rdmad_services_new(GError **error)
 	return services;
 }
 
-static gconstpointer services_load_tls(gpointer data, GError **error)
+static gconstpointer services_load(const char *object, const char *symbol, gpointer data,
+				   GError **error)
 {
 	const RdmadServices *services = data;
 
-	return rdmad_module_load_symbol(services->module_dir, HTTP_TLS_OBJECT, HTTP_TLS_SYMBOL,
-					error);
+	return rdmad_module_load_symbol(services->module_dir, object, symbol, error);
 }
 
 static gboolean services_open_http(RdmadServices *services, const RdmadSettings *settings,
@@ -68,7 +67,7 @@ static gboolean services_open_http(RdmadServices *services, const RdmadSettings 
 	services->http = rdmad_http_new(services->loop, &settings->http, error);
 	if (!services->http)
 		return FALSE;
-	rdmad_http_set_helpers(services->http, services->workers, services_load_tls, services);
+	rdmad_http_set_helpers(services->http, services->workers, services_load, services);
 	return TRUE;
 }
 

@@ -51,17 +51,18 @@ RdmadHttp *rdmad_http_new(RdmadLoop *loop, const RdmadHttpLimits *limits, GError
 	return http;
 }
 
-void rdmad_http_set_helpers(RdmadHttp *http, RdmadWorkers *workers, RdmadHttpLoadTls load,
+void rdmad_http_set_helpers(RdmadHttp *http, RdmadWorkers *workers, RdmadHttpLoad load,
 			    gpointer data)
 {
 	http->workers = workers;
-	http->load_tls = load;
+	http->load = load;
 	http->load_data = data;
 }
 
 gboolean http_load_tls(RdmadHttp *http, GError **error)
 {
-	const HttpTlsClass *tls = http->tls ?: http->load_tls(http->load_data, error);
+	const HttpTlsClass *tls =
+		http->tls ?: http->load(HTTP_TLS_OBJECT, HTTP_TLS_SYMBOL, http->load_data, error);
 
 	if (!tls)
 		return FALSE;

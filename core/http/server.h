@@ -56,8 +56,9 @@ struct RdmadHttp {
 	GPtrArray *webs; /* HttpWeb, borrowed */
 	HttpTurns *turns;
 	RdmadWorkers *workers;
-	const HttpTlsClass *tls; /* NULL until it is needed */
-	RdmadHttpLoadTls load_tls;
+	const HttpTlsClass *tls;     /* NULL until it is needed */
+	const RdmadFetcher *fetcher; /* the same */
+	RdmadHttpLoad load;
 	gpointer load_data;
 };
 

@@ -329,7 +329,7 @@ RdmadAddress perform_address(const RdmadStepAddress *address, int ifindex)
 	return made;
 }
 
-static gboolean do_address(const PerformContext *ctx, const RdmadStep *step, GError **error)
+static gboolean address_set(const PerformContext *ctx, const RdmadStep *step, GError **error)
 {
 	RdmadNetwork *net = perform_network(ctx, step->where, error);
 	const int index = net ? link_index(ctx, net, step->address.link, error) : 0;
@@ -338,7 +338,7 @@ static gboolean do_address(const PerformContext *ctx, const RdmadStep *step, GEr
 	return index && rdmad_address_replace(net, &address, error);
 }
 
-static gboolean undo_address(const PerformContext *ctx, const RdmadStep *step, GError **error)
+static gboolean address_unset(const PerformContext *ctx, const RdmadStep *step, GError **error)
 {
 	RdmadNetwork *net = perform_network(ctx, step->where, error);
 	GError *why = NULL;
@@ -347,6 +347,22 @@ static gboolean undo_address(const PerformContext *ctx, const RdmadStep *step, G
 
 	return forgiven(index && rdmad_address_delete(net, &address, &why), &why,
 			RDMAD_ERROR_NOT_FOUND, error);
+}
+
+static gboolean do_address(const PerformContext *ctx, const RdmadStep *step, GError **error)
+{
+	return step->address.remove ? address_unset(ctx, step, error)
+				    : address_set(ctx, step, error);
+}
+
+/* A link that is gone gets no address back. */
+static gboolean undo_address(const PerformContext *ctx, const RdmadStep *step, GError **error)
+{
+	GError *why = NULL;
+
+	return step->address.remove
+		       ? forgiven(address_set(ctx, step, &why), &why, RDMAD_ERROR_NOT_FOUND, error)
+		       : address_unset(ctx, step, error);
 }
 
 static gboolean do_neighbour(const PerformContext *ctx, const RdmadStep *step, GError **error)
@@ -410,6 +426,8 @@ static gboolean route_set(const PerformContext *ctx, const RdmadStep *step, gboo
 	if (why)
 		return forgiven(FALSE, &why, there ? RDMAD_ERROR_FAILED : RDMAD_ERROR_NOT_FOUND,
 				error);
+	if (there && step->route.replace)
+		return rdmad_route_replace(net, &route, error);
 	return there ? forgiven(rdmad_route_add(net, &route, &why), &why, RDMAD_ERROR_BUSY, error)
 		     : forgiven(rdmad_route_delete(net, &route, &why), &why, RDMAD_ERROR_NOT_FOUND,
 				error);
@@ -435,6 +453,7 @@ static gboolean rule_set(const PerformContext *ctx, const RdmadStep *step, gbool
 		.to = step->rule.to,
 		.priority = step->rule.priority,
 		.table = step->rule.table,
+		.protocol = step->rule.protocol,
 	};
 	GError *why = NULL;
 
@@ -454,12 +473,12 @@ static gboolean rule_set(const PerformContext *ctx, const RdmadStep *step, gbool
 
 static gboolean do_rule(const PerformContext *ctx, const RdmadStep *step, GError **error)
 {
-	return rule_set(ctx, step, TRUE, error);
+	return rule_set(ctx, step, !step->rule.remove, error);
 }
 
 static gboolean undo_rule(const PerformContext *ctx, const RdmadStep *step, GError **error)
 {
-	return rule_set(ctx, step, FALSE, error);
+	return rule_set(ctx, step, step->rule.remove, error);
 }
 
 /* ---- waiting for a link ---- */
@@ -543,21 +562,22 @@ static gboolean do_bind(const PerformContext *ctx, const RdmadStep *step, GError
 static const struct {
 	gboolean (*make)(const PerformContext *ctx, const RdmadStep *step, GError **error);
 	gboolean (*undo)(const PerformContext *ctx, const RdmadStep *step, GError **error);
+	gboolean without_pod; /* can be done to the host alone */
 } kinds[RDMAD_N_STEPS] = {
 	[RDMAD_STEP_LINK_CREATE] = { do_create, undo_create },
 	[RDMAD_STEP_LINK_MOVE] = { do_move, undo_move },
-	[RDMAD_STEP_LINK_SET] = { do_set, undo_set },
-	[RDMAD_STEP_ALTNAME] = { do_altname, undo_altname },
-	[RDMAD_STEP_SYSCTL] = { do_sysctl, undo_sysctl },
-	[RDMAD_STEP_ADDRESS] = { do_address, undo_address },
-	[RDMAD_STEP_ROUTE] = { do_route, undo_route },
-	[RDMAD_STEP_RULE] = { do_rule, undo_rule },
-	[RDMAD_STEP_NEIGHBOUR] = { do_neighbour, undo_neighbour },
+	[RDMAD_STEP_LINK_SET] = { do_set, undo_set, TRUE },
+	[RDMAD_STEP_ALTNAME] = { do_altname, undo_altname, TRUE },
+	[RDMAD_STEP_SYSCTL] = { do_sysctl, undo_sysctl, TRUE },
+	[RDMAD_STEP_ADDRESS] = { do_address, undo_address, TRUE },
+	[RDMAD_STEP_ROUTE] = { do_route, undo_route, TRUE },
+	[RDMAD_STEP_RULE] = { do_rule, undo_rule, TRUE },
+	[RDMAD_STEP_NEIGHBOUR] = { do_neighbour, undo_neighbour, TRUE },
 	[RDMAD_STEP_ANNOUNCE] = { do_announce, NULL },
 	[RDMAD_STEP_VF_SET] = { do_vf, undo_vf },
 	[RDMAD_STEP_RDMA_MOVE] = { do_rdma_move, undo_rdma_move },
 	[RDMAD_STEP_WAIT_GID] = { NULL, NULL },
-	[RDMAD_STEP_WAIT_LINK] = { do_wait, NULL },
+	[RDMAD_STEP_WAIT_LINK] = { do_wait, NULL, TRUE },
 	[RDMAD_STEP_RDMA_BIND] = { do_bind, NULL },
 };
 
@@ -574,7 +594,7 @@ static gboolean explain(gboolean ok, const char *verb, const RdmadStep *step, GE
 gboolean perform_do(const PerformContext *ctx, const RdmadStep *step, int *result, GError **error)
 {
 	*result = -1;
-	if (!ctx->pod) {
+	if (!ctx->pod && !(step->where == RDMAD_STEP_IN_HOST && kinds[step->kind].without_pod)) {
 		g_set_error_literal(error, RDMAD_ERROR, RDMAD_ERROR_GONE,
 				    "the network namespace of the pod is gone");
 		return FALSE;

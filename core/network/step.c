@@ -120,6 +120,7 @@ static const Field address_fields[] = {
 	{ "label", FIELD_TEXT, AT(RdmadStepAddress, label), .check = text_check },
 	{ "valid_s", FIELD_NUMBER, AT(RdmadStepAddress, valid_s) },
 	{ "preferred_s", FIELD_NUMBER, AT(RdmadStepAddress, preferred_s) },
+	{ "remove", FIELD_BOOL, AT(RdmadStepAddress, remove) },
 	END,
 };
 static const Field route_fields[] = {
@@ -136,6 +137,7 @@ static const Field route_fields[] = {
 	{ "advmss", FIELD_NUMBER, AT(RdmadStepRoute, advmss) },
 	{ "onlink", FIELD_BOOL, AT(RdmadStepRoute, onlink) },
 	{ "remove", FIELD_BOOL, AT(RdmadStepRoute, remove) },
+	{ "replace", FIELD_BOOL, AT(RdmadStepRoute, replace) },
 	END,
 };
 static const Field rule_fields[] = {
@@ -148,6 +150,8 @@ static const Field rule_fields[] = {
 	{ "oif", FIELD_TEXT, AT(RdmadStepRule, oif), .check = rdmad_interface_name_is_valid },
 	{ "mark", FIELD_NUMBER, AT(RdmadStepRule, mark) },
 	{ "mask", FIELD_NUMBER, AT(RdmadStepRule, mask) },
+	{ "protocol", FIELD_NUMBER, AT(RdmadStepRule, protocol), .max = 255 },
+	{ "remove", FIELD_BOOL, AT(RdmadStepRule, remove) },
 	END,
 };
 static const Field neighbour_fields[] = {

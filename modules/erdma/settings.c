@@ -3,11 +3,12 @@
 
 /* The groups of the parts; each part parses its own. */
 typedef struct {
-	const RdmadConfigNode *driver;
+	const RdmadConfigNode *driver, *nics;
 } Groups;
 
 static const RdmadConfigField FIELDS[] = {
 	RDMAD_CONFIG_GROUP_FIELD("driver", Groups, driver),
+	RDMAD_CONFIG_GROUP_FIELD("nics", Groups, nics),
 	RDMAD_CONFIG_FIELDS_END,
 };
 
@@ -19,7 +20,8 @@ ErdmaSettings *erdma_settings_parse(const RdmadConfigNode *config, GError **erro
 	if (!rdmad_config_parse(config, FIELDS, &groups, error))
 		return NULL;
 	settings->driver = erdma_driver_settings_parse(groups.driver, error);
-	if (!settings->driver)
+	settings->nics = settings->driver ? erdma_nic_settings_parse(groups.nics, error) : NULL;
+	if (!settings->nics)
 		return NULL;
 	return g_steal_pointer(&settings);
 }
@@ -27,5 +29,6 @@ ErdmaSettings *erdma_settings_parse(const RdmadConfigNode *config, GError **erro
 void erdma_settings_free(ErdmaSettings *settings)
 {
 	g_clear_pointer(&settings->driver, erdma_driver_settings_free);
+	erdma_nic_settings_free(settings->nics);
 	g_free(settings);
 }

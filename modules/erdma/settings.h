@@ -3,9 +3,11 @@
 #pragma once
 
 #include "driver/driver-settings.h"
+#include "nic/nic-settings.h"
 
 typedef struct {
 	ErdmaDriverSettings *driver;
+	ErdmaNicSettings *nics;
 } ErdmaSettings;
 
 /* `config` NULL: the defaults.  RDMAD_ERROR_CONFIG. */

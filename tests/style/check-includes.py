@@ -49,8 +49,9 @@ ONLY_IN = {
     r"yaml\.h": r"core/base/yaml\.c",
     r"zlib\.h": r"modules/metrics/render/gzip\.c",
     r"openssl/": r"core/http/access/tls-openssl\.c",
+    r"curl/": r"core/http/fetch-curl\.c",
     r"crypt\.h": r"core/http/access/bcrypt\.c",
-    r"gio/|glib-object\.h|gobject/|microhttpd\.h|curl/": r"",
+    r"gio/|glib-object\.h|gobject/|microhttpd\.h": r"",
 }
 
 # Headers that the build makes.

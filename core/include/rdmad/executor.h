@@ -48,7 +48,8 @@ RDMAD_API RdmadExecutor *rdmad_executor_new(RdmadLoop *loop, RdmadModule *owner,
 /* Ends the process; no callback follows.  NULL is fine. */
 RDMAD_API void rdmad_executor_free(RdmadExecutor *executor);
 
-/* `steps`: of rdmad_steps_to_text(); `netns` stays the caller's, -1: gone.  0: RDMAD_ERROR_FAILED,
+/* `steps`: of rdmad_steps_to_text(); `netns` stays the caller's, -1: gone, or the
+ * steps are of the host alone.  0: RDMAD_ERROR_FAILED,
  * RDMAD_ERROR_LIMIT; else the number of the request, which is never used again. */
 RDMAD_API guint64 rdmad_executor_run(RdmadExecutor *executor, RdmadExecute what, const char *steps,
 				     int netns, RdmadExecutorDone done, gpointer data,

@@ -2,7 +2,7 @@
 /*
  * Links, addresses, routes, rules and sysctls of a network namespace, and RDMA devices in it
  *
- * All of these block, for milliseconds where the kernel waits for RCU: call them from the `run` of
+ * All but the watch block, for milliseconds where the kernel waits for RCU: call them from the `run` of
  * a job (work.h), one thread at a time for one RdmadNetwork.  Descriptors of namespaces stay the
  * caller's.
  *
@@ -30,6 +30,13 @@ RDMAD_API int rdmad_network_errnum(const RdmadNetwork *net);
 /* The id of another namespace in this one (RdmadLink.parent_netns); -1: it has none. */
 RDMAD_API gboolean rdmad_network_netns_number(RdmadNetwork *net, int netns, int *number,
 					      GError **error);
+
+/* `hint` comes from the loop when links, addresses, routes or rules of rdmad's own namespace may have
+ * changed, once for each batch of messages; a hint may be for nothing. */
+RDMAD_API RdmadNetworkWatch *rdmad_network_watch_new(RdmadLoop *loop, RdmadModule *owner,
+						     void (*hint)(gpointer data), gpointer data,
+						     GError **error) G_GNUC_WARN_UNUSED_RESULT;
+RDMAD_API void rdmad_network_watch_free(RdmadNetworkWatch *watch);
 
 /* ---- Internet addresses ---- */
 
