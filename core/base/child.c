@@ -442,7 +442,7 @@ RdmadChild *rdmad_child_start(RdmadLoop *loop, RdmadModule *owner, const RdmadCh
 			      RdmadChildDone done, gpointer data, GError **error)
 {
 	g_autoptr(RdmadChild) child = g_new0(RdmadChild, 1);
-	g_auto(Launch) launch = { spec, getpid(), -1, -1, -1, -1, -1, -1 };
+	g_auto(Launch) launch = { spec, getpid(), -1, -1, -1, -1, -1, -1, -1, -1 };
 	const gsize max = spec->output_max ?: RDMAD_CHILD_OUTPUT_MAX;
 
 	g_assert(spec->argv && spec->argv[0] && spec->argv[0][0] == '/');
