@@ -9,11 +9,8 @@ import json
 import os
 import shutil
 import signal
-<<<<<<< HEAD
-import sqlite3
-=======
 import socket
->>>>>>> ship
+import sqlite3
 import subprocess
 import sys
 import tempfile
