@@ -65,7 +65,7 @@ pod-logs: [{path: /var/log/pods, readOnly: true}]
 cri: {{ with .Values.devicePlugin.criSocket }}[{path: {{ dir . }}, type: Directory, readOnly: true}]{{ else }}[]{{ end }}
 netns: [{path: /run/netns, mountPropagation: HostToContainer}]
 {{- /* /proc/sys is read-only in a container without privileges, and shows each thread its own network. */}}
-sysctls: [{path: /proc/sys/net, at: /host/proc/sys/net, type: Directory}]
+sysctls: [{path: /proc/sys/net, at: /run/host/proc/sys/net, type: Directory}]
 ipam-plugins: {{ with .Values.cni.ipamPluginDir }}[{path: {{ . }}, readOnly: true}]{{ else }}[]{{ end }}
 leases:
   {{- range .Values.cni.leaseDirs }}
