@@ -105,7 +105,9 @@ class LayoutTest(ImageTest):
         for document, kind in ((self.index, "index.v1+json"), (self.manifest, "manifest.v1+json")):
             self.assertEqual(document["schemaVersion"], 2)
             self.assertEqual(document["mediaType"], MEDIA + kind)
-        self.assertEqual(self.index["manifests"][0]["annotations"], {"org.opencontainers.image.ref.name": "rdmad:test"})
+        self.assertEqual(self.index["manifests"][0]["annotations"], {
+            "org.opencontainers.image.ref.name": "rdmad:test",
+            "io.containerd.image.name": "docker.io/library/rdmad:test"})
         self.assertEqual(self.config["rootfs"], {
             "type": "layers", "diff_ids": ["sha256:" + hashlib.sha256(self.layer).hexdigest()]})
         self.assertEqual(self.config["os"], "linux")
