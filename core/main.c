@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <rdmad/executor.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,6 +6,8 @@
 #include "cli/cli.h"
 #include "daemon/daemon.h"
 #include "daemon/options.h"
+#include "daemon/privileges.h"
+#include "network/keeper.h"
 
 static int main_act(const RdmadOptions *options, GError **error)
 {
@@ -22,6 +23,8 @@ static int main_act(const RdmadOptions *options, GError **error)
 		return rdmad_daemon_check(options, error);
 	case RDMAD_ACTION_PRINT_CONFIG:
 		return rdmad_daemon_print_config(options, error);
+	case RDMAD_ACTION_PRIVILEGES:
+		return rdmad_privileges_print(options, error);
 	case RDMAD_ACTION_RUN:
 		return rdmad_daemon_run(options, error);
 	}
@@ -34,8 +37,8 @@ int main(int argc, char **argv)
 	g_autoptr(RdmadOptions) options = NULL;
 	int status;
 
-	if (argc > 1 && strcmp(argv[1], RDMAD_EXECUTOR_OPTION) == 0)
-		return rdmad_executor_main(argc, argv);
+	if (argc > 1 && strcmp(argv[1], RDMAD_KEEPER_OPTION) == 0)
+		return rdmad_keeper_main(argc, argv);
 	if (argc > 1 && rdmad_cli_is_command(argv[1]))
 		return rdmad_cli_run(argc, argv);
 	options = rdmad_options_new(argc, argv, &error);

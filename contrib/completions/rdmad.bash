@@ -28,15 +28,16 @@ _rdmad()
 	esac
 	case $COMP_CWORD:$command in
 	1:*)
-		words="status devices explain allocations topology events doctor attributes commands import-config --config"
+		words="status devices explain allocations attachments topology events doctor attributes commands import-config --config"
 		words+=" --module --module-dir --profile-dir --sysroot --run-dir --state-dir --kubelet-dir --check"
-		words+=" --print-config --log-level --log-format --lock-wait --version --help"
+		words+=" --print-config --privileges --log-level --log-format --lock-wait --version --help"
 		;;
 	*:devices | *:explain)
 		words="$common"
 		[[ $cur == -* ]] || words=$(_rdmad_devices "${COMP_WORDS[0]}")
 		;;
 	*:allocations) words="$common --refresh" ;;
+	*:attachments) words="$common --pod" ;;
 	*:events) words="$common --follow" ;;
 	*:import-config)
 		if [[ $cur != -* ]]; then
@@ -48,7 +49,7 @@ _rdmad()
 	*:attributes) words="$common set unset" ;;
 	*:status | *:topology | *:doctor | *:commands) words="$common" ;;
 	*) words="--config --module --module-dir --profile-dir --sysroot --run-dir --state-dir --kubelet-dir
-		--check --print-config --log-level --log-format --lock-wait" ;;
+		--check --print-config --privileges --log-level --log-format --lock-wait" ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 }

@@ -367,8 +367,11 @@ static char *request_text(const Request *request, const NcclView *view, const Nc
 static int request_answer(const Request *request, const NcclView *view)
 {
 	g_autoptr(NcclPlan) plan = nccl_plan_new(view, request->versions, &request->policy);
-	g_autofree char *text = request_text(request, view, plan);
+	g_autofree char *text = NULL;
 
+	if (request->warning)
+		nccl_plan_warn(plan, "%s", request->warning);
+	text = request_text(request, view, plan);
 	fputs(text, stdout);
 	if (fflush(stdout) != 0) {
 		fprintf(stderr, "rdmad-nccl-env: %s\n", g_strerror(errno));

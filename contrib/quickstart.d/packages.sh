@@ -1,7 +1,7 @@
 # Debian packages that rdmad needs, by purpose.  Sourced.
 
 packages_build='gcc libc6-dev meson ninja-build pkg-config protobuf-c-compiler
-	libglib2.0-dev libevent-dev libconfig-dev libprotobuf-c-dev libnghttp2-dev
+	libglib2.0-dev libevent-dev libconfig-dev libprotobuf-c-dev libnghttp2-dev libcurl4-openssl-dev
 	libibverbs-dev librdmacm-dev libnl-3-dev libnl-route-3-dev
 	libsqlite3-dev libjansson-dev libssl-dev libyaml-dev zlib1g-dev'
 
@@ -13,7 +13,7 @@ packages_test='git clang clang-format libclang-rt-14-dev binutils crun podman pe
 	ibverbs-utils ibverbs-providers sqlite3 curl openssl apache2-utils man-db prometheus
 	prometheus-node-exporter python3-prometheus-client python3-yaml libfuse3-dev chromium
 	chromium-driver fonts-liberation python3-selenium ethtool strace containernetworking-plugins
-	ucx-utils rdmacm-utils dash'
+	ucx-utils rdmacm-utils dash containerd runc'
 
 packages_bench='g++ libgrpc++-dev'
 

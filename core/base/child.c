@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "base/child-host.h"
 #include "base/owned.h"
 
 #define READ_SIZE     16384u
@@ -35,6 +36,8 @@ struct RdmadChild {
 	char *program;
 	pid_t pid; /* and process group */
 	int pidfd;
+	int cgroup; /* its directory; -1: none */
+	char *cgroup_name;
 	int failure; /* what went wrong before the program ran */
 	RdmadEvent *ended, *timer;
 	Stream output, errors;
@@ -44,7 +47,7 @@ struct RdmadChild {
 	gpointer data;
 };
 
-typedef enum { STEP_NETNS, STEP_DESCRIPTORS, STEP_EXEC } Step;
+typedef enum { STEP_HOST, STEP_NETNS, STEP_DESCRIPTORS, STEP_EXEC } Step;
 
 typedef struct {
 	Step step;
@@ -56,6 +59,9 @@ typedef struct {
 	const RdmadChildSpec *spec;
 	pid_t parent;
 	int input, output, errors, failure;
+	int go, gate; /* one byte lets the child go on */
+	int host;     /* PID 1; -1: not on the host */
+	int cgroup;   /* borrowed; -1: none */
 } Launch;
 
 static void launch_clear(Launch *launch)
@@ -64,6 +70,9 @@ static void launch_clear(Launch *launch)
 	rdmad_clear_fd(&launch->output);
 	rdmad_clear_fd(&launch->errors);
 	rdmad_clear_fd(&launch->failure);
+	rdmad_clear_fd(&launch->go);
+	rdmad_clear_fd(&launch->gate);
+	rdmad_clear_fd(&launch->host);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Launch, launch_clear)
 
@@ -91,12 +100,18 @@ static void G_GNUC_NORETURN launch_run(const Launch *launch)
 	static char *const no_environment[] = { NULL };
 	const RdmadChildSpec *spec = launch->spec;
 	sigset_t none;
+	char byte;
 
 	setpgid(0, 0);
 	launch_reset_signals();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != launch->parent)
+	close(launch->go);
+	if (getppid() != launch->parent || read(launch->gate, &byte, 1) != 1)
 		_exit(127);
+	if (launch->host >= 0 && setns(launch->host, CLONE_NEWNS | CLONE_NEWCGROUP) < 0)
+		launch_fail(launch, STEP_HOST);
+	/* After it: the kernel refuses moves that leave the cgroup namespace. */
+	rdmad_child_cgroup_join(launch->cgroup);
 	if (spec->netns > 0 && setns(spec->netns, CLONE_NEWNET) < 0)
 		launch_fail(launch, STEP_NETNS);
 	if (dup2(launch->input, STDIN_FILENO) < 0 || dup2(launch->output, STDOUT_FILENO) < 0 ||
@@ -183,7 +198,9 @@ static void child_free(RdmadChild *child)
 	stream_clear(&child->output);
 	stream_clear(&child->errors);
 	rdmad_clear_fd(&child->pidfd);
+	rdmad_child_cgroup_end(&child->cgroup, child->cgroup_name);
 	rdmad_clear_fd(&child->failure);
+	g_free(child->cgroup_name);
 	g_free(child->program);
 	g_free(child);
 }
@@ -241,6 +258,7 @@ static void child_late(gpointer data)
 static gboolean child_ran(const RdmadChild *child, GError **error)
 {
 	static const char *const steps[] = {
+		[STEP_HOST] = "cannot enter the namespaces of PID 1 for",
 		[STEP_NETNS] = "cannot enter the network namespace for",
 		[STEP_DESCRIPTORS] = "cannot set up the descriptors of",
 		[STEP_EXEC] = "cannot run",
@@ -264,6 +282,7 @@ static void child_ended(int fd, RdmadIo ready, gpointer data)
 
 	/* Its number is not given to others before it is reaped: first the rest of the group. */
 	child_signal(child, SIGKILL);
+	rdmad_child_cgroup_end(&child->cgroup, child->cgroup_name);
 	if (waitid(P_PIDFD, (id_t)child->pidfd, &info, WEXITED) == 0) {
 		result.exit_status = info.si_code == CLD_EXITED ? info.si_status : -1;
 		result.signal = info.si_code == CLD_EXITED ? 0 : info.si_status;
@@ -327,12 +346,37 @@ static gboolean input_open(const RdmadChildSpec *spec, int *input, GError **erro
 	return TRUE;
 }
 
+static gboolean gate_open(Launch *launch, GError **error)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return rdmad_error_errno(error, errno, "cannot make a pipe");
+	launch->gate = ends[0];
+	launch->go = ends[1];
+	return TRUE;
+}
+
 static gboolean launch_open(Launch *launch, RdmadChild *child, GError **error)
 {
 	return input_open(launch->spec, &launch->input, error) &&
 	       pipe_open(&child->output.fd, &launch->output, error) &&
 	       pipe_open(&child->errors.fd, &launch->errors, error) &&
-	       pipe_open(&child->failure, &launch->failure, error);
+	       pipe_open(&child->failure, &launch->failure, error) && gate_open(launch, error);
+}
+
+static gboolean launch_place(Launch *launch, RdmadChild *child, GError **error)
+{
+	const RdmadChildSpec *spec = launch->spec;
+
+	if (spec->cgroup) {
+		child->cgroup_name = g_strdup(spec->cgroup);
+		child->cgroup = launch->cgroup = rdmad_child_cgroup_open(spec->cgroup);
+	}
+	if (!spec->on_host)
+		return TRUE;
+	launch->host = pidfd_open(1, 0);
+	return launch->host >= 0 || rdmad_error_errno(error, errno, "cannot find PID 1");
 }
 
 /* All signals are blocked until the child has reset their handlers. */
@@ -353,9 +397,11 @@ static gboolean launch_fork(const Launch *launch, RdmadChild *child, GError **er
 	/* The child does it too, because either may be first. */
 	setpgid(child->pid, child->pid);
 	child->pidfd = pidfd_open(child->pid, 0);
-	if (child->pidfd >= 0)
+	if (child->pidfd < 0)
+		rdmad_error_errno(error, errno, "cannot watch %s", child->program);
+	else if ((!launch->spec->born || launch->spec->born(child->pid, child->data, error)) &&
+		 write(launch->go, "", 1) == 1)
 		return TRUE;
-	rdmad_error_errno(error, errno, "cannot watch %s", child->program);
 	child_signal(child, SIGKILL);
 	waitpid(child->pid, NULL, 0);
 	return FALSE;
@@ -396,19 +442,20 @@ RdmadChild *rdmad_child_start(RdmadLoop *loop, RdmadModule *owner, const RdmadCh
 			      RdmadChildDone done, gpointer data, GError **error)
 {
 	g_autoptr(RdmadChild) child = g_new0(RdmadChild, 1);
-	g_auto(Launch) launch = { spec, getpid(), -1, -1, -1, -1 };
+	g_auto(Launch) launch = { spec, getpid(), -1, -1, -1, -1, -1, -1, -1, -1 };
 	const gsize max = spec->output_max ?: RDMAD_CHILD_OUTPUT_MAX;
 
 	g_assert(spec->argv && spec->argv[0] && spec->argv[0][0] == '/');
 	child->loop = loop;
 	child->program = g_strdup(spec->argv[0]);
-	child->pidfd = child->failure = -1;
+	child->pidfd = child->failure = child->cgroup = -1;
 	child->grace_ms = spec->grace_ms ?: RDMAD_CHILD_GRACE_MS;
 	child->done = done;
 	child->data = data;
 	stream_init(&child->output, child, max);
 	stream_init(&child->errors, child, max);
-	if (!launch_open(&launch, child, error) || !launch_fork(&launch, child, error) ||
+	if (!launch_place(&launch, child, error) || !launch_open(&launch, child, error) ||
+	    !launch_fork(&launch, child, error) ||
 	    !child_watch(child, owner, spec->deadline_ms, error))
 		return NULL;
 	return g_steal_pointer(&child);

@@ -265,6 +265,7 @@ RdmadMessagePeer *rdmad_message_peer_new(RdmadLoop *loop, RdmadModule *owner, in
 	peer = peer_new(loop, socket, limits, ops, data, error);
 	if (!peer)
 		return NULL;
+	peer->known = TRUE;
 	rdmad_owned_enter(&peer->owned, loop, owner, peer_reap, peer);
 	return peer;
 }

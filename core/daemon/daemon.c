@@ -27,9 +27,11 @@
 #include "module/host.h"
 #include "daemon/notify.h"
 #include "daemon/place.h"
+#include "daemon/privileges.h"
 #include "daemon/services.h"
 #include "daemon/settings-attributes.h"
 #include "daemon/settings.h"
+#include "network/keeper.h"
 #include "service/scanner.h"
 #include "service/state.h"
 
@@ -49,6 +51,7 @@ typedef struct {
 	RdmadEvent *keep_retry;
 	gboolean ready; /* all modules have started */
 	gboolean stopping;
+	gboolean keeper_ended;
 	gboolean reload_wanted; /* SIGHUP before we were ready */
 } Daemon;
 
@@ -324,6 +327,24 @@ int rdmad_daemon_status(const GError *error)
 	return RDMAD_EXIT_FAILURE;
 }
 
+/* There is nobody left who could start another one. */
+static void daemon_keeper_ended(int fd, RdmadIo ready, gpointer data)
+{
+	Daemon *d = data;
+
+	rdmad_err("the keeper of executors has ended, and so does rdmad");
+	d->keeper_ended = TRUE;
+	rdmad_loop_stop(d->services->loop);
+}
+
+static gboolean daemon_watch_keeper(Daemon *d, GError **error)
+{
+	const RdmadKeeper *keeper = d->services->keeper;
+
+	return !keeper || rdmad_loop_add_io(d->services->loop, NULL, rdmad_keeper_fd(keeper),
+					    RDMAD_IO_READ, daemon_keeper_ended, d, error) != NULL;
+}
+
 static int daemon_live(Daemon *d, GError **error)
 {
 	RdmadServices *services = d->services;
@@ -337,6 +358,8 @@ static int daemon_live(Daemon *d, GError **error)
 		return RDMAD_EXIT_FAILURE;
 	if (d->stopping)
 		return 0;
+	if (!rdmad_privileges_give_up(services, error) || !daemon_watch_keeper(d, error))
+		return RDMAD_EXIT_FAILURE;
 	if (!rdmad_services_open(services, d->settings, d->options->sysroot, FALSE, error))
 		return RDMAD_EXIT_FAILURE;
 	rdmad_state_set_keeper(services->state, daemon_keep_place, d);
@@ -347,7 +370,7 @@ static int daemon_live(Daemon *d, GError **error)
 		return RDMAD_EXIT_FAILURE;
 	if (!d->stopping)
 		rdmad_loop_run(services->loop);
-	return 0;
+	return d->keeper_ended ? RDMAD_EXIT_FAILURE : 0;
 }
 
 static void daemon_clear(Daemon *d)

@@ -21,6 +21,7 @@ enum { /* options without a letter */
        OPT_KUBELET_DIR,
        OPT_CHECK,
        OPT_PRINT_CONFIG,
+       OPT_PRIVILEGES,
        OPT_LOG_LEVEL,
        OPT_LOG_FORMAT,
        OPT_LOCK_WAIT,
@@ -39,6 +40,7 @@ static const struct option long_options[] = {
 	{ "kubelet-dir", required_argument, NULL, OPT_KUBELET_DIR },
 	{ "check", no_argument, NULL, OPT_CHECK },
 	{ "print-config", no_argument, NULL, OPT_PRINT_CONFIG },
+	{ "privileges", no_argument, NULL, OPT_PRIVILEGES },
 	{ "log-level", required_argument, NULL, OPT_LOG_LEVEL },
 	{ "log-format", required_argument, NULL, OPT_LOG_FORMAT },
 	{ "lock-wait", required_argument, NULL, OPT_LOCK_WAIT },
@@ -63,6 +65,7 @@ static const char help[] =
 	"      --kubelet-dir DIR  kubelet's directory (/var/lib/kubelet)\n"
 	"      --check            read the configuration, create the modules, and end\n"
 	"      --print-config     print the merged configuration, and exit\n"
+	"      --privileges       print the capabilities that the modules need, and exit\n"
 	"      --log-level L      error, warning, notice, info or debug (info)\n"
 	"      --log-format F     auto, text, json or journal (auto)\n"
 	"      --lock-wait SECS   wait so long for another rdmad to end; 0: not at all (60)\n"
@@ -196,6 +199,9 @@ static gboolean options_set_action(RdmadOptions *options, int option)
 	switch (option) {
 	case OPT_CHECK:
 		options->action = RDMAD_ACTION_CHECK;
+		return TRUE;
+	case OPT_PRIVILEGES:
+		options->action = RDMAD_ACTION_PRIVILEGES;
 		return TRUE;
 	case OPT_PRINT_CONFIG:
 		options->action = RDMAD_ACTION_PRINT_CONFIG;

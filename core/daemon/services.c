@@ -11,9 +11,9 @@
 #include "module/host.h"
 #include "service/scanner.h"
 #include "hardware/sysroot.h"
+#include "network/keeper.h"
 #include "api/api.h"
 #include "http/http.h"
-#include "http/access/tls.h"
 #include "service/allocations-private.h"
 #include "service/attributes-private.h"
 #include "service/inventory-private.h"
@@ -21,6 +21,7 @@
 #include "service/stats-private.h"
 #include "service/pod-watch.h"
 #include "service/pods-private.h"
+#include "service/preparations-private.h"
 
 /* Looks at the hardware, readings of counters, namespace changes; see base/work.h for those that hang. */
 #define WORKERS 4
@@ -46,17 +47,18 @@ RdmadServices *rdmad_services_new(GError **error)
 	}
 	services->event_log = rdmad_event_log_new(services->loop);
 	services->attributes = rdmad_attributes_new(services->loop);
+	services->preparations = rdmad_preparations_new(services->loop);
 	services->inventory = rdmad_inventory_new(services->loop, services->event_log);
 	services->modules = rdmad_modules_new(services);
 	return services;
 }
 
-static gconstpointer services_load_tls(gpointer data, GError **error)
+static gconstpointer services_load(const char *object, const char *symbol, gpointer data,
+				   GError **error)
 {
 	const RdmadServices *services = data;
 
-	return rdmad_module_load_symbol(services->module_dir, HTTP_TLS_OBJECT, HTTP_TLS_SYMBOL,
-					error);
+	return rdmad_module_load_symbol(services->module_dir, object, symbol, error);
 }
 
 static gboolean services_open_http(RdmadServices *services, const RdmadSettings *settings,
@@ -65,7 +67,7 @@ static gboolean services_open_http(RdmadServices *services, const RdmadSettings 
 	services->http = rdmad_http_new(services->loop, &settings->http, error);
 	if (!services->http)
 		return FALSE;
-	rdmad_http_set_helpers(services->http, services->workers, services_load_tls, services);
+	rdmad_http_set_helpers(services->http, services->workers, services_load, services);
 	return TRUE;
 }
 
@@ -159,11 +161,13 @@ void rdmad_services_free(RdmadServices *services)
 	rdmad_state_close(services->state);
 	rdmad_hardware_free(services->hardware);
 	rdmad_inventory_free(services->inventory);
+	rdmad_preparations_free(services->preparations);
 	rdmad_attributes_free(services->attributes);
 	rdmad_event_log_free(services->event_log);
 	rdmad_workers_free(services->workers);
 	rdmad_sysroot_free(services->sysroot); /* jobs may have used it until now */
 	rdmad_loop_free(services->loop);
+	rdmad_keeper_free(services->keeper);
 	rdmad_stats_free(services->stats);
 	g_free(services->run_dir);
 	g_free(services->state_dir);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "hardware/cgroup-pod.h"
+#include <rdmad/cgroup-pod.h>
 
 #include <string.h>
 

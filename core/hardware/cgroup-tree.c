@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hardware/cgroup-tree.h"
 
+#include <rdmad/cgroup-pod.h>
 #include <rdmad/error.h>
 #include <rdmad/sysroot.h>
 #include <string.h>
 
-#include "hardware/cgroup-pod.h"
+#include "hardware/sysroot.h"
 
 #define MOUNT	 "sys/fs/cgroup"
 #define DEPTH	 2 /* of --cgroup-root, in directories */
@@ -106,13 +107,14 @@ static RdmadCgroupState state_v1(const RdmadSysroot *root, const char *path)
 
 	if (!names)
 		return state_of_error(error);
+	rdmad_sysroot_passing_error();
 	for (guint i = 0; names[i]; i++) {
 		g_autofree char *procs = g_build_filename(path, names[i], "cgroup.procs", NULL);
 
 		if (rdmad_sysroot_exists(root, procs))
 			return RDMAD_CGROUP_POPULATED;
 	}
-	return RDMAD_CGROUP_EMPTY;
+	return rdmad_sysroot_passing_error() ? RDMAD_CGROUP_UNREADABLE : RDMAD_CGROUP_EMPTY;
 }
 
 RdmadCgroupState rdmad_cgroup_state(const RdmadSysroot *root, const char *path)

@@ -62,6 +62,25 @@ const char *rdmad_node_type_name(RdmadNodeType type)
 	return name_at(names, G_N_ELEMENTS(names), (int)type);
 }
 
+/* RFC 4291, appendix A: the bit of local addresses is inverted. */
+gboolean rdmad_guid_get_mac(const char *guid, guint8 mac[6])
+{
+	guint part[4];
+	int end = 0;
+
+	if (!guid ||
+	    sscanf(guid, "%4x:%4x:%4x:%4x%n", &part[0], &part[1], &part[2], &part[3], &end) < 4 ||
+	    guid[end] != '\0' || (part[1] & 0xff) != 0xff || part[2] >> 8 != 0xfe)
+		return FALSE;
+	mac[0] = (guint8)(part[0] >> 8) ^ 0x02;
+	mac[1] = (guint8)part[0];
+	mac[2] = (guint8)(part[1] >> 8);
+	mac[3] = (guint8)part[2];
+	mac[4] = (guint8)(part[3] >> 8);
+	mac[5] = (guint8)part[3];
+	return TRUE;
+}
+
 void rdmad_gid_format(const guint8 raw[16], char text[40])
 {
 	for (guint i = 0; i < 8; i++)

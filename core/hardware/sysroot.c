@@ -10,6 +10,7 @@
 #include <rdmad/fd.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -30,7 +31,7 @@ static __thread int passing_error;
 
 static void note_error(int errnum)
 {
-	static const int passing[] = { EIO, ENOMEM, EMFILE, ENFILE, EINTR, EAGAIN };
+	static const int passing[] = { EIO, ENOMEM, EMFILE, ENFILE, EINTR, EAGAIN, ENOSPC, EPERM };
 
 	for (guint i = 0; i < G_N_ELEMENTS(passing); i++)
 		if (errnum == passing[i])
@@ -43,6 +44,11 @@ int rdmad_sysroot_passing_error(void)
 
 	passing_error = 0;
 	return errnum;
+}
+
+gboolean rdmad_sysroot_in_doubt(void)
+{
+	return passing_error != 0;
 }
 
 static gboolean is_same_file(int fd, const char *path)
@@ -68,12 +74,50 @@ RdmadSysroot *rdmad_sysroot_new(const char *path, GError **error)
 	return root;
 }
 
+RdmadSysroot *rdmad_sysroot_new_live(GError **error)
+{
+	return rdmad_sysroot_new(NULL, error);
+}
+
+RdmadSysroot *rdmad_sysroot_new_sysfs(GError **error)
+{
+	rdmad_autofd int context = fsopen("sysfs", FSOPEN_CLOEXEC);
+	rdmad_autofd int mounted = -1;
+	RdmadSysroot *root;
+
+	if (context >= 0 && fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
+		mounted = fsmount(context, FSMOUNT_CLOEXEC,
+				  MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+					  MOUNT_ATTR_NOEXEC);
+	if (mounted < 0) {
+		rdmad_error_errno(error, errno, "cannot mount sysfs");
+		return NULL;
+	}
+	root = g_new0(RdmadSysroot, 1);
+	root->fd = rdmad_steal_fd(&mounted);
+	return root;
+}
+
 void rdmad_sysroot_free(RdmadSysroot *root)
 {
 	if (!root)
 		return;
 	close(root->fd);
 	g_free(root);
+}
+
+char *rdmad_sysroot_program(const RdmadSysroot *root, const char *path, GError **error)
+{
+	char link[sizeof("/proc/self/fd/") + 11];
+	rdmad_autofd int fd = -1;
+
+	if (root->live)
+		return g_strdup(path);
+	fd = rdmad_sysroot_open(root, path + 1, O_PATH, error);
+	if (fd < 0)
+		return NULL;
+	g_snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return g_file_read_link(link, error);
 }
 
 gboolean rdmad_sysroot_is_live(const RdmadSysroot *root)

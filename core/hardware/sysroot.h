@@ -6,13 +6,16 @@
 
 /* `path` NULL or "/": this machine. */
 RdmadSysroot *rdmad_sysroot_new(const char *path, GError **error);
-void rdmad_sysroot_free(RdmadSysroot *root);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadSysroot, rdmad_sysroot_free)
+/* A sysfs of its own, mounted nowhere: it shows the interfaces and, in exclusive netns mode, the RDMA
+ * devices of the network namespace that the calling thread is in.  Paths are those below /sys. */
+RdmadSysroot *rdmad_sysroot_new_sysfs(GError **error);
 
 /* The errno of the last failure in this thread, since the previous call, that is no statement about
  * the file; 0: there was none.  All other failures are final: the file does not exist, or is
  * something else. */
 int rdmad_sysroot_passing_error(void);
+/* There was one, which is not forgotten by this. */
+gboolean rdmad_sysroot_in_doubt(void);
 
 /* For many attributes of one directory, with no allocation.  Both: -1 with errno. */
 int rdmad_sysroot_open_dir(const RdmadSysroot *root, const char *path);

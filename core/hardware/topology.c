@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Distance of two PCI functions, in the terms of `nvidia-smi topo -m`. */
+/* Distance of two PCI functions, in the terms of `nvidia-smi topo -m`, and the order that it gives to NICs. */
 #include <rdmad/device.h>
 #include <string.h>
 
@@ -55,4 +55,40 @@ const char *rdmad_distance_name(RdmadDistance distance)
 
 	g_assert((gsize)distance < G_N_ELEMENTS(names));
 	return names[distance];
+}
+
+int rdmad_nearest_gpu(const RdmadDevice *device, const GPtrArray *gpus, RdmadDistance *distance)
+{
+	int nearest = -1;
+
+	*distance = RDMAD_DISTANCE_SYS;
+	for (guint i = 0; gpus && i < gpus->len; i++) {
+		const RdmadGpu *gpu = gpus->pdata[i];
+		const RdmadDistance d = rdmad_pci_distance(gpu->pci_path, gpu->numa_node,
+							   device->pci_path, device->numa_node);
+
+		if (nearest >= 0 && d >= *distance)
+			continue;
+		nearest = (int)i;
+		*distance = d;
+	}
+	return nearest;
+}
+
+int rdmad_nics_compare(const RdmadDevice *a, const RdmadDevice *b, const GPtrArray *gpus)
+{
+	RdmadDistance distance_a, distance_b;
+	const int gpu_a = rdmad_nearest_gpu(a, gpus, &distance_a);
+	const int gpu_b = rdmad_nearest_gpu(b, gpus, &distance_b);
+	int order = 0;
+
+	if (distance_a != distance_b)
+		return distance_a < distance_b ? -1 : 1;
+	if (gpu_a != gpu_b)
+		return gpu_a < gpu_b ? -1 : 1;
+	if (!a->pci_address != !b->pci_address)
+		return a->pci_address ? -1 : 1;
+	if (a->pci_address)
+		order = rdmad_natural_compare(a->pci_address, b->pci_address);
+	return order ? order : rdmad_natural_compare(a->name, b->name);
 }

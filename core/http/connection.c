@@ -56,6 +56,7 @@ void http_connection_free(HttpConnection *c)
 	RdmadHttpRequest *request = g_steal_pointer(&c->request);
 
 	g_queue_unlink(&c->listener->connections, &c->node);
+	http_turns_leave(c->listener->http->turns, c);
 	http_stats_connections(c->listener);
 	rdmad_event_free(c->io);
 	rdmad_event_free(c->deadline);
@@ -93,6 +94,7 @@ void http_connection_answer(HttpConnection *c, guint status, const char *content
 	c->out.body = body;
 	c->out.body_size = c->head_only ? 0 : answer.body_size;
 	http_request_free(request);
+	http_turns_leave(c->listener->http->turns, c);
 	http_stats_answered(c->listener, status);
 	connection_enter(c, HTTP_SENDING, 0, HTTP_SEND_MS);
 	if (!c->stepping)
@@ -178,6 +180,12 @@ static gboolean connection_read_body(HttpConnection *c)
 	return TRUE;
 }
 
+void http_connection_handle(HttpConnection *c)
+{
+	connection_enter(c, HTTP_HANDLING, RDMAD_IO_READ, HTTP_ANSWER_MS);
+	http_dispatch(c->request);
+}
+
 static void connection_step_reading(HttpConnection *c)
 {
 	if (!c->request && !connection_read_head(c))
@@ -186,8 +194,13 @@ static void connection_step_reading(HttpConnection *c)
 		return;
 	if (!connection_read_body(c))
 		return;
-	connection_enter(c, HTTP_HANDLING, RDMAD_IO_READ, HTTP_ANSWER_MS);
-	http_dispatch(c->request);
+	if (c->listener->scope == RDMAD_HTTP_LOCAL) {
+		http_connection_handle(c);
+		return;
+	}
+	/* A client that has shut its side down by now is answered, as if it had its turn at once. */
+	connection_enter(c, HTTP_WAITING, 0, HTTP_WAIT_MS);
+	http_turns_wait(c->listener->http->turns, c);
 }
 
 /* Closing now would reset the connection, and the client might never read why.  The rest of the
@@ -376,6 +389,10 @@ static void connection_expired(gpointer data)
 	}
 	if (c->state == HTTP_READING && (c->in->len || c->request)) {
 		http_connection_refuse(c, 408, "the request took too long to arrive");
+		return;
+	}
+	if (c->state == HTTP_WAITING) {
+		http_connection_refuse(c, 503, "too many answers are built for this address");
 		return;
 	}
 	if (c->state == HTTP_CHECKING) {

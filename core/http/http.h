@@ -10,8 +10,9 @@ typedef struct {	       /* 0: the default in parentheses */
 	gsize max_body;	       /* (1 MiB) */
 } RdmadHttpLimits;
 
-/* The HttpTlsClass (access/tls.h), which stays; or NULL. */
-typedef gconstpointer (*RdmadHttpLoadTls)(gpointer data, GError **error);
+/* A symbol of OBJECT.so, a part of rdmad that few need, which stays; or NULL. */
+typedef gconstpointer (*RdmadHttpLoad)(const char *object, const char *symbol, gpointer data,
+				       GError **error);
 
 typedef struct {
 	const char *address; /* or path */
@@ -24,8 +25,8 @@ typedef struct {
 
 RdmadHttp *rdmad_http_new(RdmadLoop *loop, const RdmadHttpLimits *limits, GError **error);
 void rdmad_http_free(RdmadHttp *http);
-/* Dependencies of web configurations; set before any is opened. */
-void rdmad_http_set_helpers(RdmadHttp *http, RdmadWorkers *workers, RdmadHttpLoadTls load,
+/* Dependencies of web configurations and of the client; set before any is opened. */
+void rdmad_http_set_helpers(RdmadHttp *http, RdmadWorkers *workers, RdmadHttpLoad load,
 			    gpointer data);
 guint rdmad_http_listener_count(const RdmadHttp *http);
 /* Borrowed, until the next turn of the loop. */

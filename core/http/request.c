@@ -51,6 +51,7 @@ gboolean rdmad_http_request_park(RdmadHttpRequest *request)
 
 	if (http_listener_parked(listener) < MAX(listener->http->places / 2, 1)) {
 		request->parked = TRUE;
+		http_turns_leave(listener->http->turns, request->connection);
 		return TRUE;
 	}
 	rdmad_http_add_header(request, "Retry-After", "1");

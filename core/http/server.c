@@ -47,20 +47,22 @@ RdmadHttp *rdmad_http_new(RdmadLoop *loop, const RdmadHttpLimits *limits, GError
 	http->routes = g_ptr_array_new_with_free_func(route_free);
 	http->listeners = g_ptr_array_new_with_free_func(listener_free);
 	http->webs = g_ptr_array_new();
+	http->turns = http_turns_new(loop, http_connection_handle);
 	return http;
 }
 
-void rdmad_http_set_helpers(RdmadHttp *http, RdmadWorkers *workers, RdmadHttpLoadTls load,
+void rdmad_http_set_helpers(RdmadHttp *http, RdmadWorkers *workers, RdmadHttpLoad load,
 			    gpointer data)
 {
 	http->workers = workers;
-	http->load_tls = load;
+	http->load = load;
 	http->load_data = data;
 }
 
 gboolean http_load_tls(RdmadHttp *http, GError **error)
 {
-	const HttpTlsClass *tls = http->tls ?: http->load_tls(http->load_data, error);
+	const HttpTlsClass *tls =
+		http->tls ?: http->load(HTTP_TLS_OBJECT, HTTP_TLS_SYMBOL, http->load_data, error);
 
 	if (!tls)
 		return FALSE;
@@ -81,6 +83,7 @@ void rdmad_http_free(RdmadHttp *http)
 	g_ptr_array_unref(http->listeners);
 	g_ptr_array_unref(http->webs);
 	g_ptr_array_unref(http->routes);
+	http_turns_free(http->turns);
 	g_free(http);
 }
 

@@ -13,16 +13,16 @@
 #include "http/access/peer.h"
 #include "http/http.h"
 #include "http/transport.h"
+#include "http/turns.h"
 #include "http/access/users.h"
 #include "http/access/web.h"
 
 #define HTTP_START_MS	10000u	/* for a TLS handshake */
 #define HTTP_REQUEST_MS 10000u	/* from the first byte of a request to its last */
+#define HTTP_WAIT_MS	30000u	/* for its turn to have an answer built */
 #define HTTP_ANSWER_MS	300000u /* for a handler that answers later */
 #define HTTP_SEND_MS	60000u	/* for the client to take the whole answer */
 #define HTTP_LINGER_MS	2000u	/* for the client to read why it was refused */
-
-typedef struct HttpConnection HttpConnection;
 
 typedef struct {
 	RdmadModule *owner;
@@ -54,9 +54,11 @@ struct RdmadHttp {
 	GPtrArray *listeners; /* HttpListener */
 	RdmadStat *requests, *connections;
 	GPtrArray *webs; /* HttpWeb, borrowed */
+	HttpTurns *turns;
 	RdmadWorkers *workers;
-	const HttpTlsClass *tls; /* NULL until it is needed */
-	RdmadHttpLoadTls load_tls;
+	const HttpTlsClass *tls;     /* NULL until it is needed */
+	const RdmadFetcher *fetcher; /* the same */
+	RdmadHttpLoad load;
 	gpointer load_data;
 };
 
@@ -76,6 +78,7 @@ typedef enum {
 	HTTP_STARTING, /* the transport is not ready for bytes */
 	HTTP_READING,  /* between requests, or a request is not all there */
 	HTTP_CHECKING, /* whether the password is right */
+	HTTP_WAITING,  /* for its turn */
 	HTTP_HANDLING,
 	HTTP_SENDING,
 	HTTP_LINGERING, /* answered and shut down; what still comes is thrown away */
@@ -93,6 +96,7 @@ struct HttpConnection {
 	gsize scanned;		   /* of `in`, for the end of the head */
 	RdmadHttpRequest *request; /* while HANDLING, or while its body comes */
 	HttpPeer peer;
+	HttpTurn turn;	     /* while WAITING or HANDLING, at a public listener */
 	HttpUsers *checking; /* while CHECKING */
 	gboolean head_only, close_after, linger_after;
 	gboolean admitted; /* the request under way needs no password, or has the right one */
@@ -105,6 +109,8 @@ struct HttpConnection {
 
 /* Sets the deadline of its state. */
 void http_connection_arm(HttpConnection *c, guint timeout_ms);
+/* Has the request handled. */
+void http_connection_handle(HttpConnection *c);
 /* Reads on after a check. */
 void http_connection_resume(HttpConnection *c);
 

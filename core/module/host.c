@@ -2,6 +2,7 @@
 #define RDMAD_LOG_TOPIC "daemon"
 #include "module/host.h"
 
+#include <rdmad/error.h>
 #include <rdmad/log.h>
 
 #include "module/loader.h"
@@ -116,6 +117,65 @@ static const RdmadModuleClass *modules_class(RdmadModules *modules, const char *
 	return klass;
 }
 
+/* ---- capabilities ---- */
+
+static guint64 capabilities_mask(const RdmadCapability *list)
+{
+	guint64 mask = 0;
+
+	for (; list && list->why; list++)
+		mask |= G_GUINT64_CONSTANT(1) << list->capability;
+	return mask;
+}
+
+guint64 rdmad_modules_capabilities(const RdmadModules *modules, gboolean of_executors)
+{
+	GHashTableIter iter;
+	gpointer value;
+	guint64 mask = 0;
+
+	g_hash_table_iter_init(&iter, modules->classes);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		const RdmadModuleClass *klass = value;
+
+		mask |= capabilities_mask(of_executors ? klass->executor_capabilities
+						       : klass->capabilities);
+	}
+	return mask;
+}
+
+void rdmad_modules_foreach_capability(const RdmadModules *modules,
+				      void (*fn)(const char *module, const char *process,
+						 const RdmadCapability *capability, gpointer data),
+				      gpointer data)
+{
+	for (guint i = 0; i < modules->slots->len; i++) {
+		const RdmadModuleSlot *slot = g_ptr_array_index(modules->slots, i);
+		const RdmadModuleClass *klass = g_hash_table_lookup(modules->classes, slot->name);
+		const RdmadCapability *c = klass ? klass->capabilities : NULL;
+
+		for (; c && c->why; c++)
+			fn(slot->name, "daemon", c, data);
+		c = klass ? klass->executor_capabilities : NULL;
+		for (; c && c->why; c++)
+			fn(slot->name, "executor", c, data);
+	}
+}
+
+/* A module that a reload brings gets no more than there is still. */
+static gboolean class_is_allowed(const RdmadServices *services, const RdmadModuleClass *klass,
+				 GError **error)
+{
+	if (!services->is_limited ||
+	    (!(capabilities_mask(klass->capabilities) & ~services->capabilities) &&
+	     (!klass->executor_capabilities || services->keeper)))
+		return TRUE;
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
+		    "module %s needs capabilities that rdmad has given up: restart it",
+		    klass->name);
+	return FALSE;
+}
+
 /* Steps of a module's life.  TRUE also for an optional one that failed; after that, and for one that
  * failed before, they do nothing. */
 static gboolean module_slot_load(RdmadModules *modules, RdmadModuleSlot *slot,
@@ -124,7 +184,7 @@ static gboolean module_slot_load(RdmadModules *modules, RdmadModuleSlot *slot,
 	GError *problem = NULL;
 	const RdmadModuleClass *klass = modules_class(modules, module_dir, slot->name, &problem);
 
-	if (!klass)
+	if (!klass || !class_is_allowed(modules->services, klass, &problem))
 		return module_slot_failed(slot, problem, error);
 	slot->module = rdmad_module_new(modules->services, klass);
 	slot->state = RDMAD_MODULE_CREATED;

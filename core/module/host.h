@@ -43,6 +43,13 @@ gboolean rdmad_modules_ready(const RdmadModules *modules, guint index, char **wh
 /* The module's own status object (new reference), or NULL. */
 struct json_t *rdmad_modules_status(const RdmadModules *modules, guint index);
 void rdmad_modules_doctor(const RdmadModules *modules, struct json_t *findings);
+/* The mask of all that the loaded modules declare, for the daemon or for their executors. */
+guint64 rdmad_modules_capabilities(const RdmadModules *modules, gboolean of_executors);
+/* The same one by one; `process` is "daemon" or "executor". */
+void rdmad_modules_foreach_capability(const RdmadModules *modules,
+				      void (*fn)(const char *module, const char *process,
+						 const RdmadCapability *capability, gpointer data),
+				      gpointer data);
 /* The commands of modules that run. */
 void rdmad_modules_foreach_command(const RdmadModules *modules,
 				   void (*fn)(const char *module, const RdmadCommand *command,

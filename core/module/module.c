@@ -15,6 +15,7 @@
 #include "service/event-log-private.h"
 #include "service/stats-private.h"
 #include "service/pods-private.h"
+#include "service/preparations-private.h"
 #include "service/state.h"
 
 struct RdmadModule {
@@ -116,6 +117,7 @@ static guint module_reap(RdmadModule *module)
 	guint n = 0;
 
 	n += reap_note(left, rdmad_workers_reap(core->workers, module), "job");
+	n += reap_note(left, rdmad_preparations_reap(core->preparations, module), "preparation");
 	n += reap_note(left, rdmad_pods_reap(core->pods, module), "pod query");
 	n += reap_note(left, rdmad_allocations_reap(core->allocations, module), "allocation watch");
 	n += reap_note(left, rdmad_inventory_reap(core->inventory, module), "inventory watch");
@@ -205,6 +207,11 @@ RdmadPods *rdmad_module_pods(RdmadModule *module)
 	return module->services->pods;
 }
 
+RdmadPreparations *rdmad_module_preparations(RdmadModule *module)
+{
+	return module->services->preparations;
+}
+
 RdmadState *rdmad_module_state(RdmadModule *module)
 {
 	return module->services->state;
@@ -233,6 +240,11 @@ RdmadStats *rdmad_module_stats(RdmadModule *module)
 const RdmadSysroot *rdmad_module_sysroot(RdmadModule *module)
 {
 	return module->services->sysroot;
+}
+
+RdmadKeeper *rdmad_module_keeper(RdmadModule *module)
+{
+	return module->services->keeper;
 }
 
 const char *rdmad_module_run_dir(const RdmadModule *module)

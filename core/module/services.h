@@ -15,12 +15,16 @@ typedef struct {
 	struct RdmadState *state; /* service/state.h */
 	RdmadAllocations *allocations;
 	RdmadPods *pods;
+	RdmadPreparations *preparations;
 	struct RdmadPodWatch *pod_watch; /* service/pod-watch.h */
 	RdmadHttp *http;
 	struct RdmadApi *api;		/* http/api.h; NULL until the API is served */
 	struct RdmadHardware *hardware; /* hardware/hardware.h */
 	struct RdmadVerbs *verbs;	/* NULL on a recorded machine */
 	struct RdmadModules *modules;	/* daemon/modules.h */
+	RdmadKeeper *keeper;		/* NULL: no module needs an executor */
+	guint64 capabilities;		/* what rdmad has kept of them, once it gave up the rest */
+	gboolean is_limited;		/* it did */
 
 	char *run_dir, *kubelet_dir, *module_dir;
 	char *state_dir;		     /* NULL: nothing outlives us */

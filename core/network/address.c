@@ -106,6 +106,19 @@ gboolean rdmad_ip_in(const RdmadIp *ip, const RdmadIp *network)
 	return rdmad_ip_is_set(ip) && rdmad_ip_equal(&of_ip, &of_network);
 }
 
+gboolean rdmad_ip_is_unicast(const RdmadIp *ip)
+{
+	static const guint8 mapped[12] = { [10] = 0xff, [11] = 0xff };
+	static const guint8 none[15];
+
+	if (ip->family == AF_INET)
+		return ip->bytes[0] != 0 && ip->bytes[0] != 127 && ip->bytes[0] < 224;
+	/* :: and ::1 */
+	return ip->family == AF_INET6 && ip->bytes[0] != 0xff &&
+	       !(memcmp(ip->bytes, none, sizeof(none)) == 0 && ip->bytes[15] <= 1) &&
+	       memcmp(ip->bytes, mapped, sizeof(mapped)) != 0;
+}
+
 gboolean rdmad_ip_is_link_local(const RdmadIp *ip)
 {
 	if (ip->family == AF_INET)
@@ -155,7 +168,8 @@ gboolean rdmad_interface_name_is_valid(const char *name)
 {
 	const gsize length = name ? strlen(name) : 0;
 
-	if (!length || length >= IF_NAMESIZE || g_str_equal(name, ".") || g_str_equal(name, ".."))
+	if (!length || length >= IF_NAMESIZE || !g_utf8_validate(name, -1, NULL) ||
+	    g_str_equal(name, ".") || g_str_equal(name, ".."))
 		return FALSE;
 	for (; *name; name++)
 		if (strchr("/:%", *name) || g_ascii_isspace(*name) || g_ascii_iscntrl(*name))

@@ -10,7 +10,7 @@
 #include "network/network-private.h"
 
 typedef struct {
-	GPtrArray *addresses;
+	GPtrArray *entries;
 	int ifindex;
 } Wanted;
 
@@ -20,7 +20,7 @@ static gboolean take_address(const struct nlmsghdr *msg, gpointer data)
 	RdmadAddress *address = rdmad_route_parse_address(msg);
 
 	if (address && (!wanted->ifindex || address->ifindex == wanted->ifindex))
-		g_ptr_array_add(wanted->addresses, address);
+		g_ptr_array_add(wanted->entries, address);
 	else
 		g_free(address);
 	return TRUE;
@@ -32,17 +32,19 @@ GPtrArray *rdmad_addresses_list(RdmadNetwork *net, int ifindex, GError **error)
 	Wanted wanted = { g_ptr_array_new_with_free_func(g_free), ifindex };
 
 	return network_read(net, NETWORK_REQUEST(RTM_GETADDR, NLM_F_DUMP, info), take_address,
-			    &wanted, wanted.addresses, error);
+			    &wanted, wanted.entries, error);
 }
 
 static void put_lifetimes(struct nl_msg *msg, const RdmadAddress *address)
 {
 	const struct ifa_cacheinfo info = {
 		.ifa_valid = address->valid_s ?: G_MAXUINT32,
-		.ifa_prefered = address->preferred_s ?: G_MAXUINT32,
+		.ifa_prefered = address->flags & IFA_F_DEPRECATED ? 0
+				: address->preferred_s		  ? address->preferred_s
+								  : G_MAXUINT32,
 	};
 
-	if (address->valid_s || address->preferred_s)
+	if (address->valid_s || address->preferred_s || address->flags & IFA_F_DEPRECATED)
 		nla_put(msg, IFA_CACHEINFO, sizeof(info), &info);
 }
 
@@ -63,6 +65,8 @@ static gboolean address_request(RdmadNetwork *net, int type, int flags, const ch
 	network_put_ip(msg, IFA_ADDRESS, address->peer.family ? &address->peer : &address->ip);
 	if (type == RTM_NEWADDR) {
 		network_put_ip(msg, IFA_BROADCAST, &address->broadcast);
+		if (address->label[0])
+			nla_put_string(msg, IFA_LABEL, address->label);
 		nla_put_u32(msg, IFA_FLAGS, address->flags);
 		if (address->metric)
 			nla_put_u32(msg, IFA_RT_PRIORITY, address->metric);
@@ -89,6 +93,52 @@ gboolean rdmad_address_delete(RdmadNetwork *net, const RdmadAddress *address, GE
 }
 
 /* ---- neighbours ---- */
+
+static RdmadNeighbour *parse_neighbour(const struct nlmsghdr *msg)
+{
+	const struct ndmsg *info = nlmsg_data(msg);
+	struct nlattr *attrs[NDA_MAX + 1];
+	const struct nlattr *mac;
+	RdmadNeighbour neighbour;
+
+	if (msg->nlmsg_type != RTM_NEWNEIGH ||
+	    nlmsg_parse((struct nlmsghdr *)msg, sizeof(*info), attrs, NDA_MAX, NULL) < 0 ||
+	    !(info->ndm_state & NUD_PERMANENT) || info->ndm_flags & NTF_PROXY)
+		return NULL;
+	mac = attrs[NDA_LLADDR];
+	neighbour = (RdmadNeighbour){ .ifindex = info->ndm_ifindex,
+				      .ip = rdmad_route_get_ip(info->ndm_family, attrs[NDA_DST]) };
+	/* The bridge's entries have no address of the Internet. */
+	if (!neighbour.ip.family || !mac || !nla_len(mac) ||
+	    nla_len(mac) > (int)sizeof(neighbour.mac.bytes))
+		return NULL;
+	neighbour.mac.length = (guint8)nla_len(mac);
+	memcpy(neighbour.mac.bytes, nla_data(mac), neighbour.mac.length);
+	return g_memdup2(&neighbour, sizeof(neighbour));
+}
+
+static gboolean take_neighbour(const struct nlmsghdr *msg, gpointer data)
+{
+	const Wanted *wanted = data;
+	RdmadNeighbour *neighbour = parse_neighbour(msg);
+
+	if (neighbour && (!wanted->ifindex || neighbour->ifindex == wanted->ifindex))
+		g_ptr_array_add(wanted->entries, neighbour);
+	else
+		g_free(neighbour);
+	return TRUE;
+}
+
+GPtrArray *rdmad_neighbours_list(RdmadNetwork *net, int ifindex, GError **error)
+{
+	const struct ndmsg info = { .ndm_family = AF_UNSPEC };
+	Wanted wanted = { g_ptr_array_new_with_free_func(g_free), ifindex };
+	struct nl_msg *msg = NETWORK_REQUEST(RTM_GETNEIGH, NLM_F_DUMP, info);
+
+	if (ifindex)
+		nla_put_u32(msg, NDA_IFINDEX, (guint32)ifindex);
+	return network_read(net, msg, take_neighbour, &wanted, wanted.entries, error);
+}
 
 static struct nl_msg *neighbour_request(int type, int flags, int ifindex, const RdmadIp *ip)
 {

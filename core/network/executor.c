@@ -2,17 +2,22 @@
 /*
  * Both ends of the conversation with the executor, so that they cannot drift
  *
- *	{ "id": 7, "what": 0, "netns": true, "steps": [ .. ] }	with the descriptor
+ *	{ "id": 7, "what": 0 } [ steps .. ]	with the descriptor of a namespace, if any
+ *	{ "id": 7, "what": 0, "in_memory": true }	and behind it one of a file with the steps
+ *	{ "id": 7, "open": [ "net/ipv4/conf/all/rp_filter" ] }	with the same
  *	{ "id": 7, "cancel": true }
  *	{ "id": 7, "reports": [ { "step", "us", "result", "error" } ], "error": "..", "code": 2, "left": ".." }
+ *	{ "id": 7, "opened": [ true, false ] }	with the descriptors
  *
- * The daemon's end trusts the executor as it trusts itself; the executor checks the steps.
+ * The daemon's end trusts the executor as it trusts itself; the executor checks the steps.  Each of its
+ * threads takes a request from the socket, carries it out, and takes the next; one always waits there.
  */
 #include <rdmad/executor.h>
 
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
@@ -22,39 +27,50 @@
 #include <rdmad/message-socket.h>
 #include <rdmad/netns.h>
 #include <rdmad/step.h>
-#include <signal.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/prctl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 
 #include "hardware/sysroot.h"
+#include "network/keeper.h"
+#include "network/network-private.h"
 #include "network/perform.h"
 
-#define PROGRAM	   "/proc/self/exe"
-#define SOCKET_FD  3
 #define DEPTH	   8u
 #define STACK_SIZE (256u * 1024)
+#define INLINE_MAX (RDMAD_MESSAGE_SIZE_MAX / 2) /* longer steps are in a file */
+#define TRIM_AFTER 32u				/* it takes as long as a task */
+#define IDLE_MAX   4u /* threads that wait for requests when none is carried out */
 
-static const RdmadMessageLimits request_limits = { .fds_max = 1 };
-static const RdmadMessageLimits answer_limits = { .unanswered_max = G_MAXUINT };
+static const RdmadMessageLimits request_limits = { .fds_max = 2 };
+static const RdmadMessageLimits answer_limits = { .fds_max = RDMAD_MESSAGE_FDS_MAX,
+						  .unanswered_max = G_MAXUINT };
 
 /* ---- the executor's end ---- */
 
 typedef struct {
 	int socket, host_fd;
 	RdmadSysroot *root;
+	pthread_mutex_t turn; /* to take a request; what is taken is known before the next */
 	pthread_mutex_t lock;
-	GHashTable *tasks; /* of Task, by its id, under the lock */
+	/* Under the lock: */
+	GHashTable *tasks; /* of Task, by its id */
+	guint idle;	   /* threads that wait for their turn */
+	guint ended;	   /* tasks since freed memory went back to the kernel */
 } Server;
 
 typedef struct {
 	Server *server;
 	gint64 id;
 	RdmadExecute what;
+	char *text; /* of the steps */
 	GPtrArray *steps;
+	json_t *files; /* to be opened; NULL: it is about steps */
+	int opened[RDMAD_MESSAGE_FDS_MAX];
+	guint n_opened;
 	int netns;     /* -1: gone */
 	int cancelled; /* atomic */
 	json_t *reports;
@@ -68,9 +84,13 @@ static void task_free(gpointer data)
 
 	if (task->steps)
 		g_ptr_array_unref(task->steps);
+	for (guint i = 0; i < task->n_opened; i++)
+		rdmad_clear_fd(&task->opened[i]);
 	rdmad_clear_fd(&task->netns);
+	json_decref(task->files);
 	json_decref(task->reports);
 	g_clear_error(&task->error);
+	g_free(task->text);
 	g_free(task->left);
 	g_free(task);
 }
@@ -131,20 +151,19 @@ static void do_all(Task *task, const PerformContext *ctx)
 	}
 }
 
-static gboolean task_perform(gpointer data, GError **error)
+static gboolean steps_perform(Task *task, RdmadNetwork *host, RdmadNetwork *pod, GError **error)
 {
-	Task *task = data;
-	g_autoptr(RdmadNetwork) host = rdmad_network_open(task->server->host_fd, error);
-	g_autoptr(RdmadNetwork) pod =
-		host && task->netns >= 0 ? rdmad_network_open(0, error) : NULL;
+	PerformLink last = { 0 };
 	const PerformContext ctx = { .host = host,
 				     .pod = pod,
 				     .host_fd = task->server->host_fd,
 				     .pod_fd = task->netns,
 				     .root = task->server->root,
+				     .last = &last,
 				     .cancelled = &task->cancelled };
 
-	if (!host || (task->netns >= 0 && !pod))
+	task->steps = rdmad_steps_from_text(task->text, strlen(task->text), error);
+	if (!task->steps)
 		return FALSE;
 	if (task->what == RDMAD_EXECUTE_UNDO)
 		undo_first(task, &ctx, task->steps->len, TRUE, &task->error);
@@ -153,41 +172,193 @@ static gboolean task_perform(gpointer data, GError **error)
 	return TRUE;
 }
 
+/* One that is not there is left out. */
+static gboolean files_open(Task *task, RdmadNetwork *pod, GError **error)
+{
+	const json_t *name;
+	gsize i;
+
+	task->opened[task->n_opened++] = fcntl(network_socket(pod), F_DUPFD_CLOEXEC, 0);
+	json_array_foreach(task->files, i, name)
+	{
+		GError *why = NULL;
+		const int fd = network_open_sysctl(json_string_value(name), &why);
+
+		task->opened[task->n_opened++] = fd;
+		if (fd < 0 && !perform_forgive(&why, RDMAD_ERROR_NOT_FOUND)) {
+			g_propagate_error(error, why);
+			return FALSE;
+		}
+	}
+	return task->opened[0] >= 0 || rdmad_error_errno(error, errno, "cannot keep a socket");
+}
+
+/* In the pod's namespace, if it has one. */
+static gboolean task_perform(Task *task, RdmadNetwork *host, GError **error)
+{
+	g_autoptr(RdmadNetwork) pod = task->netns >= 0 ? rdmad_network_open(0, error) : NULL;
+
+	if (task->netns >= 0 && !pod)
+		return FALSE;
+	if (!task->files)
+		return steps_perform(task, host, pod, error);
+	if (pod)
+		return files_open(task, pod, error);
+	g_set_error_literal(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "there is no namespace");
+	return FALSE;
+}
+
+static gboolean task_enter(Task *task, RdmadNetwork *host, GError **error)
+{
+	gboolean ok;
+
+	if (task->netns < 0)
+		return task_perform(task, host, error);
+	if (setns(task->netns, CLONE_NEWNET) < 0)
+		return rdmad_error_errno(error, errno, "cannot enter the network namespace");
+	ok = task_perform(task, host, error);
+	/* A thread that stays in a pod would take it for the host: what it did is journalled. */
+	if (setns(task->server->host_fd, CLONE_NEWNET) < 0)
+		_exit(EXIT_FAILURE);
+	return ok;
+}
+
+static json_t *opened_json(const Task *task, int fds[RDMAD_MESSAGE_FDS_MAX], guint *n_fds)
+{
+	json_t *opened = task->files && !task->error ? json_array() : NULL;
+
+	for (guint i = 0; opened && i < task->n_opened; i++) {
+		json_array_append_new(opened, json_boolean(task->opened[i] >= 0));
+		if (task->opened[i] >= 0)
+			fds[(*n_fds)++] = task->opened[i];
+	}
+	return opened;
+}
+
 static void task_answer(const Task *task)
 {
 	g_autoptr(GError) error = NULL;
-	json_t *answer =
-		json_pack("{s:I, s:O, s:s?, s:i, s:s?}", "id", (json_int_t)task->id, "reports",
-			  task->reports, "error", task->error ? task->error->message : NULL, "code",
-			  task->error ? task->error->code : 0, "left", task->left);
+	int fds[RDMAD_MESSAGE_FDS_MAX];
+	guint n_fds = 0;
+	json_t *opened = opened_json(task, fds, &n_fds);
+	json_t *answer = json_pack("{s:I, s:O, s:o?, s:s?, s:i, s:s?}", "id", (json_int_t)task->id,
+				   "reports", task->reports, "opened", opened, "error",
+				   task->error ? task->error->message : NULL, "code",
+				   task->error ? task->error->code : 0, "left", task->left);
 	char *text = json_dumps(answer, JSON_COMPACT);
 
 	/* A daemon that is gone looks at the journal when it is back. */
-	rdmad_message_send(task->server->socket, text, strlen(text), NULL, 0, &error);
+	if (!rdmad_message_send(task->server->socket, text, strlen(text), fds, n_fds, &error) &&
+	    !g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_GONE))
+		_exit(EXIT_FAILURE);
 	free(text);
 	json_decref(answer);
 }
 
-static void *task_thread(void *data)
+static void task_end(Task *task)
 {
-	Task *task = data;
 	Server *server = task->server;
-	GError *why = NULL;
-	const gboolean ok = task->netns >= 0
-				    ? rdmad_netns_call(task->netns, task_perform, task, &why)
-				    : task_perform(task, &why);
+	gboolean trims;
 
-	if (!ok && !task->error)
-		task->error = g_steal_pointer(&why);
-	g_clear_error(&why);
-	task_answer(task);
 	pthread_mutex_lock(&server->lock);
 	g_hash_table_remove(server->tasks, &task->id);
+	trims = ++server->ended >= TRIM_AFTER && g_hash_table_size(server->tasks) == 0;
+	if (trims)
+		server->ended = 0;
 	pthread_mutex_unlock(&server->lock);
-	return NULL;
+	if (trims)
+		malloc_trim(0);
 }
 
-static void task_start(Task *task)
+static void task_run(Task *task)
+{
+	g_autoptr(GError) why = NULL;
+	g_autoptr(RdmadNetwork) host =
+		task->files ? NULL : network_open_here(task->server->host_fd, &why);
+
+	if (((!host && !task->files) || !task_enter(task, host, &why)) && !task->error)
+		task->error = g_steal_pointer(&why);
+	task_answer(task);
+	task_end(task);
+}
+
+/* A memory file, written whole before it was sent. */
+static char *file_read(int fd)
+{
+	g_autofree char *text = g_malloc(RDMAD_STEP_JSON_MAX + 1);
+	const gssize n = pread(fd, text, RDMAD_STEP_JSON_MAX, 0);
+
+	text[MAX(n, 0)] = '\0';
+	return g_strdup(text);
+}
+
+/* Returns NULL after a request that needs no work. */
+static Task *request_take(Server *server, const json_t *json, RdmadMessage *message, gsize head)
+{
+	const json_int_t id = json_integer_value(json_object_get(json, "id"));
+	const guint files = json_is_true(json_object_get(json, "in_memory"));
+	Task *task = g_hash_table_lookup(server->tasks, &id);
+
+	if (task || json_is_true(json_object_get(json, "cancel"))) {
+		if (task)
+			g_atomic_int_set(&task->cancelled, 1);
+		return NULL;
+	}
+	task = g_new0(Task, 1);
+	task->server = server;
+	task->id = id;
+	task->what = (RdmadExecute)json_integer_value(json_object_get(json, "what"));
+	task->files = json_incref(json_object_get(json, "open"));
+	task->text = files && message->n_fds
+			     ? file_read(message->fds[message->n_fds - 1])
+			     : g_strndup((const char *)message->bytes + head, message->size - head);
+	task->netns = message->n_fds > files ? rdmad_steal_fd(&message->fds[0]) : -1;
+	task->reports = json_array();
+	g_hash_table_insert(server->tasks, &task->id, task);
+	return task;
+}
+
+/* What cannot be understood is not the daemon's. */
+static Task *message_take(Server *server, RdmadMessage *message)
+{
+	const char *end = memchr(message->bytes, '\n', message->size);
+	const gsize head = end ? (gsize)(end - (const char *)message->bytes) : message->size;
+	json_t *json = rdmad_json_parse((const char *)message->bytes, head, DEPTH, NULL);
+	Task *task;
+
+	if (!json || json_array_size(json_object_get(json, "open")) >= RDMAD_MESSAGE_FDS_MAX)
+		_exit(EXIT_FAILURE);
+	pthread_mutex_lock(&server->lock);
+	task = request_take(server, json, message, head + (end != NULL));
+	pthread_mutex_unlock(&server->lock);
+	json_decref(json);
+	return task;
+}
+
+/* Ends the process where the daemon has ended. */
+static Task *task_take(Server *server)
+{
+	g_autoptr(GError) error = NULL;
+	Task *task = NULL;
+
+	pthread_mutex_lock(&server->turn);
+	while (!task) {
+		g_autoptr(RdmadMessage) message =
+			rdmad_message_receive(server->socket, &request_limits, &error);
+
+		/* Threads may be at work: what they do is journalled. */
+		if (!message)
+			_exit(g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_GONE) ? EXIT_SUCCESS
+										    : EXIT_FAILURE);
+		task = message_take(server, message);
+	}
+	pthread_mutex_unlock(&server->turn);
+	return task;
+}
+
+static void *serve_thread(void *data);
+
+static int thread_start(Server *server)
 {
 	pthread_attr_t attr;
 	pthread_t thread;
@@ -196,65 +367,48 @@ static void task_start(Task *task)
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK_SIZE);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	r = pthread_create(&thread, &attr, task_thread, task);
+	r = pthread_create(&thread, &attr, serve_thread, server);
 	pthread_attr_destroy(&attr);
-	if (!r)
-		return;
-	rdmad_error_errno(&task->error, r, "cannot start a thread");
-	task_answer(task);
-	g_hash_table_remove(task->server->tasks, &task->id);
+	return r;
 }
 
-/* With the lock held. */
-static void request_take(Server *server, const json_t *json, RdmadMessage *message)
+/* Counts this thread as one that waits; FALSE: there are enough of them. */
+static gboolean idle_begin(Server *server)
 {
-	const json_int_t id = json_integer_value(json_object_get(json, "id"));
-	Task *task = g_hash_table_lookup(server->tasks, &id);
-	char *text;
+	gboolean stays;
 
-	if (task || json_is_true(json_object_get(json, "cancel"))) {
-		if (task)
-			g_atomic_int_set(&task->cancelled, 1);
-		return;
-	}
-	task = g_new0(Task, 1);
-	task->server = server;
-	task->id = id;
-	task->what = (RdmadExecute)json_integer_value(json_object_get(json, "what"));
-	task->netns = message->n_fds ? rdmad_steal_fd(&message->fds[0]) : -1;
-	task->reports = json_array();
-	g_hash_table_insert(server->tasks, &task->id, task);
-	text = json_dumps(json_object_get(json, "steps"), JSON_COMPACT | JSON_ENCODE_ANY);
-	task->steps =
-		rdmad_steps_from_text(text ? text : "", text ? strlen(text) : 0, &task->error);
-	free(text);
-	if (task->steps) {
-		task_start(task);
-		return;
-	}
-	task_answer(task);
-	g_hash_table_remove(server->tasks, &task->id);
+	pthread_mutex_lock(&server->lock);
+	stays = server->idle < IDLE_MAX;
+	server->idle += stays;
+	pthread_mutex_unlock(&server->lock);
+	return stays;
 }
 
-static int serve(Server *server, GError **error)
+/* Without another thread the next request waits for the end of this one. */
+static void idle_end(Server *server)
 {
-	RdmadMessage *message;
+	pthread_mutex_lock(&server->lock);
+	server->idle--;
+	if (server->idle == 0 && thread_start(server) == 0)
+		server->idle++;
+	pthread_mutex_unlock(&server->lock);
+}
 
-	while ((message = rdmad_message_receive(server->socket, &request_limits, error))) {
-		json_t *json =
-			rdmad_json_parse((const char *)message->bytes, message->size, DEPTH, error);
+static void serve(Server *server)
+{
+	do {
+		Task *task = task_take(server);
 
-		if (!json) {
-			rdmad_message_free(message);
-			return 1;
-		}
-		pthread_mutex_lock(&server->lock);
-		request_take(server, json, message);
-		pthread_mutex_unlock(&server->lock);
-		json_decref(json);
-		rdmad_message_free(message);
-	}
-	return g_error_matches(*error, RDMAD_ERROR, RDMAD_ERROR_GONE) ? 0 : 1;
+		idle_end(server);
+		task_run(task);
+	} while (idle_begin(server));
+}
+
+/* Whoever started it has counted it. */
+static void *serve_thread(void *data)
+{
+	serve(data);
+	return NULL;
 }
 
 /* Whoever had it is at work until the kernel has ended its last thread. */
@@ -270,26 +424,28 @@ static gboolean lock_wait(const char *path, GError **error)
 	return TRUE;
 }
 
-int rdmad_executor_main(int argc, char **argv)
+int rdmad_executor_serve(int socket, const char *lock)
 {
-	Server server = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	static Server server = { .turn = PTHREAD_MUTEX_INITIALIZER,
+				 .lock = PTHREAD_MUTEX_INITIALIZER,
+				 .idle = 1 };
 	g_autoptr(GError) error = NULL;
-	int status = 1;
 
-	if (argc != 4)
-		return 2;
-	server.socket = atoi(argv[2]);
+	server.socket = socket;
 	server.tasks = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, task_free);
-	signal(SIGPIPE, SIG_IGN);
-	prctl(PR_SET_NAME, "rdmad-executor");
 	server.host_fd = rdmad_netns_open_own(NULL, &error);
 	server.root = rdmad_sysroot_new(NULL, &error);
-	if (server.host_fd >= 0 && server.root && lock_wait(argv[3], &error))
-		status = serve(&server, &error);
-	if (status)
-		fprintf(stderr, "rdmad: executor: %s\n", error ? error->message : "no reason");
-	/* Threads may be at work: what they do is journalled. */
-	_exit(status);
+	if (server.host_fd < 0 || !server.root || !lock_wait(lock, &error)) {
+		fprintf(stderr, "rdmad: executor: %s\n", error->message);
+		return EXIT_FAILURE;
+	}
+	for (;;) {
+		serve(&server);
+		/* The first thread stays, or the process would end with it. */
+		pthread_mutex_lock(&server.lock);
+		server.idle++;
+		pthread_mutex_unlock(&server.lock);
+	}
 }
 
 /* ---- the daemon's end ---- */
@@ -297,30 +453,37 @@ int rdmad_executor_main(int argc, char **argv)
 struct RdmadExecutor {
 	RdmadLoop *loop;
 	RdmadModule *owner;
+	RdmadKeeper *keeper;
 	char *lock;
-	pid_t pid; /* 0: it does not run */
-	RdmadEvent *child;
-	RdmadMessagePeer *peer;
+	RdmadMessagePeer *peer; /* NULL: it does not run */
 	guint64 last;
 	GHashTable *requests; /* of Request, by number */
 };
 
 typedef struct {
 	guint64 number;
-	RdmadExecutorDone done;
+	RdmadExecutorDone done;	    /* of steps, or */
+	RdmadExecutorOpened opened; /* of files */
 	gpointer data;
 } Request;
 
-static void request_end(RdmadExecutor *executor, guint64 number, const RdmadExecutorReport *report,
+static void request_end(Request *request, const RdmadExecutorReport *report, int *fds, guint n_fds,
 			const GError *error)
+{
+	if (request->done)
+		request->done(report, error, request->data);
+	else
+		request->opened(fds, n_fds, error, request->data);
+	g_free(request);
+}
+
+static Request *request_steal(RdmadExecutor *executor, guint64 number)
 {
 	Request *request = g_hash_table_lookup(executor->requests, &number);
 
-	if (!request)
-		return;
-	g_hash_table_steal(executor->requests, &number);
-	request->done(report, error, request->data);
-	g_free(request);
+	if (request)
+		g_hash_table_steal(executor->requests, &number);
+	return request;
 }
 
 static GArray *reports_read(const json_t *list)
@@ -343,6 +506,24 @@ static GArray *reports_read(const json_t *list)
 	return reports;
 }
 
+/* In the order in which they were asked for. */
+static guint fds_read(const json_t *opened, RdmadMessage *message, int fds[RDMAD_MESSAGE_FDS_MAX])
+{
+	const json_t *is_there;
+	guint n = 0, next = 0;
+	gsize i;
+
+	json_array_foreach(opened, i, is_there)
+	{
+		if (n == RDMAD_MESSAGE_FDS_MAX)
+			break;
+		fds[n++] = json_is_true(is_there) && next < message->n_fds
+				   ? rdmad_steal_fd(&message->fds[next++])
+				   : -1;
+	}
+	return n;
+}
+
 static void answer_take(RdmadMessagePeer *peer, RdmadMessage *message, gpointer data)
 {
 	json_t *json = rdmad_json_parse((const char *)message->bytes, message->size, DEPTH, NULL);
@@ -351,102 +532,40 @@ static void answer_take(RdmadMessagePeer *peer, RdmadMessage *message, gpointer 
 	const RdmadExecutorReport report = { (const RdmadStepReport *)(gpointer)reports->data,
 					     reports->len,
 					     json_string_value(json_object_get(json, "left")) };
+	Request *request =
+		request_steal(data, (guint64)json_integer_value(json_object_get(json, "id")));
+	int fds[RDMAD_MESSAGE_FDS_MAX];
+	const guint n_fds = fds_read(json_object_get(json, "opened"), message, fds);
 	g_autoptr(GError) error = NULL;
 
 	if (problem)
 		error = g_error_new_literal(RDMAD_ERROR,
 					    (int)json_integer_value(json_object_get(json, "code")),
 					    problem);
-	request_end(data, (guint64)json_integer_value(json_object_get(json, "id")), &report, error);
+	if (request)
+		request_end(request, &report, fds, n_fds, error);
+	for (guint i = 0; i < n_fds; i++)
+		rdmad_clear_fd(&fds[i]);
 	json_decref(json);
 }
 
-/* Each hears of it, and may ask again, which starts another one. */
-static void executor_lost(RdmadExecutor *executor)
-{
-	g_autoptr(GError) error = g_error_new_literal(RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE,
-						      "the executor of network steps ended");
-	g_autoptr(GHashTable) requests = g_steal_pointer(&executor->requests);
-	g_autoptr(GList) numbers = g_hash_table_get_values(requests);
-
-	executor->requests = g_hash_table_new(g_int64_hash, g_int64_equal);
-	g_clear_pointer(&executor->peer, rdmad_message_peer_close);
-	for (const GList *l = numbers; l; l = l->next) {
-		Request *request = l->data;
-
-		request->done(NULL, error, request->data);
-		g_free(request);
-	}
-}
-
-/* A process that does not listen any more is not the one that is asked next. */
-static void executor_end(RdmadExecutor *executor)
-{
-	g_clear_pointer(&executor->child, rdmad_event_free);
-	if (!executor->pid)
-		return;
-	kill(executor->pid, SIGKILL);
-	while (waitpid(executor->pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	executor->pid = 0;
-}
-
+/* Each request fails, and may be made again, which starts another one. */
 static void answer_gone(RdmadMessagePeer *peer, gpointer data)
 {
 	RdmadExecutor *executor = data;
+	g_autoptr(GError) error = g_error_new_literal(RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE,
+						      "the executor of network steps ended");
+	g_autoptr(GHashTable) requests = g_steal_pointer(&executor->requests);
+	g_autoptr(GList) all = g_hash_table_get_values(requests);
 
-	rdmad_warn("the executor of network steps ended");
+	rdmad_warn("%s", error->message);
 	executor->peer = NULL;
-	executor_end(executor);
-	executor_lost(executor);
+	executor->requests = g_hash_table_new(g_int64_hash, g_int64_equal);
+	for (const GList *l = all; l; l = l->next)
+		request_end(l->data, NULL, NULL, 0, error);
 }
 
 static const RdmadMessageOps executor_ops = { answer_take, answer_gone };
-
-static void executor_ended(pid_t pid, int status, gpointer data)
-{
-	RdmadExecutor *executor = data;
-
-	rdmad_warn("the executor of network steps ended (%s %d)",
-		   WIFSIGNALED(status) ? "signal" : "status",
-		   WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-	/* It has freed itself. */
-	executor->child = NULL;
-	executor->pid = 0;
-	executor_lost(executor);
-}
-
-/* Between fork and exec: only what is safe after a fork of a process with threads. */
-G_NORETURN static void child_exec(int socket, char *const *argv, char *const *envp)
-{
-	sigset_t none;
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (socket == SOCKET_FD ? fcntl(socket, F_SETFD, 0) == 0
-				: dup2(socket, SOCKET_FD) == SOCKET_FD)
-		execve(PROGRAM, argv, envp);
-	_exit(127);
-}
-
-static gboolean executor_spawn(RdmadExecutor *executor, int socket, GError **error)
-{
-	char *const argv[] = { (char *)"rdmad", (char *)RDMAD_EXECUTOR_OPTION,
-			       (char *)G_STRINGIFY(SOCKET_FD), executor->lock, NULL };
-	char *const envp[] = { NULL };
-
-	executor->pid = fork();
-	if (executor->pid == 0)
-		child_exec(socket, argv, envp);
-	if (executor->pid < 0) {
-		executor->pid = 0;
-		return rdmad_error_errno(error, errno, "cannot start the executor");
-	}
-	executor->child = rdmad_loop_add_child(executor->loop, executor->owner, executor->pid,
-					       executor_ended, executor, error);
-	return executor->child != NULL;
-}
 
 static gboolean executor_start(RdmadExecutor *executor, GError **error)
 {
@@ -459,7 +578,7 @@ static gboolean executor_start(RdmadExecutor *executor, GError **error)
 		return rdmad_error_errno(error, errno, "cannot start the executor");
 	ours = pair[0];
 	theirs = pair[1];
-	if (!executor->pid && !executor_spawn(executor, theirs, error))
+	if (!rdmad_keeper_start(executor->keeper, theirs, executor->lock, error))
 		return FALSE;
 	executor->peer =
 		rdmad_message_peer_new(executor->loop, executor->owner, rdmad_steal_fd(&ours),
@@ -467,12 +586,14 @@ static gboolean executor_start(RdmadExecutor *executor, GError **error)
 	return executor->peer != NULL;
 }
 
-RdmadExecutor *rdmad_executor_new(RdmadLoop *loop, RdmadModule *owner, const char *lock)
+RdmadExecutor *rdmad_executor_new(RdmadLoop *loop, RdmadModule *owner, RdmadKeeper *keeper,
+				  const char *lock)
 {
 	RdmadExecutor *executor = g_new0(RdmadExecutor, 1);
 
 	executor->loop = loop;
 	executor->owner = owner;
+	executor->keeper = keeper;
 	executor->lock = g_strdup(lock);
 	executor->requests = g_hash_table_new(g_int64_hash, g_int64_equal);
 	return executor;
@@ -482,37 +603,83 @@ void rdmad_executor_free(RdmadExecutor *executor)
 {
 	if (!executor)
 		return;
+	/* It ends by itself. */
 	rdmad_message_peer_close(executor->peer);
-	executor_end(executor);
 	g_list_free_full(g_hash_table_get_values(executor->requests), g_free);
 	g_hash_table_unref(executor->requests);
 	g_free(executor->lock);
 	g_free(executor);
 }
 
-int rdmad_executor_pid(const RdmadExecutor *executor)
+/* `file`: behind the namespace, -1: none. */
+static guint64 request_send(RdmadExecutor *executor, const char *text, int netns, int file,
+			    const Request *made, GError **error)
 {
-	return executor->pid;
+	int fds[2];
+	guint n_fds = 0;
+	Request *request;
+
+	if (netns >= 0)
+		fds[n_fds++] = netns;
+	if (file >= 0)
+		fds[n_fds++] = file;
+	if (!executor_start(executor, error) ||
+	    !rdmad_message_peer_send(executor->peer, text, strlen(text), fds, n_fds, error))
+		return 0;
+	request = g_memdup2(made, sizeof(*made));
+	request->number = executor->last = executor->last + 1;
+	g_hash_table_insert(executor->requests, &request->number, request);
+	return request->number;
+}
+
+static int steps_to_file(const char *steps, GError **error)
+{
+	const gssize size = (gssize)strlen(steps);
+	rdmad_autofd int file = -1;
+
+	if (size > RDMAD_STEP_JSON_MAX) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_LIMIT, "a plan of more than %u bytes",
+			    RDMAD_STEP_JSON_MAX);
+		return -1;
+	}
+	file = memfd_create("rdmad-steps", MFD_CLOEXEC);
+	if (file < 0 || pwrite(file, steps, (gsize)size, 0) != size) {
+		rdmad_error_errno(error, errno, "cannot hand over the steps");
+		return -1;
+	}
+	return rdmad_steal_fd(&file);
 }
 
 guint64 rdmad_executor_run(RdmadExecutor *executor, RdmadExecute what, const char *steps, int netns,
 			   RdmadExecutorDone done, gpointer data, GError **error)
 {
-	const guint64 number = executor->last + 1;
-	g_autofree char *text =
-		g_strdup_printf("{\"id\":%" G_GUINT64_FORMAT ",\"what\":%d,\"steps\":%s}", number,
-				(int)what, steps);
-	Request *request;
+	const Request request = { .done = done, .data = data };
+	const gboolean inlined = strlen(steps) <= INLINE_MAX;
+	rdmad_autofd int file = inlined ? -1 : steps_to_file(steps, error);
+	g_autofree char *text = g_strdup_printf(
+		"{\"id\":%" G_GUINT64_FORMAT ",\"what\":%d%s}\n%s", executor->last + 1, (int)what,
+		inlined ? "" : ",\"in_memory\":true", inlined ? steps : "");
 
-	if (!executor_start(executor, error) ||
-	    !rdmad_message_peer_send(executor->peer, text, strlen(text), &netns, netns >= 0, error))
+	if (!inlined && file < 0)
 		return 0;
-	request = g_new0(Request, 1);
-	request->number = executor->last = number;
-	request->done = done;
-	request->data = data;
-	g_hash_table_insert(executor->requests, &request->number, request);
-	return number;
+	return request_send(executor, text, netns, file, &request, error);
+}
+
+guint64 rdmad_executor_open(RdmadExecutor *executor, const char *const *sysctls, int netns,
+			    RdmadExecutorOpened opened, gpointer data, GError **error)
+{
+	g_autofree char *names = g_strjoinv("\",\"", (char **)sysctls);
+	g_autofree char *text =
+		g_strdup_printf("{\"id\":%" G_GUINT64_FORMAT ",\"open\":[%s%s%s]}",
+				executor->last + 1, *names ? "\"" : "", names, *names ? "\"" : "");
+	const Request request = { .opened = opened, .data = data };
+
+	return request_send(executor, text, netns, -1, &request, error);
+}
+
+void rdmad_executor_forget(RdmadExecutor *executor, guint64 number)
+{
+	g_free(request_steal(executor, number));
 }
 
 void rdmad_executor_cancel(RdmadExecutor *executor, guint64 number)

@@ -15,16 +15,10 @@
 
 gboolean rdmad_interface_name_check(const char *name, GError **error)
 {
-	const gsize length = strlen(name);
-	gboolean valid = length > 0 && length < IFNAMSIZ && !g_str_equal(name, ".") &&
-			 !g_str_equal(name, "..");
-
-	for (const char *c = name; valid && *c; c++)
-		valid = g_ascii_isgraph(*c) && !strchr("/:%", *c);
-	if (!valid)
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
-			    "invalid interface name \"%s\"", name);
-	return valid;
+	if (rdmad_interface_name_is_valid(name))
+		return TRUE;
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "invalid interface name \"%s\"", name);
+	return FALSE;
 }
 
 /* ---- reading ---- */

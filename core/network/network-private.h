@@ -9,6 +9,12 @@
 
 #include "hardware/netlink/socket.h"
 
+/* Of the namespace that this thread is in; `netns` is the same, for a socket that has to be made again. */
+RdmadNetwork *network_open_here(int netns, GError **error);
+int network_socket(const RdmadNetwork *net);
+/* Of the namespace that this thread is in, to be read.  RDMAD_ERROR_NOT_FOUND, RDMAD_ERROR_INVALID. */
+int network_open_sysctl(const char *name, GError **error);
+
 /* `header`: the family's own. */
 struct nl_msg *network_request(int type, int flags, const void *header, gsize size);
 #define NETWORK_REQUEST(type, flags, header) network_request(type, flags, &(header), sizeof(header))

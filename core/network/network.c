@@ -18,8 +18,9 @@
 
 struct RdmadNetwork {
 	RdmadNetlink *nl;
-	int netns;  /* ours; -1: rdmad's own */
-	int errnum; /* of what failed without the kernel */
+	int netns;	     /* ours; -1: rdmad's own */
+	gboolean is_adopted; /* there is no other socket than this */
+	int errnum;	     /* of what failed without the kernel */
 };
 
 /* ---- the socket ---- */
@@ -38,16 +39,43 @@ static gboolean network_connect(RdmadNetwork *net, GError **error)
 			      : rdmad_netns_call(net->netns, socket_open, net, error);
 }
 
-RdmadNetwork *rdmad_network_open(int netns, GError **error)
+static RdmadNetwork *network_new(int netns, GError **error)
 {
 	g_autoptr(RdmadNetwork) net = g_new0(RdmadNetwork, 1);
 
 	net->netns = netns ? fcntl(netns, F_DUPFD_CLOEXEC, 0) : -1;
-	if (netns && net->netns < 0) {
-		rdmad_error_errno(error, errno, "cannot keep the network namespace");
-		return NULL;
-	}
-	return network_connect(net, error) ? g_steal_pointer(&net) : NULL;
+	if (!netns || net->netns >= 0)
+		return g_steal_pointer(&net);
+	rdmad_error_errno(error, errno, "cannot keep the network namespace");
+	return NULL;
+}
+
+RdmadNetwork *rdmad_network_open(int netns, GError **error)
+{
+	g_autoptr(RdmadNetwork) net = network_new(netns, error);
+
+	return net && network_connect(net, error) ? g_steal_pointer(&net) : NULL;
+}
+
+RdmadNetwork *network_open_here(int netns, GError **error)
+{
+	g_autoptr(RdmadNetwork) net = network_new(netns, error);
+
+	return net && socket_open(net, error) ? g_steal_pointer(&net) : NULL;
+}
+
+RdmadNetwork *rdmad_network_adopt(int socket, GError **error)
+{
+	g_autoptr(RdmadNetwork) net = network_new(0, error);
+
+	net->is_adopted = TRUE;
+	net->nl = rdmad_netlink_adopt(NETLINK_ROUTE, socket, error);
+	return net->nl ? g_steal_pointer(&net) : NULL;
+}
+
+int network_socket(const RdmadNetwork *net)
+{
+	return rdmad_netlink_fd(net->nl);
 }
 
 void rdmad_network_close(RdmadNetwork *net)
@@ -64,6 +92,11 @@ static gboolean network_ready(RdmadNetwork *net, GError **error)
 {
 	if (net->nl && !rdmad_netlink_stale(net->nl))
 		return TRUE;
+	if (net->is_adopted) {
+		g_set_error_literal(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE,
+				    "an answer was lost, and there is no other socket");
+		return FALSE;
+	}
 	g_clear_pointer(&net->nl, rdmad_netlink_close);
 	net->errnum = EIO;
 	return network_connect(net, error);

@@ -144,22 +144,18 @@ static gboolean altnames_restore(const PerformContext *ctx, const RdmadStepLinkM
 	return TRUE;
 }
 
-/* One that a kernel or driver no longer has is no reason to keep the rest from the host. */
 static gboolean sysctls_restore(const PerformContext *ctx, const RdmadStepLinkMove *move,
 				GError **error)
 {
-	for (guint i = 0; move->sysctls && i < move->sysctls->len; i++) {
-		const RdmadStepSysctl *sysctl = &g_array_index(move->sysctls, RdmadStepSysctl, i);
-		const RdmadSysctl value = { sysctl->path, sysctl->value };
-		GError *why = NULL;
+	const guint n = move->sysctls ? move->sysctls->len : 0;
+	g_autofree RdmadSysctl *values = g_new(RdmadSysctl, n);
 
-		if (!rdmad_sysctls_write(ctx->host_fd, &value, 1, &why) &&
-		    !perform_forgive(&why, RDMAD_ERROR_NOT_FOUND)) {
-			g_propagate_error(error, why);
-			return FALSE;
-		}
+	for (guint i = 0; i < n; i++) {
+		const RdmadStepSysctl *sysctl = &g_array_index(move->sysctls, RdmadStepSysctl, i);
+
+		values[i] = (RdmadSysctl){ sysctl->path, sysctl->value };
 	}
-	return TRUE;
+	return !n || rdmad_sysctls_restore(ctx->host_fd, values, n, error);
 }
 
 static gboolean addresses_restore(const PerformContext *ctx, const RdmadStepLinkMove *move,

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hardware/sysroot.h"
 #include "hardware/verbs/bind.h"
 #include "network/perform.h"
 
@@ -61,7 +62,7 @@ gboolean perform_rdma_move(const PerformContext *ctx, const RdmadStepRdmaMove *m
 /* ---- GIDs ---- */
 
 typedef struct {
-	const PerformContext *ctx;
+	const RdmadSysroot *root;
 	const RdmadStepWaitGid *gid;
 	char *directory;
 	char text[40]; /* as sysfs writes the GID */
@@ -84,7 +85,7 @@ static char *attribute(const GidWait *wait, const char *kind, const char *index)
 {
 	g_autofree char *path = g_strdup_printf("%s/gid_attrs/%s/%s", wait->directory, kind, index);
 
-	return rdmad_sysroot_read(wait->ctx->root, path, NULL);
+	return rdmad_sysroot_read(wait->root, path, NULL);
 }
 
 /* The same address may be that of another pod, on a network of its own. */
@@ -108,32 +109,41 @@ static gboolean gid_is_there(gpointer data, GError **error)
 	g_autofree char *gids = g_build_filename(wait->directory, "gids", NULL);
 
 	wait->found[0] = wait->found[1] = -1;
-	if (!rdmad_sysroot_read_dir(wait->ctx->root, gids, gid_take, wait, error))
+	if (!rdmad_sysroot_read_dir(wait->root, gids, gid_take, wait, error))
 		return FALSE;
 	/* Version 2 comes second. */
 	wait->index = wait->found[0] >= 0 ? wait->found[0] : wait->found[1];
 	return wait->found[0] >= 0;
 }
 
-gboolean perform_wait_gid(const PerformContext *ctx, const RdmadStepWaitGid *gid, int *index,
-			  GError **error)
+static gboolean gid_wait(const PerformContext *ctx, GidWait *wait, GError **error)
 {
-	g_autofree char *directory =
-		g_strdup_printf("sys/class/infiniband/%s/ports/%u", gid->device, gid->port);
-	GidWait wait = { .ctx = ctx, .gid = gid, .directory = directory, .index = -1 };
 	GError *why = NULL;
 
-	gid_format(&gid->ip, wait.text);
-	if (perform_wait(ctx, gid->timeout_ms, gid_is_there, &wait, &why)) {
-		*index = wait.index;
+	gid_format(&wait->gid->ip, wait->text);
+	if (perform_wait(ctx, wait->gid->timeout_ms, gid_is_there, wait, &why))
 		return TRUE;
-	}
-	if (wait.index >= 0 && perform_forgive(&why, RDMAD_ERROR_TIMEOUT)) {
-		*index = wait.index; /* a device of version 1 only */
+	/* A device of version 1 only. */
+	if (wait->index >= 0 && perform_forgive(&why, RDMAD_ERROR_TIMEOUT))
 		return TRUE;
-	}
 	g_propagate_error(error, why);
 	return FALSE;
+}
+
+/* A device that went into the pod is in the sysfs of the pod's namespace only. */
+gboolean perform_wait_gid(const PerformContext *ctx, RdmadStepPlace where,
+			  const RdmadStepWaitGid *gid, int *index, GError **error)
+{
+	const gboolean in_pod = where == RDMAD_STEP_IN_POD;
+	g_autoptr(RdmadSysroot) sysfs = in_pod ? rdmad_sysroot_new_sysfs(error) : NULL;
+	g_autofree char *directory = g_strdup_printf("%sclass/infiniband/%s/ports/%u",
+						     in_pod ? "" : "sys/", gid->device, gid->port);
+	GidWait wait = { in_pod ? sysfs : ctx->root, gid, directory, .index = -1 };
+
+	if (!wait.root || !gid_wait(ctx, &wait, error))
+		return FALSE;
+	*index = wait.index;
+	return TRUE;
 }
 
 gboolean perform_bind(const PerformContext *ctx, const RdmadStepRdmaBind *bind, GError **error)

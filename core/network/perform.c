@@ -65,11 +65,29 @@ gboolean perform_wait(const PerformContext *ctx, guint timeout_ms,
 }
 
 /* 0: there is no such link. */
-static int link_index(RdmadNetwork *net, const char *name, GError **error)
+static int link_index(const PerformContext *ctx, RdmadNetwork *net, const char *name,
+		      GError **error)
 {
-	g_autoptr(RdmadLink) link = rdmad_link_get(net, name, error);
+	PerformLink *last = ctx->last;
+	g_autoptr(RdmadLink) link = NULL;
 
-	return link ? link->ifindex : 0;
+	if (last->net == net && g_str_equal(last->name, name))
+		return last->index;
+	link = rdmad_link_get(net, name, error);
+	if (!link)
+		return 0;
+	last->net = strlen(name) < sizeof(last->name) ? net : NULL;
+	g_strlcpy(last->name, name, sizeof(last->name));
+	last->index = link->ifindex;
+	return link->ifindex;
+}
+
+/* Links come, go and get names by these; others find what there is. */
+static void links_forget(const PerformContext *ctx, const RdmadStep *step)
+{
+	if (step->kind == RDMAD_STEP_LINK_CREATE || step->kind == RDMAD_STEP_LINK_MOVE ||
+	    step->kind == RDMAD_STEP_VF_SET || step->kind == RDMAD_STEP_ALTNAME)
+		ctx->last->net = NULL;
 }
 
 /* ---- a virtual link ---- */
@@ -97,14 +115,44 @@ static gboolean parent_check(const PerformContext *ctx, const RdmadStepLinkCreat
 	return FALSE;
 }
 
-static gboolean create_again(const PerformContext *ctx, const RdmadStepLinkCreate *create,
-			     GError *why, GError **error)
+/* Of 14 bytes, the same for each try. */
+static char *spare_name(const RdmadStepLinkCreate *create)
 {
-	g_autoptr(RdmadLink) link = rdmad_link_get(ctx->pod, create->name, NULL);
+	return g_strdup_printf("rdmad.%08x", g_str_hash(create->name));
+}
 
-	if (why->code == RDMAD_ERROR_BUSY && link && is_created(create, link)) {
-		g_error_free(why);
-		return TRUE;
+/* The kernel refuses a name that the host has, although the link is not to be there. */
+static gboolean create_renamed(const PerformContext *ctx, const RdmadStepLinkCreate *create,
+			       const RdmadLinkSpec *spec, GError **error)
+{
+	g_autofree char *spare = spare_name(create);
+	const RdmadLinkChange change = { .name = create->name };
+	RdmadLinkSpec other = *spec;
+	GError *why = NULL;
+	int index;
+
+	other.name = spare;
+	if (!rdmad_link_create(ctx->host, &other, &why) &&
+	    !perform_forgive(&why, RDMAD_ERROR_BUSY)) {
+		g_propagate_error(error, why);
+		return FALSE;
+	}
+	index = link_index(ctx, ctx->pod, spare, error);
+	return index && rdmad_link_change(ctx->pod, index, &change, error);
+}
+
+static gboolean create_again(const PerformContext *ctx, const RdmadStepLinkCreate *create,
+			     const RdmadLinkSpec *spec, GError *why, GError **error)
+{
+	g_autoptr(GError) unknown = NULL;
+	g_autoptr(RdmadLink) link = NULL;
+
+	if (why->code == RDMAD_ERROR_BUSY) {
+		link = rdmad_link_get(ctx->pod, create->name, &unknown);
+		if (link ? is_created(create, link) : unknown->code == RDMAD_ERROR_NOT_FOUND) {
+			g_error_free(why);
+			return link || create_renamed(ctx, create, spec, error);
+		}
 	}
 	g_propagate_error(error, why);
 	return FALSE;
@@ -130,7 +178,8 @@ static gboolean do_create(const PerformContext *ctx, const RdmadStep *step, GErr
 
 	if (!parent_check(ctx, create, error))
 		return FALSE;
-	return rdmad_link_create(ctx->host, &spec, &why) || create_again(ctx, create, why, error);
+	return rdmad_link_create(ctx->host, &spec, &why) ||
+	       create_again(ctx, create, &spec, why, error);
 }
 
 /* By its name, or, where the container gave it another one, by its address. */
@@ -138,6 +187,7 @@ static int created_find(const PerformContext *ctx, const RdmadStepLinkCreate *cr
 			GError **error)
 {
 	g_autoptr(GPtrArray) links = rdmad_links_list(ctx->pod, error);
+	g_autofree char *spare = spare_name(create);
 	int found = 0;
 
 	for (guint i = 0; links && i < links->len; i++) {
@@ -145,7 +195,7 @@ static int created_find(const PerformContext *ctx, const RdmadStepLinkCreate *cr
 
 		if (!is_created(create, link))
 			continue;
-		if (g_str_equal(link->name, create->name))
+		if (g_str_equal(link->name, create->name) || g_str_equal(link->name, spare))
 			return link->ifindex;
 		if (create->mac.length)
 			found = link->ifindex;
@@ -184,7 +234,7 @@ static gboolean link_set(const PerformContext *ctx, const RdmadStep *step, gbool
 	const RdmadMac *mac = back ? &set->mac_before : &set->mac;
 	const int up = back ? set->up_before : set->up;
 	RdmadNetwork *net = perform_network(ctx, step->where, error);
-	const int index = net ? link_index(net, set->link, error) : 0;
+	const int index = net ? link_index(ctx, net, set->link, error) : 0;
 	char text[RDMAD_MAC_TEXT];
 	const RdmadLinkChange change = {
 		.mtu = back ? set->mtu_before : set->mtu,
@@ -213,7 +263,7 @@ static gboolean altname_set(const PerformContext *ctx, const RdmadStep *step, gb
 			    GError **error)
 {
 	RdmadNetwork *net = perform_network(ctx, step->where, error);
-	const int index = net ? link_index(net, step->altname.link, error) : 0;
+	const int index = net ? link_index(ctx, net, step->altname.link, error) : 0;
 	GError *why = NULL;
 
 	if (!index)
@@ -263,7 +313,7 @@ static gboolean undo_sysctl(const PerformContext *ctx, const RdmadStep *step, GE
 
 RdmadAddress perform_address(const RdmadStepAddress *address, int ifindex)
 {
-	return (RdmadAddress){
+	RdmadAddress made = {
 		.ifindex = ifindex,
 		.ip = address->ip,
 		.peer = address->peer,
@@ -271,33 +321,54 @@ RdmadAddress perform_address(const RdmadStepAddress *address, int ifindex)
 		.flags = address->flags,
 		.scope = address->scope,
 		.metric = address->metric,
+		.valid_s = address->valid_s,
+		.preferred_s = address->preferred_s,
 	};
+
+	g_strlcpy(made.label, address->label ?: "", sizeof(made.label));
+	return made;
 }
 
-static gboolean do_address(const PerformContext *ctx, const RdmadStep *step, GError **error)
+static gboolean address_set(const PerformContext *ctx, const RdmadStep *step, GError **error)
 {
 	RdmadNetwork *net = perform_network(ctx, step->where, error);
-	const int index = net ? link_index(net, step->address.link, error) : 0;
+	const int index = net ? link_index(ctx, net, step->address.link, error) : 0;
 	const RdmadAddress address = perform_address(&step->address, index);
 
 	return index && rdmad_address_replace(net, &address, error);
 }
 
-static gboolean undo_address(const PerformContext *ctx, const RdmadStep *step, GError **error)
+static gboolean address_unset(const PerformContext *ctx, const RdmadStep *step, GError **error)
 {
 	RdmadNetwork *net = perform_network(ctx, step->where, error);
 	GError *why = NULL;
-	const int index = net ? link_index(net, step->address.link, &why) : 0;
+	const int index = net ? link_index(ctx, net, step->address.link, &why) : 0;
 	const RdmadAddress address = perform_address(&step->address, index);
 
 	return forgiven(index && rdmad_address_delete(net, &address, &why), &why,
 			RDMAD_ERROR_NOT_FOUND, error);
 }
 
+static gboolean do_address(const PerformContext *ctx, const RdmadStep *step, GError **error)
+{
+	return step->address.remove ? address_unset(ctx, step, error)
+				    : address_set(ctx, step, error);
+}
+
+/* A link that is gone gets no address back. */
+static gboolean undo_address(const PerformContext *ctx, const RdmadStep *step, GError **error)
+{
+	GError *why = NULL;
+
+	return step->address.remove
+		       ? forgiven(address_set(ctx, step, &why), &why, RDMAD_ERROR_NOT_FOUND, error)
+		       : address_unset(ctx, step, error);
+}
+
 static gboolean do_neighbour(const PerformContext *ctx, const RdmadStep *step, GError **error)
 {
 	RdmadNetwork *net = perform_network(ctx, step->where, error);
-	const int index = net ? link_index(net, step->neighbour.link, error) : 0;
+	const int index = net ? link_index(ctx, net, step->neighbour.link, error) : 0;
 	char mac[RDMAD_MAC_TEXT];
 
 	return index && rdmad_neighbour_replace(net, index, &step->neighbour.ip,
@@ -308,7 +379,7 @@ static gboolean undo_neighbour(const PerformContext *ctx, const RdmadStep *step,
 {
 	RdmadNetwork *net = perform_network(ctx, step->where, error);
 	GError *why = NULL;
-	const int index = net ? link_index(net, step->neighbour.link, &why) : 0;
+	const int index = net ? link_index(ctx, net, step->neighbour.link, &why) : 0;
 
 	return forgiven(index && rdmad_neighbour_delete(net, index, &step->neighbour.ip, &why),
 			&why, RDMAD_ERROR_NOT_FOUND, error);
@@ -346,7 +417,8 @@ static gboolean route_set(const PerformContext *ctx, const RdmadStep *step, gboo
 {
 	RdmadNetwork *net = perform_network(ctx, step->where, error);
 	GError *why = NULL;
-	const int index = net && step->route.link ? link_index(net, step->route.link, &why) : 0;
+	const int index =
+		net && step->route.link ? link_index(ctx, net, step->route.link, &why) : 0;
 	const RdmadRoute route = perform_route(&step->route, index);
 
 	if (!net)
@@ -354,6 +426,8 @@ static gboolean route_set(const PerformContext *ctx, const RdmadStep *step, gboo
 	if (why)
 		return forgiven(FALSE, &why, there ? RDMAD_ERROR_FAILED : RDMAD_ERROR_NOT_FOUND,
 				error);
+	if (there && step->route.replace)
+		return rdmad_route_replace(net, &route, error);
 	return there ? forgiven(rdmad_route_add(net, &route, &why), &why, RDMAD_ERROR_BUSY, error)
 		     : forgiven(rdmad_route_delete(net, &route, &why), &why, RDMAD_ERROR_NOT_FOUND,
 				error);
@@ -379,6 +453,7 @@ static gboolean rule_set(const PerformContext *ctx, const RdmadStep *step, gbool
 		.to = step->rule.to,
 		.priority = step->rule.priority,
 		.table = step->rule.table,
+		.protocol = step->rule.protocol,
 	};
 	GError *why = NULL;
 
@@ -398,12 +473,12 @@ static gboolean rule_set(const PerformContext *ctx, const RdmadStep *step, gbool
 
 static gboolean do_rule(const PerformContext *ctx, const RdmadStep *step, GError **error)
 {
-	return rule_set(ctx, step, TRUE, error);
+	return rule_set(ctx, step, !step->rule.remove, error);
 }
 
 static gboolean undo_rule(const PerformContext *ctx, const RdmadStep *step, GError **error)
 {
-	return rule_set(ctx, step, FALSE, error);
+	return rule_set(ctx, step, step->rule.remove, error);
 }
 
 /* ---- waiting for a link ---- */
@@ -487,21 +562,22 @@ static gboolean do_bind(const PerformContext *ctx, const RdmadStep *step, GError
 static const struct {
 	gboolean (*make)(const PerformContext *ctx, const RdmadStep *step, GError **error);
 	gboolean (*undo)(const PerformContext *ctx, const RdmadStep *step, GError **error);
+	gboolean without_pod; /* can be done to the host alone */
 } kinds[RDMAD_N_STEPS] = {
 	[RDMAD_STEP_LINK_CREATE] = { do_create, undo_create },
 	[RDMAD_STEP_LINK_MOVE] = { do_move, undo_move },
-	[RDMAD_STEP_LINK_SET] = { do_set, undo_set },
-	[RDMAD_STEP_ALTNAME] = { do_altname, undo_altname },
-	[RDMAD_STEP_SYSCTL] = { do_sysctl, undo_sysctl },
-	[RDMAD_STEP_ADDRESS] = { do_address, undo_address },
-	[RDMAD_STEP_ROUTE] = { do_route, undo_route },
-	[RDMAD_STEP_RULE] = { do_rule, undo_rule },
-	[RDMAD_STEP_NEIGHBOUR] = { do_neighbour, undo_neighbour },
+	[RDMAD_STEP_LINK_SET] = { do_set, undo_set, TRUE },
+	[RDMAD_STEP_ALTNAME] = { do_altname, undo_altname, TRUE },
+	[RDMAD_STEP_SYSCTL] = { do_sysctl, undo_sysctl, TRUE },
+	[RDMAD_STEP_ADDRESS] = { do_address, undo_address, TRUE },
+	[RDMAD_STEP_ROUTE] = { do_route, undo_route, TRUE },
+	[RDMAD_STEP_RULE] = { do_rule, undo_rule, TRUE },
+	[RDMAD_STEP_NEIGHBOUR] = { do_neighbour, undo_neighbour, TRUE },
 	[RDMAD_STEP_ANNOUNCE] = { do_announce, NULL },
 	[RDMAD_STEP_VF_SET] = { do_vf, undo_vf },
 	[RDMAD_STEP_RDMA_MOVE] = { do_rdma_move, undo_rdma_move },
 	[RDMAD_STEP_WAIT_GID] = { NULL, NULL },
-	[RDMAD_STEP_WAIT_LINK] = { do_wait, NULL },
+	[RDMAD_STEP_WAIT_LINK] = { do_wait, NULL, TRUE },
 	[RDMAD_STEP_RDMA_BIND] = { do_bind, NULL },
 };
 
@@ -518,13 +594,15 @@ static gboolean explain(gboolean ok, const char *verb, const RdmadStep *step, GE
 gboolean perform_do(const PerformContext *ctx, const RdmadStep *step, int *result, GError **error)
 {
 	*result = -1;
-	if (!ctx->pod) {
+	if (!ctx->pod && !(step->where == RDMAD_STEP_IN_HOST && kinds[step->kind].without_pod)) {
 		g_set_error_literal(error, RDMAD_ERROR, RDMAD_ERROR_GONE,
 				    "the network namespace of the pod is gone");
 		return FALSE;
 	}
+	links_forget(ctx, step);
 	if (step->kind == RDMAD_STEP_WAIT_GID)
-		return explain(perform_wait_gid(ctx, &step->gid, result, error), "", step, error);
+		return explain(perform_wait_gid(ctx, step->where, &step->gid, result, error), "",
+			       step, error);
 	return explain(kinds[step->kind].make(ctx, step, error), "", step, error);
 }
 
@@ -538,6 +616,7 @@ static gboolean has_undo(const PerformContext *ctx, const RdmadStep *step)
 
 gboolean perform_undo(const PerformContext *ctx, const RdmadStep *step, GError **error)
 {
+	links_forget(ctx, step);
 	return !has_undo(ctx, step) ||
 	       explain(kinds[step->kind].undo(ctx, step, error), "undo of ", step, error);
 }

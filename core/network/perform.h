@@ -10,12 +10,20 @@
 #include <rdmad/network.h>
 #include <rdmad/step.h>
 
+/* The link that a step has found: most steps of a plan are about the same one. */
+typedef struct {
+	RdmadNetwork *net; /* NULL: none */
+	char name[16];
+	int index;
+} PerformLink;
+
 typedef struct {
 	RdmadNetwork *host;
 	RdmadNetwork *pod; /* NULL: the namespace is gone */
 	int host_fd;
 	int pod_fd; /* -1: it is gone */
 	const RdmadSysroot *root;
+	PerformLink *last;
 	const int *cancelled; /* atomic; waits end early */
 } PerformContext;
 
@@ -43,6 +51,6 @@ gboolean perform_vf(const PerformContext *ctx, const RdmadStepVfSet *vf, gboolea
 gboolean perform_announce(RdmadNetwork *net, const RdmadStepAnnounce *announce, GError **error);
 gboolean perform_rdma_move(const PerformContext *ctx, const RdmadStepRdmaMove *move, gboolean back,
 			   GError **error);
-gboolean perform_wait_gid(const PerformContext *ctx, const RdmadStepWaitGid *gid, int *index,
-			  GError **error);
+gboolean perform_wait_gid(const PerformContext *ctx, RdmadStepPlace where,
+			  const RdmadStepWaitGid *gid, int *index, GError **error);
 gboolean perform_bind(const PerformContext *ctx, const RdmadStepRdmaBind *bind, GError **error);

@@ -13,7 +13,6 @@
 #include <rdmad/json.h>
 
 #define TEXT_MAX  256u
-#define LIST_MAX  1024u
 #define DEPTH_MAX 8 /* of JSON: the plan, its step, a list, its entry, and some room */
 
 typedef enum {
@@ -119,6 +118,9 @@ static const Field address_fields[] = {
 	{ "metric", FIELD_NUMBER, AT(RdmadStepAddress, metric) },
 	{ "scope", FIELD_NUMBER, AT(RdmadStepAddress, scope), .max = 255 },
 	{ "label", FIELD_TEXT, AT(RdmadStepAddress, label), .check = text_check },
+	{ "valid_s", FIELD_NUMBER, AT(RdmadStepAddress, valid_s) },
+	{ "preferred_s", FIELD_NUMBER, AT(RdmadStepAddress, preferred_s) },
+	{ "remove", FIELD_BOOL, AT(RdmadStepAddress, remove) },
 	END,
 };
 static const Field route_fields[] = {
@@ -135,6 +137,7 @@ static const Field route_fields[] = {
 	{ "advmss", FIELD_NUMBER, AT(RdmadStepRoute, advmss) },
 	{ "onlink", FIELD_BOOL, AT(RdmadStepRoute, onlink) },
 	{ "remove", FIELD_BOOL, AT(RdmadStepRoute, remove) },
+	{ "replace", FIELD_BOOL, AT(RdmadStepRoute, replace) },
 	END,
 };
 static const Field rule_fields[] = {
@@ -147,6 +150,8 @@ static const Field rule_fields[] = {
 	{ "oif", FIELD_TEXT, AT(RdmadStepRule, oif), .check = rdmad_interface_name_is_valid },
 	{ "mark", FIELD_NUMBER, AT(RdmadStepRule, mark) },
 	{ "mask", FIELD_NUMBER, AT(RdmadStepRule, mask) },
+	{ "protocol", FIELD_NUMBER, AT(RdmadStepRule, protocol), .max = 255 },
+	{ "remove", FIELD_BOOL, AT(RdmadStepRule, remove) },
 	END,
 };
 static const Field neighbour_fields[] = {
@@ -532,7 +537,7 @@ static gboolean texts_from_json(const Field *field, const json_t *json, char ***
 {
 	const gsize n = json_array_size(json);
 
-	if (!json_is_array(json) || n > LIST_MAX)
+	if (!json_is_array(json) || n > RDMAD_STEP_LIST_MAX)
 		return field_error(field, error, "not a list of strings, or too long");
 	*at = g_new0(char *, n + 1);
 	for (gsize i = 0; i < n; i++)
@@ -546,7 +551,7 @@ static gboolean list_from_json(const Field *field, const json_t *json, GArray **
 	const gsize n = json_array_size(json);
 	guint size;
 
-	if (!json_is_array(json) || n > LIST_MAX)
+	if (!json_is_array(json) || n > RDMAD_STEP_LIST_MAX)
 		return field_error(field, error, "not a list, or too long");
 	*at = field->shape->list_new();
 	size = g_array_get_element_size(*at);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /proc/sys/net shows each thread the namespace that it is in, so all is done by a thread inside. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <rdmad/error.h>
@@ -8,6 +9,8 @@
 #include <rdmad/network.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "network/network-private.h"
 
 #define NODE_SYSCTLS   "/run/host/proc/sys"
 #define NAME_MAX_BYTES 255
@@ -46,6 +49,11 @@ static int sysctl_open(const char *name, int flags, GError **error)
 	if (error && errno == ENOENT)
 		(*error)->code = RDMAD_ERROR_NOT_FOUND;
 	return -1;
+}
+
+int network_open_sysctl(const char *name, GError **error)
+{
+	return sysctl_open(name ? name : "", O_RDONLY, error);
 }
 
 static gboolean call(int netns, RdmadNetnsFunc fn, gpointer data, GError **error)
@@ -93,20 +101,26 @@ typedef struct {
 	char *value;
 } Reading;
 
+char *rdmad_sysctl_read_fd(int fd, GError **error)
+{
+	char text[VALUE_MAX];
+	const ssize_t n = read(fd, text, sizeof(text));
+
+	if (n >= 0)
+		return g_strchomp(g_strndup(text, (gsize)n));
+	rdmad_error_errno(error, errno, "cannot read a sysctl");
+	return NULL;
+}
+
 static gboolean sysctl_read(gpointer data, GError **error)
 {
 	Reading *reading = data;
 	rdmad_autofd int fd = sysctl_open(reading->name, O_RDONLY, error);
-	char text[VALUE_MAX];
-	ssize_t n;
 
 	if (fd < 0)
 		return FALSE;
-	n = read(fd, text, sizeof(text));
-	if (n < 0)
-		return rdmad_error_errno(error, errno, "cannot read sysctl %s", reading->name);
-	reading->value = g_strchomp(g_strndup(text, (gsize)n));
-	return TRUE;
+	reading->value = rdmad_sysctl_read_fd(fd, error);
+	return reading->value || (g_prefix_error(error, "%s: ", reading->name), FALSE);
 }
 
 char *rdmad_sysctl_read(int netns, const char *name, GError **error)
@@ -114,4 +128,76 @@ char *rdmad_sysctl_read(int netns, const char *name, GError **error)
 	Reading reading = { name, NULL };
 
 	return call(netns, sysctl_read, &reading, error) ? reading.value : NULL;
+}
+
+typedef struct {
+	const char *directory;
+	GPtrArray *names;
+} Listing;
+
+static gboolean sysctls_list(gpointer data, GError **error)
+{
+	Listing *listing = data;
+	rdmad_autofd int fd = sysctl_open(listing->directory, O_RDONLY | O_DIRECTORY, error);
+	const struct dirent *entry;
+	DIR *directory;
+
+	if (fd < 0)
+		return FALSE;
+	directory = fdopendir(fd);
+	if (!directory)
+		return rdmad_error_errno(error, errno, "cannot list sysctls of %s",
+					 listing->directory);
+	rdmad_steal_fd(&fd);
+	while ((entry = readdir(directory)))
+		if (entry->d_name[0] != '.')
+			g_ptr_array_add(listing->names, g_strdup(entry->d_name));
+	closedir(directory);
+	return TRUE;
+}
+
+char **rdmad_sysctls_list(int netns, const char *directory, GError **error)
+{
+	Listing listing = { directory, g_ptr_array_new_with_free_func(g_free) };
+
+	if (!call(netns, sysctls_list, &listing, error)) {
+		g_ptr_array_unref(listing.names);
+		return NULL;
+	}
+	g_ptr_array_add(listing.names, NULL);
+	return (char **)g_ptr_array_free(listing.names, FALSE);
+}
+
+static gboolean sysctl_restore(const RdmadSysctl *sysctl, GError **error)
+{
+	Reading now = { sysctl->name, NULL };
+	GError *why = NULL;
+	gboolean ok = sysctl_read(&now, &why);
+
+	if (ok && !g_str_equal(now.value, sysctl->value))
+		ok = sysctl_write(sysctl, &why);
+	g_free(now.value);
+	if (ok || g_error_matches(why, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND)) {
+		g_clear_error(&why);
+		return TRUE;
+	}
+	g_propagate_error(error, why);
+	return FALSE;
+}
+
+static gboolean sysctls_restore(gpointer data, GError **error)
+{
+	const Writing *writing = data;
+
+	for (guint i = 0; i < writing->n; i++)
+		if (!sysctl_restore(&writing->sysctls[i], error))
+			return FALSE;
+	return TRUE;
+}
+
+gboolean rdmad_sysctls_restore(int netns, const RdmadSysctl *sysctls, guint n, GError **error)
+{
+	Writing writing = { sysctls, n };
+
+	return call(netns, sysctls_restore, &writing, error);
 }

@@ -19,9 +19,10 @@ struct RdmadInventory {
 	GPtrArray *retired;	     /* lists that somebody may have borrowed from in this turn */
 	gboolean looked;	     /* the first scan has ended */
 	gboolean news;		     /* a scan has ended since the watchers were notified */
+	gboolean scanned;	     /* the same, for those of `scans` */
 	RdmadPortHistory *history;
 	RdmadEventLog *event_log;
-	RdmadWatchList watches;
+	RdmadWatchList watches, scans;
 };
 
 typedef struct {
@@ -272,6 +273,45 @@ static const RdmadNotifierClass inventory_notifier = {
 	.settled = watch_settled,
 };
 
+/* ---- scans ---- */
+
+/* The item is nothing but a number: a scan has no contents. */
+static GArray *scans_one(void)
+{
+	GArray *one = g_array_new(FALSE, TRUE, sizeof(guint));
+
+	return g_array_set_size(one, 1);
+}
+
+static GArray *scans_take_news(gpointer service)
+{
+	RdmadInventory *inv = service;
+	const gboolean scanned = inv->scanned;
+
+	inv->scanned = FALSE;
+	return scanned ? scans_one() : NULL;
+}
+
+static GArray *scans_list(gpointer service)
+{
+	const RdmadInventory *inv = service;
+
+	return inv->looked ? scans_one() : NULL;
+}
+
+static void scans_notify(RdmadWatch *watch, gconstpointer item, gpointer service)
+{
+	const RdmadScanOps *ops = watch->ops;
+
+	ops->scanned(watch->data);
+}
+
+static const RdmadNotifierClass scans_notifier = {
+	.take_news = scans_take_news,
+	.list = scans_list,
+	.notify = scans_notify,
+};
+
 RdmadInventory *rdmad_inventory_new(RdmadLoop *loop, RdmadEventLog *event_log)
 {
 	RdmadInventory *inv = g_new0(RdmadInventory, 1);
@@ -286,6 +326,7 @@ RdmadInventory *rdmad_inventory_new(RdmadLoop *loop, RdmadEventLog *event_log)
 	inv->history = rdmad_port_history_new();
 	inv->event_log = event_log;
 	rdmad_watch_list_init_notifier(&inv->watches, loop, &inventory_notifier, inv);
+	rdmad_watch_list_init_notifier(&inv->scans, loop, &scans_notifier, inv);
 	return inv;
 }
 
@@ -294,6 +335,7 @@ void rdmad_inventory_free(RdmadInventory *inv)
 	if (!inv)
 		return;
 	rdmad_watch_list_clear(&inv->watches);
+	rdmad_watch_list_clear(&inv->scans);
 	g_hash_table_unref(inv->by_id);
 	g_hash_table_unref(inv->by_name);
 	g_hash_table_unref(inv->fatal);
@@ -433,7 +475,8 @@ void rdmad_inventory_replace(RdmadInventory *inv, GPtrArray *devices, GPtrArray 
 		inv->gpus = gpus;
 	}
 	inventory_publish(inv, devices);
-	inv->looked = TRUE;
+	inv->looked = inv->scanned = TRUE;
+	rdmad_watch_list_news(&inv->scans);
 }
 
 void rdmad_inventory_set_fatal(RdmadInventory *inv, const char *id)
@@ -458,7 +501,8 @@ void rdmad_inventory_set_fatal(RdmadInventory *inv, const char *id)
 
 guint rdmad_inventory_reap(RdmadInventory *inv, const RdmadModule *owner)
 {
-	return rdmad_watch_list_reap(&inv->watches, owner);
+	return rdmad_watch_list_reap(&inv->watches, owner) +
+	       rdmad_watch_list_reap(&inv->scans, owner);
 }
 
 const RdmadDevice *rdmad_inventory_lookup(RdmadInventory *inv, const char *id)
@@ -497,4 +541,10 @@ RdmadWatch *rdmad_inventory_watch(RdmadInventory *inv, RdmadModule *owner,
 				  const RdmadInventoryOps *ops, gpointer data)
 {
 	return rdmad_watch_new(&inv->watches, owner, ops, data);
+}
+
+RdmadWatch *rdmad_inventory_watch_scans(RdmadInventory *inv, RdmadModule *owner,
+					const RdmadScanOps *ops, gpointer data)
+{
+	return rdmad_watch_new(&inv->scans, owner, ops, data);
 }

@@ -17,10 +17,10 @@
 
 #include "annotation.h"
 #include "error.h"
+#include "journal.h"
+#include "look.h"
 #include "operation.h"
 #include "plan/plan.h"
-#include "slots.h"
-#include "undo.h"
 
 /* ---- the ways out ---- */
 
@@ -48,7 +48,7 @@ void cni_add_fail(CniOperation *op, GError *problem)
 	else
 		op->problem = problem;
 	if (op->attachment && op->request->command == CNI_ADD)
-		cni_undo_start(op->cni, op->attachment, op->netns, fail_undone, op);
+		cni_undo_start(op->cni, op->attachment, op->netns, &op->undo, fail_undone, op);
 	else
 		op->done(op, NULL, op->problem);
 }
@@ -186,8 +186,8 @@ static char **addresses_text(const CniResult *result)
 static gboolean nic_plan(CniOperation *op, guint i, GPtrArray *steps, GError **error)
 {
 	CniNic *nic = op->attachment->nics->pdata[i];
-	const CniPlanInput input = {
-		.settings = op->cni->settings,
+	CniPlanInput input = {
+		.settings = op->settings,
 		.request = op->request,
 		.choice = op->choices->pdata[i],
 		.host = op->look->host,
@@ -196,9 +196,12 @@ static gboolean nic_plan(CniOperation *op, guint i, GPtrArray *steps, GError **e
 		.number = i,
 		.rdma_exclusive = op->look->rdma_exclusive,
 	};
-	g_autoptr(CniPlan) plan = cni_plan_make(&input, error);
+	g_autoptr(CniPlan) plan = NULL;
 	guint end;
 
+	input.gids = cni_slots_gids(op->cni, input.choice);
+	input.gids.capacity = g_array_index(op->look->gid_capacities, guint, i);
+	plan = cni_plan_make(&input, error);
 	if (!plan)
 		return FALSE;
 	g_ptr_array_extend_and_steal(steps, g_steal_pointer(&plan->steps));
@@ -232,7 +235,13 @@ static gboolean all_plan(CniOperation *op, GError **error)
 	if (steps->len > RDMAD_STEPS_MAX)
 		return cni_refuse(error, CNI_ERROR_CONFIG, "more than %u steps", RDMAD_STEPS_MAX);
 	op->attachment->steps = rdmad_steps_to_text(steps);
-	return TRUE;
+	if (strlen(op->attachment->steps) <= RDMAD_STEP_JSON_MAX)
+		return TRUE;
+	g_clear_pointer(&op->attachment->steps, g_free);
+	return cni_refuse(error, CNI_ERROR_DEVICE,
+			  "the NICs have too many routes, addresses and neighbours: what must be "
+			  "written down to give them back is larger than %u bytes",
+			  RDMAD_STEP_JSON_MAX);
 }
 
 static void plan(CniOperation *op)
@@ -271,7 +280,8 @@ static void ipam_next(CniOperation *op)
 	const guint i = op->ipam_results->len;
 	GError *problem = NULL;
 	CniIpamCall call = { .self = op->cni->self,
-			     .settings = op->cni->settings,
+			     .settings = op->settings,
+			     .records = op->cni->ipam_records,
 			     .command = CNI_ADD,
 			     .attachment = op->attachment,
 			     .netns = op->attachment->netns };
@@ -284,8 +294,12 @@ static void ipam_next(CniOperation *op)
 		return;
 	call.ifname = ((CniNic *)op->attachment->nics->pdata[i])->ifname;
 	op->ipam = cni_ipam_start(&call, ipam_done, op, &problem);
-	if (!op->ipam)
-		cni_add_fail(op, problem);
+	if (op->ipam)
+		return;
+	/* It was told of nothing, and needs no DEL, which would fail as this did. */
+	for (guint nic = i; nic < op->attachment->nics->len; nic++)
+		((CniNic *)op->attachment->nics->pdata[nic])->ipam = FALSE;
+	cni_add_fail(op, problem);
 }
 
 static void begun_written(const GError *error, gpointer data)
@@ -300,12 +314,11 @@ static void begun_written(const GError *error, gpointer data)
 
 /* ---- looking ---- */
 
-static void looked(gpointer result, const GError *error, gpointer data)
+static void looked(CniLook *look, const GError *error, gpointer data)
 {
-	CniLook *look = result;
 	CniOperation *op = data;
 
-	op->job = NULL;
+	op->looking = NULL;
 	op->look = look;
 	if (error) {
 		cni_add_fail(op, g_error_copy(error));
@@ -319,8 +332,6 @@ static void looked(gpointer result, const GError *error, gpointer data)
 		((CniNic *)op->attachment->nics->pdata[i])->ipam = TRUE;
 	cni_journal_write(op->cni->journal, op->attachment, begun_written, op);
 }
-
-static const RdmadJobClass LOOK = CNI_LOOK_CLASS(looked);
 
 /* From here on others see what it holds. */
 static void attachment_make(CniOperation *op)
@@ -391,8 +402,8 @@ static void choose(CniOperation *op)
 		return;
 	}
 	attachment_make(op);
-	op->job = cni_look_start(op->cni->self, op->netns, op->choices, &LOOK, op, &problem);
-	if (!op->job)
+	op->looking = cni_look_start(op->cni, op->netns, op->choices, looked, op, &problem);
+	if (!op->looking)
 		cni_add_fail(op, problem);
 }
 
@@ -426,17 +437,53 @@ static gboolean is_the_same(const CniOperation *op, const CniAttachment *had)
 	       rdmad_netns_id_equal(&had->netns_id, &op->netns_id);
 }
 
+static void earlier_undo(CniOperation *op, CniAttachment *had)
+{
+	rdmad_autofd int netns = cni_attachment_open_netns(had, op->cni->boot);
+
+	cni_undo_start(op->cni, had, netns, &op->undo, earlier_undone, op);
+}
+
+/* The kernel gives the inode of a namespace that has gone to the next one, so that a container that was
+ * started again may seem to be in the same. */
+static gboolean is_attached(const CniLook *look, const CniAttachment *had)
+{
+	for (guint i = 0; i < had->nics->len; i++)
+		if (!cni_view_link(look->pod, ((CniNic *)had->nics->pdata[i])->ifname))
+			return FALSE;
+	return TRUE;
+}
+
+static void looked_again(CniLook *look, const GError *error, gpointer data)
+{
+	CniOperation *op = data;
+	CniAttachment *had = cni_journal_lookup(op->cni->journal, op->key);
+	const gboolean attached = look && had && is_attached(look, had);
+
+	op->looking = NULL;
+	cni_look_free(look);
+	if (error)
+		cni_add_fail(op, g_error_copy(error));
+	else if (!had)
+		choose(op);
+	else if (!attached || !answer_again(op, had))
+		earlier_undo(op, had);
+}
+
 void cni_add_start(CniOperation *op)
 {
 	CniAttachment *had = cni_journal_lookup(op->cni->journal, op->key);
-	rdmad_autofd int netns = -1;
+	GError *problem = NULL;
 
 	if (!had) {
 		choose(op);
 		return;
 	}
-	if (is_the_same(op, had) && answer_again(op, had))
+	if (!is_the_same(op, had)) {
+		earlier_undo(op, had);
 		return;
-	netns = cni_attachment_open_netns(had, op->cni->boot);
-	cni_undo_start(op->cni, had, netns, earlier_undone, op);
+	}
+	op->looking = cni_look_start(op->cni, op->netns, NULL, looked_again, op, &problem);
+	if (!op->looking)
+		cni_add_fail(op, problem);
 }

@@ -2,6 +2,7 @@
 #include "attachment.h"
 
 #include <jansson.h>
+#include <rdmad/error.h>
 #include <rdmad/fd.h>
 #include <rdmad/json.h>
 #include <stdlib.h>
@@ -174,4 +175,20 @@ int cni_attachment_open_netns(const CniAttachment *attachment, const char *boot)
 	if (fd >= 0 && rdmad_netns_id_equal(&id, &attachment->netns_id))
 		return rdmad_steal_fd(&fd);
 	return -1;
+}
+
+/* A namespace of a process that rdmad may not look at, or an error that passes, tells nothing. */
+gboolean cni_attachment_netns_is_gone(const CniAttachment *attachment, const char *boot)
+{
+	rdmad_autofd int fd = -1;
+	g_autoptr(GError) why = NULL;
+	RdmadNetnsId id;
+
+	if (g_strcmp0(attachment->boot, boot) != 0 || !attachment->netns)
+		return TRUE;
+	fd = rdmad_netns_open(attachment->netns, &id, &why);
+	if (fd >= 0)
+		return !rdmad_netns_id_equal(&id, &attachment->netns_id);
+	return g_error_matches(why, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND) ||
+	       g_error_matches(why, RDMAD_ERROR, RDMAD_ERROR_INVALID);
 }

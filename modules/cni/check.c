@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "error.h"
+#include "journal.h"
+#include "look.h"
 #include "operation.h"
 
 static void check_fail(CniOperation *op, const GError *problem)
@@ -77,7 +79,8 @@ static void ipam_next(CniOperation *op, guint nic)
 {
 	g_autoptr(GError) problem = NULL;
 	CniIpamCall call = { .self = op->cni->self,
-			     .settings = op->cni->settings,
+			     .settings = op->settings,
+			     .records = op->cni->ipam_records,
 			     .command = CNI_CHECK,
 			     .attachment = op->attachment,
 			     .netns = op->attachment->netns };
@@ -153,15 +156,14 @@ static gboolean step_is_seen(const CniView *pod, const RdmadStep *step)
 	return step->kind != RDMAD_STEP_RULE || has_rule(pod, &step->rule);
 }
 
-static void looked(gpointer result, const GError *error, gpointer data)
+static void looked(CniLook *look, const GError *error, gpointer data)
 {
-	CniLook *look = result;
 	CniOperation *op = data;
 	const char *text = op->attachment->steps;
 	g_autoptr(GPtrArray) steps = rdmad_steps_from_text(text, strlen(text), NULL);
 	g_autoptr(GError) problem = NULL;
 
-	op->job = NULL;
+	op->looking = NULL;
 	op->look = look;
 	if (error) {
 		check_fail(op, error);
@@ -178,8 +180,6 @@ static void looked(gpointer result, const GError *error, gpointer data)
 	else
 		ipam_next(op, 0);
 }
-
-static const RdmadJobClass LOOK = CNI_LOOK_CLASS(looked);
 
 void cni_check_start(CniOperation *op)
 {
@@ -200,7 +200,7 @@ void cni_check_start(CniOperation *op)
 		return;
 	}
 	op->attachment = had;
-	op->job = cni_look_start(op->cni->self, op->netns, NULL, &LOOK, op, &problem);
-	if (!op->job)
+	op->looking = cni_look_start(op->cni, op->netns, NULL, looked, op, &problem);
+	if (!op->looking)
 		check_fail(op, problem);
 }

@@ -213,7 +213,7 @@ static gboolean choice_add(Chooser *chooser, const CniSlot *slot, const char *if
 static int slot_compare(gconstpointer a, gconstpointer b)
 {
 	const CniSlot *left = a, *right = b;
-	const int order = strcmp(left->device->id, right->device->id);
+	const int order = rdmad_nics_compare(left->device, right->device, NULL);
 
 	return order ? order : g_strcmp0(left->slot_id, right->slot_id);
 }
@@ -348,18 +348,26 @@ static gboolean name_is_taken(const CniResult *previous, const char *name)
 	return FALSE;
 }
 
+/* CNI_IFNAME is the other plugin's. */
+static char *next_free_name(const CniRequest *request, guint *number)
+{
+	char *name = NULL;
+
+	do {
+		g_free(name);
+		name = g_strdup_printf("eth%u", (*number)++);
+	} while (name_is_taken(request->previous, name));
+	return name;
+}
+
 static gboolean choose_all(Chooser *chooser, GError **error)
 {
 	const CniSlot *slot;
 	guint number = 1;
 
 	while ((slot = slot_take(chooser, NULL, NULL))) {
-		g_autofree char *ifname = NULL;
+		g_autofree char *ifname = next_free_name(chooser->input->request, &number);
 
-		do {
-			g_free(ifname);
-			ifname = g_strdup_printf("eth%u", number++);
-		} while (name_is_taken(chooser->input->request->previous, ifname));
 		if (!choice_add(chooser, slot, ifname, NULL, error))
 			return FALSE;
 	}
@@ -375,8 +383,14 @@ static gboolean choose(Chooser *chooser, const GPtrArray *entries, GError **erro
 {
 	const CniRequest *request = chooser->input->request;
 
-	if (request->device_id)
-		return choose_by_id(chooser, request->device_id, request->ifname, NULL, error);
+	if (request->device_id) {
+		guint number = 1;
+		g_autofree char *ifname = cni_request_is_chained(request)
+						  ? next_free_name(request, &number)
+						  : g_strdup(request->ifname);
+
+		return choose_by_id(chooser, request->device_id, ifname, NULL, error);
+	}
 	if (!cni_request_is_chained(request))
 		return choose_next(chooser, request->ifname, NULL, error);
 	return entries ? choose_by_annotation(chooser, entries, error) : choose_all(chooser, error);
@@ -393,4 +407,53 @@ GPtrArray *cni_choose(const CniChoiceInput *input, const GPtrArray *entries, GEr
 			g_array_append_val(slots, input->slots[i]);
 	g_array_sort(slots, slot_compare);
 	return choose(&chooser, entries, error) ? g_steal_pointer(&choices) : NULL;
+}
+
+/* ---- GIDs ---- */
+
+static guint entries_of_address(const RdmadPort *port)
+{
+	gboolean one = FALSE, two = FALSE;
+
+	for (guint i = 0; i < port->n_gids; i++) {
+		one |= port->gids[i].type == RDMAD_GID_ROCE_V1;
+		two |= port->gids[i].type == RDMAD_GID_ROCE_V2;
+	}
+	return one != two ? 1 : 2;
+}
+
+/* Those of a virtual link have its name, which is the pod's. */
+static gboolean gid_is_of_use(const RdmadGid *gid, const CniUse *use, const RdmadDevice *dev)
+{
+	return g_strcmp0(use->device_id, dev->id) == 0 && g_strcmp0(gid->netdev, use->ifname) == 0;
+}
+
+static gboolean gid_is_of_pods(const RdmadGid *gid, const RdmadDevice *dev, const CniUse *uses,
+			       guint n_uses)
+{
+	for (guint i = 0; i < n_uses; i++)
+		if (gid_is_of_use(gid, &uses[i], dev))
+			return TRUE;
+	return FALSE;
+}
+
+CniGids cni_gids_count(const RdmadDevice *dev, const char *netdev, const CniUse *uses, guint n_uses)
+{
+	CniGids gids = { .each = 2 };
+
+	for (guint p = 0; p < dev->n_ports; p++) {
+		const RdmadPort *port = &dev->ports[p];
+
+		if (g_strcmp0(port->netdev, netdev) != 0)
+			continue;
+		gids.each = entries_of_address(port);
+		for (guint i = 0; i < port->n_gids; i++)
+			gids.used += g_strcmp0(port->gids[i].netdev, netdev) == 0 ||
+				     !gid_is_of_pods(&port->gids[i], dev, uses, n_uses);
+	}
+	/* Each has its link-local address, too. */
+	for (guint i = 0; i < n_uses; i++)
+		if (uses[i].addresses && g_strcmp0(uses[i].device_id, dev->id) == 0)
+			gids.used += gids.each * (uses[i].addresses + 1);
+	return gids;
 }

@@ -8,7 +8,7 @@
  *   and so on.  A pod without devices passes through.
  * - Alone: the next of the pod's devices, as CNI_IFNAME.
  *
- * Rail order is that of the PCI addresses, and within one of the slots.
+ * Rail order is that of rdmad_nics_compare() without GPUs, and within one device of the slots.
  */
 #pragma once
 
@@ -29,7 +29,20 @@ typedef struct {
 	const char *device_id; /* stable */
 	const char *slot_id;   /* NULL: it has no slot */
 	CniMode mode;
+	guint addresses; /* 0: not planned yet */
 } CniUse;
+
+/* The GID table of a device's port. */
+typedef struct {
+	guint capacity; /* 0: not known */
+	guint used;
+	guint each; /* entries of an address: RoCE v1 and v2, or one of them */
+} CniGids;
+
+/* What it has by the inventory, which may be older than the latest attachments, and by all attachments
+ * of the device; without its capacity. */
+CniGids cni_gids_count(const RdmadDevice *dev, const char *netdev, const CniUse *uses,
+		       guint n_uses);
 
 typedef struct {
 	const CniSettings *settings;

@@ -27,14 +27,19 @@
  * down (journal.c), and then carried out by the executor.
  */
 #include <jansson.h>
+#include <linux/capability.h>
 #include <rdmad/allocations.h>
 #include <rdmad/doctor.h>
 #include <rdmad/error.h>
 #include <rdmad/inventory.h>
+#include <rdmad/log.h>
 #include <rdmad/network.h>
 #include <rdmad/sysroot.h>
 
+#include "attachments.h"
 #include "cni.h"
+#include "host-network.h"
+#include "journal.h"
 #include "server.h"
 
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
@@ -44,6 +49,8 @@
 typedef struct {
 	Cni cni;
 	RdmadWatch *allocations, *inventory;
+	CniHostNetwork *host_network;
+	gboolean routed;
 } Module;
 
 /* ---- what others tell ---- */
@@ -90,7 +97,7 @@ static void module_destroy(gpointer data)
 {
 	Module *module = data;
 
-	cni_settings_free(module->cni.settings);
+	cni_settings_unref(module->cni.settings);
 	g_free(module->cni.boot);
 	g_free(module->cni.spool_dir);
 	g_free(module);
@@ -114,13 +121,18 @@ static void module_stop(gpointer data)
 	Module *module = data;
 	Cni *cni = &module->cni;
 
+	if (module->routed)
+		cni_attachments_unroute(cni);
+	module->routed = FALSE;
 	g_clear_pointer(&module->allocations, rdmad_watch_free);
 	g_clear_pointer(&module->inventory, rdmad_watch_free);
+	g_clear_pointer(&module->host_network, cni_host_network_free);
 	/* What is in the middle is finished or undone at the next start. */
 	g_clear_pointer(&cni->executor, rdmad_executor_free);
 	g_clear_pointer(&cni->server, cni_server_free);
 	g_clear_pointer(&cni->stats, cni_stats_free);
 	g_clear_pointer(&cni->journal, cni_journal_close);
+	g_clear_pointer(&cni->ipam_records, cni_ipam_records_free);
 }
 
 /* Of this machine, whatever the sysroot shows: namespaces are this machine's. */
@@ -147,13 +159,17 @@ static gboolean module_open(Module *module, GError **error)
 	cni->spool_dir = cni->settings->spool_dir ? g_strdup(cni->settings->spool_dir)
 			 : state_dir		  ? g_build_filename(state_dir, "cni-spool", NULL)
 						  : g_strdup(SPOOL);
-	cni->journal = cni->boot ? cni_journal_open(self, error) : NULL;
+	cni->ipam_records =
+		cni->boot ? cni_ipam_records_open(rdmad_module_run_dir(self), error) : NULL;
+	cni->journal = cni->ipam_records ? cni_journal_open(self, error) : NULL;
 	if (!cni->journal)
 		return FALSE;
-	cni->executor = rdmad_executor_new(rdmad_module_loop(self), self, lock);
+	cni->executor =
+		rdmad_executor_new(rdmad_module_loop(self), self, rdmad_module_keeper(self), lock);
 	cni->server = cni_server_new(cni, error);
 	cni->stats = cni->server ? cni_stats_new(self, levels, module, error) : NULL;
-	return cni->stats != NULL;
+	module->routed = cni->stats && cni_attachments_route(cni, error);
+	return module->routed;
 }
 
 static gboolean module_start(gpointer data, GError **error)
@@ -168,8 +184,39 @@ static gboolean module_start(gpointer data, GError **error)
 						      module->cni.self, &allocation_ops, module);
 	module->inventory = rdmad_inventory_watch(rdmad_module_inventory(module->cni.self),
 						  module->cni.self, &inventory_ops, module);
+	module->host_network = cni_host_network_new(&module->cni);
 	cni_server_reconcile(module->cni.server, TRUE);
 	return TRUE;
+}
+
+/* Requests that run keep the settings with which they began; socket and spool are where they were. */
+static gboolean module_reload(gpointer data, const RdmadConfigNode *config, GError **error)
+{
+	Module *module = data;
+	Cni *cni = &module->cni;
+	CniSettings *settings = cni_settings_parse(config, error);
+
+	if (!settings)
+		return FALSE;
+	if (g_strcmp0(settings->socket, cni->settings->socket) != 0 ||
+	    g_strcmp0(settings->spool_dir, cni->settings->spool_dir) != 0)
+		rdmad_warn("cni: socket and spool_dir change when rdmad is restarted");
+	cni_settings_unref(cni->settings);
+	cni->settings = settings;
+	cni_server_hint(cni->server);
+	return TRUE;
+}
+
+static void drained(gpointer data)
+{
+	rdmad_module_drained(data);
+}
+
+static void module_drain(gpointer data)
+{
+	const Module *module = data;
+
+	cni_server_drain(module->cni.server, drained, module->cni.self);
 }
 
 /* ---- what people see ---- */
@@ -208,6 +255,16 @@ static void module_doctor(gpointer data, json_t *findings)
 				 "one fails");
 }
 
+static const RdmadCapability executor_capabilities[] = {
+	{ CAP_NET_ADMIN,
+	  "changes links, addresses, routes, rules and sysctls; moves RDMA devices" },
+	{ CAP_NET_RAW, "tells neighbours of an address (gratuitous ARP)" },
+	{ CAP_SYS_ADMIN, "enters the network namespaces of pods" },
+	{ 0 },
+};
+
 RDMAD_MODULE_DEFINE("cni", .description = "Gives pods the RDMA NICs that they were allocated",
-		    .create = module_create, .start = module_start, .stop = module_stop,
-		    .destroy = module_destroy, .status = module_status, .doctor = module_doctor, );
+		    .create = module_create, .start = module_start, .reload = module_reload,
+		    .drain = module_drain, .stop = module_stop, .destroy = module_destroy,
+		    .status = module_status, .doctor = module_doctor, .commands = cni_commands,
+		    .executor_capabilities = executor_capabilities, );

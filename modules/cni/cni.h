@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the operations of the module share. */
+/* The state that all operations of the module share. */
 #pragma once
 
 #include <rdmad/executor.h>
 #include <rdmad/module.h>
 
-#include "journal.h"
-#include "stats.h"
+#include "ipam/records.h"
 #include "settings.h"
+#include "stats.h"
 
+typedef struct CniJournal CniJournal;
 typedef struct CniServer CniServer;
 
 typedef struct {
@@ -18,6 +19,7 @@ typedef struct {
 	RdmadExecutor *executor;
 	CniStats *stats;
 	CniServer *server;
+	CniIpamRecords *ipam_records;
 	char *boot;
 	char *spool_dir;
 } Cni;

@@ -90,7 +90,7 @@ static gboolean row_take(const RdmadRow *row, gpointer data, GError **error)
 	return TRUE;
 }
 
-/* What memory has was on the disk, or is about to be. */
+/* All that memory has was on the disk, or is about to be. */
 static gboolean rewrite(RdmadTables *tables, gpointer data, GError **error)
 {
 	const CniJournal *journal = data;
@@ -136,15 +136,31 @@ static void entry_end(CniJournal *journal, Entry *entry, const GError *error)
 	g_free(entry);
 }
 
+/* A machine that starts again has none of its links, and undoes what IPAM did: what was planned is enough
+ * for that, and is on the disk. */
+static gboolean are_of_this_boot(const GQueue *entries)
+{
+	for (const GList *l = entries->head; l; l = l->next) {
+		const Entry *entry = l->data;
+
+		if (entry->remove || entry->attachment->state != CNI_STATE_DONE)
+			return FALSE;
+	}
+	return TRUE;
+}
+
+/* All that came in one turn of the loop is one transaction. */
 static void flush(gpointer data)
 {
 	CniJournal *journal = data;
 	GQueue entries = journal->waiting;
+	const gboolean of_boot = are_of_this_boot(&entries);
 	g_autoptr(GError) error = NULL;
 	Entry *entry;
 
 	g_queue_init(&journal->waiting);
-	rdmad_tables_write(journal->tables, entries_write, &entries, &error);
+	(of_boot ? rdmad_tables_write_for_boot : rdmad_tables_write)(journal->tables, entries_write,
+								     &entries, &error);
 	while ((entry = g_queue_pop_head(&entries)))
 		entry_end(journal, entry, error);
 }

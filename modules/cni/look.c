@@ -1,27 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "look.h"
 
-#include <fcntl.h>
 #include <linux/if_ether.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
-#include <rdmad/netns.h>
 #include <rdmad/network.h>
 #include <rdmad/sysroot.h>
 #include <rdmad/work.h>
 #include <sys/socket.h>
 
+#define RP_FILTER "net/ipv4/conf/all/rp_filter"
+#define IPV6_OFF  "net/ipv6/conf/all/disable_ipv6"
+
 typedef struct {
 	char *name, *pci, *pf; /* pf NULL: no virtual function */
 	guint vf;
 	gboolean moves;
+	char *gids; /* directory of its GID table; NULL: it has none, or takes it along */
 } LookNic;
 
+/* What the worker thread gets. */
 typedef struct {
-	int netns;
-	GArray *nics; /* of LookNic */
+	const RdmadSysroot *root;
+	int pod, rp_filter, ipv6_off; /* of rdmad_executor_open() */
+	GArray *nics;		      /* of LookNic */
 	gboolean with_mode;
 } Looking;
+
+struct CniLooking {
+	Cni *cni;
+	guint64 opening; /* 0: it is over */
+	RdmadJob *job;	 /* NULL: not yet */
+	Looking *input;	 /* NULL: the job has it */
+	CniLooked done;
+	gpointer data;
+};
 
 static void nic_clear(gpointer data)
 {
@@ -30,13 +43,18 @@ static void nic_clear(gpointer data)
 	g_free(nic->name);
 	g_free(nic->pci);
 	g_free(nic->pf);
+	g_free(nic->gids);
 }
 
-void cni_look_input_free(gpointer data)
+static void input_free(gpointer data)
 {
 	Looking *looking = data;
 
-	rdmad_clear_fd(&looking->netns);
+	if (!looking)
+		return;
+	rdmad_clear_fd(&looking->pod);
+	rdmad_clear_fd(&looking->rp_filter);
+	rdmad_clear_fd(&looking->ipv6_off);
 	g_array_unref(looking->nics);
 	g_free(looking);
 }
@@ -49,6 +67,8 @@ void cni_look_free(gpointer data)
 		return;
 	cni_view_free(look->host);
 	cni_view_free(look->pod);
+	if (look->gid_capacities)
+		g_array_unref(look->gid_capacities);
 	g_free(look);
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CniLook, cni_look_free)
@@ -108,9 +128,29 @@ static gboolean addresses_look(RdmadNetwork *net, CniView *view, int index, GErr
 			.flags = from->flags,
 			.metric = from->metric,
 			.scope = from->scope,
+			.label = from->label[0] ? g_strdup(from->label) : NULL,
+			.valid_s = from->valid_s,
+			.preferred_s = from->preferred_s,
 		};
 
 		g_array_append_val(view->addresses, address);
+	}
+	return all != NULL;
+}
+
+static gboolean neighbours_look(RdmadNetwork *net, CniView *view, int index, GError **error)
+{
+	g_autoptr(GPtrArray) all = rdmad_neighbours_list(net, index, error);
+
+	for (guint i = 0; all && i < all->len; i++) {
+		const RdmadNeighbour *from = all->pdata[i];
+		const RdmadStepNeighbour neighbour = {
+			.link = g_strdup(name_of(view, from->ifindex)),
+			.ip = from->ip,
+			.mac = from->mac,
+		};
+
+		g_array_append_val(view->neighbours, neighbour);
 	}
 	return all != NULL;
 }
@@ -179,43 +219,68 @@ static gboolean rules_look(RdmadNetwork *net, CniView *view, GError **error)
 
 /* ---- sysctls ---- */
 
-static gboolean sysctl_look(int netns, CniView *view, const char *path, GError **error)
+static void sysctl_add(CniView *view, const char *path, char *value)
 {
-	GError *why = NULL;
-	char *value = rdmad_sysctl_read(netns, path, &why);
 	const RdmadStepSysctl sysctl = { .path = g_strdup(path), .value = value };
 
-	if (value) {
-		g_array_append_val(view->sysctls, sysctl);
-		return TRUE;
-	}
-	g_free(sysctl.path);
-	if (g_error_matches(why, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND)) {
-		g_error_free(why);
+	g_array_append_val(view->sysctls, sysctl);
+}
+
+static gboolean sysctl_look(CniView *view, const char *path, GError **error)
+{
+	GError *why = NULL;
+	char *value = rdmad_sysctl_read(0, path, &why);
+
+	if (value)
+		sysctl_add(view, path, value);
+	if (value || g_error_matches(why, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND)) {
+		g_clear_error(&why);
 		return TRUE;
 	}
 	g_propagate_error(error, why);
 	return FALSE;
 }
 
-/* What people set of a NIC by hand or by sysctl.d; disable_ipv6 first, as it makes the others. */
+/* Those that cannot be written back: no values, the MTU of the link, and other words for a value in
+ * milliseconds. */
+static gboolean sysctl_is_kept(const char *key)
+{
+	static const char *const others[] = { "mc_forwarding",	     "stable_secret", "mtu",
+					      "base_reachable_time", "retrans_time",  NULL };
+
+	return !g_strv_contains(others, key);
+}
+
+static gboolean directory_look(CniView *view, const char *directory, GError **error)
+{
+	GError *why = NULL;
+	g_auto(GStrv) keys = rdmad_sysctls_list(0, directory, &why);
+
+	if (g_error_matches(why, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND)) {
+		g_error_free(why);
+		return TRUE;
+	}
+	for (char **key = keys; key && *key; key++) {
+		g_autofree char *path = g_build_filename(directory, *key, NULL);
+
+		if (sysctl_is_kept(*key) && !sysctl_look(view, path, error))
+			return FALSE;
+	}
+	if (why)
+		g_propagate_error(error, why);
+	return keys != NULL;
+}
+
+/* All are lost when a link changes its namespace. */
 static gboolean nic_sysctls_look(CniView *view, const char *name, GError **error)
 {
-	static const char *const keys[] = {
-		"ipv4/conf/%s/arp_ignore",    "ipv4/conf/%s/arp_announce",
-		"ipv4/conf/%s/arp_filter",    "ipv4/conf/%s/rp_filter",
-		"ipv4/conf/%s/accept_local",  "ipv4/conf/%s/forwarding",
-		"ipv4/conf/%s/proxy_arp",     "ipv6/conf/%s/disable_ipv6",
-		"ipv6/conf/%s/accept_ra",     "ipv6/conf/%s/keep_addr_on_down",
-		"ipv6/conf/%s/addr_gen_mode", "ipv6/conf/%s/autoconf",
-		"ipv6/conf/%s/forwarding",
-	};
+	static const char *const directories[] = { "net/ipv4/conf", "net/ipv6/conf",
+						   "net/ipv4/neigh", "net/ipv6/neigh" };
 
-	for (guint i = 0; i < G_N_ELEMENTS(keys); i++) {
-		g_auto(GStrv) parts = g_strsplit(keys[i], "%s", 2);
-		g_autofree char *path = g_strconcat("net/", parts[0], name, parts[1], NULL);
+	for (guint i = 0; i < G_N_ELEMENTS(directories); i++) {
+		g_autofree char *directory = g_build_filename(directories[i], name, NULL);
 
-		if (!sysctl_look(0, view, path, error))
+		if (!directory_look(view, directory, error))
 			return FALSE;
 	}
 	return TRUE;
@@ -223,7 +288,7 @@ static gboolean nic_sysctls_look(CniView *view, const char *name, GError **error
 
 /* ---- virtual functions ---- */
 
-/* What the driver tells, it is taken to set as well. */
+/* A driver is taken to set all that it tells. */
 static RdmadVfState vf_state(const RdmadVf *vf)
 {
 	RdmadVfState state = {
@@ -278,7 +343,8 @@ static gboolean nic_look(RdmadNetwork *net, CniView *view, const LookNic *nic, G
 		return TRUE;
 	((CniViewLink *)link)->pci = g_strdup(nic->pci);
 	return addresses_look(net, view, index, error) && routes_look(net, view, index, error) &&
-	       (!nic->moves || nic_sysctls_look(view, nic->name, error)) &&
+	       (!nic->moves || (neighbours_look(net, view, index, error) &&
+				nic_sysctls_look(view, nic->name, error))) &&
 	       (!nic->pf || vf_look(net, view, nic, error));
 }
 
@@ -294,13 +360,23 @@ static gboolean host_look(const Looking *looking, CniView *view, GError **error)
 	return TRUE;
 }
 
-static gboolean pod_look(int netns, CniView *view, GError **error)
+static gboolean sysctl_look_opened(int fd, const char *path, CniView *view, GError **error)
 {
-	g_autoptr(RdmadNetwork) net = rdmad_network_open(netns, error);
+	char *value = fd < 0 ? NULL : rdmad_sysctl_read_fd(fd, error);
+
+	if (value)
+		sysctl_add(view, path, value);
+	return value || fd < 0;
+}
+
+static gboolean pod_look(Looking *looking, CniView *view, GError **error)
+{
+	g_autoptr(RdmadNetwork) net = rdmad_network_adopt(rdmad_steal_fd(&looking->pod), error);
 
 	return net && links_look(net, view, error) && addresses_look(net, view, 0, error) &&
 	       routes_look(net, view, 0, error) && rules_look(net, view, error) &&
-	       sysctl_look(netns, view, "net/ipv4/conf/all/rp_filter", error);
+	       sysctl_look_opened(looking->rp_filter, RP_FILTER, view, error) &&
+	       sysctl_look_opened(looking->ipv6_off, IPV6_OFF, view, error);
 }
 
 static gboolean mode_look(CniLook *look, GError **error)
@@ -317,49 +393,137 @@ static gboolean mode_look(CniLook *look, GError **error)
 	return FALSE;
 }
 
-gpointer cni_look_run(gpointer input, const RdmadJob *job, GError **error)
+/* All of it, empty entries too.  A table that cannot be read is full when the GID does not come. */
+static void gids_look(const Looking *looking, CniLook *look)
 {
-	const Looking *looking = input;
+	look->gid_capacities = g_array_new(FALSE, TRUE, sizeof(guint));
+	for (guint i = 0; i < looking->nics->len; i++) {
+		const LookNic *nic = &g_array_index(looking->nics, LookNic, i);
+		g_auto(GStrv) names =
+			nic->gids ? rdmad_sysroot_list(looking->root, nic->gids, NULL) : NULL;
+		const guint capacity = names ? g_strv_length(names) : 0;
+
+		g_array_append_val(look->gid_capacities, capacity);
+	}
+}
+
+static gpointer look_run(gpointer input, const RdmadJob *job, GError **error)
+{
+	Looking *looking = input;
 	g_autoptr(CniLook) look = g_new0(CniLook, 1);
 
 	look->host = cni_view_new();
 	look->pod = cni_view_new();
-	if (!pod_look(looking->netns, look->pod, error) ||
+	if (!pod_look(looking, look->pod, error) ||
 	    (looking->nics->len && !host_look(looking, look->host, error)) ||
 	    (looking->with_mode && !mode_look(look, error)))
 		return NULL;
+	gids_look(looking, look);
+	look->pod->has_ipv6 = g_strcmp0(cni_view_sysctl(look->pod, IPV6_OFF), "0") == 0;
 	return g_steal_pointer(&look);
 }
 
-RdmadJob *cni_look_start(RdmadModule *self, int netns, const GPtrArray *choices,
-			 const RdmadJobClass *klass, gpointer data, GError **error)
+static char *gids_directory(const CniChoice *choice, gboolean moves)
 {
-	Looking *looking = g_new0(Looking, 1);
+	const RdmadDevice *dev = choice->device;
 
-	looking->nics = g_array_new(FALSE, TRUE, sizeof(LookNic));
-	g_array_set_clear_func(looking->nics, nic_clear);
-	looking->netns = fcntl(netns, F_DUPFD_CLOEXEC, 0);
-	if (looking->netns < 0) {
-		rdmad_error_errno(error, errno, "cannot keep the network namespace");
-		cni_look_input_free(looking);
-		return NULL;
-	}
-	for (guint i = 0; choices && i < choices->len; i++) {
-		const CniChoice *choice = choices->pdata[i];
-		const RdmadDevice *dev = choice->device;
-		const gboolean vf =
-			choice->mode == CNI_MODE_SRIOV && dev->pf_netdevs && dev->pf_netdevs[0];
-		const LookNic nic = {
-			.name = g_strdup(choice->netdev),
-			.pci = g_strdup(dev->pci_address),
-			.pf = vf ? g_strdup(dev->pf_netdevs[0]) : NULL,
-			.vf = vf && dev->vf_index >= 0 ? (guint)dev->vf_index : 0,
-			.moves = choice->mode == CNI_MODE_EXCLUSIVE ||
-				 choice->mode == CNI_MODE_SRIOV,
-		};
+	for (guint i = 0; !moves && i < dev->n_ports; i++)
+		if (g_strcmp0(dev->ports[i].netdev, choice->netdev) == 0)
+			return g_strdup_printf("sys/class/infiniband/%s/ports/%u/gids", dev->name,
+					       dev->ports[i].number);
+	return NULL;
+}
 
-		looking->with_mode |= dev->index != RDMAD_UNKNOWN;
-		g_array_append_val(looking->nics, nic);
+/* ---- on the loop ---- */
+
+static void looking_end(CniLooking *looking, CniLook *look, const GError *error)
+{
+	const CniLooked done = looking->done;
+	gpointer data = looking->data;
+
+	input_free(looking->input);
+	g_free(looking);
+	done(look, error, data);
+}
+
+static void looked(gpointer result, const GError *error, gpointer data)
+{
+	looking_end(data, result, error);
+}
+
+static void opened(int *fds, guint n, const GError *error, gpointer data)
+{
+	static const RdmadJobClass klass = { .name = "cni-look",
+					     .run = look_run,
+					     .done = looked,
+					     .free_input = input_free,
+					     .free_result = cni_look_free };
+	CniLooking *looking = data;
+	RdmadModule *self = looking->cni->self;
+	g_autoptr(GError) problem = NULL;
+
+	looking->opening = 0;
+	if (!error) {
+		looking->input->pod = n > 0 ? rdmad_steal_fd(&fds[0]) : -1;
+		looking->input->rp_filter = n > 1 ? rdmad_steal_fd(&fds[1]) : -1;
+		looking->input->ipv6_off = n > 2 ? rdmad_steal_fd(&fds[2]) : -1;
+		looking->job =
+			rdmad_work_submit(rdmad_module_workers(self), self, &klass,
+					  g_steal_pointer(&looking->input), 0, looking, &problem);
 	}
-	return rdmad_work_submit(rdmad_module_workers(self), self, klass, looking, 0, data, error);
+	if (!looking->job)
+		looking_end(looking, NULL, error ? error : problem);
+}
+
+static void nic_add(Looking *input, const CniChoice *choice)
+{
+	const RdmadDevice *dev = choice->device;
+	const gboolean vf = choice->mode == CNI_MODE_SRIOV && dev->pf_netdevs && dev->pf_netdevs[0];
+	const gboolean moves = choice->mode == CNI_MODE_EXCLUSIVE || choice->mode == CNI_MODE_SRIOV;
+	const LookNic nic = {
+		.name = g_strdup(choice->netdev),
+		.pci = g_strdup(dev->pci_address),
+		.pf = vf ? g_strdup(dev->pf_netdevs[0]) : NULL,
+		.vf = vf && dev->vf_index >= 0 ? (guint)dev->vf_index : 0,
+		.moves = moves,
+		.gids = gids_directory(choice, moves),
+	};
+
+	input->with_mode |= dev->index != RDMAD_UNKNOWN;
+	g_array_append_val(input->nics, nic);
+}
+
+CniLooking *cni_look_start(Cni *cni, int netns, const GPtrArray *choices, CniLooked done,
+			   gpointer data, GError **error)
+{
+	static const char *const sysctls[] = { RP_FILTER, IPV6_OFF, NULL };
+	CniLooking *looking = g_new0(CniLooking, 1);
+	Looking *input = g_new0(Looking, 1);
+
+	*looking = (CniLooking){ .cni = cni, .input = input, .done = done, .data = data };
+	input->root = rdmad_module_sysroot(cni->self);
+	input->pod = input->rp_filter = input->ipv6_off = -1;
+	input->nics = g_array_new(FALSE, TRUE, sizeof(LookNic));
+	g_array_set_clear_func(input->nics, nic_clear);
+	for (guint i = 0; choices && i < choices->len; i++)
+		nic_add(input, choices->pdata[i]);
+	looking->opening =
+		rdmad_executor_open(cni->executor, sysctls, netns, opened, looking, error);
+	if (looking->opening)
+		return looking;
+	input_free(input);
+	g_free(looking);
+	return NULL;
+}
+
+void cni_look_cancel(CniLooking *looking)
+{
+	if (!looking)
+		return;
+	if (looking->opening && looking->cni->executor)
+		rdmad_executor_forget(looking->cni->executor, looking->opening);
+	if (looking->job)
+		rdmad_job_cancel(looking->job);
+	input_free(looking->input);
+	g_free(looking);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "network-keys.h"
+#include "request.h"
 
 #include <jansson.h>
 #include <linux/if_ether.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "look.h"
 #include "operation.h"
 
 #include <rdmad/fd.h>
@@ -7,7 +8,7 @@
 #include <rdmad/work.h>
 
 #include "error.h"
-#include "undo.h"
+#include "journal.h"
 
 static void result_free(gpointer data)
 {
@@ -25,6 +26,7 @@ static CniOperation *operation_new(Cni *cni, const char *network, const char *co
 	CniOperation *op = g_new0(CniOperation, 1);
 
 	op->cni = cni;
+	op->settings = cni_settings_ref(cni->settings);
 	op->key = cni_attachment_key(network ? network : "", container_id ? container_id : "",
 				     ifname ? ifname : "");
 	op->container_id = g_strdup(container_id ? container_id : "");
@@ -60,8 +62,10 @@ void cni_operation_free(CniOperation *op)
 {
 	if (!op)
 		return;
-	rdmad_job_cancel(op->job);
+	cni_look_cancel(op->looking);
 	cni_ipam_cancel(op->ipam);
+	cni_undo_free(op->undo);
+	cni_settings_unref(op->settings);
 	rdmad_event_free(op->deadline);
 	cni_request_free(op->request);
 	g_free(op->key);
@@ -105,7 +109,7 @@ static void del_start(CniOperation *op)
 	}
 	if (op->netns < 0)
 		op->netns = cni_attachment_open_netns(attachment, op->cni->boot);
-	cni_undo_start(op->cni, attachment, op->netns, undone, op);
+	cni_undo_start(op->cni, attachment, op->netns, &op->undo, undone, op);
 }
 
 /* ---- all ---- */
@@ -128,7 +132,7 @@ void cni_operation_start(CniOperation *op)
 	}
 	op->deadline =
 		rdmad_loop_add_timer(rdmad_module_loop(op->cni->self), op->cni->self, late, op);
-	rdmad_event_arm(op->deadline, (guint)op->cni->settings->request_timeout_ms);
+	rdmad_event_arm(op->deadline, (guint)op->settings->request_timeout_ms);
 	if (op->request->command == CNI_ADD)
 		cni_add_start(op);
 	else
@@ -145,8 +149,8 @@ void cni_operation_cancel(CniOperation *op, const char *why)
 	if (!op->is_running)
 		return;
 	/* A look that hangs in the kernel holds nobody up. */
-	if (op->job) {
-		g_clear_pointer(&op->job, rdmad_job_cancel);
+	if (op->looking) {
+		g_clear_pointer(&op->looking, cni_look_cancel);
 		cni_add_fail(op, NULL);
 		return;
 	}

@@ -9,10 +9,13 @@
 
 #include <rdmad/message-socket.h>
 
+#include "choice.h"
 #include "cni.h"
 #include "ipam/ipam.h"
-#include "look.h"
+#include "undo.h"
 
+typedef struct CniLook CniLook;
+typedef struct CniLooking CniLooking;
 typedef struct CniOperation CniOperation;
 
 /* Called once, as the last thing: `text` goes to standard output, NULL: nothing. */
@@ -20,8 +23,9 @@ typedef void (*CniOperationDone)(CniOperation *op, const char *text, const GErro
 
 struct CniOperation {
 	Cni *cni;
-	CniRequest *request; /* NULL: an attachment that nobody asks for any more */
-	char *key;	     /* of the attachment */
+	CniSettings *settings; /* of its beginning, whatever is loaded meanwhile */
+	CniRequest *request;   /* NULL: an attachment that nobody asks for any more */
+	char *key;	       /* of the attachment */
 	char *container_id;
 	int netns; /* -1: none was given */
 	RdmadNetnsId netns_id;
@@ -39,8 +43,9 @@ struct CniOperation {
 	GPtrArray *ipam_results; /* of CniResult */
 	GArray *ends;		 /* of guint: the steps of each NIC end before this one */
 	CniLook *look;
-	RdmadJob *job;
+	CniLooking *looking;
 	CniIpam *ipam;
+	CniUndo *undo;
 	guint64 execution;
 	CniResult *result;
 	GError *problem;
@@ -62,3 +67,14 @@ void cni_add_start(CniOperation *op);
 /* The end of an ADD or CHECK; the first problem is told.  `problem` is taken over. */
 void cni_add_fail(CniOperation *op, GError *problem);
 void cni_check_start(CniOperation *op);
+
+/* ---- what pods were allocated, and what attachments use: slots.c ---- */
+
+/* Of CniSlot; valid until the turn of the loop ends. */
+GArray *cni_slots_of(Cni *cni, const CniRequest *request);
+/* Chooses; the devices of the choices are referenced by `devices` (of RdmadDevice), and their slots are
+ * valid until the turn of the loop ends.  Errors as those of cni_choose(). */
+GPtrArray *cni_slots_choose(Cni *cni, const CniRequest *request, const GArray *slots,
+			    const GPtrArray *entries, GPtrArray *devices, GError **error);
+/* Of the device of a choice; its capacity is the look's. */
+CniGids cni_slots_gids(Cni *cni, const CniChoice *choice);

@@ -7,13 +7,10 @@
 #include <string.h>
 
 #include "error.h"
-#include "network-keys.h"
 
-#define NAME_MAX_BYTES	  253u /* container ids, networks, pods */
-#define POD_ANNOTATIONS	  "io.kubernetes.cri.pod-annotations"
-#define POD_NETWORKS	  "k8s.volcengine.com/pod-networks"
-#define VALID_ATTACHMENTS "cni.dev/valid-attachments"
-#define OLDER_ATTACHMENTS "cni.dev/attachments"
+#define NAME_MAX_BYTES	253u /* container ids, networks, pods */
+#define POD_ANNOTATIONS "io.kubernetes.cri.pod-annotations"
+#define POD_NETWORKS	"k8s.volcengine.com/pod-networks"
 
 /* The lowest version that knows a command, and which variables it cannot do without. */
 static const struct {
@@ -99,7 +96,8 @@ static gboolean name_check(const char *name)
 
 static gboolean path_check(const char *path)
 {
-	return g_path_is_absolute(path) && strlen(path) < PATH_MAX;
+	return g_path_is_absolute(path) && strlen(path) < PATH_MAX &&
+	       g_utf8_validate(path, -1, NULL);
 }
 
 /* ---- environment ---- */
@@ -403,20 +401,21 @@ static gboolean valid_entry_parse(CniRequest *request, const json_t *json)
 	return TRUE;
 }
 
-/* What is not in the list is taken down: so a list that is not whole is none at all. */
+/* Attachments that are not in the list are taken down: so a list that is not whole is none at all. */
 static gboolean valid_parse(CniRequest *request, GError **error)
 {
-	const json_t *list = json_object_get(request->config, VALID_ATTACHMENTS)
-				     ?: json_object_get(request->config, OLDER_ATTACHMENTS);
+	const json_t *list = json_object_get(request->config, CNI_VALID_ATTACHMENTS)
+				     ?: json_object_get(request->config, CNI_OLDER_ATTACHMENTS);
 
 	if (!json_is_array(list) || json_array_size(list) > CNI_ATTACHMENTS_MAX)
 		return cni_refuse(error, CNI_ERROR_CONFIG,
-				  VALID_ATTACHMENTS ": %s; nothing is freed",
+				  CNI_VALID_ATTACHMENTS ": %s; nothing is freed",
 				  list ? "not a list, or too long" : "missing");
 	for (size_t i = 0; i < json_array_size(list); i++)
 		if (!valid_entry_parse(request, json_array_get(list, i)))
 			return cni_refuse(error, CNI_ERROR_CONFIG,
-					  VALID_ATTACHMENTS " %zu: no attachment; nothing is freed",
+					  CNI_VALID_ATTACHMENTS
+					  " %zu: no attachment; nothing is freed",
 					  i + 1);
 	return TRUE;
 }

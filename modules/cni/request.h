@@ -17,6 +17,9 @@
 #define CNI_STDIN_DEPTH	    32u
 #define CNI_ATTACHMENTS_MAX 65536u /* of a GC */
 
+#define CNI_VALID_ATTACHMENTS "cni.dev/valid-attachments"
+#define CNI_OLDER_ATTACHMENTS "cni.dev/attachments" /* libcni writes both */
+
 typedef enum {
 	CNI_ADD,
 	CNI_DEL,
@@ -66,6 +69,16 @@ typedef struct {
 	CniResult *previous; /* prevResult; of a DEL, NULL also when it is malformed */
 	GArray *valid;	     /* GC: of CniAttachmentKey; may be empty, then none is valid */
 } CniRequest;
+
+extern const CniNetworkKeys cni_network_keys_none;
+
+/* Those of virtual functions are called as in sriov-cni, so that its networks carry over.
+ * CNI_ERROR_CONFIG names the key. */
+gboolean cni_network_keys_parse(const struct json_t *config, CniNetworkKeys *keys, GError **error);
+void cni_network_keys_clear(CniNetworkKeys *keys);
+
+/* "0c:42:a1:00:00:65:43:21", "0c42a10000654321" or "0x0c42a10000654321"; neither 0 nor all ones. */
+gboolean cni_guid_parse(const char *text, guint64 *guid);
 
 /*
  * Never NULL: what was understood until the error, so that the answer can be told in the caller's

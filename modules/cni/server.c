@@ -13,6 +13,9 @@
 #include <sys/stat.h>
 
 #include "error.h"
+#include "gc.h"
+#include "host-network.h"
+#include "journal.h"
 #include "message.h"
 #include "operation.h"
 #include "spool.h"
@@ -20,17 +23,31 @@
 #define PEERS_MAX  2048u
 #define SEND_MS	   10000u /* for a caller to say what it wants */
 #define AGAIN_MS   30000u /* what failed is tried again */
+#define DRAIN_MS   5000u  /* of the ten seconds that a stop may take: the rest is for undoing */
 #define CHANGED_MS 5000u  /* for the DELs of a pod that ended to come */
 
 struct CniServer {
 	Cni *cni;
 	char *path;
 	RdmadMessageServer *socket;
-	GQueue operations;  /* of CniOperation, in their order */
-	guint running;	    /* ADDs and CHECKs */
-	GHashTable *failed; /* names in the spool that were tried in vain */
+	GQueue operations;		/* of CniOperation, in their order */
+	guint running;			/* ADDs and CHECKs */
+	GHashTable *failed;		/* names in the spool that were tried in vain */
+	GPtrArray *collections;		/* of Collection */
+	void (*drained)(gpointer data); /* not NULL: rdmad stops */
+	gpointer drained_data;
+	RdmadEvent *drain_limit, *drain_end;
 	RdmadEvent *again, *schedule;
 };
+
+/* A GC and its caller. */
+typedef struct {
+	CniServer *server;
+	CniGc *gc;
+	RdmadMessagePeer *peer; /* NULL: it hung up */
+	CniVersion version;
+	gint64 began_us;
+} Collection;
 
 /* ---- answers ---- */
 
@@ -95,12 +112,23 @@ static void spool_ended(CniServer *server, const CniOperation *op, const GError 
 
 static void undo_queue(CniServer *server, const CniAttachment *attachment);
 
+static void drain_look(CniServer *server);
+
+/* Any of them may end by this. */
+static void collections_tell(CniServer *server, const char *key, const GError *error)
+{
+	for (guint i = server->collections->len; i-- > 0;)
+		cni_gc_ended(((Collection *)server->collections->pdata[i])->gc, key, error);
+}
+
 static void operation_done(CniOperation *op, const char *text, const GError *error)
 {
 	CniServer *server = op->cni->server;
 	const char *command = op->request ? cni_command_name(op->request->command) : "undo";
 	const gboolean made = op->request && op->request->command == CNI_ADD && !error;
 	CniAttachment *attachment = cni_journal_lookup(op->cni->journal, op->key);
+	g_autofree char *key = g_strdup(op->key);
+	g_autoptr(GError) problem = error ? g_error_copy(error) : NULL;
 	gboolean answered = TRUE;
 
 	cni_stats_count(op->cni->stats, command, error ? cni_error_code(error) : 0,
@@ -120,7 +148,9 @@ static void operation_done(CniOperation *op, const char *text, const GError *err
 	cni_operation_free(op);
 	if (made && !answered && attachment)
 		undo_queue(server, attachment);
+	collections_tell(server, key, problem);
 	schedule_soon(server);
+	drain_look(server);
 }
 
 static gboolean is_leftover(const CniOperation *op)
@@ -194,23 +224,6 @@ static void schedule(gpointer data)
 
 /* ---- what the runtime asks for beside ADD, DEL and CHECK ---- */
 
-typedef struct {
-	CniServer *server;
-	const CniRequest *request;
-} Collect;
-
-static gboolean is_valid(const CniRequest *request, const CniAttachment *attachment)
-{
-	for (guint i = 0; i < request->valid->len; i++) {
-		const CniAttachmentKey *key = &g_array_index(request->valid, CniAttachmentKey, i);
-
-		if (g_strcmp0(key->container_id, attachment->container_id) == 0 &&
-		    g_strcmp0(key->ifname, attachment->ifname) == 0)
-			return TRUE;
-	}
-	return FALSE;
-}
-
 static gboolean is_worked_on(const CniServer *server, const CniAttachment *attachment)
 {
 	g_autofree char *key = cni_attachment_key(attachment->network, attachment->container_id,
@@ -229,23 +242,67 @@ static void undo_queue(CniServer *server, const CniAttachment *attachment)
 			     cni_operation_new_undo(server->cni, attachment, operation_done));
 }
 
-static void collect(CniAttachment *attachment, gpointer data)
+/* An ADD that runs is not in the list yet; a DEL is awaited. */
+static gboolean is_being_made(const CniServer *server, const char *key)
 {
-	const Collect *gc = data;
+	for (const GList *l = server->operations.head; l; l = l->next) {
+		const CniOperation *op = l->data;
 
-	if (g_strcmp0(attachment->network, gc->request->network) == 0 &&
-	    !is_valid(gc->request, attachment))
-		undo_queue(gc->server, attachment);
+		if (is_limited(op) && g_str_equal(op->key, key))
+			return TRUE;
+	}
+	return FALSE;
 }
 
-/* Answered at once: what is collected is on the disk as such already, and is tried until it is done. */
-static void gc(CniServer *server, RdmadMessagePeer *peer, const CniRequest *request)
+static void collect(CniAttachment *attachment, gpointer data)
 {
-	Collect data = { server, request };
+	const Collection *collection = data;
+	g_autofree char *key = cni_attachment_key(attachment->network, attachment->container_id,
+						  attachment->ifname);
 
-	cni_journal_foreach(server->cni->journal, collect, &data);
+	if (!cni_gc_collects(collection->gc, attachment) || is_being_made(collection->server, key))
+		return;
+	cni_gc_await(collection->gc, key);
+	undo_queue(collection->server, attachment);
+}
+
+static void collected(CniGc *gc, const GError *error, gpointer data)
+{
+	Collection *collection = data;
+	CniServer *server = collection->server;
+
+	cni_stats_count(server->cni->stats, cni_command_name(CNI_GC),
+			error ? cni_error_code(error) : 0,
+			(double)(g_get_monotonic_time() - collection->began_us) / G_USEC_PER_SEC);
+	if (collection->peer && error)
+		peer_answer_error(collection->peer, error, collection->version);
+	else if (collection->peer)
+		peer_answer(collection->peer, 0, NULL);
+	g_ptr_array_remove(server->collections, collection);
+	drain_look(server);
+}
+
+static void collection_free(gpointer data)
+{
+	Collection *collection = data;
+
+	cni_gc_free(collection->gc);
+	g_free(collection);
+}
+
+static void gc(CniServer *server, RdmadMessagePeer *peer, CniRequest *request)
+{
+	Collection *collection = g_new(Collection, 1);
+
+	*collection = (Collection){ .server = server,
+				    .gc = cni_gc_new(server->cni, request, collected, collection),
+				    .peer = peer,
+				    .version = request->version,
+				    .began_us = g_get_monotonic_time() };
+	g_ptr_array_add(server->collections, collection);
+	cni_journal_foreach(server->cni->journal, collect, collection);
 	schedule_soon(server);
-	peer_answer(peer, 0, NULL);
+	cni_gc_start(collection->gc);
 }
 
 static void version(RdmadMessagePeer *peer, const CniRequest *request)
@@ -286,19 +343,12 @@ static void operation_add(CniServer *server, RdmadMessagePeer *peer, CniRequest 
 /* The pod has the NICs of the host already. */
 static void host_network(CniServer *server, RdmadMessagePeer *peer, const CniRequest *request)
 {
-	g_autofree char *pod = request->pod_name ? g_strconcat(request->pod_namespace, "/",
-							       request->pod_name, NULL)
-						 : NULL;
-	const RdmadLogFields about = { .pod = pod };
 	g_autofree char *text = request->command == CNI_ADD
 					? cni_result_text(request->previous, request->version)
 					: NULL;
 
-	cni_stats_host_network(server->cni->stats);
-	rdmad_event_log_post(
-		rdmad_module_event_log(server->cni->self), RDMAD_LOG_NOTICE, "cni-host-network",
-		&about, "container %.12s has the network of the host, and gets no NIC of its own",
-		request->container_id);
+	cni_host_network_tell(server->cni, request->pod_namespace, request->pod_name,
+			      request->container_id);
 	peer_answer(peer, 0, text);
 }
 
@@ -335,6 +385,8 @@ static gboolean queue_check(const CniServer *server, const CniRequest *request, 
 {
 	const guint max = (guint)(server->cni->settings->requests + server->cni->settings->queue);
 
+	if (server->drained && request->command != CNI_DEL)
+		return cni_refuse(error, CNI_ERROR_TRY_AGAIN, "rdmad is stopping");
 	return request->command == CNI_DEL || server->operations.length < max ||
 	       cni_refuse(error, CNI_ERROR_TRY_AGAIN, "%u requests are waiting already", max);
 }
@@ -347,16 +399,17 @@ static void dispatch(CniServer *server, RdmadMessagePeer *peer, CniRequest *requ
 	RdmadNetnsId id;
 	int fd;
 
-	if (request->command == CNI_GC)
-		gc(server, peer, request);
-	else if (request->command == CNI_VERSION)
+	if (request->command == CNI_VERSION)
 		version(peer, request);
 	else if (request->command == CNI_STATUS)
 		peer_answer(peer, 0, NULL);
 	else if (request->command != CNI_DEL && request->previous && is_of_host(message, has_netns))
 		host_network(server, peer, request);
-	else if (!queue_check(server, request, &error) ||
-		 !netns_take(request, message, has_netns, &fd, &id, &error))
+	else if (!queue_check(server, request, &error))
+		peer_answer_error(peer, error, request->version);
+	else if (request->command == CNI_GC)
+		gc(server, peer, g_steal_pointer(&mine));
+	else if (!netns_take(request, message, has_netns, &fd, &id, &error))
 		peer_answer_error(peer, error, request->version);
 	else
 		operation_add(server, peer, g_steal_pointer(&mine), fd, &id);
@@ -396,6 +449,12 @@ static void peer_gone(RdmadMessagePeer *peer, gpointer data)
 			continue;
 		op->peer = NULL;
 		cni_operation_cancel(op, "the caller hung up");
+	}
+	for (guint i = 0; i < server->collections->len; i++) {
+		Collection *collection = server->collections->pdata[i];
+
+		if (collection->peer == peer)
+			collection->peer = NULL;
 	}
 }
 
@@ -467,12 +526,8 @@ typedef struct {
 
 static gboolean is_over(const CniAttachment *attachment, const Reconcile *reconcile)
 {
-	rdmad_autofd int fd = -1;
-
-	if (attachment->state != CNI_STATE_DONE || !attachment->netns)
-		return TRUE;
-	fd = cni_attachment_open_netns(attachment, reconcile->server->cni->boot);
-	return fd < 0;
+	return attachment->state != CNI_STATE_DONE ||
+	       cni_attachment_netns_is_gone(attachment, reconcile->server->cni->boot);
 }
 
 static void attach_again(Cni *cni, const CniAttachment *attachment)
@@ -524,6 +579,54 @@ void cni_server_hint(CniServer *server)
 		rdmad_event_arm(server->again, CHANGED_MS);
 }
 
+/* ---- the end ---- */
+
+static void drain_look(CniServer *server)
+{
+	if (!server->drained || server->operations.length || server->collections->len ||
+	    rdmad_event_armed(server->drain_end))
+		return;
+	rdmad_event_arm(server->drain_end, 0);
+}
+
+static void drain_end(gpointer data)
+{
+	CniServer *server = data;
+
+	server->drained(server->drained_data);
+}
+
+static void operations_cancel(CniServer *server, gboolean running)
+{
+	for (const GList *l = server->operations.head, *next; l; l = next) {
+		CniOperation *op = l->data;
+
+		next = l->next;
+		if (running || !op->is_running)
+			cni_operation_cancel(op, "rdmad is stopping");
+	}
+}
+
+static void drain_is_late(gpointer data)
+{
+	CniServer *server = data;
+
+	operations_cancel(server, TRUE);
+	while (server->collections->len)
+		cni_gc_cancel(((Collection *)server->collections->pdata[0])->gc,
+			      "rdmad is stopping");
+}
+
+void cni_server_drain(CniServer *server, void (*drained)(gpointer data), gpointer data)
+{
+	server->drained = drained;
+	server->drained_data = data;
+	operations_cancel(server, FALSE);
+	rdmad_event_arm(server->drain_limit, DRAIN_MS);
+	schedule_soon(server);
+	drain_look(server);
+}
+
 /* ---- life ---- */
 
 CniServer *cni_server_new(Cni *cni, GError **error)
@@ -542,6 +645,9 @@ CniServer *cni_server_new(Cni *cni, GError **error)
 	server->failed = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	server->again = rdmad_loop_add_timer(loop, cni->self, again, server);
 	server->schedule = rdmad_loop_add_timer(loop, cni->self, schedule, server);
+	server->drain_limit = rdmad_loop_add_timer(loop, cni->self, drain_is_late, server);
+	server->drain_end = rdmad_loop_add_timer(loop, cni->self, drain_end, server);
+	server->collections = g_ptr_array_new_with_free_func(collection_free);
 	server->socket = rdmad_message_server_new(loop, cni->self, server->path, &limits, &peer_ops,
 						  server, error);
 	if (server->socket)
@@ -556,7 +662,10 @@ void cni_server_free(CniServer *server)
 		return;
 	rdmad_message_server_free(server->socket);
 	g_queue_clear_full(&server->operations, (GDestroyNotify)cni_operation_free);
+	g_ptr_array_unref(server->collections);
 	g_hash_table_unref(server->failed);
+	rdmad_event_free(server->drain_limit);
+	rdmad_event_free(server->drain_end);
 	rdmad_event_free(server->again);
 	rdmad_event_free(server->schedule);
 	g_free(server->path);

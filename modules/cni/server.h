@@ -20,6 +20,10 @@ void cni_server_reconcile(CniServer *server, gboolean at_start);
 /* An allocation ended: whether its attachments have, too, is seen a little later. */
 void cni_server_hint(CniServer *server);
 
+/* ADDs that wait are refused, those that run have half of the time of a stop, and are undone then;
+ * `drained` is called from the top of the loop. */
+void cni_server_drain(CniServer *server, void (*drained)(gpointer data), gpointer data);
+
 guint cni_server_running(const CniServer *server);
 guint cni_server_waiting(const CniServer *server);
 guint cni_server_spooled(const CniServer *server);

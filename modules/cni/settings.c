@@ -194,6 +194,7 @@ static CniSettings *settings_new(void)
 {
 	CniSettings *settings = g_new0(CniSettings, 1);
 
+	settings->refs = 1;
 	settings->plugin_path =
 		g_strdupv((char *[]){ (char *)"/opt/cni/bin", (char *)"/usr/lib/cni", NULL });
 	settings->requests = 64;
@@ -208,9 +209,15 @@ static CniSettings *settings_new(void)
 	return settings;
 }
 
-void cni_settings_free(CniSettings *settings)
+CniSettings *cni_settings_ref(CniSettings *settings)
 {
-	if (!settings)
+	settings->refs++;
+	return settings;
+}
+
+void cni_settings_unref(CniSettings *settings)
+{
+	if (!settings || --settings->refs)
 		return;
 	g_free(settings->socket);
 	g_free(settings->spool_dir);

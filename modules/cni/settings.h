@@ -55,7 +55,9 @@ const char *cni_policy_macvlan_mode(const CniPolicy *policy);
 const char *cni_policy_ipvlan_mode(const CniPolicy *policy);
 const char *cni_policy_ipoib_mode(const CniPolicy *policy);
 
+/* Immutable once parsed; requests keep those with which they began. */
 typedef struct {
+	int refs;
 	char *socket;		    /* NULL: cni.sock in the run directory */
 	char *spool_dir;	    /* NULL: where the shim has it */
 	char **plugin_path;	    /* of IPAM plugins, behind CNI_PATH; NULL: none */
@@ -69,8 +71,9 @@ typedef struct {
 
 /* `config` NULL: the defaults. */
 CniSettings *cni_settings_parse(const RdmadConfigNode *config, GError **error);
-void cni_settings_free(CniSettings *settings);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(CniSettings, cni_settings_free)
+CniSettings *cni_settings_ref(CniSettings *settings);
+void cni_settings_unref(CniSettings *settings);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CniSettings, cni_settings_unref)
 
 /* The first one whose patterns take the device and its interface; never NULL. */
 const CniPolicy *cni_settings_policy(const CniSettings *settings, const RdmadDevice *dev,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "slots.h"
+#include "journal.h"
+#include "operation.h"
 
 #include <rdmad/allocations.h>
 #include <rdmad/inventory.h>
@@ -59,8 +60,12 @@ static void uses_collect(CniAttachment *attachment, gpointer data)
 
 	for (guint i = 0; i < attachment->nics->len; i++) {
 		const CniNic *nic = attachment->nics->pdata[i];
-		const CniUse use = { attachment->container_id, nic->ifname, nic->device_id,
-				     nic->slot_id, nic->mode };
+		const CniUse use = { attachment->container_id,
+				     nic->ifname,
+				     nic->device_id,
+				     nic->slot_id,
+				     nic->mode,
+				     nic->addresses ? g_strv_length(nic->addresses) : 0 };
 
 		g_array_append_val(uses, use);
 	}
@@ -85,4 +90,13 @@ GPtrArray *cni_slots_choose(Cni *cni, const CniRequest *request, const GArray *s
 	input.uses = (const CniUse *)(gpointer)uses->data;
 	input.n_uses = uses->len;
 	return cni_choose(&input, entries, error);
+}
+
+CniGids cni_slots_gids(Cni *cni, const CniChoice *choice)
+{
+	g_autoptr(GArray) uses = g_array_new(FALSE, TRUE, sizeof(CniUse));
+
+	cni_journal_foreach(cni->journal, uses_collect, uses);
+	return cni_gids_count(choice->device, choice->netdev, (const CniUse *)(gpointer)uses->data,
+			      uses->len);
 }

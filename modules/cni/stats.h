@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the module counts of itself. */
+/* Metrics of the module. */
 #pragma once
 
 #include <rdmad/executor.h>

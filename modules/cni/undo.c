@@ -6,21 +6,36 @@
 #include <rdmad/log.h>
 
 #include "error.h"
+#include "journal.h"
 #include "ipam/ipam.h"
 
-typedef struct {
+struct CniUndo {
 	Cni *cni;
 	CniAttachment *attachment;
 	int netns; /* the caller's */
 	gboolean was_lost, is_left;
 	guint nic; /* whose IPAM DEL is next */
+	CniIpam *ipam;
+	CniUndo **handle; /* the caller's */
 	CniUndoDone done;
 	gpointer data;
-} Undo;
+};
 
-static void undo_end(Undo *undo, const GError *error)
+static void undo_end(CniUndo *undo, const GError *error)
 {
-	undo->done(error, undo->data);
+	const CniUndoDone done = undo->done;
+	gpointer data = undo->data;
+
+	*undo->handle = NULL;
+	g_free(undo);
+	done(error, data);
+}
+
+void cni_undo_free(CniUndo *undo)
+{
+	if (!undo)
+		return;
+	cni_ipam_cancel(undo->ipam);
 	g_free(undo);
 }
 
@@ -46,7 +61,7 @@ static void removed(const GError *error, gpointer data)
 	undo_end(data, error);
 }
 
-static void finish(Undo *undo)
+static void finish(CniUndo *undo)
 {
 	detach(undo->cni, undo->attachment);
 	if (!undo->is_left) {
@@ -59,12 +74,13 @@ static void finish(Undo *undo)
 
 /* ---- IPAM ---- */
 
-static void ipam_next(Undo *undo);
+static void ipam_next(CniUndo *undo);
 
 static void ipam_done(CniResult *result, const GError *error, gpointer data)
 {
-	Undo *undo = data;
+	CniUndo *undo = data;
 
+	undo->ipam = NULL;
 	if (error) {
 		undo_end(undo, error);
 		return;
@@ -74,12 +90,13 @@ static void ipam_done(CniResult *result, const GError *error, gpointer data)
 	ipam_next(undo);
 }
 
-static void ipam_next(Undo *undo)
+static void ipam_next(CniUndo *undo)
 {
 	const GPtrArray *nics = undo->attachment->nics;
 	g_autoptr(GError) error = NULL;
 	CniIpamCall call = { .self = undo->cni->self,
 			     .settings = undo->cni->settings,
+			     .records = undo->cni->ipam_records,
 			     .command = CNI_DEL,
 			     .attachment = undo->attachment,
 			     .netns = undo->netns >= 0 ? undo->attachment->netns : NULL };
@@ -91,17 +108,18 @@ static void ipam_next(Undo *undo)
 		return;
 	}
 	call.ifname = ((CniNic *)nics->pdata[undo->nic])->ifname;
-	if (!cni_ipam_start(&call, ipam_done, undo, &error))
+	undo->ipam = cni_ipam_start(&call, ipam_done, undo, &error);
+	if (!undo->ipam)
 		undo_end(undo, error);
 }
 
 /* ---- steps ---- */
 
-static void steps_start(Undo *undo);
+static void steps_start(CniUndo *undo);
 
 static void steps_done(const RdmadExecutorReport *report, const GError *error, gpointer data)
 {
-	Undo *undo = data;
+	CniUndo *undo = data;
 
 	cni_stats_report(undo->cni->stats, report);
 	if (!undo->was_lost && g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE)) {
@@ -120,7 +138,7 @@ static void steps_done(const RdmadExecutorReport *report, const GError *error, g
 	ipam_next(undo);
 }
 
-static void steps_start(Undo *undo)
+static void steps_start(CniUndo *undo)
 {
 	g_autoptr(GError) error = NULL;
 
@@ -129,13 +147,18 @@ static void steps_start(Undo *undo)
 		undo_end(undo, error);
 }
 
-void cni_undo_start(Cni *cni, CniAttachment *attachment, int netns, CniUndoDone done, gpointer data)
+void cni_undo_start(Cni *cni, CniAttachment *attachment, int netns, CniUndo **handle,
+		    CniUndoDone done, gpointer data)
 {
-	Undo *undo = g_new0(Undo, 1);
+	CniUndo *undo = g_new0(CniUndo, 1);
 
-	*undo = (Undo){
-		.cni = cni, .attachment = attachment, .netns = netns, .done = done, .data = data
-	};
+	*undo = (CniUndo){ .cni = cni,
+			   .attachment = attachment,
+			   .netns = netns,
+			   .handle = handle,
+			   .done = done,
+			   .data = data };
+	*handle = undo;
 	/* Another boot made the NICs again; only what IPAM wrote has lasted. */
 	if (!attachment->steps || g_strcmp0(attachment->boot, cni->boot) != 0)
 		ipam_next(undo);

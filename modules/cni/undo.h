@@ -7,11 +7,18 @@
  */
 #pragma once
 
+#include "attachment.h"
 #include "cni.h"
 
-/* `error` NULL: it is undone, and `attachment` no longer exists, unless it is LEFT. */
+typedef struct CniUndo CniUndo;
+
+/* The undo is over.  `error` NULL: it is undone, and `attachment` no longer exists, unless it is
+ * LEFT. */
 typedef void (*CniUndoDone)(const GError *error, gpointer data);
 
-/* `netns`: of the pod, stays the caller's, -1: gone. */
-void cni_undo_start(Cni *cni, CniAttachment *attachment, int netns, CniUndoDone done,
-		    gpointer data);
+/* `netns`: of the pod, stays the caller's, -1: gone.  `*undo` is set until `done` was called, which may
+ * be before this returns. */
+void cni_undo_start(Cni *cni, CniAttachment *attachment, int netns, CniUndo **undo,
+		    CniUndoDone done, gpointer data);
+/* When the module ends, after its executor; `done` is not called.  NULL is fine. */
+void cni_undo_free(CniUndo *undo);

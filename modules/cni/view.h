@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is in a network namespace, as plan/ needs it
+ * Contents of a network namespace, as plan/ needs them
  *
  * Of the host: the NICs of the request, what stands on them, their PFs' virtual functions.  Of the
  * pod: everything.  Whoever looks fills it in; a plan is made of it without looking again.

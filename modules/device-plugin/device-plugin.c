@@ -59,6 +59,7 @@
  *	        permissions = "rw";	# of the device files in the container
  *	        cdi = "off";		# "on": by names that the container runtime resolves
  *	        nccl_hca = false;	# true: NCCL_IB_HCA in the container's environment
+ *	        smcr_pnet = false;	# true: SMCR_PNET there, for SMC-R
  *	        host_network_only = false;	# true: other containers are refused when they start
  *	        rdma_limits = {		# of each pod on each of its devices; none by default
  *	          hca_handle = 100;	# how often it may be opened
@@ -162,6 +163,8 @@ static void refresh(gpointer data)
 		if (wanted && (!wait_us || wanted < wait_us))
 			wait_us = wanted;
 	}
+	for (guint i = 0; i < plugin->resources->len; i++)
+		resource_follow_options(plugin->resources->pdata[i]);
 	tell_conflicts(plugin, assignment->conflicts);
 	if (wait_us)
 		refresh_within(plugin, wait_us);
@@ -332,10 +335,9 @@ static gboolean plugin_reload(gpointer state, const RdmadConfigNode *config, GEr
 	if (before->registration != settings->registration)
 		for (guint i = 0; i < plugin->resources->len; i++)
 			resource_restart(plugin->resources->pdata[i]);
-	else
-		for (guint i = 0; i < plugin->resources->len; i++)
-			resource_follow_options(plugin->resources->pdata[i]);
 	look_at_kubelet(plugin);
+	/* On the next turn modules that are new or no longer named have begun or ended. */
+	refresh_within(plugin, 0);
 	return TRUE;
 }
 

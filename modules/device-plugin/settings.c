@@ -100,6 +100,7 @@ static const RdmadConfigField RESOURCE_FIELDS[] = {
 	  .offset = G_STRUCT_OFFSET(ResourceSettings, permissions),
 	  .check = permissions_check },
 	RDMAD_CONFIG_BOOL_FIELD("nccl_hca", ResourceSettings, nccl_hca),
+	RDMAD_CONFIG_BOOL_FIELD("smcr_pnet", ResourceSettings, smcr_pnet),
 	RDMAD_CONFIG_BOOL_FIELD("host_network_only", ResourceSettings, host_network_only),
 	RDMAD_CONFIG_GROUP_FIELD("rdma_limits", ResourceSettings, rdma_limits),
 	RDMAD_CONFIG_FIELDS_END,

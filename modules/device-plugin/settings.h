@@ -47,6 +47,7 @@ typedef struct {
 	char *permissions;	    /* "rw" */
 	int cdi;		    /* CdiUse */
 	gboolean nccl_hca;	    /* NCCL_IB_HCA in Allocate's answer */
+	gboolean smcr_pnet;	    /* SMCR_PNET in it */
 	gboolean host_network_only; /* refuse other containers at their start */
 	RdmaLimits limits;
 	const RdmadConfigNode *selectors;   /* only while parsing */

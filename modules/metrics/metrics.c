@@ -20,6 +20,7 @@
  *
  * It needs neither root nor a capability nor a file.
  */
+#include <linux/capability.h>
 #include <jansson.h>
 #include <rdmad/http.h>
 #include <rdmad/module.h>
@@ -136,7 +137,12 @@ static void metrics_doctor(gpointer state, json_t *findings)
 	scrapes_doctor(metrics->scrapes, findings);
 }
 
+static const RdmadCapability capabilities[] = {
+	{ CAP_NET_BIND_SERVICE, "listens on a port below 1024, where the configuration says so" },
+	{ 0 },
+};
+
 RDMAD_MODULE_DEFINE("metrics", .description = "exports counters of RDMA devices",
 		    .create = metrics_create, .start = metrics_start, .reload = metrics_reload,
 		    .stop = metrics_stop, .destroy = metrics_destroy, .status = metrics_status,
-		    .doctor = metrics_doctor);
+		    .doctor = metrics_doctor, .capabilities = capabilities);

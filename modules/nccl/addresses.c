@@ -60,6 +60,18 @@ guint nccl_addresses_count(const NcclAddresses *addresses)
 	return g_hash_table_size(addresses->set);
 }
 
+NcclAddresses *nccl_addresses_copy(const NcclAddresses *addresses)
+{
+	NcclAddresses *copy = nccl_addresses_new();
+	GHashTableIter iter;
+	gpointer key;
+
+	g_hash_table_iter_init(&iter, addresses->set);
+	while (g_hash_table_iter_next(&iter, &key, NULL))
+		g_hash_table_add(copy->set, g_bytes_ref(key));
+	return copy;
+}
+
 gboolean nccl_addresses_equal(const NcclAddresses *a, const NcclAddresses *b)
 {
 	GHashTableIter iter;

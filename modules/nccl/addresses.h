@@ -18,6 +18,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(NcclAddresses, nccl_addresses_free)
 /* "192.0.2.7/24" or "2001:db8::7/64"; the length may be missing.  RDMAD_ERROR_INVALID. */
 gboolean nccl_addresses_add(NcclAddresses *addresses, const char *text, GError **error);
 gboolean nccl_addresses_have(const NcclAddresses *addresses, const guint8 raw[16]);
+NcclAddresses *nccl_addresses_copy(const NcclAddresses *addresses);
 guint nccl_addresses_count(const NcclAddresses *addresses);
 gboolean nccl_addresses_equal(const NcclAddresses *a, const NcclAddresses *b);
 

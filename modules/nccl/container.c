@@ -11,6 +11,7 @@
 #include "write.h"
 
 #define CONF_MAX	 (64u * 1024)
+#define FILE_MAX	 (16u << 20) /* plan.json of many ports with full tables */
 #define GENERATION_LABEL "; generation "
 
 char *nccl_container_key(const RdmadAllocation *allocation)
@@ -35,6 +36,7 @@ void nccl_container_free(NcclContainer *container)
 	g_clear_pointer(&container->plan, nccl_plan_free);
 	g_clear_pointer(&container->view, nccl_view_free);
 	g_clear_pointer(&container->first, nccl_env_free);
+	g_clear_pointer(&container->look, nccl_look_free);
 	g_ptr_array_unref(container->allocations);
 	g_free(container);
 }
@@ -84,51 +86,97 @@ void nccl_disk_plan_free(NcclDiskPlan *plan)
 	g_free(plan);
 }
 
-/* ---- writing ---- */
+/* ---- files ---- */
+
+typedef struct {
+	const char *name;
+	GBytes *bytes;
+} File;
+
+static void file_clear(gpointer data)
+{
+	File *file = data;
+
+	g_bytes_unref(file->bytes);
+}
+
+/* `text` is taken over. */
+static void files_add(GArray *files, const char *name, char *text)
+{
+	const File file = { name, g_bytes_new_take(text, strlen(text)) };
+
+	g_array_append_val(files, file);
+}
+
+/* All files of one allocation, of File.  nccl.conf is last: it has the generation that says that all are
+ * there. */
+static GArray *container_files(const NcclContainer *container, const NcclSettings *settings,
+			       const NcclPlanLabel *label)
+{
+	GArray *files = g_array_new(FALSE, FALSE, sizeof(File));
+
+	g_array_set_clear_func(files, file_clear);
+	if (settings->policy.topo_file)
+		files_add(files, NCCL_TOPOLOGY_FILE,
+			  nccl_write_topology(container->view, container->plan));
+	if (settings->env_plugin) {
+		const File plugin = { NCCL_PLUGIN_FILE, g_bytes_ref(settings->env_plugin) };
+
+		g_array_append_val(files, plugin);
+	}
+	files_add(files, NCCL_PLAN_FILE,
+		  nccl_write_json_text(container->view, &settings->policy, container->plan, label));
+	files_add(files, NCCL_VERSIONS_FILE,
+		  nccl_write_versions(container->view, &settings->policy, label));
+	files_add(files, NCCL_ENV_FILE, nccl_write_sh(container->plan, label));
+	files_add(files, NCCL_CONF_FILE, nccl_write_conf(container->plan, label));
+	return files;
+}
 
 /* FALSE: to be tried again, which is logged here.  An allocation that has ended has no directory. */
-static gboolean bytes_write(const char *run_dir, const char *id, const char *file, GBytes *bytes)
-{
-	g_autoptr(GError) error = NULL;
-
-	if (rdmad_allocation_dir_write_bytes(run_dir, id, file, bytes, &error) ||
-	    g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND))
-		return TRUE;
-	rdmad_warn("allocation %s: %s: %s", id, file, error->message);
-	return FALSE;
-}
-
-static gboolean file_write(const char *run_dir, const char *id, const char *file, const char *text)
-{
-	g_autoptr(GBytes) bytes = g_bytes_new_static(text, strlen(text));
-
-	return bytes_write(run_dir, id, file, bytes);
-}
-
-/* nccl.conf is last: it has the generation that says that all is there. */
 static gboolean container_write(const NcclContainer *container, const NcclSettings *settings,
 				const char *run_dir, const char *id)
 {
 	const NcclPlanLabel label = { id, container->generation };
-	g_autofree char *sh = nccl_write_sh(container->plan, &label);
-	g_autofree char *conf = nccl_write_conf(container->plan, &label);
-	g_autofree char *json =
-		nccl_write_json_text(container->view, &settings->policy, container->plan, &label);
-	g_autofree char *versions = nccl_write_versions(container->view, &settings->policy, &label);
+	g_autoptr(GArray) files = container_files(container, settings, &label);
 
-	if (settings->policy.topo_file) {
-		g_autofree char *topology = nccl_write_topology(container->view, container->plan);
+	for (guint i = 0; i < files->len; i++) {
+		const File *file = &g_array_index(files, File, i);
+		g_autoptr(GError) error = NULL;
 
-		if (!file_write(run_dir, id, NCCL_TOPOLOGY_FILE, topology))
+		if (rdmad_allocation_dir_write_bytes(run_dir, id, file->name, file->bytes,
+						     &error) ||
+		    g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND))
+			continue;
+		rdmad_warn("allocation %s: %s: %s", id, file->name, error->message);
+		return FALSE;
+	}
+	return TRUE;
+}
+
+/* Whether the directory has these files already.  The plugin is put there once: a job may run with it. */
+static gboolean disk_has_files(const NcclContainer *container, const NcclSettings *settings,
+			       const char *run_dir, const char *id, guint64 generation)
+{
+	const NcclPlanLabel label = { id, generation };
+	g_autoptr(GArray) files = container_files(container, settings, &label);
+
+	for (guint i = 0; i < files->len; i++) {
+		const File *file = &g_array_index(files, File, i);
+		const gsize size = g_bytes_get_size(file->bytes);
+		g_autofree char *text = NULL;
+
+		if (g_str_equal(file->name, NCCL_PLUGIN_FILE)) {
+			if (!rdmad_allocation_dir_has(run_dir, id, file->name, NULL))
+				return FALSE;
+			continue;
+		}
+		text = rdmad_allocation_dir_read(run_dir, id, file->name, FILE_MAX, NULL);
+		if (!text || strlen(text) != size ||
+		    memcmp(text, g_bytes_get_data(file->bytes, NULL), size) != 0)
 			return FALSE;
 	}
-	if (settings->env_plugin &&
-	    !bytes_write(run_dir, id, NCCL_PLUGIN_FILE, settings->env_plugin))
-		return FALSE;
-	return file_write(run_dir, id, NCCL_PLAN_FILE, json) &&
-	       file_write(run_dir, id, NCCL_VERSIONS_FILE, versions) &&
-	       file_write(run_dir, id, NCCL_ENV_FILE, sh) &&
-	       file_write(run_dir, id, NCCL_CONF_FILE, conf);
+	return TRUE;
 }
 
 /* ---- updating ---- */
@@ -138,7 +186,9 @@ static gboolean views_equal(const NcclView *a, const NcclView *b)
 {
 	if (!a || a->devices->len != b->devices->len || a->gpus->len != b->gpus->len ||
 	    !a->addresses != !b->addresses ||
-	    (a->addresses && !nccl_addresses_equal(a->addresses, b->addresses)))
+	    (a->addresses && !nccl_addresses_equal(a->addresses, b->addresses)) ||
+	    !g_strv_equal((const char *const *)a->default_netdevs,
+			  (const char *const *)b->default_netdevs))
 		return FALSE;
 	for (guint i = 0; i < a->devices->len; i++)
 		if (nccl_view_device(a, i)->device != nccl_view_device(b, i)->device)
@@ -152,38 +202,61 @@ static void container_plan(NcclContainer *container, NcclView *view, const NcclS
 	g_clear_pointer(&container->view, nccl_view_free);
 	container->view = view;
 	container->plan = nccl_plan_new(view, settings->versions, &settings->policy);
+	if (settings->version_warning)
+		nccl_plan_warn(container->plan, "%s", settings->version_warning);
 }
 
-/* Settings that the job may have read: the plan of an earlier run, else the first of this one. */
+static void container_set_first(NcclContainer *container, const NcclEnv *env)
+{
+	g_clear_pointer(&container->first, nccl_env_free);
+	container->first = nccl_env_copy(env);
+}
+
+/* Settings that the job has read or will read: the plan of an earlier run, else the first of this one. */
 static void container_remember(NcclContainer *container, const NcclDiskPlan *disk)
 {
-	if (container->first)
+	if (container->started && container->first)
 		return;
-	if (disk && !disk->refused)
-		container->first = nccl_env_copy(disk->env);
+	if (container->started && disk && !disk->refused)
+		container_set_first(container, disk->env);
 	else if (!container->plan->refusal)
-		container->first = nccl_env_copy(container->plan->env);
+		container_set_first(container, container->plan->env);
 }
 
-/* Whether the directory of each allocation has this plan already; `newest` of them, NULL: none. */
-static gboolean disk_is_current(const NcclContainer *container, const char *run_dir,
-				NcclDiskPlan **newest)
+void nccl_container_start(NcclContainer *container)
 {
-	gboolean current = TRUE;
+	container->started = TRUE;
+	if (container->plan && !container->plan->refusal)
+		container_set_first(container, container->plan->env);
+}
+
+/* The newest plan in the directories of its allocations; NULL: there is none. */
+static NcclDiskPlan *container_disk_plan(const NcclContainer *container, const char *run_dir)
+{
+	g_autoptr(NcclDiskPlan) newest = NULL;
 
 	for (guint i = 0; i < container->allocations->len; i++) {
 		const RdmadAllocation *allocation = container->allocations->pdata[i];
 		g_autoptr(NcclDiskPlan) disk = nccl_disk_plan_read(run_dir, allocation->id);
 
-		current = current && disk->generation &&
-			  disk->refused == (container->plan->refusal != NCCL_REFUSAL_NONE) &&
-			  nccl_env_equal(disk->env, container->plan->env);
-		if (disk->generation > (*newest ? (*newest)->generation : 0)) {
-			g_clear_pointer(newest, nccl_disk_plan_free);
-			*newest = g_steal_pointer(&disk);
-		}
+		if (disk->generation <= (newest ? newest->generation : 0))
+			continue;
+		g_clear_pointer(&newest, nccl_disk_plan_free);
+		newest = g_steal_pointer(&disk);
 	}
-	return current;
+	return g_steal_pointer(&newest);
+}
+
+static gboolean disk_is_current(const NcclContainer *container, const NcclSettings *settings,
+				const char *run_dir, const NcclDiskPlan *disk)
+{
+	for (guint i = 0; disk && i < container->allocations->len; i++) {
+		const RdmadAllocation *allocation = container->allocations->pdata[i];
+
+		if (!disk_has_files(container, settings, run_dir, allocation->id, disk->generation))
+			return FALSE;
+	}
+	return disk != NULL;
 }
 
 static void container_write_all(NcclContainer *container, const NcclSettings *settings,
@@ -201,10 +274,10 @@ static void container_write_all(NcclContainer *container, const NcclSettings *se
 NcclContainerNews nccl_container_update(NcclContainer *container, RdmadInventory *inventory,
 					const NcclSettings *settings, const char *run_dir)
 {
-	NcclView *view =
-		nccl_view_of_allocations(container->allocations, inventory, settings->host_network);
+	NcclView *view = nccl_view_of_allocations(
+		container->allocations, inventory, settings->host_network,
+		container->look ? nccl_look_network(container->look) : NULL);
 	g_autoptr(NcclDiskPlan) disk = NULL;
-	gboolean current;
 
 	if (views_equal(container->view, view)) {
 		nccl_view_free(view);
@@ -213,13 +286,17 @@ NcclContainerNews nccl_container_update(NcclContainer *container, RdmadInventory
 		return NCCL_CONTAINER_SAME;
 	}
 	container_plan(container, view, settings);
-	current = disk_is_current(container, run_dir, &disk);
+	disk = container_disk_plan(container, run_dir);
 	container_remember(container, disk);
-	container->generation = MAX(disk ? disk->generation : 0, container->generation) + !current;
-	if (current)
+	container->generation = MAX(disk ? disk->generation : 0, container->generation);
+	if (disk_is_current(container, settings, run_dir, disk))
 		return NCCL_CONTAINER_SAME;
+	container->generation++;
 	container_write_all(container, settings, run_dir);
-	return container->generation > 1 ? NCCL_CONTAINER_CHANGED : NCCL_CONTAINER_NEW;
+	if (!disk)
+		return NCCL_CONTAINER_NEW;
+	return nccl_env_equal(disk->env, container->plan->env) ? NCCL_CONTAINER_SAME
+							       : NCCL_CONTAINER_CHANGED;
 }
 
 /* ---- what differs ---- */

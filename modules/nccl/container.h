@@ -9,14 +9,20 @@
 
 #include <rdmad/allocations.h>
 
+#include "look.h"
 #include "plan.h"
 #include "settings.h"
 
 typedef struct {
 	GPtrArray *allocations; /* RdmadAllocation, by id */
-	NcclView *view;		/* NULL until the first update */
-	NcclPlan *plan;		/* points into the view */
-	NcclEnv *first;	    /* of the first plan that was no refusal: what the job may have read */
+	NcclLook *
+		look; /* at the network of its pod; NULL: the pod is not known, or the host's is configured */
+	NcclView *view;	  /* NULL until the first update */
+	NcclPlan *plan;	  /* points into the view */
+	gboolean started; /* its first process may have begun */
+	NcclEnv *
+		first; /* of the plan at its start, or of the first one after it that was no refusal: what the
+			   * job may have read */
 	guint64 generation; /* of the newest plan on the disk */
 	gboolean unwritten; /* a file could not be written: the next update tries again */
 } NcclContainer;
@@ -30,16 +36,19 @@ void nccl_container_free(NcclContainer *container);
 /* The oldest allocation's; NULL where the container is not known. */
 const RdmadAllocation *nccl_container_named(const NcclContainer *container);
 
+/* Its first process begins now, perhaps again: it reads the present plan. */
+void nccl_container_start(NcclContainer *container);
+
 /* Result of an update. */
 typedef enum {
-	NCCL_CONTAINER_SAME,	/* the plan on the disk is that of the view */
+	NCCL_CONTAINER_SAME,	/* the settings on the disk are those of the view */
 	NCCL_CONTAINER_NEW,	/* the first plan of the container was written */
-	NCCL_CONTAINER_CHANGED, /* its plan was replaced */
+	NCCL_CONTAINER_CHANGED, /* its settings were replaced */
 } NcclContainerNews;
 
 /*
  * Looks at the inventory, plans again where that or the allocations differ from the last time, and writes
- * the files where the plan differs from the one on the disk.  Directories that are gone are left alone:
+ * the files where they differ from those on the disk.  Directories that are gone are left alone:
  * the allocation has ended.  For other files that cannot be written see `unwritten`.
  */
 NcclContainerNews nccl_container_update(NcclContainer *container, RdmadInventory *inventory,
@@ -47,6 +56,7 @@ NcclContainerNews nccl_container_update(NcclContainer *container, RdmadInventory
 
 /* "NCCL_IB_GID_INDEX 3, was 5": what differs; freed by the caller. */
 char *nccl_container_difference(const NcclEnv *before, const NcclEnv *now);
+
 /* A plan as an earlier update, or an earlier run, left it. */
 typedef struct {
 	guint64 generation; /* 0: there is none */

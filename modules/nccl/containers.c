@@ -4,16 +4,26 @@
 #include <rdmad/inventory.h>
 #include <rdmad/event-log.h>
 #include <rdmad/loop.h>
+#include <rdmad/preparations.h>
 #include <string.h>
 
 #define RETRY_MS 5000u
+
+/* A container that kubelet is about to start. */
+typedef struct {
+	char *allocation; /* id */
+	RdmadPreparation *preparation;
+} Start;
 
 struct NcclContainers {
 	RdmadModule *self;
 	NcclSettings *const *settings;
 	RdmadWatch *devices, *allocations;
-	RdmadEvent *update;  /* once for what changes in one turn of the loop */
-	GTree *table;	     /* key -> NcclContainer */
+	RdmadEvent *update; /* once for what changes in one turn of the loop */
+	GTree *table;	    /* key -> NcclContainer */
+	RdmadPreparer *preparer;
+	GArray *starts;	     /* Start, those that wait for their files */
+	gint64 since_us;     /* wall clock; containers of older allocations may run */
 	gboolean has_looked; /* the first look at the hardware is over */
 	guint64 changes;
 };
@@ -32,27 +42,33 @@ gboolean nccl_containers_next(const NcclContainers *containers, GTreeNode **at,
 	return *at != NULL;
 }
 
-static gboolean container_holds(const NcclContainer *container, const char *allocation)
+/* Where the container holds an allocation, or -1. */
+static int container_index(const NcclContainer *container, const char *allocation)
 {
 	for (guint i = 0; i < container->allocations->len; i++) {
 		const RdmadAllocation *held = container->allocations->pdata[i];
 
 		if (g_str_equal(held->id, allocation))
-			return TRUE;
+			return (int)i;
 	}
-	return FALSE;
+	return -1;
 }
 
-const NcclContainer *nccl_containers_holding(const NcclContainers *containers,
-					     const char *allocation)
+static NcclContainer *container_find(const NcclContainers *containers, const char *allocation)
 {
 	const NcclContainer *container;
 	GTreeNode *at = NULL;
 
 	while (nccl_containers_next(containers, &at, &container))
-		if (container_holds(container, allocation))
-			return container;
+		if (container_index(container, allocation) >= 0)
+			return g_tree_node_value(at);
 	return NULL;
+}
+
+const NcclContainer *nccl_containers_holding(const NcclContainers *containers,
+					     const char *allocation)
+{
+	return container_find(containers, allocation);
 }
 
 guint64 nccl_containers_changes(const NcclContainers *containers)
@@ -83,15 +99,39 @@ static void tell_change(NcclContainers *containers, const NcclContainer *contain
 			     container->plan->refusal ? container->plan->reason : "");
 }
 
+static void look_ended(gpointer data);
+
+/* By the present settings. */
+static void container_follow(NcclContainers *containers, NcclContainer *container)
+{
+	const RdmadAllocation *named = nccl_container_named(container);
+
+	if ((*containers->settings)->host_network || !named)
+		g_clear_pointer(&container->look, nccl_look_free);
+	else if (!container->look)
+		container->look = nccl_look_new(containers->self, named->pod_namespace,
+						named->pod_name, look_ended, containers);
+}
+
+/* Until the first look has ended, the plan on the disk may be better than what could be said now. */
+static gboolean container_knows_network(const NcclContainer *container)
+{
+	return !container->look || nccl_look_network(container->look) ||
+	       nccl_look_problem(container->look);
+}
+
 static gboolean update_visit(gpointer key, gpointer value, gpointer data)
 {
 	NcclContainers *containers = data;
 	NcclContainer *container = value;
-	const NcclContainerNews news = nccl_container_update(
-		container, rdmad_module_inventory(containers->self), *containers->settings,
-		rdmad_module_run_dir(containers->self));
+	NcclContainerNews news;
 
-	if (news == NCCL_CONTAINER_CHANGED && container->first &&
+	container_follow(containers, container);
+	if (!container_knows_network(container))
+		return FALSE;
+	news = nccl_container_update(container, rdmad_module_inventory(containers->self),
+				     *containers->settings, rdmad_module_run_dir(containers->self));
+	if (news == NCCL_CONTAINER_CHANGED && container->started && container->first &&
 	    !nccl_env_equal(container->first, container->plan->env))
 		tell_change(containers, container);
 	/* A full disk may pass.  Each failure is logged. */
@@ -100,17 +140,99 @@ static gboolean update_visit(gpointer key, gpointer value, gpointer data)
 	return FALSE;
 }
 
+/* ---- containers that start ---- */
+
+typedef struct {
+	const char *key;
+	const NcclContainer *container;
+	gboolean all;
+} Membership;
+
+static void membership_visit(const RdmadAllocation *allocation, gpointer data)
+{
+	Membership *membership = data;
+	g_autofree char *key = nccl_container_key(allocation);
+
+	if (g_str_equal(key, membership->key))
+		membership->all =
+			membership->all &&
+			g_ptr_array_find(membership->container->allocations, allocation, NULL);
+}
+
+/* The files of all its allocations, as the table has them at this moment, are there. */
+static gboolean container_is_ready(const NcclContainers *containers, const NcclContainer *container,
+				   const RdmadAllocation *allocation)
+{
+	g_autofree char *key = nccl_container_key(allocation);
+	Membership membership = { key, container, TRUE };
+
+	rdmad_allocations_foreach(rdmad_module_allocations(containers->self), membership_visit,
+				  &membership);
+	return membership.all && container->plan && !container->unwritten &&
+	       (!container->look || !nccl_look_is_under_way(container->look));
+}
+
+/* FALSE: it waits. */
+static gboolean start_serve(NcclContainers *containers, const Start *start)
+{
+	const RdmadAllocation *allocation = rdmad_allocations_lookup(
+		rdmad_module_allocations(containers->self), start->allocation);
+	NcclContainer *container = container_find(containers, start->allocation);
+
+	if (allocation && (!container || !container_is_ready(containers, container, allocation)))
+		return FALSE;
+	if (container)
+		nccl_container_start(container);
+	rdmad_preparation_finish(start->preparation);
+	return TRUE;
+}
+
+static void start_clear(gpointer data)
+{
+	Start *start = data;
+
+	g_free(start->allocation);
+}
+
+static void starts_serve(NcclContainers *containers)
+{
+	for (guint i = containers->starts->len; i-- > 0;)
+		if (start_serve(containers, &g_array_index(containers->starts, Start, i)))
+			g_array_remove_index_fast(containers->starts, i);
+}
+
 static void containers_update(gpointer data)
 {
 	NcclContainers *containers = data;
 
-	if (containers->has_looked)
-		g_tree_foreach(containers->table, update_visit, containers);
+	if (!containers->has_looked)
+		return;
+	g_tree_foreach(containers->table, update_visit, containers);
+	starts_serve(containers);
 }
 
 static void containers_schedule(NcclContainers *containers)
 {
 	rdmad_event_arm(containers->update, 0);
+}
+
+static void look_ended(gpointer data)
+{
+	containers_schedule(data);
+}
+
+/* By now the sandbox has its network. */
+static void on_prepare(const RdmadAllocation *allocation, RdmadPreparation *preparation,
+		       gpointer data)
+{
+	NcclContainers *containers = data;
+	const Start start = { g_strdup(allocation->id), preparation };
+	NcclContainer *container = container_find(containers, allocation->id);
+
+	g_array_append_val(containers->starts, start);
+	if (container && container->look)
+		nccl_look_again(container->look);
+	containers_schedule(containers);
 }
 
 static gboolean forget_visit(gpointer key, gpointer value, gpointer data)
@@ -146,6 +268,7 @@ static void allocation_add(NcclContainers *containers, const RdmadAllocation *al
 		container = nccl_container_new();
 		g_tree_insert(containers->table, g_steal_pointer(&key), container);
 	}
+	container->started = container->started || allocation->since_us < containers->since_us;
 	g_ptr_array_add(container->allocations, (gpointer)rdmad_allocation_ref(allocation));
 	g_ptr_array_sort(container->allocations, id_compare);
 	forget_visit(NULL, container, NULL);
@@ -156,15 +279,10 @@ static void allocation_remove(NcclContainers *containers, const RdmadAllocation 
 {
 	g_autofree char *key = nccl_container_key(allocation);
 	NcclContainer *container = g_tree_lookup(containers->table, key);
+	const int at = container ? container_index(container, allocation->id) : -1;
 
-	for (guint i = 0; container && i < container->allocations->len; i++) {
-		const RdmadAllocation *held = container->allocations->pdata[i];
-
-		if (g_str_equal(held->id, allocation->id)) {
-			g_ptr_array_remove_index(container->allocations, i);
-			break;
-		}
-	}
+	if (at >= 0)
+		g_ptr_array_remove_index(container->allocations, at);
 	if (container && container->allocations->len == 0)
 		g_tree_remove(containers->table, key);
 	else if (container)
@@ -177,24 +295,52 @@ static void on_granted(const RdmadAllocation *allocation, gpointer data)
 	allocation_add(data, allocation);
 }
 
+/* In its place: what was read of the pod's network stays. */
+static void allocation_replace(NcclContainers *containers, const RdmadAllocation *before,
+			       const RdmadAllocation *now)
+{
+	NcclContainer *container = container_find(containers, before->id);
+	gpointer *held;
+
+	if (!container)
+		return;
+	held = &container->allocations->pdata[container_index(container, before->id)];
+	rdmad_allocation_unref(*held);
+	*held = (gpointer)rdmad_allocation_ref(now);
+	forget_visit(NULL, container, NULL);
+	if (container->look)
+		nccl_look_again(container->look);
+	containers_schedule(containers);
+}
+
 /* With its pod the allocation gets its container, and what was read there before stays known.  One that
  * loses its pod has a new holder, which has read nothing. */
-static void on_changed(const RdmadAllocation *before, const RdmadAllocation *now, gpointer data)
+static void allocation_move(NcclContainers *containers, const RdmadAllocation *before,
+			    const RdmadAllocation *now)
 {
-	NcclContainers *containers = data;
-	g_autofree char *old_key = nccl_container_key(before);
-	g_autofree char *key = nccl_container_key(now);
-	const NcclContainer *old = g_tree_lookup(containers->table, old_key);
-	const gboolean same_holder = !before->pod_name || g_str_equal(key, old_key);
-	g_autoptr(NcclEnv) first =
-		old && old->first && same_holder ? nccl_env_copy(old->first) : NULL;
+	const NcclContainer *old = container_find(containers, before->id);
+	const gboolean same_holder = old && !before->pod_name;
+	const gboolean started = same_holder && old->started;
+	g_autoptr(NcclEnv) first = same_holder && old->first ? nccl_env_copy(old->first) : NULL;
 	NcclContainer *container;
 
 	allocation_remove(containers, before);
 	allocation_add(containers, now);
-	container = g_tree_lookup(containers->table, key);
+	container = container_find(containers, now->id);
+	container->started = container->started || started;
 	if (!container->first)
 		container->first = g_steal_pointer(&first);
+}
+
+static void on_changed(const RdmadAllocation *before, const RdmadAllocation *now, gpointer data)
+{
+	g_autofree char *old_key = nccl_container_key(before);
+	g_autofree char *key = nccl_container_key(now);
+
+	if (g_str_equal(old_key, key))
+		allocation_replace(data, before, now);
+	else
+		allocation_move(data, before, now);
 }
 
 static void on_ended(const RdmadAllocation *allocation, const char *reason, gpointer data)
@@ -208,11 +354,22 @@ static const RdmadAllocationOps ALLOCATION_OPS = {
 	.ended = on_ended,
 };
 
+static gboolean look_visit(gpointer key, gpointer value, gpointer data)
+{
+	const NcclContainer *container = value;
+
+	if (container->look && nccl_look_network(container->look))
+		nccl_look_again(container->look);
+	return FALSE;
+}
+
+/* What changes the GIDs of a device may be a change of a pod's addresses. */
 static void on_settled(gpointer data)
 {
 	NcclContainers *containers = data;
 
 	containers->has_looked = TRUE;
+	g_tree_foreach(containers->table, look_visit, NULL);
 	containers_schedule(containers);
 }
 
@@ -231,6 +388,11 @@ NcclContainers *nccl_containers_new(RdmadModule *self, NcclSettings *const *sett
 	containers->settings = settings;
 	containers->table =
 		g_tree_new_full(key_compare, NULL, g_free, (GDestroyNotify)nccl_container_free);
+	containers->since_us = g_get_real_time();
+	containers->starts = g_array_new(FALSE, FALSE, sizeof(Start));
+	g_array_set_clear_func(containers->starts, start_clear);
+	containers->preparer = rdmad_preparations_add(rdmad_module_preparations(self), self,
+						      on_prepare, containers);
 	containers->update =
 		rdmad_loop_add_timer(rdmad_module_loop(self), self, containers_update, containers);
 	containers->allocations = rdmad_allocations_watch(rdmad_module_allocations(self), self,
@@ -242,6 +404,10 @@ NcclContainers *nccl_containers_new(RdmadModule *self, NcclSettings *const *sett
 
 void nccl_containers_free(NcclContainers *containers)
 {
+	for (guint i = 0; i < containers->starts->len; i++)
+		rdmad_preparation_finish(g_array_index(containers->starts, Start, i).preparation);
+	g_array_unref(containers->starts);
+	rdmad_preparer_free(containers->preparer);
 	rdmad_watch_free(containers->devices);
 	rdmad_watch_free(containers->allocations);
 	rdmad_event_free(containers->update);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "env-plugin.h"
+/* The file of the environment plugin. */
+#include "settings.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -53,23 +53,42 @@ static const char *gid_verdict(const NcclView *view, const NcclPolicy *policy, c
 	return nccl_gid_reason_text(reason);
 }
 
+/* The columns of all tables stand below each other. */
+typedef struct {
+	int address, netdev;
+} GidWidths;
+
+static GidWidths gid_widths(const NcclPlan *plan)
+{
+	GidWidths widths = { 1, 1 };
+	char address[46];
+
+	for (guint r = 0; r < plan->rails->len; r++) {
+		const RdmadPort *port = nccl_plan_rail(plan, r)->port;
+
+		for (guint i = 0; i < port->n_gids; i++) {
+			const char *netdev = port->gids[i].netdev;
+
+			nccl_gid_format(port->gids[i].raw, address);
+			widths.address = MAX(widths.address, (int)strlen(address));
+			widths.netdev = MAX(widths.netdev, netdev ? (int)strlen(netdev) : 0);
+		}
+	}
+	return widths;
+}
+
 static void append_gids(GString *text, const NcclView *view, const NcclPolicy *policy,
-			const NcclRail *rail)
+			const NcclRail *rail, const GidWidths *widths)
 {
 	char address[46];
-	guint width = 0;
 
-	for (guint i = 0; i < rail->port->n_gids; i++) {
-		nccl_gid_format(rail->port->gids[i].raw, address);
-		width = MAX(width, strlen(address));
-	}
 	for (guint i = 0; i < rail->port->n_gids; i++) {
 		const RdmadGid *gid = &rail->port->gids[i];
 
 		nccl_gid_format(gid->raw, address);
-		g_string_append_printf(text, "    %3u  %-2s  %-*s  %-14s  %s\n", gid->index,
-				       type_text(gid->type), (int)width, address,
-				       gid->netdev ? gid->netdev : "-",
+		g_string_append_printf(text, "    %3u  %-2s  %-*s  %-*s  %s\n", gid->index,
+				       type_text(gid->type), widths->address, address,
+				       widths->netdev, gid->netdev ? gid->netdev : "-",
 				       gid_verdict(view, policy, rail, gid));
 	}
 }
@@ -105,11 +124,12 @@ static const char *link_text(const NcclRail *rail)
 }
 
 static void append_rail(GString *text, const NcclView *view, const NcclPolicy *policy,
-			const NcclRail *rail)
+			const NcclRail *rail, const GidWidths *widths)
 {
 	const RdmadPort *port = rail->port;
+	g_autofree char *name = nccl_plan_line(g_strdup(rail->device->name));
 
-	g_string_append_printf(text, "\n%s:%u  %s\n    %s", rail->device->name, port->number,
+	g_string_append_printf(text, "\n%s:%u  %s\n    %s", name, port->number,
 			       nccl_rail_reason_text(rail->reason), link_text(rail));
 	if (port->rate_mbps > 0)
 		g_string_append_printf(text, " %g Gb/s", port->rate_mbps / 1000.0);
@@ -118,7 +138,7 @@ static void append_rail(GString *text, const NcclView *view, const NcclPolicy *p
 		g_string_append_printf(text, ", %s", port->netdev);
 	append_gpu(text, view, rail);
 	g_string_append_c(text, '\n');
-	append_gids(text, view, policy, rail);
+	append_gids(text, view, policy, rail, widths);
 }
 
 /* ---- variables ---- */
@@ -169,11 +189,12 @@ static void append_without(GString *text, const NcclView *view, const NcclPolicy
 char *nccl_write_explanation(const NcclView *view, const NcclPolicy *policy, const NcclPlan *plan)
 {
 	GString *text = g_string_new(NULL);
-	gsize width = MAX(env_width(plan->env), env_width(plan->siblings));
+	const gsize width = MAX(env_width(plan->env), env_width(plan->siblings));
+	const GidWidths widths = gid_widths(plan);
 
 	append_title(text, view, plan);
 	for (guint i = 0; i < plan->rails->len; i++)
-		append_rail(text, view, policy, nccl_plan_rail(plan, i));
+		append_rail(text, view, policy, nccl_plan_rail(plan, i), &widths);
 	if (plan->warnings[0])
 		g_string_append_c(text, '\n');
 	for (guint i = 0; plan->warnings[i]; i++)

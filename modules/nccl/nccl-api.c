@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nccl-api.h"
+#include "nccl.h"
 
 #include <jansson.h>
 #include <rdmad/http.h>
 #include <rdmad/error.h>
 #include <rdmad/inventory.h>
+#include <rdmad/sysroot.h>
 #include <rdmad/work.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,14 +45,17 @@ const RdmadCommand NCCL_COMMANDS[] = {
 	{ .name = NULL },
 };
 
+/* `warning` as nccl_versions_parse(). */
 static gboolean request_versions(const RdmadHttpRequest *request, const NcclSettings *settings,
-				 NcclVersions *versions, GError **error)
+				 NcclVersions *versions, char **warning, GError **error)
 {
 	const char *text = rdmad_http_request_query(request, "nccl-version");
-	g_autofree char *warning = NULL;
 
+	if (text)
+		return nccl_versions_parse(text, versions, warning, error);
 	*versions = settings->versions;
-	return !text || nccl_versions_parse(text, versions, &warning, error);
+	*warning = g_strdup(settings->version_warning);
+	return TRUE;
 }
 
 /* NULL: no such format. */
@@ -101,21 +105,25 @@ static void answer(NcclApi *api, RdmadHttpRequest *request, const NcclView *view
 	const NcclSettings *settings = *api->settings;
 	g_autoptr(NcclPlan) plan = NULL;
 	g_autoptr(GError) error = NULL;
+	g_autofree char *warning = NULL;
 	NcclVersions versions;
 
-	if (!request_versions(request, settings, &versions, &error)) {
+	if (!request_versions(request, settings, &versions, &warning, &error)) {
 		rdmad_http_fail(request, 400, "%s", error->message);
 		return;
 	}
 	plan = nccl_plan_new(view, versions, &settings->policy);
+	if (warning)
+		nccl_plan_warn(plan, "%s", warning);
 	reply(request, view, &settings->policy, plan, label);
 }
 
-/* ---- other namespaces: asked of a worker ---- */
+/* ---- namespaces: read on a worker ---- */
 
 typedef struct {
 	NcclApi *api;
 	RdmadHttpRequest *request;
+	gboolean own; /* rdmad's own namespace */
 	RdmadJob *job;
 } Question;
 
@@ -156,6 +164,13 @@ static guint question_status(const GError *error)
 	return g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_INVALID) ? 400 : 500;
 }
 
+/* A recorded machine has no namespace: what its devices say must do. */
+static gboolean question_is_of_a_record(const Question *question, const GError *error)
+{
+	return question->own && !rdmad_sysroot_is_live(rdmad_module_sysroot(question->api->self)) &&
+	       g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND);
+}
+
 static void question_done(gpointer result, const GError *error, gpointer data)
 {
 	static const NcclPlanLabel label = { NULL, 0 };
@@ -164,17 +179,20 @@ static void question_done(gpointer result, const GError *error, gpointer data)
 	RdmadHttpRequest *request = question->request;
 	NcclNetwork *network = result;
 	g_autoptr(NcclView) view = NULL;
+	const gboolean is_of_a_record = !network && question_is_of_a_record(question, error);
 
 	question->job = NULL;
 	g_ptr_array_remove_fast(api->questions, question);
-	if (!network) {
+	if (!network && !is_of_a_record) {
 		rdmad_http_fail(request, question_status(error), "%s", error->message);
 		return;
 	}
 	view = nccl_view_of_node(rdmad_module_inventory(api->self));
-	nccl_view_set_network(view, g_steal_pointer(&network->addresses),
-			      g_steal_pointer(&network->default_netdevs));
-	nccl_network_free(network);
+	if (network) {
+		nccl_view_set_network(view, g_steal_pointer(&network->addresses),
+				      g_steal_pointer(&network->default_netdevs));
+		nccl_network_free(network);
+	}
 	answer(api, request, view, &label);
 }
 
@@ -199,8 +217,9 @@ static void question_ask(NcclApi *api, RdmadHttpRequest *request, const char *pi
 	Question *question = g_new0(Question, 1);
 	g_autoptr(GError) error = NULL;
 
-	*input = (QuestionInput){ rdmad_module_sysroot(api->self), g_strdup(pid), g_strdup(netns) };
-	*question = (Question){ api, request, NULL };
+	*input = (QuestionInput){ rdmad_module_sysroot(api->self),
+				  g_strdup(pid || netns ? pid : "self"), g_strdup(netns) };
+	*question = (Question){ api, request, !pid && !netns, NULL };
 	question->job = rdmad_work_submit(rdmad_module_workers(api->self), api->self, &klass, input,
 					  DEADLINE_MS, question, &error);
 	if (!question->job) {
@@ -244,23 +263,17 @@ static void on_allocation(NcclApi *api, RdmadHttpRequest *request, const char *i
 
 static void on_get(RdmadHttpRequest *request, gpointer data)
 {
-	static const NcclPlanLabel label = { NULL, 0 };
 	NcclApi *api = data;
 	const char *id = rdmad_http_request_query(request, "allocation");
 	const char *pid = rdmad_http_request_query(request, "pid");
 	const char *netns = rdmad_http_request_query(request, "netns");
-	g_autoptr(NcclView) node = NULL;
 
-	if (id && (pid || netns)) {
+	if (id && (pid || netns))
 		rdmad_http_fail(request, 400, "either an allocation or a network namespace");
-	} else if (id) {
+	else if (id)
 		on_allocation(api, request, id);
-	} else if (pid || netns) {
+	else
 		on_question(api, request, pid, netns);
-	} else {
-		node = nccl_view_of_node(rdmad_module_inventory(api->self));
-		answer(api, request, node, &label);
-	}
 }
 
 NcclApi *nccl_api_new(RdmadModule *self, const NcclContainers *containers,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nccl-stats.h"
+#include "nccl.h"
 
 #include <rdmad/stats.h>
 

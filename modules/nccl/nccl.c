@@ -5,7 +5,7 @@
  *	modules = {
  *	  nccl = {
  *	    version = "any";		# NCCL's, "2.27"; "any": right for every version, where that can be
- *	    network = "pod";		# of an allocation without an attachment: to come; "host": the host's
+ *	    network = "auto";		# that of a process of the pod, and of its attachments; "host": the host's
  *	    link_layer = "auto";	# "infiniband" or "roce" where a container has both
  *	    family = "auto";		# IPv4 before IPv6; "ipv4", "ipv6"
  *	    gid_by = "auto";		# one index where it is right, else a range; "index", "address"
@@ -32,15 +32,13 @@
  * It writes nccl.conf, nccl.env, plan.json and nccl-versions.conf into the directories of allocations.  It
  * needs neither root nor a capability.
  */
+#include <linux/capability.h>
 #include <jansson.h>
 #include <rdmad/doctor.h>
 #include <rdmad/log.h>
 #include <rdmad/module.h>
 
-#include "containers.h"
-#include "nccl-api.h"
-#include "nccl-stats.h"
-#include "settings.h"
+#include "nccl.h"
 
 typedef struct {
 	RdmadModule *self;
@@ -132,13 +130,15 @@ static void nccl_doctor(gpointer state, json_t *findings)
 	while (nccl_containers_next(nccl->containers, &at, &container)) {
 		const NcclPlan *plan = container->plan;
 		const RdmadAllocation *first = container->allocations->pdata[0];
+		const char *problem = container->look ? nccl_look_problem(container->look) : NULL;
 		g_autofree char *key = nccl_container_key(first);
 		g_autofree char *text = NULL;
 		g_autofree char *advice = NULL;
 
 		if (!plan || !plan->refusal)
 			continue;
-		text = g_strdup_printf("%s has no NCCL settings: %s", key, plan->reason);
+		text = g_strdup_printf("%s has no NCCL settings: %s%s%s", key, plan->reason,
+				       problem ? "; " : "", problem ? problem : "");
 		advice = g_strdup_printf("rdmad nccl-env --allocation %s --explain", first->id);
 		rdmad_doctor_add(findings,
 				 plan->refusal == NCCL_REFUSAL_NO_ADDRESSES ? RDMAD_FINDING_NOTE
@@ -147,7 +147,13 @@ static void nccl_doctor(gpointer state, json_t *findings)
 	}
 }
 
+static const RdmadCapability capabilities[] = {
+	{ CAP_SYS_ADMIN, "enters the network namespace that `rdmad nccl-env --netns` names" },
+	{ CAP_SYS_PTRACE, "reads the network of the process that `rdmad nccl-env --pid` names" },
+	{ 0 },
+};
+
 RDMAD_MODULE_DEFINE("nccl", .description = "tells containers the right settings of NCCL",
 		    .create = nccl_create, .start = nccl_start, .reload = nccl_reload,
 		    .stop = nccl_stop, .destroy = nccl_destroy, .status = nccl_status,
-		    .doctor = nccl_doctor, .commands = NCCL_COMMANDS);
+		    .doctor = nccl_doctor, .commands = NCCL_COMMANDS, .capabilities = capabilities);

@@ -12,7 +12,7 @@ typedef struct {
 /* Of a process, from its /proc/PID/net; errors as nccl_addresses_read().  For a worker. */
 NcclNetwork *nccl_network_read(const RdmadSysroot *root, const char *process, GError **error);
 /*
- * Of the namespace at `path`, for a worker: a thread enters it.
+ * Of the namespace at `path`, for a worker: a thread enters it, but for "/proc/PID/ns/net".
  * Errors as rdmad_netns_open(), rdmad_netns_call() and nccl_addresses_read().
  */
 NcclNetwork *nccl_network_read_netns(const RdmadSysroot *root, const char *path, GError **error);

@@ -6,6 +6,7 @@
 
 #include "gid.h"
 
+#define ERDMA_OLDEST  19u   /* NCCL's minor version, as the driver's manual has it */
 #define NAMED_RAILS   4u    /* in a reason; the others are counted */
 #define CONF_LINE_MAX 1023u /* of nccl.conf */
 
@@ -43,7 +44,7 @@ void nccl_plan_free(NcclPlan *plan)
 
 /* One line of UTF-8: names of devices and interfaces are others', and the text goes into files that
  * shells and NCCL read line by line. */
-static char *one_line(char *text)
+char *nccl_plan_line(char *text)
 {
 	char *valid = g_utf8_make_valid(text, -1);
 
@@ -61,19 +62,19 @@ static void plan_refuse(NcclPlan *plan, NcclRefusal refusal, const char *format,
 
 	va_start(args, format);
 	g_free(plan->reason);
-	plan->reason = one_line(g_strdup_vprintf(format, args));
+	plan->reason = nccl_plan_line(g_strdup_vprintf(format, args));
 	plan->refusal = refusal;
 	va_end(args);
 }
 
-G_GNUC_PRINTF(2, 3) static void plan_warn(NcclPlan *plan, const char *format, ...)
+void nccl_plan_warn(NcclPlan *plan, const char *format, ...)
 {
 	const guint n = g_strv_length(plan->warnings);
 	va_list args;
 
 	va_start(args, format);
 	plan->warnings = g_renew(char *, plan->warnings, n + 2);
-	plan->warnings[n] = one_line(g_strdup_vprintf(format, args));
+	plan->warnings[n] = nccl_plan_line(g_strdup_vprintf(format, args));
 	plan->warnings[n + 1] = NULL;
 	va_end(args);
 }
@@ -121,7 +122,7 @@ void nccl_plan_keep_subset(NcclPlan *plan)
 	/* g_array_sort_with_data() is stable. */
 	g_array_sort_with_data(plan->rails, left_out_last, NULL);
 	plan_count_taken(plan);
-	plan_warn(plan, "left out, as no setting fits all: %s", names);
+	nccl_plan_warn(plan, "left out, as no setting fits all: %s", names);
 }
 
 static gboolean plan_has_device(NcclPlan *plan, const NcclView *view)
@@ -170,7 +171,7 @@ static gboolean plan_has_gids(NcclPlan *plan, const NcclView *view, const NcclPo
 								      view, policy, rail->port)));
 			return FALSE;
 		}
-		plan_warn(plan, "without a GID that can be used: %s", names);
+		nccl_plan_warn(plan, "without a GID that can be used: %s", names);
 		break;
 	}
 	return TRUE;
@@ -218,8 +219,8 @@ static gboolean plan_knows_addresses(NcclPlan *plan, const NcclView *view)
 	if (view->addresses && nccl_addresses_count(view->addresses))
 		return TRUE;
 	if (!view->addresses) {
-		plan_warn(plan,
-			  "the addresses of the namespace are not known: GIDs are not matched");
+		nccl_plan_warn(
+			plan, "the addresses of the namespace are not known: GIDs are not matched");
 		return TRUE;
 	}
 	for (guint i = 0; i < plan->rails->len; i++) {
@@ -329,16 +330,16 @@ static void warn_of_the_rest(NcclPlan *plan, const NcclView *view)
 	g_autofree char *down = rails_with(plan, NCCL_RAIL_PORT_DOWN);
 
 	if (view->allocated && down[0])
-		plan_warn(plan, "not active: %s", down);
+		nccl_plan_warn(plan, "not active: %s", down);
 	if (view->cut)
-		plan_warn(plan, "only the first %u devices are looked at", NCCL_VIEW_DEVICES);
+		nccl_plan_warn(plan, "only the first %u devices are looked at", NCCL_VIEW_DEVICES);
 	if (plan->versions.from > plan->asked.from)
-		plan_warn(plan, "right for NCCL 2.%u and newer; not possible for older ones",
-			  plan->versions.from);
-	if (plan_is_erdma(plan) && plan->versions.from < 19)
-		plan_warn(plan, "eRDMA needs NCCL 2.19 or newer");
+		nccl_plan_warn(plan, "right for NCCL 2.%u and newer; not possible for older ones",
+			       plan->versions.from);
+	if (plan_is_erdma(plan) && plan->versions.to < ERDMA_OLDEST)
+		nccl_plan_warn(plan, "eRDMA needs NCCL 2.%u or newer", ERDMA_OLDEST);
 	if (plan_is_erdma(plan) && plan->versions.from <= 28 && plan->versions.to >= 28)
-		plan_warn(plan, "NCCL 2.28.7 and 2.28.9 crash on eRDMA");
+		nccl_plan_warn(plan, "NCCL 2.28.7 and 2.28.9 crash on eRDMA");
 }
 
 /* A value goes into a line of nccl.conf, and into a shell, as it is. */
@@ -389,6 +390,8 @@ NcclPlan *nccl_plan_new(const NcclView *view, NcclVersions versions, const NcclP
 	    !plan_fits_limit(plan, policy) || !plan_settles(plan, view, policy))
 		return plan;
 	plan_note_gids(plan);
+	if (plan_is_erdma(plan) && plan->versions.to >= ERDMA_OLDEST)
+		plan->versions.from = MAX(plan->versions.from, ERDMA_OLDEST);
 	set_configured(plan, view, policy);
 	warn_of_the_rest(plan, view);
 	plan_check_values(plan);

@@ -41,6 +41,12 @@ NcclPlan *nccl_plan_new(const NcclView *view, NcclVersions versions, const NcclP
 void nccl_plan_free(NcclPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(NcclPlan, nccl_plan_free)
 
+/* One line of UTF-8 for people, from any text, which is taken over; g_free(). */
+char *nccl_plan_line(char *text);
+
+/* Adds a warning, one line, of who asked for the plan. */
+G_GNUC_PRINTF(2, 3) void nccl_plan_warn(NcclPlan *plan, const char *format, ...);
+
 const NcclRail *nccl_plan_rail(const NcclPlan *plan, guint index);
 /* "no-device"; NCCL_REFUSAL_NONE: "none". */
 const char *nccl_refusal_name(NcclRefusal refusal);

@@ -193,7 +193,7 @@ static NcclRail rail_make(const NcclView *view, const NcclPolicy *policy,
 {
 	NcclRail rail = { .device = entry->device, .port = port };
 
-	rail.gpu = nccl_view_nearest_gpu(view, entry->device, &rail.distance);
+	rail.gpu = rdmad_nearest_gpu(entry->device, view->gpus, &rail.distance);
 	rail.reason = port_judge(entry, port);
 	if (rail.reason == NCCL_RAIL_TAKEN)
 		rail.reason = port_filter(view, policy, entry->device, port);
@@ -244,19 +244,15 @@ static void drop_far(GArray *rails, RdmadDistance farthest)
 	}
 }
 
-static int rail_compare(gconstpointer a, gconstpointer b)
+static int rail_compare(gconstpointer a, gconstpointer b, gpointer data)
 {
 	const NcclRail *x = a, *y = b;
+	const NcclView *view = data;
 
 	if ((x->reason == NCCL_RAIL_TAKEN) != (y->reason == NCCL_RAIL_TAKEN))
 		return x->reason == NCCL_RAIL_TAKEN ? -1 : 1;
-	if (x->reason == NCCL_RAIL_TAKEN &&
-	    (x->distance > RDMAD_DISTANCE_PXB) != (y->distance > RDMAD_DISTANCE_PXB))
-		return x->distance > RDMAD_DISTANCE_PXB ? 1 : -1;
-	if (x->reason == NCCL_RAIL_TAKEN && x->distance <= RDMAD_DISTANCE_PXB && x->gpu != y->gpu)
-		return x->gpu - y->gpu;
 	if (x->device != y->device)
-		return strverscmp(x->device->name, y->device->name);
+		return rdmad_nics_compare(x->device, y->device, view->gpus);
 	return (int)x->port->number - (int)y->port->number;
 }
 
@@ -277,6 +273,6 @@ GArray *nccl_rails_choose(const NcclView *view, const NcclPolicy *policy)
 	drop_same_gids(rails);
 	if (!view->allocated)
 		drop_far(rails, policy->gpu_distance);
-	g_array_sort(rails, rail_compare);
+	g_array_sort_with_data(rails, rail_compare, (gpointer)view);
 	return rails;
 }

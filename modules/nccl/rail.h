@@ -46,8 +46,7 @@ typedef struct {
 	const RdmadGid *gid;	/* the best one; NULL: none, or InfiniBand */
 } NcclRail;
 
-/* All ports, those that are taken first: by the GPU that they are next to, by distance, by name.
- * NcclRail; g_array_unref(). */
+/* All ports, those that are taken first, in the order of rdmad_nics_compare(); NcclRail; g_array_unref(). */
 GArray *nccl_rails_choose(const NcclView *view, const NcclPolicy *policy);
 
 NcclGidReason nccl_rail_judge_gid(const NcclView *view, const NcclPolicy *policy,

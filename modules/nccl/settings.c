@@ -5,7 +5,6 @@
 #include <rdmad/error.h>
 #include <string.h>
 
-#include "env-plugin.h"
 #include "env.h"
 #include "gid.h"
 #include "write.h"
@@ -17,7 +16,7 @@
 static const char *const LINKS[] = { "auto", "infiniband", "roce", NULL };
 static const char *const FAMILIES[] = { "auto", "ipv4", "ipv6", NULL };
 static const char *const BYS[] = { "auto", "index", "address", NULL };
-static const char *const NETWORKS[] = { "pod", "host", NULL };
+static const char *const NETWORKS[] = { "auto", "host", NULL };
 static const char *const DISTANCES[] = { "X", "PIX", "PXB", "PHB", "NODE", "SYS", NULL };
 static const char *const GDR_LEVELS[] = { "auto", "LOC", "PIX", "PXB", "PHB", "SYS", NULL };
 static const char *const SIBLINGS[] = { "ucx", "nvshmem", "libfabric", "openmpi", NULL };

@@ -11,9 +11,16 @@ typedef struct {
 	NcclPolicy policy;
 	NcclVersions versions;
 	char *version_warning; /* NULL: the version is known */
-	gboolean host_network; /* an allocation without an attachment is in the host's namespace */
+	gboolean host_network; /* containers are in the host's namespace, without a look */
 	GBytes *env_plugin;    /* libnccl-env.so, for each container; NULL: none */
 } NcclSettings;
+
+/*
+ * libnccl-env.so at an absolute path, as it is put into the directories of allocations.  RDMAD_ERROR_INVALID: it
+ * is no shared object, larger than 1 MiB, or others than root and rdmad's own user may write it: containers
+ * run what is in it; RDMAD_ERROR_FAILED.
+ */
+GBytes *nccl_env_plugin_load(const char *path, GError **error);
 
 /* `config` NULL: the defaults.  RDMAD_ERROR_CONFIG. */
 NcclSettings *nccl_settings_parse(const RdmadConfigNode *config, GError **error);

@@ -112,9 +112,10 @@ static void add_attachment(NcclView *view, NcclAddresses *addresses,
 /* ---- views ---- */
 
 NcclView *nccl_view_of_allocations(const GPtrArray *allocations, RdmadInventory *inventory,
-				   gboolean host_network)
+				   gboolean host_network, const NcclNetwork *network)
 {
-	NcclAddresses *addresses = nccl_addresses_new();
+	NcclAddresses *addresses =
+		network ? nccl_addresses_copy(network->addresses) : nccl_addresses_new();
 	NcclView *view = nccl_view_new();
 	guint attachments = 0;
 
@@ -129,11 +130,12 @@ NcclView *nccl_view_of_allocations(const GPtrArray *allocations, RdmadInventory 
 			add_attachment(view, addresses, &allocation->attachments[a]);
 		attachments += allocation->n_attachments;
 	}
-	if (attachments == 0 && host_network) {
+	if (!network && attachments == 0 && host_network) {
 		nccl_addresses_free(addresses);
 		addresses = host_addresses(view);
 	}
-	nccl_view_set_network(view, addresses, g_new0(char *, 1));
+	nccl_view_set_network(view, addresses,
+			      network ? g_strdupv(network->default_netdevs) : g_new0(char *, 1));
 	nccl_view_sort(view);
 	return view;
 }

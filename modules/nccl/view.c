@@ -57,12 +57,11 @@ void nccl_view_add_gpu(NcclView *view, const RdmadGpu *gpu)
 	g_ptr_array_add(view->gpus, copy);
 }
 
-/* strverscmp() compares runs of digits as numbers: mlx5_2 before mlx5_10. */
 static int device_compare(gconstpointer a, gconstpointer b)
 {
 	const NcclViewDevice *x = a, *y = b;
 
-	return strverscmp(x->device->name, y->device->name);
+	return rdmad_natural_compare(x->device->name, y->device->name);
 }
 
 static int gpu_compare(gconstpointer a, gconstpointer b)
@@ -98,22 +97,4 @@ const NcclViewDevice *nccl_view_device(const NcclView *view, guint index)
 gboolean nccl_view_owns(const NcclView *view, const RdmadGid *gid)
 {
 	return !view->addresses || nccl_addresses_have(view->addresses, gid->raw);
-}
-
-int nccl_view_nearest_gpu(const NcclView *view, const RdmadDevice *device, RdmadDistance *distance)
-{
-	int nearest = -1;
-
-	*distance = RDMAD_DISTANCE_SYS;
-	for (guint i = 0; i < view->gpus->len; i++) {
-		const RdmadGpu *gpu = view->gpus->pdata[i];
-		const RdmadDistance d = rdmad_pci_distance(gpu->pci_path, gpu->numa_node,
-							   device->pci_path, device->numa_node);
-
-		if (nearest < 0 || d < *distance) {
-			nearest = i;
-			*distance = d;
-		}
-	}
-	return nearest;
 }

@@ -45,5 +45,3 @@ void nccl_view_set_network(NcclView *view, NcclAddresses *addresses, char **defa
 const NcclViewDevice *nccl_view_device(const NcclView *view, guint index);
 /* The GID's address is one of the namespace.  Where its addresses are not known: TRUE. */
 gboolean nccl_view_owns(const NcclView *view, const RdmadGid *gid);
-/* The GPU next to a device, with its distance; -1 and SYS where there is no GPU. */
-int nccl_view_nearest_gpu(const NcclView *view, const RdmadDevice *device, RdmadDistance *distance);

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* All that a plan may set; what it does not set is unset, since an earlier one may have set it. */
+/* The variables that select ports and GIDs: one of an earlier plan beside those of this one would be wrong.  Others
+ * that a plan may set may also be the user's own, and stay. */
 static const char *const NCCL_NAMES[] = {
 	"NCCL_IB_HCA",	      "NCCL_IB_GID_INDEX",	  "NCCL_IB_ADDR_FAMILY",
 	"NCCL_IB_ADDR_RANGE", "NCCL_IB_ROCE_VERSION_NUM", "NCCL_IB_MERGE_NICS",

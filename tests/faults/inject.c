@@ -8,6 +8,9 @@
  * the process is killed before the call, or the call fails without being made.  A cut of power also takes what was
  * written to files and not synced.
  *
+ * Of `which` it is the executor, the process is the one that the keeper has forked, and not the daemon that has
+ * started the keeper: the daemon's execve() of it carries the library on.
+ *
  * Calls that libc makes of itself (dlopen's, malloc's) are not seen.
  */
 #undef _FILE_OFFSET_BITS /* both names of a function stand here: open() and open64() */
@@ -18,6 +21,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -90,6 +94,7 @@
 	CHANGES(rename)                                                                            \
 	CHANGES(rmdir)                                                                             \
 	CHANGES(send)                                                                              \
+	CHANGES(setns)                                                                             \
 	CHANGES(setsockopt)                                                                        \
 	CHANGES(socket)                                                                            \
 	LOOKS(stat)                                                                                \
@@ -106,16 +111,21 @@
 typedef enum { FUNCTIONS(NUMBER, NUMBER) N_FUNCTIONS } Function;
 
 #define MAX_FUNCTIONS 64
+#define KEEPER	      "RDMAD_FAULTS_KEEPER" /* in the environment of the keeper of executors */
 
 _Static_assert(N_FUNCTIONS <= MAX_FUNCTIONS, "a bit for each");
 
 typedef enum { END_NONE, END_KILL, END_CUT } End; /* the call fails; kill -9; and no power */
+
+typedef enum { THE_DAEMON, THE_EXECUTOR } Which;
 
 /* As injector.py has it. */
 typedef struct {
 	_Atomic uint32_t armed, pid;
 	uint32_t end; /* End */
 	uint32_t error;
+	uint32_t which; /* Which */
+	uint32_t unused;
 	uint64_t chosen;      /* a bit for each function */
 	uint64_t first, last; /* which calls of those chosen are struck; from 1 */
 	uint64_t changes;     /* a bit for each function that changes something */
@@ -127,6 +137,7 @@ typedef struct {
 } Page;
 
 static Page *page;		 /* NULL: calls pass */
+static Page *mapped;		 /* of a process that others may come from; or NULL */
 static __thread int is_injector; /* calls of the injector's own */
 
 /* ---- the page ---- */
@@ -138,6 +149,13 @@ static void page_describe(Page *new)
 	new->changes |= UINT64_C(1) << FUNCTION_##name;
 #define DESCRIBE_LOOKS(name) strcpy(new->names[FUNCTION_##name], #name);
 	FUNCTIONS(DESCRIBE_CHANGES, DESCRIBE_LOOKS)
+}
+
+/* Each executor that the keeper forks. */
+static void page_take_child(void)
+{
+	page = mapped;
+	atomic_store(&page->pid, (uint32_t)getpid());
 }
 
 __attribute__((constructor)) static void page_map(void)
@@ -155,9 +173,13 @@ __attribute__((constructor)) static void page_map(void)
 		_exit(99);
 	}
 	page_describe(new);
+	mapped = new;
 	/* Children of the process are left alone. */
-	if (atomic_compare_exchange_strong(&new->pid, &nobody, (uint32_t)getpid()))
+	if (new->which == THE_DAEMON &&
+	    atomic_compare_exchange_strong(&new->pid, &nobody, (uint32_t)getpid()))
 		page = new;
+	if (new->which == THE_EXECUTOR && getenv(KEEPER))
+		pthread_atfork(NULL, NULL, page_take_child);
 }
 
 static void page_add_stack(void)
@@ -248,6 +270,25 @@ static int struck(Function function)
 		return struck(FUNCTION_##function) ? failed : next arguments;                      \
 	}
 
+/* The keeper's environment is empty but for what it needs; the library has to come along. */
+int execve(const char *path, char *const argv[], char *const envp[])
+{
+	NEXT(execve)
+	const char *const more[] = { "LD_PRELOAD", "RDMAD_FAULTS" };
+	char *made[16] = { (char *)KEEPER "=1" };
+	size_t n = 1;
+
+	if (!mapped || mapped->which != THE_EXECUTOR || !argv[0] || !argv[1] ||
+	    strcmp(argv[1], "--executor"))
+		return next(path, argv, envp);
+	for (size_t i = 0; i < 2; i++)
+		if (getenv(more[i]) && asprintf(&made[n], "%s=%s", more[i], getenv(more[i])) > 0)
+			n++;
+	for (; *envp && n < 15; envp++)
+		made[n++] = *envp;
+	return next(path, argv, made);
+}
+
 BEFORE(access, int, -1, access, (const char *path, int mode), (path, mode))
 BEFORE(access, int, -1, faccessat, (int at, const char *path, int mode, int flags),
        (at, path, mode, flags))
@@ -305,6 +346,7 @@ BEFORE(link, int, -1, linkat, (int at, const char *from, int to_at, const char *
 BEFORE(link, int, -1, symlink, (const char *target, const char *path), (target, path))
 BEFORE(link, int, -1, symlinkat, (const char *target, int at, const char *path), (target, at, path))
 BEFORE(listen, int, -1, listen, (int fd, int backlog), (fd, backlog))
+BEFORE(setns, int, -1, setns, (int fd, int type), (fd, type))
 BEFORE(lock, int, -1, flock, (int fd, int how), (fd, how))
 BEFORE(lseek, off_t, -1, lseek, (int fd, off_t at, int whence), (fd, at, whence))
 BEFORE(lseek, off64_t, -1, lseek64, (int fd, off64_t at, int whence), (fd, at, whence))

@@ -10,13 +10,16 @@ import subprocess
 from typing import NamedTuple
 
 MAX_FUNCTIONS, NAME, STACK = 64, 24, 2048
-HEAD = struct.Struct("=4I6Q")       # armed, pid, end, error; chosen, first, last, changes, calls, struck
+# armed, pid, end, error, which, unused; chosen, first, last, changes, calls, struck
+HEAD = struct.Struct("=6I6Q")
 COUNTS = struct.Struct(f"={MAX_FUNCTIONS}Q")
 NAMES_AT = HEAD.size + COUNTS.size
 STACK_AT = NAMES_AT + MAX_FUNCTIONS * NAME
 SIZE = STACK_AT + STACK
 FOREVER = (1 << 64) - 1
 CHANGES = "changes"                 # every function that changes a file, a socket or the kernel
+KEEPS = "keeps"                     # the same without close(), which nothing that lasts depends on
+ALL = "all"                         # every function
 KILL, CUT = ENDS = "kill", "cut"    # of the process; and of the power, with what is not synced
 
 
@@ -50,9 +53,9 @@ def sanitizer_of(program):
 
 
 class Injector:
-    """One process at a time: new_process() before each."""
+    """One process at a time: new_process() before each.  `executor`: not the daemon, but its executor."""
 
-    def __init__(self, library, page, program):
+    def __init__(self, library, page, program, executor=False):
         sanitizer = sanitizer_of(program)
         self.environment = dict(os.environ, LD_PRELOAD=library, RDMAD_FAULTS=page)
         if sanitizer:
@@ -60,9 +63,12 @@ class Injector:
             self.environment["LD_PRELOAD"] = f"{sanitizer} {library}"
         with open(page, "w+b") as file:
             file.truncate(SIZE)
+            file.seek(4 * 4)
+            file.write(struct.pack("=I", executor))
+            file.flush()
             self.page = mmap.mmap(file.fileno(), SIZE)
         subprocess.run(["/bin/true"], env=self.environment, check=True)
-        self.change_bits = self._head()[7]
+        self.change_bits = self._head()[9]
         names = self.page[NAMES_AT:STACK_AT]
         self.names = [names[i * NAME:(i + 1) * NAME].split(b"\0")[0].decode()
                       for i in range(MAX_FUNCTIONS)]
@@ -86,7 +92,7 @@ class Injector:
         error = getattr(errno, point.what) if point and not end else 0
         first = point.first if point else FOREVER
         last = FOREVER if point and point.lasting else first
-        HEAD.pack_into(self.page, 0, 0, pid, end, error, self._bits(point), first, last,
+        HEAD.pack_into(self.page, 0, 0, pid, end, error, self._head()[4], 0, self._bits(point), first, last,
                        self.change_bits, 0, 0)
         self.page[0:4] = struct.pack("=I", 1)
 
@@ -95,6 +101,10 @@ class Injector:
             return 0
         if point.function == CHANGES:
             return self.change_bits
+        if point.function == KEEPS:
+            return self.change_bits & ~(1 << self.names.index("close"))
+        if point.function == ALL:
+            return FOREVER
         return 1 << self.names.index(point.function)
 
     def disarm(self):
@@ -102,7 +112,7 @@ class Injector:
 
     def struck(self):
         """How many calls have failed since it was armed."""
-        return self._head()[9]
+        return self._head()[11]
 
     def counts(self):
         """{function: calls since the page was armed}"""
@@ -113,6 +123,11 @@ class Injector:
         """How many calls changed something."""
         counts = COUNTS.unpack_from(self.page, HEAD.size)
         return sum(count for i, count in enumerate(counts) if self.change_bits >> i & 1)
+
+    def calls(self, function=ALL):
+        """How many there were of a function, or of CHANGES, KEEPS or ALL."""
+        bits = self._bits(Point("", function, 0, False, ""))
+        return sum(n for i, n in enumerate(COUNTS.unpack_from(self.page, HEAD.size)) if bits >> i & 1)
 
     def stack(self):
         """Functions from the one that made the first call that was struck, outwards."""

@@ -9,6 +9,7 @@ been started again.
 
 import itertools
 import signal
+from pathlib import Path
 from typing import Callable, NamedTuple
 
 from machine_changes import request
@@ -117,6 +118,13 @@ def other_count(node):
     node.configure()
 
 
+def a_registry(node):
+    if not node.kubelet.with_registry:
+        no_daemon_and_a_registry(node)
+        node.start_daemon()
+        node.wait_for(node.is_served, "served kubelet")
+
+
 def other_resource(node):
     """Comes and goes by turns: a server is made, or closed."""
     node.with_other = not node.with_other
@@ -143,6 +151,15 @@ def restart_kubelet(node):
     node.until(node.is_served)
 
 
+def registry_news(node):
+    """Somebody else's file comes and goes; only a daemon that took it for its own has more to do."""
+    place = Path(node.kubelet_dir, "plugins_registry", "other")
+    place.touch()
+    place.unlink()
+    node.until(lambda: not node.is_served(), 0.3)
+    node.until(node.is_served)
+
+
 def ask(node):
     node.call(request, node.socket, "GET", "/api/v1/status")
     node.call(request, node.socket, "POST", "/api/v1/rescan")
@@ -160,6 +177,7 @@ OPERATIONS = [
     Operation("reload", other_count, reload, reload_again),
     Operation("reload-resource", other_resource, reload, reload_again),
     Operation("restart-kubelet", nothing, restart_kubelet),
+    Operation("registry-news", a_registry, registry_news),
     Operation("ask", nothing, ask),
     Operation("stop", nothing, stop, ends=True),
 ]

@@ -84,6 +84,7 @@ class Sweep(Node):
         again = [sys.executable, *map(os.path.abspath, (sys.argv[0], RDMAD, MODULES, INJECT)), str(point)]
         return "\n".join([f"{type(error).__name__}: {error}",
                           "called by: " + " < ".join(self.injector.stack()[:8]),
+                          f"kubelet, which is to see {self.count}: {self.kubelet.resources()}",
                           "the end of the log:", *self.log().splitlines()[-12:],
                           "again: " + " ".join(again)])
 

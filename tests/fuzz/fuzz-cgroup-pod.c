@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "hardware/cgroup-pod.h"
+#include <rdmad/cgroup-pod.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

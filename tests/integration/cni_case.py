@@ -6,10 +6,12 @@ machine, whose interfaces are made as veth.  usage of the tests that import it: 
 RDMAD-CNI [TEST...]
 """
 
+import contextlib
 import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -17,66 +19,12 @@ import time
 import unittest
 from pathlib import Path
 
-TESTS = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TESTS)]
-sys.dont_write_bytecode = True
+from private_host import (INSTRUMENTED, PATIENCE, RDMAD, SLOW, TESTS, addresses, enter_private_host,  # noqa: F401
+                          ip, link, run, tap, until)
 
-import tap  # noqa: E402,F401
-
-RDMAD, MODULES, SHIM = sys.argv[1:4]
-INSTRUMENTED = b"__asan_init" in open(RDMAD, "rb").read()
-PATIENCE = 60 if INSTRUMENTED else 20
-SLOW = bool(os.environ.get("RDMAD_TEST_SLOW"))
+MODULES, SHIM = sys.argv[2:4]
 PLUGINS = "/usr/lib/cni"
 NICS = ("enp24s0np0", "enp42s0np0")     # of the machine
-
-
-def enter_private_host():
-    """Never returns the first time."""
-    if os.environ.get("RDMAD_CNI_HOST") == "private":
-        subprocess.run(["mount", "--make-rprivate", "/"], check=True)
-        os.makedirs("/run/netns", exist_ok=True)
-        subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run/netns"], check=True)
-        os.makedirs("/var/lib/cni", exist_ok=True)
-        subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/var/lib/cni"], check=True)
-        return
-    if os.geteuid() != 0:
-        print("1..0 # SKIP network namespaces need root")
-        sys.exit(0)
-    os.environ["RDMAD_CNI_HOST"] = "private"
-    os.execvp("unshare", ["unshare", "--mount", "--net", sys.executable, *sys.argv])
-
-
-def run(*command, netns=None, check=True):
-    words = [*(["ip", "netns", "exec", netns] if netns else []), *command]
-    return subprocess.run(words, check=check, capture_output=True, text=True).stdout
-
-
-def ip(*words, netns=None):
-    text = run("ip", *(["-n", netns] if netns else []), "-j", *words)
-    return json.loads(text) if text.strip() else []
-
-
-def link(name, netns=None):
-    try:
-        return ip("-d", "addr", "show", "dev", name, netns=netns)[0]
-    except subprocess.CalledProcessError:
-        return None
-
-
-def addresses(name, netns=None):
-    found = link(name, netns)
-    return sorted(f"{a['local']}/{a['prefixlen']}" for a in found["addr_info"] if a["scope"] == "global") \
-        if found else None
-
-
-def until(condition, what, patience=PATIENCE):
-    end = time.monotonic() + patience
-    while time.monotonic() < end:
-        if condition():
-            return
-        time.sleep(0.02)
-    raise AssertionError(f"waited in vain for {what}")
 
 
 class Failure(Exception):
@@ -88,7 +36,10 @@ class Failure(Exception):
 
 class CniCase(unittest.TestCase):
     CONFIG = ""     # of the module
+    WITH_CONFIG = ""    # of other modules, which RUN names
+    NETWORKS = ""   # of each network in it
     NETWORK = {"cniVersion": "1.0.0", "name": "rdma", "type": "rdmad-cni"}
+    maxDiff = None
 
     @classmethod
     def setUpClass(cls):
@@ -96,6 +47,19 @@ class CniCase(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.machine)
         subprocess.run([TESTS / "machines/expand", "gpu-8rail", cls.machine], check=True,
                        stdout=subprocess.DEVNULL)
+        cls.widen_gid_tables(1024)
+
+    @classmethod
+    def widen_gid_tables(cls, entries):
+        """The 256 of the recorded devices are those of 60 pods."""
+        for name in NICS:
+            for table in Path(cls.machine).glob(f"sys/class/net/{name}/device/infiniband/*/ports/1/gids"):
+                for index in range(1024):
+                    path = table / str(index)
+                    if index >= entries and path.exists():
+                        path.unlink()
+                    elif index < entries and not path.exists():
+                        path.write_text("0000:0000:0000:0000:0000:0000:0000:0000\n")
 
     def setUp(self):
         self.dir = Path(tempfile.mkdtemp(prefix="rdmad-cni-"))
@@ -109,6 +73,8 @@ class CniCase(unittest.TestCase):
         self.addCleanup(self.remove_nics)
         for number in (0, 1):
             self.make_nic(number)
+        until(lambda: all(link(name)["operstate"] == "UP" for name in self.nics), "NICs that are up")
+        self.before = self.snapshot()
 
     # ---- the host ----
 
@@ -121,6 +87,8 @@ class CniCase(unittest.TestCase):
         run("ip", "link", "property", "add", "dev", name, "altname", f"rail{number}")
         run("ip", "addr", "add", f"198.51.{number}.7/24", "dev", name)
         run("ip", "link", "set", name, "up")
+        # Linkwatch tells it up to a second later, which is no change by rdmad.
+        until(lambda: link(name)["operstate"] == link(f"wire{number}")["operstate"] == "UP", f"{name} to be up")
         run("ip", "route", "add", f"203.0.{number}.0/24", "via", f"198.51.{number}.1", "dev", name)
         Path(f"/proc/sys/net/ipv4/conf/{name}/arp_ignore").write_text("1")
         self.nics[name] = os.path.basename(device)
@@ -142,6 +110,13 @@ class CniCase(unittest.TestCase):
         return {"links": sorted(links, key=lambda l: l["ifname"]), "addresses": found, "routes": routes,
                 "sysctls": sysctls}
 
+    def assertHostIs(self, before):
+        """A snapshot; the kernel tells of carriers up to a second later."""
+        try:
+            until(lambda: self.snapshot() == before, "the host")
+        except AssertionError:
+            self.assertEqual(self.snapshot(), before)
+
     # ---- pods ----
 
     def pod(self, name):
@@ -159,19 +134,45 @@ class CniCase(unittest.TestCase):
 
     # ---- rdmad ----
 
-    def start_daemon(self):
-        config = self.dir / "rdmad.conf"
-        config.write_text("modules = { cni = { carrier_timeout = 0; " + self.CONFIG + """
-            networks = ( { name = "all"; wait_gid = false; prove = false; announce = false; %s } ); }; };
+    def write_config(self, groups):
+        (self.dir / "rdmad.conf").write_text(f"modules = {{ {groups} }};")
+
+    def start_daemon(self, environment=None):
+        self.write_config(self.GROUPS or self.WITH_CONFIG + "cni = { carrier_timeout = 0; " + self.CONFIG + """
+            networks = ( { name = "all"; wait_gid = false; prove = false; announce = false; %s } ); };
             """ % self.NETWORKS)
         with open(self.dir / "log", "a") as log:
             self.daemon = subprocess.Popen(
-                [RDMAD, "--module=cni", "--module-dir", MODULES, "--config", config, "--sysroot", self.machine,
-                 "--run-dir", self.dir / "run", "--state-dir", self.dir / "state", "--kubelet-dir",
-                 self.dir / "k", "--log-level", "debug"], stdout=log, stderr=log)
-        until(lambda: (self.dir / "run/cni.sock").exists() and self.client("status"), "the daemon")
+                [RDMAD, *(f"--module={name}" for name in self.RUN), "--module-dir", MODULES, "--config",
+                 self.dir / "rdmad.conf", "--sysroot", self.machine, "--run-dir", self.dir / "run", "--state-dir",
+                 self.dir / "state", "--kubelet-dir", self.dir / "k", "--log-level", "debug"],
+                stdout=log, stderr=log, env=environment)
+        until(lambda: self.client("status"), "the daemon")
+        if "cni" in self.RUN:
+            until(self.is_served, "the socket")
 
-    NETWORKS = ""
+    RUN = ("cni",)  # modules; none: those of GROUPS
+    GROUPS = None   # of the configuration; None: what a test of cni needs
+
+    def wait_for_log(self, words):
+        until(lambda: words in (self.dir / "log").read_text(), repr(words))
+
+    @staticmethod
+    def children(pid):
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+    def is_served(self):
+        """By this daemon: the socket of a killed one is still there."""
+        self.assertIsNone(self.daemon.poll(), "the daemon ended")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
+            return peer.connect_ex(str(self.dir / "run/cni.sock")) == 0
+
+    def executor(self):
+        """Its process; the keeper of executors is between it and the daemon."""
+        pid = self.daemon.pid
+        for _ in range(2):
+            pid, = self.children(pid)
+        return pid
 
     def client(self, *command):
         done = subprocess.run([RDMAD, *command, "--json", "--socket", self.dir / "run/rdmad.sock"],
@@ -217,10 +218,10 @@ class CniCase(unittest.TestCase):
                 "RDMAD_CNI_SOCKET": str(self.dir / "run/cni.sock"),
                 "RDMAD_CNI_SPOOL": str(self.dir / "state/cni-spool"), "RDMAD_CNI_WAIT_MS": "200"}
 
-    def start_plugin(self, command, container, netns, ifname, network, plugin=None):
+    def start_plugin(self, command, container, netns, ifname, network, plugin=None, arguments=None):
         child = subprocess.Popen([plugin or SHIM], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE, text=True,
-                                 env=self.environment(command, container, netns, ifname))
+                                 env=self.environment(command, container, netns, ifname, arguments))
         child.stdin.write(json.dumps(network) if isinstance(network, dict) else network)
         child.stdin.close()
         child.stdin = None

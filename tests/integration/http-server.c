@@ -82,9 +82,9 @@ static gboolean serve(RdmadHttp *http, const char *socket, const char *port, con
 	       rdmad_http_listen(http, NULL, address, web_config, error);
 }
 
-static gconstpointer load_tls(gpointer data, GError **error)
+static gconstpointer load(const char *object, const char *symbol, gpointer data, GError **error)
 {
-	return rdmad_module_load_symbol(data, HTTP_TLS_OBJECT, HTTP_TLS_SYMBOL, error);
+	return rdmad_module_load_symbol(data, object, symbol, error);
 }
 
 int main(int argc, char **argv)
@@ -99,7 +99,7 @@ int main(int argc, char **argv)
 
 	g_assert(argc == 3 || argc == 5);
 	signal(SIGPIPE, SIG_IGN);
-	rdmad_http_set_helpers(http, workers, load_tls, argc == 5 ? argv[4] : NULL);
+	rdmad_http_set_helpers(http, workers, load, argc == 5 ? argv[4] : NULL);
 	good = serve(http, argv[1], argv[2], argc == 5 ? argv[3] : NULL, &error);
 	puts(good ? "ready" : error->message);
 	fflush(stdout);

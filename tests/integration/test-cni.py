@@ -7,14 +7,17 @@ usage: test-cni.py RDMAD MODULE-DIR RDMAD-CNI [TEST...]
 
 import json
 import os
+import re
 import shutil
 import signal
+import subprocess
 import sys
 import time
 import unittest
 from pathlib import Path
 
-from cni_case import NICS, PLUGINS, SLOW, CniCase, Failure, addresses, enter_private_host, ip, link, run, tap, until
+from cni_case import (INSTRUMENTED, NICS, PLUGINS, SLOW, CniCase, Failure, addresses, enter_private_host, ip, link,
+                      run, tap, until)
 
 HOST_LOCAL = {"type": "host-local", "subnet": "192.0.2.0/24", "routes": [{"dst": "10.0.0.0/8", "gw": "192.0.2.1"}]}
 ONE, OTHER = NICS
@@ -26,7 +29,6 @@ class Shared(CniCase):
     def setUp(self):
         super().setUp()
         self.start_daemon()
-        self.before = self.snapshot()
         self.pod("a")
         self.net = self.network(ONE, ipam=HOST_LOCAL)
 
@@ -36,14 +38,15 @@ class Shared(CniCase):
 
     def assertNothingLeft(self):
         until(lambda: self.left() == 0, "the event log to be empty")
-        self.assertEqual(self.snapshot(), self.before)
+        self.assertHostIs(self.before)
         self.assertEqual(self.leases(), [])
 
     def test_add_gives_a_link_with_addresses_and_delete_takes_it_back(self):
         result = self.add("c1", "a", self.net)
         made = link("net1", "a")
         self.assertEqual(made["linkinfo"]["info_kind"], "macvlan")
-        self.assertEqual((made["mtu"], made["operstate"]), (4200, "UP"))
+        self.assertEqual(made["mtu"], 4200)
+        until(lambda: link("net1", "a")["operstate"] == "UP", "a link that is up")
         self.assertEqual(addresses("net1", "a"), [result["ips"][0]["address"]])
         self.assertEqual(result["interfaces"][0]["mac"], made["address"])
         self.assertEqual(result["interfaces"][0]["sandbox"], "/run/netns/a")
@@ -102,6 +105,26 @@ class Shared(CniCase):
         self.assertEqual(len(self.leases()), 1)
         self.delete("c1", "a", self.net)        # late, of the one before
         self.assertIsNotNone(link("net1", "b"))
+
+    def test_a_namespace_with_the_inode_of_the_first_is_another_one(self):
+        inode = lambda: os.stat("/run/netns/a").st_ino
+        self.add("c1", "a", self.net)
+        first = inode()
+        self.remove_pod("a")
+        for number in range(50):
+            time.sleep(0.1)     # the kernel takes its time to let go of it
+            self.pod("a")
+            if inode() == first:
+                break
+            self.pod(f"other{number}")      # takes the next one
+            self.remove_pod("a")
+        else:
+            self.skipTest("this kernel gives no inode twice")
+        self.add("c1", "a", self.net)
+        self.assertIsNotNone(link("net1", "a"))
+        self.assertEqual(len(self.leases()), 1)
+        self.delete("c1", "a", self.net)
+        self.assertNothingLeft()
 
     def test_an_ipam_plugin_that_fails_leaves_nothing(self):
         directory = self.dir / "plugins"
@@ -189,6 +212,22 @@ class Shared(CniCase):
         self.delete("c1", "a", self.net)
         self.assertNothingLeft()
 
+    def test_a_namespace_that_rdmad_may_not_open_is_not_gone(self):
+        """Of a process with capabilities, which rdmad has none of."""
+        process = subprocess.Popen(["unshare", "--net", "sleep", "1000"])
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        until(lambda: Path(f"/proc/{process.pid}/comm").read_text() == "sleep\n", "the process")
+        self.plugin("ADD", "c1", f"/proc/{process.pid}/ns/net", "net1", self.net)
+        self.end_daemon(signal.SIGKILL)
+        self.start_daemon()
+        # What is to be undone is undone before the next ADD.
+        self.add("c2", "a", self.net)
+        self.assertEqual(self.left(), 2)
+        self.plugin("DEL", "c1", f"/proc/{process.pid}/ns/net", "net1", self.net)
+        self.delete("c2", "a", self.net)
+        self.assertNothingLeft()
+
     def test_a_caller_that_hangs_up_is_undone(self):
         directory = self.dir / "plugins"
         directory.mkdir()
@@ -234,9 +273,7 @@ class Shared(CniCase):
 
     def test_an_executor_that_died_is_started_again(self):
         self.add("c1", "a", self.net)
-        children = Path(f"/proc/{self.daemon.pid}/task/{self.daemon.pid}/children").read_text().split()
-        self.assertEqual(len(children), 1)
-        os.kill(int(children[0]), signal.SIGKILL)
+        os.kill(self.executor(), signal.SIGKILL)
         self.delete("c1", "a", self.net)
         self.assertNothingLeft()
 
@@ -250,16 +287,56 @@ class Shared(CniCase):
                 self.assertEqual(len({a["ips"][0]["address"] for a in answers}), 64)
         self.assertNothingLeft()
 
+    def cycle(self, pods, net):
+        """ADD and DEL of all of them at once."""
+        for command in ("ADD", "DEL"):
+            for child in [self.start_plugin(command, f"c{n}", f"/run/netns/{pod}", "net1", net)
+                          for n, pod in enumerate(pods)]:
+                self.end_plugin(child)
+
+    def belongings(self):
+        """Descriptors and threads of the processes, files, namespaces."""
+        processes = [self.daemon.pid, *self.children(self.daemon.pid), self.executor()]
+        return {"descriptors": [len(os.listdir(f"/proc/{pid}/fd")) for pid in processes],
+                "files": sorted(str(path) for path in self.dir.rglob("*") if path.name != "log"),
+                "pods": os.listdir("/run/netns")}
+
+    def anonymous(self, pid):
+        return int(re.search(r"^Anonymous: *(\d+)", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.M)[1])
+
     def test_cycles_leave_nothing(self):
-        descriptors = lambda: len(os.listdir(f"/proc/{self.daemon.pid}/fd"))
-        net = self.network(ONE, ipam={"type": "static", "addresses": [{"address": "192.0.2.7/24"}]})
-        cycle = lambda: (self.add("c1", "a", net), self.delete("c1", "a", net))
-        cycle()
-        had = descriptors()
-        for _ in range(10000 if SLOW else 100):
-            cycle()
-        until(lambda: descriptors() <= had, "descriptors to be closed")
+        """No descriptor, file, netdev, row or byte."""
+        pods = [self.pod(f"p{n}") for n in range(16)]
+        net = self.network(ONE, ipam=HOST_LOCAL)
+        for _ in range(4):
+            self.cycle(pods, net)
+        had, executor = self.belongings(), self.executor()
+        kilobytes = [self.anonymous(pid) for pid in (self.daemon.pid, executor)]
+        for _ in range(10000 // 16 if SLOW else 10):
+            self.cycle(pods, net)
+        until(lambda: self.belongings() == had, f"{had}, not {self.belongings()}")
+        self.assertEqual(self.executor(), executor)
+        if not INSTRUMENTED:
+            for pid, before in zip((self.daemon.pid, executor), kilobytes):
+                # What the allocator keeps, and the pages of the database's cache that it had not used yet.
+                self.assertLess(self.anonymous(pid), before + 1024)
+        for pod in pods:
+            self.assertEqual([entry["ifname"] for entry in ip("link", netns=pod)], ["lo"])
         self.assertNothingLeft()
+
+    @unittest.skipIf(INSTRUMENTED, "a sanitizer has memory of its own")
+    def test_1000_adds_fit_into_16_megabytes(self):
+        """Of the daemon; and its executor has 1 MiB of its own beside what it shares with files."""
+        pods = [self.pod(f"p{n}") for n in range(64)]
+        net = self.network(ONE, ipam=HOST_LOCAL)
+        rounds = 16 if SLOW else 2
+        for _ in range(rounds):
+            self.cycle(pods, net)
+        peak = int(re.search(r"^VmHWM:\s*(\d+)", Path(f"/proc/{self.daemon.pid}/status").read_text(), re.M)[1])
+        self.assertLess(peak, 16 * 1024)
+        self.assertLess(self.anonymous(self.executor()), 2048)
+        print(f"# {64 * rounds} ADDs: at most {peak} kB of the daemon, {self.anonymous(self.executor())} kB anonymous "
+              "of its executor", flush=True)
 
 
 class Exclusive(CniCase):
@@ -269,7 +346,6 @@ class Exclusive(CniCase):
     def setUp(self):
         super().setUp()
         self.start_daemon()
-        self.before = self.snapshot()
         self.pod("a")
         self.net = self.network(ONE)
 
@@ -280,7 +356,7 @@ class Exclusive(CniCase):
         self.assertEqual(addresses("net1", "a"), ["198.51.0.7/24"])
         self.check("c1", "a", self.net)
         self.delete("c1", "a", self.net)
-        self.assertEqual(self.snapshot(), self.before)
+        self.assertHostIs(self.before)
 
     def test_a_nic_that_is_held_is_refused(self):
         self.add("c1", "a", self.net)
@@ -291,7 +367,7 @@ class Exclusive(CniCase):
         self.delete("c2", "b", self.net)
         self.assertIsNone(link(ONE))
         self.delete("c1", "a", self.net)
-        self.assertEqual(self.snapshot(), self.before)
+        self.assertHostIs(self.before)
 
     def test_a_killed_daemon_gives_it_back(self):
         self.add("c1", "a", self.net)
@@ -299,7 +375,7 @@ class Exclusive(CniCase):
         self.start_daemon()
         self.assertIsNone(link(ONE))
         self.delete("c1", None, self.net)
-        self.assertEqual(self.snapshot(), self.before)
+        self.assertHostIs(self.before)
 
 
 class Contained(CniCase):

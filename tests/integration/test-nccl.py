@@ -31,6 +31,11 @@ modules = {
 """
 
 
+AUTO = CONFIG.replace('network = "host";', "")
+# Four slots of one device.
+SHARED = AUTO.replace('mode = "exclusive"; selectors = { names = ( "mlx5_0", "mlx5_1", "mlx5_2", "mlx5_3" )',
+                      'mode = "shared"; count = 4; selectors = { names = "mlx5_0"')
+
 LOCAL = "  |-- %s\n     /32 host LOCAL\n"    # of fib_trie
 
 
@@ -70,11 +75,171 @@ class NcclTest(PluginCase):
         self.assertEqual(connection.getresponse().status, 200)
         return self.allocations()
 
+    def kinds(self):
+        return [event["kind"] for event in self.ask("events")["events"]]
+
     def get(self, query):
         connection = Connection(self.socket, PATIENCE)
         connection.request("GET", "/api/v1/nccl" + query)
         reply = connection.getresponse()
         return reply.status, reply.read().decode()
+
+    # ---- pods of the recorded machine ----
+
+    UID = "0e7f1ca3-5b4e-4a3c-9a57-0e7d3c1f2b%02d"
+
+    def add_pod(self, pod, number, *addresses, default=None, also=()):
+        """A pod whose sandbox is the process 4000 + number, in a network with these addresses; `also`: processes
+        that are younger, with their address."""
+        self.own_machine()
+        uid = self.UID % number
+        slice_ = f"sys/fs/cgroup/kubepods.slice/kubepods-pod{uid.replace('-', '_')}.slice"
+        sandbox, main = (f"cri-containerd-{digit * 64}.scope" for digit in "ab")
+        self.put("sys/fs/cgroup/cgroup.controllers", "cpu memory pids\n")
+        for at, (pid, mine) in enumerate([(4000 + number, addresses), *also]):
+            scope = f"{slice_}/{main if at else sandbox}"
+            self.put(f"proc/{pid}/stat", f"{pid} (a ) b) S 1" + " 0" * 17 + f" {100 + at} 0\n")
+            self.put(f"proc/{pid}/cgroup", f"0::/{scope[len('sys/fs/cgroup/'):]}\n")
+            self.put(f"proc/{pid}/net/fib_trie", "".join(LOCAL % address for address in mine))
+            if default:
+                self.put(f"proc/{pid}/net/route", f"Iface\tDestination\n{default}\t00000000\t0100000A\t3\t0\t0\t0\t00000000\n")
+            self.put(f"{scope}/cgroup.procs", f"{pid}\n")
+        self.put(f"{slice_}/cgroup.events", "populated 1\n")
+        self.put(f"var/log/pods/{pod.replace('/', '_')}_{uid}/x", "")
+
+    def put_gid(self, device, index, address):
+        port = f"sys/class/infiniband/{device}/ports/1"
+        parts = [int(part) for part in address.split(".")]
+        self.put(f"{port}/gids/{index}", "0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x\n" % tuple(parts))
+        self.put(f"{port}/gid_attrs/types/{index}", "RoCE v2\n")
+        self.put(f"{port}/gid_attrs/ndevs/{index}", "eth0\n")
+
+    def test_pods_of_one_device_each_have_the_network_of_their_own_processes(self):
+        """One on the host's network, and one with an interface of its own upon the same device."""
+        host, own = self.address("mlx5_0"), "203.0.113.7"
+        self.add_pod("ml/host", 1, host, "127.0.0.1", default="eth9")
+        self.add_pod("ml/own", 2, own)
+        self.put_gid("mlx5_0", 7, own)
+        self.start(config=SHARED)
+        first, second = self.allocate(pod="ml/host"), self.allocate(pod="ml/own")
+        self.assertEqual(self.conf(first)[1], {"NCCL_IB_HCA": "=mlx5_0:1", "NCCL_IB_GID_INDEX": "3",
+                                               "NCCL_SOCKET_IFNAME": "=eth9"})
+        self.assertEqual(self.conf(second)[1], {"NCCL_IB_HCA": "=mlx5_0:1", "NCCL_IB_GID_INDEX": "7"})
+
+    def test_a_process_with_a_network_of_its_own_is_not_the_sandbox(self):
+        self.add_pod("ml/train-0", 1, self.address("mlx5_0"), also=[(3001, ["203.0.113.9"])])
+        self.add_pod("ml/train-1", 2, "203.0.113.9")
+        self.start(config=SHARED)
+        self.assertEqual(self.conf(self.allocate())[1]["NCCL_IB_GID_INDEX"], "3")
+
+    def test_the_files_are_there_before_the_first_process(self):
+        """The pod's network comes long after Allocate, and moments before PreStartContainer."""
+        self.own_machine()
+        self.start(config=AUTO)
+        grant = self.kubelet.manager.allocate(("ml", "train-0", "main"), RAIL, 1)
+        allocation = grant.reply.envs["RDMAD_ALLOCATION"]
+        self.wait_for(lambda: "network of ml/train-0" in self.log(), "a look that found nothing")
+        self.wait_for(lambda: self.conf(allocation)[0], "a plan")
+        self.assertNotIn("NCCL_IB_GID_INDEX", self.conf(allocation)[1])
+        device = self.allocations()[allocation]["device_names"][0]
+        self.add_pod("ml/train-0", 1, self.address(device))
+        self.endpoint(RAIL).start_call(grant.ids).result(PATIENCE)
+        self.assertEqual(self.conf(allocation)[1], {"NCCL_IB_HCA": f"={device}:1", "NCCL_IB_GID_INDEX": "3"})
+        with open(self.path(allocation, "plan.json")) as file:
+            self.assertFalse(json.load(file)["refused"])
+        self.assertNotIn("nccl-plan-changed", self.kinds())
+
+    def test_files_that_cannot_be_written_hold_nobody_for_ever(self):
+        """A directory in the place of plan.json, as a full disk would: the container starts, and it is told."""
+        self.own_machine()
+        self.start(config=AUTO)
+        grant = self.kubelet.manager.allocate(("ml", "train-0", "main"), RAIL, 1)
+        allocation = grant.reply.envs["RDMAD_ALLOCATION"]
+        self.wait_for(lambda: "network of ml/train-0" in self.log(), "a look that found nothing")
+        self.wait_for(lambda: self.conf(allocation)[0], "a plan")
+        os.remove(self.path(allocation, "plan.json"))
+        os.mkdir(self.path(allocation, "plan.json"))
+        self.add_pod("ml/train-0", 1, self.address(self.allocations()[allocation]["device_names"][0]))
+        self.endpoint(RAIL).start_call(grant.ids).result(PATIENCE)
+        events = [e["message"] for e in self.ask("events")["events"] if e["kind"] == "start-unchecked"]
+        self.assertEqual(len(events), 1)
+        self.assertIn("its files are not written yet", events[0])
+        os.rmdir(self.path(allocation, "plan.json"))
+        self.wait_for(lambda: self.conf(allocation)[1].get("NCCL_IB_GID_INDEX") == "3", "the plan, on another try")
+
+    def test_a_pod_without_a_network_starts_all_the_same(self):
+        self.start(config=AUTO)
+        allocation = self.allocate()
+        self.assertNotIn("NCCL_IB_GID_INDEX", self.conf(allocation)[1])
+        self.assertTrue([f for f in self.findings() if "network is not known" in f["text"]])
+
+    def test_an_error_that_may_pass_is_no_answer(self):
+        """Two pods of one name have processes while the first one ends: the plan on the disk stays."""
+        addresses = [self.address(f"mlx5_{i}") for i in range(4)]
+        self.add_pod("ml/train-0", 1, *addresses)
+        self.start(config=AUTO)
+        allocation = self.allocate()
+        before = os.stat(self.path(allocation, "nccl.conf")).st_ino
+        self.end_daemon()
+        self.add_pod("ml/train-0", 2, *addresses)
+        os.truncate(os.path.join(self.dir, "log"), 0)
+        self.start(config=AUTO, first=False)
+        self.wait_for(lambda: self.log().count("two pods of that name have processes") > 2, "looks")
+        self.assertEqual(os.stat(self.path(allocation, "nccl.conf")).st_ino, before)
+        shutil.rmtree(os.path.join(self.machine, "var/log/pods", "ml_train-0_" + self.UID % 2))
+        self.wait_for(lambda: self.get(f"?allocation={allocation}")[0] == 200, "plan")
+        self.assertEqual(os.stat(self.path(allocation, "nccl.conf")).st_ino, before)
+
+    def test_a_restart_of_rdmad_leaves_what_was_read(self):
+        """The network is read again, and until then the plan on the disk is the best there is."""
+        self.add_pod("ml/train-0", 1, *(self.address(f"mlx5_{i}") for i in range(4)))
+        self.start(config=AUTO)
+        allocation = self.allocate()
+        before = os.stat(self.path(allocation, "nccl.conf")).st_ino
+        self.end_daemon()
+        self.start(config=AUTO, first=False)
+        self.wait_for(lambda: self.get(f"?allocation={allocation}")[0] == 200, "plan after the restart")
+        self.assertEqual(os.stat(self.path(allocation, "nccl.conf")).st_ino, before)
+
+    def test_a_container_that_starts_again_reads_the_present_plan(self):
+        self.add_pod("ml/train-0", 1, *(self.address(f"mlx5_{i}") for i in range(4)))
+        self.start(config=AUTO)
+        grant = self.kubelet.allocate("ml/train-0", RAIL, 1)
+        allocation = grant.reply.envs["RDMAD_ALLOCATION"]
+        for value, events in ((1, 1), (2, 2)):
+            self.write_config(AUTO % f"traffic_class = {value};")
+            self.daemon.send_signal(signal.SIGHUP)
+            self.wait_for(lambda: self.conf(allocation)[1].get("NCCL_IB_TC") == str(value), "traffic class")
+            changed = [e["message"] for e in self.ask("events")["events"] if e["kind"] == "nccl-plan-changed"]
+            self.assertEqual(len(changed), events)
+            # The difference to what the job has, which is that of its last start.
+            self.assertIn(f"NCCL_IB_TC {value}, was {'unset' if value == 1 else 1}", changed[-1])
+            self.endpoint(RAIL).start_call(grant.ids).result(PATIENCE)
+
+    def test_a_module_that_comes_or_goes_with_a_reload(self):
+        """Kubelet calls PreStartContainer while there is something to wait for."""
+        without = CONFIG.replace("nccl = {", "# ") % ""
+        self.start_kubelet()
+        self.daemon = self.spawn_daemon(without, modules=())
+        self.wait_ready(4, RAIL)
+        for config, wanted in ((CONFIG % "", True), (without, False)):
+            self.assertEqual(self.endpoint(RAIL).options.pre_start_required, not wanted)
+            self.write_config(config)
+            self.daemon.send_signal(signal.SIGHUP)
+            self.wait_for(lambda: self.endpoint(RAIL).options.pre_start_required == wanted, "new options")
+            self.wait_ready(4, RAIL)
+
+    def test_the_host_is_seen_by_its_own_network(self):
+        """Its default route leaves a NIC out, and its addresses decide."""
+        self.own_machine()
+        self.put("proc/self/net/fib_trie", "".join(LOCAL % self.address(f"mlx5_{i}") for i in range(8)))
+        with open(os.path.join(self.machine, "sys/class/infiniband/mlx5_1/ports/1/gid_attrs/ndevs/3")) as file:
+            netdev = file.read().strip()
+        self.put("proc/self/net/route", f"Iface\n{netdev}\t00000000\t0100000A\t3\t0\t0\t0\t00000000\n")
+        self.start()
+        text = self.command("--explain").stdout
+        self.assertIn("\nmlx5_1:1  its interface has the default route\n", text)
+        self.assertIn("8 addresses in the namespace", text)
 
     # ---- files ----
 
@@ -93,7 +258,7 @@ class NcclTest(PluginCase):
         self.assertEqual((shell.returncode, shell.stdout, shell.stderr), (0, "3\n", ""))
 
     def test_a_network_that_is_to_come_is_waited_for(self):
-        self.start(config=CONFIG.replace('network = "host";', ""))
+        self.start(config=AUTO)
         allocation = self.allocate()
         self.wait_conf(allocation, NCCL_IB_HCA=f'={self.allocations()[allocation]["device_names"][0]}:1')
         with open(self.path(allocation, "nccl.conf")) as file:
@@ -116,11 +281,11 @@ class NcclTest(PluginCase):
         for allocation in both:
             self.wait_for(lambda: self.conf(allocation)[1].get("NCCL_IB_GID_INDEX") == "3", "a plan of its own")
         names = [self.allocations()[allocation]["device_names"][0] for allocation in both]
+        wanted = {"NCCL_IB_HCA": "=" + ",".join(f"{name}:1" for name in sorted(names)), "NCCL_IB_GID_INDEX": "3"}
         for name, grant in zip((RAIL, OTHER), grants):
-            self.endpoint(name).start_call(grant.ids).result(60)
-        for allocation in both:
-            self.wait_conf(allocation, NCCL_IB_HCA="=" + ",".join(f"{name}:1" for name in sorted(names)),
-                           NCCL_IB_GID_INDEX="3")
+            self.endpoint(name).start_call(grant.ids).result(PATIENCE)
+            self.assertEqual([self.conf(allocation)[1] for allocation in both], [wanted] * 2)
+        self.assertNotIn("nccl-plan-changed", self.kinds())
 
     def test_a_restart_leaves_the_plan(self):
         self.start()
@@ -146,12 +311,12 @@ class NcclTest(PluginCase):
 
     def test_the_first_settings_are_no_change(self):
         """Before them a job could not have read any."""
-        self.start(config=CONFIG.replace('network = "host";', ""))
+        self.start(config=AUTO)
         allocation = self.allocate()
         self.wait_for(lambda: self.conf(allocation)[0] == 1, "a plan")
         self.reload("")
         self.wait_for(lambda: self.conf(allocation)[1].get("NCCL_IB_GID_INDEX") == "3", "the index")
-        self.assertNotIn("nccl-plan-changed", [event["kind"] for event in self.ask("events")["events"]])
+        self.assertNotIn("nccl-plan-changed", self.kinds())
 
     def test_a_new_holder_has_read_nothing(self):
         """Kubelet gives the same devices to another pod: its job begins with what is right then."""
@@ -237,6 +402,11 @@ class NcclTest(PluginCase):
         self.assertIn("export NCCL_IB_GID_INDEX='3'", answer["text"])
         self.assertEqual(self.get("?allocation=0011223344556677")[0], 404)
         self.assertEqual(self.get("?nccl-version=3")[0], 400)
+        for version, nearest in (("2.99", "2.32"), ("2.4", "2.18")):
+            answer = json.loads(self.get(f"?allocation={allocation}&nccl-version={version}")[1])
+            warning = f"NCCL {version} is not known: treated as {nearest}"
+            self.assertIn(warning, answer["plan"]["warnings"])
+            self.assertIn(f"# Warning: {warning}\n", answer["text"])
         self.assertEqual(self.get("?format=xml")[0], 400)
 
     def command(self, *options):
@@ -261,6 +431,8 @@ class NcclTest(PluginCase):
 
     def own_machine(self):
         """One in which this test may write."""
+        if self.machine is not type(self).machine:
+            return
         directory = tempfile.TemporaryDirectory(prefix="rdmad-machine-")
         self.addCleanup(directory.cleanup)
         shared, self.machine = self.machine, os.path.join(directory.name, "m")
@@ -287,6 +459,9 @@ class NcclTest(PluginCase):
         done = self.command("--pid", "4711", "--format", "conf")
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
         self.assertIn("\nNCCL_IB_HCA==mlx5_0:1\nNCCL_IB_GID_INDEX=3\n", done.stdout)
+        # Such a path is not entered, which would need a capability.
+        self.assertEqual(self.command("--netns", "/proc/4711/ns/net", "--format", "conf").stdout, done.stdout)
+        self.assertEqual(self.command("--netns", "/proc/4711/ns/mnt").returncode, 1)
         done = self.command("--pid", "4712")
         self.assertEqual(done.returncode, 1)
         self.assertIn("unset NCCL_IB_GID_INDEX\n", done.stdout)
@@ -300,7 +475,7 @@ class NcclTest(PluginCase):
             self.assertIn(words, done.stderr)
 
     def test_a_refusal_is_an_error_of_the_command_but_explained(self):
-        self.start(config=CONFIG.replace('network = "host";', ""))
+        self.start(config=AUTO)
         allocation = self.allocate()
         self.wait_for(lambda: self.conf(allocation)[0] == 1, "a plan")
         done = self.command("--allocation", allocation)

@@ -176,6 +176,7 @@ class ErdmaTest(SeedCase):
         grant = self.kubelet.allocate("default/nccl-test", ERDMA, 1)
         self.check_usable(grant)
         self.assertEqual(len(self.nodes(grant)), 1)
+        self.assertIn(grant.reply.envs["SMCR_PNET"], ("00163E01020A", "00163E01020B"))
 
     def test_a_switch_gives_all_devices_of_the_node(self):
         self.start_profile("ack-erdma",
@@ -183,6 +184,8 @@ class ErdmaTest(SeedCase):
         self.wait_ready(400, ERDMA)
         grant = self.kubelet.allocate("default/nccl-test", ERDMA, 1)
         self.assertEqual(self.nodes(grant), self.all_nodes())
+        self.assertEqual(grant.reply.envs["SMCR_PNET"], "00163E01020A")
+        self.assertEqual(len(grant.reply.devices), len({d.host_path for d in grant.reply.devices}))
 
 
 class FromChart:

@@ -73,7 +73,7 @@ lab_rdmad() {
 		--run-dir "$LAB_TMP/run" --state-dir "$LAB_TMP/state" --kubelet-dir "$lab_root" \
 		"$@" >>rdmad.log 2>&1 &
 	lab_daemon=$!
-	lab_wait 20 lab_client status
+	lab_wait 120 lab_client status
 }
 
 # lab_client COMMAND...: asks the daemon.
@@ -89,7 +89,7 @@ lab_rdmad_stop() {
 
 lab_kubelet() {
 	/usr/bin/python3 "$LAB_DIR/../kubelet/kubelet" --root "$lab_root" >>kubelet.log 2>&1 &
-	lab_wait 30 test -S "$lab_root/device-plugins/kubelet.sock"
+	lab_wait 180 test -S "$lab_root/device-plugins/kubelet.sock"
 }
 
 # kubelet_ctl COMMAND...: calls the fake kubelet.

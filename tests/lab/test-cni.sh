@@ -1,33 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0
-# Pods on macvlan and ipvlan of soft-RoCE NICs: the GID of the pod's address is there when ADD returns,
-# its index is recorded, and RDMA_CM finds the device by the pod's own address.
+# Pods on soft-RoCE NICs in each mode: the GID of the pod's address is there when ADD returns, its index is
+# recorded, RDMA_CM finds the device by the pod's own address, and verbs carry data between pods.
+# What rxe cannot do in a pod is shown by test-rxe-pods.
 # Runs last: perftest in namespaces of other tests was seen to fail after it.
 . "$LAB_DIR/lib.sh"
 
-lab_devices 2
-for i in 0 1; do
-	ip addr add "198.51.100.$((i + 1))/24" dev "eth$i"
+lab_devices 4
+for i in 0 1 2 3; do
+	ip address add "198.51.100.$((i + 1))/24" dev "eth$i"
 done
 cat >rdmad.conf <<'CONF'
-modules = { cni = { spool_dir = "/tmp/cni-spool"; networks = (
+modules = {
+  device-plugin = { health_delay = 0; resources = (
+	{ name = "rdma/one"; mode = "shared"; count = 1; count_per = "device"; selectors = { names = "rxe0"; }; },
+	{ name = "rdma/many"; mode = "shared-multi"; multi_count = 4; selectors = { names = "rxe1"; }; },
+	{ name = "rdma/alone"; mode = "exclusive"; selectors = { names = ( "rxe2", "rxe3" ); }; } ); };
+  cni = { spool_dir = "/tmp/cni-spool"; gid_timeout = 2; networks = (
 	{ name = "ipvlan"; netdevs = "eth1"; link = "ipvlan"; },
-	{ name = "macvlan"; } ); }; };
+	{ name = "bare"; netdevs = "eth2"; wait_gid = false; prove = false; } ); }; };
 CONF
 mkdir -p "$lab_root"
-lab_rdmad --module=cni --module=metrics
+lab_kubelet
+lab_rdmad --module=cni --module=device-plugin --module=metrics
 shim=$LAB_BUILD/modules/cni/shim/rdmad-cni
 export RDMAD_CNI_SOCKET=$LAB_TMP/run/cni.sock RDMAD_CNI_SPOOL=/tmp/cni-spool
-export CNI_PATH=/usr/lib/cni CNI_IFNAME=net1
+export CNI_PATH=/usr/lib/cni
 
-# plugin COMMAND POD DEVICE ADDRESS
+# plugin COMMAND POD INTERFACE [KEY...]: keys of the network.
 plugin() {
-	CNI_COMMAND=$1 CNI_CONTAINERID=$2 CNI_NETNS=/run/netns/$2 "$shim" <<-JSON
-		{ "cniVersion": "1.0.0", "name": "rdma", "type": "rdmad-cni", "prevResult": { "cniVersion": "1.0.0" },
-		  "runtimeConfig": { "deviceID": "$3", "ips": [ "$4/24" ] } }
+	CNI_COMMAND=$1 CNI_CONTAINERID=$2 CNI_NETNS=/run/netns/$2 CNI_IFNAME=$3 \
+		CNI_ARGS="K8S_POD_NAMESPACE=lab;K8S_POD_NAME=$2" "$shim" <<-JSON
+		{ "cniVersion": "1.0.0", "name": "rdma", "type": "rdmad-cni", "prevResult": { "cniVersion": "1.0.0" } ${4:+, $4} }
 	JSON
 }
+address() { echo "\"runtimeConfig\": { \"ips\": [ \"$1/24\" ] }"; }
 
-# gid_index DEVICE ADDRESS: of RoCE v2
+# attached POD INTERFACE FIELD: of the attachment.
+attached() {
+	lab_client allocations --json | /usr/bin/python3 -c '
+import json, sys
+for allocation in json.load(sys.stdin)["allocations"]:
+    for found in allocation.get("attachments", []):
+        if found.get("netns", "").endswith("/" + sys.argv[1]) and found["interface"] == sys.argv[2]:
+            print(found[sys.argv[3]])
+' "$@"
+}
+
+# gid_index DEVICE ADDRESS: of RoCE v2, as the kernel has it.
 gid_index() {
 	local hex i
 	hex=$(printf '%02x%02x:%02x%02x' ${2//./ })
@@ -39,33 +58,67 @@ gid_index() {
 	done
 }
 
-kinds=(macvlan ipvlan)
-for i in 0 1; do
-	ip netns add "pod$i"
-	plugin ADD "pod$i" "rxe$i" "198.51.100.1$i" || { tail -30 rdmad.log; fail "ADD of pod$i"; }
-	ip -n "pod$i" -d link show net1 | grep -q "${kinds[i]}" || fail "pod$i has no ${kinds[i]}"
-	index=$(gid_index "rxe$i" "198.51.100.1$i")
-	[[ $index ]] || fail "no GID of pod$i"
-	plugin CHECK "pod$i" "rxe$i" "198.51.100.1$i"
-	echo "pod$i: ${kinds[i]} upon rxe$i, GID index $index"
-done
+# pod NAME RESOURCE COUNT TOTAL: so many of all that the resource has.
+pod() {
+	ip netns add "$1"
+	ip -n "$1" link set lo up
+	lab_wait 30 kubelet_ctl wait "$2" "$4"
+	kubelet_ctl allocate "$2" "$3" --pod "lab/$1" >/dev/null
+}
+
+# add POD INTERFACE ADDRESS DEVICE KIND
+add() {
+	local index
+	plugin ADD "$1" "$2" "$(address "$3")" >result || { cat result; tail -30 rdmad.log; fail "ADD of $1"; }
+	ip -n "$1" -d link show "$2" | grep -q "$5" || fail "$1 has no $5"
+	index=$(gid_index "$4" "$3")
+	[[ $index ]] || fail "no GID of $1"
+	[[ $(attached "$1" "$2" gid_index) == "$index" ]] || fail "recorded: $(attached "$1" "$2" gid_index), not $index"
+	plugin CHECK "$1" "$2" "$(address "$3")"
+	echo "$1: $2 is a $5 of $4, GID index $index is recorded, RDMA_CM finds $4 by $3"
+}
+
+# talk SERVER DEVICE CLIENT DEVICE ADDRESS: RDMA writes between two pods.  They meet over their own addresses; the
+# GIDs are those of the NICs, since rxe does not send for interfaces of other namespaces.
+talk() {
+	ip netns exec "$1" ib_write_bw -d "$2" -x 0 -n 20 -s 4096 -F >server.log 2>&1 &
+	lab_wait 20 bash -c "ip netns exec $1 ss -ltn | grep -q ':18515 '"
+	ip netns exec "$3" timeout 60 ib_write_bw -d "$4" -x 0 -n 20 -s 4096 -F "$5" >client || { cat client server.log; false; }
+	wait $!
+	echo "$3 writes to $1 by $4 and $2"
+}
+
+# ---- shared and shared-multi, macvlan and ipvlan ----
+pod one rdma/one 1 1
+pod many rdma/many 2 4
+# Of the name that a NIC of the host has: kernels before 6.15 refuse it.
+add one eth1 198.51.100.10 rxe0 macvlan
+add many net1 198.51.100.11 rxe1 ipvlan
+add many net2 198.51.100.12 rxe1 ipvlan
+talk many rxe1 one rxe0 198.51.100.11
+talk one rxe0 many rxe1 198.51.100.10
 curl -s http://127.0.0.1:9889/metrics | grep -E "^rdmad_cni_(step|request).*_(sum|count)" || true
-
-# rxe sends and listens in the namespace of the host alone (drivers/infiniband/sw/rxe/rxe_net.c): whether a
-# kernel's rxe serves pods is its own affair, and is told.
-ip netns exec pod1 rping -s -a 198.51.100.11 -C 3 >server 2>&1 &
-server=$!
-sleep 1
-if timeout 15 ip netns exec pod0 rping -c -a 198.51.100.11 -I 198.51.100.10 -C 3 >client 2>&1; then
-	echo "rping between the pods: works"
-else
-	echo "rping between the pods: does not work with this kernel's rxe: $(tail -1 client)"
-fi
-kill $server 2>/dev/null || true
-
-for i in 0 1; do
-	plugin DEL "pod$i" "rxe$i" "198.51.100.1$i"
-	! ip -n "pod$i" link show net1 2>/dev/null || fail "net1 is left in pod$i"
-	lab_wait 5 test -z "$(gid_index "rxe$i" "198.51.100.1$i")"
+for i in net1 net2; do
+	plugin DEL many $i
 done
+plugin DEL one eth1
+for i in "one rxe0 198.51.100.10" "many rxe1 198.51.100.11" "many rxe1 198.51.100.12"; do
+	set -- $i
+	[[ $(ip -n "$1" -o link | wc -l) == 1 ]] || fail "a link is left in $1"
+	lab_wait 5 test -z "$(gid_index "$2" "$3")"
+done
+
+# ---- exclusive: the kernel takes rxe from a NIC that changes its namespace ----
+before=$(ip -o -4 address show dev eth3)
+pod waits rdma/alone 2 2
+! plugin ADD waits net1 '"deviceID": "rxe3"' >result || fail "an exclusive NIC without its RDMA device"
+echo "exclusive, GID awaited: $(tr -d '\n\t' <result)"
+[[ $(ip -o -4 address show dev eth3) == "$before" ]] || fail "eth3 did not come back whole"
+ip -o link show dev eth3 | grep -q '[<,]UP[,>]' || fail "eth3 is down"
+before=$(ip -o -4 address show dev eth2)
+plugin ADD waits net1 '"deviceID": "rxe2"' >result || { cat result; fail "exclusive"; }
+ip -n waits -4 address show dev net1 | grep -q 198.51.100.3 || fail "net1 has not the NIC's own address"
+plugin DEL waits net1
+[[ $(ip -o -4 address show dev eth2) == "$before" ]] || fail "eth2 did not come back whole"
+echo "exclusive, GID not awaited: the NIC went and came back; rxe2 did not go with it"
 lab_client status >/dev/null

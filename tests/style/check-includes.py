@@ -30,7 +30,7 @@ LAYERS = {
     "core/api/": ["base", "hardware", "http", "module", "service"],
     "core/cli/": ["base"],
     "core/daemon/": ["api", "base", "cli", "config", "hardware", "http", "module", "network", "service"],
-    "core/main.c": ["cli", "daemon"],
+    "core/main.c": ["cli", "daemon", "network"],
 }
 
 # A header of rdmad's own that another public header may include.
@@ -49,8 +49,9 @@ ONLY_IN = {
     r"yaml\.h": r"core/base/yaml\.c",
     r"zlib\.h": r"modules/metrics/render/gzip\.c",
     r"openssl/": r"core/http/access/tls-openssl\.c",
+    r"curl/": r"core/http/fetch-curl\.c",
     r"crypt\.h": r"core/http/access/bcrypt\.c",
-    r"gio/|glib-object\.h|gobject/|microhttpd\.h|curl/": r"",
+    r"gio/|glib-object\.h|gobject/|microhttpd\.h": r"",
 }
 
 # Headers that the build makes.
@@ -71,8 +72,9 @@ KERNEL_PATHS = {
     "core/daemon/daemon-stats.c": "what the kernel reports of this process itself",
     "core/module/loader.c": "dlopen() of the descriptor that was judged",
     "core/network/netns.c": "namespaces of this process, and a descriptor that was judged",
-    "core/network/executor.c": "the program itself, started again",
+    "core/network/keeper.c": "the program itself, started again",
     "core/network/sysctls.c": "of a namespace, not of the machine that the sysroot shows",
+    "core/base/child-host.c": "the cgroup tree of PID 1, which is not the one that the sysroot shows",
     "core/base/unix-socket.c": "bind() below an open directory, whose own path may be too long",
     "modules/cni/cni.c": "the boot of the machine that has the namespaces, not of the one the sysroot shows",
     "modules/cni/shim/install.c": "a program of its own: the copy of itself",

@@ -16,6 +16,8 @@ static gboolean import_source(RdmadImport *import, GError **error)
 		return rdmad_import_sriov(import, error);
 	if (rdmad_import_get(config, "mode"))
 		return rdmad_import_legacy(import, error);
+	if (rdmad_import_is_erdma(config))
+		return rdmad_import_erdma(import, error);
 	return rdmad_import_error(import, error, "",
 				  "neither configList, resourceList or mode, as device plugins "
 				  "have them");
@@ -44,9 +46,11 @@ char *rdmad_import_convert(const char *text, gsize size, const RdmadImportOption
 		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_import_resource_free);
 	RdmadImport import = { .options = options, .resources = resources, .notes = notes };
 
-	if (!sources || !import_sources(&import, sources, error))
+	if (sources && import_sources(&import, sources, error))
+		config = rdmad_import_write(&import);
+	g_free(import.erdma_driver);
+	if (!config)
 		return NULL;
-	config = rdmad_import_write(&import);
 	if (strlen(config) > RDMAD_IMPORT_MAX) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
 			    "%s: more than one rdmad.conf may hold, 1 MiB", options->file);

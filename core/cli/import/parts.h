@@ -31,7 +31,9 @@ typedef struct {
 	char *place;		/* "configList[0]" */
 	char *origin;		/* the same with the source's label, printable */
 	gboolean exclusive;	/* else shared by `count` slots */
-	gint64 count;		/* for the pool */
+	gint64 count;		/* for the pool, or for each device */
+	gboolean per_device;	/* each slot is one of a device, and gives uverbs and rdma_cm */
+	gboolean all_devices;	/* with it: a slot gives all devices */
 	gboolean numa;		/* the NUMA node is advertised */
 	GPtrArray *groups;	/* of GArray of RdmadImportSelector */
 	GPtrArray *shared_with; /* of const char *: names of resources added before or after */
@@ -43,6 +45,7 @@ typedef struct {
 	GPtrArray *resources;		 /* of RdmadImportResource */
 	GPtrArray *notes;		 /* of char *; the caller's */
 	guint n_values;			 /* of all selectors */
+	char *erdma_driver; /* prefer_driver of the module erdma; NULL: no such module */
 } RdmadImport;
 
 RdmadImportResource *rdmad_import_resource_new(const char *prefix, const char *base,
@@ -75,6 +78,9 @@ gboolean rdmad_import_error(const RdmadImport *import, GError **error, const cha
 gboolean rdmad_import_shared(RdmadImport *import, GError **error);
 gboolean rdmad_import_sriov(RdmadImport *import, GError **error);
 gboolean rdmad_import_legacy(RdmadImport *import, GError **error);
+gboolean rdmad_import_erdma(RdmadImport *import, GError **error);
+/* Whether it is the values of the chart, or the controller's config.json. */
+gboolean rdmad_import_is_erdma(const json_t *config);
 
 /* ---- write.c ---- */
 

@@ -75,6 +75,16 @@ static void write_slots(GString *out, const RdmadImportResource *resource)
 		g_string_append(out, "\t\t\t\tmode = \"exclusive\";\n");
 		return;
 	}
+	if (resource->per_device) {
+		g_string_append_printf(out,
+				       "\t\t\t\tcount = %" G_GINT64_FORMAT ";\n"
+				       "\t\t\t\tcount_per = \"device\";\n"
+				       "\t\t\t\tids = \"name\";	# erdma_0/7, as before\n"
+				       "\t\t\t\tsmcr_pnet = true;\n"
+				       "\t\t\t\texpose = \"%s\";\n",
+				       resource->count, resource->all_devices ? "pool" : "device");
+		return;
+	}
 	g_string_append_printf(out,
 			       "\t\t\t\tmode = \"shared\";\n"
 			       "\t\t\t\tcount = %" G_GINT64_FORMAT ";\n"
@@ -98,11 +108,13 @@ static void write_resource(GString *out, const RdmadImportResource *resource)
 		write_strings(out, "\t\t\t\t", "shared_with",
 			      (const char *const *)resource->shared_with->pdata,
 			      resource->shared_with->len);
-	g_string_append(out,
+	if (!resource->per_device)
+		g_string_append(
+			out,
 			"\t\t\t\tumad = true;	# as before; most pods do without these three\n"
 			"\t\t\t\tissm = true;\n"
-			"\t\t\t\tucm = true;\n"
-			"\t\t\t}");
+			"\t\t\t\tucm = true;\n");
+	g_string_append(out, "\t\t\t}");
 }
 
 static void write_head(GString *out, const RdmadImport *import)
@@ -129,6 +141,13 @@ char *rdmad_import_write(const RdmadImport *import)
 		write_resource(out, import->resources->pdata[i]);
 		g_string_append(out, i + 1 < import->resources->len ? ",\n" : "\n");
 	}
-	g_string_append(out, "\t\t);\n\t};\n};\n");
+	g_string_append(out, "\t\t);\n\t};\n");
+	if (import->erdma_driver)
+		g_string_append_printf(out,
+				       "\terdma = {\n\t\tdriver = {\n"
+				       "\t\t\tprefer_driver = \"%s\";\n"
+				       "\t\t};\n\t};\n",
+				       import->erdma_driver);
+	g_string_append(out, "};\n");
 	return g_string_free(out, FALSE);
 }

@@ -6,7 +6,7 @@
 #include <rdmad/sysroot.h>
 #include <string.h>
 
-#include "hardware/cgroup-pod.h"
+#include <rdmad/cgroup-pod.h>
 #include "hardware/netlink/restrack.h"
 
 struct RdmadDeviceUsers {

@@ -22,14 +22,7 @@
 #define MESSAGE_MAX	  8192u /* the contents of a longer one do not matter either */
 #define MESSAGES_PER_TURN 256u
 
-typedef struct {
-	const char *name;
-	int protocol;
-	guint groups[4];				      /* 0 ends them */
-	gboolean (*matters)(const char *message, gsize size); /* NULL: all do */
-} SourceClass;
-
-static const SourceClass source_classes[] = {
+static const RdmadEventSource hardware_sources[] = {
 	{ "RDMA netlink", NETLINK_RDMA, { RDMA_NL_GROUP_NOTIFY }, NULL },
 	{ "rtnetlink",
 	  NETLINK_ROUTE,
@@ -39,7 +32,7 @@ static const SourceClass source_classes[] = {
 };
 
 typedef struct {
-	const SourceClass *klass;
+	const RdmadEventSource *klass;
 	RdmadKernelEvents *events;
 	RdmadEvent *io;
 	int fd;
@@ -48,10 +41,11 @@ typedef struct {
 struct RdmadKernelEvents {
 	void (*hint)(gpointer data);
 	gpointer data;
-	Source sources[G_N_ELEMENTS(source_classes)];
+	guint n_sources;
+	Source sources[];
 };
 
-static int source_open(const SourceClass *klass, GError **error)
+static int source_open(const RdmadEventSource *klass, GError **error)
 {
 	const struct sockaddr_nl any = { .nl_family = AF_NETLINK };
 	rdmad_autofd int fd =
@@ -108,33 +102,38 @@ static void source_ready(int fd, RdmadIo ready, gpointer data)
 		source->events->hint(source->events->data);
 }
 
-static gboolean source_start(Source *source, const SourceClass *klass, RdmadKernelEvents *events,
-			     RdmadLoop *loop, GError **error)
+static gboolean source_start(Source *source, const RdmadEventSource *klass,
+			     RdmadKernelEvents *events, RdmadLoop *loop, RdmadModule *owner,
+			     GError **error)
 {
 	source->klass = klass;
 	source->events = events;
 	source->fd = source_open(klass, error);
 	if (source->fd < 0)
 		return FALSE;
-	source->io = rdmad_loop_add_io(loop, NULL, source->fd, RDMAD_IO_READ, source_ready, source,
+	source->io = rdmad_loop_add_io(loop, owner, source->fd, RDMAD_IO_READ, source_ready, source,
 				       error);
 	if (!source->io)
 		rdmad_clear_fd(&source->fd);
 	return source->io != NULL;
 }
 
-RdmadKernelEvents *rdmad_kernel_events_new(RdmadLoop *loop, void (*hint)(gpointer data),
-					   gpointer data, GError **error)
+RdmadKernelEvents *rdmad_kernel_events_open(RdmadLoop *loop, RdmadModule *owner,
+					    const RdmadEventSource *sources, guint n_sources,
+					    void (*hint)(gpointer data), gpointer data,
+					    GError **error)
 {
-	RdmadKernelEvents *events = g_new0(RdmadKernelEvents, 1);
+	RdmadKernelEvents *events =
+		g_malloc0(sizeof(RdmadKernelEvents) + n_sources * sizeof(Source));
 	guint open = 0;
 
 	events->hint = hint;
 	events->data = data;
-	for (guint i = 0; i < G_N_ELEMENTS(source_classes); i++) {
+	events->n_sources = n_sources;
+	for (guint i = 0; i < n_sources; i++) {
 		g_autoptr(GError) reason = NULL;
 
-		if (source_start(&events->sources[i], &source_classes[i], events, loop, &reason))
+		if (source_start(&events->sources[i], &sources[i], events, loop, owner, &reason))
 			open++;
 		else
 			rdmad_warn("%s; changes that only it reports will be noticed late",
@@ -148,11 +147,18 @@ RdmadKernelEvents *rdmad_kernel_events_new(RdmadLoop *loop, void (*hint)(gpointe
 	return NULL;
 }
 
+RdmadKernelEvents *rdmad_kernel_events_new(RdmadLoop *loop, void (*hint)(gpointer data),
+					   gpointer data, GError **error)
+{
+	return rdmad_kernel_events_open(loop, NULL, hardware_sources,
+					G_N_ELEMENTS(hardware_sources), hint, data, error);
+}
+
 void rdmad_kernel_events_free(RdmadKernelEvents *events)
 {
 	if (!events)
 		return;
-	for (guint i = 0; i < G_N_ELEMENTS(events->sources); i++) {
+	for (guint i = 0; i < events->n_sources; i++) {
 		rdmad_event_free(events->sources[i].io);
 		rdmad_clear_fd(&events->sources[i].fd);
 	}
@@ -164,7 +170,7 @@ void rdmad_kernel_events_free(RdmadKernelEvents *events)
 /* "infiniband*" is infiniband, infiniband_verbs, infiniband_mad, infiniband_cm. */
 static gboolean subsystem_matters(const char *name, gsize size)
 {
-	static const char *const others[] = { "net", "pci", "auxiliary" };
+	static const char *const others[] = { "net", "pci", "auxiliary", "module" };
 
 	if (size >= strlen("infiniband") && strncmp(name, "infiniband", strlen("infiniband")) == 0)
 		return TRUE;

@@ -204,6 +204,8 @@ RdmadAddress *rdmad_route_parse_address(const struct nlmsghdr *msg)
 	address->scope = info->ifa_scope;
 	address->metric = rdmad_route_get_u32(attrs[IFA_RT_PRIORITY]);
 	parse_lifetimes(attrs[IFA_CACHEINFO], address);
+	if (attrs[IFA_LABEL])
+		nla_strlcpy(address->label, attrs[IFA_LABEL], sizeof(address->label));
 	return address;
 }
 

@@ -7,6 +7,7 @@
 #include <rdmad/error.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 /* The kernel answers at once, but may wait for a lock that a driver's firmware command holds. */
 #define ANSWER_SECONDS 5
@@ -83,11 +84,13 @@ static int answer_error(struct sockaddr_nl *from, struct nlmsgerr *err, void *ar
 	return NL_STOP;
 }
 
-static gboolean socket_connect(RdmadNetlink *nl, GError **error)
+/* `adopted`: a socket that is connected; -1: a new one. */
+static gboolean socket_connect(RdmadNetlink *nl, int adopted, GError **error)
 {
 	const struct timeval timeout = { .tv_sec = ANSWER_SECONDS };
 	const int on = 1;
-	const int status = nl_connect(nl->sock, nl->protocol);
+	const int status = adopted < 0 ? nl_connect(nl->sock, nl->protocol)
+				       : nl_socket_set_fd(nl->sock, nl->protocol, adopted);
 	int fd;
 
 	if (status < 0) {
@@ -104,7 +107,7 @@ static gboolean socket_connect(RdmadNetlink *nl, GError **error)
 	return TRUE;
 }
 
-static gboolean socket_open(RdmadNetlink *nl, GError **error)
+static gboolean socket_open(RdmadNetlink *nl, int adopted, GError **error)
 {
 	nl->sock = nl_socket_alloc();
 	if (!nl->sock)
@@ -113,7 +116,7 @@ static gboolean socket_open(RdmadNetlink *nl, GError **error)
 	nl_socket_modify_cb(nl->sock, NL_CB_ACK, NL_CB_CUSTOM, answer_ack, nl);
 	nl_socket_modify_cb(nl->sock, NL_CB_FINISH, NL_CB_CUSTOM, answer_finished, nl);
 	nl_socket_modify_err_cb(nl->sock, NL_CB_CUSTOM, answer_error, nl);
-	return socket_connect(nl, error);
+	return socket_connect(nl, adopted, error);
 }
 
 RdmadNetlink *rdmad_netlink_open(int protocol, GError **error)
@@ -121,9 +124,26 @@ RdmadNetlink *rdmad_netlink_open(int protocol, GError **error)
 	g_autoptr(RdmadNetlink) nl = g_new0(RdmadNetlink, 1);
 
 	nl->protocol = protocol;
-	if (!socket_open(nl, error))
+	if (!socket_open(nl, -1, error))
 		return NULL;
 	return g_steal_pointer(&nl);
+}
+
+RdmadNetlink *rdmad_netlink_adopt(int protocol, int socket, GError **error)
+{
+	g_autoptr(RdmadNetlink) nl = g_new0(RdmadNetlink, 1);
+
+	nl->protocol = protocol;
+	if (socket_open(nl, socket, error))
+		return g_steal_pointer(&nl);
+	if (nl_socket_get_fd(nl->sock) != socket)
+		close(socket);
+	return NULL;
+}
+
+int rdmad_netlink_fd(const RdmadNetlink *nl)
+{
+	return nl_socket_get_fd(nl->sock);
 }
 
 void rdmad_netlink_close(RdmadNetlink *nl)
@@ -227,7 +247,7 @@ static gboolean socket_refresh(RdmadNetlink *nl, GError **error)
 	/* libnl's as well: it would go on counting where the old one stopped. */
 	nl_socket_free(nl->sock);
 	nl->errnum = EIO;
-	nl->stale = !socket_open(nl, error);
+	nl->stale = !socket_open(nl, -1, error);
 	return !nl->stale;
 }
 

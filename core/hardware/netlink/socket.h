@@ -17,6 +17,9 @@ typedef gboolean (*RdmadNetlinkEach)(const struct nlmsghdr *msg, gpointer data);
 
 /* `protocol`: NETLINK_RDMA, NETLINK_ROUTE, NETLINK_GENERIC. */
 RdmadNetlink *rdmad_netlink_open(int protocol, GError **error);
+/* Takes over a socket that is open already, and closes it on failure. */
+RdmadNetlink *rdmad_netlink_adopt(int protocol, int socket, GError **error);
+int rdmad_netlink_fd(const RdmadNetlink *nl);
 void rdmad_netlink_close(RdmadNetlink *nl);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadNetlink, rdmad_netlink_close)
 

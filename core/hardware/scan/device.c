@@ -29,7 +29,10 @@ RdmadDevice *rdmad_scan_device(RdmadScanner *scanner, const char *name)
 	dev = rdmad_device_new(name, name);
 	dir = (RdmadAttrDir){ scanner->root, dev, path, "" };
 	rdmad_attrs_read(&dir, device_attrs, G_N_ELEMENTS(device_attrs), dev);
-	rdmad_scan_pci(scanner, &dir);
+	if (!rdmad_scan_pci(scanner, &dir)) {
+		rdmad_device_unref(dev);
+		return NULL;
+	}
 	rdmad_scan_ports(&dir);
 	rdmad_scan_netdevs(&dir);
 	rdmad_scan_take_chardevs(scanner, name, dev);

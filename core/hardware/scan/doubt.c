@@ -3,9 +3,9 @@
  * Devices that a scan could not read
  *
  * An error that may pass (EMFILE, EIO, ...) is no statement about a device.  Its previous snapshot
- * stays, marked stale, and another scan follows.  If an attribute fails again and again with EIO,
- * the hardware fails: the rest of the device would never be updated, so such a scan is accepted in
- * the end.
+ * stays, marked stale, and another scan follows.  If an attribute fails again and again with EIO
+ * or EPERM, the hardware fails or the kernel refuses it: the rest of the device would never be
+ * updated, so such a scan is accepted in the end.
  */
 #include <errno.h>
 #include <string.h>
@@ -46,7 +46,8 @@ static gboolean same_problems(const RdmadDevice *now, const RdmadDevice *last)
 /* The present state is accepted: it was so before, or has lasted too long. */
 static gboolean is_believed(const RdmadDevice *now, const RdmadDevice *last, int errnum)
 {
-	return errnum == EIO && (last->stale >= STALE_LOOKS_MAX || same_problems(now, last));
+	return (errnum == EIO || errnum == EPERM) &&
+	       (last->stale >= STALE_LOOKS_MAX || same_problems(now, last));
 }
 
 static RdmadDevice *picture_of_before(const RdmadDevice *last, int errnum)

@@ -49,7 +49,8 @@ void rdmad_attr_problem(const RdmadAttrDir *dir, const GError *error);
 RdmadDevice *rdmad_scan_device(RdmadScanner *scanner, const char *name);
 
 /* Each fills its own members of `dev`; `dir` is that of the RDMA device itself. */
-void rdmad_scan_pci(RdmadScanner *scanner, const RdmadAttrDir *dir);
+/* FALSE: its place is in doubt, and with it the id that it has. */
+gboolean rdmad_scan_pci(RdmadScanner *scanner, const RdmadAttrDir *dir);
 void rdmad_scan_ports(const RdmadAttrDir *dir);
 /* After ports: their GIDs identify the device's interfaces. */
 void rdmad_scan_netdevs(const RdmadAttrDir *dir);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "hardware/scan/parts.h"
+#include "hardware/sysroot.h"
 #include "hardware/scan/value.h"
 
 #define FIELD(member) G_STRUCT_OFFSET(RdmadDevice, member)
@@ -160,7 +161,7 @@ static void read_other_bus(const RdmadAttrDir *dir)
 	dir->dev->driver = read_driver(dir, device);
 }
 
-void rdmad_scan_pci(RdmadScanner *scanner, const RdmadAttrDir *dir)
+gboolean rdmad_scan_pci(RdmadScanner *scanner, const RdmadAttrDir *dir)
 {
 	RdmadDevice *dev = dir->dev;
 	const char *below = NULL;
@@ -170,15 +171,16 @@ void rdmad_scan_pci(RdmadScanner *scanner, const RdmadAttrDir *dir)
 
 	if (!resolved) {
 		rdmad_attr_problem(dir, error);
-		return;
+		return !rdmad_sysroot_in_doubt();
 	}
 	dev->pci_path = rdmad_pci_path_parse(resolved, &below);
 	if (!dev->pci_path) {
 		read_other_bus(dir);
-		return;
+		return TRUE;
 	}
 	dev->pci_address = g_strdup(dev->pci_path[g_strv_length(dev->pci_path) - 1]);
 	dev->aux_name = parse_aux_name(below);
 	path = g_strndup(resolved, (gsize)(below - resolved) - (below[-1] == '/'));
 	read_function(scanner, dir, path);
+	return TRUE;
 }

@@ -36,6 +36,9 @@ RDMAD_API RdmadIp rdmad_ip_network(const RdmadIp *ip);
 RDMAD_API RdmadIp rdmad_ip_host(const RdmadIp *ip);
 /* Whether the host `ip` is in `network`; FALSE across families. */
 RDMAD_API gboolean rdmad_ip_in(const RdmadIp *ip, const RdmadIp *network);
+/* An interface may have it: neither the unspecified one, nor loopback, of a group, IPv4's class E and
+ * broadcast, or IPv4 mapped into IPv6. */
+RDMAD_API gboolean rdmad_ip_is_unicast(const RdmadIp *ip);
 /* fe80::/10 and 169.254/16. */
 RDMAD_API gboolean rdmad_ip_is_link_local(const RdmadIp *ip);
 
@@ -45,5 +48,6 @@ RDMAD_API const char *rdmad_mac_format(const RdmadMac *mac, char text[RDMAD_MAC_
 RDMAD_API gboolean rdmad_mac_equal(const RdmadMac *a, const RdmadMac *b);
 
 /* Whether the kernel takes `name` for an interface as it is: 1 to 15 bytes, neither "." nor "..",
- * without '/', ':', white space, control characters, or the '%' of a template. */
+ * without '/', ':', white space, control characters, or the '%' of a template.  Other names than those in
+ * UTF-8 are not valid either: they cannot be written down in JSON. */
 RDMAD_API gboolean rdmad_interface_name_is_valid(const char *name);

@@ -6,6 +6,8 @@
  * environment and no signal disposition, and is killed by the kernel when the thread that started
  * it ends (PR_SET_PDEATHSIG): start it from the loop.  When the child has ended, at the deadline,
  * or when it is cancelled, what is left of its group is killed as well.
+ *
+ * A process may leave its group; it cannot leave a cgroup of the child's own, which is killed whole.
  */
 #pragma once
 
@@ -21,10 +23,19 @@ typedef struct {
 	const char *const *envp; /* the whole environment; NULL: an empty one */
 	const void *input;	 /* what it reads from its standard input, then its end */
 	gsize input_size;
-	int netns;	   /* descriptor of the network namespace to enter; 0: rdmad's own */
+	int netns; /* descriptor of the network namespace to enter; 0: rdmad's own */
+	/* In the mount and cgroup namespaces of PID 1, where a container sees the node: its programs and
+	 * files.  `argv` and `cgroup` are paths there. */
+	gboolean on_host;
+	/* Name of a cgroup for this child alone, at the top of the cgroup v2 tree: outside the limits of
+	 * rdmad's own.  Where it cannot be had, the child runs without.  NULL: none. */
+	const char *cgroup;
 	guint deadline_ms; /* SIGTERM after this; 0: never */
 	guint grace_ms;	   /* SIGKILL so long after SIGTERM; 0: RDMAD_CHILD_GRACE_MS */
 	gsize output_max;  /* kept of each stream; 0: RDMAD_CHILD_OUTPUT_MAX */
+	/* Called before rdmad_child_start() returns, while the program does not run yet; FALSE: it
+	 * never will.  May be NULL; gets the `data` of the child. */
+	gboolean (*born)(pid_t pid, gpointer data, GError **error);
 } RdmadChildSpec;
 
 /* The end of a stream: its last bytes and a NUL. */

@@ -166,6 +166,9 @@ RDMAD_API const char *rdmad_gid_type_name(RdmadGidType type);
 RDMAD_API const char *rdmad_node_type_name(RdmadNodeType type);
 /* As strcmp() of ids and names, with runs of digits compared as numbers: mlx5_2 before mlx5_10. */
 RDMAD_API int rdmad_natural_compare(const char *a, const char *b);
+/* The MAC address in a GUID that is made of one (EUI-64), as eRDMA's and soft-RoCE's are: 00:16:3e:01:02:0a
+ * of "0216:3eff:fe01:020a".  FALSE: it is another one. */
+RDMAD_API gboolean rdmad_guid_get_mac(const char *guid, guint8 mac[6]);
 /* "fe80:0000:..", eight groups; `text` has room for 40 bytes. */
 RDMAD_API void rdmad_gid_format(const guint8 raw[16], char text[40]);
 
@@ -191,3 +194,11 @@ typedef enum {
 RDMAD_API RdmadDistance rdmad_pci_distance(char *const *path_a, int numa_a, char *const *path_b,
 					   int numa_b);
 RDMAD_API const char *rdmad_distance_name(RdmadDistance distance);
+
+/* The index of the GPU next to a device, of `gpus` (RdmadGpu; may be NULL), the first of equals; -1 and
+ * SYS: there is none. */
+RDMAD_API int rdmad_nearest_gpu(const RdmadDevice *device, const GPtrArray *gpus,
+				RdmadDistance *distance);
+/* The order of the NICs of a container, as that of its rails: by their distance to the nearest of its
+ * GPUs, by the order of these GPUs, by their PCI addresses, those without one last and by name. */
+RDMAD_API int rdmad_nics_compare(const RdmadDevice *a, const RdmadDevice *b, const GPtrArray *gpus);

@@ -2,7 +2,8 @@
 /*
  * Executor: carries out steps (step.h), or undoes them, in a process of its own
  *
- * The same program, started when it is first needed and again when it has died.  It gets steps and the
+ * The same program, started when it is first needed and again when it has died, with the capabilities that
+ * the modules declare for it; the daemon itself has given them up.  It gets steps, names of sysctls and the
  * descriptor of a namespace, nothing else: it reads no configuration and listens nowhere.  Requests run
  * side by side.
  *
@@ -12,8 +13,6 @@
 #pragma once
 
 #include <rdmad/types.h>
-
-#define RDMAD_EXECUTOR_OPTION "--executor"
 
 typedef struct {
 	const char *step; /* rdmad_step_name() */
@@ -43,20 +42,29 @@ typedef enum {
 	RDMAD_EXECUTE_UNDO, /* all of it, backwards, whatever fails */
 } RdmadExecute;
 
-/* `lock`: a file of its own, made where it is missing.  Both are copied. */
-RDMAD_API RdmadExecutor *rdmad_executor_new(RdmadLoop *loop, RdmadModule *owner, const char *lock);
-/* Ends the process; no `done` is called any more.  NULL is fine. */
+/* `keeper`: of rdmad_module_keeper().  `lock`: a file of its own, made where it is missing; copied. */
+RDMAD_API RdmadExecutor *rdmad_executor_new(RdmadLoop *loop, RdmadModule *owner,
+					    RdmadKeeper *keeper, const char *lock);
+/* Ends the process; no callback follows.  NULL is fine. */
 RDMAD_API void rdmad_executor_free(RdmadExecutor *executor);
 
-/* `steps`: of rdmad_steps_to_text(); `netns` stays the caller's, -1: gone.  0: RDMAD_ERROR_FAILED,
+/* `steps`: of rdmad_steps_to_text(); `netns` stays the caller's, -1: gone, or the
+ * steps are of the host alone.  0: RDMAD_ERROR_FAILED,
  * RDMAD_ERROR_LIMIT; else the number of the request, which is never used again. */
 RDMAD_API guint64 rdmad_executor_run(RdmadExecutor *executor, RdmadExecute what, const char *steps,
 				     int netns, RdmadExecutorDone done, gpointer data,
 				     GError **error);
 /* Waits end early, and what was done is undone; `done` is called all the same. */
 RDMAD_API void rdmad_executor_cancel(RdmadExecutor *executor, guint64 number);
-/* 0: it does not run. */
-RDMAD_API int rdmad_executor_pid(const RdmadExecutor *executor);
 
-/* The other end, from main(): serves the socket `argv[2]` under the lock `argv[3]`; the exit status. */
-RDMAD_API int rdmad_executor_main(int argc, char **argv);
+/* Called on the loop once.  `fds` are a socket for rdmad_network_adopt(), and one for each sysctl to be read,
+ * -1 where there is none; those that are not stolen are closed after the call. */
+typedef void (*RdmadExecutorOpened)(int *fds, guint n, const GError *error, gpointer data);
+
+/* Opens in a namespace what shows it: for a look by a process that may not enter it.  `sysctls` ends with
+ * NULL, "net/ipv4/conf/all/rp_filter".  Returns as rdmad_executor_run(). */
+RDMAD_API guint64 rdmad_executor_open(RdmadExecutor *executor, const char *const *sysctls,
+				      int netns, RdmadExecutorOpened opened, gpointer data,
+				      GError **error);
+/* Its callback is not called any more; what was opened is closed. */
+RDMAD_API void rdmad_executor_forget(RdmadExecutor *executor, guint64 number);

@@ -34,6 +34,17 @@ RDMAD_API RdmadWatch *rdmad_inventory_watch(RdmadInventory *inv, RdmadModule *ow
 					    const RdmadInventoryOps *ops,
 					    gpointer data) G_GNUC_WARN_UNUSED_RESULT;
 
+typedef struct {
+	void (*scanned)(gpointer data);
+} RdmadScanOps;
+
+/* Called once after each scan, whether or not it found a change: the kernel has reported something, which
+ * may be about what the inventory does not hold, such as a module.  A new watch is called for the last
+ * scan. */
+RDMAD_API RdmadWatch *rdmad_inventory_watch_scans(RdmadInventory *inv, RdmadModule *owner,
+						  const RdmadScanOps *ops,
+						  gpointer data) G_GNUC_WARN_UNUSED_RESULT;
+
 /* Any service's watch; takes NULL, may be called from a callback of it. */
 RDMAD_API void rdmad_watch_free(RdmadWatch *watch);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadWatch, rdmad_watch_free)

@@ -49,8 +49,8 @@ typedef struct {
 	/* The descriptors that are left in `message` are closed, and it is freed, after the
 	 * call. */
 	void (*message)(RdmadMessagePeer *peer, RdmadMessage *message, gpointer data);
-	/* The peer hung up, broke a limit or was too late, having sent something before.  It is
-	 * invalid after the call.  Not called after rdmad_message_peer_close(). */
+	/* The peer hung up, broke a limit or was too late; one of a server has sent something
+	 * before.  It is invalid after the call.  Not called after rdmad_message_peer_close(). */
 	void (*gone)(RdmadMessagePeer *peer, gpointer data);
 } RdmadMessageOps;
 

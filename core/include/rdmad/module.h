@@ -52,6 +52,14 @@ typedef struct {
 	const RdmadCommandColumn *columns;
 } RdmadCommand;
 
+/* ---- capabilities ---- */
+
+/* One that a module needs: capabilities(7).  `rdmad --privileges` prints them. */
+typedef struct {
+	int capability;	 /* CAP_* of linux/capability.h */
+	const char *why; /* "moves network devices"; NULL: the end of the list */
+} RdmadCapability;
+
 /* ---- the module ---- */
 
 typedef struct {
@@ -77,6 +85,10 @@ typedef struct {
 	void (*doctor)(gpointer state, struct json_t *findings);
 	/* Up to one without a name; may be NULL. */
 	const RdmadCommand *commands;
+	/* What the daemon keeps of its capabilities for the module; NULL: none. */
+	const RdmadCapability *capabilities;
+	/* What the module's executor (executor.h) has; NULL: the module needs no executor. */
+	const RdmadCapability *executor_capabilities;
 } RdmadModuleClass;
 
 #define RDMAD_MODULE_DEFINE(module_name, ...)                                                      \
@@ -93,12 +105,15 @@ RDMAD_API RdmadWorkers *rdmad_module_workers(RdmadModule *self);
 RDMAD_API RdmadInventory *rdmad_module_inventory(RdmadModule *self);
 RDMAD_API RdmadAllocations *rdmad_module_allocations(RdmadModule *self);
 RDMAD_API RdmadPods *rdmad_module_pods(RdmadModule *self);
+RDMAD_API RdmadPreparations *rdmad_module_preparations(RdmadModule *self);
 RDMAD_API RdmadState *rdmad_module_state(RdmadModule *self);
 RDMAD_API RdmadAttributes *rdmad_module_attributes(RdmadModule *self);
 RDMAD_API RdmadEventLog *rdmad_module_event_log(RdmadModule *self);
 RDMAD_API RdmadHttp *rdmad_module_http(RdmadModule *self);
 RDMAD_API RdmadStats *rdmad_module_stats(RdmadModule *self);
 RDMAD_API const RdmadSysroot *rdmad_module_sysroot(RdmadModule *self);
+/* NULL: no module needed an executor when rdmad started. */
+RDMAD_API RdmadKeeper *rdmad_module_keeper(RdmadModule *self);
 
 /* Directories, absolute, without a trailing slash. */
 RDMAD_API const char *rdmad_module_run_dir(const RdmadModule *self); /* /run/rdmad */

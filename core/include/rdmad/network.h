@@ -2,7 +2,7 @@
 /*
  * Links, addresses, routes, rules and sysctls of a network namespace, and RDMA devices in it
  *
- * All of these block, for milliseconds where the kernel waits for RCU: call them from the `run` of
+ * All but the watch block, for milliseconds where the kernel waits for RCU: call them from the `run` of
  * a job (work.h), one thread at a time for one RdmadNetwork.  Descriptors of namespaces stay the
  * caller's.
  *
@@ -21,6 +21,8 @@
 
 /* `netns`: a descriptor; 0: rdmad's own namespace. */
 RDMAD_API RdmadNetwork *rdmad_network_open(int netns, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Of rdmad_executor_open(): a socket that somebody opened in a namespace, for looking; taken over. */
+RDMAD_API RdmadNetwork *rdmad_network_adopt(int socket, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 RDMAD_API void rdmad_network_close(RdmadNetwork *net);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadNetwork, rdmad_network_close)
 /* Of the last call; 0: it succeeded. */
@@ -28,6 +30,13 @@ RDMAD_API int rdmad_network_errnum(const RdmadNetwork *net);
 /* The id of another namespace in this one (RdmadLink.parent_netns); -1: it has none. */
 RDMAD_API gboolean rdmad_network_netns_number(RdmadNetwork *net, int netns, int *number,
 					      GError **error);
+
+/* `hint` comes from the loop when links, addresses, routes or rules of rdmad's own namespace may have
+ * changed, once for each batch of messages; a hint may be for nothing. */
+RDMAD_API RdmadNetworkWatch *rdmad_network_watch_new(RdmadLoop *loop, RdmadModule *owner,
+						     void (*hint)(gpointer data), gpointer data,
+						     GError **error) G_GNUC_WARN_UNUSED_RESULT;
+RDMAD_API void rdmad_network_watch_free(RdmadNetworkWatch *watch);
 
 /* ---- Internet addresses ---- */
 
@@ -148,7 +157,8 @@ typedef struct {
 	guint flags;		    /* IFA_F_NODAD, IFA_F_NOPREFIXROUTE, ... */
 	guint scope;		    /* RT_SCOPE_* */
 	guint metric;		    /* of its prefix's route; 0: the kernel's own */
-	guint valid_s, preferred_s; /* 0: for ever */
+	guint valid_s, preferred_s; /* 0: for ever; a deprecated one has IFA_F_DEPRECATED */
+	char label[16];		    /* IPv4; "": the name of the link */
 } RdmadAddress;
 
 /* Of RdmadAddress, g_free(); `ifindex` 0: of all links. */
@@ -163,6 +173,14 @@ RDMAD_API gboolean rdmad_address_delete(RdmadNetwork *net, const RdmadAddress *a
 
 /* ---- neighbours ---- */
 
+typedef struct {
+	int ifindex;
+	RdmadIp ip;
+	RdmadMac mac;
+} RdmadNeighbour;
+
+/* Of RdmadNeighbour, g_free(): the permanent entries, without proxies; `ifindex` 0: of all links. */
+RDMAD_API GPtrArray *rdmad_neighbours_list(RdmadNetwork *net, int ifindex, GError **error);
 /* A permanent entry. */
 RDMAD_API gboolean rdmad_neighbour_replace(RdmadNetwork *net, int ifindex, const RdmadIp *ip,
 					   const char *mac, GError **error);
@@ -228,7 +246,14 @@ typedef struct {
 /* In their order, up to the first that fails; RDMAD_ERROR_NOT_FOUND names it. */
 RDMAD_API gboolean rdmad_sysctls_write(int netns, const RdmadSysctl *sysctls, guint n,
 				       GError **error);
+/* Those that have another value; one that a kernel or driver does not have is passed over. */
+RDMAD_API gboolean rdmad_sysctls_restore(int netns, const RdmadSysctl *sysctls, guint n,
+					 GError **error);
+/* Names in a directory ("net/ipv4/conf/eth0"), in no order; g_strfreev() */
+RDMAD_API char **rdmad_sysctls_list(int netns, const char *directory, GError **error);
 /* Without the line's end; g_free() */
+/* The value that a descriptor of rdmad_executor_open() shows; g_free() */
+RDMAD_API char *rdmad_sysctl_read_fd(int fd, GError **error);
 RDMAD_API char *rdmad_sysctl_read(int netns, const char *name, GError **error);
 
 /* ---- RDMA devices ---- */

@@ -63,6 +63,12 @@ RDMAD_API gboolean rdmad_tables_write(RdmadTables *tables,
 				      gboolean (*fn)(RdmadTables *tables, gpointer data,
 						     GError **error),
 				      gpointer data, GError **error);
+/* The same for what no longer matters once the machine has stopped: it survives the end of rdmad at any
+ * moment, but not a power cut, and does not wait for the disk. */
+RDMAD_API gboolean rdmad_tables_write_for_boot(RdmadTables *tables,
+					       gboolean (*fn)(RdmadTables *tables, gpointer data,
+							      GError **error),
+					       gpointer data, GError **error);
 /* One statement without rows: within rdmad_tables_write() and `rewrite`.  RDMAD_ERROR_BUSY: a
  * constraint, such as a key that is there already. */
 RDMAD_API gboolean rdmad_tables_run(RdmadTables *tables, const char *sql, const RdmadValue *values,

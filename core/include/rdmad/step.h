@@ -16,7 +16,8 @@
 
 #include <rdmad/address.h>
 
-#define RDMAD_STEPS_MAX	    512u       /* of one plan */
+#define RDMAD_STEPS_MAX	    1536u      /* of one plan */
+#define RDMAD_STEP_LIST_MAX 1024u      /* entries of a list in a step */
 #define RDMAD_STEP_JSON_MAX (1u << 20) /* bytes of one plan */
 
 typedef enum { /* the words of the JSON stand in step.c */
@@ -60,6 +61,9 @@ typedef struct {
 	guint32 metric; /* IFA_RT_PRIORITY */
 	guint32 scope;	/* RT_SCOPE_* */
 	char *label;	/* IPv4; NULL: the name of the link */
+	guint32 valid_s,
+		preferred_s; /* 0: for ever; with IFA_F_DEPRECATED, `preferred_s` is over */
+	gboolean remove;     /* takes the address away; its undo adds it */
 } RdmadStepAddress;
 
 /* What a route's numbers mean, as linux/rtnetlink.h has them; 0 leaves it to the kernel. */
@@ -88,7 +92,8 @@ typedef struct {
 	guint32 scope, type, protocol;
 	guint32 mtu, advmss;
 	gboolean onlink;
-	gboolean remove; /* takes the route away; its undo adds it */
+	gboolean remove;  /* takes the route away; its undo adds it */
+	gboolean replace; /* takes the place of the one with this destination, table and metric */
 } RdmadStepRoute;
 
 /* One rule; undone by exactly these attributes. */
@@ -98,6 +103,8 @@ typedef struct {
 	RdmadIp from, to;
 	char *iif, *oif;
 	guint32 mark, mask;
+	guint32 protocol; /* who made it, as a route's */
+	gboolean remove;  /* takes the rule away; its undo adds it */
 } RdmadStepRule;
 
 /* One permanent neighbour entry. */

@@ -15,6 +15,11 @@
 
 #define RDMAD_SYSROOT_MAX 65536u
 
+/* This machine, whatever rdmad was told to look at: for processes, which are always its own. */
+RDMAD_API RdmadSysroot *rdmad_sysroot_new_live(GError **error);
+RDMAD_API void rdmad_sysroot_free(RdmadSysroot *root);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadSysroot, rdmad_sysroot_free)
+
 /* A descriptor (O_CLOEXEC) or -1.  `flags` as for open(2). */
 RDMAD_API int rdmad_sysroot_open(const RdmadSysroot *root, const char *path, int flags,
 				 GError **error);
@@ -40,5 +45,8 @@ RDMAD_API gboolean rdmad_sysroot_read_dir(const RdmadSysroot *root, const char *
 RDMAD_API gboolean rdmad_sysroot_exists(const RdmadSysroot *root, const char *path);
 RDMAD_API gboolean rdmad_sysroot_write(const RdmadSysroot *root, const char *path,
 				       const char *value, GError **error);
+/* Where a program of the machine is for execve(): `path` itself, "/sbin/modprobe", or on a recorded
+ * machine the recorded one, so that none of this machine's is run for it. */
+RDMAD_API char *rdmad_sysroot_program(const RdmadSysroot *root, const char *path, GError **error);
 /* TRUE: this machine itself, so that netlink and device files describe the same thing. */
 RDMAD_API gboolean rdmad_sysroot_is_live(const RdmadSysroot *root);

@@ -13,6 +13,9 @@
 #define WORDS_MAX 256 /* of what a plugin printed, in an error */
 
 struct CniIpam {
+	CniIpamRecords *records;
+	char *container_id;
+	pid_t pid; /* 0: not recorded */
 	RdmadChild *child;
 	char *type;
 	CniCommand command;
@@ -22,6 +25,9 @@ struct CniIpam {
 
 static void ipam_free(CniIpam *ipam)
 {
+	if (ipam->pid)
+		cni_ipam_records_remove(ipam->records, ipam->pid);
+	g_free(ipam->container_id);
 	g_free(ipam->type);
 	g_free(ipam);
 }
@@ -93,6 +99,14 @@ char *cni_ipam_type(const char *config)
 
 /* ---- what it says ---- */
 
+/* A plugin that is older than GC: each attachment that went had its DEL. */
+static gboolean is_unknown(const CniIpam *ipam, json_int_t code)
+{
+	return ipam->command == CNI_GC &&
+	       (code == CNI_ERROR_VERSION || code == CNI_ERROR_UNKNOWN_CONTAINER ||
+		code == CNI_ERROR_ENVIRONMENT);
+}
+
 static gboolean refusal(const CniIpam *ipam, const RdmadChildResult *result, GError **error)
 {
 	json_t *json =
@@ -101,12 +115,14 @@ static gboolean refusal(const CniIpam *ipam, const RdmadChildResult *result, GEr
 	const char *details = json_string_value(json_object_get(json, "details"));
 	const json_int_t code = json_integer_value(json_object_get(json, "code"));
 
-	cni_refuse(error, code == CNI_ERROR_TRY_AGAIN ? CNI_ERROR_TRY_AGAIN : CNI_ERROR_IPAM,
-		   "ipam %s: %.*s%s%.*s", ipam->type, WORDS_MAX,
-		   told			 ? told
-		   : result->errors.size ? result->errors.bytes
-					 : "it failed without a word",
-		   details && *details ? ": " : "", WORDS_MAX, details ? details : "");
+	if (!is_unknown(ipam, code))
+		cni_refuse(error,
+			   code == CNI_ERROR_TRY_AGAIN ? CNI_ERROR_TRY_AGAIN : CNI_ERROR_IPAM,
+			   "ipam %s: %.*s%s%.*s", ipam->type, WORDS_MAX,
+			   told			 ? told
+			   : result->errors.size ? result->errors.bytes
+						 : "it failed without a word",
+			   details && *details ? ": " : "", WORDS_MAX, details ? details : "");
 	json_decref(json);
 	return FALSE;
 }
@@ -159,6 +175,16 @@ static void ended(const RdmadChildResult *result, const GError *problem, gpointe
 	ipam_free(ipam);
 }
 
+static gboolean born(pid_t pid, gpointer data, GError **error)
+{
+	CniIpam *ipam = data;
+
+	if (!cni_ipam_records_add(ipam->records, pid, ipam->container_id, error))
+		return FALSE;
+	ipam->pid = pid;
+	return TRUE;
+}
+
 CniIpam *cni_ipam_start(const CniIpamCall *call, CniIpamDone done, gpointer data, GError **error)
 {
 	g_auto(GStrv) had = g_strsplit(call->attachment->environment, "\n", -1);
@@ -170,12 +196,15 @@ CniIpam *cni_ipam_start(const CniIpamCall *call, CniIpamDone done, gpointer data
 				      .envp = (const char *const *)environment,
 				      .input = call->attachment->config,
 				      .input_size = strlen(call->attachment->config),
-				      .deadline_ms = (guint)call->settings->ipam_timeout_ms };
+				      .deadline_ms = (guint)call->settings->ipam_timeout_ms,
+				      .born = born };
 	CniIpam *ipam;
 
 	if (!path)
 		return NULL;
 	ipam = g_new0(CniIpam, 1);
+	ipam->records = call->records;
+	ipam->container_id = g_strdup(call->attachment->container_id);
 	ipam->type = g_steal_pointer(&type);
 	ipam->command = call->command;
 	ipam->done = done;

@@ -8,8 +8,6 @@
 #include <linux/if_addr.h>
 #include <sys/socket.h>
 
-#define GID_ENTRIES 2u /* of each address: RoCE v1 and v2 */
-
 static gboolean gateway_serves(const RdmadIp *gateway, const RdmadIp *ip)
 {
 	return gateway->family == ip->family &&
@@ -97,6 +95,9 @@ static gboolean address_check(const Planner *planner, guint index, GError **erro
 	const char *link = NULL;
 
 	rdmad_ip_text(&host, FALSE, text);
+	if (!rdmad_ip_is_unicast(&address->ip))
+		return cni_refuse(error, CNI_ERROR_ADDRESS, "%s is no address of an interface",
+				  text);
 	for (guint i = 0; i < index; i++)
 		if (rdmad_ip_equal(&g_array_index(planner->addresses, PlannerAddress, i).ip,
 				   &address->ip))
@@ -140,14 +141,15 @@ gboolean planner_find_addresses(Planner *planner, GError **error)
 gboolean planner_check_gids(const Planner *planner, GError **error)
 {
 	const CniPlanInput *input = planner->input;
+	const CniGids *gids = &input->gids;
 	/* The link-local address of IPv6 counts too. */
-	const guint needed = GID_ENTRIES * (planner->addresses->len + input->pod->has_ipv6);
+	const guint needed = gids->each * (planner->addresses->len + input->pod->has_ipv6);
 
-	if (planner_moves_nic(planner) || !input->gid_capacity || planner->nic->mac.length != 6 ||
-	    input->gid_used + needed <= input->gid_capacity)
+	if (planner_moves_nic(planner) || !gids->capacity || planner->nic->mac.length != 6 ||
+	    gids->used + needed <= gids->capacity)
 		return TRUE;
 	return cni_refuse(error, CNI_ERROR_RDMA,
 			  "the GID table of %s has %u entries, %u in use, and %s needs %u",
-			  input->choice->device->name, input->gid_capacity, input->gid_used,
-			  planner->name, needed);
+			  input->choice->device->name, gids->capacity, gids->used, planner->name,
+			  needed);
 }

@@ -4,10 +4,13 @@
 
 #include <linux/if_addr.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
-/* What a user can set of an address; the others are states. */
-#define ADDRESS_FLAGS (IFA_F_NODAD | IFA_F_MANAGETEMPADDR | IFA_F_NOPREFIXROUTE | IFA_F_MCAUTOJOIN)
+/* Those that a user can set, and one that stands for a lifetime; the others are states. */
+#define ADDRESS_FLAGS                                                                              \
+	(IFA_F_NODAD | IFA_F_MANAGETEMPADDR | IFA_F_NOPREFIXROUTE | IFA_F_MCAUTOJOIN |             \
+	 IFA_F_DEPRECATED)
 
 static gboolean is_of_nic(const Planner *planner, const char *link)
 {
@@ -151,6 +154,17 @@ static GArray *neighbours_of(const Planner *planner)
 	return kept;
 }
 
+/* disable_ipv6 makes and removes others. */
+static int sysctl_compare(gconstpointer a, gconstpointer b)
+{
+	const char *one = ((const RdmadStepSysctl *)a)->path;
+	const char *other = ((const RdmadStepSysctl *)b)->path;
+	const int first =
+		g_str_has_suffix(other, "/disable_ipv6") - g_str_has_suffix(one, "/disable_ipv6");
+
+	return first ? first : strcmp(one, other);
+}
+
 static GArray *sysctls_of(const Planner *planner)
 {
 	const GArray *all = planner->input->host->sysctls;
@@ -169,6 +183,7 @@ static GArray *sysctls_of(const Planner *planner)
 		g_free(copy.path);
 		g_free(copy.value);
 	}
+	g_array_sort(kept, sysctl_compare);
 	return kept;
 }
 
@@ -190,7 +205,28 @@ static void altnames_add(Planner *planner)
 	}
 }
 
-static void move_add(Planner *planner)
+/* Wide lists are a router's, which is no NIC for a pod. */
+static gboolean lists_check(const Planner *planner, const RdmadStepLinkMove *move, GError **error)
+{
+	const struct {
+		const GArray *list;
+		const char *name;
+	} lists[] = { { move->addresses, "addresses" },
+		      { move->routes, "routes" },
+		      { move->neighbours, "permanent neighbours" },
+		      { move->sysctls, "sysctls" } };
+
+	for (guint i = 0; i < G_N_ELEMENTS(lists); i++)
+		if (lists[i].list->len > RDMAD_STEP_LIST_MAX)
+			return cni_refuse(error, CNI_ERROR_DEVICE,
+					  "%s has %u %s: more than %u are not written down to be "
+					  "given back",
+					  planner->nic->name, lists[i].list->len, lists[i].name,
+					  RDMAD_STEP_LIST_MAX);
+	return TRUE;
+}
+
+static gboolean move_add(Planner *planner, GError **error)
 {
 	RdmadStep *step = planner_step(planner, RDMAD_STEP_LINK_MOVE, RDMAD_STEP_IN_HOST);
 	const CniViewLink *nic = planner->nic;
@@ -207,6 +243,7 @@ static void move_add(Planner *planner)
 	step->move.routes = routes_of(planner);
 	step->move.neighbours = neighbours_of(planner);
 	step->move.sysctls = sysctls_of(planner);
+	return lists_check(planner, &step->move, error);
 }
 
 static guint64 node_guid(const RdmadDevice *dev)
@@ -267,7 +304,8 @@ gboolean plan_exclusive(Planner *planner, GError **error)
 	/* The interface of an InfiniBand device is made again where the device goes. */
 	if (infiniband)
 		rdma_move_add(planner);
-	move_add(planner);
+	if (!move_add(planner, error))
+		return FALSE;
 	if (!infiniband)
 		rdma_move_add(planner);
 	set_add(planner);

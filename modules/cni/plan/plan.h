@@ -15,10 +15,10 @@ typedef struct {
 	const CniRequest *request;
 	const CniChoice *choice;
 	const CniView *host, *pod;
-	const CniResult *ipam;	      /* NULL: the network has none */
-	guint number;		      /* NICs that were planned before it in this request */
-	gboolean rdma_exclusive;      /* netns mode of the RDMA subsystem */
-	guint gid_capacity, gid_used; /* of the device's port; capacity 0: not known */
+	const CniResult *ipam;	 /* NULL: the network has none */
+	guint number;		 /* NICs that were planned before it in this request */
+	gboolean rdma_exclusive; /* netns mode of the RDMA subsystem */
+	CniGids gids;
 } CniPlanInput;
 
 typedef struct {

@@ -74,6 +74,20 @@ static void add_nccl_hca(ContainerAnswer *answer, const GPtrArray *devices)
 		add_env(answer, "NCCL_IB_HCA", list->str);
 }
 
+/* The MAC address of the first device, which is its pnetid: the same for the same slots. */
+static void add_smcr_pnet(ContainerAnswer *answer, const GPtrArray *devices)
+{
+	const RdmadDevice *dev = devices->len ? devices->pdata[0] : NULL;
+	char text[13];
+	guint8 mac[6];
+
+	if (!dev || !rdmad_guid_get_mac(dev->node_guid, mac))
+		return;
+	g_snprintf(text, sizeof(text), "%02X%02X%02X%02X%02X%02X", mac[0], mac[1], mac[2], mac[3],
+		   mac[4], mac[5]);
+	add_env(answer, "SMCR_PNET", text);
+}
+
 static void add_node(ContainerAnswer *answer, const char *path, const char *permissions)
 {
 	V1beta1__DeviceSpec *node = g_new(V1beta1__DeviceSpec, 1);
@@ -149,6 +163,8 @@ ContainerAnswer *container_answer_new(const Pool *pool, const RdmadAllocation *a
 	add_device_env(answer, devices, settings);
 	if (settings->nccl_hca)
 		add_nccl_hca(answer, devices);
+	if (settings->smcr_pnet)
+		add_smcr_pnet(answer, devices);
 	add_devices(answer, devices, settings, cdi);
 	message_assemble(answer);
 	return answer;

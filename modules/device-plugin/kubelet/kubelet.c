@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kubelet/kubelet.h"
 
+#include <errno.h>
 #include <rdmad/directory-watch.h>
 #include <rdmad/log.h>
 #include <sys/stat.h>
@@ -73,12 +74,21 @@ static gboolean remove_stale_sockets(const char *dir, const char *prefix)
 
 /* ---- which kubelet, which way ---- */
 
+/* Any other error may pass. */
+static gboolean is_absence(int errnum)
+{
+	return errnum == ENOENT || errnum == ENOTDIR;
+}
+
 RegistrationWay kubelet_way(const Kubelet *kubelet)
 {
+	struct stat info;
+
 	if (kubelet->configured != REGISTRATION_AUTO)
 		return kubelet->configured;
-	return g_file_test(kubelet->registry_dir, G_FILE_TEST_IS_DIR) ? REGISTRATION_REGISTRY
-								      : REGISTRATION_LEGACY;
+	if (stat(kubelet->registry_dir, &info) < 0)
+		return is_absence(errno) ? REGISTRATION_LEGACY : REGISTRATION_REGISTRY;
+	return S_ISDIR(info.st_mode) ? REGISTRATION_REGISTRY : REGISTRATION_LEGACY;
 }
 
 gboolean kubelet_identify(const Kubelet *kubelet, RdmadSocketFile *file)
@@ -86,12 +96,20 @@ gboolean kubelet_identify(const Kubelet *kubelet, RdmadSocketFile *file)
 	return rdmad_socket_file_identify(kubelet->socket, file);
 }
 
+gboolean kubelet_is_away(const Kubelet *kubelet)
+{
+	struct stat info;
+
+	return stat(kubelet->socket, &info) < 0 ? is_absence(errno) : !S_ISSOCK(info.st_mode);
+}
+
 gboolean kubelet_lives(const Kubelet *kubelet, const RdmadSocketFile *file)
 {
 	RdmadSocketFile now;
 
-	return kubelet_identify(kubelet, &now) && rdmad_socket_file_equal(&now, file) &&
-	       !rdmad_socket_file_is_dead(kubelet->socket);
+	if (!kubelet_identify(kubelet, &now))
+		return !kubelet_is_away(kubelet);
+	return rdmad_socket_file_equal(&now, file) && !rdmad_socket_file_is_dead(kubelet->socket);
 }
 
 guint kubelet_hold_ms(const Kubelet *kubelet)

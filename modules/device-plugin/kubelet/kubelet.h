@@ -28,7 +28,9 @@ RegistrationWay kubelet_way(const Kubelet *kubelet);
 
 /* FALSE: there is no kubelet.sock.  Another kubelet has another one. */
 gboolean kubelet_identify(const Kubelet *kubelet, RdmadSocketFile *file);
-/* This very kubelet still listens. */
+/* There is none: a fact, and not an error that may pass. */
+gboolean kubelet_is_away(const Kubelet *kubelet);
+/* This very kubelet still listens, or nothing says that it does not. */
 gboolean kubelet_lives(const Kubelet *kubelet, const RdmadSocketFile *file);
 
 /* How long to wait before the first try: an earlier rdmad was killed, and kubelet must notice the

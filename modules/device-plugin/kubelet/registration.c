@@ -129,6 +129,8 @@ static void register_now(Registration *registration)
 	if (!kubelet_identify(registration->kubelet, &registration->at) &&
 	    registration->way == REGISTRATION_LEGACY) {
 		set_error(registration, "kubelet.sock is not there");
+		if (!kubelet_is_away(registration->kubelet))
+			try_later(registration, 0);
 		return; /* its coming is seen */
 	}
 	if (!make_server(registration))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kubelet/server.h"
 
+#include <errno.h>
 #include <rdmad/error.h>
 #include <rdmad/grpc.h>
 #include <rdmad/log.h>
@@ -17,7 +18,7 @@
 struct PluginServer {
 	RdmadGrpcServer *grpc;
 	char *resource, *path;
-	ino_t inode;
+	ino_t inode; /* 0: it could not be looked at */
 	const PluginServerOps *ops;
 	gpointer data;
 	GPtrArray *streams; /* of Stream */
@@ -274,7 +275,9 @@ gboolean plugin_server_is_reachable(const PluginServer *server)
 {
 	struct stat info;
 
-	return lstat(server->path, &info) == 0 && info.st_ino == server->inode;
+	if (lstat(server->path, &info) < 0)
+		return errno != ENOENT && errno != ENOTDIR;
+	return !server->inode || info.st_ino == server->inode;
 }
 
 void plugin_server_drain(PluginServer *server, void (*drained)(gpointer data), gpointer data)

@@ -6,36 +6,11 @@
 #define NCCL_HCAS_MAX 32u
 #define NCCL_LINE_MAX 1023u
 
-/* The nearest accelerator, and its distance. */
-static int nearest(const RdmadDevice *dev, const GPtrArray *gpus, guint *which)
-{
-	int near = RDMAD_DISTANCE_SYS + 1;
-
-	*which = 0;
-	for (guint i = 0; i < gpus->len; i++) {
-		const RdmadGpu *gpu = gpus->pdata[i];
-		const int distance = rdmad_pci_distance(dev->pci_path, dev->numa_node,
-							gpu->pci_path, gpu->numa_node);
-
-		if (distance >= near)
-			continue;
-		near = distance;
-		*which = i;
-	}
-	return near;
-}
-
 static int device_compare(gconstpointer a, gconstpointer b, gpointer data)
 {
 	const RdmadDevice *const *x = a, *const *y = b;
-	guint gpu_x, gpu_y;
-	const int near_x = nearest(*x, data, &gpu_x), near_y = nearest(*y, data, &gpu_y);
 
-	if (near_x != near_y)
-		return near_x < near_y ? -1 : 1;
-	if (gpu_x != gpu_y)
-		return gpu_x < gpu_y ? -1 : 1;
-	return rdmad_natural_compare((*x)->name, (*y)->name);
+	return rdmad_nics_compare(*x, *y, data);
 }
 
 void nic_order_sort(GPtrArray *devices, const GPtrArray *gpus)
@@ -45,13 +20,13 @@ void nic_order_sort(GPtrArray *devices, const GPtrArray *gpus)
 
 static void comment_add(GString *text, const RdmadDevice *dev, const GPtrArray *gpus)
 {
-	guint which;
-	const int near = nearest(dev, gpus, &which);
+	RdmadDistance distance;
+	const int nearest = rdmad_nearest_gpu(dev, gpus, &distance);
 
-	if (gpus->len)
+	if (nearest >= 0)
 		g_string_append_printf(text, "# %s: %s to the GPU at %s\n", dev->name,
-				       rdmad_distance_name((RdmadDistance)near),
-				       ((const RdmadGpu *)gpus->pdata[which])->pci_address);
+				       rdmad_distance_name(distance),
+				       ((const RdmadGpu *)gpus->pdata[nearest])->pci_address);
 }
 
 char *nic_order_nccl_conf(const GPtrArray *devices, const GPtrArray *gpus)

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NIC order: the devices of a container, those nearest to its accelerators first
- *
- * A device stands with the accelerator it is nearest to; devices that are equally near come in the
- * order of their accelerators, then of their names, with numbers as numbers.
+ * NIC order: the devices of a container in the order of rdmad_nics_compare(), and nccl.conf of them
  */
 #pragma once
 

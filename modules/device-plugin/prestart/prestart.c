@@ -7,6 +7,7 @@
 #include <rdmad/event-log.h>
 #include <rdmad/loop.h>
 #include <rdmad/pods.h>
+#include <rdmad/preparations.h>
 #include <string.h>
 
 #include "allocate/allocation-directory.h"
@@ -38,6 +39,7 @@ typedef struct {
 	char *pod_namespace, *pod_name, *container; /* once podresources has listed it */
 	guint64 question;			    /* to podresources, by number; 0: answered */
 	RdmadEvent *deadline;
+	RdmadPreparation *preparation;
 	CriQuery *query;
 	RdmadJob *job;
 } Start;
@@ -46,6 +48,7 @@ static void start_free(gpointer data)
 {
 	Start *start = data;
 
+	rdmad_preparation_cancel(start->preparation);
 	cri_query_cancel(start->query);
 	rdmad_job_cancel(start->job);
 	rdmad_event_free(start->deadline);
@@ -108,105 +111,16 @@ static void start_late(gpointer data)
 	Start *start = data;
 
 	start_tell(start, "start-unchecked", "not all is done for it",
-		   "kubelet or the container runtime took too long to identify its pod");
+		   start->preparation ? "its files are not written yet"
+				      : "kubelet or the container runtime took too long to "
+					"identify its pod");
 	start_allow(start);
-}
-
-/* ---- responses of the runtime ---- */
-
-static gboolean has_limits(const ResourceSettings *settings)
-{
-	return settings->limits.hca_handle || settings->limits.hca_object;
 }
 
 static const RdmadAllocation *start_allocation(const Start *start)
 {
 	return rdmad_allocations_by_slot(rdmad_module_allocations(start->owner->self),
 					 start->settings->name, start->slot);
-}
-
-static void limits_done(gpointer result, const GError *error, gpointer data)
-{
-	Start *start = data;
-
-	start->job = NULL;
-	if (error)
-		start_tell(start, "rdma-limits", "without its RDMA limits", error->message);
-	start_allow(start);
-}
-
-/* Names of the present devices of the allocation. */
-static char **allocation_device_names(const Start *start)
-{
-	RdmadInventory *inventory = rdmad_module_inventory(start->owner->self);
-	const RdmadAllocation *allocation = start_allocation(start);
-	GPtrArray *names = g_ptr_array_new();
-
-	for (guint i = 0; allocation && allocation->devices[i]; i++) {
-		const RdmadDevice *dev = rdmad_inventory_lookup(inventory, allocation->devices[i]);
-
-		if (dev && !g_ptr_array_find_with_equal_func(names, dev->name, g_str_equal, NULL))
-			g_ptr_array_add(names, g_strdup(dev->name));
-	}
-	g_ptr_array_add(names, NULL);
-	return (char **)g_ptr_array_free(names, FALSE);
-}
-
-static void start_limit(Start *start, const char *pod_uid)
-{
-	static const RdmadJobClass klass = {
-		.name = "rdma-limits",
-		.run = limit_job_run,
-		.done = limits_done,
-		.free_input = limit_job_input_free,
-	};
-	RdmadModule *self = start->owner->self;
-	g_auto(GStrv) names = allocation_device_names(start);
-	gpointer input = limit_job_input(self, pod_uid, names, &start->settings->limits);
-	g_autoptr(GError) error = NULL;
-
-	start->job = rdmad_work_submit(rdmad_module_workers(self), self, &klass, input, 0, start,
-				       &error);
-	if (!start->job)
-		limits_done(NULL, error, start);
-}
-
-static void runtime_told(const CriSandbox *sandbox, const GError *error, gpointer data)
-{
-	Start *start = data;
-
-	start->query = NULL;
-	if (!sandbox) {
-		start_tell(start, "start-unchecked", "its pod could not be checked",
-			   error->message);
-		start_allow(start);
-		return;
-	}
-	if (start->settings->host_network_only && sandbox->network == CRI_NETWORK_POD) {
-		start_refuse(start);
-		return;
-	}
-	if (start->settings->host_network_only && sandbox->network == CRI_NETWORK_UNKNOWN)
-		start_tell(start, "start-unchecked", "host_network_only could not be checked",
-			   "the container runtime does not report its network");
-	if (has_limits(start->settings))
-		start_limit(start, sandbox->pod_uid);
-	else
-		start_allow(start);
-}
-
-static void start_ask_runtime(Start *start)
-{
-	g_autofree char *socket = cri_socket(start->owner->cri_socket);
-
-	if (!socket) {
-		start_tell(start, "start-unchecked", "its pod could not be checked",
-			   "no socket of a container runtime (cri_socket)");
-		start_allow(start);
-		return;
-	}
-	start->query = cri_query(start->owner->self, socket, start->pod_namespace, start->pod_name,
-				 runtime_told, start);
 }
 
 /* ---- the order of the NICs ---- */
@@ -291,6 +205,122 @@ static void start_order_nics(Start *start)
 			   error->message);
 }
 
+/* ---- what other modules write ---- */
+
+static void start_prepared(gpointer data)
+{
+	Start *start = data;
+
+	start->preparation = NULL;
+	if (start->owner->prestart)
+		start_order_nics(start);
+	start_allow(start);
+}
+
+/* After all that may refuse. */
+static void start_prepare(Start *start)
+{
+	RdmadModule *self = start->owner->self;
+	const RdmadAllocation *allocation = start_allocation(start);
+
+	if (allocation)
+		start->preparation = rdmad_preparations_begin(rdmad_module_preparations(self), self,
+							      allocation, start_prepared, start);
+	else
+		start_prepared(start);
+}
+
+/* ---- responses of the runtime ---- */
+
+static gboolean has_limits(const ResourceSettings *settings)
+{
+	return settings->limits.hca_handle || settings->limits.hca_object;
+}
+
+static void limits_done(gpointer result, const GError *error, gpointer data)
+{
+	Start *start = data;
+
+	start->job = NULL;
+	if (error)
+		start_tell(start, "rdma-limits", "without its RDMA limits", error->message);
+	start_prepare(start);
+}
+
+/* Names of the present devices of the allocation. */
+static char **allocation_device_names(const Start *start)
+{
+	RdmadInventory *inventory = rdmad_module_inventory(start->owner->self);
+	const RdmadAllocation *allocation = start_allocation(start);
+	GPtrArray *names = g_ptr_array_new();
+
+	for (guint i = 0; allocation && allocation->devices[i]; i++) {
+		const RdmadDevice *dev = rdmad_inventory_lookup(inventory, allocation->devices[i]);
+
+		if (dev && !g_ptr_array_find_with_equal_func(names, dev->name, g_str_equal, NULL))
+			g_ptr_array_add(names, g_strdup(dev->name));
+	}
+	g_ptr_array_add(names, NULL);
+	return (char **)g_ptr_array_free(names, FALSE);
+}
+
+static void start_limit(Start *start, const char *pod_uid)
+{
+	static const RdmadJobClass klass = {
+		.name = "rdma-limits",
+		.run = limit_job_run,
+		.done = limits_done,
+		.free_input = limit_job_input_free,
+	};
+	RdmadModule *self = start->owner->self;
+	g_auto(GStrv) names = allocation_device_names(start);
+	gpointer input = limit_job_input(self, pod_uid, names, &start->settings->limits);
+	g_autoptr(GError) error = NULL;
+
+	start->job = rdmad_work_submit(rdmad_module_workers(self), self, &klass, input, 0, start,
+				       &error);
+	if (!start->job)
+		limits_done(NULL, error, start);
+}
+
+static void runtime_told(const CriSandbox *sandbox, const GError *error, gpointer data)
+{
+	Start *start = data;
+
+	start->query = NULL;
+	if (!sandbox) {
+		start_tell(start, "start-unchecked", "its pod could not be checked",
+			   error->message);
+		start_prepare(start);
+		return;
+	}
+	if (start->settings->host_network_only && sandbox->network == CRI_NETWORK_POD) {
+		start_refuse(start);
+		return;
+	}
+	if (start->settings->host_network_only && sandbox->network == CRI_NETWORK_UNKNOWN)
+		start_tell(start, "start-unchecked", "host_network_only could not be checked",
+			   "the container runtime does not report its network");
+	if (has_limits(start->settings))
+		start_limit(start, sandbox->pod_uid);
+	else
+		start_prepare(start);
+}
+
+static void start_ask_runtime(Start *start)
+{
+	g_autofree char *socket = cri_socket(start->owner->cri_socket);
+
+	if (!socket) {
+		start_tell(start, "start-unchecked", "its pod could not be checked",
+			   "no socket of a container runtime (cri_socket)");
+		start_prepare(start);
+		return;
+	}
+	start->query = cri_query(start->owner->self, socket, start->pod_namespace, start->pod_name,
+				 runtime_told, start);
+}
+
 /* ---- responses of podresources ---- */
 
 static void start_pods_told(Start *start, const GError *error)
@@ -310,12 +340,10 @@ static void start_pods_told(Start *start, const GError *error)
 	start->pod_namespace = g_strdup(holder->pod_namespace);
 	start->pod_name = g_strdup(holder->pod_name);
 	start->container = g_strdup(holder->container);
-	if (start->owner->prestart)
-		start_order_nics(start);
 	if (start->settings->host_network_only || has_limits(start->settings))
 		start_ask_runtime(start);
 	else
-		start_allow(start);
+		start_prepare(start);
 }
 
 /* One call for each request, in their order; some requests did not wait. */
@@ -373,7 +401,8 @@ void pre_start_serve(PreStart *pre_start, ResourceSettings *resource, RdmadGrpcC
 
 gboolean pre_start_wanted(const PreStart *pre_start, const ResourceSettings *resource)
 {
-	return pre_start->prestart || resource->host_network_only || has_limits(resource);
+	return pre_start->prestart || resource->host_network_only || has_limits(resource) ||
+	       rdmad_preparations_wanted(rdmad_module_preparations(pre_start->self));
 }
 
 /* ---- life ---- */

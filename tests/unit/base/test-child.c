@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
+#include <glib/gstdio.h>
 #include <rdmad/child.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
@@ -24,6 +25,8 @@ typedef struct {
 	char *output, *errors;
 	gsize output_size;
 	guint64 output_lost;
+	guint born;
+	gboolean still; /* births fail */
 } Fixture;
 
 static void setup(Fixture *f, gconstpointer data)
@@ -233,6 +236,46 @@ static void stop_loop(gpointer data)
 	rdmad_loop_stop(data);
 }
 
+#define CGROUP "rdmad-test-child"
+
+/* setsid() leaves the group; the process says so by its own end, which closes the FIFO. */
+static void test_nothing_leaves_a_cgroup(Fixture *f, gconstpointer data)
+{
+	g_autofree char *dir = g_dir_make_tmp("rdmad-test-XXXXXX", NULL);
+	g_autofree char *fifo = g_build_filename(dir, "fifo", NULL);
+	g_autofree char *script = g_strdup_printf("exec 9<>%s; setsid sh -c 'sleep 1000' "
+						  ">/dev/null 2>&1 9>%s & cat /proc/self/cgroup",
+						  fifo, fifo);
+	rdmad_autofd int reader = -1;
+	char byte;
+
+	g_assert_cmpint(mkfifo(fifo, 0600), ==, 0);
+	reader = open(fifo, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	run(f, script, (RdmadChildSpec){ .cgroup = CGROUP });
+	if (strstr(f->output, "/" CGROUP)) {
+		g_assert_cmpint(fcntl(reader, F_SETFL, 0), ==, 0);
+		g_assert_cmpint(read(reader, &byte, 1), ==,
+				0); /* until the last writer has ended */
+	} else {
+		g_test_skip("no cgroup v2 tree that this test may change");
+	}
+	g_remove(fifo);
+	g_rmdir(dir);
+}
+
+static void test_a_child_on_the_host_has_the_namespaces_of_pid_1(Fixture *f, gconstpointer data)
+{
+	g_autofree char *host = g_file_read_link("/proc/1/ns/mnt", NULL);
+
+	if (!host || geteuid() != 0) {
+		g_test_skip("PID 1 cannot be looked at");
+		return;
+	}
+	run(f, "readlink /proc/self/ns/mnt", (RdmadChildSpec){ .on_host = TRUE });
+	if (f->done && f->output)
+		g_assert_cmpstr(g_strstrip(f->output), ==, host);
+}
+
 static void test_nobody_hears_of_a_cancelled_child(Fixture *f, gconstpointer data)
 {
 	RdmadChild *child = start(f, "exec sleep 1000", (RdmadChildSpec){ 0 });
@@ -277,6 +320,43 @@ static void test_many_at_once_leave_no_descriptor(Fixture *f, gconstpointer data
 	g_assert_cmpuint(count_descriptors(), ==, before);
 }
 
+static gboolean note_birth(pid_t pid, gpointer data, GError **error)
+{
+	Fixture *f = data;
+	g_autofree char *path = g_strdup_printf("/proc/%d/exe", (int)pid);
+	g_autofree char *program = g_file_read_link(path, NULL);
+	g_autofree char *own = g_file_read_link("/proc/self/exe", NULL);
+
+	/* Its program does not run yet, however long this takes. */
+	g_usleep(20000);
+	g_assert_cmpstr(program, ==, own);
+	f->born++;
+	return !f->still ||
+	       rdmad_error_errno(error, ENOSPC, "cannot write down process %d", (int)pid);
+}
+
+static void test_a_child_waits_until_its_birth_was_noted(Fixture *f, gconstpointer data)
+{
+	run(f, "echo out", (RdmadChildSpec){ .born = note_birth });
+	g_assert_cmpuint(f->born, ==, 1);
+	g_assert_cmpstr(f->output, ==, "out\n");
+}
+
+static void test_a_child_that_is_not_noted_never_runs(Fixture *f, gconstpointer data)
+{
+	g_autofree char *path = g_build_filename(g_get_tmp_dir(), "rdmad-child-ran", NULL);
+	const char *const argv[] = { "/bin/touch", path, NULL };
+	const RdmadChildSpec spec = { .argv = argv, .born = note_birth };
+	g_autoptr(GError) error = NULL;
+
+	f->still = TRUE;
+	g_assert_null(rdmad_child_start(f->loop, SOME_MODULE, &spec, on_done, f, &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
+	g_assert_cmpuint(f->born, ==, 1);
+	g_assert_cmpuint(f->done, ==, 0);
+	g_assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
+}
+
 #define TEST(name) UNIT_FIXTURE_TEST("/child/" #name, Fixture, NULL, setup, test_##name, teardown)
 
 const UnitTest unit_tests[] = {
@@ -293,8 +373,12 @@ const UnitTest unit_tests[] = {
 	TEST(a_program_that_cannot_run_is_an_error),
 	TEST(a_descriptor_that_is_no_namespace_is_an_error),
 	TEST(a_child_runs_in_the_namespace_that_it_was_given),
+	TEST(nothing_leaves_a_cgroup),
+	TEST(a_child_on_the_host_has_the_namespaces_of_pid_1),
 	TEST(nobody_hears_of_a_cancelled_child),
 	TEST(a_child_goes_with_its_owner),
+	TEST(a_child_waits_until_its_birth_was_noted),
+	TEST(a_child_that_is_not_noted_never_runs),
 	TEST(many_at_once_leave_no_descriptor),
 	{ 0 },
 };

@@ -102,6 +102,9 @@ static const struct {
 		      "shared-multi 0000:3b:00.0::2; eth4=0000:5e:00.0 shared-multi "
 		      "0000:5e:00.0::2" },
 	{ "", CHAINED, NULL, MULTI, .unallocated = TRUE, .expected = "" },
+	/* CNI_IFNAME is that one's. */
+	{ "", ",\"deviceID\":\"0000:3b:00.0\"" CHAINED, NULL, MULTI, .unallocated = TRUE,
+	  .expected = "eth2=0000:3b:00.0 shared -" },
 	{ "", HCA CHAINED, "[{},{\"deviceConf\":{\"ifName\":\"rail1\"}}]", MULTI,
 	  .expected = "eth1=0000:3b:00.0 shared-multi 0000:3b:00.0::1; rail1=0000:3b:00.0 "
 		      "shared-multi 0000:3b:00.0::2" },

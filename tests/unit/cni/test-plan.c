@@ -182,7 +182,7 @@ static void world_clear(World *world)
 	rdmad_device_unref(world->roce);
 	rdmad_device_unref(world->vf);
 	rdmad_device_unref(world->ib);
-	cni_settings_free(world->settings);
+	cni_settings_unref(world->settings);
 	cni_request_free(world->request);
 	g_ptr_array_unref(world->entries);
 	cni_result_free(world->ipam);
@@ -277,8 +277,14 @@ static void rdma_is_exclusive(World *world)
 
 static void gids_are_few(World *world)
 {
-	world->input.gid_capacity = 16;
-	world->input.gid_used = 13;
+	world->input.gids = (CniGids){ .capacity = 16, .used = 13, .each = 2 };
+}
+
+static void nic_has_many_routes(World *world)
+{
+	g_array_set_size(world->host->routes, 0);
+	for (guint i = 0; i <= RDMAD_STEP_LIST_MAX; i++)
+		route_add(world->host, "ens1f0", "203.0.113.0/24", "192.0.2.1", 16);
 }
 
 static void table_is_used(World *world)
@@ -450,6 +456,10 @@ static const Case cases[] = {
 	  .code = CNI_ERROR_ADDRESS, .expected = "10.0.0.5 is on eth0 of the pod already" },
 	{ NULL, "shared", ",\"runtimeConfig\":{\"ips\":[\"192.0.2.10/24\"]}",
 	  .code = CNI_ERROR_ADDRESS, .expected = "192.0.2.10 is the host's own, on ens1f0" },
+	{ NULL, "shared", ",\"runtimeConfig\":{\"ips\":[\"224.0.0.1/24\"]}",
+	  .code = CNI_ERROR_ADDRESS, .expected = "224.0.0.1 is no address of an interface" },
+	{ NULL, "exclusive", NULL, .change = nic_has_many_routes, .code = CNI_ERROR_DEVICE,
+	  .expected = "ens1f0 has 1025 routes: more than 1024 are not written down" },
 	{ NULL, "shared", ",\"runtimeConfig\":{\"ips\":[\"192.0.2.7/24\",\"192.0.2.7/24\"]}",
 	  .code = CNI_ERROR_ADDRESS, .expected = "192.0.2.7 is given twice" },
 	{ NULL, "shared", ",\"runtimeConfig\":{\"ips\":[\"2001:db8::7/64\"]}",

@@ -111,9 +111,9 @@ static void test_wrong_command_lines_are_explained(void)
 static void test_the_help_names_every_option(void)
 {
 	static const char *const names[] = {
-		"--config",	"--module",	 "--module-dir", "--sysroot",	   "--run-dir",
-		"--state-dir",	"--kubelet-dir", "--check",	 "--print-config", "--log-level",
-		"--log-format", "--lock-wait",	 "--version",	 "--help",
+		"--config",    "--module",	"--module-dir", "--sysroot",	  "--run-dir",
+		"--state-dir", "--kubelet-dir", "--check",	"--print-config", "--privileges",
+		"--log-level", "--log-format",	"--lock-wait",	"--version",	  "--help",
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(names); i++)

@@ -58,6 +58,7 @@ static const char *env(const V1beta1__ContainerAllocateResponse *message, const 
 
 #define EXCLUSIVE "name = \"example.com/rail-0\"; mode = \"exclusive\";"
 #define HCA_SET	  EXCLUSIVE " nccl_hca = true;"
+#define PNET_SET  EXCLUSIVE " smcr_pnet = true;"
 #define SHARED	  "name = \"rdma/hca\"; count = 4; umad = true;"
 
 static void test_the_allocations_directory_is_mounted_read_only(Fixture *f, gconstpointer data)
@@ -81,6 +82,19 @@ static void test_nccl_gets_the_devices_when_configured(Fixture *f, gconstpointer
 
 	g_assert_cmpstr(env(message, "NCCL_IB_HCA"), ==, strstr(data, "nccl_hca") ? names : NULL);
 	g_assert_null(env(message, "NCCL_IB_GID_INDEX"));
+}
+
+static void test_smc_gets_the_mac_address_of_the_first_device(Fixture *f, gconstpointer data)
+{
+	const char *const slots = "0000:3b:00.0,0000:5e:00.0-mlx5_core.sf.4";
+
+	f->devices[0]->node_guid = g_strdup("0216:3eff:fe01:020a");
+	f->devices[1]->node_guid = g_strdup("0216:3eff:fe01:020b");
+	g_assert_cmpstr(env(answer(f, slots), "SMCR_PNET"), ==, "00163E01020A");
+	g_assert_cmpstr(env(answer(f, "0000:5e:00.0-mlx5_core.sf.4"), "SMCR_PNET"), ==,
+			"00163E01020B");
+	f->devices[0]->node_guid[8] = '0';
+	g_assert_null(env(answer(f, slots), "SMCR_PNET"));
 }
 
 static void test_variables_have_names_that_a_shell_can_read(Fixture *f, gconstpointer data)
@@ -142,6 +156,7 @@ const UnitTest unit_tests[] = {
 	TEST(EXCLUSIVE, nccl_gets_the_devices_when_configured),
 	UNIT_FIXTURE_TEST("/container-answer/nccl_hca", Fixture, HCA_SET, setup,
 			  test_nccl_gets_the_devices_when_configured, teardown),
+	TEST(PNET_SET, smc_gets_the_mac_address_of_the_first_device),
 	TEST(SHARED, a_device_is_listed_once_whatever_slots_it_has),
 	TEST(EXCLUSIVE, the_information_is_what_the_sriov_plugin_gives),
 	TEST(EXCLUSIVE, the_information_names_only_nodes_that_are_given),

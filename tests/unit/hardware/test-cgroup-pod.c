@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "hardware/cgroup-pod.h"
+#include <rdmad/cgroup-pod.h>
 #include "../support/unit.h"
 
 #define UID    "0e7f1ca3-1b2c-4d5e-8f90-a1b2c3d4e5f6"

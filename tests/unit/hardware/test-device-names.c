@@ -51,6 +51,33 @@ static void test_a_gid_has_eight_groups(void)
 	g_assert_cmpstr(text, ==, "fe80:0000:0000:0000:0e42:a1ff:fe65:4321");
 }
 
+static void test_a_mac_address_is_found_in_a_guid(void)
+{
+	static const struct {
+		const char *guid, *mac; /* NULL: there is none in it */
+	} cases[] = {
+		{ "0216:3eff:fe01:020a", "00163e01020a" },
+		{ "0016:3eff:fe01:020a", "02163e01020a" },
+		{ "ffff:ffff:feff:ffff", "fdffffffffff" },
+		{ "0c42:a103:0065:4321", NULL },
+		{ "0216:3eff:fd01:020a", NULL },
+		{ "0216:3eff:fe01", NULL },
+		{ "0216:3eff:fe01:020a:", NULL },
+		{ "", NULL },
+		{ NULL, NULL },
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *text = NULL;
+		guint8 mac[6];
+
+		if (rdmad_guid_get_mac(cases[i].guid, mac))
+			text = g_strdup_printf("%02x%02x%02x%02x%02x%02x", mac[0], mac[1], mac[2],
+					       mac[3], mac[4], mac[5]);
+		g_assert_cmpstr(text, ==, cases[i].mac);
+	}
+}
+
 static void test_what_is_not_known_is_called_unknown(void)
 {
 	g_assert_cmpstr(rdmad_port_state_name(RDMAD_PORT_ACTIVE), ==, "active");
@@ -67,6 +94,7 @@ static void test_what_is_not_known_is_called_unknown(void)
 
 const UnitTest unit_tests[] = {
 	TEST(names_are_ordered_as_people_count),
+	TEST(a_mac_address_is_found_in_a_guid),
 	TEST(a_gid_has_eight_groups),
 	TEST(what_is_not_known_is_called_unknown),
 	{ 0 },

@@ -45,7 +45,7 @@ static void expect_same(const RdmadDevice *now, const RdmadDevice *before, guint
 
 static void test_no_single_failure_changes_a_device(gconstpointer data)
 {
-	static const int errnums[] = { EMFILE, EIO, ENOMEM };
+	static const int errnums[] = { EMFILE, EIO, ENOMEM, EPERM, ENOSPC };
 	g_autoptr(TestMachine) machine = test_machine_new(data, "LAST=1");
 	g_autoptr(RdmadScan) before = scan_after(machine, NULL);
 	const guint calls = fault.count;
@@ -82,6 +82,7 @@ static const struct {
 } first_doubts[] = {
 	{ "infiniband/mlx5_0/.", EMFILE, TRUE },  { "infiniband/mlx5_0/.", EIO, TRUE },
 	{ "infiniband/mlx5_0/.", ENOMEM, TRUE },  { "infiniband/mlx5_0/.", EINTR, TRUE },
+	{ "infiniband/mlx5_0/.", EPERM, TRUE },	  { "infiniband/mlx5_0/.", ENOSPC, TRUE },
 	{ "infiniband/mlx5_0/.", ENOENT, FALSE }, { "infiniband/mlx5_0/.", ENODEV, FALSE },
 };
 
@@ -140,8 +141,28 @@ static guint looks_until_believed(const char *path, int errnum)
 static void test_a_broken_attribute_does_not_hold_the_others_for_ever(void)
 {
 	g_assert_cmpuint(looks_until_believed("infiniband/mlx5_0/fw_ver", EIO), ==, 5);
+	g_assert_cmpuint(looks_until_believed("infiniband/mlx5_0/fw_ver", EPERM), ==, 5);
 	g_assert_cmpuint(looks_until_believed("infiniband/mlx5_0/fw_ver", EMFILE), ==, 20);
 	g_assert_cmpuint(looks_until_believed("infiniband/mlx5_0/.", EIO), ==, 20);
+}
+
+/* Slots are named by its id: one that changes takes them away from pods. */
+static void test_a_device_without_a_place_is_not_shown_by_another_id(void)
+{
+	g_autoptr(TestMachine) machine = test_machine_new("rails", "RAILS=2");
+	g_autoptr(RdmadScan) first = NULL, second = NULL;
+	const RdmadDevice *dev;
+
+	fault.path = "infiniband/mlx5_0";
+	fault.errnum = EMFILE;
+	first = scan_after(machine, NULL);
+	fault.path = NULL;
+	g_assert_null(device_named(first, "mlx5_0"));
+	g_assert_cmpuint(first->n_stale, ==, 1);
+	second = scan_after(machine, first);
+	dev = device_named(second, "mlx5_0");
+	g_assert_cmpstr(dev->id, ==, dev->pci_address);
+	g_assert_cmpuint(second->n_stale, ==, 0);
 }
 
 static void test_what_was_never_seen_is_shown_as_far_as_it_is(void)
@@ -164,6 +185,8 @@ const UnitTest unit_tests[] = {
 		       test_no_single_failure_changes_a_device),
 	UNIT_DATA_TEST("/scan-doubt/no_single_failure_changes_a_device/sriov", "sriov",
 		       test_no_single_failure_changes_a_device),
+	UNIT_TEST("/scan-doubt/a_device_without_a_place_is_not_shown_by_another_id",
+		  test_a_device_without_a_place_is_not_shown_by_another_id),
 	UNIT_TEST("/scan-doubt/only_what_is_not_there_is_gone",
 		  test_only_what_is_not_there_is_gone),
 	UNIT_TEST("/scan-doubt/a_broken_attribute_does_not_hold_the_others_for_ever",

@@ -299,6 +299,23 @@ static void test_a_written_value_replaces_the_old_one(Fixture *f, gconstpointer 
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND);
 }
 
+static void test_a_recorded_machine_has_programs_of_its_own(Fixture *f, gconstpointer data)
+{
+	g_autoptr(RdmadSysroot) live = rdmad_sysroot_new(NULL, NULL);
+	g_autofree char *ours = rdmad_sysroot_program(live, "/bin/sh", NULL);
+	g_autofree char *inside = g_build_filename(f->dir, "sbin/tool", NULL);
+	g_autofree char *program = NULL;
+	g_autoptr(GError) error = NULL;
+
+	g_assert_cmpstr(ours, ==, "/bin/sh");
+	put(f->dir, "sbin/tool", "", 0);
+	program = rdmad_sysroot_program(f->root, "/sbin/tool", &error);
+	g_assert_no_error(error);
+	g_assert_cmpstr(program, ==, inside);
+	g_assert_null(rdmad_sysroot_program(f->root, "/bin/sh", &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND);
+}
+
 static void test_only_the_real_root_is_live(Fixture *f, gconstpointer data)
 {
 	g_autoptr(RdmadSysroot) by_default = rdmad_sysroot_new(NULL, NULL);
@@ -333,6 +350,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_directory_is_listed_in_natural_order),
 	TEST(a_directory_of_attributes_is_read_at_once),
 	TEST(a_written_value_replaces_the_old_one),
+	TEST(a_recorded_machine_has_programs_of_its_own),
 	TEST(only_the_real_root_is_live),
 	TEST(descriptors_are_not_inherited),
 	{ 0 },

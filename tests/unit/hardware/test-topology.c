@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <rdmad/device.h>
 
+#include "hardware/device.h"
 #include "../support/unit.h"
 
 /* "a b c" as a path; NULL for none. */
@@ -60,7 +61,83 @@ static void test_distances_are_those_of_nvidia_smi(void)
 	}
 }
 
+typedef struct {
+	const char *name, *address, *path;
+} Function;
+
+static RdmadDevice *device_of(const Function *f)
+{
+	RdmadDevice *device = rdmad_device_new(f->name, f->name);
+
+	device->pci_address = g_strdup(f->address);
+	device->pci_path = path_of(f->path);
+	device->numa_node = RDMAD_UNKNOWN;
+	return device;
+}
+
+static int compare(gconstpointer a, gconstpointer b, gpointer gpus)
+{
+	return rdmad_nics_compare(*(const RdmadDevice *const *)a, *(const RdmadDevice *const *)b,
+				  gpus);
+}
+
+/* The names in their order, however they came. */
+static char *order_of(const Function *functions, guint n, const GPtrArray *gpus, gboolean backwards)
+{
+	g_autoptr(GPtrArray) devices =
+		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_device_unref);
+	GString *order = g_string_new(NULL);
+
+	for (guint i = 0; i < n; i++)
+		g_ptr_array_add(devices, device_of(&functions[backwards ? n - 1 - i : i]));
+	g_ptr_array_sort_with_data(devices, compare, (gpointer)gpus);
+	for (guint i = 0; i < n; i++)
+		g_string_append_printf(order, "%s%s", i ? " " : "",
+				       ((const RdmadDevice *)devices->pdata[i])->name);
+	return g_string_free(order, FALSE);
+}
+
+static void test_nics_have_one_order(void)
+{
+	static const Function nics[] = {
+		{ "rxe10", NULL, NULL },
+		{ "rxe9", NULL, NULL },
+		{ "mlx5_0", "0000:9a:00.0", "pci2 port2 nic" },
+		{ "mlx5_1", "0000:1a:00.0", "pci1 port1 nic" },
+		{ "mlx5_2", "0000:1b:00.0", "pci1 port3 nic" },
+		{ "second", "0000:9a:00.0", "pci2 port2 nic" },
+	};
+	static const struct {
+		const char *gpus[2], *order;
+	} cases[] = {
+		{ { NULL }, "mlx5_1 mlx5_2 mlx5_0 second rxe9 rxe10" },
+		{ { "pci2 port2 gpu" }, "mlx5_0 second mlx5_1 mlx5_2 rxe9 rxe10" },
+		{ { "pci1 port3 gpu", "pci2 port2 gpu" },
+		  "mlx5_2 mlx5_0 second mlx5_1 rxe9 rxe10" },
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GPtrArray) gpus = g_ptr_array_new();
+		RdmadGpu made[2] = { { .numa_node = RDMAD_UNKNOWN },
+				     { .numa_node = RDMAD_UNKNOWN } };
+
+		for (guint g = 0; g < 2 && cases[i].gpus[g]; g++) {
+			made[g].pci_path = path_of(cases[i].gpus[g]);
+			g_ptr_array_add(gpus, &made[g]);
+		}
+		for (guint backwards = 0; backwards < 2; backwards++) {
+			g_autofree char *order =
+				order_of(nics, G_N_ELEMENTS(nics), gpus, backwards);
+
+			g_assert_cmpstr(order, ==, cases[i].order);
+		}
+		g_strfreev(made[0].pci_path);
+		g_strfreev(made[1].pci_path);
+	}
+}
+
 const UnitTest unit_tests[] = {
+	UNIT_TEST("/topology/nics_have_one_order", test_nics_have_one_order),
 	UNIT_TEST("/topology/distances_are_those_of_nvidia_smi",
 		  test_distances_are_those_of_nvidia_smi),
 	{ 0 },

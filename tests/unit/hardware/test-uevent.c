@@ -19,6 +19,7 @@ static const Case cases[] = {
 	CASE("add@/devices/x\0SUBSYSTEM=net\0", TRUE),
 	CASE("bind@/devices/x\0SUBSYSTEM=pci\0", TRUE),
 	CASE("add@/devices/x\0SUBSYSTEM=auxiliary", TRUE), /* without the last NUL */
+	CASE("add@/module/erdma\0ACTION=add\0DEVPATH=/module/erdma\0SUBSYSTEM=module\0", TRUE),
 	CASE("change@/devices/x\0SUBSYSTEM=power_supply\0", FALSE),
 	CASE("change@/devices/x\0SUBSYSTEM=network\0", FALSE),
 	CASE("change@/devices/x\0SUBSYSTEM=ne\0", FALSE),

@@ -121,13 +121,14 @@ static void test_changes(Fixture *f, gconstpointer data)
 	attach(f, id, "eth0", "10.0.0.7/24");
 	g_assert_cmpint(update(f, id, NULL), ==, NCCL_CONTAINER_CHANGED);
 	assert_conf(f, id, "2 NCCL_IB_HCA==dev-a:1 NCCL_IB_GID_INDEX=3");
+	nccl_container_start(f->container);
 	look(f, 5);
 	g_assert_cmpint(update(f, id, NULL), ==, NCCL_CONTAINER_CHANGED);
 	assert_conf(f, id, "3 NCCL_IB_HCA==dev-a:1 NCCL_IB_GID_INDEX=5");
 	g_assert_cmpstr(nccl_env_get(f->container->first, "NCCL_IB_GID_INDEX"), ==, "3");
 }
 
-/* What a running job has read, in what is true now. */
+/* Settings that a running job has read may not be right for the present GIDs. */
 static void test_consistent(Fixture *f, gconstpointer data)
 {
 	g_autofree char *id = hold(f, "a");
@@ -135,6 +136,7 @@ static void test_consistent(Fixture *f, gconstpointer data)
 
 	attach(f, id, "eth0", "10.0.0.7/24");
 	update(f, id, NULL);
+	nccl_container_start(f->container);
 	g_assert_true(nccl_plan_holds(f->container->view, &f->settings->policy, f->container->first,
 				      NCCL_NEWEST, &why));
 	look(f, 5);
@@ -155,6 +157,36 @@ static void test_files(Fixture *f, gconstpointer data)
 	for (guint i = 0; files[i]; i++)
 		g_assert_true(rdmad_allocation_dir_has(f->allocations.dir, id, files[i], NULL));
 	g_assert_false(rdmad_allocation_dir_has(f->allocations.dir, id, "topology.xml", NULL));
+}
+
+static char *read_file(Fixture *f, const char *id, const char *file)
+{
+	g_autoptr(GError) error = NULL;
+	char *text = rdmad_allocation_dir_read(f->allocations.dir, id, file, 1 << 20, &error);
+
+	g_assert_no_error(error);
+	return text;
+}
+
+/* The settings of NCCL are the same, those of its siblings are not: the files follow, and the job of NCCL
+ * has nothing new to be told. */
+static void test_other_files(Fixture *f, gconstpointer data)
+{
+	g_autofree char *id = hold(f, "a");
+	g_autofree char *before = NULL;
+	g_autofree char *now = NULL;
+
+	attach(f, id, "eth0", "10.0.0.7/24");
+	update(f, id, NULL);
+	before = read_file(f, id, "nccl.env");
+	g_assert_null(strstr(before, "export UCX_NET_DEVICES"));
+	nccl_settings_free(f->settings);
+	f->settings = settings_from_text("siblings = \"ucx\";");
+	nccl_view_free(g_steal_pointer(&f->container->view));
+	g_assert_cmpint(update(f, id, NULL), ==, NCCL_CONTAINER_SAME);
+	now = read_file(f, id, "nccl.env");
+	g_assert_nonnull(strstr(now, "export UCX_NET_DEVICES='dev-a:1'"));
+	assert_conf(f, id, "2 NCCL_IB_HCA==dev-a:1 NCCL_IB_GID_INDEX=3");
 }
 
 /* Two resources: kubelet mounts one of the two directories, so both have all. */
@@ -264,6 +296,7 @@ int main(int argc, char **argv)
 	ADD("the plan follows the network and the GIDs", test_changes);
 	ADD("what a job has read may be wrong now", test_consistent);
 	ADD("all files are there", test_files);
+	ADD("files that no variable of NCCL changes follow too", test_other_files);
 	ADD("two allocations share one plan", test_two_allocations);
 	ADD("a restart changes nothing", test_restart);
 	ADD("a directory that was removed stays away", test_no_directory);

@@ -191,6 +191,17 @@ static const Case TABLE[] = {
 	  "rxe0 0/v2/fe80::1%eth0 1/v2/10.0.0.1%eth0\n" OWN("10.0.0.3"),
 	  .plan = "refused: no-gid" },
 
+	{ "an interface that was renamed: the kernel's table may still have the old name",
+	  "mlx5_0 net=rail0 2/v1/10.0.0.1%eth0 3/v2/10.0.0.1%eth0\n" OWN("10.0.0.1"),
+	  .plan = "NCCL_IB_HCA==mlx5_0:1 NCCL_IB_GID_INDEX=3" },
+	{ "exclusive namespaces: the one device there, with its one address",
+	  "mlx5_3 net=net1 0/v1/fe80::1 1/v2/fe80::1 2/v1/10.0.3.1 3/v2/10.0.3.1\n" OWN("10.0.3.1")
+		  OWN("fe80::1"),
+	  .plan = "NCCL_IB_HCA==mlx5_3:1 NCCL_IB_GID_INDEX=3" },
+	{ "the same in two namespaces of one address: only the device differs",
+	  "mlx5_3 net=net1 3/v2/10.0.3.1\n" OWN("10.0.3.1"), "2.20",
+	  .plan = "NCCL_IB_HCA==mlx5_3:1 NCCL_IB_GID_INDEX=3" },
+
 	{ "only what the container can open",
 	  "mlx5_0 denied 3/v2/10.0.0.9\nmlx5_1 3/v2/10.0.0.1\nmlx5_10 denied 3/v2/10.0.0.8\n" OWN(
 		  "10.0.0.1"),

@@ -187,7 +187,7 @@ static const struct {
 	  "NCCL_IB_GID_INDEX=0 NCCL_IB_MERGE_NICS=0", 23, "a:1=0 b:1=0" },
 	{ "a soft 0/v2/10.0.0.1\nb soft 0/v2/10.0.0.2\n", "NCCL_IB_GID_INDEX=0", 24,
 	  "a:1=0 b:1=0" },
-	/* What the container cannot open is left out. */
+	/* Devices that the container cannot open are left out. */
 	{ "a denied 0/v2/10.0.0.1\nb 0/v2/10.0.0.2\n", "NCCL_IB_GID_INDEX=0", 27, "b:1=0" },
 };
 

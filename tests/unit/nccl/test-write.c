@@ -48,7 +48,7 @@ static void test_sh(void)
 					     "00112233445566aa; generation 7.\n"));
 }
 
-/* What is stale goes, and the reason is on stderr, whatever characters it has. */
+/* Stale variables go, and the reason is on stderr, whatever characters it has. */
 static void test_sh_refused(void)
 {
 	g_auto(Made) m = made(BAD, NULL);
@@ -165,18 +165,18 @@ static void test_explanation(void)
 		"\n"
 		"mlx5_0:1  taken\n"
 		"    RoCE 400 Gb/s, active, eth0, PIX to GPU 0 (0000:01:00.0)\n"
-		"      0  v1  fe80::1   eth0            RoCE v1\n"
-		"      1  v2  fe80::1   eth0            link-local: not routable\n"
-		"      2  v1  10.0.0.1  eth0            RoCE v1\n"
-		"      3  v2  10.0.0.1  eth0            taken\n"
+		"      0  v1  fe80::1   eth0  RoCE v1\n"
+		"      1  v2  fe80::1   eth0  link-local: not routable\n"
+		"      2  v1  10.0.0.1  eth0  RoCE v1\n"
+		"      3  v2  10.0.0.1  eth0  taken\n"
 		"\n"
 		"mlx5_9:1  the port is not active\n"
 		"    RoCE 400 Gb/s, down, SYS to the nearest GPU\n"
-		"      3  v2  10.0.9.1  -               address of another network namespace\n"
+		"      3  v2  10.0.9.1  -     address of another network namespace\n"
 		"\n"
 		"mlx5_10:1  iWARP: NCCL needs RoCE or InfiniBand\n"
 		"    iWARP 400 Gb/s, active, SYS to the nearest GPU\n"
-		"      0  ?   1:2:3::  -               an iWARP MAC address, no GID\n"
+		"      0  ?   1:2:3::   -     an iWARP MAC address, no GID\n"
 		"\n"
 		"Warning: not active: mlx5_9:1.\n"
 		"\n"

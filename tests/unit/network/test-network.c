@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "hardware/netlink/rdma.h"
+#include "hardware/sysroot.h"
 #include "namespace.h"
 #include "network/network-private.h"
 #include "../support/unit.h"
@@ -405,6 +406,35 @@ static void test_texts_of_addresses(void)
 	}
 }
 
+static void test_an_address_keeps_label_and_lifetimes(Fixture *f, gconstpointer data)
+{
+	RdmadAddress address = {
+		.ip = ip("192.0.2.7/24"), .valid_s = 5000, .preferred_s = 4000, .label = "nic:x"
+	};
+	g_autoptr(GPtrArray) listed = NULL;
+	g_autoptr(GError) error = NULL;
+	const RdmadAddress *now;
+
+	if (!f->ready)
+		return;
+	address.ifindex = f->nic->ifindex;
+	rdmad_address_add(f->host_net, &address, &error);
+	g_assert_no_error(error);
+	address.ip = ip("192.0.3.7/24");
+	address.flags = IFA_F_DEPRECATED;
+	rdmad_address_add(f->host_net, &address, &error);
+	g_assert_no_error(error);
+	listed = rdmad_addresses_list(f->host_net, f->nic->ifindex, &error);
+	for (guint i = 0, of = 0; i < listed->len; i++) {
+		now = listed->pdata[i];
+		if (now->ip.family != AF_INET)
+			continue;
+		g_assert_cmpstr(now->label, ==, "nic:x");
+		g_assert_cmpuint(now->valid_s, >, 4900);
+		g_assert_cmpint((now->flags & IFA_F_DEPRECATED) != 0, ==, of++ == 1);
+	}
+}
+
 static void test_neighbours_come_and_go(Fixture *f, gconstpointer data)
 {
 	const RdmadIp v4 = ip("192.0.2.9"), v6 = ip("2001:db8::9");
@@ -421,6 +451,34 @@ static void test_neighbours_come_and_go(Fixture *f, gconstpointer data)
 			rdmad_neighbour_delete(f->host_net, f->nic->ifindex, both[i], &error));
 		g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND);
 	}
+}
+
+static void test_neighbours_are_listed_by_link(Fixture *f, gconstpointer data)
+{
+	const RdmadIp v4 = ip("192.0.2.9"), v6 = ip("2001:db8::9");
+	const RdmadMac mac = { 6, { 2, 0, 0, 0, 0, 9 } };
+	g_autoptr(GPtrArray) listed = NULL, of_loopback = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (!f->ready)
+		return;
+	rdmad_neighbour_replace(f->host_net, f->nic->ifindex, &v4, "02:00:00:00:00:09", &error);
+	g_assert_no_error(error);
+	rdmad_neighbour_replace(f->host_net, f->nic->ifindex, &v6, "02:00:00:00:00:09", &error);
+	g_assert_no_error(error);
+	listed = rdmad_neighbours_list(f->host_net, f->nic->ifindex, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(listed->len, ==, 2);
+	for (guint i = 0; i < listed->len; i++) {
+		const RdmadNeighbour *neighbour = listed->pdata[i];
+
+		g_assert_true(rdmad_ip_equal(&neighbour->ip, &v4) ||
+			      rdmad_ip_equal(&neighbour->ip, &v6));
+		g_assert_true(rdmad_mac_equal(&neighbour->mac, &mac));
+	}
+	of_loopback = rdmad_neighbours_list(f->host_net, 1, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(of_loopback->len, ==, 0);
 }
 
 /* ---- routes ---- */
@@ -645,6 +703,55 @@ static void test_sysctls_are_those_of_the_namespace(Fixture *f, gconstpointer da
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND);
 }
 
+static void test_sysctls_are_restored_where_they_differ(Fixture *f, gconstpointer data)
+{
+	const RdmadSysctl set[] = { { "net/ipv4/conf/eth0.100/no_such", "1" },
+				    { "net/ipv4/conf/eth0.100/arp_ignore", "1" },
+				    /* A value that cannot be written, and is there already. */
+				    { "net/ipv4/conf/eth0.100/mc_forwarding", "0" } };
+	g_autofree char *now = NULL;
+	g_autoptr(GError) error = NULL;
+	g_auto(GStrv) names = NULL;
+
+	if (!f->ready)
+		return;
+	create(f->pod_net, (RdmadLinkSpec){ .kind = "veth", .name = "eth0.100" });
+	rdmad_sysctls_restore(f->pod, set, G_N_ELEMENTS(set), &error);
+	g_assert_no_error(error);
+	now = rdmad_sysctl_read(f->pod, set[1].name, &error);
+	g_assert_cmpstr(now, ==, "1");
+	names = rdmad_sysctls_list(f->pod, "net/ipv4/conf/eth0.100", &error);
+	g_assert_no_error(error);
+	g_assert_true(g_strv_contains((const char *const *)names, "arp_ignore"));
+	g_assert_null(rdmad_sysctls_list(0, "net/ipv4/conf/eth0.100", &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND);
+}
+
+static gboolean sysfs_look(gpointer data, GError **error)
+{
+	g_autoptr(RdmadSysroot) sysfs = rdmad_sysroot_new_sysfs(error);
+
+	*(gboolean *)data = sysfs && rdmad_sysroot_exists(sysfs, "class/net/only-here/mtu");
+	return sysfs != NULL;
+}
+
+static void test_sysfs_shows_the_namespace_of_its_thread(Fixture *f, gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+	gboolean seen = FALSE;
+
+	if (!f->ready)
+		return;
+	create(f->pod_net, (RdmadLinkSpec){ .kind = "veth", .name = "only-here" });
+	rdmad_netns_call(f->pod, sysfs_look, &seen, &error);
+	g_assert_no_error(error);
+	g_assert_true(seen);
+	sysfs_look(&seen, &error);
+	g_assert_no_error(error);
+	g_assert_false(seen);
+	g_assert_false(g_file_test("/sys/class/net/only-here", G_FILE_TEST_EXISTS));
+}
+
 static void test_names_that_are_no_sysctl_are_refused(void)
 {
 	static const char *const names[] = {
@@ -725,6 +832,10 @@ const UnitTest unit_tests[] = {
 	TEST(a_socket_that_is_opened_again_is_where_it_was),
 	TEST(addresses_are_what_they_were_set_to),
 	TEST(neighbours_come_and_go),
+	TEST(neighbours_are_listed_by_link),
+	TEST(an_address_keeps_label_and_lifetimes),
+	TEST(sysctls_are_restored_where_they_differ),
+	TEST(sysfs_shows_the_namespace_of_its_thread),
 	TEST(routes_are_what_they_were_set_to),
 	TEST(a_gateway_behind_a_link_route_is_found),
 	TEST(routes_are_listed_by_link),

@@ -121,11 +121,13 @@ static gboolean call_run(gpointer data, GError **error)
 {
 	const Call *call = data;
 	const Fixture *f = call->f;
+	PerformLink last = { 0 };
 	const PerformContext ctx = { .host = f->host_net,
 				     .pod = f->pod_net,
 				     .host_fd = f->host,
 				     .pod_fd = f->pod,
 				     .root = f->root,
+				     .last = &last,
 				     .cancelled = &f->never };
 	int result;
 
@@ -376,6 +378,49 @@ static void test_what_a_link_carries_is_set_twice(Fixture *f, gconstpointer data
 	g_assert_cmpuint(count_addresses(f->pod_net, "eth1"), ==, 1);
 }
 
+/* As a module does it that has no pod: RDMAD_ERROR_GONE is what a pod's steps get. */
+static void test_the_host_alone_is_configured_without_a_pod(Fixture *f, gconstpointer data)
+{
+	static const char *const steps[] = {
+		"{\"step\":\"link-set\",\"in\":\"host\",\"link\":\"nic0\",\"mtu\":4200}",
+		"{\"step\":\"address\",\"in\":\"host\",\"link\":\"nic0\",\"ip\":\"198.51.100.7/"
+		"24\","
+		"\"metric\":777,\"valid_s\":3600,\"preferred_s\":1800}",
+		"{\"step\":\"route\",\"in\":\"host\",\"link\":\"nic0\",\"to\":\"0.0.0.0/0\","
+		"\"gateway\":\"198.51.100.1\",\"table\":254,\"metric\":778,\"protocol\":237}",
+		"{\"step\":\"route\",\"in\":\"host\",\"link\":\"nic0\",\"to\":\"0.0.0.0/0\","
+		"\"gateway\":\"198.51.100.2\",\"table\":254,\"metric\":778,\"protocol\":237,"
+		"\"replace\":true}",
+		"{\"step\":\"rule\",\"in\":\"host\",\"family\":4,\"priority\":20000,\"table\":1000,"
+		"\"from\":\"198.51.100.7\",\"protocol\":237}",
+		"{\"step\":\"rule\",\"in\":\"host\",\"family\":4,\"priority\":20000,\"table\":1000,"
+		"\"from\":\"198.51.100.7\",\"protocol\":237,\"remove\":true}",
+		"{\"step\":\"address\",\"in\":\"host\",\"link\":\"nic0\",\"ip\":\"192.0.2.7/24\","
+		"\"remove\":true}",
+	};
+	g_autoptr(RdmadStep) create = NULL;
+	g_autoptr(GError) gone = NULL;
+
+	if (!f->ready)
+		return;
+	create = create_step(f);
+	g_clear_pointer(&f->pod_net, rdmad_network_close);
+	rdmad_clear_fd(&f->pod);
+	for (guint i = 0; i < G_N_ELEMENTS(steps); i++) {
+		g_autofree char *text = g_strdup_printf("[%s]", steps[i]);
+		g_autoptr(GError) error = NULL;
+		g_autoptr(GPtrArray) plan = rdmad_steps_from_text(text, strlen(text), &error);
+
+		g_assert_no_error(error);
+		twice(f, plan->pdata[0], FALSE);
+	}
+	g_assert_cmpuint(count_addresses(f->host_net, "nic0"), ==, 1);
+	g_assert_cmpuint(count_routes(f->host_net, 777), ==, 1);
+	g_assert_cmpuint(count_routes(f->host_net, 778), ==, 1);
+	g_assert_false(step_call(f, create, FALSE, &gone));
+	g_assert_error(gone, RDMAD_ERROR, RDMAD_ERROR_GONE);
+}
+
 #define ADD(name) g_test_add("/perform/" #name, Fixture, NULL, setup, test_##name, teardown)
 
 int main(int argc, char **argv)
@@ -390,5 +435,6 @@ int main(int argc, char **argv)
 	ADD(a_link_of_a_stranger_stays);
 	ADD(a_parent_under_another_name_is_refused);
 	ADD(what_a_link_carries_is_set_twice);
+	ADD(the_host_alone_is_configured_without_a_pod);
 	return g_test_run();
 }

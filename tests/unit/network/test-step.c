@@ -31,13 +31,17 @@ static const char *const samples[RDMAD_N_STEPS] = {
 			       "\"name\":\"rail0\",\"remove\":true}",
 	[RDMAD_STEP_SYSCTL] = "{\"step\":\"sysctl\",\"in\":\"pod\",\"path\":"
 			      "\"net/ipv4/conf/eth1/arp_ignore\",\"value\":\"1\",\"before\":\"0\"}",
-	[RDMAD_STEP_ADDRESS] = "{\"step\":\"address\",\"in\":\"pod\",\"link\":\"eth1\",\"ip\":"
-			       "\"2001:db8::7/64\",\"flags\":2}",
+	[RDMAD_STEP_ADDRESS] =
+		"{\"step\":\"address\",\"in\":\"pod\",\"link\":\"eth1\",\"ip\":"
+		"\"2001:db8::7/64\",\"flags\":2,\"valid_s\":3600,\"preferred_s\":1800,"
+		"\"remove\":true}",
 	[RDMAD_STEP_ROUTE] = "{\"step\":\"route\",\"in\":\"pod\",\"link\":\"eth1\",\"to\":\"::/0\","
-			     "\"gateway\":\"2001:db8::1\",\"table\":1001,\"remove\":true}",
+			     "\"gateway\":\"2001:db8::1\",\"table\":1001,\"remove\":true,"
+			     "\"replace\":true}",
 	[RDMAD_STEP_RULE] = "{\"step\":\"rule\",\"in\":\"pod\",\"family\":6,\"priority\":20001,"
 			    "\"table\":1001,\"from\":\"2001:db8::7\",\"to\":\"2001:db8::/64\","
-			    "\"iif\":\"lo\",\"oif\":\"eth1\",\"mark\":1,\"mask\":4294967295}",
+			    "\"iif\":\"lo\",\"oif\":\"eth1\",\"mark\":1,\"mask\":4294967295,"
+			    "\"protocol\":4,\"remove\":true}",
 	[RDMAD_STEP_NEIGHBOUR] = "{\"step\":\"neighbour\",\"in\":\"pod\",\"link\":\"eth1\",\"ip\":"
 				 "\"192.0.2.1\",\"mac\":\"0c:42:a1:00:00:02\"}",
 	[RDMAD_STEP_ANNOUNCE] = "{\"step\":\"announce\",\"in\":\"pod\",\"link\":\"eth1\",\"ip\":"
@@ -84,7 +88,7 @@ static void test_a_damaged_row_names_its_step_and_key(void)
 		const char *text, *message;
 	} cases[] = {
 		{ "", "byte 0: " },
-		{ "{}", "not a list of at most 512 steps" },
+		{ "{}", "not a list of at most 1536 steps" },
 		{ "[1]", "step 1: no step \"\"" },
 		{ "[{\"step\":\"reboot\"}]", "step 1: no step \"reboot\"" },
 		{ "[{\"step\":\"route\"}]", "step 1: route: in: missing" },

@@ -365,6 +365,32 @@ static void test_events_of_ports_that_are_not_there_are_nothing(Fixture *f, gcon
 	g_assert_cmpuint(rdmad_inventory_lookup(f->inv, "a")->ports[0].transitions, ==, 0);
 }
 
+static void see_scanned(gpointer data)
+{
+	g_string_append_c(((Fixture *)data)->seen, '!');
+}
+
+static const RdmadScanOps see_scans = { see_scanned };
+
+static void test_scans_that_found_nothing_are_told_to_those_who_asked(Fixture *f,
+								      gconstpointer data)
+{
+	g_autoptr(RdmadWatch) watch = rdmad_inventory_watch(f->inv, SOME_MODULE, &see, f);
+	g_autoptr(RdmadWatch) scans =
+		rdmad_inventory_watch_scans(f->inv, SOME_MODULE, &see_scans, f);
+	g_autoptr(RdmadWatch) late = NULL;
+
+	expect(f, "");
+	rdmad_inventory_replace(f->inv, devices_parse("a"), NULL);
+	expect(f, "+a ;!");
+	rdmad_inventory_replace(f->inv, devices_parse("a"), NULL);
+	expect(f, "!");
+	rdmad_inventory_set_fatal(f->inv, "a");
+	expect(f, "~a ;");
+	late = rdmad_inventory_watch_scans(f->inv, SOME_MODULE, &see_scans, f);
+	expect(f, "!");
+}
+
 static void test_what_a_module_leaves_is_reaped(Fixture *f, gconstpointer data)
 {
 	(void)!rdmad_inventory_watch(f->inv, SOME_MODULE, &see, f);
@@ -395,6 +421,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_port_that_is_again_as_it_was_is_news_when_it_flapped),
 	TEST(the_event_log_says_what_was_over_before_anybody_looked),
 	TEST(events_of_ports_that_are_not_there_are_nothing),
+	TEST(scans_that_found_nothing_are_told_to_those_who_asked),
 	TEST(what_a_module_leaves_is_reaped),
 	{ 0 },
 };

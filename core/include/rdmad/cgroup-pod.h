@@ -19,6 +19,6 @@ typedef struct {
 } RdmadCgroupPod;
 
 /* `text`: the whole file, of v1, v2 or both.  FALSE: it is in no pod. */
-gboolean rdmad_cgroup_pod_parse(const char *text, RdmadCgroupPod *pod);
+RDMAD_API gboolean rdmad_cgroup_pod_parse(const char *text, RdmadCgroupPod *pod);
 /* `name`: of a directory somewhere below "kubepods".  FALSE: it is not a pod's. */
-gboolean rdmad_cgroup_pod_directory(const char *name, char *uid);
+RDMAD_API gboolean rdmad_cgroup_pod_directory(const char *name, char *uid);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/capabilities.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <rdmad/error.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define WORDS VFS_CAP_U32 /* of 32 bits, in version 3 */
+
+static gboolean sets_read(struct __user_cap_data_struct sets[WORDS])
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+
+	return syscall(SYS_capget, &head, sets) == 0;
+}
+
+guint64 rdmad_capabilities_permitted(void)
+{
+	struct __user_cap_data_struct sets[WORDS] = { 0 };
+
+	return sets_read(sets) ? (guint64)sets[1].permitted << 32 | sets[0].permitted : 0;
+}
+
+/* Without CAP_SETPCAP it stays as it is, which adds nothing: no program gets new privileges. */
+static gboolean bounding_limit(guint64 kept, GError **error)
+{
+	for (int n = 0; n < 64; n++) {
+		const int is_there = prctl(PR_CAPBSET_READ, n, 0, 0, 0);
+
+		if (is_there < 0)
+			return TRUE;
+		if (is_there && !(kept >> n & 1) && prctl(PR_CAPBSET_DROP, n, 0, 0, 0) < 0 &&
+		    errno != EPERM)
+			return rdmad_error_errno(error, errno, "cannot drop capability %d", n);
+	}
+	return TRUE;
+}
+
+static gboolean sets_limit(guint64 kept, GError **error)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct sets[WORDS] = { 0 };
+
+	if (!sets_read(sets))
+		return rdmad_error_errno(error, errno, "cannot read the capabilities");
+	for (guint i = 0; i < WORDS; i++) {
+		sets[i].permitted &= (guint32)(kept >> (32 * i));
+		sets[i].effective = sets[i].permitted;
+		sets[i].inheritable = 0;
+	}
+	return syscall(SYS_capset, &head, sets) == 0 ||
+	       rdmad_error_errno(error, errno, "cannot drop capabilities");
+}
+
+gboolean rdmad_capabilities_limit(guint64 kept, GError **error)
+{
+	/* Kernels before 4.3 have no ambient set. */
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 && errno != EINVAL)
+		return rdmad_error_errno(error, errno, "cannot drop the ambient capabilities");
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return rdmad_error_errno(error, errno, "cannot give up new privileges");
+	return bounding_limit(kept, error) && sets_limit(kept, error);
+}

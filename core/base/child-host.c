@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/child-host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <rdmad/fd.h>
+#include <rdmad/log.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#define CGROUP2_MAGIC 0x63677270 /* linux/magic.h */
+
+/* The second one is where systemd's hybrid hierarchy has it. */
+static int tree_open(void)
+{
+	static const char *const places[] = { "/proc/1/root/sys/fs/cgroup",
+					      "/proc/1/root/sys/fs/cgroup/unified" };
+
+	for (guint i = 0; i < G_N_ELEMENTS(places); i++) {
+		rdmad_autofd int fd = open(places[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		struct statfs fs;
+
+		if (fd >= 0 && fstatfs(fd, &fs) == 0 && fs.f_type == CGROUP2_MAGIC)
+			return rdmad_steal_fd(&fd);
+	}
+	return -1;
+}
+
+static void cgroup_kill(int cgroup)
+{
+	rdmad_autofd int fd = openat(cgroup, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, "1", 1) < 0)
+		rdmad_debug("cannot kill the cgroup of a child: %s", g_strerror(errno));
+}
+
+int rdmad_child_cgroup_open(const char *name)
+{
+	rdmad_autofd int tree = tree_open();
+	int cgroup;
+
+	if (tree < 0)
+		return -1;
+	if (mkdirat(tree, name, 0755) < 0 && errno != EEXIST)
+		rdmad_debug("cannot make the cgroup %s: %s", name, g_strerror(errno));
+	cgroup = openat(tree, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	/* One that was left by a daemon that died. */
+	if (cgroup >= 0)
+		cgroup_kill(cgroup);
+	return cgroup;
+}
+
+void rdmad_child_cgroup_join(int cgroup)
+{
+	const int fd = cgroup < 0 ? -1 : openat(cgroup, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0)
+		(void)!write(fd, "0", 1);
+}
+
+/* The directory stays where its processes are still ending. */
+void rdmad_child_cgroup_end(int *cgroup, const char *name)
+{
+	rdmad_autofd int tree = -1;
+
+	if (*cgroup < 0)
+		return;
+	cgroup_kill(*cgroup);
+	rdmad_clear_fd(cgroup);
+	tree = tree_open();
+	if (tree >= 0)
+		(void)unlinkat(tree, name, AT_REMOVEDIR);
+}

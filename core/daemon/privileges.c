@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/privileges.h"
+
+#include <linux/capability.h>
+#include <rdmad/log.h>
+#include <rdmad/module.h>
+#include <stdio.h>
+
+#include "base/capabilities.h"
+#include "daemon/daemon.h"
+#include "daemon/settings.h"
+#include "module/host.h"
+#include "network/keeper.h"
+
+static const char *const names[] = {
+	[CAP_CHOWN] = "CAP_CHOWN",
+	[CAP_DAC_OVERRIDE] = "CAP_DAC_OVERRIDE",
+	[CAP_DAC_READ_SEARCH] = "CAP_DAC_READ_SEARCH",
+	[CAP_FOWNER] = "CAP_FOWNER",
+	[CAP_KILL] = "CAP_KILL",
+	[CAP_NET_BIND_SERVICE] = "CAP_NET_BIND_SERVICE",
+	[CAP_NET_ADMIN] = "CAP_NET_ADMIN",
+	[CAP_NET_RAW] = "CAP_NET_RAW",
+	[CAP_IPC_LOCK] = "CAP_IPC_LOCK",
+	[CAP_SYS_MODULE] = "CAP_SYS_MODULE",
+	[CAP_SYS_RAWIO] = "CAP_SYS_RAWIO",
+	[CAP_SYS_PTRACE] = "CAP_SYS_PTRACE",
+	[CAP_SYS_ADMIN] = "CAP_SYS_ADMIN",
+	[CAP_SYS_RESOURCE] = "CAP_SYS_RESOURCE",
+};
+
+gboolean rdmad_privileges_give_up(RdmadServices *services, GError **error)
+{
+	const guint64 daemon = rdmad_modules_capabilities(services->modules, FALSE);
+	const guint64 executor = rdmad_modules_capabilities(services->modules, TRUE);
+
+	if (executor) {
+		services->keeper = rdmad_keeper_new(executor, error);
+		if (!services->keeper)
+			return FALSE;
+	}
+	services->capabilities = daemon;
+	services->is_limited = TRUE;
+	return rdmad_capabilities_limit(daemon, error);
+}
+
+/* ---- for people, and for those who write units ---- */
+
+static void print_one(const char *module, const char *process, const RdmadCapability *capability,
+		      gpointer data)
+{
+	const guint n = (guint)capability->capability;
+
+	if (n < G_N_ELEMENTS(names) && names[n])
+		printf("%s\t%s\t%s\t%s\n", module, process, names[n], capability->why);
+	else
+		printf("%s\t%s\t%u\t%s\n", module, process, n, capability->why);
+}
+
+int rdmad_privileges_print(const RdmadOptions *options, GError **error)
+{
+	g_autoptr(RdmadSettings) settings = rdmad_settings_load(options, error);
+	g_autoptr(RdmadServices) services = NULL;
+
+	if (!settings)
+		return rdmad_daemon_status(*error);
+	services = rdmad_services_new(error);
+	if (!services)
+		return RDMAD_EXIT_FAILURE;
+	if (!rdmad_modules_load(services->modules, settings->modules, settings->module_dir, error))
+		return rdmad_daemon_status(*error);
+	rdmad_modules_foreach_capability(services->modules, print_one, NULL);
+	return 0;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the daemon may do: what its modules declare, and nothing else once they are loaded. */
+#pragma once
+
+#include "daemon/options.h"
+#include "daemon/services.h"
+
+/* Starts the keeper of executors if a module needs one, and gives up all that no module needs.  The modules
+ * are loaded, and there is no thread yet. */
+gboolean rdmad_privileges_give_up(RdmadServices *services, GError **error);
+/* --privileges: prints the table of the modules that the options or the configuration name. */
+int rdmad_privileges_print(const RdmadOptions *options, GError **error);

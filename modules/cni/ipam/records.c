@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ *	run_dir/cni-ipam/<pid>: "<start time> <pid namespace> <container id>"
+ *
+ * A number may be another process's by now.  The plugin is the one that started at that time, in this pid
+ * namespace; what it left is in its process group, is younger, and has the container's id in its
+ * environment.  Each is checked through a descriptor that stands for it, and gets its signal by that.
+ */
+#include "ipam/records.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <rdmad/error.h>
+#include <rdmad/fd.h>
+#include <rdmad/log.h>
+#include <rdmad/sysroot.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DIRECTORY	"cni-ipam"
+#define END_MS		2000 /* a killed process that still hangs in the kernel comes back to nothing */
+#define ROUNDS		8 /* processes that fork while they are looked for */
+#define TEXT_MAX	512
+#define ENVIRONMENT_MAX (64 * 1024)
+
+struct CniIpamRecords {
+	RdmadSysroot *root;
+	char *directory, *namespace;
+};
+
+typedef struct {
+	pid_t pid;
+	guint64 start;
+	char namespace[64], container_id[256];
+} Record;
+
+/* ---- processes ---- */
+
+typedef struct {
+	pid_t group;
+	guint64 start; /* clock ticks since the boot */
+} Process;
+
+/* proc(5): the name, in brackets, may have anything in it. */
+static gboolean process_read(const RdmadSysroot *root, pid_t pid, Process *process)
+{
+	g_autofree char *path = g_strdup_printf("proc/%d/stat", (int)pid);
+	g_autofree char *text = rdmad_sysroot_read(root, path, NULL);
+	const char *rest = text ? strrchr(text, ')') : NULL;
+
+	return rest && sscanf(rest + 1,
+			      " %*c %*d %d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d "
+			      "%*d %*d %*d %" G_GUINT64_FORMAT,
+			      &process->group, &process->start) == 2;
+}
+
+static gboolean is_for_container(const RdmadSysroot *root, pid_t pid, const char *container_id)
+{
+	g_autofree char *path = g_strdup_printf("proc/%d/environ", (int)pid);
+	g_autofree char *wanted = g_strconcat("CNI_CONTAINERID=", container_id, NULL);
+	rdmad_autofd int fd = rdmad_sysroot_open(root, path, O_RDONLY, NULL);
+	g_autofree char *block = g_malloc0(ENVIRONMENT_MAX + 1);
+	const gssize size = fd >= 0 ? read(fd, block, ENVIRONMENT_MAX) : 0;
+
+	for (gssize at = 0; at < size; at += (gssize)strlen(block + at) + 1)
+		if (g_str_equal(block + at, wanted))
+			return TRUE;
+	return FALSE;
+}
+
+static gboolean is_of_record(const RdmadSysroot *root, const Record *record, pid_t pid)
+{
+	Process process;
+
+	if (!process_read(root, pid, &process))
+		return FALSE;
+	if (pid == record->pid)
+		return process.start == record->start;
+	return process.group == record->pid && process.start >= record->start &&
+	       is_for_container(root, pid, record->container_id);
+}
+
+/* TRUE: one was there. */
+static gboolean process_end(const RdmadSysroot *root, const Record *record, pid_t pid)
+{
+	rdmad_autofd int fd = pidfd_open(pid, 0);
+	struct pollfd end = { fd, POLLIN, 0 };
+
+	if (fd < 0 || !is_of_record(root, record, pid))
+		return FALSE;
+	rdmad_info("process %d of an IPAM plugin of container %.12s is ended", (int)pid,
+		   record->container_id);
+	pidfd_send_signal(fd, SIGKILL, NULL, 0);
+	if (poll(&end, 1, END_MS) == 0)
+		rdmad_warn("process %d of an IPAM plugin hangs in the kernel", (int)pid);
+	return TRUE;
+}
+
+static gboolean processes_end(const RdmadSysroot *root, const Record *record)
+{
+	g_auto(GStrv) names = rdmad_sysroot_list(root, "proc", NULL);
+	gboolean found = FALSE;
+
+	for (char **name = names; name && *name; name++)
+		if (g_ascii_isdigit(**name))
+			found |= process_end(root, record, (pid_t)atoi(*name));
+	return found;
+}
+
+/* ---- records ---- */
+
+static char *record_path(const CniIpamRecords *records, pid_t pid)
+{
+	return g_strdup_printf("%s/%d", records->directory, (int)pid);
+}
+
+static gboolean record_read(const CniIpamRecords *records, const char *name, Record *record)
+{
+	g_autofree char *path = g_build_filename(records->directory, name, NULL);
+	g_autofree char *text = NULL;
+
+	record->pid = (pid_t)atoi(name);
+	return record->pid > 1 && g_file_get_contents(path, &text, NULL, NULL) &&
+	       sscanf(text, "%" G_GUINT64_FORMAT " %63s %255s", &record->start, record->namespace,
+		      record->container_id) == 3;
+}
+
+/* One that is cut off is of a process that did not run yet. */
+static void record_end(const CniIpamRecords *records, const char *name)
+{
+	g_autofree char *path = g_build_filename(records->directory, name, NULL);
+	Record record = { 0 };
+
+	if (record_read(records, name, &record) &&
+	    g_strcmp0(record.namespace, records->namespace) == 0)
+		for (guint i = 0; i < ROUNDS && processes_end(records->root, &record); i++)
+			;
+	unlink(path);
+}
+
+CniIpamRecords *cni_ipam_records_open(const char *run_dir, GError **error)
+{
+	CniIpamRecords *records = g_new0(CniIpamRecords, 1);
+	g_autoptr(GDir) all = NULL;
+	const char *name;
+
+	records->directory = g_build_filename(run_dir, DIRECTORY, NULL);
+	records->root = rdmad_sysroot_new_live(error);
+	records->namespace =
+		records->root ? rdmad_sysroot_link_name(records->root, "proc/self/ns/pid", error)
+			      : NULL;
+	if (!records->namespace) {
+		cni_ipam_records_free(records);
+		return NULL;
+	}
+	if (mkdir(records->directory, 0700) < 0 && errno != EEXIST)
+		rdmad_error_errno(error, errno, "cannot make %s", records->directory);
+	else if (!(all = g_dir_open(records->directory, 0, NULL)))
+		rdmad_error_errno(error, errno, "cannot open %s", records->directory);
+	if (!all) {
+		cni_ipam_records_free(records);
+		return NULL;
+	}
+	while ((name = g_dir_read_name(all)))
+		record_end(records, name);
+	return records;
+}
+
+void cni_ipam_records_free(CniIpamRecords *records)
+{
+	if (!records)
+		return;
+	rdmad_sysroot_free(records->root);
+	g_free(records->namespace);
+	g_free(records->directory);
+	g_free(records);
+}
+
+gboolean cni_ipam_records_add(CniIpamRecords *records, pid_t pid, const char *container_id,
+			      GError **error)
+{
+	g_autofree char *path = record_path(records, pid);
+	rdmad_autofd int fd =
+		open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	char text[TEXT_MAX];
+	Process process;
+	int length;
+
+	if (!process_read(records->root, pid, &process))
+		return rdmad_error_errno(error, errno, "cannot read the start time of process %d",
+					 (int)pid);
+	length = g_snprintf(text, sizeof(text), "%" G_GUINT64_FORMAT " %s %s", process.start,
+			    records->namespace,
+			    container_id && container_id[0] ? container_id : "-");
+	if (fd >= 0 && write(fd, text, (gsize)length) == length)
+		return TRUE;
+	rdmad_error_errno(error, errno, "cannot write %s", path);
+	unlink(path);
+	return FALSE;
+}
+
+void cni_ipam_records_remove(CniIpamRecords *records, pid_t pid)
+{
+	g_autofree char *path = record_path(records, pid);
+
+	unlink(path);
+}

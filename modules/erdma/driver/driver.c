@@ -1,0 +1,568 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "driver/driver.h"
+
+#include <rdmad/allocations.h>
+#include <rdmad/attributes.h>
+#include <rdmad/error.h>
+#include <rdmad/event-log.h>
+#include <rdmad/inventory.h>
+#include <rdmad/loop.h>
+#include <rdmad/module.h>
+#include <rdmad/work.h>
+#include <string.h>
+
+#include "driver/driver-stats.h"
+#include "driver/install.h"
+#include "driver/loader.h"
+#include "driver/plan.h"
+#include "driver/users.h"
+
+#define RETRY_LAST_MS (60u * 60 * 1000)
+#define WAIT_MS	      1000u /* while the kernel moves a module in or out: it reports no end of that */
+/* Install, unload, load, and the modules beside it: a driver that needs more goes round in circles. */
+#define STEPS_MAX 8u
+
+struct ErdmaDriver {
+	RdmadModule *self;
+	const ErdmaDriverSettings *settings;
+	ErdmaDriverStats *stats;
+	RdmadWatch *scans, *allocations;
+	RdmadEvent *timer; /* until the next try */
+
+	/* At most one of these is under way. */
+	RdmadJob *job; /* reads the facts */
+	ErdmaUsers *users;
+	ErdmaInstall *install;
+	ErdmaLoader *loader;
+	gboolean again; /* something changed meanwhile */
+
+	ErdmaFacts facts;
+	gboolean has_facts;
+	ErdmaPast past;
+	guint steps;	   /* since the driver was settled */
+	ErdmaDo last;	   /* what was done last, and has not failed */
+	char *last_module; /* that was loaded last */
+	/* Failed with these facts: nothing is tried before they change or the timer fires. */
+	gboolean blocked;
+	ErdmaFacts blocked_facts;
+	char *step_failure; /* of our own step; it has failed once the facts that it left are known */
+	guint failures;
+	guint retry_ms; /* the timer's, while it is armed for another try */
+
+	ErdmaDriverState state;
+	ErdmaMode preferred;
+	char *reason, *output;
+	char *beside_problems[ERDMA_BESIDE_COUNT];
+	gint64 since_us;
+};
+
+const char *const erdma_driver_state_names[] = { "absent", "installing", "loading", "ready",
+						 "failed" };
+
+static void driver_look(ErdmaDriver *driver);
+
+/* ---- state ---- */
+
+static void driver_publish(const ErdmaDriver *driver)
+{
+	RdmadAttributes *attributes = rdmad_module_attributes(driver->self);
+	const gboolean loaded = driver->has_facts && driver->facts.module == ERDMA_MODULE_LIVE;
+
+	/* Names and values are within the limits. */
+	(void)rdmad_attributes_set(attributes, driver->self, "driver:erdma",
+				   erdma_driver_state_names[driver->state], NULL);
+	(void)rdmad_attributes_set(attributes, driver->self, "driver:erdma:mode",
+				   loaded ? erdma_mode_names[driver->facts.mode] : NULL, NULL);
+}
+
+static void driver_set_state(ErdmaDriver *driver, ErdmaDriverState state, const char *reason)
+{
+	const gboolean same = driver->state == state;
+
+	if (!same)
+		driver->since_us = g_get_real_time();
+	driver->state = state;
+	driver_publish(driver);
+	if (same && g_strcmp0(driver->reason, reason) == 0)
+		return;
+	g_free(driver->reason);
+	driver->reason = g_strdup(reason);
+	rdmad_event_log_post(rdmad_module_event_log(driver->self),
+			     state == ERDMA_DRIVER_FAILED ? RDMAD_LOG_WARNING : RDMAD_LOG_NOTICE,
+			     "driver-state", NULL, "driver %s is %s%s%s", driver->settings->module,
+			     erdma_driver_state_names[state], reason ? ": " : "", reason ?: "");
+}
+
+/* Everything may be tried again. */
+static void driver_forget(ErdmaDriver *driver)
+{
+	driver->past = (ErdmaPast){ 0 };
+	driver->steps = 0;
+	driver->last = ERDMA_DO_NOTHING;
+	driver->blocked = FALSE;
+	g_clear_pointer(&driver->step_failure, g_free);
+	for (guint i = 0; i < ERDMA_BESIDE_COUNT; i++)
+		g_clear_pointer(&driver->beside_problems[i], g_free);
+}
+
+static void driver_retry_later(ErdmaDriver *driver)
+{
+	const guint64 first = driver->settings->retry_ms;
+
+	driver->retry_ms = (guint)MIN(first << MIN(driver->failures, 16u), RETRY_LAST_MS);
+	driver->failures++;
+	rdmad_event_arm(driver->timer, driver->retry_ms);
+}
+
+static void driver_fail(ErdmaDriver *driver, const char *reason)
+{
+	driver->blocked = TRUE;
+	driver->blocked_facts = driver->facts;
+	driver_retry_later(driver);
+	driver_set_state(driver, ERDMA_DRIVER_FAILED, reason);
+}
+
+static void driver_step_failed(ErdmaDriver *driver, const char *reason)
+{
+	g_free(driver->step_failure);
+	driver->step_failure = g_strdup(reason);
+	driver_look(driver);
+}
+
+/* TRUE: there was one. */
+static gboolean driver_take_step_failure(ErdmaDriver *driver)
+{
+	g_autofree char *reason = g_steal_pointer(&driver->step_failure);
+
+	if (reason)
+		driver_fail(driver, reason);
+	return reason != NULL;
+}
+
+/* A state that lasts until something changes.  Modules that are missing beside a driver that works are
+ * tried again, more and more rarely. */
+static void driver_settle(ErdmaDriver *driver, ErdmaDriverState state, const char *reason)
+{
+	driver->past.installed = FALSE;
+	driver->steps = 0;
+	driver->last = ERDMA_DO_NOTHING;
+	driver->blocked = FALSE;
+	if (!driver->past.given_up) {
+		driver->failures = 0;
+		driver->retry_ms = 0;
+		rdmad_event_disarm(driver->timer);
+	} else if (!rdmad_event_armed(driver->timer)) {
+		driver_retry_later(driver);
+	}
+	driver_set_state(driver, state, reason);
+}
+
+static void timer_due(gpointer data)
+{
+	ErdmaDriver *driver = data;
+
+	if (driver->retry_ms)
+		driver_forget(driver);
+	driver->retry_ms = 0;
+	driver_look(driver);
+}
+
+/* ---- what is done ---- */
+
+static void driver_keep_output(ErdmaDriver *driver, const char *output, gboolean failed)
+{
+	if (!failed)
+		return;
+	g_free(driver->output);
+	driver->output = output[0] ? g_strdup(output) : NULL;
+}
+
+static void install_done(const char *output, const GError *error, gpointer data)
+{
+	ErdmaDriver *driver = data;
+
+	driver->install = NULL;
+	driver_keep_output(driver, output, error != NULL);
+	erdma_driver_stats_installed(driver->stats, error);
+	driver->past.installed = !error;
+	if (error) {
+		g_autofree char *reason = g_strdup_printf("the installer: %s", error->message);
+
+		driver_step_failed(driver, reason);
+	} else {
+		driver_look(driver);
+	}
+}
+
+/* The driver works without them. */
+static void driver_give_up(ErdmaDriver *driver, ErdmaBeside beside, const char *problem)
+{
+	driver->past.given_up |= 1u << beside;
+	g_free(driver->beside_problems[beside]);
+	driver->beside_problems[beside] = g_strdup(problem);
+	rdmad_event_log_post(rdmad_module_event_log(driver->self), RDMAD_LOG_WARNING,
+			     "driver-module", NULL, "%s cannot be loaded: %s",
+			     erdma_beside_names[beside], problem);
+}
+
+/* COUNT: the driver itself. */
+static ErdmaBeside beside_of(const char *module)
+{
+	for (guint i = 0; i < ERDMA_BESIDE_COUNT; i++)
+		if (g_strcmp0(erdma_beside_names[i], module) == 0)
+			return i;
+	return ERDMA_BESIDE_COUNT;
+}
+
+static void load_done(const char *output, const GError *error, gpointer data)
+{
+	ErdmaDriver *driver = data;
+	const ErdmaBeside beside =
+		driver->last == ERDMA_DO_LOAD ? beside_of(driver->last_module) : ERDMA_BESIDE_COUNT;
+
+	driver->loader = NULL;
+	driver_keep_output(driver, output, error != NULL);
+	erdma_driver_stats_loaded(driver->stats, driver->last_module,
+				  driver->last == ERDMA_DO_UNLOAD, error);
+	if (error && beside == ERDMA_BESIDE_COUNT) {
+		driver_step_failed(driver, error->message);
+		return;
+	}
+	if (error)
+		driver_give_up(driver, beside, error->message);
+	driver_look(driver);
+}
+
+static void driver_load(ErdmaDriver *driver, const ErdmaPlan *plan)
+{
+	const gboolean out = plan->what == ERDMA_DO_UNLOAD;
+	const char *module = out ? driver->settings->module : plan->module;
+	g_autofree char *reason = g_strdup_printf(
+		out ? "%s is unloaded, to change its mode" : "%s is being loaded", module);
+	g_autoptr(GError) error = NULL;
+
+	g_free(driver->last_module);
+	driver->last_module = g_strdup(module);
+	/* A driver that is ready stays so while a module beside it is loaded. */
+	if (out || beside_of(module) == ERDMA_BESIDE_COUNT)
+		driver_set_state(driver, ERDMA_DRIVER_LOADING, reason);
+	driver->loader = erdma_loader_start(driver->self, driver->settings, module, plan->parameter,
+					    out, load_done, driver, &error);
+	if (!driver->loader)
+		load_done("", error, driver);
+}
+
+static void users_known(char *const *who, gpointer data)
+{
+	ErdmaDriver *driver = data;
+	const ErdmaPlan plan = { .what = ERDMA_DO_UNLOAD };
+	g_autofree char *names = who[0] ? g_strjoinv(", ", (char **)who) : NULL;
+	g_autofree char *reason = NULL;
+
+	driver->users = NULL;
+	if (!names) {
+		driver_load(driver, &plan);
+		return;
+	}
+	reason = g_strdup_printf("%s is loaded in mode %s, and cannot be changed to %s while it is "
+				 "in use: %s",
+				 driver->settings->module, erdma_mode_names[driver->facts.mode],
+				 erdma_mode_names[driver->preferred], names);
+	driver_step_failed(driver, reason);
+}
+
+static void driver_unload(ErdmaDriver *driver)
+{
+	g_autoptr(GError) error = NULL;
+
+	driver->users = erdma_users_ask(driver->self, driver->settings->module, users_known, driver,
+					&error);
+	if (!driver->users)
+		driver_fail(driver, error->message);
+}
+
+static void driver_install(ErdmaDriver *driver)
+{
+	g_autofree char *reason = g_strdup_printf("%s runs", driver->settings->install_command[0]);
+	g_autoptr(GError) error = NULL;
+
+	driver_set_state(driver, ERDMA_DRIVER_INSTALLING, reason);
+	driver->install =
+		erdma_install_start(driver->self, driver->settings, install_done, driver, &error);
+	if (!driver->install)
+		install_done("", error, driver);
+}
+
+/* TRUE: it was done just now, without success or error. */
+static gboolean had_no_effect(const ErdmaDriver *driver, const ErdmaPlan *plan)
+{
+	if (plan->what == ERDMA_DO_INSTALL)
+		return driver->past.installed;
+	if (plan->what != driver->last)
+		return FALSE;
+	return plan->what == ERDMA_DO_UNLOAD || g_strcmp0(plan->module, driver->last_module) == 0;
+}
+
+static void driver_refuse_step(ErdmaDriver *driver, const ErdmaPlan *plan)
+{
+	const ErdmaBeside beside = beside_of(plan->module);
+	g_autofree char *reason =
+		plan->what == ERDMA_DO_INSTALL
+			? g_strdup_printf("the installer succeeded, but this kernel has no module "
+					  "%s that can be loaded",
+					  driver->settings->module)
+			: g_strdup_printf("%s reported success, but the kernel has %s %s",
+					  driver->settings->load_with == ERDMA_LOAD_FINIT
+						  ? "the system call"
+						  : driver->settings->modprobe,
+					  plan->what == ERDMA_DO_UNLOAD ? "still" : "not loaded",
+					  plan->module ?: driver->settings->module);
+
+	if (plan->what == ERDMA_DO_LOAD && beside < ERDMA_BESIDE_COUNT) {
+		driver_give_up(driver, beside, reason);
+		driver_look(driver);
+	} else {
+		driver_fail(driver, reason);
+	}
+}
+
+static void driver_step(ErdmaDriver *driver, const ErdmaPlan *plan)
+{
+	if (had_no_effect(driver, plan)) {
+		driver_refuse_step(driver, plan);
+		return;
+	}
+	if (++driver->steps > STEPS_MAX) {
+		driver_fail(driver, "the driver does not stay as it is loaded: something else "
+				    "changes it too");
+		return;
+	}
+	driver->last = plan->what;
+	if (plan->what == ERDMA_DO_INSTALL)
+		driver_install(driver);
+	else if (plan->what == ERDMA_DO_UNLOAD)
+		driver_unload(driver);
+	else
+		driver_load(driver, plan);
+}
+
+static void driver_act(ErdmaDriver *driver)
+{
+	g_auto(ErdmaPlan) plan = erdma_plan_make(&driver->facts, driver->settings, &driver->past);
+
+	driver->preferred = plan.mode;
+	switch (plan.what) {
+	case ERDMA_DO_NOTHING:
+		driver_settle(driver, ERDMA_DRIVER_ABSENT, plan.reason);
+		break;
+	case ERDMA_DO_WAIT:
+		driver_set_state(driver, ERDMA_DRIVER_LOADING, "the kernel moves the module");
+		if (!rdmad_event_armed(driver->timer))
+			rdmad_event_arm(driver->timer, WAIT_MS);
+		break;
+	case ERDMA_DO_FAIL:
+		driver_fail(driver, plan.reason);
+		break;
+	case ERDMA_DO_READY:
+		driver_settle(driver, ERDMA_DRIVER_READY, plan.reason);
+		break;
+	case ERDMA_DO_INSTALL:
+	case ERDMA_DO_LOAD:
+	case ERDMA_DO_UNLOAD:
+		driver_step(driver, &plan);
+		break;
+	}
+}
+
+/* ---- facts ---- */
+
+typedef struct {
+	const RdmadSysroot *root;
+	char *module, *pci_device;
+} Question;
+
+static void question_free(gpointer data)
+{
+	Question *question = data;
+
+	g_free(question->module);
+	g_free(question->pci_device);
+	g_free(question);
+}
+
+static gpointer question_run(gpointer input, const RdmadJob *job, GError **error)
+{
+	const Question *question = input;
+
+	return erdma_facts_read(question->root, question->module, question->pci_device, error);
+}
+
+static void driver_found_beside(ErdmaDriver *driver, ErdmaBeside beside)
+{
+	driver->past.given_up &= ~(1u << beside);
+	g_clear_pointer(&driver->beside_problems[beside], g_free);
+}
+
+/* Facts that are the same as at the failure wait for the timer. */
+static void driver_learn(ErdmaDriver *driver, const ErdmaFacts *facts)
+{
+	driver->facts = *facts;
+	erdma_facts_add_devices(&driver->facts, rdmad_module_inventory(driver->self),
+				driver->settings->module);
+	driver->has_facts = TRUE;
+	driver_publish(driver);
+	for (guint i = 0; i < ERDMA_BESIDE_COUNT; i++)
+		if (driver->facts.beside[i])
+			driver_found_beside(driver, i);
+	if (driver_take_step_failure(driver))
+		return;
+	if (driver->blocked &&
+	    memcmp(&driver->facts, &driver->blocked_facts, sizeof(driver->facts)) == 0)
+		return;
+	if (driver->blocked) {
+		rdmad_event_disarm(driver->timer);
+		driver_forget(driver);
+	}
+	driver_act(driver);
+}
+
+static void question_done(gpointer result, const GError *error, gpointer data)
+{
+	ErdmaDriver *driver = data;
+	g_autofree ErdmaFacts *facts = result;
+
+	driver->job = NULL;
+	if (facts) {
+		driver_learn(driver, facts);
+	} else if (!driver_take_step_failure(driver)) {
+		/* What was known stays. */
+		rdmad_event_log_post(rdmad_module_event_log(driver->self), RDMAD_LOG_WARNING,
+				     "driver-unknown", NULL, "cannot look at the driver: %s",
+				     error->message);
+		if (!rdmad_event_armed(driver->timer))
+			rdmad_event_arm(driver->timer, (guint)driver->settings->retry_ms);
+	}
+	if (driver->again) {
+		driver->again = FALSE;
+		driver_look(driver);
+	}
+}
+
+static const RdmadJobClass question_class = {
+	.name = "erdma-facts",
+	.run = question_run,
+	.done = question_done,
+	.free_input = question_free,
+	.free_result = g_free,
+};
+
+/* Now, or when what is under way has ended. */
+static void driver_look(ErdmaDriver *driver)
+{
+	g_autoptr(GError) error = NULL;
+	Question *question;
+
+	if (driver->job) {
+		driver->again = TRUE;
+		return;
+	}
+	if (driver->users || driver->install || driver->loader)
+		return;
+	question = g_new0(Question, 1);
+	question->root = rdmad_module_sysroot(driver->self);
+	question->module = g_strdup(driver->settings->module);
+	question->pci_device = g_strdup(driver->settings->pci_device);
+	driver->job = rdmad_work_submit(rdmad_module_workers(driver->self), driver->self,
+					&question_class, question, 0, driver, &error);
+	if (!driver->job)
+		question_done(NULL, error, driver);
+}
+
+/* ---- its life ---- */
+
+static void inventory_scanned(gpointer data)
+{
+	driver_look(data);
+}
+
+static const RdmadScanOps scan_ops = { .scanned = inventory_scanned };
+
+/* A refused change of the mode may be possible now. */
+static void allocation_ended(const RdmadAllocation *allocation, const char *reason, gpointer data)
+{
+	ErdmaDriver *driver = data;
+
+	if (!driver->blocked || driver->last != ERDMA_DO_UNLOAD)
+		return;
+	rdmad_event_disarm(driver->timer);
+	driver_forget(driver);
+	driver_look(driver);
+}
+
+static const RdmadAllocationOps allocation_ops = { .ended = allocation_ended };
+
+ErdmaDriver *erdma_driver_new(RdmadModule *self, const ErdmaDriverSettings *settings,
+			      GError **error)
+{
+	ErdmaDriver *driver = g_new0(ErdmaDriver, 1);
+
+	driver->self = self;
+	driver->settings = settings;
+	driver->since_us = g_get_real_time();
+	driver->stats = erdma_driver_stats_new(self, driver, error);
+	if (!driver->stats) {
+		g_free(driver);
+		return NULL;
+	}
+	driver->timer = rdmad_loop_add_timer(rdmad_module_loop(self), self, timer_due, driver);
+	driver->scans =
+		rdmad_inventory_watch_scans(rdmad_module_inventory(self), self, &scan_ops, driver);
+	driver->allocations = rdmad_allocations_watch(rdmad_module_allocations(self), self,
+						      &allocation_ops, driver);
+	return driver;
+}
+
+void erdma_driver_reload(ErdmaDriver *driver, const ErdmaDriverSettings *settings)
+{
+	driver->settings = settings;
+	driver->failures = 0;
+	rdmad_event_disarm(driver->timer);
+	driver_forget(driver);
+	driver_look(driver);
+}
+
+void erdma_driver_free(ErdmaDriver *driver)
+{
+	if (!driver)
+		return;
+	rdmad_job_cancel(driver->job);
+	erdma_users_cancel(driver->users);
+	erdma_install_cancel(driver->install);
+	erdma_loader_cancel(driver->loader);
+	rdmad_watch_free(driver->scans);
+	rdmad_watch_free(driver->allocations);
+	rdmad_event_free(driver->timer);
+	erdma_driver_stats_free(driver->stats);
+	for (guint i = 0; i < ERDMA_BESIDE_COUNT; i++)
+		g_free(driver->beside_problems[i]);
+	g_free(driver->last_module);
+	g_free(driver->step_failure);
+	g_free(driver->reason);
+	g_free(driver->output);
+	g_free(driver);
+}
+
+ErdmaDriverView erdma_driver_view(const ErdmaDriver *driver)
+{
+	return (ErdmaDriverView){
+		.state = driver->state,
+		.reason = driver->reason,
+		.output = driver->output,
+		.facts = driver->has_facts ? &driver->facts : NULL,
+		.beside_problems = (const char *const *)driver->beside_problems,
+		.preferred = driver->preferred,
+		.since_us = driver->since_us,
+		.failures = driver->failures,
+		.retry_ms = driver->retry_ms,
+	};
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Module erdma: elastic RDMA of Alibaba Cloud
+ *
+ *	modules = {
+ *	  erdma = {
+ *	    driver = {
+ *	      prefer_driver = "auto";	# "default", "compat", "ofed"; auto: the mode that it is loaded in
+ *	      load_with = "auto";	# "kmod": the host's modprobe; "finit": finit_module(2); "none": never
+ *	      module = "erdma";
+ *	      pci_device = "1ded:107f";	# nodes without one are left alone; "": every node
+ *	      modprobe = "/sbin/modprobe";	# on the host
+ *	      load_timeout = "1m";
+ *	      retry = "30s";		# after a failure; doubled with each, up to an hour
+ *	      install = {
+ *	        command = ( );		# on the host, where the driver is missing; nothing is downloaded
+ *	        environment = ( );	# "NAME=value"
+ *	        package = "";		# the command's standard input
+ *	        sha256 = "";		# of the package
+ *	        timeout = "1h";
+ *	      };
+ *	    };
+ *	    nics = {
+ *	      manage = true;		# false: no interface is touched
+ *	      exclude = ( );		# interfaces, RDMA devices, MACs, PCI addresses; "*" and "?"
+ *	      primary = "";		# the interface that is never touched; "": found out; "none"
+ *	      address_from = "auto";	# "netdev": what it has; "metadata"; "static"; auto: the first two
+ *	      addresses = ( );		# { nic = "eth1"; addresses = "10.0.1.5/24"; gateways = "10.0.1.253"; }
+ *	      jumbo_frames = "keep";	# "on": MTU 8500; "off": 1400
+ *	      metric = 200;		# of routes, at least
+ *	      default_route = true;
+ *	      lower_routes = true;	# of others that are before the primary NIC's
+ *	      repair = true;		# what others change
+ *	      policy_routing = false;	# a table and a rule for each NIC
+ *	      table_base = 20000;	# and the interface's index
+ *	      rule_priority = 20000;
+ *	      metadata = {
+ *	        url = "http://100.100.100.200";
+ *	        token = "auto";		# of the hardened mode: "required", "off"
+ *	        connect_timeout = "1s";
+ *	        timeout = "2s";
+ *	        tries = 3;
+ *	        cache = "1h";
+ *	      };
+ *	    };
+ *	  };
+ *	};
+ */
+#include <linux/capability.h>
+#include <jansson.h>
+#include <rdmad/module.h>
+
+#include "driver/driver-report.h"
+#include "nic/nics.h"
+#include "settings.h"
+
+typedef struct {
+	RdmadModule *self;
+	ErdmaSettings *settings;
+	ErdmaDriver *driver;
+	ErdmaNics *nics;
+} Erdma;
+
+static gpointer erdma_create(RdmadModule *self, const RdmadConfigNode *config, GError **error)
+{
+	ErdmaSettings *settings = erdma_settings_parse(config, error);
+	Erdma *erdma;
+
+	if (!settings)
+		return NULL;
+	erdma = g_new0(Erdma, 1);
+	erdma->self = self;
+	erdma->settings = settings;
+	return erdma;
+}
+
+static gboolean erdma_start(gpointer state, GError **error)
+{
+	Erdma *erdma = state;
+
+	erdma->driver = erdma_driver_new(erdma->self, erdma->settings->driver, error);
+	erdma->nics =
+		erdma->driver ? erdma_nics_new(erdma->self, erdma->settings->nics, error) : NULL;
+	return erdma->nics != NULL;
+}
+
+static gboolean erdma_reload(gpointer state, const RdmadConfigNode *config, GError **error)
+{
+	Erdma *erdma = state;
+	ErdmaSettings *settings = erdma_settings_parse(config, error);
+
+	if (!settings)
+		return FALSE;
+	erdma_driver_reload(erdma->driver, settings->driver);
+	erdma_nics_reload(erdma->nics, settings->nics);
+	erdma_settings_free(erdma->settings);
+	erdma->settings = settings;
+	return TRUE;
+}
+
+/* Also what a start that failed has left. */
+static void erdma_stop(gpointer state)
+{
+	Erdma *erdma = state;
+
+	g_clear_pointer(&erdma->nics, erdma_nics_free);
+	g_clear_pointer(&erdma->driver, erdma_driver_free);
+}
+
+static void erdma_destroy(gpointer state)
+{
+	Erdma *erdma = state;
+
+	erdma_stop(erdma);
+	erdma_settings_free(erdma->settings);
+	g_free(erdma);
+}
+
+static gboolean erdma_ready(gpointer state, char **why)
+{
+	const Erdma *erdma = state;
+
+	return erdma_driver_ready(erdma->driver, why);
+}
+
+static json_t *erdma_status(gpointer state)
+{
+	const Erdma *erdma = state;
+
+	return json_pack("{s:o, s:o}", "driver",
+			 erdma_driver_status(erdma->driver, erdma->settings->driver), "nics",
+			 erdma_nics_status(erdma->nics));
+}
+
+static void erdma_doctor(gpointer state, json_t *findings)
+{
+	const Erdma *erdma = state;
+
+	erdma_driver_doctor(erdma->driver, erdma->settings->driver, findings);
+	erdma_nics_doctor(erdma->nics, findings);
+}
+
+static const RdmadCapability capabilities[] = {
+	{ CAP_SYS_ADMIN, "runs programs in the mount namespace of the host" },
+	{ CAP_SYS_CHROOT, "runs programs in the mount namespace of the host" },
+	{ CAP_SYS_MODULE, "loads the driver" },
+	{ CAP_SYS_PTRACE, "puts the installer into a cgroup of the host" },
+	{ 0 },
+};
+
+static const RdmadCapability executor_capabilities[] = {
+	{ CAP_NET_ADMIN, "changes links, addresses, routes, rules and sysctls" },
+	{ 0 },
+};
+
+RDMAD_MODULE_DEFINE("erdma", .description = "Driver, NICs and SMC-R of elastic RDMA",
+		    .create = erdma_create, .start = erdma_start, .reload = erdma_reload,
+		    .stop = erdma_stop, .destroy = erdma_destroy, .ready = erdma_ready,
+		    .status = erdma_status, .doctor = erdma_doctor, .capabilities = capabilities,
+		    .executor_capabilities = executor_capabilities);

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nic/match.h"
+
+#include <string.h>
+
+#define VENDOR	    0x1ded /* Alibaba */
+#define DEVICE	    0x107f /* drivers/infiniband/hw/erdma/erdma_main.c */
+#define UNIVERSAL   0x02   /* the bit of an EUI-64's first byte that is inverted */
+#define GUID_DIGITS 16
+
+void erdma_match_free(gpointer data)
+{
+	ErdmaMatch *match = data;
+
+	g_free(match->id);
+	g_free(match->device);
+	g_free(match->pci);
+	g_free(match->netdev);
+	g_free(match->problem);
+	g_free(match);
+}
+
+gboolean erdma_is_device(const RdmadDevice *dev)
+{
+	return g_strcmp0(dev->driver, "erdma") == 0 ||
+	       (dev->vendor == VENDOR && dev->device == DEVICE) ||
+	       g_str_has_prefix(dev->name, "erdma");
+}
+
+/* ---- MAC and GUID ---- */
+
+gboolean erdma_mac_of_guid(const char *guid, RdmadMac *mac)
+{
+	guint8 bytes[GUID_DIGITS / 2] = { 0 };
+	guint n = 0;
+
+	*mac = (RdmadMac){ 0 };
+	for (; guid && *guid; guid++) {
+		if (*guid == ':')
+			continue;
+		if (!g_ascii_isxdigit(*guid) || n == GUID_DIGITS)
+			return FALSE;
+		bytes[n / 2] = (guint8)(bytes[n / 2] << 4 | g_ascii_xdigit_value(*guid));
+		n++;
+	}
+	if (n != GUID_DIGITS || bytes[3] != 0xff || bytes[4] != 0xfe)
+		return FALSE;
+	*mac = (RdmadMac){
+		6, { bytes[0] ^ UNIVERSAL, bytes[1], bytes[2], bytes[5], bytes[6], bytes[7] }
+	};
+	return TRUE;
+}
+
+static gboolean link_has_mac(const RdmadLink *link, const RdmadMac *mac)
+{
+	/* A bond gives its members its own; the driver looks at the permanent one. */
+	const char *text = link->permanent_mac ?: link->mac;
+	RdmadMac own;
+
+	return text && rdmad_mac_parse(text, &own) && rdmad_mac_equal(&own, mac);
+}
+
+/* What stands upon another link, or in front of several, shares their MAC. */
+static gboolean is_stacked(const RdmadLink *link)
+{
+	static const char *const kinds[] = { "bond",	"bridge", "team",   "vlan", "macvlan",
+					     "macvtap", "ipvlan", "ipvtap", "vrf",  NULL };
+
+	return link->kind && g_strv_contains(kinds, link->kind);
+}
+
+/* ---- the ways ---- */
+
+/* An interface that the kernel itself names beside a GID. */
+static const char *netdev_of_gids(const RdmadDevice *dev)
+{
+	for (guint i = 0; i < dev->n_ports; i++)
+		for (guint j = 0; j < dev->ports[i].n_gids; j++)
+			if (dev->ports[i].gids[j].netdev)
+				return dev->ports[i].gids[j].netdev;
+	return NULL;
+}
+
+static const char *netdev_of_ports(const RdmadDevice *dev)
+{
+	for (guint i = 0; i < dev->n_ports; i++)
+		if (dev->ports[i].netdev)
+			return dev->ports[i].netdev;
+	return NULL;
+}
+
+/* Several links are a problem, one that only a person can solve. */
+static const RdmadLink *link_of_mac(const ErdmaView *view, const RdmadMac *mac, char **problem)
+{
+	const RdmadLink *found = NULL;
+
+	for (guint i = 0; i < view->links->len; i++) {
+		const RdmadLink *link = view->links->pdata[i];
+
+		if (is_stacked(link) || !link_has_mac(link, mac))
+			continue;
+		if (found) {
+			char text[RDMAD_MAC_TEXT];
+
+			*problem = g_strdup_printf("%s and %s have the same MAC %s", found->name,
+						   link->name, rdmad_mac_format(mac, text));
+			return NULL;
+		}
+		found = link;
+	}
+	return found;
+}
+
+static void match_link(ErdmaMatch *match, const RdmadLink *link)
+{
+	match->ifindex = link->ifindex;
+	match->netdev = g_strdup(link->name);
+	if (link->mac)
+		rdmad_mac_parse(link->permanent_mac ?: link->mac, &match->mac);
+}
+
+static void match_explain(ErdmaMatch *match, const RdmadDevice *dev)
+{
+	char text[RDMAD_MAC_TEXT];
+
+	if (match->problem)
+		return;
+	match->problem = match->mac.length
+				 ? g_strdup_printf("no interface of this namespace has the MAC %s",
+						   rdmad_mac_format(&match->mac, text))
+				 : g_strdup_printf("its node GUID %s is not made of a MAC",
+						   dev->node_guid ?: "(unknown)");
+}
+
+/* Where several have the MAC, only what the kernel says of its GIDs tells them apart; otherwise the
+ * inventory's choice (the PCI function, or again the MAC) will do. */
+static const RdmadLink *link_find(const RdmadDevice *dev, const ErdmaView *view, ErdmaMatch *match)
+{
+	const gboolean has_mac = erdma_mac_of_guid(dev->node_guid, &match->mac);
+	const RdmadLink *link = has_mac ? link_of_mac(view, &match->mac, &match->problem) : NULL;
+	const char *name = match->problem ? netdev_of_gids(dev)
+			   : link	  ? NULL
+					  : netdev_of_ports(dev);
+	const RdmadLink *other = name ? erdma_view_link_named(view, name) : NULL;
+
+	return link ? link : other && !is_stacked(other) ? other : NULL;
+}
+
+ErdmaMatch *erdma_match(const RdmadDevice *dev, const ErdmaView *view)
+{
+	ErdmaMatch *match = g_new0(ErdmaMatch, 1);
+	const RdmadLink *link;
+
+	match->id = g_strdup(dev->id);
+	match->device = g_strdup(dev->name);
+	match->pci = g_strdup(dev->pci_address);
+	link = link_find(dev, view, match);
+	if (link) {
+		g_clear_pointer(&match->problem, g_free);
+		match_link(match, link);
+	} else {
+		match_explain(match, dev);
+	}
+	return match;
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nic/metadata.h"
+
+#include <rdmad/error.h>
+#include <rdmad/fetch.h>
+#include <rdmad/module.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define BODY_MAX     4096u
+#define TOKEN_MAX    512u
+#define TOKEN_PATH   "/latest/api/token"
+#define TOKEN_TTL    "X-aliyun-ecs-metadata-token-ttl-seconds: 21600"
+#define TOKEN_HEADER "X-aliyun-ecs-metadata-token: "
+#define PAUSE_MS     300u /* before the second try; longer by a half before each other */
+#define SLICE_MS     50u
+
+struct ErdmaMetadata {
+	RdmadModule *self;
+	const ErdmaNicSettings *settings;
+	ErdmaMetadataDone done;
+	gpointer data;
+	RdmadJob *job; /* NULL: idle */
+	RdmadMac mac;
+};
+
+/* ---- the values ---- */
+
+static gboolean value_parse(const char *name, const char *text, RdmadIp *ip, GError **error)
+{
+	g_autofree char *value = g_strstrip(g_strdup(text));
+
+	if (strlen(value) < RDMAD_IP_TEXT && rdmad_ip_parse(value, ip, NULL))
+		return TRUE;
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s: \"%.48s\" is no address", name,
+		    value);
+	return FALSE;
+}
+
+ErdmaNicNetwork *erdma_metadata_parse(const char *address, const char *network, const char *gateway,
+				      GError **error)
+{
+	g_autoptr(ErdmaNicNetwork) result = erdma_nic_network_new(ERDMA_ADDRESS_METADATA);
+	RdmadIp ip, of, via;
+
+	if (!value_parse("primary-ip-address", address, &ip, error) ||
+	    !value_parse("vswitch-cidr-block", network, &of, error) ||
+	    !value_parse("gateway", gateway, &via, error))
+		return NULL;
+	if (!strchr(network, '/') || of.prefix == 0 || of.prefix == rdmad_ip_bits(&of) ||
+	    !rdmad_ip_in(&ip, &of) || !rdmad_ip_in(&via, &of) || rdmad_ip_equal(&ip, &via)) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
+			    "%.48s and the gateway %.48s are no hosts of the network %.48s",
+			    address, gateway, network);
+		return NULL;
+	}
+	ip.prefix = of.prefix;
+	g_array_append_val(result->addresses, ip);
+	result->gateway[ip.family != AF_INET] = via;
+	return g_steal_pointer(&result);
+}
+
+const char *erdma_metadata_result(const GError *error)
+{
+	static const struct {
+		RdmadError code;
+		const char *word;
+	} words[] = {
+		{ RDMAD_ERROR_TIMEOUT, "timeout" },   { RDMAD_ERROR_UNAVAILABLE, "unavailable" },
+		{ RDMAD_ERROR_NOT_FOUND, "unknown" }, { RDMAD_ERROR_INVALID, "invalid" },
+		{ RDMAD_ERROR_LIMIT, "too-long" },
+	};
+
+	for (guint i = 0; error && i < G_N_ELEMENTS(words); i++)
+		if (g_error_matches(error, RDMAD_ERROR, words[i].code))
+			return words[i].word;
+	return error ? "failed" : "success";
+}
+
+/* ---- on the worker ---- */
+
+typedef struct {
+	const RdmadFetcher *fetcher;
+	char *url, *mac;
+	int token_mode;
+	guint connect_timeout_ms, timeout_ms, tries;
+	/* of the run */
+	const RdmadJob *job;
+	char *token; /* the header, or NULL */
+} Question;
+
+static void question_free(gpointer data)
+{
+	Question *question = data;
+
+	g_free(question->url);
+	g_free(question->mac);
+	g_free(question->token);
+	g_free(question);
+}
+
+static void answer_free(gpointer data)
+{
+	ErdmaMetadataAnswer *answer = data;
+
+	if (!answer)
+		return;
+	erdma_nic_network_free(answer->network);
+	g_free(answer);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ErdmaMetadataAnswer, answer_free)
+
+static void pause_before(const Question *question, guint try)
+{
+	guint left_ms = PAUSE_MS;
+
+	for (guint i = 1; i < try; i++)
+		left_ms += left_ms / 2;
+	for (; left_ms >= SLICE_MS && !rdmad_job_cancelled(question->job); left_ms -= SLICE_MS)
+		g_usleep(SLICE_MS * 1000);
+}
+
+static gboolean may_pass(guint status)
+{
+	return status == 429 || status >= 500;
+}
+
+/* One value, until there is a response that will not be another the next time. */
+static gboolean request(const Question *question, const RdmadFetchSpec *spec,
+			RdmadFetchResponse *response, GError **error)
+{
+	*response = (RdmadFetchResponse){ 0 };
+	for (guint try = 0; try < question->tries; try++) {
+		g_autoptr(GError) why = NULL;
+		const gboolean last = try + 1 == question->tries;
+
+		if (try)
+			pause_before(question, try);
+		g_clear_pointer(&response->body, g_free);
+		if (rdmad_fetch(question->fetcher, spec, question->job, response, &why)) {
+			if (last || !may_pass(response->status))
+				return TRUE;
+		} else if (last || (why->code != RDMAD_ERROR_TIMEOUT &&
+				    why->code != RDMAD_ERROR_UNAVAILABLE)) {
+			g_propagate_error(error, g_steal_pointer(&why));
+			return FALSE;
+		}
+	}
+	return FALSE;
+}
+
+static gboolean request_path(const Question *question, const char *method, const char *path,
+			     const char *header, RdmadFetchResponse *response, GError **error)
+{
+	g_autofree char *url = g_strconcat(question->url, path, NULL);
+	const char *const headers[] = { header, NULL };
+	const RdmadFetchSpec spec = {
+		.method = method,
+		.url = url,
+		.headers = headers,
+		.connect_timeout_ms = question->connect_timeout_ms,
+		.timeout_ms = question->timeout_ms,
+		.body_max = BODY_MAX,
+	};
+
+	return request(question, &spec, response, error);
+}
+
+/* Always FALSE. */
+static gboolean status_error(const char *path, guint status, GError **error)
+{
+	const RdmadError code = status == 404	   ? RDMAD_ERROR_NOT_FOUND
+				: may_pass(status) ? RDMAD_ERROR_UNAVAILABLE
+						   : RDMAD_ERROR_INVALID;
+
+	g_set_error(error, RDMAD_ERROR, code, "%s: status %u%s", path, status,
+		    status >= 300 && status < 400 ? ", a redirect, which is not followed" : "");
+	return FALSE;
+}
+
+/* It becomes a header: one line of visible characters. */
+static gboolean token_is_valid(const char *token)
+{
+	const gsize length = strlen(token);
+
+	for (gsize i = 0; i < length; i++)
+		if (!g_ascii_isgraph(token[i]))
+			return FALSE;
+	return length > 0 && length <= TOKEN_MAX;
+}
+
+/* A service without tokens answers 4xx; one that is not there fails here, and is not asked again. */
+static gboolean token_get(Question *question, GError **error)
+{
+	g_autofree char *body = NULL;
+	RdmadFetchResponse response;
+	gboolean there;
+
+	g_clear_pointer(&question->token, g_free);
+	if (question->token_mode == ERDMA_TOKEN_OFF)
+		return TRUE;
+	if (!request_path(question, "PUT", TOKEN_PATH, TOKEN_TTL, &response, error))
+		return FALSE;
+	body = response.body;
+	g_strstrip(body);
+	there = response.status == 200 && token_is_valid(body);
+	if (there)
+		question->token = g_strconcat(TOKEN_HEADER, body, NULL);
+	else if (question->token_mode == ERDMA_TOKEN_REQUIRED)
+		return status_error(TOKEN_PATH, response.status, error);
+	return TRUE;
+}
+
+/* NULL: an error.  A token that has run out is renewed, once. */
+static char *value_get(Question *question, const char *path, GError **error)
+{
+	g_autofree char *body = NULL;
+	RdmadFetchResponse response;
+
+	if (!request_path(question, NULL, path, question->token, &response, error))
+		return NULL;
+	body = response.body;
+	if (response.status == 401 && question->token_mode != ERDMA_TOKEN_OFF) {
+		if (!token_get(question, error) ||
+		    !request_path(question, NULL, path, question->token, &response, error))
+			return NULL;
+		g_free(body);
+		body = response.body;
+	}
+	if (response.status != 200) {
+		status_error(path, response.status, error);
+		return NULL;
+	}
+	if (strlen(body) != response.size || !g_utf8_validate(body, -1, NULL)) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s: no text", path);
+		return NULL;
+	}
+	return g_strstrip(g_steal_pointer(&body));
+}
+
+static char *nic_value_get(Question *question, const char *name, GError **error)
+{
+	g_autofree char *path = g_strdup_printf("/latest/meta-data/network/interfaces/macs/%s/%s",
+						question->mac, name);
+
+	return value_get(question, path, error);
+}
+
+static gpointer question_run(gpointer input, const RdmadJob *job, GError **error)
+{
+	Question *question = input;
+	g_autoptr(ErdmaMetadataAnswer) answer = g_new0(ErdmaMetadataAnswer, 1);
+	g_autofree char *primary = NULL, *address = NULL, *network = NULL, *gateway = NULL;
+
+	question->job = job;
+	if (!token_get(question, error))
+		return NULL;
+	primary = value_get(question, "/latest/meta-data/mac", error);
+	if (!primary)
+		return NULL;
+	if (!rdmad_mac_parse(primary, &answer->primary)) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "mac: \"%.48s\" is no MAC",
+			    primary);
+		return NULL;
+	}
+	address = nic_value_get(question, "primary-ip-address", error);
+	network = address ? nic_value_get(question, "vswitch-cidr-block", error) : NULL;
+	gateway = network ? nic_value_get(question, "gateway", error) : NULL;
+	answer->network = gateway ? erdma_metadata_parse(address, network, gateway, error) : NULL;
+	return answer->network ? g_steal_pointer(&answer) : NULL;
+}
+
+/* ---- on the loop ---- */
+
+static void question_done(gpointer result, const GError *error, gpointer data)
+{
+	ErdmaMetadata *metadata = data;
+	g_autoptr(ErdmaMetadataAnswer) answer = result;
+	const RdmadMac mac = metadata->mac;
+
+	metadata->job = NULL;
+	metadata->done(&mac, answer, error, metadata->data);
+}
+
+static const RdmadJobClass question_class = {
+	.name = "metadata service",
+	.run = question_run,
+	.done = question_done,
+	.free_input = question_free,
+	.free_result = answer_free,
+};
+
+gboolean erdma_metadata_ask(ErdmaMetadata *metadata, const RdmadMac *mac, GError **error)
+{
+	const ErdmaNicSettings *settings = metadata->settings;
+	const RdmadFetcher *fetcher = rdmad_fetcher_get(rdmad_module_http(metadata->self), error);
+	char text[RDMAD_MAC_TEXT];
+	Question *question;
+
+	g_assert(!metadata->job);
+	if (!fetcher)
+		return FALSE;
+	question = g_new0(Question, 1);
+	question->fetcher = fetcher;
+	question->url = g_strdup(settings->metadata.url);
+	question->mac = g_strdup(rdmad_mac_format(mac, text));
+	question->token_mode = settings->metadata.token;
+	question->connect_timeout_ms = (guint)settings->metadata.connect_timeout_ms;
+	question->timeout_ms = (guint)settings->metadata.timeout_ms;
+	question->tries = (guint)settings->metadata.tries;
+	metadata->mac = *mac;
+	metadata->job = rdmad_work_submit(rdmad_module_workers(metadata->self), metadata->self,
+					  &question_class, question, 0, metadata, error);
+	return metadata->job != NULL;
+}
+
+gboolean erdma_metadata_is_busy(const ErdmaMetadata *metadata)
+{
+	return metadata->job != NULL;
+}
+
+ErdmaMetadata *erdma_metadata_new(RdmadModule *self, const ErdmaNicSettings *settings,
+				  ErdmaMetadataDone done, gpointer data)
+{
+	ErdmaMetadata *metadata = g_new0(ErdmaMetadata, 1);
+
+	metadata->self = self;
+	metadata->settings = settings;
+	metadata->done = done;
+	metadata->data = data;
+	return metadata;
+}
+
+void erdma_metadata_free(ErdmaMetadata *metadata)
+{
+	if (!metadata)
+		return;
+	rdmad_job_cancel(metadata->job);
+	g_free(metadata);
+}

@@ -1,0 +1,403 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Module cni around its ADDs and DELs: what goes back to the host, GC, IPAM's processes, reload, stop.
+
+usage: test-cni-operations.py RDMAD MODULE-DIR RDMAD-CNI [TEST...]
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+from cni_case import (NICS, PATIENCE, PLUGINS, CniCase, Failure, addresses, enter_private_host, ip, link, run, tap,
+                      until)
+
+ONE, OTHER = NICS
+HOST_LOCAL = {"type": "host-local", "subnet": "192.0.2.0/24"}
+
+# Writes down each call; WAIT, FAIL and LATE are files that a test makes.
+IPAM = """#!/usr/bin/python3
+import json, os, sys, time
+directory = os.path.dirname(os.path.realpath(__file__))
+command, network = os.environ["CNI_COMMAND"], json.load(sys.stdin)
+words = [command, os.environ.get("CNI_CONTAINERID", ""), os.environ.get("CNI_IFNAME", "")]
+if command == "GC":
+    words.append(sorted(v["containerID"] + "/" + v["ifname"] for v in network["cni.dev/valid-attachments"]))
+with open(directory + "/calls", "a") as calls:
+    calls.write(json.dumps(words) + "\\n")
+if os.path.exists(directory + "/FAIL-" + command):
+    print(open(directory + "/FAIL-" + command).read())
+    sys.exit(1)
+if os.path.exists(directory + "/LATE-" + command) and os.fork() == 0:
+    for stream in (0, 1, 2):
+        os.close(stream)
+    time.sleep(3)
+    open(directory + "/wrote", "w").close()
+    os._exit(0)
+while os.path.exists(directory + "/WAIT-" + command):
+    time.sleep(0.02)
+if command == "ADD":
+    number = sum(map(ord, words[1] + words[2])) % 250 + 2
+    print(json.dumps({"cniVersion": "1.0.0", "ips": [{"address": f"192.0.2.{number}/24"}]}))
+"""
+
+
+class Operations(CniCase):
+    def setUp(self):
+        super().setUp()
+        self.plugins = self.dir / "plugins"
+        self.plugins.mkdir()
+        (self.plugins / "told").write_text(IPAM)
+        (self.plugins / "told").chmod(0o755)
+        self.start_daemon()
+        self.before = self.snapshot()
+        self.net = self.network(ONE, ipam={"type": "told"})
+
+    def environment(self, *words, **more):
+        return {**super().environment(*words, **more), "CNI_PATH": f"{self.plugins}:{PLUGINS}"}
+
+    def mark(self, name, text=""):
+        (self.plugins / name).write_text(text)
+
+    def unmark(self, name):
+        (self.plugins / name).unlink()
+
+    def calls(self, command):
+        path = self.plugins / "calls"
+        lines = path.read_text().splitlines() if path.exists() else []
+        return [call for call in map(json.loads, lines) if call[0] == command]
+
+    def collect(self, *valid, **more):
+        names = [{"containerID": container, "ifname": ifname} for container, ifname in valid]
+        return self.plugin("GC", None, None, None, {**self.net, "cniVersion": "1.1.0",
+                                                    "cni.dev/valid-attachments": names, **more})
+
+    def assertNothingLeft(self):
+        self.assertEqual(self.left(), 0)
+        self.assertEqual(self.snapshot(), self.before)
+
+
+class Collection(Operations):
+    def setUp(self):
+        super().setUp()
+        for name in ("a", "b", "c"):
+            self.pod(name)
+            self.add(f"c-{name}", name, self.net)
+
+    def test_gc_is_answered_when_what_it_collects_is_undone_and_ipam_is_told(self):
+        self.collect(("c-b", "net1"))
+        self.assertEqual([link("net1", pod) is not None for pod in "abc"], [False, True, False])
+        self.assertEqual(self.left(), 1)
+        self.assertEqual(sorted(call[1] for call in self.calls("DEL")), ["c-a", "c-c"])
+        self.assertEqual(self.calls("GC"), [["GC", "", "", ["c-b/net1"] * 2]])
+
+    def test_gc_of_a_chain_names_each_nic_to_ipam(self):
+        previous = {"cniVersion": "1.0.0", "interfaces": [{"name": "eth0", "sandbox": "x"}], "ips": [], "dns": {}}
+        annotation = json.dumps([{"cniConf": {"name": "rdma"}, "master": self.nics[OTHER]}])
+        net = {**self.NETWORK, "ipam": {"type": "told"}, "prevResult": previous,
+               "runtimeConfig": {"io.kubernetes.cri.pod-annotations": {"k8s.volcengine.com/pod-networks": annotation}}}
+        self.pod("d")
+        self.plugin("ADD", "c-d", "/run/netns/d", "eth0", net)
+        self.collect(("c-d", "eth0"))
+        self.assertEqual(self.left(), 1)
+        self.assertIn("c-d/eth1", self.calls("GC")[0][3])
+        self.assertIsNotNone(link("eth1", "d"))
+
+    def test_a_plugin_that_does_not_know_gc_is_no_failure_and_one_that_fails_is(self):
+        for code, expected in ((1, None), (4, None), (7, 103)):
+            self.mark("FAIL-GC", json.dumps({"code": code, "msg": "unknown CNI_COMMAND: GC"}))
+            with self.subTest(code):
+                if expected:
+                    with self.assertRaises(Failure) as refused:
+                        self.collect()
+                    self.assertEqual(refused.exception.code, expected)
+                else:
+                    self.collect()
+            self.assertEqual(self.left(), 0)
+
+    def test_a_lease_that_could_not_be_freed_is_told(self):
+        self.mark("FAIL-DEL", json.dumps({"code": 5, "msg": "no disk"}))
+        with self.assertRaises(Failure) as refused:
+            self.collect()
+        self.assertEqual(refused.exception.code, 103)
+        self.assertEqual(self.calls("GC"), [])
+        self.unmark("FAIL-DEL")
+        self.collect()
+        self.assertNothingLeft()
+
+    def test_a_list_that_is_none_frees_nothing(self):
+        lists = {"absent": {}, "null": None, "text": "c-a", "object": {}, "of texts": ["c-a"],
+                 "without a container": [{"ifname": "net1"}], "without a name": [{"containerID": "c-a"}],
+                 "numbers": [{"containerID": 1, "ifname": 2}], "half": [{"containerID": "c-a", "ifname": "net1"}, 7],
+                 "bad name": [{"containerID": "c-a", "ifname": "a/b"}],
+                 "long": [{"containerID": "c-a", "ifname": "n" * 16}]}
+        for name, entries in lists.items():
+            net = {**self.net, "cniVersion": "1.1.0"}
+            if name != "absent":
+                net["cni.dev/valid-attachments"] = entries
+            with self.subTest(name), self.assertRaises(Failure) as refused:
+                self.plugin("GC", None, None, None, net)
+            self.assertEqual(refused.exception.code, 7)
+            self.assertEqual((self.left(), self.calls("DEL"), self.calls("GC")), (3, [], []))
+
+    def test_gc_of_another_network_leaves_this_one(self):
+        self.collect(name="other")
+        self.assertEqual(self.left(), 3)
+
+    def test_gc_leaves_an_add_that_runs(self):
+        self.mark("WAIT-ADD")
+        self.pod("d")
+        child = self.start_plugin("ADD", "c-d", "/run/netns/d", "net1", self.net)
+        until(lambda: len(self.calls("ADD")) == 4, "the ADD")
+        self.collect()
+        self.unmark("WAIT-ADD")
+        self.end_plugin(child)
+        self.assertEqual(self.left(), 1)
+
+
+class IpamProcesses(Operations):
+    def test_what_a_plugin_left_ends_before_the_next_daemon_serves(self):
+        self.pod("a")
+        for command in ("ADD", "DEL"):
+            if command == "DEL":
+                self.add("c1", "a", self.net)
+            self.mark(f"WAIT-{command}")
+            self.mark(f"LATE-{command}")
+            count = len(self.calls(command))
+            child = self.start_plugin(command, "c1", "/run/netns/a", "net1", self.net)
+            until(lambda: len(self.calls(command)) > count and list((self.dir / "run/cni-ipam").iterdir()),
+                  "the plugin")
+            began = time.monotonic()
+            time.sleep(0.3)     # its own child is there
+            self.end_daemon(signal.SIGKILL)
+            child.communicate()
+            self.unmark(f"WAIT-{command}")
+            self.unmark(f"LATE-{command}")
+            self.start_daemon()
+            self.delete("c1", "a", self.net)
+            time.sleep(max(0, began + 4.5 - time.monotonic()))
+            self.assertFalse((self.plugins / "wrote").exists(), command)
+            self.assertEqual(list((self.dir / "run/cni-ipam").iterdir()), [])
+        self.assertNothingLeft()
+
+    def test_a_process_that_has_the_number_by_now_is_left_alone(self):
+        import subprocess
+        stranger = subprocess.Popen(["sleep", "60"], start_new_session=True, env={"CNI_CONTAINERID": "c1"})
+        self.addCleanup(stranger.wait)
+        self.addCleanup(stranger.kill)
+        self.end_daemon()
+        namespace = os.readlink("/proc/self/ns/pid")
+        directory = self.dir / "run/cni-ipam"
+        for text in (f"1 {namespace} c1", "1 pid:[1] c1", "", "nonsense", f"{2**64} x"):
+            directory.mkdir(exist_ok=True)
+            (directory / str(stranger.pid)).write_text(text)
+            (directory / "not-a-number").write_text(text)
+            self.start_daemon()
+            self.assertIsNone(stranger.poll())
+            self.assertEqual(list(directory.iterdir()), [])
+            self.end_daemon()
+
+
+class Life(Operations):
+    def test_a_reload_changes_what_later_requests_get(self):
+        self.pod("a")
+        self.pod("b")
+        self.mark("WAIT-ADD")
+        child = self.start_plugin("ADD", "c1", "/run/netns/a", "net1", self.net)
+        until(lambda: self.calls("ADD"), "the ADD")
+        config = self.dir / "rdmad.conf"
+        text = config.read_text()
+        config.write_text(text.replace('name = "all";', 'name = "all"; mtu = 1400;'))
+        self.reload(1)
+        self.unmark("WAIT-ADD")
+        self.end_plugin(child)
+        self.assertEqual(link("net1", "a")["mtu"], 4200)
+        self.delete("c1", "a", self.net)
+        self.add("c2", "b", self.net)
+        self.assertEqual(link("net1", "b")["mtu"], 1400)
+        config.write_text(text.replace('name = "all";', 'name = "all"; link = "nonsense";'))
+        self.reload(2)
+        self.check("c2", "b", self.net)
+        self.delete("c2", "b", self.net)
+        self.assertNothingLeft()
+
+    def reload(self, number):
+        kinds = ("config-reloaded", "config-rejected")
+        count = lambda: sum(e["kind"].startswith("config") for e in self.client("events")["events"])
+        had = count()
+        self.daemon.send_signal(signal.SIGHUP)
+        until(lambda: count() > had, f"reload {number} {kinds}")
+
+    def test_a_stop_waits_for_what_runs_and_refuses_what_comes(self):
+        self.pod("a")
+        self.pod("b")
+        self.mark("WAIT-ADD")
+        child = self.start_plugin("ADD", "c1", "/run/netns/a", "net1", self.net)
+        until(lambda: self.calls("ADD"), "the ADD")
+        self.daemon.send_signal(signal.SIGTERM)
+        until(lambda: self.refusal_of_add() == 11, "a refusal")
+        self.unmark("WAIT-ADD")
+        self.end_plugin(child)
+        self.assertEqual(self.daemon.wait(PATIENCE), 0)
+        self.daemon = None
+        self.assertIsNotNone(link("net1", "a"))
+        self.start_daemon()
+        self.delete("c1", "a", self.net)
+        self.assertNothingLeft()
+
+    def refusal_of_add(self):
+        try:
+            self.add("c2", "b", self.net)
+        except Failure as refused:
+            return refused.code
+        self.delete("c2", "b", self.net)
+        return None
+
+    def test_a_stop_undoes_what_does_not_end(self):
+        self.pod("a")
+        self.mark("WAIT-ADD")
+        child = self.start_plugin("ADD", "c1", "/run/netns/a", "net1", self.net)
+        until(lambda: self.calls("ADD"), "the ADD")
+        self.end_daemon()
+        with self.assertRaises(Failure) as refused:
+            self.end_plugin(child)
+        self.assertEqual(refused.exception.code, 11)
+        self.assertEqual(len(self.calls("DEL")), 1)
+        self.assertEqual(self.snapshot(), self.before)
+        self.start_daemon()
+
+    def test_attachments_are_listed(self):
+        self.pod("a")
+        arguments = "K8S_POD_NAMESPACE=ml;K8S_POD_NAME=job-0"
+        environment = self.environment
+        self.environment = lambda *words: environment(*words, arguments=arguments)
+        result = self.add("c1", "a", self.net)
+        row, = self.client("attachments")["attachments"]
+        self.assertEqual((row["pod"], row["container_id"], row["network"], row["interface"], row["mode"], row["state"]),
+                         ("ml/job-0", "c1", "rdma", "net1", "shared", "done"))
+        self.assertEqual((row["device_id"], row["addresses"]), (self.nics[ONE], [result["ips"][0]["address"]]))
+        self.assertEqual(len(self.client("attachments", "--pod", "ml/job-0")["attachments"]), 1)
+        self.assertEqual(self.client("attachments", "--pod", "ml/job-1")["attachments"], [])
+        self.delete("c1", "a", self.net)
+        self.assertEqual(self.client("attachments")["attachments"], [])
+
+
+class GidTable(Operations):
+    def test_pods_are_counted_against_the_table_of_their_nic(self):
+        self.widen_gid_tables(16)
+        self.addCleanup(self.widen_gid_tables, 1024)
+        made = 0
+        with self.assertRaises(Failure) as refused:
+            for number in range(8):
+                self.pod(f"p{number}")
+                self.add(f"c{number}", f"p{number}", self.net)
+                made += 1
+        self.assertEqual(refused.exception.code, 105)
+        self.assertRegex(refused.exception.message, "the GID table of mlx5_0 has 16 entries, [0-9]+ in use")
+        self.assertGreater(made, 0)
+        # The other NIC has a table of its own, and an end makes room.
+        self.add("c8", f"p{made}", self.network(OTHER, ipam={"type": "told"}), "net2")
+        self.delete("c0", "p0", self.net)
+        self.add("cx", f"p{made}", self.net)
+
+
+class GivenBack(Operations):
+    """What a link loses when it changes its namespace, or a pod may have changed."""
+    NETWORKS = 'mode = "exclusive";'
+
+    def everything(self):
+        def entries(*words):
+            lines = run(*words).splitlines()
+            return sorted(line.strip() for line in lines if "fe80" not in line and "ff00" not in line)
+        sysctls = {}
+        for family in ("ipv4/conf", "ipv6/conf", "ipv4/neigh", "ipv6/neigh"):
+            directory = Path(f"/proc/sys/net/{family}/{ONE}")
+            for path in directory.iterdir():
+                try:
+                    sysctls[f"{family}/{path.name}"] = path.read_text()
+                except OSError:
+                    pass
+        found = link(ONE)
+        kept = {key: found.get(key) for key in ("ifname", "mtu", "address", "altnames", "ifalias", "txqlen", "group",
+                                                "operstate", "promiscuity")}
+        kept["addresses"] = [{key: value for key, value in a.items() if not key.endswith("life_time")} |
+                             {"forever": a["valid_life_time"] == 2**32 - 1, "old": a["preferred_life_time"] == 0}
+                             for a in found["addr_info"] if a["scope"] != "link"]
+        kept["addresses"].sort(key=lambda a: a["local"])
+        return {"link": kept, "sysctls": sysctls, "rules": [entries("ip", f, "rule") for f in ("-4", "-6")],
+                "routes": [entries("ip", f, "route", "show", "table", "all", "dev", ONE) for f in ("-4", "-6")],
+                "neighbours": entries("ip", "neigh", "show", "nud", "permanent")}
+
+    def furnish(self):
+        words = ["link set {} alias rail-zero", "link set {} txqueuelen 500", "link set {} group 7",
+                 "addr add 198.51.9.1 peer 198.51.9.2/32 dev {} metric 77",
+                 "addr add 198.51.8.1/24 dev {} label {}:x noprefixroute",
+                 "addr add 198.51.7.1/24 broadcast 198.51.7.250 dev {} valid_lft 5000 preferred_lft 0",
+                 "-6 addr add 2001:db8:1::7/64 dev {} nodad", "-6 addr add 2001:db8:1::8/64 dev {} nodad "
+                 "valid_lft 4000 preferred_lft 300",
+                 "-6 addr add 2001:db8:2::7/64 dev {} nodad noprefixroute",
+                 "route add 203.0.100.0/24 via 198.51.0.1 dev {} table 77 metric 5 mtu 1400 src 198.51.0.7",
+                 "route add 203.0.101.0/24 via 10.9.9.9 dev {} onlink proto 99",
+                 "-6 route add 2001:db8:9::/48 via 2001:db8:1::1 dev {} table 78",
+                 "rule add iif {} table 77", "rule add oif {} table 77", "-6 rule add iif {} table 78",
+                 "neigh add 198.51.0.99 lladdr 02:00:00:00:00:99 dev {} nud permanent",
+                 "-6 neigh add 2001:db8:1::99 lladdr 02:00:00:00:00:98 dev {} nud permanent"]
+        for line in words:
+            run("ip", *line.format(ONE, ONE).split())
+        for path, value in (("ipv4/conf/{}/medium_id", 5), ("ipv4/conf/{}/rp_filter", 2),
+                            ("ipv6/conf/{}/hop_limit", 33), ("ipv6/conf/{}/accept_ra", 0),
+                            ("ipv4/neigh/{}/gc_stale_time", 99), ("ipv6/neigh/{}/retrans_time_ms", 1500)):
+            Path("/proc/sys/net/" + path.format(ONE)).write_text(str(value))
+
+    def setUp(self):
+        super().setUp()
+        self.net = self.network(ONE)
+        self.furnish()
+        self.pod("a")
+
+    def test_all_of_it_comes_back(self):
+        before = self.everything()
+        # The NICs are veth, which a dead namespace takes along.
+        for how in ("DEL", "after a kill"):
+            with self.subTest(how):
+                result = self.add("c1", "a", self.net)
+                self.assertIn("2001:db8:1::7/64", [i["address"] for i in result["ips"]])
+                self.assertIsNone(link(ONE))
+                if how == "after a kill":
+                    self.end_daemon(signal.SIGKILL)
+                    self.start_daemon()
+                self.delete("c1", "a", self.net)
+                self.maxDiff = None
+                after = self.everything()
+                for key in before:
+                    self.assertEqual(after[key], before[key])
+        for rule in ip("rule"):
+            self.assertFalse(rule.get("iif_detached") or rule.get("oif_detached"))
+
+    def test_a_nic_with_500_routes_is_taken_and_one_with_too_many_is_refused(self):
+        def routes(first, last):
+            text = "".join(f"route add 100.{n >> 8}.{n & 255}.0/24 via 198.51.0.1 dev {ONE}\n"
+                           for n in range(first, last))
+            (self.dir / "batch").write_text(text)
+            run("ip", "-batch", str(self.dir / "batch"))
+        routes(0, 500)
+        before = self.everything()
+        self.add("c1", "a", self.net)
+        self.delete("c1", "a", self.net)
+        self.assertEqual(self.everything(), before)
+        routes(500, 10000)
+        with self.assertRaises(Failure) as refused:
+            self.add("c1", "a", self.net)
+        self.assertEqual(refused.exception.code, 100)
+        self.assertIn("routes", refused.exception.message)
+        self.assertEqual(self.left(), 0)
+        self.assertIsNotNone(link(ONE))
+
+
+if __name__ == "__main__":
+    enter_private_host()
+    del sys.argv[1:4]
+    tap.main(sys.argv[1:])

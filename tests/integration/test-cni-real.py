@@ -1,0 +1,330 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Module cni under real callers: containerd's ctr and podman, in chains of Debian's plugins, by the networks of
+contrib/cni as they stand.
+
+usage: test-cni-real.py RDMAD MODULE-DIR RDMAD-CNI [TEST...]
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+from cni_case import NICS, PATIENCE, PLUGINS, SHIM, TESTS, CniCase, addresses, enter_private_host, ip, \
+    link, run, tap, until
+
+sys.path.insert(0, str(TESTS / "kubelet"))
+from fake import Kubelet  # noqa: E402
+
+NETWORKS_DIR = Path("/etc/cni/net.d")
+CONTRIB = TESTS.parent / "contrib/cni"
+PTP = {"type": "ptp", "ipam": {"type": "host-local", "subnet": "10.88.0.0/16", "dataDir": "/run/main-leases"}}
+TUNING = {"type": "tuning", "sysctl": {"net.core.somaxconn": "500"}}
+PORTMAP = {"type": "portmap", "capabilities": {"portMappings": True}}
+ONE, OTHER = NICS
+
+
+def enter_private_runtime():
+    """Directories of runtimes that are this test's own."""
+    for directory in ("/run", "/opt", "/dev/shm", str(NETWORKS_DIR)):
+        if os.path.isdir(directory):
+            subprocess.run(["mount", "-t", "tmpfs", "tmpfs", directory], check=True)
+    for directory in ("/run/netns", "/run/lock", "/opt/cni/bin"):
+        os.makedirs(directory)
+    for plugin in os.listdir(PLUGINS):
+        os.symlink(f"{PLUGINS}/{plugin}", f"/opt/cni/bin/{plugin}")
+    run("ip", "link", "set", "lo", "up")
+
+
+class RealCase(CniCase):
+    """The devices of the machine's two NICs are handed out by the device plugin to pods of the fake kubelet."""
+
+    RUN = ("cni", "device-plugin")
+    RESOURCE, MODE = "rdma/rail", 'mode = "shared"; count = 1; count_per = "device";'
+    NEEDS = ("busybox",)
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        missing = [tool for tool in cls.NEEDS if not shutil.which(tool)]
+        if missing or not NETWORKS_DIR.is_dir():
+            raise unittest.SkipTest(f"missing: {' '.join(missing) or NETWORKS_DIR}")
+        cls.WITH_CONFIG = (f'device-plugin = {{ resources = ( {{ name = "{cls.RESOURCE}"; {cls.MODE} '
+                           'selectors = { names = ( "mlx5_0", "mlx5_8" ); }; } ); }; ')
+
+    def setUp(self):
+        super().setUp()
+        self.root = self.dir / "root"
+        for name in ("bin", "dev", "proc", "sys", "etc", "run", "tmp"):
+            (self.root / name).mkdir(parents=True)
+        shutil.copy(shutil.which("busybox"), self.root / "bin/busybox")
+        run(SHIM, "--install", "/opt/cni/bin")
+        for file in NETWORKS_DIR.iterdir():
+            file.unlink()
+        self.ours = {"type": "rdmad-cni", "deviceID": self.nics[ONE],
+                     "ipam": {"type": "host-local", "subnet": "192.0.2.0/24"}}
+        self.runtime = {key: value for key, value in self.environment(*[""] * 4).items()
+                        if key == "PATH" or key.startswith("RDMAD_")}
+        (self.dir / "k").mkdir()
+        self.kubelet = Kubelet(str(self.dir / "k"))
+        self.kubelet.start()
+        self.addCleanup(self.kubelet.stop)
+        self.start_daemon()
+        until(lambda: self.kubelet.resources().get(self.RESOURCE, {}).get("allocatable") == 2, "the device plugin")
+        self.before = self.snapshot()
+
+    def snapshot(self):
+        """Without what main networks leave of their own, which is bridge's."""
+        state = super().snapshot()
+        return {"links": [entry for entry in state["links"] if entry["ifname"] in self.nics],
+                "addresses": [entry for entry in state["addresses"] if entry[0] in self.nics],
+                "routes": [route for route in state["routes"] if json.loads(route).get("dev") in self.nics],
+                "sysctls": state["sysctls"]}
+
+    def contributed(self, name):
+        shutil.copy(CONTRIB / name, NETWORKS_DIR / name)
+
+    def network_file(self, *plugins, version="1.0.0", name="pods"):
+        (NETWORKS_DIR / "10-pods.conflist").write_text(
+            json.dumps({"cniVersion": version, "name": name, "plugins": plugins}))
+
+    def leases(self, network):
+        directory = Path("/var/lib/cni/networks") / network
+        return sorted(f.name for f in directory.iterdir() if f.name[0].isdigit()) if directory.exists() else []
+
+    def assertWhole(self):
+        until(lambda: self.left() == 0, "the attachments to end")
+        self.assertEqual(self.snapshot(), self.before)
+
+
+def interfaces(text):
+    """Of `ip -o addr`: {interface: IPv4 addresses}."""
+    found = {}
+    for words in map(str.split, text.splitlines()):
+        if len(words) > 3 and words[2] == "inet":
+            found.setdefault(words[1], []).append(words[3])
+    return found
+
+
+class Containerd(RealCase):
+    """ctr run --cni: libcni as containerd has it.  It tells no pod and no device: the network names one."""
+
+    NEEDS = ("busybox", "containerd", "ctr", "runc")
+
+    def setUp(self):
+        super().setUp()
+        config = self.dir / "containerd.toml"
+        config.write_text(f"""version = 2
+root = "{self.dir}/containerd"
+state = "{self.dir}/state-containerd"
+disabled_plugins = ["io.containerd.grpc.v1.cri"]
+[grpc]
+  address = "{self.dir}/ct.sock"
+""")
+        with open(self.dir / "containerd.log", "w") as log:
+            self.containerd = subprocess.Popen(["containerd", "--config", config], stdout=log, stderr=log,
+                                               env=self.runtime)
+        self.addCleanup(self.end_containerd)
+        until(lambda: self.ctr("version").returncode == 0, "containerd", 3 * PATIENCE)
+
+    def end_containerd(self):
+        self.containerd.terminate()
+        self.containerd.wait(PATIENCE)
+
+    def ctr(self, *words):
+        return subprocess.run(["ctr", "--address", self.dir / "ct.sock", *words], capture_output=True, text=True,
+                              env=self.runtime)
+
+    def container(self, name, *command):
+        done = self.ctr("run", "--rm", "--rootfs", "--cni", self.root, f"rdmad-test-{os.getpid()}-{name}",
+                        "/bin/busybox", *command)
+        if "cgroup" in done.stderr:
+            self.skipTest(f"runc cannot make cgroups here: {done.stderr.strip().splitlines()[-1]}")
+        self.assertEqual(done.returncode, 0, done.stderr + (self.dir / "log").read_text()[-3000:])
+        return done.stdout
+
+    def test_a_device_of_the_configuration_behind_the_main_network(self):
+        self.network_file(PTP, self.ours, TUNING, PORTMAP)
+        seen = interfaces(self.container("a", "ip", "-o", "addr"))
+        self.assertEqual((sorted(seen), seen["eth1"]), (["eth0", "eth1", "lo"], ["192.0.2.2/24"]))
+        self.assertWhole()
+        self.assertEqual(self.leases("pods"), [])
+        self.assertIn("500", self.container("b", "cat", "/proc/sys/net/core/somaxconn"))
+
+    def test_a_container_without_devices_passes_through_the_chain(self):
+        self.contributed("10-chained.conflist")
+        self.assertEqual(sorted(interfaces(self.container("a", "ip", "-o", "addr"))), ["eth0", "lo"])
+        self.assertWhole()
+
+
+class Podman(RealCase):
+    """podman with CNI networks; it tells no pod either."""
+
+    NEEDS = ("busybox", "podman", "runc")
+
+    def setUp(self):
+        super().setUp()
+        config = self.dir / "containers.conf"
+        config.write_text(f"""[network]
+network_backend = "cni"
+cni_plugin_dirs = ["/opt/cni/bin"]
+network_config_dir = "{NETWORKS_DIR}"
+[engine]
+events_logger = "none"
+tmp_dir = "{self.dir}/podman-tmp"
+""")
+        self.runtime |= {"CONTAINERS_CONF": str(config), "HOME": str(self.dir)}
+        self.addCleanup(lambda: self.podman("rm", "--all", "--force", "--time", "0"))
+
+    def podman(self, *words):
+        return subprocess.run(["podman", "--root", self.dir / "storage", "--runroot", self.dir / "podman-run",
+                               "--cgroup-manager", "cgroupfs", "--runtime", "runc", *words],
+                              capture_output=True, text=True, env=self.runtime)
+
+    def succeed(self, *words):
+        done = self.podman(*words)
+        if "cgroup" in done.stderr and done.returncode:
+            self.skipTest(f"podman cannot make cgroups here: {done.stderr.strip().splitlines()[-1]}")
+        self.assertEqual(done.returncode, 0, done.stderr + (self.dir / "log").read_text()[-3000:])
+        return done.stdout.strip()
+
+    def start(self, name, network):
+        return self.succeed("run", "--detach", "--name", name, "--network", network, "--log-driver", "none",
+                            "--security-opt", "seccomp=unconfined", "--ulimit", "nofile=64:64", "--ulimit",
+                            "nproc=64:64", "--rootfs", str(self.root), "/bin/busybox", "sleep", "3600")
+
+    def interfaces(self, name):
+        return interfaces(self.succeed("exec", name, "/bin/busybox", "ip", "-o", "addr"))
+
+    def remove(self, name):
+        self.succeed("rm", "--force", "--time", "0", name)
+
+    def test_one_chain_with_bridge_tuning_and_portmap(self):
+        bridge = {**PTP, "type": "bridge", "bridge": "cni0", "isGateway": True}
+        self.network_file(bridge, self.ours, TUNING, PORTMAP, version="0.4.0")
+        self.start("train", "pods")
+        self.assertEqual(sorted(self.interfaces("train")), ["eth0", "eth1", "lo"])
+        self.assertEqual(self.succeed("exec", "train", "/bin/busybox", "cat", "/proc/sys/net/core/somaxconn"), "500")
+        self.remove("train")
+        self.assertWhole()
+
+    def test_after_a_reboot_without_a_delete(self):
+        """The container has its id still and a namespace of its own again; the first one's NIC is undone."""
+        self.network_file(PTP, self.ours)
+        self.start("train", "pods")
+        self.assertEqual(self.leases("pods"), ["192.0.2.2"])
+        self.lose_power()
+        self.assertEqual(self.left(), 1)
+        self.succeed("start", "train")
+        self.assertEqual(sorted(self.interfaces("train")), ["eth0", "eth1", "lo"])
+        self.assertEqual((self.left(), len(self.leases("pods"))), (1, 1))
+        self.remove("train")
+        self.assertWhole()
+        self.assertEqual(self.leases("pods"), [])
+
+    def lose_power(self):
+        """For podman: nothing runs, and /run and /dev/shm are empty."""
+        for field in ("ConmonPid", "Pid"):
+            os.kill(int(self.succeed("inspect", "train", "--format", f"{{{{.State.{field}}}}}")), signal.SIGKILL)
+        for netns in Path("/run/netns").iterdir():
+            run("umount", str(netns))
+            netns.unlink()
+        for directory in (self.dir / "podman-run", self.dir / "podman-tmp", Path("/run/main-leases"),
+                          Path("/run/runc")):
+            shutil.rmtree(directory, ignore_errors=True)
+        for lock in Path("/dev/shm").glob("libpod*"):
+            lock.unlink()
+
+
+class Contributed(RealCase):
+    """The networks of contrib/cni, run as containerd and Multus do: each plugin gets what the one before said, and
+    of the runtime's values those that its capabilities name."""
+
+    def setUp(self):
+        super().setUp()
+        self.pod("a")
+        self.arguments = "IgnoreUnknown=1;K8S_POD_NAMESPACE=ml;K8S_POD_NAME=train"
+
+    def run_plugins(self, command, network, values, ifname, previous=None):
+        plugins = network["plugins"] if command != "DEL" else list(reversed(network["plugins"]))
+        if command == "CHECK" and network.get("disableCheck"):
+            # Debian's main plugins miss the addresses of others at their own interface; ours does not.
+            plugins = [plugin for plugin in plugins if plugin["type"] == "rdmad-cni"]
+        for plugin in plugins:
+            wanted = {key: values[key] for key, on in plugin.get("capabilities", {}).items() if on and key in values}
+            config = {"cniVersion": network["cniVersion"], "name": network["name"], **plugin,
+                      **({"runtimeConfig": wanted} if wanted else {}),
+                      **({"prevResult": previous} if previous else {})}
+            child = self.start_plugin(command, "c1", "/run/netns/a", ifname, config, f"/opt/cni/bin/{plugin['type']}",
+                                      self.arguments)
+            answer = self.end_plugin(child)
+            previous = answer if command == "ADD" else previous
+        return previous
+
+    def assertLife(self, network, expected, values=None, ifname="eth0"):
+        """ADD, CHECK and DEL; `expected` are the pod's addresses by interface, but of the main network."""
+        values = values or {}
+        result = self.run_plugins("ADD", network, values, ifname)
+        found = {name: addresses(name, "a") for name in expected}
+        self.assertEqual(found, expected)
+        self.run_plugins("CHECK", network, values, ifname, result)
+        self.run_plugins("DEL", network, values, ifname, result)
+        self.assertEqual([entry["ifname"] for entry in ip("link", netns="a")], ["lo"])
+        self.assertWhole()
+        self.assertEqual(self.leases(network["name"]), [])
+
+
+class ContributedShared(Contributed):
+    def test_chained(self):
+        self.kubelet.allocate("ml/train", self.RESOURCE, 2)
+        self.assertLife(json.loads((CONTRIB / "10-chained.conflist").read_text()),
+                        {"eth1": ["192.0.2.100/24"], "eth2": ["192.0.2.101/24"]})
+
+    def test_alone(self):
+        self.kubelet.allocate("ml/train", self.RESOURCE, 1)
+        network = json.loads((CONTRIB / "20-alone.conflist").read_text())
+        self.assertLife(network, {"rail1": ["192.0.2.100/24"]}, ifname="rail1")
+        self.assertLife(network, {"net1": ["192.0.2.101/24"]}, {"deviceID": f"{self.allocated()}@0"}, "net1")
+
+    def allocated(self):
+        return self.client("allocations")["allocations"][0]["device_ids"][0]
+
+    def test_a_definition_for_multus(self):
+        """Multus puts the device into the configuration.  The host has an interface of the pod's name."""
+        try:
+            import yaml
+        except ImportError:
+            self.skipTest("python3-yaml is missing")
+        run("ip", "link", "add", "net1", "type", "veth", "peer", "name", "wire9")
+        self.addCleanup(run, "ip", "link", "del", "net1")
+        config = json.loads(yaml.safe_load((CONTRIB / "multus.yaml").read_text())["spec"]["config"])
+        version, name = config.pop("cniVersion"), config.pop("name")
+        network = {"cniVersion": version, "name": name,
+                   "plugins": [{**config, "deviceID": self.nics[ONE], "pciBusID": self.nics[ONE]}]}
+        self.assertLife(network, {"net1": ["192.0.2.100/24"]}, ifname="net1")
+
+
+class ContributedVke(Contributed):
+    """As on Volcano Engine with the label exclusive: the NICs themselves, with the host's addresses."""
+
+    RESOURCE, MODE = "vke.volcengine.com/rdma", 'mode = "exclusive";'
+
+    def test_vke(self):
+        self.kubelet.allocate("ml/train", self.RESOURCE, 2)
+        entries = [{"cniConf": {"name": "rdma"}}, {"cniConf": {"name": "rdma"}, "deviceConf": {"ifName": "rail1"}}]
+        self.assertLife(json.loads((CONTRIB / "30-vke.conflist").read_text()),
+                        {"eth1": ["198.51.0.7/24"], "rail1": ["198.51.1.7/24"]},
+                        {"io.kubernetes.cri.pod-annotations": {
+                            "k8s.volcengine.com/pod-networks": json.dumps(entries)}})
+
+
+if __name__ == "__main__":
+    enter_private_host()
+    enter_private_runtime()
+    del sys.argv[1:4]
+    tap.main(sys.argv[1:])

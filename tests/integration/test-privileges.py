@@ -1,0 +1,106 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the processes of rdmad may do, for sets of modules: as the kernel has it in /proc, and as --privileges says.
+
+usage: test-privileges.py RDMAD MODULE-DIR RDMAD-CNI [TEST...]
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+from cni_case import MODULES, NICS, RDMAD, CniCase, enter_private_host, tap  # noqa: E402
+
+NUMBERS = {"CAP_DAC_READ_SEARCH": 2, "CAP_NET_BIND_SERVICE": 10, "CAP_NET_ADMIN": 12, "CAP_NET_RAW": 13,
+           "CAP_SYS_PTRACE": 19, "CAP_SYS_ADMIN": 21}
+NCCL = {"CAP_SYS_ADMIN", "CAP_SYS_PTRACE"}
+EXECUTOR = {"CAP_NET_ADMIN", "CAP_NET_RAW", "CAP_SYS_ADMIN"}
+
+
+def mask(names):
+    return sum(1 << NUMBERS[name] for name in names)
+
+
+class Privileges(CniCase):
+    def status(self, path):
+        fields = dict(line.split(":", 1) for line in Path(path).read_text().splitlines())
+        return {**{key: int(fields[key], 16) for key in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")},
+                "NoNewPrivs": int(fields["NoNewPrivs"])}
+
+    def assertMay(self, pid, names):
+        """Every thread of it."""
+        wanted = mask(names)
+        for status in Path(f"/proc/{pid}/task").glob("*/status"):
+            with self.subTest(status=str(status)):
+                self.assertEqual(self.status(status),
+                                 {"CapInh": 0, "CapPrm": wanted, "CapEff": wanted, "CapBnd": wanted, "CapAmb": 0,
+                                  "NoNewPrivs": 1})
+
+    def table(self, *modules):
+        """{process: names}"""
+        text = subprocess.run([RDMAD, "--privileges", "--module-dir", MODULES, *(f"--module={m}" for m in modules)],
+                              capture_output=True, text=True, check=True).stdout
+        told = {"daemon": set(), "executor": set()}
+        for line in text.splitlines():
+            module, process, name, why = line.split("\t")
+            self.assertIn(module, modules)
+            self.assertTrue(why)
+            told[process].add(name)
+        return told
+
+    def run_with(self, modules, daemon):
+        self.RUN = modules
+        self.start_daemon()
+        self.assertEqual(self.table(*modules)["daemon"], daemon)
+        self.assertMay(self.daemon.pid, daemon)
+
+    def test_the_device_plugin_needs_nothing(self):
+        self.run_with(("device-plugin",), set())
+        self.assertEqual(self.children(self.daemon.pid), [])
+
+    def test_metrics_may_have_a_port_below_1024(self):
+        self.run_with(("metrics",), {"CAP_NET_BIND_SERVICE"})
+        self.assertEqual(self.children(self.daemon.pid), [])
+
+    def test_what_the_daemon_of_cni_lacks_its_executor_has(self):
+        self.run_with(("cni",), set())
+        self.executor_may()
+
+    def test_all_modules_together_have_what_each_declares(self):
+        self.run_with(("device-plugin", "metrics", "nccl", "cni"), {"CAP_NET_BIND_SERVICE"} | NCCL)
+        self.executor_may()
+
+    def executor_may(self):
+        self.pod("a")
+        # Its plugin is a child of the daemon, and needs nothing.
+        network = self.network(NICS[0], ipam={"type": "host-local", "subnet": "192.0.2.0/24"})
+        self.add("c1", "a", network)
+        keeper, = self.children(self.daemon.pid)
+        self.assertEqual(self.table("cni")["executor"], EXECUTOR)
+        self.assertMay(keeper, EXECUTOR)
+        self.assertMay(self.executor(), EXECUTOR)
+        self.delete("c1", "a", network)
+
+    def test_rdmad_ends_with_its_keeper(self):
+        self.start_daemon()
+        keeper, = self.children(self.daemon.pid)
+        os.kill(keeper, 9)
+        self.assertEqual(self.daemon.wait(20), 1)
+        self.daemon = None
+
+    def test_a_reload_brings_no_module_that_needs_more(self):
+        self.RUN = ()
+        self.GROUPS = "device-plugin = { };"
+        self.start_daemon()
+        self.write_config("device-plugin = { }; cni = { };")
+        self.daemon.send_signal(1)
+        self.wait_for_log("module cni needs capabilities that rdmad has given up: restart it")
+
+
+if __name__ == "__main__":
+    enter_private_host()
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    del sys.argv[1:4]
+    tap.main(sys.argv[1:])
