@@ -8,9 +8,11 @@
 #include <rdmad/netns.h>
 #include <rdmad/network.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "network/network-private.h"
 
+#define NODE_SYSCTLS   "/run/host/proc/sys"
 #define NAME_MAX_BYTES 255
 #define VALUE_MAX      4096
 
@@ -27,9 +29,15 @@ static gboolean name_check(const char *name, GError **error)
 	return valid;
 }
 
+/* In a container /proc/sys is read-only; its manifest mounts /proc/sys/net of the node here. */
+static const char *sysctl_dir(void)
+{
+	return access(NODE_SYSCTLS "/net", F_OK) == 0 ? NODE_SYSCTLS : "/proc/sys";
+}
+
 static int sysctl_open(const char *name, int flags, GError **error)
 {
-	g_autofree char *path = g_strconcat("/proc/sys/", name, NULL);
+	g_autofree char *path = g_build_filename(sysctl_dir(), name, NULL);
 	int fd;
 
 	if (!name_check(name, error))

@@ -378,6 +378,35 @@ class Exclusive(CniCase):
         self.assertHostIs(self.before)
 
 
+class Contained(CniCase):
+    """/proc/sys is read-only, as in a container that is not privileged; the node's is where the chart mounts it."""
+    NETWORKS = 'mode = "exclusive";'
+    NODE = "/run/host"
+
+    def mount(self, place, *words):
+        run("mount", *words, place)
+        self.addCleanup(run, "umount", place)
+
+    def setUp(self):
+        super().setUp()
+        os.makedirs(self.NODE, exist_ok=True)
+        self.mount(self.NODE, "-t", "tmpfs", "tmpfs")
+        os.makedirs(f"{self.NODE}/proc/sys/net")
+        self.mount(f"{self.NODE}/proc/sys/net", "--bind", "/proc/sys/net")
+        self.mount("/proc/sys", "--bind", "/proc/sys")
+        run("mount", "-o", "remount,ro,bind", "/proc/sys")
+
+    def test_sysctls_of_the_pod_and_of_the_node_are_written(self):
+        self.start_daemon()
+        before = self.snapshot()
+        self.pod("a")
+        net = self.network(ONE)
+        self.add("c1", "a", net)
+        self.assertEqual(run("sysctl", "-n", "net.ipv4.conf.net1.arp_ignore", netns="a").strip(), "1")
+        self.delete("c1", "a", net)
+        self.assertEqual(self.snapshot(), before)
+
+
 if __name__ == "__main__":
     enter_private_host()
     del sys.argv[1:4]

@@ -60,26 +60,6 @@ class Scrape(unittest.TestCase):
         self.assertIn("static_confgs", check_config(document))
 
 
-class Kubernetes(unittest.TestCase):
-    def test_the_rule_object_has_all_groups_as_they_are(self):
-        text = subprocess.run([os.path.join(CONTRIB, "kubernetes/prometheusrule")], check=True,
-                              capture_output=True, text=True).stdout
-        made = yaml.safe_load(text)
-        groups = [group for name in ("recording", "alerts")
-                  for group in load(f"prometheus/{name}.yml")["groups"]]
-        self.assertEqual(made["kind"], "PrometheusRule")
-        self.assertEqual(made["spec"], {"groups": groups})
-
-    def test_the_pod_monitor_keeps_the_labels_of_pods_free_for_those_that_use_rdma(self):
-        monitor = load("kubernetes/podmonitor.yaml")
-        self.assertEqual(monitor["kind"], "PodMonitor")
-        steps = monitor["spec"]["podMetricsEndpoints"][0]["relabelings"]
-        self.assertEqual(steps[-1]["action"], "labeldrop")
-        for label in ("namespace", "pod", "container"):
-            self.assertTrue(re.fullmatch(steps[-1]["regex"], label))
-        self.assertFalse(re.fullmatch(steps[-1]["regex"], "instance"))
-
-
 def read(path):
     with open(path, encoding="utf-8") as file:
         return file.read()

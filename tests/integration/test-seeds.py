@@ -4,7 +4,8 @@
 
 usage: test-seeds.py RDMAD MODULE-DIR [TEST...]
 
-The table in README.md ("What the platforms document") leads here.
+The table in README.md ("What the platforms document") leads here.  Each class also runs with the configuration that
+the chart renders from the platform's values file, where there is helm.
 """
 
 import os
@@ -17,6 +18,8 @@ import grpc
 sys.dont_write_bytecode = True
 
 from plugin_case import RDMAD, TESTS, AdmissionError, PluginCase, tap  # noqa: E402
+sys.path.insert(0, os.path.join(TESTS, "helm"))
+import chart  # noqa: E402
 from fake import Runtime  # noqa: E402
 
 PROFILES = os.path.join(os.path.dirname(TESTS), "etc/profiles")
@@ -183,6 +186,54 @@ class ErdmaTest(SeedCase):
         self.assertEqual(self.nodes(grant), self.all_nodes())
         self.assertEqual(grant.reply.envs["SMCR_PNET"], "00163E01020A")
         self.assertEqual(len(grant.reply.devices), len({d.host_path for d in grant.reply.devices}))
+
+
+class FromChart:
+    """The same, by the chart with the platform's values file."""
+
+    def start_profile(self, _, rest=""):
+        more = os.path.join(self.dir, "values.conf")
+        with open(more, "w") as file:
+            file.write(rest)
+        path = chart.write_config(os.path.join(self.dir, "etc"), "--values", chart.values(self.VALUES),
+                                  "--set-file", f"config={more}")
+        self.start_kubelet()
+        self.start_daemon(None, "--config", path, "--profile-dir", PROFILES)
+
+    def both(self, config):
+        self.start_profile(None, config)
+
+
+@chart.needs_helm
+class RayOnVksChartTest(FromChart, RayOnVksTest):
+    VALUES = "mellanox-shared"
+
+
+@chart.needs_helm
+class LingjunChartTest(FromChart, LingjunTest):
+    VALUES = "ack-lingjun"
+
+
+@chart.needs_helm
+class ContainerServiceChartTest(FromChart, ContainerServiceTest):
+    VALUES = "container-service"
+
+    def test_its_values_file_is_enough(self):
+        self.start_profile("ack")
+        self.wait_ready(1000, "rdma/hca")
+        grant = self.kubelet.allocate("default/rdma-test-pod", "rdma/hca", 1, "mofed-test-ctr")
+        self.check_usable(grant)
+        self.assertEqual(self.nodes(grant), self.all_nodes())
+
+
+@chart.needs_helm
+class VkeChartTest(FromChart, VkeTest):
+    VALUES = "vke"
+
+
+@chart.needs_helm
+class ErdmaChartTest(FromChart, ErdmaTest):
+    VALUES = "ack-erdma"
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 {{- define "rdmad.labels" -}}
-app.kubernetes.io/name: rdmad
-app.kubernetes.io/instance: {{ .Release.Name }}
+{{ include "rdmad.selector" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
@@ -18,14 +17,20 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 {{- end }}
 
-{{- /* As `rdmad privileges` prints them for these modules; tests/helm compares. */ -}}
-{{- define "rdmad.capabilities" -}}
-{{- $found := list -}}
-{{- if .Values.modules.cni }}{{ $found = concat $found (list "NET_ADMIN" "NET_RAW" "SYS_ADMIN" "SYS_PTRACE") }}{{ end -}}
-{{- $found | uniq | sortAlpha | toJson -}}
+{{- /* Of an init container as well: the pod is Guaranteed only if all have limits that equal their requests. */ -}}
+{{- define "rdmad.resources" -}}
+{{- $memory := ternary "256Mi" "48Mi" .Values.modules.cni -}}
+{{- $own := dict "cpu" "100m" "memory" $memory -}}
+{{- .Values.resources | default (dict "requests" $own "limits" $own) | toYaml -}}
 {{- end }}
 
-{{- /* Directories of the node that only root may enter. */ -}}
-{{- define "rdmad.root" -}}
-{{- if or .Values.modules.devicePlugin .Values.modules.cni .Values.modules.nccl }}true{{ end -}}
+{{- define "rdmad.restricted" -}}
+privileged: false
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+seccompProfile: {type: RuntimeDefault}
+{{- with .Values.seLinuxOptions }}
+seLinuxOptions:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end }}
