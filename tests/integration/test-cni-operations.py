@@ -271,10 +271,8 @@ class Life(Operations):
 
     def test_attachments_are_listed(self):
         self.pod("a")
-        arguments = "K8S_POD_NAMESPACE=ml;K8S_POD_NAME=job-0"
-        environment = self.environment
-        self.environment = lambda *words: environment(*words, arguments=arguments)
-        result = self.add("c1", "a", self.net)
+        result = self.end_plugin(self.start_plugin("ADD", "c1", "/run/netns/a", "net1", self.net,
+                                                   arguments="K8S_POD_NAMESPACE=ml;K8S_POD_NAME=job-0"))
         row, = self.client("attachments")["attachments"]
         self.assertEqual((row["pod"], row["container_id"], row["network"], row["interface"], row["mode"], row["state"]),
                          ("ml/job-0", "c1", "rdma", "net1", "shared", "done"))
