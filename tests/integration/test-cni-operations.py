@@ -5,6 +5,7 @@
 usage: test-cni-operations.py RDMAD MODULE-DIR RDMAD-CNI [TEST...]
 """
 
+import contextlib
 import json
 import os
 import signal
@@ -354,6 +355,9 @@ class GivenBack(Operations):
         super().setUp()
         self.net = self.network(ONE)
         self.furnish()
+        # The kernel gives an IPv6 address its own route some time later.
+        until(lambda: len([r for r in ip("-6", "route", "show", "table", "local", "type", "local", "dev", ONE)
+                           if r["dst"].startswith("2001:")]) == 3, "the routes of the addresses")
         self.pod("a")
 
     def test_all_of_it_comes_back(self):
@@ -369,6 +373,8 @@ class GivenBack(Operations):
                     self.start_daemon()
                 self.delete("c1", "a", self.net)
                 self.maxDiff = None
+                with contextlib.suppress(AssertionError):
+                    until(lambda: self.everything() == before, "all of it")
                 after = self.everything()
                 for key in before:
                     self.assertEqual(after[key], before[key])
