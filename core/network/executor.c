@@ -5,6 +5,7 @@
  *	{ "id": 7, "what": 0 } [ steps .. ]	with the descriptor of a namespace, if any
  *	{ "id": 7, "what": 0, "in_memory": true }	and behind it one of a file with the steps
  *	{ "id": 7, "open": [ "net/ipv4/conf/all/rp_filter" ] }	with the same
+ *	{ "id": 7, "path": "/proc/4711/ns/net" }
  *	{ "id": 7, "cancel": true }
  *	{ "id": 7, "reports": [ { "step", "us", "result", "error" } ], "error": "..", "code": 2, "left": ".." }
  *	{ "id": 7, "opened": [ true, false ] }	with the descriptors
@@ -68,7 +69,8 @@ typedef struct {
 	RdmadExecute what;
 	char *text; /* of the steps */
 	GPtrArray *steps;
-	json_t *files; /* to be opened; NULL: it is about steps */
+	json_t *files; /* to be opened, or */
+	char *path;    /* of a namespace to be opened; both NULL: it is about steps */
 	int opened[RDMAD_MESSAGE_FDS_MAX];
 	guint n_opened;
 	int netns;     /* -1: gone */
@@ -90,6 +92,7 @@ static void task_free(gpointer data)
 	json_decref(task->files);
 	json_decref(task->reports);
 	g_clear_error(&task->error);
+	g_free(task->path);
 	g_free(task->text);
 	g_free(task->left);
 	g_free(task);
@@ -208,10 +211,19 @@ static gboolean task_perform(Task *task, RdmadNetwork *host, GError **error)
 	return FALSE;
 }
 
+static gboolean netns_open(Task *task, GError **error)
+{
+	task->opened[0] = rdmad_netns_open(task->path, NULL, error);
+	task->n_opened = 1;
+	return task->opened[0] >= 0;
+}
+
 static gboolean task_enter(Task *task, RdmadNetwork *host, GError **error)
 {
 	gboolean ok;
 
+	if (task->path)
+		return netns_open(task, error);
 	if (task->netns < 0)
 		return task_perform(task, host, error);
 	if (setns(task->netns, CLONE_NEWNET) < 0)
@@ -225,7 +237,7 @@ static gboolean task_enter(Task *task, RdmadNetwork *host, GError **error)
 
 static json_t *opened_json(const Task *task, int fds[RDMAD_MESSAGE_FDS_MAX], guint *n_fds)
 {
-	json_t *opened = task->files && !task->error ? json_array() : NULL;
+	json_t *opened = task->n_opened && !task->error ? json_array() : NULL;
 
 	for (guint i = 0; opened && i < task->n_opened; i++) {
 		json_array_append_new(opened, json_boolean(task->opened[i] >= 0));
@@ -272,11 +284,12 @@ static void task_end(Task *task)
 
 static void task_run(Task *task)
 {
+	const gboolean opens = task->files || task->path;
 	g_autoptr(GError) why = NULL;
 	g_autoptr(RdmadNetwork) host =
-		task->files ? NULL : network_open_here(task->server->host_fd, &why);
+		opens ? NULL : network_open_here(task->server->host_fd, &why);
 
-	if (((!host && !task->files) || !task_enter(task, host, &why)) && !task->error)
+	if (((!host && !opens) || !task_enter(task, host, &why)) && !task->error)
 		task->error = g_steal_pointer(&why);
 	task_answer(task);
 	task_end(task);
@@ -309,6 +322,7 @@ static Task *request_take(Server *server, const json_t *json, RdmadMessage *mess
 	task->id = id;
 	task->what = (RdmadExecute)json_integer_value(json_object_get(json, "what"));
 	task->files = json_incref(json_object_get(json, "open"));
+	task->path = g_strdup(json_string_value(json_object_get(json, "path")));
 	task->text = files && message->n_fds
 			     ? file_read(message->fds[message->n_fds - 1])
 			     : g_strndup((const char *)message->bytes + head, message->size - head);
@@ -675,6 +689,19 @@ guint64 rdmad_executor_open(RdmadExecutor *executor, const char *const *sysctls,
 	const Request request = { .opened = opened, .data = data };
 
 	return request_send(executor, text, netns, -1, &request, error);
+}
+
+guint64 rdmad_executor_open_netns(RdmadExecutor *executor, const char *path,
+				  RdmadExecutorOpened opened, gpointer data, GError **error)
+{
+	json_t *json = json_pack("{s:I, s:s}", "id", (json_int_t)executor->last + 1, "path", path);
+	char *text = json_dumps(json, JSON_COMPACT);
+	const Request request = { .opened = opened, .data = data };
+	const guint64 number = request_send(executor, text, -1, -1, &request, error);
+
+	free(text);
+	json_decref(json);
+	return number;
 }
 
 void rdmad_executor_forget(RdmadExecutor *executor, guint64 number)

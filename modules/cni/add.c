@@ -439,9 +439,7 @@ static gboolean is_the_same(const CniOperation *op, const CniAttachment *had)
 
 static void earlier_undo(CniOperation *op, CniAttachment *had)
 {
-	rdmad_autofd int netns = cni_attachment_open_netns(had, op->cni->boot);
-
-	cni_undo_start(op->cni, had, netns, &op->undo, earlier_undone, op);
+	cni_undo_start(op->cni, had, -1, &op->undo, earlier_undone, op);
 }
 
 /* The kernel gives the inode of a namespace that has gone to the next one, so that a container that was

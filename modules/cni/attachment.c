@@ -164,19 +164,6 @@ gboolean cni_nics_parse(CniAttachment *attachment, const char *text, GError **er
 	return list != NULL;
 }
 
-int cni_attachment_open_netns(const CniAttachment *attachment, const char *boot)
-{
-	rdmad_autofd int fd = -1;
-	RdmadNetnsId id;
-
-	if (g_strcmp0(attachment->boot, boot) != 0 || !attachment->netns)
-		return -1;
-	fd = rdmad_netns_open(attachment->netns, &id, NULL);
-	if (fd >= 0 && rdmad_netns_id_equal(&id, &attachment->netns_id))
-		return rdmad_steal_fd(&fd);
-	return -1;
-}
-
 /* A namespace of a process that rdmad may not look at, or an error that passes, tells nothing. */
 gboolean cni_attachment_netns_is_gone(const CniAttachment *attachment, const char *boot)
 {

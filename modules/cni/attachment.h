@@ -55,7 +55,5 @@ char *cni_attachment_key(const char *network, const char *container_id, const ch
 char *cni_nics_text(const CniAttachment *attachment);
 gboolean cni_nics_parse(CniAttachment *attachment, const char *text, GError **error);
 
-/* A descriptor of its namespace, or -1: it is gone, or another one has its path. */
-int cni_attachment_open_netns(const CniAttachment *attachment, const char *boot);
 /* TRUE only where it is known to be: it is another one's path, no path, or of another boot. */
 gboolean cni_attachment_netns_is_gone(const CniAttachment *attachment, const char *boot);

@@ -260,6 +260,7 @@ static const RdmadCapability executor_capabilities[] = {
 	  "changes links, addresses, routes, rules and sysctls; moves RDMA devices" },
 	{ CAP_NET_RAW, "tells neighbours of an address (gratuitous ARP)" },
 	{ CAP_SYS_ADMIN, "enters the network namespaces of pods" },
+	{ CAP_SYS_PTRACE, "opens that of a pod which a runtime named as /proc/PID/ns/net" },
 	{ 0 },
 };
 

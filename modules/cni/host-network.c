@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host-network.h"
 
+#include <fcntl.h>
 #include <rdmad/allocations.h>
-#include <rdmad/cgroup-pod.h>
+#include <rdmad/error.h>
 #include <rdmad/event-log.h>
 #include <rdmad/fd.h>
 #include <rdmad/inventory.h>
 #include <rdmad/log.h>
 #include <rdmad/loop.h>
-#include <rdmad/netns.h>
-#include <rdmad/pod-log-directory.h>
+#include <rdmad/pod-process.h>
 #include <rdmad/sysroot.h>
 #include <rdmad/work.h>
+#include <sys/stat.h>
 
-#define LOGS	"var/log/pods"
 #define WAIT_MS 3000u /* for the ADD, and for the first process of the pod */
 #define TRIES	6u    /* each after twice the time of the one before */
 
@@ -78,68 +78,46 @@ static void search_free(gpointer data)
 	g_free(search);
 }
 
-/* Pods by their uid. */
-static GHashTable *uids_read(const Search *search)
+/* The kernel has such a file once for each namespace, and whoever sees the process may see it: its
+ * link /proc/PID/ns/net is for those who may trace it. */
+static gboolean network_identify(const RdmadSysroot *root, const char *process, struct stat *st)
 {
-	GHashTable *uids = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	g_auto(GStrv) names = rdmad_sysroot_list(search->root, LOGS, NULL);
+	g_autofree char *path = g_strdup_printf("proc/%s/net/dev", process);
+	rdmad_autofd int fd = rdmad_sysroot_open(root, path, O_PATH, NULL);
 
-	for (char **name = names; name && *name; name++) {
-		g_auto(RdmadPodLogDirectory) directory = { 0 };
-		Pod *pod = rdmad_pod_log_directory_parse(*name, &directory)
-				   ? pod_find(search->pods, directory.pod_namespace,
-					      directory.pod_name)
-				   : NULL;
-
-		if (pod)
-			g_hash_table_insert(uids, g_strdup(directory.uid), pod);
-	}
-	return uids;
+	return fd >= 0 && fstat(fd, st) == 0;
 }
 
-static Pod *pod_of_process(const Search *search, const char *pid, GHashTable *uids)
+static void pod_look(const RdmadSysroot *root, Pod *pod, const struct stat *host)
 {
-	g_autofree char *path = g_strdup_printf("proc/%s/cgroup", pid);
-	g_autofree char *text = rdmad_sysroot_read(search->root, path, NULL);
-	RdmadCgroupPod of;
+	RdmadPodProcess process;
+	g_autofree char *pid = NULL;
+	struct stat st;
 
-	return text && rdmad_cgroup_pod_parse(text, &of) ? g_hash_table_lookup(uids, of.uid) : NULL;
-}
-
-static void process_look(const Search *search, const char *pid, Pod *pod, const char *host)
-{
-	g_autofree char *path = g_strdup_printf("proc/%s/ns/net", pid);
-	g_autofree char *name = rdmad_sysroot_link_name(search->root, path, NULL);
-
-	if (name)
-		*(g_str_equal(name, host) ? &pod->is_on_host : &pod->is_elsewhere) = TRUE;
-}
-
-/* The names of namespaces are this machine's: "net:[4026531840]". */
-static char *host_name(GError **error)
-{
-	RdmadNetnsId id;
-	rdmad_autofd int own = rdmad_netns_open_own(&id, error);
-
-	return own >= 0 ? g_strdup_printf("net:[%" G_GUINT64_FORMAT "]", (guint64)id.inode) : NULL;
+	if (!rdmad_pod_process_find(root, pod->pod_namespace, pod->pod_name, &process, NULL))
+		return;
+	pid = g_strdup_printf("%d", process.pid);
+	if (!network_identify(root, pid, &st) || !rdmad_pod_process_is(root, &process))
+		return;
+	if (st.st_dev == host->st_dev && st.st_ino == host->st_ino)
+		pod->is_on_host = TRUE;
+	else
+		pod->is_elsewhere = TRUE;
 }
 
 static gpointer search_run(gpointer input, const RdmadJob *job, GError **error)
 {
 	const Search *search = input;
-	g_autoptr(GHashTable) uids = uids_read(search);
-	g_autofree char *host = host_name(error);
-	g_auto(GStrv) pids = host && g_hash_table_size(uids)
-				     ? rdmad_sysroot_list(search->root, "proc", NULL)
-				     : NULL;
+	struct stat host;
 
-	for (char **pid = pids; pid && *pid && !rdmad_job_cancelled(job); pid++) {
-		Pod *pod = g_ascii_isdigit(**pid) ? pod_of_process(search, *pid, uids) : NULL;
-
-		if (pod)
-			process_look(search, *pid, pod, host);
+	if (!network_identify(search->root, "self", &host)) {
+		g_set_error_literal(error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
+				    "rdmad's own network cannot be told from others");
+		return NULL;
 	}
-	return host ? g_ptr_array_ref(search->pods) : NULL;
+	for (guint i = 0; i < search->pods->len && !rdmad_job_cancelled(job); i++)
+		pod_look(search->root, search->pods->pdata[i], &host);
+	return g_ptr_array_ref(search->pods);
 }
 
 /* ---- on the loop ---- */

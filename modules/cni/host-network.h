@@ -2,8 +2,8 @@
 /*
  * Pods on the network of the host that were allocated devices: runtimes send no ADD for them
  *
- * A pod that podresources names, and that has no attachment, is looked for among the processes of the
- * node, by its cgroup; one of them tells its network namespace.
+ * Of a pod that podresources names, and that has no attachment, a process is looked for
+ * (pod-process.h), whose /proc/PID/net tells whose network it is, without a capability.
  */
 #pragma once
 

@@ -107,8 +107,6 @@ static void del_start(CniOperation *op)
 		op->done(op, NULL, NULL);
 		return;
 	}
-	if (op->netns < 0)
-		op->netns = cni_attachment_open_netns(attachment, op->cni->boot);
 	cni_undo_start(op->cni, attachment, op->netns, &op->undo, undone, op);
 }
 

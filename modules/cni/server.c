@@ -462,19 +462,6 @@ static const RdmadMessageOps peer_ops = { peer_message, peer_gone };
 
 /* ---- what is left of before ---- */
 
-/* The namespace of the record, if it is still that: -1 if not. */
-static int spooled_netns(const Cni *cni, const CniMessage *read, const CniRequest *request,
-			 RdmadNetnsId *id)
-{
-	rdmad_autofd int fd = -1;
-
-	*id = (RdmadNetnsId){ (dev_t)read->netns_device, (ino_t)read->netns_inode };
-	if (!request->netns || g_strcmp0(read->boot_id, cni->boot) != 0)
-		return -1;
-	fd = rdmad_netns_open(request->netns, NULL, NULL);
-	return rdmad_steal_fd(&fd);
-}
-
 /* A record of another boot or namespace than the attachment that is there now is of an earlier one. */
 static gboolean spooled_is_old(const Cni *cni, const CniMessage *read, const CniOperation *op)
 {
@@ -495,7 +482,6 @@ static CniOperation *spooled_operation(CniServer *server, const char *name)
 	g_autoptr(GError) error = NULL;
 	CniOperation *op;
 	RdmadNetnsId id;
-	int fd;
 
 	if (!cni_spool_read(cni->spool_dir, name, &read, &error)) {
 		rdmad_warn("%s: %s", name, error->message);
@@ -509,8 +495,8 @@ static CniOperation *spooled_operation(CniServer *server, const char *name)
 		cni_spool_remove(cni->spool_dir, name, NULL);
 		return NULL;
 	}
-	fd = spooled_netns(cni, &read, request, &id);
-	op = cni_operation_new(cni, g_steal_pointer(&request), fd, &id, operation_done);
+	id = (RdmadNetnsId){ (dev_t)read.netns_device, (ino_t)read.netns_inode };
+	op = cni_operation_new(cni, g_steal_pointer(&request), -1, &id, operation_done);
 	op->spooled = g_strdup(name);
 	if (!spooled_is_old(cni, &read, op))
 		return op;

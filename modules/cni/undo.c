@@ -3,6 +3,7 @@
 
 #include <rdmad/allocations.h>
 #include <rdmad/error.h>
+#include <rdmad/fd.h>
 #include <rdmad/log.h>
 
 #include "error.h"
@@ -12,7 +13,8 @@
 struct CniUndo {
 	Cni *cni;
 	CniAttachment *attachment;
-	int netns; /* the caller's */
+	int netns; /* the caller's, or */
+	int found; /* opened by the executor; -1: none */
 	gboolean was_lost, is_left;
 	guint nic; /* whose IPAM DEL is next */
 	CniIpam *ipam;
@@ -21,22 +23,23 @@ struct CniUndo {
 	gpointer data;
 };
 
+void cni_undo_free(CniUndo *undo)
+{
+	if (!undo)
+		return;
+	cni_ipam_cancel(undo->ipam);
+	rdmad_clear_fd(&undo->found);
+	g_free(undo);
+}
+
 static void undo_end(CniUndo *undo, const GError *error)
 {
 	const CniUndoDone done = undo->done;
 	gpointer data = undo->data;
 
 	*undo->handle = NULL;
-	g_free(undo);
+	cni_undo_free(undo);
 	done(error, data);
-}
-
-void cni_undo_free(CniUndo *undo)
-{
-	if (!undo)
-		return;
-	cni_ipam_cancel(undo->ipam);
-	g_free(undo);
 }
 
 /* ---- the journal and the allocations ---- */
@@ -147,6 +150,49 @@ static void steps_start(CniUndo *undo)
 		undo_end(undo, error);
 }
 
+/* ---- the namespace ---- */
+
+static void undo_begin(CniUndo *undo)
+{
+	if (undo->attachment->steps)
+		steps_start(undo);
+	else
+		ipam_next(undo);
+}
+
+static void netns_open(CniUndo *undo);
+
+/* Only a path that leads elsewhere, or nowhere, tells that the namespace is gone. */
+static void netns_opened(int *fds, guint n, const GError *error, gpointer data)
+{
+	CniUndo *undo = data;
+	RdmadNetnsId id;
+
+	if (g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE) && !undo->was_lost) {
+		undo->was_lost = TRUE;
+		netns_open(undo);
+		return;
+	}
+	if (error && !g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND) &&
+	    !g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_INVALID)) {
+		undo_end(undo, error);
+		return;
+	}
+	if (n > 0 && rdmad_netns_check(fds[0], &id, NULL) &&
+	    rdmad_netns_id_equal(&id, &undo->attachment->netns_id))
+		undo->netns = undo->found = rdmad_steal_fd(&fds[0]);
+	undo_begin(undo);
+}
+
+static void netns_open(CniUndo *undo)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (!rdmad_executor_open_netns(undo->cni->executor, undo->attachment->netns, netns_opened,
+				       undo, &error))
+		undo_end(undo, error);
+}
+
 void cni_undo_start(Cni *cni, CniAttachment *attachment, int netns, CniUndo **handle,
 		    CniUndoDone done, gpointer data)
 {
@@ -155,13 +201,16 @@ void cni_undo_start(Cni *cni, CniAttachment *attachment, int netns, CniUndo **ha
 	*undo = (CniUndo){ .cni = cni,
 			   .attachment = attachment,
 			   .netns = netns,
+			   .found = -1,
 			   .handle = handle,
 			   .done = done,
 			   .data = data };
 	*handle = undo;
 	/* Another boot made the NICs again; only what IPAM wrote has lasted. */
-	if (!attachment->steps || g_strcmp0(attachment->boot, cni->boot) != 0)
+	if (g_strcmp0(attachment->boot, cni->boot) != 0)
 		ipam_next(undo);
+	else if (netns < 0 && attachment->netns)
+		netns_open(undo);
 	else
-		steps_start(undo);
+		undo_begin(undo);
 }

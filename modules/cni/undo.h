@@ -16,7 +16,8 @@ typedef struct CniUndo CniUndo;
  * LEFT. */
 typedef void (*CniUndoDone)(const GError *error, gpointer data);
 
-/* `netns`: of the pod, stays the caller's, -1: gone.  `*undo` is set until `done` was called, which may
+/* `netns`: of the pod, stays the caller's; -1: what the path of the attachment leads to, if it still is
+ * that namespace.  `*undo` is set until `done` was called, which may
  * be before this returns. */
 void cni_undo_start(Cni *cni, CniAttachment *attachment, int netns, CniUndo **undo,
 		    CniUndoDone done, gpointer data);

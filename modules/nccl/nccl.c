@@ -149,7 +149,6 @@ static void nccl_doctor(gpointer state, json_t *findings)
 
 static const RdmadCapability capabilities[] = {
 	{ CAP_SYS_ADMIN, "enters the network namespace that `rdmad nccl-env --netns` names" },
-	{ CAP_SYS_PTRACE, "reads the network of the process that `rdmad nccl-env --pid` names" },
 	{ 0 },
 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The baseline of a CNI plugin: one process that makes the same changes as a shared NIC with an address, and
- * writes nothing down.
+ * The baseline of a CNI plugin: one process that makes the same changes as a shared NIC with an address, or
+ * as an exclusive one with its own, and writes nothing down.
  *
- * usage: baseline-cni ADD|DEL NETNS PARENT ADDRESS
+ * usage: baseline-cni ADD|DEL NETNS NIC ADDRESS [exclusive]
  */
 #include <rdmad/fd.h>
 #include <rdmad/netns.h>
@@ -69,6 +69,45 @@ static gboolean take_back(int netns, const RdmadIp *ip, GError **error)
 	       rdmad_links_delete(pod, &made->ifindex, 1, error);
 }
 
+static gboolean move_there(int netns, const char *name, const RdmadIp *ip, GError **error)
+{
+	const RdmadLinkChange move = { .name = "net1", .netns = netns };
+	g_autoptr(RdmadNetwork) host = rdmad_network_open(0, error);
+	g_autoptr(RdmadNetwork) pod = host ? rdmad_network_open(netns, error) : NULL;
+	g_autoptr(RdmadLink) nic = pod ? rdmad_link_get(host, name, error) : NULL;
+	g_autoptr(RdmadLink) moved = NULL;
+
+	if (!nic || !rdmad_link_change(host, nic->ifindex, &move, error))
+		return FALSE;
+	moved = rdmad_link_get(pod, "net1", error);
+	return moved && network_make(pod, netns, moved->ifindex, ip, error);
+}
+
+/* With its address alone: what else a NIC had is written down nowhere. */
+static gboolean move_back(int netns, const char *name, const RdmadIp *ip, GError **error)
+{
+	rdmad_autofd int own = rdmad_netns_open_own(NULL, error);
+	const RdmadLinkChange move = { .name = name, .netns = own }, up = { .up = 1 };
+	g_autoptr(RdmadNetwork) host = rdmad_network_open(0, error);
+	g_autoptr(RdmadNetwork) pod = host ? rdmad_network_open(netns, error) : NULL;
+	g_autoptr(RdmadLink) nic = pod ? rdmad_link_get(pod, "net1", error) : NULL;
+	g_autoptr(RdmadLink) moved = NULL;
+	RdmadAddress address = { .ip = *ip };
+	const RdmadRule rule = {
+		.family = AF_INET, .from = rdmad_ip_host(ip), .table = TABLE, .priority = 20000
+	};
+
+	if (!nic || !rdmad_rule_delete(pod, &rule, error) ||
+	    !rdmad_link_change(pod, nic->ifindex, &move, error))
+		return FALSE;
+	moved = rdmad_link_get(host, name, error);
+	if (!moved)
+		return FALSE;
+	address.ifindex = moved->ifindex;
+	return rdmad_address_add(host, &address, error) &&
+	       rdmad_link_change(host, moved->ifindex, &up, error);
+}
+
 int main(int argc, char **argv)
 {
 	g_autoptr(GError) error = NULL;
@@ -76,11 +115,17 @@ int main(int argc, char **argv)
 	RdmadIp ip;
 	gboolean ok;
 
-	if (argc != 5 || !rdmad_ip_parse(argv[4], &ip, &error))
+	if (argc < 5 || !rdmad_ip_parse(argv[4], &ip, &error))
 		return 2;
 	netns = rdmad_netns_open(argv[2], NULL, &error);
-	ok = netns >= 0 && (g_str_equal(argv[1], "ADD") ? add(netns, argv[3], &ip, &error)
-							: take_back(netns, &ip, &error));
+	if (netns < 0)
+		ok = FALSE;
+	else if (argc > 5)
+		ok = (g_str_equal(argv[1], "ADD") ? move_there : move_back)(netns, argv[3], &ip,
+									    &error);
+	else
+		ok = g_str_equal(argv[1], "ADD") ? add(netns, argv[3], &ip, &error)
+						 : take_back(netns, &ip, &error);
 	if (!ok)
 		fprintf(stderr, "baseline-cni: %s\n", error->message);
 	return !ok;

@@ -7,6 +7,8 @@ rdmad               a shared NIC with an address of the runtime's, event log and
 rdmad+host-local    the same with Debian's IPAM plugin
 macvlan+host-local  Debian's macvlan and IPAM plugins
 host-local          the IPAM plugin by itself
+exclusive baseline  one process that moves a NIC with its address, and back; only 1 at once, as there is one
+exclusive rdmad     the same with all that the NIC had, event log and fsync included
 
 usage: cni.py RDMAD MODULE-DIR RDMAD-CNI BASELINE-CNI BENCH-EXEC
 """
@@ -24,7 +26,9 @@ BASELINE, EXEC = sys.argv[4:6]
 ROUNDS = {1: 40, 16: 6, 64: 3}
 HOST_LOCAL = {"type": "host-local", "subnet": "192.0.2.0/24"}
 NAMES = ("baseline", "rdmad", "rdmad+host-local", "macvlan+host-local", "host-local")
-GOALS = {("rdmad", "ADD", 1): 1.8, ("rdmad", "ADD", 64): 1.3, ("rdmad", "DEL", 1): 1.2, ("rdmad", "DEL", 64): 2.0}
+EXCLUSIVE = ("exclusive baseline", "exclusive rdmad")
+GOALS = {("rdmad", "ADD", 1): 1.8, ("rdmad", "ADD", 64): 1.3, ("rdmad", "DEL", 1): 1.2, ("rdmad", "DEL", 64): 2.0,
+         ("exclusive rdmad", "ADD", 1): 1.5, ("exclusive rdmad", "DEL", 1): 1.5}
 
 
 def measure(commands):
@@ -46,6 +50,9 @@ def percentile(values, share):
 
 
 class Bench(CniCase):
+    NETWORKS = f"""netdevs = "{NICS[0]}"; }}, {{ name = "exclusive"; netdevs = "{NICS[1]}"; mode = "exclusive";
+                   wait_gid = false; prove = false; announce = false;"""
+
     def runTest(self):
         self.start_daemon()
         subprocess.run(["ip", "link", "set", NICS[0], "up"], check=True)
@@ -59,7 +66,8 @@ class Bench(CniCase):
 
     def rounds(self, at_once, rounds):
         """The names take turns, so that what else the machine does meets all of them."""
-        times = {(name, command): [] for name in NAMES for command in ("ADD", "DEL")}
+        names = NAMES + (EXCLUSIVE if at_once == 1 else ())
+        times = {(name, command): [] for name in names for command in ("ADD", "DEL")}
         for turn in range(rounds + 1):
             for name, command in times:
                 took = measure([self.command(name, command, n) for n in range(at_once)])
@@ -68,11 +76,12 @@ class Bench(CniCase):
         return times
 
     def table(self, at_once, times):
-        for name in NAMES:
+        for name in dict.fromkeys(name for name, _ in times):
+            baseline = "exclusive baseline" if name in EXCLUSIVE else "baseline"
             cells, missed = "", []
             for command in ("ADD", "DEL"):
                 p50, p99 = (percentile(times[name, command], share) for share in (0.5, 0.99))
-                ratio = p50 / percentile(times["baseline", command], 0.5)
+                ratio = p50 / percentile(times[baseline, command], 0.5)
                 goal = GOALS.get((name, command, at_once))
                 missed += [f"{command} goal {goal}"] if goal and ratio > goal else []
                 cells += f"{p50:10.1f}{p99:8.1f}{ratio:7.2f}"
@@ -90,6 +99,8 @@ class Bench(CniCase):
         address = f"192.0.2.{number + 10}/24"
         if name == "baseline":
             return [BASELINE, command, pod, NICS[0], address], {}, b""
+        if name == "exclusive baseline":
+            return [BASELINE, command, pod, NICS[1], "198.51.1.7/24", "exclusive"], {}, b""
         environment = self.environment(command, f"c{number}", pod, "net1")
         network = {"cniVersion": "1.0.0", "name": name.replace("+", "-")}
         if name == "host-local":
@@ -98,6 +109,9 @@ class Bench(CniCase):
         if name == "macvlan+host-local":
             network.update(type="macvlan", master=NICS[0], ipam=HOST_LOCAL)
             return [f"{PLUGINS}/macvlan"], environment, json.dumps(network).encode()
+        if name == "exclusive rdmad":
+            network.update(name="exclusive", type="rdmad-cni", runtimeConfig={"deviceID": self.nics[NICS[1]]})
+            return [sys.argv[3]], environment, json.dumps(network).encode()
         network.update(type="rdmad-cni", runtimeConfig={"deviceID": self.nics[NICS[0]], "ips": [address]})
         if name == "rdmad+host-local":
             network["ipam"] = HOST_LOCAL

@@ -15,11 +15,12 @@ import contextlib
 import os
 import random
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "integration"))
-from cni_case import NICS, RDMAD, SLOW, CniCase, Failure, enter_private_host, link, tap, until  # noqa: E402
+from cni_case import NICS, PATIENCE, RDMAD, SLOW, CniCase, Failure, enter_private_host, link, tap, until  # noqa: E402
 from injector import ALL, CHANGES, KEEPS, Injector, Point  # noqa: E402
 
 LIBRARY = sys.argv[4]

@@ -5,6 +5,7 @@
 usage: test-cni-operations.py RDMAD MODULE-DIR RDMAD-CNI [TEST...]
 """
 
+import contextlib
 import json
 import os
 import signal
@@ -271,10 +272,8 @@ class Life(Operations):
 
     def test_attachments_are_listed(self):
         self.pod("a")
-        arguments = "K8S_POD_NAMESPACE=ml;K8S_POD_NAME=job-0"
-        environment = self.environment
-        self.environment = lambda *words: environment(*words, arguments=arguments)
-        result = self.add("c1", "a", self.net)
+        result = self.end_plugin(self.start_plugin("ADD", "c1", "/run/netns/a", "net1", self.net,
+                                                   arguments="K8S_POD_NAMESPACE=ml;K8S_POD_NAME=job-0"))
         row, = self.client("attachments")["attachments"]
         self.assertEqual((row["pod"], row["container_id"], row["network"], row["interface"], row["mode"], row["state"]),
                          ("ml/job-0", "c1", "rdma", "net1", "shared", "done"))
@@ -356,6 +355,9 @@ class GivenBack(Operations):
         super().setUp()
         self.net = self.network(ONE)
         self.furnish()
+        # The kernel gives an IPv6 address its own route some time later.
+        until(lambda: len([r for r in ip("-6", "route", "show", "table", "local", "type", "local", "dev", ONE)
+                           if r["dst"].startswith("2001:")]) == 3, "the routes of the addresses")
         self.pod("a")
 
     def test_all_of_it_comes_back(self):
@@ -371,6 +373,8 @@ class GivenBack(Operations):
                     self.start_daemon()
                 self.delete("c1", "a", self.net)
                 self.maxDiff = None
+                with contextlib.suppress(AssertionError):
+                    until(lambda: self.everything() == before, "all of it")
                 after = self.everything()
                 for key in before:
                     self.assertEqual(after[key], before[key])

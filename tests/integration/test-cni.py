@@ -212,12 +212,34 @@ class Shared(CniCase):
         self.delete("c1", "a", self.net)
         self.assertNothingLeft()
 
-    def test_a_namespace_that_rdmad_may_not_open_is_not_gone(self):
-        """Of a process with capabilities, which rdmad has none of."""
+    def process(self):
+        """With a network and capabilities of its own, which rdmad has none of."""
         process = subprocess.Popen(["unshare", "--net", "sleep", "1000"])
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         until(lambda: Path(f"/proc/{process.pid}/comm").read_text() == "sleep\n", "the process")
+        return process
+
+    def links(self, process):
+        return run("nsenter", "--net", "--target", str(process.pid), "ip", "-br", "link")
+
+    def test_a_delete_without_a_namespace_finds_it_by_its_path(self):
+        process = self.process()
+        path = f"/proc/{process.pid}/ns/net"
+        self.plugin("ADD", "c1", path, "net1", self.net)
+        self.assertIn("net1", self.links(process))
+        self.delete("c1", None, self.net)
+        self.assertNotIn("net1", self.links(process))
+        self.plugin("ADD", "c1", path, "net1", self.net)
+        self.end_daemon()
+        self.plugin("DEL", "c1", path, "net1", self.net)
+        self.start_daemon()
+        until(lambda: self.left() == 0, "the DEL in the spool")
+        self.assertNotIn("net1", self.links(process))
+        self.assertNothingLeft()
+
+    def test_a_namespace_that_rdmad_may_not_open_is_not_gone(self):
+        process = self.process()
         self.plugin("ADD", "c1", f"/proc/{process.pid}/ns/net", "net1", self.net)
         self.end_daemon(signal.SIGKILL)
         self.start_daemon()

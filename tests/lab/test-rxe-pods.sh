@@ -89,9 +89,9 @@ fi
 
 # The NIC itself: rxe goes with it, and a device does not move.
 rdma link add rxe0 type rxe netdev eth0
-rdma device set rxe0 netns pod0 >moved 2>&1 || true
+rdma dev set rxe0 netns pod0 >moved 2>&1 || true
 grep -qi "not supported\|invalid" moved || fail "rxe moves: rdmad-cni(7) should say so: $(<moved)"
-echo "rdma device set rxe0 netns: $(<moved)"
+echo "rdma dev set rxe0 netns: $(<moved)"
 ip link set eth0 netns pod0
 lab_wait 5 test ! -e /sys/class/infiniband/rxe0
 echo "eth0 moved into the pod: rxe0 has gone"

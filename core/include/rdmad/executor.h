@@ -66,5 +66,11 @@ typedef void (*RdmadExecutorOpened)(int *fds, guint n, const GError *error, gpoi
 RDMAD_API guint64 rdmad_executor_open(RdmadExecutor *executor, const char *const *sysctls,
 				      int netns, RdmadExecutorOpened opened, gpointer data,
 				      GError **error);
+/* Opens the namespace at `path`, for a process that may not follow a /proc/PID/ns/net: `fds` is its
+ * descriptor alone.  Its errors are those of rdmad_netns_open(), and RDMAD_ERROR_UNAVAILABLE.  Returns as
+ * rdmad_executor_run(); `path` is UTF-8. */
+RDMAD_API guint64 rdmad_executor_open_netns(RdmadExecutor *executor, const char *path,
+					    RdmadExecutorOpened opened, gpointer data,
+					    GError **error);
 /* Its callback is not called any more; what was opened is closed. */
 RDMAD_API void rdmad_executor_forget(RdmadExecutor *executor, guint64 number);
