@@ -134,6 +134,10 @@ static void transfer_done(guint status, guint retry_after_s, const GError *error
 	RdmadFetch *fetch = data;
 	g_autoptr(GError) limit = NULL;
 
+	fetch->transfer = NULL;
+	/* The last line may lack its end. */
+	if (!error && status == 200 && fetch->klass->line && fetch->body->len && line_give(fetch))
+		return;
 	if (fetch->too_long)
 		limit = g_error_new(RDMAD_ERROR, RDMAD_ERROR_LIMIT,
 				    "%s: more than %" G_GSIZE_FORMAT " bytes", fetch->url,
@@ -147,7 +151,8 @@ void rdmad_fetch_cancel(RdmadFetch *fetch)
 {
 	if (!fetch)
 		return;
-	fetch->fetcher->cancel(fetch->transfer);
+	if (fetch->transfer)
+		fetch->fetcher->cancel(fetch->transfer);
 	fetch_free(fetch);
 }
 

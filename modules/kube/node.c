@@ -69,6 +69,11 @@ static void node_changed(const json_t *object, gpointer data)
 	node->changed(node->data);
 }
 
+void kube_node_learn(KubeNode *node, const json_t *object)
+{
+	node_changed(object, node);
+}
+
 /* kubelet makes it again: until then its last labels hold. */
 static void node_removed(gpointer data)
 {

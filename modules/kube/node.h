@@ -13,6 +13,9 @@ void kube_node_free(KubeNode *node);
 /* Begins again with what the settings hold now; the attributes stay until then. */
 void kube_node_reload(KubeNode *node);
 
+/* What the API server has answered of the Node to others. */
+void kube_node_learn(KubeNode *node, const json_t *object);
+
 /* All labels, name -> value; NULL: not known yet, or there is no such Node now. */
 GHashTable *kube_node_labels(const KubeNode *node);
 

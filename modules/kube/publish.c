@@ -19,7 +19,7 @@ struct KubePublish {
 	RdmadWatch *devices, *attributes;
 	GHashTable *modes; /* key -> value */
 	gboolean is_scanned;
-	const KubeNode *node; /* NULL: not looked at yet */
+	KubeNode *node; /* NULL: not looked at yet */
 	KubeCall *call;
 	RdmadEvent *pause; /* armed: no request before it */
 	guint failures;
@@ -142,6 +142,9 @@ static void patch_done(const KubeResult *result, gpointer data)
 		publish->patched++;
 	}
 	rdmad_event_arm(publish->pause, ms);
+	/* While the watch is behind, the same patch would be sent again and again. */
+	if (result->object)
+		kube_node_learn(publish->node, result->object);
 }
 
 static const KubeCallClass patch_class = { .verb = "patch", .method = "PATCH", .done = patch_done };
@@ -177,7 +180,7 @@ static void pause_over(gpointer data)
 	publish_try(data);
 }
 
-void kube_publish_look(KubePublish *publish, const KubeNode *node)
+void kube_publish_look(KubePublish *publish, KubeNode *node)
 {
 	publish->node = node;
 	publish_try(publish);

@@ -18,7 +18,7 @@ typedef struct KubePublish KubePublish;
 KubePublish *kube_publish_new(RdmadModule *self, KubeClient *client, const KubeSettings *settings);
 void kube_publish_free(KubePublish *publish);
 /* Compares the Node with what is true, and patches what differs. */
-void kube_publish_look(KubePublish *publish, const KubeNode *node);
+void kube_publish_look(KubePublish *publish, KubeNode *node);
 json_t *kube_publish_status(const KubePublish *publish);
 void kube_publish_doctor(const KubePublish *publish, json_t *findings);
 
