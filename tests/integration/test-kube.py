@@ -18,10 +18,11 @@ sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
 from control_socket import Connection  # noqa: E402
 from fake_api_server import ApiServer, Authority  # noqa: E402
-from machine_daemon import PATIENCE, Daemon  # noqa: E402
+from machine_daemon import Daemon  # noqa: E402
 import tap  # noqa: E402
 
 MACHINE = "gpu-8rail"
+PATIENCE = 180
 FAST = 'retry = "20ms"; retry_max = "200ms"; publish_interval = "20ms"; event_interval = "20ms"; timeout = "2s";'
 MODE = "vke.node.rdma.mode"
 PLUGIN = """device-plugin = { resources = ( { name = "rdma/hca"; mode = "shared"; mode_from = "label:%s"; } ); };""" % MODE
@@ -420,5 +421,4 @@ class Events(KubeCase):
 
 
 if __name__ == "__main__":
-    del sys.argv[1:4]
-    tap.main()
+    tap.main(sys.argv[4:])
