@@ -48,13 +48,16 @@ static void question_answer(Question *question, GHashTable *annotations, const G
 	rdmad_pod_query_answer(query, annotations, error);
 }
 
-/* A pod of a StatefulSet keeps its name when it is made again. */
-static gboolean pod_check(const Question *question, const json_t *pod, GError **error)
+/* A pod of a StatefulSet keeps its name when it is made again.  On its node a static pod has a UID that its
+ * mirror here has as an annotation. */
+static gboolean pod_check(const Question *question, const json_t *pod, GHashTable *annotations,
+			  GError **error)
 {
 	const char *wanted = rdmad_pod_query_uid(question->query);
 	const char *uid = kube_object_text(pod, "uid");
 
-	if (!wanted || g_strcmp0(uid, wanted) == 0)
+	if (!wanted || g_strcmp0(uid, wanted) == 0 ||
+	    g_strcmp0(g_hash_table_lookup(annotations, "kubernetes.io/config.hash"), wanted) == 0)
 		return TRUE;
 	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND,
 		    "the pod %s/%s is another one, of the UID %.64s",
@@ -74,8 +77,9 @@ static void pod_got(const KubeResult *result, gpointer data)
 		question_answer(question, NULL, result->error);
 		return;
 	}
-	if (pod_check(question, result->object, &error))
-		annotations = kube_object_map(result->object, "annotations");
+	annotations = kube_object_map(result->object, "annotations");
+	if (!pod_check(question, result->object, annotations, &error))
+		g_clear_pointer(&annotations, g_hash_table_unref);
 	question_answer(question, annotations, error);
 }
 

@@ -132,7 +132,9 @@ static void watch_done(const KubeResult *result, gpointer data)
 	watch->call = NULL;
 	if (lived)
 		watch->failures = 0;
-	if (result->error && g_error_matches(result->error, RDMAD_ERROR, RDMAD_ERROR_GONE))
+	/* A line that is too long would come again. */
+	if (result->error && (g_error_matches(result->error, RDMAD_ERROR, RDMAD_ERROR_GONE) ||
+			      g_error_matches(result->error, RDMAD_ERROR, RDMAD_ERROR_LIMIT)))
 		g_clear_pointer(&watch->version, g_free);
 	/* What a proxy does to all that lasts is no error. */
 	if (lived && (!result->error || result->status == 200)) {

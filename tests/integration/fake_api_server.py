@@ -5,12 +5,14 @@ Authority makes certificates.  ApiServer holds one Node, pods and Events; `modes
 patch, create) to what happens to requests of it: an integer is a status, else see Handler.misbehave().
 """
 
+import contextlib
 import copy
 import http.server
 import itertools
 import json
 import queue
 import re
+import socket
 import ssl
 import subprocess
 import threading
@@ -65,6 +67,7 @@ class ApiServer(http.server.ThreadingHTTPServer):
         self.asked = []             # (verb, path, query, token)
         self.patches = []
         self.watches = []           # a queue for each
+        self.connections = set()
         self.events = {}
         self.pods = {}
         self.expired = 0            # watches that got a 410 in a 200
@@ -80,12 +83,21 @@ class ApiServer(http.server.ThreadingHTTPServer):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(authority.pem)
         self.context = context
+        # A connection that is kept would not see the certificate.
+        self.drop_watches()
+        for connection in list(self.connections):
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
     def finish_request(self, request, client_address):
         # In the connection's own thread: a handshake that fails or hangs is its own.
         request.settimeout(60)
         with self.context.wrap_socket(request, server_side=True) as connection:
-            self.RequestHandlerClass(connection, client_address, self)
+            self.connections.add(connection)
+            try:
+                self.RequestHandlerClass(connection, client_address, self)
+            finally:
+                self.connections.discard(connection)
 
     def handle_error(self, request, client_address):
         """Clients that leave early are what is tested."""
