@@ -21,6 +21,7 @@
 #include "service/stats-private.h"
 #include "service/pod-watch.h"
 #include "service/pods-private.h"
+#include "service/pod-metadata-private.h"
 #include "service/preparations-private.h"
 
 /* Looks at the hardware, readings of counters, namespace changes; see base/work.h for those that hang. */
@@ -48,6 +49,7 @@ RdmadServices *rdmad_services_new(GError **error)
 	services->event_log = rdmad_event_log_new(services->loop);
 	services->attributes = rdmad_attributes_new(services->loop);
 	services->preparations = rdmad_preparations_new(services->loop);
+	services->pod_metadata = rdmad_pod_metadata_new(services->loop);
 	services->inventory = rdmad_inventory_new(services->loop, services->event_log);
 	services->modules = rdmad_modules_new(services);
 	return services;
@@ -162,6 +164,7 @@ void rdmad_services_free(RdmadServices *services)
 	rdmad_hardware_free(services->hardware);
 	rdmad_inventory_free(services->inventory);
 	rdmad_preparations_free(services->preparations);
+	rdmad_pod_metadata_free(services->pod_metadata);
 	rdmad_attributes_free(services->attributes);
 	rdmad_event_log_free(services->event_log);
 	rdmad_workers_free(services->workers);

@@ -2,6 +2,7 @@
 /* The HTTP client by libcurl: the whole of rdmad-curl.so. */
 #include <curl/curl.h>
 #include <rdmad/error.h>
+#include <rdmad/loop.h>
 #include <rdmad/work.h>
 #include <string.h>
 
@@ -49,21 +50,35 @@ static Headers *headers_make(const RdmadFetchSpec *spec)
 	return list;
 }
 
-static void options_set(CURL *curl, Transfer *transfer, Headers *headers)
+/* What both ways of asking have in common; strings are copied by libcurl. */
+static void request_set(CURL *curl, const RdmadFetchSpec *spec, Headers *headers)
 {
-	const RdmadFetchSpec *spec = transfer->spec;
-
 	curl_easy_setopt(curl, CURLOPT_URL, spec->url);
 	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(curl, CURLOPT_PROXY, "");
 	curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
 	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-	if (spec->method)
-		curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, spec->method);
 	/* Signals are the daemon's; without them the resolver has a thread of its own. */
 	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)spec->connect_timeout_ms);
 	curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)spec->timeout_ms);
+	if (spec->body) {
+		curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)spec->body_size);
+		curl_easy_setopt(curl, CURLOPT_COPYPOSTFIELDS, spec->body);
+	}
+	if (spec->method)
+		curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, spec->method);
+	if (spec->ca_file) {
+		curl_easy_setopt(curl, CURLOPT_CAINFO, spec->ca_file);
+		curl_easy_setopt(curl, CURLOPT_CAPATH, NULL);
+		/* By its name libcurl would keep an earlier content of the file for a day. */
+		curl_easy_setopt(curl, CURLOPT_CA_CACHE_TIMEOUT, 0L);
+	}
+}
+
+static void options_set(CURL *curl, Transfer *transfer, Headers *headers)
+{
+	request_set(curl, transfer->spec, headers);
 	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, body_take);
 	curl_easy_setopt(curl, CURLOPT_WRITEDATA, transfer);
 	curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, progress);
@@ -99,6 +114,14 @@ static gboolean transfer_failed(CURLcode code, const Transfer *transfer, const c
 	return FALSE;
 }
 
+static guint retry_after_get(CURL *curl)
+{
+	curl_off_t seconds = 0;
+
+	curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, &seconds);
+	return (guint)CLAMP(seconds, 0, 24 * 3600);
+}
+
 static gboolean curl_fetch(const RdmadFetchSpec *spec, const RdmadJob *job,
 			   RdmadFetchResponse *response, GError **error)
 {
@@ -119,6 +142,7 @@ static gboolean curl_fetch(const RdmadFetchSpec *spec, const RdmadJob *job,
 		return transfer_failed(code, &transfer, why, error);
 	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
 	response->status = (guint)status;
+	response->retry_after_s = retry_after_get(curl);
 	response->size = body->len;
 	g_byte_array_append(body, (const guint8 *)"", 1);
 	response->body = (char *)g_byte_array_free(g_steal_pointer(&body), FALSE);
@@ -135,5 +159,298 @@ static gboolean curl_init(GError **error)
 	return code == CURLE_OK;
 }
 
+/* ---- without a thread ---- */
+
+/* libcurl's multi_socket interface on the loop of rdmad. */
+struct HttpFetchLoop {
+	RdmadLoop *loop;
+	CURLM *multi;
+	RdmadEvent *timer; /* libcurl's */
+	RdmadEvent *turn;  /* what libcurl does not take from inside its callbacks */
+	GQueue transfers;
+	gboolean inside; /* libcurl is on the stack */
+};
+
+struct HttpTransfer {
+	HttpFetchLoop *loop;
+	GList node;
+	CURL *curl;
+	Headers *headers;
+	char why[CURL_ERROR_SIZE];
+	char *url;
+	guint quiet_ms;
+	RdmadEvent *quiet; /* NULL: it may be as quiet as it likes */
+	gboolean added;
+	const HttpTransferClass *klass; /* NULL: it was cancelled */
+	gpointer data;
+};
+
+static void transfer_free(HttpTransfer *transfer)
+{
+	if (transfer->added)
+		curl_multi_remove_handle(transfer->loop->multi, transfer->curl);
+	g_queue_unlink(&transfer->loop->transfers, &transfer->node);
+	rdmad_event_free(transfer->quiet);
+	curl_easy_cleanup(transfer->curl);
+	curl_slist_free_all(transfer->headers);
+	g_free(transfer->url);
+	g_free(transfer);
+}
+
+static size_t transfer_take(char *bytes, size_t one, size_t n, void *data)
+{
+	HttpTransfer *transfer = data;
+	long status = 0;
+
+	if (!transfer->klass)
+		return 0;
+	if (transfer->quiet)
+		rdmad_event_arm(transfer->quiet, transfer->quiet_ms);
+	curl_easy_getinfo(transfer->curl, CURLINFO_RESPONSE_CODE, &status);
+	return transfer->klass->bytes((guint)status, bytes, n, transfer->data) ? n : 0;
+}
+
+/* Frees it, then tells. */
+static void transfer_end(HttpTransfer *transfer, const GError *error)
+{
+	const HttpTransferClass *klass = transfer->klass;
+	const gpointer data = transfer->data;
+	const guint retry_after_s = retry_after_get(transfer->curl);
+	long status = 0;
+
+	curl_easy_getinfo(transfer->curl, CURLINFO_RESPONSE_CODE, &status);
+	transfer_free(transfer);
+	if (klass)
+		klass->done((guint)status, retry_after_s, error, data);
+}
+
+static void transfer_finished(HttpTransfer *transfer, CURLcode code)
+{
+	const Transfer whole = { NULL, NULL, NULL, FALSE };
+	g_autoptr(GError) error = NULL;
+
+	if (code != CURLE_OK)
+		error = g_error_new(RDMAD_ERROR, error_code(code, &whole), "%s: %s", transfer->url,
+				    *transfer->why ? transfer->why : curl_easy_strerror(code));
+	transfer_end(transfer, error);
+}
+
+static void transfer_quiet(gpointer data)
+{
+	HttpTransfer *transfer = data;
+	g_autoptr(GError) error =
+		g_error_new(RDMAD_ERROR, RDMAD_ERROR_TIMEOUT, "%s: nothing came for %u ms",
+			    transfer->url, transfer->quiet_ms);
+
+	transfer_end(transfer, error);
+}
+
+static void finished_take(HttpFetchLoop *loop)
+{
+	const CURLMsg *message;
+	int left;
+
+	while ((message = curl_multi_info_read(loop->multi, &left))) {
+		HttpTransfer *transfer = NULL;
+
+		if (message->msg != CURLMSG_DONE)
+			continue;
+		curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
+		transfer_finished(transfer, message->data.result);
+	}
+}
+
+static void loop_act(HttpFetchLoop *loop, curl_socket_t fd, int ready)
+{
+	int running;
+
+	loop->inside = TRUE;
+	curl_multi_socket_action(loop->multi, fd, ready, &running);
+	loop->inside = FALSE;
+	finished_take(loop);
+}
+
+static void timer_fired(gpointer data)
+{
+	loop_act(data, CURL_SOCKET_TIMEOUT, 0);
+}
+
+static int timer_set(CURLM *multi, long timeout_ms, void *data)
+{
+	HttpFetchLoop *loop = data;
+
+	if (timeout_ms < 0)
+		rdmad_event_disarm(loop->timer);
+	else
+		rdmad_event_arm(loop->timer, (guint)timeout_ms);
+	return 0;
+}
+
+static void socket_ready(int fd, RdmadIo ready, gpointer data)
+{
+	loop_act(data, fd,
+		 (ready & RDMAD_IO_READ ? CURL_CSELECT_IN : 0) |
+			 (ready & RDMAD_IO_WRITE ? CURL_CSELECT_OUT : 0));
+}
+
+static int socket_set(CURL *curl, curl_socket_t fd, int what, void *data, void *known)
+{
+	HttpFetchLoop *loop = data;
+	RdmadEvent *event = known;
+	const RdmadIo want = (what & CURL_POLL_IN ? RDMAD_IO_READ : 0) |
+			     (what & CURL_POLL_OUT ? RDMAD_IO_WRITE : 0);
+
+	if (what == CURL_POLL_REMOVE) {
+		curl_multi_assign(loop->multi, fd, NULL);
+		rdmad_event_free(event);
+		return 0;
+	}
+	if (event)
+		return rdmad_event_want(event, want) ? 0 : -1;
+	event = rdmad_loop_add_io(loop->loop, NULL, fd, want, socket_ready, loop, NULL);
+	if (!event)
+		return -1;
+	curl_multi_assign(loop->multi, fd, event);
+	return 0;
+}
+
+static void transfer_begin(HttpTransfer *transfer)
+{
+	const CURLMcode code = curl_multi_add_handle(transfer->loop->multi, transfer->curl);
+	g_autoptr(GError) error = NULL;
+
+	transfer->added = code == CURLM_OK;
+	if (transfer->added) {
+		if (transfer->quiet)
+			rdmad_event_arm(transfer->quiet, transfer->quiet_ms);
+		return;
+	}
+	error = g_error_new(RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE, "%s: %s", transfer->url,
+			    curl_multi_strerror(code));
+	transfer_end(transfer, error);
+}
+
+/* Callbacks change the list: from the start after each. */
+static HttpTransfer *transfer_due(HttpFetchLoop *loop)
+{
+	for (GList *l = loop->transfers.head; l; l = l->next) {
+		HttpTransfer *transfer = l->data;
+
+		if (!transfer->added || !transfer->klass)
+			return transfer;
+	}
+	return NULL;
+}
+
+static void turn_taken(gpointer data)
+{
+	HttpFetchLoop *loop = data;
+	HttpTransfer *transfer;
+
+	while ((transfer = transfer_due(loop))) {
+		if (transfer->klass)
+			transfer_begin(transfer);
+		else
+			transfer_free(transfer);
+	}
+}
+
+static void transfer_options_set(HttpTransfer *transfer, const RdmadFetchSpec *spec)
+{
+	CURL *curl = transfer->curl;
+
+	transfer->headers = headers_make(spec);
+	request_set(curl, spec, transfer->headers);
+	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, transfer->why);
+	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, transfer_take);
+	curl_easy_setopt(curl, CURLOPT_WRITEDATA, transfer);
+	curl_easy_setopt(curl, CURLOPT_PRIVATE, transfer);
+	/* One request a connection at a time: one that hangs takes no other with it, and ends with its
+	 * connection. */
+	curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
+	curl_easy_setopt(curl, CURLOPT_TCP_KEEPIDLE, 30L);
+	curl_easy_setopt(curl, CURLOPT_TCP_KEEPINTVL, 10L);
+	/* Else the loop would wait for a resolver that waits for its server. */
+	curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L);
+}
+
+static HttpTransfer *curl_start(HttpFetchLoop *loop, const RdmadFetchSpec *spec,
+				const HttpTransferClass *klass, gpointer data, GError **error)
+{
+	CURL *curl = curl_easy_init();
+	HttpTransfer *transfer;
+
+	if (!curl) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE, "%s: no memory",
+			    spec->url);
+		return NULL;
+	}
+	transfer = g_new0(HttpTransfer, 1);
+	transfer->loop = loop;
+	transfer->curl = curl;
+	transfer->url = g_strdup(spec->url);
+	transfer->klass = klass;
+	transfer->data = data;
+	transfer->quiet_ms = spec->quiet_ms;
+	if (spec->quiet_ms)
+		transfer->quiet = rdmad_loop_add_timer(loop->loop, NULL, transfer_quiet, transfer);
+	transfer_options_set(transfer, spec);
+	transfer->node.data = transfer;
+	g_queue_push_tail_link(&loop->transfers, &transfer->node);
+	rdmad_event_arm(loop->turn, 0);
+	return transfer;
+}
+
+static void curl_cancel(HttpTransfer *transfer)
+{
+	if (!transfer->loop->inside) {
+		transfer_free(transfer);
+		return;
+	}
+	transfer->klass = NULL;
+	rdmad_event_arm(transfer->loop->turn, 0);
+}
+
+static HttpFetchLoop *curl_loop_new(RdmadLoop *on, GError **error)
+{
+	CURLM *multi = curl_multi_init();
+	HttpFetchLoop *loop;
+
+	if (!multi) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE, "libcurl: no memory");
+		return NULL;
+	}
+	loop = g_new0(HttpFetchLoop, 1);
+	loop->loop = on;
+	loop->multi = multi;
+	loop->timer = rdmad_loop_add_timer(on, NULL, timer_fired, loop);
+	loop->turn = rdmad_loop_add_timer(on, NULL, turn_taken, loop);
+	curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, socket_set);
+	curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, loop);
+	curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, timer_set);
+	curl_multi_setopt(multi, CURLMOPT_TIMERDATA, loop);
+	curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, 4L);
+	return loop;
+}
+
+static void curl_loop_free(HttpFetchLoop *loop)
+{
+	while (loop->transfers.head)
+		transfer_free(loop->transfers.head->data);
+	curl_multi_cleanup(loop->multi);
+	rdmad_event_free(loop->timer);
+	rdmad_event_free(loop->turn);
+	g_free(loop);
+}
+
 RDMAD_API extern const RdmadFetcher rdmad_http_curl;
-const RdmadFetcher rdmad_http_curl = { RDMAD_VERSION, curl_init, curl_fetch };
+const RdmadFetcher rdmad_http_curl = {
+	.version = RDMAD_VERSION,
+	.init = curl_init,
+	.fetch = curl_fetch,
+	.loop_new = curl_loop_new,
+	.loop_free = curl_loop_free,
+	.start = curl_start,
+	.cancel = curl_cancel,
+};

@@ -8,13 +8,32 @@
 
 #include <rdmad/fetch.h>
 
+/* What the object makes for a loop: all requests that are not those of workers. */
+typedef struct HttpFetchLoop HttpFetchLoop;
+typedef struct HttpTransfer HttpTransfer;
+
+typedef struct {
+	/* FALSE: no more is wanted, and `done` gets an error. */
+	gboolean (*bytes)(guint status, const char *bytes, gsize n, gpointer data);
+	void (*done)(guint status, guint retry_after_s, const GError *error, gpointer data);
+} HttpTransferClass;
+
 struct RdmadFetcher {
 	const char *version; /* of rdmad: nothing else is promised to fit */
 	/* Once, on the loop. */
 	gboolean (*init)(GError **error);
 	gboolean (*fetch)(const RdmadFetchSpec *spec, const RdmadJob *job,
 			  RdmadFetchResponse *response, GError **error);
+
+	HttpFetchLoop *(*loop_new)(RdmadLoop *loop, GError **error);
+	void (*loop_free)(HttpFetchLoop *loop);
+	HttpTransfer *(*start)(HttpFetchLoop *loop, const RdmadFetchSpec *spec,
+			       const HttpTransferClass *klass, gpointer data, GError **error);
+	void (*cancel)(HttpTransfer *transfer);
 };
+
+/* Cancels what is under way. */
+void http_fetch_end(RdmadHttp *http);
 
 #define HTTP_CURL_OBJECT "rdmad-curl"
 #define HTTP_CURL_SYMBOL "rdmad_http_curl"

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "build-info.h"
+#include "http/fetch.h"
 #include "http/server.h"
 
 static void route_free(gpointer data)
@@ -80,6 +81,7 @@ void rdmad_http_free(RdmadHttp *http)
 {
 	if (!http)
 		return;
+	http_fetch_end(http);
 	g_ptr_array_unref(http->listeners);
 	g_ptr_array_unref(http->webs);
 	g_ptr_array_unref(http->routes);

@@ -58,6 +58,7 @@ struct RdmadHttp {
 	RdmadWorkers *workers;
 	const HttpTlsClass *tls;     /* NULL until it is needed */
 	const RdmadFetcher *fetcher; /* the same */
+	struct HttpFetchLoop *fetch_loop;
 	RdmadHttpLoad load;
 	gpointer load_data;
 };

@@ -15,6 +15,7 @@
 #include "service/event-log-private.h"
 #include "service/stats-private.h"
 #include "service/pods-private.h"
+#include "service/pod-metadata-private.h"
 #include "service/preparations-private.h"
 #include "service/state.h"
 
@@ -118,6 +119,8 @@ static guint module_reap(RdmadModule *module)
 
 	n += reap_note(left, rdmad_workers_reap(core->workers, module), "job");
 	n += reap_note(left, rdmad_preparations_reap(core->preparations, module), "preparation");
+	n += reap_note(left, rdmad_pod_metadata_reap(core->pod_metadata, module),
+		       "query of pod metadata");
 	n += reap_note(left, rdmad_pods_reap(core->pods, module), "pod query");
 	n += reap_note(left, rdmad_allocations_reap(core->allocations, module), "allocation watch");
 	n += reap_note(left, rdmad_inventory_reap(core->inventory, module), "inventory watch");
@@ -205,6 +208,11 @@ RdmadAllocations *rdmad_module_allocations(RdmadModule *module)
 RdmadPods *rdmad_module_pods(RdmadModule *module)
 {
 	return module->services->pods;
+}
+
+RdmadPodMetadata *rdmad_module_pod_metadata(RdmadModule *self)
+{
+	return self->services->pod_metadata;
 }
 
 RdmadPreparations *rdmad_module_preparations(RdmadModule *module)

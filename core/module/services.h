@@ -16,6 +16,7 @@ typedef struct {
 	RdmadAllocations *allocations;
 	RdmadPods *pods;
 	RdmadPreparations *preparations;
+	RdmadPodMetadata *pod_metadata;
 	struct RdmadPodWatch *pod_watch; /* service/pod-watch.h */
 	RdmadHttp *http;
 	struct RdmadApi *api;		/* http/api.h; NULL until the API is served */

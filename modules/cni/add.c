@@ -11,6 +11,7 @@
 #include <rdmad/fd.h>
 #include <rdmad/json.h>
 #include <rdmad/log.h>
+#include <rdmad/pod-metadata.h>
 #include <rdmad/pods.h>
 #include <rdmad/work.h>
 #include <string.h>
@@ -362,6 +363,41 @@ static void pods_listed(const GError *error, gpointer data)
 	choose(data);
 }
 
+static void annotations_got(GHashTable *annotations, const GError *error, gpointer data)
+{
+	CniOperation *op = data;
+	GError *problem = NULL;
+
+	op->query = NULL;
+	if (error) {
+		cni_refuse(&problem, CNI_ERROR_TRY_AGAIN, "the pod's annotations: %s",
+			   error->message);
+		cni_add_fail(op, problem);
+		return;
+	}
+	op->request->pod_networks =
+		g_strdup(g_hash_table_lookup(annotations, "k8s.volcengine.com/pod-networks"));
+	choose(op);
+}
+
+/* TRUE: it is asked for, or cannot be, which ends the operation. */
+static gboolean annotation_ask(CniOperation *op)
+{
+	const CniRequest *request = op->request;
+	g_autoptr(GError) error = NULL;
+
+	if (!op->settings->annotation_from || request->pod_networks || op->asked_api ||
+	    !request->pod_name || !request->pod_namespace)
+		return FALSE;
+	op->asked_api = TRUE;
+	op->query = rdmad_pod_metadata_query(
+		rdmad_module_pod_metadata(op->cni->self), op->cni->self, request->pod_namespace,
+		request->pod_name, request->pod_uid, annotations_got, op, &error);
+	if (!op->query)
+		annotations_got(NULL, error, op);
+	return TRUE;
+}
+
 static gboolean annotation_read(CniOperation *op, GError **error)
 {
 	if (op->request->pod_networks && !op->entries)
@@ -390,6 +426,8 @@ static void choose(CniOperation *op)
 				   op);
 		return;
 	}
+	if (slots->len && annotation_ask(op))
+		return;
 	if (annotation_read(op, &problem))
 		op->choices = cni_slots_choose(op->cni, op->request, slots, op->entries,
 					       op->devices, &problem);

@@ -7,6 +7,7 @@
  *	    socket = "/run/rdmad/cni.sock";	# of rdmad-cni
  *	    spool_dir = "/var/lib/rdmad/cni-spool";	# DELs of the time without rdmad
  *	    plugin_path = ( "/opt/cni/bin", "/usr/lib/cni" );	# of IPAM plugins, behind CNI_PATH
+ *	    annotation_from = "runtime";	# "api": where that passes none, by the module kube
  *	    annotation_networks = ( "rdma*" );	# cniConf.name of the entries that are ours; all
  *	    requests = 64;		# at once
  *	    queue = 1024;		# that wait beside them

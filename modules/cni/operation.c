@@ -2,6 +2,7 @@
 #include "look.h"
 #include "operation.h"
 
+#include <rdmad/pod-metadata.h>
 #include <rdmad/fd.h>
 #include <rdmad/log.h>
 #include <rdmad/loop.h>
@@ -62,6 +63,7 @@ void cni_operation_free(CniOperation *op)
 {
 	if (!op)
 		return;
+	rdmad_pod_query_cancel(op->query);
 	cni_look_cancel(op->looking);
 	cni_ipam_cancel(op->ipam);
 	cni_undo_free(op->undo);
@@ -146,6 +148,11 @@ void cni_operation_cancel(CniOperation *op, const char *why)
 		cni_refuse(&op->problem, CNI_ERROR_TRY_AGAIN, "%s", why);
 	if (!op->is_running)
 		return;
+	if (op->query) {
+		g_clear_pointer(&op->query, rdmad_pod_query_cancel);
+		cni_add_fail(op, NULL);
+		return;
+	}
 	/* A look that hangs in the kernel holds nobody up. */
 	if (op->looking) {
 		g_clear_pointer(&op->looking, cni_look_cancel);

@@ -37,7 +37,8 @@ struct CniOperation {
 	RdmadEvent *deadline;
 
 	/* Of an ADD or CHECK that runs. */
-	gboolean asked_pods;
+	gboolean asked_pods, asked_api;
+	RdmadPodQuery *query; /* of the pod's annotations; NULL: none is under way */
 	CniAttachment *attachment;
 	GPtrArray *entries, *choices, *devices;
 	GPtrArray *ipam_results; /* of CniResult */

@@ -154,6 +154,8 @@ static gboolean path_check(const char *text, GError **error)
 	return FALSE;
 }
 
+static const char *const annotation_froms[] = { "runtime", "api", NULL };
+
 static const RdmadConfigField FIELDS[] = {
 	{ .key = "socket",
 	  .type = RDMAD_CONFIG_STRING,
@@ -168,6 +170,7 @@ static const RdmadConfigField FIELDS[] = {
 	  .offset = G_STRUCT_OFFSET(CniSettings, plugin_path),
 	  .max = 64,
 	  .check = path_check },
+	RDMAD_CONFIG_ENUM_FIELD("annotation_from", CniSettings, annotation_from, annotation_froms),
 	{ .key = "annotation_networks",
 	  .type = RDMAD_CONFIG_STRINGS,
 	  .offset = G_STRUCT_OFFSET(CniSettings, annotation_networks),

@@ -61,6 +61,7 @@ typedef struct {
 	char *socket;		    /* NULL: cni.sock in the run directory */
 	char *spool_dir;	    /* NULL: where the shim has it */
 	char **plugin_path;	    /* of IPAM plugins, behind CNI_PATH; NULL: none */
+	int annotation_from;	    /* 0: the runtime; 1: where that passes none, the API server */
 	char **annotation_networks; /* cniConf.name of the entries that are ours; globs */
 	gint64 requests, queue;	    /* at once, and waiting */
 	guint64 request_timeout_ms, ipam_timeout_ms, gid_timeout_ms, carrier_timeout_ms;

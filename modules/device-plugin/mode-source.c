@@ -14,6 +14,15 @@ struct ModeSource {
 	gpointer data;
 };
 
+/* "mode:rdma/hca", for the module kube among others. */
+static void mode_tell(const ModeSource *source, const ResourceSettings *resource, gboolean is_gone)
+{
+	g_autofree char *name = g_strconcat("mode:", resource->name, NULL);
+
+	rdmad_attributes_set(rdmad_module_attributes(source->self), source->self, name,
+			     is_gone ? NULL : resource_modes[resource->mode], NULL);
+}
+
 static int mode_named(const char *text)
 {
 	for (int mode = 0; resource_modes[mode]; mode++)
@@ -50,6 +59,7 @@ static gboolean resource_take(ModeSource *source, ResourceSettings *resource, co
 	if (mode == resource->mode)
 		return FALSE;
 	resource->mode = mode;
+	mode_tell(source, resource, FALSE);
 	rdmad_event_log_post(rdmad_module_event_log(source->self), RDMAD_LOG_NOTICE, "mode-changed",
 			     &about, "%s: %s by %s", resource->name, resource_modes[mode],
 			     resource->mode_from);
@@ -91,6 +101,24 @@ void mode_source_free(ModeSource *source)
 	g_free(source);
 }
 
+static gboolean is_in(const GPtrArray *resources, const ResourceSettings *resource)
+{
+	for (guint i = 0; i < resources->len; i++)
+		if (g_str_equal(((ResourceSettings *)resources->pdata[i])->name, resource->name))
+			return TRUE;
+	return FALSE;
+}
+
+static void modes_tell(const ModeSource *source, const GPtrArray *resources,
+		       const GPtrArray *before)
+{
+	for (guint i = 0; i < resources->len; i++)
+		mode_tell(source, resources->pdata[i], FALSE);
+	for (guint i = 0; before && i < before->len; i++)
+		if (!is_in(resources, before->pdata[i]))
+			mode_tell(source, before->pdata[i], TRUE);
+}
+
 static void resource_inherit(ResourceSettings *resource, const GPtrArray *before)
 {
 	for (guint i = 0; before && i < before->len; i++) {
@@ -116,4 +144,5 @@ void mode_source_follow(ModeSource *source, const GPtrArray *resources, const GP
 		resource_take(source, resource,
 			      rdmad_attributes_get(attributes, resource->mode_from));
 	}
+	modes_tell(source, resources, before);
 }

@@ -106,6 +106,7 @@ RDMAD_API RdmadInventory *rdmad_module_inventory(RdmadModule *self);
 RDMAD_API RdmadAllocations *rdmad_module_allocations(RdmadModule *self);
 RDMAD_API RdmadPods *rdmad_module_pods(RdmadModule *self);
 RDMAD_API RdmadPreparations *rdmad_module_preparations(RdmadModule *self);
+RDMAD_API RdmadPodMetadata *rdmad_module_pod_metadata(RdmadModule *self);
 RDMAD_API RdmadState *rdmad_module_state(RdmadModule *self);
 RDMAD_API RdmadAttributes *rdmad_module_attributes(RdmadModule *self);
 RDMAD_API RdmadEventLog *rdmad_module_event_log(RdmadModule *self);

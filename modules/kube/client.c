@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client.h"
+
+#include <rdmad/doctor.h>
+#include <rdmad/error.h>
+#include <rdmad/fetch.h>
+#include <rdmad/log.h>
+#include <rdmad/loop.h>
+#include <rdmad/stats.h>
+#include <string.h>
+
+#include "credentials.h"
+#include "object.h"
+
+#define RETRY_AFTER_MAX_S 300u
+
+struct KubeClient {
+	RdmadModule *self;
+	const KubeSettings *settings;
+	RdmadStat *requests, *success;
+	gint64 success_us, error_us; /* wall clock; 0: never */
+	char *error;		     /* the last */
+	const char *state;
+};
+
+struct KubeCall {
+	KubeClient *client;
+	const KubeCallClass *klass;
+	gpointer data;
+	char *path, *body;
+	char *token;	   /* the header that was sent */
+	gboolean is_again; /* with another token */
+	RdmadFetch *fetch;
+	RdmadEvent *failed; /* armed: it could not begin */
+	GError *error;
+};
+
+static const RdmadStatClass requests_class = {
+	.type = RDMAD_STAT_COUNTER,
+	.name = "rdmad_kube_requests",
+	.help = "Completed requests to the API server, by verb and status; 0: no response",
+	.labels = { "verb", "code" },
+};
+
+static const RdmadStatClass success_class = {
+	.type = RDMAD_STAT_GAUGE,
+	.name = "rdmad_kube_last_success_timestamp_seconds",
+	.unit = "seconds",
+	.help = "Time of the last response of the API server with a status of 2xx",
+};
+
+static void call_free(KubeCall *call)
+{
+	rdmad_fetch_cancel(call->fetch);
+	rdmad_event_free(call->failed);
+	g_clear_error(&call->error);
+	g_free(call->path);
+	g_free(call->body);
+	g_free(call->token);
+	g_free(call);
+}
+
+/* ---- what is known of the server ---- */
+
+static const char *state_of(guint status)
+{
+	static const struct {
+		guint status;
+		const char *name;
+	} states[] = {
+		{ 0, "unreachable" },
+		{ 401, "unauthorized" },
+		{ 403, "forbidden" },
+		{ 429, "throttled" },
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(states); i++)
+		if (states[i].status == status)
+			return states[i].name;
+	return status >= 500 ? "failing" : status < 400 ? "redirected" : "refused";
+}
+
+static void client_note(KubeClient *client, const KubeCall *call, guint status, const GError *error)
+{
+	g_autofree char *code = g_strdup_printf("%u", status);
+	g_autofree char *text = NULL;
+
+	rdmad_stat_add(client->requests, 1, (const char *const[]){ call->klass->verb, code, NULL });
+	if (status / 100 == 2)
+		client->success_us = g_get_real_time();
+	if (status / 100 == 2 && !error) {
+		rdmad_stat_set(client->success, (double)client->success_us / G_USEC_PER_SEC, NULL);
+		client->state = "ok";
+		return;
+	}
+	/* The others are answers about what was asked for. */
+	if (error && (status == 404 || status == 409 || status == 410))
+		return;
+	text = g_strdup_printf("%s: %s", call->klass->verb, error->message);
+	if (g_strcmp0(text, client->error))
+		rdmad_warn("%s", text);
+	g_free(client->error);
+	client->error = g_steal_pointer(&text);
+	client->error_us = g_get_real_time();
+	client->state = status / 100 == 2 ? "failing" : state_of(status);
+}
+
+/* ---- a call ---- */
+
+static gboolean call_send(KubeCall *call, GError **error);
+
+static void call_end(KubeCall *call, const KubeResult *result)
+{
+	const KubeCallClass *klass = call->klass;
+	const gpointer data = call->data;
+
+	client_note(call->client, call, result->status, result->error);
+	call_free(call);
+	klass->done(result, data);
+}
+
+static void call_failed(gpointer data)
+{
+	KubeCall *call = data;
+	g_autoptr(GError) error = g_steal_pointer(&call->error);
+	const KubeResult result = { .error = error };
+
+	call_end(call, &result);
+}
+
+/* A token that was rotated since is tried at once, and once. */
+static gboolean call_is_sent_again(KubeCall *call)
+{
+	g_autofree char *token = kube_token_header_read(call->client->settings->token_file, NULL);
+
+	if (call->is_again || !token || g_strcmp0(token, call->token) == 0)
+		return FALSE;
+	call->is_again = TRUE;
+	return call_send(call, NULL);
+}
+
+static void fetch_done(const RdmadFetchResponse *response, const GError *why, gpointer data)
+{
+	KubeCall *call = data;
+	g_autoptr(GError) error = why ? g_error_copy(why) : NULL;
+	KubeResult result = { .status = response ? response->status : 0 };
+	json_t *object = NULL;
+
+	call->fetch = NULL;
+	if (result.status == 401 && call_is_sent_again(call))
+		return;
+	if (response && result.status / 100 != 2)
+		kube_status_error(result.status, response->body, response->size, &error);
+	else if (response && !call->klass->line)
+		object = kube_object_parse(response->body, response->size, &error);
+	if (response)
+		result.retry_after_ms = MIN(response->retry_after_s, RETRY_AFTER_MAX_S) * 1000;
+	result.object = object;
+	result.error = error;
+	call_end(call, &result);
+	json_decref(object);
+}
+
+static void fetch_line(const char *line, gsize length, gpointer data)
+{
+	const KubeCall *call = data;
+
+	call->klass->line(line, length, call->data);
+}
+
+static const RdmadFetchClass whole_class = { .done = fetch_done };
+static const RdmadFetchClass lines_class = { .line = fetch_line, .done = fetch_done };
+
+static gboolean call_send(KubeCall *call, GError **error)
+{
+	const KubeSettings *settings = call->client->settings;
+	const gboolean is_patch = g_str_equal(call->klass->method, "PATCH");
+	g_autofree char *url = g_strconcat(settings->server, call->path, NULL);
+	const char *headers[] = { NULL, "Accept: application/json", "User-Agent: rdmad",
+				  is_patch ? "Content-Type: application/merge-patch+json"
+					   : "Content-Type: application/json",
+				  NULL };
+	RdmadFetchSpec spec = {
+		.method = call->klass->method,
+		.url = url,
+		.headers = headers,
+		.connect_timeout_ms = (guint)settings->connect_timeout_ms,
+		.timeout_ms = call->klass->line ? 0 : (guint)settings->timeout_ms,
+		.quiet_ms = call->klass->line ? (guint)settings->watch_quiet_ms : 0,
+		.body_max = KUBE_OBJECT_MAX,
+		.ca_file = settings->ca_file,
+	};
+
+	g_free(call->token);
+	call->token = kube_token_header_read(settings->token_file, error);
+	if (!call->token)
+		return FALSE;
+	headers[0] = call->token;
+	if (call->body) {
+		spec.body = call->body;
+		spec.body_size = strlen(call->body);
+	}
+	call->fetch =
+		rdmad_fetch_start(rdmad_module_http(call->client->self), call->client->self, &spec,
+				  call->klass->line ? &lines_class : &whole_class, call, error);
+	return call->fetch != NULL;
+}
+
+KubeCall *kube_client_call(KubeClient *client, const KubeCallClass *klass, const char *path,
+			   const json_t *body, gpointer data)
+{
+	KubeCall *call = g_new0(KubeCall, 1);
+
+	call->client = client;
+	call->klass = klass;
+	call->data = data;
+	call->path = g_strdup(path);
+	if (body) {
+		char *text = json_dumps(body, JSON_COMPACT);
+
+		call->body = g_strdup(text);
+		free(text);
+	}
+	if (call_send(call, &call->error))
+		return call;
+	call->failed = rdmad_loop_add_timer(rdmad_module_loop(client->self), client->self,
+					    call_failed, call);
+	rdmad_event_arm(call->failed, 0);
+	return call;
+}
+
+void kube_call_cancel(KubeCall *call)
+{
+	if (call)
+		call_free(call);
+}
+
+guint kube_client_back_off_ms(const KubeClient *client, guint failures, guint retry_after_ms)
+{
+	const KubeSettings *settings = client->settings;
+	guint64 ms = settings->retry_ms;
+
+	for (guint i = 1; i < failures && ms < settings->retry_max_ms; i++)
+		ms *= 2;
+	ms = MIN(ms, settings->retry_max_ms);
+	ms = ms / 2 + (guint64)(g_random_double() * (double)(ms / 2));
+	return (guint)MAX(ms, retry_after_ms);
+}
+
+/* ---- the client ---- */
+
+KubeClient *kube_client_new(RdmadModule *self, const KubeSettings *settings, GError **error)
+{
+	KubeClient *client = g_new0(KubeClient, 1);
+	RdmadStats *stats = rdmad_module_stats(self);
+
+	client->self = self;
+	client->settings = settings;
+	client->state = "not asked yet";
+	client->requests = rdmad_stats_add(stats, self, &requests_class, NULL, error);
+	client->success =
+		client->requests ? rdmad_stats_add(stats, self, &success_class, NULL, error) : NULL;
+	if (client->success)
+		return client;
+	kube_client_free(client);
+	return NULL;
+}
+
+void kube_client_free(KubeClient *client)
+{
+	if (!client)
+		return;
+	rdmad_stat_free(client->requests);
+	rdmad_stat_free(client->success);
+	g_free(client->error);
+	g_free(client);
+}
+
+static json_t *time_json(gint64 us)
+{
+	return us ? json_integer(us / G_USEC_PER_SEC) : json_null();
+}
+
+json_t *kube_client_status(const KubeClient *client)
+{
+	return json_pack("{s:s, s:s, s:o, s:o, s:s?}", "server", client->settings->server, "state",
+			 client->state, "last_success", time_json(client->success_us),
+			 "last_error_time", time_json(client->error_us), "last_error",
+			 client->error);
+}
+
+void kube_client_doctor(const KubeClient *client, json_t *findings)
+{
+	g_autofree char *text = NULL;
+
+	if (g_str_equal(client->state, "ok")) {
+		text = g_strdup_printf("%s answers", client->settings->server);
+		rdmad_doctor_add(findings, RDMAD_FINDING_OK, "API server", text, NULL);
+		return;
+	}
+	text = g_strdup_printf("%s is %s%s%s", client->settings->server, client->state,
+			       client->error ? ": " : "", client->error ? client->error : "");
+	rdmad_doctor_add(findings, client->error ? RDMAD_FINDING_PROBLEM : RDMAD_FINDING_NOTE,
+			 "API server", text,
+			 client->error ? "check token_file, ca_file, server and RBAC: rdmad-kube(7)"
+				       : NULL);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "object.h"
+
+#include <rdmad/error.h>
+#include <rdmad/json.h>
+#include <string.h>
+
+#define DEPTH_MAX    100u
+#define VERSION_MAX  256u
+#define MESSAGE_MAX  200u
+#define MAP_MAX	     4096u
+#define STATUS_BYTES 65536u /* of a refusal that are looked at */
+
+json_t *kube_object_parse(const char *body, gsize size, GError **error)
+{
+	json_t *object = rdmad_json_parse(body, size, DEPTH_MAX, error);
+
+	if (!object || json_is_object(object))
+		return object;
+	json_decref(object);
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "not an object");
+	return NULL;
+}
+
+const char *kube_object_text(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(json_object_get(object, "metadata"), key));
+}
+
+GHashTable *kube_object_map(const json_t *object, const char *key)
+{
+	GHashTable *map = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	json_t *from = json_object_get(json_object_get(object, "metadata"), key);
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(from, name, value)
+	{
+		if (json_is_string(value) && g_hash_table_size(map) < MAP_MAX)
+			g_hash_table_insert(map, g_strdup(name),
+					    g_strdup(json_string_value(value)));
+	}
+	return map;
+}
+
+/* What comes from outside goes into a log: one line, and short. */
+static char *message_clean(const char *text)
+{
+	char *clean = g_utf8_make_valid(text, (gssize)strnlen(text, MESSAGE_MAX));
+
+	for (char *c = clean; *c; c++)
+		if (g_ascii_iscntrl(*c))
+			*c = ' ';
+	return clean;
+}
+
+static RdmadError status_code(guint status)
+{
+	if (status == 404)
+		return RDMAD_ERROR_NOT_FOUND;
+	if (status == 410)
+		return RDMAD_ERROR_GONE;
+	if (status == 408 || status == 429 || status >= 500)
+		return RDMAD_ERROR_UNAVAILABLE;
+	return RDMAD_ERROR_FAILED;
+}
+
+static const char *status_hint(guint status)
+{
+	if (status == 401)
+		return "the token is not accepted";
+	if (status == 403)
+		return "not allowed: see RBAC in rdmad-kube(7)";
+	if (status >= 300 && status < 400)
+		return "a redirect, which is not followed";
+	if (status == 429)
+		return "too many requests";
+	return NULL;
+}
+
+static gboolean status_set(guint status, const char *message, GError **error)
+{
+	const char *hint = status_hint(status);
+	g_autofree char *clean = message && *message ? message_clean(message) : NULL;
+
+	g_set_error(error, RDMAD_ERROR, status_code(status), "status %u%s%s%s%s", status,
+		    hint ? ", " : "", hint ? hint : "", clean ? ": " : "", clean ? clean : "");
+	return FALSE;
+}
+
+gboolean kube_status_error(guint status, const char *body, gsize size, GError **error)
+{
+	json_t *object = size <= STATUS_BYTES ? kube_object_parse(body, size, NULL) : NULL;
+
+	status_set(status, json_string_value(json_object_get(object, "message")), error);
+	json_decref(object);
+	return FALSE;
+}
+
+static KubeEventType error_event(const json_t *object, GError **error)
+{
+	const json_int_t code = json_integer_value(json_object_get(object, "code"));
+	const guint status = (guint)CLAMP(code, 0, 999);
+
+	status_set(status, json_string_value(json_object_get(object, "message")), error);
+	return status == 410 ? KUBE_EVENT_EXPIRED : KUBE_EVENT_ERROR;
+}
+
+static int type_find(const char *type)
+{
+	static const struct {
+		const char *name;
+		KubeEventType type;
+	} types[] = {
+		{ "ADDED", KUBE_EVENT_CHANGED },   { "MODIFIED", KUBE_EVENT_CHANGED },
+		{ "DELETED", KUBE_EVENT_DELETED }, { "BOOKMARK", KUBE_EVENT_BOOKMARK },
+		{ "ERROR", KUBE_EVENT_ERROR },
+	};
+
+	for (guint i = 0; type && i < G_N_ELEMENTS(types); i++)
+		if (g_str_equal(type, types[i].name))
+			return (int)types[i].type;
+	return -1;
+}
+
+static KubeEventType event_take(const json_t *event, json_t **object, char **version,
+				GError **error)
+{
+	json_t *about = json_object_get(event, "object");
+	const int type = type_find(json_string_value(json_object_get(event, "type")));
+	const char *text = kube_object_text(about, "resourceVersion");
+
+	if (type < 0 || !json_is_object(about)) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
+			    "a line without type and object");
+		return KUBE_EVENT_ERROR;
+	}
+	if (type == KUBE_EVENT_ERROR)
+		return error_event(about, error);
+	if (!text || !*text || strlen(text) > VERSION_MAX) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "no resourceVersion");
+		return KUBE_EVENT_ERROR;
+	}
+	*version = g_strdup(text);
+	if (type != KUBE_EVENT_BOOKMARK)
+		*object = json_incref(about);
+	return (KubeEventType)type;
+}
+
+KubeEventType kube_watch_line_parse(const char *line, gsize length, json_t **object, char **version,
+				    GError **error)
+{
+	json_t *event = kube_object_parse(line, length, error);
+	KubeEventType type = KUBE_EVENT_ERROR;
+
+	*object = NULL;
+	*version = NULL;
+	if (event)
+		type = event_take(event, object, version, error);
+	json_decref(event);
+	return type;
+}

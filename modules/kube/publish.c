@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "publish.h"
+
+#include <rdmad/attributes.h>
+#include <rdmad/device.h>
+#include <rdmad/doctor.h>
+#include <rdmad/inventory.h>
+#include <rdmad/log.h>
+#include <rdmad/loop.h>
+#include <string.h>
+
+#define KEY_MAX	    63u /* of a label's name and of its value */
+#define MODE_PREFIX "mode:"
+
+struct KubePublish {
+	RdmadModule *self;
+	KubeClient *client;
+	const KubeSettings *settings;
+	RdmadWatch *devices, *attributes;
+	GHashTable *modes; /* key -> value */
+	gboolean is_scanned;
+	KubeNode *node; /* NULL: not looked at yet */
+	KubeCall *call;
+	RdmadEvent *pause; /* armed: no request before it */
+	guint failures;
+	guint patched;
+	char *error; /* of the last request; NULL: it was well */
+};
+
+/* ---- pure ---- */
+
+char *kube_publish_mode_key(const char *resource)
+{
+	char *key = g_strconcat("mode.", resource, NULL);
+
+	for (char *c = key; *c; c++)
+		if (!g_ascii_isalnum(*c) && *c != '-' && *c != '_')
+			*c = '.';
+	if (strlen(key) > KEY_MAX)
+		key[KEY_MAX] = '\0';
+	for (gsize n = strlen(key); n && !g_ascii_isalnum(key[n - 1]); n--)
+		key[n - 1] = '\0';
+	return key;
+}
+
+static gboolean key_is_ours(const char *key)
+{
+	return g_str_equal(key, "capable") || g_str_equal(key, "rails") ||
+	       g_str_has_prefix(key, "link-layer.") || g_str_has_prefix(key, "mode.");
+}
+
+json_t *kube_publish_difference(const char *prefix, GHashTable *labels, GHashTable *wanted)
+{
+	json_t *difference = json_object();
+	GHashTableIter iter;
+	gpointer key, value;
+
+	g_hash_table_iter_init(&iter, wanted);
+	while (g_hash_table_iter_next(&iter, &key, &value)) {
+		g_autofree char *name = g_strconcat(prefix, key, NULL);
+
+		if (g_strcmp0(g_hash_table_lookup(labels, name), value))
+			json_object_set_new(difference, name, json_string(value));
+	}
+	g_hash_table_iter_init(&iter, labels);
+	while (g_hash_table_iter_next(&iter, &key, &value)) {
+		const char *rest = (char *)key + strlen(prefix);
+
+		if (g_str_has_prefix(key, prefix) && key_is_ours(rest) &&
+		    !g_hash_table_contains(wanted, rest))
+			json_object_set_new(difference, key, json_null());
+	}
+	if (json_object_size(difference))
+		return difference;
+	json_decref(difference);
+	return NULL;
+}
+
+/* ---- what is true ---- */
+
+static void label_want(GHashTable *wanted, const char *key, const char *value)
+{
+	g_hash_table_insert(wanted, g_strdup(key), g_strdup(value));
+}
+
+static gboolean is_rail(const KubePublish *publish, const RdmadDevice *device)
+{
+	return device->pci_role != RDMAD_PCI_VF && !device->aux_name &&
+	       rdmad_config_patterns_match(publish->settings->rails, device->name);
+}
+
+static GHashTable *labels_wanted(const KubePublish *publish)
+{
+	RdmadInventory *inventory = rdmad_module_inventory(publish->self);
+	GHashTable *wanted = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	g_autofree char *count = NULL;
+	GHashTableIter iter;
+	gpointer key, value;
+	guint rails = 0;
+
+	for (guint i = 0; i < rdmad_inventory_count(inventory); i++) {
+		const RdmadDevice *device = rdmad_inventory_nth(inventory, i);
+
+		label_want(wanted, "capable", "true");
+		rails += is_rail(publish, device);
+		for (guint p = 0; p < device->n_ports; p++) {
+			const RdmadLinkLayer layer = device->ports[p].link_layer;
+			g_autofree char *name =
+				g_strconcat("link-layer.", rdmad_link_layer_name(layer), NULL);
+
+			if (layer != RDMAD_LINK_LAYER_UNKNOWN)
+				label_want(wanted, name, "true");
+		}
+	}
+	count = g_strdup_printf("%u", rails);
+	if (rails)
+		label_want(wanted, "rails", count);
+	g_hash_table_iter_init(&iter, publish->modes);
+	while (g_hash_table_iter_next(&iter, &key, &value))
+		label_want(wanted, key, value);
+	return wanted;
+}
+
+/* ---- the request ---- */
+
+static void publish_try(KubePublish *publish);
+
+static void patch_done(const KubeResult *result, gpointer data)
+{
+	KubePublish *publish = data;
+	guint ms = (guint)publish->settings->publish_interval_ms;
+
+	publish->call = NULL;
+	g_clear_pointer(&publish->error, g_free);
+	if (result->error) {
+		publish->error = g_strdup(result->error->message);
+		publish->failures++;
+		ms = MAX(ms, kube_client_back_off_ms(publish->client, publish->failures,
+						     result->retry_after_ms));
+	} else {
+		publish->failures = 0;
+		publish->patched++;
+	}
+	rdmad_event_arm(publish->pause, ms);
+	/* While the watch is behind, the same patch would be sent again and again. */
+	if (result->object)
+		kube_node_learn(publish->node, result->object);
+}
+
+static const KubeCallClass patch_class = { .verb = "patch", .method = "PATCH", .done = patch_done };
+
+static void publish_send(KubePublish *publish, json_t *difference)
+{
+	g_autofree char *path =
+		g_strconcat("/api/v1/nodes/", publish->settings->node, "?fieldManager=rdmad", NULL);
+	json_t *patch = json_pack("{s:{s:o}}", "metadata", "labels", difference);
+
+	publish->call = kube_client_call(publish->client, &patch_class, path, patch, publish);
+	json_decref(patch);
+}
+
+/* A node without a scan has no devices yet, which is no news. */
+static void publish_try(KubePublish *publish)
+{
+	GHashTable *labels = publish->node ? kube_node_labels(publish->node) : NULL;
+	g_autoptr(GHashTable) wanted = NULL;
+	json_t *difference;
+
+	if (!publish->settings->publish || !publish->is_scanned || !labels || publish->call ||
+	    rdmad_event_armed(publish->pause))
+		return;
+	wanted = labels_wanted(publish);
+	difference = kube_publish_difference(publish->settings->prefix, labels, wanted);
+	if (difference)
+		publish_send(publish, difference);
+}
+
+static void pause_over(gpointer data)
+{
+	publish_try(data);
+}
+
+void kube_publish_look(KubePublish *publish, KubeNode *node)
+{
+	publish->node = node;
+	publish_try(publish);
+}
+
+/* ---- news ---- */
+
+static void devices_settled(gpointer data)
+{
+	KubePublish *publish = data;
+
+	publish->is_scanned = TRUE;
+	publish_try(publish);
+}
+
+static const RdmadInventoryOps device_ops = { .settled = devices_settled };
+
+static void attribute_changed(const char *name, const char *value, gpointer data)
+{
+	KubePublish *publish = data;
+	g_autofree char *key = NULL;
+
+	if (!g_str_has_prefix(name, MODE_PREFIX))
+		return;
+	key = kube_publish_mode_key(name + strlen(MODE_PREFIX));
+	if (value && *value && strlen(value) <= KEY_MAX)
+		g_hash_table_insert(publish->modes, g_steal_pointer(&key), g_strdup(value));
+	else
+		g_hash_table_remove(publish->modes, key);
+	publish_try(publish);
+}
+
+KubePublish *kube_publish_new(RdmadModule *self, KubeClient *client, const KubeSettings *settings)
+{
+	KubePublish *publish = g_new0(KubePublish, 1);
+
+	publish->self = self;
+	publish->client = client;
+	publish->settings = settings;
+	publish->modes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	publish->pause = rdmad_loop_add_timer(rdmad_module_loop(self), self, pause_over, publish);
+	publish->devices =
+		rdmad_inventory_watch(rdmad_module_inventory(self), self, &device_ops, publish);
+	publish->attributes = rdmad_attributes_watch(rdmad_module_attributes(self), self, NULL,
+						     attribute_changed, publish);
+	return publish;
+}
+
+void kube_publish_free(KubePublish *publish)
+{
+	if (!publish)
+		return;
+	rdmad_watch_free(publish->devices);
+	rdmad_watch_free(publish->attributes);
+	kube_call_cancel(publish->call);
+	rdmad_event_free(publish->pause);
+	g_hash_table_unref(publish->modes);
+	g_free(publish->error);
+	g_free(publish);
+}
+
+json_t *kube_publish_status(const KubePublish *publish)
+{
+	g_autoptr(GHashTable) wanted = labels_wanted(publish);
+	json_t *labels = json_object();
+	GHashTableIter iter;
+	gpointer key, value;
+
+	g_hash_table_iter_init(&iter, wanted);
+	while (g_hash_table_iter_next(&iter, &key, &value)) {
+		g_autofree char *name = g_strconcat(publish->settings->prefix, key, NULL);
+
+		json_object_set_new(labels, name, json_string(value));
+	}
+	return json_pack("{s:b, s:o, s:i, s:s?}", "enabled", publish->settings->publish, "labels",
+			 labels, "patches", (int)publish->patched, "error", publish->error);
+}
+
+void kube_publish_doctor(const KubePublish *publish, json_t *findings)
+{
+	if (publish->settings->publish && publish->error)
+		rdmad_doctor_add(
+			findings, RDMAD_FINDING_PROBLEM, "node labels", publish->error,
+			"the service account needs patch on nodes, or set publish = false");
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "watch.h"
+
+#include <rdmad/error.h>
+#include <rdmad/log.h>
+#include <rdmad/loop.h>
+
+#include "object.h"
+
+#define LIVED_US (5 * G_USEC_PER_SEC) /* a watch that ends before it is a failure */
+
+struct KubeWatch {
+	RdmadModule *self;
+	KubeClient *client;
+	const KubeSettings *settings;
+	const KubeWatchClass *klass;
+	gpointer data;
+	char *selector; /* escaped */
+	char *version;	/* resourceVersion; NULL: list */
+	KubeCall *call;
+	RdmadEvent *again;
+	guint failures;	 /* in a row */
+	gint64 began_us; /* of the watch, monotonic */
+	gint64 heard_us; /* monotonic; 0: never */
+	gboolean is_watching;
+	char *error; /* why it is not watching, or NULL */
+};
+
+static void watch_begin(gpointer data);
+
+static void watch_wait(KubeWatch *watch, guint ms)
+{
+	watch->is_watching = FALSE;
+	rdmad_event_arm(watch->again, ms);
+}
+
+static void watch_failed(KubeWatch *watch, const GError *error, guint retry_after_ms)
+{
+	if (g_strcmp0(watch->error, error->message)) {
+		g_free(watch->error);
+		watch->error = g_strdup(error->message);
+	}
+	watch->failures++;
+	watch_wait(watch, kube_client_back_off_ms(watch->client, watch->failures, retry_after_ms));
+}
+
+static void version_set(KubeWatch *watch, const char *version)
+{
+	char *copy = g_strdup(version);
+
+	g_free(watch->version);
+	watch->version = copy;
+	watch->heard_us = g_get_monotonic_time();
+}
+
+/* ---- list ---- */
+
+static gboolean list_take(KubeWatch *watch, const json_t *list, GError **error)
+{
+	const char *version = kube_object_text(list, "resourceVersion");
+	json_t *items = json_object_get(list, "items");
+
+	if (!version || !*version || !(json_is_array(items) || json_is_null(items))) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
+			    "a list without items and resourceVersion");
+		return FALSE;
+	}
+	version_set(watch, version);
+	if (!json_array_size(items))
+		watch->klass->removed(watch->data);
+	for (size_t i = 0; i < json_array_size(items); i++)
+		watch->klass->changed(json_array_get(items, i), watch->data);
+	return TRUE;
+}
+
+static void list_done(const KubeResult *result, gpointer data)
+{
+	KubeWatch *watch = data;
+	g_autoptr(GError) error = result->error ? g_error_copy(result->error) : NULL;
+
+	watch->call = NULL;
+	if (error || !list_take(watch, result->object, &error)) {
+		watch_failed(watch, error, result->retry_after_ms);
+		return;
+	}
+	g_clear_pointer(&watch->error, g_free);
+	watch_wait(watch, 0);
+}
+
+static const KubeCallClass list_class = { .verb = "list", .method = "GET", .done = list_done };
+
+/* ---- watch ---- */
+
+/* Sees no more lines of it. */
+static void watch_abandon(KubeWatch *watch, const GError *error)
+{
+	kube_call_cancel(g_steal_pointer(&watch->call));
+	g_clear_pointer(&watch->version, g_free);
+	watch_failed(watch, error, 0);
+}
+
+static void watch_line(const char *line, gsize length, gpointer data)
+{
+	KubeWatch *watch = data;
+	g_autofree char *version = NULL;
+	g_autoptr(GError) error = NULL;
+	json_t *object = NULL;
+	const KubeEventType type = kube_watch_line_parse(line, length, &object, &version, &error);
+
+	if (error) {
+		g_prefix_error(&error, "watch of %s: ", watch->klass->resource);
+		rdmad_debug("%s", error->message);
+		watch_abandon(watch, error);
+		return;
+	}
+	g_clear_pointer(&watch->error, g_free);
+	version_set(watch, version);
+	if (type == KUBE_EVENT_CHANGED)
+		watch->klass->changed(object, watch->data);
+	else if (type == KUBE_EVENT_DELETED)
+		watch->klass->removed(watch->data);
+	json_decref(object);
+}
+
+/* Any end is resumed from where it was, unless that is no longer known. */
+static void watch_done(const KubeResult *result, gpointer data)
+{
+	KubeWatch *watch = data;
+	const gboolean lived = g_get_monotonic_time() - watch->began_us >= LIVED_US;
+	g_autoptr(GError) early = NULL;
+
+	watch->call = NULL;
+	if (lived)
+		watch->failures = 0;
+	/* A line that is too long would come again. */
+	if (result->error && (g_error_matches(result->error, RDMAD_ERROR, RDMAD_ERROR_GONE) ||
+			      g_error_matches(result->error, RDMAD_ERROR, RDMAD_ERROR_LIMIT)))
+		g_clear_pointer(&watch->version, g_free);
+	/* What a proxy does to all that lasts is no error. */
+	if (lived && (!result->error || result->status == 200)) {
+		watch_wait(watch, 0);
+		return;
+	}
+	if (!result->error)
+		early = g_error_new(RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE,
+				    "the watch of %s ended early", watch->klass->resource);
+	watch_failed(watch, early ? early : result->error, result->retry_after_ms);
+}
+
+static const KubeCallClass watch_class = {
+	.verb = "watch",
+	.method = "GET",
+	.line = watch_line,
+	.done = watch_done,
+};
+
+static void watch_begin(gpointer data)
+{
+	KubeWatch *watch = data;
+	g_autoptr(GString) path = g_string_new(watch->klass->path);
+	const guint seconds = (guint)(watch->settings->watch_timeout_ms / 1000);
+
+	g_string_append_printf(path, "?fieldSelector=%s", watch->selector);
+	if (!watch->version) {
+		watch->call = kube_client_call(watch->client, &list_class, path->str, NULL, watch);
+		return;
+	}
+	g_string_append_printf(path, "&watch=1&allowWatchBookmarks=true&timeoutSeconds=%d",
+			       g_random_int_range((gint32)seconds, (gint32)seconds * 2 + 1));
+	g_string_append(path, "&resourceVersion=");
+	g_string_append_uri_escaped(path, watch->version, NULL, FALSE);
+	watch->began_us = g_get_monotonic_time();
+	watch->is_watching = TRUE;
+	watch->call = kube_client_call(watch->client, &watch_class, path->str, NULL, watch);
+}
+
+KubeWatch *kube_watch_new(RdmadModule *self, KubeClient *client, const KubeSettings *settings,
+			  const KubeWatchClass *klass, const char *selector, gpointer data)
+{
+	KubeWatch *watch = g_new0(KubeWatch, 1);
+
+	watch->self = self;
+	watch->client = client;
+	watch->settings = settings;
+	watch->klass = klass;
+	watch->data = data;
+	watch->selector = g_uri_escape_string(selector, NULL, FALSE);
+	watch->again = rdmad_loop_add_timer(rdmad_module_loop(self), self, watch_begin, watch);
+	rdmad_event_arm(watch->again, 0);
+	return watch;
+}
+
+void kube_watch_free(KubeWatch *watch)
+{
+	if (!watch)
+		return;
+	kube_call_cancel(watch->call);
+	rdmad_event_free(watch->again);
+	g_free(watch->selector);
+	g_free(watch->version);
+	g_free(watch->error);
+	g_free(watch);
+}
+
+double kube_watch_age(const KubeWatch *watch)
+{
+	return watch->heard_us ? (double)(g_get_monotonic_time() - watch->heard_us) / G_USEC_PER_SEC
+			       : -1;
+}
+
+/* A watch that was resumed may be silent for a while, and well. */
+const char *kube_watch_error(const KubeWatch *watch)
+{
+	if (watch->is_watching && g_get_monotonic_time() - watch->began_us >= LIVED_US)
+		return NULL;
+	return watch->error;
+}
+
+json_t *kube_watch_status(const KubeWatch *watch)
+{
+	return json_pack("{s:s, s:s?, s:f, s:s?}", "state",
+			 watch->is_watching ? "watching"
+			 : watch->call	    ? "listing"
+					    : "waiting",
+			 "resource_version", watch->version, "age", kube_watch_age(watch), "error",
+			 kube_watch_error(watch));
+}

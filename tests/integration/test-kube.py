@@ -1,0 +1,424 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Module kube against an API server that is good or bad.
+
+usage: test-kube.py RDMAD EXPAND MODULE-DIR [TEST...]
+"""
+
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
+from control_socket import Connection  # noqa: E402
+from fake_api_server import ApiServer, Authority  # noqa: E402
+from machine_daemon import Daemon  # noqa: E402
+import tap  # noqa: E402
+
+MACHINE = "gpu-8rail"
+PATIENCE = 180
+FAST = 'retry = "20ms"; retry_max = "200ms"; publish_interval = "20ms"; event_interval = "20ms"; timeout = "2s";'
+MODE = "vke.node.rdma.mode"
+PLUGIN = """device-plugin = { resources = ( { name = "rdma/hca"; mode = "shared"; mode_from = "label:%s"; } ); };""" % MODE
+
+
+def until(true, what):
+    end = time.monotonic() + PATIENCE
+    while not (value := true()):
+        if time.monotonic() > end:
+            raise AssertionError(f"waited in vain for {what}")
+        time.sleep(0.02)
+    return value
+
+
+class KubeCase(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.secrets = Path(tempfile.mkdtemp(prefix="rdmad-kube-"))
+        cls.addClassCleanup(shutil.rmtree, cls.secrets)
+        cls.good, cls.other = Authority(cls.secrets, "good"), Authority(cls.secrets, "other")
+
+    def setUp(self):
+        self.dir = Path(tempfile.mkdtemp(prefix="rdmad-kube-"))
+        self.addCleanup(shutil.rmtree, self.dir)
+        self.write_token("one")
+        self.write_ca(self.good)
+        self.server = ApiServer(self.good, labels={"zone": "a"})
+        self.addCleanup(self.server.end)
+        self.daemon = None
+        self.addCleanup(self.stop)
+
+    def write(self, name, text):
+        """As kubelet does: by a rename."""
+        (self.dir / "new").write_text(text)
+        (self.dir / "new").rename(self.dir / name)
+
+    def write_token(self, token):
+        self.write("token", token + "\n")
+
+    def write_ca(self, authority):
+        self.write("ca.crt", authority.ca.read_text())
+
+    def config(self, more="", modules=""):
+        return """modules = { kube = { server = "%s"; node = "n1"; token_file = "%s"; ca_file = "%s"; %s %s };
+                  %s };""" % (self.server.url, self.dir / "token", self.dir / "ca.crt", FAST, more, modules)
+
+    def start(self, more="", modules=""):
+        self.daemon = Daemon(MACHINE, self.config(more, modules))
+
+    def stop(self):
+        if self.daemon:
+            daemon, self.daemon = self.daemon, None
+            daemon.close()
+
+    def status(self):
+        for module in self.daemon.json("status")["modules"]:
+            if module["name"] == "kube":
+                return module["status"]
+        raise AssertionError("no module kube")
+
+    def attributes(self):
+        return {entry["name"]: entry["value"] for entry in self.daemon.json("attributes")["attributes"]}
+
+    def label(self, name):
+        return self.attributes().get("label:" + name)
+
+    def until_label(self, name, value):
+        try:
+            until(lambda: self.label(name) == value, f"{name} to be {value}")
+        except AssertionError as error:
+            raise AssertionError(f"{error}: {self.status()}\n{self.daemon.said()[-2000:]}") from None
+
+    def until_state(self, state, text=""):
+        def there():
+            api = self.status()["api_server"]
+            return api["state"] == state and text in (api.get("last_error") or "")
+        try:
+            until(there, f"{state} {text}")
+        except AssertionError as error:
+            raise AssertionError(f"{error}: {self.status()['api_server']}") from None
+
+    def until_watching(self):
+        until(lambda: len(self.server.watches) == 1, "one watch")
+
+
+class Node(KubeCase):
+    def test_labels_are_attributes_and_follow_the_watch(self):
+        self.start()
+        self.until_label("zone", "a")
+        self.until_watching()
+        lists = self.server.count("list")
+        self.server.label(zone="b", vke_node_rdma_mode="exclusive")
+        self.until_label("zone", "b")
+        self.until_label(MODE, "exclusive")
+        self.server.label(zone=None)
+        self.until_label("zone", None)
+        self.assertEqual(self.server.count("list"), lists, "a watch was enough")
+
+    def test_the_label_is_the_mode_of_a_resource_and_is_published(self):
+        self.start(modules=PLUGIN)
+        until(lambda: self.server.labels().get("rdmad.io/mode.rdma.hca") == "shared", "the mode")
+        self.server.label(vke_node_rdma_mode="exclusive")
+        until(lambda: self.server.labels().get("rdmad.io/mode.rdma.hca") == "exclusive", "the other mode")
+
+    def test_bookmarks_are_where_a_watch_resumes(self):
+        self.start()
+        self.until_watching()
+        self.server.bookmark()
+        version = str(self.server.version)
+        until(lambda: self.status()["node"]["watch"]["resource_version"] == version, "the bookmark")
+        watches = self.server.count("watch")
+        self.server.drop_watches()
+        until(lambda: self.server.count("watch") > watches, "another watch")
+        again = [asked for asked in self.server.asked if asked[0] == "watch"][-1]
+        self.assertEqual(again[2]["resourceVersion"], version)
+        self.assertEqual(again[2]["allowWatchBookmarks"], "true")
+        self.assertTrue(300 <= int(again[2]["timeoutSeconds"]) <= 600)
+        self.assertEqual(self.server.count("list"), 1)
+
+    def test_an_expired_version_within_a_200_lists_again(self):
+        self.start()
+        self.until_watching()
+        self.server.expire()
+        with self.server.lock:      # while nobody watches
+            self.server.drop_watches()
+            self.server.node["metadata"]["labels"]["zone"] = "c"
+        self.until_label("zone", "c")
+        self.assertGreaterEqual(self.server.expired, 1)
+        self.until_watching()
+
+    def test_a_server_that_sends_to_list_for_ever_is_asked_ever_less(self):
+        self.server.modes["watch"] = "gone"
+        self.start()
+        until(lambda: self.server.expired >= 5, "many")
+        begun, before = time.monotonic(), len(self.server.asked)
+        until(lambda: time.monotonic() - begun > 2, "two seconds")
+        # Of 200 ms at least a half: two requests each.
+        self.assertLess(len(self.server.asked) - before, 2 * (time.monotonic() - begun) / 0.1 + 4)
+
+    def test_a_watch_that_ends_at_once_is_no_busy_loop(self):
+        self.server.modes["watch"] = "empty"
+        self.start()
+        until(lambda: self.server.count("watch") >= 5, "many")
+        begun, before = time.monotonic(), self.server.count("watch")
+        until(lambda: time.monotonic() - begun > 2, "two seconds")
+        self.assertLess(self.server.count("watch") - before, (time.monotonic() - begun) / 0.1 + 2)
+        del self.server.modes["watch"]
+        self.until_watching()
+
+    def test_a_silent_watch_is_begun_again(self):
+        self.start('watch_quiet = "300ms";')
+        until(lambda: self.server.count("watch") >= 3, "watches")
+        self.assertEqual(self.server.count("list"), 1)
+        self.assertIn("nothing came", self.status()["node"]["watch"]["error"])
+        self.server.label(zone="z")
+        self.until_label("zone", "z")
+
+    def test_lines_that_are_none_list_again_and_lose_no_label(self):
+        self.start()
+        for line in (b"{\n", b"\n", b"[]\n", b'{"type": "ADDED"}\n', b"\xff\xfe\n", b'{"type": 7, "object": {}}\n',
+                     b'{"type": "MODIFIED", "object": {"metadata": {}}}\n', b"x" * (5 << 20)):
+            with self.subTest(line[:40]):
+                self.until_watching()
+                lists = self.server.count("list")
+                self.server.say(line)
+                until(lambda: self.server.count("list") > lists, "another list")
+                self.assertEqual(self.label("zone"), "a")
+
+    def test_another_node_is_not_taken_for_ours(self):
+        self.start()
+        self.until_watching()
+        self.server.tell("MODIFIED", {"metadata": {"name": "n2", "resourceVersion": "7", "labels": {"zone": "x"}}})
+        self.server.bookmark()
+        version = str(self.server.version)
+        until(lambda: self.status()["node"]["watch"]["resource_version"] == version, "the bookmark")
+        self.assertEqual(self.label("zone"), "a")
+
+    def test_labels_hold_while_the_node_is_gone(self):
+        self.start()
+        self.until_label("zone", "a")
+        self.until_watching()
+        self.server.tell("DELETED", {"metadata": {"name": "n1", "resourceVersion": "2000"}})
+        until(lambda: not self.status()["node"]["known"], "the end")
+        self.assertEqual(self.label("zone"), "a")
+        self.assertIn("no Node n1", self.daemon.run("doctor").stdout)
+
+    def test_a_reload_with_other_patterns(self):
+        self.start()
+        self.until_label("zone", "a")
+        self.daemon.configure(self.config('labels = ( "!zone" );'))
+        self.daemon.process.send_signal(1)
+        self.until_label("zone", None)
+
+
+class Trouble(KubeCase):
+    def check_readiness(self):
+        self.assertEqual(self.daemon.process.poll(), None)
+        with contextlib.closing(Connection(self.daemon.socket, PATIENCE)) as connection:
+            connection.request("GET", "/readyz?verbose")
+            response = connection.getresponse()
+            self.assertEqual(response.status, 200, response.read())
+
+    def check_recovery(self):
+        self.server.modes.clear()
+        self.server.label(zone="after")
+        self.until_label("zone", "after")
+        self.until_state("ok")
+
+    def test_statuses_of_a_list(self):
+        for status, state, text in ((403, "forbidden", "RBAC"), (500, "failing", "status 500"),
+                                    (429, "throttled", "too many"), (404, None, ""), (410, None, ""),
+                                    ("redirect", "redirected", "not followed"), ("garbage", "failing", "byte"),
+                                    ("list-of-nothing", "failing", "not an object"), ("cut", "unreachable", ""),
+                                    ("huge", "unreachable", "more than"), ("endless", "unreachable", "more than"),
+                                    ("trickle", "unreachable", "")):
+            with self.subTest(status):
+                self.server.modes["list"] = status
+                self.start()
+                if state:
+                    self.until_state(state, text)
+                until(lambda: self.server.count("list") >= 2, "another try")
+                self.check_readiness()
+                if state:
+                    self.assertIn("API server", self.daemon.run("doctor").stdout)
+                self.check_recovery()
+                self.assertFalse([asked for asked in self.server.asked if asked[1] == "/elsewhere"])
+                self.stop()
+                self.server.asked.clear()
+                self.server.label(zone="a")
+
+    def test_retry_after_is_kept(self):
+        self.server.modes["list"] = 429
+        self.server.retry_after = "3"
+        self.start()
+        self.until_state("throttled")
+        begun = time.monotonic()
+        before = self.server.count("list")
+        until(lambda: self.server.count("list") > before, "another try")
+        self.assertGreater(time.monotonic() - begun, 1.5)
+        self.check_recovery()
+
+    def test_no_server(self):
+        self.server.end()
+        self.start()
+        self.until_state("unreachable")
+        self.check_readiness()
+
+    def test_a_certificate_of_another_authority(self):
+        self.server.use(self.other)
+        self.start()
+        self.until_state("unreachable", "certificate")
+        self.assertEqual(self.server.asked, [], "no token for a stranger")
+        self.server.use(self.good)
+        self.until_label("zone", "a")
+
+    def test_an_authority_that_was_rotated(self):
+        self.start()
+        self.until_watching()
+        self.server.use(self.other)
+        self.server.drop_watches()
+        self.until_state("unreachable", "certificate")
+        self.write_ca(self.other)
+        self.until_watching()
+
+    def test_a_rotated_token(self):
+        self.start()
+        self.until_watching()
+        self.write_token("two")
+        self.server.tokens.add("two")
+        self.server.drop_watches()
+        until(lambda: self.server.asked[-1][3] == "two", "the new token")
+
+    def test_a_token_that_is_rotated_after_a_401(self):
+        self.start()
+        self.until_watching()
+        self.server.tokens = {"two"}
+        self.server.drop_watches()
+        self.until_state("unauthorized")
+        self.write_token("two")
+        self.until_state("ok")
+        self.until_watching()
+
+    def test_a_token_that_is_none(self):
+        for token in ("", "a b", "x\r\nHost: evil", "y" * 20000):
+            with self.subTest(token[:20]):
+                self.write_token(token)
+                self.start()
+                self.until_state("unreachable", "no token")
+                self.assertEqual(self.server.asked, [])
+                self.write_token("one")
+                self.until_label("zone", "a")
+                self.stop()
+                self.server.asked.clear()
+
+
+class Publish(KubeCase):
+    OURS = {"rdmad.io/capable": "true", "rdmad.io/link-layer.ethernet": "true"}
+
+    def ours(self):
+        return {name: value for name, value in self.server.labels().items() if name.startswith("rdmad.io/")}
+
+    def test_what_is_true_is_published_and_what_is_not_is_removed(self):
+        self.server.label(rdmad_io__mode_old="exclusive", rdmad_io__mine="stays")
+        self.start('rails = ( "mlx5_[0-7]", "mlx5_*" );')
+        until(lambda: "rdmad.io/capable" in self.ours(), "labels")
+        labels = self.ours()
+        self.assertLessEqual(self.OURS.items(), labels.items())
+        self.assertNotIn("rdmad.io/mode.old", labels)
+        self.assertEqual(labels["rdmad.io/mine"], "stays")
+        self.assertTrue(labels["rdmad.io/rails"].isdigit())
+        self.assertEqual(self.server.labels()["zone"], "a")
+
+    def test_nothing_is_asked_while_nothing_differs(self):
+        self.start()
+        until(lambda: self.status()["publish"]["patches"] == 1, "the patch")
+        self.server.label(zone="b")
+        self.until_label("zone", "b")
+        self.assertEqual(len(self.server.patches), 1)
+
+    def test_a_label_that_others_change_is_repaired(self):
+        self.start()
+        until(lambda: "rdmad.io/capable" in self.ours(), "labels")
+        self.server.label(rdmad_io__capable=None)
+        until(lambda: "rdmad.io/capable" in self.ours(), "the repair")
+
+    def test_a_refused_patch_is_tried_again_and_told(self):
+        self.server.modes["patch"] = 403
+        self.start()
+        until(lambda: "RBAC" in (self.status()["publish"].get("error") or ""), "the refusal")
+        self.assertIn("patch on nodes", self.daemon.run("doctor").stdout)
+        self.assertEqual(self.label("zone"), "a")
+        del self.server.modes["patch"]
+        until(lambda: "rdmad.io/capable" in self.ours(), "labels")
+
+    def test_publish_false(self):
+        self.start("publish = false;")
+        self.until_label("zone", "a")
+        self.server.label(zone="b")
+        self.until_label("zone", "b")
+        self.assertEqual(self.server.count("patch"), 0)
+
+    def test_another_prefix(self):
+        self.start('prefix = "example.com/";')
+        until(lambda: self.server.labels().get("example.com/capable") == "true", "labels")
+        self.assertEqual(self.ours(), {})
+
+
+class Events(KubeCase):
+    """An unknown mode is an entry of the event log that concerns the Node."""
+
+    def trouble(self, value):
+        self.server.label(vke_node_rdma_mode=value)
+
+    def events(self):
+        return [event for event in list(self.server.events.values()) if event["reason"] == "RdmaModeUnknown"]
+
+    def test_an_event_of_the_node_is_counted(self):
+        self.start("publish = false;", PLUGIN)
+        self.until_label("zone", "a")
+        self.trouble("bad1")
+        [event] = until(self.events, "the event")
+        self.assertEqual(event["involvedObject"], {"kind": "Node", "name": "n1", "uid": "n1"})
+        self.assertEqual((event["type"], event["count"]), ("Warning", 1))
+        self.assertEqual(event["source"], {"component": "rdmad", "host": "n1"})
+        self.assertIn("bad1", event["message"])
+        for n in range(2, 5):
+            self.trouble(f"bad{n}")
+            until(lambda: self.events()[0]["count"] == n, f"the count {n}")
+        self.assertEqual(len(self.events()), 1)
+        self.assertIn("bad4", self.events()[0]["message"])
+
+    def test_an_event_that_ran_out_is_made_again(self):
+        self.start("publish = false;", PLUGIN)
+        self.until_label("zone", "a")
+        self.trouble("bad1")
+        until(self.events, "the event")
+        self.server.events.clear()
+        self.trouble("bad2")
+        [event] = until(self.events, "another event")
+        self.assertEqual(event["count"], 2)
+
+    def test_a_server_that_fails_gets_it_later_and_one_that_refuses_never(self):
+        self.server.modes["create"] = 503
+        self.start("publish = false;", PLUGIN)
+        self.until_label("zone", "a")
+        self.trouble("bad1")
+        until(lambda: self.server.count("create") >= 3, "tries")
+        self.server.modes["create"] = 403
+        until(lambda: self.status()["events"]["refused"] >= 1, "the refusal")
+        before = self.server.count("create")
+        del self.server.modes["create"]
+        self.trouble("bad2")
+        [event] = until(self.events, "the event")
+        self.assertEqual(event["count"], 2)
+        self.assertEqual(self.server.count("create"), before + 1)
+
+
+if __name__ == "__main__":
+    tap.main(sys.argv[4:])
