@@ -326,6 +326,12 @@ class Shared(CniCase):
     def anonymous(self, pid):
         return int(re.search(r"^Anonymous: *(\d+)", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.M)[1])
 
+    @staticmethod
+    def is_no_more(now, had):
+        """The daemon may have been closing a connection at the first look."""
+        return all(map(int.__le__, now["descriptors"], had["descriptors"])) and \
+            {**now, "descriptors": 0} == {**had, "descriptors": 0}
+
     def test_cycles_leave_nothing(self):
         """No descriptor, file, netdev, row or byte."""
         pods = [self.pod(f"p{n}") for n in range(16)]
@@ -336,7 +342,7 @@ class Shared(CniCase):
         kilobytes = [self.anonymous(pid) for pid in (self.daemon.pid, executor)]
         for _ in range(10000 // 16 if SLOW else 10):
             self.cycle(pods, net)
-        until(lambda: self.belongings() == had, f"{had}, not {self.belongings()}")
+        until(lambda: self.is_no_more(self.belongings(), had), f"{had}, not {self.belongings()}")
         self.assertEqual(self.executor(), executor)
         if not INSTRUMENTED:
             for pid, before in zip((self.daemon.pid, executor), kilobytes):
