@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <rdmad/error.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -39,19 +40,21 @@ static gboolean bounding_limit(guint64 kept, GError **error)
 	return TRUE;
 }
 
+/* Where they are so already capset() is not called: the service manager may refuse it. */
 static gboolean sets_limit(guint64 kept, GError **error)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct sets[WORDS] = { 0 };
+	struct __user_cap_data_struct sets[WORDS] = { 0 }, limited[WORDS];
 
 	if (!sets_read(sets))
 		return rdmad_error_errno(error, errno, "cannot read the capabilities");
 	for (guint i = 0; i < WORDS; i++) {
-		sets[i].permitted &= (guint32)(kept >> (32 * i));
-		sets[i].effective = sets[i].permitted;
-		sets[i].inheritable = 0;
+		limited[i].permitted = sets[i].permitted & (guint32)(kept >> (32 * i));
+		limited[i].effective = limited[i].permitted;
+		limited[i].inheritable = 0;
 	}
-	return syscall(SYS_capset, &head, sets) == 0 ||
+	return memcmp(limited, sets, sizeof(sets)) == 0 ||
+	       syscall(SYS_capset, &head, limited) == 0 ||
 	       rdmad_error_errno(error, errno, "cannot drop capabilities");
 }
 

@@ -27,7 +27,10 @@ static const Command commands[] = {
 	  command_topology },
 	{ "events", "", "events of devices and their holders",
 	  "\n  -f, --follow         go on as events come", COMMAND_ASKS "f", command_events },
-	{ "doctor", "", "problems of this node, with advice", "", COMMAND_ASKS, command_doctor },
+	{ "doctor", "", "problems of this node, with advice",
+	  "\n  -b, --bundle FILE    write what support asks for into FILE (.tar.gz)"
+	  "\n      --sysroot DIR    for --bundle: the machine recorded under DIR",
+	  COMMAND_ASKS "bR", command_doctor },
 	{ "attributes", " [set NAME VALUE | unset NAME]",
 	  "attributes of the node, such as its labels; or set them", "", COMMAND_ASKS,
 	  command_attributes, 3 },
@@ -50,6 +53,8 @@ static const struct option long_options[] = {
 	{ "refresh", no_argument, NULL, 'r' },
 	{ "key", required_argument, NULL, 'k' },
 	{ "resource-prefix", required_argument, NULL, 'p' },
+	{ "bundle", required_argument, NULL, 'b' },
+	{ "sysroot", required_argument, NULL, 'R' },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
 };
@@ -144,6 +149,12 @@ static void option_set(CommandOptions *options, int letter)
 	case 'p':
 		options->prefix = optarg;
 		break;
+	case 'b':
+		options->bundle = optarg;
+		break;
+	case 'R':
+		options->sysroot = optarg;
+		break;
 	default:
 		g_assert_not_reached();
 	}
@@ -186,7 +197,7 @@ static int options_parse(CommandOptions *options, const Command *command, int ar
 {
 	int letter;
 
-	while ((letter = getopt_long(argc, argv, "s:jnfrk:p:h", long_options, NULL)) != -1) {
+	while ((letter = getopt_long(argc, argv, "s:jnfrk:p:b:h", long_options, NULL)) != -1) {
 		if (letter == 'h') {
 			print_usage(command, stdout);
 			return 0;

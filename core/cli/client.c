@@ -134,15 +134,32 @@ json_t *rdmad_client_parse(const char *answer, gsize size, json_t **refusal, GEr
 	return value;
 }
 
+static GByteArray *client_ask(const char *socket_path, const char *method, const char *path,
+			      guint timeout_s, GError **error)
+{
+	rdmad_autofd int fd = client_connect(socket_path, timeout_s, error);
+
+	return fd >= 0 && client_send(fd, method, path, error) ? client_receive(fd, error) : NULL;
+}
+
+char *rdmad_client_text(const char *socket_path, const char *path, guint timeout_s, GError **error)
+{
+	g_autoptr(GByteArray) answer = client_ask(socket_path, "GET", path, timeout_s, error);
+	const char *text = answer ? (const char *)answer->data : NULL;
+	const char *body = text ? g_strstr_len(text, answer->len, "\r\n\r\n") : NULL;
+
+	if (!answer)
+		return NULL;
+	if (!body || strncmp(text, "HTTP/1.1 200", 12) != 0)
+		return client_error(error, "refused, or not HTTP/1.1"), NULL;
+	return g_strndup(body + 4, answer->len - (gsize)(body + 4 - text));
+}
+
 json_t *rdmad_client_call(const char *socket_path, const char *method, const char *path,
 			  guint timeout_s, json_t **refusal, GError **error)
 {
-	rdmad_autofd int fd = client_connect(socket_path, timeout_s, error);
-	g_autoptr(GByteArray) answer = NULL;
+	g_autoptr(GByteArray) answer = client_ask(socket_path, method, path, timeout_s, error);
 
-	if (fd < 0 || !client_send(fd, method, path, error))
-		return NULL;
-	answer = client_receive(fd, error);
 	if (!answer)
 		return NULL;
 	return rdmad_client_parse((const char *)answer->data, answer->len, refusal, error);

@@ -12,5 +12,7 @@
  * `refusal` (may be NULL): where the status is 409, what rdmad answers beside the error; new reference. */
 json_t *rdmad_client_call(const char *socket_path, const char *method, const char *path,
 			  guint timeout_s, json_t **refusal, GError **error);
+/* GETs text of no particular form: "/metrics"; g_free() */
+char *rdmad_client_text(const char *socket_path, const char *path, guint timeout_s, GError **error);
 /* The body of a whole answer, or why there is none; `size` bytes of `answer`. */
 json_t *rdmad_client_parse(const char *answer, gsize size, json_t **refusal, GError **error);

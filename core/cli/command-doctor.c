@@ -2,6 +2,7 @@
 /* rdmad doctor: findings, and what to do about each */
 #include <string.h>
 
+#include "cli/bundle/bundle.h"
 #include "cli/command.h"
 #include "cli/table.h"
 
@@ -72,11 +73,14 @@ gboolean doctor_write(const json_t *findings, gboolean colour, GString *out)
 
 int command_doctor(const CommandOptions *options)
 {
-	json_t *answer = command_ask(options, "GET", "/api/v1/doctor");
 	g_autoptr(GString) out = g_string_new(NULL);
 	gboolean problem;
+	json_t *answer;
 	int status;
 
+	if (options->bundle)
+		return bundle_write(options);
+	answer = command_ask(options, "GET", "/api/v1/doctor");
 	if (!answer)
 		return 1;
 	problem = doctor_write(json_object_get(answer, "findings"), options->colour, out);

@@ -15,6 +15,8 @@ typedef struct {
 	gboolean refresh;	/* allocations */
 	const char *key;	/* import-config */
 	const char *prefix;	/* import-config */
+	const char *bundle;	/* doctor: a file to make; NULL: none */
+	const char *sysroot;	/* doctor: the machine to record; NULL: this one */
 	const char *argument;	/* the first word behind the options; may be NULL */
 	char *const *arguments; /* all of them, NULL-terminated */
 } CommandOptions;

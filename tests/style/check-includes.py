@@ -28,7 +28,7 @@ LAYERS = {
     "core/service/": ["base", "hardware"],
     "core/module/": ["base", "config", "http", "service"],
     "core/api/": ["base", "hardware", "http", "module", "service"],
-    "core/cli/": ["base"],
+    "core/cli/": ["base", "hardware"],
     "core/daemon/": ["api", "base", "cli", "config", "hardware", "http", "module", "network", "service"],
     "core/main.c": ["cli", "daemon", "network"],
 }
@@ -47,7 +47,7 @@ ONLY_IN = {
     r"infiniband/|rdma/rdma_cma\.h": r"core/hardware/verbs/.*",
     r"nghttp2/": r"core/grpc/.*",
     r"yaml\.h": r"core/base/yaml\.c",
-    r"zlib\.h": r"modules/metrics/render/gzip\.c",
+    r"zlib\.h": r"(core/cli/bundle/archive|modules/metrics/render/gzip)\.c",
     r"openssl/": r"core/http/access/tls-openssl\.c",
     r"curl/": r"core/http/fetch-curl\.c",
     r"crypt\.h": r"core/http/access/bcrypt\.c",

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""systemd takes the unit and its drop-ins, and neither is more exposed than was agreed.
+"""systemd takes the unit and its drop-ins, each gives its module the capabilities that the program names, and none
+is more exposed than was agreed.
 
-usage: check-systemd.py DIRECTORY-OF-UNITS
+usage: check-systemd.py DIRECTORY-OF-UNITS RDMAD MODULE-DIR
 """
 
 import os
@@ -11,9 +12,29 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
-# Drop-ins beside the unit -> exposure, as systemd-analyze security counts it, 0 to 10.
-EXPOSURE = {(): 2.2, ("rdmad-cni.conf",): 3.6}
+# Modules beside the device plugin, or the drop-in for metrics alone -> exposure, as systemd-analyze security counts
+# it, 0 to 10.
+EXPOSURE = {
+    (): 2.0,
+    ("metrics-only",): 1.5,
+    ("metrics",): 2.5,
+    ("nccl",): 2.7,
+    ("cni",): 3.2,
+    ("erdma",): 4.0,
+    ("cni", "erdma", "metrics", "nccl"): 4.0,
+}
+PLACES = {"@sbindir@": "/usr/sbin", "@datadir@": "/usr/share"}
+MODULES = ("cni", "device-plugin", "erdma", "metrics", "nccl")
+
+
+def text_of(units, name):
+    path = units / name
+    text = (path if path.exists() else units / f"{name}.in").read_text(encoding="utf-8")
+    for word, place in PLACES.items():
+        text = text.replace(word, place)
+    return text
 
 
 def analyze(root, *words):
@@ -24,13 +45,11 @@ def analyze(root, *words):
 def exposure(units, drop_ins):
     """Fails with what systemd says of a line that it does not know."""
     with tempfile.TemporaryDirectory() as root:
-        directory = os.path.join(root, "usr/lib/systemd/system")
-        os.makedirs(os.path.join(directory, "rdmad.service.d"))
-        with open(os.path.join(units, "rdmad.service.in")) as unit, \
-                open(os.path.join(directory, "rdmad.service"), "w") as made:
-            made.write(unit.read().replace("@sbindir@", "/usr/sbin"))
+        directory = Path(root, "usr/lib/systemd/system")
+        (directory / "rdmad.service.d").mkdir(parents=True)
+        (directory / "rdmad.service").write_text(text_of(units, "rdmad.service"))
         for name in drop_ins:
-            shutil.copy(os.path.join(units, name), os.path.join(directory, "rdmad.service.d"))
+            (directory / f"rdmad.service.d/{name}.conf").write_text(text_of(units, f"{name}.conf"))
         status, text = analyze(root, "security", "--offline=true", "rdmad.service")
     wrong = [line for line in text.splitlines() if "rdmad" in line and re.search(r":\d+: ", line)]
     level = re.search(r"exposure level for rdmad.service: ([\d.]+)", text)
@@ -39,12 +58,43 @@ def exposure(units, drop_ins):
     return float(level[1])
 
 
+def bounding_set(text):
+    lines = re.findall(r"^CapabilityBoundingSet=(.*)$", text, re.MULTILINE)
+    return {name for line in lines for name in line.split()}
+
+
+def table(rdmad, module_dir):
+    """{module: capabilities of its daemon and its executor}, of the modules that were built."""
+    found = {}
+    for module in MODULES:
+        if not os.path.exists(f"{module_dir}/{module}.so"):
+            continue
+        text = subprocess.run([rdmad, "--privileges", "--module-dir", module_dir, f"--module={module}"], check=True,
+                              capture_output=True, text=True).stdout
+        found[module] = {line.split("\t")[2] for line in text.splitlines()}
+    return found
+
+
+def check_capabilities(units, wanted):
+    """A drop-in gives what its module declares, and there is one for each module that declares something."""
+    if bounding_set(text_of(units, "rdmad.service")):
+        sys.exit("rdmad.service gives capabilities")
+    for module, capabilities in wanted.items():
+        drop_in = units / f"{module}.conf"
+        given = bounding_set(drop_in.read_text(encoding="utf-8")) if drop_in.exists() else set()
+        print(f"{module}: {' '.join(sorted(given)) or 'no capability'}")
+        if given != capabilities:
+            sys.exit(f"{drop_in.name} gives {sorted(given)}, rdmad --privileges has {sorted(capabilities)}")
+
+
 def main():
+    units = Path(sys.argv[1])
+    check_capabilities(units, table(*sys.argv[2:4]))
     if not shutil.which("systemd-analyze"):
         print("systemd-analyze is missing")
         sys.exit(77)
     for drop_ins, agreed in EXPOSURE.items():
-        found = exposure(sys.argv[1], drop_ins)
+        found = exposure(units, drop_ins)
         print(f"rdmad.service {' '.join(drop_ins)}: {found}")
         if found > agreed:
             sys.exit(f"more than {agreed}: what does systemd-analyze security say?")

@@ -2,7 +2,7 @@
 # The profile vke and contrib/cni/30-vke.conflist are used as they stand.
 VKE=vke.volcengine.com/rdma
 plugins=/usr/lib/cni
-# With its capabilities, as contrib/systemd/rdmad-cni.conf has it.
+# With its capabilities, as contrib/systemd/cni.conf has it.
 cni_start() {
 	mkdir -p /etc/rdmad $plugins
 	printf 'profile = "vke";\n' >/etc/rdmad/rdmad.conf
