@@ -22,17 +22,6 @@ static char *format_gpu(const json_t *device)
 	return g_strdup_printf("GPU%s %s", index, distance);
 }
 
-static char *format_health(const json_t *device)
-{
-	const size_t n = json_array_size(json_object_get(device, "problems"));
-
-	if (json_is_true(json_object_get(device, "fatal")))
-		return g_strdup("fatal error");
-	if (n == 0)
-		return g_strdup("ok");
-	return g_strdup_printf("%zu problem%s", n, n == 1 ? "" : "s");
-}
-
 static const char *port_netdev(const json_t *device, const json_t *port)
 {
 	const char *name = format_text(port, "netdev");
@@ -47,7 +36,7 @@ static void add_port(RdmadTable *table, const json_t *device, const json_t *port
 	g_autofree char *number = format_number(port, "number");
 	g_autofree char *rate = format_rate(port, "rate_mbps");
 	g_autofree char *numa = format_number(device, "numa_node");
-	g_autofree char *gpu = format_gpu(device), *health = format_health(device);
+	g_autofree char *gpu = format_gpu(device);
 	g_autofree char *gids =
 		g_strdup_printf("%zu", json_array_size(json_object_get(port, "gids")));
 	g_autofree char *name =
@@ -56,7 +45,7 @@ static void add_port(RdmadTable *table, const json_t *device, const json_t *port
 	rdmad_table_add(table, name, format_text(device, "pci_address"),
 			format_text(device, "driver"), port_netdev(device, port),
 			format_text(device, "transport"), format_text(port, "state"), rate, numa,
-			gpu, gids, format_text(device, "firmware"), health);
+			gpu, gids, format_text(device, "firmware"), format_text(device, "health"));
 }
 
 void devices_write(const json_t *devices, gboolean with_headers, GString *out)

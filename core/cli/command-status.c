@@ -79,11 +79,11 @@ static void write_devices(const json_t *status, GString *out)
 	const json_t *devices = json_object_get(status, "devices");
 	g_autofree char *count = format_number(devices, "count");
 	g_autofree char *active = format_number(devices, "active");
-	g_autofree char *problems = format_number(devices, "with_problems");
+	g_autofree char *unhealthy = format_number(devices, "unhealthy");
 	g_autofree char *gpus = format_number(devices, "gpus");
 
-	write_line(out, "devices", "%s (%s active, %s with problems), %s GPUs", count ?: "?",
-		   active ?: "?", problems ?: "?", gpus ?: "?");
+	write_line(out, "devices", "%s (%s active, %s unhealthy), %s GPUs", count ?: "?",
+		   active ?: "?", unhealthy ?: "?", gpus ?: "?");
 }
 
 /* The keys of the first object are the columns. */

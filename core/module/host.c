@@ -341,6 +341,18 @@ void rdmad_modules_doctor(const RdmadModules *modules, struct json_t *findings)
 	}
 }
 
+gboolean rdmad_modules_device_health(const RdmadModules *modules, const RdmadDevice *dev,
+				     const char **problem)
+{
+	for (guint i = 0; i < modules->slots->len; i++) {
+		const RdmadModuleSlot *slot = g_ptr_array_index(modules->slots, i);
+
+		if (slot->module && rdmad_module_device_health(slot->module, dev, problem))
+			return TRUE;
+	}
+	return FALSE;
+}
+
 void rdmad_modules_foreach_command(const RdmadModules *modules,
 				   void (*fn)(const char *module, const RdmadCommand *command,
 					      gpointer data),

@@ -432,8 +432,20 @@ static void plugin_doctor(gpointer state, json_t *findings)
 	delivery_doctor(plugin->shared.delivery, findings);
 }
 
+/* A device that is bad in one of its resources is bad. */
+static gboolean plugin_device_health(gpointer state, const RdmadDevice *dev, const char **problem)
+{
+	const Plugin *plugin = state;
+	gboolean offered = FALSE;
+
+	*problem = NULL;
+	for (guint i = 0; i < plugin->resources->len && !*problem; i++)
+		offered |= resource_device_health(plugin->resources->pdata[i], dev->id, problem);
+	return offered;
+}
+
 RDMAD_MODULE_DEFINE("device-plugin", .description = "offers RDMA devices to kubelet",
 		    .create = plugin_create, .start = plugin_start, .reload = plugin_reload,
 		    .drain = plugin_drain, .stop = plugin_stop, .destroy = plugin_destroy,
 		    .ready = plugin_ready, .status = plugin_status, .doctor = plugin_doctor,
-		    .commands = explain_commands);
+		    .device_health = plugin_device_health, .commands = explain_commands);

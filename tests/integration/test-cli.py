@@ -83,7 +83,7 @@ class EightRails(unittest.TestCase):
     def test_status_tells_what_runs(self):
         text = "\n".join(self.lines("status"))
         self.assertIn(f"pid {self.daemon.process.pid}, up ", text)
-        self.assertIn("devices        11 (11 active, 0 with problems), 8 GPUs", text)
+        self.assertIn("devices        11 (11 active, 0 unhealthy), 8 GPUs", text)
         self.assertIn("module good: running", text)
         self.assertFalse(self.daemon.json("status")["machine"]["live"])
 

@@ -83,6 +83,9 @@ typedef struct {
 	struct json_t *(*status)(gpointer state);
 	/* Lines for `rdmad doctor`, by way of rdmad_doctor_*(); may be NULL. */
 	void (*doctor)(gpointer state, struct json_t *findings);
+	/* Whether the module offers the device to pods; then `problem` is why it reports it as
+	 * unhealthy (static text), NULL for a healthy one.  May be NULL. */
+	gboolean (*device_health)(gpointer state, const RdmadDevice *dev, const char **problem);
 	/* Up to one without a name; may be NULL. */
 	const RdmadCommand *commands;
 	/* What the daemon keeps of its capabilities for the module; NULL: none. */

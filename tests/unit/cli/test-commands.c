@@ -85,16 +85,17 @@ static void test_devices_have_a_line_a_port(void)
 {
 	json_t *devices = load(
 		"[{'name': 'mlx5_0', 'pci_address': '0000:18:00.0', 'driver': 'mlx5_core',"
-		"  'transport': 'RoCE', 'numa_node': 0, 'firmware': '28.39', 'problems': [],"
+		"  'transport': 'RoCE', 'numa_node': 0, 'firmware': '28.39', 'health': 'healthy',"
 		"  'nearest_gpu': {'index': 3, 'distance': 'PXB'},"
 		"  'ports': [{'number': 1, 'state': 'active', 'rate_mbps': 400000, 'netdev': "
 		"'eth0',"
 		"             'gids': [{}, {}]}]},"
-		" {'name': 'mlx4_0', 'pci_address': null, 'problems': ['a', 'b'], 'netdevs':"
+		" {'name': 'mlx4_0', 'pci_address': null, 'health': 'healthy', 'netdevs':"
 		"  [{'name': 'ib0'}], 'nearest_gpu': {'index': 0, 'distance': 'NODE'},"
 		"  'ports': [{'number': 1, 'rate_mbps': 2500}, {'number': 2, 'rate_mbps': 100}]},"
-		" {'name': 'broken', 'problems': ['ports: Input/output error']},"
-		" {'name': 'dead', 'fatal': true, 'problems': ['a']}]");
+		" {'name': 'broken', 'health': 'healthy', 'problems': ['fw_ver: Input/output "
+		"error']},"
+		" {'name': 'dead', 'fatal': true, 'health': 'unhealthy'}]");
 	g_autoptr(GString) out = g_string_new(NULL);
 
 	devices_write(devices, TRUE, out);
@@ -102,15 +103,15 @@ static void test_devices_have_a_line_a_port(void)
 			"NAME      PCI           DRIVER     NETDEV  LINK  STATE   RATE  NUMA  GPU"
 			"       GIDS  FIRMWARE  HEALTH\n"
 			"mlx5_0    0000:18:00.0  mlx5_core  eth0    RoCE  active  400G  0     "
-			"GPU3 PXB  2     28.39     ok\n"
+			"GPU3 PXB  2     28.39     healthy\n"
 			"mlx4_0/1  -             -          ib0     -     -       2.5G  -     "
-			"-         0     -         2 problems\n"
+			"-         0     -         healthy\n"
 			"mlx4_0/2  -             -          ib0     -     -       100M  -     "
-			"-         0     -         2 problems\n"
+			"-         0     -         healthy\n"
 			"broken    -             -          -       -     -       -     -     "
-			"-         0     -         1 problem\n"
+			"-         0     -         healthy\n"
 			"dead      -             -          -       -     -       -     -     "
-			"-         0     -         fatal error\n");
+			"-         0     -         unhealthy\n");
 	json_decref(devices);
 }
 
@@ -255,7 +256,7 @@ static void test_status_shows_what_modules_say_without_knowing_them(void)
 		"   {'address': ':9889', 'public': true, 'tls': true, 'passwords': true,"
 		"    'client_certificates': true, 'error': 'w.yml:1: no'},"
 		"   {'address': '[::1]:80', 'public': true, 'tls': false, 'error': null}],"
-		" 'devices': {'count': 2, 'active': 1, 'with_problems': 0, 'gpus': 0},"
+		" 'devices': {'count': 2, 'active': 1, 'unhealthy': 0, 'gpus': 0},"
 		" 'modules': [{'name': 'dp', 'state': 'running', 'error': null, 'status':"
 		"   {'resources': [{'name': 'rdma/hca', 'last_error': null, 'devices': ['a', 'b']},"
 		"                  {'name': 'rdma/x', 'last_error': 'no\\u001bne'}],"
@@ -274,7 +275,7 @@ static void test_status_shows_what_modules_say_without_knowing_them(void)
 			"listener       :9889, TLS, client certificates, passwords\n"
 			"               WEB CONFIGURATION REFUSED: w.yml:1: no\n"
 			"listener       [::1]:80\n"
-			"devices        2 (1 active, 0 with problems), 0 GPUs\n"
+			"devices        2 (1 active, 0 unhealthy), 0 GPUs\n"
 			"allocations    3\n"
 			"\n"
 			"module dp: running\n"
