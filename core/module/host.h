@@ -74,6 +74,10 @@ gboolean rdmad_modules_load(RdmadModules *modules, const GPtrArray *entries, con
 			    GError **error);
 /* Creates what was loaded. */
 gboolean rdmad_modules_create(RdmadModules *modules, const GPtrArray *entries, GError **error);
+/* Loads and creates them all, for --check: what is wrong with each is a line of the error. */
+gboolean rdmad_modules_create_all(RdmadModules *modules, const GPtrArray *entries,
+				  const char *module_dir, GError **error);
+void rdmad_modules_check(const RdmadModules *modules, RdmadCheckFunc warn, gpointer data);
 /* Starts what was created. */
 gboolean rdmad_modules_start(RdmadModules *modules, GError **error);
 /* Goes from `before` to `now`: reloads the modules that stay, starts those that are new, ends those

@@ -172,6 +172,12 @@ void rdmad_module_doctor(const RdmadModule *module, struct json_t *findings)
 		module->klass->doctor(module->state, findings);
 }
 
+void rdmad_module_check(const RdmadModule *module, RdmadCheckFunc warn, gpointer data)
+{
+	if (module->klass->check)
+		module->klass->check(module->state, warn, data);
+}
+
 gboolean rdmad_module_device_health(const RdmadModule *module, const RdmadDevice *dev,
 				    const char **problem)
 {
