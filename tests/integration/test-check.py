@@ -3,6 +3,7 @@
 """rdmad --check, with and without a machine: test-check.py RDMAD EXPAND MODULE-DIR"""
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -10,7 +11,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
 import tap  # noqa: E402
-from machine_daemon import EXPAND, MODULES, RDMAD  # noqa: E402
+from machine_daemon import EXPAND, MODULES, RDMAD, Daemon  # noqa: E402
 
 RESOURCE = 'modules = { device-plugin = { resources = ( { name = "rdma/a"; %s } ); }; };'
 SELECTORS = RESOURCE % "selectors = { %s };"
@@ -92,6 +93,25 @@ class Check(unittest.TestCase):
                 self.assertTrue(done.stderr.startswith(expected) if expected else not done.stderr, done.stderr)
         empty = self.check(SELECTORS % 'names = "bnxt*";', "--sysroot", self.machine)
         self.assertIn("rdma/a: its selectors take no device of this machine", empty.stderr)
+
+
+FIVE = "modules = { device-plugin = { }; metrics = { listen = \"127.0.0.1:0\"; }; nccl = { }; erdma = { }; %s };"
+
+
+class Readme(unittest.TestCase):
+    @unittest.skipIf(b"__asan_init" in open(RDMAD, "rb").read(), "sanitizers have their own memory")
+    def test_resident_memory_is_what_the_readme_says(self):
+        with open(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../README.md"),
+                  encoding="utf-8") as file:
+            promised = int(re.search(r"(\d+) MiB of resident memory with all five modules", file.read())[1])
+        daemon = Daemon("gpu-8rail", FIVE % ("cni = { };" if os.geteuid() == 0 else ""))
+        try:
+            daemon.json("doctor")
+            with open(f"/proc/{daemon.process.pid}/status", encoding="utf-8") as file:
+                resident = int(re.search(r"VmRSS:\s+(\d+) kB", file.read())[1])
+        finally:
+            daemon.close()
+        self.assertLess(resident, promised * 1024)
 
 
 tap.main()
