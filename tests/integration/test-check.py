@@ -4,6 +4,7 @@
 
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -95,7 +96,12 @@ class Check(unittest.TestCase):
         self.assertIn("rdma/a: its selectors take no device of this machine", empty.stderr)
 
 
-FIVE = "modules = { device-plugin = { }; metrics = { listen = \"127.0.0.1:0\"; }; nccl = { }; erdma = { }; %s };"
+FIVE = "modules = { device-plugin = { }; metrics = { listen = \"127.0.0.1:%d\"; }; nccl = { }; erdma = { }; %s };"
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
 
 
 class Readme(unittest.TestCase):
@@ -104,7 +110,7 @@ class Readme(unittest.TestCase):
         with open(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../README.md"),
                   encoding="utf-8") as file:
             promised = int(re.search(r"(\d+) MiB of resident memory with all five modules", file.read())[1])
-        daemon = Daemon("gpu-8rail", FIVE % ("cni = { };" if os.geteuid() == 0 else ""))
+        daemon = Daemon("gpu-8rail", FIVE % (free_port(), "cni = { };" if os.geteuid() == 0 else ""))
         try:
             daemon.json("doctor")
             with open(f"/proc/{daemon.process.pid}/status", encoding="utf-8") as file:
