@@ -124,7 +124,7 @@ static void write_gids(const json_t *gids, GString *out)
 				format_text(gid, "netdev"));
 	}
 	if (json_array_size(gids))
-		rdmad_table_write(table, TRUE, "  ", out);
+		rdmad_table_write(table, &rdmad_table_plain, "  ", out);
 }
 
 /* "65536, each of 4096 CQEs"; `each` may be NULL. */

@@ -6,9 +6,9 @@
 #include "cli/command.h"
 #include "cli/table.h"
 
-static const char *const headers[] = { "NAME",	   "PCI",    "DRIVER", "NETDEV", "LINK",
-				       "STATE",	   "RATE",   "NUMA",   "GPU",	 "GIDS",
-				       "FIRMWARE", "HEALTH", NULL };
+static const char *const headers[] = { "NAME",	    "+PCI",   "+DRIVER", "NETDEV", "LINK",
+				       "STATE",	    "RATE",   "NUMA",	 "GPU",	   "+GIDS",
+				       "+FIRMWARE", "HEALTH", NULL };
 
 /* A GPU behind the same PCIe switch makes a device a rail; what is farther is no neighbour. */
 static char *format_gpu(const json_t *device)
@@ -48,7 +48,7 @@ static void add_port(RdmadTable *table, const json_t *device, const json_t *port
 			gpu, gids, format_text(device, "firmware"), format_text(device, "health"));
 }
 
-void devices_write(const json_t *devices, gboolean with_headers, GString *out)
+void devices_write(const json_t *devices, const RdmadTableStyle *style, GString *out)
 {
 	g_autoptr(RdmadTable) table = rdmad_table_new(headers);
 	const json_t *device, *port;
@@ -63,7 +63,7 @@ void devices_write(const json_t *devices, gboolean with_headers, GString *out)
 		if (json_array_size(ports) == 0)
 			add_port(table, device, NULL, FALSE);
 	}
-	rdmad_table_write(table, with_headers, "", out);
+	rdmad_table_write(table, style, "", out);
 }
 
 static gboolean is_called(const json_t *device, const char *name)
@@ -97,8 +97,8 @@ static int show_one(const CommandOptions *options, const json_t *devices)
 
 	if (!device)
 		return 1;
-	if (options->json)
-		return command_print_json(device);
+	if (options->output)
+		return command_print_json(options, device);
 	device_write(device, out);
 	return command_print(out);
 }
@@ -107,12 +107,12 @@ static int show_all(const CommandOptions *options, const json_t *answer, const j
 {
 	g_autoptr(GString) out = g_string_new(NULL);
 
-	if (options->json)
-		return command_print_json(answer);
+	if (options->output)
+		return command_print_json(options, answer);
 	if (json_array_size(devices) == 0)
 		fputs("rdmad: no RDMA devices; see `rdmad doctor`\n", stderr);
 	else
-		devices_write(devices, options->headers, out);
+		devices_write(devices, &options->style, out);
 	return command_print(out);
 }
 
