@@ -3,7 +3,7 @@
 
 _rdmad_pods()
 {
-	"$1" allocations --no-headers 2>/dev/null | awk '$3 ~ /\// { print $3 }' | sort -u
+	"$1" allocations --no-headers 2>/dev/null | awk '{ for (i = 2; i <= NF; i++) if ($i ~ /\//) print $i }' | sort -u
 }
 
 # Names of the running daemon's devices; nothing where none runs.

@@ -6,7 +6,7 @@ function __rdmad_devices
 end
 
 function __rdmad_pods
-	rdmad allocations --no-headers 2>/dev/null | awk '$3 ~ /\// { print $3 }'
+	rdmad allocations --no-headers 2>/dev/null | awk '{ for (i = 2; i <= NF; i++) if ($i ~ /\//) print $i }'
 end
 
 complete -c rdmad -f

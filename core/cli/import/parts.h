@@ -46,7 +46,7 @@ typedef struct {
 	GPtrArray *resources;		 /* of RdmadImportResource */
 	GPtrArray *notes;		 /* of char *; the caller's */
 	guint n_values;			 /* of all selectors */
-	char *cni_network; /* of the module cni, as pods name it; NULL: no such module */
+	char *cni_network;  /* of the module cni, as pods name it; NULL: no such module */
 	char *erdma_driver; /* prefer_driver of the module erdma; NULL: no such module */
 } RdmadImport;
 
