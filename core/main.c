@@ -31,6 +31,15 @@ static int main_act(const RdmadOptions *options, GError **error)
 	g_assert_not_reached();
 }
 
+/* A configuration may have several errors, a line each. */
+static void main_print_error(const GError *error)
+{
+	g_auto(GStrv) lines = g_strsplit(error->message, "\n", -1);
+
+	for (char **line = lines; *line; line++)
+		fprintf(stderr, "rdmad: %s\n", *line);
+}
+
 int main(int argc, char **argv)
 {
 	g_autoptr(GError) error = NULL;
@@ -44,6 +53,6 @@ int main(int argc, char **argv)
 	options = rdmad_options_new(argc, argv, &error);
 	status = options ? main_act(options, &error) : rdmad_daemon_status(error);
 	if (error)
-		fprintf(stderr, "rdmad: %s\n", error->message);
+		main_print_error(error);
 	return status;
 }

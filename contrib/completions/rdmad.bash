@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Completion of rdmad for bash.
 
+_rdmad_pods()
+{
+	"$1" allocations --no-headers 2>/dev/null | awk '{ for (i = 2; i <= NF; i++) if ($i ~ /\//) print $i }' | sort -u
+}
+
 # Names of the running daemon's devices; nothing where none runs.
 _rdmad_devices()
 {
@@ -10,11 +15,23 @@ _rdmad_devices()
 _rdmad()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-	local command=${COMP_WORDS[1]} words common="--json --no-headers --socket --help"
+	local command=${COMP_WORDS[1]} words common="--output --json --no-headers --verbose --watch --socket --help"
 
 	case $prev in
 	-s | --socket | -c | --config | --sysroot | --module-dir | --profile-dir | --run-dir | --state-dir | --kubelet-dir)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	-o | --output)
+		mapfile -t COMPREPLY < <(compgen -W "table wide json yaml" -- "$cur")
+		return
+		;;
+	--device)
+		mapfile -t COMPREPLY < <(compgen -W "$(_rdmad_devices "${COMP_WORDS[0]}")" -- "$cur")
+		return
+		;;
+	--pod)
+		mapfile -t COMPREPLY < <(compgen -W "$(_rdmad_pods "${COMP_WORDS[0]}")" -- "$cur")
 		return
 		;;
 	--log-level)
@@ -28,7 +45,7 @@ _rdmad()
 	esac
 	case $COMP_CWORD:$command in
 	1:*)
-		words="status devices explain allocations attachments topology events doctor attributes commands import-config --config"
+		words="status devices explain allocations attachments topology events doctor attributes commands import-config version help --config"
 		words+=" --module --module-dir --profile-dir --sysroot --run-dir --state-dir --kubelet-dir --check"
 		words+=" --print-config --privileges --log-level --log-format --lock-wait --version --help"
 		;;
@@ -38,7 +55,7 @@ _rdmad()
 		;;
 	*:allocations) words="$common --refresh" ;;
 	*:attachments) words="$common --pod" ;;
-	*:events) words="$common --follow" ;;
+	*:events) words="$common --follow --lines --since --device --pod" ;;
 	*:import-config)
 		if [[ $cur != -* ]]; then
 			mapfile -t COMPREPLY < <(compgen -f -- "$cur")

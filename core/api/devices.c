@@ -5,6 +5,7 @@
 #include "hardware/verbs/verbs.h"
 #include "api/json.h"
 #include "hardware/device.h"
+#include "module/host.h"
 
 static json_t *gid_json(const RdmadGid *gid)
 {
@@ -162,9 +163,19 @@ static void device_add_parts(json_t *object, const RdmadDevice *dev, const Rdmad
 	api_set(object, "problems", api_json_strings(dev->problems));
 }
 
+const char *api_device_problem(const RdmadServices *services, const RdmadDevice *dev)
+{
+	const char *problem = NULL;
+
+	if (rdmad_modules_device_health(services->modules, dev, &problem))
+		return problem;
+	return rdmad_device_problem(dev, NULL, NULL);
+}
+
 json_t *api_device_json(const RdmadServices *services, const RdmadDevice *dev)
 {
 	json_t *object = json_object();
+	const char *problem = api_device_problem(services, dev);
 	const char *verbs_problem =
 		services->verbs ? rdmad_verbs_problem(services->verbs, dev->id) : NULL;
 	const RdmadVerbsLimits *limits =
@@ -174,6 +185,8 @@ json_t *api_device_json(const RdmadServices *services, const RdmadDevice *dev)
 	device_add_pci(object, dev);
 	api_set(object, "nearest_gpu", nearest_gpu_json(services, dev));
 	device_add_parts(object, dev, limits);
+	api_set(object, "health", json_string(problem ? "unhealthy" : "healthy"));
+	api_set(object, "health_reason", api_json_string(problem));
 	api_set(object, "limits", api_limits_json(limits));
 	api_set(object, "verbs_problem", api_json_string(verbs_problem));
 	return object;

@@ -123,29 +123,43 @@ static gboolean port_has_gid(const RdmadPort *port, RdmadGidType type)
 	return FALSE;
 }
 
-static void check_port(const RdmadDevice *dev, const RdmadPort *port, json_t *findings)
+/* TRUE: the port is a problem.  A device that is healthy without the port has another one. */
+static gboolean check_port(const RdmadDevice *dev, const RdmadPort *port, gboolean healthy,
+			   json_t *findings)
 {
 	if (port->state == RDMAD_UNKNOWN)
-		return;
+		return FALSE;
 	if (port->state != RDMAD_PORT_ACTIVE) {
-		doctor_say(findings, RDMAD_FINDING_PROBLEM, dev->name, down_advice(port),
-			   "port %u is %s", port->number, rdmad_port_state_name(port->state));
-		return;
+		doctor_say(findings, healthy ? RDMAD_FINDING_NOTE : RDMAD_FINDING_PROBLEM,
+			   dev->name, down_advice(port), "port %u is %s", port->number,
+			   rdmad_port_state_name(port->state));
+		return !healthy;
 	}
 	doctor_say(findings, RDMAD_FINDING_OK, dev->name, NULL, "port %u is active%s%s",
 		   port->number, port->rate_text ? ", " : "", port->rate_text ?: "");
-	if (dev->node_type == RDMAD_NODE_CA && port->link_layer == RDMAD_LINK_LAYER_ETHERNET &&
-	    !port_has_gid(port, RDMAD_GID_ROCE_V2))
-		doctor_say(
-			findings, RDMAD_FINDING_PROBLEM, dev->name,
-			"give the interface an address (`ip addr add`); link-local IPv6 is enough "
-			"for one network",
-			"port %u has no RoCE v2 GID: nothing can be routed to it", port->number);
+	if (dev->node_type != RDMAD_NODE_CA || port->link_layer != RDMAD_LINK_LAYER_ETHERNET ||
+	    port_has_gid(port, RDMAD_GID_ROCE_V2))
+		return FALSE;
+	doctor_say(findings, RDMAD_FINDING_PROBLEM, dev->name,
+		   "give the interface an address (`ip addr add`); link-local IPv6 is enough "
+		   "for one network",
+		   "port %u has no RoCE v2 GID: nothing can be routed to it", port->number);
+	return TRUE;
+}
+
+/* What makes a device unhealthy that no check of its own has found. */
+static void check_health(const RdmadDevice *dev, const char *problem, json_t *findings)
+{
+	doctor_say(findings, RDMAD_FINDING_PROBLEM, dev->name,
+		   "`rdmad devices NAME` shows the device and its ports", "unhealthy: %s", problem);
 }
 
 static void check_device(const RdmadServices *services, const DoctorFiles *files,
 			 const RdmadDevice *dev, json_t *findings)
 {
+	const char *problem = api_device_problem(services, dev);
+	gboolean known = dev->fatal || !rdmad_device_chardev(dev, RDMAD_CHARDEV_UVERBS);
+
 	if (dev->fatal)
 		doctor_say(findings, RDMAD_FINDING_PROBLEM, dev->name,
 			   "`dmesg` may show the reason; reset the device or load its driver "
@@ -154,7 +168,9 @@ static void check_device(const RdmadServices *services, const DoctorFiles *files
 			   "its driver reports a fatal error and gave it up");
 	check_uverbs(services, files, dev, findings);
 	for (guint i = 0; i < dev->n_ports; i++)
-		check_port(dev, &dev->ports[i], findings);
+		known |= check_port(dev, &dev->ports[i], problem == NULL, findings);
+	if (problem && !known)
+		check_health(dev, problem, findings);
 	check_problems(services, dev, findings);
 }
 

@@ -65,7 +65,7 @@ static void check_memlock(json_t *findings)
 	else
 		doctor_say(findings, RDMAD_FINDING_OK, "memlock", NULL,
 			   "rdmad: %" G_GUINT64_FORMAT " KiB", (guint64)limit.rlim_cur / 1024);
-	doctor_say(findings, RDMAD_FINDING_NOTE, "memlock",
+	doctor_say(findings, RDMAD_FINDING_OK, "memlock",
 		   "set LimitMEMLOCK=infinity in the container runtime's unit; or give the pod "
 		   "IPC_LOCK, which works for root in the pod only",
 		   "pods inherit the container runtime's limit (containerd's default: 8 MiB), and "

@@ -60,6 +60,9 @@ struct ApiTexts *api_allocation_texts_new(void);
 
 /* The devices in the order of their names, as people count them; borrowed. */
 GPtrArray *api_devices_by_name(const RdmadServices *services);
+/* The reason why pods cannot use the device, as kubelet is told where a module offers the device; NULL: it
+ * is healthy.  Static text. */
+const char *api_device_problem(const RdmadServices *services, const RdmadDevice *dev);
 /* One device as the devices resource shows it. */
 json_t *api_device_json(const RdmadServices *services, const RdmadDevice *dev);
 /* limits.c: the limits of a device from verbs, and of port `number`; null if unknown. */

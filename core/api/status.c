@@ -50,21 +50,22 @@ static gboolean device_is_active(const RdmadDevice *dev)
 	return FALSE;
 }
 
-static json_t *devices_json(RdmadInventory *inventory)
+static json_t *devices_json(const RdmadServices *services)
 {
+	RdmadInventory *inventory = services->inventory;
 	const guint count = rdmad_inventory_count(inventory);
-	guint active = 0, troubled = 0;
+	guint active = 0, unhealthy = 0;
 	json_t *object = json_object();
 
 	for (guint i = 0; i < count; i++) {
 		const RdmadDevice *dev = rdmad_inventory_nth(inventory, i);
 
 		active += device_is_active(dev);
-		troubled += dev->fatal || (dev->problems && *dev->problems);
+		unhealthy += api_device_problem(services, dev) != NULL;
 	}
 	api_set(object, "count", json_integer(count));
 	api_set(object, "active", json_integer(active));
-	api_set(object, "with_problems", json_integer(troubled));
+	api_set(object, "unhealthy", json_integer(unhealthy));
 	api_set(object, "gpus", json_integer(rdmad_inventory_gpu_count(inventory)));
 	return object;
 }
@@ -193,7 +194,7 @@ static GBytes *status_build(const RdmadServices *s, gconstpointer read)
 	api_set(object, "state_set_aside", api_json_string(s->state_set_aside));
 	api_set(object, "listeners", listeners_json(s->http));
 	api_set(object, "modules", modules_json(s->modules));
-	api_set(object, "devices", devices_json(s->inventory));
+	api_set(object, "devices", devices_json(s));
 	api_set(object, "allocations", json_integer(rdmad_allocations_count(s->allocations)));
 	api_set(object, "recent_errors", recent_errors_json(s->event_log));
 	return api_json_bytes(object);

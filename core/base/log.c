@@ -43,7 +43,8 @@ static const struct {
 gboolean rdmad_log_parse_level(const char *text, RdmadLogLevel *level)
 {
 	for (gsize i = 0; i < G_N_ELEMENTS(levels); i++) {
-		if (g_str_equal(levels[i].name, text)) {
+		if (g_str_equal(levels[i].name, text) ||
+		    (levels[i].level == RDMAD_LOG_WARNING && g_str_equal(text, "warn"))) {
 			*level = levels[i].level;
 			return TRUE;
 		}

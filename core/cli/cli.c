@@ -8,9 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/default-dirs.h"
+#include "build-info.h"
+#include "commit.h"
 #include "cli/command.h"
 #include "cli/module-command.h"
 
@@ -26,7 +29,12 @@ static const Command commands[] = {
 	{ "topology", "", "how near GPUs and devices are to each other", "", COMMAND_ASKS,
 	  command_topology },
 	{ "events", "", "events of devices and their holders",
-	  "\n  -f, --follow         go on as events come", COMMAND_ASKS "f", command_events },
+	  "\n  -f, --follow         go on as events come"
+	  "\n  -n, --lines N        the last N"
+	  "\n      --since AGE      of that time, such as 30s, 10m, 2h, 3d"
+	  "\n      --device NAME    of a device, by name or id"
+	  "\n      --pod NAME       of a pod, NAMESPACE/NAME or a part of it",
+	  COMMAND_ASKS "fnSDP", command_events },
 	{ "doctor", "", "problems of this node, with advice",
 	  "\n  -b, --bundle FILE    write what support asks for into FILE (.tar.gz)"
 	  "\n      --sysroot DIR    for --bundle: the machine recorded under DIR",
@@ -43,12 +51,21 @@ static const Command commands[] = {
 	  "\n  -k, --key KEY        this key of the ConfigMap's data"
 	  "\n  -p, --resource-prefix PREFIX  as the SR-IOV plugin was started with (intel.com)",
 	  "kp", command_import },
+	{ "version", "", "the version of this program, with its commit", "", "", command_version },
+	{ "help", " [COMMAND]", "all commands, or the options of one", "", "", command_help },
 };
 
 static const struct option long_options[] = {
 	{ "socket", required_argument, NULL, 's' },
 	{ "json", no_argument, NULL, 'j' },
-	{ "no-headers", no_argument, NULL, 'n' },
+	{ "output", required_argument, NULL, 'o' },
+	{ "no-headers", no_argument, NULL, 'H' },
+	{ "watch", no_argument, NULL, 'w' },
+	{ "verbose", no_argument, NULL, 'v' },
+	{ "lines", required_argument, NULL, 'n' },
+	{ "since", required_argument, NULL, 'S' },
+	{ "device", required_argument, NULL, 'D' },
+	{ "pod", required_argument, NULL, 'P' },
 	{ "follow", no_argument, NULL, 'f' },
 	{ "refresh", no_argument, NULL, 'r' },
 	{ "key", required_argument, NULL, 'k' },
@@ -84,7 +101,9 @@ const char *rdmad_cli_help(void)
 	       "  doctor                 problems of this node, with advice\n"
 	       "  attributes [set|unset ...]  attributes of the node\n"
 	       "  import-config FILE     another device plugin's configuration as rdmad.conf\n"
-	       "  commands               commands of the running modules\n";
+	       "  commands               commands of the running modules\n"
+	       "  version                the version, with its commit\n"
+	       "  help [COMMAND]         this, or the options of a command\n";
 }
 
 /* Of our own rdmad where it runs; else of the node's.  g_free() */
@@ -104,17 +123,8 @@ static void print_usage(const Command *command, FILE *to)
 	fprintf(to, "usage: rdmad %s%s [OPTION]...\n\n%s\n\nOptions:%s\n", command->name,
 		command->argument, command->summary, command->usage);
 	if (strchr(command->flags, 's'))
-		fputs("  -j, --json           as JSON\n"
-		      "  -n, --no-headers     tables without their first line\n"
-		      "  -s, --socket PATH    rdmad's control socket (" DEFAULT_SOCKET ")\n",
-		      to);
+		fputs(command_common_usage, to);
 	fputs("  -h, --help           this text\n", to);
-}
-
-static int usage_error(const Command *command)
-{
-	fprintf(stderr, "Try `rdmad %s --help`.\n", command->name);
-	return EXIT_USAGE;
 }
 
 static gboolean want_colour(void)
@@ -125,52 +135,89 @@ static gboolean want_colour(void)
 	       g_strcmp0(g_getenv("TERM"), "dumb") != 0;
 }
 
-static void option_set(CommandOptions *options, int letter)
+/* 0: no terminal, lines are for other programs. */
+static guint terminal_width(void)
+{
+	struct winsize size;
+
+	if (!isatty(STDOUT_FILENO))
+		return 0;
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
+}
+
+/* "90s", "10m", "2h", "3d": so long before now. */
+static gboolean since_set(CommandOptions *options, const char *text)
+{
+	static const char units[] = "smhd";
+	static const gint64 seconds[] = { 1, 60, 3600, 86400 };
+	char *end = NULL;
+	const guint64 n = g_ascii_strtoull(text, &end, 10);
+	const char *unit = *end ? strchr(units, *end) : NULL;
+
+	if (!g_ascii_isdigit(*text) || !unit || end[1] || n > G_MAXUINT32) {
+		fprintf(stderr, "rdmad: \"%s\" is no age; it is written 30s, 10m, 2h or 3d\n",
+			text);
+		return FALSE;
+	}
+	options->since_us = g_get_real_time() - (gint64)n * seconds[unit - units] * G_USEC_PER_SEC;
+	return TRUE;
+}
+
+static gboolean lines_set(CommandOptions *options, const char *text)
+{
+	guint64 n;
+
+	if (!g_ascii_string_to_unsigned(text, 10, 1, G_MAXUINT32, &n, NULL)) {
+		fprintf(stderr, "rdmad: \"%s\" is no number of lines, from 1\n", text);
+		return FALSE;
+	}
+	options->lines = (guint)n;
+	return TRUE;
+}
+
+static gboolean option_set(CommandOptions *options, int letter)
 {
 	switch (letter) {
-	case 's':
-		options->socket = optarg;
-		break;
-	case 'j':
-		options->json = TRUE;
-		break;
 	case 'n':
-		options->headers = FALSE;
-		break;
+		return lines_set(options, optarg);
+	case 'S':
+		return since_set(options, optarg);
+	case 'D':
+		options->device = optarg;
+		return TRUE;
+	case 'P':
+		options->pod = optarg;
+		return TRUE;
 	case 'f':
 		options->follow = TRUE;
-		break;
+		return TRUE;
 	case 'r':
 		options->refresh = TRUE;
-		break;
+		return TRUE;
 	case 'k':
 		options->key = optarg;
-		break;
+		return TRUE;
 	case 'p':
 		options->prefix = optarg;
-		break;
+		return TRUE;
 	case 'b':
 		options->bundle = optarg;
-		break;
+		return TRUE;
 	case 'R':
 		options->sysroot = optarg;
-		break;
+		return TRUE;
 	default:
-		g_assert_not_reached();
+		return command_option_set(options, letter, optarg);
 	}
 }
 
-/* FALSE for an option that the command does not have. */
-static gboolean option_take(CommandOptions *options, const Command *command, int letter)
+/* The option as people write it. */
+static const char *option_word(int letter)
 {
-	if (letter == '?')
-		return FALSE; /* getopt printed the error */
-	if (!strchr(command->flags, letter)) {
-		fprintf(stderr, "rdmad: `%s` has no option -%c\n", command->name, letter);
-		return FALSE;
-	}
-	option_set(options, letter);
-	return TRUE;
+	for (const struct option *option = long_options; option->name; option++)
+		if (option->val == letter)
+			return option->name;
+	return "?";
 }
 
 /* Handles the arguments after the options; -1: continue. */
@@ -181,14 +228,10 @@ static int argument_take(CommandOptions *options, const Command *command, int ar
 	options->arguments = &argv[optind];
 	options->argument = most ? argv[optind] : NULL;
 	optind += most;
-	if (optind < argc) {
-		fprintf(stderr, "rdmad: `%s` takes no \"%s\"\n", command->name, argv[optind]);
-		return usage_error(command);
-	}
-	if (!options->argument && *command->argument && command->argument[1] != '[') {
-		fprintf(stderr, "rdmad: `%s` needs%s\n", command->name, command->argument);
-		return usage_error(command);
-	}
+	if (optind < argc)
+		return command_usage_error(command->name, "takes no \"%s\"", argv[optind]);
+	if (!options->argument && *command->argument && command->argument[1] != '[')
+		return command_usage_error(command->name, "needs%s", command->argument);
 	return -1;
 }
 
@@ -197,30 +240,73 @@ static int options_parse(CommandOptions *options, const Command *command, int ar
 {
 	int letter;
 
-	while ((letter = getopt_long(argc, argv, "s:jnfrk:p:b:h", long_options, NULL)) != -1) {
+	opterr = 0;
+	while ((letter = getopt_long(argc, argv, "s:o:jwvfrn:k:p:b:h", long_options, NULL)) != -1) {
 		if (letter == 'h') {
 			print_usage(command, stdout);
 			return 0;
 		}
-		if (!option_take(options, command, letter))
-			return usage_error(command);
+		if (letter == '?')
+			return command_option_unknown(command->name, argv);
+		if (!strchr(command->flags, letter))
+			return command_usage_error(command->name, "has no option --%s",
+						   option_word(letter));
+		if (!option_set(options, letter))
+			return EXIT_USAGE;
 	}
 	return argument_take(options, command, argc, argv);
+}
+
+int command_version(const CommandOptions *options)
+{
+	puts("rdmad " RDMAD_VERSION " (" RDMAD_COMMIT ")");
+	return 0;
+}
+
+/* A module's command has its own --help, from the daemon. */
+static int help_of_module(const CommandOptions *options, const char *name)
+{
+	char *argv[] = { (char *)"rdmad", (char *)name, (char *)"--help", NULL };
+	CommandOptions own = *options;
+
+	optind = 0; /* getopt begins again */
+	return module_command_run(&own, 3, argv);
+}
+
+int command_help(const CommandOptions *options)
+{
+	const Command *command = options->argument ? command_find(options->argument) : NULL;
+
+	if (options->argument && !command)
+		return help_of_module(options, options->argument);
+	if (command)
+		print_usage(command, stdout);
+	else
+		printf("usage: rdmad COMMAND [OPTION]...\n%s\n`rdmad --help` has the daemon's "
+		       "options.\n",
+		       rdmad_cli_help());
+	return 0;
 }
 
 int rdmad_cli_run(int argc, char **argv)
 {
 	const Command *command = argc > 1 ? command_find(argv[1]) : NULL;
 	g_autofree char *socket = default_socket();
-	CommandOptions options = { .socket = socket, .headers = TRUE };
+	CommandOptions options = { .socket = socket, .style = { .headers = TRUE } };
 	int status;
 
 	setlocale(LC_CTYPE, "");
 	signal(SIGPIPE, SIG_IGN);
-	options.colour = want_colour();
+	options.style.colour = want_colour();
+	options.style.width = terminal_width();
 	if (!command)
 		return module_command_run(&options, argc, argv);
 	argv[1] = argv[0]; /* getopt's own messages begin with it */
 	status = options_parse(&options, command, argc - 1, argv + 1);
-	return status >= 0 ? status : command->run(&options);
+	while (status < 0) {
+		status = command->run(&options);
+		if (command_watches(&options, status))
+			status = -1;
+	}
+	return status;
 }

@@ -5,8 +5,8 @@
 #include "cli/command.h"
 #include "cli/table.h"
 
-static const char *const headers[] = { "ALLOCATION", "RESOURCE", "DEVICES",	"POD",
-				       "CONTAINER",  "SINCE",	 "ATTACHMENTS", NULL };
+static const char *const headers[] = { "+ALLOCATION", "RESOURCE", "DEVICES",	  "POD",
+				       "+CONTAINER",  "SINCE",	  "+ATTACHMENTS", NULL };
 
 /* The kernel's name, or the id of a device that has left. */
 static const char *device_label(const json_t *allocation, size_t index)
@@ -66,7 +66,7 @@ static char *format_attachments(const json_t *allocation)
 	return g_string_free(out, FALSE);
 }
 
-void allocations_write(const json_t *allocations, gint64 now_us, gboolean with_headers,
+void allocations_write(const json_t *allocations, gint64 now_us, const RdmadTableStyle *style,
 		       GString *out)
 {
 	g_autoptr(RdmadTable) table = rdmad_table_new(headers);
@@ -84,7 +84,7 @@ void allocations_write(const json_t *allocations, gint64 now_us, gboolean with_h
 				format_text(allocation, "resource"), devices, pod,
 				format_text(allocation, "container"), since, attachments);
 	}
-	rdmad_table_write(table, with_headers, "", out);
+	rdmad_table_write(table, style, "", out);
 }
 
 int command_allocations(const CommandOptions *options)
@@ -97,11 +97,11 @@ int command_allocations(const CommandOptions *options)
 
 	if (!answer)
 		return 1;
-	if (options->json) {
-		status = command_print_json(answer);
+	if (options->output) {
+		status = command_print_json(options, answer);
 	} else {
 		allocations_write(json_object_get(answer, "allocations"), g_get_real_time(),
-				  options->headers, out);
+				  &options->style, out);
 		status = command_print(out);
 	}
 	json_decref(answer);

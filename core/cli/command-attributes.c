@@ -7,7 +7,7 @@
 
 static const char *const headers[] = { "NAME", "VALUE", NULL };
 
-void attributes_write(const json_t *attributes, gboolean with_headers, GString *out)
+void attributes_write(const json_t *attributes, const RdmadTableStyle *style, GString *out)
 {
 	g_autoptr(RdmadTable) table = rdmad_table_new(headers);
 	const json_t *attribute;
@@ -18,7 +18,7 @@ void attributes_write(const json_t *attributes, gboolean with_headers, GString *
 		rdmad_table_add(table, format_text(attribute, "name"),
 				format_text(attribute, "value"));
 	}
-	rdmad_table_write(table, with_headers, "", out);
+	rdmad_table_write(table, style, "", out);
 }
 
 static int attributes_list(const CommandOptions *options)
@@ -29,8 +29,8 @@ static int attributes_list(const CommandOptions *options)
 
 	if (!answer)
 		return 1;
-	attributes_write(json_object_get(answer, "attributes"), options->headers, out);
-	status = options->json ? command_print_json(answer) : command_print(out);
+	attributes_write(json_object_get(answer, "attributes"), &options->style, out);
+	status = options->output ? command_print_json(options, answer) : command_print(out);
 	json_decref(answer);
 	return status;
 }
@@ -47,8 +47,8 @@ static int attribute_set(const CommandOptions *options, const char *name, const 
 
 	if (!answer)
 		return 1;
-	if (options->json)
-		status = command_print_json(answer);
+	if (options->output)
+		status = command_print_json(options, answer);
 	json_decref(answer);
 	return status;
 }

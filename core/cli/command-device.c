@@ -49,6 +49,14 @@ static char *format_nearest(const json_t *device)
 			       format_text(gpu, "distance") ?: "?");
 }
 
+/* "unhealthy: no port of it is active" */
+static char *format_health(const json_t *device)
+{
+	const char *reason = format_text(device, "health_reason");
+
+	return g_strconcat(format_text(device, "health") ?: "", reason ? ": " : NULL, reason, NULL);
+}
+
 static void write_identity(const json_t *device, GString *out)
 {
 	g_autofree char *ids = format_pair(device, "vendor", "pci_device_id");
@@ -56,6 +64,7 @@ static void write_identity(const json_t *device, GString *out)
 	g_autofree char *path = format_list(json_object_get(device, "pci_path"), " / ");
 	g_autofree char *numa = format_number(device, "numa_node");
 	g_autofree char *function = format_function(device), *nearest = format_nearest(device);
+	g_autofree char *health = format_health(device);
 
 	write_line(out, "id", format_text(device, "id"));
 	write_line(out, "node type", format_text(device, "node_type"));
@@ -74,6 +83,7 @@ static void write_identity(const json_t *device, GString *out)
 	write_line(out, "PCI path", path);
 	write_line(out, "NUMA node", numa);
 	write_line(out, "nearest GPU", nearest);
+	write_line(out, "health", health);
 }
 
 static void write_chardevs(const json_t *device, GString *out)
@@ -114,7 +124,7 @@ static void write_gids(const json_t *gids, GString *out)
 				format_text(gid, "netdev"));
 	}
 	if (json_array_size(gids))
-		rdmad_table_write(table, TRUE, "  ", out);
+		rdmad_table_write(table, &rdmad_table_plain, "  ", out);
 }
 
 /* "65536, each of 4096 CQEs"; `each` may be NULL. */

@@ -6,9 +6,9 @@
 #include "cli/command.h"
 #include "cli/table.h"
 
-static const char *const headers[] = { "NAME",	   "PCI",    "DRIVER", "NETDEV", "LINK",
-				       "STATE",	   "RATE",   "NUMA",   "GPU",	 "GIDS",
-				       "FIRMWARE", "HEALTH", NULL };
+static const char *const headers[] = { "NAME",	    "+PCI",   "+DRIVER", "NETDEV", "LINK",
+				       "STATE",	    "RATE",   "NUMA",	 "GPU",	   "+GIDS",
+				       "+FIRMWARE", "HEALTH", NULL };
 
 /* A GPU behind the same PCIe switch makes a device a rail; what is farther is no neighbour. */
 static char *format_gpu(const json_t *device)
@@ -20,17 +20,6 @@ static char *format_gpu(const json_t *device)
 	if (!distance || !index || (strcmp(distance, "PIX") != 0 && strcmp(distance, "PXB") != 0))
 		return NULL;
 	return g_strdup_printf("GPU%s %s", index, distance);
-}
-
-static char *format_health(const json_t *device)
-{
-	const size_t n = json_array_size(json_object_get(device, "problems"));
-
-	if (json_is_true(json_object_get(device, "fatal")))
-		return g_strdup("fatal error");
-	if (n == 0)
-		return g_strdup("ok");
-	return g_strdup_printf("%zu problem%s", n, n == 1 ? "" : "s");
 }
 
 static const char *port_netdev(const json_t *device, const json_t *port)
@@ -47,7 +36,7 @@ static void add_port(RdmadTable *table, const json_t *device, const json_t *port
 	g_autofree char *number = format_number(port, "number");
 	g_autofree char *rate = format_rate(port, "rate_mbps");
 	g_autofree char *numa = format_number(device, "numa_node");
-	g_autofree char *gpu = format_gpu(device), *health = format_health(device);
+	g_autofree char *gpu = format_gpu(device);
 	g_autofree char *gids =
 		g_strdup_printf("%zu", json_array_size(json_object_get(port, "gids")));
 	g_autofree char *name =
@@ -56,10 +45,10 @@ static void add_port(RdmadTable *table, const json_t *device, const json_t *port
 	rdmad_table_add(table, name, format_text(device, "pci_address"),
 			format_text(device, "driver"), port_netdev(device, port),
 			format_text(device, "transport"), format_text(port, "state"), rate, numa,
-			gpu, gids, format_text(device, "firmware"), health);
+			gpu, gids, format_text(device, "firmware"), format_text(device, "health"));
 }
 
-void devices_write(const json_t *devices, gboolean with_headers, GString *out)
+void devices_write(const json_t *devices, const RdmadTableStyle *style, GString *out)
 {
 	g_autoptr(RdmadTable) table = rdmad_table_new(headers);
 	const json_t *device, *port;
@@ -74,7 +63,7 @@ void devices_write(const json_t *devices, gboolean with_headers, GString *out)
 		if (json_array_size(ports) == 0)
 			add_port(table, device, NULL, FALSE);
 	}
-	rdmad_table_write(table, with_headers, "", out);
+	rdmad_table_write(table, style, "", out);
 }
 
 static gboolean is_called(const json_t *device, const char *name)
@@ -108,8 +97,8 @@ static int show_one(const CommandOptions *options, const json_t *devices)
 
 	if (!device)
 		return 1;
-	if (options->json)
-		return command_print_json(device);
+	if (options->output)
+		return command_print_json(options, device);
 	device_write(device, out);
 	return command_print(out);
 }
@@ -118,12 +107,12 @@ static int show_all(const CommandOptions *options, const json_t *answer, const j
 {
 	g_autoptr(GString) out = g_string_new(NULL);
 
-	if (options->json)
-		return command_print_json(answer);
+	if (options->output)
+		return command_print_json(options, answer);
 	if (json_array_size(devices) == 0)
 		fputs("rdmad: no RDMA devices; see `rdmad doctor`\n", stderr);
 	else
-		devices_write(devices, options->headers, out);
+		devices_write(devices, &options->style, out);
 	return command_print(out);
 }
 

@@ -6,7 +6,8 @@
 #include "cli/command.h"
 #include "cli/table.h"
 
-#define RESET "\033[0m"
+#define RESET  "\033[0m"
+#define INDENT 8
 
 static const struct {
 	const char *level, *label, *colour;
@@ -27,18 +28,23 @@ static const char *own_advice(const json_t *finding, const json_t *next)
 	return repeated ? NULL : advice;
 }
 
-static void write_finding(const json_t *finding, const char *advice, guint level, gboolean colour,
-			  GString *out)
+static void write_finding(const json_t *finding, const char *advice, guint level,
+			  const RdmadTableStyle *style, GString *out)
 {
-	g_autofree char *subject = rdmad_text_escape(format_text(finding, "subject") ?: "?");
-	g_autofree char *text = rdmad_text_escape(format_text(finding, "text") ?: "");
+	g_autofree char *line = g_strdup_printf("%s: %s", format_text(finding, "subject") ?: "?",
+						format_text(finding, "text") ?: "");
+	g_autofree char *escaped = rdmad_text_escape(line);
 
-	g_string_append_printf(out, "%s%-8s%s%s: %s\n", colour ? levels[level].colour : "",
-			       levels[level].label, colour ? RESET : "", subject, text);
+	g_string_append_printf(out, "%s%-*s%s", style->colour ? levels[level].colour : "", INDENT,
+			       levels[level].label, style->colour ? RESET : "");
+	rdmad_text_wrap(escaped, INDENT, style->width, out);
+	g_string_append_c(out, '\n');
 	if (advice) {
-		g_autofree char *escaped = rdmad_text_escape(advice);
+		g_autofree char *safe = rdmad_text_escape(advice);
 
-		g_string_append_printf(out, "        -> %s\n", escaped);
+		g_string_append_printf(out, "%*s-> ", INDENT, "");
+		rdmad_text_wrap(safe, INDENT + 3, style->width, out);
+		g_string_append_c(out, '\n');
 	}
 }
 
@@ -52,22 +58,39 @@ static guint finding_level(const json_t *finding)
 	return 1;
 }
 
-gboolean doctor_write(const json_t *findings, gboolean colour, GString *out)
+/* Problems, then notes, then what is well: each in the order of the checks. */
+static void write_level(const json_t *findings, guint level, const RdmadTableStyle *style,
+			GString *out)
+{
+	const json_t *finding, *last = NULL;
+	size_t i;
+
+	json_array_foreach(findings, i, finding)
+	{
+		if (finding_level(finding) != level)
+			continue;
+		if (last)
+			write_finding(last, own_advice(last, finding), level, style, out);
+		last = finding;
+	}
+	if (last)
+		write_finding(last, own_advice(last, NULL), level, style, out);
+}
+
+gboolean doctor_write(const json_t *findings, gboolean verbose, const RdmadTableStyle *style,
+		      GString *out)
 {
 	guint counts[G_N_ELEMENTS(levels)] = { 0 };
 	const json_t *finding;
 	size_t i;
 
-	json_array_foreach(findings, i, finding)
-	{
-		const guint level = finding_level(finding);
-
-		counts[level]++;
-		write_finding(finding, own_advice(finding, json_array_get(findings, i + 1)), level,
-			      colour, out);
-	}
-	g_string_append_printf(out, "\n%u problem%s, %u note%s\n", counts[2],
-			       counts[2] == 1 ? "" : "s", counts[1], counts[1] == 1 ? "" : "s");
+	json_array_foreach(findings, i, finding) counts[finding_level(finding)]++;
+	for (guint level = G_N_ELEMENTS(levels); level-- > (verbose ? 0 : 1);)
+		write_level(findings, level, style, out);
+	g_string_append_printf(out, "%s%u problem%s, %u note%s, %u well%s\n", out->len ? "\n" : "",
+			       counts[2], counts[2] == 1 ? "" : "s", counts[1],
+			       counts[1] == 1 ? "" : "s", counts[0],
+			       counts[0] && !verbose ? " (-v shows them)" : "");
 	return counts[2] > 0;
 }
 
@@ -83,8 +106,9 @@ int command_doctor(const CommandOptions *options)
 	answer = command_ask(options, "GET", "/api/v1/doctor");
 	if (!answer)
 		return 1;
-	problem = doctor_write(json_object_get(answer, "findings"), options->colour, out);
-	status = options->json ? command_print_json(answer) : command_print(out);
+	problem = doctor_write(json_object_get(answer, "findings"), options->verbose,
+			       &options->style, out);
+	status = options->output ? command_print_json(options, answer) : command_print(out);
 	json_decref(answer);
 	return status ?: problem;
 }

@@ -7,7 +7,7 @@
 
 #define FOLLOW_S 30u
 
-static const char *const headers[] = { "TIME", "LEVEL", "KIND", "ABOUT", "MESSAGE", NULL };
+static const char *const headers[] = { "TIME", "LEVEL", "KIND", "+ABOUT", "MESSAGE", NULL };
 
 /* The most particular of what it is about. */
 static const char *event_about(const json_t *event)
@@ -16,25 +16,105 @@ static const char *event_about(const json_t *event)
 	       format_text(event, "allocation") ?: format_text(event, "resource");
 }
 
-void events_write(const json_t *events, gboolean with_headers, GString *out)
+static gboolean is_addition(const json_t *event)
+{
+	return g_strcmp0(format_text(event, "kind"), "device-added") == 0;
+}
+
+/* The number of additions in a row, as at the start of rdmad. */
+static size_t count_additions(const json_t *events, size_t from)
+{
+	size_t n = 0;
+
+	while (is_addition(json_array_get(events, from + n)))
+		n++;
+	return n;
+}
+
+/* "11 devices: mlx5_0, mlx5_1 ..." */
+static char *format_additions(const json_t *events, size_t from, size_t n)
+{
+	GString *text = g_string_new(NULL);
+
+	g_string_append_printf(text, "%zu devices:", n);
+	for (size_t i = from; i < from + n; i++) {
+		const char *message = format_text(json_array_get(events, i), "message") ?: "?";
+
+		g_string_append_printf(text, "%s %.*s", i > from ? "," : "",
+				       (int)strcspn(message, " "), message);
+	}
+	return g_string_free(text, FALSE);
+}
+
+static void add_event(RdmadTable *table, const json_t *event, const char *message, gint64 now_us)
+{
+	const char *when = format_text(event, "time");
+	g_autofree char *time = now_us ? format_age(when, now_us) : format_local_time(when);
+
+	rdmad_table_add(table, time, format_text(event, "level"), format_text(event, "kind"),
+			event_about(event), message);
+}
+
+void events_write(const json_t *events, gint64 now_us, const RdmadTableStyle *style, GString *out)
 {
 	/* Consecutive tables should look like one. */
-	static const guint min_widths[] = { 19, 7, 14, 12 };
+	const guint min_widths[] = { now_us ? 7 : 24, 7, 14, 12 };
 	g_autoptr(RdmadTable) table = rdmad_table_new(headers);
-	const json_t *event;
-	size_t i;
+	size_t n;
 
 	for (guint column = 0; column < G_N_ELEMENTS(min_widths); column++)
 		rdmad_table_set_min_width(table, column, min_widths[column]);
-	json_array_foreach(events, i, event)
-	{
-		g_autofree char *time = format_local_time(format_text(event, "time"));
+	for (size_t i = 0; i < json_array_size(events); i += MAX(n, 1)) {
+		const json_t *event = json_array_get(events, i);
+		g_autofree char *all = NULL;
 
-		rdmad_table_add(table, time, format_text(event, "level"),
-				format_text(event, "kind"), event_about(event),
-				format_text(event, "message"));
+		n = style->wide ? 0 : count_additions(events, i);
+		all = n > 1 ? format_additions(events, i, n) : NULL;
+		add_event(table, event, all ?: format_text(event, "message"), now_us);
 	}
-	rdmad_table_write(table, with_headers, "", out);
+	rdmad_table_write(table, style, "", out);
+}
+
+/* ---- which of them ---- */
+
+static gboolean is_since(const json_t *event, gint64 since_us)
+{
+	const char *text = format_text(event, "time");
+	g_autoptr(GDateTime) time = text ? g_date_time_new_from_iso8601(text, NULL) : NULL;
+
+	return time && g_date_time_to_unix(time) >= since_us / G_USEC_PER_SEC;
+}
+
+/* By its id, or by its name, which messages begin with or hold as a word. */
+static gboolean is_about_device(const json_t *event, const char *device)
+{
+	g_auto(GStrv) words = g_strsplit_set(format_text(event, "message") ?: "", " :,()", -1);
+
+	return g_strcmp0(format_text(event, "device_id"), device) == 0 ||
+	       g_strv_contains((const char *const *)words, device);
+}
+
+static gboolean event_is_asked_for(const CommandOptions *options, const json_t *event)
+{
+	const char *pod = format_text(event, "pod");
+
+	return (!options->since_us || is_since(event, options->since_us)) &&
+	       (!options->device || is_about_device(event, options->device)) &&
+	       (!options->pod || (pod && strstr(pod, options->pod)));
+}
+
+/* Leaves those of `answer` that the options want. */
+static void events_filter(const CommandOptions *options, json_t *answer)
+{
+	const json_t *events = json_object_get(answer, "events");
+	json_t *wanted = json_array(), *event;
+	size_t i;
+
+	json_array_foreach(events, i, event) if (event_is_asked_for(options, event))
+		json_array_append(wanted, event);
+	while (options->lines && json_array_size(wanted) > options->lines)
+		json_array_remove(wanted, 0);
+	json_object_set_new(answer, "events", wanted);
 }
 
 /* One object a line, for a reader that does not wait for the end. */
@@ -52,17 +132,19 @@ static void write_lines(const json_t *events, GString *out)
 	}
 }
 
-static int print_events(const CommandOptions *options, const json_t *answer, gboolean with_headers)
+static int print_events(const CommandOptions *options, const json_t *answer,
+			const RdmadTableStyle *style)
 {
 	const json_t *events = json_object_get(answer, "events");
 	g_autoptr(GString) out = g_string_new(NULL);
 
-	if (options->json && !options->follow)
-		return command_print_json(answer);
-	if (options->json)
+	if (options->output && !options->follow)
+		return command_print_json(options, answer);
+	if (options->output)
 		write_lines(events, out);
 	else
-		events_write(events, with_headers, out);
+		events_write(events, options->follow || style->wide ? 0 : g_get_real_time(), style,
+			     out);
 	return command_print(out);
 }
 
@@ -76,7 +158,7 @@ static json_int_t next_after(const json_t *answer, json_int_t after)
 
 int command_events(const CommandOptions *options)
 {
-	gboolean with_headers = options->headers;
+	RdmadTableStyle style = options->style;
 	json_int_t after = 0;
 	guint wait_s = 0;
 	int status;
@@ -88,10 +170,11 @@ int command_events(const CommandOptions *options)
 
 		if (!answer)
 			return 1;
-		status = print_events(options, answer, with_headers);
+		events_filter(options, answer);
+		status = print_events(options, answer, &style);
 		after = next_after(answer, after);
 		json_decref(answer);
-		with_headers = FALSE;
+		style.headers = FALSE;
 		wait_s = FOLLOW_S;
 	} while (options->follow && status == 0);
 	return status;

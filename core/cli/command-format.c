@@ -107,5 +107,5 @@ char *format_local_time(const char *rfc3339)
 	g_autoptr(GDateTime) utc = rfc3339 ? g_date_time_new_from_iso8601(rfc3339, NULL) : NULL;
 	g_autoptr(GDateTime) local = utc ? g_date_time_to_local(utc) : NULL;
 
-	return local ? g_date_time_format(local, "%Y-%m-%d %H:%M:%S") : NULL;
+	return local ? g_date_time_format(local, "%Y-%m-%dT%H:%M:%S%z") : NULL;
 }

@@ -79,15 +79,37 @@ static void write_devices(const json_t *status, GString *out)
 	const json_t *devices = json_object_get(status, "devices");
 	g_autofree char *count = format_number(devices, "count");
 	g_autofree char *active = format_number(devices, "active");
-	g_autofree char *problems = format_number(devices, "with_problems");
+	g_autofree char *unhealthy = format_number(devices, "unhealthy");
 	g_autofree char *gpus = format_number(devices, "gpus");
 
-	write_line(out, "devices", "%s (%s active, %s with problems), %s GPUs", count ?: "?",
-		   active ?: "?", problems ?: "?", gpus ?: "?");
+	write_line(out, "devices", "%s (%s active, %s unhealthy), %s GPUs", count ?: "?",
+		   active ?: "?", unhealthy ?: "?", gpus ?: "?");
+}
+
+/* Of interest only to find out what rdmad itself does. */
+static gboolean is_internal(const char *key)
+{
+	static const char *const internals[] = {
+		"registration_method",
+		"streams",
+		"allocations",
+		"refusals",
+		"kubelet",
+		"running",
+		"waiting",
+		"spooled",
+		"failures",
+		"retry_seconds",
+		"last_scrape",
+		"refused",
+		NULL,
+	};
+
+	return g_strv_contains(internals, key);
 }
 
 /* The keys of the first object are the columns. */
-static void write_objects(const json_t *array, GString *out)
+static void write_objects(const json_t *array, gboolean verbose, GString *out)
 {
 	g_autoptr(GPtrArray) keys = g_ptr_array_new();
 	g_autoptr(GPtrArray) titles = g_ptr_array_new_with_free_func(g_free);
@@ -100,6 +122,8 @@ static void write_objects(const json_t *array, GString *out)
 	{
 		g_autofree char *title = g_ascii_strup(key, -1);
 
+		if (is_internal(key) && !verbose)
+			continue;
 		g_ptr_array_add(keys, (gpointer)key);
 		g_ptr_array_add(titles, g_strdelimit(g_steal_pointer(&title), "_", ' '));
 	}
@@ -114,11 +138,11 @@ static void write_objects(const json_t *array, GString *out)
 						       row, g_ptr_array_index(keys, k))));
 		rdmad_table_add_row(table, (const char *const *)cells->pdata);
 	}
-	rdmad_table_write(table, TRUE, "  ", out);
+	rdmad_table_write(table, &rdmad_table_plain, "  ", out);
 }
 
 /* "socket: /var/..., registered: yes" */
-static char *format_object(const json_t *object)
+static char *format_object(const json_t *object, gboolean verbose)
 {
 	GString *out = g_string_new(NULL);
 	const json_t *value;
@@ -128,28 +152,30 @@ static char *format_object(const json_t *object)
 	{
 		g_autofree char *text = format_scalar(value);
 
-		if (text)
+		if (text && (verbose || !is_internal(key)))
 			g_string_append_printf(out, "%s%s: %s", out->len ? ", " : "", key, text);
 	}
 	return g_string_free(out, FALSE);
 }
 
-static void write_module_value(const char *key, const json_t *value, GString *out)
+static void write_module_value(const char *key, const json_t *value, gboolean verbose, GString *out)
 {
 	g_autofree char *text = NULL, *escaped = NULL;
 
+	if (is_internal(key) && !verbose)
+		return;
 	if (json_is_object(json_array_get(value, 0))) {
-		write_objects(value, out);
+		write_objects(value, verbose, out);
 		return;
 	}
-	text = json_is_object(value) ? format_object(value) : format_scalar(value);
+	text = json_is_object(value) ? format_object(value, verbose) : format_scalar(value);
 	if (!text || !*text)
 		return;
 	escaped = rdmad_text_escape(text);
 	g_string_append_printf(out, "  %s: %s\n", key, escaped);
 }
 
-static void write_module(const json_t *module, GString *out)
+static void write_module(const json_t *module, gboolean verbose, GString *out)
 {
 	const char *error = format_text(module, "error"), *key;
 	g_autofree char *escaped = error ? rdmad_text_escape(error) : NULL;
@@ -159,7 +185,7 @@ static void write_module(const json_t *module, GString *out)
 			       format_text(module, "state") ?: "?", error ? ": " : "",
 			       escaped ?: "");
 	json_object_foreach(json_object_get(module, "status"), key, value)
-		write_module_value(key, value, out);
+		write_module_value(key, value, verbose, out);
 }
 
 static void write_recent_errors(const json_t *status, gint64 now_us, GString *out)
@@ -179,10 +205,10 @@ static void write_recent_errors(const json_t *status, gint64 now_us, GString *ou
 	if (json_array_size(errors) == 0)
 		return;
 	g_string_append(out, "\nlast warnings and errors\n");
-	rdmad_table_write(table, FALSE, "  ", out);
+	rdmad_table_write(table, &rdmad_table_bare, "  ", out);
 }
 
-void status_write(const json_t *status, gint64 now_us, GString *out)
+void status_write(const json_t *status, gint64 now_us, gboolean verbose, GString *out)
 {
 	const json_t *uptime = json_object_get(status, "uptime_seconds"), *module;
 	g_autofree char *up = format_duration(json_integer_value(uptime));
@@ -200,7 +226,8 @@ void status_write(const json_t *status, gint64 now_us, GString *out)
 	write_line(out, "allocations", "%s", allocations ?: "?");
 	if (aside)
 		write_line(out, "database", "was damaged; set aside as %s", aside);
-	json_array_foreach(json_object_get(status, "modules"), i, module) write_module(module, out);
+	json_array_foreach(json_object_get(status, "modules"), i, module)
+		write_module(module, verbose, out);
 	write_recent_errors(status, now_us, out);
 }
 
@@ -212,10 +239,10 @@ int command_status(const CommandOptions *options)
 
 	if (!answer)
 		return 1;
-	if (options->json) {
-		status = command_print_json(answer);
+	if (options->output) {
+		status = command_print_json(options, answer);
 	} else {
-		status_write(answer, g_get_real_time(), out);
+		status_write(answer, g_get_real_time(), options->verbose, out);
 		status = command_print(out);
 	}
 	json_decref(answer);

@@ -79,7 +79,7 @@ static void write_matrix(const json_t *topology, const GPtrArray *names, GString
 	table = rdmad_table_new((const char *const *)headers->pdata);
 	for (guint i = 0; i < names->len; i++)
 		add_row(table, topology, names, i);
-	rdmad_table_write(table, TRUE, "", out);
+	rdmad_table_write(table, &rdmad_table_plain, "", out);
 }
 
 static void write_meanings(GString *out)
@@ -129,7 +129,7 @@ static void write_names(const json_t *topology, const GPtrArray *names, GString 
 		rdmad_table_add(nics, label, format_text(nth_place(topology, i), "name"), nearest);
 	}
 	g_string_append(out, "\nNIC Legend:\n\n");
-	rdmad_table_write(nics, FALSE, "  ", out);
+	rdmad_table_write(nics, &rdmad_table_bare, "  ", out);
 }
 
 void topology_write(const json_t *topology, GString *out)
@@ -149,8 +149,8 @@ int command_topology(const CommandOptions *options)
 
 	if (!topology)
 		return 1;
-	if (options->json) {
-		status = command_print_json(topology);
+	if (options->output) {
+		status = command_print_json(options, topology);
 	} else {
 		topology_write(topology, out);
 		status = command_print(out);

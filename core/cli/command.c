@@ -3,10 +3,16 @@
 #include "cli/command.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "base/default-dirs.h"
 #include "cli/client.h"
+
+#define EXIT_USAGE 2
+#define WATCH_S	   2u
 
 static json_t *ask(const CommandOptions *options, const char *method, const char *path,
 		   json_t **refusal)
@@ -40,12 +46,112 @@ int command_print(const GString *text)
 	return 1;
 }
 
-int command_print_json(const json_t *value)
+int command_print_json(const CommandOptions *options, const json_t *value)
 {
-	char *dumped = json_dumps(value, JSON_INDENT(2));
-	g_autoptr(GString) text = g_string_new(dumped);
+	g_autoptr(GString) text = g_string_new(NULL);
+	char *dumped;
 
+	if (options->output == OUTPUT_YAML) {
+		command_write_yaml(value, text);
+		return command_print(text);
+	}
+	dumped = json_dumps(value, JSON_INDENT(2));
+	g_string_append_printf(text, "%s\n", dumped);
 	free(dumped);
-	g_string_append_c(text, '\n');
 	return command_print(text);
+}
+
+int command_usage_error(const char *command, const char *format, ...)
+{
+	g_autofree char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	text = g_strdup_vprintf(format, args);
+	va_end(args);
+	fprintf(stderr, "rdmad: %s: %s; see `rdmad help %s`\n", command, text, command);
+	return EXIT_USAGE;
+}
+
+int command_option_unknown(const char *command, char *const *argv)
+{
+	const char *word = argv[optind - 1];
+
+	if (optopt && g_str_has_prefix(word, "--"))
+		return command_usage_error(command, "option %s has no value, or one too many",
+					   word);
+	if (optopt && optopt < 0x80)
+		return command_usage_error(command, "unknown option -%c, or its value is missing",
+					   optopt);
+	return command_usage_error(command, "unknown option %s", word);
+}
+
+gboolean command_watches(const CommandOptions *options, int status)
+{
+	if (!options->watch || status == EXIT_USAGE || fflush(stdout) != 0)
+		return FALSE;
+	sleep(WATCH_S);
+	if (isatty(STDOUT_FILENO))
+		fputs("\033[H\033[2J", stdout);
+	return TRUE;
+}
+
+/* ---- options of every command that asks the daemon ---- */
+
+const struct option command_common_options[] = {
+	{ "json", no_argument, NULL, 'j' },
+	{ "output", required_argument, NULL, 'o' },
+	{ "socket", required_argument, NULL, 's' },
+	{ "no-headers", no_argument, NULL, 'H' },
+	{ "watch", no_argument, NULL, 'w' },
+	{ "verbose", no_argument, NULL, 'v' },
+	{ NULL, 0, NULL, 0 },
+};
+
+const char command_common_usage[] =
+	"  -o, --output FORMAT  table, wide (all columns), json or yaml\n"
+	"  -j, --json           the same as -o json\n"
+	"      --no-headers     tables without their first line\n"
+	"  -v, --verbose        also what is well, and internals\n"
+	"  -w, --watch          again every two seconds\n"
+	"  -s, --socket PATH    rdmad's control socket (" RDMAD_RUN_DIR "/rdmad.sock)\n";
+
+static gboolean output_set(CommandOptions *options, const char *format)
+{
+	static const char *const formats[] = { "table", "json", "yaml", NULL };
+
+	options->style.wide = g_str_equal(format, "wide");
+	if (options->style.wide)
+		format = "table";
+	for (int i = 0; formats[i]; i++)
+		if (g_str_equal(formats[i], format)) {
+			options->output = (CommandOutput)i;
+			return TRUE;
+		}
+	fprintf(stderr, "rdmad: no output \"%s\"; it is one of table, wide, json, yaml\n", format);
+	return FALSE;
+}
+
+gboolean command_option_set(CommandOptions *options, int letter, const char *value)
+{
+	switch (letter) {
+	case 'o':
+		return output_set(options, value);
+	case 'j':
+		return output_set(options, "json");
+	case 's':
+		options->socket = value;
+		return TRUE;
+	case 'H':
+		options->style.headers = FALSE;
+		return TRUE;
+	case 'w':
+		options->watch = TRUE;
+		return TRUE;
+	case 'v':
+		options->verbose = TRUE;
+		return TRUE;
+	default:
+		g_assert_not_reached();
+	}
 }

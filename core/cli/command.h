@@ -2,16 +2,28 @@
 /* The client commands, one file each (command-<name>.c), and what they share. */
 #pragma once
 
+#include <getopt.h>
 #include <jansson.h>
 #include <rdmad/types.h>
 
+#include "cli/table.h"
+
 #define COMMAND_TIMEOUT_S 30u
-#define COMMAND_ASKS	  "jns" /* the options of every command that queries the daemon */
+#define COMMAND_ASKS	  "josHwv" /* the options of every command that queries the daemon */
+
+typedef enum { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_YAML } CommandOutput;
 
 typedef struct {
 	const char *socket;
-	gboolean json, headers, colour;
+	CommandOutput output;
+	RdmadTableStyle style;
+	gboolean watch;
+	gboolean verbose;
 	gboolean follow;	/* events */
+	guint lines;		/* events: the last ones; 0: all */
+	gint64 since_us;	/* events: wall clock; 0: all */
+	const char *device;	/* events: name or id, or NULL */
+	const char *pod;	/* events: "namespace/name" or a part, or NULL */
 	gboolean refresh;	/* allocations */
 	const char *key;	/* import-config */
 	const char *prefix;	/* import-config */
@@ -39,6 +51,8 @@ int command_events(const CommandOptions *options);
 int command_doctor(const CommandOptions *options);
 int command_attributes(const CommandOptions *options);
 int command_import(const CommandOptions *options);
+int command_version(const CommandOptions *options);
+int command_help(const CommandOptions *options);
 
 /* GETs (or POSTs) and gives the answer; NULL: the reason is on stderr. */
 json_t *command_ask(const CommandOptions *options, const char *method, const char *path);
@@ -46,7 +60,22 @@ json_t *command_ask(const CommandOptions *options, const char *method, const cha
 json_t *command_ask_refusable(const CommandOptions *options, const char *path, json_t **refusal);
 /* Writes the text, or the value as JSON; the exit status. */
 int command_print(const GString *text);
-int command_print_json(const json_t *value);
+/* As JSON or YAML, by the options. */
+int command_print_json(const CommandOptions *options, const json_t *value);
+/* An option of COMMAND_ASKS with the value that getopt has; FALSE: the reason is on stderr. */
+gboolean command_option_set(CommandOptions *options, int letter, const char *value);
+/* One line, and 2, the exit status. */
+int command_usage_error(const char *command, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* The same of the option that getopt does not know. */
+int command_option_unknown(const char *command, char *const *argv);
+/* With --watch, after `status`: waits, clears the screen, TRUE. */
+gboolean command_watches(const CommandOptions *options, int status);
+/* --output and the others of COMMAND_ASKS; ends with an empty one. */
+extern const struct option command_common_options[];
+/* Their lines of a --help text. */
+extern const char command_common_usage[];
+/* YAML of a value, in blocks. */
+void command_write_yaml(const json_t *value, GString *out);
 
 /* command-format.c: values as people read them; g_free() what is no const. */
 const char *format_text(const json_t *object, const char *key); /* NULL: null or no string */
@@ -56,16 +85,20 @@ char *format_rate(const json_t *object, const char *key);	/* megabits: "400G" */
 char *format_bytes(guint64 bytes);				/* exact: "8 MiB", "1025" */
 char *format_duration(gint64 seconds);				/* "3d 4h", "12m" */
 char *format_age(const char *rfc3339, gint64 now_us);		/* since then */
-char *format_local_time(const char *rfc3339);			/* "2026-01-31 12:00:00" */
+char *format_local_time(const char *rfc3339);			/* "2026-01-31T12:00:00+0100" */
 char *format_scalar(const json_t *value); /* any number, string, truth; NULL: null, or none */
 
 /* Output of the commands, from the API's responses; golden texts in the tests. */
-void devices_write(const json_t *devices, gboolean headers, GString *out);
+void devices_write(const json_t *devices, const RdmadTableStyle *style, GString *out);
 void device_write(const json_t *device, GString *out);
 void topology_write(const json_t *topology, GString *out);
-void allocations_write(const json_t *allocations, gint64 now_us, gboolean headers, GString *out);
-void status_write(const json_t *status, gint64 now_us, GString *out);
-/* TRUE when there was a problem. */
-gboolean doctor_write(const json_t *findings, gboolean colour, GString *out);
-void attributes_write(const json_t *attributes, gboolean headers, GString *out);
-void events_write(const json_t *events, gboolean headers, GString *out);
+void allocations_write(const json_t *allocations, gint64 now_us, const RdmadTableStyle *style,
+		       GString *out);
+/* `verbose`: with the internals of modules. */
+void status_write(const json_t *status, gint64 now_us, gboolean verbose, GString *out);
+/* TRUE when there was a problem; `verbose`: also what is well. */
+gboolean doctor_write(const json_t *findings, gboolean verbose, const RdmadTableStyle *style,
+		      GString *out);
+void attributes_write(const json_t *attributes, const RdmadTableStyle *style, GString *out);
+/* `now_us` 0: absolute times. */
+void events_write(const json_t *events, gint64 now_us, const RdmadTableStyle *style, GString *out);

@@ -16,7 +16,7 @@
 #define EXIT_USAGE  2
 #define OPTIONS_MAX 32u
 #define COLUMNS_MAX 32u
-#define OWN_OPTIONS 4u
+#define OWN_OPTIONS 7u	/* the common ones, and --help */
 #define FIRST_VALUE 256 /* of the module's options; below are letters */
 
 /* ---- what there is ---- */
@@ -60,11 +60,7 @@ static void print_usage(const json_t *command, FILE *to)
 
 		fprintf(to, "      %-14s %s\n", words, format_text(option, "help") ?: "");
 	}
-	fputs("  -j, --json           as JSON\n"
-	      "  -n, --no-headers     tables without their first line\n"
-	      "  -s, --socket PATH    rdmad's control socket\n"
-	      "  -h, --help           this text\n",
-	      to);
+	fprintf(to, "%s  -h, --help           this text\n", command_common_usage);
 }
 
 /* ---- the question ---- */
@@ -79,17 +75,12 @@ static void query_add(GString *query, const char *name, const char *value)
 
 static guint options_make(const json_t *command, struct option *options)
 {
-	static const struct option own[OWN_OPTIONS] = {
-		{ "socket", required_argument, NULL, 's' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "no-headers", no_argument, NULL, 'n' },
-		{ "help", no_argument, NULL, 'h' },
-	};
 	const json_t *option;
 	guint n = 0;
 	size_t i;
 
-	memcpy(options, own, sizeof(own));
+	memcpy(options, command_common_options, (OWN_OPTIONS - 1) * sizeof(*options));
+	options[OWN_OPTIONS - 1] = (struct option){ "help", no_argument, NULL, 'h' };
 	json_array_foreach(json_object_get(command, "options"), i, option)
 	{
 		const char *name = format_text(option, "name");
@@ -105,12 +96,6 @@ static guint options_make(const json_t *command, struct option *options)
 	return n;
 }
 
-static int usage_error(const json_t *command)
-{
-	fprintf(stderr, "Try `rdmad %s --help`.\n", format_text(command, "name"));
-	return EXIT_USAGE;
-}
-
 /* -1: go on; else the exit status. */
 static int take_argument(const json_t *command, int argc, char **argv, GString *query)
 {
@@ -120,14 +105,11 @@ static int take_argument(const json_t *command, int argc, char **argv, GString *
 	if (argument && parameter && optind < argc)
 		query_add(query, parameter, argv[optind++]);
 	else if (argument && *argument != '[') {
-		fprintf(stderr, "rdmad: `%s` needs %s\n", format_text(command, "name"), argument);
-		return usage_error(command);
+		return command_usage_error(format_text(command, "name"), "needs %s", argument);
 	}
 	if (optind == argc)
 		return -1;
-	fprintf(stderr, "rdmad: `%s` takes no \"%s\"\n", format_text(command, "name"),
-		argv[optind]);
-	return usage_error(command);
+	return command_usage_error(format_text(command, "name"), "takes no \"%s\"", argv[optind]);
 }
 
 static int take_options(const json_t *command, CommandOptions *options, int argc, char **argv,
@@ -137,25 +119,25 @@ static int take_options(const json_t *command, CommandOptions *options, int argc
 	int letter;
 
 	options_make(command, known);
-	while ((letter = getopt_long(argc, argv, "s:jnh", known, NULL)) != -1) {
+	while ((letter = getopt_long(argc, argv, "s:o:jwvh", known, NULL)) != -1) {
 		if (letter == 'h') {
 			print_usage(command, stdout);
 			return 0;
 		}
 		if (letter == '?')
-			return usage_error(command); /* getopt printed the error */
+			return command_option_unknown(format_text(command, "name"), argv);
 		if (letter >= FIRST_VALUE)
 			query_add(query, known[OWN_OPTIONS + (guint)(letter - FIRST_VALUE)].name,
 				  optarg ?: "1");
-		options->json |= letter == 'j';
-		options->headers &= letter != 'n';
+		else if (!command_option_set(options, letter, optarg))
+			return 2;
 	}
 	return take_argument(command, argc, argv, query);
 }
 
 /* ---- the answer ---- */
 
-void module_command_write(const json_t *command, const json_t *answer, gboolean with_headers,
+void module_command_write(const json_t *command, const json_t *answer, const RdmadTableStyle *style,
 			  GString *out)
 {
 	const json_t *columns = json_object_get(command, "columns");
@@ -184,15 +166,15 @@ void module_command_write(const json_t *command, const json_t *answer, gboolean 
 					?: g_strdup("-");
 		rdmad_table_add_row(table, (const char *const *)cells);
 	}
-	rdmad_table_write(table, with_headers, "", out);
+	rdmad_table_write(table, style, "", out);
 }
 
 static int answer_print(const json_t *command, const CommandOptions *options, json_t *answer)
 {
 	g_autoptr(GString) out = g_string_new(NULL);
 
-	module_command_write(command, answer, options->headers, out);
-	return options->json ? command_print_json(answer) : command_print(out);
+	module_command_write(command, answer, &options->style, out);
+	return options->output ? command_print_json(options, answer) : command_print(out);
 }
 
 /* The body of a refusal is printed too: a script may have to undo stale settings. */
@@ -224,9 +206,10 @@ int module_command_run(CommandOptions *options, int argc, char **argv)
 	command = find_command(all, name);
 	if (!command) {
 		fprintf(stderr,
-			all ? "rdmad: neither rdmad nor a module that runs has a command \"%s\"\n"
+			all ? "rdmad: neither rdmad nor a module that runs has a command \"%s\"; "
+			      "see `rdmad help`\n"
 			    : "rdmad: \"%s\" is not a command of rdmad, and modules cannot be "
-			      "asked\n",
+			      "asked; see `rdmad help`\n",
 			name);
 		json_decref(all);
 		return EXIT_USAGE;
@@ -234,8 +217,11 @@ int module_command_run(CommandOptions *options, int argc, char **argv)
 	query = g_string_new(format_text(command, "path"));
 	argv[1] = argv[0]; /* getopt's own messages begin with it */
 	status = take_options(command, options, argc - 1, argv + 1, query);
-	if (status < 0)
+	while (status < 0) {
 		status = module_command_ask(command, options, query);
+		if (command_watches(options, status))
+			status = -1;
+	}
 	json_decref(all);
 	return status;
 }
@@ -255,8 +241,8 @@ int module_command_list(const CommandOptions *options)
 	json_array_foreach(json_object_get(answer, "commands"), i, command)
 		rdmad_table_add(table, format_text(command, "name"), format_text(command, "module"),
 				format_text(command, "summary"));
-	rdmad_table_write(table, options->headers, "", out);
-	status = options->json ? command_print_json(answer) : command_print(out);
+	rdmad_table_write(table, &options->style, "", out);
+	status = options->output ? command_print_json(options, answer) : command_print(out);
 	json_decref(answer);
 	return status;
 }

@@ -9,5 +9,5 @@ int module_command_run(CommandOptions *options, int argc, char **argv);
 /* rdmad commands */
 int module_command_list(const CommandOptions *options);
 /* The printed form of a response; `command` is an entry of /api/v1/commands. */
-void module_command_write(const json_t *command, const json_t *answer, gboolean with_headers,
+void module_command_write(const json_t *command, const json_t *answer, const RdmadTableStyle *style,
 			  GString *out);

@@ -13,6 +13,9 @@ struct RdmadTable {
 	GPtrArray *rows; /* char **, escaped */
 };
 
+const RdmadTableStyle rdmad_table_plain = { .headers = TRUE };
+const RdmadTableStyle rdmad_table_bare = { .headers = FALSE };
+
 guint rdmad_text_width(const char *text)
 {
 	guint width = 0;
@@ -45,6 +48,18 @@ char *rdmad_text_escape(const char *text)
 	return g_string_free(out, FALSE);
 }
 
+static gboolean is_wide(const char *header)
+{
+	return header[0] == '+';
+}
+
+static const char *header_text(const char *header)
+{
+	return is_wide(header) ? header + 1 : header;
+}
+
+#define WRAP_MIN 20u /* in less room, lines are not worth wrapping */
+
 RdmadTable *rdmad_table_new(const char *const *headers)
 {
 	RdmadTable *table = g_new0(RdmadTable, 1);
@@ -54,7 +69,7 @@ RdmadTable *rdmad_table_new(const char *const *headers)
 	table->widths = g_new0(guint, table->n_columns);
 	table->rows = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
 	for (guint i = 0; i < table->n_columns; i++)
-		table->widths[i] = rdmad_text_width(headers[i]);
+		table->widths[i] = rdmad_text_width(header_text(headers[i]));
 	return table;
 }
 
@@ -94,24 +109,86 @@ void rdmad_table_add(RdmadTable *table, ...)
 	rdmad_table_add_row(table, cells);
 }
 
-static void table_write_row(const RdmadTable *table, const char *const *cells, const char *indent,
-			    GString *out)
+/* ---- colours: words that are a state, wherever they stand ---- */
+
+#define RESET "\033[0m"
+
+static const struct {
+	const char *sequence;
+	const char *words[8];
+} colours[] = {
+	{ "\033[1;31m", { "unhealthy", "down", "failed", "error", "problem", "left" } },
+	{ "\033[33m", { "warning", "note", "init", "armed", "disabled" } },
+	{ "\033[32m", { "healthy", "ok", "active", "running", "done" } },
+};
+
+static const char *cell_colour(const char *cell)
 {
+	for (gsize i = 0; i < G_N_ELEMENTS(colours); i++)
+		if (g_strv_contains(colours[i].words, cell))
+			return colours[i].sequence;
+	return NULL;
+}
+
+/* ---- lines ---- */
+
+void rdmad_text_wrap(const char *text, guint indent, guint width, GString *out)
+{
+	g_auto(GStrv) words = g_strsplit(text, " ", -1);
+	guint at = indent;
+
+	if (width < indent + WRAP_MIN) {
+		g_string_append(out, text);
+		return;
+	}
+	for (char **word = words; *word; word++) {
+		const guint size = rdmad_text_width(*word);
+
+		if (at > indent && at + 1 + size > width) {
+			g_string_append_printf(out, "\n%*s", (int)indent, "");
+			at = indent;
+		} else if (word > words) {
+			g_string_append_c(out, ' ');
+			at++;
+		}
+		g_string_append(out, *word);
+		at += size;
+	}
+}
+
+static gboolean column_is_shown(const RdmadTable *table, guint column, const RdmadTableStyle *style)
+{
+	return style->wide || !is_wide(table->headers[column]);
+}
+
+/* `cells` NULL: the headers. */
+static void table_write_row(const RdmadTable *table, const char *const *cells,
+			    const RdmadTableStyle *style, const char *indent, GString *out)
+{
+	guint pad = 0, at = rdmad_text_width(indent);
+
 	g_string_append(out, indent);
 	for (guint i = 0; i < table->n_columns; i++) {
-		const guint pad = table->widths[i] + GAP - rdmad_text_width(cells[i]);
+		const char *text = cells ? cells[i] : header_text(table->headers[i]);
+		const char *colour = cells && style->colour ? cell_colour(text) : NULL;
 
-		g_string_append(out, cells[i]);
-		if (i + 1 < table->n_columns)
-			g_string_append_printf(out, "%*s", (int)pad, "");
+		if (!column_is_shown(table, i, style))
+			continue;
+		g_string_append_printf(out, "%*s%s", (int)pad, "", colour ?: "");
+		at += pad;
+		rdmad_text_wrap(text, at, i + 1 == table->n_columns ? style->width : 0, out);
+		g_string_append(out, colour ? RESET : "");
+		at += rdmad_text_width(text);
+		pad = table->widths[i] + GAP - rdmad_text_width(text);
 	}
 	g_string_append_c(out, '\n');
 }
 
-void rdmad_table_write(const RdmadTable *table, gboolean headers, const char *indent, GString *out)
+void rdmad_table_write(const RdmadTable *table, const RdmadTableStyle *style, const char *indent,
+		       GString *out)
 {
-	if (headers)
-		table_write_row(table, table->headers, indent, out);
+	if (style->headers)
+		table_write_row(table, NULL, style, indent, out);
 	for (guint i = 0; i < table->rows->len; i++)
-		table_write_row(table, g_ptr_array_index(table->rows, i), indent, out);
+		table_write_row(table, g_ptr_array_index(table->rows, i), style, indent, out);
 }

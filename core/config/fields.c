@@ -371,25 +371,26 @@ static gboolean check_group(const RdmadConfigNode *node, GError **error)
 	return TRUE;
 }
 
+static gboolean parse_child(const RdmadConfigNode *group, const RdmadConfigNode *child,
+			    const RdmadConfigField *fields, gpointer out, GError **error)
+{
+	const RdmadConfigField *field = field_named(fields, child->name);
+
+	if (!field)
+		return child->shared || unknown_key(group, child, fields, error);
+	return child->kind == RDMAD_CONFIG_KIND_NOTHING || set_field(field, child, out, error);
+}
+
 gboolean rdmad_config_parse(const RdmadConfigNode *node, const RdmadConfigField *fields,
 			    gpointer out, GError **error)
 {
+	gboolean good = TRUE;
+
 	if (node && !check_group(node, error))
 		return FALSE;
-	for (guint i = 0; node && i < node->children->len; i++) {
-		const RdmadConfigNode *child = g_ptr_array_index(node->children, i);
-		const RdmadConfigField *field = field_named(fields, child->name);
-
-		if (!field && child->shared)
-			continue;
-		if (!field)
-			return unknown_key(node, child, fields, error);
-		if (child->kind == RDMAD_CONFIG_KIND_NOTHING)
-			continue;
-		if (!set_field(field, child, out, error))
-			return FALSE;
-	}
-	return check_required(node, fields, error);
+	for (guint i = 0; node && i < node->children->len; i++)
+		good &= parse_child(node, g_ptr_array_index(node->children, i), fields, out, error);
+	return check_required(node, fields, error) && good;
 }
 
 gboolean rdmad_config_parse_shared(const RdmadConfigNode *group, const RdmadConfigField *fields,

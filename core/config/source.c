@@ -9,19 +9,34 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define ERRORS_MAX 8192u /* bytes of all messages */
+
+/* A line more; the same text once. */
+static void error_append(GError *error, const char *where, const char *what)
+{
+	g_autofree char *line = g_strconcat(where, ": ", what, NULL);
+	g_autofree char *before = error->message;
+
+	if (strstr(before, line) || strlen(before) > ERRORS_MAX)
+		error->message = g_steal_pointer(&before);
+	else
+		error->message = g_strconcat(before, "\n", line, NULL);
+}
+
 gboolean rdmad_config_source_error(GError **error, const char *file, guint line, const char *format,
 				   ...)
 {
-	g_autofree char *what = NULL;
+	g_autofree char *what = NULL, *where = NULL;
 	va_list args;
 
 	va_start(args, format);
 	what = g_strdup_vprintf(format, args);
 	va_end(args);
-	if (line > 0)
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG, "%s:%u: %s", file, line, what);
+	where = line > 0 ? g_strdup_printf("%s:%u", file, line) : g_strdup(file);
+	if (!error || !*error)
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG, "%s: %s", where, what);
 	else
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG, "%s: %s", file, what);
+		error_append(*error, where, what);
 	return FALSE;
 }
 

@@ -7,6 +7,8 @@
 #include "module/host.h"
 #include "daemon/services.h"
 #include "daemon/settings.h"
+#include "hardware/scan/scan.h"
+#include "service/inventory-private.h"
 
 static void check_say_good(const RdmadSettings *settings, const RdmadModules *modules)
 {
@@ -20,6 +22,23 @@ static void check_say_good(const RdmadSettings *settings, const RdmadModules *mo
 	printf(")\n");
 }
 
+static void check_warn(const char *text, gpointer data)
+{
+	fprintf(stderr, "rdmad: warning: %s\n", text);
+}
+
+/* A file may be for other machines: what this one does not have is a warning. */
+static void check_machine(RdmadServices *services)
+{
+	g_autoptr(RdmadScan) scan = rdmad_scan_sysfs(services->sysroot, NULL);
+
+	if (!scan || scan->devices->len == 0)
+		return;
+	rdmad_inventory_replace(services->inventory, g_steal_pointer(&scan->devices),
+				g_steal_pointer(&scan->gpus));
+	rdmad_modules_check(services->modules, check_warn, NULL);
+}
+
 int rdmad_daemon_check(const RdmadOptions *options, GError **error)
 {
 	g_autoptr(RdmadSettings) settings = rdmad_settings_load(options, error);
@@ -27,14 +46,16 @@ int rdmad_daemon_check(const RdmadOptions *options, GError **error)
 
 	if (!settings)
 		return rdmad_daemon_status(*error);
+	/* The devices of the machine are no news here. */
+	settings->log_level = MIN(settings->log_level, RDMAD_LOG_WARNING);
 	rdmad_settings_apply_log(settings);
 	services = rdmad_services_new(error);
 	if (!services || !rdmad_services_open(services, settings, options->sysroot, TRUE, error))
 		return RDMAD_EXIT_FAILURE;
-	if (!rdmad_modules_load(services->modules, settings->modules, settings->module_dir,
-				error) ||
-	    !rdmad_modules_create(services->modules, settings->modules, error))
+	if (!rdmad_modules_create_all(services->modules, settings->modules, settings->module_dir,
+				      error))
 		return rdmad_daemon_status(*error);
+	check_machine(services);
 	check_say_good(settings, services->modules);
 	return 0;
 }

@@ -92,6 +92,16 @@ static void daemon_accept(Daemon *d, RdmadSettings *now)
 		rdmad_warn("new values take effect only after a restart: %s", late);
 }
 
+static void daemon_refuse(Daemon *d, const GError *problem)
+{
+	g_auto(GStrv) lines = g_strsplit(problem->message, "\n", -1);
+
+	g_free(d->services->config_error);
+	d->services->config_error = g_strjoinv("; ", lines);
+	rdmad_event_log_post(d->services->event_log, RDMAD_LOG_ERR, "config-refused", NULL,
+			     "the old configuration stays: %s", d->services->config_error);
+}
+
 static void daemon_reload(Daemon *d)
 {
 	g_autoptr(GError) problem = NULL;
@@ -103,9 +113,7 @@ static void daemon_reload(Daemon *d)
 					now->module_dir, &problem)) {
 		daemon_accept(d, g_steal_pointer(&now));
 	} else {
-		replace_string(&d->services->config_error, problem->message);
-		rdmad_event_log_post(d->services->event_log, RDMAD_LOG_ERR, "config-refused", NULL,
-				     "the old configuration stays: %s", problem->message);
+		daemon_refuse(d, problem);
 	}
 	rdmad_notify_send(d->notify, "READY=1");
 	daemon_show_status(d);

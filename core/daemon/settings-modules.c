@@ -122,16 +122,18 @@ gboolean rdmad_settings_read_modules(RdmadSettings *settings, const RdmadConfigN
 				     const RdmadOptions *options, GError **error)
 {
 	g_auto(GStrv) names = node ? rdmad_config_keys(node) : NULL;
+	gboolean good = TRUE;
 
 	settings->modules = g_ptr_array_new_with_free_func((GDestroyNotify)module_entry_free);
 	if (names && g_strv_length(names) > MODULES_MAX)
 		return rdmad_config_error(node, NULL, error, "more than %u modules", MODULES_MAX);
 	for (char **name = names; name && *name; name++)
-		if (!settings_read_module(settings, node, *name, options, error))
-			return FALSE;
+		good &= settings_read_module(settings, node, *name, options, error);
+	if (!good)
+		return FALSE;
 	if (options->modules)
 		settings_order_modules(settings, options->modules);
 	/* To print a file is useful before it names any. */
-	return options->action == RDMAD_ACTION_PRINT_CONFIG ||
+	return options->action == RDMAD_ACTION_PRINT_CONFIG || (error && *error) ||
 	       settings_have_modules(settings, error);
 }

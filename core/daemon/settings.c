@@ -27,7 +27,8 @@
 
 #define TOPICS_MAX 256u
 
-static const char *const level_names[] = { "error", "warning", "notice", "info", "debug", NULL };
+static const char *const level_names[] = { "error", "warning", "notice", "info",
+					   "debug", "warn",    NULL };
 
 typedef struct {
 	RdmadConfigNode *log, *kubelet, *http, *attributes, *modules;
@@ -93,9 +94,10 @@ static const RdmadConfigField kubelet_fields[] = {
 	RDMAD_CONFIG_FIELDS_END,
 };
 
+/* "warn" behind the levels is a second name of "warning". */
 static RdmadLogLevel level_at(int index)
 {
-	return RDMAD_LOG_ERR + index;
+	return level_names[index + 1] ? RDMAD_LOG_ERR + index : RDMAD_LOG_WARNING;
 }
 
 /* Any key is a topic, so the table is made for those that are there. */
@@ -185,16 +187,17 @@ static gboolean settings_read_kubelet(RdmadSettings *settings, const RdmadConfig
 	return TRUE;
 }
 
+/* All errors of the file in one go. */
 static gboolean settings_read(RdmadSettings *settings, const RdmadOptions *options, GError **error)
 {
 	RootKeys keys = { 0 };
+	gboolean good = settings_read_root(settings, &keys, error);
 
-	return settings_read_root(settings, &keys, error) &&
-	       settings_read_log(settings, keys.log, error) &&
-	       settings_read_kubelet(settings, keys.kubelet, error) &&
-	       settings_read_http(settings, keys.http, error) &&
-	       rdmad_settings_read_attributes(settings, keys.attributes, error) &&
-	       rdmad_settings_read_modules(settings, keys.modules, options, error);
+	good &= settings_read_log(settings, keys.log, error);
+	good &= settings_read_kubelet(settings, keys.kubelet, error);
+	good &= settings_read_http(settings, keys.http, error);
+	good &= rdmad_settings_read_attributes(settings, keys.attributes, error);
+	return rdmad_settings_read_modules(settings, keys.modules, options, error) && good;
 }
 
 /* Only the default file may be missing. */

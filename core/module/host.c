@@ -104,16 +104,24 @@ static gboolean module_slot_failed(RdmadModuleSlot *slot, GError *problem, GErro
 }
 
 /* One that ended and comes back is the same code: only a restart takes a new file. */
-static const RdmadModuleClass *modules_class(RdmadModules *modules, const char *module_dir,
-					     const char *name, GError **error)
+static const RdmadModuleClass *modules_class(RdmadModules *modules, const RdmadModuleEntry *entry,
+					     const char *module_dir, const char *name,
+					     GError **error)
 {
 	const RdmadModuleClass *klass = g_hash_table_lookup(modules->classes, name);
+	GError *problem = NULL;
 
 	if (klass)
 		return klass;
-	klass = rdmad_module_load(module_dir, name, error);
-	if (klass)
+	klass = rdmad_module_load(module_dir, name, &problem);
+	if (klass) {
 		g_hash_table_insert(modules->classes, g_strdup(name), (gpointer)klass);
+	} else if (entry->config && g_error_matches(problem, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND)) {
+		rdmad_config_error(entry->config, NULL, error, "%s", problem->message);
+		g_error_free(problem);
+	} else {
+		g_propagate_error(error, problem);
+	}
 	return klass;
 }
 
@@ -179,10 +187,12 @@ static gboolean class_is_allowed(const RdmadServices *services, const RdmadModul
 /* Steps of a module's life.  TRUE also for an optional one that failed; after that, and for one that
  * failed before, they do nothing. */
 static gboolean module_slot_load(RdmadModules *modules, RdmadModuleSlot *slot,
-				 const char *module_dir, GError **error)
+				 const RdmadModuleEntry *entry, const char *module_dir,
+				 GError **error)
 {
 	GError *problem = NULL;
-	const RdmadModuleClass *klass = modules_class(modules, module_dir, slot->name, &problem);
+	const RdmadModuleClass *klass =
+		modules_class(modules, entry, module_dir, slot->name, &problem);
 
 	if (!klass || !class_is_allowed(modules->services, klass, &problem))
 		return module_slot_failed(slot, problem, error);
@@ -230,9 +240,10 @@ gboolean rdmad_modules_load(RdmadModules *modules, const GPtrArray *entries, con
 			    GError **error)
 {
 	for (guint i = 0; i < entries->len; i++) {
-		RdmadModuleSlot *slot = modules_add_slot(modules, g_ptr_array_index(entries, i));
+		const RdmadModuleEntry *entry = g_ptr_array_index(entries, i);
 
-		if (!module_slot_load(modules, slot, module_dir, error))
+		if (!module_slot_load(modules, modules_add_slot(modules, entry), entry, module_dir,
+				      error))
 			return FALSE;
 	}
 	return TRUE;
@@ -248,6 +259,52 @@ gboolean rdmad_modules_create(RdmadModules *modules, const GPtrArray *entries, G
 			return FALSE;
 	}
 	return TRUE;
+}
+
+/* Takes `more` over, if there is one. */
+static void error_join(GError **error, GError *more)
+{
+	g_autofree char *before = NULL;
+
+	if (!more)
+		return;
+	if (!*error) {
+		*error = more;
+		return;
+	}
+	before = (*error)->message;
+	(*error)->message = g_strconcat(before, "\n", more->message, NULL);
+	g_error_free(more);
+}
+
+gboolean rdmad_modules_create_all(RdmadModules *modules, const GPtrArray *entries,
+				  const char *module_dir, GError **error)
+{
+	GError *all = NULL;
+
+	for (guint i = 0; i < entries->len; i++) {
+		const RdmadModuleEntry *entry = g_ptr_array_index(entries, i);
+		RdmadModuleSlot *slot = modules_add_slot(modules, entry);
+		GError *problem = NULL;
+
+		if (!module_slot_load(modules, slot, entry, module_dir, &problem) ||
+		    !module_slot_create(slot, entry->config, &problem))
+			error_join(&all, problem);
+	}
+	if (!all)
+		return TRUE;
+	g_propagate_error(error, all);
+	return FALSE;
+}
+
+void rdmad_modules_check(const RdmadModules *modules, RdmadCheckFunc warn, gpointer data)
+{
+	for (guint i = 0; i < modules->slots->len; i++) {
+		const RdmadModuleSlot *slot = g_ptr_array_index(modules->slots, i);
+
+		if (slot->module)
+			rdmad_module_check(slot->module, warn, data);
+	}
 }
 
 gboolean rdmad_modules_start(RdmadModules *modules, GError **error)
@@ -341,6 +398,18 @@ void rdmad_modules_doctor(const RdmadModules *modules, struct json_t *findings)
 	}
 }
 
+gboolean rdmad_modules_device_health(const RdmadModules *modules, const RdmadDevice *dev,
+				     const char **problem)
+{
+	for (guint i = 0; i < modules->slots->len; i++) {
+		const RdmadModuleSlot *slot = g_ptr_array_index(modules->slots, i);
+
+		if (slot->module && rdmad_module_device_health(slot->module, dev, problem))
+			return TRUE;
+	}
+	return FALSE;
+}
+
 void rdmad_modules_foreach_command(const RdmadModules *modules,
 				   void (*fn)(const char *module, const RdmadCommand *command,
 					      gpointer data),
@@ -410,7 +479,7 @@ static gboolean modules_start_one(RdmadModules *modules, const RdmadModuleEntry 
 		slot = modules_add_slot(modules, entry);
 	slot->optional = entry->optional;
 	g_ptr_array_add(started, slot);
-	return module_slot_load(modules, slot, module_dir, error) &&
+	return module_slot_load(modules, slot, entry, module_dir, error) &&
 	       module_slot_create(slot, entry->config, error) && module_slot_start(slot, error);
 }
 

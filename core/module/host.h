@@ -43,6 +43,10 @@ gboolean rdmad_modules_ready(const RdmadModules *modules, guint index, char **wh
 /* The module's own status object (new reference), or NULL. */
 struct json_t *rdmad_modules_status(const RdmadModules *modules, guint index);
 void rdmad_modules_doctor(const RdmadModules *modules, struct json_t *findings);
+/* The reason why pods are not given the device, as the first module reports it that offers the device;
+ * static text.  FALSE: no module offers it. */
+gboolean rdmad_modules_device_health(const RdmadModules *modules, const RdmadDevice *dev,
+				     const char **problem);
 /* The mask of all that the loaded modules declare, for the daemon or for their executors. */
 guint64 rdmad_modules_capabilities(const RdmadModules *modules, gboolean of_executors);
 /* The same one by one; `process` is "daemon" or "executor". */
@@ -70,6 +74,10 @@ gboolean rdmad_modules_load(RdmadModules *modules, const GPtrArray *entries, con
 			    GError **error);
 /* Creates what was loaded. */
 gboolean rdmad_modules_create(RdmadModules *modules, const GPtrArray *entries, GError **error);
+/* Loads and creates them all, for --check: what is wrong with each is a line of the error. */
+gboolean rdmad_modules_create_all(RdmadModules *modules, const GPtrArray *entries,
+				  const char *module_dir, GError **error);
+void rdmad_modules_check(const RdmadModules *modules, RdmadCheckFunc warn, gpointer data);
 /* Starts what was created. */
 gboolean rdmad_modules_start(RdmadModules *modules, GError **error);
 /* Goes from `before` to `now`: reloads the modules that stay, starts those that are new, ends those

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "build-info.h"
+#include "config/nearest.h"
 #include "module/trusted-file.h"
 
 #define NOT_SHARED   "not a shared object; install the module again"
@@ -236,11 +237,54 @@ static gconstpointer module_load(const char *directory, const char *name, const 
 	return found;
 }
 
+/* "a.so" to "a"; libraries of core begin with "rdmad-". */
+static void module_names_add(GPtrArray *names, const char *file)
+{
+	if (g_str_has_suffix(file, ".so") && !g_str_has_prefix(file, "rdmad-"))
+		g_ptr_array_add(names, g_strndup(file, strlen(file) - strlen(".so")));
+}
+
+static gint name_compare(gconstpointer a, gconstpointer b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The modules of the directory, in order; NULL-terminated. */
+static char **module_names(const char *directory)
+{
+	g_autoptr(GPtrArray) names = g_ptr_array_new();
+	GDir *dir = g_dir_open(directory, 0, NULL);
+	const char *file;
+
+	while (dir && (file = g_dir_read_name(dir)))
+		module_names_add(names, file);
+	g_clear_pointer(&dir, g_dir_close);
+	g_ptr_array_sort(names, name_compare);
+	g_ptr_array_add(names, NULL);
+	return (char **)g_ptr_array_steal(names, NULL);
+}
+
+/* "...; did you mean `metrics`?" */
+static void module_suggest(const char *directory, const char *name, GError *error)
+{
+	g_auto(GStrv) names = module_names(directory);
+	const char *meant = rdmad_config_nearest(name, (const char *const *)names);
+	g_autofree char *all = g_strjoinv(", ", names), *before = error->message;
+
+	if (meant)
+		error->message = g_strdup_printf("%s; did you mean `%s`?", before, meant);
+	else
+		error->message =
+			g_strdup_printf("%s; modules there: %s", before, *all ? all : "none");
+}
+
 const RdmadModuleClass *rdmad_module_load(const char *directory, const char *name, GError **error)
 {
 	const RdmadModuleClass *klass =
 		module_load(directory, name, "rdmad_module_class", module_find_class, error);
 
+	if (!klass && error && g_error_matches(*error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND))
+		module_suggest(directory, name, *error);
 	if (!klass)
 		g_prefix_error(error, "module %s: ", name);
 	return klass;

@@ -175,6 +175,19 @@ void rdmad_module_doctor(const RdmadModule *module, struct json_t *findings)
 		module->klass->doctor(module->state, findings);
 }
 
+void rdmad_module_check(const RdmadModule *module, RdmadCheckFunc warn, gpointer data)
+{
+	if (module->klass->check)
+		module->klass->check(module->state, warn, data);
+}
+
+gboolean rdmad_module_device_health(const RdmadModule *module, const RdmadDevice *dev,
+				    const char **problem)
+{
+	return module->started && module->klass->device_health &&
+	       module->klass->device_health(module->state, dev, problem);
+}
+
 const RdmadCommand *rdmad_module_commands(const RdmadModule *module)
 {
 	return module->started ? module->klass->commands : NULL;

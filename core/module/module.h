@@ -25,3 +25,6 @@ gboolean rdmad_module_ready(const RdmadModule *module, char **why);
 /* NULL: none, or not started. */
 const RdmadCommand *rdmad_module_commands(const RdmadModule *module);
 void rdmad_module_doctor(const RdmadModule *module, struct json_t *findings);
+void rdmad_module_check(const RdmadModule *module, RdmadCheckFunc warn, gpointer data);
+gboolean rdmad_module_device_health(const RdmadModule *module, const RdmadDevice *dev,
+				    const char **problem);

@@ -432,8 +432,66 @@ static void plugin_doctor(gpointer state, json_t *findings)
 	delivery_doctor(plugin->shared.delivery, findings);
 }
 
+/* ---- --check ---- */
+
+typedef struct {
+	const char *resource;
+	RdmadCheckFunc warn;
+	gpointer data;
+} VainPatterns;
+
+static void warn_vain(const char *key, const char *pattern, gpointer data)
+{
+	const VainPatterns *vain = data;
+	g_autofree char *text =
+		g_strdup_printf("%s: selectors.%s: \"%s\" matches no device of this machine",
+				vain->resource, key, pattern);
+
+	vain->warn(text, vain->data);
+}
+
+static void warn_empty(const char *resource, RdmadCheckFunc warn, gpointer data)
+{
+	g_autofree char *text =
+		g_strdup_printf("%s: its selectors take no device of this machine", resource);
+
+	warn(text, data);
+}
+
+static void plugin_check(gpointer state, RdmadCheckFunc warn, gpointer data)
+{
+	const Plugin *plugin = state;
+	g_autoptr(GPtrArray) devices = assignment_devices(plugin->self);
+	g_autoptr(Assignment) assignment = assignment_new(plugin->settings->resources, devices);
+
+	for (guint i = 0; i < plugin->settings->resources->len; i++) {
+		const ResourceSettings *resource = plugin->settings->resources->pdata[i];
+		const GArray *members = assignment->members->pdata[i];
+		VainPatterns vain = { resource->name, warn, data };
+
+		selector_foreach_vain(&resource->selector, devices, warn_vain, &vain);
+		if (members->len == 0)
+			warn_empty(resource->name, warn, data);
+	}
+	for (guint i = 0; i < assignment->conflicts->len; i++)
+		warn(assignment->conflicts->pdata[i], data);
+}
+
+/* A device that is bad in one of its resources is bad. */
+static gboolean plugin_device_health(gpointer state, const RdmadDevice *dev, const char **problem)
+{
+	const Plugin *plugin = state;
+	gboolean offered = FALSE;
+
+	*problem = NULL;
+	for (guint i = 0; i < plugin->resources->len && !*problem; i++)
+		offered |= resource_device_health(plugin->resources->pdata[i], dev->id, problem);
+	return offered;
+}
+
 RDMAD_MODULE_DEFINE("device-plugin", .description = "offers RDMA devices to kubelet",
 		    .create = plugin_create, .start = plugin_start, .reload = plugin_reload,
 		    .drain = plugin_drain, .stop = plugin_stop, .destroy = plugin_destroy,
 		    .ready = plugin_ready, .status = plugin_status, .doctor = plugin_doctor,
+		    .device_health = plugin_device_health, .check = plugin_check,
 		    .commands = explain_commands);

@@ -79,6 +79,11 @@ const PoolDevice *pool_device(const Pool *pool, guint index)
 	return pool->devices->pdata[index];
 }
 
+const PoolDevice *pool_find_device(const Pool *pool, const char *id)
+{
+	return g_hash_table_lookup(pool->by_device, id);
+}
+
 guint pool_slot_count(const Pool *pool)
 {
 	return pool->slots->len;

@@ -76,6 +76,8 @@ void pool_take_news(Pool *pool, void (*fn)(const PoolDevice *device, gpointer da
 /* All borrowed until the next update. */
 guint pool_device_count(const Pool *pool);
 const PoolDevice *pool_device(const Pool *pool, guint index);
+/* NULL: the resource does not have it. */
+const PoolDevice *pool_find_device(const Pool *pool, const char *id);
 guint pool_slot_count(const Pool *pool);
 const Slot *pool_slot(const Pool *pool, guint index);
 /* Also by what other plugins call it, "<pci>@7" or "<name>/7". */

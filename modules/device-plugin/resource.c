@@ -21,7 +21,7 @@ struct Resource {
 	RdmadModule *self;
 	Pool *pool;
 	Registration *registration;
-	gboolean cut_told;
+	gboolean cut_told, empty_told;
 	gboolean options_told;
 	PluginOptions options; /* as last sent to kubelet */
 	guint64 allocations, refusals;
@@ -318,6 +318,20 @@ static void tell_cut(Resource *resource)
 	resource->cut_told = cut;
 }
 
+static void tell_empty(Resource *resource)
+{
+	const gboolean empty = pool_device_count(resource->pool) == 0;
+	const RdmadLogFields about = { .resource = resource_name(resource) };
+
+	if (empty && !resource->empty_told)
+		rdmad_event_log_post(rdmad_module_event_log(resource->self), RDMAD_LOG_WARNING,
+				     "resource-empty", &about,
+				     "%s: no device is selected; `rdmad explain DEVICE` says which "
+				     "selector refuses a device",
+				     about.resource);
+	resource->empty_told = empty;
+}
+
 gint64 resource_update(Resource *resource, const GArray *members, const PluginSettings *plugin)
 {
 	g_autoptr(GArray) held = g_array_new(FALSE, FALSE, sizeof(HeldSlot));
@@ -341,6 +355,7 @@ gint64 resource_update(Resource *resource, const GArray *members, const PluginSe
 	registration_publish(resource->registration, list);
 	pool_take_news(resource->pool, post_health, resource);
 	tell_cut(resource);
+	tell_empty(resource);
 	return wait_us;
 }
 
@@ -488,6 +503,15 @@ char *resource_trouble(const Resource *resource)
 	return g_strdup_printf("%s: %s", resource_name(resource), trouble);
 }
 
+gboolean resource_device_health(const Resource *resource, const char *id, const char **problem)
+{
+	const PoolDevice *device = pool_find_device(resource->pool, id);
+
+	if (device)
+		*problem = device->health.problem;
+	return device != NULL;
+}
+
 void resource_doctor(const Resource *resource, json_t *findings)
 {
 	const char *name = resource_name(resource);
@@ -507,7 +531,7 @@ void resource_doctor(const Resource *resource, json_t *findings)
 			       pool_slot_count(resource->pool));
 	if (pool_device_count(resource->pool) == 0)
 		rdmad_doctor_add(findings, RDMAD_FINDING_PROBLEM, name, "no device is selected",
-				 "compare its selectors with `rdmad devices`");
+				 "`rdmad explain DEVICE` says which selector refuses a device");
 	else
 		rdmad_doctor_add(findings,
 				 count_healthy(resource->pool) ? RDMAD_FINDING_OK

@@ -52,4 +52,6 @@ void resource_count(const Resource *resource, ResourceCounts *counts);
 
 /* NULL: kubelet watches it; else a line for people (g_free()). */
 char *resource_trouble(const Resource *resource);
+/* FALSE: the resource does not have the device; `problem` as Health. */
+gboolean resource_device_health(const Resource *resource, const char *id, const char **problem);
 void resource_doctor(const Resource *resource, struct json_t *findings);

@@ -66,6 +66,18 @@ static gboolean permissions_check(const char *text, GError **error)
 	return FALSE;
 }
 
+/* Every attribute has the name of its source in front; without one it would never be set. */
+static gboolean mode_from_check(const char *text, GError **error)
+{
+	const char *colon = strchr(text, ':');
+
+	if (colon && colon != text && colon[1])
+		return TRUE;
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
+		    "\"%s\" is no attribute of a node; for a label it is \"label:%s\"", text, text);
+	return FALSE;
+}
+
 static const RdmadConfigField RESOURCE_FIELDS[] = {
 	{ .key = "name",
 	  .type = RDMAD_CONFIG_STRING,
@@ -77,7 +89,8 @@ static const RdmadConfigField RESOURCE_FIELDS[] = {
 	  .type = RDMAD_CONFIG_STRING,
 	  .offset = G_STRUCT_OFFSET(ResourceSettings, mode_from),
 	  .min = 1,
-	  .max = ATTRIBUTE_NAME_MAX },
+	  .max = ATTRIBUTE_NAME_MAX,
+	  .check = mode_from_check },
 	RDMAD_CONFIG_INT_FIELD("count", ResourceSettings, count, 1, RESOURCE_SLOTS_MAX),
 	RDMAD_CONFIG_ENUM_FIELD("count_per", ResourceSettings, count_per, COUNT_PERS),
 	RDMAD_CONFIG_BOOL_FIELD("ignore_health", ResourceSettings, ignore_health),
@@ -174,11 +187,12 @@ static ResourceSettings *resource_parse(const RdmadConfigNode *defaults,
 					const RdmadConfigNode *node, GError **error)
 {
 	g_autoptr(ResourceSettings) settings = resource_settings_new();
+	gboolean good = defaults_parse(defaults, settings, error);
 
-	if (!defaults_parse(defaults, settings, error) ||
-	    !rdmad_config_parse(node, RESOURCE_FIELDS, settings, error) ||
-	    !selector_parse(settings->selectors, &settings->selector, error) ||
-	    !limits_parse(settings, error) || !resource_finish(node, settings, error))
+	good &= rdmad_config_parse(node, RESOURCE_FIELDS, settings, error);
+	good &= selector_parse(settings->selectors, &settings->selector, error);
+	good &= limits_parse(settings, error);
+	if (!good || !resource_finish(node, settings, error))
 		return NULL;
 	settings->selectors = NULL;
 	return g_steal_pointer(&settings);
@@ -303,16 +317,19 @@ static gboolean name_check(const GPtrArray *resources, const RdmadConfigNode *no
 
 static gboolean resources_parse(PluginSettings *settings, GError **error)
 {
+	gboolean good = TRUE;
+
 	for (guint i = 0; i < rdmad_config_length(settings->resource_list); i++) {
 		const RdmadConfigNode *node = rdmad_config_entry(settings->resource_list, i);
 		g_autoptr(ResourceSettings) resource =
 			resource_parse(settings->defaults, node, error);
 
-		if (!resource || !name_check(settings->resources, node, resource->name, error))
-			return FALSE;
-		g_ptr_array_add(settings->resources, g_steal_pointer(&resource));
+		if (resource && name_check(settings->resources, node, resource->name, error))
+			g_ptr_array_add(settings->resources, g_steal_pointer(&resource));
+		else
+			good = FALSE;
 	}
-	return TRUE;
+	return good;
 }
 
 static gboolean resources_take_default(PluginSettings *settings, GError **error)
@@ -346,10 +363,10 @@ static gboolean hca_check(const PluginSettings *settings, const RdmadConfigNode 
 PluginSettings *plugin_settings_parse(const RdmadConfigNode *config, GError **error)
 {
 	g_autoptr(PluginSettings) settings = plugin_settings_new();
+	gboolean good = rdmad_config_parse(config, PLUGIN_FIELDS, settings, error);
 
-	if (!rdmad_config_parse(config, PLUGIN_FIELDS, settings, error) ||
-	    !resources_parse(settings, error) ||
-	    !overlap_check(settings->resources, settings->resource_list, error))
+	good &= resources_parse(settings, error);
+	if (!good || !overlap_check(settings->resources, settings->resource_list, error))
 		return NULL;
 	if (!settings->resource_list && !resources_take_default(settings, error))
 		return NULL;

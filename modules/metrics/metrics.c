@@ -22,6 +22,7 @@
  */
 #include <linux/capability.h>
 #include <jansson.h>
+#include <rdmad/error.h>
 #include <rdmad/http.h>
 #include <rdmad/module.h>
 
@@ -40,10 +41,23 @@ typedef struct {
 	Page *page; /* NULL: none is wanted */
 } Metrics;
 
-static gboolean metrics_check(RdmadModule *self, const MetricsSettings *settings, GError **error)
+/* The file that the key names may be wrong, or may not be readable for now. */
+static gboolean metrics_check(RdmadModule *self, const MetricsSettings *settings,
+			      const RdmadConfigNode *config, GError **error)
 {
-	return !settings->web_config ||
-	       rdmad_http_web_config_check(rdmad_module_http(self), settings->web_config, error);
+	GError *why = NULL;
+
+	if (!settings->web_config ||
+	    rdmad_http_web_config_check(rdmad_module_http(self), settings->web_config, &why))
+		return TRUE;
+	if (!g_error_matches(why, RDMAD_ERROR, RDMAD_ERROR_CONFIG) &&
+	    !g_error_matches(why, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND)) {
+		g_propagate_error(error, why);
+		return FALSE;
+	}
+	rdmad_config_error(config, "web_config", error, "%s", why->message);
+	g_error_free(why);
+	return FALSE;
 }
 
 static gpointer metrics_create(RdmadModule *self, const RdmadConfigNode *config, GError **error)
@@ -51,7 +65,7 @@ static gpointer metrics_create(RdmadModule *self, const RdmadConfigNode *config,
 	g_autoptr(MetricsSettings) settings = metrics_settings_parse(config, error);
 	Metrics *metrics;
 
-	if (!settings || !metrics_check(self, settings, error))
+	if (!settings || !metrics_check(self, settings, config, error))
 		return NULL;
 	metrics = g_new0(Metrics, 1);
 	metrics->self = self;
@@ -93,7 +107,7 @@ static gboolean metrics_reload(gpointer state, const RdmadConfigNode *config, GE
 	Metrics *metrics = state;
 	g_autoptr(MetricsSettings) settings = metrics_settings_parse(config, error);
 
-	if (!settings || !metrics_check(metrics->self, settings, error) ||
+	if (!settings || !metrics_check(metrics->self, settings, config, error) ||
 	    !metrics_listen(metrics, settings, error) || !metrics_show(metrics, settings, error))
 		return FALSE;
 	collector_configure(metrics->collector, settings);

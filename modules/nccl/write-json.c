@@ -29,7 +29,7 @@ static json_t *gid_to_json(const NcclView *view, const NcclPolicy *policy, const
 	nccl_gid_format(gid->raw, address);
 	return json_pack("{s:i, s:s, s:s, s:s?, s:b, s:s}", "index", (int)gid->index, "address",
 			 address, "type", rdmad_gid_type_name(gid->type), "netdev", gid->netdev,
-			 "taken", gid == rail->gid && rail->reason == NCCL_RAIL_TAKEN, "reason",
+			 "selected", gid == rail->gid && rail->reason == NCCL_RAIL_TAKEN, "reason",
 			 nccl_gid_reason_text(reason));
 }
 
@@ -46,7 +46,7 @@ static json_t *rail_to_json(const NcclView *view, const NcclPolicy *policy, cons
 	return json_pack("{s:s, s:s, s:i, s:s, s:s?, s:b, s:s, s:s?, s:s, s:o}", "device_id", id,
 			 "device_name", name, "port", (int)rail->port->number, "link_layer",
 			 rdmad_link_layer_name(rail->port->link_layer), "netdev",
-			 rail->port->netdev, "taken", rail->reason == NCCL_RAIL_TAKEN, "reason",
+			 rail->port->netdev, "selected", rail->reason == NCCL_RAIL_TAKEN, "reason",
 			 nccl_rail_reason_name(rail->reason), "gpu", gpu ? gpu->pci_address : NULL,
 			 "distance", rdmad_distance_name(rail->distance), "gids", gids);
 }

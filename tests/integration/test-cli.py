@@ -9,6 +9,8 @@ import subprocess
 import sys
 import unittest
 
+import yaml
+
 from machine_daemon import EXPAND, PATIENCE, RDMAD, Daemon
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
@@ -36,7 +38,7 @@ class EightRails(unittest.TestCase):
         self.assertEqual(len(self.lines("devices", "--no-headers")), 11)
 
     def test_rails_are_told_apart_by_the_gpu_next_to_them(self):
-        rows = self.lines("devices", "-n")
+        rows = self.lines("devices", "--no-headers")
         for i, row in enumerate(rows):
             if i < 8:
                 self.assertIn(f" 400G  {i // 4}     GPU{i} PIX ", row)
@@ -83,12 +85,12 @@ class EightRails(unittest.TestCase):
     def test_status_tells_what_runs(self):
         text = "\n".join(self.lines("status"))
         self.assertIn(f"pid {self.daemon.process.pid}, up ", text)
-        self.assertIn("devices        11 (11 active, 0 with problems), 8 GPUs", text)
+        self.assertIn("devices        11 (11 active, 0 unhealthy), 8 GPUs", text)
         self.assertIn("module good: running", text)
         self.assertFalse(self.daemon.json("status")["machine"]["live"])
 
     def test_events_tell_of_devices_and_can_be_followed(self):
-        self.assertEqual(sum("device-added" in line for line in self.lines("events")), 11)
+        self.assertEqual(sum("device-added" in line for line in self.lines("events", "-o", "wide")), 11)
         follow = subprocess.Popen([RDMAD, "events", "-f", "--json", "-s", self.daemon.socket],
                                   stdout=subprocess.PIPE, text=True)
         try:
@@ -99,6 +101,34 @@ class EightRails(unittest.TestCase):
             follow.stdout.close()
         self.assertEqual([event["sequence"] for event in events], list(range(1, 12)))
         self.daemon.run("status")
+
+    def test_tables_fit_80_columns_and_wide_ones_have_the_rest(self):
+        for command in ("devices", "allocations", "attributes", "commands"):
+            with self.subTest(command):
+                self.assertLessEqual(max(map(len, self.lines(command))), 80)
+        self.assertIn("FIRMWARE", self.lines("devices", "-o", "wide")[0])
+        self.assertNotIn("FIRMWARE", self.lines("devices")[0])
+
+    def test_every_output_has_the_same_values(self):
+        plain = self.daemon.json("devices")
+        self.assertEqual(yaml.safe_load("\n".join(self.lines("devices", "-o", "yaml"))), plain)
+        self.assertEqual(json.loads("\n".join(self.lines("devices", "-o", "json"))), plain)
+
+    def test_events_are_chosen(self):
+        for options, count in ((("-n", "100"), 11), (("--since", "1h"), 11),
+                               (("--since", "0s", "--device", "mlx5_99"), 0), (("--device", "mlx5_3"), 1),
+                               (("--device", "mlx5_1", "--lines", "9"), 1), (("--pod", "a/b"), 0)):
+            with self.subTest(options):
+                events = self.daemon.json("events", *options)["events"]
+                self.assertEqual(sum(e["kind"] == "device-added" for e in events), count)
+
+        self.assertEqual(len(self.daemon.json("events", "--lines", "3")["events"]), 3)
+
+    def test_help_and_version_need_no_daemon(self):
+        for args, words in ((("version",), "("), (("help",), "import-config"), (("help", "events"), "--since")):
+            with self.subTest(args):
+                done = subprocess.run([RDMAD, *args], capture_output=True, text=True, check=True)
+                self.assertIn(words, done.stdout)
 
     def test_no_allocations_is_an_empty_list(self):
         self.assertEqual(self.daemon.json("allocations"), {"allocations": []})
@@ -204,7 +234,8 @@ class Usage(unittest.TestCase):
             with self.subTest(args=args):
                 done = self.run_rdmad(*args)
                 self.assertEqual((done.returncode, done.stdout), (2, ""))
-                self.assertIn(f"Try `rdmad {args[0]} --help`.", done.stderr)
+                self.assertIn(f"see `rdmad help {args[0]}`", done.stderr)
+                self.assertEqual(len(done.stderr.splitlines()), 1)
 
     def test_each_command_explains_itself(self):
         for command in ("status", "devices", "allocations", "topology", "events", "doctor", "attributes"):

@@ -69,6 +69,31 @@ class HealthTest(PluginCase):
                 self.change(attribute, good)
                 self.wait_unhealthy(set())
 
+    def told(self, device):
+        """Health by every answer: kubelet's list, devices, the verdict of doctor."""
+        found = next(d for d in self.ask("devices")["devices"] if d["name"] == device)
+        doctor = {f["subject"] for f in self.findings() if f["level"] == "problem"}
+        return {found["id"] not in self.unhealthy(), found["health"] == "healthy",
+                found["health_reason"] is None, device not in doctor}
+
+    def test_health_is_what_kubelet_is_told_in_every_answer(self):
+        cases = (("", "infiniband/mlx5_0/ports/1/state", "1: DOWN", False),
+                 ("", "infiniband/mlx5_0/ports/1/phys_state", "3: Disabled", False),
+                 ("", "net/%s/carrier" % self.hardware.netdev("mlx5_0"), "0", False),
+                 ("", "infiniband/mlx5_0/fw_ver", "", True),    # unread, and healthy all the same
+                 ("defaults = { ignore_health = true; };", "infiniband/mlx5_0/ports/1/state",
+                  "1: DOWN", True))
+        for settings, attribute, bad, healthy in cases:
+            with self.subTest(attribute, settings=settings):
+                self.both(QUICK % settings)
+                self.wait_ready()
+                good = self.change(attribute, bad)
+                self.wait_for(lambda: self.told("mlx5_0") == {healthy}, f"health {healthy} everywhere")
+                self.assertEqual(self.ask("status")["devices"]["unhealthy"], int(not healthy))
+                self.change(attribute, good)
+                self.end_daemon()
+                self.kubelet.stop()
+
     def test_a_driver_that_is_unbound_takes_its_device_and_brings_it_back(self):
         self.both(QUICK % "")
         self.wait_ready()

@@ -54,6 +54,17 @@ class Scrape(unittest.TestCase):
             job["static_configs"] = [{"targets": ["10.0.0.1:9889"]}]
         self.assertEqual(check_config(document), "")
 
+    def test_series_of_a_migration_have_the_instance_of_what_they_replace(self):
+        """As Prometheus relabels: node_exporter's address where its dashboards select by it, else the node."""
+        instances = {}
+        for job in load("prometheus/migrate.yml")["scrape_configs"]:
+            for rule in job.get("relabel_configs", []):
+                self.assertEqual((rule["source_labels"], rule["target_label"]), (["__address__"], "instance"))
+                found = re.fullmatch(rule["regex"], job["static_configs"][0]["targets"][0])
+                instances[job["job_name"]] = rule.get("replacement", "$1").replace("$1", found[1])
+        self.assertEqual(instances, {"rdmad-as-node-exporter": "gpu-01:9100", "rdmad-as-vke": "gpu-01",
+                                     "rdmad-as-rdma-exporter": "gpu-01"})
+
     def test_a_misspelt_key_would_be_found(self):
         document = load("prometheus/scrape.yml")
         document["scrape_configs"][0]["static_confgs"] = []

@@ -252,7 +252,7 @@ class NcclTest(PluginCase):
         with open(self.path(allocation, "plan.json")) as file:
             plan = json.load(file)
         self.assertEqual((plan["refused"], plan["allocation"]), (False, allocation))
-        self.assertEqual(len([rail for rail in plan["rails"] if rail["taken"]]), 4)
+        self.assertEqual(len([rail for rail in plan["rails"] if rail["selected"]]), 4)
         shell = subprocess.run(["dash", "-euc", f'. {self.path(allocation, "nccl.env")}; echo $NCCL_IB_GID_INDEX'],
                                capture_output=True, text=True, timeout=PATIENCE)
         self.assertEqual((shell.returncode, shell.stdout, shell.stderr), (0, "3\n", ""))

@@ -55,7 +55,7 @@ ONLY_IN = {
 }
 
 # Headers that the build makes.
-GENERATED = r"build-info\.h|grpc/nghttp2-features\.h|.*\.pb-c\.h"
+GENERATED = r"(build-info|commit)\.h|grpc/nghttp2-features\.h|.*\.pb-c\.h"
 
 # Functions that have no place here.
 FORBIDDEN = {

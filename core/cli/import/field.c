@@ -220,12 +220,17 @@ static void mind_value(RdmadImport *import, const RdmadImportField *field, const
 	if (text[0] == '!' || strpbrk(text, "*?"))
 		rdmad_import_mind(import, path,
 				  "a pattern for rdmad; the plugin took it literally");
-	/* It stands in examples that people copy. */
-	if (g_str_equal(field->ours, "drivers") && g_str_equal(text, "mlx5_ib"))
-		rdmad_import_mind(
-			import, path,
-			"no PCI driver, so no device has it, here and there; mlx5_core is "
-			"the one that is meant");
+}
+
+/* Examples that people copy name the driver of the RDMA subsystem, which no PCI function has. */
+static char *driver_meant(RdmadImport *import, const RdmadImportField *field, const char *path,
+			  char *text)
+{
+	if (!g_str_equal(field->ours, "drivers") || !g_str_equal(text, "mlx5_ib"))
+		return text;
+	rdmad_import_mind(import, path, "mlx5_ib is no PCI driver: mlx5_core in its place");
+	g_free(text);
+	return g_strdup("mlx5_core");
 }
 
 static char *read_selector_value(RdmadImport *import, const RdmadImportField *field,
@@ -237,11 +242,12 @@ static char *read_selector_value(RdmadImport *import, const RdmadImportField *fi
 	if (!json_is_string(value))
 		return type_error(import, error, path, value, "a string"), NULL;
 	converted = field->convert(json_string_value(value), &why);
-	if (converted)
-		mind_value(import, field, path, converted);
-	else
+	if (!converted) {
 		rdmad_import_error(import, error, path, "%s", why->message);
-	return converted;
+		return NULL;
+	}
+	mind_value(import, field, path, converted);
+	return driver_meant(import, field, path, converted);
 }
 
 static gboolean read_selector(RdmadImport *import, const RdmadImportField *field, const char *path,

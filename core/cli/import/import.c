@@ -18,6 +18,8 @@ static gboolean import_source(RdmadImport *import, GError **error)
 		return rdmad_import_legacy(import, error);
 	if (rdmad_import_is_erdma(config))
 		return rdmad_import_erdma(import, error);
+	if (rdmad_import_is_cello(config))
+		return rdmad_import_cello(import, error);
 	return rdmad_import_error(import, error, "",
 				  "neither configList, resourceList or mode, as device plugins "
 				  "have them");
@@ -49,6 +51,7 @@ char *rdmad_import_convert(const char *text, gsize size, const RdmadImportOption
 	if (sources && import_sources(&import, sources, error))
 		config = rdmad_import_write(&import);
 	g_free(import.erdma_driver);
+	g_free(import.cni_network);
 	if (!config)
 		return NULL;
 	if (strlen(config) > RDMAD_IMPORT_MAX) {

@@ -3,7 +3,7 @@
  * Import: the configuration of another device plugin as one of rdmad
  *
  *	text -> source.c (JSON or YAML; a ConfigMap is opened)
- *	     -> shared.c, sriov.c, legacy.c, erdma.c: one a plugin, all by field.c
+ *	     -> shared.c, sriov.c, legacy.c, erdma.c, cello.c: one a plugin, all by field.c
  *	     -> resources (resource.c) and notes -> write.c
  */
 #pragma once

@@ -32,6 +32,7 @@ typedef struct {
 	char *origin;		/* the same with the source's label, printable */
 	gboolean exclusive;	/* else shared by `count` slots */
 	gint64 count;		/* for the pool, or for each device */
+	const char *mode_from;	/* the attribute with the mode, or NULL; `count` slots a device */
 	gboolean per_device;	/* each slot is one of a device, and gives uverbs and rdma_cm */
 	gboolean all_devices;	/* with it: a slot gives all devices */
 	gboolean numa;		/* the NUMA node is advertised */
@@ -45,6 +46,7 @@ typedef struct {
 	GPtrArray *resources;		 /* of RdmadImportResource */
 	GPtrArray *notes;		 /* of char *; the caller's */
 	guint n_values;			 /* of all selectors */
+	char *cni_network;  /* of the module cni, as pods name it; NULL: no such module */
 	char *erdma_driver; /* prefer_driver of the module erdma; NULL: no such module */
 } RdmadImport;
 
@@ -79,6 +81,9 @@ gboolean rdmad_import_shared(RdmadImport *import, GError **error);
 gboolean rdmad_import_sriov(RdmadImport *import, GError **error);
 gboolean rdmad_import_legacy(RdmadImport *import, GError **error);
 gboolean rdmad_import_erdma(RdmadImport *import, GError **error);
+gboolean rdmad_import_cello(RdmadImport *import, GError **error);
+/* Whether it is a list of CNI plugins with a device plugin's resource. */
+gboolean rdmad_import_is_cello(const json_t *config);
 /* Whether it is the values of the chart, or the controller's config.json. */
 gboolean rdmad_import_is_erdma(const json_t *config);
 

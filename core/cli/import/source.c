@@ -128,7 +128,8 @@ static json_t *json_parse(const char *place, const char *text, gsize size, GErro
 static gboolean is_config(const json_t *value)
 {
 	return rdmad_import_get(value, "configList") || rdmad_import_get(value, "resourceList") ||
-	       rdmad_import_get(value, "mode") || rdmad_import_is_erdma(value);
+	       rdmad_import_get(value, "mode") || rdmad_import_is_erdma(value) ||
+	       rdmad_import_is_cello(value);
 }
 
 /* ---- ConfigMaps ---- */

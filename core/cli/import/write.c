@@ -75,6 +75,15 @@ static void write_slots(GString *out, const RdmadImportResource *resource)
 		g_string_append(out, "\t\t\t\tmode = \"exclusive\";\n");
 		return;
 	}
+	if (resource->mode_from) {
+		g_string_append_printf(out,
+				       "\t\t\t\tmode = \"shared\";\n"
+				       "\t\t\t\tmode_from = \"%s\";\n"
+				       "\t\t\t\tcount = %" G_GINT64_FORMAT ";\n"
+				       "\t\t\t\tcount_per = \"device\";\n",
+				       resource->mode_from, resource->count);
+		return;
+	}
 	if (resource->per_device) {
 		g_string_append_printf(out,
 				       "\t\t\t\tcount = %" G_GINT64_FORMAT ";\n"
@@ -104,11 +113,13 @@ static void write_resource(GString *out, const RdmadImportResource *resource)
 	if (!resource->numa)
 		g_string_append(out, "\t\t\t\tnuma = false;	# no topology was advertised\n");
 	write_selectors(out, resource->groups);
-	if (resource->shared_with->len)
+	if (resource->shared_with->len) {
 		write_strings(out, "\t\t\t\t", "shared_with",
 			      (const char *const *)resource->shared_with->pdata,
 			      resource->shared_with->len);
-	if (!resource->per_device)
+		g_string_append_c(out, '\n');
+	}
+	if (!resource->per_device && !resource->mode_from)
 		g_string_append(
 			out,
 			"\t\t\t\tumad = true;	# as before; most pods do without these three\n"
@@ -131,6 +142,15 @@ static void write_head(GString *out, const RdmadImport *import)
 		g_string_append_printf(out, "# %s\n", (const char *)import->notes->pdata[i]);
 }
 
+static void write_cni(GString *out, const char *network)
+{
+	g_string_append(out, "\tcni = {\n\t\tannotation_networks = ");
+	write_string(out, network);
+	g_string_append(out, ";\n"
+			     "\t\t# The fabric knows only the NICs' own MAC addresses.\n"
+			     "\t\tnetworks = ( { name = \"vke\"; link = \"ipvlan\"; } );\n\t};\n");
+}
+
 char *rdmad_import_write(const RdmadImport *import)
 {
 	GString *out = g_string_new(NULL);
@@ -148,6 +168,8 @@ char *rdmad_import_write(const RdmadImport *import)
 				       "\t\t\tprefer_driver = \"%s\";\n"
 				       "\t\t};\n\t};\n",
 				       import->erdma_driver);
+	if (import->cni_network)
+		write_cni(out, import->cni_network);
 	g_string_append(out, "};\n");
 	return g_string_free(out, FALSE);
 }

@@ -89,7 +89,8 @@ typedef struct {
 /*
  * Fills `out`, whose members hold the defaults (strings allocated, they are freed when replaced).
  * `node` NULL: nothing is written, but required fields are missed.  On an error `out` holds a
- * mixture that the caller's free function must be able to take.
+ * mixture that the caller's free function must be able to take.  Every wrong key is an error, a line
+ * each: a function of this header may be given an error of another, and adds its lines.
  */
 RDMAD_API gboolean rdmad_config_parse(const RdmadConfigNode *node, const RdmadConfigField *fields,
 				      gpointer out, GError **error);

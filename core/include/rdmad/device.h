@@ -159,6 +159,13 @@ RDMAD_API const RdmadNetdev *rdmad_device_netdev(const RdmadDevice *dev, const c
 /* The first character device of a kind, or NULL. */
 RDMAD_API const RdmadChardev *rdmad_device_chardev(const RdmadDevice *dev, RdmadChardevKind kind);
 
+typedef gboolean (*RdmadPortFilter)(const RdmadDevice *dev, const RdmadPort *port,
+				    gconstpointer data);
+/* The reason why no program can use the device ("no port of it is active"), static text; NULL: it is
+ * healthy.  One good port is enough, of those that `counts` takes; NULL: of all. */
+RDMAD_API const char *rdmad_device_problem(const RdmadDevice *dev, RdmadPortFilter counts,
+					   gconstpointer data);
+
 /* Lower-case words as users write them: "infiniband", "ethernet"; "active"; "RoCE v2". */
 RDMAD_API const char *rdmad_link_layer_name(RdmadLinkLayer layer);
 RDMAD_API const char *rdmad_port_state_name(int state);

@@ -62,6 +62,8 @@ typedef struct {
 
 /* ---- the module ---- */
 
+typedef void (*RdmadCheckFunc)(const char *text, gpointer data);
+
 typedef struct {
 	guint32 abi; /* these two stay first for ever: they are read before all else */
 	guint32 struct_size;
@@ -83,6 +85,12 @@ typedef struct {
 	struct json_t *(*status)(gpointer state);
 	/* Lines for `rdmad doctor`, by way of rdmad_doctor_*(); may be NULL. */
 	void (*doctor)(gpointer state, struct json_t *findings);
+	/* `rdmad --check` on a machine with devices, after create, with the inventory filled: warns of what
+	 * the configuration names and the machine does not have.  May be NULL. */
+	void (*check)(gpointer state, RdmadCheckFunc warn, gpointer data);
+	/* Whether the module offers the device to pods; then `problem` is why it reports it as
+	 * unhealthy (static text), NULL for a healthy one.  May be NULL. */
+	gboolean (*device_health)(gpointer state, const RdmadDevice *dev, const char **problem);
 	/* Up to one without a name; may be NULL. */
 	const RdmadCommand *commands;
 	/* What the daemon keeps of its capabilities for the module; NULL: none. */

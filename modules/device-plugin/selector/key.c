@@ -225,10 +225,43 @@ static gboolean check_guid(const char *pattern, GError **error)
 	return FALSE;
 }
 
+/* Names of devices, drivers and interfaces hold neither of these; they look like patterns of others. */
+static gboolean check_name(const char *pattern, GError **error)
+{
+	if (!strpbrk(pattern, "[]{},| \t"))
+		return TRUE;
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
+		    "\"%s\" is not a name with `*` and `?`; several names are a list of strings, "
+		    "( \"a\", \"b\" )",
+		    pattern);
+	return FALSE;
+}
+
+/* Drivers of the RDMA subsystem, by those of the PCI function that a device has. */
+static const struct {
+	const char *rdma, *pci;
+} RDMA_DRIVERS[] = {
+	{ "mlx5_ib", "mlx5_core" },   { "mlx4_ib", "mlx4_core" }, { "hns_roce_hw_v2", "hns3" },
+	{ "hns-roce-hw-v2", "hns3" }, { "bnxt_re", "bnxt_en" },
+};
+
+static gboolean check_driver(const char *pattern, GError **error)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(RDMA_DRIVERS); i++)
+		if (g_str_equal(pattern, RDMA_DRIVERS[i].rdma)) {
+			g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
+				    "\"%s\" is no PCI driver, no device has it; did you mean "
+				    "\"%s\"?",
+				    pattern, RDMA_DRIVERS[i].pci);
+			return FALSE;
+		}
+	return check_name(pattern, error);
+}
+
 static gboolean check_link_layer(const char *pattern, GError **error)
 {
 	for (int layer = RDMAD_LINK_LAYER_UNKNOWN; layer <= RDMAD_LINK_LAYER_ETHERNET; layer++)
-		if (g_str_equal(pattern, rdmad_link_layer_name((RdmadLinkLayer)layer)))
+		if (g_ascii_strcasecmp(pattern, rdmad_link_layer_name((RdmadLinkLayer)layer)) == 0)
 			return TRUE;
 	if (has_wildcard(pattern))
 		return TRUE;
@@ -258,20 +291,20 @@ static const struct {
 	Form form;
 	gboolean (*check)(const char *pattern, GError **error);
 } KEYS[SELECT_N] = {
-	[SELECT_NAMES] = { "names" },
-	[SELECT_DRIVERS] = { "drivers" },
-	[SELECT_NETDEVS] = { "netdevs" },
+	[SELECT_NAMES] = { "names", FORM_TEXT, check_name },
+	[SELECT_DRIVERS] = { "drivers", FORM_TEXT, check_driver },
+	[SELECT_NETDEVS] = { "netdevs", FORM_TEXT, check_name },
 	[SELECT_VENDORS] = { "vendors", FORM_HEX, check_hex16 },
 	[SELECT_DEVICES] = { "devices", FORM_HEX, check_hex16 },
 	[SELECT_PCI_ADDRESSES] = { "pci_addresses", FORM_LOWER },
 	[SELECT_GUIDS] = { "guids", FORM_HEX, check_guid },
 	[SELECT_NUMA_NODES] = { "numa_nodes", FORM_TEXT, check_number },
-	[SELECT_BONDS] = { "bonds" },
+	[SELECT_BONDS] = { "bonds", FORM_TEXT, check_name },
 	[SELECT_PF_NAMES] = { "pf_names", FORM_RANGE, index_range_check },
 	[SELECT_ROOT_DEVICES] = { "root_devices", FORM_RANGE, index_range_check },
 	[SELECT_ACPI_INDEXES] = { "acpi_indexes", FORM_TEXT, check_number },
 	[SELECT_AUX_TYPES] = { "aux_types" },
-	[SELECT_LINK_LAYERS] = { "link_layers", FORM_TEXT, check_link_layer },
+	[SELECT_LINK_LAYERS] = { "link_layers", FORM_LOWER, check_link_layer },
 	[SELECT_PKEYS] = { "pkeys", FORM_HEX, check_hex16 },
 	[SELECT_PORT_STATES] = { "port_states", FORM_TEXT, check_port_state },
 };

@@ -64,15 +64,17 @@ static void group_free(gpointer data)
 
 static gboolean group_check(const SelectorGroup *group, const RdmadConfigNode *node, GError **error)
 {
+	gboolean good = TRUE;
+
 	for (guint key = 0; key < SELECT_N; key++)
 		for (char **pattern = group->patterns[key]; pattern && *pattern; pattern++) {
 			g_autoptr(GError) reason = NULL;
 
 			if (!select_key_check(key, pattern_text(*pattern), &reason))
-				return rdmad_config_error(node, select_key_name(key), error, "%s",
+				good = rdmad_config_error(node, select_key_name(key), error, "%s",
 							  reason->message);
 		}
-	return TRUE;
+	return good;
 }
 
 /* A group or a list of groups; NULL for none.  On an error `out` is to be freed, too. */
@@ -343,4 +345,43 @@ char *selector_refusal(const Selector *selector, const RdmadDevice *dev)
 		g_string_append(text, one);
 	}
 	return g_strdup(text->str);
+}
+
+/* ---- patterns in vain ---- */
+
+static gboolean pattern_matches_device(SelectKey key, const char *pattern, const RdmadDevice *dev)
+{
+	const guint n_ports = key < SELECT_OF_PORT ? 1 : dev->n_ports;
+
+	for (guint i = 0; i < n_ports; i++) {
+		const RdmadPort *port = key < SELECT_OF_PORT ? NULL : &dev->ports[i];
+		g_autoptr(GPtrArray) values = select_key_values(key, dev, port);
+
+		if (select_key_matches(key, pattern, dev, values))
+			return TRUE;
+	}
+	return FALSE;
+}
+
+static gboolean pattern_matches_any(SelectKey key, const char *pattern, const GPtrArray *devices)
+{
+	for (guint i = 0; i < devices->len; i++)
+		if (pattern_matches_device(key, pattern, devices->pdata[i]))
+			return TRUE;
+	return FALSE;
+}
+
+void selector_foreach_vain(const Selector *selector, const GPtrArray *devices,
+			   void (*fn)(const char *key, const char *pattern, gpointer data),
+			   gpointer data)
+{
+	for (guint i = 0; selector->groups && i < selector->groups->len; i++) {
+		const SelectorGroup *group = selector->groups->pdata[i];
+
+		for (guint key = 0; key < SELECT_N; key++)
+			for (char **p = group->patterns[key]; p && *p; p++)
+				if (!pattern_is_negative(*p) &&
+				    !pattern_matches_any(key, *p, devices))
+					fn(select_key_name(key), *p, data);
+	}
 }

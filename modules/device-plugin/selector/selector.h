@@ -31,3 +31,7 @@ char *selector_refusal(const Selector *selector, const RdmadDevice *dev);
 /* Whether a port of a selected device counts: it has the link layer and the P_Key. */
 gboolean selector_takes_port(const Selector *selector, const RdmadDevice *dev,
 			     const RdmadPort *port);
+/* Calls `fn` for each pattern (but "!x") that matches none of the devices. */
+void selector_foreach_vain(const Selector *selector, const GPtrArray *devices,
+			   void (*fn)(const char *key, const char *pattern, gpointer data),
+			   gpointer data);

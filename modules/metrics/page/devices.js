@@ -17,8 +17,8 @@ export function deviceState(device) {
 	if (!device.ports.length)
 		return ["note", "no port"];
 	if (down)
-		return down.state === null ? ["note", "unknown"] : ["bad", down.state];
-	return device.problems.length ? ["note", "active"] : ["good", "active"];
+		return device.health === "healthy" ? ["note", down.state ?? "unknown"] : ["bad", down.state ?? "unhealthy"];
+	return device.health === "healthy" ? ["good", "active"] : ["bad", "unhealthy"];
 }
 
 export function pill(level, word) {

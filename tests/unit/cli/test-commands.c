@@ -10,6 +10,9 @@
 /* 2026-01-01T00:00:00Z and one hour */
 #define NOW_US ((G_GINT64_CONSTANT(1767225600) + 3600) * G_USEC_PER_SEC)
 
+static const RdmadTableStyle wide = { .headers = TRUE, .wide = TRUE };
+static const RdmadTableStyle coloured = { .headers = TRUE, .colour = TRUE };
+
 /* With ' for ", to be readable here. */
 static json_t *load(const char *text)
 {
@@ -85,32 +88,33 @@ static void test_devices_have_a_line_a_port(void)
 {
 	json_t *devices = load(
 		"[{'name': 'mlx5_0', 'pci_address': '0000:18:00.0', 'driver': 'mlx5_core',"
-		"  'transport': 'RoCE', 'numa_node': 0, 'firmware': '28.39', 'problems': [],"
+		"  'transport': 'RoCE', 'numa_node': 0, 'firmware': '28.39', 'health': 'healthy',"
 		"  'nearest_gpu': {'index': 3, 'distance': 'PXB'},"
 		"  'ports': [{'number': 1, 'state': 'active', 'rate_mbps': 400000, 'netdev': "
 		"'eth0',"
 		"             'gids': [{}, {}]}]},"
-		" {'name': 'mlx4_0', 'pci_address': null, 'problems': ['a', 'b'], 'netdevs':"
+		" {'name': 'mlx4_0', 'pci_address': null, 'health': 'healthy', 'netdevs':"
 		"  [{'name': 'ib0'}], 'nearest_gpu': {'index': 0, 'distance': 'NODE'},"
 		"  'ports': [{'number': 1, 'rate_mbps': 2500}, {'number': 2, 'rate_mbps': 100}]},"
-		" {'name': 'broken', 'problems': ['ports: Input/output error']},"
-		" {'name': 'dead', 'fatal': true, 'problems': ['a']}]");
+		" {'name': 'broken', 'health': 'healthy', 'problems': ['fw_ver: Input/output "
+		"error']},"
+		" {'name': 'dead', 'fatal': true, 'health': 'unhealthy'}]");
 	g_autoptr(GString) out = g_string_new(NULL);
 
-	devices_write(devices, TRUE, out);
+	devices_write(devices, &wide, out);
 	g_assert_cmpstr(out->str, ==,
 			"NAME      PCI           DRIVER     NETDEV  LINK  STATE   RATE  NUMA  GPU"
 			"       GIDS  FIRMWARE  HEALTH\n"
 			"mlx5_0    0000:18:00.0  mlx5_core  eth0    RoCE  active  400G  0     "
-			"GPU3 PXB  2     28.39     ok\n"
+			"GPU3 PXB  2     28.39     healthy\n"
 			"mlx4_0/1  -             -          ib0     -     -       2.5G  -     "
-			"-         0     -         2 problems\n"
+			"-         0     -         healthy\n"
 			"mlx4_0/2  -             -          ib0     -     -       100M  -     "
-			"-         0     -         2 problems\n"
+			"-         0     -         healthy\n"
 			"broken    -             -          -       -     -       -     -     "
-			"-         0     -         1 problem\n"
+			"-         0     -         healthy\n"
 			"dead      -             -          -       -     -       -     -     "
-			"-         0     -         fatal error\n");
+			"-         0     -         unhealthy\n");
 	json_decref(devices);
 }
 
@@ -235,7 +239,7 @@ static void test_allocations_count_the_slots_of_a_device(void)
 		"[]}]");
 	g_autoptr(GString) out = g_string_new(NULL);
 
-	allocations_write(allocations, NOW_US, TRUE, out);
+	allocations_write(allocations, NOW_US, &wide, out);
 	g_assert_cmpstr(out->str, ==,
 			"ALLOCATION  RESOURCE  DEVICES       POD   CONTAINER  SINCE  ATTACHMENTS\n"
 			"c1          rdma/hca  mlx5_0 x2, y  ns/p  m          1h 0m  net1 (mlx5_3) "
@@ -255,7 +259,7 @@ static void test_status_shows_what_modules_say_without_knowing_them(void)
 		"   {'address': ':9889', 'public': true, 'tls': true, 'passwords': true,"
 		"    'client_certificates': true, 'error': 'w.yml:1: no'},"
 		"   {'address': '[::1]:80', 'public': true, 'tls': false, 'error': null}],"
-		" 'devices': {'count': 2, 'active': 1, 'with_problems': 0, 'gpus': 0},"
+		" 'devices': {'count': 2, 'active': 1, 'unhealthy': 0, 'gpus': 0},"
 		" 'modules': [{'name': 'dp', 'state': 'running', 'error': null, 'status':"
 		"   {'resources': [{'name': 'rdma/hca', 'last_error': null, 'devices': ['a', 'b']},"
 		"                  {'name': 'rdma/x', 'last_error': 'no\\u001bne'}],"
@@ -265,7 +269,7 @@ static void test_status_shows_what_modules_say_without_knowing_them(void)
 		"              'message': 'port 1: active -> down'}]}");
 	g_autoptr(GString) out = g_string_new(NULL);
 
-	status_write(status, NOW_US, out);
+	status_write(status, NOW_US, TRUE, out);
 	g_assert_cmpstr(out->str, ==,
 			"rdmad          1.2, pid 7, up 1d 1h\n"
 			"configuration  /etc/x.conf, loaded 30m ago\n"
@@ -274,7 +278,7 @@ static void test_status_shows_what_modules_say_without_knowing_them(void)
 			"listener       :9889, TLS, client certificates, passwords\n"
 			"               WEB CONFIGURATION REFUSED: w.yml:1: no\n"
 			"listener       [::1]:80\n"
-			"devices        2 (1 active, 0 with problems), 0 GPUs\n"
+			"devices        2 (1 active, 0 unhealthy), 0 GPUs\n"
 			"allocations    3\n"
 			"\n"
 			"module dp: running\n"
@@ -299,21 +303,77 @@ static void test_doctor_tells_whether_there_is_a_problem(void)
 	json_t *bad = load("[{'level': 'problem', 'subject': 'a', 'text': 'b', 'advice': 'c'}]");
 	g_autoptr(GString) good_out = g_string_new(NULL), bad_out = g_string_new(NULL);
 
-	g_assert_false(doctor_write(good, FALSE, good_out));
+	g_assert_false(doctor_write(good, TRUE, &wide, good_out));
 	g_assert_cmpstr(good_out->str, ==,
-			"OK      kernel: Linux\n"
 			"NOTE    a: b\n"
 			"        -> do c\n"
+			"OK      kernel: Linux\n"
 			"\n"
-			"0 problems, 1 note\n");
-	g_assert_true(doctor_write(bad, TRUE, bad_out));
+			"0 problems, 1 note, 1 well\n");
+	g_assert_true(doctor_write(bad, TRUE, &coloured, bad_out));
 	g_assert_cmpstr(bad_out->str, ==,
 			"\033[1;31mPROBLEM \033[0ma: b\n"
 			"        -> c\n"
 			"\n"
-			"1 problem, 0 notes\n");
+			"1 problem, 0 notes, 0 well\n");
 	json_decref(good);
 	json_decref(bad);
+}
+
+static void test_doctor_has_problems_first_and_what_is_well_on_request(void)
+{
+	json_t *findings = load("[{'level': 'ok', 'subject': 'a', 'text': '1'},"
+				" {'level': 'note', 'subject': 'b', 'text': '2'},"
+				" {'level': 'problem', 'subject': 'c', 'text': '3'}]");
+	g_autoptr(GString) out = g_string_new(NULL);
+
+	g_assert_true(doctor_write(findings, FALSE, &wide, out));
+	g_assert_cmpstr(out->str, ==,
+			"PROBLEM c: 3\n"
+			"NOTE    b: 2\n"
+			"\n"
+			"1 problem, 1 note, 1 well (-v shows them)\n");
+	json_decref(findings);
+}
+
+static void test_devices_of_one_moment_are_one_line(void)
+{
+	json_t *events =
+		load("[{'kind': 'device-added', 'level': 'info', 'message': 'a (x), 1 port',"
+		     "  'time': '2026-01-01T00:59:58.000Z'},"
+		     " {'kind': 'device-added', 'level': 'info', 'message': 'b (x), 1 port',"
+		     "  'time': '2026-01-01T00:59:58.000Z'},"
+		     " {'kind': 'port', 'level': 'info', 'message': 'up',"
+		     "  'time': '2026-01-01T00:59:59.000Z'}]");
+	g_autoptr(GString) out = g_string_new(NULL);
+
+	events_write(events, NOW_US, &rdmad_table_plain, out);
+	g_assert_cmpstr(out->str, ==,
+			"TIME     LEVEL    KIND            MESSAGE\n"
+			"2s       info     device-added    2 devices: a, b\n"
+			"1s       info     port            up\n");
+	json_decref(events);
+}
+
+static void test_yaml_is_what_json_was(void)
+{
+	static const struct {
+		const char *json, *yaml;
+	} cases[] = {
+		{ "{'name': 'x: y', 'list': [], 'no': null}",
+		  "name: \"x: y\"\nlist: []\n\"no\": null\n" },
+		{ "{'items': [{'id1': 1}, true]}", "items:\n  -\n    \"id1\": 1\n  - true\n" },
+		{ "[]", "[]\n" },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GString) out = g_string_new(NULL);
+		json_t *value = load(cases[i].json);
+
+		command_write_yaml(value, out);
+		g_assert_cmpstr(out->str, ==, cases[i].yaml);
+		json_decref(value);
+	}
 }
 
 static void test_doctor_says_once_what_helps_a_row_of_findings(void)
@@ -323,7 +383,7 @@ static void test_doctor_says_once_what_helps_a_row_of_findings(void)
 				" {'level': 'note', 'subject': 'b', 'text': '3', 'advice': 'x'}]");
 	g_autoptr(GString) out = g_string_new(NULL);
 
-	doctor_write(findings, FALSE, out);
+	doctor_write(findings, TRUE, &wide, out);
 	g_assert_cmpstr(out->str, ==,
 			"NOTE    a: 1\n"
 			"NOTE    a: 2\n"
@@ -331,7 +391,7 @@ static void test_doctor_says_once_what_helps_a_row_of_findings(void)
 			"NOTE    b: 3\n"
 			"        -> x\n"
 			"\n"
-			"0 problems, 3 notes\n");
+			"0 problems, 3 notes, 0 well\n");
 	json_decref(findings);
 }
 
@@ -352,13 +412,13 @@ static void test_any_answer_can_be_shown(void)
 		g_autoptr(GString) out = g_string_new(NULL);
 
 		g_assert_nonnull(value);
-		devices_write(value, TRUE, out);
+		devices_write(value, &wide, out);
 		device_write(value, out);
 		topology_write(value, out);
-		allocations_write(value, NOW_US, TRUE, out);
-		status_write(value, NOW_US, out);
-		events_write(value, TRUE, out);
-		doctor_write(value, TRUE, out);
+		allocations_write(value, NOW_US, &wide, out);
+		status_write(value, NOW_US, TRUE, out);
+		events_write(value, NOW_US, &wide, out);
+		doctor_write(value, TRUE, &wide, out);
 		json_decref(value);
 	}
 }
@@ -390,12 +450,12 @@ static void test_a_module_s_rows_are_a_table(void)
 			      " {'name': 'rdma/long', 'selected': false, 'why': 'netdevs: x'}]}");
 	g_autoptr(GString) out = g_string_new(NULL), bare = g_string_new(NULL);
 
-	module_command_write(command, answer, TRUE, out);
+	module_command_write(command, answer, &wide, out);
 	g_assert_cmpstr(out->str, ==,
 			"NAME       SELECTED  WHY         N\n"
 			"rdma/a     yes       -           1, 2\n"
 			"rdma/long  no        netdevs: x  -\n");
-	module_command_write(command, answer, FALSE, bare);
+	module_command_write(command, answer, &rdmad_table_bare, bare);
 	g_assert_true(g_str_has_prefix(bare->str, "rdma/a"));
 	json_decref(command);
 	json_decref(answer);
@@ -408,8 +468,8 @@ static void test_a_module_s_text_is_printed_as_it_is(void)
 	json_t *nothing = load("{}");
 	g_autoptr(GString) out = g_string_new(NULL);
 
-	module_command_write(command, answer, TRUE, out);
-	module_command_write(command, nothing, TRUE, out);
+	module_command_write(command, answer, &wide, out);
+	module_command_write(command, nothing, &wide, out);
 	g_assert_cmpstr(out->str, ==, "NCCL_IB_HCA=mlx5_0\n");
 	json_decref(command);
 	json_decref(answer);
@@ -432,7 +492,7 @@ static void test_a_description_without_sense_does_no_harm(void)
 			json_t *command = load(commands[i]), *answer = load(answers[k]);
 			g_autoptr(GString) out = g_string_new(NULL);
 
-			module_command_write(command, answer, TRUE, out);
+			module_command_write(command, answer, &wide, out);
 			json_decref(command);
 			json_decref(answer);
 		}
@@ -450,6 +510,9 @@ const UnitTest unit_tests[] = {
 	TEST(allocations_count_the_slots_of_a_device),
 	TEST(status_shows_what_modules_say_without_knowing_them),
 	TEST(doctor_tells_whether_there_is_a_problem),
+	TEST(doctor_has_problems_first_and_what_is_well_on_request),
+	TEST(devices_of_one_moment_are_one_line),
+	TEST(yaml_is_what_json_was),
 	TEST(doctor_says_once_what_helps_a_row_of_findings),
 	TEST(any_answer_can_be_shown),
 	TEST(help_names_every_command),

@@ -274,6 +274,7 @@ const UnitTest unit_tests[] = {
 	FILE_TEST("mode-sriov.json"),
 	FILE_TEST("nic-cluster-policy.yaml"),
 	FILE_TEST("erdma-values.yaml"),
+	FILE_TEST("cello-configmap.yaml"),
 	FILE_TEST("erdma-local.yaml"),
 	FILE_TEST("erdma-configmap.yaml"),
 	FILE_TEST("rails-a-and-b.json"),

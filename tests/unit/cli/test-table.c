@@ -8,7 +8,8 @@ static char *write_all(const RdmadTable *table, gboolean with_headers, const cha
 {
 	GString *out = g_string_new(NULL);
 
-	rdmad_table_write(table, with_headers, indent, out);
+	rdmad_table_write(table, with_headers ? &rdmad_table_plain : &rdmad_table_bare, indent,
+			  out);
 	return g_string_free(out, FALSE);
 }
 
