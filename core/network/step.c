@@ -11,6 +11,7 @@
 
 #include <rdmad/error.h>
 #include <rdmad/json.h>
+#include <rdmad/smc.h>
 
 #define TEXT_MAX  256u
 #define DEPTH_MAX 8 /* of JSON: the plan, its step, a list, its entry, and some room */
@@ -96,6 +97,16 @@ static gboolean sysctl_path_check(const char *text)
 		if (!word_check(parts[i]))
 			return FALSE;
 	return i >= 3 && strlen(text) <= TEXT_MAX && g_str_equal(parts[0], "net");
+}
+
+static gboolean eid_check(const char *text)
+{
+	return rdmad_smc_eid_check(text, NULL);
+}
+
+static gboolean pnetid_check(const char *text)
+{
+	return rdmad_smc_pnetid_check(text, NULL);
 }
 
 /* ---- tables ---- */
@@ -301,6 +312,13 @@ static const Field bind_fields[] = {
 	{ "ip", FIELD_IP, AT(RdmadStepRdmaBind, ip), .required = TRUE },
 	END,
 };
+static const Field smc_fields[] = {
+	{ "eid", FIELD_TEXT, AT(RdmadStepSmc, eid), .check = eid_check },
+	{ "pnetid", FIELD_TEXT, AT(RdmadStepSmc, pnetid), .check = pnetid_check },
+	{ "link", FIELD_TEXT, AT(RdmadStepSmc, link), .check = rdmad_interface_name_is_valid },
+	{ "device", FIELD_TEXT, AT(RdmadStepSmc, device), .check = word_check },
+	END,
+};
 
 static const Field common_fields[] = {
 	{ "in", FIELD_WORD, AT(RdmadStep, where), .required = TRUE, .words = place_words },
@@ -331,6 +349,7 @@ static const struct {
 	[RDMAD_STEP_WAIT_GID] = { "wait-gid", gid_fields, "ip" },
 	[RDMAD_STEP_WAIT_LINK] = { "wait-link", wait_fields, "link" },
 	[RDMAD_STEP_RDMA_BIND] = { "rdma-bind", bind_fields, "ip" },
+	[RDMAD_STEP_SMC] = { "smc", smc_fields, "pnetid" },
 };
 
 /* ---- freeing ---- */
