@@ -3,8 +3,10 @@
 """SMC-R of pods with a real kernel: PNETIDs, EID, sockets and fallbacks, and what is left of a pod: nothing.
 
 The NIC is a bridge that rdma_rxe stands on as erdma_0; pods are namespaces on it.  rxe does not reach itself,
-so within one machine connections fall back.  With SMC_PEER=listen:PORT or connect:PORT of test-smc-peers the
-bridge has a second machine's on it, and they are SMC-R.
+so within one machine connections fall back.  Two machines with a cable between them have SMC-R:
+
+    LAB_CABLE=listen=127.0.0.1:4701 tests/lab/run -v test-smc &
+    LAB_CABLE=connect=127.0.0.1:4701 tests/lab/run -v test-smc
 """
 
 import json
@@ -53,7 +55,8 @@ got = b""
 while len(got) < len(sent):
     got += s.recv(65536)
 print("echoed", flush=True)
-sys.stdin.read()
+s.settimeout(None)
+s.recv(1)
 """
 
 
@@ -178,7 +181,7 @@ def echo_server(name, protocol):
 
 def connect(name, address):
     client = subprocess.Popen(["ip", "netns", "exec", name, sys.executable, "-c", CLIENT, address],
-                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+                              stdout=subprocess.PIPE, text=True)
     assert client.stdout.readline() == "echoed\n", f"no echo from {address}"
     return client
 
@@ -242,7 +245,63 @@ def check_without_smc(machine, kubelet, mode):
         raise AssertionError("the pod started without SMC-R")
 
 
+# ---- two machines ----
+
+def packets():
+    with open("/sys/class/infiniband/erdma_0/ports/1/hw_counters/sent_pkts", encoding="ascii") as file:
+        return int(file.read())
+
+
+def serve_peer(machine):
+    """Pod a: its own connection from the peer's pod a is SMC-R, that from pod b, which did not ask, is TCP."""
+    server = echo_server("a", 256)
+    for peer, mode in (("10.9.0.21", "SMCR"), ("10.9.0.22", "TCP")):
+        found = until(f"a connection from {peer}",
+                      lambda peer=peer: [s for s in machine.sockets("a") if s["peer"].startswith(peer + ":")], 400)
+        print(f"server, from {peer}:", json.dumps(found))
+        assert {s["mode"] for s in found} == {mode}, found
+    end(server)
+
+
+def join_peer(machine):
+    until("the peer's server", lambda: subprocess.run(
+        ["ip", "netns", "exec", "c", sys.executable, "-c",
+         "import socket; socket.create_connection(('10.9.0.11', 7000), 3)"],
+        stderr=subprocess.DEVNULL, check=False).returncode == 0, 400)
+    before = packets()
+    client = connect("a", "10.9.0.11")
+    found = until("the socket", lambda: machine.sockets("a"))
+    print("client:", json.dumps(found), "packets of RDMA:", packets() - before)
+    assert [s["mode"] for s in found] == ["SMCR"] and packets() > before, found
+    other = connect("b", "10.9.0.11")
+    for one in (client, other):     # the server ends when it has seen both
+        one.wait(400)
+
+
+def main_of_two():
+    number = 1 if os.environ["LAB_CABLE"].startswith("listen") else 2
+    machine = Machine(number)
+    run("ip link set eth0 master br0 up")
+    for name, last, annotation in (("a", 1, "true"), ("b", 2, None), ("c", 3, None)):
+        machine.pod(name, 10 * number + last, annotation)
+    machine.start("require")
+    with Kubelet(os.path.join(TMP, "kubelet")) as kubelet:
+        kubelet.wait(RESOURCE, 1000, 120)
+        check_set_up(machine, kubelet)
+        if number == 1:
+            serve_peer(machine)
+        else:
+            join_peer(machine)
+        check_end(machine, kubelet)
+    machine.stop()
+    machine.runtime.close()
+    return 0
+
+
 def main():
+    if os.environ.get("LAB_CABLE"):
+        if sys.argv[1:] != ["tables"]:
+            return main_of_two()
     if sys.argv[1:] == ["tables"]:
         return print_tables()
     machine = Machine()
@@ -250,7 +309,7 @@ def main():
         machine.pod(name, last, annotation)
     machine.start("prefer")
     with Kubelet(os.path.join(TMP, "kubelet")) as kubelet:
-        kubelet.wait(RESOURCE, 1, 120)
+        kubelet.wait(RESOURCE, 1000, 120)
         check_set_up(machine, kubelet)
         check_unasked(machine, kubelet)
         check_fallback(machine)
@@ -259,7 +318,7 @@ def main():
         check_without_smc(machine, kubelet, "prefer")
         machine.stop()
         machine.start("require")
-        kubelet.wait(RESOURCE, 1, 120)
+        kubelet.wait(RESOURCE, 1000, 120)
         until("rdmad", lambda: machine.ask("status").get("modules"))
         check_without_smc(machine, kubelet, "require")
     machine.stop()
