@@ -321,6 +321,7 @@ char **rdmad_smc_eids_list(GError **error)
 static gboolean eid_change(const char *eid, gboolean there, GError **error)
 {
 	g_auto(GStrv) eids = rdmad_smc_eids_list(error);
+	char padded[RDMAD_SMC_EID_MAX + 1];
 	Talk talk = { 0 };
 	struct nl_msg *msg;
 	gboolean ok;
@@ -340,7 +341,9 @@ static gboolean eid_change(const char *eid, gboolean there, GError **error)
 	}
 	msg = talk_request(&talk, there ? SMC_NETLINK_ADD_UEID : SMC_NETLINK_REMOVE_UEID,
 			   NLM_F_ACK);
-	nla_put_string(msg, SMC_NLA_EID_TABLE_ENTRY, eid);
+	/* The kernel's are of 32 characters. */
+	g_snprintf(padded, sizeof(padded), "%-*s", (int)RDMAD_SMC_EID_MAX, eid);
+	nla_put_string(msg, SMC_NLA_EID_TABLE_ENTRY, padded);
 	ok = rdmad_netlink_ask_each(talk.nl, msg, family_each, nothing, &(guint16){ 0 }, error);
 	rdmad_netlink_close(talk.nl);
 	return ok ||

@@ -5,16 +5,14 @@
 usage: test-erdma-smc.py RDMAD MODULE-DIR [TEST...]
 """
 
-import json
 import os
-import subprocess
 import sys
 
 import grpc
 
 sys.dont_write_bytecode = True
 
-from plugin_case import RDMAD, PluginCase, tap  # noqa: E402
+from plugin_case import PluginCase, tap  # noqa: E402
 from fake import Runtime  # noqa: E402
 
 RESOURCE = "aliyun/erdma"
@@ -55,12 +53,6 @@ class SmcCase(PluginCase):
     def kinds(self):
         return [event["kind"] for event in self.ask("events")["events"]]
 
-    def findings(self):
-        """`rdmad doctor` exits with 1 where there are problems."""
-        done = subprocess.run([RDMAD, "doctor", "--json", "--socket", self.socket], capture_output=True, text=True,
-                              check=False)
-        return json.loads(done.stdout)["findings"]
-
     def refused(self, *pod, **options):
         with self.assertRaises(grpc.RpcError) as caught:
             self.pod(*pod, **options)
@@ -77,7 +69,7 @@ class Smc(SmcCase):
         self.assertIn("erdma-smc-failed", self.kinds())
         self.assertIn(name, [finding["subject"] for finding in self.findings()])
         self.kubelet.complete(name)
-        self.wait_for(lambda: not self.pods(), "the end of the pod")
+        self.wait_for(lambda: self.ask("allocations", "--refresh") and not self.pods(), "the end of the pod")
 
     def test_require_refuses_with_the_reason(self):
         self.start("require")

@@ -153,8 +153,8 @@ class Machine:
         self.daemon.terminate()
         assert self.daemon.wait(60) == 0, "rdmad did not end well"
 
-    def ask(self, command):
-        done = subprocess.run([f"{BUILD}/core/rdmad", command, "--json", "--socket", f"{TMP}/run/rdmad.sock"],
+    def ask(self, command, *options):
+        done = subprocess.run([f"{BUILD}/core/rdmad", command, *options, "--json", "--socket", f"{TMP}/run/rdmad.sock"],
                               capture_output=True, text=True, check=False)
         return json.loads(done.stdout) if done.stdout else {}
 
@@ -224,7 +224,7 @@ def check_fallback(machine):
 def check_end(machine, kubelet):
     kubelet.complete("default/a")
     run("ip netns delete a")
-    until("the end of pod a", lambda: machine.state("a") is None)
+    until("the end of pod a", lambda: machine.ask("allocations", "--refresh") and machine.state("a") is None)
     until("the host's tables as they were", lambda: tables() == [[], []])
 
 
