@@ -57,6 +57,16 @@ gboolean rdmad_smc_eid_check(const char *eid, GError **error)
 	return FALSE;
 }
 
+gboolean rdmad_smc_pnetid_is_valid(const char *pnetid)
+{
+	return rdmad_smc_pnetid_check(pnetid, NULL);
+}
+
+gboolean rdmad_smc_eid_is_valid(const char *eid)
+{
+	return rdmad_smc_eid_check(eid, NULL);
+}
+
 /* ---- generic netlink ---- */
 
 static struct nl_msg *request_new(guint16 family, guint8 command, guint8 version, int flags)

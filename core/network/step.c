@@ -99,16 +99,6 @@ static gboolean sysctl_path_check(const char *text)
 	return i >= 3 && strlen(text) <= TEXT_MAX && g_str_equal(parts[0], "net");
 }
 
-static gboolean eid_check(const char *text)
-{
-	return rdmad_smc_eid_check(text, NULL);
-}
-
-static gboolean pnetid_check(const char *text)
-{
-	return rdmad_smc_pnetid_check(text, NULL);
-}
-
 /* ---- tables ---- */
 
 #define AT(type, member) .offset = G_STRUCT_OFFSET(type, member)
@@ -313,8 +303,8 @@ static const Field bind_fields[] = {
 	END,
 };
 static const Field smc_fields[] = {
-	{ "eid", FIELD_TEXT, AT(RdmadStepSmc, eid), .check = eid_check },
-	{ "pnetid", FIELD_TEXT, AT(RdmadStepSmc, pnetid), .check = pnetid_check },
+	{ "eid", FIELD_TEXT, AT(RdmadStepSmc, eid), .check = rdmad_smc_eid_is_valid },
+	{ "pnetid", FIELD_TEXT, AT(RdmadStepSmc, pnetid), .check = rdmad_smc_pnetid_is_valid },
 	{ "link", FIELD_TEXT, AT(RdmadStepSmc, link), .check = rdmad_interface_name_is_valid },
 	{ "device", FIELD_TEXT, AT(RdmadStepSmc, device), .check = word_check },
 	END,

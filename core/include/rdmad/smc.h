@@ -20,6 +20,8 @@
 RDMAD_API gboolean rdmad_smc_pnetid_check(const char *pnetid, GError **error);
 /* 1 to 32 of A-Z, 0-9, "." and "-", the first a letter or digit, and none of two dots. */
 RDMAD_API gboolean rdmad_smc_eid_check(const char *eid, GError **error);
+RDMAD_API gboolean rdmad_smc_pnetid_is_valid(const char *pnetid);
+RDMAD_API gboolean rdmad_smc_eid_is_valid(const char *eid);
 
 typedef struct {
 	char *pnetid;

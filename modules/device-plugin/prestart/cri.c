@@ -67,6 +67,7 @@ static char *netns_of_json(const json_t *info)
 {
 	const json_t *os = json_object_get(json_object_get(info, "runtimeSpec"), "linux");
 	const json_int_t pid = json_integer_value(json_object_get(info, "pid"));
+	char number[24];
 	const json_t *entry;
 	gsize i;
 
@@ -78,7 +79,10 @@ static char *netns_of_json(const json_t *info)
 		    path && *path == '/')
 			return g_strdup(path);
 	}
-	return pid > 0 ? g_strdup_printf("/proc/%" JSON_INTEGER_FORMAT "/ns/net", pid) : NULL;
+	if (pid <= 0)
+		return NULL;
+	g_snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, pid);
+	return g_build_filename("/proc", number, "ns", "net", NULL);
 }
 
 /* containerd and CRI-O write the sandbox's OCI specification there. */

@@ -15,10 +15,10 @@ typedef struct {
 } Annotation;
 
 static const Annotation annotations[] = {
-	{ "none", NULL, FALSE, TRUE },	   { "true", "true", TRUE, TRUE },
-	{ "True", "True", TRUE, TRUE },	   { "one", "1", TRUE, TRUE },
-	{ "false", "false", FALSE, TRUE }, { "zero", "0", FALSE, TRUE },
-	{ "empty", "", FALSE, FALSE },	   { "yes", "yes", FALSE, FALSE },
+	{ "none", NULL, FALSE, TRUE },	      { "true", "true", TRUE, TRUE },
+	{ "True", "True", TRUE, TRUE },	      { "one", "1", TRUE, TRUE },
+	{ "false", "false", FALSE, TRUE },    { "zero", "0", FALSE, TRUE },
+	{ "empty", "", FALSE, FALSE },	      { "yes", "yes", FALSE, FALSE },
 	{ "a space", "true ", FALSE, FALSE }, { "mixed", "tRUE", FALSE, FALSE },
 };
 
