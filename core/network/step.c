@@ -8,7 +8,6 @@
 #include <jansson.h>
 #include <string.h>
 #include <sys/socket.h>
-
 #include <rdmad/error.h>
 #include <rdmad/json.h>
 #include <rdmad/smc.h>
