@@ -74,8 +74,11 @@ const RdmadSandbox *rdmad_preparation_sandbox(const RdmadPreparation *preparatio
 
 void rdmad_preparation_forbid(RdmadPreparation *preparation, const char *why)
 {
+	/* It may be the same text. */
+	char *copy = g_strdup(why);
+
 	g_free(preparation->refusal);
-	preparation->refusal = g_strdup(why);
+	preparation->refusal = copy;
 }
 
 const char *rdmad_preparation_refusal(const RdmadPreparation *preparation)

@@ -107,6 +107,7 @@ static void test_one_forbids(Fixture *f, gconstpointer data)
 	preparation = begin(f);
 	rdmad_preparation_forbid(preparation, "no SMC");
 	g_assert_cmpstr(rdmad_preparation_refusal(preparation), ==, "no SMC");
+	rdmad_preparation_forbid(preparation, rdmad_preparation_refusal(preparation));
 	finish_one(f);
 	expect_done(f, 1);
 	g_assert_cmpstr(f->refusal, ==, "no SMC");
