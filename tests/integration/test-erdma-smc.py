@@ -86,7 +86,8 @@ class Smc(SmcCase):
             self.pod(number, annotation)
         self.pod(9, "true", host_network=True)
         self.assertEqual(self.pods(), {})
-        self.assertEqual(self.kinds().count("erdma-smc-annotation"), 3)
+        told = [event["message"] for event in self.ask("events")["events"] if event["kind"] == "erdma-smc-annotation"]
+        self.assertEqual([text.partition(": ")[2].split('"')[1] for text in told], ["yes", "", "TRUE "])
 
     def test_off_asks_nobody(self):
         self.start("off")

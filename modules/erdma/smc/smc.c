@@ -133,7 +133,7 @@ static gboolean is_wanted(const ErdmaSmc *smc, const RdmadSandbox *sandbox, cons
 	gboolean wanted;
 
 	if (!erdma_smc_annotation_parse(text, &wanted)) {
-		g_autofree char *shown = g_utf8_make_valid(text, 64);
+		g_autofree char *shown = g_utf8_make_valid(text, (gssize)strnlen(text, 64));
 		g_autofree char *what = g_strdup_printf("annotation %s: \"%s\" is neither true nor "
 							"false; the pod gets no SMC-R",
 							ANNOTATION, shown);
