@@ -175,6 +175,18 @@ static gboolean steps_perform(Task *task, RdmadNetwork *host, RdmadNetwork *pod,
 	return TRUE;
 }
 
+static int file_open(const char *name, GError **error)
+{
+	int fd;
+
+	if (g_strcmp0(name, RDMAD_EXECUTOR_SOCK_DIAG) != 0)
+		return network_open_sysctl(name, error);
+	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	if (fd < 0)
+		rdmad_error_errno(error, errno, "cannot open a socket");
+	return fd;
+}
+
 /* One that is not there is left out. */
 static gboolean files_open(Task *task, RdmadNetwork *pod, GError **error)
 {
@@ -185,7 +197,7 @@ static gboolean files_open(Task *task, RdmadNetwork *pod, GError **error)
 	json_array_foreach(task->files, i, name)
 	{
 		GError *why = NULL;
-		const int fd = network_open_sysctl(json_string_value(name), &why);
+		const int fd = file_open(json_string_value(name), &why);
 
 		task->opened[task->n_opened++] = fd;
 		if (fd < 0 && !perform_forgive(&why, RDMAD_ERROR_NOT_FOUND)) {

@@ -559,6 +559,16 @@ static gboolean do_bind(const PerformContext *ctx, const RdmadStep *step, GError
 	return perform_bind(ctx, &step->bind, error);
 }
 
+static gboolean do_smc(const PerformContext *ctx, const RdmadStep *step, GError **error)
+{
+	return perform_smc(ctx, step, FALSE, error);
+}
+
+static gboolean undo_smc(const PerformContext *ctx, const RdmadStep *step, GError **error)
+{
+	return perform_smc(ctx, step, TRUE, error);
+}
+
 static const struct {
 	gboolean (*make)(const PerformContext *ctx, const RdmadStep *step, GError **error);
 	gboolean (*undo)(const PerformContext *ctx, const RdmadStep *step, GError **error);
@@ -579,6 +589,7 @@ static const struct {
 	[RDMAD_STEP_WAIT_GID] = { NULL, NULL },
 	[RDMAD_STEP_WAIT_LINK] = { do_wait, NULL, TRUE },
 	[RDMAD_STEP_RDMA_BIND] = { do_bind, NULL },
+	[RDMAD_STEP_SMC] = { do_smc, undo_smc, TRUE },
 };
 
 static gboolean explain(gboolean ok, const char *verb, const RdmadStep *step, GError **error)

@@ -53,4 +53,6 @@ gboolean perform_rdma_move(const PerformContext *ctx, const RdmadStepRdmaMove *m
 			   GError **error);
 gboolean perform_wait_gid(const PerformContext *ctx, RdmadStepPlace where,
 			  const RdmadStepWaitGid *gid, int *index, GError **error);
+gboolean perform_smc(const PerformContext *ctx, const RdmadStep *step, gboolean back,
+		     GError **error);
 gboolean perform_bind(const PerformContext *ctx, const RdmadStepRdmaBind *bind, GError **error);

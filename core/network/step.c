@@ -8,9 +8,9 @@
 #include <jansson.h>
 #include <string.h>
 #include <sys/socket.h>
-
 #include <rdmad/error.h>
 #include <rdmad/json.h>
+#include <rdmad/smc.h>
 
 #define TEXT_MAX  256u
 #define DEPTH_MAX 8 /* of JSON: the plan, its step, a list, its entry, and some room */
@@ -301,6 +301,13 @@ static const Field bind_fields[] = {
 	{ "ip", FIELD_IP, AT(RdmadStepRdmaBind, ip), .required = TRUE },
 	END,
 };
+static const Field smc_fields[] = {
+	{ "eid", FIELD_TEXT, AT(RdmadStepSmc, eid), .check = rdmad_smc_eid_is_valid },
+	{ "pnetid", FIELD_TEXT, AT(RdmadStepSmc, pnetid), .check = rdmad_smc_pnetid_is_valid },
+	{ "link", FIELD_TEXT, AT(RdmadStepSmc, link), .check = rdmad_interface_name_is_valid },
+	{ "device", FIELD_TEXT, AT(RdmadStepSmc, device), .check = word_check },
+	END,
+};
 
 static const Field common_fields[] = {
 	{ "in", FIELD_WORD, AT(RdmadStep, where), .required = TRUE, .words = place_words },
@@ -331,6 +338,7 @@ static const struct {
 	[RDMAD_STEP_WAIT_GID] = { "wait-gid", gid_fields, "ip" },
 	[RDMAD_STEP_WAIT_LINK] = { "wait-link", wait_fields, "link" },
 	[RDMAD_STEP_RDMA_BIND] = { "rdma-bind", bind_fields, "ip" },
+	[RDMAD_STEP_SMC] = { "smc", smc_fields, "pnetid" },
 };
 
 /* ---- freeing ---- */

@@ -14,6 +14,7 @@ struct RdmadPreparer {
 	RdmadModule *owner;
 	RdmadPrepareFunc prepare;
 	gpointer data;
+	gboolean wants_sandbox;
 };
 
 /* Lives until the last preparer has finished its part, also when it was cancelled. */
@@ -23,8 +24,10 @@ struct RdmadPreparation {
 	guint parts; /* that are not finished */
 	gboolean cancelled;
 	RdmadEvent *told; /* calls `done` */
-	void (*done)(gpointer data);
+	void (*done)(const char *refusal, gpointer data);
 	gpointer data;
+	const RdmadSandbox *sandbox; /* during the calls of preparers */
+	char *refusal;		     /* NULL: none */
 };
 
 RdmadPreparer *rdmad_preparations_add(RdmadPreparations *preparations, RdmadModule *owner,
@@ -32,7 +35,7 @@ RdmadPreparer *rdmad_preparations_add(RdmadPreparations *preparations, RdmadModu
 {
 	RdmadPreparer *preparer = g_new0(RdmadPreparer, 1);
 
-	*preparer = (RdmadPreparer){ preparations, owner, prepare, data };
+	*preparer = (RdmadPreparer){ preparations, owner, prepare, data, FALSE };
 	g_ptr_array_add(preparations->preparers, preparer);
 	return preparer;
 }
@@ -48,21 +51,58 @@ gboolean rdmad_preparations_wanted(const RdmadPreparations *preparations)
 	return preparations->preparers->len > 0;
 }
 
+void rdmad_preparer_want_sandbox(RdmadPreparer *preparer)
+{
+	preparer->wants_sandbox = TRUE;
+}
+
+gboolean rdmad_preparations_want_sandbox(const RdmadPreparations *preparations)
+{
+	for (guint i = 0; i < preparations->preparers->len; i++) {
+		const RdmadPreparer *preparer = preparations->preparers->pdata[i];
+
+		if (preparer->wants_sandbox)
+			return TRUE;
+	}
+	return FALSE;
+}
+
+const RdmadSandbox *rdmad_preparation_sandbox(const RdmadPreparation *preparation)
+{
+	return preparation->sandbox;
+}
+
+void rdmad_preparation_forbid(RdmadPreparation *preparation, const char *why)
+{
+	/* It may be the same text. */
+	char *copy = g_strdup(why);
+
+	g_free(preparation->refusal);
+	preparation->refusal = copy;
+}
+
+const char *rdmad_preparation_refusal(const RdmadPreparation *preparation)
+{
+	return preparation->refusal;
+}
+
 static void preparation_free(RdmadPreparation *preparation)
 {
 	rdmad_event_free(preparation->told);
+	g_free(preparation->refusal);
 	g_free(preparation);
 }
 
 static void preparation_done(gpointer data)
 {
 	RdmadPreparation *preparation = data;
-	void (*const done)(gpointer data) = preparation->done;
+	void (*const done)(const char *refusal, gpointer data) = preparation->done;
 	const gpointer done_data = preparation->data;
+	g_autofree char *refusal = g_steal_pointer(&preparation->refusal);
 
 	g_ptr_array_remove_fast(preparation->preparations->begun, preparation);
 	preparation_free(preparation);
-	done(done_data);
+	done(refusal, done_data);
 }
 
 void rdmad_preparation_finish(RdmadPreparation *preparation)
@@ -78,7 +118,9 @@ void rdmad_preparation_finish(RdmadPreparation *preparation)
 
 RdmadPreparation *rdmad_preparations_begin(RdmadPreparations *preparations, RdmadModule *owner,
 					   const RdmadAllocation *allocation,
-					   void (*done)(gpointer data), gpointer data)
+					   const RdmadSandbox *sandbox,
+					   void (*done)(const char *refusal, gpointer data),
+					   gpointer data)
 {
 	RdmadPreparation *preparation = g_new0(RdmadPreparation, 1);
 	const guint n = preparations->preparers->len;
@@ -87,7 +129,8 @@ RdmadPreparation *rdmad_preparations_begin(RdmadPreparations *preparations, Rdma
 					   .owner = owner,
 					   .parts = n + 1,
 					   .done = done,
-					   .data = data };
+					   .data = data,
+					   .sandbox = sandbox };
 	/* The core's: a module that ends has its preparations cancelled, not its events alone. */
 	preparation->told =
 		rdmad_loop_add_timer(preparations->loop, NULL, preparation_done, preparation);
@@ -97,6 +140,7 @@ RdmadPreparation *rdmad_preparations_begin(RdmadPreparations *preparations, Rdma
 
 		preparer->prepare(allocation, preparation, preparer->data);
 	}
+	preparation->sandbox = NULL;
 	rdmad_preparation_finish(preparation);
 	return preparation;
 }

@@ -43,6 +43,14 @@
  *	        cache = "1h";
  *	      };
  *	    };
+ *	    smc = {
+ *	      mode = "prefer";	# "off"; "require": pods that ask for SMC-R do not start without
+ *	      eid = "RDMAD";	# the same on all nodes; "": none
+ *	      interface = "";	# of pods; "": that of the default route
+ *	      tcp2smc = true;	# where the kernel has this sysctl, TCP sockets become SMC
+ *	      disable_ipv6 = false;	# in the pods: SMC-R is IPv4 alone
+ *	      survey = "15s";	# how often sockets are counted
+ *	    };
  *	  };
  *	};
  */
@@ -53,12 +61,17 @@
 #include "driver/driver-report.h"
 #include "nic/nics.h"
 #include "settings.h"
+#include "smc/smc.h"
+
+#define LOCK "erdma-executor.lock"
 
 typedef struct {
 	RdmadModule *self;
 	ErdmaSettings *settings;
 	ErdmaDriver *driver;
+	RdmadExecutor *executor;
 	ErdmaNics *nics;
+	ErdmaSmc *smc;
 } Erdma;
 
 static gpointer erdma_create(RdmadModule *self, const RdmadConfigNode *config, GError **error)
@@ -77,11 +90,18 @@ static gpointer erdma_create(RdmadModule *self, const RdmadConfigNode *config, G
 static gboolean erdma_start(gpointer state, GError **error)
 {
 	Erdma *erdma = state;
+	RdmadModule *self = erdma->self;
+	g_autofree char *lock = g_build_filename(
+		rdmad_module_state_dir(self) ?: rdmad_module_run_dir(self), LOCK, NULL);
 
-	erdma->driver = erdma_driver_new(erdma->self, erdma->settings->driver, error);
-	erdma->nics =
-		erdma->driver ? erdma_nics_new(erdma->self, erdma->settings->nics, error) : NULL;
-	return erdma->nics != NULL;
+	erdma->executor =
+		rdmad_executor_new(rdmad_module_loop(self), self, rdmad_module_keeper(self), lock);
+	erdma->driver = erdma_driver_new(self, erdma->settings->driver, error);
+	if (erdma->driver)
+		erdma->nics = erdma_nics_new(self, erdma->settings->nics, erdma->executor, error);
+	if (erdma->nics)
+		erdma->smc = erdma_smc_new(self, erdma->settings->smc, erdma->executor, error);
+	return erdma->smc != NULL;
 }
 
 static gboolean erdma_reload(gpointer state, const RdmadConfigNode *config, GError **error)
@@ -93,6 +113,7 @@ static gboolean erdma_reload(gpointer state, const RdmadConfigNode *config, GErr
 		return FALSE;
 	erdma_driver_reload(erdma->driver, settings->driver);
 	erdma_nics_reload(erdma->nics, settings->nics);
+	erdma_smc_reload(erdma->smc, settings->smc);
 	erdma_settings_free(erdma->settings);
 	erdma->settings = settings;
 	return TRUE;
@@ -103,7 +124,9 @@ static void erdma_stop(gpointer state)
 {
 	Erdma *erdma = state;
 
+	g_clear_pointer(&erdma->smc, erdma_smc_free);
 	g_clear_pointer(&erdma->nics, erdma_nics_free);
+	g_clear_pointer(&erdma->executor, rdmad_executor_free);
 	g_clear_pointer(&erdma->driver, erdma_driver_free);
 }
 
@@ -127,9 +150,9 @@ static json_t *erdma_status(gpointer state)
 {
 	const Erdma *erdma = state;
 
-	return json_pack("{s:o, s:o}", "driver",
+	return json_pack("{s:o, s:o, s:o}", "driver",
 			 erdma_driver_status(erdma->driver, erdma->settings->driver), "nics",
-			 erdma_nics_status(erdma->nics));
+			 erdma_nics_status(erdma->nics), "smc", erdma_smc_status(erdma->smc));
 }
 
 static void erdma_doctor(gpointer state, json_t *findings)
@@ -138,6 +161,7 @@ static void erdma_doctor(gpointer state, json_t *findings)
 
 	erdma_driver_doctor(erdma->driver, erdma->settings->driver, findings);
 	erdma_nics_doctor(erdma->nics, findings);
+	erdma_smc_doctor(erdma->smc, erdma->driver, findings);
 }
 
 static const RdmadCapability capabilities[] = {
@@ -149,12 +173,27 @@ static const RdmadCapability capabilities[] = {
 };
 
 static const RdmadCapability executor_capabilities[] = {
-	{ CAP_NET_ADMIN, "changes links, addresses, routes, rules and sysctls" },
+	{ CAP_NET_ADMIN, "changes links, addresses, routes, rules, sysctls and SMC's tables" },
+	{ CAP_SYS_ADMIN, "enters the network namespaces of pods with SMC-R" },
+	{ 0 },
+};
+
+static const RdmadCommandColumn smc_columns[] = {
+	{ "POD", "pod" },   { "STATE", "state" }, { "LOCAL", "local" },	  { "PEER", "peer" },
+	{ "MODE", "mode" }, { "UID", "uid" },	  { "REASON", "reason" }, { 0 },
+};
+
+static const RdmadCommand commands[] = {
+	{ .name = "smc",
+	  .summary = "Sockets of SMC in the pods that have SMC-R, and why they use TCP",
+	  .path = "/api/v1/smc",
+	  .rows = "sockets",
+	  .columns = smc_columns },
 	{ 0 },
 };
 
 RDMAD_MODULE_DEFINE("erdma", .description = "Driver, NICs and SMC-R of elastic RDMA",
 		    .create = erdma_create, .start = erdma_start, .reload = erdma_reload,
 		    .stop = erdma_stop, .destroy = erdma_destroy, .ready = erdma_ready,
-		    .status = erdma_status, .doctor = erdma_doctor, .capabilities = capabilities,
-		    .executor_capabilities = executor_capabilities);
+		    .status = erdma_status, .doctor = erdma_doctor, .commands = commands,
+		    .capabilities = capabilities, .executor_capabilities = executor_capabilities);

@@ -3,12 +3,13 @@
 
 /* The groups of the parts; each part parses its own. */
 typedef struct {
-	const RdmadConfigNode *driver, *nics;
+	const RdmadConfigNode *driver, *nics, *smc;
 } Groups;
 
 static const RdmadConfigField FIELDS[] = {
 	RDMAD_CONFIG_GROUP_FIELD("driver", Groups, driver),
 	RDMAD_CONFIG_GROUP_FIELD("nics", Groups, nics),
+	RDMAD_CONFIG_GROUP_FIELD("smc", Groups, smc),
 	RDMAD_CONFIG_FIELDS_END,
 };
 
@@ -21,7 +22,8 @@ ErdmaSettings *erdma_settings_parse(const RdmadConfigNode *config, GError **erro
 		return NULL;
 	settings->driver = erdma_driver_settings_parse(groups.driver, error);
 	settings->nics = settings->driver ? erdma_nic_settings_parse(groups.nics, error) : NULL;
-	if (!settings->nics)
+	settings->smc = settings->nics ? erdma_smc_settings_parse(groups.smc, error) : NULL;
+	if (!settings->smc)
 		return NULL;
 	return g_steal_pointer(&settings);
 }
@@ -30,5 +32,6 @@ void erdma_settings_free(ErdmaSettings *settings)
 {
 	g_clear_pointer(&settings->driver, erdma_driver_settings_free);
 	erdma_nic_settings_free(settings->nics);
+	erdma_smc_settings_free(settings->smc);
 	g_free(settings);
 }

@@ -4,10 +4,12 @@
 
 #include "driver/driver-settings.h"
 #include "nic/nic-settings.h"
+#include "smc/smc-settings.h"
 
 typedef struct {
 	ErdmaDriverSettings *driver;
 	ErdmaNicSettings *nics;
+	ErdmaSmcSettings *smc;
 } ErdmaSettings;
 
 /* `config` NULL: the defaults.  RDMAD_ERROR_CONFIG. */

@@ -57,12 +57,15 @@ RDMAD_API guint64 rdmad_executor_run(RdmadExecutor *executor, RdmadExecute what,
 /* Waits end early, and what was done is undone; `done` is called all the same. */
 RDMAD_API void rdmad_executor_cancel(RdmadExecutor *executor, guint64 number);
 
+#define RDMAD_EXECUTOR_SOCK_DIAG "socket:sock-diag"
+
 /* Called on the loop once.  `fds` are a socket for rdmad_network_adopt(), and one for each sysctl to be read,
  * -1 where there is none; those that are not stolen are closed after the call. */
 typedef void (*RdmadExecutorOpened)(int *fds, guint n, const GError *error, gpointer data);
 
 /* Opens in a namespace what shows it: for a look by a process that may not enter it.  `sysctls` ends with
- * NULL, "net/ipv4/conf/all/rp_filter".  Returns as rdmad_executor_run(). */
+ * NULL, "net/ipv4/conf/all/rp_filter"; RDMAD_EXECUTOR_SOCK_DIAG among them is a socket for
+ * rdmad_smc_sockets_list().  Returns as rdmad_executor_run(). */
 RDMAD_API guint64 rdmad_executor_open(RdmadExecutor *executor, const char *const *sysctls,
 				      int netns, RdmadExecutorOpened opened, gpointer data,
 				      GError **error);

@@ -36,6 +36,7 @@ typedef enum { /* the words of the JSON stand in step.c */
 	       RDMAD_STEP_WAIT_GID,
 	       RDMAD_STEP_WAIT_LINK,
 	       RDMAD_STEP_RDMA_BIND,
+	       RDMAD_STEP_SMC,
 	       RDMAD_N_STEPS,
 } RdmadStepKind;
 
@@ -243,6 +244,15 @@ typedef struct {
 	RdmadIp ip;
 } RdmadStepRdmaBind;
 
+/* An entry of SMC-R: `eid`, or `pnetid` and what has it.  That of an RDMA device is made in the host.
+ * Undo: takes it away. */
+typedef struct {
+	char *eid;
+	char *pnetid;
+	char *link;   /* of the namespace that it is done in */
+	char *device; /* RDMA device */
+} RdmadStepSmc;
+
 typedef struct {
 	RdmadStepKind kind;
 	RdmadStepPlace where;
@@ -264,6 +274,7 @@ typedef struct {
 		RdmadStepWaitGid gid;
 		RdmadStepWaitLink wait;
 		RdmadStepRdmaBind bind;
+		RdmadStepSmc smc;
 	};
 } RdmadStep;
 

@@ -2,13 +2,18 @@
 /* CRI answers: what is read of the container runtime's messages. */
 #include "prestart/cri.h"
 
+#include <jansson.h>
 #include <rdmad/error.h>
 #include <rdmad/grpc.h>
+#include <rdmad/json.h>
 #include <rdmad/loop.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "cri.pb-c.h"
 #include "kubelet/unpack.h"
+
+#define INFO_DEPTH 32
 
 static gboolean is_of_pod(const Runtime__V1__PodSandbox *sandbox, const char *pod_namespace,
 			  const char *pod_name)
@@ -47,23 +52,82 @@ gboolean cri_answer_sandbox(const guint8 *message, gsize size, const char *pod_n
 	return TRUE;
 }
 
-gboolean cri_answer_network(const guint8 *message, gsize size, CriNetwork *network, GError **error)
+static CriNetwork network_of(const Runtime__V1__PodSandboxStatus *status)
+{
+	const Runtime__V1__LinuxPodSandboxStatus *os = status ? status->linux_status : NULL;
+
+	if (!os || !os->namespaces || !os->namespaces->options)
+		return CRI_NETWORK_UNKNOWN;
+	return os->namespaces->options->network == RUNTIME__V1__NAMESPACE_MODE__NODE
+		       ? CRI_NETWORK_HOST
+		       : CRI_NETWORK_POD;
+}
+
+static char *netns_of_json(const json_t *info)
+{
+	const json_t *os = json_object_get(json_object_get(info, "runtimeSpec"), "linux");
+	const json_int_t pid = json_integer_value(json_object_get(info, "pid"));
+	char number[24];
+	const json_t *entry;
+	gsize i;
+
+	json_array_foreach(json_object_get(os, "namespaces"), i, entry)
+	{
+		const char *path = json_string_value(json_object_get(entry, "path"));
+
+		if (g_strcmp0(json_string_value(json_object_get(entry, "type")), "network") == 0 &&
+		    path && *path == '/')
+			return g_strdup(path);
+	}
+	if (pid <= 0)
+		return NULL;
+	g_snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, pid);
+	return g_build_filename("/proc", number, "ns", "net", NULL);
+}
+
+/* containerd and CRI-O write the sandbox's OCI specification there. */
+static char *netns_of(const Runtime__V1__PodSandboxStatusResponse *response)
+{
+	char *netns = NULL;
+
+	for (size_t i = 0; i < response->n_info && !netns; i++) {
+		const char *text = response->info[i]->value;
+		json_t *info = g_str_equal(response->info[i]->key, "info")
+				       ? rdmad_json_parse(text, strlen(text), INFO_DEPTH, NULL)
+				       : NULL;
+
+		netns = netns_of_json(info);
+		json_decref(info);
+	}
+	return netns;
+}
+
+void cri_sandbox_clear(CriSandbox *sandbox)
+{
+	g_clear_pointer(&sandbox->pod_uid, g_free);
+	g_clear_pointer(&sandbox->netns, g_free);
+	g_clear_pointer(&sandbox->annotations, g_hash_table_unref);
+}
+
+gboolean cri_answer_status(const guint8 *message, gsize size, CriSandbox *sandbox, GError **error)
 {
 	g_autoptr(Unpacked) unpacked =
 		unpack(&runtime__v1__pod_sandbox_status_response__descriptor, message, size, error);
 	const Runtime__V1__PodSandboxStatusResponse *response;
-	const Runtime__V1__LinuxPodSandboxStatus *os;
+	const Runtime__V1__PodSandboxStatus *status;
 
 	if (!unpacked)
 		return FALSE;
 	response = unpacked_message(unpacked);
-	os = response->status ? response->status->linux_status : NULL;
-	if (!os || !os->namespaces || !os->namespaces->options)
-		*network = CRI_NETWORK_UNKNOWN;
-	else if (os->namespaces->options->network == RUNTIME__V1__NAMESPACE_MODE__NODE)
-		*network = CRI_NETWORK_HOST;
-	else
-		*network = CRI_NETWORK_POD;
+	status = response->status;
+	sandbox->network = network_of(status);
+	g_free(sandbox->netns);
+	sandbox->netns = netns_of(response);
+	g_clear_pointer(&sandbox->annotations, g_hash_table_unref);
+	sandbox->annotations = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	for (size_t i = 0; status && i < status->n_annotations; i++)
+		g_hash_table_replace(sandbox->annotations, g_strdup(status->annotations[i]->key),
+				     g_strdup(status->annotations[i]->value));
 	return TRUE;
 }
 
@@ -82,8 +146,8 @@ gboolean cri_answer_network(const guint8 *message, gsize size, CriNetwork *netwo
 struct CriQuery {
 	RdmadGrpcChannel *channel;
 	char *socket_path, *pod_namespace, *pod_name;
-	char *sandbox_id, *pod_uid;
-	CriNetwork network;
+	char *sandbox_id;
+	CriSandbox sandbox;
 	GError *error; /* of the answer to the call under way */
 	gboolean answered;
 	RdmadEvent *finish; /* a channel is not freed from inside its own callback */
@@ -120,7 +184,7 @@ static void query_free(CriQuery *query)
 	g_free(query->pod_namespace);
 	g_free(query->pod_name);
 	g_free(query->sandbox_id);
-	g_free(query->pod_uid);
+	cri_sandbox_clear(&query->sandbox);
 	g_free(query);
 }
 
@@ -135,12 +199,13 @@ static void query_finish(gpointer user)
 	CriQuery *query = user;
 	const CriFunc fn = query->fn;
 	const gpointer data = query->data;
-	g_autofree char *uid = g_steal_pointer(&query->pod_uid);
-	const CriSandbox sandbox = { uid, query->network };
+	CriSandbox sandbox = query->sandbox;
 	g_autoptr(GError) error = g_steal_pointer(&query->error);
 
+	query->sandbox = (CriSandbox){ 0 };
 	query_free(query);
 	fn(error ? NULL : &sandbox, error, data);
+	cri_sandbox_clear(&sandbox);
 }
 
 static void query_fail(CriQuery *query, RdmadGrpcStatus status, const char *text)
@@ -170,7 +235,7 @@ static void status_answered(const guint8 *message, gsize size, gpointer data)
 	CriQuery *query = data;
 
 	g_clear_error(&query->error);
-	query->answered = cri_answer_network(message, size, &query->network, &query->error);
+	query->answered = cri_answer_status(message, size, &query->sandbox, &query->error);
 }
 
 static void status_done(RdmadGrpcStatus status, const char *text, gpointer data)
@@ -190,6 +255,7 @@ static void status_ask(CriQuery *query)
 		RUNTIME__V1__POD_SANDBOX_STATUS_REQUEST__INIT;
 
 	request.pod_sandbox_id = query->sandbox_id;
+	request.verbose = TRUE;
 	query_call(query, SERVICE "PodSandboxStatus", &request.base, &ops);
 }
 
@@ -198,8 +264,9 @@ static void list_answered(const guint8 *message, gsize size, gpointer data)
 	CriQuery *query = data;
 
 	g_clear_error(&query->error);
-	query->answered = cri_answer_sandbox(message, size, query->pod_namespace, query->pod_name,
-					     &query->sandbox_id, &query->pod_uid, &query->error);
+	query->answered =
+		cri_answer_sandbox(message, size, query->pod_namespace, query->pod_name,
+				   &query->sandbox_id, &query->sandbox.pod_uid, &query->error);
 }
 
 static void list_done(RdmadGrpcStatus status, const char *text, gpointer data)

@@ -16,13 +16,16 @@ typedef enum {
  * RDMAD_ERROR_INVALID; RDMAD_ERROR_NOT_FOUND: there is none. */
 gboolean cri_answer_sandbox(const guint8 *message, gsize size, const char *pod_namespace,
 			    const char *pod_name, char **id, char **pod_uid, GError **error);
-/* Of a PodSandboxStatusResponse.  RDMAD_ERROR_INVALID. */
-gboolean cri_answer_network(const guint8 *message, gsize size, CriNetwork *network, GError **error);
-
 typedef struct {
-	const char *pod_uid;
+	char *pod_uid;
 	CriNetwork network;
+	char *netns; /* path of its network namespace; NULL: the runtime does not tell */
+	GHashTable *annotations; /* text -> text */
 } CriSandbox;
+
+/* Fills all but `pod_uid` from a PodSandboxStatusResponse.  RDMAD_ERROR_INVALID. */
+gboolean cri_answer_status(const guint8 *message, gsize size, CriSandbox *sandbox, GError **error);
+void cri_sandbox_clear(CriSandbox *sandbox);
 
 /* The path of the runtime's socket: `configured`, or for "auto" the first known one that is there;
  * NULL: none.  g_free(). */
@@ -30,8 +33,8 @@ char *cri_socket(const char *configured);
 
 typedef struct CriQuery CriQuery;
 
-/* `sandbox` NULL: it could not be learnt, see `error`. */
-typedef void (*CriFunc)(const CriSandbox *sandbox, const GError *error, gpointer data);
+/* `sandbox` NULL: it could not be learnt, see `error`; what is not taken out of it is freed. */
+typedef void (*CriFunc)(CriSandbox *sandbox, const GError *error, gpointer data);
 
 /* Calls `fn` once, from the loop, never from inside; the query is gone before it. */
 CriQuery *cri_query(RdmadModule *self, const char *socket_path, const char *pod_namespace,

@@ -41,6 +41,7 @@ typedef struct {
 	RdmadEvent *deadline;
 	RdmadPreparation *preparation;
 	CriQuery *query;
+	CriSandbox sandbox; /* while the limits are written */
 	RdmadJob *job;
 } Start;
 
@@ -51,6 +52,7 @@ static void start_free(gpointer data)
 	rdmad_preparation_cancel(start->preparation);
 	cri_query_cancel(start->query);
 	rdmad_job_cancel(start->job);
+	cri_sandbox_clear(&start->sandbox);
 	rdmad_event_free(start->deadline);
 	rdmad_grpc_call_unref(start->call);
 	resource_settings_unref(start->settings);
@@ -106,10 +108,31 @@ static void start_refuse(Start *start)
 	g_ptr_array_remove(start->owner->starts, start);
 }
 
+/* A preparer does not let it start. */
+static void start_forbid(Start *start, const char *why)
+{
+	g_autofree char *pod = start_pod(start);
+	const RdmadLogFields about = { .resource = start->settings->name, .pod = pod };
+
+	rdmad_event_log_post(rdmad_module_event_log(start->owner->self), RDMAD_LOG_WARNING,
+			     "start-refused", &about, "%s of %s may not start: %s",
+			     start->container, pod, why);
+	rdmad_grpc_call_fail(start->call, RDMAD_GRPC_FAILED_PRECONDITION, "pod %s: %s", pod, why);
+	g_ptr_array_remove(start->owner->starts, start);
+}
+
 static void start_late(gpointer data)
 {
 	Start *start = data;
+	const char *refusal =
+		start->preparation ? rdmad_preparation_refusal(start->preparation) : NULL;
 
+	if (refusal) {
+		g_autofree char *why = g_strdup(refusal);
+
+		start_forbid(start, why);
+		return;
+	}
 	start_tell(start, "start-unchecked", "not all is done for it",
 		   start->preparation ? "its files are not written yet"
 				      : "kubelet or the container runtime took too long to "
@@ -207,27 +230,43 @@ static void start_order_nics(Start *start)
 
 /* ---- what other modules write ---- */
 
-static void start_prepared(gpointer data)
+static void start_prepared(const char *refusal, gpointer data)
 {
 	Start *start = data;
 
 	start->preparation = NULL;
+	if (refusal) {
+		start_forbid(start, refusal);
+		return;
+	}
 	if (start->owner->prestart)
 		start_order_nics(start);
 	start_allow(start);
 }
 
-/* After all that may refuse. */
-static void start_prepare(Start *start)
+static gboolean sandbox_is_wanted(const Start *start)
 {
+	return rdmad_preparations_want_sandbox(rdmad_module_preparations(start->owner->self));
+}
+
+/* After all that may refuse but the preparers. */
+static void start_prepare(Start *start, const CriSandbox *told)
+{
+	const RdmadSandbox sandbox = {
+		.pod_uid = told ? told->pod_uid : NULL,
+		.is_host_network = told && told->network == CRI_NETWORK_HOST,
+		.netns = told ? told->netns : NULL,
+		.annotations = told ? told->annotations : NULL,
+	};
 	RdmadModule *self = start->owner->self;
 	const RdmadAllocation *allocation = start_allocation(start);
 
 	if (allocation)
-		start->preparation = rdmad_preparations_begin(rdmad_module_preparations(self), self,
-							      allocation, start_prepared, start);
+		start->preparation =
+			rdmad_preparations_begin(rdmad_module_preparations(self), self, allocation,
+						 told ? &sandbox : NULL, start_prepared, start);
 	else
-		start_prepared(start);
+		start_prepared(NULL, start);
 }
 
 /* ---- responses of the runtime ---- */
@@ -244,7 +283,7 @@ static void limits_done(gpointer result, const GError *error, gpointer data)
 	start->job = NULL;
 	if (error)
 		start_tell(start, "rdma-limits", "without its RDMA limits", error->message);
-	start_prepare(start);
+	start_prepare(start, &start->sandbox);
 }
 
 /* Names of the present devices of the allocation. */
@@ -264,7 +303,7 @@ static char **allocation_device_names(const Start *start)
 	return (char **)g_ptr_array_free(names, FALSE);
 }
 
-static void start_limit(Start *start, const char *pod_uid)
+static void start_limit(Start *start)
 {
 	static const RdmadJobClass klass = {
 		.name = "rdma-limits",
@@ -274,7 +313,8 @@ static void start_limit(Start *start, const char *pod_uid)
 	};
 	RdmadModule *self = start->owner->self;
 	g_auto(GStrv) names = allocation_device_names(start);
-	gpointer input = limit_job_input(self, pod_uid, names, &start->settings->limits);
+	gpointer input =
+		limit_job_input(self, start->sandbox.pod_uid, names, &start->settings->limits);
 	g_autoptr(GError) error = NULL;
 
 	start->job = rdmad_work_submit(rdmad_module_workers(self), self, &klass, input, 0, start,
@@ -283,7 +323,7 @@ static void start_limit(Start *start, const char *pod_uid)
 		limits_done(NULL, error, start);
 }
 
-static void runtime_told(const CriSandbox *sandbox, const GError *error, gpointer data)
+static void runtime_told(CriSandbox *sandbox, const GError *error, gpointer data)
 {
 	Start *start = data;
 
@@ -291,7 +331,7 @@ static void runtime_told(const CriSandbox *sandbox, const GError *error, gpointe
 	if (!sandbox) {
 		start_tell(start, "start-unchecked", "its pod could not be checked",
 			   error->message);
-		start_prepare(start);
+		start_prepare(start, NULL);
 		return;
 	}
 	if (start->settings->host_network_only && sandbox->network == CRI_NETWORK_POD) {
@@ -301,10 +341,12 @@ static void runtime_told(const CriSandbox *sandbox, const GError *error, gpointe
 	if (start->settings->host_network_only && sandbox->network == CRI_NETWORK_UNKNOWN)
 		start_tell(start, "start-unchecked", "host_network_only could not be checked",
 			   "the container runtime does not report its network");
+	start->sandbox = *sandbox;
+	*sandbox = (CriSandbox){ 0 };
 	if (has_limits(start->settings))
-		start_limit(start, sandbox->pod_uid);
+		start_limit(start);
 	else
-		start_prepare(start);
+		start_prepare(start, &start->sandbox);
 }
 
 static void start_ask_runtime(Start *start)
@@ -314,7 +356,7 @@ static void start_ask_runtime(Start *start)
 	if (!socket) {
 		start_tell(start, "start-unchecked", "its pod could not be checked",
 			   "no socket of a container runtime (cri_socket)");
-		start_prepare(start);
+		start_prepare(start, NULL);
 		return;
 	}
 	start->query = cri_query(start->owner->self, socket, start->pod_namespace, start->pod_name,
@@ -340,10 +382,11 @@ static void start_pods_told(Start *start, const GError *error)
 	start->pod_namespace = g_strdup(holder->pod_namespace);
 	start->pod_name = g_strdup(holder->pod_name);
 	start->container = g_strdup(holder->container);
-	if (start->settings->host_network_only || has_limits(start->settings))
+	if (start->settings->host_network_only || has_limits(start->settings) ||
+	    sandbox_is_wanted(start))
 		start_ask_runtime(start);
 	else
-		start_prepare(start);
+		start_prepare(start, NULL);
 }
 
 /* One call for each request, in their order; some requests did not wait. */

@@ -6,14 +6,14 @@
  * the container, including those of other plugins, and again at every restart of the container.
  *
  * 1. podresources returns its pod, its container and its accelerators;
- * 2. with `host_network_only` or `rdma_limits` the container runtime is queried for the pod;
+ * 2. with `host_network_only` or `rdma_limits`, or where a preparer wants it, the container runtime is queried for the pod;
  * 3. the limits are written to the pod's cgroup;
  * 4. other modules finish what they have to write for the container (rdmad/preparations.h);
  * 5. with `prestart` the allocation's nccl.conf gets the NIC list in the order of nic-order.h, unless
  *    module nccl has put its plan there.
  *
  * Only `host_network_only` ever refuses, and only if the runtime reports that the pod is not in the
- * host's network.  A step that fails or is not done in time is an entry in the event log, and the
+ * host's network, and a preparer that forbids the start.  A step that fails or is not done in time is an entry in the event log, and the
  * container starts.
  */
 #pragma once

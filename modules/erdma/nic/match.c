@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "nic/match.h"
 
-#include <string.h>
+#include <net/ethernet.h>
 
-#define VENDOR	    0x1ded /* Alibaba */
-#define DEVICE	    0x107f /* drivers/infiniband/hw/erdma/erdma_main.c */
-#define UNIVERSAL   0x02   /* the bit of an EUI-64's first byte that is inverted */
-#define GUID_DIGITS 16
+#define VENDOR 0x1ded /* Alibaba */
+#define DEVICE 0x107f /* drivers/infiniband/hw/erdma/erdma_main.c */
 
 void erdma_match_free(gpointer data)
 {
@@ -28,28 +26,6 @@ gboolean erdma_is_device(const RdmadDevice *dev)
 }
 
 /* ---- MAC and GUID ---- */
-
-gboolean erdma_mac_of_guid(const char *guid, RdmadMac *mac)
-{
-	guint8 bytes[GUID_DIGITS / 2] = { 0 };
-	guint n = 0;
-
-	*mac = (RdmadMac){ 0 };
-	for (; guid && *guid; guid++) {
-		if (*guid == ':')
-			continue;
-		if (!g_ascii_isxdigit(*guid) || n == GUID_DIGITS)
-			return FALSE;
-		bytes[n / 2] = (guint8)(bytes[n / 2] << 4 | g_ascii_xdigit_value(*guid));
-		n++;
-	}
-	if (n != GUID_DIGITS || bytes[3] != 0xff || bytes[4] != 0xfe)
-		return FALSE;
-	*mac = (RdmadMac){
-		6, { bytes[0] ^ UNIVERSAL, bytes[1], bytes[2], bytes[5], bytes[6], bytes[7] }
-	};
-	return TRUE;
-}
 
 static gboolean link_has_mac(const RdmadLink *link, const RdmadMac *mac)
 {
@@ -136,12 +112,15 @@ static void match_explain(ErdmaMatch *match, const RdmadDevice *dev)
  * inventory's choice (the PCI function, or again the MAC) will do. */
 static const RdmadLink *link_find(const RdmadDevice *dev, const ErdmaView *view, ErdmaMatch *match)
 {
-	const gboolean has_mac = erdma_mac_of_guid(dev->node_guid, &match->mac);
-	const RdmadLink *link = has_mac ? link_of_mac(view, &match->mac, &match->problem) : NULL;
-	const char *name = match->problem ? netdev_of_gids(dev)
-			   : link	  ? NULL
-					  : netdev_of_ports(dev);
-	const RdmadLink *other = name ? erdma_view_link_named(view, name) : NULL;
+	const gboolean has_mac = rdmad_guid_get_mac(dev->node_guid, match->mac.bytes);
+	const RdmadLink *link;
+	const char *name;
+	const RdmadLink *other;
+
+	match->mac.length = has_mac ? ETH_ALEN : 0;
+	link = has_mac ? link_of_mac(view, &match->mac, &match->problem) : NULL;
+	name = match->problem ? netdev_of_gids(dev) : link ? NULL : netdev_of_ports(dev);
+	other = name ? erdma_view_link_named(view, name) : NULL;
 
 	return link ? link : other && !is_stacked(other) ? other : NULL;
 }

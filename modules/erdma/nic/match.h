@@ -28,5 +28,3 @@ void erdma_match_free(gpointer match);
 gboolean erdma_is_device(const RdmadDevice *dev);
 /* Never NULL. */
 ErdmaMatch *erdma_match(const RdmadDevice *dev, const ErdmaView *view);
-/* FALSE: the GUID ("0216:3eff:fe01:020a") is not made of a MAC. */
-gboolean erdma_mac_of_guid(const char *guid, RdmadMac *mac);

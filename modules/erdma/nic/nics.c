@@ -18,7 +18,6 @@
 #include "nic/metadata.h"
 #include "nic/nic.h"
 
-#define LOCK	    "erdma-executor.lock"
 #define COALESCE_MS 200
 #define RETRY_MS    2000 /* after a look that failed */
 
@@ -28,6 +27,7 @@ struct ErdmaNics {
 	ErdmaJournal *journal;
 	ErdmaMetadata *metadata;
 	RdmadExecutor *executor;
+	guint64 request; /* 0: it has none of the NICs' */
 	RdmadNetworkWatch *network;
 	RdmadWatch *inventory;
 	RdmadEvent *hint, *retry;
@@ -171,6 +171,7 @@ static void acted(const RdmadExecutorReport *report, const GError *error, gpoint
 	g_autofree char *id = g_steal_pointer(&nics->acting);
 	ErdmaNic *nic = nic_find(nics, id);
 
+	nics->request = 0;
 	if (nic && error)
 		nic_failed(nics, nic, error);
 	else if (nic)
@@ -238,7 +239,9 @@ static gboolean act(ErdmaNics *nics, ErdmaNic *nic, const ErdmaPlan *plan, GErro
 	    !erdma_journal_set_done(nics->journal, entry, network_during(plan->wanted, entry->done),
 				    error))
 		return FALSE;
-	if (!rdmad_executor_run(nics->executor, RDMAD_EXECUTE_TRY, steps, -1, acted, nics, error))
+	nics->request = rdmad_executor_run(nics->executor, RDMAD_EXECUTE_TRY, steps, -1, acted,
+					   nics, error);
+	if (!nics->request)
 		return FALSE;
 	nics->acting = g_strdup(nic->id);
 	return TRUE;
@@ -481,13 +484,10 @@ static gboolean nics_open(ErdmaNics *nics, GError **error)
 {
 	RdmadModule *self = nics->self;
 	RdmadLoop *loop = rdmad_module_loop(self);
-	g_autofree char *lock = g_build_filename(
-		rdmad_module_state_dir(self) ?: rdmad_module_run_dir(self), LOCK, NULL);
 
 	nics->journal = erdma_journal_open(self, error);
 	if (!nics->journal || !stats_open(nics, error))
 		return FALSE;
-	nics->executor = rdmad_executor_new(loop, self, rdmad_module_keeper(self), lock);
 	nics->metadata = erdma_metadata_new(self, nics->settings, metadata_done, nics);
 	nics->hint = rdmad_loop_add_timer(loop, self, look, nics);
 	nics->retry = rdmad_loop_add_timer(loop, self, look, nics);
@@ -499,12 +499,14 @@ static gboolean nics_open(ErdmaNics *nics, GError **error)
 	return TRUE;
 }
 
-ErdmaNics *erdma_nics_new(RdmadModule *self, const ErdmaNicSettings *settings, GError **error)
+ErdmaNics *erdma_nics_new(RdmadModule *self, const ErdmaNicSettings *settings,
+			  RdmadExecutor *executor, GError **error)
 {
 	ErdmaNics *nics = g_new0(ErdmaNics, 1);
 
 	nics->self = self;
 	nics->settings = settings;
+	nics->executor = executor;
 	nics->all = g_ptr_array_new_with_free_func(erdma_nic_free);
 	if (nics_open(nics, error))
 		return nics;
@@ -520,7 +522,8 @@ void erdma_nics_free(ErdmaNics *nics)
 	g_clear_pointer(&nics->network, rdmad_network_watch_free);
 	rdmad_job_cancel(nics->look);
 	/* What is in the middle is completed by the next start. */
-	rdmad_executor_free(nics->executor);
+	if (nics->request)
+		rdmad_executor_forget(nics->executor, nics->request);
 	erdma_metadata_free(nics->metadata);
 	rdmad_event_free(nics->hint);
 	rdmad_event_free(nics->retry);

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <rdmad/executor.h>
 #include <rdmad/types.h>
 
 #include "nic/nic-settings.h"
@@ -14,7 +15,8 @@
 typedef struct ErdmaNics ErdmaNics;
 
 /* `settings` are borrowed until the next reload. */
-ErdmaNics *erdma_nics_new(RdmadModule *self, const ErdmaNicSettings *settings, GError **error);
+ErdmaNics *erdma_nics_new(RdmadModule *self, const ErdmaNicSettings *settings,
+			  RdmadExecutor *executor, GError **error);
 /* The interfaces stay as they are.  NULL is fine. */
 void erdma_nics_free(ErdmaNics *nics);
 void erdma_nics_reload(ErdmaNics *nics, const ErdmaNicSettings *settings);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A container runtime's CRI socket, as far as it tells the sandboxes of pods."""
 
+import json
 import threading
 
 import grpc
@@ -22,12 +23,13 @@ class Runtime:
             SERVICE + "ListPodSandbox": (cri.ListPodSandboxRequest, self._list),
             SERVICE + "PodSandboxStatus": (cri.PodSandboxStatusRequest, self._status)})
 
-    def run(self, pod, uid, host_network=False, ready=True):
-        """A sandbox of "namespace/pod"; a later one is newer."""
+    def run(self, pod, uid, host_network=False, ready=True, annotations=None, netns=None):
+        """A sandbox of "namespace/pod"; a later one is newer.  `netns`: told in the verbose state alone."""
         namespace, _, name = pod.rpartition("/")
         self.sandboxes.append({
             "id": f"sandbox-{len(self.sandboxes)}", "host": host_network,
             "state": 0 if ready else 1, "namespace": namespace or "default", "name": name,
+            "annotations": annotations or {}, "netns": netns,
             "uid": uid, "created": 1000 + len(self.sandboxes)})
 
     def _wait(self):
@@ -38,6 +40,12 @@ class Runtime:
         message.id, message.state = sandbox["id"], sandbox["state"]
         message.metadata.name, message.metadata.uid = sandbox["name"], sandbox["uid"]
         message.metadata.namespace = sandbox["namespace"]
+
+    @staticmethod
+    def _info(sandbox):
+        """As containerd and CRI-O write it."""
+        namespaces = [{"type": "pid"}, {"type": "network", "path": sandbox["netns"]}]
+        return json.dumps({"pid": 1, "runtimeSpec": {"linux": {"namespaces": namespaces}}})
 
     def _list(self, request, context):
         self._wait()
@@ -60,6 +68,9 @@ class Runtime:
                 reply = cri.PodSandboxStatusResponse()
                 self._fill(reply.status, sandbox)
                 reply.status.annotations["of"] = "no interest"
+                reply.status.annotations.update(sandbox["annotations"])
+                if request.verbose and sandbox["netns"]:
+                    reply.info["info"] = self._info(sandbox)
                 if not self.silent:
                     reply.status.linux.namespaces.options.network = NODE if sandbox["host"] else POD
                     reply.status.linux.namespaces.options.pid = 1

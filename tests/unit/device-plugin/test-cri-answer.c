@@ -76,11 +76,12 @@ static const NetworkCase NETWORKS[] = {
 static void test_network(gconstpointer data)
 {
 	const NetworkCase *one = data;
-	CriNetwork network = CRI_NETWORK_UNKNOWN;
+	CriSandbox sandbox = { 0 };
 	g_autoptr(GError) error = NULL;
 
-	if (cri_answer_network((const guint8 *)one->bytes, one->size, &network, &error)) {
-		g_assert_cmpint(network, ==, one->network);
+	if (cri_answer_status((const guint8 *)one->bytes, one->size, &sandbox, &error)) {
+		g_assert_cmpint(sandbox.network, ==, one->network);
+		cri_sandbox_clear(&sandbox);
 		return;
 	}
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID);

@@ -639,31 +639,6 @@ static void test_plan(gconstpointer data)
 
 /* ---- the matcher ---- */
 
-typedef struct {
-	const char *name, *guid, *mac; /* mac NULL: it is made of none */
-} Guid;
-
-static const Guid guids[] = {
-	{ "of an ENI", "0216:3eff:fe01:aaee", "00:16:3e:01:aa:ee" },
-	{ "of a local address", "0016:3eff:fe01:020a", "02:16:3e:01:02:0a" },
-	{ "of another make", "0c42:a103:0065:4321", NULL },
-	{ "too short", "0216:3eff:fe01", NULL },
-	{ "too long", "0216:3eff:fe01:aaee:1", NULL },
-	{ "no GUID", "0216:3eff:fe01:aaeg", NULL },
-	{ "zero", "0000:0000:0000:0000", NULL },
-	{ "empty", "", NULL },
-};
-
-static void test_guid(gconstpointer data)
-{
-	const Guid *row = data;
-	char text[RDMAD_MAC_TEXT];
-	RdmadMac mac;
-
-	g_assert_cmpint(erdma_mac_of_guid(row->guid, &mac), ==, row->mac != NULL);
-	g_assert_cmpstr(rdmad_mac_format(&mac, text), ==, row->mac ?: "");
-}
-
 /* In the compatible mode the GID table names it: it tells two of one MAC apart. */
 static void test_gids_tell_two_interfaces_apart(void)
 {
@@ -707,7 +682,6 @@ static void test_the_inventory_finds_one_whose_guid_says_nothing(void)
 
 const UnitTest unit_tests[] = {
 	UNIT_CASES("/erdma-nic-plan", rows, test_plan),
-	UNIT_CASES("/erdma-nic-match/guid", guids, test_guid),
 	UNIT_TEST("/erdma-nic-match/gids-tell-two-interfaces-apart",
 		  test_gids_tell_two_interfaces_apart),
 	UNIT_TEST("/erdma-nic-match/the-inventory-finds-one-whose-guid-says-nothing",

@@ -63,6 +63,9 @@ static void test_a_mac_address_is_found_in_a_guid(void)
 		{ "0216:3eff:fd01:020a", NULL },
 		{ "0216:3eff:fe01", NULL },
 		{ "0216:3eff:fe01:020a:", NULL },
+		{ "0216:3eff:fe01:020a:1", NULL },
+		{ "0216:3eff:fe01:020g", NULL },
+		{ "0000:0000:0000:0000", NULL },
 		{ "", NULL },
 		{ NULL, NULL },
 	};

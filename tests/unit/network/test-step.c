@@ -65,6 +65,8 @@ static const char *const samples[RDMAD_N_STEPS] = {
 				 "\"may_fail\":true}",
 	[RDMAD_STEP_RDMA_BIND] = "{\"step\":\"rdma-bind\",\"in\":\"pod\",\"device\":\"mlx5_0\","
 				 "\"port\":1,\"ip\":\"192.0.2.7\"}",
+	[RDMAD_STEP_SMC] = "{\"step\":\"smc\",\"in\":\"pod\",\"eid\":\"RDMAD-1.X\",\"pnetid\":"
+			   "\"00163E0A0B0C\",\"link\":\"eth0\",\"device\":\"erdma_0\"}",
 };
 
 static void test_every_kind_comes_back_as_it_was(void)
@@ -117,6 +119,10 @@ static void test_a_damaged_row_names_its_step_and_key(void)
 		{ "[{\"step\":\"link-move\",\"in\":\"host\",\"index\":1,\"host_name\":\"a\","
 		  "\"pod_name\":\"b\",\"mtu\":1,\"routes\":[{\"to\":\"::/0\",\"table\":1},{}]}]",
 		  "step 1: link-move: routes 2: to: missing" },
+		{ "[{\"step\":\"smc\",\"in\":\"host\",\"pnetid\":\"a-b\"}]",
+		  "step 1: smc: pnetid: malformed" },
+		{ "[{\"step\":\"smc\",\"in\":\"host\",\"eid\":\"A..B\"}]",
+		  "step 1: smc: eid: malformed" },
 		{ "[{\"step\":\"rdma-move\",\"in\":\"host\",\"index\":1,\"host_name\":\"../x\"}]",
 		  "step 1: rdma-move: host_name: malformed" },
 		{ "[{\"step\":\"rdma-move\",\"in\":\"host\",\"index\":1,\"host_name\":\"a\","

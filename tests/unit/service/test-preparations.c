@@ -17,6 +17,7 @@ typedef struct {
 	Turns turns;
 	GPtrArray *asked; /* RdmadPreparation */
 	guint done;
+	char *refusal;
 } Fixture;
 
 static void setup(Fixture *f, gconstpointer data)
@@ -33,6 +34,7 @@ static void teardown(Fixture *f, gconstpointer data)
 	turns_clear(&f->turns);
 	rdmad_preparations_free(f->preparations);
 	rdmad_loop_free(f->loop);
+	g_free(f->refusal);
 }
 
 static void ask(const RdmadAllocation *allocation, RdmadPreparation *preparation, gpointer data)
@@ -43,17 +45,19 @@ static void ask(const RdmadAllocation *allocation, RdmadPreparation *preparation
 	g_ptr_array_add(f->asked, preparation);
 }
 
-static void count(gpointer data)
+static void count(const char *refusal, gpointer data)
 {
 	Fixture *f = data;
 
 	f->done++;
+	g_free(f->refusal);
+	f->refusal = g_strdup(refusal);
 }
 
 static RdmadPreparation *begin(Fixture *f)
 {
-	return rdmad_preparations_begin(f->preparations, STARTING_MODULE, SOME_ALLOCATION, count,
-					f);
+	return rdmad_preparations_begin(f->preparations, STARTING_MODULE, SOME_ALLOCATION, NULL,
+					count, f);
 }
 
 static void expect_done(Fixture *f, guint done)
@@ -92,6 +96,30 @@ static void test_all_are_waited_for(Fixture *f, gconstpointer data)
 	g_assert_false(rdmad_preparations_wanted(f->preparations));
 }
 
+static void test_one_forbids(Fixture *f, gconstpointer data)
+{
+	RdmadPreparer *a = rdmad_preparations_add(f->preparations, PREPARER_MODULE, ask, f);
+	RdmadPreparation *preparation;
+
+	g_assert_false(rdmad_preparations_want_sandbox(f->preparations));
+	rdmad_preparer_want_sandbox(a);
+	g_assert_true(rdmad_preparations_want_sandbox(f->preparations));
+	preparation = begin(f);
+	rdmad_preparation_forbid(preparation, "no SMC");
+	g_assert_cmpstr(rdmad_preparation_refusal(preparation), ==, "no SMC");
+	rdmad_preparation_forbid(preparation, rdmad_preparation_refusal(preparation));
+	finish_one(f);
+	expect_done(f, 1);
+	g_assert_cmpstr(f->refusal, ==, "no SMC");
+	preparation = begin(f);
+	rdmad_preparation_forbid(preparation, "not yet");
+	rdmad_preparation_forbid(preparation, NULL);
+	finish_one(f);
+	expect_done(f, 2);
+	g_assert_null(f->refusal);
+	rdmad_preparer_free(a);
+}
+
 /* By its deadline, with a part to come; and with none, in the turn before `done`. */
 static void test_cancelled(Fixture *f, gconstpointer data)
 {
@@ -126,6 +154,7 @@ static void test_modules_that_end(Fixture *f, gconstpointer data)
 const UnitTest unit_tests[] = {
 	TEST("nobody prepares", test_nobody_prepares),
 	TEST("all are waited for", test_all_are_waited_for),
+	TEST("one forbids", test_one_forbids),
 	TEST("cancelled", test_cancelled),
 	TEST("modules that end", test_modules_that_end),
 	{ 0 },

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "smc/task.h"
+
+#include <rdmad/error.h>
+#include <rdmad/fd.h>
+#include <rdmad/log.h>
+#include <rdmad/loop.h>
+#include <rdmad/module.h>
+#include <rdmad/step.h>
+#include <string.h>
+
+#include "smc/smc-look.h"
+
+#define TCP2SMC	     "net/smc/tcp2smc"
+#define DISABLE_IPV6 "net/ipv6/conf/all/disable_ipv6"
+#define EIDS_MAX     4 /* of the kernel */
+
+struct ErdmaSmcTasks {
+	RdmadModule *self;
+	RdmadExecutor *executor;
+	ErdmaSmcPods *pods;
+	GPtrArray *all; /* of Task; the first is carried out */
+	RdmadEvent *next;
+};
+
+typedef struct {
+	ErdmaSmcTasks *tasks;
+	char *uid;	  /* NULL: the host alone */
+	ErdmaSmcPod *pod; /* NULL: an undo */
+	char *eid, *interface;
+	gboolean tcp2smc, disable_ipv6;
+	ErdmaSmcTaskDone done;
+	gpointer data;
+	RdmadJob *job;
+	guint64 request;
+	gboolean is_opening;
+	ErdmaSmcHost *host;
+	char **idle; /* entries of the host that go */
+} Task;
+
+static void task_free(gpointer data)
+{
+	Task *task = data;
+
+	rdmad_job_cancel(task->job);
+	/* Steps go on; a socket that nobody waits for is closed. */
+	if (task->request)
+		rdmad_executor_forget(task->tasks->executor, task->request);
+	erdma_smc_host_free(task->host);
+	erdma_smc_pod_free(task->pod);
+	g_strfreev(task->idle);
+	g_free(task->uid);
+	g_free(task->eid);
+	g_free(task->interface);
+	g_free(task);
+}
+
+/* ---- the end of a task ---- */
+
+static void task_end(Task *task)
+{
+	ErdmaSmcTasks *tasks = task->tasks;
+	const ErdmaSmcTaskDone done = task->done;
+	const gpointer data = task->data;
+	g_autofree char *uid = g_strdup(task->uid);
+
+	g_ptr_array_remove(tasks->all, task);
+	if (tasks->all->len)
+		rdmad_event_arm(tasks->next, 0);
+	if (done)
+		done(uid, data);
+}
+
+/* The pod is in the table with its new state, even where that could not be written: it is looked at
+ * again by the next start then. */
+static void task_put(Task *task, ErdmaSmcState state, const char *reason)
+{
+	ErdmaSmcPod *pod = task->pod ?: erdma_smc_pods_find(task->tasks->pods, task->uid);
+	g_autoptr(GError) error = NULL;
+
+	task->pod = NULL;
+	if (!pod)
+		return;
+	pod->state = state;
+	g_free(pod->reason);
+	pod->reason = g_strdup(reason);
+	if (!erdma_smc_pods_put(task->tasks->pods, pod, &error))
+		rdmad_warn("cannot keep that %s has SMC-R: %s", pod->name, error->message);
+}
+
+static void task_fail(Task *task, const char *reason)
+{
+	ErdmaSmcTasks *tasks = task->tasks;
+
+	task_put(task, ERDMA_SMC_TCP, reason);
+	task_end(task);
+	erdma_smc_tasks_undo(tasks, NULL);
+}
+
+static gboolean submit(Task *task, const RdmadJobClass *klass, gpointer input, GError **error)
+{
+	RdmadModule *self = task->tasks->self;
+
+	task->job =
+		rdmad_work_submit(rdmad_module_workers(self), self, klass, input, 0, task, error);
+	return task->job != NULL;
+}
+
+/* ---- steps ---- */
+
+static void step_sysctl(GPtrArray *steps, const char *path, const char *value, const char *before)
+{
+	RdmadStep *step = rdmad_step_new(RDMAD_STEP_SYSCTL, RDMAD_STEP_IN_POD);
+
+	step->sysctl.path = g_strdup(path);
+	step->sysctl.value = g_strdup(value);
+	step->sysctl.before = g_strdup(before);
+	g_ptr_array_add(steps, step);
+}
+
+static RdmadStep *step_smc(RdmadStepPlace where)
+{
+	return rdmad_step_new(RDMAD_STEP_SMC, where);
+}
+
+static GPtrArray *pod_steps(const Task *task, const char *tcp2smc)
+{
+	const ErdmaSmcPod *pod = task->pod;
+	GPtrArray *steps = rdmad_steps_new();
+	RdmadStep *step = step_smc(RDMAD_STEP_IN_POD);
+
+	step->smc.pnetid = g_strdup(pod->pnetid);
+	step->smc.link = g_strdup(pod->interface);
+	g_ptr_array_add(steps, step);
+	if (task->disable_ipv6)
+		step_sysctl(steps, DISABLE_IPV6, "1", "0");
+	/* Last: from then on connections are tried with SMC. */
+	if (task->tcp2smc && tcp2smc)
+		step_sysctl(steps, TCP2SMC, "1", tcp2smc);
+	return steps;
+}
+
+/* Written before it is done; TRUE also where there is nothing to do. */
+static gboolean host_step(Task *task, const char *id, RdmadStep *step, GPtrArray *steps,
+			  GError **error)
+{
+	g_autoptr(GPtrArray) own = rdmad_steps_new();
+	g_autofree char *text = NULL;
+
+	g_ptr_array_add(own, step);
+	text = rdmad_steps_to_text(own);
+	if (!erdma_smc_host_add(task->tasks->pods, id, text, error))
+		return FALSE;
+	g_ptr_array_extend_and_steal(steps, g_steal_pointer(&own));
+	return TRUE;
+}
+
+/* What others have made stays theirs. */
+static gboolean host_steps(Task *task, const ErdmaSmcPod *pod, GPtrArray *steps, GError **error)
+{
+	const char *const *eids = (const char *const *)task->host->eids;
+	g_autofree char *eid = g_strconcat("eid ", task->eid, NULL);
+
+	if (!task->host->has_pnet) {
+		RdmadStep *step = step_smc(RDMAD_STEP_IN_HOST);
+
+		step->smc.pnetid = g_strdup(pod->pnetid);
+		step->smc.device = g_strdup(pod->device);
+		if (!host_step(task, pod->pnetid, step, steps, error))
+			return FALSE;
+	}
+	if (*task->eid && !g_strv_contains(eids, task->eid)) {
+		RdmadStep *step = step_smc(RDMAD_STEP_IN_HOST);
+
+		step->smc.eid = g_strdup(task->eid);
+		return host_step(task, eid, step, steps, error);
+	}
+	return TRUE;
+}
+
+/* ---- a pod gets it: the last part first ---- */
+
+static void set_up(const RdmadExecutorReport *report, const GError *error, gpointer data)
+{
+	Task *task = data;
+	const ErdmaSmcPod *pod = erdma_smc_pods_find(task->tasks->pods, task->uid);
+	const gboolean transparent = pod && pod->steps && strstr(pod->steps, TCP2SMC);
+
+	task->request = 0;
+	if (error) {
+		task_fail(task, error->message);
+		return;
+	}
+	task_put(task, transparent ? ERDMA_SMC_TRANSPARENT : ERDMA_SMC_PREPARED,
+		 transparent ? NULL
+		 : task->tcp2smc
+			 ? "this kernel has no sysctl net.smc.tcp2smc: programs ask for SMC "
+			   "by smc_run or IPPROTO_SMC"
+			 : "tcp2smc is off in the configuration: programs ask for SMC by "
+			   "smc_run or IPPROTO_SMC");
+	task_end(task);
+}
+
+static gboolean perform(Task *task, const char *tcp2smc, GError **error)
+{
+	ErdmaSmcPod *pod = task->pod;
+	g_autoptr(GPtrArray) steps = rdmad_steps_new();
+	g_autoptr(GPtrArray) own = pod_steps(task, tcp2smc);
+	g_autofree char *text = NULL;
+
+	pod->steps = rdmad_steps_to_text(own);
+	task->pod = NULL;
+	if (!erdma_smc_pods_put(task->tasks->pods, pod, error) ||
+	    !host_steps(task, pod, steps, error))
+		return FALSE;
+	g_ptr_array_extend_and_steal(steps, g_steal_pointer(&own));
+	text = rdmad_steps_to_text(steps);
+	task->request = rdmad_executor_run(task->tasks->executor, RDMAD_EXECUTE_DO, text,
+					   task->host->netns, set_up, task, error);
+	return task->request != 0;
+}
+
+static void pod_looked(gpointer result, const GError *error, gpointer data)
+{
+	Task *task = data;
+	g_autoptr(ErdmaSmcNetwork) network = result;
+	g_autoptr(GError) why = NULL;
+
+	task->job = NULL;
+	if (!network) {
+		task_fail(task, error->message);
+		return;
+	}
+	task->pod->interface = g_strdup(*task->interface ? task->interface : network->interface);
+	if (!task->pod->interface)
+		task_fail(task,
+			  "the pod has no default route by IPv4, and smc.interface is not set");
+	else if (!perform(task, network->tcp2smc, &why))
+		task_fail(task, why->message);
+}
+
+static void opened(int *fds, guint n, const GError *error, gpointer data)
+{
+	static const RdmadJobClass klass = {
+		.name = "erdma SMC pod",
+		.run = erdma_smc_look_pod,
+		.done = pod_looked,
+		.free_input = erdma_smc_files_free,
+		.free_result = erdma_smc_network_free,
+	};
+	Task *task = data;
+	g_autoptr(GError) why = NULL;
+	ErdmaSmcFiles *files;
+
+	task->request = 0;
+	if (error) {
+		task_fail(task, error->message);
+		return;
+	}
+	files = g_new0(ErdmaSmcFiles, 1);
+	files->socket = n > 0 ? rdmad_steal_fd(&fds[0]) : -1;
+	files->tcp2smc = n > 1 ? rdmad_steal_fd(&fds[1]) : -1;
+	if (!submit(task, &klass, files, &why))
+		task_fail(task, why->message);
+}
+
+/* The device's entry is somebody else's: the pod's has to be the same. */
+static void pnetid_adopt(Task *task)
+{
+	if (!task->host->has_pnet)
+		return;
+	g_free(task->pod->pnetid);
+	task->pod->pnetid = g_strdup(task->host->pnetid);
+}
+
+static void set_up_looked(Task *task)
+{
+	static const char *const names[] = { TCP2SMC, NULL };
+	g_autoptr(GError) error = NULL;
+
+	if (task->host->problem) {
+		task_fail(task, task->host->problem);
+		return;
+	}
+	task->pod->netns_id = task->host->netns_id;
+	pnetid_adopt(task);
+	task->request = rdmad_executor_open(task->tasks->executor, names, task->host->netns, opened,
+					    task, &error);
+	if (!task->request)
+		task_fail(task, error->message);
+}
+
+/* ---- an undo ---- */
+
+static void undone(const RdmadExecutorReport *report, const GError *error, gpointer data)
+{
+	Task *task = data;
+	ErdmaSmcPods *pods = task->tasks->pods;
+	g_autoptr(GError) why = NULL;
+
+	task->request = 0;
+	/* The rows stay, and it is tried again with the next sweep. */
+	if (error)
+		rdmad_warn("cannot undo SMC-R: %s", error->message);
+	else if ((task->uid && !erdma_smc_pods_remove(pods, task->uid, &why)) ||
+		 !erdma_smc_host_remove(pods, task->idle, &why))
+		rdmad_warn("cannot forget SMC-R of a pod: %s", why->message);
+	task_end(task);
+}
+
+static void undo_looked(Task *task)
+{
+	const ErdmaSmcPod *pod =
+		task->uid ? erdma_smc_pods_find(task->tasks->pods, task->uid) : NULL;
+	g_autoptr(GPtrArray) steps = rdmad_steps_new();
+	GPtrArray *own = NULL;
+	g_autofree char *text = NULL;
+	g_autoptr(GError) error = NULL;
+
+	task->idle = erdma_smc_host_idle(task->tasks->pods, task->uid, steps);
+	own = pod && pod->steps && pod->state != ERDMA_SMC_TCP
+		      ? rdmad_steps_from_text(pod->steps, strlen(pod->steps), NULL)
+		      : NULL;
+	if (own)
+		g_ptr_array_extend_and_steal(steps, own);
+	if (!steps->len) {
+		undone(NULL, NULL, task);
+		return;
+	}
+	text = rdmad_steps_to_text(steps);
+	task->request = rdmad_executor_run(task->tasks->executor, RDMAD_EXECUTE_UNDO, text,
+					   task->host->netns, undone, task, &error);
+	if (!task->request)
+		undone(NULL, error, task);
+}
+
+/* ---- the queue ---- */
+
+static void looked(gpointer result, const GError *error, gpointer data)
+{
+	Task *task = data;
+
+	task->job = NULL;
+	task->host = result;
+	if (error && task->pod)
+		task_fail(task, error->message);
+	else if (error)
+		undone(NULL, error, task);
+	else if (task->pod)
+		set_up_looked(task);
+	else
+		undo_looked(task);
+}
+
+static void task_begin(gpointer data)
+{
+	static const RdmadJobClass klass = {
+		.name = "erdma SMC",
+		.run = erdma_smc_look,
+		.done = looked,
+		.free_input = erdma_smc_question_free,
+		.free_result = erdma_smc_host_free,
+	};
+	const ErdmaSmcTasks *tasks = data;
+	Task *task = tasks->all->pdata[0];
+	const ErdmaSmcPod *pod = task->pod   ? task->pod
+				 : task->uid ? erdma_smc_pods_find(tasks->pods, task->uid)
+					     : NULL;
+	ErdmaSmcQuestion *question = g_new0(ErdmaSmcQuestion, 1);
+	g_autoptr(GError) error = NULL;
+
+	question->netns = pod ? g_strdup(pod->netns) : NULL;
+	question->device = task->pod ? g_strdup(task->pod->device) : NULL;
+	if (pod && !task->pod)
+		question->netns_id = pod->netns_id;
+	if (!submit(task, &klass, question, &error))
+		looked(NULL, error, task);
+}
+
+static Task *task_add(ErdmaSmcTasks *tasks, const char *uid)
+{
+	Task *task = g_new0(Task, 1);
+
+	task->tasks = tasks;
+	task->uid = g_strdup(uid);
+	task->idle = g_new0(char *, 1);
+	g_ptr_array_add(tasks->all, task);
+	if (tasks->all->len == 1)
+		rdmad_event_arm(tasks->next, 0);
+	return task;
+}
+
+void erdma_smc_tasks_set_up(ErdmaSmcTasks *tasks, ErdmaSmcPod *pod,
+			    const ErdmaSmcSettings *settings, ErdmaSmcTaskDone done, gpointer data)
+{
+	Task *task = task_add(tasks, pod->uid);
+
+	task->pod = pod;
+	task->eid = g_strdup(settings->eid);
+	task->interface = g_strdup(settings->interface);
+	task->tcp2smc = settings->tcp2smc;
+	task->disable_ipv6 = settings->disable_ipv6;
+	task->done = done;
+	task->data = data;
+}
+
+void erdma_smc_tasks_undo(ErdmaSmcTasks *tasks, const char *uid)
+{
+	g_autoptr(GPtrArray) steps = rdmad_steps_new();
+	g_auto(GStrv) idle = uid ? NULL : erdma_smc_host_idle(tasks->pods, NULL, steps);
+
+	if (!uid && !*idle)
+		return;
+	for (guint i = 0; i < tasks->all->len; i++) {
+		const Task *task = tasks->all->pdata[i];
+
+		if (g_strcmp0(task->uid, uid) == 0)
+			return;
+	}
+	task_add(tasks, uid);
+}
+
+ErdmaSmcTasks *erdma_smc_tasks_new(RdmadModule *self, RdmadExecutor *executor, ErdmaSmcPods *pods)
+{
+	ErdmaSmcTasks *tasks = g_new0(ErdmaSmcTasks, 1);
+
+	tasks->self = self;
+	tasks->executor = executor;
+	tasks->pods = pods;
+	tasks->all = g_ptr_array_new_with_free_func(task_free);
+	tasks->next = rdmad_loop_add_timer(rdmad_module_loop(self), self, task_begin, tasks);
+	return tasks;
+}
+
+void erdma_smc_tasks_free(ErdmaSmcTasks *tasks)
+{
+	if (!tasks)
+		return;
+	rdmad_event_free(tasks->next);
+	g_ptr_array_unref(tasks->all);
+	g_free(tasks);
+}

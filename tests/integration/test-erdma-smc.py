@@ -1,0 +1,104 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""SMC-R of pods where it cannot be had: recorded eRDMA devices, and a kernel that may have no SMC.
+
+usage: test-erdma-smc.py RDMAD MODULE-DIR [TEST...]
+"""
+
+import os
+import sys
+
+import grpc
+
+sys.dont_write_bytecode = True
+
+from plugin_case import PluginCase, tap  # noqa: E402
+from fake import Runtime  # noqa: E402
+
+RESOURCE = "aliyun/erdma"
+KEY = "network.alibabacloud.com/erdma-smcr"
+UID = "1c8b5f0e-8a5e-4a3c-9a57-0e7d3c1f2b1"
+
+
+class SmcCase(PluginCase):
+    MACHINE = "erdma"
+
+    def setUp(self):
+        super().setUp()
+        self.cri_socket = os.path.join(self.dir, "cri.sock")
+        self.runtime = Runtime(self.cri_socket)
+        self.addCleanup(self.runtime.close)
+
+    def start(self, mode):
+        self.start_kubelet()
+        self.start_daemon(f"""modules = {{
+            device-plugin = {{ cri_socket = "{self.cri_socket}"; resources = ( {{ name = "{RESOURCE}"; }} ); }};
+            erdma = {{ driver = {{ load_with = "none"; }}; nics = {{ manage = false; }};
+                       smc = {{ mode = "{mode}"; survey = "1s"; }}; }}; }};""", "--module=erdma")
+        self.wait_for(lambda: self.kubelet.resources().get(RESOURCE, {}).get('allocatable'), "devices")
+
+    def pod(self, number, annotation, netns="/run/netns/there-is-none", **options):
+        name = f"ml/p{number}"
+        annotations = {} if annotation is None else {KEY: annotation}
+        self.runtime.run(name, f"{UID}{number}", annotations=annotations, netns=netns, **options)
+        self.kubelet.allocate(name, RESOURCE, 1)
+        return name
+
+    def pods(self):
+        for module in self.ask("status")["modules"]:
+            if module["name"] == "erdma":
+                return {pod["pod"]: pod for pod in module["status"]["smc"]["pods"]}
+        return None
+
+    def kinds(self):
+        return [event["kind"] for event in self.ask("events")["events"]]
+
+    def refused(self, *pod, **options):
+        with self.assertRaises(grpc.RpcError) as caught:
+            self.pod(*pod, **options)
+        self.assertEqual(caught.exception.code(), grpc.StatusCode.FAILED_PRECONDITION)
+        return caught.exception.details()
+
+
+class Smc(SmcCase):
+    def test_prefer_starts_the_pod_on_tcp(self):
+        self.start("prefer")
+        name = self.pod(1, "true")
+        self.assertEqual(self.pods()[name]["state"], "tcp")
+        self.assertIn("/run/netns/there-is-none", self.pods()[name]["reason"])
+        self.assertIn("erdma-smc-failed", self.kinds())
+        self.assertIn(name, [finding["subject"] for finding in self.findings()])
+        self.kubelet.complete(name)
+        self.wait_for(lambda: self.ask("allocations", "--refresh") and not self.pods(), "the end of the pod")
+
+    def test_require_refuses_with_the_reason(self):
+        self.start("require")
+        self.assertIn("SMC-R cannot be had: ", self.refused(1, "true"))
+        self.assertIn("start-refused", self.kinds())
+
+    def test_a_runtime_that_tells_no_namespace(self):
+        self.start("require")
+        self.assertIn("does not tell the pod's network namespace", self.refused(1, "true", netns=None))
+
+    def test_pods_that_do_not_ask_start_in_any_mode(self):
+        self.start("require")
+        for number, annotation in enumerate((None, "false", "yes", "", "TRUE ")):
+            self.pod(number, annotation)
+        self.pod(9, "true", host_network=True)
+        self.assertEqual(self.pods(), {})
+        told = [event["message"] for event in self.ask("events")["events"] if event["kind"] == "erdma-smc-annotation"]
+        self.assertEqual([text.partition(": ")[2].split('"')[1] for text in told], ["yes", "", "TRUE "])
+
+    def test_off_asks_nobody(self):
+        self.start("off")
+        self.runtime.close()
+        self.pod(1, "true")
+        self.assertEqual(self.pods(), {})
+
+    def test_no_sockets_where_no_pod_has_it(self):
+        self.start("prefer")
+        self.assertEqual(self.ask("smc"), {"sockets": [], "problems": []})
+
+
+if __name__ == "__main__":
+    tap.main(sys.argv[3:])

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The annotation of SMC-R, its options, and the names that the kernel takes. */
+#include <rdmad/error.h>
+#include <rdmad/smc.h>
+#include <string.h>
+
+#include "config/config-private.h"
+#include "settings.h"
+#include "smc/smc.h"
+#include "support/unit.h"
+
+typedef struct {
+	const char *name, *text;
+	gboolean wanted, known;
+} Annotation;
+
+static const Annotation annotations[] = {
+	{ "none", NULL, FALSE, TRUE },	      { "true", "true", TRUE, TRUE },
+	{ "True", "True", TRUE, TRUE },	      { "one", "1", TRUE, TRUE },
+	{ "false", "false", FALSE, TRUE },    { "zero", "0", FALSE, TRUE },
+	{ "empty", "", FALSE, FALSE },	      { "yes", "yes", FALSE, FALSE },
+	{ "a space", "true ", FALSE, FALSE }, { "mixed", "tRUE", FALSE, FALSE },
+};
+
+static void test_annotation(gconstpointer data)
+{
+	const Annotation *row = data;
+	gboolean wanted = TRUE;
+
+	g_assert_cmpint(erdma_smc_annotation_parse(row->text, &wanted), ==, row->known);
+	g_assert_cmpint(wanted, ==, row->wanted);
+}
+
+typedef struct {
+	const char *name, *text, *message; /* message NULL: it is fine */
+} Options;
+
+static const Options options[] = {
+	{ "none", "", NULL },
+	{ "all",
+	  "mode = \"require\"; eid = \"A-1.B\"; interface = \"eth1\"; tcp2smc = false; "
+	  "disable_ipv6 = true; survey = \"1m\";",
+	  NULL },
+	{ "no EID", "eid = \"\";", NULL },
+	{ "mode", "mode = \"on\";", "mode" },
+	{ "EID in lower case", "eid = \"rdmad\";", "must be 1 to 32 of" },
+	{ "EID with two dots", "eid = \"A..B\";", "must be 1 to 32 of" },
+	{ "EID that begins with a hyphen", "eid = \"-A\";", "must be 1 to 32 of" },
+	{ "long EID", "eid = \"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\";", "eid" },
+	{ "interface", "interface = \"eth%d\";", "is no name of an interface" },
+	{ "survey", "survey = 0;", "survey" },
+	{ "unknown", "pnetid = \"X\";", "pnetid" },
+};
+
+static void test_options(gconstpointer data)
+{
+	const Options *row = data;
+	g_autofree char *whole = g_strdup_printf("erdma = { smc = { %s }; };", row->text);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(RdmadConfig) config =
+		rdmad_config_load_text("test.conf", whole, strlen(whole), &error);
+	g_autoptr(ErdmaSettings) settings = NULL;
+
+	g_assert_no_error(error);
+	settings = erdma_settings_parse(rdmad_config_child(rdmad_config_root(config), "erdma"),
+					&error);
+	if (!row->message) {
+		g_assert_no_error(error);
+		g_assert_nonnull(settings);
+		return;
+	}
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG);
+	g_assert_nonnull(strstr(error->message, row->message));
+}
+
+static void test_pnetids(void)
+{
+	g_assert_true(rdmad_smc_pnetid_check("00163E0A0B0C", NULL));
+	g_assert_true(rdmad_smc_pnetid_check("ABCDEFGHIJKLMNOP", NULL));
+	g_assert_false(rdmad_smc_pnetid_check("ABCDEFGHIJKLMNOPQ", NULL));
+	g_assert_false(rdmad_smc_pnetid_check("", NULL));
+	g_assert_false(rdmad_smc_pnetid_check("abc", NULL));
+	g_assert_false(rdmad_smc_pnetid_check("A B", NULL));
+}
+
+static void test_reasons(void)
+{
+	g_assert_cmpstr(rdmad_smc_reason_name(0x03010000), ==, "peer-without-smc");
+	g_assert_cmpstr(rdmad_smc_reason_name(0x03030002), ==, "no-device");
+	g_assert_cmpstr(rdmad_smc_reason_name(0xdeadbeef), ==, "other");
+}
+
+const UnitTest unit_tests[] = {
+	UNIT_CASES("/erdma-smc/annotation", annotations, test_annotation),
+	UNIT_CASES("/erdma-smc/options", options, test_options),
+	UNIT_TEST("/erdma-smc/pnetids", test_pnetids),
+	UNIT_TEST("/erdma-smc/reasons", test_reasons),
+	{ 0 },
+};
