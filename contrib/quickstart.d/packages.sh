@@ -13,7 +13,7 @@ packages_test='git clang clang-format libclang-rt-14-dev binutils crun podman pe
 	ibverbs-utils ibverbs-providers sqlite3 curl openssl apache2-utils man-db prometheus
 	prometheus-node-exporter python3-prometheus-client python3-yaml libfuse3-dev chromium
 	chromium-driver fonts-liberation python3-selenium ethtool strace containernetworking-plugins
-	ucx-utils rdmacm-utils dash containerd runc'
+	ucx-utils rdmacm-utils dash containerd runc systemd libseccomp2 dpkg-dev'
 
 packages_bench='g++ libgrpc++-dev'
 

@@ -7,9 +7,16 @@
  */
 #include "cli/module-command.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
+#include <rdmad/fd.h>
+#include <rdmad/module.h>
+#include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/table.h"
 
@@ -73,6 +80,36 @@ static void query_add(GString *query, const char *name, const char *value)
 			       escaped);
 }
 
+/* Returns a path that the daemon can read without a capability; NULL: it was reported.  g_free() */
+static char *netns_enter(const char *path)
+{
+	rdmad_autofd int fd = -1;
+
+	if (g_str_has_prefix(path, "/proc/") && g_str_has_suffix(path, "/ns/net"))
+		return g_strdup(path);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0 && setns(fd, CLONE_NEWNET) == 0)
+		return g_strdup_printf("/proc/%d/ns/net", getpid());
+	fprintf(stderr, "rdmad: cannot enter the network namespace %s: %s\n", path,
+		g_strerror(errno));
+	return NULL;
+}
+
+static gboolean option_take(const json_t *command, guint index, const char *name, const char *value,
+			    GString *query)
+{
+	const json_t *option = json_array_get(json_object_get(command, "options"), index);
+	g_autofree char *netns = NULL;
+
+	if (value && g_strcmp0(format_text(option, "argument"), RDMAD_COMMAND_NETNS) == 0) {
+		netns = netns_enter(value);
+		if (!netns)
+			return FALSE;
+	}
+	query_add(query, name, netns ?: value ?: "1");
+	return TRUE;
+}
+
 static guint options_make(const json_t *command, struct option *options)
 {
 	const json_t *option;
@@ -126,10 +163,13 @@ static int take_options(const json_t *command, CommandOptions *options, int argc
 		}
 		if (letter == '?')
 			return command_option_unknown(format_text(command, "name"), argv);
-		if (letter >= FIRST_VALUE)
-			query_add(query, known[OWN_OPTIONS + (guint)(letter - FIRST_VALUE)].name,
-				  optarg ?: "1");
-		else if (!command_option_set(options, letter, optarg))
+		if (letter >= FIRST_VALUE) {
+			const guint index = (guint)(letter - FIRST_VALUE);
+
+			if (!option_take(command, index, known[OWN_OPTIONS + index].name, optarg,
+					 query))
+				return EXIT_FAILURE;
+		} else if (!command_option_set(options, letter, optarg))
 			return 2;
 	}
 	return take_argument(command, argc, argv, query);

@@ -27,7 +27,7 @@ struct NcclApi {
 
 static const RdmadCommandOption OPTIONS[] = {
 	{ "allocation", "ID", "the settings of its container; without it those for the host" },
-	{ "netns", "PATH", "those of a network namespace, /run/netns/NAME" },
+	{ "netns", RDMAD_COMMAND_NETNS, "those of a network namespace, /run/netns/NAME" },
 	{ "pid", "PID", "those of the network namespace of a process" },
 	{ "nccl-version", "V", "2.27; any: right for every version, where that can be" },
 	{ "format", "F", "sh (default), conf, json" },

@@ -32,7 +32,6 @@
  * It writes nccl.conf, nccl.env, plan.json and nccl-versions.conf into the directories of allocations.  It
  * needs neither root nor a capability.
  */
-#include <linux/capability.h>
 #include <jansson.h>
 #include <rdmad/doctor.h>
 #include <rdmad/log.h>
@@ -147,12 +146,7 @@ static void nccl_doctor(gpointer state, json_t *findings)
 	}
 }
 
-static const RdmadCapability capabilities[] = {
-	{ CAP_SYS_ADMIN, "enters the network namespace that `rdmad nccl-env --netns` names" },
-	{ 0 },
-};
-
 RDMAD_MODULE_DEFINE("nccl", .description = "tells containers the right settings of NCCL",
 		    .create = nccl_create, .start = nccl_start, .reload = nccl_reload,
 		    .stop = nccl_stop, .destroy = nccl_destroy, .status = nccl_status,
-		    .doctor = nccl_doctor, .commands = NCCL_COMMANDS, .capabilities = capabilities);
+		    .doctor = nccl_doctor, .commands = NCCL_COMMANDS);

@@ -2,9 +2,6 @@
 #include "network.h"
 
 #include <rdmad/error.h>
-#include <rdmad/fd.h>
-#include <rdmad/netns.h>
-#include <rdmad/sysroot.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,19 +16,6 @@ NcclNetwork *nccl_network_read(const RdmadSysroot *root, const char *process, GE
 	network->addresses = addresses;
 	network->default_netdevs = nccl_default_netdevs_read(root, process);
 	return network;
-}
-
-typedef struct {
-	const RdmadSysroot *root;
-	NcclNetwork *network;
-} Reading;
-
-static gboolean read_inside(gpointer data, GError **error)
-{
-	Reading *reading = data;
-
-	reading->network = nccl_network_read(reading->root, "thread-self", error);
-	return reading->network != NULL;
 }
 
 /* The process whose own namespace a path of the kernel's names (proc, PID, ns, net): its files need no
@@ -49,21 +33,15 @@ static char *path_process(const char *path)
 
 NcclNetwork *nccl_network_read_netns(const RdmadSysroot *root, const char *path, GError **error)
 {
-	Reading reading = { root, NULL };
 	g_autofree char *process = path_process(path);
-	rdmad_autofd int netns = -1;
 
 	if (process)
 		return nccl_network_read(root, process, error);
-	if (!rdmad_sysroot_is_live(root)) {
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
-			    "a recorded machine has no network namespace %s", path);
-		return NULL;
-	}
-	netns = rdmad_netns_open(path, NULL, error);
-	if (netns < 0 || !rdmad_netns_call(netns, read_inside, &reading, error))
-		return NULL;
-	return reading.network;
+	g_set_error(
+		error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
+		"%s is not the namespace of a process, /proc/PID/ns/net; others are not entered",
+		path);
+	return NULL;
 }
 
 void nccl_network_free(NcclNetwork *network)

@@ -151,7 +151,7 @@ class Privilege(unittest.TestCase):
                 self.assertEqual(set(container["securityContext"]["capabilities"]), {"drop"})
 
     def test_capabilities_are_those_of_the_modules(self):
-        expected = {"cni": {"NET_ADMIN", "NET_RAW", "SYS_ADMIN"},
+        expected = {"cni": {"NET_ADMIN", "NET_RAW", "SYS_ADMIN", "SYS_PTRACE"},
                     "erdma": {"NET_ADMIN", "SYS_ADMIN", "SYS_CHROOT", "SYS_MODULE", "SYS_PTRACE"}}
         for modules, pod in self.each():
             self.assertEqual(pod.capabilities(), set().union(*(expected.get(module, ()) for module in modules)))
@@ -167,7 +167,7 @@ class Privilege(unittest.TestCase):
                                   capture_output=True).stdout
             wanted = {line.split("\t")[2].removeprefix("CAP_") for line in told.splitlines()}
             with self.subTest(module):
-                self.assertEqual(Pod(*on(module), "--set", "nccl.inspectPods=true,metrics.port=80").capabilities(),
+                self.assertEqual(Pod(*on(module), "--set", "metrics.port=80").capabilities(),
                                  wanted)
 
     def test_metrics_alone_is_nobody_and_sees_little(self):

@@ -467,9 +467,9 @@ class NcclTest(PluginCase):
         self.assertIn("unset NCCL_IB_GID_INDEX\n", done.stdout)
         self.assertIn("no routable GID", done.stderr)
         for options, words in ((("--pid", "4713"), "4713"), (("--pid", "x"), "is no process"),
-                               (("--pid", "1", "--netns", "/run/netns/a"), "either a process"),
-                               (("--netns", "a"), "no absolute path"),
-                               (("--netns", "/run/netns/a"), "recorded machine")):
+                               (("--pid", "1", "--netns", "/proc/1/ns/net"), "either a process"),
+                               (("--netns", "a"), "network namespace a: No such file"),
+                               (("--netns", "/dev/null"), "cannot enter the network namespace /dev/null")):
             done = self.command(*options)
             self.assertEqual((done.returncode, done.stdout), (1, ""))
             self.assertIn(words, done.stderr)

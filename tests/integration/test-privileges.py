@@ -15,7 +15,6 @@ from cni_case import MODULES, NICS, RDMAD, CniCase, enter_private_host, tap  # n
 
 NUMBERS = {"CAP_DAC_READ_SEARCH": 2, "CAP_NET_BIND_SERVICE": 10, "CAP_NET_ADMIN": 12, "CAP_NET_RAW": 13,
            "CAP_SYS_PTRACE": 19, "CAP_SYS_ADMIN": 21}
-NCCL = {"CAP_SYS_ADMIN"}
 EXECUTOR = {"CAP_NET_ADMIN", "CAP_NET_RAW", "CAP_SYS_ADMIN", "CAP_SYS_PTRACE"}
 
 
@@ -69,7 +68,7 @@ class Privileges(CniCase):
         self.executor_may()
 
     def test_all_modules_together_have_what_each_declares(self):
-        self.run_with(("device-plugin", "metrics", "nccl", "cni"), {"CAP_NET_BIND_SERVICE"} | NCCL)
+        self.run_with(("device-plugin", "metrics", "nccl", "cni"), {"CAP_NET_BIND_SERVICE"})
         self.executor_may()
 
     def executor_may(self):

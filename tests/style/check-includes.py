@@ -75,6 +75,7 @@ KERNEL_PATHS = {
     "core/network/keeper.c": "the program itself, started again",
     "core/network/sysctls.c": "of a namespace, not of the machine that the sysroot shows",
     "core/base/child-host.c": "the cgroup tree of PID 1, which is not the one that the sysroot shows",
+    "core/cli/module-command.c": "the name of a namespace for the daemon, not opened",
     "core/base/unix-socket.c": "bind() below an open directory, whose own path may be too long",
     "modules/cni/cni.c": "the boot of the machine that has the namespaces, not of the one the sysroot shows",
     "modules/cni/shim/install.c": "a program of its own: the copy of itself",

@@ -20,10 +20,9 @@ EXPOSURE = {
     (): 2.0,
     ("metrics-only",): 1.5,
     ("metrics",): 2.5,
-    ("nccl",): 2.7,
     ("cni",): 3.2,
     ("erdma",): 4.0,
-    ("cni", "erdma", "metrics", "nccl"): 4.0,
+    ("cni", "erdma", "metrics"): 4.0,
 }
 PLACES = {"@sbindir@": "/usr/sbin", "@datadir@": "/usr/share"}
 MODULES = ("cni", "device-plugin", "erdma", "metrics", "nccl")

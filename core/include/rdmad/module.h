@@ -22,10 +22,14 @@
 
 /* ---- commands ---- */
 
+/* A network namespace by its path.  The client enters it, as rdmad may not, and the parameter is its own:
+ * /proc/PID/ns/net. */
+#define RDMAD_COMMAND_NETNS "NETNS"
+
 /* --NAME ARGUMENT, which becomes the parameter NAME of the query. */
 typedef struct {
 	const char *name;
-	const char *argument; /* "ID"; NULL: none, the parameter is "1" */
+	const char *argument; /* "ID", or RDMAD_COMMAND_NETNS; NULL: none, the parameter is "1" */
 	const char *help;
 } RdmadCommandOption;
 

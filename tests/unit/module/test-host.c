@@ -133,7 +133,7 @@ static const struct {
 	RdmadError code;
 	const char *words;
 } fatal[] = {
-	{ "modules = { good = { }; absent = { }; };", RDMAD_ERROR_NOT_FOUND, "absent.so" },
+	{ "modules = { good = { }; absent = { }; };", RDMAD_ERROR_CONFIG, "absent.so" },
 	{ "modules = { good = { }; wrong-abi = { }; };", RDMAD_ERROR_ABI, "module ABI" },
 	{ "modules = { good = { }; create-fails = { }; };", RDMAD_ERROR_FAILED,
 	  "module create-fails: create failed without a reason" },

@@ -11,17 +11,12 @@ mounts		names of rdmad.mounts
 */ -}}
 {{- define "rdmad.table" -}}
 {{- $low := lt (int .Values.metrics.port) 1024 -}}
-{{- $inspect := .Values.nccl.inspectPods -}}
 devicePlugin:
   root: true
   mounts: [device-plugins, plugins-registry, pod-resources, cdi, devinfo, cgroup, pod-logs, cri]
 nccl:
   root: true
   hostPID: true
-  {{- if $inspect }}
-  capabilities: [SYS_ADMIN, SYS_PTRACE]
-  appArmor: Unconfined
-  {{- end }}
   mounts: [pod-resources, cgroup, pod-logs]
 metrics:
   root: {{ $low }}
@@ -33,7 +28,7 @@ metrics:
 cni:
   root: true
   hostPID: true
-  capabilities: [NET_ADMIN, NET_RAW, SYS_ADMIN]
+  capabilities: [NET_ADMIN, NET_RAW, SYS_ADMIN, SYS_PTRACE]
   mounts: [pod-resources, cgroup, pod-logs, netns, sysctls, ipam-plugins, leases]
 erdma:
   root: true
