@@ -34,12 +34,14 @@ sanitized() {
 		--timeout-multiplier 6
 }
 
-# Each test of the lab runs with the sanitizers, without them, or both.  `contrib/quickstart soak` runs all without.
+# Each test of the lab runs with the sanitizers, without them, or both.  `contrib/quickstart soak` runs all without,
+# and it alone the longest ones.
 #
 # Those that look at a browser, at Prometheus, at the kernel or at memory rather than at rdmad:
-lab_without='test-(dashboard|memory|page|rdma-limits|traffic)'
+lab_without='test-(cni|dashboard|erdma|memory|page|rdma-limits|traffic)'
 # The paths of a pod, and races that need the full speed:
-lab_both='test-(cni|device-plugin|storm|transitions)'
+lab_both='test-(device-plugin|storm|transitions)'
+lab_long='test-(nccl-pod|rxe-pods|smc)'
 
 lab() {
 	local tests
@@ -48,7 +50,7 @@ lab() {
 }
 lab_sanitized() {
 	local tests
-	mapfile -t tests < <(tests/lab/run -l | grep -vxE "$lab_without")
+	mapfile -t tests < <(tests/lab/run -l | grep -vxE "$lab_without|$lab_long")
 	LAB_BUILD=build-asan LAB_TIMEOUT=1200 LAB_SECONDS=400 tests/lab/run "${tests[@]}"
 }
 
