@@ -216,7 +216,9 @@ def check_fallback(machine):
     server = echo_server("b", 0)
     client = connect("a", "10.9.0.12")
     found = until("the socket", lambda: machine.sockets("a"))
-    assert [(s["mode"], s["peer"], s["reason_code"]) for s in found] == [("TCP", "10.9.0.12:7000", 0x03010000)], found
+    # smc_diag has the addresses of AF_SMC sockets only, the ports of all.
+    assert [(s["mode"], s["reason_code"]) for s in found] == [("TCP", 0x03010000)], found
+    assert found[0]["peer"].endswith(":7000"), found
     print("sockets of pod a:", json.dumps(found))
     end(server, client)
 
