@@ -27,7 +27,7 @@ RESOURCE = "aliyun/erdma"
 KEY = "network.alibabacloud.com/erdma-smcr"
 MAC = "00:16:3e:0a:0b:0c"
 UIDS = {"a": "1c8b5f0e-8a5e-4a3c-9a57-0e7d3c1f2b11", "b": "1c8b5f0e-8a5e-4a3c-9a57-0e7d3c1f2b12",
-        "c": "1c8b5f0e-8a5e-4a3c-9a57-0e7d3c1f2b13", "d": "1c8b5f0e-8a5e-4a3c-9a57-0e7d3c1f2b14"}
+        "c": "1c8b5f0e-8a5e-4a3c-9a57-0e7d3c1f2b13", "d": "1c8b5f0e-8a5e-4a3c-9a57-0e7d3c1f2b14", "e": "1c8b5f0e-8a5e-4a3c-9a57-0e7d3c1f2b15"}
 CONFIG = """modules = {
   device-plugin = { cri_socket = "%s"; resources = ( { name = "aliyun/erdma"; selectors = { names = "erdma_0"; }; } ); };
   erdma = { driver = { load_with = "none"; }; nics = { manage = false; }; smc = { mode = "%s"; survey = "1s"; }; };
@@ -239,7 +239,7 @@ def check_without_smc(machine, kubelet, mode):
         kubelet.complete("default/d")
         return
     try:
-        kubelet.allocate("default/d", RESOURCE, 1)
+        kubelet.allocate("default/e", RESOURCE, 1)
     except Exception as error:
         print("refused:", error)
         assert "SMC-R cannot be had" in str(error) and "has no SMC" in str(error), error
@@ -307,7 +307,8 @@ def main():
     if sys.argv[1:] == ["tables"]:
         return print_tables()
     machine = Machine()
-    for name, last, annotation in (("a", 11, "true"), ("b", 12, None), ("c", 13, "yes please"), ("d", 14, "True")):
+    for name, last, annotation in (("a", 11, "true"), ("b", 12, None), ("c", 13, "yes please"), ("d", 14, "True"),
+                                   ("e", 15, "true")):
         machine.pod(name, last, annotation)
     machine.start("prefer")
     with Kubelet(os.path.join(TMP, "kubelet")) as kubelet:
