@@ -26,12 +26,29 @@ show_failures() {
 	grep -E '^ *(not ok|#|Bail out|FAIL)' "$1" | grep -Ev '^# (Start of|End of|random seed)' | tail -n 120
 }
 
+# Where tests put their machines of thousands of small files: in memory, which takes a twentieth of the time of a
+# disk, where there is room and programs may run.
+scratch_directory() {
+	local directory
+
+	(($(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1) > 4 << 20)) || return 0
+	directory=$(mktemp -d /dev/shm/rXXXX) || return 0
+	chmod 1777 "$directory"
+	if cp /bin/true "$directory" && "$directory/true"; then
+		echo "$directory"
+	else
+		rm -r "$directory"
+	fi
+}
+
 # Results of meson's tests as TAP.  The tests wait more than they compute, so there are four for each processor.
 suites() {
-	local dir=$1
+	local dir=$1 scratch
 	shift
 	rm -f "$dir/meson-logs/testlog.json"
-	meson test -C "$dir" --print-errorlogs --num-processes $(($(nproc) * 4)) "$@" >"$dir/test-output.txt" 2>&1
+	scratch=$(scratch_directory)
+	TMPDIR=${scratch:-${TMPDIR-/tmp}} meson test -C "$dir" --print-errorlogs --num-processes $(($(nproc) * 4)) "$@" >"$dir/test-output.txt" 2>&1
+	[[ ! $scratch ]] || rm -rf "$scratch"
 	if [[ ! -f $dir/meson-logs/testlog.json ]]; then
 		tail -n 60 "$dir/test-output.txt" | sed 's/^/# /'
 		return 1

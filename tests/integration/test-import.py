@@ -81,7 +81,7 @@ class ImportConfig(unittest.TestCase):
             with self.subTest(args):
                 done = run("import-config", *args)
                 self.assertEqual((done.returncode, done.stdout), (2, ""))
-                self.assertIn("Try `rdmad import-config --help`.", done.stderr)
+                self.assertIn("see `rdmad help import-config`", done.stderr)
 
     def test_help_tells_its_options_and_not_those_of_others(self):
         done = run("import-config", "--help")

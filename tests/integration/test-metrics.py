@@ -227,7 +227,7 @@ class ContentTest(MetricsCase):
         self.assertEqual(module["last_scrape"]["devices"], 11)
         self.assertGreater(module["last_scrape"]["series"], 500)
         self.assertEqual(module["missing"], [])
-        self.assertIn("last_scrape", self.daemon.run("status").stdout)
+        self.assertIn("last_scrape", self.daemon.run("status", "-v").stdout)
 
 
 class NamesTest(MetricsCase):

@@ -211,7 +211,7 @@ class VirtualFunctionsTest(PoolsCase):
         table = self.rdmad("explain", "mlx5_0").stdout.splitlines()
         self.assertEqual(table[0].split(), ["RESOURCE", "SELECTED", "WHY", "NOT"])
         self.assertEqual({line.split()[0] for line in table[1:]}, {"rdma/vf", "rdma/hca"})
-        self.assertEqual(self.rdmad("explain", "-n", "mlx5_0").stdout.splitlines(), table[1:])
+        self.assertEqual(self.rdmad("explain", "--no-headers", "mlx5_0").stdout.splitlines(), table[1:])
         usage = self.rdmad("explain", "--help")
         self.assertEqual((usage.returncode, usage.stdout.splitlines()[0]),
                          (0, "usage: rdmad explain DEVICE [OPTION]..."))
