@@ -375,8 +375,9 @@ static const RdmadScanOps see_scans = { see_scanned };
 static void test_scans_that_found_nothing_are_told_to_those_who_asked(Fixture *f,
 								      gconstpointer data)
 {
-	g_autoptr(RdmadWatch) watch = rdmad_inventory_watch(f->inv, SOME_MODULE, &see, f);
-	g_autoptr(RdmadWatch) scans =
+	G_GNUC_UNUSED g_autoptr(RdmadWatch) watch =
+		rdmad_inventory_watch(f->inv, SOME_MODULE, &see, f);
+	G_GNUC_UNUSED g_autoptr(RdmadWatch) scans =
 		rdmad_inventory_watch_scans(f->inv, SOME_MODULE, &see_scans, f);
 	g_autoptr(RdmadWatch) late = NULL;
 
