@@ -383,7 +383,6 @@ static Task *task_add(ErdmaSmcTasks *tasks, const char *uid)
 
 	task->tasks = tasks;
 	task->uid = g_strdup(uid);
-	task->idle = g_new0(char *, 1);
 	g_ptr_array_add(tasks->all, task);
 	if (tasks->all->len == 1)
 		rdmad_event_arm(tasks->next, 0);
