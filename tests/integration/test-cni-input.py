@@ -60,7 +60,7 @@ class Input(CniCase):
 
     def assertNothingLeft(self):
         until(lambda: self.left() == 0, "the journal to be empty")
-        self.assertEqual(self.snapshot(), self.before)
+        self.assertHostIs(self.before)
         self.assertEqual([entry["ifname"] for entry in ip("link", netns="a")], ["lo"])
         self.assertEqual(list((self.dir / "run/cni-ipam").iterdir()), [])
 

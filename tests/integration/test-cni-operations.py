@@ -78,7 +78,7 @@ class Operations(CniCase):
 
     def assertNothingLeft(self):
         self.assertEqual(self.left(), 0)
-        self.assertEqual(self.snapshot(), self.before)
+        self.assertHostIs(self.before)
 
 
 class Collection(Operations):
@@ -267,7 +267,7 @@ class Life(Operations):
             self.end_plugin(child)
         self.assertEqual(refused.exception.code, 11)
         self.assertEqual(len(self.calls("DEL")), 1)
-        self.assertEqual(self.snapshot(), self.before)
+        self.assertHostIs(self.before)
         self.start_daemon()
 
     def test_attachments_are_listed(self):
