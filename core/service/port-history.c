@@ -32,6 +32,7 @@ typedef struct {
 	/* Carrier changes of the port's interface, since a quiet moment. */
 	int carrier;		 /* then, or RDMAD_UNKNOWN */
 	gboolean carrier_active; /* the port was, then */
+	int carrier_ahead;	 /* of the state in the last scan: 1, 0 or -1 changes */
 	guint64 counted;	 /* changes of the port since then */
 } PortNews;
 
@@ -200,15 +201,22 @@ static int carrier_of(const RdmadDevice *dev, const RdmadPort *port)
 }
 
 /* Changes that the interface has counted beyond `n`.  State and carrier are read one after the
- * other: an odd number must have changed the state as well. */
+ * other, so that one of them may be a change ahead: an odd number changes the state as well. */
 static guint64 changes_of_carrier(PortNews *news, int carrier, const RdmadPort *now, guint64 n)
 {
+	const gboolean turned = news->carrier_active != is_active(now);
 	guint64 counted = news->counted + n, all;
 
-	if (news->carrier < 0 || carrier <= news->carrier || now->state == RDMAD_UNKNOWN)
+	news->carrier_ahead = 0;
+	if (news->carrier < 0 || now->state == RDMAD_UNKNOWN)
 		return 0;
+	if (carrier <= news->carrier) {
+		news->carrier_ahead = carrier == news->carrier && turned ? -1 : 0;
+		return 0;
+	}
 	all = (guint64)(carrier - news->carrier);
-	all -= all % 2 != (guint64)(news->carrier_active != is_active(now));
+	news->carrier_ahead = all % 2 != (guint64)turned;
+	all -= (guint64)news->carrier_ahead;
 	if (all <= counted)
 		return 0;
 	/* In pairs: the state is right already. */
@@ -223,7 +231,9 @@ static void news_rest(PortNews *news, int carrier, const RdmadPort *port)
 	if (news->state != RDMAD_UNKNOWN)
 		news->state = news_active(news);
 	news->ahead = news->counted = 0;
-	news->carrier = port->state == RDMAD_UNKNOWN ? RDMAD_UNKNOWN : carrier;
+	news->carrier = RDMAD_UNKNOWN;
+	if (port->state != RDMAD_UNKNOWN && carrier >= 0)
+		news->carrier = carrier - news->carrier_ahead;
 	news->carrier_active = is_active(port);
 }
 
