@@ -6,21 +6,17 @@ machine, whose interfaces are made as veth.  usage of the tests that import it: 
 RDMAD-CNI [TEST...]
 """
 
-import contextlib
 import json
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
-import time
-import unittest
 from pathlib import Path
 
-from private_host import (INSTRUMENTED, PATIENCE, RDMAD, SLOW, TESTS, addresses, enter_private_host,  # noqa: F401
-                          ip, link, run, tap, until)
+from private_host import (INSTRUMENTED, PATIENCE, RDMAD, SLOW, TESTS, HostCase, addresses,  # noqa: F401
+                          enter_private_host, ip, link, run, tap, until)
 
 MODULES, SHIM = sys.argv[2:4]
 PLUGINS = "/usr/lib/cni"
@@ -34,7 +30,7 @@ class Failure(Exception):
         self.message = answer.get("msg", "") if isinstance(answer, dict) else ""
 
 
-class CniCase(unittest.TestCase):
+class CniCase(HostCase):
     CONFIG = ""     # of the module
     WITH_CONFIG = ""    # of other modules, which RUN names
     NETWORKS = ""   # of each network in it
@@ -62,11 +58,8 @@ class CniCase(unittest.TestCase):
                         path.write_text("0000:0000:0000:0000:0000:0000:0000:0000\n")
 
     def setUp(self):
-        self.dir = Path(tempfile.mkdtemp(prefix="rdmad-cni-"))
-        self.addCleanup(shutil.rmtree, self.dir)
+        super().setUp()
         shutil.rmtree("/var/lib/cni/networks", ignore_errors=True)
-        self.daemon = None
-        self.addCleanup(self.end_daemon)
         self.pods = set()
         self.addCleanup(self.remove_pods)
         self.nics = {}
@@ -142,13 +135,8 @@ class CniCase(unittest.TestCase):
         self.write_config(self.GROUPS or self.WITH_CONFIG + "cni = { carrier_timeout = 0; " + self.CONFIG + """
             networks = ( { name = "all"; wait_gid = false; prove = false; announce = false; %s } ); };
             """ % self.NETWORKS)
-        with open(self.dir / "log", "a") as log:
-            self.daemon = subprocess.Popen(
-                [RDMAD, *(f"--module={name}" for name in self.RUN), "--module-dir", MODULES, "--config",
-                 self.dir / "rdmad.conf", "--sysroot", self.machine, "--run-dir", self.dir / "run", "--state-dir",
-                 self.dir / "state", "--kubelet-dir", self.dir / "k", "--log-level", "debug"],
-                stdout=log, stderr=log, env=environment)
-        until(lambda: self.client("status"), "the daemon")
+        self.launch(*(f"--module={name}" for name in self.RUN), "--module-dir", MODULES, environment=environment)
+        self.assertIsNone(self.daemon.poll(), "the daemon ended")
         if "cni" in self.RUN:
             until(self.is_served, "the socket")
 
@@ -175,23 +163,6 @@ class CniCase(unittest.TestCase):
             pid, = self.children(pid)
         return pid
 
-    def client(self, *command):
-        done = subprocess.run([RDMAD, *command, "--json", "--socket", self.dir / "run/rdmad.sock"],
-                              capture_output=True, text=True)
-        return json.loads(done.stdout) if done.returncode == 0 else None
-
-    def end_daemon(self, how=signal.SIGTERM):
-        if not self.daemon:
-            return
-        daemon, self.daemon = self.daemon, None
-        daemon.send_signal(how)
-        status = daemon.wait(PATIENCE)
-        if how == signal.SIGTERM:
-            log = (self.dir / "log").read_text()
-            self.assertEqual(status, 0, log[-6000:])
-            self.assertNotIn("LeakSanitizer", log)
-            self.assertNotIn("left over", log)
-
     def rows(self):
         """Of the event log."""
         import sqlite3
@@ -202,13 +173,7 @@ class CniCase(unittest.TestCase):
             base.close()
 
     def left(self):
-        return self.module_status().get("attachments")
-
-    def module_status(self):
-        for module in self.client("status")["modules"]:
-            if module["name"] == "cni":
-                return module.get("status", module)
-        return {}
+        return self.module_status("cni").get("attachments")
 
     # ---- the runtime ----
 

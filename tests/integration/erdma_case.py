@@ -6,7 +6,6 @@ their GUIDs.  eth0 is the primary NIC.  usage of the tests that import it: test-
 """
 
 import http.server
-import json
 import shutil
 import signal
 import subprocess
@@ -14,10 +13,9 @@ import sys
 import tempfile
 import threading
 import time
-import unittest
 from pathlib import Path
 
-from private_host import PATIENCE, RDMAD, TESTS, addresses, ip, run, until
+from private_host import RDMAD, TESTS, HostCase, addresses, ip, run, until
 
 MODULES = sys.argv[2]
 MAC0, MAC1, MAC2 = "00:16:3e:01:02:01", "00:16:3e:01:02:0a", "00:16:3e:01:02:0b"
@@ -97,7 +95,7 @@ class MetadataHandler(http.server.BaseHTTPRequestHandler):
     do_GET = do_PUT = handle_one
 
 
-class ErdmaCase(unittest.TestCase):
+class ErdmaCase(HostCase):
     @classmethod
     def setUpClass(cls):
         cls.machine = tempfile.mkdtemp(prefix="rdmad-machine-")
@@ -106,12 +104,9 @@ class ErdmaCase(unittest.TestCase):
 
     def setUp(self):
         run("ip", "link", "set", "lo", "up")
-        self.dir = Path(tempfile.mkdtemp(prefix="rdmad-erdma-"))
-        self.addCleanup(shutil.rmtree, self.dir)
         self.metadata = Metadata()
         self.addCleanup(self.metadata.end)
-        self.daemon = None
-        self.addCleanup(self.end_daemon)
+        super().setUp()
         for name in MACS:
             self.make_link(name)
             self.addCleanup(self.remove_link, name)
@@ -165,28 +160,17 @@ class ErdmaCase(unittest.TestCase):
 
     def start_daemon(self, nics=""):
         self.write_config(nics)
-        with open(self.dir / "log", "a") as log:
-            self.daemon = subprocess.Popen(
-                [RDMAD, "--module=erdma", "--module-dir", MODULES, "--config", self.dir / "rdmad.conf",
-                 "--sysroot", self.machine, "--run-dir", self.dir / "run", "--state-dir", self.dir / "state",
-                 "--kubelet-dir", self.dir / "k", "--log-level", "debug"], stdout=log, stderr=log)
-        until(lambda: self.daemon.poll() is not None or self.client("status"), "the daemon")
+        self.launch("--module=erdma", "--module-dir", MODULES)
 
     def reload(self, nics):
         self.write_config(nics)
         self.daemon.send_signal(signal.SIGHUP)
 
-    def client(self, *command):
-        done = subprocess.run([RDMAD, *command, "--json", "--socket", self.dir / "run/rdmad.sock"],
-                              capture_output=True, text=True)
-        return json.loads(done.stdout) if done.stdout.startswith("{") else None
-
     def nic(self, name):
         """Its part of the status; {}: none."""
-        for module in (self.client("status") or {}).get("modules", []):
-            for nic in module.get("status", {}).get("nics", []):
-                if nic.get("netdev") == name or nic["device"] == name:
-                    return nic
+        for nic in self.module_status("erdma").get("nics", []):
+            if nic.get("netdev") == name or nic["device"] == name:
+                return nic
         return {}
 
     def until_state(self, name, state):
@@ -195,15 +179,3 @@ class ErdmaCase(unittest.TestCase):
         except AssertionError as error:
             raise AssertionError(f"{error}: {self.nic(name)}") from None
         return self.nic(name)
-
-    def end_daemon(self, how=signal.SIGTERM):
-        if not self.daemon:
-            return
-        daemon, self.daemon = self.daemon, None
-        daemon.send_signal(how)
-        status = daemon.wait(PATIENCE)
-        if how == signal.SIGTERM:
-            log = (self.dir / "log").read_text()
-            self.assertEqual(status, 0, log[-6000:])
-            self.assertNotIn("LeakSanitizer", log)
-            self.assertNotIn("left over", log)

@@ -6,9 +6,13 @@ The first argument of the tests that import it is RDMAD.
 
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 import time
+import unittest
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -69,3 +73,47 @@ def until(condition, what, patience=PATIENCE):
             return
         time.sleep(0.02)
     raise AssertionError(f"waited in vain for {what}")
+
+
+class HostCase(unittest.TestCase):
+    """A daemon on that host.  `dir` has its folders and its log."""
+
+    def setUp(self):
+        self.dir = Path(tempfile.mkdtemp(prefix="rdmad-host-"))
+        self.addCleanup(shutil.rmtree, self.dir)
+        self.daemon = None
+        self.addCleanup(self.end_daemon)
+
+    def launch(self, *arguments, environment=None):
+        """With the configuration that the test has written."""
+        with open(self.dir / "log", "a") as log:
+            self.daemon = subprocess.Popen(
+                [RDMAD, *arguments, "--config", self.dir / "rdmad.conf", "--sysroot", self.machine,
+                 "--run-dir", self.dir / "run", "--state-dir", self.dir / "state",
+                 "--kubelet-dir", self.dir / "k", "--log-level", "debug"],
+                stdout=log, stderr=log, env=environment)
+        until(lambda: self.daemon.poll() is not None or self.client("status"), "the daemon")
+
+    def client(self, *command):
+        """What the daemon answered; None: nothing."""
+        done = subprocess.run([RDMAD, *command, "--json", "--socket", self.dir / "run/rdmad.sock"],
+                              capture_output=True, text=True)
+        return json.loads(done.stdout) if done.stdout.startswith("{") else None
+
+    def module_status(self, name):
+        for module in (self.client("status") or {}).get("modules", []):
+            if module["name"] == name:
+                return module.get("status", module)
+        return {}
+
+    def end_daemon(self, how=signal.SIGTERM):
+        if not self.daemon:
+            return
+        daemon, self.daemon = self.daemon, None
+        daemon.send_signal(how)
+        status = daemon.wait(PATIENCE)
+        if how == signal.SIGTERM:
+            log = (self.dir / "log").read_text()
+            self.assertEqual(status, 0, log[-6000:])
+            self.assertNotIn("LeakSanitizer", log)
+            self.assertNotIn("left over", log)
