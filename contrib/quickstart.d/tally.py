@@ -4,6 +4,7 @@
 
 tally.py --meson LOG    what `meson test` left in testlog.json, as TAP
 tally.py --line FILE    one line for a person
+tally.py --skips FILE.. the reasons of skips, each with its tests
 tally.py --total FILE.. `N passed, M failed, K skipped`; fails when a test did, or none ran
 """
 import json
@@ -55,9 +56,24 @@ def meson(path):
     return 0
 
 
+def skips(paths):
+    tests = {}
+    for path in paths:
+        for verdict, rest in RESULT.findall(read(path)):
+            name, found, reason = re.sub(r"^[ \d]*-? *", "", rest).partition("# SKIP")
+            if found and verdict == "ok":
+                tests.setdefault(reason.strip(), {})[name.strip()] = True
+    for reason, names in tests.items():
+        first, *more = names
+        print(f"skipped: {first}{f' and {len(more)} more' if more else ''} - {reason}")
+    return 0
+
+
 def main(mode, *paths):
     if mode == "--meson":
         return meson(paths[0])
+    if mode == "--skips":
+        return skips(paths)
     passed, failed, skipped = map(sum, zip(*(count(read(path)) for path in paths)))
     if mode == "--line":
         print(f"{passed:5} passed {failed:3} failed {skipped:3} skipped", end="")
