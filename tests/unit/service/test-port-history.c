@@ -246,13 +246,25 @@ static void test_where_nobody_tells_the_carrier_is_counted(void)
 		const char *script;
 		guint64 transitions;
 	} cases[] = {
-		{ "A10 A10", 0 },	  { "A10 A12", 2 },	{ "A10 D13", 3 },
-		{ "D7 D11", 4 },	  { "A10 D10 D11", 1 }, { "A10 A11 D11", 1 },
-		{ "A10 D10 D11 A12", 2 }, { "A10 A13 D13", 3 }, { "A10 A2 A4", 2 },
-		{ "A-1 A4 A6", 2 },	  { "A4 A-1", 0 },	{ "A10 D10", 1 },
+		{ "A10 A10", 0 },
+		{ "A10 A12", 2 },
+		{ "A10 D13", 3 },
+		{ "D7 D11", 4 },
+		{ "A10 D10 D11", 1 },
+		{ "A10 A11 D11", 1 },
+		{ "A10 D10 D11 A12", 2 },
+		{ "A10 A13 D13", 3 },
+		{ "A10 A2 A4", 2 },
+		{ "A-1 A4 A6", 2 },
+		{ "A4 A-1", 0 },
+		{ "A10 D10", 1 },
 		/* The carrier is one ahead of the state, or one behind it. */
-		{ "A10 A49 A50", 40 },	  { "A10 A11 A12", 2 }, { "A10 A11 A12 A13 D13", 3 },
-		{ "A10 D10 D11 D13", 3 }, { "A10 D10 A12", 2 }, { "A10 D10 A10 A10 D11", 3 },
+		{ "A10 A49 A50", 40 },
+		{ "A10 A11 A12", 2 },
+		{ "A10 A11 A12 A13 D13", 3 },
+		{ "A10 D10 D11 D13", 3 },
+		{ "A10 D10 A12", 2 },
+		{ "A10 D10 A10 A10 D11", 3 },
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
