@@ -30,8 +30,9 @@ ONE, OTHER = NICS
 
 
 def enter_private_runtime():
-    """Directories of runtimes that are this test's own."""
-    for directory in ("/run", "/opt", "/dev/shm", str(NETWORKS_DIR)):
+    """Directories of runtimes and of rdmad-cni that are this test's own."""
+    os.makedirs("/var/lib/rdmad", exist_ok=True)
+    for directory in ("/run", "/opt", "/dev/shm", "/var/lib/rdmad", str(NETWORKS_DIR)):
         if os.path.isdir(directory):
             subprocess.run(["mount", "-t", "tmpfs", "tmpfs", directory], check=True)
     for directory in ("/run/netns", "/run/lock", "/opt/cni/bin"):
@@ -68,8 +69,11 @@ class RealCase(CniCase):
             file.unlink()
         self.ours = {"type": "rdmad-cni", "deviceID": self.nics[ONE],
                      "ipam": {"type": "host-local", "subnet": "192.0.2.0/24"}}
-        self.runtime = {key: value for key, value in self.environment(*[""] * 4).items()
-                        if key == "PATH" or key.startswith("RDMAD_")}
+        # No environment: processes that podman leaves behind call the plugin too, without it.
+        self.runtime = {"PATH": os.environ["PATH"]}
+        for path, target in (("/run/rdmad", "run"), ("/var/lib/rdmad/cni-spool", "state/cni-spool")):
+            os.symlink(self.dir / target, path)
+            self.addCleanup(os.unlink, path)
         (self.dir / "k").mkdir()
         self.kubelet = Kubelet(str(self.dir / "k"))
         self.kubelet.start()
