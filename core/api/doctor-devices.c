@@ -147,7 +147,7 @@ static gboolean check_port(const RdmadDevice *dev, const RdmadPort *port, gboole
 	return TRUE;
 }
 
-/* What makes a device unhealthy that no check of its own has found. */
+/* Reports an unhealthy device that no check of its own covers. */
 static void check_health(const RdmadDevice *dev, const char *problem, json_t *findings)
 {
 	doctor_say(findings, RDMAD_FINDING_PROBLEM, dev->name,

@@ -29,7 +29,7 @@ static GBytes *doctor_build(const RdmadServices *services, gconstpointer read)
 		doctor_say(findings, RDMAD_FINDING_PROBLEM, "machine",
 			   "see `dmesg`, and which process hangs in /proc, /sys or kubelet's "
 			   "directory",
-			   "files of this machine cannot be read within seconds; what they say is "
+			   "files of this machine cannot be read within seconds; their checks are "
 			   "left out");
 	doctor_check_daemon(services, files, findings);
 	doctor_check_node(services, files, findings);

@@ -68,14 +68,14 @@ json_t *api_device_json(const RdmadServices *services, const RdmadDevice *dev);
 /* limits.c: the limits of a device from verbs, and of port `number`; null if unknown. */
 json_t *api_limits_json(const RdmadVerbsLimits *limits);
 json_t *api_port_limits_json(const RdmadVerbsLimits *limits, guint number);
-/* "RoCE", "InfiniBand", "iWARP"; what a device speaks on its first port. */
+/* "RoCE", "InfiniBand", "iWARP": the transport of a device's first port. */
 const char *api_device_transport(const RdmadDevice *dev);
 /* The accelerator nearest to a device, and how near; NULL when there is none. */
 const RdmadGpu *api_nearest_gpu(const RdmadServices *services, const RdmadDevice *dev,
 				RdmadDistance *distance, guint *index);
 
-/* json.c: every value of the core as JSON.  What is not there is null; bytes that are no UTF-8
- * (the kernel's strings may be anything) become U+FFFD. */
+/* json.c: every value of the core as JSON.  Absent values are null; bytes that are not UTF-8 (the
+ * kernel's strings may be anything) become U+FFFD. */
 /* Takes the value over. */
 void api_set(json_t *object, const char *key, json_t *value);
 json_t *api_json_string(const char *text);

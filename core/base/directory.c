@@ -35,7 +35,7 @@ static gboolean directory_check(const char *path, const struct stat *st, GError 
 	}
 	if (st->st_mode & (S_IWGRP | S_IWOTH)) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
-			    "%s may be written to by others (mode %04o); look what is in it, then "
+			    "%s may be written to by others (mode %04o); check its contents, then "
 			    "chmod go-w %s",
 			    path, st->st_mode & 07777, path);
 		return FALSE;

@@ -5,7 +5,7 @@
 #include <rdmad/log.h>
 
 #define RDMAD_LOG_LINE_MAX    8192u
-#define RDMAD_LOG_MESSAGE_MAX 6144u /* of it, for the message; what is longer is cut */
+#define RDMAD_LOG_MESSAGE_MAX 6144u /* of it, for the message; longer ones are cut */
 
 typedef struct {
 	gint64 time_us; /* wall clock */

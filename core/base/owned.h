@@ -2,8 +2,8 @@
 /*
  * Objects with an owner
  *
- * What a module makes in the core (a server, a channel) is entered here while it lives, so that
- * rdmad_loop_reap() can free what the module left behind.  Embed RdmadOwned in the object.
+ * Objects that a module makes in the core (a server, a channel) are entered here while they live, so
+ * that rdmad_loop_reap() can free those that the module left behind.  Embed RdmadOwned in the object.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Token bucket: what a peer may do in a burst, and for how long. */
+/* Token bucket: limits the burst and the rate of a peer's requests. */
 #pragma once
 
 #include <glib.h>

@@ -7,7 +7,7 @@
  *
  * A service that has a notifier need not call its watches itself: it reports that there is news, and on
  * the next turn of the loop each watch is called for each piece of it.  A new watch gets instead
- * what there is.  What a callback changes is news for the turn after.
+ * what there is.  Changes that a callback makes are news for the turn after.
  */
 #pragma once
 

@@ -14,8 +14,8 @@
 
 typedef struct RdmadConfig RdmadConfig;
 
-/* `profile_dir` may be NULL.  RDMAD_ERROR_NOT_FOUND: no such file; RDMAD_ERROR_CONFIG: what is
- * wrong in it, with file:line. */
+/* `profile_dir` may be NULL.  RDMAD_ERROR_NOT_FOUND: no such file; RDMAD_ERROR_CONFIG: the
+ * first mistake in it, with file:line. */
 RdmadConfig *rdmad_config_load(const char *path, const char *profile_dir, GError **error);
 /* From memory, `name` stands in errors; neither drop-ins nor @include. */
 RdmadConfig *rdmad_config_load_text(const char *name, const char *text, gsize length,

@@ -102,7 +102,7 @@ static gboolean config_dropin_merge(RdmadConfigNode *root, const char *directory
 }
 
 /* Takes the key `include` out of `root` and merges the `*.conf` files of the directory that it names,
- * in the order of their names.  `dir`: what a relative name is relative to.  A directory that is not
+ * in the order of their names.  Relative names are relative to `dir`.  A directory that is not
  * there holds no files.  RDMAD_ERROR_CONFIG. */
 static gboolean config_dropins_merge(RdmadConfigNode *root, const char *dir, GError **error)
 {

@@ -27,7 +27,7 @@ static void check_warn(const char *text, gpointer data)
 	fprintf(stderr, "rdmad: warning: %s\n", text);
 }
 
-/* A file may be for other machines: what this one does not have is a warning. */
+/* A file may be for other machines, so hardware that this one lacks is a warning. */
 static void check_machine(RdmadServices *services)
 {
 	g_autoptr(RdmadScan) scan = rdmad_scan_sysfs(services->sysroot, NULL);

@@ -32,5 +32,5 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadOptions, rdmad_options_free)
 /* Text for --help, without the client commands. */
 const char *rdmad_options_help(void);
 
-/* [a-z0-9-]{1,32}: what a module may be called. */
+/* Whether a module may have this name: [a-z0-9-]{1,32}. */
 gboolean rdmad_module_name_valid(const char *name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the daemon may do: what its modules declare, and nothing else once they are loaded. */
+/* Privileges: the capabilities that the loaded modules declare; all others are given up. */
 #pragma once
 
 #include "daemon/options.h"

@@ -35,7 +35,7 @@ struct RdmadGrpcSession {
 	const char *over;  /* why the connection is at its end */
 	gboolean stopping; /* we ended it: further input is discarded */
 	const char *why;   /* we ended it */
-	gboolean said;	   /* all was sent; what still comes is dropped */
+	gboolean said;	   /* all was sent; later input is dropped */
 	gsize dropped;
 	gboolean again; /* submitted during a turn */
 	gboolean dead;	/* freed while `busy` */
@@ -330,7 +330,7 @@ static void session_say_goodbye(RdmadGrpcSession *s)
 	rdmad_event_arm(s->linger, LINGER_MS);
 }
 
-/* At the end of a turn: what is there to wait for? */
+/* At the end of a turn: chooses the events to wait for. */
 static void session_judge(RdmadGrpcSession *s)
 {
 	if (!s->over && !s->said && session_all_said(s))

@@ -50,7 +50,7 @@ static Headers *headers_make(const RdmadFetchSpec *spec)
 	return list;
 }
 
-/* What both ways of asking have in common; strings are copied by libcurl. */
+/* Options shared by requests of the loop and of workers.  libcurl copies strings. */
 static void request_set(CURL *curl, const RdmadFetchSpec *spec, Headers *headers)
 {
 	curl_easy_setopt(curl, CURLOPT_URL, spec->url);

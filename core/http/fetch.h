@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What rdmad-curl.so gives
+ * The interface of rdmad-curl.so
  *
  * libcurl and what it needs cost 3 MiB, and few nodes ask anybody anything.
  */
@@ -8,7 +8,7 @@
 
 #include <rdmad/fetch.h>
 
-/* What the object makes for a loop: all requests that are not those of workers. */
+/* The requests of one loop; workers make theirs without it. */
 typedef struct HttpFetchLoop HttpFetchLoop;
 typedef struct HttpTransfer HttpTransfer;
 

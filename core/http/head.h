@@ -2,8 +2,8 @@
 /*
  * The head of an HTTP/1.1 request (RFC 9112), taken strictly
  *
- * What two parsers could read differently is refused: bare CR or LF, NUL, folded lines, white space
- * around names, repeated Content-Length or Host, any Transfer-Encoding.
+ * Input that two parsers could read differently is rejected: bare CR or LF, NUL, folded lines, white
+ * space around names, repeated Content-Length or Host, any Transfer-Encoding.
  */
 #pragma once
 

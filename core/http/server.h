@@ -82,7 +82,7 @@ typedef enum {
 	HTTP_WAITING,  /* for its turn */
 	HTTP_HANDLING,
 	HTTP_SENDING,
-	HTTP_LINGERING, /* answered and shut down; what still comes is thrown away */
+	HTTP_LINGERING, /* answered and shut down; later input is dropped */
 } HttpState;
 
 struct HttpConnection {

@@ -74,7 +74,7 @@ gboolean rdmad_modules_load(RdmadModules *modules, const GPtrArray *entries, con
 			    GError **error);
 /* Creates what was loaded. */
 gboolean rdmad_modules_create(RdmadModules *modules, const GPtrArray *entries, GError **error);
-/* Loads and creates them all, for --check: what is wrong with each is a line of the error. */
+/* Loads and creates them all, for --check; the error has a line for each module that fails. */
 gboolean rdmad_modules_create_all(RdmadModules *modules, const GPtrArray *entries,
 				  const char *module_dir, GError **error);
 void rdmad_modules_check(const RdmadModules *modules, RdmadCheckFunc warn, gpointer data);

@@ -55,7 +55,7 @@ static const RdmadMessageLimits answer_limits = { .fds_max = RDMAD_MESSAGE_FDS_M
 typedef struct {
 	int socket, host_fd;
 	RdmadSysroot *root;
-	pthread_mutex_t turn; /* to take a request; what is taken is known before the next */
+	pthread_mutex_t turn; /* to take a request; it is entered before the next is taken */
 	pthread_mutex_t lock;
 	/* Under the lock: */
 	GHashTable *tasks; /* of Task, by its id */
@@ -241,7 +241,7 @@ static gboolean task_enter(Task *task, RdmadNetwork *host, GError **error)
 	if (setns(task->netns, CLONE_NEWNET) < 0)
 		return rdmad_error_errno(error, errno, "cannot enter the network namespace");
 	ok = task_perform(task, host, error);
-	/* A thread that stays in a pod would take it for the host: what it did is journalled. */
+	/* A thread that stays in a pod would take it for the host.  Its steps are journalled. */
 	if (setns(task->server->host_fd, CLONE_NEWNET) < 0)
 		_exit(EXIT_FAILURE);
 	return ok;
@@ -344,7 +344,7 @@ static Task *request_take(Server *server, const json_t *json, RdmadMessage *mess
 	return task;
 }
 
-/* What cannot be understood is not the daemon's. */
+/* NULL: nothing to do, or not a message of the daemon's. */
 static Task *message_take(Server *server, RdmadMessage *message)
 {
 	const char *end = memchr(message->bytes, '\n', message->size);
@@ -372,7 +372,7 @@ static Task *task_take(Server *server)
 		g_autoptr(RdmadMessage) message =
 			rdmad_message_receive(server->socket, &request_limits, &error);
 
-		/* Threads may be at work: what they do is journalled. */
+		/* Other threads may be at work; their steps are journalled. */
 		if (!message)
 			_exit(g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_GONE) ? EXIT_SUCCESS
 										    : EXIT_FAILURE);
@@ -430,14 +430,14 @@ static void serve(Server *server)
 	} while (idle_begin(server));
 }
 
-/* Whoever started it has counted it. */
+/* The thread that starts it has counted it as idle. */
 static void *serve_thread(void *data)
 {
 	serve(data);
 	return NULL;
 }
 
-/* Whoever had it is at work until the kernel has ended its last thread. */
+/* The executor before this one may still work: the kernel drops its lock with its last thread. */
 static gboolean lock_wait(const char *path, GError **error)
 {
 	const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);

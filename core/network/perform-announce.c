@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gratuitous ARP (RFC 5227) and unsolicited neighbour advertisements (RFC 4861), from the namespace of
- * this thread.  Nobody may hear them: what fails here fails nothing. */
+ * this thread.  Nobody may hear them, so errors are ignored. */
 #include <arpa/inet.h>
 #include <linux/if_packet.h>
 #include <net/ethernet.h>

@@ -25,7 +25,7 @@ static gboolean is_same(const RdmadStepLinkMove *move, const RdmadLink *link)
 	return has_mac(link->permanent_mac, &move->mac) || has_mac(link->mac, &move->mac);
 }
 
-/* What is made upon a link may have its address. */
+/* Links of these kinds may have the MAC of the link below. */
 static gboolean is_upper(const RdmadLink *link)
 {
 	static const char *const kinds[] = { "macvlan", "macvtap", "ipvlan", "ipvtap",

@@ -36,7 +36,7 @@ gboolean perform_smc(const PerformContext *ctx, const RdmadStep *step, gboolean 
 				    ? rdmad_netns_call(ctx->host_fd, smc_set, &change, &why)
 				    : smc_set(&change, &why);
 
-	/* What was in a module that is gone has gone with it. */
+	/* Entries end with the kernel module that held them. */
 	if (ok || (back && perform_forgive(&why, RDMAD_ERROR_NOT_FOUND)))
 		return TRUE;
 	g_propagate_error(error, why);

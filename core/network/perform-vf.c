@@ -41,7 +41,7 @@ static const RdmadVf *vf_find(const RdmadLink *pf, guint number)
 	return NULL;
 }
 
-/* What differs, or NULL; GUIDs are not told by most drivers. */
+/* The name of the first setting that differs, or NULL.  Most drivers do not report GUIDs. */
 static const char *difference(const RdmadVf *is, const RdmadVf *wanted, guint32 set)
 {
 	RdmadMac mac = { 0 }, other = { 0 };

@@ -617,8 +617,8 @@ gboolean perform_do(const PerformContext *ctx, const RdmadStep *step, int *resul
 	return explain(kinds[step->kind].make(ctx, step, error), "", step, error);
 }
 
-/* What went with the namespace needs no undo; what is to be given back by the pod may be in the host
- * by now. */
+/* Links and routes of the pod end with its namespace; a link that the pod gives back may be in the
+ * host by now. */
 static gboolean has_undo(const PerformContext *ctx, const RdmadStep *step)
 {
 	return kinds[step->kind].undo && !step->goes_with_link &&

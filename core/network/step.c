@@ -315,7 +315,7 @@ static const Field common_fields[] = {
 	END,
 };
 
-/* What every step has beside its own: the members of the union begin at one place. */
+/* All members of a step's union begin at one address. */
 #define OWN(step) ((guint8 *)&(step)->create)
 
 static const struct {

@@ -12,8 +12,8 @@ RdmadAllocation *rdmad_allocation_new(char *id);
 /* An allocation of the caller's own with the same content. */
 RdmadAllocation *rdmad_allocation_copy(const RdmadAllocation *allocation);
 
-/* Says FALSE and RDMAD_ERROR_INVALID for what no allocation may hold, whoever made it: a module, or a
- * database that somebody has edited. */
+/* FALSE with RDMAD_ERROR_INVALID: a value that no allocation may hold, from a module or from a database
+ * that somebody has edited. */
 gboolean rdmad_allocation_check(const RdmadAllocation *allocation, GError **error);
 
 void rdmad_attachment_copy(RdmadAttachment *to, const RdmadAttachment *from);

@@ -298,7 +298,7 @@ static void plan_record(Plan *plan, RdmadAllocationRecord *record)
 {
 	const RdmadPodDevices *entry;
 
-	/* The list is older than the grant: what it shows is the holder before. */
+	/* A list that is older than the grant shows the holder before. */
 	if (record->since_us > plan->list->asked_us)
 		return;
 	entry = record_entry(plan, record);

@@ -99,7 +99,7 @@ void rdmad_allocations_insert(RdmadAllocations *allocations, const RdmadAllocati
 	g_queue_push_tail_link(&allocations->order, &record->node);
 }
 
-/* The slots of an allocation never change: what points to the old strings points to the new ones. */
+/* The slots of an allocation never change, so pointers to the old strings become pointers to the new. */
 void rdmad_allocations_set(RdmadAllocations *allocations, RdmadAllocationRecord *record,
 			   const RdmadAllocation *allocation)
 {

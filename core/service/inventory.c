@@ -376,7 +376,7 @@ static void inventory_publish(RdmadInventory *inv, GPtrArray *devices)
 	inventory_index(inv);
 	if (changes->len || !inv->looked)
 		inv->news = TRUE;
-	/* Without news too: what was retired goes then. */
+	/* Without news too: the next turn frees the retired lists. */
 	rdmad_watch_list_news(&inv->watches);
 }
 
@@ -449,7 +449,7 @@ static void devices_reuse(RdmadInventory *inv, GPtrArray *devices)
 	}
 }
 
-/* The hardware names each device once; whoever reads it may still get this wrong. */
+/* The kernel names each device once; a scan may still find a name twice. */
 static void devices_unique(GPtrArray *devices)
 {
 	for (guint i = devices->len; i-- > 1;) {

@@ -181,10 +181,10 @@ static void hardware_saw_not_all(RdmadHardware *hw, const RdmadScan *scan)
 	if (!hw->retry_ms)
 		rdmad_event_log_post(hw->event_log, RDMAD_LOG_WARNING, "scan-incomplete", NULL,
 				     scan->n_stale
-					     ? "%u devices could not be looked at, what was "
-					       "known of them stays"
-					     : "accelerators could not be looked at, what was "
-					       "known of them stays (%u devices could)",
+					     ? "%u devices could not be looked at, their last "
+					       "state stays"
+					     : "accelerators could not be looked at, their last "
+					       "state stays (%u devices could)",
 				     scan->n_stale ?: scan->devices->len);
 	hardware_look_later(hw);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The database as a file: what may be there, and where a damaged one goes. */
+/* The database as a file: the checks before it is opened, and the place of a damaged one. */
 #include "service/state-private.h"
 
 #include <errno.h>

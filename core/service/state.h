@@ -13,7 +13,7 @@
 #include <rdmad/types.h>
 
 /* `state_dir` NULL: in memory, for a try.  `set_aside`, if not NULL, gets where a damaged database
- * went (g_free()), else NULL; what was wrong with it is logged.  An error that may pass is tried again
+ * went (g_free()), else NULL; the damage is logged.  An error that may pass is tried again
  * for 2.5 s.
  * RDMAD_ERROR_ABI; RDMAD_ERROR_CONFIG: a symbolic link; RDMAD_ERROR_FAILED: a lock, a full disk, an
  * error of the disk.  Nothing is renamed in any of these. */
@@ -30,7 +30,7 @@ void rdmad_state_set_keeper(RdmadState *state, RdmadStateKeeper keeper, gpointer
  * RDMAD_ERROR_FAILED: unknown. */
 gboolean rdmad_state_is_current(RdmadState *state, gboolean *current, GError **error);
 /* Opens the database in its place, once and without waiting; a file that is not ours or damaged is set
- * aside.  What it holds may be old: write all.  After an error the state is closed, and writes fail. */
+ * aside.  Its contents may be old: write all.  After an error the state is closed, and writes fail. */
 gboolean rdmad_state_reopen(RdmadState *state, GError **error);
 
 /* Writes between these are on the disk together when commit returns TRUE, or not at all. */

@@ -4,7 +4,7 @@
 
 #include <rdmad/types.h>
 
-/* Uncompressed; what comes later is left out, and noted. */
+/* Uncompressed; later files are left out, and noted. */
 #define ARCHIVE_MAX (64u << 20)
 
 typedef struct Archive Archive;

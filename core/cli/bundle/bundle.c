@@ -23,8 +23,8 @@ static const char *const answers[] = { "status",   "doctor", "devices",	   "allo
 
 /* ---- configuration ---- */
 
-/* The value behind a key that sounds like a secret, to the end of the line: what follows a string with
- * an escaped quote is not worth a parser. */
+/* The value behind a key that sounds like a secret, to the end of the line: a string with an escaped
+ * quote in it is not worth a parser. */
 static const char secret_pattern[] = "(?im)^(.*?[\\w-]*(?:passw|secret|token|credential|api_?key|"
 				     "private_?key)[\\w-]*\"?\\s*[=:]\\s*)"
 				     "\\S.*$";

@@ -4,7 +4,7 @@
 
 #include "cli/command.h"
 
-/* The exit status.  What cannot be had, also rdmad's answers while it does not run, is listed in it. */
+/* The exit status.  Missing files, and answers missing while rdmad does not run, are listed in it. */
 int bundle_write(const CommandOptions *options);
 /* A copy of a configuration's text without passwords; g_free() */
 char *bundle_redact(const char *text);

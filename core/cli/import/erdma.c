@@ -2,8 +2,8 @@
 /*
  * ACK eRDMA Controller: the values of its Helm chart, or its config.json
  *
- * What the agent does on a node becomes the module erdma and aliyun/erdma.  The controller itself, which
- * makes and attaches network interfaces by the cloud's API, stays as it is.
+ * The agent's settings become the module erdma and aliyun/erdma.  The controller itself, which makes and
+ * attaches network interfaces by the cloud's API, stays as it is.
  */
 #include <string.h>
 
@@ -120,7 +120,7 @@ static gboolean names_check(RdmadImport *import, const GPtrArray *names, GError 
 	return TRUE;
 }
 
-/* One configuration is for all nodes here: what was for one instance cannot be in it. */
+/* The imported configuration is for all nodes and cannot hold the entries of one instance. */
 static gboolean import_exposed(RdmadImport *import, const Agent *agent,
 			       RdmadImportResource *resource, GError **error)
 {

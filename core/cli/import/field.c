@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values of selectors: what the plugins take, as rdmad writes it. */
+/* Values of selectors: from the plugins' forms to rdmad's. */
 #include "cli/import/field.h"
 
 #include <rdmad/error.h>

@@ -31,7 +31,7 @@ typedef struct {
 		.key = (key_), .type = (type_), .offset = G_STRUCT_OFFSET(Struct_, member_)        \
 	}
 
-/* `object` is of any type; `fields` ends with a NULL key; what is absent in it is left as it is. */
+/* `object` is of any type; `fields` ends with a NULL key; the values of absent keys are kept. */
 gboolean rdmad_import_read(RdmadImport *import, const char *path, const json_t *object,
 			   const RdmadImportField *fields, gpointer out, GError **error);
 /* The value of a key, NULL where it is absent or null; case does not matter. */

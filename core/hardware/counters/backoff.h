@@ -11,7 +11,7 @@
 
 #define RDMAD_BACKOFF_FIRST_US (10 * G_USEC_PER_SEC)
 #define RDMAD_BACKOFF_LAST_US  (3600 * (gint64)G_USEC_PER_SEC)
-#define RDMAD_BACKOFF_MAX      4096u /* entries; what fails beyond them is tried each time */
+#define RDMAD_BACKOFF_MAX      4096u /* entries; counters beyond them are tried each time */
 
 /* A counter; members as in RdmadCounter. */
 typedef struct {

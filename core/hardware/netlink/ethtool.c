@@ -9,7 +9,7 @@
 
 #include "hardware/scan/value.h"
 
-/* net/ethtool/netlink.h: what a driver has not set. */
+/* net/ethtool/netlink.h: a counter that the driver has not set. */
 #define NOT_SET G_MAXUINT64
 
 typedef void (*ParseCounts)(const struct nlmsghdr *msg, RdmadEthtoolCounts *counts);

@@ -11,7 +11,7 @@
 /* `name` is valid during the call; printable or not, unique or not: as the driver has it. */
 typedef void (*RdmadNldevCounterFunc)(const char *name, guint64 value, gpointer data);
 
-/* Calls `fn` for each counter of one answer; what is malformed is left out. */
+/* Calls `fn` for each counter of one answer; malformed ones are left out. */
 void rdmad_nldev_parse_statistics(const struct nlmsghdr *msg, RdmadNldevCounterFunc fn,
 				  gpointer data);
 /* 0 or errno; the kernel returns EINVAL for many errors: no such device, port, counters or command,

@@ -13,8 +13,8 @@
 
 #define RDMAD_RESTRACK_PIDS_MAX 4096u
 
-/* By pid, which is of the thread that made the objects.  0: who has no process here: the kernel
- * itself, a thread that has ended, what is in another pid namespace, and all who come after the first
+/* By pid, which is of the thread that made the objects.  0: users without a process here: the kernel
+ * itself, threads that have ended, other pid namespaces, and all after the first
  * RDMAD_RESTRACK_PIDS_MAX. */
 typedef struct {
 	guint pid;

@@ -2,7 +2,7 @@
 /*
  * The network interfaces of an RDMA device
  *
- * Those that hang under the same hardware device; what a software device stands on; those that a GID
+ * Those that hang under the same hardware device; the one below a software device; those that a GID
  * names, with a proof; and for iWARP the one whose MAC address is the GID.
  *
  * A GID's word alone is none: its interface may have moved to another network namespace, where it

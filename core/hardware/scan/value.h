@@ -33,7 +33,7 @@ gboolean rdmad_sysfs_port_state(const char *text, gpointer out);
 gboolean rdmad_sysfs_phys_state(const char *text, gpointer out);
 /* gint64 *: megabits a second of "2.5 Gb/sec (1X SDR)" */
 gboolean rdmad_sysfs_rate(const char *text, gpointer out);
-/* RdmadLinkLayer *: what is neither InfiniBand nor Ethernet is UNKNOWN */
+/* RdmadLinkLayer *: UNKNOWN unless it is InfiniBand or Ethernet */
 gboolean rdmad_sysfs_link_layer(const char *text, gpointer out);
 /* int *: as the net core prints an unsigned one; RDMAD_UNKNOWN for "-1", "4294967295" and "0" */
 gboolean rdmad_sysfs_speed(const char *text, gpointer out);

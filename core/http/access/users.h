@@ -31,7 +31,7 @@ typedef void (*HttpAuthFunc)(HttpAuth answer, gpointer data);
 #define HTTP_USERS_PEERS 4096u /* addresses that are remembered */
 
 /* `hashes`: name to bcrypt hash, not empty; a reference is kept.  `before`: those that they take the place
- * of, or NULL; what they remember is kept, as far as it is still right. */
+ * of, or NULL; results remembered for hashes that stay are kept. */
 HttpUsers *http_users_new(RdmadWorkers *workers, GHashTable *hashes, const HttpUsers *before);
 /* Waiters get HTTP_AUTH_BUSY. */
 void http_users_free(HttpUsers *users);

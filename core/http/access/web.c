@@ -294,8 +294,8 @@ static void web_keep_error(HttpWeb *web, Reading *reading, const GError *error)
 	memcpy(web->bad_stamps, reading->stamps, sizeof(web->bad_stamps));
 }
 
-/* A file that is half written may well be good YAML: what keeps others out must not go with the
- * half that is not there yet.  NULL: nothing does. */
+/* Half of a file may be good YAML: protection must not end because its half is not written yet.
+ * The reason against `next`, or NULL. */
 static const char *what_goes(const WebConfig *now, const WebConfig *next)
 {
 	if (now->has_tls != next->has_tls)

@@ -5,7 +5,7 @@
  * A child leads a process group of its own, inherits no descriptor but its three standard ones, no
  * environment and no signal disposition, and is killed by the kernel when the thread that started
  * it ends (PR_SET_PDEATHSIG): start it from the loop.  When the child has ended, at the deadline,
- * or when it is cancelled, what is left of its group is killed as well.
+ * or when it is cancelled, the rest of its group is killed as well.
  *
  * A process may leave its group; it cannot leave a cgroup of the child's own, which is killed whole.
  */

@@ -62,7 +62,7 @@ typedef enum {
 
 /* Objects of the device that one process has. */
 typedef struct {
-	guint pid;		  /* in our namespace; 0: who has none there: the kernel itself, a
+	guint pid;		  /* in our namespace; 0: users without one: the kernel itself, a
 				 * thread that has ended, another pid namespace, all beyond the
 				 * first 4096 */
 	const char *pod_uid;	  /* from its cgroup; NULL: it is in no pod */

@@ -103,7 +103,7 @@ typedef struct {
 	guint major, minor; /* 0, 0 where not known */
 } RdmadChardev;
 
-/* SR-IOV: what a function is to others. */
+/* SR-IOV: the role of a function. */
 typedef enum {
 	RDMAD_PCI_PLAIN,
 	RDMAD_PCI_PF, /* can have or has virtual functions */

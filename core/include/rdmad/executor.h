@@ -75,5 +75,5 @@ RDMAD_API guint64 rdmad_executor_open(RdmadExecutor *executor, const char *const
 RDMAD_API guint64 rdmad_executor_open_netns(RdmadExecutor *executor, const char *path,
 					    RdmadExecutorOpened opened, gpointer data,
 					    GError **error);
-/* Its callback is not called any more; what was opened is closed. */
+/* Its callback is not called any more; descriptors that it opened are closed. */
 RDMAD_API void rdmad_executor_forget(RdmadExecutor *executor, guint64 number);

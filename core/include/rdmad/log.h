@@ -3,8 +3,8 @@
  * Log
  *
  * One line an event, with a topic (the module's or the core file's name) and optional fields that
- * the JSON and event log forms carry by name.  Repeats of one call site are rate-limited; what was
- * held back is counted in the next line that passes.  Keeps errno.  Safe from worker threads.
+ * the JSON and event log forms carry by name.  Repeats of one call site are rate-limited;
+ * suppressed lines are counted in the next line that passes.  Keeps errno.  Safe from worker threads.
  */
 #pragma once
 

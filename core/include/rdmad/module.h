@@ -97,9 +97,9 @@ typedef struct {
 	gboolean (*device_health)(gpointer state, const RdmadDevice *dev, const char **problem);
 	/* Up to one without a name; may be NULL. */
 	const RdmadCommand *commands;
-	/* What the daemon keeps of its capabilities for the module; NULL: none. */
+	/* Capabilities that the daemon keeps for the module; NULL: none. */
 	const RdmadCapability *capabilities;
-	/* What the module's executor (executor.h) has; NULL: the module needs no executor. */
+	/* Those of the module's executor (executor.h); NULL: the module needs no executor. */
 	const RdmadCapability *executor_capabilities;
 } RdmadModuleClass;
 

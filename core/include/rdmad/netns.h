@@ -30,7 +30,7 @@ RDMAD_API gboolean rdmad_netns_check(int fd, RdmadNetnsId *id, GError **error);
 /* The namespace that rdmad itself is in. */
 RDMAD_API int rdmad_netns_open_own(RdmadNetnsId *id, GError **error);
 
-/* Runs in the namespace; what it opens there stays there.  FALSE with an error set is a failure. */
+/* Runs in the namespace; descriptors that it opens stay there.  FALSE with an error set is a failure. */
 typedef gboolean (*RdmadNetnsFunc)(gpointer data, GError **error);
 
 /*

@@ -11,7 +11,7 @@
 
 #include <rdmad/types.h>
 
-/* What the container runtime knows of the container's pod. */
+/* The container's pod, as the container runtime knows it. */
 typedef struct {
 	const char *pod_uid;
 	gboolean is_host_network;

@@ -36,7 +36,7 @@ RDMAD_API GPtrArray *rdmad_smc_pnets_list(GError **error);
  * interface or device has another PNETID. */
 RDMAD_API gboolean rdmad_smc_pnet_add(const char *pnetid, const char *netdev, const char *device,
 				      GError **error);
-/* The kernel deletes by PNETID: what others have under it is put back.  One that is not there is fine. */
+/* The kernel deletes by PNETID: entries of others under it are put back.  An absent one is fine. */
 RDMAD_API gboolean rdmad_smc_pnet_delete(const char *pnetid, const char *netdev, const char *device,
 					 GError **error);
 

@@ -4,10 +4,10 @@
  *
  * A step says what to do and what its undo needs to know.  A plan is an array of steps in the order
  * in which they are done; they are undone in the reverse order.  Nothing here looks at the network:
- * whoever makes a plan looks first, whoever carries it out does what the plan says.
+ * the planner has looked before, and the executor does as the plan says.
  *
  * A step may be done or undone when that has been done before; the second time changes nothing.  So
- * a step carries what tells its own work from others': names with indexes, what was there before.
+ * a step carries the data that tells its own work from others': names with indexes, earlier values.
  *
  * Interfaces of the pod are named as they are called there, as a plan is made before they exist;
  * those of the host have their index too.  Steps are journalled and sent to the executor as JSON.
@@ -45,7 +45,7 @@ typedef enum {
 	RDMAD_STEP_IN_POD,
 } RdmadStepPlace;
 
-/* What becomes of a boolean attribute. */
+/* Changes of a boolean attribute. */
 typedef enum {
 	RDMAD_STEP_KEEP,
 	RDMAD_STEP_ON,
@@ -67,7 +67,7 @@ typedef struct {
 	gboolean remove;     /* takes the address away; its undo adds it */
 } RdmadStepAddress;
 
-/* What a route's numbers mean, as linux/rtnetlink.h has them; 0 leaves it to the kernel. */
+/* Values of a route's fields, as in linux/rtnetlink.h; 0 leaves the field to the kernel. */
 enum {
 	RDMAD_ROUTE_TABLE_MAIN = 254,
 	RDMAD_ROUTE_SCOPE_LINK = 253,
@@ -77,7 +77,7 @@ enum {
 	RDMAD_ROUTE_BROADCAST = 3,
 	RDMAD_ROUTE_ANYCAST = 4,
 	RDMAD_ROUTE_MULTICAST = 5,
-	/* protocol: who made it */
+	/* protocol: its maker */
 	RDMAD_ROUTE_BY_KERNEL = 2,
 	RDMAD_ROUTE_BY_ADMINISTRATOR = 4,
 	RDMAD_ROUTE_BY_ADVERTISEMENT = 9,
@@ -115,7 +115,7 @@ typedef struct {
 	RdmadMac mac;
 } RdmadStepNeighbour;
 
-/* A value below /proc/sys; `before` NULL: what there was goes with its interface. */
+/* A value below /proc/sys; `before` NULL: nothing to restore, the value goes with its interface. */
 typedef struct {
 	char *path; /* "net/ipv4/conf/eth1/arp_ignore" */
 	char *value, *before;
@@ -159,7 +159,7 @@ typedef struct {
 	int up;	      /* RdmadStepSwitch */
 	guint32 mtu;  /* 0: kept */
 	RdmadMac mac; /* none: kept */
-	/* What the undo restores; KEEP, 0 and none are left alone. */
+	/* The values that the undo restores; KEEP, 0 and none are left alone. */
 	int up_before;
 	guint32 mtu_before;
 	RdmadMac mac_before;
@@ -178,7 +178,7 @@ typedef struct {
 	guint32 count;
 } RdmadStepAnnounce;
 
-/* What a PF says of a virtual function; a field that `set` does not name is left alone. */
+/* Settings of a virtual function, made at its PF; fields that `set` does not name are left alone. */
 typedef struct {
 	guint32 set; /* RDMAD_STEP_VF_* */
 	RdmadMac mac;
@@ -256,7 +256,7 @@ typedef struct {
 typedef struct {
 	RdmadStepKind kind;
 	RdmadStepPlace where;
-	/* What it did ends with a link that another step makes or moves: its undo does nothing. */
+	/* Its effect ends with a link that another step makes or moves: its undo does nothing. */
 	gboolean goes_with_link;
 	union {
 		RdmadStepLinkCreate create;
