@@ -240,8 +240,8 @@ static gboolean all_plan(CniOperation *op, GError **error)
 		return TRUE;
 	g_clear_pointer(&op->attachment->steps, g_free);
 	return cni_refuse(error, CNI_ERROR_DEVICE,
-			  "the NICs have too many routes, addresses and neighbours: what must be "
-			  "written down to give them back is larger than %u bytes",
+			  "the NICs have too many routes, addresses and neighbours: the record to "
+			  "give them back is larger than %u bytes",
 			  RDMAD_STEP_JSON_MAX);
 }
 

@@ -34,7 +34,7 @@ static CniAnnotationEntry *entry_new(void)
 	return entry;
 }
 
-/* A part of an entry: what is absent or null is empty. */
+/* A part of an entry: an object, null, or absent. */
 static gboolean part_get(const json_t *json, const char *key, const json_t **part, GError **error)
 {
 	*part = json_object_get(json, key);

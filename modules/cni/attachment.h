@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An attachment: what one ADD gave a pod, and what is needed to take it back. */
+/* An attachment: the interfaces that one ADD gave a pod, and the data to take them back. */
 #pragma once
 
 #include <rdmad/netns.h>

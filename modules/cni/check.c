@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CHECK: what the steps made is still there, by a look, by IPAM, and by RDMA_CM. */
+/* CHECK: verifies the results of the steps by a look, by IPAM, and by RDMA_CM. */
 #include <rdmad/error.h>
 #include <rdmad/network.h>
 #include <string.h>

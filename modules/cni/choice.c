@@ -63,7 +63,7 @@ static gboolean mode_is_alone(CniMode mode)
 	return mode == CNI_MODE_EXCLUSIVE || mode == CNI_MODE_SRIOV;
 }
 
-/* Where nobody says it, what the device is says it. */
+/* Without a configured mode the kind of the device decides. */
 static CniMode mode_of_device(const RdmadDevice *dev, CniMode allocated)
 {
 	if (allocated == CNI_MODE_EXCLUSIVE || allocated == CNI_MODE_ALLOCATION)

@@ -39,8 +39,8 @@ typedef struct {
 	guint each; /* entries of an address: RoCE v1 and v2, or one of them */
 } CniGids;
 
-/* What it has by the inventory, which may be older than the latest attachments, and by all attachments
- * of the device; without its capacity. */
+/* The GIDs in the inventory, which may be older than the latest attachments, and those of all
+ * attachments of the device; without the capacity. */
 CniGids cni_gids_count(const RdmadDevice *dev, const char *netdev, const CniUse *uses,
 		       guint n_uses);
 

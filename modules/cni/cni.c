@@ -24,7 +24,7 @@
  * All options, also those of a network, are described in rdmad-cni(7).
  *
  * A request becomes an operation (operation.c), which is an ADD (add.c), a CHECK (check.c) or an end
- * (undo.c); the server (server.c) says when it is its turn.  What is made is planned first (plan/), written
+ * (undo.c); the server (server.c) says when it is its turn.  Steps are planned first (plan/), written
  * down (journal.c), and then carried out by the executor.
  */
 #include <jansson.h>
@@ -128,7 +128,7 @@ static void module_stop(gpointer data)
 	g_clear_pointer(&module->allocations, rdmad_watch_free);
 	g_clear_pointer(&module->inventory, rdmad_watch_free);
 	g_clear_pointer(&module->host_network, cni_host_network_free);
-	/* What is in the middle is finished or undone at the next start. */
+	/* Operations under way are finished or undone at the next start. */
 	g_clear_pointer(&cni->executor, rdmad_executor_free);
 	g_clear_pointer(&cni->server, cni_server_free);
 	g_clear_pointer(&cni->stats, cni_stats_free);

@@ -2,8 +2,8 @@
 /*
  * Errors of the CNI protocol
  *
- * What goes back to the runtime is a GError of this domain, whose code is the protocol's; an error of
- * any other domain is reported as CNI_ERROR_INTERNAL.  Codes below 100 are those of the specification
+ * An error for the runtime is a GError of this domain, whose code is the protocol's; an error of any
+ * other domain is reported as CNI_ERROR_INTERNAL.  Codes below 100 are those of the specification
  * (SPEC.md of containernetworking/cni, "Error"), those from 100 are listed in rdmad-cni(7).
  */
 #pragma once

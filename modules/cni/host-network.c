@@ -78,8 +78,8 @@ static void search_free(gpointer data)
 	g_free(search);
 }
 
-/* The kernel has such a file once for each namespace, and whoever sees the process may see it: its
- * link /proc/PID/ns/net is for those who may trace it. */
+/* The file's inode identifies the namespace.  Unlike /proc/PID/ns/net it needs no right to trace the
+ * process. */
 static gboolean network_identify(const RdmadSysroot *root, const char *process, struct stat *st)
 {
 	g_autofree char *path = g_strdup_printf("proc/%s/net/dev", process);

@@ -136,8 +136,8 @@ static void entry_end(CniJournal *journal, Entry *entry, const GError *error)
 	g_free(entry);
 }
 
-/* A machine that starts again has none of its links, and undoes what IPAM did: what was planned is enough
- * for that, and is on the disk. */
+/* Results matter to this boot only: after another one no link is left, and the planned entry, which is on
+ * the disk, suffices to undo IPAM. */
 static gboolean are_of_this_boot(const GQueue *entries)
 {
 	for (const GList *l = entries->head; l; l = l->next) {

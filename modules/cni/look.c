@@ -19,7 +19,7 @@ typedef struct {
 	char *gids; /* directory of its GID table; NULL: it has none, or takes it along */
 } LookNic;
 
-/* What the worker thread gets. */
+/* The input of the worker thread. */
 typedef struct {
 	const RdmadSysroot *root;
 	int pod, rp_filter, ipv6_off; /* of rdmad_executor_open() */

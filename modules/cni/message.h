@@ -27,6 +27,6 @@ gboolean cni_spooled_read(const guint8 *bytes, gsize size, CniMessage *message, 
 /* Whether a name in the spool's directory is that of a record. */
 gboolean cni_spooled_name_check(const char *name);
 
-/* What goes back; `text` NULL: nothing.  `*fd` is the caller's to send and close, or -1.
+/* The answer; `text` NULL: an empty one.  `*fd` is the caller's to send and close, or -1.
  * RDMAD_ERROR_FAILED. */
 GByteArray *cni_answer_new(int status, const char *text, int *fd, GError **error);

@@ -23,7 +23,7 @@ typedef void (*CniOperationDone)(CniOperation *op, const char *text, const GErro
 
 struct CniOperation {
 	Cni *cni;
-	CniSettings *settings; /* of its beginning, whatever is loaded meanwhile */
+	CniSettings *settings; /* of its beginning; a reload does not change them */
 	CniRequest *request;   /* NULL: an attachment that nobody asks for any more */
 	char *key;	       /* of the attachment */
 	char *container_id;

@@ -242,7 +242,7 @@ static gboolean version_parse(CniRequest *request, GError **error)
 
 	if (value && !text)
 		return cni_refuse(error, CNI_ERROR_DECODE, "cniVersion: not a string");
-	/* What has no version is 0.1.0. */
+	/* A configuration without a version is of 0.1.0. */
 	if (version == CNI_N_VERSIONS)
 		return cni_refuse(error, CNI_ERROR_VERSION,
 				  "cniVersion \"%.16s\" is not spoken; %s to %s are",
@@ -280,7 +280,7 @@ static gboolean ipam_parse(CniRequest *request, GError **error)
 	return TRUE;
 }
 
-/* Sets `*text` to a string that is there; what is there already stays. */
+/* Sets `*text`, unless it is set already, to the string of `key`, unless that is empty. */
 static gboolean string_parse(const json_t *json, const char *key, gsize max, char **text,
 			     GError **error)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a runtime asks for: the environment and the standard input of a plugin, checked
+ * A runtime's request: the environment and the standard input of a plugin, checked
  *
  * A variable that is set and empty is absent: libcni sets all of them for GC and STATUS.  Of DEL
  * only what names the attachment is checked, because what is in the way of a DEL keeps a pod from
@@ -35,7 +35,7 @@ typedef struct {
 	char *container_id, *ifname;
 } CniAttachmentKey;
 
-/* What the network's configuration says in place of ours; NULL, 0 and -1: nothing. */
+/* Keys of the network's configuration that stand above those of rdmad.conf; NULL, 0 and -1: absent. */
 typedef struct {
 	char *policy;	/* the entry of `networks` in rdmad.conf */
 	char *mode;	/* "shared", "exclusive", ...: it must be the policy's */
@@ -81,7 +81,7 @@ void cni_network_keys_clear(CniNetworkKeys *keys);
 gboolean cni_guid_parse(const char *text, guint64 *guid);
 
 /*
- * Never NULL: what was understood until the error, so that the answer can be told in the caller's
+ * Never NULL: after an error the part parsed before it, so that the answer can be in the caller's
  * version.  `environment`: "NAME=value" with a NUL behind each.
  * CNI_ERROR_VERSION, CNI_ERROR_ENVIRONMENT, CNI_ERROR_DECODE, CNI_ERROR_CONFIG.
  */

@@ -59,6 +59,6 @@ struct json_t *cni_result_render(const CniResult *result, CniVersion version);
 /* Appends what `own` has to a result of the plugins before us. */
 void cni_result_merge(CniResult *result, const CniResult *own);
 
-/* What goes to standard output; to be freed with g_free(). */
+/* Texts for the standard output; to be freed with g_free(). */
 char *cni_result_text(const CniResult *result, CniVersion version);
 char *cni_error_text(const GError *problem, CniVersion version);

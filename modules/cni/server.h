@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests of rdmad-cni: who is served when
+ * Requests of rdmad-cni, and their order
  *
  * Operations of one container run one after the other, in their order; those of different ones side by
  * side, ADDs up to `requests` at once.  A DEL waits for its own container only, and overtakes the ADD of

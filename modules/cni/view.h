@@ -3,7 +3,7 @@
  * Contents of a network namespace, as plan/ needs them
  *
  * Of the host: the NICs of the request, what stands on them, their PFs' virtual functions.  Of the
- * pod: everything.  Whoever looks fills it in; a plan is made of it without looking again.
+ * pod: everything.  A look fills it in; a plan is made of it without looking again.
  */
 #pragma once
 
@@ -32,7 +32,7 @@ typedef struct {
 	char *pf;
 	guint32 vf;
 	char *pci;
-	RdmadVfState state; /* `set`: what the PF's driver told */
+	RdmadVfState state; /* `set`: those that the PF's driver reports */
 } CniViewVf;
 
 typedef struct {

@@ -327,7 +327,7 @@ static gboolean is_held(const PoolDevice *device, const char *id)
 	return held->len && bsearch(&id, held->pdata, held->len, sizeof(char *), text_compare);
 }
 
-/* The lowest numbers; what is held of other numbers or of another form takes the place of some. */
+/* The lowest numbers; held slots with other numbers or of another form take the place of some. */
 static void device_list_slots(Pool *pool, PoolDevice *device)
 {
 	guint left = device->share > device->held->len ? device->share - device->held->len : 0;

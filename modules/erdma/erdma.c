@@ -24,7 +24,7 @@
  *	      manage = true;		# false: no interface is touched
  *	      exclude = ( );		# interfaces, RDMA devices, MACs, PCI addresses; "*" and "?"
  *	      primary = "";		# the interface that is never touched; "": found out; "none"
- *	      address_from = "auto";	# "netdev": what it has; "metadata"; "static"; auto: the first two
+ *	      address_from = "auto";	# "netdev": its own; "metadata"; "static"; auto: the first two
  *	      addresses = ( );		# { nic = "eth1"; addresses = "10.0.1.5/24"; gateways = "10.0.1.253"; }
  *	      jumbo_frames = "keep";	# "on": MTU 8500; "off": 1400
  *	      metric = 200;		# of routes, at least

@@ -58,7 +58,7 @@ static const RdmadStatClass events_class = {
 
 /* ---- pure ---- */
 
-/* What concerns a person who looks at the pod or at the Node, and no more. */
+/* Kinds that concern a person who looks at the pod or at the Node. */
 static const char *const kinds[] = {
 	"allocation-device-healthy",
 	"allocation-device-unhealthy",
@@ -338,7 +338,7 @@ static Record *record_due(KubeEvents *events)
 	return NULL;
 }
 
-/* What was changed last is last again. */
+/* Sends one Event; its record goes behind the others, so that each gets its turn. */
 static void events_next(KubeEvents *events)
 {
 	Record *record;

@@ -3,7 +3,7 @@
  * Events on pods and on the Node: entries of the event log that concern them
  *
  * Entries of one kind about one object within ten minutes are one Event with a count.  At most one request
- * each `event_interval`; what happens meanwhile is counted in the next.
+ * each `event_interval`; entries of the time between are counted in the next.
  */
 #pragma once
 

@@ -13,7 +13,7 @@ void kube_node_free(KubeNode *node);
 /* Begins again with what the settings hold now; the attributes stay until then. */
 void kube_node_reload(KubeNode *node);
 
-/* What the API server has answered of the Node to others. */
+/* Takes the Node from an answer of the API server to another request. */
 void kube_node_learn(KubeNode *node, const json_t *object);
 
 /* All labels, name -> value; NULL: not known yet, or there is no such Node now. */

@@ -43,7 +43,7 @@ GHashTable *kube_object_map(const json_t *object, const char *key)
 	return map;
 }
 
-/* What comes from outside goes into a log: one line, and short. */
+/* Text from outside is made one short line for the log. */
 static char *message_clean(const char *text)
 {
 	char *clean = g_utf8_make_valid(text, (gssize)strnlen(text, MESSAGE_MAX));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects of the API server: what is read of them, and what its refusals say.  Pure. */
+/* Objects of the API server: the fields that are read of them, and the text of its errors.  Pure. */
 #pragma once
 
 #include <jansson.h>
@@ -11,7 +11,7 @@ typedef enum {
 	KUBE_EVENT_CHANGED, /* ADDED, MODIFIED */
 	KUBE_EVENT_DELETED,
 	KUBE_EVENT_BOOKMARK,
-	KUBE_EVENT_EXPIRED, /* 410: what was asked for is no longer known, list again */
+	KUBE_EVENT_EXPIRED, /* 410: the version asked for is no longer known, list again */
 	KUBE_EVENT_ERROR,   /* another ERROR, or a line that is none */
 } KubeEventType;
 
@@ -24,7 +24,7 @@ KubeEventType kube_watch_line_parse(const char *line, gsize length, json_t **obj
 json_t *kube_object_parse(const char *body, gsize size, GError **error);
 /* metadata.resourceVersion and the like, borrowed; NULL: none. */
 const char *kube_object_text(const json_t *object, const char *key);
-/* metadata.labels or .annotations: name -> value.  What is no text is left out. */
+/* metadata.labels or .annotations: name -> value.  Values that are not strings are left out. */
 GHashTable *kube_object_map(const json_t *object, const char *key);
 
 /* Sets what a response with another status than 2xx says: RDMAD_ERROR_NOT_FOUND for 404, RDMAD_ERROR_GONE

@@ -26,6 +26,6 @@ void kube_publish_doctor(const KubePublish *publish, json_t *findings);
 
 /* The name of a label for the mode of a resource: "mode.rdma.hca" for "rdma/hca"; g_free(). */
 char *kube_publish_mode_key(const char *resource);
-/* What to change: name -> text or null, NULL: nothing.  `labels` is the Node's, `wanted` without the
+/* The changes: name -> text or null, NULL: none.  `labels` is the Node's, `wanted` without the
  * prefix. */
 json_t *kube_publish_difference(const char *prefix, GHashTable *labels, GHashTable *wanted);

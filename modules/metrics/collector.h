@@ -20,7 +20,7 @@ typedef struct CollectorRequest CollectorRequest;
 Collector *collector_new(RdmadModule *self, const MetricsSettings *settings);
 /* Not while there are requests that are neither answered nor cancelled. */
 void collector_free(Collector *collector);
-/* Takes other settings; what is being read is read to its end. */
+/* Takes other settings; readings under way are completed. */
 void collector_configure(Collector *collector, const MetricsSettings *settings);
 
 /* Called once, from the top of the loop; the handle is invalid from then on.  `snapshot` is borrowed. */

@@ -54,7 +54,7 @@ typedef enum {
 NcclContainerNews nccl_container_update(NcclContainer *container, RdmadInventory *inventory,
 					const NcclSettings *settings, const char *run_dir);
 
-/* "NCCL_IB_GID_INDEX 3, was 5": what differs; freed by the caller. */
+/* The differences, "NCCL_IB_GID_INDEX 3, was 5"; freed by the caller. */
 char *nccl_container_difference(const NcclEnv *before, const NcclEnv *now);
 
 /* A plan as an earlier update, or an earlier run, left it. */

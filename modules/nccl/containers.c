@@ -295,7 +295,7 @@ static void on_granted(const RdmadAllocation *allocation, gpointer data)
 	allocation_add(data, allocation);
 }
 
-/* In its place: what was read of the pod's network stays. */
+/* In its place: the readings of the pod's network stay. */
 static void allocation_replace(NcclContainers *containers, const RdmadAllocation *before,
 			       const RdmadAllocation *now)
 {
@@ -363,7 +363,7 @@ static gboolean look_visit(gpointer key, gpointer value, gpointer data)
 	return FALSE;
 }
 
-/* What changes the GIDs of a device may be a change of a pod's addresses. */
+/* A change of a device's GIDs may come from a change of a pod's addresses. */
 static void on_settled(gpointer data)
 {
 	NcclContainers *containers = data;

@@ -28,5 +28,5 @@ const NcclVariable *nccl_env_nth(const NcclEnv *env, guint index);
 NcclEnv *nccl_env_copy(const NcclEnv *env);
 /* The same variables with the same values. */
 gboolean nccl_env_equal(const NcclEnv *a, const NcclEnv *b);
-/* Letters, digits and "=^:,./_+-": what means the same in a shell, in nccl.conf and in JSON. */
+/* Letters, digits and "=^:,./_+-", which mean the same in a shell, in nccl.conf and in JSON. */
 gboolean nccl_env_value_is_plain(const char *value);

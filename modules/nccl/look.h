@@ -20,7 +20,7 @@ void nccl_look_free(NcclLook *look);
 /* The network may have changed. */
 void nccl_look_again(NcclLook *look);
 gboolean nccl_look_is_under_way(const NcclLook *look);
-/* What was read last; NULL: nothing yet. */
+/* The last network read; NULL: none yet. */
 const NcclNetwork *nccl_look_network(const NcclLook *look);
 /* Why nothing was found; NULL: something was, or it is still to be seen. */
 const char *nccl_look_problem(const NcclLook *look);

@@ -76,7 +76,7 @@ static char *request_text(const RdmadHttpRequest *request, const NcclView *view,
 	return NULL;
 }
 
-/* A refusal is an error for whoever asked for settings, and an answer for whoever asked why. */
+/* A refusal is an error to a request for settings, and an answer to a request for the reasons. */
 static void reply(RdmadHttpRequest *request, const NcclView *view, const NcclPolicy *policy,
 		  const NcclPlan *plan, const NcclPlanLabel *label)
 {
@@ -164,7 +164,7 @@ static guint question_status(const GError *error)
 	return g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_INVALID) ? 400 : 500;
 }
 
-/* A recorded machine has no namespace: what its devices say must do. */
+/* A recorded machine has no namespaces, so the answer rests on its devices alone. */
 static gboolean question_is_of_a_record(const Question *question, const GError *error)
 {
 	return question->own && !rdmad_sysroot_is_live(rdmad_module_sysroot(question->api->self)) &&

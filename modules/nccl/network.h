@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Network: what one network namespace has, as a plan needs it. */
+/* Network: the interfaces of one network namespace, as a plan needs them. */
 #pragma once
 
 #include "addresses.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Policy: what whoever runs the node wants of the settings, where more than one would be right. */
+/* Policy: the operator's choice among settings of which more than one would be right. */
 #pragma once
 
 #include <rdmad/device.h>

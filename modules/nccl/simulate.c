@@ -20,7 +20,7 @@ guint nccl_port_limit(guint minor)
 
 /* ---- numbers ---- */
 
-/* Base 0, so that a leading 0 is octal.  What is no number counts as 0 through 2.31. */
+/* Base 0, so that a leading 0 is octal.  Text without a number is 0 through 2.31. */
 static gint64 env_number(const NcclEnv *env, const char *name, gint64 unset, guint minor)
 {
 	const char *text = nccl_env_get(env, name);

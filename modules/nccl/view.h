@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * View: what one container in one network namespace can see
+ * View: the devices and addresses that one container in one network namespace can see
  *
  * The plan is made from this and from nothing else.  Devices are references of immutable snapshots, in
  * natural order of their names.

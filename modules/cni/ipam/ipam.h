@@ -3,8 +3,8 @@
  * IPAM: another plugin says which addresses a NIC has
  *
  * It is found in CNI_PATH, then in `plugin_path`; gets the variables of CNI and tracing and PATH, and
- * the whole network on its standard input.  It ends with rdmad, by the kernel; what it started itself
- * is ended by the next rdmad (records.h).
+ * the whole network on its standard input.  It ends with rdmad, by the kernel; processes that it
+ * started are ended by the next rdmad (records.h).
  */
 #pragma once
 

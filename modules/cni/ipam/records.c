@@ -3,7 +3,7 @@
  *	run_dir/cni-ipam/<pid>: "<start time> <pid namespace> <container id>"
  *
  * A number may be another process's by now.  The plugin is the one that started at that time, in this pid
- * namespace; what it left is in its process group, is younger, and has the container's id in its
+ * namespace; its children are in its process group, are younger, and have the container's id in their
  * environment.  Each is checked through a descriptor that stands for it, and gets its signal by that.
  */
 #include "ipam/records.h"

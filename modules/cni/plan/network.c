@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every NIC gets once its link is in the pod
+ * Addresses, routes, rules and sysctls of every NIC whose link is in the pod
  *
  * Each NIC has a routing table of its own, to which rules send what comes from its addresses, so that
  * several NICs work in one subnet; it answers ARP for its own addresses only.  The main table gets
- * what leads to particular networks; a default route only where it is wanted, or there is none.
+ * the routes to particular networks; a default route only where it is wanted, or there is none.
  */
 #include "plan/planner.h"
 
@@ -121,7 +121,7 @@ static void route_put(Planner *planner, const RdmadStepRoute *route, guint32 tab
 	step->goes_with_link = TRUE;
 }
 
-/* Somebody says so: what the pod has gives way. */
+/* TRUE: asked for explicitly, so the pod's own default route gives way. */
 static gboolean takes_default(const Planner *planner)
 {
 	const CniAnnotationEntry *entry = planner->input->choice->entry;

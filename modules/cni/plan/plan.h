@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plans: what an ADD will do for one NIC, from what is known, without looking or touching anything
+ * Plans: the steps of an ADD for one NIC, from a view, without looking at or touching anything
  *
  * IPAM has answered before.  A plan that is made can be carried out unless the world changes; what
  * stands against it now is a refusal, with a sentence for the user.

@@ -22,7 +22,7 @@ typedef struct {
 	CniPlan *plan;
 } Planner;
 
-/* Appends a step.  In the pod, what a link carries goes with it. */
+/* Appends a step.  In the pod, addresses and routes of a link go with it. */
 RdmadStep *planner_step(Planner *planner, RdmadStepKind kind, RdmadStepPlace where);
 
 /* Whether the NIC itself goes into the pod. */

@@ -17,6 +17,6 @@ typedef struct {
 	char output[CNI_SHIM_INPUT_MAX];
 } CallAnswer;
 
-/* Tries again for `wait_ms` while nobody is there; what is asked twice is done once. */
+/* Tries again for `wait_ms` while nobody is there; a request that is sent twice is done once. */
 CallOutcome call_daemon(const ShimRequest *request, const char *path, int64_t wait_ms,
 			Deadline deadline, CallAnswer *answer);

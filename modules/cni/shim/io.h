@@ -9,7 +9,7 @@
 typedef int64_t Deadline;
 
 Deadline deadline_in(int64_t ms);
-/* What is left of it, at least 0. */
+/* The milliseconds left of it, at least 0. */
 int deadline_left(Deadline deadline);
 /* Waits for `events` of poll(2); ETIMEDOUT. */
 int wait_for(int fd, short events, Deadline deadline);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What rdmad-cni and the module say to each other
+ * Messages between rdmad-cni and the module
  *
  * One request and one answer a connection, each a message of a SOCK_SEQPACKET socket, in the byte
  * order of the machine that both run on.  Includes the C library only: the shim has nothing else.
@@ -21,7 +21,7 @@
 #define CNI_SPOOL_MAGIC	    0x53434452u /* "RDCS" */
 #define CNI_MESSAGE_VERSION 1u
 
-/* What does not fit into one message with the environment is handed over as a file. */
+/* A larger standard input is handed over as a file. */
 #define CNI_MESSAGE_INLINE_MAX 49152u
 #define CNI_MESSAGE_SIZE_MAX   131072u
 

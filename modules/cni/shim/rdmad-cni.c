@@ -3,8 +3,8 @@
  * rdmad-cni: the CNI plugin that a runtime starts
  *
  * It opens the namespace, hands namespace, environment and standard input to the module cni of
- * rdmad, and prints what the module answers.  It knows no networks.  What it says itself is what
- * must be said while no daemon is there:
+ * rdmad, and prints what the module answers.  It knows no networks.  Its own answers are those that
+ * must be given while no daemon is there:
  *
  *	VERSION	always
  *	ADD	waits for the daemon, then code 11
@@ -95,7 +95,7 @@ static int say_answer(const Plugin *plugin)
 	return plugin->answer.status ? 1 : status;
 }
 
-/* What is there by now is asked again: it looked into the spool before our record was in it. */
+/* A daemon that has started by now is asked: it may have read the spool before the record was in it. */
 static int spool_del(Plugin *plugin, const char *socket)
 {
 	const char *directory = setting("RDMAD_CNI_SPOOL", SPOOL);

@@ -15,7 +15,7 @@
 
 /* ---- environment ---- */
 
-/* What the daemon and an IPAM plugin may see; a runtime's own environment stays here. */
+/* Variables for the daemon and IPAM plugins; the rest of the runtime's environment stays here. */
 static int is_handed_on(const char *variable)
 {
 	static const char *const names[] = { "CNI_", "TRACEPARENT=", "TRACESTATE=", "BAGGAGE=" };
@@ -110,7 +110,7 @@ static int input_read(ShimRequest *request, Deadline deadline, const char **prob
 	const int64_t n = read_all(STDIN_FILENO, request->input, sizeof(request->input), deadline);
 	const int errnum = errno;
 
-	/* What was too much is still there to tell its version. */
+	/* The beginning of one that is too large still tells its version. */
 	if (n >= 0)
 		request->input_size = (uint32_t)n;
 	else if (errnum == EFBIG)

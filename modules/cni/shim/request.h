@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the runtime gave us. */
+/* The runtime's request: environment and standard input. */
 #pragma once
 
 #include <stdint.h>

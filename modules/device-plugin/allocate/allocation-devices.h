@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Allocation devices: what stands behind the slots of an allocation. */
+/* Allocation devices: the devices behind the slots of an allocation. */
 #pragma once
 
 #include <rdmad/allocations.h>

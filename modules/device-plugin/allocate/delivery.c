@@ -267,7 +267,7 @@ static void review_ask(gpointer data)
 
 typedef struct {
 	const Delivery *delivery;
-	GHashTable *names; /* of the directories; what is left has no allocation */
+	GHashTable *names; /* of the directories; those left have no allocation */
 	GString *lacking;  /* allocations without one */
 } DirectoryCheck;
 

@@ -47,7 +47,7 @@ static char *file_name(const char *resource, const char *slot)
 
 /* ---- one file ---- */
 
-/* `clean_only`: what an interrupted write left.  FALSE: it may still be there. */
+/* `clean_only`: only the rest of an interrupted write.  FALSE: it may still be there. */
 static gboolean published_remove(const DeviceInfo *info, const char *name, gboolean clean_only)
 {
 	rdmad_autofd int dir = -1;

@@ -21,7 +21,7 @@ typedef struct DeviceInfo DeviceInfo;
 /* `dir` NULL or empty: no files. */
 DeviceInfo *device_info_new(const char *run_dir, const char *dir);
 void device_info_free(DeviceInfo *info);
-/* Another directory; what is in the old one goes.  FALSE: it is the same one. */
+/* Moves to another directory and removes the files of the old one.  FALSE: it is the same one. */
 gboolean device_info_move(DeviceInfo *info, const char *dir);
 
 /* Contents of the file for a device, or NULL: none, also for `dev` NULL. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CRI answers: what is read of the container runtime's messages. */
+/* CRI answers: the fields that are read of the container runtime's messages. */
 #include "prestart/cri.h"
 
 #include <jansson.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CRI answers: what is read of the container runtime's messages. */
+/* CRI answers: the fields that are read of the container runtime's messages. */
 #pragma once
 
 #include <rdmad/module.h>
@@ -33,7 +33,7 @@ char *cri_socket(const char *configured);
 
 typedef struct CriQuery CriQuery;
 
-/* `sandbox` NULL: it could not be learnt, see `error`; what is not taken out of it is freed. */
+/* `sandbox` NULL: it could not be read, see `error`; fields that are not stolen are freed. */
 typedef void (*CriFunc)(CriSandbox *sandbox, const GError *error, gpointer data);
 
 /* Calls `fn` once, from the loop, never from inside; the query is gone before it. */

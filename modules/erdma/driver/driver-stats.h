@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is counted of the driver, for the metrics. */
+/* Stats of the driver, for the metrics. */
 #pragma once
 
 #include "driver/driver.h"

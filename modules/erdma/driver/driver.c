@@ -435,7 +435,7 @@ static void question_done(gpointer result, const GError *error, gpointer data)
 	if (facts) {
 		driver_learn(driver, facts);
 	} else if (!driver_take_step_failure(driver)) {
-		/* What was known stays. */
+		/* The last facts stay. */
 		rdmad_event_log_post(rdmad_module_event_log(driver->self), RDMAD_LOG_WARNING,
 				     "driver-unknown", NULL, "cannot look at the driver: %s",
 				     error->message);

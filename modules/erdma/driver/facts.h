@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernel says of the driver: /sys/module, the PCI functions, and the index of its modules
+ * The kernel's facts about the driver: /sys/module, the PCI functions, and the index of its modules
  * (/lib/modules/RELEASE/modules.dep).  A program's output is never asked.
  *
  * Sources: Documentation/ABI/testing/sysfs-module; kernel/module/sysfs.c; erdma's compat_mode, a

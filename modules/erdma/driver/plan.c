@@ -19,7 +19,7 @@ static ErdmaMode mode_wanted(const ErdmaFacts *facts, ErdmaPrefer prefer)
 	return facts->has_gpu ? ERDMA_MODE_OFED : ERDMA_MODE_DEFAULT;
 }
 
-/* Both modes of RoCE are compat_mode=Y: what is below the driver is the installer's concern. */
+/* Both modes of RoCE are compat_mode=Y: the layers below the driver are the installer's concern. */
 static gboolean mode_is_roce(ErdmaMode mode)
 {
 	return mode == ERDMA_MODE_COMPAT || mode == ERDMA_MODE_OFED;

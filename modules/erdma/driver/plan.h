@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is to be done next about the driver, from facts alone. */
+/* Plan of the driver: the next action, from facts alone. */
 #pragma once
 
 #include "driver/driver-settings.h"
@@ -23,7 +23,7 @@ typedef struct {
 	char *reason;
 } ErdmaPlan;
 
-/* What was done since the driver was ready, or since somebody else changed something. */
+/* Actions since the driver was ready, or since somebody else changed something. */
 typedef struct {
 	gboolean installed;
 	guint given_up; /* modules beside the driver that could not be loaded, 1 << ErdmaBeside */

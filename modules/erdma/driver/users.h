@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Users: who would lose the devices of the driver if it were unloaded. */
+/* Users: the processes that would lose the devices of the driver if it were unloaded. */
 #pragma once
 
 #include <rdmad/types.h>

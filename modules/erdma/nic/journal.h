@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Journal of the NICs: what each was given, and what the metadata service said of it
+ * Journal of the NICs: the addresses given to each, and the metadata service's answer about it
  *
  * A row is written before the first step, so that whatever becomes of rdmad, the next one knows which
  * addresses are its own.  Rows are found by the MAC, which outlives names and indexes.

@@ -36,7 +36,7 @@ static gboolean link_has_mac(const RdmadLink *link, const RdmadMac *mac)
 	return text && rdmad_mac_parse(text, &own) && rdmad_mac_equal(&own, mac);
 }
 
-/* What stands upon another link, or in front of several, shares their MAC. */
+/* Links upon another link, or in front of several, share their MAC. */
 static gboolean is_stacked(const RdmadLink *link)
 {
 	static const char *const kinds[] = { "bond",	"bridge", "team",   "vlan", "macvlan",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which interface belongs to an eRDMA device
+ * Match of an eRDMA device with its interface
  *
  * The RDMA device is a PCI function of its own beside the virtio interface that it serves.  Its node GUID is
  * the EUI-64 of the interface's MAC in both driver families, erdma of the mainline kernel and the

@@ -66,7 +66,7 @@ gboolean erdma_nic_take_plan(ErdmaNic *nic, const ErdmaMatch *match, const Erdma
 		nic->network = erdma_nic_network_copy(plan->wanted);
 	if (plan->state == ERDMA_NIC_CHANGES)
 		return is_other;
-	/* Whatever failed, it is there, or no longer rdmad's to do. */
+	/* The plan is complete, or no longer rdmad's to do: earlier failures no longer count. */
 	g_clear_pointer(&nic->error, g_free);
 	nic->failures = nic->rounds = 0;
 	return is_other;

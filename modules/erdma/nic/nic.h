@@ -28,7 +28,7 @@ typedef struct {
 
 ErdmaNic *erdma_nic_new(const ErdmaMatch *match);
 void erdma_nic_free(gpointer nic);
-/* What the plan found out; the steps stay the plan's.  TRUE: another state than before. */
+/* Takes the state from the plan, but not the steps.  TRUE: another state than before. */
 gboolean erdma_nic_take_plan(ErdmaNic *nic, const ErdmaMatch *match, const ErdmaPlan *plan);
 /* Steps are about to be done; `repair`: to what was complete before. */
 void erdma_nic_began(ErdmaNic *nic, gboolean repair, gint64 now_us);

@@ -180,7 +180,7 @@ static void acted(const RdmadExecutorReport *report, const GError *error, gpoint
 	rdmad_event_arm(nics->hint, 0);
 }
 
-/* What it has now and what it will have, so that nothing of the two is forgotten. */
+/* The present and the wanted addresses, so that the journal knows both while steps are done. */
 static ErdmaNicNetwork *network_during(const ErdmaNicNetwork *wanted, const ErdmaNicNetwork *done)
 {
 	ErdmaNicNetwork *both = erdma_nic_network_copy(wanted);
@@ -234,7 +234,7 @@ static gboolean act(ErdmaNics *nics, ErdmaNic *nic, const ErdmaPlan *plan, GErro
 	g_autofree char *steps = rdmad_steps_to_text(plan->steps);
 
 	begin(nics, nic, repair, plan);
-	/* One that was complete stays so: what is restored needs no other row. */
+	/* A repair restores the network that the row has already. */
 	if (!(repair && entry->done->from == plan->wanted->from) &&
 	    !erdma_journal_set_done(nics->journal, entry, network_during(plan->wanted, entry->done),
 				    error))
@@ -323,7 +323,7 @@ static void metadata_ask(ErdmaNics *nics, const ErdmaNic *nic)
 	hint(nics);
 }
 
-/* What was said long ago counts while the service says nothing new. */
+/* An old answer counts while the service fails. */
 static const ErdmaNicNetwork *metadata_of(const ErdmaNics *nics, const ErdmaJournalEntry *entry,
 					  gboolean failed)
 {
@@ -521,7 +521,7 @@ void erdma_nics_free(ErdmaNics *nics)
 	g_clear_pointer(&nics->inventory, rdmad_watch_free);
 	g_clear_pointer(&nics->network, rdmad_network_watch_free);
 	rdmad_job_cancel(nics->look);
-	/* What is in the middle is completed by the next start. */
+	/* Steps under way are completed by the next start. */
 	if (nics->request)
 		rdmad_executor_forget(nics->executor, nics->request);
 	erdma_metadata_free(nics->metadata);
@@ -537,7 +537,7 @@ void erdma_nics_free(ErdmaNics *nics)
 	g_free(nics);
 }
 
-/* Whatever failed may do now. */
+/* NICs that failed are tried again. */
 void erdma_nics_reload(ErdmaNics *nics, const ErdmaNicSettings *settings)
 {
 	nics->settings = settings;

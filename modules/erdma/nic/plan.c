@@ -105,7 +105,7 @@ static gboolean is_usable(const RdmadAddress *address)
 	       !(address->flags & (IFA_F_DADFAILED | IFA_F_TEMPORARY));
 }
 
-/* What the interface has by somebody else's hand. */
+/* The addresses that others gave the interface. */
 static ErdmaNicNetwork *network_of_link(const Planner *planner)
 {
 	const ErdmaView *view = planner->in->view;

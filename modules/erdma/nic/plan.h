@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plan of one NIC: what its interface needs, compared with what it has
+ * Plan of one NIC: the steps from the state of its interface to the wanted one
  *
  * Pure: it looks at a view, settings, the metadata and what was done before, and gives steps or the reason
  * why there are none.  NICs are planned one after another, each upon a new view, for the metric of one
@@ -17,13 +17,13 @@
 #include "nic/nic-settings.h"
 #include "nic/view.h"
 
-/* Who made a route or a rule (rtm_protocol): a number that nobody else has (/etc/iproute2/rt_protos). */
+/* rtm_protocol of rdmad's routes and rules: a number that nobody else has (/etc/iproute2/rt_protos). */
 #define ERDMA_PROTOCOL 237u
 
 #define ERDMA_MTU_JUMBO 8500u
 #define ERDMA_MTU_PLAIN 1400u /* NCCL's LL128 has inconsistent data with another one */
 
-/* What a NIC should have, by one of the sources; or what it was given before. */
+/* The addresses that a NIC should have, by one of the sources, or that it was given before. */
 typedef struct {
 	ErdmaAddressFrom from; /* NETDEV, METADATA, STATIC */
 	GArray *addresses;     /* of RdmadIp, with their prefixes */

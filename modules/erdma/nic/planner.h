@@ -10,7 +10,7 @@ typedef struct {
 	const ErdmaPlanInput *in;
 	const RdmadLink *link;
 	ErdmaPlan *plan;
-	GPtrArray *last; /* of RdmadStep: what goes when all else is there */
+	GPtrArray *last; /* of RdmadStep: removals, done when all else is there */
 } Planner;
 
 /* owner.c: READY where the NIC is rdmad's to configure; otherwise `reason` is set. */

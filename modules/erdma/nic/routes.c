@@ -214,7 +214,7 @@ gboolean erdma_plan_prefix(Planner *planner, const RdmadAddress *address)
 	const RdmadIp network = rdmad_ip_network(&address->ip);
 	const RdmadRoute *route = prefix_route(planner, &network);
 
-	/* A host has no network; what a link that is down has comes up with the address. */
+	/* A host address has no network route; that of a link that is down comes with the link. */
 	if (network.prefix == rdmad_ip_bits(&network) || address->peer.family)
 		return TRUE;
 	if (!route && !planner->link->up)

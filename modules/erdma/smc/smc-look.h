@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is read before a pod gets SMC-R: by jobs, and by descriptors that the executor opened. */
+/* Readings before a pod gets SMC-R: by jobs, and by descriptors that the executor opened. */
 #pragma once
 
 #include <rdmad/netns.h>

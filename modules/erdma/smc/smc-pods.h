@@ -3,7 +3,7 @@
  * Pods with SMC-R, and what was made in the host's namespace for them: the journal
  *
  * A row is written before its steps are done.  An entry of the host is shared by pods, and goes with the
- * last one; what others had made before is in no row.
+ * last one; entries that others had made before are in no row.
  */
 #pragma once
 

@@ -286,7 +286,7 @@ static void allocation_ended(const RdmadAllocation *allocation, const char *reas
 	sweep(data);
 }
 
-/* What a daemon that ended has left in the middle: its container is started again by kubelet. */
+/* Undoes the set-ups that a previous daemon began; kubelet starts their containers again. */
 static void begun_undo(ErdmaSmc *smc)
 {
 	const GPtrArray *all = erdma_smc_pods_all(smc->pods);

@@ -155,7 +155,7 @@ static gboolean host_step(Task *task, const char *id, RdmadStep *step, GPtrArray
 	return TRUE;
 }
 
-/* What others have made stays theirs. */
+/* Adds the steps in the host's namespace; entries that others have made are not taken over. */
 static gboolean host_steps(Task *task, const ErdmaSmcPod *pod, GPtrArray *steps, GError **error)
 {
 	const char *const *eids = (const char *const *)task->host->eids;

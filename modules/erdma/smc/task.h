@@ -18,7 +18,7 @@ typedef struct ErdmaSmcTasks ErdmaSmcTasks;
 typedef void (*ErdmaSmcTaskDone)(const char *uid, gpointer data);
 
 ErdmaSmcTasks *erdma_smc_tasks_new(RdmadModule *self, RdmadExecutor *executor, ErdmaSmcPods *pods);
-/* What is in the middle is undone by the next start; no callback follows.  NULL is fine. */
+/* Tasks under way are undone by the next start; no callback follows.  NULL is fine. */
 void erdma_smc_tasks_free(ErdmaSmcTasks *tasks);
 
 /* Takes `pod` over: uid, name, netns, device and pnetid.  `settings` are copied. */

@@ -102,7 +102,7 @@ guint names_counter_width(const RdmadCounter *counter, const char *driver, gbool
 	return 64;
 }
 
-/* ---- Counters of drivers: their own names, as their manuals have them; what the well-known ones mean ---- */
+/* ---- Counters of drivers: their names, as in the manuals, and the meaning of the well-known ones ---- */
 
 typedef struct {
 	const char *raw, *help;

@@ -177,7 +177,7 @@ static const Pattern FEC[] = {
 	  "Bit errors that forward error correction has corrected." },
 };
 
-/* `digit`: what stands for the "#". */
+/* `digit`: the digit in the place of the "#". */
 static gboolean pattern_matches(const char *pattern, const char *raw, guint *digit)
 {
 	for (; *pattern; pattern++, raw++) {

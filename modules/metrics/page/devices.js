@@ -8,7 +8,7 @@ import { drawSparkline, reach, sparkline } from "./sparkline.js";
 const cards = new Map();
 let made = 0;	// cards, so that no two ever have one id
 
-// What a glance must tell: "good", "note" or "bad", and the word for it.
+// The verdict on a device: "good", "note" or "bad", and the word for it.
 export function deviceState(device) {
 	const down = device.ports.find((port) => port.state !== "active" && port.state !== "active_defer");
 
@@ -162,7 +162,7 @@ function updateCard(card, device, holders) {
 	updatePorts(card, device.ports);
 }
 
-// Who holds a device, by allocations: Map of device id to [{ pod, resource, slots }].
+// Holders of devices, by allocations: Map of device id to [{ pod, resource, slots }].
 export function holdersByDevice(allocations) {
 	const holders = new Map();
 

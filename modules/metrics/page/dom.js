@@ -31,8 +31,8 @@ export function setText(node, text) {
 
 const shown = new WeakMap();
 
-// Replaces what is in a node when `data`, of which it is made, is not what it was made of before: what a
-// reader has selected or focused stays.
+// Replaces the content of a node only when the `data` that it is made of has changed, so that the reader's
+// selection and focus stay.
 export function fill(node, data, make) {
 	const key = JSON.stringify(data);
 

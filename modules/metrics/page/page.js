@@ -54,7 +54,7 @@ function takeEvents({ events: more, last }) {
 	state.events = [...more.reverse(), ...state.events].slice(0, EVENTS);
 }
 
-// What changes rarely is asked rarely.
+// Resources that change rarely are requested rarely.
 async function checkUp(inventory) {
 	const now = Date.now();
 

@@ -15,7 +15,7 @@ export function sparkline() {
 		role: "img" }, received, transmitted);
 }
 
-// Stretches of known values: what is not known is a gap, not zero.
+// Stretches of known values: an unknown value is a gap, not zero.
 function stretches(points, key) {
 	const found = [[]];
 

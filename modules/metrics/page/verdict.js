@@ -15,7 +15,7 @@ function unready(lines) {
 	});
 }
 
-// What doctor found; where it found nothing, what keeps rdmad from being ready.
+// Doctor's findings; where there are none, the reasons why rdmad is not ready.
 export function problems(findings, readiness) {
 	const found = findings.filter((finding) => finding.level === "problem");
 

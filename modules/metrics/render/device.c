@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device and its ports.  What changes with the firmware's mood is shown only when it was read now. */
+/* A device and its ports.  Values that the firmware changes by itself are shown only from a fresh reading. */
 #include "render/parts.h"
 
 #define MICROSECONDS	  6u

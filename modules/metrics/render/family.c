@@ -81,7 +81,7 @@ void labels_add_number(Labels *labels, const char *name, guint64 value)
  * Families of a scrape while it is rendered
  *
  * A family holds the text of its own series, so that they stand together whatever the order in which
- * they come.  The text is the same in both formats; what stands above it is exposition.c's.
+ * they come.  The text is the same in both formats; the lines above it are exposition.c's.
  *
  * No series may come twice.  For families whose labels are from outside FAMILY_GUARDED sees to it;
  * for the others the caller does.

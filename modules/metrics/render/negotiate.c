@@ -48,7 +48,7 @@ static gboolean word_is(Word word, const char *text)
 	return word.size == strlen(text) && !g_ascii_strncasecmp(word.start, text, word.size);
 }
 
-/* "0.5" in thousandths; what is no weight is 0. */
+/* "0.5" in thousandths; 0 if it is malformed. */
 static guint q_parse(Word word)
 {
 	guint q = 0, unit = Q_MAX;
