@@ -83,7 +83,7 @@ static gboolean move_there(int netns, const char *name, const RdmadIp *ip, GErro
 	return moved && network_make(pod, netns, moved->ifindex, ip, error);
 }
 
-/* With its address alone: what else a NIC had is written down nowhere. */
+/* With its address alone: the rest of a NIC's configuration is recorded nowhere. */
 static gboolean move_back(int netns, const char *name, const RdmadIp *ip, GError **error)
 {
 	rdmad_autofd int own = rdmad_netns_open_own(NULL, error);

@@ -76,7 +76,7 @@ static const char *const HW_NAMES[] = {
 #define N_PORT_NAMES G_N_ELEMENTS(PORT_NAMES)
 #define N_COUNTERS   (N_PORT_NAMES + G_N_ELEMENTS(HW_NAMES))
 
-/* Traffic is large; what goes wrong does so rarely, and no small counter is full. */
+/* Counters of traffic are large, those of errors small, and no small counter is full. */
 static guint64 value_make(GRand *random, const char *name)
 {
 	if (strstr(name, "data") || strstr(name, "packets") || strstr(name, "requests"))

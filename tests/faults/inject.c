@@ -440,7 +440,7 @@ BEFORE(write, ssize_t, -1, writev, (int fd, const struct iovec *what, int n), (f
 BEFORE(write, ssize_t, -1, sendfile, (int to, int from, off_t *at, size_t size),
        (to, from, at, size))
 
-/* Files as SQLite writes them: what is not synced is known, for the cut of power. */
+/* Files as SQLite writes them: unsynced writes are recorded, for the power failure. */
 
 #define BEFORE_SYNC(symbol)                                                                        \
 	int symbol(int fd)                                                                         \

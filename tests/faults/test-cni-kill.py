@@ -4,9 +4,9 @@
 that finds something; each of them failing once, of the executor those that only look as well; and the power cut
 there, with what is not synced.
 
-What the runtime does then is what containerd does: DEL.  After it the host's NICs are whole, and nothing is left
-of the pod.  After a power cut the NICs are new, and nothing is given to them that they had before.  Only a few
-points of one operation a class are tried, but for RDMAD_TEST_SLOW=1.
+The runtime then does as containerd: DEL.  After it the host's NICs are whole, and nothing is left of the pod.
+After a power cut the NICs are new, and nothing is given to them that they had before.  Only a few points of one
+operation a class are tried, but for RDMAD_TEST_SLOW=1.
 
 usage: test-cni-kill.py RDMAD MODULE-DIR RDMAD-CNI INJECT.SO [TEST...]
 """
@@ -113,7 +113,7 @@ class Sweep:
         def collect():
             self.plugin("GC", None, None, None,
                         {**self.net, "cniVersion": "1.1.0", "cni.dev/valid-attachments": []})
-            # What failed is tried again later than anybody waits here.
+            # The next try after a failure comes later than the test waits.
             with contextlib.suppress(*(() if self.WHAT == "kill" else (AssertionError,))):
                 until(lambda: self.daemon.poll() is not None or self.is_collected(), "the collection",
                       PATIENCE if self.WHAT == "kill" else 3)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the seeds of the gRPC fuzz targets: what grpcio's client and server say to one another.
+"""Writes the seeds of the gRPC fuzz targets: the bytes between grpcio's client and server.
 
 usage: capture-grpc.py SEEDS-DIRECTORY
 """

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of a /proc/PID/cgroup: what is found has the form of a uid and of an id. */
+/* The text of a /proc/PID/cgroup: uid and id that are found have their form. */
 #include <stdint.h>
 #include <string.h>
 

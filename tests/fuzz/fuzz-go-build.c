@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program's file: what is found has the form of a version. */
+/* A program's file: a version that is found has the form of one. */
 #include <rdmad/fd.h>
 #include <sys/mman.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whatever a server sends, every call ends exactly once. */
+/* Every call ends exactly once, for any bytes that a server sends. */
 #include <rdmad/fd.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whatever is logged: one line, bounded; JSON stays JSON; the journal's fields stay themselves. */
+/* Any text is logged as one bounded line; JSON stays JSON; the journal's fields stay themselves. */
 #include <jansson.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What others write and module nccl reads: versions, ranges, and environments whose outcome is simulated
+ * Input of module nccl: versions, ranges, and environments whose outcome is simulated
  *
  * The first line is a version and a range, the others are NAME=VALUE.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whatever devices, interfaces, counters and pods are called, the text is sound
+ * The exposition is well-formed for any names of devices, interfaces, counters and pods
  *
  * Input: lines.  The first byte of each selects what the rest is the name of.
  */

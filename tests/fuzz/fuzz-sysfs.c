@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values and paths of sysfs: what is refused leaves no trace, what is taken is within its bounds. */
+/* Values and paths of sysfs: rejected ones change nothing, accepted ones are within their bounds. */
 #include <stdint.h>
 #include <string.h>
 

@@ -12,7 +12,7 @@ CONTRIB = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../contr
 CHART = os.path.join(CONTRIB, "helm/rdmad")
 VALUES = os.path.join(CONTRIB, "helm/values")
 HELM = shutil.which(os.environ.get("HELM", "helm"))
-# What a cluster of the oldest and of a recent release would tell helm.
+# The Kubernetes versions of clusters of the oldest and of a recent release.
 VERSIONS = ("1.24.0", "1.31.0")
 PATIENCE = 300
 

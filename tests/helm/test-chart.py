@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The chart for each set of modules and values: what is asked of a cluster, and what is refused.
+"""The chart for each set of modules and values: its objects, and the values that it rejects.
 
 usage: test-chart.py RDMAD MODULE-DIR [TEST...]
 """

@@ -15,7 +15,7 @@ class Missing(Exception):
 
 
 def start(*flags):
-    """A selenium driver; who got it calls close()."""
+    """A selenium driver; the caller calls close()."""
     try:
         from selenium import webdriver
         from selenium.common.exceptions import WebDriverException

@@ -66,7 +66,7 @@ def metrics_named():
 
 
 def netdev_families():
-    """Of counters that only real interfaces have: what the module's table of drivers' names leads to."""
+    """Families of counters that only real interfaces have, from the module's table of drivers' names."""
     path = os.path.join(SOURCE, "modules/metrics/names/netdev.c")
     with open(path, encoding="utf-8") as file:
         found = re.findall(r'FAMILY\("(\w+)"\)', file.read())

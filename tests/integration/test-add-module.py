@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """HACKING.md's recipe for a module, followed literally in a copy of the tree: SOURCE-DIRECTORY RDMAD
 
-Only the module is compiled there: what loads it is the rdmad of this build.
+Only the module is compiled there; the rdmad of this build loads it.
 """
 
 import os

@@ -150,7 +150,7 @@ class Broken(Api):
 
 
 class SlowMachine(Asker):
-    """Files of /proc and /sys that hang: what is in memory is answered all the same."""
+    """Files of /proc and /sys hang; answers from memory do not."""
 
     @classmethod
     def setUpClass(cls):

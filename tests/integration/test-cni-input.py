@@ -234,7 +234,7 @@ class Versions(Input):
                 self.assertEqual((status, result["cniVersion"]), (0, version))
                 for key in ("interfaces", "ips", "routes", "dns"):
                     self.assertEqual(result[key], previous[key])
-                # One NIC more: what was there keeps its place and its indexes.
+                # One NIC more: earlier entries keep their places and indexes.
                 chained = {**self.net, "cniVersion": version, "prevResult": previous}
                 status, result = self.call({}, chained)
                 self.assertEqual(status, 0, result)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Module cni around its ADDs and DELs: what goes back to the host, GC, IPAM's processes, reload, stop.
+"""Module cni around its ADDs and DELs: NICs returned to the host, GC, IPAM's processes, reload, stop.
 
 usage: test-cni-operations.py RDMAD MODULE-DIR RDMAD-CNI [TEST...]
 """

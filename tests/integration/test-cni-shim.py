@@ -379,7 +379,7 @@ class TestSpoolFaults(ShimCase):
         return len(re.findall(rf"^{call}\(", log.read_text(), re.M))
 
     def check_records(self, expect):
-        """Records are whole; what is not is no record by its name."""
+        """Records are whole; incomplete ones have other names."""
         whole = [r for r in self.records() if re.fullmatch("[0-9a-f]{32}", r.name)]
         for record in whole:
             data = record.read_bytes()

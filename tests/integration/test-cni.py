@@ -243,7 +243,7 @@ class Shared(CniCase):
         self.plugin("ADD", "c1", f"/proc/{process.pid}/ns/net", "net1", self.net)
         self.end_daemon(signal.SIGKILL)
         self.start_daemon()
-        # What is to be undone is undone before the next ADD.
+        # Pending undos are done before the next ADD.
         self.add("c2", "a", self.net)
         self.assertEqual(self.left(), 2)
         self.plugin("DEL", "c1", f"/proc/{process.pid}/ns/net", "net1", self.net)
@@ -346,7 +346,7 @@ class Shared(CniCase):
         self.assertEqual(self.executor(), executor)
         if not INSTRUMENTED:
             for pid, before in zip((self.daemon.pid, executor), kilobytes):
-                # What the allocator keeps, and the pages of the database's cache that it had not used yet.
+                # Memory kept by the allocator, and pages of the database's cache not used before.
                 self.assertLess(self.anonymous(pid), before + 1024)
         for pod in pods:
             self.assertEqual([entry["ifname"] for entry in ip("link", netns=pod)], ["lo"])

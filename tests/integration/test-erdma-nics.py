@@ -40,7 +40,7 @@ class Configuration(ErdmaCase):
             child.stdout.close()
             return found
 
-        # What comes first shows that it listens.
+        # The first line shows that it listens.
         def listens():
             run("ip", "route", "replace", "192.0.2.223", "dev", "lo")
             run("ip", "route", "del", "192.0.2.223")
@@ -48,7 +48,7 @@ class Configuration(ErdmaCase):
             return bool(ready)
 
         until(listens, "ip monitor")
-        # What the kernel does of itself when a link goes up is left out.
+        # Changes that the kernel makes when a link goes up are left out.
         return lambda: [line for line in lines() if not
                         any(word in line for word in ("192.0.2.223", "table local", "fe80::", "ff00::"))]
 

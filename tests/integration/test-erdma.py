@@ -17,7 +17,7 @@ ERDMA = "aliyun/erdma"
 PROFILES = os.path.join(os.path.dirname(TESTS), "etc", "profiles")
 RELEASE = "6.6.102"
 
-# A kernel in a directory: what is loaded is in sys/module.  `quirks` is what a test changes of it.
+# A kernel in a directory: loaded modules are in sys/module.  `quirks` are the changes of a test.
 MODPROBE = r"""#!/bin/sh
 root=${0%/sbin/modprobe}
 echo "$*" >>"$root/calls"
@@ -407,7 +407,7 @@ class InstallTest(DriverCase):
 
     @staticmethod
     def has_ended(pid):
-        """A zombie has, too: whoever gets it here may never wait for it."""
+        """A zombie has, too: its parent may never wait for it."""
         try:
             with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
                 return file.read().rsplit(")", 1)[1].split()[0] == "Z"

@@ -218,7 +218,7 @@ class ContentsTest(ImageTest):
 
 
 class Running(ImageTest):
-    """rdmad of the image on the recorded machine: what holds in each kind of container."""
+    """rdmad of the image on the recorded machine, in each kind of container."""
 
     def setUp(self):
         self.out = Path(tempfile.mkdtemp(dir=self.dir))

@@ -72,7 +72,7 @@ class MetricsCase(unittest.TestCase):
     def start(self, machine, options="", rules=()):
         """rdmad on that machine, some of whose files may be slow; `self.scraper` talks to it.
 
-        The machine is for all tests: who changes it changes it back."""
+        All tests share the machine: a test that changes it changes it back."""
         (self.port,) = free_ports(1)
         self.slow = None
         root = self.expand(machine)
@@ -135,7 +135,7 @@ class ContentTest(MetricsCase):
 
     def check_machine(self, names):
         series = self.scraper.scrape()
-        # The inventory's names are UTF-8; what it says is called otherwise cannot be found again.
+        # The inventory's names are UTF-8; a device with another name cannot be found again.
         there = [name for name in self.devices() if os.path.exists(self.hardware.path("infiniband", name))]
         self.assertEqual(self.success(series), {device: 1 for device in there})
         native, compat = (values(series, name)

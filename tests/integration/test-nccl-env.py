@@ -24,7 +24,7 @@ SOURCES = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..")
 SCRIPT = os.path.realpath(os.path.join(SOURCES, "contrib/nccl_env.sh"))
 PATIENCE = 60
 
-# What nccl_env.sh of Volcengine's document on VKE exports on these machines, where its answer is right.
+# Exports of nccl_env.sh of Volcengine's document on VKE on these machines, where they are right.
 SCRIPT_ANSWERS = {
     "gpu-8rail": (",".join(f"mlx5_{i}:1" for i in range(8)), "3"),
     "bond": ("mlx5_bond_0:1", "3"),

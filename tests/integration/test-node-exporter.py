@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """node_infiniband_* as node_exporter says it: test-node-exporter.py RDMAD MODULE-DIR
 
-Both look at the same tree.  What differs is a defect of node_exporter's that rdmad-metrics(7) names.
+Both look at the same tree.  Differences are defects of node_exporter that rdmad-metrics(7) names.
 """
 
 import os
@@ -63,7 +63,7 @@ class NodeExporter:
 
 # A port without counters/ (ENOENT), or a file that is none: nothing about any device.
 GIVES_UP = {"broken", "erdma", "erdma-compat", "mixed"}
-# Not in releases before 1.9, which Debian 12 has; what later ones say of files of hw_counters.
+# Not in releases before 1.9, which Debian 12 has; names in later ones for files of hw_counters.
 LATER = {
     "duplicate_request": "duplicate_requests_packets", "implied_nak_seq_err": "implied_nak_seq_errors",
     "local_ack_timeout_err": "local_ack_timeout_errors", "np_cnp_sent": "np_cnp_packets_sent",

@@ -51,7 +51,7 @@ def promtool(*args):
 
 
 def what_fires(points):
-    """{alert: [(labels, the texts)]} at points {alert: (time, test)}: what promtool did not expect of each."""
+    """{alert: [(labels, the texts)]} that promtool did not expect at points {alert: (time, test)}."""
     tests = {}
     for alert, (when, test) in points.items():
         entry = tests.setdefault(id(test), {"interval": test["interval"], "input_series": test["input_series"],

@@ -2,7 +2,7 @@
 # The system that tests/lab/run boots: a kernel from Debian's archive, and an initramfs that finds the root.
 # Sets lab_kernel (version) and lab_initramfs (file).
 
-# crc32 first: without it `rdma link add` fails with ENOENT.  What a kernel does not have is left out.
+# crc32 first: without it `rdma link add` fails with ENOENT.  Modules that a kernel does not have are left out.
 lab_modules="crc32_generic crc32_pclmul virtio_pci virtio_net virtio_console 9pnet_virtio 9p overlay
 	ib_uverbs rdma_ucm rdma_rxe siw smc smc_diag macvlan ipvlan dummy veth bridge 8021q igb igbvf
 	netdevsim"

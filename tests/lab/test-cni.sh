@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Pods on soft-RoCE NICs in each mode: the GID of the pod's address is there when ADD returns, its index is
 # recorded, RDMA_CM finds the device by the pod's own address, and verbs carry data between pods.
-# What rxe cannot do in a pod is shown by test-rxe-pods.
+# The limits of rxe in a pod are shown by test-rxe-pods.
 # Runs last: perftest in namespaces of other tests was seen to fail after it.
 . "$LAB_DIR/lib.sh"
 

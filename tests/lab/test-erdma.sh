@@ -21,7 +21,7 @@ loaded() { [[ $(cat /sys/module/rdma_rxe/initstate) == live ]]; }
 	-p /child/a_child_on_the_host_has_the_namespaces_of_pid_1 >child.tap || fail "$(cat child.tap)"
 [[ $(grep -c '^ok' child.tap) == 2 ]] && ! grep '# SKIP' child.tap
 
-# Without its module: the installer brings it.  What it leaves behind is killed with its cgroup.
+# Without its module: the installer brings it.  Its remaining processes are killed with its cgroup.
 rmmod rdma_rxe
 cat >install <<EOF
 #!/bin/sh

@@ -2,7 +2,7 @@
 # The metrics module on real devices, also of a user who may do nothing: promtool finds no fault, and
 # packets are counted as ib_write_bw says that it sent them.
 #
-# rxe has no counters of the port, and so no bytes: what is compared are packets of one MTU each.
+# rxe has no counters of the port, and so no bytes: packets of one MTU each are compared.
 . "$LAB_DIR/lib.sh"
 
 lab_devices 2

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""RDMA limits of a pod against the kernel's own controller: what is over them is refused."""
+"""RDMA limits of a pod against the kernel's own controller: objects beyond them are refused."""
 
 import os
 import subprocess

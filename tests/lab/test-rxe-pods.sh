@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the kernel's soft-RoCE does for a network namespace other than the host's, without rdmad: the table
+# The kernel's soft-RoCE in a network namespace other than the host's, without rdmad: the table
 # "Shown on" of rdmad-cni(7) rests on this.  A kernel whose rxe does more makes this test say so.
 . "$LAB_DIR/lib.sh"
 

@@ -49,7 +49,7 @@ server=$!
 lab_wait 20 bash -c "rdma resource show cm_id | grep -q LISTEN"
 in_cgroup "$pod_b" ib_write_bw -R -D 60 -q 4 -F 192.0.2.1 >client.log 2>&1 &
 client=$!
-# Four, and one of rdma_cm's; what is stopped keeps what it has.
+# Four, and one of rdma_cm's; a stopped process keeps its objects.
 lab_wait 60 has_queue_pairs rxe0 "$client" 5
 kill -STOP "$server" "$client"
 # One more, of a process in no pod.

@@ -24,7 +24,7 @@ def reply_as_json(grant):
 
 
 class Commands:
-    """One method a command; what it returns is the answer."""
+    """One method a command; its result is the answer."""
 
     def __init__(self, kubelet):
         self.kubelet = kubelet

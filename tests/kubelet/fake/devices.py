@@ -48,7 +48,7 @@ class Resource:
 
 class DeviceManager:
     def __init__(self, directory, grace, log, era="1.36", pods=None):
-        """`pods`: what the API server knows, which outlives kubelet: {(namespace, pod): Pod}."""
+        """`pods`: {(namespace, pod): Pod} of the API server, which outlives kubelet."""
         self.directory, self.grace, self.log, self.era = directory, grace, log, era
         self.pods = {} if pods is None else pods
         self.lock = threading.RLock()
@@ -209,7 +209,7 @@ class DeviceManager:
 
     def allocate(self, holder, name, count, init=False):
         """Admission of one container: (namespace, pod, container) asks for `count` of a resource.
-        What it holds already is answered from the cache.  The devices of init containers are given
+        Devices that it holds already are answered from the cache.  Those of init containers are given
         again to the containers after them, and to no other pod while the pod lives."""
         with self.lock:
             if (holder, name) in self.grants:

@@ -195,7 +195,7 @@ class Kubelet:
         return self.manager.release(namespace or "default", pod_name)
 
     def live(self):
-        """{(namespace, pod): {(resource, id)}}: what processes have, whatever kubelet knows."""
+        """{(namespace, pod): {(resource, id)}} of processes, also of those that kubelet has forgotten."""
         with self.manager.lock:
             return {key: {(name, id) for (_, name), ids in pod.devices.items() for id in ids}
                     for key, pod in self.known.items() if pod.devices}

@@ -35,7 +35,7 @@ def stream(channel, path, request, reply_class):
 
 
 def describe(error):
-    """"NOT_FOUND: no such slot": what a person wants to read of a failed call."""
+    """Status and details of a failed call, "NOT_FOUND: no such slot"."""
     if isinstance(error, grpc.RpcError):
         return f"{error.code().name}: {error.details()}"
     return str(error)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fixture.h"
 
-/* What is chosen is written as "eth1=0000:3b:00.0 shared t1; ...". */
+/* Choices as text: "eth1=0000:3b:00.0 shared t1; ...". */
 static char *chosen_text(const GPtrArray *choices)
 {
 	g_autoptr(GString) text = g_string_new(NULL);

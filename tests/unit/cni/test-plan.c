@@ -393,7 +393,7 @@ static const Case cases[] = {
 		  "\"ip\":\"192.0.2.8/24\"|\"to\":\"198.18.0.0/15\",\"gateway\":\"192.0.2.2\","
 		  "\"table\":1000|\"to\":\"198.18.0.0/15\",\"gateway\":\"192.0.2.2\",\"table\":254"
 		  "|\"to\":\"0.0.0.0/0\",\"gateway\":\"192.0.2.1\",\"table\":254" },
-	/* Who takes the default route takes it from eth0, which gets it back. */
+	/* The default route is taken from eth0, which gets it back. */
 	{ "default_route = true;", "shared", NULL, NULL, IPAM4,
 	  .expected = "{\"step\":\"route\",\"in\":\"pod\",\"link\":\"eth0\",\"to\":\"0.0.0.0/0\","
 		      "\"gateway\":\"10.0.0.1\",\"table\":254,\"type\":1,\"protocol\":16,"
@@ -568,7 +568,7 @@ static const Case cases[] = {
 	  .code = CNI_ERROR_CONFIG, .expected = "cannot be set" },
 };
 
-/* Parts in their order; what begins with '!' is nowhere. */
+/* Parts in their order; those after '!' must be absent. */
 static void assert_parts(const char *text, const char *expected)
 {
 	g_auto(GStrv) parts = g_strsplit(expected, "|", 0);
@@ -600,7 +600,7 @@ static void test_every_mode_and_every_refusal(void)
 		g_assert_cmpint(error ? cni_error_code(error) : 0, ==, cases[i].code);
 		assert_parts(text, cases[i].expected);
 		if (plan) {
-			/* What is planned can be journalled. */
+			/* A plan can be written to the journal and read back. */
 			g_autoptr(GPtrArray) again =
 				rdmad_steps_from_text(text, strlen(text), &error);
 

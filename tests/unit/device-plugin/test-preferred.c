@@ -4,7 +4,7 @@
 #include "allocate/preferred.h"
 #include "../support/unit.h"
 
-/* A pool to choose from; what is chosen is test-choice.c. */
+/* A pool to choose from; the choice itself is tested by test-choice.c. */
 typedef struct {
 	Pool *pool;
 	GPtrArray *devices;

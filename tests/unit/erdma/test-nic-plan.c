@@ -385,7 +385,7 @@ static const Row rows[] = {
 				     "route eth2 default via 10.0.1.253 metric 201 proto 237\n",
 	  "addr 10.0.1.5/24 metric 200; route default via 10.0.1.253 metric 200" },
 
-	/* What is there stays. */
+	/* Present configuration stays. */
 	{ "a configured NIC is left alone", NULL, HOST ETH1_UP READY METADATA DONE, "ready" },
 	{ "it is left alone without the metadata service", NULL,
 	  HOST ETH1_UP READY "metadata failed\n" DONE, "ready" },
@@ -495,7 +495,7 @@ static const Row rows[] = {
 	{ "an MTU that is right", "jumbo_frames = \"on\";",
 	  HOST "link eth1 " MAC1 " up mtu 8500\n" READY DONE METADATA, "ready" },
 
-	/* Whose it is. */
+	/* NICs that rdmad leaves alone. */
 	{ "the primary NIC is never touched", "jumbo_frames = \"on\";",
 	  "link eth1 " MAC1 " up\nroute eth1 default via 10.0.0.253 metric 100 proto 16\n",
 	  "primary: it has the only default route" },

@@ -14,7 +14,7 @@
 #define PORT_DIR "sys/class/infiniband/mlx5_0/ports/1"
 #define HW	 PORT_DIR "/hw_counters"
 
-/* Whether the kernel has statistics: what stands before the question (ld's --wrap) answers for it. */
+/* Whether the kernel has statistics: a wrapper (ld's --wrap) answers the question with this. */
 static gboolean kernel_knows;
 
 int __real_rdmad_nldev_get_statistics(RdmadNetlink *nl, guint device, guint port,

@@ -118,7 +118,7 @@ static void test_an_interface_that_is_not_there_says_so(void)
 	g_assert_cmpuint(n, ==, 0);
 }
 
-/* Whatever interfaces there are: each reading has as many as the first. */
+/* Each reading of an interface of this machine has as many names as the first. */
 static void test_each_reading_has_the_same_names(void)
 {
 	g_autoptr(RdmadSysroot) root = rdmad_sysroot_new(NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is published: labels, their names, reasons of Events, paths of pods. */
+/* Labels and their names, reasons of Events, paths of pods. */
 #include <string.h>
 
 #include "events.h"

@@ -120,7 +120,7 @@ static const struct {
 	{ PLAIN, "", 32, "mlx5_0:1=3" },
 	{ PLAIN, "NCCL_IB_GID_INDEX=3", 20, "mlx5_0:1=3" },
 	{ PLAIN, "NCCL_IB_GID_INDEX=-1", 20, "mlx5_0:1=fails" },
-	/* Base 0: a leading 0 is octal; what is no number is 0, and since 2.32 the default. */
+	/* Base 0: a leading 0 is octal; text without a number is 0, and since 2.32 the default. */
 	{ PLAIN, "NCCL_IB_GID_INDEX=0x3", 27, "mlx5_0:1=3" },
 	{ PLAIN, "NCCL_IB_GID_INDEX=010", 27, "mlx5_0:1=8(empty)" },
 	{ PLAIN, "NCCL_IB_GID_INDEX=auto", 31, "mlx5_0:1=0" },

@@ -406,7 +406,7 @@ static void test_a_damaged_database_is_set_aside(Fixture *f, gconstpointer data)
 	}
 }
 
-/* Whatever byte is wrong: it opens, and what was set aside is still there to look at. */
+/* With any byte wrong the state opens, and the damaged file is still there to look at. */
 static void test_any_flipped_byte_opens(Fixture *f, gconstpointer data)
 {
 	g_autofree char *good = NULL;
