@@ -1,5 +1,5 @@
 {{- /*
-What each module needs of a node and of the cluster.  Everything else in the chart follows from this table: a module
+Requirements of each module to the node and the cluster.  Everything else in the chart follows from this table: a module
 that is new gets its lines here, a value and a line of the schema.
 
 capabilities	as `rdmad --privileges` prints them; tests/helm compares
