@@ -15,7 +15,6 @@
 #include "build-info.h"
 #include "commit.h"
 #include "cli/command.h"
-#include "cli/module-command.h"
 
 #define DEFAULT_SOCKET RDMAD_RUN_DIR "/rdmad.sock"
 #define EXIT_USAGE     2

@@ -102,3 +102,12 @@ gboolean doctor_write(const json_t *findings, gboolean verbose, const RdmadTable
 void attributes_write(const json_t *attributes, const RdmadTableStyle *style, GString *out);
 /* `now_us` 0: absolute times. */
 void events_write(const json_t *events, gint64 now_us, const RdmadTableStyle *style, GString *out);
+
+/* module-command.c: commands that modules of the running daemon have (rdmad/module.h).  argv[1] is the
+ * command's name; the exit status. */
+int module_command_run(CommandOptions *options, int argc, char **argv);
+/* rdmad commands */
+int module_command_list(const CommandOptions *options);
+/* The printed form of a response; `command` is an entry of /api/v1/commands. */
+void module_command_write(const json_t *command, const json_t *answer, const RdmadTableStyle *style,
+			  GString *out);

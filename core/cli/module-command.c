@@ -5,7 +5,7 @@
  * The running daemon lists them (/api/v1/commands).  The client loads no module, so it has the
  * commands of the daemon's modules, wherever it runs.
  */
-#include "cli/module-command.h"
+#include "cli/command.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "hardware/sysroot.h"
-#include "hardware/verbs/bind.h"
+#include "hardware/verbs/verbs.h"
 #include "network/perform.h"
 
 #define GID_TYPE_ROCE_V2 "RoCE v2"

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "attachments.h"
-
 #include <jansson.h>
 #include <rdmad/device.h>
 #include <rdmad/http.h>
 #include <rdmad/inventory.h>
 
+#include "cni.h"
 #include "journal.h"
 
 #define PATH "/api/v1/attachments"

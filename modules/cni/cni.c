@@ -37,7 +37,6 @@
 #include <rdmad/network.h>
 #include <rdmad/sysroot.h>
 
-#include "attachments.h"
 #include "cni.h"
 #include "host-network.h"
 #include "journal.h"

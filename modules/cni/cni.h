@@ -23,3 +23,10 @@ typedef struct {
 	char *boot;
 	char *spool_dir;
 } Cni;
+
+/* ---- attachments.c: `rdmad attachments`, and its route of the API ---- */
+
+extern const RdmadCommand cni_commands[];
+
+gboolean cni_attachments_route(Cni *cni, GError **error);
+void cni_attachments_unroute(Cni *cni);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gc.h"
+#include "operation.h"
 
 #include <jansson.h>
 #include <rdmad/loop.h>

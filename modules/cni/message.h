@@ -30,3 +30,12 @@ gboolean cni_spooled_name_check(const char *name);
 /* The answer; `text` NULL: an empty one.  `*fd` is the caller's to send and close, or -1.
  * RDMAD_ERROR_FAILED. */
 GByteArray *cni_answer_new(int status, const char *text, int *fd, GError **error);
+
+/* ---- spool.c: the records that rdmad-cni left of DELs while nobody was there; shim/spool.c writes them ---- */
+
+/* Their names; NULL: none. */
+char **cni_spool_list(const char *directory);
+/* RDMAD_ERROR_INVALID: cut off or damaged; RDMAD_ERROR_FAILED. */
+gboolean cni_spool_read(const char *directory, const char *name, CniMessage *message,
+			GError **error);
+gboolean cni_spool_remove(const char *directory, const char *name, GError **error);

@@ -12,11 +12,11 @@
 #include "choice.h"
 #include "cni.h"
 #include "ipam/ipam.h"
-#include "undo.h"
 
 typedef struct CniLook CniLook;
 typedef struct CniLooking CniLooking;
 typedef struct CniOperation CniOperation;
+typedef struct CniUndo CniUndo;
 
 /* Called once, as the last thing: `text` goes to standard output, NULL: nothing. */
 typedef void (*CniOperationDone)(CniOperation *op, const char *text, const GError *error);
@@ -79,3 +79,49 @@ GPtrArray *cni_slots_choose(Cni *cni, const CniRequest *request, const GArray *s
 			    const GPtrArray *entries, GPtrArray *devices, GError **error);
 /* Of the device of a choice; its capacity is the look's. */
 CniGids cni_slots_gids(Cni *cni, const CniChoice *choice);
+
+/*
+ * ---- undo.c: takes an attachment back: its steps, its addresses from IPAM, its entry in the journal ----
+ *
+ * Wherever that stops, the entry is still there and it may be begun again.  A NIC that is neither in the
+ * host nor in the pod holds up nobody: the entry stays, as LEFT, and is tried again.
+ */
+
+/* The undo is over.  `error` NULL: it is undone, and `attachment` no longer exists, unless it is
+ * LEFT. */
+typedef void (*CniUndoDone)(const GError *error, gpointer data);
+
+/* `netns`: of the pod, stays the caller's; -1: found by the path of the attachment, if that still leads
+ * to it.  `*undo` is set until `done` was called, which may be before this returns. */
+void cni_undo_start(Cni *cni, CniAttachment *attachment, int netns, CniUndo **undo,
+		    CniUndoDone done, gpointer data);
+/* When the module ends, after its executor; `done` is not called.  NULL is fine. */
+void cni_undo_free(CniUndo *undo);
+
+/*
+ * ---- gc.c: GC is answered once the attachments that the runtime no longer has are undone ----
+ *
+ * Each attachment that goes gets the DEL of its IPAM plugin as any other; then the network's plugin gets
+ * a GC of its own, whose list names every NIC of the attachments that stay.
+ */
+
+typedef struct CniGc CniGc;
+
+/* Called once, as the last thing.  CNI_ERROR_TRY_AGAIN: it did not end within request_timeout, and goes
+ * on; CNI_ERROR_IPAM. */
+typedef void (*CniGcDone)(CniGc *gc, const GError *error, gpointer data);
+
+/* `request` is taken over. */
+CniGc *cni_gc_new(Cni *cni, CniRequest *request, CniGcDone done, gpointer data);
+void cni_gc_free(CniGc *gc);
+
+/* Whether it takes an attachment down. */
+gboolean cni_gc_collects(const CniGc *gc, const CniAttachment *attachment);
+/* The undo of an attachment is awaited. */
+void cni_gc_await(CniGc *gc, const char *key);
+/* All that is awaited is known; may call `done`. */
+void cni_gc_start(CniGc *gc);
+/* An operation ended; may call `done`. */
+void cni_gc_ended(CniGc *gc, const char *key, const GError *error);
+/* Answers CNI_ERROR_TRY_AGAIN. */
+void cni_gc_cancel(CniGc *gc, const char *why);

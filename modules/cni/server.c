@@ -13,12 +13,10 @@
 #include <sys/stat.h>
 
 #include "error.h"
-#include "gc.h"
 #include "host-network.h"
 #include "journal.h"
 #include "message.h"
 #include "operation.h"
-#include "spool.h"
 
 #define PEERS_MAX  2048u
 #define SEND_MS	   10000u /* for a caller to say what it wants */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "undo.h"
+#include "operation.h"
 
 #include <rdmad/allocations.h>
 #include <rdmad/error.h>

@@ -9,8 +9,6 @@
 #include <sys/utsname.h>
 
 #include "build-info.h"
-#include "cli/bundle/archive.h"
-#include "cli/bundle/machine.h"
 #include "cli/client.h"
 #include "hardware/sysroot.h"
 
@@ -38,7 +36,7 @@ static char *replace(const char *text, const char *pattern, const char *by)
 	return g_regex_replace(regex, text, -1, 0, by, 0, NULL);
 }
 
-char *bundle_redact(const char *text)
+static char *redact(const char *text)
 {
 	g_autofree char *valid = g_utf8_make_valid(text, -1);
 	g_autofree char *without = replace(valid, secret_pattern, "\\1" REDACTED);
@@ -57,7 +55,7 @@ static void add_config_file(Archive *archive, const char *path)
 		archive_note(archive, name, error->message);
 		return;
 	}
-	redacted = size <= CONFIG_MAX ? bundle_redact(text) : NULL;
+	redacted = size <= CONFIG_MAX ? redact(text) : NULL;
 	if (redacted)
 		archive_file(archive, name, redacted, strlen(redacted));
 	else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* RDMA devices, network interfaces, PCI functions, and the links between them. */
-#include "cli/bundle/machine.h"
+#include "cli/bundle/bundle.h"
 
 #include <errno.h>
 #include <fcntl.h>

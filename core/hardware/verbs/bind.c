@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "hardware/verbs/bind.h"
+#include "hardware/verbs/verbs.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include <rdmad/types.h>
+#include <rdmad/address.h>
 
 #include "hardware/verbs/limits.h"
 
@@ -33,3 +33,7 @@ const char *rdmad_verbs_problem(const RdmadVerbs *verbs, const char *device_id);
 const RdmadVerbsLimits *rdmad_verbs_limits(const RdmadVerbs *verbs, const char *device_id);
 /* Why an open device has no limits; NULL when it has them, or is not open. */
 const char *rdmad_verbs_limits_problem(const RdmadVerbs *verbs, const char *device_id);
+
+/* bind.c: the RDMA device that RDMA_CM finds for an address of the network namespace of this thread: its
+ * device name, g_free().  Blocks.  RDMAD_ERROR_FAILED. */
+char *rdmad_verbs_bind(const RdmadIp *ip, GError **error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* By rename: a runtime that starts it meanwhile gets the old one or the new one, whole. */
-#include "shim/install.h"
+#include "shim/rdmad-cni.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,8 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "shim/io.h"
 
 #define NAME "rdmad-cni"
 

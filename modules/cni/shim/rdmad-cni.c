@@ -21,9 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "shim/call.h"
-#include "shim/install.h"
-#include "shim/spool.h"
+#include "shim/rdmad-cni.h"
 
 #define SOCKET	    "/run/rdmad/cni.sock"
 #define SPOOL	    "/var/lib/rdmad/cni-spool"

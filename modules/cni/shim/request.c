@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "shim/request.h"
+#include "shim/rdmad-cni.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  * told that the DEL is done.  Its name is made of what it is to undo, so that a repeated DEL is one
  * record, and that of the same container with another namespace is another.
  */
-#include "shim/spool.h"
+#include "shim/rdmad-cni.h"
 
 #include <errno.h>
 #include <fcntl.h>

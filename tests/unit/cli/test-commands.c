@@ -4,7 +4,6 @@
 
 #include "cli/cli.h"
 #include "cli/command.h"
-#include "cli/module-command.h"
 #include "../support/unit.h"
 
 /* 2026-01-01T00:00:00Z and one hour */
