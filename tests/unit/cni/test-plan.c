@@ -3,6 +3,7 @@
 
 #include "fixture.h"
 #include "plan/plan.h"
+#include "support/ip.h"
 
 /*
  * A host with a management NIC and a RoCE NIC with two addresses and a route to the other rails, its
@@ -18,14 +19,6 @@ typedef struct {
 	CniPlanInput input;
 	CniChoice choice;
 } World;
-
-static RdmadIp ip(const char *text)
-{
-	RdmadIp parsed;
-
-	g_assert_true(rdmad_ip_parse(text, &parsed, NULL));
-	return parsed;
-}
 
 static CniViewLink *link_add(CniView *view, guint32 index, const char *name, const char *mac)
 {

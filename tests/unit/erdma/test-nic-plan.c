@@ -23,6 +23,7 @@
 #include "hardware/device.h"
 #include "nic/plan.h"
 #include "settings.h"
+#include "support/ip.h"
 #include "support/unit.h"
 
 #define MAC0 "00:16:3e:01:02:01"
@@ -36,14 +37,6 @@ typedef struct {
 	ErdmaSettings *settings;
 	ErdmaPlanInput input;
 } World;
-
-static RdmadIp ip(const char *text)
-{
-	RdmadIp parsed;
-
-	g_assert_true(rdmad_ip_parse(text, &parsed, NULL));
-	return parsed;
-}
 
 /* ---- the text ---- */
 
@@ -681,7 +674,7 @@ static void test_the_inventory_finds_one_whose_guid_says_nothing(void)
 }
 
 const UnitTest unit_tests[] = {
-	UNIT_CASES("/erdma-nic-plan", rows, test_plan),
+	UNIT_CASES("/erdma-nic-plan/", rows, test_plan),
 	UNIT_TEST("/erdma-nic-match/gids-tell-two-interfaces-apart",
 		  test_gids_tell_two_interfaces_apart),
 	UNIT_TEST("/erdma-nic-match/the-inventory-finds-one-whose-guid-says-nothing",

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <rdmad/fd.h>
 #include <rdmad/netns.h>
+#include <rdmad/network.h>
 #include <sched.h>
 #include <sys/mount.h>
 
@@ -29,4 +30,13 @@ static inline gboolean namespace_leave_host(void)
 		return TRUE;
 	g_test_skip("network namespaces need root");
 	return FALSE;
+}
+
+static inline RdmadLink *expect_link(RdmadNetwork *net, const char *name)
+{
+	g_autoptr(GError) error = NULL;
+	RdmadLink *link = rdmad_link_get(net, name, &error);
+
+	g_assert_no_error(error);
+	return link;
 }

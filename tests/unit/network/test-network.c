@@ -11,6 +11,7 @@
 #include "hardware/sysroot.h"
 #include "namespace.h"
 #include "network/network-private.h"
+#include "../support/ip.h"
 #include "../support/unit.h"
 
 typedef struct {
@@ -52,15 +53,6 @@ static void teardown(Fixture *f, gconstpointer data)
 	rdmad_network_close(f->host_net);
 	rdmad_network_close(f->pod_net);
 	close(f->pod);
-}
-
-static RdmadLink *expect_link(RdmadNetwork *net, const char *name)
-{
-	g_autoptr(GError) error = NULL;
-	RdmadLink *link = rdmad_link_get(net, name, &error);
-
-	g_assert_no_error(error);
-	return link;
 }
 
 static void expect_no_link(RdmadNetwork *net, const char *name)
@@ -316,15 +308,6 @@ static void test_a_socket_that_is_opened_again_is_where_it_was(Fixture *f, gcons
 }
 
 /* ---- addresses ---- */
-
-static RdmadIp ip(const char *text)
-{
-	RdmadIp parsed = { 0 };
-
-	if (text)
-		g_assert_true(rdmad_ip_parse(text, &parsed, NULL));
-	return parsed;
-}
 
 static void test_addresses_are_what_they_were_set_to(Fixture *f, gconstpointer data)
 {

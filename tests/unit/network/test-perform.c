@@ -8,32 +8,16 @@
 #include "hardware/sysroot.h"
 #include "namespace.h"
 #include "network/perform.h"
+#include "../support/ip.h"
+#include "../support/unit.h"
 
 typedef struct {
-	gboolean ready;
 	int host, pod;
 	RdmadNetwork *host_net, *pod_net;
 	RdmadSysroot *root;
 	RdmadLink *nic;
 	int never;
 } Fixture;
-
-static RdmadIp ip(const char *text)
-{
-	RdmadIp parsed;
-
-	g_assert_true(rdmad_ip_parse(text, &parsed, NULL));
-	return parsed;
-}
-
-static RdmadLink *expect_link(RdmadNetwork *net, const char *name)
-{
-	g_autoptr(GError) error = NULL;
-	RdmadLink *link = rdmad_link_get(net, name, &error);
-
-	g_assert_no_error(error);
-	return link;
-}
 
 static gboolean has_link(RdmadNetwork *net, const char *name)
 {
@@ -82,23 +66,18 @@ static void make_nic(Fixture *f)
 	g_assert_no_error(error);
 }
 
-static void setup(Fixture *f, gconstpointer data)
+static void setup(Fixture *f)
 {
-	if (!namespace_leave_host())
-		return;
 	f->host = rdmad_netns_open_own(NULL, NULL);
 	f->pod = namespace_new();
 	f->host_net = rdmad_network_open(f->host, NULL);
 	f->pod_net = rdmad_network_open(f->pod, NULL);
 	f->root = rdmad_sysroot_new(NULL, NULL);
 	make_nic(f);
-	f->ready = TRUE;
 }
 
-static void teardown(Fixture *f, gconstpointer data)
+static void teardown(Fixture *f)
 {
-	if (!f->ready)
-		return;
 	rdmad_link_free(f->nic);
 	rdmad_network_close(f->host_net);
 	if (f->pod_net)
@@ -199,13 +178,8 @@ static void expect_whole(const Fixture *f)
 
 /* ---- a NIC that moves ---- */
 
-static void test_a_moved_link_comes_back_whole(Fixture *f, gconstpointer data)
+static void test_a_moved_link_comes_back_whole(Fixture *f, RdmadStep *step)
 {
-	g_autoptr(RdmadStep) step = NULL;
-
-	if (!f->ready)
-		return;
-	step = move_step(f);
 	twice(f, step, FALSE);
 	g_assert_false(has_link(f->host_net, "nic0"));
 	g_assert_true(has_link(f->pod_net, "eth1"));
@@ -214,14 +188,10 @@ static void test_a_moved_link_comes_back_whole(Fixture *f, gconstpointer data)
 	expect_whole(f);
 }
 
-static void test_a_link_that_a_container_changed_comes_back_whole(Fixture *f, gconstpointer data)
+static void test_a_link_that_a_container_changed_comes_back_whole(Fixture *f, RdmadStep *step)
 {
-	g_autoptr(RdmadStep) step = NULL;
 	g_autoptr(RdmadLink) link = NULL;
 
-	if (!f->ready)
-		return;
-	step = move_step(f);
 	twice(f, step, FALSE);
 	link = expect_link(f->pod_net, "eth1");
 	rdmad_link_change(f->pod_net, link->ifindex,
@@ -232,16 +202,12 @@ static void test_a_link_that_a_container_changed_comes_back_whole(Fixture *f, gc
 }
 
 /* The kernel refuses the name after it has moved the link. */
-static void test_a_name_that_is_taken_does_not_lose_the_link(Fixture *f, gconstpointer data)
+static void test_a_name_that_is_taken_does_not_lose_the_link(Fixture *f, RdmadStep *step)
 {
 	const RdmadLinkSpec stranger = { .kind = "veth", .name = "eth1", .peer = "eth9" };
-	g_autoptr(RdmadStep) step = NULL;
 	g_autoptr(GError) error = NULL;
 
-	if (!f->ready)
-		return;
 	g_assert_true(rdmad_link_create(f->pod_net, &stranger, NULL));
-	step = move_step(f);
 	g_assert_false(step_call(f, step, FALSE, &error));
 	g_clear_error(&error);
 	step_call(f, step, TRUE, &error);
@@ -251,16 +217,12 @@ static void test_a_name_that_is_taken_does_not_lose_the_link(Fixture *f, gconstp
 }
 
 static void test_a_name_that_the_host_gave_away_keeps_the_link_in_the_host(Fixture *f,
-									   gconstpointer data)
+									   RdmadStep *step)
 {
 	const RdmadLinkSpec thief = { .kind = "veth", .name = "nic0", .peer = "nic9" };
-	g_autoptr(RdmadStep) step = NULL;
 	g_autoptr(RdmadLink) link = NULL;
 	g_autoptr(GError) error = NULL;
 
-	if (!f->ready)
-		return;
-	step = move_step(f);
 	twice(f, step, FALSE);
 	g_assert_true(rdmad_link_create(f->host_net, &thief, NULL));
 	g_assert_false(step_call(f, step, TRUE, &error));
@@ -271,14 +233,10 @@ static void test_a_name_that_the_host_gave_away_keeps_the_link_in_the_host(Fixtu
 	expect_whole(f);
 }
 
-static void test_a_link_that_is_nowhere_is_gone(Fixture *f, gconstpointer data)
+static void test_a_link_that_is_nowhere_is_gone(Fixture *f, RdmadStep *step)
 {
-	g_autoptr(RdmadStep) step = NULL;
 	g_autoptr(GError) error = NULL;
 
-	if (!f->ready)
-		return;
-	step = move_step(f);
 	rdmad_links_delete(f->host_net, &f->nic->ifindex, 1, NULL);
 	g_assert_false(step_call(f, step, TRUE, &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_GONE);
@@ -298,28 +256,19 @@ static RdmadStep *create_step(const Fixture *f)
 	return step;
 }
 
-static void test_a_virtual_link_is_made_and_removed(Fixture *f, gconstpointer data)
+static void test_a_virtual_link_is_made_and_removed(Fixture *f, RdmadStep *step)
 {
-	g_autoptr(RdmadStep) step = NULL;
-
-	if (!f->ready)
-		return;
-	step = create_step(f);
 	twice(f, step, FALSE);
 	g_assert_true(has_link(f->pod_net, "eth1"));
 	twice(f, step, TRUE);
 	g_assert_false(has_link(f->pod_net, "eth1"));
 }
 
-static void test_a_link_of_a_stranger_stays(Fixture *f, gconstpointer data)
+static void test_a_link_of_a_stranger_stays(Fixture *f, RdmadStep *step)
 {
 	const RdmadLinkSpec stranger = { .kind = "veth", .name = "eth1", .peer = "eth9" };
-	g_autoptr(RdmadStep) step = NULL;
 	g_autoptr(GError) error = NULL;
 
-	if (!f->ready)
-		return;
-	step = create_step(f);
 	g_assert_true(rdmad_link_create(f->pod_net, &stranger, NULL));
 	g_assert_false(step_call(f, step, FALSE, &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY);
@@ -327,21 +276,17 @@ static void test_a_link_of_a_stranger_stays(Fixture *f, gconstpointer data)
 	g_assert_true(has_link(f->pod_net, "eth1"));
 }
 
-static void test_a_parent_under_another_name_is_refused(Fixture *f, gconstpointer data)
+static void test_a_parent_under_another_name_is_refused(Fixture *f, RdmadStep *step)
 {
-	g_autoptr(RdmadStep) step = NULL;
 	g_autoptr(GError) error = NULL;
 
-	if (!f->ready)
-		return;
-	step = create_step(f);
 	g_free(step->create.parent);
 	step->create.parent = g_strdup("nic7");
 	g_assert_false(step_call(f, step, FALSE, &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_GONE);
 }
 
-static void test_what_a_link_carries_is_set_twice(Fixture *f, gconstpointer data)
+static void test_what_a_link_carries_is_set_twice(Fixture *f, RdmadStep *step)
 {
 	static const char *const steps[] = {
 		"{\"step\":\"link-set\",\"in\":\"pod\",\"link\":\"eth1\",\"up\":\"on\"}",
@@ -358,12 +303,8 @@ static void test_what_a_link_carries_is_set_twice(Fixture *f, gconstpointer data
 		"{\"step\":\"announce\",\"in\":\"pod\",\"link\":\"eth1\",\"ip\":\"198.51.100.7\","
 		"\"count\":1}",
 	};
-	g_autoptr(RdmadStep) create = NULL;
 
-	if (!f->ready)
-		return;
-	create = create_step(f);
-	twice(f, create, FALSE);
+	twice(f, step, FALSE);
 	for (guint i = 0; i < G_N_ELEMENTS(steps); i++) {
 		g_autofree char *text = g_strdup_printf("[%s]", steps[i]);
 		g_autoptr(GError) error = NULL;
@@ -379,7 +320,7 @@ static void test_what_a_link_carries_is_set_twice(Fixture *f, gconstpointer data
 }
 
 /* As a module does it that has no pod: RDMAD_ERROR_GONE is what a pod's steps get. */
-static void test_the_host_alone_is_configured_without_a_pod(Fixture *f, gconstpointer data)
+static void test_the_host_alone_is_configured_without_a_pod(Fixture *f, RdmadStep *step)
 {
 	static const char *const steps[] = {
 		"{\"step\":\"link-set\",\"in\":\"host\",\"link\":\"nic0\",\"mtu\":4200}",
@@ -398,12 +339,8 @@ static void test_the_host_alone_is_configured_without_a_pod(Fixture *f, gconstpo
 		"{\"step\":\"address\",\"in\":\"host\",\"link\":\"nic0\",\"ip\":\"192.0.2.7/24\","
 		"\"remove\":true}",
 	};
-	g_autoptr(RdmadStep) create = NULL;
 	g_autoptr(GError) gone = NULL;
 
-	if (!f->ready)
-		return;
-	create = create_step(f);
 	g_clear_pointer(&f->pod_net, rdmad_network_close);
 	rdmad_clear_fd(&f->pod);
 	for (guint i = 0; i < G_N_ELEMENTS(steps); i++) {
@@ -417,24 +354,50 @@ static void test_the_host_alone_is_configured_without_a_pod(Fixture *f, gconstpo
 	g_assert_cmpuint(count_addresses(f->host_net, "nic0"), ==, 1);
 	g_assert_cmpuint(count_routes(f->host_net, 777), ==, 1);
 	g_assert_cmpuint(count_routes(f->host_net, 778), ==, 1);
-	g_assert_false(step_call(f, create, FALSE, &gone));
+	g_assert_false(step_call(f, step, FALSE, &gone));
 	g_assert_error(gone, RDMAD_ERROR, RDMAD_ERROR_GONE);
 }
 
-#define ADD(name) g_test_add("/perform/" #name, Fixture, NULL, setup, test_##name, teardown)
+typedef struct {
+	const char *name;
+	RdmadStep *(*step)(const Fixture *f);
+	void (*test)(Fixture *f, RdmadStep *step);
+} Case;
 
-int main(int argc, char **argv)
+static const Case cases[] = {
+	{ "a moved link comes back whole", move_step, test_a_moved_link_comes_back_whole },
+	{ "a link that a container changed comes back whole", move_step,
+	  test_a_link_that_a_container_changed_comes_back_whole },
+	{ "a name that is taken does not lose the link", move_step,
+	  test_a_name_that_is_taken_does_not_lose_the_link },
+	{ "a name that the host gave away keeps the link in the host", move_step,
+	  test_a_name_that_the_host_gave_away_keeps_the_link_in_the_host },
+	{ "a link that is nowhere is gone", move_step, test_a_link_that_is_nowhere_is_gone },
+	{ "a virtual link is made and removed", create_step,
+	  test_a_virtual_link_is_made_and_removed },
+	{ "a link of a stranger stays", create_step, test_a_link_of_a_stranger_stays },
+	{ "a parent under another name is refused", create_step,
+	  test_a_parent_under_another_name_is_refused },
+	{ "what a link carries is set twice", create_step, test_what_a_link_carries_is_set_twice },
+	{ "the host alone is configured without a pod", create_step,
+	  test_the_host_alone_is_configured_without_a_pod },
+};
+
+static void test_step(gconstpointer data)
 {
-	g_test_init(&argc, &argv, NULL);
-	ADD(a_moved_link_comes_back_whole);
-	ADD(a_link_that_a_container_changed_comes_back_whole);
-	ADD(a_name_that_is_taken_does_not_lose_the_link);
-	ADD(a_name_that_the_host_gave_away_keeps_the_link_in_the_host);
-	ADD(a_link_that_is_nowhere_is_gone);
-	ADD(a_virtual_link_is_made_and_removed);
-	ADD(a_link_of_a_stranger_stays);
-	ADD(a_parent_under_another_name_is_refused);
-	ADD(what_a_link_carries_is_set_twice);
-	ADD(the_host_alone_is_configured_without_a_pod);
-	return g_test_run();
+	const Case *row = data;
+	Fixture f = { 0 };
+	g_autoptr(RdmadStep) step = NULL;
+
+	if (!namespace_leave_host())
+		return;
+	setup(&f);
+	step = row->step(&f);
+	row->test(&f, step);
+	teardown(&f);
 }
+
+const UnitTest unit_tests[] = {
+	UNIT_CASES("/perform/", cases, test_step),
+	{ 0 },
+};

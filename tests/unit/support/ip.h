@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Addresses from texts. */
+#pragma once
+
+#include <rdmad/address.h>
+
+/* NULL: none. */
+static inline RdmadIp ip(const char *text)
+{
+	RdmadIp parsed = { 0 };
+
+	if (text)
+		g_assert_true(rdmad_ip_parse(text, &parsed, NULL));
+	return parsed;
+}
