@@ -55,7 +55,7 @@ static void test_an_empty_pattern_is_rejected(void)
 }
 
 const UnitTest unit_tests[] = {
-	UNIT_CASES("/patterns/match", cases, test_match),
+	UNIT_CASES("/patterns/match/", cases, test_match),
 	UNIT_TEST("/patterns/no_list_matches_every_name", test_no_list_matches_every_name),
 	UNIT_TEST("/patterns/an_empty_pattern_is_rejected", test_an_empty_pattern_is_rejected),
 	{ 0 },

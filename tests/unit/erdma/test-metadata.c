@@ -49,6 +49,6 @@ static void test_values(gconstpointer data)
 }
 
 const UnitTest unit_tests[] = {
-	UNIT_CASES("/erdma/metadata/values", values, test_values),
+	UNIT_CASES("/erdma/metadata/values/", values, test_values),
 	{ 0 },
 };

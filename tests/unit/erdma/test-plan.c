@@ -152,6 +152,6 @@ static void test_plan(gconstpointer data)
 }
 
 const UnitTest unit_tests[] = {
-	UNIT_CASES("/erdma/plan", cases, test_plan),
+	UNIT_CASES("/erdma/plan/", cases, test_plan),
 	{ 0 },
 };

@@ -119,7 +119,7 @@ static void test_install(void)
 }
 
 const UnitTest unit_tests[] = {
-	UNIT_CASES("/erdma/settings/refuses", bads, test_bad),
+	UNIT_CASES("/erdma/settings/refuses/", bads, test_bad),
 	UNIT_TEST("/erdma/settings/defaults are those of the manual", test_defaults),
 	UNIT_TEST("/erdma/settings/an installer has its checksum", test_install),
 	{ 0 },

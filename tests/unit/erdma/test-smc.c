@@ -91,8 +91,8 @@ static void test_reasons(void)
 }
 
 const UnitTest unit_tests[] = {
-	UNIT_CASES("/erdma-smc/annotation", annotations, test_annotation),
-	UNIT_CASES("/erdma-smc/options", options, test_options),
+	UNIT_CASES("/erdma-smc/annotation/", annotations, test_annotation),
+	UNIT_CASES("/erdma-smc/options/", options, test_options),
 	UNIT_TEST("/erdma-smc/pnetids", test_pnetids),
 	UNIT_TEST("/erdma-smc/reasons", test_reasons),
 	{ 0 },

@@ -92,9 +92,9 @@ static void test_path(void)
 }
 
 const UnitTest unit_tests[] = {
-	UNIT_CASES("/kube-labels/difference", differences, test_difference),
-	UNIT_CASES("/kube-labels/mode", keys, test_key),
-	UNIT_CASES("/kube-labels/reason", reasons, test_reason),
+	UNIT_CASES("/kube-labels/difference/", differences, test_difference),
+	UNIT_CASES("/kube-labels/mode/", keys, test_key),
+	UNIT_CASES("/kube-labels/reason/", reasons, test_reason),
 	UNIT_TEST("/kube-labels/names-of-pods-are-no-paths", test_path),
 	{ NULL },
 };

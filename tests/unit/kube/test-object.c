@@ -121,8 +121,8 @@ static void test_map(void)
 }
 
 const UnitTest unit_tests[] = {
-	UNIT_CASES("/kube-object/line", lines, test_line),
-	UNIT_CASES("/kube-object/status", statuses, test_status),
+	UNIT_CASES("/kube-object/line/", lines, test_line),
+	UNIT_CASES("/kube-object/status/", statuses, test_status),
 	UNIT_TEST("/kube-object/only-texts-are-in-a-map", test_map),
 	{ NULL },
 };

@@ -35,7 +35,7 @@ typedef struct {
 		.path = (unit_path), .data_test = (function), .data = (argument)                   \
 	}
 
-/* One test for each of an array of structures with a `name`. */
+/* One test for each of an array of structures with a `name`, which goes behind the path: "/object/refuses/". */
 #define UNIT_CASES(unit_path, array, function)                                                     \
 	{                                                                                          \
 		.path = (unit_path), .data_test = (function), .data = (array),                     \
