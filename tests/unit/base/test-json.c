@@ -5,6 +5,8 @@
 #include <rdmad/error.h>
 #include <string.h>
 
+#include "../support/unit.h"
+
 static void test_what_is_no_plain_json_is_refused_with_its_place(void)
 {
 	static const struct {
@@ -44,9 +46,7 @@ static void test_what_is_no_plain_json_is_refused_with_its_place(void)
 	}
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/json/refused", test_what_is_no_plain_json_is_refused_with_its_place);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/json/refused", test_what_is_no_plain_json_is_refused_with_its_place),
+	{ 0 },
+};

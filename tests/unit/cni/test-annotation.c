@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fixture.h"
+#include "support/unit.h"
 
 static void test_an_entry_is_read_whole(void)
 {
@@ -82,11 +83,9 @@ static void test_there_are_no_more_than_64_entries(void)
 	g_assert_error(error, CNI_ERROR, CNI_ERROR_CONFIG);
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/annotation/whole", test_an_entry_is_read_whole);
-	g_test_add_func("/annotation/wrong", test_what_is_wrong_names_entry_and_key);
-	g_test_add_func("/annotation/bounds", test_there_are_no_more_than_64_entries);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/annotation/whole", test_an_entry_is_read_whole),
+	UNIT_TEST("/annotation/wrong", test_what_is_wrong_names_entry_and_key),
+	UNIT_TEST("/annotation/bounds", test_there_are_no_more_than_64_entries),
+	{ 0 },
+};

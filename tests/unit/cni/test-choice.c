@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fixture.h"
+#include "support/unit.h"
 
 /* Choices as text: "eth1=0000:3b:00.0 shared t1; ...". */
 static char *chosen_text(const GPtrArray *choices)
@@ -193,9 +194,7 @@ static void test_the_nic_that_is_meant_is_chosen(void)
 	}
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/choice/table", test_the_nic_that_is_meant_is_chosen);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/choice/table", test_the_nic_that_is_meant_is_chosen),
+	{ 0 },
+};

@@ -8,6 +8,7 @@
 
 #include "shim/io.h"
 #include "shim/message.h"
+#include "support/unit.h"
 
 static GByteArray *request_bytes(CniMessageHead head)
 {
@@ -179,16 +180,14 @@ static void test_only_names_of_records_are_records(void)
 	g_assert_false(cni_spooled_name_check(""));
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/message/refused", test_what_the_shim_does_not_send_is_refused);
-	g_test_add_func("/message/cut-off", test_a_message_that_is_cut_off_anywhere_is_refused);
-	g_test_add_func("/message/parts", test_environment_and_input_are_found);
-	g_test_add_func("/message/file", test_a_large_input_is_in_a_file);
-	g_test_add_func("/message/spooled", test_a_spooled_del_comes_back_as_it_was);
-	g_test_add_func("/message/damaged", test_a_spooled_del_that_is_damaged_is_refused);
-	g_test_add_func("/message/answer", test_a_large_answer_is_in_a_file);
-	g_test_add_func("/message/names", test_only_names_of_records_are_records);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/message/refused", test_what_the_shim_does_not_send_is_refused),
+	UNIT_TEST("/message/cut-off", test_a_message_that_is_cut_off_anywhere_is_refused),
+	UNIT_TEST("/message/parts", test_environment_and_input_are_found),
+	UNIT_TEST("/message/file", test_a_large_input_is_in_a_file),
+	UNIT_TEST("/message/spooled", test_a_spooled_del_comes_back_as_it_was),
+	UNIT_TEST("/message/damaged", test_a_spooled_del_that_is_damaged_is_refused),
+	UNIT_TEST("/message/answer", test_a_large_answer_is_in_a_file),
+	UNIT_TEST("/message/names", test_only_names_of_records_are_records),
+	{ 0 },
+};

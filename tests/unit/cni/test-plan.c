@@ -4,6 +4,7 @@
 #include "fixture.h"
 #include "plan/plan.h"
 #include "support/ip.h"
+#include "support/unit.h"
 
 /*
  * A host with a management NIC and a RoCE NIC with two addresses and a route to the other rails, its
@@ -648,12 +649,9 @@ static void test_a_virtual_link_has_the_same_address_each_time_and_its_own(void)
 	g_assert_cmpstr(macs[0], !=, macs[2]);
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/plan/table", test_every_mode_and_every_refusal);
-	g_test_add_func("/plan/result", test_the_result_tells_the_interface_and_its_addresses);
-	g_test_add_func("/plan/mac",
-			test_a_virtual_link_has_the_same_address_each_time_and_its_own);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/plan/table", test_every_mode_and_every_refusal),
+	UNIT_TEST("/plan/result", test_the_result_tells_the_interface_and_its_addresses),
+	UNIT_TEST("/plan/mac", test_a_virtual_link_has_the_same_address_each_time_and_its_own),
+	{ 0 },
+};

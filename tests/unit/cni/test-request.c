@@ -5,6 +5,7 @@
 
 #include "error.h"
 #include "request.h"
+#include "support/unit.h"
 
 #define POD  "CNI_CONTAINERID=c1|CNI_NETNS=/run/netns/a|CNI_IFNAME=eth1|CNI_PATH=/opt/cni/bin"
 #define ADD  "CNI_COMMAND=ADD|" POD
@@ -333,16 +334,14 @@ static void test_the_networks_of_contrib_are_good(void)
 	g_assert_cmpuint(found, ==, 3);
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/request/codes", test_bad_input_gets_the_code_of_the_specification);
-	g_test_add_func("/request/bounds", test_input_is_bounded);
-	g_test_add_func("/request/cut-off", test_an_environment_that_was_cut_off_is_refused);
-	g_test_add_func("/request/version", test_an_error_is_told_in_the_version_of_the_caller);
-	g_test_add_func("/request/parts", test_the_parts_of_a_request_are_found);
-	g_test_add_func("/request/device", test_a_device_may_be_told_in_three_places);
-	g_test_add_func("/request/gc", test_gc_has_the_attachments_that_stay);
-	g_test_add_func("/request/contrib", test_the_networks_of_contrib_are_good);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/request/codes", test_bad_input_gets_the_code_of_the_specification),
+	UNIT_TEST("/request/bounds", test_input_is_bounded),
+	UNIT_TEST("/request/cut-off", test_an_environment_that_was_cut_off_is_refused),
+	UNIT_TEST("/request/version", test_an_error_is_told_in_the_version_of_the_caller),
+	UNIT_TEST("/request/parts", test_the_parts_of_a_request_are_found),
+	UNIT_TEST("/request/device", test_a_device_may_be_told_in_three_places),
+	UNIT_TEST("/request/gc", test_gc_has_the_attachments_that_stay),
+	UNIT_TEST("/request/contrib", test_the_networks_of_contrib_are_good),
+	{ 0 },
+};

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "support/unit.h"
 
 /* One result in the words of each version, as the reference library writes it. */
 #define HEAD(version) "{\"cniVersion\":\"" version "\",\"interfaces\":["
@@ -164,15 +165,13 @@ static void test_an_error_is_json_whatever_its_message_holds(void)
 	g_assert_cmpstr(other, ==, "{\"cniVersion\":\"1.1.0\",\"code\":999,\"msg\":\"x\"}");
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/result/down", test_the_newest_result_becomes_that_of_any_version);
-	g_test_add_func("/result/round-trip", test_a_result_of_any_version_comes_back_as_it_was);
-	g_test_add_func("/result/malformed", test_a_malformed_result_names_the_place);
-	g_test_add_func("/result/bounds", test_lists_are_bounded);
-	g_test_add_func("/result/ipam", test_what_ipam_answers_has_no_interfaces);
-	g_test_add_func("/result/merge", test_ours_follows_what_was_there_in_a_chain);
-	g_test_add_func("/result/error", test_an_error_is_json_whatever_its_message_holds);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/result/down", test_the_newest_result_becomes_that_of_any_version),
+	UNIT_TEST("/result/round-trip", test_a_result_of_any_version_comes_back_as_it_was),
+	UNIT_TEST("/result/malformed", test_a_malformed_result_names_the_place),
+	UNIT_TEST("/result/bounds", test_lists_are_bounded),
+	UNIT_TEST("/result/ipam", test_what_ipam_answers_has_no_interfaces),
+	UNIT_TEST("/result/merge", test_ours_follows_what_was_there_in_a_chain),
+	UNIT_TEST("/result/error", test_an_error_is_json_whatever_its_message_holds),
+	{ 0 },
+};

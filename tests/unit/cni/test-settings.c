@@ -3,6 +3,8 @@
 
 #include <rdmad/error.h>
 
+#include "support/unit.h"
+
 static void test_no_configuration_takes_every_device_as_it_was_allocated(void)
 {
 	g_autoptr(RdmadDeviceRef) dev = fixture_device("0000:3b:00.0", "mlx5_0", "ens1f0");
@@ -122,13 +124,11 @@ static void test_what_is_wrong_is_told_with_its_place(void)
 	}
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/settings/defaults",
-			test_no_configuration_takes_every_device_as_it_was_allocated);
-	g_test_add_func("/settings/all", test_every_option_is_read);
-	g_test_add_func("/settings/policy", test_the_first_network_that_takes_a_nic_has_it);
-	g_test_add_func("/settings/wrong", test_what_is_wrong_is_told_with_its_place);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/settings/defaults",
+		  test_no_configuration_takes_every_device_as_it_was_allocated),
+	UNIT_TEST("/settings/all", test_every_option_is_read),
+	UNIT_TEST("/settings/policy", test_the_first_network_that_takes_a_nic_has_it),
+	UNIT_TEST("/settings/wrong", test_what_is_wrong_is_told_with_its_place),
+	{ 0 },
+};

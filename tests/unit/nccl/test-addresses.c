@@ -6,6 +6,7 @@
 
 #include "gid.h"
 #include "hardware/machine.h"
+#include "support/unit.h"
 
 /* As Linux 6.12 shows them. */
 #define FIB_TRIE                                                                                   \
@@ -122,12 +123,10 @@ static void test_unreadable(void)
 	}
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/addresses/of a namespace, and its default routes", test_read);
-	g_test_add_func("/addresses/what is not there", test_missing);
-	g_test_add_func("/addresses/of a node with thousands", test_large);
-	g_test_add_func("/addresses/what cannot be read is an error", test_unreadable);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/addresses/of a namespace, and its default routes", test_read),
+	UNIT_TEST("/addresses/what is not there", test_missing),
+	UNIT_TEST("/addresses/of a node with thousands", test_large),
+	UNIT_TEST("/addresses/what cannot be read is an error", test_unreadable),
+	{ 0 },
+};

@@ -11,6 +11,7 @@
 #include "service/allocations-fixture.h"
 #include "service/inventory-private.h"
 #include "view-text.h"
+#include "support/unit.h"
 
 typedef struct {
 	AllocationsFixture allocations;
@@ -288,21 +289,19 @@ static void test_difference(void)
 	g_assert_cmpstr(text, ==, "B 5, was 2; D 4, was unset; C unset, was 3");
 }
 
-#define ADD(name, fn) g_test_add("/container/" name, Fixture, NULL, setup, fn, teardown)
+#define TEST(name, fn) UNIT_FIXTURE_TEST("/container/" name, Fixture, NULL, setup, fn, teardown)
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	ADD("the plan follows the network and the GIDs", test_changes);
-	ADD("what a job has read may be wrong now", test_consistent);
-	ADD("all files are there", test_files);
-	ADD("files that no variable of NCCL changes follow too", test_other_files);
-	ADD("two allocations share one plan", test_two_allocations);
-	ADD("a restart changes nothing", test_restart);
-	ADD("a directory that was removed stays away", test_no_directory);
-	ADD("what could not be written is tried again", test_unwritable);
-	ADD("the host's network", test_host_network);
-	ADD("a device that was moved", test_moved_device);
-	g_test_add_func("/container/what differs", test_difference);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	TEST("the plan follows the network and the GIDs", test_changes),
+	TEST("what a job has read may be wrong now", test_consistent),
+	TEST("all files are there", test_files),
+	TEST("files that no variable of NCCL changes follow too", test_other_files),
+	TEST("two allocations share one plan", test_two_allocations),
+	TEST("a restart changes nothing", test_restart),
+	TEST("a directory that was removed stays away", test_no_directory),
+	TEST("what could not be written is tried again", test_unwritable),
+	TEST("the host's network", test_host_network),
+	TEST("a device that was moved", test_moved_device),
+	UNIT_TEST("/container/what differs", test_difference),
+	{ 0 },
+};

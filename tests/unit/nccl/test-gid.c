@@ -4,6 +4,8 @@
 #include <arpa/inet.h>
 #include <rdmad/error.h>
 
+#include "support/unit.h"
+
 static void test_ranges(void)
 {
 	static const struct {
@@ -75,11 +77,9 @@ static void test_families(void)
 	}
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/gid/ranges", test_ranges);
-	g_test_add_func("/gid/what is no range", test_bad_ranges);
-	g_test_add_func("/gid/families as NCCL has them", test_families);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/gid/ranges", test_ranges),
+	UNIT_TEST("/gid/what is no range", test_bad_ranges),
+	UNIT_TEST("/gid/families as NCCL has them", test_families),
+	{ 0 },
+};

@@ -4,6 +4,7 @@
 #include "gid.h"
 #include "simulate.h"
 #include "view-text.h"
+#include "support/unit.h"
 
 typedef struct {
 	const char *name;
@@ -576,16 +577,14 @@ static void test_siblings(void)
 	}
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/plan/each row of the table", test_table);
-	g_test_add_func("/plan/no defect of nccl_env.sh", test_defects);
-	g_test_add_func("/plan/more ports than NCCL takes", test_many_ports);
-	g_test_add_func("/plan/full tables", test_full_tables);
-	g_test_add_func("/plan/a list that no line can hold", test_long_list);
-	g_test_add_func("/plan/what is refused has no setting that would be right",
-			test_no_better_answer);
-	g_test_add_func("/plan/UCX, NVSHMEM, libfabric and Open MPI", test_siblings);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/plan/each row of the table", test_table),
+	UNIT_TEST("/plan/no defect of nccl_env.sh", test_defects),
+	UNIT_TEST("/plan/more ports than NCCL takes", test_many_ports),
+	UNIT_TEST("/plan/full tables", test_full_tables),
+	UNIT_TEST("/plan/a list that no line can hold", test_long_list),
+	UNIT_TEST("/plan/what is refused has no setting that would be right",
+		  test_no_better_answer),
+	UNIT_TEST("/plan/UCX, NVSHMEM, libfabric and Open MPI", test_siblings),
+	{ 0 },
+};

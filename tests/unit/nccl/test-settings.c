@@ -6,6 +6,7 @@
 
 #include "config/config-private.h"
 #include "view-text.h"
+#include "support/unit.h"
 
 static void test_bad(void)
 {
@@ -100,11 +101,9 @@ static void test_defaults(void)
 	g_assert_false(settings->host_network);
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/settings/what is wrong is named with its line", test_bad);
-	g_test_add_func("/settings/versions", test_versions);
-	g_test_add_func("/settings/defaults", test_defaults);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/settings/what is wrong is named with its line", test_bad),
+	UNIT_TEST("/settings/versions", test_versions),
+	UNIT_TEST("/settings/defaults", test_defaults),
+	{ 0 },
+};

@@ -2,6 +2,7 @@
 #include "simulate.h"
 
 #include "view-text.h"
+#include "support/unit.h"
 
 /* "mlx5_0:1=3 mlx5_1:1=none" */
 static char *outcomes_text(const NcclView *view, const char *env_text, guint minor)
@@ -203,13 +204,10 @@ static void test_gid(void)
 	}
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/simulate/NCCL_IB_HCA matches as NCCL does", test_match);
-	g_test_add_func("/simulate/a blank breaks an entry of NCCL_IB_HCA",
-			test_blank_breaks_an_entry);
-	g_test_add_func("/simulate/16 ports through 2.18, 32 since", test_limit);
-	g_test_add_func("/simulate/the GID is the one that NCCL takes", test_gid);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/simulate/NCCL_IB_HCA matches as NCCL does", test_match),
+	UNIT_TEST("/simulate/a blank breaks an entry of NCCL_IB_HCA", test_blank_breaks_an_entry),
+	UNIT_TEST("/simulate/16 ports through 2.18, 32 since", test_limit),
+	UNIT_TEST("/simulate/the GID is the one that NCCL takes", test_gid),
+	{ 0 },
+};

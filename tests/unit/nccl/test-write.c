@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "view-text.h"
+#include "support/unit.h"
 
 #define GOOD                                                                                       \
 	"gpu 0\nmlx5_0 gpu=0 net=eth0 0/v1/fe80::1 1/v2/fe80::1 2/v1/10.0.0.1 3/v2/10.0.0.1\n"     \
@@ -208,17 +209,15 @@ static void test_topology(void)
 			"</system>\n");
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/write/a shell gets what is set, and loses what is stale", test_sh);
-	g_test_add_func("/write/a refusal leaves a shell nothing", test_sh_refused);
-	g_test_add_func("/write/nccl.conf has no quotes and no blanks", test_conf);
-	g_test_add_func("/write/a refusal is a comment in nccl.conf", test_conf_refused);
-	g_test_add_func("/write/names that are no names stay in their line", test_bad_names);
-	g_test_add_func("/write/JSON", test_json);
-	g_test_add_func("/write/each version gets its own", test_versions);
-	g_test_add_func("/write/the explanation", test_explanation);
-	g_test_add_func("/write/NCCL_TOPO_FILE", test_topology);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/write/a shell gets what is set, and loses what is stale", test_sh),
+	UNIT_TEST("/write/a refusal leaves a shell nothing", test_sh_refused),
+	UNIT_TEST("/write/nccl.conf has no quotes and no blanks", test_conf),
+	UNIT_TEST("/write/a refusal is a comment in nccl.conf", test_conf_refused),
+	UNIT_TEST("/write/names that are no names stay in their line", test_bad_names),
+	UNIT_TEST("/write/JSON", test_json),
+	UNIT_TEST("/write/each version gets its own", test_versions),
+	UNIT_TEST("/write/the explanation", test_explanation),
+	UNIT_TEST("/write/NCCL_TOPO_FILE", test_topology),
+	{ 0 },
+};

@@ -3,6 +3,8 @@
 
 #include <sys/socket.h>
 
+#include "../support/unit.h"
+
 static void test_addresses_are_read_and_written(void)
 {
 	static const struct {
@@ -134,13 +136,11 @@ static void test_names_that_the_kernel_refuses_or_expands_are_no_names(void)
 	}
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/address/read-and-written", test_addresses_are_read_and_written);
-	g_test_add_func("/address/network", test_a_network_holds_its_hosts_and_no_others);
-	g_test_add_func("/address/mac", test_link_layer_addresses_have_six_or_twenty_bytes);
-	g_test_add_func("/address/interface-name",
-			test_names_that_the_kernel_refuses_or_expands_are_no_names);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/address/read-and-written", test_addresses_are_read_and_written),
+	UNIT_TEST("/address/network", test_a_network_holds_its_hosts_and_no_others),
+	UNIT_TEST("/address/mac", test_link_layer_addresses_have_six_or_twenty_bytes),
+	UNIT_TEST("/address/interface-name",
+		  test_names_that_the_kernel_refuses_or_expands_are_no_names),
+	{ 0 },
+};

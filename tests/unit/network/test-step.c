@@ -4,6 +4,8 @@
 #include <rdmad/error.h>
 #include <string.h>
 
+#include "../support/unit.h"
+
 /* One of each kind with every key, as the event log has it. */
 static const char *const samples[RDMAD_N_STEPS] = {
 	[RDMAD_STEP_LINK_CREATE] =
@@ -167,13 +169,10 @@ static void test_a_step_is_described_by_its_name_its_object_and_its_place(void)
 	g_assert_cmpstr(text, ==, "address 192.0.2.7/24 in the pod");
 }
 
-int main(int argc, char **argv)
-{
-	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/step/round-trip", test_every_kind_comes_back_as_it_was);
-	g_test_add_func("/step/damaged", test_a_damaged_row_names_its_step_and_key);
-	g_test_add_func("/step/bounds", test_too_many_steps_and_bytes_are_refused);
-	g_test_add_func("/step/described",
-			test_a_step_is_described_by_its_name_its_object_and_its_place);
-	return g_test_run();
-}
+const UnitTest unit_tests[] = {
+	UNIT_TEST("/step/round-trip", test_every_kind_comes_back_as_it_was),
+	UNIT_TEST("/step/damaged", test_a_damaged_row_names_its_step_and_key),
+	UNIT_TEST("/step/bounds", test_too_many_steps_and_bytes_are_refused),
+	UNIT_TEST("/step/described", test_a_step_is_described_by_its_name_its_object_and_its_place),
+	{ 0 },
+};
