@@ -40,6 +40,26 @@ lab_devices() {
 	done
 }
 
+# lab_gid_index DEVICE ADDRESS: of RoCE v2, as the kernel has it.
+lab_gid_index() {
+	local hex i
+	hex=$(printf '%02x%02x:%02x%02x' ${2//./ })
+	for i in /sys/class/infiniband/"$1"/ports/1/gids/*; do
+		if [[ $(<"$i") == "0000:0000:0000:0000:0000:ffff:$hex" ]] &&
+			grep -q v2 "/sys/class/infiniband/$1/ports/1/gid_attrs/types/${i##*/}" 2>/dev/null; then
+			echo "${i##*/}"
+		fi
+	done
+}
+
+lab_has_gid() {
+	[[ $(lab_gid_index "$@") ]]
+}
+
+lab_lacks_gid() {
+	! lab_has_gid "$@"
+}
+
 # Tells what the hardware service sees, one line a change, in `seen`.
 lab_watch() {
 	"$LAB_BUILD/tests/lab/watch-hardware" >>seen 2>rdmad.log &

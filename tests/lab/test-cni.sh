@@ -46,18 +46,6 @@ for allocation in json.load(sys.stdin)["allocations"]:
 ' "$@"
 }
 
-# gid_index DEVICE ADDRESS: of RoCE v2, as the kernel has it.
-gid_index() {
-	local hex i
-	hex=$(printf '%02x%02x:%02x%02x' ${2//./ })
-	for i in /sys/class/infiniband/"$1"/ports/1/gids/*; do
-		if [[ $(<"$i") == "0000:0000:0000:0000:0000:ffff:$hex" ]] &&
-			grep -q v2 "/sys/class/infiniband/$1/ports/1/gid_attrs/types/${i##*/}" 2>/dev/null; then
-			echo "${i##*/}"
-		fi
-	done
-}
-
 # pod NAME RESOURCE COUNT TOTAL: so many of all that the resource has.
 pod() {
 	ip netns add "$1"
@@ -71,7 +59,7 @@ add() {
 	local index
 	plugin ADD "$1" "$2" "$(address "$3")" >result || { cat result; tail -30 rdmad.log; fail "ADD of $1"; }
 	ip -n "$1" -d link show "$2" | grep -q "$5" || fail "$1 has no $5"
-	index=$(gid_index "$4" "$3")
+	index=$(lab_gid_index "$4" "$3")
 	[[ $index ]] || fail "no GID of $1"
 	[[ $(attached "$1" "$2" gid_index) == "$index" ]] || fail "recorded: $(attached "$1" "$2" gid_index), not $index"
 	plugin CHECK "$1" "$2" "$(address "$3")"
@@ -105,7 +93,7 @@ plugin DEL one eth1
 for i in "one rxe0 198.51.100.10" "many rxe1 198.51.100.11" "many rxe1 198.51.100.12"; do
 	set -- $i
 	[[ $(ip -n "$1" -o link | wc -l) == 1 ]] || fail "a link is left in $1"
-	lab_wait 5 test -z "$(gid_index "$2" "$3")"
+	lab_wait 5 lab_lacks_gid "$2" "$3"
 done
 
 # ---- exclusive: the kernel takes rxe from a NIC that changes its namespace ----

@@ -19,26 +19,6 @@ lab_wait 120 kubelet_ctl wait rdma/rxe 4
 shim=$LAB_BUILD/modules/cni/shim/rdmad-cni
 export RDMAD_CNI_SOCKET=$LAB_TMP/run/cni.sock RDMAD_CNI_SPOOL=$LAB_TMP/spool CNI_PATH=/usr/lib/cni CNI_IFNAME=net1
 
-# gid_index DEVICE ADDRESS: of RoCE v2, as the kernel has it.
-gid_index() {
-	local hex i
-	hex=$(printf '%02x%02x:%02x%02x' ${2//./ })
-	for i in /sys/class/infiniband/"$1"/ports/1/gids/*; do
-		if [[ $(<"$i") == "0000:0000:0000:0000:0000:ffff:$hex" ]] &&
-			grep -q v2 "/sys/class/infiniband/$1/ports/1/gid_attrs/types/${i##*/}" 2>/dev/null; then
-			echo "${i##*/}"
-		fi
-	done
-}
-
-has_gid() {
-	[[ $(gid_index "$@") ]]
-}
-
-lacks_gid() {
-	! has_gid "$@"
-}
-
 # sandbox POD NUMBER COMMAND...: its first process, where kubelet's and the runtime's would be.
 sandbox() {
 	local uid=0e7f1ca3-1b2c-4d5e-8f90-a1b2c3d4e5f$2
@@ -73,8 +53,8 @@ first_process() {
 # check POD ADDRESS: what its first process finds.
 check() {
 	local index found
-	lab_wait 60 has_gid rxe0 "$2"
-	index=$(gid_index rxe0 "$2")
+	lab_wait 60 lab_has_gid rxe0 "$2"
+	index=$(lab_gid_index rxe0 "$2")
 	found=$(first_process "$1" sh -euc "cat /run/rdmad/nccl.conf >&2; . $LAB_DIR/../../contrib/nccl_env.sh
 		echo \"\$NCCL_CONF_FILE \$NCCL_IB_HCA \$NCCL_IB_GID_INDEX\"")
 	[[ $found == "/run/rdmad/nccl.conf =rxe0:1 $index" ]] || fail "$1 found $found, and its index is $index"
@@ -96,8 +76,8 @@ add own rxe0 192.0.2.7
 grant own >own.grant
 export LAB_NETNS=/run/netns/own
 check own 192.0.2.7
-own_index=$(gid_index rxe0 192.0.2.7)
-[[ $own_index != "$(gid_index rxe0 192.0.2.1)" ]]
+own_index=$(lab_gid_index rxe0 192.0.2.7)
+[[ $own_index != "$(lab_gid_index rxe0 192.0.2.1)" ]]
 
 unset LAB_NETNS
 
@@ -105,12 +85,12 @@ unset LAB_NETNS
 
 conf=$(/usr/bin/python3 -c 'import json, sys; print(json.load(sys.stdin)["mounts"][0][0])' <own.grant)/nccl.conf
 ip -n own address del 192.0.2.7/24 dev net1
-lab_wait 60 lacks_gid rxe0 192.0.2.7
+lab_wait 60 lab_lacks_gid rxe0 192.0.2.7
 ip address add 192.0.2.66/32 dev eth0
-lab_wait 60 has_gid rxe0 192.0.2.66
+lab_wait 60 lab_has_gid rxe0 192.0.2.66
 ip -n own address add 192.0.2.7/24 dev net1
-lab_wait 60 has_gid rxe0 192.0.2.7
-index=$(gid_index rxe0 192.0.2.7)
+lab_wait 60 lab_has_gid rxe0 192.0.2.7
+index=$(lab_gid_index rxe0 192.0.2.7)
 [[ $index != "$own_index" ]]
 lab_wait 60 grep -q "NCCL_IB_GID_INDEX=$index" "$conf"
 lab_client events >events
@@ -123,7 +103,7 @@ ip link add link eth1 name peer0 type macvlan mode bridge
 ip link set peer0 netns peer name eth0
 ip -n peer address add 192.0.2.8/24 dev eth0
 ip -n peer link set eth0 up
-lab_wait 60 has_gid rxe1 192.0.2.8
+lab_wait 60 lab_has_gid rxe1 192.0.2.8
 tool=$LAB_BUILD/contrib/nccl/rdmad-nccl-env
 for by in index address; do
 	for at in "own rxe0" "peer rxe1"; do
@@ -135,7 +115,7 @@ for by in index address; do
 		/usr/bin/python3 -c 'import json, sys
 print(*[g["index"] for r in json.load(open(sys.argv[1]))["rails"] for g in r["gids"] if g["taken"]])' "plan-$1"
 	}
-	[[ $(taken own) == "$(gid_index rxe0 192.0.2.7)" && $(taken peer) == "$(gid_index rxe1 192.0.2.8)" ]]
+	[[ $(taken own) == "$(lab_gid_index rxe0 192.0.2.7)" && $(taken peer) == "$(lab_gid_index rxe1 192.0.2.8)" ]]
 	ip netns exec own timeout 120 ibv_rc_pingpong -n 5 -d rxe0 -g "$(taken own)" >server.log 2>&1 &
 	server=$!
 	lab_wait 60 bash -c "ip netns exec own ss -ltn | grep -q :18515"
