@@ -264,12 +264,18 @@ static void test_a_pod_is_found_whatever_comes_last(Fixture *f, gconstpointer da
 	assert_ends_within_a_second(f, since_us);
 }
 
-static void test_kubelet_is_asked_until_it_has_seen_the_end(Fixture *f, gconstpointer data)
+/* A pod with an allocation, its directory of logs and its cgroup (version 2), which is watched. */
+static void watch_pod(Fixture *f)
 {
 	make_v2(f);
 	make(f, DIRECTORY);
 	hold(f, "a");
 	RUN_UNTIL(f, rdmad_pod_watch_count(f->watch) == 1);
+}
+
+static void test_kubelet_is_asked_until_it_has_seen_the_end(Fixture *f, gconstpointer data)
+{
+	watch_pod(f);
 	empty(f, POD);
 	run_for(f, 300);
 	g_assert_cmpuint(count(f), ==, 1);
@@ -280,10 +286,7 @@ static void test_kubelet_is_asked_until_it_has_seen_the_end(Fixture *f, gconstpo
 /* A sandbox that died is made again, in the same cgroup. */
 static void test_a_pod_that_goes_on_keeps_its_allocation(Fixture *f, gconstpointer data)
 {
-	make_v2(f);
-	make(f, DIRECTORY);
-	hold(f, "a");
-	RUN_UNTIL(f, rdmad_pod_watch_count(f->watch) == 1);
+	watch_pod(f);
 	empty(f, POD);
 	RUN_UNTIL(f, life(f) == RDMAD_POD_LIFE_EMPTY);
 	run_for(f, 100);
@@ -301,10 +304,7 @@ static void test_a_kubelet_that_has_just_started_is_no_proof(Fixture *f, gconstp
 {
 	g_autoptr(GError) error = NULL;
 
-	make_v2(f);
-	make(f, DIRECTORY);
-	hold(f, "a");
-	RUN_UNTIL(f, rdmad_pod_watch_count(f->watch) == 1);
+	watch_pod(f);
 	rdmad_grpc_server_free(f->server);
 	f->server = rdmad_grpc_server_new(f->base.loop, NULL, f->socket, kubelet, f, NULL, &error);
 	g_assert_no_error(error);
@@ -320,20 +320,14 @@ static void test_a_kubelet_that_has_just_started_is_no_proof(Fixture *f, gconstp
 static void test_a_removed_cgroup_is_gone_though_kubelet_lists_the_pod(Fixture *f,
 								       gconstpointer data)
 {
-	make_v2(f);
-	make(f, DIRECTORY);
-	hold(f, "a");
-	RUN_UNTIL(f, rdmad_pod_watch_count(f->watch) == 1);
+	watch_pod(f);
 	take_away(f, POD);
 	RUN_UNTIL(f, life(f) == RDMAD_POD_LIFE_GONE);
 }
 
 static void test_a_successor_of_the_same_name_is_another_pod(Fixture *f, gconstpointer data)
 {
-	make_v2(f);
-	make(f, DIRECTORY);
-	hold(f, "a");
-	RUN_UNTIL(f, rdmad_pod_watch_count(f->watch) == 1);
+	watch_pod(f);
 	take_away(f, POD);
 	RUN_UNTIL(f, life(f) == RDMAD_POD_LIFE_GONE);
 	g_free(allocations_fixture_must_grant(&f->base, "b"));
