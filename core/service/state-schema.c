@@ -73,6 +73,15 @@ static const char *const migrations[] = {
 	"ALTER TABLE slots RENAME COLUMN claim TO allocation;"
 	"ALTER TABLE slots RENAME COLUMN token TO slot;"
 	"ALTER TABLE attachments RENAME COLUMN claim TO allocation;",
+	/* An allocation is one row: each b-tree that it changes is a page to be written and synced. */
+	"ALTER TABLE allocations ADD COLUMN slots TEXT NOT NULL DEFAULT '';"   /* one a line */
+	"ALTER TABLE allocations ADD COLUMN devices TEXT NOT NULL DEFAULT '';" /* the same */
+	"UPDATE allocations SET"
+	"  slots = (SELECT ifnull(group_concat(slot, char(10)), '') FROM"
+	"    (SELECT slot FROM slots WHERE allocation = seq ORDER BY slot)),"
+	"  devices = (SELECT ifnull(group_concat(device, char(10)), '') FROM"
+	"    (SELECT device FROM slots WHERE allocation = seq ORDER BY slot));"
+	"DROP TABLE slots;",
 };
 
 static gboolean damaged(RdmadState *state, GError **error, const char *how)
