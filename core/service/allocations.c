@@ -241,13 +241,14 @@ static gboolean come_home(RdmadAllocations *allocations, gboolean *lost, GError 
 	return TRUE;
 }
 
-/* Looks where the file is before the answer leaves. */
+/* Looks where the file is before the answer leaves, and not before the write: what went to a file that is
+ * not in its place is written again. */
 static gboolean write_at_home(RdmadAllocations *allocations, const GPtrArray *gone,
 			      const GPtrArray *put, GError **error)
 {
 	gboolean current = FALSE, lost, written, told;
 
-	if (!come_home(allocations, &lost, error))
+	if (allocations->adrift && !come_home(allocations, &lost, error))
 		return FALSE;
 	written = write_transaction(allocations, gone, put, error);
 	told = rdmad_state_is_current(allocations->state, &current, written ? error : NULL);

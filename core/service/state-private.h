@@ -38,6 +38,7 @@ struct RdmadState {
 	GQueue tables; /* RdmadTables, linked by their own nodes */
 	RdmadStateHome home;
 	gpointer home_data;
+	RdmadEvent *quiet; /* timer: nothing was written for a while; NULL: no loop */
 };
 
 /* Sets RDMAD_ERROR_FAILED with SQLite's message; always FALSE. */
@@ -55,6 +56,9 @@ gboolean rdmad_state_set_up(RdmadState *state, GError **error);
 gboolean rdmad_state_prepare(RdmadState *state, GError **error);
 /* Whether the tables are others than this or an earlier rdmad made. */
 gboolean rdmad_state_schema_differs(RdmadState *state);
+
+/* Called by SQLite after a commit. */
+int rdmad_state_logged(void *state, sqlite3 *db, const char *name, int pages);
 
 /* state-file.c */
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/loop.h"
 #include "service/allocation-private.h"
 #include "service/state.h"
 #include "../support/unit.h"
@@ -296,6 +297,34 @@ static void test_the_files_are_private(Fixture *f, gconstpointer data)
 		g_assert_cmpint(st.st_mode & 07777, ==, 0600);
 	}
 	umask(mask);
+}
+
+static gint64 size_of(const char *path)
+{
+	struct stat st;
+
+	g_assert_cmpint(stat(path, &st), ==, 0);
+	return st.st_size;
+}
+
+/* A checkpoint waits for the disk, and so does no commit for a checkpoint. */
+static void test_the_log_is_copied_when_nothing_is_written(Fixture *f, gconstpointer data)
+{
+	g_autoptr(RdmadLoop) loop = rdmad_loop_new();
+	g_autoptr(RdmadState) state = open_state(f, NULL);
+	gint64 before;
+
+	rdmad_state_set_loop(state, loop);
+	before = size_of(f->db);
+	for (guint i = 0; i < 300; i++) {
+		g_autoptr(RdmadAllocationRef) allocation = sample_allocation("a");
+
+		put(state, allocation);
+	}
+	g_assert_cmpint(size_of(f->db), ==, before);
+	rdmad_loop_turn(loop);
+	g_assert_cmpint(size_of(f->db), >, before);
+	rdmad_state_close(g_steal_pointer(&state));
 }
 
 /* ---- damage ---- */
@@ -636,6 +665,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_deleted_allocation_takes_all_of_it_along),
 	TEST(allocations_may_share_a_slot),
 	TEST(an_older_database_is_read),
+	TEST(the_log_is_copied_when_nothing_is_written),
 	TEST(the_files_are_private),
 	TEST(a_damaged_database_is_set_aside),
 	TEST(any_flipped_byte_opens),
