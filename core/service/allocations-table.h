@@ -16,6 +16,7 @@ typedef struct {
 	gboolean carried;  /* over a restart of the node; no list has shown it since */
 	gint64 lacking_us; /* the first of the lists in a row that lacked the slots of its pod, which
 			    * lives; 0: none did */
+	gboolean leaving;  /* it ends with a grant that is being written */
 	gboolean forgotten; /* two of them did, apart: kubelet does not know that it has them */
 	/* Sets of "namespace/pod", while the pod is unknown: those that were listed before the
 	 * grant (NULL: unknown), and the candidates after kubelet lost its checkpoint. */
