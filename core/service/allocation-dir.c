@@ -314,30 +314,33 @@ static void dir_remove(int root, const char *name)
 }
 
 /* A link is a single call, and no further file. */
-static gboolean spare_put_file(const RdmadSpareDirs *spares, const Spare *spare, int dir)
+static gboolean spare_put_file(const RdmadSpareDirs *spares, const Spare *spare)
 {
 	const Spare *other = spares->ready->len ? spares->ready->pdata[0] : NULL;
+	g_autofree char *to = g_build_filename(spare->name, spares->klass->name, NULL);
 	g_autofree char *from =
 		other ? g_build_filename(other->name, spares->klass->name, NULL) : NULL;
 	g_autoptr(GBytes) bytes = NULL;
-
-	if (from && linkat(spares->root, from, dir, spares->klass->name, 0) == 0)
-		return TRUE;
-	bytes = g_bytes_new_static(spares->klass->text, strlen(spares->klass->text));
-	return rdmad_public_file_write_bytes(dir, spare->path, spares->klass->name, bytes,
-					     FILE_MODE, NULL);
-}
-
-static gboolean spare_fill(const RdmadSpareDirs *spares, Spare *spare)
-{
 	rdmad_autofd int dir = -1;
 
-	if (mkdirat(spares->root, spare->name, 0700) == 0)
-		dir = openat(spares->root, spare->name, OPEN_FLAGS);
-	if (dir < 0 || fchmod(dir, DIR_MODE) < 0 || !spare_put_file(spares, spare, dir))
+	if (from && linkat(spares->root, from, spares->root, to, 0) == 0)
+		return TRUE;
+	bytes = g_bytes_new_static(spares->klass->text, strlen(spares->klass->text));
+	dir = openat(spares->root, spare->name, OPEN_FLAGS);
+	return dir >= 0 && rdmad_public_file_write_bytes(dir, spare->path, spares->klass->name,
+							 bytes, FILE_MODE, NULL);
+}
+
+/* By names below the root, which nobody else may write to: one call less than with a descriptor. */
+static gboolean spare_fill(const RdmadSpareDirs *spares, Spare *spare)
+{
+	g_autofree char *own = g_build_filename(spare->name, spares->klass->own_name, NULL);
+
+	if (mkdirat(spares->root, spare->name, 0700) < 0 ||
+	    fchmodat(spares->root, spare->name, DIR_MODE, 0) < 0 || !spare_put_file(spares, spare))
 		return FALSE;
-	spare->own = openat(dir, spares->klass->own_name,
-			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	spare->own = openat(spares->root, own, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			    0600);
 	return spare->own >= 0 && fchmod(spare->own, FILE_MODE) == 0;
 }
 

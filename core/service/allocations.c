@@ -162,6 +162,14 @@ static void allocations_written(RdmadAllocations *allocations, gint64 began_us,
 		allocations->problem = g_strdup(problem->message);
 }
 
+static gboolean write_one(RdmadAllocations *allocations, const RdmadAllocation *allocation,
+			  GError **error)
+{
+	return g_hash_table_contains(allocations->by_id, allocation->id)
+		       ? rdmad_state_put_allocation(allocations->state, allocation, error)
+		       : rdmad_state_add_allocation(allocations->state, allocation, error);
+}
+
 static gboolean write_all(RdmadAllocations *allocations, const GPtrArray *gone,
 			  const GPtrArray *put, GError **error)
 {
@@ -173,8 +181,7 @@ static gboolean write_all(RdmadAllocations *allocations, const GPtrArray *gone,
 			return FALSE;
 	}
 	for (guint i = 0; put && i < put->len; i++)
-		if (!rdmad_state_put_allocation(allocations->state, g_ptr_array_index(put, i),
-						error))
+		if (!write_one(allocations, put->pdata[i], error))
 			return FALSE;
 	return TRUE;
 }
@@ -199,7 +206,7 @@ static gboolean write_table(RdmadAllocations *allocations, GError **error)
 	for (const GList *l = allocations->order.head; l; l = l->next) {
 		const RdmadAllocationRecord *record = l->data;
 
-		if (!rdmad_state_put_allocation(allocations->state, record->allocation, error))
+		if (!rdmad_state_add_allocation(allocations->state, record->allocation, error))
 			return FALSE;
 	}
 	return rdmad_state_tables_rewrite(allocations->state, error);

@@ -131,6 +131,13 @@ static gboolean delete_attachments(RdmadState *state, gint64 seq, GError **error
 	return done(state, STATE_DELETE_ATTACHMENTS, error);
 }
 
+gboolean rdmad_state_add_allocation(RdmadState *state, const RdmadAllocation *allocation,
+				    GError **error)
+{
+	return write_row(state, STATE_INSERT_ALLOCATION, allocation, error) &&
+	       write_attachments(state, allocation, sqlite3_last_insert_rowid(state->db), error);
+}
+
 gboolean rdmad_state_put_allocation(RdmadState *state, const RdmadAllocation *allocation,
 				    GError **error)
 {
@@ -138,12 +145,11 @@ gboolean rdmad_state_put_allocation(RdmadState *state, const RdmadAllocation *al
 
 	if (!find_allocation(state, allocation->id, &seq, error))
 		return FALSE;
-	if (seq)
-		return write_row(state, STATE_UPDATE_ALLOCATION, allocation, error) &&
-		       delete_attachments(state, seq, error) &&
-		       write_attachments(state, allocation, seq, error);
-	return write_row(state, STATE_INSERT_ALLOCATION, allocation, error) &&
-	       write_attachments(state, allocation, sqlite3_last_insert_rowid(state->db), error);
+	if (!seq)
+		return rdmad_state_add_allocation(state, allocation, error);
+	return write_row(state, STATE_UPDATE_ALLOCATION, allocation, error) &&
+	       delete_attachments(state, seq, error) &&
+	       write_attachments(state, allocation, seq, error);
 }
 
 gboolean rdmad_state_delete_allocation(RdmadState *state, const char *id, GError **error)

@@ -48,6 +48,10 @@ gboolean rdmad_state_try(RdmadState *state, GError **error);
 gboolean rdmad_state_load_allocations(RdmadState *state,
 				      void (*fn)(const RdmadAllocation *allocation, gpointer data),
 				      gpointer data, GError **error);
+/* One that is not there yet. */
+gboolean rdmad_state_add_allocation(RdmadState *state, const RdmadAllocation *allocation,
+				    GError **error);
+/* The same, or what it has become. */
 gboolean rdmad_state_put_allocation(RdmadState *state, const RdmadAllocation *allocation,
 				    GError **error);
 gboolean rdmad_state_delete_all(RdmadState *state, GError **error);
