@@ -291,7 +291,7 @@ struct RdmadSpareDirs {
 	int root; /* -1: to be opened */
 	GPtrArray *
 		ready; /* of Spare; the first is not given away, the others are links of its file */
-	RdmadEvent *idle; /* timer of low priority: makes one */
+	RdmadEvent *next; /* timer: makes one, on the turn after the answer */
 };
 
 static void spare_free(gpointer data)
@@ -392,7 +392,7 @@ static void spares_add(gpointer data)
 		return;
 	g_ptr_array_add(spares->ready, spare);
 	if (spares->ready->len < SPARES)
-		rdmad_event_arm(spares->idle, 0);
+		rdmad_event_arm(spares->next, 0);
 }
 
 gboolean rdmad_spare_dirs_take(RdmadSpareDirs *spares, const char *id, const char *own_text)
@@ -402,7 +402,7 @@ gboolean rdmad_spare_dirs_take(RdmadSpareDirs *spares, const char *id, const cha
 	g_autoptr(Spare) spare =
 		n > 1 ? g_ptr_array_steal_index(spares->ready, n - 1) : spare_new(spares);
 
-	rdmad_event_arm(spares->idle, 0);
+	rdmad_event_arm(spares->next, 0);
 	if (spare && id_check(id, NULL) && spare_become(spare, path, own_text))
 		return TRUE;
 	spares_remove(spares);
@@ -415,7 +415,7 @@ static void spares_free(gpointer data)
 
 	spares_remove(spares);
 	rdmad_owned_leave(&spares->owned);
-	rdmad_event_free(spares->idle);
+	rdmad_event_free(spares->next);
 	g_ptr_array_unref(spares->ready);
 	g_free(spares->run_dir);
 	g_free(spares);
@@ -432,9 +432,8 @@ RdmadSpareDirs *rdmad_spare_dirs_new(RdmadLoop *loop, RdmadModule *owner, const 
 	spares->ready = g_ptr_array_new_with_free_func(spare_free);
 	spares_remove(spares);
 	rdmad_owned_enter(&spares->owned, loop, owner, spares_free, spares);
-	spares->idle = rdmad_loop_add_timer(loop, NULL, spares_add, spares);
-	rdmad_event_set_low(spares->idle);
-	rdmad_event_arm(spares->idle, 0);
+	spares->next = rdmad_loop_add_timer(loop, NULL, spares_add, spares);
+	rdmad_event_arm(spares->next, 0);
 	return spares;
 }
 

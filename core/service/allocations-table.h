@@ -72,7 +72,8 @@ void rdmad_allocations_remove(RdmadAllocations *allocations, RdmadAllocationReco
 gboolean rdmad_allocations_write(RdmadAllocations *allocations, const GPtrArray *gone,
 				 const GPtrArray *put, GError **error);
 
-/* Posts to the event log now and notifies the watchers on the next turn.  `before` NULL: granted; `now` NULL:
+/* Posts to the event log and notifies the watchers on the next turn: no answer waits for a line of the log.
+ * `before` NULL: granted; `now` NULL:
  * ended, for `reason`. */
 void rdmad_allocations_news_add(RdmadAllocations *allocations, const RdmadAllocation *before,
 				const RdmadAllocation *now, const char *reason);

@@ -50,7 +50,7 @@ RDMAD_API char **rdmad_allocation_dir_list(const char *run_dir, GError **error);
 RDMAD_API void rdmad_allocation_dir_clean(const char *run_dir, const char *id);
 
 /*
- * Spare directories, made while the loop has nothing else to do, so that Allocate renames one:
+ * Spare directories, made between the answers, so that Allocate renames one:
  *
  *	<run_dir>/allocations/.spare-<random>/
  *
