@@ -38,7 +38,7 @@ struct RdmadState {
 	GQueue tables; /* RdmadTables, linked by their own nodes */
 	RdmadStateHome home;
 	gpointer home_data;
-	RdmadEvent *quiet; /* timer: nothing was written for a while; NULL: no loop */
+	RdmadEvent *quiet; /* timer: the log is to be copied; NULL: there is no loop */
 };
 
 /* Sets RDMAD_ERROR_FAILED with SQLite's message; always FALSE. */

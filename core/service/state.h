@@ -25,8 +25,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadState, rdmad_state_close)
 typedef gboolean (*RdmadStateKeeper)(gpointer data, GError **error);
 void rdmad_state_set_keeper(RdmadState *state, RdmadStateKeeper keeper, gpointer data);
 
-/* The log is copied into the database when nothing was written for a second, and no longer within a
- * commit.  The loop outlives the state. */
+/* The log is copied into the database when nothing was written for a second, or on the turn after it has
+ * become long, and no longer within a commit.  The loop outlives the state. */
 void rdmad_state_set_loop(RdmadState *state, RdmadLoop *loop);
 
 /* `*current`: writes go to the file in its place.  FALSE after the file, its -wal or their
