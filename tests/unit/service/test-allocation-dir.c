@@ -174,6 +174,18 @@ static void test_unfinished_files_are_cleaned(void)
 	g_assert_true(rdmad_allocation_dir_has(dir, ID, "file", NULL));
 }
 
+static void test_what_a_kill_left_unfinished_is_replaced(void)
+{
+	g_autoptr(Scratch) dir = scratch_new();
+	g_autofree char *path = rdmad_allocation_dir_path(dir, ID), *unfinished = NULL;
+
+	make(dir);
+	unfinished = scratch_write(path, ".file.tmp", "te");
+	put(dir, "text");
+	g_assert_false(g_file_test(unfinished, G_FILE_TEST_EXISTS));
+	g_assert_true(rdmad_allocation_dir_has(dir, ID, "file", NULL));
+}
+
 /* ---- spare ones ---- */
 
 static const RdmadSpareDirsClass CLASS = { "file", "text", "own" };
@@ -343,6 +355,7 @@ const UnitTest unit_tests[] = {
 	TEST(links_are_not_followed),
 	TEST(an_id_is_one_name),
 	TEST(unfinished_files_are_cleaned),
+	TEST(what_a_kill_left_unfinished_is_replaced),
 	SPARE_TEST(a_spare_one_becomes_that_of_an_allocation),
 	SPARE_TEST(a_file_of_one_is_not_that_of_another),
 	SPARE_TEST(an_id_that_has_a_directory_gets_no_other),
