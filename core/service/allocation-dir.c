@@ -289,8 +289,8 @@ struct RdmadSpareDirs {
 	char *run_dir;
 	const RdmadSpareDirsClass *klass;
 	int root; /* -1: to be opened */
-	GPtrArray *
-		ready; /* of Spare; the first is not given away, the others are links of its file */
+	/* Of Spare.  The first is not given away: the file of the others is a link of its own. */
+	GPtrArray *ready;
 	RdmadEvent *next; /* timer: makes one, on the turn after the answer */
 };
 
