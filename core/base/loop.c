@@ -321,6 +321,15 @@ void rdmad_event_arm(RdmadEvent *ev, guint delay_ms)
 	event_add(ev->ev, &delay);
 }
 
+/* The queue of ready events is in order, and the kernel is asked again when it is empty. */
+void rdmad_event_arm_for_turn(RdmadEvent *ev)
+{
+	g_assert(ev->kind == EVENT_TIMER);
+	if (ev->loop->stats)
+		ev->due_us = g_get_monotonic_time();
+	event_active(ev->ev, EV_TIMEOUT, 0);
+}
+
 void rdmad_event_disarm(RdmadEvent *ev)
 {
 	event_del(ev->ev);

@@ -52,15 +52,20 @@ static gboolean file_fill(int fd, GBytes *bytes, mode_t mode)
 	return write_all(fd, data, size) && fchmod(fd, mode) == 0;
 }
 
+static int unfinished_make(int dir, const char *name)
+{
+	return openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
 gboolean rdmad_public_file_write_bytes(int dir, const char *path, const char *name, GBytes *bytes,
 				       mode_t mode, GError **error)
 {
 	g_autofree char *unfinished = unfinished_name(name);
-	rdmad_autofd int fd = -1;
+	rdmad_autofd int fd = unfinished_make(dir, unfinished);
 
-	/* Another file, should a reader have the old one open. */
-	unlinkat(dir, unfinished, 0);
-	fd = openat(dir, unfinished, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	/* Another file, should a reader have what a kill left open. */
+	if (fd < 0 && errno == EEXIST && unlinkat(dir, unfinished, 0) == 0)
+		fd = unfinished_make(dir, unfinished);
 	if (fd < 0)
 		return rdmad_error_errno(error, errno, "cannot make a file in %s", path);
 	if (file_fill(fd, bytes, mode) && renameat(dir, unfinished, dir, name) == 0)
@@ -95,11 +100,13 @@ static gboolean dir_make(const char *path, GError **error)
 
 int rdmad_public_dir_open(const char *path, int flags, GError **error)
 {
-	int fd;
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
 
-	if (!dir_make(path, error))
-		return -1;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
+	if (fd < 0 && errno == ENOENT) {
+		if (!dir_make(path, error))
+			return -1;
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
+	}
 	if (fd < 0)
 		rdmad_error_errno(error, errno, "cannot open the directory %s", path);
 	return fd;

@@ -81,6 +81,7 @@ static gboolean services_open_allocations(RdmadServices *services, gboolean dry,
 					   &services->state_set_aside, error);
 	if (!services->state)
 		return FALSE;
+	rdmad_state_set_loop(services->state, services->loop);
 	services->allocations =
 		rdmad_allocations_new(services->loop, services->state, services->event_log, error);
 	if (!services->allocations)

@@ -476,7 +476,7 @@ void rdmad_grpc_session_wake(RdmadGrpcSession *s)
 	if (s->busy)
 		s->again = TRUE;
 	else
-		rdmad_event_arm(s->turn, 0);
+		rdmad_event_arm_for_turn(s->turn);
 }
 
 void rdmad_grpc_session_flush(RdmadGrpcSession *s)

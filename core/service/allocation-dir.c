@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
+#include <rdmad/loop.h>
 #include <rdmad/public-file.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 
 #include "base/directory.h"
 #include "base/default-dirs.h"
+#include "base/owned.h"
 
 #define ROOT_NAME  "allocations"
 #define DIR_MODE   0755
@@ -214,16 +216,22 @@ char **rdmad_allocation_dir_list(const char *run_dir, GError **error)
 {
 	GError *problem = NULL;
 	rdmad_autofd int root = root_open(run_dir, &problem);
-	char **names = NULL;
+	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
+	g_auto(GStrv) all = NULL;
 
 	if (problem) {
 		g_propagate_error(error, problem);
 		return NULL;
 	}
-	names = root >= 0 ? dir_names(root) : g_new0(char *, 1);
-	if (!names)
+	all = root >= 0 ? dir_names(root) : g_new0(char *, 1);
+	if (!all) {
 		rdmad_error_errno(error, errno, "cannot list %s/%s", run_dir, ROOT_NAME);
-	return names;
+		return NULL;
+	}
+	for (guint i = 0; all[i]; i++)
+		if (all[i][0] != '.')
+			g_strv_builder_add(names, all[i]);
+	return g_strv_builder_end(names);
 }
 
 /* An allocation's directory has no directories in it. */
@@ -264,4 +272,173 @@ void rdmad_allocation_dir_clean(const char *run_dir, const char *id)
 	for (guint i = 0; names && names[i]; i++)
 		if (rdmad_public_file_is_unfinished(names[i]))
 			unlinkat(dir, names[i], 0);
+}
+
+/* ---- spare ones ---- */
+
+#define SPARE_PREFIX ".spare-"
+#define SPARES	     9u /* pods that are admitted together, and one; each has a file open */
+
+typedef struct {
+	char *name, *path;
+	int own; /* the file whose text comes last */
+} Spare;
+
+struct RdmadSpareDirs {
+	RdmadOwned owned;
+	char *run_dir;
+	const RdmadSpareDirsClass *klass;
+	int root; /* -1: to be opened */
+	/* Of Spare.  The first is not given away: the file of the others is a link of its own. */
+	GPtrArray *ready;
+	RdmadEvent *next; /* timer: makes one, on the turn after the answer */
+};
+
+static void spare_free(gpointer data)
+{
+	Spare *spare = data;
+
+	rdmad_clear_fd(&spare->own);
+	g_free(spare->path);
+	g_free(spare->name);
+	g_free(spare);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Spare, spare_free)
+
+static void dir_remove(int root, const char *name)
+{
+	rdmad_autofd int dir = openat(root, name, OPEN_FLAGS);
+
+	if (dir >= 0 && dir_empty(dir))
+		unlinkat(root, name, AT_REMOVEDIR);
+}
+
+/* A link is a single call, and no further file. */
+static gboolean spare_put_file(const RdmadSpareDirs *spares, const Spare *spare)
+{
+	const Spare *other = spares->ready->len ? spares->ready->pdata[0] : NULL;
+	g_autofree char *to = g_build_filename(spare->name, spares->klass->name, NULL);
+	g_autofree char *from =
+		other ? g_build_filename(other->name, spares->klass->name, NULL) : NULL;
+	g_autoptr(GBytes) bytes = NULL;
+	rdmad_autofd int dir = -1;
+
+	if (from && linkat(spares->root, from, spares->root, to, 0) == 0)
+		return TRUE;
+	bytes = g_bytes_new_static(spares->klass->text, strlen(spares->klass->text));
+	dir = openat(spares->root, spare->name, OPEN_FLAGS);
+	return dir >= 0 && rdmad_public_file_write_bytes(dir, spare->path, spares->klass->name,
+							 bytes, FILE_MODE, NULL);
+}
+
+/* By names below the root, which nobody else may write to: one call less than with a descriptor. */
+static gboolean spare_fill(const RdmadSpareDirs *spares, Spare *spare)
+{
+	g_autofree char *own = g_build_filename(spare->name, spares->klass->own_name, NULL);
+
+	if (mkdirat(spares->root, spare->name, 0700) < 0 ||
+	    fchmodat(spares->root, spare->name, DIR_MODE, 0) < 0 || !spare_put_file(spares, spare))
+		return FALSE;
+	spare->own = openat(spares->root, own, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			    0600);
+	return spare->own >= 0 && fchmod(spare->own, FILE_MODE) == 0;
+}
+
+/* NULL: the usual way says what is wrong. */
+static Spare *spare_new(RdmadSpareDirs *spares)
+{
+	g_autoptr(Spare) spare = g_new0(Spare, 1);
+
+	spare->own = -1;
+	if (spares->root < 0)
+		spares->root = root_make(spares->run_dir, NULL);
+	if (spares->root < 0)
+		return NULL;
+	spare->name = g_strdup_printf(SPARE_PREFIX "%08x%08x", g_random_int(), g_random_int());
+	spare->path = rdmad_allocation_dir_path(spares->run_dir, spare->name);
+	if (spare_fill(spares, spare))
+		return g_steal_pointer(&spare);
+	dir_remove(spares->root, spare->name);
+	return NULL;
+}
+
+/* Both names are looked up from / again: a directory whose parent was moved, removed or replaced, behind
+ * the descriptors that are open, is not there. */
+static gboolean spare_become(Spare *spare, const char *path, const char *own_text)
+{
+	const gsize size = strlen(own_text);
+
+	return write(spare->own, own_text, size) == (ssize_t)size && rename(spare->path, path) == 0;
+}
+
+static void spares_remove(RdmadSpareDirs *spares)
+{
+	rdmad_autofd int root = root_open(spares->run_dir, NULL);
+	g_auto(GStrv) names = root >= 0 ? dir_names(root) : NULL;
+
+	g_ptr_array_set_size(spares->ready, 0);
+	rdmad_clear_fd(&spares->root);
+	for (guint i = 0; names && names[i]; i++)
+		if (g_str_has_prefix(names[i], SPARE_PREFIX))
+			dir_remove(root, names[i]);
+}
+
+static void spares_add(gpointer data)
+{
+	RdmadSpareDirs *spares = data;
+	Spare *spare = spare_new(spares);
+
+	if (!spare)
+		return;
+	g_ptr_array_add(spares->ready, spare);
+	if (spares->ready->len < SPARES)
+		rdmad_event_arm(spares->next, 0);
+}
+
+gboolean rdmad_spare_dirs_take(RdmadSpareDirs *spares, const char *id, const char *own_text)
+{
+	g_autofree char *path = rdmad_allocation_dir_path(spares->run_dir, id);
+	const guint n = spares->ready->len;
+	g_autoptr(Spare) spare =
+		n > 1 ? g_ptr_array_steal_index(spares->ready, n - 1) : spare_new(spares);
+
+	rdmad_event_arm(spares->next, 0);
+	if (spare && id_check(id, NULL) && spare_become(spare, path, own_text))
+		return TRUE;
+	spares_remove(spares);
+	return FALSE;
+}
+
+static void spares_free(gpointer data)
+{
+	RdmadSpareDirs *spares = data;
+
+	spares_remove(spares);
+	rdmad_owned_leave(&spares->owned);
+	rdmad_event_free(spares->next);
+	g_ptr_array_unref(spares->ready);
+	g_free(spares->run_dir);
+	g_free(spares);
+}
+
+RdmadSpareDirs *rdmad_spare_dirs_new(RdmadLoop *loop, RdmadModule *owner, const char *run_dir,
+				     const RdmadSpareDirsClass *klass)
+{
+	RdmadSpareDirs *spares = g_new0(RdmadSpareDirs, 1);
+
+	spares->run_dir = g_strdup(run_dir);
+	spares->klass = klass;
+	spares->root = -1;
+	spares->ready = g_ptr_array_new_with_free_func(spare_free);
+	spares_remove(spares);
+	rdmad_owned_enter(&spares->owned, loop, owner, spares_free, spares);
+	spares->next = rdmad_loop_add_timer(loop, NULL, spares_add, spares);
+	rdmad_event_arm(spares->next, 0);
+	return spares;
+}
+
+void rdmad_spare_dirs_free(RdmadSpareDirs *spares)
+{
+	if (spares)
+		spares_free(spares);
 }

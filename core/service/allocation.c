@@ -160,6 +160,13 @@ static gboolean check_text(const char *what, const char *text, gsize max, GError
 	return TRUE;
 }
 
+/* What is kept one a line. */
+static gboolean check_line(const char *what, const char *text, GError **error)
+{
+	return check_text(what, text, NAME_MAX_BYTES, error) &&
+	       (!strchr(text, '\n') || check_failed(error, what, "has a line break in it"));
+}
+
 static gboolean check_optional(const char *what, const char *text, GError **error)
 {
 	return !text || check_text(what, text, NAME_MAX_BYTES, error);
@@ -185,8 +192,8 @@ static gboolean check_slots(char *const *slots, char *const *devices, GError **e
 	while (slots && devices && slots[n] && devices[n]) {
 		if (n == RDMAD_ALLOCATION_MAX_SLOTS)
 			return check_failed(error, "the list", "of slots is too long");
-		if (!check_text("a slot", slots[n], NAME_MAX_BYTES, error) ||
-		    !check_text("a device", devices[n], NAME_MAX_BYTES, error))
+		if (!check_line("a slot", slots[n], error) ||
+		    !check_line("a device", devices[n], error))
 			return FALSE;
 		if (n && strcmp(slots[n - 1], slots[n]) >= 0)
 			return check_failed(error, "a slot", "is there twice or out of order");
@@ -210,11 +217,8 @@ static gboolean check_attachment(const RdmadAttachment *at, GError **error)
 	for (char *const *address = at->addresses; address && *address; address++) {
 		if (++n > ADDRESSES_MAX)
 			return check_failed(error, "an attachment", "has too many addresses");
-		if (!check_text("an address", *address, NAME_MAX_BYTES, error))
+		if (!check_line("an address", *address, error))
 			return FALSE;
-		/* They are kept one a line. */
-		if (strchr(*address, '\n'))
-			return check_failed(error, "an address", "has a line break in it");
 	}
 	return TRUE;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* News of allocations: to the event log at once, to watchers on the next turn of the loop. */
+/* News of allocations: to the event log and to watchers, on the next turn of the loop, after the answers. */
 #include <rdmad/event-log.h>
 #include <rdmad/loop.h>
 
@@ -9,6 +9,9 @@
 typedef struct {
 	const RdmadAllocation *before, *now;
 	char *reason;
+	const char *
+		warning; /* no change but a warning about `now`, of this kind, for the event log alone; `reason`
+			      * is its text */
 } News;
 
 static void news_clear(gpointer data)
@@ -28,13 +31,15 @@ static GArray *news_new(void)
 	return news;
 }
 
+/* `reason` is taken over. */
 static void news_append(GArray *all, const RdmadAllocation *before, const RdmadAllocation *now,
-			const char *reason)
+			char *reason, const char *warning)
 {
 	const News news = {
 		.before = before ? rdmad_allocation_ref(before) : NULL,
 		.now = now ? rdmad_allocation_ref(now) : NULL,
-		.reason = g_strdup(reason),
+		.reason = reason,
+		.warning = warning,
 	};
 
 	g_array_append_val(all, news);
@@ -45,6 +50,8 @@ static void watch_notify(RdmadWatch *watch, gconstpointer item, gpointer service
 	const RdmadAllocationOps *ops = watch->ops;
 	const News *news = item;
 
+	if (news->warning)
+		return;
 	if (!news->before) {
 		if (ops->granted)
 			ops->granted(news->now, watch->data);
@@ -54,44 +61,6 @@ static void watch_notify(RdmadWatch *watch, gconstpointer item, gpointer service
 	} else if (ops->changed) {
 		ops->changed(news->before, news->now, watch->data);
 	}
-}
-
-static GArray *allocations_take_news(gpointer service)
-{
-	RdmadAllocations *allocations = service;
-	GArray *news = g_steal_pointer(&allocations->news);
-
-	allocations->news = news_new();
-	return news;
-}
-
-static GArray *allocations_list(gpointer service)
-{
-	const RdmadAllocations *allocations = service;
-	GArray *all = news_new();
-
-	for (const GList *l = allocations->order.head; l; l = l->next)
-		news_append(all, NULL, ((const RdmadAllocationRecord *)l->data)->allocation, NULL);
-	return all;
-}
-
-static const RdmadNotifierClass allocations_notifier = {
-	.take_news = allocations_take_news,
-	.list = allocations_list,
-	.notify = watch_notify,
-};
-
-void rdmad_allocations_news_init(RdmadAllocations *allocations, RdmadLoop *loop)
-{
-	allocations->news = news_new();
-	rdmad_watch_list_init_notifier(&allocations->watches, loop, &allocations_notifier,
-				       allocations);
-}
-
-void rdmad_allocations_news_clear(RdmadAllocations *allocations)
-{
-	rdmad_watch_list_clear(&allocations->watches);
-	g_array_unref(allocations->news);
 }
 
 static void event_log_post_at(RdmadEventLog *event_log, RdmadLogLevel level, const char *kind,
@@ -157,26 +126,85 @@ static void post_changed(RdmadEventLog *event_log, const RdmadAllocation *before
 	}
 }
 
-static void news_post(RdmadEventLog *event_log, const RdmadAllocation *before,
-		      const RdmadAllocation *now, const char *reason)
+static void news_post(RdmadEventLog *event_log, const News *news)
 {
 	g_autofree char *message = NULL;
 
-	if (before && now) {
-		post_changed(event_log, before, now);
-	} else if (now) {
-		post_granted(event_log, now);
+	if (news->warning) {
+		event_log_post_at(event_log, RDMAD_LOG_WARNING, news->warning, news->now,
+				  news->reason);
+	} else if (news->before && news->now) {
+		post_changed(event_log, news->before, news->now);
+	} else if (news->now) {
+		post_granted(event_log, news->now);
 	} else {
-		message = g_strdup_printf("%s: %s", before->resource, reason);
-		event_log_post(event_log, "allocation-ended", before, message);
+		message = g_strdup_printf("%s: %s", news->before->resource, news->reason);
+		event_log_post(event_log, "allocation-ended", news->before, message);
 	}
 }
+
+static void news_post_all(RdmadEventLog *event_log, const GArray *all)
+{
+	for (guint i = 0; i < all->len; i++)
+		news_post(event_log, &g_array_index(all, News, i));
+}
+
+/* ---- watchers ---- */
+
+static GArray *allocations_take_news(gpointer service)
+{
+	RdmadAllocations *allocations = service;
+	GArray *news = g_steal_pointer(&allocations->news);
+
+	allocations->news = news_new();
+	news_post_all(allocations->event_log, news);
+	return news;
+}
+
+static GArray *allocations_list(gpointer service)
+{
+	const RdmadAllocations *allocations = service;
+	GArray *all = news_new();
+
+	for (const GList *l = allocations->order.head; l; l = l->next)
+		news_append(all, NULL, ((const RdmadAllocationRecord *)l->data)->allocation, NULL,
+			    NULL);
+	return all;
+}
+
+static const RdmadNotifierClass allocations_notifier = {
+	.take_news = allocations_take_news,
+	.list = allocations_list,
+	.notify = watch_notify,
+};
+
+void rdmad_allocations_news_init(RdmadAllocations *allocations, RdmadLoop *loop)
+{
+	allocations->news = news_new();
+	rdmad_watch_list_init_notifier(&allocations->watches, loop, &allocations_notifier,
+				       allocations);
+}
+
+void rdmad_allocations_news_clear(RdmadAllocations *allocations)
+{
+	rdmad_watch_list_clear(&allocations->watches);
+	news_post_all(allocations->event_log, allocations->news);
+	g_array_unref(allocations->news);
+}
+
+/* ---- what happens ---- */
 
 void rdmad_allocations_news_add(RdmadAllocations *allocations, const RdmadAllocation *before,
 				const RdmadAllocation *now, const char *reason)
 {
-	news_post(allocations->event_log, before, now, reason);
-	news_append(allocations->news, before, now, reason);
+	news_append(allocations->news, before, now, g_strdup(reason), NULL);
+	rdmad_watch_list_news(&allocations->watches);
+}
+
+static void news_warn(RdmadAllocations *allocations, const RdmadAllocation *about, const char *kind,
+		      char *message)
+{
+	news_append(allocations->news, NULL, about, message, kind);
 	rdmad_watch_list_news(&allocations->watches);
 }
 
@@ -184,23 +212,20 @@ void rdmad_allocations_news_overlap(RdmadAllocations *allocations, const RdmadAl
 				    const RdmadAllocation *allocation)
 {
 	g_autofree char *text = rdmad_allocations_holder_text(holder);
-	g_autofree char *message =
-		g_strdup_printf("%s: kubelet gave slots that are held by %s (allocation %s)",
-				allocation->resource, text, holder->id);
 
-	event_log_post_at(allocations->event_log, RDMAD_LOG_WARNING, "allocation-overlap",
-			  allocation, message);
+	news_warn(allocations, allocation, "allocation-overlap",
+		  g_strdup_printf("%s: kubelet gave slots that are held by %s (allocation %s)",
+				  allocation->resource, text, holder->id));
 }
 
 void rdmad_allocations_news_forgotten(RdmadAllocations *allocations,
 				      const RdmadAllocation *allocation)
 {
 	g_autofree char *text = rdmad_allocations_holder_text(allocation);
-	g_autofree char *message = g_strdup_printf("%s: kubelet has forgotten the slots of %s",
-						   allocation->resource, text);
 
-	event_log_post_at(allocations->event_log, RDMAD_LOG_WARNING, "allocation-forgotten",
-			  allocation, message);
+	news_warn(allocations, allocation, "allocation-forgotten",
+		  g_strdup_printf("%s: kubelet has forgotten the slots of %s", allocation->resource,
+				  text));
 }
 
 RdmadWatch *rdmad_allocations_watch(RdmadAllocations *allocations, RdmadModule *owner,

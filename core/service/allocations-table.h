@@ -16,6 +16,7 @@ typedef struct {
 	gboolean carried;  /* over a restart of the node; no list has shown it since */
 	gint64 lacking_us; /* the first of the lists in a row that lacked the slots of its pod, which
 			    * lives; 0: none did */
+	gboolean leaving;  /* it ends with a grant that is being written */
 	gboolean forgotten; /* two of them did, apart: kubelet does not know that it has them */
 	/* Sets of "namespace/pod", while the pod is unknown: those that were listed before the
 	 * grant (NULL: unknown), and the candidates after kubelet lost its checkpoint. */
@@ -71,7 +72,8 @@ void rdmad_allocations_remove(RdmadAllocations *allocations, RdmadAllocationReco
 gboolean rdmad_allocations_write(RdmadAllocations *allocations, const GPtrArray *gone,
 				 const GPtrArray *put, GError **error);
 
-/* Posts to the event log now and notifies the watchers on the next turn.  `before` NULL: granted; `now` NULL:
+/* Posts to the event log and notifies the watchers on the next turn: no answer waits for a line of the log.
+ * `before` NULL: granted; `now` NULL:
  * ended, for `reason`. */
 void rdmad_allocations_news_add(RdmadAllocations *allocations, const RdmadAllocation *before,
 				const RdmadAllocation *now, const char *reason);

@@ -162,6 +162,14 @@ static void allocations_written(RdmadAllocations *allocations, gint64 began_us,
 		allocations->problem = g_strdup(problem->message);
 }
 
+static gboolean write_one(RdmadAllocations *allocations, const RdmadAllocation *allocation,
+			  GError **error)
+{
+	return g_hash_table_contains(allocations->by_id, allocation->id)
+		       ? rdmad_state_put_allocation(allocations->state, allocation, error)
+		       : rdmad_state_add_allocation(allocations->state, allocation, error);
+}
+
 static gboolean write_all(RdmadAllocations *allocations, const GPtrArray *gone,
 			  const GPtrArray *put, GError **error)
 {
@@ -173,8 +181,7 @@ static gboolean write_all(RdmadAllocations *allocations, const GPtrArray *gone,
 			return FALSE;
 	}
 	for (guint i = 0; put && i < put->len; i++)
-		if (!rdmad_state_put_allocation(allocations->state, g_ptr_array_index(put, i),
-						error))
+		if (!write_one(allocations, put->pdata[i], error))
 			return FALSE;
 	return TRUE;
 }
@@ -199,7 +206,7 @@ static gboolean write_table(RdmadAllocations *allocations, GError **error)
 	for (const GList *l = allocations->order.head; l; l = l->next) {
 		const RdmadAllocationRecord *record = l->data;
 
-		if (!rdmad_state_put_allocation(allocations->state, record->allocation, error))
+		if (!rdmad_state_add_allocation(allocations->state, record->allocation, error))
 			return FALSE;
 	}
 	return rdmad_state_tables_rewrite(allocations->state, error);
@@ -241,13 +248,14 @@ static gboolean come_home(RdmadAllocations *allocations, gboolean *lost, GError 
 	return TRUE;
 }
 
-/* Looks where the file is before the answer leaves. */
+/* Looks where the file is before the answer leaves, and not before the write: what went to a file that is
+ * not in its place is written again. */
 static gboolean write_at_home(RdmadAllocations *allocations, const GPtrArray *gone,
 			      const GPtrArray *put, GError **error)
 {
 	gboolean current = FALSE, lost, written, told;
 
-	if (!come_home(allocations, &lost, error))
+	if (allocations->adrift && !come_home(allocations, &lost, error))
 		return FALSE;
 	written = write_transaction(allocations, gone, put, error);
 	told = rdmad_state_is_current(allocations->state, &current, written ? error : NULL);
@@ -371,228 +379,6 @@ guint rdmad_allocations_reap(RdmadAllocations *allocations, const RdmadModule *o
 {
 	rdmad_allocations_resolvers_reap(allocations, owner);
 	return rdmad_watch_list_reap(&allocations->watches, owner);
-}
-
-typedef struct {
-	const char *slot, *device;
-} Pair;
-
-static gint pair_compare(gconstpointer a, gconstpointer b)
-{
-	return strcmp(((const Pair *)a)->slot, ((const Pair *)b)->slot);
-}
-
-static guint list_length(const char *const *list)
-{
-	return g_strv_length((char **)list);
-}
-
-/* The remaining checks are the same for allocations that were loaded. */
-static gboolean grant_check(const RdmadGrant *grant, GError **error)
-{
-	if (list_length(grant->slots) == list_length(grant->devices))
-		return TRUE;
-	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
-		    "a grant of %s needs one device behind each slot", grant->resource);
-	return FALSE;
-}
-
-static GArray *grant_pairs(const RdmadGrant *grant)
-{
-	GArray *pairs = g_array_new(FALSE, FALSE, sizeof(Pair));
-
-	/* One too many is enough to be refused. */
-	for (guint i = 0; i <= RDMAD_ALLOCATION_MAX_SLOTS && grant->slots[i]; i++) {
-		const Pair pair = { grant->slots[i], grant->devices[i] };
-
-		g_array_append_val(pairs, pair);
-	}
-	g_array_sort(pairs, pair_compare);
-	return pairs;
-}
-
-static RdmadAllocation *allocation_of_grant(const RdmadGrant *grant)
-{
-	g_autoptr(GArray) pairs = grant_pairs(grant);
-	RdmadAllocation *allocation = rdmad_allocation_new(NULL);
-
-	allocation->resource = g_strdup(grant->resource);
-	allocation->owner = g_strdup(grant->owner);
-	allocation->mode = g_strdup(grant->mode);
-	allocation->since_us = g_get_real_time();
-	allocation->slots = g_new0(char *, pairs->len + 1);
-	allocation->devices = g_new0(char *, pairs->len + 1);
-	for (guint i = 0; i < pairs->len; i++) {
-		allocation->slots[i] = g_strdup(g_array_index(pairs, Pair, i).slot);
-		allocation->devices[i] = g_strdup(g_array_index(pairs, Pair, i).device);
-	}
-	return allocation;
-}
-
-/* Maximum number of containers of one pod that share a slot. */
-#define SHARERS_MAX 32u
-
-/* Verdicts on the allocations that hold a slot of the new one. */
-typedef struct {
-	RdmadAllocations *allocations;
-	const RdmadGrant *grant;
-	GHashTable *seen;   /* set of RdmadAllocationRecord */
-	GPtrArray *gone;    /* RdmadAllocationRecord */
-	GPtrArray *reasons; /* beside `gone` */
-	GPtrArray *shares;  /* RdmadAllocationRecord: of the same pod, or soon to end */
-	GPtrArray *lives;   /* RdmadAllocationRecord: holders that kubelet has forgotten */
-	guint doubts;	    /* how many of them may have ended */
-} Overlap;
-
-static void overlap_end(Overlap *overlap, RdmadAllocationRecord *record, const char *why)
-{
-	g_ptr_array_add(overlap->gone, record);
-	g_ptr_array_add(overlap->reasons, (gpointer)why);
-}
-
-static void overlap_judge(RdmadAllocationRecord *record, gpointer data)
-{
-	Overlap *overlap = data;
-	const char *why = NULL;
-
-	if (!g_hash_table_add(overlap->seen, record))
-		return;
-	switch (rdmad_allocations_judge(overlap->allocations, record, overlap->grant->asked_us,
-					&why)) {
-	case RDMAD_HOLDER_OVER:
-		overlap_end(overlap, record, why);
-		break;
-	case RDMAD_HOLDER_SHARES:
-		g_ptr_array_add(overlap->shares, record);
-		break;
-	case RDMAD_HOLDER_DOUBTFUL:
-		overlap->doubts++;
-		g_ptr_array_add(overlap->lives, record);
-		break;
-	case RDMAD_HOLDER_LIVES:
-		g_ptr_array_add(overlap->lives, record);
-		break;
-	}
-}
-
-static void overlap_find(Overlap *overlap, RdmadAllocations *allocations, const RdmadGrant *grant)
-{
-	*overlap = (Overlap){
-		.allocations = allocations,
-		.grant = grant,
-		.seen = g_hash_table_new(NULL, NULL),
-		.gone = g_ptr_array_new(),
-		.reasons = g_ptr_array_new(),
-		.shares = g_ptr_array_new(),
-		.lives = g_ptr_array_new(),
-	};
-	for (guint i = 0; i < RDMAD_ALLOCATION_MAX_SLOTS && grant->slots[i]; i++)
-		rdmad_allocations_holders(allocations, grant->resource, grant->slots[i],
-					  overlap_judge, overlap);
-	for (guint i = 0; i + SHARERS_MAX < overlap->shares->len; i++)
-		overlap_end(overlap, overlap->shares->pdata[i],
-			    "too many allocations have its slots");
-}
-
-static void overlap_clear(Overlap *overlap)
-{
-	g_hash_table_unref(overlap->seen);
-	g_ptr_array_unref(overlap->gone);
-	g_ptr_array_unref(overlap->reasons);
-	g_ptr_array_unref(overlap->shares);
-	g_ptr_array_unref(overlap->lives);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Overlap, overlap_clear)
-
-/* The first requested slot that the allocation has. */
-static const char *overlap_slot(const Overlap *overlap, const RdmadAllocation *allocation)
-{
-	const char *const *slot = overlap->grant->slots;
-
-	while (!g_strv_contains((const char *const *)allocation->slots, *slot))
-		slot++;
-	return *slot;
-}
-
-static gboolean overlap_refuses(const Overlap *overlap, GError **error)
-{
-	const RdmadAllocationRecord *holder = overlap->lives->len ? overlap->lives->pdata[0] : NULL;
-	g_autofree char *text = NULL;
-
-	if (!holder || g_strcmp0(overlap->grant->mode, "exclusive") != 0)
-		return FALSE;
-	text = rdmad_allocations_holder_text(holder->allocation);
-	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY,
-		    "%s: \"%s\" is held by %s (allocation %s), %s", overlap->grant->resource,
-		    overlap_slot(overlap, holder->allocation), text, holder->allocation->id,
-		    overlap->doubts
-			    ? "and kubelet, which was restarted, does not show whether that "
-			      "pod has ended"
-			    : "which kubelet has forgotten; see `rdmad doctor`");
-	return TRUE;
-}
-
-gboolean rdmad_allocations_in_doubt(RdmadAllocations *allocations, const RdmadGrant *grant)
-{
-	g_auto(Overlap) overlap;
-
-	overlap_find(&overlap, allocations, grant);
-	return overlap.doubts > 0;
-}
-
-static void ended_forget(RdmadAllocations *allocations, const RdmadAllocation *allocation)
-{
-	for (guint i = 0; allocation->slots[i]; i++) {
-		const RdmadSlot key = { allocation->resource, allocation->slots[i] };
-
-		g_hash_table_remove(allocations->ended, &key);
-	}
-}
-
-/* After it was written. */
-static void grant_publish(RdmadAllocations *allocations, const Overlap *overlap,
-			  const RdmadAllocation *allocation)
-{
-	for (guint i = 0; i < overlap->gone->len; i++) {
-		RdmadAllocationRecord *record = g_ptr_array_index(overlap->gone, i);
-
-		rdmad_allocations_news_add(allocations, record->allocation, NULL,
-					   overlap->reasons->pdata[i]);
-		rdmad_allocations_remove(allocations, record);
-	}
-	rdmad_allocations_insert(allocations, rdmad_allocation_ref(allocation));
-	if (allocations->evidence.pods)
-		rdmad_allocations_record(allocations, allocation->resource, allocation->slots[0])
-			->earlier = g_hash_table_ref(allocations->evidence.pods);
-	ended_forget(allocations, allocation);
-	rdmad_allocations_news_add(allocations, NULL, allocation, NULL);
-	for (guint i = 0; i < overlap->lives->len; i++)
-		rdmad_allocations_news_overlap(
-			allocations,
-			((const RdmadAllocationRecord *)overlap->lives->pdata[i])->allocation,
-			allocation);
-}
-
-const RdmadAllocation *rdmad_allocations_grant(RdmadAllocations *allocations,
-					       const RdmadGrant *grant, GError **error)
-{
-	g_autoptr(RdmadAllocationRef) granted = NULL;
-	g_autoptr(GPtrArray) put = g_ptr_array_new();
-	g_auto(Overlap) overlap = { 0 };
-	RdmadAllocation *allocation;
-
-	overlap_find(&overlap, allocations, grant);
-	if (!grant_check(grant, error))
-		return NULL;
-	granted = allocation = allocation_of_grant(grant);
-	rdmad_allocation_set_witness(allocation, allocations->boot, allocations->kubelet);
-	if (!rdmad_allocation_check(allocation, error) || overlap_refuses(&overlap, error))
-		return NULL;
-	g_ptr_array_add(put, allocation);
-	if (!rdmad_allocations_write(allocations, overlap.gone, put, error))
-		return NULL;
-	grant_publish(allocations, &overlap, allocation);
-	return g_steal_pointer(&granted);
 }
 
 static RdmadAllocationRecord *allocations_find(RdmadAllocations *allocations, const char *id,

@@ -11,21 +11,18 @@ static const char *const sql[STATE_N_STATEMENTS] = {
 	[STATE_COMMIT] = "COMMIT",
 	[STATE_LOAD_ALLOCATIONS] =
 		"SELECT seq, id, resource, owner, pod_namespace, pod_name, container,"
-		" since_us, mode, boot, kubelet FROM allocations ORDER BY seq",
-	[STATE_LOAD_SLOTS] = "SELECT allocation, slot, device FROM slots ORDER BY allocation, slot",
+		" since_us, mode, boot, kubelet, slots, devices FROM allocations ORDER BY seq",
 	[STATE_LOAD_ATTACHMENTS] = "SELECT allocation, netns, interface, rdma_device, addresses,"
 				   " gid_index FROM attachments ORDER BY allocation, position",
 	[STATE_FIND_ALLOCATION] = "SELECT seq FROM allocations WHERE id = ?1",
 	[STATE_INSERT_ALLOCATION] =
 		"INSERT INTO allocations (id, resource, owner, pod_namespace, pod_name,"
-		" container, since_us, mode, boot, kubelet)"
-		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+		" container, since_us, mode, boot, kubelet, slots, devices)"
+		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
 	[STATE_UPDATE_ALLOCATION] =
 		"UPDATE allocations SET pod_namespace = ?4, pod_name = ?5,"
 		" container = ?6, mode = ?8, boot = ?9, kubelet = ?10 WHERE id = ?1",
 	[STATE_DELETE_ALLOCATION] = "DELETE FROM allocations WHERE id = ?1",
-	[STATE_INSERT_SLOT] = "INSERT INTO slots (allocation, resource, slot, device)"
-			      " VALUES (?1, ?2, ?3, ?4)",
 	[STATE_INSERT_ATTACHMENT] =
 		"INSERT INTO attachments (allocation, position, netns, interface,"
 		" rdma_device, addresses, gid_index)"
@@ -61,6 +58,12 @@ static void bind_text(sqlite3_stmt *st, int at, const char *text)
 	sqlite3_bind_text(st, at, text, -1, SQLITE_STATIC);
 }
 
+/* One a line; SQLite frees the text. */
+static void bind_lines(sqlite3_stmt *st, int at, char *const *lines)
+{
+	sqlite3_bind_text(st, at, g_strjoinv("\n", (char **)lines), -1, g_free);
+}
+
 static gboolean find_allocation(RdmadState *state, const char *id, gint64 *seq, GError **error)
 {
 	sqlite3_stmt *st = state->statements[STATE_FIND_ALLOCATION];
@@ -92,30 +95,15 @@ static gboolean write_row(RdmadState *state, RdmadStatement which,
 		bind_text(st, 2, allocation->resource);
 		bind_text(st, 3, allocation->owner);
 		sqlite3_bind_int64(st, 7, allocation->since_us);
+		bind_lines(st, 11, allocation->slots);
+		bind_lines(st, 12, allocation->devices);
 	}
 	return done(state, which, error);
-}
-
-static gboolean write_slots(RdmadState *state, const RdmadAllocation *allocation, gint64 seq,
-			    GError **error)
-{
-	sqlite3_stmt *st = state->statements[STATE_INSERT_SLOT];
-
-	sqlite3_bind_int64(st, 1, seq);
-	bind_text(st, 2, allocation->resource);
-	for (guint i = 0; allocation->slots[i]; i++) {
-		bind_text(st, 3, allocation->slots[i]);
-		bind_text(st, 4, allocation->devices[i]);
-		if (!done(state, STATE_INSERT_SLOT, error))
-			return FALSE;
-	}
-	return TRUE;
 }
 
 static gboolean write_attachment(RdmadState *state, const RdmadAttachment *at, gint64 seq,
 				 guint position, GError **error)
 {
-	g_autofree char *addresses = g_strjoinv("\n", at->addresses);
 	sqlite3_stmt *st = state->statements[STATE_INSERT_ATTACHMENT];
 
 	sqlite3_bind_int64(st, 1, seq);
@@ -123,7 +111,7 @@ static gboolean write_attachment(RdmadState *state, const RdmadAttachment *at, g
 	bind_text(st, 3, at->netns);
 	bind_text(st, 4, at->interface);
 	bind_text(st, 5, at->rdma_device);
-	bind_text(st, 6, addresses);
+	bind_lines(st, 6, at->addresses);
 	sqlite3_bind_int(st, 7, at->gid_index);
 	return done(state, STATE_INSERT_ATTACHMENT, error);
 }
@@ -131,13 +119,23 @@ static gboolean write_attachment(RdmadState *state, const RdmadAttachment *at, g
 static gboolean write_attachments(RdmadState *state, const RdmadAllocation *allocation, gint64 seq,
 				  GError **error)
 {
-	sqlite3_bind_int64(state->statements[STATE_DELETE_ATTACHMENTS], 1, seq);
-	if (!done(state, STATE_DELETE_ATTACHMENTS, error))
-		return FALSE;
 	for (guint i = 0; i < allocation->n_attachments; i++)
 		if (!write_attachment(state, &allocation->attachments[i], seq, i, error))
 			return FALSE;
 	return TRUE;
+}
+
+static gboolean delete_attachments(RdmadState *state, gint64 seq, GError **error)
+{
+	sqlite3_bind_int64(state->statements[STATE_DELETE_ATTACHMENTS], 1, seq);
+	return done(state, STATE_DELETE_ATTACHMENTS, error);
+}
+
+gboolean rdmad_state_add_allocation(RdmadState *state, const RdmadAllocation *allocation,
+				    GError **error)
+{
+	return write_row(state, STATE_INSERT_ALLOCATION, allocation, error) &&
+	       write_attachments(state, allocation, sqlite3_last_insert_rowid(state->db), error);
 }
 
 gboolean rdmad_state_put_allocation(RdmadState *state, const RdmadAllocation *allocation,
@@ -147,13 +145,10 @@ gboolean rdmad_state_put_allocation(RdmadState *state, const RdmadAllocation *al
 
 	if (!find_allocation(state, allocation->id, &seq, error))
 		return FALSE;
-	if (seq)
-		return write_row(state, STATE_UPDATE_ALLOCATION, allocation, error) &&
-		       write_attachments(state, allocation, seq, error);
-	if (!write_row(state, STATE_INSERT_ALLOCATION, allocation, error))
-		return FALSE;
-	seq = sqlite3_last_insert_rowid(state->db);
-	return write_slots(state, allocation, seq, error) &&
+	if (!seq)
+		return rdmad_state_add_allocation(state, allocation, error);
+	return write_row(state, STATE_UPDATE_ALLOCATION, allocation, error) &&
+	       delete_attachments(state, seq, error) &&
 	       write_attachments(state, allocation, seq, error);
 }
 
@@ -170,7 +165,7 @@ gboolean rdmad_state_delete_all(RdmadState *state, GError **error)
 
 /* ---- reading ---- */
 
-/* Rows of one statement, one ahead: those of the slots are in the order of the allocations. */
+/* Rows of one statement, one ahead: attachments are in the order of the allocations. */
 typedef struct {
 	RdmadState *state;
 	sqlite3_stmt *st;
@@ -211,35 +206,27 @@ static char *text_at(Rows *rows, int column)
 	return g_strdup(text);
 }
 
-static void read_slots(Rows *rows, gint64 seq, RdmadAllocation *allocation)
+static char **lines_at(Rows *rows, int column)
 {
-	g_autoptr(GPtrArray) slots = g_ptr_array_new();
-	g_autoptr(GPtrArray) devices = g_ptr_array_new();
+	g_autofree char *text = text_at(rows, column);
 
-	for (; rows_of(rows, seq); rows_next(rows)) {
-		g_ptr_array_add(slots, text_at(rows, 1));
-		g_ptr_array_add(devices, text_at(rows, 2));
-	}
-	g_ptr_array_add(slots, NULL);
-	g_ptr_array_add(devices, NULL);
-	allocation->slots = (char **)g_ptr_array_free(g_steal_pointer(&slots), FALSE);
-	allocation->devices = (char **)g_ptr_array_free(g_steal_pointer(&devices), FALSE);
+	return g_strsplit(text ?: "", "\n", -1);
 }
 
 static void read_attachments(Rows *rows, gint64 seq, RdmadAllocation *allocation)
 {
 	for (; rows_of(rows, seq); rows_next(rows)) {
 		g_autofree char *netns = text_at(rows, 1), *interface = text_at(rows, 2);
-		g_autofree char *rdma_device = text_at(rows, 3), *addresses = text_at(rows, 4);
-		g_auto(GStrv) lines = g_strsplit(addresses ?: "", "\n", -1);
-		const RdmadAttachment at = { netns, interface, rdma_device, lines,
+		g_autofree char *rdma_device = text_at(rows, 3);
+		g_auto(GStrv) addresses = lines_at(rows, 4);
+		const RdmadAttachment at = { netns, interface, rdma_device, addresses,
 					     sqlite3_column_int(rows->st, 5) };
 
 		rdmad_allocation_add_attachment(allocation, &at);
 	}
 }
 
-static RdmadAllocation *read_allocation(Rows *allocations, Rows *slots, Rows *attachments)
+static RdmadAllocation *read_allocation(Rows *allocations, Rows *attachments)
 {
 	const gint64 seq = sqlite3_column_int64(allocations->st, 0);
 	RdmadAllocation *allocation = rdmad_allocation_new(text_at(allocations, 1));
@@ -253,28 +240,29 @@ static RdmadAllocation *read_allocation(Rows *allocations, Rows *slots, Rows *at
 	allocation->mode = text_at(allocations, 8);
 	allocation->boot = text_at(allocations, 9);
 	allocation->kubelet = text_at(allocations, 10);
-	read_slots(slots, seq, allocation);
+	allocation->slots = lines_at(allocations, 11);
+	allocation->devices = lines_at(allocations, 12);
 	read_attachments(attachments, seq, allocation);
 	return allocation;
 }
 
 /* A failed read is no statement about the contents. */
-static int reading_failed(const Rows *allocations, const Rows *slots, const Rows *attachments)
+static int reading_failed(const Rows *allocations, const Rows *attachments)
 {
-	return allocations->failed ?: slots->failed ?: attachments->failed;
+	return allocations->failed ?: attachments->failed;
 }
 
-static gboolean load(Rows *allocations, Rows *slots, Rows *attachments,
+static gboolean load(Rows *allocations, Rows *attachments,
 		     void (*fn)(const RdmadAllocation *allocation, gpointer data), gpointer data,
 		     GError **error)
 {
-	int failed = reading_failed(allocations, slots, attachments);
+	int failed = reading_failed(allocations, attachments);
 
 	for (; !failed && allocations->more; rows_next(allocations)) {
 		g_autoptr(RdmadAllocationRef) allocation =
-			read_allocation(allocations, slots, attachments);
+			read_allocation(allocations, attachments);
 
-		failed = reading_failed(allocations, slots, attachments);
+		failed = reading_failed(allocations, attachments);
 		if (failed)
 			break;
 		if (!rdmad_allocation_check(allocation, error)) {
@@ -283,7 +271,7 @@ static gboolean load(Rows *allocations, Rows *slots, Rows *attachments,
 		}
 		fn(rdmad_allocation_ref(allocation), data);
 	}
-	failed = reading_failed(allocations, slots, attachments);
+	failed = reading_failed(allocations, attachments);
 	return !failed || rdmad_state_setup_error(allocations->state, failed, error);
 }
 
@@ -292,12 +280,10 @@ gboolean rdmad_state_load_allocations(RdmadState *state,
 				      gpointer data, GError **error)
 {
 	Rows allocations = rows_begin(state, STATE_LOAD_ALLOCATIONS);
-	Rows slots = rows_begin(state, STATE_LOAD_SLOTS);
 	Rows attachments = rows_begin(state, STATE_LOAD_ATTACHMENTS);
-	const gboolean ok = load(&allocations, &slots, &attachments, fn, data, error);
+	const gboolean ok = load(&allocations, &attachments, fn, data, error);
 
 	sqlite3_reset(allocations.st);
-	sqlite3_reset(slots.st);
 	sqlite3_reset(attachments.st);
 	return ok;
 }

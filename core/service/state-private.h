@@ -11,14 +11,12 @@ typedef enum {
 	STATE_BEGIN,
 	STATE_COMMIT,
 	STATE_LOAD_ALLOCATIONS,
-	STATE_LOAD_SLOTS,
 	STATE_LOAD_ATTACHMENTS,
 	STATE_FIND_ALLOCATION,
 	STATE_INSERT_ALLOCATION,
 	STATE_UPDATE_ALLOCATION,
 	STATE_DELETE_ALLOCATION,
 	STATE_DELETE_ALL,
-	STATE_INSERT_SLOT,
 	STATE_INSERT_ATTACHMENT,
 	STATE_DELETE_ATTACHMENTS,
 	STATE_N_STATEMENTS,
@@ -40,6 +38,7 @@ struct RdmadState {
 	GQueue tables; /* RdmadTables, linked by their own nodes */
 	RdmadStateHome home;
 	gpointer home_data;
+	RdmadEvent *quiet; /* timer: the log is to be copied; NULL: there is no loop */
 };
 
 /* Sets RDMAD_ERROR_FAILED with SQLite's message; always FALSE. */
@@ -57,6 +56,9 @@ gboolean rdmad_state_set_up(RdmadState *state, GError **error);
 gboolean rdmad_state_prepare(RdmadState *state, GError **error);
 /* Whether the tables are others than this or an earlier rdmad made. */
 gboolean rdmad_state_schema_differs(RdmadState *state);
+
+/* Called by SQLite after a commit. */
+int rdmad_state_logged(void *state, sqlite3 *db, const char *name, int pages);
 
 /* state-file.c */
 

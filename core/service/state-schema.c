@@ -21,7 +21,6 @@ static const char pragmas[] = "PRAGMA locking_mode = EXCLUSIVE;"
 			      "PRAGMA trusted_schema = OFF;"
 			      "PRAGMA cell_size_check = ON;"
 			      "PRAGMA synchronous = FULL;"
-			      "PRAGMA wal_autocheckpoint = 256;"
 			      "PRAGMA journal_size_limit = 1048576;";
 
 /* Entry N leads from version N to N + 1.  Never edit one that was released: add another. */
@@ -73,6 +72,15 @@ static const char *const migrations[] = {
 	"ALTER TABLE slots RENAME COLUMN claim TO allocation;"
 	"ALTER TABLE slots RENAME COLUMN token TO slot;"
 	"ALTER TABLE attachments RENAME COLUMN claim TO allocation;",
+	/* An allocation is one row: each b-tree that it changes is a page to be written and synced. */
+	"ALTER TABLE allocations ADD COLUMN slots TEXT NOT NULL DEFAULT '';"   /* one a line */
+	"ALTER TABLE allocations ADD COLUMN devices TEXT NOT NULL DEFAULT '';" /* the same */
+	"UPDATE allocations SET"
+	"  slots = (SELECT ifnull(group_concat(slot, char(10)), '') FROM"
+	"    (SELECT slot FROM slots WHERE allocation = seq ORDER BY slot)),"
+	"  devices = (SELECT ifnull(group_concat(device, char(10)), '') FROM"
+	"    (SELECT device FROM slots WHERE allocation = seq ORDER BY slot));"
+	"DROP TABLE slots;",
 };
 
 static gboolean damaged(RdmadState *state, GError **error, const char *how)
@@ -271,6 +279,7 @@ gboolean rdmad_state_set_up(RdmadState *state, GError **error)
 	sqlite3_db_config(state->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
 	sqlite3_db_config(state->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
 	sqlite3_db_config(state->db, SQLITE_DBCONFIG_ENABLE_FKEY, 1, NULL);
+	sqlite3_wal_hook(state->db, rdmad_state_logged, state);
 	return run(state, pragmas, error) && wal_set_up(state, error) &&
 	       schema_set_up(state, error) && integrity_check(state, error) &&
 	       rdmad_state_prepare(state, error) &&

@@ -5,10 +5,18 @@
 
 #include <rdmad/error.h>
 #include <rdmad/log.h>
+#include <rdmad/loop.h>
 
 /* 2.5 s in all; the service manager goes on where this ends. */
 #define FIRST_PAUSE_US 5000
 #define TRIES	       10
+
+/* The log is copied into the database, which waits for the disk twice, between writes: with LOG_PAGES after
+ * QUIET_MS without one, and with LOG_PAGES_MAX on the next turn of the loop.  A log that stays below
+ * journal_size_limit is written over, for which fdatasync() changes no size of a file: half the time. */
+#define LOG_PAGES     64
+#define LOG_PAGES_MAX 250
+#define QUIET_MS      1000
 
 /* Another handle may take what this one refuses; a full disk or a failed read is no reason for one. */
 static gboolean code_breaks_handle(int code)
@@ -250,6 +258,7 @@ void rdmad_state_close(RdmadState *state)
 		return;
 	rdmad_state_is_current(state, &current, NULL);
 	state_shut(state, !current);
+	rdmad_event_free(state->quiet);
 	g_free(state->path);
 	g_free(state);
 }
@@ -314,6 +323,45 @@ gboolean rdmad_state_reopen(RdmadState *state, GError **error)
 	rdmad_warn("%s; it is set aside as %s", why->message, aside);
 	return state_open_once(state, &aside, error);
 }
+
+/* ---- checkpoints ---- */
+
+/* What fails stays in the log, for the next one. */
+static void checkpoint(RdmadState *state)
+{
+	const int code =
+		sqlite3_wal_checkpoint_v2(state->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+
+	if (code != SQLITE_OK)
+		rdmad_debug("database %s: cannot copy its log: %s", state->path,
+			    sqlite3_errstr(code));
+}
+
+static void state_is_quiet(gpointer data)
+{
+	RdmadState *state = data;
+
+	if (state->db)
+		checkpoint(state);
+}
+
+int rdmad_state_logged(void *data, sqlite3 *db, const char *name, int pages)
+{
+	RdmadState *state = data;
+
+	if (pages >= LOG_PAGES && state->quiet)
+		rdmad_event_arm(state->quiet, pages >= LOG_PAGES_MAX ? 0 : QUIET_MS);
+	else if (pages >= LOG_PAGES)
+		checkpoint(state);
+	return SQLITE_OK;
+}
+
+void rdmad_state_set_loop(RdmadState *state, RdmadLoop *loop)
+{
+	state->quiet = rdmad_loop_add_timer(loop, NULL, state_is_quiet, state);
+}
+
+/* ---- transactions ---- */
 
 static gboolean state_run(RdmadState *state, RdmadStatement which, const char *what, GError **error)
 {

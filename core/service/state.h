@@ -25,6 +25,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadState, rdmad_state_close)
 typedef gboolean (*RdmadStateKeeper)(gpointer data, GError **error);
 void rdmad_state_set_keeper(RdmadState *state, RdmadStateKeeper keeper, gpointer data);
 
+/* The log is copied into the database when nothing was written for a second, or on the turn after it has
+ * become long, and no longer within a commit.  The loop outlives the state. */
+void rdmad_state_set_loop(RdmadState *state, RdmadLoop *loop);
+
 /* `*current`: writes go to the file in its place.  FALSE after the file, its -wal or their
  * directory was moved, removed or replaced, or if the handle no longer accepts writes.
  * RDMAD_ERROR_FAILED: unknown. */
@@ -44,6 +48,10 @@ gboolean rdmad_state_try(RdmadState *state, GError **error);
 gboolean rdmad_state_load_allocations(RdmadState *state,
 				      void (*fn)(const RdmadAllocation *allocation, gpointer data),
 				      gpointer data, GError **error);
+/* One that is not there yet. */
+gboolean rdmad_state_add_allocation(RdmadState *state, const RdmadAllocation *allocation,
+				    GError **error);
+/* The same, or what it has become. */
 gboolean rdmad_state_put_allocation(RdmadState *state, const RdmadAllocation *allocation,
 				    GError **error);
 gboolean rdmad_state_delete_all(RdmadState *state, GError **error);

@@ -272,7 +272,8 @@ static gboolean plugin_start(gpointer state, GError **error)
 	plugin->shared.allocate_durations = plugin_stats_allocate(plugin->stats);
 	plugin->refresh = rdmad_loop_add_timer(rdmad_module_loop(self), self, refresh, plugin);
 	plugin->shared.gpu_ids = gpu_ids_new(self);
-	plugin->shared.allocate_wait = allocate_wait_new(self);
+	plugin->shared.allocate_queue =
+		allocate_queue_new(self, plugin->shared.delivery, resource_answer);
 	plugin->shared.kubelet = kubelet_new(self, plugin->settings, look_at_kubelet, plugin);
 	delivery_start(plugin->shared.delivery, self);
 	pre_start_begin(plugin->shared.pre_start, plugin->shared.gpu_ids, plugin->shared.delivery);
@@ -367,7 +368,7 @@ static void plugin_stop(gpointer state)
 	g_clear_pointer(&plugin->allocations_watch, rdmad_watch_free);
 	pre_start_stop(plugin->shared.pre_start);
 	g_ptr_array_set_size(plugin->resources, 0);
-	g_clear_pointer(&plugin->shared.allocate_wait, allocate_wait_free);
+	g_clear_pointer(&plugin->shared.allocate_queue, allocate_queue_free);
 	g_clear_pointer(&plugin->modes, mode_source_free);
 	g_clear_pointer(&plugin->explain, explain_free);
 	g_clear_pointer(&plugin->stats, plugin_stats_free);

@@ -9,7 +9,6 @@
 #include <rdmad/pods.h>
 #include <rdmad/stats.h>
 
-#include "allocate/allocate.h"
 #include "allocate/preferred.h"
 #include "kubelet/device-list.h"
 #include "kubelet/registration.h"
@@ -51,27 +50,13 @@ static void log_refusal(Resource *resource, const GError *error)
 	rdmad_log_full(RDMAD_LOG_WARNING, &about, "Allocate refused: %s", error->message);
 }
 
-static Allocator allocator(const Resource *resource, gint64 asked_us)
-{
-	return (Allocator){
-		.allocations = rdmad_module_allocations(resource->self),
-		.delivery = resource->shared->delivery,
-		.owner = rdmad_module_name(resource->self),
-		.asked_us = asked_us,
-	};
-}
-
-static void answer_allocate(RdmadGrpcCall *call, const guint8 *message, gsize size, gint64 asked_us,
-			    gpointer data)
+void resource_answer(RdmadGrpcCall *call, GBytes *answer, const GError *refusal, gint64 arrived_us,
+		     gpointer data)
 {
 	Resource *resource = data;
-	const Allocator by = allocator(resource, asked_us);
-	const gint64 began_us = g_get_monotonic_time();
-	g_autoptr(GError) refusal = NULL;
-	g_autoptr(GBytes) answer = allocate(&by, resource->pool, message, size, &refusal);
 
 	rdmad_stat_observe(resource->shared->allocate_durations,
-			   (double)(g_get_monotonic_time() - began_us) / G_USEC_PER_SEC, NULL);
+			   (double)(g_get_monotonic_time() - arrived_us) / G_USEC_PER_SEC, NULL);
 	if (answer) {
 		resource->allocations++;
 		rdmad_pods_hint(rdmad_module_pods(resource->self));
@@ -84,14 +69,9 @@ static void answer_allocate(RdmadGrpcCall *call, const guint8 *message, gsize si
 static void serve_allocate(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
 {
 	Resource *resource = data;
-	const gint64 now_us = g_get_monotonic_time();
-	const Allocator by = allocator(resource, now_us);
 
-	rdmad_pods_look(rdmad_module_pods(resource->self));
-	if (!allocate_in_doubt(&by, resource->pool, message, size) ||
-	    !allocate_wait_add(resource->shared->allocate_wait, call, message, size,
-			       answer_allocate, resource))
-		answer_allocate(call, message, size, now_us, resource);
+	allocate_queue_add(resource->shared->allocate_queue, call, resource->pool, message, size,
+			   resource);
 }
 
 static GBytes *serve_preferred(const guint8 *message, gsize size, gpointer data, GError **error)
@@ -406,7 +386,7 @@ Resource *resource_new(const ResourceShared *shared, ResourceSettings *settings)
 void resource_free(Resource *resource)
 {
 	resolver_set(resource, FALSE);
-	allocate_wait_drop(resource->shared->allocate_wait, resource);
+	allocate_queue_drop(resource->shared->allocate_queue, resource);
 	registration_free(resource->registration);
 	pool_free(resource->pool);
 	g_free(resource);

@@ -5,7 +5,7 @@
 #include <rdmad/module.h>
 
 #include "allocate/delivery.h"
-#include "allocate/wait.h"
+#include "allocate/queue.h"
 #include "kubelet/kubelet.h"
 #include "pool.h"
 #include "prestart/gpu-ids.h"
@@ -20,7 +20,7 @@ typedef struct {
 	Delivery *delivery;
 	GpuIds *gpu_ids;
 	PreStart *pre_start;
-	AllocateWait *allocate_wait;
+	AllocateQueue *allocate_queue;
 	RdmadStat *allocate_durations;
 } ResourceShared;
 
@@ -41,6 +41,10 @@ void resource_look(Resource *resource);
 void resource_follow_options(Resource *resource);
 void resource_restart(Resource *resource);
 void resource_drain(Resource *resource, void (*drained)(gpointer data), gpointer data);
+
+/* AllocateDoneFunc of the queue, with the resource as data. */
+void resource_answer(RdmadGrpcCall *call, GBytes *answer, const GError *refusal, gint64 arrived_us,
+		     gpointer resource);
 
 /* A new reference. */
 struct json_t *resource_status(const Resource *resource);

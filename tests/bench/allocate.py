@@ -2,42 +2,58 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allocate through rdmad against bare nghttp2 and libgrpc++ servers that answer the same bytes.
 
-One client for all, one call after the other, each for a slot of its own.  The write to the
-database is measured alone (bench-grant) in the same rounds, on the disk and in memory; rdmad's own
-gRPC without anything behind it as well.
+One client for all, in three ways: one caller with one call after the other, one that pauses for a millisecond
+between its calls (kubelet needs more than that for a pod), and 64 callers at once; each call is for a slot of its
+own.  Without pauses a call waits for what the one before has left to be done.  With the state in memory nothing waits for a disk; on a disk, what the disk takes for itself
+is measured beside it, as are the write to the database alone (bench-grant) and rdmad's own gRPC without anything
+behind it.  $RDMAD_BENCH_BEFORE, an earlier build, is measured in the same rounds.
 """
 
 import atexit
+import contextlib
 import os
+import shutil
+import signal
 import subprocess
 import sys
+import time
 
 import benchlib
 from benchlib import ALLOCATE, Daemon, Scratch, Table, median
 
 ROUNDS = 9
-CALLS = 500
+CALLS = 256
+CALLERS = 64
+ONE, PACED, MANY = "", "+1", f"@{CALLERS}"      # as bench-client has them
 WARM_UP = 50
+PAGES = 64          # of the write-ahead log, before it begins again
+MEMORY_LIMIT = 2.5
 
 
 class Server:
-    """A server of the comparison, and what its rounds gave."""
+    """A server of the comparison, and what its rounds gave in each way."""
 
-    def __init__(self, build, name, socket, pid, method=ALLOCATE):
+    def __init__(self, build, name, socket, pid, method=ALLOCATE, ways=(ONE, PACED)):
         self.build, self.name, self.socket = build, name, socket
-        self.pid, self.method, self.rounds = pid, method, []
+        self.pid, self.method = pid, method
+        self.rounds = {way: [] for way in ways}
 
     def call(self, requests, count, *reply):
         return self.build.ask("bench-client", self.socket, self.method, requests, count, *reply)
 
     def round(self, requests):
-        before = benchlib.processor_us_of(self.pid)
-        result = self.call(requests, CALLS)
-        result["processor_us"] = (benchlib.processor_us_of(self.pid) - before) / CALLS
-        self.rounds.append(result)
+        for way, file in zip(self.rounds, requests):
+            before = benchlib.processor_us_of(self.pid)
+            result = self.call(file, f"{CALLS}{way}")
+            result["processor_us"] = (benchlib.processor_us_of(self.pid) - before) / CALLS
+            result["each_us"] = 1e6 / result["calls_per_s"]
+            self.rounds[way].append(result)
 
-    def us(self, key):
-        return median(r[key] for r in self.rounds)
+    def all(self, key, way=ONE):
+        return [result[key] for result in self.rounds[way]]
+
+    def us(self, key, way=ONE):
+        return median(self.all(key, way))
 
 
 class Echo(Server):
@@ -55,6 +71,18 @@ class Echo(Server):
         self.process.wait()
 
 
+class Rdmad(Server):
+    """A daemon with its state in memory or on a disk; its stream stays open, as kubelet's does."""
+
+    def __init__(self, build, name, daemon):
+        super().__init__(build, name, daemon.socket(), daemon.pid, ways=(ONE, PACED, MANY))
+        self.offer = benchlib.Offer(self.socket)
+        self.system_calls = {}
+
+    def close(self):
+        self.offer.close()
+
+
 class Grant:
     """rdmad_allocations_grant() alone, with a database that grows as the daemon's does."""
 
@@ -69,6 +97,45 @@ class Grant:
         return median(r[key] for r in self.rounds)
 
 
+class Disk:
+    """What the disk takes to keep two pages of a file that has its size, as a transaction's are."""
+
+    def __init__(self, path):
+        self.fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        self.rounds = []
+        for _ in range(PAGES):
+            os.write(self.fd, bytes(8192))
+        os.fsync(self.fd)
+
+    def round(self):
+        taken = []
+        for number in range(CALLS):
+            begun = time.perf_counter_ns()
+            os.pwrite(self.fd, bytes(8192), number % PAGES * 8192)
+            os.fdatasync(self.fd)
+            taken.append((time.perf_counter_ns() - begun) / 1000)
+        self.rounds.append(median(taken))
+
+
+FILES = {"access", "close", "fchmod", "fchmodat", "linkat", "lstat", "mkdir", "mkdirat", "newfstatat", "openat",
+         "rename", "renameat", "stat", "unlinkat", "write"}
+
+
+def system_calls(server, requests, way, log):
+    """{name: how often a call of the client makes it}, of the whole process, by strace."""
+    tracer = subprocess.Popen(["strace", "-f", "-c", "-U", "name,calls", "-o", log, "-p", str(server.pid)],
+                              stderr=subprocess.PIPE, text=True)
+    tracer.stderr.readline()                    # it is attached
+    server.call(requests, f"{CALLS}{way}")
+    tracer.send_signal(signal.SIGINT)
+    tracer.communicate()
+    with open(log) as file:
+        rows = [text.split() for text in file]
+    counts = {row[0]: int(row[1]) / CALLS for row in rows if len(row) == 2 and row[1].isdigit()}
+    total = counts.pop("total", sum(counts.values()))
+    return {**counts, "total": total, "files": sum(counts.get(name, 0) for name in FILES)}
+
+
 def counterpart(build, scratch, reply):
     if build.has("grpcpp-echo"):
         return Echo(build, "libgrpc++", scratch, [build.program("grpcpp-echo")], reply)
@@ -78,8 +145,8 @@ def counterpart(build, scratch, reply):
 
 
 def slices(scratch, slots):
-    """Requests and slots of the warm-up, and of each round after it."""
-    cuts = [0, *(WARM_UP + CALLS * i for i in range(ROUNDS + 1))]
+    """Requests and slots of the warm-up, and of each part of a round after it."""
+    cuts = [0, *(WARM_UP + CALLS * i for i in range(3 * ROUNDS + 3))]
     for number, (begin, end) in enumerate(zip(cuts, cuts[1:])):
         part = slots[begin:end]
         listed = scratch.path(f"slots{number}")
@@ -88,71 +155,129 @@ def slices(scratch, slots):
         yield benchlib.write_requests(scratch.path(f"requests{number}"), part), listed
 
 
-def run_rounds(servers, grants, rounds):
-    """All in turn, so that what disturbs the machine disturbs each of them."""
-    for requests, listed in rounds:
-        for server in servers:
-            server.round(requests)
-        for grant in grants:
-            grant.round(listed)
+class Comparison:
+    def __init__(self, build, scratch, disk, daemons):
+        self.memory, self.disk, *self.before = (Rdmad(build, name, daemon) for name, daemon in daemons)
+        (warm_up, _), *self.parts = slices(scratch, self.memory.offer.slots)
+        self.parts, self.extra = self.parts[:-2], self.parts[-2:]
+        self.log = scratch.path("strace")
+        reply = scratch.path("reply")
+        self.memory.call(warm_up, WARM_UP, reply)
+        self.floor = Echo(build, "bare nghttp2", scratch, [build.program("baseline-echo")], reply)
+        self.other = counterpart(build, scratch, reply)
+        self.bare = Echo(build, "rdmad's gRPC", scratch, [build.program("../integration/grpc-echo")],
+                         method="/test.Echo/Echo")
+        self.servers = [self.memory, self.disk, *self.before, self.floor, self.other, self.bare]
+        self.grants = [Grant(build, scratch.path("grants")), Grant(build, disk.path("grants"))]
+        self.sync = Disk(disk.path("pages"))
+        for server in self.servers[1:]:
+            server.call(warm_up, WARM_UP)
+
+    def run(self):
+        """All in turn, so that what disturbs the machine disturbs each of them."""
+        for parts in zip(self.parts[::3], self.parts[1::3], self.parts[2::3]):
+            for server in self.servers:
+                server.round([requests for requests, _ in parts])
+            for grant in self.grants:
+                grant.round(parts[0][1])
+            self.sync.round()
+        if shutil.which("strace"):
+            for server in (self.memory, *self.before[:1]):
+                for way, requests in ((ONE, self.extra[0][0]), (MANY, self.extra[1][0])):
+                    server.system_calls[way] = system_calls(server, requests, way, self.log)
+        for server in self.servers:
+            server.close()
+
+    # ---- the tables ----
+
+    def both(self, table, what, server, key, way=ONE, limit=None):
+        """Against bare nghttp2, and against libgrpc++."""
+        mine, floor, other = (each.all(key, way) for each in (server, self.floor, self.other))
+        table.at_most_times(what, median(mine), self.floor.name, median(floor), limit,
+                            benchlib.ratios(mine, floor))
+        table.times_better(what, median(mine), self.other.name, median(other),
+                           rounds=benchlib.ratios(other, mine))
+
+    def one_caller(self):
+        table = Table(f"Allocate, one caller: {ROUNDS} rounds of {CALLS} calls", "us")
+        self.both(table, "p50, state in memory, pauses", self.memory, "p50_us", PACED, MEMORY_LIMIT)
+        self.both(table, "p50, state in memory", self.memory, "p50_us", limit=MEMORY_LIMIT)
+        self.both(table, "CPU time a call, state in memory", self.memory, "processor_us")
+        floors = [MEMORY_LIMIT * floor + sync
+                  for floor, sync in zip(self.floor.all("p50_us", PACED), self.sync.rounds)]
+        table.at_most_times("p50, state on disk, pauses", self.disk.us("p50_us", PACED),
+                            f"{MEMORY_LIMIT:g} x bare nghttp2 and one fdatasync()", median(floors), 1,
+                            benchlib.ratios(self.disk.all("p50_us", PACED), floors))
+        self.both(table, "p50 of rdmad's gRPC with nothing behind it", self.bare, "p50_us")
+        self.both(table, "CPU time, rdmad's gRPC alone", self.bare, "processor_us")
+        for place, server, before in zip(("in memory", "on disk"), (self.memory, self.disk), self.before):
+            for what, key, way in (("p50, pauses", "p50_us", PACED), ("p50", "p50_us", ONE),
+                                   ("CPU time a call", "processor_us", ONE)):
+                mine, its = server.all(key, way), before.all(key, way)
+                table.at_most_times(f"{what}, state {place}", median(mine), before.name, median(its),
+                                    rounds=benchlib.ratios(mine, its))
+        for place, grant in zip(("in memory", "on disk"), self.grants):
+            table.value(f"the write alone {place}, p50", grant.us("p50_us"))
+        table.value("fdatasync() of two pages, p50", median(self.sync.rounds))
+        table.note("the write: rdmad_allocations_grant() alone; times are the client's, and half of bare "
+                   "nghttp2's is its own; without pauses a call waits for what the one before has left to do: "
+                   "its line of the log, its watchers, the next spare directory")
+        table.print()
+
+    def many_callers(self):
+        table = Table(f"Allocate, {CALLERS} callers at once: {ROUNDS} rounds of {CALLS} calls", "us")
+        for place, server, limit in (("in memory", self.memory, None), ("on disk", self.disk, 5),
+                                     *(("on disk", before, None) for before in self.before[1:])):
+            ours = "" if server in (self.memory, self.disk) else f" ({server.name})"
+            one, many = server.all("each_us"), server.all("each_us", MANY)
+            table.times_better(f"time a call, state {place}{ours}", median(many), "of one caller",
+                               median(one), limit, benchlib.ratios(one, many))
+        batch = [CALLERS * p50 for p50 in self.disk.all("p50_us")]
+        table.at_most_times("p99, state on disk", self.disk.us("p99_us", MANY),
+                            f"{CALLERS} x p50 of one caller", median(batch), 4,
+                            benchlib.ratios(self.disk.all("p99_us", MANY), batch))
+        table.value("CPU time a call, state in memory", self.memory.us("processor_us", MANY))
+        table.print()
 
 
-def measure(build, scratch, disk, in_memory, on_disk):
-    offers = [benchlib.Offer(daemon.socket()) for daemon in (in_memory, on_disk)]
-    warm_up, *rounds = slices(scratch, offers[0].slots)
-    reply = scratch.path("reply")
-    memory = Server(build, "memory", in_memory.socket(), in_memory.pid)
-    memory.call(warm_up[0], WARM_UP, reply)
-    echoes = [Echo(build, "bare nghttp2", scratch, [build.program("baseline-echo")], reply),
-              counterpart(build, scratch, reply),
-              Echo(build, "rdmad's gRPC", scratch, [build.program("../integration/grpc-echo")],
-                   method="/test.Echo/Echo")]
-    servers = [memory, Server(build, "disk", on_disk.socket(), on_disk.pid), *echoes]
-    grants = [Grant(build, scratch.path("grants")), Grant(build, disk.path("grants"))]
-    for server in servers[1:]:
-        server.call(warm_up[0], WARM_UP)
-    run_rounds(servers, grants, rounds)
-    for part in (*echoes, *offers):
-        part.close()
-    return servers, grants
+def system_call_rows(table, memory, before):
+    """Why a call costs what it does: what it asks of the kernel."""
+    for way, callers in ((ONE, "one caller"), (MANY, f"{CALLERS} callers")):
+        for name, what in (("total", "all"), ("files", "of files and directories"),
+                           ("pwrite64", "pwrite(): two a page of the database"), ("fdatasync", "fdatasync()")):
+            mine = memory.system_calls[way].get(name, 0)
+            if before:
+                table.at_most_times(f"{what}, {callers}", mine, "before", before.system_calls[way][name])
+            else:
+                table.value(f"{what}, {callers}", mine)
 
 
-def report(servers, grants):
-    (memory, disk, baseline, other, bare), (grant_memory, grant_disk) = servers, grants
-    table = Table("Allocate: one call after the other, "
-                  f"median of {ROUNDS} rounds of {CALLS} calls", "us")
-
-    def both(what, us, key="p50_us", baseline_limit=None, other_limit=None):
-        table.at_most_times(what, us, baseline.name, baseline.us(key), baseline_limit)
-        table.times_better(what, us, other.name, other.us(key), other_limit)
-
-    both("p50 without the write", memory.us("p50_us") - grant_memory.us("p50_us"),
-         baseline_limit=2, other_limit=3)
-    both("p50 with it, database in memory", memory.us("p50_us"))
-    both("p50 with it, database on disk", disk.us("p50_us"))
-    both("p99 with it, database on disk", disk.us("p99_us"), "p99_us")
-    both("p50 of rdmad's gRPC with nothing behind it", bare.us("p50_us"))
-    table.times_better("p50 of the baseline", baseline.us("p50_us"), other.name, other.us("p50_us"))
-    both("CPU time a call, database in memory", memory.us("processor_us"), "processor_us")
-    both("CPU time, rdmad's gRPC alone", bare.us("processor_us"), "processor_us")
-    table.value("the write alone in memory, p50", grant_memory.us("p50_us"))
-    table.value("the write alone on disk, p50", grant_disk.us("p50_us"))
-    table.value("the write alone on disk, p99", grant_disk.us("p99_us"))
-    table.note("the write: rdmad_allocations_grant() alone; on disk it waits for fsync(); times are the "
-               "client's, and half of the baseline is its own")
-    table.print()
+def daemons(build, root, scratch, disk):
+    """[(name, daemon)]: in memory and on disk, now and before."""
+    count = WARM_UP + (3 * ROUNDS + 2) * CALLS
+    config = ("modules = { device-plugin = { resources = ( "
+              f'{{ name = "rdma/hca"; count = {count}; }} ); }}; }};')
+    builds = [("now", build)]
+    if benchlib.earlier_build():
+        builds.append(("before", benchlib.earlier_build()))
+    return [(name, Daemon(its, root, place.path(name), config=config))
+            for name, its in builds for place in (scratch, disk)]
 
 
 def main():
     build = benchlib.build_from_command_line()
-    count = WARM_UP + ROUNDS * CALLS
-    config = ("modules = { device-plugin = { resources = ( "
-              f'{{ name = "rdma/hca"; count = {count}; }} ); }}; }};')
-    with Scratch() as scratch, Scratch(on_disk=True) as disk:
+    with contextlib.ExitStack() as stack:
+        scratch, disk = (stack.enter_context(Scratch(on_disk)) for on_disk in (False, True))
         root = benchlib.expand("gpu-8rail", scratch.path("machine"))
-        with Daemon(build, root, scratch.path("rdmad"), config=config) as in_memory, \
-                Daemon(build, root, disk.path("rdmad"), config=config) as on_disk:
-            report(*measure(build, scratch, disk, in_memory, on_disk))
+        running = [(name, stack.enter_context(daemon)) for name, daemon in daemons(build, root, scratch, disk)]
+        comparison = Comparison(build, scratch, disk, running)
+        comparison.run()
+        comparison.one_caller()
+        comparison.many_callers()
+        if comparison.memory.system_calls:
+            table = Table("Allocate, system calls for each call, before and after its answer", "calls")
+            system_call_rows(table, comparison.memory, *comparison.before[:1] or [None])
+            table.print()
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench-client SOCKET METHOD REQUESTS-FILE COUNT [REPLY-FILE]
+ * bench-client SOCKET METHOD REQUESTS-FILE COUNT[@CALLERS][+PAUSE] [REPLY-FILE]
  *
- * Calls a unary method COUNT times, one after the other, with the messages of a file in turn (each
- * behind its length, 4 bytes big-endian), and prints {"p50_us", "p99_us", "calls_per_s"}.  The same
- * client for every server that is compared.
+ * Calls a unary method COUNT times, on one connection, each of CALLERS (1) one call after the other and
+ * PAUSE (0) milliseconds between them, with the messages of a file in turn (each behind its length, 4 bytes
+ * big-endian), and prints {"p50_us", "p99_us", "calls_per_s"}.  The same client for every server that is
+ * compared.
  */
 #include <rdmad/grpc.h>
 #include <rdmad/loop.h>
@@ -23,16 +24,21 @@ typedef struct {
 	gsize requests_size, next; /* of the request that comes next, its place */
 	const char *reply_file;
 	GArray *took;
-	guint count;
-	gint64 began;
+	guint begun, count, pause_ms;
 	gboolean failed;
 } Bench;
 
-static void bench_next(Bench *b);
+typedef struct {
+	Bench *bench;
+	RdmadEvent *pause;
+	gint64 began;
+} Caller;
+
+static void caller_next(gpointer data);
 
 static void on_message(const guint8 *message, gsize size, gpointer data)
 {
-	Bench *b = data;
+	const Bench *b = ((const Caller *)data)->bench;
 
 	if (b->reply_file && b->took->len == 0)
 		g_file_set_contents(b->reply_file, (const char *)message, size, NULL);
@@ -40,7 +46,8 @@ static void on_message(const guint8 *message, gsize size, gpointer data)
 
 static void on_done(RdmadGrpcStatus status, const char *text, gpointer data)
 {
-	Bench *b = data;
+	Caller *caller = data;
+	Bench *b = caller->bench;
 
 	if (status != RDMAD_GRPC_OK) {
 		fprintf(stderr, "bench-client: %s: %s\n", rdmad_grpc_status_name(status), text);
@@ -48,11 +55,13 @@ static void on_done(RdmadGrpcStatus status, const char *text, gpointer data)
 		rdmad_loop_stop(b->loop);
 		return;
 	}
-	samples_add(b->took, b->began);
+	samples_add(b->took, caller->began);
 	if (b->took->len == b->count)
 		rdmad_loop_stop(b->loop);
-	else
-		bench_next(b);
+	else if (b->begun < b->count && b->pause_ms)
+		rdmad_event_arm(caller->pause, b->pause_ms);
+	else if (b->begun < b->count)
+		caller_next(caller);
 }
 
 static const RdmadGrpcRequestOps ops = { on_message, on_done };
@@ -69,16 +78,19 @@ static guint32 size_at(const Bench *b, gsize place)
 	return size;
 }
 
-static void bench_next(Bench *b)
+static void caller_next(gpointer data)
 {
+	Caller *caller = data;
+	Bench *b = caller->bench;
 	const guint32 size = size_at(b, b->next);
 	const guint8 *request = (const guint8 *)b->requests + b->next + sizeof(size);
 
 	b->next += sizeof(size) + size;
 	if (b->next == b->requests_size)
 		b->next = 0;
-	b->began = samples_now();
-	rdmad_grpc_channel_call(b->channel, b->method, request, size, 10000, &ops, b);
+	b->begun++;
+	caller->began = samples_now();
+	rdmad_grpc_channel_call(b->channel, b->method, request, size, 10000, &ops, caller);
 }
 
 static void bench_print(Bench *b, gint64 began)
@@ -93,11 +105,16 @@ static void bench_print(Bench *b, gint64 began)
 int main(int argc, char **argv)
 {
 	g_autoptr(GError) error = NULL;
+	g_autofree Caller *callers = NULL;
+	const char *at = argc > 4 ? strchr(argv[4], '@') : NULL;
+	const char *plus = argc > 4 ? strchr(argv[4], '+') : NULL;
 	Bench b = { 0 };
+	guint n_callers;
 	gint64 start;
 
 	if (argc < 5) {
-		fputs("usage: bench-client SOCKET METHOD REQUESTS-FILE COUNT [REPLY-FILE]\n",
+		fputs("usage: bench-client SOCKET METHOD REQUESTS-FILE COUNT[@CALLERS][+PAUSE] "
+		      "[REPLY-FILE]\n",
 		      stderr);
 		return 2;
 	}
@@ -109,14 +126,23 @@ int main(int argc, char **argv)
 	b.channel = rdmad_grpc_channel_new(b.loop, NULL, argv[1], 16u << 20);
 	b.method = argv[2];
 	b.count = CLAMP(atoi(argv[4]), 1, 1000000);
+	b.pause_ms = plus ? CLAMP(atoi(plus + 1), 1, 1000) : 0;
 	b.reply_file = argc > 5 ? argv[5] : NULL;
 	b.took = samples_new();
+	n_callers = at ? CLAMP(atoi(at + 1), 1, (int)b.count) : 1;
+	callers = g_new0(Caller, n_callers);
 
 	start = samples_now();
-	bench_next(&b);
+	for (guint i = 0; i < n_callers; i++) {
+		callers[i].bench = &b;
+		callers[i].pause = rdmad_loop_add_timer(b.loop, NULL, caller_next, &callers[i]);
+		caller_next(&callers[i]);
+	}
 	rdmad_loop_run(b.loop);
 	if (!b.failed)
 		bench_print(&b, start);
+	for (guint i = 0; i < n_callers; i++)
+		rdmad_event_free(callers[i].pause);
 	rdmad_grpc_channel_free(b.channel);
 	rdmad_loop_free(b.loop);
 	g_array_unref(b.took);

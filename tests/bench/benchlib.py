@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shared by the benchmarks: the daemon on a recorded machine in memory, numbers, the table.
 
-Each benchmark takes the build directory and prints one table.  A missed goal is a line of the table;
-only a run that broke exits with other than 0.
+Each benchmark takes the build directory and prints its tables, and saves them for results.py in the
+directory $RDMAD_BENCH_RESULTS, if that is set.  A missed goal is a line of the table; only a run that broke
+exits with other than 0.
 """
 
 import json
@@ -47,6 +48,12 @@ class Build:
         done = subprocess.run([self.program(name), *map(str, args)], check=True,
                               stdout=subprocess.PIPE, timeout=PATIENCE)
         return json.loads(done.stdout)
+
+
+def earlier_build():
+    """A build directory of an earlier commit, to be compared with: $RDMAD_BENCH_BEFORE, or None."""
+    directory = os.environ.get("RDMAD_BENCH_BEFORE")
+    return Build(directory) if directory else None
 
 
 def build_from_command_line():
@@ -219,6 +226,11 @@ def median(values):
     return percentile(values, 50)
 
 
+def ratios(values, others):
+    """Of each round, for the spread."""
+    return [value / other for value, other in zip(values, others)]
+
+
 def memory_of(pid):
     """{"Rss": KiB, "Pss": KiB, ...} of a process."""
     with open(f"/proc/{pid}/smaps_rollup") as file:
@@ -281,18 +293,24 @@ class Table:
         verdict = "" if met is None else "met" if met else "NOT MET"
         self.rows.append((what, ratio, self.show(measured), against, goal, verdict))
 
-    def at_most_times(self, what, measured, name, baseline, limit=None):
-        """`limit` times the baseline is the most that it may be."""
-        ratio = measured / baseline
-        self._add(what, f"{ratio:.2f} x", measured, f"{name} {self.show(baseline)}",
-                  "" if limit is None else f"<= {limit:g} x",
+    @staticmethod
+    def spread(rounds):
+        """The middle half of the rounds."""
+        return f" ({percentile(rounds, 25):.2f} to {percentile(rounds, 75):.2f})" if rounds else ""
+
+    def at_most_times(self, what, measured, name, baseline, limit=None, rounds=None):
+        """`limit` times the baseline is the most that it may be.  `rounds`: the ratio in each, of which the
+        median is taken: the machine is another one from round to round."""
+        ratio = median(rounds) if rounds else measured / baseline
+        self._add(what, f"{ratio:.2f} x{self.spread(rounds)}", measured,
+                  f"{name} {self.show(baseline)}", "" if limit is None else f"<= {limit:g} x",
                   None if limit is None else ratio <= limit)
 
-    def times_better(self, what, measured, name, other, limit=None):
-        """The counterpart takes at least `limit` times as much."""
-        ratio = other / measured
-        self._add(what, f"1/{ratio:.2f}", measured, f"{name} {self.show(other)}",
-                  "" if limit is None else f"<= 1/{limit:g}",
+    def times_better(self, what, measured, name, other, limit=None, rounds=None):
+        """The counterpart takes at least `limit` times as much.  `rounds`: how many times, in each."""
+        ratio = median(rounds) if rounds else other / measured
+        self._add(what, f"1/{ratio:.2f}{self.spread(rounds)}", measured,
+                  f"{name} {self.show(other)}", "" if limit is None else f"<= 1/{limit:g}",
                   None if limit is None else ratio >= limit)
 
     def value(self, what, measured, limit=None):
@@ -313,3 +331,14 @@ class Table:
         for note in self.notes:
             print(f"  ({note})")
         sys.stdout.flush()
+        self.save()
+
+    def save(self):
+        """With the other tables of this program, for results.py."""
+        directory = os.environ.get("RDMAD_BENCH_RESULTS")
+        if not directory:
+            return
+        program = os.path.splitext(os.path.basename(sys.argv[0]))[0]
+        with open(os.path.join(directory, f"{program}.jsonl"), "a") as file:
+            json.dump({"title": self.title, "rows": self.rows, "notes": self.notes}, file)
+            file.write("\n")

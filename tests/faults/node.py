@@ -212,14 +212,6 @@ class Node(PluginCase):
         return [os.path.join(directory, name) for directory, _, names in os.walk(os.path.join(self.dir, "run"))
                 for name in names if name.startswith(".")]
 
-    def in_database(self):
-        allocations = {}
-        for allocation, resource, slot in self.query_state(
-                "SELECT id, allocations.resource, slot FROM allocations JOIN slots ON allocation = seq "
-                "ORDER BY slot"):
-            allocations.setdefault(allocation, (resource, []))[1].append(slot)
-        return allocations
-
     def check_acknowledged(self, allocations, where):
         """Each response that kubelet got is an allocation with its id and its slots."""
         for (holder, name), grant in self.kubelet.manager.grants.items():

@@ -8,6 +8,7 @@ been started again.
 """
 
 import itertools
+import os
 import signal
 from pathlib import Path
 from typing import Callable, NamedTuple
@@ -16,6 +17,7 @@ from machine_changes import request
 from plugin_case import HCA
 
 POD_NUMBERS = itertools.count()
+PAUSE_WITHIN = 5
 
 
 def nothing(node):
@@ -74,14 +76,18 @@ def allocate(node):
 
 
 def allocate_many(node):
-    """Until SQLite copies its write-ahead log into the database; never the same slots twice in turn,
-    which would be the same allocation."""
+    """Until the write-ahead log is copied into the database, which is when nothing was written for a
+    second; never the same slots twice in turn, which would be the same allocation."""
+    database = os.path.join(node.dir, "state", "rdmad.db")
+    before = os.stat(database).st_mtime_ns
+
     def admit():
         for number in range(60):
             node.kubelet.allocate(f"ml/many-{number % 4}", HCA, 1 + number % 3)
             node.kubelet.release(f"ml/many-{(number + 1) % 4}")
 
     node.call(admit)
+    node.until(lambda: os.stat(database).st_mtime_ns != before, PAUSE_WITHIN)
 
 
 def new_pod(node):

@@ -86,6 +86,11 @@ class PluginCase(unittest.TestCase):
                 raise sqlite3.DatabaseError(f"integrity_check: {found}")
             return database.execute(sql).fetchall()
 
+    def in_database(self):
+        """{id: (resource, slots)}"""
+        rows = self.query_state("SELECT id, resource, slots FROM allocations")
+        return {allocation: (resource, slots.split("\n")) for allocation, resource, slots in rows}
+
     # ---- the two sides ----
 
     def start_kubelet(self, **options):

@@ -34,7 +34,11 @@ class DeliveryTest(PluginCase):
         return os.path.join(self.dir, "run", "allocations")
 
     def directories(self):
-        return sorted(os.listdir(self.allocations_dir()))
+        """Of allocations: hidden ones are spare."""
+        return sorted(name for name in os.listdir(self.allocations_dir()) if not name.startswith("."))
+
+    def spares(self):
+        return {name for name in os.listdir(self.allocations_dir()) if name.startswith(".")}
 
     def files(self, allocation):
         path = os.path.join(self.allocations_dir(), allocation)
@@ -108,6 +112,17 @@ class DeliveryTest(PluginCase):
         allocation = self.allocate().reply.envs["RDMAD_ALLOCATION"]
         self.end_daemon()
         self.assertEqual(self.directories(), [allocation])
+
+    def test_spare_directories_of_a_killed_daemon_go_and_an_ended_one_leaves_none(self):
+        self.both()
+        self.allocate()
+        self.wait_for(self.spares, "spare directories")
+        self.end_daemon(signal.SIGKILL)
+        left = self.spares()
+        self.start_daemon()
+        self.wait_for(lambda: self.spares() and not self.spares() & left, "spare directories of the next one")
+        self.end_daemon()
+        self.assertEqual(self.spares(), set())
 
     def test_the_directory_goes_with_the_allocation(self):
         self.both()

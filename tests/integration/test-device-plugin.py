@@ -234,6 +234,34 @@ class DevicePluginTest(PluginCase):
                 self.assertIn(word, caught.exception.details())
         self.assertEqual(self.allocations(), {})
 
+    def test_calls_at_once_have_their_own_answers(self):
+        self.both()
+        self.wait_ready()
+        ids = sorted(self.kubelet.devices(HCA))[:30]
+        asked = [("x" if number % 3 == 0 else id) for number, id in enumerate(ids)]
+        answers = [None] * len(asked)
+
+        def call(number):
+            try:
+                answers[number] = self.allocate_raw([asked[number]]).container_responses[0]
+            except grpc.RpcError as error:
+                answers[number] = error
+
+        threads = [threading.Thread(target=call, args=(number,)) for number in range(len(asked))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        allocations, written = self.allocations(), self.in_database()
+        for id, answer in zip(asked, answers):
+            if id == "x":
+                self.assertEqual(answer.code().name, "NOT_FOUND")
+                continue
+            allocation = answer.envs["RDMAD_ALLOCATION"]
+            self.assertEqual(allocations[allocation]["slots"], [id])
+            self.assertEqual(written[allocation], (HCA, [id]))
+            self.assertTrue(os.path.exists(os.path.join(answer.mounts[0].host_path, "allocation.json")))
+
     def test_several_containers_in_one_request_and_the_same_again(self):
         self.both()
         self.wait_ready()

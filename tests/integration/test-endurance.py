@@ -62,7 +62,7 @@ class KillTest(PluginCase):
         while len(acknowledged) < ALLOCATIONS:
             self.kill_in_the_middle(slots, acknowledged)
             kills += 1
-            written = dict(self.query_state("SELECT id, slot FROM allocations JOIN slots ON allocation = seq"))
+            written = {id: slots[0] for id, (_, slots) in self.in_database().items()}
             self.assertLessEqual(acknowledged.items(), written.items())
             self.start_daemon(MANY)
             self.wait_ready(4000)

@@ -236,7 +236,7 @@ class SequenceTest(PluginCase):
         """Allocations of ended pods end meanwhile: it is looked at until both are of one moment."""
         slots = {(c["resource"], slot) for c in self.allocations().values() for slot in c["slots"]}
         try:
-            return set(self.query_state("SELECT resource, slot FROM slots")) == slots
+            return {(resource, slot) for resource, held in self.in_database().values() for slot in held} == slots
         except sqlite3.DatabaseError:
             return False
 

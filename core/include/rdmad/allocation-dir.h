@@ -43,8 +43,32 @@ RDMAD_API gboolean rdmad_allocation_dir_write_bytes(const char *run_dir, const c
 /* Removes the directory with its files.  None there is no error. */
 RDMAD_API gboolean rdmad_allocation_dir_remove(const char *run_dir, const char *id, GError **error);
 
-/* The names of all directories, g_strfreev(); empty where there is no <run_dir>/allocations.  NULL:
- * they cannot be listed. */
+/* The names of all directories of allocations, g_strfreev(); empty where there is no
+ * <run_dir>/allocations.  NULL: they cannot be listed. */
 RDMAD_API char **rdmad_allocation_dir_list(const char *run_dir, GError **error);
 /* Removes the files that a killed process had not finished. */
 RDMAD_API void rdmad_allocation_dir_clean(const char *run_dir, const char *id);
+
+/*
+ * Spare directories, made between the answers, so that Allocate renames one:
+ *
+ *	<run_dir>/allocations/.spare-<random>/
+ *
+ * One is complete but for its name and one text.  Those of an earlier run are removed.
+ */
+
+/* Each has a file `name` with `text`, and a file `own_name` whose text comes with the id. */
+typedef struct {
+	const char *name, *text;
+	const char *own_name;
+} RdmadSpareDirsClass;
+
+RDMAD_API RdmadSpareDirs *
+rdmad_spare_dirs_new(RdmadLoop *loop, RdmadModule *owner, const char *run_dir,
+		     const RdmadSpareDirsClass *klass) G_GNUC_WARN_UNUSED_RESULT;
+/* Removes them.  NULL is fine. */
+RDMAD_API void rdmad_spare_dirs_free(RdmadSpareDirs *spares);
+/* One becomes the directory of allocation `id`, which has none.  FALSE: make it in the usual way, which
+ * says what is wrong. */
+RDMAD_API gboolean rdmad_spare_dirs_take(RdmadSpareDirs *spares, const char *id,
+					 const char *own_text);

@@ -87,12 +87,24 @@ RDMAD_API const RdmadAllocation *rdmad_allocations_grant(RdmadAllocations *alloc
 							 const RdmadGrant *grant,
 							 GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* RDMAD_ERROR_NOT_FOUND; RDMAD_ERROR_FAILED: not written, the allocation is still there. */
+/* A grant among others, and its result: an allocation, a reference of the caller's own, or an error. */
+typedef struct {
+	RdmadGrant grant;
+	const RdmadAllocation *allocation;
+	GError *error;
+} RdmadGrantCall;
+
+/* Grants each in order, with one wait for the disk for all of them.  What one is refused for does not
+ * concern the others; if they cannot be written, each has that error. */
+RDMAD_API void rdmad_allocations_grant_all(RdmadAllocations *allocations, RdmadGrantCall *calls,
+					   guint n);
+
 /* Whether a new List of podresources would let rdmad_allocations_grant() judge better: call
  * rdmad_pods_refresh() first. */
 RDMAD_API gboolean rdmad_allocations_in_doubt(RdmadAllocations *allocations,
 					      const RdmadGrant *grant);
 
+/* RDMAD_ERROR_NOT_FOUND; RDMAD_ERROR_FAILED: not written, the allocation is still there. */
 RDMAD_API gboolean rdmad_allocations_end(RdmadAllocations *allocations, const char *id,
 					 const char *reason, GError **error);
 

@@ -46,6 +46,7 @@ typedef struct RdmadPreparation RdmadPreparation;
 typedef struct RdmadPreparations RdmadPreparations;
 typedef struct RdmadPreparer RdmadPreparer;
 typedef struct RdmadRow RdmadRow;
+typedef struct RdmadSpareDirs RdmadSpareDirs;
 typedef struct RdmadState RdmadState;
 typedef struct RdmadSysroot RdmadSysroot;
 typedef struct RdmadTables RdmadTables;

@@ -10,12 +10,26 @@
 
 #define CONTAINERS_MAX 64u
 
-typedef struct {
-	const Allocator *by;
-	const Pool *pool;
-	const V1beta1__AllocateRequest *request;
-	GPtrArray *granted; /* an allocation for each container, in order */
-} AllocateCall;
+/* ---- calls ---- */
+
+void allocate_call_init(AllocateCall *call, const Pool *pool, const guint8 *message, gsize size)
+{
+	*call = (AllocateCall){ .pool = pool, .arrived_us = g_get_monotonic_time() };
+	call->request =
+		unpack(&v1beta1__allocate_request__descriptor, message, size, &call->refusal);
+}
+
+void allocate_call_clear(AllocateCall *call)
+{
+	g_clear_pointer(&call->request, unpacked_free);
+	g_clear_pointer(&call->answer, g_bytes_unref);
+	g_clear_error(&call->refusal);
+}
+
+static const V1beta1__AllocateRequest *call_request(const AllocateCall *call)
+{
+	return unpacked_message(call->request);
+}
 
 /* ---- checks ---- */
 
@@ -61,7 +75,7 @@ static gboolean container_check(const AllocateCall *call,
 static gboolean request_check(const AllocateCall *call, GError **error)
 {
 	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
-	const V1beta1__AllocateRequest *request = call->request;
+	const V1beta1__AllocateRequest *request = call_request(call);
 
 	if (request->n_container_requests == 0 || request->n_container_requests > CONTAINERS_MAX) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
@@ -76,108 +90,106 @@ static gboolean request_check(const AllocateCall *call, GError **error)
 	return TRUE;
 }
 
-/* ---- allocations ---- */
+/* ---- grants ---- */
 
-/* The request of one container; its ids were checked. */
-typedef struct {
-	RdmadGrant grant;
-	const char **slots, **devices;
-} ContainerGrant;
-
-static void container_grant_init(ContainerGrant *wanted, const AllocateCall *call,
-				 const V1beta1__ContainerAllocateRequest *container)
+/* The slots and devices of a container's grant; its ids were checked. */
+static RdmadGrantCall container_grant(const Allocator *by, const AllocateCall *call,
+				      const V1beta1__ContainerAllocateRequest *container)
 {
 	const ResourceSettings *settings = pool_settings(call->pool);
 	const size_t n = container->n_devices_ids;
+	const char **slots = g_new0(const char *, n + 1), **devices = g_new0(const char *, n + 1);
 
-	wanted->slots = g_new0(const char *, n + 1);
-	wanted->devices = g_new0(const char *, n + 1);
 	for (size_t i = 0; i < n; i++) {
 		const Slot *slot = pool_find(call->pool, container->devices_ids[i]);
 
-		wanted->slots[i] = slot->id;
-		wanted->devices[i] = slot->device->id;
+		slots[i] = slot->id;
+		devices[i] = slot->device->id;
 	}
-	wanted->grant = (RdmadGrant){
-		.owner = call->by->owner,
-		.resource = settings->name,
-		.slots = wanted->slots,
-		.devices = wanted->devices,
-		.mode = resource_modes[settings->mode],
-		.asked_us = call->by->asked_us,
-	};
+	return (RdmadGrantCall){ .grant = {
+					 .owner = by->owner,
+					 .resource = settings->name,
+					 .slots = slots,
+					 .devices = devices,
+					 .mode = resource_modes[settings->mode],
+					 .asked_us = call->arrived_us,
+				 } };
 }
 
-static void container_grant_clear(ContainerGrant *wanted)
+static void grant_clear(gpointer data)
 {
-	g_free(wanted->slots);
-	g_free(wanted->devices);
+	RdmadGrantCall *grant = data;
+
+	g_free((gpointer)grant->grant.slots);
+	g_free((gpointer)grant->grant.devices);
+	rdmad_allocation_unref(grant->allocation);
+	g_clear_error(&grant->error);
 }
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(ContainerGrant, container_grant_clear)
 
-static gboolean container_grant(AllocateCall *call,
-				const V1beta1__ContainerAllocateRequest *container, GError **error)
+static GArray *grants_new(void)
 {
-	g_auto(ContainerGrant) wanted = { 0 };
-	const RdmadAllocation *allocation;
+	GArray *grants = g_array_new(FALSE, FALSE, sizeof(RdmadGrantCall));
 
-	container_grant_init(&wanted, call, container);
-	allocation = rdmad_allocations_grant(call->by->allocations, &wanted.grant, error);
-	if (!allocation)
+	g_array_set_clear_func(grants, grant_clear);
+	return grants;
+}
+
+/* One for each container; none if the request is refused. */
+static gboolean grants_add(GArray *grants, const Allocator *by, const AllocateCall *call,
+			   GError **error)
+{
+	const V1beta1__AllocateRequest *request = call_request(call);
+
+	if (!request_check(call, error))
 		return FALSE;
-	g_ptr_array_add(call->granted, (gpointer)allocation);
-	return delivery_begin(call->by->delivery, allocation, error);
-}
+	for (size_t i = 0; i < request->n_container_requests; i++) {
+		const RdmadGrantCall grant =
+			container_grant(by, call, request->container_requests[i]);
 
-/* Kubelet got an error.  An allocation that cannot be ended now is ended by the next list of
- * podresources. */
-static void call_undo(AllocateCall *call)
-{
-	for (guint i = 0; i < call->granted->len; i++) {
-		const RdmadAllocation *allocation = call->granted->pdata[i];
-		g_autoptr(GError) error = NULL;
-
-		if (!rdmad_allocations_end(call->by->allocations, allocation->id,
-					   "another container of the same request failed", &error))
-			rdmad_debug("allocation %s: %s", allocation->id, error->message);
+		g_array_append_val(grants, grant);
 	}
-}
-
-static gboolean call_grant(AllocateCall *call, GError **error)
-{
-	const V1beta1__AllocateRequest *request = call->request;
-
-	for (size_t i = 0; i < request->n_container_requests; i++)
-		if (!container_grant(call, request->container_requests[i], error)) {
-			call_undo(call);
-			return FALSE;
-		}
 	return TRUE;
 }
 
-/* ---- answer ---- */
-
-static GPtrArray *answers_new(const AllocateCall *call)
+gboolean allocate_in_doubt(const Allocator *by, const AllocateCall *call)
 {
-	GPtrArray *answers = g_ptr_array_new_with_free_func((GDestroyNotify)container_answer_free);
+	g_autoptr(GArray) grants = grants_new();
+	gboolean doubt = FALSE;
 
-	for (guint i = 0; i < call->granted->len; i++)
-		g_ptr_array_add(answers, container_answer_new(call->pool, call->granted->pdata[i],
-							      delivery_run_dir(call->by->delivery),
-							      delivery_cdi(call->by->delivery)));
-	return answers;
+	if (call->refusal || !grants_add(grants, by, call, NULL))
+		return FALSE;
+	for (guint i = 0; i < grants->len && !doubt; i++)
+		doubt = rdmad_allocations_in_doubt(by->allocations,
+						   &g_array_index(grants, RdmadGrantCall, i).grant);
+	return doubt;
 }
 
-static GBytes *response_pack(const AllocateCall *call)
+/* ---- answers ---- */
+
+/* A call's part of all grants. */
+typedef struct {
+	RdmadGrantCall *grants;
+	guint n;
+} CallGrants;
+
+static GBytes *response_pack(const Allocator *by, const AllocateCall *call,
+			     const CallGrants *granted)
 {
-	g_autoptr(GPtrArray) answers = answers_new(call);
+	g_autoptr(GPtrArray) answers =
+		g_ptr_array_new_with_free_func((GDestroyNotify)container_answer_free);
 	V1beta1__ContainerAllocateResponse *pointers[CONTAINERS_MAX];
 	V1beta1__AllocateResponse response = V1BETA1__ALLOCATE_RESPONSE__INIT;
 	guint8 *bytes;
 	gsize size;
 
-	for (guint i = 0; i < answers->len; i++)
-		pointers[i] = container_answer_message(answers->pdata[i]);
+	for (guint i = 0; i < granted->n; i++) {
+		ContainerAnswer *answer = container_answer_new(
+			call->pool, granted->grants[i].allocation, delivery_run_dir(by->delivery),
+			delivery_cdi(by->delivery));
+
+		g_ptr_array_add(answers, answer);
+		pointers[i] = container_answer_message(answer);
+	}
 	response.n_container_responses = answers->len;
 	response.container_responses = pointers;
 	size = v1beta1__allocate_response__get_packed_size(&response);
@@ -186,40 +198,59 @@ static GBytes *response_pack(const AllocateCall *call)
 	return g_bytes_new_take(bytes, size);
 }
 
-gboolean allocate_in_doubt(const Allocator *by, const Pool *pool, const guint8 *message, gsize size)
+/* Kubelet gets an error.  An allocation that cannot be ended now is ended by the next list of
+ * podresources. */
+static void grants_undo(const Allocator *by, const CallGrants *granted)
 {
-	g_autoptr(Unpacked) unpacked =
-		unpack(&v1beta1__allocate_request__descriptor, message, size, NULL);
-	AllocateCall call = { by, pool, NULL, NULL };
-	gboolean doubt = FALSE;
+	for (guint i = 0; i < granted->n; i++) {
+		const RdmadAllocation *allocation = granted->grants[i].allocation;
+		g_autoptr(GError) error = NULL;
 
-	if (!unpacked)
-		return FALSE;
-	call.request = unpacked_message(unpacked);
-	if (!request_check(&call, NULL))
-		return FALSE;
-	for (size_t i = 0; i < call.request->n_container_requests && !doubt; i++) {
-		g_auto(ContainerGrant) wanted = { 0 };
-
-		container_grant_init(&wanted, &call, call.request->container_requests[i]);
-		doubt = rdmad_allocations_in_doubt(by->allocations, &wanted.grant);
+		if (allocation &&
+		    !rdmad_allocations_end(by->allocations, allocation->id,
+					   "another container of the same request failed", &error))
+			rdmad_debug("allocation %s: %s", allocation->id, error->message);
 	}
-	return doubt;
 }
 
-GBytes *allocate(const Allocator *by, const Pool *pool, const guint8 *message, gsize size,
-		 GError **error)
+static gboolean grants_deliver(const Allocator *by, const CallGrants *granted, GError **error)
 {
-	g_autoptr(Unpacked) unpacked =
-		unpack(&v1beta1__allocate_request__descriptor, message, size, error);
-	g_autoptr(GPtrArray) granted =
-		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_allocation_unref);
-	AllocateCall call = { by, pool, NULL, granted };
+	for (guint i = 0; i < granted->n; i++)
+		if (granted->grants[i].error) {
+			g_propagate_error(error, g_steal_pointer(&granted->grants[i].error));
+			return FALSE;
+		}
+	for (guint i = 0; i < granted->n; i++)
+		if (!delivery_begin(by->delivery, granted->grants[i].allocation, error))
+			return FALSE;
+	return TRUE;
+}
 
-	if (!unpacked)
-		return NULL;
-	call.request = unpacked_message(unpacked);
-	if (!request_check(&call, error) || !call_grant(&call, error))
-		return NULL;
-	return response_pack(&call);
+static void call_answer(AllocateCall *call, const Allocator *by, const CallGrants *granted)
+{
+	if (grants_deliver(by, granted, &call->refusal))
+		call->answer = response_pack(by, call, granted);
+	else
+		grants_undo(by, granted);
+}
+
+void allocate(const Allocator *by, AllocateCall *const *calls, guint n)
+{
+	g_autoptr(GArray) grants = grants_new();
+	RdmadGrantCall *next;
+
+	for (guint i = 0; i < n; i++)
+		if (!calls[i]->refusal)
+			grants_add(grants, by, calls[i], &calls[i]->refusal);
+	next = (RdmadGrantCall *)(void *)grants->data;
+	rdmad_allocations_grant_all(by->allocations, next, grants->len);
+	for (guint i = 0; i < n; i++) {
+		CallGrants granted;
+
+		if (calls[i]->refusal)
+			continue;
+		granted = (CallGrants){ next, call_request(calls[i])->n_container_requests };
+		next += granted.n;
+		call_answer(calls[i], by, &granted);
+	}
 }

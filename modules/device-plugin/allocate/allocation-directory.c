@@ -44,6 +44,18 @@ static char *allocation_text(const RdmadAllocation *allocation)
 	return file;
 }
 
+RdmadSpareDirs *allocation_directory_spares(const char *run_dir, RdmadLoop *loop,
+					    RdmadModule *owner)
+{
+	static const RdmadSpareDirsClass klass = {
+		.name = ALLOCATION_NCCL_CONF,
+		.text = NCCL_CONF,
+		.own_name = ALLOCATION_JSON,
+	};
+
+	return rdmad_spare_dirs_new(loop, owner, run_dir, &klass);
+}
+
 gboolean allocation_directory_describe(const char *run_dir, const RdmadAllocation *allocation,
 				       GError **error)
 {
@@ -52,13 +64,16 @@ gboolean allocation_directory_describe(const char *run_dir, const RdmadAllocatio
 	return rdmad_allocation_dir_write(run_dir, allocation->id, ALLOCATION_JSON, text, error);
 }
 
-gboolean allocation_directory_begin(const char *run_dir, const RdmadAllocation *allocation,
-				    GError **error)
+gboolean allocation_directory_begin(const char *run_dir, RdmadSpareDirs *spares,
+				    const RdmadAllocation *allocation, GError **error)
 {
-	return rdmad_allocation_dir_make(run_dir, allocation->id, error) &&
-	       allocation_directory_describe(run_dir, allocation, error) &&
-	       rdmad_allocation_dir_write(run_dir, allocation->id, ALLOCATION_NCCL_CONF, NCCL_CONF,
-					  error);
+	g_autofree char *text = allocation_text(allocation);
+
+	return (spares && rdmad_spare_dirs_take(spares, allocation->id, text)) ||
+	       (rdmad_allocation_dir_make(run_dir, allocation->id, error) &&
+		rdmad_allocation_dir_write(run_dir, allocation->id, ALLOCATION_JSON, text, error) &&
+		rdmad_allocation_dir_write(run_dir, allocation->id, ALLOCATION_NCCL_CONF, NCCL_CONF,
+					   error));
 }
 
 gboolean allocation_directory_keep(const char *run_dir, const RdmadAllocation *allocation,
@@ -69,7 +84,7 @@ gboolean allocation_directory_keep(const char *run_dir, const RdmadAllocation *a
 	if (rdmad_allocation_dir_has(run_dir, allocation->id, ALLOCATION_NCCL_CONF, &problem))
 		return allocation_directory_describe(run_dir, allocation, error);
 	if (!problem)
-		return allocation_directory_begin(run_dir, allocation, error);
+		return allocation_directory_begin(run_dir, NULL, allocation, error);
 	g_propagate_error(error, g_steal_pointer(&problem));
 	return FALSE;
 }

@@ -22,9 +22,13 @@
 
 /* `run_dir` is rdmad_module_run_dir() in all of these. */
 
-/* For a new holder: the directory with its files as they are at first.  RDMAD_ERROR_FAILED. */
-gboolean allocation_directory_begin(const char *run_dir, const RdmadAllocation *allocation,
-				    GError **error);
+/* For a new holder: the directory with its files as they are at first; of `spares`, if not NULL.
+ * RDMAD_ERROR_FAILED. */
+gboolean allocation_directory_begin(const char *run_dir, RdmadSpareDirs *spares,
+				    const RdmadAllocation *allocation, GError **error);
+/* Made ahead, for new holders: rdmad_spare_dirs_free(). */
+RdmadSpareDirs *allocation_directory_spares(const char *run_dir, RdmadLoop *loop,
+					    RdmadModule *owner) G_GNUC_WARN_UNUSED_RESULT;
 /* The same for a holder that may be there already: what is missing.  RDMAD_ERROR_FAILED. */
 gboolean allocation_directory_keep(const char *run_dir, const RdmadAllocation *allocation,
 				   GError **error);

@@ -26,6 +26,8 @@ struct Delivery {
 	RdmadEvent *review;
 	char *run_dir, *owner;
 	RdmadAllocations *allocations;
+	RdmadSpareDirs *spares; /* or NULL */
+	GHashTable *begun; /* set of ids: their files are there before the table reports them */
 	DeviceInfo *info;
 	Cdi *cdi;
 	GHashTable *devices; /* id -> RdmadDevice */
@@ -87,8 +89,10 @@ static void remove_info(Delivery *delivery, const RdmadAllocation *allocation, g
 
 gboolean delivery_begin(Delivery *delivery, const RdmadAllocation *allocation, GError **error)
 {
-	if (!allocation_directory_begin(delivery->run_dir, allocation, error))
+	if (!allocation_directory_begin(delivery->run_dir, delivery->spares, allocation, error))
 		return FALSE;
+	if (delivery->allocations_watch)
+		g_hash_table_add(delivery->begun, g_strdup(allocation->id));
 	for (guint i = 0; allocation->slots[i]; i++)
 		put_info(delivery, allocation, i);
 	return TRUE;
@@ -128,7 +132,7 @@ static void allocation_granted(const RdmadAllocation *allocation, gpointer data)
 {
 	Delivery *delivery = data;
 
-	if (!is_ours(delivery, allocation))
+	if (!is_ours(delivery, allocation) || g_hash_table_remove(delivery->begun, allocation->id))
 		return;
 	orphan_adopted(delivery, allocation->id);
 	keep_directory(allocation, delivery);
@@ -449,12 +453,14 @@ Delivery *delivery_new(const char *run_dir, const char *owner, RdmadAllocations 
 	delivery->devices = g_hash_table_new_full(g_str_hash, g_str_equal, NULL,
 						  (GDestroyNotify)rdmad_device_unref);
 	delivery->changed = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	delivery->begun = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	return delivery;
 }
 
 void delivery_free(Delivery *delivery)
 {
 	g_hash_table_unref(delivery->changed);
+	g_hash_table_unref(delivery->begun);
 	g_hash_table_unref(delivery->devices);
 	g_ptr_array_unref(delivery->orphans);
 	device_info_free(delivery->info);
@@ -498,6 +504,8 @@ void delivery_start(Delivery *delivery, RdmadModule *self)
 {
 	delivery->self = self;
 	delivery_load(delivery);
+	delivery->spares =
+		allocation_directory_spares(delivery->run_dir, rdmad_module_loop(self), self);
 	delivery->run_watch = rdmad_directory_watch_new(
 		rdmad_module_loop(self), self, delivery->run_dir, run_dir_changed, delivery);
 	delivery->review =
@@ -511,6 +519,7 @@ void delivery_start(Delivery *delivery, RdmadModule *self)
 
 void delivery_stop(Delivery *delivery)
 {
+	g_clear_pointer(&delivery->spares, rdmad_spare_dirs_free);
 	g_clear_pointer(&delivery->run_watch, rdmad_directory_watch_free);
 	g_clear_pointer(&delivery->inventory_watch, rdmad_watch_free);
 	g_clear_pointer(&delivery->allocations_watch, rdmad_watch_free);

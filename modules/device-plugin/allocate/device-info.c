@@ -109,8 +109,14 @@ static gboolean file_put(DeviceInfo *info, const char *name, const char *text, G
 gboolean device_info_put(DeviceInfo *info, const char *resource, const char *slot,
 			 const RdmadDevice *dev, GError **error)
 {
-	g_autofree char *name = file_name(resource, slot);
-	g_autofree char *text = info->dir ? device_info_text(dev) : NULL;
+	g_autofree char *name = NULL;
+	g_autofree char *text = NULL;
+
+	/* What was there before has been swept. */
+	if (!info->dir)
+		return TRUE;
+	name = file_name(resource, slot);
+	text = device_info_text(dev);
 
 	if (text)
 		return file_put(info, name, text, error);
@@ -163,7 +169,7 @@ void device_info_sweep(DeviceInfo *info, RdmadAllocations *allocations, const ch
 	Collection collection = { owner, names };
 
 	rdmad_allocations_foreach(allocations, collect_names, &collection);
-	files_remove(info, names);
+	files_remove(info, info->dir ? names : NULL);
 }
 
 static char *dir_dup(const char *dir)

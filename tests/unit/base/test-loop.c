@@ -453,6 +453,72 @@ static void test_low_events_are_served_one_a_turn_and_after_all_others(void)
 	}
 }
 
+/* Events that are ready in one turn, and what they leave to be done at its end. */
+typedef struct {
+	RdmadLoop *loop;
+	RdmadEvent *end, *next;
+	GString *order;
+} Turn;
+
+static void turn_io(int fd, RdmadIo ready, gpointer data)
+{
+	Turn *turn = data;
+
+	g_string_append_c(turn->order, 'r');
+	rdmad_event_arm(turn->next, 0);
+	rdmad_event_arm_for_turn(turn->end);
+	g_assert_true(rdmad_event_armed(turn->end));
+	g_assert_cmpint(read(fd, &(char){ 0 }, 1), ==, 1);
+}
+
+static void turn_end(gpointer data)
+{
+	g_string_append_c(((Turn *)data)->order, 'e');
+}
+
+static void turn_next(gpointer data)
+{
+	Turn *turn = data;
+
+	g_string_append_c(turn->order, 'n');
+	rdmad_loop_stop(turn->loop);
+}
+
+static void test_the_end_of_a_turn_comes_once_after_all_that_is_ready(void)
+{
+	g_autoptr(RdmadLoop) loop = rdmad_loop_new();
+	g_autoptr(GString) order = g_string_new(NULL);
+	Turn turn = { .loop = loop, .order = order };
+	RdmadEvent *io[3];
+	int fds[3][2];
+
+	turn.end = rdmad_loop_add_timer(loop, NULL, turn_end, &turn);
+	turn.next = rdmad_loop_add_timer(loop, NULL, turn_next, &turn);
+	for (guint i = 0; i < 3; i++) {
+		g_assert_cmpint(pipe2(fds[i], O_CLOEXEC), ==, 0);
+		g_assert_cmpint(write(fds[i][1], "x", 1), ==, 1);
+		io[i] = rdmad_loop_add_io(loop, NULL, fds[i][0], RDMAD_IO_READ, turn_io, &turn,
+					  NULL);
+	}
+	rdmad_loop_run(loop);
+	g_assert_cmpstr(order->str, ==, "rrren");
+	g_assert_false(rdmad_event_armed(turn.end));
+	/* One that was disarmed, or freed, does not come. */
+	rdmad_event_arm_for_turn(turn.end);
+	rdmad_event_disarm(turn.end);
+	rdmad_event_arm(turn.next, 0);
+	rdmad_event_arm_for_turn(turn.end);
+	rdmad_event_free(turn.end);
+	rdmad_loop_run(loop);
+	g_assert_cmpstr(order->str, ==, "rrrenn");
+	for (guint i = 0; i < 3; i++) {
+		rdmad_event_free(io[i]);
+		close(fds[i][0]);
+		close(fds[i][1]);
+	}
+	rdmad_event_free(turn.next);
+}
+
 #define TEST(name) UNIT_FIXTURE_TEST("/loop/" #name, Fixture, NULL, setup, test_##name, teardown)
 
 const UnitTest unit_tests[] = {
@@ -472,6 +538,8 @@ const UnitTest unit_tests[] = {
 	UNIT_TEST("/loop/a_loop_without_epoll_is_none", test_a_loop_without_epoll_is_none),
 	UNIT_TEST("/loop/low_events_are_served_one_a_turn_and_after_all_others",
 		  test_low_events_are_served_one_a_turn_and_after_all_others),
+	UNIT_TEST("/loop/the_end_of_a_turn_comes_once_after_all_that_is_ready",
+		  test_the_end_of_a_turn_comes_once_after_all_that_is_ready),
 	UNIT_TEST("/loop/turns_are_timed_and_so_are_late_timers",
 		  test_turns_are_timed_and_so_are_late_timers),
 	UNIT_TEST("/loop/a_short_turn_in_time_is_no_latency",

@@ -95,6 +95,8 @@ static GBytes *allocate_slots(Fixture *f, const char *text, GError **error)
 	V1beta1__AllocateRequest request = V1BETA1__ALLOCATE_REQUEST__INIT;
 	guint8 bytes[256];
 	const Allocator by = { f->allocations, f->delivery, OWNER };
+	AllocateCall call, *calls[] = { &call };
+	GBytes *answer;
 
 	for (guint i = 0; i < n; i++) {
 		g_ptr_array_add(ids, g_strsplit(containers[i], ",", -1));
@@ -106,8 +108,13 @@ static GBytes *allocate_slots(Fixture *f, const char *text, GError **error)
 	request.n_container_requests = n;
 	request.container_requests = pointers;
 	g_assert_cmpuint(v1beta1__allocate_request__get_packed_size(&request), <=, sizeof(bytes));
-	return allocate(&by, f->pool, bytes, v1beta1__allocate_request__pack(&request, bytes),
-			error);
+	allocate_call_init(&call, f->pool, bytes, v1beta1__allocate_request__pack(&request, bytes));
+	allocate(&by, calls, G_N_ELEMENTS(calls));
+	answer = g_steal_pointer(&call.answer);
+	if (!answer)
+		g_propagate_error(error, g_steal_pointer(&call.refusal));
+	allocate_call_clear(&call);
+	return answer;
 }
 
 static char *paths_of(GBytes *answer)

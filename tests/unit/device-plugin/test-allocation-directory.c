@@ -83,7 +83,7 @@ static void begin(Fixture *f, const char *id)
 	const RdmadAllocation allocation = allocation_of(id);
 	g_autoptr(GError) error = NULL;
 
-	allocation_directory_begin(f->run_dir, &allocation, &error);
+	allocation_directory_begin(f->run_dir, NULL, &allocation, &error);
 	g_assert_no_error(error);
 }
 
@@ -187,7 +187,7 @@ static void test_a_directory_that_cannot_be_made_is_an_error_with_its_path(Fixtu
 	const RdmadAllocation allocation = allocation_of(ALLOCATION);
 	g_autoptr(GError) error = NULL;
 
-	g_assert_false(allocation_directory_begin("/proc/nothing", &allocation, &error));
+	g_assert_false(allocation_directory_begin("/proc/nothing", NULL, &allocation, &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
 	g_assert_nonnull(strstr(error->message, "/proc/nothing"));
 }
@@ -312,7 +312,7 @@ static void test_a_link_in_the_place_of_allocations_is_not_followed(Fixture *f, 
 	table_open(&table);
 	g_ptr_array_unref(allocation_directory_orphans(f->run_dir, table.allocations));
 	table_close(&table);
-	g_assert_false(allocation_directory_begin(f->run_dir, &wanted, &error));
+	g_assert_false(allocation_directory_begin(f->run_dir, NULL, &wanted, &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
 	g_assert_nonnull(strstr(error->message, allocations));
 	g_assert_false(rdmad_allocation_dir_remove(f->run_dir, ALLOCATION, NULL));

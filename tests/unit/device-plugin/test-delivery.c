@@ -379,7 +379,7 @@ static void stale_directory_make(Fixture *f, gboolean described)
 		.pod_name = (char *)"train-0",
 	};
 
-	g_assert_true(allocation_directory_begin(f->dir, &allocation, NULL));
+	g_assert_true(allocation_directory_begin(f->dir, NULL, &allocation, NULL));
 	if (!described)
 		g_assert_true(
 			rdmad_allocation_dir_write(f->dir, STALE, "allocation.json", "?", NULL));

@@ -107,6 +107,7 @@ void allocations_fixture_expect_events(AllocationsFixture *f, const char *kinds)
 {
 	g_autoptr(GString) seen = g_string_new(NULL);
 
+	allocations_fixture_run(f);
 	rdmad_event_log_foreach(f->event_log, 0, kind_append, seen);
 	g_assert_cmpstr(seen->str, ==, kinds);
 }

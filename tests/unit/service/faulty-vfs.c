@@ -189,6 +189,8 @@ void faulty_vfs_register(void)
 {
 	sqlite3_vfs *real = sqlite3_vfs_find(NULL);
 
+	if (real == &faulty)
+		return;
 	faulty = *real;
 	faulty.pNext = NULL;
 	faulty.zName = "faulty";

@@ -8,6 +8,7 @@
 
 #include "../scratch.h"
 #include "../support/unit.h"
+#include "base/loop.h"
 
 #define ID "0123456789abcdef"
 
@@ -173,6 +174,175 @@ static void test_unfinished_files_are_cleaned(void)
 	g_assert_true(rdmad_allocation_dir_has(dir, ID, "file", NULL));
 }
 
+static void test_what_a_kill_left_unfinished_is_replaced(void)
+{
+	g_autoptr(Scratch) dir = scratch_new();
+	g_autofree char *path = rdmad_allocation_dir_path(dir, ID), *unfinished = NULL;
+
+	make(dir);
+	unfinished = scratch_write(path, ".file.tmp", "te");
+	put(dir, "text");
+	g_assert_false(g_file_test(unfinished, G_FILE_TEST_EXISTS));
+	g_assert_true(rdmad_allocation_dir_has(dir, ID, "file", NULL));
+}
+
+/* ---- spare ones ---- */
+
+static const RdmadSpareDirsClass CLASS = { "file", "text", "own" };
+
+typedef struct {
+	Scratch *dir;
+	char *run_dir;
+	RdmadLoop *loop;
+	RdmadSpareDirs *spares;
+} Fixture;
+
+/* All names in <run_dir>/allocations, the hidden ones as well. */
+static guint count_all(const char *run_dir)
+{
+	g_autofree char *path = g_build_filename(run_dir, "allocations", NULL);
+	g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
+	guint n = 0;
+
+	while (dir && g_dir_read_name(dir))
+		n++;
+	return n;
+}
+
+static void setup(Fixture *f, gconstpointer data)
+{
+	umask(0077);
+	f->dir = scratch_new();
+	f->run_dir = g_build_filename(f->dir, "run", NULL);
+	f->loop = rdmad_loop_new();
+	f->spares = rdmad_spare_dirs_new(f->loop, NULL, f->run_dir, &CLASS);
+	while (count_all(f->run_dir) < 3)
+		rdmad_loop_turn(f->loop);
+}
+
+static void teardown(Fixture *f, gconstpointer data)
+{
+	rdmad_spare_dirs_free(f->spares);
+	rdmad_loop_free(f->loop);
+	g_free(f->run_dir);
+	scratch_free(f->dir);
+}
+
+static void expect_file(const char *run_dir, const char *id, const char *name, const char *text)
+{
+	g_autofree char *is = rdmad_allocation_dir_read(run_dir, id, name, 99, NULL);
+	g_autofree char *path = rdmad_allocation_dir_path(run_dir, id);
+	g_autofree char *file = g_build_filename(path, name, NULL);
+	struct stat st;
+
+	g_assert_cmpstr(is, ==, text);
+	g_assert_cmpint(stat(path, &st), ==, 0);
+	g_assert_cmpuint(st.st_mode & 07777, ==, 0755);
+	g_assert_cmpint(stat(file, &st), ==, 0);
+	g_assert_cmpuint(st.st_mode & 07777, ==, 0644);
+}
+
+/* More of them than there are spare ones. */
+static void test_a_spare_one_becomes_that_of_an_allocation(Fixture *f, gconstpointer data)
+{
+	g_auto(GStrv) names = NULL;
+
+	for (guint i = 0; i < 20; i++) {
+		g_autofree char *id = g_strdup_printf("%016x", i);
+
+		g_assert_true(rdmad_spare_dirs_take(f->spares, id, id));
+		expect_file(f->run_dir, id, "file", "text");
+		expect_file(f->run_dir, id, "own", id);
+	}
+	names = rdmad_allocation_dir_list(f->run_dir, NULL);
+	g_assert_cmpuint(g_strv_length(names), ==, 20);
+	g_clear_pointer(&f->spares, rdmad_spare_dirs_free);
+	g_assert_cmpuint(count_all(f->run_dir), ==, 20);
+}
+
+/* A file is shared until one of them is written. */
+static void test_a_file_of_one_is_not_that_of_another(Fixture *f, gconstpointer data)
+{
+	static const char other[] = "fedcba9876543210";
+
+	g_assert_true(rdmad_spare_dirs_take(f->spares, ID, ""));
+	g_assert_true(rdmad_spare_dirs_take(f->spares, other, ""));
+	put(f->run_dir, "mine");
+	expect_file(f->run_dir, ID, "file", "mine");
+	expect_file(f->run_dir, other, "file", "text");
+}
+
+static void test_an_id_that_has_a_directory_gets_no_other(Fixture *f, gconstpointer data)
+{
+	g_assert_true(rdmad_spare_dirs_take(f->spares, ID, "mine"));
+	g_assert_false(rdmad_spare_dirs_take(f->spares, ID, "yours"));
+	expect_file(f->run_dir, ID, "own", "mine");
+}
+
+static void test_those_of_a_killed_run_are_removed(Fixture *f, gconstpointer data)
+{
+	g_autofree char *path = rdmad_allocation_dir_path(f->run_dir, ".spare-0");
+
+	g_clear_pointer(&f->spares, rdmad_spare_dirs_free);
+	g_assert_cmpint(mkdir(path, 0700), ==, 0);
+	g_free(scratch_write(path, ".file.tmp", "te"));
+	f->spares = rdmad_spare_dirs_new(f->loop, NULL, f->run_dir, &CLASS);
+	g_assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
+}
+
+static void place_is_removed(Fixture *f)
+{
+	scratch_remove(f->run_dir);
+}
+
+static void place_is_moved(Fixture *f)
+{
+	g_autofree char *to = g_build_filename(f->dir, "away", NULL);
+
+	g_assert_cmpint(rename(f->run_dir, to), ==, 0);
+}
+
+static void spares_are_removed(Fixture *f)
+{
+	g_autofree char *path = g_build_filename(f->run_dir, "allocations", NULL);
+
+	scratch_remove(path);
+}
+
+static void test_where_the_place_is_lost_the_usual_way_makes_it(Fixture *f, gconstpointer data)
+{
+	static void (*const losses[])(Fixture *) = { place_is_removed, place_is_moved,
+						     spares_are_removed };
+
+	for (guint i = 0; i < G_N_ELEMENTS(losses); i++) {
+		g_autofree char *id = g_strdup_printf("%016x", i);
+
+		losses[i](f);
+		g_assert_false(rdmad_spare_dirs_take(f->spares, ID, "mine"));
+		g_assert_true(rdmad_spare_dirs_take(f->spares, id, "mine"));
+		expect_file(f->run_dir, id, "own", "mine");
+	}
+}
+
+static void test_a_link_in_their_place_is_not_followed(Fixture *f, gconstpointer data)
+{
+	g_autofree char *path = g_build_filename(f->run_dir, "allocations", NULL);
+	g_autofree char *away = g_build_filename(f->run_dir, "away", NULL);
+	g_autoptr(Scratch) behind = scratch_new();
+	g_autofree char *spare = scratch_write(behind, ".spare-1", "precious");
+
+	g_assert_cmpint(rename(path, away), ==, 0);
+	g_assert_cmpint(symlink(behind, path), ==, 0);
+	g_assert_false(rdmad_spare_dirs_take(f->spares, ID, "mine"));
+	g_assert_false(rdmad_spare_dirs_take(f->spares, ID, "mine"));
+	g_clear_pointer(&f->spares, rdmad_spare_dirs_free);
+	g_assert_true(g_file_test(spare, G_FILE_TEST_IS_REGULAR));
+	g_assert_cmpint(unlink(path), ==, 0);
+}
+
+#define SPARE_TEST(name)                                                                           \
+	UNIT_FIXTURE_TEST("/allocation-dir/spare/" #name, Fixture, NULL, setup, test_##name,       \
+			  teardown)
 #define TEST(name) UNIT_TEST("/allocation-dir/" #name, test_##name)
 
 const UnitTest unit_tests[] = {
@@ -185,5 +355,12 @@ const UnitTest unit_tests[] = {
 	TEST(links_are_not_followed),
 	TEST(an_id_is_one_name),
 	TEST(unfinished_files_are_cleaned),
+	TEST(what_a_kill_left_unfinished_is_replaced),
+	SPARE_TEST(a_spare_one_becomes_that_of_an_allocation),
+	SPARE_TEST(a_file_of_one_is_not_that_of_another),
+	SPARE_TEST(an_id_that_has_a_directory_gets_no_other),
+	SPARE_TEST(those_of_a_killed_run_are_removed),
+	SPARE_TEST(where_the_place_is_lost_the_usual_way_makes_it),
+	SPARE_TEST(a_link_in_their_place_is_not_followed),
 	{ 0 },
 };

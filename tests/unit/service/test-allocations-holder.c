@@ -167,6 +167,7 @@ static void kind_append(const RdmadEventLogEntry *entry, gpointer data)
 static void expect_event_log(AllocationsFixture *f, const char *kinds)
 {
 	g_string_truncate(f->seen, 0);
+	allocations_fixture_run(f);
 	rdmad_event_log_foreach(f->event_log, 0, kind_append, f->seen);
 	g_assert_cmpstr(f->seen->str, ==, kinds);
 }
@@ -331,6 +332,7 @@ static void test_a_list_without_its_devices_does_not_end_a_pod_that_lives(Alloca
 		g_assert_cmpuint(rdmad_allocations_count(one.allocations), ==,
 				 fates[i].allocations);
 		g_assert_cmpuint(forgotten, ==, fates[i].forgotten);
+		allocations_fixture_run(&one);
 		rdmad_event_log_foreach(one.event_log, 0, forgotten_told, &told);
 		g_assert_cmpuint(told, ==, fates[i].forgotten);
 		g_assert_cmpint(rdmad_allocations_unsettled(one.allocations), ==,

@@ -254,9 +254,11 @@ static void test_the_same_list_again_changes_nothing(AllocationsFixture *f, gcon
 	resolver_set(f, TRUE);
 	reconcile_at(f, "p=a,b q=c", 0);
 	allocations_fixture_expect(f, "a,b=p c=q");
+	allocations_fixture_run(f);
 	rdmad_event_log_foreach(f->event_log, 0, entry_count, &once);
 	reconcile_at(f, "p=a,b q=c", SECOND);
 	allocations_fixture_expect(f, "a,b=p c=q");
+	allocations_fixture_run(f);
 	rdmad_event_log_foreach(f->event_log, 0, entry_count, &twice);
 	g_assert_cmpuint(once, ==, 2);
 	g_assert_cmpuint(twice, ==, once);

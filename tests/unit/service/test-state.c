@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/loop.h"
 #include "service/allocation-private.h"
 #include "service/state.h"
 #include "../support/unit.h"
@@ -199,6 +200,82 @@ static void test_allocations_may_share_a_slot(Fixture *f, gconstpointer data)
 	g_assert_cmpstr(back->kubelet, ==, "kubelet");
 }
 
+static void execute(Fixture *f, const char *sql)
+{
+	sqlite3 *db;
+
+	g_assert_cmpint(sqlite3_open(f->db, &db), ==, SQLITE_OK);
+	g_assert_cmpint(sqlite3_exec(db, sql, NULL, NULL, NULL), ==, SQLITE_OK);
+	sqlite3_close(db);
+}
+
+/* As version 4 left it.  The first two allocations are of one pod and share a slot. */
+static const char version_4[] =
+	"PRAGMA journal_mode = WAL;"
+	"CREATE TABLE allocations (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, resource TEXT "
+	"NOT NULL,"
+	"  owner TEXT NOT NULL, pod_namespace TEXT, pod_name TEXT, container TEXT,"
+	"  since_us INTEGER NOT NULL, mode TEXT, boot TEXT, kubelet TEXT) STRICT;"
+	"CREATE TABLE attachments ("
+	"  allocation INTEGER NOT NULL REFERENCES allocations ON DELETE CASCADE,"
+	"  position INTEGER NOT NULL, netns TEXT NOT NULL, interface TEXT NOT NULL, rdma_device "
+	"TEXT,"
+	"  addresses TEXT NOT NULL, gid_index INTEGER NOT NULL,"
+	"  PRIMARY KEY (allocation, position)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE slots ("
+	"  allocation INTEGER NOT NULL REFERENCES allocations ON DELETE CASCADE,"
+	"  resource TEXT NOT NULL, slot TEXT NOT NULL, device TEXT NOT NULL,"
+	"  PRIMARY KEY (allocation, slot)) STRICT, WITHOUT ROWID;"
+	"INSERT INTO allocations VALUES"
+	"  (3, 'ff00000000000003', 'a/b', 'm', 'ml', 'train-0', 'main', 30, 'shared', 'boot', "
+	"'kubelet'),"
+	"  (5, '0000000000000005', 'a/b', 'm', 'ml', 'train-0', NULL, 50, NULL, NULL, NULL);"
+	"INSERT INTO slots VALUES"
+	"  (3, 'a/b', 's2', 'd1'), (3, 'a/b', 's1', 'd2'), (3, 'a/b', 's10', 'd3'), (5, 'a/b', "
+	"'s2', 'd1');"
+	"INSERT INTO attachments VALUES (3, 0, '/run/netns/a', 'net1', 'mlx5_0', '192.0.2.7/24', "
+	"3);"
+	"PRAGMA application_id = 1380207937;"
+	"PRAGMA user_version = 4;";
+
+static char *text_of(const RdmadAllocation *allocation)
+{
+	g_autofree char *slots = g_strjoinv(",", allocation->slots);
+	g_autofree char *devices = g_strjoinv(",", allocation->devices);
+
+	return g_strdup_printf(
+		"%s %s %s %s %d %s %s %s %s %u", allocation->id, slots, devices,
+		allocation->container ?: "-", (int)allocation->since_us, allocation->mode ?: "-",
+		allocation->boot ?: "-", allocation->kubelet ?: "-",
+		allocation->n_attachments ? allocation->attachments[0].interface : "-",
+		allocation->n_attachments);
+}
+
+static void test_an_older_database_is_read(Fixture *f, gconstpointer data)
+{
+	static const char *const expected[] = {
+		"ff00000000000003 s1,s10,s2 d2,d3,d1 main 30 shared boot kubelet net1 1",
+		"0000000000000005 s2 d1 - 50 - - - - 0",
+	};
+	g_autoptr(RdmadState) state = NULL;
+
+	execute(f, version_4);
+	/* The second time it is a present one. */
+	for (guint i = 0; i < 2; i++) {
+		g_autoptr(GPtrArray) allocations = NULL;
+
+		state = open_state(f, NULL);
+		allocations = load(state);
+		g_assert_cmpuint(allocations->len, ==, G_N_ELEMENTS(expected));
+		for (guint n = 0; n < allocations->len; n++) {
+			g_autofree char *text = text_of(allocations->pdata[n]);
+
+			g_assert_cmpstr(text, ==, expected[n]);
+		}
+		rdmad_state_close(g_steal_pointer(&state));
+	}
+}
+
 static void test_the_files_are_private(Fixture *f, gconstpointer data)
 {
 	static const char *const names[] = { "rdmad.db", "rdmad.db-wal" };
@@ -220,6 +297,43 @@ static void test_the_files_are_private(Fixture *f, gconstpointer data)
 		g_assert_cmpint(st.st_mode & 07777, ==, 0600);
 	}
 	umask(mask);
+}
+
+static gint64 size_of(const char *path)
+{
+	struct stat st;
+
+	g_assert_cmpint(stat(path, &st), ==, 0);
+	return st.st_size;
+}
+
+static void put_many(RdmadState *state, guint n)
+{
+	for (guint i = 0; i < n; i++) {
+		g_autoptr(RdmadAllocationRef) allocation = sample_allocation("a");
+
+		put(state, allocation);
+	}
+}
+
+/* No answer waits for that: a log that is short is copied after a while, a long one on the next turn. */
+static void test_the_log_is_copied_by_the_loop(Fixture *f, gconstpointer data)
+{
+	static const guint writes[] = { 40, 300 };
+
+	for (guint i = 0; i < G_N_ELEMENTS(writes); i++) {
+		g_autoptr(RdmadLoop) loop = rdmad_loop_new();
+		g_autoptr(RdmadState) state = open_state(f, NULL);
+		gint64 before;
+
+		rdmad_state_set_loop(state, loop);
+		before = size_of(f->db);
+		put_many(state, writes[i]);
+		g_assert_cmpint(size_of(f->db), ==, before);
+		rdmad_loop_turn(loop);
+		g_assert_cmpint(size_of(f->db), >, before);
+		rdmad_state_close(g_steal_pointer(&state));
+	}
 }
 
 /* ---- damage ---- */
@@ -289,18 +403,15 @@ static void wal_be_a_directory(Fixture *f)
 	g_assert_cmpint(mkdir(wal, 0700), ==, 0);
 }
 
-static void execute(Fixture *f, const char *sql)
-{
-	sqlite3 *db;
-
-	g_assert_cmpint(sqlite3_open(f->db, &db), ==, SQLITE_OK);
-	g_assert_cmpint(sqlite3_exec(db, sql, NULL, NULL, NULL), ==, SQLITE_OK);
-	sqlite3_close(db);
-}
-
 static void be_of_another_program(Fixture *f)
 {
 	execute(f, "CREATE TABLE allocations (x); PRAGMA user_version = 1");
+}
+
+static void be_older_without_slots(Fixture *f)
+{
+	execute(f, version_4);
+	execute(f, "DELETE FROM slots");
 }
 
 static void lose_a_table(Fixture *f)
@@ -312,13 +423,13 @@ static void lose_a_table(Fixture *f)
 static void lose_the_slots(Fixture *f)
 {
 	fill(f, 1);
-	execute(f, "DELETE FROM slots");
+	execute(f, "UPDATE allocations SET slots = '', devices = ''");
 }
 
 static void have_an_orphan(Fixture *f)
 {
 	fill(f, 1);
-	execute(f, "PRAGMA foreign_keys = OFF; UPDATE slots SET allocation = 77");
+	execute(f, "PRAGMA foreign_keys = OFF; UPDATE attachments SET allocation = 77");
 }
 
 static void have_a_bad_id(Fixture *f)
@@ -343,7 +454,8 @@ static void have_too_many_slots(Fixture *f)
 {
 	fill(f, 1);
 	execute(f, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)"
-		   " INSERT INTO slots SELECT 1, 'rdma/hca', 'z' || i, 'd' FROM n");
+		   " UPDATE allocations SET devices = (SELECT group_concat('d', char(10)) FROM n),"
+		   " slots = (SELECT group_concat(printf('z%04d', i), char(10)) FROM n)");
 }
 
 typedef struct {
@@ -366,6 +478,7 @@ static const Damage damages[] = {
 	{ "of another program", be_of_another_program },
 	{ "a table is lost", lose_a_table },
 	{ "slots are lost", lose_the_slots },
+	{ "slots of an older one are lost", be_older_without_slots },
 	{ "an orphan", have_an_orphan },
 	{ "a bad id", have_a_bad_id },
 	{ "an endless name", have_an_endless_name },
@@ -466,7 +579,7 @@ static void test_a_newer_database_is_refused_and_left(Fixture *f, gconstpointer 
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_ABI);
 	g_assert_nonnull(strstr(error->message, f->db));
 	g_assert_null(aside);
-	execute(f, "PRAGMA user_version = 4");
+	execute(f, "PRAGMA user_version = 5");
 	state = open_state(f, NULL);
 	allocations = load(state);
 	g_assert_cmpuint(allocations->len, ==, 1);
@@ -560,6 +673,8 @@ const UnitTest unit_tests[] = {
 	TEST(what_was_rolled_back_is_not_there),
 	TEST(a_deleted_allocation_takes_all_of_it_along),
 	TEST(allocations_may_share_a_slot),
+	TEST(an_older_database_is_read),
+	TEST(the_log_is_copied_by_the_loop),
 	TEST(the_files_are_private),
 	TEST(a_damaged_database_is_set_aside),
 	TEST(any_flipped_byte_opens),

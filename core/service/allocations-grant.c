@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Grants: slots to new holders, those that ask in one turn of the loop in one transaction. */
+#include <rdmad/error.h>
+#include <string.h>
+
+#include "service/allocations-table.h"
+
+/* ---- the allocation of a grant ---- */
+
+typedef struct {
+	const char *slot, *device;
+} Pair;
+
+static gint pair_compare(gconstpointer a, gconstpointer b)
+{
+	return strcmp(((const Pair *)a)->slot, ((const Pair *)b)->slot);
+}
+
+static guint list_length(const char *const *list)
+{
+	return g_strv_length((char **)list);
+}
+
+/* The remaining checks are the same for allocations that were loaded. */
+static gboolean grant_check(const RdmadGrant *grant, GError **error)
+{
+	if (list_length(grant->slots) == list_length(grant->devices))
+		return TRUE;
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
+		    "a grant of %s needs one device behind each slot", grant->resource);
+	return FALSE;
+}
+
+static GArray *grant_pairs(const RdmadGrant *grant)
+{
+	GArray *pairs = g_array_new(FALSE, FALSE, sizeof(Pair));
+
+	/* One too many is enough to be refused. */
+	for (guint i = 0; i <= RDMAD_ALLOCATION_MAX_SLOTS && grant->slots[i]; i++) {
+		const Pair pair = { grant->slots[i], grant->devices[i] };
+
+		g_array_append_val(pairs, pair);
+	}
+	g_array_sort(pairs, pair_compare);
+	return pairs;
+}
+
+static RdmadAllocation *allocation_of_grant(const RdmadGrant *grant)
+{
+	g_autoptr(GArray) pairs = grant_pairs(grant);
+	RdmadAllocation *allocation = rdmad_allocation_new(NULL);
+
+	allocation->resource = g_strdup(grant->resource);
+	allocation->owner = g_strdup(grant->owner);
+	allocation->mode = g_strdup(grant->mode);
+	allocation->since_us = g_get_real_time();
+	allocation->slots = g_new0(char *, pairs->len + 1);
+	allocation->devices = g_new0(char *, pairs->len + 1);
+	for (guint i = 0; i < pairs->len; i++) {
+		allocation->slots[i] = g_strdup(g_array_index(pairs, Pair, i).slot);
+		allocation->devices[i] = g_strdup(g_array_index(pairs, Pair, i).device);
+	}
+	return allocation;
+}
+
+/* ---- who has its slots ---- */
+
+/* Maximum number of containers of one pod that share a slot. */
+#define SHARERS_MAX 32u
+
+/* Verdicts on the allocations that hold a slot of the new one. */
+typedef struct {
+	RdmadAllocations *allocations;
+	const RdmadGrant *grant;
+	GHashTable *seen;   /* set of RdmadAllocationRecord */
+	GPtrArray *gone;    /* RdmadAllocationRecord */
+	GPtrArray *reasons; /* beside `gone` */
+	GPtrArray *shares;  /* RdmadAllocationRecord: of the same pod, or soon to end */
+	GPtrArray *lives;   /* RdmadAllocationRecord: holders that kubelet has forgotten */
+	guint doubts;	    /* how many of them may have ended */
+	gboolean unsettled; /* a grant that is not written yet ends one of them */
+} Overlap;
+
+static void overlap_end(Overlap *overlap, RdmadAllocationRecord *record, const char *why)
+{
+	g_ptr_array_add(overlap->gone, record);
+	g_ptr_array_add(overlap->reasons, (gpointer)why);
+}
+
+static void overlap_judge(RdmadAllocationRecord *record, gpointer data)
+{
+	Overlap *overlap = data;
+	const char *why = NULL;
+
+	if (!g_hash_table_add(overlap->seen, record))
+		return;
+	overlap->unsettled |= record->leaving;
+	switch (rdmad_allocations_judge(overlap->allocations, record, overlap->grant->asked_us,
+					&why)) {
+	case RDMAD_HOLDER_OVER:
+		overlap_end(overlap, record, why);
+		break;
+	case RDMAD_HOLDER_SHARES:
+		g_ptr_array_add(overlap->shares, record);
+		break;
+	case RDMAD_HOLDER_DOUBTFUL:
+		overlap->doubts++;
+		g_ptr_array_add(overlap->lives, record);
+		break;
+	case RDMAD_HOLDER_LIVES:
+		g_ptr_array_add(overlap->lives, record);
+		break;
+	}
+}
+
+static void overlap_find(Overlap *overlap, RdmadAllocations *allocations, const RdmadGrant *grant)
+{
+	*overlap = (Overlap){
+		.allocations = allocations,
+		.grant = grant,
+		.seen = g_hash_table_new(NULL, NULL),
+		.gone = g_ptr_array_new(),
+		.reasons = g_ptr_array_new(),
+		.shares = g_ptr_array_new(),
+		.lives = g_ptr_array_new(),
+	};
+	for (guint i = 0; i < RDMAD_ALLOCATION_MAX_SLOTS && grant->slots[i]; i++)
+		rdmad_allocations_holders(allocations, grant->resource, grant->slots[i],
+					  overlap_judge, overlap);
+	for (guint i = 0; i + SHARERS_MAX < overlap->shares->len; i++)
+		overlap_end(overlap, overlap->shares->pdata[i],
+			    "too many allocations have its slots");
+}
+
+static void overlap_clear(Overlap *overlap)
+{
+	g_hash_table_unref(overlap->seen);
+	g_ptr_array_unref(overlap->gone);
+	g_ptr_array_unref(overlap->reasons);
+	g_ptr_array_unref(overlap->shares);
+	g_ptr_array_unref(overlap->lives);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Overlap, overlap_clear)
+
+/* The first requested slot that the allocation has. */
+static const char *overlap_slot(const Overlap *overlap, const RdmadAllocation *allocation)
+{
+	const char *const *slot = overlap->grant->slots;
+
+	while (!g_strv_contains((const char *const *)allocation->slots, *slot))
+		slot++;
+	return *slot;
+}
+
+static gboolean overlap_refuses(const Overlap *overlap, GError **error)
+{
+	const RdmadAllocationRecord *holder = overlap->lives->len ? overlap->lives->pdata[0] : NULL;
+	g_autofree char *text = NULL;
+
+	if (!holder || g_strcmp0(overlap->grant->mode, "exclusive") != 0)
+		return FALSE;
+	text = rdmad_allocations_holder_text(holder->allocation);
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY,
+		    "%s: \"%s\" is held by %s (allocation %s), %s", overlap->grant->resource,
+		    overlap_slot(overlap, holder->allocation), text, holder->allocation->id,
+		    overlap->doubts
+			    ? "and kubelet, which was restarted, does not show whether that "
+			      "pod has ended"
+			    : "which kubelet has forgotten; see `rdmad doctor`");
+	return TRUE;
+}
+
+gboolean rdmad_allocations_in_doubt(RdmadAllocations *allocations, const RdmadGrant *grant)
+{
+	g_auto(Overlap) overlap;
+
+	overlap_find(&overlap, allocations, grant);
+	return overlap.doubts > 0;
+}
+
+/* ---- grants that are not written yet ---- */
+
+typedef struct {
+	RdmadGrantCall *call;
+	RdmadAllocation *allocation;
+	Overlap overlap;
+} Pending;
+
+static void pending_free(gpointer data)
+{
+	Pending *pending = data;
+
+	for (guint i = 0; i < pending->overlap.gone->len; i++)
+		((RdmadAllocationRecord *)pending->overlap.gone->pdata[i])->leaving = FALSE;
+	overlap_clear(&pending->overlap);
+	rdmad_allocation_unref(pending->allocation);
+	g_free(pending);
+}
+
+/* The grants of one transaction. */
+typedef struct {
+	RdmadAllocations *allocations;
+	GPtrArray *pending; /* of Pending */
+	GHashTable *slots;  /* set of RdmadSlot: theirs */
+} GrantBatch;
+
+static void batch_init(GrantBatch *batch, RdmadAllocations *allocations)
+{
+	*batch = (GrantBatch){
+		.allocations = allocations,
+		.pending = g_ptr_array_new_with_free_func(pending_free),
+		.slots = g_hash_table_new_full(rdmad_slot_hash, rdmad_slot_equal, g_free, NULL),
+	};
+}
+
+static void batch_clear(GrantBatch *batch)
+{
+	g_ptr_array_unref(batch->pending);
+	g_hash_table_unref(batch->slots);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GrantBatch, batch_clear)
+
+static gboolean batch_has_slot(const GrantBatch *batch, const RdmadGrant *grant)
+{
+	for (guint i = 0; i < RDMAD_ALLOCATION_MAX_SLOTS && grant->slots[i]; i++) {
+		const RdmadSlot key = { grant->resource, grant->slots[i] };
+
+		if (g_hash_table_contains(batch->slots, &key))
+			return TRUE;
+	}
+	return FALSE;
+}
+
+/* The order in which they are judged would matter. */
+static gboolean batch_concerns(const GrantBatch *batch, const Pending *pending)
+{
+	return pending->overlap.unsettled || batch_has_slot(batch, &pending->call->grant);
+}
+
+static void batch_add(GrantBatch *batch, Pending *pending)
+{
+	const RdmadAllocation *allocation = pending->allocation;
+
+	for (guint i = 0; allocation->slots[i]; i++) {
+		const RdmadSlot key = { allocation->resource, allocation->slots[i] };
+
+		g_hash_table_add(batch->slots, rdmad_slot_dup(&key));
+	}
+	for (guint i = 0; i < pending->overlap.gone->len; i++)
+		((RdmadAllocationRecord *)pending->overlap.gone->pdata[i])->leaving = TRUE;
+	g_ptr_array_add(batch->pending, pending);
+}
+
+/* ---- written ---- */
+
+static void ended_forget(RdmadAllocations *allocations, const RdmadAllocation *allocation)
+{
+	for (guint i = 0; allocation->slots[i]; i++) {
+		const RdmadSlot key = { allocation->resource, allocation->slots[i] };
+
+		g_hash_table_remove(allocations->ended, &key);
+	}
+}
+
+static void holders_end(RdmadAllocations *allocations, Overlap *overlap)
+{
+	for (guint i = 0; i < overlap->gone->len; i++) {
+		RdmadAllocationRecord *record = g_ptr_array_index(overlap->gone, i);
+
+		rdmad_allocations_news_add(allocations, record->allocation, NULL,
+					   overlap->reasons->pdata[i]);
+		rdmad_allocations_remove(allocations, record);
+	}
+	g_ptr_array_set_size(overlap->gone, 0);
+}
+
+static void grant_publish(RdmadAllocations *allocations, Pending *pending)
+{
+	const RdmadAllocation *allocation = pending->allocation;
+	const GPtrArray *lives = pending->overlap.lives;
+
+	holders_end(allocations, &pending->overlap);
+	rdmad_allocations_insert(allocations, rdmad_allocation_ref(allocation));
+	if (allocations->evidence.pods)
+		rdmad_allocations_record(allocations, allocation->resource, allocation->slots[0])
+			->earlier = g_hash_table_ref(allocations->evidence.pods);
+	ended_forget(allocations, allocation);
+	rdmad_allocations_news_add(allocations, NULL, allocation, NULL);
+	for (guint i = 0; i < lives->len; i++)
+		rdmad_allocations_news_overlap(
+			allocations, ((const RdmadAllocationRecord *)lives->pdata[i])->allocation,
+			allocation);
+	pending->call->allocation = rdmad_allocation_ref(allocation);
+}
+
+/* One transaction: all are granted, or each has the reason. */
+static void batch_write(GrantBatch *batch)
+{
+	g_autoptr(GPtrArray) gone = g_ptr_array_new(), put = g_ptr_array_new();
+	g_autoptr(GError) error = NULL;
+
+	if (!batch->pending->len)
+		return;
+	for (guint i = 0; i < batch->pending->len; i++) {
+		const Pending *pending = batch->pending->pdata[i];
+
+		g_ptr_array_extend(gone, pending->overlap.gone, NULL, NULL);
+		g_ptr_array_add(put, pending->allocation);
+	}
+	rdmad_allocations_write(batch->allocations, gone, put, &error);
+	for (guint i = 0; i < batch->pending->len; i++) {
+		Pending *pending = batch->pending->pdata[i];
+
+		if (error)
+			pending->call->error = g_error_copy(error);
+		else
+			grant_publish(batch->allocations, pending);
+	}
+	g_ptr_array_set_size(batch->pending, 0);
+	g_hash_table_remove_all(batch->slots);
+}
+
+/* ---- grants ---- */
+
+static Pending *pending_new(RdmadAllocations *allocations, RdmadGrantCall *call)
+{
+	Pending *pending = g_new0(Pending, 1);
+
+	pending->call = call;
+	overlap_find(&pending->overlap, allocations, &call->grant);
+	return pending;
+}
+
+/* FALSE: refused, whatever becomes of the others. */
+static gboolean pending_fill(Pending *pending, const RdmadAllocations *allocations, GError **error)
+{
+	const RdmadGrant *grant = &pending->call->grant;
+
+	if (!grant_check(grant, error))
+		return FALSE;
+	pending->allocation = allocation_of_grant(grant);
+	rdmad_allocation_set_witness(pending->allocation, allocations->boot, allocations->kubelet);
+	return rdmad_allocation_check(pending->allocation, error) &&
+	       !overlap_refuses(&pending->overlap, error);
+}
+
+static void batch_take(GrantBatch *batch, RdmadGrantCall *call)
+{
+	Pending *pending = pending_new(batch->allocations, call);
+
+	if (batch_concerns(batch, pending)) {
+		pending_free(pending);
+		batch_write(batch);
+		pending = pending_new(batch->allocations, call);
+	}
+	if (pending_fill(pending, batch->allocations, &call->error))
+		batch_add(batch, pending);
+	else
+		pending_free(pending);
+}
+
+void rdmad_allocations_grant_all(RdmadAllocations *allocations, RdmadGrantCall *calls, guint n)
+{
+	g_auto(GrantBatch) batch;
+
+	batch_init(&batch, allocations);
+	for (guint i = 0; i < n; i++)
+		batch_take(&batch, &calls[i]);
+	batch_write(&batch);
+}
+
+const RdmadAllocation *rdmad_allocations_grant(RdmadAllocations *allocations,
+					       const RdmadGrant *grant, GError **error)
+{
+	RdmadGrantCall call = { .grant = *grant };
+
+	rdmad_allocations_grant_all(allocations, &call, 1);
+	if (call.error)
+		g_propagate_error(error, call.error);
+	return call.allocation;
+}
