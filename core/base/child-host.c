@@ -5,10 +5,21 @@
 #include <fcntl.h>
 #include <rdmad/fd.h>
 #include <rdmad/log.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
 #define CGROUP2_MAGIC 0x63677270 /* linux/magic.h */
+
+int rdmad_child_host_namespaces(void)
+{
+	struct stat own, host;
+	const gboolean same = stat("/proc/self/ns/cgroup", &own) == 0 &&
+			      stat("/proc/1/ns/cgroup", &host) == 0 && own.st_ino == host.st_ino &&
+			      own.st_dev == host.st_dev;
+
+	return same ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWCGROUP;
+}
 
 /* The second one is where systemd's hybrid hierarchy has it. */
 static int tree_open(void)

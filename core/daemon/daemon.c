@@ -310,7 +310,8 @@ static gboolean daemon_take_place(Daemon *d, GError **error)
 static gboolean daemon_start(Daemon *d, GError **error)
 {
 	if (!rdmad_services_start(d->services, error) ||
-	    !rdmad_modules_start(d->services->modules, error))
+	    !rdmad_modules_start(d->services->modules, error) ||
+	    !rdmad_keeper_close_list(d->services->keeper, error))
 		return FALSE;
 	rdmad_services_ask_kubelet(d->services);
 	daemon_watch_run_dir(d);

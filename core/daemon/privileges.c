@@ -41,6 +41,7 @@ gboolean rdmad_privileges_give_up(RdmadServices *services, GError **error)
 			return FALSE;
 	}
 	services->capabilities = daemon;
+	services->executor_capabilities = executor;
 	services->is_limited = TRUE;
 	return rdmad_capabilities_limit(daemon, error);
 }

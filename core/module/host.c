@@ -176,7 +176,7 @@ static gboolean class_is_allowed(const RdmadServices *services, const RdmadModul
 {
 	if (!services->is_limited ||
 	    (!(capabilities_mask(klass->capabilities) & ~services->capabilities) &&
-	     (!klass->executor_capabilities || services->keeper)))
+	     !(capabilities_mask(klass->executor_capabilities) & ~services->executor_capabilities)))
 		return TRUE;
 	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
 		    "module %s needs capabilities that rdmad has given up: restart it",

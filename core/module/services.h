@@ -23,6 +23,7 @@ typedef struct {
 	struct RdmadHardware *hardware; /* hardware/hardware.h */
 	struct RdmadVerbs *verbs;	/* NULL on a recorded machine */
 	struct RdmadModules *modules;	/* daemon/modules.h */
+	guint64 executor_capabilities;	/* what the keeper has */
 	RdmadKeeper *keeper;		/* NULL: no module needs an executor */
 	guint64 capabilities;		/* what rdmad has kept of them, once it gave up the rest */
 	gboolean is_limited;		/* it did */

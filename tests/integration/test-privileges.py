@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 from cni_case import MODULES, NICS, RDMAD, CniCase, enter_private_host, tap  # noqa: E402
 
 NUMBERS = {"CAP_DAC_READ_SEARCH": 2, "CAP_NET_BIND_SERVICE": 10, "CAP_NET_ADMIN": 12, "CAP_NET_RAW": 13,
-           "CAP_SYS_PTRACE": 19, "CAP_SYS_ADMIN": 21}
+           "CAP_SYS_MODULE": 16, "CAP_SYS_CHROOT": 18, "CAP_SYS_PTRACE": 19, "CAP_SYS_ADMIN": 21}
 EXECUTOR = {"CAP_NET_ADMIN", "CAP_NET_RAW", "CAP_SYS_ADMIN", "CAP_SYS_PTRACE"}
 
 
@@ -81,6 +81,12 @@ class Privileges(CniCase):
         self.assertMay(keeper, EXECUTOR)
         self.assertMay(self.executor(), EXECUTOR)
         self.delete("c1", "a", network)
+
+    def test_what_loads_the_driver_is_not_the_daemon(self):
+        self.run_with(("erdma",), set())
+        keeper, = self.children(self.daemon.pid)
+        self.assertMay(keeper, self.table("erdma")["executor"])
+        self.assertIn("CAP_SYS_MODULE", self.table("erdma")["executor"])
 
     def test_rdmad_ends_with_its_keeper(self):
         self.start_daemon()

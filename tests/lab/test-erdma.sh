@@ -42,6 +42,20 @@ lab_wait 10 bash -c "! kill -0 $(cat left)"
 [[ ! -e /sys/fs/cgroup/rdmad-erdma-installer ]] || rmdir /sys/fs/cgroup/rdmad-erdma-installer
 lab_rdmad_stop
 
+# What an installer has started is killed with it when rdmad is killed, although it left the process group.
+rmmod rdma_rxe
+ln -sfn "$tree.none" "$tree"
+rm -f left
+sed 's,^mkdir.*,exec sleep 100000,' install >hanging && chmod +x hanging
+configure auto compat "install = { command = \"$LAB_TMP/hanging\"; };"
+lab_rdmad
+lab_wait 60 test -s left
+grep -q '^CapPrm:.*[^0]' "/proc/$lab_daemon/status" && fail "the daemon has capabilities"
+kill -9 "$lab_daemon"
+lab_wait 20 bash -c "! kill -0 $(cat left)"
+ln -sfn "$LAB_MODULES" "$tree"
+modprobe rdma_rxe
+
 # By either way, and again when somebody unloads it.
 for how in kmod finit; do
 	rmmod rdma_rxe
