@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a child of the host needs: its namespaces, and cgroups at the top of its cgroup v2 tree. */
+/* What a child of the host needs: its namespaces, and cgroups at the top of its cgroup v2 tree or in system.slice. */
 #pragma once
 
 /* Flags for setns() with a descriptor of PID 1: its mount namespace, and its cgroup namespace where that is not

@@ -367,7 +367,8 @@ static int daemon_live(Daemon *d, GError **error)
 		return RDMAD_EXIT_FAILURE;
 	if (d->stopping)
 		return 0;
-	if (!rdmad_privileges_give_up(services, error) || !daemon_watch_keeper(d, error))
+	if (!rdmad_privileges_give_up(services, d->settings->seccomp, error) ||
+	    !daemon_watch_keeper(d, error))
 		return RDMAD_EXIT_FAILURE;
 	if (!rdmad_services_open(services, d->settings, d->options->sysroot, FALSE, error))
 		return RDMAD_EXIT_FAILURE;

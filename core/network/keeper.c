@@ -30,9 +30,33 @@ static const RdmadMessageLimits limits = { .fds_max = 1 };
 
 typedef struct {
 	int socket;
-	GPtrArray *commands; /* of char * */
+	RdmadSeccomp seccomp; /* of executors; OFF: the keeper has a filter, which is theirs */
+	GPtrArray *commands;  /* of char * */
 	gboolean is_closed;
 } Keeper;
+
+/* Nobody else waits for executors, and their end by seccomp would not be known. */
+static void child_ended(int signum)
+{
+	static const char text[] =
+		"rdmad: executor: ended by SIGSYS: seccomp does not allow a system call "
+		"that it made; its number is in the kernel's log, see rdmad(8)\n";
+	const int saved = errno;
+	int status;
+
+	while (waitpid(-1, &status, WNOHANG) > 0)
+		if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
+			(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+	errno = saved;
+}
+
+static void children_watch(void)
+{
+	const struct sigaction action = { .sa_handler = child_ended,
+					  .sa_flags = SA_RESTART | SA_NOCLDSTOP };
+
+	sigaction(SIGCHLD, &action, NULL);
+}
 
 /* What both kinds of process begin with; FALSE: nobody wants it any more. */
 static gboolean process_begin(const Keeper *keeper, pid_t parent, const char *name)
@@ -42,6 +66,18 @@ static gboolean process_begin(const Keeper *keeper, pid_t parent, const char *na
 	signal(SIGCHLD, SIG_DFL);
 	/* It may have ended before this one would have been told. */
 	return getppid() == parent;
+}
+
+/* It ends where it cannot be limited, and the daemon sees the end of it. */
+static void executor_limit(RdmadSeccomp seccomp)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (rdmad_seccomp_install(seccomp, RDMAD_SECCOMP_EXECUTOR, &error) ||
+	    g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE))
+		return;
+	fprintf(stderr, "rdmad: executor: %s\n", error->message);
+	_exit(EXIT_FAILURE);
 }
 
 static void executor_fork(const Keeper *keeper, int socket, const char *lock)
@@ -54,8 +90,10 @@ static void executor_fork(const Keeper *keeper, int socket, const char *lock)
 	if (pid != 0)
 		return;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (process_begin(keeper, parent, "rdmad-executor"))
+	if (process_begin(keeper, parent, "rdmad-executor")) {
+		executor_limit(keeper->seccomp);
 		rdmad_executor_serve(socket, lock);
+	}
 	_exit(EXIT_FAILURE);
 }
 
@@ -89,6 +127,16 @@ static void keeper_run(const Keeper *keeper, int socket, const char *digits)
 		command_fork(keeper, socket, keeper->commands->pdata[number - 1]);
 }
 
+/* One that runs no programs needs no more than its executors. */
+static void keeper_close_list(Keeper *keeper)
+{
+	keeper->is_closed = TRUE;
+	if (keeper->commands->len)
+		return;
+	executor_limit(keeper->seccomp);
+	keeper->seccomp = RDMAD_SECCOMP_OFF;
+}
+
 static void keeper_obey(Keeper *keeper, const RdmadMessage *message)
 {
 	const char *rest = (const char *)message->bytes + 1;
@@ -98,7 +146,7 @@ static void keeper_obey(Keeper *keeper, const RdmadMessage *message)
 		keeper_add(keeper, rest);
 		break;
 	case 'L':
-		keeper->is_closed = TRUE;
+		keeper_close_list(keeper);
 		break;
 	case 'E':
 		if (message->n_fds)
@@ -113,9 +161,9 @@ static void keeper_obey(Keeper *keeper, const RdmadMessage *message)
 	}
 }
 
-static int keep(int socket, GError **error)
+static int keep(int socket, RdmadSeccomp seccomp, GError **error)
 {
-	Keeper keeper = { socket, g_ptr_array_new(), FALSE };
+	Keeper keeper = { socket, seccomp, g_ptr_array_new(), FALSE };
 	RdmadMessage *message;
 
 	while ((message = rdmad_message_receive(socket, &limits, error))) {
@@ -130,15 +178,15 @@ int rdmad_keeper_main(int argc, char **argv)
 	g_autoptr(GError) error = NULL;
 	int status = 1;
 
-	if (argc != 4)
+	if (argc != 5)
 		return 2;
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGCHLD, SIG_IGN); /* nobody waits for executors */
+	children_watch();
 	prctl(PR_SET_NAME, "rdmad-keeper");
 	/* An executor's threads wait more than they allocate. */
 	mallopt(M_ARENA_MAX, 1);
 	if (rdmad_capabilities_limit(strtoull(argv[3], NULL, 16), &error))
-		status = keep(atoi(argv[2]), &error);
+		status = keep(atoi(argv[2]), (RdmadSeccomp)atoi(argv[4]), &error);
 	if (status)
 		fprintf(stderr, "rdmad: executor: %s\n", error->message);
 	return status;
@@ -171,17 +219,22 @@ G_NORETURN static void child_exec(int socket, pid_t parent, char *const *argv)
 	_exit(NOT_YET);
 }
 
-RdmadKeeper *rdmad_keeper_new(guint64 capabilities, GError **error)
+RdmadKeeper *rdmad_keeper_new(guint64 capabilities, RdmadSeccomp seccomp, GError **error)
 {
-	char mask[17];
-	char *const argv[] = { (char *)"rdmad", (char *)RDMAD_KEEPER_OPTION,
-			       (char *)G_STRINGIFY(SOCKET_FD), mask, NULL };
+	char mask[17], mode[11];
+	char *const argv[] = { (char *)"rdmad",
+			       (char *)RDMAD_KEEPER_OPTION,
+			       (char *)G_STRINGIFY(SOCKET_FD),
+			       mask,
+			       mode,
+			       NULL };
 	const pid_t parent = getpid();
 	rdmad_autofd int ours = -1, theirs = -1;
 	RdmadKeeper *keeper;
 	int pair[2];
 	pid_t pid;
 
+	g_snprintf(mode, sizeof(mode), "%d", (int)seccomp);
 	g_snprintf(mask, sizeof(mask), "%" G_GINT64_MODIFIER "x", capabilities);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
 		rdmad_error_errno(error, errno, "cannot start the keeper of executors");

@@ -13,12 +13,13 @@
  */
 #pragma once
 
-#include <rdmad/types.h>
+#include "base/seccomp.h"
 
 #define RDMAD_KEEPER_OPTION "--executor"
 
-/* `capabilities`: the mask that it and the executors have, as far as the caller has them. */
-RdmadKeeper *rdmad_keeper_new(guint64 capabilities, GError **error);
+/* `capabilities`: the mask that it and the executors have, as far as the caller has them.  `seccomp` is theirs,
+ * but not of host commands, which run programs of others, nor of a keeper that has such commands. */
+RdmadKeeper *rdmad_keeper_new(guint64 capabilities, RdmadSeccomp seccomp, GError **error);
 /* Ends it and its executors. */
 void rdmad_keeper_free(RdmadKeeper *keeper);
 /* Readable when the keeper has ended. */
@@ -35,7 +36,8 @@ gboolean rdmad_keeper_close_list(RdmadKeeper *keeper, GError **error);
 /* Starts a process for command `number`, which answers at `socket`, which stays the caller's. */
 gboolean rdmad_keeper_run(const RdmadKeeper *keeper, int socket, guint number, GError **error);
 
-/* The process itself, from main(): `argv[2]` is its socket, `argv[3]` the mask; the exit status. */
+/* The process itself, from main(): `argv[2]` is its socket, `argv[3]` the mask, `argv[4]` the number of
+ * an RdmadSeccomp; the exit status. */
 int rdmad_keeper_main(int argc, char **argv);
 
 /* What the keeper has forked: of executor.c, and of host-command.c.  They return where they could not begin. */
