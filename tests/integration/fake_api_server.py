@@ -265,12 +265,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return None
 
     def next_line(self, lines):
-        """A client sends nothing during a watch: what can be read is its end, and a watch that nobody reads is none."""
+        """A watch that nobody reads any more is none."""
+        hang_up = select.poll()
+        hang_up.register(self.connection, select.POLLRDHUP)
         while True:
             try:
                 return lines.get(timeout=0.05)
             except queue.Empty:
-                if select.select([self.connection], [], [], 0)[0]:
+                if hang_up.poll(0):
                     raise ConnectionResetError("the client is gone") from None
 
     def get(self, path, _query, _body):
