@@ -3,7 +3,7 @@
 packages_build='gcc libc6-dev meson ninja-build pkg-config protobuf-c-compiler
 	libglib2.0-dev libevent-dev libconfig-dev libprotobuf-c-dev libnghttp2-dev libcurl4-openssl-dev
 	libibverbs-dev librdmacm-dev libnl-3-dev libnl-route-3-dev
-	libsqlite3-dev libjansson-dev libssl-dev libyaml-dev zlib1g-dev'
+	libseccomp-dev libsqlite3-dev libjansson-dev libssl-dev libyaml-dev zlib1g-dev'
 
 # The fake kubelet, and the lab for --lab.
 packages_demo='python3 python3-grpcio python3-protobuf protobuf-compiler iproute2

@@ -192,6 +192,7 @@ static GBytes *status_build(const RdmadServices *s, gconstpointer read)
 	api_set(object, "machine", machine_json(s, read));
 	api_set(object, "directories", directories_json(s));
 	api_set(object, "state_set_aside", api_json_string(s->state_set_aside));
+	api_set(object, "seccomp", json_string(rdmad_seccomp_names[s->seccomp]));
 	api_set(object, "listeners", listeners_json(s->http));
 	api_set(object, "modules", modules_json(s->modules));
 	api_set(object, "devices", devices_json(s));

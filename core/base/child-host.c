@@ -5,10 +5,21 @@
 #include <fcntl.h>
 #include <rdmad/fd.h>
 #include <rdmad/log.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
 #define CGROUP2_MAGIC 0x63677270 /* linux/magic.h */
+
+int rdmad_child_host_namespaces(void)
+{
+	struct stat own, host;
+	const gboolean same = stat("/proc/self/ns/cgroup", &own) == 0 &&
+			      stat("/proc/1/ns/cgroup", &host) == 0 && own.st_ino == host.st_ino &&
+			      own.st_dev == host.st_dev;
+
+	return same ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWCGROUP;
+}
 
 /* The second one is where systemd's hybrid hierarchy has it. */
 static int tree_open(void)
@@ -34,16 +45,25 @@ static void cgroup_kill(int cgroup)
 		rdmad_debug("cannot kill the cgroup of a child: %s", g_strerror(errno));
 }
 
+/* The tree's own directory is read-only, even for root without CAP_DAC_OVERRIDE; systemd's slice is not. */
+static const char *const parents[] = { ".", "system.slice" };
+
 int rdmad_child_cgroup_open(const char *name)
 {
 	rdmad_autofd int tree = tree_open();
-	int cgroup;
+	int cgroup = -1;
 
-	if (tree < 0)
-		return -1;
-	if (mkdirat(tree, name, 0755) < 0 && errno != EEXIST)
-		rdmad_debug("cannot make the cgroup %s: %s", name, g_strerror(errno));
-	cgroup = openat(tree, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	for (guint i = 0; tree >= 0 && cgroup < 0 && i < G_N_ELEMENTS(parents); i++) {
+		rdmad_autofd int parent =
+			openat(tree, parents[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+		if (parent >= 0 && mkdirat(parent, name, 0755) < 0 && errno != EEXIST)
+			rdmad_debug("cannot make the cgroup %s/%s: %s", parents[i], name,
+				    g_strerror(errno));
+		if (parent >= 0)
+			cgroup = openat(parent, name,
+					O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	}
 	/* One that was left by a daemon that died. */
 	if (cgroup >= 0)
 		cgroup_kill(cgroup);
@@ -68,6 +88,11 @@ void rdmad_child_cgroup_end(int *cgroup, const char *name)
 	cgroup_kill(*cgroup);
 	rdmad_clear_fd(cgroup);
 	tree = tree_open();
-	if (tree >= 0)
-		(void)unlinkat(tree, name, AT_REMOVEDIR);
+	for (guint i = 0; tree >= 0 && i < G_N_ELEMENTS(parents); i++) {
+		rdmad_autofd int parent =
+			openat(tree, parents[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+		if (parent >= 0)
+			(void)unlinkat(parent, name, AT_REMOVEDIR);
+	}
 }

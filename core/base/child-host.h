@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cgroups of child processes, at the top of the host's cgroup v2 tree. */
+/* What a child of the host needs: its namespaces, and cgroups at the top of its cgroup v2 tree or in system.slice. */
 #pragma once
+
+/* Flags for setns() with a descriptor of PID 1: its mount namespace, and its cgroup namespace where that is not
+ * ours, so that a service need not be allowed to enter one. */
+int rdmad_child_host_namespaces(void);
 
 /* Makes it where it is missing.  A descriptor, or -1: no such tree here, or not ours to change. */
 int rdmad_child_cgroup_open(const char *name);

@@ -59,9 +59,10 @@ typedef struct {
 	const RdmadChildSpec *spec;
 	pid_t parent;
 	int input, output, errors, failure;
-	int go, gate; /* one byte lets the child go on */
-	int host;     /* PID 1; -1: not on the host */
-	int cgroup;   /* borrowed; -1: none */
+	int go, gate;	/* one byte lets the child go on */
+	int host;	/* PID 1; -1: not on the host */
+	int namespaces; /* of PID 1 that are entered */
+	int cgroup;	/* borrowed; -1: none */
 } Launch;
 
 static void launch_clear(Launch *launch)
@@ -108,7 +109,7 @@ static void G_GNUC_NORETURN launch_run(const Launch *launch)
 	close(launch->go);
 	if (getppid() != launch->parent || read(launch->gate, &byte, 1) != 1)
 		_exit(127);
-	if (launch->host >= 0 && setns(launch->host, CLONE_NEWNS | CLONE_NEWCGROUP) < 0)
+	if (launch->host >= 0 && setns(launch->host, launch->namespaces) < 0)
 		launch_fail(launch, STEP_HOST);
 	/* After it: the kernel refuses moves that leave the cgroup namespace. */
 	rdmad_child_cgroup_join(launch->cgroup);
@@ -376,6 +377,7 @@ static gboolean launch_place(Launch *launch, RdmadChild *child, GError **error)
 	if (!spec->on_host)
 		return TRUE;
 	launch->host = pidfd_open(1, 0);
+	launch->namespaces = rdmad_child_host_namespaces();
 	return launch->host >= 0 || rdmad_error_errno(error, errno, "cannot find PID 1");
 }
 
@@ -442,7 +444,7 @@ RdmadChild *rdmad_child_start(RdmadLoop *loop, RdmadModule *owner, const RdmadCh
 			      RdmadChildDone done, gpointer data, GError **error)
 {
 	g_autoptr(RdmadChild) child = g_new0(RdmadChild, 1);
-	g_auto(Launch) launch = { spec, getpid(), -1, -1, -1, -1, -1, -1, -1, -1 };
+	g_auto(Launch) launch = { spec, getpid(), -1, -1, -1, -1, -1, -1, -1, 0, -1 };
 	const gsize max = spec->output_max ?: RDMAD_CHILD_OUTPUT_MAX;
 
 	g_assert(spec->argv && spec->argv[0] && spec->argv[0][0] == '/');

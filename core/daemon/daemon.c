@@ -310,7 +310,8 @@ static gboolean daemon_take_place(Daemon *d, GError **error)
 static gboolean daemon_start(Daemon *d, GError **error)
 {
 	if (!rdmad_services_start(d->services, error) ||
-	    !rdmad_modules_start(d->services->modules, error))
+	    !rdmad_modules_start(d->services->modules, error) ||
+	    !rdmad_keeper_close_list(d->services->keeper, error))
 		return FALSE;
 	rdmad_services_ask_kubelet(d->services);
 	daemon_watch_run_dir(d);
@@ -366,7 +367,8 @@ static int daemon_live(Daemon *d, GError **error)
 		return RDMAD_EXIT_FAILURE;
 	if (d->stopping)
 		return 0;
-	if (!rdmad_privileges_give_up(services, error) || !daemon_watch_keeper(d, error))
+	if (!rdmad_privileges_give_up(services, d->settings->seccomp, error) ||
+	    !daemon_watch_keeper(d, error))
 		return RDMAD_EXIT_FAILURE;
 	if (!rdmad_services_open(services, d->settings, d->options->sysroot, FALSE, error))
 		return RDMAD_EXIT_FAILURE;

@@ -2,6 +2,7 @@
 #include "daemon/privileges.h"
 
 #include <linux/capability.h>
+#include <rdmad/error.h>
 #include <rdmad/log.h>
 #include <rdmad/module.h>
 #include <stdio.h>
@@ -30,19 +31,42 @@ static const char *const names[] = {
 	[CAP_SYS_RESOURCE] = "CAP_SYS_RESOURCE",
 };
 
-gboolean rdmad_privileges_give_up(RdmadServices *services, GError **error)
+/* A kernel that has none is no reason not to serve the node. */
+static gboolean calls_limit(RdmadServices *services, RdmadSeccomp seccomp, GError **error)
+{
+	const RdmadSeccompProcess process =
+		services->runs_programs ? RDMAD_SECCOMP_PROGRAMS : RDMAD_SECCOMP_DAEMON;
+	GError *problem = NULL;
+
+	services->seccomp = seccomp;
+	if (rdmad_seccomp_install(seccomp, process, &problem))
+		return TRUE;
+	if (!g_error_matches(problem, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE)) {
+		g_propagate_prefixed_error(error, problem,
+					   "seccomp = \"%s\": ", rdmad_seccomp_names[seccomp]);
+		return FALSE;
+	}
+	rdmad_warn("%s", problem->message);
+	g_error_free(problem);
+	services->seccomp = RDMAD_SECCOMP_OFF;
+	return TRUE;
+}
+
+gboolean rdmad_privileges_give_up(RdmadServices *services, RdmadSeccomp seccomp, GError **error)
 {
 	const guint64 daemon = rdmad_modules_capabilities(services->modules, FALSE);
 	const guint64 executor = rdmad_modules_capabilities(services->modules, TRUE);
 
 	if (executor) {
-		services->keeper = rdmad_keeper_new(executor, error);
+		services->keeper = rdmad_keeper_new(executor, seccomp, error);
 		if (!services->keeper)
 			return FALSE;
 	}
 	services->capabilities = daemon;
+	services->executor_capabilities = executor;
+	services->runs_programs = rdmad_modules_run_programs(services->modules);
 	services->is_limited = TRUE;
-	return rdmad_capabilities_limit(daemon, error);
+	return rdmad_capabilities_limit(daemon, error) && calls_limit(services, seccomp, error);
 }
 
 /* ---- for people, and for those who write units ---- */

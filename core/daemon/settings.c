@@ -9,6 +9,7 @@
  *	attributes = ( { name = "label:x"; value = "y"; } );		see settings-attributes.c
  *	kubelet = { root_dir = "/var/lib/kubelet"; };
  *	http = { max_connections = 64; idle_timeout = "30s"; max_header = "16K"; max_body = "1M"; };
+ *	seccomp = "enforce";			"log", "off": system calls that are not expected
  *	profile = "vke";			below this file; rdmad_config_load() has followed it
  *	include = "conf.d";			directory of more files, beside this one
  *	modules = { ... };			see settings-modules.c
@@ -34,6 +35,7 @@ typedef struct {
 	RdmadConfigNode *log, *kubelet, *http, *attributes, *modules;
 	char *include; /* rdmad_config_load() has followed it */
 	char *run_dir, *state_dir, *module_dir;
+	int seccomp;
 } RootKeys;
 
 typedef struct {
@@ -67,6 +69,7 @@ static const RdmadConfigField root_fields[] = {
 	RDMAD_CONFIG_GROUP_FIELD("http", RootKeys, http),
 	RDMAD_CONFIG_LIST_FIELD("attributes", RootKeys, attributes),
 	RDMAD_CONFIG_GROUP_FIELD("modules", RootKeys, modules),
+	RDMAD_CONFIG_ENUM_FIELD("seccomp", RootKeys, seccomp, rdmad_seccomp_names),
 	RDMAD_CONFIG_STRING_FIELD("include", RootKeys, include),
 	DIRECTORY_FIELD("run_dir", RootKeys, run_dir),
 	DIRECTORY_FIELD("state_dir", RootKeys, state_dir),
@@ -162,7 +165,9 @@ static gboolean settings_read_root(RdmadSettings *settings, RootKeys *keys, GErr
 	keys->run_dir = rdmad_run_dir_default();
 	keys->state_dir = rdmad_state_dir_default();
 	keys->module_dir = g_strdup(RDMAD_MODULE_DIR);
+	keys->seccomp = (int)rdmad_seccomp_default();
 	ok = rdmad_config_parse(root, root_fields, keys, error);
+	settings->seccomp = keys->seccomp;
 	settings->run_dir = g_canonicalize_filename(keys->run_dir, "/");
 	if (keys->state_dir)
 		settings->state_dir = g_canonicalize_filename(keys->state_dir, "/");
@@ -291,6 +296,8 @@ char *rdmad_settings_need_restart(const RdmadSettings *before, const RdmadSettin
 		g_string_append(keys, ", state_dir");
 	if (strcmp(before->kubelet_dir, now->kubelet_dir))
 		g_string_append(keys, ", kubelet.root_dir");
+	if (before->seccomp != now->seccomp)
+		g_string_append(keys, ", seccomp");
 	if (!limits_equal(&before->http, &now->http))
 		g_string_append(keys, ", http");
 	return keys->len ? g_strdup(keys->str + 2) : NULL;

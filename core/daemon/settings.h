@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/log.h"
+#include "base/seccomp.h"
 #include "config/config-private.h"
 #include "daemon/options.h"
 #include "http/http.h"
@@ -22,6 +23,7 @@ typedef struct {
 	char *run_dir, *module_dir, *kubelet_dir;
 	char *state_dir; /* NULL: nothing outlives us */
 	RdmadHttpLimits http;
+	int seccomp;	    /* RdmadSeccomp */
 	GPtrArray *modules; /* RdmadModuleEntry *, in the order of their start */
 } RdmadSettings;
 

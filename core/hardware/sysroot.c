@@ -25,6 +25,7 @@
 struct RdmadSysroot {
 	int fd;
 	gboolean live;
+	char *path; /* NULL: of this machine, or mounted nowhere */
 };
 
 static __thread int passing_error;
@@ -70,6 +71,7 @@ RdmadSysroot *rdmad_sysroot_new(const char *path, GError **error)
 	}
 	root = g_new0(RdmadSysroot, 1);
 	root->live = is_same_file(fd, "/");
+	root->path = root->live ? NULL : g_canonicalize_filename(path, NULL);
 	root->fd = rdmad_steal_fd(&fd);
 	return root;
 }
@@ -103,6 +105,7 @@ void rdmad_sysroot_free(RdmadSysroot *root)
 	if (!root)
 		return;
 	close(root->fd);
+	g_free(root->path);
 	g_free(root);
 }
 
@@ -118,6 +121,11 @@ char *rdmad_sysroot_program(const RdmadSysroot *root, const char *path, GError *
 		return NULL;
 	g_snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	return g_file_read_link(link, error);
+}
+
+const char *rdmad_sysroot_path(const RdmadSysroot *root)
+{
+	return root->path;
 }
 
 gboolean rdmad_sysroot_is_live(const RdmadSysroot *root)

@@ -6,6 +6,8 @@
 
 /* `path` NULL or "/": this machine. */
 RdmadSysroot *rdmad_sysroot_new(const char *path, GError **error);
+/* Where the recorded machine is, for another process; NULL: it is this one. */
+const char *rdmad_sysroot_path(const RdmadSysroot *root);
 /* A sysfs of its own, mounted nowhere: it shows the interfaces and, in exclusive netns mode, the RDMA
  * devices of the network namespace that the calling thread is in.  Paths are those below /sys. */
 RdmadSysroot *rdmad_sysroot_new_sysfs(GError **error);

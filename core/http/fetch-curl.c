@@ -210,6 +210,20 @@ static size_t transfer_take(char *bytes, size_t one, size_t n, void *data)
 	return transfer->klass->bytes((guint)status, bytes, n, transfer->data) ? n : 0;
 }
 
+/* A line of the headers at a time; the last one is empty. */
+static size_t transfer_head(char *bytes, size_t one, size_t n, void *data)
+{
+	HttpTransfer *transfer = data;
+	long status = 0;
+
+	if (!transfer->klass)
+		return 0;
+	curl_easy_getinfo(transfer->curl, CURLINFO_RESPONSE_CODE, &status);
+	if (n > 0 && (bytes[0] == '\r' || bytes[0] == '\n'))
+		transfer->klass->begun((guint)status, transfer->data);
+	return transfer->klass ? n : 0;
+}
+
 /* Frees it, then tells. */
 static void transfer_end(HttpTransfer *transfer, const GError *error)
 {
@@ -364,6 +378,8 @@ static void transfer_options_set(HttpTransfer *transfer, const RdmadFetchSpec *s
 	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, transfer->why);
 	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, transfer_take);
 	curl_easy_setopt(curl, CURLOPT_WRITEDATA, transfer);
+	curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, transfer_head);
+	curl_easy_setopt(curl, CURLOPT_HEADERDATA, transfer);
 	curl_easy_setopt(curl, CURLOPT_PRIVATE, transfer);
 	/* One request a connection at a time: one that hangs takes no other with it, and ends with its
 	 * connection. */

@@ -145,7 +145,15 @@ static void transfer_done(guint status, guint retry_after_s, const GError *error
 	fetch_finish(fetch, status, retry_after_s, limit ? limit : error);
 }
 
-static const HttpTransferClass transfer_class = { transfer_bytes, transfer_done };
+static void transfer_begun(guint status, gpointer data)
+{
+	const RdmadFetch *fetch = data;
+
+	if (status == 200 && fetch->klass->begun)
+		fetch->klass->begun(fetch->data);
+}
+
+static const HttpTransferClass transfer_class = { transfer_bytes, transfer_done, transfer_begun };
 
 void rdmad_fetch_cancel(RdmadFetch *fetch)
 {

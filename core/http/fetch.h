@@ -16,6 +16,7 @@ typedef struct {
 	/* FALSE: no more is wanted, and `done` gets an error. */
 	gboolean (*bytes)(guint status, const char *bytes, gsize n, gpointer data);
 	void (*done)(guint status, guint retry_after_s, const GError *error, gpointer data);
+	void (*begun)(guint status, gpointer data); /* its headers are complete */
 } HttpTransferClass;
 
 struct RdmadFetcher {

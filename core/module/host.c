@@ -152,6 +152,18 @@ guint64 rdmad_modules_capabilities(const RdmadModules *modules, gboolean of_exec
 	return mask;
 }
 
+gboolean rdmad_modules_run_programs(const RdmadModules *modules)
+{
+	for (guint i = 0; i < modules->slots->len; i++) {
+		const RdmadModuleSlot *slot = g_ptr_array_index(modules->slots, i);
+		const RdmadModuleClass *klass = g_hash_table_lookup(modules->classes, slot->name);
+
+		if (klass && klass->runs_programs)
+			return TRUE;
+	}
+	return FALSE;
+}
+
 void rdmad_modules_foreach_capability(const RdmadModules *modules,
 				      void (*fn)(const char *module, const char *process,
 						 const RdmadCapability *capability, gpointer data),
@@ -176,10 +188,12 @@ static gboolean class_is_allowed(const RdmadServices *services, const RdmadModul
 {
 	if (!services->is_limited ||
 	    (!(capabilities_mask(klass->capabilities) & ~services->capabilities) &&
-	     (!klass->executor_capabilities || services->keeper)))
+	     !(capabilities_mask(klass->executor_capabilities) &
+	       ~services->executor_capabilities) &&
+	     klass->runs_programs <= services->runs_programs))
 		return TRUE;
 	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
-		    "module %s needs capabilities that rdmad has given up: restart it",
+		    "module %s needs capabilities or calls that rdmad has given up: restart it",
 		    klass->name);
 	return FALSE;
 }

@@ -49,6 +49,8 @@ gboolean rdmad_modules_device_health(const RdmadModules *modules, const RdmadDev
 				     const char **problem);
 /* The mask of all that the loaded modules declare, for the daemon or for their executors. */
 guint64 rdmad_modules_capabilities(const RdmadModules *modules, gboolean of_executors);
+/* Whether one of them runs programs. */
+gboolean rdmad_modules_run_programs(const RdmadModules *modules);
 /* The same one by one; `process` is "daemon" or "executor". */
 void rdmad_modules_foreach_capability(const RdmadModules *modules,
 				      void (*fn)(const char *module, const char *process,

@@ -4,6 +4,8 @@
 
 #include <rdmad/types.h>
 
+#include "base/seccomp.h"
+
 typedef struct {
 	RdmadLoop *loop;
 	RdmadWorkers *workers;
@@ -23,6 +25,9 @@ typedef struct {
 	struct RdmadHardware *hardware; /* hardware/hardware.h */
 	struct RdmadVerbs *verbs;	/* NULL on a recorded machine */
 	struct RdmadModules *modules;	/* daemon/modules.h */
+	gboolean runs_programs;		/* of modules, which seccomp lets through */
+	RdmadSeccomp seccomp;		/* as it is, not as it is configured */
+	guint64 executor_capabilities;	/* what the keeper has */
 	RdmadKeeper *keeper;		/* NULL: no module needs an executor */
 	guint64 capabilities;		/* what rdmad has kept of them, once it gave up the rest */
 	gboolean is_limited;		/* it did */

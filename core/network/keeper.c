@@ -22,13 +22,67 @@
 #define SOCKET_FD 3
 #define NOT_YET	  125
 
-static const RdmadMessageLimits limits = { .fds_max = 1, .size_max = 4096 };
+#define COMMANDS_MAX 64u
+
+static const RdmadMessageLimits limits = { .fds_max = 1 };
 
 /* ---- the keeper itself ---- */
 
-static void executor_fork(int own, const RdmadMessage *message)
+typedef struct {
+	int socket;
+	RdmadSeccomp seccomp; /* of executors; OFF: the keeper has a filter, which is theirs */
+	GPtrArray *commands;  /* of char * */
+	gboolean is_closed;
+} Keeper;
+
+/* Nobody else waits for executors, and their end by seccomp would not be known. */
+static void child_ended(int signum)
 {
-	const pid_t keeper = getpid();
+	static const char text[] =
+		"rdmad: executor: ended by SIGSYS: seccomp does not allow a system call "
+		"that it made; its number is in the kernel's log, see rdmad(8)\n";
+	const int saved = errno;
+	int status;
+
+	while (waitpid(-1, &status, WNOHANG) > 0)
+		if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
+			(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+	errno = saved;
+}
+
+static void children_watch(void)
+{
+	const struct sigaction action = { .sa_handler = child_ended,
+					  .sa_flags = SA_RESTART | SA_NOCLDSTOP };
+
+	sigaction(SIGCHLD, &action, NULL);
+}
+
+/* What both kinds of process begin with; FALSE: nobody wants it any more. */
+static gboolean process_begin(const Keeper *keeper, pid_t parent, const char *name)
+{
+	prctl(PR_SET_NAME, name);
+	close(keeper->socket);
+	signal(SIGCHLD, SIG_DFL);
+	/* It may have ended before this one would have been told. */
+	return getppid() == parent;
+}
+
+/* It ends where it cannot be limited, and the daemon sees the end of it. */
+static void executor_limit(RdmadSeccomp seccomp)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (rdmad_seccomp_install(seccomp, RDMAD_SECCOMP_EXECUTOR, &error) ||
+	    g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE))
+		return;
+	fprintf(stderr, "rdmad: executor: %s\n", error->message);
+	_exit(EXIT_FAILURE);
+}
+
+static void executor_fork(const Keeper *keeper, int socket, const char *lock)
+{
+	const pid_t parent = getpid();
 	const pid_t pid = fork();
 
 	if (pid < 0)
@@ -36,23 +90,84 @@ static void executor_fork(int own, const RdmadMessage *message)
 	if (pid != 0)
 		return;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	prctl(PR_SET_NAME, "rdmad-executor");
-	close(own);
-	signal(SIGCHLD, SIG_DFL);
-	/* It may have ended before it would have been told. */
-	if (getppid() == keeper)
-		rdmad_executor_serve(message->fds[0], (const char *)message->bytes);
+	if (process_begin(keeper, parent, "rdmad-executor")) {
+		executor_limit(keeper->seccomp);
+		rdmad_executor_serve(socket, lock);
+	}
 	_exit(EXIT_FAILURE);
 }
 
-static int keep(int socket, GError **error)
+/* Without PDEATHSIG: it sees the end of the daemon itself, and takes what it runs with it. */
+static void command_fork(const Keeper *keeper, int socket, const char *text)
 {
+	const pid_t parent = getpid();
+	const pid_t pid = fork();
+
+	if (pid < 0)
+		fprintf(stderr, "rdmad: host command: %s\n", strerror(errno));
+	if (pid != 0)
+		return;
+	if (process_begin(keeper, parent, "rdmad-host"))
+		rdmad_host_serve(socket, text);
+	_exit(EXIT_FAILURE);
+}
+
+static void keeper_add(Keeper *keeper, const char *text)
+{
+	if (!keeper->is_closed && keeper->commands->len < COMMANDS_MAX)
+		g_ptr_array_add(keeper->commands, g_strdup(text));
+}
+
+/* The daemon sees the end of a socket that nobody serves. */
+static void keeper_run(const Keeper *keeper, int socket, const char *digits)
+{
+	const guint64 number = g_ascii_strtoull(digits, NULL, 10);
+
+	if (keeper->is_closed && number >= 1 && number <= keeper->commands->len)
+		command_fork(keeper, socket, keeper->commands->pdata[number - 1]);
+}
+
+/* One that runs no programs needs no more than its executors. */
+static void keeper_close_list(Keeper *keeper)
+{
+	keeper->is_closed = TRUE;
+	if (keeper->commands->len)
+		return;
+	executor_limit(keeper->seccomp);
+	keeper->seccomp = RDMAD_SECCOMP_OFF;
+}
+
+static void keeper_obey(Keeper *keeper, const RdmadMessage *message)
+{
+	const char *rest = (const char *)message->bytes + 1;
+
+	switch (message->bytes[0]) {
+	case 'C':
+		keeper_add(keeper, rest);
+		break;
+	case 'L':
+		keeper_close_list(keeper);
+		break;
+	case 'E':
+		if (message->n_fds)
+			executor_fork(keeper, message->fds[0], rest);
+		break;
+	case 'R':
+		if (message->n_fds)
+			keeper_run(keeper, message->fds[0], rest);
+		break;
+	default:
+		break;
+	}
+}
+
+static int keep(int socket, RdmadSeccomp seccomp, GError **error)
+{
+	Keeper keeper = { socket, seccomp, g_ptr_array_new(), FALSE };
 	RdmadMessage *message;
 
 	while ((message = rdmad_message_receive(socket, &limits, error))) {
-		/* The daemon sees the end of a socket that nobody serves. */
-		if (message->n_fds)
-			executor_fork(socket, message);
+		keeper_obey(&keeper, message);
 		rdmad_message_free(message);
 	}
 	return g_error_matches(*error, RDMAD_ERROR, RDMAD_ERROR_GONE) ? 0 : 1;
@@ -63,15 +178,15 @@ int rdmad_keeper_main(int argc, char **argv)
 	g_autoptr(GError) error = NULL;
 	int status = 1;
 
-	if (argc != 4)
+	if (argc != 5)
 		return 2;
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGCHLD, SIG_IGN); /* nobody waits for executors */
+	children_watch();
 	prctl(PR_SET_NAME, "rdmad-keeper");
 	/* An executor's threads wait more than they allocate. */
 	mallopt(M_ARENA_MAX, 1);
 	if (rdmad_capabilities_limit(strtoull(argv[3], NULL, 16), &error))
-		status = keep(atoi(argv[2]), &error);
+		status = keep(atoi(argv[2]), (RdmadSeccomp)atoi(argv[4]), &error);
 	if (status)
 		fprintf(stderr, "rdmad: executor: %s\n", error->message);
 	return status;
@@ -82,6 +197,8 @@ int rdmad_keeper_main(int argc, char **argv)
 struct RdmadKeeper {
 	pid_t pid;
 	int fd;
+	GPtrArray *commands; /* of char *, by number - 1 */
+	gboolean is_closed;
 };
 
 /* Between fork and exec. */
@@ -102,17 +219,22 @@ G_NORETURN static void child_exec(int socket, pid_t parent, char *const *argv)
 	_exit(NOT_YET);
 }
 
-RdmadKeeper *rdmad_keeper_new(guint64 capabilities, GError **error)
+RdmadKeeper *rdmad_keeper_new(guint64 capabilities, RdmadSeccomp seccomp, GError **error)
 {
-	char mask[17];
-	char *const argv[] = { (char *)"rdmad", (char *)RDMAD_KEEPER_OPTION,
-			       (char *)G_STRINGIFY(SOCKET_FD), mask, NULL };
+	char mask[17], mode[11];
+	char *const argv[] = { (char *)"rdmad",
+			       (char *)RDMAD_KEEPER_OPTION,
+			       (char *)G_STRINGIFY(SOCKET_FD),
+			       mask,
+			       mode,
+			       NULL };
 	const pid_t parent = getpid();
 	rdmad_autofd int ours = -1, theirs = -1;
 	RdmadKeeper *keeper;
 	int pair[2];
 	pid_t pid;
 
+	g_snprintf(mode, sizeof(mode), "%d", (int)seccomp);
 	g_snprintf(mask, sizeof(mask), "%" G_GINT64_MODIFIER "x", capabilities);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
 		rdmad_error_errno(error, errno, "cannot start the keeper of executors");
@@ -130,6 +252,7 @@ RdmadKeeper *rdmad_keeper_new(guint64 capabilities, GError **error)
 	keeper = g_new0(RdmadKeeper, 1);
 	keeper->pid = pid;
 	keeper->fd = rdmad_steal_fd(&ours);
+	keeper->commands = g_ptr_array_new_with_free_func(g_free);
 	return keeper;
 }
 
@@ -141,6 +264,7 @@ void rdmad_keeper_free(RdmadKeeper *keeper)
 	kill(keeper->pid, SIGKILL);
 	while (waitpid(keeper->pid, NULL, 0) < 0 && errno == EINTR)
 		;
+	g_ptr_array_unref(keeper->commands);
 	g_free(keeper);
 }
 
@@ -149,7 +273,53 @@ int rdmad_keeper_fd(const RdmadKeeper *keeper)
 	return keeper->fd;
 }
 
+/* `fd` -1: none. */
+static gboolean keeper_tell(const RdmadKeeper *keeper, char what, const char *rest, int fd,
+			    GError **error)
+{
+	g_autofree char *text = g_strdup_printf("%c%s", what, rest);
+
+	return rdmad_message_send(keeper->fd, text, strlen(text), &fd, fd >= 0, error);
+}
+
 gboolean rdmad_keeper_start(const RdmadKeeper *keeper, int socket, const char *lock, GError **error)
 {
-	return rdmad_message_send(keeper->fd, lock, strlen(lock), &socket, 1, error);
+	return keeper_tell(keeper, 'E', lock, socket, error);
+}
+
+guint rdmad_keeper_declare(RdmadKeeper *keeper, const char *text, GError **error)
+{
+	guint at;
+
+	if (g_ptr_array_find_with_equal_func(keeper->commands, text, g_str_equal, &at))
+		return at + 1;
+	if (keeper->is_closed) {
+		g_set_error_literal(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
+				    "which programs of the host are run, and how, is settled when "
+				    "rdmad starts: restart it");
+		return 0;
+	}
+	if (keeper->commands->len >= COMMANDS_MAX) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_LIMIT,
+			    "more than %u commands of the host", COMMANDS_MAX);
+		return 0;
+	}
+	if (!keeper_tell(keeper, 'C', text, -1, error))
+		return 0;
+	g_ptr_array_add(keeper->commands, g_strdup(text));
+	return keeper->commands->len;
+}
+
+gboolean rdmad_keeper_close_list(RdmadKeeper *keeper, GError **error)
+{
+	if (keeper)
+		keeper->is_closed = TRUE;
+	return !keeper || keeper_tell(keeper, 'L', "", -1, error);
+}
+
+gboolean rdmad_keeper_run(const RdmadKeeper *keeper, int socket, guint number, GError **error)
+{
+	g_autofree char *digits = g_strdup_printf("%u", number);
+
+	return keeper_tell(keeper, 'R', digits, socket, error);
 }

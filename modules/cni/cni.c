@@ -268,4 +268,4 @@ RDMAD_MODULE_DEFINE("cni", .description = "Gives pods the RDMA NICs that they we
 		    .create = module_create, .start = module_start, .reload = module_reload,
 		    .drain = module_drain, .stop = module_stop, .destroy = module_destroy,
 		    .status = module_status, .doctor = module_doctor, .commands = cni_commands,
-		    .executor_capabilities = executor_capabilities, );
+		    .executor_capabilities = executor_capabilities, .runs_programs = TRUE);

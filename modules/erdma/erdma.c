@@ -111,6 +111,10 @@ static gboolean erdma_reload(gpointer state, const RdmadConfigNode *config, GErr
 
 	if (!settings)
 		return FALSE;
+	if (!erdma_driver_declare(erdma->self, settings->driver, error)) {
+		erdma_settings_free(settings);
+		return FALSE;
+	}
 	erdma_driver_reload(erdma->driver, settings->driver);
 	erdma_nics_reload(erdma->nics, settings->nics);
 	erdma_smc_reload(erdma->smc, settings->smc);
@@ -164,17 +168,12 @@ static void erdma_doctor(gpointer state, json_t *findings)
 	erdma_smc_doctor(erdma->smc, erdma->driver, findings);
 }
 
-static const RdmadCapability capabilities[] = {
-	{ CAP_SYS_ADMIN, "runs programs in the mount namespace of the host" },
+static const RdmadCapability executor_capabilities[] = {
+	{ CAP_NET_ADMIN, "changes links, addresses, routes, rules, sysctls and SMC's tables" },
+	{ CAP_SYS_ADMIN, "enters network namespaces of pods, and the mount namespace of the host" },
 	{ CAP_SYS_CHROOT, "runs programs in the mount namespace of the host" },
 	{ CAP_SYS_MODULE, "loads the driver" },
 	{ CAP_SYS_PTRACE, "puts the installer into a cgroup of the host" },
-	{ 0 },
-};
-
-static const RdmadCapability executor_capabilities[] = {
-	{ CAP_NET_ADMIN, "changes links, addresses, routes, rules, sysctls and SMC's tables" },
-	{ CAP_SYS_ADMIN, "enters the network namespaces of pods with SMC-R" },
 	{ 0 },
 };
 
@@ -196,4 +195,4 @@ RDMAD_MODULE_DEFINE("erdma", .description = "Driver, NICs and SMC-R of elastic R
 		    .create = erdma_create, .start = erdma_start, .reload = erdma_reload,
 		    .stop = erdma_stop, .destroy = erdma_destroy, .ready = erdma_ready,
 		    .status = erdma_status, .doctor = erdma_doctor, .commands = commands,
-		    .capabilities = capabilities, .executor_capabilities = executor_capabilities);
+		    .executor_capabilities = executor_capabilities);

@@ -80,6 +80,13 @@ static const char *state_of(guint status)
 	return status >= 500 ? "failing" : status < 400 ? "redirected" : "refused";
 }
 
+static void client_succeeded(KubeClient *client)
+{
+	client->success_us = g_get_real_time();
+	rdmad_stat_set(client->success, (double)client->success_us / G_USEC_PER_SEC, NULL);
+	client->state = "ok";
+}
+
 static void client_note(KubeClient *client, const KubeCall *call, guint status, const GError *error)
 {
 	g_autofree char *code = g_strdup_printf("%u", status);
@@ -89,8 +96,7 @@ static void client_note(KubeClient *client, const KubeCall *call, guint status, 
 	if (status / 100 == 2)
 		client->success_us = g_get_real_time();
 	if (status / 100 == 2 && !error) {
-		rdmad_stat_set(client->success, (double)client->success_us / G_USEC_PER_SEC, NULL);
-		client->state = "ok";
+		client_succeeded(client);
 		return;
 	}
 	/* The others are answers about what was asked for. */
@@ -168,8 +174,18 @@ static void fetch_line(const char *line, gsize length, gpointer data)
 	call->klass->line(line, length, call->data);
 }
 
+/* A watch that was resumed may have nothing to tell for a minute. */
+static void fetch_begun(gpointer data)
+{
+	const KubeCall *call = data;
+
+	client_succeeded(call->client);
+}
+
 static const RdmadFetchClass whole_class = { .done = fetch_done };
-static const RdmadFetchClass lines_class = { .line = fetch_line, .done = fetch_done };
+static const RdmadFetchClass lines_class = { .line = fetch_line,
+					     .done = fetch_done,
+					     .begun = fetch_begun };
 
 static gboolean call_send(KubeCall *call, GError **error)
 {

@@ -31,6 +31,8 @@ NAMES = {"devicePlugin": "device-plugin"}
 # Beside the configuration and /tmp, all that a container may change of the node.
 WRITABLE = {"/run/rdmad", "/var/lib/rdmad", "/var/lib/kubelet/device-plugins", "/var/lib/kubelet/plugins_registry",
             "/var/run/cdi", "/var/run/k8s.cni.cncf.io/devinfo/dp", "/run/netns", "/var/lib/cni", "/proc/sys/net"}
+# What kubelet gives every container.
+IN_CLUSTER = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBERNETES_SERVICE_PORT": "443"}
 REFUSED = [
     ("modules.cnii=true", "cnii"),
     ("modules.cni=yes please", "cni"),
@@ -310,7 +312,8 @@ class Configuration(unittest.TestCase):
             with self.subTest(name), tempfile.TemporaryDirectory() as directory:
                 path = write_config(directory, "--values", f"{VALUES}/{name}.yaml")
                 done = subprocess.run([RDMAD, "--check", "--config", path, "--module-dir", MODULES, "--profile-dir",
-                                       f"{CONTRIB}/../etc/profiles"], capture_output=True, text=True, check=False)
+                                       f"{CONTRIB}/../etc/profiles"], capture_output=True, text=True, check=False,
+                                      env=os.environ | IN_CLUSTER)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_the_operators_text_wins_over_profile_and_chart(self):

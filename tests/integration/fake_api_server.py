@@ -11,6 +11,7 @@ import http.server
 import itertools
 import json
 import queue
+import select
 import re
 import socket
 import ssl
@@ -252,7 +253,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         try:
-            while (line := lines.get()) is not None:
+            while (line := self.next_line(lines)) is not None:
                 # In two parts, as it may come.
                 for part in (line[:7], line[7:]):
                     self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
@@ -262,6 +263,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
             with server.lock:
                 server.watches.remove(lines)
         return None
+
+    def next_line(self, lines):
+        """A watch that nobody reads any more is none."""
+        hang_up = select.poll()
+        hang_up.register(self.connection, select.POLLRDHUP)
+        while True:
+            try:
+                return lines.get(timeout=0.05)
+            except queue.Empty:
+                if hang_up.poll(0):
+                    raise ConnectionResetError("the client is gone") from None
 
     def get(self, path, _query, _body):
         match = re.fullmatch("/api/v1/namespaces/([^/]+)/pods/([^/]+)", path)

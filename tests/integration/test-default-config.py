@@ -16,14 +16,18 @@ RDMAD, MODULES, CONF = sys.argv[1:4]
 PROFILES = os.path.join(os.path.dirname(CONF), "profiles")
 
 
-def as_it_is():
-    with open(CONF, encoding="utf-8") as file:
+# The file of the state before, whole: a release takes what the one before it took.
+PREVIOUS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "previous.conf")
+
+
+def as_it_is(path=CONF):
+    with open(path, encoding="utf-8") as file:
         return file.read()
 
 
-def uncommented():
+def uncommented(path=CONF):
     """`#key` and `#<tab>` are what is commented out; `# word` is prose."""
-    return re.sub(r"^#(?=[a-z}\t])", "", as_it_is(), flags=re.M)
+    return re.sub(r"^#(?=[a-z}\t])", "", as_it_is(path), flags=re.M)
 
 
 class DefaultConfig(unittest.TestCase):
@@ -54,6 +58,11 @@ class DefaultConfig(unittest.TestCase):
     def test_every_key_that_is_commented_out_exists(self):
         run = self.check(uncommented())
         self.assertEqual((run.returncode, run.stderr), (0, ""))
+
+    def test_every_key_of_the_previous_file_is_still_taken(self):
+        for text in (as_it_is(PREVIOUS), uncommented(PREVIOUS)):
+            run = self.check(text)
+            self.assertEqual((run.returncode, run.stderr), (0, ""))
 
     def test_the_other_example_is_good(self):
         text = re.sub(r"^\t\t#(?=[a-z)\t])", "\t\t", uncommented(), flags=re.M)

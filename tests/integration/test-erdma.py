@@ -379,8 +379,23 @@ class InstallTest(DriverCase):
         self.install_with(script, more % ("0" * 64))
         self.wait_state("failed", f"/opt/package: its sha256 is {good}, not the configured one")
         self.assertEqual(self.calls(), [])
-        self.reload("default", 'install = { command = "/opt/install"; ' + more % good.upper() + " };")
+        self.end_daemon()
+        self.install_with(script, more % good.upper())
         self.wait_state("ready")
+
+    def test_a_reload_brings_no_other_program(self):
+        """Whoever has taken over the daemon could have it run."""
+        self.install_with("exit 1")
+        self.wait_state("failed", "the installer: /opt/install failed")
+        self.put("opt/other", INSTALLER + GOOD, 0o755)
+        for what in ('install = { command = "/opt/other"; };', 'modprobe = "/opt/other";', 'module = "other";'):
+            with self.subTest(what):
+                self.reload("default", what)
+                self.wait_for(lambda: "is settled when rdmad starts: restart it" in
+                              (self.ask("status")["config"]["error"] or ""), "refusal")
+                self.reload("compat", 'install = { command = ( "/opt/install", "--batch" ); environment = "MODE=x"; };')
+                self.wait_for(lambda: not self.ask("status")["config"]["error"], "reload")
+        self.assertNotIn("/opt/other", "".join(self.calls()))
 
     def test_packages_that_are_none(self):
         for name, make, reason in (
@@ -404,6 +419,18 @@ class InstallTest(DriverCase):
             pid = int(file.read())
         self.end_daemon()
         self.wait_for(lambda: self.has_ended(pid), "end of the installer")
+
+    def test_so_does_kill_9(self):
+        self.install_with('sleep 1000 & echo $$ $! >"$root/pid.new"; mv "$root/pid.new" "$root/pid"; wait')
+        path = os.path.join(self.machine, "pid")
+        self.wait_for(lambda: os.path.exists(path), "installer")
+        with open(path, encoding="utf-8") as file:
+            pids = [int(pid) for pid in file.read().split()]
+        self.daemon.kill()
+        self.daemon.wait()
+        self.daemon = None
+        for pid in pids:
+            self.wait_for(lambda pid=pid: self.has_ended(pid), "end of the installer and of its child")
 
     @staticmethod
     def has_ended(pid):

@@ -6,6 +6,7 @@ usage: test-privileges.py RDMAD MODULE-DIR RDMAD-CNI [TEST...]
 """
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 from cni_case import MODULES, NICS, RDMAD, CniCase, enter_private_host, tap  # noqa: E402
 
 NUMBERS = {"CAP_DAC_READ_SEARCH": 2, "CAP_NET_BIND_SERVICE": 10, "CAP_NET_ADMIN": 12, "CAP_NET_RAW": 13,
-           "CAP_SYS_PTRACE": 19, "CAP_SYS_ADMIN": 21}
+           "CAP_SYS_MODULE": 16, "CAP_SYS_CHROOT": 18, "CAP_SYS_PTRACE": 19, "CAP_SYS_ADMIN": 21}
 EXECUTOR = {"CAP_NET_ADMIN", "CAP_NET_RAW", "CAP_SYS_ADMIN", "CAP_SYS_PTRACE"}
 
 
@@ -71,16 +72,61 @@ class Privileges(CniCase):
         self.run_with(("device-plugin", "metrics", "nccl", "cni"), {"CAP_NET_BIND_SERVICE"})
         self.executor_may()
 
+    def with_addresses(self):
+        return self.network(NICS[0], ipam={"type": "host-local", "subnet": "192.0.2.0/24"})
+
     def executor_may(self):
         self.pod("a")
         # Its plugin is a child of the daemon, and needs nothing.
-        network = self.network(NICS[0], ipam={"type": "host-local", "subnet": "192.0.2.0/24"})
+        network = self.with_addresses()
         self.add("c1", "a", network)
         keeper, = self.children(self.daemon.pid)
         self.assertEqual(self.table("cni")["executor"], EXECUTOR)
         self.assertMay(keeper, EXECUTOR)
         self.assertMay(self.executor(), EXECUTOR)
         self.delete("c1", "a", network)
+
+    def test_what_loads_the_driver_is_not_the_daemon(self):
+        self.run_with(("erdma",), set())
+        keeper, = self.children(self.daemon.pid)
+        self.assertMay(keeper, self.table("erdma")["executor"])
+        self.assertIn("CAP_SYS_MODULE", self.table("erdma")["executor"])
+
+    # ---- system calls ----
+
+    top = ""    # of the configuration
+
+    def write_config(self, groups):
+        super().write_config(groups)
+        with open(self.dir / "rdmad.conf", "a", encoding="utf-8") as file:
+            file.write(self.top)
+
+    def filters(self, pid):
+        """Of each thread: 2 is SECCOMP_MODE_FILTER."""
+        return {int(dict(line.split(":", 1) for line in status.read_text().splitlines())["Seccomp"])
+                for status in Path(f"/proc/{pid}/task").glob("*/status")}
+
+    def test_every_process_that_listens_has_its_filter(self):
+        for mode, number in (("enforce", 2), ("log", 2), ("off", 0)):
+            with self.subTest(mode):
+                self.top = f'seccomp = "{mode}";'
+                self.start_daemon()
+                self.assertEqual(self.client("status")["seccomp"], mode)
+                self.pod(mode)
+                self.add("c1", mode, self.with_addresses())
+                keeper, = self.children(self.daemon.pid)
+                for pid in (self.daemon.pid, keeper, self.executor()):
+                    self.assertEqual(self.filters(pid), {number})
+                self.delete("c1", mode, self.with_addresses())
+                self.end_daemon()
+
+    def test_the_end_of_an_executor_by_seccomp_is_reported(self):
+        self.start_daemon()
+        self.pod("a")
+        self.add("c1", "a", self.with_addresses())
+        os.kill(self.executor(), signal.SIGSYS)
+        self.wait_for_log("ended by SIGSYS: seccomp does not allow a system call")
+        self.delete("c1", "a", self.with_addresses())
 
     def test_rdmad_ends_with_its_keeper(self):
         self.start_daemon()
@@ -95,7 +141,7 @@ class Privileges(CniCase):
         self.start_daemon()
         self.write_config("device-plugin = { }; cni = { };")
         self.daemon.send_signal(1)
-        self.wait_for_log("module cni needs capabilities that rdmad has given up: restart it")
+        self.wait_for_log("module cni needs capabilities or calls that rdmad has given up: restart it")
 
 
 if __name__ == "__main__":

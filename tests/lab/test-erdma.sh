@@ -32,15 +32,31 @@ mkdir -p /lib/modules && ln -s "$LAB_MODULES" $tree
 EOF
 chmod +x install
 configure auto compat "install = { command = \"$LAB_TMP/install\"; };"
+mkdir -p /sys/fs/cgroup/system.slice # as systemd has it: the root's own directory is read-only
 mkdir -p "$tree.none" && touch "$tree.none/modules.dep" && ln -s "$tree.none" "$tree"
 sed -i "s,ln -s ,ln -sfn ," install
 lab_rdmad
 lab_wait 60 driver_is ready
 loaded
-grep -q '^0::/rdmad-erdma-installer$' cgroup
+grep -q '^0::/system.slice/rdmad-erdma-installer$' cgroup
 lab_wait 10 bash -c "! kill -0 $(cat left)"
-[[ ! -e /sys/fs/cgroup/rdmad-erdma-installer ]] || rmdir /sys/fs/cgroup/rdmad-erdma-installer
+left=/sys/fs/cgroup/system.slice/rdmad-erdma-installer
+[[ ! -e $left ]] || rmdir $left
 lab_rdmad_stop
+
+# What an installer has started is killed with it when rdmad is killed, although it left the process group.
+rmmod rdma_rxe
+ln -sfn "$tree.none" "$tree"
+rm -f left
+sed 's,^mkdir.*,exec sleep 100000,' install >hanging && chmod +x hanging
+configure auto compat "install = { command = \"$LAB_TMP/hanging\"; };"
+lab_rdmad
+lab_wait 60 test -s left
+grep -Eq '^CapPrm:[[:space:]]*0+$' "/proc/$lab_daemon/status"
+kill -9 "$lab_daemon"
+lab_wait 20 bash -c "! kill -0 $(cat left)"
+ln -sfn "$LAB_MODULES" "$tree"
+modprobe rdma_rxe
 
 # By either way, and again when somebody unloads it.
 for how in kmod finit; do
@@ -53,7 +69,7 @@ for how in kmod finit; do
 	ip link set erdma$how address 00:16:3e:0a:0b:0c up
 	rdma link add erdma_0 type rxe netdev erdma$how
 	lab_wait 20 grep -q 0216:3eff:fe0a:0b0c /sys/class/infiniband/erdma_0/node_guid
-	lab_wait 20 bash -c "'$LAB_BUILD/core/rdmad' doctor --socket '$LAB_TMP/run/rdmad.sock' |
+	lab_wait 20 bash -c "'$LAB_BUILD/core/rdmad' doctor -v --socket '$LAB_TMP/run/rdmad.sock' |
 		grep 'driver rdma_rxe is loaded in mode .*, with 1 devices'"
 	rdma link delete erdma_0
 	ip link delete erdma$how

@@ -50,6 +50,7 @@ ONLY_IN = {
     r"zlib\.h": r"(core/cli/bundle/archive|modules/metrics/render/gzip)\.c",
     r"openssl/": r"core/http/access/tls-openssl\.c",
     r"curl/": r"core/http/fetch-curl\.c",
+    r"seccomp\.h": r"core/base/seccomp\.c",
     r"crypt\.h": r"core/http/access/bcrypt\.c",
     r"gio/|glib-object\.h|gobject/|microhttpd\.h": r"",
 }

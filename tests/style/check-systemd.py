@@ -21,11 +21,11 @@ EXPOSURE = {
     ("metrics-only",): 1.5,
     ("metrics",): 2.5,
     ("cni",): 3.4,    # SYS_PTRACE is 0.3 of it: a DEL whose namespace is known by /proc/PID/ns/net alone
-    ("erdma",): 4.0,
+    ("erdma",): 3.7,
     ("cni", "erdma", "metrics"): 4.0,
 }
 PLACES = {"@sbindir@": "/usr/sbin", "@datadir@": "/usr/share"}
-MODULES = ("cni", "device-plugin", "erdma", "metrics", "nccl")
+MODULES = ("cni", "device-plugin", "erdma", "kube", "metrics", "nccl")
 
 
 def text_of(units, name):

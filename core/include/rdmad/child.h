@@ -27,8 +27,8 @@ typedef struct {
 	/* In the mount and cgroup namespaces of PID 1, where a container sees the node: its programs and
 	 * files.  `argv` and `cgroup` are paths there. */
 	gboolean on_host;
-	/* Name of a cgroup for this child alone, at the top of the cgroup v2 tree: outside the limits of
-	 * rdmad's own.  Where it cannot be had, the child runs without.  NULL: none. */
+	/* Name of a cgroup for this child alone, at the top of the cgroup v2 tree or in systemd's system.slice:
+	 * outside the limits of rdmad's own.  Where it cannot be had, the child runs without.  NULL: none. */
 	const char *cgroup;
 	guint deadline_ms; /* SIGTERM after this; 0: never */
 	guint grace_ms;	   /* SIGKILL so long after SIGTERM; 0: RDMAD_CHILD_GRACE_MS */

@@ -48,6 +48,9 @@ typedef struct {
 	/* Called once; the request is gone before it.  `error` is as of rdmad_fetch(), `response` NULL
 	 * then; its body is borrowed, and empty if it was given in lines. */
 	void (*done)(const RdmadFetchResponse *response, const GError *error, gpointer data);
+	/* Called when a response with the status 200 begins: its first line may be long in coming.  May be
+	 * NULL; may call rdmad_fetch_cancel(). */
+	void (*begun)(gpointer data);
 } RdmadFetchClass;
 
 /*

@@ -101,6 +101,8 @@ typedef struct {
 	const RdmadCapability *capabilities;
 	/* Those of the module's executor (executor.h); NULL: the module needs no executor. */
 	const RdmadCapability *executor_capabilities;
+	/* Programs are run as children of the daemon (child.h), which seccomp does not let it do otherwise. */
+	gboolean runs_programs;
 } RdmadModuleClass;
 
 #define RDMAD_MODULE_DEFINE(module_name, ...)                                                      \

@@ -21,6 +21,7 @@ typedef struct RdmadDirectoryWatch RdmadDirectoryWatch;
 typedef struct RdmadFetch RdmadFetch;
 typedef struct RdmadFetcher RdmadFetcher;
 typedef struct RdmadGpu RdmadGpu;
+typedef struct RdmadHostRun RdmadHostRun;
 typedef struct RdmadGrpcCall RdmadGrpcCall;
 typedef struct RdmadGrpcChannel RdmadGrpcChannel;
 typedef struct RdmadGrpcRequest RdmadGrpcRequest;

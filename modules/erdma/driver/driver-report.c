@@ -48,7 +48,7 @@ static void doctor_failed(const ErdmaDriverView *view, const ErdmaDriverSettings
 	if (loaded)
 		advice = g_strdup("end the pods and processes that use it, or set prefer_driver to "
 				  "the mode that it has; it goes on working in that mode");
-	else if (view->facts && view->facts->file == ERDMA_FILE_MISSING)
+	else if (view->facts && view->facts->file == RDMAD_KERNEL_MODULE_MISSING)
 		advice = g_strdup("install it for this kernel, or configure driver.install of the "
 				  "module erdma; see rdmad-erdma(7)");
 	else
@@ -74,7 +74,7 @@ static void doctor_beside(const ErdmaDriverView *view, json_t *findings)
 		rdmad_doctor_add(findings, RDMAD_FINDING_PROBLEM, "erdma", text, losses[i]);
 	}
 	if (view->state == ERDMA_DRIVER_READY && view->facts->mode != ERDMA_MODE_OFED &&
-	    view->facts->beside_file[ERDMA_BESIDE_SMC] == ERDMA_FILE_MISSING &&
+	    view->facts->beside_file[ERDMA_BESIDE_SMC] == RDMAD_KERNEL_MODULE_MISSING &&
 	    !view->facts->beside[ERDMA_BESIDE_SMC])
 		rdmad_doctor_add(findings, RDMAD_FINDING_NOTE, "erdma",
 				 "this kernel has no module smc", losses[ERDMA_BESIDE_SMC]);

@@ -5,6 +5,7 @@
 #include <rdmad/attributes.h>
 #include <rdmad/error.h>
 #include <rdmad/event-log.h>
+#include <rdmad/host-command.h>
 #include <rdmad/inventory.h>
 #include <rdmad/loop.h>
 #include <rdmad/module.h>
@@ -32,7 +33,7 @@ struct ErdmaDriver {
 	/* At most one of these is under way. */
 	RdmadJob *job; /* reads the facts */
 	ErdmaUsers *users;
-	ErdmaInstall *install;
+	RdmadHostRun *install;
 	ErdmaLoader *loader;
 	gboolean again; /* something changed meanwhile */
 
@@ -501,11 +502,21 @@ static void allocation_ended(const RdmadAllocation *allocation, const char *reas
 
 static const RdmadAllocationOps allocation_ops = { .ended = allocation_ended };
 
+gboolean erdma_driver_declare(RdmadModule *self, const ErdmaDriverSettings *settings,
+			      GError **error)
+{
+	return erdma_loader_declare(self, settings, error) &&
+	       erdma_install_declare(self, settings, error);
+}
+
 ErdmaDriver *erdma_driver_new(RdmadModule *self, const ErdmaDriverSettings *settings,
 			      GError **error)
 {
-	ErdmaDriver *driver = g_new0(ErdmaDriver, 1);
+	ErdmaDriver *driver;
 
+	if (!erdma_driver_declare(self, settings, error))
+		return NULL;
+	driver = g_new0(ErdmaDriver, 1);
 	driver->self = self;
 	driver->settings = settings;
 	driver->since_us = g_get_real_time();
@@ -537,7 +548,7 @@ void erdma_driver_free(ErdmaDriver *driver)
 		return;
 	rdmad_job_cancel(driver->job);
 	erdma_users_cancel(driver->users);
-	erdma_install_cancel(driver->install);
+	rdmad_host_cancel(driver->install);
 	erdma_loader_cancel(driver->loader);
 	rdmad_watch_free(driver->scans);
 	rdmad_watch_free(driver->allocations);

@@ -39,6 +39,9 @@ typedef struct {
 	guint retry_ms;	     /* 0: there is none to come */
 } ErdmaDriverView;
 
+/* All that may be run on the host with these settings.  RDMAD_ERROR_CONFIG: rdmad must be restarted for it. */
+gboolean erdma_driver_declare(RdmadModule *self, const ErdmaDriverSettings *settings,
+			      GError **error);
 /* `settings` must live until it is replaced. */
 ErdmaDriver *erdma_driver_new(RdmadModule *self, const ErdmaDriverSettings *settings,
 			      GError **error);

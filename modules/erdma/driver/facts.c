@@ -7,8 +7,6 @@
 #include <rdmad/sysroot.h>
 #include <string.h>
 
-#include "driver/module-index.h"
-
 const char *const erdma_mode_names[] = { "unknown", "default", "compat", "ofed" };
 const char *const erdma_beside_names[] = { "smc", "nvidia_peermem" };
 
@@ -115,9 +113,9 @@ static gboolean files_read(const RdmadSysroot *root, const char *module, ErdmaFa
 {
 	const char *names[ERDMA_BESIDE_COUNT + 2] = { erdma_beside_names[0], erdma_beside_names[1],
 						      module, NULL };
-	ErdmaFile files[ERDMA_BESIDE_COUNT + 1];
+	RdmadKernelModuleFile files[ERDMA_BESIDE_COUNT + 1];
 
-	if (!erdma_module_index_find(root, names, files, error))
+	if (!rdmad_kernel_modules_find(root, names, files, error))
 		return FALSE;
 	memcpy(facts->beside_file, files, sizeof(facts->beside_file));
 	facts->file = files[ERDMA_BESIDE_COUNT];

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include <rdmad/types.h>
+#include <rdmad/kernel-modules.h>
 
 typedef enum {
 	ERDMA_MODULE_ABSENT,
@@ -28,18 +28,15 @@ typedef enum {
 /* Modules that are loaded beside the driver. */
 typedef enum { ERDMA_BESIDE_SMC, ERDMA_BESIDE_PEERMEM, ERDMA_BESIDE_COUNT } ErdmaBeside;
 
-/* Whether modules.dep has it; UNKNOWN: there is no such file here. */
-typedef enum { ERDMA_FILE_UNKNOWN, ERDMA_FILE_MISSING, ERDMA_FILE_THERE } ErdmaFile;
-
 /* Without pointers and padding that is not zero: equal facts are equal bytes. */
 typedef struct {
 	gboolean has_nic; /* a PCI function of the driver, or none is asked for */
 	ErdmaModuleState module;
 	gboolean has_modes; /* the driver has the parameter */
 	ErdmaMode mode;	    /* of a LIVE module; UNKNOWN: no parameter and no device says it */
-	ErdmaFile file;
+	RdmadKernelModuleFile file;
 	gboolean beside[ERDMA_BESIDE_COUNT]; /* loaded, or a part of the kernel */
-	ErdmaFile beside_file[ERDMA_BESIDE_COUNT];
+	RdmadKernelModuleFile beside_file[ERDMA_BESIDE_COUNT];
 	/* From the inventory. */
 	guint devices;	      /* RDMA devices of the driver */
 	guint devices_compat; /* those that are channel adapters, as in the modes of RoCE */

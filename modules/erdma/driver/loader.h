@@ -7,15 +7,19 @@
  */
 #pragma once
 
+#include <rdmad/host-command.h>
+
 #include "driver/driver-settings.h"
-#include "driver/program.h"
 
 typedef struct ErdmaLoader ErdmaLoader;
 
-/* `parameter` "compat_mode=Y" or NULL; `out`: the module is unloaded.  `done` as of a program.  The
- * handle is valid until then or erdma_loader_cancel(). */
+/* All that may be loaded or unloaded, either way. */
+gboolean erdma_loader_declare(RdmadModule *self, const ErdmaDriverSettings *settings,
+			      GError **error);
+/* `parameter` "compat_mode=Y" or NULL; `out`: the module is unloaded.  The handle is valid until `done` was
+ * called or erdma_loader_cancel(); `settings` must live as long. */
 ErdmaLoader *erdma_loader_start(RdmadModule *self, const ErdmaDriverSettings *settings,
 				const char *module, const char *parameter, gboolean out,
-				ErdmaProgramDone done, gpointer data, GError **error);
+				RdmadHostDone done, gpointer data, GError **error);
 /* A system call that is under way is carried out.  NULL is fine. */
 void erdma_loader_cancel(ErdmaLoader *loader);

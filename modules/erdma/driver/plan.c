@@ -29,8 +29,8 @@ static gboolean mode_is_roce(ErdmaMode mode)
 static const char *mode_parameter(ErdmaMode mode, ErdmaPrefer prefer)
 {
 	if (mode_is_roce(mode))
-		return "compat_mode=Y";
-	return prefer == ERDMA_PREFER_AUTO ? NULL : "compat_mode=N";
+		return ERDMA_PARAMETER_COMPAT;
+	return prefer == ERDMA_PREFER_AUTO ? NULL : ERDMA_PARAMETER_DEFAULT;
 }
 
 /* smc.ko of OFED cannot be used with smc-tools, and RDMA devices of OFED not by the kernel's smc. */
@@ -56,8 +56,8 @@ static void plan_beside(ErdmaPlan *plan, const ErdmaFacts *facts,
 {
 	for (guint i = 0; i < ERDMA_BESIDE_COUNT; i++) {
 		if (!mode_wants(plan->mode, i) || facts->beside[i] ||
-		    facts->beside_file[i] == ERDMA_FILE_MISSING || (past->given_up & 1u << i) ||
-		    settings->load_with == ERDMA_LOAD_NONE)
+		    facts->beside_file[i] == RDMAD_KERNEL_MODULE_MISSING ||
+		    (past->given_up & 1u << i) || settings->load_with == ERDMA_LOAD_NONE)
 			continue;
 		plan->what = ERDMA_DO_LOAD;
 		plan->module = erdma_beside_names[i];
@@ -98,7 +98,7 @@ static void plan_load(ErdmaPlan *plan, const ErdmaFacts *facts, const ErdmaDrive
 		plan_fail(plan, g_strdup_printf("%s is not loaded, and load_with = \"none\" leaves "
 						"it to others",
 						settings->module));
-	} else if (facts->file != ERDMA_FILE_MISSING) {
+	} else if (facts->file != RDMAD_KERNEL_MODULE_MISSING) {
 		plan->what = ERDMA_DO_LOAD;
 		plan->module = settings->module;
 		plan->parameter = mode_parameter(plan->mode, settings->prefer);

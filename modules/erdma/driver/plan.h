@@ -5,6 +5,9 @@
 #include "driver/driver-settings.h"
 #include "driver/facts.h"
 
+#define ERDMA_PARAMETER_COMPAT	"compat_mode=Y"
+#define ERDMA_PARAMETER_DEFAULT "compat_mode=N"
+
 typedef enum {
 	ERDMA_DO_NOTHING, /* no NIC: the driver is not needed */
 	ERDMA_DO_WAIT,	  /* the module is on its way in or out */

@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "driver/module-index.h"
+#include "hardware/kernel-modules.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/module.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
 #include <rdmad/sysroot.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef MODULE_INIT_COMPRESSED_FILE
+#define MODULE_INIT_COMPRESSED_FILE 4 /* of kernel 5.17 */
+#endif
 
 #define LINE_MAX_BYTES 65536 /* of one module and all that it needs */
 #define FILE_MAX_BYTES (64u * 1024 * 1024)
@@ -86,8 +93,8 @@ static gboolean line_is_of(const char *line, const char *name)
 	       (base[i + 3] == '.' || base[i + 3] == ':');
 }
 
-gboolean erdma_module_index_find(const RdmadSysroot *root, const char *const *names,
-				 ErdmaFile *files, GError **error)
+gboolean rdmad_kernel_modules_find(const RdmadSysroot *root, const char *const *names,
+				   RdmadKernelModuleFile *files, GError **error)
 {
 	g_auto(Index) index = { 0 };
 	g_autoptr(GError) wrong = NULL;
@@ -95,11 +102,11 @@ gboolean erdma_module_index_find(const RdmadSysroot *root, const char *const *na
 	const char *line;
 
 	for (guint i = 0; names[i]; i++)
-		files[i] = open ? ERDMA_FILE_MISSING : ERDMA_FILE_UNKNOWN;
+		files[i] = open ? RDMAD_KERNEL_MODULE_MISSING : RDMAD_KERNEL_MODULE_UNKNOWN;
 	while (open && (line = index_next(&index, &wrong)))
 		for (guint i = 0; names[i]; i++)
 			if (line_is_of(line, names[i]))
-				files[i] = ERDMA_FILE_THERE;
+				files[i] = RDMAD_KERNEL_MODULE_THERE;
 	if (!wrong || g_error_matches(wrong, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND))
 		return TRUE;
 	g_propagate_error(error, g_steal_pointer(&wrong));
@@ -123,7 +130,7 @@ static char **line_order(const char *dir, char *line)
 	return (char **)g_ptr_array_free(paths, FALSE);
 }
 
-char **erdma_module_index_order(const RdmadSysroot *root, const char *name, GError **error)
+char **rdmad_kernel_modules_order(const RdmadSysroot *root, const char *name, GError **error)
 {
 	g_auto(Index) index = { 0 };
 	g_autoptr(GError) wrong = NULL;
@@ -140,4 +147,40 @@ char **erdma_module_index_order(const RdmadSysroot *root, const char *name, GErr
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND,
 			    "%s/modules.dep has no module %s", index.dir, name);
 	return NULL;
+}
+
+/* ---- in and out ---- */
+
+static gboolean file_insert(const RdmadSysroot *root, const char *path, const char *parameter,
+			    GError **error)
+{
+	rdmad_autofd int fd = rdmad_sysroot_open(root, path, O_RDONLY, error);
+	const int flags = g_str_has_suffix(path, ".ko") ? 0 : MODULE_INIT_COMPRESSED_FILE;
+
+	if (fd < 0)
+		return FALSE;
+	return syscall(SYS_finit_module, fd, parameter ?: "", flags) == 0 || errno == EEXIST ||
+	       rdmad_error_errno(error, errno, "the kernel does not take /%s%s", path,
+				 errno == EPERM ? " (its log may say why)" : "");
+}
+
+gboolean rdmad_kernel_module_insert(const RdmadSysroot *root, const char *module,
+				    const char *parameter, GError **error)
+{
+	g_auto(GStrv) paths = rdmad_kernel_modules_order(root, module, error);
+
+	for (guint i = 0; paths && paths[i]; i++)
+		if (!file_insert(root, paths[i], paths[i + 1] ? NULL : parameter, error))
+			return FALSE;
+	return paths != NULL;
+}
+
+gboolean rdmad_kernel_module_remove(const char *module, GError **error)
+{
+	if (syscall(SYS_delete_module, module, O_NONBLOCK) == 0 || errno == ENOENT)
+		return TRUE;
+	rdmad_error_errno(error, errno, "the kernel does not give up %s", module);
+	if (error && (errno == EWOULDBLOCK || errno == EBUSY))
+		(*error)->code = RDMAD_ERROR_BUSY;
+	return FALSE;
 }

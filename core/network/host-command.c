@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Both ends of the conversation with the process of a host command, so that they cannot drift
+ *
+ *	{ "kind": 0, "root": "/machine", "argv": [ .. ], "environment": [ .. ], "package": "/opt/package",
+ *	  "sha256": "..", "cgroup": "..", "timeout_ms": 60000, "module": null, "parameter": null }
+ *	{ "tail": "..", "error": "..", "code": 2 }	the answer, after which the process ends
+ *
+ * The command comes from the keeper, which got it before the list was closed; the daemon sends nothing here.
+ * The process ends what it runs when the daemon closes its end, or ends itself.
+ */
+#include <rdmad/host-command.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <rdmad/child.h>
+#include <rdmad/error.h>
+#include <rdmad/fd.h>
+#include <rdmad/json.h>
+#include <rdmad/loop.h>
+#include <rdmad/message-socket.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/loop.h"
+#include "hardware/kernel-modules.h"
+#include "hardware/sysroot.h"
+#include "network/keeper.h"
+
+#define DEPTH 4u
+
+static const RdmadMessageLimits limits = { .fds_max = 0 };
+
+/* ---- the process's end ---- */
+
+typedef struct {
+	json_t *command;
+	RdmadSysroot *root;
+	RdmadMessagePeer *peer;
+	RdmadChild *child;
+} Errand;
+
+static const char *text_of(const Errand *errand, const char *key)
+{
+	return json_string_value(json_object_get(errand->command, key));
+}
+
+/* A daemon that is gone needs no answer. */
+G_NORETURN static void errand_answer(Errand *errand, const char *tail, const GError *error)
+{
+	g_autofree char *problem = error ? g_utf8_make_valid(error->message, -1) : NULL;
+	json_t *json = json_pack("{s:s, s:s?, s:i}", "tail", tail, "error", problem, "code",
+				 error ? error->code : 0);
+	char *text = json_dumps(json, JSON_COMPACT);
+
+	(void)rdmad_message_peer_send(errand->peer, text, strlen(text), NULL, 0, NULL);
+	_exit(EXIT_SUCCESS);
+}
+
+/* ---- its package ---- */
+
+static gboolean file_read(int fd, char *buffer, gsize size, GError **error)
+{
+	for (gsize done = 0; done < size;) {
+		const gssize n = read(fd, buffer + done, size - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return rdmad_error_errno(error, errno, "cannot read it");
+		if (n == 0) {
+			g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "it became shorter");
+			return FALSE;
+		}
+		done += (gsize)n;
+	}
+	return TRUE;
+}
+
+/* The very bytes that the checksum is of are what the program gets. */
+static GBytes *package_read(const Errand *errand, const char *path, GError **error)
+{
+	rdmad_autofd int fd =
+		rdmad_sysroot_open(errand->root, path + 1, O_RDONLY | O_NONBLOCK, error);
+	g_autofree char *buffer = NULL;
+	g_autofree char *sum = NULL;
+	struct stat st;
+
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &st) < 0) {
+		rdmad_error_errno(error, errno, "cannot read it");
+		return NULL;
+	}
+	if (!S_ISREG(st.st_mode) || st.st_size > RDMAD_HOST_PACKAGE) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "not a file of at most %u MiB",
+			    RDMAD_HOST_PACKAGE >> 20);
+		return NULL;
+	}
+	buffer = g_malloc((gsize)st.st_size + 1);
+	if (!file_read(fd, buffer, (gsize)st.st_size, error))
+		return NULL;
+	sum = g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)buffer,
+					  (gsize)st.st_size);
+	if (g_ascii_strcasecmp(sum, text_of(errand, "sha256") ?: "") != 0) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
+			    "its sha256 is %s, not the configured one", sum);
+		return NULL;
+	}
+	return g_bytes_new_take(g_steal_pointer(&buffer), (gsize)st.st_size);
+}
+
+/* ---- a program ---- */
+
+/* Lines stay; all else that a terminal might take for a command goes. */
+static void tail_append(GString *tail, const RdmadChildOutput *output)
+{
+	g_autofree char *text = g_utf8_make_valid(output->bytes, (gssize)output->size);
+
+	for (char *at = text; *at; at++)
+		if ((guchar)*at < ' ' && *at != '\n')
+			*at = ' ';
+	g_string_append(tail, g_strchomp(text));
+	if (text[0] != '\0')
+		g_string_append_c(tail, '\n');
+}
+
+static char *tail_of(const RdmadChildResult *result)
+{
+	GString *tail = g_string_new(NULL);
+
+	tail_append(tail, &result->output);
+	tail_append(tail, &result->errors);
+	return g_strchomp(g_string_free(tail, FALSE));
+}
+
+/* Where a program says why it has failed. */
+static const char *last_line(const char *tail)
+{
+	const char *end = strrchr(tail, '\n');
+
+	return end ? end + 1 : tail;
+}
+
+static const char *program_name(const Errand *errand)
+{
+	return json_string_value(json_array_get(json_object_get(errand->command, "argv"), 0));
+}
+
+static guint64 program_timeout(const Errand *errand)
+{
+	return (guint64)json_integer_value(json_object_get(errand->command, "timeout_ms"));
+}
+
+static void result_check(const Errand *errand, const RdmadChildResult *result, const char *tail,
+			 GError **error)
+{
+	const char *name = program_name(errand);
+	const char *line = last_line(tail);
+	const char *colon = line[0] ? ": " : "";
+
+	if (result->timed_out)
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_TIMEOUT,
+			    "%s did not end within %" G_GUINT64_FORMAT " s and was killed%s%s",
+			    name, program_timeout(errand) / 1000, colon, line);
+	else if (result->signal)
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED, "%s was ended by signal %d%s%s",
+			    name, result->signal, colon, line);
+	else if (result->exit_status != 0)
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
+			    "%s failed with exit status %d%s%s", name, result->exit_status, colon,
+			    line);
+}
+
+static void program_done(const RdmadChildResult *result, const GError *error, gpointer data)
+{
+	Errand *errand = data;
+	g_autofree char *tail = result ? tail_of(result) : g_strdup("");
+	g_autoptr(GError) problem = error ? g_error_copy(error) : NULL;
+
+	if (result)
+		result_check(errand, result, tail, &problem);
+	errand_answer(errand, tail, problem);
+}
+
+/* `first` and the texts of the list, all of them the list's; NULL-terminated. */
+static const char **texts_of(const Errand *errand, const char *key, const char *const *first)
+{
+	const json_t *list = json_object_get(errand->command, key);
+	GPtrArray *texts = g_ptr_array_new();
+	const json_t *text;
+	gsize i;
+
+	for (i = 0; first && first[i]; i++)
+		g_ptr_array_add(texts, (gpointer)first[i]);
+	json_array_foreach(list, i, text) g_ptr_array_add(texts, (gpointer)json_string_value(text));
+	g_ptr_array_add(texts, NULL);
+	return (const char **)g_ptr_array_free(texts, FALSE);
+}
+
+static gboolean program_start(Errand *errand, RdmadLoop *loop, GBytes *package, GError **error)
+{
+	static const char *const always[] = {
+		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root",
+		"LC_ALL=C", NULL
+	};
+	const gboolean live = rdmad_sysroot_is_live(errand->root);
+	g_autofree const char **argv = texts_of(errand, "argv", NULL);
+	g_autofree const char **environment = texts_of(errand, "environment", always);
+	g_autofree char *path = rdmad_sysroot_program(errand->root, argv[0], error);
+
+	if (!path)
+		return FALSE;
+	argv[0] = path;
+	errand->child = rdmad_child_start(
+		loop, NULL,
+		&(RdmadChildSpec){
+			.argv = argv,
+			.envp = environment,
+			.input = package ? g_bytes_get_data(package, NULL) : NULL,
+			.input_size = package ? g_bytes_get_size(package) : 0,
+			.on_host = live,
+			.cgroup = live ? text_of(errand, "cgroup") : NULL,
+			.deadline_ms = (guint)MIN(program_timeout(errand), G_MAXUINT),
+			.output_max = RDMAD_HOST_TAIL / 2,
+		},
+		program_done, errand, error);
+	return errand->child != NULL;
+}
+
+static gboolean program_run(Errand *errand, RdmadLoop *loop, GError **error)
+{
+	const char *path = text_of(errand, "package");
+	g_autoptr(GBytes) package = path ? package_read(errand, path, error) : NULL;
+
+	if (!path || package)
+		return program_start(errand, loop, package, error);
+	g_prefix_error(error, "%s: ", path);
+	return FALSE;
+}
+
+/* ---- its life ---- */
+
+static void daemon_spoke(RdmadMessagePeer *peer, RdmadMessage *message, gpointer data)
+{
+}
+
+/* With all that the program has started. */
+static void daemon_gone(RdmadMessagePeer *peer, gpointer data)
+{
+	Errand *errand = data;
+
+	rdmad_child_cancel(errand->child);
+	_exit(EXIT_SUCCESS);
+}
+
+static const RdmadMessageOps daemon_ops = { daemon_spoke, daemon_gone };
+
+/* TRUE: a program runs, and will answer. */
+static gboolean errand_begin(Errand *errand, RdmadLoop *loop, GError **error)
+{
+	const char *module = text_of(errand, "module");
+
+	errand->root = rdmad_sysroot_new(text_of(errand, "root"), error);
+	if (!errand->root)
+		return FALSE;
+	switch ((RdmadHostKind)json_integer_value(json_object_get(errand->command, "kind"))) {
+	case RDMAD_HOST_PROGRAM:
+		return program_run(errand, loop, error);
+	case RDMAD_HOST_INSERT:
+		rdmad_kernel_module_insert(errand->root, module, text_of(errand, "parameter"),
+					   error);
+		return FALSE;
+	case RDMAD_HOST_REMOVE:
+		rdmad_kernel_module_remove(module, error);
+		return FALSE;
+	}
+	return FALSE;
+}
+
+void rdmad_host_serve(int socket, const char *command)
+{
+	Errand errand = { json_loads(command, 0, NULL), NULL, NULL, NULL };
+	RdmadLoop *loop = rdmad_loop_new();
+	g_autoptr(GError) error = NULL;
+
+	if (loop && errand.command)
+		errand.peer = rdmad_message_peer_new(loop, NULL, socket, &limits, &daemon_ops,
+						     &errand, &error);
+	/* The daemon sees the end of the socket. */
+	if (!errand.peer)
+		return;
+	if (!errand_begin(&errand, loop, &error))
+		errand_answer(&errand, "", error);
+	rdmad_loop_run(loop);
+}
+
+/* ---- the daemon's end ---- */
+
+struct RdmadHostRun {
+	RdmadMessagePeer *peer;
+	RdmadHostDone done;
+	gpointer data;
+};
+
+static json_t *json_texts(const char *const *texts)
+{
+	json_t *list = json_array();
+
+	/* One that is no UTF-8 makes the whole of it NULL. */
+	for (; list && texts && *texts; texts++)
+		if (json_array_append_new(list, json_string(*texts)) < 0)
+			g_clear_pointer(&list, json_decref);
+	return list;
+}
+
+static char *command_text(const RdmadSysroot *root, const RdmadHostCommand *command)
+{
+	json_t *json = json_pack("{s:i, s:s?, s:o, s:o, s:s?, s:s?, s:s?, s:I, s:s?, s:s?}", "kind",
+				 (int)command->kind, "root", rdmad_sysroot_path(root), "argv",
+				 json_texts(command->argv), "environment",
+				 json_texts(command->environment), "package", command->package,
+				 "sha256", command->sha256, "cgroup", command->cgroup, "timeout_ms",
+				 (json_int_t)command->timeout_ms, "module", command->module,
+				 "parameter", command->parameter);
+	char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+
+	json_decref(json);
+	return text;
+}
+
+guint rdmad_host_declare(RdmadKeeper *keeper, const RdmadSysroot *root,
+			 const RdmadHostCommand *command, GError **error)
+{
+	char *text = command_text(root, command);
+	guint number = 0;
+
+	if (text)
+		number = rdmad_keeper_declare(keeper, text, error);
+	else
+		g_set_error_literal(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
+				    "a command of the host is not in UTF-8");
+	free(text);
+	return number;
+}
+
+static void run_finish(RdmadHostRun *run, const char *tail, const GError *error)
+{
+	g_autofree RdmadHostRun *ended = run;
+
+	ended->done(tail, error, ended->data);
+}
+
+static void answer_take(RdmadMessagePeer *peer, RdmadMessage *message, gpointer data)
+{
+	RdmadHostRun *run = data;
+	json_t *json = rdmad_json_parse((const char *)message->bytes, message->size, DEPTH, NULL);
+	const char *problem = json_string_value(json_object_get(json, "error"));
+	g_autoptr(GError) error = NULL;
+
+	if (problem)
+		error = g_error_new_literal(RDMAD_ERROR,
+					    (int)json_integer_value(json_object_get(json, "code")),
+					    problem);
+	rdmad_message_peer_close(peer);
+	run_finish(run, json_string_value(json_object_get(json, "tail")) ?: "", error);
+	json_decref(json);
+}
+
+static void answer_gone(RdmadMessagePeer *peer, gpointer data)
+{
+	g_autoptr(GError) error = g_error_new_literal(RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE,
+						      "the process of a host command ended");
+
+	run_finish(data, "", error);
+}
+
+static const RdmadMessageOps answer_ops = { answer_take, answer_gone };
+
+RdmadHostRun *rdmad_host_start(RdmadLoop *loop, RdmadModule *owner, RdmadKeeper *keeper,
+			       guint number, RdmadHostDone done, gpointer data, GError **error)
+{
+	g_autofree RdmadHostRun *run = g_new0(RdmadHostRun, 1);
+	rdmad_autofd int ours = -1, theirs = -1;
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+		rdmad_error_errno(error, errno, "cannot start a host command");
+		return NULL;
+	}
+	ours = pair[0];
+	theirs = pair[1];
+	run->done = done;
+	run->data = data;
+	if (!rdmad_keeper_run(keeper, theirs, number, error))
+		return NULL;
+	run->peer = rdmad_message_peer_new(loop, owner, rdmad_steal_fd(&ours), &limits, &answer_ops,
+					   run, error);
+	return run->peer ? g_steal_pointer(&run) : NULL;
+}
+
+void rdmad_host_cancel(RdmadHostRun *run)
+{
+	if (!run)
+		return;
+	rdmad_message_peer_close(run->peer);
+	g_free(run);
+}
