@@ -384,29 +384,51 @@ char **rdmad_sysroot_list(const RdmadSysroot *root, const char *path, GError **e
 	return (char **)g_ptr_array_free(names, FALSE);
 }
 
-/* One read: sysfs gives a whole attribute at once.  O_NOFOLLOW: nothing leads out of here. */
-static ssize_t read_once(int dirfd, const char *name, char *raw, gsize size)
-{
-	rdmad_autofd int fd =
-		openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	ssize_t n = -1;
-
-	if (fd < 0)
-		return -1;
-	do {
-		n = read(fd, raw, size);
-	} while (n < 0 && errno == EINTR);
-	return n;
-}
-
 int rdmad_sysroot_open_dir(const RdmadSysroot *root, const char *path)
 {
 	return open_at(root, path, O_RDONLY | O_DIRECTORY);
 }
 
-gssize rdmad_sysroot_read_at(int dir, const char *name, char *text, gsize size)
+gboolean rdmad_sysroot_stat(const RdmadSysroot *root, const char *path, struct stat *st)
 {
-	const ssize_t n = read_once(dir, name, text, size);
+	rdmad_autofd int fd = -1;
+
+	/* One call in the place of three; in the real root no path can leave the root. */
+	if (root->live)
+		return fstatat(root->fd, path, st, 0) == 0;
+	fd = open_at(root, path, O_PATH);
+	return fd >= 0 && fstat(fd, st) == 0;
+}
+
+/* O_NOFOLLOW: nothing leads out of here. */
+int rdmad_sysroot_open_file_at(int dir, const char *name)
+{
+	return openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+/* One read: sysfs gives a whole attribute at once, and makes it anew at the offset 0. */
+static ssize_t read_start(int fd, char *raw, gsize size)
+{
+	ssize_t n;
+
+	do {
+		n = pread(fd, raw, size, 0);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0 && errno == ESPIPE)
+		errno = EBADMSG; /* a FIFO, or the like */
+	return n;
+}
+
+static ssize_t read_once(int dirfd, const char *name, char *raw, gsize size)
+{
+	rdmad_autofd int fd = rdmad_sysroot_open_file_at(dirfd, name);
+
+	return fd < 0 ? -1 : read_start(fd, raw, size);
+}
+
+gssize rdmad_sysroot_read_file(int fd, char *text, gsize size)
+{
+	const ssize_t n = read_start(fd, text, size);
 	gsize len;
 
 	if (n < 0)
@@ -418,6 +440,13 @@ gssize rdmad_sysroot_read_at(int dir, const char *name, char *text, gsize size)
 	}
 	text[len] = '\0';
 	return (gssize)len;
+}
+
+gssize rdmad_sysroot_read_at(int dir, const char *name, char *text, gsize size)
+{
+	rdmad_autofd int fd = rdmad_sysroot_open_file_at(dir, name);
+
+	return fd < 0 ? -1 : rdmad_sysroot_read_file(fd, text, size);
 }
 
 static char *read_attribute(int dirfd, const char *name, const char *dir_path, GError **error)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of the sysroot that fail on demand (ld's --wrap of syscall, openat64, read).  Included once a
+/* Calls of the sysroot that fail on demand (ld's --wrap of syscall, openat64, pread64, read).  Included once a
  * program. */
 #pragma once
 
@@ -31,6 +31,8 @@ long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);
 int __real_openat64(int dir, const char *path, int flags, ...);
 int __wrap_openat64(int dir, const char *path, int flags, ...);
+ssize_t __real_pread64(int fd, void *buffer, size_t size, off64_t at);
+ssize_t __wrap_pread64(int fd, void *buffer, size_t size, off64_t at);
 ssize_t __real_read(int fd, void *buffer, size_t size);
 ssize_t __wrap_read(int fd, void *buffer, size_t size);
 
@@ -56,4 +58,9 @@ int __wrap_openat64(int dir, const char *path, int flags, ...)
 ssize_t __wrap_read(int fd, void *buffer, size_t size)
 {
 	return fails(NULL) ? -1 : __real_read(fd, buffer, size);
+}
+
+ssize_t __wrap_pread64(int fd, void *buffer, size_t size, off64_t at)
+{
+	return fails(NULL) ? -1 : __real_pread64(fd, buffer, size, at);
 }
