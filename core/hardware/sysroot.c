@@ -218,11 +218,14 @@ static gsize stripped_length(const char *raw, gsize len)
 	return len;
 }
 
-static char *clean_value(const char *raw, gsize len, const char *path, GError **error)
+/* `name` below `dir_path`, which may be NULL. */
+static char *clean_value(const char *raw, gsize len, const char *dir_path, const char *name,
+			 GError **error)
 {
 	len = stripped_length(raw, len);
 	if (memchr(raw, '\0', len)) {
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s: not text", path);
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s%s%s: not text",
+			    dir_path ? dir_path : "", dir_path ? "/" : "", name);
 		return NULL;
 	}
 	return g_utf8_make_valid(raw, (gssize)len);
@@ -238,7 +241,7 @@ char *rdmad_sysroot_read(const RdmadSysroot *root, const char *path, GError **er
 	text = g_string_new(NULL);
 	if (!read_all(fd, text, path, error))
 		return NULL;
-	return clean_value(text->str, text->len, path, error);
+	return clean_value(text->str, text->len, NULL, path, error);
 }
 
 gboolean rdmad_sysroot_read_int(const RdmadSysroot *root, const char *path, gint64 *value,
@@ -386,7 +389,11 @@ char **rdmad_sysroot_list(const RdmadSysroot *root, const char *path, GError **e
 
 int rdmad_sysroot_open_dir(const RdmadSysroot *root, const char *path)
 {
-	return open_at(root, path, O_RDONLY | O_DIRECTORY);
+	const int fd = open_at(root, path, O_RDONLY | O_DIRECTORY);
+
+	if (fd < 0)
+		note_error(errno);
+	return fd;
 }
 
 gboolean rdmad_sysroot_stat(const RdmadSysroot *root, const char *path, struct stat *st)
@@ -449,22 +456,28 @@ gssize rdmad_sysroot_read_at(int dir, const char *name, char *text, gsize size)
 	return fd < 0 ? -1 : rdmad_sysroot_read_file(fd, text, size);
 }
 
-static char *read_attribute(int dirfd, const char *name, const char *dir_path, GError **error)
+/* The path is put together for an error only: a scan reads tens of thousands. */
+static char *attribute_failed(const char *dir_path, const char *name, int errnum, GError **error)
+{
+	g_autofree char *path = g_strdup_printf("%s/%s", dir_path, name);
+
+	set_error(error, errnum, path);
+	return NULL;
+}
+
+char *rdmad_sysroot_read_attribute(int dir, const char *dir_path, const char *name, GError **error)
 {
 	char raw[ATTRIBUTE_MAX + 1];
-	g_autofree char *path = g_strdup_printf("%s/%s", dir_path, name);
-	const ssize_t n = read_once(dirfd, name, raw, sizeof(raw));
+	const ssize_t n = read_once(dir, name, raw, sizeof(raw));
 
-	if (n < 0) {
-		set_error(error, errno, path);
-		return NULL;
-	}
+	if (n < 0)
+		return attribute_failed(dir_path, name, errno, error);
 	if (n > ATTRIBUTE_MAX) {
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s: more than %d bytes", path,
-			    ATTRIBUTE_MAX);
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s/%s: more than %d bytes",
+			    dir_path, name, ATTRIBUTE_MAX);
 		return NULL;
 	}
-	return clean_value(raw, (gsize)n, path, error);
+	return clean_value(raw, (gsize)n, dir_path, name, error);
 }
 
 gboolean rdmad_sysroot_read_dir(const RdmadSysroot *root, const char *path, RdmadSysrootFunc fn,
@@ -475,7 +488,8 @@ gboolean rdmad_sysroot_read_dir(const RdmadSysroot *root, const char *path, Rdma
 
 	for (guint i = 0; names && i < names->len; i++) {
 		g_autoptr(GError) local = NULL;
-		g_autofree char *value = read_attribute(dirfd(dir), names->pdata[i], path, &local);
+		g_autofree char *value =
+			rdmad_sysroot_read_attribute(dirfd(dir), path, names->pdata[i], &local);
 
 		fn(names->pdata[i], value, local, data);
 	}

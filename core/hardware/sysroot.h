@@ -29,6 +29,9 @@ gssize rdmad_sysroot_read_at(int dir, const char *name, char *text, gsize size);
 /* The same of a file that is open: its present value, however often it was read. */
 gssize rdmad_sysroot_read_file(int fd, char *text, gsize size);
 
+/* One of /sys, up to 4096 bytes, as rdmad_sysroot_read() would read it; `dir_path` is for the error. */
+char *rdmad_sysroot_read_attribute(int dir, const char *dir_path, const char *name, GError **error);
+
 /* Adds a watch to an inotify descriptor; -1 with errno. */
 int rdmad_sysroot_watch(const RdmadSysroot *root, int inotify, const char *path, guint32 events);
 /* The program of a process, or what its first argument names where the kernel does not let us have the

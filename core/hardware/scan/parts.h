@@ -10,10 +10,10 @@
 #define RDMAD_SCAN_MAX_GIDS    4096u /* of one port */
 #define RDMAD_SCAN_MAX_NETDEVS 1024u /* of one device */
 
-/* One scan of the hardware: data shared by all devices. */
+/* One scan of the hardware: data shared by all devices that one thread reads. */
 typedef struct {
 	const RdmadSysroot *root;
-	GHashTable *chardevs;	/* device name -> GArray of RdmadChardev */
+	GHashTable *chardevs;	/* device name -> GArray of RdmadChardev; of all threads */
 	GHashTable *vf_index;	/* address of a VF -> GINT_TO_POINTER(index + 1) */
 	GHashTable *pf_netdevs; /* path of a PF -> char **, its interfaces */
 } RdmadScanner;
@@ -62,7 +62,7 @@ char **rdmad_scan_function_netdevs(const RdmadSysroot *root, const char *functio
 /* Learns all character devices at once, from their classes. */
 void rdmad_scan_chardevs(RdmadScanner *scanner);
 /* Gives a device its own. */
-void rdmad_scan_take_chardevs(RdmadScanner *scanner, const char *name, RdmadDevice *dev);
+void rdmad_scan_take_chardevs(const RdmadScanner *scanner, const char *name, RdmadDevice *dev);
 
 /* Components from the host bridge down to the last PCI function; NULL: not on a PCI bus.
  * `below` (may be NULL) gets what stands behind the function, with its slash. */

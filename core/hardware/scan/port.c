@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ports and their GID tables. */
 #include <rdmad/error.h>
+#include <rdmad/fd.h>
 #include <string.h>
 
 #include "hardware/scan/parts.h"
 #include "hardware/scan/value.h"
 #include "hardware/device.h"
+#include "hardware/sysroot.h"
 
 #define FIELD(member) G_STRUCT_OFFSET(RdmadPort, member)
 
@@ -39,21 +41,6 @@ static RdmadGidType gid_type(const char *text, RdmadLinkLayer layer, RdmadNodeTy
 	return !strcmp(text, "IB/RoCE v1") ? RDMAD_GID_ROCE_V1 : RDMAD_GID_UNKNOWN;
 }
 
-/* EINVAL: the entry was emptied meanwhile, or has no interface; neither is a problem. */
-static char *read_gid_attr(const RdmadAttrDir *port, const char *kind, const char *index)
-{
-	g_autofree char *path = g_strdup_printf("%s/gid_attrs/%s/%s", port->path, kind, index);
-
-	return rdmad_sysroot_read(port->root, path, NULL);
-}
-
-static char *read_gid_netdev(const RdmadAttrDir *port, const char *index)
-{
-	g_autofree char *name = read_gid_attr(port, "ndevs", index);
-
-	return name && rdmad_sysfs_is_netdev_name(name) ? g_steal_pointer(&name) : NULL;
-}
-
 static gboolean gid_is_empty(const guint8 raw[16])
 {
 	static const guint8 zero[16];
@@ -66,11 +53,25 @@ typedef struct {
 	const RdmadAttrDir *dir;
 	const RdmadPort *port;
 	GArray *gids;
+	int types, netdevs; /* directories below gid_attrs; -1: not there */
 } GidTable;
+
+/* EINVAL: the entry was emptied meanwhile, or has no interface; neither is a problem. */
+static char *read_gid_attr(const GidTable *table, int dir, const char *index)
+{
+	return dir < 0 ? NULL : rdmad_sysroot_read_attribute(dir, table->dir->path, index, NULL);
+}
+
+static char *read_gid_netdev(const GidTable *table, const char *index)
+{
+	g_autofree char *name = read_gid_attr(table, table->netdevs, index);
+
+	return name && rdmad_sysfs_is_netdev_name(name) ? g_steal_pointer(&name) : NULL;
+}
 
 static void add_gid(GidTable *table, const char *name, int index, const guint8 raw[16])
 {
-	g_autofree char *type = read_gid_attr(table->dir, "types", name);
+	g_autofree char *type = read_gid_attr(table, table->types, name);
 	RdmadGid gid = {
 		.index = (guint)index,
 		.type = gid_type(type, table->port->link_layer, table->dir->dev->node_type),
@@ -78,7 +79,7 @@ static void add_gid(GidTable *table, const char *name, int index, const guint8 r
 
 	memcpy(gid.raw, raw, sizeof(gid.raw));
 	if (table->port->link_layer != RDMAD_LINK_LAYER_INFINIBAND)
-		gid.netdev = read_gid_netdev(table->dir, name);
+		gid.netdev = read_gid_netdev(table, name);
 	g_array_append_val(table->gids, gid);
 }
 
@@ -99,12 +100,21 @@ static void take_gid(const char *name, const char *value, const GError *error, g
 		add_gid(table, name, index, raw);
 }
 
+static int open_gid_attrs(const RdmadAttrDir *port, const char *kind)
+{
+	g_autofree char *path = g_strdup_printf("%s/gid_attrs/%s", port->path, kind);
+
+	return rdmad_sysroot_open_dir(port->root, path);
+}
+
 static void read_gids(const RdmadAttrDir *dir, RdmadPort *port)
 {
 	g_autofree char *path = g_strdup_printf("%s/gids", dir->path);
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GArray) gids = g_array_new(FALSE, FALSE, sizeof(RdmadGid));
-	GidTable table = { dir, port, gids };
+	rdmad_autofd int types = open_gid_attrs(dir, "types");
+	rdmad_autofd int netdevs = open_gid_attrs(dir, "ndevs");
+	GidTable table = { dir, port, gids, types, netdevs };
 
 	if (!rdmad_sysroot_read_dir(dir->root, path, take_gid, &table, &error))
 		rdmad_attr_problem(dir, error);

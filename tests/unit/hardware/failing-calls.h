@@ -50,9 +50,14 @@ long __wrap_syscall(long number, ...)
 	return __real_syscall(number, a[0], a[1], a[2], a[3]);
 }
 
+/* With the directory's own path, so that attributes of one name can be told apart. */
 int __wrap_openat64(int dir, const char *path, int flags, ...)
 {
-	return fails(path) ? -1 : __real_openat64(dir, path, flags);
+	g_autofree char *link = g_strdup_printf("/proc/self/fd/%d", dir);
+	g_autofree char *parent = fault.path ? g_file_read_link(link, NULL) : NULL;
+	g_autofree char *full = parent ? g_build_filename(parent, path, NULL) : NULL;
+
+	return fails(full ? full : path) ? -1 : __real_openat64(dir, path, flags);
 }
 
 ssize_t __wrap_read(int fd, void *buffer, size_t size)
