@@ -109,3 +109,18 @@ void rdmad_scan_take_chardevs(const RdmadScanner *scanner, const char *name, Rdm
 	append_chardevs(dev, own);
 	append_chardevs(dev, shared);
 }
+
+/* By the node, which is of one device for as long as that lives: names may change hands. */
+GArray *rdmad_scan_query_gids(const RdmadScanner *scanner, const char *name)
+{
+	const GArray *own = g_hash_table_lookup(scanner->chardevs, name);
+
+	for (guint i = 0; own && scanner->gids && i < own->len; i++) {
+		const RdmadChardev *chardev = &g_array_index(own, RdmadChardev, i);
+
+		if (chardev->kind == RDMAD_CHARDEV_UVERBS)
+			return scanner->gids->query(strrchr(chardev->path, '/') + 1,
+						    scanner->gids->data);
+	}
+	return NULL;
+}

@@ -116,6 +116,7 @@ static void *part_run(void *data)
 	Part *part = data;
 	RdmadScanner scanner = scanner_init(part->shared->root, part->shared->chardevs);
 
+	scanner.gids = part->shared->gids;
 	rdmad_sysroot_passing_error();
 	for (guint i = 0; i < part->n; i++) {
 		RdmadDevice *dev = rdmad_scan_device(&scanner, part->names[i]);
@@ -235,10 +236,11 @@ static int compare_ids(gconstpointer a, gconstpointer b)
 
 RdmadScan *rdmad_scan_sysfs(const RdmadSysroot *root, GError **error)
 {
-	return rdmad_scan_sysfs_again(root, NULL, error);
+	return rdmad_scan_sysfs_again(root, NULL, NULL, error);
 }
 
-RdmadScan *rdmad_scan_sysfs_again(const RdmadSysroot *root, const GPtrArray *before, GError **error)
+RdmadScan *rdmad_scan_sysfs_again(const RdmadSysroot *root, const GPtrArray *before,
+				  const RdmadGidSource *gids, GError **error)
 {
 	g_auto(GStrv) names = list_devices(root, error);
 	RdmadScanner scanner;
@@ -248,6 +250,7 @@ RdmadScan *rdmad_scan_sysfs_again(const RdmadSysroot *root, const GPtrArray *bef
 		return NULL;
 	scan = scan_new();
 	scanner = scanner_init(root, NULL);
+	scanner.gids = gids;
 	rdmad_sysroot_passing_error();
 	rdmad_scan_chardevs(&scanner);
 	scan_devices(&scanner, names, rdmad_sysroot_passing_error(), scan);
