@@ -23,6 +23,7 @@
 #define PLACES_MIN 2u
 #define PLACES_MAX 16u /* slow batches in all, with those that began as others */
 #define BATCH_MIN  16u /* devices that are not worth a second thread */
+#define BATCH_MAX  32u /* new readings of a batch are there beside the old ones */
 
 /* Places for batches, and the targets that wait for one. */
 typedef struct {
@@ -208,7 +209,7 @@ static guint lane_share(const Lane *lane)
 
 	if (!lane->batch_min)
 		return 1;
-	return MAX((lane->waiting.length + free - 1) / free, lane->batch_min);
+	return CLAMP((lane->waiting.length + free - 1) / free, lane->batch_min, BATCH_MAX);
 }
 
 static void lane_begin(Lane *lane, Collector *collector)

@@ -17,7 +17,7 @@
 
 static void file_close(RdmadKeptFiles *kept, guint i)
 {
-	if (kept->files[i] < 0)
+	if (!kept->files || kept->files[i] < 0)
 		return;
 	rdmad_clear_fd(&kept->files[i]);
 	rdmad_file_budget_give(kept->budget);
@@ -37,11 +37,19 @@ void rdmad_kept_files_init(RdmadKeptFiles *kept, char *path)
 void rdmad_kept_files_expect(RdmadKeptFiles *kept, guint n)
 {
 	files_close(kept);
-	g_free(kept->files);
-	kept->files = n ? g_new(int, n) : NULL;
+	g_clear_pointer(&kept->files, g_free);
 	kept->n_files = n;
-	for (guint i = 0; i < n; i++)
-		kept->files[i] = -1;
+}
+
+/* Hundreds of devices have no place, and no array. */
+static void keep_file(RdmadKeptFiles *kept, guint i, int *fd)
+{
+	if (!kept->files) {
+		kept->files = g_new(int, kept->n_files);
+		for (guint k = 0; k < kept->n_files; k++)
+			kept->files[k] = -1;
+	}
+	kept->files[i] = rdmad_steal_fd(fd);
 }
 
 void rdmad_kept_files_clear(RdmadKeptFiles *kept)
@@ -67,7 +75,7 @@ static gboolean is_same(const RdmadKeptFiles *kept, const struct stat *st)
 
 static gboolean is_any_open(const RdmadKeptFiles *kept)
 {
-	for (guint i = 0; i < kept->n_files; i++)
+	for (guint i = 0; kept->files && i < kept->n_files; i++)
 		if (kept->files[i] >= 0)
 			return TRUE;
 	return FALSE;
@@ -173,7 +181,7 @@ static gssize read_unkept(RdmadKeptFiles *kept, const RdmadSysroot *root, guint 
 	const int errnum = errno;
 
 	if (fd >= 0 && kept->keeps && errnum != ENODEV && rdmad_file_budget_take(kept->budget))
-		kept->files[i] = rdmad_steal_fd(&fd);
+		keep_file(kept, i, &fd);
 	rdmad_clear_fd(&fd);
 	errno = errnum;
 	return n;
@@ -184,7 +192,7 @@ gssize rdmad_kept_files_read(RdmadKeptFiles *kept, const RdmadSysroot *root, gui
 {
 	gssize n;
 
-	if (kept->files[i] < 0)
+	if (!kept->files || kept->files[i] < 0)
 		return read_unkept(kept, root, i, name, text, size);
 	n = rdmad_sysroot_read_file(kept->files[i], text, size);
 	if (n >= 0 || errno != ENODEV)

@@ -24,7 +24,7 @@ typedef struct {
 	gboolean sysfs, memory; /* where it is; neither: nothing is kept */
 	gboolean keeps;		/* this time */
 	RdmadFileBudget *budget;
-	int *files; /* -1: not open */
+	int *files; /* -1: not open; NULL: none is */
 	guint n_files;
 } RdmadKeptFiles;
 
