@@ -79,13 +79,20 @@ static void check_verbs(const RdmadVerbs *verbs, const RdmadDevice *dev, json_t 
 {
 	const char *problem = rdmad_verbs_problem(verbs, dev->id);
 	const char *limits_problem = rdmad_verbs_limits_problem(verbs, dev->id);
+	const int gids_errnum = rdmad_verbs_gids_errnum(verbs, dev->id);
 
 	if (problem)
+		doctor_say(
+			findings, RDMAD_FINDING_NOTE, dev->name,
+			"give rdmad access to /dev/infiniband to learn of errors at once, and to "
+			"read GID tables in one call; link changes are seen by netlink in any case",
+			"no asynchronous events%s, and its GID tables are read from files: %s",
+			rdmad_verbs_limits(verbs, dev->id) ? "" : " and no limits", problem);
+	if (gids_errnum)
 		doctor_say(findings, RDMAD_FINDING_NOTE, dev->name,
-			   "give rdmad access to /dev/infiniband to learn of errors at once; link "
-			   "changes are seen by netlink in any case",
-			   "no asynchronous events%s: %s",
-			   rdmad_verbs_limits(verbs, dev->id) ? "" : " and no limits", problem);
+			   "rdmad works without; Linux 5.10 and later answer in one call",
+			   "its GID tables are read from files, one an entry: %s",
+			   g_strerror(gids_errnum));
 	if (limits_problem)
 		doctor_say(findings, RDMAD_FINDING_NOTE, dev->name,
 			   "rdmad works without; see `dmesg`, and that the driver's library "

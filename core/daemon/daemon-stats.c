@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/daemon-stats.h"
 
+#include <fcntl.h>
 #include <rdmad/allocations.h>
+#include <rdmad/fd.h>
 #include <rdmad/stats.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -88,40 +90,65 @@ static void collect_cpu(RdmadStat *stat, gpointer data)
 		rdmad_stat_set(stat, (double)used.tv_sec + (double)used.tv_nsec / 1e9, NULL);
 }
 
-/* In pages. */
-static gboolean memory_read(unsigned long *virtual, unsigned long *resident)
-{
-	FILE *statm = fopen("/proc/self/statm", "re");
-	gboolean ok;
+typedef struct {
+	gint64 read_us;			 /* 0: not yet */
+	unsigned long virtual, resident; /* pages */
+} Memory;
 
-	if (!statm)
-		return FALSE;
-	ok = fscanf(statm, "%lu %lu", virtual, resident) == 2;
-	fclose(statm);
-	return ok;
+#define MEMORY_FRESH_US 10000 /* the families of one scrape are collected within it */
+
+/* One read of the file for both families.  NULL: it could not be read. */
+static const Memory *memory_read(void)
+{
+	static Memory memory;
+	const gint64 now_us = g_get_monotonic_time();
+	rdmad_autofd int fd = -1;
+	char text[128];
+	ssize_t n;
+
+	if (memory.read_us && now_us - memory.read_us < MEMORY_FRESH_US)
+		return &memory;
+	fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+	memory.read_us = 0;
+	if (n <= 0)
+		return NULL;
+	text[n] = '\0';
+	if (sscanf(text, "%lu %lu", &memory.virtual, &memory.resident) != 2)
+		return NULL;
+	memory.read_us = now_us;
+	return &memory;
 }
 
 static void collect_resident(RdmadStat *stat, gpointer data)
 {
-	unsigned long virtual, resident;
+	const Memory *memory = memory_read();
 
-	if (memory_read(&virtual, &resident))
-		rdmad_stat_set(stat, (double)resident * (double)sysconf(_SC_PAGESIZE), NULL);
+	if (memory)
+		rdmad_stat_set(stat, (double)memory->resident * (double)sysconf(_SC_PAGESIZE),
+			       NULL);
 }
 
 static void collect_virtual(RdmadStat *stat, gpointer data)
 {
-	unsigned long virtual, resident;
+	const Memory *memory = memory_read();
 
-	if (memory_read(&virtual, &resident))
-		rdmad_stat_set(stat, (double)virtual * (double)sysconf(_SC_PAGESIZE), NULL);
+	if (memory)
+		rdmad_stat_set(stat, (double)memory->virtual * (double)sysconf(_SC_PAGESIZE), NULL);
 }
 
 static void collect_fds(RdmadStat *stat, gpointer data)
 {
-	GDir *fds = g_dir_open("/proc/self/fd", 0, NULL);
+	struct stat info;
+	GDir *fds;
 	guint n = 0;
 
+	/* From Linux 6.2 on the size is the number, which otherwise takes a tenth of a scrape to count. */
+	if (lstat("/proc/self/fd", &info) == 0 && info.st_size > 0) {
+		rdmad_stat_set(stat, (double)info.st_size, NULL);
+		return;
+	}
+	fds = g_dir_open("/proc/self/fd", 0, NULL);
 	if (!fds)
 		return;
 	while (g_dir_read_name(fds))

@@ -226,11 +226,14 @@ static gsize stripped_length(const char *raw, gsize len)
 	return len;
 }
 
-static char *clean_value(const char *raw, gsize len, const char *path, GError **error)
+/* `name` below `dir_path`, which may be NULL. */
+static char *clean_value(const char *raw, gsize len, const char *dir_path, const char *name,
+			 GError **error)
 {
 	len = stripped_length(raw, len);
 	if (memchr(raw, '\0', len)) {
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s: not text", path);
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s%s%s: not text",
+			    dir_path ? dir_path : "", dir_path ? "/" : "", name);
 		return NULL;
 	}
 	return g_utf8_make_valid(raw, (gssize)len);
@@ -246,7 +249,7 @@ char *rdmad_sysroot_read(const RdmadSysroot *root, const char *path, GError **er
 	text = g_string_new(NULL);
 	if (!read_all(fd, text, path, error))
 		return NULL;
-	return clean_value(text->str, text->len, path, error);
+	return clean_value(text->str, text->len, NULL, path, error);
 }
 
 gboolean rdmad_sysroot_read_int(const RdmadSysroot *root, const char *path, gint64 *value,
@@ -392,29 +395,55 @@ char **rdmad_sysroot_list(const RdmadSysroot *root, const char *path, GError **e
 	return (char **)g_ptr_array_free(names, FALSE);
 }
 
-/* One read: sysfs gives a whole attribute at once.  O_NOFOLLOW: nothing leads out of here. */
-static ssize_t read_once(int dirfd, const char *name, char *raw, gsize size)
+int rdmad_sysroot_open_dir(const RdmadSysroot *root, const char *path)
 {
-	rdmad_autofd int fd =
-		openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	ssize_t n = -1;
+	const int fd = open_at(root, path, O_RDONLY | O_DIRECTORY);
 
 	if (fd < 0)
-		return -1;
+		note_error(errno);
+	return fd;
+}
+
+gboolean rdmad_sysroot_stat(const RdmadSysroot *root, const char *path, struct stat *st)
+{
+	rdmad_autofd int fd = -1;
+
+	/* One call in the place of three; in the real root no path can leave the root. */
+	if (root->live)
+		return fstatat(root->fd, path, st, 0) == 0;
+	fd = open_at(root, path, O_PATH);
+	return fd >= 0 && fstat(fd, st) == 0;
+}
+
+/* O_NOFOLLOW: nothing leads out of here. */
+int rdmad_sysroot_open_file_at(int dir, const char *name)
+{
+	return openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+/* One read: sysfs gives a whole attribute at once, and makes it anew at the offset 0. */
+static ssize_t read_start(int fd, char *raw, gsize size)
+{
+	ssize_t n;
+
 	do {
-		n = read(fd, raw, size);
+		n = pread(fd, raw, size, 0);
 	} while (n < 0 && errno == EINTR);
+	if (n < 0 && errno == ESPIPE)
+		errno = EBADMSG; /* a FIFO, or the like */
 	return n;
 }
 
-int rdmad_sysroot_open_dir(const RdmadSysroot *root, const char *path)
+static ssize_t read_once(int dirfd, const char *name, char *raw, gsize size)
 {
-	return open_at(root, path, O_RDONLY | O_DIRECTORY);
+	rdmad_autofd int fd = rdmad_sysroot_open_file_at(dirfd, name);
+
+	return fd < 0 ? -1 : read_start(fd, raw, size);
 }
 
-gssize rdmad_sysroot_read_at(int dir, const char *name, char *text, gsize size)
+gssize rdmad_sysroot_read_file(int fd, char *text, gsize size)
 {
-	const ssize_t n = read_once(dir, name, text, size);
+	const ssize_t n = read_start(fd, text, size);
 	gsize len;
 
 	if (n < 0)
@@ -428,22 +457,35 @@ gssize rdmad_sysroot_read_at(int dir, const char *name, char *text, gsize size)
 	return (gssize)len;
 }
 
-static char *read_attribute(int dirfd, const char *name, const char *dir_path, GError **error)
+gssize rdmad_sysroot_read_at(int dir, const char *name, char *text, gsize size)
+{
+	rdmad_autofd int fd = rdmad_sysroot_open_file_at(dir, name);
+
+	return fd < 0 ? -1 : rdmad_sysroot_read_file(fd, text, size);
+}
+
+/* The path is put together for an error only: a scan reads tens of thousands. */
+static char *attribute_failed(const char *dir_path, const char *name, int errnum, GError **error)
+{
+	g_autofree char *path = g_strdup_printf("%s/%s", dir_path, name);
+
+	set_error(error, errnum, path);
+	return NULL;
+}
+
+char *rdmad_sysroot_read_attribute(int dir, const char *dir_path, const char *name, GError **error)
 {
 	char raw[ATTRIBUTE_MAX + 1];
-	g_autofree char *path = g_strdup_printf("%s/%s", dir_path, name);
-	const ssize_t n = read_once(dirfd, name, raw, sizeof(raw));
+	const ssize_t n = read_once(dir, name, raw, sizeof(raw));
 
-	if (n < 0) {
-		set_error(error, errno, path);
-		return NULL;
-	}
+	if (n < 0)
+		return attribute_failed(dir_path, name, errno, error);
 	if (n > ATTRIBUTE_MAX) {
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s: more than %d bytes", path,
-			    ATTRIBUTE_MAX);
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s/%s: more than %d bytes",
+			    dir_path, name, ATTRIBUTE_MAX);
 		return NULL;
 	}
-	return clean_value(raw, (gsize)n, path, error);
+	return clean_value(raw, (gsize)n, dir_path, name, error);
 }
 
 gboolean rdmad_sysroot_read_dir(const RdmadSysroot *root, const char *path, RdmadSysrootFunc fn,
@@ -454,7 +496,8 @@ gboolean rdmad_sysroot_read_dir(const RdmadSysroot *root, const char *path, Rdma
 
 	for (guint i = 0; names && i < names->len; i++) {
 		g_autoptr(GError) local = NULL;
-		g_autofree char *value = read_attribute(dirfd(dir), names->pdata[i], path, &local);
+		g_autofree char *value =
+			rdmad_sysroot_read_attribute(dirfd(dir), path, names->pdata[i], &local);
 
 		fn(names->pdata[i], value, local, data);
 	}

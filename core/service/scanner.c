@@ -20,6 +20,7 @@
 #include "hardware/netlink/events.h"
 #include "hardware/scan/netlink.h"
 #include "hardware/scan/scan.h"
+#include "hardware/verbs/gids.h"
 #include "hardware/verbs/verbs.h"
 #include "service/inventory-private.h"
 
@@ -73,6 +74,7 @@ static const RdmadStatClass stale_class = {
 typedef struct {
 	const RdmadSysroot *sysroot;
 	GPtrArray *before; /* RdmadDevice */
+	GPtrArray *open;   /* RdmadVerbsOpen, or NULL */
 } Look;
 
 static void device_unref(gpointer dev)
@@ -89,6 +91,7 @@ static Look *look_new(const RdmadHardware *hw)
 	for (guint i = 0; i < rdmad_inventory_count(hw->inventory); i++)
 		g_ptr_array_add(input->before,
 				(gpointer)rdmad_device_ref(rdmad_inventory_nth(hw->inventory, i)));
+	input->open = hw->verbs ? rdmad_verbs_open_devices(hw->verbs) : NULL;
 	return input;
 }
 
@@ -97,6 +100,7 @@ static void look_free(gpointer data)
 	Look *input = data;
 
 	g_ptr_array_unref(input->before);
+	g_clear_pointer(&input->open, g_ptr_array_unref);
 	g_free(input);
 }
 
@@ -115,7 +119,9 @@ static void doubt_all_of_netlink(RdmadScan *scan, const GPtrArray *before)
 /* Worker thread (the first scan: the loop's, before it runs). */
 static RdmadScan *look(const Look *input, GError **error)
 {
-	g_autoptr(RdmadScan) scan = rdmad_scan_sysfs_again(input->sysroot, input->before, error);
+	const RdmadGidSource gids = { rdmad_verbs_gids_query, input->open };
+	g_autoptr(RdmadScan) scan = rdmad_scan_sysfs_again(input->sysroot, input->before,
+							   input->open ? &gids : NULL, error);
 	g_autoptr(GError) reason = NULL;
 
 	if (!scan || !rdmad_sysroot_is_live(input->sysroot))

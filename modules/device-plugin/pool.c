@@ -13,6 +13,8 @@ struct Pool {
 	GHashTable *by_device; /* device id -> PoolDevice */
 	GHashTable *by_id;     /* slot id -> Slot */
 	gboolean cut;
+	gboolean moved; /* what slots are made of is not what it was at the last update */
+	guint slots_version;
 };
 
 static void pool_device_free(gpointer data)
@@ -22,6 +24,7 @@ static void pool_device_free(gpointer data)
 	if (device->dev)
 		rdmad_device_unref(device->dev);
 	g_ptr_array_unref(device->held);
+	g_ptr_array_unref(device->held_before);
 	g_free(device->id);
 	g_free(device->stem);
 	g_free(device);
@@ -62,6 +65,7 @@ void pool_configure(Pool *pool, ResourceSettings *settings)
 	resource_settings_ref(settings);
 	resource_settings_unref(pool->settings);
 	pool->settings = settings;
+	pool->moved = TRUE;
 }
 
 ResourceSettings *pool_settings(const Pool *pool)
@@ -82,6 +86,16 @@ const PoolDevice *pool_device(const Pool *pool, guint index)
 const PoolDevice *pool_find_device(const Pool *pool, const char *id)
 {
 	return g_hash_table_lookup(pool->by_device, id);
+}
+
+PoolDevice *pool_device_at(Pool *pool, guint index)
+{
+	return pool->devices->pdata[index];
+}
+
+guint pool_slots_version(const Pool *pool)
+{
+	return pool->slots_version;
 }
 
 guint pool_slot_count(const Pool *pool)
@@ -114,6 +128,8 @@ static PoolDevice *device_get(Pool *pool, const char *id)
 	device->numa_node = RDMAD_UNKNOWN;
 	device->gone_us = G_MININT64 / 2;
 	device->held = g_ptr_array_new_with_free_func(g_free);
+	device->held_before = g_ptr_array_new_with_free_func(g_free);
+	pool->moved = TRUE;
 	g_ptr_array_add(pool->devices, device);
 	g_hash_table_insert(pool->by_device, device->id, device);
 	return device;
@@ -122,29 +138,60 @@ static PoolDevice *device_get(Pool *pool, const char *id)
 static void device_enter(Pool *pool, const PoolMember *member)
 {
 	PoolDevice *device = device_get(pool, member->dev->id);
+	g_autofree char *before = device->stem;
 
-	g_free(device->stem);
 	device->stem = slot_stem(pool->settings->ids == IDS_NAME ? member->dev->name : device->id,
 				 member->marked ? pool->settings->name : NULL);
+	pool->moved |= !g_str_equal(device->stem, before);
 	device->dev = rdmad_device_ref(member->dev);
 	device->numa_node = member->dev->numa_node;
+}
+
+static int text_compare(gconstpointer a, gconstpointer b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Both sorted. */
+static gboolean same_texts(const GPtrArray *a, const GPtrArray *b)
+{
+	for (guint i = 0; i < a->len && i < b->len; i++)
+		if (!g_str_equal(a->pdata[i], b->pdata[i]))
+			return FALSE;
+	return a->len == b->len;
+}
+
+static void devices_settle_held(Pool *pool)
+{
+	for (guint i = 0; i < pool->devices->len; i++) {
+		PoolDevice *device = pool->devices->pdata[i];
+
+		g_ptr_array_sort(device->held, text_compare);
+		pool->moved |= !same_texts(device->held, device->held_before);
+		g_ptr_array_set_size(device->held_before, 0);
+	}
 }
 
 static void devices_enter(Pool *pool, const PoolView *view)
 {
 	for (guint i = 0; i < pool->devices->len; i++) {
 		PoolDevice *device = pool->devices->pdata[i];
+		GPtrArray *held;
 
 		if (device->dev)
 			device->gone_us = view->now_us;
 		g_clear_pointer(&device->dev, rdmad_device_unref);
-		g_ptr_array_set_size(device->held, 0);
+		g_assert(!device->held_before->len);
+		held = device->held;
+		device->held = device->held_before;
+		device->held_before = held;
 	}
 	for (guint i = 0; i < view->n_members; i++)
 		device_enter(pool, &view->members[i]);
 	for (guint i = 0; i < view->n_held; i++)
 		g_ptr_array_add(device_get(pool, view->held[i].device)->held,
 				g_strdup(view->held[i].slot));
+	devices_settle_held(pool);
 }
 
 static gboolean device_is_forgotten(const PoolDevice *device, const PoolView *view)
@@ -167,6 +214,7 @@ static void devices_update(Pool *pool, const PoolView *view)
 
 		if (!device_is_forgotten(device, view) || device->held->len)
 			continue;
+		pool->moved = TRUE;
 		g_hash_table_remove(pool->by_device, device->id);
 		g_ptr_array_remove_index(pool->devices, i);
 	}
@@ -253,10 +301,12 @@ static void shares_update(Pool *pool, const PoolView *view)
 		n_sharing += !device_is_forgotten(pool->devices->pdata[i], view);
 	for (guint i = 0; i < pool->devices->len; i++) {
 		PoolDevice *device = pool->devices->pdata[i];
+		const guint before = device->share;
 
 		device->share = device_is_forgotten(device, view)
 					? 0
 					: device_share(pool, rank++, n_sharing);
+		pool->moved |= device->share != before;
 	}
 	pool->cut = !is_spread(pool->settings) && n_sharing &&
 		    asked_for(pool->settings) > RESOURCE_SLOTS_MAX / n_sharing;
@@ -315,11 +365,6 @@ const Slot *pool_find(const Pool *pool, const char *slot)
 	return found ? found : find_foreign(pool, slot);
 }
 
-static int text_compare(gconstpointer a, gconstpointer b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static gboolean is_held(const PoolDevice *device, const char *id)
 {
 	const GPtrArray *held = device->held;
@@ -333,7 +378,7 @@ static void device_list_slots(Pool *pool, PoolDevice *device)
 	guint left = device->share > device->held->len ? device->share - device->held->len : 0;
 
 	device->n_slots = 0;
-	g_ptr_array_sort(device->held, text_compare);
+	device->first_slot = pool->slots->len;
 	for (guint number = 0; left && number < device->share; number++) {
 		g_autofree char *id = slot_id(pool, device, number);
 
@@ -348,6 +393,17 @@ static void device_list_slots(Pool *pool, PoolDevice *device)
 			slot_add(pool, device, g_strdup(device->held->pdata[i]));
 }
 
+static void list_slots(Pool *pool)
+{
+	pool->moved = FALSE;
+	pool->slots_version++;
+	g_hash_table_remove_all(pool->by_id);
+	g_ptr_array_set_size(pool->slots, 0);
+	for (guint i = 0; i < pool->devices->len; i++)
+		device_list_slots(pool, pool->devices->pdata[i]);
+}
+
+/* Slots are many: most updates change the health of a device, and no slot. */
 gint64 pool_update(Pool *pool, const PoolView *view)
 {
 	gint64 wait_us;
@@ -355,9 +411,7 @@ gint64 pool_update(Pool *pool, const PoolView *view)
 	devices_update(pool, view);
 	wait_us = devices_update_health(pool, view);
 	shares_update(pool, view);
-	g_hash_table_remove_all(pool->by_id);
-	g_ptr_array_set_size(pool->slots, 0);
-	for (guint i = 0; i < pool->devices->len; i++)
-		device_list_slots(pool, pool->devices->pdata[i]);
+	if (pool->moved || !pool->slots_version)
+		list_slots(pool);
 	return wait_us;
 }

@@ -16,6 +16,14 @@
 #include "health.h"
 #include "settings.h"
 
+/* Where the slots of a device stand in a message, and what it says of them. */
+typedef struct {
+	guint slots_version; /* 0: nowhere */
+	gboolean unhealthy;
+	int numa_node;
+	gsize start, size;
+} PoolPacked;
+
 typedef struct {
 	char *id; /* stable id of the device */
 	char *stem;
@@ -25,8 +33,11 @@ typedef struct {
 	Health health;
 	const char *told_problem; /* see pool_take_news() */
 	guint share;		  /* how many slots of its own it has */
-	guint n_slots;		  /* listed */
+	guint first_slot;	  /* listed, from this one on ... */
+	guint n_slots;		  /* ... as many */
 	GPtrArray *held;	  /* slot ids, of the last update */
+	GPtrArray *held_before;	  /* of the one before */
+	PoolPacked packed;	  /* the owner's; nothing to the pool */
 } PoolDevice;
 
 typedef struct {
@@ -78,7 +89,10 @@ guint pool_device_count(const Pool *pool);
 const PoolDevice *pool_device(const Pool *pool, guint index);
 /* NULL: the resource does not have it. */
 const PoolDevice *pool_find_device(const Pool *pool, const char *id);
+PoolDevice *pool_device_at(Pool *pool, guint index);
 guint pool_slot_count(const Pool *pool);
+/* Another one after each update that listed the slots anew; from 1. */
+guint pool_slots_version(const Pool *pool);
 const Slot *pool_slot(const Pool *pool, guint index);
 /* Also by what other plugins call it, "<pci>@7" or "<name>/7". */
 const Slot *pool_find(const Pool *pool, const char *slot);

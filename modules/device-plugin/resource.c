@@ -20,6 +20,7 @@ struct Resource {
 	RdmadModule *self;
 	Pool *pool;
 	Registration *registration;
+	GBytes *list; /* the last message to kubelet, or NULL */
 	gboolean cut_told, empty_told;
 	gboolean options_told;
 	PluginOptions options; /* as last sent to kubelet */
@@ -331,8 +332,13 @@ gint64 resource_update(Resource *resource, const GArray *members, const PluginSe
 	view.held = (const HeldSlot *)(const void *)held->data;
 	view.n_held = held->len;
 	wait_us = pool_update(resource->pool, &view);
-	list = device_list_pack(resource->pool);
-	registration_publish(resource->registration, list);
+	list = device_list_pack(resource->pool, resource->list);
+	/* The same object for the same text: the registration has the other reference to it. */
+	if (!resource->list || !g_bytes_equal(resource->list, list)) {
+		g_clear_pointer(&resource->list, g_bytes_unref);
+		resource->list = g_bytes_ref(list);
+	}
+	registration_publish(resource->registration, resource->list);
 	pool_take_news(resource->pool, post_health, resource);
 	tell_cut(resource);
 	tell_empty(resource);
@@ -388,6 +394,7 @@ void resource_free(Resource *resource)
 	resolver_set(resource, FALSE);
 	allocate_queue_drop(resource->shared->allocate_queue, resource);
 	registration_free(resource->registration);
+	g_clear_pointer(&resource->list, g_bytes_unref);
 	pool_free(resource->pool);
 	g_free(resource);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  *	Collector -> targets, one a device: its source, its last sample
+ *	          -> batches, one a job: the targets that it reads
  *	          -> requests -> slots, one a device: a sample, or the target that it waits for
  *
- * Devices are read a few at a time.  One that does not answer soon is slow from then on, and slow ones
- * have places of their own: a driver that hangs must not stand in the way of the others.
+ * Quick devices are read many in a batch.  One that does not answer soon is slow from then on: what its
+ * batch has not begun is read by another one, and slow ones have a batch each, in places of their own.  A
+ * driver that hangs must not stand in the way of the others.
  */
 #include "collector.h"
 
@@ -13,26 +15,38 @@
 #include <rdmad/loop.h>
 #include <rdmad/module.h>
 
-#include "device-source.h"
+#include "batch.h"
 
 #define FRESH_US   G_USEC_PER_SEC /* a reading that began so long ago is good for another */
 #define SLOW_MS	   250u
 #define PLACES	   8u /* of a lane at most */
 #define PLACES_MIN 2u
-#define PLACES_MAX 16u /* slow readings in all, with those that began as others */
+#define PLACES_MAX 16u /* slow batches in all, with those that began as others */
+#define BATCH_MIN  16u /* devices that are not worth a second thread */
+#define BATCH_MAX  32u /* new readings of a batch are there beside the old ones */
 
-/* Places for readings, and the targets that wait for one. */
+/* Places for batches, and the targets that wait for one. */
 typedef struct {
 	GQueue waiting; /* Target */
 	guint reading, places;
+	guint batch_min; /* devices of a batch, where there are as many; 0: one */
 } Lane;
+
+/* A batch and where it has its place. */
+typedef struct {
+	Batch *batch;
+	Lane *lane;
+	Collector *collector;
+	GList node; /* in the collector's `places` */
+} Place;
 
 typedef struct {
 	Collector *collector;
 	DeviceSource *source;
 	DeviceSample *sample; /* the last one, or NULL */
-	gint64 began_us;      /* its reading, or the one under way */
-	Lane *lane;	      /* slow or not; for a reading under way, where it has its place */
+	gint64 began_us;      /* its reading; until that ends or is slow, its batch */
+	Lane *lane;	      /* slow or not */
+	Place *place;	      /* NULL: it is not in a batch */
 	GList node;	      /* in the lane's `waiting` */
 	gboolean waiting;
 	GPtrArray *slots; /* Slot that wait for the reading */
@@ -59,6 +73,7 @@ struct Collector {
 	SourceContext context;
 	GHashTable *targets; /* stable id -> Target */
 	GQueue requests;     /* CollectorRequest */
+	GQueue places;	     /* Place */
 	Lane prompt, slow;
 	RdmadEvent *slow_check;
 	RdmadWatch *watch;
@@ -99,7 +114,7 @@ static DeviceSample *sample_failed(const RdmadDevice *device, char *error)
 
 static void target_wait(Target *target)
 {
-	if (target->waiting || device_source_is_reading(target->source))
+	if (target->waiting || target->place)
 		return;
 	target->waiting = TRUE;
 	g_queue_push_tail_link(&target->lane->waiting, &target->node);
@@ -112,83 +127,184 @@ static void target_stop_waiting(Target *target)
 	target->waiting = FALSE;
 }
 
-static void target_begin(Target *target)
+/* Earlier readings do not become fresh by this. */
+static void target_fail(Target *target, const char *why)
 {
-	g_autoptr(GError) error = NULL;
-	g_autoptr(DeviceSample) sample = NULL;
+	g_autoptr(DeviceSample) sample =
+		sample_failed(device_source_device(target->source), g_strdup(why));
 
-	target_stop_waiting(target);
-	target->began_us = g_get_monotonic_time();
-	if (device_source_read(target->source, &error)) {
-		target->lane->reading++;
-		return;
-	}
-	/* Earlier readings do not become fresh by this. */
 	g_clear_pointer(&target->sample, device_sample_unref);
-	sample = sample_failed(device_source_device(target->source), g_strdup(error->message));
 	target_answer(target, sample);
 }
 
-static void lane_fill(Lane *lane)
+static void target_read(gpointer member, DeviceSample *sample, gint64 began_us, gint64 took_us)
+{
+	Target *target = member;
+	Collector *collector = target->collector;
+
+	target->place = NULL;
+	target->began_us = began_us;
+	target->lane = took_us > SLOW_MS * 1000 ? &collector->slow : &collector->prompt;
+	g_clear_pointer(&target->sample, device_sample_unref);
+	target->sample = sample;
+	if (sample)
+		device_source_learn(target->source, sample);
+	if (sample && collector->sample_fn)
+		collector->sample_fn(sample, collector->sample_data);
+	target_answer(target, sample);
+}
+
+static void target_withdrawn(gpointer member)
+{
+	Target *target = member;
+
+	target->place = NULL;
+	if (target->slots->len)
+		target_wait(target);
+}
+
+/* ---- places ---- */
+
+static void collector_fill(Collector *collector);
+
+static void place_free(Place *place)
+{
+	place->lane->reading--;
+	g_queue_unlink(&place->collector->places, &place->node);
+	g_free(place);
+}
+
+static void place_ended(Batch *batch, gpointer data)
+{
+	Place *place = data;
+	Collector *collector = place->collector;
+
+	place_free(place);
+	collector_fill(collector);
+}
+
+static const BatchOps BATCH_OPS = {
+	.read = target_read,
+	.withdrawn = target_withdrawn,
+	.ended = place_ended,
+};
+
+static Place *place_new(Collector *collector, Lane *lane)
+{
+	Place *place = g_new0(Place, 1);
+
+	place->collector = collector;
+	place->lane = lane;
+	place->batch = batch_new(&BATCH_OPS, place);
+	place->node.data = place;
+	g_queue_push_tail_link(&collector->places, &place->node);
+	lane->reading++;
+	return place;
+}
+
+/* As many as make the batches of the lane alike, and no batch small. */
+static guint lane_share(const Lane *lane)
+{
+	const guint free = lane->places - lane->reading;
+
+	if (!lane->batch_min)
+		return 1;
+	return CLAMP((lane->waiting.length + free - 1) / free, lane->batch_min, BATCH_MAX);
+}
+
+static void lane_begin(Lane *lane, Collector *collector)
+{
+	const guint share = lane_share(lane);
+	g_autoptr(GPtrArray) targets = g_ptr_array_new();
+	g_autoptr(GError) error = NULL;
+	Place *place = place_new(collector, lane);
+
+	while (targets->len < share && lane->waiting.head) {
+		Target *target = lane->waiting.head->data;
+
+		target_stop_waiting(target);
+		target->place = place;
+		target->began_us = g_get_monotonic_time();
+		batch_add(place->batch, target->source, target);
+		g_ptr_array_add(targets, target);
+	}
+	if (batch_start(place->batch, collector->context.self, &error))
+		return;
+	batch_free(place->batch);
+	place_free(place);
+	for (guint i = 0; i < targets->len; i++) {
+		Target *target = targets->pdata[i];
+
+		target->place = NULL;
+		target_fail(target, error->message);
+	}
+}
+
+static void lane_fill(Lane *lane, Collector *collector)
 {
 	while (lane->reading < lane->places && lane->waiting.head)
-		target_begin(lane->waiting.head->data);
+		lane_begin(lane, collector);
 }
 
 static void collector_fill(Collector *collector)
 {
-	lane_fill(&collector->prompt);
-	lane_fill(&collector->slow);
-	if (collector->prompt.waiting.length && !rdmad_event_armed(collector->slow_check))
+	lane_fill(&collector->prompt, collector);
+	lane_fill(&collector->slow, collector);
+	if (!collector->prompt.reading)
+		rdmad_event_disarm(collector->slow_check);
+	else if (!rdmad_event_armed(collector->slow_check))
 		rdmad_event_arm(collector->slow_check, SLOW_MS);
 }
 
-static void target_move(Target *target, Lane *lane)
+/* A device that does not answer: those behind it are read by others, and its batch makes room. */
+static void place_check_slow(Place *place, gint64 began_us)
 {
-	if (device_source_is_reading(target->source)) {
-		target->lane->reading--;
-		lane->reading++;
+	Collector *collector = place->collector;
+	gpointer member;
+	Target *slow;
+
+	batch_harvest(place->batch);
+	if (!batch_is_slow(place->batch, &began_us, &member))
+		return;
+	batch_withdraw(place->batch);
+	slow = member;
+	if (slow) {
+		slow->lane = &collector->slow;
+		slow->began_us = began_us;
 	}
-	target->lane = lane;
+	if (collector->slow.reading >= PLACES_MAX)
+		return;
+	place->lane->reading--;
+	place->lane = &collector->slow;
+	place->lane->reading++;
 }
 
-/* Those that do not answer make room for others. */
 static void collector_check_slow(gpointer data)
 {
 	Collector *collector = data;
 	const gint64 since_us = g_get_monotonic_time() - SLOW_MS * 1000;
-	GHashTableIter iter;
-	gpointer value;
 
-	g_hash_table_iter_init(&iter, collector->targets);
-	while (g_hash_table_iter_next(&iter, NULL, &value)) {
-		Target *target = value;
+	for (GList *node = collector->places.head; node; node = node->next) {
+		Place *place = node->data;
 
-		if (target->lane == &collector->prompt && target->began_us <= since_us &&
-		    device_source_is_reading(target->source) &&
-		    collector->slow.reading < PLACES_MAX)
-			target_move(target, &collector->slow);
+		if (place->lane == &collector->prompt)
+			place_check_slow(place, since_us);
 	}
 	collector_fill(collector);
 }
 
-/* ---- targets ---- */
-
-static void target_read(DeviceSource *source, DeviceSample *sample, gpointer data)
+/* The target reads no more, whatever its batch does. */
+static void target_leave_batch(Target *target)
 {
-	Target *target = data;
-	Collector *collector = target->collector;
-	const gint64 took_us = g_get_monotonic_time() - target->began_us;
+	Place *place = g_steal_pointer(&target->place);
 
-	target->lane->reading--;
-	target->lane = took_us > SLOW_MS * 1000 ? &collector->slow : &collector->prompt;
-	g_clear_pointer(&target->sample, device_sample_unref);
-	target->sample = sample;
-	if (sample && collector->sample_fn)
-		collector->sample_fn(sample, collector->sample_data);
-	target_answer(target, sample);
-	collector_fill(collector);
+	if (!place || !batch_drop(place->batch, target))
+		return;
+	batch_free(place->batch);
+	place_free(place);
 }
+
+/* ---- targets ---- */
 
 static Target *target_new(Collector *collector, const RdmadDevice *device)
 {
@@ -198,7 +314,7 @@ static Target *target_new(Collector *collector, const RdmadDevice *device)
 	target->lane = &collector->prompt;
 	target->node.data = target;
 	target->slots = g_ptr_array_new();
-	target->source = device_source_new(&collector->context, device, target_read, target);
+	target->source = device_source_new(&collector->context, device);
 	return target;
 }
 
@@ -208,8 +324,7 @@ static void target_free(gpointer data)
 
 	target_stop_waiting(target);
 	target_answer(target, NULL);
-	if (device_source_is_reading(target->source))
-		target->lane->reading--;
+	target_leave_batch(target);
 	device_source_free(target->source);
 	g_clear_pointer(&target->sample, device_sample_unref);
 	g_ptr_array_unref(target->slots);
@@ -231,8 +346,7 @@ static Target *target_get(Collector *collector, const RdmadDevice *device)
 
 static gboolean target_is_fresh(const Target *target, gint64 now_us)
 {
-	return target->sample && !device_source_is_reading(target->source) &&
-	       now_us - target->began_us <= FRESH_US;
+	return target->sample && !target->place && now_us - target->began_us <= FRESH_US;
 }
 
 static void device_removed(const RdmadDevice *device, gpointer data)
@@ -302,13 +416,23 @@ static Snapshot *request_snapshot(const CollectorRequest *request)
 	return snapshot;
 }
 
+static void collector_harvest(Collector *collector)
+{
+	for (GList *node = collector->places.head; node; node = node->next)
+		batch_harvest(((Place *)node->data)->batch);
+}
+
 static void request_end(gpointer data)
 {
 	CollectorRequest *request = data;
-	g_autoptr(Snapshot) snapshot = request_snapshot(request);
+	g_autoptr(Snapshot) snapshot = NULL;
 	const CollectorFunc fn = request->fn;
 	const gpointer fn_data = request->data;
 
+	/* At the deadline a batch may have read devices that it has not delivered. */
+	if (request->missing)
+		collector_harvest(request->collector);
+	snapshot = request_snapshot(request);
 	request_free(request);
 	fn(snapshot, fn_data);
 }
@@ -316,8 +440,7 @@ static void request_end(gpointer data)
 /* Else every request would last its whole time for as long as one device hangs. */
 static gboolean target_is_overdue(const Target *target, const CollectorRequest *request)
 {
-	return device_source_is_reading(target->source) &&
-	       request->began_us - target->began_us > request->patience_us;
+	return target->place && request->began_us - target->began_us > request->patience_us;
 }
 
 static void request_fill_slot(CollectorRequest *request, const RdmadDevice *device)
@@ -384,10 +507,11 @@ void collector_request_cancel(CollectorRequest *request)
 /* ---- life ---- */
 
 /* Reading takes time of processors, half of which are for others; slow ones only wait. */
-static void lane_init(Lane *lane, guint places)
+static void lane_init(Lane *lane, guint places, guint batch_min)
 {
 	g_queue_init(&lane->waiting);
 	lane->places = places;
+	lane->batch_min = batch_min;
 }
 
 Collector *collector_new(RdmadModule *self, const MetricsSettings *settings)
@@ -397,9 +521,12 @@ Collector *collector_new(RdmadModule *self, const MetricsSettings *settings)
 	collector->context.self = self;
 	collector->context.settings = settings;
 	collector->targets = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, target_free);
+	collector->context.budget = rdmad_file_budget_new(settings->open_files);
 	g_queue_init(&collector->requests);
-	lane_init(&collector->prompt, CLAMP(g_get_num_processors() / 2, PLACES_MIN, PLACES));
-	lane_init(&collector->slow, PLACES);
+	g_queue_init(&collector->places);
+	lane_init(&collector->prompt, CLAMP(g_get_num_processors() / 2, PLACES_MIN, PLACES),
+		  BATCH_MIN);
+	lane_init(&collector->slow, PLACES, 0);
 	collector->slow_check = rdmad_loop_add_timer(rdmad_module_loop(self), self,
 						     collector_check_slow, collector);
 	collector->watch = rdmad_inventory_watch(rdmad_module_inventory(self), self, &INVENTORY_OPS,
@@ -416,6 +543,7 @@ void collector_free(Collector *collector)
 	g_hash_table_unref(collector->targets);
 	rdmad_event_free(collector->slow_check);
 	g_clear_pointer(&collector->context.pods, pod_names_unref);
+	rdmad_file_budget_unref(collector->context.budget);
 	g_free(collector);
 }
 
@@ -432,6 +560,7 @@ void collector_configure(Collector *collector, const MetricsSettings *settings)
 	gpointer value;
 
 	collector->context.settings = settings;
+	rdmad_file_budget_set_max(collector->context.budget, settings->open_files);
 	g_hash_table_iter_init(&iter, collector->targets);
 	while (g_hash_table_iter_next(&iter, NULL, &value)) {
 		const Target *target = value;

@@ -18,21 +18,23 @@ typedef struct DeviceSource DeviceSource;
 typedef struct {
 	RdmadModule *self;
 	const MetricsSettings *settings;
-	PodNames *pods; /* the newest that any source has read, or NULL */
+	RdmadFileBudget *budget; /* of files that stay open */
+	PodNames *pods;		 /* the newest that any source has read, or NULL */
 } SourceContext;
 
-/* `sample` NULL: the device has left.  Takes the sample over. */
-typedef void (*DeviceSourceFunc)(DeviceSource *source, DeviceSample *sample, gpointer data);
-
-DeviceSource *device_source_new(SourceContext *context, const RdmadDevice *device,
-				DeviceSourceFunc fn, gpointer data);
-/* A running reading is cancelled. */
+DeviceSource *device_source_new(SourceContext *context, const RdmadDevice *device);
 void device_source_free(DeviceSource *source);
 
 /* For the next reading: the same device, which may have changed, and the settings as they are now. */
 void device_source_follow(DeviceSource *source, const RdmadDevice *device);
 const RdmadDevice *device_source_device(const DeviceSource *source);
+/* What it has read may help the next reading of any source. */
+void device_source_learn(DeviceSource *source, const DeviceSample *sample);
 
-/* Begins a reading; FALSE with an error if it cannot.  Not while one is running. */
-gboolean device_source_read(DeviceSource *source, GError **error);
-gboolean device_source_is_reading(const DeviceSource *source);
+/* One reading, which may outlive its source.  Not before the last one of the source has ended. */
+typedef struct DeviceTask DeviceTask;
+
+DeviceTask *device_source_task(const DeviceSource *source);
+/* On a worker.  NULL: the device has left, or `job` was cancelled. */
+DeviceSample *device_task_run(DeviceTask *task, const RdmadJob *job);
+void device_task_free(DeviceTask *task);

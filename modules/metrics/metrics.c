@@ -14,6 +14,7 @@
  *	    gids = true;
  *	    timeout = "10s";		# of a scrape whose request has none
  *	    pod_log_dir = "/var/log/pods";	# NAMESPACE_NAME_UID directories: names of pods
+ *	    open_files = 512;		# of counters, that stay open between scrapes
  *	    page = true;		# the status page
  *	  };
  *	};

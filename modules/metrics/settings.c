@@ -10,6 +10,8 @@
 #define TIMEOUT_MS     10000
 #define TIMEOUT_MIN_MS 100
 #define TIMEOUT_MAX_MS 300000
+#define OPEN_FILES     512
+#define OPEN_FILES_MAX 4096
 #define POD_LOG_DIR    "/var/log/pods"
 
 static const char *const NAMES[] = { "native", "compat", "both", NULL };
@@ -49,6 +51,7 @@ static const RdmadConfigField FIELDS[] = {
 	  .type = RDMAD_CONFIG_STRING,
 	  .offset = G_STRUCT_OFFSET(MetricsSettings, pod_log_dir),
 	  .check = file_check },
+	RDMAD_CONFIG_INT_FIELD("open_files", MetricsSettings, open_files, 0, OPEN_FILES_MAX),
 	RDMAD_CONFIG_BOOL_FIELD("page", MetricsSettings, page),
 	RDMAD_CONFIG_FIELDS_END,
 };
@@ -63,6 +66,7 @@ static MetricsSettings *settings_new(void)
 	settings->gids = settings->page = TRUE;
 	settings->timeout_ms = TIMEOUT_MS;
 	settings->pod_log_dir = g_strdup(POD_LOG_DIR);
+	settings->open_files = OPEN_FILES;
 	return settings;
 }
 

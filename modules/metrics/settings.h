@@ -17,6 +17,7 @@ typedef struct {
 	gboolean counters, netdevs, users, gids, page;
 	guint64 timeout_ms;
 	char *pod_log_dir;
+	gint64 open_files;
 } MetricsSettings;
 
 /* `config` NULL: the defaults. */

@@ -3,9 +3,10 @@
  * bench-counters ROOT ROUNDS
  *
  * How long the counters and states of all devices take to read, and how long the same files take that
- * are only opened by their absolute path, read and closed.  Prints {"ports", "files", "reader_us",
- * "first_us", "baseline_us", "baseline_cpu_us"}, medians of rounds that alternate; "first": by readers that
- * know nothing yet; "cpu": CPU time.
+ * are only opened by their absolute path, read and closed.  Prints {"ports", "files", "kept", "reader_us",
+ * "unkept_us", "first_us", "baseline_us", "baseline_cpu_us", "sysfs_kept_us", "sysfs_us"}, medians of rounds
+ * that alternate; "kept": files that stay open; "unkept": by readers that keep none; "first": by readers
+ * that know nothing yet; "cpu": CPU time; "sysfs": a file of this machine's own sysfs.
  */
 #include <fcntl.h>
 #include <rdmad/counters.h>
@@ -15,9 +16,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "hardware/counters/kept-files.h"
 #include "hardware/scan/scan.h"
 #include "hardware/sysroot.h"
 #include "samples.h"
+
+#define KEPT_MAX 512u /* as rdmad keeps by default */
 
 static void add_files(GPtrArray *files, const char *dir)
 {
@@ -71,14 +75,21 @@ static void read_baseline(const GPtrArray *files, GArray *took, GArray *used)
 	samples_add(took, began);
 }
 
-static GPtrArray *make_readers(const RdmadSysroot *root, const GPtrArray *devices)
+/* `budget` NULL: they keep no files. */
+static GPtrArray *make_readers(const RdmadSysroot *root, const GPtrArray *devices,
+			       RdmadFileBudget *budget)
 {
 	GPtrArray *readers =
 		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_counter_reader_unref);
 
-	for (guint i = 0; i < devices->len; i++)
-		g_ptr_array_add(readers, rdmad_counter_reader_new(root, devices->pdata[i],
-								  RDMAD_READ_COUNTERS));
+	for (guint i = 0; i < devices->len; i++) {
+		RdmadCounterReader *reader =
+			rdmad_counter_reader_new(root, devices->pdata[i], RDMAD_READ_COUNTERS);
+
+		if (budget)
+			rdmad_counter_reader_set_budget(reader, budget);
+		g_ptr_array_add(readers, reader);
+	}
 	return readers;
 }
 
@@ -104,30 +115,84 @@ static void read_all(const GPtrArray *readers, guint files, GArray *took)
 static void read_first(const RdmadSysroot *root, const GPtrArray *devices, guint files,
 		       GArray *took)
 {
-	g_autoptr(GPtrArray) readers = make_readers(root, devices);
+	g_autoptr(GPtrArray) readers = make_readers(root, devices, NULL);
 
 	read_all(readers, files, took);
 }
 
-static void measure(const RdmadSysroot *root, const GPtrArray *devices, const GPtrArray *files,
-		    guint rounds)
+/* ---- this machine's own sysfs ---- */
+
+#define SYSFS_DIR    "sys/class/net/lo/statistics"
+#define SYSFS_ROUNDS 101
+
+static void read_kept(RdmadKeptFiles *kept, const RdmadSysroot *live, RdmadFileBudget *budget,
+		      char *const *names, GArray *took)
 {
-	g_autoptr(GPtrArray) readers = make_readers(root, devices);
+	const gint64 began = samples_now();
+	char text[64];
+
+	if (rdmad_kept_files_begin(kept, live, budget, NULL) != 0)
+		g_error(SYSFS_DIR);
+	for (guint i = 0; names[i]; i++)
+		if (rdmad_kept_files_read(kept, live, i, names[i], text, sizeof(text)) < 0)
+			g_error(SYSFS_DIR "/%s", names[i]);
+	rdmad_kept_files_end(kept);
+	samples_add(took, began);
+}
+
+static void measure_sysfs(RdmadFileBudget *budget)
+{
+	g_autoptr(RdmadSysroot) live = rdmad_sysroot_new_live(NULL);
+	g_auto(GStrv) names = live ? rdmad_sysroot_list(live, SYSFS_DIR, NULL) : NULL;
+	g_autoptr(GPtrArray) files = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GArray) kept_took = samples_new();
+	g_autoptr(GArray) baseline = samples_new();
+	g_autoptr(GArray) baseline_cpu = samples_new();
+	RdmadKeptFiles kept;
+
+	if (!names || !names[0])
+		g_error(SYSFS_DIR);
+	rdmad_kept_files_init(&kept, g_strdup(SYSFS_DIR));
+	rdmad_kept_files_expect(&kept, g_strv_length(names));
+	add_files(files, "/" SYSFS_DIR);
+	read_kept(&kept, live, budget, names, kept_took);
+	g_array_set_size(kept_took, 0);
+	for (guint i = 0; i < SYSFS_ROUNDS; i++) {
+		read_kept(&kept, live, budget, names, kept_took);
+		read_baseline(files, baseline, baseline_cpu);
+	}
+	rdmad_kept_files_clear(&kept);
+	printf(", \"sysfs_kept_us\": %.3f, \"sysfs_us\": %.3f}\n",
+	       samples_percentile(kept_took, 50) / files->len,
+	       samples_percentile(baseline, 50) / files->len);
+}
+
+static void measure(const RdmadSysroot *root, const GPtrArray *devices, const GPtrArray *files,
+		    RdmadFileBudget *budget, guint rounds)
+{
+	g_autoptr(GPtrArray) readers = make_readers(root, devices, budget);
+	g_autoptr(GPtrArray) unkeeping = make_readers(root, devices, NULL);
 	g_autoptr(GArray) reads = samples_new();
+	g_autoptr(GArray) unkept = samples_new();
 	g_autoptr(GArray) first = samples_new();
 	g_autoptr(GArray) baseline = samples_new();
 	g_autoptr(GArray) baseline_cpu = samples_new();
 
 	read_all(readers, files->len, reads);
+	read_all(unkeeping, files->len, unkept);
 	g_array_set_size(reads, 0);
+	g_array_set_size(unkept, 0);
 	for (guint i = 0; i < rounds; i++) {
 		read_all(readers, files->len, reads);
+		read_all(unkeeping, files->len, unkept);
 		read_first(root, devices, files->len, first);
 		read_baseline(files, baseline, baseline_cpu);
 	}
-	printf("{\"ports\": %u, \"files\": %u, \"reader_us\": %.1f, \"first_us\": %.1f, "
-	       "\"baseline_us\": %.1f, \"baseline_cpu_us\": %.1f}\n",
-	       devices->len, files->len, samples_percentile(reads, 50),
+	printf("{\"ports\": %u, \"files\": %u, \"kept\": %u, \"reader_us\": %.1f, "
+	       "\"unkept_us\": %.1f, \"first_us\": %.1f, \"baseline_us\": %.1f, "
+	       "\"baseline_cpu_us\": %.1f",
+	       devices->len, files->len, rdmad_file_budget_used(budget),
+	       samples_percentile(reads, 50), samples_percentile(unkept, 50),
 	       samples_percentile(first, 50), samples_percentile(baseline, 50),
 	       samples_percentile(baseline_cpu, 50));
 }
@@ -138,6 +203,7 @@ int main(int argc, char **argv)
 	g_autoptr(GPtrArray) files = g_ptr_array_new_with_free_func(g_free);
 	g_autoptr(RdmadScan) found = NULL;
 	g_autoptr(RdmadSysroot) root = NULL;
+	g_autoptr(RdmadFileBudget) budget = rdmad_file_budget_new(KEPT_MAX);
 
 	if (argc != 3) {
 		fputs("usage: bench-counters ROOT ROUNDS\n", stderr);
@@ -153,6 +219,7 @@ int main(int argc, char **argv)
 		for (guint p = 0; p < dev->n_ports; p++)
 			add_port(files, argv[1], dev->name, dev->ports[p].number);
 	}
-	measure(root, found->devices, files, (guint)CLAMP(atoi(argv[2]), 1, 100000));
+	measure(root, found->devices, files, budget, (guint)CLAMP(atoi(argv[2]), 1, 100000));
+	measure_sysfs(budget);
 	return 0;
 }

@@ -4,16 +4,19 @@
  *
  * How long rdmad_scan_sysfs() takes, and how long the same files take that are only opened, read and
  * closed: the linker hands each open of the scan to this program first (--wrap), which writes it
- * down and plays the list again.  Prints {"devices", "opens", "scan_us", "reads_us"}, medians of
- * rounds that alternate.
+ * down and plays the list again.  Prints {"devices", "opens", "scan_us", "scan_cpu_us", "reads_us",
+ * "reads_cpu_us"}, medians of rounds that alternate; "cpu": CPU time of all threads.
  */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "hardware/scan/scan.h"
@@ -41,6 +44,18 @@ long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);
 int __real_openat64(int dir, const char *path, int flags, ...);
 int __wrap_openat64(int dir, const char *path, int flags, ...);
+
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+			  void *data);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+			  void *data);
+
+/* What is written down has one order: one thread does all of it. */
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+			  void *data)
+{
+	return record ? EAGAIN : __real_pthread_create(thread, attr, run, data);
+}
 
 long __wrap_syscall(long number, ...)
 {
@@ -100,9 +115,24 @@ static void play_one(int root, int *last_dir, const Opened *opened)
 	}
 }
 
-static void play(const char *path, const GArray *list, GArray *took)
+static gint64 processor_now(void)
 {
-	const gint64 began = samples_now();
+	struct timespec now;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return now.tv_sec * G_GINT64_CONSTANT(1000000000) + now.tv_nsec;
+}
+
+static void samples_add_processor(GArray *used, gint64 before)
+{
+	const gint64 cpu = processor_now() - before;
+
+	g_array_append_val(used, cpu);
+}
+
+static void play(const char *path, const GArray *list, GArray *took, GArray *used)
+{
+	const gint64 began = samples_now(), before = processor_now();
 	const int root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int last_dir = -1;
 
@@ -111,18 +141,20 @@ static void play(const char *path, const GArray *list, GArray *took)
 	if (last_dir >= 0)
 		close(last_dir);
 	close(root);
+	samples_add_processor(used, before);
 	samples_add(took, began);
 }
 
 /* ---- the scan ---- */
 
 /* How many devices there are. */
-static guint scan(const RdmadSysroot *root, GArray *took)
+static guint scan(const RdmadSysroot *root, GArray *took, GArray *used)
 {
 	g_autoptr(GError) error = NULL;
-	const gint64 began = samples_now();
+	const gint64 began = samples_now(), before = processor_now();
 	g_autoptr(RdmadScan) found = rdmad_scan_sysfs(root, &error);
 
+	samples_add_processor(used, before);
 	samples_add(took, began);
 	if (!found)
 		g_error("%s", error->message);
@@ -134,7 +166,9 @@ int main(int argc, char **argv)
 	g_autoptr(GError) error = NULL;
 	g_autoptr(RdmadSysroot) root = NULL;
 	g_autoptr(GArray) scans = samples_new();
+	g_autoptr(GArray) scans_cpu = samples_new();
 	g_autoptr(GArray) reads = samples_new();
+	g_autoptr(GArray) reads_cpu = samples_new();
 	GArray *opened = g_array_new(FALSE, FALSE, sizeof(Opened));
 	guint devices, rounds;
 
@@ -147,14 +181,18 @@ int main(int argc, char **argv)
 		g_error("%s", error->message);
 	rounds = (guint)CLAMP(atoi(argv[2]), 1, 10000);
 	record = opened;
-	devices = scan(root, scans);
+	devices = scan(root, scans, scans_cpu);
 	record = NULL;
 	g_array_set_size(scans, 0);
+	g_array_set_size(scans_cpu, 0);
 	for (guint i = 0; i < rounds; i++) {
-		scan(root, scans);
-		play(argv[1], opened, reads);
+		scan(root, scans, scans_cpu);
+		play(argv[1], opened, reads, reads_cpu);
 	}
-	printf("{\"devices\": %u, \"opens\": %u, \"scan_us\": %.0f, \"reads_us\": %.0f}\n", devices,
-	       opened->len, samples_percentile(scans, 50), samples_percentile(reads, 50));
+	printf("{\"devices\": %u, \"opens\": %u, \"scan_us\": %.0f, \"scan_cpu_us\": %.0f, "
+	       "\"reads_us\": %.0f, \"reads_cpu_us\": %.0f}\n",
+	       devices, opened->len, samples_percentile(scans, 50),
+	       samples_percentile(scans_cpu, 50), samples_percentile(reads, 50),
+	       samples_percentile(reads_cpu, 50));
 	return 0;
 }

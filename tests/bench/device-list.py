@@ -4,6 +4,8 @@
 what the daemon takes for it.  The baseline is a plain call of the same daemon on the same connection.
 """
 
+import os
+import sys
 import time
 
 import benchlib
@@ -12,9 +14,15 @@ from benchlib import Daemon, Scratch, Table, median
 from fake import rpc
 from fake.messages import plugin
 
+sys.path.insert(0, os.path.join(benchlib.TESTS, "integration"))
+from machine_changes import Machine, post  # noqa: E402
+
 SERVICE = "/v1beta1.DevicePlugin/"
 SIZES = (100, 1000, 10000)
 ROUNDS = 31
+CHANGES = 7
+QUICK_CONFIG = ("modules = { device-plugin = { health_delay = 0; "
+                "resources = ( { name = \"rdma/hca\"; count = %d; } ); }; };")
 CONFIG = "modules = { device-plugin = { resources = ( { name = \"rdma/hca\"; count = %d; } ); }; };"
 
 
@@ -67,7 +75,31 @@ class Result:
             lists.close()
 
 
-def times_table(results):
+class Change:
+    """A port that goes down and up, with the largest resource: from the hint to the message."""
+
+    def __init__(self, build, root, directory, count):
+        machine = Machine(root)
+        with Daemon(build, root, directory, config=QUICK_CONFIG % count) as daemon:
+            lists = Lists(daemon)
+            lists.first()
+            control = os.path.join(directory, "run", "rdmad.sock")
+            taken = [self.once(daemon, machine, control, lists.last, state)
+                     for _ in range(CHANGES) for state in ("1: DOWN", "4: ACTIVE")]
+            lists.close()
+        self.processor_us = median(taken)
+
+    @staticmethod
+    def once(daemon, machine, control, stream, state):
+        before = benchlib.all_processor_us_of(daemon.pid)
+        machine.write("infiniband/mlx5_0/ports/1/state", state)
+        if post(control, "/api/v1/rescan") != 200:
+            raise RuntimeError("the hint was refused")
+        next(stream)
+        return benchlib.all_processor_us_of(daemon.pid) - before
+
+
+def times_table(results, change, scan_us):
     table = Table(f"ListAndWatch to its first message, median of {ROUNDS}", "us")
     for count, result in results.items():
         table.at_most_times(f"{count} slots", result.us, "GetDevicePluginOptions",
@@ -76,6 +108,8 @@ def times_table(results):
     (small, a), (large, b) = list(results.items())[1:]
     table.at_most_times(f"{large} slots, CPU time against linear", b.processor_us,
                         f"{large // small} x {small}", a.processor_us * large / small, 1.5)
+    table.at_most_times(f"{large} slots, a port that goes down or up, CPU time", change.processor_us,
+                        "one look at the hardware", scan_us)
     table.note("the client is Python's; the daemon's CPU time has no part of it")
     table.print()
 
@@ -97,7 +131,9 @@ def main():
         root = benchlib.expand("gpu-8rail", scratch.path("machine"))
         results = {count: Result(build, root, scratch.path(f"rdmad{count}"), count)
                    for count in SIZES}
-    times_table(results)
+        change = Change(build, root, scratch.path("change"), SIZES[-1])
+        scan = build.ask("bench-scan", root, ROUNDS)
+    times_table(results, change, scan["scan_cpu_us"])
     sizes_table(results)
 
 

@@ -185,18 +185,17 @@ class Files(Client):
 class Hanging(Client):
     """A device whose counters never come."""
 
-    @classmethod
-    def setUpClass(cls):
+    def setUp(self):
         directory = tempfile.TemporaryDirectory(prefix="rdmad-machine-")
-        cls.addClassCleanup(directory.cleanup)
+        self.addCleanup(directory.cleanup)
         root = os.path.join(directory.name, "machine")
         subprocess.run([EXPAND, "gpu-8rail", root], check=True)
-        cls.slow = SlowFiles(SLOW_FILES, root, "*/mlx5_4/ports/1/counters/*=block")
-        cls.slow.rules(False)
-        cls.address = free_address()
-        cls.daemon = Daemon(None, CONFIG.format(address=cls.address, more="", others=""), root=cls.slow.path)
-        cls.addClassCleanup(cls.daemon.close)
-        cls.addClassCleanup(cls.slow.close)     # first: the daemon waits for reads under way
+        self.slow = SlowFiles(SLOW_FILES, root, "*/mlx5_4/ports/1/counters/*=block")
+        self.slow.rules(False)
+        self.address = free_address()
+        self.daemon = Daemon(None, CONFIG.format(address=self.address, more="", others=""), root=self.slow.path)
+        self.addCleanup(self.daemon.close)
+        self.addCleanup(self.slow.close)     # first: the daemon waits for reads under way
 
     def test_the_others_are_told_in_time(self):
         self.get("/api/v1/traffic")
@@ -223,7 +222,9 @@ class Hanging(Client):
         return statuses
 
     def test_who_waits_for_it_is_refused_when_the_page_ends(self):
+        self.get("/api/v1/traffic")
         self.slow.rules(True)
+        time.sleep(1.2)
         for _ in range(10):
             # A slow machine may answer with what was read, or get the request, on the other side of the reload.
             if self.statuses_when_the_page_ends() == [503] * 4:

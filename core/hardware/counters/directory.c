@@ -2,10 +2,8 @@
 #include "hardware/counters/directory.h"
 
 #include <errno.h>
-#include <rdmad/fd.h>
 #include <rdmad/intern.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "hardware/scan/value.h"
 #include "hardware/sysroot.h"
@@ -18,10 +16,8 @@
 void rdmad_counter_directory_init(RdmadCounterDirectory *dir, RdmadCounterGroup group, guint port,
 				  char *path)
 {
-	*dir = (RdmadCounterDirectory){
-		.place = { .group = group, .port = port },
-		.path = path,
-	};
+	*dir = (RdmadCounterDirectory){ .place = { .group = group, .port = port } };
+	rdmad_kept_files_init(&dir->files, path);
 }
 
 static void forget_names(RdmadCounterDirectory *dir)
@@ -30,6 +26,7 @@ static void forget_names(RdmadCounterDirectory *dir)
 		rdmad_intern_release(dir->names[i]);
 	g_clear_pointer(&dir->names, g_free);
 	dir->n_names = dir->first = 0;
+	rdmad_kept_files_expect(&dir->files, 0);
 }
 
 static void forget(RdmadCounterDirectory *dir)
@@ -42,16 +39,7 @@ static void forget(RdmadCounterDirectory *dir)
 void rdmad_counter_directory_clear(RdmadCounterDirectory *dir)
 {
 	forget(dir);
-	g_clear_pointer(&dir->path, g_free);
-}
-
-/* The same directory, unchanged, and listed not long ago. */
-static gboolean is_listed(const RdmadCounterDirectory *dir, const struct stat *st, gint64 now_us)
-{
-	const gint64 changed_us = st->st_mtim.tv_sec * G_USEC_PER_SEC + st->st_mtim.tv_nsec / 1000;
-
-	return dir->listed_us && dir->device == st->st_dev && dir->inode == st->st_ino &&
-	       dir->changed_us == changed_us && now_us < dir->listed_us + RDMAD_COUNTER_AGAIN_US;
+	rdmad_kept_files_clear(&dir->files);
 }
 
 /* Devices are many and have the same names. */
@@ -59,6 +47,7 @@ static void keep_names(RdmadCounterDirectory *dir, char *const *names, guint n)
 {
 	dir->names = g_new(GRefString *, n);
 	dir->n_names = n;
+	rdmad_kept_files_expect(&dir->files, n);
 	for (guint i = 0; i < n; i++) {
 		dir->names[i] = rdmad_intern(names[i]);
 		if (!strcmp(names[i], READ_FIRST))
@@ -66,16 +55,12 @@ static void keep_names(RdmadCounterDirectory *dir, char *const *names, guint n)
 	}
 }
 
-static void list(RdmadCounterDirectory *dir, const RdmadReadingBuilder *builder,
-		 const struct stat *st)
+static void list(RdmadCounterDirectory *dir, const RdmadReadingBuilder *builder)
 {
-	g_auto(GStrv) names = rdmad_sysroot_list(builder->root, dir->path, NULL);
+	g_auto(GStrv) names = rdmad_sysroot_list(builder->root, dir->files.path, NULL);
 	const guint n = names ? g_strv_length(names) : 0;
 
 	forget(dir);
-	dir->device = st->st_dev;
-	dir->inode = st->st_ino;
-	dir->changed_us = st->st_mtim.tv_sec * G_USEC_PER_SEC + st->st_mtim.tv_nsec / 1000;
 	dir->listed_us = builder->time_us;
 	if (names && n <= RDMAD_COUNTERS_MAX)
 		keep_names(dir, names, n);
@@ -83,16 +68,18 @@ static void list(RdmadCounterDirectory *dir, const RdmadReadingBuilder *builder,
 		dir->errnum = names ? E2BIG : EIO;
 }
 
-static int read_value(int fd, const char *name, guint64 *value)
+static int read_value(RdmadCounterDirectory *dir, const RdmadReadingBuilder *builder, guint i,
+		      guint64 *value)
 {
 	char text[VALUE_MAX];
 
-	if (rdmad_sysroot_read_at(fd, name, text, sizeof(text)) < 0)
+	if (rdmad_kept_files_read(&dir->files, builder->root, i, dir->names[i], text,
+				  sizeof(text)) < 0)
 		return errno;
 	return rdmad_sysfs_counter(text, value) ? 0 : EBADMSG;
 }
 
-static void read_one(RdmadCounterDirectory *dir, RdmadReadingBuilder *builder, int fd, guint i)
+static void read_one(RdmadCounterDirectory *dir, RdmadReadingBuilder *builder, guint i)
 {
 	RdmadCounterKey key = dir->place;
 	guint64 value = 0;
@@ -101,7 +88,7 @@ static void read_one(RdmadCounterDirectory *dir, RdmadReadingBuilder *builder, i
 	key.name = dir->names[i];
 	if (!rdmad_reading_builder_may_read(builder, &key))
 		return;
-	errnum = read_value(fd, key.name, &value);
+	errnum = read_value(dir, builder, i, &value);
 	if (errnum == ENOENT) {
 		/* The counter has gone: the next reading lists the directory again. */
 		builder->missing = TRUE;
@@ -111,13 +98,13 @@ static void read_one(RdmadCounterDirectory *dir, RdmadReadingBuilder *builder, i
 	rdmad_reading_builder_add_result(builder, &key, value, errnum);
 }
 
-static void read_all(RdmadCounterDirectory *dir, RdmadReadingBuilder *builder, int fd)
+static void read_all(RdmadCounterDirectory *dir, RdmadReadingBuilder *builder)
 {
 	if (dir->n_names)
-		read_one(dir, builder, fd, dir->first);
+		read_one(dir, builder, dir->first);
 	for (guint i = 0; i < dir->n_names && !rdmad_reading_builder_cancelled(builder); i++)
 		if (i != dir->first)
-			read_one(dir, builder, fd, i);
+			read_one(dir, builder, i);
 }
 
 /* Many drivers have no such directory: that it was not there is remembered for a while. */
@@ -126,20 +113,21 @@ static gboolean is_absent(const RdmadCounterDirectory *dir, const RdmadReadingBu
 	return dir->errnum == ENOENT && builder->time_us < dir->listed_us + RDMAD_COUNTER_AGAIN_US;
 }
 
-static int open_listed(RdmadCounterDirectory *dir, RdmadReadingBuilder *builder, int *fd)
+/* 0: its names are known, and their files may be read until rdmad_kept_files_end(). */
+static int begin(RdmadCounterDirectory *dir, RdmadReadingBuilder *builder)
 {
-	struct stat st;
+	gboolean same;
 	int errnum;
 
 	if (is_absent(dir, builder))
 		return ENOENT;
-	*fd = rdmad_sysroot_open_dir(builder->root, dir->path);
-	if (*fd >= 0 && fstat(*fd, &st) == 0) {
-		if (!is_listed(dir, &st, builder->time_us))
-			list(dir, builder, &st);
+	errnum = rdmad_kept_files_begin(&dir->files, builder->root, builder->budget, &same);
+	if (!errnum) {
+		if (!same || !dir->listed_us ||
+		    builder->time_us >= dir->listed_us + RDMAD_COUNTER_AGAIN_US)
+			list(dir, builder);
 		return dir->errnum;
 	}
-	errnum = errno;
 	forget(dir);
 	if (errnum != ENOENT && errnum != ENODEV)
 		return errnum;
@@ -150,39 +138,44 @@ static int open_listed(RdmadCounterDirectory *dir, RdmadReadingBuilder *builder,
 
 void rdmad_counter_directory_read(RdmadCounterDirectory *dir, RdmadReadingBuilder *builder)
 {
-	rdmad_autofd int fd = -1;
 	int errnum;
 
 	if (!rdmad_reading_builder_may_read(builder, &dir->place))
 		return;
-	errnum = open_listed(dir, builder, &fd);
+	errnum = begin(dir, builder);
 	if (errnum && errnum != ENOENT) {
 		rdmad_reading_builder_add_failed(builder, &dir->place, errnum);
-		return;
+	} else {
+		rdmad_backoff_lift(builder->backoff, &dir->place);
+		if (!errnum)
+			read_all(dir, builder);
 	}
-	rdmad_backoff_lift(builder->backoff, &dir->place);
-	if (!errnum)
-		read_all(dir, builder, fd);
+	rdmad_kept_files_end(&dir->files);
 }
 
-/* A setting beside the counters, which is no counter. */
-static const char *first_counter(const RdmadCounterDirectory *dir)
+/* The place of a name; NULL is the first counter, and not a setting beside the counters. */
+static gboolean find_name(const RdmadCounterDirectory *dir, const char *name, guint *i)
 {
-	const guint first = strcmp(dir->names[dir->first], RDMAD_COUNTER_LIFESPAN) ? dir->first
-										   : dir->first + 1;
-
-	return first < dir->n_names ? dir->names[first] : NULL;
+	if (!name) {
+		*i = dir->first;
+		if (dir->n_names && !strcmp(dir->names[dir->first], RDMAD_COUNTER_LIFESPAN))
+			++*i;
+		return *i < dir->n_names;
+	}
+	for (*i = 0; *i < dir->n_names; ++*i)
+		if (!strcmp(dir->names[*i], name))
+			return TRUE;
+	return FALSE;
 }
 
 int rdmad_counter_directory_value(RdmadCounterDirectory *dir, RdmadReadingBuilder *builder,
 				  const char *name, guint64 *value)
 {
-	rdmad_autofd int fd = -1;
-	const int errnum = open_listed(dir, builder, &fd);
+	int errnum = begin(dir, builder);
+	guint i;
 
-	if (errnum)
-		return errnum;
-	if (!name && dir->n_names)
-		name = first_counter(dir);
-	return name ? read_value(fd, name, value) : ENOENT;
+	if (!errnum)
+		errnum = find_name(dir, name, &i) ? read_value(dir, builder, i, value) : ENOENT;
+	rdmad_kept_files_end(&dir->files);
+	return errnum;
 }

@@ -2,6 +2,7 @@
 /* One directory of counters in sysfs, one file each; its names are kept between readings. */
 #pragma once
 
+#include "hardware/counters/kept-files.h"
 #include "hardware/counters/reading.h"
 
 #define RDMAD_COUNTERS_MAX 1024u /* of one directory, one port, one interface */
@@ -12,12 +13,11 @@
 
 typedef struct {
 	RdmadCounterKey place; /* without a name */
-	char *path;
+	RdmadKeptFiles files;
 	GRefString **names;
 	guint n_names, first;
 	int errnum; /* of the listing */
-	guint64 device, inode;
-	gint64 changed_us, listed_us;
+	gint64 listed_us;
 } RdmadCounterDirectory;
 
 /* Takes `path` over. */

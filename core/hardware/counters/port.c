@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <rdmad/device.h>
-#include <rdmad/fd.h>
 
 #include "hardware/netlink/rdma.h"
 #include "hardware/scan/value.h"
@@ -11,18 +10,33 @@
 
 #define VALUE_MAX 128
 
+typedef struct {
+	const char *name;
+	gboolean (*parse)(const char *text, gpointer out);
+	gsize offset;
+} PortAttribute;
+
+enum { STATE, PHYS_STATE, RATE, N_ATTRIBUTES };
+
+static const PortAttribute attributes[N_ATTRIBUTES] = {
+	[STATE] = { "state", rdmad_sysfs_port_state, G_STRUCT_OFFSET(RdmadPortReading, state) },
+	[PHYS_STATE] = { "phys_state", rdmad_sysfs_phys_state,
+			 G_STRUCT_OFFSET(RdmadPortReading, phys_state) },
+	[RATE] = { "rate", rdmad_sysfs_rate, G_STRUCT_OFFSET(RdmadPortReading, rate_mbps) },
+};
+
 void rdmad_counter_port_init(RdmadCounterPort *port, const RdmadDevice *dev, guint number)
 {
-	*port = (RdmadCounterPort){
-		.number = number,
-		.path = g_strdup_printf("sys/class/infiniband/%s/ports/%u", dev->name, number),
-	};
+	*port = (RdmadCounterPort){ .number = number };
+	rdmad_kept_files_init(&port->files, g_strdup_printf("sys/class/infiniband/%s/ports/%u",
+							    dev->name, number));
+	rdmad_kept_files_expect(&port->files, N_ATTRIBUTES);
 	rdmad_counter_directory_init(&port->link, RDMAD_COUNTER_PORT, number,
-				     g_strdup_printf("%s/counters", port->path));
+				     g_strdup_printf("%s/counters", port->files.path));
 	rdmad_counter_directory_init(&port->link_ext, RDMAD_COUNTER_PORT, number,
-				     g_strdup_printf("%s/counters_ext", port->path));
+				     g_strdup_printf("%s/counters_ext", port->files.path));
 	rdmad_counter_directory_init(&port->hw, RDMAD_COUNTER_HW, number,
-				     g_strdup_printf("%s/hw_counters", port->path));
+				     g_strdup_printf("%s/hw_counters", port->files.path));
 }
 
 void rdmad_counter_port_clear(RdmadCounterPort *port)
@@ -30,46 +44,27 @@ void rdmad_counter_port_clear(RdmadCounterPort *port)
 	rdmad_counter_directory_clear(&port->link);
 	rdmad_counter_directory_clear(&port->link_ext);
 	rdmad_counter_directory_clear(&port->hw);
-	g_clear_pointer(&port->path, g_free);
+	rdmad_kept_files_clear(&port->files);
 }
 
-typedef struct {
-	const char *name;
-	gboolean (*parse)(const char *text, gpointer out);
-	gsize offset;
-} PortAttribute;
-
-static const PortAttribute rate = { "rate", rdmad_sysfs_rate,
-				    G_STRUCT_OFFSET(RdmadPortReading, rate_mbps) };
-static const PortAttribute states[] = {
-	{ "state", rdmad_sysfs_port_state, G_STRUCT_OFFSET(RdmadPortReading, state) },
-	{ "phys_state", rdmad_sysfs_phys_state, G_STRUCT_OFFSET(RdmadPortReading, phys_state) },
-};
-
-/* Unreadable attributes stay unknown. */
-static void read_attribute(RdmadReadingBuilder *builder, int fd, const PortAttribute *attribute,
-			   RdmadPortReading *reading)
+/* From `first` on.  Unreadable attributes stay unknown. */
+static void read_files(RdmadCounterPort *port, RdmadReadingBuilder *builder, guint first,
+		       RdmadFileBudget *budget, RdmadPortReading *reading)
 {
-	char text[VALUE_MAX];
-
-	if (rdmad_sysroot_read_at(fd, attribute->name, text, sizeof(text)) >= 0)
-		attribute->parse(text, G_STRUCT_MEMBER_P(reading, attribute->offset));
-	else
-		builder->missing |= errno == ENOENT || errno == ENODEV;
-}
-
-static void read_files(const RdmadCounterPort *port, RdmadReadingBuilder *builder,
-		       gboolean with_states, RdmadPortReading *reading)
-{
-	rdmad_autofd int fd = rdmad_sysroot_open_dir(builder->root, port->path);
-
-	if (fd < 0) {
+	if (rdmad_kept_files_begin(&port->files, builder->root, budget, NULL) != 0) {
 		builder->missing = TRUE;
 		return;
 	}
-	for (guint i = 0; with_states && i < G_N_ELEMENTS(states); i++)
-		read_attribute(builder, fd, &states[i], reading);
-	read_attribute(builder, fd, &rate, reading);
+	for (guint i = first; i < N_ATTRIBUTES; i++) {
+		char text[VALUE_MAX];
+
+		if (rdmad_kept_files_read(&port->files, builder->root, i, attributes[i].name, text,
+					  sizeof(text)) >= 0)
+			attributes[i].parse(text, G_STRUCT_MEMBER_P(reading, attributes[i].offset));
+		else
+			builder->missing |= errno == ENOENT || errno == ENODEV;
+	}
+	rdmad_kept_files_end(&port->files);
 }
 
 /* A rate hardly ever changes except with the state; each read of it is a firmware command. */
@@ -83,7 +78,7 @@ static void complete_rate(RdmadCounterPort *port, RdmadReadingBuilder *builder,
 		reading->rate_mbps = rated->rate_mbps;
 		return;
 	}
-	read_files(port, builder, FALSE, reading);
+	read_files(port, builder, RATE, NULL, reading);
 	port->rated = *reading;
 	port->rated_us = builder->time_us;
 }
@@ -104,7 +99,7 @@ void rdmad_counter_port_read_state(RdmadCounterPort *port, RdmadReadingBuilder *
 	};
 
 	if (reading.state == RDMAD_UNKNOWN)
-		read_files(port, builder, TRUE, &reading);
+		read_files(port, builder, STATE, builder->budget, &reading);
 	else
 		complete_rate(port, builder, &reading);
 	g_array_append_val(builder->ports, reading);

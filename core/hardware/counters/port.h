@@ -12,7 +12,7 @@
 
 typedef struct {
 	guint number;
-	char *path;
+	RdmadKeptFiles files;		      /* of the port itself */
 	RdmadCounterDirectory link, link_ext; /* counters, and what old kernels have beside it */
 	RdmadCounterDirectory hw;
 	gint64 hw_files_us; /* netlink has none: not queried until then */

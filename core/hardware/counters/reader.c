@@ -18,6 +18,7 @@ struct RdmadCounterReader {
 	const RdmadDevice *dev;
 	RdmadReadWhat what;
 	RdmadBackoff *backoff;
+	RdmadFileBudget *budget; /* or NULL */
 	RdmadClock clock;
 	char *path; /* of the device */
 	RdmadCounterPort *ports;
@@ -63,7 +64,15 @@ RdmadCounterReader *rdmad_counter_reader_renew(const RdmadCounterReader *old,
 		reader_new(old->root, dev, old->what, rdmad_backoff_ref(old->backoff));
 
 	reader->clock = old->clock;
+	if (old->budget)
+		rdmad_counter_reader_set_budget(reader, old->budget);
 	return reader;
+}
+
+void rdmad_counter_reader_set_budget(RdmadCounterReader *reader, RdmadFileBudget *budget)
+{
+	g_assert(!reader->budget);
+	reader->budget = rdmad_file_budget_ref(budget);
 }
 
 RdmadCounterReader *rdmad_counter_reader_ref(RdmadCounterReader *reader)
@@ -83,6 +92,7 @@ void rdmad_counter_reader_unref(RdmadCounterReader *reader)
 	rdmad_netdev_counters_free(reader->netdevs);
 	rdmad_device_users_free(reader->users);
 	rdmad_backoff_unref(reader->backoff);
+	rdmad_file_budget_unref(reader->budget);
 	g_free(reader->path);
 	rdmad_device_unref(reader->dev);
 	g_free(reader);
@@ -166,6 +176,7 @@ RdmadReading *rdmad_counter_reader_read(RdmadCounterReader *reader, const RdmadJ
 		.dev = reader->dev,
 		.rdma = rdma,
 		.backoff = reader->backoff,
+		.budget = reader->budget,
 		.job = job,
 		.clock = reader->clock,
 	};

@@ -17,7 +17,8 @@ typedef struct {
 	const RdmadDevice *dev;
 	RdmadNetlink *rdma; /* NETLINK_RDMA, the reader's; NULL: not this machine, or it has none */
 	RdmadBackoff *backoff;
-	const RdmadJob *job; /* may be NULL */
+	RdmadFileBudget *budget; /* may be NULL */
+	const RdmadJob *job;	 /* may be NULL */
 	RdmadClock clock;
 	gint64 time_us;	       /* when the reading began */
 	gboolean missing;      /* something was not there: perhaps the device is gone */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Attributes by table: where it is, how it is read, whether it may be missing. */
 #include <rdmad/error.h>
+#include <rdmad/fd.h>
 #include <string.h>
 
 #include "hardware/scan/parts.h"
 #include "hardware/device.h"
+#include "hardware/sysroot.h"
 
 void rdmad_attr_problem(const RdmadAttrDir *dir, const GError *error)
 {
@@ -24,11 +26,21 @@ static gboolean is_problem(RdmadAttrNeed need, const GError *error)
 	return need == RDMAD_ATTR_REQUIRED;
 }
 
-static void attr_read(const RdmadAttrDir *dir, const RdmadAttr *attr, gpointer member)
+/* `fd` -1: there is no such directory, or it cannot be opened, as each of its attributes will report. */
+static char *attr_text(const RdmadAttrDir *dir, int fd, const char *name, GError **error)
+{
+	g_autofree char *path = NULL;
+
+	if (fd >= 0)
+		return rdmad_sysroot_read_attribute(fd, dir->path, name, error);
+	path = g_strdup_printf("%s/%s", dir->path, name);
+	return rdmad_sysroot_read(dir->root, path, error);
+}
+
+static void attr_read(const RdmadAttrDir *dir, int fd, const RdmadAttr *attr, gpointer member)
 {
 	g_autoptr(GError) error = NULL;
-	g_autofree char *path = g_strdup_printf("%s/%s", dir->path, attr->name);
-	g_autofree char *text = rdmad_sysroot_read(dir->root, path, &error);
+	g_autofree char *text = attr_text(dir, fd, attr->name, &error);
 
 	if (!text) {
 		if (is_problem(attr->need, error))
@@ -40,8 +52,11 @@ static void attr_read(const RdmadAttrDir *dir, const RdmadAttr *attr, gpointer m
 					 attr->name, text);
 }
 
+/* The directory is opened once: the way to it is most of what a read costs. */
 void rdmad_attrs_read(const RdmadAttrDir *dir, const RdmadAttr *attrs, guint n, gpointer out)
 {
+	rdmad_autofd int fd = rdmad_sysroot_open_dir(dir->root, dir->path);
+
 	for (guint i = 0; i < n; i++)
-		attr_read(dir, &attrs[i], G_STRUCT_MEMBER_P(out, attrs[i].offset));
+		attr_read(dir, fd, &attrs[i], G_STRUCT_MEMBER_P(out, attrs[i].offset));
 }

@@ -10,6 +10,9 @@
 #include "hardware/scan/parts.h"
 #include "hardware/scan/value.h"
 
+/* No device has this name. */
+#define EVERY_DEVICE ""
+
 static const struct {
 	const char *class;
 	const char *prefix;
@@ -79,20 +82,45 @@ void rdmad_scan_chardevs(RdmadScanner *scanner)
 {
 	for (guint i = 0; i < G_N_ELEMENTS(classes); i++)
 		learn_class(scanner, i);
+	if (rdmad_sysroot_exists(scanner->root, "sys/class/misc/rdma_cm")) {
+		const RdmadChardev rdma_cm =
+			read_chardev(scanner->root, "misc", "rdma_cm", RDMAD_CHARDEV_RDMA_CM);
+
+		g_array_append_val(chardevs_of(scanner, EVERY_DEVICE), rdma_cm);
+	}
 }
 
-void rdmad_scan_take_chardevs(RdmadScanner *scanner, const char *name, RdmadDevice *dev)
+static void append_chardevs(RdmadDevice *dev, const GArray *list)
 {
-	const GArray *list = g_hash_table_lookup(scanner->chardevs, name);
-	const guint own = list ? list->len : 0;
+	for (guint i = 0; list && i < list->len; i++) {
+		RdmadChardev *chardev = &dev->chardevs[dev->n_chardevs++];
 
-	dev->chardevs = g_new0(RdmadChardev, own + 1);
-	for (guint i = 0; i < own; i++) {
-		dev->chardevs[i] = g_array_index(list, RdmadChardev, i);
-		dev->chardevs[i].path = g_strdup(dev->chardevs[i].path);
+		*chardev = g_array_index(list, RdmadChardev, i);
+		chardev->path = g_strdup(chardev->path);
 	}
-	dev->n_chardevs = own;
-	if (rdmad_sysroot_exists(scanner->root, "sys/class/misc/rdma_cm"))
-		dev->chardevs[dev->n_chardevs++] =
-			read_chardev(scanner->root, "misc", "rdma_cm", RDMAD_CHARDEV_RDMA_CM);
+}
+
+void rdmad_scan_take_chardevs(const RdmadScanner *scanner, const char *name, RdmadDevice *dev)
+{
+	const GArray *own = g_hash_table_lookup(scanner->chardevs, name);
+	const GArray *shared = g_hash_table_lookup(scanner->chardevs, EVERY_DEVICE);
+
+	dev->chardevs = g_new0(RdmadChardev, (own ? own->len : 0) + (shared ? shared->len : 0) + 1);
+	append_chardevs(dev, own);
+	append_chardevs(dev, shared);
+}
+
+/* By the node, which is of one device for as long as that lives: names may change hands. */
+GArray *rdmad_scan_query_gids(const RdmadScanner *scanner, const char *name)
+{
+	const GArray *own = g_hash_table_lookup(scanner->chardevs, name);
+
+	for (guint i = 0; own && scanner->gids && i < own->len; i++) {
+		const RdmadChardev *chardev = &g_array_index(own, RdmadChardev, i);
+
+		if (chardev->kind == RDMAD_CHARDEV_UVERBS)
+			return scanner->gids->query(strrchr(chardev->path, '/') + 1,
+						    scanner->gids->data);
+	}
+	return NULL;
 }

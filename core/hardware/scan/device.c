@@ -21,6 +21,7 @@ RdmadDevice *rdmad_scan_device(RdmadScanner *scanner, const char *name)
 	/* Only a directory has a "." in it; a device that cannot be read for now is in doubt, not
 	 * gone. */
 	g_autofree char *itself = g_strdup_printf("%s/.", path);
+	g_autoptr(GArray) gids = NULL;
 	RdmadDevice *dev;
 	RdmadAttrDir dir;
 
@@ -33,7 +34,8 @@ RdmadDevice *rdmad_scan_device(RdmadScanner *scanner, const char *name)
 		rdmad_device_unref(dev);
 		return NULL;
 	}
-	rdmad_scan_ports(&dir);
+	gids = rdmad_scan_query_gids(scanner, name);
+	rdmad_scan_ports(&dir, gids);
 	rdmad_scan_netdevs(&dir);
 	rdmad_scan_take_chardevs(scanner, name, dev);
 	return dev;

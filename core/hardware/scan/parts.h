@@ -5,17 +5,20 @@
 #include <rdmad/device.h>
 #include <rdmad/sysroot.h>
 
+#include "hardware/scan/scan.h"
+
 #define RDMAD_SCAN_MAX_DEVICES 4096u
 #define RDMAD_SCAN_MAX_PORTS   255u
 #define RDMAD_SCAN_MAX_GIDS    4096u /* of one port */
 #define RDMAD_SCAN_MAX_NETDEVS 1024u /* of one device */
 
-/* One scan of the hardware: data shared by all devices. */
+/* One scan of the hardware: data shared by all devices that one thread reads. */
 typedef struct {
 	const RdmadSysroot *root;
-	GHashTable *chardevs;	/* device name -> GArray of RdmadChardev */
-	GHashTable *vf_index;	/* address of a VF -> GINT_TO_POINTER(index + 1) */
-	GHashTable *pf_netdevs; /* path of a PF -> char **, its interfaces */
+	GHashTable *chardevs;	    /* device name -> GArray of RdmadChardev; of all threads */
+	const RdmadGidSource *gids; /* or NULL; of all threads */
+	GHashTable *vf_index;	    /* address of a VF -> GINT_TO_POINTER(index + 1) */
+	GHashTable *pf_netdevs;	    /* path of a PF -> char **, its interfaces */
 } RdmadScanner;
 
 /* A directory of attributes of `dev`; problems are called `label` + attribute. */
@@ -51,7 +54,8 @@ RdmadDevice *rdmad_scan_device(RdmadScanner *scanner, const char *name);
 /* Each fills its own members of `dev`; `dir` is that of the RDMA device itself. */
 /* FALSE: its place is in doubt, and with it the id that it has. */
 gboolean rdmad_scan_pci(RdmadScanner *scanner, const RdmadAttrDir *dir);
-void rdmad_scan_ports(const RdmadAttrDir *dir);
+/* `gids`: RdmadKnownGid of all ports, or NULL: they are read from files. */
+void rdmad_scan_ports(const RdmadAttrDir *dir, const GArray *gids);
 /* After ports: their GIDs identify the device's interfaces. */
 void rdmad_scan_netdevs(const RdmadAttrDir *dir);
 /* Names (char *) in natural order; some may not be there at all. */
@@ -61,8 +65,10 @@ char **rdmad_scan_function_netdevs(const RdmadSysroot *root, const char *functio
 
 /* Learns all character devices at once, from their classes. */
 void rdmad_scan_chardevs(RdmadScanner *scanner);
+/* GID tables from elsewhere than files (RdmadKnownGid), or NULL. */
+GArray *rdmad_scan_query_gids(const RdmadScanner *scanner, const char *name);
 /* Gives a device its own. */
-void rdmad_scan_take_chardevs(RdmadScanner *scanner, const char *name, RdmadDevice *dev);
+void rdmad_scan_take_chardevs(const RdmadScanner *scanner, const char *name, RdmadDevice *dev);
 
 /* Components from the host bridge down to the last PCI function; NULL: not on a PCI bus.
  * `below` (may be NULL) gets what stands behind the function, with its slash. */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ports and their GID tables. */
 #include <rdmad/error.h>
+#include <rdmad/fd.h>
 #include <string.h>
 
 #include "hardware/scan/parts.h"
 #include "hardware/scan/value.h"
 #include "hardware/device.h"
+#include "hardware/sysroot.h"
 
 #define FIELD(member) G_STRUCT_OFFSET(RdmadPort, member)
 
@@ -27,6 +29,9 @@ static const RdmadAttr port_attrs[] = {
 	{ "pkeys/0", RDMAD_ATTR_QUIET, rdmad_sysfs_hex16, FIELD(pkey0) },
 };
 
+#define ROCE_V1 "IB/RoCE v1"
+#define ROCE_V2 "RoCE v2"
+
 /* "IB/RoCE v1" means three things; on iWARP and on links of other kinds it means nothing. */
 static RdmadGidType gid_type(const char *text, RdmadLinkLayer layer, RdmadNodeType node)
 {
@@ -34,24 +39,9 @@ static RdmadGidType gid_type(const char *text, RdmadLinkLayer layer, RdmadNodeTy
 		return RDMAD_GID_IB;
 	if (layer != RDMAD_LINK_LAYER_ETHERNET || node == RDMAD_NODE_RNIC || !text)
 		return RDMAD_GID_UNKNOWN;
-	if (!strcmp(text, "RoCE v2"))
+	if (!strcmp(text, ROCE_V2))
 		return RDMAD_GID_ROCE_V2;
-	return !strcmp(text, "IB/RoCE v1") ? RDMAD_GID_ROCE_V1 : RDMAD_GID_UNKNOWN;
-}
-
-/* EINVAL: the entry was emptied meanwhile, or has no interface; neither is a problem. */
-static char *read_gid_attr(const RdmadAttrDir *port, const char *kind, const char *index)
-{
-	g_autofree char *path = g_strdup_printf("%s/gid_attrs/%s/%s", port->path, kind, index);
-
-	return rdmad_sysroot_read(port->root, path, NULL);
-}
-
-static char *read_gid_netdev(const RdmadAttrDir *port, const char *index)
-{
-	g_autofree char *name = read_gid_attr(port, "ndevs", index);
-
-	return name && rdmad_sysfs_is_netdev_name(name) ? g_steal_pointer(&name) : NULL;
+	return !strcmp(text, ROCE_V1) ? RDMAD_GID_ROCE_V1 : RDMAD_GID_UNKNOWN;
 }
 
 static gboolean gid_is_empty(const guint8 raw[16])
@@ -66,20 +56,42 @@ typedef struct {
 	const RdmadAttrDir *dir;
 	const RdmadPort *port;
 	GArray *gids;
+	int types, netdevs; /* directories below gid_attrs; -1: not there */
 } GidTable;
 
-static void add_gid(GidTable *table, const char *name, int index, const guint8 raw[16])
+/* EINVAL: the entry was emptied meanwhile, or has no interface; neither is a problem. */
+static char *read_gid_attr(const GidTable *table, int dir, const char *index)
 {
-	g_autofree char *type = read_gid_attr(table->dir, "types", name);
+	return dir < 0 ? NULL : rdmad_sysroot_read_attribute(dir, table->dir->path, index, NULL);
+}
+
+static char *read_gid_netdev(const GidTable *table, const char *index)
+{
+	g_autofree char *name = read_gid_attr(table, table->netdevs, index);
+
+	return name && rdmad_sysfs_is_netdev_name(name) ? g_steal_pointer(&name) : NULL;
+}
+
+/* `type` as sysfs writes it, or NULL; `name` is the index as text. */
+static void add_gid(GidTable *table, const char *name, guint index, const guint8 raw[16],
+		    const char *type)
+{
 	RdmadGid gid = {
-		.index = (guint)index,
+		.index = index,
 		.type = gid_type(type, table->port->link_layer, table->dir->dev->node_type),
 	};
 
 	memcpy(gid.raw, raw, sizeof(gid.raw));
 	if (table->port->link_layer != RDMAD_LINK_LAYER_INFINIBAND)
-		gid.netdev = read_gid_netdev(table->dir, name);
+		gid.netdev = read_gid_netdev(table, name);
 	g_array_append_val(table->gids, gid);
+}
+
+static void take_used_gid(GidTable *table, const char *name, guint index, const guint8 raw[16])
+{
+	g_autofree char *type = read_gid_attr(table, table->types, name);
+
+	add_gid(table, name, index, raw, type);
 }
 
 static void take_gid(const char *name, const char *value, const GError *error, gpointer data)
@@ -96,23 +108,57 @@ static void take_gid(const char *name, const char *value, const GError *error, g
 		rdmad_device_add_problem(table->dir->dev, "%sgids/%s: not understood: \"%.64s\"",
 					 table->dir->label, name, value);
 	else if (!gid_is_empty(raw))
-		add_gid(table, name, index, raw);
+		take_used_gid(table, name, (guint)index, raw);
 }
 
-static void read_gids(const RdmadAttrDir *dir, RdmadPort *port)
+static void read_gid_files(GidTable *table)
 {
-	g_autofree char *path = g_strdup_printf("%s/gids", dir->path);
+	g_autofree char *path = g_strdup_printf("%s/gids", table->dir->path);
 	g_autoptr(GError) error = NULL;
-	g_autoptr(GArray) gids = g_array_new(FALSE, FALSE, sizeof(RdmadGid));
-	GidTable table = { dir, port, gids };
 
-	if (!rdmad_sysroot_read_dir(dir->root, path, take_gid, &table, &error))
-		rdmad_attr_problem(dir, error);
+	if (!rdmad_sysroot_read_dir(table->dir->root, path, take_gid, table, &error))
+		rdmad_attr_problem(table->dir, error);
+}
+
+/* `gids`: RdmadKnownGid, of all ports. */
+static void take_known_gids(GidTable *table, const GArray *gids)
+{
+	for (guint i = 0; i < gids->len && table->gids->len < RDMAD_SCAN_MAX_GIDS; i++) {
+		const RdmadKnownGid *gid = &g_array_index(gids, RdmadKnownGid, i);
+		char name[16];
+
+		if (gid->port != table->port->number || gid_is_empty(gid->raw))
+			continue;
+		g_snprintf(name, sizeof(name), "%u", gid->index);
+		add_gid(table, name, gid->index, gid->raw, gid->v2 ? ROCE_V2 : ROCE_V1);
+	}
+}
+
+static int open_gid_attrs(const RdmadAttrDir *port, const char *kind)
+{
+	g_autofree char *path = g_strdup_printf("%s/gid_attrs/%s", port->path, kind);
+
+	return rdmad_sysroot_open_dir(port->root, path);
+}
+
+/* `known`: RdmadKnownGid, or NULL. */
+static void read_gids(const RdmadAttrDir *dir, RdmadPort *port, const GArray *known)
+{
+	g_autoptr(GArray) gids = g_array_new(FALSE, FALSE, sizeof(RdmadGid));
+	rdmad_autofd int types = known ? -1 : open_gid_attrs(dir, "types");
+	rdmad_autofd int netdevs = open_gid_attrs(dir, "ndevs");
+	GidTable table = { dir, port, gids, types, netdevs };
+
+	if (known)
+		take_known_gids(&table, known);
+	else
+		read_gid_files(&table);
 	port->n_gids = gids->len;
 	port->gids = (RdmadGid *)(void *)g_array_free(g_steal_pointer(&gids), FALSE);
 }
 
-static void read_port(const RdmadAttrDir *dir, RdmadPort *port, const char *name, int number)
+static void read_port(const RdmadAttrDir *dir, RdmadPort *port, const char *name, int number,
+		      const GArray *gids)
 {
 	g_autofree char *path = g_strdup_printf("%s/ports/%s", dir->path, name);
 	g_autofree char *label = g_strdup_printf("ports/%s/", name);
@@ -126,10 +172,10 @@ static void read_port(const RdmadAttrDir *dir, RdmadPort *port, const char *name
 		.pkey0 = RDMAD_UNKNOWN,
 	};
 	rdmad_attrs_read(&port_dir, port_attrs, G_N_ELEMENTS(port_attrs), port);
-	read_gids(&port_dir, port);
+	read_gids(&port_dir, port, gids);
 }
 
-void rdmad_scan_ports(const RdmadAttrDir *dir)
+void rdmad_scan_ports(const RdmadAttrDir *dir, const GArray *gids)
 {
 	g_autofree char *path = g_strdup_printf("%s/ports", dir->path);
 	g_autoptr(GError) error = NULL;
@@ -144,5 +190,5 @@ void rdmad_scan_ports(const RdmadAttrDir *dir)
 	dev->ports = g_new0(RdmadPort, MIN(g_strv_length(names), RDMAD_SCAN_MAX_PORTS));
 	for (guint i = 0; names[i] && dev->n_ports < RDMAD_SCAN_MAX_PORTS; i++)
 		if (rdmad_sysfs_int(names[i], &number) && number > 0 && number <= 255)
-			read_port(dir, &dev->ports[dev->n_ports++], names[i], number);
+			read_port(dir, &dev->ports[dev->n_ports++], names[i], number, gids);
 }

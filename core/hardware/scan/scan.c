@@ -2,6 +2,7 @@
 #define RDMAD_LOG_TOPIC "hardware"
 #include "hardware/scan/scan.h"
 
+#include <pthread.h>
 #include <rdmad/error.h>
 #include <rdmad/log.h>
 #include <string.h>
@@ -48,11 +49,14 @@ static void free_chardevs(gpointer list)
 	g_array_unref(list);
 }
 
-static RdmadScanner scanner_init(const RdmadSysroot *root)
+/* `chardevs` NULL: not known yet. */
+static RdmadScanner scanner_init(const RdmadSysroot *root, GHashTable *chardevs)
 {
 	return (RdmadScanner){
 		.root = root,
-		.chardevs = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_chardevs),
+		.chardevs = chardevs ? g_hash_table_ref(chardevs)
+				     : g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
+							     free_chardevs),
 		.vf_index = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
 		.pf_netdevs = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
 						    (GDestroyNotify)g_strfreev),
@@ -88,29 +92,98 @@ static void scanner_forget(RdmadScanner *scanner)
 	g_hash_table_remove_all(scanner->pf_netdevs);
 }
 
-/* `common`: an error that concerns all devices, or 0. */
-static void scan_devices(RdmadScanner *scanner, char *const *names, int common, RdmadScan *scan)
+/*
+ * Devices are many, and nearly all of a scan: several threads read a part of them each.  The threads live
+ * for one scan, as a scan may run before there are workers, and holds one of them otherwise.
+ */
+#define PARTS_MAX 4u
+#define PART_MIN  16u /* devices that are not worth a thread */
+
+/* The share of one thread. */
+typedef struct {
+	const RdmadScanner *shared;
+	char *const *names;
+	guint n;
+	int common; /* an error that concerns all devices, or 0 */
+	GPtrArray *devices;
+	GArray *errnums; /* int, one a name */
+	pthread_t thread;
+	gboolean started;
+} Part;
+
+static void *part_run(void *data)
 {
-	GPtrArray *devices = scan->devices;
+	Part *part = data;
+	RdmadScanner scanner = scanner_init(part->shared->root, part->shared->chardevs);
 
-	for (guint i = 0; names[i]; i++) {
-		RdmadDevice *dev;
-		int errnum;
+	scanner.gids = part->shared->gids;
+	rdmad_sysroot_passing_error();
+	for (guint i = 0; i < part->n; i++) {
+		RdmadDevice *dev = rdmad_scan_device(&scanner, part->names[i]);
+		int errnum = rdmad_sysroot_passing_error();
 
-		if (devices->len == RDMAD_SCAN_MAX_DEVICES) {
-			rdmad_warn("more than %u RDMA devices: the others are ignored",
-				   RDMAD_SCAN_MAX_DEVICES);
-			return;
-		}
-		dev = rdmad_scan_device(scanner, names[i]);
 		if (dev)
-			g_ptr_array_add(devices, dev);
-		errnum = rdmad_sysroot_passing_error();
+			g_ptr_array_add(part->devices, dev);
 		if (errnum)
-			scanner_forget(scanner);
-		if (errnum || common)
-			rdmad_scan_doubt(scan, names[i], errnum ?: common);
+			scanner_forget(&scanner);
+		errnum = errnum ? errnum : part->common;
+		g_array_append_val(part->errnums, errnum);
 	}
+	scanner_clear(&scanner);
+	return NULL;
+}
+
+static void part_init(Part *part, const RdmadScanner *shared, char *const *names, guint n,
+		      int common)
+{
+	*part = (Part){ .shared = shared, .names = names, .n = n, .common = common };
+	part->devices = g_ptr_array_new();
+	part->errnums = g_array_new(FALSE, FALSE, sizeof(int));
+}
+
+/* In the order of the names. */
+static void part_end(Part *part, RdmadScan *scan)
+{
+	if (part->started)
+		pthread_join(part->thread, NULL);
+	for (guint i = 0; i < part->n; i++) {
+		const int errnum = g_array_index(part->errnums, int, i);
+
+		if (errnum)
+			rdmad_scan_doubt(scan, part->names[i], errnum);
+	}
+	g_ptr_array_extend_and_steal(scan->devices, part->devices);
+	g_array_unref(part->errnums);
+}
+
+static guint count_parts(guint devices)
+{
+	return CLAMP(devices / PART_MIN, 1, MIN(PARTS_MAX, g_get_num_processors()));
+}
+
+static void scan_devices(const RdmadScanner *scanner, char *const *names, int common,
+			 RdmadScan *scan)
+{
+	const guint all = g_strv_length((char **)names);
+	const guint n = MIN(all, RDMAD_SCAN_MAX_DEVICES);
+	const guint n_parts = count_parts(n);
+	Part parts[PARTS_MAX];
+
+	if (n < all)
+		rdmad_warn("more than %u RDMA devices: the others are ignored", n);
+	for (guint i = 0; i < n_parts; i++) {
+		const guint from = n * i / n_parts, to = n * (i + 1) / n_parts;
+
+		part_init(&parts[i], scanner, names + from, to - from, common);
+		/* The last one is ours, as is one that gets no thread. */
+		parts[i].started = i + 1 < n_parts &&
+				   pthread_create(&parts[i].thread, NULL, part_run, &parts[i]) == 0;
+	}
+	for (guint i = 0; i < n_parts; i++)
+		if (!parts[i].started)
+			part_run(&parts[i]);
+	for (guint i = 0; i < n_parts; i++)
+		part_end(&parts[i], scan);
 }
 
 /* Kubelet, file names and Prometheus all take these characters. */
@@ -163,10 +236,11 @@ static int compare_ids(gconstpointer a, gconstpointer b)
 
 RdmadScan *rdmad_scan_sysfs(const RdmadSysroot *root, GError **error)
 {
-	return rdmad_scan_sysfs_again(root, NULL, error);
+	return rdmad_scan_sysfs_again(root, NULL, NULL, error);
 }
 
-RdmadScan *rdmad_scan_sysfs_again(const RdmadSysroot *root, const GPtrArray *before, GError **error)
+RdmadScan *rdmad_scan_sysfs_again(const RdmadSysroot *root, const GPtrArray *before,
+				  const RdmadGidSource *gids, GError **error)
 {
 	g_auto(GStrv) names = list_devices(root, error);
 	RdmadScanner scanner;
@@ -175,7 +249,8 @@ RdmadScan *rdmad_scan_sysfs_again(const RdmadSysroot *root, const GPtrArray *bef
 	if (!names)
 		return NULL;
 	scan = scan_new();
-	scanner = scanner_init(root);
+	scanner = scanner_init(root, NULL);
+	scanner.gids = gids;
 	rdmad_sysroot_passing_error();
 	rdmad_scan_chardevs(&scanner);
 	scan_devices(&scanner, names, rdmad_sysroot_passing_error(), scan);

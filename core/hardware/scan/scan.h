@@ -13,12 +13,28 @@ typedef struct {
 	guint n_stale;	      /* devices that need another scan */
 } RdmadScan;
 
+/* One used entry of a GID table. */
+typedef struct {
+	guint port, index;
+	gboolean v2; /* RoCE v2; else what sysfs calls "IB/RoCE v1" */
+	guint8 raw[16];
+} RdmadKnownGid;
+
+/* Where GID tables come from, if not from files: sysfs has one for each entry, used or not, which are two
+ * thirds of a scan. */
+typedef struct {
+	/* All of the device whose node is `node` ("uverbs0"), by port and index (RdmadKnownGid).
+	 * NULL: to be read from files.  Any thread. */
+	GArray *(*query)(const char *node, gpointer data);
+	gpointer data;
+} RdmadGidSource;
+
 /* A device with missing attributes is still a device; fails only when sysfs itself cannot be read. */
 RdmadScan *rdmad_scan_sysfs(const RdmadSysroot *root, GError **error);
 /* The same after a scan that returned `before` (RdmadDevice, or NULL): devices that cannot be read
- * now stay. */
+ * now stay.  `gids` may be NULL. */
 RdmadScan *rdmad_scan_sysfs_again(const RdmadSysroot *root, const GPtrArray *before,
-				  GError **error);
+				  const RdmadGidSource *gids, GError **error);
 /* doubt.c: a device could not be read for an error that may pass ... */
 void rdmad_scan_doubt(RdmadScan *scan, const char *name, int errnum);
 /* ... and what becomes of those. */

@@ -67,6 +67,7 @@ RdmadVerbsOpen *rdmad_verbs_open_new(const char *id, const char *name, const cha
 {
 	RdmadVerbsOpen *open = g_new0(RdmadVerbsOpen, 1);
 
+	g_atomic_ref_count_init(&open->refs);
 	open->id = g_strdup(id);
 	open->name = g_strdup(name);
 	open->driver = g_strdup(driver);
@@ -74,13 +75,22 @@ RdmadVerbsOpen *rdmad_verbs_open_new(const char *id, const char *name, const cha
 	return open;
 }
 
-void rdmad_verbs_open_free(RdmadVerbsOpen *open)
+RdmadVerbsOpen *rdmad_verbs_open_ref(RdmadVerbsOpen *open)
 {
+	g_atomic_ref_count_inc(&open->refs);
+	return open;
+}
+
+void rdmad_verbs_open_unref(RdmadVerbsOpen *open)
+{
+	if (!g_atomic_ref_count_dec(&open->refs))
+		return;
 	if (open->context)
 		ibv_close_device(open->context);
 	g_free(open->id);
 	g_free(open->name);
 	g_free(open->driver);
+	g_free(open->node);
 	g_free(open->problem);
 	g_free(open->limits);
 	g_free(open->limits_problem);
@@ -120,6 +130,7 @@ static void open_one(RdmadVerbsOpen *open, struct ibv_device *device)
 	errno = 0;
 	open->context = ibv_open_device(device);
 	if (open->context && context_unblock(open->context)) {
+		open->node = g_strdup(device->dev_name);
 		open_query(open);
 		return;
 	}

@@ -46,7 +46,7 @@ struct RdmadVerbs {
 
 static const RdmadJobClass close_class = {
 	.name = "verbs-close",
-	.free_input = (GDestroyNotify)rdmad_verbs_open_free,
+	.free_input = (GDestroyNotify)rdmad_verbs_open_unref,
 };
 
 static void verbs_close(RdmadVerbs *verbs, RdmadVerbsOpen *open)
@@ -128,7 +128,7 @@ static gboolean verbs_adopt(RdmadVerbs *verbs, RdmadVerbsOpen *opened)
 		rdmad_warn("%s: %s", opened->name, error->message);
 		return FALSE;
 	}
-	rdmad_verbs_open_free(follower->open);
+	rdmad_verbs_open_unref(follower->open);
 	follower->open = opened;
 	verbs_tell(verbs, opened);
 	return TRUE;
@@ -189,7 +189,7 @@ static gboolean follower_wants_open(const Follower *follower)
 static void verbs_open(RdmadVerbs *verbs)
 {
 	g_autoptr(GPtrArray) wanted =
-		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_verbs_open_free);
+		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_verbs_open_unref);
 	g_autoptr(GError) error = NULL;
 	GHashTableIter iter;
 	gpointer value;
@@ -268,6 +268,30 @@ const char *rdmad_verbs_problem(const RdmadVerbs *verbs, const char *device_id)
 	if (follower->open->context)
 		return follower->io ? NULL : "the kernel revoked its context";
 	return follower->open->problem ? follower->open->problem : "it is being opened";
+}
+
+GPtrArray *rdmad_verbs_open_devices(const RdmadVerbs *verbs)
+{
+	GPtrArray *devices = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_verbs_open_unref);
+	GHashTableIter iter;
+	gpointer value;
+
+	g_hash_table_iter_init(&iter, verbs->followers);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		const Follower *follower = value;
+
+		/* Without events its context is revoked. */
+		if (follower->open->context && follower->io && follower->open->node)
+			g_ptr_array_add(devices, rdmad_verbs_open_ref(follower->open));
+	}
+	return devices;
+}
+
+int rdmad_verbs_gids_errnum(const RdmadVerbs *verbs, const char *device_id)
+{
+	const Follower *follower = g_hash_table_lookup(verbs->followers, device_id);
+
+	return follower ? g_atomic_int_get(&follower->open->gids_errnum) : 0;
 }
 
 const RdmadVerbsLimits *rdmad_verbs_limits(const RdmadVerbs *verbs, const char *device_id)

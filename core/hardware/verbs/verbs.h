@@ -28,6 +28,11 @@ void rdmad_verbs_follow(RdmadVerbs *verbs, RdmadInventory *inventory);
 void rdmad_verbs_free(RdmadVerbs *verbs);
 /* Why a device has no asynchronous events; NULL when it has them. */
 const char *rdmad_verbs_problem(const RdmadVerbs *verbs, const char *device_id);
+/* Those that are open (RdmadVerbsOpen), each with a reference: to be let go soon, and on a worker, as the
+ * last reference closes. */
+GPtrArray *rdmad_verbs_open_devices(const RdmadVerbs *verbs);
+/* Why the GID tables of an open device come from sysfs; 0: they do not. */
+int rdmad_verbs_gids_errnum(const RdmadVerbs *verbs, const char *device_id);
 /* The device's response when it was opened; borrowed until the next turn of the loop.  NULL if it
  * is not open (see rdmad_verbs_problem()) or did not respond. */
 const RdmadVerbsLimits *rdmad_verbs_limits(const RdmadVerbs *verbs, const char *device_id);

@@ -89,13 +89,32 @@ typedef struct {
 RDMAD_API void rdmad_reading_free(RdmadReading *reading);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadReading, rdmad_reading_free)
 
+/*
+ * Budget of files of counters that may stay open between readings, of all readers that have it.  The first
+ * ones have them; a reader gives its files back when its device leaves or it is freed.  An open file of
+ * sysfs that has been read takes about 4.5 KiB of the kernel's memory.  For any thread.
+ */
+typedef struct RdmadFileBudget RdmadFileBudget;
+
+/* `max`: at most a quarter of what the process may have open (RLIMIT_NOFILE). */
+RDMAD_API RdmadFileBudget *rdmad_file_budget_new(guint max);
+RDMAD_API RdmadFileBudget *rdmad_file_budget_ref(RdmadFileBudget *budget);
+RDMAD_API void rdmad_file_budget_unref(RdmadFileBudget *budget);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadFileBudget, rdmad_file_budget_unref)
+/* Readers give back what is too much as they read. */
+RDMAD_API void rdmad_file_budget_set_max(RdmadFileBudget *budget, guint max);
+RDMAD_API guint rdmad_file_budget_used(const RdmadFileBudget *budget);
+
 typedef struct RdmadCounterReader RdmadCounterReader;
 
 /* Takes a reference of the device; `root` must outlive it. */
 RDMAD_API RdmadCounterReader *rdmad_counter_reader_new(const RdmadSysroot *root,
 						       const RdmadDevice *dev, RdmadReadWhat what);
+/* Before its first reading: files stay open, as far as `budget` allows.  A reader without one opens each
+ * file each time. */
+RDMAD_API void rdmad_counter_reader_set_budget(RdmadCounterReader *reader, RdmadFileBudget *budget);
 /* A reader for another snapshot of the same device.  It shares the old reader's back-off, even
- * while that one still reads. */
+ * while that one still reads, and its budget. */
 RDMAD_API RdmadCounterReader *rdmad_counter_reader_renew(const RdmadCounterReader *old,
 							 const RdmadDevice *dev);
 RDMAD_API RdmadCounterReader *rdmad_counter_reader_ref(RdmadCounterReader *reader);

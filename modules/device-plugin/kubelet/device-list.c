@@ -20,36 +20,74 @@ static void topology_set(Topology *topology, int numa_node)
 	topology->info.nodes = topology->nodes;
 }
 
-static void device_set(V1beta1__Device *device, const Slot *slot, gboolean numa, Topology *topology)
+static void device_set(V1beta1__Device *device, const Slot *slot, const PoolPacked *says,
+		       Topology *topology)
 {
 	v1beta1__device__init(device);
 	device->id = slot->id;
-	device->health = (char *)(slot->device->health.problem ? "Unhealthy" : "Healthy");
-	if (!numa || slot->device->numa_node < 0)
+	device->health = (char *)(says->unhealthy ? "Unhealthy" : "Healthy");
+	if (says->numa_node < 0)
 		return;
-	topology_set(topology, slot->device->numa_node);
+	topology_set(topology, says->numa_node);
 	device->topology = &topology->info;
 }
 
-GBytes *device_list_pack(const Pool *pool)
+/* The slots of one device: fields of the list, as they stand in the message. */
+static void append_slots(GByteArray *message, const Pool *pool, const PoolDevice *device,
+			 const PoolPacked *says)
 {
-	const guint n = pool_slot_count(pool);
+	const guint n = device->n_slots;
 	g_autofree V1beta1__Device *devices = g_new(V1beta1__Device, n);
 	g_autofree V1beta1__Device **pointers = g_new(V1beta1__Device *, n);
 	g_autofree Topology *topologies = g_new(Topology, n);
 	V1beta1__ListAndWatchResponse list = V1BETA1__LIST_AND_WATCH_RESPONSE__INIT;
-	gsize size;
-	guint8 *bytes;
+	const guint start = message->len;
 
 	for (guint i = 0; i < n; i++) {
-		device_set(&devices[i], pool_slot(pool, i), pool_settings(pool)->numa,
+		device_set(&devices[i], pool_slot(pool, device->first_slot + i), says,
 			   &topologies[i]);
 		pointers[i] = &devices[i];
 	}
 	list.n_devices = n;
 	list.devices = pointers;
-	size = v1beta1__list_and_watch_response__get_packed_size(&list);
-	bytes = g_malloc(size);
-	v1beta1__list_and_watch_response__pack(&list, bytes);
-	return g_bytes_new_take(bytes, size);
+	g_byte_array_set_size(
+		message, start + (guint)v1beta1__list_and_watch_response__get_packed_size(&list));
+	v1beta1__list_and_watch_response__pack(&list, message->data + start);
+}
+
+static gboolean says_the_same(const PoolPacked *a, const PoolPacked *b)
+{
+	return a->slots_version == b->slots_version && a->unhealthy == b->unhealthy &&
+	       a->numa_node == b->numa_node;
+}
+
+static void append_device(GByteArray *message, const Pool *pool, PoolDevice *device,
+			  const guint8 *before)
+{
+	const guint start = message->len;
+	PoolPacked says = {
+		.slots_version = pool_slots_version(pool),
+		.unhealthy = device->health.problem != NULL,
+		.numa_node = pool_settings(pool)->numa ? device->numa_node : RDMAD_UNKNOWN,
+	};
+
+	if (before && says_the_same(&says, &device->packed))
+		g_byte_array_append(message, before + device->packed.start,
+				    (guint)device->packed.size);
+	else
+		append_slots(message, pool, device, &says);
+	says.start = start;
+	says.size = message->len - start;
+	device->packed = says;
+}
+
+GBytes *device_list_pack(Pool *pool, GBytes *before)
+{
+	const guint8 *old = before ? g_bytes_get_data(before, NULL) : NULL;
+	GByteArray *message =
+		g_byte_array_sized_new(before ? (guint)g_bytes_get_size(before) + 1 : 0);
+
+	for (guint i = 0; i < pool_device_count(pool); i++)
+		append_device(message, pool, pool_device_at(pool, i), old);
+	return g_byte_array_free_to_bytes(message);
 }

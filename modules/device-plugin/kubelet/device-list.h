@@ -3,5 +3,6 @@
 
 #include "pool.h"
 
-/* The ListAndWatchResponse of a pool: every slot with its health and NUMA node. */
-GBytes *device_list_pack(const Pool *pool);
+/* ListAndWatchResponse with all slots.  `before` is the last one of the pool, or NULL: devices whose
+ * slots did not change are copied from it. */
+GBytes *device_list_pack(Pool *pool, GBytes *before);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fixture.h"
+#include "kubelet/device-list.h"
 #include "pool.h"
 #include "../support/unit.h"
 
@@ -11,6 +12,7 @@ typedef struct {
 	GArray *members;    /* of PoolMember */
 	GArray *held;	    /* of HeldSlot */
 	gint64 now_us;
+	GBytes *list; /* the last message */
 } Fixture;
 
 static void setup(Fixture *f, gconstpointer settings)
@@ -27,6 +29,7 @@ static void setup(Fixture *f, gconstpointer settings)
 static void teardown(Fixture *f, gconstpointer settings)
 {
 	pool_free(f->pool);
+	g_clear_pointer(&f->list, g_bytes_unref);
 	g_ptr_array_unref(f->devices);
 	g_array_unref(f->members);
 	g_array_unref(f->held);
@@ -49,6 +52,17 @@ static void hold(Fixture *f, const char *slot, const char *device)
 	g_array_append_val(f->held, held);
 }
 
+/* In each test: what was copied from the last message is what would be made anew. */
+static void check_list(Fixture *f)
+{
+	g_autoptr(GBytes) before = g_steal_pointer(&f->list);
+	g_autoptr(GBytes) anew = NULL;
+
+	f->list = device_list_pack(f->pool, before);
+	anew = device_list_pack(f->pool, NULL);
+	g_assert_true(g_bytes_equal(f->list, anew));
+}
+
 static gint64 update(Fixture *f)
 {
 	const PoolView view = {
@@ -60,8 +74,11 @@ static gint64 update(Fixture *f)
 		.held = (const HeldSlot *)(const void *)f->held->data,
 		.n_held = f->held->len,
 	};
+	gint64 wait_us;
 
-	return pool_update(f->pool, &view);
+	wait_us = pool_update(f->pool, &view);
+	check_list(f);
+	return wait_us;
 }
 
 /* "a::0 a::1! b::0": "!" marks the unhealthy. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of the sysroot that fail on demand (ld's --wrap of syscall, openat64, read).  Included once a
+/* Calls of the sysroot that fail on demand (ld's --wrap of syscall, openat64, pread64, read).  Included once a
  * program. */
 #pragma once
 
@@ -31,6 +31,8 @@ long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);
 int __real_openat64(int dir, const char *path, int flags, ...);
 int __wrap_openat64(int dir, const char *path, int flags, ...);
+ssize_t __real_pread64(int fd, void *buffer, size_t size, off64_t at);
+ssize_t __wrap_pread64(int fd, void *buffer, size_t size, off64_t at);
 ssize_t __real_read(int fd, void *buffer, size_t size);
 ssize_t __wrap_read(int fd, void *buffer, size_t size);
 
@@ -48,12 +50,22 @@ long __wrap_syscall(long number, ...)
 	return __real_syscall(number, a[0], a[1], a[2], a[3]);
 }
 
+/* With the directory's own path, so that attributes of one name can be told apart. */
 int __wrap_openat64(int dir, const char *path, int flags, ...)
 {
-	return fails(path) ? -1 : __real_openat64(dir, path, flags);
+	g_autofree char *link = g_strdup_printf("/proc/self/fd/%d", dir);
+	g_autofree char *parent = fault.path ? g_file_read_link(link, NULL) : NULL;
+	g_autofree char *full = parent ? g_build_filename(parent, path, NULL) : NULL;
+
+	return fails(full ? full : path) ? -1 : __real_openat64(dir, path, flags);
 }
 
 ssize_t __wrap_read(int fd, void *buffer, size_t size)
 {
 	return fails(NULL) ? -1 : __real_read(fd, buffer, size);
+}
+
+ssize_t __wrap_pread64(int fd, void *buffer, size_t size, off64_t at)
+{
+	return fails(NULL) ? -1 : __real_pread64(fd, buffer, size, at);
 }

@@ -13,7 +13,7 @@
 static RdmadScan *scan_after(const TestMachine *machine, const RdmadScan *before)
 {
 	fault.count = 0;
-	return rdmad_scan_sysfs_again(machine->root, before ? before->devices : NULL, NULL);
+	return rdmad_scan_sysfs_again(machine->root, before ? before->devices : NULL, NULL, NULL);
 }
 
 static const RdmadDevice *device_named(const RdmadScan *scan, const char *name)

@@ -36,6 +36,7 @@ static void test_no_configuration_reads_everything_for_this_node_alone(void)
 	g_assert_true(settings->gids && settings->page);
 	g_assert_cmpuint(settings->timeout_ms, ==, 10000);
 	g_assert_cmpstr(settings->pod_log_dir, ==, "/var/log/pods");
+	g_assert_cmpint(settings->open_files, ==, 512);
 	g_assert_true(rdmad_config_patterns_match(settings->devices, "mlx5_0"));
 }
 
@@ -46,6 +47,7 @@ static void test_every_option_is_read(void)
 		parse("listen = ( \":9889\", \"[::1]:1\" ); web_config = \"/etc/web.yml\"; "
 		      "names = \"both\"; devices = \"mlx5_*\"; counters = false; netdevs = false; "
 		      "users = false; gids = false; timeout = \"250ms\"; pod_log_dir = \"/x\"; "
+		      "open_files = 0; "
 		      "page = false;",
 		      &error);
 
@@ -57,6 +59,7 @@ static void test_every_option_is_read(void)
 	g_assert_false(settings->gids || settings->page);
 	g_assert_cmpuint(settings->timeout_ms, ==, 250);
 	g_assert_cmpstr(settings->pod_log_dir, ==, "/x");
+	g_assert_cmpint(settings->open_files, ==, 0);
 }
 
 static void test_an_empty_list_listens_nowhere(void)
