@@ -185,7 +185,7 @@ class ErdmaCase(unittest.TestCase):
         """Its part of the status; {}: none."""
         for module in (self.client("status") or {}).get("modules", []):
             for nic in module.get("status", {}).get("nics", []):
-                if nic.get("netdev") == name or nic["device"] == name:
+                if nic.get("netdev") == name or nic["device_name"] == name:
                     return nic
         return {}
 

@@ -107,7 +107,7 @@ class PrometheusCase(PluginCase):
     def give_pod_rails(self, count):
         self.kubelet.allocate("ml/train-0", "rdma/rail", count)
         self.ask("allocations", "--refresh")
-        self.wait_for(lambda: [allocation for allocation in self.allocations().values() if allocation["pod_name"]],
+        self.wait_for(lambda: [allocation for allocation in self.allocations().values() if allocation["pod"]],
                       "pod of the allocation")
 
     def start_prometheus(self, *jobs, rules=()):

@@ -145,10 +145,10 @@ function updateCard(card, device, holders) {
 	const total = device.ports.reduce((sum, port) => sum + port.gids.length, 0);
 
 	card.root.dataset.level = level;
-	card.search = [device.name, device.id, device.driver, device.transport, word,
+	card.search = [device.device_name, device.device_id, device.driver, device.transport, word,
 		...device.netdevs.map((netdev) => netdev.name), ...holders.map((holder) => holder.pod)]
 		.join(" ").toLowerCase();
-	fill(card.name, device.name, () => name(device.name));
+	fill(card.name, device.device_name, () => name(device.device_name));
 	fill(card.state, [level, word], () => pill(level, word));
 	fill(card.what, [device.transport, device.ports.map((p) => [p.rate_mbps, p.rate_text, p.netdev])],
 		() => what(device));
@@ -167,7 +167,7 @@ export function holdersByDevice(allocations) {
 	const holders = new Map();
 
 	for (const allocation of allocations) {
-		const pod = allocation.pod_name ? `${allocation.pod_namespace}/${allocation.pod_name}` : "a pod not yet known";
+		const pod = allocation.pod ? `${allocation.namespace}/${allocation.pod}` : "a pod not yet known";
 
 		for (const id of new Set(allocation.device_ids)) {
 			const slots = allocation.device_ids.filter((other) => other === id).length;
@@ -179,7 +179,7 @@ export function holdersByDevice(allocations) {
 }
 
 export function showDevices(root, devices, holders) {
-	const here = new Set(devices.map((device) => device.id));
+	const here = new Set(devices.map((device) => device.device_id));
 
 	for (const [id, card] of cards)
 		if (!here.has(id)) {
@@ -187,11 +187,11 @@ export function showDevices(root, devices, holders) {
 			cards.delete(id);
 		}
 	for (const device of devices) {
-		if (!cards.has(device.id))
-			cards.set(device.id, makeCard(device));
-		updateCard(cards.get(device.id), device, holders.get(device.id) ?? []);
+		if (!cards.has(device.device_id))
+			cards.set(device.device_id, makeCard(device));
+		updateCard(cards.get(device.device_id), device, holders.get(device.device_id) ?? []);
 	}
-	fill(root, devices.map((device) => device.id), (ids) => ids.length
+	fill(root, devices.map((device) => device.device_id), (ids) => ids.length
 		? ids.map((id) => cards.get(id).root)
 		: nothing("No RDMA device on this node."));
 }
@@ -226,13 +226,13 @@ function users(one) {
 // history: the module history.js.
 export function showTraffic(devices, { trafficOf, usersOf }, now) {
 	const back = reach(devices.flatMap((device) =>
-		device.ports.map((port) => trafficOf(device.id, port.number))), now);
+		device.ports.map((port) => trafficOf(device.device_id, port.number))), now);
 
 	for (const device of devices) {
-		const card = cards.get(device.id);
+		const card = cards.get(device.device_id);
 
-		device.ports.forEach((port, i) => showPort(card.blocks[i], trafficOf(device.id, port.number),
+		device.ports.forEach((port, i) => showPort(card.blocks[i], trafficOf(device.device_id, port.number),
 			now, back));
-		fill(card.users, usersOf(device.id), users);
+		fill(card.users, usersOf(device.device_id), users);
 	}
 }

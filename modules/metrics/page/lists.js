@@ -10,8 +10,8 @@ function commas(texts) {
 }
 
 function pod(allocation) {
-	return allocation.pod_name ? [name(allocation.pod_name),
-		el("small", null, name(allocation.pod_namespace), " \u00b7 ", name(allocation.container))]
+	return allocation.pod ? [name(allocation.pod),
+		el("small", null, name(allocation.namespace), " \u00b7 ", name(allocation.container))]
 		: el("span", { class: "quiet" }, "not known yet");
 }
 
@@ -82,7 +82,7 @@ export function daemon(status) {
 }
 
 export function summary(devices, holders) {
-	const held = devices.filter((device) => holders.has(device.id)).length;
+	const held = devices.filter((device) => holders.has(device.device_id)).length;
 	const pods = new Set([...holders.values()].flat().map((holder) => holder.pod)).size;
 	const active = devices.filter((device) => device.ports.some((port) =>
 		port.state === "active" || port.state === "active_defer")).length;

@@ -12,7 +12,7 @@ function legend() {
 }
 
 function row(nic, distances) {
-	return el("tr", null, el("th", { scope: "row" }, name(nic.name)),
+	return el("tr", null, el("th", { scope: "row" }, name(nic.device_name)),
 		distances.map((word) => el("td", { class: `distance ${word.toLowerCase()}` }, word)));
 }
 

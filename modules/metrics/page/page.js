@@ -74,7 +74,7 @@ async function checkUp(inventory) {
 }
 
 function nameOf(id) {
-	return state.devices.find((device) => device.id === id)?.name ?? id;
+	return state.devices.find((device) => device.device_id === id)?.device_name ?? id;
 }
 
 async function update() {
@@ -85,7 +85,7 @@ async function update() {
 
 	takeEvents(await get(`events?after=${state.lastEvent}`));
 	state.devices = devices;
-	await checkUp(JSON.stringify([devices.map((d) => [d.id, d.name, d.fatal, d.problems,
+	await checkUp(JSON.stringify([devices.map((d) => [d.device_id, d.device_name, d.fatal, d.problems,
 		d.ports.map((port) => port.state)]), status.config.error, status.modules.map((m) => m.state)]));
 	showHead(status);
 	showDevices(at("cards"), devices, holders);
@@ -93,7 +93,7 @@ async function update() {
 	showVerdict(state.problems, devices, summary(devices, holders));
 	fill(at("allocations"), held, allocations);
 	fill(at("resources"), status.modules, resources);
-	fill(at("events"), [state.events, devices.map((d) => d.name)], () => events(state.events, nameOf));
+	fill(at("events"), [state.events, devices.map((d) => d.device_name)], () => events(state.events, nameOf));
 	fill(at("daemon"), { ...status, uptime_seconds: 0, recent_errors: [] }, daemon);
 }
 
