@@ -12,7 +12,7 @@ packages_demo='python3 python3-grpcio python3-protobuf protobuf-compiler iproute
 packages_test='git clang clang-format libclang-rt-14-dev binutils crun podman perftest rdma-core
 	ibverbs-utils ibverbs-providers sqlite3 curl openssl apache2-utils man-db prometheus
 	prometheus-node-exporter python3-prometheus-client python3-yaml python3-jsonschema zsh fish libfuse3-dev chromium
-	chromium-driver fonts-liberation python3-selenium ethtool strace containernetworking-plugins
+	chromium-driver fonts-liberation python3-selenium python3-pil ethtool strace containernetworking-plugins
 	ucx-utils rdmacm-utils dash containerd runc systemd libseccomp2 dpkg-dev'
 
 packages_bench='g++ libgrpc++-dev'

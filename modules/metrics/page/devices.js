@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // One card a device, made once and kept up to date.
 
-import { el, fill, name, nothing, setText, table } from "./dom.js";
-import { count, exactRate, linkRate, rate, time } from "./format.js";
+import { el, fill, name, nothing, pill, setText, table } from "./dom.js";
+import { count, exactRate, linkRate, perSecond, rate, time } from "./format.js";
+import { makeLine, showLine, updateLine } from "./compact.js";
 import { drawSparkline, reach, sparkline } from "./sparkline.js";
+
+// Farther ones are no neighbours, as in `rdmad devices`.
+const NEAR = ["PIX", "PXB"];
+const ERRORS = { retransmissions: "Retransmissions", out_of_sequence: "Out of sequence",
+	congestion_notifications: "CNPs", discards: "Discards", retries_exceeded: "Retries exceeded" };
 
 const cards = new Map();
 let made = 0;	// cards, so that no two ever have one id
@@ -19,10 +25,6 @@ export function deviceState(device) {
 	if (down)
 		return device.health === "healthy" ? ["note", down.state ?? "unknown"] : ["bad", down.state ?? "unhealthy"];
 	return device.health === "healthy" ? ["good", "active"] : ["bad", "unhealthy"];
-}
-
-export function pill(level, word) {
-	return el("span", { class: `pill ${level}` }, word);
 }
 
 function words(parts) {
@@ -47,7 +49,7 @@ function place(device) {
 	const alone = device.ports.length === 1 ? device.ports[0] : null;
 
 	return words([device.numa_node === null ? "no NUMA node" : `NUMA ${device.numa_node}`,
-		gpu && gpu.distance !== "SYS"
+		gpu && NEAR.includes(gpu.distance)
 			? el("span", { title: gpu.pci_address }, `GPU${gpu.index} ${gpu.distance}`) : null,
 		alone && physical(alone)]);
 }
@@ -69,14 +71,14 @@ function portBlock(several) {
 		line: el("p", { hidden: !several }),
 		chart: sparkline(),
 		received: el("dd"), transmitted: el("dd"),
-		changes: el("p", { class: "changes" }),
+		errors: el("dl", { class: "errors" }), changes: el("p", { class: "changes" }),
 	};
 
 	block.root = el("div", { class: "port" }, block.line, block.chart,
 		el("dl", { class: "traffic" },
 			el("div", { class: "received" }, el("dt", null, "received"), block.received),
 			el("div", { class: "transmitted" }, el("dt", null, "transmitted"), block.transmitted)),
-		block.changes);
+		block.errors, block.changes);
 	return block;
 }
 
@@ -121,6 +123,7 @@ function makeCard(device) {
 		gidCount: el("summary"), gids: el("div"), hardware: el("div"),
 	};
 
+	card.line = makeLine();
 	card.root = el("article", { class: "card", "aria-labelledby": id },
 		el("div", { class: "head" }, card.name, card.state), card.what, card.place,
 		card.problems, card.ports, card.holders, card.users,
@@ -160,6 +163,7 @@ function updateCard(card, device, holders) {
 	fill(card.gids, device.ports.map((port) => port.gids), () => gids(device.ports));
 	fill(card.hardware, device, hardware);
 	updatePorts(card, device.ports);
+	updateLine(card.line, device, [level, word], holders);
 }
 
 // Who holds a device, by allocations: Map of device id to [{ pod, resource, slots }].
@@ -178,12 +182,14 @@ export function holdersByDevice(allocations) {
 	return holders;
 }
 
-export function showDevices(root, devices, holders) {
+// `table`: the body of that of makeCompact().
+export function showDevices(root, table, devices, holders) {
 	const here = new Set(devices.map((device) => device.device_id));
 
 	for (const [id, card] of cards)
 		if (!here.has(id)) {
 			card.root.remove();
+			card.line.root.remove();
 			cards.delete(id);
 		}
 	for (const device of devices) {
@@ -194,6 +200,7 @@ export function showDevices(root, devices, holders) {
 	fill(root, devices.map((device) => device.device_id), (ids) => ids.length
 		? ids.map((id) => cards.get(id).root)
 		: nothing("No RDMA device on this node."));
+	fill(table, devices.map((device) => device.device_id), (ids) => ids.map((id) => cards.get(id).line.root));
 }
 
 // Hides what does not contain the text; returns how many are left.
@@ -202,15 +209,25 @@ export function filterDevices(text) {
 	let left = 0;
 
 	for (const card of cards.values()) {
-		card.root.hidden = !card.search.includes(wanted);
+		card.root.hidden = card.line.root.hidden = !card.search.includes(wanted);
 		left += !card.root.hidden;
 	}
 	return left;
 }
 
-function showPort(block, { unit, points }, now, back) {
+// Those that have happened since the driver was loaded.
+function errors(list) {
+	return list.filter(({ total }) => total).map(({ kind, total, per_second: rate }) =>
+		el("div", { class: rate ? "now" : null }, el("dt", null, ERRORS[kind] ?? kind),
+			el("dd", { title: "Since the driver was loaded, and now" }, total.toLocaleString("en"),
+				rate ? ` \u00b7 ${perSecond(rate)}` : "")));
+}
+
+function showPort(block, { unit, points, errors: counted }, now, back) {
 	const latest = points.at(-1);
 	const peak = drawSparkline(block.chart, points, unit, now, back);
+
+	fill(block.errors, counted, errors);
 
 	for (const key of ["received", "transmitted"]) {
 		setText(block[key], rate(latest?.[key], unit));
@@ -233,6 +250,7 @@ export function showTraffic(devices, { trafficOf, usersOf }, now) {
 
 		device.ports.forEach((port, i) => showPort(card.blocks[i], trafficOf(device.device_id, port.number),
 			now, back));
+		showLine(card.line, device.ports.map((port) => trafficOf(device.device_id, port.number)));
 		fill(card.users, usersOf(device.device_id), users);
 	}
 }
