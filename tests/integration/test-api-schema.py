@@ -98,6 +98,7 @@ class AnswersTest(PluginCase):
 
     def test_every_answer_with_pods_that_hold_devices(self):
         self.start()
+        self.wait_ready(11, RAIL)
         self.kubelet.allocate("ml/train-0", RAIL, 2)
         allocation = self.kubelet.allocate("ml/train-1", RAIL, 1).reply.envs["RDMAD_ALLOCATION"]
         self.change_all()
