@@ -45,7 +45,7 @@ _rdmad()
 	esac
 	case $COMP_CWORD:$command in
 	1:*)
-		words="status devices explain allocations attachments topology events smc doctor attributes commands import-config version help --config"
+		words="status devices explain allocations attachments topology events smc nccl-env doctor attributes commands import-config version help --config"
 		words+=" --module --module-dir --profile-dir --sysroot --run-dir --state-dir --kubelet-dir --check"
 		words+=" --print-config --privileges --log-level --log-format --lock-wait --version --help"
 		;;

@@ -10,7 +10,7 @@ function __rdmad_pods
 end
 
 complete -c rdmad -f
-complete -c rdmad -n __fish_use_subcommand -a 'status devices explain allocations attachments topology events doctor attributes commands nccl-env import-config version help'
+complete -c rdmad -n __fish_use_subcommand -a 'status devices explain allocations attachments topology events smc doctor attributes commands nccl-env import-config version help'
 complete -c rdmad -n '__fish_seen_subcommand_from devices explain' -a '(__rdmad_devices)'
 complete -c rdmad -s o -l output -x -a 'table wide json yaml'
 complete -c rdmad -s j -l json

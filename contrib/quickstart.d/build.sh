@@ -6,7 +6,7 @@ configure() {
 	shift
 	[[ ! -f $dir/build.ninja ]] || return 0
 	log=$(mktemp)
-	echo "Configuring $dir"
+	echo "Configuring and building $dir, which takes some minutes the first time"
 	if ! meson setup "$dir" -Dwerror=true "$@" >"$log" 2>&1; then
 		tail -n 30 "$log" >&2
 		rm -f "$log"

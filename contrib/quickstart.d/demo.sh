@@ -56,8 +56,18 @@ choose_machine() {
 	else
 		machine='a recorded node with eight ConnectX-7 rails (this machine has no RDMA devices)'
 		tests/machines/expand gpu-8rail "$dir/machine"
+		echo gpu-node-17 >"$dir/machine/proc/sys/kernel/hostname"
 		sysroot=(--sysroot "$dir/machine")
 	fi
+}
+
+# Of the page: the default, or the next one that is free.
+choose_port() {
+	port=9889
+	while (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do
+		((++port <= 9999)) || fail 'no port from 9889 to 9999 is free'
+	done
+	((port == 9889)) || echo "Port 9889 is in use: the status page is at port $port."
 }
 
 choose_kubelet() {
@@ -94,14 +104,16 @@ show_where_next() {
 	  etc/rdmad.conf                      every option, at its default
 	END
 	if [[ $(ask status) == *'module metrics: running'* ]]; then
-		echo '  http://127.0.0.1:9889/              the status page; /metrics there is for Prometheus'
+		echo "  http://127.0.0.1:$port/              the status page; /metrics there is for Prometheus"
 	fi
 }
 
 choose_machine
 choose_kubelet
-# The page's port may be in use.
-echo 'modules = { device-plugin = { }; metrics = { optional = true; }; };' >"$dir/rdmad.conf"
+choose_port
+# Another program may take the port before rdmad does.
+echo "modules = { device-plugin = { }; nccl = { optional = true; network = \"host\"; };
+	metrics = { optional = true; listen = \"127.0.0.1:$port\"; }; };" >"$dir/rdmad.conf"
 start rdmad "$build/core/rdmad" --config "$dir/rdmad.conf" --module-dir "$build/modules" "${sysroot[@]}" \
 	--run-dir "$dir/run" --state-dir "$dir/state" --kubelet-dir "$kubelet"
 wait_for 20 ask status || fail 'rdmad does not answer'

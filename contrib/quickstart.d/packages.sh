@@ -5,14 +5,16 @@ packages_build='gcc libc6-dev meson ninja-build pkg-config protobuf-c-compiler
 	libibverbs-dev librdmacm-dev libnl-3-dev libnl-route-3-dev
 	libseccomp-dev libsqlite3-dev libjansson-dev libssl-dev libyaml-dev zlib1g-dev'
 
-# The fake kubelet, and the lab for --lab.
-packages_demo='python3 python3-grpcio python3-protobuf protobuf-compiler iproute2
-	qemu-system-x86 busybox-static cpio kmod xz-utils'
+# The fake kubelet.
+packages_demo='python3 python3-grpcio python3-protobuf protobuf-compiler iproute2'
+
+# The lab: --lab and the tests.
+packages_lab='qemu-system-x86 busybox-static cpio kmod xz-utils'
 
 packages_test='git clang clang-format libclang-rt-14-dev binutils crun podman perftest rdma-core
 	ibverbs-utils ibverbs-providers sqlite3 curl openssl apache2-utils man-db prometheus
-	prometheus-node-exporter python3-prometheus-client python3-yaml libfuse3-dev chromium
-	chromium-driver fonts-liberation python3-selenium ethtool strace containernetworking-plugins
+	prometheus-node-exporter python3-prometheus-client python3-yaml python3-jsonschema zsh fish libfuse3-dev chromium
+	chromium-driver fonts-liberation python3-selenium python3-pil ethtool strace containernetworking-plugins
 	ucx-utils rdmacm-utils dash containerd runc systemd libseccomp2 dpkg-dev'
 
 packages_bench='g++ libgrpc++-dev'
@@ -36,7 +38,7 @@ install_packages() {
 		echo "quickstart: needs root to install: ${missing[*]}" >&2
 		return 1
 	fi
-	echo "Installing ${#missing[@]} Debian packages: ${missing[*]}"
+	echo "Installing ${#missing[@]} Debian packages, which takes a minute or two: ${missing[*]}"
 	apt_quiet update && apt_quiet install -y --no-install-recommends "${missing[@]}"
 }
 

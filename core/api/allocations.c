@@ -19,7 +19,7 @@ static json_t *attachments_json(const RdmadAllocation *allocation)
 
 		api_set(object, "netns", api_json_string(a->netns));
 		api_set(object, "interface", api_json_string(a->interface));
-		api_set(object, "rdma_device", api_json_string(a->rdma_device));
+		api_set(object, "device_name", api_json_string(a->rdma_device));
 		api_set(object, "addresses", api_json_strings(a->addresses));
 		api_set(object, "gid_index", api_json_number(a->gid_index));
 		json_array_append_new(array, object);
@@ -53,8 +53,8 @@ static json_t *allocation_json(gconstpointer object_allocation, gconstpointer da
 	api_set(object, "device_names", device_names_json(services->inventory, allocation));
 	api_set(object, "owner", api_json_string(allocation->owner));
 	api_set(object, "mode", api_json_string(allocation->mode));
-	api_set(object, "pod_namespace", api_json_string(allocation->pod_namespace));
-	api_set(object, "pod_name", api_json_string(allocation->pod_name));
+	api_set(object, "namespace", api_json_string(allocation->pod_namespace));
+	api_set(object, "pod", api_json_string(allocation->pod_name));
 	api_set(object, "container", api_json_string(allocation->container));
 	api_set(object, "since", api_json_time(allocation->since_us));
 	api_set(object, "attachments", attachments_json(allocation));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /api/v1/devices: all of struct RdmadDevice under its own names */
+/* GET /api/v1/devices, GET /api/v1/devices/NAME: all of struct RdmadDevice under its own names */
 #include <rdmad/inventory.h>
 
 #include "hardware/verbs/verbs.h"
@@ -93,8 +93,8 @@ static json_t *chardev_json(const RdmadChardev *chardev)
 
 static void device_add_identity(json_t *object, const RdmadDevice *dev)
 {
-	api_set(object, "id", api_json_string(dev->id));
-	api_set(object, "name", api_json_string(dev->name));
+	api_set(object, "device_id", api_json_string(dev->id));
+	api_set(object, "device_name", api_json_string(dev->name));
 	api_set(object, "index", api_json_number(dev->index));
 	api_set(object, "node_type", api_json_string(rdmad_node_type_name(dev->node_type)));
 	api_set(object, "transport", api_json_string(api_device_transport(dev)));
@@ -242,4 +242,18 @@ static const ApiResource devices_resource = { .build = devices_build };
 void api_get_devices(RdmadHttpRequest *request, gpointer data)
 {
 	api_reply_shared(request, data, API_SHARED_DEVICES, &devices_resource);
+}
+
+/* A device by its id, or by its present name. */
+void api_get_device(RdmadHttpRequest *request, gpointer data)
+{
+	const RdmadServices *services = data;
+	const char *name = rdmad_http_request_tail(request);
+	const RdmadDevice *dev = rdmad_inventory_lookup(services->inventory, name)
+					 ?: rdmad_inventory_lookup_name(services->inventory, name);
+
+	if (dev)
+		rdmad_http_reply_json(request, api_device_json(services, dev));
+	else
+		rdmad_http_fail(request, 404, "there is no RDMA device \"%s\"", name);
 }

@@ -27,7 +27,7 @@ static json_t *entry_json(gconstpointer object_entry, gconstpointer data)
 	api_set(object, "level", json_string(rdmad_log_level_name(entry->level)));
 	api_set(object, "kind", api_json_string(entry->kind));
 	api_set(object, "device_id", api_json_string(entry->device));
-	api_set(object, "pod", api_json_string(entry->pod));
+	api_set_pod(object, entry->pod);
 	api_set(object, "resource", api_json_string(entry->resource));
 	api_set(object, "allocation", api_json_string(entry->allocation));
 	api_set(object, "message", api_json_string(entry->message));

@@ -56,3 +56,12 @@ json_t *api_json_time(gint64 wall_us)
 	whole = g_strdup_printf("%s.%06dZ", text, (int)(wall_us % G_USEC_PER_SEC));
 	return json_string(whole);
 }
+
+void api_set_pod(json_t *object, const char *pod)
+{
+	g_auto(GStrv) parts = g_strsplit(pod ?: "", "/", 2);
+	const gboolean whole = g_strv_length(parts) == 2;
+
+	api_set(object, "namespace", api_json_string(whole ? parts[0] : NULL));
+	api_set(object, "pod", api_json_string(whole ? parts[1] : pod));
+}

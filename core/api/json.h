@@ -13,11 +13,14 @@
 /* Handlers; `data` is the RdmadServices. */
 void api_get_status(RdmadHttpRequest *request, gpointer data);
 void api_get_devices(RdmadHttpRequest *request, gpointer data);
+void api_get_device(RdmadHttpRequest *request, gpointer data);
 void api_get_allocations(RdmadHttpRequest *request, gpointer data);
 void api_get_topology(RdmadHttpRequest *request, gpointer data);
 void api_get_events(RdmadHttpRequest *request, gpointer data);
 void api_get_attributes(RdmadHttpRequest *request, gpointer data);
-void api_post_attributes(RdmadHttpRequest *request, gpointer data);
+void api_get_attribute(RdmadHttpRequest *request, gpointer data);
+void api_put_attribute(RdmadHttpRequest *request, gpointer data);
+void api_delete_attribute(RdmadHttpRequest *request, gpointer data);
 void api_get_commands(RdmadHttpRequest *request, gpointer data);
 void api_get_doctor(RdmadHttpRequest *request, gpointer data);
 void api_get_livez(RdmadHttpRequest *request, gpointer data);
@@ -78,6 +81,8 @@ const RdmadGpu *api_nearest_gpu(const RdmadServices *services, const RdmadDevice
  * kernel's strings may be anything) become U+FFFD. */
 /* Takes the value over. */
 void api_set(json_t *object, const char *key, json_t *value);
+/* `namespace` and `pod` of "NAMESPACE/NAME", or of NULL. */
+void api_set_pod(json_t *object, const char *pod);
 json_t *api_json_string(const char *text);
 json_t *api_json_strings(char *const *strings); /* NULL: an empty array */
 json_t *api_json_number(gint64 value);		/* RDMAD_UNKNOWN: null */

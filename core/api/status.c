@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /api/v1/status, GET /api/v1/attributes, POST /api/v1/rescan */
+/* GET /api/v1/status, POST /api/v1/rescan */
 #include <rdmad/allocations.h>
 #include <rdmad/inventory.h>
 #include <rdmad/event-log.h>
@@ -13,7 +13,6 @@
 #include "service/scanner.h"
 #include "api/json.h"
 #include "http/http.h"
-#include "service/attributes-private.h"
 
 #define RECENT_ERRORS 5u
 

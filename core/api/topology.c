@@ -88,8 +88,8 @@ static json_t *nics_json(const GPtrArray *nics)
 		json_t *object = json_object();
 
 		api_set(object, "index", json_integer(i));
-		api_set(object, "id", api_json_string(dev->id));
-		api_set(object, "name", api_json_string(dev->name));
+		api_set(object, "device_id", api_json_string(dev->id));
+		api_set(object, "device_name", api_json_string(dev->name));
 		api_set(object, "numa_node", api_json_number(dev->numa_node));
 		api_set(object, "pci_path", api_json_strings(dev->pci_path));
 		json_array_append_new(array, object);

@@ -69,10 +69,13 @@ static int client_connect(const char *path, guint timeout_s, GError **error)
 	return client_trusts(fd, path, error) ? rdmad_steal_fd(&fd) : -1;
 }
 
-static gboolean client_send(int fd, const char *method, const char *path, GError **error)
+static gboolean client_send(int fd, const char *method, const char *path, const char *body,
+			    GError **error)
 {
-	g_autofree char *text = g_strdup_printf(
-		"%s %s HTTP/1.1\r\nHost: rdmad\r\nConnection: close\r\n\r\n", method, path);
+	g_autofree char *text = g_strdup_printf("%s %s HTTP/1.1\r\nHost: rdmad\r\n"
+						"Connection: close\r\n"
+						"Content-Length: %" G_GSIZE_FORMAT "\r\n\r\n%s",
+						method, path, strlen(body), body);
 
 	for (gsize sent = 0, size = strlen(text); sent < size;) {
 		const gssize n = send(fd, text + sent, size - sent, MSG_NOSIGNAL);
@@ -135,16 +138,18 @@ json_t *rdmad_client_parse(const char *answer, gsize size, json_t **refusal, GEr
 }
 
 static GByteArray *client_ask(const char *socket_path, const char *method, const char *path,
-			      guint timeout_s, GError **error)
+			      const char *body, guint timeout_s, GError **error)
 {
 	rdmad_autofd int fd = client_connect(socket_path, timeout_s, error);
 
-	return fd >= 0 && client_send(fd, method, path, error) ? client_receive(fd, error) : NULL;
+	return fd >= 0 && client_send(fd, method, path, body ?: "", error)
+		       ? client_receive(fd, error)
+		       : NULL;
 }
 
 char *rdmad_client_text(const char *socket_path, const char *path, guint timeout_s, GError **error)
 {
-	g_autoptr(GByteArray) answer = client_ask(socket_path, "GET", path, timeout_s, error);
+	g_autoptr(GByteArray) answer = client_ask(socket_path, "GET", path, NULL, timeout_s, error);
 	const char *text = answer ? (const char *)answer->data : NULL;
 	const char *body = text ? g_strstr_len(text, answer->len, "\r\n\r\n") : NULL;
 
@@ -156,9 +161,10 @@ char *rdmad_client_text(const char *socket_path, const char *path, guint timeout
 }
 
 json_t *rdmad_client_call(const char *socket_path, const char *method, const char *path,
-			  guint timeout_s, json_t **refusal, GError **error)
+			  const char *body, guint timeout_s, json_t **refusal, GError **error)
 {
-	g_autoptr(GByteArray) answer = client_ask(socket_path, method, path, timeout_s, error);
+	g_autoptr(GByteArray) answer =
+		client_ask(socket_path, method, path, body, timeout_s, error);
 
 	if (!answer)
 		return NULL;

@@ -35,14 +35,6 @@ static char *format_devices(const json_t *allocation)
 	return g_string_free(out, FALSE);
 }
 
-static char *format_pod(const json_t *allocation)
-{
-	const char *namespace = format_text(allocation, "pod_namespace");
-	const char *name = format_text(allocation, "pod_name");
-
-	return namespace && name ? g_strconcat(namespace, "/", name, NULL) : NULL;
-}
-
 /* "net1 (mlx5_0) 192.0.2.7/24" */
 static char *format_attachments(const json_t *allocation)
 {
@@ -54,7 +46,7 @@ static char *format_attachments(const json_t *allocation)
 	{
 		g_autofree char *addresses =
 			format_list(json_object_get(attachment, "addresses"), " ");
-		const char *device = format_text(attachment, "rdma_device");
+		const char *device = format_text(attachment, "device_name");
 
 		g_string_append_printf(out, "%s%s", i ? ", " : "",
 				       format_text(attachment, "interface") ?: "?");

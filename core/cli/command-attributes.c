@@ -38,11 +38,10 @@ static int attributes_list(const CommandOptions *options)
 /* `value` NULL: unset. */
 static int attribute_set(const CommandOptions *options, const char *name, const char *value)
 {
-	g_autofree char *escaped_name = g_uri_escape_string(name, NULL, FALSE);
-	g_autofree char *escaped = value ? g_uri_escape_string(value, NULL, FALSE) : NULL;
-	g_autofree char *path = g_strconcat("/api/v1/attributes?name=", escaped_name,
-					    escaped ? "&value=" : NULL, escaped, NULL);
-	json_t *answer = command_ask(options, "POST", path);
+	g_autofree char *escaped = g_uri_escape_string(name, NULL, FALSE);
+	g_autofree char *path = g_strconcat("/api/v1/attributes/", escaped, NULL);
+	json_t *answer = value ? command_put(options, path, json_pack("{s:s}", "value", value))
+			       : command_ask(options, "DELETE", path);
 	int status = 0;
 
 	if (!answer)

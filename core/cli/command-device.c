@@ -66,7 +66,7 @@ static void write_identity(const json_t *device, GString *out)
 	g_autofree char *function = format_function(device), *nearest = format_nearest(device);
 	g_autofree char *health = format_health(device);
 
-	write_line(out, "id", format_text(device, "id"));
+	write_line(out, "id", format_text(device, "device_id"));
 	write_line(out, "node type", format_text(device, "node_type"));
 	write_line(out, "transport", format_text(device, "transport"));
 	write_line(out, "driver", format_text(device, "driver"));
@@ -231,7 +231,7 @@ void device_write(const json_t *device, GString *out)
 	const json_t *part;
 	size_t i;
 
-	g_string_append_printf(out, "%s\n", format_text(device, "name") ?: "?");
+	g_string_append_printf(out, "%s\n", format_text(device, "device_name") ?: "?");
 	write_identity(device, out);
 	write_chardevs(device, out);
 	write_problems(device, out);

@@ -39,8 +39,8 @@ static void add_port(RdmadTable *table, const json_t *device, const json_t *port
 	g_autofree char *gpu = format_gpu(device);
 	g_autofree char *gids =
 		g_strdup_printf("%zu", json_array_size(json_object_get(port, "gids")));
-	g_autofree char *name =
-		g_strconcat(format_text(device, "name") ?: "?", many ? "/" : NULL, number, NULL);
+	g_autofree char *name = g_strconcat(format_text(device, "device_name") ?: "?",
+					    many ? "/" : NULL, number, NULL);
 
 	rdmad_table_add(table, name, format_text(device, "pci_address"),
 			format_text(device, "driver"), port_netdev(device, port),
@@ -68,8 +68,8 @@ void devices_write(const json_t *devices, const RdmadTableStyle *style, GString 
 
 static gboolean is_called(const json_t *device, const char *name)
 {
-	return g_strcmp0(format_text(device, "name"), name) == 0 ||
-	       g_strcmp0(format_text(device, "id"), name) == 0;
+	return g_strcmp0(format_text(device, "device_name"), name) == 0 ||
+	       g_strcmp0(format_text(device, "device_id"), name) == 0;
 }
 
 static json_t *find_device(const json_t *devices, const char *name)
@@ -83,7 +83,7 @@ static json_t *find_device(const json_t *devices, const char *name)
 		if (is_called(device, name))
 			return device;
 		g_string_append_printf(names, "%s%s", i ? ", " : "",
-				       format_text(device, "name") ?: "?");
+				       format_text(device, "device_name") ?: "?");
 	}
 	fprintf(stderr, "rdmad: no RDMA device \"%s\"; there %s %s\n", name,
 		json_array_size(devices) == 1 ? "is" : "are", names->len ? names->str : "none");

@@ -10,10 +10,11 @@
 static const char *const headers[] = { "TIME", "LEVEL", "KIND", "+ABOUT", "MESSAGE", NULL };
 
 /* The most particular of what it is about. */
-static const char *event_about(const json_t *event)
+static char *event_about(const json_t *event)
 {
-	return format_text(event, "pod") ?: format_text(event, "device_id") ?:
-	       format_text(event, "allocation") ?: format_text(event, "resource");
+	return format_pod(event) ?: g_strdup(format_text(event, "device_id") ?:
+					     format_text(event, "allocation") ?:
+					     format_text(event, "resource"));
 }
 
 static gboolean is_addition(const json_t *event)
@@ -49,10 +50,11 @@ static char *format_additions(const json_t *events, size_t from, size_t n)
 static void add_event(RdmadTable *table, const json_t *event, const char *message, gint64 now_us)
 {
 	const char *when = format_text(event, "time");
+	g_autofree char *about = event_about(event);
 	g_autofree char *time = now_us ? format_age(when, now_us) : format_local_time(when);
 
-	rdmad_table_add(table, time, format_text(event, "level"), format_text(event, "kind"),
-			event_about(event), message);
+	rdmad_table_add(table, time, format_text(event, "level"), format_text(event, "kind"), about,
+			message);
 }
 
 void events_write(const json_t *events, gint64 now_us, const RdmadTableStyle *style, GString *out)
@@ -96,7 +98,7 @@ static gboolean is_about_device(const json_t *event, const char *device)
 
 static gboolean event_is_asked_for(const CommandOptions *options, const json_t *event)
 {
-	const char *pod = format_text(event, "pod");
+	g_autofree char *pod = format_pod(event);
 
 	return (!options->since_us || is_since(event, options->since_us)) &&
 	       (!options->device || is_about_device(event, options->device)) &&

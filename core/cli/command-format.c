@@ -109,3 +109,11 @@ char *format_local_time(const char *rfc3339)
 
 	return local ? g_date_time_format(local, "%Y-%m-%dT%H:%M:%S%z") : NULL;
 }
+
+char *format_pod(const json_t *object)
+{
+	const char *namespace = format_text(object, "namespace");
+	const char *pod = format_text(object, "pod");
+
+	return namespace && pod ? g_strconcat(namespace, "/", pod, NULL) : g_strdup(pod);
+}

@@ -126,7 +126,8 @@ static void write_names(const json_t *topology, const GPtrArray *names, GString 
 		g_autofree char *label = g_strconcat(g_ptr_array_index(names, i), ":", NULL);
 		g_autofree char *nearest = n_gpus ? format_nearest(topology, i) : NULL;
 
-		rdmad_table_add(nics, label, format_text(nth_place(topology, i), "name"), nearest);
+		rdmad_table_add(nics, label, format_text(nth_place(topology, i), "device_name"),
+				nearest);
 	}
 	g_string_append(out, "\nNIC Legend:\n\n");
 	rdmad_table_write(nics, &rdmad_table_bare, "  ", out);

@@ -15,11 +15,11 @@
 #define WATCH_S	   2u
 
 static json_t *ask(const CommandOptions *options, const char *method, const char *path,
-		   json_t **refusal)
+		   const char *body, json_t **refusal)
 {
 	g_autoptr(GError) error = NULL;
-	json_t *answer = rdmad_client_call(options->socket, method, path, 2 * COMMAND_TIMEOUT_S,
-					   refusal, &error);
+	json_t *answer = rdmad_client_call(options->socket, method, path, body,
+					   2 * COMMAND_TIMEOUT_S, refusal, &error);
 
 	if (!answer)
 		fprintf(stderr, "rdmad: %s\n", error->message);
@@ -28,12 +28,22 @@ static json_t *ask(const CommandOptions *options, const char *method, const char
 
 json_t *command_ask(const CommandOptions *options, const char *method, const char *path)
 {
-	return ask(options, method, path, NULL);
+	return ask(options, method, path, NULL, NULL);
+}
+
+json_t *command_put(const CommandOptions *options, const char *path, json_t *body)
+{
+	char *text = json_dumps(body, JSON_COMPACT);
+	json_t *answer = ask(options, "PUT", path, text ?: "", NULL);
+
+	free(text);
+	json_decref(body);
+	return answer;
 }
 
 json_t *command_ask_refusable(const CommandOptions *options, const char *path, json_t **refusal)
 {
-	return ask(options, "GET", path, refusal);
+	return ask(options, "GET", path, NULL, refusal);
 }
 
 int command_print(const GString *text)

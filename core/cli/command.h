@@ -56,6 +56,8 @@ int command_help(const CommandOptions *options);
 
 /* GETs (or POSTs) and gives the answer; NULL: the reason is on stderr. */
 json_t *command_ask(const CommandOptions *options, const char *method, const char *path);
+/* The same of a PUT, which takes the body over. */
+json_t *command_put(const CommandOptions *options, const char *path, json_t *body);
 /* The same of a GET; `refusal`: see client.h. */
 json_t *command_ask_refusable(const CommandOptions *options, const char *path, json_t **refusal);
 /* Writes the text, or the value as JSON; the exit status. */
@@ -80,6 +82,7 @@ void command_write_yaml(const json_t *value, GString *out);
 /* command-format.c: values as people read them; g_free() what is no const. */
 const char *format_text(const json_t *object, const char *key); /* NULL: null or no string */
 char *format_number(const json_t *object, const char *key);	/* NULL: null */
+char *format_pod(const json_t *object);				/* "namespace/pod"; NULL: null */
 char *format_list(const json_t *array, const char *separator);	/* "a, b" */
 char *format_rate(const json_t *object, const char *key);	/* megabits: "400G" */
 char *format_bytes(guint64 bytes);				/* exact: "8 MiB", "1025" */

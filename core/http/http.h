@@ -40,4 +40,9 @@ gboolean rdmad_http_request_is_local(const RdmadHttpRequest *request);
 /* A request that waits for an event.  FALSE: refused, because waiting requests may have only half
  * of a listener's connections. */
 gboolean rdmad_http_request_park(RdmadHttpRequest *request);
+typedef void (*RdmadHttpRouteFunc)(const char *method, const char *path, RdmadHttpScope scope,
+				   gpointer data);
+/* The routes that the listener of the request offers. */
+void rdmad_http_foreach_route(const RdmadHttpRequest *request, RdmadHttpRouteFunc fn,
+			      gpointer data);
 guint rdmad_http_reap(RdmadHttp *http, const RdmadModule *owner);

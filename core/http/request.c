@@ -22,6 +22,11 @@ const char *rdmad_http_request_path(const RdmadHttpRequest *request)
 	return request->head.path;
 }
 
+const char *rdmad_http_request_tail(const RdmadHttpRequest *request)
+{
+	return request->tail;
+}
+
 const char *rdmad_http_request_header(const RdmadHttpRequest *request, const char *name)
 {
 	return rdmad_http_head_field(&request->head, name);

@@ -89,6 +89,22 @@ void rdmad_http_free(RdmadHttp *http)
 	g_free(http);
 }
 
+/* Only the rest of a path below a route may have slashes, which were percent-encoded. */
+static const char *route_tail(const HttpRoute *route, const char *path)
+{
+	const gsize length = strlen(route->path);
+
+	if (!g_str_has_suffix(route->path, "/*") || strncmp(route->path, path, length - 1) != 0)
+		return NULL;
+	return path[length - 1] ? path + length - 1 : NULL;
+}
+
+static gboolean route_takes(const HttpRoute *route, const char *path)
+{
+	return g_str_equal(route->path, path) || route_tail(route, path);
+}
+
+/* The route of that very path. */
 static HttpRoute *route_find(RdmadHttp *http, const char *method, const char *path, guint *index)
 {
 	for (guint i = 0; i < http->routes->len; i++) {
@@ -107,9 +123,10 @@ gboolean rdmad_http_route(RdmadHttp *http, RdmadModule *owner, const char *metho
 			  RdmadHttpScope scope, RdmadHttpHandler handler, gpointer data,
 			  GError **error)
 {
+	static const char *const methods[] = { "GET", "POST", "PUT", "DELETE", NULL };
 	HttpRoute *route;
 
-	g_assert(g_str_equal(method, "GET") || g_str_equal(method, "POST"));
+	g_assert(g_strv_contains(methods, method));
 	g_assert(*path == '/');
 	if (route_find(http, method, path, NULL)) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY,
@@ -150,12 +167,39 @@ static char *allowed_methods(RdmadHttp *http, const HttpListener *listener, cons
 	for (guint i = 0; i < http->routes->len; i++) {
 		const HttpRoute *route = g_ptr_array_index(http->routes, i);
 
-		if (!g_str_equal(route->path, path) || !route_is_offered(route, listener))
+		if (!route_takes(route, path) || !route_is_offered(route, listener))
 			continue;
-		g_string_append_printf(methods, "%s%s", methods->len ? ", " : "",
-				       g_str_equal(route->method, "GET") ? "GET, HEAD" : "POST");
+		g_string_append_printf(methods, "%s%s%s", methods->len ? ", " : "", route->method,
+				       g_str_equal(route->method, "GET") ? ", HEAD" : "");
 	}
 	return methods->len ? g_string_free(g_steal_pointer(&methods), FALSE) : NULL;
+}
+
+/* An exact path comes before one with a tail. */
+static const HttpRoute *route_for(RdmadHttp *http, const char *method, const char *path)
+{
+	const HttpRoute *exact = route_find(http, method, path, NULL);
+
+	for (guint i = 0; !exact && i < http->routes->len; i++) {
+		const HttpRoute *route = g_ptr_array_index(http->routes, i);
+
+		if (g_str_equal(route->method, method) && route_tail(route, path))
+			return route;
+	}
+	return exact;
+}
+
+void rdmad_http_foreach_route(const RdmadHttpRequest *request, RdmadHttpRouteFunc fn, gpointer data)
+{
+	const HttpListener *listener = request->connection->listener;
+	const GPtrArray *routes = listener->http->routes;
+
+	for (guint i = 0; i < routes->len; i++) {
+		const HttpRoute *route = g_ptr_array_index(routes, i);
+
+		if (route_is_offered(route, listener))
+			fn(route->method, route->path, route->scope, data);
+	}
 }
 
 void http_dispatch(RdmadHttpRequest *request)
@@ -164,11 +208,12 @@ void http_dispatch(RdmadHttpRequest *request)
 	RdmadHttp *http = listener->http;
 	const char *method = request->head.method, *path = request->head.path;
 	const HttpRoute *route =
-		route_find(http, g_str_equal(method, "HEAD") ? "GET" : method, path, NULL);
+		route_for(http, g_str_equal(method, "HEAD") ? "GET" : method, path);
 	g_autofree char *allowed = NULL;
 
 	if (route && route_is_offered(route, listener)) {
 		request->owner = route->owner;
+		request->tail = route_tail(route, path);
 		route->handler(request, route->data);
 		return;
 	}

@@ -67,6 +67,7 @@ struct RdmadHttpRequest {
 	HttpConnection *connection;
 	RdmadModule *owner; /* of the route */
 	RdmadHttpHead head;
+	const char *tail; /* of the path, below a route that ends in "/" and an asterisk */
 	guint8 *body;
 	gsize body_size;
 	GString *headers; /* of the answer */

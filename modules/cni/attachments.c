@@ -10,6 +10,7 @@
 #define PATH "/api/v1/attachments"
 
 static const RdmadCommandColumn columns[] = {
+	{ "NAMESPACE", "namespace" },
 	{ "POD", "pod" },
 	{ "CONTAINER", "container_id" },
 	{ "NETWORK", "network" },
@@ -64,21 +65,24 @@ static json_t *addresses_json(const CniNic *nic)
 	return list;
 }
 
-static json_t *row_new(const Listing *listing, const CniAttachment *attachment, const CniNic *nic,
-		       const char *pod)
+static json_t *row_new(const Listing *listing, const CniAttachment *attachment, const CniNic *nic)
 {
 	const RdmadDevice *dev =
 		rdmad_inventory_lookup(rdmad_module_inventory(listing->cni->self), nic->device_id);
 	json_t *row =
-		json_pack("{s:s?, s:s, s:s, s:s, s:s, s:s, s:s?, s:s, s:s?, s:o, s:s}", "pod", pod,
+		json_pack("{s:s?, s:s?, s:s, s:s, s:s, s:s, s:s?, s:s, s:s?, s:o, s:s}",
+			  "namespace", attachment->pod_namespace, "pod", attachment->pod_name,
 			  "container_id", attachment->container_id, "network", attachment->network,
 			  "interface", nic->ifname, "device_id", nic->device_id, "device_name",
-			  dev ? dev->name : nic->device_id, "rdma_device", nic->rdma_device, "mode",
-			  cni_modes[nic->mode], "allocation", nic->allocation, "addresses",
+			  nic->rdma_device
+				  ?: dev ? dev->name
+					 : NULL,
+			  "mode", cni_modes[nic->mode], "allocation", nic->allocation, "addresses",
 			  addresses_json(nic), "state", state_name(attachment->state));
 
-	if (nic->gid_index != RDMAD_UNKNOWN)
-		json_object_set_new(row, "gid_index", json_integer(nic->gid_index));
+	json_object_set_new(row, "gid_index",
+			    nic->gid_index == RDMAD_UNKNOWN ? json_null()
+							    : json_integer(nic->gid_index));
 	return row;
 }
 
@@ -93,8 +97,8 @@ static void attachment_list(CniAttachment *attachment, gpointer data)
 	if (listing->pod && g_strcmp0(pod, listing->pod) != 0)
 		return;
 	for (guint i = 0; i < attachment->nics->len; i++)
-		json_array_append_new(listing->rows, row_new(listing, attachment,
-							     attachment->nics->pdata[i], pod));
+		json_array_append_new(listing->rows,
+				      row_new(listing, attachment, attachment->nics->pdata[i]));
 }
 
 static void get_attachments(RdmadHttpRequest *request, gpointer data)

@@ -178,8 +178,15 @@ static const RdmadCapability executor_capabilities[] = {
 };
 
 static const RdmadCommandColumn smc_columns[] = {
-	{ "POD", "pod" },   { "STATE", "state" }, { "LOCAL", "local" },	  { "PEER", "peer" },
-	{ "MODE", "mode" }, { "UID", "uid" },	  { "REASON", "reason" }, { 0 },
+	{ "NAMESPACE", "namespace" },
+	{ "POD", "pod" },
+	{ "STATE", "state" },
+	{ "LOCAL", "local" },
+	{ "PEER", "peer" },
+	{ "MODE", "mode" },
+	{ "UID", "uid" },
+	{ "REASON", "reason" },
+	{ 0 },
 };
 
 static const RdmadCommand commands[] = {

@@ -292,9 +292,13 @@ void kube_client_free(KubeClient *client)
 	g_free(client);
 }
 
+/* RFC 3339, in UTC. */
 static json_t *time_json(gint64 us)
 {
-	return us ? json_integer(us / G_USEC_PER_SEC) : json_null();
+	g_autoptr(GDateTime) time = us ? g_date_time_new_from_unix_utc(us / G_USEC_PER_SEC) : NULL;
+	g_autofree char *text = time ? g_date_time_format(time, "%Y-%m-%dT%H:%M:%SZ") : NULL;
+
+	return text ? json_string(text) : json_null();
 }
 
 json_t *kube_client_status(const KubeClient *client)

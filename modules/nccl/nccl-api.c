@@ -15,6 +15,7 @@
 #include "write.h"
 
 #define PATH	      "/api/v1/nccl"
+#define CONTAINERS    PATH "/containers"
 #define QUESTIONS_MAX 64u
 #define DEADLINE_MS   10000
 
@@ -248,7 +249,41 @@ static void on_question(NcclApi *api, RdmadHttpRequest *request, const char *pid
 		question_ask(api, request, pid, netns);
 }
 
-/* ---- the route ---- */
+/* ---- the containers ---- */
+
+static json_t *container_json(const NcclContainer *container)
+{
+	const RdmadAllocation *named = nccl_container_named(container);
+	const NcclPlan *plan = container->plan;
+	json_t *ids = json_array();
+
+	for (guint i = 0; i < container->allocations->len; i++) {
+		const RdmadAllocation *allocation = container->allocations->pdata[i];
+
+		json_array_append_new(ids, json_string(allocation->id));
+	}
+	return json_pack("{s:s?, s:s?, s:s?, s:o, s:I, s:b, s:s?, s:o}", "namespace",
+			 named ? named->pod_namespace : NULL, "pod", named ? named->pod_name : NULL,
+			 "container", named ? named->container : NULL, "allocations", ids,
+			 "generation", (json_int_t)container->generation, "refused",
+			 plan->refusal != NCCL_REFUSAL_NONE, "reason", plan->reason, "env",
+			 nccl_write_env_json(plan->env));
+}
+
+static void get_containers(RdmadHttpRequest *request, gpointer data)
+{
+	const NcclApi *api = data;
+	const NcclContainer *container;
+	json_t *list = json_array();
+	GTreeNode *at = NULL;
+
+	while (nccl_containers_next(api->containers, &at, &container))
+		if (container->plan)
+			json_array_append_new(list, container_json(container));
+	rdmad_http_reply_json(request, json_pack("{s:o}", "containers", list));
+}
+
+/* ---- the routes ---- */
 
 static void on_allocation(NcclApi *api, RdmadHttpRequest *request, const char *id)
 {
@@ -284,8 +319,11 @@ NcclApi *nccl_api_new(RdmadModule *self, const NcclContainers *containers,
 	*api = (NcclApi){ self, containers, settings,
 			  g_ptr_array_new_with_free_func(question_free) };
 	if (rdmad_http_route(rdmad_module_http(self), self, "GET", PATH, RDMAD_HTTP_LOCAL, on_get,
-			     api, error))
+			     api, error) &&
+	    rdmad_http_route(rdmad_module_http(self), self, "GET", CONTAINERS,
+			     RDMAD_HTTP_LOCAL | RDMAD_HTTP_PUBLIC, get_containers, api, error))
 		return api;
+	rdmad_http_unroute(rdmad_module_http(self), "GET", PATH);
 	g_ptr_array_unref(api->questions);
 	g_free(api);
 	return NULL;
@@ -297,6 +335,7 @@ void nccl_api_free(NcclApi *api)
 		rdmad_http_fail(((Question *)api->questions->pdata[i])->request, 503,
 				"the module ends");
 	g_ptr_array_unref(api->questions);
+	rdmad_http_unroute(rdmad_module_http(api->self), "GET", CONTAINERS);
 	rdmad_http_unroute(rdmad_module_http(api->self), "GET", PATH);
 	g_free(api);
 }

@@ -5,6 +5,8 @@
 #include "containers.h"
 
 /*
+ * GET /api/v1/nccl/containers: each container's plan; public, for the status page.
+ *
  * GET /api/v1/nccl?allocation=ID&nccl-version=V&format=F on the control socket, and `rdmad nccl-env`
  *
  * Without `allocation`: the plan for the namespace of rdmad, the host's; with `pid` or `netns` for the network

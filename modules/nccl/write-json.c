@@ -8,7 +8,7 @@
 
 #define PLAN_VERSION 1
 
-static json_t *env_to_json(const NcclEnv *env)
+json_t *nccl_write_env_json(const NcclEnv *env)
 {
 	json_t *object = json_object();
 
@@ -74,8 +74,8 @@ json_t *nccl_write_json(const NcclView *view, const NcclPolicy *policy, const Nc
 			 (json_int_t)label->generation, "nccl", "from", from, "to", to, "refused",
 			 plan->refusal != NCCL_REFUSAL_NONE, "refusal",
 			 nccl_refusal_name(plan->refusal), "reason", plan->reason, "warnings",
-			 strings_to_json(plan->warnings), "env", env_to_json(plan->env), "siblings",
-			 env_to_json(plan->siblings), "rails", rails);
+			 strings_to_json(plan->warnings), "env", nccl_write_env_json(plan->env),
+			 "siblings", nccl_write_env_json(plan->siblings), "rails", rails);
 }
 
 char *nccl_write_json_text(const NcclView *view, const NcclPolicy *policy, const NcclPlan *plan,

@@ -40,6 +40,9 @@ struct json_t *nccl_write_json(const NcclView *view, const NcclPolicy *policy, c
 char *nccl_write_json_text(const NcclView *view, const NcclPolicy *policy, const NcclPlan *plan,
 			   const NcclPlanLabel *label);
 
+/* {"NCCL_IB_HCA": "=mlx5_0:1", ...} */
+struct json_t *nccl_write_env_json(const NcclEnv *env);
+
 /* Every port, every GID, taken or not and why; every variable and why.  For people. */
 char *nccl_write_explanation(const NcclView *view, const NcclPolicy *policy, const NcclPlan *plan);
 

@@ -203,7 +203,7 @@ class Node(PluginCase):
         return json.loads(text)["allocations"]
 
     def is_listed(self, pod):
-        return pod in {f"{allocation['pod_namespace']}/{allocation['pod_name']}" for allocation in self.listed()}
+        return pod in {f"{allocation['namespace']}/{allocation['pod']}" for allocation in self.listed()}
 
     def in_table(self):
         return {allocation["id"]: (allocation["resource"], sorted(allocation["slots"])) for allocation in self.listed()}

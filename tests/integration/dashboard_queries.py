@@ -14,12 +14,19 @@ CONTRIB = os.path.join(SOURCE, "contrib")
 METRIC = re.compile(r"(?<![\w:])((?:rdmad?|process|node_infiniband)_[a-z0-9_]+)(?![\w:])")
 
 
+def all_panels(board):
+    """Those inside of collapsed rows as well."""
+    for panel in board["panels"]:
+        yield panel
+        yield from panel.get("panels", [])
+
+
 def panels():
     """(dashboard, title of the panel and letter of the target, expression) of all targets."""
     for path in sorted(glob.glob(os.path.join(CONTRIB, "grafana/*.json"))):
         with open(path, encoding="utf-8") as file:
             board = json.load(file)
-        for panel in board["panels"]:
+        for panel in all_panels(board):
             for target in panel.get("targets", []):
                 yield board["uid"], f"{panel['title']} {target['refId']}", target["expr"]
 
@@ -63,6 +70,16 @@ def metrics_named():
         for metric in metrics_of(expression):
             named.setdefault(metric, where)
     return named
+
+
+def module_families():
+    """As samples have them: what the modules' tables of stats lead to, whether or not a machine shows them."""
+    found = set()
+    for path in glob.glob(os.path.join(SOURCE, "modules/*/**/*.c"), recursive=True):
+        with open(path, encoding="utf-8") as file:
+            found |= set(re.findall(r'"(rdmad?_(?:cni|nccl|erdma|kube)_[a-z0-9_]+)"', file.read()))
+    assert len(found) > 15, found
+    return {f"{name}{suffix}" for name in found for suffix in ("", "_total", "_count", "_bucket")}
 
 
 def netdev_families():

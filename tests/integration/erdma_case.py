@@ -169,7 +169,7 @@ class ErdmaCase(HostCase):
     def nic(self, name):
         """Its part of the status; {}: none."""
         for nic in self.module_status("erdma").get("nics", []):
-            if nic.get("netdev") == name or nic["device"] == name:
+            if nic.get("netdev") == name or nic["device_name"] == name:
                 return nic
         return {}
 

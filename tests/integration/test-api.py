@@ -54,9 +54,10 @@ class Api(Asker):
         for path in ("status", "devices", "allocations", "topology", "events", "attributes", "doctor"):
             with self.subTest(path):
                 self.assertIsInstance(self.get(path), dict)
-                self.assertEqual(self.ask(path, "POST")[0], 400 if path == "attributes" else 405)
+                self.assertEqual(self.ask(path, "POST")[0], 405)
         self.assertEqual(self.ask("nothing")[0], 404)
         self.assertEqual(self.ask("rescan")[0], 405)
+        self.assertEqual(self.ask("attributes/a", "POST")[0], 405)
 
     def test_one_connection_serves_many_requests(self):
         connection = Connection(self.daemon.socket, PATIENCE)
@@ -67,7 +68,7 @@ class Api(Asker):
             self.assertEqual(json.loads(response.read())["pid"], self.daemon.process.pid)
 
     def test_virtual_functions_name_their_parent(self):
-        devices = {device["id"]: device for device in self.get("devices")["devices"]}
+        devices = {device["device_id"]: device for device in self.get("devices")["devices"]}
         virtual = [device for device in devices.values() if device["pci_role"] == "vf"]
         self.assertTrue(virtual)
         for device in virtual:

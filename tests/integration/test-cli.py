@@ -48,7 +48,7 @@ class EightRails(unittest.TestCase):
     def test_one_device_by_name_and_by_id(self):
         by_name = self.lines("devices", "mlx5_3")
         device = self.daemon.json("devices", "mlx5_3")
-        self.assertEqual(self.lines("devices", device["id"]), by_name)
+        self.assertEqual(self.lines("devices", device["device_id"]), by_name)
         self.assertEqual(by_name[0], "mlx5_3")
         self.assertTrue(any("RoCE v2" in line for line in by_name))
         missing = self.daemon.run("devices", "mlx5_99")
@@ -59,7 +59,7 @@ class EightRails(unittest.TestCase):
         device = self.daemon.json("devices")["devices"][0]
         for key in ("ports", "netdevs", "chardevs", "problems", "pci_path"):
             self.assertIsInstance(device[key], list, key)
-        for key in ("id", "name", "index", "node_type", "transport", "node_guid",
+        for key in ("device_id", "device_name", "index", "node_type", "transport", "node_guid",
                     "sys_image_guid", "driver", "firmware", "board_id", "hca_type",
                     "pci_address", "vendor", "pci_device_id", "subsystem_vendor", "subsystem_device",
                     "numa_node", "pci_role", "pf_address", "vf_index", "num_vfs", "aux_name",
@@ -210,7 +210,7 @@ class OtherMachines(unittest.TestCase):
                         self.assertNotRegex(done.stdout, "[\x00-\x09\x0b-\x1f\x7f]")
                         self.assertTrue(daemon.json(command))
                     for device in daemon.json("devices")["devices"]:
-                        self.assertEqual(daemon.run("devices", device["id"]).returncode, 0)
+                        self.assertEqual(daemon.run("devices", device["device_id"]).returncode, 0)
                     self.assertIn(daemon.run("doctor").returncode, (0, 1))
                 finally:
                     daemon.close()

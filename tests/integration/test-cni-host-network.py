@@ -56,7 +56,7 @@ class HostNetwork(PluginCase):
         os.makedirs(os.path.join(self.machine, "var/log/pods", f"{pod.replace('/', '_')}_{PODS[pod]}"))
 
     def told(self):
-        return [event["pod"] for event in self.ask("events")["events"] if event["kind"] == "cni-host-network"]
+        return [f"{event['namespace']}/{event['pod']}" for event in self.ask("events")["events"] if event["kind"] == "cni-host-network"]
 
     def test_they_are_told_once_by_a_daemon_without_capabilities(self):
         for pod in PODS:
@@ -69,7 +69,7 @@ class HostNetwork(PluginCase):
         self.assertIn("\nCapEff:\t" + "0" * 16 + "\n", Path(f"/proc/{self.daemon.pid}/status").read_text())
         for pod in PODS:
             self.kubelet.allocate(pod, HCA, 1)
-        self.wait_for(lambda: all(a["pod_name"] for a in self.allocations().values()), "names of the pods")
+        self.wait_for(lambda: all(a["pod"] for a in self.allocations().values()), "names of the pods")
         self.wait_for(self.told, "an event")
         self.assertEqual(self.told(), ["ml/host"])
         self.process(1003, "ml/late", "setpriv", "--reuid=1000")

@@ -105,7 +105,8 @@ class Tables(Input):
                      "K8S_POD_UID=;K8S_POD_NAME=p;K8S_POD_NAMESPACE=n;A==;B=;"):
             with self.subTest(text):
                 self.assertEqual(self.call({"CNI_ARGS": text}, self.net)[0], 0)
-                self.assertEqual(self.client("attachments")["attachments"][0]["pod"], "n/p")
+                row = self.client("attachments")["attachments"][0]
+                self.assertEqual((row["namespace"], row["pod"]), ("n", "p"))
                 self.delete("c1", "a", self.net)
         self.assertNothingLeft()
 

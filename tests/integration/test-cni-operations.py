@@ -13,6 +13,7 @@ import sys
 import time
 from pathlib import Path
 
+import api_schema
 from cni_case import (NICS, PATIENCE, PLUGINS, CniCase, Failure, addresses, enter_private_host, ip, link, run, tap,
                       until)
 
@@ -274,9 +275,12 @@ class Life(Operations):
         self.pod("a")
         result = self.end_plugin(self.start_plugin("ADD", "c1", "/run/netns/a", "net1", self.net,
                                                    arguments="K8S_POD_NAMESPACE=ml;K8S_POD_NAME=job-0"))
-        row, = self.client("attachments")["attachments"]
-        self.assertEqual((row["pod"], row["container_id"], row["network"], row["interface"], row["mode"], row["state"]),
-                         ("ml/job-0", "c1", "rdma", "net1", "shared", "done"))
+        answer = self.client("attachments")
+        if api_schema.jsonschema:
+            self.assertEqual(api_schema.problems("GET /api/v1/attachments", 200, answer), [])
+        row, = answer["attachments"]
+        self.assertEqual((row["namespace"], row["pod"], row["container_id"], row["network"], row["interface"], row["mode"], row["state"]),
+                         ("ml", "job-0", "c1", "rdma", "net1", "shared", "done"))
         self.assertEqual((row["device_id"], row["addresses"]), (self.nics[ONE], [result["ips"][0]["address"]]))
         self.assertEqual(len(self.client("attachments", "--pod", "ml/job-0")["attachments"]), 1)
         self.assertEqual(self.client("attachments", "--pod", "ml/job-1")["attachments"], [])

@@ -172,7 +172,7 @@ class DevicePluginTest(PluginCase):
                 self.wait_ready()
                 grant = self.kubelet.allocate("ml/a", HCA, 1)
                 allocation = grant.reply.envs["RDMAD_ALLOCATION"]
-                self.wait_for(lambda: self.allocations()[allocation]["pod_name"], "name of the pod")
+                self.wait_for(lambda: self.allocations()[allocation]["pod"], "name of the pod")
                 self.kubelet.release("ml/a")
                 self.end_daemon()
                 self.doCleanups()
@@ -381,7 +381,7 @@ class DevicePluginTest(PluginCase):
         self.both()
         self.wait_ready()
         allocation = self.kubelet.allocate("ml/short", HCA, 1).reply.envs["RDMAD_ALLOCATION"]
-        self.wait_for(lambda: self.allocations()[allocation]["pod_name"], "name of the pod")
+        self.wait_for(lambda: self.allocations()[allocation]["pod"], "name of the pod")
         self.kubelet.release("ml/short")
         # Another device: rdmad lists its holder, and lists again.
         self.allocate_raw([sorted(self.kubelet.devices(HCA))[-1]])
@@ -406,7 +406,7 @@ class DevicePluginTest(PluginCase):
         self.both()
         self.wait_ready()
         allocation = self.kubelet.allocate("ml/short", HCA, 1).reply.envs["RDMAD_ALLOCATION"]
-        self.wait_for(lambda: self.allocations()[allocation]["pod_name"], "name of the pod")
+        self.wait_for(lambda: self.allocations()[allocation]["pod"], "name of the pod")
         time.sleep(0.5)     # nothing is asked any more
         self.kubelet.release("ml/short")
         begun = time.monotonic()

@@ -47,7 +47,7 @@ class SmcCase(PluginCase):
     def pods(self):
         for module in self.ask("status")["modules"]:
             if module["name"] == "erdma":
-                return {pod["pod"]: pod for pod in module["status"]["smc"]["pods"]}
+                return {f"{pod['namespace']}/{pod['pod']}": pod for pod in module["status"]["smc"]["pods"]}
         return None
 
     def kinds(self):

@@ -285,7 +285,7 @@ class SwitchTest(DriverCase):
         self.run_with("default")
         self.wait_ready(400, ERDMA)
         self.kubelet.allocate("default/train-0", ERDMA, 1)
-        self.wait_for(lambda: any(a["pod_name"] for a in self.allocations().values()), "pod")
+        self.wait_for(lambda: any(a["pod"] for a in self.allocations().values()), "pod")
         self.reload("compat")
         self.wait_state("failed", "cannot be changed to compat while it is in use: pod "
                                   "default/train-0 (holds aliyun/erdma)")

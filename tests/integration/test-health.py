@@ -54,7 +54,7 @@ class HealthTest(PluginCase):
         return [e for e in self.ask("events")["events"] if e["kind"] == kind]
 
     def id_of(self, device):
-        return next(d["id"] for d in self.ask("devices")["devices"] if d["name"] == device)
+        return next(d["device_id"] for d in self.ask("devices")["devices"] if d["device_name"] == device)
 
     def test_what_a_port_says_reaches_kubelet_in_both_directions(self):
         self.both(QUICK % "")
@@ -71,9 +71,9 @@ class HealthTest(PluginCase):
 
     def told(self, device):
         """Health by every answer: kubelet's list, devices, the verdict of doctor."""
-        found = next(d for d in self.ask("devices")["devices"] if d["name"] == device)
+        found = next(d for d in self.ask("devices")["devices"] if d["device_name"] == device)
         doctor = {f["subject"] for f in self.findings() if f["level"] == "problem"}
-        return {found["id"] not in self.unhealthy(), found["health"] == "healthy",
+        return {found["device_id"] not in self.unhealthy(), found["health"] == "healthy",
                 found["health_reason"] is None, device not in doctor}
 
     def test_health_is_what_kubelet_is_told_in_every_answer(self):
@@ -123,7 +123,7 @@ class HealthTest(PluginCase):
         self.wait_for(lambda: self.events("allocation-device-healthy"), "event of the recovery")
         for kind in ("allocation-device-unhealthy", "allocation-device-healthy"):
             [event] = self.events(kind)
-            self.assertEqual((event["pod"], event["allocation"]), ("ml/train-0", allocation))
+            self.assertEqual((event["namespace"], event["pod"], event["allocation"]), ("ml", "train-0", allocation))
             for word in ("ml/train-0", "container worker", "mlx5_2", HCA):
                 self.assertIn(word, event["message"])
 

@@ -17,6 +17,7 @@ import yaml
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
 import tap  # noqa: E402
+from dashboard_queries import all_panels, metrics_named, module_families  # noqa: E402
 
 SOURCE = sys.argv[1]
 CONTRIB = os.path.join(SOURCE, "contrib")
@@ -76,6 +77,14 @@ def read(path):
         return file.read()
 
 
+def groups(board):
+    """(title, panels, the line above them): what is shown at once, and each collapsed row."""
+    yield board["title"], board["panels"], 0
+    for row in board["panels"]:
+        if row.get("collapsed"):
+            yield row["title"], row["panels"], row["gridPos"]["y"] + 1
+
+
 def overlap(a, b):
     return (a["x"] < b["x"] + b["w"] and b["x"] < a["x"] + a["w"]
             and a["y"] < b["y"] + b["h"] and b["y"] < a["y"] + a["h"])
@@ -102,32 +111,57 @@ class Dashboards(unittest.TestCase):
             variables = {v["name"]: v for v in board["templating"]["list"]}
             self.assertEqual(variables["datasource"]["type"], "datasource")
             sources = {json.dumps(thing["datasource"], sort_keys=True)
-                       for panel in board["panels"] for thing in [panel, *panel.get("targets", [])]
+                       for panel in all_panels(board) for thing in [panel, *panel.get("targets", [])]
                        if "datasource" in thing}
             self.assertEqual(sources, {'{"type": "prometheus", "uid": "${datasource}"}'})
 
     def test_panels_have_ids_of_their_own_and_places_of_their_own(self):
         for _, board in self.each():
-            ids = [panel["id"] for panel in board["panels"]]
+            ids = [panel["id"] for panel in all_panels(board)]
             self.assertEqual(len(ids), len(set(ids)))
-            for panel in board["panels"]:
-                place = panel["gridPos"]
-                self.assertTrue(0 <= place["x"] and place["x"] + place["w"] <= COLUMNS, panel["title"])
-                self.assertGreater(place["h"], 0)
-            for a, b in itertools.combinations(board["panels"], 2):
-                self.assertFalse(overlap(a["gridPos"], b["gridPos"]), (a["title"], b["title"]))
+            for _, panels, _ in groups(board):
+                for panel in panels:
+                    place = panel["gridPos"]
+                    self.assertTrue(0 <= place["x"] and place["x"] + place["w"] <= COLUMNS, panel["title"])
+                    self.assertGreater(place["h"], 0)
+                for a, b in itertools.combinations(panels, 2):
+                    self.assertFalse(overlap(a["gridPos"], b["gridPos"]), (a["title"], b["title"]))
 
     def test_no_gap_is_left_between_rows(self):
         for _, board in self.each():
-            rows = {y for panel in board["panels"]
-                    for y in range(panel["gridPos"]["y"], panel["gridPos"]["y"] + panel["gridPos"]["h"])}
-            self.assertEqual(rows, set(range(len(rows))))
+            for title, panels, top in groups(board):
+                lines = {y for panel in panels
+                         for y in range(panel["gridPos"]["y"], panel["gridPos"]["y"] + panel["gridPos"]["h"])}
+                self.assertEqual(lines, set(range(top, top + len(lines))), title)
+
+    def test_rows_are_collapsed_but_the_first_two(self):
+        for _, board in self.each():
+            rows = [panel for panel in board["panels"] if panel["type"] == "row"]
+            self.assertEqual([row["collapsed"] for row in rows], [False] * 2 + [True] * (len(rows) - 2))
+            self.assertEqual([bool(row["panels"]) for row in rows], [row["collapsed"] for row in rows])
+
+    def test_alerts_are_annotations(self):
+        for _, board in self.each():
+            (alerts,) = [one for one in board["annotations"]["list"] if one["name"] == "Alerts"]
+            self.assertTrue(alerts["enable"])
+            self.assertEqual(alerts["datasource"], {"type": "prometheus", "uid": "${datasource}"})
+            self.assertRegex(alerts["expr"], r'^ALERTS\{.*alertstate="firing".*instance=~"\$instance"\}$')
+
+    def test_each_module_has_its_row(self):
+        titles = {panel["title"] for panel in self.each()[0][1]["panels"] if panel["type"] == "row"}
+        self.assertLessEqual({"Overview", "Ports", "CNI", "NCCL", "eRDMA"}, titles)
+
+    def test_metrics_of_modules_are_in_their_tables(self):
+        known = module_families()
+        named = [name for name in metrics_named() if re.match("rdmad?_(cni|nccl|erdma|kube)_", name)]
+        self.assertGreater(len(named), 10)
+        self.assertEqual(set(named) - known, set())
 
     def test_panels_say_what_they_show(self):
         for _, board in self.each():
-            titles = [panel["title"] for panel in board["panels"]]
-            self.assertEqual(len(titles), len(set(titles)))
-            for panel in board["panels"]:
+            titles = [panel["title"] for panel in all_panels(board)]
+            self.assertEqual(len(titles), len(set(titles)), sorted(titles))
+            for panel in all_panels(board):
                 if panel["type"] == "row":
                     continue
                 self.assertTrue(panel["title"] and panel["description"], panel["title"])
@@ -143,14 +177,14 @@ class Dashboards(unittest.TestCase):
 
     def test_queries_are_limited_to_what_was_chosen(self):
         for _, board in self.each():
-            for panel in board["panels"]:
+            for panel in all_panels(board):
                 for target in panel.get("targets", []):
-                    for selector in re.findall(r"rdmad?_\w+(\{[^}]*\}|)", target["expr"]):
+                    for selector in re.findall(r"\brdmad?_\w+(\{[^}]*\}|)", target["expr"]):
                         self.assertIn('instance=~"$instance"', selector, panel["title"])
 
     def test_negative_and_dashed_series_exist(self):
         for _, board in self.each():
-            for panel in board["panels"]:
+            for panel in all_panels(board):
                 refs = {target["refId"] for target in panel.get("targets", [])}
                 for override in panel.get("fieldConfig", {}).get("overrides", []):
                     self.assertIn(override["matcher"]["options"], refs, panel["title"])

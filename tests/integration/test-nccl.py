@@ -323,7 +323,7 @@ class NcclTest(PluginCase):
         self.start()
         first = self.allocate(count=4)
         self.wait_for(lambda: self.conf(first)[0] == 1, "a plan")
-        self.wait_for(lambda: self.allocations()[first]["pod_name"], "pod of the allocation")
+        self.wait_for(lambda: self.allocations()[first]["pod"], "pod of the allocation")
         self.reload("traffic_class = 1;")
         self.wait_for(lambda: self.conf(first)[1].get("NCCL_IB_TC") == "1", "traffic class")
         self.kubelet.release("ml/train-0")
@@ -341,7 +341,7 @@ class NcclTest(PluginCase):
         self.start()
         allocation = self.allocate()
         self.wait_for(lambda: self.conf(allocation)[0] == 1, "a plan")
-        self.wait_for(lambda: self.allocations()[allocation]["pod_name"], "pod of the allocation")
+        self.wait_for(lambda: self.allocations()[allocation]["pod"], "pod of the allocation")
         self.kubelet.release("ml/train-0")
         self.wait_for(lambda: allocation not in self.allocations_now(), "end of the allocation")
         self.reload("traffic_class = 106;")
@@ -372,7 +372,7 @@ class NcclTest(PluginCase):
         self.start_daemon(config % "", "--module=nccl", "--module=metrics")
         self.wait_ready(4, RAIL)
         allocation = self.allocate()
-        self.wait_for(lambda: self.allocations()[allocation]["pod_name"], "pod of the allocation")
+        self.wait_for(lambda: self.allocations()[allocation]["pod"], "pod of the allocation")
         device = self.allocations()[allocation]["device_names"][0]
         labels = 'container="main",namespace="ml",pod="train-0"'
         for line in (f'env="NCCL_IB_HCA=={device}:1 NCCL_IB_GID_INDEX=3"', "rdma_nccl_env_consistent{",

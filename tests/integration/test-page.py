@@ -289,7 +289,7 @@ class Shown(unittest.TestCase):
                       "NUMA 1", "GPU0 PIX", "No pod holds a device.", "held by no pod", "device-added",
                       "exports counters of RDMA devices", "6.8.0-60-generic"):
             self.assertIn(words, text)
-        self.assertEqual(self.js("return document.querySelectorAll('.matrix .pix').length"), 8)
+        self.assertEqual(self.js("return document.querySelector('.matrix').querySelectorAll('.pix').length"), 8)
         self.js("document.querySelectorAll('details').forEach((d) => d.open = true)")
         self.assertIn("0000:0000:0000:0000:0000:ffff:ac10:0011", self.text())
         self.assert_quiet()
@@ -370,7 +370,7 @@ class Shown(unittest.TestCase):
         from selenium.webdriver import ActionChains, Keys
         self.open("gpu-8rail")
         ways = []
-        for _ in range(60):
+        for _ in range(80):
             ActionChains(self.driver).send_keys(Keys.TAB).perform()
             ways.append(self.js("""
                 const now = document.activeElement, before = window.focusedBefore;
@@ -383,8 +383,8 @@ class Shown(unittest.TestCase):
                 ways.pop()
                 break
         self.assertEqual(ways[0][:2], ["A", "skip"])
-        self.assertEqual(ways[1][:2], ["INPUT", "filter"])
-        self.assertEqual(len([way for way in ways if way[0] == "SUMMARY"]), 22)
+        self.assertEqual([way[:2] for way in ways[1:3]], [["BUTTON", "view"], ["INPUT", "filter"]])
+        self.assertEqual(len([way for way in ways if way[0] == "SUMMARY"]), 23)
         self.assertEqual(ways[-1][0], "A")
         for way in ways:
             self.assertTrue(way[2] and way[3], way)
@@ -404,6 +404,82 @@ class Shown(unittest.TestCase):
     def test_sixty_four_devices_are_shown(self):
         self.open("rails", names=("RAILS=64", "LAST=3"))
         self.assertEqual(self.names(), [f"mlx5_{i}" for i in range(64)])
+        self.assert_quiet()
+
+    def test_many_devices_and_a_phone_have_a_table_and_the_reader_may_choose(self):
+        shown = """return ["cards", "compact"].filter((id) => document.getElementById(id).checkVisibility())
+            .join()"""
+        self.open("rails", names=("RAILS=64", "LAST=3"))
+        self.until(shown + " === 'compact'")
+        self.assertEqual(self.js("return document.querySelectorAll('#compact tbody tr').length"), 64)
+        self.js("document.getElementById('view').click()")
+        self.assertEqual(self.js(shown), "cards")
+        self.open("gpu-8rail")
+        self.until(shown + " === 'cards'")
+        browser.show(self.driver, 400)
+        self.until(shown + " === 'compact'")
+        self.assertLessEqual(self.js("return document.documentElement.scrollWidth"), 400)
+        self.assertIn("mlx5_10", self.js("return document.getElementById('compact').innerText"))
+        self.assert_contrast()
+        browser.show(self.driver, 1280)
+        self.until(shown + " === 'cards'")
+
+    def test_errors_have_their_rate(self):
+        self.open("gpu-8rail")
+        counter, begin = "infiniband/mlx5_0/ports/1/hw_counters/out_of_sequence", time.monotonic()
+        end = begin + PATIENCE
+        line = "return document.querySelector('article .errors .now')?.innerText ?? ''"
+        while not re.search(r"Out of sequence\s+[\d,]+ · ([89]\d|1[01]\d)/s", self.js(line)):
+            self.machine.write(counter, str(10**4 + int(100 * (time.monotonic() - begin))))
+            self.assertLess(time.monotonic(), end, self.text())
+            time.sleep(0.05)
+        self.assert_contrast()
+        self.assert_quiet()
+
+    def test_distances_are_those_of_the_cli(self):
+        self.open("gpu-8rail")
+        self.js("document.querySelectorAll('details').forEach((d) => d.open = true)")
+        wanted = self.daemon.json("topology")["distances"]
+        self.assertEqual(self.js("""const tables = document.querySelectorAll("#matrix table");
+            return [...tables[1].querySelectorAll("tbody tr")].map((row) =>
+                [...row.querySelectorAll("td")].map((cell) => cell.textContent))"""), wanted)
+        near = [row.split()[6:8] for row in self.daemon.run("devices", "--no-headers").stdout.splitlines()]
+        cards = self.js("return [...document.querySelectorAll('article .place')].map((p) => p.textContent)")
+        for card, (gpu, word) in zip(cards, near):
+            self.assertEqual(gpu.startswith("GPU"), f"{gpu} {word}" in card, (card, gpu, word))
+
+    def test_the_same_advice_is_given_once(self):
+        self.open("gpu-8rail")
+        for number in (1, 2, 3):
+            self.machine.write(f"infiniband/mlx5_{number}/ports/1/state", "1: DOWN")
+        self.look_again()
+        self.until("return document.getElementById('verdict-line').textContent.startsWith('3 problems')")
+        (why,) = self.js("return [...document.querySelectorAll('#verdict-why > li')].map((li) => li.innerText)")
+        self.assertTrue(why.startswith("mlx5_1, mlx5_2, mlx5_3 port 1 is down"), why)
+
+    def test_pods_are_shown_with_interfaces_settings_and_smc(self):
+        """Modules that need hardware of their own are stood in for by their answers."""
+        self.open("gpu-8rail")
+        text = self.driver.execute_async_script("""
+            const [held, containers, pods, done] = arguments;
+            import("/page/pods.js").then((made) => {
+                const root = document.createElement("div");
+                root.append(...[made.attachments(held), made.nccl(containers), made.smc(pods)].flat());
+                document.body.append(root);
+                done([root.innerText, made.attachments([]).length, made.nccl([]).length, made.smc([]).length]);
+            });""",
+            [{"namespace": "ml", "pod": "train-0", "container": "main", "attachments": [
+                {"interface": "net1", "device_name": "mlx5_0", "addresses": ["192.0.2.7/24", "2001:db8::7/64"],
+                 "gid_index": 3}]}],
+            [{"namespace": "ml", "pod": "train-0", "container": "main", "refused": False, "reason": None,
+              "env": {"NCCL_IB_HCA": "=mlx5_0:1", "NCCL_IB_GID_INDEX": "3"}},
+             {"namespace": "ml", "pod": "train-1", "container": "main", "refused": True, "reason": "no GID", "env": {}}],
+            [{"namespace": "ml", "pod": "web-0", "state": "tcp", "reason": "no SMC in this kernel", "interface": None,
+              "device_name": None}])
+        for words in ("train-0", "net1", "192.0.2.7/24", "2001:db8::7/64", "NCCL_IB_HCA==mlx5_0:1", "refused", "no GID",
+                      "web-0", "tcp", "no SMC in this kernel"):
+            self.assertIn(words, text[0])
+        self.assertEqual(text[1:], [0, 0, 0])
         self.assert_quiet()
 
     def test_names_from_outside_are_text(self):

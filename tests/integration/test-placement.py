@@ -17,7 +17,7 @@ GPUS = [f"GPU-5ec0de00-0000-0000-0000-00000000000{i}" for i in range(8)]
 class ChoiceTest(PluginCase):
     def given(self, pod, count):
         """Names of the devices that a new pod gets, in order."""
-        names = {d["id"]: d["name"] for d in self.ask("devices")["devices"]}
+        names = {d["device_id"]: d["device_name"] for d in self.ask("devices")["devices"]}
         ids = self.kubelet.allocate(pod, HCA, count).ids
         return sorted(names[id.partition("::")[0]] for id in ids)
 
@@ -41,7 +41,7 @@ class ChoiceTest(PluginCase):
         self.kubelet.hold("ml/gpus", "nvidia.com/gpu", [
             GPUS[0] + "::2", "MIG-" + GPUS[1] + "/1/0", GPUS[2], "0000:61:00.0", "elsewhere"])
         self.kubelet.allocate("ml/a", HCA, 1)       # a look at podresources follows
-        self.wait_for(lambda: [c for c in self.allocations().values() if c["pod_name"]], "name of the pod")
+        self.wait_for(lambda: [c for c in self.allocations().values() if c["pod"]], "name of the pod")
         self.assertEqual(self.given("ml/b", 4), [f"mlx5_{i}" for i in range(4, 8)])
 
 

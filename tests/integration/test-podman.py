@@ -84,7 +84,7 @@ class PodmanTest(PluginCase):
         return self.kubelet.allocate("ml/train-0", RAIL, count)
 
     def nodes_of(self, ids, *kinds):
-        devices = {device["id"]: device for device in self.ask("devices")["devices"]}
+        devices = {device["device_id"]: device for device in self.ask("devices")["devices"]}
         return sorted(os.path.basename(node["path"]) for id in ids
                       for node in devices[id]["chardevs"] if node["kind"] in kinds)
 

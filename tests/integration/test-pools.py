@@ -159,7 +159,7 @@ class ErdmaTest(PoolsCase):
     def ask_devices(self):
         self.wait_for_socket()
         self.wait_for(lambda: self.ask("devices")["devices"], "devices")
-        return [device["name"] for device in self.ask("devices")["devices"]
+        return [device["device_name"] for device in self.ask("devices")["devices"]
                 if device["driver"] == "erdma"]
 
 

@@ -61,7 +61,7 @@ class OrderTest(PreStartCase):
             return file.read()
 
     def names_of(self, ids):
-        names = {d["id"]: d["name"] for d in self.ask("devices")["devices"]}
+        names = {d["device_id"]: d["device_name"] for d in self.ask("devices")["devices"]}
         return {names[id.partition("::")[0]] for id in ids}
 
     def hca_line(self, grant):
@@ -93,8 +93,8 @@ class OrderTest(PreStartCase):
         self.both(self.config("prestart = true;"))
         self.wait_ready()
         grant = self.kubelet.allocate("ml/a", HCA, 11)
-        devices = sorted(self.ask("devices")["devices"], key=lambda device: device["id"])
-        self.assertEqual(self.hca_line(grant), [device["name"] for device in devices])
+        devices = sorted(self.ask("devices")["devices"], key=lambda device: device["device_id"])
+        self.assertEqual(self.hca_line(grant), [device["device_name"] for device in devices])
 
     def test_a_container_that_kubelet_does_not_list_starts_all_the_same(self):
         self.both(self.config("prestart = true;"))
@@ -228,7 +228,7 @@ class LimitsTest(PreStartCase):
         self.make_cgroups(pod)
         self.start(limits)
         grant = self.kubelet.allocate("ml/a", HCA, 1)
-        names = {d["id"]: d["name"] for d in self.ask("devices")["devices"]}
+        names = {d["device_id"]: d["device_name"] for d in self.ask("devices")["devices"]}
         name = names[grant.ids[0].partition("::")[0]]
         self.assertEqual(self.read(pod, "rdma.max"), f"{name} {line}")
         self.assertEqual(self.events("rdma-limits"), [])

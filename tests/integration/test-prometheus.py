@@ -24,18 +24,21 @@ from prometheus_server import Prometheus, fetch, free_port, installed, wait_for
 # Of rdmad itself, and of one scrape: they move from one to the next.
 MOVING = re.compile(r"rdmad_|process_|scrape_|.*_duration_seconds|up$")
 RULES = [os.path.join(contrib.CONTRIB, f"prometheus/{name}.yml") for name in ("recording", "alerts")]
+MODULE = "of a module that does not run here; the name is in its table of stats"
 NETDEV = "the driver's statistics of an interface: real hardware only"
 DRIVER = "counter of a driver that no recorded machine has"
 # Queries without data on the recorded machine, by panel and target.
 WITHOUT_DATA = {
-    "(PFC pause.*|Pause frames|Discards of the card|PCIe stalls|Forward error.*|Bit errors.*) .": NETDEV,
+    "(PFC pause.*|Pause frames|NIC discards|PCIe stalls|Forward error.*|Pre-FEC bit errors) .": NETDEV,
     "(Queue pairs.*|Memory regions|Completion queues|CM ids|Objects by device) .":
         "who uses a device is told by RDMA netlink: live machines only",
-    "Counters that cannot be read .": "all can be read",
-    "Bits of shared devices .": "a pod has each device alone",
+    "Unreadable counters .": "all can be read",
+    "Throughput of shared devices .": "a pod has each device alone",
+    "(CNI|NCCL|eRDMA|SMC|Outdated NCCL|Containers without NCCL).*": MODULE,
 }
 # Metrics that no recorded machine shows.
 NOT_RECORDED = {
+    **{name: MODULE for name in contrib.module_families()},
     **{name: NETDEV for name in contrib.netdev_families()},
     r"rdma_(res_oos|max_retry|seq_err|to_retrans|dup_req|rnr_naks_rcvd|[rt]x_(pkts|cnp|ecn|bytes)).*":
         DRIVER + ": bnxt_re, efa",
@@ -107,7 +110,7 @@ class PrometheusCase(PluginCase):
     def give_pod_rails(self, count):
         self.kubelet.allocate("ml/train-0", "rdma/rail", count)
         self.ask("allocations", "--refresh")
-        self.wait_for(lambda: [allocation for allocation in self.allocations().values() if allocation["pod_name"]],
+        self.wait_for(lambda: [allocation for allocation in self.allocations().values() if allocation["pod"]],
                       "pod of the allocation")
 
     def start_prometheus(self, *jobs, rules=()):

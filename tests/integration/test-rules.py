@@ -96,9 +96,23 @@ class Rules(unittest.TestCase):
             with self.subTest(rule["alert"]):
                 self.assertRegex(rule["alert"], "^Rdma")
                 self.assertIn(rule["labels"]["severity"], ("critical", "warning", "info"))
-                self.assertEqual(sorted(rule["annotations"]), ["description", "summary"])
+                self.assertEqual(sorted(rule["annotations"]), ["description", "runbook_url", "summary"])
                 self.assertIn("First", rule["annotations"]["description"])
                 self.assertLess(len(rule["annotations"]["summary"]), 120)
+
+    def test_the_runbook_of_each_alert_has_meaning_cause_and_what_to_do(self):
+        pages = set(os.listdir(os.path.join(DIRECTORY, "runbooks")))
+        self.assertEqual(pages, {rule["alert"] + ".md" for rule in rules("alerts.yml", "alert")})
+        for rule in rules("alerts.yml", "alert"):
+            path = os.path.join(SOURCE, rule["annotations"]["runbook_url"])
+            self.assertEqual(os.path.basename(path), rule["alert"] + ".md")
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            title, *sections = re.split(r"^#+ (.*)\n", text, flags=re.M)[1::2]
+            self.assertEqual((title, sections), (rule["alert"], ["Meaning", "Cause", "What to do"]))
+            self.assertTrue(all(part.strip() for part in re.split(r"^##+ .*\n", text, flags=re.M)), title)
+            for link in re.findall(r"\]\((.*?)\)", text):
+                self.assertIn(link, pages, title)
 
     def test_texts_are_filled_in_from_labels_that_the_alert_has(self):
         templates = {rule["alert"]: rule["annotations"] for rule in rules("alerts.yml", "alert")}

@@ -4,7 +4,7 @@
 
 usage: test-seeds.py RDMAD MODULE-DIR [TEST...]
 
-The table in README.md ("What the platforms document") leads here.  Each class also runs with the configuration that
+The table in README.md ("Migrate") leads here.  Each class also runs with the configuration that
 the chart renders from the platform's values file, where there is helm.
 """
 

@@ -262,7 +262,7 @@ class SequenceTest(PluginCase):
         print(f"# RDMAD_TEST_SEED={SEED}: a kubelet as {era}", flush=True)
         self.both(self.config(), era=era)
         self.wait_for(self.answers, "control socket")
-        self.ids = {d["name"]: d["id"] for d in self.ask("devices")["devices"]}
+        self.ids = {d["device_name"]: d["device_id"] for d in self.ask("devices")["devices"]}
         end, checks = time.monotonic() + SECONDS, 0
         self.settle()
         while time.monotonic() < end:

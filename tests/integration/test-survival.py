@@ -203,11 +203,11 @@ class StateTest(PluginCase):
         allocations = self.allocations()
         self.assertEqual(set(allocations), {"00112233445566aa", "00112233445566bb"})
         first = allocations["00112233445566aa"]
-        self.assertEqual((first["pod_namespace"], first["pod_name"], first["container"]),
+        self.assertEqual((first["namespace"], first["pod"], first["container"]),
                          ("ml", "train-0", "main"))
         self.assertEqual(first["slots"], ["0000:18:00.0::004", "0000:18:00.0::900"])
         self.assertEqual(first["attachments"],
-                         [{"netns": "/run/netns/a", "interface": "net1", "rdma_device": "mlx5_0",
+                         [{"netns": "/run/netns/a", "interface": "net1", "device_name": "mlx5_0",
                            "addresses": ["192.0.2.7/24", "2001:db8::7/64"], "gid_index": 3}])
         self.assertIn("0000:18:00.0::900", self.kubelet.devices(HCA),
                       "what is held stays listed, whatever its number")
@@ -238,7 +238,7 @@ class MemoryTest(PluginCase):
 
     def refresh(self):
         found = self.ask("allocations", "--refresh")["allocations"]
-        return {allocation["id"]: (allocation["pod_name"], allocation["container"]) for allocation in found}
+        return {allocation["id"]: (allocation["pod"], allocation["container"]) for allocation in found}
 
     def directory_is_there(self, allocation):
         return os.path.isfile(os.path.join(self.dir, "run", "allocations", allocation, "nccl.conf"))
@@ -330,7 +330,7 @@ class RefreshTest(PluginCase):
         self.wait_ready()
         allocation = self.kubelet.allocate("ml/train-0", HCA, 2, "worker").reply.envs["RDMAD_ALLOCATION"]
         [found] = self.ask("allocations", "--refresh")["allocations"]
-        self.assertEqual((found["id"], found["pod_name"], found["container"]),
+        self.assertEqual((found["id"], found["pod"], found["container"]),
                          (allocation, "train-0", "worker"))
 
     def test_a_refresh_shows_no_allocation_of_a_pod_that_has_gone(self):
@@ -338,7 +338,7 @@ class RefreshTest(PluginCase):
         self.wait_ready()
         allocations = [self.kubelet.allocate(f"ml/p{i}", HCA, 1).reply.envs["RDMAD_ALLOCATION"]
                   for i in range(2)]
-        self.wait_for(lambda: all(c["pod_name"] for c in self.allocations().values()), "names")
+        self.wait_for(lambda: all(c["pod"] for c in self.allocations().values()), "names")
         self.kubelet.release("ml/p0")
         found = self.ask("allocations", "--refresh")["allocations"]
         self.assertEqual([allocation["id"] for allocation in found], allocations[1:])

@@ -17,13 +17,14 @@ SCRAPES = 8
 RATE_INTERVAL = "30s"
 # Queries without a counter of soft-RoCE: panel and target.
 WITHOUT_DATA = {
-    "(Bits.*|Utilization|Receive|Transmit) .": "soft-RoCE counts packets, and no bytes",
+    "(Throughput.*|Utilization|Receive|Transmit) .": "soft-RoCE counts packets, and no bytes",
     "(ECN-marked packets|Congestion notifications|Completions with errors) .|Receiver not .* C":
         "counters of real cards",
-    "Errors of the port .": "soft-RoCE has no counters of the port",
-    "(PFC pause.*|Pause frames|Discards of the card|PCIe stalls|Forward error.*|Bit errors.*) .":
+    "Port errors .": "soft-RoCE has no counters of the port",
+    "(PFC pause.*|Pause frames|NIC discards|PCIe stalls|Forward error.*|Pre-FEC bit errors) .":
         "statistics of a real interface",
-    "Counters that cannot be read .": "all can be read",
+    "Unreadable counters .": "all can be read",
+    "(CNI|NCCL|eRDMA|SMC|Outdated NCCL|Containers without NCCL).*": "of a module that does not run there",
 }
 
 

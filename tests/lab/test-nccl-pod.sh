@@ -113,7 +113,7 @@ for by in index address; do
 	done
 	taken() {
 		/usr/bin/python3 -c 'import json, sys
-print(*[g["index"] for r in json.load(open(sys.argv[1]))["rails"] for g in r["gids"] if g["taken"]])' "plan-$1"
+print(*[g["index"] for r in json.load(open(sys.argv[1]))["rails"] for g in r["gids"] if g["selected"]])' "plan-$1"
 	}
 	[[ $(taken own) == "$(lab_gid_index rxe0 192.0.2.7)" && $(taken peer) == "$(lab_gid_index rxe1 192.0.2.8)" ]]
 	ip netns exec own timeout 120 ibv_rc_pingpong -n 5 -d rxe0 -g "$(taken own)" >server.log 2>&1 &

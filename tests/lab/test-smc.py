@@ -19,8 +19,9 @@ import time
 
 sys.dont_write_bytecode = True
 LAB, BUILD, TMP = (os.environ[name] for name in ("LAB_DIR", "LAB_BUILD", "LAB_TMP"))
-sys.path.insert(0, os.path.join(LAB, "..", "kubelet"))
+sys.path[:0] = [os.path.join(LAB, "..", "kubelet"), os.path.join(LAB, "..", "integration")]
 
+import api_schema  # noqa: E402
 from fake import Kubelet, Runtime  # noqa: E402
 
 RESOURCE = "aliyun/erdma"
@@ -164,12 +165,15 @@ class Machine:
         assert "smc" in text, text
         for module in smc["modules"]:
             for pod in (module.get("status") or {}).get("smc", {}).get("pods", []):
-                if pod["pod"] == f"default/{name}":
+                if pod["pod"] == name:
                     return pod
         return None
 
     def sockets(self, name):
-        return [s for s in self.ask("smc").get("sockets", []) if s["pod"] == f"default/{name}" and s.get("peer")]
+        answer = self.ask("smc")
+        if api_schema.jsonschema and answer:
+            assert api_schema.problems("GET /api/v1/smc", 200, answer) == [], answer
+        return [s for s in answer.get("sockets", []) if s["pod"] == name and s.get("peer")]
 
 
 def echo_server(name, protocol):

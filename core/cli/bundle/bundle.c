@@ -94,7 +94,8 @@ static json_t *add_answer(Archive *archive, const char *socket, const char *what
 	g_autoptr(GError) error = NULL;
 	g_autofree char *path = g_strconcat("/api/v1/", what, NULL);
 	g_autofree char *name = g_strconcat("api/", what, ".json", NULL);
-	json_t *answer = rdmad_client_call(socket, "GET", path, COMMAND_TIMEOUT_S, NULL, &error);
+	json_t *answer =
+		rdmad_client_call(socket, "GET", path, NULL, COMMAND_TIMEOUT_S, NULL, &error);
 	char *text = answer ? json_dumps(answer, JSON_INDENT(1)) : NULL;
 
 	if (text)

@@ -3,7 +3,8 @@
  * HTTP/1.1: one server for the control socket, the JSON API, metrics and the status page
  *
  * Limits on connections, header and body size, time and idle hold for every listener.  Routes are
- * exact paths; a request for another is 404, for another method 405.
+ * exact paths, or, with "/" and an asterisk at the end, all below one; a request for another is 404,
+ * for another method 405.
  */
 #pragma once
 
@@ -17,7 +18,7 @@ typedef enum {
 /* Answer now, or keep the request (it stays valid until answered or `gone`) and answer later. */
 typedef void (*RdmadHttpHandler)(RdmadHttpRequest *request, gpointer data);
 
-/* `method` "GET" (also answers HEAD) or "POST".  A path can be routed once: RDMAD_ERROR_BUSY. */
+/* `method` "GET" (also answers HEAD), "POST", "PUT" or "DELETE".  A path can be routed once: RDMAD_ERROR_BUSY. */
 RDMAD_API gboolean rdmad_http_route(RdmadHttp *http, RdmadModule *owner, const char *method,
 				    const char *path, RdmadHttpScope scope,
 				    RdmadHttpHandler handler, gpointer data, GError **error);
@@ -38,10 +39,12 @@ RDMAD_API gboolean rdmad_http_web_config_check(RdmadHttp *http, const char *path
 RDMAD_API void rdmad_http_unlisten(RdmadHttp *http, const char *address);
 
 RDMAD_API const char *rdmad_http_request_path(const RdmadHttpRequest *request);
+/* The rest of the path, decoded, not empty, below a route with an asterisk; NULL: the route has none. */
+RDMAD_API const char *rdmad_http_request_tail(const RdmadHttpRequest *request);
 /* NULL where there is none. */
 RDMAD_API const char *rdmad_http_request_header(const RdmadHttpRequest *request, const char *name);
 RDMAD_API const char *rdmad_http_request_query(const RdmadHttpRequest *request, const char *name);
-/* POST body; bounded by the server. */
+/* Body of POST and PUT; bounded by the server. */
 RDMAD_API const guint8 *rdmad_http_request_body(const RdmadHttpRequest *request, gsize *size);
 /* Called once if the client goes away before the answer; the request is invalid after it. */
 RDMAD_API void rdmad_http_request_on_gone(RdmadHttpRequest *request, void (*gone)(gpointer data),

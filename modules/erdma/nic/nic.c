@@ -159,7 +159,7 @@ json_t *erdma_nic_json(const ErdmaNic *nic)
 	char mac[RDMAD_MAC_TEXT];
 
 	return json_pack("{s:s, s:s?, s:s?, s:s, s:s?, s:s?, s:s?, s:s?, s:s?, s:o, s:o, s:i, s:I}",
-			 "device", nic->device, "netdev", nic->netdev, "mac",
+			 "device_name", nic->device, "netdev", nic->netdev, "mac",
 			 nic->mac.length ? rdmad_mac_format(&nic->mac, mac) : NULL, "state",
 			 nic->error ? "failed" : erdma_nic_state_name(nic->state), "reason",
 			 nic->reason, "note", nic->note, "error", nic->error, "metadata_error",

@@ -337,19 +337,37 @@ static void sockets_count(ErdmaSmc *smc, const GPtrArray *listings)
 	smc->fallbacks = seen;
 }
 
+/* `name` is "NAMESPACE/NAME". */
+static void pod_name_set(json_t *json, const char *name)
+{
+	const char *slash = strchr(name, '/');
+
+	json_object_set_new(json, "namespace",
+			    slash ? json_stringn(name, (gsize)(slash - name)) : json_null());
+	json_object_set_new(json, "pod", json_string(slash ? slash + 1 : name));
+}
+
 static json_t *socket_json(const char *pod, const RdmadSmcSocket *socket)
 {
-	json_t *json = json_pack("{s:s, s:s, s:s?, s:s?, s:s, s:i, s:I}", "pod", pod, "state",
-				 socket->state, "local", socket->local, "peer", socket->peer,
-				 "mode", rdmad_smc_mode_name(socket->mode), "uid", (int)socket->uid,
+	json_t *json = json_pack("{s:s, s:s?, s:s?, s:s, s:i, s:I}", "state", socket->state,
+				 "local", socket->local, "peer", socket->peer, "mode",
+				 rdmad_smc_mode_name(socket->mode), "uid", (int)socket->uid,
 				 "inode", (json_int_t)socket->inode);
 
-	if (socket->reason) {
-		json_object_set_new(json, "reason",
-				    json_string(rdmad_smc_reason_text(socket->reason)));
-		json_object_set_new(json, "reason_code", json_integer(socket->reason));
-		json_object_set_new(json, "peer_reason_code", json_integer(socket->peer_reason));
-	}
+	pod_name_set(json, pod);
+	json_object_set_new(json, "reason",
+			    socket->reason ? json_string(rdmad_smc_reason_text(socket->reason))
+					   : json_null());
+	json_object_set_new(json, "reason_code", json_integer(socket->reason));
+	json_object_set_new(json, "peer_reason_code", json_integer(socket->peer_reason));
+	return json;
+}
+
+static json_t *problem_json(const ErdmaSmcListing *listing)
+{
+	json_t *json = json_pack("{s:s}", "problem", listing->problem);
+
+	pod_name_set(json, listing->pod);
 	return json;
 }
 
@@ -364,8 +382,7 @@ static json_t *listings_json(const GPtrArray *listings)
 			json_array_append_new(
 				sockets, socket_json(listing->pod, listing->sockets->pdata[j]));
 		if (listing->problem)
-			json_array_append_new(problems, json_pack("{s:s, s:s}", "pod", listing->pod,
-								  "problem", listing->problem));
+			json_array_append_new(problems, problem_json(listing));
 	}
 	return json_pack("{s:o, s:o}", "sockets", sockets, "problems", problems);
 }
@@ -575,17 +592,12 @@ void erdma_smc_reload(ErdmaSmc *smc, const ErdmaSmcSettings *settings)
 
 static json_t *pod_json(const ErdmaSmcPod *pod)
 {
-	json_t *json = json_pack("{s:s, s:s, s:s}", "pod", pod->name, "uid", pod->uid, "state",
-				 erdma_smc_state_name(pod->state));
+	json_t *json =
+		json_pack("{s:s, s:s, s:s?, s:s?, s:s?, s:s?}", "uid", pod->uid, "state",
+			  erdma_smc_state_name(pod->state), "device_name", pod->device, "pnetid",
+			  pod->pnetid, "interface", pod->interface, "reason", pod->reason);
 
-	if (pod->device)
-		json_object_set_new(json, "device", json_string(pod->device));
-	if (pod->pnetid)
-		json_object_set_new(json, "pnetid", json_string(pod->pnetid));
-	if (pod->interface)
-		json_object_set_new(json, "interface", json_string(pod->interface));
-	if (pod->reason)
-		json_object_set_new(json, "reason", json_string(pod->reason));
+	pod_name_set(json, pod->name);
 	return json;
 }
 

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // One card a device, made once and kept up to date.
 
-import { el, fill, name, nothing, setText, table } from "./dom.js";
-import { count, exactRate, linkRate, rate, time } from "./format.js";
+import { el, fill, name, nothing, pill, setText, table } from "./dom.js";
+import { count, exactRate, linkRate, perSecond, rate, time } from "./format.js";
+import { makeLine, showLine, updateLine } from "./compact.js";
 import { drawSparkline, reach, sparkline } from "./sparkline.js";
+
+// Farther ones are no neighbours, as in `rdmad devices`.
+const NEAR = ["PIX", "PXB"];
+const ERRORS = { retransmissions: "Retransmissions", out_of_sequence: "Out of sequence",
+	congestion_notifications: "CNPs", discards: "Discards", retries_exceeded: "Retries exceeded" };
 
 const cards = new Map();
 let made = 0;	// cards, so that no two ever have one id
@@ -19,10 +25,6 @@ export function deviceState(device) {
 	if (down)
 		return device.health === "healthy" ? ["note", down.state ?? "unknown"] : ["bad", down.state ?? "unhealthy"];
 	return device.health === "healthy" ? ["good", "active"] : ["bad", "unhealthy"];
-}
-
-export function pill(level, word) {
-	return el("span", { class: `pill ${level}` }, word);
 }
 
 function words(parts) {
@@ -47,7 +49,7 @@ function place(device) {
 	const alone = device.ports.length === 1 ? device.ports[0] : null;
 
 	return words([device.numa_node === null ? "no NUMA node" : `NUMA ${device.numa_node}`,
-		gpu && gpu.distance !== "SYS"
+		gpu && NEAR.includes(gpu.distance)
 			? el("span", { title: gpu.pci_address }, `GPU${gpu.index} ${gpu.distance}`) : null,
 		alone && physical(alone)]);
 }
@@ -69,14 +71,14 @@ function portBlock(several) {
 		line: el("p", { hidden: !several }),
 		chart: sparkline(),
 		received: el("dd"), transmitted: el("dd"),
-		changes: el("p", { class: "changes" }),
+		errors: el("dl", { class: "errors" }), changes: el("p", { class: "changes" }),
 	};
 
 	block.root = el("div", { class: "port" }, block.line, block.chart,
 		el("dl", { class: "traffic" },
 			el("div", { class: "received" }, el("dt", null, "received"), block.received),
 			el("div", { class: "transmitted" }, el("dt", null, "transmitted"), block.transmitted)),
-		block.changes);
+		block.errors, block.changes);
 	return block;
 }
 
@@ -121,6 +123,7 @@ function makeCard(device) {
 		gidCount: el("summary"), gids: el("div"), hardware: el("div"),
 	};
 
+	card.line = makeLine();
 	card.root = el("article", { class: "card", "aria-labelledby": id },
 		el("div", { class: "head" }, card.name, card.state), card.what, card.place,
 		card.problems, card.ports, card.holders, card.users,
@@ -145,10 +148,10 @@ function updateCard(card, device, holders) {
 	const total = device.ports.reduce((sum, port) => sum + port.gids.length, 0);
 
 	card.root.dataset.level = level;
-	card.search = [device.name, device.id, device.driver, device.transport, word,
+	card.search = [device.device_name, device.device_id, device.driver, device.transport, word,
 		...device.netdevs.map((netdev) => netdev.name), ...holders.map((holder) => holder.pod)]
 		.join(" ").toLowerCase();
-	fill(card.name, device.name, () => name(device.name));
+	fill(card.name, device.device_name, () => name(device.device_name));
 	fill(card.state, [level, word], () => pill(level, word));
 	fill(card.what, [device.transport, device.ports.map((p) => [p.rate_mbps, p.rate_text, p.netdev])],
 		() => what(device));
@@ -160,6 +163,7 @@ function updateCard(card, device, holders) {
 	fill(card.gids, device.ports.map((port) => port.gids), () => gids(device.ports));
 	fill(card.hardware, device, hardware);
 	updatePorts(card, device.ports);
+	updateLine(card.line, device, [level, word], holders);
 }
 
 // Holders of devices, by allocations: Map of device id to [{ pod, resource, slots }].
@@ -167,7 +171,7 @@ export function holdersByDevice(allocations) {
 	const holders = new Map();
 
 	for (const allocation of allocations) {
-		const pod = allocation.pod_name ? `${allocation.pod_namespace}/${allocation.pod_name}` : "a pod not yet known";
+		const pod = allocation.pod ? `${allocation.namespace}/${allocation.pod}` : "a pod not yet known";
 
 		for (const id of new Set(allocation.device_ids)) {
 			const slots = allocation.device_ids.filter((other) => other === id).length;
@@ -178,22 +182,25 @@ export function holdersByDevice(allocations) {
 	return holders;
 }
 
-export function showDevices(root, devices, holders) {
-	const here = new Set(devices.map((device) => device.id));
+// `table`: the body of that of makeCompact().
+export function showDevices(root, table, devices, holders) {
+	const here = new Set(devices.map((device) => device.device_id));
 
 	for (const [id, card] of cards)
 		if (!here.has(id)) {
 			card.root.remove();
+			card.line.root.remove();
 			cards.delete(id);
 		}
 	for (const device of devices) {
-		if (!cards.has(device.id))
-			cards.set(device.id, makeCard(device));
-		updateCard(cards.get(device.id), device, holders.get(device.id) ?? []);
+		if (!cards.has(device.device_id))
+			cards.set(device.device_id, makeCard(device));
+		updateCard(cards.get(device.device_id), device, holders.get(device.device_id) ?? []);
 	}
-	fill(root, devices.map((device) => device.id), (ids) => ids.length
+	fill(root, devices.map((device) => device.device_id), (ids) => ids.length
 		? ids.map((id) => cards.get(id).root)
 		: nothing("No RDMA device on this node."));
+	fill(table, devices.map((device) => device.device_id), (ids) => ids.map((id) => cards.get(id).line.root));
 }
 
 // Hides what does not contain the text; returns how many are left.
@@ -202,15 +209,25 @@ export function filterDevices(text) {
 	let left = 0;
 
 	for (const card of cards.values()) {
-		card.root.hidden = !card.search.includes(wanted);
+		card.root.hidden = card.line.root.hidden = !card.search.includes(wanted);
 		left += !card.root.hidden;
 	}
 	return left;
 }
 
-function showPort(block, { unit, points }, now, back) {
+// Those that have happened since the driver was loaded.
+function errors(list) {
+	return list.filter(({ total }) => total).map(({ kind, total, per_second: rate }) =>
+		el("div", { class: rate ? "now" : null }, el("dt", null, ERRORS[kind] ?? kind),
+			el("dd", { title: "Since the driver was loaded, and now" }, total.toLocaleString("en"),
+				rate ? ` \u00b7 ${perSecond(rate)}` : "")));
+}
+
+function showPort(block, { unit, points, errors: counted }, now, back) {
 	const latest = points.at(-1);
 	const peak = drawSparkline(block.chart, points, unit, now, back);
+
+	fill(block.errors, counted, errors);
 
 	for (const key of ["received", "transmitted"]) {
 		setText(block[key], rate(latest?.[key], unit));
@@ -226,13 +243,14 @@ function users(one) {
 // history: the module history.js.
 export function showTraffic(devices, { trafficOf, usersOf }, now) {
 	const back = reach(devices.flatMap((device) =>
-		device.ports.map((port) => trafficOf(device.id, port.number))), now);
+		device.ports.map((port) => trafficOf(device.device_id, port.number))), now);
 
 	for (const device of devices) {
-		const card = cards.get(device.id);
+		const card = cards.get(device.device_id);
 
-		device.ports.forEach((port, i) => showPort(card.blocks[i], trafficOf(device.id, port.number),
+		device.ports.forEach((port, i) => showPort(card.blocks[i], trafficOf(device.device_id, port.number),
 			now, back));
-		fill(card.users, usersOf(device.id), users);
+		showLine(card.line, device.ports.map((port) => trafficOf(device.device_id, port.number)));
+		fill(card.users, usersOf(device.device_id), users);
 	}
 }

@@ -55,3 +55,7 @@ export function table(caption, columns, rows) {
 export function nothing(text) {
 	return el("p", { class: "nothing" }, text);
 }
+
+export function pill(level, word) {
+	return el("span", { class: `pill ${level}` }, word);
+}

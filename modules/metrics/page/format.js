@@ -25,6 +25,11 @@ export function exactRate(perSecond, unit) {
 	return `${perSecond.toLocaleString("en")} ${unit} per second`;
 }
 
+// Of events.
+export function perSecond(number) {
+	return `${number >= 10 || !number ? Math.round(number).toLocaleString("en") : number.toFixed(1)}/s`;
+}
+
 export function linkRate(mbps) {
 	return mbps === null ? null : scaled(mbps * 1e6, "b/s").replace(".0", "");
 }

@@ -14,18 +14,18 @@ export function take(answer, now) {
 	if (answer.last < last)
 		ports.clear();	// the node was started again: its marks begin again as well
 	last = answer.last;
-	for (const { device_id: id, port, unit, ages_ms: ages, received, transmitted } of answer.ports) {
+	for (const { device_id: id, port, unit, ages_ms: ages, received, transmitted, errors } of answer.ports) {
 		const key = `${id}/${port}`;
 		const points = (ports.get(key)?.points ?? []).concat(ages.map((age, i) =>
 			({ time: now - age, received: received[i], transmitted: transmitted[i] })));
 
-		ports.set(key, { unit, points: points.filter((point) => point.time > now - MINUTES * 60000) });
+		ports.set(key, { unit, errors, points: points.filter((point) => point.time > now - MINUTES * 60000) });
 	}
 	users = new Map(answer.users.map((one) => [one.device_id, one]));
 }
 
 export function trafficOf(id, port) {
-	return ports.get(`${id}/${port}`) ?? { unit: null, points: [] };
+	return ports.get(`${id}/${port}`) ?? { unit: null, errors: [], points: [] };
 }
 
 export function usersOf(id) {

@@ -1,28 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allocations, resources, events; modules and configuration.
+// Resources, events; modules and configuration.
 
-import { el, name, nothing, table } from "./dom.js";
+import { el, name, nothing, pill, table } from "./dom.js";
 import { count, time } from "./format.js";
-import { pill } from "./devices.js";
-
-function commas(texts) {
-	return texts.flatMap((text, i) => i ? [", ", name(text)] : [name(text)]);
-}
-
-function pod(allocation) {
-	return allocation.pod_name ? [name(allocation.pod_name),
-		el("small", null, name(allocation.pod_namespace), " \u00b7 ", name(allocation.container))]
-		: el("span", { class: "quiet" }, "not known yet");
-}
-
-export function allocations(list) {
-	if (!list.length)
-		return nothing("No pod holds a device.");
-	return table("Allocations", [["Pod", ""], ["Devices", ""], ["Resource", ""], ["Since", "number"]],
-		list.map((allocation) => [pod(allocation),
-			commas([...new Set(allocation.device_names.map((device, i) => device ?? allocation.device_ids[i]))]),
-			[name(allocation.resource), el("small", null, allocation.mode ?? "")], time(allocation.since)]));
-}
 
 function use(resource) {
 	return [el("meter", { min: 0, max: resource.slots, value: resource.allocated,
@@ -44,7 +24,7 @@ export function resources(modules) {
 	if (!list.length)
 		return nothing("No resource is offered to kubelet.");
 	return table("Resources",
-		[["Resource", ""], ["Devices", "number"], ["Allocated", "use"], ["At kubelet", ""]],
+		[["Resource", ""], ["Devices", "number"], ["Allocated", "use"], ["Registration", ""]],
 		list.map((resource) => [[name(resource.name), el("small", null, resource.mode)],
 			String(resource.devices), use(resource), registration(resource)]));
 }
@@ -55,7 +35,7 @@ const LEVELS = { emerg: "bad", alert: "bad", crit: "bad", err: "bad", error: "ba
 export function events(list, nameOf) {
 	if (!list.length)
 		return nothing("Nothing has happened yet.");
-	return table("Last events", [["Time", "clock"], ["Event", ""], ["", ""]], list.map((event) => [
+	return table("Recent events", [["Time", "clock"], ["Event", ""], ["", ""]], list.map((event) => [
 		time(event.time),
 		el("span", { class: `kind ${LEVELS[event.level] ?? ""}` }, event.kind ?? event.level),
 		[event.device_id && !event.message.includes(nameOf(event.device_id))
@@ -82,7 +62,7 @@ export function daemon(status) {
 }
 
 export function summary(devices, holders) {
-	const held = devices.filter((device) => holders.has(device.id)).length;
+	const held = devices.filter((device) => holders.has(device.device_id)).length;
 	const pods = new Set([...holders.values()].flat().map((holder) => holder.pod)).size;
 	const active = devices.filter((device) => device.ports.some((port) =>
 		port.state === "active" || port.state === "active_defer")).length;

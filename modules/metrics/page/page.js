@@ -3,7 +3,9 @@
 
 import { el, fill, name, setText } from "./dom.js";
 import { filterDevices, holdersByDevice, showDevices, showTraffic } from "./devices.js";
-import { allocations, daemon, events, resources, summary } from "./lists.js";
+import { daemon, events, resources, summary } from "./lists.js";
+import { allocations, attachments, nccl, smc } from "./pods.js";
+import { isBetter, makeCompact } from "./compact.js";
 import { span, time } from "./format.js";
 import { matrix } from "./matrix.js";
 import { problems, showVerdict } from "./verdict.js";
@@ -12,9 +14,10 @@ import * as history from "./history.js";
 const PERIOD = 2500, PATIENCE = 10000, EVENTS = 20, CHECKUP = 10000;
 
 const state = { devices: [], events: [], lastEvent: 0, problems: [], answered: null, asking: false,
-	checked: 0, checkedFor: "", placesOf: "", status: null, timer: null };
+	checked: 0, checkedFor: "", placesOf: "", status: null, timer: null, compact: null };
 
 const at = (id) => document.getElementById(id);
+const [compactTable, compactBody] = makeCompact();
 
 // From where the page is: a proxy may have it below another path.
 function ask(path) {
@@ -42,6 +45,32 @@ function showFilter() {
 	const left = filterDevices(at("filter").value), all = state.devices.length;
 
 	setText(at("devices-note"), left === all ? String(all) : `${left} of ${all}`);
+}
+
+// Until the reader chooses, what suits the number of devices and the screen.
+function showView() {
+	const compact = state.compact ?? isBetter(state.devices);
+
+	at("cards").hidden = compact && state.devices.length > 0;
+	at("compact").hidden = !compact || !state.devices.length;
+	at("view").ariaPressed = String(compact);
+}
+
+// A section that has nothing to show is not there.
+function showSection(id, data, make) {
+	fill(at(id), data, make);
+	at(id).parentElement.hidden = !at(id).hasChildNodes();
+}
+
+async function showPods(status, held) {
+	const running = (wanted) => status.modules.some(({ name: module, state: now }) =>
+		module === wanted && now === "running");
+	const { containers } = running("nccl") ? await get("nccl/containers") : { containers: [] };
+
+	fill(at("allocations"), held, allocations);
+	showSection("attachments", held, attachments);
+	showSection("nccl", containers, nccl);
+	showSection("smc", status.modules.flatMap((module) => module.status?.smc?.pods ?? []), smc);
 }
 
 function takeEvents({ events: more, last }) {
@@ -74,7 +103,7 @@ async function checkUp(inventory) {
 }
 
 function nameOf(id) {
-	return state.devices.find((device) => device.id === id)?.name ?? id;
+	return state.devices.find((device) => device.device_id === id)?.device_name ?? id;
 }
 
 async function update() {
@@ -85,15 +114,16 @@ async function update() {
 
 	takeEvents(await get(`events?after=${state.lastEvent}`));
 	state.devices = devices;
-	await checkUp(JSON.stringify([devices.map((d) => [d.id, d.name, d.fatal, d.problems,
+	await checkUp(JSON.stringify([devices.map((d) => [d.device_id, d.device_name, d.fatal, d.problems,
 		d.ports.map((port) => port.state)]), status.config.error, status.modules.map((m) => m.state)]));
 	showHead(status);
-	showDevices(at("cards"), devices, holders);
+	showDevices(at("cards"), compactBody, devices, holders);
 	showFilter();
+	showView();
 	showVerdict(state.problems, devices, summary(devices, holders));
-	fill(at("allocations"), held, allocations);
+	await showPods(status, held);
 	fill(at("resources"), status.modules, resources);
-	fill(at("events"), [state.events, devices.map((d) => d.name)], () => events(state.events, nameOf));
+	fill(at("events"), [state.events, devices.map((d) => d.device_name)], () => events(state.events, nameOf));
 	fill(at("daemon"), { ...status, uptime_seconds: 0, recent_errors: [] }, daemon);
 }
 
@@ -137,6 +167,12 @@ async function poll() {
 	state.timer = setTimeout(poll, Math.max(500, PERIOD - (Date.now() - begin)));
 }
 
+at("compact").append(compactTable);
 at("filter").addEventListener("input", showFilter);
+at("view").addEventListener("click", () => {
+	state.compact = at("compact").hidden;
+	showView();
+});
+matchMedia("(max-width: 600px)").addEventListener("change", showView);
 document.addEventListener("visibilitychange", poll);
 poll();

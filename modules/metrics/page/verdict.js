@@ -28,9 +28,22 @@ function advice(text) {
 		text.split("`").map((part, i) => i % 2 ? el("code", null, part) : part));
 }
 
-function reason(finding) {
-	return el("li", null, el("strong", null, name(finding.subject)), " ", name(finding.text),
-		finding.advice ? advice(finding.advice) : null);
+// What is said of several in the same words is said once, of all of them.
+export function grouped(found) {
+	const groups = new Map();
+
+	for (const { subject, text, advice: what } of found) {
+		const key = JSON.stringify([text, what]);
+
+		groups.set(key, { subjects: [...groups.get(key)?.subjects ?? [], subject], text, advice: what });
+	}
+	return [...groups.values()];
+}
+
+function reason({ subjects, text, advice: what }) {
+	return el("li", null, el("strong", null,
+		subjects.flatMap((subject, i) => i ? [", ", name(subject)] : [name(subject)])), " ", name(text),
+	what ? advice(what) : null);
 }
 
 export function showVerdict(found, devices, summary) {
@@ -45,6 +58,6 @@ export function showVerdict(found, devices, summary) {
 		verdict.dataset.level = devices.length ? "good" : "note";
 		setText(line, devices.length ? `RDMA is fine: ${summary}` : "No RDMA device on this node");
 	}
-	fill(why, found, (list) => [...list.slice(0, SHOWN).map(reason), list.length > SHOWN
+	fill(why, grouped(found), (list) => [...list.slice(0, SHOWN).map(reason), list.length > SHOWN
 		? el("li", null, `and ${list.length - SHOWN} more: `, el("code", null, "rdmad doctor")) : null]);
 }

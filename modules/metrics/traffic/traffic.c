@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "traffic/errors.h"
+
 #define TRAFFIC_STEP_US (900 * G_TIME_SPAN_MILLISECOND) /* shorter intervals give no rate */
 
 /*
@@ -89,6 +91,9 @@ typedef struct {
 	guint port;
 	PortTraffic total; /* unit NULL: no counter of this port's traffic */
 	gint64 read_us;	   /* when `total` was read */
+	PortError errors[PORT_ERROR_KINDS];
+	float error_rates[PORT_ERROR_KINDS]; /* between the last two readings; NAN: not known */
+	gint64 errors_us;		     /* when `errors` was read; 0: never */
 	gint64 seen_us;
 	GArray *samples; /* Sample, oldest first */
 } Series;
@@ -244,6 +249,22 @@ static void users_count(Users *users, const RdmadReading *reading)
 	}
 }
 
+static void series_take_errors(Series *series, const PortError *errors, gint64 read_us)
+{
+	const gint64 step_us = read_us - series->errors_us;
+	const gboolean known = series->errors_us && step_us <= TRAFFIC_KEPT_US;
+
+	if (known && step_us < TRAFFIC_STEP_US)
+		return;
+	for (guint kind = 0; kind < PORT_ERROR_KINDS; kind++)
+		series->error_rates[kind] = known && series->errors[kind].known
+						    ? rate_between(series->errors[kind].total,
+								   errors[kind].total, step_us)
+						    : NAN;
+	memcpy(series->errors, errors, sizeof(series->errors));
+	series->errors_us = read_us;
+}
+
 /* The kernel has objects of its own on every device: an empty list means that it was not read. */
 static gboolean users_are_known(const RdmadReading *reading)
 {
@@ -282,12 +303,15 @@ void traffic_take(Traffic *traffic, const DeviceSample *sample, gint64 now_us)
 		const guint port = device->ports[i].number;
 		Series *series = traffic_series(traffic, device, port, now_us);
 		PortTraffic total = { 0 };
+		PortError errors[PORT_ERROR_KINDS];
 
 		if (!series)
 			break;
 		series->seen_us = now_us;
 		g_free(series->name);
 		series->name = g_strdup(device->name);
+		port_errors_read(sample->reading, port, device->n_ports == 1, errors);
+		series_take_errors(series, errors, sample->reading->time_us);
 		if (port_traffic_read(sample->reading, port, device->n_ports == 1, &total))
 			series_take(traffic, series, &total, sample->reading->time_us, now_us);
 	}
@@ -303,10 +327,29 @@ static json_t *text_json(const char *text)
 	return valid ? json_string(valid) : json_null();
 }
 
+static json_t *real_json(float rate)
+{
+	return isnan(rate) ? json_null() : json_real(rate);
+}
+
 static json_t *rate_json(float rate)
 {
 	/* A counter may jump to anything. */
 	return isnan(rate) ? json_null() : json_integer((json_int_t)MIN(rate, RATE_MAX));
+}
+
+static json_t *errors_json(const Series *series)
+{
+	json_t *errors = json_array();
+
+	for (guint kind = 0; kind < PORT_ERROR_KINDS; kind++)
+		if (series->errors[kind].known)
+			json_array_append_new(
+				errors,
+				json_pack("{s:s, s:I, s:o}", "kind", port_error_names[kind],
+					  "total", (json_int_t)series->errors[kind].total,
+					  "per_second", real_json(series->error_rates[kind])));
+	return errors;
 }
 
 static json_t *series_json(const Series *series, gint64 after, gint64 now_us)
@@ -323,10 +366,10 @@ static json_t *series_json(const Series *series, gint64 after, gint64 now_us)
 		json_array_append_new(received, rate_json(sample->received));
 		json_array_append_new(transmitted, rate_json(sample->transmitted));
 	}
-	return json_pack("{s:o, s:o, s:i, s:s?, s:o, s:o, s:o}", "device_id", text_json(series->id),
-			 "device_name", text_json(series->name), "port", (int)series->port, "unit",
-			 series->total.unit, "ages_ms", ages, "received", received, "transmitted",
-			 transmitted);
+	return json_pack("{s:o, s:o, s:i, s:s?, s:o, s:o, s:o, s:o}", "device_id",
+			 text_json(series->id), "device_name", text_json(series->name), "port",
+			 (int)series->port, "unit", series->total.unit, "ages_ms", ages, "received",
+			 received, "transmitted", transmitted, "errors", errors_json(series));
 }
 
 static json_t *users_json(const Users *users)

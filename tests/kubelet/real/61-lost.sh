@@ -11,7 +11,7 @@ pod_with_init() {	# pod_with_init NAME INIT-COUNT COUNT
 		    resources: {limits: {cpu: 100m, rdma/hca: "$2"}}
 	YAML
 }
-allocations_of() { ask allocations --json | jq -c --arg p "$1-$node" '[.allocations[] | select(.pod_name == $p) | [.id, .container, .device_names]]'; }
+allocations_of() { ask allocations --json | jq -c --arg p "$1-$node" '[.allocations[] | select(.pod == $p) | [.id, .container, .device_names]]'; }
 begin "$EXCLUSIVE"
 pod a rdma/hca=1
 within 240 "a pod with rdma/hca: 1 runs" pod_running a

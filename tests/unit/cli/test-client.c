@@ -83,7 +83,8 @@ static void test_without_a_daemon_it_says_so(void)
 {
 	g_autoptr(GError) error = NULL;
 
-	g_assert_null(rdmad_client_call("/nonexistent/rdmad.sock", "GET", "/", 1, NULL, &error));
+	g_assert_null(
+		rdmad_client_call("/nonexistent/rdmad.sock", "GET", "/", NULL, 1, NULL, &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE);
 	g_assert_cmpstr(error->message, ==,
 			"rdmad is not running: no socket at /nonexistent/rdmad.sock");

@@ -29,8 +29,9 @@ static void test_the_matrix_is_that_of_nvidia_smi(void)
 	json_t *topology = load(
 		"{'gpus': [{'pci_address': '0000:1b:00.0', 'numa_node': 0},"
 		"          {'pci_address': '0000:9d:00.0', 'numa_node': 1}],"
-		" 'nics': [{'name': 'mlx5_0', 'numa_node': 0}, {'name': 'mlx5_1', 'numa_node': 1},"
-		"          {'name': 'rxe0', 'numa_node': null}],"
+		" 'nics': [{'device_name': 'mlx5_0', 'numa_node': 0}, {'device_name': 'mlx5_1', "
+		"'numa_node': 1},"
+		"          {'device_name': 'rxe0', 'numa_node': null}],"
 		" 'distances': [['X', 'SYS', 'PIX', 'SYS', 'SYS'], ['SYS', 'X', 'SYS', 'NODE', "
 		"'SYS'],"
 		"               ['PIX', 'SYS', 'X', 'SYS', 'SYS'], ['SYS', 'NODE', 'SYS', 'X', "
@@ -72,7 +73,7 @@ static void test_the_matrix_is_that_of_nvidia_smi(void)
 
 static void test_without_gpus_the_matrix_is_that_of_the_nics(void)
 {
-	json_t *topology = load("{'gpus': [], 'nics': [{'name': 'rxe0', 'numa_node': null}],"
+	json_t *topology = load("{'gpus': [], 'nics': [{'device_name': 'rxe0', 'numa_node': null}],"
 				" 'distances': [['X']], 'numa_cpus': {}}");
 	g_autoptr(GString) out = g_string_new(NULL);
 
@@ -86,18 +87,19 @@ static void test_without_gpus_the_matrix_is_that_of_the_nics(void)
 static void test_devices_have_a_line_a_port(void)
 {
 	json_t *devices = load(
-		"[{'name': 'mlx5_0', 'pci_address': '0000:18:00.0', 'driver': 'mlx5_core',"
+		"[{'device_name': 'mlx5_0', 'pci_address': '0000:18:00.0', 'driver': 'mlx5_core',"
 		"  'transport': 'RoCE', 'numa_node': 0, 'firmware': '28.39', 'health': 'healthy',"
 		"  'nearest_gpu': {'index': 3, 'distance': 'PXB'},"
 		"  'ports': [{'number': 1, 'state': 'active', 'rate_mbps': 400000, 'netdev': "
 		"'eth0',"
 		"             'gids': [{}, {}]}]},"
-		" {'name': 'mlx4_0', 'pci_address': null, 'health': 'healthy', 'netdevs':"
+		" {'device_name': 'mlx4_0', 'pci_address': null, 'health': 'healthy', 'netdevs':"
 		"  [{'name': 'ib0'}], 'nearest_gpu': {'index': 0, 'distance': 'NODE'},"
 		"  'ports': [{'number': 1, 'rate_mbps': 2500}, {'number': 2, 'rate_mbps': 100}]},"
-		" {'name': 'broken', 'health': 'healthy', 'problems': ['fw_ver: Input/output "
+		" {'device_name': 'broken', 'health': 'healthy', 'problems': ['fw_ver: "
+		"Input/output "
 		"error']},"
-		" {'name': 'dead', 'fatal': true, 'health': 'unhealthy'}]");
+		" {'device_name': 'dead', 'fatal': true, 'health': 'unhealthy'}]");
 	g_autoptr(GString) out = g_string_new(NULL);
 
 	devices_write(devices, &wide, out);
@@ -120,7 +122,8 @@ static void test_devices_have_a_line_a_port(void)
 static void test_one_device_is_shown_with_its_gid_table(void)
 {
 	json_t *device = load(
-		"{'name': 'mlx5_2', 'id': '0000:18:00.2', 'pci_role': 'vf', 'vf_index': 1,"
+		"{'device_name': 'mlx5_2', 'device_id': '0000:18:00.2', 'pci_role': 'vf', "
+		"'vf_index': 1,"
 		" 'pf_address': '0000:18:00.0', 'vendor': '0x15b3', 'pci_device_id': '0x101e',"
 		" 'pci_path': ['pci0000:15', '0000:18:00.2'], 'numa_node': null,"
 		" 'nearest_gpu': {'index': 0, 'pci_address': '0000:1b:00.0', 'distance': 'PIX'},"
@@ -164,7 +167,8 @@ static void test_one_device_is_shown_with_its_gid_table(void)
 static void test_the_limits_of_a_device_are_shown_when_known(void)
 {
 	json_t *device = load(
-		"{'name': 'mlx5_0', 'limits': {'max_qp': 131072, 'max_qp_wr': 32768, 'max_sge': 30,"
+		"{'device_name': 'mlx5_0', 'limits': {'max_qp': 131072, 'max_qp_wr': 32768, "
+		"'max_sge': 30,"
 		"  'max_cq': 16777216, 'max_cqe': 4194303, 'max_mr': 16777215,"
 		"  'max_mr_size': '0xffffffffffffffff', 'page_size_cap': '0xfffffffffffff000',"
 		"  'max_pd': 8388608, 'max_srq': 65536, 'max_ah': 4294967295, 'phys_port_cnt': 1,"
@@ -215,8 +219,8 @@ static void test_the_size_of_a_region_is_exact(void)
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(table); i++) {
-		json_t *device = json_pack("{s:s, s:{s:i, s:s}}", "name", "x", "limits", "max_mr",
-					   7, "max_mr_size", table[i].size);
+		json_t *device = json_pack("{s:s, s:{s:i, s:s}}", "device_name", "x", "limits",
+					   "max_mr", 7, "max_mr_size", table[i].size);
 		g_autoptr(GString) out = g_string_new(NULL);
 
 		device_write(device, out);
@@ -230,11 +234,11 @@ static void test_allocations_count_the_slots_of_a_device(void)
 	json_t *allocations = load(
 		"[{'id': 'c1', 'resource': 'rdma/hca', 'slots': ['a', 'b', 'c'],"
 		"  'device_ids': ['x', 'x', 'y'], 'device_names': ['mlx5_0', 'mlx5_0', null],"
-		"  'pod_namespace': 'ns', 'pod_name': 'p', 'container': 'm',"
+		"  'namespace': 'ns', 'pod': 'p', 'container': 'm',"
 		"  'since': '2026-01-01T00:00:00.000000Z', 'attachments': [{'interface': 'net1',"
-		"  'rdma_device': 'mlx5_3', 'addresses': ['192.0.2.1/24']}]},"
+		"  'device_name': 'mlx5_3', 'addresses': ['192.0.2.1/24']}]},"
 		" {'id': 'c2', 'resource': 'rdma/hca', 'slots': ['d'], 'device_ids': ['y'],"
-		"  'device_names': ['mlx5_1'], 'pod_name': null, 'since': null, 'attachments': "
+		"  'device_names': ['mlx5_1'], 'pod': null, 'since': null, 'attachments': "
 		"[]}]");
 	g_autoptr(GString) out = g_string_new(NULL);
 

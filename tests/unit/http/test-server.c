@@ -188,6 +188,37 @@ static void test_head_has_the_length_but_no_body(Fixture *f, gconstpointer data)
 	g_assert_true(g_str_has_suffix(answer, "\r\n\r\n"));
 }
 
+static void answer_tail(RdmadHttpRequest *request, gpointer data)
+{
+	const char *tail = rdmad_http_request_tail(request) ?: "(none)";
+
+	rdmad_http_reply(request, 200, "text/plain", tail, strlen(tail));
+}
+
+static void test_a_route_with_an_asterisk_takes_what_is_below_it(Fixture *f, gconstpointer data)
+{
+	static const struct {
+		const char *request, *answer;
+	} cases[] = {
+		{ GET_LAST("/things/a"), "\r\n\r\na" },
+		{ GET_LAST("/things/a%2Fb%20c?x=1"), "\r\n\r\na/b c" },
+		{ GET_LAST("/things/all"), "\r\n\r\n(none)" },
+		{ GET_LAST("/things/"), "HTTP/1.1 404 " },
+		{ GET_LAST("/things"), "HTTP/1.1 404 " },
+		{ "PUT /things/a HTTP/1.0\r\n\r\n", "Allow: GET, HEAD, DELETE\r\n" },
+		{ "DELETE /things/a HTTP/1.0\r\n\r\n", "\r\n\r\na" },
+	};
+
+	route(f, "GET", "/things/*", answer_tail);
+	route(f, "DELETE", "/things/*", answer_tail);
+	route(f, "GET", "/things/all", answer_tail);
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *answer = ask(f, cases[i].request);
+
+		assert_contains(answer, cases[i].answer);
+	}
+}
+
 static void test_other_paths_are_404_and_other_methods_405(Fixture *f, gconstpointer data)
 {
 	g_autofree char *nothing = NULL, *method = NULL;
@@ -451,6 +482,7 @@ static void test_a_listener_that_epoll_refuses_is_an_error(Fixture *f, gconstpoi
 const UnitTest unit_tests[] = {
 	TEST(a_route_answers_and_its_headers_stay_one_line),
 	TEST(head_has_the_length_but_no_body),
+	TEST(a_route_with_an_asterisk_takes_what_is_below_it),
 	TEST(other_paths_are_404_and_other_methods_405),
 	TEST(a_path_is_routed_once),
 	TEST(a_body_comes_whole_or_is_refused),

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <jansson.h>
 
 #include "traffic/traffic.h"
@@ -63,6 +64,55 @@ static void assert_rates(Traffic *traffic, gint64 after, gint64 now_us, const ch
 	g_assert_cmpuint(json_array_size(rates(json, 0, "ages_ms")), ==, json_array_size(received));
 	free(text);
 	json_decref(json);
+}
+
+static void take_errors(Traffic *traffic, guint64 naks, guint64 timeouts, gint64 time_us)
+{
+	RdmadCounter counters[] = {
+		{ RDMAD_COUNTER_HW, 1, NULL, "packet_seq_err", naks },
+		{ RDMAD_COUNTER_HW, 1, NULL, "local_ack_timeout_err", timeouts },
+		{ RDMAD_COUNTER_HW, 2, NULL, "packet_seq_err", 1000 },
+		{ RDMAD_COUNTER_HW, 1, NULL, "out_of_sequence", 0, EIO },
+		{ RDMAD_COUNTER_DEVICE, 0, NULL, "cnpHandled", 7 },
+	};
+	RdmadReading reading = { .counters = counters,
+				 .n_counters = G_N_ELEMENTS(counters),
+				 .time_us = time_us };
+	RdmadPort port = { .number = 1 };
+	RdmadDevice device = {
+		.id = (char *)"dev", .name = (char *)"dev", .ports = &port, .n_ports = 1
+	};
+	const DeviceSample sample = { .device = &device, .reading = &reading };
+
+	traffic_take(traffic, &sample, time_us);
+}
+
+static void assert_errors(Traffic *traffic, gint64 now_us, const char *expected)
+{
+	json_t *json = answer(traffic, 0, now_us);
+	char *text = json_dumps(rates(json, 0, "errors"), JSON_COMPACT);
+
+	g_assert_cmpstr(text, ==, expected);
+	free(text);
+	json_decref(json);
+}
+
+static void test_errors_of_one_kind_are_added_up_and_have_a_rate(void)
+{
+	g_autoptr(Traffic) traffic = traffic_new();
+
+	take_errors(traffic, 5, 1, 10 * S);
+	assert_errors(traffic, 10 * S,
+		      "[{\"kind\":\"retransmissions\",\"total\":6,\"per_second\":null},"
+		      "{\"kind\":\"congestion_notifications\",\"total\":7,\"per_second\":null}]");
+	take_errors(traffic, 6, 2, 12 * S);
+	assert_errors(traffic, 12 * S,
+		      "[{\"kind\":\"retransmissions\",\"total\":8,\"per_second\":1.0},"
+		      "{\"kind\":\"congestion_notifications\",\"total\":7,\"per_second\":0.0}]");
+	take_errors(traffic, 0, 0, 14 * S);
+	assert_errors(traffic, 14 * S,
+		      "[{\"kind\":\"retransmissions\",\"total\":0,\"per_second\":null},"
+		      "{\"kind\":\"congestion_notifications\",\"total\":7,\"per_second\":0.0}]");
 }
 
 static void test_a_rate_needs_two_readings(void)
@@ -264,6 +314,8 @@ static void test_a_device_that_failed_adds_nothing(void)
 
 const UnitTest unit_tests[] = {
 	UNIT_TEST("/traffic/a-rate-needs-two-readings", test_a_rate_needs_two_readings),
+	UNIT_TEST("/traffic/errors-of-one-kind-are-added-up-and-have-a-rate",
+		  test_errors_of_one_kind_are_added_up_and_have_a_rate),
 	UNIT_TEST("/traffic/rates-are-of-the-time-that-passed-between-readings",
 		  test_rates_are_of_the_time_that_passed_between_readings),
 	UNIT_TEST("/traffic/a-second-scraper-does-not-make-rates-of-nothing",

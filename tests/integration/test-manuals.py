@@ -1,0 +1,144 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Manuals against the tables of keys, and what README and the documents name exists: test-manuals.py SOURCE"""
+
+import glob
+import os
+import re
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
+import tap  # noqa: E402
+
+SOURCE = os.path.abspath(sys.argv[1])
+# Where the keys of a table are explained.
+MANUALS = {
+    "core/daemon/settings.c": "rdmad.conf.5",
+    "core/daemon/settings-attributes.c": "rdmad.conf.5",
+    "core/daemon/settings-modules.c": "rdmad.conf.5",
+    "core/http/access/web-config.c": "rdmad-web-config.5",
+    "modules/device-plugin/settings.c": "rdmad-device-plugin.7",
+    "modules/device-plugin/selector/key.c": "rdmad-device-plugin.7",
+    "modules/metrics/settings.c": "rdmad-metrics.7",
+    "modules/cni/settings.c": "rdmad-cni.7",
+    "modules/nccl/settings.c": "rdmad-nccl.7",
+    "modules/kube/settings.c": "rdmad-kube.7",
+    "modules/erdma/settings.c": "rdmad-erdma.7",
+    "modules/erdma/driver/driver-settings.c": "rdmad-erdma.7",
+    "modules/erdma/nic/nic-settings.c": "rdmad-erdma.7",
+    "modules/erdma/smc/smc-settings.c": "rdmad-erdma.7",
+}
+# The last form is that of the selectors' own table.
+KEY = re.compile(r'(?:RDMAD_CONFIG_[A-Z]+_FIELD\(\s*|\.key\s*=\s*|^\t\[SELECT_\w+\] = \{ )"(\w+)"', re.M)
+
+
+def read(path):
+    with open(os.path.join(SOURCE, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def tables():
+    return {os.path.relpath(path, SOURCE) for path in glob.glob(os.path.join(SOURCE, "*/**/*.c"), recursive=True)
+            if path.startswith((os.path.join(SOURCE, "core"), os.path.join(SOURCE, "modules")))
+            and KEY.search(read(path)) and re.search("RDMAD_CONFIG|SELECT_", read(path))}
+
+
+BOUNDED = re.compile(r'RDMAD_CONFIG_(INT|DURATION|SIZE)_FIELD\(\s*"(\w+)",\s*\w+,\s*[\w.]+,\s*([^,;]+),\s*([^;]*?)\),?\n')
+# Keys whose default is not in etc/rdmad.conf: of another file, and of networks, which have none there.
+NOT_IN_ETC = {"core/http/access/web-config.c": None,
+              "modules/cni/settings.c": {"announce", "dad", "ipoib_mode", "ipvlan_mode", "last_way", "macvlan_mode",
+                                         "prove", "rp_filter", "wait_gid"}}
+
+
+def constants():
+    """The numbers that sources and headers name."""
+    found = {"G_MAXINT32": "2147483647"}
+    for path in glob.glob(os.path.join(SOURCE, "core/**/*.[ch]"), recursive=True) + \
+            glob.glob(os.path.join(SOURCE, "modules/**/*.[ch]"), recursive=True):
+        for name, text in re.findall(r"^#define\s+([A-Z]\w+)\s+([^\n]+)$", read(path), re.M):
+            found.setdefault(name, re.sub(r"/\*.*", "", text))
+    return found
+
+
+def value(expression, own, others):
+    """Of a constant expression of C."""
+    text = re.sub(r"\(\w+\)(?=\d)|(?<=\d)[uUlL]+\b", "", expression)
+    for _ in range(8):
+        text = re.sub(r"\b[A-Z_]\w+\b", lambda name: f"({own.get(name[0], others.get(name[0], name[0]))})", text)
+    text = re.sub(r"(?<=\d)[uUlL]+\b", "", text)
+    return int(eval(text.replace("/", "//"), {"__builtins__": {}}))     # of our own source
+
+
+def bound(kind, number):
+    """As the manual has it: "64", "250ms", "10m", "1M"."""
+    units = {"DURATION": ((86400000, "d"), (3600000, "h"), (60000, "m"), (1000, "s"), (1, "ms")),
+             "SIZE": ((1 << 20, "M"), (1 << 10, "K"), (1, "")), "INT": ((1, ""),)}[kind]
+    size, unit = next(one for one in units if number % one[0] == 0)
+    if number == 0:
+        return "0"
+    if unit == "d":
+        size, unit = 3600000, "h"
+    return f"{number // size}{unit}"
+
+
+def bounds():
+    """{(module or part, key): (least, largest)}"""
+    others, found = constants(), {}
+    for path in MANUALS:
+        own = dict(re.findall(r"^#define\s+(\w+)\s+([^\n]+)$", read(path), re.M))
+        own = {name: re.sub(r"/\*.*", "", text) for name, text in own.items()}
+        for kind, key, least, largest in BOUNDED.findall(read(path)):
+            part = path.split("/")[1] if path.startswith("modules") else "rdmad"
+            if "web-config" in path:
+                part = "web-config"
+            if "erdma" in path:
+                part = {"nic": "erdma nics", "smc": "erdma smc", "driver": "erdma driver"}[path.split("/")[2]]
+            found[part, key] = (bound(kind, value(least, own, others)), bound(kind, value(largest, own, others)))
+    return found
+
+
+class Keys(unittest.TestCase):
+    def test_the_bounds_of_every_number_are_in_the_manual(self):
+        told = {(part.replace("\\&", ""), key): (least, largest) for part, key, least, largest in
+                re.findall(r"^\.It ([\w -]+) Ta (\w+) Ta (\S+) Ta (\S+)$", read("contrib/man/rdmad.conf.5"), re.M)}
+        self.assertEqual(told, bounds())
+
+    def test_every_key_with_its_default_is_in_the_commented_configuration(self):
+        words = set(re.findall(r"\w+", read("etc/rdmad.conf")))
+        for path in MANUALS:
+            expected = NOT_IN_ETC.get(path, set())
+            if expected is not None:
+                self.assertEqual(set(KEY.findall(read(path))) - words, expected, path)
+
+    def test_every_table_of_keys_has_a_manual(self):
+        self.assertEqual(tables(), set(MANUALS))
+
+    def test_every_key_is_in_the_manual(self):
+        for path, manual in MANUALS.items():
+            words = set(re.findall(r"\w+", read(f"contrib/man/{manual}").replace(r"\&", "")))
+            missing = set(KEY.findall(read(path))) - words
+            with self.subTest(path):
+                self.assertEqual(missing, set(), manual)
+
+
+class Documents(unittest.TestCase):
+    def test_links_lead_somewhere(self):
+        for path in ["README.md", *(os.path.relpath(found, SOURCE) for found in
+                                    glob.glob(os.path.join(SOURCE, "contrib/docs/*.md")))]:
+            for link in re.findall(r"\]\((?!http)([^)#]+)\)|src=\"([^\"]+)\"", read(path)):
+                target = os.path.join(SOURCE, os.path.dirname(path), link[0] or link[1])
+                self.assertTrue(os.path.exists(target), f"{path}: {link}")
+
+    def test_manuals_that_readme_names_exist(self):
+        for name, section in re.findall(r"\b(rdmad[\w.-]*)\((\d)\)", read("README.md")):
+            self.assertTrue(os.path.exists(os.path.join(SOURCE, f"contrib/man/{name}.{section}")), name)
+
+    def test_readme_has_its_parts_in_order(self):
+        self.assertEqual(re.findall(r"^## (.*)$", read("README.md"), re.M),
+                         ["Why", "Try it", "Modules", "Install", "Configure", "Observe", "Migrate", "Requirements",
+                          "Documents"])
+
+
+if __name__ == "__main__":
+    tap.main()
