@@ -2,6 +2,7 @@
 /* The table of allocations against what kubelet lists. */
 #define RDMAD_LOG_TOPIC "allocations"
 
+#include <rdmad/clock.h>
 #include <rdmad/log.h>
 #include <string.h>
 
@@ -385,7 +386,7 @@ static RdmadAllocation *adopt(const Plan *plan, const RdmadPodDevices *held,
 	allocation = rdmad_allocation_new(adopt_id(plan, resolver, list));
 	allocation->resource = g_strdup(held->resource);
 	allocation->owner = g_strdup(resolver->name);
-	allocation->since_us = g_get_real_time();
+	allocation->since_us = rdmad_wall_us();
 	allocation->slots = g_steal_pointer(&list);
 	allocation->devices = g_strv_builder_end(devices);
 	rdmad_allocation_set_pod(allocation, held->pod_namespace, held->pod_name, held->container);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <rdmad/clock.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
 #include <stdio.h>
@@ -34,7 +35,7 @@ static gboolean any_part_exists(const char *path)
 /* Beside the old name, with the time; never over another file. */
 static char *aside_path(const char *path, const char *how)
 {
-	g_autoptr(GDateTime) now = g_date_time_new_now_utc();
+	g_autoptr(GDateTime) now = g_date_time_new_from_unix_utc(rdmad_wall_us() / G_USEC_PER_SEC);
 	g_autofree char *when = g_date_time_format(now, "%Y%m%dT%H%M%SZ");
 	char *aside = g_strdup_printf("%s.%s-%s", path, how, when);
 

@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 #include <rdmad/allocations.h>
+#include <rdmad/clock.h>
 #include <rdmad/doctor.h>
 #include <rdmad/event-log.h>
 #include <rdmad/log.h>
@@ -66,12 +67,12 @@ static void answer_allocate(RdmadGrpcCall *call, const guint8 *message, gsize si
 {
 	Resource *resource = data;
 	const Allocator by = allocator(resource, asked_us);
-	const gint64 began_us = g_get_monotonic_time();
+	const gint64 began_us = rdmad_now_us();
 	g_autoptr(GError) refusal = NULL;
 	g_autoptr(GBytes) answer = allocate(&by, resource->pool, message, size, &refusal);
 
 	rdmad_stat_observe(resource->shared->allocate_durations,
-			   (double)(g_get_monotonic_time() - began_us) / G_USEC_PER_SEC, NULL);
+			   (double)(rdmad_now_us() - began_us) / G_USEC_PER_SEC, NULL);
 	if (answer) {
 		resource->allocations++;
 		rdmad_pods_hint(rdmad_module_pods(resource->self));
@@ -84,7 +85,7 @@ static void answer_allocate(RdmadGrpcCall *call, const guint8 *message, gsize si
 static void serve_allocate(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
 {
 	Resource *resource = data;
-	const gint64 now_us = g_get_monotonic_time();
+	const gint64 now_us = rdmad_now_us();
 	const Allocator by = allocator(resource, now_us);
 
 	rdmad_pods_look(rdmad_module_pods(resource->self));
@@ -338,7 +339,7 @@ gint64 resource_update(Resource *resource, const GArray *members, const PluginSe
 	RdmadAllocations *allocations = rdmad_module_allocations(resource->self);
 	Collection collection = { allocations, resource_name(resource), held };
 	PoolView view = {
-		.now_us = g_get_monotonic_time(),
+		.now_us = rdmad_now_us(),
 		.health_delay_us = (gint64)plugin->health_delay_ms * 1000,
 		.forget_us = (gint64)plugin->forget_delay_ms * 1000,
 		.members = (const PoolMember *)(const void *)members->data,

@@ -8,6 +8,7 @@
  */
 #include "collector.h"
 
+#include <rdmad/clock.h>
 #include <rdmad/config.h>
 #include <rdmad/inventory.h>
 #include <rdmad/loop.h>
@@ -118,7 +119,7 @@ static void target_begin(Target *target)
 	g_autoptr(DeviceSample) sample = NULL;
 
 	target_stop_waiting(target);
-	target->began_us = g_get_monotonic_time();
+	target->began_us = rdmad_now_us();
 	if (device_source_read(target->source, &error)) {
 		target->lane->reading++;
 		return;
@@ -156,7 +157,7 @@ static void target_move(Target *target, Lane *lane)
 static void collector_check_slow(gpointer data)
 {
 	Collector *collector = data;
-	const gint64 since_us = g_get_monotonic_time() - SLOW_MS * 1000;
+	const gint64 since_us = rdmad_now_us() - SLOW_MS * 1000;
 	GHashTableIter iter;
 	gpointer value;
 
@@ -178,7 +179,7 @@ static void target_read(DeviceSource *source, DeviceSample *sample, gpointer dat
 {
 	Target *target = data;
 	Collector *collector = target->collector;
-	const gint64 took_us = g_get_monotonic_time() - target->began_us;
+	const gint64 took_us = rdmad_now_us() - target->began_us;
 
 	target->lane->reading--;
 	target->lane = took_us > SLOW_MS * 1000 ? &collector->slow : &collector->prompt;
@@ -282,7 +283,7 @@ static DeviceSample *target_late(const Target *target, gint64 waited_us)
 
 static Snapshot *request_snapshot(const CollectorRequest *request)
 {
-	const gint64 waited_us = g_get_monotonic_time() - request->began_us;
+	const gint64 waited_us = rdmad_now_us() - request->began_us;
 	const Collector *collector = request->collector;
 	Snapshot *snapshot = snapshot_new();
 
@@ -364,7 +365,7 @@ CollectorRequest *collector_request(Collector *collector, guint deadline_ms, Col
 	request->node.data = request;
 	request->fn = fn;
 	request->data = data;
-	request->began_us = g_get_monotonic_time();
+	request->began_us = rdmad_now_us();
 	request->patience_us = deadline_ms * (gint64)1000;
 	request->end = rdmad_loop_add_timer(rdmad_module_loop(collector->context.self),
 					    collector->context.self, request_end, request);

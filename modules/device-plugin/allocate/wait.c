@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "allocate/wait.h"
 
+#include <rdmad/clock.h>
 #include <rdmad/pods.h>
 
 #define CALLS_MAX 256u
@@ -57,7 +58,7 @@ gboolean allocate_wait_add(AllocateWait *wait, RdmadGrpcCall *call, const guint8
 	waiting = g_new0(Waiting, 1);
 	waiting->call = rdmad_grpc_call_ref(call);
 	waiting->message = g_bytes_new(message, size);
-	waiting->asked_us = g_get_monotonic_time();
+	waiting->asked_us = rdmad_now_us();
 	waiting->question = ++wait->asked;
 	waiting->fn = fn;
 	waiting->data = data;
