@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <rdmad/disk.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
 #include <rdmad/public-file.h>
@@ -92,7 +93,7 @@ gboolean rdmad_allocation_dir_make(const char *run_dir, const char *id, GError *
 
 	if (root < 0)
 		return FALSE;
-	if (mkdirat(root, id, 0700) == 0 || errno == EEXIST)
+	if (rdmad_disk_mkdir(root, id, 0700) == 0 || errno == EEXIST)
 		dir = openat(root, id, OPEN_FLAGS);
 	if (dir >= 0 && fchmod(dir, DIR_MODE) == 0)
 		return TRUE;

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <rdmad/clock.h>
+#include <rdmad/disk.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -51,7 +51,7 @@ static gboolean part_move(const char *path, const char *aside, const char *part,
 	g_autofree char *from = g_strconcat(path, part, NULL);
 	g_autofree char *to = g_strconcat(aside, part, NULL);
 
-	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0 || errno == ENOENT)
+	if (rdmad_disk_move(from, to) == 0 || errno == ENOENT)
 		return TRUE;
 	return rdmad_error_errno(error, errno, "cannot set %s aside as %s", from, to);
 }

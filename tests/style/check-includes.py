@@ -70,9 +70,11 @@ CALLED_IN = {
     r"g_get_(monotonic|real)_time|g_date_time_new_now\w*|clock_gettime|gettimeofday|time":
         (r"core/base/clock\.c", "use rdmad/clock.h"),
     r"g_random_\w+|g_rand_\w+|getrandom|getentropy": (r"core/base/random\.c", "use rdmad/random.h"),
+    r"f(data)?sync|rename(at2?)?|mkdir(at)?": (r"core/base/disk\.c", "use rdmad/disk.h"),
 }
 CALLED_ELSEWHERE = {
     r"core/daemon/daemon-stats\.c": "the CPU time of the process, which is no clock",
+    r"core/base/child-host\.c": "directories of the cgroup tree",
     r"modules/cni/shim/.*": "a program of its own, with libc alone",
 }
 

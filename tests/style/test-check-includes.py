@@ -91,6 +91,8 @@ PLANTED = [
     ("core/base/a.c", "gint64 t = g_get_monotonic_time();", "g_get_monotonic_time(): use rdmad/clock.h"),
     ("modules/demo/a.c", "time_t t = time(NULL);", "time(): use rdmad/clock.h"),
     ("modules/demo/a.c", "guint32 n = g_random_int();", "g_random_int(): use rdmad/random.h"),
+    ("core/base/a.c", "\trename(a, b);", "rename(): use rdmad/disk.h"),
+    ("modules/demo/a.c", "\tmkdirat(d, n, 0700);", "mkdirat(): use rdmad/disk.h"),
     ("core/http/a.c", "\tgetrandom(key, 16, 0);", "getrandom(): use rdmad/random.h"),
     ("core/base/a.c", "\tg_return_val_if_fail(x, 0);", "g_return_val_if_fail(): it returns"),
     ("core/base/a.c", "\tg_return_if_fail(x);", "g_return_if_fail()"),
