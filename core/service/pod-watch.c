@@ -257,6 +257,7 @@ static gboolean pod_attach(RdmadPodWatch *watch, Pod *pod, const char *uid, cons
 	pod->events = watch_add(watch, events, IN_MODIFY, pod); /* v1 has none */
 	pod->uid = g_strdup(uid);
 	pod->path = g_strdup(path);
+	pod->lost_since_us = 0;
 	pod_set_life(watch, pod, RDMAD_POD_LIFE_ALIVE);
 	/* It may have ended before it was watched. */
 	pod_look(watch, pod);
