@@ -180,14 +180,18 @@ static void suspects_add(const Plan *plan, RdmadAllocationRecord *record)
 			g_hash_table_add(record->suspects, g_strdup(pod));
 }
 
-static gboolean is_not_listed(gpointer pod, gpointer value, gpointer pods)
+/* Kubelet has not forgotten the devices of a pod that it lists with some. */
+static gboolean is_no_suspect(gpointer pod, gpointer value, gpointer data)
 {
-	return !g_hash_table_contains(pods, pod);
+	const Plan *plan = data;
+
+	return !g_hash_table_contains(plan->list->pods, pod) ||
+	       g_hash_table_contains(plan->holders, pod);
 }
 
 /* Kubelet was restarted, without its checkpoint, before it had named the pod: that is one which was not
  * listed before the grant, and which a kubelet that has read its pods lists without devices. */
-static gboolean record_has_suspects(const Plan *plan, RdmadAllocationRecord *record)
+static gboolean record_has_suspects(Plan *plan, RdmadAllocationRecord *record)
 {
 	const RdmadPodList *list = plan->list;
 
@@ -197,7 +201,7 @@ static gboolean record_has_suspects(const Plan *plan, RdmadAllocationRecord *rec
 	if (!record->suspects ||
 	    list->asked_us - list->kubelet_since_us < RDMAD_ALLOCATION_GRACE_US)
 		suspects_add(plan, record);
-	g_hash_table_foreach_remove(record->suspects, is_not_listed, list->pods);
+	g_hash_table_foreach_remove(record->suspects, is_no_suspect, plan);
 	return g_hash_table_size(record->suspects) > 0;
 }
 
@@ -212,7 +216,7 @@ static gboolean pod_has_ended(const Plan *plan, const RdmadAllocationRecord *rec
 }
 
 /* The pod lives, and its kubelet has forgotten its slots. */
-static gboolean record_is_forgotten(const Plan *plan, RdmadAllocationRecord *record)
+static gboolean record_is_forgotten(Plan *plan, RdmadAllocationRecord *record)
 {
 	const RdmadAllocation *allocation = record->allocation;
 
@@ -226,6 +230,22 @@ static gboolean record_is_forgotten(const Plan *plan, RdmadAllocationRecord *rec
 						  plan->list->kubelet) &&
 	       rdmad_pods_set_has(plan->list->pods, allocation->pod_namespace,
 				  allocation->pod_name);
+}
+
+/* After a reboot a kubelet without its checkpoint admits the pod again.  No process has the devices of before. */
+static gboolean record_is_replaced(const Plan *plan, const RdmadAllocationRecord *record)
+{
+	const RdmadAllocation *allocation = record->allocation;
+
+	for (guint i = 0; record->carried && i < plan->list->entries->len; i++) {
+		const RdmadPodDevices *entry = g_ptr_array_index(plan->list->entries, i);
+
+		if (allocation_is_of_pod(allocation, entry) &&
+		    !g_strcmp0(allocation->container, entry->container) &&
+		    g_str_equal(allocation->resource, entry->resource))
+			return TRUE;
+	}
+	return FALSE;
 }
 
 static void record_remember(RdmadAllocationRecord *record)
@@ -306,6 +326,8 @@ static void plan_record(Plan *plan, RdmadAllocationRecord *record)
 	if (entry &&
 	    (!record->allocation->pod_name || allocation_is_of_pod(record->allocation, entry))) {
 		plan_shown(plan, record, entry);
+	} else if (record_is_replaced(plan, record)) {
+		plan_end(plan, record, "kubelet gave its container others");
 	} else if (record_is_forgotten(plan, record)) {
 		record_forget(plan, record);
 	} else if (entry) {
