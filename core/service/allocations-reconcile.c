@@ -315,6 +315,20 @@ static void plan_shown(Plan *plan, RdmadAllocationRecord *record, const RdmadPod
 	plan_change(plan, record, entry, container ?: allocation->container);
 }
 
+/* An allocation without a pod is that of the container that has its slots; but a kubelet that did not give them, and
+ * has lost its checkpoint, may have given them to a pod that is another one. */
+static gboolean entry_shows(const Plan *plan, const RdmadAllocationRecord *record,
+			    const RdmadPodDevices *entry)
+{
+	const RdmadAllocation *allocation = record->allocation;
+
+	if (allocation->pod_name)
+		return allocation_is_of_pod(allocation, entry);
+	return g_hash_table_lookup(plan->records, entry) == record ||
+	       !rdmad_allocations_kubelet_is_newer(plan->allocations, allocation,
+						   plan->list->kubelet);
+}
+
 static void plan_record(Plan *plan, RdmadAllocationRecord *record)
 {
 	const RdmadPodDevices *entry;
@@ -323,8 +337,7 @@ static void plan_record(Plan *plan, RdmadAllocationRecord *record)
 	if (record->since_us > plan->list->asked_us)
 		return;
 	entry = record_entry(plan, record);
-	if (entry &&
-	    (!record->allocation->pod_name || allocation_is_of_pod(record->allocation, entry))) {
+	if (entry && entry_shows(plan, record, entry)) {
 		plan_shown(plan, record, entry);
 	} else if (record_is_replaced(plan, record)) {
 		plan_end(plan, record, "kubelet gave its container others");
