@@ -104,6 +104,8 @@ static void kubelet_restart(void)
 	const guint how = decide(actions.decisions, DECIDE_HOW, 2 * G_N_ELEMENTS(pauses_us));
 
 	admission_given_up();
+	if (how >= G_N_ELEMENTS(pauses_us))
+		judge_forgotten();
 	kubelet_stop(how >= G_N_ELEMENTS(pauses_us));
 	actions.later_us[LATER_KUBELET] = clock_now_us() + pauses_us[how % G_N_ELEMENTS(pauses_us)];
 }
@@ -178,6 +180,8 @@ static void power_cut(void)
 {
 	actions.power_fails = FALSE;
 	admission_given_up();
+	if (actions.forgets)
+		judge_forgotten();
 	kubelet_stop(actions.forgets);
 	disk_cut_power(actions.outcome);
 	node_clear_run();

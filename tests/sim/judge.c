@@ -22,6 +22,7 @@ static struct {
 	const char *rule;
 	GHashTable *answered; /* set of ids: of all that kubelet was ever given */
 	guint unanswered;
+	gboolean forgotten;
 } judge;
 
 void judge_begin(Decisions *decisions)
@@ -29,6 +30,7 @@ void judge_begin(Decisions *decisions)
 	judge.decisions = decisions;
 	judge.answered = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	judge.unanswered = 0;
+	judge.forgotten = FALSE;
 	g_clear_pointer(&judge.verdict, g_free);
 }
 
@@ -114,6 +116,11 @@ void judge_answered(const Pod *pod, const char *error, gint64 took_us)
 void judge_unanswered(void)
 {
 	judge.unanswered++;
+}
+
+void judge_forgotten(void)
+{
+	judge.forgotten = TRUE;
 }
 
 /* What it must have: its process's, or what kubelet's books have for it. */
@@ -337,14 +344,14 @@ static void pods_check(GHashTable *wanted)
 /*
  * What rdmad may keep too long, because podresources does not say more: an allocation that is named after a pod that
  * lives (a slot that was given again within an admission's time passes for one of an init container), and one
- * whose call was given up before kubelet had named the pod.
+ * whose call was given up, or whose kubelet has lost its checkpoint, before kubelet had named the pod.
  */
 static gboolean may_stay(const RdmadAllocation *allocation)
 {
 	const GPtrArray *pods = pods_all();
 
 	if (!allocation->pod_name)
-		return judge.unanswered > 0;
+		return judge.unanswered > 0 || judge.forgotten;
 	for (guint i = 0; i < pods->len; i++) {
 		const Pod *pod = pods->pdata[i];
 

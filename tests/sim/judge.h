@@ -23,6 +23,8 @@ const char *judge_rule(void);
 void judge_answered(const Pod *pod, const char *error, gint64 took_us);
 /* An Allocate was given up: what it has done may stay until kubelet's list says otherwise. */
 void judge_unanswered(void);
+/* Kubelet has lost its checkpoint: allocations that it had not named may stay while a pod lives. */
+void judge_forgotten(void);
 /* After each step. */
 void judge_look(void);
 /* Between two lives, after the power came back if it was cut. */
