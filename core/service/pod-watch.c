@@ -16,6 +16,7 @@
 
 #include "hardware/cgroup-tree.h"
 #include "hardware/sysroot.h"
+#include "service/pods-private.h"
 
 #define LOGS "var/log/pods"
 
@@ -446,8 +447,11 @@ static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, gpo
 
 	if (!pod)
 		return RDMAD_POD_LIFE_UNKNOWN;
-	/* It ended unobserved.  Missing parts of a new pod appear within moments. */
-	if (pod->lost_since_us && rdmad_now_us() - pod->lost_since_us > LOST_US)
+	/* It ended unobserved.  Missing parts of a pod appear within moments of its kubelet, which may start
+	 * long after the machine. */
+	if (pod->lost_since_us &&
+	    rdmad_now_us() - MAX(pod->lost_since_us, rdmad_pods_kubelet_since_us(watch->pods)) >
+		    LOST_US)
 		return RDMAD_POD_LIFE_GONE;
 	return pod->life;
 }

@@ -94,6 +94,11 @@ void rdmad_pods_look(RdmadPods *pods)
 		pods->boot_begun = rdmad_allocations_begin_boot(pods->allocations);
 }
 
+gint64 rdmad_pods_kubelet_since_us(const RdmadPods *pods)
+{
+	return pods->kubelet_since_us;
+}
+
 static void list_answered(const guint8 *message, gsize size, gpointer data)
 {
 	RdmadPods *pods = data;

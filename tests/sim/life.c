@@ -73,16 +73,18 @@ guint64 life_effects(void)
 
 /* ---- what others do to it ---- */
 
+/* To this thread: a fuzzer has others, which do not block them. */
+
 void life_stop(void)
 {
 	if (life.on && !life.frozen)
-		kill(getpid(), SIGTERM);
+		raise(SIGTERM);
 }
 
 void life_reload(void)
 {
 	if (life.on && !life.frozen)
-		kill(getpid(), SIGHUP);
+		raise(SIGHUP);
 }
 
 void life_hint_hardware(void)
