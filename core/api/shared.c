@@ -12,6 +12,7 @@
  */
 #define RDMAD_LOG_TOPIC "api"
 
+#include <rdmad/clock.h>
 #include <rdmad/log.h>
 #include <rdmad/loop.h>
 #include <rdmad/work.h>
@@ -131,12 +132,12 @@ GBytes *api_json_bytes(json_t *value)
 
 static void kept_build(Kept *kept, gconstpointer read)
 {
-	const gint64 began_us = g_get_monotonic_time();
+	const gint64 began_us = rdmad_now_us();
 	gint64 now_us;
 
 	g_clear_pointer(&kept->body, g_bytes_unref);
 	kept->body = kept->resource->build(kept->services, read);
-	now_us = g_get_monotonic_time();
+	now_us = rdmad_now_us();
 	kept->until_us = now_us + MIN((now_us - began_us) * KEEP_TIMES, KEEP_MAX_US);
 	rdmad_event_arm(kept->services->api->forget, FORGET_MS);
 }
@@ -206,7 +207,7 @@ gpointer api_sysroot_input(const RdmadServices *services)
 static gboolean kept_read(Kept *kept)
 {
 	const ApiResource *resource = kept->resource;
-	const gint64 now_us = g_get_monotonic_time();
+	const gint64 now_us = rdmad_now_us();
 	g_autoptr(GError) error = NULL;
 
 	if (kept->job)
@@ -238,7 +239,7 @@ void api_reply_shared(RdmadHttpRequest *request, const RdmadServices *services, 
 
 	kept->resource = resource;
 	if (kept->body && !rdmad_http_request_is_local(request) &&
-	    g_get_monotonic_time() <= kept->until_us) {
+	    rdmad_now_us() <= kept->until_us) {
 		kept_reply(kept, request);
 		return;
 	}

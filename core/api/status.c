@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /api/v1/status, POST /api/v1/rescan */
 #include <rdmad/allocations.h>
+#include <rdmad/clock.h>
 #include <rdmad/inventory.h>
 #include <rdmad/event-log.h>
 #include <rdmad/pods.h>
@@ -180,7 +181,7 @@ static json_t *listeners_json(const RdmadHttp *http)
 
 static GBytes *status_build(const RdmadServices *s, gconstpointer read)
 {
-	const gint64 uptime_us = g_get_real_time() - s->started_us;
+	const gint64 uptime_us = rdmad_wall_us() - s->started_us;
 	json_t *object = json_object();
 
 	api_set(object, "version", json_string(RDMAD_VERSION));

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <rdmad/disk.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
 #include <sys/stat.h>
@@ -12,14 +13,14 @@ static gboolean directory_make(const char *path, mode_t mode, GError **error)
 {
 	g_autofree char *parent = g_path_get_dirname(path);
 
-	if (mkdir(path, mode) == 0 || errno == EEXIST)
+	if (rdmad_disk_mkdir(AT_FDCWD, path, mode) == 0 || errno == EEXIST)
 		return TRUE;
 	/* procfs returns ENOENT below a directory that exists. */
 	if (errno == ENOENT && g_str_has_prefix(path, "/") && access(parent, F_OK) < 0 &&
 	    errno == ENOENT) {
 		if (!rdmad_directory_prepare(parent, 0755, error))
 			return FALSE;
-		if (mkdir(path, mode) == 0 || errno == EEXIST)
+		if (rdmad_disk_mkdir(AT_FDCWD, path, mode) == 0 || errno == EEXIST)
 			return TRUE;
 	}
 	return rdmad_error_errno(error, errno, "cannot make the directory %s", path);

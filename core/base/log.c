@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <rdmad/clock.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -109,7 +110,7 @@ gboolean rdmad_log_enabled(const char *topic, RdmadLogLevel level)
 /* With the lock held.  `held_back`: how many lines of the site were before this one. */
 static gboolean site_passes(RdmadLogSite *site, RdmadLogLevel level, guint *held_back)
 {
-	const gint64 now = g_get_monotonic_time();
+	const gint64 now = rdmad_now_us();
 
 	if (!site || level == RDMAD_LOG_DEBUG)
 		return TRUE;
@@ -158,7 +159,7 @@ void rdmad_log_write(const char *topic, RdmadLogLevel level, RdmadLogSite *site,
 		     const RdmadLogFields *fields, const char *format, ...)
 {
 	const int saved = errno;
-	RdmadLogRecord record = { .time_us = g_get_real_time(), .level = level, .topic = topic };
+	RdmadLogRecord record = { .time_us = rdmad_wall_us(), .level = level, .topic = topic };
 	/* More than is shown, so that the cut is seen. */
 	char text[RDMAD_LOG_MESSAGE_MAX + 64];
 	va_list args;

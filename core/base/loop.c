@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <rdmad/clock.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
 #include <rdmad/log.h>
@@ -158,7 +159,7 @@ static void loop_leave(RdmadLoop *loop)
 
 	if (!loop->turn_us)
 		return;
-	took_us = g_get_monotonic_time() - loop->turn_us;
+	took_us = rdmad_now_us() - loop->turn_us;
 	rdmad_stat_observe(loop->latency, (double)MAX(took_us, loop->late_us) / G_USEC_PER_SEC,
 			   NULL);
 	rdmad_stat_add(loop->turns, 1, NULL);
@@ -169,7 +170,7 @@ static void loop_leave(RdmadLoop *loop)
 static void loop_enter(RdmadLoop *loop)
 {
 	if (loop->stats && !loop->turn_us)
-		loop->turn_us = g_get_monotonic_time();
+		loop->turn_us = rdmad_now_us();
 }
 
 /* Called after each callback.  One of low priority is a turn of its own: the kernel is polled
@@ -317,7 +318,7 @@ void rdmad_event_arm(RdmadEvent *ev, guint delay_ms)
 
 	g_assert(ev->kind == EVENT_TIMER);
 	if (ev->loop->stats)
-		ev->due_us = g_get_monotonic_time() + (gint64)delay_ms * 1000;
+		ev->due_us = rdmad_now_us() + (gint64)delay_ms * 1000;
 	event_add(ev->ev, &delay);
 }
 
@@ -326,7 +327,7 @@ void rdmad_event_arm_for_turn(RdmadEvent *ev)
 {
 	g_assert(ev->kind == EVENT_TIMER);
 	if (ev->loop->stats)
-		ev->due_us = g_get_monotonic_time();
+		ev->due_us = rdmad_now_us();
 	event_active(ev->ev, EV_TIMEOUT, 0);
 }
 

@@ -3,9 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <rdmad/disk.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -68,7 +68,7 @@ gboolean rdmad_public_file_write_bytes(int dir, const char *path, const char *na
 		fd = unfinished_make(dir, unfinished);
 	if (fd < 0)
 		return rdmad_error_errno(error, errno, "cannot make a file in %s", path);
-	if (file_fill(fd, bytes, mode) && renameat(dir, unfinished, dir, name) == 0)
+	if (file_fill(fd, bytes, mode) && rdmad_disk_replace(dir, unfinished, name, fd) == 0)
 		return TRUE;
 	rdmad_error_errno(error, errno, "cannot write %s/%s", path, name);
 	unlinkat(dir, unfinished, 0);
@@ -91,7 +91,7 @@ static gboolean dir_make(const char *path, GError **error)
 		return TRUE;
 	if (parent[1] && !dir_make(parent, error))
 		return FALSE;
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+	if (rdmad_disk_mkdir(AT_FDCWD, path, 0700) < 0 && errno != EEXIST)
 		return rdmad_error_errno(error, errno, "cannot make the directory %s", path);
 	if (chmod(path, 0755) < 0)
 		return rdmad_error_errno(error, errno, "cannot give %s the mode 0755", path);

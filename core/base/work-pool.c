@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <rdmad/clock.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
 #include <rdmad/log.h>
@@ -78,7 +79,7 @@ static void pool_unref(RdmadWorkPool *pool)
 /* Called with the lock held: the number of threads that there may be now. */
 static guint pool_limit(const RdmadWorkPool *pool)
 {
-	const gint64 before_us = g_get_monotonic_time() - RDMAD_WORK_LONG_MS * 1000;
+	const gint64 before_us = rdmad_now_us() - RDMAD_WORK_LONG_MS * 1000;
 	guint limit = pool->max_threads;
 
 	for (const GList *l = pool->running.head; l; l = l->next) {
@@ -95,6 +96,14 @@ static guint pool_free_threads(const RdmadWorkPool *pool)
 	return pool->threads - pool->running.length;
 }
 
+/* For pthread_cond_timedwait(). */
+static struct timespec after_s(gint64 seconds)
+{
+	const gint64 us = rdmad_now_us() + seconds * G_USEC_PER_SEC;
+
+	return (struct timespec){ us / G_USEC_PER_SEC, us % G_USEC_PER_SEC * 1000 };
+}
+
 /* ---- on a worker thread ---- */
 
 /* The next job, or NULL when the thread should end: not before all that waits has been freed.
@@ -106,8 +115,7 @@ static RdmadJob *pool_next(RdmadWorkPool *pool)
 	/* The job that it had no longer hangs: others do all that is to be done. */
 	if (pool->threads > pool_limit(pool))
 		return NULL;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += THREAD_QUIET_S;
+	until = after_s(THREAD_QUIET_S);
 	while (!pool->waiting.length && !pool->stopping) {
 		const int r = pthread_cond_timedwait(&pool->work, &pool->lock, &until);
 
@@ -120,7 +128,7 @@ static RdmadJob *pool_next(RdmadWorkPool *pool)
 /* Called with the lock held. */
 static void pool_begin(RdmadWorkPool *pool, RdmadJob *job)
 {
-	job->began_us = g_get_monotonic_time();
+	job->began_us = rdmad_now_us();
 	job->run_node.data = job;
 	g_queue_push_tail_link(&pool->running, &job->run_node);
 }
@@ -149,7 +157,7 @@ static void pool_run(RdmadWorkPool *pool, RdmadJob *job)
 {
 	job_run(job);
 	pthread_mutex_lock(&pool->lock);
-	job->took_us = g_get_monotonic_time() - job->began_us;
+	job->took_us = rdmad_now_us() - job->began_us;
 	g_queue_unlink(&pool->running, &job->run_node);
 	if (pool->stopping || job->returned) {
 		pthread_mutex_unlock(&pool->lock);
@@ -227,7 +235,7 @@ static gboolean pool_staff(RdmadWorkPool *pool, GError **error)
  * because a running one has become long; 0: none waits, or no thread can be added. */
 static guint pool_patience_ms(const RdmadWorkPool *pool)
 {
-	const gint64 now_us = g_get_monotonic_time();
+	const gint64 now_us = rdmad_now_us();
 
 	if (pool->waiting.length <= pool_free_threads(pool) ||
 	    pool->threads >= RDMAD_WORK_THREADS_MAX)
@@ -342,10 +350,8 @@ RdmadWorkPool *rdmad_work_pool_new(guint max_threads, GError **error)
 /* Called with the lock held. */
 static void pool_wait_for_threads(RdmadWorkPool *pool)
 {
-	struct timespec until;
+	const struct timespec until = after_s(FREE_WAIT_S);
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += FREE_WAIT_S;
 	while (pool->threads)
 		if (pthread_cond_timedwait(&pool->gone, &pool->lock, &until) == ETIMEDOUT) {
 			rdmad_warn("%u jobs do not end, leaving them", pool->threads);

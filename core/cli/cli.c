@@ -4,6 +4,7 @@
 
 #include <getopt.h>
 #include <locale.h>
+#include <rdmad/clock.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,7 +159,7 @@ static gboolean since_set(CommandOptions *options, const char *text)
 			text);
 		return FALSE;
 	}
-	options->since_us = g_get_real_time() - (gint64)n * seconds[unit - units] * G_USEC_PER_SEC;
+	options->since_us = rdmad_wall_us() - (gint64)n * seconds[unit - units] * G_USEC_PER_SEC;
 	return TRUE;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rdmad allocations: who holds what */
+#include <rdmad/clock.h>
 #include <string.h>
 
 #include "cli/command.h"
@@ -92,7 +93,7 @@ int command_allocations(const CommandOptions *options)
 	if (options->output) {
 		status = command_print_json(options, answer);
 	} else {
-		allocations_write(json_object_get(answer, "allocations"), g_get_real_time(),
+		allocations_write(json_object_get(answer, "allocations"), rdmad_wall_us(),
 				  &options->style, out);
 		status = command_print(out);
 	}

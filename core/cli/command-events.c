@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rdmad events: what happened; with -f, what happens */
+#include <rdmad/clock.h>
 #include <string.h>
 
 #include "cli/command.h"
@@ -145,7 +146,7 @@ static int print_events(const CommandOptions *options, const json_t *answer,
 	if (options->output)
 		write_lines(events, out);
 	else
-		events_write(events, options->follow || style->wide ? 0 : g_get_real_time(), style,
+		events_write(events, options->follow || style->wide ? 0 : rdmad_wall_us(), style,
 			     out);
 	return command_print(out);
 }

@@ -4,6 +4,7 @@
  *
  * A module's status is printed generically: an array of objects is a table, anything else a line.
  */
+#include <rdmad/clock.h>
 #include <string.h>
 
 #include "cli/command.h"
@@ -242,7 +243,7 @@ int command_status(const CommandOptions *options)
 	if (options->output) {
 		status = command_print_json(options, answer);
 	} else {
-		status_write(answer, g_get_real_time(), options->verbose, out);
+		status_write(answer, rdmad_wall_us(), options->verbose, out);
 		status = command_print(out);
 	}
 	json_decref(answer);

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <rdmad/allocations.h>
+#include <rdmad/clock.h>
 #include <rdmad/fd.h>
 #include <rdmad/stats.h>
 #include <stdio.h>
@@ -101,7 +102,7 @@ typedef struct {
 static const Memory *memory_read(void)
 {
 	static Memory memory;
-	const gint64 now_us = g_get_monotonic_time();
+	const gint64 now_us = rdmad_now_us();
 	rdmad_autofd int fd = -1;
 	char text[128];
 	ssize_t n;

@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <malloc.h>
+#include <rdmad/clock.h>
 #include <rdmad/error.h>
 #include <rdmad/directory-watch.h>
 #include <rdmad/event-log.h>
@@ -84,7 +85,7 @@ static void daemon_accept(Daemon *d, RdmadSettings *now)
 	rdmad_settings_apply_log(now);
 	replace_string(&d->services->config_path, now->path);
 	replace_string(&d->services->config_error, NULL);
-	d->services->config_loaded_us = g_get_real_time();
+	d->services->config_loaded_us = rdmad_wall_us();
 	rdmad_hardware_hint(d->services->hardware);
 	rdmad_event_log_post(d->services->event_log, RDMAD_LOG_NOTICE, "config-reloaded", NULL,
 			     "the configuration was read again");
@@ -284,7 +285,7 @@ static void daemon_say_waiting(Daemon *d, pid_t holder)
 /* Also TRUE after a signal to stop while waiting. */
 static gboolean daemon_take_place(Daemon *d, GError **error)
 {
-	const gint64 end = g_get_monotonic_time() + d->options->lock_wait_s * G_USEC_PER_SEC;
+	const gint64 end = rdmad_now_us() + d->options->lock_wait_s * G_USEC_PER_SEC;
 	gboolean said = FALSE;
 
 	while (!d->stopping) {
@@ -294,7 +295,7 @@ static gboolean daemon_take_place(Daemon *d, GError **error)
 		if (rdmad_place_keep(d->place, &holder, &problem))
 			return TRUE;
 		if (!g_error_matches(problem, RDMAD_ERROR, RDMAD_ERROR_BUSY) ||
-		    g_get_monotonic_time() >= end) {
+		    rdmad_now_us() >= end) {
 			g_propagate_error(error, g_steal_pointer(&problem));
 			return FALSE;
 		}

@@ -4,6 +4,7 @@
 #include "daemon/notify.h"
 
 #include <errno.h>
+#include <rdmad/clock.h>
 #include <rdmad/fd.h>
 #include <rdmad/log.h>
 #include <string.h>
@@ -92,8 +93,8 @@ void rdmad_notify_send(RdmadNotify *notify, const char *state)
 
 void rdmad_notify_reloading(RdmadNotify *notify)
 {
-	g_autofree char *state = g_strdup_printf("RELOADING=1\nMONOTONIC_USEC=%" G_GINT64_FORMAT,
-						 g_get_monotonic_time());
+	g_autofree char *state =
+		g_strdup_printf("RELOADING=1\nMONOTONIC_USEC=%" G_GINT64_FORMAT, rdmad_now_us());
 
 	rdmad_notify_send(notify, state);
 }

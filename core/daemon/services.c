@@ -2,6 +2,7 @@
 #include "daemon/services.h"
 
 #include <errno.h>
+#include <rdmad/clock.h>
 #include <rdmad/error.h>
 
 #include "base/loop.h"
@@ -37,7 +38,7 @@ RdmadServices *rdmad_services_new(GError **error)
 		return NULL;
 	}
 	services = g_new0(RdmadServices, 1);
-	services->started_us = g_get_real_time();
+	services->started_us = rdmad_wall_us();
 	services->loop = loop;
 	services->stats = rdmad_stats_new();
 	rdmad_loop_set_stats(services->loop, services->stats);
@@ -116,7 +117,7 @@ gboolean rdmad_services_open(RdmadServices *services, const RdmadSettings *setti
 	services->kubelet_dir = g_strdup(settings->kubelet_dir);
 	services->module_dir = g_strdup(settings->module_dir);
 	services->config_path = g_strdup(settings->path);
-	services->config_loaded_us = g_get_real_time();
+	services->config_loaded_us = rdmad_wall_us();
 	return services_open_http(services, settings, error) &&
 	       services_open_hardware(services, sysroot, error) &&
 	       services_open_allocations(services, dry, error);

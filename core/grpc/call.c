@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <rdmad/clock.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -307,7 +308,7 @@ RdmadGrpcCall *rdmad_grpc_call_new(RdmadGrpcConnection *connection, int32_t stre
 	call->connection = connection;
 	connection->called = TRUE;
 	call->stream = stream;
-	call->began_us = g_get_monotonic_time();
+	call->began_us = rdmad_now_us();
 	call->node.data = call;
 	rdmad_grpc_head_init(&call->head, server->methods);
 	rdmad_grpc_reader_init(&call->reader, server->limits.max_message);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "grpc/grpc-stats.h"
 
+#include <rdmad/clock.h>
+
 #include "base/loop.h"
 
 #define BOUNDS                                                                                     \
@@ -58,7 +60,7 @@ void rdmad_grpc_stats_count(const RdmadGrpcStats *stats, const char *method, Rdm
 			    gint64 began_us)
 {
 	const char *const labels[] = { method, rdmad_grpc_status_name(status), NULL };
-	const gint64 took_us = g_get_monotonic_time() - began_us;
+	const gint64 took_us = rdmad_now_us() - began_us;
 
 	rdmad_stat_add(stats->calls, 1, labels);
 	rdmad_stat_observe(stats->durations, (double)took_us / G_USEC_PER_SEC,

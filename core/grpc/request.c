@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One call, client side. */
+#include <rdmad/clock.h>
 #include <rdmad/error.h>
 #include <string.h>
 
@@ -151,7 +152,7 @@ void rdmad_grpc_request_begin(RdmadGrpcRequest *request, const char *method, gui
 	g_autoptr(GError) error = NULL;
 
 	request->method = g_strdup(method);
-	request->began_us = g_get_monotonic_time();
+	request->began_us = rdmad_now_us();
 	request->link = rdmad_grpc_link_get(request->channel, &error);
 	if (!request->link) {
 		request_fail_later(request, error->message);
@@ -166,7 +167,7 @@ void rdmad_grpc_request_begin(RdmadGrpcRequest *request, const char *method, gui
 	rdmad_grpc_session_wake(request->link->session);
 	if (deadline_ms == 0)
 		return;
-	request->deadline_us = g_get_monotonic_time() + (gint64)deadline_ms * 1000;
+	request->deadline_us = rdmad_now_us() + (gint64)deadline_ms * 1000;
 	request_arm(request, deadline_ms);
 }
 
@@ -259,8 +260,7 @@ void rdmad_grpc_request_reset(RdmadGrpcRequest *request, guint32 error_code)
 {
 	g_autofree char *text = g_strdup_printf("the server reset the stream: %s",
 						nghttp2_http2_strerror(error_code));
-	const gboolean late =
-		request->deadline_us && g_get_monotonic_time() >= request->deadline_us;
+	const gboolean late = request->deadline_us && rdmad_now_us() >= request->deadline_us;
 
 	if (error_code == NGHTTP2_CANCEL && late)
 		rdmad_grpc_request_done(request, RDMAD_GRPC_DEADLINE_EXCEEDED,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "grpc/session-limits.h"
 
+#include <rdmad/clock.h>
+
 #include "grpc/nghttp2-features.h"
 #include "grpc/session.h"
 
@@ -42,7 +44,7 @@ nghttp2_option *rdmad_grpc_session_options(void)
 
 void rdmad_grpc_session_limits_init(RdmadGrpcSessionLimits *limits)
 {
-	const gint64 now = g_get_monotonic_time();
+	const gint64 now = rdmad_now_us();
 
 	rdmad_bucket_init(&limits->control, CONTROL_BURST, CONTROL_US, now);
 	rdmad_bucket_init(&limits->errors, ERROR_BURST, ERROR_US, now);
@@ -79,7 +81,7 @@ static gboolean frame_is_work(const nghttp2_frame_hd *head)
 gboolean rdmad_grpc_session_limits_received(RdmadGrpcSessionLimits *limits,
 					    const nghttp2_frame_hd *head)
 {
-	return frame_is_work(head) || rdmad_bucket_take(&limits->control, g_get_monotonic_time());
+	return frame_is_work(head) || rdmad_bucket_take(&limits->control, rdmad_now_us());
 }
 
 gboolean rdmad_grpc_session_limits_sent(RdmadGrpcSessionLimits *limits, const nghttp2_frame *frame)
@@ -90,7 +92,7 @@ gboolean rdmad_grpc_session_limits_sent(RdmadGrpcSessionLimits *limits, const ng
 	    frame->rst_stream.error_code == NGHTTP2_NO_ERROR ||
 	    frame->rst_stream.error_code == NGHTTP2_CANCEL)
 		return TRUE;
-	return rdmad_bucket_take(&limits->errors, g_get_monotonic_time());
+	return rdmad_bucket_take(&limits->errors, rdmad_now_us());
 }
 
 void rdmad_grpc_session_limits_earn(RdmadGrpcSessionLimits *limits)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <jansson.h>
+#include <rdmad/clock.h>
 #include <string.h>
 #include <time.h>
 
@@ -46,7 +47,7 @@ static void append_date(GString *head)
 {
 	static const char days[] = "SunMonTueWedThuFriSat";
 	static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-	const time_t now = time(NULL);
+	const time_t now = (time_t)(rdmad_wall_us() / G_USEC_PER_SEC);
 	struct tm tm;
 
 	gmtime_r(&now, &tm);

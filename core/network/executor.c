@@ -20,6 +20,7 @@
 #include <jansson.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <rdmad/clock.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
 #include <rdmad/json.h>
@@ -104,8 +105,8 @@ static void report_add(Task *task, const RdmadStep *step, gint64 began_us, int r
 	json_array_append_new(task->reports,
 			      json_pack("{s:s, s:I, s:i, s:s?}", "step",
 					rdmad_step_name(step->kind), "us",
-					(json_int_t)(g_get_monotonic_time() - began_us), "result",
-					result, "error", error ? error->message : NULL));
+					(json_int_t)(rdmad_now_us() - began_us), "result", result,
+					"error", error ? error->message : NULL));
 }
 
 /* From `n` - 1 down: the first error is kept, and nothing stops it. */
@@ -118,7 +119,7 @@ static void undo_first(Task *task, const PerformContext *ctx, guint n, gboolean 
 	patient.cancelled = &never;
 	while (n-- > 0) {
 		const RdmadStep *step = task->steps->pdata[n];
-		const gint64 began_us = g_get_monotonic_time();
+		const gint64 began_us = rdmad_now_us();
 		g_autoptr(GError) why = NULL;
 
 		perform_undo(&patient, step, &why);
@@ -135,7 +136,7 @@ static void do_all(Task *task, const PerformContext *ctx)
 
 	for (i = 0; i < task->steps->len && !task->error; i++) {
 		const RdmadStep *step = task->steps->pdata[i];
-		const gint64 began_us = g_get_monotonic_time();
+		const gint64 began_us = rdmad_now_us();
 		int result = -1;
 
 		if (g_atomic_int_get(&task->cancelled))

@@ -3,6 +3,7 @@
 
 #include <linux/if_addr.h>
 #include <net/if.h>
+#include <rdmad/clock.h>
 #include <string.h>
 
 #define POLL_MS	    2
@@ -38,7 +39,7 @@ gboolean perform_wait(const PerformContext *ctx, guint timeout_ms,
 		      gboolean (*ready)(gpointer data, GError **error), gpointer data,
 		      GError **error)
 {
-	const gint64 until_us = g_get_monotonic_time() + (gint64)timeout_ms * 1000;
+	const gint64 until_us = rdmad_now_us() + (gint64)timeout_ms * 1000;
 	guint pause_ms = POLL_MS;
 	GError *why = NULL;
 
@@ -54,7 +55,7 @@ gboolean perform_wait(const PerformContext *ctx, guint timeout_ms,
 					    "nobody waits for it any more");
 			return FALSE;
 		}
-		if (g_get_monotonic_time() >= until_us) {
+		if (rdmad_now_us() >= until_us) {
 			g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_TIMEOUT, "not within %u ms",
 				    timeout_ms);
 			return FALSE;

@@ -4,10 +4,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <rdmad/disk.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
 #include <rdmad/loop.h>
 #include <rdmad/public-file.h>
+#include <rdmad/random.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -94,7 +96,7 @@ gboolean rdmad_allocation_dir_make(const char *run_dir, const char *id, GError *
 
 	if (root < 0)
 		return FALSE;
-	if (mkdirat(root, id, 0700) == 0 || errno == EEXIST)
+	if (rdmad_disk_mkdir(root, id, 0700) == 0 || errno == EEXIST)
 		dir = openat(root, id, OPEN_FLAGS);
 	if (dir >= 0 && fchmod(dir, DIR_MODE) == 0)
 		return TRUE;
@@ -354,7 +356,7 @@ static Spare *spare_new(RdmadSpareDirs *spares)
 		spares->root = root_make(spares->run_dir, NULL);
 	if (spares->root < 0)
 		return NULL;
-	spare->name = g_strdup_printf(SPARE_PREFIX "%08x%08x", g_random_int(), g_random_int());
+	spare->name = g_strdup_printf(SPARE_PREFIX "%08x%08x", rdmad_random(), rdmad_random());
 	spare->path = rdmad_allocation_dir_path(spares->run_dir, spare->name);
 	if (spare_fill(spares, spare))
 		return g_steal_pointer(&spare);

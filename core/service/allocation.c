@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/allocation-private.h"
 
+#include <rdmad/random.h>
 #include <string.h>
 
 #define NAME_MAX_BYTES 253u /* as Kubernetes' own names */
 #define PATH_MAX_BYTES 4095u
 #define ADDRESSES_MAX  64u
 
-/* An id is a name and no secret.  getrandom() may fail, before the kernel's pool is filled and under a
- * filter of system calls; GLib falls back to the time. */
+/* An id is a name and no secret. */
 static char *random_id(void)
 {
-	return g_strdup_printf("%08x%08x", g_random_int(), g_random_int());
+	return g_strdup_printf("%08x%08x", rdmad_random(), rdmad_random());
 }
 
 RdmadAllocation *rdmad_allocation_new(char *id)

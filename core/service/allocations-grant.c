@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Grants: slots to new holders, those that ask in one turn of the loop in one transaction. */
+#include <rdmad/clock.h>
 #include <rdmad/error.h>
 #include <string.h>
 
@@ -53,7 +54,7 @@ static RdmadAllocation *allocation_of_grant(const RdmadGrant *grant)
 	allocation->resource = g_strdup(grant->resource);
 	allocation->owner = g_strdup(grant->owner);
 	allocation->mode = g_strdup(grant->mode);
-	allocation->since_us = g_get_real_time();
+	allocation->since_us = rdmad_wall_us();
 	allocation->slots = g_new0(char *, pairs->len + 1);
 	allocation->devices = g_new0(char *, pairs->len + 1);
 	for (guint i = 0; i < pairs->len; i++) {

@@ -2,6 +2,7 @@
 /* Does the holder of a slot live?  The rule is in rdmad/allocations.h. */
 #define RDMAD_LOG_TOPIC "allocations"
 
+#include <rdmad/clock.h>
 #include <rdmad/log.h>
 
 #include "service/allocation-private.h"
@@ -147,7 +148,7 @@ RdmadHolder rdmad_allocations_judge(RdmadAllocations *allocations,
 		return judge_by_list(allocations, allocation, asked_us, why);
 	else if (record->carried)
 		*why = "the node was restarted";
-	else if (g_get_monotonic_time() - record->since_us < RDMAD_ALLOCATION_GRACE_US)
+	else if (rdmad_now_us() - record->since_us < RDMAD_ALLOCATION_GRACE_US)
 		return RDMAD_HOLDER_SHARES;
 	else
 		*why = "kubelet gave its slots to another pod";

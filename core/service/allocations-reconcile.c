@@ -2,6 +2,7 @@
 /* The table of allocations against what kubelet lists. */
 #define RDMAD_LOG_TOPIC "allocations"
 
+#include <rdmad/clock.h>
 #include <rdmad/log.h>
 #include <string.h>
 
@@ -179,14 +180,18 @@ static void suspects_add(const Plan *plan, RdmadAllocationRecord *record)
 			g_hash_table_add(record->suspects, g_strdup(pod));
 }
 
-static gboolean is_not_listed(gpointer pod, gpointer value, gpointer pods)
+/* Kubelet has not forgotten the devices of a pod that it lists with some. */
+static gboolean is_no_suspect(gpointer pod, gpointer value, gpointer data)
 {
-	return !g_hash_table_contains(pods, pod);
+	const Plan *plan = data;
+
+	return !g_hash_table_contains(plan->list->pods, pod) ||
+	       g_hash_table_contains(plan->holders, pod);
 }
 
 /* Kubelet was restarted, without its checkpoint, before it had named the pod: that is one which was not
  * listed before the grant, and which a kubelet that has read its pods lists without devices. */
-static gboolean record_has_suspects(const Plan *plan, RdmadAllocationRecord *record)
+static gboolean record_has_suspects(Plan *plan, RdmadAllocationRecord *record)
 {
 	const RdmadPodList *list = plan->list;
 
@@ -196,7 +201,7 @@ static gboolean record_has_suspects(const Plan *plan, RdmadAllocationRecord *rec
 	if (!record->suspects ||
 	    list->asked_us - list->kubelet_since_us < RDMAD_ALLOCATION_GRACE_US)
 		suspects_add(plan, record);
-	g_hash_table_foreach_remove(record->suspects, is_not_listed, list->pods);
+	g_hash_table_foreach_remove(record->suspects, is_no_suspect, plan);
 	return g_hash_table_size(record->suspects) > 0;
 }
 
@@ -211,7 +216,7 @@ static gboolean pod_has_ended(const Plan *plan, const RdmadAllocationRecord *rec
 }
 
 /* The pod lives, and its kubelet has forgotten its slots. */
-static gboolean record_is_forgotten(const Plan *plan, RdmadAllocationRecord *record)
+static gboolean record_is_forgotten(Plan *plan, RdmadAllocationRecord *record)
 {
 	const RdmadAllocation *allocation = record->allocation;
 
@@ -225,6 +230,22 @@ static gboolean record_is_forgotten(const Plan *plan, RdmadAllocationRecord *rec
 						  plan->list->kubelet) &&
 	       rdmad_pods_set_has(plan->list->pods, allocation->pod_namespace,
 				  allocation->pod_name);
+}
+
+/* After a reboot a kubelet without its checkpoint admits the pod again.  No process has the devices of before. */
+static gboolean record_is_replaced(const Plan *plan, const RdmadAllocationRecord *record)
+{
+	const RdmadAllocation *allocation = record->allocation;
+
+	for (guint i = 0; record->carried && i < plan->list->entries->len; i++) {
+		const RdmadPodDevices *entry = g_ptr_array_index(plan->list->entries, i);
+
+		if (allocation_is_of_pod(allocation, entry) &&
+		    !g_strcmp0(allocation->container, entry->container) &&
+		    g_str_equal(allocation->resource, entry->resource))
+			return TRUE;
+	}
+	return FALSE;
 }
 
 static void record_remember(RdmadAllocationRecord *record)
@@ -294,6 +315,20 @@ static void plan_shown(Plan *plan, RdmadAllocationRecord *record, const RdmadPod
 	plan_change(plan, record, entry, container ?: allocation->container);
 }
 
+/* An allocation without a pod is that of the container that has its slots; but a kubelet that did not give them, and
+ * has lost its checkpoint, may have given them to a pod that is another one. */
+static gboolean entry_shows(const Plan *plan, const RdmadAllocationRecord *record,
+			    const RdmadPodDevices *entry)
+{
+	const RdmadAllocation *allocation = record->allocation;
+
+	if (allocation->pod_name)
+		return allocation_is_of_pod(allocation, entry);
+	return g_hash_table_lookup(plan->records, entry) == record ||
+	       !rdmad_allocations_kubelet_is_newer(plan->allocations, allocation,
+						   plan->list->kubelet);
+}
+
 static void plan_record(Plan *plan, RdmadAllocationRecord *record)
 {
 	const RdmadPodDevices *entry;
@@ -302,9 +337,10 @@ static void plan_record(Plan *plan, RdmadAllocationRecord *record)
 	if (record->since_us > plan->list->asked_us)
 		return;
 	entry = record_entry(plan, record);
-	if (entry &&
-	    (!record->allocation->pod_name || allocation_is_of_pod(record->allocation, entry))) {
+	if (entry && entry_shows(plan, record, entry)) {
 		plan_shown(plan, record, entry);
+	} else if (record_is_replaced(plan, record)) {
+		plan_end(plan, record, "kubelet gave its container others");
 	} else if (record_is_forgotten(plan, record)) {
 		record_forget(plan, record);
 	} else if (entry) {
@@ -385,7 +421,7 @@ static RdmadAllocation *adopt(const Plan *plan, const RdmadPodDevices *held,
 	allocation = rdmad_allocation_new(adopt_id(plan, resolver, list));
 	allocation->resource = g_strdup(held->resource);
 	allocation->owner = g_strdup(resolver->name);
-	allocation->since_us = g_get_real_time();
+	allocation->since_us = rdmad_wall_us();
 	allocation->slots = g_steal_pointer(&list);
 	allocation->devices = g_strv_builder_end(devices);
 	rdmad_allocation_set_pod(allocation, held->pod_namespace, held->pod_name, held->container);

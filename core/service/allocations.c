@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/allocations-table.h"
 
+#include <rdmad/clock.h>
 #include <rdmad/error.h>
 #include <rdmad/event-log.h>
 #include <string.h>
@@ -92,7 +93,7 @@ void rdmad_allocations_insert(RdmadAllocations *allocations, const RdmadAllocati
 
 	record->allocation = allocation;
 	record->node.data = record;
-	record->since_us = g_get_monotonic_time();
+	record->since_us = rdmad_now_us();
 	for (guint i = 0; allocation->slots[i]; i++)
 		slot_add(allocations, allocation->slots[i], record);
 	g_hash_table_insert(allocations->by_id, allocation->id, record);
@@ -151,7 +152,7 @@ static const RdmadStatClass durations_class = {
 static void allocations_written(RdmadAllocations *allocations, gint64 began_us,
 				const GError *problem)
 {
-	const gint64 took_us = g_get_monotonic_time() - began_us;
+	const gint64 took_us = rdmad_now_us() - began_us;
 
 	rdmad_stat_add(allocations->writes, 1,
 		       (const char *const[]){ problem ? "error" : "ok", NULL });
@@ -270,7 +271,7 @@ static gboolean write_at_home(RdmadAllocations *allocations, const GPtrArray *go
 gboolean rdmad_allocations_write(RdmadAllocations *allocations, const GPtrArray *gone,
 				 const GPtrArray *put, GError **error)
 {
-	const gint64 began_us = g_get_monotonic_time();
+	const gint64 began_us = rdmad_now_us();
 	GError *problem = NULL;
 
 	/* Once more where the first try found that the file is not the one in its place. */
@@ -288,7 +289,7 @@ gboolean rdmad_allocations_write(RdmadAllocations *allocations, const GPtrArray 
 /* A full disk or a file that was moved is well again without an allocation to be written. */
 const char *rdmad_allocations_problem(RdmadAllocations *allocations)
 {
-	const gint64 now_us = g_get_monotonic_time();
+	const gint64 now_us = rdmad_now_us();
 	g_autoptr(GError) problem = NULL;
 	gboolean lost;
 
@@ -304,7 +305,7 @@ const char *rdmad_allocations_problem(RdmadAllocations *allocations)
 /* Sets the problem of a disk that takes nothing before the first allocation meets it. */
 static void write_try(RdmadAllocations *allocations)
 {
-	const gint64 now_us = g_get_monotonic_time();
+	const gint64 now_us = rdmad_now_us();
 	g_autoptr(GError) problem = NULL;
 
 	if (!rdmad_state_try(allocations->state, &problem))

@@ -3,6 +3,7 @@
 
 #include "service/event-log-private.h"
 
+#include <rdmad/clock.h>
 #include <stdarg.h>
 
 #include "base/loop.h"
@@ -161,7 +162,7 @@ void rdmad_event_log_post(RdmadEventLog *event_log, RdmadLogLevel level, const c
 	entry->message = message_bounded(g_strdup_vprintf(format, args));
 	va_end(args);
 	entry->sequence = event_log->last + 1;
-	entry->time_us = g_get_real_time();
+	entry->time_us = rdmad_wall_us();
 	entry->level = level;
 	entry->kind = g_strdup(kind);
 	if (about) {

@@ -4,6 +4,7 @@
 #include "service/pod-watch.h"
 
 #include <errno.h>
+#include <rdmad/clock.h>
 #include <rdmad/fd.h>
 #include <rdmad/inventory.h> /* rdmad_watch_free() */
 #include <rdmad/log.h>
@@ -15,6 +16,7 @@
 
 #include "hardware/cgroup-tree.h"
 #include "hardware/sysroot.h"
+#include "service/pods-private.h"
 
 #define LOGS "var/log/pods"
 
@@ -256,6 +258,7 @@ static gboolean pod_attach(RdmadPodWatch *watch, Pod *pod, const char *uid, cons
 	pod->events = watch_add(watch, events, IN_MODIFY, pod); /* v1 has none */
 	pod->uid = g_strdup(uid);
 	pod->path = g_strdup(path);
+	pod->lost_since_us = 0;
 	pod_set_life(watch, pod, RDMAD_POD_LIFE_ALIVE);
 	/* It may have ended before it was watched. */
 	pod_look(watch, pod);
@@ -299,7 +302,7 @@ static void pod_find(RdmadPodWatch *watch, Pod *pod, const char *name, const Sca
 	if (!lost || !scan->tree->parents->len)
 		pod->lost_since_us = 0;
 	else if (!pod->lost_since_us)
-		pod->lost_since_us = g_get_monotonic_time();
+		pod->lost_since_us = rdmad_now_us();
 }
 
 static const char *scan_problem(const Scan *scan)
@@ -313,7 +316,7 @@ static const char *scan_problem(const Scan *scan)
 
 static void seek_again(RdmadPodWatch *watch)
 {
-	const gint64 since_us = g_get_monotonic_time() - watch->scanned_us;
+	const gint64 since_us = rdmad_now_us() - watch->scanned_us;
 	const gint64 wait_us = MAX(SCAN_GAP_US - since_us, SETTLE_MS * 1000);
 
 	if (watch->scan)
@@ -359,7 +362,7 @@ static void seek_now(gpointer data)
 
 	if (watch->scan || !watch->sought)
 		return;
-	watch->scanned_us = g_get_monotonic_time();
+	watch->scanned_us = rdmad_now_us();
 	watch->scan =
 		rdmad_work_submit(watch->workers, NULL, &scan_class, watch->root, 0, watch, &error);
 	if (!watch->scan)
@@ -444,8 +447,11 @@ static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, gpo
 
 	if (!pod)
 		return RDMAD_POD_LIFE_UNKNOWN;
-	/* It ended unobserved.  Missing parts of a new pod appear within moments. */
-	if (pod->lost_since_us && g_get_monotonic_time() - pod->lost_since_us > LOST_US)
+	/* It ended unobserved.  Missing parts of a pod appear within moments of its kubelet, which may start
+	 * long after the machine. */
+	if (pod->lost_since_us &&
+	    rdmad_now_us() - MAX(pod->lost_since_us, rdmad_pods_kubelet_since_us(watch->pods)) >
+		    LOST_US)
 		return RDMAD_POD_LIFE_GONE;
 	return pod->life;
 }

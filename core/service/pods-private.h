@@ -8,3 +8,5 @@ RdmadPods *rdmad_pods_new(RdmadLoop *loop, RdmadAllocations *allocations, const 
 void rdmad_pods_free(RdmadPods *pods);
 /* How many refreshes would still have called the owner; they will not. */
 guint rdmad_pods_reap(RdmadPods *pods, const RdmadModule *owner);
+/* When the present kubelet was first seen, or none any more; monotonic. */
+gint64 rdmad_pods_kubelet_since_us(const RdmadPods *pods);

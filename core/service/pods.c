@@ -3,6 +3,7 @@
 
 #include "service/pods-private.h"
 
+#include <rdmad/clock.h>
 #include <rdmad/error.h>
 #include <rdmad/grpc.h>
 #include <rdmad/log.h>
@@ -59,7 +60,7 @@ struct RdmadPods {
 /* Keeps an earlier time. */
 static void pods_schedule(RdmadPods *pods, guint delay_ms)
 {
-	const gint64 now = g_get_monotonic_time();
+	const gint64 now = rdmad_now_us();
 	const gint64 due = MAX(now + delay_ms * 1000LL, pods->asked_us + GAP_MS * 1000LL);
 
 	if (rdmad_event_armed(pods->ask) && pods->due_us <= due)
@@ -76,7 +77,7 @@ static void kubelet_identify(RdmadPods *pods)
 	if (rdmad_socket_file_equal(&now, &pods->file))
 		return;
 	pods->file = now;
-	pods->kubelet_since_us = g_get_monotonic_time();
+	pods->kubelet_since_us = rdmad_now_us();
 	g_clear_pointer(&pods->kubelet, g_free);
 	if (now.inode)
 		pods->kubelet = g_strdup_printf(
@@ -91,6 +92,11 @@ void rdmad_pods_look(RdmadPods *pods)
 	kubelet_identify(pods);
 	if (!pods->boot_begun && pods->kubelet && !rdmad_socket_file_is_dead(pods->socket_path))
 		pods->boot_begun = rdmad_allocations_begin_boot(pods->allocations);
+}
+
+gint64 rdmad_pods_kubelet_since_us(const RdmadPods *pods)
+{
+	return pods->kubelet_since_us;
 }
 
 static void list_answered(const guint8 *message, gsize size, gpointer data)
@@ -205,7 +211,7 @@ static void list_ask(gpointer data)
 	g_clear_error(&pods->refused);
 	pods->busy = TRUE;
 	pods->hinted = FALSE;
-	pods->asked_us = g_get_monotonic_time();
+	pods->asked_us = rdmad_now_us();
 	g_free(pods->asked_kubelet);
 	pods->asked_kubelet = g_strdup(pods->kubelet);
 	rdmad_grpc_channel_call(pods->channel, LIST_METHOD, NULL, 0, LIST_DEADLINE_MS, &ops, pods);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/port-history.h"
 
+#include <rdmad/clock.h>
+
 #include "hardware/device.h"
 
 /* Maximum delay of a kernel event after a scan has seen the change; after that the event was lost.
@@ -102,7 +104,7 @@ static PortNews *port_news(RdmadPortHistory *history, const char *id, guint port
 void rdmad_port_history_event(RdmadPortHistory *history, const char *id, guint port,
 			      gboolean active)
 {
-	const Told one = { active, 1, g_get_monotonic_time(), g_get_real_time() };
+	const Told one = { active, 1, rdmad_now_us(), rdmad_wall_us() };
 
 	told_append(&port_news(history, id, port)->later, &one);
 }
@@ -239,14 +241,14 @@ static void news_rest(PortNews *news, int carrier, const RdmadPort *port)
 
 static gint64 changed_at(const PortNews *news)
 {
-	return news->told.count && !news->ahead ? news->told.last_us : g_get_real_time();
+	return news->told.count && !news->ahead ? news->told.last_us : rdmad_wall_us();
 }
 
 /* Neither a scan nor the kernel can be ahead or behind any more. */
 static gboolean news_are_over(const PortNews *news, gboolean heard)
 {
 	/* A scan may take long itself: reports that came in time count as such. */
-	const gint64 then_us = news->told.count ? news->told.since_us : g_get_monotonic_time();
+	const gint64 then_us = news->told.count ? news->told.since_us : rdmad_now_us();
 
 	return !heard || then_us - news->busy_us > LATE_US;
 }
@@ -262,7 +264,7 @@ static void port_carry(const RdmadDevice *before, const RdmadPort *old, const Rd
 	n += changes_of_carrier(news, carrier_of(after, now), now, n);
 	news->counted += n;
 	if (n || news->told.count)
-		news->busy_us = g_get_monotonic_time();
+		news->busy_us = rdmad_now_us();
 	now->transitions = old->transitions + n;
 	now->changed_us = n ? changed_at(news) : old->changed_us;
 	now->gid_changes = old->gid_changes + !rdmad_port_gids_equal(old, now);

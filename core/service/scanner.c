@@ -9,6 +9,7 @@
 #include "service/scanner.h"
 
 #include <errno.h>
+#include <rdmad/clock.h>
 #include <rdmad/device.h>
 #include <rdmad/attributes.h>
 #include <rdmad/event-log.h>
@@ -161,13 +162,13 @@ static void hardware_say_who_hears(RdmadHardware *hw, const GPtrArray *devices)
 
 static void look_begins(RdmadHardware *hw)
 {
-	hw->began_us = g_get_monotonic_time();
+	hw->began_us = rdmad_now_us();
 	rdmad_inventory_look_begins(hw->inventory);
 }
 
 static void look_ended(RdmadHardware *hw, const GError *error)
 {
-	const gint64 took_us = g_get_monotonic_time() - hw->began_us;
+	const gint64 took_us = rdmad_now_us() - hw->began_us;
 
 	rdmad_stat_add(hw->scans, 1, (const char *const[]){ error ? "error" : "ok", NULL });
 	rdmad_stat_observe(hw->durations, (double)took_us / G_USEC_PER_SEC, NULL);

@@ -4,9 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <rdmad/clock.h>
+#include <rdmad/disk.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -34,7 +35,7 @@ static gboolean any_part_exists(const char *path)
 /* Beside the old name, with the time; never over another file. */
 static char *aside_path(const char *path, const char *how)
 {
-	g_autoptr(GDateTime) now = g_date_time_new_now_utc();
+	g_autoptr(GDateTime) now = g_date_time_new_from_unix_utc(rdmad_wall_us() / G_USEC_PER_SEC);
 	g_autofree char *when = g_date_time_format(now, "%Y%m%dT%H%M%SZ");
 	char *aside = g_strdup_printf("%s.%s-%s", path, how, when);
 
@@ -50,7 +51,7 @@ static gboolean part_move(const char *path, const char *aside, const char *part,
 	g_autofree char *from = g_strconcat(path, part, NULL);
 	g_autofree char *to = g_strconcat(aside, part, NULL);
 
-	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0 || errno == ENOENT)
+	if (rdmad_disk_move(from, to) == 0 || errno == ENOENT)
 		return TRUE;
 	return rdmad_error_errno(error, errno, "cannot set %s aside as %s", from, to);
 }

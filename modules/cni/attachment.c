@@ -2,6 +2,7 @@
 #include "attachment.h"
 
 #include <jansson.h>
+#include <rdmad/clock.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
 #include <rdmad/json.h>
@@ -76,7 +77,7 @@ CniAttachment *cni_attachment_new(const CniRequest *request, const RdmadNetnsId 
 	attachment->pod_name = g_strdup(request->pod_name);
 	attachment->environment = g_strjoinv("\n", request->environment);
 	attachment->config = config_text(request);
-	attachment->since_us = g_get_real_time();
+	attachment->since_us = rdmad_wall_us();
 	return attachment;
 }
 

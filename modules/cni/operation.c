@@ -2,6 +2,7 @@
 #include "look.h"
 #include "operation.h"
 
+#include <rdmad/clock.h>
 #include <rdmad/pod-metadata.h>
 #include <rdmad/fd.h>
 #include <rdmad/log.h>
@@ -33,7 +34,7 @@ static CniOperation *operation_new(Cni *cni, const char *network, const char *co
 	op->container_id = g_strdup(container_id ? container_id : "");
 	op->netns = -1;
 	op->done = done;
-	op->began_us = g_get_monotonic_time();
+	op->began_us = rdmad_now_us();
 	op->devices = g_ptr_array_new_with_free_func(device_unref);
 	op->ipam_results = g_ptr_array_new_with_free_func(result_free);
 	op->ends = g_array_new(FALSE, TRUE, sizeof(guint));

@@ -2,6 +2,7 @@
 #include "server.h"
 
 #include <rdmad/allocations.h>
+#include <rdmad/clock.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
 #include <rdmad/event-log.h>
@@ -130,7 +131,7 @@ static void operation_done(CniOperation *op, const char *text, const GError *err
 	gboolean answered = TRUE;
 
 	cni_stats_count(op->cni->stats, command, error ? cni_error_code(error) : 0,
-			(double)(g_get_monotonic_time() - op->began_us) / G_USEC_PER_SEC);
+			(double)(rdmad_now_us() - op->began_us) / G_USEC_PER_SEC);
 	if (error)
 		tell_failure(op, error);
 	if (op->peer && error)
@@ -271,7 +272,7 @@ static void collected(CniGc *gc, const GError *error, gpointer data)
 
 	cni_stats_count(server->cni->stats, cni_command_name(CNI_GC),
 			error ? cni_error_code(error) : 0,
-			(double)(g_get_monotonic_time() - collection->began_us) / G_USEC_PER_SEC);
+			(double)(rdmad_now_us() - collection->began_us) / G_USEC_PER_SEC);
 	if (collection->peer && error)
 		peer_answer_error(collection->peer, error, collection->version);
 	else if (collection->peer)
@@ -296,7 +297,7 @@ static void gc(CniServer *server, RdmadMessagePeer *peer, CniRequest *request)
 				    .gc = cni_gc_new(server->cni, request, collected, collection),
 				    .peer = peer,
 				    .version = request->version,
-				    .began_us = g_get_monotonic_time() };
+				    .began_us = rdmad_now_us() };
 	g_ptr_array_add(server->collections, collection);
 	cni_journal_foreach(server->cni->journal, collect, collection);
 	schedule_soon(server);

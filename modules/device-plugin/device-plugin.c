@@ -79,6 +79,7 @@
  * are shared; the first in the file has it.
  */
 #include <rdmad/allocations.h>
+#include <rdmad/clock.h>
 #include <rdmad/inventory.h>
 #include <rdmad/event-log.h>
 #include <rdmad/loop.h>
@@ -113,7 +114,7 @@ typedef struct {
 
 static void refresh_within(Plugin *plugin, gint64 wait_us)
 {
-	const gint64 due_us = g_get_monotonic_time() + wait_us;
+	const gint64 due_us = rdmad_now_us() + wait_us;
 
 	if (rdmad_event_armed(plugin->refresh) && plugin->due_us <= due_us)
 		return;

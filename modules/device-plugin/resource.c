@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 #include <rdmad/allocations.h>
+#include <rdmad/clock.h>
 #include <rdmad/doctor.h>
 #include <rdmad/event-log.h>
 #include <rdmad/log.h>
@@ -57,7 +58,7 @@ void resource_answer(RdmadGrpcCall *call, GBytes *answer, const GError *refusal,
 	Resource *resource = data;
 
 	rdmad_stat_observe(resource->shared->allocate_durations,
-			   (double)(g_get_monotonic_time() - arrived_us) / G_USEC_PER_SEC, NULL);
+			   (double)(rdmad_now_us() - arrived_us) / G_USEC_PER_SEC, NULL);
 	if (answer) {
 		resource->allocations++;
 		rdmad_pods_hint(rdmad_module_pods(resource->self));
@@ -319,7 +320,7 @@ gint64 resource_update(Resource *resource, const GArray *members, const PluginSe
 	RdmadAllocations *allocations = rdmad_module_allocations(resource->self);
 	Collection collection = { allocations, resource_name(resource), held };
 	PoolView view = {
-		.now_us = g_get_monotonic_time(),
+		.now_us = rdmad_now_us(),
 		.health_delay_us = (gint64)plugin->health_delay_ms * 1000,
 		.forget_us = (gint64)plugin->forget_delay_ms * 1000,
 		.members = (const PoolMember *)(const void *)members->data,

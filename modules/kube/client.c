@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client.h"
 
+#include <rdmad/clock.h>
 #include <rdmad/doctor.h>
 #include <rdmad/error.h>
 #include <rdmad/fetch.h>
 #include <rdmad/log.h>
 #include <rdmad/loop.h>
+#include <rdmad/random.h>
 #include <rdmad/stats.h>
 #include <string.h>
 
@@ -82,7 +84,7 @@ static const char *state_of(guint status)
 
 static void client_succeeded(KubeClient *client)
 {
-	client->success_us = g_get_real_time();
+	client->success_us = rdmad_wall_us();
 	rdmad_stat_set(client->success, (double)client->success_us / G_USEC_PER_SEC, NULL);
 	client->state = "ok";
 }
@@ -94,7 +96,7 @@ static void client_note(KubeClient *client, const KubeCall *call, guint status, 
 
 	rdmad_stat_add(client->requests, 1, (const char *const[]){ call->klass->verb, code, NULL });
 	if (status / 100 == 2)
-		client->success_us = g_get_real_time();
+		client->success_us = rdmad_wall_us();
 	if (status / 100 == 2 && !error) {
 		client_succeeded(client);
 		return;
@@ -107,7 +109,7 @@ static void client_note(KubeClient *client, const KubeCall *call, guint status, 
 		rdmad_warn("%s", text);
 	g_free(client->error);
 	client->error = g_steal_pointer(&text);
-	client->error_us = g_get_real_time();
+	client->error_us = rdmad_wall_us();
 	client->state = status / 100 == 2 ? "failing" : state_of(status);
 }
 
@@ -259,7 +261,7 @@ guint kube_client_back_off_ms(const KubeClient *client, guint failures, guint re
 	for (guint i = 1; i < failures && ms < settings->retry_max_ms; i++)
 		ms *= 2;
 	ms = MIN(ms, settings->retry_max_ms);
-	ms = ms / 2 + (guint64)(g_random_double() * (double)(ms / 2));
+	ms = ms / 2 + rdmad_random_range(0, (guint32)(ms / 2) + 1);
 	return (guint)MAX(ms, retry_after_ms);
 }
 

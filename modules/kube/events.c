@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "events.h"
 
+#include <rdmad/clock.h>
 #include <rdmad/doctor.h>
 #include <rdmad/error.h>
 #include <rdmad/event-log.h>
@@ -273,7 +274,7 @@ static char *event_name(KubeEvents *events, const Record *record)
 
 	for (gsize n = strlen(cut); n && !g_ascii_isalnum(cut[n - 1]); n--)
 		cut[n - 1] = '\0';
-	return g_strdup_printf("%s.%" G_GINT64_MODIFIER "x%x", cut, g_get_real_time(),
+	return g_strdup_printf("%s.%" G_GINT64_MODIFIER "x%x", cut, rdmad_wall_us(),
 			       ++events->serial & 0xfff);
 }
 

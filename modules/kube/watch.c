@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "watch.h"
 
+#include <rdmad/clock.h>
 #include <rdmad/error.h>
 #include <rdmad/log.h>
 #include <rdmad/loop.h>
+#include <rdmad/random.h>
 
 #include "object.h"
 
@@ -50,7 +52,7 @@ static void version_set(KubeWatch *watch, const char *version)
 
 	g_free(watch->version);
 	watch->version = copy;
-	watch->heard_us = g_get_monotonic_time();
+	watch->heard_us = rdmad_now_us();
 }
 
 /* ---- list ---- */
@@ -126,7 +128,7 @@ static void watch_line(const char *line, gsize length, gpointer data)
 static void watch_done(const KubeResult *result, gpointer data)
 {
 	KubeWatch *watch = data;
-	const gboolean lived = g_get_monotonic_time() - watch->began_us >= LIVED_US;
+	const gboolean lived = rdmad_now_us() - watch->began_us >= LIVED_US;
 	g_autoptr(GError) early = NULL;
 
 	watch->call = NULL;
@@ -165,11 +167,11 @@ static void watch_begin(gpointer data)
 		watch->call = kube_client_call(watch->client, &list_class, path->str, NULL, watch);
 		return;
 	}
-	g_string_append_printf(path, "&watch=1&allowWatchBookmarks=true&timeoutSeconds=%d",
-			       g_random_int_range((gint32)seconds, (gint32)seconds * 2 + 1));
+	g_string_append_printf(path, "&watch=1&allowWatchBookmarks=true&timeoutSeconds=%u",
+			       rdmad_random_range(seconds, seconds * 2 + 1));
 	g_string_append(path, "&resourceVersion=");
 	g_string_append_uri_escaped(path, watch->version, NULL, FALSE);
-	watch->began_us = g_get_monotonic_time();
+	watch->began_us = rdmad_now_us();
 	watch->is_watching = TRUE;
 	watch->call = kube_client_call(watch->client, &watch_class, path->str, NULL, watch);
 }
@@ -204,14 +206,13 @@ void kube_watch_free(KubeWatch *watch)
 
 double kube_watch_age(const KubeWatch *watch)
 {
-	return watch->heard_us ? (double)(g_get_monotonic_time() - watch->heard_us) / G_USEC_PER_SEC
-			       : -1;
+	return watch->heard_us ? (double)(rdmad_now_us() - watch->heard_us) / G_USEC_PER_SEC : -1;
 }
 
 /* A watch that was resumed may be silent for a while, and well. */
 const char *kube_watch_error(const KubeWatch *watch)
 {
-	if (watch->is_watching && g_get_monotonic_time() - watch->began_us >= LIVED_US)
+	if (watch->is_watching && rdmad_now_us() - watch->began_us >= LIVED_US)
 		return NULL;
 	return watch->error;
 }

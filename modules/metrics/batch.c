@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "batch.h"
 
+#include <rdmad/clock.h>
 #include <rdmad/module.h>
 #include <rdmad/work.h>
 
@@ -75,11 +76,11 @@ void batch_add(Batch *batch, const DeviceSource *source, gpointer member)
 
 static void item_read(Item *item, const RdmadJob *job)
 {
-	item->began_us = g_get_monotonic_time();
+	item->began_us = rdmad_now_us();
 	if (!g_atomic_int_compare_and_exchange(&item->state, ITEM_WAITING, ITEM_READING))
 		return;
 	item->sample = device_task_run(item->task, job);
-	item->took_us = g_get_monotonic_time() - item->began_us;
+	item->took_us = rdmad_now_us() - item->began_us;
 	g_atomic_int_set(&item->state, ITEM_READ);
 }
 

@@ -10,6 +10,7 @@
  */
 #include "collector.h"
 
+#include <rdmad/clock.h>
 #include <rdmad/config.h>
 #include <rdmad/inventory.h>
 #include <rdmad/loop.h>
@@ -224,7 +225,7 @@ static void lane_begin(Lane *lane, Collector *collector)
 
 		target_stop_waiting(target);
 		target->place = place;
-		target->began_us = g_get_monotonic_time();
+		target->began_us = rdmad_now_us();
 		batch_add(place->batch, target->source, target);
 		g_ptr_array_add(targets, target);
 	}
@@ -282,7 +283,7 @@ static void place_check_slow(Place *place, gint64 began_us)
 static void collector_check_slow(gpointer data)
 {
 	Collector *collector = data;
-	const gint64 since_us = g_get_monotonic_time() - SLOW_MS * 1000;
+	const gint64 since_us = rdmad_now_us() - SLOW_MS * 1000;
 
 	for (GList *node = collector->places.head; node; node = node->next) {
 		Place *place = node->data;
@@ -396,7 +397,7 @@ static DeviceSample *target_late(const Target *target, gint64 waited_us)
 
 static Snapshot *request_snapshot(const CollectorRequest *request)
 {
-	const gint64 waited_us = g_get_monotonic_time() - request->began_us;
+	const gint64 waited_us = rdmad_now_us() - request->began_us;
 	const Collector *collector = request->collector;
 	Snapshot *snapshot = snapshot_new();
 
@@ -487,7 +488,7 @@ CollectorRequest *collector_request(Collector *collector, guint deadline_ms, Col
 	request->node.data = request;
 	request->fn = fn;
 	request->data = data;
-	request->began_us = g_get_monotonic_time();
+	request->began_us = rdmad_now_us();
 	request->patience_us = deadline_ms * (gint64)1000;
 	request->end = rdmad_loop_add_timer(rdmad_module_loop(collector->context.self),
 					    collector->context.self, request_end, request);

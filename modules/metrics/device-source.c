@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device-source.h"
 
+#include <rdmad/clock.h>
 #include <rdmad/device.h>
 #include <rdmad/error.h>
 #include <rdmad/module.h>
@@ -61,12 +62,12 @@ static void task_finish(DeviceTask *task, DeviceSample *sample)
 /* An unreadable device is a result, too; only a removed one has none. */
 DeviceSample *device_task_run(DeviceTask *task, const RdmadJob *job)
 {
-	const gint64 began_us = g_get_monotonic_time();
+	const gint64 began_us = rdmad_now_us();
 	g_autoptr(DeviceSample) sample = device_sample_new(task->device);
 	g_autoptr(GError) failed = NULL;
 
 	sample->reading = rdmad_counter_reader_read(task->reader, job, &failed);
-	sample->seconds = (g_get_monotonic_time() - began_us) / (double)G_USEC_PER_SEC;
+	sample->seconds = (rdmad_now_us() - began_us) / (double)G_USEC_PER_SEC;
 	if (sample->reading)
 		task_finish(task, sample);
 	else if (g_error_matches(failed, RDMAD_ERROR, RDMAD_ERROR_GONE) ||

@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 #include <math.h>
+#include <rdmad/clock.h>
 #include <rdmad/device.h>
 #include <rdmad/doctor.h>
 #include <rdmad/error.h>
@@ -83,7 +84,7 @@ static void scrape_fail(Scrape *scrape, const char *text)
 
 static double seconds_since(gint64 us)
 {
-	return (g_get_monotonic_time() - us) / (double)G_USEC_PER_SEC;
+	return (rdmad_now_us() - us) / (double)G_USEC_PER_SEC;
 }
 
 static json_t *text_json(const char *text)
@@ -112,7 +113,7 @@ static json_t *missing_json(const Snapshot *snapshot)
 
 static json_t *time_json(void)
 {
-	g_autoptr(GDateTime) now = g_date_time_new_now_utc();
+	g_autoptr(GDateTime) now = g_date_time_new_from_unix_utc(rdmad_wall_us() / G_USEC_PER_SEC);
 	g_autofree char *text = g_date_time_format(now, "%Y-%m-%dT%H:%M:%SZ");
 
 	return json_string(text);
@@ -259,7 +260,7 @@ static void get_metrics(RdmadHttpRequest *http, gpointer data)
 	scrape->scrapes = scrapes;
 	scrape->node.data = scrape->ready_node.data = scrape;
 	scrape->http = http;
-	scrape->began_us = g_get_monotonic_time();
+	scrape->began_us = rdmad_now_us();
 	scrape->format = negotiate_format(rdmad_http_request_header(http, "Accept"));
 	scrape->gzip = negotiate_gzip(rdmad_http_request_header(http, "Accept-Encoding"));
 	g_queue_push_tail_link(&scrapes->all, &scrape->node);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "containers.h"
 
+#include <rdmad/clock.h>
 #include <rdmad/inventory.h>
 #include <rdmad/event-log.h>
 #include <rdmad/loop.h>
@@ -388,7 +389,7 @@ NcclContainers *nccl_containers_new(RdmadModule *self, NcclSettings *const *sett
 	containers->settings = settings;
 	containers->table =
 		g_tree_new_full(key_compare, NULL, g_free, (GDestroyNotify)nccl_container_free);
-	containers->since_us = g_get_real_time();
+	containers->since_us = rdmad_wall_us();
 	containers->starts = g_array_new(FALSE, FALSE, sizeof(Start));
 	g_array_set_clear_func(containers->starts, start_clear);
 	containers->preparer = rdmad_preparations_add(rdmad_module_preparations(self), self,

@@ -66,6 +66,20 @@ FORBIDDEN = {
     r"(strcpy|strcat|sprintf|vsprintf|gets|strtok|alloca|system|popen)": "it has no bound or no error",
 }
 
+# Functions that one file calls for all: time, chance and the disk have one place each.
+CALLED_IN = {
+    r"g_get_(monotonic|real)_time|g_date_time_new_now\w*|clock_gettime|gettimeofday|time":
+        (r"core/base/clock\.c", "use rdmad/clock.h"),
+    r"g_random_\w+|g_rand_\w+|getrandom|getentropy": (r"core/base/random\.c", "use rdmad/random.h"),
+    r"f(data)?sync|rename(at2?)?|mkdir(at)?": (r"core/base/disk\.c", "use rdmad/disk.h"),
+}
+CALLED_ELSEWHERE = {
+    r"core/daemon/daemon-stats\.c": "the CPU time of the process, which is no clock",
+    r"core/base/child-host\.c": "directories of the cgroup tree",
+    r"core/service/allocation-dir\.c": "spare directories: no pod has one before its allocation is on the disk",
+    r"modules/cni/shim/.*": "a program of its own, with libc alone",
+}
+
 # Absolute kernel paths.  Only sysroot.c opens them; these files have another use for them.
 KERNEL_PATHS = {
     "core/hardware/sysroot.c": "the opener",
@@ -190,6 +204,16 @@ def check_forbidden(root, source):
         yield source.line_of(match.start()), "goto: use the cleanup attributes"
 
 
+def check_callers(root, source):
+    if any(re.fullmatch(path, source.path) for path in CALLED_ELSEWHERE):
+        return
+    for names, (caller, advice) in CALLED_IN.items():
+        if re.fullmatch(caller, source.path):
+            continue
+        for match in re.finditer(rf"\b({names})\(", source.bare):
+            yield source.line_of(match.start()), f"{match[1]}(): {advice}"
+
+
 def check_kernel_paths(root, source):
     if source.path in KERNEL_PATHS:
         return
@@ -254,7 +278,7 @@ def check_header_use(root, files):
             yield source.path, 1, "nobody else includes this header: its source can hold it all"
 
 
-CHECKS = [check_includes, check_forbidden, check_kernel_paths, check_static_state, check_form,
+CHECKS = [check_includes, check_forbidden, check_callers, check_kernel_paths, check_static_state, check_form,
           check_sizes]
 
 

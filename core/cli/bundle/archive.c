@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <rdmad/clock.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
 #include <stdio.h>
@@ -43,7 +44,7 @@ Archive *archive_new(const char *path, GError **error)
 	}
 	archive = g_new0(Archive, 1);
 	archive->path = g_strdup(path);
-	archive->now = time(NULL);
+	archive->now = (time_t)(rdmad_wall_us() / G_USEC_PER_SEC);
 	archive->paths = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	archive->left_out = g_string_new(NULL);
 	archive->out = gzdopen(fd, "wb");

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/magic.h>
+#include <rdmad/clock.h>
 #include <rdmad/fd.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -110,7 +111,7 @@ static gboolean may_keep(const RdmadKeptFiles *kept)
 		return FALSE;
 	if (kept->sysfs)
 		return TRUE;
-	return kept->memory && g_get_real_time() - kept->changed_us > SETTLED_US;
+	return kept->memory && rdmad_wall_us() - kept->changed_us > SETTLED_US;
 }
 
 static void use_budget(RdmadKeptFiles *kept, RdmadFileBudget *budget)

@@ -3,6 +3,7 @@
 #include "hardware/counters/reader.h"
 
 #include <errno.h>
+#include <rdmad/clock.h>
 #include <rdmad/device.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
@@ -38,7 +39,7 @@ static RdmadCounterReader *reader_new(const RdmadSysroot *root, const RdmadDevic
 	reader->dev = rdmad_device_ref(dev);
 	reader->what = what;
 	reader->backoff = backoff;
-	reader->clock = g_get_monotonic_time;
+	reader->clock = rdmad_now_us;
 	reader->path = g_strdup_printf("sys/class/infiniband/%s", dev->name);
 	reader->ports = g_new0(RdmadCounterPort, dev->n_ports);
 	for (guint i = 0; i < dev->n_ports; i++)

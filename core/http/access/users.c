@@ -2,9 +2,9 @@
 #include "http/access/users.h"
 
 #include <rdmad/error.h>
+#include <rdmad/random.h>
 #include <rdmad/work.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "http/access/bcrypt.h"
 #include "http/access/credentials.h"
@@ -336,7 +336,7 @@ static void users_begin_with(HttpUsers *users, const HttpUsers *before)
 		users->peers = g_hash_table_ref(before->peers);
 		return;
 	}
-	if (getrandom(users->key, KEY_SIZE, 0) != KEY_SIZE)
+	if (!rdmad_random_secret(users->key, KEY_SIZE))
 		g_error("no random numbers");
 	users->known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	users->peers = g_hash_table_new_full(peer_hash, peer_equal, g_free, NULL);

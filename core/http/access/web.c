@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <rdmad/clock.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
 #include <rdmad/log.h>
@@ -270,8 +271,7 @@ static void web_take(HttpWeb *web, Reading *reading)
 	http_users_free(before);
 	if (config->rate_interval_s > 0)
 		rdmad_bucket_init(&web->bucket, config->rate_burst,
-				  MAX(config->rate_interval_s * G_USEC_PER_SEC, 1),
-				  g_get_monotonic_time());
+				  MAX(config->rate_interval_s * G_USEC_PER_SEC, 1), rdmad_now_us());
 	reading_free(web->http, web->now);
 	web->now = reading;
 	reading_tell(reading);
@@ -349,7 +349,7 @@ static gboolean any_changed(char *const *paths, const WebStamp *stamps)
 
 void http_web_refresh(HttpWeb *web)
 {
-	const gint64 now = g_get_monotonic_time();
+	const gint64 now = rdmad_now_us();
 
 	if (now - web->looked_us < LOOK_US)
 		return;
@@ -388,7 +388,7 @@ HttpWeb *http_web_open(RdmadHttp *http, const char *path, GError **error)
 	web->refs = 1;
 	web->http = http;
 	web->path = g_strdup(path);
-	web->looked_us = g_get_monotonic_time();
+	web->looked_us = rdmad_now_us();
 	web_take(web, reading);
 	g_ptr_array_add(http->webs, web);
 	return web;
@@ -433,7 +433,7 @@ const GPtrArray *http_web_headers(const HttpWeb *web)
 gboolean http_web_admits(HttpWeb *web)
 {
 	return web->now->config->rate_interval_s == 0 ||
-	       rdmad_bucket_take(&web->bucket, g_get_monotonic_time());
+	       rdmad_bucket_take(&web->bucket, rdmad_now_us());
 }
 
 HttpUsers *http_web_users(HttpWeb *web, const char *path)

@@ -2,7 +2,7 @@
 /*
  * Files for others to read, whatever the umask
  *
- * Readers see a file's old text or its new one, never a part.  A file is written as ".NAME.tmp"
+ * Readers see a file's old text or its new one, never a part, after a power failure as well.  A file is written as ".NAME.tmp"
  * beside its place and renamed; one that a kill left behind is overwritten by the next write.
  */
 #pragma once

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <rdmad/disk.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
 #include <rdmad/log.h>
@@ -159,7 +160,7 @@ CniIpamRecords *cni_ipam_records_open(const char *run_dir, GError **error)
 		cni_ipam_records_free(records);
 		return NULL;
 	}
-	if (mkdir(records->directory, 0700) < 0 && errno != EEXIST)
+	if (rdmad_disk_mkdir(AT_FDCWD, records->directory, 0700) < 0 && errno != EEXIST)
 		rdmad_error_errno(error, errno, "cannot make %s", records->directory);
 	else if (!(all = g_dir_open(records->directory, 0, NULL)))
 		rdmad_error_errno(error, errno, "cannot open %s", records->directory);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "allocate/allocate.h"
 
+#include <rdmad/clock.h>
 #include <rdmad/error.h>
 #include <rdmad/log.h>
 
@@ -14,7 +15,7 @@
 
 void allocate_call_init(AllocateCall *call, const Pool *pool, const guint8 *message, gsize size)
 {
-	*call = (AllocateCall){ .pool = pool, .arrived_us = g_get_monotonic_time() };
+	*call = (AllocateCall){ .pool = pool, .arrived_us = rdmad_now_us() };
 	call->request =
 		unpack(&v1beta1__allocate_request__descriptor, message, size, &call->refusal);
 }

@@ -2,8 +2,10 @@
 #include "kubelet/kubelet.h"
 
 #include <errno.h>
+#include <rdmad/clock.h>
 #include <rdmad/directory-watch.h>
 #include <rdmad/log.h>
+#include <rdmad/random.h>
 #include <sys/stat.h>
 
 #include "deviceplugin.pb-c.h"
@@ -31,7 +33,7 @@ struct Kubelet {
 /* In a container every start has the same process id: names begin somewhere else each time. */
 static guint32 sequence_start(void)
 {
-	return g_random_int() & 0xffffff;
+	return rdmad_random() & 0xffffff;
 }
 
 char *kubelet_new_path(Kubelet *kubelet, RegistrationWay way, const char *resource)
@@ -114,7 +116,7 @@ gboolean kubelet_lives(const Kubelet *kubelet, const RdmadSocketFile *file)
 
 guint kubelet_hold_ms(const Kubelet *kubelet)
 {
-	const gint64 left_us = kubelet->hold_until_us - g_get_monotonic_time();
+	const gint64 left_us = kubelet->hold_until_us - rdmad_now_us();
 
 	return left_us > 0 ? (guint)(left_us / 1000) + 1 : 0;
 }
@@ -177,7 +179,7 @@ Kubelet *kubelet_new(RdmadModule *self, const PluginSettings *settings,
 	kubelet_configure(kubelet, settings);
 	if (remove_stale_sockets(kubelet->legacy_dir, kubelet->prefix) |
 	    remove_stale_sockets(kubelet->registry_dir, kubelet->prefix))
-		kubelet->hold_until_us = g_get_monotonic_time() + HOLD_US;
+		kubelet->hold_until_us = rdmad_now_us() + HOLD_US;
 	kubelet->channel =
 		rdmad_grpc_channel_new(rdmad_module_loop(self), self, kubelet->socket, ANSWER_MAX);
 	kubelet->podresources = rdmad_grpc_channel_new(rdmad_module_loop(self), self, podresources,

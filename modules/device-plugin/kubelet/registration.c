@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kubelet/registration.h"
 
+#include <rdmad/clock.h>
 #include <rdmad/log.h>
 #include <rdmad/loop.h>
+#include <rdmad/random.h>
 
 #include "kubelet/endpoint-check.h"
 
@@ -65,8 +67,7 @@ static void accepted(Registration *registration)
 static void try_later(Registration *registration, guint at_least_ms)
 {
 	const guint pause = registration->backoff_ms;
-	const guint jittered =
-		(guint)g_random_int_range((gint32)(pause - pause / 4), (gint32)(pause + pause / 4));
+	const guint jittered = rdmad_random_range(pause - pause / 4, pause + pause / 4);
 
 	registration->backoff_ms = MIN(pause * 2, BACKOFF_LAST);
 	rdmad_event_arm(registration->timer, MAX(jittered, at_least_ms));
@@ -198,7 +199,7 @@ static void streams_changed(gpointer data)
 {
 	Registration *registration = data;
 	const guint streams = plugin_server_streams(registration->server);
-	const gint64 now_us = g_get_monotonic_time();
+	const gint64 now_us = rdmad_now_us();
 
 	if (streams > registration->streams)
 		kubelet_took(registration);

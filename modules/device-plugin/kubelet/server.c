@@ -2,6 +2,7 @@
 #include "kubelet/server.h"
 
 #include <errno.h>
+#include <rdmad/clock.h>
 #include <rdmad/error.h>
 #include <rdmad/grpc.h>
 #include <rdmad/log.h>
@@ -92,7 +93,7 @@ static void publish_now(gpointer data)
 {
 	PluginServer *server = data;
 
-	server->published_us = g_get_monotonic_time();
+	server->published_us = rdmad_now_us();
 	for (guint i = 0; i < server->streams->len; i++)
 		stream_send(server->streams->pdata[i]);
 }
@@ -102,7 +103,7 @@ static void publish_now(gpointer data)
 void plugin_server_publish(PluginServer *server, GBytes *list)
 {
 	const gint64 due_us = server->published_us + PUBLISH_EVERY_US;
-	const gint64 now_us = g_get_monotonic_time();
+	const gint64 now_us = rdmad_now_us();
 
 	g_bytes_ref(list);
 	g_bytes_unref(server->list);

@@ -3,6 +3,7 @@
 
 #include <rdmad/allocations.h>
 #include <rdmad/attributes.h>
+#include <rdmad/clock.h>
 #include <rdmad/error.h>
 #include <rdmad/event-log.h>
 #include <rdmad/host-command.h>
@@ -81,7 +82,7 @@ static void driver_set_state(ErdmaDriver *driver, ErdmaDriverState state, const 
 	const gboolean same = driver->state == state;
 
 	if (!same)
-		driver->since_us = g_get_real_time();
+		driver->since_us = rdmad_wall_us();
 	driver->state = state;
 	driver_publish(driver);
 	if (same && g_strcmp0(driver->reason, reason) == 0)
@@ -519,7 +520,7 @@ ErdmaDriver *erdma_driver_new(RdmadModule *self, const ErdmaDriverSettings *sett
 	driver = g_new0(ErdmaDriver, 1);
 	driver->self = self;
 	driver->settings = settings;
-	driver->since_us = g_get_real_time();
+	driver->since_us = rdmad_wall_us();
 	driver->stats = erdma_driver_stats_new(self, driver, error);
 	if (!driver->stats) {
 		g_free(driver);

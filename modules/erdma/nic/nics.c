@@ -2,6 +2,7 @@
 #include "nic/nics.h"
 
 #include <jansson.h>
+#include <rdmad/clock.h>
 #include <rdmad/device.h>
 #include <rdmad/doctor.h>
 #include <rdmad/error.h>
@@ -160,7 +161,7 @@ static void hint(gpointer data)
 static void nic_failed(ErdmaNics *nics, ErdmaNic *nic, const GError *error)
 {
 	rdmad_stat_add(nics->stats.failures, 1, (const char *const[]){ nic->device, NULL });
-	if (erdma_nic_ended(nic, error, g_get_monotonic_time()))
+	if (erdma_nic_ended(nic, error, rdmad_now_us()))
 		post(nics, RDMAD_LOG_WARNING, "erdma-nic-failed", nic, error->message);
 }
 
@@ -175,7 +176,7 @@ static void acted(const RdmadExecutorReport *report, const GError *error, gpoint
 	if (nic && error)
 		nic_failed(nics, nic, error);
 	else if (nic)
-		erdma_nic_ended(nic, NULL, g_get_monotonic_time());
+		erdma_nic_ended(nic, NULL, rdmad_now_us());
 	nics->is_hinted = FALSE;
 	rdmad_event_arm(nics->hint, 0);
 }
@@ -215,7 +216,7 @@ static void begin(ErdmaNics *nics, ErdmaNic *nic, gboolean repair, const ErdmaPl
 {
 	const gboolean was_contested = erdma_nic_is_contested(nic);
 
-	erdma_nic_began(nic, repair, g_get_monotonic_time());
+	erdma_nic_began(nic, repair, rdmad_now_us());
 	if (!repair)
 		return;
 	count_repairs(nics, nic, plan);
@@ -284,7 +285,7 @@ static void metadata_keep(ErdmaNics *nics, const RdmadMac *mac, const ErdmaMetad
 	/* Without the disk it is asked again by the next rdmad. */
 	if (!erdma_journal_set_primary(nics->journal, &answer->primary, &error) ||
 	    !erdma_journal_set_metadata(nics->journal, entry,
-					erdma_nic_network_copy(answer->network), g_get_real_time(),
+					erdma_nic_network_copy(answer->network), rdmad_wall_us(),
 					&error))
 		rdmad_warn("cannot keep what the metadata service said: %s", error->message);
 }
@@ -300,7 +301,7 @@ static void metadata_ended(ErdmaNics *nics, const RdmadMac *mac, const ErdmaMeta
 		ErdmaNic *nic = nics->all->pdata[i];
 
 		if (rdmad_mac_equal(&nic->mac, mac) &&
-		    erdma_nic_metadata_ended(nic, error, g_get_monotonic_time()))
+		    erdma_nic_metadata_ended(nic, error, rdmad_now_us()))
 			post(nics, RDMAD_LOG_WARNING, "erdma-metadata-failed", nic, error->message);
 	}
 }
@@ -327,7 +328,7 @@ static void metadata_ask(ErdmaNics *nics, const ErdmaNic *nic)
 static const ErdmaNicNetwork *metadata_of(const ErdmaNics *nics, const ErdmaJournalEntry *entry,
 					  gboolean failed)
 {
-	const gint64 age_us = g_get_real_time() - entry->metadata_us;
+	const gint64 age_us = rdmad_wall_us() - entry->metadata_us;
 	const gboolean is_fresh =
 		age_us >= 0 && age_us < (gint64)nics->settings->metadata.cache_ms * 1000;
 
@@ -340,8 +341,7 @@ static void nic_plan(ErdmaNics *nics, const ErdmaView *view, const GPtrArray *ma
 		     const ErdmaMatch *match, ErdmaNic *nic)
 {
 	const ErdmaJournalEntry *entry = erdma_journal_entry(nics->journal, &match->mac);
-	const gboolean failed =
-		nic->metadata_error && g_get_monotonic_time() < nic->metadata_not_before_us;
+	const gboolean failed = nic->metadata_error && rdmad_now_us() < nic->metadata_not_before_us;
 	const ErdmaPlanInput input = {
 		.settings = nics->settings,
 		.view = view,
@@ -362,8 +362,7 @@ static void nic_plan(ErdmaNics *nics, const ErdmaView *view, const GPtrArray *ma
 		complete(nics, nic, plan);
 	else if (plan->state == ERDMA_NIC_METADATA)
 		metadata_ask(nics, nic);
-	if (plan->state != ERDMA_NIC_CHANGES || nics->acting ||
-	    g_get_monotonic_time() < nic->not_before_us)
+	if (plan->state != ERDMA_NIC_CHANGES || nics->acting || rdmad_now_us() < nic->not_before_us)
 		return;
 	if (!act(nics, nic, plan, &error))
 		nic_failed(nics, nic, error);
@@ -398,7 +397,7 @@ static void nics_sweep(ErdmaNics *nics)
 /* At the time at which the first NIC may be tried again. */
 static void retry_arm(ErdmaNics *nics)
 {
-	const gint64 now_us = g_get_monotonic_time();
+	const gint64 now_us = rdmad_now_us();
 	gint64 first_us = G_MAXINT64;
 
 	for (guint i = 0; i < nics->all->len; i++) {

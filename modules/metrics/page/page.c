@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "page/page.h"
 
+#include <rdmad/clock.h>
 #include <rdmad/http.h>
 #include <rdmad/module.h>
 #include <string.h>
@@ -62,7 +63,7 @@ static void sample_came(const DeviceSample *sample, gpointer data)
 {
 	Page *page = data;
 
-	traffic_take(page->traffic, sample, g_get_monotonic_time());
+	traffic_take(page->traffic, sample, rdmad_now_us());
 }
 
 Page *page_new(RdmadModule *self, Collector *collector, GError **error)

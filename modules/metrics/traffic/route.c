@@ -2,6 +2,7 @@
 #include "traffic/route.h"
 
 #include <jansson.h>
+#include <rdmad/clock.h>
 #include <rdmad/http.h>
 #include <rdmad/module.h>
 
@@ -43,8 +44,8 @@ static void waiter_answer(Snapshot *snapshot, gpointer data)
 	Waiter *waiter = data;
 
 	rdmad_http_request_on_gone(waiter->request, NULL, NULL);
-	rdmad_http_reply_json(waiter->request, traffic_json(waiter->route->traffic, waiter->after,
-							    g_get_monotonic_time()));
+	rdmad_http_reply_json(waiter->request,
+			      traffic_json(waiter->route->traffic, waiter->after, rdmad_now_us()));
 	waiter_free(waiter);
 }
 

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <rdmad/disk.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <rdmad/fd.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+/* A filesystem without names to write, and a directory that may not be read, promise nothing; that is no
+ * reason to do without the directory. */
+static gboolean sync_is_refused(int errnum)
+{
+	return errnum == EINVAL || errnum == EACCES || errnum == EROFS;
+}
+
+static int parent_sync(int dir, const char *path)
+{
+	g_autofree char *parent = g_path_get_dirname(path);
+	rdmad_autofd int fd = openat(dir, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return (fd >= 0 && fsync(fd) == 0) || sync_is_refused(errno) ? 0 : -1;
+}
+
+int rdmad_disk_mkdir(int dir, const char *path, mode_t mode)
+{
+	const int made = mkdirat(dir, path, mode);
+	const int errnum = errno;
+
+	if (made < 0 && errnum != EEXIST)
+		return -1;
+	if (parent_sync(dir, path) < 0)
+		return -1;
+	errno = errnum;
+	return made;
+}
+
+int rdmad_disk_replace(int dir, const char *from, const char *to, int fd)
+{
+	return fsync(fd) == 0 ? renameat(dir, from, dir, to) : -1;
+}
+
+int rdmad_disk_move(const char *from, const char *to)
+{
+	return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0
+		       ? parent_sync(AT_FDCWD, to)
+		       : -1;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any list of decisions makes a world in which rdmad keeps its rules (tests/sim). */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "actions.h"
+#include "judge.h"
+#include "world.h"
+
+#define STEPS_MAX 100
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void make_once(void)
+{
+	static char root[] = "/dev/shm/rdmad-fuzz-XXXXXX";
+	static gsize once;
+
+	if (!g_once_init_enter(&once))
+		return;
+	g_assert_nonnull(g_mkdtemp(root));
+	world_make(root);
+	g_once_init_leave(&once, 1);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	g_autoptr(Decisions) decisions = decisions_of_bytes(data, size);
+
+	make_once();
+	if (!world_run(decisions, STEPS_MAX)) {
+		g_autofree char *trace = decisions_print(decisions, action_name);
+
+		fprintf(stderr, "# %s\n%s", judge_verdict(), trace);
+		abort();
+	}
+	return 0;
+}

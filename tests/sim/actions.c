@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "actions.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+#include "judge.h"
+#include "kubelet.h"
+#include "life.h"
+#include "machine.h"
+#include "node.h"
+
+#define PODS_MAX    10u
+#define EFFECTS_MAX 60u
+#define WINDOW_US   SIM_S
+
+static const char *const names[N_ACTIONS] = {
+	"nothing", "pod",  "burst", "exit", "delete", "reload",	 "stop",  "kubelet", "wipe",
+	"hang",	   "port", "plug",  "disk", "clock",  "suspend", "crash", "power",
+};
+
+typedef enum { LATER_KUBELET, LATER_HANG, LATER_DISK, N_LATER } Later;
+
+static struct {
+	Decisions *decisions;
+	KubeletEra era;
+	gint64 later_us[N_LATER]; /* G_MAXINT64: nothing */
+	gboolean power_fails;	  /* with the crash that is to come */
+	DiskOutcome outcome;
+	gboolean forgets; /* the kubelet of the next boot */
+	guint down;
+	gint64 last_us[N_ACTIONS];
+	guint64 pairs[N_ACTIONS][N_ACTIONS];
+} actions;
+
+const char *action_name(guint action)
+{
+	return names[action];
+}
+
+int action_of(const char *name)
+{
+	for (guint i = 0; i < N_ACTIONS; i++)
+		if (g_str_equal(names[i], name))
+			return (int)i;
+	return -1;
+}
+
+/* ---- pods ---- */
+
+static void pod_create(void)
+{
+	const NodeResource *resource =
+		&node_resources[decide(actions.decisions, DECIDE_WHICH, NODE_RESOURCES)];
+
+	if (pods_all()->len < PODS_MAX)
+		pods_create(resource->name, 1 + decide(actions.decisions, DECIDE_HOW, 2));
+	kubelet_look_at_pods();
+}
+
+/* The n-th of those in this state, or NULL. */
+static Pod *pod_choose(PodState state)
+{
+	const GPtrArray *pods = pods_all();
+	const guint first = pods->len ? decide(actions.decisions, DECIDE_WHICH, pods->len) : 0;
+
+	for (guint i = 0; i < pods->len; i++) {
+		Pod *pod = pods->pdata[(first + i) % pods->len];
+
+		if (pod->state == state)
+			return pod;
+	}
+	return NULL;
+}
+
+static void pod_end(void)
+{
+	Pod *pod = pod_choose(POD_RUNNING);
+
+	if (pod)
+		pod_exit(pod);
+}
+
+static void pod_delete(void)
+{
+	Pod *pod = pod_choose(POD_ENDED);
+
+	if (pod)
+		pods_delete(pod);
+}
+
+/* ---- kubelet ---- */
+
+static void admission_given_up(void)
+{
+	if (kubelet_is_admitting())
+		judge_unanswered();
+}
+
+static void kubelet_restart(void)
+{
+	static const gint64 pauses_us[] = { 100 * SIM_MS, 3 * SIM_S, 40 * SIM_S };
+	const guint how = decide(actions.decisions, DECIDE_HOW, 2 * G_N_ELEMENTS(pauses_us));
+
+	admission_given_up();
+	if (how >= G_N_ELEMENTS(pauses_us))
+		judge_forgotten();
+	kubelet_stop(how >= G_N_ELEMENTS(pauses_us));
+	actions.later_us[LATER_KUBELET] = clock_now_us() + pauses_us[how % G_N_ELEMENTS(pauses_us)];
+}
+
+static void kubelet_hang(void)
+{
+	static const gint64 for_us[] = { 2 * SIM_S, 30 * SIM_S };
+
+	kubelet_set_hung(TRUE);
+	actions.later_us[LATER_HANG] =
+		clock_now_us() +
+		for_us[decide(actions.decisions, DECIDE_HOW, G_N_ELEMENTS(for_us))];
+}
+
+/* ---- the machine ---- */
+
+static void port_flip(void)
+{
+	const guint device = decide(actions.decisions, DECIDE_WHICH, MACHINE_DEVICES);
+
+	machine_set_port(device, !machine_is_up(device));
+	life_hint_hardware();
+}
+
+static void device_flip(void)
+{
+	const guint device = decide(actions.decisions, DECIDE_WHICH, MACHINE_DEVICES);
+
+	machine_plug(device, !machine_has(device));
+	life_hint_hardware();
+}
+
+static void disk_fail(void)
+{
+	static const gint64 for_us[] = { 50 * SIM_MS, 2 * SIM_S, 30 * SIM_S };
+
+	disk_set_fault((DiskFault)(1 + decide(actions.decisions, DECIDE_HOW, N_DISK_FAULTS - 1)));
+	actions.later_us[LATER_DISK] =
+		clock_now_us() +
+		for_us[decide(actions.decisions, DECIDE_HOW, G_N_ELEMENTS(for_us))];
+}
+
+static void clock_change(void)
+{
+	static const gint64 by_s[] = { 3600, -3600, 315360000, -315360000 };
+
+	clock_jump_wall(by_s[decide(actions.decisions, DECIDE_HOW, G_N_ELEMENTS(by_s))] * SIM_S);
+}
+
+/* ---- the end of a life ---- */
+
+static void crash_soon(gboolean with_power)
+{
+	const guint effects = decide(actions.decisions, DECIDE_EFFECTS, EFFECTS_MAX);
+
+	if (with_power) {
+		actions.power_fails = TRUE;
+		actions.outcome =
+			(DiskOutcome)decide(actions.decisions, DECIDE_HOW, N_DISK_OUTCOMES);
+		actions.forgets = decide_rarely(actions.decisions, DECIDE_HOW, 6, 2) != 0;
+	}
+	actions.down = decide(actions.decisions, DECIDE_HOW, 3);
+	if (!effects)
+		life_crash();
+	else
+		life_crash_at(effects - 1);
+	if (with_power && !life_is_on())
+		actions_life_ended();
+}
+
+static void power_cut(void)
+{
+	actions.power_fails = FALSE;
+	admission_given_up();
+	if (actions.forgets)
+		judge_forgotten();
+	kubelet_stop(actions.forgets);
+	disk_cut_power(actions.outcome);
+	node_clear_run();
+	machine_reboot();
+	pods_reboot();
+	actions.later_us[LATER_HANG] = G_MAXINT64;
+	actions.later_us[LATER_KUBELET] = clock_now_us() + 5 * SIM_S;
+}
+
+/* What rdmad has granted and not answered stays until kubelet's list says otherwise. */
+void actions_life_ended(void)
+{
+	admission_given_up();
+	node_configure(NODE_CONFIG_SAME); /* the operator has seen why a reload was refused */
+	if (actions.power_fails)
+		power_cut();
+}
+
+gint64 actions_down_us(void)
+{
+	static const gint64 down_us[] = { 100 * SIM_MS, 2 * SIM_S, 70 * SIM_S };
+	const guint how = actions.down;
+
+	actions.down = 0;
+	return down_us[how];
+}
+
+/* ---- one step ---- */
+
+static void pairs_note(Action action)
+{
+	const gint64 now_us = clock_now_us();
+
+	actions.last_us[action] = now_us;
+	for (guint i = 0; i < N_ACTIONS; i++) {
+		if (!actions.last_us[i] || now_us - actions.last_us[i] > WINDOW_US)
+			continue;
+		actions.pairs[i][action]++;
+		if (i != action)
+			actions.pairs[action][i]++;
+	}
+}
+
+void action_do(Action action, Decisions *decisions)
+{
+	pairs_note(action);
+	switch (action) {
+	case ACTION_BURST:
+		for (guint n = 2 + decide(decisions, DECIDE_HOW, 4); n--;)
+			pod_create();
+		break;
+	case ACTION_POD:
+		pod_create();
+		break;
+	case ACTION_EXIT:
+		pod_end();
+		break;
+	case ACTION_DELETE:
+		pod_delete();
+		break;
+	case ACTION_RELOAD:
+		node_configure((NodeConfig)decide(decisions, DECIDE_HOW, NODE_CONFIG_BROKEN + 1));
+		life_reload();
+		break;
+	case ACTION_STOP:
+		actions.down = decide(decisions, DECIDE_HOW, 3);
+		life_stop();
+		break;
+	case ACTION_KUBELET:
+		kubelet_restart();
+		break;
+	case ACTION_WIPE:
+		kubelet_wipe_sockets();
+		break;
+	case ACTION_HANG:
+		kubelet_hang();
+		break;
+	case ACTION_PORT:
+		port_flip();
+		break;
+	case ACTION_PLUG:
+		device_flip();
+		break;
+	case ACTION_DISK:
+		disk_fail();
+		break;
+	case ACTION_CLOCK:
+		clock_change();
+		break;
+	case ACTION_SUSPEND:
+		clock_move_to(clock_now_us() + SIM_NIGHT);
+		break;
+	case ACTION_CRASH:
+	case ACTION_POWER:
+		crash_soon(action == ACTION_POWER);
+		break;
+	case ACTION_NOTHING:
+	case N_ACTIONS:
+		break;
+	}
+}
+
+/* ---- what ends by itself ---- */
+
+static void later_come(Later later)
+{
+	actions.later_us[later] = G_MAXINT64;
+	switch (later) {
+	case LATER_KUBELET:
+		if (!kubelet_is_up())
+			kubelet_start();
+		break;
+	case LATER_HANG:
+		kubelet_set_hung(FALSE);
+		break;
+	case LATER_DISK:
+		disk_set_fault(DISK_WELL);
+		break;
+	case N_LATER:
+		break;
+	}
+}
+
+gint64 actions_due_us(void)
+{
+	gint64 due_us = G_MAXINT64;
+
+	for (guint i = 0; i < N_LATER; i++)
+		due_us = MIN(due_us, actions.later_us[i]);
+	return due_us;
+}
+
+void actions_work(void)
+{
+	for (guint i = 0; i < N_LATER; i++)
+		if (actions.later_us[i] <= clock_now_us())
+			later_come((Later)i);
+}
+
+/* While an ended pod is listed, it may be the one of an allocation that a kubelet without its checkpoint never
+ * named. */
+static void ended_delete(void)
+{
+	for (guint i = pods_all()->len; i-- > 0;) {
+		Pod *pod = pods_all()->pdata[i];
+
+		if (pod->state == POD_ENDED)
+			pods_delete(pod);
+	}
+}
+
+void actions_calm(void)
+{
+	actions.power_fails = FALSE;
+	life_crash_never();
+	for (guint i = 0; i < N_LATER; i++)
+		later_come((Later)i);
+	for (guint i = 0; i < MACHINE_DEVICES; i++) {
+		machine_plug(i, TRUE);
+		machine_set_port(i, TRUE);
+	}
+	ended_delete();
+	node_configure(NODE_CONFIG_SAME);
+	life_reload();
+	kubelet_look_at_pods();
+}
+
+/* ---- life ---- */
+
+static void kubelet_listed(const char *resource)
+{
+	decisions_note(actions.decisions, "list %s %" G_GINT64_FORMAT, resource, clock_now_us());
+}
+
+static const KubeletOps kubelet_ops = { judge_answered, kubelet_listed };
+
+void actions_begin(const char *root, Decisions *decisions)
+{
+	const guint era = decide(decisions, DECIDE_SETUP, 16);
+	g_autofree char *dir = g_build_filename(root, "kubelet", NULL);
+
+	actions.decisions = decisions;
+	actions.era = (KubeletEra){ .has_registry = !(era & 1),
+				    .dials_inside = !(era & 2),
+				    .lists_completed = era & 4,
+				    .pre_lists = era & 8 };
+	actions.power_fails = FALSE;
+	actions.down = 0;
+	memset(actions.last_us, 0, sizeof(actions.last_us));
+	for (guint i = 0; i < N_LATER; i++)
+		actions.later_us[i] = G_MAXINT64;
+	pods_begin();
+	kubelet_begin(dir, &actions.era, &kubelet_ops, decisions);
+	kubelet_start();
+}
+
+void actions_end(void)
+{
+	kubelet_end();
+	for (guint i = pods_all()->len; i-- > 0;) {
+		Pod *pod = pods_all()->pdata[i];
+
+		if (pod->has_process)
+			pod_exit(pod);
+	}
+	pods_end();
+}
+
+/* ---- the table ---- */
+
+void actions_print_pairs(void)
+{
+	printf("%-10s", "");
+	for (guint fault = ACTION_KUBELET; fault < N_ACTIONS; fault++)
+		printf("%9s", names[fault]);
+	putchar('\n');
+	for (guint action = ACTION_POD; action < N_ACTIONS; action++) {
+		printf("%-10s", names[action]);
+		for (guint fault = ACTION_KUBELET; fault < N_ACTIONS; fault++)
+			printf("%9" G_GUINT64_FORMAT, actions.pairs[action][fault]);
+		putchar('\n');
+	}
+}
+
+guint actions_pairs_missing(void)
+{
+	guint n = 0;
+
+	for (guint action = ACTION_POD; action < N_ACTIONS; action++)
+		for (guint fault = ACTION_KUBELET; fault < N_ACTIONS; fault++)
+			n += actions.pairs[action][fault] == 0;
+	return n;
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The calls of libc by which rdmad, and SQLite in it, change something outside
+ *
+ * Each is an effect: the life of rdmad may end before it (life.h), and then it does nothing and succeeds, for
+ * nobody sees any more what it would have done.  The disk may refuse it, and is told of it.  Calls of others than rdmad
+ * are the kernel's alone.
+ */
+#undef _FILE_OFFSET_BITS /* both names of a function stand here: open() and open64() */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "disk.h"
+#include "life.h"
+#include "plants.h"
+#include "turns.h"
+
+static int fail_with(int errnum)
+{
+	errno = errnum;
+	return -1;
+}
+
+/* "": it has no name. */
+static const char *path_of_fd(int fd, char *path)
+{
+	char link[64];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = syscall(SYS_readlinkat, AT_FDCWD, link, path, PATH_MAX - 1);
+	path[MAX(n, 0)] = '\0';
+	return path;
+}
+
+static const char *path_at(int dir, const char *name, char *path)
+{
+	gsize length;
+
+	if (*name == '/' || dir == AT_FDCWD) {
+		g_strlcpy(path, name, PATH_MAX);
+		return path;
+	}
+	length = strlen(path_of_fd(dir, path));
+	g_snprintf(path + length, PATH_MAX - length, "/%s", name);
+	return path;
+}
+
+/* What is to be done of a call that changes the file of this path. */
+typedef enum { DO_IT, PRETEND, REFUSE } Verdict;
+
+static Verdict judge_change(const char *path, gboolean is_sync)
+{
+	const int errnum = disk_refuses(path, is_sync);
+
+	if (!life_effect())
+		return PRETEND;
+	if (errnum)
+		errno = errnum;
+	return errnum ? REFUSE : DO_IT;
+}
+
+/* ---- files ---- */
+
+static int open_made(int dir, const char *name, int flags, mode_t mode)
+{
+	char path[PATH_MAX];
+	const gboolean is_new = faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
+	int fd;
+
+	path_at(dir, name, path);
+	if (is_new || flags & O_TRUNC)
+		switch (judge_change(path, FALSE)) {
+		case REFUSE:
+			return -1;
+		case PRETEND:
+			return (int)syscall(SYS_memfd_create, "nothing", 1u /* MFD_CLOEXEC */);
+		case DO_IT:
+			break;
+		}
+	fd = (int)syscall(SYS_openat, dir, name, flags, mode);
+	if (fd >= 0 && is_new)
+		disk_made(path, FALSE);
+	else if (fd >= 0 && flags & O_TRUNC)
+		disk_truncated(path, 0);
+	return fd;
+}
+
+static int open_any(int dir, const char *name, int flags, mode_t mode)
+{
+	if (turns_in_rdmad() && flags & (O_CREAT | O_TRUNC))
+		return open_made(dir, name, flags, mode);
+	return (int)syscall(SYS_openat, dir, name, flags, mode);
+}
+
+#define OPEN(function, dir, ...)                                                                   \
+	int function(__VA_ARGS__, int flags, ...)                                                  \
+	{                                                                                          \
+		va_list args;                                                                      \
+		mode_t mode;                                                                       \
+                                                                                                   \
+		va_start(args, flags);                                                             \
+		mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(args, mode_t) : 0;                   \
+		va_end(args);                                                                      \
+		return open_any(dir, name, flags, mode);                                           \
+	}
+
+OPEN(open, AT_FDCWD, const char *name)
+OPEN(open64, AT_FDCWD, const char *name)
+OPEN(openat, dir, int dir, const char *name)
+OPEN(openat64, dir, int dir, const char *name)
+
+static ssize_t write_at(int fd, const void *bytes, size_t size, off_t at, gboolean append)
+{
+	char path[PATH_MAX];
+	ssize_t n;
+
+	if (*path_of_fd(fd, path) == '/')
+		switch (judge_change(path, FALSE)) {
+		case REFUSE:
+			return -1;
+		case PRETEND:
+			return (ssize_t)size;
+		case DO_IT:
+			break;
+		}
+	n = append ? syscall(SYS_write, fd, bytes, size)
+		   : syscall(SYS_pwrite64, fd, bytes, size, at);
+	if (n > 0 && *path == '/')
+		disk_wrote(path, bytes, (gsize)n, at);
+	return n;
+}
+
+ssize_t write(int fd, const void *bytes, size_t size)
+{
+	if (!turns_in_rdmad())
+		return syscall(SYS_write, fd, bytes, size);
+	return write_at(fd, bytes, size, lseek(fd, 0, SEEK_CUR), TRUE);
+}
+
+ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at)
+{
+	if (!turns_in_rdmad())
+		return syscall(SYS_pwrite64, fd, bytes, size, at);
+	return write_at(fd, bytes, size, at, FALSE);
+}
+
+ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t at)
+{
+	return pwrite(fd, bytes, size, at);
+}
+
+int ftruncate(int fd, off_t size)
+{
+	char path[PATH_MAX];
+	int result;
+
+	if (!turns_in_rdmad())
+		return (int)syscall(SYS_ftruncate, fd, size);
+	switch (judge_change(path_of_fd(fd, path), FALSE)) {
+	case REFUSE:
+		return -1;
+	case PRETEND:
+		return 0;
+	case DO_IT:
+		break;
+	}
+	result = (int)syscall(SYS_ftruncate, fd, size);
+	if (result == 0)
+		disk_truncated(path, size);
+	return result;
+}
+
+int ftruncate64(int fd, off64_t size)
+{
+	return ftruncate(fd, size);
+}
+
+int fsync(int fd)
+{
+	char path[PATH_MAX];
+
+	if (!turns_in_rdmad())
+		return 0;
+	switch (judge_change(path_of_fd(fd, path), TRUE)) {
+	case REFUSE:
+		disk_synced(path, TRUE);
+		return -1;
+	case PRETEND:
+		return 0;
+	case DO_IT:
+		break;
+	}
+	if (!plant_skips_sync(path))
+		disk_synced(path, FALSE);
+	return 0;
+}
+
+int fdatasync(int fd)
+{
+	return fsync(fd);
+}
+
+/* ---- names ---- */
+
+int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
+{
+	char before[PATH_MAX], after[PATH_MAX];
+	int result;
+
+	path_at(from_dir, from, before);
+	if (turns_in_rdmad())
+		switch (judge_change(path_at(to_dir, to, after), FALSE)) {
+		case REFUSE:
+			return -1;
+		case PRETEND:
+			return 0;
+		case DO_IT:
+			break;
+		}
+	result = (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
+	if (result == 0 && turns_in_rdmad())
+		disk_renamed(before, after);
+	return result;
+}
+
+int renameat(int from_dir, const char *from, int to_dir, const char *to)
+{
+	return renameat2(from_dir, from, to_dir, to, 0);
+}
+
+int rename(const char *from, const char *to)
+{
+	return renameat2(AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+int unlinkat(int dir, const char *name, int flags)
+{
+	char path[PATH_MAX];
+	int result;
+
+	if (turns_in_rdmad() && !life_effect())
+		return 0;
+	result = (int)syscall(SYS_unlinkat, dir, name, flags);
+	if (result == 0 && turns_in_rdmad())
+		disk_removed(path_at(dir, name, path));
+	return result;
+}
+
+int unlink(const char *path)
+{
+	return unlinkat(AT_FDCWD, path, 0);
+}
+
+int rmdir(const char *path)
+{
+	return unlinkat(AT_FDCWD, path, AT_REMOVEDIR);
+}
+
+int mkdirat(int dir, const char *name, mode_t mode)
+{
+	char path[PATH_MAX];
+	int result;
+
+	if (!turns_in_rdmad())
+		return (int)syscall(SYS_mkdirat, dir, name, mode);
+	if (faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return fail_with(EEXIST);
+	switch (judge_change(path_at(dir, name, path), FALSE)) {
+	case REFUSE:
+		return -1;
+	case PRETEND:
+		return 0;
+	case DO_IT:
+		break;
+	}
+	result = (int)syscall(SYS_mkdirat, dir, name, mode);
+	if (result == 0)
+		disk_made(path, TRUE);
+	return result;
+}
+
+int mkdir(const char *path, mode_t mode)
+{
+	return mkdirat(AT_FDCWD, path, mode);
+}
+
+/* ---- sockets ---- */
+
+int bind(int fd, const struct sockaddr *address, socklen_t size)
+{
+	if (turns_in_rdmad() && !life_effect())
+		return 0;
+	return (int)syscall(SYS_bind, fd, address, size);
+}
+
+ssize_t send(int fd, const void *bytes, size_t size, int flags)
+{
+	if (turns_in_rdmad() && !life_effect())
+		return (ssize_t)size;
+	return syscall(SYS_sendto, fd, bytes, size, flags, NULL, 0);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "exhaustive.h"
+
+#include <stdio.h>
+
+#include "actions.h"
+#include "disk.h"
+#include "judge.h"
+#include "world.h"
+
+#define EFFECTS 59u
+#define STEPS	20u
+
+/* What was there before, and what rdmad does when it ends. */
+static const struct {
+	const char *name, *before, *during;
+} scenarios[] = {
+	{ "allocate", "", "pod\n" },
+	{ "allocate-cdi", "", "pod which@0=2\n" },
+	{ "allocate-next", "pod pause@0=3\n", "pod\n" },
+	{ "end", "pod pause@0=4\n", "exit\n" },
+	{ "end-and-allocate", "pod pause@0=4\n", "exit\npod\n" },
+	{ "start", "pod pause@0=4\n", "stop\n" },
+	{ "reload", "pod pause@0=4\n", "reload how@0=1\n" },
+	{ "kubelet", "pod pause@0=4\n", "kubelet\n" },
+	{ "forgotten", "pod pause@0=4\n", "kubelet how@0=3\npod\n" },
+	{ "link", "pod pause@0=4\n", "port\n" },
+};
+
+/* `outcome` N_DISK_OUTCOMES: rdmad alone ends. */
+static char *trace_of(guint scenario, guint effect, guint outcome)
+{
+	const char *what = outcome == N_DISK_OUTCOMES ? "crash" : "power";
+	g_autofree char *how = outcome == N_DISK_OUTCOMES
+				       ? g_strdup("")
+				       : g_strdup_printf(" how@0=%u kept@0=2 kept@1=1", outcome);
+
+	return g_strdup_printf("setup\n%s%s effects@0=%u%s\n%snothing pause@0=4\n",
+			       scenarios[scenario].before, what, effect, how,
+			       scenarios[scenario].during);
+}
+
+static gboolean run_one(guint scenario, guint effect, guint outcome)
+{
+	g_autofree char *trace = trace_of(scenario, effect, outcome);
+	g_autoptr(Decisions) decisions = decisions_of_trace(trace, action_of, NULL);
+	const gboolean ok = world_run(decisions, STEPS);
+
+	if (!ok)
+		printf("# %s: %s\n%s", scenarios[scenario].name, judge_verdict(), trace);
+	return ok;
+}
+
+guint exhaustive_run(void)
+{
+	guint broken = 0, runs = 0;
+
+	for (guint scenario = 0; scenario < G_N_ELEMENTS(scenarios); scenario++)
+		for (guint effect = 1; effect <= EFFECTS; effect++)
+			for (guint outcome = 0; outcome <= N_DISK_OUTCOMES; outcome++, runs++)
+				broken += !run_one(scenario, effect, outcome);
+	printf("%u runs of %u scenarios, %u broken\n", runs, (guint)G_N_ELEMENTS(scenarios),
+	       broken);
+	return broken;
+}

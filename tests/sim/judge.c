@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "judge.h"
+
+#include <glib/gstdio.h>
+#include <jansson.h>
+#include <rdmad/allocation-dir.h>
+#include <sqlite3.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "clock.h"
+#include "kubelet.h"
+#include "life.h"
+#include "machine.h"
+#include "node.h"
+
+#define ANSWER_MAX_US (15 * SIM_S) /* a hung podresources is given up after 10 */
+
+static struct {
+	Decisions *decisions;
+	char *verdict;
+	const char *rule;
+	GHashTable *answered; /* set of ids: of all that kubelet was ever given */
+	guint unanswered;
+	gboolean forgotten;
+} judge;
+
+void judge_begin(Decisions *decisions)
+{
+	judge.decisions = decisions;
+	judge.answered = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	judge.unanswered = 0;
+	judge.forgotten = FALSE;
+	g_clear_pointer(&judge.verdict, g_free);
+}
+
+void judge_end(void)
+{
+	g_hash_table_unref(judge.answered);
+}
+
+void judge_fails(const char *format, ...)
+{
+	va_list args;
+
+	if (judge.verdict)
+		return;
+	va_start(args, format);
+	judge.verdict = g_strdup_vprintf(format, args);
+	va_end(args);
+	judge.rule = format;
+	life_crash();
+}
+
+const char *judge_verdict(void)
+{
+	return judge.verdict;
+}
+
+const char *judge_rule(void)
+{
+	return judge.rule;
+}
+
+/* ---- what pods have ---- */
+
+static const NodeResource *resource_of(const char *name)
+{
+	for (guint i = 0; i < NODE_RESOURCES; i++)
+		if (g_str_equal(node_resources[i].name, name))
+			return &node_resources[i];
+	g_assert_not_reached();
+}
+
+static gboolean shares_a_slot(const Grant *a, const Grant *b)
+{
+	for (guint i = 0; a->slots[i]; i++)
+		if (g_strv_contains((const char *const *)b->slots, a->slots[i]))
+			return TRUE;
+	return FALSE;
+}
+
+/* An exclusive device is given to nobody while the process of another has it. */
+static void exclusive_check(const Pod *pod)
+{
+	const GPtrArray *pods = pods_all();
+
+	if (!resource_of(pod->resource)->is_exclusive)
+		return;
+	for (guint i = 0; i < pods->len; i++) {
+		const Pod *other = pods->pdata[i];
+
+		if (other != pod && other->has_process && other->had &&
+		    g_str_equal(other->resource, pod->resource) &&
+		    shares_a_slot(pod->grant, other->had))
+			judge_fails("an exclusive device is given twice: to %s, and %s has it",
+				    pod->name, other->name);
+	}
+}
+
+void judge_answered(const Pod *pod, const char *error, gint64 took_us)
+{
+	decisions_note(judge.decisions, "%s %s %" G_GINT64_FORMAT, pod->name,
+		       error ? error : "granted", took_us);
+	if (took_us % SIM_NIGHT > ANSWER_MAX_US)
+		judge_fails("Allocate is answered late: after %.1f s", (double)took_us / SIM_S);
+	/* A commit whose fsync failed may be on the disk all the same, and is there after a crash. */
+	if (error && strstr(error, "database"))
+		judge_unanswered();
+	if (error)
+		return;
+	g_hash_table_add(judge.answered, g_strdup(pod->grant->id));
+	exclusive_check(pod);
+}
+
+void judge_unanswered(void)
+{
+	judge.unanswered++;
+}
+
+void judge_forgotten(void)
+{
+	judge.forgotten = TRUE;
+}
+
+/* What it must have: its process's, or what kubelet's books have for it. */
+static const Grant *pod_grant(const Pod *pod)
+{
+	if (pod->has_process)
+		return pod->had;
+	return pod->state == POD_STARTING ? pod->grant : NULL;
+}
+
+static void directory_check(const Pod *pod)
+{
+	g_autofree char *file = g_build_filename(pod->had->directory, "allocation.json", NULL);
+	json_t *object = json_load_file(file, 0, NULL);
+
+	if (!object)
+		judge_fails("the directory of a running pod is not whole: %s of %s", pod->had->id,
+			    pod->name);
+	json_decref(object);
+}
+
+static void table_check(const Pod *pod, const Grant *grant)
+{
+	const RdmadAllocation *allocation = rdmad_allocations_lookup(life_allocations(), grant->id);
+
+	if (!allocation)
+		judge_fails("an acknowledged allocation is not in the table: %s of %s", grant->id,
+			    pod->name);
+	else if (!g_str_equal(allocation->resource, pod->resource) ||
+		 g_strv_length(allocation->slots) != g_strv_length(grant->slots) ||
+		 !g_strv_contains((const char *const *)allocation->slots, grant->slots[0]))
+		judge_fails("an acknowledged allocation is another one now: %s of %s", grant->id,
+			    pod->name);
+}
+
+/* ---- after each step ---- */
+
+/* One that was adopted from podresources has a pod. */
+static void count_unknown(const RdmadAllocation *allocation, gpointer n)
+{
+	*(guint *)n +=
+		!allocation->pod_name && !g_hash_table_contains(judge.answered, allocation->id);
+}
+
+/* A grant that nobody was told of is of a call that was given up, or of one that is on its way. */
+static void unknown_check(void)
+{
+	const guint allowed = judge.unanswered + kubelet_is_admitting();
+	guint n = 0;
+
+	rdmad_allocations_foreach(life_allocations(), count_unknown, &n);
+	if (n > allowed)
+		judge_fails("a refused Allocate left an allocation: %u unknown, %u given up", n,
+			    allowed);
+}
+
+void judge_look(void)
+{
+	const GPtrArray *pods = pods_all();
+
+	for (guint i = 0; i < pods->len; i++) {
+		const Pod *pod = pods->pdata[i];
+		const Grant *grant = pod_grant(pod);
+
+		if (pod->had)
+			directory_check(pod);
+		if (grant && life_allocations())
+			table_check(pod, grant);
+	}
+	if (life_allocations())
+		unknown_check();
+}
+
+/* ---- the disk ---- */
+
+static gboolean file_copy(const char *from, const char *to)
+{
+	g_autofree char *bytes = NULL;
+	gsize size;
+
+	g_unlink(to);
+	return g_file_get_contents(from, &bytes, &size, NULL) &&
+	       g_file_set_contents(to, bytes, (gssize)size, NULL);
+}
+
+static int column_add(void *data, int n, char **values, char **names)
+{
+	if (data)
+		g_hash_table_add(data, g_strdup(values[0]));
+	else if (g_strcmp0(values[0], "ok") != 0)
+		judge_fails("the database is damaged: %s", values[0]);
+	return 0;
+}
+
+static void database_check(const char *path)
+{
+	g_autoptr(GHashTable) ids = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	const GPtrArray *pods = pods_all();
+	sqlite3 *db = NULL;
+
+	if (sqlite3_open(path, &db) != SQLITE_OK ||
+	    sqlite3_exec(db, "PRAGMA integrity_check(1)", column_add, NULL, NULL) != SQLITE_OK)
+		judge_fails("the database cannot be read: %s", sqlite3_errmsg(db));
+	sqlite3_exec(db, "PRAGMA foreign_key_check", column_add, NULL, NULL);
+	sqlite3_exec(db, "SELECT id FROM allocations", column_add, ids, NULL);
+	sqlite3_close(db);
+	for (guint i = 0; i < pods->len; i++) {
+		const Grant *grant = pod_grant(pods->pdata[i]);
+
+		if (grant && !g_hash_table_contains(ids, grant->id))
+			judge_fails("an acknowledged allocation is not in the database: %s",
+				    grant->id);
+	}
+}
+
+/* A file that has its name is whole. */
+static void cdi_check(void)
+{
+	g_autoptr(GDir) dir = g_dir_open(node_cdi_dir(), 0, NULL);
+	const char *name;
+
+	while (dir && (name = g_dir_read_name(dir))) {
+		g_autofree char *path = g_build_filename(node_cdi_dir(), name, NULL);
+		json_t *object = *name == '.' ? NULL : json_load_file(path, 0, NULL);
+
+		if (*name != '.' && !object)
+			judge_fails("a CDI file is not whole: %s", name);
+		json_decref(object);
+	}
+}
+
+/* On a copy: reading it would change it. */
+void judge_disk(void)
+{
+	g_autofree char *db = g_build_filename(node_state_dir(), "rdmad.db", NULL);
+	g_autofree char *wal = g_strconcat(db, "-wal", NULL);
+	g_autofree char *copy = g_strconcat(node_run_dir(), "-copy.db", NULL);
+	g_autofree char *copy_wal = g_strconcat(copy, "-wal", NULL);
+	const GPtrArray *pods = pods_all();
+
+	cdi_check();
+	file_copy(wal, copy_wal);
+	if (file_copy(db, copy)) {
+		database_check(copy);
+		return;
+	}
+	for (guint i = 0; i < pods->len; i++)
+		if (pod_grant(pods->pdata[i]))
+			judge_fails("the database is gone, and %s lives",
+				    ((const Pod *)pods->pdata[i])->name);
+}
+
+/* ---- liveness ---- */
+
+static guint sockets_in(const char *dir)
+{
+	g_autofree char *path = g_build_filename(node_options()->kubelet_dir, dir, NULL);
+	g_autoptr(GDir) all = g_dir_open(path, 0, NULL);
+	const char *name;
+	guint n = 0;
+
+	while (all && (name = g_dir_read_name(all)))
+		n += g_str_has_prefix(name, "rdmad-");
+	return n;
+}
+
+static void lists_check(void)
+{
+	for (guint i = 0; i < NODE_RESOURCES; i++) {
+		const NodeResource *resource = &node_resources[i];
+		const GPtrArray *list = kubelet_list(resource->name);
+		guint healthy = 0;
+
+		for (guint j = 0; list && j < list->len; j++)
+			healthy += ((const ListedSlot *)list->pdata[j])->healthy;
+		if (kubelet_endpoints(resource->name) != 1)
+			judge_fails("not one endpoint of a resource: %s has %u", resource->name,
+				    kubelet_endpoints(resource->name));
+		else if (healthy != resource->slots || list->len != resource->slots)
+			judge_fails("kubelet has another list: %s, %u healthy of %u",
+				    resource->name, healthy, list->len);
+	}
+	if (sockets_in("device-plugins") + sockets_in("plugins_registry") != NODE_RESOURCES)
+		judge_fails("sockets are left that nobody serves: %u",
+			    sockets_in("device-plugins") + sockets_in("plugins_registry"));
+}
+
+static guint slots_taken(const char *resource)
+{
+	const GPtrArray *pods = pods_all();
+	guint n = 0;
+
+	for (guint i = 0; i < pods->len; i++) {
+		const Pod *pod = pods->pdata[i];
+		const Grant *grant = pod->had ? pod->had : pod->grant;
+
+		if (pod->state != POD_ENDED && grant && g_str_equal(pod->resource, resource))
+			n += g_strv_length(grant->slots);
+	}
+	return n;
+}
+
+static void pods_check(GHashTable *wanted)
+{
+	const GPtrArray *pods = pods_all();
+
+	for (guint i = 0; i < pods->len; i++) {
+		const Pod *pod = pods->pdata[i];
+		const Grant *grant = pod_grant(pod);
+
+		if (pod->state == POD_STARTING || pod->state == POD_ADMITTING)
+			judge_fails("a pod never starts: %s", pod->name);
+		else if (pod->state == POD_WAITING && slots_taken(pod->resource) + pod->wanted <=
+							      resource_of(pod->resource)->slots)
+			judge_fails("a pod waits, and there are slots: %s", pod->name);
+		if (grant)
+			g_hash_table_add(wanted, grant->id);
+	}
+}
+
+/*
+ * What rdmad may keep too long, because podresources does not say more: an allocation that is named after a pod that
+ * lives (a slot that was given again within an admission's time passes for one of an init container), and one
+ * whose call was given up, or whose kubelet has lost its checkpoint, before kubelet had named the pod.
+ */
+static gboolean may_stay(const RdmadAllocation *allocation)
+{
+	const GPtrArray *pods = pods_all();
+
+	if (!allocation->pod_name)
+		return judge.unanswered > 0 || judge.forgotten;
+	for (guint i = 0; i < pods->len; i++) {
+		const Pod *pod = pods->pdata[i];
+
+		if (pod->had && g_str_equal(pod->name, allocation->pod_name))
+			return TRUE;
+	}
+	return FALSE;
+}
+
+static void find_stale(const RdmadAllocation *allocation, gpointer wanted)
+{
+	if (may_stay(allocation))
+		g_hash_table_add(wanted, allocation->id);
+	if (!g_hash_table_contains(wanted, allocation->id))
+		judge_fails("an allocation does not end: %s of %s", allocation->id,
+			    allocation->pod_name ? allocation->pod_name : "nobody");
+}
+
+void judge_quiet(void)
+{
+	g_autoptr(GHashTable) wanted = g_hash_table_new(g_str_hash, g_str_equal);
+	g_auto(GStrv) directories = NULL;
+
+	lists_check();
+	pods_check(wanted);
+	rdmad_allocations_foreach(life_allocations(), find_stale, wanted);
+	/* One whose removal was cut off may stay as long as others hold something. */
+	directories =
+		g_hash_table_size(wanted) ? NULL : rdmad_allocation_dir_list(node_run_dir(), NULL);
+	for (guint i = 0; directories && directories[i]; i++)
+		if (!g_hash_table_contains(wanted, directories[i]))
+			judge_fails("the directory of an ended allocation stays: %s",
+				    directories[i]);
+	decisions_note(judge.decisions, "quiet: %u allocations",
+		       rdmad_allocations_count(life_allocations()));
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The judge: what must hold, whatever happens
+ *
+ * It believes kubelet and the pods: what they were answered, what their processes have.  Of rdmad it looks at the
+ * table of allocations, the database and the files, to compare them with that.
+ */
+#pragma once
+
+#include "decisions.h"
+#include "pods.h"
+
+void judge_begin(Decisions *decisions);
+void judge_end(void);
+/* The first violation counts, and ends the run. */
+void judge_fails(const char *format, ...) G_GNUC_PRINTF(1, 2);
+/* NULL: none. */
+const char *judge_verdict(void);
+/* The rule that it is about: its format. */
+const char *judge_rule(void);
+
+/* Allocate was answered, or (`error`) refused. */
+void judge_answered(const Pod *pod, const char *error, gint64 took_us);
+/* An Allocate was given up: what it has done may stay until kubelet's list says otherwise. */
+void judge_unanswered(void);
+/* Kubelet has lost its checkpoint: allocations that it had not named may stay while a pod lives. */
+void judge_forgotten(void);
+/* After each step. */
+void judge_look(void);
+/* Between two lives, after the power came back if it was cut. */
+void judge_disk(void);
+/* Faults have been off for long. */
+void judge_quiet(void);

@@ -1,0 +1,690 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kubelet.h"
+
+#include <glib/gstdio.h>
+#include <rdmad/directory-watch.h>
+#include <rdmad/grpc.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "clock.h"
+#include "deviceplugin.pb-c.h"
+#include "pluginregistration.pb-c.h"
+#include "podresources.h"
+#include "turns.h"
+
+#define SOCKET_NAME	"kubelet.sock"
+#define LOOK_MS		1000
+#define INFO_MS		1000
+#define OPTIONS_MS	10000
+#define RETRY_FIRST_US	(500 * SIM_MS)
+#define RETRY_LAST_US	(8 * SIM_S)
+#define DEVICES_MESSAGE (1u << 20)
+
+typedef struct {
+	char *name;
+	struct Endpoint *endpoint; /* of the last registration */
+	GPtrArray *slots;	   /* of ListedSlot */
+} Resource;
+
+/* A connection to a plugin; it is freed a turn after its end. */
+typedef struct Endpoint {
+	Resource *resource;
+	char *path;
+	RdmadGrpcChannel *channel;
+	RdmadGrpcCall *registering; /* Register waits for us; or NULL */
+	gboolean streams;	    /* ListAndWatch is open */
+	gboolean stopped, over;
+} Endpoint;
+
+/* A socket in plugins_registry. */
+typedef struct {
+	char *path;
+	ino_t inode;
+	RdmadGrpcChannel *channel; /* while it is asked who it is */
+	char *name;		   /* its resource, once it has said so */
+	gboolean known;
+	gint64 due_us, pause_us; /* of the next try */
+} Plugin;
+
+static struct {
+	char *dir, *legacy_dir, *registry_dir;
+	const KubeletEra *era;
+	const KubeletOps *ops;
+	Decisions *decisions;
+	RdmadLoop *loop;
+	gboolean is_up;
+	RdmadGrpcServer *legacy;
+	PodResources *podresources;
+	RdmadDirectoryWatch *watch;
+	RdmadEvent *look, *registry_look;
+	GPtrArray *resources; /* of Resource */
+	GPtrArray *endpoints; /* of Endpoint */
+	GPtrArray *plugins;   /* of Plugin */
+	char *admitting;      /* the uid of the pod whose Allocate is on its way */
+	gint64 asked_us;
+	GStrv asked; /* its slots */
+} kubelet;
+
+/* ---- resources ---- */
+
+static void slot_free(gpointer data)
+{
+	g_free(((ListedSlot *)data)->slot);
+	g_free(data);
+}
+
+static void resource_free(gpointer data)
+{
+	Resource *resource = data;
+
+	g_ptr_array_unref(resource->slots);
+	g_free(resource->name);
+	g_free(resource);
+}
+
+static Resource *resource_find(const char *name)
+{
+	for (guint i = 0; kubelet.is_up && i < kubelet.resources->len; i++) {
+		Resource *resource = kubelet.resources->pdata[i];
+
+		if (g_str_equal(resource->name, name))
+			return resource;
+	}
+	return NULL;
+}
+
+static Resource *resource_get(const char *name)
+{
+	Resource *resource = resource_find(name);
+
+	if (resource)
+		return resource;
+	resource = g_new0(Resource, 1);
+	resource->name = g_strdup(name);
+	resource->slots = g_ptr_array_new_with_free_func(slot_free);
+	g_ptr_array_add(kubelet.resources, resource);
+	return resource;
+}
+
+const GPtrArray *kubelet_list(const char *name)
+{
+	const Resource *resource = resource_find(name);
+
+	return resource ? resource->slots : NULL;
+}
+
+guint kubelet_endpoints(const char *name)
+{
+	guint n = 0;
+
+	for (guint i = 0; kubelet.is_up && i < kubelet.endpoints->len; i++) {
+		const Endpoint *endpoint = kubelet.endpoints->pdata[i];
+
+		n += endpoint->streams && !endpoint->stopped &&
+		     g_str_equal(endpoint->resource->name, name);
+	}
+	return n;
+}
+
+/* ---- endpoints ---- */
+
+static void endpoint_free(gpointer data)
+{
+	Endpoint *endpoint = data;
+
+	if (endpoint->registering)
+		rdmad_grpc_call_unref(endpoint->registering);
+	rdmad_grpc_channel_free(endpoint->channel);
+	g_free(endpoint->path);
+	g_free(endpoint);
+}
+
+static void list_came(const guint8 *bytes, gsize size, gpointer data)
+{
+	Endpoint *endpoint = data;
+	Resource *resource = endpoint->resource;
+	V1beta1__ListAndWatchResponse *list =
+		v1beta1__list_and_watch_response__unpack(NULL, size, bytes);
+
+	g_assert_nonnull(list);
+	g_ptr_array_set_size(resource->slots, 0);
+	for (gsize i = 0; i < list->n_devices; i++) {
+		ListedSlot *slot = g_new(ListedSlot, 1);
+
+		*slot = (ListedSlot){ g_strdup(list->devices[i]->id),
+				      g_str_equal(list->devices[i]->health, "Healthy") };
+		g_ptr_array_add(resource->slots, slot);
+	}
+	v1beta1__list_and_watch_response__free_unpacked(list, NULL);
+	kubelet.ops->listed(resource->name);
+	rdmad_event_arm(kubelet.look, 0);
+}
+
+/* Kubelet keeps no more than the resource's name, so the end of an older plugin's stream also stops a newer one;
+ * the oldest kubelets looked whose stream it was. */
+static void list_ended(RdmadGrpcStatus status, const char *text, gpointer data)
+{
+	Endpoint *endpoint = data;
+	Resource *resource = endpoint->resource;
+
+	endpoint->streams = FALSE;
+	endpoint->stopped = endpoint->over = TRUE;
+	if (!kubelet.era->dials_inside && resource->endpoint != endpoint)
+		return;
+	if (resource->endpoint)
+		resource->endpoint->stopped = TRUE;
+	for (guint i = 0; i < resource->slots->len; i++)
+		((ListedSlot *)resource->slots->pdata[i])->healthy = FALSE;
+}
+
+static void register_answer(Endpoint *endpoint, const char *error)
+{
+	if (!endpoint->registering)
+		return;
+	if (error)
+		rdmad_grpc_call_fail(endpoint->registering, RDMAD_GRPC_UNKNOWN, "%s", error);
+	else
+		rdmad_grpc_call_reply(endpoint->registering, (const guint8 *)"", 0);
+	g_clear_pointer(&endpoint->registering, rdmad_grpc_call_unref);
+}
+
+static void options_came(RdmadGrpcStatus status, const char *text, gpointer data)
+{
+	static const RdmadGrpcRequestOps list_ops = { list_came, list_ended };
+	Endpoint *endpoint = data;
+
+	if (status != RDMAD_GRPC_OK) {
+		register_answer(endpoint, "failed to dial device plugin");
+		endpoint->stopped = endpoint->over = TRUE;
+		return;
+	}
+	endpoint->resource->endpoint = endpoint;
+	endpoint->streams = TRUE;
+	rdmad_grpc_channel_call(endpoint->channel, "/v1beta1.DevicePlugin/ListAndWatch", NULL, 0, 0,
+				&list_ops, endpoint);
+	register_answer(endpoint, NULL);
+}
+
+/* `registering`: the call to be answered, or NULL. */
+static void endpoint_connect(const char *name, const char *path, RdmadGrpcCall *registering)
+{
+	static const RdmadGrpcRequestOps ops = { .done = options_came };
+	Endpoint *endpoint = g_new0(Endpoint, 1);
+
+	endpoint->resource = resource_get(name);
+	endpoint->path = g_strdup(path);
+	endpoint->channel = rdmad_grpc_channel_new(kubelet.loop, NULL, path, DEVICES_MESSAGE);
+	if (registering)
+		endpoint->registering = rdmad_grpc_call_ref(registering);
+	if (!kubelet.era->dials_inside)
+		register_answer(endpoint, NULL);
+	g_ptr_array_add(kubelet.endpoints, endpoint);
+	rdmad_grpc_channel_call(endpoint->channel, "/v1beta1.DevicePlugin/GetDevicePluginOptions",
+				NULL, 0, OPTIONS_MS, &ops, endpoint);
+}
+
+static void endpoints_sweep(void)
+{
+	for (guint i = kubelet.endpoints->len; i-- > 0;) {
+		Endpoint *endpoint = kubelet.endpoints->pdata[i];
+
+		if (!endpoint->over)
+			continue;
+		if (endpoint->resource->endpoint == endpoint)
+			endpoint->resource->endpoint = NULL;
+		g_ptr_array_remove_index(kubelet.endpoints, i);
+	}
+}
+
+/* ---- registration by Register ---- */
+
+static void serve_register(RdmadGrpcCall *call, const guint8 *bytes, gsize size, gpointer data)
+{
+	V1beta1__RegisterRequest *request = v1beta1__register_request__unpack(NULL, size, bytes);
+	g_autofree char *path = NULL;
+
+	g_assert_nonnull(request);
+	path = g_build_filename(kubelet.legacy_dir, request->endpoint, NULL);
+	endpoint_connect(request->resource_name, path, call);
+	v1beta1__register_request__free_unpacked(request, NULL);
+}
+
+static const RdmadGrpcMethod legacy_methods[] = {
+	{ "/v1beta1.Registration/Register", serve_register },
+	{ 0 },
+};
+
+/* ---- registration by plugins_registry ---- */
+
+static void plugin_free(gpointer data)
+{
+	Plugin *plugin = data;
+
+	g_clear_pointer(&plugin->channel, rdmad_grpc_channel_free);
+	g_free(plugin->path);
+	g_free(plugin->name);
+	g_free(plugin);
+}
+
+static Plugin *plugin_find(const char *path, ino_t inode)
+{
+	for (guint i = 0; i < kubelet.plugins->len; i++) {
+		Plugin *plugin = kubelet.plugins->pdata[i];
+
+		if (g_str_equal(plugin->path, path) && plugin->inode == inode)
+			return plugin;
+	}
+	return NULL;
+}
+
+static void plugin_told(RdmadGrpcStatus status, const char *text, gpointer data)
+{
+	Plugin *plugin = data;
+
+	plugin->known = TRUE;
+}
+
+static void plugin_info(const guint8 *bytes, gsize size, gpointer data)
+{
+	Plugin *plugin = data;
+	Pluginregistration__PluginInfo *info =
+		pluginregistration__plugin_info__unpack(NULL, size, bytes);
+
+	g_assert_nonnull(info);
+	g_free(plugin->name);
+	plugin->name = g_strdup(info->name);
+	pluginregistration__plugin_info__free_unpacked(info, NULL);
+}
+
+static void plugin_asked(RdmadGrpcStatus status, const char *text, gpointer data)
+{
+	static const RdmadGrpcRequestOps ops = { .done = plugin_told };
+	static const guint8 registered[] = { 0x08, 0x01 }; /* plugin_registered: true */
+	Plugin *plugin = data;
+
+	if (status != RDMAD_GRPC_OK || !plugin->name) {
+		plugin->due_us = clock_now_us() + plugin->pause_us;
+		plugin->pause_us = MIN(plugin->pause_us * 2, RETRY_LAST_US);
+		rdmad_event_arm(kubelet.registry_look, (guint)(plugin->pause_us / SIM_MS));
+		return;
+	}
+	endpoint_connect(plugin->name, plugin->path, NULL);
+	rdmad_grpc_channel_call(plugin->channel,
+				"/pluginregistration.Registration/NotifyRegistrationStatus",
+				registered, sizeof(registered), 5 * INFO_MS, &ops, plugin);
+}
+
+static void plugin_ask(Plugin *plugin)
+{
+	static const RdmadGrpcRequestOps ops = { plugin_info, plugin_asked };
+
+	plugin->due_us = G_MAXINT64;
+	g_clear_pointer(&plugin->channel, rdmad_grpc_channel_free);
+	plugin->channel = rdmad_grpc_channel_new(kubelet.loop, NULL, plugin->path, 0);
+	rdmad_grpc_channel_call(plugin->channel, "/pluginregistration.Registration/GetInfo", NULL,
+				0, INFO_MS, &ops, plugin);
+}
+
+static void plugin_found(const char *path, ino_t inode)
+{
+	Plugin *plugin = plugin_find(path, inode);
+
+	if (!plugin) {
+		plugin = g_new0(Plugin, 1);
+		plugin->path = g_strdup(path);
+		plugin->inode = inode;
+		plugin->pause_us = RETRY_FIRST_US;
+		g_ptr_array_add(kubelet.plugins, plugin);
+	}
+	if (!plugin->known && plugin->due_us <= clock_now_us())
+		plugin_ask(plugin);
+}
+
+/* Its socket was removed: the connection to it is closed. */
+static void plugin_lost(const Plugin *plugin)
+{
+	for (guint i = 0; i < kubelet.endpoints->len; i++) {
+		Endpoint *endpoint = kubelet.endpoints->pdata[i];
+
+		if (!endpoint->over && g_str_equal(endpoint->path, plugin->path))
+			list_ended(RDMAD_GRPC_CANCELLED, NULL, endpoint);
+	}
+}
+
+static void registry_look(gpointer data)
+{
+	g_autoptr(GDir) dir = g_dir_open(kubelet.registry_dir, 0, NULL);
+	const char *name;
+	struct stat st;
+
+	for (guint i = kubelet.plugins->len; i-- > 0;) {
+		const Plugin *plugin = kubelet.plugins->pdata[i];
+
+		if (lstat(plugin->path, &st) == 0 && st.st_ino == plugin->inode)
+			continue;
+		plugin_lost(plugin);
+		g_ptr_array_remove_index(kubelet.plugins, i);
+	}
+	while (dir && (name = g_dir_read_name(dir))) {
+		g_autofree char *path = g_build_filename(kubelet.registry_dir, name, NULL);
+
+		if (*name != '.' && lstat(path, &st) == 0 && S_ISSOCK(st.st_mode))
+			plugin_found(path, st.st_ino);
+	}
+}
+
+/* ---- admission ---- */
+
+static gboolean slot_is_used(const char *resource, const char *slot)
+{
+	const GPtrArray *pods = pods_all();
+
+	for (guint i = 0; i < pods->len; i++) {
+		const Pod *pod = pods->pdata[i];
+
+		if (pod->grant && g_str_equal(pod->resource, resource) &&
+		    g_strv_contains((const char *const *)pod->grant->slots, slot))
+			return TRUE;
+	}
+	return FALSE;
+}
+
+/* NULL: there are not so many. */
+static GStrv slots_choose(const Resource *resource, guint wanted)
+{
+	g_autoptr(GStrvBuilder) chosen = g_strv_builder_new();
+	const guint n = resource->slots->len;
+	const guint first = n > 1 ? decide_rarely(kubelet.decisions, DECIDE_WHICH, 2, n) : 0;
+	guint found = 0;
+
+	for (guint i = 0; i < n && found < wanted; i++) {
+		const ListedSlot *slot = resource->slots->pdata[(first + i) % n];
+
+		if (!slot->healthy || slot_is_used(resource->name, slot->slot))
+			continue;
+		g_strv_builder_add(chosen, slot->slot);
+		found++;
+	}
+	return found == wanted ? g_strv_builder_end(chosen) : NULL;
+}
+
+static Pod *pod_of(const char *uid)
+{
+	const GPtrArray *pods = pods_all();
+
+	for (guint i = 0; i < pods->len; i++)
+		if (g_str_equal(((const Pod *)pods->pdata[i])->uid, uid))
+			return pods->pdata[i];
+	return NULL;
+}
+
+static Grant *grant_of(const guint8 *bytes, gsize size)
+{
+	V1beta1__AllocateResponse *answer = v1beta1__allocate_response__unpack(NULL, size, bytes);
+	const V1beta1__ContainerAllocateResponse *container;
+	Grant *grant = NULL;
+
+	g_assert_nonnull(answer);
+	g_assert_cmpuint(answer->n_container_responses, ==, 1);
+	container = answer->container_responses[0];
+	for (gsize i = 0; i < container->n_mounts; i++)
+		if (g_str_equal(container->mounts[i]->container_path, "/run/rdmad"))
+			grant = grant_new((const char *const *)kubelet.asked,
+					  container->mounts[i]->host_path);
+	g_assert_nonnull(grant);
+	v1beta1__allocate_response__free_unpacked(answer, NULL);
+	return grant;
+}
+
+static void allocate_came(const guint8 *bytes, gsize size, gpointer data)
+{
+	Pod *pod = pod_of(kubelet.admitting);
+
+	grant_free(pod->grant);
+	pod->grant = grant_of(bytes, size);
+	pod->since_us = clock_now_us();
+}
+
+static void allocate_done(RdmadGrpcStatus status, const char *text, gpointer data)
+{
+	Pod *pod = pod_of(kubelet.admitting);
+	const gboolean ok = status == RDMAD_GRPC_OK && pod->grant;
+
+	kubelet.ops->answered(pod,
+			      ok     ? NULL
+			      : text ? text
+				     : "no grant",
+			      clock_now_us() - kubelet.asked_us);
+	g_clear_pointer(&kubelet.admitting, g_free);
+	g_clear_pointer(&kubelet.asked, g_strfreev);
+	if (ok)
+		pod_begin(pod);
+	else
+		pods_delete(pod); /* UnexpectedAdmissionError */
+	rdmad_event_arm(kubelet.look, 0);
+}
+
+static void pod_admit(Pod *pod, const Resource *resource)
+{
+	static const RdmadGrpcRequestOps ops = { allocate_came, allocate_done };
+	V1beta1__ContainerAllocateRequest container = V1BETA1__CONTAINER_ALLOCATE_REQUEST__INIT;
+	V1beta1__ContainerAllocateRequest *containers[] = { &container };
+	V1beta1__AllocateRequest request = V1BETA1__ALLOCATE_REQUEST__INIT;
+	g_autofree guint8 *bytes = NULL;
+
+	kubelet.asked = slots_choose(resource, pod->wanted);
+	if (!kubelet.asked)
+		return;
+	container.n_devices_ids = g_strv_length(kubelet.asked);
+	container.devices_ids = kubelet.asked;
+	request.n_container_requests = 1;
+	request.container_requests = containers;
+	bytes = g_malloc(v1beta1__allocate_request__get_packed_size(&request));
+	kubelet.admitting = g_strdup(pod->uid);
+	kubelet.asked_us = clock_now_us();
+	pod->state = POD_ADMITTING;
+	rdmad_grpc_channel_call(resource->endpoint->channel, "/v1beta1.DevicePlugin/Allocate",
+				bytes, v1beta1__allocate_request__pack(&request, bytes), 0, &ops,
+				NULL);
+}
+
+/* Frees the slots of ended pods: kubelet does it when another one is admitted. */
+static void grants_reclaim(void)
+{
+	const GPtrArray *pods = pods_all();
+
+	for (guint i = 0; i < pods->len; i++) {
+		Pod *pod = pods->pdata[i];
+
+		if (pod->state == POD_ENDED)
+			g_clear_pointer(&pod->grant, grant_free);
+	}
+}
+
+static void pods_admit(void)
+{
+	const GPtrArray *pods = pods_all();
+
+	for (guint i = 0; i < pods->len && !kubelet.admitting; i++) {
+		Pod *pod = pods->pdata[i];
+		const Resource *resource =
+			pod->state == POD_WAITING ? resource_find(pod->resource) : NULL;
+
+		if (!resource || !resource->endpoint || resource->endpoint->stopped)
+			continue;
+		grants_reclaim();
+		pod_admit(pod, resource);
+	}
+}
+
+/* The runtime mounts the directory, and tries again later when it is not there. */
+static void pods_start(void)
+{
+	const GPtrArray *pods = pods_all();
+
+	for (guint i = 0; i < pods->len; i++) {
+		Pod *pod = pods->pdata[i];
+
+		if (pod->state != POD_STARTING || !pod->grant)
+			continue;
+		pod_begin(pod);
+		if (g_file_test(pod->grant->directory, G_FILE_TEST_IS_DIR))
+			pod_run(pod);
+	}
+}
+
+static gboolean pods_wait(void)
+{
+	const GPtrArray *pods = pods_all();
+
+	for (guint i = 0; i < pods->len; i++) {
+		const PodState state = ((const Pod *)pods->pdata[i])->state;
+
+		if (state == POD_WAITING || state == POD_STARTING)
+			return TRUE;
+	}
+	return FALSE;
+}
+
+static void look(gpointer data)
+{
+	endpoints_sweep();
+	pods_start();
+	pods_admit();
+	if (pods_wait())
+		rdmad_event_arm(kubelet.look, LOOK_MS);
+}
+
+void kubelet_look_at_pods(void)
+{
+	if (kubelet.is_up)
+		rdmad_event_arm(kubelet.look, 0);
+}
+
+void kubelet_forget_pod(Pod *pod)
+{
+	pods_delete(pod);
+}
+
+/* ---- life ---- */
+
+static void sockets_wipe(const char *dir)
+{
+	g_autoptr(GDir) all = g_dir_open(dir, 0, NULL);
+	const char *name;
+
+	while (all && (name = g_dir_read_name(all))) {
+		g_autofree char *path = g_build_filename(dir, name, NULL);
+
+		if (!g_str_equal(name, SOCKET_NAME))
+			g_unlink(path);
+	}
+}
+
+void kubelet_wipe_sockets(void)
+{
+	sockets_wipe(kubelet.era->has_registry ? kubelet.registry_dir : kubelet.legacy_dir);
+}
+
+gboolean kubelet_is_up(void)
+{
+	return kubelet.is_up;
+}
+
+gboolean kubelet_is_admitting(void)
+{
+	return kubelet.admitting != NULL;
+}
+
+void kubelet_set_hung(gboolean hung)
+{
+	if (kubelet.is_up)
+		podresources_set_hung(kubelet.podresources, hung);
+}
+
+void kubelet_start(void)
+{
+	g_autofree char *socket = g_build_filename(kubelet.legacy_dir, SOCKET_NAME, NULL);
+	g_autoptr(GError) error = NULL;
+
+	kubelet.is_up = TRUE;
+	kubelet.resources = g_ptr_array_new_with_free_func(resource_free);
+	kubelet.endpoints = g_ptr_array_new_with_free_func(endpoint_free);
+	kubelet.plugins = g_ptr_array_new_with_free_func(plugin_free);
+	sockets_wipe(kubelet.legacy_dir);
+	kubelet.look = rdmad_loop_add_timer(kubelet.loop, NULL, look, NULL);
+	kubelet.podresources =
+		podresources_new(kubelet.loop, kubelet.dir, kubelet.era, kubelet.decisions);
+	if (kubelet.era->has_registry) {
+		kubelet.registry_look =
+			rdmad_loop_add_timer(kubelet.loop, NULL, registry_look, NULL);
+		kubelet.watch = rdmad_directory_watch_new(kubelet.loop, NULL, kubelet.registry_dir,
+							  registry_look, NULL);
+		rdmad_event_arm(kubelet.registry_look, 0);
+	}
+	kubelet.legacy = rdmad_grpc_server_new(kubelet.loop, NULL, socket, legacy_methods, NULL,
+					       NULL, &error);
+	g_assert_no_error(error);
+	rdmad_event_arm(kubelet.look, 0);
+}
+
+/* Pods whose admission is cut off are admitted again; so are those that do not run and are forgotten. */
+static void books_close(gboolean forgets)
+{
+	const GPtrArray *pods = pods_all();
+
+	g_clear_pointer(&kubelet.admitting, g_free);
+	g_clear_pointer(&kubelet.asked, g_strfreev);
+	for (guint i = 0; i < pods->len; i++) {
+		Pod *pod = pods->pdata[i];
+
+		if (pod->state == POD_ADMITTING)
+			pod->state = POD_WAITING;
+		if (pod->state == POD_WAITING || forgets)
+			g_clear_pointer(&pod->grant, grant_free);
+		if (pod->state == POD_STARTING && !pod->grant)
+			pod->state = POD_WAITING;
+	}
+}
+
+void kubelet_stop(gboolean forgets)
+{
+	if (kubelet.is_up) {
+		kubelet.is_up = FALSE;
+		g_clear_pointer(&kubelet.watch, rdmad_directory_watch_free);
+		g_clear_pointer(&kubelet.registry_look, rdmad_event_free);
+		g_clear_pointer(&kubelet.look, rdmad_event_free);
+		g_clear_pointer(&kubelet.plugins, g_ptr_array_unref);
+		g_clear_pointer(&kubelet.endpoints, g_ptr_array_unref);
+		g_clear_pointer(&kubelet.resources, g_ptr_array_unref);
+		g_clear_pointer(&kubelet.legacy, rdmad_grpc_server_free);
+		g_clear_pointer(&kubelet.podresources, podresources_free);
+	}
+	books_close(forgets);
+}
+
+void kubelet_begin(const char *dir, const KubeletEra *era, const KubeletOps *ops,
+		   Decisions *decisions)
+{
+	kubelet.dir = g_strdup(dir);
+	kubelet.legacy_dir = g_build_filename(dir, "device-plugins", NULL);
+	kubelet.registry_dir = g_build_filename(dir, "plugins_registry", NULL);
+	kubelet.era = era;
+	kubelet.ops = ops;
+	kubelet.decisions = decisions;
+	g_mkdir_with_parents(kubelet.legacy_dir, 0755);
+	if (era->has_registry)
+		g_mkdir_with_parents(kubelet.registry_dir, 0755);
+	kubelet.loop = turns_kubelet_loop_new();
+}
+
+void kubelet_end(void)
+{
+	kubelet_stop(FALSE);
+	turns_end();
+	rdmad_loop_free(kubelet.loop);
+	g_free(kubelet.registry_dir);
+	g_free(kubelet.legacy_dir);
+	g_free(kubelet.dir);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kubelet: its device manager, both ways of registration, its checkpoint and podresources
+ *
+ * It believes what rdmad tells it and nothing else, and runs on its own loop.  What it does, and in which era, is
+ * what tests/kubelet/fake does, which was compared with the real one.
+ */
+#pragma once
+
+#include "decisions.h"
+#include "pods.h"
+
+typedef struct {
+	gboolean has_registry;	  /* the plugins_registry directory */
+	gboolean dials_inside;	  /* it calls back before Register is answered (1.25 and later) */
+	gboolean lists_completed; /* podresources has pods that have ended (before 1.34) */
+	gboolean pre_lists;	  /* it lists pods without devices while it starts */
+} KubeletEra;
+
+typedef struct {
+	/* Allocate was answered; `error` NULL: with a grant, which the pod has now. */
+	void (*answered)(const Pod *pod, const char *error, gint64 took_us);
+	/* A new list of devices. */
+	void (*listed)(const char *resource);
+} KubeletOps;
+
+void kubelet_begin(const char *dir, const KubeletEra *era, const KubeletOps *ops,
+		   Decisions *decisions);
+void kubelet_end(void);
+
+gboolean kubelet_is_up(void);
+/* An Allocate is on its way. */
+gboolean kubelet_is_admitting(void);
+void kubelet_start(void);
+/* `forgets`: its checkpoint is lost. */
+void kubelet_stop(gboolean forgets);
+/* It answers podresources late, or not at all, until it hangs no longer. */
+void kubelet_set_hung(gboolean hung);
+/* A cleaner of the node, or an upgrade, removes the sockets of plugins. */
+void kubelet_wipe_sockets(void);
+/* Admits pods that wait, and starts containers of those that are admitted. */
+void kubelet_look_at_pods(void);
+/* The pod's object is deleted; it has ended. */
+void kubelet_forget_pod(Pod *pod);
+
+/* ---- for the judge ---- */
+
+typedef struct {
+	char *slot;
+	gboolean healthy;
+} ListedSlot;
+
+/* NULL: the resource is not registered.  Of ListedSlot. */
+const GPtrArray *kubelet_list(const char *resource);
+/* How many endpoints it has a stream to. */
+guint kubelet_endpoints(const char *resource);

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The functions beside the daemon's own stand before those of the same name (ld's --wrap). */
+#include "life.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+#include "daemon/daemon.h"
+#include "daemon/privileges.h"
+#include "judge.h"
+#include "module/loader.h"
+#include "service/scanner.h"
+#include "turns.h"
+
+#define LINES 40u
+
+static struct {
+	gboolean on, frozen, crashing;
+	guint left; /* effects until the crash */
+	guint64 effects;
+	RdmadHardware *hardware;
+	RdmadAllocations *allocations;
+	char lines[LINES][200];
+	guint next_line;
+} life;
+
+/* ---- effects ---- */
+
+gboolean life_effect(void)
+{
+	life.effects++;
+	if (life.crashing && life.left-- == 0)
+		life_crash();
+	return !life.frozen;
+}
+
+void life_crash_at(guint effects)
+{
+	if (!life.on)
+		return;
+	life.crashing = TRUE;
+	life.left = effects;
+}
+
+void life_crash(void)
+{
+	life.crashing = FALSE;
+	life.frozen = life.on;
+}
+
+void life_crash_never(void)
+{
+	life.crashing = FALSE;
+}
+
+gboolean life_is_over(void)
+{
+	return life.frozen;
+}
+
+gboolean life_is_on(void)
+{
+	return life.on;
+}
+
+guint64 life_effects(void)
+{
+	return life.effects;
+}
+
+/* ---- what others do to it ---- */
+
+/* To this thread: a fuzzer has others, which do not block them. */
+
+void life_stop(void)
+{
+	if (life.on && !life.frozen)
+		raise(SIGTERM);
+}
+
+void life_reload(void)
+{
+	if (life.on && !life.frozen)
+		raise(SIGHUP);
+}
+
+void life_hint_hardware(void)
+{
+	if (life.hardware)
+		rdmad_hardware_hint(life.hardware);
+}
+
+RdmadAllocations *life_allocations(void)
+{
+	return life.allocations;
+}
+
+/* ---- the life ---- */
+
+/* A signal that the last life did not see is not the next one's. */
+static void signals_drain(void)
+{
+	const struct timespec none = { 0 };
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	while (sigtimedwait(&set, NULL, &none) > 0)
+		;
+}
+
+LifeEnd life_run(const RdmadOptions *options)
+{
+	g_autoptr(GError) error = NULL;
+	gboolean crashed;
+	int status;
+
+	signals_drain();
+	life.on = TRUE;
+	life.frozen = life.crashing = FALSE;
+	turns_set_in_rdmad(TRUE);
+	status = rdmad_daemon_run(options, &error);
+	turns_set_in_rdmad(FALSE);
+	crashed = life.frozen;
+	life.on = life.frozen = life.crashing = FALSE;
+	life.hardware = NULL;
+	life.allocations = NULL;
+	if (crashed)
+		return LIFE_CRASHED;
+	if (error)
+		g_snprintf(life.lines[life.next_line++ % LINES], sizeof(life.lines[0]), "ended: %s",
+			   error->message);
+	return status == 0 ? LIFE_STOPPED : LIFE_FAILED;
+}
+
+/* ---- in the place of ---- */
+
+extern const RdmadModuleClass rdmad_module_class; /* of the device plugin, linked in */
+
+const RdmadModuleClass *__wrap_rdmad_module_load(const char *directory, const char *name,
+						 GError **error);
+const RdmadModuleClass *__wrap_rdmad_module_load(const char *directory, const char *name,
+						 GError **error)
+{
+	return &rdmad_module_class;
+}
+
+/* The simulator needs its capabilities for the next life. */
+gboolean __wrap_rdmad_privileges_give_up(RdmadServices *services, GError **error);
+gboolean __wrap_rdmad_privileges_give_up(RdmadServices *services, GError **error)
+{
+	return TRUE;
+}
+
+RdmadHardware *__real_rdmad_hardware_new(RdmadLoop *loop, RdmadWorkers *workers,
+					 const RdmadSysroot *root, RdmadInventory *inventory,
+					 RdmadAttributes *attributes, RdmadEventLog *event_log);
+RdmadHardware *__wrap_rdmad_hardware_new(RdmadLoop *loop, RdmadWorkers *workers,
+					 const RdmadSysroot *root, RdmadInventory *inventory,
+					 RdmadAttributes *attributes, RdmadEventLog *event_log);
+RdmadHardware *__wrap_rdmad_hardware_new(RdmadLoop *loop, RdmadWorkers *workers,
+					 const RdmadSysroot *root, RdmadInventory *inventory,
+					 RdmadAttributes *attributes, RdmadEventLog *event_log)
+{
+	life.hardware =
+		__real_rdmad_hardware_new(loop, workers, root, inventory, attributes, event_log);
+	return life.hardware;
+}
+
+RdmadAllocations *__real_rdmad_allocations_new(RdmadLoop *loop, RdmadState *state,
+					       RdmadEventLog *event_log, GError **error);
+RdmadAllocations *__wrap_rdmad_allocations_new(RdmadLoop *loop, RdmadState *state,
+					       RdmadEventLog *event_log, GError **error);
+RdmadAllocations *__wrap_rdmad_allocations_new(RdmadLoop *loop, RdmadState *state,
+					       RdmadEventLog *event_log, GError **error)
+{
+	life.allocations = __real_rdmad_allocations_new(loop, state, event_log, error);
+	return life.allocations;
+}
+
+/* ---- the log ---- */
+
+void __wrap_rdmad_log_write(const char *topic, RdmadLogLevel level, RdmadLogSite *site,
+			    const RdmadLogFields *fields, const char *format, ...)
+	G_GNUC_PRINTF(5, 6);
+void __wrap_rdmad_log_write(const char *topic, RdmadLogLevel level, RdmadLogSite *site,
+			    const RdmadLogFields *fields, const char *format, ...)
+{
+	char *line = life.lines[life.next_line++ % LINES];
+	const gsize size = sizeof(life.lines[0]);
+	gsize length;
+	va_list args;
+
+	g_snprintf(line, size, "%.3f %s: ", (double)clock_now_us() / SIM_S, topic);
+	length = strlen(line);
+	va_start(args, format);
+	g_vsnprintf(line + length, size - length, format, args);
+	va_end(args);
+	if (g_str_equal(topic, "glib"))
+		judge_fails("the log has a misuse of GLib: %s", line);
+}
+
+void life_log_print(void)
+{
+	for (guint i = 0; i < LINES; i++) {
+		const char *line = life.lines[(life.next_line + i) % LINES];
+
+		if (*line)
+			fprintf(stderr, "  log: %s\n", line);
+	}
+	memset(life.lines, 0, sizeof(life.lines));
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "machine.h"
+
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PODS "sys/fs/cgroup/kubepods/burstable"
+#define LOGS "var/log/pods"
+#define BOOT "proc/sys/kernel/random"
+
+static struct {
+	char *root;
+	gboolean present[MACHINE_DEVICES], up[MACHINE_DEVICES];
+	char *links[MACHINE_DEVICES]; /* where the class's link leads */
+	guint boots;
+} machine;
+
+static char *path_of(const char *format, ...) G_GNUC_PRINTF(1, 2);
+static char *path_of(const char *format, ...)
+{
+	g_autofree char *below = NULL;
+	va_list args;
+
+	va_start(args, format);
+	below = g_strdup_vprintf(format, args);
+	va_end(args);
+	return g_build_filename(machine.root, below, NULL);
+}
+
+/* In place, as the kernel changes its files. */
+static void put(const char *path, const char *text)
+{
+	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	g_assert_cmpint(fd, >=, 0);
+	g_assert_cmpint(write(fd, text, strlen(text)), ==, (gssize)strlen(text));
+	close(fd);
+}
+
+static void make(const char *path)
+{
+	g_assert_cmpint(g_mkdir_with_parents(path, 0755), ==, 0);
+}
+
+/* Empties a directory of directories that hold files. */
+static void clear(const char *path)
+{
+	g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
+	const char *name;
+
+	while (dir && (name = g_dir_read_name(dir))) {
+		g_autofree char *below = g_build_filename(path, name, NULL);
+
+		if (g_file_test(below, G_FILE_TEST_IS_DIR)) {
+			clear(below);
+			rmdir(below);
+		} else {
+			unlink(below);
+		}
+	}
+}
+
+void machine_make(const char *root)
+{
+	const char *argv[] = { MACHINES_DIR "/expand", SIM_DIR "/node.machine", root, NULL };
+	pid_t pid;
+	int status;
+
+	machine.root = g_strdup(root);
+	make(root);
+	g_assert_cmpint(posix_spawn(&pid, argv[0], NULL, NULL, (char **)argv, environ), ==, 0);
+	g_assert_cmpint(waitpid(pid, &status, 0), ==, pid);
+	g_assert_cmpint(status, ==, 0);
+	for (guint i = 0; i < MACHINE_DEVICES; i++) {
+		g_autofree char *link = path_of("sys/class/infiniband/erdma_%u", i);
+
+		machine.links[i] = g_file_read_link(link, NULL);
+		machine.present[i] = machine.up[i] = TRUE;
+	}
+}
+
+static void boot_name(void)
+{
+	g_autofree char *dir = path_of(BOOT);
+	g_autofree char *path = g_build_filename(dir, "boot_id", NULL);
+	g_autofree char *text =
+		g_strdup_printf("%08x-0000-4000-8000-000000000000\n", machine.boots);
+
+	make(dir);
+	put(path, text);
+}
+
+static void processes_end(void)
+{
+	g_autofree char *pods = path_of(PODS);
+
+	make(pods);
+	clear(pods);
+}
+
+void machine_begin(void)
+{
+	g_autofree char *logs = path_of(LOGS);
+	g_autofree char *mount = path_of("sys/fs/cgroup/cgroup.controllers");
+
+	processes_end();
+	put(mount, "cpu memory\n");
+	make(logs);
+	clear(logs);
+	machine.boots = 1;
+	boot_name();
+	for (guint i = 0; i < MACHINE_DEVICES; i++) {
+		machine_plug(i, TRUE);
+		machine_set_port(i, TRUE);
+	}
+}
+
+void machine_reboot(void)
+{
+	processes_end();
+	machine.boots++;
+	boot_name();
+}
+
+/* ---- devices ---- */
+
+gboolean machine_has(guint device)
+{
+	return machine.present[device];
+}
+
+gboolean machine_is_up(guint device)
+{
+	return machine.up[device];
+}
+
+void machine_plug(guint device, gboolean in)
+{
+	g_autofree char *link = path_of("sys/class/infiniband/erdma_%u", device);
+
+	machine.present[device] = in;
+	unlink(link);
+	if (in)
+		g_assert_cmpint(symlink(machine.links[device], link), ==, 0);
+}
+
+void machine_set_port(guint device, gboolean up)
+{
+	g_autofree char *port = path_of("sys/class/infiniband/%s/ports/1", machine.links[device]);
+	g_autofree char *state = g_build_filename(port, "state", NULL);
+	g_autofree char *physical = g_build_filename(port, "phys_state", NULL);
+
+	machine.up[device] = up;
+	put(state, up ? "4: ACTIVE\n" : "1: DOWN\n");
+	put(physical, up ? "5: LinkUp\n" : "3: Disabled\n");
+}
+
+guint machine_device_of(const char *slot)
+{
+	for (guint i = 0; i < MACHINE_DEVICES; i++) {
+		g_autofree char *address = g_strdup_printf("0000:00:%02x.0", 8 + i);
+
+		if (g_str_has_prefix(slot, address))
+			return i;
+	}
+	return MACHINE_DEVICES;
+}
+
+/* ---- pods ---- */
+
+static void populated(const char *uid, gboolean is)
+{
+	g_autofree char *events = path_of(PODS "/pod%s/cgroup.events", uid);
+
+	put(events, is ? "populated 1\nfrozen 0\n" : "populated 0\nfrozen 0\n");
+}
+
+void machine_pod_begin(const char *uid, const char *name)
+{
+	g_autofree char *cgroup = path_of(PODS "/pod%s", uid);
+	g_autofree char *logs = path_of(LOGS "/ns_%s_%s", name, uid);
+
+	make(cgroup);
+	populated(uid, FALSE);
+	make(logs);
+}
+
+void machine_pod_populate(const char *uid)
+{
+	populated(uid, TRUE);
+}
+
+void machine_pod_empty(const char *uid)
+{
+	populated(uid, FALSE);
+}
+
+void machine_pod_end(const char *uid)
+{
+	g_autofree char *cgroup = path_of(PODS "/pod%s", uid);
+
+	clear(cgroup);
+	rmdir(cgroup);
+}
+
+void machine_pod_forget(const char *uid, const char *name)
+{
+	g_autofree char *logs = path_of(LOGS "/ns_%s_%s", name, uid);
+
+	rmdir(logs);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The machine: a tree of files as the kernel shows it, with devices that come and go, and the cgroups of pods. */
+#pragma once
+
+#include <glib.h>
+
+#define MACHINE_DEVICES 4u
+
+/* Makes the tree of node.machine below `root`, once in a process. */
+void machine_make(const char *root);
+/* As it was made, without pods, in a boot of its own. */
+void machine_begin(void);
+
+gboolean machine_has(guint device);
+gboolean machine_is_up(guint device);
+void machine_plug(guint device, gboolean in);
+void machine_set_port(guint device, gboolean up);
+/* The device behind a slot that rdmad has listed; MACHINE_DEVICES: none. */
+guint machine_device_of(const char *slot);
+/* Another boot_id, and no cgroup is left. */
+void machine_reboot(void);
+
+/* A pod's cgroup and its directory of logs, as kubelet makes them, then its first process. */
+void machine_pod_begin(const char *uid, const char *name);
+void machine_pod_populate(const char *uid);
+/* Its last process ends, and kubelet removes the cgroup. */
+void machine_pod_empty(const char *uid);
+void machine_pod_end(const char *uid);
+/* Its logs go with the object. */
+void machine_pod_forget(const char *uid, const char *name);

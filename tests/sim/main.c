@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The simulator: rdmad in a world that a seed makes
+ *
+ *	sim [--seed N] [--seconds N] [--steps N] [--run-steps N] [--pairs]
+ *	sim --replay FILE [--shrink]
+ *	sim --seed N --shrink
+ *	sim --exhaustive
+ *	sim --plants --seconds N	each planted fault, for so long at most; --plant NAME: with that one
+ *
+ * With a seed alone: that run.  With seconds or steps: one seed after the other from it on.  A run that fails prints its
+ * seed, what is broken, the last lines of the log, and its trace; the status is then 1.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "actions.h"
+#include "clock.h"
+#include "exhaustive.h"
+#include "judge.h"
+#include "life.h"
+#include "plants.h"
+#include "shrink.h"
+#include "world.h"
+
+#define RUN_STEPS 100
+
+typedef struct {
+	gint64 seed, seconds, steps, run_steps;
+	gboolean shrink, pairs, twice, plants, exhaustive, hash;
+	char *replay, *plant;
+} Options;
+
+static guint64 seed_of_now; /* for who reads the end of a crashed one */
+
+static void crashed(int signum)
+{
+	char text[64];
+	const int n = g_snprintf(text, sizeof(text), "signal %d with seed %" G_GUINT64_FORMAT "\n",
+				 signum, seed_of_now);
+
+	if (write(STDERR_FILENO, text, (gsize)n) < 0)
+		_exit(3);
+	signal(signum, SIG_DFL);
+	raise(signum);
+}
+
+static void print_failure(const Decisions *decisions)
+{
+	g_autofree char *trace = decisions_print(decisions, action_name);
+
+	printf("# %s\n%s", judge_verdict(), trace);
+	fflush(stdout);
+	life_log_print();
+}
+
+static int shrink_and_print(Decisions *decisions, const Options *options)
+{
+	g_autofree char *rule = NULL;
+	g_autofree char *trace = NULL;
+	g_autoptr(Decisions) small = NULL;
+
+	rule = shrink_try(decisions, (guint)options->run_steps);
+	if (!rule) {
+		decisions_free(decisions);
+		printf("nothing is broken\n");
+		return 0;
+	}
+	decisions_adopt(decisions);
+	small = shrink(decisions, rule, (guint)options->run_steps);
+	trace = decisions_print(small, action_name);
+	printf("# %s\n%s", rule, trace);
+	return 1;
+}
+
+static int run_replay(const Options *options)
+{
+	g_autofree char *text = NULL;
+	g_autoptr(GError) error = NULL;
+	Decisions *decisions = NULL;
+	gboolean ok;
+
+	if (g_file_get_contents(options->replay, &text, NULL, &error))
+		decisions = decisions_of_trace(text, action_of, &error);
+	if (!decisions) {
+		fprintf(stderr, "%s: %s\n", options->replay, error->message);
+		return 2;
+	}
+	if (options->shrink)
+		return shrink_and_print(decisions, options);
+	ok = world_run(decisions, (guint)options->run_steps);
+	printf("%s: %s, hash %016" G_GINT64_MODIFIER "x\n", options->replay,
+	       ok ? "all holds" : "BROKEN", decisions_hash(decisions));
+	if (!ok)
+		print_failure(decisions);
+	decisions_free(decisions);
+	return ok ? 0 : 1;
+}
+
+/* A trace of what the seed chooses, which is run again in parts. */
+static int shrink_seed(const Options *options)
+{
+	g_autoptr(Decisions) decisions = decisions_of_seed((guint64)options->seed);
+	g_autofree char *trace = NULL;
+
+	world_run(decisions, (guint)options->run_steps);
+	trace = decisions_print(decisions, action_name);
+	return shrink_and_print(decisions_of_trace(trace, action_of, NULL), options);
+}
+
+static guint64 seed_run(guint64 seed, const Options *options, gboolean *ok)
+{
+	g_autoptr(Decisions) decisions = decisions_of_seed(seed);
+
+	seed_of_now = seed;
+	*ok = world_run(decisions, (guint)options->run_steps);
+	if (options->hash)
+		printf("hash %016" G_GINT64_MODIFIER "x\n", decisions_hash(decisions));
+	if (!*ok) {
+		printf("# seed %" G_GUINT64_FORMAT "\n", seed);
+		print_failure(decisions);
+	}
+	return decisions_hash(decisions);
+}
+
+/* Every hundredth run is made again: another hash means that something is decided by nobody. */
+static gboolean seed_check(guint64 seed, const Options *options)
+{
+	gboolean ok;
+	const guint64 hash = seed_run(seed, options, &ok);
+
+	if (!ok || (seed % 100 != 0 && !options->twice))
+		return ok;
+	if (seed_run(seed, options, &ok) == hash && ok)
+		return TRUE;
+	printf("# seed %" G_GUINT64_FORMAT " is not deterministic\n", seed);
+	return FALSE;
+}
+
+static void print_totals(const Options *options, gint64 began_us)
+{
+	const WorldTotals *totals = world_totals();
+	const double seconds = (double)(clock_real_us() - began_us) / SIM_S;
+	const double cpu = (double)clock_cpu_us() / SIM_S;
+
+	printf("%" G_GUINT64_FORMAT " runs, %" G_GUINT64_FORMAT " steps, %" G_GUINT64_FORMAT
+	       " lives, %" G_GUINT64_FORMAT " effects in %.1f s; %.0f steps a minute of CPU time\n",
+	       totals->runs, totals->steps, totals->lives, totals->effects, seconds,
+	       (double)totals->steps / cpu * 60);
+	if (options->pairs)
+		actions_print_pairs();
+}
+
+static int run_seeds(const Options *options)
+{
+	const gint64 began_us = clock_real_us();
+	guint64 seed = (guint64)options->seed;
+	gboolean ok = TRUE, more = TRUE;
+
+	while (ok && more) {
+		ok = seed_check(seed++, options);
+		more = options->seconds ? clock_real_us() - began_us < options->seconds * SIM_S
+		       : options->steps ? world_totals()->steps < (guint64)options->steps
+					: FALSE;
+	}
+	print_totals(options, began_us);
+	return ok ? 0 : 1;
+}
+
+/* ---- planted faults ---- */
+
+/* TRUE: it is found within the time. */
+static gboolean plant_find(Plant plant, const Options *options)
+{
+	const gint64 began_us = clock_real_us();
+	g_autofree char *rule = NULL;
+	guint64 seed = (guint64)options->seed;
+
+	plant_set(plant);
+	while (!rule && clock_real_us() - began_us < options->seconds * SIM_S) {
+		g_autoptr(Decisions) decisions = decisions_of_seed(seed++);
+
+		rule = shrink_try(decisions, (guint)options->run_steps);
+	}
+	plant_set(PLANT_NONE);
+	printf("%-16s %5.1f s %4" G_GUINT64_FORMAT " runs  %s\n", plant_name(plant),
+	       (double)(clock_real_us() - began_us) / SIM_S, seed - (guint64)options->seed,
+	       rule ? rule : "NOT FOUND");
+	return rule != NULL;
+}
+
+static int run_plants(const Options *options)
+{
+	guint found = 0;
+
+	for (guint plant = PLANT_NONE + 1; plant < N_PLANTS; plant++)
+		found += plant_find((Plant)plant, options);
+	printf("%u of %u planted faults found\n", found, N_PLANTS - 1);
+	return found == N_PLANTS - 1 ? 0 : 1;
+}
+
+/* ---- the command line ---- */
+
+static gboolean options_parse(Options *options, int argc, char **argv)
+{
+	const struct {
+		const char *name;
+		gint64 *number;
+		gboolean *flag;
+	} known[] = {
+		{ "--seed", &options->seed, NULL },
+		{ "--seconds", &options->seconds, NULL },
+		{ "--steps", &options->steps, NULL },
+		{ "--run-steps", &options->run_steps, NULL },
+		{ "--shrink", NULL, &options->shrink },
+		{ "--pairs", NULL, &options->pairs },
+		{ "--twice", NULL, &options->twice },
+		{ "--plants", NULL, &options->plants },
+		{ "--exhaustive", NULL, &options->exhaustive },
+		{ "--hash", NULL, &options->hash },
+		{ "--plant", NULL, NULL },
+		{ "--replay", NULL, NULL },
+	};
+
+	for (int i = 1; i < argc; i++) {
+		guint k = 0;
+
+		while (k < G_N_ELEMENTS(known) && strcmp(argv[i], known[k].name) != 0)
+			k++;
+		if (k == G_N_ELEMENTS(known) || (!known[k].flag && i + 1 == argc))
+			return FALSE;
+		if (known[k].flag)
+			*known[k].flag = TRUE;
+		else if (known[k].number)
+			*known[k].number = g_ascii_strtoll(argv[++i], NULL, 10);
+		else if (g_str_equal(known[k].name, "--plant"))
+			options->plant = argv[++i];
+		else
+			options->replay = argv[++i];
+	}
+	return TRUE;
+}
+
+static void root_remove(const char *root)
+{
+	const char *const argv[] = { "rm", "-rf", root, NULL };
+
+	g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL, NULL,
+		     NULL);
+}
+
+int main(int argc, char **argv)
+{
+	Options options = { .seed = -1, .run_steps = RUN_STEPS };
+	g_autofree char *root = g_strdup("/dev/shm/rdmad-sim-XXXXXX");
+	int status;
+
+	if (!options_parse(&options, argc, argv)) {
+		fprintf(stderr, "usage: see tests/sim/main.c\n");
+		return 2;
+	}
+	if (options.seed < 0)
+		options.seed = clock_real_us() & 0xffffffff;
+	signal(SIGABRT, crashed);
+	signal(SIGSEGV, crashed);
+	if (!g_mkdtemp(root))
+		return 2;
+	printf("# seed %" G_GINT64_FORMAT "\n", options.seed);
+	world_make(root);
+	if (options.plant)
+		plant_set(plant_of(options.plant));
+	status = options.replay	      ? run_replay(&options)
+		 : options.exhaustive ? exhaustive_run() > 0
+		 : options.plants     ? run_plants(&options)
+		 : options.shrink     ? shrink_seed(&options)
+				      : run_seeds(&options);
+	root_remove(root);
+	return status;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plants.h"
+
+#include <rdmad/clock.h>
+#include <rdmad/directory-watch.h>
+#include <rdmad/disk.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "service/allocations-private.h"
+#include "service/state.h"
+#include "turns.h"
+
+static const char *const names[N_PLANTS] = {
+	"none",		  "late-commit", "no-sync",	"torn-rename",
+	"lost-directory", "freed-first", "stale-list",	"no-registration",
+	"left-open",	  "wall-clock",	 "two-holders",
+};
+
+static Plant planted;
+static gboolean uncommitted;
+
+const char *plant_name(Plant plant)
+{
+	return names[plant];
+}
+
+Plant plant_of(const char *name)
+{
+	guint i = 0;
+
+	while (i < N_PLANTS && !g_str_equal(names[i], name))
+		i++;
+	return (Plant)i;
+}
+
+void plant_set(Plant plant)
+{
+	planted = plant;
+}
+
+gboolean plant_skips_sync(const char *path)
+{
+	return (planted == PLANT_NO_SYNC && strstr(path, "rdmad.db")) ||
+	       (planted == PLANT_TORN_RENAME && g_str_has_suffix(path, ".tmp"));
+}
+
+/* ---- in the place of ---- */
+
+/* The real function and the one that stands before it. */
+#define BEFORE(type, name, ...)                                                                    \
+	type __real_##name(__VA_ARGS__);                                                           \
+	type __wrap_##name(__VA_ARGS__);                                                           \
+	type __wrap_##name(__VA_ARGS__)
+
+BEFORE(gboolean, rdmad_state_commit, RdmadState *state, GError **error)
+{
+	if (planted != PLANT_LATE_COMMIT)
+		return __real_rdmad_state_commit(state, error);
+	uncommitted = TRUE;
+	return TRUE;
+}
+
+BEFORE(gboolean, rdmad_state_begin, RdmadState *state, GError **error)
+{
+	if (uncommitted)
+		__real_rdmad_state_commit(state, NULL);
+	uncommitted = FALSE;
+	return __real_rdmad_state_begin(state, error);
+}
+
+BEFORE(int, rdmad_disk_mkdir, int dir, const char *path, mode_t mode)
+{
+	if (planted == PLANT_LOST_DIRECTORY)
+		return mkdirat(dir, path, mode);
+	return __real_rdmad_disk_mkdir(dir, path, mode);
+}
+
+/* Neither is the time of the question the one of the list. */
+BEFORE(void, rdmad_allocations_reconcile, RdmadAllocations *allocations, const RdmadPodList *list)
+{
+	RdmadPodList *changed = (RdmadPodList *)list;
+
+	if (planted == PLANT_STALE_LIST || planted == PLANT_FREED_FIRST)
+		changed->asked_us =
+			rdmad_now_us() + (planted == PLANT_FREED_FIRST ? 100 * G_USEC_PER_SEC : 0);
+	__real_rdmad_allocations_reconcile(allocations, list);
+}
+
+static void nothing(gpointer data)
+{
+}
+
+BEFORE(RdmadDirectoryWatch *, rdmad_directory_watch_new, RdmadLoop *loop, RdmadModule *owner,
+       const char *path, void (*fn)(gpointer data), gpointer data)
+{
+	if (planted == PLANT_NO_REGISTRATION && turns_in_rdmad())
+		fn = nothing;
+	return __real_rdmad_directory_watch_new(loop, owner, path, fn, data);
+}
+
+BEFORE(void, rdmad_directory_watch_free, RdmadDirectoryWatch *watch)
+{
+	if (planted != PLANT_LEFT_OPEN)
+		__real_rdmad_directory_watch_free(watch);
+}
+
+BEFORE(gint64, rdmad_now_us, void)
+{
+	return planted == PLANT_WALL_CLOCK ? rdmad_wall_us() : __real_rdmad_now_us();
+}
+
+BEFORE(const RdmadAllocation *, rdmad_allocations_grant, RdmadAllocations *allocations,
+       const RdmadGrant *grant, GError **error)
+{
+	RdmadGrant unchecked = *grant;
+
+	if (planted == PLANT_TWO_HOLDERS)
+		unchecked.mode = NULL;
+	return __real_rdmad_allocations_grant(allocations, &unchecked, error);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pods.h"
+
+#include <string.h>
+
+#include "clock.h"
+#include "machine.h"
+
+/* Names are used again, as those of a StatefulSet are. */
+#define NAMES 12u
+
+static struct {
+	GPtrArray *all;
+	guint made;
+} pods;
+
+static void pod_free(gpointer data)
+{
+	Pod *pod = data;
+
+	grant_free(pod->grant);
+	grant_free(pod->had);
+	g_free(pod->name);
+	g_free(pod->uid);
+	g_free(pod);
+}
+
+void pods_begin(void)
+{
+	pods.all = g_ptr_array_new_with_free_func(pod_free);
+	pods.made = 0;
+}
+
+void pods_end(void)
+{
+	g_ptr_array_unref(pods.all);
+}
+
+GPtrArray *pods_all(void)
+{
+	return pods.all;
+}
+
+static gboolean name_is_used(const char *name)
+{
+	for (guint i = 0; i < pods.all->len; i++)
+		if (g_str_equal(((const Pod *)pods.all->pdata[i])->name, name))
+			return TRUE;
+	return FALSE;
+}
+
+static char *name_free(void)
+{
+	for (guint i = 0;; i++) {
+		char *name = g_strdup_printf("train-%u", (pods.made + i) % NAMES);
+
+		if (!name_is_used(name))
+			return name;
+		g_free(name);
+	}
+}
+
+Pod *pods_create(const char *resource, guint wanted)
+{
+	Pod *pod = g_new0(Pod, 1);
+
+	pod->name = name_free();
+	pod->uid = g_strdup_printf("%08x-1d9c-4bfb-9c3c-5d1f0a3c77aa", ++pods.made);
+	pod->resource = resource;
+	pod->wanted = wanted;
+	g_ptr_array_add(pods.all, pod);
+	return pod;
+}
+
+void pods_delete(Pod *pod)
+{
+	g_assert(!pod->has_process);
+	machine_pod_end(pod->uid);
+	machine_pod_forget(pod->uid, pod->name);
+	g_ptr_array_remove(pods.all, pod);
+}
+
+/* ---- grants ---- */
+
+Grant *grant_new(const char *const *slots, const char *directory)
+{
+	Grant *grant = g_new(Grant, 1);
+
+	grant->slots = g_strdupv((char **)slots);
+	grant->directory = g_strdup(directory);
+	grant->id = strrchr(grant->directory, '/') + 1;
+	return grant;
+}
+
+Grant *grant_copy(const Grant *grant)
+{
+	return grant ? grant_new((const char *const *)grant->slots, grant->directory) : NULL;
+}
+
+void grant_free(Grant *grant)
+{
+	if (!grant)
+		return;
+	g_strfreev(grant->slots);
+	g_free(grant->directory);
+	g_free(grant);
+}
+
+/* ---- containers ---- */
+
+void pod_begin(Pod *pod)
+{
+	pod->state = POD_STARTING;
+	machine_pod_begin(pod->uid, pod->name);
+}
+
+void pod_run(Pod *pod)
+{
+	pod->state = POD_RUNNING;
+	pod->has_process = TRUE;
+	grant_free(pod->had);
+	pod->had = grant_copy(pod->grant);
+	machine_pod_populate(pod->uid);
+}
+
+void pod_exit(Pod *pod)
+{
+	pod->state = POD_ENDED;
+	pod->has_process = FALSE;
+	pod->ended_us = clock_now_us();
+	g_clear_pointer(&pod->had, grant_free);
+	machine_pod_empty(pod->uid);
+	machine_pod_end(pod->uid);
+}
+
+void pods_reboot(void)
+{
+	for (guint i = 0; i < pods.all->len; i++) {
+		Pod *pod = pods.all->pdata[i];
+
+		pod->has_process = FALSE;
+		g_clear_pointer(&pod->had, grant_free);
+		if (pod->state == POD_RUNNING || pod->state == POD_STARTING)
+			pod->state = pod->grant ? POD_STARTING : POD_WAITING;
+		else if (pod->state == POD_ADMITTING)
+			pod->state = POD_WAITING;
+	}
+}

@@ -1,0 +1,63 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""rdmad in simulated worlds: test-sim.py SIM [TEST...]"""
+
+import os
+import re
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path.insert(0, os.path.join(HERE, ".."))
+import tap  # noqa: E402
+
+SIM = sys.argv.pop(1)
+SLOW = os.environ.get("RDMAD_TEST_SLOW") == "1"
+# New seeds are for the long form: what they find is no fault of the change that is tested.
+SEEDS = ("--seconds", 7200) if SLOW else ("--seed", 196, "--steps", 10000)
+PLANT_SECONDS = 600 if SLOW else 120
+REPEATED = 7
+
+
+def run(*arguments, before=()):
+    return subprocess.run([*before, SIM, *map(str, arguments)], capture_output=True, text=True, check=False)
+
+
+class Sim(unittest.TestCase):
+    def assert_holds(self, done):
+        self.assertEqual(done.returncode, 0, done.stdout[-4000:] + done.stderr[-4000:])
+
+    def test_what_was_found_once_holds(self):
+        traces = sorted(Path(HERE, "regress").glob("*.trace"))
+        self.assertTrue(traces)
+        for trace in traces:
+            with self.subTest(trace.name):
+                self.assert_holds(run("--replay", trace))
+
+    def test_every_short_scenario_survives_an_end_at_each_of_its_effects(self):
+        self.assert_holds(run("--exhaustive"))
+
+    def test_seeds_hold(self):
+        done = run(*SEEDS)
+        print("\n".join("# " + line for line in done.stdout.splitlines()[-40:]), flush=True)
+        self.assert_holds(done)
+
+    def test_a_seed_is_the_same_run_wherever_memory_is(self):
+        hashes = {re.search(r"hash (\w+)", run("--seed", REPEATED, "--hash", before=before).stdout)[1]
+                  for before in ((), ("setarch", "-R"))}
+        self.assertEqual(len(hashes), 1)
+
+    def test_planted_faults_are_found(self):
+        self.assert_holds(run("--plants", "--seed", 100, "--seconds", PLANT_SECONDS))
+
+    def test_a_failing_run_is_made_small(self):
+        done = run("--plant", "two-holders", "--seed", 100, "--shrink")
+        steps = [line for line in done.stdout.splitlines() if line and line[0] != "#"]
+        self.assertEqual(done.returncode, 1, done.stderr[-2000:])
+        self.assertLessEqual(len(steps), 15, done.stdout)
+
+
+if __name__ == "__main__":
+    tap.main()

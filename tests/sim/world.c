@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "world.h"
+
+#include <glib/gstdio.h>
+
+#include "actions.h"
+#include "clock.h"
+#include "disk.h"
+#include "judge.h"
+#include "kubelet.h"
+#include "life.h"
+#include "machine.h"
+#include "node.h"
+#include "pods.h"
+#include "pool.h"
+#include "turns.h"
+
+#define FIRST_US   (3 * SIM_S)
+#define QUIET_US   (700 * SIM_S) /* podresources is listed each 300 s when nothing happens */
+#define RESTART_US (2 * SIM_S)	 /* RestartSec of a unit */
+
+static const gint64 pauses_us[] = { 1 * SIM_MS, 10 * SIM_MS, 100 * SIM_MS,
+				    1 * SIM_S,	10 * SIM_S,  70 * SIM_S };
+static const guint pause_weights[] = { 30, 25, 20, 15, 8, 2 };
+
+typedef enum { PHASE_STEPS, PHASE_QUIET, PHASE_OVER } Phase;
+
+static struct {
+	char *root;
+	Decisions *decisions;
+	guint weights[N_ACTIONS];
+	Phase phase;
+	guint steps_left;
+	gint64 step_us, quiet_until_us;
+	WorldTotals totals;
+} world;
+
+/* ---- steps ---- */
+
+static void calm(void)
+{
+	world.phase = PHASE_QUIET;
+	world.step_us = clock_now_us();
+	world.quiet_until_us = world.step_us + QUIET_US;
+	actions_calm();
+}
+
+static void step(void)
+{
+	if (!decisions_step(world.decisions) || world.steps_left-- == 0) {
+		calm();
+		return;
+	}
+	world.totals.steps++;
+	action_do((Action)decide_weighted(world.decisions, DECIDE_ACTION, world.weights, N_ACTIONS),
+		  world.decisions);
+	world.step_us =
+		clock_now_us() + pauses_us[decide_weighted(world.decisions, DECIDE_PAUSE,
+							   pause_weights, G_N_ELEMENTS(pauses_us))];
+}
+
+/* The judge looks each second.  A life that failed a moment ago is started again first. */
+static void end(void)
+{
+	world.step_us = clock_now_us() + SIM_S;
+	if (clock_now_us() < world.quiet_until_us || !life_is_on() || !life_allocations())
+		return;
+	judge_quiet();
+	world.phase = PHASE_OVER;
+	world.step_us = G_MAXINT64;
+	life_stop();
+}
+
+static gint64 due_us(void)
+{
+	return MIN(MIN(world.step_us, actions_due_us()), pool_due_us());
+}
+
+static void work(void)
+{
+	if (pool_due_us() <= clock_now_us())
+		pool_work();
+	else if (actions_due_us() <= clock_now_us())
+		actions_work();
+	else if (world.phase == PHASE_STEPS)
+		step();
+	else
+		end();
+	judge_look();
+}
+
+static const TurnsOps turns_ops = { due_us, work, life_is_over };
+
+/* ---- a run ---- */
+
+/* Swarm: each run has some of the actions, and some of them often. */
+static void weights_draw(void)
+{
+	static const guint weights[] = { 0, 1, 3, 9 };
+	static const guint pods[N_ACTIONS] = {
+		[ACTION_NOTHING] = 2, [ACTION_POD] = 12, [ACTION_EXIT] = 6, [ACTION_DELETE] = 5
+	};
+
+	for (guint i = 0; i < N_ACTIONS; i++)
+		world.weights[i] =
+			pods[i] +
+			weights[decide(world.decisions, DECIDE_SETUP, G_N_ELEMENTS(weights))];
+}
+
+static void world_begin(Decisions *decisions, guint steps)
+{
+	g_autofree char *disk = g_build_filename(world.root, "disk", NULL);
+
+	world.decisions = decisions;
+	world.phase = PHASE_STEPS;
+	world.steps_left = steps;
+	decisions_step(decisions);
+	clock_begin();
+	g_random_set_seed(1);
+	node_begin(world.root);
+	machine_begin();
+	pool_begin(decisions);
+	turns_begin(&turns_ops, decisions);
+	disk_begin(disk, node_run_dir(), decisions);
+	judge_begin(decisions);
+	weights_draw();
+	actions_begin(world.root, decisions);
+	world.step_us = clock_now_us() + FIRST_US;
+}
+
+static void world_end(void)
+{
+	actions_end();
+	judge_end();
+	disk_end();
+	world.totals.runs++;
+	world.totals.effects = life_effects();
+}
+
+static guint descriptors(void)
+{
+	g_autoptr(GDir) dir = g_dir_open("/proc/self/fd", 0, NULL);
+	guint n = 0;
+
+	while (dir && g_dir_read_name(dir))
+		n++;
+	return n;
+}
+
+static void live(void)
+{
+	LifeEnd how = life_run(node_options());
+
+	world.totals.lives++;
+	if (judge_verdict())
+		return;
+	actions_life_ended();
+	judge_disk();
+	decisions_note(world.decisions, "life %d %" G_GINT64_FORMAT, how, clock_now_us());
+	if (world.phase == PHASE_OVER)
+		return;
+	turns_without_rdmad(clock_now_us() + (how == LIFE_FAILED ? RESTART_US : actions_down_us()));
+}
+
+gboolean world_run(Decisions *decisions, guint steps)
+{
+	const guint before = descriptors();
+
+	world_begin(decisions, steps);
+	while (world.phase != PHASE_OVER && !judge_verdict())
+		live();
+	world_end();
+	if (!judge_verdict() && descriptors() != before)
+		judge_fails("descriptors are left open: %d", (int)descriptors() - (int)before);
+	return !judge_verdict();
+}
+
+void world_make(const char *root)
+{
+	g_autofree char *machine = g_build_filename(root, "machine", NULL);
+
+	world.root = g_strdup(root);
+	machine_make(machine);
+}
+
+const WorldTotals *world_totals(void)
+{
+	return &world.totals;
+}
