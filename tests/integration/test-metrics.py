@@ -108,7 +108,7 @@ class MetricsCase(unittest.TestCase):
             time.sleep(0.02)
 
     def devices(self):
-        return sorted(device["name"] for device in self.daemon.json("devices")["devices"])
+        return sorted(device["device_name"] for device in self.daemon.json("devices")["devices"])
 
     def success(self, series):
         return {labels["device"]: number
