@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "integration"))
-from private_host import RDMAD, SLOW, enter_private_host, run, tap, until  # noqa: E402
+from private_host import PATIENCE, RDMAD, SLOW, enter_private_host, run, tap, until  # noqa: E402
 from erdma_case import ErdmaCase  # noqa: E402
 from injector import Injector, Point  # noqa: E402
 
@@ -60,7 +60,9 @@ class Sweep(ErdmaCase):
         """As a service manager: it is started again where it has ended."""
         until(lambda: self.daemon.poll() is not None or self.is_whole(), "the NICs, or the end")
         self.injector.disarm()
-        if self.daemon.poll() is not None:
+        # A call that is on its way may still be the one.
+        if not self.client("status"):
+            self.daemon.wait(PATIENCE)
             self.daemon = None
             self.start()
         self.assertConfigured()
