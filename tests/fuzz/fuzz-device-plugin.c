@@ -87,11 +87,10 @@ static void node_clear(Node *node)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	g_autoptr(GError) allocate_error = NULL;
 	g_autoptr(GError) preferred_error = NULL;
-	g_autoptr(GBytes) granted = NULL;
 	g_autoptr(GBytes) preferred = NULL;
 	g_autoptr(GArray) gpus = g_array_new(FALSE, FALSE, sizeof(PlacementGpu));
+	AllocateCall call, *const calls[] = { &call };
 	Allocator by;
 	Node node;
 
@@ -100,9 +99,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		preferred_answer(node.pool, gpus, node.allocations, data, size, &preferred_error);
 	g_assert_true((preferred == NULL) == (preferred_error != NULL));
 	by = (Allocator){ node.allocations, node.delivery, OWNER };
-	granted = allocate(&by, node.pool, data, size, &allocate_error);
-	g_assert_true((granted == NULL) == (allocate_error != NULL));
-	g_assert_true((rdmad_allocations_count(node.allocations) > 0) == (granted != NULL));
+	allocate_call_init(&call, node.pool, data, size);
+	allocate(&by, calls, 1);
+	g_assert_true((call.answer == NULL) == (call.refusal != NULL));
+	g_assert_true((rdmad_allocations_count(node.allocations) > 0) == (call.answer != NULL));
+	allocate_call_clear(&call);
 	node_clear(&node);
 	return 0;
 }
