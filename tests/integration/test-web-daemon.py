@@ -172,7 +172,7 @@ class WebDaemon(unittest.TestCase):
                         sock.bind((address, 0))
                     except OSError:
                         continue    # a machine without IPv6
-                    sock.connect((address, port))
+                    wait_for(lambda sock=sock, at=(address, port): sock.connect_ex(at) == 0, "the port")
                     sock.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
                     # The server closes first, so the port is in TIME_WAIT afterwards.
                     self.assertIn(b" 401 ", sock.recv(65536))
