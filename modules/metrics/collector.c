@@ -31,6 +31,7 @@ typedef struct {
 	GQueue waiting; /* Target */
 	guint reading, places;
 	guint batch_min; /* devices of a batch, where there are as many; 0: one */
+	gboolean spread; /* one of them hangs, others may: small batches, until the lane is empty */
 } Lane;
 
 /* A batch and where it has its place. */
@@ -207,10 +208,11 @@ static Place *place_new(Collector *collector, Lane *lane)
 static guint lane_share(const Lane *lane)
 {
 	const guint free = lane->places - lane->reading;
+	const guint least = lane->spread ? 1 : lane->batch_min;
 
 	if (!lane->batch_min)
 		return 1;
-	return CLAMP((lane->waiting.length + free - 1) / free, lane->batch_min, BATCH_MAX);
+	return CLAMP((lane->waiting.length + free - 1) / free, least, BATCH_MAX);
 }
 
 static void lane_begin(Lane *lane, Collector *collector)
@@ -251,10 +253,12 @@ static void collector_fill(Collector *collector)
 {
 	lane_fill(&collector->prompt, collector);
 	lane_fill(&collector->slow, collector);
-	if (!collector->prompt.reading)
+	if (!collector->prompt.reading) {
+		collector->prompt.spread = FALSE;
 		rdmad_event_disarm(collector->slow_check);
-	else if (!rdmad_event_armed(collector->slow_check))
+	} else if (!rdmad_event_armed(collector->slow_check)) {
 		rdmad_event_arm(collector->slow_check, SLOW_MS);
+	}
 }
 
 /* A device that does not answer: those behind it are read by others, and its batch makes room. */
@@ -268,6 +272,7 @@ static void place_check_slow(Place *place, gint64 began_us)
 	if (!batch_is_slow(place->batch, &began_us, &member))
 		return;
 	batch_withdraw(place->batch);
+	collector->prompt.spread = TRUE;
 	slow = member;
 	if (slow) {
 		slow->lane = &collector->slow;
