@@ -17,8 +17,8 @@
 
 typedef struct {
 	GHashTable *pods; /* uid -> path, relative to the sysroot */
-	GPtrArray *
-		parents; /* paths of the directories in which kubelet makes them; none: not to be seen */
+	/* Paths of the directories in which kubelet makes them; none: not to be seen */
+	GPtrArray *parents;
 } RdmadCgroupTree;
 
 /* Takes long on a busy node: for a worker. */

@@ -9,9 +9,9 @@
 typedef struct {
 	const RdmadAllocation *before, *now;
 	char *reason;
-	const char *
-		warning; /* no change but a warning about `now`, of this kind, for the event log alone; `reason`
-			      * is its text */
+	/* No change but a warning about `now`, of this kind, for the event log alone; `reason` is
+	 * its text */
+	const char *warning;
 } News;
 
 static void news_clear(gpointer data)

@@ -58,16 +58,16 @@ void rdmad_allocations_set_resolver(RdmadAllocations *allocations, RdmadModule *
 typedef struct {
 	RdmadAllocations *allocations;
 	const RdmadPodList *list;
-	GHashTable *
-		entries; /* RdmadAllocationRecord -> the RdmadPodDevices that it is the allocation of */
+	/* RdmadAllocationRecord -> the RdmadPodDevices that it is the allocation of */
+	GHashTable *entries;
 	GHashTable *records; /* the other way round */
 	GHashTable *over;    /* set of RdmadAllocationRecord: those of `gone` */
 	GHashTable *holders; /* set of "namespace/pod": those with devices of ours or of others */
 	GPtrArray *gone;     /* RdmadAllocationRecord */
 	GPtrArray *reasons;  /* beside `gone` */
 	GPtrArray *changed;  /* RdmadAllocationRecord, beside `put` */
-	GPtrArray *
-		put; /* RdmadAllocation, an own reference: first those of `changed`, then new ones */
+	/* RdmadAllocation, an own reference: first those of `changed`, then new ones */
+	GPtrArray *put;
 } Plan;
 
 static void allocation_release(gpointer allocation)

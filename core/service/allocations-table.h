@@ -34,11 +34,11 @@ struct RdmadAllocations {
 	RdmadState *state;
 	RdmadEventLog *event_log;
 	GHashTable *by_id; /* id -> RdmadAllocationRecord, owned */
-	GHashTable *
-		by_slot; /* RdmadSlot -> the youngest RdmadAllocationRecord; keys point into its allocation */
-	GHashTable *
-		shared; /* RdmadSlot -> GPtrArray of RdmadAllocationRecord, the oldest first: slots that
-			     * more than one allocation has */
+	/* RdmadSlot -> the youngest RdmadAllocationRecord; keys point into its allocation */
+	GHashTable *by_slot;
+	/* RdmadSlot -> GPtrArray of RdmadAllocationRecord, the oldest first: slots that more than
+	 * one allocation has */
+	GHashTable *shared;
 	GQueue order;	   /* oldest first */
 	GHashTable *ended; /* set of RdmadSlot: a module ended them, kubelet may still list them */
 	GHashTable *resolvers; /* resource -> see allocations-reconcile.c */
