@@ -160,7 +160,7 @@ static gboolean check_text(const char *what, const char *text, gsize max, GError
 	return TRUE;
 }
 
-/* What is kept one a line. */
+/* A text that is stored as a line of a list. */
 static gboolean check_line(const char *what, const char *text, GError **error)
 {
 	return check_text(what, text, NAME_MAX_BYTES, error) &&

@@ -326,7 +326,7 @@ gboolean rdmad_state_reopen(RdmadState *state, GError **error)
 
 /* ---- checkpoints ---- */
 
-/* What fails stays in the log, for the next one. */
+/* A checkpoint that fails leaves the log as it is, for the next one. */
 static void checkpoint(RdmadState *state)
 {
 	const int code =

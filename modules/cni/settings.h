@@ -30,7 +30,7 @@ typedef enum {
 	CNI_RP_FILTER_OFF,
 } CniRpFilter;
 
-/* How NICs of one kind come into pods: an entry of `networks`. */
+/* An entry of `networks`: the way of NICs of one kind into pods. */
 typedef struct {
 	char *name;
 	char **netdevs, **devices, **pci_addresses; /* globs; NULL: any */

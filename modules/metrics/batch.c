@@ -5,7 +5,7 @@
 #include <rdmad/module.h>
 #include <rdmad/work.h>
 
-/* Who may touch an item: the loop before READING and from READ on, the worker between. */
+/* The loop owns an item before READING and from READ on, the worker between. */
 typedef enum { ITEM_WAITING, ITEM_READING, ITEM_READ, ITEM_WITHDRAWN } ItemState;
 
 typedef struct {

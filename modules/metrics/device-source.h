@@ -28,7 +28,7 @@ void device_source_free(DeviceSource *source);
 /* For the next reading: the same device, which may have changed, and the settings as they are now. */
 void device_source_follow(DeviceSource *source, const RdmadDevice *device);
 const RdmadDevice *device_source_device(const DeviceSource *source);
-/* What it has read may help the next reading of any source. */
+/* Keeps of a sample what helps the next reading of any source. */
 void device_source_learn(DeviceSource *source, const DeviceSample *sample);
 
 /* One reading, which may outlive its source.  Not before the last one of the source has ended. */

@@ -13,7 +13,7 @@
 #define NCCL_TOPOLOGY_FILE "topology.xml"
 #define NCCL_PLUGIN_FILE   "libnccl-env.so"
 
-/* How a line of nccl.conf begins that says why there is nothing. */
+/* Beginning of the line of nccl.conf that gives the reason of a refusal. */
 #define NCCL_CONF_REFUSED "# Refused: "
 
 typedef struct {

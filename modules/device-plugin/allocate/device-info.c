@@ -112,7 +112,7 @@ gboolean device_info_put(DeviceInfo *info, const char *resource, const char *slo
 	g_autofree char *name = NULL;
 	g_autofree char *text = NULL;
 
-	/* What was there before has been swept. */
+	/* Without a directory nothing is published; files of an earlier one have been swept. */
 	if (!info->dir)
 		return TRUE;
 	name = file_name(resource, slot);

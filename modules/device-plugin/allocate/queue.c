@@ -62,7 +62,7 @@ static gboolean queued_waits(AllocateQueue *queue, Queued *queued)
 
 /* ---- one turn ---- */
 
-/* What is left is answered now. */
+/* Takes from a turn the calls that wait; the others are answered now. */
 static void calls_in_doubt_wait(AllocateQueue *queue, GPtrArray *turn)
 {
 	for (guint i = 0; i < turn->len;)
