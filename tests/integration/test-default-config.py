@@ -64,11 +64,14 @@ class DefaultConfig(unittest.TestCase):
             run = self.check(text)
             self.assertEqual((run.returncode, run.stderr), (0, ""))
 
-    def test_the_other_example_is_good(self):
+    def test_the_other_examples_are_good(self):
         text = re.sub(r"^\t\t#(?=[a-z)\t])", "\t\t", uncommented(), flags=re.M)
-        text = text.replace("resources = (", "other = (", 1)
-        self.assertIn("rdma/rail", text)
-        run = self.check(re.sub(r"\tother = \(.*?\n\t\t\);\n", "", text, flags=re.S))
+        # Each is in the place of the list before it.
+        text = re.sub(r"\tresources = \(.*?\n\t\t\);\n", "", text, count=1, flags=re.S)
+        text = text.replace("\tnetworks = ( );", "\t", 1)
+        for name in ("rdma/rail", "rails"):
+            self.assertIn(f'name = "{name}"', text)
+        run = self.check(text)
         self.assertEqual((run.returncode, run.stderr), (0, ""))
 
     def test_every_profile_is_plain_configuration(self):
