@@ -89,12 +89,7 @@ show_allocation() {
 	show 'rdmad allocations' ask allocations
 }
 
-# For a user at a terminal; the lab has none.
 show_where_next() {
-	if [[ ${LAB_TMP-} ]]; then
-		show 'rdmad status' ask status
-		return
-	fi
 	cat <<-END
 
 	Where to look next
@@ -127,9 +122,13 @@ else
 	echo; echo 'A kubelet runs here: rdmad has registered with it, and its pods can request rdma/hca.'
 	show 'rdmad status' ask status
 fi
-show_where_next
-
-[[ ${1-} == --once ]] && exit 0
+# The lab has no terminal beside this one.
+[[ ! ${LAB_TMP-} ]] || show 'rdmad status' ask status
+if [[ ${1-} == --once ]]; then
+	[[ ${LAB_TMP-} ]] || printf '\nWithout --once it keeps running, for `contrib/quickstart exec COMMAND` in another terminal.\n'
+	exit 0
+fi
+[[ ${LAB_TMP-} ]] || show_where_next
 printf '\nrdmad keeps running until you press Ctrl-C.\n'
 wait -n "${pids[@]}" || true
 fail 'a program has exited'

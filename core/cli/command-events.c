@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/table.h"
+#include "hardware/device.h"
 
 #define FOLLOW_S 30u
 
@@ -36,16 +37,18 @@ static size_t count_additions(const json_t *events, size_t from)
 /* "11 devices: mlx5_0, mlx5_1 ..." */
 static char *format_additions(const json_t *events, size_t from, size_t n)
 {
-	GString *text = g_string_new(NULL);
+	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+	g_autofree char *all = NULL;
 
-	g_string_append_printf(text, "%zu devices:", n);
 	for (size_t i = from; i < from + n; i++) {
 		const char *message = format_text(json_array_get(events, i), "message") ?: "?";
 
-		g_string_append_printf(text, "%s %.*s", i > from ? "," : "",
-				       (int)strcspn(message, " "), message);
+		g_ptr_array_add(names, g_strndup(message, strcspn(message, " ")));
 	}
-	return g_string_free(text, FALSE);
+	g_ptr_array_sort(names, rdmad_natural_compare_entries);
+	g_ptr_array_add(names, NULL);
+	all = g_strjoinv(", ", (char **)names->pdata);
+	return g_strdup_printf("%zu devices: %s", n, all);
 }
 
 static void add_event(RdmadTable *table, const json_t *event, const char *message, gint64 now_us)

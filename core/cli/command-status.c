@@ -109,6 +109,21 @@ static gboolean is_internal(const char *key)
 	return g_strv_contains(internals, key);
 }
 
+static gboolean column_has_value(const json_t *array, const char *key)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(array, i, row)
+	{
+		g_autofree char *cell = format_scalar(json_object_get(row, key));
+
+		if (cell && *cell)
+			return TRUE;
+	}
+	return FALSE;
+}
+
 /* The keys of the first object are the columns. */
 static void write_objects(const json_t *array, gboolean verbose, GString *out)
 {
@@ -123,7 +138,7 @@ static void write_objects(const json_t *array, gboolean verbose, GString *out)
 	{
 		g_autofree char *title = g_ascii_strup(key, -1);
 
-		if (is_internal(key) && !verbose)
+		if (!verbose && (is_internal(key) || !column_has_value(array, key)))
 			continue;
 		g_ptr_array_add(keys, (gpointer)key);
 		g_ptr_array_add(titles, g_strdelimit(g_steal_pointer(&title), "_", ' '));

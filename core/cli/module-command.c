@@ -268,7 +268,7 @@ int module_command_run(CommandOptions *options, int argc, char **argv)
 
 int module_command_list(const CommandOptions *options)
 {
-	static const char *const headers[] = { "COMMAND", "MODULE", "WHAT IT SHOWS", NULL };
+	static const char *const headers[] = { "COMMAND", "MODULE", "DESCRIPTION", NULL };
 	g_autoptr(RdmadTable) table = rdmad_table_new(headers);
 	g_autoptr(GString) out = g_string_new(NULL);
 	json_t *answer = command_ask(options, "GET", "/api/v1/commands");

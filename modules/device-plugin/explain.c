@@ -12,7 +12,7 @@
 static const RdmadCommandColumn columns[] = {
 	{ "RESOURCE", "name" },
 	{ "SELECTED", "selected" },
-	{ "WHY NOT", "reason" },
+	{ "REASON", "reason" },
 	{ NULL, NULL },
 };
 

@@ -298,6 +298,30 @@ static void test_status_shows_what_modules_say_without_knowing_them(void)
 	json_decref(status);
 }
 
+static void test_columns_without_a_value_are_verbose(void)
+{
+	json_t *status =
+		load("{'modules': [{'name': 'dp', 'state': 'running', 'status':"
+		     "  {'resources': [{'name': 'a', 'last_error': null, 'note': ''},"
+		     "                 {'name': 'b', 'last_error': null, 'note': 'x'}]}}]}");
+	static const struct {
+		gboolean verbose;
+		const char *lines;
+	} cases[] = {
+		{ FALSE, "  NAME  NOTE\n  a     -\n  b     x\n" },
+		{ TRUE,
+		  "  NAME  LAST ERROR  NOTE\n  a     -           -\n  b     -           x\n" },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GString) out = g_string_new(NULL);
+
+		status_write(status, NOW_US, cases[i].verbose, out);
+		g_assert_nonnull(strstr(out->str, cases[i].lines));
+	}
+	json_decref(status);
+}
+
 static void test_doctor_tells_whether_there_is_a_problem(void)
 {
 	json_t *good =
@@ -342,9 +366,9 @@ static void test_doctor_has_problems_first_and_what_is_well_on_request(void)
 static void test_devices_of_one_moment_are_one_line(void)
 {
 	json_t *events =
-		load("[{'kind': 'device-added', 'level': 'info', 'message': 'a (x), 1 port',"
+		load("[{'kind': 'device-added', 'level': 'info', 'message': 'c10 (x), 1 port',"
 		     "  'time': '2026-01-01T00:59:58.000Z'},"
-		     " {'kind': 'device-added', 'level': 'info', 'message': 'b (x), 1 port',"
+		     " {'kind': 'device-added', 'level': 'info', 'message': 'c9 (x), 1 port',"
 		     "  'time': '2026-01-01T00:59:58.000Z'},"
 		     " {'kind': 'port', 'level': 'info', 'message': 'up',"
 		     "  'time': '2026-01-01T00:59:59.000Z'}]");
@@ -353,7 +377,7 @@ static void test_devices_of_one_moment_are_one_line(void)
 	events_write(events, NOW_US, &rdmad_table_plain, out);
 	g_assert_cmpstr(out->str, ==,
 			"TIME     LEVEL    KIND            MESSAGE\n"
-			"2s       info     device-added    2 devices: a, b\n"
+			"2s       info     device-added    2 devices: c9, c10\n"
 			"1s       info     port            up\n");
 	json_decref(events);
 }
@@ -512,6 +536,7 @@ const UnitTest unit_tests[] = {
 	TEST(the_size_of_a_region_is_exact),
 	TEST(allocations_count_the_slots_of_a_device),
 	TEST(status_shows_what_modules_say_without_knowing_them),
+	TEST(columns_without_a_value_are_verbose),
 	TEST(doctor_tells_whether_there_is_a_problem),
 	TEST(doctor_has_problems_first_and_what_is_well_on_request),
 	TEST(devices_of_one_moment_are_one_line),
