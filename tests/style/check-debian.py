@@ -1,7 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The Debian package has the project's version, and dpkg and make take its files: check-debian.py SOURCE-ROOT"""
+"""The Debian packages have the project's version and every file that is installed, each in one of them, and dpkg and
+make take their files: check-debian.py SOURCE-ROOT BUILD-ROOT"""
 
+import fnmatch
+import json
 import re
 import shutil
 import subprocess
@@ -16,6 +19,27 @@ def output(*command):
     return done.stdout.strip()
 
 
+def installed(build):
+    """Where the packages have them: /usr is the prefix, and /etc and the unit are not below it."""
+    info = build / "meson-info"
+    options = json.loads((info / "intro-buildoptions.json").read_text(encoding="utf-8"))
+    prefix = next(option["value"] for option in options if option["name"] == "prefix")
+    for path in json.loads((info / "intro-installed.json").read_text(encoding="utf-8")).values():
+        path = path.removeprefix(prefix).lstrip("/")
+        yield path if path.startswith(("etc/", "lib/systemd/")) else "usr/" + path.removeprefix("usr/")
+
+
+def check_files(debian, packages, build):
+    """As dh_install takes them: a pattern is of a file, or of a directory with all that is below."""
+    lists = {package: [line.split()[0] for line in (debian / f"{package}.install").read_text(encoding="utf-8")
+                       .splitlines() if line.strip()] for package in packages}
+    for path in installed(build):
+        owners = [package for package, patterns in lists.items()
+                  if any(fnmatch.fnmatchcase(path, way) for pattern in patterns for way in (pattern, pattern + "/*"))]
+        if len(owners) != 1:
+            sys.exit(f"{path} is in {' and '.join(owners) or 'no package'}")
+
+
 def main():
     if not shutil.which("dpkg-parsechangelog"):
         print("dpkg-dev is missing")
@@ -28,9 +52,7 @@ def main():
         sys.exit(f"changelog has {version}, meson.build has {wanted}")
     output("make", "--dry-run", "--file", debian / "rules", "build")
     control = (debian / "control").read_text(encoding="utf-8")
-    for package in re.findall(r"^Package: (.*)$", control, re.MULTILINE):
-        if not (debian / f"{package}.install").exists():
-            sys.exit(f"{package} has no list of files")
+    check_files(debian, re.findall(r"^Package: (.*)$", control, re.MULTILINE), Path(sys.argv[2]))
 
 
 main()
