@@ -67,6 +67,8 @@ GPtrArray *api_devices_by_name(const RdmadServices *services);
  * is healthy.  Static text. */
 const char *api_device_problem(const RdmadServices *services, const RdmadDevice *dev);
 /* One device as the devices resource shows it. */
+/* A device by its id, or by its present name; NULL: there is none. */
+const RdmadDevice *api_find_device(const RdmadServices *services, const char *name);
 json_t *api_device_json(const RdmadServices *services, const RdmadDevice *dev);
 /* limits.c: the limits of a device from verbs, and of port `number`; null if unknown. */
 json_t *api_limits_json(const RdmadVerbsLimits *limits);

@@ -142,6 +142,14 @@ class Api(Asker):
         time.sleep(0.2)
         self.assertEqual(self.get("devices"), before)
 
+    def test_a_rescan_of_one_device(self):
+        before = self.get("devices")
+        device = before["devices"][0]["device_name"]
+        self.assertEqual(self.ask(f"rescan?device={device}", "POST"), (200, {"accepted": True}))
+        self.assertEqual(self.ask("rescan?device=none", "POST")[0], 404)
+        time.sleep(0.2)
+        self.assertEqual(self.get("devices"), before)
+
 
 class Broken(Api):
     """The same on a machine whose kernel says anything."""
