@@ -10,6 +10,7 @@ import tempfile
 import threading
 import time
 import unittest
+from urllib.parse import quote
 
 from control_socket import Connection
 from machine_daemon import PATIENCE, Daemon
@@ -144,7 +145,7 @@ class Api(Asker):
 
     def test_a_rescan_of_one_device(self):
         before = self.get("devices")
-        device = before["devices"][0]["device_name"]
+        device = quote(before["devices"][0]["device_name"], safe="")
         self.assertEqual(self.ask(f"rescan?device={device}", "POST"), (200, {"accepted": True}))
         self.assertEqual(self.ask("rescan?device=none", "POST")[0], 404)
         time.sleep(0.2)
