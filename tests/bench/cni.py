@@ -21,6 +21,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "integration"))
 from cni_case import NICS, PLUGINS, CniCase, enter_private_host  # noqa: E402
+import benchlib  # noqa: E402
 
 BASELINE, EXEC = sys.argv[4:6]
 ROUNDS = {1: 40, 16: 6, 64: 3}
@@ -76,6 +77,7 @@ class Bench(CniCase):
         return times
 
     def table(self, at_once, times):
+        table = benchlib.Table(f"ADD and DEL from exec to exit, {at_once} at once, p50", "ms")
         for name in dict.fromkeys(name for name, _ in times):
             baseline = "exclusive baseline" if name in EXCLUSIVE else "baseline"
             cells, missed = "", []
@@ -85,7 +87,11 @@ class Bench(CniCase):
                 goal = GOALS.get((name, command, at_once))
                 missed += [f"{command} goal {goal}"] if goal and ratio > goal else []
                 cells += f"{p50:10.1f}{p99:8.1f}{ratio:7.2f}"
+                if name != baseline:
+                    table.at_most_times(f"{command}, {name}", p50, baseline,
+                                        percentile(times[baseline, command], 0.5), goal)
             print(f"{name:20}{at_once:8}{cells}   {', '.join(missed)}".rstrip(), flush=True)
+        table.save()
 
     def memory(self):
         for what, pid in (("rdmad", self.daemon.pid), ("keeper", self.children(self.daemon.pid)[0]),

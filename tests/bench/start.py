@@ -12,8 +12,8 @@ from benchlib import Daemon, Scratch, Table, median
 from fake import Kubelet
 
 DEVICES, ALLOCATIONS = 512, 1000
-ROUNDS = 7
-IDLE_ROUNDS, IDLE_SECONDS = 3, 20
+ROUNDS = 9
+IDLE_ROUNDS, IDLE_SECONDS = 3, 10
 SETTLE = 5
 
 
