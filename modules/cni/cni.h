@@ -20,6 +20,7 @@ typedef struct {
 	CniStats *stats;
 	CniServer *server;
 	CniIpamRecords *ipam_records;
+	GHashTable *gid_capacities; /* look.c: entries of the GID tables that were counted */
 	char *boot;
 	char *spool_dir;
 } Cni;
