@@ -57,6 +57,9 @@ gboolean rdmad_state_prepare(RdmadState *state, GError **error);
 /* Whether the tables are others than this or an earlier rdmad made. */
 gboolean rdmad_state_schema_differs(RdmadState *state);
 
+/* Finalizes the statements of modules' tables, before the handle is closed. */
+void rdmad_state_tables_forget(RdmadState *state);
+
 /* Called by SQLite after a commit. */
 int rdmad_state_logged(void *state, sqlite3 *db, const char *name, int pages);
 

@@ -103,6 +103,7 @@ static void state_shut(RdmadState *state, gboolean leave_wal)
 {
 	for (guint i = 0; i < STATE_N_STATEMENTS; i++)
 		sqlite3_finalize(g_steal_pointer(&state->statements[i]));
+	rdmad_state_tables_forget(state);
 	if (state->db && leave_wal)
 		sqlite3_db_config(state->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	sqlite3_close(g_steal_pointer(&state->db));
