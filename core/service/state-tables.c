@@ -251,17 +251,14 @@ gboolean rdmad_tables_write(RdmadTables *tables, WriteFunc fn, gpointer data, GE
 	return FALSE;
 }
 
-/* WAL: a commit is in the kernel's hands by then, and is synced by the next one that is. */
 gboolean rdmad_tables_write_for_boot(RdmadTables *tables, WriteFunc fn, gpointer data,
 				     GError **error)
 {
-	RdmadState *state = tables->state;
 	gboolean ok;
 
-	sqlite3_exec(state->db, "PRAGMA synchronous = NORMAL", NULL, NULL, NULL);
+	rdmad_state_wait_for_disk(tables->state, FALSE);
 	ok = rdmad_tables_write(tables, fn, data, error);
-	/* It may be another one by now, which syncs as well. */
-	sqlite3_exec(state->db, "PRAGMA synchronous = FULL", NULL, NULL, NULL);
+	rdmad_state_wait_for_disk(tables->state, TRUE);
 	return ok;
 }
 

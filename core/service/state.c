@@ -384,6 +384,15 @@ gboolean rdmad_state_begin(RdmadState *state, GError **error)
 	return state_run(state, STATE_BEGIN, "cannot begin to write", error);
 }
 
+/* A handle that is opened meanwhile waits. */
+void rdmad_state_wait_for_disk(RdmadState *state, gboolean waits)
+{
+	if (state->db)
+		sqlite3_exec(state->db,
+			     waits ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL",
+			     NULL, NULL, NULL);
+}
+
 gboolean rdmad_state_commit(RdmadState *state, GError **error)
 {
 	if (state_run(state, STATE_COMMIT, "cannot write", error))

@@ -331,6 +331,7 @@ static void looked(CniLook *look, const GError *error, gpointer data)
 	}
 	for (guint i = 0; i < op->attachment->nics->len; i++)
 		((CniNic *)op->attachment->nics->pdata[i])->ipam = TRUE;
+	op->attachment->asked_ipam = TRUE;
 	cni_journal_write(op->cni->journal, op->attachment, begun_written, op);
 }
 
