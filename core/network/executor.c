@@ -597,15 +597,11 @@ static const RdmadMessageOps executor_ops = { answer_take, answer_gone };
 static gboolean executor_start(RdmadExecutor *executor, GError **error)
 {
 	rdmad_autofd int ours = -1, theirs = -1;
-	int pair[2];
 
 	if (executor->peer)
 		return TRUE;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return rdmad_error_errno(error, errno, "cannot start the executor");
-	ours = pair[0];
-	theirs = pair[1];
-	if (!rdmad_keeper_start(executor->keeper, theirs, executor->lock, error))
+	if (!rdmad_message_pair(&ours, &theirs, error) ||
+	    !rdmad_keeper_start(executor->keeper, theirs, executor->lock, error))
 		return FALSE;
 	executor->peer =
 		rdmad_message_peer_new(executor->loop, executor->owner, rdmad_steal_fd(&ours),

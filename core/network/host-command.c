@@ -387,17 +387,11 @@ RdmadHostRun *rdmad_host_start(RdmadLoop *loop, RdmadModule *owner, RdmadKeeper 
 {
 	g_autofree RdmadHostRun *run = g_new0(RdmadHostRun, 1);
 	rdmad_autofd int ours = -1, theirs = -1;
-	int pair[2];
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
-		rdmad_error_errno(error, errno, "cannot start a host command");
-		return NULL;
-	}
-	ours = pair[0];
-	theirs = pair[1];
 	run->done = done;
 	run->data = data;
-	if (!rdmad_keeper_run(keeper, theirs, number, error))
+	if (!rdmad_message_pair(&ours, &theirs, error) ||
+	    !rdmad_keeper_run(keeper, theirs, number, error))
 		return NULL;
 	run->peer = rdmad_message_peer_new(loop, owner, rdmad_steal_fd(&ours), &limits, &answer_ops,
 					   run, error);
