@@ -46,7 +46,7 @@ static void cgroup_kill(int cgroup)
 }
 
 /* The tree's own directory is read-only, even for root without CAP_DAC_OVERRIDE; systemd's slice is not. */
-static const char *const parents[] = { ".", "system.slice" };
+static const char *const parents[] = { "", "system.slice/" };
 
 int rdmad_child_cgroup_open(const char *name)
 {
@@ -54,15 +54,11 @@ int rdmad_child_cgroup_open(const char *name)
 	int cgroup = -1;
 
 	for (guint i = 0; tree >= 0 && cgroup < 0 && i < G_N_ELEMENTS(parents); i++) {
-		rdmad_autofd int parent =
-			openat(tree, parents[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+		g_autofree char *path = g_strconcat(parents[i], name, NULL);
 
-		if (parent >= 0 && mkdirat(parent, name, 0755) < 0 && errno != EEXIST)
-			rdmad_debug("cannot make the cgroup %s/%s: %s", parents[i], name,
-				    g_strerror(errno));
-		if (parent >= 0)
-			cgroup = openat(parent, name,
-					O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (mkdirat(tree, path, 0755) < 0 && errno != EEXIST)
+			rdmad_debug("cannot make the cgroup %s: %s", path, g_strerror(errno));
+		cgroup = openat(tree, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	}
 	/* One that was left by a daemon that died. */
 	if (cgroup >= 0)
@@ -89,10 +85,8 @@ void rdmad_child_cgroup_end(int *cgroup, const char *name)
 	rdmad_clear_fd(cgroup);
 	tree = tree_open();
 	for (guint i = 0; tree >= 0 && i < G_N_ELEMENTS(parents); i++) {
-		rdmad_autofd int parent =
-			openat(tree, parents[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+		g_autofree char *path = g_strconcat(parents[i], name, NULL);
 
-		if (parent >= 0)
-			(void)unlinkat(parent, name, AT_REMOVEDIR);
+		(void)unlinkat(tree, path, AT_REMOVEDIR);
 	}
 }
