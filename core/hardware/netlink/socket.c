@@ -15,15 +15,20 @@
 #define RESULTS_MAX    65536u
 
 /* The kernel fills no more than 32 KiB of a dump at once; the answer about one link with hundreds of virtual functions
- * is longer, but a list in it has 64 KiB at most.  What nobody writes to takes no memory. */
-#define BUFFER_SIZE (256u << 10)
+ * is longer, though a list in it has 64 KiB at most. */
+#define BUFFER_SIZE	(32u << 10)
+#define BUFFER_SIZE_MAX (1u << 20)
+
+/* Atomic: of sockets that are opened from now on.  What was too long once will be so again. */
+static guint buffer_size = BUFFER_SIZE;
 
 struct RdmadNetlink {
 	struct nl_sock *sock;
 	int protocol;
 	/* The rest of an answer may still come: a fresh socket for the next question. */
 	gboolean stale;
-	char *buffer; /* of BUFFER_SIZE */
+	char *buffer;
+	gsize size; /* of it */
 	/* The answer under way. */
 	RdmadNetlinkEach each;
 	gpointer data;
@@ -109,7 +114,8 @@ static RdmadNetlink *netlink_new(int protocol)
 	RdmadNetlink *nl = g_new0(RdmadNetlink, 1);
 
 	nl->protocol = protocol;
-	nl->buffer = g_malloc(BUFFER_SIZE);
+	nl->size = (gsize)g_atomic_int_get(&buffer_size);
+	nl->buffer = g_malloc(nl->size);
 	return nl;
 }
 
@@ -222,11 +228,20 @@ static void answer_forget(RdmadNetlink *nl)
 	g_clear_pointer(&nl->text, g_free);
 }
 
+/* An answer that does not fit is lost, as one that does not fit into the socket is. */
+static int datagram_lost(gsize size)
+{
+	if (size > BUFFER_SIZE_MAX)
+		return -NLE_MSG_OVERFLOW;
+	g_atomic_int_set(&buffer_size, BUFFER_SIZE_MAX);
+	return -NLE_NOMEM;
+}
+
 /* The length of what came, or libnl's status.  libnl would ask for the length first, and copy each message. */
 static int datagram_receive(RdmadNetlink *nl)
 {
 	struct sockaddr_nl from = { 0 };
-	struct iovec part = { nl->buffer, BUFFER_SIZE };
+	struct iovec part = { nl->buffer, nl->size };
 	struct msghdr msg = {
 		.msg_name = &from, .msg_namelen = sizeof(from), .msg_iov = &part, .msg_iovlen = 1
 	};
@@ -237,8 +252,10 @@ static int datagram_receive(RdmadNetlink *nl)
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -nl_syserr2nlerr(errno);
-	nl->too_long |= n > (gssize)BUFFER_SIZE;
-	return from.nl_pid ? 0 : (int)MIN(n, (gssize)BUFFER_SIZE);
+	if ((gsize)n > nl->size)
+		return datagram_lost((gsize)n);
+	/* Only the kernel's own. */
+	return from.nl_pid ? 0 : (int)n;
 }
 
 static void message_take(RdmadNetlink *nl, const struct nlmsghdr *hdr)
