@@ -31,6 +31,8 @@ struct RdmadState {
 	char *path;		  /* ":memory:" for a try */
 	sqlite3 *db;		  /* NULL: closed, until rdmad_state_reopen() succeeds */
 	gboolean is_broken;	  /* the handle does not take writes; another one may */
+	gboolean may_be_lost;	  /* what is written next, by a power cut */
+	gboolean is_hasty;	  /* the handle does not wait for the disk */
 	RdmadStateFile file, wal; /* what is open */
 	RdmadStateKeeper keeper;
 	gpointer keeper_data;

@@ -15,7 +15,7 @@
  * QUIET_MS without one, and with LOG_PAGES_MAX on the next turn of the loop.  A log that stays below
  * journal_size_limit is written over, for which fdatasync() changes no size of a file: half the time. */
 #define LOG_PAGES     64
-#define LOG_PAGES_MAX 250
+#define LOG_PAGES_MAX 1000
 #define QUIET_MS      1000
 
 /* Another handle may take what this one refuses; a full disk or a failed read is no reason for one. */
@@ -156,7 +156,7 @@ static gboolean state_open_handle(RdmadState *state, GError **error)
 	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX |
 			  SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
 
-	state->is_broken = FALSE;
+	state->is_broken = state->is_hasty = FALSE;
 	if (sqlite3_open_v2(state->path, &state->db, flags, NULL) != SQLITE_OK)
 		return rdmad_state_error(state, "cannot open it", error);
 	return rdmad_state_set_up(state, error) && state_takes_writes(state, error) &&
@@ -374,6 +374,21 @@ static gboolean state_run(RdmadState *state, RdmadStatement which, const char *w
 	return ok;
 }
 
+/* Only where it is another than before: most writes come in rows of one kind. */
+static gboolean state_set_level(RdmadState *state, GError **error)
+{
+	const gboolean hasty = state->may_be_lost;
+
+	if (state->is_hasty == hasty)
+		return TRUE;
+	if (sqlite3_exec(state->db,
+			 hasty ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL", NULL,
+			 NULL, NULL) == SQLITE_OK)
+		state->is_hasty = hasty;
+	return !state->is_hasty || hasty ||
+	       rdmad_state_error(state, "cannot begin to write", error);
+}
+
 gboolean rdmad_state_begin(RdmadState *state, GError **error)
 {
 	if (!state->db) {
@@ -381,16 +396,13 @@ gboolean rdmad_state_begin(RdmadState *state, GError **error)
 			    state->path);
 		return FALSE;
 	}
-	return state_run(state, STATE_BEGIN, "cannot begin to write", error);
+	return state_set_level(state, error) &&
+	       state_run(state, STATE_BEGIN, "cannot begin to write", error);
 }
 
-/* A handle that is opened meanwhile waits. */
 void rdmad_state_wait_for_disk(RdmadState *state, gboolean waits)
 {
-	if (state->db)
-		sqlite3_exec(state->db,
-			     waits ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL",
-			     NULL, NULL, NULL);
+	state->may_be_lost = !waits;
 }
 
 gboolean rdmad_state_commit(RdmadState *state, GError **error)
