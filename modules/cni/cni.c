@@ -40,6 +40,7 @@
 #include "cni.h"
 #include "host-network.h"
 #include "journal.h"
+#include "look.h"
 #include "server.h"
 
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
@@ -133,7 +134,7 @@ static void module_stop(gpointer data)
 	g_clear_pointer(&cni->stats, cni_stats_free);
 	g_clear_pointer(&cni->journal, cni_journal_close);
 	g_clear_pointer(&cni->ipam_records, cni_ipam_records_free);
-	g_clear_pointer(&cni->gid_capacities, g_hash_table_unref);
+	cni_looks_close(cni);
 }
 
 /* Of this machine, whatever the sysroot shows: namespaces are this machine's. */
@@ -160,7 +161,7 @@ static gboolean module_open(Module *module, GError **error)
 	cni->spool_dir = cni->settings->spool_dir ? g_strdup(cni->settings->spool_dir)
 			 : state_dir		  ? g_build_filename(state_dir, "cni-spool", NULL)
 						  : g_strdup(SPOOL);
-	cni->gid_capacities = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	cni_looks_open(cni);
 	cni->ipam_records =
 		cni->boot ? cni_ipam_records_open(rdmad_module_run_dir(self), error) : NULL;
 	cni->journal = cni->ipam_records ? cni_journal_open(self, error) : NULL;

@@ -4,6 +4,7 @@
 #include <linux/if_ether.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
+#include <rdmad/loop.h>
 #include <rdmad/network.h>
 #include <rdmad/sysroot.h>
 #include <rdmad/work.h>
@@ -13,6 +14,9 @@
 #define IPV6_OFF  "net/ipv6/conf/all/disable_ipv6"
 
 #define CAPACITIES_MAX 256u /* counted again afterwards: devices come and go */
+
+/* Of a crowd, the first ones go on to their steps before the last ones are looked at, and are answered earlier. */
+#define LOOKS_MAX 8u
 
 typedef struct {
 	char *name, *pci, *pf; /* pf NULL: no virtual function */
@@ -32,7 +36,9 @@ typedef struct {
 
 struct CniLooking {
 	Cni *cni;
-	guint64 opening; /* 0: it is over */
+	int netns; /* of the pod, the caller's */
+	gboolean waits;
+	guint64 opening; /* 0: it is over, or waits */
 	RdmadJob *job;	 /* NULL: not yet */
 	Looking *input;	 /* NULL: the job has it */
 	GPtrArray *
@@ -453,6 +459,15 @@ static void capacities_keep(const Cni *cni, const GPtrArray *tables, const CniLo
 
 static void looking_free(CniLooking *looking)
 {
+	Cni *cni = looking->cni;
+
+	if (looking->waits)
+		g_queue_remove(&cni->waiting_looks, looking);
+	else
+		cni->looks--;
+	/* Not from here, where operations are ended one after the other. */
+	if (cni->waiting_looks.length)
+		rdmad_event_arm(cni->looks_next, 0);
 	input_free(looking->input);
 	g_ptr_array_unref(looking->tables);
 	g_free(looking);
@@ -520,15 +535,41 @@ static void nic_add(CniLooking *looking, const CniChoice *choice)
 	g_ptr_array_add(looking->tables, key);
 }
 
+static gboolean looking_begin(CniLooking *looking, GError **error)
+{
+	static const char *const sysctls[] = { RP_FILTER, IPV6_OFF, NULL };
+	Cni *cni = looking->cni;
+
+	looking->waits = FALSE;
+	cni->looks++;
+	looking->opening =
+		rdmad_executor_open(cni->executor, sysctls, looking->netns, opened, looking, error);
+	return looking->opening != 0;
+}
+
+static void looks_next(gpointer data)
+{
+	Cni *cni = data;
+
+	while (cni->looks < LOOKS_MAX && cni->waiting_looks.length) {
+		CniLooking *looking = g_queue_pop_head(&cni->waiting_looks);
+		g_autoptr(GError) error = NULL;
+
+		if (!looking_begin(looking, &error))
+			looking_end(looking, NULL, error);
+	}
+}
+
 CniLooking *cni_look_start(Cni *cni, int netns, const GPtrArray *choices, CniLooked done,
 			   gpointer data, GError **error)
 {
-	static const char *const sysctls[] = { RP_FILTER, IPV6_OFF, NULL };
 	CniLooking *looking = g_new0(CniLooking, 1);
 	Looking *input = g_new0(Looking, 1);
 
 	*looking = (CniLooking){ .cni = cni,
 				 .input = input,
+				 .netns = netns,
+				 .waits = cni->looks >= LOOKS_MAX,
 				 .tables = g_ptr_array_new_with_free_func(g_free),
 				 .done = done,
 				 .data = data };
@@ -538,9 +579,11 @@ CniLooking *cni_look_start(Cni *cni, int netns, const GPtrArray *choices, CniLoo
 	g_array_set_clear_func(input->nics, nic_clear);
 	for (guint i = 0; choices && i < choices->len; i++)
 		nic_add(looking, choices->pdata[i]);
-	looking->opening =
-		rdmad_executor_open(cni->executor, sysctls, netns, opened, looking, error);
-	if (looking->opening)
+	if (looking->waits) {
+		g_queue_push_tail(&cni->waiting_looks, looking);
+		return looking;
+	}
+	if (looking_begin(looking, error))
 		return looking;
 	looking_free(looking);
 	return NULL;
@@ -555,4 +598,17 @@ void cni_look_cancel(CniLooking *looking)
 	if (looking->job)
 		rdmad_job_cancel(looking->job);
 	looking_free(looking);
+}
+
+void cni_looks_open(Cni *cni)
+{
+	cni->gid_capacities = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	cni->looks_next =
+		rdmad_loop_add_timer(rdmad_module_loop(cni->self), cni->self, looks_next, cni);
+}
+
+void cni_looks_close(Cni *cni)
+{
+	g_clear_pointer(&cni->gid_capacities, g_hash_table_unref);
+	g_clear_pointer(&cni->looks_next, rdmad_event_free);
 }
