@@ -342,8 +342,11 @@ static void state_is_quiet(gpointer data)
 {
 	RdmadState *state = data;
 
-	if (state->db)
-		checkpoint(state);
+	if (!state->db)
+		return;
+	checkpoint(state);
+	/* The first write into a log that was copied waits for the disk: here, and not in an answer. */
+	rdmad_state_try(state, NULL);
 }
 
 int rdmad_state_logged(void *data, sqlite3 *db, const char *name, int pages)
