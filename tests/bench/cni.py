@@ -21,6 +21,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "integration"))
 from benchlib import Table, all_processor_us_of, memory_of, median, percentile  # noqa: E402
@@ -28,6 +29,7 @@ from cni_case import NICS, PLUGINS, CniCase, enter_private_host  # noqa: E402
 
 BASELINE, EXEC = sys.argv[4:6]
 ROUNDS = {1: 60, 16: 8, 64: 8}
+PAUSE = 0.1     # seconds, for what the command before has left to the kernel
 HOST_LOCAL = {"type": "host-local", "subnet": "192.0.2.0/24"}
 NAMES = ("baseline", "rdmad", "rdmad+host-local", "macvlan+host-local", "host-local")
 EXCLUSIVE = ("exclusive baseline", "exclusive rdmad")
@@ -96,6 +98,7 @@ class Bench(CniCase):
         for turn in range(rounds + 1):
             for name, command in found:
                 # The first one warms up, and starts the executor.
+                time.sleep(PAUSE)
                 servers = [self.daemon.pid, self.executor()] if turn and "rdmad" in name else []
                 done = Round([self.command(name, command, n) for n in range(at_once)], servers)
                 if turn:
