@@ -19,6 +19,7 @@ struct KubeWatch {
 	gpointer data;
 	char *selector; /* escaped */
 	char *version;	/* resourceVersion; NULL: list */
+	char *learned;	/* a newer one, of kube_watch_learn(); NULL: none */
 	KubeCall *call;
 	RdmadEvent *again;
 	guint failures;	 /* in a row */
@@ -68,6 +69,7 @@ static gboolean list_take(KubeWatch *watch, const json_t *list, GError **error)
 		return FALSE;
 	}
 	version_set(watch, version);
+	g_clear_pointer(&watch->learned, g_free);
 	if (!json_array_size(items))
 		watch->klass->removed(watch->data);
 	for (size_t i = 0; i < json_array_size(items); i++)
@@ -101,6 +103,17 @@ static void watch_abandon(KubeWatch *watch, const GError *error)
 	watch_failed(watch, error, 0);
 }
 
+static void event_give(KubeWatch *watch, KubeEventType type, const json_t *object)
+{
+	if (kube_version_is_newer(watch->learned, watch->version))
+		return;
+	g_clear_pointer(&watch->learned, g_free);
+	if (type == KUBE_EVENT_CHANGED)
+		watch->klass->changed(object, watch->data);
+	else if (type == KUBE_EVENT_DELETED)
+		watch->klass->removed(watch->data);
+}
+
 static void watch_line(const char *line, gsize length, gpointer data)
 {
 	KubeWatch *watch = data;
@@ -117,10 +130,7 @@ static void watch_line(const char *line, gsize length, gpointer data)
 	}
 	g_clear_pointer(&watch->error, g_free);
 	version_set(watch, version);
-	if (type == KUBE_EVENT_CHANGED)
-		watch->klass->changed(object, watch->data);
-	else if (type == KUBE_EVENT_DELETED)
-		watch->klass->removed(watch->data);
+	event_give(watch, type, object);
 	json_decref(object);
 }
 
@@ -200,8 +210,21 @@ void kube_watch_free(KubeWatch *watch)
 	rdmad_event_free(watch->again);
 	g_free(watch->selector);
 	g_free(watch->version);
+	g_free(watch->learned);
 	g_free(watch->error);
 	g_free(watch);
+}
+
+void kube_watch_learn(KubeWatch *watch, const json_t *object)
+{
+	const char *version = kube_object_text(object, "resourceVersion");
+
+	if (!kube_version_is_newer(version, watch->version) ||
+	    kube_version_is_newer(watch->learned, version))
+		return;
+	g_free(watch->learned);
+	watch->learned = g_strdup(version);
+	watch->klass->changed(object, watch->data);
 }
 
 double kube_watch_age(const KubeWatch *watch)

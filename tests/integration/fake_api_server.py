@@ -67,7 +67,11 @@ class ApiServer(http.server.ThreadingHTTPServer):
         self.retry_after = None
         self.asked = []             # (verb, path, query, token)
         self.patches = []
+        self.before_patch = None    # called once, ahead of the next
+        self.patches_answered = threading.Event()   # cleared: what they change is told before they are answered
+        self.patches_answered.set()
         self.watches = []           # a queue for each
+        self.withheld = None        # a list: what watches are told later, by tell_withheld()
         self.connections = set()
         self.events = {}
         self.pods = {}
@@ -136,8 +140,20 @@ class ApiServer(http.server.ThreadingHTTPServer):
 
     def say(self, line):
         with self.lock:
+            if self.withheld is not None:
+                self.withheld.append(line)
+                return
             for watch in self.watches:
                 watch.put(line)
+
+    def tell_withheld(self, n=None):
+        """The oldest N lines, or all and those to come."""
+        with self.lock:
+            lines, rest = self.withheld[:n], self.withheld[n:] if n else None
+            self.withheld = None
+            for line in lines:
+                self.say(line)
+            self.withheld = rest
 
     def drop_watches(self):
         with self.lock:
@@ -284,9 +300,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
         server = self.server
         assert self.headers["Content-Type"] == "application/merge-patch+json"
         if path == "/api/v1/nodes/" + server.node["metadata"]["name"]:
-            server.patches.append(body)
-            server.patch_node(body)
-            return self.answer(200, server.node)
+            with server.lock:
+                before, server.before_patch = server.before_patch, None
+                if before:
+                    before()
+                server.patches.append(body)
+                server.patch_node(body)
+                node = copy.deepcopy(server.node)
+            server.patches_answered.wait()
+            return self.answer(200, node)
         event = server.events.get(path.rpartition("/")[2])
         if not event:
             return self.refuse(404, "event not found")

@@ -348,6 +348,39 @@ class Publish(KubeCase):
         self.server.label(rdmad_io__capable=None)
         until(lambda: "rdmad.io/capable" in self.ours(), "the repair")
 
+    def test_a_watch_that_overtakes_the_response_to_a_patch_is_right(self):
+        self.server.patches_answered.clear()
+        self.start()
+        until(lambda: "rdmad.io/capable" in self.ours(), "labels")
+        self.until_watching()
+        self.server.label(zone="b", rdmad_io__capable=None)
+        self.until_label("zone", "b")
+        self.server.patches_answered.set()
+        until(lambda: "rdmad.io/capable" in self.ours(), "the repair")
+        self.assertEqual(self.label("zone"), "b")
+
+    def test_a_watch_behind_the_response_to_a_patch_takes_nothing_back(self):
+        def fall_behind():
+            self.server.withheld = []
+            self.server.label(zone="b")
+
+        self.start()
+        until(lambda: self.status()["publish"]["patches"] == 1, "the patch")
+        self.until_watching()
+        self.until_label("rdmad.io/capable", "true")
+        self.server.before_patch = fall_behind
+        self.server.label(rdmad_io__capable=None)
+        self.until_label("zone", "b")
+        self.assertEqual(len(self.server.withheld), 2)
+        for n in 1, None:
+            version = str(self.server.version - (n or 0))
+            self.server.tell_withheld(n)
+            until(lambda: self.status()["node"]["watch"]["resource_version"] == version, version)
+            self.assertEqual(self.label("rdmad.io/capable"), "true")
+        self.server.label(zone="c")
+        self.until_label("zone", "c")
+        self.assertEqual(len(self.server.patches), 2)
+
     def test_a_refused_patch_is_tried_again_and_told(self):
         self.server.modes["patch"] = 403
         self.start()
