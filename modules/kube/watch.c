@@ -170,7 +170,8 @@ static void watch_begin(gpointer data)
 {
 	KubeWatch *watch = data;
 	g_autoptr(GString) path = g_string_new(watch->klass->path);
-	const guint seconds = (guint)(watch->settings->watch_timeout_ms / 1000);
+	const guint least_s = (guint)(watch->settings->watch_timeout_ms / 1000);
+	const guint seconds = rdmad_random_range(least_s, least_s * 2 + 1);
 
 	g_string_append_printf(path, "?fieldSelector=%s", watch->selector);
 	if (!watch->version) {
@@ -178,12 +179,14 @@ static void watch_begin(gpointer data)
 		return;
 	}
 	g_string_append_printf(path, "&watch=1&allowWatchBookmarks=true&timeoutSeconds=%u",
-			       rdmad_random_range(seconds, seconds * 2 + 1));
+			       seconds);
 	g_string_append(path, "&resourceVersion=");
 	g_string_append_uri_escaped(path, watch->version, NULL, FALSE);
 	watch->began_us = rdmad_now_us();
 	watch->is_watching = TRUE;
-	watch->call = kube_client_call(watch->client, &watch_class, path->str, NULL, watch);
+	/* One that the server does not end then is ended here. */
+	watch->call = kube_client_watch(watch->client, &watch_class, path->str,
+					seconds * 1000 + (guint)watch->settings->timeout_ms, watch);
 }
 
 KubeWatch *kube_watch_new(RdmadModule *self, KubeClient *client, const KubeSettings *settings,

@@ -7,6 +7,7 @@ patch, create) to what happens to requests of it: an integer is a status, else s
 
 import contextlib
 import copy
+import gzip
 import http.server
 import itertools
 import json
@@ -51,6 +52,44 @@ def merge(into, patch):
             merge(into.setdefault(key, {}), value)
         else:
             into[key] = value
+
+
+class Wire:
+    """TCP to the server, which can be cut: neither end sees it."""
+
+    def __init__(self, port):
+        self.port, self.pairs = port, []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = "https://127.0.0.1:%d" % self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                near, _ = self.listener.accept()
+                far = socket.create_connection(("127.0.0.1", self.port))
+                pair = {"whole": True, "sockets": (near, far)}
+                self.pairs.append(pair)
+                for one, other in ((near, far), (far, near)):
+                    threading.Thread(target=self.carry, args=(pair, one, other), daemon=True).start()
+
+    @staticmethod
+    def carry(pair, one, other):
+        with contextlib.suppress(OSError):
+            while (data := one.recv(65536)) and pair["whole"]:
+                other.sendall(data)
+            if pair["whole"]:
+                other.shutdown(socket.SHUT_WR)
+
+    def cut(self):
+        for pair in self.pairs:
+            pair["whole"] = False
+
+    def end(self):
+        self.listener.close()
+        for pair in self.pairs:
+            for end in pair["sockets"]:
+                end.close()
 
 
 class ApiServer(http.server.ThreadingHTTPServer):
@@ -222,6 +261,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(302, b"", [("Location", server.url + "/elsewhere")])
         if mode == "huge":
             return self.answer(200, b'{"a": "' + b"x" * (8 << 20) + b'"}\n')
+        if mode == "gzip":      # which was not asked for
+            return self.answer(200, gzip.compress(b'{"items": []}'), [("Content-Encoding", "gzip")])
         if mode == "cut":
             self.wfile.write(b'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"kind"')
             self.close_connection = True
@@ -238,7 +279,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
             while True:
                 self.wfile.write(b"x" * 65536)
-        if mode == "trickle":
+        if mode == "trickle":   # never a line
             self.send_response(200)
             self.send_header("Content-Length", "100000")
             self.end_headers()
