@@ -300,8 +300,8 @@ static void daemon_keep_run_dir(gpointer data)
 	Daemon *d = data;
 	g_autoptr(GError) problem = NULL;
 
-	if (daemon_keep_place(d, &problem))
-		rdmad_services_keep_control(d->services, &problem);
+	if (daemon_keep_place(d, &problem) && rdmad_services_keep_control(d->services, &problem))
+		rdmad_succession_keep(d->succession, &problem);
 	daemon_tell_run_dir(d, problem);
 }
 

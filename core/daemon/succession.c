@@ -90,19 +90,33 @@ static void successor_gone(RdmadMessagePeer *peer, gpointer data)
 
 static const RdmadMessageOps server_ops = { successor_asked, successor_gone };
 
-gboolean rdmad_succession_serve(RdmadSuccession *succession, void (*wanted)(gpointer data),
-				gpointer data, GError **error)
+static gboolean succession_listen(RdmadSuccession *succession, GError **error)
 {
 	/* Asks are not answered before all is still. */
 	const RdmadMessageLimits limits = { .size_max = ASK_MAX,
 					    .peers_max = PEERS,
 					    .unanswered_max = 2 };
 
-	succession->wanted = wanted;
-	succession->wanted_data = data;
 	succession->server = rdmad_message_server_new(succession->loop, NULL, succession->path,
 						      &limits, &server_ops, succession, error);
 	return succession->server != NULL;
+}
+
+gboolean rdmad_succession_serve(RdmadSuccession *succession, void (*wanted)(gpointer data),
+				gpointer data, GError **error)
+{
+	succession->wanted = wanted;
+	succession->wanted_data = data;
+	return succession_listen(succession, error);
+}
+
+gboolean rdmad_succession_keep(RdmadSuccession *succession, GError **error)
+{
+	if (!succession->server || succession->successor ||
+	    g_file_test(succession->path, G_FILE_TEST_EXISTS))
+		return TRUE;
+	g_clear_pointer(&succession->server, rdmad_message_server_free);
+	return succession_listen(succession, error);
 }
 
 gboolean rdmad_succession_waits(const RdmadSuccession *succession)

@@ -25,6 +25,8 @@ void rdmad_succession_free(RdmadSuccession *succession);
 /* `wanted` is called once, when a successor does not want to wait. */
 gboolean rdmad_succession_serve(RdmadSuccession *succession, void (*wanted)(gpointer data),
 				gpointer data, GError **error);
+/* Its socket is made again if it is gone. */
+gboolean rdmad_succession_keep(RdmadSuccession *succession, GError **error);
 /* Whether a successor waits. */
 gboolean rdmad_succession_waits(const RdmadSuccession *succession);
 pid_t rdmad_succession_pid(const RdmadSuccession *succession);

@@ -194,6 +194,15 @@ class HandOverTest(Case):
         self.wait_for(lambda: not self.kubelet.resources()[RAIL]["connected"], "end of the other")
         self.assertIs(self.endpoint(), before)
 
+    def test_a_run_directory_that_was_removed_has_the_socket_again(self):
+        self.begin()
+        shutil.rmtree(os.path.join(self.dir, "run"))
+        self.wait_for(lambda: os.path.exists(os.path.join(self.dir, "run", "hand-over.sock")), "socket")
+        before = self.endpoint()
+        self.successor("--take-over")
+        self.until_served_by(self.daemon)
+        self.assertIs(self.endpoint(), before)
+
     def test_kubelet_restarts_after_it(self):
         for way in WAYS:
             with self.subTest(**way):
