@@ -414,13 +414,14 @@ static void pass_through(CniOperation *op)
 
 static void choose(CniOperation *op)
 {
-	g_autoptr(GArray) slots = cni_slots_of(op->cni, op->request);
+	gboolean unsure;
+	g_autoptr(GArray) slots = cni_slots_of(op->cni, op->request, &unsure);
 	GError *problem = NULL;
 
 	if (add_is_over(op))
 		return;
 	/* Allocate does not say for whom; podresources knows by now. */
-	if (!slots->len && op->request->pod_name && !op->asked_pods) {
+	if (unsure && !op->asked_pods) {
 		op->asked_pods = TRUE;
 		rdmad_pods_refresh(rdmad_module_pods(op->cni->self), op->cni->self, pods_listed,
 				   op);

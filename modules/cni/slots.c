@@ -9,6 +9,7 @@ typedef struct {
 	Cni *cni;
 	const CniRequest *request;
 	GArray *slots;
+	gboolean nameless; /* an allocation whose pod is not known yet */
 } Collect;
 
 /* Containers of a pod may share a slot. */
@@ -25,14 +26,35 @@ static gboolean slot_is_there(const GArray *slots, const RdmadAllocation *alloca
 	return FALSE;
 }
 
+static gboolean slot_is_of_container(const Collect *collect, const CniSlot *slot,
+				     const RdmadAllocation *allocation)
+{
+	const RdmadAllocation *of = rdmad_allocations_lookup(
+		rdmad_module_allocations(collect->cni->self), slot->allocation);
+
+	return of && g_str_equal(of->resource, allocation->resource) &&
+	       g_strcmp0(of->container, allocation->container) == 0;
+}
+
+/* A container has one allocation of a resource.  The older one is of a pod of the same name that is ending. */
+static void older_drop(Collect *collect, const RdmadAllocation *allocation)
+{
+	for (guint i = collect->slots->len; allocation->container && i-- > 0;)
+		if (slot_is_of_container(collect, &g_array_index(collect->slots, CniSlot, i),
+					 allocation))
+			g_array_remove_index(collect->slots, i);
+}
+
 static void allocation_collect(const RdmadAllocation *allocation, gpointer data)
 {
 	Collect *collect = data;
 	RdmadInventory *inventory = rdmad_module_inventory(collect->cni->self);
 
+	collect->nameless |= !allocation->pod_name;
 	if (g_strcmp0(allocation->pod_namespace, collect->request->pod_namespace) != 0 ||
 	    g_strcmp0(allocation->pod_name, collect->request->pod_name) != 0)
 		return;
+	older_drop(collect, allocation);
 	for (guint i = 0; allocation->slots[i]; i++) {
 		const CniSlot slot = { allocation->id, allocation->resource, allocation->slots[i],
 				       rdmad_inventory_lookup(inventory, allocation->devices[i]),
@@ -43,13 +65,14 @@ static void allocation_collect(const RdmadAllocation *allocation, gpointer data)
 	}
 }
 
-GArray *cni_slots_of(Cni *cni, const CniRequest *request)
+GArray *cni_slots_of(Cni *cni, const CniRequest *request, gboolean *unsure)
 {
-	Collect collect = { cni, request, g_array_new(FALSE, TRUE, sizeof(CniSlot)) };
+	Collect collect = { cni, request, g_array_new(FALSE, TRUE, sizeof(CniSlot)), FALSE };
 
 	if (request->pod_namespace && request->pod_name)
 		rdmad_allocations_foreach(rdmad_module_allocations(cni->self), allocation_collect,
 					  &collect);
+	*unsure = request->pod_name && (!collect.slots->len || collect.nameless);
 	return collect.slots;
 }
 
