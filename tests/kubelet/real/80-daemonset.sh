@@ -14,7 +14,7 @@ cluster_part() {
 	case $1 in
 	apiserver) set -- "$@" --bind-address=0.0.0.0 --secure-port=443 ;;
 	controller-manager) set -- "$@" --root-ca-file=/data/pki/apiserver/apiserver.crt \
-		--controllers=root-ca-cert-publisher-controller,job-controller ;;
+		--controllers=root-ca-certificate-publisher-controller,job-controller ;;
 	esac
 	rig_cluster_part "$@"
 }
