@@ -350,6 +350,19 @@ class ContributedVke(Contributed):
         self.assertNic("198.51.1.7/24")
 
 
+class ContributedVkeShared(Contributed):
+    """The same with the label shared: that platform's manifest, which names no address."""
+
+    RESOURCE = "vke.volcengine.com/rdma"
+
+    def test_vke_shared(self):
+        self.kubelet.allocate("ml/train", self.RESOURCE, 2)
+        self.assertLife(json.loads((CONTRIB / "31-vke-shared.conflist").read_text()),
+                        {"eth1": ["192.0.2.100/24"], "eth2": ["192.0.2.101/24"]},
+                        {"io.kubernetes.cri.pod-annotations": {
+                            "k8s.volcengine.com/pod-networks": json.dumps([{"cniConf": {"name": "rdma"}}] * 2)}})
+
+
 if __name__ == "__main__":
     enter_private_host()
     enter_private_runtime()

@@ -2,6 +2,8 @@
 . /share/rig/guest/cluster.sh
 VKE=vke.volcengine.com/rdma
 plugins=/usr/lib/cni
+# Ten times the chart's, as an emulated processor has a tenth of the speed.
+cpu='resources={"limits": {"cpu": "1", "memory": "256Mi"}, "requests": {"cpu": "100m", "memory": "256Mi"}}'
 documents=$RIG_SRC/tests/kubelet/real/manifests
 log=$OUT/kubelet-$scenario.log
 
@@ -23,7 +25,7 @@ api() { curl -sSk --fail-with-body -H 'Authorization: Bearer admin-token' "https
 chart() {	# chart VALUES-FILE TAG
 	"$RIG_HELM" --kubeconfig $KC upgrade --install rdmad "$RIG_SRC/contrib/helm/rdmad" -n kube-system --timeout 15m \
 		--values "$RIG_SRC/contrib/helm/values/$1.yaml" --set image.pullPolicy=Never,image.tag="$2" \
-		--set cni.binDir=$plugins,cni.ipamPluginDir=$plugins
+		--set cni.binDir=$plugins,cni.ipamPluginDir=$plugins --set-json "$cpu"
 }
 rolled_out() {	# rolled_out TAG
 	api /apis/apps/v1/namespaces/kube-system/daemonsets/rdmad | jq -e --arg image "rdmad:$1" '
@@ -47,7 +49,7 @@ events_on() {
 	api "/api/v1/namespaces/default/events?fieldSelector=involvedObject.uid=$uid" |
 		jq -r '[.items[] | select((.reportingComponent // .source.component) | startswith("rdmad")) | .reason] | unique | join(" ")'
 }
-daemons() { for pid in $(pgrep -x rdmad); do sed -n "s/^\(CapEff\|CapBnd\|NoNewPrivs\|Seccomp\):\t*/\1=/p" /proc/$pid/status | xargs echo "$pid"; done; }
+daemons() { for pid in $(pgrep '^rdmad'); do sed -n "s/^\(CapEff\|CapBnd\|NoNewPrivs\|Seccomp\):\t*/\1=/p" /proc/$pid/status | xargs echo "$pid"; done; }
 # beyond CAPABILITIES: processes that could have others.
 beyond() {
 	daemons | while read -r pid line; do
@@ -99,7 +101,7 @@ within 60 "and is published" is exclusive node_label rdmad.io/mode.${VKE/\//.}
 set_label vke.node.rdma.mode shared >/dev/null
 within 60 "and back" is shared mode $VKE
 
-cp "$RIG_SRC/contrib/cni/30-vke.conflist" /data/cni/.new
+cp "$RIG_SRC/contrib/cni/31-vke-shared.conflist" /data/cni/.new
 mv /data/cni/.new /data/cni/05-rdma.conflist
 kc apply -f "$documents/vke.yaml"
 within 400 "the document's pod runs" is Running phase vke
