@@ -3,10 +3,8 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <rdma/rdma_cma.h>
 #include <rdmad/error.h>
-#include <rdmad/fd.h>
 #include <string.h>
 
 typedef union {
@@ -40,14 +38,6 @@ static char *bound_device(struct rdma_cm_id *id, const RdmadIp *ip, GError **err
 	else
 		return g_strdup(id->verbs->device->name);
 	return NULL;
-}
-
-/* librdmacm reports another error than this one. */
-gboolean rdmad_verbs_may_bind(void)
-{
-	rdmad_autofd int fd = open("/dev/infiniband/rdma_cm", O_RDWR | O_CLOEXEC);
-
-	return fd >= 0 || (errno != EPERM && errno != EACCES);
 }
 
 char *rdmad_verbs_bind(const RdmadIp *ip, GError **error)

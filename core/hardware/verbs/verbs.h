@@ -39,8 +39,6 @@ const RdmadVerbsLimits *rdmad_verbs_limits(const RdmadVerbs *verbs, const char *
 /* Why an open device has no limits; NULL when it has them, or is not open. */
 const char *rdmad_verbs_limits_problem(const RdmadVerbs *verbs, const char *device_id);
 
-/* bind.c: FALSE: this process may not open RDMA_CM, as in a container that is not privileged. */
-gboolean rdmad_verbs_may_bind(void);
-/* The RDMA device that RDMA_CM finds for an address of the network namespace of this thread: its
+/* bind.c: the RDMA device that RDMA_CM finds for an address of the network namespace of this thread: its
  * device name, g_free().  Blocks.  RDMAD_ERROR_FAILED. */
 char *rdmad_verbs_bind(const RdmadIp *ip, GError **error);
