@@ -101,6 +101,7 @@ within 60 "and is published" is exclusive node_label rdmad.io/mode.${VKE/\//.}
 set_label vke.node.rdma.mode shared >/dev/null
 within 60 "and back" is shared mode $VKE
 
+# As an operator chooses for shared devices.
 cp "$RIG_SRC/contrib/cni/31-vke-shared.conflist" /data/cni/.new
 mv /data/cni/.new /data/cni/05-rdma.conflist
 kc apply -f "$documents/vke.yaml"
@@ -119,16 +120,18 @@ kc get events -A | grep -i rdma | cut -c1-200 | sed 's/^/#   /'
 allocation=$(ask allocations --json | jq -r '.allocations[] | select(.pod == "vke") | .id')
 line=$(($(wc -l <"$log") + 1))
 check "helm upgrades to another tag" chart vke next
-for ((i = 0; i < 200; i++)); do
+for i in 1 2 3 4 5 6; do
 	one_shot churn-$i $VKE >/dev/null
-	! rolled_out next >/dev/null || break
-	sleep 2
+	sleep 5
 done
 within 600 "the update is through" rolled_out next
 within 120 "the node has the resource" is 4 node_allocatable $VKE
-within 400 "pods that were made meanwhile have all run" says '^Succeeded=[0-9]+$' churn
+# Kubelet refuses a pod that the scheduler bound before it heard that no plugin is there.
+within 400 "pods that were made meanwhile have run, or were refused by kubelet" says \
+	'^Succeeded=[0-9]+( UnexpectedAdmissionError=[0-9]+)?$' churn
+note "pods that were made meanwhile: $(churn)"
 note "kubelet had no healthy device of $VKE for ms: $(gaps $VKE $line)"
-check "rdmad refused none" is 0 refusals
+check "no Allocate was refused" is 0 refusals
 check "the allocation of the pod that runs stays" is "$allocation" eval 'ask allocations --json | jq -r ".allocations[] | select(.pod == \"vke\") | .id"'
 check "and its NIC" says eth1 ctl exec vke main ip -o link
 kc delete pod --all --wait=false
