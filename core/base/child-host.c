@@ -3,13 +3,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <rdmad/fd.h>
 #include <rdmad/log.h>
 #include <sched.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
 #define CGROUP2_MAGIC 0x63677270 /* linux/magic.h */
+#define EMPTY_TRIES   50u
+#define EMPTY_TRY_MS  100
 
 int rdmad_child_host_namespaces(void)
 {
@@ -78,7 +82,30 @@ void rdmad_child_cgroup_join(int cgroup)
 		(void)!write(fd, "0", 1);
 }
 
-/* The directory stays where its processes are still ending. */
+/* The kernel reports changes of the file as urgent data. */
+static gboolean cgroup_is_empty(int events, int timeout_ms)
+{
+	struct pollfd changed = { .fd = events, .events = POLLPRI };
+	char text[256];
+	gssize n;
+
+	if (timeout_ms && poll(&changed, 1, timeout_ms) < 0 && errno != EINTR)
+		return TRUE;
+	n = pread(events, text, sizeof(text) - 1, 0);
+	text[MAX(n, 0)] = '\0';
+	return n <= 0 || !strstr(text, "populated 1");
+}
+
+/* Killed processes take a while to end; one that hangs in the kernel takes for ever. */
+static void cgroup_wait_empty(int cgroup)
+{
+	rdmad_autofd int events = openat(cgroup, "cgroup.events", O_RDONLY | O_CLOEXEC);
+
+	for (guint i = 0; events >= 0 && i < EMPTY_TRIES; i++)
+		if (cgroup_is_empty(events, i ? EMPTY_TRY_MS : 0))
+			return;
+}
+
 void rdmad_child_cgroup_end(int *cgroup, const char *name)
 {
 	rdmad_autofd int tree = -1;
@@ -86,6 +113,7 @@ void rdmad_child_cgroup_end(int *cgroup, const char *name)
 	if (*cgroup < 0)
 		return;
 	cgroup_kill(*cgroup);
+	cgroup_wait_empty(*cgroup);
 	rdmad_clear_fd(cgroup);
 	tree = tree_open();
 	for (guint i = 0; tree >= 0 && i < G_N_ELEMENTS(parents); i++) {

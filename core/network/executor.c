@@ -32,7 +32,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
@@ -438,19 +437,6 @@ static void *serve_thread(void *data)
 	return NULL;
 }
 
-/* The executor before this one may still work: the kernel drops its lock with its last thread. */
-static gboolean lock_wait(const char *path, GError **error)
-{
-	const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-
-	if (fd < 0)
-		return rdmad_error_errno(error, errno, "cannot open %s", path);
-	while (flock(fd, LOCK_EX) < 0)
-		if (errno != EINTR)
-			return rdmad_error_errno(error, errno, "cannot lock %s", path);
-	return TRUE;
-}
-
 int rdmad_executor_serve(int socket, const char *lock)
 {
 	static Server server = { .turn = PTHREAD_MUTEX_INITIALIZER,
@@ -462,7 +448,7 @@ int rdmad_executor_serve(int socket, const char *lock)
 	server.tasks = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, task_free);
 	server.host_fd = rdmad_netns_open_own(NULL, &error);
 	server.root = rdmad_sysroot_new(NULL, &error);
-	if (server.host_fd < 0 || !server.root || !lock_wait(lock, &error)) {
+	if (server.host_fd < 0 || !server.root || !rdmad_keeper_take_turn(lock, &error)) {
 		fprintf(stderr, "rdmad: executor: %s\n", error->message);
 		return EXIT_FAILURE;
 	}

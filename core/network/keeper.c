@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -56,6 +57,19 @@ static void children_watch(void)
 					  .sa_flags = SA_RESTART | SA_NOCLDSTOP };
 
 	sigaction(SIGCHLD, &action, NULL);
+}
+
+/* The kernel drops the lock with the process's last thread. */
+gboolean rdmad_keeper_take_turn(const char *lock, GError **error)
+{
+	const int fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (fd < 0)
+		return rdmad_error_errno(error, errno, "cannot open %s", lock);
+	while (flock(fd, LOCK_EX) < 0)
+		if (errno != EINTR)
+			return rdmad_error_errno(error, errno, "cannot lock %s", lock);
+	return TRUE;
 }
 
 /* What both kinds of process begin with; FALSE: nobody wants it any more. */
