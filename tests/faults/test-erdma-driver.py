@@ -32,7 +32,7 @@ LIBRARY = os.path.abspath(sys.argv[3])
 HOST = "RDMAD_TEST_HOST"
 POINTS = None if SLOW else 3    # of one sweep
 CGROUP = "rdmad-erdma-installer"
-ERRNOS = ("EIO", "ENOMEM", "EMFILE", "EINTR", "EAGAIN")
+ERRNOS = ("EIO", "ENOMEM", "EMFILE", "EINTR", "EPERM")
 PR_SET_CHILD_SUBREAPER = 36
 
 # Both complain of another one that runs, and of what is there already.
@@ -191,7 +191,8 @@ class Sweep(DriverCase):
         """Returns how many calls there are, if `point` is None."""
         self.injector.arm(point)
         act()
-        self.until(lambda: self.has_ended() or self.is_whole(), "the driver, or the end")
+        # What failed may have been the question that brings the change to light: settle() asks again.
+        self.until(lambda: self.has_ended() or self.injector.struck() or self.is_whole(), "the driver, or the end")
         self.injector.disarm()
         return self.injector.calls(self.function)
 
