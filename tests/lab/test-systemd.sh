@@ -11,8 +11,8 @@ journal() { journalctl -o cat -u $unit; }
 
 # All files of the root itself, but what each package changes and what runs beside us.
 listing() {
-	find / -xdev \( -path /lab -o -path /tmp -o -path /root -o -path '/var/lib/dpkg' -o -path '/var/log' -o \
-		-path '/var/cache' -o -path '/var/tmp' -o -path '/var/lib/systemd/catalog' -o -path '/var/lib/systemd/timers' -o \
+	find / -xdev \( -path /lab -o -path /tmp -o -path /root -o -path /var/lib/apt -o -path /var/lib/dpkg -o -path /var/log -o \
+		-path /var/cache -o -path /var/tmp -o -path /var/lib/systemd/catalog -o -path /var/lib/systemd/timers -o \
 		-path /etc/ld.so.cache \) -prune -o -print | sort
 	find /run -path /run/systemd -prune -o -path '*rdmad*' -print | sort
 }
