@@ -405,13 +405,3 @@ void actions_print_pairs(void)
 		putchar('\n');
 	}
 }
-
-guint actions_pairs_missing(void)
-{
-	guint n = 0;
-
-	for (guint action = ACTION_POD; action < N_ACTIONS; action++)
-		for (guint fault = ACTION_KUBELET; fault < N_ACTIONS; fault++)
-			n += actions.pairs[action][fault] == 0;
-	return n;
-}

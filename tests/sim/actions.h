@@ -51,5 +51,3 @@ void actions_calm(void);
 
 /* Counts of an action and a fault that came within a second of each other, in all runs. */
 void actions_print_pairs(void);
-/* Cells that are empty. */
-guint actions_pairs_missing(void);

@@ -68,6 +68,13 @@ static Verdict judge_change(const char *path, gboolean is_sync)
 	return errnum ? REFUSE : DO_IT;
 }
 
+/* TRUE: the call is over, with this result. */
+static gboolean is_over(Verdict verdict, ssize_t pretended, ssize_t *result)
+{
+	*result = verdict == REFUSE ? -1 : pretended;
+	return verdict != DO_IT;
+}
+
 /* ---- files ---- */
 
 static int open_made(int dir, const char *name, int flags, mode_t mode)
@@ -123,15 +130,8 @@ static ssize_t write_at(int fd, const void *bytes, size_t size, off_t at, gboole
 	char path[PATH_MAX];
 	ssize_t n;
 
-	if (*path_of_fd(fd, path) == '/')
-		switch (judge_change(path, FALSE)) {
-		case REFUSE:
-			return -1;
-		case PRETEND:
-			return (ssize_t)size;
-		case DO_IT:
-			break;
-		}
+	if (*path_of_fd(fd, path) == '/' && is_over(judge_change(path, FALSE), (ssize_t)size, &n))
+		return n;
 	n = append ? syscall(SYS_write, fd, bytes, size)
 		   : syscall(SYS_pwrite64, fd, bytes, size, at);
 	if (n > 0 && *path == '/')
@@ -161,22 +161,16 @@ ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t at)
 int ftruncate(int fd, off_t size)
 {
 	char path[PATH_MAX];
-	int result;
+	ssize_t result;
 
 	if (!turns_in_rdmad())
 		return (int)syscall(SYS_ftruncate, fd, size);
-	switch (judge_change(path_of_fd(fd, path), FALSE)) {
-	case REFUSE:
-		return -1;
-	case PRETEND:
-		return 0;
-	case DO_IT:
-		break;
-	}
-	result = (int)syscall(SYS_ftruncate, fd, size);
+	if (is_over(judge_change(path_of_fd(fd, path), FALSE), 0, &result))
+		return (int)result;
+	result = syscall(SYS_ftruncate, fd, size);
 	if (result == 0)
 		disk_truncated(path, size);
-	return result;
+	return (int)result;
 }
 
 int ftruncate64(int fd, off64_t size)
@@ -187,17 +181,14 @@ int ftruncate64(int fd, off64_t size)
 int fsync(int fd)
 {
 	char path[PATH_MAX];
+	ssize_t result;
 
 	if (!turns_in_rdmad())
 		return 0;
-	switch (judge_change(path_of_fd(fd, path), TRUE)) {
-	case REFUSE:
-		disk_synced(path, TRUE);
-		return -1;
-	case PRETEND:
-		return 0;
-	case DO_IT:
-		break;
+	if (is_over(judge_change(path_of_fd(fd, path), TRUE), 0, &result)) {
+		if (result < 0)
+			disk_synced(path, TRUE);
+		return (int)result;
 	}
 	if (!plant_skips_sync(path))
 		disk_synced(path, FALSE);
@@ -214,22 +205,17 @@ int fdatasync(int fd)
 int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
 {
 	char before[PATH_MAX], after[PATH_MAX];
-	int result;
+	ssize_t result;
 
+	if (!turns_in_rdmad())
+		return (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
 	path_at(from_dir, from, before);
-	if (turns_in_rdmad())
-		switch (judge_change(path_at(to_dir, to, after), FALSE)) {
-		case REFUSE:
-			return -1;
-		case PRETEND:
-			return 0;
-		case DO_IT:
-			break;
-		}
-	result = (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
-	if (result == 0 && turns_in_rdmad())
+	if (is_over(judge_change(path_at(to_dir, to, after), FALSE), 0, &result))
+		return (int)result;
+	result = syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
+	if (result == 0)
 		disk_renamed(before, after);
-	return result;
+	return (int)result;
 }
 
 int renameat(int from_dir, const char *from, int to_dir, const char *to)
@@ -268,24 +254,18 @@ int rmdir(const char *path)
 int mkdirat(int dir, const char *name, mode_t mode)
 {
 	char path[PATH_MAX];
-	int result;
+	ssize_t result;
 
 	if (!turns_in_rdmad())
 		return (int)syscall(SYS_mkdirat, dir, name, mode);
 	if (faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return fail_with(EEXIST);
-	switch (judge_change(path_at(dir, name, path), FALSE)) {
-	case REFUSE:
-		return -1;
-	case PRETEND:
-		return 0;
-	case DO_IT:
-		break;
-	}
-	result = (int)syscall(SYS_mkdirat, dir, name, mode);
+	if (is_over(judge_change(path_at(dir, name, path), FALSE), 0, &result))
+		return (int)result;
+	result = syscall(SYS_mkdirat, dir, name, mode);
 	if (result == 0)
 		disk_made(path, TRUE);
-	return result;
+	return (int)result;
 }
 
 int mkdir(const char *path, mode_t mode)

@@ -100,11 +100,6 @@ void disk_set_fault(DiskFault fault)
 	disk.fault = fault;
 }
 
-DiskFault disk_fault(void)
-{
-	return disk.fault;
-}
-
 /* ---- what is done to it ---- */
 
 static gboolean is_below(const char *path, const char *root)
@@ -298,7 +293,7 @@ static GList *paths_of(GHashTable *names)
 	return g_list_sort(g_hash_table_get_keys(names), compare_paths);
 }
 
-static void tree_remove(const char *path)
+void disk_empty_directory(const char *path)
 {
 	g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
 	const char *name;
@@ -306,13 +301,11 @@ static void tree_remove(const char *path)
 	while (dir && (name = g_dir_read_name(dir))) {
 		g_autofree char *below = g_build_filename(path, name, NULL);
 
-		if (g_file_test(below, G_FILE_TEST_IS_DIR))
-			tree_remove(below);
-		else
-			unlink(below);
+		if (unlink(below) == 0)
+			continue;
+		disk_empty_directory(below);
+		rmdir(below);
 	}
-	if (!g_str_equal(path, disk.root))
-		rmdir(path);
 }
 
 static void tree_write(void)
@@ -350,6 +343,6 @@ void disk_cut_power(DiskOutcome outcome)
 	for (guint i = 0; i < disk.nodes->len; i++)
 		node_cut(disk.nodes->pdata[i], outcome);
 	g_hash_table_remove_all(disk.now);
-	tree_remove(disk.root);
+	disk_empty_directory(disk.root);
 	tree_write();
 }

@@ -32,9 +32,10 @@ typedef enum {
 void disk_begin(const char *root, const char *run, Decisions *decisions);
 void disk_end(void);
 void disk_set_fault(DiskFault fault);
-DiskFault disk_fault(void);
 /* All files below the root become what the disk holds.  Nobody has one open. */
 void disk_cut_power(DiskOutcome outcome);
+/* By nobody who has a part in the world: a directory of any place, and nothing is told of it. */
+void disk_empty_directory(const char *path);
 
 /* ---- from the calls (calls.c); paths are absolute ---- */
 

@@ -562,11 +562,6 @@ void kubelet_look_at_pods(void)
 		rdmad_event_arm(kubelet.look, 0);
 }
 
-void kubelet_forget_pod(Pod *pod)
-{
-	pods_delete(pod);
-}
-
 /* ---- life ---- */
 
 static void sockets_wipe(const char *dir)

@@ -40,8 +40,6 @@ void kubelet_set_hung(gboolean hung);
 void kubelet_wipe_sockets(void);
 /* Admits pods that wait, and starts containers of those that are admitted. */
 void kubelet_look_at_pods(void);
-/* The pod's object is deleted; it has ended. */
-void kubelet_forget_pod(Pod *pod);
 
 /* ---- for the judge ---- */
 

@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "disk.h"
+
 #define PODS "sys/fs/cgroup/kubepods/burstable"
 #define LOGS "var/log/pods"
 #define BOOT "proc/sys/kernel/random"
@@ -46,24 +48,6 @@ static void make(const char *path)
 	g_assert_cmpint(g_mkdir_with_parents(path, 0755), ==, 0);
 }
 
-/* Empties a directory of directories that hold files. */
-static void clear(const char *path)
-{
-	g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
-	const char *name;
-
-	while (dir && (name = g_dir_read_name(dir))) {
-		g_autofree char *below = g_build_filename(path, name, NULL);
-
-		if (g_file_test(below, G_FILE_TEST_IS_DIR)) {
-			clear(below);
-			rmdir(below);
-		} else {
-			unlink(below);
-		}
-	}
-}
-
 void machine_make(const char *root)
 {
 	const char *argv[] = { MACHINES_DIR "/expand", SIM_DIR "/node.machine", root, NULL };
@@ -99,7 +83,7 @@ static void processes_end(void)
 	g_autofree char *pods = path_of(PODS);
 
 	make(pods);
-	clear(pods);
+	disk_empty_directory(pods);
 }
 
 void machine_begin(void)
@@ -110,7 +94,7 @@ void machine_begin(void)
 	processes_end();
 	put(mount, "cpu memory\n");
 	make(logs);
-	clear(logs);
+	disk_empty_directory(logs);
 	machine.boots = 1;
 	boot_name();
 	for (guint i = 0; i < MACHINE_DEVICES; i++) {
@@ -159,17 +143,6 @@ void machine_set_port(guint device, gboolean up)
 	put(physical, up ? "5: LinkUp\n" : "3: Disabled\n");
 }
 
-guint machine_device_of(const char *slot)
-{
-	for (guint i = 0; i < MACHINE_DEVICES; i++) {
-		g_autofree char *address = g_strdup_printf("0000:00:%02x.0", 8 + i);
-
-		if (g_str_has_prefix(slot, address))
-			return i;
-	}
-	return MACHINE_DEVICES;
-}
-
 /* ---- pods ---- */
 
 static void populated(const char *uid, gboolean is)
@@ -203,7 +176,7 @@ void machine_pod_end(const char *uid)
 {
 	g_autofree char *cgroup = path_of(PODS "/pod%s", uid);
 
-	clear(cgroup);
+	disk_empty_directory(cgroup);
 	rmdir(cgroup);
 }
 

@@ -5,6 +5,8 @@
 #include <rdmad/log.h>
 #include <unistd.h>
 
+#include "disk.h"
+
 const NodeResource node_resources[NODE_RESOURCES] = {
 	{ "rdma/whole", TRUE, 0, 1, 2 },
 	{ "rdma/shared", FALSE, 2, 2, 4 },
@@ -27,29 +29,12 @@ static struct {
 	RdmadOptions options;
 } node;
 
-static void clear(const char *path)
-{
-	g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
-	const char *name;
-
-	while (dir && (name = g_dir_read_name(dir))) {
-		g_autofree char *below = g_build_filename(path, name, NULL);
-
-		if (g_file_test(below, G_FILE_TEST_IS_DIR)) {
-			clear(below);
-			rmdir(below);
-		} else {
-			unlink(below);
-		}
-	}
-}
-
 static void directory_begin(const char *root, const char *name)
 {
 	g_autofree char *path = g_build_filename(root, name, NULL);
 
 	g_mkdir_with_parents(path, 0755);
-	clear(path);
+	disk_empty_directory(path);
 }
 
 static void paths_make(const char *root)
@@ -97,7 +82,7 @@ void node_configure(NodeConfig config)
 
 void node_clear_run(void)
 {
-	clear(node.run);
+	disk_empty_directory(node.run);
 	rmdir(node.run);
 }
 

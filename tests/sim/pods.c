@@ -92,7 +92,7 @@ Grant *grant_new(const char *const *slots, const char *directory)
 	return grant;
 }
 
-Grant *grant_copy(const Grant *grant)
+static Grant *grant_copy(const Grant *grant)
 {
 	return grant ? grant_new((const char *const *)grant->slots, grant->directory) : NULL;
 }
