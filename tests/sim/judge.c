@@ -23,6 +23,7 @@ static struct {
 	GHashTable *answered; /* set of ids: of all that kubelet was ever given */
 	guint unanswered;
 	gboolean forgotten;
+	guint64 effects; /* there were so many at the last look */
 } judge;
 
 void judge_begin(Decisions *decisions)
@@ -180,16 +181,19 @@ static void unknown_check(void)
 void judge_look(void)
 {
 	const GPtrArray *pods = pods_all();
+	const guint64 effects = life_effects();
 
 	for (guint i = 0; i < pods->len; i++) {
 		const Pod *pod = pods->pdata[i];
 		const Grant *grant = pod_grant(pod);
 
-		if (pod->had)
+		/* Nothing but rdmad changes a directory. */
+		if (pod->had && effects != judge.effects)
 			directory_check(pod);
 		if (grant && life_allocations())
 			table_check(pod, grant);
 	}
+	judge.effects = effects;
 	if (life_allocations())
 		unknown_check();
 }
