@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -22,6 +23,8 @@
 #include "life.h"
 #include "plants.h"
 #include "turns.h"
+
+#define PID 4711
 
 static int fail_with(int errnum)
 {
@@ -287,4 +290,18 @@ ssize_t send(int fd, const void *bytes, size_t size, int flags)
 	if (turns_in_rdmad() && !life_effect())
 		return (ssize_t)size;
 	return syscall(SYS_sendto, fd, bytes, size, flags, NULL, 0);
+}
+
+/* ---- what is another one in each process ---- */
+
+ssize_t getrandom(void *bytes, size_t size, unsigned flags)
+{
+	for (size_t i = 0; i < size; i++)
+		((guint8 *)bytes)[i] = (guint8)g_random_int();
+	return (ssize_t)size;
+}
+
+pid_t getpid(void)
+{
+	return PID;
 }
