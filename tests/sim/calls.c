@@ -21,10 +21,12 @@
 
 #include "disk.h"
 #include "life.h"
+#include "machine.h"
 #include "plants.h"
 #include "turns.h"
 
-#define PID 4711
+#define PID	4711
+#define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
 static int fail_with(int errnum)
 {
@@ -106,6 +108,8 @@ static int open_made(int dir, const char *name, int flags, mode_t mode)
 
 static int open_any(int dir, const char *name, int flags, mode_t mode)
 {
+	if (g_str_equal(name, BOOT_ID))
+		name = machine_boot_id();
 	if (turns_in_rdmad() && flags & (O_CREAT | O_TRUNC))
 		return open_made(dir, name, flags, mode);
 	return (int)syscall(SYS_openat, dir, name, flags, mode);
@@ -290,6 +294,17 @@ ssize_t send(int fd, const void *bytes, size_t size, int flags)
 	if (turns_in_rdmad() && !life_effect())
 		return (ssize_t)size;
 	return syscall(SYS_sendto, fd, bytes, size, flags, NULL, 0);
+}
+
+ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+{
+	ssize_t size = 0;
+
+	if (!turns_in_rdmad() || life_effect())
+		return syscall(SYS_sendmsg, fd, message, flags);
+	for (size_t i = 0; i < message->msg_iovlen; i++)
+		size += (ssize_t)message->msg_iov[i].iov_len;
+	return size;
 }
 
 /* ---- what is another one in each process ---- */

@@ -21,6 +21,9 @@ typedef enum {
 	DECIDE_ORDER,	/* of events that are ready together */
 	DECIDE_JOB,	/* how long a job takes */
 	DECIDE_ANSWER,	/* how long an answer of kubelet takes */
+	DECIDE_WEIGHT,	/* how often this run does an action */
+	DECIDE_KERNEL,	/* what its network does, and when */
+	DECIDE_RUNTIME, /* what the container runtime does beside the straight way */
 	N_DECIDE,
 } Decide;
 

@@ -32,6 +32,7 @@ void judge_begin(Decisions *decisions)
 	judge.answered = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	judge.unanswered = 0;
 	judge.forgotten = FALSE;
+	judge_network_begin(decisions);
 	g_clear_pointer(&judge.verdict, g_free);
 }
 
@@ -65,14 +66,6 @@ const char *judge_rule(void)
 
 /* ---- what pods have ---- */
 
-static const NodeResource *resource_of(const char *name)
-{
-	for (guint i = 0; i < NODE_RESOURCES; i++)
-		if (g_str_equal(node_resources[i].name, name))
-			return &node_resources[i];
-	g_assert_not_reached();
-}
-
 static gboolean shares_a_slot(const Grant *a, const Grant *b)
 {
 	for (guint i = 0; a->slots[i]; i++)
@@ -86,7 +79,7 @@ static void exclusive_check(const Pod *pod)
 {
 	const GPtrArray *pods = pods_all();
 
-	if (!resource_of(pod->resource)->is_exclusive)
+	if (!node_resource(pod->resource)->is_exclusive)
 		return;
 	for (guint i = 0; i < pods->len; i++) {
 		const Pod *other = pods->pdata[i];
@@ -194,6 +187,7 @@ void judge_look(void)
 			table_check(pod, grant);
 	}
 	judge.effects = effects;
+	judge_network_look();
 	if (life_allocations())
 		unknown_check();
 }
@@ -338,7 +332,7 @@ static void pods_check(GHashTable *wanted)
 		if (pod->state == POD_STARTING || pod->state == POD_ADMITTING)
 			judge_fails("a pod never starts: %s", pod->name);
 		else if (pod->state == POD_WAITING && slots_taken(pod->resource) + pod->wanted <=
-							      resource_of(pod->resource)->slots)
+							      node_resource(pod->resource)->slots)
 			judge_fails("a pod waits, and there are slots: %s", pod->name);
 		if (grant)
 			g_hash_table_add(wanted, grant->id);
@@ -389,6 +383,7 @@ void judge_quiet(void)
 		if (!g_hash_table_contains(wanted, directories[i]))
 			judge_fails("the directory of an ended allocation stays: %s",
 				    directories[i]);
+	judge_network_quiet();
 	decisions_note(judge.decisions, "quiet: %u allocations",
 		       rdmad_allocations_count(life_allocations()));
 }

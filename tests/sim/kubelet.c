@@ -529,7 +529,8 @@ static void pods_start(void)
 		if (pod->state != POD_STARTING || !pod->grant)
 			continue;
 		pod_begin(pod);
-		if (g_file_test(pod->grant->directory, G_FILE_TEST_IS_DIR))
+		if (kubelet.ops->makes_network(pod) &&
+		    g_file_test(pod->grant->directory, G_FILE_TEST_IS_DIR))
 			pod_run(pod);
 	}
 }
@@ -580,6 +581,11 @@ static void sockets_wipe(const char *dir)
 void kubelet_wipe_sockets(void)
 {
 	sockets_wipe(kubelet.era->has_registry ? kubelet.registry_dir : kubelet.legacy_dir);
+}
+
+RdmadLoop *kubelet_loop(void)
+{
+	return kubelet.loop;
 }
 
 gboolean kubelet_is_up(void)

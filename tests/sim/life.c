@@ -139,14 +139,15 @@ LifeEnd life_run(const RdmadOptions *options)
 
 /* ---- in the place of ---- */
 
-extern const RdmadModuleClass rdmad_module_class; /* of the device plugin, linked in */
+/* Linked in; the one of CNI under a name of its own (meson.build). */
+extern const RdmadModuleClass rdmad_module_class, sim_cni_class;
 
 const RdmadModuleClass *__wrap_rdmad_module_load(const char *directory, const char *name,
 						 GError **error);
 const RdmadModuleClass *__wrap_rdmad_module_load(const char *directory, const char *name,
 						 GError **error)
 {
-	return &rdmad_module_class;
+	return g_str_equal(name, "cni") ? &sim_cni_class : &rdmad_module_class;
 }
 
 /* The simulator needs its capabilities for the next life. */

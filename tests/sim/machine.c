@@ -15,8 +15,8 @@
 #define BOOT "proc/sys/kernel/random"
 
 static struct {
-	char *root;
-	gboolean present[MACHINE_DEVICES], up[MACHINE_DEVICES];
+	char *root, *boot_id;
+	gboolean present[MACHINE_DEVICES], up[MACHINE_DEVICES], shown[MACHINE_DEVICES];
 	char *links[MACHINE_DEVICES]; /* where the class's link leads */
 	guint boots;
 } machine;
@@ -55,6 +55,7 @@ void machine_make(const char *root)
 	int status;
 
 	machine.root = g_strdup(root);
+	machine.boot_id = path_of(BOOT "/boot_id");
 	make(root);
 	g_assert_cmpint(posix_spawn(&pid, argv[0], NULL, NULL, (char **)argv, environ), ==, 0);
 	g_assert_cmpint(waitpid(pid, &status, 0), ==, pid);
@@ -63,19 +64,23 @@ void machine_make(const char *root)
 		g_autofree char *link = path_of("sys/class/infiniband/erdma_%u", i);
 
 		machine.links[i] = g_file_read_link(link, NULL);
-		machine.present[i] = machine.up[i] = TRUE;
+		machine.present[i] = machine.up[i] = machine.shown[i] = TRUE;
 	}
+}
+
+const char *machine_boot_id(void)
+{
+	return machine.boot_id;
 }
 
 static void boot_name(void)
 {
 	g_autofree char *dir = path_of(BOOT);
-	g_autofree char *path = g_build_filename(dir, "boot_id", NULL);
 	g_autofree char *text =
 		g_strdup_printf("%08x-0000-4000-8000-000000000000\n", machine.boots);
 
 	make(dir);
-	put(path, text);
+	put(machine.boot_id, text);
 }
 
 static void processes_end(void)
@@ -141,6 +146,27 @@ void machine_set_port(guint device, gboolean up)
 	machine.up[device] = up;
 	put(state, up ? "4: ACTIVE\n" : "1: DOWN\n");
 	put(physical, up ? "5: LinkUp\n" : "3: Disabled\n");
+}
+
+void machine_show_netdev(guint device, gboolean shown)
+{
+	g_autofree char *function =
+		path_of("sys/devices/pci0000:00/0000:00:%02x.0/virtio%u", 0x0c + device, device);
+	g_autofree char *there = g_build_filename(function, "net", NULL);
+	g_autofree char *away = g_build_filename(function, ".net", NULL);
+	g_autofree char *link = path_of("sys/class/net/eth%u", 1 + device);
+	g_autofree char *target =
+		g_strdup_printf("../../devices/pci0000:00/0000:00:%02x.0/virtio%u/net/eth%u",
+				0x0c + device, device, 1 + device);
+
+	if (machine.shown[device] == shown)
+		return;
+	machine.shown[device] = shown;
+	g_assert_cmpint(g_rename(shown ? away : there, shown ? there : away), ==, 0);
+	if (shown)
+		g_assert_cmpint(symlink(target, link), ==, 0);
+	else
+		unlink(link);
 }
 
 /* ---- pods ---- */

@@ -15,6 +15,10 @@ gboolean machine_has(guint device);
 gboolean machine_is_up(guint device);
 void machine_plug(guint device, gboolean in);
 void machine_set_port(guint device, gboolean up);
+/* Its network interface is in the host, or elsewhere. */
+void machine_show_netdev(guint device, gboolean shown);
+/* The file of the boot's id. */
+const char *machine_boot_id(void);
 /* Another boot_id, and no cgroup is left. */
 void machine_reboot(void);
 
