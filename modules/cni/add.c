@@ -356,11 +356,28 @@ static void attachment_make(CniOperation *op)
 
 static void choose(CniOperation *op);
 
+static void unnamed_find(const RdmadAllocation *allocation, gpointer found)
+{
+	*(gboolean *)found |= !allocation->pod_name;
+}
+
+/* Without a list an allocation that has no name yet may be the pod's: it would start without its NICs. */
 static void pods_listed(const GError *error, gpointer data)
 {
+	CniOperation *op = data;
+	GError *problem = NULL;
+	gboolean unnamed = FALSE;
+
 	if (error)
-		rdmad_debug("podresources: %s", error->message);
-	choose(data);
+		rdmad_allocations_foreach(rdmad_module_allocations(op->cni->self), unnamed_find,
+					  &unnamed);
+	if (!unnamed) {
+		choose(op);
+		return;
+	}
+	cni_refuse(&problem, CNI_ERROR_TRY_AGAIN, "which devices the pod was allocated: %s",
+		   error->message);
+	cni_add_fail(op, problem);
 }
 
 static void annotations_got(GHashTable *annotations, const GError *error, gpointer data)
@@ -414,13 +431,14 @@ static void pass_through(CniOperation *op)
 
 static void choose(CniOperation *op)
 {
-	g_autoptr(GArray) slots = cni_slots_of(op->cni, op->request);
+	const char *missing;
+	g_autoptr(GArray) slots = cni_slots_of(op->cni, op->request, &missing);
 	GError *problem = NULL;
 
 	if (add_is_over(op))
 		return;
 	/* Allocate does not say for whom; podresources knows by now. */
-	if (!slots->len && op->request->pod_name && !op->asked_pods) {
+	if (!slots->len && !missing && op->request->pod_name && !op->asked_pods) {
 		op->asked_pods = TRUE;
 		rdmad_pods_refresh(rdmad_module_pods(op->cni->self), op->cni->self, pods_listed,
 				   op);
@@ -428,7 +446,11 @@ static void choose(CniOperation *op)
 	}
 	if (slots->len && annotation_ask(op))
 		return;
-	if (annotation_read(op, &problem))
+	/* The others alone are not what the pod was promised. */
+	if (missing && !op->request->device_id)
+		cni_refuse(&problem, CNI_ERROR_DEVICE,
+			   "%s, which the pod was allocated, is not there now", missing);
+	else if (annotation_read(op, &problem))
 		op->choices = cni_slots_choose(op->cni, op->request, slots, op->entries,
 					       op->devices, &problem);
 	if (!op->choices) {

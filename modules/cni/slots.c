@@ -9,6 +9,7 @@ typedef struct {
 	Cni *cni;
 	const CniRequest *request;
 	GArray *slots;
+	const char *missing;
 } Collect;
 
 /* Containers of a pod may share a slot. */
@@ -38,18 +39,21 @@ static void allocation_collect(const RdmadAllocation *allocation, gpointer data)
 				       rdmad_inventory_lookup(inventory, allocation->devices[i]),
 				       cni_mode_parse(allocation->mode) };
 
-		if (slot.device && !slot_is_there(collect->slots, allocation, allocation->slots[i]))
+		if (!slot.device)
+			collect->missing = allocation->devices[i];
+		else if (!slot_is_there(collect->slots, allocation, allocation->slots[i]))
 			g_array_append_val(collect->slots, slot);
 	}
 }
 
-GArray *cni_slots_of(Cni *cni, const CniRequest *request)
+GArray *cni_slots_of(Cni *cni, const CniRequest *request, const char **missing)
 {
-	Collect collect = { cni, request, g_array_new(FALSE, TRUE, sizeof(CniSlot)) };
+	Collect collect = { cni, request, g_array_new(FALSE, TRUE, sizeof(CniSlot)), NULL };
 
 	if (request->pod_namespace && request->pod_name)
 		rdmad_allocations_foreach(rdmad_module_allocations(cni->self), allocation_collect,
 					  &collect);
+	*missing = collect.missing;
 	return collect.slots;
 }
 

@@ -47,16 +47,17 @@ static void links_check(const Sandbox *sandbox)
 
 void judge_attached(const Sandbox *sandbox)
 {
-	decisions_note(judge.decisions, "attached %s %" G_GINT64_FORMAT, sandbox->id,
-		       clock_now_us());
+	g_autofree char *names = g_strjoinv(",", sandbox->names);
+
+	decisions_note(judge.decisions, "attached %.8s of %s %s %" G_GINT64_FORMAT, sandbox->id,
+		       sandbox->pod_name, names, clock_now_us());
 	links_check(sandbox);
 }
 
 void judge_attach_refused(const Sandbox *sandbox, const char *error)
 {
-	decisions_note(judge.decisions, "refused %s: %s", sandbox->id, error);
-	if (g_getenv("SIMDBG"))
-		g_printerr("%.3f refused %s: %s\n", clock_now_us() / 1e6, sandbox->pod_name, error);
+	decisions_note(judge.decisions, "refused %.8s of %s: %s %" G_GINT64_FORMAT, sandbox->id,
+		       sandbox->pod_name, error, clock_now_us());
 	if (sandbox->netns && network_links_made(sandbox->netns) &&
 	    clock_now_us() - judge.disturbed_us > DISTURBED_US)
 		judge_fails("a refused ADD has left links: %u of %s, %s",

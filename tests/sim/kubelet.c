@@ -551,8 +551,11 @@ static gboolean pods_wait(void)
 static void look(gpointer data)
 {
 	endpoints_sweep();
-	pods_start();
-	pods_admit();
+	/* Pods come after the device manager has read its checkpoint. */
+	if (!podresources_is_starting(kubelet.podresources)) {
+		pods_start();
+		pods_admit();
+	}
 	if (pods_wait())
 		rdmad_event_arm(kubelet.look, LOOK_MS);
 }

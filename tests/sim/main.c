@@ -2,7 +2,7 @@
 /*
  * The simulator: rdmad in a world that a seed makes
  *
- *	sim [--seed N] [--seconds N] [--steps N] [--run-steps N] [--pairs]
+ *	sim [--seed N] [--seconds N] [--steps N] [--run-steps N] [--pairs] [--notes]
  *	sim --replay FILE [--shrink]
  *	sim --seed N --shrink
  *	sim --exhaustive
@@ -30,7 +30,7 @@
 
 typedef struct {
 	gint64 seed, seconds, steps, run_steps;
-	gboolean shrink, pairs, twice, plants, exhaustive, hash;
+	gboolean shrink, pairs, twice, plants, exhaustive, hash, notes;
 	char *replay, *plant;
 } Options;
 
@@ -221,6 +221,7 @@ static gboolean options_parse(Options *options, int argc, char **argv)
 		{ "--plants", NULL, &options->plants },
 		{ "--exhaustive", NULL, &options->exhaustive },
 		{ "--hash", NULL, &options->hash },
+		{ "--notes", NULL, &options->notes },
 		{ "--plant", NULL, NULL },
 		{ "--replay", NULL, NULL },
 	};
@@ -270,6 +271,8 @@ int main(int argc, char **argv)
 		return 2;
 	printf("# seed %" G_GINT64_FORMAT "\n", options.seed);
 	world_make(root);
+	if (options.notes)
+		decisions_tell_notes();
 	if (options.plant)
 		plant_set(plant_of(options.plant));
 	status = options.replay	      ? run_replay(&options)
