@@ -97,9 +97,32 @@ static const Sandbox *sandbox_in(const Netns *netns)
 	return NULL;
 }
 
+static gboolean is_attached(const char *id)
+{
+	const GPtrArray *sandboxes = runtime_sandboxes();
+
+	for (guint i = 0; i < sandboxes->len; i++) {
+		const Sandbox *sandbox = sandboxes->pdata[i];
+
+		if (sandbox->ready && g_str_equal(sandbox->id, id))
+			return TRUE;
+	}
+	return FALSE;
+}
+
+void judge_network_journal(const char *container, const char *state)
+{
+	decisions_note(judge.decisions, "journal %.8s %s", container, state);
+	if (judge.is_quiet && !is_attached(container))
+		judge_fails("an attachment stays without its pod: %.8s, state %s", container,
+			    state);
+}
+
 void judge_network_quiet(void)
 {
 	const GPtrArray *sandboxes = runtime_sandboxes();
+
+	judge.is_quiet = TRUE;
 
 	for (guint nic = 0; nic < NETWORK_NICS; nic++) {
 		const Netns *place = network_place_of_nic(nic);

@@ -213,6 +213,12 @@ static int column_add(void *data, int n, char **values, char **names)
 	return 0;
 }
 
+static int journal_take(void *data, int n, char **values, char **names)
+{
+	judge_network_journal(values[0], values[1]);
+	return 0;
+}
+
 static void database_check(const char *path)
 {
 	g_autoptr(GHashTable) ids = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -224,6 +230,9 @@ static void database_check(const char *path)
 		judge_fails("the database cannot be read: %s", sqlite3_errmsg(db));
 	sqlite3_exec(db, "PRAGMA foreign_key_check", column_add, NULL, NULL);
 	sqlite3_exec(db, "SELECT id FROM allocations", column_add, ids, NULL);
+	/* There is none in a life without CNI. */
+	sqlite3_exec(db, "SELECT container, state FROM module_cni_journal", journal_take, NULL,
+		     NULL);
 	sqlite3_close(db);
 	for (guint i = 0; i < pods->len; i++) {
 		const Grant *grant = pod_grant(pods->pdata[i]);

@@ -43,3 +43,5 @@ void judge_quiet(void);
 void judge_network_begin(Decisions *decisions);
 void judge_network_look(void);
 void judge_network_quiet(void);
+/* A row of CNI's journal that the last life has left. */
+void judge_network_journal(const char *container, const char *state);

@@ -529,7 +529,9 @@ static void pods_start(void)
 		if (pod->state != POD_STARTING || !pod->grant)
 			continue;
 		pod_begin(pod);
-		if (kubelet.ops->makes_network(pod) &&
+		/* Sandboxes come after the device manager has read its checkpoint. */
+		if (!podresources_is_starting(kubelet.podresources) &&
+		    kubelet.ops->makes_network(pod) &&
 		    g_file_test(pod->grant->directory, G_FILE_TEST_IS_DIR))
 			pod_run(pod);
 	}
@@ -551,11 +553,8 @@ static gboolean pods_wait(void)
 static void look(gpointer data)
 {
 	endpoints_sweep();
-	/* Pods come after the device manager has read its checkpoint. */
-	if (!podresources_is_starting(kubelet.podresources)) {
-		pods_start();
-		pods_admit();
-	}
+	pods_start();
+	pods_admit();
 	if (pods_wait())
 		rdmad_event_arm(kubelet.look, LOOK_MS);
 }

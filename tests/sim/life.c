@@ -17,7 +17,7 @@
 #define LINES 40u
 
 static struct {
-	gboolean on, frozen, crashing;
+	gboolean on, frozen, crashing, stopping;
 	guint left; /* effects until the crash */
 	guint64 effects;
 	RdmadHardware *hardware;
@@ -76,8 +76,14 @@ guint64 life_effects(void)
 
 void life_stop(void)
 {
-	if (life.on && !life.frozen)
+	if (!life.on || life.frozen)
+		return;
+	/* The second one ends it at once. */
+	if (life.stopping)
+		life_crash();
+	else
 		raise(SIGTERM);
+	life.stopping = TRUE;
 }
 
 void life_reload(void)
@@ -121,7 +127,7 @@ LifeEnd life_run(const RdmadOptions *options)
 
 	signals_drain();
 	life.on = TRUE;
-	life.frozen = life.crashing = FALSE;
+	life.frozen = life.crashing = life.stopping = FALSE;
 	turns_set_in_rdmad(TRUE);
 	status = rdmad_daemon_run(options, &error);
 	turns_set_in_rdmad(FALSE);

@@ -139,6 +139,9 @@ static void list_asked(RdmadGrpcCall *call, const guint8 *bytes, gsize size, gpo
 			continue;
 		list->pod_resources[list->n_pod_resources++] = pod_new(pod, !starts);
 	}
+	decisions_note(of->decisions, "podresources: %u pods%s %" G_GINT64_FORMAT,
+		       (guint)list->n_pod_resources, starts ? " without devices" : "",
+		       clock_now_us());
 	answer_later(of, call, &list->base);
 }
 

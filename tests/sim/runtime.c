@@ -346,6 +346,7 @@ static void call_ended(Call *call, int status, const char *text)
 		return;
 	}
 	box->call = NULL;
+	rdmad_event_disarm(box->timer);
 	if (status < 0)
 		rdmad_event_arm(box->timer, AGAIN_MS);
 	else if (g_str_equal(command, "ADD"))
