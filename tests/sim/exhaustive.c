@@ -14,6 +14,7 @@
 /* What was there before, and what rdmad does when it ends. */
 static const struct {
 	const char *name, *before, *during;
+	gboolean has_cni;
 } scenarios[] = {
 	{ "allocate", "", "pod\n" },
 	{ "allocate-cdi", "", "pod which@0=2\n" },
@@ -25,6 +26,11 @@ static const struct {
 	{ "kubelet", "pod pause@0=4\n", "kubelet\n" },
 	{ "forgotten", "pod pause@0=4\n", "kubelet how@0=3\npod\n" },
 	{ "link", "pod pause@0=4\n", "port\n" },
+	{ "add", "", "pod\n", TRUE },
+	{ "add-shared", "", "pod which@0=1\n", TRUE },
+	{ "del", "pod pause@0=4\n", "exit\n", TRUE },
+	{ "del-and-add", "pod how@0=1 pause@0=4\n", "exit\npod\n", TRUE },
+	{ "collect", "pod pause@0=4\n", "gc\nreload\n", TRUE },
 };
 
 /* `outcome` N_DISK_OUTCOMES: rdmad alone ends. */
@@ -35,7 +41,8 @@ static char *trace_of(guint scenario, guint effect, guint outcome)
 				       ? g_strdup("")
 				       : g_strdup_printf(" how@0=%u kept@0=2 kept@1=1", outcome);
 
-	return g_strdup_printf("setup\n%s%s effects@0=%u%s\n%snothing pause@0=4\n",
+	return g_strdup_printf("setup%s\n%s%s effects@0=%u%s\n%snothing pause@0=4\n",
+			       scenarios[scenario].has_cni ? " setup@0=1" : "",
 			       scenarios[scenario].before, what, effect, how,
 			       scenarios[scenario].during);
 }
