@@ -58,12 +58,12 @@ static gboolean run_one(guint scenario, guint effect, guint outcome)
 	return ok;
 }
 
-guint exhaustive_run(void)
+guint exhaustive_run(guint job, guint jobs)
 {
 	guint broken = 0, runs = 0;
 
 	for (guint scenario = 0; scenario < G_N_ELEMENTS(scenarios); scenario++)
-		for (guint effect = 1; effect <= EFFECTS; effect++)
+		for (guint effect = 1 + job; effect <= EFFECTS; effect += jobs)
 			for (guint outcome = 0; outcome <= N_DISK_OUTCOMES; outcome++, runs++)
 				broken += !run_one(scenario, effect, outcome);
 	printf("%u runs of %u scenarios, %u broken\n", runs, (guint)G_N_ELEMENTS(scenarios),
