@@ -356,27 +356,51 @@ static void attachment_make(CniOperation *op)
 
 static void choose(CniOperation *op);
 
-static void unnamed_find(const RdmadAllocation *allocation, gpointer found)
+typedef struct {
+	const CniOperation *op;
+	gboolean listed; /* only those that kubelet lists for this pod */
+	gboolean found;
+} Unnamed;
+
+static gboolean is_listed_for_pod(const CniOperation *op, const RdmadAllocation *allocation)
 {
-	*(gboolean *)found |= !allocation->pod_name;
+	RdmadPods *pods = rdmad_module_pods(op->cni->self);
+
+	for (guint i = 0; i < rdmad_pods_count(pods); i++) {
+		const RdmadPodDevices *held = rdmad_pods_nth(pods, i);
+
+		if (g_strcmp0(held->pod_namespace, op->request->pod_namespace) == 0 &&
+		    g_strcmp0(held->pod_name, op->request->pod_name) == 0 &&
+		    g_str_equal(held->resource, allocation->resource) &&
+		    g_strv_contains((const char *const *)held->ids, allocation->slots[0]))
+			return TRUE;
+	}
+	return FALSE;
 }
 
-/* Without a list an allocation that has no name yet may be the pod's: it would start without its NICs. */
+static void unnamed_find(const RdmadAllocation *allocation, gpointer data)
+{
+	Unnamed *unnamed = data;
+
+	unnamed->found |= !allocation->pod_name &&
+			  (!unnamed->listed || is_listed_for_pod(unnamed->op, allocation));
+}
+
+/* Without a list an allocation that has no name yet may be the pod's, and with one it may be that its name could not
+ * be written down: the pod would start without its NICs. */
 static void pods_listed(const GError *error, gpointer data)
 {
 	CniOperation *op = data;
+	Unnamed unnamed = { op, error == NULL, FALSE };
 	GError *problem = NULL;
-	gboolean unnamed = FALSE;
 
-	if (error)
-		rdmad_allocations_foreach(rdmad_module_allocations(op->cni->self), unnamed_find,
-					  &unnamed);
-	if (!unnamed) {
+	rdmad_allocations_foreach(rdmad_module_allocations(op->cni->self), unnamed_find, &unnamed);
+	if (!unnamed.found) {
 		choose(op);
 		return;
 	}
 	cni_refuse(&problem, CNI_ERROR_TRY_AGAIN, "which devices the pod was allocated: %s",
-		   error->message);
+		   error ? error->message : "it cannot be written down now");
 	cni_add_fail(op, problem);
 }
 

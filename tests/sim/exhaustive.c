@@ -6,6 +6,7 @@
 #include "actions.h"
 #include "disk.h"
 #include "judge.h"
+#include "life.h"
 #include "world.h"
 
 #define EFFECTS 59u
@@ -58,15 +59,28 @@ static gboolean run_one(guint scenario, guint effect, guint outcome)
 	return ok;
 }
 
+/* TRUE: the scenario has so many effects. */
+static gboolean run_outcomes(guint scenario, guint effect, guint *broken)
+{
+	const guint missed = life_crashes_missed();
+
+	for (guint outcome = N_DISK_OUTCOMES + 1; outcome-- > 0;) {
+		*broken += !run_one(scenario, effect, outcome);
+		if (life_crashes_missed() != missed)
+			return FALSE;
+	}
+	return TRUE;
+}
+
 guint exhaustive_run(guint job, guint jobs)
 {
-	guint broken = 0, runs = 0;
+	guint broken = 0, effects = 0;
 
 	for (guint scenario = 0; scenario < G_N_ELEMENTS(scenarios); scenario++)
-		for (guint effect = 1 + job; effect <= EFFECTS; effect += jobs)
-			for (guint outcome = 0; outcome <= N_DISK_OUTCOMES; outcome++, runs++)
-				broken += !run_one(scenario, effect, outcome);
-	printf("%u runs of %u scenarios, %u broken\n", runs, (guint)G_N_ELEMENTS(scenarios),
+		for (guint effect = 1 + job; effect <= EFFECTS; effect += jobs, effects++)
+			if (!run_outcomes(scenario, effect, &broken))
+				break;
+	printf("%u effects of %u scenarios, %u broken\n", effects, (guint)G_N_ELEMENTS(scenarios),
 	       broken);
 	return broken;
 }

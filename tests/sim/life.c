@@ -19,6 +19,7 @@
 static struct {
 	gboolean on, frozen, crashing, stopping;
 	guint left; /* effects until the crash */
+	guint missed;
 	guint64 effects;
 	RdmadHardware *hardware;
 	RdmadAllocations *allocations;
@@ -52,7 +53,13 @@ void life_crash(void)
 
 void life_crash_never(void)
 {
+	life.missed += life.crashing;
 	life.crashing = FALSE;
+}
+
+guint life_crashes_missed(void)
+{
+	return life.missed;
 }
 
 gboolean life_is_over(void)
