@@ -110,6 +110,8 @@ static int open_any(int dir, const char *name, int flags, mode_t mode)
 {
 	if (g_str_equal(name, BOOT_ID))
 		name = machine_boot_id();
+	if (turns_in_rdmad() && disk_refuses_open())
+		return fail_with(disk_refuses_open());
 	if (turns_in_rdmad() && flags & (O_CREAT | O_TRUNC))
 		return open_made(dir, name, flags, mode);
 	return (int)syscall(SYS_openat, dir, name, flags, mode);
@@ -131,6 +133,32 @@ OPEN(open, AT_FDCWD, const char *name)
 OPEN(open64, AT_FDCWD, const char *name)
 OPEN(openat, dir, int dir, const char *name)
 OPEN(openat64, dir, int dir, const char *name)
+
+/* TRUE: errno says why. */
+static gboolean read_fails(int fd)
+{
+	char path[PATH_MAX];
+
+	if (!turns_in_rdmad() || !disk_reads_may_fail())
+		return FALSE;
+	errno = disk_refuses_read(path_of_fd(fd, path));
+	return errno != 0;
+}
+
+ssize_t read(int fd, void *bytes, size_t size)
+{
+	return read_fails(fd) ? -1 : syscall(SYS_read, fd, bytes, size);
+}
+
+ssize_t pread(int fd, void *bytes, size_t size, off_t at)
+{
+	return read_fails(fd) ? -1 : syscall(SYS_pread64, fd, bytes, size, at);
+}
+
+ssize_t pread64(int fd, void *bytes, size_t size, off64_t at)
+{
+	return pread(fd, bytes, size, at);
+}
 
 static ssize_t write_at(int fd, const void *bytes, size_t size, off_t at, gboolean append)
 {

@@ -29,7 +29,7 @@ typedef struct {
 
 static struct {
 	Decisions *decisions;
-	char *root, *run;
+	char *root, *run, *world;
 	DiskFault fault;
 	GPtrArray *nodes;    /* all that ever were */
 	GHashTable *now;     /* path -> Node */
@@ -77,6 +77,7 @@ void disk_begin(const char *root, const char *run, Decisions *decisions)
 	disk.decisions = decisions;
 	disk.root = g_strdup(root);
 	disk.run = g_strdup(run);
+	disk.world = g_path_get_dirname(root);
 	disk.fault = DISK_WELL;
 	disk.nodes = g_ptr_array_new_with_free_func(node_free);
 	disk.now = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -89,6 +90,7 @@ void disk_end(void)
 {
 	g_clear_pointer(&disk.root, g_free);
 	g_clear_pointer(&disk.run, g_free);
+	g_clear_pointer(&disk.world, g_free);
 	g_hash_table_unref(disk.now);
 	g_hash_table_unref(disk.durable);
 	g_ptr_array_unref(disk.namings);
@@ -122,11 +124,32 @@ int disk_refuses(const char *path, gboolean is_sync)
 		if (is_sync)
 			disk.fault = DISK_WELL;
 		return is_sync ? EIO : 0;
+	case DISK_READS_FAIL:
+	case DISK_NO_MEMORY:
+	case DISK_NO_FILES:
 	case DISK_WELL:
 	case N_DISK_FAULTS:
 		break;
 	}
 	return 0;
+}
+
+/* All that is in the world is below one directory; sockets and the like are not. */
+int disk_refuses_read(const char *path)
+{
+	if (!is_below(path, disk.world))
+		return 0;
+	return disk.fault == DISK_READS_FAIL ? EIO : disk.fault == DISK_NO_MEMORY ? ENOMEM : 0;
+}
+
+gboolean disk_reads_may_fail(void)
+{
+	return disk.fault == DISK_READS_FAIL || disk.fault == DISK_NO_MEMORY;
+}
+
+int disk_refuses_open(void)
+{
+	return disk.fault == DISK_NO_FILES ? EMFILE : 0;
 }
 
 static void name_set(const char *path, Node *node)

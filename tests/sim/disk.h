@@ -17,6 +17,9 @@ typedef enum {
 	DISK_WELL,
 	DISK_FULL,	   /* ENOSPC */
 	DISK_FAILS,	   /* EIO */
+	DISK_READS_FAIL,   /* EIO, of files that are open and of those of the kernel */
+	DISK_NO_MEMORY,	   /* ENOMEM of reads */
+	DISK_NO_FILES,	   /* EMFILE: none can be opened */
 	DISK_LOSES_A_SYNC, /* the next fsync fails, once, and what it was for is never written */
 	N_DISK_FAULTS,
 } DiskFault;
@@ -42,6 +45,11 @@ void disk_empty_directory(const char *path);
 /* Below neither of the two, nothing is to be told. */
 /* 0, or the errno that the call fails with. */
 int disk_refuses(const char *path, gboolean is_sync);
+/* Whether it is worth to ask. */
+gboolean disk_reads_may_fail(void);
+int disk_refuses_read(const char *path);
+/* 0, or EMFILE. */
+int disk_refuses_open(void);
 void disk_made(const char *path, gboolean is_dir);
 void disk_renamed(const char *from, const char *to);
 void disk_removed(const char *path);
