@@ -385,7 +385,7 @@ void judge_quiet(void)
 	lists_check();
 	pods_check(wanted);
 	rdmad_allocations_foreach(life_allocations(), find_stale, wanted);
-	/* One whose removal was cut off may stay as long as others hold something. */
+	/* One whose removal was cut off tells no longer whose it was, so that any allocation may be the one. */
 	directories =
 		g_hash_table_size(wanted) ? NULL : rdmad_allocation_dir_list(node_run_dir(), NULL);
 	for (guint i = 0; directories && directories[i]; i++)

@@ -21,8 +21,7 @@
 
 struct Delivery {
 	RdmadModule *self;
-	GPtrArray
-		*orphans; /* AllocationNote: directories of an earlier run without an allocation */
+	GPtrArray *orphans; /* AllocationNote: directories that were left, without an allocation */
 	RdmadEvent *review;
 	char *run_dir, *owner;
 	RdmadAllocations *allocations;
@@ -98,12 +97,26 @@ gboolean delivery_begin(Delivery *delivery, const RdmadAllocation *allocation, G
 	return TRUE;
 }
 
+/* What was in the way may pass. */
+static void remove_later(Delivery *delivery, const char *id)
+{
+	AllocationNote *note = g_new0(AllocationNote, 1);
+
+	note->id = g_strdup(id);
+	note->is_over = TRUE;
+	g_ptr_array_add(delivery->orphans, note);
+	if (delivery->review && !rdmad_event_armed(delivery->review))
+		rdmad_event_arm(delivery->review, REVIEW_MS);
+}
+
 void delivery_end(Delivery *delivery, const RdmadAllocation *allocation)
 {
 	g_autoptr(GError) error = NULL;
 
-	if (!rdmad_allocation_dir_remove(delivery->run_dir, allocation->id, &error))
+	if (!rdmad_allocation_dir_remove(delivery->run_dir, allocation->id, &error)) {
 		warn(allocation, error);
+		remove_later(delivery, allocation->id);
+	}
 	for (guint i = 0; allocation->slots[i]; i++)
 		remove_info(delivery, allocation, i);
 }
@@ -203,6 +216,8 @@ static gboolean orphan_is_needed(const Delivery *delivery, const AllocationNote 
 {
 	guint n_allocations = 0;
 
+	if (note->is_over)
+		return FALSE;
 	if (!note->resource) {
 		rdmad_allocations_foreach(delivery->allocations, allocation_count, &n_allocations);
 		return n_allocations > 0;
@@ -230,10 +245,11 @@ static void orphan_remove(Delivery *delivery, guint index)
 	const AllocationNote *note = delivery->orphans->pdata[index];
 	g_autoptr(GError) error = NULL;
 
-	if (rdmad_allocation_dir_remove(delivery->run_dir, note->id, &error))
-		rdmad_info("allocation %s: directory removed, left by an earlier run", note->id);
-	else
+	if (!rdmad_allocation_dir_remove(delivery->run_dir, note->id, &error)) {
 		rdmad_warn("allocation %s: %s", note->id, error->message);
+		return;
+	}
+	rdmad_info("allocation %s: directory removed, that was left", note->id);
 	g_ptr_array_remove_index_fast(delivery->orphans, index);
 }
 
