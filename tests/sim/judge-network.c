@@ -40,7 +40,9 @@ static void links_check(const Sandbox *sandbox)
 		if (!network_link(sandbox->netns, *name))
 			judge_fails("a link of an attached pod is gone: %s of %s", *name,
 				    sandbox->pod_name);
-	if (node_resource(sandbox->resource)->is_exclusive && nics_of(sandbox) != sandbox->slots)
+	if (node_resource(sandbox->resource)->is_exclusive &&
+	    (nics_of(sandbox) < sandbox->slots ||
+	     (nics_of(sandbox) > sandbox->slots && !judge_names_are_doubtful())))
 		judge_fails("an attached pod has not its NICs: %s has %u of %u", sandbox->pod_name,
 			    nics_of(sandbox), sandbox->slots);
 }
@@ -136,7 +138,7 @@ void judge_network_quiet(void)
 	for (guint i = 0; i < sandboxes->len; i++) {
 		const Sandbox *sandbox = sandboxes->pdata[i];
 
-		if (!sandbox->ready)
+		if (!sandbox->ready && !judge_names_are_doubtful())
 			judge_fails("a sandbox never ends: %s", sandbox->pod_name);
 	}
 }

@@ -40,6 +40,9 @@ void judge_quiet(void);
 
 /* ---- judge-network.c, a part of the above ---- */
 
+/* An allocation may have the name of a pod that lives, and not be its own (judge.c, may_stay()): CNI goes by the name. */
+gboolean judge_names_are_doubtful(void);
+
 void judge_network_begin(Decisions *decisions);
 void judge_network_look(void);
 void judge_network_quiet(void);
