@@ -16,13 +16,14 @@
 #include "allocate/device-info.h"
 
 /* A kubelet that has just started lists nothing, and what a pod keeps is kept for long. */
+#define KEEP_AGAIN_MS	5000
 #define REVIEW_MS	60000
 #define REVIEW_AGAIN_MS 300000
 
 struct Delivery {
 	RdmadModule *self;
 	GPtrArray *orphans; /* AllocationNote: directories that were left, without an allocation */
-	RdmadEvent *review;
+	RdmadEvent *review, *keep_again;
 	char *run_dir, *owner;
 	RdmadAllocations *allocations;
 	RdmadSpareDirs *spares; /* or NULL */
@@ -126,9 +127,20 @@ static void keep_directory(const RdmadAllocation *allocation, gpointer data)
 	Delivery *delivery = data;
 	g_autoptr(GError) error = NULL;
 
-	if (is_ours(delivery, allocation) &&
-	    !allocation_directory_keep(delivery->run_dir, allocation, &error))
-		warn(allocation, error);
+	if (!is_ours(delivery, allocation) ||
+	    allocation_directory_keep(delivery->run_dir, allocation, &error))
+		return;
+	warn(allocation, error);
+	/* No container starts without it, and what was in the way may pass. */
+	if (delivery->keep_again)
+		rdmad_event_arm(delivery->keep_again, KEEP_AGAIN_MS);
+}
+
+static void keep_all(gpointer data)
+{
+	const Delivery *delivery = data;
+
+	rdmad_allocations_foreach(delivery->allocations, keep_directory, data);
 }
 
 static void orphan_adopted(Delivery *delivery, const char *id)
@@ -508,7 +520,7 @@ static void run_dir_changed(gpointer data)
 {
 	Delivery *delivery = data;
 
-	rdmad_allocations_foreach(delivery->allocations, keep_directory, delivery);
+	keep_all(delivery);
 	/* Before the first scan it is unknown which ones have no device. */
 	if (!delivery->followed)
 		return;
@@ -527,6 +539,8 @@ void delivery_start(Delivery *delivery, RdmadModule *self)
 	delivery->review =
 		rdmad_loop_add_timer(rdmad_module_loop(self), self, review_ask, delivery);
 	rdmad_event_arm(delivery->review, REVIEW_MS);
+	delivery->keep_again =
+		rdmad_loop_add_timer(rdmad_module_loop(self), self, keep_all, delivery);
 	delivery->inventory_watch =
 		rdmad_inventory_watch(rdmad_module_inventory(self), self, &INVENTORY_OPS, delivery);
 	delivery->allocations_watch =
@@ -540,5 +554,6 @@ void delivery_stop(Delivery *delivery)
 	g_clear_pointer(&delivery->inventory_watch, rdmad_watch_free);
 	g_clear_pointer(&delivery->allocations_watch, rdmad_watch_free);
 	g_clear_pointer(&delivery->review, rdmad_event_free);
+	g_clear_pointer(&delivery->keep_again, rdmad_event_free);
 	rdmad_pods_cancel(rdmad_module_pods(delivery->self), review_listed, delivery);
 }
