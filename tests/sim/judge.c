@@ -369,7 +369,8 @@ static gboolean may_stay(const RdmadAllocation *allocation)
 	for (guint i = 0; i < pods->len; i++) {
 		const Pod *pod = pods->pdata[i];
 
-		if (pod_grant(pod) && g_str_equal(pod->name, allocation->pod_name))
+		if ((pod_grant(pod) || judge.forgotten) &&
+		    g_str_equal(pod->name, allocation->pod_name))
 			return TRUE;
 	}
 	return FALSE;
