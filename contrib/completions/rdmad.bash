@@ -47,7 +47,7 @@ _rdmad()
 	1:*)
 		words="status devices explain allocations attachments topology events smc nccl-env doctor attributes commands import-config version help --config"
 		words+=" --module --module-dir --profile-dir --sysroot --run-dir --state-dir --kubelet-dir --check"
-		words+=" --print-config --privileges --log-level --log-format --lock-wait --version --help"
+		words+=" --print-config --privileges --log-level --log-format --lock-wait --take-over --version --help"
 		;;
 	*:devices | *:explain)
 		words="$common"
@@ -66,7 +66,7 @@ _rdmad()
 	*:attributes) words="$common set unset" ;;
 	*:status | *:topology | *:doctor | *:commands) words="$common" ;;
 	*) words="--config --module --module-dir --profile-dir --sysroot --run-dir --state-dir --kubelet-dir
-		--check --print-config --privileges --log-level --log-format --lock-wait" ;;
+		--check --print-config --privileges --log-level --log-format --lock-wait --take-over" ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 }

@@ -17,6 +17,9 @@ packages_test='git clang clang-format libclang-rt-14-dev binutils crun podman pe
 	chromium-driver fonts-liberation python3-selenium python3-pil ethtool strace containernetworking-plugins
 	ucx-utils rdmacm-utils dash containerd runc systemd libseccomp2 dpkg-dev'
 
+# Our own packages, and the root that they are installed in.
+packages_soak='build-essential debhelper debootstrap libcrypt-dev'
+
 packages_bench='g++ libgrpc++-dev'
 
 package_missing() {

@@ -1,6 +1,6 @@
 #!/bin/bash
 # The long runs, an hour or more: every point of the fault sweeps, 100 000 Allocates, 20 000 scrapes, random
-# sequences, the whole lab.  Prints progress, the reasons of skips, and last `N passed, M failed, K skipped`.
+# sequences, the whole lab with two machines and with systemd.  Prints progress, the reasons of skips, and last `N passed, M failed, K skipped`.
 set -uo pipefail
 here=contrib/quickstart.d
 # shellcheck source-path=SCRIPTDIR
@@ -11,6 +11,8 @@ export RDMAD_TEST_SLOW=1
 stage 'build with gcc' eval 'build build && echo "ok 1 - gcc builds it without a warning"'
 stage 'long runs' suites build --suite soak --timeout-multiplier 0
 stage 'lab' tests/lab/run
+stage 'lab of two machines' tests/lab/pair test-smc
+stage 'systemd' env LAB_TIMEOUT=1800 LAB_SECONDS=1500 tests/lab/run test-systemd
 # How much each has done.
 grep -E '^# .*(points tried|Allocates|steps|scrapes)' build/meson-logs/testlog.txt
 conclude

@@ -244,13 +244,17 @@ void api_get_devices(RdmadHttpRequest *request, gpointer data)
 	api_reply_shared(request, data, API_SHARED_DEVICES, &devices_resource);
 }
 
-/* A device by its id, or by its present name. */
+const RdmadDevice *api_find_device(const RdmadServices *services, const char *name)
+{
+	return rdmad_inventory_lookup(services->inventory, name)
+		       ?: rdmad_inventory_lookup_name(services->inventory, name);
+}
+
 void api_get_device(RdmadHttpRequest *request, gpointer data)
 {
 	const RdmadServices *services = data;
 	const char *name = rdmad_http_request_tail(request);
-	const RdmadDevice *dev = rdmad_inventory_lookup(services->inventory, name)
-					 ?: rdmad_inventory_lookup_name(services->inventory, name);
+	const RdmadDevice *dev = api_find_device(services, name);
 
 	if (dev)
 		rdmad_http_reply_json(request, api_device_json(services, dev));

@@ -66,6 +66,8 @@ GPtrArray *api_devices_by_name(const RdmadServices *services);
 /* The reason why pods cannot use the device, as kubelet is told where a module offers the device; NULL: it
  * is healthy.  Static text. */
 const char *api_device_problem(const RdmadServices *services, const RdmadDevice *dev);
+/* A device by its id, or by its present name; NULL: there is none. */
+const RdmadDevice *api_find_device(const RdmadServices *services, const char *name);
 /* One device as the devices resource shows it. */
 json_t *api_device_json(const RdmadServices *services, const RdmadDevice *dev);
 /* limits.c: the limits of a device from verbs, and of port `number`; null if unknown. */

@@ -215,7 +215,16 @@ void api_get_status(RdmadHttpRequest *request, gpointer data)
 void api_post_rescan(RdmadHttpRequest *request, gpointer data)
 {
 	const RdmadServices *services = data;
+	const char *name = rdmad_http_request_query(request, "device");
+	const RdmadDevice *dev = name ? api_find_device(services, name) : NULL;
 
-	rdmad_hardware_hint(services->hardware);
+	if (name && !dev) {
+		rdmad_http_fail(request, 404, "there is no RDMA device \"%s\"", name);
+		return;
+	}
+	if (dev)
+		rdmad_hardware_hint_device(services->hardware, dev->id);
+	else
+		rdmad_hardware_hint(services->hardware);
 	rdmad_http_reply_json(request, json_pack("{s:b}", "accepted", TRUE));
 }

@@ -3,13 +3,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <rdmad/fd.h>
 #include <rdmad/log.h>
 #include <sched.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
 #define CGROUP2_MAGIC 0x63677270 /* linux/magic.h */
+#define EMPTY_TRIES   50u
+#define EMPTY_TRY_MS  100
 
 int rdmad_child_host_namespaces(void)
 {
@@ -46,7 +50,7 @@ static void cgroup_kill(int cgroup)
 }
 
 /* The tree's own directory is read-only, even for root without CAP_DAC_OVERRIDE; systemd's slice is not. */
-static const char *const parents[] = { ".", "system.slice" };
+static const char *const parents[] = { "", "system.slice/" };
 
 int rdmad_child_cgroup_open(const char *name)
 {
@@ -54,15 +58,11 @@ int rdmad_child_cgroup_open(const char *name)
 	int cgroup = -1;
 
 	for (guint i = 0; tree >= 0 && cgroup < 0 && i < G_N_ELEMENTS(parents); i++) {
-		rdmad_autofd int parent =
-			openat(tree, parents[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+		g_autofree char *path = g_strconcat(parents[i], name, NULL);
 
-		if (parent >= 0 && mkdirat(parent, name, 0755) < 0 && errno != EEXIST)
-			rdmad_debug("cannot make the cgroup %s/%s: %s", parents[i], name,
-				    g_strerror(errno));
-		if (parent >= 0)
-			cgroup = openat(parent, name,
-					O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (mkdirat(tree, path, 0755) < 0 && errno != EEXIST)
+			rdmad_debug("cannot make the cgroup %s: %s", path, g_strerror(errno));
+		cgroup = openat(tree, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	}
 	/* One that was left by a daemon that died. */
 	if (cgroup >= 0)
@@ -78,7 +78,30 @@ void rdmad_child_cgroup_join(int cgroup)
 		(void)!write(fd, "0", 1);
 }
 
-/* The directory stays where its processes are still ending. */
+/* The kernel reports changes of the file as urgent data. */
+static gboolean cgroup_is_empty(int events, int timeout_ms)
+{
+	struct pollfd changed = { .fd = events, .events = POLLPRI };
+	char text[256];
+	gssize n;
+
+	if (timeout_ms && poll(&changed, 1, timeout_ms) < 0 && errno != EINTR)
+		return TRUE;
+	n = pread(events, text, sizeof(text) - 1, 0);
+	text[MAX(n, 0)] = '\0';
+	return n <= 0 || !strstr(text, "populated 1");
+}
+
+/* Killed processes take a while to end; one that hangs in the kernel takes for ever. */
+static void cgroup_wait_empty(int cgroup)
+{
+	rdmad_autofd int events = openat(cgroup, "cgroup.events", O_RDONLY | O_CLOEXEC);
+
+	for (guint i = 0; events >= 0 && i < EMPTY_TRIES; i++)
+		if (cgroup_is_empty(events, i ? EMPTY_TRY_MS : 0))
+			return;
+}
+
 void rdmad_child_cgroup_end(int *cgroup, const char *name)
 {
 	rdmad_autofd int tree = -1;
@@ -86,13 +109,12 @@ void rdmad_child_cgroup_end(int *cgroup, const char *name)
 	if (*cgroup < 0)
 		return;
 	cgroup_kill(*cgroup);
+	cgroup_wait_empty(*cgroup);
 	rdmad_clear_fd(cgroup);
 	tree = tree_open();
 	for (guint i = 0; tree >= 0 && i < G_N_ELEMENTS(parents); i++) {
-		rdmad_autofd int parent =
-			openat(tree, parents[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+		g_autofree char *path = g_strconcat(parents[i], name, NULL);
 
-		if (parent >= 0)
-			(void)unlinkat(parent, name, AT_REMOVEDIR);
+		(void)unlinkat(tree, path, AT_REMOVEDIR);
 	}
 }

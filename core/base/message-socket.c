@@ -19,6 +19,17 @@
 #define RETRY_MS       1000u
 #define PEERS_MAX      64u
 
+gboolean rdmad_message_pair(int *ours, int *theirs, GError **error)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return rdmad_error_errno(error, errno, "cannot make a pair of sockets");
+	*ours = pair[0];
+	*theirs = pair[1];
+	return TRUE;
+}
+
 /* ---- one message ---- */
 
 typedef union {

@@ -7,6 +7,10 @@
  *
  * The locks come before everything that another rdmad may still use, so a successor waits with
  * nothing but its settings read and its modules loaded.
+ *
+ * Given over to a successor (succession.h, rdmad/hand-over.h) it ends in the same order, but for what the
+ * successor goes on with: modules drain, their parts become still and are given, all is freed.  Then it stays
+ * as a process that holds nothing, until it is told to stop, so that nobody starts it again.
  */
 #define RDMAD_LOG_TOPIC "daemon"
 
@@ -32,11 +36,15 @@
 #include "daemon/services.h"
 #include "daemon/settings-attributes.h"
 #include "daemon/settings.h"
+#include "daemon/succession.h"
 #include "network/keeper.h"
+#include "service/hand-over-private.h"
 #include "service/scanner.h"
 #include "service/state.h"
 
-#define LOCK_RETRY_MS 50 /* the node is not served meanwhile */
+#define LOCK_RETRY_MS 20 /* the node is not served meanwhile */
+#define LOOK_MS	      500
+#define SUCCESSOR_MS  10000 /* for the successor to take the locks */
 #define DRAIN_MS      10000
 #define KEEP_RETRY_MS 5000 /* a run directory that cannot be made again */
 
@@ -50,8 +58,12 @@ typedef struct {
 	RdmadPlace *place;
 	RdmadDirectoryWatch *run_watch;
 	RdmadEvent *keep_retry;
+	RdmadSuccession *succession;
 	gboolean ready; /* all modules have started */
 	gboolean stopping;
+	gboolean giving;   /* to a successor */
+	gboolean given;	   /* all that it can have */
+	gboolean signaled; /* told to stop */
 	gboolean keeper_ended;
 	gboolean reload_wanted; /* SIGHUP before we were ready */
 } Daemon;
@@ -134,17 +146,57 @@ static void daemon_on_hup(int signum, gpointer data)
 		d->reload_wanted = TRUE;
 }
 
-static void daemon_drained(gpointer data)
+static void daemon_given(gpointer data)
 {
 	Daemon *d = data;
 
 	rdmad_loop_stop(d->services->loop);
 }
 
+static void daemon_parts_still(gpointer data)
+{
+	Daemon *d = data;
+
+	rdmad_succession_give(d->succession, daemon_given, d);
+}
+
+static void daemon_drained(gpointer data)
+{
+	Daemon *d = data;
+
+	rdmad_event_disarm(d->drain_limit);
+	if (d->giving && !d->given) {
+		d->given = TRUE;
+		rdmad_hand_over_freeze(d->services->hand_over, daemon_parts_still, d);
+	} else if (!d->giving) {
+		rdmad_loop_stop(d->services->loop);
+	}
+}
+
 static void daemon_drain_is_late(gpointer data)
 {
 	rdmad_warn("some modules are still busy after %d s; stopping them", DRAIN_MS / 1000);
 	daemon_drained(data);
+}
+
+static void daemon_end(Daemon *d)
+{
+	d->stopping = d->services->stopping = TRUE;
+	rdmad_event_arm(d->drain_limit, DRAIN_MS);
+	rdmad_modules_drain(d->services->modules, daemon_drained, d);
+}
+
+static void daemon_give_over(gpointer data)
+{
+	Daemon *d = data;
+
+	if (d->giving || d->stopping)
+		return;
+	rdmad_notice("giving over to rdmad pid %d", (int)rdmad_succession_pid(d->succession));
+	rdmad_notify_status(d->notify, "giving over to another rdmad");
+	d->giving = TRUE;
+	rdmad_hand_over_begin(d->services->hand_over);
+	daemon_end(d);
 }
 
 static void exit_at_once(int signum)
@@ -186,14 +238,20 @@ static void daemon_on_term(int signum, gpointer data)
 	Daemon *d = data;
 
 	rdmad_notice("stopping on %s", signum == SIGINT ? "SIGINT" : "SIGTERM");
-	d->stopping = d->services->stopping = TRUE;
+	d->signaled = TRUE;
 	daemon_let_next_signal_kill(d);
 	rdmad_notify_send(d->notify, "STOPPING=1");
+	if (d->giving)
+		return; /* it ends anyway */
+	if (d->ready && rdmad_succession_waits(d->succession)) {
+		daemon_give_over(d);
+		return;
+	}
+	d->stopping = d->services->stopping = TRUE;
 	if (!d->ready)
 		return; /* still waiting for the lock */
 	rdmad_notify_status(d->notify, "waiting for in-flight requests");
-	rdmad_event_arm(d->drain_limit, DRAIN_MS);
-	rdmad_modules_drain(d->services->modules, daemon_drained, d);
+	daemon_end(d);
 }
 
 static void daemon_on_watchdog(gpointer data)
@@ -242,8 +300,8 @@ static void daemon_keep_run_dir(gpointer data)
 	Daemon *d = data;
 	g_autoptr(GError) problem = NULL;
 
-	if (daemon_keep_place(d, &problem))
-		rdmad_services_keep_control(d->services, &problem);
+	if (daemon_keep_place(d, &problem) && rdmad_services_keep_control(d->services, &problem))
+		rdmad_succession_keep(d->succession, &problem);
 	daemon_tell_run_dir(d, problem);
 }
 
@@ -282,6 +340,14 @@ static void daemon_say_waiting(Daemon *d, pid_t holder)
 	rdmad_notify_status(d->notify, "waiting for rdmad pid %d to end", (int)holder);
 }
 
+/* The locks are free at the end of the other process: what it has given may not have been read yet. */
+static gboolean daemon_receive_rest(Daemon *d)
+{
+	while (rdmad_succession_receives(d->succession) && !d->stopping)
+		rdmad_loop_turn(d->services->loop);
+	return TRUE;
+}
+
 /* Also TRUE after a signal to stop while waiting. */
 static gboolean daemon_take_place(Daemon *d, GError **error)
 {
@@ -293,7 +359,7 @@ static gboolean daemon_take_place(Daemon *d, GError **error)
 		pid_t holder;
 
 		if (rdmad_place_keep(d->place, &holder, &problem))
-			return TRUE;
+			return daemon_receive_rest(d);
 		if (!g_error_matches(problem, RDMAD_ERROR, RDMAD_ERROR_BUSY) ||
 		    rdmad_now_us() >= end) {
 			g_propagate_error(error, g_steal_pointer(&problem));
@@ -302,10 +368,20 @@ static gboolean daemon_take_place(Daemon *d, GError **error)
 		if (!said)
 			daemon_say_waiting(d, holder);
 		said = TRUE;
+		rdmad_succession_ask(d->succession, d->options->take_over);
 		rdmad_event_arm(d->lock_retry, LOCK_RETRY_MS);
 		rdmad_loop_turn(d->services->loop);
 	}
 	return TRUE;
+}
+
+/* Without it an update has a gap, and is possible. */
+static void daemon_serve_successors(Daemon *d)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (!rdmad_succession_serve(d->succession, daemon_give_over, d, &error))
+		rdmad_warn("no successor can be given over to: %s", error->message);
 }
 
 static gboolean daemon_start(Daemon *d, GError **error)
@@ -315,7 +391,9 @@ static gboolean daemon_start(Daemon *d, GError **error)
 	    !rdmad_keeper_close_list(d->services->keeper, error))
 		return FALSE;
 	rdmad_services_ask_kubelet(d->services);
+	rdmad_hand_over_settle(d->services->hand_over);
 	daemon_watch_run_dir(d);
+	daemon_serve_successors(d);
 	d->ready = TRUE;
 	rdmad_notice("rdmad " RDMAD_VERSION " is ready");
 	rdmad_notify_send(d->notify, "READY=1");
@@ -361,6 +439,8 @@ static int daemon_live(Daemon *d, GError **error)
 
 	if (!services || !daemon_add_events(d, error))
 		return RDMAD_EXIT_FAILURE;
+	d->succession =
+		rdmad_succession_new(services->loop, services->hand_over, d->settings->run_dir);
 	if (!rdmad_modules_load(services->modules, d->settings->modules, d->settings->module_dir,
 				error))
 		return rdmad_daemon_status(*error);
@@ -389,15 +469,46 @@ static void daemon_clear(Daemon *d)
 	if (d->services)
 		rdmad_modules_stop(d->services->modules);
 	rdmad_directory_watch_free(d->run_watch);
+	rdmad_succession_free(d->succession);
 	rdmad_services_free(d->services); /* with all events */
 	rdmad_notify_free(d->notify);
 	rdmad_settings_free(d->settings);
 	rdmad_place_free(d->place);
 }
 
+/* Another rdmad has what this one had.  Whoever has started this one would start it again if it ended, and
+ * that one would take all back. */
+static int daemon_stay(const char *run_dir, const char *state_dir, gboolean has_successor)
+{
+	const struct timespec pause = { .tv_nsec = LOOK_MS * 1000000L };
+	RdmadPlace *place = rdmad_place_new(run_dir, state_dir);
+	gint64 late_us = rdmad_now_us() + SUCCESSOR_MS * 1000;
+	gboolean is_alone = !has_successor, is_told = FALSE;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	rdmad_notice("given over; waiting for the signal to stop");
+	while (!is_alone && !is_told) {
+		is_told = sigtimedwait(&set, NULL, &pause) > 0;
+		if (!rdmad_place_is_held(place))
+			is_alone = rdmad_now_us() > late_us;
+		else
+			late_us = 0;
+	}
+	rdmad_place_free(place);
+	if (is_told)
+		return 0;
+	rdmad_err("the rdmad that this one gave over to has ended; start this one again");
+	return RDMAD_EXIT_FAILURE;
+}
+
 int rdmad_daemon_run(const RdmadOptions *options, GError **error)
 {
 	Daemon d = { .options = options };
+	g_autofree char *run_dir = NULL, *state_dir = NULL;
+	gboolean stays, has_successor;
 	int status;
 
 	daemon_hold_signals();
@@ -418,7 +529,13 @@ int rdmad_daemon_run(const RdmadOptions *options, GError **error)
 	d.place = rdmad_place_new(d.settings->run_dir, d.settings->state_dir);
 	d.services = rdmad_services_new(error);
 	status = daemon_live(&d, error);
+	stays = d.given && status == 0 && !d.signaled;
+	has_successor = d.succession && rdmad_succession_waits(d.succession);
+	run_dir = g_strdup(d.settings->run_dir);
+	state_dir = g_strdup(d.settings->state_dir);
 	daemon_clear(&d);
+	if (stays)
+		status = daemon_stay(run_dir, state_dir, has_successor);
 	if (status == 0)
 		rdmad_notice("rdmad has ended");
 	return status;

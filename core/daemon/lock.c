@@ -56,3 +56,11 @@ int rdmad_lock_try(const char *path, pid_t *holder, GError **error)
 		path, (int)*holder);
 	return -1;
 }
+
+/* A shared lock disturbs nobody who looks, too; who wants the exclusive one tries again. */
+gboolean rdmad_lock_is_held(const char *path)
+{
+	rdmad_autofd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+}

@@ -25,6 +25,7 @@ enum { /* options without a letter */
        OPT_LOG_LEVEL,
        OPT_LOG_FORMAT,
        OPT_LOCK_WAIT,
+       OPT_TAKE_OVER,
 };
 
 static const char short_options[] = ":c:m:hV";
@@ -44,6 +45,7 @@ static const struct option long_options[] = {
 	{ "log-level", required_argument, NULL, OPT_LOG_LEVEL },
 	{ "log-format", required_argument, NULL, OPT_LOG_FORMAT },
 	{ "lock-wait", required_argument, NULL, OPT_LOCK_WAIT },
+	{ "take-over", no_argument, NULL, OPT_TAKE_OVER },
 	{ "version", no_argument, NULL, 'V' },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL },
@@ -69,6 +71,7 @@ static const char help[] =
 	"      --log-level L      error, warning, notice, info or debug (info)\n"
 	"      --log-format F     auto, text, json or journal (auto)\n"
 	"      --lock-wait SECS   wait so long for another rdmad to end; 0: not at all (60)\n"
+	"      --take-over        have another rdmad that runs give over to this one\n"
 	"  -V, --version          print the version, and end\n"
 	"  -h, --help             print this, and end\n"
 	"\n"
@@ -188,6 +191,9 @@ static gboolean options_set(RdmadOptions *options, GPtrArray *modules, int optio
 		return set_format(&options->log_format, value, error);
 	case OPT_LOCK_WAIT:
 		return set_lock_wait(&options->lock_wait_s, value, error);
+	case OPT_TAKE_OVER:
+		options->take_over = TRUE;
+		return TRUE;
 	default:
 		g_assert_not_reached();
 	}

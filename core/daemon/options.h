@@ -22,6 +22,7 @@ typedef struct {
 	int log_level;	/* RdmadLogLevel */
 	int log_format; /* RdmadLogFormat */
 	guint lock_wait_s;
+	gboolean take_over; /* from an rdmad that runs */
 } RdmadOptions;
 
 /* RDMAD_ERROR_INVALID: a message for the user. */

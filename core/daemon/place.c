@@ -84,6 +84,16 @@ static gboolean directory_keep(Directory *directory, pid_t *holder, GError **err
 	return TRUE;
 }
 
+static gboolean directory_is_held(const Directory *directory)
+{
+	return directory->path && rdmad_lock_is_held(directory->lock_path);
+}
+
+gboolean rdmad_place_is_held(const RdmadPlace *place)
+{
+	return directory_is_held(&place->run) || directory_is_held(&place->state);
+}
+
 gboolean rdmad_place_keep(RdmadPlace *place, pid_t *holder, GError **error)
 {
 	/* Either may be shared with another rdmad without the other. */

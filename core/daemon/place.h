@@ -17,3 +17,5 @@ void rdmad_place_free(RdmadPlace *place);
  * RDMAD_ERROR_BUSY: another rdmad holds a lock; then `holder` is its process id, or 0.
  */
 gboolean rdmad_place_keep(RdmadPlace *place, pid_t *holder, GError **error);
+/* Whether another process holds one of the locks; it is not taken. */
+gboolean rdmad_place_is_held(const RdmadPlace *place);

@@ -19,6 +19,7 @@
 #include "service/attributes-private.h"
 #include "service/inventory-private.h"
 #include "service/event-log-private.h"
+#include "service/hand-over-private.h"
 #include "service/stats-private.h"
 #include "service/pod-watch.h"
 #include "service/pods-private.h"
@@ -51,6 +52,7 @@ RdmadServices *rdmad_services_new(GError **error)
 	services->attributes = rdmad_attributes_new(services->loop);
 	services->preparations = rdmad_preparations_new(services->loop);
 	services->pod_metadata = rdmad_pod_metadata_new(services->loop);
+	services->hand_over = rdmad_hand_over_new(services->loop);
 	services->inventory = rdmad_inventory_new(services->loop, services->event_log);
 	services->modules = rdmad_modules_new(services);
 	return services;
@@ -169,6 +171,7 @@ void rdmad_services_free(RdmadServices *services)
 	rdmad_pod_metadata_free(services->pod_metadata);
 	rdmad_attributes_free(services->attributes);
 	rdmad_event_log_free(services->event_log);
+	rdmad_hand_over_free(services->hand_over);
 	rdmad_workers_free(services->workers);
 	rdmad_sysroot_free(services->sysroot); /* jobs may have used it until now */
 	rdmad_loop_free(services->loop);

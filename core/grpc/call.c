@@ -79,6 +79,19 @@ static void call_out_written(RdmadGrpcCall *call)
 		g_queue_push_tail(&call->connection->written, rdmad_grpc_call_ref(call));
 }
 
+static ssize_t call_read_padding(RdmadGrpcCall *call, uint8_t *bytes, size_t size)
+{
+	const gsize n = MIN(call->padding, size);
+
+	if (n == 0) {
+		call->deferred = TRUE;
+		return NGHTTP2_ERR_DEFERRED;
+	}
+	memset(bytes, 0, n);
+	call->padding -= (guint32)n;
+	return (ssize_t)n;
+}
+
 static ssize_t call_read_out(nghttp2_session *h2, int32_t stream, uint8_t *bytes, size_t size,
 			     uint32_t *flags, nghttp2_data_source *source, void *data)
 {
@@ -87,6 +100,8 @@ static ssize_t call_read_out(nghttp2_session *h2, int32_t stream, uint8_t *bytes
 
 	if (!call)
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+	if (call->replaying)
+		return call_read_padding(call, bytes, size);
 	if (n > 0) {
 		memcpy(bytes, call->out->data + call->out_sent, n);
 		call->out_sent += n;
@@ -124,6 +139,24 @@ static void call_start_or_resume(RdmadGrpcCall *call)
 		nghttp2_session_resume_data(call_h2(call), call->stream);
 	call->deferred = FALSE;
 	rdmad_grpc_session_wake(call->connection->session);
+}
+
+gboolean rdmad_grpc_call_is_still(const RdmadGrpcCall *call)
+{
+	return call->begun && !call->finishing && !call->deadline && !call_out_left(call);
+}
+
+void rdmad_grpc_call_replay(RdmadGrpcCall *call)
+{
+	if (!call->begun)
+		call_start(call);
+}
+
+void rdmad_grpc_call_replayed(RdmadGrpcCall *call)
+{
+	call->replaying = FALSE;
+	if (call_out_left(call) > 0)
+		call_start_or_resume(call);
 }
 
 /* A status alone needs one header list only. */

@@ -3,7 +3,9 @@
 #define RDMAD_LOG_TOPIC "grpc"
 
 #include <malloc.h>
+#include <rdmad/error.h>
 #include <rdmad/log.h>
+#include <string.h>
 
 #include "grpc/server-private.h"
 
@@ -23,6 +25,8 @@ static void connection_begin(int32_t stream, gpointer data)
 	if (connection_call(c, stream))
 		return;
 	call = rdmad_grpc_call_new(c, stream);
+	call->replaying = c->replayed_stream == stream;
+	call->padding = call->replaying ? c->padding : 0;
 	nghttp2_session_set_stream_user_data(rdmad_grpc_session_h2(c->session), stream, call);
 }
 
@@ -84,6 +88,8 @@ static void connection_flushed(gpointer data)
 			call->writable(call, call->data);
 		rdmad_grpc_call_unref(call);
 	}
+	if (c->server->frozen)
+		rdmad_event_arm(c->server->freeze, 0);
 }
 
 /* glibc keeps what large messages took, for good. */
@@ -131,6 +137,42 @@ static void connection_goaway(gpointer data)
 {
 }
 
+static gboolean connection_partial(gpointer data)
+{
+	const RdmadGrpcConnection *c = data;
+	nghttp2_session *h2 = rdmad_grpc_session_h2(c->session);
+
+	for (const GList *l = c->calls.head; l; l = l->next) {
+		const RdmadGrpcCall *call = l->data;
+
+		if (!call->finishing &&
+		    nghttp2_session_get_stream_remote_close(h2, call->stream) == 0)
+			return TRUE;
+	}
+	return FALSE;
+}
+
+static void connection_replaying(gpointer data)
+{
+	RdmadGrpcConnection *c = data;
+	RdmadGrpcCall *call = connection_call(c, c->replayed_stream);
+
+	if (call && !call->finishing)
+		rdmad_grpc_call_replay(call);
+}
+
+/* A response that has ended was said to nobody: the client must not wait for it. */
+static void connection_replayed(gpointer data)
+{
+	RdmadGrpcConnection *c = data;
+	RdmadGrpcCall *call = connection_call(c, c->replayed_stream);
+
+	if (call && !call->finishing)
+		rdmad_grpc_call_replayed(call);
+	else
+		connection_closed("its stream cannot go on", c);
+}
+
 static const RdmadGrpcSessionOps connection_ops = {
 	.begin = connection_begin,
 	.field = connection_field,
@@ -141,22 +183,106 @@ static const RdmadGrpcSessionOps connection_ops = {
 	.goaway = connection_goaway,
 	.ping_acked = connection_ping_acked,
 	.flushed = connection_flushed,
+	.partial = connection_partial,
+	.replaying = connection_replaying,
+	.replayed = connection_replayed,
 	.closed = connection_closed,
 };
 
-RdmadGrpcConnection *rdmad_grpc_connection_new(RdmadGrpcServer *server, int fd)
+static RdmadGrpcConnection *connection_enter(RdmadGrpcServer *server)
 {
 	RdmadGrpcConnection *c = g_new0(RdmadGrpcConnection, 1);
 
 	c->server = server;
 	c->node.data = c;
-	c->session = rdmad_grpc_session_new(server->loop, fd, TRUE, server->limits.max_streams,
-					    &connection_ops, c);
 	g_queue_push_tail_link(&server->connections, &c->node);
 	server->totals.connections++;
 	server->totals.connections_total++;
 	return c;
 }
+
+RdmadGrpcConnection *rdmad_grpc_connection_new(RdmadGrpcServer *server, int fd)
+{
+	RdmadGrpcConnection *c = connection_enter(server);
+
+	c->session = rdmad_grpc_session_new(server->loop, fd, TRUE, server->limits.max_streams,
+					    &connection_ops, c);
+	return c;
+}
+
+/* ---- of another process ---- */
+
+void rdmad_grpc_connection_freeze(RdmadGrpcConnection *c)
+{
+	rdmad_grpc_session_freeze(c->session);
+}
+
+gboolean rdmad_grpc_connection_is_still(const RdmadGrpcConnection *c)
+{
+	for (const GList *l = c->calls.head; l; l = l->next)
+		if (!rdmad_grpc_call_is_still(l->data))
+			return FALSE;
+	return rdmad_grpc_session_is_still(c->session);
+}
+
+json_t *rdmad_grpc_connection_save(RdmadGrpcConnection *c, int *fd)
+{
+	const RdmadGrpcCall *call = c->calls.length == 1 ? c->calls.head->data : NULL;
+	RdmadGrpcSessionState state;
+
+	if (!call || !rdmad_grpc_connection_is_still(c) ||
+	    !rdmad_grpc_session_save(c->session, call->stream, &state))
+		return NULL;
+	*fd = rdmad_grpc_session_fd(c->session);
+	return json_pack("{s:s, s:i, s:I, s:I, s:i, s:i}", "method", call->head.method->path,
+			 "stream", (int)state.stream, "initial_window",
+			 (json_int_t)state.initial_window, "max_frame", (json_int_t)state.max_frame,
+			 "window", (int)state.window, "stream_window", (int)state.stream_window);
+}
+
+static const RdmadGrpcMethod *method_find(const RdmadGrpcServer *server, const char *path)
+{
+	for (const RdmadGrpcMethod *method = server->methods; method->path; method++)
+		if (g_str_equal(method->path, path))
+			return method;
+	return NULL;
+}
+
+static gboolean state_is_sane(const RdmadGrpcSessionState *state)
+{
+	return state->stream > 0 && state->stream % 2 == 1 && state->initial_window <= G_MAXINT32 &&
+	       state->max_frame >= 16384 && state->max_frame < 1u << 24 && state->window >= 0 &&
+	       state->stream_window >= 0;
+}
+
+gboolean rdmad_grpc_connection_resume(RdmadGrpcServer *server, int fd, json_t *from, GError **error)
+{
+	RdmadGrpcSessionState state = { 0 };
+	const RdmadGrpcMethod *method = NULL;
+	json_int_t window = 0, frame = 0;
+	const char *path = "";
+	RdmadGrpcConnection *c;
+
+	if (json_unpack(from, "{s:s, s:i, s:I, s:I, s:i, s:i}", "method", &path, "stream",
+			&state.stream, "initial_window", &window, "max_frame", &frame, "window",
+			&state.window, "stream_window", &state.stream_window) == 0)
+		method = method_find(server, path);
+	state.initial_window = (guint32)CLAMP(window, 0, G_MAXUINT32);
+	state.max_frame = (guint32)CLAMP(frame, 0, G_MAXUINT32);
+	if (!method || !state_is_sane(&state)) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
+			    "the state of a connection is not understood");
+		return FALSE;
+	}
+	c = connection_enter(server);
+	c->replayed_stream = state.stream;
+	c->padding = rdmad_grpc_session_padding(&state);
+	c->session = rdmad_grpc_session_resume(server->loop, fd, server->limits.max_streams, &state,
+					       method->path, &connection_ops, c);
+	return TRUE;
+}
+
+/* ---- its end ---- */
 
 /* The PING comes back after everything that the client sent before it received GOAWAY. */
 void rdmad_grpc_connection_drain(RdmadGrpcConnection *c)

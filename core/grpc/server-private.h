@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <jansson.h>
 #include <rdmad/loop.h>
 
 #include "base/owned.h"
@@ -36,6 +37,10 @@ struct RdmadGrpcServer {
 	void (*drained)(gpointer data);
 	gpointer drained_data;
 	RdmadEvent *drain; /* timer: the second GOAWAY, and the end of the drain */
+	void (*frozen)(gpointer data);
+	gpointer frozen_data;
+	RdmadEvent *freeze; /* timer: nothing may be under way any more */
+	gboolean is_frozen, is_given;
 };
 
 struct RdmadGrpcConnection {
@@ -46,7 +51,9 @@ struct RdmadGrpcConnection {
 	GQueue written; /* calls whose queue ran empty; each a reference */
 	gsize most;	/* that the server held while this connection was there */
 	gboolean draining;
-	gboolean called; /* it has had a call */
+	gboolean called;	 /* it has had a call */
+	int32_t replayed_stream; /* 0: none */
+	guint32 padding;	 /* of its response */
 };
 
 struct RdmadGrpcCall {
@@ -64,6 +71,8 @@ struct RdmadGrpcCall {
 	gboolean checked;   /* the header list was whole */
 	gboolean begun;	    /* response headers were submitted */
 	gboolean deferred;  /* nghttp2 waits for more of `out` */
+	gboolean replaying; /* nothing of `out` may leave */
+	guint32 padding;    /* what is sent instead */
 	gboolean finishing; /* status and text are decided */
 	gboolean answered;  /* by the handler, or no client is left */
 	RdmadGrpcStatus status;
@@ -80,6 +89,14 @@ void rdmad_grpc_server_adopt(RdmadGrpcServer *server, int fd);
 void rdmad_grpc_server_left(RdmadGrpcServer *server);
 
 RdmadGrpcConnection *rdmad_grpc_connection_new(RdmadGrpcServer *server, int fd);
+/* One of another process; `state` as rdmad_grpc_connection_save() has made it. */
+gboolean rdmad_grpc_connection_resume(RdmadGrpcServer *server, int fd, json_t *state,
+				      GError **error);
+void rdmad_grpc_connection_freeze(RdmadGrpcConnection *connection);
+/* It has open streams, or nothing. */
+gboolean rdmad_grpc_connection_is_still(const RdmadGrpcConnection *connection);
+/* NULL: no other process can go on with it. */
+json_t *rdmad_grpc_connection_save(RdmadGrpcConnection *connection, int *fd);
 /* The first GOAWAY, which announces the last one. */
 void rdmad_grpc_connection_drain(RdmadGrpcConnection *connection);
 /* The last GOAWAY: the connection ends with its last call. */
@@ -97,6 +114,12 @@ void rdmad_grpc_call_begin(RdmadGrpcCall *call, gboolean too_large);
 void rdmad_grpc_call_receive(RdmadGrpcCall *call, const guint8 *bytes, gsize size);
 /* The client has sent all: calls the handler. */
 void rdmad_grpc_call_received(RdmadGrpcCall *call);
+/* It is a stream: its request is whole, its response has begun, and nothing of it waits. */
+gboolean rdmad_grpc_call_is_still(const RdmadGrpcCall *call);
+/* Its response begins, with the padding alone. */
+void rdmad_grpc_call_replay(RdmadGrpcCall *call);
+/* The padding is over. */
+void rdmad_grpc_call_replayed(RdmadGrpcCall *call);
 /* It is over, with this status. */
 void rdmad_grpc_call_count(const RdmadGrpcCall *call, RdmadGrpcStatus status);
 /* Ends it for the client's side, with an encoded status; the handler is not notified. */

@@ -2,9 +2,12 @@
 #define RDMAD_LOG_TOPIC "grpc"
 
 #include <errno.h>
+#include <rdmad/error.h>
 #include <rdmad/fd.h>
 #include <rdmad/log.h>
+#include <rdmad/message-socket.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "grpc/server-private.h"
 
@@ -85,7 +88,7 @@ static void server_resume(gpointer data)
 {
 	RdmadGrpcServer *server = data;
 
-	if (!rdmad_event_want(server->accept, RDMAD_IO_READ))
+	if (!server->is_frozen && !rdmad_event_want(server->accept, RDMAD_IO_READ))
 		rdmad_event_arm(server->pause, PAUSE_MS);
 }
 
@@ -125,6 +128,8 @@ void rdmad_grpc_server_left(RdmadGrpcServer *server)
 {
 	if (server->drained && server->connections.length == 0)
 		rdmad_event_arm(server->drain, 0);
+	if (server->frozen)
+		rdmad_event_arm(server->freeze, 0);
 }
 
 static void server_drain_goes_on(gpointer data)
@@ -152,20 +157,74 @@ void rdmad_grpc_server_drain(RdmadGrpcServer *server, void (*drained)(gpointer d
 	rdmad_event_arm(server->drain, server->connections.length > 0 ? SECOND_GOAWAY_MS : 0);
 }
 
+/* ---- a server that another process goes on with ---- */
+
+static void server_look_if_still(gpointer data)
+{
+	RdmadGrpcServer *server = data;
+	void (*frozen)(gpointer) = server->frozen;
+
+	for (const GList *l = server->connections.head; l; l = l->next)
+		if (!rdmad_grpc_connection_is_still(l->data))
+			return;
+	server->frozen = NULL;
+	if (frozen)
+		frozen(server->frozen_data);
+}
+
+void rdmad_grpc_server_freeze(RdmadGrpcServer *server, void (*frozen)(gpointer data), gpointer data)
+{
+	server->is_frozen = TRUE;
+	server->frozen = frozen;
+	server->frozen_data = data;
+	/* Connections that come now wait for the process that goes on. */
+	if (server->accept)
+		rdmad_event_want(server->accept, 0);
+	for (GList *l = server->connections.head; l; l = l->next)
+		rdmad_grpc_connection_freeze(l->data);
+	rdmad_event_arm(server->freeze, 0);
+}
+
+json_t *rdmad_grpc_server_give(RdmadGrpcServer *server, int *fds, guint *n_fds)
+{
+	json_t *connections;
+
+	*n_fds = 0;
+	if (server->fd < 0 || !rdmad_unix_file_in_place(&server->file))
+		return NULL;
+	server->is_given = TRUE;
+	fds[(*n_fds)++] = server->fd;
+	connections = json_array();
+	for (GList *l = server->connections.head; l && *n_fds < RDMAD_MESSAGE_FDS_MAX;
+	     l = l->next) {
+		json_t *connection = rdmad_grpc_connection_save(l->data, &fds[*n_fds]);
+
+		if (!connection)
+			continue;
+		json_array_append_new(connections, connection);
+		(*n_fds)++;
+	}
+	return json_pack("{s:s, s:o}", "path", server->file.path, "connections", connections);
+}
+
 /* ---- the life of a server ---- */
 
 /* Its calls go to the queues: no callback may find half a server. */
 static void server_destroy(RdmadGrpcServer *server, GQueue *untold, GQueue *lost)
 {
 	rdmad_owned_leave(&server->owned);
+	if (server->is_given) /* the file is another's */
+		g_clear_pointer(&server->file.path, g_free);
 	server_stop_listening(server);
 	while (server->connections.head) {
 		RdmadGrpcConnection *connection = server->connections.head->data;
 
-		rdmad_grpc_connection_farewell(connection, untold);
+		if (!server->is_given)
+			rdmad_grpc_connection_farewell(connection, untold);
 		rdmad_grpc_connection_free(connection, lost);
 	}
 	rdmad_event_free(server->drain);
+	rdmad_event_free(server->freeze);
 	g_free(server);
 }
 
@@ -208,17 +267,13 @@ static void limits_fill(RdmadGrpcLimits *filled, const RdmadGrpcLimits *limits)
 		filled->max_message = MAX_MESSAGE;
 }
 
-RdmadGrpcServer *rdmad_grpc_server_new(RdmadLoop *loop, RdmadModule *owner, const char *socket_path,
-				       const RdmadGrpcMethod *methods, gpointer data,
-				       const RdmadGrpcLimits *limits, GError **error)
+/* Takes `fd` and the path in `file` over. */
+static RdmadGrpcServer *server_make(RdmadLoop *loop, RdmadModule *owner, int fd, RdmadUnixFile file,
+				    const RdmadGrpcMethod *methods, gpointer data,
+				    const RdmadGrpcLimits *limits, GError **error)
 {
-	RdmadUnixFile file = { 0 };
-	const int fd = rdmad_unix_listen(SOCK_STREAM, socket_path, 0600, BACKLOG, &file, error);
-	RdmadGrpcServer *server;
+	RdmadGrpcServer *server = g_new0(RdmadGrpcServer, 1);
 
-	if (fd < 0)
-		return NULL;
-	server = g_new0(RdmadGrpcServer, 1);
 	server->loop = loop;
 	server->methods = methods;
 	server->data = data;
@@ -227,6 +282,7 @@ RdmadGrpcServer *rdmad_grpc_server_new(RdmadLoop *loop, RdmadModule *owner, cons
 	limits_fill(&server->limits, limits);
 	server->stats = rdmad_grpc_stats_of_servers(loop);
 	server->drain = rdmad_loop_add_timer(loop, NULL, server_drain_goes_on, server);
+	server->freeze = rdmad_loop_add_timer(loop, NULL, server_look_if_still, server);
 	rdmad_owned_enter(&server->owned, loop, owner, server_reap, server);
 	server->pause = rdmad_loop_add_timer(loop, NULL, server_resume, server);
 	server->accept =
@@ -234,6 +290,55 @@ RdmadGrpcServer *rdmad_grpc_server_new(RdmadLoop *loop, RdmadModule *owner, cons
 	if (!server->accept)
 		g_clear_pointer(&server, rdmad_grpc_server_free);
 	return server;
+}
+
+RdmadGrpcServer *rdmad_grpc_server_new(RdmadLoop *loop, RdmadModule *owner, const char *socket_path,
+				       const RdmadGrpcMethod *methods, gpointer data,
+				       const RdmadGrpcLimits *limits, GError **error)
+{
+	RdmadUnixFile file = { 0 };
+	const int fd = rdmad_unix_listen(SOCK_STREAM, socket_path, 0600, BACKLOG, &file, error);
+
+	return fd < 0 ? NULL : server_make(loop, owner, fd, file, methods, data, limits, error);
+}
+
+static gboolean file_find(const char *path, RdmadUnixFile *file, GError **error)
+{
+	struct stat info;
+
+	if (!path || lstat(path, &info) < 0 || !S_ISSOCK(info.st_mode)) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_GONE, "%s: the socket is gone",
+			    path ? path : "a server without a path");
+		return FALSE;
+	}
+	*file = (RdmadUnixFile){ g_strdup(path), info.st_dev, info.st_ino };
+	return TRUE;
+}
+
+RdmadGrpcServer *rdmad_grpc_server_take(RdmadLoop *loop, RdmadModule *owner, const json_t *state,
+					int *fds, guint n_fds, const RdmadGrpcMethod *methods,
+					gpointer data, const RdmadGrpcLimits *limits,
+					GError **error)
+{
+	const json_t *connections = json_object_get(state, "connections");
+	g_autoptr(RdmadGrpcServer) server = NULL;
+	RdmadUnixFile file;
+
+	if (n_fds != json_array_size(connections) + 1) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%u descriptors", n_fds);
+		return NULL;
+	}
+	if (!file_find(json_string_value(json_object_get(state, "path")), &file, error))
+		return NULL;
+	server = server_make(loop, owner, rdmad_steal_fd(&fds[0]), file, methods, data, limits,
+			     error);
+	for (guint i = 1; server && i < n_fds; i++) {
+		if (!rdmad_grpc_connection_resume(server, fds[i],
+						  json_array_get(connections, i - 1), error))
+			return NULL;
+		rdmad_steal_fd(&fds[i]);
+	}
+	return g_steal_pointer(&server);
 }
 
 void rdmad_grpc_server_totals(const RdmadGrpcServer *server, RdmadGrpcServerTotals *totals)

@@ -6,6 +6,7 @@
 #include <rdmad/fd.h>
 #include <sys/socket.h>
 
+#include "grpc/replay.h"
 #include "grpc/session-limits.h"
 
 #define READ_SIZE      16384u
@@ -37,8 +38,11 @@ struct RdmadGrpcSession {
 	const char *why;   /* we ended it */
 	gboolean said;	   /* all was sent; later input is dropped */
 	gsize dropped;
-	gboolean again; /* submitted during a turn */
-	gboolean dead;	/* freed while `busy` */
+	RdmadGrpcFrames frames; /* where the input is */
+	gboolean frozen;
+	GByteArray *replay; /* of rdmad_grpc_session_resume(), until it is done */
+	gboolean again;	    /* submitted during a turn */
+	gboolean dead;	    /* freed while `busy` */
 	guint busy;
 };
 
@@ -73,6 +77,7 @@ static gboolean session_feed(RdmadGrpcSession *s, const guint8 *bytes, gsize siz
 {
 	const ssize_t n = nghttp2_session_mem_recv(s->h2, bytes, size);
 
+	rdmad_grpc_frames_pass(&s->frames, bytes, size);
 	if (n < 0)
 		session_end(s, nghttp2_strerror((int)n));
 	return n >= 0 && session_listens(s);
@@ -103,10 +108,16 @@ static gboolean session_read_once(RdmadGrpcSession *s)
 	return session_feed(s, bytes, (gsize)n) && n == sizeof(bytes);
 }
 
+static gboolean session_rests(const RdmadGrpcSession *s)
+{
+	return s->frozen && rdmad_grpc_frames_whole(&s->frames) &&
+	       !(s->ops->partial && s->ops->partial(s->data));
+}
+
 /* Some bytes from the socket, fed to nghttp2. */
 static void session_read(RdmadGrpcSession *s)
 {
-	for (int i = 0; i < READS_A_TURN && !s->over && !s->dead; i++)
+	for (int i = 0; i < READS_A_TURN && !s->over && !s->dead && !session_rests(s); i++)
 		if (!session_read_once(s))
 			return;
 }
@@ -339,7 +350,8 @@ static void session_judge(RdmadGrpcSession *s)
 		session_end(s, "the peer does not read");
 	if (s->over)
 		return;
-	if (!rdmad_event_want(s->io, RDMAD_IO_READ | (s->out ? RDMAD_IO_WRITE : 0))) {
+	if (!rdmad_event_want(s->io, (session_rests(s) ? 0 : RDMAD_IO_READ) |
+					     (s->out ? RDMAD_IO_WRITE : 0))) {
 		session_end(s, "the peer cannot be waited for");
 		return;
 	}
@@ -354,6 +366,8 @@ static void session_destroy(RdmadGrpcSession *s)
 	nghttp2_session_del(s->h2);
 	if (s->out)
 		g_byte_array_unref(s->out);
+	if (s->replay)
+		g_byte_array_unref(s->replay);
 	g_free(s);
 }
 
@@ -363,10 +377,37 @@ static void session_leave(RdmadGrpcSession *s)
 		session_destroy(s);
 }
 
+/* What nghttp2 says to it the peer has heard from the process before this one. */
+static void session_discard(RdmadGrpcSession *s)
+{
+	const guint8 *bytes;
+	ssize_t n = 0;
+
+	while (!s->dead && (n = nghttp2_session_mem_send(s->h2, &bytes)) > 0)
+		;
+	if (n < 0)
+		session_end(s, nghttp2_strerror((int)n));
+}
+
+static void session_replay(RdmadGrpcSession *s)
+{
+	g_autoptr(GByteArray) bytes = g_steal_pointer(&s->replay);
+
+	session_discard(s);
+	if (!session_feed(s, bytes->data, bytes->len))
+		return;
+	s->ops->replaying(s->data);
+	session_discard(s);
+	if (!s->dead && !s->over)
+		s->ops->replayed(s->data);
+}
+
 static void session_turn(RdmadGrpcSession *s, RdmadIo ready)
 {
 	s->busy++;
-	if (ready & RDMAD_IO_READ)
+	if (s->replay)
+		session_replay(s);
+	if (!s->dead && (ready & RDMAD_IO_READ))
 		session_read(s);
 	if (!s->dead)
 		session_write(s);
@@ -418,11 +459,13 @@ static void session_submit_settings(RdmadGrpcSession *s, guint max_streams)
 		{ NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, STREAM_WINDOW },
 		{ NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, RDMAD_GRPC_HEADERS_MAX },
 		{ NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, max_streams },
+		/* Another process that goes on with a connection has no dynamic table of its peer. */
+		{ NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, 0 },
 		{ NGHTTP2_SETTINGS_ENABLE_PUSH, 0 },
 	};
 
 	/* A server has no push to disable. */
-	nghttp2_submit_settings(s->h2, NGHTTP2_FLAG_NONE, settings, s->server ? 3 : 4);
+	nghttp2_submit_settings(s->h2, NGHTTP2_FLAG_NONE, settings, s->server ? 4 : 5);
 	nghttp2_session_set_local_window_size(s->h2, NGHTTP2_FLAG_NONE, 0, SESSION_WINDOW);
 }
 
@@ -437,6 +480,7 @@ RdmadGrpcSession *rdmad_grpc_session_new(RdmadLoop *loop, int fd, gboolean serve
 	s->ops = ops;
 	s->data = data;
 	rdmad_grpc_session_limits_init(&s->limits);
+	rdmad_grpc_frames_init(&s->frames, server);
 	session_make_h2(s);
 	session_submit_settings(s, max_streams);
 	s->io = rdmad_loop_add_io(loop, NULL, fd, RDMAD_IO_READ, session_ready, s, NULL);
@@ -448,6 +492,62 @@ RdmadGrpcSession *rdmad_grpc_session_new(RdmadLoop *loop, int fd, gboolean serve
 	rdmad_event_arm(s->preface, PREFACE_MS);
 	rdmad_event_arm(s->turn, 0);
 	return s;
+}
+
+RdmadGrpcSession *rdmad_grpc_session_resume(RdmadLoop *loop, int fd, guint max_streams,
+					    const RdmadGrpcSessionState *state, const char *path,
+					    const RdmadGrpcSessionOps *ops, gpointer data)
+{
+	RdmadGrpcSession *s = rdmad_grpc_session_new(loop, fd, TRUE, max_streams, ops, data);
+
+	s->replay = rdmad_grpc_replay(state, path);
+	return s;
+}
+
+void rdmad_grpc_session_freeze(RdmadGrpcSession *s)
+{
+	s->frozen = TRUE;
+	rdmad_grpc_session_wake(s);
+}
+
+gboolean rdmad_grpc_session_is_still(const RdmadGrpcSession *s)
+{
+	return !s->over && !s->stopping && !s->said && !s->replay && session_rests(s) && !s->out &&
+	       !nghttp2_session_want_write(s->h2);
+}
+
+/* The peer has the whole window again, so that nothing of it is lost with this process. */
+static void session_open_window(RdmadGrpcSession *s)
+{
+	const gint32 used = nghttp2_session_get_effective_recv_data_length(s->h2);
+
+	if (used > 0)
+		nghttp2_submit_window_update(s->h2, NGHTTP2_FLAG_NONE, 0, used);
+	rdmad_grpc_session_flush(s);
+}
+
+gboolean rdmad_grpc_session_save(RdmadGrpcSession *s, int32_t stream, RdmadGrpcSessionState *state)
+{
+	if (!rdmad_grpc_session_is_still(s))
+		return FALSE;
+	session_open_window(s);
+	*state = (RdmadGrpcSessionState){
+		.stream = stream,
+		.initial_window = nghttp2_session_get_remote_settings(
+			s->h2, NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE),
+		.max_frame =
+			nghttp2_session_get_remote_settings(s->h2, NGHTTP2_SETTINGS_MAX_FRAME_SIZE),
+		.window = nghttp2_session_get_remote_window_size(s->h2),
+		.stream_window = nghttp2_session_get_stream_remote_window_size(s->h2, stream),
+	};
+	/* In force once the peer has acknowledged it. */
+	return rdmad_grpc_session_is_still(s) &&
+	       nghttp2_session_get_local_settings(s->h2, NGHTTP2_SETTINGS_HEADER_TABLE_SIZE) == 0;
+}
+
+int rdmad_grpc_session_fd(const RdmadGrpcSession *s)
+{
+	return s->fd;
 }
 
 void rdmad_grpc_session_free(RdmadGrpcSession *s)

@@ -32,6 +32,12 @@ typedef struct {
 	void (*ping_acked)(gpointer data);
 	/* All output that the socket accepted is written. */
 	void (*flushed)(gpointer data);
+	/* Whether a request has come in part; NULL: it never has. */
+	gboolean (*partial)(gpointer data);
+	/* rdmad_grpc_session_resume(): the requests of the state have come again, and their responses
+	 * begun; what is sent after the second one reaches the peer. */
+	void (*replaying)(gpointer data);
+	void (*replayed)(gpointer data);
 	/* The connection is over; from the loop, once.  The owner frees the session. */
 	void (*closed)(const char *why, gpointer data);
 } RdmadGrpcSessionOps;
@@ -42,6 +48,30 @@ RdmadGrpcSession *rdmad_grpc_session_new(RdmadLoop *loop, int fd, gboolean serve
 					 gpointer data);
 /* No callback after this. */
 void rdmad_grpc_session_free(RdmadGrpcSession *session);
+
+/* ---- a connection that another process goes on with ---- */
+
+/* Of a server's connection with one open stream, whose request is whole and whose response has begun. */
+typedef struct {
+	int32_t stream;
+	guint32 initial_window, max_frame; /* of the peer's SETTINGS */
+	gint32 window, stream_window;	   /* what the peer takes now */
+} RdmadGrpcSessionState;
+
+/* Reads no more as soon as there is no frame and no request in part; writing goes on. */
+void rdmad_grpc_session_freeze(RdmadGrpcSession *session);
+/* It is frozen, and all is written. */
+gboolean rdmad_grpc_session_is_still(const RdmadGrpcSession *session);
+/* Of one that is still.  FALSE: only this process can go on with it. */
+gboolean rdmad_grpc_session_save(RdmadGrpcSession *session, int32_t stream,
+				 RdmadGrpcSessionState *state);
+/* The bytes of padding that the response to the stream of the state begins with, which the peer does not get. */
+guint32 rdmad_grpc_session_padding(const RdmadGrpcSessionState *state);
+/* Goes on with a connection from its state: the request for `path` comes again.  Takes `fd` over. */
+RdmadGrpcSession *rdmad_grpc_session_resume(RdmadLoop *loop, int fd, guint max_streams,
+					    const RdmadGrpcSessionState *state, const char *path,
+					    const RdmadGrpcSessionOps *ops, gpointer data);
+int rdmad_grpc_session_fd(const RdmadGrpcSession *session);
 
 /* For the submit functions; valid as long as the session. */
 nghttp2_session *rdmad_grpc_session_h2(RdmadGrpcSession *session);

@@ -178,8 +178,6 @@ struct HttpTransfer {
 	Headers *headers;
 	char why[CURL_ERROR_SIZE];
 	char *url;
-	guint quiet_ms;
-	RdmadEvent *quiet; /* NULL: it may be as quiet as it likes */
 	gboolean added;
 	const HttpTransferClass *klass; /* NULL: it was cancelled */
 	gpointer data;
@@ -190,7 +188,6 @@ static void transfer_free(HttpTransfer *transfer)
 	if (transfer->added)
 		curl_multi_remove_handle(transfer->loop->multi, transfer->curl);
 	g_queue_unlink(&transfer->loop->transfers, &transfer->node);
-	rdmad_event_free(transfer->quiet);
 	curl_easy_cleanup(transfer->curl);
 	curl_slist_free_all(transfer->headers);
 	g_free(transfer->url);
@@ -204,8 +201,6 @@ static size_t transfer_take(char *bytes, size_t one, size_t n, void *data)
 
 	if (!transfer->klass)
 		return 0;
-	if (transfer->quiet)
-		rdmad_event_arm(transfer->quiet, transfer->quiet_ms);
 	curl_easy_getinfo(transfer->curl, CURLINFO_RESPONSE_CODE, &status);
 	return transfer->klass->bytes((guint)status, bytes, n, transfer->data) ? n : 0;
 }
@@ -246,16 +241,6 @@ static void transfer_finished(HttpTransfer *transfer, CURLcode code)
 	if (code != CURLE_OK)
 		error = g_error_new(RDMAD_ERROR, error_code(code, &whole), "%s: %s", transfer->url,
 				    *transfer->why ? transfer->why : curl_easy_strerror(code));
-	transfer_end(transfer, error);
-}
-
-static void transfer_quiet(gpointer data)
-{
-	HttpTransfer *transfer = data;
-	g_autoptr(GError) error =
-		g_error_new(RDMAD_ERROR, RDMAD_ERROR_TIMEOUT, "%s: nothing came for %u ms",
-			    transfer->url, transfer->quiet_ms);
-
 	transfer_end(transfer, error);
 }
 
@@ -334,11 +319,8 @@ static void transfer_begin(HttpTransfer *transfer)
 	g_autoptr(GError) error = NULL;
 
 	transfer->added = code == CURLM_OK;
-	if (transfer->added) {
-		if (transfer->quiet)
-			rdmad_event_arm(transfer->quiet, transfer->quiet_ms);
+	if (transfer->added)
 		return;
-	}
 	error = g_error_new(RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE, "%s: %s", transfer->url,
 			    curl_multi_strerror(code));
 	transfer_end(transfer, error);
@@ -408,9 +390,6 @@ static HttpTransfer *curl_start(HttpFetchLoop *loop, const RdmadFetchSpec *spec,
 	transfer->url = g_strdup(spec->url);
 	transfer->klass = klass;
 	transfer->data = data;
-	transfer->quiet_ms = spec->quiet_ms;
-	if (spec->quiet_ms)
-		transfer->quiet = rdmad_loop_add_timer(loop->loop, NULL, transfer_quiet, transfer);
 	transfer_options_set(transfer, spec);
 	transfer->node.data = transfer;
 	g_queue_push_tail_link(&loop->transfers, &transfer->node);

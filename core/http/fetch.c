@@ -2,6 +2,7 @@
 #include "http/fetch.h"
 
 #include <rdmad/error.h>
+#include <rdmad/loop.h>
 #include <string.h>
 
 #include "base/owned.h"
@@ -18,7 +19,9 @@ struct RdmadFetch {
 	GString *body; /* or the line that is not all there */
 	gsize body_max;
 	gboolean too_long;
-	gboolean *gone; /* set where a callback cancels it */
+	guint quiet_ms;
+	RdmadEvent *quiet; /* timer; NULL: it may be as quiet as it likes */
+	gboolean *gone;	   /* set where a callback cancels it */
 };
 
 const RdmadFetcher *rdmad_fetcher_get(RdmadHttp *http, GError **error)
@@ -54,9 +57,17 @@ static void fetch_free(RdmadFetch *fetch)
 	rdmad_owned_leave(&fetch->owned);
 	if (fetch->gone)
 		*fetch->gone = TRUE;
+	rdmad_event_free(fetch->quiet);
 	g_string_free(fetch->body, TRUE);
 	g_free(fetch->url);
 	g_free(fetch);
+}
+
+/* Bytes that never make a line are no life. */
+static void fetch_is_alive(RdmadFetch *fetch)
+{
+	if (fetch->quiet)
+		rdmad_event_arm(fetch->quiet, fetch->quiet_ms);
 }
 
 static gboolean body_append(RdmadFetch *fetch, const char *bytes, gsize n)
@@ -76,6 +87,7 @@ static gboolean line_give(RdmadFetch *fetch)
 	GString *line = fetch->body;
 	gboolean gone = FALSE;
 
+	fetch_is_alive(fetch);
 	fetch->body = g_string_new(NULL);
 	fetch->gone = &gone;
 	klass->line(line->str, line->len, fetch->data);
@@ -109,6 +121,7 @@ static gboolean transfer_bytes(guint status, const char *bytes, gsize n, gpointe
 
 	if (status == 200 && fetch->klass->line)
 		return lines_take(fetch, bytes, n);
+	fetch_is_alive(fetch);
 	return body_append(fetch, bytes, n);
 }
 
@@ -143,6 +156,17 @@ static void transfer_done(guint status, guint retry_after_s, const GError *error
 				    "%s: more than %" G_GSIZE_FORMAT " bytes", fetch->url,
 				    fetch->body_max);
 	fetch_finish(fetch, status, retry_after_s, limit ? limit : error);
+}
+
+static void fetch_quiet(gpointer data)
+{
+	RdmadFetch *fetch = data;
+	g_autoptr(GError) error =
+		g_error_new(RDMAD_ERROR, RDMAD_ERROR_TIMEOUT, "%s: %s came for %u ms", fetch->url,
+			    fetch->klass->line ? "no line" : "nothing", fetch->quiet_ms);
+
+	fetch->fetcher->cancel(g_steal_pointer(&fetch->transfer));
+	fetch_finish(fetch, 0, 0, error);
 }
 
 static void transfer_begun(guint status, gpointer data)
@@ -188,10 +212,16 @@ RdmadFetch *rdmad_fetch_start(RdmadHttp *http, RdmadModule *owner, const RdmadFe
 	fetch->url = g_strdup(spec->url);
 	fetch->body = g_string_new(NULL);
 	fetch->body_max = spec->body_max;
+	fetch->quiet_ms = spec->quiet_ms;
 	rdmad_owned_enter(&fetch->owned, http->loop, owner, fetch_reap, fetch);
 	fetch->transfer = fetcher->start(http->fetch_loop, spec, &transfer_class, fetch, error);
-	if (!fetch->transfer)
-		g_clear_pointer(&fetch, fetch_free);
+	if (!fetch->transfer) {
+		fetch_free(fetch);
+		return NULL;
+	}
+	if (fetch->quiet_ms)
+		fetch->quiet = rdmad_loop_add_timer(http->loop, NULL, fetch_quiet, fetch);
+	fetch_is_alive(fetch);
 	return fetch;
 }
 

@@ -203,6 +203,11 @@ RdmadLoop *rdmad_module_loop(RdmadModule *module)
 	return module->services->loop;
 }
 
+RdmadHandOver *rdmad_module_hand_over(RdmadModule *module)
+{
+	return module->services->hand_over;
+}
+
 RdmadWorkers *rdmad_module_workers(RdmadModule *module)
 {
 	return module->services->workers;

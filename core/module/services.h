@@ -21,6 +21,7 @@ typedef struct {
 	RdmadPodMetadata *pod_metadata;
 	struct RdmadPodWatch *pod_watch; /* service/pod-watch.h */
 	RdmadHttp *http;
+	RdmadHandOver *hand_over;
 	struct RdmadApi *api;		/* http/api.h; NULL until the API is served */
 	struct RdmadHardware *hardware; /* hardware/hardware.h */
 	struct RdmadVerbs *verbs;	/* NULL on a recorded machine */

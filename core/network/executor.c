@@ -32,7 +32,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
@@ -69,90 +68,29 @@ typedef struct {
 	gint64 id;
 	RdmadExecute what;
 	char *text; /* of the steps */
-	GPtrArray *steps;
+	PerformPlan *plan;
 	json_t *files; /* to be opened, or */
 	char *path;    /* of a namespace to be opened; both NULL: it is about steps */
 	int opened[RDMAD_MESSAGE_FDS_MAX];
 	guint n_opened;
 	int netns;     /* -1: gone */
 	int cancelled; /* atomic */
-	json_t *reports;
 	GError *error;
-	char *left;
 } Task;
 
 static void task_free(gpointer data)
 {
 	Task *task = data;
 
-	if (task->steps)
-		g_ptr_array_unref(task->steps);
+	perform_plan_free(task->plan);
 	for (guint i = 0; i < task->n_opened; i++)
 		rdmad_clear_fd(&task->opened[i]);
 	rdmad_clear_fd(&task->netns);
 	json_decref(task->files);
-	json_decref(task->reports);
 	g_clear_error(&task->error);
 	g_free(task->path);
 	g_free(task->text);
-	g_free(task->left);
 	g_free(task);
-}
-
-static void report_add(Task *task, const RdmadStep *step, gint64 began_us, int result,
-		       const GError *error)
-{
-	json_array_append_new(task->reports,
-			      json_pack("{s:s, s:I, s:i, s:s?}", "step",
-					rdmad_step_name(step->kind), "us",
-					(json_int_t)(rdmad_now_us() - began_us), "result", result,
-					"error", error ? error->message : NULL));
-}
-
-/* From `n` - 1 down: the first error is kept, and nothing stops it. */
-static void undo_first(Task *task, const PerformContext *ctx, guint n, gboolean with_report,
-		       GError **error)
-{
-	static const int never = 0;
-	PerformContext patient = *ctx;
-
-	patient.cancelled = &never;
-	while (n-- > 0) {
-		const RdmadStep *step = task->steps->pdata[n];
-		const gint64 began_us = rdmad_now_us();
-		g_autoptr(GError) why = NULL;
-
-		perform_undo(&patient, step, &why);
-		if (with_report)
-			report_add(task, step, began_us, -1, why);
-		if (why && !*error)
-			*error = g_steal_pointer(&why);
-	}
-}
-
-static void do_all(Task *task, const PerformContext *ctx)
-{
-	guint i;
-
-	for (i = 0; i < task->steps->len && !task->error; i++) {
-		const RdmadStep *step = task->steps->pdata[i];
-		const gint64 began_us = rdmad_now_us();
-		int result = -1;
-
-		if (g_atomic_int_get(&task->cancelled))
-			g_set_error_literal(&task->error, RDMAD_ERROR, RDMAD_ERROR_CANCELLED,
-					    "nobody waits for it any more");
-		else
-			perform_do(ctx, step, &result, &task->error);
-		report_add(task, step, began_us, result, task->error);
-	}
-	if (task->error && task->what == RDMAD_EXECUTE_DO) {
-		g_autoptr(GError) why = NULL;
-
-		/* The failed one may have been done in part. */
-		undo_first(task, ctx, i, FALSE, &why);
-		task->left = why ? g_strdup(why->message) : NULL;
-	}
 }
 
 static gboolean steps_perform(Task *task, RdmadNetwork *host, RdmadNetwork *pod, GError **error)
@@ -166,13 +104,11 @@ static gboolean steps_perform(Task *task, RdmadNetwork *host, RdmadNetwork *pod,
 				     .last = &last,
 				     .cancelled = &task->cancelled };
 
-	task->steps = rdmad_steps_from_text(task->text, strlen(task->text), error);
-	if (!task->steps)
+	task->plan = perform_plan_new(task->what, task->text, error);
+	if (!task->plan)
 		return FALSE;
-	if (task->what == RDMAD_EXECUTE_UNDO)
-		undo_first(task, &ctx, task->steps->len, TRUE, &task->error);
-	else
-		do_all(task, &ctx);
+	while (perform_plan_next(task->plan, &ctx))
+		;
 	return TRUE;
 }
 
@@ -266,12 +202,14 @@ static void task_answer(const Task *task)
 	int fds[RDMAD_MESSAGE_FDS_MAX];
 	guint n_fds = 0;
 	json_t *opened = opened_json(task, fds, &n_fds);
-	json_t *answer = json_pack("{s:I, s:O, s:o?, s:s?, s:i, s:s?}", "id", (json_int_t)task->id,
-				   "reports", task->reports, "opened", opened, "error",
-				   task->error ? task->error->message : NULL, "code",
-				   task->error ? task->error->code : 0, "left", task->left);
-	char *text = json_dumps(answer, JSON_COMPACT);
+	json_t *answer = json_pack("{s:I, s:o?, s:s?, s:i}", "id", (json_int_t)task->id, "opened",
+				   opened, "error", task->error ? task->error->message : NULL,
+				   "code", task->error ? task->error->code : 0);
+	char *text;
 
+	if (task->plan)
+		perform_plan_tell(task->plan, answer);
+	text = json_dumps(answer, JSON_COMPACT);
 	/* A daemon that is gone looks at the journal when it is back. */
 	if (!rdmad_message_send(task->server->socket, text, strlen(text), fds, n_fds, &error) &&
 	    !g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_GONE))
@@ -340,7 +278,6 @@ static Task *request_take(Server *server, const json_t *json, RdmadMessage *mess
 			     ? file_read(message->fds[message->n_fds - 1])
 			     : g_strndup((const char *)message->bytes + head, message->size - head);
 	task->netns = message->n_fds > files ? rdmad_steal_fd(&message->fds[0]) : -1;
-	task->reports = json_array();
 	g_hash_table_insert(server->tasks, &task->id, task);
 	return task;
 }
@@ -438,19 +375,6 @@ static void *serve_thread(void *data)
 	return NULL;
 }
 
-/* The executor before this one may still work: the kernel drops its lock with its last thread. */
-static gboolean lock_wait(const char *path, GError **error)
-{
-	const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-
-	if (fd < 0)
-		return rdmad_error_errno(error, errno, "cannot open %s", path);
-	while (flock(fd, LOCK_EX) < 0)
-		if (errno != EINTR)
-			return rdmad_error_errno(error, errno, "cannot lock %s", path);
-	return TRUE;
-}
-
 int rdmad_executor_serve(int socket, const char *lock)
 {
 	static Server server = { .turn = PTHREAD_MUTEX_INITIALIZER,
@@ -462,7 +386,7 @@ int rdmad_executor_serve(int socket, const char *lock)
 	server.tasks = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, task_free);
 	server.host_fd = rdmad_netns_open_own(NULL, &error);
 	server.root = rdmad_sysroot_new(NULL, &error);
-	if (server.host_fd < 0 || !server.root || !lock_wait(lock, &error)) {
+	if (server.host_fd < 0 || !server.root || !rdmad_keeper_take_turn(lock, &error)) {
 		fprintf(stderr, "rdmad: executor: %s\n", error->message);
 		return EXIT_FAILURE;
 	}
@@ -597,15 +521,11 @@ static const RdmadMessageOps executor_ops = { answer_take, answer_gone };
 static gboolean executor_start(RdmadExecutor *executor, GError **error)
 {
 	rdmad_autofd int ours = -1, theirs = -1;
-	int pair[2];
 
 	if (executor->peer)
 		return TRUE;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return rdmad_error_errno(error, errno, "cannot start the executor");
-	ours = pair[0];
-	theirs = pair[1];
-	if (!rdmad_keeper_start(executor->keeper, theirs, executor->lock, error))
+	if (!rdmad_message_pair(&ours, &theirs, error) ||
+	    !rdmad_keeper_start(executor->keeper, theirs, executor->lock, error))
 		return FALSE;
 	executor->peer =
 		rdmad_message_peer_new(executor->loop, executor->owner, rdmad_steal_fd(&ours),

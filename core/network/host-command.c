@@ -3,7 +3,7 @@
  * Both ends of the conversation with the process of a host command, so that they cannot drift
  *
  *	{ "kind": 0, "root": "/machine", "argv": [ .. ], "environment": [ .. ], "package": "/opt/package",
- *	  "sha256": "..", "cgroup": "..", "timeout_ms": 60000, "module": null, "parameter": null }
+ *	  "sha256": "..", "cgroup": "..", "lock": "..", "timeout_ms": 60000, "module": null, "parameter": null }
  *	{ "tail": "..", "error": "..", "code": 2 }	the answer, after which the process ends
  *
  * The command comes from the keeper, which got it before the list was closed; the daemon sends nothing here.
@@ -25,6 +25,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/loop.h"
@@ -41,6 +42,7 @@ static const RdmadMessageLimits limits = { .fds_max = 0 };
 typedef struct {
 	json_t *command;
 	RdmadSysroot *root;
+	int socket; /* the peer's */
 	RdmadMessagePeer *peer;
 	RdmadChild *child;
 } Errand;
@@ -250,16 +252,30 @@ static void daemon_spoke(RdmadMessagePeer *peer, RdmadMessage *message, gpointer
 {
 }
 
-/* With all that the program has started. */
+/* With all that the program has started; the next command begins when it is gone. */
 static void daemon_gone(RdmadMessagePeer *peer, gpointer data)
 {
 	Errand *errand = data;
 
 	rdmad_child_cancel(errand->child);
+	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
+		;
 	_exit(EXIT_SUCCESS);
 }
 
 static const RdmadMessageOps daemon_ops = { daemon_spoke, daemon_gone };
+
+/* A daemon that ended meanwhile wants nothing any more. */
+static gboolean turn_take(const Errand *errand, GError **error)
+{
+	char byte;
+
+	if (!rdmad_keeper_take_turn(text_of(errand, "lock"), error))
+		return FALSE;
+	if (recv(errand->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
+		_exit(EXIT_SUCCESS);
+	return TRUE;
+}
 
 /* TRUE: a program runs, and will answer. */
 static gboolean errand_begin(Errand *errand, RdmadLoop *loop, GError **error)
@@ -267,7 +283,7 @@ static gboolean errand_begin(Errand *errand, RdmadLoop *loop, GError **error)
 	const char *module = text_of(errand, "module");
 
 	errand->root = rdmad_sysroot_new(text_of(errand, "root"), error);
-	if (!errand->root)
+	if (!errand->root || !turn_take(errand, error))
 		return FALSE;
 	switch ((RdmadHostKind)json_integer_value(json_object_get(errand->command, "kind"))) {
 	case RDMAD_HOST_PROGRAM:
@@ -285,7 +301,7 @@ static gboolean errand_begin(Errand *errand, RdmadLoop *loop, GError **error)
 
 void rdmad_host_serve(int socket, const char *command)
 {
-	Errand errand = { json_loads(command, 0, NULL), NULL, NULL, NULL };
+	Errand errand = { .command = json_loads(command, 0, NULL), .socket = socket };
 	RdmadLoop *loop = rdmad_loop_new();
 	g_autoptr(GError) error = NULL;
 
@@ -321,13 +337,13 @@ static json_t *json_texts(const char *const *texts)
 
 static char *command_text(const RdmadSysroot *root, const RdmadHostCommand *command)
 {
-	json_t *json = json_pack("{s:i, s:s?, s:o, s:o, s:s?, s:s?, s:s?, s:I, s:s?, s:s?}", "kind",
-				 (int)command->kind, "root", rdmad_sysroot_path(root), "argv",
-				 json_texts(command->argv), "environment",
+	json_t *json = json_pack("{s:i, s:s?, s:o, s:o, s:s?, s:s?, s:s?, s:s, s:I, s:s?, s:s?}",
+				 "kind", (int)command->kind, "root", rdmad_sysroot_path(root),
+				 "argv", json_texts(command->argv), "environment",
 				 json_texts(command->environment), "package", command->package,
-				 "sha256", command->sha256, "cgroup", command->cgroup, "timeout_ms",
-				 (json_int_t)command->timeout_ms, "module", command->module,
-				 "parameter", command->parameter);
+				 "sha256", command->sha256, "cgroup", command->cgroup, "lock",
+				 command->lock, "timeout_ms", (json_int_t)command->timeout_ms,
+				 "module", command->module, "parameter", command->parameter);
 	char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
 
 	json_decref(json);
@@ -387,17 +403,11 @@ RdmadHostRun *rdmad_host_start(RdmadLoop *loop, RdmadModule *owner, RdmadKeeper 
 {
 	g_autofree RdmadHostRun *run = g_new0(RdmadHostRun, 1);
 	rdmad_autofd int ours = -1, theirs = -1;
-	int pair[2];
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
-		rdmad_error_errno(error, errno, "cannot start a host command");
-		return NULL;
-	}
-	ours = pair[0];
-	theirs = pair[1];
 	run->done = done;
 	run->data = data;
-	if (!rdmad_keeper_run(keeper, theirs, number, error))
+	if (!rdmad_message_pair(&ours, &theirs, error) ||
+	    !rdmad_keeper_run(keeper, theirs, number, error))
 		return NULL;
 	run->peer = rdmad_message_peer_new(loop, owner, rdmad_steal_fd(&ours), &limits, &answer_ops,
 					   run, error);

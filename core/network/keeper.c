@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -58,14 +59,17 @@ static void children_watch(void)
 	sigaction(SIGCHLD, &action, NULL);
 }
 
-/* What both kinds of process begin with; FALSE: nobody wants it any more. */
-static gboolean process_begin(const Keeper *keeper, pid_t parent, const char *name)
+/* The kernel drops the lock with the process's last thread. */
+gboolean rdmad_keeper_take_turn(const char *lock, GError **error)
 {
-	prctl(PR_SET_NAME, name);
-	close(keeper->socket);
-	signal(SIGCHLD, SIG_DFL);
-	/* It may have ended before this one would have been told. */
-	return getppid() == parent;
+	const int fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (fd < 0)
+		return rdmad_error_errno(error, errno, "cannot open %s", lock);
+	while (flock(fd, LOCK_EX) < 0)
+		if (errno != EINTR)
+			return rdmad_error_errno(error, errno, "cannot lock %s", lock);
+	return TRUE;
 }
 
 /* It ends where it cannot be limited, and the daemon sees the end of it. */
@@ -80,35 +84,43 @@ static void executor_limit(RdmadSeccomp seccomp)
 	_exit(EXIT_FAILURE);
 }
 
-static void executor_fork(const Keeper *keeper, int socket, const char *lock)
+static void executor_serve(const Keeper *keeper, int socket, const char *lock)
 {
-	const pid_t parent = getpid();
-	const pid_t pid = fork();
-
-	if (pid < 0)
-		fprintf(stderr, "rdmad: executor: %s\n", strerror(errno));
-	if (pid != 0)
-		return;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (process_begin(keeper, parent, "rdmad-executor")) {
-		executor_limit(keeper->seccomp);
-		rdmad_executor_serve(socket, lock);
-	}
-	_exit(EXIT_FAILURE);
+	executor_limit(keeper->seccomp);
+	rdmad_executor_serve(socket, lock);
 }
 
-/* Without PDEATHSIG: it sees the end of the daemon itself, and takes what it runs with it. */
-static void command_fork(const Keeper *keeper, int socket, const char *text)
+static void host_serve(const Keeper *keeper, int socket, const char *command)
+{
+	rdmad_host_serve(socket, command);
+}
+
+typedef struct {
+	const char *name;
+	void (*serve)(const Keeper *keeper, int socket, const char *text);
+	unsigned long death_signal; /* when the keeper ends; 0: none */
+} Kind;
+
+static const Kind executor_kind = { "rdmad-executor", executor_serve, SIGKILL };
+/* It sees the end of the daemon itself, and takes what it runs with it. */
+static const Kind host_kind = { "rdmad-host", host_serve, 0 };
+
+static void process_fork(const Keeper *keeper, const Kind *kind, int socket, const char *text)
 {
 	const pid_t parent = getpid();
 	const pid_t pid = fork();
 
 	if (pid < 0)
-		fprintf(stderr, "rdmad: host command: %s\n", strerror(errno));
+		fprintf(stderr, "%s: %s\n", kind->name, strerror(errno));
 	if (pid != 0)
 		return;
-	if (process_begin(keeper, parent, "rdmad-host"))
-		rdmad_host_serve(socket, text);
+	prctl(PR_SET_PDEATHSIG, kind->death_signal);
+	prctl(PR_SET_NAME, kind->name);
+	close(keeper->socket);
+	signal(SIGCHLD, SIG_DFL);
+	/* The keeper may have ended before this one would have been told: nobody wants it then. */
+	if (getppid() == parent)
+		kind->serve(keeper, socket, text);
 	_exit(EXIT_FAILURE);
 }
 
@@ -124,7 +136,7 @@ static void keeper_run(const Keeper *keeper, int socket, const char *digits)
 	const guint64 number = g_ascii_strtoull(digits, NULL, 10);
 
 	if (keeper->is_closed && number >= 1 && number <= keeper->commands->len)
-		command_fork(keeper, socket, keeper->commands->pdata[number - 1]);
+		process_fork(keeper, &host_kind, socket, keeper->commands->pdata[number - 1]);
 }
 
 /* One that runs no programs needs no more than its executors. */
@@ -150,7 +162,7 @@ static void keeper_obey(Keeper *keeper, const RdmadMessage *message)
 		break;
 	case 'E':
 		if (message->n_fds)
-			executor_fork(keeper, message->fds[0], rest);
+			process_fork(keeper, &executor_kind, message->fds[0], rest);
 		break;
 	case 'R':
 		if (message->n_fds)
@@ -231,17 +243,12 @@ RdmadKeeper *rdmad_keeper_new(guint64 capabilities, RdmadSeccomp seccomp, GError
 	const pid_t parent = getpid();
 	rdmad_autofd int ours = -1, theirs = -1;
 	RdmadKeeper *keeper;
-	int pair[2];
 	pid_t pid;
 
 	g_snprintf(mode, sizeof(mode), "%d", (int)seccomp);
 	g_snprintf(mask, sizeof(mask), "%" G_GINT64_MODIFIER "x", capabilities);
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
-		rdmad_error_errno(error, errno, "cannot start the keeper of executors");
+	if (!rdmad_message_pair(&ours, &theirs, error))
 		return NULL;
-	}
-	ours = pair[0];
-	theirs = pair[1];
 	pid = fork();
 	if (pid == 0)
 		child_exec(theirs, parent, argv);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <rdmad/error.h>
+#include <rdmad/executor.h>
 #include <rdmad/network.h>
 #include <rdmad/step.h>
 
@@ -30,6 +31,19 @@ typedef struct {
 /* `result` is set to a GID index where the step has one.  The errors are those of network.h. */
 gboolean perform_do(const PerformContext *ctx, const RdmadStep *step, int *result, GError **error);
 gboolean perform_undo(const PerformContext *ctx, const RdmadStep *step, GError **error);
+
+/* ---- a whole plan, a step at a time: perform-plan.c ---- */
+
+typedef struct PerformPlan PerformPlan;
+
+/* `text`: of rdmad_steps_to_text(). */
+PerformPlan *perform_plan_new(RdmadExecute what, const char *text, GError **error);
+/* NULL is fine. */
+void perform_plan_free(PerformPlan *plan);
+/* Does the next step, or undoes it.  FALSE: there is none left. */
+gboolean perform_plan_next(PerformPlan *plan, const PerformContext *ctx);
+/* Puts "reports", "error", "code" and "left" into the executor's answer. */
+void perform_plan_tell(const PerformPlan *plan, struct json_t *answer);
 
 /* ---- what perform.c takes from the others ---- */
 

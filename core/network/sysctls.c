@@ -29,10 +29,16 @@ static gboolean name_check(const char *name, GError **error)
 	return valid;
 }
 
-/* In a container /proc/sys is read-only; its manifest mounts /proc/sys/net of the node here. */
+/* In a container /proc/sys is read-only; its manifest mounts /proc/sys/net of the node here, from the beginning. */
 static const char *sysctl_dir(void)
 {
-	return access(NODE_SYSCTLS "/net", F_OK) == 0 ? NODE_SYSCTLS : "/proc/sys";
+	static gsize dir;
+
+	if (g_once_init_enter(&dir))
+		g_once_init_leave(&dir,
+				  (gsize)(access(NODE_SYSCTLS "/net", F_OK) == 0 ? NODE_SYSCTLS
+										 : "/proc/sys"));
+	return (const char *)dir;
 }
 
 static int sysctl_open(const char *name, int flags, GError **error)

@@ -232,17 +232,28 @@ static gboolean record_is_forgotten(Plan *plan, RdmadAllocationRecord *record)
 				  allocation->pod_name);
 }
 
-/* After a reboot a kubelet without its checkpoint admits the pod again.  No process has the devices of before. */
+static gboolean entry_is_younger(const Plan *plan, const RdmadPodDevices *entry,
+				 const RdmadAllocationRecord *record)
+{
+	const RdmadAllocationRecord *owner = g_hash_table_lookup(plan->records, entry);
+
+	return owner && owner->since_us > record->since_us;
+}
+
+/* After a reboot a kubelet without its checkpoint admits the pod again.  No process has the devices of before.
+ * A pod of the same name follows one that has ended, as those of a StatefulSet do: its cgroup, which is found by
+ * that name, says nothing about the first. */
 static gboolean record_is_replaced(const Plan *plan, const RdmadAllocationRecord *record)
 {
 	const RdmadAllocation *allocation = record->allocation;
 
-	for (guint i = 0; record->carried && i < plan->list->entries->len; i++) {
+	for (guint i = 0; i < plan->list->entries->len; i++) {
 		const RdmadPodDevices *entry = g_ptr_array_index(plan->list->entries, i);
 
 		if (allocation_is_of_pod(allocation, entry) &&
 		    !g_strcmp0(allocation->container, entry->container) &&
-		    g_str_equal(allocation->resource, entry->resource))
+		    g_str_equal(allocation->resource, entry->resource) &&
+		    (record->carried || entry_is_younger(plan, entry, record)))
 			return TRUE;
 	}
 	return FALSE;

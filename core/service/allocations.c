@@ -418,15 +418,26 @@ gboolean rdmad_allocations_end(RdmadAllocations *allocations, const char *id, co
 	return TRUE;
 }
 
-/* Writes `now` in the place of what the record has. */
+/* Attachments end with the boot, and the module that made one takes it off again where it has outlived that: no
+ * wait for the disk. */
+static gboolean write_for_boot(RdmadAllocations *allocations, const GPtrArray *put, GError **error)
+{
+	gboolean written;
+
+	rdmad_state_wait_for_disk(allocations->state, FALSE);
+	written = rdmad_allocations_write(allocations, NULL, put, error);
+	rdmad_state_wait_for_disk(allocations->state, TRUE);
+	return written;
+}
+
+/* Writes `now`, with other attachments, in the place of what the record has. */
 static gboolean allocations_change(RdmadAllocations *allocations, RdmadAllocationRecord *record,
 				   RdmadAllocation *now, GError **error)
 {
 	g_autoptr(GPtrArray) put = g_ptr_array_new();
 
 	g_ptr_array_add(put, now);
-	if (!rdmad_allocation_check(now, error) ||
-	    !rdmad_allocations_write(allocations, NULL, put, error))
+	if (!rdmad_allocation_check(now, error) || !write_for_boot(allocations, put, error))
 		return FALSE;
 	rdmad_allocations_news_add(allocations, record->allocation, now, NULL);
 	rdmad_allocations_set(allocations, record, rdmad_allocation_ref(now));

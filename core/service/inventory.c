@@ -78,7 +78,8 @@ static void devices_diff(const GPtrArray *before, const GPtrArray *now, gboolean
 		const RdmadDevice *old = order <= 0 ? before->pdata[b++] : NULL;
 		const RdmadDevice *new = order >= 0 ? now->pdata[n++] : NULL;
 
-		if (removed != !new || (old && new &&rdmad_device_equal(old, new)))
+		/* What no scan has read again is the same object. */
+		if (removed != !new || old == new || (old && new &&rdmad_device_equal(old, new)))
 			continue;
 		change_append(changes, old, new);
 	}
@@ -414,7 +415,6 @@ static void devices_carry_history(RdmadInventory *inv, GPtrArray *devices)
 		rdmad_port_history_carry(inv->history, g_hash_table_lookup(inv->by_id, dev->id),
 					 dev);
 	}
-	rdmad_port_history_look_ends(inv->history);
 }
 
 void rdmad_inventory_hears(RdmadInventory *inv, const char *id)
@@ -461,6 +461,13 @@ static void devices_unique(GPtrArray *devices)
 	}
 }
 
+static void inventory_looked(RdmadInventory *inv, GPtrArray *devices)
+{
+	inventory_publish(inv, devices);
+	inv->looked = inv->scanned = TRUE;
+	rdmad_watch_list_news(&inv->scans);
+}
+
 void rdmad_inventory_replace(RdmadInventory *inv, GPtrArray *devices, GPtrArray *gpus)
 {
 	g_ptr_array_set_free_func(devices, device_release);
@@ -468,15 +475,53 @@ void rdmad_inventory_replace(RdmadInventory *inv, GPtrArray *devices, GPtrArray 
 	devices_unique(devices);
 	fatal_forget(inv, devices);
 	devices_carry_history(inv, devices);
+	rdmad_port_history_look_ends(inv->history);
 	devices_reuse(inv, devices);
 	if (gpus) {
 		g_ptr_array_set_free_func(gpus, gpu_release);
 		g_ptr_array_add(inv->retired, inv->gpus);
 		inv->gpus = gpus;
 	}
-	inventory_publish(inv, devices);
-	inv->looked = inv->scanned = TRUE;
-	rdmad_watch_list_news(&inv->scans);
+	inventory_looked(inv, devices);
+}
+
+/* Given up by its driver, and under the same index still. */
+static void device_keep_fatal(const RdmadInventory *inv, RdmadDevice *dev)
+{
+	gpointer index;
+
+	if (g_hash_table_lookup_extended(inv->fatal, dev->id, NULL, &index))
+		dev->fatal = GPOINTER_TO_INT(index) == dev->index;
+}
+
+static const RdmadDevice *find_id(const GPtrArray *devices, const char *id)
+{
+	for (guint i = 0; i < devices->len; i++)
+		if (g_str_equal(((const RdmadDevice *)devices->pdata[i])->id, id))
+			return devices->pdata[i];
+	return NULL;
+}
+
+void rdmad_inventory_update(RdmadInventory *inv, GPtrArray *found)
+{
+	GPtrArray *devices = devices_new();
+
+	g_ptr_array_set_free_func(found, device_release);
+	for (guint i = 0; i < found->len; i++)
+		device_keep_fatal(inv, g_ptr_array_index(found, i));
+	devices_carry_history(inv, found);
+	devices_reuse(inv, found);
+	for (guint i = 0; i < inv->devices->len; i++) {
+		const RdmadDevice *old = g_ptr_array_index(inv->devices, i);
+		const RdmadDevice *now = find_id(found, old->id);
+
+		if (!now)
+			rdmad_port_history_skip(inv->history, old);
+		g_ptr_array_add(devices, (gpointer)rdmad_device_ref(now ? now : old));
+	}
+	rdmad_port_history_look_ends(inv->history);
+	g_ptr_array_unref(found);
+	inventory_looked(inv, devices);
 }
 
 void rdmad_inventory_set_fatal(RdmadInventory *inv, const char *id)

@@ -24,12 +24,13 @@ typedef struct {
 } Told;
 
 typedef struct {
-	Told told;	/* before the present scan, or the next one, began */
-	Told later;	/* since it began */
-	int state;	/* active or not, as last reported; RDMAD_UNKNOWN: not yet */
-	guint64 ahead;	/* changes seen by scans and not reported so far */
-	gint64 busy_us; /* monotonic, the last report or change */
-	gboolean seen;	/* in this scan */
+	Told told;	  /* before the present scan, or the next one, began */
+	Told later;	  /* since it began */
+	int state;	  /* active or not, as last reported; RDMAD_UNKNOWN: not yet */
+	guint64 ahead;	  /* changes seen by scans and not reported so far */
+	gint64 busy_us;	  /* monotonic, the last report or change */
+	gboolean seen;	  /* in this scan */
+	gboolean skipped; /* by this scan */
 
 	/* Carrier changes of the port's interface, since a quiet moment. */
 	int carrier;		 /* then, or RDMAD_UNKNOWN */
@@ -133,11 +134,13 @@ void rdmad_port_history_look_ends(RdmadPortHistory *history)
 	while (g_hash_table_iter_next(&iter, NULL, &value)) {
 		PortNews *news = value;
 
-		news->told = (Told){ 0 };
-		if (!news->seen)
+		if (!news->seen && !news->skipped) {
 			g_hash_table_iter_remove(&iter);
-		else
-			news->seen = FALSE;
+			continue;
+		}
+		if (news->seen)
+			news->told = (Told){ 0 };
+		news->seen = news->skipped = FALSE;
 	}
 }
 
@@ -300,4 +303,10 @@ void rdmad_port_history_carry(RdmadPortHistory *history, const RdmadDevice *old,
 		else
 			port_begin(news, port);
 	}
+}
+
+void rdmad_port_history_skip(RdmadPortHistory *history, const RdmadDevice *dev)
+{
+	for (guint i = 0; i < dev->n_ports; i++)
+		port_news(history, dev->id, dev->ports[i].number)->skipped = TRUE;
 }

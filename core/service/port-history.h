@@ -28,5 +28,7 @@ void rdmad_port_history_look_begins(RdmadPortHistory *history);
 /* Fills the counts of a scanned device.  `old` is its previous snapshot, or NULL: the counts of a
  * new or returned device start from 0. */
 void rdmad_port_history_carry(RdmadPortHistory *history, const RdmadDevice *old, RdmadDevice *now);
+/* The scan did not read this device: its reports are for a later one. */
+void rdmad_port_history_skip(RdmadPortHistory *history, const RdmadDevice *dev);
 /* Called once that was done for all: drops the reports for this scan. */
 void rdmad_port_history_look_ends(RdmadPortHistory *history);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hint -> (RDMAD_COALESCE_MS) -> scan, on a worker -> inventory.  One scan at a time; a hint during
- * a scan causes another one after it.  On a recorded machine the only hints are those of
- * rdmad_hardware_hint().
+ * a scan causes another one after it.  On a recorded machine the only hints are those of the API.
+ *
+ * A hint that names a device is a scan of that device: a port of 64 that goes down costs a 64th of a scan.
+ * All are scanned after a hint without a name (messages were lost, a device came or left), after a scan that
+ * failed, and when a device is not found where it was.
  */
 #define RDMAD_LOG_TOPIC "hardware"
 
@@ -16,6 +19,7 @@
 #include <rdmad/log.h>
 #include <rdmad/sysroot.h>
 #include <rdmad/work.h>
+#include <string.h>
 
 #include "base/loop.h"
 #include "hardware/netlink/events.h"
@@ -42,8 +46,9 @@ struct RdmadHardware {
 	RdmadVerbs *verbs;
 	RdmadEvent *timer; /* until the next scan, or until the present one is slow */
 	RdmadJob *job;	   /* the present scan */
-	gboolean again;	   /* a hint came meanwhile */
 	gboolean hinted;   /* the timer runs for a hint, not for another try */
+	gboolean whole;	   /* the next scan is of all devices ... */
+	GHashTable *next;  /* ... or of these (ids) */
 	guint retry_ms;	   /* not 0: the last scan failed */
 	char *problem;	   /* why it failed, or that it takes long; NULL: neither */
 	gint64 began_us;   /* the present scan */
@@ -74,8 +79,9 @@ static const RdmadStatClass stale_class = {
 /* Input of a scan. */
 typedef struct {
 	const RdmadSysroot *sysroot;
-	GPtrArray *before; /* RdmadDevice */
-	GPtrArray *open;   /* RdmadVerbsOpen, or NULL */
+	GPtrArray *before; /* RdmadDevice: all, or those that are to be scanned */
+	gboolean whole;
+	GPtrArray *open; /* RdmadVerbsOpen, or NULL */
 } Look;
 
 static void device_unref(gpointer dev)
@@ -83,15 +89,23 @@ static void device_unref(gpointer dev)
 	rdmad_device_unref(dev);
 }
 
-static Look *look_new(const RdmadHardware *hw)
+/* Of what hints were for. */
+static Look *look_new(RdmadHardware *hw)
 {
 	Look *input = g_new0(Look, 1);
 
 	input->sysroot = hw->sysroot;
+	/* Another try has no hint, and what failed may be anything. */
+	input->whole = hw->whole || hw->retry_ms || !g_hash_table_size(hw->next);
 	input->before = g_ptr_array_new_with_free_func(device_unref);
-	for (guint i = 0; i < rdmad_inventory_count(hw->inventory); i++)
-		g_ptr_array_add(input->before,
-				(gpointer)rdmad_device_ref(rdmad_inventory_nth(hw->inventory, i)));
+	for (guint i = 0; i < rdmad_inventory_count(hw->inventory); i++) {
+		const RdmadDevice *dev = rdmad_inventory_nth(hw->inventory, i);
+
+		if (input->whole || g_hash_table_contains(hw->next, dev->id))
+			g_ptr_array_add(input->before, (gpointer)rdmad_device_ref(dev));
+	}
+	hw->whole = FALSE;
+	g_hash_table_remove_all(hw->next);
 	input->open = hw->verbs ? rdmad_verbs_open_devices(hw->verbs) : NULL;
 	return input;
 }
@@ -117,23 +131,38 @@ static void doubt_all_of_netlink(RdmadScan *scan, const GPtrArray *before)
 	}
 }
 
-/* Worker thread (the first scan: the loop's, before it runs). */
-static RdmadScan *look(const Look *input, GError **error)
+static RdmadScan *look_at_sysfs(const Look *input, GError **error)
 {
-	const RdmadGidSource gids = { rdmad_verbs_gids_query, input->open };
-	g_autoptr(RdmadScan) scan = rdmad_scan_sysfs_again(input->sysroot, input->before,
-							   input->open ? &gids : NULL, error);
+	const RdmadGidSource source = { rdmad_verbs_gids_query, input->open };
+	const RdmadGidSource *gids = input->open ? &source : NULL;
+
+	if (!input->whole)
+		return rdmad_scan_sysfs_some(input->sysroot, input->before, gids);
+	return rdmad_scan_sysfs_again(input->sysroot, input->before, gids, error);
+}
+
+static void look_at_netlink(const Look *input, RdmadScan *scan)
+{
 	g_autoptr(GError) reason = NULL;
 
-	if (!scan || !rdmad_sysroot_is_live(input->sysroot))
-		return g_steal_pointer(&scan);
 	/* No RDMA netlink is no failure: without the RDMA core there are no devices either. */
 	if (!rdmad_netlink_complete(scan, &reason)) {
 		rdmad_debug("%s", reason->message);
 		doubt_all_of_netlink(scan, input->before);
 	}
 	rdmad_scan_settle(scan, input->before);
-	return g_steal_pointer(&scan);
+}
+
+/* Worker thread (the first scan: the loop's, before it runs). */
+static RdmadScan *look(const Look *input, GError **error)
+{
+	RdmadScan *scan = look_at_sysfs(input, error);
+
+	if (scan && rdmad_sysroot_is_live(input->sysroot))
+		look_at_netlink(input, scan);
+	if (scan && !input->whole)
+		scan->n_missed = input->before->len - scan->devices->len;
+	return scan;
 }
 
 static gpointer look_run(gpointer input, const RdmadJob *job, GError **error)
@@ -204,6 +233,16 @@ static void hardware_saw_all(RdmadHardware *hw)
 	hw->retry_ms = 0;
 }
 
+static void hardware_update(RdmadHardware *hw, RdmadScan *scan)
+{
+	hardware_say_who_hears(hw, scan->devices);
+	rdmad_stat_set(hw->stale, scan->n_stale, NULL);
+	if (scan->n_stale)
+		hardware_saw_not_all(hw, scan);
+	rdmad_inventory_update(hw->inventory, g_steal_pointer(&scan->devices));
+	rdmad_scan_free(scan);
+}
+
 static void hardware_publish(RdmadHardware *hw, RdmadScan *scan)
 {
 	hardware_say_who_hears(hw, scan->devices);
@@ -232,20 +271,31 @@ static void hardware_failed(RdmadHardware *hw, const GError *error)
 	hardware_look_later(hw);
 }
 
+static void hardware_hinted(RdmadHardware *hw)
+{
+	if (!hw->job && !hw->hinted)
+		rdmad_event_arm(hw->timer, RDMAD_COALESCE_MS);
+	hw->hinted = !hw->job;
+}
+
 static void look_done(gpointer result, const GError *error, gpointer data)
 {
 	RdmadHardware *hw = data;
+	RdmadScan *scan = result;
 
 	hw->job = NULL;
 	rdmad_event_disarm(hw->timer);
 	look_ended(hw, error);
-	if (error)
+	if (error) {
 		hardware_failed(hw, error);
-	else
-		hardware_publish(hw, result);
-	if (hw->again)
-		rdmad_hardware_hint(hw);
-	hw->again = FALSE;
+	} else if (scan->partial) {
+		hw->whole |= scan->n_missed > 0;
+		hardware_update(hw, scan);
+	} else {
+		hardware_publish(hw, scan);
+	}
+	if (hw->whole || g_hash_table_size(hw->next))
+		hardware_hinted(hw);
 }
 
 static const RdmadJobClass look_class = {
@@ -284,16 +334,74 @@ static void look_due(gpointer data)
 
 void rdmad_hardware_hint(RdmadHardware *hw)
 {
-	if (hw->job)
-		hw->again = TRUE;
-	else if (!hw->hinted)
-		rdmad_event_arm(hw->timer, RDMAD_COALESCE_MS);
-	hw->hinted = !hw->job;
+	hw->whole = TRUE;
+	hardware_hinted(hw);
+}
+
+gboolean rdmad_hardware_hint_device(RdmadHardware *hw, const char *id)
+{
+	if (!rdmad_inventory_lookup(hw->inventory, id))
+		return FALSE;
+	g_hash_table_add(hw->next, g_strdup(id));
+	hardware_hinted(hw);
+	return TRUE;
+}
+
+/* Others know an interface by its name, and by its address: with another one it may be another device's. */
+static gboolean is_as_before(const RdmadNetdev *netdev, const RdmadLink *link)
+{
+	return !link ||
+	       (!g_strcmp0(netdev->name, link->name) && !g_strcmp0(netdev->mac, link->mac));
+}
+
+/* A bond or bridge above an interface is part of the device too. */
+static gboolean is_above(const RdmadNetdev *netdev, const RdmadLink *link)
+{
+	return link && netdev->master && !strcmp(netdev->master, link->name);
+}
+
+/* How many devices the interface is of; -1: what has changed concerns others as well. */
+static int hint_devices_of(RdmadHardware *hw, int ifindex, const RdmadLink *link)
+{
+	int found = 0;
+
+	for (guint i = 0; i < rdmad_inventory_count(hw->inventory); i++) {
+		const RdmadDevice *dev = rdmad_inventory_nth(hw->inventory, i);
+
+		for (guint n = 0; n < dev->n_netdevs; n++) {
+			const RdmadNetdev *netdev = &dev->netdevs[n];
+
+			if (netdev->ifindex == ifindex && !is_as_before(netdev, link))
+				return -1;
+			if (netdev->ifindex == ifindex || is_above(netdev, link))
+				found += rdmad_hardware_hint_device(hw, dev->id);
+		}
+	}
+	return found;
+}
+
+void rdmad_hardware_hint_interface(RdmadHardware *hw, int ifindex, const RdmadLink *link)
+{
+	if (hint_devices_of(hw, ifindex, link) <= 0)
+		rdmad_hardware_hint(hw);
 }
 
 static void heard_hint(gpointer data)
 {
 	rdmad_hardware_hint(data);
+}
+
+static void heard_interface(int ifindex, const RdmadLink *link, gpointer data)
+{
+	rdmad_hardware_hint_interface(data, ifindex, link);
+}
+
+static const RdmadKernelEventOps kernel_ops = { heard_hint, heard_interface };
+
+static void heard_device(const char *device_id, gpointer data)
+{
+	if (!device_id || !rdmad_hardware_hint_device(data, device_id))
+		rdmad_hardware_hint(data);
 }
 
 static void heard_port(const char *device_id, guint port, gboolean active, gpointer data)
@@ -314,7 +422,7 @@ RdmadHardware *rdmad_hardware_new(RdmadLoop *loop, RdmadWorkers *workers,
 				  const RdmadSysroot *sysroot, RdmadInventory *inventory,
 				  RdmadAttributes *attributes, RdmadEventLog *event_log)
 {
-	const RdmadVerbsOps ops = { heard_hint, heard_port, heard_fatal };
+	const RdmadVerbsOps ops = { heard_device, heard_port, heard_fatal };
 	RdmadHardware *hw = g_new0(RdmadHardware, 1);
 
 	hw->loop = loop;
@@ -323,6 +431,7 @@ RdmadHardware *rdmad_hardware_new(RdmadLoop *loop, RdmadWorkers *workers,
 	hw->inventory = inventory;
 	hw->attributes = attributes;
 	hw->event_log = event_log;
+	hw->next = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	hw->scans = rdmad_loop_stat(loop, &scans_class);
 	hw->durations = rdmad_loop_stat(loop, &durations_class);
 	hw->stale = rdmad_loop_stat(loop, &stale_class);
@@ -352,7 +461,7 @@ gboolean rdmad_hardware_start(RdmadHardware *hw, GError **error)
 
 	/* Events first, so that changes after the scan are received. */
 	if (rdmad_sysroot_is_live(hw->sysroot)) {
-		hw->events = rdmad_kernel_events_new(hw->loop, heard_hint, hw, error);
+		hw->events = rdmad_kernel_events_new(hw->loop, &kernel_ops, hw, error);
 		if (!hw->events)
 			return FALSE;
 	}
@@ -375,6 +484,7 @@ void rdmad_hardware_free(RdmadHardware *hw)
 	rdmad_kernel_events_free(hw->events);
 	rdmad_verbs_free(hw->verbs);
 	rdmad_event_free(hw->timer);
+	g_hash_table_unref(hw->next);
 	g_free(hw->problem);
 	g_free(hw);
 }

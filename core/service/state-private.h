@@ -31,6 +31,8 @@ struct RdmadState {
 	char *path;		  /* ":memory:" for a try */
 	sqlite3 *db;		  /* NULL: closed, until rdmad_state_reopen() succeeds */
 	gboolean is_broken;	  /* the handle does not take writes; another one may */
+	gboolean may_be_lost;	  /* what is written next, by a power cut */
+	gboolean is_hasty;	  /* the handle does not wait for the disk */
 	RdmadStateFile file, wal; /* what is open */
 	RdmadStateKeeper keeper;
 	gpointer keeper_data;
@@ -56,6 +58,9 @@ gboolean rdmad_state_set_up(RdmadState *state, GError **error);
 gboolean rdmad_state_prepare(RdmadState *state, GError **error);
 /* Whether the tables are others than this or an earlier rdmad made. */
 gboolean rdmad_state_schema_differs(RdmadState *state);
+
+/* Finalizes the statements of modules' tables, before the handle is closed. */
+void rdmad_state_tables_forget(RdmadState *state);
 
 /* Called by SQLite after a commit. */
 int rdmad_state_logged(void *state, sqlite3 *db, const char *name, int pages);

@@ -21,7 +21,7 @@ static const char pragmas[] = "PRAGMA locking_mode = EXCLUSIVE;"
 			      "PRAGMA trusted_schema = OFF;"
 			      "PRAGMA cell_size_check = ON;"
 			      "PRAGMA synchronous = FULL;"
-			      "PRAGMA journal_size_limit = 1048576;";
+			      "PRAGMA journal_size_limit = 4194304;";
 
 /* Entry N leads from version N to N + 1.  Never edit one that was released: add another. */
 static const char *const migrations[] = {

@@ -14,12 +14,15 @@
 	"  version INTEGER NOT NULL"                                                               \
 	") STRICT, WITHOUT ROWID"
 
+#define STATEMENTS_MAX 16u /* kept */
+
 struct RdmadTables {
 	RdmadState *state;
 	RdmadModule *owner;
 	const RdmadTablesClass *klass;
 	gpointer data;
-	GList node; /* of the state's */
+	GList node;		/* of the state's */
+	GHashTable *statements; /* of sqlite3_stmt, by their text */
 	gboolean writing;
 };
 
@@ -59,9 +62,20 @@ static void bind_value(sqlite3_stmt *st, int at, const RdmadValue *value)
 	}
 }
 
-/* Not kept: SQLite prepares in microseconds what then waits for the disk. */
-static sqlite3_stmt *statement_new(RdmadTables *tables, const char *sql, const RdmadValue *values,
-				   gsize n_values, GError **error)
+static void statement_free(gpointer st)
+{
+	sqlite3_finalize(st);
+}
+
+/* Parsing takes longer than what a short statement does; a module's are few. */
+static sqlite3_stmt *statement_kept(RdmadTables *tables, const char *sql)
+{
+	sqlite3_stmt *st = g_hash_table_lookup(tables->statements, sql);
+
+	return st && !sqlite3_stmt_busy(st) ? st : NULL;
+}
+
+static sqlite3_stmt *statement_prepare(RdmadTables *tables, const char *sql, GError **error)
 {
 	sqlite3_stmt *st = NULL;
 
@@ -70,14 +84,37 @@ static sqlite3_stmt *statement_new(RdmadTables *tables, const char *sql, const R
 			    tables->state->path);
 		return NULL;
 	}
-	if (sqlite3_prepare_v2(tables->state->db, sql, -1, &st, NULL) != SQLITE_OK) {
+	if (sqlite3_prepare_v2(tables->state->db, sql, -1, &st, NULL) != SQLITE_OK)
 		tables_error(tables, error);
+	return st;
+}
+
+static sqlite3_stmt *statement_new(RdmadTables *tables, const char *sql, const RdmadValue *values,
+				   gsize n_values, GError **error)
+{
+	sqlite3_stmt *st = statement_kept(tables, sql) ?: statement_prepare(tables, sql, error);
+
+	if (!st)
 		return NULL;
-	}
 	g_assert((gsize)sqlite3_bind_parameter_count(st) == n_values);
 	for (gsize i = 0; i < n_values; i++)
 		bind_value(st, (int)i + 1, &values[i]);
 	return st;
+}
+
+/* Kept for the next time, unless there is one of the same text, or too many. */
+static void statement_end(RdmadTables *tables, const char *sql, sqlite3_stmt *st)
+{
+	if (g_hash_table_lookup(tables->statements, sql) != st) {
+		if (g_hash_table_contains(tables->statements, sql) ||
+		    g_hash_table_size(tables->statements) >= STATEMENTS_MAX) {
+			sqlite3_finalize(st);
+			return;
+		}
+		g_hash_table_insert(tables->statements, g_strdup(sql), st);
+	}
+	sqlite3_reset(st);
+	sqlite3_clear_bindings(st);
 }
 
 gboolean rdmad_tables_read(RdmadTables *tables, const char *sql, const RdmadValue *values,
@@ -92,7 +129,8 @@ gboolean rdmad_tables_read(RdmadTables *tables, const char *sql, const RdmadValu
 		ok = !fn || fn(&row, data, error);
 	if (ok && code != SQLITE_DONE)
 		ok = tables_error(tables, error);
-	sqlite3_finalize(st);
+	if (st)
+		statement_end(tables, sql, st);
 	return ok;
 }
 
@@ -213,17 +251,14 @@ gboolean rdmad_tables_write(RdmadTables *tables, WriteFunc fn, gpointer data, GE
 	return FALSE;
 }
 
-/* WAL: a commit is in the kernel's hands by then, and is synced by the next one that is. */
 gboolean rdmad_tables_write_for_boot(RdmadTables *tables, WriteFunc fn, gpointer data,
 				     GError **error)
 {
-	RdmadState *state = tables->state;
 	gboolean ok;
 
-	sqlite3_exec(state->db, "PRAGMA synchronous = NORMAL", NULL, NULL, NULL);
+	rdmad_state_wait_for_disk(tables->state, FALSE);
 	ok = rdmad_tables_write(tables, fn, data, error);
-	/* It may be another one by now, which syncs as well. */
-	sqlite3_exec(state->db, "PRAGMA synchronous = FULL", NULL, NULL, NULL);
+	rdmad_state_wait_for_disk(tables->state, TRUE);
 	return ok;
 }
 
@@ -269,6 +304,7 @@ RdmadTables *rdmad_tables_open(RdmadState *state, RdmadModule *owner, const Rdma
 	tables->klass = klass;
 	tables->data = data;
 	tables->node.data = tables;
+	tables->statements = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, statement_free);
 	g_queue_push_tail_link(&state->tables, &tables->node);
 	if (!rdmad_tables_write(tables, migrate_all, NULL, error))
 		g_clear_pointer(&tables, rdmad_tables_close);
@@ -281,7 +317,14 @@ void rdmad_tables_close(RdmadTables *tables)
 		return;
 	g_assert(!tables->writing);
 	g_queue_unlink(&tables->state->tables, &tables->node);
+	g_hash_table_unref(tables->statements);
 	g_free(tables);
+}
+
+void rdmad_state_tables_forget(RdmadState *state)
+{
+	for (const GList *l = state->tables.head; l; l = l->next)
+		g_hash_table_remove_all(((RdmadTables *)l->data)->statements);
 }
 
 guint rdmad_state_tables_reap(RdmadState *state, const RdmadModule *owner)

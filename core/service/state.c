@@ -15,7 +15,7 @@
  * QUIET_MS without one, and with LOG_PAGES_MAX on the next turn of the loop.  A log that stays below
  * journal_size_limit is written over, for which fdatasync() changes no size of a file: half the time. */
 #define LOG_PAGES     64
-#define LOG_PAGES_MAX 250
+#define LOG_PAGES_MAX 1000
 #define QUIET_MS      1000
 
 /* Another handle may take what this one refuses; a full disk or a failed read is no reason for one. */
@@ -103,6 +103,7 @@ static void state_shut(RdmadState *state, gboolean leave_wal)
 {
 	for (guint i = 0; i < STATE_N_STATEMENTS; i++)
 		sqlite3_finalize(g_steal_pointer(&state->statements[i]));
+	rdmad_state_tables_forget(state);
 	if (state->db && leave_wal)
 		sqlite3_db_config(state->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	sqlite3_close(g_steal_pointer(&state->db));
@@ -155,7 +156,7 @@ static gboolean state_open_handle(RdmadState *state, GError **error)
 	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX |
 			  SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
 
-	state->is_broken = FALSE;
+	state->is_broken = state->is_hasty = FALSE;
 	if (sqlite3_open_v2(state->path, &state->db, flags, NULL) != SQLITE_OK)
 		return rdmad_state_error(state, "cannot open it", error);
 	return rdmad_state_set_up(state, error) && state_takes_writes(state, error) &&
@@ -341,8 +342,11 @@ static void state_is_quiet(gpointer data)
 {
 	RdmadState *state = data;
 
-	if (state->db)
-		checkpoint(state);
+	if (!state->db)
+		return;
+	checkpoint(state);
+	/* The first write into a log that was copied waits for the disk: here, and not in an answer. */
+	rdmad_state_try(state, NULL);
 }
 
 int rdmad_state_logged(void *data, sqlite3 *db, const char *name, int pages)
@@ -373,6 +377,21 @@ static gboolean state_run(RdmadState *state, RdmadStatement which, const char *w
 	return ok;
 }
 
+/* Only where it is another than before: most writes come in rows of one kind. */
+static gboolean state_set_level(RdmadState *state, GError **error)
+{
+	const gboolean hasty = state->may_be_lost;
+
+	if (state->is_hasty == hasty)
+		return TRUE;
+	if (sqlite3_exec(state->db,
+			 hasty ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL", NULL,
+			 NULL, NULL) == SQLITE_OK)
+		state->is_hasty = hasty;
+	return !state->is_hasty || hasty ||
+	       rdmad_state_error(state, "cannot begin to write", error);
+}
+
 gboolean rdmad_state_begin(RdmadState *state, GError **error)
 {
 	if (!state->db) {
@@ -380,7 +399,13 @@ gboolean rdmad_state_begin(RdmadState *state, GError **error)
 			    state->path);
 		return FALSE;
 	}
-	return state_run(state, STATE_BEGIN, "cannot begin to write", error);
+	return state_set_level(state, error) &&
+	       state_run(state, STATE_BEGIN, "cannot begin to write", error);
+}
+
+void rdmad_state_wait_for_disk(RdmadState *state, gboolean waits)
+{
+	state->may_be_lost = !waits;
 }
 
 gboolean rdmad_state_commit(RdmadState *state, GError **error)

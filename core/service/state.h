@@ -41,6 +41,9 @@ gboolean rdmad_state_reopen(RdmadState *state, GError **error);
 gboolean rdmad_state_begin(RdmadState *state, GError **error);
 gboolean rdmad_state_commit(RdmadState *state, GError **error);
 void rdmad_state_rollback(RdmadState *state);
+/* FALSE: what is committed survives the end of rdmad at any moment, but not a power cut, until the next commit
+ * that waits, which syncs it as well.  Set to TRUE again by the same caller. */
+void rdmad_state_wait_for_disk(RdmadState *state, gboolean waits);
 /* Whether anything can be written: writes what is there already. */
 gboolean rdmad_state_try(RdmadState *state, GError **error);
 

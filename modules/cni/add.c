@@ -331,6 +331,7 @@ static void looked(CniLook *look, const GError *error, gpointer data)
 	}
 	for (guint i = 0; i < op->attachment->nics->len; i++)
 		((CniNic *)op->attachment->nics->pdata[i])->ipam = TRUE;
+	op->attachment->asked_ipam = TRUE;
 	cni_journal_write(op->cni->journal, op->attachment, begun_written, op);
 }
 
@@ -356,11 +357,52 @@ static void attachment_make(CniOperation *op)
 
 static void choose(CniOperation *op);
 
+typedef struct {
+	const CniOperation *op;
+	gboolean listed; /* only those that kubelet lists for this pod */
+	gboolean found;
+} Unnamed;
+
+static gboolean is_listed_for_pod(const CniOperation *op, const RdmadAllocation *allocation)
+{
+	RdmadPods *pods = rdmad_module_pods(op->cni->self);
+
+	for (guint i = 0; i < rdmad_pods_count(pods); i++) {
+		const RdmadPodDevices *held = rdmad_pods_nth(pods, i);
+
+		if (g_strcmp0(held->pod_namespace, op->request->pod_namespace) == 0 &&
+		    g_strcmp0(held->pod_name, op->request->pod_name) == 0 &&
+		    g_str_equal(held->resource, allocation->resource) &&
+		    g_strv_contains((const char *const *)held->ids, allocation->slots[0]))
+			return TRUE;
+	}
+	return FALSE;
+}
+
+static void unnamed_find(const RdmadAllocation *allocation, gpointer data)
+{
+	Unnamed *unnamed = data;
+
+	unnamed->found |= !allocation->pod_name &&
+			  (!unnamed->listed || is_listed_for_pod(unnamed->op, allocation));
+}
+
+/* Without a list an allocation that has no name yet may be the pod's, and with one it may be that its name could not
+ * be written down: the pod would start without its NICs. */
 static void pods_listed(const GError *error, gpointer data)
 {
-	if (error)
-		rdmad_debug("podresources: %s", error->message);
-	choose(data);
+	CniOperation *op = data;
+	Unnamed unnamed = { op, error == NULL, FALSE };
+	GError *problem = NULL;
+
+	rdmad_allocations_foreach(rdmad_module_allocations(op->cni->self), unnamed_find, &unnamed);
+	if (!unnamed.found) {
+		choose(op);
+		return;
+	}
+	cni_refuse(&problem, CNI_ERROR_TRY_AGAIN, "which devices the pod was allocated: %s",
+		   error ? error->message : "it cannot be written down now");
+	cni_add_fail(op, problem);
 }
 
 static void annotations_got(GHashTable *annotations, const GError *error, gpointer data)
@@ -414,13 +456,15 @@ static void pass_through(CniOperation *op)
 
 static void choose(CniOperation *op)
 {
-	g_autoptr(GArray) slots = cni_slots_of(op->cni, op->request);
+	gboolean unsure;
+	const char *missing;
+	g_autoptr(GArray) slots = cni_slots_of(op->cni, op->request, &unsure, &missing);
 	GError *problem = NULL;
 
 	if (add_is_over(op))
 		return;
 	/* Allocate does not say for whom; podresources knows by now. */
-	if (!slots->len && op->request->pod_name && !op->asked_pods) {
+	if (unsure && !op->asked_pods) {
 		op->asked_pods = TRUE;
 		rdmad_pods_refresh(rdmad_module_pods(op->cni->self), op->cni->self, pods_listed,
 				   op);
@@ -428,7 +472,11 @@ static void choose(CniOperation *op)
 	}
 	if (slots->len && annotation_ask(op))
 		return;
-	if (annotation_read(op, &problem))
+	/* The others alone are not what the pod was promised. */
+	if (missing && !op->request->device_id)
+		cni_refuse(&problem, CNI_ERROR_DEVICE,
+			   "%s, which the pod was allocated, is not there now", missing);
+	else if (annotation_read(op, &problem))
 		op->choices = cni_slots_choose(op->cni, op->request, slots, op->entries,
 					       op->devices, &problem);
 	if (!op->choices) {

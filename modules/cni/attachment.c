@@ -160,6 +160,7 @@ gboolean cni_nics_parse(CniAttachment *attachment, const char *text, GError **er
 		nic->addresses = texts_of(json_object_get(entry, "addresses"));
 		nic->gid_index = (int)json_integer_value(json_object_get(entry, "gid_index"));
 		nic->ipam = json_is_true(json_object_get(entry, "ipam"));
+		attachment->asked_ipam |= nic->ipam;
 	}
 	json_decref(list);
 	return list != NULL;

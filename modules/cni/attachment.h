@@ -39,7 +39,7 @@ typedef struct {
 	char *steps;			/* JSON; NULL: none yet */
 	char *result;			/* JSON of the newest version; NULL: not done */
 	gint64 since_us;
-	gboolean is_busy; /* an operation has it */
+	gboolean asked_ipam; /* the IPAM plugin, for any NIC: what that keeps outlives the boot */
 } CniAttachment;
 
 CniAttachment *cni_attachment_new(const CniRequest *request, const RdmadNetnsId *netns,

@@ -40,6 +40,7 @@
 #include "cni.h"
 #include "host-network.h"
 #include "journal.h"
+#include "look.h"
 #include "server.h"
 
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
@@ -133,6 +134,7 @@ static void module_stop(gpointer data)
 	g_clear_pointer(&cni->stats, cni_stats_free);
 	g_clear_pointer(&cni->journal, cni_journal_close);
 	g_clear_pointer(&cni->ipam_records, cni_ipam_records_free);
+	cni_looks_close(cni);
 }
 
 /* Of this machine, whatever the sysroot shows: namespaces are this machine's. */
@@ -159,6 +161,7 @@ static gboolean module_open(Module *module, GError **error)
 	cni->spool_dir = cni->settings->spool_dir ? g_strdup(cni->settings->spool_dir)
 			 : state_dir		  ? g_build_filename(state_dir, "cni-spool", NULL)
 						  : g_strdup(SPOOL);
+	cni_looks_open(cni);
 	cni->ipam_records =
 		cni->boot ? cni_ipam_records_open(rdmad_module_run_dir(self), error) : NULL;
 	cni->journal = cni->ipam_records ? cni_journal_open(self, error) : NULL;

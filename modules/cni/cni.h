@@ -20,6 +20,11 @@ typedef struct {
 	CniStats *stats;
 	CniServer *server;
 	CniIpamRecords *ipam_records;
+	/* look.c: entries of the GID tables that were counted; looks under way, and those that wait. */
+	GHashTable *gid_capacities;
+	guint looks;
+	GQueue waiting_looks;
+	RdmadEvent *looks_next;
 	char *boot;
 	char *spool_dir;
 } Cni;

@@ -136,17 +136,22 @@ static void entry_end(CniJournal *journal, Entry *entry, const GError *error)
 	g_free(entry);
 }
 
-/* Results matter to this boot only: after another one no link is left, and the planned entry, which is on
- * the disk, suffices to undo IPAM. */
-static gboolean are_of_this_boot(const GQueue *entries)
+/* Links, addresses and settings end with the boot, and after another one an entry only tells which IPAM plugins to
+ * call: the one before the first call has to be on the disk, and the end, lest they are called again.  kill -9 loses
+ * nothing that is written. */
+static gboolean outlives_boot(const Entry *entry)
 {
-	for (const GList *l = entries->head; l; l = l->next) {
-		const Entry *entry = l->data;
+	const CniAttachment *a = entry->attachment;
 
-		if (entry->remove || entry->attachment->state != CNI_STATE_DONE)
-			return FALSE;
-	}
-	return TRUE;
+	return a->asked_ipam && (entry->remove || a->state == CNI_STATE_BEGUN);
+}
+
+static gboolean any_outlives_boot(const GQueue *entries)
+{
+	for (const GList *l = entries->head; l; l = l->next)
+		if (outlives_boot(l->data))
+			return TRUE;
+	return FALSE;
 }
 
 /* All that came in one turn of the loop is one transaction. */
@@ -154,13 +159,13 @@ static void flush(gpointer data)
 {
 	CniJournal *journal = data;
 	GQueue entries = journal->waiting;
-	const gboolean of_boot = are_of_this_boot(&entries);
+	const gboolean waits = any_outlives_boot(&entries);
 	g_autoptr(GError) error = NULL;
 	Entry *entry;
 
 	g_queue_init(&journal->waiting);
-	(of_boot ? rdmad_tables_write_for_boot : rdmad_tables_write)(journal->tables, entries_write,
-								     &entries, &error);
+	(waits ? rdmad_tables_write : rdmad_tables_write_for_boot)(journal->tables, entries_write,
+								   &entries, &error);
 	while ((entry = g_queue_pop_head(&entries)))
 		entry_end(journal, entry, error);
 }

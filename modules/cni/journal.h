@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The journal: every attachment, on the disk before anything is done for it
+ * The journal: every attachment, in the database before anything is done for it
  *
- * Writes that come in one turn of the loop share one transaction, and so one flush of the disk.
+ * Writes that come in one turn of the loop share one transaction.  It waits for the disk where an entry matters after
+ * a power cut too, which is where an IPAM plugin is called.
  */
 #pragma once
 
@@ -25,11 +26,11 @@ void cni_journal_foreach(const CniJournal *journal, void (*fn)(CniAttachment *, 
 /* In memory, where others see what it holds; taken over. */
 void cni_journal_add(CniJournal *journal, CniAttachment *attachment);
 
-/* `error` NULL: it is on the disk.  Called on the loop, not from within the call. */
+/* `error` NULL: it is written.  Called on the loop, not from within the call. */
 typedef void (*CniJournalDone)(const GError *error, gpointer data);
 /* Writes the attachment as it is by then. */
 void cni_journal_write(CniJournal *journal, CniAttachment *attachment, CniJournalDone done,
 		       gpointer data);
-/* Forgets it, on the disk and then in memory; it stays where that fails. */
+/* Forgets it, in the database and then in memory; it stays where that fails. */
 void cni_journal_remove(CniJournal *journal, CniAttachment *attachment, CniJournalDone done,
 			gpointer data);

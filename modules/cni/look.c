@@ -4,6 +4,7 @@
 #include <linux/if_ether.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
+#include <rdmad/loop.h>
 #include <rdmad/network.h>
 #include <rdmad/sysroot.h>
 #include <rdmad/work.h>
@@ -12,11 +13,17 @@
 #define RP_FILTER "net/ipv4/conf/all/rp_filter"
 #define IPV6_OFF  "net/ipv6/conf/all/disable_ipv6"
 
+#define CAPACITIES_MAX 256u /* counted again afterwards: devices come and go */
+
+/* Of a crowd, the first ones go on to their steps before the last ones are looked at, and are answered earlier. */
+#define LOOKS_MAX 8u
+
 typedef struct {
 	char *name, *pci, *pf; /* pf NULL: no virtual function */
 	guint vf;
 	gboolean moves;
-	char *gids; /* directory of its GID table; NULL: it has none, or takes it along */
+	char *gids;	/* directory of its GID table; NULL: it has none, or takes it along */
+	guint capacity; /* of that table; 0: to be counted */
 } LookNic;
 
 /* The input of the worker thread. */
@@ -29,9 +36,13 @@ typedef struct {
 
 struct CniLooking {
 	Cni *cni;
-	guint64 opening; /* 0: it is over */
+	int netns; /* of the pod, the caller's */
+	gboolean waits;
+	guint64 opening; /* 0: it is over, or waits */
 	RdmadJob *job;	 /* NULL: not yet */
 	Looking *input;	 /* NULL: the job has it */
+	GPtrArray *
+		tables; /* of char *: the GID table of each NIC and the kernel's number of its device; NULL: none */
 	CniLooked done;
 	gpointer data;
 };
@@ -181,40 +192,28 @@ static void route_add(CniView *view, const RdmadRoute *from)
 
 static gboolean routes_look(RdmadNetwork *net, CniView *view, int index, GError **error)
 {
-	static const int families[] = { AF_INET, AF_INET6 };
+	g_autoptr(GPtrArray) all = rdmad_routes_list(net, AF_UNSPEC, 0, index, error);
 
-	for (guint f = 0; f < G_N_ELEMENTS(families); f++) {
-		g_autoptr(GPtrArray) all = rdmad_routes_list(net, families[f], 0, index, error);
-
-		if (!all)
-			return FALSE;
-		for (guint i = 0; i < all->len; i++)
-			route_add(view, all->pdata[i]);
-	}
-	return TRUE;
+	for (guint i = 0; all && i < all->len; i++)
+		route_add(view, all->pdata[i]);
+	return all != NULL;
 }
 
 static gboolean rules_look(RdmadNetwork *net, CniView *view, GError **error)
 {
-	static const int families[] = { AF_INET, AF_INET6 };
+	g_autoptr(GPtrArray) all = rdmad_rules_list(net, AF_UNSPEC, error);
 
-	for (guint f = 0; f < G_N_ELEMENTS(families); f++) {
-		g_autoptr(GPtrArray) all = rdmad_rules_list(net, families[f], error);
+	for (guint i = 0; all && i < all->len; i++) {
+		const RdmadRule *from = all->pdata[i];
+		const RdmadStepRule rule = { .family = from->family,
+					     .priority = from->priority,
+					     .table = from->table,
+					     .from = from->from,
+					     .to = from->to };
 
-		if (!all)
-			return FALSE;
-		for (guint i = 0; i < all->len; i++) {
-			const RdmadRule *from = all->pdata[i];
-			const RdmadStepRule rule = { .family = from->family,
-						     .priority = from->priority,
-						     .table = from->table,
-						     .from = from->from,
-						     .to = from->to };
-
-			g_array_append_val(view->rules, rule);
-		}
+		g_array_append_val(view->rules, rule);
 	}
-	return TRUE;
+	return all != NULL;
 }
 
 /* ---- sysctls ---- */
@@ -399,9 +398,10 @@ static void gids_look(const Looking *looking, CniLook *look)
 	look->gid_capacities = g_array_new(FALSE, TRUE, sizeof(guint));
 	for (guint i = 0; i < looking->nics->len; i++) {
 		const LookNic *nic = &g_array_index(looking->nics, LookNic, i);
-		g_auto(GStrv) names =
-			nic->gids ? rdmad_sysroot_list(looking->root, nic->gids, NULL) : NULL;
-		const guint capacity = names ? g_strv_length(names) : 0;
+		g_auto(GStrv) names = nic->gids && !nic->capacity
+					      ? rdmad_sysroot_list(looking->root, nic->gids, NULL)
+					      : NULL;
+		const guint capacity = names ? g_strv_length(names) : nic->capacity;
 
 		g_array_append_val(look->gid_capacities, capacity);
 	}
@@ -423,26 +423,64 @@ static gpointer look_run(gpointer input, const RdmadJob *job, GError **error)
 	return g_steal_pointer(&look);
 }
 
-static char *gids_directory(const CniChoice *choice, gboolean moves)
+static char *gids_directory(const CniChoice *choice)
 {
 	const RdmadDevice *dev = choice->device;
 
-	for (guint i = 0; !moves && i < dev->n_ports; i++)
+	for (guint i = 0; i < dev->n_ports; i++)
 		if (g_strcmp0(dev->ports[i].netdev, choice->netdev) == 0)
 			return g_strdup_printf("sys/class/infiniband/%s/ports/%u/gids", dev->name,
 					       dev->ports[i].number);
 	return NULL;
 }
 
+/* ---- sizes of GID tables ---- */
+
+/* A table keeps its size as long as the kernel keeps the device; 0: not counted yet. */
+static guint capacity_known(const Cni *cni, const char *table)
+{
+	return table ? GPOINTER_TO_UINT(g_hash_table_lookup(cni->gid_capacities, table)) : 0;
+}
+
+static void capacities_keep(const Cni *cni, const GPtrArray *tables, const CniLook *look)
+{
+	if (g_hash_table_size(cni->gid_capacities) >= CAPACITIES_MAX)
+		g_hash_table_remove_all(cni->gid_capacities);
+	for (guint i = 0; i < tables->len; i++) {
+		const guint capacity = g_array_index(look->gid_capacities, guint, i);
+
+		if (tables->pdata[i] && capacity)
+			g_hash_table_insert(cni->gid_capacities, g_strdup(tables->pdata[i]),
+					    GUINT_TO_POINTER(capacity));
+	}
+}
+
 /* ---- on the loop ---- */
+
+static void looking_free(CniLooking *looking)
+{
+	Cni *cni = looking->cni;
+
+	if (looking->waits)
+		g_queue_remove(&cni->waiting_looks, looking);
+	else
+		cni->looks--;
+	/* Not from here, where operations are ended one after the other. */
+	if (cni->waiting_looks.length)
+		rdmad_event_arm(cni->looks_next, 0);
+	input_free(looking->input);
+	g_ptr_array_unref(looking->tables);
+	g_free(looking);
+}
 
 static void looking_end(CniLooking *looking, CniLook *look, const GError *error)
 {
 	const CniLooked done = looking->done;
 	gpointer data = looking->data;
 
-	input_free(looking->input);
-	g_free(looking);
+	if (look)
+		capacities_keep(looking->cni, looking->tables, look);
+	looking_free(looking);
 	done(look, error, data);
 }
 
@@ -475,44 +513,79 @@ static void opened(int *fds, guint n, const GError *error, gpointer data)
 		looking_end(looking, NULL, error ? error : problem);
 }
 
-static void nic_add(Looking *input, const CniChoice *choice)
+static void nic_add(CniLooking *looking, const CniChoice *choice)
 {
 	const RdmadDevice *dev = choice->device;
 	const gboolean vf = choice->mode == CNI_MODE_SRIOV && dev->pf_netdevs && dev->pf_netdevs[0];
 	const gboolean moves = choice->mode == CNI_MODE_EXCLUSIVE || choice->mode == CNI_MODE_SRIOV;
+	char *table = moves ? NULL : gids_directory(choice);
+	char *key = table ? g_strdup_printf("%s %d", table, dev->index) : NULL;
 	const LookNic nic = {
 		.name = g_strdup(choice->netdev),
 		.pci = g_strdup(dev->pci_address),
 		.pf = vf ? g_strdup(dev->pf_netdevs[0]) : NULL,
 		.vf = vf && dev->vf_index >= 0 ? (guint)dev->vf_index : 0,
 		.moves = moves,
-		.gids = gids_directory(choice, moves),
+		.gids = table,
+		.capacity = capacity_known(looking->cni, key),
 	};
 
-	input->with_mode |= dev->index != RDMAD_UNKNOWN;
-	g_array_append_val(input->nics, nic);
+	looking->input->with_mode |= dev->index != RDMAD_UNKNOWN;
+	g_array_append_val(looking->input->nics, nic);
+	g_ptr_array_add(looking->tables, key);
+}
+
+static gboolean looking_begin(CniLooking *looking, GError **error)
+{
+	static const char *const sysctls[] = { RP_FILTER, IPV6_OFF, NULL };
+	Cni *cni = looking->cni;
+
+	looking->waits = FALSE;
+	cni->looks++;
+	looking->opening =
+		rdmad_executor_open(cni->executor, sysctls, looking->netns, opened, looking, error);
+	return looking->opening != 0;
+}
+
+static void looks_next(gpointer data)
+{
+	Cni *cni = data;
+
+	while (cni->looks < LOOKS_MAX && cni->waiting_looks.length) {
+		CniLooking *looking = g_queue_pop_head(&cni->waiting_looks);
+		g_autoptr(GError) error = NULL;
+
+		if (!looking_begin(looking, &error))
+			looking_end(looking, NULL, error);
+	}
 }
 
 CniLooking *cni_look_start(Cni *cni, int netns, const GPtrArray *choices, CniLooked done,
 			   gpointer data, GError **error)
 {
-	static const char *const sysctls[] = { RP_FILTER, IPV6_OFF, NULL };
 	CniLooking *looking = g_new0(CniLooking, 1);
 	Looking *input = g_new0(Looking, 1);
 
-	*looking = (CniLooking){ .cni = cni, .input = input, .done = done, .data = data };
+	*looking = (CniLooking){ .cni = cni,
+				 .input = input,
+				 .netns = netns,
+				 .waits = cni->looks >= LOOKS_MAX,
+				 .tables = g_ptr_array_new_with_free_func(g_free),
+				 .done = done,
+				 .data = data };
 	input->root = rdmad_module_sysroot(cni->self);
 	input->pod = input->rp_filter = input->ipv6_off = -1;
 	input->nics = g_array_new(FALSE, TRUE, sizeof(LookNic));
 	g_array_set_clear_func(input->nics, nic_clear);
 	for (guint i = 0; choices && i < choices->len; i++)
-		nic_add(input, choices->pdata[i]);
-	looking->opening =
-		rdmad_executor_open(cni->executor, sysctls, netns, opened, looking, error);
-	if (looking->opening)
+		nic_add(looking, choices->pdata[i]);
+	if (looking->waits) {
+		g_queue_push_tail(&cni->waiting_looks, looking);
 		return looking;
-	input_free(input);
-	g_free(looking);
+	}
+	if (looking_begin(looking, error))
+		return looking;
+	looking_free(looking);
 	return NULL;
 }
 
@@ -524,6 +597,18 @@ void cni_look_cancel(CniLooking *looking)
 		rdmad_executor_forget(looking->cni->executor, looking->opening);
 	if (looking->job)
 		rdmad_job_cancel(looking->job);
-	input_free(looking->input);
-	g_free(looking);
+	looking_free(looking);
+}
+
+void cni_looks_open(Cni *cni)
+{
+	cni->gid_capacities = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	cni->looks_next =
+		rdmad_loop_add_timer(rdmad_module_loop(cni->self), cni->self, looks_next, cni);
+}
+
+void cni_looks_close(Cni *cni)
+{
+	g_clear_pointer(&cni->gid_capacities, g_hash_table_unref);
+	g_clear_pointer(&cni->looks_next, rdmad_event_free);
 }

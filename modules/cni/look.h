@@ -24,3 +24,7 @@ CniLooking *cni_look_start(Cni *cni, int netns, const GPtrArray *choices, CniLoo
 			   gpointer data, GError **error);
 /* `done` is not called.  NULL is fine. */
 void cni_look_cancel(CniLooking *looking);
+
+/* What looks have in common: before the first, and after the last. */
+void cni_looks_open(Cni *cni);
+void cni_looks_close(Cni *cni);

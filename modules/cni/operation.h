@@ -71,8 +71,9 @@ void cni_check_start(CniOperation *op);
 
 /* ---- what pods were allocated, and what attachments use: slots.c ---- */
 
-/* Of CniSlot; valid until the turn of the loop ends. */
-GArray *cni_slots_of(Cni *cni, const CniRequest *request);
+/* Of CniSlot; valid until the turn of the loop ends.  `unsure`: a list of podresources may give others.  `missing`: a
+ * device of the pod that is not there now, or NULL. */
+GArray *cni_slots_of(Cni *cni, const CniRequest *request, gboolean *unsure, const char **missing);
 /* Chooses; the devices of the choices are referenced by `devices` (of RdmadDevice), and their slots are
  * valid until the turn of the loop ends.  Errors as those of cni_choose(). */
 GPtrArray *cni_slots_choose(Cni *cni, const CniRequest *request, const GArray *slots,

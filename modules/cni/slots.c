@@ -6,10 +6,41 @@
 #include <rdmad/inventory.h>
 
 typedef struct {
-	Cni *cni;
 	const CniRequest *request;
-	GArray *slots;
+	GPtrArray *held;   /* of RdmadAllocation, borrowed: those of the pod */
+	gboolean nameless; /* an allocation whose pod is not known yet */
 } Collect;
+
+/* A container has one allocation of a resource.  The older one is of a pod of the same name that is ending. */
+static guint place_of(const GPtrArray *held, const RdmadAllocation *allocation)
+{
+	guint i;
+
+	for (i = 0; i < held->len; i++) {
+		const RdmadAllocation *older = held->pdata[i];
+
+		if (allocation->container && g_str_equal(older->resource, allocation->resource) &&
+		    g_strcmp0(older->container, allocation->container) == 0)
+			break;
+	}
+	return i;
+}
+
+static void allocation_collect(const RdmadAllocation *allocation, gpointer data)
+{
+	Collect *collect = data;
+	guint place;
+
+	collect->nameless |= !allocation->pod_name;
+	if (g_strcmp0(allocation->pod_namespace, collect->request->pod_namespace) != 0 ||
+	    g_strcmp0(allocation->pod_name, collect->request->pod_name) != 0)
+		return;
+	place = place_of(collect->held, allocation);
+	if (place < collect->held->len)
+		collect->held->pdata[place] = (gpointer)allocation;
+	else
+		g_ptr_array_add(collect->held, (gpointer)allocation);
+}
 
 /* Containers of a pod may share a slot. */
 static gboolean slot_is_there(const GArray *slots, const RdmadAllocation *allocation,
@@ -25,32 +56,35 @@ static gboolean slot_is_there(const GArray *slots, const RdmadAllocation *alloca
 	return FALSE;
 }
 
-static void allocation_collect(const RdmadAllocation *allocation, gpointer data)
+static void slots_add(GArray *slots, RdmadInventory *inventory, const RdmadAllocation *allocation,
+		      const char **missing)
 {
-	Collect *collect = data;
-	RdmadInventory *inventory = rdmad_module_inventory(collect->cni->self);
-
-	if (g_strcmp0(allocation->pod_namespace, collect->request->pod_namespace) != 0 ||
-	    g_strcmp0(allocation->pod_name, collect->request->pod_name) != 0)
-		return;
 	for (guint i = 0; allocation->slots[i]; i++) {
 		const CniSlot slot = { allocation->id, allocation->resource, allocation->slots[i],
 				       rdmad_inventory_lookup(inventory, allocation->devices[i]),
 				       cni_mode_parse(allocation->mode) };
 
-		if (slot.device && !slot_is_there(collect->slots, allocation, allocation->slots[i]))
-			g_array_append_val(collect->slots, slot);
+		if (!slot.device)
+			*missing = allocation->devices[i];
+		else if (!slot_is_there(slots, allocation, allocation->slots[i]))
+			g_array_append_val(slots, slot);
 	}
 }
 
-GArray *cni_slots_of(Cni *cni, const CniRequest *request)
+GArray *cni_slots_of(Cni *cni, const CniRequest *request, gboolean *unsure, const char **missing)
 {
-	Collect collect = { cni, request, g_array_new(FALSE, TRUE, sizeof(CniSlot)) };
+	g_autoptr(GPtrArray) held = g_ptr_array_new();
+	GArray *slots = g_array_new(FALSE, TRUE, sizeof(CniSlot));
+	Collect collect = { request, held, FALSE };
 
+	*missing = NULL;
 	if (request->pod_namespace && request->pod_name)
 		rdmad_allocations_foreach(rdmad_module_allocations(cni->self), allocation_collect,
 					  &collect);
-	return collect.slots;
+	for (guint i = 0; i < held->len; i++)
+		slots_add(slots, rdmad_module_inventory(cni->self), held->pdata[i], missing);
+	*unsure = request->pod_name && (collect.nameless || (!slots->len && !*missing));
+	return slots;
 }
 
 /* Also those that are being made or undone: the NIC is where the last step left it. */

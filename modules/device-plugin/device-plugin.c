@@ -82,6 +82,7 @@
 #include <rdmad/clock.h>
 #include <rdmad/inventory.h>
 #include <rdmad/event-log.h>
+#include <rdmad/hand-over.h>
 #include <rdmad/loop.h>
 #include <rdmad/module.h>
 #include <rdmad/sysroot.h>
@@ -355,6 +356,11 @@ static void plugin_drain(gpointer state)
 {
 	Plugin *plugin = state;
 
+	/* Kubelet's calls are answered until its connections are given. */
+	if (rdmad_hand_over_under_way(rdmad_module_hand_over(plugin->self))) {
+		rdmad_module_drained(plugin->self);
+		return;
+	}
 	plugin->draining = plugin->resources->len;
 	for (guint i = 0; i < plugin->resources->len; i++)
 		resource_drain(plugin->resources->pdata[i], resource_drained, plugin);

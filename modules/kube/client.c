@@ -30,6 +30,7 @@ struct KubeCall {
 	const KubeCallClass *klass;
 	gpointer data;
 	char *path, *body;
+	guint timeout_ms;
 	char *token;	   /* the header that was sent */
 	gboolean is_again; /* with another token */
 	RdmadFetch *fetch;
@@ -203,7 +204,7 @@ static gboolean call_send(KubeCall *call, GError **error)
 		.url = url,
 		.headers = headers,
 		.connect_timeout_ms = (guint)settings->connect_timeout_ms,
-		.timeout_ms = call->klass->line ? 0 : (guint)settings->timeout_ms,
+		.timeout_ms = call->timeout_ms,
 		.quiet_ms = call->klass->line ? (guint)settings->watch_quiet_ms : 0,
 		.body_max = KUBE_OBJECT_MAX,
 		.ca_file = settings->ca_file,
@@ -224,8 +225,8 @@ static gboolean call_send(KubeCall *call, GError **error)
 	return call->fetch != NULL;
 }
 
-KubeCall *kube_client_call(KubeClient *client, const KubeCallClass *klass, const char *path,
-			   const json_t *body, gpointer data)
+static KubeCall *call_new(KubeClient *client, const KubeCallClass *klass, const char *path,
+			  guint timeout_ms, gpointer data)
 {
 	KubeCall *call = g_new0(KubeCall, 1);
 
@@ -233,18 +234,39 @@ KubeCall *kube_client_call(KubeClient *client, const KubeCallClass *klass, const
 	call->klass = klass;
 	call->data = data;
 	call->path = g_strdup(path);
+	call->timeout_ms = timeout_ms;
+	return call;
+}
+
+static KubeCall *call_begin(KubeCall *call)
+{
+	RdmadModule *self = call->client->self;
+
+	if (call_send(call, &call->error))
+		return call;
+	call->failed = rdmad_loop_add_timer(rdmad_module_loop(self), self, call_failed, call);
+	rdmad_event_arm(call->failed, 0);
+	return call;
+}
+
+KubeCall *kube_client_call(KubeClient *client, const KubeCallClass *klass, const char *path,
+			   const json_t *body, gpointer data)
+{
+	KubeCall *call = call_new(client, klass, path, (guint)client->settings->timeout_ms, data);
+
 	if (body) {
 		char *text = json_dumps(body, JSON_COMPACT);
 
 		call->body = g_strdup(text);
 		free(text);
 	}
-	if (call_send(call, &call->error))
-		return call;
-	call->failed = rdmad_loop_add_timer(rdmad_module_loop(client->self), client->self,
-					    call_failed, call);
-	rdmad_event_arm(call->failed, 0);
-	return call;
+	return call_begin(call);
+}
+
+KubeCall *kube_client_watch(KubeClient *client, const KubeCallClass *klass, const char *path,
+			    guint timeout_ms, gpointer data)
+{
+	return call_begin(call_new(client, klass, path, timeout_ms, data));
 }
 
 void kube_call_cancel(KubeCall *call)

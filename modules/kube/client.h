@@ -32,6 +32,9 @@ void kube_client_free(KubeClient *client);
 /* `body` NULL: none; it is not taken over.  A call that cannot even begin is done from the loop, too. */
 KubeCall *kube_client_call(KubeClient *client, const KubeCallClass *klass, const char *path,
 			   const json_t *body, gpointer data);
+/* One whose response is given in lines, and ends after `timeout_ms` at the latest. */
+KubeCall *kube_client_watch(KubeClient *client, const KubeCallClass *klass, const char *path,
+			    guint timeout_ms, gpointer data);
 /* Neither callback comes after it.  NULL is fine. */
 void kube_call_cancel(KubeCall *call);
 

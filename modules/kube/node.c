@@ -71,7 +71,7 @@ static void node_changed(const json_t *object, gpointer data)
 
 void kube_node_learn(KubeNode *node, const json_t *object)
 {
-	node_changed(object, node);
+	kube_watch_learn(node->watch, object);
 }
 
 /* kubelet makes it again: until then its last labels hold. */

@@ -27,6 +27,22 @@ const char *kube_object_text(const json_t *object, const char *key)
 	return json_string_value(json_object_get(json_object_get(object, "metadata"), key));
 }
 
+static gboolean version_is_number(const char *version)
+{
+	return version && *version >= '1' && *version <= '9' &&
+	       strspn(version, "0123456789") == strlen(version);
+}
+
+gboolean kube_version_is_newer(const char *version, const char *than)
+{
+	gsize length;
+
+	if (!version_is_number(version) || !version_is_number(than))
+		return FALSE;
+	length = strlen(version);
+	return length != strlen(than) ? length > strlen(than) : strcmp(version, than) > 0;
+}
+
 GHashTable *kube_object_map(const json_t *object, const char *key)
 {
 	GHashTable *map = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);

@@ -24,6 +24,9 @@ KubeEventType kube_watch_line_parse(const char *line, gsize length, json_t **obj
 json_t *kube_object_parse(const char *body, gsize size, GError **error);
 /* metadata.resourceVersion and the like, borrowed; NULL: none. */
 const char *kube_object_text(const json_t *object, const char *key);
+/* Whether the resourceVersion `version` is newer than `than`.  FALSE where that cannot be known: one is NULL, or
+ * no decimal number (KEP-5504). */
+gboolean kube_version_is_newer(const char *version, const char *than);
 /* metadata.labels or .annotations: name -> value.  Values that are not strings are left out. */
 GHashTable *kube_object_map(const json_t *object, const char *key);
 

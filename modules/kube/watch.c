@@ -19,6 +19,7 @@ struct KubeWatch {
 	gpointer data;
 	char *selector; /* escaped */
 	char *version;	/* resourceVersion; NULL: list */
+	char *learned;	/* a newer one, of kube_watch_learn(); NULL: none */
 	KubeCall *call;
 	RdmadEvent *again;
 	guint failures;	 /* in a row */
@@ -68,6 +69,7 @@ static gboolean list_take(KubeWatch *watch, const json_t *list, GError **error)
 		return FALSE;
 	}
 	version_set(watch, version);
+	g_clear_pointer(&watch->learned, g_free);
 	if (!json_array_size(items))
 		watch->klass->removed(watch->data);
 	for (size_t i = 0; i < json_array_size(items); i++)
@@ -101,6 +103,17 @@ static void watch_abandon(KubeWatch *watch, const GError *error)
 	watch_failed(watch, error, 0);
 }
 
+static void event_give(KubeWatch *watch, KubeEventType type, const json_t *object)
+{
+	if (kube_version_is_newer(watch->learned, watch->version))
+		return;
+	g_clear_pointer(&watch->learned, g_free);
+	if (type == KUBE_EVENT_CHANGED)
+		watch->klass->changed(object, watch->data);
+	else if (type == KUBE_EVENT_DELETED)
+		watch->klass->removed(watch->data);
+}
+
 static void watch_line(const char *line, gsize length, gpointer data)
 {
 	KubeWatch *watch = data;
@@ -117,10 +130,7 @@ static void watch_line(const char *line, gsize length, gpointer data)
 	}
 	g_clear_pointer(&watch->error, g_free);
 	version_set(watch, version);
-	if (type == KUBE_EVENT_CHANGED)
-		watch->klass->changed(object, watch->data);
-	else if (type == KUBE_EVENT_DELETED)
-		watch->klass->removed(watch->data);
+	event_give(watch, type, object);
 	json_decref(object);
 }
 
@@ -160,7 +170,8 @@ static void watch_begin(gpointer data)
 {
 	KubeWatch *watch = data;
 	g_autoptr(GString) path = g_string_new(watch->klass->path);
-	const guint seconds = (guint)(watch->settings->watch_timeout_ms / 1000);
+	const guint least_s = (guint)(watch->settings->watch_timeout_ms / 1000);
+	const guint seconds = rdmad_random_range(least_s, least_s * 2 + 1);
 
 	g_string_append_printf(path, "?fieldSelector=%s", watch->selector);
 	if (!watch->version) {
@@ -168,12 +179,14 @@ static void watch_begin(gpointer data)
 		return;
 	}
 	g_string_append_printf(path, "&watch=1&allowWatchBookmarks=true&timeoutSeconds=%u",
-			       rdmad_random_range(seconds, seconds * 2 + 1));
+			       seconds);
 	g_string_append(path, "&resourceVersion=");
 	g_string_append_uri_escaped(path, watch->version, NULL, FALSE);
 	watch->began_us = rdmad_now_us();
 	watch->is_watching = TRUE;
-	watch->call = kube_client_call(watch->client, &watch_class, path->str, NULL, watch);
+	/* One that the server does not end then is ended here. */
+	watch->call = kube_client_watch(watch->client, &watch_class, path->str,
+					seconds * 1000 + (guint)watch->settings->timeout_ms, watch);
 }
 
 KubeWatch *kube_watch_new(RdmadModule *self, KubeClient *client, const KubeSettings *settings,
@@ -200,8 +213,21 @@ void kube_watch_free(KubeWatch *watch)
 	rdmad_event_free(watch->again);
 	g_free(watch->selector);
 	g_free(watch->version);
+	g_free(watch->learned);
 	g_free(watch->error);
 	g_free(watch);
+}
+
+void kube_watch_learn(KubeWatch *watch, const json_t *object)
+{
+	const char *version = kube_object_text(object, "resourceVersion");
+
+	if (!kube_version_is_newer(version, watch->version) ||
+	    kube_version_is_newer(watch->learned, version))
+		return;
+	g_free(watch->learned);
+	watch->learned = g_strdup(version);
+	watch->klass->changed(object, watch->data);
 }
 
 double kube_watch_age(const KubeWatch *watch)

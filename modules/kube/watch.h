@@ -26,6 +26,10 @@ KubeWatch *kube_watch_new(RdmadModule *self, KubeClient *client, const KubeSetti
 			  const KubeWatchClass *klass, const char *selector, gpointer data);
 void kube_watch_free(KubeWatch *watch);
 
+/* The object is that of the response to another request, which may be older than what the watch has given, or
+ * newer: `changed` is called if it is newer, and then the watch gives nothing that is older. */
+void kube_watch_learn(KubeWatch *watch, const json_t *object);
+
 /* Seconds since the last byte of sense; -1: there was none. */
 double kube_watch_age(const KubeWatch *watch);
 /* {"state", "resource_version", "age", "error"} */

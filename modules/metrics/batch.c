@@ -95,19 +95,15 @@ static gpointer batch_run(gpointer input, const RdmadJob *job, GError **error)
 
 /* ---- on the loop ---- */
 
-static gpointer item_take_member(Item *item)
-{
-	return g_steal_pointer(&item->member);
-}
-
 void batch_harvest(Batch *batch)
 {
 	for (guint i = 0; i < batch->items->len; i++) {
 		Item *item = batch_item(batch, i);
 
 		if (item->member && g_atomic_int_get(&item->state) == ITEM_READ)
-			batch->ops->read(item_take_member(item), g_steal_pointer(&item->sample),
-					 item->began_us, item->took_us);
+			batch->ops->read(g_steal_pointer(&item->member),
+					 g_steal_pointer(&item->sample), item->began_us,
+					 item->took_us);
 	}
 }
 
@@ -136,7 +132,7 @@ void batch_withdraw(Batch *batch)
 		Item *item = batch_item(batch, i);
 
 		if (item->member && item_withdraw(item))
-			batch->ops->withdrawn(item_take_member(item));
+			batch->ops->withdrawn(g_steal_pointer(&item->member));
 	}
 }
 

@@ -202,6 +202,14 @@ class Comparison:
         table = Table(f"Allocate, one caller: {ROUNDS} rounds of {CALLS} calls", "us")
         self.both(table, "p50, state in memory, pauses", self.memory, "p50_us", PACED, MEMORY_LIMIT)
         self.both(table, "p50, state in memory", self.memory, "p50_us", limit=MEMORY_LIMIT)
+        memory = self.grants[0].rounds
+        parts = [floor + grant["p50_us"] + grant["directory_us"]
+                 for floor, grant in zip(self.floor.all("p50_us"), memory)]
+        table.at_most_times("p50, state in memory", self.memory.us("p50_us"),
+                            "bare nghttp2, the write and a directory, each alone", median(parts),
+                            rounds=benchlib.ratios(self.memory.all("p50_us"), parts))
+        table.at_most_times("these three", median(parts), self.floor.name, median(self.floor.all("p50_us")),
+                            rounds=benchlib.ratios(parts, self.floor.all("p50_us")))
         self.both(table, "CPU time a call, state in memory", self.memory, "processor_us")
         floors = [MEMORY_LIMIT * floor + sync
                   for floor, sync in zip(self.floor.all("p50_us", PACED), self.sync.rounds)]
@@ -218,6 +226,7 @@ class Comparison:
                                     rounds=benchlib.ratios(mine, its))
         for place, grant in zip(("in memory", "on disk"), self.grants):
             table.value(f"the write alone {place}, p50", grant.us("p50_us"))
+        table.value("the system calls of a directory alone, in memory, p50", self.grants[0].us("directory_us"))
         table.value("fdatasync() of two pages, p50", median(self.sync.rounds))
         table.note("the write: rdmad_allocations_grant() alone; times are the client's, and half of bare "
                    "nghttp2's is its own; without pauses a call waits for what the one before has left to do: "

@@ -2,11 +2,11 @@
 /*
  * bench-counters ROOT ROUNDS
  *
- * How long the counters and states of all devices take to read, and how long the same files take that
+ * The CPU time that the counters and states of all devices take to read, and that the same files take that
  * are only opened by their absolute path, read and closed.  Prints {"ports", "files", "kept", "reader_us",
- * "unkept_us", "first_us", "baseline_us", "baseline_cpu_us", "sysfs_kept_us", "sysfs_us"}, medians of rounds
- * that alternate; "kept": files that stay open; "unkept": by readers that keep none; "first": by readers
- * that know nothing yet; "cpu": CPU time; "sysfs": a file of this machine's own sysfs.
+ * "unkept_us", "first_us", "baseline_us", "sysfs_kept_us", "sysfs_us"}, medians of rounds that alternate; "kept":
+ * files that stay open; "unkept": by readers that keep none; "first": by readers that know nothing yet;
+ * "sysfs": a file of this machine's own sysfs.
  */
 #include <fcntl.h>
 #include <rdmad/counters.h>
@@ -56,11 +56,17 @@ static gint64 processor_now(void)
 	return now.tv_sec * G_GINT64_CONSTANT(1000000000) + now.tv_nsec;
 }
 
-static void read_baseline(const GPtrArray *files, GArray *took, GArray *used)
+/* One thread does all there is. */
+static void processor_add(GArray *used, gint64 began)
 {
-	const gint64 began = samples_now();
-	const gint64 before = processor_now();
-	gint64 cpu;
+	const gint64 cpu = processor_now() - began;
+
+	g_array_append_val(used, cpu);
+}
+
+static void read_baseline(const GPtrArray *files, GArray *used)
+{
+	const gint64 began = processor_now();
 	char buf[4096];
 
 	for (guint i = 0; i < files->len; i++) {
@@ -70,9 +76,7 @@ static void read_baseline(const GPtrArray *files, GArray *took, GArray *used)
 			g_error("%s", (char *)files->pdata[i]);
 		close(fd);
 	}
-	cpu = processor_now() - before;
-	g_array_append_val(used, cpu);
-	samples_add(took, began);
+	processor_add(used, began);
 }
 
 /* `budget` NULL: they keep no files. */
@@ -95,7 +99,7 @@ static GPtrArray *make_readers(const RdmadSysroot *root, const GPtrArray *device
 
 static void read_all(const GPtrArray *readers, guint files, GArray *took)
 {
-	const gint64 began = samples_now();
+	const gint64 began = processor_now();
 	guint n = 0;
 
 	for (guint i = 0; i < readers->len; i++) {
@@ -107,7 +111,7 @@ static void read_all(const GPtrArray *readers, guint files, GArray *took)
 			g_error("%s", error->message);
 		n += reading->n_counters + 3 * reading->n_ports;
 	}
-	samples_add(took, began);
+	processor_add(took, began);
 	if (n != files)
 		g_error("%u values of %u files", n, files);
 }
@@ -128,7 +132,7 @@ static void read_first(const RdmadSysroot *root, const GPtrArray *devices, guint
 static void read_kept(RdmadKeptFiles *kept, const RdmadSysroot *live, RdmadFileBudget *budget,
 		      char *const *names, GArray *took)
 {
-	const gint64 began = samples_now();
+	const gint64 began = processor_now();
 	char text[64];
 
 	if (rdmad_kept_files_begin(kept, live, budget, NULL) != 0)
@@ -137,7 +141,7 @@ static void read_kept(RdmadKeptFiles *kept, const RdmadSysroot *live, RdmadFileB
 		if (rdmad_kept_files_read(kept, live, i, names[i], text, sizeof(text)) < 0)
 			g_error(SYSFS_DIR "/%s", names[i]);
 	rdmad_kept_files_end(kept);
-	samples_add(took, began);
+	processor_add(took, began);
 }
 
 static void measure_sysfs(RdmadFileBudget *budget)
@@ -147,7 +151,6 @@ static void measure_sysfs(RdmadFileBudget *budget)
 	g_autoptr(GPtrArray) files = g_ptr_array_new_with_free_func(g_free);
 	g_autoptr(GArray) kept_took = samples_new();
 	g_autoptr(GArray) baseline = samples_new();
-	g_autoptr(GArray) baseline_cpu = samples_new();
 	RdmadKeptFiles kept;
 
 	if (!names || !names[0])
@@ -159,7 +162,7 @@ static void measure_sysfs(RdmadFileBudget *budget)
 	g_array_set_size(kept_took, 0);
 	for (guint i = 0; i < SYSFS_ROUNDS; i++) {
 		read_kept(&kept, live, budget, names, kept_took);
-		read_baseline(files, baseline, baseline_cpu);
+		read_baseline(files, baseline);
 	}
 	rdmad_kept_files_clear(&kept);
 	printf(", \"sysfs_kept_us\": %.3f, \"sysfs_us\": %.3f}\n",
@@ -176,7 +179,6 @@ static void measure(const RdmadSysroot *root, const GPtrArray *devices, const GP
 	g_autoptr(GArray) unkept = samples_new();
 	g_autoptr(GArray) first = samples_new();
 	g_autoptr(GArray) baseline = samples_new();
-	g_autoptr(GArray) baseline_cpu = samples_new();
 
 	read_all(readers, files->len, reads);
 	read_all(unkeeping, files->len, unkept);
@@ -186,15 +188,13 @@ static void measure(const RdmadSysroot *root, const GPtrArray *devices, const GP
 		read_all(readers, files->len, reads);
 		read_all(unkeeping, files->len, unkept);
 		read_first(root, devices, files->len, first);
-		read_baseline(files, baseline, baseline_cpu);
+		read_baseline(files, baseline);
 	}
 	printf("{\"ports\": %u, \"files\": %u, \"kept\": %u, \"reader_us\": %.1f, "
-	       "\"unkept_us\": %.1f, \"first_us\": %.1f, \"baseline_us\": %.1f, "
-	       "\"baseline_cpu_us\": %.1f",
+	       "\"unkept_us\": %.1f, \"first_us\": %.1f, \"baseline_us\": %.1f",
 	       devices->len, files->len, rdmad_file_budget_used(budget),
 	       samples_percentile(reads, 50), samples_percentile(unkept, 50),
-	       samples_percentile(first, 50), samples_percentile(baseline, 50),
-	       samples_percentile(baseline_cpu, 50));
+	       samples_percentile(first, 50), samples_percentile(baseline, 50));
 }
 
 int main(int argc, char **argv)

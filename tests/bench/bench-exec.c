@@ -4,7 +4,8 @@
  *
  * All processes are there before the first exec, so that none is measured while others are being made.  On standard
  * input for each command: three 32-bit numbers (arguments, variables, bytes of input), then the arguments and
- * variables, each ended by a NUL, and the input.  Prints a line for each: exit status, microseconds.
+ * variables, each ended by a NUL, and the input.  Prints a line for each: exit status, microseconds, those of them that
+ * it and its children had a processor.
  */
 #include <err.h>
 #include <stdint.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -91,19 +93,28 @@ static void prepare(Command *command, const int gate[2])
 	_exit(127);
 }
 
+static int64_t time_us(const struct timeval *time)
+{
+	return (int64_t)time->tv_sec * 1000000 + time->tv_usec;
+}
+
 static void wait_all(const Command *commands, int n, int64_t began)
 {
 	for (int left = n; left; left--) {
+		struct rusage usage;
 		int status;
-		const pid_t pid = wait(&status);
+		const pid_t pid = wait4(-1, &status, 0, &usage);
 		const int64_t took = now_us() - began;
 
 		if (pid < 0)
 			err(2, "wait");
 		for (int i = 0; i < n; i++)
 			if (commands[i].pid == pid)
-				printf("%d %lld\n", WIFEXITED(status) ? WEXITSTATUS(status) : 128,
-				       (long long)took);
+				printf("%d %lld %lld\n",
+				       WIFEXITED(status) ? WEXITSTATUS(status) : 128,
+				       (long long)took,
+				       (long long)(time_us(&usage.ru_utime) +
+						   time_us(&usage.ru_stime)));
 	}
 }
 

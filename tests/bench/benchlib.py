@@ -23,6 +23,7 @@ sys.path.insert(0, os.path.join(TESTS, "kubelet"))
 
 PATIENCE = 120
 SKIP = 77
+BEGUN = time.monotonic()
 
 
 class Build:
@@ -340,5 +341,6 @@ class Table:
             return
         program = os.path.splitext(os.path.basename(sys.argv[0]))[0]
         with open(os.path.join(directory, f"{program}.jsonl"), "a") as file:
-            json.dump({"title": self.title, "rows": self.rows, "notes": self.notes}, file)
+            json.dump({"title": self.title, "rows": self.rows, "notes": self.notes,
+                       "seconds": round(time.monotonic() - BEGUN)}, file)
             file.write("\n")

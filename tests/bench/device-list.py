@@ -21,6 +21,7 @@ SERVICE = "/v1beta1.DevicePlugin/"
 SIZES = (100, 1000, 10000)
 ROUNDS = 31
 CHANGES = 7
+DEVICES = 64
 QUICK_CONFIG = ("modules = { device-plugin = { health_delay = 0; "
                 "resources = ( { name = \"rdma/hca\"; count = %d; } ); }; };")
 CONFIG = "modules = { device-plugin = { resources = ( { name = \"rdma/hca\"; count = %d; } ); }; };"
@@ -76,27 +77,44 @@ class Result:
 
 
 class Change:
-    """A port that goes down and up, with the largest resource: from the hint to the message."""
+    """A port that goes down and up, with the largest resource: from the hint to the message.  `hint`: what
+    follows /api/v1/rescan."""
 
-    def __init__(self, build, root, directory, count):
+    def __init__(self, build, root, directory, count, hint=""):
+        self.hint = hint
         machine = Machine(root)
         with Daemon(build, root, directory, config=QUICK_CONFIG % count) as daemon:
             lists = Lists(daemon)
             lists.first()
             control = os.path.join(directory, "run", "rdmad.sock")
-            taken = [self.once(daemon, machine, control, lists.last, state)
-                     for _ in range(CHANGES) for state in ("1: DOWN", "4: ACTIVE")]
+            self.taken = [self.once(daemon, machine, control, lists.last, state)
+                          for _ in range(CHANGES) for state in ("1: DOWN", "4: ACTIVE")]
             lists.close()
-        self.processor_us = median(taken)
+        self.processor_us = median(self.taken)
 
-    @staticmethod
-    def once(daemon, machine, control, stream, state):
+    def once(self, daemon, machine, control, stream, state):
         before = benchlib.all_processor_us_of(daemon.pid)
         machine.write("infiniband/mlx5_0/ports/1/state", state)
-        if post(control, "/api/v1/rescan") != 200:
+        if post(control, "/api/v1/rescan" + self.hint) != 200:
             raise RuntimeError("the hint was refused")
         next(stream)
         return benchlib.all_processor_us_of(daemon.pid) - before
+
+
+def changes_table(build, scratch):
+    """What a message of the kernel about one port costs, and what it cost when all devices were read."""
+    root = benchlib.expand_rails(scratch.path("many"), DEVICES)
+    scan = build.ask("bench-scan", root, CHANGES)
+    whole = Change(build, root, scratch.path("whole"), SIZES[-1])
+    one = Change(build, root, scratch.path("one"), SIZES[-1], "?device=mlx5_0")
+    table = Table(f"A port of {DEVICES} devices goes down or up, {SIZES[-1]} slots: hint to ListAndWatch, CPU time "
+                  f"of the daemon, median of {2 * CHANGES}", "us")
+    table.at_most_times("its device is read", one.processor_us, "all are read", whole.processor_us,
+                        rounds=benchlib.ratios(one.taken, whole.taken))
+    table.value("its device is read", one.processor_us, 3000)
+    table.at_most_times("all are read", whole.processor_us, "one look at them", scan["scan_cpu_us"])
+    table.note("with the answer to the request that stands for the kernel's message")
+    table.print()
 
 
 def times_table(results, change, scan_us):
@@ -133,6 +151,7 @@ def main():
                    for count in SIZES}
         change = Change(build, root, scratch.path("change"), SIZES[-1])
         scan = build.ask("bench-scan", root, ROUNDS)
+        changes_table(build, scratch)
     times_table(results, change, scan["scan_cpu_us"])
     sizes_table(results)
 

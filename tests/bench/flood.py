@@ -16,8 +16,8 @@ from benchlib import ALLOCATE, Daemon, Scratch, Table, median
 sys.path.insert(0, os.path.join(benchlib.TESTS, "integration"))
 from http_flood import Flood  # noqa: E402
 
-ROUNDS = 5
-CALLS = 400
+ROUNDS = 9
+CALLS = 100
 ALLOCATIONS = 2000
 API = "/api/v1/"
 FLOODS = {

@@ -59,6 +59,7 @@ def main():
     table = Table("Memory", "MiB")
     mappings = measure_recorded_node(build, table)
     per_device = measure_devices(build, table)
+    table.note("without a kubelet that lists pods no allocation ends: each Allocate is one more that is kept")
     table.note(f"{per_device:.1f} KiB a device with four GIDs")
     table.note("another rdmad on this machine makes PSS smaller; alone it is nearer to RSS")
     table.note("largest when idle, PSS: "

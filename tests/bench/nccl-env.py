@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""rdmad-nccl-env on 8 devices with 256 GIDs each, from start to end, against the same files that are only read,
-and against a shell script that reads them with cat, as the platforms' scripts do.
+"""The plan for 8 devices with 256 GIDs each, from start to end, against the same files that are only read, and
+against a shell script that reads them with cat, as the platforms' scripts do: by rdmad-nccl-env, which reads the
+files, and by `rdmad nccl-env`, with the daemon, which knows the GIDs.
 
 RDMAD_NCCL_SCRIPT names nccl_env.sh of Volcengine's document, which is not ours to ship: then it runs as well, on
 the same tree, with its /sys replaced.
@@ -13,7 +14,7 @@ import subprocess
 import time
 
 import benchlib
-from benchlib import Scratch, Table, median
+from benchlib import Daemon, Scratch, Table, all_processor_us_of, median
 
 DEVICES = 8
 RUNS = 21
@@ -34,18 +35,19 @@ done
 """
 
 
-def took_us(command):
-    """By the clock, and of the processors, which others that use the machine do not lengthen as much."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+def took_us(command, server):
+    """By the clock, and of the processors, which others that use the machine do not lengthen as much.  `server`: the
+    process that is asked, or None."""
+    before, asked = resource.getrusage(resource.RUSAGE_CHILDREN), all_processor_us_of(server) if server else 0
     began = time.perf_counter()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     clock = (time.perf_counter() - began) * 1e6
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return clock, (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1e6
+    after, answered = resource.getrusage(resource.RUSAGE_CHILDREN), all_processor_us_of(server) if server else 0
+    return clock, ((after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1e6 + answered - asked)
 
 
-def medians(command, runs):
-    taken = [took_us(command) for _ in range(runs)]
+def medians(command, runs, server=None):
+    taken = [took_us(command, server) for _ in range(runs)]
     return median(clock for clock, _ in taken), median(cpu for _, cpu in taken)
 
 
@@ -61,23 +63,34 @@ def script_for(root, scratch):
     return ["bash", scratch.path("script")]
 
 
+def ask_daemon(build, root, scratch):
+    directory = scratch.path("daemon")
+    os.mkdir(directory)
+    with Daemon(build, root, directory, modules=("nccl",)) as daemon:
+        return medians([build.rdmad, "nccl-env", "--socket", os.path.join(directory, "run/rdmad.sock")], RUNS,
+                       daemon.pid)
+
+
 def main():
     build = benchlib.build_from_command_line()
-    table = Table(f"rdmad-nccl-env, {DEVICES} devices with 256 GIDs", "us")
+    table = Table(f"Settings of NCCL, {DEVICES} devices with 256 GIDs", "us")
     with Scratch() as scratch:
         root = scratch.path("machine")
         benchlib.expand("rails", root, RAILS=DEVICES)
-        tool = [os.path.join(build.directory, "contrib/nccl/rdmad-nccl-env"), "--sysroot", root]
-        clock, cpu = medians(tool, RUNS)
-        reads = build.ask("bench-scan", root, 11)["reads_us"]
-        table.at_most_times("the whole program", clock, "bare reads", reads, 2)
-        table.times_better("the whole program", clock, "a shell with cat", medians(["dash", "-c", SHELL, "sh", root], 3)[0],
-                           100)
+        ways = {"rdmad-nccl-env": medians([os.path.join(build.directory, "contrib/nccl/rdmad-nccl-env"), "--sysroot",
+                                           root], RUNS),
+                "rdmad nccl-env and the daemon": ask_daemon(build, root, scratch)}
+        reads = build.ask("bench-scan", root, 11)
+        shell = medians(["dash", "-c", SHELL, "sh", root], 3)
         script = script_for(root, scratch)
-        if script:
-            script_clock, script_cpu = medians(script, 3)
-            table.times_better("by the clock", clock, "the document's script", script_clock, 1000)
-            table.times_better("processor time", cpu, "the document's script", script_cpu)
+        others = [("a shell with cat", shell, 100)] + \
+            ([("the document's script", medians(script, 3), 1000)] if script else [])
+        for (way, (clock, cpu)), limit in zip(ways.items(), (2, 1)):
+            table.at_most_times(f"{way}, by the clock", clock, "bare reads", reads["reads_us"], limit)
+            table.at_most_times(f"{way}, processor time", cpu, "bare reads", reads["reads_cpu_us"], limit)
+            for name, (other_clock, other_cpu), goal in others:
+                table.times_better(f"{way}, by the clock", clock, name, other_clock, goal)
+                table.times_better(f"{way}, processor time", cpu, name, other_cpu, goal)
     table.print()
 
 

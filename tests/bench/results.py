@@ -51,9 +51,9 @@ def table_text(table):
 def section_text(path):
     day = datetime.date.fromtimestamp(os.path.getmtime(path))
     with open(path) as file:
-        tables = [table_text(json.loads(text)) for text in file]
+        tables = [json.loads(text) for text in file]
     return "\n\n".join([f"{day}, {os.cpu_count()} processors, Linux {platform.release()}, load "
-                        f"{os.getloadavg()[2]:.0f}.", *tables])
+                        f"{os.getloadavg()[2]:.0f}; {tables[-1]['seconds']} s.", *map(table_text, tables)])
 
 
 def main():

@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.join(benchlib.TESTS, "integration"))
 from slow_files import SlowFiles  # noqa: E402
 
 ROUNDS = 9
-CALLS = 5000
+CALLS = 400
 SLOTS = 1000
 DEVICES = 11
 SLOW = "*/mlx5_3/ports/1/hw_counters/*=delay:2000"

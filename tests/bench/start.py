@@ -12,9 +12,10 @@ from benchlib import Daemon, Scratch, Table, median
 from fake import Kubelet
 
 DEVICES, ALLOCATIONS = 512, 1000
-ROUNDS = 7
-IDLE_ROUNDS, IDLE_SECONDS = 3, 20
-SETTLE = 5
+ROUNDS = 9
+IDLE_ROUNDS, IDLE_SECONDS = 3, 10
+SETTLE = 15     # longer than an idle worker waits for work
+BEFORE = "before"
 
 
 def fill(build, daemon, scratch):
@@ -29,9 +30,11 @@ def fill(build, daemon, scratch):
 
 
 def time_start(daemon):
+    """By the clock, and CPU time; in ms."""
     took = daemon.start()
+    used = benchlib.all_processor_us_of(daemon.pid)
     daemon.stop()
-    return took * 1000
+    return took * 1000, used / 1000
 
 
 def time_exec(build):
@@ -48,16 +51,35 @@ def measure_start(build, table):
                  (f"{DEVICES} devices, no allocations", Daemon(build, many, disk.path("b"))),
                  (f"{DEVICES} devices, {ALLOCATIONS} allocations", Daemon(build, many, disk.path("c")))]
         fill(build, cases[2][1], scratch)
-        bare, took = [], [[] for _ in cases]
+        if benchlib.earlier_build():
+            cases.append((BEFORE, Daemon(benchlib.earlier_build(), many, disk.path("before"))))
+        bare, looks, taken = [], [], {what: [] for what, _ in cases}
         for _ in range(ROUNDS):
             bare.append(time_exec(build))
-            for (_, daemon), times in zip(cases, took):
-                times.append(time_start(daemon))
-        look = build.ask("bench-scan", many, 5)["scan_us"] / 1000
-    few, *many = [median(times) for times in took]
-    table.at_most_times(f"exec to READY, {cases[0][0]}", few, "rdmad --version", median(bare))
-    for (what, _), value in zip(cases[1:], many):
-        table.at_most_times(f"exec to READY, {what}", value, "one look at them", look)
+            looks.append(build.ask("bench-scan", many, 1))
+            for what, daemon in cases:
+                taken[what].append(time_start(daemon))
+    report_start(table, cases, taken, bare, looks)
+
+
+def report_start(table, cases, taken, bare, looks):
+    """`bare`, `looks`: of each round, rdmad --version and one look at the many devices, with its bare reads."""
+    few, *many = [what for what, _ in cases if what != BEFORE]
+
+    def compare(what, mine, name, others, limit=None):
+        table.at_most_times(what, median(mine), name, median(others), limit, benchlib.ratios(mine, others))
+
+    compare(f"exec to READY, {few}", [ms for ms, _ in taken[few]], "rdmad --version", bare)
+    for what in many:
+        times, used = zip(*taken[what])
+        compare(f"exec to READY, {what}", times, "one look at them", [look["scan_us"] / 1000 for look in looks])
+        compare(f"CPU time until READY, {what}", used, "reading their files",
+                [look["reads_cpu_us"] / 1000 for look in looks])
+    if BEFORE in taken:
+        for what, column in (("exec to READY", 0), ("CPU time until READY", 1)):
+            compare(f"{what}, {many[0]}", [each[column] for each in taken[many[0]]], "before",
+                    [each[column] for each in taken[BEFORE]])
+    table.value(f"CPU time until READY, {few}", median(used for _, used in taken[few]))
 
 
 def count_sleeps(daemons):

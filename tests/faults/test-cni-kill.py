@@ -6,7 +6,7 @@ there, with what is not synced.
 
 The runtime then does as containerd: DEL.  After it the host's NICs are whole, and nothing is left of the pod.
 After a power cut the NICs are new, and nothing is given to them that they had before.  Only a few points of one
-operation a class are tried, but for RDMAD_TEST_SLOW=1.
+operation a class are tried, but for RDMAD_TEST_SLOW=1, with which all are, or RDMAD_TEST_POINTS=N of each operation.
 
 usage: test-cni-kill.py RDMAD MODULE-DIR RDMAD-CNI INJECT.SO [TEST...]
 """
@@ -24,7 +24,7 @@ from cni_case import NICS, PATIENCE, RDMAD, SLOW, CniCase, Failure, enter_privat
 from injector import ALL, CHANGES, KEEPS, Injector, Point  # noqa: E402
 
 LIBRARY = sys.argv[4]
-POINTS = None if SLOW else 2    # of each
+POINTS = int(os.environ.get("RDMAD_TEST_POINTS", 0 if SLOW else 2))     # of each; 0: all
 HOST_LOCAL = {"type": "host-local", "subnet": "192.0.2.0/24"}
 
 
@@ -91,7 +91,7 @@ class Sweep:
         tried = 0
         self.assertGreater(total, 0)
         # Elsewhere each time, so that many short runs are a long one.
-        points = range(1, total + 1) if not POINTS else sorted(random.sample(range(1, total + 1), POINTS))
+        points = range(1, total + 1) if not POINTS else sorted(random.sample(range(1, total + 1), min(POINTS, total)))
         if "RDMAD_TEST_POINT" in os.environ:
             points = [int(os.environ["RDMAD_TEST_POINT"])]
         for point in points:

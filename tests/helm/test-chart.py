@@ -349,9 +349,25 @@ class Monitoring(unittest.TestCase):
             self.assertTrue(re.fullmatch(steps[-1]["regex"], label))
         self.assertFalse(re.fullmatch(steps[-1]["regex"], "instance"))
         pod = Pod(*self.SET)
-        self.assertIn(endpoint["port"], [port["name"] for port in pod.main["ports"]])
+        addresses = [step for step in steps if step.get("targetLabel") == "__address__"]
+        for address, target in (("192.0.2.7", "192.0.2.7:9889"), ("2001:db8::7", "[2001:db8::7]:9889")):
+            found = [re.sub(step["regex"], step["replacement"].replace("$1", r"\1"), address)
+                     for step in addresses if re.fullmatch(step["regex"], address)]
+            self.assertEqual(found, [target])
         for key, value in monitor["spec"]["selector"]["matchLabels"].items():
             self.assertEqual(pod.template["metadata"]["labels"][key], value)
+
+    def test_an_update_with_two_pods_on_a_node_takes_over_and_declares_no_port(self):
+        one = ("--set", "updateStrategy.rollingUpdate.maxSurge=0,updateStrategy.rollingUpdate.maxUnavailable=1")
+        pod = Pod(*self.SET)
+        self.assertIn("--take-over", pod.main["args"])
+        self.assertNotIn("ports", pod.main)
+        pod = Pod(*self.SET, *one)
+        self.assertNotIn("--take-over", pod.main["args"])
+        monitor, = render(*self.SET, *one)["PodMonitor"]
+        endpoint, = monitor["spec"]["podMetricsEndpoints"]
+        self.assertIn(endpoint["port"], [port["name"] for port in pod.main["ports"]])
+        self.assertFalse([step for step in endpoint["relabelings"] if step.get("targetLabel") == "__address__"])
 
     def test_dashboards_are_as_they_are(self):
         boards = {name: text for item in render(*self.SET)["ConfigMap"] for name, text in item["data"].items()

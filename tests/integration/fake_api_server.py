@@ -7,6 +7,7 @@ patch, create) to what happens to requests of it: an integer is a status, else s
 
 import contextlib
 import copy
+import gzip
 import http.server
 import itertools
 import json
@@ -53,6 +54,44 @@ def merge(into, patch):
             into[key] = value
 
 
+class Wire:
+    """TCP to the server, which can be cut: neither end sees it."""
+
+    def __init__(self, port):
+        self.port, self.pairs = port, []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = "https://127.0.0.1:%d" % self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                near, _ = self.listener.accept()
+                far = socket.create_connection(("127.0.0.1", self.port))
+                pair = {"whole": True, "sockets": (near, far)}
+                self.pairs.append(pair)
+                for one, other in ((near, far), (far, near)):
+                    threading.Thread(target=self.carry, args=(pair, one, other), daemon=True).start()
+
+    @staticmethod
+    def carry(pair, one, other):
+        with contextlib.suppress(OSError):
+            while (data := one.recv(65536)) and pair["whole"]:
+                other.sendall(data)
+            if pair["whole"]:
+                other.shutdown(socket.SHUT_WR)
+
+    def cut(self):
+        for pair in self.pairs:
+            pair["whole"] = False
+
+    def end(self):
+        self.listener.close()
+        for pair in self.pairs:
+            for end in pair["sockets"]:
+                end.close()
+
+
 class ApiServer(http.server.ThreadingHTTPServer):
     daemon_threads = True
     allow_reuse_address = True
@@ -67,7 +106,11 @@ class ApiServer(http.server.ThreadingHTTPServer):
         self.retry_after = None
         self.asked = []             # (verb, path, query, token)
         self.patches = []
+        self.before_patch = None    # called once, ahead of the next
+        self.patches_answered = threading.Event()   # cleared: what they change is told before they are answered
+        self.patches_answered.set()
         self.watches = []           # a queue for each
+        self.withheld = None        # a list: what watches are told later, by tell_withheld()
         self.connections = set()
         self.events = {}
         self.pods = {}
@@ -136,8 +179,20 @@ class ApiServer(http.server.ThreadingHTTPServer):
 
     def say(self, line):
         with self.lock:
+            if self.withheld is not None:
+                self.withheld.append(line)
+                return
             for watch in self.watches:
                 watch.put(line)
+
+    def tell_withheld(self, n=None):
+        """The oldest N lines, or all and those to come."""
+        with self.lock:
+            lines, rest = self.withheld[:n], self.withheld[n:] if n else None
+            self.withheld = None
+            for line in lines:
+                self.say(line)
+            self.withheld = rest
 
     def drop_watches(self):
         with self.lock:
@@ -206,6 +261,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(302, b"", [("Location", server.url + "/elsewhere")])
         if mode == "huge":
             return self.answer(200, b'{"a": "' + b"x" * (8 << 20) + b'"}\n')
+        if mode == "gzip":      # which was not asked for
+            return self.answer(200, gzip.compress(b'{"items": []}'), [("Content-Encoding", "gzip")])
         if mode == "cut":
             self.wfile.write(b'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"kind"')
             self.close_connection = True
@@ -222,7 +279,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
             while True:
                 self.wfile.write(b"x" * 65536)
-        if mode == "trickle":
+        if mode == "trickle":   # never a line
             self.send_response(200)
             self.send_header("Content-Length", "100000")
             self.end_headers()
@@ -284,9 +341,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
         server = self.server
         assert self.headers["Content-Type"] == "application/merge-patch+json"
         if path == "/api/v1/nodes/" + server.node["metadata"]["name"]:
-            server.patches.append(body)
-            server.patch_node(body)
-            return self.answer(200, server.node)
+            with server.lock:
+                before, server.before_patch = server.before_patch, None
+                if before:
+                    before()
+                server.patches.append(body)
+                server.patch_node(body)
+                node = copy.deepcopy(server.node)
+            server.patches_answered.wait()
+            return self.answer(200, node)
         event = server.events.get(path.rpartition("/")[2])
         if not event:
             return self.refuse(404, "event not found")

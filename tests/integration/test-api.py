@@ -10,6 +10,7 @@ import tempfile
 import threading
 import time
 import unittest
+from urllib.parse import quote
 
 from control_socket import Connection
 from machine_daemon import PATIENCE, Daemon
@@ -139,6 +140,14 @@ class Api(Asker):
     def test_a_rescan_is_accepted_and_finds_the_same(self):
         before = self.get("devices")
         self.assertEqual(self.ask("rescan", "POST"), (200, {"accepted": True}))
+        time.sleep(0.2)
+        self.assertEqual(self.get("devices"), before)
+
+    def test_a_rescan_of_one_device(self):
+        before = self.get("devices")
+        device = quote(before["devices"][0]["device_name"], safe="")
+        self.assertEqual(self.ask(f"rescan?device={device}", "POST"), (200, {"accepted": True}))
+        self.assertEqual(self.ask("rescan?device=none", "POST")[0], 404)
         time.sleep(0.2)
         self.assertEqual(self.get("devices"), before)
 

@@ -326,6 +326,42 @@ class ContributedVke(Contributed):
                         {"io.kubernetes.cri.pod-annotations": {
                             "k8s.volcengine.com/pod-networks": json.dumps(entries)}})
 
+    def assertNic(self, address):
+        self.assertLife(json.loads((CONTRIB / "30-vke.conflist").read_text()), {"eth1": [address]},
+                        {"io.kubernetes.cri.pod-annotations": {
+                            "k8s.volcengine.com/pod-networks": json.dumps([{"cniConf": {"name": "rdma"}}])}})
+
+    def test_a_pod_of_the_name_of_an_earlier_one_gets_its_own_nic(self):
+        """As those of a StatefulSet: rdmad has not learnt yet that the first has ended, which had the other NIC."""
+        for pod in ("ml/before", "ml/train"):
+            self.kubelet.allocate(pod, self.RESOURCE, 1)
+        self.client("allocations", "--refresh")
+        for pod in ("ml/before", "ml/train"):
+            self.kubelet.release(pod)
+        self.kubelet.allocate("ml/train", self.RESOURCE, 1)
+        self.assertNic("198.51.0.7/24")
+
+    def test_a_pod_of_the_name_of_one_that_is_ending_gets_its_own_nic(self):
+        """As after a deletion by force: kubelet lists both."""
+        self.kubelet.allocate("ml/train", self.RESOURCE, 1)
+        self.kubelet.supersede("ml/train")
+        self.kubelet.allocate("ml/train", self.RESOURCE, 1)
+        self.client("allocations", "--refresh")
+        self.assertNic("198.51.1.7/24")
+
+
+class ContributedVkeShared(Contributed):
+    """The same with the label shared: that platform's manifest, which names no address."""
+
+    RESOURCE = "vke.volcengine.com/rdma"
+
+    def test_vke_shared(self):
+        self.kubelet.allocate("ml/train", self.RESOURCE, 2)
+        self.assertLife(json.loads((CONTRIB / "31-vke-shared.conflist").read_text()),
+                        {"eth1": ["192.0.2.100/24"], "eth2": ["192.0.2.101/24"]},
+                        {"io.kubernetes.cri.pod-annotations": {
+                            "k8s.volcengine.com/pod-networks": json.dumps([{"cniConf": {"name": "rdma"}}] * 2)}})
+
 
 if __name__ == "__main__":
     enter_private_host()

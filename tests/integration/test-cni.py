@@ -435,6 +435,37 @@ class Contained(CniCase):
         self.assertHostIs(before)
 
 
+class ContainedProof(CniCase):
+    """RDMA_CM may not be opened, as in a container that is not privileged; ADD would prove the pod's address."""
+    GROUPS = """cni = { carrier_timeout = 0;
+                networks = ( { name = "all"; wait_gid = false; announce = false; } ); };"""
+    DIRECTORY = "/dev/infiniband"
+
+    def setUp(self):
+        super().setUp()
+        if not os.path.isdir(self.DIRECTORY):
+            os.mkdir(self.DIRECTORY)
+            self.addCleanup(os.rmdir, self.DIRECTORY)
+        run("mount", "-t", "tmpfs", "tmpfs", self.DIRECTORY)
+        self.addCleanup(run, "umount", self.DIRECTORY)
+
+    def attach(self, mode):
+        file = Path(self.DIRECTORY) / "rdma_cm"
+        file.touch()
+        file.chmod(mode)
+        self.start_daemon()
+        self.pod("a")
+        return self.add("c1", "a", self.network(ONE, ipam=HOST_LOCAL))
+
+    def test_an_address_is_given_without_a_proof(self):
+        self.assertTrue(self.attach(0o000)["ips"])
+
+    def test_an_error_of_rdma_cm_itself_is_one(self):
+        with self.assertRaises(Failure) as caught:
+            self.attach(0o666)
+        self.assertIn("RDMA_CM cannot be used", caught.exception.message)
+
+
 if __name__ == "__main__":
     enter_private_host()
     del sys.argv[1:4]

@@ -2,122 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The driver manager on recorded machines, with a modprobe and an installer of theirs."""
 
+import contextlib
 import hashlib
 import os
-import shutil
 import signal
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
-from machine_changes import post, request  # noqa: E402
-from plugin_case import TESTS, PluginCase, tap  # noqa: E402
-
-ERDMA = "aliyun/erdma"
-PROFILES = os.path.join(os.path.dirname(TESTS), "etc", "profiles")
-RELEASE = "6.6.102"
-
-# A kernel in a directory: loaded modules are in sys/module.  `quirks` are the changes of a test.
-MODPROBE = r"""#!/bin/sh
-root=${0%/sbin/modprobe}
-echo "$*" >>"$root/calls"
-. "$root/quirks"
-if [ "$1" = -r ]; then
-	rm -r "$root/sys/module/$2"
-	exit 0
-fi
-mkdir -p "$root/sys/module/$1/parameters"
-case $1/$2 in
-erdma/compat_mode=Y) echo Y ;;
-erdma/*) echo N ;;
-esac >"$root/sys/module/$1/parameters/compat_mode"
-[ "$1" = erdma ] || rm -r "$root/sys/module/$1/parameters"
-echo live >"$root/sys/module/$1/initstate"
-"""
-
-CONFIG = """profile = "ack-erdma";
-modules = { device-plugin = { }; erdma = { driver = { retry = "%s"; prefer_driver = "%s"; %s }; }; };
-"""
-
-
-class DriverCase(PluginCase):
-    MACHINE = "erdma"
-
-    def setUp(self):
-        super().setUp()
-        self.machine = os.path.join(self.dir, "machine")
-        subprocess.run([os.path.join(TESTS, "machines", "expand"), self.MACHINE, self.machine],
-                       check=True, stdout=subprocess.DEVNULL)
-        self.put("proc/sys/kernel/osrelease", RELEASE)
-        self.put("sbin/modprobe", MODPROBE, 0o755)
-        self.put("quirks", "")
-        self.put("calls", "")
-        self.depmod("erdma", "smc")
-
-    def begin_again(self):
-        """For the next case of a table."""
-        if self.daemon:
-            self.doCleanups()
-            self.setUp()
-
-    # ---- the machine ----
-
-    def put(self, path, text, mode=0o644):
-        path = os.path.join(self.machine, path)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
-        os.chmod(path, mode)
-        return path
-
-    def depmod(self, *modules):
-        self.put(f"lib/modules/{RELEASE}/modules.dep",
-                 "\n".join(f"kernel/{name.replace('_', '-')}.ko.xz: kernel/ib_core.ko.xz" for name in modules))
-
-    def loaded(self, module, mode=None):
-        self.put(f"sys/module/{module}/initstate", "live")
-        if mode:
-            self.put(f"sys/module/{module}/parameters/compat_mode", mode)
-
-    def unload(self, module):
-        shutil.rmtree(os.path.join(self.machine, "sys/module", module))
-
-    def calls(self):
-        with open(os.path.join(self.machine, "calls"), encoding="utf-8") as file:
-            return file.read().split("\n")[1:-1]
-
-    # ---- the daemon ----
-
-    def run_with(self, prefer="default", more="", retry="1h"):
-        self.start_kubelet()
-        self.start_daemon(CONFIG % (retry, prefer, more), "--module=erdma",
-                          "--profile-dir", PROFILES)
-        self.wait_for(lambda: os.path.exists(self.socket), "socket")
-
-    def reload(self, prefer, more="", retry="1h"):
-        self.write_config(CONFIG % (retry, prefer, more))
-        self.daemon.send_signal(signal.SIGHUP)
-
-    def rescan(self):
-        self.assertEqual(post(self.socket, "/api/v1/rescan"), 200)
-
-    def driver(self):
-        for module in self.ask("status")["modules"]:
-            if module["name"] == "erdma":
-                return module["status"]["driver"]
-        return self.fail("no module erdma")
-
-    def wait_state(self, state, reason=""):
-        def there():
-            driver = self.driver()
-            return driver["state"] == state and reason in (driver["reason"] or "")
-
-        self.wait_for(there, f"state {state} with \"{reason}\"; it is {self.driver()}")
-        return self.driver()
-
-    def problems(self):
-        return [(finding["text"], finding["advice"]) for finding in self.findings()
-                if finding["subject"] == "erdma" and finding["level"] == "problem"]
+from erdma_driver_case import ERDMA, RELEASE, DriverCase  # noqa: E402
+from machine_changes import request  # noqa: E402
+from plugin_case import tap  # noqa: E402
 
 
 class DriverTest(DriverCase):
@@ -229,7 +123,8 @@ class FailureTest(DriverCase):
         self.put("quirks", "exit 1")
         self.run_with(retry="100ms")
         self.wait_for(lambda: self.driver()["failures"] >= 3, "third failure")
-        self.assertGreater(self.driver()["retry_seconds"], 0.3)
+        # 0 while a try is under way.
+        self.wait_for(lambda: self.driver()["retry_seconds"] > 0.3, "a longer delay")
         self.put("quirks", "")
         self.wait_state("ready")
         self.assertEqual(self.driver()["failures"], 0)
@@ -437,6 +332,48 @@ class InstallTest(DriverCase):
         self.daemon = None
         for pid in pids:
             self.wait_for(lambda pid=pid: self.has_ended(pid), "end of the installer and of its child")
+
+    def host_processes(self):
+        """Those that run programs of the host for this daemon."""
+        def children(pid):
+            with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
+                return [int(child) for child in file.read().split()]
+
+        def name(pid):
+            with open(f"/proc/{pid}/comm", encoding="utf-8") as file:
+                return file.read().strip()
+
+        keepers = [pid for pid in children(self.daemon.pid) if name(pid) == "rdmad-keeper"]
+        return [pid for keeper in keepers for pid in children(keeper) if name(pid) == "rdmad-host"]
+
+    def test_an_installer_begins_when_that_of_the_daemon_before_has_ended(self):
+        """A machine on which the end of the first comes late: its process stands still."""
+        script = 'exec 9>>"$root/lock"; flock -n 9 || echo "two at once" >>"$root/calls"\n'
+        self.install_with(script + 'echo $$ >"$root/pid"; exec sleep 1000')
+        path = os.path.join(self.machine, "pid")
+        self.wait_for(lambda: os.path.exists(path) and os.path.getsize(path), "installer")
+        first, = self.host_processes()
+
+        def resume():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(first, signal.SIGCONT)
+
+        os.kill(first, signal.SIGSTOP)
+        self.addCleanup(resume)
+        self.end_daemon(signal.SIGKILL)
+        self.install_with(script + GOOD)
+
+        def waits():
+            with open("/proc/locks", encoding="utf-8") as file:
+                lines = file.read().splitlines()
+            return any("-> FLOCK" in line and int(line.split()[5]) in self.host_processes() for line in lines)
+
+        self.wait_for(lambda: waits() or len(self.calls()) > 1, "second installer")
+        self.assertEqual(self.calls(), ["installer --batch x"])
+        self.assertEqual(self.driver()["state"], "installing")
+        resume()
+        self.wait_state("ready")
+        self.assertNotIn("two at once", self.calls())
 
     @staticmethod
     def has_ended(pid):

@@ -56,6 +56,19 @@ class HealthTest(PluginCase):
     def id_of(self, device):
         return next(d["device_id"] for d in self.ask("devices")["devices"] if d["device_name"] == device)
 
+    def test_a_scan_of_one_device_reads_no_other(self):
+        self.both(QUICK % "")
+        self.wait_ready()
+        down = {self.id_of(name) for name in ("mlx5_0", "mlx5_1")}
+        for name in ("mlx5_0", "mlx5_1"):
+            state = f"infiniband/{name}/ports/1/state"
+            self.addCleanup(self.hardware.write, state, self.hardware.read(state))
+            self.hardware.write(state, "1: DOWN")
+        post(self.socket, "/api/v1/rescan?device=mlx5_1")
+        self.wait_unhealthy({self.id_of("mlx5_1")})
+        self.rescan()
+        self.wait_unhealthy(down)
+
     def test_what_a_port_says_reaches_kubelet_in_both_directions(self):
         self.both(QUICK % "")
         self.wait_ready()

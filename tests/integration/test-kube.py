@@ -17,12 +17,13 @@ from pathlib import Path
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
 from control_socket import Connection  # noqa: E402
-from fake_api_server import ApiServer, Authority  # noqa: E402
+from fake_api_server import ApiServer, Authority, Wire  # noqa: E402
 from machine_daemon import Daemon  # noqa: E402
 import tap  # noqa: E402
 
 MACHINE = "gpu-8rail"
 PATIENCE = 180
+INSTRUMENTED = b"__asan_init" in Path(sys.argv[1]).read_bytes()
 FAST = 'retry = "20ms"; retry_max = "200ms"; publish_interval = "20ms"; event_interval = "20ms"; timeout = "2s";'
 MODE = "vke.node.rdma.mode"
 PLUGIN = """device-plugin = { resources = ( { name = "rdma/hca"; mode = "shared"; mode_from = "label:%s"; } ); };""" % MODE
@@ -50,6 +51,7 @@ class KubeCase(unittest.TestCase):
         self.write_token("one")
         self.write_ca(self.good)
         self.server = ApiServer(self.good, labels={"zone": "a"})
+        self.url = self.server.url
         self.addCleanup(self.server.end)
         self.daemon = None
         self.addCleanup(self.stop)
@@ -67,7 +69,7 @@ class KubeCase(unittest.TestCase):
 
     def config(self, more="", modules=""):
         return """modules = { kube = { server = "%s"; node = "n1"; token_file = "%s"; ca_file = "%s"; %s %s };
-                  %s };""" % (self.server.url, self.dir / "token", self.dir / "ca.crt", FAST, more, modules)
+                  %s };""" % (self.url, self.dir / "token", self.dir / "ca.crt", FAST, more, modules)
 
     def start(self, more="", modules=""):
         self.daemon = Daemon(MACHINE, self.config(more, modules))
@@ -176,9 +178,42 @@ class Node(KubeCase):
         self.start('watch_quiet = "300ms";')
         until(lambda: self.server.count("watch") >= 3, "watches")
         self.assertEqual(self.server.count("list"), 1)
-        self.assertIn("nothing came", self.status()["node"]["watch"]["error"])
+        self.assertIn("no line came", self.status()["node"]["watch"]["error"])
         self.server.label(zone="z")
         self.until_label("zone", "z")
+
+    def test_a_watch_whose_connection_is_dead_is_begun_again(self):
+        wire = Wire(self.server.server_address[1])
+        self.addCleanup(wire.end)
+        self.url = wire.url
+        self.start('watch_quiet = "1s";')
+        self.until_label("zone", "a")
+        self.until_watching()
+        wire.cut()
+        self.server.label(zone="b")
+        self.until_label("zone", "b")
+        self.assertEqual(self.server.count("list"), 1, "it goes on where it was")
+
+    def test_bytes_that_are_no_line_are_no_life(self):
+        self.server.modes["watch"] = "trickle"
+        self.start('watch_quiet = "500ms";')
+        until(lambda: self.server.count("watch") >= 3, "watches")
+        self.assertIn("no line came", self.status()["node"]["watch"]["error"])
+        del self.server.modes["watch"]
+        self.server.label(zone="b")
+        self.until_label("zone", "b")
+
+    def test_a_watch_that_the_server_does_not_end_is_ended(self):
+        """timeoutSeconds, and the time that any other response may take."""
+        self.start('watch_timeout = "1s";')
+        self.until_watching()
+
+        def begun_again():
+            self.server.bookmark()
+            return self.server.count("watch") >= 2
+        until(begun_again, "another watch")
+        self.assertEqual(self.server.count("list"), 1)
+        self.assertEqual(self.server.asked[-1][2]["watch"], "1")
 
     def test_lines_that_are_none_list_again_and_lose_no_label(self):
         self.start()
@@ -218,6 +253,19 @@ class Node(KubeCase):
 
 
 class Trouble(KubeCase):
+    MEMORY_MAX_KB = 200 << 10 if INSTRUMENTED else 48 << 10
+
+    def check_memory(self):
+        with open(f"/proc/{self.daemon.process.pid}/status", encoding="ascii") as file:
+            [most] = [int(line.split()[1]) for line in file if line.startswith("VmHWM:")]
+        self.assertLess(most, self.MEMORY_MAX_KB)
+
+    def check_pace(self, verb):
+        """Of 200 ms at least a half passes between two."""
+        begun, before = time.monotonic(), self.server.count(verb)
+        until(lambda: time.monotonic() - begun > 0.5, "half a second")
+        self.assertLess(self.server.count(verb) - before, (time.monotonic() - begun) / 0.1 + 2)
+
     def check_readiness(self):
         self.assertEqual(self.daemon.process.poll(), None)
         with contextlib.closing(Connection(self.daemon.socket, PATIENCE)) as connection:
@@ -237,7 +285,7 @@ class Trouble(KubeCase):
                                     ("redirect", "redirected", "not followed"), ("garbage", "failing", "byte"),
                                     ("list-of-nothing", "failing", "not an object"), ("cut", "unreachable", ""),
                                     ("huge", "unreachable", "more than"), ("endless", "unreachable", "more than"),
-                                    ("trickle", "unreachable", "")):
+                                    ("gzip", "failing", "byte"), ("trickle", "unreachable", "")):
             with self.subTest(status):
                 self.server.modes["list"] = status
                 self.start()
@@ -245,10 +293,31 @@ class Trouble(KubeCase):
                     self.until_state(state, text)
                 until(lambda: self.server.count("list") >= 2, "another try")
                 self.check_readiness()
+                self.check_pace("list")
+                self.check_memory()
                 if state:
                     self.assertIn("API server", self.daemon.run("doctor").stdout)
                 self.check_recovery()
                 self.assertFalse([asked for asked in self.server.asked if asked[1] == "/elsewhere"])
+                self.stop()
+                self.server.asked.clear()
+                self.server.label(zone="a")
+
+    def test_statuses_of_a_watch(self):
+        for status, state, text in ((401, "unauthorized", "token"), (403, "forbidden", "RBAC"),
+                                    (429, "throttled", "too many"), (500, "failing", "status 500"),
+                                    (504, "failing", "status 504"), ("redirect", "redirected", "not followed"),
+                                    ("cut", "unreachable", ""), ("endless", "unreachable", "more than")):
+            with self.subTest(status):
+                self.server.modes["watch"] = status
+                self.start()
+                self.until_label("zone", "a")
+                until(lambda: self.server.count("watch") >= 2, "another try")
+                until(lambda: text in (self.status()["api_server"]["last_error"] or "-"), text)
+                self.check_readiness()
+                self.check_pace("watch")
+                self.check_memory()
+                self.check_recovery()
                 self.stop()
                 self.server.asked.clear()
                 self.server.label(zone="a")
@@ -347,6 +416,39 @@ class Publish(KubeCase):
         until(lambda: "rdmad.io/capable" in self.ours(), "labels")
         self.server.label(rdmad_io__capable=None)
         until(lambda: "rdmad.io/capable" in self.ours(), "the repair")
+
+    def test_a_watch_that_overtakes_the_response_to_a_patch_is_right(self):
+        self.server.patches_answered.clear()
+        self.start()
+        until(lambda: "rdmad.io/capable" in self.ours(), "labels")
+        self.until_watching()
+        self.server.label(zone="b", rdmad_io__capable=None)
+        self.until_label("zone", "b")
+        self.server.patches_answered.set()
+        until(lambda: "rdmad.io/capable" in self.ours(), "the repair")
+        self.assertEqual(self.label("zone"), "b")
+
+    def test_a_watch_behind_the_response_to_a_patch_takes_nothing_back(self):
+        def fall_behind():
+            self.server.withheld = []
+            self.server.label(zone="b")
+
+        self.start()
+        until(lambda: self.status()["publish"]["patches"] == 1, "the patch")
+        self.until_watching()
+        self.until_label("rdmad.io/capable", "true")
+        self.server.before_patch = fall_behind
+        self.server.label(rdmad_io__capable=None)
+        self.until_label("zone", "b")
+        self.assertEqual(len(self.server.withheld), 2)
+        for n in 1, None:
+            version = str(self.server.version - (n or 0))
+            self.server.tell_withheld(n)
+            until(lambda: self.status()["node"]["watch"]["resource_version"] == version, version)
+            self.assertEqual(self.label("rdmad.io/capable"), "true")
+        self.server.label(zone="c")
+        self.until_label("zone", "c")
+        self.assertEqual(len(self.server.patches), 2)
 
     def test_a_refused_patch_is_tried_again_and_told(self):
         self.server.modes["patch"] = 403

@@ -178,6 +178,19 @@ class ErdmaTest(SeedCase):
         self.assertEqual(len(self.nodes(grant)), 1)
         self.assertIn(grant.reply.envs["SMCR_PNET"], ("00163E01020A", "00163E01020B"))
 
+    def test_kubelet_learns_the_numa_node_of_each_device_that_has_one(self):
+        def put(function, node):
+            path = os.path.join(self.machine, f"sys/bus/pci/devices/0000:00:{function}.0/numa_node")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(f"{node}\n")
+
+        put("09", 1)
+        self.addCleanup(put, "09", -1)
+        self.start_profile("ack-erdma")
+        self.wait_ready(400, ERDMA)
+        found = {(id.split("/")[0], numa) for id, (_, numa) in self.kubelet.devices(ERDMA).items()}
+        self.assertEqual(found, {("erdma_0", None), ("erdma_1", 1)})
+
     def test_a_switch_gives_all_devices_of_the_node(self):
         self.start_profile("ack-erdma",
                            'modules = { device-plugin = { defaults = { expose = "pool"; }; }; };')

@@ -7,6 +7,11 @@ lab_modules="crc32_generic crc32_pclmul virtio_pci virtio_net virtio_console 9pn
 	ib_uverbs rdma_ucm rdma_rxe siw smc smc_diag macvlan ipvlan dummy veth bridge 8021q igb igbvf
 	netdevsim"
 
+# lab_forget_old PATTERN: of the cache, which other trees may use at the same time.
+lab_forget_old() {
+	find "$cache" -maxdepth 1 -name "$1" -mtime +7 -exec rm -rf {} +
+}
+
 lab_check_tools() {
 	local tool
 	for tool in "${QEMU:-qemu-system-x86_64}" busybox cpio depmod modprobe xz; do
@@ -64,7 +69,7 @@ lab_make_initramfs() {
 	sum=$(cat "$here/init" "$here/image.sh" | md5sum | cut -c1-12)
 	lab_initramfs=$cache/initramfs-$lab_kernel-$sum.gz
 	[[ ! -f $lab_initramfs ]] || return 0
-	rm -f "$cache"/initramfs-*
+	lab_forget_old 'initramfs-*'
 	tree=$(mktemp -d)
 	mkdir -p "$tree"/{bin,proc,sys,dev,modules,lower,upper,new}
 	cp "$(command -v busybox)" "$tree/bin/busybox"

@@ -41,7 +41,7 @@ loaded
 grep -q '^0::/system.slice/rdmad-erdma-installer$' cgroup
 lab_wait 10 bash -c "! kill -0 $(cat left)"
 left=/sys/fs/cgroup/system.slice/rdmad-erdma-installer
-[[ ! -e $left ]] || rmdir $left
+[[ ! -e $left ]] || fail "the installer's cgroup is left"
 lab_rdmad_stop
 
 # What an installer has started is killed with it when rdmad is killed, although it left the process group.

@@ -3,10 +3,7 @@
 """SMC-R of pods with a real kernel: PNETIDs, EID, sockets and fallbacks, and what is left of a pod: nothing.
 
 The NIC is a bridge that rdma_rxe stands on as erdma_0; pods are namespaces on it.  rxe does not reach itself,
-so within one machine connections fall back.  Two machines with a cable between them have SMC-R:
-
-    LAB_CABLE=listen=127.0.0.1:4701 tests/lab/run -v test-smc &
-    LAB_CABLE=connect=127.0.0.1:4701 tests/lab/run -v test-smc
+so within one machine connections fall back.  Two machines with a cable between them have SMC-R: tests/lab/pair test-smc.
 """
 
 import json
@@ -34,9 +31,12 @@ CONFIG = """modules = {
   erdma = { driver = { load_with = "none"; }; nics = { manage = false; }; smc = { mode = "%s"; survey = "1s"; }; };
   metrics = { };
 };"""
+# Tells the address of each client: smc_diag has the addresses of AF_SMC sockets only, which Python has not, and
+# the ports of all.
 ECHO = """
 import socket, sys, threading
-def echo(c):
+def echo(c, peer):
+    print(*peer, flush=True)
     while (data := c.recv(65536)):
         c.sendall(data)
 s = socket.socket(socket.AF_INET, socket.SOCK_STREAM, int(sys.argv[1]))
@@ -44,7 +44,7 @@ s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 s.bind(("", 7000)); s.listen()
 print("ready", flush=True)
 while True:
-    threading.Thread(target=echo, args=(s.accept()[0],), daemon=True).start()
+    threading.Thread(target=echo, args=s.accept(), daemon=True).start()
 """
 CLIENT = """
 import socket, sys
@@ -259,14 +259,31 @@ def packets():
         return int(file.read())
 
 
+def sockets_of(machine, port):
+    """Of the server in pod a: those of the client with this port."""
+    return [s for s in machine.sockets("a") if s["peer"].endswith(f":{port}")]
+
+
 def serve_peer(machine):
-    """Pod a: its own connection from the peer's pod a is SMC-R, that from pod b, which did not ask, is TCP."""
+    """Pod a: the peer's pod a has SMC-R, and its pod b, which did not ask, TCP and the reason.
+
+    Pod c only looks whether the server is there.
+    """
     server = echo_server("a", 256)
-    for peer, mode in (("10.9.0.21", "SMCR"), ("10.9.0.22", "TCP")):
-        found = until(f"a connection from {peer}",
-                      lambda peer=peer: [s for s in machine.sockets("a") if s["peer"].startswith(peer + ":")], 400)
-        print(f"server, from {peer}:", json.dumps(found))
-        assert {s["mode"] for s in found} == {mode}, found
+    wanted = {"10.9.0.21": "SMCR", "10.9.0.22": "TCP"}
+    for line in server.stdout:
+        peer, port = line.split()
+        if peer not in wanted:
+            continue
+        found = until(f"the socket of {peer}", lambda port=port: sockets_of(machine, port))
+        print(f"server, from {peer}:", json.dumps(found), flush=True)
+        assert [s["mode"] for s in found] == [wanted.pop(peer)], found
+        if found[0]["mode"] == "TCP":
+            # The peer declined, since it had no device for SMC.
+            assert (found[0]["reason_code"], found[0]["peer_reason_code"]) == (0x05000000, 0x03030000), found
+        if not wanted:
+            break
+    assert not wanted, f"the server ended before {wanted}"
     end(server)
 
 
@@ -274,15 +291,15 @@ def join_peer(machine):
     until("the peer's server", lambda: subprocess.run(
         ["ip", "netns", "exec", "c", sys.executable, "-c",
          "import socket; socket.create_connection(('10.9.0.11', 7000), 3)"],
-        stderr=subprocess.DEVNULL, check=False).returncode == 0, 400)
+        stderr=subprocess.DEVNULL, check=False).returncode == 0, 600)
     before = packets()
     client = connect("a", "10.9.0.11")
     found = until("the socket", lambda: machine.sockets("a"))
-    print("client:", json.dumps(found), "packets of RDMA:", packets() - before)
+    print("client:", json.dumps(found), "packets of RDMA:", packets() - before, flush=True)
     assert [s["mode"] for s in found] == ["SMCR"] and packets() > before, found
     other = connect("b", "10.9.0.11")
     for one in (client, other):     # the server ends when it has seen both
-        one.wait(400)
+        one.wait()
 
 
 def main_of_two():

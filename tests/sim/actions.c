@@ -5,22 +5,26 @@
 #include <string.h>
 
 #include "clock.h"
+#include "executor.h"
 #include "judge.h"
 #include "kubelet.h"
 #include "life.h"
 #include "machine.h"
+#include "network.h"
 #include "node.h"
+#include "runtime.h"
 
 #define PODS_MAX    10u
 #define EFFECTS_MAX 60u
 #define WINDOW_US   SIM_S
 
 static const char *const names[N_ACTIONS] = {
-	"nothing", "pod",  "burst", "exit", "delete", "reload",	 "stop",  "kubelet", "wipe",
-	"hang",	   "port", "plug",  "disk", "clock",  "suspend", "crash", "power",
+	"nothing", "pod",   "burst",   "exit",	   "delete",  "reload", "stop",
+	"gc",	   "check", "kubelet", "wipe",	   "hang",    "port",	"plug",
+	"disk",	   "clock", "suspend", "executor", "netlink", "crash",	"power",
 };
 
-typedef enum { LATER_KUBELET, LATER_HANG, LATER_DISK, N_LATER } Later;
+typedef enum { LATER_KUBELET, LATER_HANG, LATER_DISK, LATER_NETLINK, N_LATER } Later;
 
 static struct {
 	Decisions *decisions;
@@ -74,12 +78,17 @@ static Pod *pod_choose(PodState state)
 	return NULL;
 }
 
+/* It runs, or its network is being made. */
 static void pod_end(void)
 {
 	Pod *pod = pod_choose(POD_RUNNING);
 
-	if (pod)
-		pod_exit(pod);
+	if (!pod && node_has_cni())
+		pod = pod_choose(POD_STARTING);
+	if (!pod)
+		return;
+	pod_exit(pod);
+	runtime_pod_ended(pod);
 }
 
 static void pod_delete(void)
@@ -148,6 +157,17 @@ static void disk_fail(void)
 		for_us[decide(actions.decisions, DECIDE_HOW, G_N_ELEMENTS(for_us))];
 }
 
+static void netlink_fail(void)
+{
+	static const gint64 for_us[] = { 1 * SIM_S, 40 * SIM_S };
+
+	judge_disturbed();
+	network_set_refusing(TRUE);
+	actions.later_us[LATER_NETLINK] =
+		clock_now_us() +
+		for_us[decide(actions.decisions, DECIDE_HOW, G_N_ELEMENTS(for_us))];
+}
+
 static void clock_change(void)
 {
 	static const gint64 by_s[] = { 3600, -3600, 315360000, -315360000 };
@@ -184,9 +204,12 @@ static void power_cut(void)
 		judge_forgotten();
 	kubelet_stop(actions.forgets);
 	disk_cut_power(actions.outcome);
+	executor_cut_power();
 	node_clear_run();
 	machine_reboot();
+	network_reboot();
 	pods_reboot();
+	runtime_reboot();
 	actions.later_us[LATER_HANG] = G_MAXINT64;
 	actions.later_us[LATER_KUBELET] = clock_now_us() + 5 * SIM_S;
 }
@@ -194,6 +217,7 @@ static void power_cut(void)
 /* What rdmad has granted and not answered stays until kubelet's list says otherwise. */
 void actions_life_ended(void)
 {
+	judge_disturbed();
 	admission_given_up();
 	node_configure(NODE_CONFIG_SAME); /* the operator has seen why a reload was refused */
 	if (actions.power_fails)
@@ -274,6 +298,19 @@ void action_do(Action action, Decisions *decisions)
 	case ACTION_SUSPEND:
 		clock_move_to(clock_now_us() + SIM_NIGHT);
 		break;
+	case ACTION_GC:
+		runtime_collect();
+		break;
+	case ACTION_CHECK:
+		runtime_check(decide(decisions, DECIDE_WHICH, PODS_MAX));
+		break;
+	case ACTION_EXECUTOR:
+		judge_disturbed();
+		executor_kill();
+		break;
+	case ACTION_NETLINK:
+		netlink_fail();
+		break;
 	case ACTION_CRASH:
 	case ACTION_POWER:
 		crash_soon(action == ACTION_POWER);
@@ -299,6 +336,9 @@ static void later_come(Later later)
 		break;
 	case LATER_DISK:
 		disk_set_fault(DISK_WELL);
+		break;
+	case LATER_NETLINK:
+		network_set_refusing(FALSE);
 		break;
 	case N_LATER:
 		break;
@@ -344,6 +384,7 @@ void actions_calm(void)
 		machine_set_port(i, TRUE);
 	}
 	ended_delete();
+	runtime_calm();
 	node_configure(NODE_CONFIG_SAME);
 	life_reload();
 	kubelet_look_at_pods();
@@ -356,7 +397,15 @@ static void kubelet_listed(const char *resource)
 	decisions_note(actions.decisions, "list %s %" G_GINT64_FORMAT, resource, clock_now_us());
 }
 
-static const KubeletOps kubelet_ops = { judge_answered, kubelet_listed };
+static gboolean makes_network(const Pod *pod)
+{
+	return !node_has_cni() || !node_resource(pod->resource)->has_network ||
+	       runtime_makes_network(pod);
+}
+
+static const KubeletOps kubelet_ops = { judge_answered, makes_network, kubelet_listed };
+static const RuntimeOps runtime_ops = { judge_attached, judge_attach_refused, judge_checked,
+					kubelet_look_at_pods };
 
 void actions_begin(const char *root, Decisions *decisions)
 {
@@ -375,11 +424,15 @@ void actions_begin(const char *root, Decisions *decisions)
 		actions.later_us[i] = G_MAXINT64;
 	pods_begin();
 	kubelet_begin(dir, &actions.era, &kubelet_ops, decisions);
+	executor_begin(kubelet_loop(), decisions);
+	runtime_begin(kubelet_loop(), &runtime_ops, decisions);
 	kubelet_start();
 }
 
 void actions_end(void)
 {
+	runtime_end();
+	executor_end();
 	kubelet_end();
 	for (guint i = pods_all()->len; i-- > 0;) {
 		Pod *pod = pods_all()->pdata[i];
@@ -404,14 +457,4 @@ void actions_print_pairs(void)
 			printf("%9" G_GUINT64_FORMAT, actions.pairs[action][fault]);
 		putchar('\n');
 	}
-}
-
-guint actions_pairs_missing(void)
-{
-	guint n = 0;
-
-	for (guint action = ACTION_POD; action < N_ACTIONS; action++)
-		for (guint fault = ACTION_KUBELET; fault < N_ACTIONS; fault++)
-			n += actions.pairs[action][fault] == 0;
-	return n;
 }

@@ -11,22 +11,26 @@
 
 typedef enum {
 	ACTION_NOTHING,
-	ACTION_POD,	/* one is created */
-	ACTION_BURST,	/* several at once */
-	ACTION_EXIT,	/* the container of one ends */
-	ACTION_DELETE,	/* an ended one is deleted */
-	ACTION_RELOAD,	/* with the same configuration, another or a broken one */
-	ACTION_STOP,	/* rdmad is stopped and started again */
-	ACTION_KUBELET, /* is restarted, with its checkpoint or without */
-	ACTION_WIPE,	/* sockets of plugins are removed */
-	ACTION_HANG,	/* podresources does not answer for a while */
-	ACTION_PORT,	/* a link goes down or comes back */
-	ACTION_PLUG,	/* a device is taken out or put back */
-	ACTION_DISK,	/* fails for a while */
-	ACTION_CLOCK,	/* the wall clock jumps */
-	ACTION_SUSPEND, /* the machine sleeps, and the monotonic clock with it jumps at once */
-	ACTION_CRASH,	/* rdmad ends at one of its next effects */
-	ACTION_POWER,	/* so does the machine */
+	ACTION_POD,	 /* one is created */
+	ACTION_BURST,	 /* several at once */
+	ACTION_EXIT,	 /* the container of one ends */
+	ACTION_DELETE,	 /* an ended one is deleted */
+	ACTION_RELOAD,	 /* with the same configuration, another or a broken one */
+	ACTION_STOP,	 /* rdmad is stopped and started again */
+	ACTION_GC,	 /* the runtime tells which sandboxes it has */
+	ACTION_CHECK,	 /* and asks whether one is as it was made */
+	ACTION_KUBELET,	 /* is restarted, with its checkpoint or without */
+	ACTION_WIPE,	 /* sockets of plugins are removed */
+	ACTION_HANG,	 /* podresources does not answer for a while */
+	ACTION_PORT,	 /* a link goes down or comes back */
+	ACTION_PLUG,	 /* a device is taken out or put back */
+	ACTION_DISK,	 /* fails for a while */
+	ACTION_CLOCK,	 /* the wall clock jumps */
+	ACTION_SUSPEND,	 /* the machine sleeps, and the monotonic clock with it jumps at once */
+	ACTION_EXECUTOR, /* is killed */
+	ACTION_NETLINK,	 /* refuses changes for a while */
+	ACTION_CRASH,	 /* rdmad ends at one of its next effects */
+	ACTION_POWER,	 /* so does the machine */
 	N_ACTIONS,
 } Action;
 
@@ -51,5 +55,3 @@ void actions_calm(void);
 
 /* Counts of an action and a fault that came within a second of each other, in all runs. */
 void actions_print_pairs(void);
-/* Cells that are empty. */
-guint actions_pairs_missing(void);

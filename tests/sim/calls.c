@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -20,8 +21,12 @@
 
 #include "disk.h"
 #include "life.h"
+#include "machine.h"
 #include "plants.h"
 #include "turns.h"
+
+#define PID	4711
+#define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
 static int fail_with(int errnum)
 {
@@ -68,6 +73,13 @@ static Verdict judge_change(const char *path, gboolean is_sync)
 	return errnum ? REFUSE : DO_IT;
 }
 
+/* TRUE: the call is over, with this result. */
+static gboolean is_over(Verdict verdict, ssize_t pretended, ssize_t *result)
+{
+	*result = verdict == REFUSE ? -1 : pretended;
+	return verdict != DO_IT;
+}
+
 /* ---- files ---- */
 
 static int open_made(int dir, const char *name, int flags, mode_t mode)
@@ -96,6 +108,10 @@ static int open_made(int dir, const char *name, int flags, mode_t mode)
 
 static int open_any(int dir, const char *name, int flags, mode_t mode)
 {
+	if (g_str_equal(name, BOOT_ID))
+		name = machine_boot_id();
+	if (turns_in_rdmad() && disk_refuses_open())
+		return fail_with(disk_refuses_open());
 	if (turns_in_rdmad() && flags & (O_CREAT | O_TRUNC))
 		return open_made(dir, name, flags, mode);
 	return (int)syscall(SYS_openat, dir, name, flags, mode);
@@ -118,20 +134,39 @@ OPEN(open64, AT_FDCWD, const char *name)
 OPEN(openat, dir, int dir, const char *name)
 OPEN(openat64, dir, int dir, const char *name)
 
+/* TRUE: errno says why. */
+static gboolean read_fails(int fd)
+{
+	char path[PATH_MAX];
+
+	if (!turns_in_rdmad() || !disk_reads_may_fail())
+		return FALSE;
+	errno = disk_refuses_read(path_of_fd(fd, path));
+	return errno != 0;
+}
+
+ssize_t read(int fd, void *bytes, size_t size)
+{
+	return read_fails(fd) ? -1 : syscall(SYS_read, fd, bytes, size);
+}
+
+ssize_t pread(int fd, void *bytes, size_t size, off_t at)
+{
+	return read_fails(fd) ? -1 : syscall(SYS_pread64, fd, bytes, size, at);
+}
+
+ssize_t pread64(int fd, void *bytes, size_t size, off64_t at)
+{
+	return pread(fd, bytes, size, at);
+}
+
 static ssize_t write_at(int fd, const void *bytes, size_t size, off_t at, gboolean append)
 {
 	char path[PATH_MAX];
 	ssize_t n;
 
-	if (*path_of_fd(fd, path) == '/')
-		switch (judge_change(path, FALSE)) {
-		case REFUSE:
-			return -1;
-		case PRETEND:
-			return (ssize_t)size;
-		case DO_IT:
-			break;
-		}
+	if (*path_of_fd(fd, path) == '/' && is_over(judge_change(path, FALSE), (ssize_t)size, &n))
+		return n;
 	n = append ? syscall(SYS_write, fd, bytes, size)
 		   : syscall(SYS_pwrite64, fd, bytes, size, at);
 	if (n > 0 && *path == '/')
@@ -161,22 +196,16 @@ ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t at)
 int ftruncate(int fd, off_t size)
 {
 	char path[PATH_MAX];
-	int result;
+	ssize_t result;
 
 	if (!turns_in_rdmad())
 		return (int)syscall(SYS_ftruncate, fd, size);
-	switch (judge_change(path_of_fd(fd, path), FALSE)) {
-	case REFUSE:
-		return -1;
-	case PRETEND:
-		return 0;
-	case DO_IT:
-		break;
-	}
-	result = (int)syscall(SYS_ftruncate, fd, size);
+	if (is_over(judge_change(path_of_fd(fd, path), FALSE), 0, &result))
+		return (int)result;
+	result = syscall(SYS_ftruncate, fd, size);
 	if (result == 0)
 		disk_truncated(path, size);
-	return result;
+	return (int)result;
 }
 
 int ftruncate64(int fd, off64_t size)
@@ -187,17 +216,14 @@ int ftruncate64(int fd, off64_t size)
 int fsync(int fd)
 {
 	char path[PATH_MAX];
+	ssize_t result;
 
 	if (!turns_in_rdmad())
 		return 0;
-	switch (judge_change(path_of_fd(fd, path), TRUE)) {
-	case REFUSE:
-		disk_synced(path, TRUE);
-		return -1;
-	case PRETEND:
-		return 0;
-	case DO_IT:
-		break;
+	if (is_over(judge_change(path_of_fd(fd, path), TRUE), 0, &result)) {
+		if (result < 0)
+			disk_synced(path, TRUE);
+		return (int)result;
 	}
 	if (!plant_skips_sync(path))
 		disk_synced(path, FALSE);
@@ -214,22 +240,17 @@ int fdatasync(int fd)
 int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
 {
 	char before[PATH_MAX], after[PATH_MAX];
-	int result;
+	ssize_t result;
 
+	if (!turns_in_rdmad())
+		return (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
 	path_at(from_dir, from, before);
-	if (turns_in_rdmad())
-		switch (judge_change(path_at(to_dir, to, after), FALSE)) {
-		case REFUSE:
-			return -1;
-		case PRETEND:
-			return 0;
-		case DO_IT:
-			break;
-		}
-	result = (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
-	if (result == 0 && turns_in_rdmad())
+	if (is_over(judge_change(path_at(to_dir, to, after), FALSE), 0, &result))
+		return (int)result;
+	result = syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
+	if (result == 0)
 		disk_renamed(before, after);
-	return result;
+	return (int)result;
 }
 
 int renameat(int from_dir, const char *from, int to_dir, const char *to)
@@ -268,24 +289,18 @@ int rmdir(const char *path)
 int mkdirat(int dir, const char *name, mode_t mode)
 {
 	char path[PATH_MAX];
-	int result;
+	ssize_t result;
 
 	if (!turns_in_rdmad())
 		return (int)syscall(SYS_mkdirat, dir, name, mode);
 	if (faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return fail_with(EEXIST);
-	switch (judge_change(path_at(dir, name, path), FALSE)) {
-	case REFUSE:
-		return -1;
-	case PRETEND:
-		return 0;
-	case DO_IT:
-		break;
-	}
-	result = (int)syscall(SYS_mkdirat, dir, name, mode);
+	if (is_over(judge_change(path_at(dir, name, path), FALSE), 0, &result))
+		return (int)result;
+	result = syscall(SYS_mkdirat, dir, name, mode);
 	if (result == 0)
 		disk_made(path, TRUE);
-	return result;
+	return (int)result;
 }
 
 int mkdir(const char *path, mode_t mode)
@@ -307,4 +322,29 @@ ssize_t send(int fd, const void *bytes, size_t size, int flags)
 	if (turns_in_rdmad() && !life_effect())
 		return (ssize_t)size;
 	return syscall(SYS_sendto, fd, bytes, size, flags, NULL, 0);
+}
+
+ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+{
+	ssize_t size = 0;
+
+	if (!turns_in_rdmad() || life_effect())
+		return syscall(SYS_sendmsg, fd, message, flags);
+	for (size_t i = 0; i < message->msg_iovlen; i++)
+		size += (ssize_t)message->msg_iov[i].iov_len;
+	return size;
+}
+
+/* ---- what is another one in each process ---- */
+
+ssize_t getrandom(void *bytes, size_t size, unsigned flags)
+{
+	for (size_t i = 0; i < size; i++)
+		((guint8 *)bytes)[i] = (guint8)g_random_int();
+	return (ssize_t)size;
+}
+
+pid_t getpid(void)
+{
+	return PID;
 }

@@ -5,7 +5,8 @@
 #include <string.h>
 
 static const char *const kinds[N_DECIDE] = {
-	"setup", "action", "pause", "which", "how", "effects", "kept", "order", "job", "answer",
+	"setup", "action", "pause",  "which",  "how",	 "effects", "kept",
+	"order", "job",	   "answer", "weight", "kernel", "runtime",
 };
 
 /* A value that is not 0: `index` counts the choices of its kind within the step. */
@@ -156,6 +157,13 @@ guint decide_weighted(Decisions *decisions, Decide kind, const guint *weights, g
 	return choose(decisions, kind, n, drawn);
 }
 
+static gboolean notes_are_told;
+
+void decisions_tell_notes(void)
+{
+	notes_are_told = TRUE;
+}
+
 void decisions_note(Decisions *decisions, const char *format, ...)
 {
 	char text[256];
@@ -164,6 +172,8 @@ void decisions_note(Decisions *decisions, const char *format, ...)
 	va_start(args, format);
 	g_vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
+	if (notes_are_told)
+		printf("  %s\n", text);
 	hash_bytes(decisions, text, strlen(text));
 }
 

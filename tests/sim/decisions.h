@@ -21,6 +21,9 @@ typedef enum {
 	DECIDE_ORDER,	/* of events that are ready together */
 	DECIDE_JOB,	/* how long a job takes */
 	DECIDE_ANSWER,	/* how long an answer of kubelet takes */
+	DECIDE_WEIGHT,	/* how often this run does an action */
+	DECIDE_KERNEL,	/* what its network does, and when */
+	DECIDE_RUNTIME, /* what the container runtime does beside the straight way */
 	N_DECIDE,
 } Decide;
 
@@ -45,6 +48,8 @@ guint decide_weighted(Decisions *decisions, Decide kind, const guint *weights, g
 
 /* Everything that the run has shown so far goes into one number. */
 void decisions_note(Decisions *decisions, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* Prints each note, for who looks for a cause. */
+void decisions_tell_notes(void);
 guint64 decisions_hash(const Decisions *decisions);
 
 /* ---- the trace ---- */

@@ -29,7 +29,7 @@ typedef struct {
 
 static struct {
 	Decisions *decisions;
-	char *root, *run;
+	char *root, *run, *world;
 	DiskFault fault;
 	GPtrArray *nodes;    /* all that ever were */
 	GHashTable *now;     /* path -> Node */
@@ -77,6 +77,7 @@ void disk_begin(const char *root, const char *run, Decisions *decisions)
 	disk.decisions = decisions;
 	disk.root = g_strdup(root);
 	disk.run = g_strdup(run);
+	disk.world = g_path_get_dirname(root);
 	disk.fault = DISK_WELL;
 	disk.nodes = g_ptr_array_new_with_free_func(node_free);
 	disk.now = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -89,6 +90,7 @@ void disk_end(void)
 {
 	g_clear_pointer(&disk.root, g_free);
 	g_clear_pointer(&disk.run, g_free);
+	g_clear_pointer(&disk.world, g_free);
 	g_hash_table_unref(disk.now);
 	g_hash_table_unref(disk.durable);
 	g_ptr_array_unref(disk.namings);
@@ -98,11 +100,6 @@ void disk_end(void)
 void disk_set_fault(DiskFault fault)
 {
 	disk.fault = fault;
-}
-
-DiskFault disk_fault(void)
-{
-	return disk.fault;
 }
 
 /* ---- what is done to it ---- */
@@ -127,11 +124,32 @@ int disk_refuses(const char *path, gboolean is_sync)
 		if (is_sync)
 			disk.fault = DISK_WELL;
 		return is_sync ? EIO : 0;
+	case DISK_READS_FAIL:
+	case DISK_NO_MEMORY:
+	case DISK_NO_FILES:
 	case DISK_WELL:
 	case N_DISK_FAULTS:
 		break;
 	}
 	return 0;
+}
+
+/* All that is in the world is below one directory; sockets and the like are not. */
+int disk_refuses_read(const char *path)
+{
+	if (!is_below(path, disk.world))
+		return 0;
+	return disk.fault == DISK_READS_FAIL ? EIO : disk.fault == DISK_NO_MEMORY ? ENOMEM : 0;
+}
+
+gboolean disk_reads_may_fail(void)
+{
+	return disk.fault == DISK_READS_FAIL || disk.fault == DISK_NO_MEMORY;
+}
+
+int disk_refuses_open(void)
+{
+	return disk.fault == DISK_NO_FILES ? EMFILE : 0;
 }
 
 static void name_set(const char *path, Node *node)
@@ -298,7 +316,7 @@ static GList *paths_of(GHashTable *names)
 	return g_list_sort(g_hash_table_get_keys(names), compare_paths);
 }
 
-static void tree_remove(const char *path)
+void disk_empty_directory(const char *path)
 {
 	g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
 	const char *name;
@@ -306,13 +324,11 @@ static void tree_remove(const char *path)
 	while (dir && (name = g_dir_read_name(dir))) {
 		g_autofree char *below = g_build_filename(path, name, NULL);
 
-		if (g_file_test(below, G_FILE_TEST_IS_DIR))
-			tree_remove(below);
-		else
-			unlink(below);
+		if (unlink(below) == 0)
+			continue;
+		disk_empty_directory(below);
+		rmdir(below);
 	}
-	if (!g_str_equal(path, disk.root))
-		rmdir(path);
 }
 
 static void tree_write(void)
@@ -350,6 +366,6 @@ void disk_cut_power(DiskOutcome outcome)
 	for (guint i = 0; i < disk.nodes->len; i++)
 		node_cut(disk.nodes->pdata[i], outcome);
 	g_hash_table_remove_all(disk.now);
-	tree_remove(disk.root);
+	disk_empty_directory(disk.root);
 	tree_write();
 }

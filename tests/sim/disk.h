@@ -17,6 +17,9 @@ typedef enum {
 	DISK_WELL,
 	DISK_FULL,	   /* ENOSPC */
 	DISK_FAILS,	   /* EIO */
+	DISK_READS_FAIL,   /* EIO, of files that are open and of those of the kernel */
+	DISK_NO_MEMORY,	   /* ENOMEM of reads */
+	DISK_NO_FILES,	   /* EMFILE: none can be opened */
 	DISK_LOSES_A_SYNC, /* the next fsync fails, once, and what it was for is never written */
 	N_DISK_FAULTS,
 } DiskFault;
@@ -32,15 +35,21 @@ typedef enum {
 void disk_begin(const char *root, const char *run, Decisions *decisions);
 void disk_end(void);
 void disk_set_fault(DiskFault fault);
-DiskFault disk_fault(void);
 /* All files below the root become what the disk holds.  Nobody has one open. */
 void disk_cut_power(DiskOutcome outcome);
+/* By nobody who has a part in the world: a directory of any place, and nothing is told of it. */
+void disk_empty_directory(const char *path);
 
 /* ---- from the calls (calls.c); paths are absolute ---- */
 
 /* Below neither of the two, nothing is to be told. */
 /* 0, or the errno that the call fails with. */
 int disk_refuses(const char *path, gboolean is_sync);
+/* Whether it is worth to ask. */
+gboolean disk_reads_may_fail(void);
+int disk_refuses_read(const char *path);
+/* 0, or EMFILE. */
+int disk_refuses_open(void);
 void disk_made(const char *path, gboolean is_dir);
 void disk_renamed(const char *from, const char *to);
 void disk_removed(const char *path);

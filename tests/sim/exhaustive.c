@@ -6,6 +6,7 @@
 #include "actions.h"
 #include "disk.h"
 #include "judge.h"
+#include "life.h"
 #include "world.h"
 
 #define EFFECTS 59u
@@ -14,6 +15,7 @@
 /* What was there before, and what rdmad does when it ends. */
 static const struct {
 	const char *name, *before, *during;
+	gboolean has_cni;
 } scenarios[] = {
 	{ "allocate", "", "pod\n" },
 	{ "allocate-cdi", "", "pod which@0=2\n" },
@@ -25,6 +27,11 @@ static const struct {
 	{ "kubelet", "pod pause@0=4\n", "kubelet\n" },
 	{ "forgotten", "pod pause@0=4\n", "kubelet how@0=3\npod\n" },
 	{ "link", "pod pause@0=4\n", "port\n" },
+	{ "add", "", "pod\n", TRUE },
+	{ "add-shared", "", "pod which@0=1\n", TRUE },
+	{ "del", "pod pause@0=4\n", "exit\n", TRUE },
+	{ "del-and-add", "pod how@0=1 pause@0=4\n", "exit\npod\n", TRUE },
+	{ "collect", "pod pause@0=4\n", "gc\nreload\n", TRUE },
 };
 
 /* `outcome` N_DISK_OUTCOMES: rdmad alone ends. */
@@ -35,7 +42,8 @@ static char *trace_of(guint scenario, guint effect, guint outcome)
 				       ? g_strdup("")
 				       : g_strdup_printf(" how@0=%u kept@0=2 kept@1=1", outcome);
 
-	return g_strdup_printf("setup\n%s%s effects@0=%u%s\n%snothing pause@0=4\n",
+	return g_strdup_printf("setup%s\n%s%s effects@0=%u%s\n%snothing pause@0=4\n",
+			       scenarios[scenario].has_cni ? " setup@0=1" : "",
 			       scenarios[scenario].before, what, effect, how,
 			       scenarios[scenario].during);
 }
@@ -51,15 +59,28 @@ static gboolean run_one(guint scenario, guint effect, guint outcome)
 	return ok;
 }
 
-guint exhaustive_run(void)
+/* TRUE: the scenario has so many effects. */
+static gboolean run_outcomes(guint scenario, guint effect, guint *broken)
 {
-	guint broken = 0, runs = 0;
+	const guint missed = life_crashes_missed();
+
+	for (guint outcome = N_DISK_OUTCOMES + 1; outcome-- > 0;) {
+		*broken += !run_one(scenario, effect, outcome);
+		if (life_crashes_missed() != missed)
+			return FALSE;
+	}
+	return TRUE;
+}
+
+guint exhaustive_run(guint job, guint jobs)
+{
+	guint broken = 0, effects = 0;
 
 	for (guint scenario = 0; scenario < G_N_ELEMENTS(scenarios); scenario++)
-		for (guint effect = 1; effect <= EFFECTS; effect++)
-			for (guint outcome = 0; outcome <= N_DISK_OUTCOMES; outcome++, runs++)
-				broken += !run_one(scenario, effect, outcome);
-	printf("%u runs of %u scenarios, %u broken\n", runs, (guint)G_N_ELEMENTS(scenarios),
+		for (guint effect = 1 + job; effect <= EFFECTS; effect += jobs, effects++)
+			if (!run_outcomes(scenario, effect, &broken))
+				break;
+	printf("%u effects of %u scenarios, %u broken\n", effects, (guint)G_N_ELEMENTS(scenarios),
 	       broken);
 	return broken;
 }

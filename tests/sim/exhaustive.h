@@ -5,4 +5,4 @@
 #include <glib.h>
 
 /* How many runs broke a rule; each is printed. */
-guint exhaustive_run(void);
+guint exhaustive_run(guint job, guint jobs);

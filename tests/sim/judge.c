@@ -23,6 +23,7 @@ static struct {
 	GHashTable *answered; /* set of ids: of all that kubelet was ever given */
 	guint unanswered;
 	gboolean forgotten;
+	guint64 effects; /* there were so many at the last look */
 } judge;
 
 void judge_begin(Decisions *decisions)
@@ -31,6 +32,7 @@ void judge_begin(Decisions *decisions)
 	judge.answered = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	judge.unanswered = 0;
 	judge.forgotten = FALSE;
+	judge_network_begin(decisions);
 	g_clear_pointer(&judge.verdict, g_free);
 }
 
@@ -64,14 +66,6 @@ const char *judge_rule(void)
 
 /* ---- what pods have ---- */
 
-static const NodeResource *resource_of(const char *name)
-{
-	for (guint i = 0; i < NODE_RESOURCES; i++)
-		if (g_str_equal(node_resources[i].name, name))
-			return &node_resources[i];
-	g_assert_not_reached();
-}
-
 static gboolean shares_a_slot(const Grant *a, const Grant *b)
 {
 	for (guint i = 0; a->slots[i]; i++)
@@ -85,7 +79,7 @@ static void exclusive_check(const Pod *pod)
 {
 	const GPtrArray *pods = pods_all();
 
-	if (!resource_of(pod->resource)->is_exclusive)
+	if (!node_resource(pod->resource)->is_exclusive)
 		return;
 	for (guint i = 0; i < pods->len; i++) {
 		const Pod *other = pods->pdata[i];
@@ -121,6 +115,11 @@ void judge_unanswered(void)
 void judge_forgotten(void)
 {
 	judge.forgotten = TRUE;
+}
+
+gboolean judge_names_are_doubtful(void)
+{
+	return judge.forgotten || judge.unanswered > 0;
 }
 
 /* What it must have: its process's, or what kubelet's books have for it. */
@@ -180,16 +179,20 @@ static void unknown_check(void)
 void judge_look(void)
 {
 	const GPtrArray *pods = pods_all();
+	const guint64 effects = life_effects();
 
 	for (guint i = 0; i < pods->len; i++) {
 		const Pod *pod = pods->pdata[i];
 		const Grant *grant = pod_grant(pod);
 
-		if (pod->had)
+		/* Nothing but rdmad changes a directory. */
+		if (pod->had && effects != judge.effects)
 			directory_check(pod);
 		if (grant && life_allocations())
 			table_check(pod, grant);
 	}
+	judge.effects = effects;
+	judge_network_look();
 	if (life_allocations())
 		unknown_check();
 }
@@ -215,6 +218,12 @@ static int column_add(void *data, int n, char **values, char **names)
 	return 0;
 }
 
+static int journal_take(void *data, int n, char **values, char **names)
+{
+	judge_network_journal(values[0], values[1]);
+	return 0;
+}
+
 static void database_check(const char *path)
 {
 	g_autoptr(GHashTable) ids = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -226,6 +235,9 @@ static void database_check(const char *path)
 		judge_fails("the database cannot be read: %s", sqlite3_errmsg(db));
 	sqlite3_exec(db, "PRAGMA foreign_key_check", column_add, NULL, NULL);
 	sqlite3_exec(db, "SELECT id FROM allocations", column_add, ids, NULL);
+	/* There is none in a life without CNI. */
+	sqlite3_exec(db, "SELECT container, state FROM module_cni_journal", journal_take, NULL,
+		     NULL);
 	sqlite3_close(db);
 	for (guint i = 0; i < pods->len; i++) {
 		const Grant *grant = pod_grant(pods->pdata[i]);
@@ -331,10 +343,12 @@ static void pods_check(GHashTable *wanted)
 		const Pod *pod = pods->pdata[i];
 		const Grant *grant = pod_grant(pod);
 
+		if (pod->state == POD_STARTING && node_has_cni() && judge_names_are_doubtful())
+			continue;
 		if (pod->state == POD_STARTING || pod->state == POD_ADMITTING)
 			judge_fails("a pod never starts: %s", pod->name);
 		else if (pod->state == POD_WAITING && slots_taken(pod->resource) + pod->wanted <=
-							      resource_of(pod->resource)->slots)
+							      node_resource(pod->resource)->slots)
 			judge_fails("a pod waits, and there are slots: %s", pod->name);
 		if (grant)
 			g_hash_table_add(wanted, grant->id);
@@ -355,7 +369,8 @@ static gboolean may_stay(const RdmadAllocation *allocation)
 	for (guint i = 0; i < pods->len; i++) {
 		const Pod *pod = pods->pdata[i];
 
-		if (pod->had && g_str_equal(pod->name, allocation->pod_name))
+		if ((pod_grant(pod) || judge.forgotten) &&
+		    g_str_equal(pod->name, allocation->pod_name))
 			return TRUE;
 	}
 	return FALSE;
@@ -378,13 +393,14 @@ void judge_quiet(void)
 	lists_check();
 	pods_check(wanted);
 	rdmad_allocations_foreach(life_allocations(), find_stale, wanted);
-	/* One whose removal was cut off may stay as long as others hold something. */
+	/* One whose removal was cut off tells no longer whose it was, so that any allocation may be the one. */
 	directories =
 		g_hash_table_size(wanted) ? NULL : rdmad_allocation_dir_list(node_run_dir(), NULL);
 	for (guint i = 0; directories && directories[i]; i++)
 		if (!g_hash_table_contains(wanted, directories[i]))
 			judge_fails("the directory of an ended allocation stays: %s",
 				    directories[i]);
+	judge_network_quiet();
 	decisions_note(judge.decisions, "quiet: %u allocations",
 		       rdmad_allocations_count(life_allocations()));
 }

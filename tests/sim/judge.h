@@ -9,6 +9,7 @@
 
 #include "decisions.h"
 #include "pods.h"
+#include "runtime.h"
 
 void judge_begin(Decisions *decisions);
 void judge_end(void);
@@ -25,9 +26,25 @@ void judge_answered(const Pod *pod, const char *error, gint64 took_us);
 void judge_unanswered(void);
 /* Kubelet has lost its checkpoint: allocations that it had not named may stay while a pod lives. */
 void judge_forgotten(void);
+/* The executor, or the kernel below it, has failed: what an ADD did may stay for a while. */
+void judge_disturbed(void);
+void judge_attached(const Sandbox *sandbox);
+void judge_attach_refused(const Sandbox *sandbox, const char *error);
+void judge_checked(const Sandbox *sandbox, const char *error);
 /* After each step. */
 void judge_look(void);
 /* Between two lives, after the power came back if it was cut. */
 void judge_disk(void);
 /* Faults have been off for long. */
 void judge_quiet(void);
+
+/* ---- judge-network.c, a part of the above ---- */
+
+/* An allocation may have the name of a pod that lives, and not be its own (judge.c, may_stay()): CNI goes by the name. */
+gboolean judge_names_are_doubtful(void);
+
+void judge_network_begin(Decisions *decisions);
+void judge_network_look(void);
+void judge_network_quiet(void);
+/* A row of CNI's journal that the last life has left. */
+void judge_network_journal(const char *container, const char *state);

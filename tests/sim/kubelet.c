@@ -529,7 +529,10 @@ static void pods_start(void)
 		if (pod->state != POD_STARTING || !pod->grant)
 			continue;
 		pod_begin(pod);
-		if (g_file_test(pod->grant->directory, G_FILE_TEST_IS_DIR))
+		/* Sandboxes come after the device manager has read its checkpoint. */
+		if (!podresources_is_starting(kubelet.podresources) &&
+		    kubelet.ops->makes_network(pod) &&
+		    g_file_test(pod->grant->directory, G_FILE_TEST_IS_DIR))
 			pod_run(pod);
 	}
 }
@@ -562,11 +565,6 @@ void kubelet_look_at_pods(void)
 		rdmad_event_arm(kubelet.look, 0);
 }
 
-void kubelet_forget_pod(Pod *pod)
-{
-	pods_delete(pod);
-}
-
 /* ---- life ---- */
 
 static void sockets_wipe(const char *dir)
@@ -585,6 +583,11 @@ static void sockets_wipe(const char *dir)
 void kubelet_wipe_sockets(void)
 {
 	sockets_wipe(kubelet.era->has_registry ? kubelet.registry_dir : kubelet.legacy_dir);
+}
+
+RdmadLoop *kubelet_loop(void)
+{
+	return kubelet.loop;
 }
 
 gboolean kubelet_is_up(void)

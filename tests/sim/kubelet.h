@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "base/loop.h"
 #include "decisions.h"
 #include "pods.h"
 
@@ -20,6 +21,8 @@ typedef struct {
 typedef struct {
 	/* Allocate was answered; `error` NULL: with a grant, which the pod has now. */
 	void (*answered)(const Pod *pod, const char *error, gint64 took_us);
+	/* TRUE: the pod has its network; else it is being made. */
+	gboolean (*makes_network)(const Pod *pod);
 	/* A new list of devices. */
 	void (*listed)(const char *resource);
 } KubeletOps;
@@ -27,6 +30,8 @@ typedef struct {
 void kubelet_begin(const char *dir, const KubeletEra *era, const KubeletOps *ops,
 		   Decisions *decisions);
 void kubelet_end(void);
+/* The runtime's as well. */
+RdmadLoop *kubelet_loop(void);
 
 gboolean kubelet_is_up(void);
 /* An Allocate is on its way. */
@@ -40,8 +45,6 @@ void kubelet_set_hung(gboolean hung);
 void kubelet_wipe_sockets(void);
 /* Admits pods that wait, and starts containers of those that are admitted. */
 void kubelet_look_at_pods(void);
-/* The pod's object is deleted; it has ended. */
-void kubelet_forget_pod(Pod *pod);
 
 /* ---- for the judge ---- */
 

@@ -17,8 +17,9 @@
 #define LINES 40u
 
 static struct {
-	gboolean on, frozen, crashing;
+	gboolean on, frozen, crashing, stopping;
 	guint left; /* effects until the crash */
+	guint missed;
 	guint64 effects;
 	RdmadHardware *hardware;
 	RdmadAllocations *allocations;
@@ -52,7 +53,13 @@ void life_crash(void)
 
 void life_crash_never(void)
 {
+	life.missed += life.crashing;
 	life.crashing = FALSE;
+}
+
+guint life_crashes_missed(void)
+{
+	return life.missed;
 }
 
 gboolean life_is_over(void)
@@ -76,8 +83,14 @@ guint64 life_effects(void)
 
 void life_stop(void)
 {
-	if (life.on && !life.frozen)
+	if (!life.on || life.frozen)
+		return;
+	/* The second one ends it at once. */
+	if (life.stopping)
+		life_crash();
+	else
 		raise(SIGTERM);
+	life.stopping = TRUE;
 }
 
 void life_reload(void)
@@ -121,7 +134,7 @@ LifeEnd life_run(const RdmadOptions *options)
 
 	signals_drain();
 	life.on = TRUE;
-	life.frozen = life.crashing = FALSE;
+	life.frozen = life.crashing = life.stopping = FALSE;
 	turns_set_in_rdmad(TRUE);
 	status = rdmad_daemon_run(options, &error);
 	turns_set_in_rdmad(FALSE);
@@ -139,14 +152,15 @@ LifeEnd life_run(const RdmadOptions *options)
 
 /* ---- in the place of ---- */
 
-extern const RdmadModuleClass rdmad_module_class; /* of the device plugin, linked in */
+/* Linked in; the one of CNI under a name of its own (meson.build). */
+extern const RdmadModuleClass rdmad_module_class, sim_cni_class;
 
 const RdmadModuleClass *__wrap_rdmad_module_load(const char *directory, const char *name,
 						 GError **error);
 const RdmadModuleClass *__wrap_rdmad_module_load(const char *directory, const char *name,
 						 GError **error)
 {
-	return &rdmad_module_class;
+	return g_str_equal(name, "cni") ? &sim_cni_class : &rdmad_module_class;
 }
 
 /* The simulator needs its capabilities for the next life. */

@@ -30,6 +30,8 @@ void life_crash_at(guint effects);
 void life_crash(void);
 /* Not at an effect that is still to come. */
 void life_crash_never(void);
+/* How often that was so: there were no more effects. */
+guint life_crashes_missed(void);
 /* Whether an effect happens; called before each. */
 gboolean life_effect(void);
 gboolean life_is_over(void);

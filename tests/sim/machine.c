@@ -8,13 +8,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "disk.h"
+
 #define PODS "sys/fs/cgroup/kubepods/burstable"
 #define LOGS "var/log/pods"
 #define BOOT "proc/sys/kernel/random"
 
 static struct {
-	char *root;
-	gboolean present[MACHINE_DEVICES], up[MACHINE_DEVICES];
+	char *root, *boot_id;
+	gboolean present[MACHINE_DEVICES], up[MACHINE_DEVICES], shown[MACHINE_DEVICES];
 	char *links[MACHINE_DEVICES]; /* where the class's link leads */
 	guint boots;
 } machine;
@@ -46,24 +48,6 @@ static void make(const char *path)
 	g_assert_cmpint(g_mkdir_with_parents(path, 0755), ==, 0);
 }
 
-/* Empties a directory of directories that hold files. */
-static void clear(const char *path)
-{
-	g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
-	const char *name;
-
-	while (dir && (name = g_dir_read_name(dir))) {
-		g_autofree char *below = g_build_filename(path, name, NULL);
-
-		if (g_file_test(below, G_FILE_TEST_IS_DIR)) {
-			clear(below);
-			rmdir(below);
-		} else {
-			unlink(below);
-		}
-	}
-}
-
 void machine_make(const char *root)
 {
 	const char *argv[] = { MACHINES_DIR "/expand", SIM_DIR "/node.machine", root, NULL };
@@ -71,6 +55,7 @@ void machine_make(const char *root)
 	int status;
 
 	machine.root = g_strdup(root);
+	machine.boot_id = path_of(BOOT "/boot_id");
 	make(root);
 	g_assert_cmpint(posix_spawn(&pid, argv[0], NULL, NULL, (char **)argv, environ), ==, 0);
 	g_assert_cmpint(waitpid(pid, &status, 0), ==, pid);
@@ -79,19 +64,23 @@ void machine_make(const char *root)
 		g_autofree char *link = path_of("sys/class/infiniband/erdma_%u", i);
 
 		machine.links[i] = g_file_read_link(link, NULL);
-		machine.present[i] = machine.up[i] = TRUE;
+		machine.present[i] = machine.up[i] = machine.shown[i] = TRUE;
 	}
+}
+
+const char *machine_boot_id(void)
+{
+	return machine.boot_id;
 }
 
 static void boot_name(void)
 {
 	g_autofree char *dir = path_of(BOOT);
-	g_autofree char *path = g_build_filename(dir, "boot_id", NULL);
 	g_autofree char *text =
 		g_strdup_printf("%08x-0000-4000-8000-000000000000\n", machine.boots);
 
 	make(dir);
-	put(path, text);
+	put(machine.boot_id, text);
 }
 
 static void processes_end(void)
@@ -99,7 +88,7 @@ static void processes_end(void)
 	g_autofree char *pods = path_of(PODS);
 
 	make(pods);
-	clear(pods);
+	disk_empty_directory(pods);
 }
 
 void machine_begin(void)
@@ -110,7 +99,7 @@ void machine_begin(void)
 	processes_end();
 	put(mount, "cpu memory\n");
 	make(logs);
-	clear(logs);
+	disk_empty_directory(logs);
 	machine.boots = 1;
 	boot_name();
 	for (guint i = 0; i < MACHINE_DEVICES; i++) {
@@ -159,15 +148,25 @@ void machine_set_port(guint device, gboolean up)
 	put(physical, up ? "5: LinkUp\n" : "3: Disabled\n");
 }
 
-guint machine_device_of(const char *slot)
+void machine_show_netdev(guint device, gboolean shown)
 {
-	for (guint i = 0; i < MACHINE_DEVICES; i++) {
-		g_autofree char *address = g_strdup_printf("0000:00:%02x.0", 8 + i);
+	g_autofree char *function =
+		path_of("sys/devices/pci0000:00/0000:00:%02x.0/virtio%u", 0x0c + device, device);
+	g_autofree char *there = g_build_filename(function, "net", NULL);
+	g_autofree char *away = g_build_filename(function, ".net", NULL);
+	g_autofree char *link = path_of("sys/class/net/eth%u", 1 + device);
+	g_autofree char *target =
+		g_strdup_printf("../../devices/pci0000:00/0000:00:%02x.0/virtio%u/net/eth%u",
+				0x0c + device, device, 1 + device);
 
-		if (g_str_has_prefix(slot, address))
-			return i;
-	}
-	return MACHINE_DEVICES;
+	if (machine.shown[device] == shown)
+		return;
+	machine.shown[device] = shown;
+	g_assert_cmpint(g_rename(shown ? away : there, shown ? there : away), ==, 0);
+	if (shown)
+		g_assert_cmpint(symlink(target, link), ==, 0);
+	else
+		unlink(link);
 }
 
 /* ---- pods ---- */
@@ -203,7 +202,7 @@ void machine_pod_end(const char *uid)
 {
 	g_autofree char *cgroup = path_of(PODS "/pod%s", uid);
 
-	clear(cgroup);
+	disk_empty_directory(cgroup);
 	rmdir(cgroup);
 }
 

@@ -15,8 +15,10 @@ gboolean machine_has(guint device);
 gboolean machine_is_up(guint device);
 void machine_plug(guint device, gboolean in);
 void machine_set_port(guint device, gboolean up);
-/* The device behind a slot that rdmad has listed; MACHINE_DEVICES: none. */
-guint machine_device_of(const char *slot);
+/* Its network interface is in the host, or elsewhere. */
+void machine_show_netdev(guint device, gboolean shown);
+/* The file of the boot's id. */
+const char *machine_boot_id(void);
 /* Another boot_id, and no cgroup is left. */
 void machine_reboot(void);
 

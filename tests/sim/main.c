@@ -2,10 +2,11 @@
 /*
  * The simulator: rdmad in a world that a seed makes
  *
- *	sim [--seed N] [--seconds N] [--steps N] [--run-steps N] [--pairs]
+ *	sim [--seed N] [--seconds N] [--steps N] [--run-steps N] [--pairs] [--notes]
  *	sim --replay FILE [--shrink]
  *	sim --seed N --shrink
  *	sim --exhaustive
+ *	--jobs N: in so many processes, each with a world of its own
  *	sim --plants --seconds N	each planted fault, for so long at most; --plant NAME: with that one
  *
  * With a seed alone: that run.  With seconds or steps: one seed after the other from it on.  A run that fails prints its
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "actions.h"
@@ -29,8 +31,9 @@
 #define RUN_STEPS 100
 
 typedef struct {
-	gint64 seed, seconds, steps, run_steps;
-	gboolean shrink, pairs, twice, plants, exhaustive, hash;
+	gint64 seed, seconds, steps, run_steps, jobs;
+	guint job; /* of this process */
+	gboolean shrink, pairs, twice, plants, exhaustive, hash, notes;
 	char *replay, *plant;
 } Options;
 
@@ -157,14 +160,16 @@ static void print_totals(const Options *options, gint64 began_us)
 static int run_seeds(const Options *options)
 {
 	const gint64 began_us = clock_real_us();
-	guint64 seed = (guint64)options->seed;
+	guint64 seed = (guint64)options->seed + options->job;
 	gboolean ok = TRUE, more = TRUE;
 
 	while (ok && more) {
-		ok = seed_check(seed++, options);
+		ok = seed_check(seed, options);
+		seed += (guint64)options->jobs;
 		more = options->seconds ? clock_real_us() - began_us < options->seconds * SIM_S
-		       : options->steps ? world_totals()->steps < (guint64)options->steps
-					: FALSE;
+		       : options->steps
+			       ? world_totals()->steps < (guint64)(options->steps / options->jobs)
+			       : FALSE;
 	}
 	print_totals(options, began_us);
 	return ok ? 0 : 1;
@@ -194,12 +199,16 @@ static gboolean plant_find(Plant plant, const Options *options)
 
 static int run_plants(const Options *options)
 {
-	guint found = 0;
+	guint tried = 0, found = 0;
 
-	for (guint plant = PLANT_NONE + 1; plant < N_PLANTS; plant++)
+	for (guint plant = PLANT_NONE + 1; plant < N_PLANTS; plant++) {
+		if (plant % (guint)options->jobs != options->job)
+			continue;
+		tried++;
 		found += plant_find((Plant)plant, options);
-	printf("%u of %u planted faults found\n", found, N_PLANTS - 1);
-	return found == N_PLANTS - 1 ? 0 : 1;
+	}
+	printf("%u of %u planted faults found\n", found, tried);
+	return found == tried ? 0 : 1;
 }
 
 /* ---- the command line ---- */
@@ -215,12 +224,14 @@ static gboolean options_parse(Options *options, int argc, char **argv)
 		{ "--seconds", &options->seconds, NULL },
 		{ "--steps", &options->steps, NULL },
 		{ "--run-steps", &options->run_steps, NULL },
+		{ "--jobs", &options->jobs, NULL },
 		{ "--shrink", NULL, &options->shrink },
 		{ "--pairs", NULL, &options->pairs },
 		{ "--twice", NULL, &options->twice },
 		{ "--plants", NULL, &options->plants },
 		{ "--exhaustive", NULL, &options->exhaustive },
 		{ "--hash", NULL, &options->hash },
+		{ "--notes", NULL, &options->notes },
 		{ "--plant", NULL, NULL },
 		{ "--replay", NULL, NULL },
 	};
@@ -252,11 +263,43 @@ static void root_remove(const char *root)
 		     NULL);
 }
 
-int main(int argc, char **argv)
+static int job_run(const Options *options)
 {
-	Options options = { .seed = -1, .run_steps = RUN_STEPS };
 	g_autofree char *root = g_strdup("/dev/shm/rdmad-sim-XXXXXX");
 	int status;
+
+	if (!g_mkdtemp(root))
+		return 2;
+	world_make(root);
+	status = options->replay       ? run_replay(options)
+		 : options->exhaustive ? exhaustive_run(options->job, (guint)options->jobs) > 0
+		 : options->plants     ? run_plants(options)
+		 : options->shrink     ? shrink_seed(options)
+				       : run_seeds(options);
+	root_remove(root);
+	return status;
+}
+
+/* Each takes its own share of the seeds, of the scenarios or of the planted faults. */
+static int jobs_run(Options *options)
+{
+	int status = 0;
+
+	for (options->job = 0; options->job < options->jobs; options->job++)
+		if (fork() == 0)
+			exit(job_run(options));
+	for (gint64 left = options->jobs; left > 0; left--) {
+		int one;
+
+		wait(&one);
+		status |= WIFEXITED(one) ? WEXITSTATUS(one) : 3;
+	}
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	Options options = { .seed = -1, .run_steps = RUN_STEPS, .jobs = 1 };
 
 	if (!options_parse(&options, argc, argv)) {
 		fprintf(stderr, "usage: see tests/sim/main.c\n");
@@ -266,17 +309,11 @@ int main(int argc, char **argv)
 		options.seed = clock_real_us() & 0xffffffff;
 	signal(SIGABRT, crashed);
 	signal(SIGSEGV, crashed);
-	if (!g_mkdtemp(root))
-		return 2;
 	printf("# seed %" G_GINT64_FORMAT "\n", options.seed);
-	world_make(root);
+	fflush(stdout);
+	if (options.notes)
+		decisions_tell_notes();
 	if (options.plant)
 		plant_set(plant_of(options.plant));
-	status = options.replay	      ? run_replay(&options)
-		 : options.exhaustive ? exhaustive_run() > 0
-		 : options.plants     ? run_plants(&options)
-		 : options.shrink     ? shrink_seed(&options)
-				      : run_seeds(&options);
-	root_remove(root);
-	return status;
+	return options.jobs > 1 ? jobs_run(&options) : job_run(&options);
 }

@@ -5,10 +5,12 @@
 #include <rdmad/log.h>
 #include <unistd.h>
 
+#include "disk.h"
+
 const NodeResource node_resources[NODE_RESOURCES] = {
-	{ "rdma/whole", TRUE, 0, 1, 2 },
-	{ "rdma/shared", FALSE, 2, 2, 4 },
-	{ "rdma/cdi", FALSE, 3, 3, 4 },
+	{ "rdma/whole", TRUE, 0, 1, 2, TRUE },
+	{ "rdma/shared", FALSE, 2, 2, 4, TRUE },
+	{ "rdma/cdi", FALSE, 3, 3, 4, FALSE },
 };
 
 #define CONFIG                                                                                     \
@@ -17,39 +19,25 @@ const NodeResource node_resources[NODE_RESOURCES] = {
 	"    selectors = { names = ( \"erdma_0\", \"erdma_1\" ); }; },\n"                          \
 	"  { name = \"rdma/shared\"; count = 4; selectors = { names = \"erdma_2\"; }; },\n"        \
 	"  { name = \"rdma/cdi\"; count = 4; cdi = \"on\"; selectors = { names = \"erdma_3\"; };"  \
-	" }%s ); }; };\n"
+	" }%s ); };%s };\n"
 
 /* No device has this name. */
 #define MORE ",\n  { name = \"rdma/more\"; selectors = { names = \"mlx5_9\"; }; }"
 
+#define CNI "\n  cni = { };"
+
 static struct {
+	gboolean has_cni;
 	char *run, *state, *cdi, *config;
 	RdmadOptions options;
 } node;
-
-static void clear(const char *path)
-{
-	g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
-	const char *name;
-
-	while (dir && (name = g_dir_read_name(dir))) {
-		g_autofree char *below = g_build_filename(path, name, NULL);
-
-		if (g_file_test(below, G_FILE_TEST_IS_DIR)) {
-			clear(below);
-			rmdir(below);
-		} else {
-			unlink(below);
-		}
-	}
-}
 
 static void directory_begin(const char *root, const char *name)
 {
 	g_autofree char *path = g_build_filename(root, name, NULL);
 
 	g_mkdir_with_parents(path, 0755);
-	clear(path);
+	disk_empty_directory(path);
 }
 
 static void paths_make(const char *root)
@@ -71,11 +59,25 @@ static void paths_make(const char *root)
 	};
 }
 
-void node_begin(const char *root)
+const NodeResource *node_resource(const char *name)
+{
+	for (guint i = 0; i < NODE_RESOURCES; i++)
+		if (g_str_equal(node_resources[i].name, name))
+			return &node_resources[i];
+	g_assert_not_reached();
+}
+
+gboolean node_has_cni(void)
+{
+	return node.has_cni;
+}
+
+void node_begin(const char *root, gboolean has_cni)
 {
 	static const char *const below[] = { "run", "disk", "kubelet" };
 
 	paths_make(root);
+	node.has_cni = has_cni;
 	for (guint i = 0; i < G_N_ELEMENTS(below); i++)
 		directory_begin(root, below[i]);
 	node_configure(NODE_CONFIG_SAME);
@@ -88,8 +90,8 @@ const RdmadOptions *node_options(void)
 
 void node_configure(NodeConfig config)
 {
-	g_autofree char *text =
-		g_strdup_printf(CONFIG, node.cdi, config == NODE_CONFIG_MORE ? MORE : "");
+	g_autofree char *text = g_strdup_printf(
+		CONFIG, node.cdi, config == NODE_CONFIG_MORE ? MORE : "", node.has_cni ? CNI : "");
 
 	g_assert_true(g_file_set_contents(
 		node.config, config == NODE_CONFIG_BROKEN ? "modules = {" : text, -1, NULL));
@@ -97,7 +99,7 @@ void node_configure(NodeConfig config)
 
 void node_clear_run(void)
 {
-	clear(node.run);
+	disk_empty_directory(node.run);
 	rmdir(node.run);
 }
 

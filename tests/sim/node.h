@@ -9,15 +9,18 @@
 typedef struct {
 	const char *name;
 	gboolean is_exclusive;
-	guint first, last; /* its devices */
-	guint slots;	   /* in all */
+	guint first, last;    /* its devices */
+	guint slots;	      /* in all */
+	gboolean has_network; /* its pods get NICs, where the node has CNI */
 } NodeResource;
 
 extern const NodeResource node_resources[NODE_RESOURCES];
+const NodeResource *node_resource(const char *name);
 
 /* Makes its directories below `root`, empty but for the configuration; state and CDI are on the disk, below
  * "disk". */
-void node_begin(const char *root);
+void node_begin(const char *root, gboolean has_cni);
+gboolean node_has_cni(void);
 const RdmadOptions *node_options(void);
 /* What a reload finds. */
 typedef enum { NODE_CONFIG_SAME, NODE_CONFIG_MORE, NODE_CONFIG_BROKEN } NodeConfig;

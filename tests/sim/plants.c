@@ -7,14 +7,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "journal.h"
+#include "network/perform.h"
+#include "server.h"
 #include "service/allocations-private.h"
 #include "service/state.h"
 #include "turns.h"
 
 static const char *const names[N_PLANTS] = {
-	"none",		  "late-commit", "no-sync",	"torn-rename",
-	"lost-directory", "freed-first", "stale-list",	"no-registration",
-	"left-open",	  "wall-clock",	 "two-holders",
+	"none",	       "late-commit", "no-sync",	 "torn-rename", "lost-directory",
+	"freed-first", "stale-list",  "no-registration", "left-open",	"wall-clock",
+	"two-holders", "no-undo",     "late-journal",	 "no-replay",
 };
 
 static Plant planted;
@@ -118,4 +121,24 @@ BEFORE(const RdmadAllocation *, rdmad_allocations_grant, RdmadAllocations *alloc
 	if (planted == PLANT_TWO_HOLDERS)
 		unchecked.mode = NULL;
 	return __real_rdmad_allocations_grant(allocations, &unchecked, error);
+}
+
+BEFORE(gboolean, perform_undo, const PerformContext *ctx, const RdmadStep *step, GError **error)
+{
+	return planted == PLANT_NO_UNDO || __real_perform_undo(ctx, step, error);
+}
+
+BEFORE(void, cni_journal_write, CniJournal *journal, CniAttachment *attachment, CniJournalDone done,
+       gpointer data)
+{
+	if (planted == PLANT_LATE_JOURNAL && attachment->state == CNI_STATE_PLANNED)
+		done(NULL, data);
+	else
+		__real_cni_journal_write(journal, attachment, done, data);
+}
+
+BEFORE(void, cni_server_reconcile, CniServer *server, gboolean at_start)
+{
+	if (planted != PLANT_NO_REPLAY)
+		__real_cni_server_reconcile(server, at_start);
 }

@@ -20,6 +20,9 @@ typedef enum {
 	PLANT_LEFT_OPEN,       /* the watch of a directory is not closed with its owner */
 	PLANT_WALL_CLOCK,      /* durations are taken from the wall clock */
 	PLANT_TWO_HOLDERS,     /* an exclusive slot is not checked */
+	PLANT_NO_UNDO,	       /* steps are not undone */
+	PLANT_LATE_JOURNAL,    /* CNI's steps are done before they are written down */
+	PLANT_NO_REPLAY,       /* what the life before has left of CNI's steps is not looked at */
 	N_PLANTS,
 } Plant;
 

@@ -117,11 +117,16 @@ static V1__PodResources *pod_new(const Pod *pod, gboolean with_devices)
 	return message;
 }
 
+gboolean podresources_is_starting(const PodResources *of)
+{
+	return of->era->pre_lists && clock_now_us() - of->since_us < STARTS_US;
+}
+
 static void list_asked(RdmadGrpcCall *call, const guint8 *bytes, gsize size, gpointer data)
 {
 	PodResources *of = data;
 	const GPtrArray *pods = pods_all();
-	const gboolean starts = of->era->pre_lists && clock_now_us() - of->since_us < STARTS_US;
+	const gboolean starts = podresources_is_starting(of);
 	V1__ListPodResourcesResponse *list;
 
 	MESSAGE(list, v1__list_pod_resources_response__init);
@@ -134,6 +139,9 @@ static void list_asked(RdmadGrpcCall *call, const guint8 *bytes, gsize size, gpo
 			continue;
 		list->pod_resources[list->n_pod_resources++] = pod_new(pod, !starts);
 	}
+	decisions_note(of->decisions, "podresources: %u pods%s %" G_GINT64_FORMAT,
+		       (guint)list->n_pod_resources, starts ? " without devices" : "",
+		       clock_now_us());
 	answer_later(of, call, &list->base);
 }
 

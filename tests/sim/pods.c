@@ -92,7 +92,7 @@ Grant *grant_new(const char *const *slots, const char *directory)
 	return grant;
 }
 
-Grant *grant_copy(const Grant *grant)
+static Grant *grant_copy(const Grant *grant)
 {
 	return grant ? grant_new((const char *const *)grant->slots, grant->directory) : NULL;
 }
@@ -125,11 +125,12 @@ void pod_run(Pod *pod)
 
 void pod_exit(Pod *pod)
 {
+	if (pod->has_process)
+		machine_pod_empty(pod->uid);
 	pod->state = POD_ENDED;
 	pod->has_process = FALSE;
 	pod->ended_us = clock_now_us();
 	g_clear_pointer(&pod->had, grant_free);
-	machine_pod_empty(pod->uid);
 	machine_pod_end(pod->uid);
 }
 

@@ -40,7 +40,6 @@ Pod *pods_create(const char *resource, guint wanted);
 void pods_delete(Pod *pod);
 
 Grant *grant_new(const char *const *slots, const char *directory);
-Grant *grant_copy(const Grant *grant);
 void grant_free(Grant *grant);
 
 /* Its container is made, and then runs. */

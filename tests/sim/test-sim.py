@@ -16,9 +16,10 @@ import tap  # noqa: E402
 SIM = sys.argv.pop(1)
 SLOW = os.environ.get("RDMAD_TEST_SLOW") == "1"
 # New seeds are for the long form: what they find is no fault of the change that is tested.
-SEEDS = ("--seconds", 7200) if SLOW else ("--seed", 196, "--steps", 10000)
+SEEDS = ("--seconds", 7200) if SLOW else ("--seed", 4000, "--steps", 4000)
 PLANT_SECONDS = 600 if SLOW else 120
 REPEATED = 7
+JOBS = os.cpu_count() or 1
 
 
 def run(*arguments, before=()):
@@ -37,10 +38,10 @@ class Sim(unittest.TestCase):
                 self.assert_holds(run("--replay", trace))
 
     def test_every_short_scenario_survives_an_end_at_each_of_its_effects(self):
-        self.assert_holds(run("--exhaustive"))
+        self.assert_holds(run("--exhaustive", "--jobs", JOBS))
 
     def test_seeds_hold(self):
-        done = run(*SEEDS)
+        done = run(*SEEDS, "--jobs", JOBS)
         print("\n".join("# " + line for line in done.stdout.splitlines()[-40:]), flush=True)
         self.assert_holds(done)
 
@@ -50,7 +51,7 @@ class Sim(unittest.TestCase):
         self.assertEqual(len(hashes), 1)
 
     def test_planted_faults_are_found(self):
-        self.assert_holds(run("--plants", "--seed", 100, "--seconds", PLANT_SECONDS))
+        self.assert_holds(run("--plants", "--seed", 100, "--seconds", PLANT_SECONDS, "--jobs", JOBS))
 
     def test_a_failing_run_is_made_small(self):
         # Of the first seed that meets the fault; each costs a second.

@@ -10,6 +10,7 @@
 #include "kubelet.h"
 #include "life.h"
 #include "machine.h"
+#include "network.h"
 #include "node.h"
 #include "pods.h"
 #include "pool.h"
@@ -73,13 +74,15 @@ static void end(void)
 
 static gint64 due_us(void)
 {
-	return MIN(MIN(world.step_us, actions_due_us()), pool_due_us());
+	return MIN(MIN(world.step_us, actions_due_us()), MIN(pool_due_us(), network_due_us()));
 }
 
 static void work(void)
 {
 	if (pool_due_us() <= clock_now_us())
 		pool_work();
+	else if (network_due_us() <= clock_now_us())
+		network_work();
 	else if (actions_due_us() <= clock_now_us())
 		actions_work();
 	else if (world.phase == PHASE_STEPS)
@@ -104,7 +107,7 @@ static void weights_draw(void)
 	for (guint i = 0; i < N_ACTIONS; i++)
 		world.weights[i] =
 			pods[i] +
-			weights[decide(world.decisions, DECIDE_SETUP, G_N_ELEMENTS(weights))];
+			weights[decide(world.decisions, DECIDE_WEIGHT, G_N_ELEMENTS(weights))];
 }
 
 static void world_begin(Decisions *decisions, guint steps)
@@ -117,8 +120,9 @@ static void world_begin(Decisions *decisions, guint steps)
 	decisions_step(decisions);
 	clock_begin();
 	g_random_set_seed(1);
-	node_begin(world.root);
+	node_begin(world.root, decide(decisions, DECIDE_SETUP, 3) > 0);
 	machine_begin();
+	network_begin(world.root, decisions);
 	pool_begin(decisions);
 	turns_begin(&turns_ops, decisions);
 	disk_begin(disk, node_run_dir(), decisions);
@@ -131,6 +135,7 @@ static void world_begin(Decisions *decisions, guint steps)
 static void world_end(void)
 {
 	actions_end();
+	network_end();
 	judge_end();
 	disk_end();
 	world.totals.runs++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "hardware/counters/file-budget.h"
-
 #include <sys/resource.h>
+
+#include "hardware/counters/kept-files.h"
 
 /* Most of the process's descriptors are for others. */
 #define LIMIT_SHARE 4

@@ -9,11 +9,10 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "hardware/counters/file-budget.h"
-
 /* The kernel's clock for files moves by up to 10 ms at a time: a directory that changed a moment ago may
  * change again without a new time. */
 #define SETTLED_US (100 * G_GINT64_CONSTANT(1000))
+
 /* ---- the files ---- */
 
 static void file_close(RdmadKeptFiles *kept, guint i)
@@ -179,7 +178,7 @@ static gssize read_unkept(RdmadKeptFiles *kept, const RdmadSysroot *root, guint 
 	const int dir = directory_of(kept, root);
 	rdmad_autofd int fd = dir >= 0 ? rdmad_sysroot_open_file_at(dir, name) : -1;
 	const gssize n = fd >= 0 ? rdmad_sysroot_read_file(fd, text, size) : -1;
-	const int errnum = errno;
+	const int errnum = n < 0 ? errno : 0;
 
 	if (fd >= 0 && kept->keeps && errnum != ENODEV && rdmad_file_budget_take(kept->budget))
 		keep_file(kept, i, &fd);

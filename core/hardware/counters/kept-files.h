@@ -42,3 +42,9 @@ void rdmad_kept_files_expect(RdmadKeptFiles *kept, guint n);
 gssize rdmad_kept_files_read(RdmadKeptFiles *kept, const RdmadSysroot *root, guint i,
 			     const char *name, char *text, gsize size);
 void rdmad_kept_files_end(RdmadKeptFiles *kept);
+
+/* Of the budget: a place for one more file; FALSE: there is none. */
+gboolean rdmad_file_budget_take(RdmadFileBudget *budget);
+void rdmad_file_budget_give(RdmadFileBudget *budget);
+/* It was made smaller than what is open. */
+gboolean rdmad_file_budget_is_exceeded(const RdmadFileBudget *budget);

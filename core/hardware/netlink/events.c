@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Kernel events: RDMA notifications, links and addresses, uevents.  They are hints for another
- * scan; their contents do not matter, so a lost one costs nothing.
- */
 #define RDMAD_LOG_TOPIC "kernel-events"
 #include "hardware/netlink/events.h"
 
@@ -16,10 +12,12 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "hardware/netlink/route.h"
+
 /* rdma_netlink.h of kernel 6.12. */
 #define RDMA_NL_GROUP_NOTIFY 4
 
-#define MESSAGE_MAX	  8192u /* the contents of a longer one do not matter either */
+#define MESSAGE_MAX	  8192u /* a longer one is a hint, whatever it is about */
 #define MESSAGES_PER_TURN 256u
 
 static const RdmadEventSource hardware_sources[] = {
@@ -40,6 +38,7 @@ typedef struct {
 
 struct RdmadKernelEvents {
 	void (*hint)(gpointer data);
+	const RdmadKernelEventOps *ops; /* NULL: hints are all that is wanted */
 	gpointer data;
 	guint n_sources;
 	Source sources[];
@@ -67,23 +66,39 @@ static int source_open(const RdmadEventSource *klass, GError **error)
 
 typedef enum { READ_EMPTY, READ_NOTHING, READ_HINT } ReadResult;
 
+/* TRUE: it is about one interface, and somebody wants to know which. */
+static gboolean tell_interface(const Source *source, const char *message, gsize size)
+{
+	const RdmadKernelEvents *events = source->events;
+	g_autoptr(RdmadLink) link = NULL;
+	int ifindex;
+
+	if (!events->ops || source->klass->protocol != NETLINK_ROUTE ||
+	    !rdmad_route_parse_event(message, size, &ifindex, &link))
+		return FALSE;
+	events->ops->interface(ifindex, link, events->data);
+	return TRUE;
+}
+
 /* Only messages of the kernel, port 0, are accepted: any process may send to a netlink socket. */
 static ReadResult source_read(const Source *source)
 {
-	char message[MESSAGE_MAX];
+	_Alignas(struct nlmsghdr) char message[MESSAGE_MAX];
 	struct sockaddr_nl from = { 0 };
 	socklen_t size = sizeof(from);
-	const ssize_t n =
-		recvfrom(source->fd, message, sizeof(message), 0, (struct sockaddr *)&from, &size);
+	const ssize_t n = recvfrom(source->fd, message, sizeof(message), MSG_TRUNC,
+				   (struct sockaddr *)&from, &size);
 
 	/* ENOBUFS: messages were lost; another scan makes up for them. */
 	if (n < 0)
 		return errno == ENOBUFS ? READ_HINT : errno == EINTR ? READ_NOTHING : READ_EMPTY;
 	if (from.nl_pid != 0)
 		return READ_NOTHING;
+	if ((gsize)n > sizeof(message))
+		return READ_HINT;
 	if (source->klass->matters && !source->klass->matters(message, (gsize)n))
 		return READ_NOTHING;
-	return READ_HINT;
+	return tell_interface(source, message, (gsize)n) ? READ_NOTHING : READ_HINT;
 }
 
 static void source_ready(int fd, RdmadIo ready, gpointer data)
@@ -147,11 +162,16 @@ RdmadKernelEvents *rdmad_kernel_events_open(RdmadLoop *loop, RdmadModule *owner,
 	return NULL;
 }
 
-RdmadKernelEvents *rdmad_kernel_events_new(RdmadLoop *loop, void (*hint)(gpointer data),
+RdmadKernelEvents *rdmad_kernel_events_new(RdmadLoop *loop, const RdmadKernelEventOps *ops,
 					   gpointer data, GError **error)
 {
-	return rdmad_kernel_events_open(loop, NULL, hardware_sources,
-					G_N_ELEMENTS(hardware_sources), hint, data, error);
+	RdmadKernelEvents *events =
+		rdmad_kernel_events_open(loop, NULL, hardware_sources,
+					 G_N_ELEMENTS(hardware_sources), ops->hint, data, error);
+
+	if (events)
+		events->ops = ops;
+	return events;
 }
 
 void rdmad_kernel_events_free(RdmadKernelEvents *events)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernel events: RDMA notifications, links and addresses, uevents.  They are hints for another
- * scan; their contents do not matter, so a lost one costs nothing.
+ * scan, so a lost one costs nothing; of their contents no more matters than what is to be read again.
  */
 #pragma once
 
 #include <glib.h>
-#include <rdmad/types.h>
+#include <rdmad/network.h>
 
 typedef struct RdmadKernelEvents RdmadKernelEvents;
 
@@ -17,11 +17,18 @@ typedef struct {
 	gboolean (*matters)(const char *message, gsize size); /* NULL: all do */
 } RdmadEventSource;
 
-/* `hint` comes from the loop, once for each batch that was read.  A source that cannot be opened is
- * logged and left out; NULL only when none could. */
-RdmadKernelEvents *rdmad_kernel_events_new(RdmadLoop *loop, void (*hint)(gpointer data),
+typedef struct {
+	/* Once for each batch with a message that no other function was called for. */
+	void (*hint)(gpointer data);
+	/* An interface has changed, or its addresses, and then `link` is NULL. */
+	void (*interface)(int ifindex, const RdmadLink *link, gpointer data);
+} RdmadKernelEventOps;
+
+/* Called from the loop; `ops` must outlive it.  A source that cannot be opened is logged and left out;
+ * NULL only when none could. */
+RdmadKernelEvents *rdmad_kernel_events_new(RdmadLoop *loop, const RdmadKernelEventOps *ops,
 					   gpointer data, GError **error);
-/* The same from other sources, which must outlive it. */
+/* From other sources, which must outlive it, and all of it hints. */
 RdmadKernelEvents *rdmad_kernel_events_open(RdmadLoop *loop, RdmadModule *owner,
 					    const RdmadEventSource *sources, guint n_sources,
 					    void (*hint)(gpointer data), gpointer data,

@@ -6,6 +6,7 @@
  */
 #include "hardware/netlink/rdma.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <netlink/msg.h>
 #include <rdma/ib_user_ioctl_verbs.h>
@@ -239,14 +240,35 @@ struct nl_msg *rdmad_nldev_request(int command, int flags)
 	return msg;
 }
 
+static GPtrArray *devices_new(void)
+{
+	return g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_nldev_device_free);
+}
+
 GPtrArray *rdmad_nldev_get_devices(RdmadNetlink *nl, GError **error)
 {
-	g_autoptr(GPtrArray) devices =
-		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_nldev_device_free);
+	g_autoptr(GPtrArray) devices = devices_new();
 
 	if (!rdmad_netlink_ask(nl, rdmad_nldev_request(RDMA_NLDEV_CMD_GET, NLM_F_DUMP),
 			       rdmad_nldev_parse_device, devices, error))
 		return NULL;
+	return g_steal_pointer(&devices);
+}
+
+GPtrArray *rdmad_nldev_get_device(RdmadNetlink *nl, guint device, GError **error)
+{
+	struct nl_msg *msg = rdmad_nldev_request(RDMA_NLDEV_CMD_GET, 0);
+	g_autoptr(GPtrArray) devices = devices_new();
+	int errnum;
+
+	nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, device);
+	if (rdmad_netlink_ask(nl, msg, rdmad_nldev_parse_device, devices, error))
+		return g_steal_pointer(&devices);
+	errnum = rdmad_netlink_errnum(nl);
+	if (errnum != EINVAL && errnum != ENODEV)
+		return NULL;
+	/* No such index is EINVAL, as much else is. */
+	g_clear_error(error);
 	return g_steal_pointer(&devices);
 }
 

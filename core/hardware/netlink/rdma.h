@@ -49,6 +49,8 @@ void rdmad_nldev_parse_chardev(const struct nlmsghdr *msg, GPtrArray *chardevs);
 void rdmad_nldev_parse_netns_mode(const struct nlmsghdr *msg, GPtrArray *modes);
 
 GPtrArray *rdmad_nldev_get_devices(RdmadNetlink *nl, GError **error);
+/* The one with that index; it has left: none. */
+GPtrArray *rdmad_nldev_get_device(RdmadNetlink *nl, guint device, GError **error);
 GPtrArray *rdmad_nldev_get_ports(RdmadNetlink *nl, guint device, GError **error);
 /* The kernel's name for the driver of a device without a bus ("rxe"), or NULL. */
 const char *rdmad_nldev_get_driver(RdmadNetlink *nl, guint device);

@@ -8,6 +8,7 @@
 #include <netlink/attr.h>
 #include <netlink/msg.h>
 #include <rdmad/device.h>
+#include <rdmad/error.h>
 #include <string.h>
 
 /* ---- attributes ---- */
@@ -209,7 +210,31 @@ RdmadAddress *rdmad_route_parse_address(const struct nlmsghdr *msg)
 	return address;
 }
 
-/* ---- dumps ---- */
+/* ---- notifications ---- */
+
+gboolean rdmad_route_parse_event(const char *message, gsize size, int *ifindex, RdmadLink **link)
+{
+	const struct nlmsghdr *msg = (const void *)message;
+	const struct ifaddrmsg *address;
+
+	*link = NULL;
+	/* The kernel sends them one by one. */
+	if (!NLMSG_OK(msg, size) || msg->nlmsg_len != size)
+		return FALSE;
+	if (msg->nlmsg_type == RTM_NEWLINK && size >= NLMSG_SPACE(sizeof(struct ifinfomsg))) {
+		*link = rdmad_route_parse_link(msg);
+		*ifindex = *link ? (*link)->ifindex : 0;
+		return *link != NULL;
+	}
+	if ((msg->nlmsg_type != RTM_NEWADDR && msg->nlmsg_type != RTM_DELADDR) ||
+	    size < NLMSG_SPACE(sizeof(*address)))
+		return FALSE;
+	address = NLMSG_DATA(msg);
+	*ifindex = (int)address->ifa_index;
+	return *ifindex > 0;
+}
+
+/* ---- questions ---- */
 
 static void take_link(const struct nlmsghdr *msg, GPtrArray *links)
 {
@@ -227,21 +252,20 @@ static void take_address(const struct nlmsghdr *msg, GPtrArray *addresses)
 		g_ptr_array_add(addresses, address);
 }
 
-static struct nl_msg *dump_request(int type, const void *header, gsize size)
+static struct nl_msg *make_request(int type, int flags, const void *header, gsize size)
 {
-	struct nl_msg *msg = nlmsg_alloc_simple(type, NLM_F_DUMP);
+	struct nl_msg *msg = nlmsg_alloc_simple(type, flags);
 
 	if (!msg || nlmsg_append(msg, (void *)header, size, NLMSG_ALIGNTO) < 0)
 		g_error("out of memory");
 	return msg;
 }
 
-GPtrArray *rdmad_route_get_links(RdmadNetlink *nl, GError **error)
+/* `msg` is taken over. */
+static GPtrArray *ask_links(RdmadNetlink *nl, struct nl_msg *msg, GError **error)
 {
 	g_autoptr(GPtrArray) links =
 		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_link_free);
-	const struct ifinfomsg info = { .ifi_family = AF_UNSPEC };
-	struct nl_msg *msg = dump_request(RTM_GETLINK, &info, sizeof(info));
 
 	/* Statistics are the larger part of a link's message. */
 	nla_put_u32(msg, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
@@ -250,13 +274,64 @@ GPtrArray *rdmad_route_get_links(RdmadNetlink *nl, GError **error)
 	return g_steal_pointer(&links);
 }
 
-GPtrArray *rdmad_route_get_addresses(RdmadNetlink *nl, GError **error)
+GPtrArray *rdmad_route_get_links(RdmadNetlink *nl, GError **error)
+{
+	const struct ifinfomsg info = { .ifi_family = AF_UNSPEC };
+
+	return ask_links(nl, make_request(RTM_GETLINK, NLM_F_DUMP, &info, sizeof(info)), error);
+}
+
+/* An interface that has left is an answer. */
+static GPtrArray *none_if_not_found(GPtrArray *found, GError *reason, GError **error)
+{
+	if (found)
+		return found;
+	if (!g_error_matches(reason, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND)) {
+		g_propagate_error(error, reason);
+		return NULL;
+	}
+	g_error_free(reason);
+	return g_ptr_array_new();
+}
+
+GPtrArray *rdmad_route_get_link(RdmadNetlink *nl, int ifindex, const char *name, GError **error)
+{
+	const struct ifinfomsg info = { .ifi_family = AF_UNSPEC, .ifi_index = ifindex };
+	struct nl_msg *msg = make_request(RTM_GETLINK, NLM_F_ACK, &info, sizeof(info));
+	GError *reason = NULL;
+	GPtrArray *links;
+
+	if (!ifindex)
+		nla_put_string(msg, IFLA_IFNAME, name);
+	links = ask_links(nl, msg, &reason);
+	return none_if_not_found(links, reason, error);
+}
+
+static GPtrArray *ask_addresses(RdmadNetlink *nl, int ifindex, GError **error)
 {
 	g_autoptr(GPtrArray) addresses = g_ptr_array_new_with_free_func(g_free);
-	const struct ifaddrmsg info = { .ifa_family = AF_UNSPEC };
+	const struct ifaddrmsg info = { .ifa_family = AF_UNSPEC, .ifa_index = (guint)ifindex };
 
-	if (!rdmad_netlink_ask(nl, dump_request(RTM_GETADDR, &info, sizeof(info)), take_address,
-			       addresses, error))
+	if (!rdmad_netlink_ask(nl, make_request(RTM_GETADDR, NLM_F_DUMP, &info, sizeof(info)),
+			       take_address, addresses, error))
 		return NULL;
 	return g_steal_pointer(&addresses);
+}
+
+GPtrArray *rdmad_route_get_addresses(RdmadNetlink *nl, GError **error)
+{
+	return ask_addresses(nl, 0, error);
+}
+
+GPtrArray *rdmad_route_get_addresses_of(RdmadNetlink *nl, int ifindex, GError **error)
+{
+	const int strict = 1;
+	GError *reason = NULL;
+	GPtrArray *addresses;
+
+	/* Kernels before 4.20 give those of all interfaces. */
+	(void)!setsockopt(rdmad_netlink_fd(nl), SOL_NETLINK, NETLINK_GET_STRICT_CHK, &strict,
+			  sizeof(strict));
+	addresses = ask_addresses(nl, ifindex, &reason);
+	return none_if_not_found(addresses, reason, error);
 }

@@ -23,6 +23,13 @@ RdmadLink *rdmad_route_parse_link(const struct nlmsghdr *msg);
 /* g_free() */
 RdmadAddress *rdmad_route_parse_address(const struct nlmsghdr *msg);
 
+/* A notification: the interface that it is about, with `link` where that changed itself, not its
+ * addresses.  FALSE: about something else, or an interface that has left. */
+gboolean rdmad_route_parse_event(const char *message, gsize size, int *ifindex, RdmadLink **link);
+
 /* Of RdmadLink, and of RdmadAddress. */
 GPtrArray *rdmad_route_get_links(RdmadNetlink *nl, GError **error);
 GPtrArray *rdmad_route_get_addresses(RdmadNetlink *nl, GError **error);
+/* The same of one interface, by its index, or by its name where that is 0; none if it has left. */
+GPtrArray *rdmad_route_get_link(RdmadNetlink *nl, int ifindex, const char *name, GError **error);
+GPtrArray *rdmad_route_get_addresses_of(RdmadNetlink *nl, int ifindex, GError **error);

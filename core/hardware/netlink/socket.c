@@ -14,54 +14,42 @@
 #define DUMP_TRIES     5
 #define RESULTS_MAX    65536u
 
+/* The kernel fills no more than 32 KiB of a dump at once; the answer about one link with hundreds of virtual functions
+ * is longer, though a list in it has 64 KiB at most. */
+#define BUFFER_SIZE	(32u << 10)
+#define BUFFER_SIZE_MAX (1u << 20)
+
+/* Atomic: of sockets that are opened from now on.  What was too long once will be so again. */
+static guint buffer_size = BUFFER_SIZE;
+
 struct RdmadNetlink {
 	struct nl_sock *sock;
 	int protocol;
 	/* The rest of an answer may still come: a fresh socket for the next question. */
 	gboolean stale;
+	char *buffer;
+	gsize size; /* of it */
 	/* The answer under way. */
 	RdmadNetlinkEach each;
 	gpointer data;
+	guint32 seq; /* of its question */
 	gboolean done;
 	int errnum; /* what the kernel answered, or why it did not; 0: all is well */
 	char *text; /* its explanation, or NULL */
 	gboolean too_long;
 };
 
-static int answer_valid(struct nl_msg *msg, void *arg)
-{
-	RdmadNetlink *nl = arg;
-
-	if (nl->each(nlmsg_hdr(msg), nl->data))
-		return NL_OK;
-	nl->too_long = TRUE;
-	return NL_STOP;
-}
-
-static int answer_ack(struct nl_msg *msg, void *arg)
-{
-	RdmadNetlink *nl = arg;
-
-	nl->done = TRUE;
-	return NL_STOP;
-}
-
 /* A dump that failed half-way reports it in its last message. */
-static int answer_finished(struct nl_msg *msg, void *arg)
+static void answer_finished(RdmadNetlink *nl, const struct nlmsghdr *hdr)
 {
-	RdmadNetlink *nl = arg;
-	const struct nlmsghdr *hdr = nlmsg_hdr(msg);
-
 	nl->done = TRUE;
 	if (nlmsg_datalen(hdr) >= (int)sizeof(int))
 		nl->errnum = -*(const int *)nlmsg_data(hdr);
-	return NL_STOP;
 }
 
 /* Documentation/userspace-api/netlink/intro.rst, "Ext ACK". */
-static char *error_text(const struct nlmsgerr *err)
+static char *error_text(const struct nlmsghdr *hdr, const struct nlmsgerr *err)
 {
-	const struct nlmsghdr *hdr = (const void *)((const char *)err - NLMSG_HDRLEN);
 	int skip = sizeof(*err);
 	const struct nlattr *text;
 
@@ -73,16 +61,22 @@ static char *error_text(const struct nlmsgerr *err)
 	return text ? g_strndup(nla_data(text), nla_len(text)) : NULL;
 }
 
-static int answer_error(struct sockaddr_nl *from, struct nlmsgerr *err, void *arg)
+/* Also the acknowledgement, which is error 0. */
+static void answer_error(RdmadNetlink *nl, const struct nlmsghdr *hdr)
 {
-	RdmadNetlink *nl = arg;
+	const struct nlmsgerr *err = nlmsg_data(hdr);
 
 	nl->done = TRUE;
+	if (nlmsg_datalen(hdr) < (int)sizeof(*err)) {
+		nl->errnum = EIO;
+		return;
+	}
 	nl->errnum = -err->error;
 	g_free(nl->text);
-	nl->text = error_text(err);
-	return NL_STOP;
+	nl->text = err->error ? error_text(hdr, err) : NULL;
 }
+
+/* ---- the socket ---- */
 
 /* `adopted`: a socket that is connected; -1: a new one. */
 static gboolean socket_connect(RdmadNetlink *nl, int adopted, GError **error)
@@ -112,28 +106,30 @@ static gboolean socket_open(RdmadNetlink *nl, int adopted, GError **error)
 	nl->sock = nl_socket_alloc();
 	if (!nl->sock)
 		g_error("out of memory");
-	nl_socket_modify_cb(nl->sock, NL_CB_VALID, NL_CB_CUSTOM, answer_valid, nl);
-	nl_socket_modify_cb(nl->sock, NL_CB_ACK, NL_CB_CUSTOM, answer_ack, nl);
-	nl_socket_modify_cb(nl->sock, NL_CB_FINISH, NL_CB_CUSTOM, answer_finished, nl);
-	nl_socket_modify_err_cb(nl->sock, NL_CB_CUSTOM, answer_error, nl);
 	return socket_connect(nl, adopted, error);
+}
+
+static RdmadNetlink *netlink_new(int protocol)
+{
+	RdmadNetlink *nl = g_new0(RdmadNetlink, 1);
+
+	nl->protocol = protocol;
+	nl->size = (gsize)g_atomic_int_get(&buffer_size);
+	nl->buffer = g_malloc(nl->size);
+	return nl;
 }
 
 RdmadNetlink *rdmad_netlink_open(int protocol, GError **error)
 {
-	g_autoptr(RdmadNetlink) nl = g_new0(RdmadNetlink, 1);
+	g_autoptr(RdmadNetlink) nl = netlink_new(protocol);
 
-	nl->protocol = protocol;
-	if (!socket_open(nl, -1, error))
-		return NULL;
-	return g_steal_pointer(&nl);
+	return socket_open(nl, -1, error) ? g_steal_pointer(&nl) : NULL;
 }
 
 RdmadNetlink *rdmad_netlink_adopt(int protocol, int socket, GError **error)
 {
-	g_autoptr(RdmadNetlink) nl = g_new0(RdmadNetlink, 1);
+	g_autoptr(RdmadNetlink) nl = netlink_new(protocol);
 
-	nl->protocol = protocol;
 	if (socket_open(nl, socket, error))
 		return g_steal_pointer(&nl);
 	if (nl_socket_get_fd(nl->sock) != socket)
@@ -151,6 +147,7 @@ void rdmad_netlink_close(RdmadNetlink *nl)
 	if (!nl)
 		return;
 	nl_socket_free(nl->sock);
+	g_free(nl->buffer);
 	g_free(nl->text);
 	g_free(nl);
 }
@@ -231,13 +228,77 @@ static void answer_forget(RdmadNetlink *nl)
 	g_clear_pointer(&nl->text, g_free);
 }
 
+/* An answer that does not fit is lost, as one that does not fit into the socket is. */
+static int datagram_lost(gsize size)
+{
+	if (size > BUFFER_SIZE_MAX)
+		return -NLE_MSG_OVERFLOW;
+	g_atomic_int_set(&buffer_size, BUFFER_SIZE_MAX);
+	return -NLE_NOMEM;
+}
+
+/* The length of what came, or libnl's status.  libnl would ask for the length first, and copy each message. */
+static int datagram_receive(RdmadNetlink *nl)
+{
+	struct sockaddr_nl from = { 0 };
+	struct iovec part = { nl->buffer, nl->size };
+	struct msghdr msg = {
+		.msg_name = &from, .msg_namelen = sizeof(from), .msg_iov = &part, .msg_iovlen = 1
+	};
+	gssize n;
+
+	do
+		n = recvmsg(nl_socket_get_fd(nl->sock), &msg, MSG_TRUNC);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -nl_syserr2nlerr(errno);
+	if ((gsize)n > nl->size)
+		return datagram_lost((gsize)n);
+	/* Only the kernel's own. */
+	return from.nl_pid ? 0 : (int)n;
+}
+
+static void message_take(RdmadNetlink *nl, const struct nlmsghdr *hdr)
+{
+	switch (hdr->nlmsg_type) {
+	case NLMSG_NOOP:
+		break;
+	case NLMSG_DONE:
+		answer_finished(nl, hdr);
+		break;
+	case NLMSG_ERROR:
+		answer_error(nl, hdr);
+		break;
+	case NLMSG_OVERRUN:
+		nl->done = TRUE;
+		nl->errnum = EIO;
+		break;
+	default:
+		nl->too_long |= !nl->each(hdr, nl->data);
+		break;
+	}
+}
+
+/* An interrupted dump is read to its end, so that the next question begins with its own answer. */
 static int answer_read(RdmadNetlink *nl)
 {
-	int status = 0;
+	gboolean interrupted = FALSE;
 
-	while (!nl->done && !nl->too_long && status >= 0)
-		status = nl_recvmsgs_default(nl->sock);
-	return status;
+	while (!nl->done && !nl->too_long) {
+		int left = datagram_receive(nl);
+
+		if (left < 0)
+			return left;
+		for (const struct nlmsghdr *hdr = (gpointer)nl->buffer;
+		     nlmsg_ok(hdr, left) && !nl->done && !nl->too_long;
+		     hdr = nlmsg_next((struct nlmsghdr *)hdr, &left)) {
+			if (hdr->nlmsg_seq != nl->seq)
+				continue;
+			interrupted |= (hdr->nlmsg_flags & NLM_F_DUMP_INTR) != 0;
+			message_take(nl, hdr);
+		}
+	}
+	return interrupted && !nl->too_long ? -NLE_DUMP_INTR : 0;
 }
 
 static gboolean socket_refresh(RdmadNetlink *nl, GError **error)
@@ -265,6 +326,7 @@ gboolean rdmad_netlink_ask_each(RdmadNetlink *nl, struct nl_msg *request, RdmadN
 		/* Each try gets a sequence number of its own. */
 		nlmsg_hdr(request)->nlmsg_seq = NL_AUTO_SEQ;
 		status = nl_send_auto(nl->sock, request);
+		nl->seq = nlmsg_hdr(request)->nlmsg_seq;
 		if (status >= 0)
 			status = answer_read(nl);
 	}

@@ -90,6 +90,18 @@ void rdmad_scan_chardevs(RdmadScanner *scanner)
 	}
 }
 
+void rdmad_scan_keep_chardevs(RdmadScanner *scanner, const RdmadDevice *dev)
+{
+	GArray *list = chardevs_of(scanner, dev->name);
+
+	for (guint i = 0; i < dev->n_chardevs; i++) {
+		RdmadChardev chardev = dev->chardevs[i];
+
+		chardev.path = g_strdup(chardev.path);
+		g_array_append_val(list, chardev);
+	}
+}
+
 static void append_chardevs(RdmadDevice *dev, const GArray *list)
 {
 	for (guint i = 0; list && i < list->len; i++) {

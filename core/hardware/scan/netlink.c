@@ -77,9 +77,31 @@ static void device_complete(RdmadScan *scan, RdmadDevice *dev, const RdmadNldevD
 	device_complete_ports(scan, dev, nl);
 }
 
+/* Those of the scan: all that there are, or each by its index. */
+static GPtrArray *devices_get(const RdmadScan *scan, RdmadNetlink *nl, GError **error)
+{
+	g_autoptr(GPtrArray) devices =
+		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_nldev_device_free);
+
+	if (!scan->partial)
+		return rdmad_nldev_get_devices(nl, error);
+	for (guint i = 0; i < scan->devices->len; i++) {
+		const RdmadDevice *dev = scan->devices->pdata[i];
+		GPtrArray *one;
+
+		if (dev->index == RDMAD_UNKNOWN)
+			continue;
+		one = rdmad_nldev_get_device(nl, (guint)dev->index, error);
+		if (!one)
+			return NULL;
+		g_ptr_array_extend_and_steal(devices, one);
+	}
+	return g_steal_pointer(&devices);
+}
+
 static gboolean scan_complete_rdma(RdmadScan *scan, RdmadNetlink *nl, GError **error)
 {
-	g_autoptr(GPtrArray) known = rdmad_nldev_get_devices(nl, error);
+	g_autoptr(GPtrArray) known = devices_get(scan, nl, error);
 	g_autoptr(GHashTable) by_name = g_hash_table_new(g_str_hash, g_str_equal);
 
 	if (!known)
@@ -87,12 +109,14 @@ static gboolean scan_complete_rdma(RdmadScan *scan, RdmadNetlink *nl, GError **e
 	for (guint i = 0; i < known->len; i++)
 		g_hash_table_insert(by_name, ((RdmadNldevDevice *)known->pdata[i])->name,
 				    known->pdata[i]);
-	for (guint i = 0; i < scan->devices->len; i++) {
+	for (guint i = scan->devices->len; i-- > 0;) {
 		RdmadDevice *dev = scan->devices->pdata[i];
 		const RdmadNldevDevice *from = g_hash_table_lookup(by_name, dev->name);
 
 		if (from)
 			device_complete(scan, dev, from, nl);
+		else if (scan->partial && dev->index != RDMAD_UNKNOWN)
+			g_ptr_array_remove_index(scan->devices, i);
 	}
 	return TRUE;
 }
@@ -109,14 +133,56 @@ static void interfaces_clear(Interfaces *ifs)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Interfaces, interfaces_clear)
 
-static gboolean interfaces_get(Interfaces *ifs, GError **error)
+/* Takes `more` over; FALSE: it could not be had. */
+static gboolean add_to(GPtrArray *all, GPtrArray *more)
+{
+	if (more)
+		g_ptr_array_extend_and_steal(all, more);
+	return more != NULL;
+}
+
+static gboolean interfaces_add(Interfaces *ifs, RdmadNetlink *nl, const RdmadNetdev *netdev,
+			       GError **error)
+{
+	GPtrArray *found = rdmad_route_get_link(nl, MAX(netdev->ifindex, 0), netdev->name, error);
+	const int ifindex = found && found->len ? ((RdmadLink *)found->pdata[0])->ifindex : 0;
+
+	if (!add_to(ifs->links, found))
+		return FALSE;
+	return !ifindex || add_to(ifs->addresses, rdmad_route_get_addresses_of(nl, ifindex, error));
+}
+
+/* Each that a device of the scan has.  Their masters are known from sysfs. */
+static gboolean interfaces_get_some(Interfaces *ifs, const RdmadScan *scan, RdmadNetlink *nl,
+				    GError **error)
+{
+	ifs->links = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_link_free);
+	ifs->addresses = g_ptr_array_new_with_free_func(g_free);
+	for (guint i = 0; i < scan->devices->len; i++) {
+		const RdmadDevice *dev = scan->devices->pdata[i];
+
+		for (guint n = 0; n < dev->n_netdevs; n++)
+			if (!interfaces_add(ifs, nl, &dev->netdevs[n], error))
+				return FALSE;
+	}
+	return TRUE;
+}
+
+static gboolean interfaces_get_all(Interfaces *ifs, RdmadNetlink *nl, GError **error)
+{
+	ifs->links = rdmad_route_get_links(nl, error);
+	if (ifs->links)
+		ifs->addresses = rdmad_route_get_addresses(nl, error);
+	return ifs->addresses != NULL;
+}
+
+static gboolean interfaces_get(Interfaces *ifs, const RdmadScan *scan, GError **error)
 {
 	g_autoptr(RdmadNetlink) nl = rdmad_netlink_open(NETLINK_ROUTE, error);
+	const gboolean known = nl && (scan->partial ? interfaces_get_some(ifs, scan, nl, error)
+						    : interfaces_get_all(ifs, nl, error));
 
-	if (!nl)
-		return FALSE;
-	ifs->links = rdmad_route_get_links(nl, error);
-	if (!ifs->links)
+	if (!known)
 		return FALSE;
 	for (guint i = 0; i < ifs->links->len; i++) {
 		RdmadLink *link = ifs->links->pdata[i];
@@ -125,8 +191,7 @@ static gboolean interfaces_get(Interfaces *ifs, GError **error)
 		/* As the names that sysfs and RDMA netlink report are read. */
 		link->name = g_utf8_make_valid(name, -1);
 	}
-	ifs->addresses = rdmad_route_get_addresses(nl, error);
-	return ifs->addresses != NULL;
+	return TRUE;
 }
 
 static const RdmadLink *interfaces_by_name(const Interfaces *ifs, const char *name)
@@ -216,13 +281,18 @@ static void scan_complete_route(RdmadScan *scan)
 {
 	g_auto(Interfaces) ifs = { NULL };
 	g_autoptr(GError) error = NULL;
-	const gboolean known = interfaces_get(&ifs, &error);
+	gboolean known;
 
 	for (guint i = 0; i < scan->devices->len; i++) {
 		RdmadDevice *dev = scan->devices->pdata[i];
 
 		for (guint p = 0; p < dev->n_ports; p++)
 			device_add_netdev(dev, dev->ports[p].netdev);
+	}
+	known = interfaces_get(&ifs, scan, &error);
+	for (guint i = 0; i < scan->devices->len; i++) {
+		RdmadDevice *dev = scan->devices->pdata[i];
+
 		if (!known) {
 			rdmad_device_add_problem(dev, "addresses: %s", error->message);
 			rdmad_scan_doubt(scan, dev->name, EIO);
@@ -240,6 +310,7 @@ gboolean rdmad_netlink_complete(RdmadScan *scan, GError **error)
 	if (!nl || !scan_complete_rdma(scan, nl, error))
 		return FALSE;
 	/* Kernels before 5.2 have only the mode that is called "shared" since then. */
-	fill_string(&scan->netns_mode, rdmad_nldev_get_netns_mode(nl, NULL));
+	if (!scan->partial)
+		fill_string(&scan->netns_mode, rdmad_nldev_get_netns_mode(nl, NULL));
 	return TRUE;
 }

@@ -65,6 +65,8 @@ char **rdmad_scan_function_netdevs(const RdmadSysroot *root, const char *functio
 
 /* Learns all character devices at once, from their classes. */
 void rdmad_scan_chardevs(RdmadScanner *scanner);
+/* As they were: they stay for as long as the device is there. */
+void rdmad_scan_keep_chardevs(RdmadScanner *scanner, const RdmadDevice *dev);
 /* GID tables from elsewhere than files (RdmadKnownGid), or NULL. */
 GArray *rdmad_scan_query_gids(const RdmadScanner *scanner, const char *name);
 /* Gives a device its own. */

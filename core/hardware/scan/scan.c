@@ -228,6 +228,38 @@ static void assign_ids(GPtrArray *devices)
 	}
 }
 
+/* NULL: there was none of that name. */
+static const RdmadDevice *find_before(const GPtrArray *before, const char *name)
+{
+	for (guint i = 0; i < before->len; i++)
+		if (!g_strcmp0(((const RdmadDevice *)before->pdata[i])->name, name))
+			return before->pdata[i];
+	return NULL;
+}
+
+static gboolean is_in_its_place(const RdmadDevice *dev, const RdmadDevice *before)
+{
+	return before && !g_strcmp0(dev->pci_address, before->pci_address) &&
+	       !g_strcmp0(dev->aux_name, before->aux_name);
+}
+
+/* An id depends on the devices that are not read as well. */
+static void keep_ids(GPtrArray *devices, const GPtrArray *before)
+{
+	for (guint i = devices->len; i-- > 0;) {
+		RdmadDevice *dev = devices->pdata[i];
+		const RdmadDevice *last = find_before(before, dev->name);
+
+		if (!is_in_its_place(dev, last)) {
+			g_ptr_array_remove_index(devices, i);
+			continue;
+		}
+		g_free(dev->id);
+		dev->id = g_strdup(last->id);
+		dev->index = last->index; /* netlink is asked by it */
+	}
+}
+
 static int compare_ids(gconstpointer a, gconstpointer b)
 {
 	return rdmad_natural_compare((*(RdmadDevice *const *)a)->id,
@@ -260,5 +292,26 @@ RdmadScan *rdmad_scan_sysfs_again(const RdmadSysroot *root, const GPtrArray *bef
 	g_ptr_array_sort(scan->devices, compare_ids);
 	rdmad_scan_gpus(root, scan->gpus);
 	scan->gpus_unseen = rdmad_sysroot_passing_error() != 0;
+	return scan;
+}
+
+RdmadScan *rdmad_scan_sysfs_some(const RdmadSysroot *root, const GPtrArray *some,
+				 const RdmadGidSource *gids)
+{
+	g_autoptr(GPtrArray) names = g_ptr_array_new();
+	RdmadScanner scanner = scanner_init(root, NULL);
+	RdmadScan *scan = scan_new();
+
+	scan->partial = TRUE;
+	scanner.gids = gids;
+	for (guint i = 0; i < some->len; i++) {
+		rdmad_scan_keep_chardevs(&scanner, some->pdata[i]);
+		g_ptr_array_add(names, ((const RdmadDevice *)some->pdata[i])->name);
+	}
+	g_ptr_array_add(names, NULL);
+	scan_devices(&scanner, (char **)names->pdata, 0, scan);
+	scanner_clear(&scanner);
+	rdmad_scan_settle(scan, some);
+	keep_ids(scan->devices, some);
 	return scan;
 }

@@ -9,8 +9,10 @@ typedef struct {
 	GPtrArray *gpus;    /* RdmadGpu * */
 	char *netns_mode;   /* "shared", "exclusive"; NULL: unknown */
 	gboolean gpus_unseen; /* could not be read: the previous ones stay */
+	gboolean partial;     /* of some devices: nothing else was read */
 	GHashTable *doubts;   /* name of a device -> errno, until they are settled */
 	guint n_stale;	      /* devices that need another scan */
+	guint n_missed;	      /* devices of a partial scan that are not where they were */
 } RdmadScan;
 
 /* One used entry of a GID table. */
@@ -35,6 +37,10 @@ RdmadScan *rdmad_scan_sysfs(const RdmadSysroot *root, GError **error);
  * now stay.  `gids` may be NULL. */
 RdmadScan *rdmad_scan_sysfs_again(const RdmadSysroot *root, const GPtrArray *before,
 				  const RdmadGidSource *gids, GError **error);
+/* Only `some` (RdmadDevice) are read again, and keep their ids.  One that has left, or is another by now, is not
+ * in the result: only a whole scan tells what there is. */
+RdmadScan *rdmad_scan_sysfs_some(const RdmadSysroot *root, const GPtrArray *some,
+				 const RdmadGidSource *gids);
 /* doubt.c: a device could not be read for an error that may pass ... */
 void rdmad_scan_doubt(RdmadScan *scan, const char *name, int errnum);
 /* ... and what becomes of those. */

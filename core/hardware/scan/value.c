@@ -29,7 +29,10 @@ static gboolean take_char(const char **text, char c)
 
 static gboolean is_hex_run(const char *text, gsize digits)
 {
-	return strspn(text, HEX_DIGITS) >= digits;
+	for (gsize i = 0; i < digits; i++)
+		if (!g_ascii_isxdigit(text[i]))
+			return FALSE;
+	return TRUE;
 }
 
 /* Groups of four hexadecimal digits with colons between, and nothing behind. */

@@ -82,6 +82,7 @@ static void async_ready(int fd, RdmadIo ready, gpointer data)
 {
 	Follower *follower = data;
 	struct ibv_async_event event;
+	gboolean stays;
 	guint n = 0;
 
 	while (n < EVENTS_PER_TURN && ibv_get_async_event(follower->open->context, &event) == 0) {
@@ -93,7 +94,9 @@ static void async_ready(int fd, RdmadIo ready, gpointer data)
 	 * ready for ever. */
 	if (n == 0 && errno != EAGAIN && errno != EINTR)
 		g_clear_pointer(&follower->io, rdmad_event_free);
-	follower->verbs->ops.hint(follower->verbs->data);
+	/* Both also announce a removal. */
+	stays = follower->io && !follower->fatal;
+	follower->verbs->ops.hint(stays ? follower->id : NULL, follower->verbs->data);
 }
 
 /* ---- opening ---- */
@@ -170,7 +173,7 @@ static void open_done(gpointer result, const GError *error, gpointer data)
 			verbs_close(verbs, open);
 	}
 	/* Events between the scan and the opening were lost. */
-	verbs->ops.hint(verbs->data);
+	verbs->ops.hint(NULL, verbs->data);
 }
 
 static const RdmadJobClass open_class = {

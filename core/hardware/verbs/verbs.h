@@ -13,8 +13,9 @@
 typedef struct RdmadVerbs RdmadVerbs;
 
 typedef struct {
-	/* Port active or error, GID or P_Key change, LID change: scan again. */
-	void (*hint)(gpointer data);
+	/* Port active or error, GID or P_Key change, LID change: scan this device again.  NULL: all of
+	 * them. */
+	void (*hint)(const char *device_id, gpointer data);
 	/* A port has become active, or is no longer; a hint follows. */
 	void (*port)(const char *device_id, guint port, gboolean active, gpointer data);
 	/* The device will not recover by itself. */

@@ -108,7 +108,8 @@ RDMAD_API gboolean rdmad_allocations_in_doubt(RdmadAllocations *allocations,
 RDMAD_API gboolean rdmad_allocations_end(RdmadAllocations *allocations, const char *id,
 					 const char *reason, GError **error);
 
-/* Adds an attachment, or replaces the one with the same netns and interface.
+/* Adds an attachment, or replaces the one with the same netns and interface.  It survives the end of rdmad at any
+ * moment, but not a power cut, and does not wait for the disk; so does the end of one.
  * RDMAD_ERROR_NOT_FOUND, RDMAD_ERROR_LIMIT, RDMAD_ERROR_INVALID, RDMAD_ERROR_FAILED. */
 RDMAD_API gboolean rdmad_allocations_attach(RdmadAllocations *allocations, const char *id,
 					    const RdmadAttachment *attachment, GError **error);

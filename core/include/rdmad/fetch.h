@@ -14,7 +14,8 @@ typedef struct {
 	const char *url;		      /* http:// or https:// */
 	const char *const *headers;	      /* "Name: value", NULL-terminated; may be NULL */
 	guint connect_timeout_ms, timeout_ms; /* the second: of the whole; 0: none */
-	guint quiet_ms;	  /* rdmad_fetch_start(): the longest time without a byte; 0: any */
+	guint quiet_ms;	  /* rdmad_fetch_start(): the longest time without a byte, or without a line
+			   * where it is given in lines; 0: any */
 	gsize body_max;	  /* of the response, or of each of its lines */
 	const void *body; /* of the request; NULL: none */
 	gsize body_size;

@@ -71,6 +71,27 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadGrpcServer, rdmad_grpc_server_free)
 RDMAD_API void rdmad_grpc_server_drain(RdmadGrpcServer *server, void (*drained)(gpointer data),
 				       gpointer data);
 
+/*
+ * A server that another process goes on with, unseen by its clients: their connections, and the streams
+ * that are open on them, go to it.
+ *
+ * freeze(): no more calls are read, those that have come are answered.  `frozen` is called from the loop once
+ * nothing is left but open streams.  give(), in `frozen` or later: what take() needs, and the descriptors,
+ * which are borrowed and fit into a message (message-socket.h); NULL: the socket is no longer there.  The
+ * server is good for nothing but rdmad_grpc_server_free() afterwards.
+ *
+ * take(): the handlers of the streams are called from the loop.  The descriptors that it takes over are -1
+ * afterwards.  RDMAD_ERROR_INVALID, RDMAD_ERROR_GONE.
+ */
+RDMAD_API void rdmad_grpc_server_freeze(RdmadGrpcServer *server, void (*frozen)(gpointer data),
+					gpointer data);
+RDMAD_API struct json_t *rdmad_grpc_server_give(RdmadGrpcServer *server, int *fds, guint *n_fds);
+RDMAD_API RdmadGrpcServer *rdmad_grpc_server_take(RdmadLoop *loop, RdmadModule *owner,
+						  const struct json_t *state, int *fds, guint n_fds,
+						  const RdmadGrpcMethod *methods, gpointer data,
+						  const RdmadGrpcLimits *limits,
+						  GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
 /* Totals of a server since it began, for the metrics. */
 typedef struct {
 	guint connections; /* now open */

@@ -28,6 +28,9 @@ typedef struct {
 	const char *package;		/* a file of the node, its standard input; NULL: none */
 	const char *sha256;		/* of the package, in hexadecimal digits */
 	const char *cgroup;		/* of its own; NULL: none */
+	/* A file that it holds the lock of: of two with the same one, also of a daemon and the next, the second
+	 * begins when the first has ended. */
+	const char *lock;
 	guint64 timeout_ms;
 	/* Of the others. */
 	const char *module;

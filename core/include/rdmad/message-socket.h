@@ -34,6 +34,9 @@ typedef struct {
 
 /* ---- on any thread: one message each; they block where the socket does ---- */
 
+/* Two connected sockets, one for another process; the caller's. */
+RDMAD_API gboolean rdmad_message_pair(int *ours, int *theirs, GError **error);
+
 /* `fds` stay the caller's.  RDMAD_ERROR_GONE: the other end is closed; RDMAD_ERROR_UNAVAILABLE: no
  * room now; RDMAD_ERROR_LIMIT: too large. */
 RDMAD_API gboolean rdmad_message_send(int socket, const void *bytes, gsize size, const int *fds,

@@ -125,6 +125,7 @@ RDMAD_API RdmadState *rdmad_module_state(RdmadModule *self);
 RDMAD_API RdmadAttributes *rdmad_module_attributes(RdmadModule *self);
 RDMAD_API RdmadEventLog *rdmad_module_event_log(RdmadModule *self);
 RDMAD_API RdmadHttp *rdmad_module_http(RdmadModule *self);
+RDMAD_API RdmadHandOver *rdmad_module_hand_over(RdmadModule *self);
 RDMAD_API RdmadStats *rdmad_module_stats(RdmadModule *self);
 RDMAD_API const RdmadSysroot *rdmad_module_sysroot(RdmadModule *self);
 /* NULL: no module needed an executor when rdmad started. */

@@ -213,7 +213,7 @@ typedef struct {
 	gboolean partial; /* listed: it has more hops than these */
 } RdmadRoute;
 
-/* Of RdmadRoute, g_free(), by AF_INET or AF_INET6; `table`, `ifindex` 0: any. */
+/* Of RdmadRoute, g_free(), of AF_INET, AF_INET6 or, with AF_UNSPEC, both; `table`, `ifindex` 0: any. */
 RDMAD_API GPtrArray *rdmad_routes_list(RdmadNetwork *net, int family, guint table, int ifindex,
 				       GError **error);
 RDMAD_API gboolean rdmad_route_add(RdmadNetwork *net, const RdmadRoute *route, GError **error);
@@ -231,7 +231,7 @@ typedef struct {
 	guint protocol;	       /* RTPROT_* of who made it */
 } RdmadRule;
 
-/* Of RdmadRule, g_free(): those that look up a table. */
+/* Of RdmadRule, g_free(): those that look up a table; `family` as above. */
 RDMAD_API GPtrArray *rdmad_rules_list(RdmadNetwork *net, int family, GError **error);
 RDMAD_API gboolean rdmad_rule_add(RdmadNetwork *net, const RdmadRule *rule, GError **error);
 RDMAD_API gboolean rdmad_rule_delete(RdmadNetwork *net, const RdmadRule *rule, GError **error);

@@ -237,7 +237,8 @@ typedef struct {
 	gboolean may_fail; /* the timeout is a remark, not an error */
 } RdmadStepWaitLink;
 
-/* Proves with rdma_bind_addr() in the pod's namespace that `ip` leads to `device`. */
+/* Proves with rdma_bind_addr() in the pod's namespace that `ip` leads to `device`.  Nothing is proved where the
+ * executor may not open RDMA devices. */
 typedef struct {
 	char *device;
 	guint32 port;

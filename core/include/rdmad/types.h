@@ -21,6 +21,8 @@ typedef struct RdmadDirectoryWatch RdmadDirectoryWatch;
 typedef struct RdmadFetch RdmadFetch;
 typedef struct RdmadFetcher RdmadFetcher;
 typedef struct RdmadGpu RdmadGpu;
+typedef struct RdmadHandOver RdmadHandOver;
+typedef struct RdmadHandOverPart RdmadHandOverPart;
 typedef struct RdmadHostRun RdmadHostRun;
 typedef struct RdmadGrpcCall RdmadGrpcCall;
 typedef struct RdmadGrpcChannel RdmadGrpcChannel;

@@ -16,14 +16,14 @@
 #include "allocate/device-info.h"
 
 /* A kubelet that has just started lists nothing, and what a pod keeps is kept for long. */
+#define KEEP_AGAIN_MS	5000
 #define REVIEW_MS	60000
 #define REVIEW_AGAIN_MS 300000
 
 struct Delivery {
 	RdmadModule *self;
-	GPtrArray
-		*orphans; /* AllocationNote: directories of an earlier run without an allocation */
-	RdmadEvent *review;
+	GPtrArray *orphans; /* AllocationNote: directories that were left, without an allocation */
+	RdmadEvent *review, *keep_again;
 	char *run_dir, *owner;
 	RdmadAllocations *allocations;
 	RdmadSpareDirs *spares; /* or NULL */
@@ -98,12 +98,26 @@ gboolean delivery_begin(Delivery *delivery, const RdmadAllocation *allocation, G
 	return TRUE;
 }
 
+/* What was in the way may pass. */
+static void remove_later(Delivery *delivery, const char *id)
+{
+	AllocationNote *note = g_new0(AllocationNote, 1);
+
+	note->id = g_strdup(id);
+	note->is_over = TRUE;
+	g_ptr_array_add(delivery->orphans, note);
+	if (delivery->review && !rdmad_event_armed(delivery->review))
+		rdmad_event_arm(delivery->review, REVIEW_MS);
+}
+
 void delivery_end(Delivery *delivery, const RdmadAllocation *allocation)
 {
 	g_autoptr(GError) error = NULL;
 
-	if (!rdmad_allocation_dir_remove(delivery->run_dir, allocation->id, &error))
+	if (!rdmad_allocation_dir_remove(delivery->run_dir, allocation->id, &error)) {
 		warn(allocation, error);
+		remove_later(delivery, allocation->id);
+	}
 	for (guint i = 0; allocation->slots[i]; i++)
 		remove_info(delivery, allocation, i);
 }
@@ -113,9 +127,20 @@ static void keep_directory(const RdmadAllocation *allocation, gpointer data)
 	Delivery *delivery = data;
 	g_autoptr(GError) error = NULL;
 
-	if (is_ours(delivery, allocation) &&
-	    !allocation_directory_keep(delivery->run_dir, allocation, &error))
-		warn(allocation, error);
+	if (!is_ours(delivery, allocation) ||
+	    allocation_directory_keep(delivery->run_dir, allocation, &error))
+		return;
+	warn(allocation, error);
+	/* No container starts without it, and what was in the way may pass. */
+	if (delivery->keep_again)
+		rdmad_event_arm(delivery->keep_again, KEEP_AGAIN_MS);
+}
+
+static void keep_all(gpointer data)
+{
+	const Delivery *delivery = data;
+
+	rdmad_allocations_foreach(delivery->allocations, keep_directory, data);
 }
 
 static void orphan_adopted(Delivery *delivery, const char *id)
@@ -203,6 +228,8 @@ static gboolean orphan_is_needed(const Delivery *delivery, const AllocationNote 
 {
 	guint n_allocations = 0;
 
+	if (note->is_over)
+		return FALSE;
 	if (!note->resource) {
 		rdmad_allocations_foreach(delivery->allocations, allocation_count, &n_allocations);
 		return n_allocations > 0;
@@ -230,10 +257,11 @@ static void orphan_remove(Delivery *delivery, guint index)
 	const AllocationNote *note = delivery->orphans->pdata[index];
 	g_autoptr(GError) error = NULL;
 
-	if (rdmad_allocation_dir_remove(delivery->run_dir, note->id, &error))
-		rdmad_info("allocation %s: directory removed, left by an earlier run", note->id);
-	else
+	if (!rdmad_allocation_dir_remove(delivery->run_dir, note->id, &error)) {
 		rdmad_warn("allocation %s: %s", note->id, error->message);
+		return;
+	}
+	rdmad_info("allocation %s: directory removed, that was left", note->id);
 	g_ptr_array_remove_index_fast(delivery->orphans, index);
 }
 
@@ -492,7 +520,7 @@ static void run_dir_changed(gpointer data)
 {
 	Delivery *delivery = data;
 
-	rdmad_allocations_foreach(delivery->allocations, keep_directory, delivery);
+	keep_all(delivery);
 	/* Before the first scan it is unknown which ones have no device. */
 	if (!delivery->followed)
 		return;
@@ -511,6 +539,8 @@ void delivery_start(Delivery *delivery, RdmadModule *self)
 	delivery->review =
 		rdmad_loop_add_timer(rdmad_module_loop(self), self, review_ask, delivery);
 	rdmad_event_arm(delivery->review, REVIEW_MS);
+	delivery->keep_again =
+		rdmad_loop_add_timer(rdmad_module_loop(self), self, keep_all, delivery);
 	delivery->inventory_watch =
 		rdmad_inventory_watch(rdmad_module_inventory(self), self, &INVENTORY_OPS, delivery);
 	delivery->allocations_watch =
@@ -524,5 +554,6 @@ void delivery_stop(Delivery *delivery)
 	g_clear_pointer(&delivery->inventory_watch, rdmad_watch_free);
 	g_clear_pointer(&delivery->allocations_watch, rdmad_watch_free);
 	g_clear_pointer(&delivery->review, rdmad_event_free);
+	g_clear_pointer(&delivery->keep_again, rdmad_event_free);
 	rdmad_pods_cancel(rdmad_module_pods(delivery->self), review_listed, delivery);
 }

@@ -2,6 +2,7 @@
 #include "kubelet/registration.h"
 
 #include <rdmad/clock.h>
+#include <rdmad/hand-over.h>
 #include <rdmad/log.h>
 #include <rdmad/loop.h>
 #include <rdmad/random.h>
@@ -35,6 +36,7 @@ struct Registration {
 	gint64 stream_since_us; /* 0: there is none */
 	guint streams;
 	gboolean draining;
+	RdmadHandOverPart *part;
 	char *error;
 };
 
@@ -122,6 +124,11 @@ static gboolean make_server(Registration *registration)
 	return FALSE;
 }
 
+static char *part_name(const char *resource)
+{
+	return g_strconcat("device-plugin/", resource, NULL);
+}
+
 static void register_now(Registration *registration)
 {
 	PluginOptions options = { 0 };
@@ -152,12 +159,52 @@ static guint farewell_ms(const Registration *registration)
 	return registration->stream_since_us ? CLOSE_GAP_MS : 0;
 }
 
+/* Kubelet asks for the options when it connects, and not again. */
+static gboolean gift_fits(const Registration *registration, const json_t *state)
+{
+	const json_t *way = json_object_get(state, "way");
+	PluginOptions now = { 0 };
+
+	registration->owner_ops->options(&now, registration->owner_data);
+	return json_integer_value(way) == (json_int_t)kubelet_way(registration->kubelet) &&
+	       json_is_true(json_object_get(state, "preferred")) == now.preferred &&
+	       json_is_true(json_object_get(state, "pre_start")) == now.pre_start;
+}
+
+/* TRUE: kubelet's connection of the process before this one is ours now. */
+static gboolean take_over(Registration *registration)
+{
+	const RdmadLogFields about = { .resource = registration->resource };
+	g_autofree char *name = part_name(registration->resource);
+	g_autoptr(RdmadHandOverGift) gift =
+		rdmad_hand_over_take(rdmad_module_hand_over(registration->self), name);
+	g_autoptr(GError) error = NULL;
+
+	if (!gift || registration->server || !gift_fits(registration, gift->state))
+		return FALSE;
+	registration->way = kubelet_way(registration->kubelet);
+	kubelet_identify(registration->kubelet, &registration->at);
+	registration->server =
+		plugin_server_take(registration->self, registration->resource, gift,
+				   registration->list, &SERVER_OPS, registration, &error);
+	if (!registration->server) {
+		rdmad_warn("%s: %s", registration->resource, error->message);
+		return FALSE;
+	}
+	rdmad_log_full(RDMAD_LOG_INFO, &about, "%s: taken over, %s", registration->resource,
+		       plugin_server_path(registration->server));
+	/* Until kubelet's stream has begun again. */
+	rdmad_event_arm(registration->timer, LOST_AFTER_MS);
+	return TRUE;
+}
+
 static void begin_try(Registration *registration)
 {
-	const guint gap_ms = MAX(farewell_ms(registration), kubelet_hold_ms(registration->kubelet));
+	guint gap_ms;
 
-	if (registration->draining || !registration->list)
+	if (registration->draining || !registration->list || take_over(registration))
 		return;
+	gap_ms = MAX(farewell_ms(registration), kubelet_hold_ms(registration->kubelet));
 	close_server(registration);
 	rdmad_event_disarm(registration->timer);
 	if (gap_ms)
@@ -339,12 +386,54 @@ static const PluginServerOps SERVER_OPS = {
 	.notified = notified,
 };
 
+/* ---- to another rdmad ---- */
+
+static void server_still(gpointer data)
+{
+	Registration *registration = data;
+
+	rdmad_hand_over_part_still(registration->part);
+}
+
+/* Register under way is cancelled: kubelet may have the answer, or not. */
+static void part_freeze(gpointer data)
+{
+	Registration *registration = data;
+
+	registration->draining = TRUE;
+	endpoint_check_end(registration->check);
+	rdmad_event_disarm(registration->timer);
+	if (registration->server && registration->stream_since_us && !registration->call)
+		plugin_server_freeze(registration->server, server_still, registration);
+	else
+		server_still(registration);
+}
+
+static json_t *part_give(int *fds, guint *n_fds, gpointer data)
+{
+	Registration *registration = data;
+	PluginOptions options = { 0 };
+	json_t *server;
+
+	if (!registration->server || !registration->stream_since_us || registration->call)
+		return NULL;
+	server = plugin_server_give(registration->server, fds, n_fds);
+	if (!server)
+		return NULL;
+	registration->owner_ops->options(&options, registration->owner_data);
+	return json_pack("{s:o, s:i, s:b, s:b}", "server", server, "way", (int)registration->way,
+			 "preferred", options.preferred, "pre_start", options.pre_start);
+}
+
+static const RdmadHandOverOps PART_OPS = { part_freeze, part_give };
+
 /* ---- life ---- */
 
 Registration *registration_new(RdmadModule *self, Kubelet *kubelet, const char *resource,
 			       const PluginServerOps *ops, gpointer data)
 {
 	Registration *registration = g_new0(Registration, 1);
+	g_autofree char *name = part_name(resource);
 
 	registration->self = self;
 	registration->kubelet = kubelet;
@@ -355,11 +444,14 @@ Registration *registration_new(RdmadModule *self, Kubelet *kubelet, const char *
 	registration->check = endpoint_check_new(self, kubelet, resource, &CHECK_OPS, registration);
 	registration->timer =
 		rdmad_loop_add_timer(rdmad_module_loop(self), self, timer_fired, registration);
+	registration->part = rdmad_hand_over_add(rdmad_module_hand_over(self), self, name,
+						 &PART_OPS, registration);
 	return registration;
 }
 
 void registration_free(Registration *registration)
 {
+	rdmad_hand_over_part_free(registration->part);
 	close_server(registration);
 	endpoint_check_free(registration->check);
 	rdmad_event_free(registration->timer);

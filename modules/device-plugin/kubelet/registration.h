@@ -13,6 +13,9 @@
  * One socket serves for life.  Another is made when the file has gone, or when kubelet has ended the
  * stream although it runs on, which is how it drops a plugin.
  *
+ * Another rdmad that takes over goes on with the sockets and with kubelet's streams (rdmad/hand-over.h), of
+ * which kubelet notices nothing.
+ *
  * The old socket is closed first, and a moment given for kubelet to notice: it takes the end of an
  * older stream, or of an older socket, for the end of the resource.
  */
@@ -28,7 +31,7 @@ Registration *registration_new(RdmadModule *self, Kubelet *kubelet, const char *
 			       const PluginServerOps *ops, gpointer data);
 void registration_free(Registration *registration);
 
-/* Begins to register; again: from the start, with another socket. */
+/* Begins to register, or goes on where the process before this one has given over; again: from the start, with another socket. */
 void registration_restart(Registration *registration);
 /* Something happened in kubelet's directories. */
 void registration_look(Registration *registration);

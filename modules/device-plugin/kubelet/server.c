@@ -26,6 +26,7 @@ struct PluginServer {
 	GBytes *list;
 	RdmadEvent *publish;
 	gint64 published_us;
+	gboolean frozen;
 };
 
 typedef struct {
@@ -52,7 +53,7 @@ static void stream_send(Stream *stream)
 	gsize size;
 	const guint8 *bytes = g_bytes_get_data(list, &size);
 
-	if (rdmad_grpc_call_pending(stream->call) ||
+	if (stream->server->frozen || rdmad_grpc_call_pending(stream->call) ||
 	    (stream->sent && g_bytes_equal(stream->sent, list)))
 		return;
 	g_clear_pointer(&stream->sent, g_bytes_unref);
@@ -229,12 +230,10 @@ static const RdmadGrpcMethod METHODS[] = {
 
 /* ---- life ---- */
 
-PluginServer *plugin_server_new(RdmadModule *self, const char *resource, const char *socket_path,
-				GBytes *list, const PluginServerOps *ops, gpointer data,
-				GError **error)
+static PluginServer *server_make(RdmadModule *self, const char *resource, const char *socket_path,
+				 GBytes *list, const PluginServerOps *ops, gpointer data)
 {
-	g_autoptr(PluginServer) server = g_new0(PluginServer, 1);
-	struct stat info;
+	PluginServer *server = g_new0(PluginServer, 1);
 
 	server->resource = g_strdup(resource);
 	server->path = g_strdup(socket_path);
@@ -243,12 +242,55 @@ PluginServer *plugin_server_new(RdmadModule *self, const char *resource, const c
 	server->data = data;
 	server->streams = g_ptr_array_new_with_free_func(stream_free);
 	server->publish = rdmad_loop_add_timer(rdmad_module_loop(self), self, publish_now, server);
-	server->grpc = rdmad_grpc_server_new(rdmad_module_loop(self), self, socket_path, METHODS,
-					     server, NULL, error);
-	if (!server->grpc)
-		return NULL;
-	server->inode = lstat(socket_path, &info) == 0 ? info.st_ino : 0;
-	return g_steal_pointer(&server);
+	return server;
+}
+
+static PluginServer *server_begin(PluginServer *server, RdmadGrpcServer *grpc)
+{
+	struct stat info;
+
+	server->grpc = grpc;
+	if (grpc)
+		server->inode = lstat(server->path, &info) == 0 ? info.st_ino : 0;
+	else
+		g_clear_pointer(&server, plugin_server_free);
+	return server;
+}
+
+PluginServer *plugin_server_new(RdmadModule *self, const char *resource, const char *socket_path,
+				GBytes *list, const PluginServerOps *ops, gpointer data,
+				GError **error)
+{
+	PluginServer *server = server_make(self, resource, socket_path, list, ops, data);
+
+	return server_begin(server,
+			    rdmad_grpc_server_new(rdmad_module_loop(self), self, socket_path,
+						  METHODS, server, NULL, error));
+}
+
+PluginServer *plugin_server_take(RdmadModule *self, const char *resource, RdmadHandOverGift *gift,
+				 GBytes *list, const PluginServerOps *ops, gpointer data,
+				 GError **error)
+{
+	const json_t *state = json_object_get(gift->state, "server");
+	const char *path = json_string_value(json_object_get(state, "path"));
+	PluginServer *server = server_make(self, resource, path ? path : "", list, ops, data);
+
+	return server_begin(server,
+			    rdmad_grpc_server_take(rdmad_module_loop(self), self, state, gift->fds,
+						   gift->n_fds, METHODS, server, NULL, error));
+}
+
+void plugin_server_freeze(PluginServer *server, void (*still)(gpointer data), gpointer data)
+{
+	server->frozen = TRUE;
+	rdmad_event_disarm(server->publish);
+	rdmad_grpc_server_freeze(server->grpc, still, data);
+}
+
+json_t *plugin_server_give(PluginServer *server, int *fds, guint *n_fds)
+{
+	return rdmad_grpc_server_give(server->grpc, fds, n_fds);
 }
 
 void plugin_server_free(PluginServer *server)

@@ -11,7 +11,9 @@
  */
 #pragma once
 
+#include <jansson.h>
 #include <rdmad/grpc.h>
+#include <rdmad/hand-over.h>
 #include <rdmad/module.h>
 
 /* The optional calls that kubelet makes. */
@@ -40,7 +42,12 @@ typedef struct PluginServer PluginServer;
 PluginServer *plugin_server_new(RdmadModule *self, const char *resource, const char *socket_path,
 				GBytes *list, const PluginServerOps *ops, gpointer data,
 				GError **error);
-/* Ends its streams; none of `ops` is called any more. */
+/* One that another process has served: kubelet's streams begin again, unseen by kubelet, from the loop.
+ * RDMAD_ERROR_INVALID, RDMAD_ERROR_GONE. */
+PluginServer *plugin_server_take(RdmadModule *self, const char *resource, RdmadHandOverGift *gift,
+				 GBytes *list, const PluginServerOps *ops, gpointer data,
+				 GError **error);
+/* Ends its streams, unless they were given; none of `ops` is called any more. */
 void plugin_server_free(PluginServer *server);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PluginServer, plugin_server_free)
 
@@ -52,5 +59,9 @@ guint plugin_server_streams(const PluginServer *server);
 const char *plugin_server_path(const PluginServer *server);
 /* The socket's file is still the one that was made. */
 gboolean plugin_server_is_reachable(const PluginServer *server);
+/* Sends no more lists, and pending answers, then calls `still` from the loop. */
+void plugin_server_freeze(PluginServer *server, void (*still)(gpointer data), gpointer data);
+/* For plugin_server_take() of another process; see rdmad/hand-over.h.  NULL: nothing can be given. */
+json_t *plugin_server_give(PluginServer *server, int *fds, guint *n_fds);
 /* Ends the streams, sends pending answers, then calls `drained` from the loop. */
 void plugin_server_drain(PluginServer *server, void (*drained)(gpointer data), gpointer data);

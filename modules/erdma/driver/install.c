@@ -3,7 +3,7 @@
 
 #include <rdmad/module.h>
 
-#define CGROUP "rdmad-erdma-installer"
+#include "driver/loader.h"
 
 static gboolean is_there(char *const *command)
 {
@@ -12,6 +12,7 @@ static gboolean is_there(char *const *command)
 
 static guint install_number(RdmadModule *self, const ErdmaDriverSettings *settings, GError **error)
 {
+	g_autofree char *lock = erdma_loader_lock(self);
 	const gboolean has_package = settings->install_package && settings->install_package[0];
 	const RdmadHostCommand command = {
 		.kind = RDMAD_HOST_PROGRAM,
@@ -19,7 +20,8 @@ static guint install_number(RdmadModule *self, const ErdmaDriverSettings *settin
 		.environment = (const char *const *)settings->install_environment,
 		.package = has_package ? settings->install_package : NULL,
 		.sha256 = has_package ? settings->install_sha256 : NULL,
-		.cgroup = CGROUP,
+		.cgroup = ERDMA_CGROUP,
+		.lock = lock,
 		.timeout_ms = settings->install_timeout_ms,
 	};
 

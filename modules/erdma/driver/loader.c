@@ -8,6 +8,8 @@
 #include "driver/facts.h"
 #include "driver/plan.h"
 
+#define LOCK "erdma-driver.lock"
+
 /* One module, in or out. */
 typedef struct {
 	const char *module, *parameter; /* parameter NULL: none */
@@ -24,14 +26,23 @@ struct ErdmaLoader {
 
 /* ---- commands ---- */
 
+char *erdma_loader_lock(RdmadModule *self)
+{
+	return g_build_filename(rdmad_module_state_dir(self) ?: rdmad_module_run_dir(self), LOCK,
+				NULL);
+}
+
 static guint by_modprobe(RdmadModule *self, const ErdmaDriverSettings *settings,
 			 const Change *change, GError **error)
 {
 	const char *const in[] = { settings->modprobe, change->module, change->parameter, NULL };
 	const char *const out[] = { settings->modprobe, "-r", change->module, NULL };
+	g_autofree char *lock = erdma_loader_lock(self);
 	const RdmadHostCommand command = {
 		.kind = RDMAD_HOST_PROGRAM,
 		.argv = change->out ? out : in,
+		.cgroup = ERDMA_CGROUP,
+		.lock = lock,
 		.timeout_ms = settings->load_timeout_ms,
 	};
 
@@ -41,10 +52,12 @@ static guint by_modprobe(RdmadModule *self, const ErdmaDriverSettings *settings,
 
 static guint by_calls(RdmadModule *self, const Change *change, GError **error)
 {
+	g_autofree char *lock = erdma_loader_lock(self);
 	const RdmadHostCommand command = {
 		.kind = change->out ? RDMAD_HOST_REMOVE : RDMAD_HOST_INSERT,
 		.module = change->module,
 		.parameter = change->parameter,
+		.lock = lock,
 	};
 
 	return rdmad_host_declare(rdmad_module_keeper(self), rdmad_module_sysroot(self), &command,

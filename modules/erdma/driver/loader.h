@@ -13,6 +13,12 @@
 
 typedef struct ErdmaLoader ErdmaLoader;
 
+/* Of installers, and of modprobe too: what an installer has left, whose own process was killed, ends then. */
+#define ERDMA_CGROUP "rdmad-erdma-installer"
+
+/* The lock of all that changes the driver: one at a time on this node. */
+char *erdma_loader_lock(RdmadModule *self);
+
 /* All that may be loaded or unloaded, either way. */
 gboolean erdma_loader_declare(RdmadModule *self, const ErdmaDriverSettings *settings,
 			      GError **error);

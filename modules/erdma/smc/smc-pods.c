@@ -228,11 +228,6 @@ gboolean erdma_smc_host_add(ErdmaSmcPods *pods, const char *id, const char *step
 	return pods_write(pods, error);
 }
 
-gboolean erdma_smc_host_has(const ErdmaSmcPods *pods, const char *id)
-{
-	return g_hash_table_contains(pods->host, id);
-}
-
 static gboolean pod_needs(const ErdmaSmcPod *pod, const RdmadStep *step)
 {
 	if (pod->state == ERDMA_SMC_TCP)
@@ -265,7 +260,7 @@ char **erdma_smc_host_idle(const ErdmaSmcPods *pods, const char *except, GPtrArr
 		if (own && own->len == 1 && is_needed(pods, except, own))
 			continue;
 		g_ptr_array_add(ids, g_strdup(id));
-		if (own)
+		if (own && steps)
 			g_ptr_array_extend_and_steal(steps, g_steal_pointer(&own));
 	}
 	g_ptr_array_add(ids, NULL);

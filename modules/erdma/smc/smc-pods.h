@@ -48,7 +48,6 @@ gboolean erdma_smc_pods_remove(ErdmaSmcPods *pods, const char *uid, GError **err
 
 /* Entries of the host, by PNETID or EID, and the step of each. */
 gboolean erdma_smc_host_add(ErdmaSmcPods *pods, const char *id, const char *step, GError **error);
-gboolean erdma_smc_host_has(const ErdmaSmcPods *pods, const char *id);
-/* A list of ids (g_strfreev()) that no pod but `except` needs; `steps` is set to their steps. */
+/* A list of ids (g_strfreev()) that no pod but `except` needs; their steps are added to `steps`, or nowhere: NULL. */
 char **erdma_smc_host_idle(const ErdmaSmcPods *pods, const char *except, GPtrArray *steps);
 gboolean erdma_smc_host_remove(ErdmaSmcPods *pods, char *const *ids, GError **error);

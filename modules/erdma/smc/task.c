@@ -405,8 +405,7 @@ void erdma_smc_tasks_set_up(ErdmaSmcTasks *tasks, ErdmaSmcPod *pod,
 
 void erdma_smc_tasks_undo(ErdmaSmcTasks *tasks, const char *uid)
 {
-	g_autoptr(GPtrArray) steps = rdmad_steps_new();
-	g_auto(GStrv) idle = uid ? NULL : erdma_smc_host_idle(tasks->pods, NULL, steps);
+	g_auto(GStrv) idle = uid ? NULL : erdma_smc_host_idle(tasks->pods, NULL, NULL);
 
 	if (!uid && !*idle)
 		return;

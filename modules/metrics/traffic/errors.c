@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "traffic/errors.h"
-
+/* Errors of a port: the drivers' counters of one kind, added up. */
+#include <stdlib.h>
 #include <string.h>
 
-#define NAMES_MAX 14u
+#include "traffic/traffic.h"
 
 const char *const port_error_names[PORT_ERROR_KINDS] = {
 	[PORT_RETRANSMISSIONS] = "retransmissions",   [PORT_OUT_OF_SEQUENCE] = "out_of_sequence",
@@ -11,24 +11,68 @@ const char *const port_error_names[PORT_ERROR_KINDS] = {
 	[PORT_RETRIES_EXCEEDED] = "retries_exceeded",
 };
 
-/* Of mlx5, bnxt_re, rxe, irdma, efa, mana, ionic, hns; the meanings are in names/hw.c. */
-static const char *const counter_names[PORT_ERROR_KINDS][NAMES_MAX] = {
-	[PORT_RETRANSMISSIONS] = { "packet_seq_err", "local_ack_timeout_err", "seq_err_naks_rcvd",
-				   "to_retransmits", "completer_retry_err", "requester_oos_nak",
-				   "requester_timeout", "retrans_pkts", "tcpRetransSegs",
-				   "req_rx_pkt_seq_err", "tx_rdma_retx_pkts" },
-	[PORT_OUT_OF_SEQUENCE] = { "out_of_sequence", "res_oos_drop_count", "oos_drop_count",
-				   "out_of_seq_request", "responder_oos", "resp_rx_outouf_seq" },
-	[PORT_CNPS] = { "rp_cnp_handled", "rx_cnp_pkts", "rx_cnp_pkt", "cnpHandled",
-			"received_cnps", "cc_rx_cnp_pkts", "rx_rdma_cnp_pkts" },
-	[PORT_DISCARDS] = { "out_of_buffer", "rx_out_of_buffer", "resp_rx_outof_buf",
-			    "rx_roce_discards", "tx_roce_discards", "rx_drops", "ip4InDiscards",
-			    "ip6InDiscards", "port_xmit_discards", "VL15_dropped" },
-	[PORT_RETRIES_EXCEEDED] = { "req_transport_retries_exceeded", "req_rnr_retries_exceeded",
-				    "max_retry_exceeded", "retry_exceeded_err",
-				    "retry_rnr_exceeded_err", "requester_retries_exceeded",
-				    "req_tx_retry_excd_err" },
+/* By name, of mlx5, bnxt_re, rxe, irdma, efa, mana, ionic, hns; the meanings are in names/hw.c. */
+static const struct ErrorName {
+	const char *name;
+	PortErrorKind kind;
+} error_names[] = {
+	{ "VL15_dropped", PORT_DISCARDS },
+	{ "cc_rx_cnp_pkts", PORT_CNPS },
+	{ "cnpHandled", PORT_CNPS },
+	{ "completer_retry_err", PORT_RETRANSMISSIONS },
+	{ "ip4InDiscards", PORT_DISCARDS },
+	{ "ip6InDiscards", PORT_DISCARDS },
+	{ "local_ack_timeout_err", PORT_RETRANSMISSIONS },
+	{ "max_retry_exceeded", PORT_RETRIES_EXCEEDED },
+	{ "oos_drop_count", PORT_OUT_OF_SEQUENCE },
+	{ "out_of_buffer", PORT_DISCARDS },
+	{ "out_of_seq_request", PORT_OUT_OF_SEQUENCE },
+	{ "out_of_sequence", PORT_OUT_OF_SEQUENCE },
+	{ "packet_seq_err", PORT_RETRANSMISSIONS },
+	{ "port_xmit_discards", PORT_DISCARDS },
+	{ "received_cnps", PORT_CNPS },
+	{ "req_rnr_retries_exceeded", PORT_RETRIES_EXCEEDED },
+	{ "req_rx_pkt_seq_err", PORT_RETRANSMISSIONS },
+	{ "req_transport_retries_exceeded", PORT_RETRIES_EXCEEDED },
+	{ "req_tx_retry_excd_err", PORT_RETRIES_EXCEEDED },
+	{ "requester_oos_nak", PORT_RETRANSMISSIONS },
+	{ "requester_retries_exceeded", PORT_RETRIES_EXCEEDED },
+	{ "requester_timeout", PORT_RETRANSMISSIONS },
+	{ "res_oos_drop_count", PORT_OUT_OF_SEQUENCE },
+	{ "resp_rx_outof_buf", PORT_DISCARDS },
+	{ "resp_rx_outouf_seq", PORT_OUT_OF_SEQUENCE },
+	{ "responder_oos", PORT_OUT_OF_SEQUENCE },
+	{ "retrans_pkts", PORT_RETRANSMISSIONS },
+	{ "retry_exceeded_err", PORT_RETRIES_EXCEEDED },
+	{ "retry_rnr_exceeded_err", PORT_RETRIES_EXCEEDED },
+	{ "rp_cnp_handled", PORT_CNPS },
+	{ "rx_cnp_pkt", PORT_CNPS },
+	{ "rx_cnp_pkts", PORT_CNPS },
+	{ "rx_drops", PORT_DISCARDS },
+	{ "rx_out_of_buffer", PORT_DISCARDS },
+	{ "rx_rdma_cnp_pkts", PORT_CNPS },
+	{ "rx_roce_discards", PORT_DISCARDS },
+	{ "seq_err_naks_rcvd", PORT_RETRANSMISSIONS },
+	{ "tcpRetransSegs", PORT_RETRANSMISSIONS },
+	{ "to_retransmits", PORT_RETRANSMISSIONS },
+	{ "tx_rdma_retx_pkts", PORT_RETRANSMISSIONS },
+	{ "tx_roce_discards", PORT_DISCARDS },
 };
+
+static int compare_name(gconstpointer name, gconstpointer row)
+{
+	return strcmp(name, ((const struct ErrorName *)row)->name);
+}
+
+/* PORT_ERROR_KINDS: of none. */
+static guint kind_of(const RdmadCounter *counter)
+{
+	const struct ErrorName *found =
+		bsearch(counter->name, error_names, G_N_ELEMENTS(error_names), sizeof(*error_names),
+			compare_name);
+
+	return found ? found->kind : PORT_ERROR_KINDS;
+}
 
 static gboolean is_of_port(const RdmadCounter *counter, guint port, gboolean alone)
 {
@@ -40,27 +84,18 @@ static gboolean is_of_port(const RdmadCounter *counter, guint port, gboolean alo
 	       (counter->group == RDMAD_COUNTER_PORT || counter->group == RDMAD_COUNTER_HW);
 }
 
-static gboolean is_of_kind(const RdmadCounter *counter, PortErrorKind kind)
-{
-	for (guint i = 0; i < NAMES_MAX && counter_names[kind][i]; i++)
-		if (strcmp(counter_names[kind][i], counter->name) == 0)
-			return TRUE;
-	return FALSE;
-}
-
 void port_errors_read(const RdmadReading *reading, guint port, gboolean alone,
 		      PortError errors[PORT_ERROR_KINDS])
 {
 	memset(errors, 0, PORT_ERROR_KINDS * sizeof(*errors));
 	for (guint i = 0; i < reading->n_counters; i++) {
 		const RdmadCounter *counter = &reading->counters[i];
+		const guint kind =
+			is_of_port(counter, port, alone) ? kind_of(counter) : PORT_ERROR_KINDS;
 
-		for (guint kind = 0; kind < PORT_ERROR_KINDS && is_of_port(counter, port, alone);
-		     kind++) {
-			if (!is_of_kind(counter, kind))
-				continue;
-			errors[kind].known = TRUE;
-			errors[kind].total += counter->value;
-		}
+		if (kind == PORT_ERROR_KINDS)
+			continue;
+		errors[kind].known = TRUE;
+		errors[kind].total += counter->value;
 	}
 }

@@ -6,8 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "traffic/errors.h"
-
 #define TRAFFIC_STEP_US (900 * G_TIME_SPAN_MILLISECOND) /* shorter intervals give no rate */
 
 /*

@@ -16,6 +16,27 @@ typedef struct {
 gboolean port_traffic_read(const RdmadReading *reading, guint port, gboolean alone,
 			   PortTraffic *traffic);
 
+/* errors.c: errors of a port, the drivers' counters of one kind added up. */
+typedef enum {
+	PORT_RETRANSMISSIONS,
+	PORT_OUT_OF_SEQUENCE,
+	PORT_CNPS, /* congestion notifications received */
+	PORT_DISCARDS,
+	PORT_RETRIES_EXCEEDED,
+	PORT_ERROR_KINDS,
+} PortErrorKind;
+
+typedef struct {
+	guint64 total;
+	gboolean known; /* a counter of that kind could be read */
+} PortError;
+
+extern const char *const port_error_names[PORT_ERROR_KINDS];
+
+/* `alone` as above. */
+void port_errors_read(const RdmadReading *reading, guint port, gboolean alone,
+		      PortError errors[PORT_ERROR_KINDS]);
+
 #define TRAFFIC_KEPT_US	   (10 * G_TIME_SPAN_MINUTE)
 #define TRAFFIC_PORT_MAX   240u	  /* samples of a port */
 #define TRAFFIC_SAMPLE_MAX 16384u /* of all ports */

@@ -30,6 +30,15 @@ class Pod:
         self.devices[(container, resource)] = set(ids)
 
 
+class Ending(str):
+    """A pod's name that is equal to no other."""
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other):
+        return self is other
+
+
 class Kubelet:
     """`legacy`: serve kubelet.sock.  `registry`: watch plugins_registry.  kubelet does both;
     one at a time is how a test says which way a plugin must take.  `era`: "1.24" answers Register
@@ -193,6 +202,16 @@ class Kubelet:
         with self.manager.lock:
             self.known.pop((namespace or "default", pod_name), None)
         return self.manager.release(namespace or "default", pod_name)
+
+    def supersede(self, pod):
+        """The pod is ending, and another one of its name may be admitted: kubelet knows them by their UIDs, and lists
+        both."""
+        namespace, _, pod_name = pod.rpartition("/")
+        old, new = ((namespace or "default", name) for name in (pod_name, Ending(pod_name)))
+        with self.manager.lock:
+            self.known[new] = self.known.pop(old)
+            for holder, resource in [key for key in self.manager.grants if key[0][:2] == old]:
+                self.manager.grants[((*new, holder[2]), resource)] = self.manager.grants.pop((holder, resource))
 
     def live(self):
         """{(namespace, pod): {(resource, id)}} of processes, also of those that kubelet has forgotten."""

@@ -256,6 +256,8 @@ static void test_nothing_leaves_a_cgroup(Fixture *f, gconstpointer data)
 		g_assert_cmpint(fcntl(reader, F_SETFL, 0), ==, 0);
 		g_assert_cmpint(read(reader, &byte, 1), ==,
 				0); /* until the last writer has ended */
+		g_assert_false(
+			g_file_test("/proc/1/root/sys/fs/cgroup/" CGROUP, G_FILE_TEST_EXISTS));
 	} else {
 		g_test_skip("no cgroup v2 tree that this test may change");
 	}

@@ -331,7 +331,7 @@ static void test_the_networks_of_contrib_are_good(void)
 		}
 		json_decref(list);
 	}
-	g_assert_cmpuint(found, ==, 3);
+	g_assert_cmpuint(found, ==, 4);
 }
 
 const UnitTest unit_tests[] = {

@@ -15,7 +15,15 @@ static struct {
 	guint at;	  /* the one that fails, from 1; 0: none */
 	const char *path; /* what ends in this fails; NULL: nothing does */
 	int errnum;
+	GString *opened; /* gets what is opened, a line each; NULL: nobody asks */
 } fault;
+
+/* One thread opens at a time. */
+static void note_opened(const char *path)
+{
+	if (fault.opened)
+		g_string_append_printf(fault.opened, "%s\n", path);
+}
 
 static gboolean fails(const char *path)
 {
@@ -47,6 +55,8 @@ long __wrap_syscall(long number, ...)
 	va_end(args);
 	if (number == SYS_openat2 && fails((const char *)a[1]))
 		return -1;
+	if (number == SYS_openat2)
+		note_opened((const char *)a[1]);
 	return __real_syscall(number, a[0], a[1], a[2], a[3]);
 }
 

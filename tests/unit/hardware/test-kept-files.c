@@ -160,6 +160,12 @@ static void test_an_error_is_no_departure(Fixture *f, gconstpointer data)
 	expect(f, "1", 1);
 }
 
+static void test_an_earlier_error_is_none_of_the_file(Fixture *f, gconstpointer data)
+{
+	errno = ENODEV;
+	expect(f, "1", 1);
+}
+
 static void test_no_more_files_than_the_budget_has(Fixture *f, gconstpointer data)
 {
 	RdmadKeptFiles other;
@@ -291,6 +297,7 @@ const UnitTest unit_tests[] = {
 	TEST("another_directory_in_a_round_is_noticed",
 	     test_another_directory_in_a_round_is_noticed),
 	TEST("an_error_is_no_departure", test_an_error_is_no_departure),
+	TEST("an_earlier_error_is_none_of_the_file", test_an_earlier_error_is_none_of_the_file),
 	TEST("no_more_files_than_the_budget_has", test_no_more_files_than_the_budget_has),
 	TEST("a_quarter_of_the_limit_at_most", test_a_quarter_of_the_limit_at_most),
 	UNIT_TEST("/kept-files/another_device_of_the_name_is_noticed",

@@ -136,6 +136,59 @@ static void test_a_message_without_its_fixed_part_is_left_out(void)
 	g_assert_null(link);
 }
 
+static Message address_message(guint16 type, guint ifindex)
+{
+	const struct ifaddrmsg info = { .ifa_family = AF_INET6, .ifa_index = ifindex };
+	Message msg;
+
+	message_init(&msg, type, &info, sizeof(info));
+	return msg;
+}
+
+static void test_a_notification_names_its_interface(void)
+{
+	const struct ifinfomsg no_name = { .ifi_index = 4 };
+	const struct rtmsg route = { .rtm_family = AF_INET };
+	/* -1: about none. */
+	struct {
+		Message msg;
+		int ifindex;
+		const char *name;
+	} cases[] = {
+		{ .ifindex = 4, .name = "eth4" },
+		{ address_message(RTM_NEWADDR, 7), 7, NULL },
+		{ address_message(RTM_DELADDR, 7), 7, NULL },
+		{ address_message(RTM_NEWADDR, 0), -1, NULL },
+		{ address_message(RTM_DELLINK, 7), -1, NULL },
+		{ .ifindex = -1 },
+		{ .ifindex = -1 },
+		{ .ifindex = -1 },
+	};
+
+	link_message(&cases[0].msg, IFF_UP);
+	message_init(&cases[5].msg, RTM_NEWLINK, &no_name, sizeof(no_name));
+	message_init(&cases[6].msg, RTM_NEWROUTE, &route, sizeof(route));
+	message_init(&cases[7].msg, RTM_NEWADDR, NULL, 0);
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		const char *bytes = cases[i].msg.bytes;
+		const gsize size = cases[i].msg.hdr.nlmsg_len;
+		g_autoptr(RdmadLink) link = NULL;
+		g_autoptr(RdmadLink) cut = NULL;
+		int ifindex = -1, other;
+
+		g_test_message("case %u", i);
+		g_assert_cmpint(rdmad_route_parse_event(bytes, size, &ifindex, &link), ==,
+				cases[i].ifindex > 0);
+		if (cases[i].ifindex > 0)
+			g_assert_cmpint(ifindex, ==, cases[i].ifindex);
+		g_assert_cmpstr(link ? link->name : NULL, ==, cases[i].name);
+		/* Not all of it, or more than it. */
+		g_assert_false(rdmad_route_parse_event(bytes, size - 4, &other, &cut));
+		g_assert_false(rdmad_route_parse_event(bytes, size + 4, &other, &cut));
+		g_assert_false(rdmad_route_parse_event(bytes, 8, &other, &cut));
+	}
+}
+
 #define TEST(name) UNIT_TEST("/netlink-route/" #name, test_##name)
 
 const UnitTest unit_tests[] = {
@@ -145,5 +198,6 @@ const UnitTest unit_tests[] = {
 	TEST(addresses_are_text_or_left_out),
 	TEST(of_a_point_to_point_link_the_own_end_counts),
 	TEST(a_message_without_its_fixed_part_is_left_out),
+	TEST(a_notification_names_its_interface),
 	{ 0 },
 };

@@ -26,7 +26,7 @@ typedef struct {
 	guint hints;
 } Fixture;
 
-static void hint(gpointer data)
+static void hint(const char *device_id, gpointer data)
 {
 	Fixture *f = data;
 

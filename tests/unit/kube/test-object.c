@@ -105,6 +105,35 @@ static void test_status(gconstpointer data)
 	g_assert_cmpstr(error->message, ==, expected->message);
 }
 
+typedef struct {
+	const char *name, *version, *than;
+	gboolean is_newer;
+} VersionCase;
+
+static const VersionCase versions[] = {
+	{ "a newer one", "1002", "1001", TRUE },
+	{ "an older one", "1001", "1002", FALSE },
+	{ "the same", "1001", "1001", FALSE },
+	{ "one of more digits", "1000", "999", TRUE },
+	{ "one of fewer digits", "999", "1000", FALSE },
+	{ "one that no integer holds", "99999999999999999999999", "99999999999999999999998", TRUE },
+	{ "none", NULL, "1", FALSE },
+	{ "one against none", "1", NULL, FALSE },
+	{ "a text", "b", "a", FALSE },
+	{ "a number against a text", "2", "a", FALSE },
+	{ "an empty one", "", "1", FALSE },
+	{ "one of zeros", "01", "1", FALSE },
+	{ "a sign", "+2", "1", FALSE },
+};
+
+static void test_version(gconstpointer data)
+{
+	const VersionCase *expected = data;
+
+	g_assert_cmpint(kube_version_is_newer(expected->version, expected->than), ==,
+			expected->is_newer);
+}
+
 static void test_map(void)
 {
 	static const char text[] = "{\"metadata\":{\"labels\":{\"a\":\"1\",\"b\":2,\"c\":null,"
@@ -123,6 +152,7 @@ static void test_map(void)
 const UnitTest unit_tests[] = {
 	UNIT_CASES("/kube-object/line/", lines, test_line),
 	UNIT_CASES("/kube-object/status/", statuses, test_status),
+	UNIT_CASES("/kube-object/version/", versions, test_version),
 	UNIT_TEST("/kube-object/only-texts-are-in-a-map", test_map),
 	{ NULL },
 };

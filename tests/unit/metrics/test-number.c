@@ -70,6 +70,25 @@ static void test_doubles_are_short(void)
 	}
 }
 
+/* The text of a series' label must not change: bounds are decimals. */
+static void test_decimals_are_as_printf_writes_them(void)
+{
+	for (guint i = 0; i < 100000; i++) {
+		const guint64 bits = (guint64)g_test_rand_int() << 32 | (guint32)g_test_rand_int();
+		double value = (double)(bits >> g_test_rand_int_range(14, 64)), power = 1;
+		char text[NUMBER_MAX + 1] = "", expected[G_ASCII_DTOSTR_BUF_SIZE];
+
+		for (int decimals = g_test_rand_int_range(0, 12); decimals > 0; decimals--)
+			power *= 10;
+		value /= power;
+		g_ascii_formatd(expected, sizeof(expected), "%.15g", value);
+		if (g_ascii_strtod(expected, NULL) != value || strchr(expected, 'e'))
+			continue;
+		*number_print_double(text, i % 2 ? value : -value) = '\0';
+		g_assert_cmpstr(i % 2 || value == 0 ? text : text + 1, ==, expected);
+	}
+}
+
 static void test_doubles_read_back_exactly(void)
 {
 	for (guint i = 0; i < 100000; i++) {
@@ -93,6 +112,7 @@ const UnitTest unit_tests[] = {
 	UNIT_TEST("/a point stands before the last digits",
 		  test_a_point_stands_before_the_last_digits),
 	UNIT_TEST("/doubles are short", test_doubles_are_short),
+	UNIT_TEST("/decimals are as printf() writes them", test_decimals_are_as_printf_writes_them),
 	UNIT_TEST("/doubles read back exactly", test_doubles_read_back_exactly),
 	{ 0 },
 };

@@ -102,7 +102,45 @@ static void test_each_driver_tells_traffic_by_its_own_names(void)
 	}
 }
 
+static void test_errors_of_a_kind_are_added_up(void)
+{
+	static const struct {
+		RdmadCounter counter;
+		gboolean alone;
+		guint kind; /* PORT_ERROR_KINDS: none of it is the port's */
+	} one[] = {
+		{ { PORT, 1, NULL, "VL15_dropped", 3 }, TRUE, PORT_DISCARDS },
+		{ { HW, 1, NULL, "tx_roce_discards", 3 }, TRUE, PORT_DISCARDS },
+		{ { HW, 1, NULL, "packet_seq_err", 3 }, FALSE, PORT_RETRANSMISSIONS },
+		{ { HW, 1, NULL, "tcpRetransSegs", 3 }, TRUE, PORT_RETRANSMISSIONS },
+		{ { HW, 1, NULL, "out_of_sequence", 3 }, TRUE, PORT_OUT_OF_SEQUENCE },
+		{ { HW, 1, NULL, "rx_cnp_pkts", 3 }, TRUE, PORT_CNPS },
+		{ { HW, 1, NULL, "rx_cnp_pkt", 3 }, TRUE, PORT_CNPS },
+		{ { DEVICE, 0, NULL, "max_retry_exceeded", 3 }, TRUE, PORT_RETRIES_EXCEEDED },
+		{ { DEVICE, 0, NULL, "max_retry_exceeded", 3 }, FALSE, PORT_ERROR_KINDS },
+		{ { HW, 2, NULL, "packet_seq_err", 3 }, TRUE, PORT_ERROR_KINDS },
+		{ { HW, 1, NULL, "packet_seq_err", 3, EIO }, TRUE, PORT_ERROR_KINDS },
+		{ { HW, 1, NULL, "packet_seq", 3 }, TRUE, PORT_ERROR_KINDS },
+		{ { HW, 1, NULL, NULL, 0, EIO }, TRUE, PORT_ERROR_KINDS },
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(one); i++) {
+		RdmadCounter both[] = { one[i].counter, one[i].counter };
+		const RdmadReading reading = { .counters = both, .n_counters = 2 };
+		PortError errors[PORT_ERROR_KINDS];
+
+		g_test_message("case %u", i);
+		port_errors_read(&reading, 1, one[i].alone, errors);
+		for (guint kind = 0; kind < PORT_ERROR_KINDS; kind++) {
+			g_assert_cmpint(errors[kind].known, ==, kind == one[i].kind);
+			g_assert_cmpuint(errors[kind].total, ==, kind == one[i].kind ? 6 : 0);
+		}
+	}
+}
+
 const UnitTest unit_tests[] = {
+	UNIT_TEST("/traffic-counters/errors-of-a-kind-are-added-up",
+		  test_errors_of_a_kind_are_added_up),
 	UNIT_TEST("/traffic-counters/each-driver-tells-traffic-by-its-own-names",
 		  test_each_driver_tells_traffic_by_its_own_names),
 	{ 0 },

@@ -60,6 +60,38 @@ static void test_a_slot_that_moved_is_of_a_new_allocation(AllocationsFixture *f,
 	allocations_fixture_expect(f, "a=after");
 }
 
+static RdmadPodLife every_pod_lives(const char *pod_namespace, const char *pod_name, gpointer data)
+{
+	return RDMAD_POD_LIFE_ALIVE;
+}
+
+/* As a StatefulSet makes them.  The cgroup by the name is that of the second one. */
+static void test_a_pod_of_the_same_name_has_the_younger_allocation(AllocationsFixture *f,
+								   gconstpointer data)
+{
+	rdmad_allocations_set_liveness(f->allocations, every_pod_lives, NULL);
+	g_free(allocations_fixture_must_grant(f, "a"));
+	reconcile_at(f, "db-0=a", 0);
+	g_free(allocations_fixture_must_grant(f, "b"));
+	reconcile_at(f, "db-0=a db-0=b", 0);
+	allocations_fixture_expect(f, "a=db-0 b=db-0");
+	reconcile_at(f, "db-0=b", 0);
+	allocations_fixture_expect(f, "b=db-0");
+}
+
+/* A kubelet that gave a slot later than another one of the container, and lists the earlier one alone, has no later
+ * container of that name. */
+static void test_an_older_allocation_that_is_listed_replaces_none(AllocationsFixture *f,
+								  gconstpointer data)
+{
+	rdmad_allocations_set_liveness(f->allocations, every_pod_lives, NULL);
+	g_free(allocations_fixture_must_grant(f, "a"));
+	g_free(allocations_fixture_must_grant(f, "b"));
+	reconcile_at(f, "db-0=a db-0=b", 0);
+	reconcile_at(f, "db-0=a", 0);
+	allocations_fixture_expect(f, "a=db-0 b=db-0");
+}
+
 /* Each list is seconds from the grant and what it shows; the allocation is there after the last or not. */
 typedef struct {
 	const char *name;
@@ -272,6 +304,8 @@ const UnitTest unit_tests[] = {
 	TEST(allocations_get_the_names_of_their_pods),
 	TEST(a_list_older_than_the_grant_says_nothing),
 	TEST(a_slot_that_moved_is_of_a_new_allocation),
+	TEST(a_pod_of_the_same_name_has_the_younger_allocation),
+	TEST(an_older_allocation_that_is_listed_replaces_none),
 	TEST(a_allocation_ends_when_kubelet_no_longer_lists_it),
 	TEST(a_new_kubelet_is_given_time),
 	TEST(a_new_kubelet_does_not_know_what_the_old_one_showed),

@@ -60,7 +60,7 @@ static void look_ends(RdmadPortHistory *history, RdmadDevice **now, RdmadDevice 
 	look_ends_by(history, TRUE, now, found);
 }
 
-/* "(" a scan begins, "X" it fails; a letter is its result, with the changes of carrier; "+" and "-" are reports. */
+/* "(" a scan begins, "X" it fails, "S" it is of other devices; another letter is its result, with the changes of carrier; "+" and "-" are reports. */
 static guint64 transitions_of(const char *script)
 {
 	RdmadPortHistory *history = rdmad_port_history_new();
@@ -78,7 +78,10 @@ static guint64 transitions_of(const char *script)
 		if (!looking)
 			rdmad_port_history_look_begins(history);
 		looking = *c == '(';
-		if (!looking && *c != 'X')
+		if (*c == 'S') {
+			rdmad_port_history_skip(history, now);
+			rdmad_port_history_look_ends(history);
+		} else if (!looking && *c != 'X')
 			look_ends(history, &now, device(7, state_of(*c), atoi(c + 1), 0));
 	}
 	n = now->ports[0].transitions;
@@ -131,6 +134,13 @@ static void test_each_change_is_counted_once(void)
 		{ "A(-+-AD", 3 },
 		{ "A-(+DA", 2 },
 		{ "A-(+AA", 2 },
+		/* A look at other devices. */
+		{ "ASD", 1 },
+		{ "A-SD", 1 },
+		{ "A-S+A", 2 },
+		{ "A-S-SD", 1 },
+		{ "A(-SD", 1 },
+		{ "A-(+SA", 2 },
 		/* A look fails. */
 		{ "A-(X+A", 2 },
 		{ "A-(+X-D", 3 },

@@ -7,20 +7,21 @@
 #include "base/loop.h"
 #include "base/work.h"
 #include "service/scanner.h"
+#include "hardware/device.h"
 #include "hardware/sysroot.h"
 #include "service/attributes-private.h"
 #include "service/inventory-private.h"
 #include "service/event-log-private.h"
 
 #include "../hardware/failing-calls.h"
+#include "../hardware/machine.h"
 #include "../support/unit.h"
 
 /* A recorded machine of almost nothing, and the services around it. */
 typedef struct {
-	char *root;
+	TestMachine *machine;
 	RdmadLoop *loop;
 	RdmadWorkers *workers;
-	RdmadSysroot *sysroot;
 	RdmadEventLog *event_log;
 	RdmadAttributes *attributes;
 	RdmadInventory *inventory;
@@ -30,52 +31,48 @@ typedef struct {
 
 static void add_device(const Fixture *f, const char *name)
 {
-	g_autofree char *path = g_build_filename(f->root, "sys/class/infiniband", name, NULL);
+	g_autofree char *path =
+		g_build_filename(f->machine->dir, "sys/class/infiniband", name, NULL);
 
 	g_assert_cmpint(g_mkdir_with_parents(path, 0755), ==, 0);
 }
 
 static void rename_sys(const Fixture *f, const char *from, const char *to)
 {
-	g_autofree char *old = g_build_filename(f->root, from, NULL);
-	g_autofree char *new = g_build_filename(f->root, to, NULL);
+	g_autofree char *old = g_build_filename(f->machine->dir, from, NULL);
+	g_autofree char *new = g_build_filename(f->machine->dir, to, NULL);
 
 	g_assert_cmpint(g_rename(old, new), ==, 0);
 }
 
+/* `data`: the setting of a machine with rails, or NULL. */
 static void setup(Fixture *f, gconstpointer data)
 {
-	g_autoptr(GError) error = NULL;
-
-	f->root = g_dir_make_tmp("rdmad-test-XXXXXX", &error);
-	g_assert_no_error(error);
-	add_device(f, "rxe0");
+	f->machine = data ? test_machine_new("rails", data) : test_machine_new_empty();
+	if (!data)
+		add_device(f, "rxe0");
 	f->loop = rdmad_loop_new();
 	f->workers = rdmad_workers_new(f->loop, 1, NULL);
-	f->sysroot = rdmad_sysroot_new(f->root, &error);
-	g_assert_no_error(error);
 	f->event_log = rdmad_event_log_new(f->loop);
 	f->attributes = rdmad_attributes_new(f->loop);
 	f->inventory = rdmad_inventory_new(f->loop, f->event_log);
-	f->hw = rdmad_hardware_new(f->loop, f->workers, f->sysroot, f->inventory, f->attributes,
-				   f->event_log);
+	f->hw = rdmad_hardware_new(f->loop, f->workers, f->machine->root, f->inventory,
+				   f->attributes, f->event_log);
 	f->kinds = g_string_new(NULL);
 }
 
 static void teardown(Fixture *f, gconstpointer data)
 {
-	g_autofree char *remove = g_strdup_printf("rm -rf '%s'", f->root);
+	fault.opened = NULL;
 
 	rdmad_hardware_free(f->hw);
 	rdmad_inventory_free(f->inventory);
 	rdmad_attributes_free(f->attributes);
 	rdmad_event_log_free(f->event_log);
 	rdmad_workers_free(f->workers);
-	rdmad_sysroot_free(f->sysroot); /* a look may have used it until now */
+	test_machine_free(f->machine); /* a look may have used it until now */
 	rdmad_loop_free(f->loop);
-	g_assert_cmpint(system(remove), ==, 0);
 	g_string_free(f->kinds, TRUE);
-	g_free(f->root);
 }
 
 static void start(Fixture *f)
@@ -222,7 +219,170 @@ static void test_a_device_that_cannot_be_looked_at_stays_and_is_looked_at_again(
 	g_assert_false(happened(f, "device-removed"));
 }
 
+/* ---- one device of several ---- */
+
+static const RdmadDevice *device(Fixture *f, guint i)
+{
+	return rdmad_inventory_nth(f->inventory, i);
+}
+
+static int state(Fixture *f, guint i)
+{
+	return device(f, i)->ports[0].state;
+}
+
+static void set_state(Fixture *f, guint i, const char *text)
+{
+	g_autofree char *path = g_build_filename(f->machine->dir, "sys/class/infiniband",
+						 device(f, i)->name, "ports/1/state", NULL);
+
+	g_assert_true(g_file_set_contents(path, text, -1, NULL));
+}
+
+static void run_until_state(Fixture *f, guint i, int wanted)
+{
+	g_autoptr(RdmadEvent) limit =
+		rdmad_loop_add_timer(f->loop, NULL, too_late, (gpointer) "a port's state");
+
+	rdmad_event_arm(limit, 10000);
+	while (state(f, i) != wanted)
+		rdmad_loop_turn(f->loop);
+}
+
+/* All ports are down, which a scan of their device will find. */
+static void start_and_turn_down(Fixture *f, GString *opened)
+{
+	start(f);
+	g_assert_cmpuint(rdmad_inventory_count(f->inventory), ==, 3);
+	for (guint i = 0; i < 3; i++)
+		set_state(f, i, "1: DOWN\n");
+	fault.opened = opened;
+}
+
+static void assert_names_only(Fixture *f, const GString *opened, guint which)
+{
+	g_auto(GStrv) lines = g_strsplit(opened->str, "\n", -1);
+
+	g_assert_cmpuint(g_strv_length(lines), >, 10);
+	for (guint i = 0; lines[i] && *lines[i]; i++) {
+		const RdmadDevice *dev = device(f, which);
+
+		if (!strstr(lines[i], dev->name) && !strstr(lines[i], dev->pci_address) &&
+		    !strstr(lines[i], dev->netdevs[0].name))
+			g_error("of another device: %s", lines[i]);
+	}
+}
+
+static void test_a_hint_for_a_device_reads_no_other(Fixture *f, gconstpointer data)
+{
+	g_autoptr(GString) opened = g_string_new(NULL);
+	const RdmadDevice *first;
+
+	start_and_turn_down(f, opened);
+	rdmad_inventory_set_fatal(f->inventory, device(f, 0)->id);
+	first = device(f, 0);
+	g_assert_true(rdmad_hardware_hint_device(f->hw, device(f, 1)->id));
+	run_until_state(f, 1, RDMAD_PORT_DOWN);
+	assert_names_only(f, opened, 1);
+	g_assert_true(device(f, 0) == first && first->fatal);
+	g_assert_cmpint(state(f, 2), ==, RDMAD_PORT_ACTIVE);
+	g_assert_cmpuint(device(f, 1)->n_chardevs, ==, first->n_chardevs);
+	g_assert_cmpuint(device(f, 1)->ports[0].transitions, ==, 1);
+	/* All of them after all. */
+	rdmad_hardware_hint(f->hw);
+	run_until_state(f, 2, RDMAD_PORT_DOWN);
+	g_assert_cmpint(state(f, 0), ==, RDMAD_PORT_DOWN);
+	g_assert_cmpuint(device(f, 1)->ports[0].transitions, ==, 1);
+	g_assert_true(device(f, 0)->fatal);
+}
+
+static void test_a_hint_for_a_device_while_another_is_scanned(Fixture *f, gconstpointer data)
+{
+	start_and_turn_down(f, NULL);
+	g_assert_true(rdmad_hardware_hint_device(f->hw, device(f, 1)->id));
+	g_usleep((RDMAD_COALESCE_MS + 10) * 1000);
+	rdmad_loop_turn(f->loop);
+	g_assert_true(rdmad_hardware_hint_device(f->hw, device(f, 2)->id));
+	run_until_state(f, 2, RDMAD_PORT_DOWN);
+	g_assert_cmpint(state(f, 1), ==, RDMAD_PORT_DOWN);
+	g_assert_cmpint(state(f, 0), ==, RDMAD_PORT_ACTIVE);
+}
+
+static void test_a_hint_for_no_device_is_none(Fixture *f, gconstpointer data)
+{
+	start(f);
+	g_assert_false(rdmad_hardware_hint_device(f->hw, "0000:00:1f.7"));
+}
+
+static void test_a_device_that_is_not_where_it_was_is_looked_for(Fixture *f, gconstpointer data)
+{
+	g_autofree char *path = NULL;
+
+	start_and_turn_down(f, NULL);
+	path = g_build_filename("sys/class/infiniband", device(f, 1)->name, NULL);
+	rename_sys(f, path, "sys/away");
+	g_assert_true(rdmad_hardware_hint_device(f->hw, device(f, 1)->id));
+	run_until_happened(f, "device-removed");
+	/* A scan of all has found that. */
+	g_assert_cmpuint(rdmad_inventory_count(f->inventory), ==, 2);
+	g_assert_cmpint(state(f, 0), ==, RDMAD_PORT_DOWN);
+}
+
+static void test_a_device_that_cannot_be_read_alone_is_read_with_all(Fixture *f, gconstpointer data)
+{
+	start_and_turn_down(f, NULL);
+	fault.errnum = EMFILE;
+	fault.path = "ports/1/state";
+	g_assert_true(rdmad_hardware_hint_device(f->hw, device(f, 1)->id));
+	run_until_happened(f, "scan-incomplete");
+	g_assert_cmpuint(device(f, 1)->stale, ==, 1);
+	g_assert_cmpint(state(f, 1), ==, RDMAD_PORT_ACTIVE);
+	fault.path = NULL;
+	run_until_happened(f, "scan-recovered");
+	for (guint i = 0; i < 3; i++)
+		g_assert_cmpint(state(f, i), ==, RDMAD_PORT_DOWN);
+}
+
+static void test_an_interface_names_its_device_while_it_is_the_one_that_it_was(Fixture *f,
+									       gconstpointer data)
+{
+	enum { ONE, ALL };
+	g_autoptr(RdmadDeviceRef) before = NULL;
+	const RdmadNetdev *netdev;
+	RdmadLink as_it_was, renamed, moved, above;
+	struct {
+		int ifindex;
+		const RdmadLink *link;
+		int scanned;
+	} cases[] = {
+		{ 0, NULL, ONE },   { 0, &as_it_was, ONE }, { 0, &renamed, ALL },
+		{ 0, &moved, ALL }, { 9999, NULL, ALL },    { 9999, &above, ALL },
+	};
+
+	start(f);
+	before = rdmad_device_ref(device(f, 1));
+	netdev = &before->netdevs[0];
+	as_it_was = renamed = moved =
+		(RdmadLink){ .ifindex = netdev->ifindex, .name = netdev->name, .mac = netdev->mac };
+	renamed.name = (char *)"other0";
+	moved.mac = (char *)"02:00:00:00:00:01";
+	above = (RdmadLink){ .ifindex = 9999, .name = (char *)"bond7" };
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_test_message("case %u", i);
+		for (guint d = 0; d < 3; d++)
+			set_state(f, d, i % 2 ? "4: ACTIVE\n" : "1: DOWN\n");
+		rdmad_hardware_hint_interface(f->hw, cases[i].ifindex ?: as_it_was.ifindex,
+					      cases[i].link);
+		run_until_state(f, 1, i % 2 ? RDMAD_PORT_ACTIVE : RDMAD_PORT_DOWN);
+		g_assert_cmpint(state(f, 0) == state(f, 1), ==, cases[i].scanned == ALL);
+		rdmad_hardware_hint(f->hw);
+		run_until_state(f, 0, state(f, 1));
+	}
+}
+
 #define TEST(name) UNIT_FIXTURE_TEST("/scanner/" #name, Fixture, NULL, setup, test_##name, teardown)
+#define TEST_OF_RAILS(name)                                                                        \
+	UNIT_FIXTURE_TEST("/scanner/" #name, Fixture, "RAILS=3", setup, test_##name, teardown)
 
 const UnitTest unit_tests[] = {
 	TEST(the_first_look_is_over_when_start_returns),
@@ -234,5 +394,11 @@ const UnitTest unit_tests[] = {
 	TEST(a_hint_does_not_wait_for_the_next_try),
 	TEST(a_look_under_way_does_not_outlive_its_service),
 	TEST(without_a_sysfs_there_is_no_start),
+	TEST_OF_RAILS(a_hint_for_a_device_reads_no_other),
+	TEST_OF_RAILS(a_hint_for_a_device_while_another_is_scanned),
+	TEST_OF_RAILS(a_hint_for_no_device_is_none),
+	TEST_OF_RAILS(a_device_that_is_not_where_it_was_is_looked_for),
+	TEST_OF_RAILS(a_device_that_cannot_be_read_alone_is_read_with_all),
+	TEST_OF_RAILS(an_interface_names_its_device_while_it_is_the_one_that_it_was),
 	{ 0 },
 };

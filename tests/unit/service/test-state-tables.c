@@ -127,6 +127,30 @@ static void assert_names(Fixture *f, const char *expected)
 	g_assert_cmpstr(names->str, ==, expected);
 }
 
+/* The same statement within its own rows, as deep as there are rows. */
+static gboolean read_within(const RdmadRow *row, gpointer data, GError **error)
+{
+	Fixture *f = data;
+
+	return ++f->calls > 3 || rdmad_tables_read(f->tables, "SELECT name FROM module_test_steps",
+						   NULL, 0, read_within, f, error);
+}
+
+static void test_a_statement_may_run_within_itself(Fixture *f, gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+
+	g_assert_true(rdmad_tables_write(f->tables, insert_two, f, &error));
+	for (guint i = 0; i < 2; i++) {
+		f->calls = 0;
+		g_assert_true(rdmad_tables_read(f->tables, "SELECT name FROM module_test_steps",
+						NULL, 0, read_within, f, &error));
+		g_assert_no_error(error);
+		/* Two rows at each of three depths, and two of the last. */
+		g_assert_cmpuint(f->calls, ==, 8);
+	}
+}
+
 static void test_rows_outlive_the_daemon(Fixture *f, gconstpointer data)
 {
 	g_autoptr(GError) error = NULL;
@@ -278,6 +302,7 @@ static void test_a_write_into_a_lost_database_is_done_again(Fixture *f, gconstpo
 
 const UnitTest unit_tests[] = {
 	TEST(rows_outlive_the_daemon),
+	TEST(a_statement_may_run_within_itself),
 	TEST(what_fails_half_way_leaves_nothing),
 	TEST(changed_rows_are_counted),
 	TEST(older_tables_are_migrated_with_their_rows),

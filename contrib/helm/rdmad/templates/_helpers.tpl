@@ -34,3 +34,9 @@ seLinuxOptions:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
+
+{{/* "true": during an update two pods are on a node, and one gives over to the other. */}}
+{{- define "rdmad.surge" -}}
+{{- $rolling := .Values.updateStrategy.rollingUpdate | default dict -}}
+{{- and (eq .Values.updateStrategy.type "RollingUpdate") (not (has (toString ($rolling.maxSurge | default 0)) (list "0" "0%"))) -}}
+{{- end }}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hand-over: what another rdmad of this node goes on with
+ *
+ * A rolling update starts an rdmad beside the one that runs.  What others would notice if it ended with the
+ * old process (kubelet's connections) is a part: descriptors, and a state that describes them.  The old
+ * one gives its parts when its other work is done; then it ends, and the new one begins with them.
+ */
+#pragma once
+
+#include <rdmad/types.h>
+
+typedef struct {
+	/* Nothing may begin in the part any more; answered by rdmad_hand_over_part_still(). */
+	void (*freeze)(gpointer data);
+	/* The state, and descriptors for one message (message-socket.h), which are borrowed; NULL: there is
+	 * nothing to give.  Not called before the part is still. */
+	struct json_t *(*give)(int *fds, guint *n_fds, gpointer data);
+} RdmadHandOverOps;
+
+/* `name` is what the successor asks for: "device-plugin/rdma/hca".  `ops` must outlive the part. */
+RDMAD_API RdmadHandOverPart *rdmad_hand_over_add(RdmadHandOver *hand_over, RdmadModule *owner,
+						 const char *name, const RdmadHandOverOps *ops,
+						 gpointer data) G_GNUC_WARN_UNUSED_RESULT;
+/* NULL is fine. */
+RDMAD_API void rdmad_hand_over_part_free(RdmadHandOverPart *part);
+RDMAD_API void rdmad_hand_over_part_still(RdmadHandOverPart *part);
+/* A module that drains leaves its parts as they are: they are frozen when all modules have drained. */
+RDMAD_API gboolean rdmad_hand_over_under_way(const RdmadHandOver *hand_over);
+
+typedef struct {
+	struct json_t *state;
+	int *fds; /* those that are taken are set to -1; the others are closed with it */
+	guint n_fds;
+} RdmadHandOverGift;
+
+/* What the process before this one has given under this name; NULL: nothing, or it is taken. */
+RDMAD_API RdmadHandOverGift *rdmad_hand_over_take(RdmadHandOver *hand_over, const char *name);
+RDMAD_API void rdmad_hand_over_gift_free(RdmadHandOverGift *gift);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadHandOverGift, rdmad_hand_over_gift_free)

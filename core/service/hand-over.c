@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define RDMAD_LOG_TOPIC "hand-over"
+
+#include "service/hand-over-private.h"
+
+#include <jansson.h>
+#include <rdmad/error.h>
+#include <rdmad/fd.h>
+#include <rdmad/json.h>
+#include <rdmad/log.h>
+#include <rdmad/loop.h>
+#include <string.h>
+
+#include "base/owned.h"
+
+#define FREEZE_MS 10000u /* PreStartContainer takes nine seconds at the longest */
+#define SETTLE_MS 30000u /* devices are known by then */
+#define DEPTH_MAX 8u
+
+struct RdmadHandOver {
+	RdmadLoop *loop;
+	GQueue parts;
+	GHashTable *gifts; /* name -> RdmadHandOverGift */
+	gboolean under_way;
+	void (*still)(gpointer data); /* NULL: nobody waits */
+	gpointer still_data;
+	RdmadEvent *late, *settled;
+};
+
+struct RdmadHandOverPart {
+	RdmadOwned owned;
+	RdmadHandOver *hand_over;
+	GList node;
+	char *name;
+	const RdmadHandOverOps *ops;
+	gpointer data;
+	gboolean frozen; /* it was asked */
+	gboolean still, given;
+};
+
+/* ---- parts ---- */
+
+static gboolean all_still(const RdmadHandOver *hand_over)
+{
+	for (const GList *l = hand_over->parts.head; l; l = l->next)
+		if (!((RdmadHandOverPart *)l->data)->still)
+			return FALSE;
+	return TRUE;
+}
+
+static void freeze_over(gpointer data)
+{
+	RdmadHandOver *hand_over = data;
+	void (*still)(gpointer) = hand_over->still;
+
+	hand_over->still = NULL;
+	rdmad_event_disarm(hand_over->late);
+	if (!all_still(hand_over))
+		rdmad_warn("some calls are still under way; their connections end");
+	if (still)
+		still(hand_over->still_data);
+}
+
+static void part_remove(gpointer data)
+{
+	RdmadHandOverPart *part = data;
+
+	rdmad_owned_leave(&part->owned);
+	g_queue_unlink(&part->hand_over->parts, &part->node);
+	g_free(part->name);
+	g_free(part);
+}
+
+RdmadHandOverPart *rdmad_hand_over_add(RdmadHandOver *hand_over, RdmadModule *owner,
+				       const char *name, const RdmadHandOverOps *ops, gpointer data)
+{
+	RdmadHandOverPart *part = g_new0(RdmadHandOverPart, 1);
+
+	part->hand_over = hand_over;
+	part->name = g_strdup(name);
+	part->ops = ops;
+	part->data = data;
+	part->node.data = part;
+	g_queue_push_tail_link(&hand_over->parts, &part->node);
+	rdmad_owned_enter(&part->owned, hand_over->loop, owner, part_remove, part);
+	return part;
+}
+
+void rdmad_hand_over_part_free(RdmadHandOverPart *part)
+{
+	if (part)
+		part_remove(part);
+}
+
+void rdmad_hand_over_part_still(RdmadHandOverPart *part)
+{
+	part->still = TRUE;
+	if (part->hand_over->still && all_still(part->hand_over))
+		rdmad_event_arm(part->hand_over->late, 0);
+}
+
+gboolean rdmad_hand_over_under_way(const RdmadHandOver *hand_over)
+{
+	return hand_over->under_way;
+}
+
+/* ---- to the successor ---- */
+
+void rdmad_hand_over_begin(RdmadHandOver *hand_over)
+{
+	hand_over->under_way = TRUE;
+}
+
+static RdmadHandOverPart *part_to_freeze(const RdmadHandOver *hand_over)
+{
+	for (const GList *l = hand_over->parts.head; l; l = l->next) {
+		RdmadHandOverPart *part = l->data;
+
+		if (!part->frozen)
+			return part;
+	}
+	return NULL;
+}
+
+void rdmad_hand_over_freeze(RdmadHandOver *hand_over, void (*still)(gpointer data), gpointer data)
+{
+	RdmadHandOverPart *part;
+
+	hand_over->still = still;
+	hand_over->still_data = data;
+	rdmad_event_arm(hand_over->late, FREEZE_MS);
+	while ((part = part_to_freeze(hand_over))) {
+		part->frozen = TRUE;
+		part->ops->freeze(part->data);
+	}
+	if (all_still(hand_over))
+		rdmad_event_arm(hand_over->late, 0);
+}
+
+char *rdmad_hand_over_next(RdmadHandOver *hand_over, int *fds, guint *n_fds)
+{
+	for (GList *l = hand_over->parts.head; l; l = l->next) {
+		RdmadHandOverPart *part = l->data;
+		json_t *state, *message;
+		g_autofree char *text = NULL;
+
+		if (part->given || !part->still)
+			continue;
+		part->given = TRUE;
+		state = part->ops->give(fds, n_fds, part->data);
+		if (!state)
+			continue;
+		message = json_pack("{s:s, s:o}", "part", part->name, "state", state);
+		text = json_dumps(message, JSON_COMPACT);
+		json_decref(message);
+		return g_steal_pointer(&text);
+	}
+	return NULL;
+}
+
+/* ---- from the one before ---- */
+
+void rdmad_hand_over_gift_free(RdmadHandOverGift *gift)
+{
+	if (!gift)
+		return;
+	for (guint i = 0; i < gift->n_fds; i++)
+		rdmad_clear_fd(&gift->fds[i]);
+	g_free(gift->fds);
+	json_decref(gift->state);
+	g_free(gift);
+}
+
+gboolean rdmad_hand_over_put(RdmadHandOver *hand_over, RdmadMessage *message, GError **error)
+{
+	json_t *given =
+		rdmad_json_parse((const char *)message->bytes, message->size, DEPTH_MAX, error);
+	const char *name = json_string_value(json_object_get(given, "part"));
+	RdmadHandOverGift *gift;
+
+	if (!given)
+		return FALSE;
+	if (!name) {
+		json_decref(given);
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "a part without a name");
+		return FALSE;
+	}
+	gift = g_new0(RdmadHandOverGift, 1);
+	gift->state = json_incref(json_object_get(given, "state"));
+	gift->n_fds = message->n_fds;
+	gift->fds = g_new(int, MAX(message->n_fds, 1));
+	for (guint i = 0; i < message->n_fds; i++)
+		gift->fds[i] = rdmad_steal_fd(&message->fds[i]);
+	g_hash_table_replace(hand_over->gifts, g_strdup(name), gift);
+	json_decref(given);
+	return TRUE;
+}
+
+RdmadHandOverGift *rdmad_hand_over_take(RdmadHandOver *hand_over, const char *name)
+{
+	gpointer key, gift = NULL;
+
+	if (g_hash_table_steal_extended(hand_over->gifts, name, &key, &gift))
+		g_free(key);
+	return gift;
+}
+
+static void gifts_drop(gpointer data)
+{
+	RdmadHandOver *hand_over = data;
+
+	g_hash_table_remove_all(hand_over->gifts);
+}
+
+void rdmad_hand_over_settle(RdmadHandOver *hand_over)
+{
+	if (g_hash_table_size(hand_over->gifts))
+		rdmad_event_arm(hand_over->settled, SETTLE_MS);
+}
+
+/* ---- life ---- */
+
+static void gift_free(gpointer gift)
+{
+	rdmad_hand_over_gift_free(gift);
+}
+
+RdmadHandOver *rdmad_hand_over_new(RdmadLoop *loop)
+{
+	RdmadHandOver *hand_over = g_new0(RdmadHandOver, 1);
+
+	hand_over->loop = loop;
+	hand_over->gifts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, gift_free);
+	hand_over->late = rdmad_loop_add_timer(loop, NULL, freeze_over, hand_over);
+	hand_over->settled = rdmad_loop_add_timer(loop, NULL, gifts_drop, hand_over);
+	return hand_over;
+}
+
+void rdmad_hand_over_free(RdmadHandOver *hand_over)
+{
+	if (!hand_over)
+		return;
+	rdmad_event_free(hand_over->late);
+	rdmad_event_free(hand_over->settled);
+	g_hash_table_unref(hand_over->gifts);
+	g_free(hand_over);
+}

@@ -1,0 +1,273 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""One rdmad gives over to another while kubelet admits pods.
+
+usage: test-hand-over.py RDMAD MODULE-DIR [TEST...]
+"""
+
+import os
+import shutil
+import signal
+import sys
+import threading
+import time
+
+sys.dont_write_bytecode = True
+
+from plugin_case import HCA, PATIENCE, SLOW, AdmissionError, PluginCase, tap  # noqa: E402
+
+WAYS = ({"registry": False}, {"legacy": False}, {"era": "1.30"}, {"era": "1.24", "registry": False})
+RAIL = "rdma/rail"
+CONFIG = """modules = { device-plugin = { resources = ( { name = "rdma/hca"; count = %d;
+    selectors = { names = "mlx5_2"; }; }, { name = "rdma/rail"; mode = "exclusive";
+    selectors = { names = ( "mlx5_0", "mlx5_1" ); }; } ); }; };"""
+
+
+class Admission:
+    """Pods that come and go, and what kubelet says of the resource meanwhile."""
+
+    def __init__(self, kubelet, name=HCA):
+        self.kubelet, self.name = kubelet, name
+        self.refused, self.admitted, self.longest = [], 0, 0.0
+        self.without, self.since = 0.0, None        # the longest time, and the present one
+        self.enough = threading.Event()
+        self.threads = [threading.Thread(target=self.admit, args=(n,)) for n in range(2)]
+        self.threads.append(threading.Thread(target=self.watch))
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.enough.set()
+        for thread in self.threads:
+            thread.join()
+
+    def admit(self, who):
+        number = 0
+        while not self.enough.is_set():
+            number += 1
+            begun = time.monotonic()
+            try:
+                self.kubelet.allocate(f"ml/p{who}-{number}", self.name, 1)
+                self.admitted += 1
+                self.longest = max(self.longest, time.monotonic() - begun)
+                self.kubelet.release(f"ml/p{who}-{number}")
+            except AdmissionError as error:
+                self.refused.append(str(error))
+            time.sleep(0.001)
+
+    def watch(self):
+        while not self.enough.is_set():
+            found = self.kubelet.resources().get(self.name)
+            now = time.monotonic()
+            if found and found["connected"] and found["allocatable"]:
+                self.since = None
+            else:
+                self.since = self.since or now
+                self.without = max(self.without, now - self.since)
+            time.sleep(0.001)
+
+    def __str__(self):
+        return (f"{self.admitted} pods admitted, {len(self.refused)} refused; {self.without:.3f} s without the "
+                f"resource; the longest Allocate took {self.longest:.3f} s")
+
+
+class Case(PluginCase):
+    def setUp(self):
+        super().setUp()
+        self.others = []
+        self.addCleanup(self.end_others)
+
+    def end_others(self):
+        for process in self.others:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+        self.others.clear()
+
+    def begin(self, count=100, **kubelet):
+        self.both(CONFIG % count, **kubelet)
+        self.ready(count)
+
+    def ready(self, count=100):
+        self.wait_ready(count)
+        self.wait_ready(2, RAIL)
+
+    def end(self):
+        self.end_daemon()
+        self.kubelet.stop()
+        self.end_others()
+        for directory in self.kubelet_dir, os.path.join(self.dir, "run"), os.path.join(self.dir, "state"):
+            shutil.rmtree(directory)
+        os.mkdir(self.kubelet_dir)
+
+    def successor(self, *options, count=100):
+        """It is the daemon from now on."""
+        old = self.daemon
+        self.others.append(old)
+        self.daemon = self.spawn_daemon(CONFIG % count, *options)
+        return old
+
+    def serving(self):
+        """The process that answers, or None."""
+        try:
+            return self.ask("status")["pid"]
+        except Exception:       # one that starts, or ends
+            return None
+
+    def until_served_by(self, process):
+        self.wait_for(lambda: self.serving() == process.pid, f"answer of {process.pid}")
+        self.ready()
+
+    def until_admitted(self, admission, more=20):
+        target = admission.admitted + more
+        self.wait_for(lambda: admission.admitted >= target, "more pods")
+
+    def check_unnoticed(self, admission):
+        print(f"# {admission}", flush=True)
+        self.assertEqual(admission.refused, [])
+        self.assertEqual(admission.without, 0)
+
+
+class HandOverTest(Case):
+    def test_kubelet_notices_nothing(self):
+        for way in WAYS:
+            with self.subTest(**way):
+                self.begin(**way)
+                held = self.kubelet.allocate("ml/train-0", HCA, 3).reply.envs["RDMAD_ALLOCATION"]
+                endpoints = self.endpoint(), self.endpoint(RAIL)
+                with Admission(self.kubelet) as admission:
+                    for _ in range(3):      # the third goes on with what the second has taken over
+                        self.until_admitted(admission)
+                        old = self.successor("--take-over")
+                        self.until_served_by(self.daemon)
+                        self.until_admitted(admission)
+                        self.assertIsNone(old.poll(), "it stays, so that nobody starts it again")
+                        old.send_signal(signal.SIGTERM)
+                        self.assertEqual(old.wait(PATIENCE), 0)
+                self.check_unnoticed(admission)
+                self.assertEqual((self.endpoint(), self.endpoint(RAIL)), endpoints)
+                self.assertIn(held, self.allocations())
+                self.assertEqual(len(self.kubelet.allocate("ml/rail", RAIL, 2).ids), 2)
+                self.end_daemon()
+                self.wait_for(lambda: not self.kubelet.resources()[HCA]["connected"], "its end")
+                self.assertEqual(self.sockets("plugins_registry") if way.get("registry", True) else [], [])
+                self.assertEqual(self.sockets("device-plugins"), [])
+                self.end()
+
+    def test_a_signal_to_stop_gives_over_to_one_that_waits(self):
+        self.begin()
+        with Admission(self.kubelet) as admission:
+            old = self.successor()
+            self.wait_for(lambda: "waiting for rdmad pid" in self.log(), "second that waits")
+            self.until_admitted(admission)
+            self.assertEqual(self.serving(), old.pid, "it disturbs nobody while it waits")
+            old.send_signal(signal.SIGTERM)
+            self.assertEqual(old.wait(PATIENCE), 0)
+            self.until_served_by(self.daemon)
+            self.until_admitted(admission)
+        self.check_unnoticed(admission)
+
+    def test_lists_go_on_where_kubelet_has_them(self):
+        """Long ones: the window of the stream is not whole when it is given."""
+        self.begin(count=1000)
+        old = self.successor("--take-over", count=1000)
+        self.wait_for(lambda: self.serving() == self.daemon.pid, "second")
+        before = self.endpoint()
+        for count in 900, 1000, 800, 1000, 700:
+            self.write_config(CONFIG % count)
+            self.daemon.send_signal(signal.SIGHUP)
+            self.ready(count)
+        self.assertIs(self.endpoint(), before)
+        self.assertIsNone(old.poll())
+
+    def test_a_configuration_that_lacks_a_resource_ends_it_alone(self):
+        self.begin()
+        before = self.endpoint()
+        self.others.append(self.daemon)
+        self.daemon = self.spawn_daemon("""modules = { device-plugin = { resources = ( { name = "rdma/hca";
+            count = 100; selectors = { names = "mlx5_2"; }; } ); }; };""", "--take-over")
+        self.wait_for(lambda: self.serving() == self.daemon.pid, "second")
+        self.wait_ready(100)
+        self.wait_for(lambda: not self.kubelet.resources()[RAIL]["connected"], "end of the other")
+        self.assertIs(self.endpoint(), before)
+
+    def test_a_run_directory_that_was_removed_has_the_socket_again(self):
+        self.begin()
+        shutil.rmtree(os.path.join(self.dir, "run"))
+        self.wait_for(lambda: os.path.exists(os.path.join(self.dir, "run", "hand-over.sock")), "socket")
+        before = self.endpoint()
+        self.successor("--take-over")
+        self.until_served_by(self.daemon)
+        self.assertIs(self.endpoint(), before)
+
+    def test_kubelet_restarts_after_it(self):
+        for way in WAYS:
+            with self.subTest(**way):
+                self.begin(**way)
+                self.successor("--take-over")
+                self.until_served_by(self.daemon)
+                self.kubelet.restart()
+                self.ready()
+                self.kubelet.allocate("ml/after", HCA, 1)
+                self.end()
+
+
+class KillTest(Case):
+    """kill -9 of either, at any moment; supervisors start what ends with a failure."""
+
+    # What the log says last, and how much later.
+    MOMENTS = [(line, delay) for line in ("waiting for rdmad pid", "giving over to", "has started")
+               for delay in (0, 0.002, 0.005, 0.01, 0.02, 0.05)]
+    MOMENTS += [("taken over, ", 0), ("given over; waiting", 0), ("given over; waiting", 0.1)]
+
+    def supervise(self):
+        """Starts what has failed, until one serves: the successor, if it lives, which has taken over then."""
+        processes, end = [*self.others, self.daemon], time.monotonic() + PATIENCE
+        successor, self.daemon = self.daemon, None
+
+        def may_serve():
+            return [successor] if successor.poll() is None else [p for p in processes if p.poll() is None]
+
+        while (pid := self.serving()) not in (process.pid for process in may_serve()):
+            for process in processes:
+                if process.poll() not in (None, 0):
+                    processes.remove(process)
+                    processes.append(self.spawn_daemon(CONFIG % 100))
+                    break
+            self.assertLess(time.monotonic(), end, self.log())
+            time.sleep(0.02)
+        [self.daemon] = [process for process in processes if process.pid == pid]
+        self.others = [process for process in processes if process.pid != pid]
+
+    def check_kill(self, victim, line, delay):
+        self.begin()
+        held = self.kubelet.allocate("ml/train-0", HCA, 3).reply.envs["RDMAD_ALLOCATION"]
+        said = self.log().count(line)
+        old = self.successor("--take-over")
+        self.wait_for(lambda: self.log().count(line) > said, line)
+        time.sleep(delay)
+        victim = old if victim == "old" else self.daemon
+        victim.kill()
+        victim.wait()
+        self.supervise()
+        self.ready()
+        self.kubelet.allocate("ml/after", HCA, 1)
+        self.assertIn(held, self.allocations())
+        # The others are those that gave over, or wait.
+        self.end_others()
+        self.assertEqual(self.serving(), self.daemon.pid)
+        self.ready()
+        self.end()
+
+    def test_either_may_be_killed_at_any_moment(self):
+        for victim in "old", "new":
+            for line, delay in self.MOMENTS if SLOW else self.MOMENTS[::4]:
+                with self.subTest(victim=victim, line=line, delay=delay):
+                    self.check_kill(victim, line, delay)
+
+
+if __name__ == "__main__":
+    tap.main(sys.argv[3:])

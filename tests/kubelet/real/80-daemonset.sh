@@ -1,0 +1,157 @@
+# The chart on a real control plane: image, DaemonSet, module kube, manifests of three documents, a rolling update.
+. /share/rig/guest/cluster.sh
+VKE=vke.volcengine.com/rdma
+plugins=/usr/lib/cni
+# Ten times the chart's, as an emulated processor has a tenth of the speed.
+cpu='resources={"limits": {"cpu": "1", "memory": "256Mi"}, "requests": {"cpu": "100m", "memory": "256Mi"}}'
+documents=$RIG_SRC/tests/kubelet/real/manifests
+log=$OUT/kubelet-$scenario.log
+
+# The rig's control plane, with what a pod needs that asks the API server: a port and an address that are those of the
+# service kubernetes (in the place of kube-proxy), the certificate of its CA; and Jobs.
+eval "rig_$(declare -f cluster_part)"
+eval "rig_$(declare -f kubeconfig)"
+kubeconfig() { rig_kubeconfig "$@" | sed 's/:6443/:443/'; }
+cluster_part() {
+	case $1 in
+	apiserver) set -- "$@" --bind-address=0.0.0.0 --secure-port=443 ;;
+	controller-manager) set -- "$@" --root-ca-file=/data/pki/apiserver/apiserver.crt \
+		--controllers=root-ca-certificate-publisher-controller,job-controller ;;
+	esac
+	rig_cluster_part "$@"
+}
+# Each kubectl takes seconds here.
+api() { curl -sSk --fail-with-body -H 'Authorization: Bearer admin-token' "https://127.0.0.1$1" "${@:2}"; }
+chart() {	# chart VALUES-FILE TAG
+	"$RIG_HELM" --kubeconfig $KC upgrade --install rdmad "$RIG_SRC/contrib/helm/rdmad" -n kube-system --timeout 15m \
+		--values "$RIG_SRC/contrib/helm/values/$1.yaml" --set image.pullPolicy=Never,image.tag="$2" \
+		--set cni.binDir=$plugins,cni.ipamPluginDir=$plugins --set-json "$cpu"
+}
+rolled_out() {	# rolled_out TAG
+	api /apis/apps/v1/namespaces/kube-system/daemonsets/rdmad | jq -e --arg image "rdmad:$1" '
+		.metadata.generation == .status.observedGeneration and .status.updatedNumberScheduled == 1 and
+		.status.numberReady == 1 and (.spec.template.spec.containers[0].image | endswith($image))' &&
+		[[ $(api "/api/v1/namespaces/kube-system/pods?labelSelector=app.kubernetes.io/name=rdmad" | jq '.items | length') == 1 ]]
+}
+node_allocatable() { api /api/v1/nodes/$node | jq -r --arg r "$1" '.status.allocatable[$r] // "none"'; }
+node_label() { api /api/v1/nodes/$node | jq -r --arg l "$1" '.metadata.labels[$l] // "none"'; }
+set_label() {	# set_label NAME VALUE
+	api /api/v1/nodes/$node -X PATCH -H 'Content-Type: application/merge-patch+json' \
+		-d "{\"metadata\": {\"labels\": {\"$1\": \"$2\"}}}"
+}
+mode() { ask status --json | jq -r --arg r "$1" '.modules[] | select(.name == "device-plugin") | (.status // .).resources[] | select(.name == $r) | .mode'; }
+refusals() { ask status --json | jq '[.modules[] | select(.name == "device-plugin") | (.status // .).resources[].refusals] | add'; }
+phase() { api /api/v1/namespaces/default/pods/$1 | jq -r .status.phase; }
+holder() { ask allocations --json | jq -r --arg p "$1" '[.allocations[] | select(.pod == $p) | .device_names[]] | join(" ")'; }
+# Kinds of Events of rdmad on a pod, as `kubectl describe pod` finds them.
+events_on() {
+	local uid=$(api /api/v1/namespaces/default/pods/$1 | jq -r .metadata.uid)
+	api "/api/v1/namespaces/default/events?fieldSelector=involvedObject.uid=$uid" |
+		jq -r '[.items[] | select((.reportingComponent // .source.component) | startswith("rdmad")) | .reason] | unique | join(" ")'
+}
+daemons() { for pid in $(pgrep '^rdmad'); do sed -n "s/^\(CapEff\|CapBnd\|NoNewPrivs\|Seccomp\):\t*/\1=/p" /proc/$pid/status | xargs echo "$pid"; done; }
+# beyond CAPABILITIES: processes that could have others.
+beyond() {
+	daemons | while read -r pid line; do
+		local bound=${line#*CapBnd=}
+		(((0x${bound%% *} & ~$1) == 0)) || echo "$pid $line"
+	done
+}
+# gaps RESOURCE LINE: how long kubelet had no healthy device of it, for each time since that line of its log.
+gaps() {
+	tail -n "+$2" "$log" | grep -F "\"$1\"" | awk '
+		function ms(t, part) { split(t, part, ":"); return ((part[1] * 60 + part[2]) * 60 + part[3]) * 1000 }
+		/Endpoint became unhealthy/ && !gone { gone = ms($2) }
+		/Processed device updates/ && !/healthyCount=0/ && gone { printf "%d ", ms($2) - gone; gone = 0 }
+		END { if (gone) printf "open" }'
+}
+one_shot() {	# one_shot NAME RESOURCE: a pod that ends by itself
+	api /api/v1/namespaces/default/pods -X POST -H 'Content-Type: application/json' -d '{"apiVersion": "v1", "kind": "Pod",
+		"metadata": {"name": "'$1'", "labels": {"app": "churn"}}, "spec": {"restartPolicy": "Never", "hostNetwork": true,
+		"automountServiceAccountToken": false, "containers": [{"name": "main", "image": "rig.local/rdma:1",
+		"command": ["true"], "resources": {"limits": {"'$2'": "1"}}}]}}'
+}
+churn() { api '/api/v1/namespaces/default/pods?labelSelector=app=churn' | jq -r '[.items[].status | .reason // .phase] | group_by(.) | map("\(.[0])=\(length)") | join(" ")'; }
+
+ip address add 10.96.0.1/32 dev node0
+cluster_start || return
+ctr -n k8s.io images import "$RIG_IMAGES/rdmad-image.tar" >/dev/null
+ctr -n k8s.io images tag docker.io/library/rdmad:0.1.0 docker.io/library/rdmad:next >/dev/null
+kubelet_config 'nodeStatusUpdateFrequency: 5s'
+KUBELET_FLAGS="--kubeconfig=/data/kubelet.conf" kubelet_start
+within 240 "the node is ready" ready
+
+mark=$(now)
+check "helm installs the chart with the values of vke" chart vke 0.1.0
+within 600 "the DaemonSet's pod is ready" rolled_out 0.1.0
+took "from helm to ready"
+daemons | sed 's/^/#   /'
+check "the daemon has no capability" says 'CapEff=0000000000000000 .*NoNewPrivs=1 Seccomp=2' daemons
+check "no process of it may have others than the chart gave" is "" beyond $((1 << 12 | 1 << 13 | 1 << 19 | 1 << 21))
+within 120 "the node has the document's capacity" is 4 node_allocatable $VKE
+check "rdmad-cni was installed" cmp $plugins/rdmad-cni "$RIG_SRC/build/image-root/usr/libexec/cni/rdmad-cni"
+
+within 60 "module kube publishes that the node can do RDMA" is true node_label rdmad.io/capable
+check "by which link layer" is true node_label rdmad.io/link-layer.ethernet
+check "how many rails" is 4 node_label rdmad.io/rails
+check "and the mode of its resource" is shared node_label rdmad.io/mode.${VKE/\//.}
+set_label vke.node.rdma.mode exclusive >/dev/null
+within 60 "a label of the node that changes is a mode that changes" is exclusive mode $VKE
+within 60 "and is published" is exclusive node_label rdmad.io/mode.${VKE/\//.}
+set_label vke.node.rdma.mode shared >/dev/null
+within 60 "and back" is shared mode $VKE
+
+# As an operator chooses for shared devices.
+cp "$RIG_SRC/contrib/cni/31-vke-shared.conflist" /data/cni/.new
+mv /data/cni/.new /data/cni/05-rdma.conflist
+kc apply -f "$documents/vke.yaml"
+within 400 "the document's pod runs" is Running phase vke
+within 60 "rdmad names it" says 'default/vke ' ask allocations
+check "it has eth0 of ptp, and eth1" says 'eth1' ctl exec vke main ip -o link
+check "its device's files" says 'uverbs' ctl exec vke main ls /dev/infiniband
+ctl exec vke main ip -o address | sed 's/^/#   /'
+device=$(holder vke)
+ip link set "eth${device#rxe}" down
+within 120 "an Event on the pod says that its device has failed" says 'Unhealthy' events_on vke
+ip link set "eth${device#rxe}" up
+within 120 "and that it works again" says 'Healthy' events_on vke
+kc get events -A | grep -i rdma | cut -c1-200 | sed 's/^/#   /'
+
+allocation=$(ask allocations --json | jq -r '.allocations[] | select(.pod == "vke") | .id')
+line=$(($(wc -l <"$log") + 1))
+check "helm upgrades to another tag" chart vke next
+for i in 1 2 3 4 5 6; do
+	one_shot churn-$i $VKE >/dev/null
+	sleep 5
+done
+within 600 "the update is through" rolled_out next
+within 120 "the node has the resource" is 4 node_allocatable $VKE
+# Kubelet refuses a pod that the scheduler bound before it heard that no plugin is there.
+within 400 "pods that were made meanwhile have run, or were refused by kubelet" says \
+	'^Succeeded=[0-9]+( UnexpectedAdmissionError=[0-9]+)?$' churn
+note "pods that were made meanwhile: $(churn)"
+note "kubelet had no healthy device of $VKE for ms: $(gaps $VKE $line)"
+check "no Allocate was refused" is 0 refusals
+check "the allocation of the pod that runs stays" is "$allocation" eval 'ask allocations --json | jq -r ".allocations[] | select(.pod == \"vke\") | .id"'
+check "and its NIC" says eth1 ctl exec vke main ip -o link
+kc delete pod --all --wait=false
+within 240 "all allocations have ended" is 0 n_allocations_now
+rm /data/cni/05-rdma.conflist
+
+kc patch node $node --subresource=status --type=json -p '[{"op": "add", "path": "/status/capacity/nvidia.com~1gpu", "value": "8"}]'
+check "helm changes to the values of ack-lingjun" chart ack-lingjun next
+within 600 "the update is through" rolled_out next
+within 120 "the node has 1k of rdma/hca" is 1k node_allocatable rdma/hca
+within 60 "and none of the other" is 0 node_allocatable $VKE
+kc apply -f "$documents/container-service.yaml" -f "$documents/lingjun.yaml"
+within 400 "the first pod of the document of Container Service runs" is Running phase rdma-test-pod
+within 400 "and the second one" is Running phase rdma-test-pod-1
+check "with every device" says 'uverbs3' ctl exec rdma-test-pod mofed-test-ctr ls /dev/infiniband
+within 400 "the Job of the document of Lingjun has been run" is 1 eval 'api /apis/batch/v1/namespaces/default/jobs/hps-benchmark | jq .status.succeeded'
+ask allocations
+kc delete pod,job --all --wait=false
+within 240 "all allocations have ended" is 0 n_allocations_now
+check "helm uninstalls" "$RIG_HELM" --kubeconfig $KC uninstall rdmad -n kube-system
+within 240 "the node shows none" is 0 node_allocatable rdma/hca
+kubelet_stop
+cluster_stop

@@ -1,0 +1,4 @@
+# What scenarios ask of rdmad's API and of pods, beside the rig's own; `run` puts it behind guest/lib.sh.
+allocation_of() { ask allocations --json | jq -r --arg p "$1-$node" '[.allocations[] | select(.pod == $p)][0].id // empty'; }
+device_of() { ask allocations --json | jq -r --arg p "$1-$node" '[.allocations[] | select(.pod == $p) | .device_names[]] | join(" ")'; }
+n_allocations_now() { ask allocations --json | jq '.allocations | length'; }

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "clock.h"
+#include "judge.h"
+#include "network.h"
+#include "node.h"
+
+#define DISTURBED_US (120 * SIM_S)
+
+static struct {
+	Decisions *decisions;
+	gint64 disturbed_us;
+	gboolean is_quiet;
+} judge;
+
+void judge_network_begin(Decisions *decisions)
+{
+	judge.decisions = decisions;
+	judge.disturbed_us = G_MININT64 / 2;
+	judge.is_quiet = FALSE;
+}
+
+void judge_disturbed(void)
+{
+	judge.disturbed_us = clock_now_us();
+}
+
+static guint nics_of(const Sandbox *sandbox)
+{
+	guint n = 0;
+
+	for (guint i = 0; i < sandbox->netns->links->len; i++)
+		n += ((const NetworkLink *)sandbox->netns->links->pdata[i])->nic < NETWORK_NICS;
+	return n;
+}
+
+/* What a pod was told that it has, it has. */
+static void links_check(const Sandbox *sandbox)
+{
+	for (char **name = sandbox->names; *name; name++)
+		if (!network_link(sandbox->netns, *name))
+			judge_fails("a link of an attached pod is gone: %s of %s", *name,
+				    sandbox->pod_name);
+	if (node_resource(sandbox->resource)->is_exclusive &&
+	    (nics_of(sandbox) < sandbox->slots ||
+	     (nics_of(sandbox) > sandbox->slots && !judge_names_are_doubtful())))
+		judge_fails("an attached pod has not its NICs: %s has %u of %u", sandbox->pod_name,
+			    nics_of(sandbox), sandbox->slots);
+}
+
+void judge_attached(const Sandbox *sandbox)
+{
+	g_autofree char *names = g_strjoinv(",", sandbox->names);
+
+	decisions_note(judge.decisions, "attached %.8s of %s %s %" G_GINT64_FORMAT, sandbox->id,
+		       sandbox->pod_name, names, clock_now_us());
+	links_check(sandbox);
+}
+
+void judge_attach_refused(const Sandbox *sandbox, const char *error)
+{
+	decisions_note(judge.decisions, "refused %.8s of %s: %s %" G_GINT64_FORMAT, sandbox->id,
+		       sandbox->pod_name, error, clock_now_us());
+	if (sandbox->netns && network_links_made(sandbox->netns) &&
+	    clock_now_us() - judge.disturbed_us > DISTURBED_US)
+		judge_fails("a refused ADD has left links: %u of %s, %s",
+			    network_links_made(sandbox->netns), sandbox->pod_name, error);
+}
+
+void judge_checked(const Sandbox *sandbox, const char *error)
+{
+	decisions_note(judge.decisions, "checked %s: %s", sandbox->id, error ? error : "fine");
+	if (error && judge.is_quiet)
+		judge_fails("CHECK of an attached pod fails: %s, %s", sandbox->pod_name, error);
+}
+
+void judge_network_look(void)
+{
+	const GPtrArray *sandboxes = runtime_sandboxes();
+
+	for (guint i = 0; i < sandboxes->len; i++) {
+		const Sandbox *sandbox = sandboxes->pdata[i];
+
+		if (sandbox->ready)
+			links_check(sandbox);
+	}
+}
+
+/* NULL: nobody who may have a NIC. */
+static const Sandbox *sandbox_in(const Netns *netns)
+{
+	const GPtrArray *sandboxes = runtime_sandboxes();
+
+	for (guint i = 0; i < sandboxes->len; i++) {
+		const Sandbox *sandbox = sandboxes->pdata[i];
+
+		if (sandbox->netns == netns && sandbox->ready)
+			return sandbox;
+	}
+	return NULL;
+}
+
+static gboolean is_attached(const char *id)
+{
+	const GPtrArray *sandboxes = runtime_sandboxes();
+
+	for (guint i = 0; i < sandboxes->len; i++) {
+		const Sandbox *sandbox = sandboxes->pdata[i];
+
+		if (sandbox->ready && g_str_equal(sandbox->id, id))
+			return TRUE;
+	}
+	return FALSE;
+}
+
+void judge_network_journal(const char *container, const char *state)
+{
+	decisions_note(judge.decisions, "journal %.8s %s", container, state);
+	if (judge.is_quiet && !is_attached(container))
+		judge_fails("an attachment stays without its pod: %.8s, state %s", container,
+			    state);
+}
+
+void judge_network_quiet(void)
+{
+	const GPtrArray *sandboxes = runtime_sandboxes();
+
+	judge.is_quiet = TRUE;
+
+	for (guint nic = 0; nic < NETWORK_NICS; nic++) {
+		const Netns *place = network_place_of_nic(nic);
+		g_autofree char *differs =
+			place && sandbox_in(place) ? NULL : network_nic_differs(nic);
+
+		if (differs)
+			judge_fails("a NIC of the host has not come back as it was: eth%u %s",
+				    1 + nic, differs);
+	}
+	for (guint i = 0; i < sandboxes->len; i++) {
+		const Sandbox *sandbox = sandboxes->pdata[i];
+
+		if (!sandbox->ready && !judge_names_are_doubtful())
+			judge_fails("a sandbox never ends: %s", sandbox->pod_name);
+	}
+}

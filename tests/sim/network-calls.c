@@ -1,0 +1,642 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What rdmad asks the kernel about networks and tells it, in the place of core/network (ld's --wrap). */
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <rdmad/error.h>
+#include <rdmad/netns.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "executor.h"
+#include "network.h"
+#include "network/perform.h"
+
+/* A socket in a namespace; the namespace may be gone before it. */
+struct RdmadNetwork {
+	Netns *netns;
+	int errnum;
+};
+
+#define INSTEAD_OF(type, name, ...)                                                                \
+	type __wrap_##name(__VA_ARGS__);                                                           \
+	type __wrap_##name(__VA_ARGS__)
+
+static gboolean fail(RdmadNetwork *net, int errnum, const char *what, GError **error)
+{
+	const RdmadError code = errnum == ENODEV || errnum == ENOENT || errnum == ESRCH
+					? RDMAD_ERROR_NOT_FOUND
+				: errnum == EEXIST || errnum == EBUSY ? RDMAD_ERROR_BUSY
+								      : RDMAD_ERROR_FAILED;
+
+	if (net)
+		net->errnum = errnum;
+	g_set_error(error, RDMAD_ERROR, code, "%s: %s", what, g_strerror(errnum));
+	return FALSE;
+}
+
+/* TRUE: nothing of it happens, and this is its result. */
+static gboolean is_over(RdmadNetwork *net, const char *what, gboolean *result, GError **error)
+{
+	*result = TRUE;
+	if (!executor_effect())
+		return TRUE;
+	*result = !network_refuses() || fail(net, ENOBUFS, what, error);
+	return !*result;
+}
+
+/* ---- namespaces ---- */
+
+RdmadNetwork *network_handle(Netns *netns)
+{
+	RdmadNetwork *net = g_new0(RdmadNetwork, 1);
+
+	net->netns = netns;
+	return net;
+}
+
+INSTEAD_OF(RdmadNetwork *, rdmad_network_open, int netns, GError **error)
+{
+	return network_handle(netns ? network_of_fd(netns) : network_entered());
+}
+
+INSTEAD_OF(RdmadNetwork *, rdmad_network_adopt, int socket, GError **error)
+{
+	Netns *netns = network_of_fd(socket);
+
+	close(socket);
+	g_assert_nonnull(netns);
+	return network_handle(netns);
+}
+
+INSTEAD_OF(void, rdmad_network_close, RdmadNetwork *net)
+{
+	g_free(net);
+}
+
+INSTEAD_OF(gboolean, rdmad_netns_check, int fd, RdmadNetnsId *id, GError **error)
+{
+	const Netns *netns = network_of_fd(fd);
+	struct stat st;
+
+	if (!netns || netns == network_host() || fstat(fd, &st) < 0) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "no namespace of a pod");
+		return FALSE;
+	}
+	if (id)
+		*id = (RdmadNetnsId){ st.st_dev, st.st_ino };
+	return TRUE;
+}
+
+INSTEAD_OF(int, rdmad_netns_open, const char *path, RdmadNetnsId *id, GError **error)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0) {
+		const int errnum = errno;
+
+		g_set_error(error, RDMAD_ERROR,
+			    errnum == ENOENT ? RDMAD_ERROR_NOT_FOUND : RDMAD_ERROR_FAILED,
+			    "cannot open the network namespace %s: %s", path, g_strerror(errnum));
+		return -1;
+	}
+	if (__wrap_rdmad_netns_check(fd, id, error))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+INSTEAD_OF(int, rdmad_netns_open_own, RdmadNetnsId *id, GError **error)
+{
+	const int fd = open(network_host()->path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		rdmad_error_errno(error, errno, "cannot open rdmad's own namespace");
+		return -1;
+	}
+	if (id)
+		*id = (RdmadNetnsId){ st.st_dev, st.st_ino };
+	return fd;
+}
+
+/* ---- links ---- */
+
+static RdmadLink *link_copy(const RdmadNetwork *net, const NetworkLink *from)
+{
+	RdmadLink *link = g_new0(RdmadLink, 1);
+
+	link->ifindex = from->index;
+	link->name = g_strdup(from->name);
+	link->altnames = g_new0(char *, from->altnames->len + 1);
+	for (guint i = 0; i < from->altnames->len; i++)
+		link->altnames[i] = g_strdup(from->altnames->pdata[i]);
+	link->kind = g_strdup(from->kind);
+	link->parent = from->parent;
+	link->parent_netns = from->parent && net->netns != network_host() ? 0 : -1;
+	link->mac = g_strdup(from->mac);
+	link->permanent_mac = g_strdup(from->permanent_mac);
+	link->mtu = from->mtu;
+	link->up = from->up;
+	link->flags = from->up ? IFF_UP | IFF_RUNNING : 0;
+	link->carrier = from->up ? 1 : -1;
+	link->carrier_changes = -1;
+	return link;
+}
+
+static void link_free(gpointer link)
+{
+	rdmad_link_free(link);
+}
+
+INSTEAD_OF(GPtrArray *, rdmad_links_list, RdmadNetwork *net, GError **error)
+{
+	GPtrArray *links = g_ptr_array_new_with_free_func(link_free);
+
+	network_work();
+	for (guint i = 0; i < net->netns->links->len; i++)
+		g_ptr_array_add(links, link_copy(net, net->netns->links->pdata[i]));
+	return links;
+}
+
+static RdmadLink *link_given(RdmadNetwork *net, const NetworkLink *link, GError **error)
+{
+	if (link)
+		return link_copy(net, link);
+	fail(net, ENODEV, "no such link", error);
+	return NULL;
+}
+
+INSTEAD_OF(RdmadLink *, rdmad_link_get, RdmadNetwork *net, const char *name, GError **error)
+{
+	return link_given(net, network_link(net->netns, name), error);
+}
+
+INSTEAD_OF(RdmadLink *, rdmad_link_get_index, RdmadNetwork *net, int ifindex, GError **error)
+{
+	return link_given(net, network_link_of_index(net->netns, ifindex), error);
+}
+
+/* The kernel looks for the name in both namespaces. */
+INSTEAD_OF(gboolean, rdmad_link_create, RdmadNetwork *net, const RdmadLinkSpec *spec,
+	   GError **error)
+{
+	Netns *to = spec->netns ? network_of_fd(spec->netns) : net->netns;
+	NetworkLink *link;
+	gboolean result;
+
+	if (is_over(net, "cannot create a link", &result, error))
+		return result;
+	if (!network_link_of_index(net->netns, spec->parent))
+		return fail(net, ENODEV, "no such parent", error);
+	if (network_link(net->netns, spec->name) || network_link(to, spec->name))
+		return fail(net, EEXIST, spec->name, error);
+	link = network_link_add(to, g_intern_string(spec->kind), spec->name);
+	link->parent = spec->parent;
+	link->mac = g_strdup(spec->mac ?: "02:00:00:00:00:03");
+	link->mtu = spec->mtu;
+	return TRUE;
+}
+
+/* Up to and including kernel 6.18 a link may be moved, and keep its name, by a change that fails. */
+static gboolean link_move(RdmadNetwork *net, NetworkLink *link, const RdmadLinkChange *change,
+			  GError **error)
+{
+	Netns *to = network_of_fd(change->netns);
+	const char *name = change->name ?: link->name;
+	const gboolean taken = network_name_is_taken(to, link, name);
+
+	if (taken && (network_name_is_taken(to, link, link->name) || network_decide(2)))
+		return fail(net, EEXIST, name, error);
+	for (guint i = 0; i < link->altnames->len; i++)
+		if (network_name_is_taken(to, link, link->altnames->pdata[i]))
+			return fail(net, EEXIST, link->altnames->pdata[i], error);
+	network_link_move(net->netns, link, to);
+	if (taken)
+		return fail(net, EEXIST, name, error);
+	g_free(link->name);
+	link->name = g_strdup(name);
+	return TRUE;
+}
+
+static gboolean link_rename(RdmadNetwork *net, NetworkLink *link, const char *name, GError **error)
+{
+	if (link->up)
+		return fail(net, EBUSY, "a link that is up", error);
+	if (network_name_is_taken(net->netns, link, name))
+		return fail(net, EEXIST, name, error);
+	g_free(link->name);
+	link->name = g_strdup(name);
+	return TRUE;
+}
+
+INSTEAD_OF(gboolean, rdmad_link_change, RdmadNetwork *net, int ifindex,
+	   const RdmadLinkChange *change, GError **error)
+{
+	NetworkLink *link;
+	gboolean result;
+
+	if (is_over(net, "cannot change a link", &result, error))
+		return result;
+	link = network_link_of_index(net->netns, ifindex);
+	if (!link)
+		return fail(net, ENODEV, "no such link", error);
+	if (change->mtu)
+		link->mtu = change->mtu;
+	if (change->mac) {
+		g_free(link->mac);
+		link->mac = g_strdup(change->mac);
+	}
+	if (change->up)
+		network_link_set_up(net->netns, link, change->up > 0);
+	if (change->netns)
+		return link_move(net, link, change, error);
+	return !change->name || g_str_equal(change->name, link->name) ||
+	       link_rename(net, link, change->name, error);
+}
+
+INSTEAD_OF(gboolean, rdmad_link_set_altname, RdmadNetwork *net, int ifindex, const char *name,
+	   gboolean there, GError **error)
+{
+	NetworkLink *link;
+	guint index;
+	gboolean result;
+
+	if (is_over(net, "cannot change an alternative name", &result, error))
+		return result;
+	link = network_link_of_index(net->netns, ifindex);
+	if (!link)
+		return fail(net, ENODEV, "no such link", error);
+	if (there && network_link(net->netns, name))
+		return fail(net, EEXIST, name, error);
+	if (there) {
+		g_ptr_array_add(link->altnames, g_strdup(name));
+		return TRUE;
+	}
+	if (!g_ptr_array_find_with_equal_func(link->altnames, name, g_str_equal, &index))
+		return fail(net, ENOENT, name, error);
+	g_ptr_array_remove_index(link->altnames, index);
+	return TRUE;
+}
+
+INSTEAD_OF(gboolean, rdmad_links_delete, RdmadNetwork *net, const int *ifindexes, guint n,
+	   GError **error)
+{
+	gboolean result;
+
+	if (is_over(net, "cannot delete links", &result, error))
+		return result;
+	for (guint i = 0; i < n; i++) {
+		NetworkLink *link = network_link_of_index(net->netns, ifindexes[i]);
+
+		if (link && link->nic < NETWORK_NICS)
+			return fail(net, EOPNOTSUPP, "a NIC", error);
+		if (link)
+			network_link_remove(net->netns, link);
+	}
+	return TRUE;
+}
+
+/* ---- lists of plain values: addresses, neighbours, routes, rules ---- */
+
+/* Of the entries of one link, or of all (`ifindex` 0). */
+static void list_append(GPtrArray *list, const GArray *entries, gsize size)
+{
+	for (guint i = 0; i < entries->len; i++)
+		g_ptr_array_add(list, g_memdup2(entries->data + i * size, size));
+}
+
+static GPtrArray *list_of_links(const RdmadNetwork *net, int ifindex, gboolean neighbours)
+{
+	GPtrArray *list = g_ptr_array_new_with_free_func(g_free);
+
+	for (guint i = 0; i < net->netns->links->len; i++) {
+		const NetworkLink *link = net->netns->links->pdata[i];
+
+		if (!ifindex || ifindex == link->index)
+			list_append(list, neighbours ? link->neighbours : link->addresses,
+				    neighbours ? sizeof(RdmadNeighbour) : sizeof(RdmadAddress));
+	}
+	return list;
+}
+
+INSTEAD_OF(GPtrArray *, rdmad_addresses_list, RdmadNetwork *net, int ifindex, GError **error)
+{
+	return list_of_links(net, ifindex, FALSE);
+}
+
+INSTEAD_OF(GPtrArray *, rdmad_neighbours_list, RdmadNetwork *net, int ifindex, GError **error)
+{
+	return list_of_links(net, ifindex, TRUE);
+}
+
+/* -1: it is not there. */
+static int address_find(const NetworkLink *link, const RdmadIp *ip)
+{
+	for (guint i = 0; i < link->addresses->len; i++)
+		if (rdmad_ip_equal(&g_array_index(link->addresses, RdmadAddress, i).ip, ip))
+			return (int)i;
+	return -1;
+}
+
+INSTEAD_OF(gboolean, rdmad_address_replace, RdmadNetwork *net, const RdmadAddress *address,
+	   GError **error)
+{
+	NetworkLink *link;
+	gboolean result;
+
+	if (is_over(net, "cannot add an address", &result, error))
+		return result;
+	link = network_link_of_index(net->netns, address->ifindex);
+	if (!link)
+		return fail(net, ENODEV, "no such link", error);
+	if (address_find(link, &address->ip) < 0)
+		g_array_append_vals(link->addresses, address, 1);
+	return TRUE;
+}
+
+INSTEAD_OF(gboolean, rdmad_address_delete, RdmadNetwork *net, const RdmadAddress *address,
+	   GError **error)
+{
+	NetworkLink *link;
+	gboolean result;
+	int index;
+
+	if (is_over(net, "cannot delete an address", &result, error))
+		return result;
+	link = network_link_of_index(net->netns, address->ifindex);
+	index = link ? address_find(link, &address->ip) : -1;
+	if (index < 0)
+		return fail(net, EADDRNOTAVAIL, "no such address", error);
+	g_array_remove_index(link->addresses, (guint)index);
+	return TRUE;
+}
+
+INSTEAD_OF(gboolean, rdmad_neighbour_replace, RdmadNetwork *net, int ifindex, const RdmadIp *ip,
+	   const char *mac, GError **error)
+{
+	RdmadNeighbour neighbour = { .ifindex = ifindex, .ip = *ip };
+	NetworkLink *link;
+	gboolean result;
+
+	if (is_over(net, "cannot set a neighbour", &result, error))
+		return result;
+	link = network_link_of_index(net->netns, ifindex);
+	if (!link)
+		return fail(net, ENODEV, "no such link", error);
+	for (guint i = link->neighbours->len; i-- > 0;)
+		if (rdmad_ip_equal(&g_array_index(link->neighbours, RdmadNeighbour, i).ip, ip))
+			g_array_remove_index(link->neighbours, i);
+	rdmad_mac_parse(mac, &neighbour.mac);
+	g_array_append_val(link->neighbours, neighbour);
+	return TRUE;
+}
+
+static guint table_of(const RdmadRoute *route)
+{
+	return route->table ?: 254;
+}
+
+static gboolean route_is(const RdmadRoute *a, const RdmadRoute *b)
+{
+	return a->family == b->family && rdmad_ip_equal(&a->to, &b->to) &&
+	       table_of(a) == table_of(b) && a->metric == b->metric;
+}
+
+static int route_find(const Netns *netns, const RdmadRoute *route)
+{
+	for (guint i = 0; i < netns->routes->len; i++)
+		if (route_is(&g_array_index(netns->routes, RdmadRoute, i), route))
+			return (int)i;
+	return -1;
+}
+
+INSTEAD_OF(GPtrArray *, rdmad_routes_list, RdmadNetwork *net, int family, guint table, int ifindex,
+	   GError **error)
+{
+	GPtrArray *list = g_ptr_array_new_with_free_func(g_free);
+
+	for (guint i = 0; i < net->netns->routes->len; i++) {
+		const RdmadRoute *route = &g_array_index(net->netns->routes, RdmadRoute, i);
+
+		if (route->family == family && (!table || table == table_of(route)) &&
+		    (!ifindex || ifindex == route->hops[0].ifindex))
+			g_ptr_array_add(list, g_memdup2(route, sizeof(*route)));
+	}
+	return list;
+}
+
+static gboolean route_set(RdmadNetwork *net, const RdmadRoute *route, gboolean replace,
+			  GError **error)
+{
+	const NetworkLink *link =
+		route->n_hops ? network_link_of_index(net->netns, route->hops[0].ifindex) : NULL;
+	RdmadRoute made = *route;
+	gboolean result;
+	int index;
+
+	if (is_over(net, "cannot add a route", &result, error))
+		return result;
+	if (route->n_hops && !link)
+		return fail(net, ENODEV, "no such link", error);
+	if (link && !link->up)
+		return fail(net, ENETDOWN, "the link is down", error);
+	index = route_find(net->netns, route);
+	if (index >= 0 && !replace)
+		return fail(net, EEXIST, "the route is there", error);
+	if (index >= 0)
+		g_array_remove_index(net->netns->routes, (guint)index);
+	made.table = table_of(route);
+	g_array_append_val(net->netns->routes, made);
+	return TRUE;
+}
+
+INSTEAD_OF(gboolean, rdmad_route_add, RdmadNetwork *net, const RdmadRoute *route, GError **error)
+{
+	return route_set(net, route, FALSE, error);
+}
+
+INSTEAD_OF(gboolean, rdmad_route_replace, RdmadNetwork *net, const RdmadRoute *route,
+	   GError **error)
+{
+	return route_set(net, route, TRUE, error);
+}
+
+INSTEAD_OF(gboolean, rdmad_route_delete, RdmadNetwork *net, const RdmadRoute *route, GError **error)
+{
+	gboolean result;
+	int index;
+
+	if (is_over(net, "cannot delete a route", &result, error))
+		return result;
+	index = route_find(net->netns, route);
+	if (index < 0)
+		return fail(net, ESRCH, "no such route", error);
+	g_array_remove_index(net->netns->routes, (guint)index);
+	return TRUE;
+}
+
+static int rule_find(const Netns *netns, const RdmadRule *rule)
+{
+	for (guint i = 0; i < netns->rules->len; i++) {
+		const RdmadRule *other = &g_array_index(netns->rules, RdmadRule, i);
+
+		if (other->family == rule->family && other->priority == rule->priority &&
+		    other->table == rule->table && rdmad_ip_equal(&other->from, &rule->from) &&
+		    rdmad_ip_equal(&other->to, &rule->to) && g_str_equal(other->iif, rule->iif) &&
+		    g_str_equal(other->oif, rule->oif))
+			return (int)i;
+	}
+	return -1;
+}
+
+INSTEAD_OF(GPtrArray *, rdmad_rules_list, RdmadNetwork *net, int family, GError **error)
+{
+	GPtrArray *list = g_ptr_array_new_with_free_func(g_free);
+
+	for (guint i = 0; i < net->netns->rules->len; i++)
+		if (g_array_index(net->netns->rules, RdmadRule, i).family == family)
+			g_ptr_array_add(list,
+					g_memdup2(&g_array_index(net->netns->rules, RdmadRule, i),
+						  sizeof(RdmadRule)));
+	return list;
+}
+
+INSTEAD_OF(gboolean, rdmad_rule_add, RdmadNetwork *net, const RdmadRule *rule, GError **error)
+{
+	gboolean result;
+
+	if (is_over(net, "cannot add a rule", &result, error))
+		return result;
+	if (rule_find(net->netns, rule) >= 0)
+		return fail(net, EEXIST, "the rule is there", error);
+	g_array_append_vals(net->netns->rules, rule, 1);
+	return TRUE;
+}
+
+INSTEAD_OF(gboolean, rdmad_rule_delete, RdmadNetwork *net, const RdmadRule *rule, GError **error)
+{
+	gboolean result;
+	int index;
+
+	if (is_over(net, "cannot delete a rule", &result, error))
+		return result;
+	index = rule_find(net->netns, rule);
+	if (index < 0)
+		return fail(net, ENOENT, "no such rule", error);
+	g_array_remove_index(net->netns->rules, (guint)index);
+	return TRUE;
+}
+
+/* ---- sysctls ---- */
+
+/* "net/ipv4/conf/eth1/rp_filter": the link of it, and its key "ipv4/rp_filter", which is the caller's. */
+static NetworkLink *sysctl_find(int netns, const char *name, char **key)
+{
+	const Netns *in = netns ? network_of_fd(netns) : network_entered();
+	g_auto(GStrv) parts = g_strsplit(name, "/", 5);
+
+	*key = NULL;
+	if (g_strv_length(parts) < 4 || !g_str_equal(parts[2], "conf"))
+		return NULL;
+	*key = parts[4] ? g_strconcat(parts[1], "/", parts[4], NULL) : g_strdup(parts[1]);
+	return network_link(in, parts[3]);
+}
+
+static gboolean sysctl_write(int netns, const RdmadSysctl *sysctl, GError **error)
+{
+	g_autofree char *key = NULL;
+	NetworkLink *link = sysctl_find(netns, sysctl->name, &key);
+	gboolean result;
+
+	if (is_over(NULL, sysctl->name, &result, error))
+		return result;
+	if (!link || !g_hash_table_contains(link->sysctls, key))
+		return fail(NULL, ENOENT, sysctl->name, error);
+	g_hash_table_replace(link->sysctls, g_steal_pointer(&key), g_strdup(sysctl->value));
+	return TRUE;
+}
+
+INSTEAD_OF(gboolean, rdmad_sysctls_write, int netns, const RdmadSysctl *sysctls, guint n,
+	   GError **error)
+{
+	for (guint i = 0; i < n; i++)
+		if (!sysctl_write(netns, &sysctls[i], error))
+			return FALSE;
+	return TRUE;
+}
+
+INSTEAD_OF(gboolean, rdmad_sysctls_restore, int netns, const RdmadSysctl *sysctls, guint n,
+	   GError **error)
+{
+	for (guint i = 0; i < n; i++) {
+		GError *why = NULL;
+
+		if (sysctl_write(netns, &sysctls[i], &why) ||
+		    perform_forgive(&why, RDMAD_ERROR_NOT_FOUND))
+			continue;
+		g_propagate_error(error, why);
+		return FALSE;
+	}
+	return TRUE;
+}
+
+INSTEAD_OF(char **, rdmad_sysctls_list, int netns, const char *directory, GError **error)
+{
+	g_autofree char *family = NULL;
+	const NetworkLink *link = sysctl_find(netns, directory, &family);
+	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
+	g_autoptr(GList) keys = link ? g_hash_table_get_keys(link->sysctls) : NULL;
+
+	if (!link || !g_str_equal(family, "ipv4")) {
+		fail(NULL, ENOENT, directory, error);
+		return NULL;
+	}
+	for (const GList *l = keys; l; l = l->next)
+		g_strv_builder_add(names, strchr(l->data, '/') + 1);
+	return g_strv_builder_end(names);
+}
+
+INSTEAD_OF(char *, rdmad_sysctl_read, int netns, const char *name, GError **error)
+{
+	g_autofree char *key = NULL;
+	const NetworkLink *link = sysctl_find(netns, name, &key);
+	const char *value = link ? g_hash_table_lookup(link->sysctls, key) : NULL;
+
+	if (!value)
+		fail(NULL, ENOENT, name, error);
+	return g_strdup(value);
+}
+
+/* ---- RDMA: the devices stay where they are ---- */
+
+INSTEAD_OF(const char *, rdmad_rdma_netns_mode, GError **error)
+{
+	return "shared";
+}
+
+INSTEAD_OF(gboolean, perform_announce, RdmadNetwork *net, const RdmadStepAnnounce *announce,
+	   GError **error)
+{
+	gboolean result;
+
+	is_over(net, "cannot announce", &result, error);
+	return result;
+}
+
+INSTEAD_OF(gboolean, perform_wait_gid, const PerformContext *ctx, RdmadStepPlace where,
+	   const RdmadStepWaitGid *gid, int *index, GError **error)
+{
+	*index = 1;
+	if (!network_decide(30))
+		return TRUE;
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_TIMEOUT, "not within %u ms", gid->timeout_ms);
+	return FALSE;
+}
+
+INSTEAD_OF(gboolean, perform_bind, const PerformContext *ctx, const RdmadStepRdmaBind *bind,
+	   GError **error)
+{
+	return !network_decide(60) || fail(NULL, EADDRNOTAVAIL, "RDMA_CM finds none", error);
+}

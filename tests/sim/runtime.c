@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <rdmad/fd.h>
+#include <rdmad/loop.h>
+#include <rdmad/message-socket.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "node.h"
+#include "shim/rdmad-cni.h"
+#include "turns.h"
+
+#define NETWORK	     "sim"
+#define AGAIN_MS     200  /* of a shim that finds nobody */
+#define TRIES	     10u  /* then it gives up, or spools */
+#define DEL_AGAIN_MS 5000 /* of a runtime whose DEL failed */
+#define PATIENCE_MS  240000
+
+typedef enum { TO_ADD, TO_DEL } Next;
+
+/* A sandbox with what is done to it. */
+typedef struct {
+	Sandbox s; /* first: others have no more of it */
+	char *path;
+	guint64 device, inode;
+	guint number;
+	Next next;
+	guint tries;
+	gboolean again; /* what was answered is asked for once more */
+	char *result;	/* of ADD */
+	struct Call *call;
+	RdmadEvent *timer;
+} Box;
+
+typedef struct Call {
+	Box *box; /* NULL: nobody waits for the answer */
+	const char *command;
+	RdmadMessagePeer *peer;
+} Call;
+
+static struct {
+	RdmadLoop *loop;
+	const RuntimeOps *ops;
+	Decisions *decisions;
+	GPtrArray *boxes; /* of Box */
+	GPtrArray *calls; /* of Call */
+	guint made;
+	gboolean calm;
+} runtime;
+
+static gboolean special(guint rarity)
+{
+	return !runtime.calm && decide_rarely(runtime.decisions, DECIDE_RUNTIME, rarity, 2);
+}
+
+static void call_free(gpointer data)
+{
+	Call *call = data;
+
+	rdmad_message_peer_close(call->peer);
+	g_free(call);
+}
+
+static void call_drop(Box *box)
+{
+	if (box->call)
+		g_ptr_array_remove(runtime.calls, box->call);
+	box->call = NULL;
+}
+
+static void box_free(gpointer data)
+{
+	Box *box = data;
+
+	for (guint i = 0; i < runtime.calls->len; i++) {
+		Call *call = runtime.calls->pdata[i];
+
+		if (call->box == box)
+			call->box = NULL;
+	}
+	rdmad_event_free(box->timer);
+	g_strfreev(box->s.names);
+	g_free(box->s.id);
+	g_free(box->s.pod_name);
+	g_free(box->s.pod_uid);
+	g_free(box->path);
+	g_free(box->result);
+	g_free(box);
+}
+
+const GPtrArray *runtime_sandboxes(void)
+{
+	return runtime.boxes;
+}
+
+/* ---- what a request says ---- */
+
+static json_t *previous_new(const Box *box)
+{
+	return box->result ? json_loads(box->result, 0, NULL)
+			   : json_pack("{s:s, s:[{s:s, s:s}]}", "cniVersion", "1.0.0", "interfaces",
+				       "name", "eth0", "sandbox", box->path);
+}
+
+/* A shared NIC gives addresses that somebody else has chosen; a whole one brings its own. */
+static char *input_of(const Box *box)
+{
+	json_t *json = json_pack("{s:s, s:s, s:s, s:o}", "cniVersion", "1.0.0", "name", NETWORK,
+				 "type", "rdmad-cni", "prevResult", previous_new(box));
+	g_autofree char *ip =
+		g_strdup_printf("10.9.%u.%u/16", box->number / 250, 1 + box->number % 250);
+	char *text, *mine;
+
+	if (g_str_equal(box->s.resource, "rdma/shared"))
+		json_object_set_new(json, "runtimeConfig", json_pack("{s:[s]}", "ips", ip));
+	text = json_dumps(json, JSON_COMPACT);
+	mine = g_strdup(text);
+	free(text);
+	json_decref(json);
+	return mine;
+}
+
+static GStrv environment_of(const Box *box, const char *command)
+{
+	g_autofree char *text = g_strdup_printf(
+		"CNI_COMMAND=%s\nCNI_CONTAINERID=%s\nCNI_NETNS=%s\n"
+		"CNI_IFNAME=eth0\nCNI_PATH=/opt/cni/bin\n"
+		"CNI_ARGS=K8S_POD_NAMESPACE=ns;K8S_POD_NAME=%s;K8S_POD_UID=%s",
+		command, box->s.id, box->s.netns ? box->path : "", box->s.pod_name, box->s.pod_uid);
+
+	return g_strsplit(text, "\n", -1);
+}
+
+static void environment_put(GByteArray *bytes, const GStrv environment)
+{
+	for (char **entry = environment; *entry; entry++)
+		g_byte_array_append(bytes, (const guint8 *)*entry, (guint)strlen(*entry) + 1);
+}
+
+static int netns_of(const Box *box)
+{
+	return box->s.netns && box->s.netns->path ? open(box->path, O_RDONLY | O_CLOEXEC) : -1;
+}
+
+/* ---- asking ---- */
+
+static void box_work(gpointer data);
+
+static int daemon_connect(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd;
+
+	g_snprintf(address.sun_path, sizeof(address.sun_path), "%s/cni.sock", node_run_dir());
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static void call_ended(Call *call, int status, const char *text);
+
+static void answered(RdmadMessagePeer *peer, RdmadMessage *message, gpointer data)
+{
+	CniAnswerHead head;
+
+	g_assert_cmpuint(message->size, >=, sizeof(head));
+	memcpy(&head, message->bytes, sizeof(head));
+	call_ended(data, (int)head.status, (const char *)message->bytes + sizeof(head));
+}
+
+static void hung_up(RdmadMessagePeer *peer, gpointer data)
+{
+	((Call *)data)->peer = NULL;
+	call_ended(data, -1, NULL);
+}
+
+static gboolean request_send(Call *call, const GStrv environment, const char *input, int netns)
+{
+	g_autoptr(GByteArray) bytes = g_byte_array_new();
+	CniMessageHead head = { .magic = CNI_MESSAGE_MAGIC, .version = CNI_MESSAGE_VERSION };
+
+	g_byte_array_append(bytes, (const guint8 *)&head, sizeof(head));
+	environment_put(bytes, environment);
+	head.environment = bytes->len - (guint)sizeof(head);
+	head.input = (guint)strlen(input);
+	head.flags = netns >= 0 ? CNI_MESSAGE_HAS_NETNS : 0;
+	memcpy(bytes->data, &head, sizeof(head));
+	g_byte_array_append(bytes, (const guint8 *)input, head.input);
+	return rdmad_message_peer_send(call->peer, bytes->data, bytes->len, &netns, netns >= 0,
+				       NULL);
+}
+
+/* NULL: nobody is there. */
+static Call *call_new(Box *box, const char *command, const GStrv environment, const char *input,
+		      int netns)
+{
+	static const RdmadMessageLimits limits = { .fds_max = 1, .unanswered_max = G_MAXUINT };
+	static const RdmadMessageOps ops = { answered, hung_up };
+	const int fd = daemon_connect();
+	Call *call;
+
+	if (fd < 0)
+		return NULL;
+	call = g_new0(Call, 1);
+	call->box = box;
+	call->command = command;
+	call->peer = rdmad_message_peer_new(runtime.loop, NULL, fd, &limits, &ops, call, NULL);
+	g_ptr_array_add(runtime.calls, call);
+	if (request_send(call, environment, input, netns))
+		return call;
+	g_ptr_array_remove(runtime.calls, call);
+	return NULL;
+}
+
+static Call *box_ask(Box *box, const char *command)
+{
+	g_auto(GStrv) environment = environment_of(box, command);
+	g_autofree char *input = input_of(box);
+	rdmad_autofd int netns = netns_of(box);
+
+	return call_new(box, command, environment, input, netns);
+}
+
+/* ---- the spool, by rdmad-cni's own code ---- */
+
+static gboolean spool(const Box *box)
+{
+	static ShimRequest request;
+	g_auto(GStrv) environment = environment_of(box, "DEL");
+	g_autofree char *input = input_of(box);
+	g_autofree char *directory = g_build_filename(node_state_dir(), "cni-spool", NULL);
+	g_autoptr(GByteArray) bytes = g_byte_array_new();
+	const gboolean was = turns_in_rdmad();
+	char name[SPOOL_NAME_SIZE];
+	int status;
+
+	environment_put(bytes, environment);
+	memcpy(request.environment, bytes->data, bytes->len);
+	request.environment_size = bytes->len;
+	request.input_size = (uint32_t)strlen(input);
+	memcpy(request.input, input, request.input_size);
+	request.netns_device = box->s.netns ? box->device : 0;
+	request.netns_inode = box->s.netns ? box->inode : 0;
+	g_setenv("CNI_CONTAINERID", box->s.id, TRUE);
+	g_setenv("CNI_IFNAME", "eth0", TRUE);
+	turns_set_in_rdmad(TRUE);
+	status = spool_write(&request, directory, name);
+	turns_set_in_rdmad(was);
+	return status == 0;
+}
+
+/* ---- the life of a sandbox ---- */
+
+static void netns_remove(Box *box)
+{
+	if (box->s.netns)
+		network_netns_remove(box->s.netns);
+	box->s.netns = NULL;
+}
+
+static void box_over(Box *box)
+{
+	netns_remove(box);
+	g_ptr_array_remove(runtime.boxes, box);
+}
+
+static void box_go(Box *box, Next next)
+{
+	call_drop(box);
+	box->next = next;
+	box->tries = 0;
+	rdmad_event_arm(box->timer, 0);
+}
+
+static void names_take(Box *box, const char *text)
+{
+	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
+	json_t *json = json_loads(text, 0, NULL);
+	const json_t *interface;
+	gsize i;
+
+	g_assert_nonnull(json);
+	json_array_foreach(json_object_get(json, "interfaces"), i, interface)
+		g_strv_builder_add(names, json_string_value(json_object_get(interface, "name")));
+	g_strfreev(box->s.names);
+	box->s.names = g_strv_builder_end(names);
+	json_decref(json);
+}
+
+static void added(Box *box, int status, const char *text)
+{
+	if (status != 0) {
+		runtime.ops->refused(&box->s, text);
+		box_go(box, TO_DEL);
+		return;
+	}
+	/* Somebody has asked twice, and gets the same. */
+	if (!box->again && special(12)) {
+		box->again = TRUE;
+		box_go(box, TO_ADD);
+		return;
+	}
+	g_free(box->result);
+	box->result = g_strdup(text);
+	names_take(box, text);
+	box->s.ready = TRUE;
+	runtime.ops->attached(&box->s);
+	runtime.ops->changed();
+}
+
+static void deleted(Box *box, int status)
+{
+	if (status != 0) {
+		rdmad_event_arm(box->timer, DEL_AGAIN_MS);
+	} else if (!box->again && special(8)) {
+		box->again = TRUE;
+		box_go(box, TO_DEL);
+	} else {
+		box_over(box);
+	}
+}
+
+/* `status` -1: nobody has answered. */
+static void call_ended(Call *call, int status, const char *text)
+{
+	Box *box = call->box;
+	const char *command = call->command;
+
+	g_ptr_array_remove(runtime.calls, call);
+	if (!box)
+		return;
+	if (g_str_equal(command, "CHECK")) {
+		if (status >= 0)
+			runtime.ops->checked(&box->s, status ? text : NULL);
+		return;
+	}
+	box->call = NULL;
+	rdmad_event_disarm(box->timer);
+	if (status < 0)
+		rdmad_event_arm(box->timer, AGAIN_MS);
+	else if (g_str_equal(command, "ADD"))
+		added(box, status, text);
+	else
+		deleted(box, status);
+}
+
+/* rdmad-cni finds nobody. */
+static void nobody(Box *box)
+{
+	const guint tries = box->next == TO_DEL && special(3) ? 1 : TRIES;
+
+	if (++box->tries < tries)
+		rdmad_event_arm(box->timer, AGAIN_MS);
+	else if (box->next == TO_ADD)
+		box_go(box, TO_DEL);
+	else if (spool(box))
+		box_over(box);
+	else
+		rdmad_event_arm(box->timer, DEL_AGAIN_MS);
+}
+
+/* A call that hangs is given up by the runtime, and is asked for again, or undone. */
+static void box_work(gpointer data)
+{
+	Box *box = data;
+
+	if (box->call) {
+		box_go(box, TO_DEL);
+		return;
+	}
+	box->call = box_ask(box, box->next == TO_ADD ? "ADD" : "DEL");
+	if (box->call)
+		rdmad_event_arm(box->timer, PATIENCE_MS);
+	else
+		nobody(box);
+}
+
+static Box *box_new(const Pod *pod)
+{
+	Box *box = g_new0(Box, 1);
+	struct stat st;
+
+	box->number = ++runtime.made;
+	box->s.id = g_strdup_printf("%08x%056x", box->number * 2654435761u, box->number);
+	box->s.pod_name = g_strdup(pod->name);
+	box->s.pod_uid = g_strdup(pod->uid);
+	box->s.resource = pod->resource;
+	box->s.slots = pod->wanted;
+	box->s.netns = network_netns_new();
+	box->path = g_strdup(box->s.netns->path);
+	g_assert_cmpint(stat(box->path, &st), ==, 0);
+	box->device = st.st_dev;
+	box->inode = st.st_ino;
+	box->timer = rdmad_loop_add_timer(runtime.loop, NULL, box_work, box);
+	g_ptr_array_add(runtime.boxes, box);
+	rdmad_event_arm(box->timer, 0);
+	return box;
+}
+
+/* NULL: it has none. */
+static Box *box_of(const Pod *pod)
+{
+	for (guint i = runtime.boxes->len; i-- > 0;) {
+		Box *box = runtime.boxes->pdata[i];
+
+		if (g_str_equal(box->s.pod_uid, pod->uid))
+			return box;
+	}
+	return NULL;
+}
+
+/* ---- what kubelet and the operator ask for ---- */
+
+gboolean runtime_makes_network(const Pod *pod)
+{
+	const Box *box = box_of(pod) ?: box_new(pod);
+
+	return box->s.ready;
+}
+
+void runtime_pod_ended(const Pod *pod)
+{
+	Box *box = box_of(pod);
+
+	if (!box)
+		return;
+	box->s.ready = box->again = FALSE;
+	/* The runtime hears of nobody that its ADD is over. */
+	if (box->call && special(2)) {
+		box->call->box = NULL;
+		box->call = NULL;
+	}
+	if (special(6))
+		netns_remove(box);
+	box_go(box, TO_DEL);
+}
+
+void runtime_collect(void)
+{
+	static char *const environment[] = { (char *)"CNI_COMMAND=GC",
+					     (char *)"CNI_PATH=/opt/cni/bin", NULL };
+	json_t *valid = json_array();
+	json_t *json = json_pack("{s:s, s:s, s:s, s:o}", "cniVersion", "1.1.0", "name", NETWORK,
+				 "type", "rdmad-cni", "cni.dev/valid-attachments", valid);
+	char *text;
+
+	for (guint i = 0; i < runtime.boxes->len; i++) {
+		const Box *box = runtime.boxes->pdata[i];
+
+		if (box->next == TO_ADD)
+			json_array_append_new(valid, json_pack("{s:s, s:s}", "containerID",
+							       box->s.id, "ifname", "eth0"));
+	}
+	text = json_dumps(json, JSON_COMPACT);
+	call_new(NULL, "GC", (GStrv)environment, text, -1);
+	free(text);
+	json_decref(json);
+}
+
+void runtime_check(guint which)
+{
+	for (guint i = 0; i < runtime.boxes->len; i++) {
+		Box *box = runtime.boxes->pdata[i];
+
+		if (box->s.ready && (which == G_MAXUINT || which % runtime.boxes->len == i))
+			box_ask(box, "CHECK");
+	}
+}
+
+void runtime_calm(void)
+{
+	runtime.calm = TRUE;
+}
+
+/* ---- life ---- */
+
+void runtime_begin(RdmadLoop *loop, const RuntimeOps *ops, Decisions *decisions)
+{
+	runtime.loop = loop;
+	runtime.ops = ops;
+	runtime.decisions = decisions;
+	runtime.made = 0;
+	runtime.calm = FALSE;
+	runtime.calls = g_ptr_array_new_with_free_func(call_free);
+	runtime.boxes = g_ptr_array_new_with_free_func(box_free);
+}
+
+/* Of a sandbox that it finds when it starts it knows no namespace any more. */
+void runtime_reboot(void)
+{
+	for (guint i = runtime.boxes->len; i-- > 0;) {
+		Box *box = runtime.boxes->pdata[i];
+
+		box->s.netns = NULL;
+		box->s.ready = box->again = FALSE;
+		box_go(box, TO_DEL);
+		if (special(3))
+			g_ptr_array_remove_index(runtime.boxes, i);
+	}
+	g_ptr_array_set_size(runtime.calls, 0);
+}
+
+void runtime_end(void)
+{
+	g_clear_pointer(&runtime.boxes, g_ptr_array_unref);
+	g_clear_pointer(&runtime.calls, g_ptr_array_unref);
+}
