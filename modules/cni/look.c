@@ -41,8 +41,8 @@ struct CniLooking {
 	guint64 opening; /* 0: it is over, or waits */
 	RdmadJob *job;	 /* NULL: not yet */
 	Looking *input;	 /* NULL: the job has it */
-	GPtrArray *
-		tables; /* of char *: the GID table of each NIC and the kernel's number of its device; NULL: none */
+	/* Of char *: the GID table of each NIC, and the number of its device; NULL: none. */
+	GPtrArray *tables;
 	CniLooked done;
 	gpointer data;
 };

@@ -412,6 +412,11 @@ static int route_find(const Netns *netns, const RdmadRoute *route)
 	return -1;
 }
 
+static gboolean family_is_asked(int asked, int family)
+{
+	return asked == AF_UNSPEC || asked == family;
+}
+
 INSTEAD_OF(GPtrArray *, rdmad_routes_list, RdmadNetwork *net, int family, guint table, int ifindex,
 	   GError **error)
 {
@@ -420,7 +425,8 @@ INSTEAD_OF(GPtrArray *, rdmad_routes_list, RdmadNetwork *net, int family, guint 
 	for (guint i = 0; i < net->netns->routes->len; i++) {
 		const RdmadRoute *route = &g_array_index(net->netns->routes, RdmadRoute, i);
 
-		if (route->family == family && (!table || table == table_of(route)) &&
+		if (family_is_asked(family, route->family) &&
+		    (!table || table == table_of(route)) &&
 		    (!ifindex || ifindex == route->hops[0].ifindex))
 			g_ptr_array_add(list, g_memdup2(route, sizeof(*route)));
 	}
@@ -496,7 +502,7 @@ INSTEAD_OF(GPtrArray *, rdmad_rules_list, RdmadNetwork *net, int family, GError 
 	GPtrArray *list = g_ptr_array_new_with_free_func(g_free);
 
 	for (guint i = 0; i < net->netns->rules->len; i++)
-		if (g_array_index(net->netns->rules, RdmadRule, i).family == family)
+		if (family_is_asked(family, g_array_index(net->netns->rules, RdmadRule, i).family))
 			g_ptr_array_add(list,
 					g_memdup2(&g_array_index(net->netns->rules, RdmadRule, i),
 						  sizeof(RdmadRule)));
