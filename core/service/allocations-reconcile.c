@@ -158,8 +158,13 @@ static gboolean record_is_over(const RdmadAllocationRecord *record, const RdmadP
 	       list->asked_us - steady_us >= RDMAD_ALLOCATION_GRACE_US;
 }
 
+/* Lists that give different reasons contradict each other: between them nobody may have looked, as while the machine
+ * was suspended. */
 static void plan_missing(Plan *plan, RdmadAllocationRecord *record, const char *why)
 {
+	if (g_strcmp0(record->missing, why) != 0)
+		record->missing_us = 0;
+	record->missing = why;
 	if (record_is_over(record, plan->list))
 		plan_end(plan, record, why);
 	else if (!record->missing_us)

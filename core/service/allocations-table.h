@@ -9,11 +9,12 @@
 /* An allocation in its place.  Times are monotonic. */
 typedef struct {
 	const RdmadAllocation *allocation;
-	GList node;	   /* in RdmadAllocations.order */
-	gint64 since_us;   /* granted or loaded */
-	gint64 shown_us;   /* the last list that showed it; 0: none yet */
-	gint64 missing_us; /* the first of the lists in a row that did not show it; 0: shown */
-	gboolean carried;  /* over a restart of the node; no list has shown it since */
+	GList node;	     /* in RdmadAllocations.order */
+	gint64 since_us;     /* granted or loaded */
+	gint64 shown_us;     /* the last list that showed it; 0: none yet */
+	gint64 missing_us;   /* the first of the lists in a row that did not show it; 0: shown */
+	const char *missing; /* why those did not; static text */
+	gboolean carried;    /* over a restart of the node; no list has shown it since */
 	gint64 lacking_us; /* the first of the lists in a row that lacked the slots of its pod, which
 			    * lives; 0: none did */
 	gboolean leaving;  /* it ends with a grant that is being written */

@@ -65,6 +65,25 @@ static RdmadPodLife every_pod_lives(const char *pod_namespace, const char *pod_n
 	return RDMAD_POD_LIFE_ALIVE;
 }
 
+static RdmadPodLife every_pod_is_gone(const char *pod_namespace, const char *pod_name,
+				      gpointer data)
+{
+	return RDMAD_POD_LIFE_GONE;
+}
+
+/* The first list says nothing about the cgroup, nor the second one about kubelet: as after a suspension. */
+static void test_lists_end_an_allocation_for_one_reason(AllocationsFixture *f, gconstpointer data)
+{
+	g_free(allocations_fixture_must_grant(f, "a"));
+	reconcile_at(f, "train-0=a", 0);
+	reconcile_at(f, "", 100 * SECOND);
+	rdmad_allocations_set_liveness(f->allocations, every_pod_is_gone, NULL);
+	reconcile_at(f, "train-0=a", 200 * SECOND);
+	allocations_fixture_expect(f, "a=train-0");
+	reconcile_at(f, "train-0=a", 300 * SECOND);
+	allocations_fixture_expect(f, "");
+}
+
 /* As a StatefulSet makes them.  The cgroup by the name is that of the second one. */
 static void test_a_pod_of_the_same_name_has_the_younger_allocation(AllocationsFixture *f,
 								   gconstpointer data)
@@ -304,6 +323,7 @@ const UnitTest unit_tests[] = {
 	TEST(allocations_get_the_names_of_their_pods),
 	TEST(a_list_older_than_the_grant_says_nothing),
 	TEST(a_slot_that_moved_is_of_a_new_allocation),
+	TEST(lists_end_an_allocation_for_one_reason),
 	TEST(a_pod_of_the_same_name_has_the_younger_allocation),
 	TEST(an_older_allocation_that_is_listed_replaces_none),
 	TEST(a_allocation_ends_when_kubelet_no_longer_lists_it),
