@@ -103,17 +103,17 @@ static char *decimal_print(char *at, double value)
 	if (fabs(value) < 1e-4)
 		return NULL;
 	for (guint decimals = 1; decimals <= DECIMALS_MAX; decimals++) {
-		double whole;
+		guint64 whole;
 
 		power *= 10;
-		whole = rint(fabs(value) * power);
-		if (whole > DECIMAL_MAX)
+		if (fabs(value) * power > DECIMAL_MAX)
 			return NULL;
-		if (whole / power != fabs(value))
+		whole = (guint64)(fabs(value) * power + 0.5);
+		if ((double)whole / power != fabs(value))
 			continue;
 		if (value < 0)
 			*at++ = '-';
-		return number_print_scaled(at, (guint64)whole, decimals);
+		return number_print_scaled(at, whole, decimals);
 	}
 	return NULL;
 }
