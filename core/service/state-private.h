@@ -28,11 +28,13 @@ typedef struct {
 } RdmadStateFile;
 
 struct RdmadState {
-	char *path;		  /* ":memory:" for a try */
-	sqlite3 *db;		  /* NULL: closed, until rdmad_state_reopen() succeeds */
-	gboolean is_broken;	  /* the handle does not take writes; another one may */
-	gboolean may_be_lost;	  /* what is written next, by a power cut */
-	gboolean is_hasty;	  /* the handle does not wait for the disk */
+	char *path;	      /* ":memory:" for a try */
+	sqlite3 *db;	      /* NULL: closed, until rdmad_state_reopen() succeeds */
+	gboolean is_broken;   /* the handle does not take writes; another one may */
+	gboolean may_be_lost; /* what is written next, by a power cut */
+	gboolean is_hasty;    /* the handle does not wait for the disk */
+	gboolean
+		log_is_torn; /* an fsync failed: the kernel may have dropped what nobody waited for */
 	RdmadStateFile file, wal; /* what is open */
 	RdmadStateKeeper keeper;
 	gpointer keeper_data;

@@ -66,6 +66,7 @@ gboolean rdmad_state_error(RdmadState *state, const char *what, GError **error)
 	const int code = sqlite3_errcode(state->db);
 
 	state->is_broken |= code_breaks_handle(code);
+	state->log_is_torn |= code == SQLITE_IOERR_FSYNC;
 	return state_fail(state, code, what, error);
 }
 
@@ -333,9 +334,22 @@ static void checkpoint(RdmadState *state)
 	const int code =
 		sqlite3_wal_checkpoint_v2(state->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 
+	state->log_is_torn |= code == SQLITE_IOERR_FSYNC;
 	if (code != SQLITE_OK)
 		rdmad_debug("database %s: cannot copy its log: %s", state->path,
 			    sqlite3_errstr(code));
+}
+
+/* After a power cut SQLite reads the log as far as it is whole: what is written behind a hole in it would be lost,
+ * however long it waited.  The kernel still has the pages, so they go into the database, and the log begins again. */
+static gboolean log_mend(RdmadState *state, GError **error)
+{
+	if (state->log_is_torn &&
+	    sqlite3_wal_checkpoint_v2(state->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) !=
+		    SQLITE_OK)
+		return rdmad_state_error(state, "cannot begin its log again", error);
+	state->log_is_torn = FALSE;
+	return TRUE;
 }
 
 static void state_is_quiet(gpointer data)
@@ -399,7 +413,7 @@ gboolean rdmad_state_begin(RdmadState *state, GError **error)
 			    state->path);
 		return FALSE;
 	}
-	return state_set_level(state, error) &&
+	return log_mend(state, error) && state_set_level(state, error) &&
 	       state_run(state, STATE_BEGIN, "cannot begin to write", error);
 }
 

@@ -209,7 +209,7 @@ class VirtualFunctionsTest(PoolsCase):
         self.both(self.VFS % ("0-1", ""))
         self.wait_ready(30, "rdma/hca")
         table = self.rdmad("explain", "mlx5_0").stdout.splitlines()
-        self.assertEqual(table[0].split(), ["RESOURCE", "SELECTED", "WHY", "NOT"])
+        self.assertEqual(table[0].split(), ["RESOURCE", "SELECTED", "REASON"])
         self.assertEqual({line.split()[0] for line in table[1:]}, {"rdma/vf", "rdma/hca"})
         self.assertEqual(self.rdmad("explain", "--no-headers", "mlx5_0").stdout.splitlines(), table[1:])
         usage = self.rdmad("explain", "--help")

@@ -26,7 +26,8 @@ typedef struct {
 	RdmadAttributes *attributes;
 	RdmadInventory *inventory;
 	RdmadHardware *hw;
-	GString *kinds; /* of the event log's entries, each with a space */
+	GString *kinds;	 /* of the event log's entries, each with a space */
+	GString *opened; /* of the machine's files, where a test notes them */
 } Fixture;
 
 static void add_device(const Fixture *f, const char *name)
@@ -59,20 +60,22 @@ static void setup(Fixture *f, gconstpointer data)
 	f->hw = rdmad_hardware_new(f->loop, f->workers, f->machine->root, f->inventory,
 				   f->attributes, f->event_log);
 	f->kinds = g_string_new(NULL);
+	f->opened = g_string_new(NULL);
 }
 
 static void teardown(Fixture *f, gconstpointer data)
 {
-	fault.opened = NULL;
-
 	rdmad_hardware_free(f->hw);
 	rdmad_inventory_free(f->inventory);
 	rdmad_attributes_free(f->attributes);
 	rdmad_event_log_free(f->event_log);
 	rdmad_workers_free(f->workers);
-	test_machine_free(f->machine); /* a look may have used it until now */
+	/* A look may have used them until now. */
+	fault.opened = NULL;
+	test_machine_free(f->machine);
 	rdmad_loop_free(f->loop);
 	g_string_free(f->kinds, TRUE);
+	g_string_free(f->opened, TRUE);
 }
 
 static void start(Fixture *f)
@@ -250,13 +253,13 @@ static void run_until_state(Fixture *f, guint i, int wanted)
 }
 
 /* All ports are down, which a scan of their device will find. */
-static void start_and_turn_down(Fixture *f, GString *opened)
+static void start_and_turn_down(Fixture *f)
 {
 	start(f);
 	g_assert_cmpuint(rdmad_inventory_count(f->inventory), ==, 3);
 	for (guint i = 0; i < 3; i++)
 		set_state(f, i, "1: DOWN\n");
-	fault.opened = opened;
+	fault.opened = f->opened;
 }
 
 static void assert_names_only(Fixture *f, const GString *opened, guint which)
