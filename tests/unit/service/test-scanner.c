@@ -262,9 +262,9 @@ static void start_and_turn_down(Fixture *f)
 	fault.opened = f->opened;
 }
 
-static void assert_names_only(Fixture *f, const GString *opened, guint which)
+static void assert_names_only(Fixture *f, guint which)
 {
-	g_auto(GStrv) lines = g_strsplit(opened->str, "\n", -1);
+	g_auto(GStrv) lines = g_strsplit(f->opened->str, "\n", -1);
 
 	g_assert_cmpuint(g_strv_length(lines), >, 10);
 	for (guint i = 0; lines[i] && *lines[i]; i++) {
@@ -278,15 +278,14 @@ static void assert_names_only(Fixture *f, const GString *opened, guint which)
 
 static void test_a_hint_for_a_device_reads_no_other(Fixture *f, gconstpointer data)
 {
-	g_autoptr(GString) opened = g_string_new(NULL);
 	const RdmadDevice *first;
 
-	start_and_turn_down(f, opened);
+	start_and_turn_down(f);
 	rdmad_inventory_set_fatal(f->inventory, device(f, 0)->id);
 	first = device(f, 0);
 	g_assert_true(rdmad_hardware_hint_device(f->hw, device(f, 1)->id));
 	run_until_state(f, 1, RDMAD_PORT_DOWN);
-	assert_names_only(f, opened, 1);
+	assert_names_only(f, 1);
 	g_assert_true(device(f, 0) == first && first->fatal);
 	g_assert_cmpint(state(f, 2), ==, RDMAD_PORT_ACTIVE);
 	g_assert_cmpuint(device(f, 1)->n_chardevs, ==, first->n_chardevs);
@@ -301,7 +300,7 @@ static void test_a_hint_for_a_device_reads_no_other(Fixture *f, gconstpointer da
 
 static void test_a_hint_for_a_device_while_another_is_scanned(Fixture *f, gconstpointer data)
 {
-	start_and_turn_down(f, NULL);
+	start_and_turn_down(f);
 	g_assert_true(rdmad_hardware_hint_device(f->hw, device(f, 1)->id));
 	g_usleep((RDMAD_COALESCE_MS + 10) * 1000);
 	rdmad_loop_turn(f->loop);
@@ -321,7 +320,7 @@ static void test_a_device_that_is_not_where_it_was_is_looked_for(Fixture *f, gco
 {
 	g_autofree char *path = NULL;
 
-	start_and_turn_down(f, NULL);
+	start_and_turn_down(f);
 	path = g_build_filename("sys/class/infiniband", device(f, 1)->name, NULL);
 	rename_sys(f, path, "sys/away");
 	g_assert_true(rdmad_hardware_hint_device(f->hw, device(f, 1)->id));
@@ -333,7 +332,7 @@ static void test_a_device_that_is_not_where_it_was_is_looked_for(Fixture *f, gco
 
 static void test_a_device_that_cannot_be_read_alone_is_read_with_all(Fixture *f, gconstpointer data)
 {
-	start_and_turn_down(f, NULL);
+	start_and_turn_down(f);
 	fault.errnum = EMFILE;
 	fault.path = "ports/1/state";
 	g_assert_true(rdmad_hardware_hint_device(f->hw, device(f, 1)->id));
