@@ -107,11 +107,17 @@ static void post_port_state(const RdmadDevice *dev, const RdmadPort *old, const 
 			     rdmad_port_state_name(now->state));
 }
 
+/* A device that was away for a moment counts from 0. */
+static guint64 changes_between(const RdmadPort *old, const RdmadPort *now)
+{
+	return now->transitions - MIN(old->transitions, now->transitions);
+}
+
 /* Also for a port that is in its old state again: there is no other report of it. */
 static void post_flap(const RdmadDevice *dev, const RdmadPort *old, const RdmadPort *now,
 		      const RdmadLogFields *about, RdmadEventLog *event_log)
 {
-	const guint64 n = now->transitions - old->transitions;
+	const guint64 n = changes_between(old, now);
 	const char *what = "went up and down";
 
 	if (old->state == now->state)
@@ -127,7 +133,7 @@ static gboolean post_port(const RdmadDevice *dev, const RdmadPort *old, const Rd
 			  const RdmadLogFields *about, RdmadEventLog *event_log)
 {
 	const gboolean state = old->state != now->state;
-	const gboolean flap = now->transitions - old->transitions > 1;
+	const gboolean flap = changes_between(old, now) > 1;
 	const gboolean gids = !rdmad_port_gids_equal(old, now);
 
 	if (state)

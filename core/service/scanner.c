@@ -240,6 +240,8 @@ static void hardware_update(RdmadHardware *hw, RdmadScan *scan)
 	if (scan->n_stale)
 		hardware_saw_not_all(hw, scan);
 	rdmad_inventory_update(hw->inventory, g_steal_pointer(&scan->devices));
+	if (scan->netns_mode)
+		hardware_set_netns_mode(hw, scan->netns_mode);
 	rdmad_scan_free(scan);
 }
 

@@ -300,6 +300,30 @@ static void test_the_event_log_says_what_happened(Fixture *f, gconstpointer data
 			"a device-removed: a\n");
 }
 
+/* The kernel has made it again between two scans: another index. */
+static void test_a_device_that_came_back_has_not_flapped(Fixture *f, gconstpointer data)
+{
+	g_autoptr(GString) said = g_string_new(NULL);
+	GPtrArray *again = one_port(RDMAD_PORT_ACTIVE, 0);
+
+	rdmad_inventory_replace(f->inv, one_port(RDMAD_PORT_ACTIVE, 0), g_ptr_array_new());
+	rdmad_inventory_look_begins(f->inv);
+	rdmad_inventory_port_event(f->inv, "a", 1, FALSE);
+	rdmad_inventory_port_event(f->inv, "a", 1, TRUE);
+	rdmad_inventory_look_begins(f->inv);
+	rdmad_inventory_replace(f->inv, one_port(RDMAD_PORT_ACTIVE, 0), g_ptr_array_new());
+	g_assert_cmpuint(rdmad_inventory_lookup(f->inv, "a")->ports[0].transitions, ==, 2);
+	((RdmadDevice *)g_ptr_array_index(again, 0))->index++;
+	rdmad_inventory_replace(f->inv, again, g_ptr_array_new());
+	g_assert_cmpuint(rdmad_inventory_lookup(f->inv, "a")->ports[0].transitions, ==, 0);
+	rdmad_event_log_foreach(f->event_log, 0, kinds_collect, said);
+	g_assert_cmpstr(
+		said->str, ==,
+		"a device-added: a (driver unknown), 1 port\n"
+		"a port-flap: a port 1: went down and came back, 2 changes between two scans\n"
+		"a device-changed: a\n");
+}
+
 static void look_at_port(Fixture *f, int state)
 {
 	rdmad_inventory_look_begins(f->inv);
@@ -419,6 +443,7 @@ const UnitTest unit_tests[] = {
 	TEST(gpus_are_kept_beside),
 	TEST(a_look_from_a_callback_is_told_later),
 	TEST(the_event_log_says_what_happened),
+	TEST(a_device_that_came_back_has_not_flapped),
 	TEST(a_port_that_is_again_as_it_was_is_news_when_it_flapped),
 	TEST(the_event_log_says_what_was_over_before_anybody_looked),
 	TEST(events_of_ports_that_are_not_there_are_nothing),
