@@ -405,6 +405,12 @@ static void pods_listed(const GError *error, gpointer data)
 	cni_add_fail(op, problem);
 }
 
+void cni_add_cancel(CniOperation *op)
+{
+	if (op->asked_pods)
+		rdmad_pods_cancel(rdmad_module_pods(op->cni->self), pods_listed, op);
+}
+
 static void annotations_got(GHashTable *annotations, const GError *error, gpointer data)
 {
 	CniOperation *op = data;

@@ -64,6 +64,7 @@ void cni_operation_free(CniOperation *op)
 {
 	if (!op)
 		return;
+	cni_add_cancel(op);
 	rdmad_pod_query_cancel(op->query);
 	cni_look_cancel(op->looking);
 	cni_ipam_cancel(op->ipam);

@@ -65,6 +65,8 @@ void cni_operation_start(CniOperation *op);
 void cni_operation_cancel(CniOperation *op, const char *why);
 
 void cni_add_start(CniOperation *op);
+/* It ends, and waits for nobody's answer any more. */
+void cni_add_cancel(CniOperation *op);
 /* The end of an ADD or CHECK; the first problem is told.  `problem` is taken over. */
 void cni_add_fail(CniOperation *op, GError *problem);
 void cni_check_start(CniOperation *op);

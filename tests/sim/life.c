@@ -216,6 +216,8 @@ void __wrap_rdmad_log_write(const char *topic, RdmadLogLevel level, RdmadLogSite
 	va_end(args);
 	if (g_str_equal(topic, "glib"))
 		judge_fails("the log has a misuse of GLib: %s", line);
+	if (strstr(line, " behind; freed"))
+		judge_fails("a module has left something: %s", line);
 }
 
 void life_log_print(void)
