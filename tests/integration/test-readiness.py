@@ -180,8 +180,10 @@ class ReadinessTest(PluginCase):
         directory = os.path.join(run, "allocations", env["RDMAD_ALLOCATION"], "nccl.conf")
         self.assertTrue(os.path.exists(directory))
         # At once: a slower removal finds what was made again meanwhile.
-        os.rename(run, run + ".gone")
-        shutil.rmtree(run + ".gone")
+        gone = run + ".gone"
+        os.rename(run, gone)
+        # rdmad may be making a directory ahead in there.
+        self.wait_for(lambda: shutil.rmtree(gone, ignore_errors=True) or not os.path.exists(gone), "removal")
         self.wait_for_socket()
         self.wait_for(lambda: os.path.exists(directory), "directory of the allocation")
         self.wait_for(lambda: self.get("/readyz")[0] == 200, "readiness")
