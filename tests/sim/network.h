@@ -6,7 +6,7 @@
  * steps (core/network/perform*.c) and its looks run as they are.  A namespace is known by the inode of a file, which
  * a later one may have again.
  *
- * Sources: network_namespaces(7), rtnetlink(7), and what /work/shared/research and tests/integration have measured: a
+ * Sources: network_namespaces(7), rtnetlink(7), and what tests/integration has measured: a
  * link that moves keeps MTU, MAC and alternative names, and loses addresses, routes, neighbours and sysctls; the end
  * of a namespace gives a NIC back, down and bare.
  */
