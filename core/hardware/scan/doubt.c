@@ -20,20 +20,6 @@ void rdmad_scan_doubt(RdmadScan *scan, const char *name, int errnum)
 	g_hash_table_insert(scan->doubts, g_strdup(name), GINT_TO_POINTER(errnum));
 }
 
-static const RdmadDevice *find_name(const GPtrArray *devices, const char *name, guint *index)
-{
-	for (guint i = 0; devices && i < devices->len; i++) {
-		const RdmadDevice *dev = devices->pdata[i];
-
-		if (strcmp(dev->name, name) != 0)
-			continue;
-		if (index)
-			*index = i;
-		return dev;
-	}
-	return NULL;
-}
-
 static gboolean same_problems(const RdmadDevice *now, const RdmadDevice *last)
 {
 	for (char **problem = now->problems; problem && *problem; problem++)
@@ -65,8 +51,8 @@ static gboolean settle_device(RdmadScan *scan, const GPtrArray *before, const ch
 			      int errnum)
 {
 	guint index = 0;
-	RdmadDevice *now = (RdmadDevice *)find_name(scan->devices, name, &index);
-	const RdmadDevice *last = find_name(before, name, NULL);
+	RdmadDevice *now = (RdmadDevice *)rdmad_scan_find(scan->devices, name, &index);
+	const RdmadDevice *last = rdmad_scan_find(before, name, NULL);
 
 	if (now && now->stale) /* settled, and now something else failed too */
 		return FALSE;

@@ -228,12 +228,17 @@ static void assign_ids(GPtrArray *devices)
 	}
 }
 
-/* NULL: there was none of that name. */
-static const RdmadDevice *find_before(const GPtrArray *before, const char *name)
+const RdmadDevice *rdmad_scan_find(const GPtrArray *devices, const char *name, guint *index)
 {
-	for (guint i = 0; i < before->len; i++)
-		if (!g_strcmp0(((const RdmadDevice *)before->pdata[i])->name, name))
-			return before->pdata[i];
+	for (guint i = 0; devices && i < devices->len; i++) {
+		const RdmadDevice *dev = devices->pdata[i];
+
+		if (strcmp(dev->name, name) != 0)
+			continue;
+		if (index)
+			*index = i;
+		return dev;
+	}
 	return NULL;
 }
 
@@ -248,7 +253,7 @@ static void keep_ids(GPtrArray *devices, const GPtrArray *before)
 {
 	for (guint i = devices->len; i-- > 0;) {
 		RdmadDevice *dev = devices->pdata[i];
-		const RdmadDevice *last = find_before(before, dev->name);
+		const RdmadDevice *last = rdmad_scan_find(before, dev->name, NULL);
 
 		if (!is_in_its_place(dev, last)) {
 			g_ptr_array_remove_index(devices, i);

@@ -9,7 +9,7 @@ typedef struct {
 	GPtrArray *gpus;    /* RdmadGpu * */
 	char *netns_mode;   /* "shared", "exclusive"; NULL: unknown */
 	gboolean gpus_unseen; /* could not be read: the previous ones stay */
-	gboolean partial;     /* of some devices: nothing else was read */
+	gboolean partial;     /* of some devices: no others were read, and no GPUs */
 	GHashTable *doubts;   /* name of a device -> errno, until they are settled */
 	guint n_stale;	      /* devices that need another scan */
 	guint n_missed;	      /* devices of a partial scan that are not where they were */
@@ -41,6 +41,8 @@ RdmadScan *rdmad_scan_sysfs_again(const RdmadSysroot *root, const GPtrArray *bef
  * in the result: only a whole scan tells what there is. */
 RdmadScan *rdmad_scan_sysfs_some(const RdmadSysroot *root, const GPtrArray *some,
 				 const RdmadGidSource *gids);
+/* The device of that name in `devices` (NULL: none), and where it is (`index` may be NULL); NULL: there is none. */
+const RdmadDevice *rdmad_scan_find(const GPtrArray *devices, const char *name, guint *index);
 /* doubt.c: a device could not be read for an error that may pass ... */
 void rdmad_scan_doubt(RdmadScan *scan, const char *name, int errnum);
 /* ... and what becomes of those. */
