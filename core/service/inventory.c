@@ -78,7 +78,7 @@ static void devices_diff(const GPtrArray *before, const GPtrArray *now, gboolean
 		const RdmadDevice *old = order <= 0 ? before->pdata[b++] : NULL;
 		const RdmadDevice *new = order >= 0 ? now->pdata[n++] : NULL;
 
-		/* What no scan has read again is the same object. */
+		/* A device that no scan has read again is the same object. */
 		if (removed != !new || old == new || (old && new &&rdmad_device_equal(old, new)))
 			continue;
 		change_append(changes, old, new);
@@ -395,6 +395,15 @@ static gint device_compare(gconstpointer a, gconstpointer b)
 	return rdmad_natural_compare(x->id, y->id);
 }
 
+/* Given up by its driver, and under the same index still. */
+static gboolean is_fatal_in(GHashTable *fatal, const RdmadDevice *dev)
+{
+	gpointer index;
+
+	return g_hash_table_lookup_extended(fatal, dev->id, NULL, &index) &&
+	       GPOINTER_TO_INT(index) == dev->index;
+}
+
 /* Gone, or there again under another index: the driver has started again. */
 static void fatal_forget(RdmadInventory *inv, GPtrArray *devices)
 {
@@ -403,13 +412,11 @@ static void fatal_forget(RdmadInventory *inv, GPtrArray *devices)
 	inv->fatal = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	for (guint i = 0; i < devices->len; i++) {
 		RdmadDevice *dev = g_ptr_array_index(devices, i);
-		gpointer index;
 
-		if (!g_hash_table_lookup_extended(old, dev->id, NULL, &index) ||
-		    GPOINTER_TO_INT(index) != dev->index)
+		if (!is_fatal_in(old, dev))
 			continue;
 		dev->fatal = TRUE;
-		g_hash_table_insert(inv->fatal, g_strdup(dev->id), index);
+		g_hash_table_insert(inv->fatal, g_strdup(dev->id), GINT_TO_POINTER(dev->index));
 	}
 }
 
@@ -491,15 +498,6 @@ void rdmad_inventory_replace(RdmadInventory *inv, GPtrArray *devices, GPtrArray 
 	inventory_looked(inv, devices);
 }
 
-/* Given up by its driver, and under the same index still. */
-static void device_keep_fatal(const RdmadInventory *inv, RdmadDevice *dev)
-{
-	gpointer index;
-
-	if (g_hash_table_lookup_extended(inv->fatal, dev->id, NULL, &index))
-		dev->fatal = GPOINTER_TO_INT(index) == dev->index;
-}
-
 static const RdmadDevice *find_id(const GPtrArray *devices, const char *id)
 {
 	for (guint i = 0; i < devices->len; i++)
@@ -513,8 +511,11 @@ void rdmad_inventory_update(RdmadInventory *inv, GPtrArray *found)
 	GPtrArray *devices = devices_new();
 
 	g_ptr_array_set_free_func(found, device_release);
-	for (guint i = 0; i < found->len; i++)
-		device_keep_fatal(inv, g_ptr_array_index(found, i));
+	for (guint i = 0; i < found->len; i++) {
+		RdmadDevice *dev = g_ptr_array_index(found, i);
+
+		dev->fatal |= is_fatal_in(inv->fatal, dev);
+	}
 	devices_carry_history(inv, found);
 	devices_reuse(inv, found);
 	for (guint i = 0; i < inv->devices->len; i++) {
