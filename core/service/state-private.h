@@ -33,8 +33,8 @@ struct RdmadState {
 	gboolean is_broken;   /* the handle does not take writes; another one may */
 	gboolean may_be_lost; /* what is written next, by a power cut */
 	gboolean is_hasty;    /* the handle does not wait for the disk */
-	gboolean
-		log_is_torn; /* an fsync failed: the kernel may have dropped what nobody waited for */
+	/* An fsync of the log failed: the kernel may have dropped what nobody waited for. */
+	gboolean log_is_torn;
 	RdmadStateFile file, wal; /* what is open */
 	RdmadStateKeeper keeper;
 	gpointer keeper_data;

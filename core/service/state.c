@@ -398,12 +398,13 @@ static gboolean state_set_level(RdmadState *state, GError **error)
 
 	if (state->is_hasty == hasty)
 		return TRUE;
+	/* To wait where that is not needed is no error. */
 	if (sqlite3_exec(state->db,
 			 hasty ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL", NULL,
-			 NULL, NULL) == SQLITE_OK)
-		state->is_hasty = hasty;
-	return !state->is_hasty || hasty ||
-	       rdmad_state_error(state, "cannot begin to write", error);
+			 NULL, NULL) != SQLITE_OK)
+		return hasty || rdmad_state_error(state, "cannot begin to write", error);
+	state->is_hasty = hasty;
+	return TRUE;
 }
 
 gboolean rdmad_state_begin(RdmadState *state, GError **error)
