@@ -341,11 +341,10 @@ static void daemon_say_waiting(Daemon *d, pid_t holder)
 }
 
 /* The locks are free at the end of the other process: what it has given may not have been read yet. */
-static gboolean daemon_receive_rest(Daemon *d)
+static void daemon_receive_rest(Daemon *d)
 {
 	while (rdmad_succession_receives(d->succession) && !d->stopping)
 		rdmad_loop_turn(d->services->loop);
-	return TRUE;
 }
 
 /* Also TRUE after a signal to stop while waiting. */
@@ -358,8 +357,10 @@ static gboolean daemon_take_place(Daemon *d, GError **error)
 		g_autoptr(GError) problem = NULL;
 		pid_t holder;
 
-		if (rdmad_place_keep(d->place, &holder, &problem))
-			return daemon_receive_rest(d);
+		if (rdmad_place_keep(d->place, &holder, &problem)) {
+			daemon_receive_rest(d);
+			return TRUE;
+		}
 		if (!g_error_matches(problem, RDMAD_ERROR, RDMAD_ERROR_BUSY) ||
 		    rdmad_now_us() >= end) {
 			g_propagate_error(error, g_steal_pointer(&problem));
