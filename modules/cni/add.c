@@ -370,8 +370,7 @@ static gboolean is_listed_for_pod(const CniOperation *op, const RdmadAllocation 
 	for (guint i = 0; i < rdmad_pods_count(pods); i++) {
 		const RdmadPodDevices *held = rdmad_pods_nth(pods, i);
 
-		if (g_strcmp0(held->pod_namespace, op->request->pod_namespace) == 0 &&
-		    g_strcmp0(held->pod_name, op->request->pod_name) == 0 &&
+		if (cni_request_is_for(op->request, held->pod_namespace, held->pod_name) &&
 		    g_str_equal(held->resource, allocation->resource) &&
 		    g_strv_contains((const char *const *)held->ids, allocation->slots[0]))
 			return TRUE;

@@ -79,6 +79,13 @@ void cni_request_free(CniRequest *request)
 	g_free(request);
 }
 
+gboolean cni_request_is_for(const CniRequest *request, const char *pod_namespace,
+			    const char *pod_name)
+{
+	return g_strcmp0(request->pod_namespace, pod_namespace) == 0 &&
+	       g_strcmp0(request->pod_name, pod_name) == 0;
+}
+
 /* ---- names ---- */
 
 /* utils.go of containernetworking/cni: ^[a-zA-Z0-9][a-zA-Z0-9_.\-]*$ */

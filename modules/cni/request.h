@@ -88,6 +88,9 @@ gboolean cni_guid_parse(const char *text, guint64 *guid);
 CniRequest *cni_request_parse(const char *environment, gsize environment_length, const char *input,
 			      gsize input_length, GError **error);
 void cni_request_free(CniRequest *request);
+/* Whether it is for the pod of that namespace and name. */
+gboolean cni_request_is_for(const CniRequest *request, const char *pod_namespace,
+			    const char *pod_name);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CniRequest, cni_request_free)
 
 /* "ADD" */

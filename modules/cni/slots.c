@@ -32,8 +32,7 @@ static void allocation_collect(const RdmadAllocation *allocation, gpointer data)
 	guint place;
 
 	collect->nameless |= !allocation->pod_name;
-	if (g_strcmp0(allocation->pod_namespace, collect->request->pod_namespace) != 0 ||
-	    g_strcmp0(allocation->pod_name, collect->request->pod_name) != 0)
+	if (!cni_request_is_for(collect->request, allocation->pod_namespace, allocation->pod_name))
 		return;
 	place = place_of(collect->held, allocation);
 	if (place < collect->held->len)
