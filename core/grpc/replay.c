@@ -47,7 +47,7 @@ gboolean rdmad_grpc_frames_whole(const RdmadGrpcFrames *frames)
 	return frames->n == 0 && frames->left == 0;
 }
 
-/* ---- what the peer would have to say ---- */
+/* ---- the bytes that the peer would have to send ---- */
 
 static void put_number(GByteArray *bytes, guint32 value, guint size)
 {

@@ -22,5 +22,5 @@ void rdmad_grpc_frames_init(RdmadGrpcFrames *frames, gboolean server);
 void rdmad_grpc_frames_pass(RdmadGrpcFrames *frames, const guint8 *bytes, gsize size);
 gboolean rdmad_grpc_frames_whole(const RdmadGrpcFrames *frames);
 
-/* What the peer would have to say. */
+/* The bytes that the peer would have to send. */
 GByteArray *rdmad_grpc_replay(const RdmadGrpcSessionState *state, const char *path);

@@ -377,7 +377,7 @@ static void session_leave(RdmadGrpcSession *s)
 		session_destroy(s);
 }
 
-/* What nghttp2 says to it the peer has heard from the process before this one. */
+/* The peer has got what nghttp2 would send now from the process before this one. */
 static void session_discard(RdmadGrpcSession *s)
 {
 	const guint8 *bytes;

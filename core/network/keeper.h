@@ -40,9 +40,10 @@ gboolean rdmad_keeper_run(const RdmadKeeper *keeper, int socket, guint number, G
  * an RdmadSeccomp; the exit status. */
 int rdmad_keeper_main(int argc, char **argv);
 
-/* Of what the keeper has forked: waits for the end of the process before it that had the lock, and has it until it
+/* For a process that the keeper has forked: waits for the end of the process before it that had the lock, and has it until it
  * ends itself. */
 gboolean rdmad_keeper_take_turn(const char *lock, GError **error);
-/* What the keeper has forked: of executor.c, and of host-command.c.  They return where they could not begin. */
+/* The mains of the processes that the keeper forks, of executor.c and host-command.c: they return where they could not
+ * begin. */
 int rdmad_executor_serve(int socket, const char *lock);
 void rdmad_host_serve(int socket, const char *command);

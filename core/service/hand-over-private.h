@@ -20,5 +20,5 @@ char *rdmad_hand_over_next(RdmadHandOver *hand_over, int *fds, guint *n_fds);
 
 /* Takes the descriptors of a message of rdmad_hand_over_next(). */
 gboolean rdmad_hand_over_put(RdmadHandOver *hand_over, RdmadMessage *message, GError **error);
-/* What nobody has taken after half a minute is closed. */
+/* Parts that nobody has taken after half a minute are closed. */
 void rdmad_hand_over_settle(RdmadHandOver *hand_over);

@@ -25,6 +25,6 @@ CniLooking *cni_look_start(Cni *cni, int netns, const GPtrArray *choices, CniLoo
 /* `done` is not called.  NULL is fine. */
 void cni_look_cancel(CniLooking *looking);
 
-/* What looks have in common: before the first, and after the last. */
+/* The state that looks share: opened before the first, closed after the last. */
 void cni_looks_open(Cni *cni);
 void cni_looks_close(Cni *cni);

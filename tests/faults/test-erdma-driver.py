@@ -191,7 +191,7 @@ class Sweep(DriverCase):
         """Returns how many calls there are, if `point` is None."""
         self.injector.arm(point)
         act()
-        # What failed may have been the question that brings the change to light: settle() asks again.
+        # The question that brings the change to light may have failed: settle() asks again.
         self.until(lambda: self.has_ended() or self.injector.struck() or self.is_whole(), "the driver, or the end")
         self.injector.disarm()
         return self.injector.calls(self.function)

@@ -218,7 +218,7 @@ class HandOverTest(Case):
 class KillTest(Case):
     """kill -9 of either, at any moment; supervisors start what ends with a failure."""
 
-    # What the log says last, and how much later.
+    # The last line of the log before the kill, and the delay after it.
     MOMENTS = [(line, delay) for line in ("waiting for rdmad pid", "giving over to", "has started")
                for delay in (0, 0.002, 0.005, 0.01, 0.02, 0.05)]
     MOMENTS += [("taken over, ", 0), ("given over; waiting", 0), ("given over; waiting", 0.1)]

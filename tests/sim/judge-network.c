@@ -33,7 +33,7 @@ static guint nics_of(const Sandbox *sandbox)
 	return n;
 }
 
-/* What a pod was told that it has, it has. */
+/* A pod has the NICs that it was told to have. */
 static void links_check(const Sandbox *sandbox)
 {
 	for (char **name = sandbox->names; *name; name++)

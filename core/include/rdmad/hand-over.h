@@ -34,7 +34,7 @@ typedef struct {
 	guint n_fds;
 } RdmadHandOverGift;
 
-/* What the process before this one has given under this name; NULL: nothing, or it is taken. */
+/* The part of that name which the process before this one has given; NULL: there is none, or it is taken. */
 RDMAD_API RdmadHandOverGift *rdmad_hand_over_take(RdmadHandOver *hand_over, const char *name);
 RDMAD_API void rdmad_hand_over_gift_free(RdmadHandOverGift *gift);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadHandOverGift, rdmad_hand_over_gift_free)

@@ -43,8 +43,8 @@ typedef struct {
 	char **slots;	/* sorted */
 	char *pod_namespace, *pod_name; /* NULL: not known */
 	gint64 since_us;
-	gboolean
-		is_over; /* its allocation has ended, and the directory could not be removed then */
+	/* Its allocation has ended, and the directory could not be removed then. */
+	gboolean is_over;
 } AllocationNote;
 
 void allocation_note_free(AllocationNote *note);

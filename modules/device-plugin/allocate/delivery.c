@@ -16,9 +16,9 @@
 #include "allocate/device-info.h"
 
 /* A kubelet that has just started lists nothing, and what a pod keeps is kept for long. */
-#define KEEP_AGAIN_MS	5000
 #define REVIEW_MS	60000
 #define REVIEW_AGAIN_MS 300000
+#define KEEP_AGAIN_MS	5000 /* after a directory that could not be made */
 
 struct Delivery {
 	RdmadModule *self;
@@ -98,7 +98,7 @@ gboolean delivery_begin(Delivery *delivery, const RdmadAllocation *allocation, G
 	return TRUE;
 }
 
-/* What was in the way may pass. */
+/* The error may pass. */
 static void remove_later(Delivery *delivery, const char *id)
 {
 	AllocationNote *note = g_new0(AllocationNote, 1);
@@ -131,7 +131,7 @@ static void keep_directory(const RdmadAllocation *allocation, gpointer data)
 	    allocation_directory_keep(delivery->run_dir, allocation, &error))
 		return;
 	warn(allocation, error);
-	/* No container starts without it, and what was in the way may pass. */
+	/* No container starts without it, and the error may pass. */
 	if (delivery->keep_again)
 		rdmad_event_arm(delivery->keep_again, KEEP_AGAIN_MS);
 }

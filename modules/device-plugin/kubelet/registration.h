@@ -31,7 +31,8 @@ Registration *registration_new(RdmadModule *self, Kubelet *kubelet, const char *
 			       const PluginServerOps *ops, gpointer data);
 void registration_free(Registration *registration);
 
-/* Begins to register, or goes on where the process before this one has given over; again: from the start, with another socket. */
+/* Begins to register, or goes on where the process before this one has given over; again: from the start,
+ * with another socket. */
 void registration_restart(Registration *registration);
 /* Something happened in kubelet's directories. */
 void registration_look(Registration *registration);
