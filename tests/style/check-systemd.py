@@ -21,7 +21,8 @@ EXPOSURE = {
     ("metrics-only",): 1.5,
     ("metrics",): 2.5,
     # What the processes below the keeper need counts for the whole service: SYS_PTRACE 0.3 (a DEL whose namespace is
-    # known by /proc/PID/ns/net alone), SYS_ADMIN 0.3, NET_ADMIN 0.2, NET_RAW 0.1 and AF_PACKET 0.2 (gratuitous ARP),
+    # known by /proc/PID/ns/net alone), SYS_ADMIN 0.3, NET_ADMIN 0.2, NET_RAW 0.1 and AF_PACKET 0.2 (gratuitous ARP;
+    # core/network/perform-announce.c has why the kernel's own does not do),
     # sysctls of pods 0.2, their namespaces 0.1; and capset 0.2, by which the daemon gives all of it up.
     ("cni",): 3.4,
     ("erdma",): 3.7,

@@ -2,6 +2,14 @@
 /* Steps against the running kernel, in two namespaces of the test's own: one stands for the host's. */
 #include <arpa/inet.h>
 #include <linux/if_addr.h>
+#include <linux/if_packet.h>
+#include <net/ethernet.h>
+#include <net/if_arp.h>
+#include <net/if.h>
+#include <netinet/icmp6.h>
+#include <netinet/if_ether.h>
+#include <netinet/ip6.h>
+#include <poll.h>
 #include <rdmad/error.h>
 #include <string.h>
 
@@ -286,6 +294,19 @@ static void test_a_parent_under_another_name_is_refused(Fixture *f, RdmadStep *s
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_GONE);
 }
 
+/* A plan as the database has it, done twice. */
+static void do_texts(const Fixture *f, const char *const *texts, guint n)
+{
+	for (guint i = 0; i < n; i++) {
+		g_autofree char *text = g_strdup_printf("[%s]", texts[i]);
+		g_autoptr(GError) error = NULL;
+		g_autoptr(GPtrArray) plan = rdmad_steps_from_text(text, strlen(text), &error);
+
+		g_assert_no_error(error);
+		twice(f, plan->pdata[0], FALSE);
+	}
+}
+
 static void test_what_a_link_carries_is_set_twice(Fixture *f, RdmadStep *step)
 {
 	static const char *const steps[] = {
@@ -343,19 +364,97 @@ static void test_the_host_alone_is_configured_without_a_pod(Fixture *f, RdmadSte
 
 	g_clear_pointer(&f->pod_net, rdmad_network_close);
 	rdmad_clear_fd(&f->pod);
-	for (guint i = 0; i < G_N_ELEMENTS(steps); i++) {
-		g_autofree char *text = g_strdup_printf("[%s]", steps[i]);
-		g_autoptr(GError) error = NULL;
-		g_autoptr(GPtrArray) plan = rdmad_steps_from_text(text, strlen(text), &error);
-
-		g_assert_no_error(error);
-		twice(f, plan->pdata[0], FALSE);
-	}
+	do_texts(f, steps, G_N_ELEMENTS(steps));
 	g_assert_cmpuint(count_addresses(f->host_net, "nic0"), ==, 1);
 	g_assert_cmpuint(count_routes(f->host_net, 777), ==, 1);
 	g_assert_cmpuint(count_routes(f->host_net, 778), ==, 1);
 	g_assert_false(step_call(f, step, FALSE, &gone));
 	g_assert_error(gone, RDMAD_ERROR, RDMAD_ERROR_GONE);
+}
+
+/* ---- what neighbours hear ---- */
+
+static int listener_new(const char *name)
+{
+	const int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	const struct sockaddr_ll from = { .sll_family = AF_PACKET,
+					  .sll_protocol = htons(ETH_P_ALL),
+					  .sll_ifindex = (int)if_nametoindex(name) };
+
+	g_assert_cmpint(fd, >=, 0);
+	g_assert_cmpint(bind(fd, (const struct sockaddr *)&from, sizeof(from)), ==, 0);
+	return fd;
+}
+
+/* The address that a packet announces, "" for any other packet. */
+static const char *announced(const guint8 *packet, gsize size, int protocol,
+			     char text[INET6_ADDRSTRLEN])
+{
+	const struct ether_arp *arp = (gconstpointer)packet;
+	const struct ip6_hdr *ip6 = (gconstpointer)packet;
+	const struct nd_neighbor_advert *advert = (gconstpointer)(packet + sizeof(*ip6));
+
+	if (protocol == ETH_P_ARP && size >= sizeof(*arp) &&
+	    memcmp(arp->arp_spa, arp->arp_tpa, sizeof(arp->arp_spa)) == 0)
+		return inet_ntop(AF_INET, arp->arp_spa, text, INET6_ADDRSTRLEN);
+	if (protocol == ETH_P_IPV6 && size >= sizeof(*ip6) + sizeof(*advert) &&
+	    ip6->ip6_nxt == IPPROTO_ICMPV6 && advert->nd_na_type == ND_NEIGHBOR_ADVERT)
+		return inet_ntop(AF_INET6, &advert->nd_na_target, text, INET6_ADDRSTRLEN);
+	return "";
+}
+
+static void expect_announced(int fd, const char *address)
+{
+	_Alignas(struct ip6_hdr) guint8 packet[2048];
+	char text[INET6_ADDRSTRLEN];
+	struct sockaddr_ll from;
+	gssize size;
+
+	do {
+		socklen_t length = sizeof(from);
+		struct pollfd readable = { .fd = fd, .events = POLLIN };
+
+		if (poll(&readable, 1, 10000) != 1)
+			g_error("%s is not announced", address);
+		size = recvfrom(fd, packet, sizeof(packet), 0, (struct sockaddr *)&from, &length);
+		g_assert_cmpint(size, >=, 0);
+	} while (strcmp(announced(packet, (gsize)size, ntohs(from.sll_protocol), text), address));
+}
+
+/* As a NIC's does that is moved: arp_notify and ndisc_notify of the kernel are over by then. */
+static void test_all_addresses_are_announced_behind_a_late_carrier(Fixture *f, RdmadStep *step)
+{
+	static const char *const before[] = {
+		"{\"step\":\"address\",\"in\":\"pod\",\"link\":\"eth1\",\"ip\":\"198.51.100.7/"
+		"24\"}",
+		"{\"step\":\"address\",\"in\":\"pod\",\"link\":\"eth1\",\"ip\":\"198.51.100.8/"
+		"24\"}",
+		"{\"step\":\"address\",\"in\":\"pod\",\"link\":\"eth1\",\"ip\":\"2001:db8::7/64\","
+		"\"flags\":2}",
+		"{\"step\":\"link-set\",\"in\":\"pod\",\"link\":\"eth1\",\"up\":\"on\"}",
+	};
+	static const char *const after[] = {
+		"{\"step\":\"wait-link\",\"in\":\"pod\",\"link\":\"eth1\",\"carrier\":true,"
+		"\"timeout_ms\":10000}",
+		"{\"step\":\"announce\",\"in\":\"pod\",\"link\":\"eth1\",\"ip\":\"198.51.100.7\","
+		"\"count\":2}",
+		"{\"step\":\"announce\",\"in\":\"pod\",\"link\":\"eth1\",\"ip\":\"198.51.100.8\","
+		"\"count\":2}",
+		"{\"step\":\"announce\",\"in\":\"pod\",\"link\":\"eth1\",\"ip\":\"2001:db8::7\","
+		"\"count\":2}",
+	};
+	g_autoptr(RdmadLink) wire = expect_link(f->host_net, "wire");
+	rdmad_autofd int heard = -1;
+
+	rdmad_link_change(f->host_net, wire->ifindex, &(RdmadLinkChange){ .up = -1 }, NULL);
+	twice(f, step, FALSE);
+	do_texts(f, before, G_N_ELEMENTS(before));
+	rdmad_link_change(f->host_net, wire->ifindex, &(RdmadLinkChange){ .up = 1 }, NULL);
+	heard = listener_new("wire");
+	do_texts(f, after, G_N_ELEMENTS(after));
+	expect_announced(heard, "198.51.100.7");
+	expect_announced(heard, "198.51.100.8");
+	expect_announced(heard, "2001:db8::7");
 }
 
 typedef struct {
@@ -381,6 +480,8 @@ static const Case cases[] = {
 	{ "what a link carries is set twice", create_step, test_what_a_link_carries_is_set_twice },
 	{ "the host alone is configured without a pod", create_step,
 	  test_the_host_alone_is_configured_without_a_pod },
+	{ "all addresses are announced behind a late carrier", move_step,
+	  test_all_addresses_are_announced_behind_a_late_carrier },
 };
 
 static void test_step(gconstpointer data)
