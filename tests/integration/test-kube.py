@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Module kube against an API server that is good or bad.
 
-usage: test-kube.py RDMAD EXPAND MODULE-DIR [TEST...]
+usage: test-kube.py RDMAD EXPAND MODULE-DIR RDMAD-CNI [TEST...]
 """
 
 import contextlib
+import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -21,6 +23,7 @@ from fake_api_server import ApiServer, Authority, Wire  # noqa: E402
 from machine_daemon import Daemon  # noqa: E402
 import tap  # noqa: E402
 
+SHIM = sys.argv[4]
 MACHINE = "gpu-8rail"
 PATIENCE = 180
 INSTRUMENTED = b"__asan_init" in Path(sys.argv[1]).read_bytes()
@@ -496,6 +499,41 @@ class Events(KubeCase):
         self.assertEqual(len(self.events()), 1)
         self.assertIn("bad4", self.events()[0]["message"])
 
+    def sandbox(self):
+        """A network namespace, by the process that holds it."""
+        holder = subprocess.Popen(["unshare", "--net", "sleep", "infinity"])
+        self.addCleanup(holder.wait)
+        self.addCleanup(holder.kill)
+        path = f"/proc/{holder.pid}/ns/net"
+        until(lambda: os.readlink(path) != os.readlink("/proc/self/ns/net"), "the namespace")
+        return path
+
+    def refuse_pod(self, container, netns):
+        """It was not allocated any device."""
+        run = os.path.dirname(self.daemon.socket)
+        environment = {"CNI_COMMAND": "ADD", "CNI_CONTAINERID": container, "CNI_NETNS": netns, "CNI_IFNAME": "eth1",
+                       "CNI_PATH": "/none", "RDMAD_CNI_SOCKET": f"{run}/cni.sock",
+                       "CNI_ARGS": "K8S_POD_NAMESPACE=ml;K8S_POD_NAME=train-0"}
+        network = {"cniVersion": "1.0.0", "name": "rdma", "type": "rdmad-cni"}
+        done = subprocess.run([SHIM], input=json.dumps(network), env=environment, text=True, timeout=PATIENCE,
+                              stdout=subprocess.PIPE)
+        self.assertEqual(json.loads(done.stdout)["code"], 106, done.stdout)
+
+    def test_the_retries_of_a_pod_that_is_refused_are_one_event(self):
+        """Each is of another container."""
+        netns = self.sandbox()
+        self.server.pods[("ml", "train-0")] = {"metadata": {"name": "train-0", "namespace": "ml", "uid": "u-train"}}
+        self.start("publish = false;", "cni = { };")
+        self.until_label("zone", "a")
+        for n in range(1, 6):
+            self.refuse_pod(f"again{n}", netns)
+            until(lambda: [event["count"] for event in list(self.server.events.values())] == [n], f"one Event, {n} times")
+        [event] = self.server.events.values()
+        self.assertEqual(event["reason"], "RdmaCniFailed")
+        self.assertEqual(event["involvedObject"]["uid"], "u-train")
+        self.assertIn("again5", event["message"])
+        self.assertEqual((self.server.count("create"), self.server.count("patch")), (1, 4))
+
     def test_an_event_that_ran_out_is_made_again(self):
         self.start("publish = false;", PLUGIN)
         self.until_label("zone", "a")
@@ -523,4 +561,4 @@ class Events(KubeCase):
 
 
 if __name__ == "__main__":
-    tap.main(sys.argv[4:])
+    tap.main(sys.argv[5:])
