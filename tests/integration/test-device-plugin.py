@@ -388,32 +388,71 @@ class DevicePluginTest(PluginCase):
         self.wait_for(lambda: allocation not in self.allocations(), "end of the allocation")
         self.assertEqual(len(self.allocations()), 1)
 
-    def test_a_allocation_ends_with_the_last_process_of_its_pod(self):
+    def begin_pod(self, **kubelet):
+        """Pod ml/short with one slot, whose cgroup can be seen; the allocation's id."""
         uid = "0f3c2ab1-1d9c-4bfb-9c3c-5d1f0a3c77aa"
-        group = os.path.join(self.machine, "sys/fs/cgroup/kubepods/burstable/pod" + uid)
-        logs = os.path.join(self.machine, "var/log/pods/ml_short_" + uid)
+        self.group = os.path.join(self.machine, "sys/fs/cgroup/kubepods/burstable/pod" + uid)
+        os.makedirs(self.group)
         self.addCleanup(shutil.rmtree, os.path.join(self.machine, "sys/fs/cgroup"))
+        os.makedirs(os.path.join(self.machine, "var/log/pods/ml_short_" + uid))
         self.addCleanup(shutil.rmtree, os.path.join(self.machine, "var"))
-
-        def put(directory, name, text):
-            with open(os.path.join(directory, name), "w") as file:
-                file.write(text)
-
-        os.makedirs(group)
-        os.makedirs(logs)
-        put(os.path.join(self.machine, "sys/fs/cgroup"), "cgroup.controllers", "cpu\n")
-        put(group, "cgroup.events", "populated 1\nfrozen 0\n")
-        self.both()
+        with open(os.path.join(self.machine, "sys/fs/cgroup/cgroup.controllers"), "w") as file:
+            file.write("cpu\n")
+        self.populate(1)
+        self.both(**kubelet)
         self.wait_ready()
         allocation = self.kubelet.allocate("ml/short", HCA, 1).reply.envs["RDMAD_ALLOCATION"]
         self.wait_for(lambda: self.allocations()[allocation]["pod"], "name of the pod")
         time.sleep(0.5)     # nothing is asked any more
+        return allocation
+
+    def populate(self, populated):
+        with open(os.path.join(self.group, "cgroup.events"), "w") as file:
+            file.write(f"populated {populated}\nfrozen 0\n")
+
+    def test_a_allocation_ends_with_the_last_process_of_its_pod(self):
+        allocation = self.begin_pod()
         self.kubelet.release("ml/short")
         begun = time.monotonic()
-        put(group, "cgroup.events", "populated 0\nfrozen 0\n")
+        self.populate(0)
         self.wait_for(lambda: allocation not in self.allocations(), "end of the allocation")
         if not INSTRUMENTED:
             self.assertLess(time.monotonic() - begun, 1)
+
+    def end_completed(self, **kubelet):
+        allocation = self.begin_pod(**kubelet)
+        self.kubelet.complete("ml/short")
+        self.populate(0)
+        self.wait_for(lambda: allocation not in self.allocations(), "end of the allocation")
+        self.assertIn(("ml", "short"), self.kubelet.known)
+
+    def test_a_completed_pod_is_not_waited_for_to_be_deleted(self):
+        self.end_completed()
+
+    def test_a_completed_pod_is_not_waited_for_where_kubelet_lists_it(self):
+        self.end_completed(era="1.30")
+
+    def test_a_completed_pod_is_not_waited_for_where_its_cgroup_cannot_be_seen(self):
+        self.both(era="1.30")
+        self.wait_ready()
+        self.kubelet.allocate("ml/short", HCA, 1)
+        self.wait_for(lambda: [a["pod"] for a in self.allocations().values()] == ["short"], "name of the pod")
+        self.kubelet.complete("ml/short")
+        self.wait_for(lambda: not self.ask("allocations", "--refresh")["allocations"], "end of the allocation")
+        self.assertIn(("ml", "short"), self.kubelet.known)
+
+    def test_a_pod_between_two_containers_keeps_its_allocation(self):
+        """As while a container that crashed waits to be started again, in a pod without a process."""
+        allocation = self.begin_pod()
+        self.populate(0)
+        for _ in range(3):
+            self.ask("allocations", "--refresh")
+            time.sleep(1)
+        self.assertIn(allocation, self.allocations())
+        self.populate(1)
+        self.kubelet.complete("ml/short")
+        self.populate(0)
+        self.wait_for(lambda: allocation not in self.allocations(), "end of the allocation")
 
     def test_a_allocation_of_nobody_that_kubelet_knows_is_given_time(self):
         self.both()

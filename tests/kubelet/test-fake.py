@@ -192,7 +192,7 @@ class FakeKubeletTest(unittest.TestCase):
         return {name: sum(len(d.device_ids) for c in pod.containers for d in c.devices)
                 for (_, name), pod in kubelet.pod_resources._pods().items()}
 
-    def test_completed_pods_are_listed_by_older_kubelets_until_they_are_deleted(self):
+    def test_completed_pods_are_listed_without_devices_by_older_kubelets_until_they_are_deleted(self):
         for era, lists in (("1.30", True), ("1.36", False)):
             with self.subTest(era):
                 kubelet = self.kubelet(era=era)
@@ -201,7 +201,7 @@ class FakeKubeletTest(unittest.TestCase):
                 kubelet.wait("test/tiny", 3)
                 first = kubelet.allocate("ml/a", "test/tiny", 3).ids
                 kubelet.complete("ml/a")
-                self.assertEqual(self.listed(kubelet), {"a": 3} if lists else {})
+                self.assertEqual(self.listed(kubelet), {"a": 0} if lists else {})
                 self.assertEqual(kubelet.allocate("ml/b", "test/tiny", 3).ids, first)
                 self.assertEqual(self.listed(kubelet), {"a": 0, "b": 3} if lists else {"b": 3})
                 kubelet.release("ml/a")

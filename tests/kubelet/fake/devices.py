@@ -200,7 +200,7 @@ class DeviceManager:
             return resource, ids
 
     def reallocation(self):
-        """Frees the slots of ended pods: checked when a container is admitted."""
+        """Frees the slots of completed pods: checked when a container is admitted, and at each list."""
         gone = [key for key in self.grants
                 if (pod := self.pods.get(key[0][:2])) is not None and pod.completed]
         for key in gone:

@@ -52,9 +52,11 @@ class PodResources:
     def _pods(self):
         """{(namespace, name): PodResources}, one device entry for each id as kubelet has it.  Pods
         without devices are there, too, and before 1.34 those that have completed, until they are
-        deleted; init containers never are."""
+        deleted; init containers never are.  Each list first takes the devices of completed pods back
+        (UpdateAllocatedDevices)."""
         found = {}
         with self.manager.lock:
+            self.manager.reallocation()
             for (namespace, name), pod in self.manager.pods.items():
                 if pod.completed and not lists_completed(self.manager.era):
                     continue
@@ -64,8 +66,7 @@ class PodResources:
                 found[(namespace, name)] = entry
             for ((namespace, name, container), resource), grant in self.manager.grants.items():
                 pod = self.manager.pods.get((namespace, name))
-                if pod and (container in pod.init_containers or
-                            (pod.completed and not lists_completed(self.manager.era))):
+                if pod and container in pod.init_containers:
                     continue
                 entry = found.setdefault((namespace, name),
                                          pods.PodResources(name=name, namespace=namespace))
