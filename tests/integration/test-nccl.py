@@ -11,12 +11,13 @@ import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import tempfile
 
 sys.dont_write_bytecode = True
 
 from control_socket import Connection  # noqa: E402
-from plugin_case import PATIENCE, PluginCase, tap  # noqa: E402
+from plugin_case import PATIENCE, RDMAD, PluginCase, tap  # noqa: E402
 
 RAIL = "rdma/rail"
 OTHER = "rdma/other"
@@ -113,6 +114,17 @@ class NcclTest(PluginCase):
         self.put(f"{port}/gids/{index}", "0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x\n" % tuple(parts))
         self.put(f"{port}/gid_attrs/types/{index}", "RoCE v2\n")
         self.put(f"{port}/gid_attrs/ndevs/{index}", "eth0\n")
+
+    def test_a_bundle_has_the_answers_of_modules(self):
+        self.start()
+        bundle = os.path.join(self.dir, "bundle.tar.gz")
+        subprocess.run([RDMAD, "doctor", "--bundle", bundle, "--sysroot", self.machine, "--socket", self.socket],
+                       check=True, timeout=PATIENCE)
+        with tarfile.open(bundle) as tar:
+            names = tar.getnames()
+            answer = json.load(tar.extractfile("rdmad-bundle/api/nccl.json"))
+        self.assertEqual(answer, self.ask("nccl-env"))
+        self.assertNotIn("rdmad-bundle/api/explain.json", names)    # of one device
 
     def test_pods_of_one_device_each_have_the_network_of_their_own_processes(self):
         """One on the host's network, and one with an interface of its own upon the same device."""

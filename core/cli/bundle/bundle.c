@@ -15,9 +15,11 @@
 #define CONFIG_MAX (1u << 20)
 #define REDACTED   "REDACTED"
 
-/* Of the API, in the order of a reader. */
-static const char *const answers[] = { "status",   "doctor", "devices",	   "allocations",
-				       "topology", "events", "attributes", "commands" };
+#define API "/api/v1/"
+
+/* Of the API, beside its status and its commands. */
+static const char *const answers[] = { "doctor",   "devices", "allocations",
+				       "topology", "events",  "attributes" };
 
 /* ---- configuration ---- */
 
@@ -92,7 +94,7 @@ static void add_config(Archive *archive, const json_t *status)
 static json_t *add_answer(Archive *archive, const char *socket, const char *what)
 {
 	g_autoptr(GError) error = NULL;
-	g_autofree char *path = g_strconcat("/api/v1/", what, NULL);
+	g_autofree char *path = g_strconcat(API, what, NULL);
 	g_autofree char *name = g_strconcat("api/", what, ".json", NULL);
 	json_t *answer =
 		rdmad_client_call(socket, "GET", path, NULL, COMMAND_TIMEOUT_S, NULL, &error);
@@ -104,6 +106,21 @@ static json_t *add_answer(Archive *archive, const char *socket, const char *what
 		archive_note(archive, name, error ? error->message : "no JSON");
 	free(text);
 	return answer;
+}
+
+/* Of modules: those that need no argument. */
+static void add_module_answers(Archive *archive, const char *socket, const json_t *commands)
+{
+	const json_t *command;
+	size_t i;
+
+	json_array_foreach(json_object_get(commands, "commands"), i, command)
+	{
+		const char *path = format_text(command, "path");
+
+		if (path && g_str_has_prefix(path, API) && !format_text(command, "argument"))
+			json_decref(add_answer(archive, socket, path + strlen(API)));
+	}
 }
 
 static void add_metrics(Archive *archive, const char *socket)
@@ -131,17 +148,15 @@ static void add_versions(Archive *archive)
 
 static void add_all(Archive *archive, const CommandOptions *options, const RdmadSysroot *root)
 {
-	json_t *status = NULL;
+	json_t *status, *commands;
 
 	add_versions(archive);
-	for (guint i = 0; i < G_N_ELEMENTS(answers); i++) {
-		json_t *answer = add_answer(archive, options->socket, answers[i]);
-
-		if (i == 0)
-			status = answer;
-		else
-			json_decref(answer);
-	}
+	status = add_answer(archive, options->socket, "status");
+	for (guint i = 0; i < G_N_ELEMENTS(answers); i++)
+		json_decref(add_answer(archive, options->socket, answers[i]));
+	commands = add_answer(archive, options->socket, "commands");
+	add_module_answers(archive, options->socket, commands);
+	json_decref(commands);
 	add_config(archive, status);
 	json_decref(status);
 	add_metrics(archive, options->socket);
