@@ -135,6 +135,21 @@ class Documents(unittest.TestCase):
                          ["Why", "Try it", "Modules", "Install", "Configure", "Observe", "Migrate", "Requirements",
                           "Documents"])
 
+    def test_each_platform_of_readme_has_its_values_and_its_tests(self):
+        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in read("README.md").splitlines()
+                if re.search(r"\| `\w+Test`", line)]
+        seeds = read("tests/integration/test-seeds.py")
+        tested = set()
+        for row in rows:
+            self.assertEqual((len(row), row.count("")), (5, 0), row)
+            document, _, _, values, tests = row
+            self.assertTrue(os.path.exists(os.path.join(SOURCE, "contrib/helm/values", values.strip("`"))), document)
+            for name in re.findall(r"`([^`]+)`", tests):
+                found = os.path.join(SOURCE, "tests/integration", name)
+                self.assertTrue(f"class {name}(SeedCase)" in seeds or os.path.exists(found), f"{document}: {name}")
+                tested.add(name)
+        self.assertLessEqual(set(re.findall(r"class (\w+)\(SeedCase\)", seeds)), tested)
+
 
 if __name__ == "__main__":
     tap.main()
