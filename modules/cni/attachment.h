@@ -11,7 +11,7 @@ typedef enum {
 	CNI_STATE_BEGUN,   /* the IPAM plugin may have been called, nothing else */
 	CNI_STATE_PLANNED, /* any of the steps may have been executed */
 	CNI_STATE_DONE,
-	CNI_STATE_LEFT, /* its DEL succeeded; a part could not be undone yet */
+	CNI_STATE_LEFT, /* the DEL succeeded; a part could not be undone yet */
 } CniState;
 
 /* One NIC of an attachment. */

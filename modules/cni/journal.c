@@ -137,8 +137,8 @@ static void entry_end(CniJournal *journal, Entry *entry, const GError *error)
 }
 
 /* Links, addresses and sysctls end with the boot.  After another boot an entry only names the IPAM
- * plugins to call, so the entry before the first call must be on the disk, and so must its removal,
- * lest the plugins are called again.  kill -9 loses nothing that is written. */
+ * plugins to call.  The entry must be on the disk before the first call, and its removal too, or
+ * the plugins would be called again.  kill -9 loses nothing that is written. */
 static gboolean outlives_boot(const Entry *entry)
 {
 	const CniAttachment *a = entry->attachment;
