@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ADD: choose, look, ask IPAM, plan, write it down, do it, write down that it is done
+ * ADD: choose, look, call IPAM, plan, record the plan, execute it, record the result
  *
- * Each part begins when the one before it has ended, and ends early when the operation was cancelled;
- * there is one way out for failures, cni_add_fail().
+ * Each stage starts when the one before has ended, and ends the operation if that was cancelled.
+ * All failures go through cni_add_fail().
  */
 #include <jansson.h>
 #include <rdmad/allocations.h>
@@ -23,7 +23,7 @@
 #include "operation.h"
 #include "plan/plan.h"
 
-/* ---- the ways out ---- */
+/* ---- the end ---- */
 
 static void answer(CniOperation *op, const CniResult *result)
 {
@@ -54,7 +54,7 @@ void cni_add_fail(CniOperation *op, GError *problem)
 		op->done(op, NULL, op->problem);
 }
 
-static gboolean add_is_over(CniOperation *op)
+static gboolean add_end_if_cancelled(CniOperation *op)
 {
 	if (op->cancelled)
 		cni_add_fail(op, NULL);
@@ -90,7 +90,7 @@ static void done_written(const GError *error, gpointer data)
 		cni_add_fail(op, g_error_copy(error));
 		return;
 	}
-	if (add_is_over(op))
+	if (add_end_if_cancelled(op))
 		return;
 	attach_all(op);
 	answer(op, op->result);
@@ -133,14 +133,14 @@ static void executed(const RdmadExecutorReport *report, const GError *error, gpo
 	op->execution = 0;
 	cni_stats_report(op->cni->stats, report);
 	if (error) {
-		/* Nothing is left for the undo but IPAM. */
+		/* The executor undid all steps; only IPAM is left to undo. */
 		if (report && !report->left)
 			g_clear_pointer(&op->attachment->steps, g_free);
 		cni_refuse(&problem, code_of_step(report), "%s", error->message);
 		cni_add_fail(op, problem);
 		return;
 	}
-	if (add_is_over(op))
+	if (add_end_if_cancelled(op))
 		return;
 	gids_take(op, report);
 	op->attachment->state = CNI_STATE_DONE;
@@ -155,12 +155,12 @@ static void planned_written(const GError *error, gpointer data)
 	GError *problem = NULL;
 
 	if (error) {
-		/* Nothing was done. */
+		/* No step was executed. */
 		g_clear_pointer(&op->attachment->steps, g_free);
 		cni_add_fail(op, g_error_copy(error));
 		return;
 	}
-	if (add_is_over(op))
+	if (add_end_if_cancelled(op))
 		return;
 	op->execution =
 		rdmad_executor_run(op->cni->executor, RDMAD_EXECUTE_DO, op->attachment->steps,
@@ -215,7 +215,7 @@ static gboolean nic_plan(CniOperation *op, guint i, GPtrArray *steps, GError **e
 	return TRUE;
 }
 
-/* A copy: the request is asked for its own again. */
+/* Makes a copy, because the request's own result is read again. */
 static CniResult *result_begin(const CniRequest *request)
 {
 	CniResult *result = cni_result_new();
@@ -249,7 +249,7 @@ static void plan(CniOperation *op)
 {
 	GError *problem = NULL;
 
-	if (add_is_over(op))
+	if (add_end_if_cancelled(op))
 		return;
 	if (!all_plan(op, &problem)) {
 		cni_add_fail(op, problem);
@@ -291,13 +291,13 @@ static void ipam_next(CniOperation *op)
 		plan(op);
 		return;
 	}
-	if (add_is_over(op))
+	if (add_end_if_cancelled(op))
 		return;
 	call.ifname = ((CniNic *)op->attachment->nics->pdata[i])->ifname;
 	op->ipam = cni_ipam_start(&call, ipam_done, op, &problem);
 	if (op->ipam)
 		return;
-	/* It was told of nothing, and needs no DEL, which would fail as this did. */
+	/* The plugin was not called and needs no DEL, which would fail like this ADD. */
 	for (guint nic = i; nic < op->attachment->nics->len; nic++)
 		((CniNic *)op->attachment->nics->pdata[nic])->ipam = FALSE;
 	cni_add_fail(op, problem);
@@ -313,7 +313,7 @@ static void begun_written(const GError *error, gpointer data)
 		ipam_next(op);
 }
 
-/* ---- looking ---- */
+/* ---- look ---- */
 
 static void looked(CniLook *look, const GError *error, gpointer data)
 {
@@ -335,7 +335,7 @@ static void looked(CniLook *look, const GError *error, gpointer data)
 	cni_journal_write(op->cni->journal, op->attachment, begun_written, op);
 }
 
-/* From here on others see what it holds. */
+/* From here on, other operations see the devices that this one uses. */
 static void attachment_make(CniOperation *op)
 {
 	op->attachment = cni_attachment_new(op->request, &op->netns_id, op->cni->boot);
@@ -353,13 +353,13 @@ static void attachment_make(CniOperation *op)
 	cni_journal_add(op->cni->journal, op->attachment);
 }
 
-/* ---- choosing ---- */
+/* ---- choice ---- */
 
 static void choose(CniOperation *op);
 
 typedef struct {
 	const CniOperation *op;
-	gboolean listed; /* only those that kubelet lists for this pod */
+	gboolean listed; /* only allocations that kubelet lists for this pod */
 	gboolean found;
 } Unnamed;
 
@@ -386,8 +386,8 @@ static void unnamed_find(const RdmadAllocation *allocation, gpointer data)
 			  (!unnamed->listed || is_listed_for_pod(unnamed->op, allocation));
 }
 
-/* Without a list an allocation that has no name yet may be the pod's, and with one it may be that its name could not
- * be written down: the pod would start without its NICs. */
+/* Without a list, an unnamed allocation may be the pod's.  With a list, writing its name to the
+ * database may have failed.  In both cases the pod would start without its NICs. */
 static void pods_listed(const GError *error, gpointer data)
 {
 	CniOperation *op = data;
@@ -427,7 +427,7 @@ static void annotations_got(GHashTable *annotations, const GError *error, gpoint
 	choose(op);
 }
 
-/* TRUE: it is asked for, or cannot be, which ends the operation. */
+/* Returns TRUE if the query runs, or if it failed, which ends the operation. */
 static gboolean annotation_ask(CniOperation *op)
 {
 	const CniRequest *request = op->request;
@@ -466,9 +466,9 @@ static void choose(CniOperation *op)
 	g_autoptr(GArray) slots = cni_slots_of(op->cni, op->request, &unsure, &missing);
 	GError *problem = NULL;
 
-	if (add_is_over(op))
+	if (add_end_if_cancelled(op))
 		return;
-	/* Allocate does not say for whom; podresources knows by now. */
+	/* Allocate does not name the pod; by now podresources does. */
 	if (unsure && !op->asked_pods) {
 		op->asked_pods = TRUE;
 		rdmad_pods_refresh(rdmad_module_pods(op->cni->self), op->cni->self, pods_listed,
@@ -477,7 +477,7 @@ static void choose(CniOperation *op)
 	}
 	if (slots->len && annotation_ask(op))
 		return;
-	/* The others alone are not what the pod was promised. */
+	/* A pod must not start with only a part of its devices. */
 	if (missing && !op->request->device_id)
 		cni_refuse(&problem, CNI_ERROR_DEVICE,
 			   "%s, which the pod was allocated, is not there now", missing);
@@ -498,11 +498,12 @@ static void choose(CniOperation *op)
 		cni_add_fail(op, problem);
 }
 
-/* ---- an attachment that is there already ---- */
+/* ---- an existing attachment ---- */
 
-static gboolean answer_again(CniOperation *op, const CniAttachment *had)
+static gboolean answer_existing(CniOperation *op, const CniAttachment *existing)
 {
-	json_t *json = rdmad_json_parse(had->result, strlen(had->result), CNI_STDIN_DEPTH, NULL);
+	json_t *json =
+		rdmad_json_parse(existing->result, strlen(existing->result), CNI_STDIN_DEPTH, NULL);
 	g_autoptr(CniResult) result = json ? cni_result_parse(json, CNI_NEWEST, NULL) : NULL;
 
 	json_decref(json);
@@ -521,24 +522,24 @@ static void earlier_undone(const GError *error, gpointer data)
 		cni_add_fail(op, g_error_copy(error));
 }
 
-static gboolean is_the_same(const CniOperation *op, const CniAttachment *had)
+static gboolean is_current(const CniOperation *op, const CniAttachment *existing)
 {
-	return had->state == CNI_STATE_DONE && had->result &&
-	       g_strcmp0(had->boot, op->cni->boot) == 0 &&
-	       rdmad_netns_id_equal(&had->netns_id, &op->netns_id);
+	return existing->state == CNI_STATE_DONE && existing->result &&
+	       g_strcmp0(existing->boot, op->cni->boot) == 0 &&
+	       rdmad_netns_id_equal(&existing->netns_id, &op->netns_id);
 }
 
-static void earlier_undo(CniOperation *op, CniAttachment *had)
+static void earlier_undo(CniOperation *op, CniAttachment *existing)
 {
-	cni_undo_start(op->cni, had, -1, &op->undo, earlier_undone, op);
+	cni_undo_start(op->cni, existing, -1, &op->undo, earlier_undone, op);
 }
 
-/* The kernel gives the inode of a namespace that has gone to the next one, so that a container that was
- * started again may seem to be in the same. */
-static gboolean is_attached(const CniLook *look, const CniAttachment *had)
+/* The kernel reuses the inode of a namespace that has ended, so a restarted container may seem to
+ * have the same namespace. */
+static gboolean is_attached(const CniLook *look, const CniAttachment *existing)
 {
-	for (guint i = 0; i < had->nics->len; i++)
-		if (!cni_view_link(look->pod, ((CniNic *)had->nics->pdata[i])->ifname))
+	for (guint i = 0; i < existing->nics->len; i++)
+		if (!cni_view_link(look->pod, ((CniNic *)existing->nics->pdata[i])->ifname))
 			return FALSE;
 	return TRUE;
 }
@@ -546,30 +547,30 @@ static gboolean is_attached(const CniLook *look, const CniAttachment *had)
 static void looked_again(CniLook *look, const GError *error, gpointer data)
 {
 	CniOperation *op = data;
-	CniAttachment *had = cni_journal_lookup(op->cni->journal, op->key);
-	const gboolean attached = look && had && is_attached(look, had);
+	CniAttachment *existing = cni_journal_lookup(op->cni->journal, op->key);
+	const gboolean attached = look && existing && is_attached(look, existing);
 
 	op->looking = NULL;
 	cni_look_free(look);
 	if (error)
 		cni_add_fail(op, g_error_copy(error));
-	else if (!had)
+	else if (!existing)
 		choose(op);
-	else if (!attached || !answer_again(op, had))
-		earlier_undo(op, had);
+	else if (!attached || !answer_existing(op, existing))
+		earlier_undo(op, existing);
 }
 
 void cni_add_start(CniOperation *op)
 {
-	CniAttachment *had = cni_journal_lookup(op->cni->journal, op->key);
+	CniAttachment *existing = cni_journal_lookup(op->cni->journal, op->key);
 	GError *problem = NULL;
 
-	if (!had) {
+	if (!existing) {
 		choose(op);
 		return;
 	}
-	if (!is_the_same(op, had)) {
-		earlier_undo(op, had);
+	if (!is_current(op, existing)) {
+		earlier_undo(op, existing);
 		return;
 	}
 	op->looking = cni_look_start(op->cni, op->netns, NULL, looked_again, op, &problem);

@@ -34,7 +34,7 @@ static CniAnnotationEntry *entry_new(void)
 	return entry;
 }
 
-/* A part of an entry: an object, null, or absent. */
+/* Gets a member of an entry: an object, null, or absent. */
 static gboolean part_get(const json_t *json, const char *key, const json_t **part, GError **error)
 {
 	*part = json_object_get(json, key);
@@ -158,7 +158,7 @@ static CniAnnotationEntry *entry_parse(const json_t *json, guint index, GError *
 	return g_steal_pointer(&entry);
 }
 
-/* One name twice would fail half way through. */
+/* A duplicate name would fail only after the first NIC was attached. */
 static gboolean names_check(const GPtrArray *entries, const CniAnnotationEntry *last,
 			    GError **error)
 {

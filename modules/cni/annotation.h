@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The annotation k8s.volcengine.com/pod-networks: which networks a pod has beside its first one
+ * The annotation k8s.volcengine.com/pod-networks: the networks of a pod beside its first one
  *
  *	[ { "cniConf": { "name": "rdma" },
  *	    "deviceConf": { "ifName": "eth1", "ips": [ "192.0.2.7/24" ], "mac": "..",
@@ -8,8 +8,8 @@
  *	    "traffic": { "routes": { "extraRoutes": [ { "dst": "..", "gw": ".." } ],
  *	                             "default": true } } } ]
  *
- * Entry n (from 0) is called eth<n+1> where it does not say otherwise: eth0 is the pod's first
- * interface.  Keys that are not known belong to the other plugins that read this.
+ * Entry n (from 0) defaults to the name eth<n+1>: eth0 is the pod's first interface.  Unknown keys
+ * belong to other readers of the annotation.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ typedef struct {
 typedef struct {
 	char *network; /* cniConf.name, or NULL */
 	char *ifname;
-	char *device_id; /* master, "0000:3b:00.0" or "0000:3b:00.0@7"; NULL: the next one */
+	char *device_id; /* master, "0000:3b:00.0" or "0000:3b:00.0@7"; NULL: the next device */
 	RdmadMac mac;
 	GArray *ips;	/* of RdmadIp */
 	GArray *routes; /* of CniAnnotationRoute */
@@ -32,5 +32,6 @@ typedef struct {
 	gint64 vlan; /* -1: none */
 } CniAnnotationEntry;
 
-/* A GPtrArray of CniAnnotationEntry that frees them.  CNI_ERROR_CONFIG names entry and key. */
+/* Returns a GPtrArray that owns its CniAnnotationEntry.  CNI_ERROR_CONFIG names the entry and the
+ * key. */
 GPtrArray *cni_annotation_parse(const char *text, GError **error);

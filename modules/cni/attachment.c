@@ -45,7 +45,7 @@ void cni_attachment_free(gpointer data)
 	g_free(attachment);
 }
 
-/* prevResult is the plugins' before us, and no part of what is undone. */
+/* prevResult belongs to earlier plugins, and the undo does not need it. */
 static char *config_text(const CniRequest *request)
 {
 	json_t *copy = json_copy(request->config);
@@ -166,7 +166,7 @@ gboolean cni_nics_parse(CniAttachment *attachment, const char *text, GError **er
 	return list != NULL;
 }
 
-/* A namespace of a process that rdmad may not look at, or an error that passes, tells nothing. */
+/* A namespace that rdmad may not open, or an error that may pass, is not evidence of its end. */
 gboolean cni_attachment_netns_is_gone(const CniAttachment *attachment, const char *boot)
 {
 	rdmad_autofd int fd = -1;

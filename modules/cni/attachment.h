@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An attachment: the interfaces that one ADD gave a pod, and the data to take them back. */
+/* An attachment: the interfaces that one ADD gave a pod, and the data to undo it */
 #pragma once
 
 #include <rdmad/netns.h>
@@ -8,22 +8,22 @@
 #include "settings.h"
 
 typedef enum {
-	CNI_STATE_BEGUN,   /* IPAM may have been asked, nothing else */
-	CNI_STATE_PLANNED, /* some of the steps may have been done */
+	CNI_STATE_BEGUN,   /* the IPAM plugin may have been called, nothing else */
+	CNI_STATE_PLANNED, /* any of the steps may have been executed */
 	CNI_STATE_DONE,
-	CNI_STATE_LEFT, /* its DEL was answered, and something could not be undone yet */
+	CNI_STATE_LEFT, /* the DEL succeeded; a part could not be undone yet */
 } CniState;
 
-/* One NIC of it. */
+/* One NIC of an attachment. */
 typedef struct {
 	char *ifname;	 /* in the pod */
-	char *device_id; /* stable */
+	char *device_id; /* stable identifier */
 	CniMode mode;
-	char *allocation, *slot_id; /* NULL: none */
-	char *rdma_device;	    /* as it is called in the pod; NULL: none */
+	char *allocation, *slot_id; /* NULL: no allocation */
+	char *rdma_device;	    /* name in the pod; NULL: none */
 	char **addresses;	    /* "192.0.2.7/24" */
-	int gid_index;		    /* RDMAD_UNKNOWN: not waited for */
-	gboolean ipam;		    /* its ADD of the IPAM plugin was begun */
+	int gid_index;		    /* RDMAD_UNKNOWN: no step waits for it */
+	gboolean ipam;		    /* an ADD of the IPAM plugin was started */
 } CniNic;
 
 typedef struct {
@@ -34,12 +34,12 @@ typedef struct {
 	char *boot;
 	char *pod_namespace, *pod_name; /* may be NULL */
 	char *environment;		/* "NAME=value", a line each */
-	char *config;			/* the network, as it came */
+	char *config;			/* the network configuration, as received */
 	GPtrArray *nics;		/* of CniNic */
-	char *steps;			/* JSON; NULL: none yet */
-	char *result;			/* JSON of the newest version; NULL: not done */
+	char *steps;			/* JSON; NULL: not planned yet */
+	char *result;			/* JSON in CNI_NEWEST; NULL: not done */
 	gint64 since_us;
-	gboolean asked_ipam; /* the IPAM plugin, for any NIC: what that keeps outlives the boot */
+	gboolean asked_ipam; /* IPAM was called for any NIC; its state outlives the boot */
 } CniAttachment;
 
 CniAttachment *cni_attachment_new(const CniRequest *request, const RdmadNetnsId *netns,
@@ -48,12 +48,13 @@ void cni_attachment_free(gpointer attachment);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CniAttachment, cni_attachment_free)
 
 CniNic *cni_attachment_add_nic(CniAttachment *attachment);
-/* "container/ifname/network", which is how it is kept; g_free() */
+/* Returns "container/ifname/network", the key in the journal.  g_free(). */
 char *cni_attachment_key(const char *network, const char *container_id, const char *ifname);
 
-/* The NICs as JSON on one line, and back.  RDMAD_ERROR_INVALID. */
+/* The NICs as one line of JSON.  cni_nics_parse() fails with RDMAD_ERROR_INVALID. */
 char *cni_nics_text(const CniAttachment *attachment);
 gboolean cni_nics_parse(CniAttachment *attachment, const char *text, GError **error);
 
-/* TRUE only where it is known to be: it is another one's path, no path, or of another boot. */
+/* Returns TRUE only if the namespace is known to have ended: the path leads to another namespace or
+ * does not exist, or the attachment is of another boot. */
 gboolean cni_attachment_netns_is_gone(const CniAttachment *attachment, const char *boot);

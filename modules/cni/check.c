@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CHECK: verifies the results of the steps by a look, by IPAM, and by RDMA_CM. */
+/* CHECK: verifies the results of the steps by a look, by IPAM, and by RDMA_CM */
 #include <rdmad/error.h>
 #include <rdmad/network.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static void proved(const RdmadExecutorReport *report, const GError *error, gpoin
 	check_fail(op, problem);
 }
 
-/* Of the steps those that only look. */
+/* Selects the steps that change nothing. */
 static char *proofs(const GPtrArray *steps, guint *n)
 {
 	g_autoptr(GPtrArray) some = g_ptr_array_new();
@@ -183,23 +183,23 @@ static void looked(CniLook *look, const GError *error, gpointer data)
 
 void cni_check_start(CniOperation *op)
 {
-	CniAttachment *had = cni_journal_lookup(op->cni->journal, op->key);
+	CniAttachment *existing = cni_journal_lookup(op->cni->journal, op->key);
 	g_autoptr(GError) problem = NULL;
 
-	/* A pod without NICs passed through. */
-	if (!had && op->request->previous && !op->request->device_id) {
+	/* The ADD of a pod without NICs passed through and left no attachment. */
+	if (!existing && op->request->previous && !op->request->device_id) {
 		op->done(op, NULL, NULL);
 		return;
 	}
-	if (!had || had->state != CNI_STATE_DONE ||
-	    !rdmad_netns_id_equal(&had->netns_id, &op->netns_id)) {
+	if (!existing || existing->state != CNI_STATE_DONE ||
+	    !rdmad_netns_id_equal(&existing->netns_id, &op->netns_id)) {
 		cni_refuse(&problem, CNI_ERROR_UNKNOWN_CONTAINER,
 			   "container %.12s has no attachment %s", op->container_id,
 			   op->request->ifname);
 		check_fail(op, problem);
 		return;
 	}
-	op->attachment = had;
+	op->attachment = existing;
 	op->looking = cni_look_start(op->cni, op->netns, NULL, looked, op, &problem);
 	if (!op->looking)
 		check_fail(op, problem);

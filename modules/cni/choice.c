@@ -22,8 +22,8 @@ static void choice_free(gpointer data)
 
 /* ---- devices ---- */
 
-/* As kubelet, Multus and other device plugins name one: its id, address or name, with what stands
- * for a slot behind it: "0000:3b:00.0::007", "0000:3b:00.0@7", "erdma_0/7". */
+/* kubelet, Multus and other device plugins name a device by its ID, address or name, followed by a
+ * suffix for the slot: "0000:3b:00.0::007", "0000:3b:00.0@7", "erdma_0/7". */
 static gboolean id_is_of(const char *id, const char *name)
 {
 	const gsize length = name ? strlen(name) : 0;
@@ -39,7 +39,7 @@ static gboolean id_is_of_device(const char *id, const RdmadDevice *dev)
 	       id_is_of(id, dev->aux_name) || id_is_of(id, dev->name);
 }
 
-/* Of a bond its own interface: addresses and GIDs are there. */
+/* A bond's own interface has the addresses and GIDs. */
 static const char *device_netdev(const RdmadDevice *dev)
 {
 	if (dev->bond)
@@ -57,13 +57,13 @@ static gboolean device_is_infiniband(const RdmadDevice *dev)
 
 /* ---- modes ---- */
 
-/* Whether the NIC itself goes into the pod. */
-static gboolean mode_is_alone(CniMode mode)
+/* Returns whether the mode moves the NIC itself into the pod. */
+static gboolean mode_is_exclusive(CniMode mode)
 {
 	return mode == CNI_MODE_EXCLUSIVE || mode == CNI_MODE_SRIOV;
 }
 
-/* Without a configured mode the kind of the device decides. */
+/* Without a configured mode, the kind of the device determines it. */
 static CniMode mode_of_device(const RdmadDevice *dev, CniMode allocated)
 {
 	if (allocated == CNI_MODE_EXCLUSIVE || allocated == CNI_MODE_ALLOCATION)
@@ -95,7 +95,7 @@ static gboolean mode_choose(const CniRequest *request, const CniPolicy *policy, 
 		mode = cni_mode_parse(asked);
 	if (mode == CNI_MODE_ALLOCATION)
 		mode = mode_of_device(choice->device, allocated);
-	if (mode_is_alone(mode) &&
+	if (mode_is_exclusive(mode) &&
 	    (allocated == CNI_MODE_SHARED || allocated == CNI_MODE_SHARED_MULTI))
 		return cni_refuse(error, CNI_ERROR_ALLOCATION,
 				  "%s was allocated %s, and cannot be given to one pod alone",
@@ -104,7 +104,7 @@ static gboolean mode_choose(const CniRequest *request, const CniPolicy *policy, 
 	return TRUE;
 }
 
-/* ---- who has it ---- */
+/* ---- conflicts ---- */
 
 static gboolean use_is_this_one(const CniUse *use, const CniRequest *request, const char *ifname)
 {
@@ -117,9 +117,9 @@ static gboolean use_conflicts(const CniUse *use, const CniRequest *request, cons
 	if (!g_str_equal(use->device_id, choice->device->id) ||
 	    use_is_this_one(use, request, choice->ifname))
 		return FALSE;
-	if (mode_is_alone(use->mode) || mode_is_alone(choice->mode))
+	if (mode_is_exclusive(use->mode) || mode_is_exclusive(choice->mode))
 		return TRUE;
-	/* shared: one virtual NIC of a pod on each NIC. */
+	/* Mode shared allows one virtual NIC of a pod on each NIC. */
 	return choice->mode == CNI_MODE_SHARED &&
 	       g_strcmp0(use->container_id, request->container_id) == 0;
 }
@@ -137,7 +137,7 @@ static gboolean uses_check(const CniChoiceInput *input, const CniChoice *choice,
 	return TRUE;
 }
 
-/* Two entries of one request are not in `uses` yet. */
+/* Choices of the same request are not in `uses` yet. */
 static gboolean choices_check(const Chooser *chooser, const CniChoice *choice, GError **error)
 {
 	for (guint i = 0; i < chooser->choices->len; i++) {
@@ -145,7 +145,7 @@ static gboolean choices_check(const Chooser *chooser, const CniChoice *choice, G
 
 		if (other->device != choice->device)
 			continue;
-		if (mode_is_alone(choice->mode) || mode_is_alone(other->mode) ||
+		if (mode_is_exclusive(choice->mode) || mode_is_exclusive(other->mode) ||
 		    choice->mode == CNI_MODE_SHARED)
 			return cni_refuse(error, CNI_ERROR_HELD,
 					  "%s is asked for twice, as %s and %s, and is %s",
@@ -218,14 +218,14 @@ static int slot_compare(gconstpointer a, gconstpointer b)
 	return order ? order : g_strcmp0(left->slot_id, right->slot_id);
 }
 
-/* Only of shared-multi every slot is an interface; of another mode the device is one. */
+/* In mode shared-multi each slot is an interface; in other modes each device is one. */
 static gboolean slot_is_covered(const CniSlot *slot, const RdmadDevice *dev, const char *slot_id)
 {
 	return dev == slot->device && (slot->mode != CNI_MODE_SHARED_MULTI || !slot_id ||
 				       g_strcmp0(slot_id, slot->slot_id) == 0);
 }
 
-/* Whether another interface of this container has it already. */
+/* Returns whether another interface of this container uses the slot. */
 static gboolean slot_is_used(const Chooser *chooser, const CniSlot *slot, const char *ifname)
 {
 	const CniChoiceInput *input = chooser->input;
@@ -248,12 +248,12 @@ static gboolean slot_is_used(const Chooser *chooser, const CniSlot *slot, const 
 	return FALSE;
 }
 
-static gboolean slot_is_wanted(const CniRequest *request, const CniSlot *slot)
+static gboolean slot_matches(const CniRequest *request, const CniSlot *slot)
 {
 	return !request->keys.resource || g_strcmp0(request->keys.resource, slot->resource) == 0;
 }
 
-static gboolean slot_is_there(const Chooser *chooser, const char *id)
+static gboolean slot_exists(const Chooser *chooser, const char *id)
 {
 	for (guint i = 0; i < chooser->slots->len; i++)
 		if (g_strcmp0(g_array_index(chooser->slots, CniSlot, i).slot_id, id) == 0)
@@ -261,11 +261,11 @@ static gboolean slot_is_there(const Chooser *chooser, const char *id)
 	return FALSE;
 }
 
-/* `id` NULL: the next in rail order.  NULL: there is none. */
+/* `id` NULL: the next slot in rail order.  Returns NULL if there is none. */
 static const CniSlot *slot_take(const Chooser *chooser, const char *id, const char *ifname)
 {
-	/* A whole slot_id is that slot, and no other of its device. */
-	const gboolean exact = id && slot_is_there(chooser, id);
+	/* A complete slot_id selects that slot, and no other slot of its device. */
+	const gboolean exact = id && slot_exists(chooser, id);
 
 	for (guint i = 0; i < chooser->slots->len; i++) {
 		const CniSlot *slot = &g_array_index(chooser->slots, CniSlot, i);
@@ -280,7 +280,7 @@ static const CniSlot *slot_take(const Chooser *chooser, const char *id, const ch
 	return NULL;
 }
 
-/* ---- the three ways ---- */
+/* ---- by ID, by annotation, by order ---- */
 
 static gboolean choose_by_id(Chooser *chooser, const char *id, const char *ifname,
 			     const CniAnnotationEntry *entry, GError **error)
@@ -290,7 +290,8 @@ static gboolean choose_by_id(Chooser *chooser, const char *id, const char *ifnam
 
 	if (slot)
 		return choice_add(chooser, slot, ifname, entry, error);
-	/* Handed out by another device plugin, or by hand; but not past our own allocations. */
+	/* A device may come from another device plugin, or be set by hand, but only if the pod has
+	 * no allocation of rdmad's. */
 	if (chooser->slots->len)
 		return cni_refuse(error, CNI_ERROR_ALLOCATION,
 				  "\"%.64s\" is not among the %u that the pod was allocated, or "
@@ -348,7 +349,7 @@ static gboolean name_is_taken(const CniResult *previous, const char *name)
 	return FALSE;
 }
 
-/* CNI_IFNAME is the other plugin's. */
+/* CNI_IFNAME belongs to the other plugin. */
 static char *next_free_name(const CniRequest *request, guint *number)
 {
 	char *name = NULL;
@@ -403,7 +404,7 @@ GPtrArray *cni_choose(const CniChoiceInput *input, const GPtrArray *entries, GEr
 	Chooser chooser = { input, slots, choices };
 
 	for (guint i = 0; i < input->n_slots; i++)
-		if (slot_is_wanted(input->request, &input->slots[i]))
+		if (slot_matches(input->request, &input->slots[i]))
 			g_array_append_val(slots, input->slots[i]);
 	g_array_sort(slots, slot_compare);
 	return choose(&chooser, entries, error) ? g_steal_pointer(&choices) : NULL;
@@ -422,14 +423,14 @@ static guint entries_of_address(const RdmadPort *port)
 	return one != two ? 1 : 2;
 }
 
-/* Those of a virtual link have its name, which is the pod's. */
+/* The GIDs of a virtual link have its name in the pod. */
 static gboolean gid_is_of_use(const RdmadGid *gid, const CniUse *use, const RdmadDevice *dev)
 {
 	return g_strcmp0(use->device_id, dev->id) == 0 && g_strcmp0(gid->netdev, use->ifname) == 0;
 }
 
-static gboolean gid_is_of_pods(const RdmadGid *gid, const RdmadDevice *dev, const CniUse *uses,
-			       guint n_uses)
+static gboolean gid_is_of_any_use(const RdmadGid *gid, const RdmadDevice *dev, const CniUse *uses,
+				  guint n_uses)
 {
 	for (guint i = 0; i < n_uses; i++)
 		if (gid_is_of_use(gid, &uses[i], dev))
@@ -449,9 +450,9 @@ CniGids cni_gids_count(const RdmadDevice *dev, const char *netdev, const CniUse 
 		gids.each = entries_of_address(port);
 		for (guint i = 0; i < port->n_gids; i++)
 			gids.used += g_strcmp0(port->gids[i].netdev, netdev) == 0 ||
-				     !gid_is_of_pods(&port->gids[i], dev, uses, n_uses);
+				     !gid_is_of_any_use(&port->gids[i], dev, uses, n_uses);
 	}
-	/* Each has its link-local address, too. */
+	/* Each NIC has a link-local address, too. */
 	for (guint i = 0; i < n_uses; i++)
 		if (uses[i].addresses && g_strcmp0(uses[i].device_id, dev->id) == 0)
 			gids.used += gids.each * (uses[i].addresses + 1);

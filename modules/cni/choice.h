@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which NICs an ADD is about, and what they are called in the pod
+ * The NICs of an ADD, and their names in the pod
  *
- * - runtimeConfig.deviceID, or Multus' deviceID: this one, as CNI_IFNAME.
- * - Behind another plugin, which has made CNI_IFNAME: the entries of the pod's annotation take the
- *   devices that the pod was allocated, in rail order; without annotation all of them come, as eth1
- *   and so on.  A pod without devices passes through.
- * - Alone: the next of the pod's devices, as CNI_IFNAME.
+ * - With runtimeConfig.deviceID, or Multus' deviceID: that device, as CNI_IFNAME.
+ * - After another plugin, which has made CNI_IFNAME: each entry of the pod's annotation takes one
+ *   of the pod's allocated devices, in rail order; without an annotation the pod gets all of them,
+ *   as eth1, eth2 and so on.  A pod without devices passes through.
+ * - As the only plugin: the next of the pod's devices, as CNI_IFNAME.
  *
- * Rail order is that of rdmad_nics_compare() without GPUs, and within one device of the slots.
+ * Rail order is that of rdmad_nics_compare() without GPUs, then the order of the slots of one
+ * device.
  */
 #pragma once
 
@@ -20,27 +21,27 @@
 typedef struct {
 	const char *allocation, *resource, *slot_id;
 	const RdmadDevice *device;
-	CniMode mode; /* exclusive, shared, shared-multi; allocation: not told */
+	CniMode mode; /* exclusive, shared, shared-multi; allocation: unknown */
 } CniSlot;
 
-/* An attachment that exists, of any pod. */
+/* A NIC of an existing attachment, of any pod. */
 typedef struct {
 	const char *container_id, *ifname;
-	const char *device_id; /* stable */
-	const char *slot_id;   /* NULL: it has no slot */
+	const char *device_id; /* stable identifier */
+	const char *slot_id;   /* NULL: no slot */
 	CniMode mode;
 	guint addresses; /* 0: not planned yet */
 } CniUse;
 
 /* The GID table of a device's port. */
 typedef struct {
-	guint capacity; /* 0: not known */
+	guint capacity; /* 0: unknown */
 	guint used;
-	guint each; /* entries of an address: RoCE v1 and v2, or one of them */
+	guint each; /* entries for each address: RoCE v1 and v2, or one of them */
 } CniGids;
 
-/* The GIDs in the inventory, which may be older than the latest attachments, and those of all
- * attachments of the device; without the capacity. */
+/* Counts the GIDs of the inventory, which may be older than the latest attachments, and those of
+ * all attachments of the device.  Leaves the capacity 0. */
 CniGids cni_gids_count(const RdmadDevice *dev, const char *netdev, const CniUse *uses,
 		       guint n_uses);
 
@@ -49,25 +50,25 @@ typedef struct {
 	const CniRequest *request;
 	const CniSlot *slots;
 	guint n_slots;
-	const RdmadDevice *const *devices; /* the inventory */
+	const RdmadDevice *const *devices; /* the devices of the inventory */
 	guint n_devices;
 	const CniUse *uses;
 	guint n_uses;
 } CniChoiceInput;
 
 typedef struct {
-	const RdmadDevice *device; /* borrowed, as policy and entry */
-	const char *netdev;	   /* the interface that is moved, or made upon */
+	const RdmadDevice *device; /* borrowed, like policy and entry */
+	const char *netdev;	   /* the interface to move, or the parent of the new one */
 	const CniPolicy *policy;
 	CniMode mode; /* never CNI_MODE_ALLOCATION */
 	char *ifname;
-	const char *allocation, *slot_id; /* NULL: not of an allocation */
-	const CniAnnotationEntry *entry;  /* NULL: there is no annotation */
+	const char *allocation, *slot_id; /* NULL: not allocated */
+	const CniAnnotationEntry *entry;  /* NULL: no annotation */
 } CniChoice;
 
-/* A GPtrArray of CniChoice that frees them; empty: there is nothing to do.  `entries`: the parsed
- * annotation, or NULL.  CNI_ERROR_DEVICE, CNI_ERROR_HELD, CNI_ERROR_ALLOCATION, CNI_ERROR_CONFIG. */
+/* Returns a GPtrArray that owns its CniChoice; empty: nothing to do.  `entries`: the parsed
+ * annotation, or NULL. CNI_ERROR_DEVICE, CNI_ERROR_HELD, CNI_ERROR_ALLOCATION, CNI_ERROR_CONFIG. */
 GPtrArray *cni_choose(const CniChoiceInput *input, const GPtrArray *entries, GError **error);
 
-/* Whether another plugin has made CNI_IFNAME. */
+/* Returns whether another plugin has made CNI_IFNAME. */
 gboolean cni_request_is_chained(const CniRequest *request);

@@ -5,27 +5,27 @@
  *	modules = {
  *	  cni = {
  *	    socket = "/run/rdmad/cni.sock";	# of rdmad-cni
- *	    spool_dir = "/var/lib/rdmad/cni-spool";	# DELs of the time without rdmad
- *	    plugin_path = ( "/opt/cni/bin", "/usr/lib/cni" );	# of IPAM plugins, behind CNI_PATH
- *	    annotation_from = "runtime";	# "api": where that passes none, by the module kube
- *	    annotation_networks = ( "rdma*" );	# cniConf.name of the entries that are ours; all
+ *	    spool_dir = "/var/lib/rdmad/cni-spool";	# DELs received while rdmad was down
+ *	    plugin_path = ( "/opt/cni/bin", "/usr/lib/cni" );	# of IPAM plugins, after CNI_PATH
+ *	    annotation_from = "runtime";	# "api": or else by module kube
+ *	    annotation_networks = ( "rdma*" );	# cniConf.name of rdmad's entries; default: all
  *	    requests = 64;		# at once
- *	    queue = 1024;		# that wait beside them
+ *	    queue = 1024;		# waiting beside them
  *	    request_timeout = 90;
  *	    ipam_timeout = 30;
  *	    gid_timeout = 5;		# for the GID of an address to appear
- *	    carrier_timeout = 1;	# 0: none is waited for
+ *	    carrier_timeout = 1;	# 0: do not wait
  *	    table_base = 1000;		# routing table of a pod's first NIC
  *	    rule_priority = 20000;
  *	    networks = ( { name = "rails"; netdevs = "eth*"; mode = "shared"; link = "macvlan"; } );
  *	  };
  *	};
  *
- * All options, also those of a network, are described in rdmad-cni(7).
+ * rdmad-cni(7) describes all options, including those of a network.
  *
- * A request becomes an operation (operation.c), which is an ADD (add.c), a CHECK (check.c) or an end
- * (undo.c); the server (server.c) says when it is its turn.  Steps are planned first (plan/), written
- * down (journal.c), and then carried out by the executor.
+ * A request becomes an operation (operation.c): an ADD (add.c), a CHECK (check.c) or an undo
+ * (undo.c).  The server (server.c) schedules the operations.  Steps are planned (plan/), recorded
+ * (journal.c), and then executed by the executor.
  */
 #include <jansson.h>
 #include <linux/capability.h>
@@ -54,7 +54,7 @@ typedef struct {
 	gboolean routed;
 } Module;
 
-/* ---- what others tell ---- */
+/* ---- events ---- */
 
 static void allocation_ended(const RdmadAllocation *allocation, const char *reason, gpointer data)
 {
@@ -64,7 +64,7 @@ static void allocation_ended(const RdmadAllocation *allocation, const char *reas
 		cni_server_hint(module->cni.server);
 }
 
-/* A NIC that was nowhere may be back. */
+/* A NIC that was neither in the host nor in the pod may be back. */
 static void device_added(const RdmadDevice *dev, gpointer data)
 {
 	const Module *module = data;
@@ -128,7 +128,7 @@ static void module_stop(gpointer data)
 	g_clear_pointer(&module->allocations, rdmad_watch_free);
 	g_clear_pointer(&module->inventory, rdmad_watch_free);
 	g_clear_pointer(&module->host_network, cni_host_network_free);
-	/* Operations under way are finished or undone at the next start. */
+	/* The next start finishes or undoes interrupted operations. */
 	g_clear_pointer(&cni->executor, rdmad_executor_free);
 	g_clear_pointer(&cni->server, cni_server_free);
 	g_clear_pointer(&cni->stats, cni_stats_free);
@@ -137,7 +137,7 @@ static void module_stop(gpointer data)
 	cni_looks_close(cni);
 }
 
-/* Of this machine, whatever the sysroot shows: namespaces are this machine's. */
+/* The ID is read from this machine, not from the sysroot: namespaces are this machine's. */
 static char *boot_read(GError **error)
 {
 	g_autofree char *text = NULL;
@@ -192,7 +192,8 @@ static gboolean module_start(gpointer data, GError **error)
 	return TRUE;
 }
 
-/* Requests that run keep the settings with which they began; socket and spool are where they were. */
+/* Running requests keep the settings they started with.  The socket and the spool stay in their
+ * places. */
 static gboolean module_reload(gpointer data, const RdmadConfigNode *config, GError **error)
 {
 	Module *module = data;
@@ -222,7 +223,7 @@ static void module_drain(gpointer data)
 	cni_server_drain(module->cni.server, drained, module->cni.self);
 }
 
-/* ---- what people see ---- */
+/* ---- status and doctor ---- */
 
 static json_t *module_status(gpointer data)
 {

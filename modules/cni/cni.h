@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state that all operations of the module share. */
+/* The state shared by all operations of the module. */
 #pragma once
 
 #include <rdmad/executor.h>
@@ -20,7 +20,7 @@ typedef struct {
 	CniStats *stats;
 	CniServer *server;
 	CniIpamRecords *ipam_records;
-	/* look.c: entries of the GID tables that were counted; looks under way, and those that wait. */
+	/* look.c: sizes of GID tables; running looks, and queued ones. */
 	GHashTable *gid_capacities;
 	guint looks;
 	GQueue waiting_looks;

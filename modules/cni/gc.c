@@ -11,10 +11,10 @@
 struct CniGc {
 	Cni *cni;
 	CniRequest *request;
-	GHashTable *awaited; /* keys of attachments */
+	GHashTable *awaited; /* keys of attachments being undone */
 	gboolean started;
-	GError *problem;	/* the first */
-	CniAttachment *network; /* stands for it before its IPAM plugin */
+	GError *problem;	/* the first error */
+	CniAttachment *network; /* represents the network to its IPAM plugin */
 	CniIpam *ipam;
 	RdmadEvent *deadline;
 	CniGcDone done;
@@ -26,7 +26,7 @@ static void gc_end(CniGc *gc)
 	gc->done(gc, gc->problem, gc->data);
 }
 
-/* ---- which ---- */
+/* ---- selection ---- */
 
 static gboolean is_valid(const CniRequest *request, const CniAttachment *attachment)
 {
@@ -59,7 +59,7 @@ typedef struct {
 	json_t *list;
 } Valid;
 
-/* The plugin knows NICs, of which an attachment behind another plugin has several, none of its name. */
+/* The plugin knows NICs.  An attachment of a chained plugin has several, none with its own name. */
 static void nics_append(CniAttachment *attachment, gpointer data)
 {
 	const Valid *valid = data;
@@ -71,7 +71,7 @@ static void nics_append(CniAttachment *attachment, gpointer data)
 			     ((CniNic *)attachment->nics->pdata[i])->ifname);
 }
 
-/* The journal has valid attachments alone by now: the others are undone. */
+/* By now the journal has only valid attachments of the network: the others are undone. */
 static void config_rewrite(const CniGc *gc)
 {
 	const CniRequest *request = gc->request;
@@ -114,10 +114,10 @@ static void ipam_start(CniGc *gc)
 		gc_end(gc);
 }
 
-/* ---- the whole ---- */
+/* ---- the GC ---- */
 
-/* A lease of what could not be undone stays. */
-static void gc_go_on(CniGc *gc)
+/* After a failed undo, the IPAM plugin is not called: the lease must stay. */
+static void gc_continue(CniGc *gc)
 {
 	if (!gc->started || g_hash_table_size(gc->awaited) || gc->ipam)
 		return;
@@ -136,7 +136,7 @@ void cni_gc_cancel(CniGc *gc, const char *why)
 	gc_end(gc);
 }
 
-static void late(gpointer data)
+static void deadline_expired(gpointer data)
 {
 	cni_gc_cancel(data, "the collection did not end in time");
 }
@@ -148,7 +148,8 @@ CniGc *cni_gc_new(Cni *cni, CniRequest *request, CniGcDone done, gpointer data)
 	gc->cni = cni;
 	gc->request = request;
 	gc->awaited = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	gc->deadline = rdmad_loop_add_timer(rdmad_module_loop(cni->self), cni->self, late, gc);
+	gc->deadline =
+		rdmad_loop_add_timer(rdmad_module_loop(cni->self), cni->self, deadline_expired, gc);
 	gc->done = done;
 	gc->data = data;
 	rdmad_event_arm(gc->deadline, (guint)cni->settings->request_timeout_ms);
@@ -174,7 +175,7 @@ void cni_gc_await(CniGc *gc, const char *key)
 void cni_gc_start(CniGc *gc)
 {
 	gc->started = TRUE;
-	gc_go_on(gc);
+	gc_continue(gc);
 }
 
 void cni_gc_ended(CniGc *gc, const char *key, const GError *error)
@@ -183,5 +184,5 @@ void cni_gc_ended(CniGc *gc, const char *key, const GError *error)
 		return;
 	if (error && !gc->problem)
 		gc->problem = g_error_copy(error);
-	gc_go_on(gc);
+	gc_continue(gc);
 }

@@ -14,13 +14,13 @@
 #include <rdmad/work.h>
 #include <sys/stat.h>
 
-#define WAIT_MS 3000u /* for the ADD, and for the first process of the pod */
-#define TRIES	6u    /* each after twice the time of the one before */
+#define WAIT_MS 3000u /* for the ADD, and for the pod's first process */
+#define TRIES	6u    /* each delay is twice the one before */
 
-/* One pod, until something is known. */
+/* A pod whose network is not known yet. */
 typedef struct {
 	char *pod_namespace, *pod_name;
-	gboolean is_on_host, is_elsewhere;
+	gboolean has_host_network, has_own_network;
 } Pod;
 
 struct CniHostNetwork {
@@ -78,8 +78,8 @@ static void search_free(gpointer data)
 	g_free(search);
 }
 
-/* The file's inode identifies the namespace.  Unlike /proc/PID/ns/net it needs no right to trace the
- * process. */
+/* The file's inode identifies the namespace.  Unlike /proc/PID/ns/net, the file needs no permission
+ * to trace the process. */
 static gboolean network_identify(const RdmadSysroot *root, const char *process, struct stat *st)
 {
 	g_autofree char *path = g_strdup_printf("proc/%s/net/dev", process);
@@ -88,7 +88,7 @@ static gboolean network_identify(const RdmadSysroot *root, const char *process, 
 	return fd >= 0 && fstat(fd, st) == 0;
 }
 
-static void pod_look(const RdmadSysroot *root, Pod *pod, const struct stat *host)
+static void pod_check(const RdmadSysroot *root, Pod *pod, const struct stat *host)
 {
 	RdmadPodProcess process;
 	g_autofree char *pid = NULL;
@@ -100,9 +100,9 @@ static void pod_look(const RdmadSysroot *root, Pod *pod, const struct stat *host
 	if (!network_identify(root, pid, &st) || !rdmad_pod_process_is(root, &process))
 		return;
 	if (st.st_dev == host->st_dev && st.st_ino == host->st_ino)
-		pod->is_on_host = TRUE;
+		pod->has_host_network = TRUE;
 	else
-		pod->is_elsewhere = TRUE;
+		pod->has_own_network = TRUE;
 }
 
 static gpointer search_run(gpointer input, const RdmadJob *job, GError **error)
@@ -116,14 +116,14 @@ static gpointer search_run(gpointer input, const RdmadJob *job, GError **error)
 		return NULL;
 	}
 	for (guint i = 0; i < search->pods->len && !rdmad_job_cancelled(job); i++)
-		pod_look(search->root, search->pods->pdata[i], &host);
+		pod_check(search->root, search->pods->pdata[i], &host);
 	return g_ptr_array_ref(search->pods);
 }
 
 /* ---- on the loop ---- */
 
-void cni_host_network_tell(Cni *cni, const char *pod_namespace, const char *pod_name,
-			   const char *container)
+void cni_host_network_report(Cni *cni, const char *pod_namespace, const char *pod_name,
+			     const char *container)
 {
 	g_autofree char *pod = pod_name ? g_strconcat(pod_namespace, "/", pod_name, NULL) : NULL;
 	const RdmadLogFields about = { .pod = pod };
@@ -135,7 +135,7 @@ void cni_host_network_tell(Cni *cni, const char *pod_namespace, const char *pod_
 			     container ? "container" : "pod", container ? container : pod);
 }
 
-static void again_in(CniHostNetwork *watch)
+static void retry_arm(CniHostNetwork *watch)
 {
 	if (watch->pods->len && watch->tries < TRIES)
 		rdmad_event_arm(watch->timer, WAIT_MS << watch->tries);
@@ -143,7 +143,7 @@ static void again_in(CniHostNetwork *watch)
 		g_ptr_array_set_size(watch->pods, 0);
 }
 
-static void searched(gpointer result, const GError *error, gpointer data)
+static void search_done(gpointer result, const GError *error, gpointer data)
 {
 	g_autoptr(GPtrArray) found = result;
 	CniHostNetwork *watch = data;
@@ -153,21 +153,22 @@ static void searched(gpointer result, const GError *error, gpointer data)
 		const Pod *pod = found->pdata[i];
 		Pod *mine = pod_find(watch->pods, pod->pod_namespace, pod->pod_name);
 
-		if (mine && pod->is_on_host)
-			cni_host_network_tell(watch->cni, pod->pod_namespace, pod->pod_name, NULL);
-		if (mine && (pod->is_on_host || pod->is_elsewhere))
+		if (mine && pod->has_host_network)
+			cni_host_network_report(watch->cni, pod->pod_namespace, pod->pod_name,
+						NULL);
+		if (mine && (pod->has_host_network || pod->has_own_network))
 			g_ptr_array_remove(watch->pods, mine);
 	}
-	again_in(watch);
+	retry_arm(watch);
 }
 
 static const RdmadJobClass SEARCH = { .name = "cni-host-network",
 				      .run = search_run,
-				      .done = searched,
+				      .done = search_done,
 				      .free_input = search_free,
 				      .free_result = (GDestroyNotify)g_ptr_array_unref };
 
-static void look(gpointer data)
+static void search_start(gpointer data)
 {
 	CniHostNetwork *watch = data;
 	RdmadModule *self = watch->cni->self;
@@ -183,7 +184,7 @@ static void look(gpointer data)
 	watch->job = rdmad_work_submit(rdmad_module_workers(self), self, &SEARCH, search, 0, watch,
 				       NULL);
 	if (!watch->job)
-		again_in(watch);
+		retry_arm(watch);
 }
 
 static void allocation_seen(CniHostNetwork *watch, const RdmadAllocation *allocation)
@@ -208,7 +209,8 @@ static void granted(const RdmadAllocation *allocation, gpointer data)
 	allocation_seen(data, allocation);
 }
 
-/* Only its naming: a pod whose NIC was taken back is no news. */
+/* Handles only an allocation that got its pod: losing an attachment does not put a pod on the
+ * host's network. */
 static void changed(const RdmadAllocation *before, const RdmadAllocation *now, gpointer data)
 {
 	if (!before->pod_name || now->n_attachments)
@@ -223,7 +225,8 @@ CniHostNetwork *cni_host_network_new(Cni *cni)
 
 	watch->cni = cni;
 	watch->pods = g_ptr_array_new_with_free_func(pod_free);
-	watch->timer = rdmad_loop_add_timer(rdmad_module_loop(cni->self), cni->self, look, watch);
+	watch->timer =
+		rdmad_loop_add_timer(rdmad_module_loop(cni->self), cni->self, search_start, watch);
 	watch->allocations = rdmad_allocations_watch(rdmad_module_allocations(cni->self), cni->self,
 						     &ops, watch);
 	return watch;

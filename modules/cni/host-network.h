@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pods on the network of the host that were allocated devices: runtimes send no ADD for them
+ * Pods with allocated devices on the host's network: runtimes send no ADD for them
  *
- * Of a pod that podresources names, and that has no attachment, a process is looked for
- * (pod-process.h), whose /proc/PID/net tells whose network it is, without a capability.
+ * For each pod that podresources lists and that has no attachment, a process of the pod is searched
+ * (pod-process.h).  Its /proc/PID/net identifies its network without a capability.
  */
 #pragma once
 
@@ -14,6 +14,6 @@ typedef struct CniHostNetwork CniHostNetwork;
 CniHostNetwork *cni_host_network_new(Cni *cni);
 void cni_host_network_free(CniHostNetwork *watch);
 
-/* The metric and the event.  `pod_namespace` and `pod_name` may be NULL. */
-void cni_host_network_tell(Cni *cni, const char *pod_namespace, const char *pod_name,
-			   const char *container);
+/* Counts the pod and posts the event.  `pod_namespace` and `pod_name` may be NULL. */
+void cni_host_network_report(Cni *cni, const char *pod_namespace, const char *pod_name,
+			     const char *container);

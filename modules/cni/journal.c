@@ -90,7 +90,7 @@ static gboolean row_take(const RdmadRow *row, gpointer data, GError **error)
 	return TRUE;
 }
 
-/* All that memory has was on the disk, or is about to be. */
+/* Everything in memory was on the disk, or is about to be written. */
 static gboolean rewrite(RdmadTables *tables, gpointer data, GError **error)
 {
 	const CniJournal *journal = data;
@@ -136,9 +136,9 @@ static void entry_end(CniJournal *journal, Entry *entry, const GError *error)
 	g_free(entry);
 }
 
-/* Links, addresses and settings end with the boot, and after another one an entry only tells which IPAM plugins to
- * call: the one before the first call has to be on the disk, and the end, lest they are called again.  kill -9 loses
- * nothing that is written. */
+/* Links, addresses and sysctls end with the boot.  After another boot an entry only names the IPAM
+ * plugins to call.  The entry must be on the disk before the first call, and its removal too, or
+ * the plugins would be called again.  kill -9 loses nothing that is written. */
 static gboolean outlives_boot(const Entry *entry)
 {
 	const CniAttachment *a = entry->attachment;
@@ -154,18 +154,18 @@ static gboolean any_outlives_boot(const GQueue *entries)
 	return FALSE;
 }
 
-/* All that came in one turn of the loop is one transaction. */
+/* All writes of one turn of the loop are one transaction. */
 static void flush(gpointer data)
 {
 	CniJournal *journal = data;
 	GQueue entries = journal->waiting;
-	const gboolean waits = any_outlives_boot(&entries);
+	const gboolean is_durable = any_outlives_boot(&entries);
 	g_autoptr(GError) error = NULL;
 	Entry *entry;
 
 	g_queue_init(&journal->waiting);
-	(waits ? rdmad_tables_write : rdmad_tables_write_for_boot)(journal->tables, entries_write,
-								   &entries, &error);
+	(is_durable ? rdmad_tables_write : rdmad_tables_write_for_boot)(
+		journal->tables, entries_write, &entries, &error);
 	while ((entry = g_queue_pop_head(&entries)))
 		entry_end(journal, entry, error);
 }

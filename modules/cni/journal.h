@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The journal: every attachment, in the database before anything is done for it
+ * The journal: every attachment, written to the database before any step
  *
- * Writes that come in one turn of the loop share one transaction.  It waits for the disk where an entry matters after
- * a power cut too, which is where an IPAM plugin is called.
+ * Writes of one turn of the loop share one transaction.  A transaction waits for the disk only if
+ * an entry has to survive a power failure, which is the case before an IPAM plugin is called.
  */
 #pragma once
 
@@ -13,24 +13,25 @@
 
 typedef struct CniJournal CniJournal;
 
-/* Reads what there is.  Its errors are those of rdmad_tables_open(). */
+/* Opens the journal and reads all entries.  Errors as those of rdmad_tables_open(). */
 CniJournal *cni_journal_open(RdmadModule *self, GError **error);
 void cni_journal_close(CniJournal *journal);
 
 CniAttachment *cni_journal_lookup(const CniJournal *journal, const char *key);
 guint cni_journal_count(const CniJournal *journal);
-/* In no order; may not add or remove from inside. */
+/* Calls `fn` for each attachment in no particular order.  `fn` must not add or remove any. */
 void cni_journal_foreach(const CniJournal *journal, void (*fn)(CniAttachment *, gpointer),
 			 gpointer data);
 
-/* In memory, where others see what it holds; taken over. */
+/* Adds an attachment in memory, so that other operations see the devices it uses.  Takes
+ * ownership. */
 void cni_journal_add(CniJournal *journal, CniAttachment *attachment);
 
-/* `error` NULL: it is written.  Called on the loop, not from within the call. */
+/* `error` NULL: the entry is written.  Called on the loop, after the call has returned. */
 typedef void (*CniJournalDone)(const GError *error, gpointer data);
-/* Writes the attachment as it is by then. */
+/* Writes the attachment in its state at the end of the turn. */
 void cni_journal_write(CniJournal *journal, CniAttachment *attachment, CniJournalDone done,
 		       gpointer data);
-/* Forgets it, in the database and then in memory; it stays where that fails. */
+/* Removes the attachment from the database, then from memory.  On failure it stays in both. */
 void cni_journal_remove(CniJournal *journal, CniAttachment *attachment, CniJournalDone done,
 			gpointer data);

@@ -13,35 +13,37 @@
 #define RP_FILTER "net/ipv4/conf/all/rp_filter"
 #define IPV6_OFF  "net/ipv6/conf/all/disable_ipv6"
 
-#define CAPACITIES_MAX 256u /* counted again afterwards: devices come and go */
+#define CAPACITIES_MAX 256u /* then the cache is emptied: devices come and go */
 
-/* Of a crowd, the first ones go on to their steps before the last ones are looked at, and are answered earlier. */
+/* With a limit, the first of many ADDs run their steps before the last looks start, and are
+ * answered earlier. */
 #define LOOKS_MAX 8u
 
 typedef struct {
-	char *name, *pci, *pf; /* pf NULL: no virtual function */
+	char *name, *pci, *pf; /* pf NULL: not a virtual function */
 	guint vf;
 	gboolean moves;
-	char *gids;	/* directory of its GID table; NULL: it has none, or takes it along */
-	guint capacity; /* of that table; 0: to be counted */
+	char *gids;	/* directory of its GID table; NULL: none, or it moves */
+	guint capacity; /* size of that table; 0: not counted yet */
 } LookNic;
 
 /* The input of the worker thread. */
 typedef struct {
 	const RdmadSysroot *root;
-	int pod, rp_filter, ipv6_off; /* of rdmad_executor_open() */
+	int pod, rp_filter, ipv6_off; /* from rdmad_executor_open() */
 	GArray *nics;		      /* of LookNic */
 	gboolean with_mode;
 } Looking;
 
 struct CniLooking {
 	Cni *cni;
-	int netns; /* of the pod, the caller's */
-	gboolean waits;
-	guint64 opening; /* 0: it is over, or waits */
-	RdmadJob *job;	 /* NULL: not yet */
-	Looking *input;	 /* NULL: the job has it */
-	/* Of char *: the GID table of each NIC, and the number of its device; NULL: none. */
+	int netns; /* of the pod, owned by the caller */
+	gboolean is_queued;
+	guint64 opening; /* 0: done, or queued */
+	RdmadJob *job;	 /* NULL: not submitted */
+	Looking *input;	 /* NULL: owned by the job */
+	/* Of char *: the key of each NIC's GID table, its directory and the device's index; NULL:
+	 * none. */
 	GPtrArray *tables;
 	CniLooked done;
 	gpointer data;
@@ -99,7 +101,7 @@ static void link_add(CniView *view, const RdmadLink *from)
 		.up = from->up,
 	};
 
-	/* Both ends of a cable stand on each other. */
+	/* Each end of a veth names the other as its parent, though neither is above the other. */
 	if (g_strcmp0(from->kind, "veth") == 0)
 		link.parent = 0;
 	rdmad_mac_parse(from->mac ? from->mac : "", &link.mac);
@@ -240,8 +242,8 @@ static gboolean sysctl_look(CniView *view, const char *path, GError **error)
 	return FALSE;
 }
 
-/* Those that cannot be written back: no values, the MTU of the link, and other words for a value in
- * milliseconds. */
+/* Excludes the sysctls that cannot be written back: those without a plain value, the MTU, which
+ * belongs to the link, and the values in seconds, which exist in milliseconds, too. */
 static gboolean sysctl_is_kept(const char *key)
 {
 	static const char *const others[] = { "mc_forwarding",	     "stable_secret", "mtu",
@@ -270,7 +272,7 @@ static gboolean directory_look(CniView *view, const char *directory, GError **er
 	return keys != NULL;
 }
 
-/* All are lost when a link changes its namespace. */
+/* A link loses all its sysctls when it changes its namespace. */
 static gboolean nic_sysctls_look(CniView *view, const char *name, GError **error)
 {
 	static const char *const directories[] = { "net/ipv4/conf", "net/ipv6/conf",
@@ -287,7 +289,7 @@ static gboolean nic_sysctls_look(CniView *view, const char *name, GError **error
 
 /* ---- virtual functions ---- */
 
-/* A driver is taken to set all that it tells. */
+/* A driver is assumed to support setting each attribute that it reports. */
 static RdmadVfState vf_state(const RdmadVf *vf)
 {
 	RdmadVfState state = {
@@ -330,14 +332,14 @@ static gboolean vf_look(RdmadNetwork *net, CniView *view, const LookNic *nic, GE
 	return pf != NULL;
 }
 
-/* ---- the two ---- */
+/* ---- host and pod ---- */
 
 static gboolean nic_look(RdmadNetwork *net, CniView *view, const LookNic *nic, GError **error)
 {
 	const CniViewLink *link = cni_view_link(view, nic->name);
 	const int index = link ? (int)link->index : 0;
 
-	/* The plan says that there is none. */
+	/* The plan reports the missing interface. */
 	if (!link)
 		return TRUE;
 	((CniViewLink *)link)->pci = g_strdup(nic->pci);
@@ -392,7 +394,8 @@ static gboolean mode_look(CniLook *look, GError **error)
 	return FALSE;
 }
 
-/* All of it, empty entries too.  A table that cannot be read is full when the GID does not come. */
+/* Counts all entries of the tables, empty ones too.  An unreadable table has capacity 0: if it is
+ * full, the wait for the GID fails. */
 static void gids_look(const Looking *looking, CniLook *look)
 {
 	look->gid_capacities = g_array_new(FALSE, TRUE, sizeof(guint));
@@ -436,7 +439,8 @@ static char *gids_directory(const CniChoice *choice)
 
 /* ---- sizes of GID tables ---- */
 
-/* A table keeps its size as long as the kernel keeps the device; 0: not counted yet. */
+/* A table keeps its size as long as the kernel keeps the device.  Returns 0 if it was not counted
+ * yet. */
 static guint capacity_known(const Cni *cni, const char *table)
 {
 	return table ? GPOINTER_TO_UINT(g_hash_table_lookup(cni->gid_capacities, table)) : 0;
@@ -461,11 +465,12 @@ static void looking_free(CniLooking *looking)
 {
 	Cni *cni = looking->cni;
 
-	if (looking->waits)
+	if (looking->is_queued)
 		g_queue_remove(&cni->waiting_looks, looking);
 	else
 		cni->looks--;
-	/* Not from here, where operations are ended one after the other. */
+	/* The next looks start from the loop, not from here, where operations may be ending one
+	 * after the other. */
 	if (cni->waiting_looks.length)
 		rdmad_event_arm(cni->looks_next, 0);
 	input_free(looking->input);
@@ -540,7 +545,7 @@ static gboolean looking_begin(CniLooking *looking, GError **error)
 	static const char *const sysctls[] = { RP_FILTER, IPV6_OFF, NULL };
 	Cni *cni = looking->cni;
 
-	looking->waits = FALSE;
+	looking->is_queued = FALSE;
 	cni->looks++;
 	looking->opening =
 		rdmad_executor_open(cni->executor, sysctls, looking->netns, opened, looking, error);
@@ -569,7 +574,7 @@ CniLooking *cni_look_start(Cni *cni, int netns, const GPtrArray *choices, CniLoo
 	*looking = (CniLooking){ .cni = cni,
 				 .input = input,
 				 .netns = netns,
-				 .waits = cni->looks >= LOOKS_MAX,
+				 .is_queued = cni->looks >= LOOKS_MAX,
 				 .tables = g_ptr_array_new_with_free_func(g_free),
 				 .done = done,
 				 .data = data };
@@ -579,7 +584,7 @@ CniLooking *cni_look_start(Cni *cni, int netns, const GPtrArray *choices, CniLoo
 	g_array_set_clear_func(input->nics, nic_clear);
 	for (guint i = 0; choices && i < choices->len; i++)
 		nic_add(looking, choices->pdata[i]);
-	if (looking->waits) {
+	if (looking->is_queued) {
 		g_queue_push_tail(&cni->waiting_looks, looking);
 		return looking;
 	}

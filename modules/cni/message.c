@@ -23,7 +23,7 @@ static gboolean malformed(GError **error, const char *what)
 	return FALSE;
 }
 
-/* The NUL that is not counted lets a parser that looks one byte too far do no harm. */
+/* The uncounted NUL terminates the text for string functions. */
 static char *copy(const void *bytes, gsize size)
 {
 	char *text = g_malloc(size + 1);
@@ -35,24 +35,24 @@ static char *copy(const void *bytes, gsize size)
 
 /* ---- requests ---- */
 
-/* A memory file of exactly the announced size; it may be changed while it is read, and then the
- * request is malformed or another one, as its sender likes. */
+/* Reads a memory file of exactly the announced size.  The sender may change it meanwhile; then the
+ * request is malformed or a different one, as the sender likes. */
 static gboolean input_read(int fd, gsize size, CniMessage *message, GError **error)
 {
 	struct stat status;
-	gsize had = 0;
+	gsize n_read = 0;
 
 	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_size != (off_t)size)
 		return malformed(error, "its input is no file of the announced size");
 	message->input = g_malloc0(size + 1);
-	while (had < size) {
-		const ssize_t n = pread(fd, message->input + had, size - had, (off_t)had);
+	while (n_read < size) {
+		const ssize_t n = pread(fd, message->input + n_read, size - n_read, (off_t)n_read);
 
 		if (n == 0)
 			return malformed(error, "its input ends early");
 		if (n < 0 && errno != EINTR)
 			return rdmad_error_errno(error, errno, "the input of rdmad-cni");
-		had += n > 0 ? (gsize)n : 0;
+		n_read += n > 0 ? (gsize)n : 0;
 	}
 	message->input_length = size;
 	return TRUE;

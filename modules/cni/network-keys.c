@@ -77,7 +77,7 @@ static gboolean number_parse(const json_t *config, const char *key, gint64 min, 
 	return TRUE;
 }
 
-/* `*chosen` is the value of the word; it stays where there is none. */
+/* Sets `*chosen` to the value of the word, and leaves it unchanged if the key is absent. */
 typedef struct {
 	const char *word;
 	int value;

@@ -87,16 +87,16 @@ void cni_operation_free(CniOperation *op)
 	g_free(op);
 }
 
-/* ---- DEL, and the end of what nobody asks for ---- */
+/* ---- DEL, and undo without a request ---- */
 
-static void undone(const GError *error, gpointer data)
+static void undo_done(const GError *error, gpointer data)
 {
 	CniOperation *op = data;
 
 	op->done(op, NULL, error);
 }
 
-/* A DEL that is older than the attachment: its container got another namespace meanwhile. */
+/* A DEL older than the attachment: its container has got another namespace since. */
 static gboolean is_of_another_namespace(const CniOperation *op, const CniAttachment *attachment)
 {
 	return op->request && op->netns >= 0 && g_strcmp0(attachment->boot, op->cni->boot) == 0 &&
@@ -111,12 +111,12 @@ static void del_start(CniOperation *op)
 		op->done(op, NULL, NULL);
 		return;
 	}
-	cni_undo_start(op->cni, attachment, op->netns, &op->undo, undone, op);
+	cni_undo_start(op->cni, attachment, op->netns, &op->undo, undo_done, op);
 }
 
-/* ---- all ---- */
+/* ---- every operation ---- */
 
-static void late(gpointer data)
+static void deadline_expired(gpointer data)
 {
 	cni_operation_cancel(data, "rdmad did not come to an end in time");
 }
@@ -132,8 +132,8 @@ void cni_operation_start(CniOperation *op)
 		op->done(op, NULL, op->problem);
 		return;
 	}
-	op->deadline =
-		rdmad_loop_add_timer(rdmad_module_loop(op->cni->self), op->cni->self, late, op);
+	op->deadline = rdmad_loop_add_timer(rdmad_module_loop(op->cni->self), op->cni->self,
+					    deadline_expired, op);
 	rdmad_event_arm(op->deadline, (guint)op->settings->request_timeout_ms);
 	if (op->request->command == CNI_ADD)
 		cni_add_start(op);
@@ -155,7 +155,7 @@ void cni_operation_cancel(CniOperation *op, const char *why)
 		cni_add_fail(op, NULL);
 		return;
 	}
-	/* A look that hangs in the kernel holds nobody up. */
+	/* A look that hangs in the kernel must not delay the answer. */
 	if (op->looking) {
 		g_clear_pointer(&op->looking, cni_look_cancel);
 		cni_add_fail(op, NULL);

@@ -8,11 +8,12 @@
 
 #include "error.h"
 
-#define NAME_MAX_BYTES	253u /* container ids, networks, pods */
+#define NAME_MAX_BYTES	253u /* container IDs, networks, pods */
 #define POD_ANNOTATIONS "io.kubernetes.cri.pod-annotations"
 #define POD_NETWORKS	"k8s.volcengine.com/pod-networks"
 
-/* The lowest version that knows a command, and which variables it cannot do without. */
+/* The first version that has a command, and whether the command requires a container and a
+ * namespace. */
 static const struct {
 	const char *name;
 	CniVersion since;
@@ -125,7 +126,7 @@ static gboolean environment_split(CniRequest *request, const char *block, gsize 
 	return TRUE;
 }
 
-/* NULL: unset or empty. */
+/* Returns NULL if the variable is unset or empty. */
 static const char *variable(const CniRequest *request, const char *name)
 {
 	const char *value = g_environ_getenv(request->environment, name);
@@ -149,7 +150,7 @@ static gboolean command_parse(CniRequest *request, GError **error)
 			  text ? text : "");
 }
 
-/* As skel of the reference plugins says it, on which people search. */
+/* The wording is that of skel in the reference plugins, because people search for it. */
 static gboolean missing_check(const CniRequest *request, GError **error)
 {
 	g_autoptr(GString) missing = g_string_new(NULL);
@@ -249,7 +250,7 @@ static gboolean version_parse(CniRequest *request, GError **error)
 
 	if (value && !text)
 		return cni_refuse(error, CNI_ERROR_DECODE, "cniVersion: not a string");
-	/* A configuration without a version is of 0.1.0. */
+	/* A configuration without cniVersion is version 0.1.0. */
 	if (version == CNI_N_VERSIONS)
 		return cni_refuse(error, CNI_ERROR_VERSION,
 				  "cniVersion \"%.16s\" is not spoken; %s to %s are",
@@ -273,7 +274,7 @@ static gboolean network_parse(CniRequest *request, GError **error)
 	return TRUE;
 }
 
-/* A component of a path: it is looked up in CNI_PATH. */
+/* The type must be a plain file name: it is looked up in CNI_PATH. */
 static gboolean ipam_parse(CniRequest *request, GError **error)
 {
 	const json_t *ipam = json_object_get(request->config, "ipam");
@@ -287,7 +288,7 @@ static gboolean ipam_parse(CniRequest *request, GError **error)
 	return TRUE;
 }
 
-/* Sets `*text`, unless it is set already, to the string of `key`, unless that is empty. */
+/* Sets `*text` to the string of `key`, unless it is set already or the string is empty. */
 static gboolean string_parse(const json_t *json, const char *key, gsize max, char **text,
 			     GError **error)
 {
@@ -353,7 +354,7 @@ static gboolean annotation_find(CniRequest *request, const json_t *runtime, GErr
 			    error);
 }
 
-/* It is written by us as root: where Multus has these files, and nowhere else. */
+/* rdmad writes this file as root, so the path must be in Multus' directory for these files. */
 static gboolean device_info_file_check(const char *path)
 {
 	return !path || (path_check(path) && strstr(path, "/devinfo/cni/") && !strstr(path, "/.."));
@@ -408,7 +409,8 @@ static gboolean valid_entry_parse(CniRequest *request, const json_t *json)
 	return TRUE;
 }
 
-/* Attachments that are not in the list are taken down: so a list that is not whole is none at all. */
+/* Attachments that are not in the list are removed, so a list with one invalid entry is rejected as
+ * a whole. */
 static gboolean valid_parse(CniRequest *request, GError **error)
 {
 	const json_t *list = json_object_get(request->config, CNI_VALID_ATTACHMENTS)
@@ -427,7 +429,7 @@ static gboolean valid_parse(CniRequest *request, GError **error)
 	return TRUE;
 }
 
-/* ---- the whole ---- */
+/* ---- the request ---- */
 
 static gboolean config_parse(CniRequest *request, GError **error)
 {
@@ -438,7 +440,7 @@ static gboolean config_parse(CniRequest *request, GError **error)
 		       cni_network_keys_parse(request->config, &request->keys, error) &&
 		       previous_parse(request, error);
 	case CNI_DEL:
-		/* The journal knows what there is to undo; the rest helps where it can be read. */
+		/* The journal has all that the undo needs, so errors here are ignored. */
 		previous_parse(request, NULL);
 		ipam_parse(request, NULL);
 		return TRUE;
@@ -458,7 +460,7 @@ static gboolean request_parse(CniRequest *request, const char *environment,
 			      GError **error)
 {
 	const gboolean split = environment_split(request, environment, environment_length, error);
-	/* First of all the version, in which whatever follows is told. */
+	/* The version comes first: every later error is reported in it. */
 	const gboolean loaded = config_load(request, input, input_length, NULL);
 	const CniVersion version = cni_version_parse(
 		json_string_value(json_object_get(request->config, "cniVersion")));

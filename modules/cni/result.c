@@ -77,7 +77,8 @@ void cni_result_merge(CniResult *result, const CniResult *own)
 
 /* ---- parsing ---- */
 
-/* NULL: absent or null; FALSE: something else than a string. */
+/* Sets `*text` to NULL if the value is absent, null or empty.  Returns FALSE if it is not a
+ * string. */
 static gboolean text_get(const json_t *json, const char *key, char **text, GError **error)
 {
 	const json_t *value = json_object_get(json, key);
@@ -214,7 +215,7 @@ CniResult *cni_result_parse(const json_t *json, CniVersion version, GError **err
 		cni_refuse(error, CNI_ERROR_DECODE, "a result is an object");
 		return NULL;
 	}
-	/* Interfaces first: the addresses point at them. */
+	/* Interfaces come first: addresses refer to them by index. */
 	if (!version_check(json, version, error) ||
 	    !list_parse(result, json, "interfaces", interface_parse, error) ||
 	    !list_parse(result, json, "ips", ip_entry_parse, error) ||

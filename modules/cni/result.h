@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Results of the CNI protocol, 0.3.0 to 1.1.0: our own, those of plugins before us in a chain
- * (prevResult), and those of IPAM plugins
+ * Results of the CNI protocol, 0.3.0 to 1.1.0: of rdmad, of earlier plugins of the chain
+ * (prevResult), and of IPAM plugins
  *
- * A result is held in the terms of the newest version.  Rendered for an older one it loses what that
- * one has no words for: MTU, PCI address and socket of an interface; all but destination and gateway
- * of a route.
+ * A result holds the fields of the newest version.  Rendering for an older version drops the fields
+ * that it lacks: MTU, PCI address and socket of an interface; all of a route but destination and
+ * gateway.
  */
 #pragma once
 
@@ -17,23 +17,23 @@
 
 typedef struct {
 	char *name;
-	char *mac;		    /* NULL: not told; others' are kept as they are */
+	char *mac;		    /* NULL: absent; those of other plugins are kept as text */
 	char *sandbox;		    /* path of the namespace; NULL: the host */
-	guint32 mtu;		    /* 0: not told */
-	char *socket_path, *pci_id; /* NULL: not told */
+	guint32 mtu;		    /* 0: absent */
+	char *socket_path, *pci_id; /* NULL: absent */
 } CniInterface;
 
 typedef struct {
 	RdmadIp address;
-	RdmadIp gateway; /* may be none */
+	RdmadIp gateway; /* may be unset */
 	int interface;	 /* index into the interfaces, or -1 */
 } CniIp;
 
 typedef struct {
 	RdmadIp to;
-	RdmadIp gateway;	       /* may be none */
-	guint32 mtu, advmss;	       /* 0: not told */
-	gint64 priority, table, scope; /* -1: not told */
+	RdmadIp gateway;	       /* may be unset */
+	guint32 mtu, advmss;	       /* 0: absent */
+	gint64 priority, table, scope; /* -1: absent */
 } CniRoute;
 
 typedef struct {
@@ -47,18 +47,20 @@ CniResult *cni_result_new(void);
 void cni_result_free(CniResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CniResult, cni_result_free)
 
-/* The members are copied. */
+/* Copies the members. */
 void cni_result_add_interface(CniResult *result, const CniInterface *interface);
 
-/* `version`: what `json` is to be read as if it does not say so itself.
- * CNI_ERROR_VERSION, CNI_ERROR_DECODE. */
+/*
+ * `version`: used if `json` has no cniVersion.
+ * CNI_ERROR_VERSION, CNI_ERROR_DECODE.
+ */
 CniResult *cni_result_parse(const struct json_t *json, CniVersion version, GError **error);
-/* A reference of the caller's own. */
+/* Returns a new reference. */
 struct json_t *cni_result_render(const CniResult *result, CniVersion version);
 
-/* Appends what `own` has to a result of the plugins before us. */
+/* Appends the contents of `own` to a result of earlier plugins. */
 void cni_result_merge(CniResult *result, const CniResult *own);
 
-/* Texts for the standard output; to be freed with g_free(). */
+/* Return texts for the standard output; g_free(). */
 char *cni_result_text(const CniResult *result, CniVersion version);
 char *cni_error_text(const GError *problem, CniVersion version);

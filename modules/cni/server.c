@@ -20,10 +20,10 @@
 #include "operation.h"
 
 #define PEERS_MAX  2048u
-#define SEND_MS	   10000u /* for a caller to say what it wants */
-#define AGAIN_MS   30000u /* what failed is tried again */
-#define DRAIN_MS   5000u  /* of the ten seconds that a stop may take: the rest is for undoing */
-#define CHANGED_MS 5000u  /* for the DELs of a pod that ended to come */
+#define SEND_MS	   10000u /* for a caller to send its request */
+#define RETRY_MS   30000u /* delay of a retry */
+#define DRAIN_MS   5000u  /* of the ten seconds of a stop; the rest is for undoing */
+#define CHANGED_MS 5000u  /* for the DELs of a pod that ended to arrive */
 
 struct CniServer {
 	Cni *cni;
@@ -31,26 +31,27 @@ struct CniServer {
 	RdmadMessageServer *socket;
 	GQueue operations;		/* of CniOperation, in their order */
 	guint running;			/* ADDs and CHECKs */
-	GHashTable *failed;		/* names in the spool that were tried in vain */
+	GHashTable *failed;		/* names of spooled DELs that failed */
 	GPtrArray *collections;		/* of Collection */
-	void (*drained)(gpointer data); /* not NULL: rdmad stops */
+	void (*drained)(gpointer data); /* not NULL: rdmad is stopping */
 	gpointer drained_data;
 	RdmadEvent *drain_limit, *drain_end;
-	RdmadEvent *again, *schedule;
+	RdmadEvent *retry, *schedule;
 };
 
 /* A GC and its caller. */
 typedef struct {
 	CniServer *server;
 	CniGc *gc;
-	RdmadMessagePeer *peer; /* NULL: it hung up */
+	RdmadMessagePeer *peer; /* NULL: the caller closed the connection */
 	CniVersion version;
 	gint64 began_us;
 } Collection;
 
 /* ---- answers ---- */
 
-/* FALSE: nobody got it.  The caller sees the end, and asks again or gives up. */
+/* Returns FALSE if the answer could not be sent.  The caller sees the end of the connection, and
+ * retries or gives up. */
 static gboolean peer_answer(RdmadMessagePeer *peer, int status, const char *text)
 {
 	g_autoptr(GError) error = NULL;
@@ -72,7 +73,7 @@ static void peer_answer_error(RdmadMessagePeer *peer, const GError *problem, Cni
 	peer_answer(peer, 1, text);
 }
 
-static void tell_failure(const CniOperation *op, const GError *error)
+static void failure_report(const CniOperation *op, const GError *error)
 {
 	const CniRequest *request = op->request;
 	g_autofree char *pod =
@@ -111,10 +112,10 @@ static void spool_ended(CniServer *server, const CniOperation *op, const GError 
 
 static void undo_queue(CniServer *server, const CniAttachment *attachment);
 
-static void drain_look(CniServer *server);
+static void drain_check(CniServer *server);
 
-/* Any of them may end by this. */
-static void collections_tell(CniServer *server, const char *key, const GError *error)
+/* A collection that this notifies may end and leave the array. */
+static void collections_notify(CniServer *server, const char *key, const GError *error)
 {
 	for (guint i = server->collections->len; i-- > 0;)
 		cni_gc_ended(((Collection *)server->collections->pdata[i])->gc, key, error);
@@ -133,7 +134,7 @@ static void operation_done(CniOperation *op, const char *text, const GError *err
 	cni_stats_count(op->cni->stats, command, error ? cni_error_code(error) : 0,
 			(double)(rdmad_now_us() - op->began_us) / G_USEC_PER_SEC);
 	if (error)
-		tell_failure(op, error);
+		failure_report(op, error);
 	if (op->peer && error)
 		peer_answer_error(op->peer, error, op->request->version);
 	else if (op->peer)
@@ -141,15 +142,15 @@ static void operation_done(CniOperation *op, const char *text, const GError *err
 	if (op->spooled)
 		spool_ended(server, op, error);
 	if (error && !is_limited(op))
-		rdmad_event_arm(server->again, AGAIN_MS);
+		rdmad_event_arm(server->retry, RETRY_MS);
 	server->running -= is_limited(op);
 	g_queue_remove(&server->operations, op);
 	cni_operation_free(op);
 	if (made && !answered && attachment)
 		undo_queue(server, attachment);
-	collections_tell(server, key, problem);
+	collections_notify(server, key, problem);
 	schedule_soon(server);
-	drain_look(server);
+	drain_check(server);
 }
 
 static gboolean is_leftover(const CniOperation *op)
@@ -159,14 +160,14 @@ static gboolean is_leftover(const CniOperation *op)
 
 static CniOperation *spooled_operation(CniServer *server, const char *name);
 
-/* Before the ADD of its own container, which waits for it. */
+/* Queues the leftover before the ADD of its own container, which then waits for it. */
 static void leftover_add(CniServer *server, CniOperation *op)
 {
 	g_queue_push_head(&server->operations, op);
 	schedule_soon(server);
 }
 
-/* TRUE: nothing of before is left to be tried. */
+/* Queues the untried leftovers.  Returns TRUE if there is none, queued or running. */
 static gboolean leftovers_are_tried(CniServer *server)
 {
 	g_auto(GStrv) names = cni_spool_list(server->cni->spool_dir);
@@ -221,9 +222,9 @@ static void schedule(gpointer data)
 	}
 }
 
-/* ---- what the runtime asks for beside ADD, DEL and CHECK ---- */
+/* ---- GC and VERSION ---- */
 
-static gboolean is_worked_on(const CniServer *server, const CniAttachment *attachment)
+static gboolean has_operation(const CniServer *server, const CniAttachment *attachment)
 {
 	g_autofree char *key = cni_attachment_key(attachment->network, attachment->container_id,
 						  attachment->ifname);
@@ -236,12 +237,12 @@ static gboolean is_worked_on(const CniServer *server, const CniAttachment *attac
 
 static void undo_queue(CniServer *server, const CniAttachment *attachment)
 {
-	if (!is_worked_on(server, attachment))
+	if (!has_operation(server, attachment))
 		leftover_add(server,
 			     cni_operation_new_undo(server->cni, attachment, operation_done));
 }
 
-/* An ADD that runs is not in the list yet; a DEL is awaited. */
+/* The runtime's list lacks an attachment whose ADD is running.  An undo by a DEL is waited for. */
 static gboolean is_being_made(const CniServer *server, const char *key)
 {
 	for (const GList *l = server->operations.head; l; l = l->next) {
@@ -278,7 +279,7 @@ static void collected(CniGc *gc, const GError *error, gpointer data)
 	else if (collection->peer)
 		peer_answer(collection->peer, 0, NULL);
 	g_ptr_array_remove(server->collections, collection);
-	drain_look(server);
+	drain_check(server);
 }
 
 static void collection_free(gpointer data)
@@ -316,7 +317,7 @@ static void version(RdmadMessagePeer *peer, const CniRequest *request)
 
 /* ---- ADD, DEL, CHECK ---- */
 
-static void overtake(CniServer *server, const char *key)
+static void attachment_cancel(CniServer *server, const char *key)
 {
 	for (const GList *l = server->operations.head, *next; l; l = next) {
 		CniOperation *op = l->data;
@@ -334,24 +335,24 @@ static void operation_add(CniServer *server, RdmadMessagePeer *peer, CniRequest 
 
 	op->peer = peer;
 	if (request->command == CNI_DEL)
-		overtake(server, op->key);
+		attachment_cancel(server, op->key);
 	g_queue_push_tail(&server->operations, op);
 	schedule_soon(server);
 }
 
-/* The pod has the NICs of the host already. */
+/* The pod uses the host's network, so it already has its NICs. */
 static void host_network(CniServer *server, RdmadMessagePeer *peer, const CniRequest *request)
 {
 	g_autofree char *text = request->command == CNI_ADD
 					? cni_result_text(request->previous, request->version)
 					: NULL;
 
-	cni_host_network_tell(server->cni, request->pod_namespace, request->pod_name,
-			      request->container_id);
+	cni_host_network_report(server->cni, request->pod_namespace, request->pod_name,
+				request->container_id);
 	peer_answer(peer, 0, text);
 }
 
-/* TRUE: `fd` is the namespace, or -1 where none is needed. */
+/* Sets `fd` to the namespace, or to -1 if the command does not need one. */
 static gboolean netns_take(const CniRequest *request, RdmadMessage *message, gboolean has_netns,
 			   int *fd, RdmadNetnsId *id, GError **error)
 {
@@ -436,7 +437,7 @@ static void peer_message(RdmadMessagePeer *peer, RdmadMessage *message, gpointer
 		dispatch(server, peer, g_steal_pointer(&request), message, read.has_netns);
 }
 
-static void peer_gone(RdmadMessagePeer *peer, gpointer data)
+static void peer_closed(RdmadMessagePeer *peer, gpointer data)
 {
 	CniServer *server = data;
 
@@ -457,22 +458,24 @@ static void peer_gone(RdmadMessagePeer *peer, gpointer data)
 	}
 }
 
-static const RdmadMessageOps peer_ops = { peer_message, peer_gone };
+static const RdmadMessageOps peer_ops = { peer_message, peer_closed };
 
-/* ---- what is left of before ---- */
+/* ---- leftovers ---- */
 
-/* A record of another boot or namespace than the attachment that is there now is of an earlier one. */
-static gboolean spooled_is_old(const Cni *cni, const CniMessage *read, const CniOperation *op)
+/* A record of another boot or namespace than the current attachment belongs to an earlier
+ * attachment. */
+static gboolean spooled_is_stale(const Cni *cni, const CniMessage *read, const CniOperation *op)
 {
-	const CniAttachment *had = cni_journal_lookup(cni->journal, op->key);
+	const CniAttachment *existing = cni_journal_lookup(cni->journal, op->key);
 
-	return had && ((had->boot && g_strcmp0(read->boot_id, had->boot) != 0 &&
-			g_strcmp0(had->boot, cni->boot) == 0) ||
-		       (read->netns_inode && (read->netns_inode != had->netns_id.inode ||
-					      read->netns_device != had->netns_id.device)));
+	return existing &&
+	       ((existing->boot && g_strcmp0(read->boot_id, existing->boot) != 0 &&
+		 g_strcmp0(existing->boot, cni->boot) == 0) ||
+		(read->netns_inode && (read->netns_inode != existing->netns_id.inode ||
+				       read->netns_device != existing->netns_id.device)));
 }
 
-/* NULL: there was nothing to do, or nothing that could be read. */
+/* Returns NULL if the record cannot be read, is not a DEL, or is stale. */
 static CniOperation *spooled_operation(CniServer *server, const char *name)
 {
 	Cni *cni = server->cni;
@@ -497,7 +500,7 @@ static CniOperation *spooled_operation(CniServer *server, const char *name)
 	id = (RdmadNetnsId){ (dev_t)read.netns_device, (ino_t)read.netns_inode };
 	op = cni_operation_new(cni, g_steal_pointer(&request), -1, &id, operation_done);
 	op->spooled = g_strdup(name);
-	if (!spooled_is_old(cni, &read, op))
+	if (!spooled_is_stale(cni, &read, op))
 		return op;
 	cni_operation_free(op);
 	cni_spool_remove(cni->spool_dir, name, NULL);
@@ -509,13 +512,13 @@ typedef struct {
 	gboolean at_start;
 } Reconcile;
 
-static gboolean is_over(const CniAttachment *attachment, const Reconcile *reconcile)
+static gboolean has_ended(const CniAttachment *attachment, const Reconcile *reconcile)
 {
 	return attachment->state != CNI_STATE_DONE ||
 	       cni_attachment_netns_is_gone(attachment, reconcile->server->cni->boot);
 }
 
-static void attach_again(Cni *cni, const CniAttachment *attachment)
+static void allocations_reattach(Cni *cni, const CniAttachment *attachment)
 {
 	for (guint i = 0; i < attachment->nics->len; i++) {
 		const CniNic *nic = attachment->nics->pdata[i];
@@ -532,12 +535,12 @@ static void reconcile_one(CniAttachment *attachment, gpointer data)
 {
 	const Reconcile *reconcile = data;
 
-	if (is_worked_on(reconcile->server, attachment))
+	if (has_operation(reconcile->server, attachment))
 		return;
-	if (is_over(attachment, reconcile))
+	if (has_ended(attachment, reconcile))
 		undo_queue(reconcile->server, attachment);
 	else if (reconcile->at_start)
-		attach_again(reconcile->server->cni, attachment);
+		allocations_reattach(reconcile->server->cni, attachment);
 }
 
 void cni_server_reconcile(CniServer *server, gboolean at_start)
@@ -548,25 +551,25 @@ void cni_server_reconcile(CniServer *server, gboolean at_start)
 	schedule_soon(server);
 }
 
-static void again(gpointer data)
+static void retry(gpointer data)
 {
 	CniServer *server = data;
 
 	g_hash_table_remove_all(server->failed);
 	cni_server_reconcile(server, FALSE);
-	/* Without an ADD as well. */
+	/* Spooled DELs are retried even if no ADD comes. */
 	leftovers_are_tried(server);
 }
 
 void cni_server_hint(CniServer *server)
 {
-	if (!rdmad_event_armed(server->again))
-		rdmad_event_arm(server->again, CHANGED_MS);
+	if (!rdmad_event_armed(server->retry))
+		rdmad_event_arm(server->retry, CHANGED_MS);
 }
 
 /* ---- the end ---- */
 
-static void drain_look(CniServer *server)
+static void drain_check(CniServer *server)
 {
 	if (!server->drained || server->operations.length || server->collections->len ||
 	    rdmad_event_armed(server->drain_end))
@@ -592,7 +595,7 @@ static void operations_cancel(CniServer *server, gboolean running)
 	}
 }
 
-static void drain_is_late(gpointer data)
+static void drain_expired(gpointer data)
 {
 	CniServer *server = data;
 
@@ -609,7 +612,7 @@ void cni_server_drain(CniServer *server, void (*drained)(gpointer data), gpointe
 	operations_cancel(server, FALSE);
 	rdmad_event_arm(server->drain_limit, DRAIN_MS);
 	schedule_soon(server);
-	drain_look(server);
+	drain_check(server);
 }
 
 /* ---- life ---- */
@@ -628,9 +631,9 @@ CniServer *cni_server_new(Cni *cni, GError **error)
 								"cni.sock", NULL);
 	g_queue_init(&server->operations);
 	server->failed = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	server->again = rdmad_loop_add_timer(loop, cni->self, again, server);
+	server->retry = rdmad_loop_add_timer(loop, cni->self, retry, server);
 	server->schedule = rdmad_loop_add_timer(loop, cni->self, schedule, server);
-	server->drain_limit = rdmad_loop_add_timer(loop, cni->self, drain_is_late, server);
+	server->drain_limit = rdmad_loop_add_timer(loop, cni->self, drain_expired, server);
 	server->drain_end = rdmad_loop_add_timer(loop, cni->self, drain_end, server);
 	server->collections = g_ptr_array_new_with_free_func(collection_free);
 	server->socket = rdmad_message_server_new(loop, cni->self, server->path, &limits, &peer_ops,
@@ -651,7 +654,7 @@ void cni_server_free(CniServer *server)
 	g_hash_table_unref(server->failed);
 	rdmad_event_free(server->drain_limit);
 	rdmad_event_free(server->drain_end);
-	rdmad_event_free(server->again);
+	rdmad_event_free(server->retry);
 	rdmad_event_free(server->schedule);
 	g_free(server->path);
 	g_free(server);

@@ -2,10 +2,10 @@
 /*
  * Requests of rdmad-cni, and their order
  *
- * Operations of one container run one after the other, in their order; those of different ones side by
- * side, ADDs up to `requests` at once.  A DEL waits for its own container only, and overtakes the ADD of
- * its attachment.  No ADD begins before what was left over, by an earlier rdmad or in the spool, was
- * tried.
+ * The operations of one container run one at a time, in order; operations of different containers
+ * run in parallel, up to `requests` ADDs and CHECKs at once.  A DEL waits only for operations of
+ * its own container, and cancels the ADD of its attachment.  No ADD starts before each leftover, of
+ * an earlier rdmad or in the spool, was tried once.
  */
 #pragma once
 
@@ -14,13 +14,13 @@
 CniServer *cni_server_new(Cni *cni, GError **error);
 void cni_server_free(CniServer *server);
 
-/* Attachments that ended without a DEL: those of another boot, of dead namespaces, that were not
- * finished, or could not be undone before. */
+/* Queues undos of the attachments that ended without a DEL: of another boot, with a namespace that
+ * has ended, incomplete ones, and those that could not be undone before. */
 void cni_server_reconcile(CniServer *server, gboolean at_start);
-/* An allocation ended: whether its attachments have, too, is seen a little later. */
+/* Schedules a reconciliation, a little later, after an allocation ended. */
 void cni_server_hint(CniServer *server);
 
-/* ADDs that wait are refused, those that run have half of the time of a stop, and are undone then;
+/* Refuses queued ADDs.  Running ones have half of the time of a stop, and are then undone.
  * `drained` is called from the top of the loop. */
 void cni_server_drain(CniServer *server, void (*drained)(gpointer data), gpointer data);
 

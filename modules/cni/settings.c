@@ -8,7 +8,7 @@
 #define PATTERNS_MAX 256
 #define POLICIES_MAX 256
 #define REQUESTS_MAX 256
-#define TABLE_MIN    256   /* below are the kernel's own and those of distributions */
+#define TABLE_MIN    256   /* lower numbers belong to the kernel and distributions */
 #define PRIORITY_MAX 32765 /* before the main table */
 #define MTU_MAX	     65535
 
@@ -134,7 +134,7 @@ static gboolean policies_parse(CniSettings *settings, GError **error)
 	return TRUE;
 }
 
-/* For what none of the others takes. */
+/* The default policy matches the devices that no other policy matches. */
 static void policies_finish(CniSettings *settings)
 {
 	CniPolicy *policy = policy_new();

@@ -7,11 +7,12 @@
 
 typedef struct {
 	const CniRequest *request;
-	GPtrArray *held;   /* of RdmadAllocation, borrowed: those of the pod */
-	gboolean nameless; /* an allocation whose pod is not known yet */
+	GPtrArray *held;  /* of RdmadAllocation, borrowed: of the pod */
+	gboolean unnamed; /* the pod of an allocation is not known yet */
 } Collect;
 
-/* A container has one allocation of a resource.  The older one is of a pod of the same name that is ending. */
+/* A container has one allocation of a resource, so the later one replaces the earlier one, which
+ * belongs to a terminating pod of the same name. */
 static guint place_of(const GPtrArray *held, const RdmadAllocation *allocation)
 {
 	guint i;
@@ -31,7 +32,7 @@ static void allocation_collect(const RdmadAllocation *allocation, gpointer data)
 	Collect *collect = data;
 	guint place;
 
-	collect->nameless |= !allocation->pod_name;
+	collect->unnamed |= !allocation->pod_name;
 	if (!cni_request_is_for(collect->request, allocation->pod_namespace, allocation->pod_name))
 		return;
 	place = place_of(collect->held, allocation);
@@ -82,11 +83,11 @@ GArray *cni_slots_of(Cni *cni, const CniRequest *request, gboolean *unsure, cons
 					  &collect);
 	for (guint i = 0; i < held->len; i++)
 		slots_add(slots, rdmad_module_inventory(cni->self), held->pdata[i], missing);
-	*unsure = request->pod_name && (collect.nameless || (!slots->len && !*missing));
+	*unsure = request->pod_name && (collect.unnamed || (!slots->len && !*missing));
 	return slots;
 }
 
-/* Also those that are being made or undone: the NIC is where the last step left it. */
+/* Includes attachments that are being made or undone: their NIC may be in use. */
 static void uses_collect(CniAttachment *attachment, gpointer data)
 {
 	GArray *uses = data;

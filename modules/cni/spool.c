@@ -36,7 +36,7 @@ gboolean cni_spool_read(const char *directory, const char *name, CniMessage *mes
 	rdmad_autofd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	g_autofree guint8 *bytes = NULL;
 	struct stat st;
-	gsize had = 0;
+	gsize n_read = 0;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return rdmad_error_errno(error, errno, "cannot read %s", path);
@@ -45,8 +45,8 @@ gboolean cni_spool_read(const char *directory, const char *name, CniMessage *mes
 		return FALSE;
 	}
 	bytes = g_malloc((gsize)st.st_size + 1);
-	while (had < (gsize)st.st_size) {
-		const ssize_t n = read(fd, bytes + had, (gsize)st.st_size - had);
+	while (n_read < (gsize)st.st_size) {
+		const ssize_t n = read(fd, bytes + n_read, (gsize)st.st_size - n_read);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -54,9 +54,9 @@ gboolean cni_spool_read(const char *directory, const char *name, CniMessage *mes
 			return rdmad_error_errno(error, errno, "cannot read %s", path);
 		if (!n)
 			break;
-		had += (gsize)n;
+		n_read += (gsize)n;
 	}
-	return cni_spooled_read(bytes, had, message, error);
+	return cni_spooled_read(bytes, n_read, message, error);
 }
 
 gboolean cni_spool_remove(const char *directory, const char *name, GError **error)

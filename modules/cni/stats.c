@@ -48,7 +48,7 @@ static const RdmadStatClass levels_class = {
 
 struct CniStats {
 	RdmadStat *requests, *failures, *steps, *host_network, *levels;
-	void (*ask)(CniLevels *levels, gpointer data);
+	void (*read_levels)(CniLevels *levels, gpointer data);
 	gpointer data;
 };
 
@@ -57,7 +57,7 @@ static void collect(RdmadStat *stat, gpointer data)
 	const CniStats *stats = data;
 	CniLevels levels = { 0 };
 
-	stats->ask(&levels, stats->data);
+	stats->read_levels(&levels, stats->data);
 	rdmad_stat_set(stat, levels.attachments, (const char *const[]){ "attachment", NULL });
 	rdmad_stat_set(stat, levels.left, (const char *const[]){ "left", NULL });
 	rdmad_stat_set(stat, levels.running, (const char *const[]){ "running", NULL });
@@ -80,7 +80,7 @@ CniStats *cni_stats_new(RdmadModule *self, void (*levels)(CniLevels *levels, gpo
 		{ &stats->levels, &levels_class },
 	};
 
-	stats->ask = levels;
+	stats->read_levels = levels;
 	stats->data = data;
 	for (guint i = 0; i < G_N_ELEMENTS(all); i++) {
 		*all[i].stat =

@@ -12,12 +12,12 @@ typedef struct {
 	guint attachments, left, running, waiting, spooled;
 } CniLevels;
 
-/* `levels` is asked whenever somebody reads. */
+/* Calls `levels` at each collection. */
 CniStats *cni_stats_new(RdmadModule *self, void (*levels)(CniLevels *levels, gpointer data),
 			gpointer data, GError **error);
 void cni_stats_free(CniStats *stats);
 
-/* `code` 0: it succeeded. */
+/* `code` 0: success. */
 void cni_stats_count(CniStats *stats, const char *command, int code, double seconds);
 void cni_stats_step(CniStats *stats, const char *step, double seconds);
 void cni_stats_report(CniStats *stats, const RdmadExecutorReport *report);

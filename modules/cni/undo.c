@@ -13,12 +13,12 @@
 struct CniUndo {
 	Cni *cni;
 	CniAttachment *attachment;
-	int netns; /* the caller's, or */
+	int netns; /* of the caller, or `found` */
 	int found; /* opened by the executor; -1: none */
 	gboolean was_lost, is_left;
-	guint nic; /* whose IPAM DEL is next */
+	guint nic; /* the NIC whose IPAM DEL is next */
 	CniIpam *ipam;
-	CniUndo **handle; /* the caller's */
+	CniUndo **handle; /* the caller's pointer */
 	CniUndoDone done;
 	gpointer data;
 };
@@ -162,7 +162,8 @@ static void undo_begin(CniUndo *undo)
 
 static void netns_open(CniUndo *undo);
 
-/* Only a path that leads elsewhere, or nowhere, tells that the namespace is gone. */
+/* The namespace has ended only if the path leads elsewhere or does not exist; other errors may
+ * pass. */
 static void netns_opened(int *fds, guint n, const GError *error, gpointer data)
 {
 	CniUndo *undo = data;
@@ -206,7 +207,7 @@ void cni_undo_start(Cni *cni, CniAttachment *attachment, int netns, CniUndo **ha
 			   .done = done,
 			   .data = data };
 	*handle = undo;
-	/* Another boot made the NICs again; only what IPAM wrote has lasted. */
+	/* The boot undid the steps.  Only the state of IPAM plugins has survived it. */
 	if (g_strcmp0(attachment->boot, cni->boot) != 0)
 		ipam_next(undo);
 	else if (netns < 0 && attachment->netns)

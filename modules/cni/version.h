@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Versions of the CNI specification that are spoken. */
+/* Supported versions of the CNI specification. */
 #pragma once
 
 #include <glib.h>
 
-typedef enum { /* in their order */
+typedef enum { /* in ascending order */
 	       CNI_0_3_0,
 	       CNI_0_3_1,
 	       CNI_0_4_0,
@@ -18,5 +18,5 @@ typedef enum { /* in their order */
 /* "0.3.0".."1.1.0", NULL */
 extern const char *const cni_versions[];
 
-/* CNI_N_VERSIONS: not spoken, or NULL. */
+/* Returns CNI_N_VERSIONS if `text` is NULL or not a supported version. */
 CniVersion cni_version_parse(const char *text);

@@ -2,8 +2,9 @@
 /*
  * Contents of a network namespace, as plan/ needs them
  *
- * Of the host: the NICs of the request, what stands on them, their PFs' virtual functions.  Of the
- * pod: everything.  A look fills it in; a plan is made of it without looking again.
+ * Of the host: the NICs of the request, the links on top of them, their PFs' virtual functions.  Of
+ * the pod: everything.  A look fills a view in; a plan is made from it without reading the
+ * namespace again.
  */
 #pragma once
 
@@ -13,11 +14,11 @@ typedef struct {
 	guint32 index;
 	char *name;
 	char **altnames; /* NULL: none */
-	char *kind;	 /* "macvlan", "ipvlan", "vlan", "ipoib", ..; NULL: a NIC itself */
-	guint32 parent;	 /* IFLA_LINK, of this namespace; 0: none */
+	char *kind;	 /* "macvlan", "ipvlan", "vlan", "ipoib", ..; NULL: a NIC */
+	guint32 parent;	 /* IFLA_LINK in this namespace; 0: none */
 	guint32 master;	 /* IFLA_MASTER: its bond or bridge; 0: none */
 	RdmadMac mac;
-	guint32 mtu, max_mtu; /* max_mtu 0: not known */
+	guint32 mtu, max_mtu; /* max_mtu 0: unknown */
 	gboolean up;
 	char *pci; /* NULL: none */
 } CniViewLink;
@@ -32,7 +33,7 @@ typedef struct {
 	char *pf;
 	guint32 vf;
 	char *pci;
-	RdmadVfState state; /* `set`: those that the PF's driver reports */
+	RdmadVfState state; /* `set`: the attributes that the PF's driver reports */
 } CniViewVf;
 
 typedef struct {
@@ -40,8 +41,8 @@ typedef struct {
 	GArray *addresses;  /* of RdmadStepAddress, with their links */
 	GArray *routes;	    /* of CniViewRoute */
 	GArray *rules;	    /* of RdmadStepRule */
-	GArray *neighbours; /* of RdmadStepNeighbour: the permanent ones */
-	GArray *sysctls;    /* of RdmadStepSysctl: `value` is what it is */
+	GArray *neighbours; /* of RdmadStepNeighbour: permanent entries */
+	GArray *sysctls;    /* of RdmadStepSysctl with their current values */
 	GArray *vfs;	    /* of CniViewVf */
 	gboolean has_ipv6;
 } CniView;
@@ -50,11 +51,11 @@ CniView *cni_view_new(void);
 void cni_view_free(CniView *view);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CniView, cni_view_free)
 
-/* By its name or an alternative one; NULL: there is none. */
+/* Finds a link by its name or an alternative name.  NULL: not found. */
 const CniViewLink *cni_view_link(const CniView *view, const char *name);
 const CniViewVf *cni_view_vf(const CniView *view, const char *pci);
-/* NULL: not known. */
+/* Returns NULL if the value is unknown. */
 const char *cni_view_sysctl(const CniView *view, const char *path);
-/* Whether a route or rule is in a table. */
+/* Returns whether a route or rule uses a table. */
 gboolean cni_view_table_is_used(const CniView *view, guint32 table);
 gboolean cni_view_has_default_route(const CniView *view, int family, const char *link);

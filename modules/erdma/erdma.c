@@ -5,15 +5,15 @@
  *	modules = {
  *	  erdma = {
  *	    driver = {
- *	      prefer_driver = "auto";	# "default", "compat", "ofed"; auto: the mode that it is loaded in
- *	      load_with = "auto";	# "kmod": the host's modprobe; "finit": finit_module(2); "none": never
+ *	      prefer_driver = "auto";	# "default", "compat", "ofed"; auto: as loaded
+ *	      load_with = "auto"; # "kmod": the host's modprobe; "finit": finit_module(2); "none"
  *	      module = "erdma";
- *	      pci_device = "1ded:107f";	# nodes without one are left alone; "": every node
+ *	      pci_device = "1ded:107f";	# the driver is for nodes with this device; "": every node
  *	      modprobe = "/sbin/modprobe";	# on the host
  *	      load_timeout = "1m";
- *	      retry = "30s";		# after a failure; doubled with each, up to an hour
+ *	      retry = "30s";		# after a failure; each failure doubles it, up to an hour
  *	      install = {
- *	        command = ( );		# on the host, where the driver is missing; nothing is downloaded
+ *	        command = ( );		# on the host, if the driver is missing; no downloads
  *	        environment = ( );	# "NAME=value"
  *	        package = "";		# the command's standard input
  *	        sha256 = "";		# of the package
@@ -21,18 +21,18 @@
  *	      };
  *	    };
  *	    nics = {
- *	      manage = true;		# false: no interface is touched
+ *	      manage = true;		# false: no interface is changed
  *	      exclude = ( );		# interfaces, RDMA devices, MACs, PCI addresses; "*" and "?"
- *	      primary = "";		# the interface that is never touched; "": found out; "none"
- *	      address_from = "auto";	# "netdev": its own; "metadata"; "static"; auto: the first two
- *	      addresses = ( );		# { nic = "eth1"; addresses = "10.0.1.5/24"; gateways = "10.0.1.253"; }
+ *	      primary = "";		# the interface that is never changed; "": detected; "none"
+ *	      address_from = "auto";	# "netdev": its own; "metadata"; "static"; auto: the first 2
+ *	      addresses = ( ); # { nic = "eth1"; addresses = "10.0.1.5/24"; gateways = "10.0.1.253"; }
  *	      jumbo_frames = "keep";	# "on": MTU 8500; "off": 1400
- *	      metric = 200;		# of routes, at least
+ *	      metric = 200;		# minimum metric of routes
  *	      default_route = true;
- *	      lower_routes = true;	# of others that are before the primary NIC's
- *	      repair = true;		# what others change
+ *	      lower_routes = true;	# of others that take precedence over the primary NIC's
+ *	      repair = true;		# changes by others
  *	      policy_routing = false;	# a table and a rule for each NIC
- *	      table_base = 20000;	# and the interface's index
+ *	      table_base = 20000;	# plus the interface's index
  *	      rule_priority = 20000;
  *	      metadata = {
  *	        url = "http://100.100.100.200";
@@ -44,12 +44,12 @@
  *	      };
  *	    };
  *	    smc = {
- *	      mode = "prefer";	# "off"; "require": pods that ask for SMC-R do not start without
+ *	      mode = "prefer";	# "off"; "require": pods that ask for SMC-R do not start without it
  *	      eid = "RDMAD";	# the same on all nodes; "": none
  *	      interface = "";	# of pods; "": that of the default route
- *	      tcp2smc = true;	# where the kernel has this sysctl, TCP sockets become SMC
- *	      disable_ipv6 = false;	# in the pods: SMC-R is IPv4 alone
- *	      survey = "15s";	# how often sockets are counted
+ *	      tcp2smc = true;	# TCP sockets become SMC, if the kernel has this sysctl
+ *	      disable_ipv6 = false;	# in the pods: SMC-R supports IPv4 only
+ *	      survey = "15s";	# interval between counts of the sockets
  *	    };
  *	  };
  *	};
@@ -123,7 +123,7 @@ static gboolean erdma_reload(gpointer state, const RdmadConfigNode *config, GErr
 	return TRUE;
 }
 
-/* Also what a start that failed has left. */
+/* Also cleans up after a failed start. */
 static void erdma_stop(gpointer state)
 {
 	Erdma *erdma = state;

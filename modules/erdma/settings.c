@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "settings.h"
 
-/* The groups of the parts; each part parses its own. */
+/* The groups of the parts; each part parses its group. */
 typedef struct {
 	const RdmadConfigNode *driver, *nics, *smc;
 } Groups;

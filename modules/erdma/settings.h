@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The configuration of the module: a group for each part, whose options are described in erdma.c. */
+/* The configuration of the module: a group for each part; erdma.c describes the options. */
 #pragma once
 
 #include "driver/driver-settings.h"

@@ -21,7 +21,7 @@ struct KubeClient {
 	const KubeSettings *settings;
 	RdmadStat *requests, *success;
 	gint64 success_us, error_us; /* wall clock; 0: never */
-	char *error;		     /* the last */
+	char *error;		     /* the last error */
 	const char *state;
 };
 
@@ -31,10 +31,10 @@ struct KubeCall {
 	gpointer data;
 	char *path, *body;
 	guint timeout_ms;
-	char *token;	   /* the header that was sent */
-	gboolean is_again; /* with another token */
+	char *token;	    /* the header sent */
+	gboolean is_resent; /* retried with another token */
 	RdmadFetch *fetch;
-	RdmadEvent *failed; /* armed: it could not begin */
+	RdmadEvent *failed; /* armed: the request could not be started */
 	GError *error;
 };
 
@@ -63,7 +63,7 @@ static void call_free(KubeCall *call)
 	g_free(call);
 }
 
-/* ---- what is known of the server ---- */
+/* ---- state of the server ---- */
 
 static const char *state_of(guint status)
 {
@@ -102,7 +102,7 @@ static void client_note(KubeClient *client, const KubeCall *call, guint status, 
 		client_succeeded(client);
 		return;
 	}
-	/* The others are answers about what was asked for. */
+	/* These statuses are about the requested object, not the server. */
 	if (error && (status == 404 || status == 409 || status == 410))
 		return;
 	text = g_strdup_printf("%s: %s", call->klass->verb, error->message);
@@ -137,14 +137,14 @@ static void call_failed(gpointer data)
 	call_end(call, &result);
 }
 
-/* A token that was rotated since is tried at once, and once. */
-static gboolean call_is_sent_again(KubeCall *call)
+/* Retries once, at once, if the token was replaced meanwhile. */
+static gboolean call_resend(KubeCall *call)
 {
 	g_autofree char *token = kube_token_header_read(call->client->settings->token_file, NULL);
 
-	if (call->is_again || !token || g_strcmp0(token, call->token) == 0)
+	if (call->is_resent || !token || g_strcmp0(token, call->token) == 0)
 		return FALSE;
-	call->is_again = TRUE;
+	call->is_resent = TRUE;
 	return call_send(call, NULL);
 }
 
@@ -156,7 +156,7 @@ static void fetch_done(const RdmadFetchResponse *response, const GError *why, gp
 	json_t *object = NULL;
 
 	call->fetch = NULL;
-	if (result.status == 401 && call_is_sent_again(call))
+	if (result.status == 401 && call_resend(call))
 		return;
 	if (response && result.status / 100 != 2)
 		kube_status_error(result.status, response->body, response->size, &error);
@@ -177,7 +177,7 @@ static void fetch_line(const char *line, gsize length, gpointer data)
 	call->klass->line(line, length, call->data);
 }
 
-/* A watch that was resumed may have nothing to tell for a minute. */
+/* A resumed watch may have no event for a minute. */
 static void fetch_begun(gpointer data)
 {
 	const KubeCall *call = data;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events on pods and on the Node: entries of the event log that concern them
+ * Events on pods and on the Node, from entries of the event log about them
  *
- * Entries of one kind about one object within ten minutes are one Event with a count.  At most one request
- * each `event_interval`; entries of the time between are counted in the next.
+ * Entries of one kind about one object within ten minutes are one Event with a count.  At most one
+ * request is sent each `event_interval`; it counts the entries since the one before.
  */
 #pragma once
 
@@ -19,5 +19,5 @@ void kube_events_doctor(const KubeEvents *events, json_t *findings);
 
 /* ---- pure ---- */
 
-/* "RdmaPortFlap" for "port-flap"; g_free().  NULL: entries of the kind are no Events. */
+/* Returns "RdmaPortFlap" for "port-flap"; g_free().  NULL: the kind has no Events. */
 char *kube_event_reason(const char *kind);

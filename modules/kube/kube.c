@@ -4,23 +4,23 @@
  *
  *	modules = {
  *	  kube = {
- *	    server = "";		# "https://10.0.0.1:6443"; "": KUBERNETES_SERVICE_HOST, _PORT
+ *	    server = "";		# "https://10.0.0.1:6443"; "": KUBERNETES_SERVICE_HOST
  *	    token_file = "/var/run/secrets/kubernetes.io/serviceaccount/token";
  *	    ca_file = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt";
  *	    node = "";			# "": NODE_NAME, else the host's name
  *	    connect_timeout = "5s";
- *	    timeout = "30s";		# of a request that is not a watch
- *	    watch_timeout = "5m";	# a watch ends after this to twice this
- *	    watch_quiet = "2m";		# one that is silent for so long is begun again
- *	    retry = "800ms";		# after a failure; doubled with each
+ *	    timeout = "30s";		# of a request other than a watch
+ *	    watch_timeout = "5m";	# a watch ends after one to two times this
+ *	    watch_quiet = "2m";		# a watch that is silent this long is restarted
+ *	    retry = "800ms";		# after a failure; each failure doubles it
  *	    retry_max = "30s";
  *	    labels = ( "*" );		# of the Node that become attributes, "label:<name>"
  *	    publish = true;		# labels on the Node
- *	    prefix = "rdmad.io/";	# of these
+ *	    prefix = "rdmad.io/";	# of these labels
  *	    rails = ( "*" );		# devices that <prefix>rails counts
- *	    publish_interval = "10s";	# between two changes of them
+ *	    publish_interval = "10s";	# minimum between two changes of them
  *	    events = true;		# on pods and on the Node
- *	    event_interval = "1s";	# between two of them
+ *	    event_interval = "1s";	# minimum between two of them
  *	  };
  *	};
  */
@@ -77,10 +77,10 @@ static void labels_changed(gpointer data)
 {
 	Kube *kube = data;
 
-	kube_publish_look(kube->publish, kube->node);
+	kube_publish_update(kube->publish, kube->node);
 }
 
-/* In the reverse of kube_begin(). */
+/* Frees the parts in the reverse order of kube_begin(). */
 static void kube_end(Kube *kube)
 {
 	g_clear_pointer(&kube->age, rdmad_stat_free);
@@ -113,8 +113,8 @@ static gboolean kube_start(gpointer state, GError **error)
 	return kube_begin(state, error);
 }
 
-/* All parts hold the one pointer.  A pod's devices do not change their mode because the labels are read
- * again: attributes stay. */
+/* All parts share the settings by one pointer, so the contents are replaced.  The attributes stay
+ * while the labels are read again, so that no resource changes its mode. */
 static gboolean kube_reload(gpointer state, const RdmadConfigNode *config, GError **error)
 {
 	Kube *kube = state;
@@ -165,7 +165,7 @@ static void kube_doctor(gpointer state, json_t *findings)
 	kube_events_doctor(kube->events, findings);
 }
 
-/* The node serves its pods whether or not the API server answers: there is no `ready`. */
+/* The module has no `ready`: the node serves its pods without the API server, too. */
 RDMAD_MODULE_DEFINE("kube", .description = "Client of the Kubernetes API server",
 		    .create = kube_create, .start = kube_start, .reload = kube_reload,
 		    .stop = kube_stop, .destroy = kube_destroy, .status = kube_status,

@@ -13,8 +13,8 @@ struct KubeNode {
 	KubeClient *client;
 	const KubeSettings *settings;
 	KubeWatch *watch;
-	GHashTable *labels; /* of the Node; NULL: not known */
-	GHashTable *given;  /* set of the attributes that were set */
+	GHashTable *labels;	/* of the Node; NULL: unknown */
+	GHashTable *attributes; /* names of the attributes set */
 	gboolean is_missing;
 	void (*changed)(gpointer data);
 	gpointer data;
@@ -46,12 +46,12 @@ static void attributes_update(KubeNode *node)
 		attribute_set(node, name, value);
 		g_hash_table_add(now, name);
 	}
-	g_hash_table_iter_init(&iter, node->given);
+	g_hash_table_iter_init(&iter, node->attributes);
 	while (g_hash_table_iter_next(&iter, &key, NULL))
 		if (!g_hash_table_contains(now, key))
 			attribute_set(node, key, NULL);
-	g_hash_table_unref(node->given);
-	node->given = g_steal_pointer(&now);
+	g_hash_table_unref(node->attributes);
+	node->attributes = g_steal_pointer(&now);
 }
 
 static void node_changed(const json_t *object, gpointer data)
@@ -69,12 +69,12 @@ static void node_changed(const json_t *object, gpointer data)
 	node->changed(node->data);
 }
 
-void kube_node_learn(KubeNode *node, const json_t *object)
+void kube_node_update(KubeNode *node, const json_t *object)
 {
-	kube_watch_learn(node->watch, object);
+	kube_watch_update(node->watch, object);
 }
 
-/* kubelet makes it again: until then its last labels hold. */
+/* kubelet makes a deleted Node again; the attributes stay until then. */
 static void node_removed(gpointer data)
 {
 	KubeNode *node = data;
@@ -116,7 +116,7 @@ KubeNode *kube_node_new(RdmadModule *self, KubeClient *client, const KubeSetting
 	node->settings = settings;
 	node->changed = changed;
 	node->data = data;
-	node->given = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	node->attributes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	watch_start(node);
 	return node;
 }
@@ -129,10 +129,10 @@ void kube_node_free(KubeNode *node)
 	if (!node)
 		return;
 	kube_watch_free(node->watch);
-	g_hash_table_iter_init(&iter, node->given);
+	g_hash_table_iter_init(&iter, node->attributes);
 	while (g_hash_table_iter_next(&iter, &name, NULL))
 		attribute_set(node, name, NULL);
-	g_hash_table_unref(node->given);
+	g_hash_table_unref(node->attributes);
 	g_clear_pointer(&node->labels, g_hash_table_unref);
 	g_free(node);
 }
@@ -150,7 +150,7 @@ double kube_node_age(const KubeNode *node)
 json_t *kube_node_status(const KubeNode *node)
 {
 	return json_pack("{s:s, s:b, s:i, s:o}", "name", node->settings->node, "known",
-			 node->labels != NULL, "labels", (int)g_hash_table_size(node->given),
+			 node->labels != NULL, "labels", (int)g_hash_table_size(node->attributes),
 			 "watch", kube_watch_status(node->watch));
 }
 
@@ -169,7 +169,7 @@ void kube_node_doctor(const KubeNode *node, json_t *findings)
 				 "labels are those of before");
 	} else {
 		text = g_strdup_printf("%s has %u labels", node->settings->node,
-				       g_hash_table_size(node->given));
+				       g_hash_table_size(node->attributes));
 		rdmad_doctor_add(findings, RDMAD_FINDING_OK, "Node", text, NULL);
 	}
 }

@@ -9,7 +9,7 @@
 #define VERSION_MAX  256u
 #define MESSAGE_MAX  200u
 #define MAP_MAX	     4096u
-#define STATUS_BYTES 65536u /* of a refusal that are looked at */
+#define STATUS_BYTES 65536u /* maximum size of a response with an error that is parsed */
 
 json_t *kube_object_parse(const char *body, gsize size, GError **error)
 {
@@ -59,7 +59,7 @@ GHashTable *kube_object_map(const json_t *object, const char *key)
 	return map;
 }
 
-/* Text from outside is made one short line for the log. */
+/* Converts text from outside to one short line for the log. */
 static char *message_clean(const char *text)
 {
 	char *clean = g_utf8_make_valid(text, (gssize)strnlen(text, MESSAGE_MAX));
@@ -139,7 +139,7 @@ static int type_find(const char *type)
 	return -1;
 }
 
-static KubeEventType event_take(const json_t *event, json_t **object, char **version,
+static KubeEventType event_read(const json_t *event, json_t **object, char **version,
 				GError **error)
 {
 	json_t *about = json_object_get(event, "object");
@@ -172,7 +172,7 @@ KubeEventType kube_watch_line_parse(const char *line, gsize length, json_t **obj
 	*object = NULL;
 	*version = NULL;
 	if (event)
-		type = event_take(event, object, version, error);
+		type = event_read(event, object, version, error);
 	json_decref(event);
 	return type;
 }

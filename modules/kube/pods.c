@@ -10,7 +10,7 @@
 struct KubePods {
 	KubeClient *client;
 	RdmadPodProvider *provider;
-	GQueue asked; /* Question */
+	GQueue requests; /* of Request */
 	guint answered, failed;
 };
 
@@ -19,7 +19,7 @@ typedef struct {
 	RdmadPodQuery *query;
 	KubeCall *call;
 	GList node;
-} Question;
+} Request;
 
 static gboolean name_is_plain(const char *name)
 {
@@ -34,26 +34,26 @@ char *kube_pod_path(const char *pod_namespace, const char *pod_name)
 	return g_strdup_printf("/api/v1/namespaces/%s/pods/%s", pod_namespace, pod_name);
 }
 
-static void question_answer(Question *question, GHashTable *annotations, const GError *error)
+static void request_answer(Request *request, GHashTable *annotations, const GError *error)
 {
-	RdmadPodQuery *query = question->query;
+	RdmadPodQuery *query = request->query;
 
 	if (error)
-		question->pods->failed++;
+		request->pods->failed++;
 	else
-		question->pods->answered++;
-	g_queue_unlink(&question->pods->asked, &question->node);
-	kube_call_cancel(question->call);
-	g_free(question);
+		request->pods->answered++;
+	g_queue_unlink(&request->pods->requests, &request->node);
+	kube_call_cancel(request->call);
+	g_free(request);
 	rdmad_pod_query_answer(query, annotations, error);
 }
 
-/* A pod of a StatefulSet keeps its name when it is made again.  On its node a static pod has a UID that its
- * mirror here has as an annotation. */
-static gboolean pod_check(const Question *question, const json_t *pod, GHashTable *annotations,
+/* A recreated pod of a StatefulSet has the same name, so the UID is compared.  On its node a static
+ * pod has the UID that its mirror pod in the API has as an annotation. */
+static gboolean pod_check(const Request *request, const json_t *pod, GHashTable *annotations,
 			  GError **error)
 {
-	const char *wanted = rdmad_pod_query_uid(question->query);
+	const char *wanted = rdmad_pod_query_uid(request->query);
 	const char *uid = kube_object_text(pod, "uid");
 
 	if (!wanted || g_strcmp0(uid, wanted) == 0 ||
@@ -61,36 +61,36 @@ static gboolean pod_check(const Question *question, const json_t *pod, GHashTabl
 		return TRUE;
 	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND,
 		    "the pod %s/%s is another one, of the UID %.64s",
-		    rdmad_pod_query_namespace(question->query),
-		    rdmad_pod_query_name(question->query), uid ? uid : "none");
+		    rdmad_pod_query_namespace(request->query), rdmad_pod_query_name(request->query),
+		    uid ? uid : "none");
 	return FALSE;
 }
 
-static void pod_got(const KubeResult *result, gpointer data)
+static void get_done(const KubeResult *result, gpointer data)
 {
-	Question *question = data;
+	Request *request = data;
 	g_autoptr(GHashTable) annotations = NULL;
 	g_autoptr(GError) error = NULL;
 
-	question->call = NULL;
+	request->call = NULL;
 	if (result->error) {
-		question_answer(question, NULL, result->error);
+		request_answer(request, NULL, result->error);
 		return;
 	}
 	annotations = kube_object_map(result->object, "annotations");
-	if (!pod_check(question, result->object, annotations, &error))
+	if (!pod_check(request, result->object, annotations, &error))
 		g_clear_pointer(&annotations, g_hash_table_unref);
-	question_answer(question, annotations, error);
+	request_answer(request, annotations, error);
 }
 
-static const KubeCallClass get_class = { .verb = "get", .method = "GET", .done = pod_got };
+static const KubeCallClass get_class = { .verb = "get", .method = "GET", .done = get_done };
 
-static void pod_asked(RdmadPodQuery *query, gpointer data)
+static void pod_requested(RdmadPodQuery *query, gpointer data)
 {
 	KubePods *pods = data;
 	g_autofree char *path =
 		kube_pod_path(rdmad_pod_query_namespace(query), rdmad_pod_query_name(query));
-	Question *question;
+	Request *request;
 
 	if (!path) {
 		g_autoptr(GError) error =
@@ -99,12 +99,12 @@ static void pod_asked(RdmadPodQuery *query, gpointer data)
 		rdmad_pod_query_answer(query, NULL, error);
 		return;
 	}
-	question = g_new0(Question, 1);
-	question->pods = pods;
-	question->query = query;
-	question->node.data = question;
-	g_queue_push_tail_link(&pods->asked, &question->node);
-	question->call = kube_client_call(pods->client, &get_class, path, NULL, question);
+	request = g_new0(Request, 1);
+	request->pods = pods;
+	request->query = query;
+	request->node.data = request;
+	g_queue_push_tail_link(&pods->requests, &request->node);
+	request->call = kube_client_call(pods->client, &get_class, path, NULL, request);
 }
 
 KubePods *kube_pods_new(RdmadModule *self, KubeClient *client, GError **error)
@@ -112,9 +112,9 @@ KubePods *kube_pods_new(RdmadModule *self, KubeClient *client, GError **error)
 	KubePods *pods = g_new0(KubePods, 1);
 
 	pods->client = client;
-	g_queue_init(&pods->asked);
+	g_queue_init(&pods->requests);
 	pods->provider = rdmad_pod_metadata_provide(rdmad_module_pod_metadata(self), self,
-						    pod_asked, pods, error);
+						    pod_requested, pods, error);
 	if (!pods->provider)
 		g_clear_pointer(&pods, g_free);
 	return pods;
@@ -127,14 +127,14 @@ void kube_pods_free(KubePods *pods)
 	if (!pods)
 		return;
 	error = g_error_new(RDMAD_ERROR, RDMAD_ERROR_CANCELLED, "the module kube ends");
-	while (pods->asked.head)
-		question_answer(pods->asked.head->data, NULL, error);
+	while (pods->requests.head)
+		request_answer(pods->requests.head->data, NULL, error);
 	rdmad_pod_provider_free(pods->provider);
 	g_free(pods);
 }
 
 json_t *kube_pods_status(const KubePods *pods)
 {
-	return json_pack("{s:i, s:i, s:i}", "asking", (int)pods->asked.length, "answered",
+	return json_pack("{s:i, s:i, s:i}", "asking", (int)pods->requests.length, "answered",
 			 (int)pods->answered, "failed", (int)pods->failed);
 }

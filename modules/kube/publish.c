@@ -9,7 +9,7 @@
 #include <rdmad/loop.h>
 #include <string.h>
 
-#define KEY_MAX	    63u /* of a label's name and of its value */
+#define KEY_MAX	    63u /* maximum length of a label's name and value */
 #define MODE_PREFIX "mode:"
 
 struct KubePublish {
@@ -19,12 +19,12 @@ struct KubePublish {
 	RdmadWatch *devices, *attributes;
 	GHashTable *modes; /* key -> value */
 	gboolean is_scanned;
-	KubeNode *node; /* NULL: not looked at yet */
+	KubeNode *node; /* NULL: not known yet */
 	KubeCall *call;
-	RdmadEvent *pause; /* armed: no request before it */
+	RdmadEvent *pause; /* armed: no request until it expires */
 	guint failures;
 	guint patched;
-	char *error; /* of the last request; NULL: it was well */
+	char *error; /* of the last request; NULL: success */
 };
 
 /* ---- pure ---- */
@@ -76,9 +76,9 @@ json_t *kube_publish_difference(const char *prefix, GHashTable *labels, GHashTab
 	return NULL;
 }
 
-/* ---- what is true ---- */
+/* ---- the present labels ---- */
 
-static void label_want(GHashTable *wanted, const char *key, const char *value)
+static void label_add(GHashTable *wanted, const char *key, const char *value)
 {
 	g_hash_table_insert(wanted, g_strdup(key), g_strdup(value));
 }
@@ -101,7 +101,7 @@ static GHashTable *labels_wanted(const KubePublish *publish)
 	for (guint i = 0; i < rdmad_inventory_count(inventory); i++) {
 		const RdmadDevice *device = rdmad_inventory_nth(inventory, i);
 
-		label_want(wanted, "capable", "true");
+		label_add(wanted, "capable", "true");
 		rails += is_rail(publish, device);
 		for (guint p = 0; p < device->n_ports; p++) {
 			const RdmadLinkLayer layer = device->ports[p].link_layer;
@@ -109,15 +109,15 @@ static GHashTable *labels_wanted(const KubePublish *publish)
 				g_strconcat("link-layer.", rdmad_link_layer_name(layer), NULL);
 
 			if (layer != RDMAD_LINK_LAYER_UNKNOWN)
-				label_want(wanted, name, "true");
+				label_add(wanted, name, "true");
 		}
 	}
 	count = g_strdup_printf("%u", rails);
 	if (rails)
-		label_want(wanted, "rails", count);
+		label_add(wanted, "rails", count);
 	g_hash_table_iter_init(&iter, publish->modes);
 	while (g_hash_table_iter_next(&iter, &key, &value))
-		label_want(wanted, key, value);
+		label_add(wanted, key, value);
 	return wanted;
 }
 
@@ -142,9 +142,10 @@ static void patch_done(const KubeResult *result, gpointer data)
 		publish->patched++;
 	}
 	rdmad_event_arm(publish->pause, ms);
-	/* While the watch is behind, the same patch would be sent again and again. */
+	/* The response updates the Node, because the watch may lag and the same patch would be
+	 * repeated. */
 	if (result->object)
-		kube_node_learn(publish->node, result->object);
+		kube_node_update(publish->node, result->object);
 }
 
 static const KubeCallClass patch_class = { .verb = "patch", .method = "PATCH", .done = patch_done };
@@ -159,7 +160,7 @@ static void publish_send(KubePublish *publish, json_t *difference)
 	json_decref(patch);
 }
 
-/* A node without a scan has no devices yet, which is no news. */
+/* Before the first scan the inventory is empty, which must not remove labels. */
 static void publish_try(KubePublish *publish)
 {
 	GHashTable *labels = publish->node ? kube_node_labels(publish->node) : NULL;
@@ -175,18 +176,18 @@ static void publish_try(KubePublish *publish)
 		publish_send(publish, difference);
 }
 
-static void pause_over(gpointer data)
+static void pause_expired(gpointer data)
 {
 	publish_try(data);
 }
 
-void kube_publish_look(KubePublish *publish, KubeNode *node)
+void kube_publish_update(KubePublish *publish, KubeNode *node)
 {
 	publish->node = node;
 	publish_try(publish);
 }
 
-/* ---- news ---- */
+/* ---- changes ---- */
 
 static void devices_settled(gpointer data)
 {
@@ -221,7 +222,8 @@ KubePublish *kube_publish_new(RdmadModule *self, KubeClient *client, const KubeS
 	publish->client = client;
 	publish->settings = settings;
 	publish->modes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-	publish->pause = rdmad_loop_add_timer(rdmad_module_loop(self), self, pause_over, publish);
+	publish->pause =
+		rdmad_loop_add_timer(rdmad_module_loop(self), self, pause_expired, publish);
 	publish->devices =
 		rdmad_inventory_watch(rdmad_module_inventory(self), self, &device_ops, publish);
 	publish->attributes = rdmad_attributes_watch(rdmad_module_attributes(self), self, NULL,

@@ -19,7 +19,7 @@ static gboolean refuse(GError **error, const char *format, const char *text)
 	return FALSE;
 }
 
-/* A token is never sent in clear. */
+/* The token is never sent without TLS. */
 static gboolean server_check(const char *server, GError **error)
 {
 	const char *host = g_str_has_prefix(server, "https://") ? server + 8 : "";
@@ -45,7 +45,7 @@ static gboolean node_check(const char *name, GError **error)
 	return !*name || name_is_valid(name, NAME_MAX_) || refuse(error, "is no node name", name);
 }
 
-/* Labels without a domain belong to users, and these two to Kubernetes. */
+/* Labels without a domain belong to users, those of these two domains to Kubernetes. */
 static gboolean prefix_check(const char *prefix, GError **error)
 {
 	g_autofree char *domain = g_strndup(prefix, strlen(prefix) - (*prefix != 0));
@@ -122,7 +122,7 @@ static KubeSettings *settings_new(void)
 	return settings;
 }
 
-/* As kubelet sets them in each container. */
+/* Uses the variables that kubelet sets in each container. */
 static gboolean server_find(KubeSettings *settings, const RdmadConfigNode *config, GError **error)
 {
 	const char *host = g_getenv("KUBERNETES_SERVICE_HOST");
@@ -147,7 +147,7 @@ static gboolean server_find(KubeSettings *settings, const RdmadConfigNode *confi
 	return TRUE;
 }
 
-/* The host's name, in the form in which kubelet registers it, is the last resort. */
+/* Falls back to the host's name, in lower case like kubelet's registration. */
 static gboolean node_find(KubeSettings *settings, const RdmadConfigNode *config, GError **error)
 {
 	const char *name = g_getenv("NODE_NAME");

@@ -9,7 +9,7 @@
 
 #include "object.h"
 
-#define LIVED_US (5 * G_USEC_PER_SEC) /* a watch that ends before it is a failure */
+#define STABLE_US (5 * G_USEC_PER_SEC) /* a watch that ends earlier has failed */
 
 struct KubeWatch {
 	RdmadModule *self;
@@ -17,16 +17,16 @@ struct KubeWatch {
 	const KubeSettings *settings;
 	const KubeWatchClass *klass;
 	gpointer data;
-	char *selector; /* escaped */
-	char *version;	/* resourceVersion; NULL: list */
-	char *learned;	/* a newer one, of kube_watch_learn(); NULL: none */
+	char *selector;	     /* escaped */
+	char *version;	     /* resourceVersion; NULL: list */
+	char *newer_version; /* a newer version, from kube_watch_update(); NULL: none */
 	KubeCall *call;
-	RdmadEvent *again;
-	guint failures;	 /* in a row */
+	RdmadEvent *retry;
+	guint failures;	 /* consecutive */
 	gint64 began_us; /* of the watch, monotonic */
 	gint64 heard_us; /* monotonic; 0: never */
 	gboolean is_watching;
-	char *error; /* why it is not watching, or NULL */
+	char *error; /* error of the last request, or NULL */
 };
 
 static void watch_begin(gpointer data);
@@ -34,7 +34,7 @@ static void watch_begin(gpointer data);
 static void watch_wait(KubeWatch *watch, guint ms)
 {
 	watch->is_watching = FALSE;
-	rdmad_event_arm(watch->again, ms);
+	rdmad_event_arm(watch->retry, ms);
 }
 
 static void watch_failed(KubeWatch *watch, const GError *error, guint retry_after_ms)
@@ -58,7 +58,7 @@ static void version_set(KubeWatch *watch, const char *version)
 
 /* ---- list ---- */
 
-static gboolean list_take(KubeWatch *watch, const json_t *list, GError **error)
+static gboolean list_read(KubeWatch *watch, const json_t *list, GError **error)
 {
 	const char *version = kube_object_text(list, "resourceVersion");
 	json_t *items = json_object_get(list, "items");
@@ -69,7 +69,7 @@ static gboolean list_take(KubeWatch *watch, const json_t *list, GError **error)
 		return FALSE;
 	}
 	version_set(watch, version);
-	g_clear_pointer(&watch->learned, g_free);
+	g_clear_pointer(&watch->newer_version, g_free);
 	if (!json_array_size(items))
 		watch->klass->removed(watch->data);
 	for (size_t i = 0; i < json_array_size(items); i++)
@@ -83,7 +83,7 @@ static void list_done(const KubeResult *result, gpointer data)
 	g_autoptr(GError) error = result->error ? g_error_copy(result->error) : NULL;
 
 	watch->call = NULL;
-	if (error || !list_take(watch, result->object, &error)) {
+	if (error || !list_read(watch, result->object, &error)) {
 		watch_failed(watch, error, result->retry_after_ms);
 		return;
 	}
@@ -95,7 +95,7 @@ static const KubeCallClass list_class = { .verb = "list", .method = "GET", .done
 
 /* ---- watch ---- */
 
-/* Sees no more lines of it. */
+/* Cancels the watch after an invalid line, so that the object is listed again. */
 static void watch_abandon(KubeWatch *watch, const GError *error)
 {
 	kube_call_cancel(g_steal_pointer(&watch->call));
@@ -103,11 +103,11 @@ static void watch_abandon(KubeWatch *watch, const GError *error)
 	watch_failed(watch, error, 0);
 }
 
-static void event_give(KubeWatch *watch, KubeEventType type, const json_t *object)
+static void event_dispatch(KubeWatch *watch, KubeEventType type, const json_t *object)
 {
-	if (kube_version_is_newer(watch->learned, watch->version))
+	if (kube_version_is_newer(watch->newer_version, watch->version))
 		return;
-	g_clear_pointer(&watch->learned, g_free);
+	g_clear_pointer(&watch->newer_version, g_free);
 	if (type == KUBE_EVENT_CHANGED)
 		watch->klass->changed(object, watch->data);
 	else if (type == KUBE_EVENT_DELETED)
@@ -130,26 +130,26 @@ static void watch_line(const char *line, gsize length, gpointer data)
 	}
 	g_clear_pointer(&watch->error, g_free);
 	version_set(watch, version);
-	event_give(watch, type, object);
+	event_dispatch(watch, type, object);
 	json_decref(object);
 }
 
-/* Any end is resumed from where it was, unless that is no longer known. */
+/* Resumes the watch at the last version, unless the server no longer has it. */
 static void watch_done(const KubeResult *result, gpointer data)
 {
 	KubeWatch *watch = data;
-	const gboolean lived = rdmad_now_us() - watch->began_us >= LIVED_US;
+	const gboolean was_stable = rdmad_now_us() - watch->began_us >= STABLE_US;
 	g_autoptr(GError) early = NULL;
 
 	watch->call = NULL;
-	if (lived)
+	if (was_stable)
 		watch->failures = 0;
-	/* A line that is too long would come again. */
+	/* A line that is too long would be repeated. */
 	if (result->error && (g_error_matches(result->error, RDMAD_ERROR, RDMAD_ERROR_GONE) ||
 			      g_error_matches(result->error, RDMAD_ERROR, RDMAD_ERROR_LIMIT)))
 		g_clear_pointer(&watch->version, g_free);
-	/* Proxies end long requests; that is no error. */
-	if (lived && (!result->error || result->status == 200)) {
+	/* A proxy that ends a long request is no error. */
+	if (was_stable && (!result->error || result->status == 200)) {
 		watch_wait(watch, 0);
 		return;
 	}
@@ -184,7 +184,7 @@ static void watch_begin(gpointer data)
 	g_string_append_uri_escaped(path, watch->version, NULL, FALSE);
 	watch->began_us = rdmad_now_us();
 	watch->is_watching = TRUE;
-	/* One that the server does not end then is ended here. */
+	/* The timeout ends a watch that the server does not end. */
 	watch->call = kube_client_watch(watch->client, &watch_class, path->str,
 					seconds * 1000 + (guint)watch->settings->timeout_ms, watch);
 }
@@ -200,8 +200,8 @@ KubeWatch *kube_watch_new(RdmadModule *self, KubeClient *client, const KubeSetti
 	watch->klass = klass;
 	watch->data = data;
 	watch->selector = g_uri_escape_string(selector, NULL, FALSE);
-	watch->again = rdmad_loop_add_timer(rdmad_module_loop(self), self, watch_begin, watch);
-	rdmad_event_arm(watch->again, 0);
+	watch->retry = rdmad_loop_add_timer(rdmad_module_loop(self), self, watch_begin, watch);
+	rdmad_event_arm(watch->retry, 0);
 	return watch;
 }
 
@@ -210,23 +210,23 @@ void kube_watch_free(KubeWatch *watch)
 	if (!watch)
 		return;
 	kube_call_cancel(watch->call);
-	rdmad_event_free(watch->again);
+	rdmad_event_free(watch->retry);
 	g_free(watch->selector);
 	g_free(watch->version);
-	g_free(watch->learned);
+	g_free(watch->newer_version);
 	g_free(watch->error);
 	g_free(watch);
 }
 
-void kube_watch_learn(KubeWatch *watch, const json_t *object)
+void kube_watch_update(KubeWatch *watch, const json_t *object)
 {
 	const char *version = kube_object_text(object, "resourceVersion");
 
 	if (!kube_version_is_newer(version, watch->version) ||
-	    kube_version_is_newer(watch->learned, version))
+	    kube_version_is_newer(watch->newer_version, version))
 		return;
-	g_free(watch->learned);
-	watch->learned = g_strdup(version);
+	g_free(watch->newer_version);
+	watch->newer_version = g_strdup(version);
 	watch->klass->changed(object, watch->data);
 }
 
@@ -235,10 +235,10 @@ double kube_watch_age(const KubeWatch *watch)
 	return watch->heard_us ? (double)(rdmad_now_us() - watch->heard_us) / G_USEC_PER_SEC : -1;
 }
 
-/* A watch that was resumed may be silent for a while, and well. */
+/* A resumed watch works, although it may have no events for a while. */
 const char *kube_watch_error(const KubeWatch *watch)
 {
-	if (watch->is_watching && rdmad_now_us() - watch->began_us >= LIVED_US)
+	if (watch->is_watching && rdmad_now_us() - watch->began_us >= STABLE_US)
 		return NULL;
 	return watch->error;
 }

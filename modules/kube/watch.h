@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * List and watch of a few objects
+ * List and watch of one object
  *
- *	list -> watch -> (its end) watch ... -> (410, an error, a line that is none) list
+ *	list -> watch -> (its end) watch ... -> (410, an error, an invalid line) list
  *
- * Each end that comes early is waited for longer than the one before.
+ * Each early end doubles the delay before the next request.
  */
 #pragma once
 
@@ -14,24 +14,24 @@ typedef struct KubeWatch KubeWatch;
 
 typedef struct {
 	const char *path;     /* "/api/v1/nodes" */
-	const char *resource; /* "nodes": for the status */
-	/* `object` is borrowed. */
+	const char *resource; /* "nodes", for messages */
+	/* `object` is valid during the call. */
 	void (*changed)(const json_t *object, gpointer data);
-	/* NULL: one that the last list did not have, or all of them, where there is but one. */
+	/* The object does not exist: it was deleted, or the list is empty. */
 	void (*removed)(gpointer data);
 } KubeWatchClass;
 
-/* Of the one object that `selector` selects ("metadata.name=n1"). */
+/* Watches the one object that `selector` selects ("metadata.name=n1"). */
 KubeWatch *kube_watch_new(RdmadModule *self, KubeClient *client, const KubeSettings *settings,
 			  const KubeWatchClass *klass, const char *selector, gpointer data);
 void kube_watch_free(KubeWatch *watch);
 
-/* The object is that of the response to another request, which may be older than what the watch has given, or
- * newer: `changed` is called if it is newer, and then the watch gives nothing that is older. */
-void kube_watch_learn(KubeWatch *watch, const json_t *object);
+/* Passes the object of the response to another request.  `changed` is called if it is newer than
+ * the watch's, and older events of the watch are then dropped. */
+void kube_watch_update(KubeWatch *watch, const json_t *object);
 
-/* Seconds since the last byte of sense; -1: there was none. */
+/* Returns the seconds since the last valid line or list; -1: none yet. */
 double kube_watch_age(const KubeWatch *watch);
 /* {"state", "resource_version", "age", "error"} */
 json_t *kube_watch_status(const KubeWatch *watch);
-const char *kube_watch_error(const KubeWatch *watch); /* NULL: none now */
+const char *kube_watch_error(const KubeWatch *watch); /* NULL: none */

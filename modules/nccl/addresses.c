@@ -88,7 +88,7 @@ gboolean nccl_addresses_equal(const NcclAddresses *a, const NcclAddresses *b)
 
 /* ---- proc ---- */
 
-/* A node with many pods has a route for each: more than rdmad_sysroot_read() takes. */
+/* A node with many pods has a route for each, which exceeds the limit of rdmad_sysroot_read(). */
 static char *proc_read(const RdmadSysroot *root, const char *process, const char *file,
 		       GError **error)
 {
@@ -113,7 +113,7 @@ static char *proc_read(const RdmadSysroot *root, const char *process, const char
 	return NULL;
 }
 
-/* A leaf is "|-- 192.0.2.7"; the lines below it say what it is, "/32 host LOCAL". */
+/* A leaf is "|-- 192.0.2.7"; the lines below describe it: "/32 host LOCAL". */
 static void read_fib_trie(NcclAddresses *addresses, const char *text)
 {
 	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
@@ -182,7 +182,7 @@ static void netdevs_add(GPtrArray *netdevs, const char *name)
 		g_ptr_array_add(netdevs, g_strdup(name));
 }
 
-/* The fields of a line that are not empty. */
+/* Returns the non-empty fields of a line. */
 static char **line_fields(const char *line)
 {
 	g_auto(GStrv) all = g_strsplit_set(line, " \t", -1);

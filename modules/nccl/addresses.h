@@ -2,8 +2,8 @@
 /*
  * Addresses of one network namespace
  *
- * An RDMA device that is shared between namespaces shows the GIDs of all of them, with interfaces of
- * the same name.  Only the address says whose a GID is.
+ * An RDMA device that namespaces share shows the GIDs of all of them, with interfaces of the same
+ * name.  Only the address tells which namespace a GID belongs to.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ NcclAddresses *nccl_addresses_new(void);
 void nccl_addresses_free(NcclAddresses *addresses);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(NcclAddresses, nccl_addresses_free)
 
-/* "192.0.2.7/24" or "2001:db8::7/64"; the length may be missing.  RDMAD_ERROR_INVALID. */
+/* Adds "192.0.2.7/24" or "2001:db8::7/64"; the prefix length is optional.  RDMAD_ERROR_INVALID. */
 gboolean nccl_addresses_add(NcclAddresses *addresses, const char *text, GError **error);
 gboolean nccl_addresses_have(const NcclAddresses *addresses, const guint8 raw[16]);
 NcclAddresses *nccl_addresses_copy(const NcclAddresses *addresses);
@@ -23,11 +23,12 @@ guint nccl_addresses_count(const NcclAddresses *addresses);
 gboolean nccl_addresses_equal(const NcclAddresses *a, const NcclAddresses *b);
 
 /*
- * Reads the namespace of a process from its proc/PID/net; `process` is "self" or a pid.
+ * Reads the addresses of a process's namespace from its /proc/PID/net; `process` is "self" or a
+ * PID.
  * Formats: net/ipv4/fib_trie.c fib_trie_seq_show(), net/ipv6/addrconf.c if6_seq_show().
  * RDMAD_ERROR_NOT_FOUND: no such process, or a recorded machine without these files.
  */
 NcclAddresses *nccl_addresses_read(const RdmadSysroot *root, const char *process, GError **error);
 
-/* Interfaces of the default routes, sorted, each once; never NULL. */
+/* Returns the interfaces of the default routes, sorted, without duplicates; never NULL. */
 char **nccl_default_netdevs_read(const RdmadSysroot *root, const char *process);

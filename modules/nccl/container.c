@@ -49,7 +49,7 @@ const RdmadAllocation *nccl_container_named(const NcclContainer *container)
 	return first && first->pod_name ? first : NULL;
 }
 
-/* ---- what is on the disk ---- */
+/* ---- the plan on the disk ---- */
 
 static void conf_line_parse(NcclDiskPlan *plan, const char *line)
 {
@@ -66,7 +66,7 @@ static void conf_line_parse(NcclDiskPlan *plan, const char *line)
 	}
 }
 
-/* A file that cannot be read is replaced by the next update. */
+/* The next update replaces an unreadable file. */
 NcclDiskPlan *nccl_disk_plan_read(const char *run_dir, const char *allocation)
 {
 	g_autofree char *text =
@@ -100,7 +100,7 @@ static void file_clear(gpointer data)
 	g_bytes_unref(file->bytes);
 }
 
-/* `text` is taken over. */
+/* Takes ownership of `text`. */
 static void files_add(GArray *files, const char *name, char *text)
 {
 	const File file = { name, g_bytes_new_take(text, strlen(text)) };
@@ -108,8 +108,8 @@ static void files_add(GArray *files, const char *name, char *text)
 	g_array_append_val(files, file);
 }
 
-/* All files of one allocation, of File.  nccl.conf is last: it has the generation that says that all are
- * there. */
+/* Returns the files of one allocation, of File.  nccl.conf is last: its generation marks the set as
+ * complete. */
 static GArray *container_files(const NcclContainer *container, const NcclSettings *settings,
 			       const NcclPlanLabel *label)
 {
@@ -133,7 +133,8 @@ static GArray *container_files(const NcclContainer *container, const NcclSetting
 	return files;
 }
 
-/* FALSE: to be tried again, which is logged here.  An allocation that has ended has no directory. */
+/* Returns FALSE, and logs the error, if the write must be retried.  An allocation that has ended
+ * has no directory. */
 static gboolean container_write(const NcclContainer *container, const NcclSettings *settings,
 				const char *run_dir, const char *id)
 {
@@ -154,7 +155,8 @@ static gboolean container_write(const NcclContainer *container, const NcclSettin
 	return TRUE;
 }
 
-/* Whether the directory has these files already.  The plugin is put there once: a job may run with it. */
+/* Returns whether the directory has these files already.  The plugin is written once, because a job
+ * may be using it. */
 static gboolean disk_has_files(const NcclContainer *container, const NcclSettings *settings,
 			       const char *run_dir, const char *id, guint64 generation)
 {
@@ -179,9 +181,9 @@ static gboolean disk_has_files(const NcclContainer *container, const NcclSetting
 	return TRUE;
 }
 
-/* ---- updating ---- */
+/* ---- update ---- */
 
-/* The same snapshots and the same addresses give the same plan. */
+/* Equal snapshots and equal addresses give the same plan. */
 static gboolean views_equal(const NcclView *a, const NcclView *b)
 {
 	if (!a || a->devices->len != b->devices->len || a->gpus->len != b->gpus->len ||
@@ -212,7 +214,8 @@ static void container_set_first(NcclContainer *container, const NcclEnv *env)
 	container->first = nccl_env_copy(env);
 }
 
-/* Settings that the job has read or will read: the plan of an earlier run, else the first of this one. */
+/* Remembers the settings that the job has read or will read: those of an earlier rdmad, else the
+ * first of this one. */
 static void container_remember(NcclContainer *container, const NcclDiskPlan *disk)
 {
 	if (container->started && container->first)
@@ -230,7 +233,7 @@ void nccl_container_start(NcclContainer *container)
 		container_set_first(container, container->plan->env);
 }
 
-/* The newest plan in the directories of its allocations; NULL: there is none. */
+/* Returns the newest plan in the directories of the allocations; NULL: none. */
 static NcclDiskPlan *container_disk_plan(const NcclContainer *container, const char *run_dir)
 {
 	g_autoptr(NcclDiskPlan) newest = NULL;
@@ -271,8 +274,8 @@ static void container_write_all(NcclContainer *container, const NcclSettings *se
 	}
 }
 
-NcclContainerNews nccl_container_update(NcclContainer *container, RdmadInventory *inventory,
-					const NcclSettings *settings, const char *run_dir)
+NcclContainerResult nccl_container_update(NcclContainer *container, RdmadInventory *inventory,
+					  const NcclSettings *settings, const char *run_dir)
 {
 	NcclView *view = nccl_view_of_allocations(
 		container->allocations, inventory, settings->host_network,
@@ -299,7 +302,7 @@ NcclContainerNews nccl_container_update(NcclContainer *container, RdmadInventory
 							       : NCCL_CONTAINER_CHANGED;
 }
 
-/* ---- what differs ---- */
+/* ---- differences ---- */
 
 static void difference_append(GString *text, const char *name, const char *now, const char *before)
 {

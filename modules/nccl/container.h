@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Container: all allocations of one container, and the plan for them
+ * Container: all allocations of one container, and their plan
  *
- * Kubelet keeps one of two mounts on one path, so the directory of each of its allocations holds the
- * plan of all.  An allocation whose container is not known yet is taken for a container of its own.
+ * kubelet keeps one of two mounts on the same path, so the directory of each allocation holds the
+ * plan for all of them.  An allocation whose container is unknown is treated as a container of its
+ * own.
  */
 #pragma once
 
@@ -15,51 +16,52 @@
 
 typedef struct {
 	GPtrArray *allocations; /* RdmadAllocation, by id */
-	NcclLook *
-		look; /* at the network of its pod; NULL: the pod is not known, or the host's is configured */
+	/* The network of its pod; NULL: the pod is unknown, or `network` is "host". */
+	NcclLook *look;
 	NcclView *view;	  /* NULL until the first update */
 	NcclPlan *plan;	  /* points into the view */
-	gboolean started; /* its first process may have begun */
-	NcclEnv *
-		first; /* of the plan at its start, or of the first one after it that was no refusal: what the
-			   * job may have read */
-	guint64 generation; /* of the newest plan on the disk */
-	gboolean unwritten; /* a file could not be written: the next update tries again */
+	gboolean started; /* its first process may have started */
+	/* Of the plan when the container started, or else of the first plan that was not a refusal:
+	 * the settings that the job may have read. */
+	NcclEnv *first;
+	guint64 generation; /* generation of the newest plan on the disk */
+	gboolean unwritten; /* a write failed; the next update retries it */
 } NcclContainer;
 
-/* The key of an allocation's container: "namespace/pod/container", or its id. */
+/* Returns the key of an allocation's container: "namespace/pod/container", or the allocation's
+ * id. */
 char *nccl_container_key(const RdmadAllocation *allocation);
 
 NcclContainer *nccl_container_new(void);
 void nccl_container_free(NcclContainer *container);
 
-/* The oldest allocation's; NULL where the container is not known. */
+/* Returns the first allocation if its pod is known, else NULL. */
 const RdmadAllocation *nccl_container_named(const NcclContainer *container);
 
-/* Its first process begins now, perhaps again: it reads the present plan. */
+/* Records a start or restart of the container, which reads the current plan. */
 void nccl_container_start(NcclContainer *container);
 
 /* Result of an update. */
 typedef enum {
-	NCCL_CONTAINER_SAME,	/* the settings on the disk are those of the view */
+	NCCL_CONTAINER_SAME,	/* the settings on the disk are current */
 	NCCL_CONTAINER_NEW,	/* the first plan of the container was written */
 	NCCL_CONTAINER_CHANGED, /* its settings were replaced */
-} NcclContainerNews;
+} NcclContainerResult;
 
 /*
- * Looks at the inventory, plans again where that or the allocations differ from the last time, and writes
- * the files where they differ from those on the disk.  Directories that are gone are left alone:
- * the allocation has ended.  For other files that cannot be written see `unwritten`.
+ * Makes a new view, plans again if it changed, and writes the files that differ from those on the
+ * disk.  A missing directory is ignored: the allocation has ended.  Other write errors set
+ * `unwritten`.
  */
-NcclContainerNews nccl_container_update(NcclContainer *container, RdmadInventory *inventory,
-					const NcclSettings *settings, const char *run_dir);
+NcclContainerResult nccl_container_update(NcclContainer *container, RdmadInventory *inventory,
+					  const NcclSettings *settings, const char *run_dir);
 
-/* The differences, "NCCL_IB_GID_INDEX 3, was 5"; freed by the caller. */
+/* Returns the differences, "NCCL_IB_GID_INDEX 3, was 5"; g_free(). */
 char *nccl_container_difference(const NcclEnv *before, const NcclEnv *now);
 
-/* A plan as an earlier update, or an earlier run, left it. */
+/* A plan on the disk, written by an earlier update or an earlier rdmad. */
 typedef struct {
-	guint64 generation; /* 0: there is none */
+	guint64 generation; /* 0: no plan */
 	gboolean refused;
 	NcclEnv *env; /* never NULL */
 } NcclDiskPlan;

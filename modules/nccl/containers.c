@@ -10,7 +10,7 @@
 
 #define RETRY_MS 5000u
 
-/* A container that kubelet is about to start. */
+/* A container start that waits for its files. */
 typedef struct {
 	char *allocation; /* id */
 	RdmadPreparation *preparation;
@@ -20,12 +20,12 @@ struct NcclContainers {
 	RdmadModule *self;
 	NcclSettings *const *settings;
 	RdmadWatch *devices, *allocations;
-	RdmadEvent *update; /* once for what changes in one turn of the loop */
+	RdmadEvent *update; /* one update for all changes of a turn of the loop */
 	GTree *table;	    /* key -> NcclContainer */
 	RdmadPreparer *preparer;
-	GArray *starts;	     /* Start, those that wait for their files */
-	gint64 since_us;     /* wall clock; containers of older allocations may run */
-	gboolean has_looked; /* the first look at the hardware is over */
+	GArray *starts;	     /* of Start */
+	gint64 since_us;     /* wall clock; containers of older allocations may be running */
+	gboolean is_scanned; /* the first scan of the hardware has ended */
 	guint64 changes;
 };
 
@@ -43,7 +43,7 @@ gboolean nccl_containers_next(const NcclContainers *containers, GTreeNode **at,
 	return *at != NULL;
 }
 
-/* Where the container holds an allocation, or -1. */
+/* Returns the index of an allocation in the container, or -1. */
 static int container_index(const NcclContainer *container, const char *allocation)
 {
 	for (guint i = 0; i < container->allocations->len; i++) {
@@ -77,10 +77,10 @@ guint64 nccl_containers_changes(const NcclContainers *containers)
 	return containers->changes;
 }
 
-/* ---- updating ---- */
+/* ---- update ---- */
 
-/* A job keeps what it has read: the first settings that were no refusal. */
-static void tell_change(NcclContainers *containers, const NcclContainer *container)
+/* Reports that settings differ from the first ones of the container, which a running job keeps. */
+static void change_report(NcclContainers *containers, const NcclContainer *container)
 {
 	const RdmadAllocation *named = nccl_container_named(container);
 	const RdmadAllocation *first = container->allocations->pdata[0];
@@ -102,8 +102,8 @@ static void tell_change(NcclContainers *containers, const NcclContainer *contain
 
 static void look_ended(gpointer data);
 
-/* By the present settings. */
-static void container_follow(NcclContainers *containers, NcclContainer *container)
+/* Adds or removes the look at the pod's network, according to the settings. */
+static void container_update_look(NcclContainers *containers, NcclContainer *container)
 {
 	const RdmadAllocation *named = nccl_container_named(container);
 
@@ -114,7 +114,7 @@ static void container_follow(NcclContainers *containers, NcclContainer *containe
 						named->pod_name, look_ended, containers);
 }
 
-/* Until the first look has ended, the plan on the disk may be better than what could be said now. */
+/* Until the first look has ended, the plan on the disk may be better than a new one. */
 static gboolean container_knows_network(const NcclContainer *container)
 {
 	return !container->look || nccl_look_network(container->look) ||
@@ -125,23 +125,24 @@ static gboolean update_visit(gpointer key, gpointer value, gpointer data)
 {
 	NcclContainers *containers = data;
 	NcclContainer *container = value;
-	NcclContainerNews news;
+	NcclContainerResult result;
 
-	container_follow(containers, container);
+	container_update_look(containers, container);
 	if (!container_knows_network(container))
 		return FALSE;
-	news = nccl_container_update(container, rdmad_module_inventory(containers->self),
-				     *containers->settings, rdmad_module_run_dir(containers->self));
-	if (news == NCCL_CONTAINER_CHANGED && container->started && container->first &&
+	result = nccl_container_update(container, rdmad_module_inventory(containers->self),
+				       *containers->settings,
+				       rdmad_module_run_dir(containers->self));
+	if (result == NCCL_CONTAINER_CHANGED && container->started && container->first &&
 	    !nccl_env_equal(container->first, container->plan->env))
-		tell_change(containers, container);
-	/* A full disk may pass.  Each failure is logged. */
+		change_report(containers, container);
+	/* A write error may pass, for example a full disk.  Each failure is logged. */
 	if (container->unwritten)
 		rdmad_event_arm(containers->update, RETRY_MS);
 	return FALSE;
 }
 
-/* ---- containers that start ---- */
+/* ---- starting containers ---- */
 
 typedef struct {
 	const char *key;
@@ -160,7 +161,7 @@ static void membership_visit(const RdmadAllocation *allocation, gpointer data)
 			g_ptr_array_find(membership->container->allocations, allocation, NULL);
 }
 
-/* The files of all its allocations, as the table has them at this moment, are there. */
+/* Returns whether the files of all its current allocations are written. */
 static gboolean container_is_ready(const NcclContainers *containers, const NcclContainer *container,
 				   const RdmadAllocation *allocation)
 {
@@ -170,10 +171,10 @@ static gboolean container_is_ready(const NcclContainers *containers, const NcclC
 	rdmad_allocations_foreach(rdmad_module_allocations(containers->self), membership_visit,
 				  &membership);
 	return membership.all && container->plan && !container->unwritten &&
-	       (!container->look || !nccl_look_is_under_way(container->look));
+	       (!container->look || !nccl_look_is_running(container->look));
 }
 
-/* FALSE: it waits. */
+/* Returns FALSE if the start must wait. */
 static gboolean start_serve(NcclContainers *containers, const Start *start)
 {
 	const RdmadAllocation *allocation = rdmad_allocations_lookup(
@@ -206,7 +207,7 @@ static void containers_update(gpointer data)
 {
 	NcclContainers *containers = data;
 
-	if (!containers->has_looked)
+	if (!containers->is_scanned)
 		return;
 	g_tree_foreach(containers->table, update_visit, containers);
 	starts_serve(containers);
@@ -222,7 +223,7 @@ static void look_ended(gpointer data)
 	containers_schedule(data);
 }
 
-/* By now the sandbox has its network. */
+/* The pod's sandbox has its network by now. */
 static void on_prepare(const RdmadAllocation *allocation, RdmadPreparation *preparation,
 		       gpointer data)
 {
@@ -236,7 +237,7 @@ static void on_prepare(const RdmadAllocation *allocation, RdmadPreparation *prep
 	containers_schedule(containers);
 }
 
-static gboolean forget_visit(gpointer key, gpointer value, gpointer data)
+static gboolean discard_visit(gpointer key, gpointer value, gpointer data)
 {
 	NcclContainer *container = value;
 
@@ -247,11 +248,11 @@ static gboolean forget_visit(gpointer key, gpointer value, gpointer data)
 
 void nccl_containers_replan(NcclContainers *containers)
 {
-	g_tree_foreach(containers->table, forget_visit, NULL);
+	g_tree_foreach(containers->table, discard_visit, NULL);
 	containers_schedule(containers);
 }
 
-/* ---- watching ---- */
+/* ---- watches ---- */
 
 static int id_compare(gconstpointer a, gconstpointer b)
 {
@@ -272,7 +273,7 @@ static void allocation_add(NcclContainers *containers, const RdmadAllocation *al
 	container->started = container->started || allocation->since_us < containers->since_us;
 	g_ptr_array_add(container->allocations, (gpointer)rdmad_allocation_ref(allocation));
 	g_ptr_array_sort(container->allocations, id_compare);
-	forget_visit(NULL, container, NULL);
+	discard_visit(NULL, container, NULL);
 	containers_schedule(containers);
 }
 
@@ -287,7 +288,7 @@ static void allocation_remove(NcclContainers *containers, const RdmadAllocation 
 	if (container && container->allocations->len == 0)
 		g_tree_remove(containers->table, key);
 	else if (container)
-		forget_visit(NULL, container, NULL);
+		discard_visit(NULL, container, NULL);
 	containers_schedule(containers);
 }
 
@@ -296,7 +297,7 @@ static void on_granted(const RdmadAllocation *allocation, gpointer data)
 	allocation_add(data, allocation);
 }
 
-/* In its place: the readings of the pod's network stay. */
+/* Replaces the allocation in place, so that the look at the pod's network stays. */
 static void allocation_replace(NcclContainers *containers, const RdmadAllocation *before,
 			       const RdmadAllocation *now)
 {
@@ -308,14 +309,14 @@ static void allocation_replace(NcclContainers *containers, const RdmadAllocation
 	held = &container->allocations->pdata[container_index(container, before->id)];
 	rdmad_allocation_unref(*held);
 	*held = (gpointer)rdmad_allocation_ref(now);
-	forget_visit(NULL, container, NULL);
+	discard_visit(NULL, container, NULL);
 	if (container->look)
 		nccl_look_again(container->look);
 	containers_schedule(containers);
 }
 
-/* With its pod the allocation gets its container, and what was read there before stays known.  One that
- * loses its pod has a new holder, which has read nothing. */
+/* An allocation that gets its pod moves to its container, and keeps the settings read before.  An
+ * allocation that loses its pod has a new holder, which has read nothing. */
 static void allocation_move(NcclContainers *containers, const RdmadAllocation *before,
 			    const RdmadAllocation *now)
 {
@@ -364,12 +365,12 @@ static gboolean look_visit(gpointer key, gpointer value, gpointer data)
 	return FALSE;
 }
 
-/* A change of a device's GIDs may come from a change of a pod's addresses. */
+/* A change of a device's GIDs may be due to a change of a pod's addresses. */
 static void on_settled(gpointer data)
 {
 	NcclContainers *containers = data;
 
-	containers->has_looked = TRUE;
+	containers->is_scanned = TRUE;
 	g_tree_foreach(containers->table, look_visit, NULL);
 	containers_schedule(containers);
 }

@@ -28,7 +28,7 @@ static gboolean file_check(const struct stat *st, const char *path, GError **err
 	return st->st_size <= (off_t)PLUGIN_MAX || invalid(error, path, "larger than 1 MiB");
 }
 
-/* A file that grows meanwhile is cut, and refused. */
+/* Stops after the limit, so that a file that grows meanwhile is rejected. */
 static GByteArray *read_all(int fd)
 {
 	g_autoptr(GByteArray) all = g_byte_array_new();

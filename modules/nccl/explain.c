@@ -53,7 +53,7 @@ static const char *gid_verdict(const NcclView *view, const NcclPolicy *policy, c
 	return nccl_gid_reason_text(reason);
 }
 
-/* The columns of all tables stand below each other. */
+/* The widths are common to all tables, so that their columns align. */
 typedef struct {
 	int address, netdev;
 } GidWidths;
@@ -155,7 +155,7 @@ static void append_env(GString *text, const NcclEnv *env, gsize width)
 	}
 }
 
-/* A line that is much longer than the others does not move them. */
+/* A line longer than this does not widen the column. */
 #define WIDTH_MAX 60u
 
 static gsize env_width(const NcclEnv *env)
@@ -172,7 +172,7 @@ static gsize env_width(const NcclEnv *env)
 	return width;
 }
 
-/* Outcome without any setting. */
+/* Appends NCCL's choice without any setting. */
 static void append_without(GString *text, const NcclView *view, const NcclPolicy *policy,
 			   const NcclPlan *plan)
 {

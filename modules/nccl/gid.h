@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GIDs as addresses: what NCCL, and who configures it, ask of one. */
+/* GIDs as addresses, as NCCL treats them. */
 #pragma once
 
 #include <rdmad/device.h>
 
-/* AF_INET for an IPv4-mapped address, AF_INET6 for every other, a hole (all zero) included. */
+/* Returns AF_INET for an IPv4-mapped address, AF_INET6 for any other, including an empty entry (all
+ * zero). */
 int nccl_gid_family(const guint8 raw[16]);
-/* All zero: an empty entry of the table. */
+/* Returns whether the GID is all zero: an empty entry of the table. */
 gboolean nccl_gid_is_hole(const guint8 raw[16]);
-/* fe80::/64, as NCCL has it. */
+/* Returns whether the GID is in fe80::/64, NCCL's definition. */
 gboolean nccl_gid_is_link_local(const guint8 raw[16]);
-/* "192.0.2.7", "2001:db8::7"; `text` has room for INET6_ADDRSTRLEN bytes. */
+/* Formats a GID as "192.0.2.7" or "2001:db8::7"; `text` has room for INET6_ADDRSTRLEN bytes. */
 void nccl_gid_format(const guint8 raw[16], char text[46]);
 
-/* "192.0.2.7" or "192.0.2.7/24", whose length says nothing here; IPv4 becomes mapped. */
+/* Parses "192.0.2.7" or "192.0.2.7/24", and ignores the length; IPv4 becomes mapped. */
 gboolean nccl_address_parse(const char *text, guint8 raw[16], GError **error);
 
 /* A CIDR. */
@@ -23,10 +24,10 @@ typedef struct {
 	guint length;	/* up to 32 or 128 */
 } NcclRange;
 
-/* "192.0.2.0/24", or an address alone; RDMAD_ERROR_INVALID. */
+/* Parses "192.0.2.0/24", or a plain address; RDMAD_ERROR_INVALID. */
 gboolean nccl_range_parse(const char *text, NcclRange *range, GError **error);
 gboolean nccl_range_has(const NcclRange *range, const guint8 raw[16]);
-/* The range of that length around an address. */
+/* Returns the range of that prefix length around an address. */
 NcclRange nccl_range_around(const guint8 raw[16], guint length);
-/* Freed by the caller. */
+/* g_free() */
 char *nccl_range_format(const NcclRange *range);

@@ -9,7 +9,7 @@
 
 #define DEADLINE_MS 5000
 
-/* After a look that found nothing: the sandbox of a pod starts within moments of its Allocate. */
+/* Delays after failed looks: the sandbox of a pod starts soon after its Allocate. */
 static const guint step_ms[] = { 100, 200, 500, 1000, 2000, 5000, 20000, 60000 };
 
 struct NcclLook {
@@ -20,7 +20,7 @@ struct NcclLook {
 	RdmadJob *job;
 	RdmadEvent *retry;
 	guint step;
-	gboolean again;		 /* asked for while the job was under way */
+	gboolean again;		 /* requested while the job ran */
 	RdmadPodProcess process; /* pid 0: not found yet */
 	NcclNetwork *network;
 	char *problem;
@@ -56,7 +56,7 @@ static void result_free(gpointer data)
 	g_free(result);
 }
 
-/* The pid may become another process's while it is read. */
+/* The kernel may reuse the PID during the reading. */
 static NcclNetwork *process_read(const RdmadSysroot *root, const RdmadPodProcess *process,
 				 GError **error)
 {
@@ -87,8 +87,8 @@ static gpointer look_run(gpointer data, const RdmadJob *job, GError **error)
 
 static void look_begin(gpointer data);
 
-/* Other errors may pass, and say nothing of the pod until they have stayed for long. */
-static gboolean error_is_answer(const GError *error)
+/* Other errors may pass, and are reported only after the last retry. */
+static gboolean error_is_final(const GError *error)
 {
 	return g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND) ||
 	       g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE);
@@ -99,7 +99,7 @@ static void look_fail(NcclLook *look, const GError *error)
 	const gboolean is_last = look->step == G_N_ELEMENTS(step_ms);
 
 	rdmad_debug("network of %s/%s: %s", look->pod_namespace, look->pod_name, error->message);
-	if (error_is_answer(error) || is_last) {
+	if (error_is_final(error) || is_last) {
 		g_free(look->problem);
 		look->problem = g_strdup(error->message);
 	}
@@ -159,7 +159,7 @@ void nccl_look_again(NcclLook *look)
 		look_begin(look);
 }
 
-gboolean nccl_look_is_under_way(const NcclLook *look)
+gboolean nccl_look_is_running(const NcclLook *look)
 {
 	return look->job != NULL;
 }

@@ -2,8 +2,8 @@
 /*
  * Look: the network of a pod, read on a worker through one of its processes
  *
- * A pod on the host's network and one with its own are told apart by what is read.  A pod without a
- * process is looked at again with back-off, for a minute and a half.
+ * The process has either the host's network or the pod's own, which the reading shows.  While a pod
+ * has no process, the look is repeated with back-off, for a minute and a half.
  */
 #pragma once
 
@@ -13,14 +13,14 @@
 
 typedef struct NcclLook NcclLook;
 
-/* Begins.  `ended` is called at the end of each look, from the loop. */
+/* Starts a look.  `ended` is called on the loop at the end of each look. */
 NcclLook *nccl_look_new(RdmadModule *self, const char *pod_namespace, const char *pod_name,
 			void (*ended)(gpointer data), gpointer data);
 void nccl_look_free(NcclLook *look);
-/* The network may have changed. */
+/* Looks again, because the network may have changed. */
 void nccl_look_again(NcclLook *look);
-gboolean nccl_look_is_under_way(const NcclLook *look);
-/* The last network read; NULL: none yet. */
+gboolean nccl_look_is_running(const NcclLook *look);
+/* Returns the last network read; NULL: none yet. */
 const NcclNetwork *nccl_look_network(const NcclLook *look);
-/* Why nothing was found; NULL: something was, or it is still to be seen. */
+/* Returns why no network was read; NULL: one was read, or the result is open. */
 const char *nccl_look_problem(const NcclLook *look);

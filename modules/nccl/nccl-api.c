@@ -14,16 +14,16 @@
 #include "view-allocations.h"
 #include "write.h"
 
-#define PATH	      "/api/v1/nccl"
-#define CONTAINERS    PATH "/containers"
-#define QUESTIONS_MAX 64u
-#define DEADLINE_MS   10000
+#define PATH	    "/api/v1/nccl"
+#define CONTAINERS  PATH "/containers"
+#define QUERIES_MAX 64u
+#define DEADLINE_MS 10000
 
 struct NcclApi {
 	RdmadModule *self;
 	const NcclContainers *containers;
 	NcclSettings *const *settings;
-	GPtrArray *questions; /* Question */
+	GPtrArray *queries; /* of Query */
 };
 
 static const RdmadCommandOption OPTIONS[] = {
@@ -46,7 +46,7 @@ const RdmadCommand NCCL_COMMANDS[] = {
 	{ .name = NULL },
 };
 
-/* `warning` as nccl_versions_parse(). */
+/* Sets `warning` as nccl_versions_parse() does. */
 static gboolean request_versions(const RdmadHttpRequest *request, const NcclSettings *settings,
 				 NcclVersions *versions, char **warning, GError **error)
 {
@@ -59,7 +59,7 @@ static gboolean request_versions(const RdmadHttpRequest *request, const NcclSett
 	return TRUE;
 }
 
-/* NULL: no such format. */
+/* Returns NULL for an unknown format. */
 static char *request_text(const RdmadHttpRequest *request, const NcclView *view,
 			  const NcclPolicy *policy, const NcclPlan *plan,
 			  const NcclPlanLabel *label)
@@ -77,7 +77,7 @@ static char *request_text(const RdmadHttpRequest *request, const NcclView *view,
 	return NULL;
 }
 
-/* A refusal is an error to a request for settings, and an answer to a request for the reasons. */
+/* A refusal is an error for a request of settings, but a regular response with `explain`. */
 static void reply(RdmadHttpRequest *request, const NcclView *view, const NcclPolicy *policy,
 		  const NcclPlan *plan, const NcclPlanLabel *label)
 {
@@ -119,73 +119,73 @@ static void answer(NcclApi *api, RdmadHttpRequest *request, const NcclView *view
 	reply(request, view, &settings->policy, plan, label);
 }
 
-/* ---- namespaces: read on a worker ---- */
+/* ---- namespaces, read on a worker ---- */
 
 typedef struct {
 	NcclApi *api;
 	RdmadHttpRequest *request;
 	gboolean own; /* rdmad's own namespace */
 	RdmadJob *job;
-} Question;
+} Query;
 
 typedef struct {
 	const RdmadSysroot *root;
 	char *pid, *netns; /* one of them */
-} QuestionInput;
+} QueryInput;
 
-static void question_input_free(gpointer data)
+static void query_input_free(gpointer data)
 {
-	QuestionInput *input = data;
+	QueryInput *input = data;
 
 	g_free(input->pid);
 	g_free(input->netns);
 	g_free(input);
 }
 
-static gpointer question_run(gpointer data, const RdmadJob *job, GError **error)
+static gpointer query_run(gpointer data, const RdmadJob *job, GError **error)
 {
-	const QuestionInput *input = data;
+	const QueryInput *input = data;
 
 	return input->pid ? nccl_network_read(input->root, input->pid, error)
 			  : nccl_network_read_netns(input->root, input->netns, error);
 }
 
-static void question_free(gpointer data)
+static void query_free(gpointer data)
 {
-	Question *question = data;
+	Query *query = data;
 
-	rdmad_job_cancel(question->job);
-	g_free(question);
+	rdmad_job_cancel(query->job);
+	g_free(query);
 }
 
-static guint question_status(const GError *error)
+static guint query_status(const GError *error)
 {
 	if (g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND))
 		return 404;
 	return g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_INVALID) ? 400 : 500;
 }
 
-/* A recorded machine has no namespaces, so the answer rests on its devices alone. */
-static gboolean question_is_of_a_record(const Question *question, const GError *error)
+/* A recorded machine has no namespaces, so the response uses its devices only. */
+static gboolean query_is_of_recorded_machine(const Query *query, const GError *error)
 {
-	return question->own && !rdmad_sysroot_is_live(rdmad_module_sysroot(question->api->self)) &&
+	return query->own && !rdmad_sysroot_is_live(rdmad_module_sysroot(query->api->self)) &&
 	       g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND);
 }
 
-static void question_done(gpointer result, const GError *error, gpointer data)
+static void query_done(gpointer result, const GError *error, gpointer data)
 {
 	static const NcclPlanLabel label = { NULL, 0 };
-	Question *question = data;
-	NcclApi *api = question->api;
-	RdmadHttpRequest *request = question->request;
+	Query *query = data;
+	NcclApi *api = query->api;
+	RdmadHttpRequest *request = query->request;
 	NcclNetwork *network = result;
 	g_autoptr(NcclView) view = NULL;
-	const gboolean is_of_a_record = !network && question_is_of_a_record(question, error);
+	const gboolean is_recorded = !network && query_is_of_recorded_machine(query, error);
 
-	question->job = NULL;
-	g_ptr_array_remove_fast(api->questions, question);
-	if (!network && !is_of_a_record) {
-		rdmad_http_fail(request, question_status(error), "%s", error->message);
+	query->job = NULL;
+	g_ptr_array_remove_fast(api->queries, query);
+	if (!network && !is_recorded) {
+		rdmad_http_fail(request, query_status(error), "%s", error->message);
 		return;
 	}
 	view = nccl_view_of_node(rdmad_module_inventory(api->self));
@@ -197,42 +197,41 @@ static void question_done(gpointer result, const GError *error, gpointer data)
 	answer(api, request, view, &label);
 }
 
-static void question_gone(gpointer data)
+static void query_closed(gpointer data)
 {
-	Question *question = data;
+	Query *query = data;
 
-	g_ptr_array_remove_fast(question->api->questions, question);
+	g_ptr_array_remove_fast(query->api->queries, query);
 }
 
-static void question_ask(NcclApi *api, RdmadHttpRequest *request, const char *pid,
-			 const char *netns)
+static void query_start(NcclApi *api, RdmadHttpRequest *request, const char *pid, const char *netns)
 {
 	static const RdmadJobClass klass = {
 		.name = "nccl-network",
-		.run = question_run,
-		.done = question_done,
-		.free_input = question_input_free,
+		.run = query_run,
+		.done = query_done,
+		.free_input = query_input_free,
 		.free_result = (GDestroyNotify)nccl_network_free,
 	};
-	QuestionInput *input = g_new0(QuestionInput, 1);
-	Question *question = g_new0(Question, 1);
+	QueryInput *input = g_new0(QueryInput, 1);
+	Query *query = g_new0(Query, 1);
 	g_autoptr(GError) error = NULL;
 
-	*input = (QuestionInput){ rdmad_module_sysroot(api->self),
-				  g_strdup(pid || netns ? pid : "self"), g_strdup(netns) };
-	*question = (Question){ api, request, !pid && !netns, NULL };
-	question->job = rdmad_work_submit(rdmad_module_workers(api->self), api->self, &klass, input,
-					  DEADLINE_MS, question, &error);
-	if (!question->job) {
-		g_free(question);
+	*input = (QueryInput){ rdmad_module_sysroot(api->self),
+			       g_strdup(pid || netns ? pid : "self"), g_strdup(netns) };
+	*query = (Query){ api, request, !pid && !netns, NULL };
+	query->job = rdmad_work_submit(rdmad_module_workers(api->self), api->self, &klass, input,
+				       DEADLINE_MS, query, &error);
+	if (!query->job) {
+		g_free(query);
 		rdmad_http_fail(request, 503, "%s", error->message);
 		return;
 	}
-	g_ptr_array_add(api->questions, question);
-	rdmad_http_request_on_gone(request, question_gone, question);
+	g_ptr_array_add(api->queries, query);
+	rdmad_http_request_on_gone(request, query_closed, query);
 }
 
-static void on_question(NcclApi *api, RdmadHttpRequest *request, const char *pid, const char *netns)
+static void on_query(NcclApi *api, RdmadHttpRequest *request, const char *pid, const char *netns)
 {
 	const gboolean is_number =
 		pid && *pid && strlen(pid) <= 10 && pid[strspn(pid, "0123456789")] == '\0';
@@ -243,13 +242,13 @@ static void on_question(NcclApi *api, RdmadHttpRequest *request, const char *pid
 		rdmad_http_fail(request, 400, "\"%s\" is no process", pid);
 	else if (netns && netns[0] != '/')
 		rdmad_http_fail(request, 400, "\"%s\" is no absolute path", netns);
-	else if (api->questions->len >= QUESTIONS_MAX)
+	else if (api->queries->len >= QUERIES_MAX)
 		rdmad_http_fail(request, 503, "too many questions at once");
 	else
-		question_ask(api, request, pid, netns);
+		query_start(api, request, pid, netns);
 }
 
-/* ---- the containers ---- */
+/* ---- containers ---- */
 
 static json_t *container_json(const NcclContainer *container)
 {
@@ -283,7 +282,7 @@ static void get_containers(RdmadHttpRequest *request, gpointer data)
 	rdmad_http_reply_json(request, json_pack("{s:o}", "containers", list));
 }
 
-/* ---- the routes ---- */
+/* ---- routes ---- */
 
 static void on_allocation(NcclApi *api, RdmadHttpRequest *request, const char *id)
 {
@@ -308,7 +307,7 @@ static void on_get(RdmadHttpRequest *request, gpointer data)
 	else if (id)
 		on_allocation(api, request, id);
 	else
-		on_question(api, request, pid, netns);
+		on_query(api, request, pid, netns);
 }
 
 NcclApi *nccl_api_new(RdmadModule *self, const NcclContainers *containers,
@@ -316,25 +315,23 @@ NcclApi *nccl_api_new(RdmadModule *self, const NcclContainers *containers,
 {
 	NcclApi *api = g_new0(NcclApi, 1);
 
-	*api = (NcclApi){ self, containers, settings,
-			  g_ptr_array_new_with_free_func(question_free) };
+	*api = (NcclApi){ self, containers, settings, g_ptr_array_new_with_free_func(query_free) };
 	if (rdmad_http_route(rdmad_module_http(self), self, "GET", PATH, RDMAD_HTTP_LOCAL, on_get,
 			     api, error) &&
 	    rdmad_http_route(rdmad_module_http(self), self, "GET", CONTAINERS,
 			     RDMAD_HTTP_LOCAL | RDMAD_HTTP_PUBLIC, get_containers, api, error))
 		return api;
 	rdmad_http_unroute(rdmad_module_http(self), "GET", PATH);
-	g_ptr_array_unref(api->questions);
+	g_ptr_array_unref(api->queries);
 	g_free(api);
 	return NULL;
 }
 
 void nccl_api_free(NcclApi *api)
 {
-	for (guint i = 0; i < api->questions->len; i++)
-		rdmad_http_fail(((Question *)api->questions->pdata[i])->request, 503,
-				"the module ends");
-	g_ptr_array_unref(api->questions);
+	for (guint i = 0; i < api->queries->len; i++)
+		rdmad_http_fail(((Query *)api->queries->pdata[i])->request, 503, "the module ends");
+	g_ptr_array_unref(api->queries);
 	rdmad_http_unroute(rdmad_module_http(api->self), "GET", CONTAINERS);
 	rdmad_http_unroute(rdmad_module_http(api->self), "GET", PATH);
 	g_free(api);

@@ -44,7 +44,7 @@ static void collect_info(RdmadStat *stat, gpointer data)
 	}
 }
 
-/* The first settings, simulated in the present view. */
+/* Simulates the first settings in the present view. */
 static void collect_consistent(RdmadStat *stat, gpointer data)
 {
 	const NcclStats *stats = data;

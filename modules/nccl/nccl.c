@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Module nccl: for each container the settings of NCCL that are right in its network namespace
+ * Module nccl: for each container, the settings of NCCL that are right in its network namespace
  *
  *	modules = {
  *	  nccl = {
- *	    version = "any";		# NCCL's, "2.27"; "any": right for every version, where that can be
- *	    network = "auto";		# that of a process of the pod, and of its attachments; "host": the host's
- *	    link_layer = "auto";	# "infiniband" or "roce" where a container has both
+ *	    version = "any";		# of NCCL, "2.27"; "any": right for all, if possible
+ *	    network = "auto";		# from the pod's process and attachments; "host": the host's
+ *	    link_layer = "auto";	# "infiniband" or "roce" if a container has both
  *	    family = "auto";		# IPv4 before IPv6; "ipv4", "ipv6"
- *	    gid_by = "auto";		# one index where it is right, else a range; "index", "address"
- *	    allow_link_local = false;	# GIDs that are not routable will do
- *	    allow_subset = false;	# settings for the most ports, where none are right for all
+ *	    gid_by = "auto";		# one index if right, else a range; "index", "address"
+ *	    allow_link_local = false;	# accept GIDs that are not routable
+ *	    allow_subset = false;	# settings for the most ports, if none are right for all
  *	    devices = "*";		# device names; "!mlx5_9": never that one
- *	    subnets = ( );		# GIDs are taken from these alone: "192.0.2.0/24"
- *	    storage_subnets = ( );	# ports with an address here are left out
- *	    use_default_route = false;	# on the host: also ports with the default route
- *	    gpu_distance = "PXB";	# on the host: the farthest from a GPU, where one is so near
+ *	    subnets = ( );		# accept GIDs from these only: "192.0.2.0/24"
+ *	    storage_subnets = ( );	# exclude ports with an address in these
+ *	    use_default_route = false;	# on the host: include ports with the default route
+ *	    gpu_distance = "PXB";	# on the host: the maximum, if a port is that near
  *	    socket_ifname = "auto";	# NCCL_SOCKET_IFNAME; "": not set; "=eth0"
  *	    traffic_class = -1;		# NCCL_IB_TC; -1 here and below: not set
  *	    service_level = -1;		# NCCL_IB_SL
@@ -24,13 +24,13 @@
  *	    cross_nic = -1;		# NCCL_CROSS_NIC, 0 to 2
  *	    net_gdr_level = "auto";	# NCCL_NET_GDR_LEVEL: "LOC", "PIX", "PXB", "PHB", "SYS"
  *	    topology = false;		# write topology.xml, and set NCCL_TOPO_FILE
- *	    env_plugin = "";		# libnccl-env.so, put into /run/rdmad of containers; "": none
- *	    siblings = ( );		# also for "ucx", "nvshmem", "libfabric", "openmpi", in nccl.env
+ *	    env_plugin = "";		# libnccl-env.so, put into /run/rdmad of containers
+ *	    siblings = ( );		# also for "ucx", "nvshmem", "libfabric", "openmpi"
  *	  };
  *	};
  *
- * It writes nccl.conf, nccl.env, plan.json and nccl-versions.conf into the directories of allocations.  It
- * needs neither root nor a capability.
+ * The module writes nccl.conf, nccl.env, plan.json and nccl-versions.conf into the directories of
+ * allocations.  It needs neither root nor a capability.
  */
 #include <jansson.h>
 #include <rdmad/doctor.h>
@@ -87,7 +87,7 @@ static gboolean nccl_reload(gpointer state, const RdmadConfigNode *config, GErro
 	return TRUE;
 }
 
-/* Also what a start that failed has left. */
+/* Also cleans up after a failed start. */
 static void nccl_stop(gpointer state)
 {
 	Nccl *nccl = state;
@@ -119,7 +119,7 @@ static json_t *nccl_status(gpointer state)
 			 "refused", (int)refused);
 }
 
-/* A container whose network is still to come is no problem. */
+/* A container that does not have its network yet is a note, not a problem. */
 static void nccl_doctor(gpointer state, json_t *findings)
 {
 	const Nccl *nccl = state;

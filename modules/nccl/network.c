@@ -18,8 +18,8 @@ NcclNetwork *nccl_network_read(const RdmadSysroot *root, const char *process, GE
 	return network;
 }
 
-/* The process whose own namespace a path of the kernel's names (proc, PID, ns, net): its files need no
- * capability.  NULL: another path.  g_free() */
+/* Returns the PID in a path "/proc/PID/ns/net", whose files need no capability, or NULL for another
+ * path.  g_free() */
 static char *path_process(const char *path)
 {
 	g_auto(GStrv) parts = g_strsplit(path, "/", 6);

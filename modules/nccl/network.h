@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Network: the interfaces of one network namespace, as a plan needs them. */
+/* Network: the addresses and default interfaces of one network namespace. */
 #pragma once
 
 #include "addresses.h"
@@ -9,13 +9,14 @@ typedef struct {
 	char **default_netdevs; /* never NULL */
 } NcclNetwork;
 
-/* Of a process, from its /proc/PID/net; errors as nccl_addresses_read().  For a worker. */
+/* Reads the network of a process from its /proc/PID/net, on a worker; errors as
+ * nccl_addresses_read(). */
 NcclNetwork *nccl_network_read(const RdmadSysroot *root, const char *process, GError **error);
 /*
- * Of the namespace at `path`, for a worker: a thread enters it, but for "/proc/PID/ns/net".
- * Errors as rdmad_netns_open(), rdmad_netns_call() and nccl_addresses_read().
+ * Reads the namespace at `path`, "/proc/PID/ns/net", on a worker.  RDMAD_ERROR_INVALID: another
+ * path, because rdmad enters no namespace; errors as nccl_addresses_read().
  */
 NcclNetwork *nccl_network_read_netns(const RdmadSysroot *root, const char *path, GError **error);
-/* Both members may have been taken away. */
+/* Both members may be NULL. */
 void nccl_network_free(NcclNetwork *network);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(NcclNetwork, nccl_network_free)

@@ -6,9 +6,9 @@
 
 #include "gid.h"
 
-#define ERDMA_OLDEST  19u   /* NCCL's minor version, as the driver's manual has it */
-#define NAMED_RAILS   4u    /* in a reason; the others are counted */
-#define CONF_LINE_MAX 1023u /* of nccl.conf */
+#define ERDMA_OLDEST  19u   /* NCCL's minor version, from the driver's manual */
+#define NAMED_RAILS   4u    /* named in a reason; the others are counted */
+#define CONF_LINE_MAX 1023u /* of a line of nccl.conf */
 
 static const char *const REFUSALS[] = {
 	[NCCL_REFUSAL_NONE] = "none",
@@ -42,8 +42,8 @@ void nccl_plan_free(NcclPlan *plan)
 	g_free(plan);
 }
 
-/* One line of UTF-8: names of devices and interfaces are others', and the text goes into files that
- * shells and NCCL read line by line. */
+/* Device and interface names come from outside, and the text is written to files that shells and
+ * NCCL read line by line. */
 char *nccl_plan_line(char *text)
 {
 	char *valid = g_utf8_make_valid(text, -1);
@@ -79,7 +79,7 @@ void nccl_plan_warn(NcclPlan *plan, const char *format, ...)
 	va_end(args);
 }
 
-/* "mlx5_0:1, mlx5_1:1 and 6 more": the rails with that reason. */
+/* Returns the rails with a reason: "mlx5_0:1, mlx5_1:1 and 6 more". */
 static char *rails_with(const NcclPlan *plan, NcclRailReason reason)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
@@ -97,7 +97,7 @@ static char *rails_with(const NcclPlan *plan, NcclRailReason reason)
 	return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-/* ---- steps ---- */
+/* ---- stages ---- */
 
 static void plan_count_taken(NcclPlan *plan)
 {
@@ -114,7 +114,6 @@ static int left_out_last(gconstpointer a, gconstpointer b, gpointer data)
 	return (x->reason != NCCL_RAIL_TAKEN) - (y->reason != NCCL_RAIL_TAKEN);
 }
 
-/* After rails were left out. */
 void nccl_plan_keep_subset(NcclPlan *plan)
 {
 	g_autofree char *names = rails_with(plan, NCCL_RAIL_NOT_IN_SUBSET);
@@ -142,7 +141,7 @@ static gboolean plan_has_device(NcclPlan *plan, const NcclView *view)
 	return FALSE;
 }
 
-/* Of its GIDs, the reason of the one that came nearest. */
+/* Returns the reason of the GID that passed the most checks. */
 static NcclGidReason port_gid_reason(const NcclView *view, const NcclPolicy *policy,
 				     const RdmadPort *port)
 {
@@ -153,8 +152,8 @@ static NcclGidReason port_gid_reason(const NcclView *view, const NcclPolicy *pol
 	return nearest;
 }
 
-/* A port of an allocation without a GID is a rail that the job would miss; any other is one that
- * nobody has set up. */
+/* A port without a GID is a rail that the job would miss if it was allocated; otherwise it is a
+ * port that was not set up. */
 static gboolean plan_has_gids(NcclPlan *plan, const NcclView *view, const NcclPolicy *policy)
 {
 	for (guint i = plan->n_taken; i < plan->rails->len; i++) {
@@ -177,7 +176,7 @@ static gboolean plan_has_gids(NcclPlan *plan, const NcclView *view, const NcclPo
 	return TRUE;
 }
 
-static gboolean plan_is_of_one_kind(NcclPlan *plan)
+static gboolean plan_has_one_link_layer(NcclPlan *plan)
 {
 	const NcclRail *first = nccl_plan_rail(plan, 0);
 
@@ -213,7 +212,7 @@ static gboolean plan_fits_limit(NcclPlan *plan, const NcclPolicy *policy)
 	return TRUE;
 }
 
-/* While the network is not known, only the ports are certain. */
+/* While the network is unknown, only the ports are certain. */
 static gboolean plan_knows_addresses(NcclPlan *plan, const NcclView *view)
 {
 	if (view->addresses && nccl_addresses_count(view->addresses))
@@ -271,7 +270,7 @@ static void refuse_setting(NcclPlan *plan)
 		    text->str);
 }
 
-static gboolean plan_settles(NcclPlan *plan, const NcclView *view, const NcclPolicy *policy)
+static gboolean plan_settle(NcclPlan *plan, const NcclView *view, const NcclPolicy *policy)
 {
 	if (nccl_plan_settle(plan, view, policy))
 		return TRUE;
@@ -279,7 +278,7 @@ static gboolean plan_settles(NcclPlan *plan, const NcclView *view, const NcclPol
 	return FALSE;
 }
 
-/* ---- what goes with them ---- */
+/* ---- other variables ---- */
 
 static void set_number(NcclEnv *env, const char *name, int value)
 {
@@ -320,12 +319,12 @@ static void set_configured(NcclPlan *plan, const NcclView *view, const NcclPolic
 		nccl_env_set(plan->env, "NCCL_NET_GDR_LEVEL", "SYS", "as eRDMA's manual has it");
 	if (policy->topo_file)
 		nccl_env_set(plan->env, "NCCL_TOPO_FILE", policy->topo_file, "configured");
-	/* NCCL before 2.28 does not know it. */
+	/* NCCL before 2.28 ignores it. */
 	if (policy->env_plugin)
 		nccl_env_set(plan->env, "NCCL_ENV_PLUGIN", policy->env_plugin, "configured");
 }
 
-static void warn_of_the_rest(NcclPlan *plan, const NcclView *view)
+static void warn_other(NcclPlan *plan, const NcclView *view)
 {
 	g_autofree char *down = rails_with(plan, NCCL_RAIL_PORT_DOWN);
 
@@ -342,7 +341,7 @@ static void warn_of_the_rest(NcclPlan *plan, const NcclView *view)
 		nccl_plan_warn(plan, "NCCL 2.28.7 and 2.28.9 crash on eRDMA");
 }
 
-/* A value goes into a line of nccl.conf, and into a shell, as it is. */
+/* Values are written unquoted to a line of nccl.conf, and to a shell. */
 static void plan_check_values(NcclPlan *plan)
 {
 	for (guint i = 0; i < plan->env->variables->len; i++) {
@@ -363,7 +362,7 @@ static void plan_check_values(NcclPlan *plan)
 	}
 }
 
-/* The GID that the settings lead to may be another than the best. */
+/* The settings may select another GID than the best one. */
 static void plan_note_gids(NcclPlan *plan)
 {
 	for (guint i = 0; i < plan->n_taken; i++) {
@@ -386,14 +385,14 @@ NcclPlan *nccl_plan_new(const NcclView *view, NcclVersions versions, const NcclP
 	plan_count_taken(plan);
 	if (!plan_has_device(plan, view) ||
 	    (nccl_plan_is_roce(plan) && !plan_knows_addresses(plan, view)) ||
-	    !plan_has_gids(plan, view, policy) || !plan_is_of_one_kind(plan) ||
-	    !plan_fits_limit(plan, policy) || !plan_settles(plan, view, policy))
+	    !plan_has_gids(plan, view, policy) || !plan_has_one_link_layer(plan) ||
+	    !plan_fits_limit(plan, policy) || !plan_settle(plan, view, policy))
 		return plan;
 	plan_note_gids(plan);
 	if (plan_is_erdma(plan) && plan->versions.to >= ERDMA_OLDEST)
 		plan->versions.from = MAX(plan->versions.from, ERDMA_OLDEST);
 	set_configured(plan, view, policy);
-	warn_of_the_rest(plan, view);
+	warn_other(plan, view);
 	plan_check_values(plan);
 	if (!plan->refusal)
 		nccl_siblings_fill(plan, policy);

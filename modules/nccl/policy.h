@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Policy: the operator's choice among settings of which more than one would be right. */
+/* Policy: the administrator's choice among several right settings. */
 #pragma once
 
 #include <rdmad/device.h>
@@ -8,7 +8,7 @@
 
 typedef enum { NCCL_LINK_AUTO, NCCL_LINK_INFINIBAND, NCCL_LINK_ROCE } NcclLinkWish;
 typedef enum { NCCL_FAMILY_AUTO, NCCL_FAMILY_IPV4, NCCL_FAMILY_IPV6 } NcclFamilyWish;
-/* How the GIDs are named to NCCL: one index for all ports, or a range of addresses. */
+/* How GIDs are selected: by one index for all ports, or by a range of addresses. */
 typedef enum { NCCL_BY_AUTO, NCCL_BY_INDEX, NCCL_BY_ADDRESS } NcclByWish;
 /* The bits of `siblings`. */
 typedef enum {
@@ -23,13 +23,13 @@ typedef struct {
 	NcclFamilyWish family;
 	NcclByWish by;
 	gboolean allow_link_local, allow_subset;
-	char **devices;	 /* patterns, "!" in front excludes; NULL: all */
-	GArray *subnets; /* NcclRange: GIDs are taken from these alone; NULL or empty: from all */
-	GArray *storage_subnets;    /* NcclRange: a port with a GID here is no compute port */
-	gboolean use_default_route; /* take ports whose interface has the default route */
-	RdmadDistance gpu_distance; /* the farthest, where a nearer port is there */
+	char **devices;		    /* patterns, a leading "!" excludes; NULL: all */
+	GArray *subnets;	    /* of NcclRange: use GIDs in these only; NULL or empty: all */
+	GArray *storage_subnets;    /* of NcclRange: exclude ports with a GID in these */
+	gboolean use_default_route; /* include ports whose interface has the default route */
+	RdmadDistance gpu_distance; /* the maximum, if a port is that near */
 	char *socket_ifname;	    /* "auto", "" for none, or a value of NCCL_SOCKET_IFNAME */
-	/* Values as NCCL has them, or NCCL_UNSET. */
+	/* Values of NCCL's variables, or NCCL_UNSET. */
 	int tc, sl, pkey, qps_per_connection, cross_nic;
 	char *net_gdr_level; /* NULL: unset */
 	char *topo_file;     /* path in the container; NULL: none */
@@ -37,12 +37,12 @@ typedef struct {
 	NcclSiblings siblings;
 } NcclPolicy;
 
-/* As when nothing is configured. */
+/* Sets the defaults. */
 void nccl_policy_init(NcclPolicy *policy);
-/* Frees what it points to. */
+/* Frees the members. */
 void nccl_policy_clear(NcclPolicy *policy);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(NcclPolicy, nccl_policy_clear)
 
-/* A GArray of NcclRange from texts (may be NULL); NULL with RDMAD_ERROR_INVALID. */
+/* Parses texts (may be NULL) into a GArray of NcclRange.  NULL: RDMAD_ERROR_INVALID. */
 GArray *nccl_policy_ranges(char *const *texts, GError **error);
 gboolean nccl_policy_ranges_have(const GArray *ranges, const guint8 raw[16]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Proof: the simulated outcome of an environment, compared with the rails that were chosen. */
+/* Proof: compares the simulated outcome of an environment with the chosen rails. */
 #include <arpa/inet.h>
 #include <string.h>
 
@@ -61,7 +61,7 @@ static gboolean plan_takes(const NcclPlan *plan, const NcclOutcome *outcome)
 	return FALSE;
 }
 
-/* NCCL uses exactly the rails that were chosen, each with a right GID. */
+/* Returns whether NCCL uses exactly the chosen rails, each with a right GID. */
 static gboolean plan_proves(const NcclPlan *plan, const NcclView *view, const NcclPolicy *policy,
 			    const NcclEnv *env, guint minor)
 {
@@ -76,7 +76,6 @@ static gboolean plan_proves(const NcclPlan *plan, const NcclView *view, const Nc
 	return outcomes->len == plan->n_taken;
 }
 
-/* The oldest version from which on the environment is right up to the newest asked for; 0: none. */
 guint nccl_plan_proven_from(const NcclPlan *plan, const NcclView *view, const NcclPolicy *policy,
 			    const NcclEnv *env)
 {

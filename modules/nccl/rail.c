@@ -7,7 +7,7 @@
 
 #include "gid.h"
 
-/* The queue pair takes 8 bits of the index. */
+/* A queue pair has 8 bits for the index. */
 #define GID_INDEX_MAX 255u
 
 static const struct {
@@ -99,7 +99,8 @@ NcclGidReason nccl_rail_judge_gid(const NcclView *view, const NcclPolicy *policy
 	return NCCL_GID_USABLE;
 }
 
-/* Smaller is better: routable, IPv4, of the port's own interface and no VLAN's; then the index. */
+/* Returns a rank; lower is better: routable, IPv4, of the port's own interface and not a VLAN's,
+ * then by index. */
 static guint gid_rank(const RdmadPort *port, const RdmadGid *gid)
 {
 	const gboolean link_local = nccl_gid_is_link_local(gid->raw);
@@ -126,7 +127,7 @@ static const RdmadGid *best_gid(const NcclView *view, const NcclPolicy *policy,
 
 /* ---- ports ---- */
 
-/* Reasons that no policy can change. */
+/* Returns the reason that excludes the port under any policy. */
 static NcclRailReason port_judge(const NcclViewDevice *entry, const RdmadPort *port)
 {
 	const RdmadDevice *device = entry->device;
@@ -172,7 +173,7 @@ static gboolean port_has_default_route(const NcclView *view, const RdmadDevice *
 	       (device->bond && g_strv_contains((const char *const *)names, device->bond));
 }
 
-/* Reasons of the policy.  The default route excludes no port of an allocation. */
+/* Returns the reason of the policy.  The default route does not exclude an allocated port. */
 static NcclRailReason port_filter(const NcclView *view, const NcclPolicy *policy,
 				  const RdmadDevice *device, const RdmadPort *port)
 {
@@ -204,9 +205,9 @@ static NcclRail rail_make(const NcclView *view, const NcclPolicy *policy,
 	return rail;
 }
 
-/* ---- all of them ---- */
+/* ---- all ports ---- */
 
-/* The slaves of a bond may each be a device that shows the bond's GIDs. */
+/* Each slave of a bond may be a device with the bond's GIDs. */
 static void drop_same_gids(GArray *rails)
 {
 	for (guint i = 0; i < rails->len; i++) {
@@ -225,7 +226,7 @@ static void drop_same_gids(GArray *rails)
 	}
 }
 
-/* Compute ports are those next to GPUs; without any such port distance says nothing. */
+/* Compute ports are near GPUs; if no port is, distance does not exclude any. */
 static void drop_far(GArray *rails, RdmadDistance farthest)
 {
 	gboolean near = FALSE;

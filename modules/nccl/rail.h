@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rails: each port of the view, whether NCCL should use it, and why not. */
+/* Rails: the ports of the view, and whether NCCL should use each, or why not. */
 #pragma once
 
 #include "policy.h"
 #include "view.h"
 
-/* Why a port is left out, and with what words: the names are those of the JSON and the metrics. */
+/* Why a port is excluded.  The names are those of the JSON and the metrics. */
 typedef enum {
 	NCCL_RAIL_TAKEN,
 	NCCL_RAIL_NOT_GRANTED,
@@ -25,7 +25,7 @@ typedef enum {
 	NCCL_RAIL_REASONS,
 } NcclRailReason;
 
-/* Why a GID cannot be the one. */
+/* Why a GID cannot be used. */
 typedef enum {
 	NCCL_GID_USABLE,
 	NCCL_GID_NOT_V2,
@@ -41,18 +41,19 @@ typedef struct {
 	const RdmadDevice *device; /* borrowed from the view */
 	const RdmadPort *port;
 	NcclRailReason reason;
-	int gpu;		/* the next one, or -1 */
-	RdmadDistance distance; /* to it */
+	int gpu;		/* the nearest one, or -1 */
+	RdmadDistance distance; /* to that GPU */
 	const RdmadGid *gid;	/* the best one; NULL: none, or InfiniBand */
 } NcclRail;
 
-/* All ports, those that are taken first, in the order of rdmad_nics_compare(); NcclRail; g_array_unref(). */
+/* Returns a GArray of NcclRail: all ports, taken ones first, in the order of rdmad_nics_compare().
+ * g_array_unref() */
 GArray *nccl_rails_choose(const NcclView *view, const NcclPolicy *policy);
 
 NcclGidReason nccl_rail_judge_gid(const NcclView *view, const NcclPolicy *policy,
 				  const RdmadGid *gid);
 
-/* "port-down", "the port is not active". */
+/* Return "port-down", and "the port is not active". */
 const char *nccl_rail_reason_name(NcclRailReason reason);
 const char *nccl_rail_reason_text(NcclRailReason reason);
 const char *nccl_gid_reason_text(NcclGidReason reason);

@@ -21,7 +21,7 @@ static const char *const DISTANCES[] = { "X", "PIX", "PXB", "PHB", "NODE", "SYS"
 static const char *const GDR_LEVELS[] = { "auto", "LOC", "PIX", "PXB", "PHB", "SYS", NULL };
 static const char *const SIBLINGS[] = { "ucx", "nvshmem", "libfabric", "openmpi", NULL };
 
-/* The group as it is parsed. */
+/* The fields of the group before validation. */
 typedef struct {
 	int link_layer, family, by, network, gpu_distance, net_gdr_level;
 	gboolean allow_link_local, allow_subset, use_default_route, topology;
@@ -144,14 +144,14 @@ static gboolean policy_fill(NcclPolicy *policy, Fields *fields, GError **error)
 	return policy->storage_subnets != NULL;
 }
 
-/* 0 queue pairs would be none. */
+/* Rejects 0 queue pairs, which the range allows. */
 static gboolean fields_check(const RdmadConfigNode *config, const Fields *fields, GError **error)
 {
 	return fields->qps != 0 || rdmad_config_error(config, "qps_per_connection", error,
 						      "0 is too small: 1 to 128, or -1");
 }
 
-/* The file is read here, so that one that is not there is an error with its line. */
+/* The file is read here, so that a missing file is reported with the line of the configuration. */
 static gboolean plugin_load(NcclSettings *settings, const RdmadConfigNode *config, const char *path,
 			    GError **error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The configuration of the module; the options are described in nccl.c. */
+/* The configuration of the module; nccl.c describes the options. */
 #pragma once
 
 #include <rdmad/config.h>
@@ -10,15 +10,15 @@
 typedef struct {
 	NcclPolicy policy;
 	NcclVersions versions;
-	char *version_warning; /* NULL: the version is known */
-	gboolean host_network; /* containers are in the host's namespace, without a look */
+	char *version_warning; /* NULL: no warning */
+	gboolean host_network; /* containers use the host's namespace, without a look */
 	GBytes *env_plugin;    /* libnccl-env.so, for each container; NULL: none */
 } NcclSettings;
 
 /*
- * libnccl-env.so at an absolute path, as it is put into the directories of allocations.  RDMAD_ERROR_INVALID: it
- * is no shared object, larger than 1 MiB, or others than root and rdmad's own user may write it: containers
- * run what is in it; RDMAD_ERROR_FAILED.
+ * Reads libnccl-env.so from an absolute path, to be copied to the directories of allocations.
+ * RDMAD_ERROR_INVALID: the file is not a shared object, is larger than 1 MiB, or users other than
+ * root and rdmad's can write it, which matters because containers run it; RDMAD_ERROR_FAILED.
  */
 GBytes *nccl_env_plugin_load(const char *path, GError **error);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the GIDs of the taken rails are named to NCCL: by one index, by a range of addresses, or for as many
- * rails as one of these is right for
+ * Selection of the GIDs of the taken rails: by one index, by a range of addresses, or for the
+ * largest subset of rails that one of these is right for
  */
 #include <arpa/inet.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 /* ---- settings ---- */
 
-/* "=mlx5_0:1,mlx5_1:1": without "=" mlx5_1 would also be mlx5_10. */
+/* "=mlx5_0:1,mlx5_1:1": without "=", mlx5_1 would also match mlx5_10. */
 static void set_hca(const NcclPlan *plan, NcclEnv *env)
 {
 	g_autoptr(GString) list = g_string_new("=");
@@ -73,7 +73,7 @@ static NcclEnv *env_by_range(const NcclPlan *plan, const NcclRange *range)
 	return env;
 }
 
-/* Keeps `env` when it is proven for at least the newest version asked for. */
+/* Keeps `env` if it is proven for at least the newest version requested. */
 static gboolean plan_try(NcclPlan *plan, const NcclView *view, const NcclPolicy *policy,
 			 NcclEnv *env)
 {
@@ -91,7 +91,7 @@ static gboolean plan_try(NcclPlan *plan, const NcclView *view, const NcclPolicy 
 
 /* ---- by index ---- */
 
-/* Rails that have a right GID at that index. */
+/* Counts the rails that have a right GID at an index; `drop`: excludes the others. */
 static guint index_count(const NcclPlan *plan, const NcclView *view, const NcclPolicy *policy,
 			 guint index, gboolean drop)
 {
@@ -112,7 +112,8 @@ static guint index_count(const NcclPlan *plan, const NcclView *view, const NcclP
 	return n;
 }
 
-/* The index that is right on most rails; among equals the best one of the first rail that has it. */
+/* Finds the index that is right on most rails; among equals, the best one of the first rail that
+ * has it. */
 static guint index_best(const NcclPlan *plan, const NcclView *view, const NcclPolicy *policy,
 			guint *best)
 {
@@ -137,7 +138,7 @@ static gboolean plan_by_index(NcclPlan *plan, const NcclView *view, const NcclPo
 
 	if (index_best(plan, view, policy, &index) == plan->n_taken)
 		return plan_try(plan, view, policy, env_by_index(plan, index));
-	/* The best GIDs differ; others may not. */
+	/* The best GIDs have different indexes; other GIDs may share one. */
 	for (guint i = 0; i < first->n_gids; i++)
 		if (index_count(plan, view, policy, first->gids[i].index, FALSE) == plan->n_taken &&
 		    plan_try(plan, view, policy, env_by_index(plan, first->gids[i].index)))
@@ -148,8 +149,8 @@ static gboolean plan_by_index(NcclPlan *plan, const NcclView *view, const NcclPo
 /* ---- by address ---- */
 
 /*
- * Widens a range around a GID, the smallest first.  `tries` counts down, so that a view made to be hard
- * takes no longer than a large one.
+ * Widens a range around a GID, from the smallest.  `tries` counts down, to bound the time for a
+ * view made to be hard.
  */
 static gboolean plan_by_range_around(NcclPlan *plan, const NcclView *view, const NcclPolicy *policy,
 				     const RdmadGid *gid, guint *tries)
@@ -166,8 +167,9 @@ static gboolean plan_by_range_around(NcclPlan *plan, const NcclView *view, const
 }
 
 /*
- * A range that works has the GID that NCCL takes of a rail, but where each stays at index 0, which an
- * index says as well.  So all of them are found around the right GIDs of the rails.
+ * A range that works contains the GID that NCCL selects on a rail, unless each rail stays at index
+ * 0, which plan_by_index() covers.  So every such range is found around the right GIDs of the
+ * rails.
  */
 static gboolean plan_by_range(NcclPlan *plan, const NcclView *view, const NcclPolicy *policy)
 {
@@ -186,7 +188,7 @@ static gboolean plan_by_range(NcclPlan *plan, const NcclView *view, const NcclPo
 	return FALSE;
 }
 
-static gboolean plan_names_gids(NcclPlan *plan, const NcclView *view, const NcclPolicy *policy)
+static gboolean plan_select_gids(NcclPlan *plan, const NcclView *view, const NcclPolicy *policy)
 {
 	switch (policy->by) {
 	case NCCL_BY_AUTO:
@@ -201,7 +203,8 @@ static gboolean plan_names_gids(NcclPlan *plan, const NcclView *view, const Nccl
 
 /* ---- a subset ---- */
 
-/* Rails that the environment is right for, in the newest version asked for. */
+/* Counts the rails that the environment is right for, in the newest version requested; `drop`:
+ * excludes the others. */
 static guint env_count(const NcclPlan *plan, const NcclView *view, const NcclPolicy *policy,
 		       const NcclEnv *env, gboolean drop)
 {
@@ -220,7 +223,7 @@ static guint env_count(const NcclPlan *plan, const NcclView *view, const NcclPol
 	return n;
 }
 
-/* Of all ranges around the best GIDs, the one that is right for most rails. */
+/* Finds, among the ranges around the best GIDs, the one that is right for most rails. */
 static guint range_best(const NcclPlan *plan, const NcclView *view, const NcclPolicy *policy,
 			NcclRange *best)
 {
@@ -244,8 +247,9 @@ static guint range_best(const NcclPlan *plan, const NcclView *view, const NcclPo
 	return most;
 }
 
-/* The largest set of rails that one setting is right for; an index where a range has no more. */
-static gboolean plan_name_subset(NcclPlan *plan, const NcclView *view, const NcclPolicy *policy)
+/* Selects the largest set of rails that one setting is right for, by an index unless a range has
+ * more. */
+static gboolean plan_select_subset(NcclPlan *plan, const NcclView *view, const NcclPolicy *policy)
 {
 	NcclRange range = { 0 };
 	guint index = 0, by_index, by_range;
@@ -276,5 +280,5 @@ gboolean nccl_plan_settle(NcclPlan *plan, const NcclView *view, const NcclPolicy
 {
 	if (!nccl_plan_is_roce(plan))
 		return plan_try(plan, view, policy, nccl_plan_ports_env(plan));
-	return plan_names_gids(plan, view, policy) || plan_name_subset(plan, view, policy);
+	return plan_select_gids(plan, view, policy) || plan_select_subset(plan, view, policy);
 }

@@ -9,13 +9,13 @@
 
 #include <string.h>
 
-/* "mlx5_0:1,mlx5_1:1": that of NCCL without the "=". */
+/* Returns "mlx5_0:1,mlx5_1:1": NCCL's list without the "=". */
 static const char *port_list(const NcclPlan *plan)
 {
 	return nccl_env_get(plan->env, "NCCL_IB_HCA") + 1;
 }
 
-/* Not negative: the index of all rails. */
+/* Returns the index of all rails, or NULL if they have none in common. */
 static const char *common_index(const NcclPlan *plan)
 {
 	const char *index = nccl_env_get(plan->env, "NCCL_IB_GID_INDEX");
@@ -31,7 +31,7 @@ static void copy(NcclPlan *plan, const char *to, const char *from)
 		nccl_env_set(plan->siblings, to, value, "as NCCL");
 }
 
-/* UCX takes subnets or an index, not both, and tries what it selects by itself. */
+/* UCX accepts subnets or an index, not both, and selects by itself without them. */
 static void fill_ucx(NcclPlan *plan)
 {
 	nccl_env_set(plan->siblings, "UCX_NET_DEVICES", port_list(plan), "as NCCL");
@@ -43,7 +43,7 @@ static void fill_ucx(NcclPlan *plan)
 	copy(plan, "UCX_IB_SL", "NCCL_IB_SL");
 }
 
-/* NVSHMEM_HCA_LIST is read only where NICs are mapped to processing elements. */
+/* NVSHMEM reads NVSHMEM_HCA_LIST only if NICs are mapped to processing elements. */
 static void fill_nvshmem(NcclPlan *plan)
 {
 	nccl_env_set_int(plan->siblings, "NVSHMEM_ENABLE_NIC_PE_MAPPING", 1,
@@ -57,7 +57,7 @@ static void fill_nvshmem(NcclPlan *plan)
 	copy(plan, "NVSHMEM_IB_SL", "NCCL_IB_SL");
 }
 
-/* libfabric's verbs provider has one name, so that it is set for one device alone. */
+/* libfabric's verbs provider accepts one device name, so it is set for a single device only. */
 static void fill_libfabric(NcclPlan *plan)
 {
 	if (plan->n_taken == 1)
@@ -67,7 +67,7 @@ static void fill_libfabric(NcclPlan *plan)
 		copy(plan, "FI_VERBS_GID_IDX", "NCCL_IB_GID_INDEX");
 }
 
-/* btl openib; Open MPI 5 uses UCX alone. */
+/* For btl openib; Open MPI 5 uses only UCX. */
 static void fill_openmpi(NcclPlan *plan)
 {
 	nccl_env_set(plan->siblings, "OMPI_MCA_btl_openib_if_include", port_list(plan), "as NCCL");

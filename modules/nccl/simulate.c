@@ -9,7 +9,7 @@
 #include "gid.h"
 
 #define PORTS_MAX     32u
-#define PORTS_MAX_OLD 16u   /* through 2.18 */
+#define PORTS_MAX_OLD 16u   /* up to 2.18 */
 #define ENTRY_MAX     64u   /* of an entry of NCCL_IB_HCA */
 #define QP_INDEX_MASK 0xffu /* struct ibv_global_route.sgid_index */
 
@@ -20,7 +20,7 @@ guint nccl_port_limit(guint minor)
 
 /* ---- numbers ---- */
 
-/* Base 0, so that a leading 0 is octal.  Text without a number is 0 through 2.31. */
+/* Numbers have base 0, so a leading 0 means octal.  Up to 2.31, text without a number is 0. */
 static gint64 env_number(const NcclEnv *env, const char *name, gint64 unset, guint minor)
 {
 	const char *text = nccl_env_get(env, name);
@@ -75,7 +75,7 @@ static void hca_list_parse(HcaList *list, const char *text, guint minor)
 	text += list->except;
 	list->exact = *text == '=';
 	text += list->exact;
-	/* parseStringList() skipped a "^" of its own through 2.29. */
+	/* Up to 2.29, parseStringList() skipped another "^". */
 	text += minor < 30 && *text == '^';
 	entries = g_strsplit(text, ",", -1);
 	for (guint i = 0; entries[i] && list->n < nccl_port_limit(minor); i++)
@@ -102,11 +102,11 @@ typedef struct {
 	int family;
 	gint64 version;
 	int length;	 /* of the range; negative: matches nothing */
-	guint8 base[16]; /* as inet_pton() gives it */
+	guint8 base[16]; /* from inet_pton() */
 	gboolean crashes;
 } GidWish;
 
-/* A range that NCCL cannot parse matches all, silently. */
+/* NCCL treats an invalid range as one that matches all. */
 static void wish_range_parse(GidWish *wish, const char *text, guint minor)
 {
 	g_autofree char *address = NULL;
@@ -140,7 +140,7 @@ static GidWish gid_wish(const NcclEnv *env, guint minor)
 
 static gboolean wish_has(const GidWish *wish, const guint8 raw[16])
 {
-	/* IPv4 compares the last 32 bits. */
+	/* NCCL compares the last 32 bits for IPv4. */
 	const guint8 *address = wish->family == AF_INET ? raw + 12 : raw;
 	const guint bytes = MAX(wish->length, 0) / 8, rest = MAX(wish->length, 0) % 8;
 
@@ -155,7 +155,7 @@ static const guint8 *gid_raw(const RdmadGid *gid)
 	return gid ? gid->raw : HOLE;
 }
 
-/* 0: the type cannot be read, as that of an empty entry. */
+/* Returns 0 if the type is unreadable, like that of an empty entry. */
 static gint64 gid_version(const RdmadGid *gid)
 {
 	if (!gid || gid->type == RDMAD_GID_UNKNOWN)
@@ -176,7 +176,7 @@ static Step gid_step(const GidWish *wish, const RdmadGid *now, const RdmadGid *n
 
 	if (family != wish->family || !wish_has(wish, gid_raw(next)))
 		return STEP_STAY;
-	/* A switch of the family looks at nothing else. */
+	/* NCCL checks nothing else when the family changes. */
 	if (nccl_gid_family(gid_raw(now)) != family)
 		return STEP_TAKE;
 	if (!gid_valid(next))
@@ -201,8 +201,8 @@ static const RdmadGid *port_gid(const RdmadPort *port, guint index)
 }
 
 /*
- * Walks the table.  Empty entries are walked as well, up to the last one that is not: those after it
- * could change the outcome only for AF_INET6 without a range, which no plan asks for.
+ * Walks the table, including empty entries up to the last used one: those after it could change the
+ * outcome only for AF_INET6 without a range, which no plan sets.
  */
 static NcclPick gid_select(const RdmadPort *port, const GidWish *wish, guint minor)
 {
@@ -242,7 +242,7 @@ static gboolean index_is_outside(const RdmadPort *port, gint64 index)
 	return port->n_gids == 0 || index > port->gids[port->n_gids - 1].index;
 }
 
-/* The accepting side of 2.20 and before queries the index on InfiniBand too. */
+/* Up to 2.20, the accepting side queries the index on InfiniBand too. */
 static NcclPick pick_infiniband(const RdmadPort *port, const NcclEnv *env, guint minor)
 {
 	const gint64 index = env_number(env, "NCCL_IB_GID_INDEX", 0, minor);
@@ -281,7 +281,7 @@ static gboolean port_counts(const RdmadPort *port)
 		port->link_layer == RDMAD_LINK_LAYER_ETHERNET);
 }
 
-/* 2.20 to 2.23 compare the PCI paths of devices to merge them, and do not look for NULL. */
+/* 2.20 to 2.23 compare the PCI paths of devices to merge them, without a check for NULL. */
 static gboolean merge_crashes(const GArray *outcomes, const NcclEnv *env, guint minor)
 {
 	guint without_path = 0;
@@ -314,7 +314,7 @@ GArray *nccl_simulate(const NcclView *view, const NcclEnv *env, guint minor)
 	HcaList list;
 
 	hca_list_parse(&list, nccl_env_get(env, "NCCL_IB_HCA"), minor);
-	/* The limit is looked at before each device, so that the last one may exceed it. */
+	/* NCCL checks the limit before each device, so the last one may exceed it. */
 	for (guint i = 0; i < view->devices->len && outcomes->len < nccl_port_limit(minor); i++) {
 		const NcclViewDevice *entry = nccl_view_device(view, i);
 

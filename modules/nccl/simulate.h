@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Simulation of NCCL's own choice: which ports, and which GID of each, the given environment leads to
+ * Simulation of NCCL's choice: the ports, and the GID of each, that NCCL uses with an environment
  *
- * Written from src/transport/net_ib (init, connect, common) and src/misc/utils of NCCL 2.18 to 2.30,
- * and from the behaviour of NVIDIA's libnccl 2.18.3 to 2.32.3 on soft-RoCE.
+ * Written from src/transport/net_ib (init, connect, common) and src/misc/utils of NCCL 2.18 to
+ * 2.30, and from the behaviour of NVIDIA's libnccl 2.18.3 to 2.32.3 on soft-RoCE.
  */
 #pragma once
 
@@ -20,7 +20,7 @@ typedef enum {
 
 typedef struct {
 	NcclPickKind kind;
-	guint index;	     /* as it reaches the queue pair: 8 bits */
+	guint index;	     /* as passed to the queue pair: 8 bits */
 	const RdmadGid *gid; /* borrowed from the device */
 } NcclPick;
 
@@ -30,11 +30,12 @@ typedef struct {
 	NcclPick pick;
 } NcclOutcome;
 
-/* Ports that NCCL uses at most. */
+/* Returns the maximum number of ports. */
 guint nccl_port_limit(guint minor);
 
-/* NcclOutcome for each port that NCCL 2.`minor` uses, in the view's order; g_array_unref(). */
+/* Returns an NcclOutcome for each port that NCCL 2.`minor` uses, in the order of the view;
+ * g_array_unref(). */
 GArray *nccl_simulate(const NcclView *view, const NcclEnv *env, guint minor);
 
-/* The GID of one RoCE or InfiniBand port. */
+/* Returns the GID of one RoCE or InfiniBand port. */
 NcclPick nccl_simulate_gid(const RdmadPort *port, const NcclEnv *env, guint minor);

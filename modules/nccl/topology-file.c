@@ -2,8 +2,9 @@
 /*
  * NCCL_TOPO_FILE: the PCIe tree between the GPUs and the taken rails
  *
- * For virtual machines and containers whose /sys shows another tree than the hardware has.  NCCL
- * completes what a node does not say (class, speed, the GPU's compute capability) from /sys and CUDA.
+ * The file is for virtual machines and containers whose /sys differs from the hardware's tree.
+ * NCCL completes missing attributes of a node (class, speed, the GPU's compute capability) from
+ * /sys and CUDA.
  * Source: src/graph/xml.cc, xml.h of NCCL.
  */
 #include <string.h>
@@ -17,7 +18,7 @@
 #define CLASS_GPU    "0x030200"
 
 typedef struct {
-	char *const *path; /* from the root; the first is the host bridge, which NCCL has none of */
+	char *const *path; /* from the root; the first is the host bridge, which NCCL lacks */
 	int numa;
 	const NcclRail *rail; /* NULL: a GPU */
 } Leaf;
@@ -45,7 +46,7 @@ static int leaf_compare(gconstpointer a, gconstpointer b)
 	return g_strcmp0(x->path[i], y->path[i]);
 }
 
-/* GPUs and devices with a PCI path; subfunctions and software devices have none. */
+/* Collects GPUs and devices with a PCI path; subfunctions and software devices have none. */
 static GArray *leaves_collect(const NcclView *view, const NcclPlan *plan)
 {
 	GArray *leaves = g_array_new(FALSE, FALSE, sizeof(Leaf));
@@ -123,7 +124,7 @@ static gboolean in_front_of(const Leaf *leaf, const Leaf *first, guint depth)
 	return TRUE;
 }
 
-/* The leaves [from, to) have the same path up to and without `depth`. */
+/* The leaves [from, to) have the same path above `depth`. */
 static void append_tree(GString *text, const NcclPlan *plan, const GArray *leaves, guint from,
 			guint to, guint depth)
 {
@@ -158,7 +159,7 @@ static guint same_numa(const GArray *leaves, guint from)
 	return end;
 }
 
-/* The host bridge, the first of each path, is the <cpu>'s: NCCL has no node for it. */
+/* The host bridge, the first of each path, belongs to the <cpu>: NCCL has no node for it. */
 char *nccl_write_topology(const NcclView *view, const NcclPlan *plan)
 {
 	g_autoptr(GArray) leaves = leaves_collect(view, plan);

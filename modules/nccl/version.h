@@ -4,11 +4,11 @@
 
 #include <glib.h>
 
-/* The versions whose rules simulate.c knows. */
+/* The versions that simulate.c covers. */
 #define NCCL_OLDEST 18u
 #define NCCL_NEWEST 32u
 
-/* The settings must hold for each version of it. */
+/* A range of versions, for each of which the settings must be right. */
 typedef struct {
 	guint from, to;
 } NcclVersions;
@@ -16,9 +16,9 @@ typedef struct {
 #define NCCL_ALL_VERSIONS ((NcclVersions){ NCCL_OLDEST, NCCL_NEWEST })
 
 /*
- * Reads "2.27", "2.27.3", "2.27.3+cuda12.9" or "any".  A version outside the known ones is taken for
- * the nearest known one; `warning` (freed by the caller) then says so, otherwise it is NULL.
- * FALSE with RDMAD_ERROR_INVALID for any other text.
+ * Parses "2.27", "2.27.3", "2.27.3+cuda12.9" or "any".  A version outside the known range is
+ * replaced by the nearest known one, with a `warning` (g_free()), otherwise NULL.  Returns FALSE
+ * with RDMAD_ERROR_INVALID for any other text.
  */
 gboolean nccl_versions_parse(const char *text, NcclVersions *versions, char **warning,
 			     GError **error);

@@ -31,7 +31,7 @@ static void add_device(NcclView *view, const RdmadDevice *device)
 
 /* ---- addresses ---- */
 
-/* Addresses from the database are checked like any input. */
+/* Addresses from the database are validated like any input. */
 static void add_addresses(NcclAddresses *addresses, char *const *texts)
 {
 	for (guint i = 0; texts && texts[i]; i++) {
@@ -42,7 +42,7 @@ static void add_addresses(NcclAddresses *addresses, char *const *texts)
 	}
 }
 
-/* NULL on a recorded machine, which does not say. */
+/* Returns NULL if the inventory has no addresses, as on a recorded machine. */
 static NcclAddresses *host_addresses(const NcclView *view)
 {
 	g_autoptr(NcclAddresses) addresses = nccl_addresses_new();
@@ -56,9 +56,9 @@ static NcclAddresses *host_addresses(const NcclView *view)
 	return nccl_addresses_count(addresses) ? g_steal_pointer(&addresses) : NULL;
 }
 
-/* ---- devices that were moved ---- */
+/* ---- moved devices ---- */
 
-/* The GID that CNI saw: an index and, of the addresses, the first. */
+/* Adds the GID that CNI recorded: an index and the first address. */
 static void port_fill(RdmadPort *port, const RdmadAttachment *attachment)
 {
 	guint8 address[16];

@@ -2,8 +2,8 @@
 /*
  * View: the devices and addresses that one container in one network namespace can see
  *
- * The plan is made from this and from nothing else.  Devices are references of immutable snapshots, in
- * natural order of their names.
+ * The view is the only input of a plan.  Devices are references to immutable snapshots, in natural
+ * order of their names.
  */
 #pragma once
 
@@ -11,37 +11,36 @@
 
 #include "addresses.h"
 
-/* A node of thousands of virtual functions is cut here, and the plan says so. */
+/* Limit for nodes with thousands of virtual functions; the plan warns when it is exceeded. */
 #define NCCL_VIEW_DEVICES 4096u
 
 typedef struct {
 	const RdmadDevice *device;
-	gboolean granted; /* its uverbs node is there, so that NCCL can open it */
+	gboolean granted; /* its uverbs device file exists, so that NCCL can open it */
 } NcclViewDevice;
 
 typedef struct {
 	GArray *devices;	  /* NcclViewDevice */
 	GPtrArray *gpus;	  /* RdmadGpu, in the order of their addresses */
-	NcclAddresses *addresses; /* NULL: not known */
+	NcclAddresses *addresses; /* NULL: unknown */
 	char **default_netdevs;	  /* never NULL */
-	gboolean
-		allocated; /* what is granted was asked for: it is used, or the plan says why not */
-	gboolean cut;	   /* there are more devices than NCCL_VIEW_DEVICES */
+	gboolean allocated; /* the devices were allocated: each is used, or the plan says why not */
+	gboolean cut;	    /* the node has more devices than NCCL_VIEW_DEVICES */
 } NcclView;
 
 NcclView *nccl_view_new(void);
 void nccl_view_free(NcclView *view);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(NcclView, nccl_view_free)
 
-/* Takes a reference of its own. */
+/* Takes a new reference. */
 void nccl_view_add_device(NcclView *view, const RdmadDevice *device, gboolean granted);
 void nccl_view_add_gpu(NcclView *view, const RdmadGpu *gpu);
-/* After the last device. */
+/* Sorts the view, after the last device was added. */
 void nccl_view_sort(NcclView *view);
 
-/* Both are taken over. */
+/* Takes ownership of both. */
 void nccl_view_set_network(NcclView *view, NcclAddresses *addresses, char **default_netdevs);
 
 const NcclViewDevice *nccl_view_device(const NcclView *view, guint index);
-/* The GID's address is one of the namespace.  Where its addresses are not known: TRUE. */
+/* Returns whether the GID's address is one of the namespace; TRUE if its addresses are unknown. */
 gboolean nccl_view_owns(const NcclView *view, const RdmadGid *gid);

@@ -37,7 +37,7 @@ static json_t *rail_to_json(const NcclView *view, const NcclPolicy *policy, cons
 {
 	json_t *gids = json_array();
 	const RdmadGpu *gpu = rail->gpu >= 0 ? view->gpus->pdata[rail->gpu] : NULL;
-	/* The kernel takes any bytes for a name. */
+	/* The kernel allows any bytes in a name. */
 	g_autofree char *id = g_utf8_make_valid(rail->device->id, -1);
 	g_autofree char *name = g_utf8_make_valid(rail->device->name, -1);
 

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* The variables that select ports and GIDs: one of an earlier plan beside those of this one would be wrong.  Others
- * that a plan may set may also be the user's own, and stay. */
+/* The variables that select ports and GIDs: one left by an earlier plan would be wrong with those
+ * of this one.  Other variables may be the user's own, and stay. */
 static const char *const NCCL_NAMES[] = {
 	"NCCL_IB_HCA",	      "NCCL_IB_GID_INDEX",	  "NCCL_IB_ADDR_FAMILY",
 	"NCCL_IB_ADDR_RANGE", "NCCL_IB_ROCE_VERSION_NUM", "NCCL_IB_MERGE_NICS",
@@ -50,7 +50,7 @@ static void append_head(GString *text, const NcclPlan *plan, const NcclPlanLabel
 
 /* ---- shell ---- */
 
-/* `env` NULL: all of them. */
+/* `env` NULL: unsets all names. */
 static void append_unset(GString *text, const NcclEnv *env, const char *const *names, guint n)
 {
 	for (guint i = 0; i < n; i++)
@@ -76,7 +76,7 @@ static void append_exports(GString *text, const NcclEnv *env)
 	}
 }
 
-/* "'" has no escape inside quotes: it ends them, stands for itself and begins them again. */
+/* "'" has no escape inside quotes, so it ends them, follows escaped, and begins them again. */
 static char *shell_quote(const char *text)
 {
 	g_auto(GStrv) parts = g_strsplit(text, "'", -1);
@@ -132,11 +132,12 @@ static void append_section(GString *text, NcclVersions versions, const NcclPlan 
 	append_lines(text, plan->env);
 }
 
-/* Versions that the plan for all of them is not right for, each with its own; equal ones together. */
+/* Writes a plan for each older version that the common plan is not right for; consecutive versions
+ * with equal plans share a section. */
 static void append_older(GString *text, const NcclView *view, const NcclPolicy *policy,
 			 guint before)
 {
-	g_autoptr(NcclPlan) open = NULL; /* of the section that is not written yet */
+	g_autoptr(NcclPlan) open = NULL; /* of the section not written yet */
 	guint from = NCCL_OLDEST;
 
 	for (guint minor = NCCL_OLDEST; minor < before; minor++) {
@@ -154,7 +155,8 @@ static void append_older(GString *text, const NcclView *view, const NcclPolicy *
 		append_section(text, (NcclVersions){ from, before - 1 }, open);
 }
 
-/* A refusal for all versions is one for each: no older version takes a setting that the newest does not. */
+/* A refusal for all versions applies to each, because no older version accepts a setting that the
+ * newest does not. */
 char *nccl_write_versions(const NcclView *view, const NcclPolicy *policy,
 			  const NcclPlanLabel *label)
 {

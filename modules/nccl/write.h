@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The forms in which a plan leaves rdmad.  Texts are freed by the caller. */
+/* The output formats of a plan.  The caller frees the texts. */
 #pragma once
 
 #include "plan.h"
 
-/* The allocation directory as the container sees it, and its files. */
+/* The path of the allocation directory in the container, and its files. */
 #define NCCL_MOUNT	   "/run/rdmad"
 #define NCCL_CONF_FILE	   "nccl.conf"
 #define NCCL_ENV_FILE	   "nccl.env"
@@ -13,7 +13,7 @@
 #define NCCL_TOPOLOGY_FILE "topology.xml"
 #define NCCL_PLUGIN_FILE   "libnccl-env.so"
 
-/* Beginning of the line of nccl.conf that gives the reason of a refusal. */
+/* Start of the line of nccl.conf with the reason of a refusal. */
 #define NCCL_CONF_REFUSED "# Refused: "
 
 typedef struct {
@@ -22,32 +22,33 @@ typedef struct {
 } NcclPlanLabel;
 
 /*
- * For `eval` and `source`, in any POSIX shell and under `set -eu`: exports what is set, and unsets what
- * an earlier plan may have set.  After a refusal it unsets all of it and says why on stderr.
+ * Writes a script for `eval` and `source`, in any POSIX shell and under `set -eu`.  It exports the
+ * plan's variables, and unsets those that an earlier plan may have set.  After a refusal it unsets
+ * all of them and prints the reason on stderr.
  */
 char *nccl_write_sh(const NcclPlan *plan, const NcclPlanLabel *label);
-/* The same where there is not even a plan: unsets what one may have set. */
+/* Writes a script for when there is no plan: it unsets the variables that one may have set. */
 char *nccl_write_unset(void);
 
-/* nccl.conf: NAME=VALUE lines without quotes or blanks; after a refusal comments alone. */
+/* Writes nccl.conf: NAME=VALUE lines without quotes or blanks; after a refusal, comments only. */
 char *nccl_write_conf(const NcclPlan *plan, const NcclPlanLabel *label);
 
-/* The whole plan. */
+/* Returns the whole plan. */
 struct json_t *nccl_write_json(const NcclView *view, const NcclPolicy *policy, const NcclPlan *plan,
 			       const NcclPlanLabel *label);
 
-/* The same as text, with a newline at its end. */
+/* Returns the same as text, terminated by a newline. */
 char *nccl_write_json_text(const NcclView *view, const NcclPolicy *policy, const NcclPlan *plan,
 			   const NcclPlanLabel *label);
 
-/* {"NCCL_IB_HCA": "=mlx5_0:1", ...} */
+/* Returns {"NCCL_IB_HCA": "=mlx5_0:1", ...}. */
 struct json_t *nccl_write_env_json(const NcclEnv *env);
 
-/* Every port, every GID, taken or not and why; every variable and why.  For people. */
+/* Explains the plan for users: every port, GID and variable, with the reasons. */
 char *nccl_write_explanation(const NcclView *view, const NcclPolicy *policy, const NcclPlan *plan);
 
 /*
- * One plan for each version that needs its own, for the environment plugin:
+ * Writes one plan for each range of versions that needs its own, for the environment plugin:
  *
  *	[18-20]
  *	NCCL_IB_HCA==mlx5_0:1
@@ -55,5 +56,6 @@ char *nccl_write_explanation(const NcclView *view, const NcclPolicy *policy, con
 char *nccl_write_versions(const NcclView *view, const NcclPolicy *policy,
 			  const NcclPlanLabel *label);
 
-/* The PCIe tree of the taken rails and the GPUs, as NCCL_TOPO_FILE wants it (src/graph/xml.cc). */
+/* Writes the PCIe tree of the taken rails and the GPUs, in the format of NCCL_TOPO_FILE
+ * (src/graph/xml.cc). */
 char *nccl_write_topology(const NcclView *view, const NcclPlan *plan);

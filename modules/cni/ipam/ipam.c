@@ -10,7 +10,7 @@
 
 #include "error.h"
 
-#define WORDS_MAX 256 /* of what a plugin printed, in an error */
+#define WORDS_MAX 256 /* bytes of a plugin's output in an error */
 
 struct CniIpam {
 	CniIpamRecords *records;
@@ -32,7 +32,7 @@ static void ipam_free(CniIpam *ipam)
 	g_free(ipam);
 }
 
-/* ---- what it gets ---- */
+/* ---- environment and program ---- */
 
 static const char *variable(char *const *environment, const char *name)
 {
@@ -44,22 +44,22 @@ static const char *variable(char *const *environment, const char *name)
 	return NULL;
 }
 
-static char **environment_make(const CniIpamCall *call, char *const *had)
+static char **environment_make(const CniIpamCall *call, char *const *received)
 {
 	static const char *const own[] = { "CNI_COMMAND", "CNI_NETNS", "CNI_IFNAME", "CNI_PATH",
 					   "PATH" };
 	g_autofree char *more = g_strjoinv(":", call->settings->plugin_path);
-	const char *path = variable(had, "CNI_PATH");
+	const char *path = variable(received, "CNI_PATH");
 	GPtrArray *made = g_ptr_array_new();
 
-	for (; *had; had++) {
+	for (; *received; received++) {
 		gboolean mine = FALSE;
 
 		for (guint i = 0; i < G_N_ELEMENTS(own); i++)
-			mine |= strncmp(*had, own[i], strlen(own[i])) == 0 &&
-				(*had)[strlen(own[i])] == '=';
+			mine |= strncmp(*received, own[i], strlen(own[i])) == 0 &&
+				(*received)[strlen(own[i])] == '=';
 		if (!mine)
-			g_ptr_array_add(made, g_strdup(*had));
+			g_ptr_array_add(made, g_strdup(*received));
 	}
 	g_ptr_array_add(made, g_strconcat("CNI_COMMAND=", cni_command_name(call->command), NULL));
 	g_ptr_array_add(made, g_strconcat("CNI_NETNS=", call->netns ? call->netns : "", NULL));
@@ -71,7 +71,8 @@ static char **environment_make(const CniIpamCall *call, char *const *had)
 	return (char **)g_ptr_array_free(made, FALSE);
 }
 
-/* An absolute path, or NULL; the name comes from the network, and stays in these directories. */
+/* Returns an absolute path, or NULL.  The network names the plugin, so a "/" in the name is
+ * rejected. */
 static char *plugin_find(const CniIpamCall *call, const char *type, char *const *environment,
 			 GError **error)
 {
@@ -97,29 +98,30 @@ char *cni_ipam_type(const char *config)
 	return type;
 }
 
-/* ---- what it says ---- */
+/* ---- the answer ---- */
 
-/* A plugin that is older than GC: each attachment that went had its DEL. */
-static gboolean is_unknown(const CniIpam *ipam, json_int_t code)
+/* Returns whether the plugin does not support GC.  That is no error: each removed attachment had
+ * its DEL. */
+static gboolean is_gc_unsupported(const CniIpam *ipam, json_int_t code)
 {
 	return ipam->command == CNI_GC &&
 	       (code == CNI_ERROR_VERSION || code == CNI_ERROR_UNKNOWN_CONTAINER ||
 		code == CNI_ERROR_ENVIRONMENT);
 }
 
-static gboolean refusal(const CniIpam *ipam, const RdmadChildResult *result, GError **error)
+static gboolean failure_set(const CniIpam *ipam, const RdmadChildResult *result, GError **error)
 {
 	json_t *json =
 		rdmad_json_parse(result->output.bytes, result->output.size, CNI_STDIN_DEPTH, NULL);
-	const char *told = json_string_value(json_object_get(json, "msg"));
+	const char *message = json_string_value(json_object_get(json, "msg"));
 	const char *details = json_string_value(json_object_get(json, "details"));
 	const json_int_t code = json_integer_value(json_object_get(json, "code"));
 
-	if (!is_unknown(ipam, code))
+	if (!is_gc_unsupported(ipam, code))
 		cni_refuse(error,
 			   code == CNI_ERROR_TRY_AGAIN ? CNI_ERROR_TRY_AGAIN : CNI_ERROR_IPAM,
 			   "ipam %s: %.*s%s%.*s", ipam->type, WORDS_MAX,
-			   told			 ? told
+			   message		 ? message
 			   : result->errors.size ? result->errors.bytes
 						 : "it failed without a word",
 			   details && *details ? ": " : "", WORDS_MAX, details ? details : "");
@@ -138,7 +140,7 @@ static CniResult *answer_parse(const CniIpam *ipam, const RdmadChildResult *resu
 		return NULL;
 	}
 	if (result->exit_status != 0) {
-		refusal(ipam, result, error);
+		failure_set(ipam, result, error);
 		return NULL;
 	}
 	if (ipam->command != CNI_ADD)
@@ -175,7 +177,7 @@ static void ended(const RdmadChildResult *result, const GError *problem, gpointe
 	ipam_free(ipam);
 }
 
-static gboolean born(pid_t pid, gpointer data, GError **error)
+static gboolean child_started(pid_t pid, gpointer data, GError **error)
 {
 	CniIpam *ipam = data;
 
@@ -187,8 +189,8 @@ static gboolean born(pid_t pid, gpointer data, GError **error)
 
 CniIpam *cni_ipam_start(const CniIpamCall *call, CniIpamDone done, gpointer data, GError **error)
 {
-	g_auto(GStrv) had = g_strsplit(call->attachment->environment, "\n", -1);
-	g_auto(GStrv) environment = environment_make(call, had);
+	g_auto(GStrv) received = g_strsplit(call->attachment->environment, "\n", -1);
+	g_auto(GStrv) environment = environment_make(call, received);
 	g_autofree char *type = cni_ipam_type(call->attachment->config);
 	g_autofree char *path = plugin_find(call, type ? type : "", environment, error);
 	const char *const argv[] = { path, NULL };
@@ -197,7 +199,7 @@ CniIpam *cni_ipam_start(const CniIpamCall *call, CniIpamDone done, gpointer data
 				      .input = call->attachment->config,
 				      .input_size = strlen(call->attachment->config),
 				      .deadline_ms = (guint)call->settings->ipam_timeout_ms,
-				      .born = born };
+				      .born = child_started };
 	CniIpam *ipam;
 
 	if (!path)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * IPAM: another plugin says which addresses a NIC has
+ * IPAM: another plugin assigns the addresses of a NIC
  *
- * It is found in CNI_PATH, then in `plugin_path`; gets the variables of CNI and tracing and PATH, and
- * the whole network on its standard input.  It ends with rdmad, by the kernel; processes that it
- * started are ended by the next rdmad (records.h).
+ * The plugin is searched in CNI_PATH, then in `plugin_path`.  It gets the variables of CNI and
+ * tracing, PATH, and the whole network configuration on its standard input.  The kernel kills it
+ * when rdmad ends; the next rdmad kills the processes that it started (records.h).
  */
 #pragma once
 
@@ -16,8 +16,8 @@
 
 typedef struct CniIpam CniIpam;
 
-/* Called on the loop once.  `result` NULL for DEL, CHECK and GC; the caller's to keep.  CNI_ERROR_IPAM, or
- * CNI_ERROR_TRY_AGAIN at the deadline. */
+/* Called once, on the loop.  `result` is NULL for DEL, CHECK and GC, else owned by the callee.
+ * CNI_ERROR_IPAM, or CNI_ERROR_TRY_AGAIN at the deadline. */
 typedef void (*CniIpamDone)(CniResult *result, const GError *error, gpointer data);
 
 typedef struct {
@@ -26,16 +26,16 @@ typedef struct {
 	CniIpamRecords *records;
 	CniCommand command;
 	const CniAttachment *attachment;
-	const char *netns;  /* NULL: a DEL without one, GC */
-	const char *ifname; /* of the NIC; NULL: GC */
+	const char *netns;  /* NULL: DEL without a namespace, GC */
+	const char *ifname; /* of the NIC; "": GC */
 } CniIpamCall;
 
-/* NULL: it could not be started, and `done` is not called. */
+/* Returns NULL if the plugin could not be started; `done` is not called. */
 CniIpam *cni_ipam_start(const CniIpamCall *call, CniIpamDone done, gpointer data, GError **error);
-/* Ends it soon; `done` is called. */
+/* Terminates the plugin.  `done` is called. */
 void cni_ipam_terminate(CniIpam *ipam);
-/* Kills it; `done` is not called.  NULL is fine. */
+/* Kills the plugin.  `done` is not called.  `ipam` may be NULL. */
 void cni_ipam_cancel(CniIpam *ipam);
 
-/* ipam.type of a network, or NULL; g_free() */
+/* Returns ipam.type of a network configuration, or NULL; g_free(). */
 char *cni_ipam_type(const char *config);

@@ -2,9 +2,9 @@
 /*
  *	run_dir/cni-ipam/<pid>: "<start time> <pid namespace> <container id>"
  *
- * A number may be another process's by now.  The plugin is the one that started at that time, in this pid
- * namespace; its children are in its process group, are younger, and have the container's id in their
- * environment.  Each is checked through a descriptor that stands for it, and gets its signal by that.
+ * The kernel may have reused a PID.  The plugin is the process with this PID, start time and PID
+ * namespace; its children are in its process group, are not older, and have the container's ID in
+ * their environment.  Each process is checked and killed through a pidfd.
  */
 #include "ipam/records.h"
 
@@ -25,8 +25,8 @@
 #include <unistd.h>
 
 #define DIRECTORY	"cni-ipam"
-#define END_MS		2000 /* a killed process that still hangs in the kernel comes back to nothing */
-#define ROUNDS		8 /* processes that fork while they are looked for */
+#define END_MS		2000 /* for a killed process to end */
+#define ROUNDS		8    /* bounds the search if processes keep forking */
 #define TEXT_MAX	512
 #define ENVIRONMENT_MAX (64 * 1024)
 
@@ -48,7 +48,7 @@ typedef struct {
 	guint64 start; /* clock ticks since the boot */
 } Process;
 
-/* proc(5): the name, in brackets, may have anything in it. */
+/* proc(5): the name, in parentheses, may contain any character. */
 static gboolean process_read(const RdmadSysroot *root, pid_t pid, Process *process)
 {
 	g_autofree char *path = g_strdup_printf("proc/%d/stat", (int)pid);
@@ -87,8 +87,8 @@ static gboolean is_of_record(const RdmadSysroot *root, const Record *record, pid
 	       is_for_container(root, pid, record->container_id);
 }
 
-/* TRUE: one was there. */
-static gboolean process_end(const RdmadSysroot *root, const Record *record, pid_t pid)
+/* Returns TRUE if the process was of the record. */
+static gboolean process_kill(const RdmadSysroot *root, const Record *record, pid_t pid)
 {
 	rdmad_autofd int fd = pidfd_open(pid, 0);
 	struct pollfd end = { fd, POLLIN, 0 };
@@ -103,14 +103,14 @@ static gboolean process_end(const RdmadSysroot *root, const Record *record, pid_
 	return TRUE;
 }
 
-static gboolean processes_end(const RdmadSysroot *root, const Record *record)
+static gboolean processes_kill(const RdmadSysroot *root, const Record *record)
 {
 	g_auto(GStrv) names = rdmad_sysroot_list(root, "proc", NULL);
 	gboolean found = FALSE;
 
 	for (char **name = names; name && *name; name++)
 		if (g_ascii_isdigit(**name))
-			found |= process_end(root, record, (pid_t)atoi(*name));
+			found |= process_kill(root, record, (pid_t)atoi(*name));
 	return found;
 }
 
@@ -132,7 +132,7 @@ static gboolean record_read(const CniIpamRecords *records, const char *name, Rec
 		      record->container_id) == 3;
 }
 
-/* One that is cut off is of a process that did not run yet. */
+/* A truncated record is of a process that had not run its program yet. */
 static void record_end(const CniIpamRecords *records, const char *name)
 {
 	g_autofree char *path = g_build_filename(records->directory, name, NULL);
@@ -140,7 +140,7 @@ static void record_end(const CniIpamRecords *records, const char *name)
 
 	if (record_read(records, name, &record) &&
 	    g_strcmp0(record.namespace, records->namespace) == 0)
-		for (guint i = 0; i < ROUNDS && processes_end(records->root, &record); i++)
+		for (guint i = 0; i < ROUNDS && processes_kill(records->root, &record); i++)
 			;
 	unlink(path);
 }

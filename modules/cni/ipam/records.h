@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records of the processes of IPAM plugins that run, a file each
+ * Records of the running processes of IPAM plugins, a file each
  *
- * A record is there before the program begins, and lasts as long as the process, not longer than the
- * boot: so it is in the run directory and costs no flush of the disk.
+ * A record is written before the program starts, and lasts at most as long as the boot, so it is in
+ * the run directory and needs no fsync.
  */
 #pragma once
 
@@ -12,8 +12,8 @@
 
 typedef struct CniIpamRecords CniIpamRecords;
 
-/* Ends the processes that an earlier rdmad left, with their children, and waits for that, bounded: none
- * writes anything once this has returned.  NULL: RDMAD_ERROR_FAILED. */
+/* Kills the processes that an earlier rdmad left, with their children, and waits a bounded time for
+ * their end, so that none writes anything after this has returned.  NULL: RDMAD_ERROR_FAILED. */
 CniIpamRecords *cni_ipam_records_open(const char *run_dir, GError **error);
 void cni_ipam_records_free(CniIpamRecords *records);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a NIC's addresses come from: the IPAM plugin; else those that the runtime or the annotation
- * tells; else, of a NIC that goes into the pod itself, those that it has.
+ * The addresses of a NIC: from the IPAM plugin; else from the runtime, else from the annotation;
+ * else, if the NIC itself moves into the pod, its own.
  */
 #include "plan/planner.h"
 
@@ -14,7 +14,7 @@ static gboolean gateway_serves(const RdmadIp *gateway, const RdmadIp *ip)
 	       (rdmad_ip_in(gateway, ip) || rdmad_ip_is_link_local(gateway));
 }
 
-/* The one that the host uses on this NIC, where it is in the network of the address. */
+/* Returns the host's gateway on this NIC, if it is in the network of the address. */
 static RdmadIp gateway_of_host(const Planner *planner, const RdmadIp *ip)
 {
 	const GArray *routes = planner->input->host->routes;
@@ -69,9 +69,9 @@ static void take_own(Planner *planner)
 	}
 }
 
-/* An address in two places answers in one of them, and nobody knows in which. */
-static gboolean is_elsewhere(const Planner *planner, const CniView *view, const RdmadIp *ip,
-			     const char **link)
+/* A duplicate address answers in one of its places, and which one is undefined. */
+static gboolean is_in_use(const Planner *planner, const CniView *view, const RdmadIp *ip,
+			  const char **link)
 {
 	const RdmadIp host = rdmad_ip_host(ip);
 
@@ -102,11 +102,11 @@ static gboolean address_check(const Planner *planner, guint index, GError **erro
 		if (rdmad_ip_equal(&g_array_index(planner->addresses, PlannerAddress, i).ip,
 				   &address->ip))
 			return cni_refuse(error, CNI_ERROR_ADDRESS, "%s is given twice", text);
-	if (is_elsewhere(planner, planner->input->pod, &address->ip, &link))
+	if (is_in_use(planner, planner->input->pod, &address->ip, &link))
 		return cni_refuse(error, CNI_ERROR_ADDRESS, "%s is on %s of the pod already", text,
 				  link);
 	if (!planner_moves_nic(planner) &&
-	    is_elsewhere(planner, planner->input->host, &address->ip, &link))
+	    is_in_use(planner, planner->input->host, &address->ip, &link))
 		return cni_refuse(error, CNI_ERROR_ADDRESS, "%s is the host's own, on %s", text,
 				  link);
 	if (address->ip.family == AF_INET6 && !planner->input->pod->has_ipv6)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The NIC itself goes into the pod, and its RDMA device with it where the kernel asks for that. */
+/* Mode exclusive: the NIC itself moves into the pod, with its RDMA device if the netns mode is
+ * exclusive */
 #include "plan/planner.h"
 
 #include <linux/if_addr.h>
@@ -7,7 +8,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Those that a user can set, and one that stands for a lifetime; the others are states. */
+/* The flags that a user can set, and IFA_F_DEPRECATED, which stands for a lifetime of 0; the others
+ * are states. */
 #define ADDRESS_FLAGS                                                                              \
 	(IFA_F_NODAD | IFA_F_MANAGETEMPADDR | IFA_F_NOPREFIXROUTE | IFA_F_MCAUTOJOIN |             \
 	 IFA_F_DEPRECATED)
@@ -17,7 +19,7 @@ static gboolean is_of_nic(const Planner *planner, const char *link)
 	return g_strcmp0(link, planner->nic->name) == 0;
 }
 
-/* ---- refusals ---- */
+/* ---- checks ---- */
 
 static gboolean uppers_check(const Planner *planner, GError **error)
 {
@@ -35,7 +37,7 @@ static gboolean uppers_check(const Planner *planner, GError **error)
 	return TRUE;
 }
 
-static gboolean ways_check(const Planner *planner, GError **error)
+static gboolean routes_check(const Planner *planner, GError **error)
 {
 	const GArray *routes = planner->input->host->routes;
 
@@ -75,12 +77,12 @@ static gboolean nic_check(const Planner *planner, GError **error)
 	if (nic->max_mtu && planner->mtu > nic->max_mtu)
 		return cni_refuse(error, CNI_ERROR_CONFIG, "mtu: %u is above the %u that %s can",
 				  planner->mtu, nic->max_mtu, nic->name);
-	return uppers_check(planner, error) && ways_check(planner, error);
+	return uppers_check(planner, error) && routes_check(planner, error);
 }
 
-/* ---- what is to be given back ---- */
+/* ---- the state to restore ---- */
 
-/* Link-local and temporary addresses are the kernel's. */
+/* The kernel makes link-local and temporary addresses itself. */
 static gboolean address_is_kept(const RdmadStepAddress *address)
 {
 	return !(address->ip.family == AF_INET6 && rdmad_ip_is_link_local(&address->ip)) &&
@@ -105,7 +107,7 @@ static GArray *addresses_of(const Planner *planner)
 	return kept;
 }
 
-/* Those of the kernel and of router advertisements come by themselves. */
+/* The kernel and router advertisements make their routes again. */
 static gboolean route_is_kept(const RdmadStepRoute *route)
 {
 	return route->protocol != RDMAD_ROUTE_BY_KERNEL &&
@@ -114,7 +116,7 @@ static gboolean route_is_kept(const RdmadStepRoute *route)
 	       route->type != RDMAD_ROUTE_MULTICAST && route->type != RDMAD_ROUTE_ANYCAST;
 }
 
-/* Gateways are reached by routes without one, which therefore come first. */
+/* A gateway is reached by a route without a gateway, so those routes come first. */
 static int gateway_compare(gconstpointer a, gconstpointer b)
 {
 	return rdmad_ip_is_set(&((const RdmadStepRoute *)a)->gateway) -
@@ -154,7 +156,7 @@ static GArray *neighbours_of(const Planner *planner)
 	return kept;
 }
 
-/* disable_ipv6 makes and removes others. */
+/* disable_ipv6 comes first, because it makes and removes other sysctls. */
 static int sysctl_compare(gconstpointer a, gconstpointer b)
 {
 	const char *one = ((const RdmadStepSysctl *)a)->path;
@@ -189,7 +191,7 @@ static GArray *sysctls_of(const Planner *planner)
 
 /* ---- steps ---- */
 
-/* The kernel refuses a link whose alternative name somebody has where it goes. */
+/* The kernel does not move a link whose alternative name is in use in the target namespace. */
 static void altnames_add(Planner *planner)
 {
 	for (char **name = planner->nic->altnames; name && *name; name++) {
@@ -205,7 +207,7 @@ static void altnames_add(Planner *planner)
 	}
 }
 
-/* Wide lists are a router's, which is no NIC for a pod. */
+/* Long lists belong to a router, which is no NIC for a pod. */
 static gboolean lists_check(const Planner *planner, const RdmadStepLinkMove *move, GError **error)
 {
 	const struct {
@@ -254,7 +256,7 @@ static guint64 node_guid(const RdmadDevice *dev)
 	return strtoull(digits, NULL, 16);
 }
 
-/* In shared netns mode every namespace sees the device as it is. */
+/* In shared netns mode, every namespace sees the device, which stays in place. */
 static void rdma_move_add(Planner *planner)
 {
 	const RdmadDevice *dev = planner->input->choice->device;
@@ -281,7 +283,7 @@ static void set_add(Planner *planner)
 	step->link.link = g_strdup(planner->name);
 	step->link.mac = planner->mac;
 	step->link.mtu = planner->mtu;
-	/* The move gives both back. */
+	/* The undo of the move restores both. */
 	step->goes_with_link = TRUE;
 }
 
@@ -301,7 +303,8 @@ gboolean plan_exclusive(Planner *planner, GError **error)
 				  "mac: %s is InfiniBand, whose address cannot be set",
 				  planner->nic->name);
 	altnames_add(planner);
-	/* The interface of an InfiniBand device is made again where the device goes. */
+	/* The interface of an InfiniBand device is made again in the namespace the device moves
+	 * to. */
 	if (infiniband)
 		rdma_move_add(planner);
 	if (!move_add(planner, error))

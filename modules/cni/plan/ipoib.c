@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A child of an IPoIB interface. */
+/* Mode ipoib: a child of an IPoIB interface */
 #include "plan/planner.h"
 
 gboolean plan_ipoib(Planner *planner, GError **error)

@@ -2,9 +2,10 @@
 /*
  * Addresses, routes, rules and sysctls of every NIC whose link is in the pod
  *
- * Each NIC has a routing table of its own, to which rules send what comes from its addresses, so that
- * several NICs work in one subnet; it answers ARP for its own addresses only.  The main table gets
- * the routes to particular networks; a default route only where it is wanted, or there is none.
+ * Each NIC has its own routing table, selected by rules for traffic from its addresses, so that
+ * several NICs work in one subnet, and answers ARP for its own addresses only.  The main table gets
+ * the routes to particular networks; it gets a default route only if one is requested, or if the
+ * pod has none.
  */
 #include "plan/planner.h"
 
@@ -23,7 +24,8 @@ static void sysctl_add(Planner *planner, const char *family, const char *link, c
 	const char *before = own ? NULL : cni_view_sysctl(planner->input->pod, path);
 	RdmadStep *step;
 
-	/* Of the whole namespace: nothing to do, or nothing that could be restored. */
+	/* A sysctl of the whole namespace is skipped if it needs no change or its value cannot be
+	 * restored. */
 	if (!own && (!before || g_str_equal(before, value)))
 		return;
 	step = planner_step(planner, RDMAD_STEP_SYSCTL, RDMAD_STEP_IN_POD);
@@ -41,8 +43,9 @@ static gboolean has_family(const Planner *planner, int family)
 	return FALSE;
 }
 
-/* An ipvlan of layer 3 hears no broadcasts and routes by itself: nothing comes back by its own way. */
-static gboolean filters_nothing(const Planner *planner)
+/* An ipvlan in mode l3 or l3s gets no broadcasts and routes by itself, so answers come back by
+ * another path. */
+static gboolean rp_filter_is_off(const Planner *planner)
 {
 	return planner->policy->rp_filter == CNI_RP_FILTER_OFF ||
 	       (!planner_moves_nic(planner) && planner->nic->mac.length == 6 &&
@@ -51,12 +54,12 @@ static gboolean filters_nothing(const Planner *planner)
 
 static void sysctls_add(Planner *planner)
 {
-	const gboolean off = filters_nothing(planner);
+	const gboolean off = rp_filter_is_off(planner);
 
 	sysctl_add(planner, "ipv4", planner->name, "arp_ignore", "1");
 	sysctl_add(planner, "ipv4", planner->name, "arp_announce", "2");
 	sysctl_add(planner, "ipv4", planner->name, "rp_filter", off ? "0" : "2");
-	/* The kernel takes the larger one of both. */
+	/* The kernel uses the larger of this value and the link's. */
 	if (off)
 		sysctl_add(planner, "ipv4", "all", "rp_filter", "0");
 	if (!has_family(planner, AF_INET6))
@@ -121,7 +124,7 @@ static void route_put(Planner *planner, const RdmadStepRoute *route, guint32 tab
 	step->goes_with_link = TRUE;
 }
 
-/* TRUE: asked for explicitly, so the pod's own default route gives way. */
+/* Returns TRUE if a default route is requested, which then replaces the pod's. */
 static gboolean takes_default(const Planner *planner)
 {
 	const CniAnnotationEntry *entry = planner->input->choice->entry;
@@ -135,7 +138,7 @@ static gboolean wants_default(const Planner *planner, int family)
 	       !cni_view_has_default_route(planner->input->pod, family, NULL);
 }
 
-/* The kernel keeps one default route of each metric. */
+/* The pod's default route is removed, because the kernel keeps one default route of each metric. */
 static void pod_default_remove(Planner *planner, int family)
 {
 	const GArray *routes = planner->input->pod->routes;
@@ -154,7 +157,7 @@ static void pod_default_remove(Planner *planner, int family)
 	}
 }
 
-/* Whether the table of the NIC has a route to there already. */
+/* Returns whether the plan has a route to `to` in a table. */
 static gboolean has_route(const Planner *planner, const RdmadIp *to, guint32 table)
 {
 	for (guint i = 0; i < planner->plan->steps->len; i++) {
@@ -179,7 +182,7 @@ static RdmadIp gateway_for(const Planner *planner, int family)
 	return (RdmadIp){ 0 };
 }
 
-/* Into the NIC's own table, and into the main one; `table` not 0: into that one alone. */
+/* Adds a route to the NIC's own table and to the main table; `table` not 0: to that table only. */
 static void route_add(Planner *planner, RdmadStepRoute route, guint32 table)
 {
 	const guint32 own = planner->plan->table;
@@ -233,7 +236,7 @@ static void annotation_routes_add(Planner *planner)
 	}
 }
 
-/* Where neither IPAM nor annotation names it. */
+/* Adds the requested default route if neither IPAM nor the annotation has one. */
 static void default_route_add(Planner *planner)
 {
 	static const int families[] = { AF_INET, AF_INET6 };
@@ -249,7 +252,7 @@ static void default_route_add(Planner *planner)
 	}
 }
 
-static gboolean is_reached(const Planner *planner, const RdmadIp *gateway)
+static gboolean is_reachable(const Planner *planner, const RdmadIp *gateway)
 {
 	for (guint i = 0; i < planner->addresses->len; i++)
 		if (rdmad_ip_in(gateway, &g_array_index(planner->addresses, PlannerAddress, i).ip))
@@ -257,8 +260,8 @@ static gboolean is_reached(const Planner *planner, const RdmadIp *gateway)
 	return rdmad_ip_is_link_local(gateway);
 }
 
-/* Those that the host has by the NIC: they lead to the other rails.  A pod in another network than the
- * host does not reach their gateways. */
+/* Copies the host's routes through the NIC, which lead to the other rails.  A pod in another
+ * network than the host does not reach their gateways. */
 static void host_routes_add(Planner *planner)
 {
 	const GArray *routes = planner->input->host->routes;
@@ -268,7 +271,8 @@ static void host_routes_add(Planner *planner)
 
 		if (g_strcmp0(route->link, planner->nic->name) != 0 ||
 		    !rdmad_ip_is_set(&route->gateway) || !route->to.prefix ||
-		    !has_family(planner, route->to.family) || !is_reached(planner, &route->gateway))
+		    !has_family(planner, route->to.family) ||
+		    !is_reachable(planner, &route->gateway))
 			continue;
 		route_add(planner,
 			  (RdmadStepRoute){ .to = route->to,
@@ -316,7 +320,7 @@ static void default_add(Planner *planner, const PlannerAddress *address)
 	RdmadStepRoute route = { .to = { .family = address->ip.family },
 				 .gateway = address->gateway };
 
-	/* A gateway beyond the network of its address is asked on the link all the same. */
+	/* A gateway outside the network of its address is resolved on the link nevertheless. */
 	route.onlink = !rdmad_ip_in(&address->gateway, &address->ip) &&
 		       !rdmad_ip_is_link_local(&address->gateway);
 	if (rdmad_ip_is_set(&address->gateway) &&
@@ -337,7 +341,7 @@ static void table_add(Planner *planner)
 		rule_add(planner, &g_array_index(planner->addresses, PlannerAddress, i));
 }
 
-/* The host's permanent entries of a NIC that goes into the pod itself. */
+/* Copies the host's permanent entries of a NIC that moves into the pod. */
 static void neighbours_add(Planner *planner)
 {
 	const GArray *all = planner->input->host->neighbours;
@@ -357,7 +361,7 @@ static void neighbours_add(Planner *planner)
 	}
 }
 
-/* Switches and neighbours know the address elsewhere, perhaps: of the pod that had it before. */
+/* Switches and neighbours may still have the entries of the pod that used the address before. */
 static void announcements_add(Planner *planner)
 {
 	const gboolean ethernet = planner->nic->mac.length == 6;

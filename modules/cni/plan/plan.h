@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plans: the steps of an ADD for one NIC, from a view, without looking at or touching anything
+ * Plans: the steps of an ADD for one NIC, made from a view alone
  *
- * IPAM has answered before.  A plan that is made can be carried out unless the world changes; what
- * stands against it now is a refusal, with a sentence for the user.
+ * The results of IPAM are part of the input.  A plan can be executed unless the host or the pod
+ * changes meanwhile; a known obstacle is an error with a message for the user.
  */
 #pragma once
 
@@ -15,17 +15,17 @@ typedef struct {
 	const CniRequest *request;
 	const CniChoice *choice;
 	const CniView *host, *pod;
-	const CniResult *ipam;	 /* NULL: the network has none */
-	guint number;		 /* NICs that were planned before it in this request */
+	const CniResult *ipam;	 /* NULL: the network has no IPAM */
+	guint number;		 /* NICs planned before it in this request */
 	gboolean rdma_exclusive; /* netns mode of the RDMA subsystem */
 	CniGids gids;
 } CniPlanInput;
 
 typedef struct {
 	GPtrArray *steps;  /* of RdmadStep */
-	CniResult *result; /* of this NIC alone */
+	CniResult *result; /* of this NIC only */
 	guint32 table;	   /* of its routes; 0: none */
-	char *rdma_device; /* as it is called in the pod */
+	char *rdma_device; /* name in the pod */
 } CniPlan;
 
 /* CNI_ERROR_CONFIG, CNI_ERROR_DEVICE, CNI_ERROR_HELD, CNI_ERROR_EXISTS, CNI_ERROR_ADDRESS,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plan in the making, which the files of the modes share. */
+/* A plan while it is made, shared by the files of the modes. */
 #pragma once
 
 #include "error.h"
 #include "plan/plan.h"
 
 typedef struct {
-	RdmadIp ip, gateway; /* gateway may be none */
+	RdmadIp ip, gateway; /* gateway may be unset */
 } PlannerAddress;
 
 typedef struct {
@@ -15,17 +15,17 @@ typedef struct {
 	const char *name;	/* in the pod */
 	const CniViewLink *nic; /* in the host */
 	GArray *addresses;	/* of PlannerAddress */
-	guint32 mtu;		/* asked for; 0: not */
-	RdmadMac mac;		/* asked for; length 0: not */
-	RdmadMac result_mac;	/* that it will have */
+	guint32 mtu;		/* requested; 0: not */
+	RdmadMac mac;		/* requested; length 0: not */
+	RdmadMac result_mac;	/* of the NIC in the pod */
 	guint32 result_mtu;
 	CniPlan *plan;
 } Planner;
 
-/* Appends a step.  In the pod, addresses and routes of a link go with it. */
+/* Appends a step.  The kernel removes a link's addresses and routes with the link. */
 RdmadStep *planner_step(Planner *planner, RdmadStepKind kind, RdmadStepPlace where);
 
-/* Whether the NIC itself goes into the pod. */
+/* Returns whether the mode moves the NIC itself into the pod. */
 gboolean planner_moves_nic(const Planner *planner);
 
 gboolean plan_exclusive(Planner *planner, GError **error);
@@ -33,11 +33,12 @@ gboolean plan_sriov(Planner *planner, GError **error);
 gboolean plan_shared(Planner *planner, GError **error);
 gboolean plan_ipoib(Planner *planner, GError **error);
 
-/* Where the addresses come from; CNI_ERROR_ADDRESS. */
+/* Selects the addresses; CNI_ERROR_ADDRESS. */
 gboolean planner_find_addresses(Planner *planner, GError **error);
-/* The part that all modes have once the link is in the pod: sysctls, addresses, routes, rules. */
+/* Adds the steps that all modes share once the link is in the pod: sysctls, addresses, routes,
+ * rules. */
 void planner_add_network(Planner *planner);
-/* Room for the GIDs of its addresses; CNI_ERROR_RDMA. */
+/* Checks that the GID table has room for the addresses; CNI_ERROR_RDMA. */
 gboolean planner_check_gids(const Planner *planner, GError **error);
-/* The steps that wait for them, and prove that RDMA_CM finds the device. */
+/* Adds the steps that wait for the GIDs, and verify that RDMA_CM resolves the device. */
 void planner_add_rdma(Planner *planner);

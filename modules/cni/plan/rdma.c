@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The GID of each address is there, and RDMA_CM finds the device by it, before the pod starts. */
+/* Steps that make ADD wait until each address has its GID and RDMA_CM resolves the device by it */
 #include "plan/planner.h"
 
-/* A virtual link's addresses are in the GID table of the device below, which stays where it was; the
- * table of a moved one is read where it went. */
+/* The GIDs of a virtual link are in the table of the parent's device, which stays in the host.  The
+ * table of a moved device is read in the pod. */
 static RdmadStepPlace place_of_device(const Planner *planner)
 {
 	return planner_moves_nic(planner) && planner->input->rdma_exclusive ? RDMAD_STEP_IN_POD
@@ -43,7 +43,7 @@ static void bind_add(Planner *planner, const RdmadIp *ip)
 void planner_add_rdma(Planner *planner)
 {
 	const GArray *addresses = planner->addresses;
-	/* An InfiniBand port's GIDs are those of the port. */
+	/* The GIDs of an InfiniBand port do not depend on its addresses. */
 	const gboolean roce = planner->nic->mac.length == 6;
 
 	for (guint i = 0; planner->policy->wait_gid && roce && i < addresses->len; i++)

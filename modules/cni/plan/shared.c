@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A macvlan or ipvlan on the NIC, made in the pod by one message.  How many of them stand on one NIC
- * is the allocation's affair: shared and shared-multi are planned alike. */
+/* Modes shared and shared-multi: a macvlan or ipvlan on the NIC, made in the pod by one message.
+ * The allocations limit how many share a NIC, so both modes are planned alike. */
 #include "plan/planner.h"
 
 static const char *kind_name(const Planner *planner)
@@ -8,7 +8,7 @@ static const char *kind_name(const Planner *planner)
 	return planner->policy->link == CNI_LINK_MACVLAN ? "macvlan" : "ipvlan";
 }
 
-/* macvlan and ipvlan take the NIC's receive handler, and so does a bridge: one of them has it. */
+/* macvlan, ipvlan and bridges use the NIC's receive handler, which only one of them can have. */
 static gboolean handler_check(const Planner *planner, GError **error)
 {
 	const gboolean alone = planner->policy->link == CNI_LINK_MACVLAN &&
@@ -55,8 +55,8 @@ static gboolean nic_check(const Planner *planner, GError **error)
 	return handler_check(planner, error);
 }
 
-/* Its own, the same whenever this attachment is made: so the result is known before, and what a
- * killed ADD left can be told from others. */
+/* Derives a MAC address from the attachment, so that the result is known before the link is made,
+ * and the link of a killed ADD can be recognized. */
 static RdmadMac mac_make(const Planner *planner)
 {
 	g_autofree char *key = g_strjoin("\n", planner->input->request->container_id, planner->name,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A virtual function: set through its PF, then moved as any NIC; afterwards it is what it was. */
+/* Mode sriov: a virtual function, configured through its PF, then moved like any NIC.  The undo
+ * restores its configuration. */
 #include "plan/planner.h"
 
 #include <linux/if_ether.h>
@@ -49,7 +50,7 @@ static void keys_set(const Planner *planner, RdmadVfState *wanted)
 	}
 }
 
-/* EUI-64 of a MAC, as mlx5 derives it. */
+/* Returns the EUI-64 of a MAC address, as mlx5 derives it. */
 static guint64 guid_of_mac(const RdmadMac *mac)
 {
 	const guint8 *b = mac->bytes;
@@ -66,8 +67,8 @@ static gboolean guid_is_zero(const char *guid)
 	return !guid || guid[strspn(guid, "0:")] == '\0';
 }
 
-/* A function whose driver was bound before it had an address has the node GUID 0, and RDMA_CM does
- * not find it. */
+/* A virtual function whose driver was bound before it had an address has the node GUID 0, and
+ * RDMA_CM does not find it. */
 static gboolean guid_set(const Planner *planner, RdmadVfState *wanted, gboolean *rebind,
 			 GError **error)
 {

@@ -23,17 +23,17 @@ static CallOutcome outcome_of(int errnum)
 	case ECONNREFUSED:
 	case ECONNRESET:
 	case EPIPE:
-	case EAGAIN:	 /* its queue is full */
-	case EPROTOTYPE: /* something else listens there, for now */
-		return CALL_NOBODY;
+	case EAGAIN:	 /* the queue is full */
+	case EPROTOTYPE: /* a socket of another type listens there, for now */
+		return CALL_UNREACHABLE;
 	case ETIMEDOUT:
-		return CALL_LATE;
+		return CALL_TIMED_OUT;
 	default:
 		return CALL_REFUSED;
 	}
 }
 
-/* A descriptor, or -1. */
+/* Returns a descriptor, or -1. */
 static int daemon_connect(const char *path)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -53,9 +53,9 @@ static int daemon_connect(const char *path)
 	return -1;
 }
 
-/* ---- asking ---- */
+/* ---- the request ---- */
 
-/* A memory file with the input, or -1. */
+/* Returns a memory file with the input, or -1. */
 static int input_file(const ShimRequest *request)
 {
 	const int fd = memfd_create("cni-input", MFD_CLOEXEC);
@@ -151,23 +151,23 @@ static int received_file(struct msghdr *message)
 
 static int64_t file_read(int file, CallAnswer *answer, uint32_t size)
 {
-	uint32_t had = 0;
+	uint32_t n_read = 0;
 
-	while (had < size) {
-		const ssize_t n = pread(file, answer->output + had, size - had, had);
+	while (n_read < size) {
+		const ssize_t n = pread(file, answer->output + n_read, size - n_read, n_read);
 
 		if (n == 0 || (n < 0 && errno != EINTR))
 			break;
-		had += n > 0 ? (uint32_t)n : 0;
+		n_read += n > 0 ? (uint32_t)n : 0;
 	}
-	return had;
+	return n_read;
 }
 
-/* -1 with EPROTO: not what we understand. */
+/* Returns -1 with EPROTO for an unknown or damaged answer. */
 static int answer_take(const char *bytes, size_t size, int file, CallAnswer *answer)
 {
 	CniAnswerHead head;
-	int64_t had;
+	int64_t n_read;
 
 	errno = EPROTO;
 	if (size < sizeof(head))
@@ -177,12 +177,12 @@ static int answer_take(const char *bytes, size_t size, int file, CallAnswer *ans
 	    head.output > sizeof(answer->output) ||
 	    !(head.flags & CNI_MESSAGE_IN_FILE) != (file < 0))
 		return -1;
-	had = file >= 0 ? file_read(file, answer, head.output) : (int64_t)(size - sizeof(head));
-	if (file < 0 && had == head.output)
+	n_read = file >= 0 ? file_read(file, answer, head.output) : (int64_t)(size - sizeof(head));
+	if (file < 0 && n_read == head.output)
 		memcpy(answer->output, bytes + sizeof(head), head.output);
 	answer->status = head.status;
 	answer->size = head.output;
-	return had == head.output ? 0 : -1;
+	return n_read == head.output ? 0 : -1;
 }
 
 static int answer_get(int fd, CallAnswer *answer, Deadline deadline)
@@ -232,14 +232,14 @@ static CallOutcome call_once(const ShimRequest *request, const char *path, Deadl
 CallOutcome call_daemon(const ShimRequest *request, const char *path, int64_t wait_ms,
 			Deadline deadline, CallAnswer *answer)
 {
-	const Deadline patience = deadline_in(wait_ms);
+	const Deadline retry_until = deadline_in(wait_ms);
 	int64_t pause = FIRST_PAUSE_MS;
 
 	for (;;) {
 		const CallOutcome outcome = call_once(request, path, deadline, answer);
-		const int left = deadline_left(patience);
+		const int left = deadline_left(retry_until);
 
-		if (outcome != CALL_NOBODY || !left || !deadline_left(deadline))
+		if (outcome != CALL_UNREACHABLE || !left || !deadline_left(deadline))
 			return outcome;
 		sleep_ms(pause < left ? pause : left);
 		pause = pause * 2 < LAST_PAUSE_MS ? pause * 2 : LAST_PAUSE_MS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* By rename: a runtime that starts it meanwhile gets the old one or the new one, whole. */
+/* Installs by rename, so that a runtime starts either the old plugin or the new one. */
 #include "shim/rdmad-cni.h"
 
 #include <errno.h>

@@ -70,23 +70,23 @@ int write_all(int fd, const void *bytes, size_t size)
 int64_t read_all(int fd, void *bytes, size_t size, Deadline deadline)
 {
 	char *at = bytes, beyond;
-	size_t had = 0;
+	size_t n_read = 0;
 
 	for (;;) {
 		ssize_t n;
 
 		if (wait_for(fd, POLLIN, deadline) < 0)
 			return -1;
-		n = had < size ? read(fd, at + had, size - had) : read(fd, &beyond, 1);
+		n = n_read < size ? read(fd, at + n_read, size - n_read) : read(fd, &beyond, 1);
 		if (n == 0)
-			return (int64_t)had;
+			return (int64_t)n_read;
 		if (n < 0 && errno != EINTR)
 			return -1;
-		if (n > 0 && had == size) {
+		if (n > 0 && n_read == size) {
 			errno = EFBIG;
 			return -1;
 		}
-		had += n > 0 ? (size_t)n : 0;
+		n_read += n > 0 ? (size_t)n : 0;
 	}
 }
 

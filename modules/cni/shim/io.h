@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Input and output that know a deadline.  Functions that fail return -1 with errno. */
+/* Input and output with deadlines.  On failure functions return -1 and set errno. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* A moment of the monotonic clock, in milliseconds. */
+/* A time of the monotonic clock, in milliseconds. */
 typedef int64_t Deadline;
 
 Deadline deadline_in(int64_t ms);
-/* The milliseconds left of it, at least 0. */
+/* Returns the milliseconds until the deadline, at least 0. */
 int deadline_left(Deadline deadline);
 /* Waits for `events` of poll(2); ETIMEDOUT. */
 int wait_for(int fd, short events, Deadline deadline);
 void sleep_ms(int64_t ms);
 
-/* Whole, whatever interrupts it and however little goes at once. */
+/* Writes all bytes, across interruptions and partial writes. */
 int write_all(int fd, const void *bytes, size_t size);
-/* Up to its end, at most `size` bytes: the number of them; EFBIG when there are more. */
+/* Reads to the end of the file and returns the number of bytes, at most `size`; EFBIG if there are
+ * more. */
 int64_t read_all(int fd, void *bytes, size_t size, Deadline deadline);
 
-/* FNV-1a of 64 bits; `sum` is FNV_BEGIN, or that of what came before. */
+/* 64-bit FNV-1a; `sum` is FNV_BEGIN, or the sum of the preceding bytes. */
 #define FNV_BEGIN UINT64_C(0xcbf29ce484222325)
 uint64_t fnv(uint64_t sum, const void *bytes, size_t size);

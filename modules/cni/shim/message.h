@@ -2,14 +2,14 @@
 /*
  * Messages between rdmad-cni and the module
  *
- * One request and one answer a connection, each a message of a SOCK_SEQPACKET socket, in the byte
- * order of the machine that both run on.  Includes the C library only: the shim has nothing else.
+ * Each connection carries one request and one answer, each a message of a SOCK_SEQPACKET socket, in
+ * native byte order.  This header includes the C library only, because the shim has no other.
  *
- * Request: CniMessageHead, the environment ("NAME=value", a NUL behind each), the standard input.
- * Its descriptors are, where the flags say so, the network namespace and a memory file with the
- * standard input, in this order.
+ * Request: CniMessageHead, the environment ("NAME=value", each terminated by a NUL), the standard
+ * input.  Its descriptors are, if the flags say so, the network namespace and a memory file with
+ * the standard input, in this order.
  *
- * Answer: CniAnswerHead and what goes to standard output, or a memory file with it.
+ * Answer: CniAnswerHead and the standard output, or a memory file with it.
  *
  * Spooled DEL: CniSpoolHead, the environment, the standard input.
  */
@@ -21,7 +21,7 @@
 #define CNI_SPOOL_MAGIC	    0x53434452u /* "RDCS" */
 #define CNI_MESSAGE_VERSION 1u
 
-/* A larger standard input is handed over as a file. */
+/* A larger standard input is sent as a memory file. */
 #define CNI_MESSAGE_INLINE_MAX 49152u
 #define CNI_MESSAGE_SIZE_MAX   131072u
 
@@ -42,16 +42,16 @@ typedef struct {
 typedef struct {
 	uint32_t magic;
 	uint16_t version, flags;
-	uint32_t status; /* of the plugin: 0, or 1 with an error on standard output */
+	uint32_t status; /* exit status of the plugin: 0, or 1 with an error on standard output */
 	uint32_t output; /* bytes */
 } CniAnswerHead;
 
-/* In files named by 32 hexadecimal digits; others in that directory are none. */
+/* Records are files named by 32 hexadecimal digits; other files in the directory are ignored. */
 typedef struct {
 	uint32_t magic;
 	uint16_t version, flags;
 	uint32_t environment, input;
 	uint64_t netns_device, netns_inode; /* 0, 0: the DEL came without a namespace */
 	char boot_id[40];
-	uint64_t sum; /* FNV-1a of the head, with 0 here, and of what follows it */
+	uint64_t sum; /* FNV-1a of the head, with 0 here, and of the rest */
 } CniSpoolHead;

@@ -2,17 +2,17 @@
 /*
  * rdmad-cni: the CNI plugin that a runtime starts
  *
- * It opens the namespace, hands namespace, environment and standard input to the module cni of
- * rdmad, and prints what the module answers.  It knows no networks.  Its own answers are those that
- * must be given while no daemon is there:
+ * It opens the namespace, sends namespace, environment and standard input to the module cni of
+ * rdmad, and prints the answer of the module.  It has no knowledge of networks.  It answers only
+ * the requests that must be answered while no daemon runs:
  *
  *	VERSION	always
  *	ADD	waits for the daemon, then code 11
- *	DEL	is spooled, and has succeeded
+ *	DEL	is spooled, and succeeds
  *	CHECK, GC	code 11
  *	STATUS	code 50
  *
- * libcni reads errors from standard output, so that each is printed there, with exit status 1.
+ * libcni reads errors from standard output, so each error is printed there, with exit status 1.
  */
 #include <errno.h>
 #include <signal.h>
@@ -25,12 +25,12 @@
 
 #define SOCKET	    "/run/rdmad/cni.sock"
 #define SPOOL	    "/var/lib/rdmad/cni-spool"
-#define DEADLINE_MS 110000 /* of all; runtimes give two minutes and more */
+#define DEADLINE_MS 110000 /* of the whole call; runtimes allow two minutes or more */
 
 static const struct {
 	const char *name;
-	int wait_ms; /* for a daemon that is not there */
-	int code;    /* when it does not come; 0: none */
+	int wait_ms; /* for a daemon to start */
+	int code;    /* if it does not; 0: none */
 } commands[] = {
 	{ "ADD", 10000, 11 }, { "DEL", 1000, 0 },     { "CHECK", 10000, 11 },
 	{ "GC", 10000, 11 },  { "STATUS", 2000, 50 },
@@ -43,11 +43,11 @@ typedef struct {
 	Deadline deadline;
 } Plugin;
 
-static const char *setting(const char *name, const char *otherwise)
+static const char *setting(const char *name, const char *fallback)
 {
 	const char *value = getenv(name);
 
-	return value && value[0] ? value : otherwise;
+	return value && value[0] ? value : fallback;
 }
 
 static int print(const char *text, size_t size)
@@ -55,7 +55,7 @@ static int print(const char *text, size_t size)
 	return write_all(STDOUT_FILENO, text, size) == 0 ? 0 : 1;
 }
 
-/* Messages are ours, and need no escapes. */
+/* Messages are constants and texts of strerror(), which need no escapes. */
 static int fail(const Plugin *plugin, int code, const char *message)
 {
 	char text[512];
@@ -75,7 +75,7 @@ static int fail_errno(const Plugin *plugin, int code, const char *message, int e
 	return fail(plugin, code, text);
 }
 
-static int say_version(const Plugin *plugin)
+static int version_print(const Plugin *plugin)
 {
 	char text[256];
 	const int n = snprintf(text, sizeof(text),
@@ -86,14 +86,15 @@ static int say_version(const Plugin *plugin)
 	return print(text, (size_t)n);
 }
 
-static int say_answer(const Plugin *plugin)
+static int answer_print(const Plugin *plugin)
 {
 	const int status = print(plugin->answer.output, plugin->answer.size);
 
 	return plugin->answer.status ? 1 : status;
 }
 
-/* A daemon that has started by now is asked: it may have read the spool before the record was in it. */
+/* A daemon that has started by now is called, because it may have read the spool before the record
+ * was written. */
 static int spool_del(Plugin *plugin, const char *socket)
 {
 	const char *directory = setting("RDMAD_CNI_SPOOL", SPOOL);
@@ -109,7 +110,7 @@ static int spool_del(Plugin *plugin, const char *socket)
 	return 0;
 }
 
-static int say_nobody(Plugin *plugin, unsigned command, const char *socket)
+static int unreachable_handle(Plugin *plugin, unsigned command, const char *socket)
 {
 	if (!commands[command].code)
 		return spool_del(plugin, socket);
@@ -124,10 +125,10 @@ static int run(Plugin *plugin, unsigned command)
 
 	switch (call_daemon(&plugin->request, socket, wait_ms, plugin->deadline, &plugin->answer)) {
 	case CALL_ANSWERED:
-		return say_answer(plugin);
-	case CALL_NOBODY:
-		return say_nobody(plugin, command, socket);
-	case CALL_LATE:
+		return answer_print(plugin);
+	case CALL_UNREACHABLE:
+		return unreachable_handle(plugin, command, socket);
+	case CALL_TIMED_OUT:
 		return fail(plugin, 11, "rdmad did not answer in time; try again later");
 	case CALL_REFUSED:
 		break;
@@ -143,7 +144,7 @@ static int plugin_run(Plugin *plugin)
 	if (code)
 		return fail(plugin, code, problem);
 	if (strcmp(plugin->request.command, "VERSION") == 0)
-		return say_version(plugin);
+		return version_print(plugin);
 	for (unsigned i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (strcmp(plugin->request.command, commands[i].name) == 0)
 			return run(plugin, i);

@@ -11,8 +11,8 @@
 
 typedef struct {
 	const char *command; /* "ADD"; NULL: none */
-	char version[16];    /* of the configuration; the newest where it does not say */
-	char environment[CNI_SHIM_ENVIRONMENT_MAX]; /* what is handed on of it */
+	char version[16];    /* of the configuration; NEWEST if it has none */
+	char environment[CNI_SHIM_ENVIRONMENT_MAX]; /* the variables to forward */
 	uint32_t environment_size;
 	char input[CNI_SHIM_INPUT_MAX];
 	uint32_t input_size;
@@ -20,16 +20,17 @@ typedef struct {
 	uint64_t netns_device, netns_inode;
 } ShimRequest;
 
-/* A code of the protocol with a sentence, or 0; `request` is complete in either case. */
+/* Returns a code of the protocol and sets `problem`, or returns 0.  `request` is complete in either
+ * case. */
 int request_read(ShimRequest *request, Deadline deadline, const char **problem);
 
 /* ---- call.c: the request to the daemon, and its answer ---- */
 
 typedef enum {
 	CALL_ANSWERED,
-	CALL_NOBODY,  /* nobody listens there, or hangs up before it has answered */
-	CALL_LATE,    /* it listens, and does not answer in time */
-	CALL_REFUSED, /* we may not, or what it says is no answer */
+	CALL_UNREACHABLE, /* no daemon listens, or it closed the connection early */
+	CALL_TIMED_OUT,	  /* the daemon did not answer in time */
+	CALL_REFUSED,	  /* no permission, or an invalid answer */
 } CallOutcome;
 
 typedef struct {
@@ -38,19 +39,19 @@ typedef struct {
 	char output[CNI_SHIM_INPUT_MAX];
 } CallAnswer;
 
-/* Tries again for `wait_ms` while nobody is there; a request that is sent twice is done once. */
+/* Retries for `wait_ms` while no daemon listens.  A request that is sent twice is executed once. */
 CallOutcome call_daemon(const ShimRequest *request, const char *path, int64_t wait_ms,
 			Deadline deadline, CallAnswer *answer);
 
-/* ---- spool.c: a DEL that the daemon is to do when it is there again ---- */
+/* ---- spool.c: a DEL for the daemon's next start ---- */
 
 #define SPOOL_NAME_SIZE 33
 
-/* 0: it is on the disk, under `name`.  -1 with errno: it is not. */
+/* Returns 0 if the DEL is on the disk, under `name`; -1 with errno if not. */
 int spool_write(const ShimRequest *request, const char *directory, char name[SPOOL_NAME_SIZE]);
 void spool_remove(const char *directory, const char *name);
 
-/* ---- install.c: this program, copied to where runtimes look for plugins ---- */
+/* ---- install.c: copies this program to the runtime's directory of plugins ---- */
 
-/* 0, or -1 with a line on standard error. */
+/* Returns 0, or -1 and prints an error. */
 int install_into(const char *directory);

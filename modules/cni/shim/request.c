@@ -15,8 +15,8 @@
 
 /* ---- environment ---- */
 
-/* Variables for the daemon and IPAM plugins; the rest of the runtime's environment stays here. */
-static int is_handed_on(const char *variable)
+/* Only the variables for the daemon and IPAM plugins are forwarded. */
+static int is_forwarded(const char *variable)
 {
 	static const char *const names[] = { "CNI_", "TRACEPARENT=", "TRACESTATE=", "BAGGAGE=" };
 
@@ -31,7 +31,7 @@ static int environment_read(ShimRequest *request, const char **problem)
 	for (char **variable = environ; *variable; variable++) {
 		const size_t size = strlen(*variable) + 1;
 
-		if (!is_handed_on(*variable))
+		if (!is_forwarded(*variable))
 			continue;
 		if (size > sizeof(request->environment) - request->environment_size) {
 			*problem = "the variables of CNI are larger than 64 KiB";
@@ -44,9 +44,9 @@ static int environment_read(ShimRequest *request, const char **problem)
 	return 0;
 }
 
-/* ---- the version, without which no error can be told ---- */
+/* ---- the version, which every error names ---- */
 
-/* Behind the quote that ends the string that begins behind `at`. */
+/* Returns the position after the quote that ends the string at `at`. */
 static const char *string_end(const char *at, const char *end)
 {
 	for (; at < end && *at != '"'; at++)
@@ -62,7 +62,7 @@ static const char *space_end(const char *at, const char *end)
 	return at;
 }
 
-/* Takes "1.0.0" behind the colon at `at`. */
+/* Reads "1.0.0" after the colon at `at`. */
 static void version_take(ShimRequest *request, const char *at, const char *end)
 {
 	size_t length;
@@ -82,7 +82,7 @@ static void version_take(ShimRequest *request, const char *at, const char *end)
 	}
 }
 
-/* Looks for the key at the top of the object only; whether the rest is JSON the daemon says. */
+/* Finds the key at the top level of the object only.  The daemon validates the rest of the JSON. */
 static void version_find(ShimRequest *request)
 {
 	static const char key[] = "cniVersion\"";
@@ -110,7 +110,7 @@ static int input_read(ShimRequest *request, Deadline deadline, const char **prob
 	const int64_t n = read_all(STDIN_FILENO, request->input, sizeof(request->input), deadline);
 	const int errnum = errno;
 
-	/* The beginning of one that is too large still tells its version. */
+	/* The beginning of a configuration that is too large still has the version. */
 	if (n >= 0)
 		request->input_size = (uint32_t)n;
 	else if (errnum == EFBIG)
@@ -126,7 +126,7 @@ static int input_read(ShimRequest *request, Deadline deadline, const char **prob
 
 /* ---- namespace ---- */
 
-/* Opened without side effects first: a path may be a FIFO or a device. */
+/* O_PATH opens without side effects first: a path may be a FIFO or a device. */
 static int netns_open(ShimRequest *request, const char *path, const char **problem)
 {
 	const int found = open(path, O_PATH | O_CLOEXEC);
@@ -154,7 +154,7 @@ static int netns_open(ShimRequest *request, const char *path, const char **probl
 	return 0;
 }
 
-/* Only what needs a namespace fails without one. */
+/* Only ADD and CHECK fail without a namespace. */
 static int netns_read(ShimRequest *request, const char **problem)
 {
 	const char *path = getenv("CNI_NETNS");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A record is written beside its name, flushed, renamed, and its directory flushed, before the runtime is
- * told that the DEL is done.  Its name is made of what it is to undo, so that a repeated DEL is one
- * record, and that of the same container with another namespace is another.
+ * A record is written under a temporary name, synced, renamed, and its directory synced, before the
+ * runtime gets the success of the DEL.  The name is derived from the attachment and its namespace,
+ * so that a repeated DEL is one record, and a DEL of the same container with another namespace is
+ * another.
  */
 #include "shim/rdmad-cni.h"
 
@@ -38,7 +39,7 @@ static void name_make(const ShimRequest *request, char name[SPOOL_NAME_SIZE])
 {
 	const uint64_t key = variable_sum(variable_sum(FNV_BEGIN, "CNI_CONTAINERID"), "CNI_IFNAME");
 	const uint64_t netns[] = { request->netns_device, request->netns_inode };
-	/* The network's name is in its configuration, which differs with prevResult too. */
+	/* The configuration has the network's name, and differs with prevResult too. */
 	const uint64_t rest =
 		fnv(fnv(key, request->input, request->input_size), netns, sizeof(netns));
 
@@ -46,7 +47,7 @@ static void name_make(const ShimRequest *request, char name[SPOOL_NAME_SIZE])
 		 (unsigned long long)rest);
 }
 
-/* With those above it: nothing of rdmad may have run on this host yet. */
+/* Makes the parents too: rdmad may never have run on this host. */
 static int directory_make(const char *directory)
 {
 	char path[PATH_MAX];
@@ -94,7 +95,7 @@ static int record_put(int fd, const ShimRequest *request)
 	return fsync(fd);
 }
 
-/* A failed fsync() is not repeated: the next one would say that all is well. */
+/* A failed fsync() is not repeated, because the next one would succeed without writing. */
 static int record_make(int directory, const char *temporary, const ShimRequest *request)
 {
 	const int fd = openat(directory, temporary,
@@ -118,7 +119,7 @@ static int record_write(int directory, const ShimRequest *request, const char *n
 	char temporary[SPOOL_NAME_SIZE + 16];
 	int errnum;
 
-	/* One of the same name was left by a process that had our number and is gone. */
+	/* An earlier process with the same PID may have left its file. */
 	snprintf(temporary, sizeof(temporary), ".%s.%d", name, (int)getpid());
 	unlinkat(directory, temporary, 0);
 	if (record_make(directory, temporary, request) == 0 &&

@@ -4,9 +4,9 @@
 
 #include "driver/driver.h"
 
-/* A JSON object, the caller's. */
+/* Returns a JSON object owned by the caller. */
 struct json_t *erdma_driver_status(const ErdmaDriver *driver, const ErdmaDriverSettings *settings);
 void erdma_driver_doctor(const ErdmaDriver *driver, const ErdmaDriverSettings *settings,
 			 struct json_t *findings);
-/* The driver does not work, although the node needs it; `why` is the caller's. */
+/* Returns FALSE if the node needs the driver and it does not work; the caller owns `why`. */
 gboolean erdma_driver_ready(const ErdmaDriver *driver, char **why);

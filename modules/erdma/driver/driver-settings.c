@@ -20,7 +20,7 @@ static gboolean refuse(GError **error, const char *why, const char *value)
 	return FALSE;
 }
 
-/* The name becomes a path below /sys/module and an argument of modprobe. */
+/* The name is used in a path below /sys/module and as an argument of modprobe. */
 static gboolean module_check(const char *name, GError **error)
 {
 	const char *rest = name + strspn(name, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_");
@@ -52,7 +52,7 @@ static gboolean environment_check(const char *entry, GError **error)
 	return (equals && equals > entry) || refuse(error, "must be \"NAME=value\"", entry);
 }
 
-/* Also "", which is none. */
+/* "" is valid: no checksum. */
 static gboolean sha256_check(const char *text, GError **error)
 {
 	const gsize length = strspn(text, "0123456789abcdefABCDEF");
@@ -123,7 +123,7 @@ static const RdmadConfigField FIELDS[] = {
 	RDMAD_CONFIG_FIELDS_END,
 };
 
-/* A package without a checksum, or without a command that takes it, is a mistake. */
+/* Rejects a package without a checksum or without a command. */
 static gboolean install_check(const RdmadConfigNode *node, const ErdmaDriverSettings *settings,
 			      GError **error)
 {

@@ -4,7 +4,8 @@
 
 #include <rdmad/config.h>
 
-/* AUTO: the mode that the driver has; OFED for a node with GPUs, else DEFAULT, where it is not loaded. */
+/* AUTO: the mode of the loaded driver; if none is loaded, OFED on a node with GPUs, else
+ * DEFAULT. */
 typedef enum {
 	ERDMA_PREFER_AUTO,
 	ERDMA_PREFER_DEFAULT,
@@ -12,8 +13,8 @@ typedef enum {
 	ERDMA_PREFER_OFED,
 } ErdmaPrefer;
 
-/* FINIT: finit_module(2); AUTO: the host's kmod, where it has one; NONE: the driver is watched, and left
- * to others. */
+/* FINIT: finit_module(2); AUTO: the host's kmod if it exists, else finit_module(2); NONE: rdmad
+ * only watches the driver. */
 typedef enum {
 	ERDMA_LOAD_AUTO,
 	ERDMA_LOAD_KMOD,
@@ -25,20 +26,20 @@ typedef struct {
 	int prefer;	  /* ErdmaPrefer */
 	int load_with;	  /* ErdmaLoadWith */
 	char *module;	  /* "erdma" */
-	char *pci_device; /* "1ded:107f"; "": the driver is loaded on every node */
-	char *modprobe;	  /* a path of the host */
+	char *pci_device; /* "1ded:107f"; "": load on every node */
+	char *modprobe;	  /* path on the host */
 	guint64 load_timeout_ms;
-	guint64 retry_ms; /* after the first failure; doubled with each */
-	/* The installer: NULL or empty, there is none. */
+	guint64 retry_ms; /* delay after the first failure; each failure doubles it */
+	/* The installer; NULL or empty: none. */
 	char **install_command;
 	char **install_environment; /* "NAME=value" */
-	char *install_package;	    /* "": none; read by the command from its standard input */
+	char *install_package;	    /* "": none; standard input of the command */
 	char *install_sha256;	    /* of the package, in hexadecimal digits */
 	guint64 install_timeout_ms;
-	const RdmadConfigNode *install; /* its group; during parsing only */
+	const RdmadConfigNode *install; /* the group; during parsing only */
 } ErdmaDriverSettings;
 
-/* As they are configured, by ErdmaPrefer. */
+/* Names in the configuration, by ErdmaPrefer. */
 extern const char *const erdma_prefer_names[];
 
 /* `config` NULL: the defaults.  RDMAD_ERROR_CONFIG. */

@@ -20,8 +20,9 @@
 #include "driver/users.h"
 
 #define RETRY_LAST_MS (60u * 60 * 1000)
-#define WAIT_MS	      1000u /* while the kernel moves a module in or out: it reports no end of that */
-/* Install, unload, load, and the modules beside it: a driver that needs more goes round in circles. */
+#define WAIT_MS	      1000u /* poll a module's load or unload: its end is not reported */
+/* Install, unload, load, and the modules beside it.  More steps mean that another program reverts
+ * them. */
 #define STEPS_MAX 8u
 
 struct ErdmaDriver {
@@ -29,27 +30,27 @@ struct ErdmaDriver {
 	const ErdmaDriverSettings *settings;
 	ErdmaDriverStats *stats;
 	RdmadWatch *scans, *allocations;
-	RdmadEvent *timer; /* until the next try */
+	RdmadEvent *timer; /* until the next retry */
 
-	/* At most one of these is under way. */
+	/* At most one of these runs. */
 	RdmadJob *job; /* reads the facts */
 	ErdmaUsers *users;
 	RdmadHostRun *install;
 	ErdmaLoader *loader;
-	gboolean again; /* something changed meanwhile */
+	gboolean is_changed; /* a change was reported while the job ran */
 
 	ErdmaFacts facts;
 	gboolean has_facts;
 	ErdmaPast past;
-	guint steps;	   /* since the driver was settled */
-	ErdmaDo last;	   /* what was done last, and has not failed */
-	char *last_module; /* that was loaded last */
-	/* Failed with these facts: nothing is tried before they change or the timer fires. */
+	guint steps;	   /* since the last lasting state */
+	ErdmaDo last;	   /* the last action */
+	char *last_module; /* the last module loaded or unloaded */
+	/* The last failure had these facts: the next try waits for other facts or the timer. */
 	gboolean blocked;
 	ErdmaFacts blocked_facts;
-	char *step_failure; /* of our own step; it has failed once the facts that it left are known */
+	char *step_failure; /* error of the last step, reported after the facts are read again */
 	guint failures;
-	guint retry_ms; /* the timer's, while it is armed for another try */
+	guint retry_ms; /* the timer's delay while a retry is scheduled */
 
 	ErdmaDriverState state;
 	ErdmaMode preferred;
@@ -70,7 +71,7 @@ static void driver_publish(const ErdmaDriver *driver)
 	RdmadAttributes *attributes = rdmad_module_attributes(driver->self);
 	const gboolean loaded = driver->has_facts && driver->facts.module == ERDMA_MODULE_LIVE;
 
-	/* Names and values are within the limits. */
+	/* The names and values cannot exceed the limits. */
 	(void)rdmad_attributes_set(attributes, driver->self, "driver:erdma",
 				   erdma_driver_state_names[driver->state], NULL);
 	(void)rdmad_attributes_set(attributes, driver->self, "driver:erdma:mode",
@@ -95,7 +96,7 @@ static void driver_set_state(ErdmaDriver *driver, ErdmaDriverState state, const 
 			     erdma_driver_state_names[state], reason ? ": " : "", reason ?: "");
 }
 
-/* Everything may be tried again. */
+/* Forgets the earlier failures, so that everything is tried again. */
 static void driver_forget(ErdmaDriver *driver)
 {
 	driver->past = (ErdmaPast){ 0 };
@@ -131,8 +132,8 @@ static void driver_step_failed(ErdmaDriver *driver, const char *reason)
 	driver_look(driver);
 }
 
-/* TRUE: there was one. */
-static gboolean driver_take_step_failure(ErdmaDriver *driver)
+/* Reports the error of the last step.  Returns TRUE if there was one. */
+static gboolean driver_report_step_failure(ErdmaDriver *driver)
 {
 	g_autofree char *reason = g_steal_pointer(&driver->step_failure);
 
@@ -141,8 +142,8 @@ static gboolean driver_take_step_failure(ErdmaDriver *driver)
 	return reason != NULL;
 }
 
-/* A state that lasts until something changes.  Modules that are missing beside a driver that works are
- * tried again, more and more rarely. */
+/* Enters a state that lasts until something changes.  The modules missing beside a working driver
+ * are retried with a growing delay. */
 static void driver_settle(ErdmaDriver *driver, ErdmaDriverState state, const char *reason)
 {
 	driver->past.installed = FALSE;
@@ -159,7 +160,7 @@ static void driver_settle(ErdmaDriver *driver, ErdmaDriverState state, const cha
 	driver_set_state(driver, state, reason);
 }
 
-static void timer_due(gpointer data)
+static void timer_expired(gpointer data)
 {
 	ErdmaDriver *driver = data;
 
@@ -169,7 +170,7 @@ static void timer_due(gpointer data)
 	driver_look(driver);
 }
 
-/* ---- what is done ---- */
+/* ---- actions ---- */
 
 static void driver_keep_output(ErdmaDriver *driver, const char *output, gboolean failed)
 {
@@ -196,7 +197,7 @@ static void install_done(const char *output, const GError *error, gpointer data)
 	}
 }
 
-/* The driver works without them. */
+/* Gives up a module that the driver works without. */
 static void driver_give_up(ErdmaDriver *driver, ErdmaBeside beside, const char *problem)
 {
 	driver->past.given_up |= 1u << beside;
@@ -207,7 +208,7 @@ static void driver_give_up(ErdmaDriver *driver, ErdmaBeside beside, const char *
 			     erdma_beside_names[beside], problem);
 }
 
-/* COUNT: the driver itself. */
+/* Returns ERDMA_BESIDE_COUNT for the driver itself. */
 static ErdmaBeside beside_of(const char *module)
 {
 	for (guint i = 0; i < ERDMA_BESIDE_COUNT; i++)
@@ -245,7 +246,7 @@ static void driver_load(ErdmaDriver *driver, const ErdmaPlan *plan)
 
 	g_free(driver->last_module);
 	driver->last_module = g_strdup(module);
-	/* A driver that is ready stays so while a module beside it is loaded. */
+	/* A ready driver stays ready while a module beside it is loaded. */
 	if (out || beside_of(module) == ERDMA_BESIDE_COUNT)
 		driver_set_state(driver, ERDMA_DRIVER_LOADING, reason);
 	driver->loader = erdma_loader_start(driver->self, driver->settings, module, plan->parameter,
@@ -254,7 +255,7 @@ static void driver_load(ErdmaDriver *driver, const ErdmaPlan *plan)
 		load_done("", error, driver);
 }
 
-static void users_known(char *const *who, gpointer data)
+static void users_listed(char *const *who, gpointer data)
 {
 	ErdmaDriver *driver = data;
 	const ErdmaPlan plan = { .what = ERDMA_DO_UNLOAD };
@@ -277,8 +278,8 @@ static void driver_unload(ErdmaDriver *driver)
 {
 	g_autoptr(GError) error = NULL;
 
-	driver->users = erdma_users_ask(driver->self, driver->settings->module, users_known, driver,
-					&error);
+	driver->users = erdma_users_query(driver->self, driver->settings->module, users_listed,
+					  driver, &error);
 	if (!driver->users)
 		driver_fail(driver, error->message);
 }
@@ -295,8 +296,8 @@ static void driver_install(ErdmaDriver *driver)
 		install_done("", error, driver);
 }
 
-/* TRUE: it was done just now, without success or error. */
-static gboolean had_no_effect(const ErdmaDriver *driver, const ErdmaPlan *plan)
+/* Returns TRUE if the same action was the last one, and changed nothing without an error. */
+static gboolean has_no_effect(const ErdmaDriver *driver, const ErdmaPlan *plan)
 {
 	if (plan->what == ERDMA_DO_INSTALL)
 		return driver->past.installed;
@@ -330,7 +331,7 @@ static void driver_refuse_step(ErdmaDriver *driver, const ErdmaPlan *plan)
 
 static void driver_step(ErdmaDriver *driver, const ErdmaPlan *plan)
 {
-	if (had_no_effect(driver, plan)) {
+	if (has_no_effect(driver, plan)) {
 		driver_refuse_step(driver, plan);
 		return;
 	}
@@ -381,22 +382,22 @@ static void driver_act(ErdmaDriver *driver)
 typedef struct {
 	const RdmadSysroot *root;
 	char *module, *pci_device;
-} Question;
+} FactsInput;
 
-static void question_free(gpointer data)
+static void facts_input_free(gpointer data)
 {
-	Question *question = data;
+	FactsInput *input = data;
 
-	g_free(question->module);
-	g_free(question->pci_device);
-	g_free(question);
+	g_free(input->module);
+	g_free(input->pci_device);
+	g_free(input);
 }
 
-static gpointer question_run(gpointer input, const RdmadJob *job, GError **error)
+static gpointer facts_run(gpointer data, const RdmadJob *job, GError **error)
 {
-	const Question *question = input;
+	const FactsInput *input = data;
 
-	return erdma_facts_read(question->root, question->module, question->pci_device, error);
+	return erdma_facts_read(input->root, input->module, input->pci_device, error);
 }
 
 static void driver_found_beside(ErdmaDriver *driver, ErdmaBeside beside)
@@ -405,8 +406,8 @@ static void driver_found_beside(ErdmaDriver *driver, ErdmaBeside beside)
 	g_clear_pointer(&driver->beside_problems[beside], g_free);
 }
 
-/* Facts that are the same as at the failure wait for the timer. */
-static void driver_learn(ErdmaDriver *driver, const ErdmaFacts *facts)
+/* With the facts of the last failure, only the timer retries. */
+static void driver_facts_update(ErdmaDriver *driver, const ErdmaFacts *facts)
 {
 	driver->facts = *facts;
 	erdma_facts_add_devices(&driver->facts, rdmad_module_inventory(driver->self),
@@ -416,7 +417,7 @@ static void driver_learn(ErdmaDriver *driver, const ErdmaFacts *facts)
 	for (guint i = 0; i < ERDMA_BESIDE_COUNT; i++)
 		if (driver->facts.beside[i])
 			driver_found_beside(driver, i);
-	if (driver_take_step_failure(driver))
+	if (driver_report_step_failure(driver))
 		return;
 	if (driver->blocked &&
 	    memcmp(&driver->facts, &driver->blocked_facts, sizeof(driver->facts)) == 0)
@@ -428,59 +429,59 @@ static void driver_learn(ErdmaDriver *driver, const ErdmaFacts *facts)
 	driver_act(driver);
 }
 
-static void question_done(gpointer result, const GError *error, gpointer data)
+static void facts_done(gpointer result, const GError *error, gpointer data)
 {
 	ErdmaDriver *driver = data;
 	g_autofree ErdmaFacts *facts = result;
 
 	driver->job = NULL;
 	if (facts) {
-		driver_learn(driver, facts);
-	} else if (!driver_take_step_failure(driver)) {
-		/* The last facts stay. */
+		driver_facts_update(driver, facts);
+	} else if (!driver_report_step_failure(driver)) {
+		/* The last facts remain valid. */
 		rdmad_event_log_post(rdmad_module_event_log(driver->self), RDMAD_LOG_WARNING,
 				     "driver-unknown", NULL, "cannot look at the driver: %s",
 				     error->message);
 		if (!rdmad_event_armed(driver->timer))
 			rdmad_event_arm(driver->timer, (guint)driver->settings->retry_ms);
 	}
-	if (driver->again) {
-		driver->again = FALSE;
+	if (driver->is_changed) {
+		driver->is_changed = FALSE;
 		driver_look(driver);
 	}
 }
 
-static const RdmadJobClass question_class = {
+static const RdmadJobClass facts_class = {
 	.name = "erdma-facts",
-	.run = question_run,
-	.done = question_done,
-	.free_input = question_free,
+	.run = facts_run,
+	.done = facts_done,
+	.free_input = facts_input_free,
 	.free_result = g_free,
 };
 
-/* Now, or when what is under way has ended. */
+/* Reads the facts now, or when the running action has ended. */
 static void driver_look(ErdmaDriver *driver)
 {
 	g_autoptr(GError) error = NULL;
-	Question *question;
+	FactsInput *input;
 
 	if (driver->job) {
-		driver->again = TRUE;
+		driver->is_changed = TRUE;
 		return;
 	}
 	if (driver->users || driver->install || driver->loader)
 		return;
-	question = g_new0(Question, 1);
-	question->root = rdmad_module_sysroot(driver->self);
-	question->module = g_strdup(driver->settings->module);
-	question->pci_device = g_strdup(driver->settings->pci_device);
+	input = g_new0(FactsInput, 1);
+	input->root = rdmad_module_sysroot(driver->self);
+	input->module = g_strdup(driver->settings->module);
+	input->pci_device = g_strdup(driver->settings->pci_device);
 	driver->job = rdmad_work_submit(rdmad_module_workers(driver->self), driver->self,
-					&question_class, question, 0, driver, &error);
+					&facts_class, input, 0, driver, &error);
 	if (!driver->job)
-		question_done(NULL, error, driver);
+		facts_done(NULL, error, driver);
 }
 
-/* ---- its life ---- */
+/* ---- life ---- */
 
 static void inventory_scanned(gpointer data)
 {
@@ -489,7 +490,7 @@ static void inventory_scanned(gpointer data)
 
 static const RdmadScanOps scan_ops = { .scanned = inventory_scanned };
 
-/* A refused change of the mode may be possible now. */
+/* The end of an allocation may allow a change of mode that was refused. */
 static void allocation_ended(const RdmadAllocation *allocation, const char *reason, gpointer data)
 {
 	ErdmaDriver *driver = data;
@@ -526,7 +527,7 @@ ErdmaDriver *erdma_driver_new(RdmadModule *self, const ErdmaDriverSettings *sett
 		g_free(driver);
 		return NULL;
 	}
-	driver->timer = rdmad_loop_add_timer(rdmad_module_loop(self), self, timer_due, driver);
+	driver->timer = rdmad_loop_add_timer(rdmad_module_loop(self), self, timer_expired, driver);
 	driver->scans =
 		rdmad_inventory_watch_scans(rdmad_module_inventory(self), self, &scan_ops, driver);
 	driver->allocations = rdmad_allocations_watch(rdmad_module_allocations(self), self,

@@ -3,9 +3,9 @@
  * Driver: keeps the kernel's driver of elastic RDMA loaded, in the preferred mode
  *
  *	absent -> installing -> loading -> ready
- *	              `------------`----> failed, and again after a back-off or a change
+ *	              `------------`----> failed, retried after a back-off or a change
  *
- * Each change that the kernel reports is a reason to read the facts again and to plan (plan.h).
+ * Each change that the kernel reports makes the driver read the facts and plan again (plan.h).
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 typedef struct ErdmaDriver ErdmaDriver;
 
 typedef enum {
-	ERDMA_DRIVER_ABSENT, /* no NIC that needs it, or nothing is known yet */
+	ERDMA_DRIVER_ABSENT, /* no NIC needs it, or the facts are not read yet */
 	ERDMA_DRIVER_INSTALLING,
 	ERDMA_DRIVER_LOADING,
 	ERDMA_DRIVER_READY,
@@ -25,28 +25,29 @@ typedef enum {
 
 extern const char *const erdma_driver_state_names[]; /* by ErdmaDriverState */
 
-/* All borrowed, until the turn of the loop ends. */
+/* All members are borrowed until the turn of the loop ends. */
 typedef struct {
 	ErdmaDriverState state;
-	const char *reason;	 /* why it is so; NULL: all is well */
-	const char *output;	 /* last lines of the program that failed last; NULL: none */
+	const char *reason;	 /* reason of the state; NULL: none */
+	const char *output;	 /* last lines of the last failed program; NULL: none */
 	const ErdmaFacts *facts; /* NULL: not read yet */
-	/* Why a module beside the driver could not be loaded, by ErdmaBeside; NULL: it could. */
+	/* Errors of the modules loaded beside the driver, by ErdmaBeside; NULL: none. */
 	const char *const *beside_problems;
-	ErdmaMode preferred; /* AUTO: as it is now */
+	ErdmaMode preferred; /* with AUTO, the present one */
 	gint64 since_us;     /* wall clock */
-	guint failures;	     /* in a row */
-	guint retry_ms;	     /* 0: there is none to come */
+	guint failures;	     /* consecutive */
+	guint retry_ms;	     /* 0: no retry is scheduled */
 } ErdmaDriverView;
 
-/* All that may be run on the host with these settings.  RDMAD_ERROR_CONFIG: rdmad must be restarted for it. */
+/* Declares every host command of these settings.  RDMAD_ERROR_CONFIG: rdmad must be restarted to
+ * change them. */
 gboolean erdma_driver_declare(RdmadModule *self, const ErdmaDriverSettings *settings,
 			      GError **error);
-/* `settings` must live until it is replaced. */
+/* `settings` must live until the next reload. */
 ErdmaDriver *erdma_driver_new(RdmadModule *self, const ErdmaDriverSettings *settings,
 			      GError **error);
 void erdma_driver_reload(ErdmaDriver *driver, const ErdmaDriverSettings *settings);
-/* An installer that runs is killed. */
+/* Kills a running installer. */
 void erdma_driver_free(ErdmaDriver *driver);
 
 ErdmaDriverView erdma_driver_view(const ErdmaDriver *driver);

@@ -10,7 +10,7 @@
 const char *const erdma_mode_names[] = { "unknown", "default", "compat", "ofed" };
 const char *const erdma_beside_names[] = { "smc", "nvidia_peermem" };
 
-/* `value` NULL: there is no such file.  FALSE: nobody knows. */
+/* Sets `value` to NULL if the file does not exist.  Returns FALSE if it cannot be read. */
 static gboolean read_if_there(const RdmadSysroot *root, const char *path, char **value,
 			      GError **error)
 {
@@ -23,7 +23,7 @@ static gboolean read_if_there(const RdmadSysroot *root, const char *path, char *
 	return FALSE;
 }
 
-/* A part of the kernel itself has a directory but no initstate. */
+/* A built-in module has a directory but no initstate. */
 static gboolean module_read(const RdmadSysroot *root, const char *module, ErdmaModuleState *state,
 			    GError **error)
 {
@@ -42,7 +42,7 @@ static gboolean module_read(const RdmadSysroot *root, const char *module, ErdmaM
 	return TRUE;
 }
 
-/* mlx_compat is the module that every module of OFED needs. */
+/* Every module of OFED needs mlx_compat. */
 static gboolean mode_read(const RdmadSysroot *root, const char *module, ErdmaFacts *facts,
 			  GError **error)
 {
@@ -63,7 +63,7 @@ static gboolean mode_read(const RdmadSysroot *root, const char *module, ErdmaFac
 	return TRUE;
 }
 
-/* A function whose ids cannot be read is another's. */
+/* A PCI function whose IDs cannot be read is not the driver's. */
 static gboolean nic_read(const RdmadSysroot *root, const char *pci_device, gboolean *found,
 			 GError **error)
 {
@@ -83,17 +83,17 @@ static gboolean nic_read(const RdmadSysroot *root, const char *pci_device, gbool
 	for (guint i = 0; names && names[i] && !*found; i++) {
 		g_autofree char *v = g_strdup_printf("sys/bus/pci/devices/%s/vendor", names[i]);
 		g_autofree char *d = g_strdup_printf("sys/bus/pci/devices/%s/device", names[i]);
-		gint64 have_vendor, have_device;
+		gint64 function_vendor, function_device;
 
-		*found = rdmad_sysroot_read_int(root, v, &have_vendor, NULL) &&
-			 (guint64)have_vendor == vendor &&
-			 rdmad_sysroot_read_int(root, d, &have_device, NULL) &&
-			 (guint64)have_device == device;
+		*found = rdmad_sysroot_read_int(root, v, &function_vendor, NULL) &&
+			 (guint64)function_vendor == vendor &&
+			 rdmad_sysroot_read_int(root, d, &function_device, NULL) &&
+			 (guint64)function_device == device;
 	}
 	return TRUE;
 }
 
-/* smc may be a part of the kernel, without a directory in /sys/module. */
+/* smc may be built into the kernel without a directory in /sys/module. */
 static gboolean beside_read(const RdmadSysroot *root, ErdmaFacts *facts, GError **error)
 {
 	for (guint i = 0; i < ERDMA_BESIDE_COUNT; i++) {
@@ -142,7 +142,7 @@ gboolean erdma_module_has_device(const char *module, const RdmadDevice *dev)
 				strcmp(dev->driver, module + strlen("rdma_")) == 0));
 }
 
-/* The kernel's own driver has no parameter: its devices say what it is. */
+/* The mainline driver has no parameter, so its devices determine the mode. */
 void erdma_facts_add_devices(ErdmaFacts *facts, RdmadInventory *inventory, const char *module)
 {
 	for (guint i = 0; i < rdmad_inventory_count(inventory); i++) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel's facts about the driver: /sys/module, the PCI functions, and the index of its modules
- * (/lib/modules/RELEASE/modules.dep).  A program's output is never asked.
+ * The kernel's facts about the driver: /sys/module, the PCI functions, and the index of modules
+ * (/lib/modules/RELEASE/modules.dep).  No program's output is parsed.
  *
- * Sources: Documentation/ABI/testing/sysfs-module; kernel/module/sysfs.c; erdma's compat_mode, a
- * parameter of Alibaba's driver that the kernel's own does not have.
+ * Sources: Documentation/ABI/testing/sysfs-module; kernel/module/sysfs.c; compat_mode, a parameter
+ * of Alibaba's driver that the mainline driver does not have.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ typedef enum {
 	ERDMA_MODULE_GOING,
 } ErdmaModuleState;
 
-/* COMPAT: RoCE semantics (compat_mode=Y); OFED: the same with the RDMA core of OFED below it. */
+/* COMPAT: RoCE semantics (compat_mode=Y); OFED: the same on the RDMA core of OFED. */
 typedef enum {
 	ERDMA_MODE_UNKNOWN,
 	ERDMA_MODE_DEFAULT,
@@ -28,18 +28,18 @@ typedef enum {
 /* Modules that are loaded beside the driver. */
 typedef enum { ERDMA_BESIDE_SMC, ERDMA_BESIDE_PEERMEM, ERDMA_BESIDE_COUNT } ErdmaBeside;
 
-/* Without pointers and padding that is not zero: equal facts are equal bytes. */
+/* The structure has no pointers, and zero padding, so that equal facts are equal bytes. */
 typedef struct {
-	gboolean has_nic; /* a PCI function of the driver, or none is asked for */
+	gboolean has_nic; /* the node has a PCI function of the driver, or none is required */
 	ErdmaModuleState module;
 	gboolean has_modes; /* the driver has the parameter */
-	ErdmaMode mode;	    /* of a LIVE module; UNKNOWN: no parameter and no device says it */
+	ErdmaMode mode;	    /* of a LIVE module; UNKNOWN: neither parameter nor device has it */
 	RdmadKernelModuleFile file;
-	gboolean beside[ERDMA_BESIDE_COUNT]; /* loaded, or a part of the kernel */
+	gboolean beside[ERDMA_BESIDE_COUNT]; /* loaded, or built into the kernel */
 	RdmadKernelModuleFile beside_file[ERDMA_BESIDE_COUNT];
 	/* From the inventory. */
 	guint devices;	      /* RDMA devices of the driver */
-	guint devices_compat; /* those that are channel adapters, as in the modes of RoCE */
+	guint devices_compat; /* of them, channel adapters, as in the RoCE modes */
 	gboolean has_gpu;
 } ErdmaFacts;
 
@@ -47,10 +47,11 @@ extern const char *const erdma_mode_names[]; /* by ErdmaMode */
 /* "smc", "nvidia_peermem", by ErdmaBeside */
 extern const char *const erdma_beside_names[];
 
-/* For a worker.  `pci_device` "1ded:107f" or "".  An error is no statement about the driver. */
+/* Reads the facts on a worker.  `pci_device`: "1ded:107f" or "".  An error says nothing about the
+ * driver's state. */
 ErdmaFacts *erdma_facts_read(const RdmadSysroot *root, const char *module, const char *pci_device,
 			     GError **error);
-/* Whether the device is the module's; that of driver rxe is rdma_rxe. */
+/* Returns whether the device is one of the module's; rdma_rxe has devices of driver rxe. */
 gboolean erdma_module_has_device(const char *module, const RdmadDevice *dev);
-/* Adds what the inventory knows. */
+/* Adds the facts of the inventory. */
 void erdma_facts_add_devices(ErdmaFacts *facts, RdmadInventory *inventory, const char *module);

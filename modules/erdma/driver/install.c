@@ -5,7 +5,7 @@
 
 #include "driver/loader.h"
 
-static gboolean is_there(char *const *command)
+static gboolean has_command(char *const *command)
 {
 	return command && command[0];
 }
@@ -32,7 +32,8 @@ static guint install_number(RdmadModule *self, const ErdmaDriverSettings *settin
 gboolean erdma_install_declare(RdmadModule *self, const ErdmaDriverSettings *settings,
 			       GError **error)
 {
-	return !is_there(settings->install_command) || install_number(self, settings, error) != 0;
+	return !has_command(settings->install_command) ||
+	       install_number(self, settings, error) != 0;
 }
 
 RdmadHostRun *erdma_install_start(RdmadModule *self, const ErdmaDriverSettings *settings,

@@ -10,7 +10,7 @@
 
 #define LOCK "erdma-driver.lock"
 
-/* One module, in or out. */
+/* A load or unload of one module. */
 typedef struct {
 	const char *module, *parameter; /* parameter NULL: none */
 	gboolean out;
@@ -19,7 +19,7 @@ typedef struct {
 struct ErdmaLoader {
 	RdmadModule *self;
 	RdmadHostRun *run;
-	guint calls; /* the command that does it by system calls, if there is no modprobe; 0: none */
+	guint fallback; /* the command by system calls if modprobe is missing; 0: none */
 	RdmadHostDone done;
 	gpointer data;
 };
@@ -83,7 +83,7 @@ gboolean erdma_loader_declare(RdmadModule *self, const ErdmaDriverSettings *sett
 	return TRUE;
 }
 
-/* ---- its life ---- */
+/* ---- life ---- */
 
 static void loader_finish(ErdmaLoader *loader, const char *tail, const GError *error)
 {
@@ -97,14 +97,14 @@ static gboolean loader_run(ErdmaLoader *loader, guint number, GError **error);
 static void run_done(const char *tail, const GError *error, gpointer data)
 {
 	ErdmaLoader *loader = data;
-	const guint calls = loader->calls;
+	const guint fallback = loader->fallback;
 	g_autoptr(GError) problem = NULL;
 
 	loader->run = NULL;
-	loader->calls = 0;
-	if (!calls || !g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND))
+	loader->fallback = 0;
+	if (!fallback || !g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND))
 		loader_finish(loader, tail, error);
-	else if (!loader_run(loader, calls, &problem))
+	else if (!loader_run(loader, fallback, &problem))
 		loader_finish(loader, "", problem);
 }
 
@@ -116,8 +116,8 @@ static gboolean loader_run(ErdmaLoader *loader, guint number, GError **error)
 	return loader->run != NULL;
 }
 
-/* 0: a recorded machine has no kernel that takes modules. */
-static guint calls_here(RdmadModule *self, const Change *change, GError **error)
+/* Returns 0 on a recorded machine, which has no kernel to load modules. */
+static guint calls_if_live(RdmadModule *self, const Change *change, GError **error)
 {
 	if (rdmad_sysroot_is_live(rdmad_module_sysroot(self)))
 		return by_calls(self, change, error);
@@ -132,7 +132,7 @@ ErdmaLoader *erdma_loader_start(RdmadModule *self, const ErdmaDriverSettings *se
 {
 	const Change change = { module, parameter, out };
 	const gboolean calls_only = settings->load_with == ERDMA_LOAD_FINIT;
-	const guint number = calls_only ? calls_here(self, &change, error)
+	const guint number = calls_only ? calls_if_live(self, &change, error)
 					: by_modprobe(self, settings, &change, error);
 	g_autofree ErdmaLoader *loader = g_new0(ErdmaLoader, 1);
 
@@ -140,7 +140,7 @@ ErdmaLoader *erdma_loader_start(RdmadModule *self, const ErdmaDriverSettings *se
 	loader->done = done;
 	loader->data = data;
 	if (settings->load_with == ERDMA_LOAD_AUTO)
-		loader->calls = calls_here(self, &change, NULL);
+		loader->fallback = calls_if_live(self, &change, NULL);
 	if (!number || !loader_run(loader, number, error))
 		return NULL;
 	return g_steal_pointer(&loader);

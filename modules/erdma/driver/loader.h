@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loader: puts one kernel module in, or takes it out
+ * Loader: loads or unloads one kernel module
  *
- * By the host's modprobe(8), which honours modprobe.d and knows every compression, or by
- * finit_module(2) and delete_module(2), in order of modules.dep.
+ * It uses the host's modprobe(8), which honours modprobe.d and reads every compression, or
+ * finit_module(2) and delete_module(2), in the order of modules.dep.
  */
 #pragma once
 
@@ -13,19 +13,20 @@
 
 typedef struct ErdmaLoader ErdmaLoader;
 
-/* Of installers, and of modprobe too: what an installer has left, whose own process was killed, ends then. */
+/* The cgroup of installers and modprobe.  Its remaining processes are killed when the program
+ * itself was killed. */
 #define ERDMA_CGROUP "rdmad-erdma-installer"
 
-/* The lock of all that changes the driver: one at a time on this node. */
+/* Returns the path of the lock that serializes changes of the driver on this node. */
 char *erdma_loader_lock(RdmadModule *self);
 
-/* All that may be loaded or unloaded, either way. */
+/* Declares every load and unload, by modprobe and by system calls. */
 gboolean erdma_loader_declare(RdmadModule *self, const ErdmaDriverSettings *settings,
 			      GError **error);
-/* `parameter` "compat_mode=Y" or NULL; `out`: the module is unloaded.  The handle is valid until `done` was
- * called or erdma_loader_cancel(); `settings` must live as long. */
+/* `parameter`: "compat_mode=Y" or NULL; `out`: unload the module.  The handle is valid until `done`
+ * is called or erdma_loader_cancel(); `settings` must live as long. */
 ErdmaLoader *erdma_loader_start(RdmadModule *self, const ErdmaDriverSettings *settings,
 				const char *module, const char *parameter, gboolean out,
 				RdmadHostDone done, gpointer data, GError **error);
-/* A system call that is under way is carried out.  NULL is fine. */
+/* A running system call is completed.  `loader` may be NULL. */
 void erdma_loader_cancel(ErdmaLoader *loader);

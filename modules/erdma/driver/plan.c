@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "driver/plan.h"
 
-/* AUTO takes the driver as it is loaded: it never unloads one. */
-static ErdmaMode mode_wanted(const ErdmaFacts *facts, ErdmaPrefer prefer)
+/* AUTO keeps the mode of a loaded driver, and never unloads it. */
+static ErdmaMode mode_preferred(const ErdmaFacts *facts, ErdmaPrefer prefer)
 {
 	switch (prefer) {
 	case ERDMA_PREFER_DEFAULT:
@@ -19,13 +19,13 @@ static ErdmaMode mode_wanted(const ErdmaFacts *facts, ErdmaPrefer prefer)
 	return facts->has_gpu ? ERDMA_MODE_OFED : ERDMA_MODE_DEFAULT;
 }
 
-/* Both modes of RoCE are compat_mode=Y: the layers below the driver are the installer's concern. */
+/* Both RoCE modes are compat_mode=Y: the installer provides the layers below the driver. */
 static gboolean mode_is_roce(ErdmaMode mode)
 {
 	return mode == ERDMA_MODE_COMPAT || mode == ERDMA_MODE_OFED;
 }
 
-/* The present parameter of the default mode is given too: modprobe.d may say otherwise. */
+/* The parameter of the default mode is passed explicitly, because modprobe.d may set another. */
 static const char *mode_parameter(ErdmaMode mode, ErdmaPrefer prefer)
 {
 	if (mode_is_roce(mode))
@@ -33,8 +33,9 @@ static const char *mode_parameter(ErdmaMode mode, ErdmaPrefer prefer)
 	return prefer == ERDMA_PREFER_AUTO ? NULL : ERDMA_PARAMETER_DEFAULT;
 }
 
-/* smc.ko of OFED cannot be used with smc-tools, and RDMA devices of OFED not by the kernel's smc. */
-static gboolean mode_wants(ErdmaMode mode, ErdmaBeside beside)
+/* smc-tools do not work with OFED's smc.ko, and the kernel's smc cannot use RDMA devices of
+ * OFED. */
+static gboolean mode_needs(ErdmaMode mode, ErdmaBeside beside)
 {
 	return beside == ERDMA_BESIDE_SMC ? mode != ERDMA_MODE_OFED : mode_is_roce(mode);
 }
@@ -50,12 +51,12 @@ static void plan_fail(ErdmaPlan *plan, char *reason)
 	plan->reason = reason;
 }
 
-/* The driver is there in its mode. */
+/* Plans the modules beside the driver, which is loaded in its mode. */
 static void plan_beside(ErdmaPlan *plan, const ErdmaFacts *facts,
 			const ErdmaDriverSettings *settings, const ErdmaPast *past)
 {
 	for (guint i = 0; i < ERDMA_BESIDE_COUNT; i++) {
-		if (!mode_wants(plan->mode, i) || facts->beside[i] ||
+		if (!mode_needs(plan->mode, i) || facts->beside[i] ||
 		    facts->beside_file[i] == RDMAD_KERNEL_MODULE_MISSING ||
 		    (past->given_up & 1u << i) || settings->load_with == ERDMA_LOAD_NONE)
 			continue;
@@ -71,7 +72,7 @@ static void plan_beside(ErdmaPlan *plan, const ErdmaFacts *facts,
 			settings->module);
 }
 
-/* A loaded driver whose mode is not the preferred one. */
+/* Plans the change of a loaded driver's mode. */
 static void plan_switch(ErdmaPlan *plan, const ErdmaFacts *facts,
 			const ErdmaDriverSettings *settings, const ErdmaPast *past)
 {
@@ -114,7 +115,7 @@ static void plan_load(ErdmaPlan *plan, const ErdmaFacts *facts, const ErdmaDrive
 ErdmaPlan erdma_plan_make(const ErdmaFacts *facts, const ErdmaDriverSettings *settings,
 			  const ErdmaPast *past)
 {
-	ErdmaPlan plan = { .mode = mode_wanted(facts, settings->prefer) };
+	ErdmaPlan plan = { .mode = mode_preferred(facts, settings->prefer) };
 
 	if (facts->module == ERDMA_MODULE_COMING || facts->module == ERDMA_MODULE_GOING) {
 		plan.what = ERDMA_DO_WAIT;

@@ -13,11 +13,11 @@
 
 #include "driver/facts.h"
 
-#define WHO_MAX 16u /* of either kind; a reason is read by people */
+#define WHO_MAX 16u /* of either kind, to keep the reason readable */
 
 struct ErdmaUsers {
 	RdmadJob *job;
-	GPtrArray *who;	 /* of char *; pods by their allocations, then processes */
+	GPtrArray *who;	 /* of char *: pods with allocations, then processes */
 	GHashTable *ids; /* of the devices */
 	ErdmaUsersDone done;
 	gpointer data;
@@ -36,14 +36,14 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(ErdmaUsers, users_free)
 typedef struct {
 	const RdmadSysroot *root;
 	GPtrArray *readers;
-} Question;
+} Query;
 
-static void question_free(gpointer data)
+static void query_free(gpointer data)
 {
-	Question *question = data;
+	Query *query = data;
 
-	g_ptr_array_unref(question->readers);
-	g_free(question);
+	g_ptr_array_unref(query->readers);
+	g_free(query);
 }
 
 static char *user_text(const RdmadSysroot *root, const RdmadDeviceUser *user)
@@ -57,7 +57,7 @@ static char *user_text(const RdmadSysroot *root, const RdmadDeviceUser *user)
 			     : g_strdup_printf("process %u (%s)", user->pid, valid);
 }
 
-/* The kernel's own objects, of pid 0, and rdmad's, which hear of events, go with the module. */
+/* The kernel's objects (PID 0), and rdmad's, which receive events, end with the module. */
 static void reading_add(const RdmadSysroot *root, const RdmadReading *reading, GPtrArray *who)
 {
 	for (guint i = 0; i < reading->n_users && who->len < WHO_MAX; i++)
@@ -68,18 +68,18 @@ static void reading_add(const RdmadSysroot *root, const RdmadReading *reading, G
 						     g_strerror(reading->users_errnum)));
 }
 
-/* A device that is gone has no users. */
-static gpointer question_run(gpointer input, const RdmadJob *job, GError **error)
+/* A device that was removed has no users. */
+static gpointer query_run(gpointer input, const RdmadJob *job, GError **error)
 {
-	const Question *question = input;
+	const Query *query = input;
 	GPtrArray *who = g_ptr_array_new_with_free_func(g_free);
 
-	for (guint i = 0; i < question->readers->len; i++) {
+	for (guint i = 0; i < query->readers->len; i++) {
 		g_autoptr(RdmadReading) reading =
-			rdmad_counter_reader_read(question->readers->pdata[i], job, NULL);
+			rdmad_counter_reader_read(query->readers->pdata[i], job, NULL);
 
 		if (reading)
-			reading_add(question->root, reading, who);
+			reading_add(query->root, reading, who);
 	}
 	return who;
 }
@@ -91,7 +91,7 @@ static void who_append(GPtrArray *who, const GPtrArray *more)
 			g_ptr_array_add(who, g_strdup(more->pdata[i]));
 }
 
-static void question_done(gpointer result, const GError *error, gpointer data)
+static void query_done(gpointer result, const GError *error, gpointer data)
 {
 	g_autoptr(ErdmaUsers) users = data;
 
@@ -104,11 +104,11 @@ static void question_done(gpointer result, const GError *error, gpointer data)
 	users->done((char *const *)users->who->pdata, users->data);
 }
 
-static const RdmadJobClass question_class = {
+static const RdmadJobClass query_class = {
 	.name = "erdma-users",
-	.run = question_run,
-	.done = question_done,
-	.free_input = question_free,
+	.run = query_run,
+	.done = query_done,
+	.free_input = query_free,
 	.free_result = (GDestroyNotify)g_ptr_array_unref,
 };
 
@@ -131,32 +131,31 @@ static void allocation_add(const RdmadAllocation *allocation, gpointer data)
 						  allocation->resource));
 }
 
-ErdmaUsers *erdma_users_ask(RdmadModule *self, const char *module, ErdmaUsersDone done,
-			    gpointer data, GError **error)
+ErdmaUsers *erdma_users_query(RdmadModule *self, const char *module, ErdmaUsersDone done,
+			      gpointer data, GError **error)
 {
 	RdmadInventory *inventory = rdmad_module_inventory(self);
 	g_autoptr(ErdmaUsers) users = g_new0(ErdmaUsers, 1);
-	Question *question = g_new0(Question, 1);
+	Query *query = g_new0(Query, 1);
 
 	users->who = g_ptr_array_new_with_free_func(g_free);
 	users->ids = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	users->done = done;
 	users->data = data;
-	question->root = rdmad_module_sysroot(self);
-	question->readers =
-		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_counter_reader_unref);
+	query->root = rdmad_module_sysroot(self);
+	query->readers = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_counter_reader_unref);
 	for (guint i = 0; i < rdmad_inventory_count(inventory); i++) {
 		const RdmadDevice *dev = rdmad_inventory_nth(inventory, i);
 
 		if (!erdma_module_has_device(module, dev))
 			continue;
 		g_hash_table_add(users->ids, g_strdup(dev->id));
-		g_ptr_array_add(question->readers,
-				rdmad_counter_reader_new(question->root, dev, RDMAD_READ_USERS));
+		g_ptr_array_add(query->readers,
+				rdmad_counter_reader_new(query->root, dev, RDMAD_READ_USERS));
 	}
 	rdmad_allocations_foreach(rdmad_module_allocations(self), allocation_add, users);
-	users->job = rdmad_work_submit(rdmad_module_workers(self), self, &question_class, question,
-				       0, users, error);
+	users->job = rdmad_work_submit(rdmad_module_workers(self), self, &query_class, query, 0,
+				       users, error);
 	return users->job ? g_steal_pointer(&users) : NULL;
 }
 

@@ -72,7 +72,7 @@ static void gateway_parse(const json_t *json, const char *key, RdmadIp *gateway)
 		rdmad_ip_parse(text, gateway, NULL);
 }
 
-/* NULL: there is none, or it is of somebody else's making; the interface is looked at then. */
+/* Returns NULL if the text is absent or invalid; the addresses then come from the interface. */
 static ErdmaNicNetwork *network_parse(const char *text)
 {
 	json_t *json = text ? rdmad_json_parse(text, strlen(text), DEPTH_MAX, NULL) : NULL;
@@ -130,7 +130,7 @@ static gboolean all_put(RdmadTables *tables, gpointer data, GError **error)
 	return TRUE;
 }
 
-static gboolean row_take(const RdmadRow *row, gpointer data, GError **error)
+static gboolean row_read(const RdmadRow *row, gpointer data, GError **error)
 {
 	ErdmaJournal *journal = data;
 	ErdmaJournalEntry *entry;
@@ -166,7 +166,7 @@ ErdmaJournal *erdma_journal_open(RdmadModule *self, GError **error)
 	    rdmad_tables_read(journal->tables,
 			      "SELECT mac, done, metadata, metadata_us, is_primary"
 			      " FROM module_erdma_nics",
-			      NULL, 0, row_take, journal, error))
+			      NULL, 0, row_read, journal, error))
 		return journal;
 	erdma_journal_close(journal);
 	return NULL;
@@ -196,13 +196,13 @@ ErdmaJournalEntry *erdma_journal_entry(ErdmaJournal *journal, const RdmadMac *ma
 	return entry;
 }
 
-/* All of the few rows: the same statement that makes a lost database whole. */
+/* The few rows are all written by the statement that rebuilds a lost database. */
 static gboolean journal_write(ErdmaJournal *journal, GError **error)
 {
 	return rdmad_tables_write(journal->tables, all_put, journal, error);
 }
 
-/* `member` gets its old value back where the disk does not take the new one. */
+/* Restores `member` if the write fails. */
 static gboolean network_set(ErdmaJournal *journal, ErdmaNicNetwork **member,
 			    ErdmaNicNetwork *network, GError **error)
 {

@@ -29,14 +29,14 @@ gboolean erdma_is_device(const RdmadDevice *dev)
 
 static gboolean link_has_mac(const RdmadLink *link, const RdmadMac *mac)
 {
-	/* A bond gives its members its own; the driver looks at the permanent one. */
+	/* A bond sets its own MAC on its members; the driver uses the permanent one. */
 	const char *text = link->permanent_mac ?: link->mac;
 	RdmadMac own;
 
 	return text && rdmad_mac_parse(text, &own) && rdmad_mac_equal(&own, mac);
 }
 
-/* Links upon another link, or in front of several, share their MAC. */
+/* Links above other links share the MAC of those. */
 static gboolean is_stacked(const RdmadLink *link)
 {
 	static const char *const kinds[] = { "bond",	"bridge", "team",   "vlan", "macvlan",
@@ -45,9 +45,9 @@ static gboolean is_stacked(const RdmadLink *link)
 	return link->kind && g_strv_contains(kinds, link->kind);
 }
 
-/* ---- the ways ---- */
+/* ---- matching ---- */
 
-/* An interface that the kernel itself names beside a GID. */
+/* Returns the interface that the kernel names for a GID. */
 static const char *netdev_of_gids(const RdmadDevice *dev)
 {
 	for (guint i = 0; i < dev->n_ports; i++)
@@ -65,7 +65,7 @@ static const char *netdev_of_ports(const RdmadDevice *dev)
 	return NULL;
 }
 
-/* Several links are a problem, one that only a person can solve. */
+/* Several links with the MAC are a problem that only the administrator can solve. */
 static const RdmadLink *link_of_mac(const ErdmaView *view, const RdmadMac *mac, char **problem)
 {
 	const RdmadLink *found = NULL;
@@ -108,8 +108,8 @@ static void match_explain(ErdmaMatch *match, const RdmadDevice *dev)
 						   dev->node_guid ?: "(unknown)");
 }
 
-/* Where several have the MAC, only what the kernel says of its GIDs tells them apart; otherwise the
- * inventory's choice (the PCI function, or again the MAC) will do. */
+/* If several links have the MAC, the interface of the GID table selects one; if none has it, the
+ * interface that the inventory found is used. */
 static const RdmadLink *link_find(const RdmadDevice *dev, const ErdmaView *view, ErdmaMatch *match)
 {
 	const gboolean has_mac = rdmad_guid_get_mac(dev->node_guid, match->mac.bytes);

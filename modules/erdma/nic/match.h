@@ -2,9 +2,9 @@
 /*
  * Match of an eRDMA device with its interface
  *
- * The RDMA device is a PCI function of its own beside the virtio interface that it serves.  Its node GUID is
- * the EUI-64 of the interface's MAC in both driver families, erdma of the mainline kernel and the
- * out-of-tree one; the compatible mode and rdma_rxe also name the interface in the GID table.
+ * The RDMA device is a PCI function separate from the virtio interface that it serves.  Its node
+ * GUID is the EUI-64 of the interface's MAC address with both the mainline driver and the
+ * out-of-tree one; in compatible mode, and with rdma_rxe, the GID table names the interface too.
  */
 #pragma once
 
@@ -17,14 +17,14 @@ typedef struct {
 	char *id, *device; /* RdmadDevice */
 	char *pci;	   /* of the RDMA device; may be NULL */
 	RdmadMac mac;
-	int ifindex;   /* 0: there is no interface, for the reason in `problem` */
-	char *netdev;  /* NULL with ifindex 0 */
-	char *problem; /* NULL: there is an interface */
+	int ifindex;   /* 0: no interface, for the reason in `problem` */
+	char *netdev;  /* NULL if ifindex is 0 */
+	char *problem; /* NULL: an interface was found */
 } ErdmaMatch;
 
 void erdma_match_free(gpointer match);
 
-/* By driver, PCI ID, or a name that begins with "erdma". */
+/* Returns whether driver, PCI ID or name ("erdma...") identify an eRDMA device. */
 gboolean erdma_is_device(const RdmadDevice *dev);
-/* Never NULL. */
+/* Never returns NULL. */
 ErdmaMatch *erdma_match(const RdmadDevice *dev, const ErdmaView *view);

@@ -12,7 +12,7 @@
 #define TOKEN_PATH   "/latest/api/token"
 #define TOKEN_TTL    "X-aliyun-ecs-metadata-token-ttl-seconds: 21600"
 #define TOKEN_HEADER "X-aliyun-ecs-metadata-token: "
-#define PAUSE_MS     300u /* before the second try; longer by a half before each other */
+#define PAUSE_MS     300u /* before the second try; each later pause is longer by a half */
 #define SLICE_MS     50u
 
 struct ErdmaMetadata {
@@ -84,19 +84,19 @@ typedef struct {
 	char *url, *mac;
 	int token_mode;
 	guint connect_timeout_ms, timeout_ms, tries;
-	/* of the run */
+	/* while it runs */
 	const RdmadJob *job;
 	char *token; /* the header, or NULL */
-} Question;
+} Query;
 
-static void question_free(gpointer data)
+static void query_free(gpointer data)
 {
-	Question *question = data;
+	Query *query = data;
 
-	g_free(question->url);
-	g_free(question->mac);
-	g_free(question->token);
-	g_free(question);
+	g_free(query->url);
+	g_free(query->mac);
+	g_free(query->token);
+	g_free(query);
 }
 
 static void answer_free(gpointer data)
@@ -110,35 +110,35 @@ static void answer_free(gpointer data)
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ErdmaMetadataAnswer, answer_free)
 
-static void pause_before(const Question *question, guint try)
+static void pause_before(const Query *query, guint try)
 {
 	guint left_ms = PAUSE_MS;
 
 	for (guint i = 1; i < try; i++)
 		left_ms += left_ms / 2;
-	for (; left_ms >= SLICE_MS && !rdmad_job_cancelled(question->job); left_ms -= SLICE_MS)
+	for (; left_ms >= SLICE_MS && !rdmad_job_cancelled(query->job); left_ms -= SLICE_MS)
 		g_usleep(SLICE_MS * 1000);
 }
 
-static gboolean may_pass(guint status)
+static gboolean is_transient(guint status)
 {
 	return status == 429 || status >= 500;
 }
 
-/* One value, until there is a response that will not be another the next time. */
-static gboolean request(const Question *question, const RdmadFetchSpec *spec,
+/* Repeats a request until the response is final, or the tries are used up. */
+static gboolean request(const Query *query, const RdmadFetchSpec *spec,
 			RdmadFetchResponse *response, GError **error)
 {
 	*response = (RdmadFetchResponse){ 0 };
-	for (guint try = 0; try < question->tries; try++) {
+	for (guint try = 0; try < query->tries; try++) {
 		g_autoptr(GError) why = NULL;
-		const gboolean last = try + 1 == question->tries;
+		const gboolean last = try + 1 == query->tries;
 
 		if (try)
-			pause_before(question, try);
+			pause_before(query, try);
 		g_clear_pointer(&response->body, g_free);
-		if (rdmad_fetch(question->fetcher, spec, question->job, response, &why)) {
-			if (last || !may_pass(response->status))
+		if (rdmad_fetch(query->fetcher, spec, query->job, response, &why)) {
+			if (last || !is_transient(response->status))
 				return TRUE;
 		} else if (last || (why->code != RDMAD_ERROR_TIMEOUT &&
 				    why->code != RDMAD_ERROR_UNAVAILABLE)) {
@@ -149,36 +149,36 @@ static gboolean request(const Question *question, const RdmadFetchSpec *spec,
 	return FALSE;
 }
 
-static gboolean request_path(const Question *question, const char *method, const char *path,
+static gboolean request_path(const Query *query, const char *method, const char *path,
 			     const char *header, RdmadFetchResponse *response, GError **error)
 {
-	g_autofree char *url = g_strconcat(question->url, path, NULL);
+	g_autofree char *url = g_strconcat(query->url, path, NULL);
 	const char *const headers[] = { header, NULL };
 	const RdmadFetchSpec spec = {
 		.method = method,
 		.url = url,
 		.headers = headers,
-		.connect_timeout_ms = question->connect_timeout_ms,
-		.timeout_ms = question->timeout_ms,
+		.connect_timeout_ms = query->connect_timeout_ms,
+		.timeout_ms = query->timeout_ms,
 		.body_max = BODY_MAX,
 	};
 
-	return request(question, &spec, response, error);
+	return request(query, &spec, response, error);
 }
 
-/* Always FALSE. */
+/* Returns FALSE. */
 static gboolean status_error(const char *path, guint status, GError **error)
 {
-	const RdmadError code = status == 404	   ? RDMAD_ERROR_NOT_FOUND
-				: may_pass(status) ? RDMAD_ERROR_UNAVAILABLE
-						   : RDMAD_ERROR_INVALID;
+	const RdmadError code = status == 404	       ? RDMAD_ERROR_NOT_FOUND
+				: is_transient(status) ? RDMAD_ERROR_UNAVAILABLE
+						       : RDMAD_ERROR_INVALID;
 
 	g_set_error(error, RDMAD_ERROR, code, "%s: status %u%s", path, status,
 		    status >= 300 && status < 400 ? ", a redirect, which is not followed" : "");
 	return FALSE;
 }
 
-/* It becomes a header: one line of visible characters. */
+/* The token becomes a header, so it must be one line of visible characters. */
 static gboolean token_is_valid(const char *token)
 {
 	const gsize length = strlen(token);
@@ -189,40 +189,41 @@ static gboolean token_is_valid(const char *token)
 	return length > 0 && length <= TOKEN_MAX;
 }
 
-/* A service without tokens answers 4xx; one that is not there fails here, and is not asked again. */
-static gboolean token_get(Question *question, GError **error)
+/* A service without tokens answers 4xx.  An unreachable service fails here, and the values are not
+ * requested. */
+static gboolean token_get(Query *query, GError **error)
 {
 	g_autofree char *body = NULL;
 	RdmadFetchResponse response;
-	gboolean there;
+	gboolean has_token;
 
-	g_clear_pointer(&question->token, g_free);
-	if (question->token_mode == ERDMA_TOKEN_OFF)
+	g_clear_pointer(&query->token, g_free);
+	if (query->token_mode == ERDMA_TOKEN_OFF)
 		return TRUE;
-	if (!request_path(question, "PUT", TOKEN_PATH, TOKEN_TTL, &response, error))
+	if (!request_path(query, "PUT", TOKEN_PATH, TOKEN_TTL, &response, error))
 		return FALSE;
 	body = response.body;
 	g_strstrip(body);
-	there = response.status == 200 && token_is_valid(body);
-	if (there)
-		question->token = g_strconcat(TOKEN_HEADER, body, NULL);
-	else if (question->token_mode == ERDMA_TOKEN_REQUIRED)
+	has_token = response.status == 200 && token_is_valid(body);
+	if (has_token)
+		query->token = g_strconcat(TOKEN_HEADER, body, NULL);
+	else if (query->token_mode == ERDMA_TOKEN_REQUIRED)
 		return status_error(TOKEN_PATH, response.status, error);
 	return TRUE;
 }
 
-/* NULL: an error.  A token that has run out is renewed, once. */
-static char *value_get(Question *question, const char *path, GError **error)
+/* Returns NULL and an error, or the value.  An expired token is renewed once. */
+static char *value_get(Query *query, const char *path, GError **error)
 {
 	g_autofree char *body = NULL;
 	RdmadFetchResponse response;
 
-	if (!request_path(question, NULL, path, question->token, &response, error))
+	if (!request_path(query, NULL, path, query->token, &response, error))
 		return NULL;
 	body = response.body;
-	if (response.status == 401 && question->token_mode != ERDMA_TOKEN_OFF) {
-		if (!token_get(question, error) ||
-		    !request_path(question, NULL, path, question->token, &response, error))
+	if (response.status == 401 && query->token_mode != ERDMA_TOKEN_OFF) {
+		if (!token_get(query, error) ||
+		    !request_path(query, NULL, path, query->token, &response, error))
 			return NULL;
 		g_free(body);
 		body = response.body;
@@ -238,24 +239,24 @@ static char *value_get(Question *question, const char *path, GError **error)
 	return g_strstrip(g_steal_pointer(&body));
 }
 
-static char *nic_value_get(Question *question, const char *name, GError **error)
+static char *nic_value_get(Query *query, const char *name, GError **error)
 {
 	g_autofree char *path = g_strdup_printf("/latest/meta-data/network/interfaces/macs/%s/%s",
-						question->mac, name);
+						query->mac, name);
 
-	return value_get(question, path, error);
+	return value_get(query, path, error);
 }
 
-static gpointer question_run(gpointer input, const RdmadJob *job, GError **error)
+static gpointer query_run(gpointer input, const RdmadJob *job, GError **error)
 {
-	Question *question = input;
+	Query *query = input;
 	g_autoptr(ErdmaMetadataAnswer) answer = g_new0(ErdmaMetadataAnswer, 1);
 	g_autofree char *primary = NULL, *address = NULL, *network = NULL, *gateway = NULL;
 
-	question->job = job;
-	if (!token_get(question, error))
+	query->job = job;
+	if (!token_get(query, error))
 		return NULL;
-	primary = value_get(question, "/latest/meta-data/mac", error);
+	primary = value_get(query, "/latest/meta-data/mac", error);
 	if (!primary)
 		return NULL;
 	if (!rdmad_mac_parse(primary, &answer->primary)) {
@@ -263,16 +264,16 @@ static gpointer question_run(gpointer input, const RdmadJob *job, GError **error
 			    primary);
 		return NULL;
 	}
-	address = nic_value_get(question, "primary-ip-address", error);
-	network = address ? nic_value_get(question, "vswitch-cidr-block", error) : NULL;
-	gateway = network ? nic_value_get(question, "gateway", error) : NULL;
+	address = nic_value_get(query, "primary-ip-address", error);
+	network = address ? nic_value_get(query, "vswitch-cidr-block", error) : NULL;
+	gateway = network ? nic_value_get(query, "gateway", error) : NULL;
 	answer->network = gateway ? erdma_metadata_parse(address, network, gateway, error) : NULL;
 	return answer->network ? g_steal_pointer(&answer) : NULL;
 }
 
 /* ---- on the loop ---- */
 
-static void question_done(gpointer result, const GError *error, gpointer data)
+static void query_done(gpointer result, const GError *error, gpointer data)
 {
 	ErdmaMetadata *metadata = data;
 	g_autoptr(ErdmaMetadataAnswer) answer = result;
@@ -282,35 +283,35 @@ static void question_done(gpointer result, const GError *error, gpointer data)
 	metadata->done(&mac, answer, error, metadata->data);
 }
 
-static const RdmadJobClass question_class = {
+static const RdmadJobClass query_class = {
 	.name = "metadata service",
-	.run = question_run,
-	.done = question_done,
-	.free_input = question_free,
+	.run = query_run,
+	.done = query_done,
+	.free_input = query_free,
 	.free_result = answer_free,
 };
 
-gboolean erdma_metadata_ask(ErdmaMetadata *metadata, const RdmadMac *mac, GError **error)
+gboolean erdma_metadata_query(ErdmaMetadata *metadata, const RdmadMac *mac, GError **error)
 {
 	const ErdmaNicSettings *settings = metadata->settings;
 	const RdmadFetcher *fetcher = rdmad_fetcher_get(rdmad_module_http(metadata->self), error);
 	char text[RDMAD_MAC_TEXT];
-	Question *question;
+	Query *query;
 
 	g_assert(!metadata->job);
 	if (!fetcher)
 		return FALSE;
-	question = g_new0(Question, 1);
-	question->fetcher = fetcher;
-	question->url = g_strdup(settings->metadata.url);
-	question->mac = g_strdup(rdmad_mac_format(mac, text));
-	question->token_mode = settings->metadata.token;
-	question->connect_timeout_ms = (guint)settings->metadata.connect_timeout_ms;
-	question->timeout_ms = (guint)settings->metadata.timeout_ms;
-	question->tries = (guint)settings->metadata.tries;
+	query = g_new0(Query, 1);
+	query->fetcher = fetcher;
+	query->url = g_strdup(settings->metadata.url);
+	query->mac = g_strdup(rdmad_mac_format(mac, text));
+	query->token_mode = settings->metadata.token;
+	query->connect_timeout_ms = (guint)settings->metadata.connect_timeout_ms;
+	query->timeout_ms = (guint)settings->metadata.timeout_ms;
+	query->tries = (guint)settings->metadata.tries;
 	metadata->mac = *mac;
 	metadata->job = rdmad_work_submit(rdmad_module_workers(metadata->self), metadata->self,
-					  &question_class, question, 0, metadata, error);
+					  &query_class, query, 0, metadata, error);
 	return metadata->job != NULL;
 }
 

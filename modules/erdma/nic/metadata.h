@@ -2,13 +2,13 @@
 /*
  * Client of the instance metadata service
  *
- *	PUT /latest/api/token				hardened mode; X-aliyun-ecs-metadata-token-ttl-seconds
- *	GET /latest/meta-data/mac			of the primary NIC
+ *	PUT /latest/api/token	hardened mode; X-aliyun-ecs-metadata-token-ttl-seconds
+ *	GET /latest/meta-data/mac	of the primary NIC
  *	GET /latest/meta-data/network/interfaces/macs/<mac>/primary-ip-address
  *	GET .../vswitch-cidr-block
  *	GET .../gateway
  *
- * One question at a time, on a worker.  libcurl is loaded by the first one.
+ * The client runs one query at a time, on a worker.  The first query loads libcurl.
  */
 #pragma once
 
@@ -17,7 +17,7 @@
 typedef struct ErdmaMetadata ErdmaMetadata;
 
 typedef struct {
-	RdmadMac primary;	  /* none: it was not told */
+	RdmadMac primary;	  /* unset: unknown */
 	ErdmaNicNetwork *network; /* of the NIC */
 } ErdmaMetadataAnswer;
 
@@ -28,15 +28,15 @@ typedef void (*ErdmaMetadataDone)(const RdmadMac *mac, const ErdmaMetadataAnswer
 /* `settings` are borrowed. */
 ErdmaMetadata *erdma_metadata_new(RdmadModule *self, const ErdmaNicSettings *settings,
 				  ErdmaMetadataDone done, gpointer data);
-/* A question that is under way gets no answer. */
+/* The callback of a running query is not called. */
 void erdma_metadata_free(ErdmaMetadata *metadata);
 gboolean erdma_metadata_is_busy(const ErdmaMetadata *metadata);
-/* FALSE: it could not be asked. */
-gboolean erdma_metadata_ask(ErdmaMetadata *metadata, const RdmadMac *mac, GError **error);
+/* Returns FALSE if the query could not be started. */
+gboolean erdma_metadata_query(ErdmaMetadata *metadata, const RdmadMac *mac, GError **error);
 
-/* The three values of one NIC.  RDMAD_ERROR_INVALID names the one that is wrong. */
+/* Parses the three values of one NIC.  RDMAD_ERROR_INVALID names the invalid one. */
 ErdmaNicNetwork *erdma_metadata_parse(const char *address, const char *network, const char *gateway,
 				      GError **error);
-/* For the label `result` of the stats: "success", "timeout", "unavailable", "unknown", "invalid",
- * "too-long", "failed". */
+/* Returns the label `result` of the metric: "success", "timeout", "unavailable", "unknown",
+ * "invalid", "too-long", "failed". */
 const char *erdma_metadata_result(const GError *error);

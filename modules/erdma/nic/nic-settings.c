@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 
 #define LIST_MAX     256
-#define TABLE_MIN    256   /* below are the kernel's own and those of distributions */
+#define TABLE_MIN    256   /* lower numbers belong to the kernel and distributions */
 #define PRIORITY_MAX 32765 /* before the main table */
 #define MTU_MAX	     9216
 #define MINUTE_MS    60000
@@ -76,8 +76,8 @@ static void addresses_free(gpointer data)
 	g_free(entry);
 }
 
-/* A gateway is reached through one of the networks, or it would be that of another NIC. */
-static gboolean gateway_take(ErdmaNicAddresses *entry, const RdmadIp *gateway)
+/* A gateway must be in one of the networks, or it belongs to another NIC. */
+static gboolean gateway_set(ErdmaNicAddresses *entry, const RdmadIp *gateway)
 {
 	for (guint i = 0; i < entry->addresses->len; i++)
 		if (rdmad_ip_in(gateway, &g_array_index(entry->addresses, RdmadIp, i))) {
@@ -96,7 +96,7 @@ static gboolean addresses_finish(ErdmaNicAddresses *entry, const RdmadConfigNode
 		if (rdmad_ip_parse(*text, &ip, error))
 			g_array_append_val(entry->addresses, ip);
 	for (char **text = entry->gateway_texts; text && *text; text++)
-		if (!rdmad_ip_parse(*text, &ip, error) || !gateway_take(entry, &ip))
+		if (!rdmad_ip_parse(*text, &ip, error) || !gateway_set(entry, &ip))
 			return rdmad_config_error(node, "gateways", error,
 						  "\"%s\" is in none of the NIC's networks", *text);
 	return TRUE;
@@ -214,7 +214,7 @@ ErdmaNicSettings *erdma_nic_settings_parse(const RdmadConfigNode *config, GError
 	    !rdmad_config_parse(settings->metadata_group, metadata_fields, settings, error) ||
 	    !addresses_parse(settings, settings->address_list, error))
 		return NULL;
-	/* They end with the file. */
+	/* The nodes are freed with the configuration file. */
 	settings->metadata_group = settings->address_list = NULL;
 	return g_steal_pointer(&settings);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options of the group `nics`; each is described in rdmad-erdma(7). */
+/* Options of the group `nics`, described in rdmad-erdma(7). */
 #pragma once
 
 #include <rdmad/address.h>
 
-typedef enum {			   /* the words stand in nic-settings.c */
-	       ERDMA_ADDRESS_AUTO, /* what the interface has, else the metadata service */
+typedef enum {			   /* names in nic-settings.c */
+	       ERDMA_ADDRESS_AUTO, /* the interface's addresses, else the metadata service's */
 	       ERDMA_ADDRESS_NETDEV,
 	       ERDMA_ADDRESS_METADATA,
 	       ERDMA_ADDRESS_STATIC, /* only the list `addresses` */
@@ -18,7 +18,7 @@ typedef enum {
 } ErdmaJumbo;
 
 typedef enum {
-	ERDMA_TOKEN_AUTO, /* where the service gives one */
+	ERDMA_TOKEN_AUTO, /* if the service supports tokens */
 	ERDMA_TOKEN_REQUIRED,
 	ERDMA_TOKEN_OFF,
 } ErdmaToken;
@@ -26,17 +26,17 @@ typedef enum {
 /* One entry of `addresses`. */
 typedef struct {
 	char *nic;    /* interface, RDMA device, MAC or PCI address */
-	char **texts; /* as they are written */
+	char **texts; /* as configured */
 	char **gateway_texts;
 	GArray *addresses;  /* of RdmadIp, with their prefixes */
-	RdmadIp gateway[2]; /* IPv4, IPv6; or none */
+	RdmadIp gateway[2]; /* IPv4, IPv6; or unset */
 	gint64 mtu;	    /* 0: by jumbo_frames */
 } ErdmaNicAddresses;
 
 typedef struct {
 	gboolean manage;
 	char **exclude;
-	char *primary; /* NULL: found out; "none": no interface is */
+	char *primary; /* NULL: detected; "none": no interface */
 	int address_from, jumbo;
 	gint64 metric;
 	gboolean default_route, lower_routes, repair;
@@ -49,12 +49,12 @@ typedef struct {
 		gint64 tries;
 	} metadata;
 	GPtrArray *addresses;				/* of ErdmaNicAddresses */
-	RdmadConfigNode *metadata_group, *address_list; /* during the parsing */
+	RdmadConfigNode *metadata_group, *address_list; /* during parsing */
 } ErdmaNicSettings;
 
 /* `config`: the group, or NULL. */
 ErdmaNicSettings *erdma_nic_settings_parse(const RdmadConfigNode *config, GError **error);
 void erdma_nic_settings_free(ErdmaNicSettings *settings);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ErdmaNicSettings, erdma_nic_settings_free)
-/* Whether a pattern takes one of the names, which may be NULL. */
+/* Returns whether a pattern matches one of the names, which may be NULL. */
 gboolean erdma_nic_is_named(const char *pattern, const char *const names[], guint n);

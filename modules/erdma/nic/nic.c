@@ -6,7 +6,7 @@
 #define SECOND_US	((gint64)G_USEC_PER_SEC)
 #define BACKOFF_MAX_S	300
 #define METADATA_S	5
-#define ROUNDS		3 /* without a delay */
+#define ROUNDS		3 /* runs without a delay */
 #define CONTESTS	5
 #define CONTEST_TIME_US (60 * SECOND_US)
 
@@ -49,9 +49,9 @@ static void text_set(char **member, const char *text)
 	*member = g_strdup(text);
 }
 
-gboolean erdma_nic_take_plan(ErdmaNic *nic, const ErdmaMatch *match, const ErdmaPlan *plan)
+gboolean erdma_nic_update(ErdmaNic *nic, const ErdmaMatch *match, const ErdmaPlan *plan)
 {
-	const gboolean is_other = plan->state != nic->state;
+	const gboolean is_changed = plan->state != nic->state;
 
 	text_set(&nic->device, match->device);
 	text_set(&nic->netdev, match->netdev);
@@ -65,11 +65,11 @@ gboolean erdma_nic_take_plan(ErdmaNic *nic, const ErdmaMatch *match, const Erdma
 	if (plan->wanted)
 		nic->network = erdma_nic_network_copy(plan->wanted);
 	if (plan->state == ERDMA_NIC_CHANGES)
-		return is_other;
-	/* The plan is complete, or no longer rdmad's to do: earlier failures no longer count. */
+		return is_changed;
+	/* The NIC is complete or not rdmad's to configure, so earlier failures do not count. */
 	g_clear_pointer(&nic->error, g_free);
 	nic->failures = nic->rounds = 0;
-	return is_other;
+	return is_changed;
 }
 
 /* 1 s, 2 s, 4 s, ... up to five minutes. */
@@ -100,8 +100,8 @@ gboolean erdma_nic_is_contested(const ErdmaNic *nic)
 	return nic->contests > CONTESTS;
 }
 
-/* TRUE: another text than before. */
-static gboolean error_take(char **member, const GError *error)
+/* Returns TRUE for a new error. */
+static gboolean error_set(char **member, const GError *error)
 {
 	const gboolean is_new = error && g_strcmp0(*member, error->message) != 0;
 
@@ -113,7 +113,7 @@ gboolean erdma_nic_ended(ErdmaNic *nic, const GError *error, gint64 now_us)
 {
 	if (error)
 		nic->not_before_us = now_us + backoff_us(nic->failures++, 1);
-	return error_take(&nic->error, error);
+	return error_set(&nic->error, error);
 }
 
 gboolean erdma_nic_metadata_ended(ErdmaNic *nic, const GError *error, gint64 now_us)
@@ -123,10 +123,10 @@ gboolean erdma_nic_metadata_ended(ErdmaNic *nic, const GError *error, gint64 now
 			now_us + backoff_us(nic->metadata_failures++, METADATA_S);
 	else
 		nic->metadata_failures = 0;
-	return error_take(&nic->metadata_error, error);
+	return error_set(&nic->metadata_error, error);
 }
 
-/* ---- what people see ---- */
+/* ---- status and doctor ---- */
 
 static json_t *addresses_json(const ErdmaNic *nic)
 {

@@ -20,7 +20,7 @@
 #include "nic/nic.h"
 
 #define COALESCE_MS 200
-#define RETRY_MS    2000 /* after a look that failed */
+#define RETRY_MS    2000 /* after a failed look */
 
 struct ErdmaNics {
 	RdmadModule *self;
@@ -28,13 +28,13 @@ struct ErdmaNics {
 	ErdmaJournal *journal;
 	ErdmaMetadata *metadata;
 	RdmadExecutor *executor;
-	guint64 request; /* 0: it has none of the NICs' */
+	guint64 request; /* request of the executor; 0: none */
 	RdmadNetworkWatch *network;
 	RdmadWatch *inventory;
 	RdmadEvent *hint, *retry;
 	RdmadJob *look;
-	gboolean is_hinted; /* while it looked or acted */
-	char *acting;	    /* id of the NIC whose steps the executor does, or NULL */
+	gboolean is_hinted; /* during a look or steps */
+	char *active_id;    /* id of the NIC whose steps run, or NULL */
 	GPtrArray *all;	    /* of ErdmaNic */
 	struct {
 		RdmadStat *nics, *repairs, *failures, *metadata;
@@ -135,7 +135,7 @@ static void post_state(const ErdmaNics *nics, const ErdmaNic *nic)
 		     nic, nic->reason ?: "configured");
 }
 
-/* ---- acting ---- */
+/* ---- steps ---- */
 
 static ErdmaNic *nic_find(const ErdmaNics *nics, const char *id)
 {
@@ -152,7 +152,7 @@ static void hint(gpointer data)
 {
 	ErdmaNics *nics = data;
 
-	if (nics->look || nics->acting)
+	if (nics->look || nics->active_id)
 		nics->is_hinted = TRUE;
 	else if (!rdmad_event_armed(nics->hint))
 		rdmad_event_arm(nics->hint, COALESCE_MS);
@@ -165,11 +165,11 @@ static void nic_failed(ErdmaNics *nics, ErdmaNic *nic, const GError *error)
 		post(nics, RDMAD_LOG_WARNING, "erdma-nic-failed", nic, error->message);
 }
 
-/* The next look proves what was done, and goes on with the next NIC. */
-static void acted(const RdmadExecutorReport *report, const GError *error, gpointer data)
+/* The next look verifies the result, and continues with the next NIC. */
+static void steps_done(const RdmadExecutorReport *report, const GError *error, gpointer data)
 {
 	ErdmaNics *nics = data;
-	g_autofree char *id = g_steal_pointer(&nics->acting);
+	g_autofree char *id = g_steal_pointer(&nics->active_id);
 	ErdmaNic *nic = nic_find(nics, id);
 
 	nics->request = 0;
@@ -181,7 +181,7 @@ static void acted(const RdmadExecutorReport *report, const GError *error, gpoint
 	rdmad_event_arm(nics->hint, 0);
 }
 
-/* The present and the wanted addresses, so that the journal knows both while steps are done. */
+/* Merges the old and the new addresses, so that the journal has both while the steps run. */
 static ErdmaNicNetwork *network_during(const ErdmaNicNetwork *wanted, const ErdmaNicNetwork *done)
 {
 	ErdmaNicNetwork *both = erdma_nic_network_copy(wanted);
@@ -212,7 +212,7 @@ static void count_repairs(ErdmaNics *nics, const ErdmaNic *nic, const ErdmaPlan 
 	}
 }
 
-static void begin(ErdmaNics *nics, ErdmaNic *nic, gboolean repair, const ErdmaPlan *plan)
+static void steps_begin(ErdmaNics *nics, ErdmaNic *nic, gboolean repair, const ErdmaPlan *plan)
 {
 	const gboolean was_contested = erdma_nic_is_contested(nic);
 
@@ -228,23 +228,23 @@ static void begin(ErdmaNics *nics, ErdmaNic *nic, gboolean repair, const ErdmaPl
 		     "somebody changes it again and again; it is repaired less often from now on");
 }
 
-static gboolean act(ErdmaNics *nics, ErdmaNic *nic, const ErdmaPlan *plan, GError **error)
+static gboolean steps_start(ErdmaNics *nics, ErdmaNic *nic, const ErdmaPlan *plan, GError **error)
 {
 	ErdmaJournalEntry *entry = erdma_journal_entry(nics->journal, &nic->mac);
 	const gboolean repair = entry->done && entry->done->complete;
 	g_autofree char *steps = rdmad_steps_to_text(plan->steps);
 
-	begin(nics, nic, repair, plan);
-	/* A repair restores the network that the row has already. */
+	steps_begin(nics, nic, repair, plan);
+	/* A repair restores the network of the row. */
 	if (!(repair && entry->done->from == plan->wanted->from) &&
 	    !erdma_journal_set_done(nics->journal, entry, network_during(plan->wanted, entry->done),
 				    error))
 		return FALSE;
-	nics->request = rdmad_executor_run(nics->executor, RDMAD_EXECUTE_TRY, steps, -1, acted,
+	nics->request = rdmad_executor_run(nics->executor, RDMAD_EXECUTE_TRY, steps, -1, steps_done,
 					   nics, error);
 	if (!nics->request)
 		return FALSE;
-	nics->acting = g_strdup(nic->id);
+	nics->active_id = g_strdup(nic->id);
 	return TRUE;
 }
 
@@ -260,7 +260,7 @@ static gboolean network_is(const ErdmaNicNetwork *done, const ErdmaNicNetwork *w
 	       rdmad_ip_equal(&done->gateway[1], &wanted->gateway[1]);
 }
 
-/* Repairs are told from the first configuration by this row. */
+/* This row distinguishes repairs from the first configuration. */
 static void complete(ErdmaNics *nics, ErdmaNic *nic, const ErdmaPlan *plan)
 {
 	ErdmaJournalEntry *entry = erdma_journal_entry(nics->journal, &nic->mac);
@@ -277,12 +277,12 @@ static void complete(ErdmaNics *nics, ErdmaNic *nic, const ErdmaPlan *plan)
 
 /* ---- the metadata service ---- */
 
-static void metadata_keep(ErdmaNics *nics, const RdmadMac *mac, const ErdmaMetadataAnswer *answer)
+static void metadata_store(ErdmaNics *nics, const RdmadMac *mac, const ErdmaMetadataAnswer *answer)
 {
 	ErdmaJournalEntry *entry = erdma_journal_entry(nics->journal, mac);
 	g_autoptr(GError) error = NULL;
 
-	/* Without the disk it is asked again by the next rdmad. */
+	/* If the write fails, the next start queries the service again. */
 	if (!erdma_journal_set_primary(nics->journal, &answer->primary, &error) ||
 	    !erdma_journal_set_metadata(nics->journal, entry,
 					erdma_nic_network_copy(answer->network), rdmad_wall_us(),
@@ -296,7 +296,7 @@ static void metadata_ended(ErdmaNics *nics, const RdmadMac *mac, const ErdmaMeta
 	rdmad_stat_add(nics->stats.metadata, 1,
 		       (const char *const[]){ erdma_metadata_result(error), NULL });
 	if (answer)
-		metadata_keep(nics, mac, answer);
+		metadata_store(nics, mac, answer);
 	for (guint i = 0; i < nics->all->len; i++) {
 		ErdmaNic *nic = nics->all->pdata[i];
 
@@ -313,18 +313,18 @@ static void metadata_done(const RdmadMac *mac, const ErdmaMetadataAnswer *answer
 	hint(data);
 }
 
-static void metadata_ask(ErdmaNics *nics, const ErdmaNic *nic)
+static void metadata_query(ErdmaNics *nics, const ErdmaNic *nic)
 {
 	g_autoptr(GError) error = NULL;
 
 	if (erdma_metadata_is_busy(nics->metadata) ||
-	    erdma_metadata_ask(nics->metadata, &nic->mac, &error))
+	    erdma_metadata_query(nics->metadata, &nic->mac, &error))
 		return;
 	metadata_ended(nics, &nic->mac, NULL, error);
 	hint(nics);
 }
 
-/* An old answer counts while the service fails. */
+/* An expired answer is used while the service fails. */
 static const ErdmaNicNetwork *metadata_of(const ErdmaNics *nics, const ErdmaJournalEntry *entry,
 					  gboolean failed)
 {
@@ -335,7 +335,7 @@ static const ErdmaNicNetwork *metadata_of(const ErdmaNics *nics, const ErdmaJour
 	return is_fresh || failed ? entry->metadata : NULL;
 }
 
-/* ---- looking ---- */
+/* ---- look ---- */
 
 static void nic_plan(ErdmaNics *nics, const ErdmaView *view, const GPtrArray *matches,
 		     const ErdmaMatch *match, ErdmaNic *nic)
@@ -353,18 +353,19 @@ static void nic_plan(ErdmaNics *nics, const ErdmaView *view, const GPtrArray *ma
 		.primary_mac = erdma_journal_primary(nics->journal),
 	};
 	g_autoptr(ErdmaPlan) plan = erdma_plan(&input);
-	const gboolean is_other = erdma_nic_take_plan(nic, match, plan);
+	const gboolean is_changed = erdma_nic_update(nic, match, plan);
 	g_autoptr(GError) error = NULL;
 
-	if (is_other)
+	if (is_changed)
 		post_state(nics, nic);
 	if (plan->state == ERDMA_NIC_READY)
 		complete(nics, nic, plan);
 	else if (plan->state == ERDMA_NIC_METADATA)
-		metadata_ask(nics, nic);
-	if (plan->state != ERDMA_NIC_CHANGES || nics->acting || rdmad_now_us() < nic->not_before_us)
+		metadata_query(nics, nic);
+	if (plan->state != ERDMA_NIC_CHANGES || nics->active_id ||
+	    rdmad_now_us() < nic->not_before_us)
 		return;
-	if (!act(nics, nic, plan, &error))
+	if (!steps_start(nics, nic, plan, &error))
 		nic_failed(nics, nic, error);
 }
 
@@ -394,7 +395,7 @@ static void nics_sweep(ErdmaNics *nics)
 	}
 }
 
-/* At the time at which the first NIC may be tried again. */
+/* Arms the timer for the earliest retry of a NIC. */
 static void retry_arm(ErdmaNics *nics)
 {
 	const gint64 now_us = rdmad_now_us();
@@ -403,7 +404,7 @@ static void retry_arm(ErdmaNics *nics)
 	for (guint i = 0; i < nics->all->len; i++) {
 		const ErdmaNic *nic = nics->all->pdata[i];
 
-		if (nic->state == ERDMA_NIC_CHANGES && !nics->acting)
+		if (nic->state == ERDMA_NIC_CHANGES && !nics->active_id)
 			first_us = MIN(first_us, MAX(nic->not_before_us, now_us));
 		if (nic->metadata_error && nic->metadata_not_before_us > now_us)
 			first_us = MIN(first_us, nic->metadata_not_before_us);
@@ -445,7 +446,7 @@ static void looked(gpointer result, const GError *error, gpointer data)
 		rdmad_warn("cannot read the host's network: %s", error->message);
 		rdmad_event_arm(nics->retry, RETRY_MS);
 	}
-	if (nics->is_hinted && !nics->acting) {
+	if (nics->is_hinted && !nics->active_id) {
 		nics->is_hinted = FALSE;
 		hint(nics);
 	}
@@ -463,7 +464,7 @@ static void look(gpointer data)
 	ErdmaNics *nics = data;
 	g_autoptr(GError) error = NULL;
 
-	if (nics->look || nics->acting) {
+	if (nics->look || nics->active_id) {
 		nics->is_hinted = TRUE;
 		return;
 	}
@@ -520,7 +521,7 @@ void erdma_nics_free(ErdmaNics *nics)
 	g_clear_pointer(&nics->inventory, rdmad_watch_free);
 	g_clear_pointer(&nics->network, rdmad_network_watch_free);
 	rdmad_job_cancel(nics->look);
-	/* Steps under way are completed by the next start. */
+	/* The next start completes running steps. */
 	if (nics->request)
 		rdmad_executor_forget(nics->executor, nics->request);
 	erdma_metadata_free(nics->metadata);
@@ -532,11 +533,11 @@ void erdma_nics_free(ErdmaNics *nics)
 	rdmad_stat_free(nics->stats.metadata);
 	erdma_journal_close(nics->journal);
 	g_ptr_array_unref(nics->all);
-	g_free(nics->acting);
+	g_free(nics->active_id);
 	g_free(nics);
 }
 
-/* NICs that failed are tried again. */
+/* Failed NICs are retried at once. */
 void erdma_nics_reload(ErdmaNics *nics, const ErdmaNicSettings *settings)
 {
 	nics->settings = settings;
@@ -551,7 +552,7 @@ void erdma_nics_reload(ErdmaNics *nics, const ErdmaNicSettings *settings)
 	hint(nics);
 }
 
-/* ---- what people see ---- */
+/* ---- status and doctor ---- */
 
 json_t *erdma_nics_status(const ErdmaNics *nics)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NICs: watches the host's network and the inventory, and keeps the interfaces of eRDMA devices configured
+ * NICs: watches the host's network and the inventory, and keeps the interfaces of eRDMA devices
+ * configured
  *
- * Each change is a hint to look again: a worker reads the network, the planner compares (plan.h), the executor
- * does the steps of one NIC, and the next look proves them.
+ * Each change triggers a look: a worker reads the network, the planner compares (plan.h), the
+ * executor runs the steps of one NIC, and the next look verifies them.
  */
 #pragma once
 
@@ -14,12 +15,12 @@
 
 typedef struct ErdmaNics ErdmaNics;
 
-/* `settings` are borrowed until the next reload. */
+/* `settings` must live until the next reload. */
 ErdmaNics *erdma_nics_new(RdmadModule *self, const ErdmaNicSettings *settings,
 			  RdmadExecutor *executor, GError **error);
-/* The interfaces stay as they are.  NULL is fine. */
+/* The interfaces stay configured.  `nics` may be NULL. */
 void erdma_nics_free(ErdmaNics *nics);
 void erdma_nics_reload(ErdmaNics *nics, const ErdmaNicSettings *settings);
-/* A list for the module's status. */
+/* Returns a list for the module's status. */
 struct json_t *erdma_nics_status(const ErdmaNics *nics);
 void erdma_nics_doctor(const ErdmaNics *nics, struct json_t *findings);

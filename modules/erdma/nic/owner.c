@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose NIC it is. */
+/* Whether rdmad may configure a NIC. */
 #include <string.h>
 
 #include "nic/planner.h"
 
 #define TYPE_UNICAST  1	   /* RTN_UNICAST */
-#define TERWAY_TABLE  1000 /* and the index of the interface: plugin/driver/utils of Terway */
+#define TERWAY_TABLE  1000 /* plus the index of the interface: plugin/driver/utils of Terway */
 #define TERWAY_IPVLAN "ipvl_"
 
 gboolean erdma_route_is_default(const RdmadRoute *route)
@@ -19,7 +19,7 @@ gboolean erdma_route_is_of(const RdmadRoute *route, int ifindex)
 	return route->n_hops == 1 && route->hops[0].ifindex == ifindex;
 }
 
-/* ---- somebody else's ---- */
+/* ---- other managers ---- */
 
 static gboolean is_excluded(const ErdmaPlanInput *in, const RdmadLink *link)
 {
@@ -31,7 +31,7 @@ static gboolean is_excluded(const ErdmaPlanInput *in, const RdmadLink *link)
 	return FALSE;
 }
 
-/* A table of the interface's own, with or without rules to it, or an ipvlan for its pods. */
+/* Terway has a table for the interface, with or without rules, or an ipvlan for its pods. */
 static gboolean is_of_terway(const ErdmaView *view, const RdmadLink *link)
 {
 	const guint table = TERWAY_TABLE + (guint)link->ifindex;
@@ -77,7 +77,8 @@ static gboolean is_foreign(const ErdmaView *view, const RdmadLink *link, char **
 
 #define NO_ROUTE G_MAXUINT64
 
-/* The lowest metric of the default routes of one link, or of all but this one, which rdmad did not make. */
+/* Returns the lowest metric of the default routes, not made by rdmad, of one link or of all other
+ * links. */
 static guint64 default_metric(const ErdmaView *view, int ifindex, gboolean others)
 {
 	guint64 lowest = NO_ROUTE;
@@ -107,16 +108,19 @@ static gboolean may_ask(const ErdmaPlanInput *in)
 					in->settings->address_from == ERDMA_ADDRESS_METADATA);
 }
 
-/* By its default route: the primary NIC's comes first.  One that is before another interface's may have
- * been made so by a DHCP client; it counts as the primary NIC until somebody says which one that is. */
-static ErdmaNicState judge_by_route(const ErdmaPlanInput *in, const RdmadLink *link, char **reason)
+/* Judges a NIC by its default route: the primary NIC's takes precedence.  A route that does may
+ * also come from a DHCP client, so such a NIC counts as the primary one until the settings or the
+ * metadata service name that. */
+static ErdmaNicState judge_by_default_route(const ErdmaPlanInput *in, const RdmadLink *link,
+					    char **reason)
 {
 	const gboolean is_first = erdma_default_is_first(in->view, link->ifindex);
-	const gboolean elsewhere = default_metric(in->view, link->ifindex, TRUE) != NO_ROUTE;
+	const gboolean others_have_route =
+		default_metric(in->view, link->ifindex, TRUE) != NO_ROUTE;
 
-	if (!is_first && elsewhere)
+	if (!is_first && others_have_route)
 		return ERDMA_NIC_READY;
-	if (is_first && !elsewhere) {
+	if (is_first && !others_have_route) {
 		*reason = g_strdup("it has the only default route");
 		return ERDMA_NIC_PRIMARY;
 	}
@@ -141,8 +145,8 @@ static gboolean has_mac(const RdmadLink *link, const RdmadMac *mac)
 	return link->mac && rdmad_mac_parse(link->mac, &own) && rdmad_mac_equal(&own, mac);
 }
 
-/* One that no link has was learnt on another machine, of which this one is a copy. */
-static gboolean mac_is_here(const ErdmaView *view, const RdmadMac *mac)
+/* A MAC that no link has comes from the machine of which this one is a copy. */
+static gboolean mac_is_present(const ErdmaView *view, const RdmadMac *mac)
 {
 	for (guint i = 0; i < view->links->len && mac->length; i++)
 		if (has_mac(view->links->pdata[i], mac))
@@ -150,7 +154,7 @@ static gboolean mac_is_here(const ErdmaView *view, const RdmadMac *mac)
 	return FALSE;
 }
 
-/* FALSE: nobody named it, or there is none of that name. */
+/* Returns FALSE if no primary NIC is named, or no link has that name. */
 static gboolean primary_is_named(const ErdmaPlanInput *in, const RdmadLink *link, gboolean *is_it)
 {
 	const char *name = in->settings->primary;
@@ -164,7 +168,7 @@ static gboolean primary_is_named(const ErdmaPlanInput *in, const RdmadLink *link
 			return TRUE;
 	}
 	*is_it = has_mac(link, &in->primary_mac);
-	return mac_is_here(in->view, &in->primary_mac);
+	return mac_is_present(in->view, &in->primary_mac);
 }
 
 static ErdmaNicState judge(const ErdmaPlanInput *in, const RdmadLink *link, char **reason)
@@ -179,7 +183,7 @@ static ErdmaNicState judge(const ErdmaPlanInput *in, const RdmadLink *link, char
 	}
 	if (in->done || (entry && entry->addresses->len))
 		return ERDMA_NIC_READY;
-	return judge_by_route(in, link, reason);
+	return judge_by_default_route(in, link, reason);
 }
 
 ErdmaNicState erdma_plan_owner(const ErdmaPlanInput *in, const RdmadLink *link, char **reason)

@@ -81,7 +81,7 @@ RdmadStep *erdma_plan_last(Planner *planner, RdmadStepKind kind)
 	return step;
 }
 
-/* ---- where the addresses are from ---- */
+/* ---- sources of addresses ---- */
 
 const ErdmaNicAddresses *erdma_nic_static(const ErdmaNicSettings *settings, const ErdmaMatch *match)
 {
@@ -98,14 +98,14 @@ const ErdmaNicAddresses *erdma_nic_static(const ErdmaNicSettings *settings, cons
 	return NULL;
 }
 
-/* One that counts: of the link alone, failed and passing ones are no configuration. */
+/* Link-local, failed and temporary addresses are no configuration. */
 static gboolean is_usable(const RdmadAddress *address)
 {
 	return !rdmad_ip_is_link_local(&address->ip) &&
 	       !(address->flags & (IFA_F_DADFAILED | IFA_F_TEMPORARY));
 }
 
-/* The addresses that others gave the interface. */
+/* Returns the present addresses and gateways of the interface. */
 static ErdmaNicNetwork *network_of_link(const Planner *planner)
 {
 	const ErdmaView *view = planner->in->view;
@@ -137,7 +137,7 @@ static ErdmaNicNetwork *network_of_entry(const ErdmaNicAddresses *entry)
 	return network;
 }
 
-/* A gateway that the interface lacks now is known from before, or from the metadata service. */
+/* Adds a missing gateway from `other`, if it is in a network of the addresses. */
 static void gateways_complete(ErdmaNicNetwork *network, const ErdmaNicNetwork *other)
 {
 	for (guint f = 0; other && f < G_N_ELEMENTS(network->gateway); f++)
@@ -154,7 +154,8 @@ static ErdmaNicNetwork *adopt(const Planner *planner, ErdmaNicNetwork *present)
 	return present;
 }
 
-/* NULL: nobody knows, or the metadata service is to be asked. */
+/* Returns NULL if no address is known, or `*ask` is set: the metadata service must be queried
+ * first. */
 static ErdmaNicNetwork *network_choose(const Planner *planner, ErdmaAddressFrom from, gboolean *ask)
 {
 	const ErdmaPlanInput *in = planner->in;
@@ -205,7 +206,7 @@ static gboolean addresses_choose(Planner *planner)
 	return FALSE;
 }
 
-/* As Terway leaves an interface that it took: up, with other addresses than it should have. */
+/* Terway leaves an interface that it uses in this state: up, with other addresses. */
 static void metadata_compare(Planner *planner)
 {
 	const ErdmaNicNetwork *metadata = planner->in->metadata;
@@ -283,8 +284,9 @@ static gboolean address_add(Planner *planner, const RdmadIp *ip)
 	return TRUE;
 }
 
-/* Those that are there before the link goes up, as their routes come with it. */
-static gboolean addresses_plan(Planner *planner, gboolean there)
+/* Plans the present addresses (before the link goes up, because that adds their routes), or the
+ * missing ones. */
+static gboolean addresses_plan(Planner *planner, gboolean present)
 {
 	const GArray *wanted = planner->plan->wanted->addresses;
 
@@ -292,15 +294,15 @@ static gboolean addresses_plan(Planner *planner, gboolean there)
 		const RdmadIp *ip = &g_array_index(wanted, RdmadIp, i);
 		const RdmadAddress *address = address_find(planner, ip);
 
-		if (there && address && !erdma_plan_prefix(planner, address))
+		if (present && address && !erdma_plan_prefix(planner, address))
 			return FALSE;
-		if (!there && !address && !address_add(planner, ip))
+		if (!present && !address && !address_add(planner, ip))
 			return FALSE;
 	}
 	return TRUE;
 }
 
-/* The kernel takes the other addresses of a network away with its first one, unless this is set. */
+/* Without this sysctl the kernel removes the other addresses of a network with its first one. */
 static void promote_secondaries(Planner *planner)
 {
 	RdmadStep *step = erdma_plan_last(planner, RDMAD_STEP_SYSCTL);
@@ -310,7 +312,7 @@ static void promote_secondaries(Planner *planner)
 	step->sysctl.value = g_strdup("1");
 }
 
-/* Addresses that rdmad set, and that are no longer wanted. */
+/* Removes the addresses that rdmad set and that are no longer configured. */
 static void addresses_remove(Planner *planner)
 {
 	const ErdmaNicNetwork *done = planner->in->done;

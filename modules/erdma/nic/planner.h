@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the parts of the planner: a plan in the making. */
+/* A plan while it is made, shared by the parts of the planner. */
 #pragma once
 
 #include <rdmad/step.h>
@@ -10,27 +10,29 @@ typedef struct {
 	const ErdmaPlanInput *in;
 	const RdmadLink *link;
 	ErdmaPlan *plan;
-	GPtrArray *last; /* of RdmadStep: removals, done when all else is there */
+	GPtrArray *last; /* of RdmadStep: removals, which come after all other steps */
 } Planner;
 
-/* owner.c: READY where the NIC is rdmad's to configure; otherwise `reason` is set. */
+/* owner.c: returns READY if rdmad may configure the NIC; otherwise sets `reason`. */
 ErdmaNicState erdma_plan_owner(const ErdmaPlanInput *in, const RdmadLink *link, char **reason);
-/* Whether a route of the main table is a default route of its family. */
+/* Returns whether a route is a default route of the main table. */
 gboolean erdma_route_is_default(const RdmadRoute *route);
-/* Whether its default route, one that rdmad did not make, is before those of other links. */
+/* Returns whether the link's default route, not made by rdmad, takes precedence over those of other
+ * links. */
 gboolean erdma_default_is_first(const ErdmaView *view, int ifindex);
-/* Whether all of a route's traffic goes through the link. */
+/* Returns whether all of a route's traffic uses the link. */
 gboolean erdma_route_is_of(const RdmadRoute *route, int ifindex);
 
 /* routes.c */
 
-/* FALSE: no metric is left, and `plan` is refused.  `to`: a network, or prefix 0 for the default route. */
+/* Selects a metric.  Returns FALSE and refuses `plan` if none is left.  `to`: a network, or prefix
+ * 0 for the default route. */
 gboolean erdma_plan_metric(Planner *planner, const RdmadIp *to, guint32 *metric);
-/* Raises the metric of the network of an address that the link has. */
+/* Raises the metric of the network route of an address of the link, if necessary. */
 gboolean erdma_plan_prefix(Planner *planner, const RdmadAddress *address);
 gboolean erdma_plan_default(Planner *planner, int family);
 void erdma_plan_policy(Planner *planner);
 
-/* Appends a step of the host to the plan, and to what is done last. */
+/* Append a step in the host to the plan, and to the removals at its end. */
 RdmadStep *erdma_plan_step(Planner *planner, RdmadStepKind kind);
 RdmadStep *erdma_plan_last(Planner *planner, RdmadStepKind kind);

@@ -16,8 +16,8 @@ static gboolean leads_to(const RdmadRoute *route, const RdmadIp *to)
 	return to->prefix ? rdmad_ip_equal(&route->to, to) : erdma_route_is_default(route);
 }
 
-/* Of another NIC that is configured here: which of the two comes first is nobody's concern. */
-static gboolean is_of_peer(const Planner *planner, const RdmadRoute *route)
+/* A route of another NIC of this module: the order of the two does not matter. */
+static gboolean is_of_own_nic(const Planner *planner, const RdmadRoute *route)
 {
 	const GPtrArray *matches = planner->in->matches;
 
@@ -32,9 +32,10 @@ static gboolean is_of_peer(const Planner *planner, const RdmadRoute *route)
 	return FALSE;
 }
 
-/* Whether a route of this metric comes behind those of others.  `base`: the lowest that it may be. */
-static gboolean metric_is_good(const Planner *planner, const RdmadIp *to, guint32 metric,
-			       guint32 base)
+/* Returns whether a route of this metric comes after those of others.  `base`: the lowest metric
+ * allowed. */
+static gboolean metric_is_valid(const Planner *planner, const RdmadIp *to, guint32 metric,
+				guint32 base)
 {
 	const ErdmaView *view = planner->in->view;
 
@@ -45,13 +46,14 @@ static gboolean metric_is_good(const Planner *planner, const RdmadIp *to, guint3
 
 		if (!leads_to(route, to) || erdma_route_is_of(route, planner->link->ifindex))
 			continue;
-		if (is_of_peer(planner, route) ? route->metric == metric : route->metric >= metric)
+		if (is_of_own_nic(planner, route) ? route->metric == metric
+						  : route->metric >= metric)
 			return FALSE;
 	}
 	return TRUE;
 }
 
-/* The highest of those that come first. */
+/* Returns the lowest metric that comes after the routes of others. */
 static guint64 metric_of_others(const Planner *planner, const RdmadIp *to)
 {
 	const ErdmaView *view = planner->in->view;
@@ -61,7 +63,7 @@ static guint64 metric_of_others(const Planner *planner, const RdmadIp *to)
 		const RdmadRoute *route = view->routes->pdata[i];
 
 		if (leads_to(route, to) && !erdma_route_is_of(route, planner->link->ifindex) &&
-		    !is_of_peer(planner, route))
+		    !is_of_own_nic(planner, route))
 			highest = MAX(highest, (guint64)route->metric + 1);
 	}
 	return highest;
@@ -81,7 +83,8 @@ static gboolean metric_is_taken(const Planner *planner, const RdmadIp *to, guint
 	return FALSE;
 }
 
-/* A NIC that is repaired gets the metric that it had, where the next free one would rise for ever. */
+/* The lowest free metric is used, so that a repaired NIC gets its old metric again, which would
+ * otherwise grow with each repair. */
 gboolean erdma_plan_metric(Planner *planner, const RdmadIp *to, guint32 *metric)
 {
 	guint64 next = MAX((guint64)planner->in->settings->metric, metric_of_others(planner, to));
@@ -109,7 +112,7 @@ static void route_fill(const Planner *planner, RdmadStep *step, const RdmadIp *t
 	step->route.protocol = ERDMA_PROTOCOL;
 }
 
-/* By all that tells it from the one that takes its place. */
+/* The step has every attribute that distinguishes the route from its replacement. */
 static void route_remove(Planner *planner, const RdmadRoute *route)
 {
 	RdmadStep *step = erdma_plan_last(planner, RDMAD_STEP_ROUTE);
@@ -123,7 +126,7 @@ static void route_remove(Planner *planner, const RdmadRoute *route)
 	step->route.remove = TRUE;
 }
 
-/* A gateway that none of the networks has is on the link all the same. */
+/* A gateway outside all networks is resolved on the link nevertheless. */
 static gboolean needs_onlink(const ErdmaNicNetwork *wanted, const RdmadIp *gateway)
 {
 	for (guint i = 0; i < wanted->addresses->len; i++)
@@ -140,7 +143,7 @@ static void gateway_fill(const Planner *planner, RdmadStep *step, const RdmadIp 
 
 /* ---- the network of an address ---- */
 
-/* NULL: there is none. */
+/* Returns NULL if the network has no route. */
 static const RdmadRoute *prefix_route(const Planner *planner, const RdmadIp *network)
 {
 	const ErdmaView *view = planner->in->view;
@@ -155,7 +158,7 @@ static const RdmadRoute *prefix_route(const Planner *planner, const RdmadIp *net
 	return NULL;
 }
 
-/* The kernel adds the route of the new metric before it takes away the old one. */
+/* The kernel adds the route with the new metric before it removes the old one. */
 static gboolean prefix_set_by_address(Planner *planner, const RdmadAddress *address,
 				      const RdmadIp *network)
 {
@@ -177,7 +180,7 @@ static gboolean prefix_set_by_address(Planner *planner, const RdmadAddress *addr
 	return TRUE;
 }
 
-/* `old`: the one that it takes the place of, or NULL. */
+/* `old`: the route to replace, or NULL. */
 static gboolean prefix_set_by_route(Planner *planner, const RdmadIp *ip, const RdmadIp *network,
 				    const RdmadRoute *old)
 {
@@ -196,13 +199,13 @@ static gboolean prefix_set_by_route(Planner *planner, const RdmadIp *ip, const R
 	return TRUE;
 }
 
-static gboolean prefix_is_good(const Planner *planner, const RdmadIp *network, guint32 metric,
-			       gboolean ours)
+static gboolean prefix_is_valid(const Planner *planner, const RdmadIp *network, guint32 metric,
+				gboolean ours)
 {
 	const ErdmaNicSettings *settings = planner->in->settings;
 
 	return (!ours && !settings->lower_routes) ||
-	       metric_is_good(planner, network, metric, ours ? (guint32)settings->metric : 0);
+	       metric_is_valid(planner, network, metric, ours ? (guint32)settings->metric : 0);
 }
 
 gboolean erdma_plan_prefix(Planner *planner, const RdmadAddress *address)
@@ -214,15 +217,16 @@ gboolean erdma_plan_prefix(Planner *planner, const RdmadAddress *address)
 	const RdmadIp network = rdmad_ip_network(&address->ip);
 	const RdmadRoute *route = prefix_route(planner, &network);
 
-	/* A host address has no network route; that of a link that is down comes with the link. */
+	/* A host address has no network route; the kernel adds the route of a link that is down
+	 * with the link. */
 	if (network.prefix == rdmad_ip_bits(&network) || address->peer.family)
 		return TRUE;
 	if (!route && !planner->link->up)
-		return !by_kernel || prefix_is_good(planner, &network, address->metric, ours) ||
+		return !by_kernel || prefix_is_valid(planner, &network, address->metric, ours) ||
 		       prefix_set_by_address(planner, address, &network);
 	if (!route)
 		return prefix_set_by_route(planner, &address->ip, &network, NULL);
-	if (prefix_is_good(planner, &network, route->metric, ours))
+	if (prefix_is_valid(planner, &network, route->metric, ours))
 		return TRUE;
 	return by_kernel && route->protocol == RDMAD_ROUTE_BY_KERNEL
 		       ? prefix_set_by_address(planner, address, &network)
@@ -232,16 +236,16 @@ gboolean erdma_plan_prefix(Planner *planner, const RdmadAddress *address)
 /* ---- the default route ---- */
 
 typedef struct {
-	const RdmadRoute *own;	 /* rdmad's, with a good metric */
-	const RdmadRoute *first; /* of others, before another interface's */
-	gboolean others_good;	 /* one of others that may stay */
-	gboolean elsewhere;	 /* another interface has one */
+	const RdmadRoute *own;	    /* made by rdmad, with a valid metric */
+	const RdmadRoute *first;    /* of others, with precedence over another interface's */
+	gboolean has_valid_foreign; /* a route of others may stay */
+	gboolean has_other;	    /* another interface has a default route */
 } Defaults;
 
-static gboolean is_foreign_good(const Planner *planner, const RdmadRoute *route, const RdmadIp *to)
+static gboolean is_foreign_valid(const Planner *planner, const RdmadRoute *route, const RdmadIp *to)
 {
 	return !planner->in->settings->lower_routes ||
-	       metric_is_good(planner, to, route->metric, 0);
+	       metric_is_valid(planner, to, route->metric, 0);
 }
 
 static Defaults defaults_find(Planner *planner, const RdmadIp *to)
@@ -256,19 +260,19 @@ static Defaults defaults_find(Planner *planner, const RdmadIp *to)
 		if (!leads_to(route, to))
 			continue;
 		if (!erdma_route_is_of(route, planner->link->ifindex))
-			found.elsewhere |= route->protocol != ERDMA_PROTOCOL;
+			found.has_other |= route->protocol != ERDMA_PROTOCOL;
 		else if (route->protocol == ERDMA_PROTOCOL && !found.own &&
-			 metric_is_good(planner, to, route->metric, base))
+			 metric_is_valid(planner, to, route->metric, base))
 			found.own = route;
-		else if (route->protocol != ERDMA_PROTOCOL && is_foreign_good(planner, route, to))
-			found.others_good = TRUE;
+		else if (route->protocol != ERDMA_PROTOCOL && is_foreign_valid(planner, route, to))
+			found.has_valid_foreign = TRUE;
 		else if (route->protocol != ERDMA_PROTOCOL && !found.first)
 			found.first = route;
 	}
 	return found;
 }
 
-/* Those that are before another interface's, and older ones of rdmad. */
+/* Removes routes with precedence over another interface's, and older ones of rdmad. */
 static void defaults_remove(Planner *planner, const RdmadIp *to, const Defaults *found,
 			    gboolean wanted)
 {
@@ -281,9 +285,9 @@ static void defaults_remove(Planner *planner, const RdmadIp *to, const Defaults 
 		if (!leads_to(route, to) || !erdma_route_is_of(route, planner->link->ifindex) ||
 		    (wanted && route == found->own))
 			continue;
-		if (ours || (found->elsewhere && !is_foreign_good(planner, route, to)))
+		if (ours || (found->has_other && !is_foreign_valid(planner, route, to)))
 			route_remove(planner, route);
-		else if (!is_foreign_good(planner, route, to) && !planner->plan->note)
+		else if (!is_foreign_valid(planner, route, to) && !planner->plan->note)
 			planner->plan->note =
 				g_strdup("its default route is the only one, and stays");
 	}
@@ -312,12 +316,12 @@ gboolean erdma_plan_default(Planner *planner, int family)
 	const RdmadIp to = { .family = family };
 	const RdmadIp *wanted = &planner->plan->wanted->gateway[family == AF_INET6];
 	const Defaults found = defaults_find(planner, &to);
-	/* One that is lowered is there again behind the others. */
-	const gboolean lowers = found.first && found.elsewhere;
+	/* A lowered route is replaced by one after the others. */
+	const gboolean lowers = found.first && found.has_other;
 	const RdmadIp *gateway = wanted->family ? wanted
 				 : lowers	? &found.first->hops[0].gateway
 						: NULL;
-	const gboolean is_wanted = gateway && gateway->family && !found.others_good &&
+	const gboolean is_wanted = gateway && gateway->family && !found.has_valid_foreign &&
 				   (planner->in->settings->default_route || lowers);
 
 	if (is_wanted && !default_set(planner, &to, gateway, found.own))
@@ -326,7 +330,7 @@ gboolean erdma_plan_default(Planner *planner, int family)
 	return TRUE;
 }
 
-/* ---- a table and a rule of its own ---- */
+/* ---- the NIC's own table and rules ---- */
 
 static guint32 policy_table(const Planner *planner)
 {
@@ -369,7 +373,7 @@ static void policy_route(Planner *planner, const RdmadIp *to, const RdmadIp *gat
 	else if (to->family == AF_INET)
 		step->route.scope = RDMAD_ROUTE_SCOPE_LINK;
 	step->route.source = rdmad_ip_host(source);
-	/* One to another gateway may be there. */
+	/* A route to another gateway may exist. */
 	step->route.replace = to->family == AF_INET;
 }
 
@@ -411,7 +415,7 @@ static gboolean rule_is_wanted(const Planner *planner, const RdmadRule *rule)
 	return FALSE;
 }
 
-/* A rule goes before the table that it leads to. */
+/* A rule is removed before the table that it selects. */
 static void policy_remove(Planner *planner)
 {
 	const ErdmaView *view = planner->in->view;

@@ -34,9 +34,9 @@ void erdma_view_free(gpointer data)
 	g_free(view);
 }
 
-/* ---- looking ---- */
+/* ---- reading ---- */
 
-/* Takes the list over; FALSE: there is none, and the error is set. */
+/* Takes ownership of `list`.  Returns FALSE if it is NULL. */
 static gboolean list_take(GPtrArray *into, GPtrArray *list)
 {
 	if (!list)
@@ -74,7 +74,7 @@ gpointer erdma_view_look(gpointer input, const RdmadJob *job, GError **error)
 	return g_steal_pointer(&view);
 }
 
-/* ---- asking ---- */
+/* ---- lookup ---- */
 
 const RdmadLink *erdma_view_link(const ErdmaView *view, int ifindex)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's network as it is at one moment; a worker reads it, and nothing changes it. */
+/* A snapshot of the host's network, made by a worker and then constant. */
 #pragma once
 
 #include <rdmad/network.h>
@@ -12,15 +12,15 @@ typedef struct {
 	GPtrArray *rules;  /* of RdmadRule, both families */
 } ErdmaView;
 
-/* Empty. */
+/* Returns an empty view. */
 ErdmaView *erdma_view_new(void);
 void erdma_view_free(gpointer view);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ErdmaView, erdma_view_free)
 
-/* `run` of a job: an ErdmaView. */
+/* `run` of a job; returns an ErdmaView. */
 gpointer erdma_view_look(gpointer input, const RdmadJob *job, GError **error);
 
-/* NULL: there is none. */
+/* Returns NULL if no link has the index. */
 const RdmadLink *erdma_view_link(const ErdmaView *view, int ifindex);
-/* By name, alternative name or MAC. */
+/* Finds a link by name, alternative name or MAC. */
 const RdmadLink *erdma_view_link_named(const ErdmaView *view, const char *name);

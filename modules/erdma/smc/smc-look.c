@@ -8,13 +8,13 @@
 #include <rdmad/step.h>
 #include <sys/socket.h>
 
-void erdma_smc_question_free(gpointer data)
+void erdma_smc_query_free(gpointer data)
 {
-	ErdmaSmcQuestion *question = data;
+	ErdmaSmcQuery *query = data;
 
-	g_free(question->netns);
-	g_free(question->device);
-	g_free(question);
+	g_free(query->netns);
+	g_free(query->device);
+	g_free(query);
 }
 
 void erdma_smc_host_free(gpointer data)
@@ -65,24 +65,24 @@ static gboolean host_look(ErdmaSmcHost *host, const char *device, GError **error
 
 gpointer erdma_smc_look(gpointer data, const RdmadJob *job, GError **error)
 {
-	const ErdmaSmcQuestion *question = data;
+	const ErdmaSmcQuery *query = data;
 	const RdmadNetnsId none = { 0 };
 	g_autoptr(ErdmaSmcHost) host = g_new0(ErdmaSmcHost, 1);
 	g_autoptr(GError) why = NULL;
 
-	host->netns =
-		question->netns ? rdmad_netns_open(question->netns, &host->netns_id, &why) : -1;
-	if (host->netns >= 0 && !rdmad_netns_id_equal(&question->netns_id, &none) &&
-	    !rdmad_netns_id_equal(&question->netns_id, &host->netns_id))
+	host->netns = query->netns ? rdmad_netns_open(query->netns, &host->netns_id, &why) : -1;
+	if (host->netns >= 0 && !rdmad_netns_id_equal(&query->netns_id, &none) &&
+	    !rdmad_netns_id_equal(&query->netns_id, &host->netns_id))
 		rdmad_clear_fd(&host->netns);
-	if (!question->device)
+	if (!query->device)
 		return g_steal_pointer(&host);
-	if (question->netns && host->netns < 0) {
+	if (query->netns && host->netns < 0) {
 		host->problem = g_strdup(why ? why->message : "its network namespace is gone");
 		return g_steal_pointer(&host);
 	}
-	if (!host_look(host, question->device, &why)) {
-		/* A kernel without SMC is a fact; an error that may pass is one of the job. */
+	if (!host_look(host, query->device, &why)) {
+		/* A kernel without SMC is a fact about the host; other errors may pass and fail the
+		 * job. */
 		if (!g_error_matches(why, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND)) {
 			g_propagate_error(error, g_steal_pointer(&why));
 			return NULL;
@@ -114,7 +114,7 @@ void erdma_smc_network_free(gpointer data)
 	g_free(network);
 }
 
-/* SMC-R of the kernel looks at IPv4, and at the first link of a connection's route. */
+/* The kernel's SMC-R uses IPv4, and the first link of a connection's route. */
 static gboolean interface_look(RdmadNetwork *net, ErdmaSmcNetwork *network, GError **error)
 {
 	g_autoptr(GPtrArray) routes =

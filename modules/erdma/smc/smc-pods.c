@@ -77,7 +77,7 @@ static char *text_of(const json_t *json, const char *key)
 	return g_strdup(json_string_value(json_object_get(json, key)));
 }
 
-static gboolean pod_take(const RdmadRow *row, gpointer data, GError **error)
+static gboolean pod_read(const RdmadRow *row, gpointer data, GError **error)
 {
 	ErdmaSmcPods *pods = data;
 	const char *text = rdmad_row_text(row, 1);
@@ -105,7 +105,7 @@ static gboolean pod_take(const RdmadRow *row, gpointer data, GError **error)
 	return TRUE;
 }
 
-static gboolean host_take(const RdmadRow *row, gpointer data, GError **error)
+static gboolean host_read(const RdmadRow *row, gpointer data, GError **error)
 {
 	ErdmaSmcPods *pods = data;
 
@@ -147,7 +147,7 @@ static const RdmadTablesClass tables_class = {
 	.rewrite = all_put,
 };
 
-/* Namespaces and the kernel's tables do not survive the machine. */
+/* Namespaces and the kernel's tables end with the boot. */
 static gboolean pods_write(ErdmaSmcPods *pods, GError **error)
 {
 	return rdmad_tables_write_for_boot(pods->tables, all_put, pods, error);
@@ -165,9 +165,9 @@ ErdmaSmcPods *erdma_smc_pods_open(RdmadModule *self, GError **error)
 		rdmad_tables_open(rdmad_module_state(self), self, &tables_class, pods, error);
 	if (pods->tables &&
 	    rdmad_tables_read(pods->tables, "SELECT uid, pod FROM module_erdma_smc_pods", NULL, 0,
-			      pod_take, pods, error) &&
+			      pod_read, pods, error) &&
 	    rdmad_tables_read(pods->tables, "SELECT id, steps FROM module_erdma_smc_host", NULL, 0,
-			      host_take, pods, error))
+			      host_read, pods, error))
 		return pods;
 	erdma_smc_pods_close(pods);
 	return NULL;

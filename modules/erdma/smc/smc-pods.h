@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pods with SMC-R, and what was made in the host's namespace for them: the journal
+ * Journal of SMC-R: the pods that have it, and the entries made in the host's namespace for them
  *
- * A row is written before its steps are done.  An entry of the host is shared by pods, and goes with the
- * last one; entries that others had made before are in no row.
+ * A row is written before its steps run.  Pods share an entry of the host, which is removed with
+ * the last of them; entries made by others are in no row.
  */
 #pragma once
 
@@ -11,10 +11,10 @@
 #include <rdmad/types.h>
 
 typedef enum {
-	ERDMA_SMC_BEGUN,       /* its steps may be done in part */
-	ERDMA_SMC_TRANSPARENT, /* TCP connections become SMC */
-	ERDMA_SMC_PREPARED,    /* sockets of SMC work: smc_run, IPPROTO_SMC */
-	ERDMA_SMC_TCP,	       /* it was asked for and cannot be had */
+	ERDMA_SMC_BEGUN,       /* its steps may have been run in part */
+	ERDMA_SMC_TRANSPARENT, /* TCP connections use SMC */
+	ERDMA_SMC_PREPARED,    /* SMC sockets work: smc_run, IPPROTO_SMC */
+	ERDMA_SMC_TCP,	       /* the pod requests SMC-R, which is unavailable */
 	ERDMA_N_SMC_STATES,
 } ErdmaSmcState;
 
@@ -25,11 +25,11 @@ typedef struct {
 	char *name;  /* "namespace/pod" */
 	char *netns; /* path */
 	RdmadNetnsId netns_id;
-	char *device, *pnetid; /* RDMA device; NULL with TCP where it was not found */
-	char *interface;       /* NULL: not known */
+	char *device, *pnetid; /* RDMA device; NULL in state TCP if it was not found */
+	char *interface;       /* NULL: unknown */
 	ErdmaSmcState state;
-	char *reason; /* TCP, or the note of PREPARED */
-	char *steps;  /* in its namespace; NULL: none */
+	char *reason; /* of TCP, or a note on PREPARED */
+	char *steps;  /* of its namespace; NULL: none */
 } ErdmaSmcPod;
 
 void erdma_smc_pod_free(gpointer pod);
@@ -39,15 +39,17 @@ typedef struct ErdmaSmcPods ErdmaSmcPods;
 ErdmaSmcPods *erdma_smc_pods_open(RdmadModule *self, GError **error);
 void erdma_smc_pods_close(ErdmaSmcPods *pods);
 
-/* Of ErdmaSmcPod, borrowed. */
+/* Returns an array of ErdmaSmcPod, borrowed. */
 const GPtrArray *erdma_smc_pods_all(const ErdmaSmcPods *pods);
 ErdmaSmcPod *erdma_smc_pods_find(const ErdmaSmcPods *pods, const char *uid);
-/* Takes `pod` over, and the place of the one with its uid.  It is kept also where it cannot be written. */
+/* Takes ownership of `pod`, which replaces the one with its uid.  It is kept in memory even if the
+ * write fails. */
 gboolean erdma_smc_pods_put(ErdmaSmcPods *pods, ErdmaSmcPod *pod, GError **error);
 gboolean erdma_smc_pods_remove(ErdmaSmcPods *pods, const char *uid, GError **error);
 
-/* Entries of the host, by PNETID or EID, and the step of each. */
+/* Adds an entry of the host, by PNETID or EID, with its step. */
 gboolean erdma_smc_host_add(ErdmaSmcPods *pods, const char *id, const char *step, GError **error);
-/* A list of ids (g_strfreev()) that no pod but `except` needs; their steps are added to `steps`, or nowhere: NULL. */
+/* Returns the IDs (g_strfreev()) that no pod but `except` needs, and appends their steps to `steps`
+ * unless it is NULL. */
 char **erdma_smc_host_idle(const ErdmaSmcPods *pods, const char *except, GPtrArray *steps);
 gboolean erdma_smc_host_remove(ErdmaSmcPods *pods, char *const *ids, GError **error);

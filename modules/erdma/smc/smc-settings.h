@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The group `smc` of the configuration, whose options are described in erdma.c. */
+/* The group `smc` of the configuration, described in erdma.c. */
 #pragma once
 
 #include <rdmad/types.h>
@@ -20,6 +20,6 @@ typedef struct {
 
 /* RDMAD_ERROR_CONFIG. */
 ErdmaSmcSettings *erdma_smc_settings_parse(const RdmadConfigNode *config, GError **error);
-/* NULL is fine. */
+/* `settings` may be NULL. */
 void erdma_smc_settings_free(ErdmaSmcSettings *settings);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ErdmaSmcSettings, erdma_smc_settings_free)

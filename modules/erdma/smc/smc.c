@@ -22,10 +22,10 @@
 #include "smc/survey.h"
 #include "smc/task.h"
 
-#define ANNOTATION    "network.alibabacloud.com/erdma-smcr"
-#define PATH	      "/api/v1/smc"
-#define QUESTIONS_MAX 64
-#define TCP2SMC	      "proc/sys/net/smc/tcp2smc"
+#define ANNOTATION  "network.alibabacloud.com/erdma-smcr"
+#define PATH	    "/api/v1/smc"
+#define QUERIES_MAX 64
+#define TCP2SMC	    "proc/sys/net/smc/tcp2smc"
 
 struct ErdmaSmc {
 	RdmadModule *self;
@@ -36,18 +36,18 @@ struct ErdmaSmc {
 	RdmadPreparer *preparer; /* NULL: the mode is off */
 	RdmadWatch *allocations, *inventory;
 	RdmadEvent *tick;
-	RdmadJob *look;	       /* at the host, for the doctor */
+	RdmadJob *look;	       /* reads the host, for the doctor */
 	char *problem;	       /* of the host; NULL: none */
 	GPtrArray *starts;     /* of Start */
-	GPtrArray *asked;      /* of Question: they wait for the survey under way */
-	GHashTable *fallbacks; /* inodes of sockets that are counted already */
+	GPtrArray *queries;    /* of Query: HTTP requests that wait for the running survey */
+	GHashTable *fallbacks; /* inodes of the sockets counted already */
 	gboolean has_route;
 	struct {
 		RdmadStat *pods, *connections, *fallbacks;
 	} stats;
 };
 
-/* A container that waits for its pod's SMC-R. */
+/* A container start that waits for its pod's SMC-R. */
 typedef struct {
 	ErdmaSmc *smc;
 	RdmadPreparation *preparation;
@@ -126,7 +126,7 @@ static void post(const ErdmaSmc *smc, RdmadLogLevel level, const char *kind, con
 			     text);
 }
 
-static gboolean is_wanted(const ErdmaSmc *smc, const RdmadSandbox *sandbox, const char *pod)
+static gboolean is_requested(const ErdmaSmc *smc, const RdmadSandbox *sandbox, const char *pod)
 {
 	const char *text =
 		sandbox->annotations ? g_hash_table_lookup(sandbox->annotations, ANNOTATION) : NULL;
@@ -177,7 +177,7 @@ static void started(const char *uid, gpointer data)
 	start_end(start, NULL);
 }
 
-/* The first device is that of SMCR_PNET. */
+/* Returns the first device of the allocation, which gets the PNETID. */
 static const RdmadDevice *device_of(const ErdmaSmc *smc, const RdmadAllocation *allocation)
 {
 	RdmadInventory *inventory = rdmad_module_inventory(smc->self);
@@ -185,8 +185,8 @@ static const RdmadDevice *device_of(const ErdmaSmc *smc, const RdmadAllocation *
 	return rdmad_inventory_lookup(inventory, allocation->devices[0]);
 }
 
-/* A pod that was made again under the same name has another uid. */
-static void older_undo(ErdmaSmc *smc, const char *name, const char *uid)
+/* A pod recreated under the same name has another uid. */
+static void replaced_undo(ErdmaSmc *smc, const char *name, const char *uid)
 {
 	const GPtrArray *all = erdma_smc_pods_all(smc->pods);
 
@@ -228,7 +228,7 @@ static void start_begin(ErdmaSmc *smc, const RdmadAllocation *allocation,
 	pod->device = g_strdup(dev->name);
 	pod->pnetid = g_strdup_printf("%02X%02X%02X%02X%02X%02X", mac[0], mac[1], mac[2], mac[3],
 				      mac[4], mac[5]);
-	older_undo(smc, name, pod->uid);
+	replaced_undo(smc, name, pod->uid);
 	erdma_smc_tasks_set_up(smc->tasks, pod, smc->settings, started, start);
 }
 
@@ -241,8 +241,8 @@ static void prepare(const RdmadAllocation *allocation, RdmadPreparation *prepara
 			? g_strdup_printf("%s/%s", allocation->pod_namespace, allocation->pod_name)
 			: NULL;
 
-	/* Programs of the host's network have the host's SMC. */
-	if (!sandbox || !name || sandbox->is_host_network || !is_wanted(smc, sandbox, name))
+	/* Programs on the host's network use the host's SMC. */
+	if (!sandbox || !name || sandbox->is_host_network || !is_requested(smc, sandbox, name))
 		rdmad_preparation_finish(preparation);
 	else
 		start_begin(smc, allocation, sandbox, preparation, name);
@@ -390,49 +390,49 @@ static json_t *listings_json(const GPtrArray *listings)
 typedef struct {
 	ErdmaSmc *smc;
 	RdmadHttpRequest *request;
-} Question;
+} Query;
 
-static void surveyed(const GPtrArray *listings, gpointer data)
+static void survey_done(const GPtrArray *listings, gpointer data)
 {
 	ErdmaSmc *smc = data;
 
 	sockets_count(smc, listings);
-	while (smc->asked->len) {
-		Question *question = g_ptr_array_steal_index(smc->asked, 0);
+	while (smc->queries->len) {
+		Query *query = g_ptr_array_steal_index(smc->queries, 0);
 
-		rdmad_http_request_on_gone(question->request, NULL, NULL);
-		rdmad_http_reply_json(question->request, listings_json(listings));
-		g_free(question);
+		rdmad_http_request_on_gone(query->request, NULL, NULL);
+		rdmad_http_reply_json(query->request, listings_json(listings));
+		g_free(query);
 	}
 }
 
-static void question_gone(gpointer data)
+static void query_closed(gpointer data)
 {
-	Question *question = data;
+	Query *query = data;
 
-	g_ptr_array_remove(question->smc->asked, question);
-	g_free(question);
+	g_ptr_array_remove(query->smc->queries, query);
+	g_free(query);
 }
 
-static void question_fail(Question *question)
+static void query_fail(Query *query)
 {
-	rdmad_http_request_on_gone(question->request, NULL, NULL);
-	rdmad_http_fail(question->request, 503, "the module ends");
-	g_free(question);
+	rdmad_http_request_on_gone(query->request, NULL, NULL);
+	rdmad_http_fail(query->request, 503, "the module ends");
+	g_free(query);
 }
 
 static void on_get(RdmadHttpRequest *request, gpointer data)
 {
 	ErdmaSmc *smc = data;
-	Question *question;
+	Query *query;
 
-	if (smc->asked->len >= QUESTIONS_MAX) {
+	if (smc->queries->len >= QUERIES_MAX) {
 		rdmad_http_fail(request, 503, "too many questions at once");
 		return;
 	}
-	question = g_memdup2(&(Question){ smc, request }, sizeof(*question));
-	g_ptr_array_add(smc->asked, question);
-	rdmad_http_request_on_gone(request, question_gone, question);
+	query = g_memdup2(&(Query){ smc, request }, sizeof(*query));
+	g_ptr_array_add(smc->queries, query);
+	rdmad_http_request_on_gone(request, query_closed, query);
 	erdma_smc_survey_begin(smc->survey);
 }
 
@@ -462,21 +462,21 @@ static void host_look(ErdmaSmc *smc)
 		.name = "erdma SMC host",
 		.run = erdma_smc_look,
 		.done = host_looked,
-		.free_input = erdma_smc_question_free,
+		.free_input = erdma_smc_query_free,
 		.free_result = erdma_smc_host_free,
 	};
 	const RdmadDevice *dev = first_device(smc);
-	ErdmaSmcQuestion *question;
+	ErdmaSmcQuery *query;
 
 	if (smc->look || !dev || smc->settings->mode == ERDMA_SMC_OFF)
 		return;
-	question = g_new0(ErdmaSmcQuestion, 1);
-	question->device = g_strdup(dev->name);
-	smc->look = rdmad_work_submit(rdmad_module_workers(smc->self), smc->self, &klass, question,
-				      0, smc, NULL);
+	query = g_new0(ErdmaSmcQuery, 1);
+	query->device = g_strdup(dev->name);
+	smc->look = rdmad_work_submit(rdmad_module_workers(smc->self), smc->self, &klass, query, 0,
+				      smc, NULL);
 }
 
-static void ticked(gpointer data)
+static void tick_expired(gpointer data)
 {
 	ErdmaSmc *smc = data;
 
@@ -519,12 +519,12 @@ static gboolean smc_open(ErdmaSmc *smc, RdmadExecutor *executor, GError **error)
 	if (!smc->pods || !stats_open(smc, error))
 		return FALSE;
 	smc->tasks = erdma_smc_tasks_new(self, executor, smc->pods);
-	smc->survey = erdma_smc_survey_new(self, executor, smc->pods, surveyed, smc);
+	smc->survey = erdma_smc_survey_new(self, executor, smc->pods, survey_done, smc);
 	smc->has_route = rdmad_http_route(rdmad_module_http(self), self, "GET", PATH,
 					  RDMAD_HTTP_LOCAL, on_get, smc, error);
 	if (!smc->has_route)
 		return FALSE;
-	smc->tick = rdmad_loop_add_timer(rdmad_module_loop(self), self, ticked, smc);
+	smc->tick = rdmad_loop_add_timer(rdmad_module_loop(self), self, tick_expired, smc);
 	rdmad_event_arm(smc->tick, smc->settings->survey_ms);
 	begun_undo(smc);
 	smc->allocations =
@@ -543,7 +543,7 @@ ErdmaSmc *erdma_smc_new(RdmadModule *self, const ErdmaSmcSettings *settings,
 	smc->self = self;
 	smc->settings = settings;
 	smc->starts = g_ptr_array_new_with_free_func(g_free);
-	smc->asked = g_ptr_array_new();
+	smc->queries = g_ptr_array_new();
 	smc->fallbacks = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	if (smc_open(smc, executor, error))
 		return smc;
@@ -564,8 +564,8 @@ void erdma_smc_free(ErdmaSmc *smc)
 		start_end(smc->starts->pdata[0],
 			  rdmad_preparation_refusal(((Start *)smc->starts->pdata[0])->preparation));
 	rdmad_preparer_free(smc->preparer);
-	for (guint i = 0; i < smc->asked->len; i++)
-		question_fail(smc->asked->pdata[i]);
+	for (guint i = 0; i < smc->queries->len; i++)
+		query_fail(smc->queries->pdata[i]);
 	if (smc->has_route)
 		rdmad_http_unroute(rdmad_module_http(smc->self), "GET", PATH);
 	rdmad_event_free(smc->tick);
@@ -574,7 +574,7 @@ void erdma_smc_free(ErdmaSmc *smc)
 	rdmad_stat_free(smc->stats.fallbacks);
 	erdma_smc_pods_close(smc->pods);
 	g_ptr_array_unref(smc->starts);
-	g_ptr_array_unref(smc->asked);
+	g_ptr_array_unref(smc->queries);
 	g_hash_table_unref(smc->fallbacks);
 	g_free(smc->problem);
 	g_free(smc);
@@ -588,7 +588,7 @@ void erdma_smc_reload(ErdmaSmc *smc, const ErdmaSmcSettings *settings)
 	host_look(smc);
 }
 
-/* ---- what people see ---- */
+/* ---- status and doctor ---- */
 
 static json_t *pod_json(const ErdmaSmcPod *pod)
 {

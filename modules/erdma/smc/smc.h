@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SMC-R: on for the pods that ask for it by their annotation
+ * SMC-R: enabled for the pods that request it by their annotation
  *
- * At the start of a container (preparations.h) its pod's annotations are known.  The RDMA device of its
- * allocation and the interface of its pod get one PNETID, the machine an EID, and the pod's namespace the
- * sysctl by which TCP sockets become those of SMC, where the kernel has it.
+ * The pod's annotations are known when its container starts (preparations.h).  The RDMA device of
+ * its allocation and the interface of its pod get one PNETID, the host gets an EID, and, if the
+ * kernel has it, the sysctl is set that turns the TCP sockets of the pod's namespace into SMC
+ * sockets.
  */
 #pragma once
 
@@ -15,12 +16,12 @@
 
 typedef struct ErdmaSmc ErdmaSmc;
 
-/* `settings` must live until it is replaced; the executor until after the end. */
+/* `settings` must live until the next reload, the executor longer than this object. */
 ErdmaSmc *erdma_smc_new(RdmadModule *self, const ErdmaSmcSettings *settings,
 			RdmadExecutor *executor, GError **error);
-/* Pods that have it keep it. */
+/* Pods with SMC-R keep it. */
 void erdma_smc_reload(ErdmaSmc *smc, const ErdmaSmcSettings *settings);
-/* NULL is fine. */
+/* `smc` may be NULL. */
 void erdma_smc_free(ErdmaSmc *smc);
 
 struct json_t *erdma_smc_status(const ErdmaSmc *smc);
@@ -28,6 +29,6 @@ void erdma_smc_doctor(const ErdmaSmc *smc, const ErdmaDriver *driver, struct jso
 
 /* ---- for tests ---- */
 
-/* The value of the annotation, as Go's ParseBool takes it; NULL: there is none.  FALSE: it is no truth
- * value. */
+/* Parses the annotation as Go's ParseBool does; NULL: absent.  Returns FALSE if it is not a
+ * boolean. */
 gboolean erdma_smc_annotation_parse(const char *text, gboolean *wanted);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A job opens the namespaces, the executor a socket in each, and a second job lists by these: the daemon
- * itself may enter none.
+ * A job opens the namespaces, the executor opens a socket in each, and a second job lists the SMC
+ * sockets with these, because the daemon itself must not enter a namespace.
  */
 #include "smc/survey.h"
 
@@ -13,7 +13,7 @@
 #include <string.h>
 
 typedef struct {
-	ErdmaSmcListing listing; /* first: an array of these is one of listings */
+	ErdmaSmcListing listing; /* first, so that an array of Pod is one of listings */
 	ErdmaSmcSurvey *survey;
 	char *netns;
 	RdmadNetnsId netns_id;
@@ -28,8 +28,8 @@ struct ErdmaSmcSurvey {
 	void (*done)(const GPtrArray *listings, gpointer data);
 	gpointer data;
 	RdmadJob *job;
-	GPtrArray *asked; /* of Pod, while the executor answers; NULL */
-	guint waits;	  /* for so many answers */
+	GPtrArray *opening; /* of Pod, while the executor opens sockets; else NULL */
+	guint n_pending;    /* number of outstanding answers */
 };
 
 static void pod_free(gpointer data)
@@ -52,7 +52,7 @@ static void pods_free(gpointer pods)
 		g_ptr_array_unref(pods);
 }
 
-static void pod_fails(Pod *pod, const GError *error)
+static void pod_set_problem(Pod *pod, const GError *error)
 {
 	g_free(pod->listing.problem);
 	pod->listing.problem = g_strdup(error->message);
@@ -88,7 +88,7 @@ static gpointer list_run(gpointer input, const RdmadJob *job, GError **error)
 			copy->listing.sockets =
 				rdmad_smc_sockets_list(rdmad_steal_fd(&pod->fd), &why);
 			if (why)
-				pod_fails(copy, why);
+				pod_set_problem(copy, why);
 		}
 		g_ptr_array_add(listed, copy);
 	}
@@ -124,7 +124,7 @@ static void list_all(ErdmaSmcSurvey *survey)
 		.free_result = pods_free,
 	};
 
-	submit(survey, &klass, g_steal_pointer(&survey->asked));
+	submit(survey, &klass, g_steal_pointer(&survey->opening));
 }
 
 /* ---- sockets in the namespaces ---- */
@@ -136,14 +136,14 @@ static void opened(int *fds, guint n, const GError *error, gpointer data)
 
 	pod->request = 0;
 	if (error)
-		pod_fails(pod, error);
+		pod_set_problem(pod, error);
 	else if (n > 1)
 		pod->fd = rdmad_steal_fd(&fds[1]);
-	if (--survey->waits == 0)
+	if (--survey->n_pending == 0)
 		list_all(survey);
 }
 
-static void pod_ask(ErdmaSmcSurvey *survey, Pod *pod)
+static void pod_open(ErdmaSmcSurvey *survey, Pod *pod)
 {
 	static const char *const names[] = { RDMAD_EXECUTOR_SOCK_DIAG, NULL };
 	rdmad_autofd int netns = rdmad_steal_fd(&pod->fd);
@@ -153,9 +153,9 @@ static void pod_ask(ErdmaSmcSurvey *survey, Pod *pod)
 		return;
 	pod->request = rdmad_executor_open(survey->executor, names, netns, opened, pod, &error);
 	if (pod->request)
-		survey->waits++;
+		survey->n_pending++;
 	else
-		pod_fails(pod, error);
+		pod_set_problem(pod, error);
 }
 
 static gpointer netns_run(gpointer input, const RdmadJob *job, GError **error)
@@ -175,7 +175,7 @@ static gpointer netns_run(gpointer input, const RdmadJob *job, GError **error)
 						  "its network namespace is gone");
 		}
 		if (why)
-			pod_fails(copy, why);
+			pod_set_problem(copy, why);
 		g_ptr_array_add(all, copy);
 	}
 	return all;
@@ -186,11 +186,11 @@ static void netns_done(gpointer result, const GError *error, gpointer data)
 	ErdmaSmcSurvey *survey = data;
 
 	survey->job = NULL;
-	survey->asked = result ?: g_ptr_array_new_with_free_func(pod_free);
-	survey->waits = 1;
-	for (guint i = 0; i < survey->asked->len; i++)
-		pod_ask(survey, survey->asked->pdata[i]);
-	if (--survey->waits == 0)
+	survey->opening = result ?: g_ptr_array_new_with_free_func(pod_free);
+	survey->n_pending = 1;
+	for (guint i = 0; i < survey->opening->len; i++)
+		pod_open(survey, survey->opening->pdata[i]);
+	if (--survey->n_pending == 0)
 		list_all(survey);
 }
 
@@ -206,7 +206,7 @@ void erdma_smc_survey_begin(ErdmaSmcSurvey *survey)
 	const GPtrArray *all = erdma_smc_pods_all(survey->pods);
 	GPtrArray *input;
 
-	if (survey->job || survey->asked)
+	if (survey->job || survey->opening)
 		return;
 	input = g_ptr_array_new_with_free_func(pod_free);
 	for (guint i = 0; i < all->len; i++) {
@@ -243,12 +243,12 @@ void erdma_smc_survey_free(ErdmaSmcSurvey *survey)
 	if (!survey)
 		return;
 	rdmad_job_cancel(survey->job);
-	for (guint i = 0; survey->asked && i < survey->asked->len; i++) {
-		const Pod *pod = survey->asked->pdata[i];
+	for (guint i = 0; survey->opening && i < survey->opening->len; i++) {
+		const Pod *pod = survey->opening->pdata[i];
 
 		if (pod->request)
 			rdmad_executor_forget(survey->executor, pod->request);
 	}
-	pods_free(survey->asked);
+	pods_free(survey->opening);
 	g_free(survey);
 }

@@ -19,14 +19,14 @@ struct ErdmaSmcTasks {
 	RdmadModule *self;
 	RdmadExecutor *executor;
 	ErdmaSmcPods *pods;
-	GPtrArray *all; /* of Task; the first is carried out */
+	GPtrArray *all; /* of Task; the first one runs */
 	RdmadEvent *next;
 };
 
 typedef struct {
 	ErdmaSmcTasks *tasks;
-	char *uid;	  /* NULL: the host alone */
-	ErdmaSmcPod *pod; /* NULL: an undo */
+	char *uid;	  /* NULL: the host only */
+	ErdmaSmcPod *pod; /* NULL: undo */
 	char *eid, *interface;
 	gboolean tcp2smc, disable_ipv6;
 	ErdmaSmcTaskDone done;
@@ -35,7 +35,7 @@ typedef struct {
 	guint64 request;
 	gboolean is_opening;
 	ErdmaSmcHost *host;
-	char **idle; /* entries of the host that go */
+	char **idle; /* entries of the host to remove */
 } Task;
 
 static void task_free(gpointer data)
@@ -43,7 +43,7 @@ static void task_free(gpointer data)
 	Task *task = data;
 
 	rdmad_job_cancel(task->job);
-	/* Steps go on; a socket that nobody waits for is closed. */
+	/* Running steps continue; a descriptor opened for a forgotten request is closed. */
 	if (task->request)
 		rdmad_executor_forget(task->tasks->executor, task->request);
 	erdma_smc_host_free(task->host);
@@ -71,9 +71,9 @@ static void task_end(Task *task)
 		done(uid, data);
 }
 
-/* The pod is in the table with its new state, even where that could not be written: it is looked at
- * again by the next start then. */
-static void task_put(Task *task, ErdmaSmcState state, const char *reason)
+/* Stores the pod with its new state, even if the write fails; the next start then checks the pod
+ * again. */
+static void task_store(Task *task, ErdmaSmcState state, const char *reason)
 {
 	ErdmaSmcPod *pod = task->pod ?: erdma_smc_pods_find(task->tasks->pods, task->uid);
 	g_autoptr(GError) error = NULL;
@@ -92,7 +92,7 @@ static void task_fail(Task *task, const char *reason)
 {
 	ErdmaSmcTasks *tasks = task->tasks;
 
-	task_put(task, ERDMA_SMC_TCP, reason);
+	task_store(task, ERDMA_SMC_TCP, reason);
 	task_end(task);
 	erdma_smc_tasks_undo(tasks, NULL);
 }
@@ -134,13 +134,13 @@ static GPtrArray *pod_steps(const Task *task, const char *tcp2smc)
 	g_ptr_array_add(steps, step);
 	if (task->disable_ipv6)
 		step_sysctl(steps, DISABLE_IPV6, "1", "0");
-	/* Last: from then on connections are tried with SMC. */
+	/* Last, because from then on connections try SMC. */
 	if (task->tcp2smc && tcp2smc)
 		step_sysctl(steps, TCP2SMC, "1", tcp2smc);
 	return steps;
 }
 
-/* Written before it is done; TRUE also where there is nothing to do. */
+/* Adds one step in the host's namespace, after its entry was written to the journal. */
 static gboolean host_step(Task *task, const char *id, RdmadStep *step, GPtrArray *steps,
 			  GError **error)
 {
@@ -155,7 +155,7 @@ static gboolean host_step(Task *task, const char *id, RdmadStep *step, GPtrArray
 	return TRUE;
 }
 
-/* Adds the steps in the host's namespace; entries that others have made are not taken over. */
+/* Adds the steps in the host's namespace.  Existing entries of others are not adopted. */
 static gboolean host_steps(Task *task, const ErdmaSmcPod *pod, GPtrArray *steps, GError **error)
 {
 	const char *const *eids = (const char *const *)task->host->eids;
@@ -178,9 +178,9 @@ static gboolean host_steps(Task *task, const ErdmaSmcPod *pod, GPtrArray *steps,
 	return TRUE;
 }
 
-/* ---- a pod gets it: the last part first ---- */
+/* ---- set-up, its last stage first ---- */
 
-static void set_up(const RdmadExecutorReport *report, const GError *error, gpointer data)
+static void set_up_done(const RdmadExecutorReport *report, const GError *error, gpointer data)
 {
 	Task *task = data;
 	const ErdmaSmcPod *pod = erdma_smc_pods_find(task->tasks->pods, task->uid);
@@ -191,17 +191,17 @@ static void set_up(const RdmadExecutorReport *report, const GError *error, gpoin
 		task_fail(task, error->message);
 		return;
 	}
-	task_put(task, transparent ? ERDMA_SMC_TRANSPARENT : ERDMA_SMC_PREPARED,
-		 transparent ? NULL
-		 : task->tcp2smc
-			 ? "this kernel has no sysctl net.smc.tcp2smc: programs ask for SMC "
-			   "by smc_run or IPPROTO_SMC"
-			 : "tcp2smc is off in the configuration: programs ask for SMC by "
-			   "smc_run or IPPROTO_SMC");
+	task_store(task, transparent ? ERDMA_SMC_TRANSPARENT : ERDMA_SMC_PREPARED,
+		   transparent ? NULL
+		   : task->tcp2smc
+			   ? "this kernel has no sysctl net.smc.tcp2smc: programs ask for SMC "
+			     "by smc_run or IPPROTO_SMC"
+			   : "tcp2smc is off in the configuration: programs ask for SMC by "
+			     "smc_run or IPPROTO_SMC");
 	task_end(task);
 }
 
-static gboolean perform(Task *task, const char *tcp2smc, GError **error)
+static gboolean set_up_execute(Task *task, const char *tcp2smc, GError **error)
 {
 	ErdmaSmcPod *pod = task->pod;
 	g_autoptr(GPtrArray) steps = rdmad_steps_new();
@@ -216,7 +216,7 @@ static gboolean perform(Task *task, const char *tcp2smc, GError **error)
 	g_ptr_array_extend_and_steal(steps, g_steal_pointer(&own));
 	text = rdmad_steps_to_text(steps);
 	task->request = rdmad_executor_run(task->tasks->executor, RDMAD_EXECUTE_DO, text,
-					   task->host->netns, set_up, task, error);
+					   task->host->netns, set_up_done, task, error);
 	return task->request != 0;
 }
 
@@ -235,7 +235,7 @@ static void pod_looked(gpointer result, const GError *error, gpointer data)
 	if (!task->pod->interface)
 		task_fail(task,
 			  "the pod has no default route by IPv4, and smc.interface is not set");
-	else if (!perform(task, network->tcp2smc, &why))
+	else if (!set_up_execute(task, network->tcp2smc, &why))
 		task_fail(task, why->message);
 }
 
@@ -264,7 +264,7 @@ static void opened(int *fds, guint n, const GError *error, gpointer data)
 		task_fail(task, why->message);
 }
 
-/* The device's entry is somebody else's: the pod's has to be the same. */
+/* Another program made the device's entry, so the pod must use the same PNETID. */
 static void pnetid_adopt(Task *task)
 {
 	if (!task->host->has_pnet)
@@ -292,14 +292,14 @@ static void set_up_looked(Task *task)
 
 /* ---- an undo ---- */
 
-static void undone(const RdmadExecutorReport *report, const GError *error, gpointer data)
+static void undo_done(const RdmadExecutorReport *report, const GError *error, gpointer data)
 {
 	Task *task = data;
 	ErdmaSmcPods *pods = task->tasks->pods;
 	g_autoptr(GError) why = NULL;
 
 	task->request = 0;
-	/* The rows stay, and it is tried again with the next sweep. */
+	/* The rows stay, and the next sweep retries the undo. */
 	if (error)
 		rdmad_warn("cannot undo SMC-R: %s", error->message);
 	else if ((task->uid && !erdma_smc_pods_remove(pods, task->uid, &why)) ||
@@ -324,14 +324,14 @@ static void undo_looked(Task *task)
 	if (own)
 		g_ptr_array_extend_and_steal(steps, own);
 	if (!steps->len) {
-		undone(NULL, NULL, task);
+		undo_done(NULL, NULL, task);
 		return;
 	}
 	text = rdmad_steps_to_text(steps);
 	task->request = rdmad_executor_run(task->tasks->executor, RDMAD_EXECUTE_UNDO, text,
-					   task->host->netns, undone, task, &error);
+					   task->host->netns, undo_done, task, &error);
 	if (!task->request)
-		undone(NULL, error, task);
+		undo_done(NULL, error, task);
 }
 
 /* ---- the queue ---- */
@@ -345,7 +345,7 @@ static void looked(gpointer result, const GError *error, gpointer data)
 	if (error && task->pod)
 		task_fail(task, error->message);
 	else if (error)
-		undone(NULL, error, task);
+		undo_done(NULL, error, task);
 	else if (task->pod)
 		set_up_looked(task);
 	else
@@ -358,7 +358,7 @@ static void task_begin(gpointer data)
 		.name = "erdma SMC",
 		.run = erdma_smc_look,
 		.done = looked,
-		.free_input = erdma_smc_question_free,
+		.free_input = erdma_smc_query_free,
 		.free_result = erdma_smc_host_free,
 	};
 	const ErdmaSmcTasks *tasks = data;
@@ -366,14 +366,14 @@ static void task_begin(gpointer data)
 	const ErdmaSmcPod *pod = task->pod   ? task->pod
 				 : task->uid ? erdma_smc_pods_find(tasks->pods, task->uid)
 					     : NULL;
-	ErdmaSmcQuestion *question = g_new0(ErdmaSmcQuestion, 1);
+	ErdmaSmcQuery *query = g_new0(ErdmaSmcQuery, 1);
 	g_autoptr(GError) error = NULL;
 
-	question->netns = pod ? g_strdup(pod->netns) : NULL;
-	question->device = task->pod ? g_strdup(task->pod->device) : NULL;
+	query->netns = pod ? g_strdup(pod->netns) : NULL;
+	query->device = task->pod ? g_strdup(task->pod->device) : NULL;
 	if (pod && !task->pod)
-		question->netns_id = pod->netns_id;
-	if (!submit(task, &klass, question, &error))
+		query->netns_id = pod->netns_id;
+	if (!submit(task, &klass, query, &error))
 		looked(NULL, error, task);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Task: one pod gets SMC-R, or what was done for it is undone
+ * Task: sets up or undoes SMC-R of one pod
  *
- * One after the other: two that look at the host's table at once would both make its entry, and the one
- * that fails would take it from the other.
+ * Tasks run one at a time: two that read the host's table at the same time would both add its
+ * entry, and the one that fails would remove the other's.
  */
 #pragma once
 
@@ -14,15 +14,17 @@
 
 typedef struct ErdmaSmcTasks ErdmaSmcTasks;
 
-/* Called once with the pod's uid, after it has been put into `pods` with its new state, or removed. */
+/* Called once with the pod's uid, after the pod was stored in `pods` with its new state, or
+ * removed. */
 typedef void (*ErdmaSmcTaskDone)(const char *uid, gpointer data);
 
 ErdmaSmcTasks *erdma_smc_tasks_new(RdmadModule *self, RdmadExecutor *executor, ErdmaSmcPods *pods);
-/* Tasks under way are undone by the next start; no callback follows.  NULL is fine. */
+/* The next start undoes running tasks.  Their callbacks are not called.  `tasks` may be NULL. */
 void erdma_smc_tasks_free(ErdmaSmcTasks *tasks);
 
-/* Takes `pod` over: uid, name, netns, device and pnetid.  `settings` are copied. */
+/* Takes ownership of `pod`, which has uid, name, netns, device and pnetid.  Copies `settings`. */
 void erdma_smc_tasks_set_up(ErdmaSmcTasks *tasks, ErdmaSmcPod *pod,
 			    const ErdmaSmcSettings *settings, ErdmaSmcTaskDone done, gpointer data);
-/* `uid` NULL: only the entries of the host that nobody needs.  Nothing, where that is queued. */
+/* `uid` NULL: removes only the entries of the host that no pod needs.  Does nothing if the same
+ * undo is queued. */
 void erdma_smc_tasks_undo(ErdmaSmcTasks *tasks, const char *uid);

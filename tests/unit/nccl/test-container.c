@@ -78,7 +78,7 @@ static void attach(Fixture *f, const char *id, const char *interface, const char
 	g_assert_true(rdmad_allocations_attach(f->allocations.allocations, id, &attachment, NULL));
 }
 
-static NcclContainerNews update(Fixture *f, const char *id, const char *other)
+static NcclContainerResult update(Fixture *f, const char *id, const char *other)
 {
 	g_ptr_array_set_size(f->container->allocations, 0);
 	for (guint i = 0; i < 2; i++) {
