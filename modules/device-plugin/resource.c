@@ -402,36 +402,20 @@ void resource_free(Resource *resource)
 
 /* ---- status and doctor ---- */
 
-typedef struct {
-	RdmadAllocations *allocations;
-	const char *resource;
-	ResourceCounts *counts;
-} AllocationCount;
-
-static void count_allocation(const RdmadAllocation *allocation, gpointer data)
-{
-	const AllocationCount *count = data;
-
-	if (!g_str_equal(allocation->resource, count->resource))
-		return;
-	count->counts->allocations++;
-	for (guint i = 0; allocation->slots[i]; i++)
-		count->counts->allocated +=
-			rdmad_allocations_by_slot(count->allocations, allocation->resource,
-						  allocation->slots[i]) == allocation;
-}
-
 void resource_count(const Resource *resource, ResourceCounts *counts)
 {
-	AllocationCount count = { rdmad_module_allocations(resource->self), resource_name(resource),
-				  counts };
+	const RdmadAllocationTotals totals = rdmad_allocations_totals(
+		rdmad_module_allocations(resource->self), resource_name(resource));
 	RegistrationInfo info;
 
 	registration_info(resource->registration, &info);
-	*counts = (ResourceCounts){ .slots = pool_slot_count(resource->pool) };
+	*counts = (ResourceCounts){
+		.slots = pool_slot_count(resource->pool),
+		.allocated = totals.slots,
+		.allocations = totals.allocations,
+		.registered = info.registered ? 1 : 0,
+	};
 	counts->unhealthy = counts->slots - count_healthy(resource->pool);
-	counts->registered = info.registered ? 1 : 0;
-	rdmad_allocations_foreach(count.allocations, count_allocation, &count);
 }
 
 /* "mlx5_3: no port of it is active" */
