@@ -41,7 +41,10 @@ typedef void (*EscapeFunc)(GString *out, gunichar c);
 /* Nothing that starts a new line or speaks to a terminal. */
 static void escape_text(GString *out, gunichar c)
 {
-	if (c == '\n')
+	/* Nearly all: GLib's tables of Unicode take most of a line's time. */
+	if (c >= ' ' && c <= '~')
+		g_string_append_c(out, (char)c);
+	else if (c == '\n')
 		g_string_append(out, "\\n");
 	else if (c == '\t')
 		g_string_append(out, "\\t");

@@ -280,6 +280,7 @@ void rdmad_allocation_dir_clean(const char *run_dir, const char *id)
 
 #define SPARE_PREFIX ".spare-"
 #define SPARES	     9u /* pods that are admitted together, and one; each has a file open */
+#define SPARES_FEW   5u /* made up to SPARES at once: of four calls in a row three wait for none */
 
 typedef struct {
 	char *name, *path;
@@ -293,7 +294,7 @@ struct RdmadSpareDirs {
 	int root; /* -1: to be opened */
 	/* Of Spare.  The first is not given away: the file of the others is a link of its own. */
 	GPtrArray *ready;
-	RdmadEvent *next; /* timer: makes one, on the turn after the answer */
+	RdmadEvent *next; /* timer: makes what is missing, on the turn after the answer */
 };
 
 static void spare_free(gpointer data)
@@ -388,27 +389,31 @@ static void spares_remove(RdmadSpareDirs *spares)
 static void spares_add(gpointer data)
 {
 	RdmadSpareDirs *spares = data;
-	Spare *spare = spare_new(spares);
+	Spare *spare;
 
-	if (!spare)
-		return;
-	g_ptr_array_add(spares->ready, spare);
-	if (spares->ready->len < SPARES)
-		rdmad_event_arm(spares->next, 0);
+	while (spares->ready->len < SPARES && (spare = spare_new(spares)))
+		g_ptr_array_add(spares->ready, spare);
 }
 
-gboolean rdmad_spare_dirs_take(RdmadSpareDirs *spares, const char *id, const char *own_text)
+static gboolean spares_take(RdmadSpareDirs *spares, const char *id, const char *own_text)
 {
 	g_autofree char *path = rdmad_allocation_dir_path(spares->run_dir, id);
 	const guint n = spares->ready->len;
 	g_autoptr(Spare) spare =
 		n > 1 ? g_ptr_array_steal_index(spares->ready, n - 1) : spare_new(spares);
 
-	rdmad_event_arm(spares->next, 0);
-	if (spare && id_check(id, NULL) && spare_become(spare, path, own_text))
-		return TRUE;
-	spares_remove(spares);
-	return FALSE;
+	return spare && id_check(id, NULL) && spare_become(spare, path, own_text);
+}
+
+gboolean rdmad_spare_dirs_take(RdmadSpareDirs *spares, const char *id, const char *own_text)
+{
+	const gboolean taken = spares_take(spares, id, own_text);
+
+	if (!taken)
+		spares_remove(spares);
+	if (spares->ready->len <= SPARES_FEW)
+		rdmad_event_arm(spares->next, 0);
+	return taken;
 }
 
 static void spares_free(gpointer data)

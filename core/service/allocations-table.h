@@ -40,6 +40,8 @@ struct RdmadAllocations {
 	/* RdmadSlot -> GPtrArray of RdmadAllocationRecord, the oldest first: slots that more than
 	 * one allocation has */
 	GHashTable *shared;
+	/* resource -> RdmadAllocationTotals: a scrape asks for them, and must not walk the table */
+	GHashTable *totals;
 	GQueue order;	   /* oldest first */
 	GHashTable *ended; /* set of RdmadSlot: a module ended them, kubelet may still list them */
 	GHashTable *resolvers; /* resource -> see allocations-reconcile.c */

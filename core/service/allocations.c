@@ -8,6 +8,26 @@
 
 #include "base/loop.h"
 
+/* ---- totals ---- */
+
+static RdmadAllocationTotals *totals_of(RdmadAllocations *allocations, const char *resource)
+{
+	RdmadAllocationTotals *totals = g_hash_table_lookup(allocations->totals, resource);
+
+	if (!totals) {
+		totals = g_new0(RdmadAllocationTotals, 1);
+		g_hash_table_insert(allocations->totals, g_strdup(resource), totals);
+	}
+	return totals;
+}
+
+RdmadAllocationTotals rdmad_allocations_totals(RdmadAllocations *allocations, const char *resource)
+{
+	const RdmadAllocationTotals *totals = g_hash_table_lookup(allocations->totals, resource);
+
+	return totals ? *totals : (RdmadAllocationTotals){ 0 };
+}
+
 /* ---- slots ---- */
 
 /* The key points into the allocation of the value, which is why both are replaced. */
@@ -26,6 +46,8 @@ static void slot_add(RdmadAllocations *allocations, const char *slot, RdmadAlloc
 	RdmadAllocationRecord *before = g_hash_table_lookup(allocations->by_slot, &key);
 	GPtrArray *sharers = g_hash_table_lookup(allocations->shared, &key);
 
+	if (!before)
+		totals_of(allocations, key.resource)->slots++;
 	if (before && !sharers) {
 		sharers = g_ptr_array_new();
 		g_ptr_array_add(sharers, before);
@@ -52,6 +74,7 @@ static void slot_remove(RdmadAllocations *allocations, const char *slot,
 	RdmadAllocationRecord *youngest;
 
 	if (!sharers) {
+		totals_of(allocations, key.resource)->slots--;
 		g_hash_table_remove(allocations->by_slot, &key);
 		return;
 	}
@@ -98,6 +121,7 @@ void rdmad_allocations_insert(RdmadAllocations *allocations, const RdmadAllocati
 		slot_add(allocations, allocation->slots[i], record);
 	g_hash_table_insert(allocations->by_id, allocation->id, record);
 	g_queue_push_tail_link(&allocations->order, &record->node);
+	totals_of(allocations, allocation->resource)->allocations++;
 }
 
 /* The slots of an allocation never change, so pointers to the old strings become pointers to the new. */
@@ -119,6 +143,8 @@ void rdmad_allocations_remove(RdmadAllocations *allocations, RdmadAllocationReco
 {
 	for (guint i = 0; record->allocation->slots[i]; i++)
 		slot_remove(allocations, record->allocation->slots[i], record);
+	if (--totals_of(allocations, record->allocation->resource)->allocations == 0)
+		g_hash_table_remove(allocations->totals, record->allocation->resource);
 	g_hash_table_remove(allocations->by_id, record->allocation->id);
 	g_queue_unlink(&allocations->order, &record->node);
 	rdmad_allocation_unref(record->allocation);
@@ -346,6 +372,7 @@ RdmadAllocations *rdmad_allocations_new(RdmadLoop *loop, RdmadState *state,
 	allocations->shared = g_hash_table_new_full(rdmad_slot_hash, rdmad_slot_equal, g_free,
 						    (GDestroyNotify)g_ptr_array_unref);
 	allocations->ended = g_hash_table_new_full(rdmad_slot_hash, rdmad_slot_equal, g_free, NULL);
+	allocations->totals = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	allocations->resolvers = rdmad_allocations_resolvers_new();
 	g_queue_init(&allocations->order);
 	rdmad_allocations_news_init(allocations, loop);
@@ -367,6 +394,7 @@ void rdmad_allocations_free(RdmadAllocations *allocations)
 	g_hash_table_unref(allocations->by_slot);
 	g_hash_table_unref(allocations->shared);
 	g_hash_table_unref(allocations->ended);
+	g_hash_table_unref(allocations->totals);
 	g_hash_table_unref(allocations->resolvers);
 	rdmad_allocations_evidence_clear(allocations);
 	g_free(allocations->boot);

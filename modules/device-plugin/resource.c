@@ -33,12 +33,12 @@ const char *resource_name(const Resource *resource)
 	return pool_settings(resource->pool)->name;
 }
 
-static guint count_healthy(const Pool *pool)
+static guint count_healthy_slots(const Pool *pool)
 {
 	guint n = 0;
 
-	for (guint i = 0; i < pool_slot_count(pool); i++)
-		n += !pool_slot(pool, i)->device->health.problem;
+	for (guint i = 0; i < pool_device_count(pool); i++)
+		n += pool_device(pool, i)->health.problem ? 0 : pool_device(pool, i)->n_slots;
 	return n;
 }
 
@@ -109,7 +109,7 @@ static gboolean offers(gpointer data)
 {
 	const Resource *resource = data;
 
-	return count_healthy(resource->pool) > 0;
+	return count_healthy_slots(resource->pool) > 0;
 }
 
 /* A kubelet that has appeared, perhaps another one, can list the holders. */
@@ -402,36 +402,20 @@ void resource_free(Resource *resource)
 
 /* ---- status and doctor ---- */
 
-typedef struct {
-	RdmadAllocations *allocations;
-	const char *resource;
-	ResourceCounts *counts;
-} AllocationCount;
-
-static void count_allocation(const RdmadAllocation *allocation, gpointer data)
-{
-	const AllocationCount *count = data;
-
-	if (!g_str_equal(allocation->resource, count->resource))
-		return;
-	count->counts->allocations++;
-	for (guint i = 0; allocation->slots[i]; i++)
-		count->counts->allocated +=
-			rdmad_allocations_by_slot(count->allocations, allocation->resource,
-						  allocation->slots[i]) == allocation;
-}
-
 void resource_count(const Resource *resource, ResourceCounts *counts)
 {
-	AllocationCount count = { rdmad_module_allocations(resource->self), resource_name(resource),
-				  counts };
+	const RdmadAllocationTotals totals = rdmad_allocations_totals(
+		rdmad_module_allocations(resource->self), resource_name(resource));
 	RegistrationInfo info;
 
 	registration_info(resource->registration, &info);
-	*counts = (ResourceCounts){ .slots = pool_slot_count(resource->pool) };
-	counts->unhealthy = counts->slots - count_healthy(resource->pool);
-	counts->registered = info.registered ? 1 : 0;
-	rdmad_allocations_foreach(count.allocations, count_allocation, &count);
+	*counts = (ResourceCounts){
+		.slots = pool_slot_count(resource->pool),
+		.allocated = totals.slots,
+		.allocations = totals.allocations,
+		.registered = info.registered ? 1 : 0,
+	};
+	counts->unhealthy = counts->slots - count_healthy_slots(resource->pool);
 }
 
 /* "mlx5_3: no port of it is active" */
@@ -463,8 +447,9 @@ json_t *resource_status(const Resource *resource)
 			 "name", settings->name, "mode", resource_modes[settings->mode], "devices",
 			 (int)pool_device_count(resource->pool), "slots",
 			 (int)pool_slot_count(resource->pool), "healthy",
-			 (int)count_healthy(resource->pool), "allocated", (int)counts.allocated,
-			 "registered", info.registered, "registration_method",
+			 (int)count_healthy_slots(resource->pool), "allocated",
+			 (int)counts.allocated, "registered", info.registered,
+			 "registration_method",
 			 info.way == REGISTRATION_REGISTRY ? "registry" : "legacy", "streams",
 			 (int)info.streams, "allocations", (json_int_t)resource->allocations,
 			 "refusals", (json_int_t)resource->refusals, "last_error", info.error,
@@ -515,14 +500,15 @@ void resource_doctor(const Resource *resource, json_t *findings)
 			"at (--kubelet-dir)");
 		return;
 	}
-	text = g_strdup_printf("registered, %u of %u slots healthy", count_healthy(resource->pool),
+	text = g_strdup_printf("registered, %u of %u slots healthy",
+			       count_healthy_slots(resource->pool),
 			       pool_slot_count(resource->pool));
 	if (pool_device_count(resource->pool) == 0)
 		rdmad_doctor_add(findings, RDMAD_FINDING_PROBLEM, name, "no device is selected",
 				 "`rdmad explain DEVICE` says which selector refuses a device");
 	else
 		rdmad_doctor_add(findings,
-				 count_healthy(resource->pool) ? RDMAD_FINDING_OK
-							       : RDMAD_FINDING_PROBLEM,
+				 count_healthy_slots(resource->pool) ? RDMAD_FINDING_OK
+								     : RDMAD_FINDING_PROBLEM,
 				 name, text, NULL);
 }

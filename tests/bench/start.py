@@ -14,7 +14,7 @@ from fake import Kubelet
 DEVICES, ALLOCATIONS = 512, 1000
 ROUNDS = 9
 IDLE_ROUNDS, IDLE_SECONDS = 3, 10
-SETTLE = 15     # longer than an idle worker waits for work
+SETTLE = 20     # after the last look whether kubelet has taken the resource, and an idle worker's wait
 BEFORE = "before"
 
 

@@ -125,6 +125,12 @@ RDMAD_API const RdmadAllocation *rdmad_allocations_lookup(RdmadAllocations *allo
 RDMAD_API const RdmadAllocation *rdmad_allocations_by_slot(RdmadAllocations *allocations,
 							   const char *resource, const char *slot);
 RDMAD_API guint rdmad_allocations_count(RdmadAllocations *allocations);
+/* Of one resource: its allocations, and the slots that they hold, each once. */
+typedef struct {
+	guint allocations, slots;
+} RdmadAllocationTotals;
+RDMAD_API RdmadAllocationTotals rdmad_allocations_totals(RdmadAllocations *allocations,
+							 const char *resource);
 /* Oldest first; may not change the table from inside. */
 RDMAD_API void rdmad_allocations_foreach(RdmadAllocations *allocations,
 					 void (*fn)(const RdmadAllocation *allocation,

@@ -260,6 +260,21 @@ static void test_a_spare_one_becomes_that_of_an_allocation(Fixture *f, gconstpoi
 	g_assert_cmpuint(count_all(f->run_dir), ==, 20);
 }
 
+static void test_what_four_calls_have_taken_is_made_again_in_one_turn(Fixture *f,
+								      gconstpointer data)
+{
+	const guint n = count_all(f->run_dir);
+
+	for (guint i = 0; i < 4; i++) {
+		g_autofree char *id = g_strdup_printf("%016x", i);
+
+		g_assert_true(rdmad_spare_dirs_take(f->spares, id, id));
+	}
+	g_assert_cmpuint(count_all(f->run_dir), ==, n);
+	rdmad_loop_turn(f->loop);
+	g_assert_cmpuint(count_all(f->run_dir), ==, n + 4);
+}
+
 /* A file is shared until one of them is written. */
 static void test_a_file_of_one_is_not_that_of_another(Fixture *f, gconstpointer data)
 {
@@ -357,6 +372,7 @@ const UnitTest unit_tests[] = {
 	TEST(unfinished_files_are_cleaned),
 	TEST(what_a_kill_left_unfinished_is_replaced),
 	SPARE_TEST(a_spare_one_becomes_that_of_an_allocation),
+	SPARE_TEST(what_four_calls_have_taken_is_made_again_in_one_turn),
 	SPARE_TEST(a_file_of_one_is_not_that_of_another),
 	SPARE_TEST(an_id_that_has_a_directory_gets_no_other),
 	SPARE_TEST(those_of_a_killed_run_are_removed),

@@ -192,6 +192,18 @@ static void do_reopen(AllocationsFixture *f, Model *m)
 	allocations_fixture_reopen(f);
 }
 
+static void check_totals(AllocationsFixture *f, Model *m)
+{
+	const RdmadAllocationTotals totals = rdmad_allocations_totals(f->allocations, "rdma/hca");
+	guint slots = 0;
+
+	for (guint slot = 0; slot < SLOTS; slot++)
+		slots += model_holder(m, slot) != 0;
+	g_assert_cmpuint(totals.allocations, ==, rdmad_allocations_count(f->allocations));
+	g_assert_cmpuint(totals.slots, ==, slots);
+	g_assert_cmpuint(rdmad_allocations_totals(f->allocations, "rdma/other").slots, ==, 0);
+}
+
 static void check(AllocationsFixture *f, Model *m)
 {
 	g_autofree char *is = allocations_fixture_text(f), *should = model_text(m);
@@ -213,6 +225,7 @@ static void check(AllocationsFixture *f, Model *m)
 
 		g_assert_cmpstr(found ? found->id : NULL, ==, holder ? m->id[holder] : NULL);
 	}
+	check_totals(f, m);
 }
 
 static void test_any_sequence_agrees_with_the_model(AllocationsFixture *f, gconstpointer data)

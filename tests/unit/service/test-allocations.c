@@ -126,6 +126,10 @@ static void test_the_same_slot_of_two_resources_is_two_allocations(AllocationsFi
 	g_assert_no_error(error);
 	g_assert_cmpuint(rdmad_allocations_count(f->allocations), ==, 2);
 	g_assert_true(rdmad_allocations_by_slot(f->allocations, "rdma/other", "a") == other);
+	g_assert_cmpuint(rdmad_allocations_totals(f->allocations, "rdma/other").slots, ==, 1);
+	end(f, other->id);
+	g_assert_cmpuint(rdmad_allocations_totals(f->allocations, "rdma/other").allocations, ==, 0);
+	g_assert_cmpuint(rdmad_allocations_totals(f->allocations, "rdma/hca").slots, ==, 1);
 }
 
 typedef struct {
