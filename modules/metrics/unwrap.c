@@ -10,8 +10,9 @@ typedef struct {
 	guint64 last; /* the raw value */
 	guint32 rounds;
 	guint16 port;
-	guint8 group, bits; /* 0 bits: it never goes round */
-	gboolean known;	    /* `last` is a value */
+	guint8 group;
+	guint8 bits : 7;  /* 0: it never goes round */
+	guint8 known : 1; /* `last` is a value */
 } Past;
 
 struct Unwrap {
@@ -57,11 +58,12 @@ void unwrap_unref(Unwrap *unwrap)
 	g_free(unwrap);
 }
 
-/* Those of interfaces are 64 bits wide in every driver; changes of the carrier are 32, and never that
- * many. */
+/* A driver's own may go round.  Those of the link stop at their maximum; those of interfaces are 64 bits wide
+ * in every driver, but for changes of the carrier, of which there are never so many. */
 static gboolean counter_counts(const RdmadCounter *counter)
 {
-	return counter->name && !counter->netdev && counter->port <= G_MAXUINT16;
+	return (counter->group == RDMAD_COUNTER_HW || counter->group == RDMAD_COUNTER_DEVICE) &&
+	       counter->name && counter->port <= G_MAXUINT16;
 }
 
 static gboolean past_is_of(const Past *past, const RdmadCounter *counter)
