@@ -116,11 +116,20 @@ static gboolean past_matches(GArray *array, const RdmadReading *reading)
 	return n == array->len;
 }
 
+static guint counters_count(const RdmadReading *reading)
+{
+	guint n = 0;
+
+	for (guint i = 0; i < reading->n_counters; i++)
+		n += counter_counts(&reading->counters[i]);
+	return n;
+}
+
 /* The past of each counter that counts, in the order of the reading. */
 static GArray *past_follow(GArray *before, const RdmadReading *reading, UnwrapWidth width,
 			   const char *driver)
 {
-	GArray *now = past_array_new(reading->n_counters);
+	GArray *now = past_array_new(counters_count(reading));
 	guint next = 0;
 
 	for (guint i = 0; i < reading->n_counters; i++) {
