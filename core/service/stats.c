@@ -31,7 +31,8 @@ typedef struct {
 	char **labels;
 	double value;
 	guint64 count;
-	guint64 *buckets; /* HISTOGRAM */
+	guint64 *buckets;   /* HISTOGRAM */
+	gboolean collected; /* this time */
 } Series;
 
 /* ---- series ---- */
@@ -88,6 +89,28 @@ static Series *stat_find(RdmadStat *stat, const char *const *labels)
 	return g_hash_table_lookup(stat->by_labels, &key);
 }
 
+static void stat_remove(RdmadStat *stat, Series *series)
+{
+	g_hash_table_remove(stat->by_labels, series);
+	g_ptr_array_remove(stat->series, series);
+}
+
+/* While all are collected again: for one that has not come back yet, and may still. */
+static gboolean stat_has_room(RdmadStat *stat)
+{
+	if (stat->series->len < RDMAD_STAT_SERIES)
+		return TRUE;
+	for (guint i = 0; stat->klass->collect && i < stat->series->len; i++) {
+		Series *series = g_ptr_array_index(stat->series, i);
+
+		if (series->collected)
+			continue;
+		stat_remove(stat, series);
+		return TRUE;
+	}
+	return FALSE;
+}
+
 /* NULL where there is no more room. */
 static Series *stat_series(RdmadStat *stat, const char *const *labels)
 {
@@ -95,7 +118,7 @@ static Series *stat_series(RdmadStat *stat, const char *const *labels)
 
 	if (series)
 		return series;
-	if (stat->series->len < RDMAD_STAT_SERIES)
+	if (stat_has_room(stat))
 		return series_new(stat, labels);
 	if (!stat->full)
 		rdmad_warn("%s has %u series already, further ones are not counted",
@@ -114,6 +137,7 @@ void rdmad_stat_add(RdmadStat *stat, double amount, const char *const *labels)
 	g_assert(stat->klass->type == RDMAD_STAT_GAUGE || !(amount < 0));
 	g_assert(stat->klass->type != RDMAD_STAT_HISTOGRAM || amount == 0);
 	series->value += amount;
+	series->collected = TRUE;
 }
 
 void rdmad_stat_set(RdmadStat *stat, double value, const char *const *labels)
@@ -124,6 +148,7 @@ void rdmad_stat_set(RdmadStat *stat, double value, const char *const *labels)
 		return;
 	g_assert(stat->klass->type != RDMAD_STAT_HISTOGRAM);
 	series->value = value;
+	series->collected = TRUE;
 }
 
 void rdmad_stat_observe(RdmadStat *stat, double value, const char *const *labels)
@@ -145,10 +170,8 @@ void rdmad_stat_drop(RdmadStat *stat, const char *const *labels)
 {
 	Series *series = stat ? stat_find(stat, labels) : NULL;
 
-	if (!series)
-		return;
-	g_hash_table_remove(stat->by_labels, series);
-	g_ptr_array_remove(stat->series, series);
+	if (series)
+		stat_remove(stat, series);
 }
 
 /* ---- families ---- */
@@ -231,13 +254,24 @@ void rdmad_stat_free(RdmadStat *stat)
 
 /* ---- reading ---- */
 
+/* The series are nearly always those of the last time: they stay, and the ones that nobody set go. */
 static void stat_collect(RdmadStat *stat)
 {
 	if (!stat->klass->collect)
 		return;
-	g_hash_table_remove_all(stat->by_labels);
-	g_ptr_array_set_size(stat->series, 0);
+	for (guint i = 0; i < stat->series->len; i++) {
+		Series *series = g_ptr_array_index(stat->series, i);
+
+		series->value = 0;
+		series->collected = FALSE;
+	}
 	stat->klass->collect(stat, stat->data);
+	for (guint i = stat->series->len; i-- > 0;) {
+		Series *series = g_ptr_array_index(stat->series, i);
+
+		if (!series->collected)
+			stat_remove(stat, series);
+	}
 }
 
 static void stat_read(const RdmadStat *stat, RdmadStatFunc fn, gpointer data)

@@ -10,8 +10,9 @@ typedef struct {
 	guint64 last; /* the raw value */
 	guint32 rounds;
 	guint16 port;
-	guint8 group, bits; /* 0 bits: it never goes round */
-	gboolean known;	    /* `last` is a value */
+	guint8 group;
+	guint8 bits : 7;  /* 0: it never goes round */
+	guint8 known : 1; /* `last` is a value */
 } Past;
 
 struct Unwrap {
@@ -57,11 +58,12 @@ void unwrap_unref(Unwrap *unwrap)
 	g_free(unwrap);
 }
 
-/* Those of interfaces are 64 bits wide in every driver; changes of the carrier are 32, and never that
- * many. */
+/* A driver's own may go round.  Those of the link stop at their maximum; those of interfaces are 64 bits wide
+ * in every driver, but for changes of the carrier, of which there are never so many. */
 static gboolean counter_counts(const RdmadCounter *counter)
 {
-	return counter->name && !counter->netdev && counter->port <= G_MAXUINT16;
+	return (counter->group == RDMAD_COUNTER_HW || counter->group == RDMAD_COUNTER_DEVICE) &&
+	       counter->name && counter->port <= G_MAXUINT16;
 }
 
 static gboolean past_is_of(const Past *past, const RdmadCounter *counter)
@@ -114,11 +116,20 @@ static gboolean past_matches(GArray *array, const RdmadReading *reading)
 	return n == array->len;
 }
 
+static guint counters_count(const RdmadReading *reading)
+{
+	guint n = 0;
+
+	for (guint i = 0; i < reading->n_counters; i++)
+		n += counter_counts(&reading->counters[i]);
+	return n;
+}
+
 /* The past of each counter that counts, in the order of the reading. */
 static GArray *past_follow(GArray *before, const RdmadReading *reading, UnwrapWidth width,
 			   const char *driver)
 {
-	GArray *now = past_array_new(reading->n_counters);
+	GArray *now = past_array_new(counters_count(reading));
 	guint next = 0;
 
 	for (guint i = 0; i < reading->n_counters; i++) {

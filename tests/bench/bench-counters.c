@@ -8,14 +8,12 @@
  * files that stay open; "unkept": by readers that keep none; "first": by readers that know nothing yet;
  * "sysfs": a file of this machine's own sysfs.
  */
-#include <fcntl.h>
 #include <rdmad/counters.h>
 #include <rdmad/device.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
-#include <unistd.h>
 
+#include "counter-files.h"
 #include "hardware/counters/kept-files.h"
 #include "hardware/scan/scan.h"
 #include "hardware/sysroot.h"
@@ -23,60 +21,9 @@
 
 #define KEPT_MAX 512u /* as rdmad keeps by default */
 
-static void add_files(GPtrArray *files, const char *dir)
+static void add_sample(GArray *used, gint64 cpu)
 {
-	g_autoptr(GDir) entries = g_dir_open(dir, 0, NULL);
-	const char *name;
-
-	while (entries && (name = g_dir_read_name(entries)))
-		g_ptr_array_add(files, g_build_filename(dir, name, NULL));
-}
-
-static void add_port(GPtrArray *files, const char *root, const char *device, guint port)
-{
-	static const char *const states[] = { "state", "phys_state", "rate" };
-	static const char *const dirs[] = { "counters", "hw_counters" };
-	g_autofree char *dir =
-		g_strdup_printf("%s/sys/class/infiniband/%s/ports/%u", root, device, port);
-
-	for (guint i = 0; i < G_N_ELEMENTS(states); i++)
-		g_ptr_array_add(files, g_build_filename(dir, states[i], NULL));
-	for (guint i = 0; i < G_N_ELEMENTS(dirs); i++) {
-		g_autofree char *below = g_build_filename(dir, dirs[i], NULL);
-
-		add_files(files, below);
-	}
-}
-
-static gint64 processor_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return now.tv_sec * G_GINT64_CONSTANT(1000000000) + now.tv_nsec;
-}
-
-/* One thread does all there is. */
-static void processor_add(GArray *used, gint64 began)
-{
-	const gint64 cpu = processor_now() - began;
-
 	g_array_append_val(used, cpu);
-}
-
-static void read_baseline(const GPtrArray *files, GArray *used)
-{
-	const gint64 began = processor_now();
-	char buf[4096];
-
-	for (guint i = 0; i < files->len; i++) {
-		const int fd = open(files->pdata[i], O_RDONLY | O_CLOEXEC);
-
-		if (fd < 0 || read(fd, buf, sizeof(buf)) < 0)
-			g_error("%s", (char *)files->pdata[i]);
-		close(fd);
-	}
-	processor_add(used, began);
 }
 
 /* `budget` NULL: they keep no files. */
@@ -99,7 +46,7 @@ static GPtrArray *make_readers(const RdmadSysroot *root, const GPtrArray *device
 
 static void read_all(const GPtrArray *readers, guint files, GArray *took)
 {
-	const gint64 began = processor_now();
+	const gint64 began = counter_files_clock();
 	guint n = 0;
 
 	for (guint i = 0; i < readers->len; i++) {
@@ -111,7 +58,7 @@ static void read_all(const GPtrArray *readers, guint files, GArray *took)
 			g_error("%s", error->message);
 		n += reading->n_counters + 3 * reading->n_ports;
 	}
-	processor_add(took, began);
+	add_sample(took, counter_files_clock() - began);
 	if (n != files)
 		g_error("%u values of %u files", n, files);
 }
@@ -132,7 +79,7 @@ static void read_first(const RdmadSysroot *root, const GPtrArray *devices, guint
 static void read_kept(RdmadKeptFiles *kept, const RdmadSysroot *live, RdmadFileBudget *budget,
 		      char *const *names, GArray *took)
 {
-	const gint64 began = processor_now();
+	const gint64 began = counter_files_clock();
 	char text[64];
 
 	if (rdmad_kept_files_begin(kept, live, budget, NULL) != 0)
@@ -141,7 +88,7 @@ static void read_kept(RdmadKeptFiles *kept, const RdmadSysroot *live, RdmadFileB
 		if (rdmad_kept_files_read(kept, live, i, names[i], text, sizeof(text)) < 0)
 			g_error(SYSFS_DIR "/%s", names[i]);
 	rdmad_kept_files_end(kept);
-	processor_add(took, began);
+	add_sample(took, counter_files_clock() - began);
 }
 
 static void measure_sysfs(RdmadFileBudget *budget)
@@ -157,12 +104,13 @@ static void measure_sysfs(RdmadFileBudget *budget)
 		g_error(SYSFS_DIR);
 	rdmad_kept_files_init(&kept, g_strdup(SYSFS_DIR));
 	rdmad_kept_files_expect(&kept, g_strv_length(names));
-	add_files(files, "/" SYSFS_DIR);
+	for (guint i = 0; names[i]; i++)
+		g_ptr_array_add(files, g_build_filename("/" SYSFS_DIR, names[i], NULL));
 	read_kept(&kept, live, budget, names, kept_took);
 	g_array_set_size(kept_took, 0);
 	for (guint i = 0; i < SYSFS_ROUNDS; i++) {
 		read_kept(&kept, live, budget, names, kept_took);
-		read_baseline(files, baseline);
+		add_sample(baseline, counter_files_read(files));
 	}
 	rdmad_kept_files_clear(&kept);
 	printf(", \"sysfs_kept_us\": %.3f, \"sysfs_us\": %.3f}\n",
@@ -188,7 +136,7 @@ static void measure(const RdmadSysroot *root, const GPtrArray *devices, const GP
 		read_all(readers, files->len, reads);
 		read_all(unkeeping, files->len, unkept);
 		read_first(root, devices, files->len, first);
-		read_baseline(files, baseline);
+		add_sample(baseline, counter_files_read(files));
 	}
 	printf("{\"ports\": %u, \"files\": %u, \"kept\": %u, \"reader_us\": %.1f, "
 	       "\"unkept_us\": %.1f, \"first_us\": %.1f, \"baseline_us\": %.1f",
@@ -200,7 +148,7 @@ static void measure(const RdmadSysroot *root, const GPtrArray *devices, const GP
 int main(int argc, char **argv)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(GPtrArray) files = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GPtrArray) files = NULL;
 	g_autoptr(RdmadScan) found = NULL;
 	g_autoptr(RdmadSysroot) root = NULL;
 	g_autoptr(RdmadFileBudget) budget = rdmad_file_budget_new(KEPT_MAX);
@@ -213,12 +161,7 @@ int main(int argc, char **argv)
 	found = root ? rdmad_scan_sysfs(root, &error) : NULL;
 	if (!found)
 		g_error("%s", error->message);
-	for (guint i = 0; i < found->devices->len; i++) {
-		const RdmadDevice *dev = found->devices->pdata[i];
-
-		for (guint p = 0; p < dev->n_ports; p++)
-			add_port(files, argv[1], dev->name, dev->ports[p].number);
-	}
+	files = counter_files_new(argv[1], found->devices, FALSE);
 	measure(root, found->devices, files, budget, (guint)CLAMP(atoi(argv[2]), 1, 100000));
 	measure_sysfs(budget);
 	return 0;

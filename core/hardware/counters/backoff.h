@@ -19,6 +19,7 @@ typedef struct {
 	guint port;
 	const char *netdev;
 	const char *name; /* NULL: the whole group */
+	gboolean held;	  /* the names are in a list that the reading holds, and are not copied */
 } RdmadCounterKey;
 
 typedef struct RdmadBackoff RdmadBackoff;

@@ -2,7 +2,6 @@
 #include "hardware/counters/directory.h"
 
 #include <errno.h>
-#include <rdmad/intern.h>
 #include <string.h>
 
 #include "hardware/scan/value.h"
@@ -22,10 +21,8 @@ void rdmad_counter_directory_init(RdmadCounterDirectory *dir, RdmadCounterGroup 
 
 static void forget_names(RdmadCounterDirectory *dir)
 {
-	for (guint i = 0; i < dir->n_names; i++)
-		rdmad_intern_release(dir->names[i]);
-	g_clear_pointer(&dir->names, g_free);
-	dir->n_names = dir->first = 0;
+	g_clear_pointer(&dir->names, rdmad_name_list_unref);
+	dir->first = 0;
 	rdmad_kept_files_expect(&dir->files, 0);
 }
 
@@ -42,17 +39,18 @@ void rdmad_counter_directory_clear(RdmadCounterDirectory *dir)
 	rdmad_kept_files_clear(&dir->files);
 }
 
-/* Devices are many and have the same names. */
-static void keep_names(RdmadCounterDirectory *dir, char *const *names, guint n)
+static void keep_names(RdmadCounterDirectory *dir, const char *const *names, guint n)
 {
-	dir->names = g_new(GRefString *, n);
-	dir->n_names = n;
+	dir->names = rdmad_name_list_new(names, n);
 	rdmad_kept_files_expect(&dir->files, n);
-	for (guint i = 0; i < n; i++) {
-		dir->names[i] = rdmad_intern(names[i]);
+	for (guint i = 0; i < n; i++)
 		if (!strcmp(names[i], READ_FIRST))
 			dir->first = i;
-	}
+}
+
+static guint count_names(const RdmadCounterDirectory *dir)
+{
+	return dir->names ? dir->names->n : 0;
 }
 
 static void list(RdmadCounterDirectory *dir, const RdmadReadingBuilder *builder)
@@ -63,7 +61,7 @@ static void list(RdmadCounterDirectory *dir, const RdmadReadingBuilder *builder)
 	forget(dir);
 	dir->listed_us = builder->time_us;
 	if (names && n <= RDMAD_COUNTERS_MAX)
-		keep_names(dir, names, n);
+		keep_names(dir, (const char *const *)names, n);
 	else
 		dir->errnum = names ? E2BIG : EIO;
 }
@@ -73,7 +71,7 @@ static int read_value(RdmadCounterDirectory *dir, const RdmadReadingBuilder *bui
 {
 	char text[VALUE_MAX];
 
-	if (rdmad_kept_files_read(&dir->files, builder->root, i, dir->names[i], text,
+	if (rdmad_kept_files_read(&dir->files, builder->root, i, dir->names->names[i], text,
 				  sizeof(text)) < 0)
 		return errno;
 	return rdmad_sysfs_counter(text, value) ? 0 : EBADMSG;
@@ -85,7 +83,8 @@ static void read_one(RdmadCounterDirectory *dir, RdmadReadingBuilder *builder, g
 	guint64 value = 0;
 	int errnum;
 
-	key.name = dir->names[i];
+	key.name = dir->names->names[i];
+	key.held = TRUE;
 	if (!rdmad_reading_builder_may_read(builder, &key))
 		return;
 	errnum = read_value(dir, builder, i, &value);
@@ -100,9 +99,13 @@ static void read_one(RdmadCounterDirectory *dir, RdmadReadingBuilder *builder, g
 
 static void read_all(RdmadCounterDirectory *dir, RdmadReadingBuilder *builder)
 {
-	if (dir->n_names)
-		read_one(dir, builder, dir->first);
-	for (guint i = 0; i < dir->n_names && !rdmad_reading_builder_cancelled(builder); i++)
+	const guint n = count_names(dir);
+
+	if (!n)
+		return;
+	rdmad_reading_builder_hold(builder, dir->names);
+	read_one(dir, builder, dir->first);
+	for (guint i = 0; i < n && !rdmad_reading_builder_cancelled(builder); i++)
 		if (i != dir->first)
 			read_one(dir, builder, i);
 }
@@ -156,14 +159,16 @@ void rdmad_counter_directory_read(RdmadCounterDirectory *dir, RdmadReadingBuilde
 /* The place of a name; NULL is the first counter, and not a setting beside the counters. */
 static gboolean find_name(const RdmadCounterDirectory *dir, const char *name, guint *i)
 {
+	const guint n = count_names(dir);
+
 	if (!name) {
 		*i = dir->first;
-		if (dir->n_names && !strcmp(dir->names[dir->first], RDMAD_COUNTER_LIFESPAN))
+		if (n && !strcmp(dir->names->names[dir->first], RDMAD_COUNTER_LIFESPAN))
 			++*i;
-		return *i < dir->n_names;
+		return *i < n;
 	}
-	for (*i = 0; *i < dir->n_names; ++*i)
-		if (!strcmp(dir->names[*i], name))
+	for (*i = 0; *i < n; ++*i)
+		if (!strcmp(dir->names->names[*i], name))
 			return TRUE;
 	return FALSE;
 }

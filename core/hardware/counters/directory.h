@@ -3,6 +3,7 @@
 #pragma once
 
 #include "hardware/counters/kept-files.h"
+#include "hardware/counters/name-list.h"
 #include "hardware/counters/reading.h"
 
 #define RDMAD_COUNTERS_MAX 1024u /* of one directory, one port, one interface */
@@ -14,8 +15,8 @@
 typedef struct {
 	RdmadCounterKey place; /* without a name */
 	RdmadKeptFiles files;
-	GRefString **names;
-	guint n_names, first;
+	RdmadNameList *names; /* or NULL */
+	guint first;
 	int errnum; /* of the listing */
 	gint64 listed_us;
 } RdmadCounterDirectory;

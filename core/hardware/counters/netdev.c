@@ -11,7 +11,8 @@
 #include "hardware/sysroot.h"
 
 typedef struct {
-	char *name;
+	RdmadNameList *names; /* its own, and those of the kernel's counts of its carrier */
+	const char *name;     /* the first of them */
 	char *path;
 	RdmadEthtoolStats *stats;
 } Interface;
@@ -30,9 +31,12 @@ typedef struct {
 
 static Interface *interface_new(const char *name)
 {
+	const char *const names[] = { name, "carrier_changes", "carrier_down_count",
+				      "carrier_up_count" };
 	Interface *interface = g_new0(Interface, 1);
 
-	interface->name = g_strdup(name);
+	interface->names = rdmad_name_list_new(names, G_N_ELEMENTS(names));
+	interface->name = interface->names->names[0];
 	interface->path = g_strdup_printf("sys/class/net/%s", name);
 	interface->stats = rdmad_ethtool_stats_new(name, rdmad_ethtool_name_matters);
 	return interface;
@@ -41,7 +45,7 @@ static Interface *interface_new(const char *name)
 static void interface_free(Interface *interface)
 {
 	rdmad_ethtool_stats_free(interface->stats);
-	g_free(interface->name);
+	rdmad_name_list_unref(interface->names);
 	g_free(interface->path);
 	g_free(interface);
 }
@@ -99,14 +103,17 @@ void rdmad_netdev_counters_free(RdmadNetdevCounters *netdevs)
 /* FALSE: there is no such interface; it may have moved to a pod's network namespace. */
 static gboolean read_link(const Interface *interface, RdmadReadingBuilder *builder)
 {
-	static const char *const names[] = { "carrier_changes", "carrier_down_count",
-					     "carrier_up_count" };
+	GRefString *const *names = interface->names->names;
 	rdmad_autofd int dir = rdmad_sysroot_open_dir(builder->root, interface->path);
 
 	if (dir < 0)
 		return errno != ENOENT && errno != ENODEV;
-	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
-		const RdmadCounterKey key = { RDMAD_COUNTER_LINK, 0, interface->name, names[i] };
+	rdmad_reading_builder_hold(builder, interface->names);
+	for (guint i = 1; i < interface->names->n; i++) {
+		const RdmadCounterKey key = { .group = RDMAD_COUNTER_LINK,
+					      .netdev = interface->name,
+					      .name = names[i],
+					      .held = TRUE };
 		char text[32];
 		guint64 value = 0;
 		int errnum = 0;
@@ -211,9 +218,9 @@ static void refuse(const Group *group)
 static void read_interface(RdmadNetdevCounters *netdevs, RdmadNetlink *nl,
 			   const Interface *interface, RdmadReadingBuilder *builder)
 {
-	Group pause = { builder, { RDMAD_COUNTER_PAUSE, 0, interface->name, NULL } };
-	Group fec = { builder, { RDMAD_COUNTER_FEC, 0, interface->name, NULL } };
-	Group ethtool = { builder, { RDMAD_COUNTER_ETHTOOL, 0, interface->name, NULL } };
+	Group pause = { builder, { .group = RDMAD_COUNTER_PAUSE, .netdev = interface->name } };
+	Group fec = { builder, { .group = RDMAD_COUNTER_FEC, .netdev = interface->name } };
+	Group ethtool = { builder, { .group = RDMAD_COUNTER_ETHTOOL, .netdev = interface->name } };
 
 	if (is_refused(builder)) {
 		refuse(&pause);

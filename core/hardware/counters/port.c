@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <rdmad/device.h>
+#include <rdmad/fd.h>
 
 #include "hardware/netlink/rdma.h"
 #include "hardware/scan/value.h"
@@ -16,13 +17,12 @@ typedef struct {
 	gsize offset;
 } PortAttribute;
 
-enum { STATE, PHYS_STATE, RATE, N_ATTRIBUTES };
+enum { STATE, PHYS_STATE, N_ATTRIBUTES };
 
 static const PortAttribute attributes[N_ATTRIBUTES] = {
 	[STATE] = { "state", rdmad_sysfs_port_state, G_STRUCT_OFFSET(RdmadPortReading, state) },
 	[PHYS_STATE] = { "phys_state", rdmad_sysfs_phys_state,
 			 G_STRUCT_OFFSET(RdmadPortReading, phys_state) },
-	[RATE] = { "rate", rdmad_sysfs_rate, G_STRUCT_OFFSET(RdmadPortReading, rate_mbps) },
 };
 
 void rdmad_counter_port_init(RdmadCounterPort *port, const RdmadDevice *dev, guint number)
@@ -47,15 +47,15 @@ void rdmad_counter_port_clear(RdmadCounterPort *port)
 	rdmad_kept_files_clear(&port->files);
 }
 
-/* From `first` on.  Unreadable attributes stay unknown. */
-static void read_files(RdmadCounterPort *port, RdmadReadingBuilder *builder, guint first,
-		       RdmadFileBudget *budget, RdmadPortReading *reading)
+/* Unreadable attributes stay unknown. */
+static void read_files(RdmadCounterPort *port, RdmadReadingBuilder *builder,
+		       RdmadPortReading *reading)
 {
-	if (rdmad_kept_files_begin(&port->files, builder->root, budget, NULL) != 0) {
+	if (rdmad_kept_files_begin(&port->files, builder->root, builder->budget, NULL) != 0) {
 		builder->missing = TRUE;
 		return;
 	}
-	for (guint i = first; i < N_ATTRIBUTES; i++) {
+	for (guint i = 0; i < N_ATTRIBUTES; i++) {
 		char text[VALUE_MAX];
 
 		if (rdmad_kept_files_read(&port->files, builder->root, i, attributes[i].name, text,
@@ -65,6 +65,18 @@ static void read_files(RdmadCounterPort *port, RdmadReadingBuilder *builder, gui
 			builder->missing |= errno == ENOENT || errno == ENODEV;
 	}
 	rdmad_kept_files_end(&port->files);
+}
+
+static void read_rate(const RdmadCounterPort *port, RdmadReadingBuilder *builder,
+		      RdmadPortReading *reading)
+{
+	rdmad_autofd int dir = rdmad_sysroot_open_dir(builder->root, port->files.path);
+	char text[VALUE_MAX];
+
+	if (dir >= 0 && rdmad_sysroot_read_at(dir, "rate", text, sizeof(text)) >= 0)
+		rdmad_sysfs_rate(text, &reading->rate_mbps);
+	else
+		builder->missing |= errno == ENOENT || errno == ENODEV;
 }
 
 /* A rate hardly ever changes except with the state; each read of it is a firmware command. */
@@ -78,7 +90,7 @@ static void complete_rate(RdmadCounterPort *port, RdmadReadingBuilder *builder,
 		reading->rate_mbps = rated->rate_mbps;
 		return;
 	}
-	read_files(port, builder, RATE, NULL, reading);
+	read_rate(port, builder, reading);
 	port->rated = *reading;
 	port->rated_us = builder->time_us;
 }
@@ -99,9 +111,8 @@ void rdmad_counter_port_read_state(RdmadCounterPort *port, RdmadReadingBuilder *
 	};
 
 	if (reading.state == RDMAD_UNKNOWN)
-		read_files(port, builder, STATE, builder->budget, &reading);
-	else
-		complete_rate(port, builder, &reading);
+		read_files(port, builder, &reading);
+	complete_rate(port, builder, &reading);
 	g_array_append_val(builder->ports, reading);
 }
 

@@ -16,7 +16,7 @@ typedef struct {
 	RdmadCounterDirectory link, link_ext; /* counters, and what old kernels have beside it */
 	RdmadCounterDirectory hw;
 	gint64 hw_files_us; /* netlink has none: not queried until then */
-	/* Attributes that netlink lacks, and the state in which they were read. */
+	/* The rate, and the state in which it was read. */
 	RdmadPortReading rated;
 	gint64 rated_us; /* 0: not yet */
 	guint64 lifespan;

@@ -7,7 +7,7 @@
 
 #include "hardware/device.h"
 
-/* Hundreds of readings are kept, most with less than that in names. */
+/* Hundreds of readings are kept; most have no names but those of the lists that they hold. */
 #define STRING_BLOCK 1024
 
 void rdmad_reading_builder_init(RdmadReadingBuilder *builder)
@@ -15,6 +15,7 @@ void rdmad_reading_builder_init(RdmadReadingBuilder *builder)
 	builder->time_us = builder->clock();
 	builder->missing = FALSE;
 	builder->strings = g_string_chunk_new(STRING_BLOCK);
+	builder->names = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_name_list_unref);
 	builder->counters = g_array_new(FALSE, FALSE, sizeof(RdmadCounter));
 	builder->ports = g_array_new(FALSE, FALSE, sizeof(RdmadPortReading));
 	builder->users = g_array_new(FALSE, FALSE, sizeof(RdmadDeviceUser));
@@ -25,6 +26,7 @@ void rdmad_reading_builder_init(RdmadReadingBuilder *builder)
 void rdmad_reading_builder_clear(RdmadReadingBuilder *builder)
 {
 	g_clear_pointer(&builder->strings, g_string_chunk_free);
+	g_clear_pointer(&builder->names, g_ptr_array_unref);
 	g_clear_pointer(&builder->counters, g_array_unref);
 	g_clear_pointer(&builder->ports, g_array_unref);
 	g_clear_pointer(&builder->users, g_array_unref);
@@ -35,15 +37,22 @@ gboolean rdmad_reading_builder_cancelled(const RdmadReadingBuilder *builder)
 	return builder->job && rdmad_job_cancelled(builder->job);
 }
 
+void rdmad_reading_builder_hold(RdmadReadingBuilder *builder, RdmadNameList *names)
+{
+	g_ptr_array_add(builder->names, rdmad_name_list_ref(names));
+}
+
 static void add_counter(RdmadReadingBuilder *builder, const RdmadCounterKey *key, guint64 value,
 			int errnum)
 {
+	const gboolean copy_netdev = key->netdev && !key->held;
+	const gboolean copy_name = key->name && !key->held;
 	const RdmadCounter counter = {
 		.group = key->group,
 		.port = key->port,
-		.netdev = key->netdev ? g_string_chunk_insert_const(builder->strings, key->netdev)
-				      : NULL,
-		.name = key->name ? g_string_chunk_insert(builder->strings, key->name) : NULL,
+		.netdev = copy_netdev ? g_string_chunk_insert_const(builder->strings, key->netdev)
+				      : key->netdev,
+		.name = copy_name ? g_string_chunk_insert(builder->strings, key->name) : key->name,
 		.value = value,
 		.errnum = errnum,
 	};
@@ -166,6 +175,7 @@ RdmadReading *rdmad_reading_builder_finish(RdmadReadingBuilder *builder)
 	reading->users_unlisted = builder->users_unlisted;
 	reading->time_us = builder->time_us;
 	reading->strings = g_steal_pointer(&builder->strings);
+	reading->names = g_steal_pointer(&builder->names);
 	return reading;
 }
 
@@ -177,5 +187,6 @@ void rdmad_reading_free(RdmadReading *reading)
 	g_free(reading->ports);
 	g_free(reading->users);
 	g_string_chunk_free(reading->strings);
+	g_clear_pointer(&reading->names, g_ptr_array_unref);
 	g_free(reading);
 }

@@ -9,6 +9,7 @@
 
 #include "hardware/netlink/socket.h"
 #include "hardware/counters/backoff.h"
+#include "hardware/counters/name-list.h"
 
 typedef gint64 (*RdmadClock)(void); /* monotonic, in microseconds */
 
@@ -22,7 +23,8 @@ typedef struct {
 	RdmadClock clock;
 	gint64 time_us;	       /* when the reading began */
 	gboolean missing;      /* something was not there: perhaps the device is gone */
-	GStringChunk *strings; /* what names in the lists point into */
+	GStringChunk *strings; /* what names point into ... */
+	GPtrArray *names;      /* ... or RdmadNameList that they are in */
 	GArray *counters;      /* RdmadCounter */
 	GArray *ports;	       /* RdmadPortReading */
 	GArray *users;	       /* RdmadDeviceUser; for users.c */
@@ -37,6 +39,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RdmadReadingBuilder, rdmad_reading_builder_clea
 /* The reading is no longer needed: to be checked between files and requests. */
 gboolean rdmad_reading_builder_cancelled(const RdmadReadingBuilder *builder);
 
+/* The list stays as long as the reading: for keys that are `held`. */
+void rdmad_reading_builder_hold(RdmadReadingBuilder *builder, RdmadNameList *names);
 /* FALSE: in back-off, which the reading reports; not to be read now.  `name` NULL: the group. */
 gboolean rdmad_reading_builder_may_read(RdmadReadingBuilder *builder, const RdmadCounterKey *key);
 void rdmad_reading_builder_add(RdmadReadingBuilder *builder, const RdmadCounterKey *key,

@@ -81,7 +81,8 @@ typedef struct {
 	int users_errnum; /* not 0: users could not be listed; ETIMEDOUT: that would take too long
 			   * */
 	gint64 time_us;	  /* monotonic, when the reading began */
-	GStringChunk *strings;
+	GStringChunk *strings; /* and `names`: what the names point into */
+	GPtrArray *names;
 	guint users_unlisted; /* bits, 1 << RdmadUses: kinds that are counted but could not be listed; all
 				 * of these are pid 0's */
 } RdmadReading;

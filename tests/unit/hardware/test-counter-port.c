@@ -257,6 +257,18 @@ static void test_a_state_that_netlink_has_not_is_read_from_files(Fixture *f, gco
 	g_assert_cmpint(read_state(f, RDMAD_PORT_DOWN, 9).phys_state, ==, RDMAD_UNKNOWN);
 }
 
+static void test_a_rate_beside_files_is_not_read_each_time_either(Fixture *f, gconstpointer data)
+{
+	put(f, PORT_DIR "/state", "4: ACTIVE\n");
+	put(f, PORT_DIR "/phys_state", "5: LinkUp\n");
+	put(f, PORT_DIR "/rate", "400 Gb/sec (4X NDR)\n");
+	g_assert_cmpint(read_state(f, RDMAD_UNKNOWN, 0).rate_mbps, ==, 400000);
+	put(f, PORT_DIR "/rate", "100 Gb/sec (4X EDR)\n");
+	g_assert_cmpint(read_state(f, RDMAD_UNKNOWN, 0).rate_mbps, ==, 400000);
+	put(f, PORT_DIR "/state", "1: DOWN\n");
+	g_assert_cmpint(read_state(f, RDMAD_UNKNOWN, 0).rate_mbps, ==, 100000);
+}
+
 #define TEST(name)                                                                                 \
 	UNIT_FIXTURE_TEST("/counter-port/" #name, Fixture, NULL, setup, test_##name, teardown)
 
@@ -271,5 +283,6 @@ const UnitTest unit_tests[] = {
 	TEST(the_counter_that_makes_the_others_cheap_is_read_first),
 	TEST(a_rate_is_read_when_the_state_changes_or_after_a_minute),
 	TEST(a_state_that_netlink_has_not_is_read_from_files),
+	TEST(a_rate_beside_files_is_not_read_each_time_either),
 	{ 0 },
 };

@@ -27,7 +27,7 @@ static void teardown(Fixture *f, gconstpointer data)
 static void add(Fixture *f, RdmadCounterGroup group, guint port, const char *netdev,
 		const char *name, guint64 value)
 {
-	const RdmadCounterKey key = { group, port, netdev, name };
+	const RdmadCounterKey key = { group, port, netdev, name, FALSE };
 
 	rdmad_reading_builder_add(&f->builder, &key, value);
 }
@@ -46,6 +46,25 @@ static void assert_finished(Fixture *f, const char *expected)
 				       c->name ? c->name : "*", c->value, c->errnum);
 	}
 	g_assert_cmpstr(text->str, ==, expected);
+}
+
+static void test_a_held_list_lives_as_long_as_the_reading(Fixture *f, gconstpointer data)
+{
+	static const char *const names[] = { "eth0", "carrier_changes" };
+	RdmadNameList *list = rdmad_name_list_new(names, G_N_ELEMENTS(names));
+	const RdmadCounterKey key = { .group = RDMAD_COUNTER_LINK,
+				      .netdev = list->names[0],
+				      .name = list->names[1],
+				      .held = TRUE };
+	g_autoptr(RdmadReading) reading = NULL;
+
+	rdmad_reading_builder_hold(&f->builder, list);
+	rdmad_reading_builder_add(&f->builder, &key, 1);
+	rdmad_name_list_unref(list);
+	reading = rdmad_reading_builder_finish(&f->builder);
+	g_assert_true(reading->counters[0].name == key.name);
+	g_assert_cmpstr(reading->counters[0].netdev, ==, "eth0");
+	g_assert_cmpstr(reading->counters[0].name, ==, "carrier_changes");
 }
 
 static void test_sources_may_add_in_any_order(Fixture *f, gconstpointer data)
@@ -114,9 +133,7 @@ static void test_a_failure_is_held_from_when_it_was_seen(Fixture *f, gconstpoint
 #define TEST(name) UNIT_FIXTURE_TEST("/reading/" #name, Fixture, NULL, setup, test_##name, teardown)
 
 const UnitTest unit_tests[] = {
-	TEST(sources_may_add_in_any_order),
-	TEST(a_name_that_a_driver_has_twice_counts_once),
-	TEST(names_are_the_readings_own),
-	TEST(a_failure_is_held_from_when_it_was_seen),
-	{ 0 },
+	TEST(a_held_list_lives_as_long_as_the_reading),	  TEST(sources_may_add_in_any_order),
+	TEST(a_name_that_a_driver_has_twice_counts_once), TEST(names_are_the_readings_own),
+	TEST(a_failure_is_held_from_when_it_was_seen),	  { 0 },
 };

@@ -190,6 +190,46 @@ static void collect_others(RdmadStat *stat, gpointer data)
 	rdmad_stat_set(stat, f->collected, LABELS(name));
 }
 
+static void collect_full(RdmadStat *stat, gpointer data)
+{
+	Fixture *f = data;
+
+	f->collected++;
+	for (guint i = 0; i < RDMAD_STAT_SERIES; i++) {
+		g_autofree char *name = g_strdup_printf("m%u-%u", f->collected, i);
+
+		rdmad_stat_add(stat, 1, LABELS(name));
+	}
+}
+
+static void count_series(const RdmadStatClass *klass, const RdmadStatSeries *series, guint n,
+			 gpointer data)
+{
+	guint *sum = data;
+
+	for (guint i = 0; i < n; i++)
+		*sum += (guint)series[i].value;
+}
+
+static void test_what_collect_names_has_the_room_of_what_it_does_not(Fixture *f, gconstpointer data)
+{
+	static const RdmadStatClass klass = {
+		.type = RDMAD_STAT_GAUGE,
+		.name = "rdmad_full",
+		.help = "h",
+		.labels = { "module" },
+		.collect = collect_full,
+	};
+
+	rdmad_stats_add(f->stats, NULL, &klass, f, NULL);
+	for (guint i = 0; i < 2; i++) {
+		guint sum = 0;
+
+		rdmad_stats_foreach(f->stats, count_series, &sum);
+		g_assert_cmpuint(sum, ==, RDMAD_STAT_SERIES);
+	}
+}
+
 static void test_what_collect_does_not_name_again_is_gone(Fixture *f, gconstpointer data)
 {
 	const RdmadStatClass klass = {
@@ -274,6 +314,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_name_can_be_had_once_until_it_is_freed),
 	TEST(a_dropped_series_is_gone_and_begins_again),
 	TEST(collect_is_asked_at_each_reading),
+	TEST(what_collect_names_has_the_room_of_what_it_does_not),
 	TEST(what_collect_does_not_name_again_is_gone),
 	TEST(series_over_the_limit_are_not_counted),
 	TEST(families_go_with_their_owner),
