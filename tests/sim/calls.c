@@ -313,10 +313,41 @@ int bind(int fd, const struct sockaddr *address, socklen_t size)
 	return files_bind(fd, address, size);
 }
 
+int connect(int fd, const struct sockaddr *address, socklen_t size)
+{
+	turns_stir();
+	return files_connect(fd, address, size);
+}
+
+int accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
+{
+	turns_stir();
+	return (int)syscall(SYS_accept4, fd, address, size, flags);
+}
+
+int shutdown(int fd, int how)
+{
+	turns_stir();
+	return (int)syscall(SYS_shutdown, fd, how);
+}
+
+ssize_t recv(int fd, void *bytes, size_t size, int flags)
+{
+	turns_stir();
+	return syscall(SYS_recvfrom, fd, bytes, size, flags, NULL, NULL);
+}
+
+ssize_t recvmsg(int fd, struct msghdr *message, int flags)
+{
+	turns_stir();
+	return syscall(SYS_recvmsg, fd, message, flags);
+}
+
 ssize_t send(int fd, const void *bytes, size_t size, int flags)
 {
 	if (turns_in_rdmad() && !life_effect())
 		return (ssize_t)size;
+	turns_stir();
 	return syscall(SYS_sendto, fd, bytes, size, flags, NULL, 0);
 }
 
@@ -324,6 +355,7 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 {
 	ssize_t size = 0;
 
+	turns_stir();
 	if (!turns_in_rdmad() || life_effect())
 		return syscall(SYS_sendmsg, fd, message, flags);
 	for (size_t i = 0; i < message->msg_iovlen; i++)

@@ -287,7 +287,7 @@ DIR *fdopendir(int fd)
 
 DIR *opendir(const char *path)
 {
-	const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const int fd = files_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 
 	return fd < 0 ? NULL : fdopendir(fd);
 }
@@ -361,11 +361,6 @@ int inotify_rm_watch(int fd, int descriptor)
 }
 
 /* ---- the others ---- */
-
-int connect(int fd, const struct sockaddr *address, socklen_t size)
-{
-	return files_connect(fd, address, size);
-}
 
 mode_t umask(mode_t mask)
 {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "notify.h"
+#include "turns.h"
 
 #define FIRST	0x100000 /* more than the kernel gives */
 #define SELF_FD "/proc/self/fd/"
@@ -212,6 +213,7 @@ int files_close(int fd)
 	File *file = file_of(fd);
 
 	if (!file) {
+		turns_stir();
 		if (notify_is(fd))
 			notify_close(fd);
 		return (int)syscall(SYS_close, fd);
@@ -293,21 +295,14 @@ gssize files_read(int fd, void *bytes, gsize size)
 	File *file = file_of(fd);
 	gssize n;
 
-	if (!file)
+	if (!file) {
+		turns_stir();
 		return notify_is(fd) ? notify_read(fd, bytes, size)
 				     : syscall(SYS_read, fd, bytes, size);
+	}
 	n = files_pread(fd, bytes, size, file->at);
 	file->at += MAX(n, 0);
 	return n;
-}
-
-static void bytes_set_size(GByteArray *bytes, gsize size)
-{
-	const gsize before = bytes->len;
-
-	g_byte_array_set_size(bytes, (guint)size);
-	if (size > before)
-		memset(bytes->data + before, 0, size - before);
 }
 
 gssize files_pwrite(int fd, const void *bytes, gsize size, off_t at)
@@ -321,9 +316,7 @@ gssize files_pwrite(int fd, const void *bytes, gsize size, off_t at)
 		return -1;
 	if (!size)
 		return 0;
-	if ((gsize)at + size > to->len)
-		bytes_set_size(to, (gsize)at + size);
-	memcpy(to->data + at, bytes, size);
+	tree_write(to, bytes, size, (gsize)at);
 	tree_touch(file->entry);
 	return (gssize)size;
 }
@@ -333,8 +326,10 @@ gssize files_write(int fd, const void *bytes, gsize size)
 	File *file = file_of(fd);
 	gssize n;
 
-	if (!file)
+	if (!file) {
+		turns_stir();
 		return syscall(SYS_write, fd, bytes, size);
+	}
 	if (file->flags & O_APPEND)
 		files_seek(fd, 0, SEEK_END);
 	n = files_pwrite(fd, bytes, size, file->at);
@@ -364,7 +359,7 @@ int files_truncate(int fd, off_t size)
 		return (int)syscall(SYS_ftruncate, fd, size);
 	if (!bytes)
 		return -1;
-	bytes_set_size(bytes, (gsize)size);
+	tree_set_size(bytes, (gsize)size);
 	tree_touch(file->entry);
 	return 0;
 }

@@ -13,6 +13,7 @@
 #include "life.h"
 #include "machine.h"
 #include "node.h"
+#include "tree.h"
 
 #define ANSWER_MAX_US (15 * SIM_S) /* a hung podresources is given up after 10 */
 
@@ -23,7 +24,7 @@ static struct {
 	GHashTable *answered; /* set of ids: of all that kubelet was ever given */
 	guint unanswered;
 	gboolean forgotten;
-	guint64 effects; /* there were so many at the last look */
+	guint64 changes; /* of files; there were so many at the last look */
 } judge;
 
 void judge_begin(Decisions *decisions)
@@ -187,19 +188,18 @@ static void unknown_check(void)
 void judge_look(void)
 {
 	const GPtrArray *pods = pods_all();
-	const guint64 effects = life_effects();
+	const guint64 changes = tree_changes();
 
 	for (guint i = 0; i < pods->len; i++) {
 		const Pod *pod = pods->pdata[i];
 		const Grant *grant = pod_grant(pod);
 
-		/* Nothing but rdmad changes a directory. */
-		if (pod->had && effects != judge.effects)
+		if (pod->had && changes != judge.changes)
 			directory_check(pod);
 		if (grant && life_allocations())
 			table_check(pod, grant);
 	}
-	judge.effects = effects;
+	judge.changes = changes;
 	judge_network_look();
 	if (life_allocations())
 		unknown_check();

@@ -80,6 +80,11 @@ guint64 life_effects(void)
 /* ---- what others do to it ---- */
 
 /* To this thread: a fuzzer has others, which do not block them. */
+static void signal_send(int signum)
+{
+	turns_stir();
+	raise(signum);
+}
 
 void life_stop(void)
 {
@@ -89,14 +94,14 @@ void life_stop(void)
 	if (life.stopping)
 		life_crash();
 	else
-		raise(SIGTERM);
+		signal_send(SIGTERM);
 	life.stopping = TRUE;
 }
 
 void life_reload(void)
 {
 	if (life.on && !life.frozen)
-		raise(SIGHUP);
+		signal_send(SIGHUP);
 }
 
 void life_hint_hardware(void)

@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "turns.h"
+
 #define KINDS (IN_ALL_EVENTS | IN_IGNORED | IN_ISDIR)
 
 typedef struct {
@@ -95,8 +97,10 @@ static void event_add(const Watch *watch, guint32 mask, const char *name)
 		g_free(event);
 		return;
 	}
-	if (!events->length)
+	if (!events->length) {
+		turns_stir();
 		syscall(SYS_write, watch->notify->fd, &one, sizeof(one));
+	}
 	g_queue_push_tail(events, event);
 }
 

@@ -13,15 +13,20 @@
 
 static TreeEntry *root;
 static ino_t last_number;
+static guint64 changes;
 
 /* ---- files and names ---- */
 
 static void changed(TreeFile *file)
 {
-	static glong changes;
 	const gint64 now_us = g_get_real_time();
 
-	file->changed = (struct timespec){ now_us / SIM_S, ++changes % 1000000000 };
+	file->changed = (struct timespec){ now_us / SIM_S, (glong)(++changes % 1000000000) };
+}
+
+guint64 tree_changes(void)
+{
+	return changes;
 }
 
 static TreeFile *file_new(mode_t mode)
@@ -290,6 +295,24 @@ gboolean tree_rename(TreeEntry *entry, const TreePlace *to, gboolean replace)
 		tree_entry_unref(before);
 	notify_file(entry->file, IN_MOVE_SELF);
 	return TRUE;
+}
+
+void tree_set_size(GByteArray *file, gsize size)
+{
+	const gsize before = file->len;
+
+	g_byte_array_set_size(file, (guint)size);
+	if (size > before)
+		memset(file->data + before, 0, size - before);
+}
+
+void tree_write(GByteArray *file, const void *bytes, gsize size, gsize at)
+{
+	if (at > file->len)
+		tree_set_size(file, at);
+	if (at + size > file->len)
+		g_byte_array_set_size(file, (guint)(at + size));
+	memcpy(file->data + at, bytes, size);
 }
 
 void tree_touch(TreeEntry *entry)

@@ -62,6 +62,11 @@ TreeEntry *tree_make_nameless(const char *name);
 gboolean tree_link(TreeFile *file, const TreePlace *place);
 gboolean tree_remove(TreeEntry *entry, gboolean is_dir);
 gboolean tree_rename(TreeEntry *entry, const TreePlace *to, gboolean replace);
+/* As write() and truncate() do it: what nobody wrote is 0. */
+void tree_write(GByteArray *file, const void *bytes, gsize size, gsize at);
+void tree_set_size(GByteArray *file, gsize size);
 /* The contents have changed. */
 void tree_touch(TreeEntry *entry);
+/* How often something was changed, of all files. */
+guint64 tree_changes(void);
 void tree_stat(const TreeFile *file, struct stat *st);
