@@ -27,6 +27,7 @@ typedef struct {
 
 static GPtrArray *files; /* of File, or NULL; the index is the descriptor's number from FIRST on */
 static guint n_open;
+static guint64 n_closed;
 static mode_t mask = 022;
 
 static int fail_with(int errnum)
@@ -50,6 +51,11 @@ gboolean files_has(int fd)
 guint files_open(void)
 {
 	return n_open;
+}
+
+guint64 files_closed(void)
+{
+	return n_closed;
 }
 
 TreeEntry *files_entry(int fd)
@@ -214,6 +220,7 @@ int files_close(int fd)
 
 	if (!file) {
 		turns_stir();
+		n_closed++;
 		if (notify_is(fd))
 			notify_close(fd);
 		return (int)syscall(SYS_close, fd);

@@ -13,6 +13,8 @@
 gboolean files_has(int fd);
 /* How many are open. */
 guint files_open(void);
+/* How many of the kernel's were closed. */
+guint64 files_closed(void);
 /* Of one of the tree, as the kernel has it in /proc/self/fd; "": it is not of the tree. */
 const char *files_path(int fd, char *path, gsize size);
 /* What a path leads to, in the tree; FALSE: it is not there. */

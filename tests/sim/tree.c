@@ -58,6 +58,7 @@ static TreeEntry *entry_new(TreeFile *file, char *name)
 
 	entry->file = file;
 	entry->name = name;
+	entry->length = strlen(name);
 	entry->refs = 1;
 	file->entries++;
 	return entry;
@@ -129,7 +130,7 @@ void tree_entry_path(const TreeEntry *entry, char *path, gsize size)
 
 	path[at] = '\0';
 	for (; entry; entry = entry->parent) {
-		n = MIN(strlen(entry->name), at - 1);
+		n = MIN(entry->length, at - 1);
 		at -= n;
 		memcpy(path + at, entry->name, n);
 		path[--at] = '/';
@@ -145,7 +146,7 @@ static TreeEntry *entry_below(const TreeEntry *directory, const char *name, gsiz
 {
 	TreeEntry *entry = directory->file->newest;
 
-	while (entry && (strncmp(entry->name, name, length) != 0 || entry->name[length]))
+	while (entry && (entry->length != length || memcmp(entry->name, name, length) != 0))
 		entry = entry->older;
 	return entry;
 }
@@ -182,7 +183,7 @@ static TreeEntry *step_to(TreeEntry *top, TreeEntry *at, const char *name, gsize
 static gboolean find(TreeEntry *top, TreeEntry *at, const char *path, gboolean follow,
 		     TreePlace *place, guint links)
 {
-	*place = (TreePlace){ at->parent, at, at->name, strlen(at->name) };
+	*place = (TreePlace){ at->parent, at, at->name, at->length };
 	for (path += strspn(path, "/"); *path;) {
 		const gsize length = strcspn(path, "/"), more = strspn(path + length, "/");
 		const char *rest = path + length + more;
@@ -288,6 +289,7 @@ gboolean tree_rename(TreeEntry *entry, const TreePlace *to, gboolean replace)
 	entry_detach(entry);
 	g_free(entry->name);
 	entry->name = g_strndup(to->name, to->length);
+	entry->length = to->length;
 	entry_attach(entry, to->parent);
 	tree_entry_unref(from);
 	notify_name(entry, IN_MOVED_TO);

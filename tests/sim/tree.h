@@ -34,6 +34,7 @@ struct TreeEntry {
 	TreeEntry *parent, *newer, *older;
 	TreeFile *file;
 	char *name;
+	gsize length; /* of the name */
 	guint refs;
 	gboolean gone;
 };
