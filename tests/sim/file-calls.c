@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
@@ -334,6 +335,27 @@ int closedir(DIR *dir)
 		g_ptr_array_unref(listing->names);
 	g_free(listing);
 	return 0;
+}
+
+/* ---- streams ---- */
+
+static ssize_t stream_read(void *cookie, char *bytes, size_t size)
+{
+	return read(GPOINTER_TO_INT(cookie), bytes, size);
+}
+
+static int stream_close(void *cookie)
+{
+	return close(GPOINTER_TO_INT(cookie));
+}
+
+/* GLib reads an empty file so. */
+FILE *fdopen(int fd, const char *mode)
+{
+	const cookie_io_functions_t functions = { .read = stream_read, .close = stream_close };
+
+	return files_has(fd) ? fopencookie(GINT_TO_POINTER(fd), mode, functions)
+			     : REAL(fdopen)(fd, mode);
 }
 
 /* ---- events ---- */
