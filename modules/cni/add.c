@@ -56,9 +56,10 @@ void cni_add_fail(CniOperation *op, GError *problem)
 
 static gboolean add_end_if_cancelled(CniOperation *op)
 {
-	if (op->cancelled)
-		cni_add_fail(op, NULL);
-	return op->cancelled;
+	if (!op->cancelled)
+		return FALSE;
+	cni_add_fail(op, NULL); /* may free it */
+	return TRUE;
 }
 
 /* ---- done ---- */

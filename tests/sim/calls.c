@@ -4,7 +4,7 @@
  *
  * Each is an effect: the life of rdmad may end before it (life.h), and then it does nothing and succeeds, for
  * nobody sees any more what it would have done.  The disk may refuse it, and is told of it.  Calls of others than rdmad
- * are the kernel's alone.
+ * are no effects.
  */
 #undef _FILE_OFFSET_BITS /* both names of a function stand here: open() and open64() */
 #include <errno.h>
@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "disk.h"
+#include "files.h"
 #include "life.h"
 #include "machine.h"
 #include "plants.h"
@@ -34,16 +35,10 @@ static int fail_with(int errnum)
 	return -1;
 }
 
-/* "": it has no name. */
+/* "": it is none of the world's. */
 static const char *path_of_fd(int fd, char *path)
 {
-	char link[64];
-	ssize_t n;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = syscall(SYS_readlinkat, AT_FDCWD, link, path, PATH_MAX - 1);
-	path[MAX(n, 0)] = '\0';
-	return path;
+	return files_path(fd, path, PATH_MAX);
 }
 
 static const char *path_at(int dir, const char *name, char *path)
@@ -85,7 +80,7 @@ static gboolean is_over(Verdict verdict, ssize_t pretended, ssize_t *result)
 static int open_made(int dir, const char *name, int flags, mode_t mode)
 {
 	char path[PATH_MAX];
-	const gboolean is_new = faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
+	const gboolean is_new = !files_exists(dir, name);
 	int fd;
 
 	path_at(dir, name, path);
@@ -94,11 +89,11 @@ static int open_made(int dir, const char *name, int flags, mode_t mode)
 		case REFUSE:
 			return -1;
 		case PRETEND:
-			return (int)syscall(SYS_memfd_create, "nothing", 1u /* MFD_CLOEXEC */);
+			return files_make_nameless("nothing");
 		case DO_IT:
 			break;
 		}
-	fd = (int)syscall(SYS_openat, dir, name, flags, mode);
+	fd = files_openat(dir, name, flags, mode);
 	if (fd >= 0 && is_new)
 		disk_made(path, FALSE);
 	else if (fd >= 0 && flags & O_TRUNC)
@@ -114,7 +109,7 @@ static int open_any(int dir, const char *name, int flags, mode_t mode)
 		return fail_with(disk_refuses_open());
 	if (turns_in_rdmad() && flags & (O_CREAT | O_TRUNC))
 		return open_made(dir, name, flags, mode);
-	return (int)syscall(SYS_openat, dir, name, flags, mode);
+	return files_openat(dir, name, flags, mode);
 }
 
 #define OPEN(function, dir, ...)                                                                   \
@@ -147,12 +142,12 @@ static gboolean read_fails(int fd)
 
 ssize_t read(int fd, void *bytes, size_t size)
 {
-	return read_fails(fd) ? -1 : syscall(SYS_read, fd, bytes, size);
+	return read_fails(fd) ? -1 : files_read(fd, bytes, size);
 }
 
 ssize_t pread(int fd, void *bytes, size_t size, off_t at)
 {
-	return read_fails(fd) ? -1 : syscall(SYS_pread64, fd, bytes, size, at);
+	return read_fails(fd) ? -1 : files_pread(fd, bytes, size, at);
 }
 
 ssize_t pread64(int fd, void *bytes, size_t size, off64_t at)
@@ -160,32 +155,33 @@ ssize_t pread64(int fd, void *bytes, size_t size, off64_t at)
 	return pread(fd, bytes, size, at);
 }
 
-static ssize_t write_at(int fd, const void *bytes, size_t size, off_t at, gboolean append)
+ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at)
 {
 	char path[PATH_MAX];
 	ssize_t n;
 
-	if (*path_of_fd(fd, path) == '/' && is_over(judge_change(path, FALSE), (ssize_t)size, &n))
+	if (!turns_in_rdmad() || !files_has(fd))
+		return files_pwrite(fd, bytes, size, at);
+	if (is_over(judge_change(path_of_fd(fd, path), FALSE), (ssize_t)size, &n))
 		return n;
-	n = append ? syscall(SYS_write, fd, bytes, size)
-		   : syscall(SYS_pwrite64, fd, bytes, size, at);
-	if (n > 0 && *path == '/')
+	n = files_pwrite(fd, bytes, size, at);
+	if (n > 0)
 		disk_wrote(path, bytes, (gsize)n, at);
 	return n;
 }
 
 ssize_t write(int fd, const void *bytes, size_t size)
 {
-	if (!turns_in_rdmad())
-		return syscall(SYS_write, fd, bytes, size);
-	return write_at(fd, bytes, size, lseek(fd, 0, SEEK_CUR), TRUE);
-}
+	off_t at;
+	ssize_t n;
 
-ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at)
-{
-	if (!turns_in_rdmad())
-		return syscall(SYS_pwrite64, fd, bytes, size, at);
-	return write_at(fd, bytes, size, at, FALSE);
+	if (!turns_in_rdmad() || !files_has(fd))
+		return files_write(fd, bytes, size);
+	at = files_seek(fd, 0, files_flags(fd) & O_APPEND ? SEEK_END : SEEK_CUR);
+	n = pwrite(fd, bytes, size, at);
+	if (n > 0)
+		files_seek(fd, at + n, SEEK_SET);
+	return n;
 }
 
 ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t at)
@@ -199,10 +195,10 @@ int ftruncate(int fd, off_t size)
 	ssize_t result;
 
 	if (!turns_in_rdmad())
-		return (int)syscall(SYS_ftruncate, fd, size);
+		return files_truncate(fd, size);
 	if (is_over(judge_change(path_of_fd(fd, path), FALSE), 0, &result))
 		return (int)result;
-	result = syscall(SYS_ftruncate, fd, size);
+	result = files_truncate(fd, size);
 	if (result == 0)
 		disk_truncated(path, size);
 	return (int)result;
@@ -243,11 +239,11 @@ int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsign
 	ssize_t result;
 
 	if (!turns_in_rdmad())
-		return (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
+		return files_rename(from_dir, from, to_dir, to, flags);
 	path_at(from_dir, from, before);
 	if (is_over(judge_change(path_at(to_dir, to, after), FALSE), 0, &result))
 		return (int)result;
-	result = syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
+	result = files_rename(from_dir, from, to_dir, to, flags);
 	if (result == 0)
 		disk_renamed(before, after);
 	return (int)result;
@@ -270,7 +266,7 @@ int unlinkat(int dir, const char *name, int flags)
 
 	if (turns_in_rdmad() && !life_effect())
 		return 0;
-	result = (int)syscall(SYS_unlinkat, dir, name, flags);
+	result = files_unlink(dir, name, flags);
 	if (result == 0 && turns_in_rdmad())
 		disk_removed(path_at(dir, name, path));
 	return result;
@@ -292,12 +288,12 @@ int mkdirat(int dir, const char *name, mode_t mode)
 	ssize_t result;
 
 	if (!turns_in_rdmad())
-		return (int)syscall(SYS_mkdirat, dir, name, mode);
-	if (faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return files_mkdir(dir, name, mode);
+	if (files_exists(dir, name))
 		return fail_with(EEXIST);
 	if (is_over(judge_change(path_at(dir, name, path), FALSE), 0, &result))
 		return (int)result;
-	result = syscall(SYS_mkdirat, dir, name, mode);
+	result = files_mkdir(dir, name, mode);
 	if (result == 0)
 		disk_made(path, TRUE);
 	return (int)result;
@@ -314,13 +310,44 @@ int bind(int fd, const struct sockaddr *address, socklen_t size)
 {
 	if (turns_in_rdmad() && !life_effect())
 		return 0;
-	return (int)syscall(SYS_bind, fd, address, size);
+	return files_bind(fd, address, size);
+}
+
+int connect(int fd, const struct sockaddr *address, socklen_t size)
+{
+	turns_stir();
+	return files_connect(fd, address, size);
+}
+
+int accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
+{
+	turns_stir();
+	return (int)syscall(SYS_accept4, fd, address, size, flags);
+}
+
+int shutdown(int fd, int how)
+{
+	turns_stir();
+	return (int)syscall(SYS_shutdown, fd, how);
+}
+
+ssize_t recv(int fd, void *bytes, size_t size, int flags)
+{
+	turns_stir();
+	return syscall(SYS_recvfrom, fd, bytes, size, flags, NULL, NULL);
+}
+
+ssize_t recvmsg(int fd, struct msghdr *message, int flags)
+{
+	turns_stir();
+	return syscall(SYS_recvmsg, fd, message, flags);
 }
 
 ssize_t send(int fd, const void *bytes, size_t size, int flags)
 {
 	if (turns_in_rdmad() && !life_effect())
 		return (ssize_t)size;
+	turns_stir();
 	return syscall(SYS_sendto, fd, bytes, size, flags, NULL, 0);
 }
 
@@ -328,6 +355,7 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 {
 	ssize_t size = 0;
 
+	turns_stir();
 	if (!turns_in_rdmad() || life_effect())
 		return syscall(SYS_sendmsg, fd, message, flags);
 	for (size_t i = 0; i < message->msg_iovlen; i++)

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tree.h"
+
 #define SECTOR 512u
 
 /* One file or directory, under whichever names. */
@@ -212,15 +214,6 @@ void disk_truncated(const char *path, off_t size)
 	node_add(path, NULL, (gsize)size);
 }
 
-static void size_set(GByteArray *file, gsize size)
-{
-	const gsize before = file->len;
-
-	g_byte_array_set_size(file, (guint)size);
-	if (size > before)
-		memset(file->data + before, 0, size - before);
-}
-
 /* The first `size` bytes of it, at most. */
 static void write_apply(const Write *write, GByteArray *file, gsize size)
 {
@@ -228,13 +221,10 @@ static void write_apply(const Write *write, GByteArray *file, gsize size)
 	const guint8 *bytes = write->bytes ? g_bytes_get_data(write->bytes, &n) : NULL;
 
 	if (!bytes) {
-		size_set(file, write->at);
+		tree_set_size(file, write->at);
 		return;
 	}
-	n = MIN(n, size);
-	if (write->at + n > file->len)
-		size_set(file, write->at + n);
-	memcpy(file->data + write->at, bytes, n);
+	tree_write(file, bytes, MIN(n, size), write->at);
 }
 
 static void naming_apply(const Naming *naming)
@@ -331,7 +321,7 @@ void disk_empty_directory(const char *path)
 	}
 }
 
-static void tree_write(void)
+static void durable_put(void)
 {
 	g_autoptr(GList) paths = paths_of(disk.durable);
 
@@ -367,5 +357,5 @@ void disk_cut_power(DiskOutcome outcome)
 		node_cut(disk.nodes->pdata[i], outcome);
 	g_hash_table_remove_all(disk.now);
 	disk_empty_directory(disk.root);
-	tree_write();
+	durable_put();
 }

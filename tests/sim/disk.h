@@ -2,7 +2,7 @@
 /*
  * The disk, and what a power failure leaves of it
  *
- * Files are real ones, in a directory in memory; beside each the model keeps what is durable and what was written since
+ * Files are those of the tree (tree.h); beside each the model keeps what is durable and what was written since
  * the last fsync.  Names are durable apart from contents: making, renaming and removing one waits for the fsync of
  * its directory.  Below /run nothing is durable.
  *

@@ -13,6 +13,7 @@
 #include "life.h"
 #include "machine.h"
 #include "node.h"
+#include "tree.h"
 
 #define ANSWER_MAX_US (15 * SIM_S) /* a hung podresources is given up after 10 */
 
@@ -23,7 +24,7 @@ static struct {
 	GHashTable *answered; /* set of ids: of all that kubelet was ever given */
 	guint unanswered;
 	gboolean forgotten;
-	guint64 effects; /* there were so many at the last look */
+	guint64 changes; /* of files; there were so many at the last look */
 } judge;
 
 void judge_begin(Decisions *decisions)
@@ -130,10 +131,18 @@ static const Grant *pod_grant(const Pod *pod)
 	return pod->state == POD_STARTING ? pod->grant : NULL;
 }
 
+/* NULL: it is not whole. */
+static json_t *json_of_file(const char *path)
+{
+	g_autofree char *text = NULL;
+
+	return g_file_get_contents(path, &text, NULL, NULL) ? json_loads(text, 0, NULL) : NULL;
+}
+
 static void directory_check(const Pod *pod)
 {
 	g_autofree char *file = g_build_filename(pod->had->directory, "allocation.json", NULL);
-	json_t *object = json_load_file(file, 0, NULL);
+	json_t *object = json_of_file(file);
 
 	if (!object)
 		judge_fails("the directory of a running pod is not whole: %s of %s", pod->had->id,
@@ -179,19 +188,18 @@ static void unknown_check(void)
 void judge_look(void)
 {
 	const GPtrArray *pods = pods_all();
-	const guint64 effects = life_effects();
+	const guint64 changes = tree_changes();
 
 	for (guint i = 0; i < pods->len; i++) {
 		const Pod *pod = pods->pdata[i];
 		const Grant *grant = pod_grant(pod);
 
-		/* Nothing but rdmad changes a directory. */
-		if (pod->had && effects != judge.effects)
+		if (pod->had && changes != judge.changes)
 			directory_check(pod);
 		if (grant && life_allocations())
 			table_check(pod, grant);
 	}
-	judge.effects = effects;
+	judge.changes = changes;
 	judge_network_look();
 	if (life_allocations())
 		unknown_check();
@@ -231,6 +239,7 @@ static void database_check(const char *path)
 	sqlite3 *db = NULL;
 
 	if (sqlite3_open(path, &db) != SQLITE_OK ||
+	    sqlite3_exec(db, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL) != SQLITE_OK ||
 	    sqlite3_exec(db, "PRAGMA integrity_check(1)", column_add, NULL, NULL) != SQLITE_OK)
 		judge_fails("the database cannot be read: %s", sqlite3_errmsg(db));
 	sqlite3_exec(db, "PRAGMA foreign_key_check", column_add, NULL, NULL);
@@ -256,7 +265,7 @@ static void cdi_check(void)
 
 	while (dir && (name = g_dir_read_name(dir))) {
 		g_autofree char *path = g_build_filename(node_cdi_dir(), name, NULL);
-		json_t *object = *name == '.' ? NULL : json_load_file(path, 0, NULL);
+		json_t *object = *name == '.' ? NULL : json_of_file(path);
 
 		if (*name != '.' && !object)
 			judge_fails("a CDI file is not whole: %s", name);

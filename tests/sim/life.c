@@ -80,6 +80,11 @@ guint64 life_effects(void)
 /* ---- what others do to it ---- */
 
 /* To this thread: a fuzzer has others, which do not block them. */
+static void signal_send(int signum)
+{
+	turns_stir();
+	raise(signum);
+}
 
 void life_stop(void)
 {
@@ -89,14 +94,14 @@ void life_stop(void)
 	if (life.stopping)
 		life_crash();
 	else
-		raise(SIGTERM);
+		signal_send(SIGTERM);
 	life.stopping = TRUE;
 }
 
 void life_reload(void)
 {
 	if (life.on && !life.frozen)
-		raise(SIGHUP);
+		signal_send(SIGHUP);
 }
 
 void life_hint_hardware(void)
@@ -194,6 +199,19 @@ RdmadAllocations *__wrap_rdmad_allocations_new(RdmadLoop *loop, RdmadState *stat
 {
 	life.allocations = __real_rdmad_allocations_new(loop, state, event_log, error);
 	return life.allocations;
+}
+
+/* Memory that goes back to the kernel after each life costs a tenth of the time. */
+int __wrap_malloc_trim(size_t keep);
+int __wrap_malloc_trim(size_t keep)
+{
+	return 0;
+}
+
+int __wrap_mallopt(int option, int value);
+int __wrap_mallopt(int option, int value)
+{
+	return 1;
 }
 
 /* ---- the log ---- */

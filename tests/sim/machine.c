@@ -48,18 +48,53 @@ static void make(const char *path)
 	g_assert_cmpint(g_mkdir_with_parents(path, 0755), ==, 0);
 }
 
-void machine_make(const char *root)
+static void copy(const char *from, const char *to);
+
+static void copy_directory(const char *from, const char *to)
 {
-	const char *argv[] = { MACHINES_DIR "/expand", SIM_DIR "/node.machine", root, NULL };
+	g_autoptr(GDir) dir = g_dir_open(from, 0, NULL);
+	const char *name;
+
+	make(to);
+	while ((name = g_dir_read_name(dir))) {
+		g_autofree char *one = g_build_filename(from, name, NULL);
+		g_autofree char *other = g_build_filename(to, name, NULL);
+
+		copy(one, other);
+	}
+}
+
+static void copy(const char *from, const char *to)
+{
+	g_autofree char *target = g_file_read_link(from, NULL);
+	g_autofree char *bytes = NULL;
+
+	if (target)
+		g_assert_cmpint(symlink(target, to), ==, 0);
+	else if (g_file_test(from, G_FILE_TEST_IS_DIR))
+		copy_directory(from, to);
+	else if (g_file_get_contents(from, &bytes, NULL, NULL))
+		put(to, bytes);
+}
+
+static void expand(const char *to)
+{
+	const char *argv[] = { MACHINES_DIR "/expand", SIM_DIR "/node.machine", to, NULL };
 	pid_t pid;
 	int status;
 
-	machine.root = g_strdup(root);
-	machine.boot_id = path_of(BOOT "/boot_id");
-	make(root);
+	make(to);
 	g_assert_cmpint(posix_spawn(&pid, argv[0], NULL, NULL, (char **)argv, environ), ==, 0);
 	g_assert_cmpint(waitpid(pid, &status, 0), ==, pid);
 	g_assert_cmpint(status, ==, 0);
+}
+
+void machine_make(const char *root, const char *workshop)
+{
+	machine.root = g_strdup(root);
+	machine.boot_id = path_of(BOOT "/boot_id");
+	expand(workshop);
+	copy_directory(workshop, root);
 	for (guint i = 0; i < MACHINE_DEVICES; i++) {
 		g_autofree char *link = path_of("sys/class/infiniband/erdma_%u", i);
 

@@ -6,8 +6,8 @@
 
 #define MACHINE_DEVICES 4u
 
-/* Makes the tree of node.machine below `root`, once in a process. */
-void machine_make(const char *root);
+/* Makes the tree of node.machine below `root`, once in a process, from one of the kernel's at `workshop`. */
+void machine_make(const char *root, const char *workshop);
 /* As it was made, without pods, in a boot of its own. */
 void machine_begin(void);
 

@@ -2,14 +2,15 @@
 /*
  * The simulator: rdmad in a world that a seed makes
  *
- *	sim [--seed N] [--seconds N] [--steps N] [--run-steps N] [--pairs] [--notes]
+ *	sim [--seed N] [--seconds N] [--steps N] [--run-steps N] [--pairs] [--notes] [--all]
  *	sim --replay FILE [--shrink]
  *	sim --seed N --shrink
  *	sim --exhaustive
  *	--jobs N: in so many processes, each with a world of its own
  *	sim --plants --seconds N	each planted fault, for so long at most; --plant NAME: with that one
  *
- * With a seed alone: that run.  With seconds or steps: one seed after the other from it on.  A run that fails prints its
+ * With a seed alone: that run.  With seconds or steps: one seed after the other from it on, to the first run
+ * that fails; --all: beyond it too.  A run that fails prints its
  * seed, what is broken, the last lines of the log, and its trace; the status is then 1.
  */
 #include <signal.h>
@@ -33,7 +34,7 @@
 typedef struct {
 	gint64 seed, seconds, steps, run_steps, jobs;
 	guint job; /* of this process */
-	gboolean shrink, pairs, twice, plants, exhaustive, hash, notes;
+	gboolean shrink, pairs, twice, plants, exhaustive, hash, notes, all;
 	char *replay, *plant;
 } Options;
 
@@ -163,8 +164,8 @@ static int run_seeds(const Options *options)
 	guint64 seed = (guint64)options->seed + options->job;
 	gboolean ok = TRUE, more = TRUE;
 
-	while (ok && more) {
-		ok = seed_check(seed, options);
+	while ((ok || options->all) && more) {
+		ok &= seed_check(seed, options);
 		seed += (guint64)options->jobs;
 		more = options->seconds ? clock_real_us() - began_us < options->seconds * SIM_S
 		       : options->steps
@@ -232,6 +233,7 @@ static gboolean options_parse(Options *options, int argc, char **argv)
 		{ "--exhaustive", NULL, &options->exhaustive },
 		{ "--hash", NULL, &options->hash },
 		{ "--notes", NULL, &options->notes },
+		{ "--all", NULL, &options->all },
 		{ "--plant", NULL, NULL },
 		{ "--replay", NULL, NULL },
 	};

@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "disk.h"
+#include "files.h"
 #include "life.h"
 #include "machine.h"
 
@@ -270,7 +271,7 @@ void network_netns_remove(Netns *netns)
 								   5, G_N_ELEMENTS(dies_in_us))];
 }
 
-static gboolean is_held(const Netns *netns)
+static gboolean is_open(const Netns *netns)
 {
 	g_autoptr(GDir) dir = g_dir_open("/proc/self/fd", 0, NULL);
 	const char *name;
@@ -280,6 +281,17 @@ static gboolean is_held(const Netns *netns)
 		if (fstat(atoi(name), &st) == 0 && st.st_ino == netns->inode)
 			return TRUE;
 	return FALSE;
+}
+
+/* It was, when last seen, and is until a descriptor is closed. */
+static gboolean is_held(Netns *netns)
+{
+	const guint64 closed = files_closed();
+
+	if (netns->closed != closed)
+		netns->held = is_open(netns);
+	netns->closed = closed;
+	return netns->held;
 }
 
 /* NICs come back under their own name, or another one where that is taken. */

@@ -40,7 +40,9 @@ struct Netns {
 	ino_t inode;
 	char *path; /* NULL: removed, and held by an open descriptor or not taken apart yet */
 	guint slot;
-	gint64 dies_us;	  /* when it is taken apart */
+	gint64 dies_us; /* when it is taken apart */
+	gboolean held;	/* somebody had it open when so many descriptors were closed */
+	guint64 closed;
 	GPtrArray *links; /* of NetworkLink */
 	GArray *routes;	  /* of RdmadRoute */
 	GArray *rules;	  /* of RdmadRule */

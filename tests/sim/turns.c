@@ -17,8 +17,9 @@ RdmadLoop *__wrap_rdmad_loop_new(void);
 typedef struct {
 	RdmadLoop *loop;
 	int epoll;
-	gint64 due_us; /* of its next timer, when it has nothing else to do */
-	gboolean idle; /* the last turn found nothing */
+	gint64 due_us;	/* of its next timer, when it has nothing else to do */
+	gboolean idle;	/* the last turn found nothing */
+	gboolean still; /* no descriptor is ready, and nothing was stirred since that was seen */
 } Side;
 
 static struct {
@@ -29,6 +30,19 @@ static struct {
 	gboolean in_rdmad;
 	guint turns; /* since the time moved */
 } turns;
+
+/* ---- what may wake a loop ---- */
+
+void turns_stir(void)
+{
+	turns.rdmad.still = turns.kubelet.still = FALSE;
+}
+
+int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event)
+{
+	turns_stir();
+	return (int)syscall(SYS_epoll_ctl, epoll, operation, fd, event);
+}
 
 /* ---- loops ---- */
 
@@ -92,10 +106,14 @@ static void events_rotate(struct epoll_event *events, guint n)
 		events[i] = moved[(i + by) % n];
 }
 
-static int events_ready(int epoll, struct epoll_event *events, int max)
+static int events_ready(Side *side, struct epoll_event *events, int max)
 {
-	const int n = (int)syscall(SYS_epoll_pwait, epoll, events, max, 0, NULL, 8);
+	int n;
 
+	if (side->still)
+		return 0;
+	n = (int)syscall(SYS_epoll_pwait, side->epoll, events, max, 0, NULL, 8);
+	side->still = n == 0;
 	if (n > 0)
 		events_rotate(events, (guint)n);
 	return n;
@@ -114,7 +132,7 @@ static gboolean kubelet_turn(void)
 /* Ends the turn where it would wait. */
 static int kubelet_wait(struct epoll_event *events, int max, int timeout_ms)
 {
-	const int n = events_ready(turns.kubelet.epoll, events, max);
+	const int n = events_ready(&turns.kubelet, events, max);
 
 	if (n != 0 || timeout_ms == 0)
 		return n;
@@ -155,8 +173,7 @@ void turns_without_rdmad(gint64 until_us)
 static int rdmad_wait(struct epoll_event *events, int max, gint64 until_us)
 {
 	for (;;) {
-		const int n =
-			turns.ops->is_over() ? 0 : events_ready(turns.rdmad.epoll, events, max);
+		const int n = turns.ops->is_over() ? 0 : events_ready(&turns.rdmad, events, max);
 
 		if (turns.ops->is_over())
 			rdmad_loop_stop(turns.rdmad.loop);

@@ -26,6 +26,8 @@ RdmadLoop *turns_kubelet_loop_new(void);
 void turns_end(void);
 /* While no rdmad runs: what the others do until then. */
 void turns_without_rdmad(gint64 until_us);
+/* Something was done to a descriptor of the kernel's: one that was not ready may be so now. */
+void turns_stir(void);
 /* Whether rdmad's own code runs now. */
 gboolean turns_in_rdmad(void);
 void turns_set_in_rdmad(gboolean in_rdmad);

@@ -6,6 +6,7 @@
 #include "actions.h"
 #include "clock.h"
 #include "disk.h"
+#include "files.h"
 #include "judge.h"
 #include "kubelet.h"
 #include "life.h"
@@ -27,7 +28,8 @@ static const guint pause_weights[] = { 30, 25, 20, 15, 8, 2 };
 typedef enum { PHASE_STEPS, PHASE_QUIET, PHASE_OVER } Phase;
 
 static struct {
-	char *root;
+	const char *root; /* of what is in memory */
+	char *workshop;	  /* a directory of the kernel's, for what is not */
 	Decisions *decisions;
 	guint weights[N_ACTIONS];
 	Phase phase;
@@ -122,7 +124,7 @@ static void world_begin(Decisions *decisions, guint steps)
 	g_random_set_seed(1);
 	node_begin(world.root, decide(decisions, DECIDE_SETUP, 3) > 0);
 	machine_begin();
-	network_begin(world.root, decisions);
+	network_begin(world.workshop, decisions);
 	pool_begin(decisions);
 	turns_begin(&turns_ops, decisions);
 	disk_begin(disk, node_run_dir(), decisions);
@@ -145,7 +147,7 @@ static void world_end(void)
 static guint descriptors(void)
 {
 	g_autoptr(GDir) dir = g_dir_open("/proc/self/fd", 0, NULL);
-	guint n = 0;
+	guint n = files_open();
 
 	while (dir && g_dir_read_name(dir))
 		n++;
@@ -180,12 +182,13 @@ gboolean world_run(Decisions *decisions, guint steps)
 	return !judge_verdict();
 }
 
-void world_make(const char *root)
+void world_make(const char *workshop)
 {
-	g_autofree char *machine = g_build_filename(root, "machine", NULL);
+	g_autofree char *machine = g_build_filename(workshop, "machine", NULL);
 
-	world.root = g_strdup(root);
-	machine_make(machine);
+	world.root = TREE_ROOT;
+	world.workshop = g_strdup(workshop);
+	machine_make(TREE_ROOT "/machine", machine);
 }
 
 const WorldTotals *world_totals(void)

@@ -13,8 +13,8 @@ typedef struct {
 	guint64 steps, runs, lives, effects;
 } WorldTotals;
 
-/* Everything lives below `root`, a directory in memory. */
-void world_make(const char *root);
+/* `workshop`: a directory for what the tree of files (tree.h) cannot have. */
+void world_make(const char *workshop);
 /* TRUE: the judge is content.  `steps`: at most. */
 gboolean world_run(Decisions *decisions, guint steps);
 const WorldTotals *world_totals(void);
