@@ -155,8 +155,7 @@ static gboolean since_set(CommandOptions *options, const char *text)
 	const char *unit = *end ? strchr(units, *end) : NULL;
 
 	if (!g_ascii_isdigit(*text) || !unit || end[1] || n > G_MAXUINT32) {
-		fprintf(stderr, "rdmad: \"%s\" is no age; it is written 30s, 10m, 2h or 3d\n",
-			text);
+		fprintf(stderr, "rdmad: invalid age \"%s\"; write 30s, 10m, 2h or 3d\n", text);
 		return FALSE;
 	}
 	options->since_us = rdmad_wall_us() - (gint64)n * seconds[unit - units] * G_USEC_PER_SEC;
@@ -168,7 +167,7 @@ static gboolean lines_set(CommandOptions *options, const char *text)
 	guint64 n;
 
 	if (!g_ascii_string_to_unsigned(text, 10, 1, G_MAXUINT32, &n, NULL)) {
-		fprintf(stderr, "rdmad: \"%s\" is no number of lines, from 1\n", text);
+		fprintf(stderr, "rdmad: invalid number of lines \"%s\"; write 1 or more\n", text);
 		return FALSE;
 	}
 	options->lines = (guint)n;
@@ -229,7 +228,8 @@ static int argument_take(CommandOptions *options, const Command *command, int ar
 	options->argument = most ? argv[optind] : NULL;
 	optind += most;
 	if (optind < argc)
-		return command_usage_error(command->name, "takes no \"%s\"", argv[optind]);
+		return command_usage_error(command->name, "unexpected argument \"%s\"",
+					   argv[optind]);
 	if (!options->argument && *command->argument && command->argument[1] != '[')
 		return command_usage_error(command->name, "needs%s", command->argument);
 	return -1;
@@ -247,7 +247,7 @@ static int options_parse(CommandOptions *options, const Command *command, int ar
 			return 0;
 		}
 		if (letter == '?')
-			return command_option_unknown(command->name, argv);
+			return command_option_unknown(command->name, long_options, argv);
 		if (!strchr(command->flags, letter))
 			return command_usage_error(command->name, "has no option --%s",
 						   option_word(letter));

@@ -68,8 +68,8 @@ int command_print_json(const CommandOptions *options, const json_t *value);
 gboolean command_option_set(CommandOptions *options, int letter, const char *value);
 /* One line, and 2, the exit status. */
 int command_usage_error(const char *command, const char *format, ...) G_GNUC_PRINTF(2, 3);
-/* The same of the option that getopt does not know. */
-int command_option_unknown(const char *command, char *const *argv);
+/* The same of the option that getopt has just refused. */
+int command_option_unknown(const char *command, const struct option *known, char *const *argv);
 /* With --watch, after `status`: waits, clears the screen, TRUE. */
 gboolean command_watches(const CommandOptions *options, int status);
 /* --output and the others of COMMAND_ASKS; ends with an empty one. */
@@ -94,7 +94,7 @@ char *format_scalar(const json_t *value); /* any number, string, truth; NULL: nu
 /* Output of the commands, from the API's responses; golden texts in the tests. */
 void devices_write(const json_t *devices, const RdmadTableStyle *style, GString *out);
 void device_write(const json_t *device, GString *out);
-void topology_write(const json_t *topology, GString *out);
+void topology_write(const json_t *topology, const RdmadTableStyle *style, GString *out);
 void allocations_write(const json_t *allocations, gint64 now_us, const RdmadTableStyle *style,
 		       GString *out);
 /* `verbose`: with the internals of modules. */

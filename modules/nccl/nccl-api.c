@@ -293,7 +293,8 @@ static void on_allocation(NcclApi *api, RdmadHttpRequest *request, const char *i
 	if (container && container->view)
 		answer(api, request, container->view, &label);
 	else
-		rdmad_http_fail(request, 404, "no allocation %s", id);
+		rdmad_http_fail(request, 404,
+				"no allocation %s; `rdmad allocations -o wide` lists all", id);
 }
 
 static void on_get(RdmadHttpRequest *request, gpointer data)
