@@ -497,7 +497,7 @@ static gboolean plugin_device_health(gpointer state, const RdmadDevice *dev, con
 	return offered;
 }
 
-RDMAD_MODULE_DEFINE("device-plugin", .description = "offers RDMA devices to kubelet",
+RDMAD_MODULE_DEFINE("device-plugin", .description = "Offers RDMA devices to kubelet",
 		    .create = plugin_create, .start = plugin_start, .reload = plugin_reload,
 		    .drain = plugin_drain, .stop = plugin_stop, .destroy = plugin_destroy,
 		    .ready = plugin_ready, .status = plugin_status, .doctor = plugin_doctor,
