@@ -50,7 +50,7 @@ int command_print(const GString *text)
 {
 	if (fwrite(text->str, 1, text->len, stdout) == text->len && fflush(stdout) == 0)
 		return 0;
-	/* A reader that has enough (`| head`) is no failure worth words. */
+	/* A reader that has enough (`| head`) is not a failure worth words. */
 	if (errno != EPIPE)
 		fprintf(stderr, "rdmad: cannot write: %s\n", g_strerror(errno));
 	return 1;
@@ -124,7 +124,7 @@ const char command_common_usage[] =
 	"  -o, --output FORMAT  table, wide (all columns), json or yaml\n"
 	"  -j, --json           the same as -o json\n"
 	"      --no-headers     tables without their first line\n"
-	"  -v, --verbose        also what is well, and internals\n"
+	"  -v, --verbose        also passed checks, and internals\n"
 	"  -w, --watch          again every two seconds\n"
 	"  -s, --socket PATH    rdmad's control socket (" RDMAD_RUN_DIR "/rdmad.sock)\n";
 

@@ -79,7 +79,7 @@ extern const char command_common_usage[];
 /* YAML of a value, in blocks. */
 void command_write_yaml(const json_t *value, GString *out);
 
-/* command-format.c: values as people read them; g_free() what is no const. */
+/* command-format.c: values as people read them; g_free() what is not a const. */
 const char *format_text(const json_t *object, const char *key); /* NULL: null or no string */
 char *format_number(const json_t *object, const char *key);	/* NULL: null */
 char *format_pod(const json_t *object);				/* "namespace/pod"; NULL: null */
@@ -99,7 +99,7 @@ void allocations_write(const json_t *allocations, gint64 now_us, const RdmadTabl
 		       GString *out);
 /* `verbose`: with the internals of modules. */
 void status_write(const json_t *status, gint64 now_us, gboolean verbose, GString *out);
-/* TRUE when there was a problem; `verbose`: also what is well. */
+/* TRUE when there was a problem; `verbose`: also checks that passed. */
 gboolean doctor_write(const json_t *findings, gboolean verbose, const RdmadTableStyle *style,
 		      GString *out);
 void attributes_write(const json_t *attributes, const RdmadTableStyle *style, GString *out);

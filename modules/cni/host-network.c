@@ -208,7 +208,7 @@ static void granted(const RdmadAllocation *allocation, gpointer data)
 	allocation_seen(data, allocation);
 }
 
-/* Only its naming: a pod whose NIC was taken back is no news. */
+/* Only its naming: a pod whose NIC was taken back is not news. */
 static void changed(const RdmadAllocation *before, const RdmadAllocation *now, gpointer data)
 {
 	if (!before->pod_name || now->n_attachments)

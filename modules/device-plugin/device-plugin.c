@@ -461,7 +461,7 @@ static void warn_vain(const char *key, const char *pattern, gpointer data)
 static void warn_empty(const char *resource, RdmadCheckFunc warn, gpointer data)
 {
 	g_autofree char *text =
-		g_strdup_printf("%s: its selectors take no device of this machine", resource);
+		g_strdup_printf("%s: its selectors match no device of this machine", resource);
 
 	warn(text, data);
 }

@@ -19,5 +19,5 @@ void kube_events_doctor(const KubeEvents *events, json_t *findings);
 
 /* ---- pure ---- */
 
-/* "RdmaPortFlap" for "port-flap"; g_free().  NULL: entries of the kind are no Events. */
+/* "RdmaPortFlap" for "port-flap"; g_free().  NULL: entries of the kind are not Events. */
 char *kube_event_reason(const char *kind);

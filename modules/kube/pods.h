@@ -10,5 +10,5 @@ KubePods *kube_pods_new(RdmadModule *self, KubeClient *client, GError **error);
 void kube_pods_free(KubePods *pods);
 json_t *kube_pods_status(const KubePods *pods);
 
-/* "/api/v1/namespaces/NS/pods/NAME"; g_free().  NULL: these are no names. */
+/* "/api/v1/namespaces/NS/pods/NAME"; g_free().  NULL: these are not names. */
 char *kube_pod_path(const char *pod_namespace, const char *pod_name);

@@ -159,7 +159,7 @@ static void publish_send(KubePublish *publish, json_t *difference)
 	json_decref(patch);
 }
 
-/* A node without a scan has no devices yet, which is no news. */
+/* A node without a scan has no devices yet, which is not news. */
 static void publish_try(KubePublish *publish)
 {
 	GHashTable *labels = publish->node ? kube_node_labels(publish->node) : NULL;

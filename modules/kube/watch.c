@@ -148,7 +148,7 @@ static void watch_done(const KubeResult *result, gpointer data)
 	if (result->error && (g_error_matches(result->error, RDMAD_ERROR, RDMAD_ERROR_GONE) ||
 			      g_error_matches(result->error, RDMAD_ERROR, RDMAD_ERROR_LIMIT)))
 		g_clear_pointer(&watch->version, g_free);
-	/* Proxies end long requests; that is no error. */
+	/* Proxies end long requests; that is not an error. */
 	if (lived && (!result->error || result->status == 200)) {
 		watch_wait(watch, 0);
 		return;

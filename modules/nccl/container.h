@@ -21,7 +21,7 @@ typedef struct {
 	NcclPlan *plan;	  /* points into the view */
 	gboolean started; /* its first process may have begun */
 	NcclEnv *
-		first; /* of the plan at its start, or of the first one after it that was no refusal: what the
+		first; /* of the plan at its start, or of the first one after it that was not a refusal: what the
 			   * job may have read */
 	guint64 generation; /* of the newest plan on the disk */
 	gboolean unwritten; /* a file could not be written: the next update tries again */

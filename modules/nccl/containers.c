@@ -79,7 +79,7 @@ guint64 nccl_containers_changes(const NcclContainers *containers)
 
 /* ---- updating ---- */
 
-/* A job keeps what it has read: the first settings that were no refusal. */
+/* A job keeps what it has read: the first settings that were not a refusal. */
 static void tell_change(NcclContainers *containers, const NcclContainer *container)
 {
 	const RdmadAllocation *named = nccl_container_named(container);

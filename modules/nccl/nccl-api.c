@@ -32,7 +32,7 @@ static const RdmadCommandOption OPTIONS[] = {
 	{ "pid", "PID", "those of the network namespace of a process" },
 	{ "nccl-version", "V", "2.27; any: right for every version, where that can be" },
 	{ "format", "F", "sh (default), conf, json" },
-	{ "explain", NULL, "every port and GID, taken or not, and why" },
+	{ "explain", NULL, "every port and GID, used or not, with the reason" },
 	{ NULL, NULL, NULL },
 };
 
@@ -240,11 +240,11 @@ static void on_question(NcclApi *api, RdmadHttpRequest *request, const char *pid
 	if (pid && netns)
 		rdmad_http_fail(request, 400, "either a process or a network namespace");
 	else if (pid && !is_number)
-		rdmad_http_fail(request, 400, "\"%s\" is no process", pid);
+		rdmad_http_fail(request, 400, "\"%s\" is not a process", pid);
 	else if (netns && netns[0] != '/')
-		rdmad_http_fail(request, 400, "\"%s\" is no absolute path", netns);
+		rdmad_http_fail(request, 400, "\"%s\" is not an absolute path", netns);
 	else if (api->questions->len >= QUESTIONS_MAX)
-		rdmad_http_fail(request, 503, "too many questions at once");
+		rdmad_http_fail(request, 503, "too many requests at once");
 	else
 		question_ask(api, request, pid, netns);
 }

@@ -119,7 +119,7 @@ static json_t *nccl_status(gpointer state)
 			 "refused", (int)refused);
 }
 
-/* A container whose network is still to come is no problem. */
+/* A container whose network is still to come is not a problem. */
 static void nccl_doctor(gpointer state, json_t *findings)
 {
 	const Nccl *nccl = state;

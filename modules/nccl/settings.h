@@ -17,7 +17,7 @@ typedef struct {
 
 /*
  * libnccl-env.so at an absolute path, as it is put into the directories of allocations.  RDMAD_ERROR_INVALID: it
- * is no shared object, larger than 1 MiB, or others than root and rdmad's own user may write it: containers
+ * is not a shared object, larger than 1 MiB, or others than root and rdmad's own user may write it: containers
  * run what is in it; RDMAD_ERROR_FAILED.
  */
 GBytes *nccl_env_plugin_load(const char *path, GError **error);

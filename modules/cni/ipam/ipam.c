@@ -121,7 +121,7 @@ static gboolean refusal(const CniIpam *ipam, const RdmadChildResult *result, GEr
 			   "ipam %s: %.*s%s%.*s", ipam->type, WORDS_MAX,
 			   told			 ? told
 			   : result->errors.size ? result->errors.bytes
-						 : "it failed without a word",
+						 : "it failed without output",
 			   details && *details ? ": " : "", WORDS_MAX, details ? details : "");
 	json_decref(json);
 	return FALSE;
@@ -155,7 +155,7 @@ static CniResult *answer_parse(const CniIpam *ipam, const RdmadChildResult *resu
 		g_autofree char *why = g_strdup((*error)->message);
 
 		g_clear_error(error);
-		cni_refuse(error, CNI_ERROR_IPAM, "ipam %s: its answer is none: %s", ipam->type,
+		cni_refuse(error, CNI_ERROR_IPAM, "ipam %s: it returned no result: %s", ipam->type,
 			   why);
 	}
 	return parsed;

@@ -205,7 +205,7 @@ static void altnames_add(Planner *planner)
 	}
 }
 
-/* Wide lists are a router's, which is no NIC for a pod. */
+/* Wide lists are a router's, which is not a NIC for a pod. */
 static gboolean lists_check(const Planner *planner, const RdmadStepLinkMove *move, GError **error)
 {
 	const struct {

@@ -29,7 +29,7 @@ typedef enum {
 	CALL_ANSWERED,
 	CALL_NOBODY,  /* nobody listens there, or hangs up before it has answered */
 	CALL_LATE,    /* it listens, and does not answer in time */
-	CALL_REFUSED, /* we may not, or what it says is no answer */
+	CALL_REFUSED, /* we may not, or what it says is not an answer */
 } CallOutcome;
 
 typedef struct {

@@ -47,7 +47,7 @@ extern const char *const erdma_mode_names[]; /* by ErdmaMode */
 /* "smc", "nvidia_peermem", by ErdmaBeside */
 extern const char *const erdma_beside_names[];
 
-/* For a worker.  `pci_device` "1ded:107f" or "".  An error is no statement about the driver. */
+/* For a worker.  `pci_device` "1ded:107f" or "".  An error is not a statement about the driver. */
 ErdmaFacts *erdma_facts_read(const RdmadSysroot *root, const char *module, const char *pci_device,
 			     GError **error);
 /* Whether the device is the module's; that of driver rxe is rdma_rxe. */

@@ -98,7 +98,7 @@ const ErdmaNicAddresses *erdma_nic_static(const ErdmaNicSettings *settings, cons
 	return NULL;
 }
 
-/* One that counts: of the link alone, failed and passing ones are no configuration. */
+/* One that counts: of the link alone, failed and passing ones are not configuration. */
 static gboolean is_usable(const RdmadAddress *address)
 {
 	return !rdmad_ip_is_link_local(&address->ip) &&
@@ -362,7 +362,7 @@ static void plan_finish(Planner *planner)
 	}
 	if (plan->steps->len && in->done && in->done->complete && !in->settings->repair) {
 		g_free(plan->note);
-		plan->note = g_strdup("it was changed by somebody, and nics.repair is false");
+		plan->note = g_strdup("another program changed it, and nics.repair is false");
 		g_ptr_array_set_size(plan->steps, 0);
 	}
 	plan->state = plan->steps->len ? ERDMA_NIC_CHANGES : ERDMA_NIC_READY;

@@ -2,7 +2,7 @@
 /*
  * Plan of one NIC: the steps from the state of its interface to the wanted one
  *
- * Pure: it looks at a view, settings, the metadata and what was done before, and gives steps or the reason
+ * Pure: it takes a view, settings, the metadata and what was done before, and gives steps or the reason
  * why there are none.  NICs are planned one after another, each upon a new view, for the metric of one
  * depends on the others.
  *

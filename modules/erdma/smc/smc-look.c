@@ -114,7 +114,7 @@ void erdma_smc_network_free(gpointer data)
 	g_free(network);
 }
 
-/* SMC-R of the kernel looks at IPv4, and at the first link of a connection's route. */
+/* SMC-R of the kernel considers IPv4, and the first link of a connection's route. */
 static gboolean interface_look(RdmadNetwork *net, ErdmaSmcNetwork *network, GError **error)
 {
 	g_autoptr(GPtrArray) routes =

@@ -28,6 +28,6 @@ void erdma_smc_doctor(const ErdmaSmc *smc, const ErdmaDriver *driver, struct jso
 
 /* ---- for tests ---- */
 
-/* The value of the annotation, as Go's ParseBool takes it; NULL: there is none.  FALSE: it is no truth
+/* The value of the annotation, as Go's ParseBool takes it; NULL: there is none.  FALSE: it is not a truth
  * value. */
 gboolean erdma_smc_annotation_parse(const char *text, gboolean *wanted);

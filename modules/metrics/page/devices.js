@@ -6,7 +6,7 @@ import { count, exactRate, linkRate, perSecond, rate, time } from "./format.js";
 import { makeLine, showLine, updateLine } from "./compact.js";
 import { drawSparkline, reach, sparkline } from "./sparkline.js";
 
-// Farther ones are no neighbours, as in `rdmad devices`.
+// Farther ones are not neighbours, as in `rdmad devices`.
 const NEAR = ["PIX", "PXB"];
 const ERRORS = { retransmissions: "Retransmissions", out_of_sequence: "Out of sequence",
 	congestion_notifications: "CNPs", discards: "Discards", retries_exceeded: "Retries exceeded" };

@@ -354,13 +354,13 @@ static void test_doctor_tells_whether_there_is_a_problem(void)
 			"        -> do c\n"
 			"OK      kernel: Linux\n"
 			"\n"
-			"0 problems, 1 note, 1 well\n");
+			"0 problems, 1 note, 1 passed\n");
 	g_assert_true(doctor_write(bad, TRUE, &coloured, bad_out));
 	g_assert_cmpstr(bad_out->str, ==,
 			"\033[1;31mPROBLEM \033[0ma: b\n"
 			"        -> c\n"
 			"\n"
-			"1 problem, 0 notes, 0 well\n");
+			"1 problem, 0 notes, 0 passed\n");
 	json_decref(good);
 	json_decref(bad);
 }
@@ -377,7 +377,7 @@ static void test_doctor_has_problems_first_and_what_is_well_on_request(void)
 			"PROBLEM c: 3\n"
 			"NOTE    b: 2\n"
 			"\n"
-			"1 problem, 1 note, 1 well (-v shows them)\n");
+			"1 problem, 1 note, 1 passed (-v shows them)\n");
 	json_decref(findings);
 }
 
@@ -436,7 +436,7 @@ static void test_doctor_says_once_what_helps_a_row_of_findings(void)
 			"NOTE    b: 3\n"
 			"        -> x\n"
 			"\n"
-			"0 problems, 3 notes, 0 well\n");
+			"0 problems, 3 notes, 0 passed\n");
 	json_decref(findings);
 }
 
