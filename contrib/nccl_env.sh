@@ -3,7 +3,7 @@
 # NCCL's settings for this container:  source nccl_env.sh
 #
 # In a container that rdmad manages they are read from /run/rdmad; where that has none, or where there is
-# no daemon, rdmad-nccl-env looks for itself.  Any POSIX shell, also under `set -eu`: it leaves no variable
+# no daemon, rdmad-nccl-env reads the hardware itself.  Any POSIX shell, also under `set -eu`: it leaves no variable
 # or function behind, says what is wrong on stderr, and unsets what an earlier run has set.
 
 rdmad_nccl_env_() {

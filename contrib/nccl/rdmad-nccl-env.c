@@ -3,7 +3,7 @@
  * rdmad-nccl-env: the plan of module nccl, without a daemon
  *
  * For a container that has no /run/rdmad, and for whoever wants to know what NCCL will do.  One static
- * program: it looks at the hardware by the scanner of rdmad itself and plans by the module's own objects.
+ * program: it reads the hardware with the scanner of rdmad and plans by the module's own objects.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@ static const char USAGE[] =
 	"\n"
 	"  --nccl-version V       2.27; any (default): right for every version, where that can be\n"
 	"  --format F             sh (default), conf, json\n"
-	"  --explain              every port and GID, taken or not, and why\n"
+	"  --explain              every port and GID, used or not, with the reason\n"
 	"  --pid PID              the network namespace of a process\n"
 	"  --netns PATH           a network namespace, /run/netns/NAME\n"
 	"  --device PATTERN       only these devices; !PATTERN: not these; may be repeated\n"
@@ -39,7 +39,7 @@ static const char USAGE[] =
 	"  --siblings LIST        also for ucx,nvshmem,libfabric,openmpi\n"
 	"  --allow-link-local     GIDs that are not routable will do\n"
 	"  --allow-subset         settings for the most ports, where none are right for all\n"
-	"  --sysroot DIR          look at a recorded machine\n"
+	"  --sysroot DIR          use the machine recorded below DIR\n"
 	"  --help\n"
 	"\n"
 	"Exit status: 0, 1 where there are no settings, 2 for usage.\n";
@@ -115,7 +115,7 @@ static gboolean choose(const char *const *choices, const char *text, int *chosen
 			*chosen = i;
 			return TRUE;
 		}
-	fprintf(stderr, "rdmad-nccl-env: \"%s\" is no choice: see --help\n", text);
+	fprintf(stderr, "rdmad-nccl-env: \"%s\" is not a choice: see --help\n", text);
 	return FALSE;
 }
 
@@ -190,7 +190,7 @@ static gboolean take_process(Request *request, const char *text)
 		request->process = text;
 		return TRUE;
 	}
-	fprintf(stderr, "rdmad-nccl-env: \"%s\" is no process\n", text);
+	fprintf(stderr, "rdmad-nccl-env: \"%s\" is not a process\n", text);
 	return FALSE;
 }
 
@@ -269,7 +269,8 @@ static gboolean request_parse(Request *request, int argc, char **argv)
 		if (!request_take(request, option, optarg))
 			return FALSE;
 	if (optind < argc) {
-		fprintf(stderr, "rdmad-nccl-env: \"%s\" is no option: see --help\n", argv[optind]);
+		fprintf(stderr, "rdmad-nccl-env: \"%s\" is not an option: see --help\n",
+			argv[optind]);
 		return FALSE;
 	}
 	return request_finish(request);

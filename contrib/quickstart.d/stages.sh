@@ -41,7 +41,7 @@ scratch_directory() {
 	fi
 }
 
-# Results of meson's tests as TAP.  The tests wait more than they compute, so there are four for each processor.
+# Results of meson's tests as TAP.  The tests wait more than they compute, so there are four for each CPU.
 suites() {
 	local dir=$1 scratch
 	shift

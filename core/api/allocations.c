@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /api/v1/allocations, POST /api/v1/allocations/refresh: who holds what */
+/* GET /api/v1/allocations, POST /api/v1/allocations/refresh: the holders of devices */
 #include <rdmad/allocations.h>
 #include <rdmad/inventory.h>
 #include <rdmad/loop.h>

@@ -41,7 +41,8 @@ static const char *attribute_find(RdmadHttpRequest *request, const RdmadServices
 	const char *value = rdmad_attributes_get(services->attributes, name);
 
 	if (!value)
-		rdmad_http_fail(request, 404, "there is no attribute \"%s\"", name);
+		rdmad_http_fail(request, 404, "no attribute \"%s\"; `rdmad attributes` lists all",
+				name);
 	return value;
 }
 

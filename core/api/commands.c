@@ -21,8 +21,8 @@ static json_t *columns_json(const RdmadCommandColumn *column)
 	json_t *columns = json_array();
 
 	for (; column && column->title; column++)
-		json_array_append_new(columns, json_pack("{s:s, s:s}", "title", column->title,
-							 "key", column->key));
+		json_array_append_new(columns, json_pack("{s:s, s:s, s:b}", "title", column->title,
+							 "key", column->key, "wide", column->wide));
 	return columns;
 }
 

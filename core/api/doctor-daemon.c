@@ -108,7 +108,7 @@ static void check_database_file(const DoctorFiles *files, json_t *findings)
 	if (files->database_errnum)
 		doctor_say(findings, RDMAD_FINDING_PROBLEM, "database",
 			   "restart rdmad; allocations are taken from kubelet again",
-			   "%s cannot be looked at: %s", files->database,
+			   "%s cannot be read: %s", files->database,
 			   g_strerror(files->database_errnum));
 	else
 		doctor_say(findings,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of the machine that doctor looks at: a job, for they may hang */
+/* The files of the machine that doctor reads: a job, as they may hang */
 #include <errno.h>
 #include <rdmad/device.h>
 #include <rdmad/fd.h>

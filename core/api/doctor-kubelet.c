@@ -47,7 +47,7 @@ static void check_pod_watch(const RdmadServices *services, json_t *findings)
 		doctor_say(findings, RDMAD_FINDING_NOTE, "kubelet",
 			   "mount the host's /sys/fs/cgroup and /var/log/pods into rdmad's "
 			   "container, read-only",
-			   "the end of a pod is learnt up to five minutes late: %s", problem);
+			   "the end of a pod is noticed up to five minutes late: %s", problem);
 }
 
 typedef struct {

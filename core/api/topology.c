@@ -97,7 +97,7 @@ static json_t *nics_json(const GPtrArray *nics)
 	return array;
 }
 
-/* {"0": "0-31,64-95"}: the processors of each NUMA node. */
+/* {"0": "0-31,64-95"}: the CPUs of each NUMA node. */
 static gpointer cpus_read(gpointer sysroot, const RdmadJob *job, GError **error)
 {
 	g_auto(GStrv) names = rdmad_sysroot_list(sysroot, NODES, NULL);

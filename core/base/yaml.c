@@ -162,7 +162,7 @@ static RdmadYaml *reader_value(Reader *reader, guint depth, GError **error)
 		return reader_list(reader, depth + 1, error);
 	if (reader->event.type == YAML_MAPPING_START_EVENT)
 		return reader_map(reader, depth + 1, error);
-	return reader_refuse(reader, "aliases are not taken; write the value itself", error);
+	return reader_refuse(reader, "aliases are not supported; write the value itself", error);
 }
 
 /* The value of a document whose start is the current event, to the document's end. */

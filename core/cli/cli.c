@@ -25,18 +25,17 @@ static const Command commands[] = {
 	{ "devices", " [NAME]", "RDMA devices and their ports; with NAME, all of one", "",
 	  COMMAND_ASKS, command_devices },
 	{ "allocations", "", "which pod holds which devices",
-	  "\n  -r, --refresh        ask kubelet before", COMMAND_ASKS "r", command_allocations },
-	{ "topology", "", "how near GPUs and devices are to each other", "", COMMAND_ASKS,
-	  command_topology },
+	  "\n  -r, --refresh        query kubelet first", COMMAND_ASKS "r", command_allocations },
+	{ "topology", "", "distances of GPUs and devices", "", COMMAND_ASKS, command_topology },
 	{ "events", "", "events of devices and their holders",
-	  "\n  -f, --follow         go on as events come"
-	  "\n  -n, --lines N        the last N"
-	  "\n      --since AGE      of that time, such as 30s, 10m, 2h, 3d"
-	  "\n      --device NAME    of a device, by name or id"
-	  "\n      --pod NAME       of a pod, NAMESPACE/NAME or a part of it",
+	  "\n  -f, --follow         continue with new events"
+	  "\n  -n, --lines N        the last N events"
+	  "\n      --since AGE      events of the last 30s, 10m, 2h, 3d"
+	  "\n      --device NAME    events of a device, by name or id"
+	  "\n      --pod NAME       events of a pod, NAMESPACE/NAME or a part of it",
 	  COMMAND_ASKS "fnSDP", command_events },
 	{ "doctor", "", "problems of this node, with advice",
-	  "\n  -b, --bundle FILE    write what support asks for into FILE (.tar.gz)"
+	  "\n  -b, --bundle FILE    write an archive for support, FILE (.tar.gz)"
 	  "\n      --sysroot DIR    for --bundle: the machine recorded under DIR",
 	  COMMAND_ASKS "bR", command_doctor },
 	{ "attributes", " [set NAME VALUE | unset NAME]",
@@ -49,7 +48,7 @@ static const Command commands[] = {
 	  "or\n"
 	  "a ConfigMap in JSON or YAML; - is standard input.",
 	  "\n  -k, --key KEY        this key of the ConfigMap's data"
-	  "\n  -p, --resource-prefix PREFIX  as the SR-IOV plugin was started with (intel.com)",
+	  "\n  -p, --resource-prefix PREFIX  that option of the SR-IOV plugin (intel.com)",
 	  "kp", command_import },
 	{ "version", "", "the version of this program, with its commit", "", "", command_version },
 	{ "help", " [COMMAND]", "all commands, or the options of one", "", "", command_help },
@@ -96,7 +95,7 @@ const char *rdmad_cli_help(void)
 	       "  status                 modules, devices and recent errors\n"
 	       "  devices [NAME]         RDMA devices and their ports; with NAME, all of one\n"
 	       "  allocations            which pod holds which devices\n"
-	       "  topology               how near GPUs and devices are to each other\n"
+	       "  topology               distances of GPUs and devices\n"
 	       "  events                 events of devices and their holders\n"
 	       "  doctor                 problems of this node, with advice\n"
 	       "  attributes [set|unset ...]  attributes of the node\n"
@@ -155,8 +154,7 @@ static gboolean since_set(CommandOptions *options, const char *text)
 	const char *unit = *end ? strchr(units, *end) : NULL;
 
 	if (!g_ascii_isdigit(*text) || !unit || end[1] || n > G_MAXUINT32) {
-		fprintf(stderr, "rdmad: \"%s\" is no age; it is written 30s, 10m, 2h or 3d\n",
-			text);
+		fprintf(stderr, "rdmad: invalid age \"%s\"; write 30s, 10m, 2h or 3d\n", text);
 		return FALSE;
 	}
 	options->since_us = rdmad_wall_us() - (gint64)n * seconds[unit - units] * G_USEC_PER_SEC;
@@ -168,7 +166,7 @@ static gboolean lines_set(CommandOptions *options, const char *text)
 	guint64 n;
 
 	if (!g_ascii_string_to_unsigned(text, 10, 1, G_MAXUINT32, &n, NULL)) {
-		fprintf(stderr, "rdmad: \"%s\" is no number of lines, from 1\n", text);
+		fprintf(stderr, "rdmad: invalid number of lines \"%s\"; write 1 or more\n", text);
 		return FALSE;
 	}
 	options->lines = (guint)n;
@@ -229,7 +227,8 @@ static int argument_take(CommandOptions *options, const Command *command, int ar
 	options->argument = most ? argv[optind] : NULL;
 	optind += most;
 	if (optind < argc)
-		return command_usage_error(command->name, "takes no \"%s\"", argv[optind]);
+		return command_usage_error(command->name, "unexpected argument \"%s\"",
+					   argv[optind]);
 	if (!options->argument && *command->argument && command->argument[1] != '[')
 		return command_usage_error(command->name, "needs%s", command->argument);
 	return -1;
@@ -247,7 +246,7 @@ static int options_parse(CommandOptions *options, const Command *command, int ar
 			return 0;
 		}
 		if (letter == '?')
-			return command_option_unknown(command->name, argv);
+			return command_option_unknown(command->name, long_options, argv);
 		if (!strchr(command->flags, letter))
 			return command_usage_error(command->name, "has no option --%s",
 						   option_word(letter));

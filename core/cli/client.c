@@ -21,10 +21,12 @@ static gboolean connect_error(GError **error, int errnum, const char *path)
 {
 	if (errnum == ENOENT)
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE,
-			    "rdmad is not running: no socket at %s", path);
+			    "rdmad is not running: no socket at %s; start it, or name its socket "
+			    "with --socket",
+			    path);
 	else if (errnum == ECONNREFUSED)
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE,
-			    "rdmad is not running: no server listens at %s", path);
+			    "rdmad is not running: no server listens at %s; start it", path);
 	else if (errnum == EACCES)
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
 			    "%s is for root and rdmad's own user: try with sudo", path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rdmad allocations: who holds what */
+/* rdmad allocations: the holders of devices */
 #include <rdmad/clock.h>
 #include <string.h>
 

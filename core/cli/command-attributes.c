@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rdmad attributes: list and set the node's attributes */
-#include <stdio.h>
-
 #include "cli/command.h"
 #include "cli/table.h"
 
@@ -63,7 +61,5 @@ int command_attributes(const CommandOptions *options)
 		return attribute_set(options, words[1], words[2]);
 	if (n == 2 && g_str_equal(words[0], "unset"))
 		return attribute_set(options, words[1], NULL);
-	fputs("rdmad: it is `attributes`, `attributes set NAME VALUE` or `attributes unset NAME`\n",
-	      stderr);
-	return 2;
+	return command_usage_error("attributes", "needs nothing, set NAME VALUE or unset NAME");
 }

@@ -10,7 +10,7 @@ static const char *const headers[] = { "NAME",	    "+PCI",   "+DRIVER", "NETDEV"
 				       "STATE",	    "RATE",   "NUMA",	 "GPU",	   "+GIDS",
 				       "+FIRMWARE", "HEALTH", NULL };
 
-/* A GPU behind the same PCIe switch makes a device a rail; a farther one is no neighbour. */
+/* A GPU behind the same PCIe switch makes a device a rail; a farther one is not a neighbour. */
 static char *format_gpu(const json_t *device)
 {
 	const json_t *gpu = json_object_get(device, "nearest_gpu");

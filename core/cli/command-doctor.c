@@ -58,7 +58,7 @@ static guint finding_level(const json_t *finding)
 	return 1;
 }
 
-/* Problems, then notes, then what is well: each in the order of the checks. */
+/* Problems, then notes, then passed checks: each in the order of the checks. */
 static void write_level(const json_t *findings, guint level, const RdmadTableStyle *style,
 			GString *out)
 {
@@ -87,9 +87,9 @@ gboolean doctor_write(const json_t *findings, gboolean verbose, const RdmadTable
 	json_array_foreach(findings, i, finding) counts[finding_level(finding)]++;
 	for (guint level = G_N_ELEMENTS(levels); level-- > (verbose ? 0 : 1);)
 		write_level(findings, level, style, out);
-	g_string_append_printf(out, "%s%u problem%s, %u note%s, %u well%s\n", out->len ? "\n" : "",
-			       counts[2], counts[2] == 1 ? "" : "s", counts[1],
-			       counts[1] == 1 ? "" : "s", counts[0],
+	g_string_append_printf(out, "%s%u problem%s, %u note%s, %u passed%s\n",
+			       out->len ? "\n" : "", counts[2], counts[2] == 1 ? "" : "s",
+			       counts[1], counts[1] == 1 ? "" : "s", counts[0],
 			       counts[0] && !verbose ? " (-v shows them)" : "");
 	return counts[2] > 0;
 }

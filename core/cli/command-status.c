@@ -103,6 +103,7 @@ static gboolean is_internal(const char *key)
 		"retry_seconds",
 		"last_scrape",
 		"refused",
+		"left",
 		NULL,
 	};
 
@@ -157,7 +158,7 @@ static void write_objects(const json_t *array, gboolean verbose, GString *out)
 	rdmad_table_write(table, &rdmad_table_plain, "  ", out);
 }
 
-/* "socket: /var/..., registered: yes" */
+/* "socket /var/..., registered yes" */
 static char *format_object(const json_t *object, gboolean verbose)
 {
 	GString *out = g_string_new(NULL);
@@ -166,10 +167,11 @@ static char *format_object(const json_t *object, gboolean verbose)
 
 	json_object_foreach((json_t *)object, key, value)
 	{
+		g_autofree char *name = g_strdelimit(g_strdup(key), "_", ' ');
 		g_autofree char *text = format_scalar(value);
 
-		if (text && (verbose || !is_internal(key)))
-			g_string_append_printf(out, "%s%s: %s", out->len ? ", " : "", key, text);
+		if (text && *text && (verbose || !is_internal(key)))
+			g_string_append_printf(out, "%s%s %s", out->len ? ", " : "", name, text);
 	}
 	return g_string_free(out, FALSE);
 }

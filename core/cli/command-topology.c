@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rdmad topology: distances between accelerators and devices, as `nvidia-smi topo -m` writes them */
+/* rdmad topology: distances from devices to accelerators; with -o wide all of them, as `nvidia-smi topo -m` */
 #include <string.h>
 
 #include "cli/command.h"
@@ -65,7 +65,41 @@ static void add_row(RdmadTable *table, const json_t *topology, const GPtrArray *
 	rdmad_table_add_row(table, cells);
 }
 
-static void write_matrix(const json_t *topology, const GPtrArray *names, GString *out)
+/* Of one device: its distances to the accelerators, and its NUMA node. */
+static void add_device(RdmadTable *table, const json_t *topology, size_t n_gpus, size_t nic)
+{
+	const json_t *device = json_array_get(json_object_get(topology, "nics"), nic);
+	const json_t *row = json_array_get(json_object_get(topology, "distances"), n_gpus + nic);
+	g_autofree const char **cells = g_new0(const char *, n_gpus + 3);
+	g_autofree char *numa = format_number(device, "numa_node");
+
+	cells[0] = format_text(device, "device_name");
+	for (size_t i = 0; i < n_gpus; i++)
+		cells[i + 1] = json_string_value(json_array_get(row, i));
+	cells[n_gpus + 1] = numa;
+	rdmad_table_add_row(table, cells);
+}
+
+static void write_devices(const json_t *topology, const GPtrArray *names,
+			  const RdmadTableStyle *style, GString *out)
+{
+	const size_t n_gpus = json_array_size(json_object_get(topology, "gpus"));
+	g_autoptr(GPtrArray) headers = g_ptr_array_new();
+	g_autoptr(RdmadTable) table = NULL;
+
+	g_ptr_array_add(headers, (gpointer) "NAME");
+	for (size_t i = 0; i < n_gpus; i++)
+		g_ptr_array_add(headers, g_ptr_array_index(names, i));
+	g_ptr_array_add(headers, (gpointer) "NUMA");
+	g_ptr_array_add(headers, NULL);
+	table = rdmad_table_new((const char *const *)headers->pdata);
+	for (size_t i = 0; i < names->len - n_gpus; i++)
+		add_device(table, topology, n_gpus, i);
+	rdmad_table_write(table, style, "", out);
+}
+
+static void write_matrix(const json_t *topology, const GPtrArray *names,
+			 const RdmadTableStyle *style, GString *out)
 {
 	g_autoptr(GPtrArray) headers = g_ptr_array_new();
 	g_autoptr(RdmadTable) table = NULL;
@@ -79,7 +113,7 @@ static void write_matrix(const json_t *topology, const GPtrArray *names, GString
 	table = rdmad_table_new((const char *const *)headers->pdata);
 	for (guint i = 0; i < names->len; i++)
 		add_row(table, topology, names, i);
-	rdmad_table_write(table, &rdmad_table_plain, "", out);
+	rdmad_table_write(table, style, "", out);
 }
 
 static void write_meanings(GString *out)
@@ -111,17 +145,23 @@ static char *format_nearest(const json_t *topology, guint row_index)
 			       distances[best_rank].name);
 }
 
-static void write_names(const json_t *topology, const GPtrArray *names, GString *out)
+static void write_gpus(const json_t *topology, const GPtrArray *names, GString *out)
 {
 	const size_t n_gpus = json_array_size(json_object_get(topology, "gpus"));
-	const char *const headers[] = { "", "", n_gpus ? "" : NULL, NULL };
-	g_autoptr(RdmadTable) nics = rdmad_table_new(headers);
 
 	if (n_gpus)
 		g_string_append(out, "\nGPU Legend:\n\n");
 	for (guint i = 0; i < n_gpus; i++)
 		g_string_append_printf(out, "  %s: %s\n", (char *)g_ptr_array_index(names, i),
 				       format_text(nth_place(topology, i), "pci_address") ?: "?");
+}
+
+static void write_nics(const json_t *topology, const GPtrArray *names, GString *out)
+{
+	const size_t n_gpus = json_array_size(json_object_get(topology, "gpus"));
+	const char *const headers[] = { "", "", n_gpus ? "" : NULL, NULL };
+	g_autoptr(RdmadTable) nics = rdmad_table_new(headers);
+
 	for (guint i = n_gpus; i < names->len; i++) {
 		g_autofree char *label = g_strconcat(g_ptr_array_index(names, i), ":", NULL);
 		g_autofree char *nearest = n_gpus ? format_nearest(topology, i) : NULL;
@@ -133,13 +173,18 @@ static void write_names(const json_t *topology, const GPtrArray *names, GString 
 	rdmad_table_write(nics, &rdmad_table_bare, "  ", out);
 }
 
-void topology_write(const json_t *topology, GString *out)
+void topology_write(const json_t *topology, const RdmadTableStyle *style, GString *out)
 {
 	g_autoptr(GPtrArray) names = place_names(topology);
 
-	write_matrix(topology, names, out);
+	if (style->wide)
+		write_matrix(topology, names, style, out);
+	else
+		write_devices(topology, names, style, out);
 	write_meanings(out);
-	write_names(topology, names, out);
+	write_gpus(topology, names, out);
+	if (style->wide)
+		write_nics(topology, names, out);
 }
 
 int command_topology(const CommandOptions *options)
@@ -153,7 +198,7 @@ int command_topology(const CommandOptions *options)
 	if (options->output) {
 		status = command_print_json(options, topology);
 	} else {
-		topology_write(topology, out);
+		topology_write(topology, &options->style, out);
 		status = command_print(out);
 	}
 	json_decref(topology);

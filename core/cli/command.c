@@ -50,7 +50,7 @@ int command_print(const GString *text)
 {
 	if (fwrite(text->str, 1, text->len, stdout) == text->len && fflush(stdout) == 0)
 		return 0;
-	/* A reader that has enough (`| head`) is no failure worth words. */
+	/* A reader that has enough (`| head`) is not a failure worth words. */
 	if (errno != EPIPE)
 		fprintf(stderr, "rdmad: cannot write: %s\n", g_strerror(errno));
 	return 1;
@@ -83,16 +83,18 @@ int command_usage_error(const char *command, const char *format, ...)
 	return EXIT_USAGE;
 }
 
-int command_option_unknown(const char *command, char *const *argv)
+int command_option_unknown(const char *command, const struct option *known, char *const *argv)
 {
 	const char *word = argv[optind - 1];
 
-	if (optopt && g_str_has_prefix(word, "--"))
-		return command_usage_error(command, "option %s has no value, or one too many",
-					   word);
-	if (optopt && optopt < 0x80)
-		return command_usage_error(command, "unknown option -%c, or its value is missing",
-					   optopt);
+	/* getopt has set optopt to the letter of an option that it knows, or to one that it does not. */
+	while (known->name && known->val != optopt)
+		known++;
+	if (optopt && known->name)
+		return command_usage_error(command, "option --%s %s", known->name,
+					   known->has_arg ? "needs a value" : "takes no value");
+	if (optopt && !g_str_has_prefix(word, "--"))
+		return command_usage_error(command, "unknown option -%c", optopt);
 	return command_usage_error(command, "unknown option %s", word);
 }
 
@@ -122,7 +124,7 @@ const char command_common_usage[] =
 	"  -o, --output FORMAT  table, wide (all columns), json or yaml\n"
 	"  -j, --json           the same as -o json\n"
 	"      --no-headers     tables without their first line\n"
-	"  -v, --verbose        also what is well, and internals\n"
+	"  -v, --verbose        also passed checks, and internals\n"
 	"  -w, --watch          again every two seconds\n"
 	"  -s, --socket PATH    rdmad's control socket (" RDMAD_RUN_DIR "/rdmad.sock)\n";
 
@@ -138,7 +140,7 @@ static gboolean output_set(CommandOptions *options, const char *format)
 			options->output = (CommandOutput)i;
 			return TRUE;
 		}
-	fprintf(stderr, "rdmad: no output \"%s\"; it is one of table, wide, json, yaml\n", format);
+	fprintf(stderr, "rdmad: invalid output \"%s\"; write table, wide, json or yaml\n", format);
 	return FALSE;
 }
 

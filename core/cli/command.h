@@ -68,8 +68,8 @@ int command_print_json(const CommandOptions *options, const json_t *value);
 gboolean command_option_set(CommandOptions *options, int letter, const char *value);
 /* One line, and 2, the exit status. */
 int command_usage_error(const char *command, const char *format, ...) G_GNUC_PRINTF(2, 3);
-/* The same of the option that getopt does not know. */
-int command_option_unknown(const char *command, char *const *argv);
+/* The same of the option that getopt has just refused. */
+int command_option_unknown(const char *command, const struct option *known, char *const *argv);
 /* With --watch, after `status`: waits, clears the screen, TRUE. */
 gboolean command_watches(const CommandOptions *options, int status);
 /* --output and the others of COMMAND_ASKS; ends with an empty one. */
@@ -79,7 +79,7 @@ extern const char command_common_usage[];
 /* YAML of a value, in blocks. */
 void command_write_yaml(const json_t *value, GString *out);
 
-/* command-format.c: values as people read them; g_free() what is no const. */
+/* command-format.c: values as people read them; g_free() what is not a const. */
 const char *format_text(const json_t *object, const char *key); /* NULL: null or no string */
 char *format_number(const json_t *object, const char *key);	/* NULL: null */
 char *format_pod(const json_t *object);				/* "namespace/pod"; NULL: null */
@@ -94,12 +94,12 @@ char *format_scalar(const json_t *value); /* any number, string, truth; NULL: nu
 /* Output of the commands, from the API's responses; golden texts in the tests. */
 void devices_write(const json_t *devices, const RdmadTableStyle *style, GString *out);
 void device_write(const json_t *device, GString *out);
-void topology_write(const json_t *topology, GString *out);
+void topology_write(const json_t *topology, const RdmadTableStyle *style, GString *out);
 void allocations_write(const json_t *allocations, gint64 now_us, const RdmadTableStyle *style,
 		       GString *out);
 /* `verbose`: with the internals of modules. */
 void status_write(const json_t *status, gint64 now_us, gboolean verbose, GString *out);
-/* TRUE when there was a problem; `verbose`: also what is well. */
+/* TRUE when there was a problem; `verbose`: also checks that passed. */
 gboolean doctor_write(const json_t *findings, gboolean verbose, const RdmadTableStyle *style,
 		      GString *out);
 void attributes_write(const json_t *attributes, const RdmadTableStyle *style, GString *out);

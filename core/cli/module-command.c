@@ -146,7 +146,8 @@ static int take_argument(const json_t *command, int argc, char **argv, GString *
 	}
 	if (optind == argc)
 		return -1;
-	return command_usage_error(format_text(command, "name"), "takes no \"%s\"", argv[optind]);
+	return command_usage_error(format_text(command, "name"), "unexpected argument \"%s\"",
+				   argv[optind]);
 }
 
 static int take_options(const json_t *command, CommandOptions *options, int argc, char **argv,
@@ -162,7 +163,7 @@ static int take_options(const json_t *command, CommandOptions *options, int argc
 			return 0;
 		}
 		if (letter == '?')
-			return command_option_unknown(format_text(command, "name"), argv);
+			return command_option_unknown(format_text(command, "name"), known, argv);
 		if (letter >= FIRST_VALUE) {
 			const guint index = (guint)(letter - FIRST_VALUE);
 
@@ -177,13 +178,20 @@ static int take_options(const json_t *command, CommandOptions *options, int argc
 
 /* ---- the answer ---- */
 
+/* In the form of rdmad_table_new().  g_free() */
+static char *column_header(const json_t *column)
+{
+	return g_strconcat(json_is_true(json_object_get(column, "wide")) ? "+" : "",
+			   format_text(column, "title"), NULL);
+}
+
 void module_command_write(const json_t *command, const json_t *answer, const RdmadTableStyle *style,
 			  GString *out)
 {
 	const json_t *columns = json_object_get(command, "columns");
 	const char *rows = format_text(command, "rows");
 	const guint n = (guint)MIN(json_array_size(columns), COLUMNS_MAX);
-	const char *headers[COLUMNS_MAX + 1] = { NULL };
+	g_auto(GStrv) headers = g_new0(char *, n + 1);
 	g_autoptr(RdmadTable) table = NULL;
 	const json_t *row;
 	size_t at;
@@ -193,8 +201,8 @@ void module_command_write(const json_t *command, const json_t *answer, const Rdm
 		return;
 	}
 	for (guint i = 0; i < n; i++)
-		headers[i] = format_text(json_array_get(columns, i), "title") ?: "";
-	table = rdmad_table_new(headers);
+		headers[i] = column_header(json_array_get(columns, i));
+	table = rdmad_table_new((const char *const *)headers);
 	json_array_foreach(json_object_get(answer, rows), at, row)
 	{
 		g_auto(GStrv) cells = g_new0(char *, n + 1);

@@ -248,9 +248,9 @@ static gboolean set_enum(const RdmadConfigField *field, const RdmadConfigNode *n
 	meant = rdmad_config_nearest(node->string, field->choices);
 	if (meant)
 		return rdmad_config_error(node, NULL, error,
-					  "%s is none of \"%s\"; did you mean \"%s\"?", value, all,
-					  meant);
-	return rdmad_config_error(node, NULL, error, "%s is none of \"%s\"", value, all);
+					  "%s is not one of \"%s\"; did you mean \"%s\"?", value,
+					  all, meant);
+	return rdmad_config_error(node, NULL, error, "%s is not one of \"%s\"", value, all);
 }
 
 static const char *group_words(const RdmadConfigNode *node)

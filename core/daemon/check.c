@@ -46,7 +46,7 @@ int rdmad_daemon_check(const RdmadOptions *options, GError **error)
 
 	if (!settings)
 		return rdmad_daemon_status(*error);
-	/* The devices of the machine are no news here. */
+	/* The devices of the machine are not news here. */
 	settings->log_level = MIN(settings->log_level, RDMAD_LOG_WARNING);
 	rdmad_settings_apply_log(settings);
 	services = rdmad_services_new(error);

@@ -192,8 +192,8 @@ static void daemon_give_over(gpointer data)
 
 	if (d->giving || d->stopping)
 		return;
-	rdmad_notice("giving over to rdmad pid %d", (int)rdmad_succession_pid(d->succession));
-	rdmad_notify_status(d->notify, "giving over to another rdmad");
+	rdmad_notice("handing over to rdmad pid %d", (int)rdmad_succession_pid(d->succession));
+	rdmad_notify_status(d->notify, "handing over to another rdmad");
 	d->giving = TRUE;
 	rdmad_hand_over_begin(d->services->hand_over);
 	daemon_end(d);
@@ -382,7 +382,7 @@ static void daemon_serve_successors(Daemon *d)
 	g_autoptr(GError) error = NULL;
 
 	if (!rdmad_succession_serve(d->succession, daemon_give_over, d, &error))
-		rdmad_warn("no successor can be given over to: %s", error->message);
+		rdmad_warn("cannot hand over to a successor: %s", error->message);
 }
 
 static gboolean daemon_start(Daemon *d, GError **error)
@@ -490,7 +490,7 @@ static int daemon_stay(const char *run_dir, const char *state_dir, gboolean has_
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
-	rdmad_notice("given over; waiting for the signal to stop");
+	rdmad_notice("handed over; waiting for the signal to stop");
 	while (!is_alone && !is_told) {
 		is_told = sigtimedwait(&set, NULL, &pause) > 0;
 		if (!rdmad_place_is_held(place))
@@ -501,7 +501,7 @@ static int daemon_stay(const char *run_dir, const char *state_dir, gboolean has_
 	rdmad_place_free(place);
 	if (is_told)
 		return 0;
-	rdmad_err("the rdmad that this one gave over to has ended; start this one again");
+	rdmad_err("the successor of this rdmad has ended; start this one again");
 	return RDMAD_EXIT_FAILURE;
 }
 

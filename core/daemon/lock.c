@@ -57,7 +57,7 @@ int rdmad_lock_try(const char *path, pid_t *holder, GError **error)
 	return -1;
 }
 
-/* A shared lock disturbs nobody who looks, too; who wants the exclusive one tries again. */
+/* A reader with a shared lock does not disturb others; a client of the exclusive lock tries again. */
 gboolean rdmad_lock_is_held(const char *path)
 {
 	rdmad_autofd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);

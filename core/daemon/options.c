@@ -55,7 +55,7 @@ static const char help[] =
 	"Usage: rdmad [OPTION]...\n"
 	"       rdmad COMMAND [OPTION]...\n"
 	"\n"
-	"Runs the RDMA daemon of this node, or asks the one that runs.\n"
+	"Runs the RDMA daemon of this node, or queries the running one.\n"
 	"\n"
 	"  -c, --config FILE      configuration (" RDMAD_CONFIG_FILE ")\n"
 	"  -m, --module NAME      run this module, and only those named so; may be repeated\n"

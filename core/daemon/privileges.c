@@ -31,7 +31,7 @@ static const char *const names[] = {
 	[CAP_SYS_RESOURCE] = "CAP_SYS_RESOURCE",
 };
 
-/* A kernel that has none is no reason not to serve the node. */
+/* A kernel that has none is not a reason not to serve the node. */
 static gboolean calls_limit(RdmadServices *services, RdmadSeccomp seccomp, GError **error)
 {
 	const RdmadSeccompProcess process =

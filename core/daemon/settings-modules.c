@@ -62,7 +62,7 @@ static gboolean settings_read_module(RdmadSettings *settings, const RdmadConfigN
 
 	if (!rdmad_module_name_valid(name))
 		return rdmad_config_error(modules, name, error,
-					  "no name of a module: it has 1 to 32 of a-z, 0-9 and -");
+					  "not a module name: it has 1 to 32 of a-z, 0-9 and -");
 	if (!rdmad_config_parse_shared(modules, group, &node, error) ||
 	    !rdmad_config_parse_shared(node, module_fields, &keys, error))
 		return FALSE;

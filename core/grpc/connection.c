@@ -170,7 +170,7 @@ static void connection_replayed(gpointer data)
 	if (call && !call->finishing)
 		rdmad_grpc_call_replayed(call);
 	else
-		connection_closed("its stream cannot go on", c);
+		connection_closed("its stream cannot continue", c);
 }
 
 static const RdmadGrpcSessionOps connection_ops = {

@@ -4,7 +4,7 @@
 
 #include <rdmad/grpc.h>
 
-/* "13" as a header has it; FALSE when it is no number.  Numbers above 16 become UNKNOWN. */
+/* "13" as a header has it; FALSE when it is not a number.  Numbers above 16 become UNKNOWN. */
 gboolean rdmad_grpc_status_parse(const char *text, gsize size, RdmadGrpcStatus *status);
 /* A response whose :status is not 200. */
 RdmadGrpcStatus rdmad_grpc_status_from_http(guint http);

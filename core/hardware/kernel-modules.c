@@ -160,7 +160,7 @@ static gboolean file_insert(const RdmadSysroot *root, const char *path, const ch
 	if (fd < 0)
 		return FALSE;
 	return syscall(SYS_finit_module, fd, parameter ?: "", flags) == 0 || errno == EEXIST ||
-	       rdmad_error_errno(error, errno, "the kernel does not take /%s%s", path,
+	       rdmad_error_errno(error, errno, "the kernel rejects /%s%s", path,
 				 errno == EPERM ? " (its log may say why)" : "");
 }
 

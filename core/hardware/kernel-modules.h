@@ -4,9 +4,9 @@
 
 #include <rdmad/kernel-modules.h>
 
-/* The modules that it needs first; one that is loaded already is no error.  RDMAD_ERROR_NOT_FOUND: this
+/* The modules that it needs first; one that is loaded already is not an error.  RDMAD_ERROR_NOT_FOUND: this
  * kernel has no such module; RDMAD_ERROR_FAILED. */
 gboolean rdmad_kernel_module_insert(const RdmadSysroot *root, const char *module,
 				    const char *parameter, GError **error);
-/* One that is not loaded is no error.  RDMAD_ERROR_BUSY: it is in use. */
+/* One that is not loaded is not an error.  RDMAD_ERROR_BUSY: it is in use. */
 gboolean rdmad_kernel_module_remove(const char *module, GError **error);

@@ -218,7 +218,7 @@ static gboolean read_all(int fd, GString *text, const char *path, GError **error
 	return TRUE;
 }
 
-/* NUL bytes at the end are what some drivers pad with; elsewhere they mean that it is no text. */
+/* NUL bytes at the end are what some drivers pad with; elsewhere they mean that it is not text. */
 static gsize stripped_length(const char *raw, gsize len)
 {
 	while (len > 0 && (raw[len - 1] == '\0' || g_ascii_isspace(raw[len - 1])))
@@ -421,7 +421,7 @@ int rdmad_sysroot_open_file_at(int dir, const char *name)
 	return openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-/* One read: sysfs gives a whole attribute at once, and makes it anew at the offset 0. */
+/* One read: sysfs gives a whole attribute at once, and makes it again at the offset 0. */
 static ssize_t read_start(int fd, char *raw, gsize size)
 {
 	ssize_t n;

@@ -12,7 +12,7 @@ const char *rdmad_sysroot_path(const RdmadSysroot *root);
  * devices of the network namespace that the calling thread is in.  Paths are those below /sys. */
 RdmadSysroot *rdmad_sysroot_new_sysfs(GError **error);
 
-/* The errno of the last failure in this thread, since the previous call, that is no statement about
+/* The errno of the last failure in this thread, since the previous call, that is not a statement about
  * the file; 0: there was none.  All other failures are final: the file does not exist, or is
  * something else. */
 int rdmad_sysroot_passing_error(void);

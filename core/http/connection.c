@@ -120,7 +120,7 @@ static const char *refusal_text(guint status)
 	case 501:
 		return "Transfer-Encoding is not supported";
 	case 505:
-		return "only HTTP/1.1 is spoken here";
+		return "only HTTP/1.1 is supported";
 	default:
 		return "this is not a well-formed HTTP/1.1 request";
 	}
@@ -383,7 +383,7 @@ static void connection_expired(gpointer data)
 	HttpConnection *c = data;
 
 	if (c->lost) {
-		rdmad_warn("%s: closed a connection that epoll does not take", c->listener->name);
+		rdmad_warn("%s: closed a connection that epoll rejects", c->listener->name);
 		http_connection_free(c);
 		return;
 	}

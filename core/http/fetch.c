@@ -63,7 +63,7 @@ static void fetch_free(RdmadFetch *fetch)
 	g_free(fetch);
 }
 
-/* Bytes that never make a line are no life. */
+/* Bytes that never make a line are not life. */
 static void fetch_is_alive(RdmadFetch *fetch)
 {
 	if (fetch->quiet)

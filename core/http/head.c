@@ -71,7 +71,7 @@ static guint parse_query(RdmadHttpHead *head, char *query)
 	return 0;
 }
 
-/* Only the origin form: rdmad is no proxy, and has no use for "*". */
+/* Only the origin form: rdmad is not a proxy, and has no use for "*". */
 static guint parse_target(RdmadHttpHead *head, char *target)
 {
 	char *query;

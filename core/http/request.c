@@ -60,7 +60,7 @@ gboolean rdmad_http_request_park(RdmadHttpRequest *request)
 		return TRUE;
 	}
 	rdmad_http_add_header(request, "Retry-After", "1");
-	rdmad_http_fail(request, 503, "too many requests wait for news");
+	rdmad_http_fail(request, 503, "too many requests wait for events");
 	return FALSE;
 }
 

@@ -236,7 +236,7 @@ static void http_add_listener(RdmadHttp *http, HttpListener *listener)
 	places = http_socket_places(http->listeners->len, max);
 	if (places < MIN(max, http->places))
 		rdmad_warn(
-			"http.max_connections: of the files that may be open, %u connections can "
+			"http.max_connections: the limit of open files allows %u connections to "
 			"be given to each of %u listeners, and not %u; raise LimitNOFILE= of the "
 			"unit, or ulimit -n",
 			places, http->listeners->len, max);

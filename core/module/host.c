@@ -98,7 +98,7 @@ static gboolean module_slot_failed(RdmadModuleSlot *slot, GError *problem, GErro
 		g_propagate_error(error, problem);
 		return FALSE;
 	}
-	rdmad_warn("going on without an optional module: %s", problem->message);
+	rdmad_warn("continuing without an optional module: %s", problem->message);
 	g_error_free(problem);
 	return TRUE;
 }

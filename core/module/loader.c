@@ -156,7 +156,7 @@ static gconstpointer module_find_class(const ModuleFile *file, GModule *so, cons
 
 	if (!g_module_symbol(so, symbol, &klass) || !klass) {
 		module_error(file, RDMAD_ERROR_ABI, error,
-			     "no module of rdmad: it does not export rdmad_module_class");
+			     "not a module of rdmad: it does not export rdmad_module_class");
 		return NULL;
 	}
 	return module_fits(file, klass, error) ? klass : NULL;

@@ -11,6 +11,6 @@
  * RDMAD_ERROR_ABI: it does not fit this daemon.
  */
 const RdmadModuleClass *rdmad_module_load(const char *directory, const char *name, GError **error);
-/* A symbol of <directory>/<name>.so, which is no module but a part of rdmad that few need.  As above. */
+/* A symbol of <directory>/<name>.so, which is not a module but a part of rdmad that few need.  As above. */
 gconstpointer rdmad_module_load_symbol(const char *directory, const char *name, const char *symbol,
 				       GError **error);

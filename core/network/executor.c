@@ -210,7 +210,7 @@ static void task_answer(const Task *task)
 	if (task->plan)
 		perform_plan_tell(task->plan, answer);
 	text = json_dumps(answer, JSON_COMPACT);
-	/* A daemon that is gone looks at the journal when it is back. */
+	/* A daemon that has gone reads the journal when it is back. */
 	if (!rdmad_message_send(task->server->socket, text, strlen(text), fds, n_fds, &error) &&
 	    !g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_GONE))
 		_exit(EXIT_FAILURE);

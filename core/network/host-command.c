@@ -328,7 +328,7 @@ static json_t *json_texts(const char *const *texts)
 {
 	json_t *list = json_array();
 
-	/* One that is no UTF-8 makes the whole of it NULL. */
+	/* One that is not UTF-8 makes the whole of it NULL. */
 	for (; list && texts && *texts; texts++)
 		if (json_array_append_new(list, json_string(*texts)) < 0)
 			g_clear_pointer(&list, json_decref);

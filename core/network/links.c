@@ -65,7 +65,7 @@ static RdmadLink *link_get(RdmadNetwork *net, struct nl_msg *msg, const char *wh
 	if (links && links->len == 1)
 		return g_ptr_array_steal_index(links, 0);
 	if (links)
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED, "the answer makes no sense");
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED, "the answer is invalid");
 	g_prefix_error(error, "link %s: ", what);
 	return NULL;
 }

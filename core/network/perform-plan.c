@@ -77,7 +77,7 @@ static void do_next(PerformPlan *plan, const PerformContext *ctx)
 
 	if (g_atomic_int_get(ctx->cancelled))
 		g_set_error_literal(&plan->error, RDMAD_ERROR, RDMAD_ERROR_CANCELLED,
-				    "nobody waits for it any more");
+				    "the caller has gone");
 	else
 		perform_do(ctx, step, &result, &plan->error);
 	report_add(plan, step, began_us, result, plan->error);

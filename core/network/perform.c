@@ -52,7 +52,7 @@ gboolean perform_wait(const PerformContext *ctx, guint timeout_ms,
 		}
 		if (g_atomic_int_get(ctx->cancelled)) {
 			g_set_error_literal(error, RDMAD_ERROR, RDMAD_ERROR_CANCELLED,
-					    "nobody waits for it any more");
+					    "the caller has gone");
 			return FALSE;
 		}
 		if (rdmad_now_us() >= until_us) {
@@ -499,7 +499,7 @@ static gboolean addresses_are_settled(RdmadNetwork *net, int index, GError **err
 
 		if (address->flags & IFA_F_DADFAILED) {
 			g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY,
-				    "somebody else has the address %s", text);
+				    "another interface has the address %s", text);
 			return FALSE;
 		}
 		if (address->flags & IFA_F_TENTATIVE)

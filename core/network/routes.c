@@ -84,7 +84,7 @@ RdmadRoute *network_parse_route(const struct nlmsghdr *msg)
 	if (msg->nlmsg_type != RTM_NEWROUTE ||
 	    nlmsg_parse((struct nlmsghdr *)msg, sizeof(*info), attrs, RTA_MAX, NULL) < 0)
 		return NULL;
-	/* Cached ones are no configuration. */
+	/* Cached ones are not configuration. */
 	if ((info->rtm_family != AF_INET && info->rtm_family != AF_INET6) ||
 	    info->rtm_flags & RTM_F_CLONED)
 		return NULL;

@@ -342,7 +342,7 @@ static gboolean eid_change(const char *eid, gboolean there, GError **error)
 		return TRUE;
 	if (there && g_strv_length(eids) >= SMC_MAX_UEID) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_LIMIT,
-			    "the kernel has %u EIDs already, and takes no more", SMC_MAX_UEID);
+			    "the kernel has %u EIDs already, the maximum", SMC_MAX_UEID);
 		return FALSE;
 	}
 	if (!talk_open(&talk, &smc_family, error)) {

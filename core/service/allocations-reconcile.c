@@ -211,7 +211,7 @@ static gboolean record_has_suspects(Plan *plan, RdmadAllocationRecord *record)
 }
 
 /* A kubelet that has just started lists pods without their devices: a sandbox that is made again at that
- * time is no end. */
+ * time is not an end. */
 static gboolean pod_has_ended(const Plan *plan, const RdmadAllocationRecord *record)
 {
 	const RdmadPodLife life = rdmad_allocations_life(plan->allocations, record->allocation);

@@ -92,7 +92,7 @@ static GArray *container_slots(const V1__ContainerResources *container)
 	return slots;
 }
 
-/* The first who is listed holds it: a container takes over what its init containers had. */
+/* The first listed container holds it: a container takes over what its init containers had. */
 static void holders_add(RdmadPodList *list, RdmadPodDevices *held)
 {
 	for (guint i = 0; held->ids[i]; i++) {

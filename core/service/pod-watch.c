@@ -168,8 +168,7 @@ static gboolean parents_watch(RdmadPodWatch *watch, const Scan *scan)
 static void set_problem(RdmadPodWatch *watch, const char *problem)
 {
 	if (problem && !watch->problem && rdmad_sysroot_is_live(watch->root))
-		rdmad_notice("ends of pods are learnt from kubelet only, minutes late: %s",
-			     problem);
+		rdmad_notice("only kubelet reports the end of pods, minutes late: %s", problem);
 	if (g_strcmp0(problem, watch->problem) == 0)
 		return;
 	g_free(watch->problem);

@@ -145,7 +145,7 @@ static void look_at_netlink(const Look *input, RdmadScan *scan)
 {
 	g_autoptr(GError) reason = NULL;
 
-	/* No RDMA netlink is no failure: without the RDMA core there are no devices either. */
+	/* No RDMA netlink is not a failure: without the RDMA core there are no devices either. */
 	if (!rdmad_netlink_complete(scan, &reason)) {
 		rdmad_debug("%s", reason->message);
 		doubt_all_of_netlink(scan, input->before);
@@ -216,11 +216,10 @@ static void hardware_saw_not_all(RdmadHardware *hw, const RdmadScan *scan)
 {
 	if (!hw->retry_ms)
 		rdmad_event_log_post(hw->event_log, RDMAD_LOG_WARNING, "scan-incomplete", NULL,
-				     scan->n_stale
-					     ? "%u devices could not be looked at, their last "
-					       "state stays"
-					     : "accelerators could not be looked at, their last "
-					       "state stays (%u devices could)",
+				     scan->n_stale ? "%u devices could not be read, their last "
+						     "state stays"
+						   : "accelerators could not be read, their last "
+						     "state stays (%u devices could)",
 				     scan->n_stale ?: scan->devices->len);
 	hardware_look_later(hw);
 }

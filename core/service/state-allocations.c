@@ -246,7 +246,7 @@ static RdmadAllocation *read_allocation(Rows *allocations, Rows *attachments)
 	return allocation;
 }
 
-/* A failed read is no statement about the contents. */
+/* A failed read is not a statement about the contents. */
 static int reading_failed(const Rows *allocations, const Rows *attachments)
 {
 	return allocations->failed ?: attachments->failed;

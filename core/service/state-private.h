@@ -75,7 +75,7 @@ gboolean rdmad_state_file_prepare(const char *path, char **set_aside, GError **e
 /* Moves the database and its -wal and -shm to <path>.<how>-<time>, given back in `set_aside`. */
 gboolean rdmad_state_file_set_aside(const char *path, const char *how, char **set_aside,
 				    GError **error);
-/* FALSE: unknown.  A missing file is no error. */
+/* FALSE: unknown.  A missing file is not an error. */
 gboolean rdmad_state_file_identify(const char *path, const char *part, RdmadStateFile *file,
 				   GError **error);
 gboolean rdmad_state_file_equal(const RdmadStateFile *a, const RdmadStateFile *b);

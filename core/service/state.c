@@ -18,7 +18,7 @@
 #define LOG_PAGES_MAX 1000
 #define QUIET_MS      1000
 
-/* Another handle may take what this one refuses; a full disk or a failed read is no reason for one. */
+/* Another handle may take what this one refuses; a full disk or a failed read is not a reason for one. */
 static gboolean code_breaks_handle(int code)
 {
 	switch (code & 0xff) {
@@ -135,7 +135,7 @@ static gboolean state_identify(RdmadState *state, GError **error)
 }
 
 /* SQLite opens a file read-only if it may not write for any reason, also one that may pass, and
- * reports it only on a write.  A full disk is no reason to have no table. */
+ * reports it only on a write.  A full disk is not a reason to have no table. */
 static gboolean state_takes_writes(RdmadState *state, GError **error)
 {
 	GError *problem = NULL;
@@ -398,7 +398,7 @@ static gboolean state_set_level(RdmadState *state, GError **error)
 
 	if (state->is_hasty == hasty)
 		return TRUE;
-	/* To wait where that is not needed is no error. */
+	/* To wait where that is not needed is not an error. */
 	if (sqlite3_exec(state->db,
 			 hasty ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL", NULL,
 			 NULL, NULL) != SQLITE_OK)

@@ -87,7 +87,7 @@ static gboolean name_parse(CniAnnotationEntry *entry, const json_t *device, guin
 	if (!entry->ifname)
 		entry->ifname = g_strdup_printf("eth%u", index + 1);
 	return rdmad_interface_name_is_valid(entry->ifname) ||
-	       cni_refuse(error, CNI_ERROR_CONFIG, "ifName: \"%.32s\" is no name of an interface",
+	       cni_refuse(error, CNI_ERROR_CONFIG, "ifName: \"%.32s\" is not an interface name",
 			  entry->ifname);
 }
 

@@ -83,8 +83,8 @@ static gboolean mode_choose(const CniRequest *request, const CniPolicy *policy, 
 	CniMode mode = policy->mode;
 
 	if (asked && cni_mode_parse(asked) == CNI_MODE_ALLOCATION)
-		return cni_refuse(error, CNI_ERROR_CONFIG, "mode: \"%.32s\" is none of its values",
-				  asked);
+		return cni_refuse(error, CNI_ERROR_CONFIG,
+				  "mode: \"%.32s\" is not one of its values", asked);
 	if (asked && mode != CNI_MODE_ALLOCATION && mode != cni_mode_parse(asked))
 		return cni_refuse(
 			error, CNI_ERROR_CONFIG,

@@ -43,7 +43,7 @@ static gboolean input_read(int fd, gsize size, CniMessage *message, GError **err
 	gsize n_read = 0;
 
 	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_size != (off_t)size)
-		return malformed(error, "its input is no file of the announced size");
+		return malformed(error, "its input is not a file of the announced size");
 	message->input = g_malloc0(size + 1);
 	while (n_read < size) {
 		const ssize_t n = pread(fd, message->input + n_read, size - n_read, (off_t)n_read);

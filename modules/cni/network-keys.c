@@ -97,7 +97,7 @@ static gboolean word_parse(const json_t *config, const char *key, const Word *wo
 			return TRUE;
 		}
 	}
-	return cni_refuse(error, CNI_ERROR_CONFIG, "%s: \"%.32s\" is none of its values", key,
+	return cni_refuse(error, CNI_ERROR_CONFIG, "%s: \"%.32s\" is not one of its values", key,
 			  text ? text : "");
 }
 

@@ -175,13 +175,13 @@ static gboolean attachment_parse(CniRequest *request, GError **error)
 		return TRUE;
 	if (!name_check(id))
 		return cni_refuse(error, CNI_ERROR_ENVIRONMENT,
-				  "CNI_CONTAINERID \"%.64s\" is no container id", id);
+				  "CNI_CONTAINERID \"%.64s\" is not a container ID", id);
 	if (!rdmad_interface_name_is_valid(ifname))
 		return cni_refuse(error, CNI_ERROR_ENVIRONMENT,
-				  "CNI_IFNAME \"%.32s\" is no name of an interface", ifname);
+				  "CNI_IFNAME \"%.32s\" is not an interface name", ifname);
 	if (commands[request->command].netns && !path_check(netns))
 		return cni_refuse(error, CNI_ERROR_ENVIRONMENT,
-				  "CNI_NETNS \"%.64s\" is no absolute path", netns);
+				  "CNI_NETNS \"%.64s\" is not an absolute path", netns);
 	request->container_id = g_strdup(id);
 	request->ifname = g_strdup(ifname);
 	request->netns = g_strdup(netns);
@@ -204,10 +204,10 @@ static gboolean arguments_parse(CniRequest *request, GError **error)
 			continue;
 		if (!strchr(*pair, '='))
 			return cni_refuse(error, CNI_ERROR_ENVIRONMENT,
-					  "CNI_ARGS: \"%.64s\" is no pair KEY=VALUE", *pair);
+					  "CNI_ARGS: \"%.64s\" is not a pair KEY=VALUE", *pair);
 		if (g_str_has_prefix(*pair, "MAC=") && !rdmad_mac_parse(*pair + 4, &request->mac))
 			return cni_refuse(error, CNI_ERROR_ENVIRONMENT,
-					  "CNI_ARGS: MAC \"%.64s\" is no address", *pair + 4);
+					  "CNI_ARGS: MAC \"%.64s\" is not an address", *pair + 4);
 		for (guint i = 0; i < G_N_ELEMENTS(known); i++) {
 			const char *value = *pair + strlen(known[i].key);
 
@@ -215,7 +215,7 @@ static gboolean arguments_parse(CniRequest *request, GError **error)
 				continue;
 			if (value[0] && !name_check(value))
 				return cni_refuse(error, CNI_ERROR_ENVIRONMENT,
-						  "CNI_ARGS: \"%.64s\" is no name", *pair);
+						  "CNI_ARGS: \"%.64s\" is not a name", *pair);
 			g_free(*known[i].value);
 			*known[i].value = value[0] ? g_strdup(value) : NULL;
 		}
@@ -239,7 +239,7 @@ static gboolean config_load(CniRequest *request, const char *input, gsize length
 		return cni_refuse(error, CNI_ERROR_DECODE, "the network configuration: %s",
 				  problem->message);
 	return json_is_object(request->config) ||
-	       cni_refuse(error, CNI_ERROR_DECODE, "the network configuration is no object");
+	       cni_refuse(error, CNI_ERROR_DECODE, "the network configuration is not an object");
 }
 
 static gboolean version_parse(CniRequest *request, GError **error)
@@ -267,7 +267,7 @@ static gboolean network_parse(CniRequest *request, GError **error)
 
 	if (!name || !name_check(name))
 		return cni_refuse(error, CNI_ERROR_CONFIG,
-				  name ? "name: \"%.64s\" is no name of a network"
+				  name ? "name: \"%.64s\" is not a network name"
 				       : "name: the network has none%s",
 				  name ? name : "");
 	request->network = g_strdup(name);
@@ -283,7 +283,7 @@ static gboolean ipam_parse(CniRequest *request, GError **error)
 	if (!ipam || json_is_null(ipam) || (json_is_object(ipam) && !json_object_size(ipam)))
 		return TRUE;
 	if (!type || !name_check(type))
-		return cni_refuse(error, CNI_ERROR_CONFIG, "ipam: its type is no name of a plugin");
+		return cni_refuse(error, CNI_ERROR_CONFIG, "ipam: its type is not a plugin name");
 	request->ipam_type = g_strdup(type);
 	return TRUE;
 }
@@ -329,8 +329,8 @@ static gboolean mac_parse(CniRequest *request, const json_t *runtime, GError **e
 
 	return string_parse(runtime, "mac", RDMAD_MAC_TEXT, &text, error) &&
 	       (!text || rdmad_mac_parse(text, &request->mac) ||
-		cni_refuse(error, CNI_ERROR_CONFIG, "runtimeConfig: mac \"%.64s\" is no address",
-			   text));
+		cni_refuse(error, CNI_ERROR_CONFIG,
+			   "runtimeConfig: mac \"%.64s\" is not an address", text));
 }
 
 static gboolean guid_parse(CniRequest *request, const json_t *runtime, GError **error)
@@ -340,7 +340,7 @@ static gboolean guid_parse(CniRequest *request, const json_t *runtime, GError **
 	return string_parse(runtime, "infinibandGUID", RDMAD_MAC_TEXT, &text, error) &&
 	       (!text || cni_guid_parse(text, &request->guid) ||
 		cni_refuse(error, CNI_ERROR_CONFIG,
-			   "runtimeConfig: infinibandGUID \"%.64s\" is no GUID", text));
+			   "runtimeConfig: infinibandGUID \"%.64s\" is not a GUID", text));
 }
 
 static gboolean annotation_find(CniRequest *request, const json_t *runtime, GError **error)

@@ -143,7 +143,7 @@ static gboolean ip_entry_parse(CniResult *result, const json_t *json, GError **e
 	    !number_get(json, "interface", &interface, error))
 		return FALSE;
 	if (interface >= (gint64)result->interfaces->len)
-		return cni_refuse(error, CNI_ERROR_DECODE, "interface: there is no such one");
+		return cni_refuse(error, CNI_ERROR_DECODE, "interface: no such interface");
 	ip.interface = (int)interface;
 	g_array_append_val(result->ips, ip);
 	return TRUE;

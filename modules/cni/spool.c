@@ -41,7 +41,7 @@ gboolean cni_spool_read(const char *directory, const char *name, CniMessage *mes
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return rdmad_error_errno(error, errno, "cannot read %s", path);
 	if (!S_ISREG(st.st_mode) || st.st_size > (off_t)RECORD_MAX) {
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s is no record", path);
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s is not a record", path);
 		return FALSE;
 	}
 	bytes = g_malloc((gsize)st.st_size + 1);

@@ -461,7 +461,7 @@ static void warn_vain(const char *key, const char *pattern, gpointer data)
 static void warn_empty(const char *resource, RdmadCheckFunc warn, gpointer data)
 {
 	g_autofree char *text =
-		g_strdup_printf("%s: its selectors take no device of this machine", resource);
+		g_strdup_printf("%s: its selectors match no device of this machine", resource);
 
 	warn(text, data);
 }
@@ -497,7 +497,7 @@ static gboolean plugin_device_health(gpointer state, const RdmadDevice *dev, con
 	return offered;
 }
 
-RDMAD_MODULE_DEFINE("device-plugin", .description = "offers RDMA devices to kubelet",
+RDMAD_MODULE_DEFINE("device-plugin", .description = "Offers RDMA devices to kubelet",
 		    .create = plugin_create, .start = plugin_start, .reload = plugin_reload,
 		    .drain = plugin_drain, .stop = plugin_stop, .destroy = plugin_destroy,
 		    .ready = plugin_ready, .status = plugin_status, .doctor = plugin_doctor,

@@ -21,7 +21,7 @@ const RdmadCommand explain_commands[] = {
 		.name = "explain",
 		.argument = "DEVICE",
 		.parameter = "device",
-		.summary = "which resources have a device, and why others have not",
+		.summary = "resources that select a device, and the reasons of the others",
 		.path = PATH,
 		.rows = "resources",
 		.columns = columns,
@@ -71,7 +71,8 @@ static void get_explain(RdmadHttpRequest *request, gpointer data)
 	if (dev)
 		rdmad_http_reply_json(request, explanation(explain, dev));
 	else
-		rdmad_http_fail(request, 404, "no RDMA device \"%s\"", name);
+		rdmad_http_fail(request, 404, "no RDMA device \"%s\"; `rdmad devices` lists all",
+				name);
 }
 
 Explain *explain_new(RdmadModule *self, PluginSettings *const *settings, GError **error)

@@ -61,7 +61,7 @@ static const RdmadStatClass classes[N_STATS] = {
 	[ALLOCATED] = { RDMAD_STAT_GAUGE,
 			"rdma_resource_slots_allocated",
 			NULL,
-			"Slots of a resource that allocations hold",
+			"Allocated slots of a resource",
 			{ "resource" },
 			.collect = collect_allocated },
 	[ALLOCATIONS] = { RDMAD_STAT_GAUGE,

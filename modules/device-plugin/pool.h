@@ -91,7 +91,7 @@ const PoolDevice *pool_device(const Pool *pool, guint index);
 const PoolDevice *pool_find_device(const Pool *pool, const char *id);
 PoolDevice *pool_device_at(Pool *pool, guint index);
 guint pool_slot_count(const Pool *pool);
-/* Another one after each update that listed the slots anew; from 1. */
+/* Another one after each update that listed all slots; from 1. */
 guint pool_slots_version(const Pool *pool);
 const Slot *pool_slot(const Pool *pool, guint index);
 /* Also by what other plugins call it, "<pci>@7" or "<name>/7". */

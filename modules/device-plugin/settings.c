@@ -74,7 +74,8 @@ static gboolean mode_from_check(const char *text, GError **error)
 	if (colon && colon != text && colon[1])
 		return TRUE;
 	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
-		    "\"%s\" is no attribute of a node; for a label it is \"label:%s\"", text, text);
+		    "\"%s\" is not an attribute of a node; for a label it is \"label:%s\"", text,
+		    text);
 	return FALSE;
 }
 

@@ -178,20 +178,14 @@ static const RdmadCapability executor_capabilities[] = {
 };
 
 static const RdmadCommandColumn smc_columns[] = {
-	{ "NAMESPACE", "namespace" },
-	{ "POD", "pod" },
-	{ "STATE", "state" },
-	{ "LOCAL", "local" },
-	{ "PEER", "peer" },
-	{ "MODE", "mode" },
-	{ "UID", "uid" },
-	{ "REASON", "reason" },
-	{ 0 },
+	{ "NAMESPACE", "namespace" }, { "POD", "pod" },	      { "STATE", "state", TRUE },
+	{ "LOCAL", "local", TRUE },   { "PEER", "peer" },     { "MODE", "mode" },
+	{ "UID", "uid", TRUE },	      { "REASON", "reason" }, { NULL, NULL },
 };
 
 static const RdmadCommand commands[] = {
 	{ .name = "smc",
-	  .summary = "Sockets of SMC in the pods that have SMC-R, and why they use TCP",
+	  .summary = "SMC sockets of the pods with SMC-R, and the reasons for TCP",
 	  .path = "/api/v1/smc",
 	  .rows = "sockets",
 	  .columns = smc_columns },

@@ -166,7 +166,7 @@ void kube_node_doctor(const KubeNode *node, json_t *findings)
 	} else if (error) {
 		text = g_strdup_printf("%s is not watched: %s", node->settings->node, error);
 		rdmad_doctor_add(findings, RDMAD_FINDING_PROBLEM, "Node", text,
-				 "labels are those of before");
+				 "the labels stay as they are");
 	} else {
 		text = g_strdup_printf("%s has %u labels", node->settings->node,
 				       g_hash_table_size(node->attributes));

@@ -94,7 +94,7 @@ static void pod_requested(RdmadPodQuery *query, gpointer data)
 
 	if (!path) {
 		g_autoptr(GError) error =
-			g_error_new(RDMAD_ERROR, RDMAD_ERROR_INVALID, "no name of a pod");
+			g_error_new(RDMAD_ERROR, RDMAD_ERROR_INVALID, "not a pod name");
 
 		rdmad_pod_query_answer(query, NULL, error);
 		return;

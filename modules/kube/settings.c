@@ -26,7 +26,7 @@ static gboolean server_check(const char *server, GError **error)
 
 	if (!*server || (*host && *host != '/' && !strpbrk(server, " \t\r\n@?#")))
 		return TRUE;
-	return refuse(error, "is no https:// address without user and query", server);
+	return refuse(error, "is not an https:// address without user and query", server);
 }
 
 static gboolean name_is_valid(const char *name, gsize max)
@@ -42,7 +42,8 @@ static gboolean name_is_valid(const char *name, gsize max)
 
 static gboolean node_check(const char *name, GError **error)
 {
-	return !*name || name_is_valid(name, NAME_MAX_) || refuse(error, "is no node name", name);
+	return !*name || name_is_valid(name, NAME_MAX_) ||
+	       refuse(error, "is not a node name", name);
 }
 
 /* Labels without a domain belong to users, those of these two domains to Kubernetes. */
@@ -51,7 +52,7 @@ static gboolean prefix_check(const char *prefix, GError **error)
 	g_autofree char *domain = g_strndup(prefix, strlen(prefix) - (*prefix != 0));
 
 	if (!g_str_has_suffix(prefix, "/") || !name_is_valid(domain, NAME_MAX_))
-		return refuse(error, "is no domain with a slash at the end", prefix);
+		return refuse(error, "is not a domain with a slash at the end", prefix);
 	if (g_str_has_suffix(domain, "kubernetes.io") || g_str_has_suffix(domain, "k8s.io"))
 		return refuse(error, "belongs to Kubernetes", prefix);
 	return TRUE;
@@ -59,7 +60,7 @@ static gboolean prefix_check(const char *prefix, GError **error)
 
 static gboolean path_check(const char *path, GError **error)
 {
-	return *path == '/' || refuse(error, "is no absolute path", path);
+	return *path == '/' || refuse(error, "is not an absolute path", path);
 }
 
 #define CHECKED_FIELD(k, type_, member, check_)                                                    \
@@ -164,7 +165,7 @@ static gboolean node_find(KubeSettings *settings, const RdmadConfigNode *config,
 	if (name_is_valid(settings->node, NAME_MAX_))
 		return TRUE;
 	return rdmad_config_error(config, "node", error,
-				  "\"%.64s\" of the environment (NODE_NAME) is no node name",
+				  "\"%.64s\" of the environment (NODE_NAME) is not a node name",
 				  settings->node);
 }
 

@@ -512,7 +512,7 @@ void collector_request_cancel(CollectorRequest *request)
 
 /* ---- life ---- */
 
-/* Reading takes time of processors, half of which are for others; slow ones only wait. */
+/* Reading takes CPU time, and half of the CPUs are for others; slow devices only wait. */
 static void lane_init(Lane *lane, guint places, guint batch_min)
 {
 	g_queue_init(&lane->waiting);

@@ -157,7 +157,7 @@ static const RdmadCapability capabilities[] = {
 	{ 0 },
 };
 
-RDMAD_MODULE_DEFINE("metrics", .description = "exports counters of RDMA devices",
+RDMAD_MODULE_DEFINE("metrics", .description = "Exports counters of RDMA devices",
 		    .create = metrics_create, .start = metrics_start, .reload = metrics_reload,
 		    .stop = metrics_stop, .destroy = metrics_destroy, .status = metrics_status,
 		    .doctor = metrics_doctor, .capabilities = capabilities);

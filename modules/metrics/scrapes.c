@@ -253,7 +253,7 @@ static void get_metrics(RdmadHttpRequest *http, gpointer data)
 
 	if (scrapes->all.length >= SCRAPES_MAX) {
 		rdmad_http_add_header(http, "Retry-After", RETRY_AFTER_TEXT);
-		rdmad_http_fail(http, 503, "%u scrapes are being answered already", SCRAPES_MAX);
+		rdmad_http_fail(http, 503, "%u scrapes are in progress already", SCRAPES_MAX);
 		return;
 	}
 	scrape = g_new0(Scrape, 1);

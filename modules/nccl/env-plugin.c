@@ -51,7 +51,7 @@ static gboolean content_check(const GByteArray *all, const char *path, GError **
 	if (all->len > PLUGIN_MAX)
 		return invalid(error, path, "larger than 1 MiB");
 	if (all->len < sizeof(Elf64_Ehdr) || memcmp(all->data, ELFMAG, SELFMAG) != 0)
-		return invalid(error, path, "no shared object");
+		return invalid(error, path, "not a shared object");
 	return TRUE;
 }
 

@@ -58,7 +58,7 @@ gboolean nccl_address_parse(const char *text, guint8 raw[16], GError **error)
 
 	if (address_parse(address, &family, raw))
 		return TRUE;
-	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "\"%s\" is no address", text);
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "\"%s\" is not an address", text);
 	return FALSE;
 }
 
@@ -80,7 +80,7 @@ gboolean nccl_range_parse(const char *text, NcclRange *range, GError **error)
 		}
 	}
 	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
-		    "\"%s\" is no address range: write \"192.0.2.0/24\" or \"2001:db8::/64\"",
+		    "\"%s\" is not an address range: write \"192.0.2.0/24\" or \"2001:db8::/64\"",
 		    text);
 	return FALSE;
 }

@@ -32,7 +32,7 @@ static const RdmadCommandOption OPTIONS[] = {
 	{ "pid", "PID", "those of the network namespace of a process" },
 	{ "nccl-version", "V", "2.27; any: right for every version, where that can be" },
 	{ "format", "F", "sh (default), conf, json" },
-	{ "explain", NULL, "every port and GID, taken or not, and why" },
+	{ "explain", NULL, "every port and GID, used or not, with the reason" },
 	{ NULL, NULL, NULL },
 };
 
@@ -239,11 +239,11 @@ static void on_query(NcclApi *api, RdmadHttpRequest *request, const char *pid, c
 	if (pid && netns)
 		rdmad_http_fail(request, 400, "either a process or a network namespace");
 	else if (pid && !is_number)
-		rdmad_http_fail(request, 400, "\"%s\" is no process", pid);
+		rdmad_http_fail(request, 400, "\"%s\" is not a process", pid);
 	else if (netns && netns[0] != '/')
-		rdmad_http_fail(request, 400, "\"%s\" is no absolute path", netns);
+		rdmad_http_fail(request, 400, "\"%s\" is not an absolute path", netns);
 	else if (api->queries->len >= QUERIES_MAX)
-		rdmad_http_fail(request, 503, "too many questions at once");
+		rdmad_http_fail(request, 503, "too many requests at once");
 	else
 		query_start(api, request, pid, netns);
 }
@@ -292,7 +292,8 @@ static void on_allocation(NcclApi *api, RdmadHttpRequest *request, const char *i
 	if (container && container->view)
 		answer(api, request, container->view, &label);
 	else
-		rdmad_http_fail(request, 404, "no allocation %s", id);
+		rdmad_http_fail(request, 404,
+				"no allocation %s; `rdmad allocations -o wide` lists all", id);
 }
 
 static void on_get(RdmadHttpRequest *request, gpointer data)

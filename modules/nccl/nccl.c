@@ -146,7 +146,7 @@ static void nccl_doctor(gpointer state, json_t *findings)
 	}
 }
 
-RDMAD_MODULE_DEFINE("nccl", .description = "tells containers the right settings of NCCL",
+RDMAD_MODULE_DEFINE("nccl", .description = "Tells containers the right settings of NCCL",
 		    .create = nccl_create, .start = nccl_start, .reload = nccl_reload,
 		    .stop = nccl_stop, .destroy = nccl_destroy, .status = nccl_status,
 		    .doctor = nccl_doctor, .commands = NCCL_COMMANDS);

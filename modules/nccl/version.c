@@ -29,7 +29,7 @@ gboolean nccl_versions_parse(const char *text, NcclVersions *versions, char **wa
 	}
 	if (!minor_parse(text, &minor)) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
-			    "\"%s\" is no NCCL version: write \"2.27\", or \"any\"", text);
+			    "\"%s\" is not a NCCL version: write \"2.27\", or \"any\"", text);
 		return FALSE;
 	}
 	known = CLAMP(minor, NCCL_OLDEST, NCCL_NEWEST);

@@ -124,7 +124,7 @@ class Bench(CniCase):
         table.at_most_times(f"{what}, p50", median(mine.all), "the same calls", median(floor.all), GOALS.get(key),
                             mine.ratios(floor))
         table.at_most_times(f"{what}, p99", percentile(mine.all, 99), "the same calls", percentile(floor.all, 99))
-        table.at_most_times(f"{what}, processor time", median(mine.processor), "the same calls",
+        table.at_most_times(f"{what}, CPU time", median(mine.processor), "the same calls",
                             median(floor.processor), None, mine.ratios(floor, "processor"))
 
     @staticmethod

@@ -36,7 +36,7 @@ done
 
 
 def took_us(command, server):
-    """By the clock, and of the processors, which others that use the machine do not lengthen as much.  `server`: the
+    """By the clock, and CPU time, which other programs lengthen less.  `server`: the
     process that is asked, or None."""
     before, asked = resource.getrusage(resource.RUSAGE_CHILDREN), all_processor_us_of(server) if server else 0
     began = time.perf_counter()
@@ -87,10 +87,10 @@ def main():
             ([("the document's script", medians(script, 3), 1000)] if script else [])
         for (way, (clock, cpu)), limit in zip(ways.items(), (2, 1)):
             table.at_most_times(f"{way}, by the clock", clock, "bare reads", reads["reads_us"], limit)
-            table.at_most_times(f"{way}, processor time", cpu, "bare reads", reads["reads_cpu_us"], limit)
+            table.at_most_times(f"{way}, CPU time", cpu, "bare reads", reads["reads_cpu_us"], limit)
             for name, (other_clock, other_cpu), goal in others:
                 table.times_better(f"{way}, by the clock", clock, name, other_clock, goal)
-                table.times_better(f"{way}, processor time", cpu, name, other_cpu, goal)
+                table.times_better(f"{way}, CPU time", cpu, name, other_cpu, goal)
     table.print()
 
 

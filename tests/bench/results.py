@@ -18,10 +18,10 @@ import sys
 RESULTS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "RESULTS.md")
 HEAD = """# Results of the benchmarks
 
-Written by `contrib/quickstart bench`; what was measured in other ways, and what the numbers are made of, is in
-APPENDIX.md.  Medians of interleaved rounds, also of their ratios; behind a ratio, the middle half of
-the rounds.  Times and memory are of a machine with other work on it; the ratios are what can be
-compared.
+Written by `contrib/quickstart bench`; APPENDIX.md has other measurements, and the
+parts of the numbers.  Medians of interleaved rounds, also of their ratios; behind a ratio, the middle half of
+the rounds.  Other programs ran on the machine: compare the ratios, not the times and the
+memory.
 """
 COLUMNS = ("metric", "rdmad", "compared with", "ratio", "target", "met")
 
@@ -52,7 +52,7 @@ def section_text(path):
     day = datetime.date.fromtimestamp(os.path.getmtime(path))
     with open(path) as file:
         tables = [json.loads(text) for text in file]
-    return "\n\n".join([f"{day}, {os.cpu_count()} processors, Linux {platform.release()}, load "
+    return "\n\n".join([f"{day}, {os.cpu_count()} CPUs, Linux {platform.release()}, load "
                         f"{os.getloadavg()[2]:.0f}; {tables[-1]['seconds']} s.", *map(table_text, tables)])
 
 

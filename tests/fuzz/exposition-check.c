@@ -166,7 +166,7 @@ static void sample_read(Check *check, const char *line)
 		at = labels_read(at + 1);
 	g_assert_true(*at == ' ');
 	if (!check->type || !name_belongs(check, name))
-		g_error("%s is no sample of %s (%s)", name, check->family, check->type);
+		g_error("%s is not a sample of %s (%s)", name, check->family, check->type);
 	if (!g_hash_table_add(check->series, g_strndup(line, (gsize)(at - line))))
 		g_error("a series comes twice: %s", line);
 	g_ascii_strtod(at + 1, &end);

@@ -80,7 +80,7 @@ class CniCase(HostCase):
         run("ip", "link", "property", "add", "dev", name, "altname", f"rail{number}")
         run("ip", "addr", "add", f"198.51.{number}.7/24", "dev", name)
         run("ip", "link", "set", name, "up")
-        # Linkwatch tells it up to a second later, which is no change by rdmad.
+        # Linkwatch tells it up to a second later, which is not a change by rdmad.
         until(lambda: link(name)["operstate"] == link(f"wire{number}")["operstate"] == "UP", f"{name} to be up")
         run("ip", "route", "add", f"203.0.{number}.0/24", "via", f"198.51.{number}.1", "dev", name)
         Path(f"/proc/sys/net/ipv4/conf/{name}/arp_ignore").write_text("1")

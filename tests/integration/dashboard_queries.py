@@ -57,7 +57,7 @@ def rule_expressions():
 
 
 def metrics_of(expression):
-    """Label values in quotes are no metrics."""
+    """Label values in quotes are not metrics."""
     return set(METRIC.findall(re.sub(r'"[^"]*"', '""', expression)))
 
 

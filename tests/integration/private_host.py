@@ -76,7 +76,7 @@ def until(condition, what, patience=PATIENCE):
 
 
 class HostCase(unittest.TestCase):
-    """A daemon on that host.  `dir` has its folders and its log."""
+    """A daemon on that host.  `dir` has its directories and its log."""
 
     def setUp(self):
         self.dir = Path(tempfile.mkdtemp(prefix="rdmad-host-"))

@@ -206,7 +206,7 @@ class SlowMachine(Asker):
         self.assertIsNone(answers["status"][0]["machine"]["kernel"])
         self.assertEqual(answers["status"][0]["devices"]["count"], 11)
         self.assertIn("cannot be read within seconds", json.dumps(answers["doctor"][0]))
-        # It still hangs: nobody waits for it again.
+        # It still hangs: it is not waited for again.
         for path in ("status", "topology", "doctor"):
             self.assertLess(self.timed(path)[1], 1)
 

@@ -93,7 +93,7 @@ class Check(unittest.TestCase):
                 self.assertEqual(done.returncode, 0)
                 self.assertTrue(done.stderr.startswith(expected) if expected else not done.stderr, done.stderr)
         empty = self.check(SELECTORS % 'names = "bnxt*";', "--sysroot", self.machine)
-        self.assertIn("rdma/a: its selectors take no device of this machine", empty.stderr)
+        self.assertIn("rdma/a: its selectors match no device of this machine", empty.stderr)
 
 
 FIVE = "modules = { device-plugin = { }; metrics = { listen = \"127.0.0.1:%d\"; }; nccl = { }; erdma = { }; %s };"

@@ -69,8 +69,12 @@ class EightRails(unittest.TestCase):
         self.assertEqual(device["vendor"], "0x15b3")
         self.assertEqual(device["ports"][0]["rate_mbps"], 400000)
 
-    def test_topology_is_a_square_of_nineteen(self):
+    def test_topology_has_a_line_for_each_device_and_wide_is_a_square_of_nineteen(self):
         lines = self.lines("topology")
+        self.assertEqual(lines[0].split(), ["NAME", *(f"GPU{i}" for i in range(8)), "NUMA"])
+        self.assertEqual(lines[1].split(), ["mlx5_0", "PIX", *["NODE"] * 3, *["SYS"] * 4, "0"])
+        self.assertEqual(lines[11].split()[0], "mlx5_10")
+        lines = self.lines("topology", "-o", "wide")
         names = [f"GPU{i}" for i in range(8)] + [f"NIC{i}" for i in range(11)]
         self.assertEqual(lines[0].split()[:19], names)
         for i in range(8):
@@ -103,7 +107,7 @@ class EightRails(unittest.TestCase):
         self.daemon.run("status")
 
     def test_tables_fit_80_columns_and_wide_ones_have_the_rest(self):
-        for command in ("devices", "allocations", "attributes", "commands"):
+        for command in ("devices", "allocations", "attributes", "commands", "topology"):
             with self.subTest(command):
                 self.assertLessEqual(max(map(len, self.lines(command))), 80)
         self.assertIn("FIRMWARE", self.lines("devices", "-o", "wide")[0])
@@ -226,7 +230,8 @@ class Usage(unittest.TestCase):
             done = self.run_rdmad(command, "--socket", "/nonexistent/rdmad.sock")
             self.assertEqual(done.returncode, 1)
             self.assertEqual(
-                done.stderr, "rdmad: rdmad is not running: no socket at /nonexistent/rdmad.sock\n")
+                done.stderr, "rdmad: rdmad is not running: no socket at /nonexistent/rdmad.sock; "
+                "start it, or name its socket with --socket\n")
 
     def test_wrong_usage_is_exit_status_2(self):
         for args in (("status", "--bogus"), ("status", "-f"), ("devices", "a", "b"),

@@ -224,7 +224,7 @@ class Drift(ErdmaCase):
 
 class MetadataService(ErdmaCase):
     BAD = {"slow": "timeout", "huge": "more than", "redirect": "redirect", "broken": "status 500", "cut": "",
-           "wrong": "no MAC"}
+           "wrong": "not a MAC"}
 
     def test_a_bad_service_is_named_and_asked_again(self):
         for mode, words in self.BAD.items():
@@ -267,7 +267,7 @@ class MetadataService(ErdmaCase):
     def test_what_it_says_must_fit_together(self):
         self.metadata.nic(MAC1, "10.0.9.11")
         self.start_daemon()
-        until(lambda: "no hosts of the network" in (self.nic("eth1").get("metadata_error") or ""), "the error")
+        until(lambda: "not hosts of the network" in (self.nic("eth1").get("metadata_error") or ""), "the error")
         until(lambda: addresses("eth2") == ["10.0.0.12/24"], "eth2")
         self.assertEqual(addresses("eth1"), [])
 

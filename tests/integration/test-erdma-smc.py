@@ -73,7 +73,7 @@ class Smc(SmcCase):
 
     def test_require_refuses_with_the_reason(self):
         self.start("require")
-        self.assertIn("SMC-R cannot be had: ", self.refused(1, "true"))
+        self.assertIn("SMC-R is not available: ", self.refused(1, "true"))
         self.assertIn("start-refused", self.kinds())
 
     def test_a_runtime_that_tells_no_namespace(self):

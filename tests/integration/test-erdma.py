@@ -130,7 +130,7 @@ class FailureTest(DriverCase):
         self.assertEqual(self.driver()["failures"], 0)
 
     def assertTriedAfter(self, change, beside):
-        """A change that comes during a try is no reason for another: the try is over before."""
+        """A change that comes during a try is not a reason for another: the try is over before."""
         self.wait_state("failed")
         before = len(self.calls())
         change()
@@ -158,7 +158,7 @@ class FailureTest(DriverCase):
         driver = self.driver()
         self.assertIn("disagrees about version", driver["beside"]["smc"])
         self.assertIn(("smc cannot be loaded: /sbin/modprobe failed with exit status 1: disagrees "
-                       "about version", "SMC-R cannot be had on this node; TCP works"), self.problems())
+                       "about version", "SMC-R is not available on this node; TCP works"), self.problems())
         self.loaded("smc")
         self.rescan()
         self.wait_for(lambda: self.driver()["beside"] == {"smc": "loaded"}, "smc")

@@ -219,9 +219,9 @@ class KillTest(Case):
     """kill -9 of either, at any moment; supervisors start what ends with a failure."""
 
     # The last line of the log before the kill, and the delay after it.
-    MOMENTS = [(line, delay) for line in ("waiting for rdmad pid", "giving over to", "has started")
+    MOMENTS = [(line, delay) for line in ("waiting for rdmad pid", "handing over to", "has started")
                for delay in (0, 0.002, 0.005, 0.01, 0.02, 0.05)]
-    MOMENTS += [("taken over, ", 0), ("given over; waiting", 0), ("given over; waiting", 0.1)]
+    MOMENTS += [("taken over, ", 0), ("handed over; waiting", 0), ("handed over; waiting", 0.1)]
 
     def supervise(self):
         """Starts what has failed, until one serves: the successor, if it lives, which has taken over then."""

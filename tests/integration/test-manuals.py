@@ -107,6 +107,13 @@ class Keys(unittest.TestCase):
         for path in set(MANUALS) - {WEB_CONFIG}:
             self.assertEqual(set(KEY.findall(read(path))) - words, set(), path)
 
+    def test_every_key_of_web_configurations_has_its_type_default_and_example(self):
+        rows = re.findall(r"^\.It (\w+) Ta (\S.*) Ta (\S.*) Ta (\S.*)$", read("contrib/man/rdmad-web-config.5"), re.M)
+        keys = set(KEY.findall(read(WEB_CONFIG))) | \
+            set(re.findall(r'^\t(?:PEM|CHECKED_STRINGS)_FIELD\("(\w+)"', read(WEB_CONFIG), re.M))
+        self.assertIn("cert", keys)
+        self.assertEqual(keys - {"tls_server_config", "http_server_config", "rate_limit"}, {row[0] for row in rows})
+
     def test_every_table_of_keys_has_a_manual(self):
         self.assertEqual(tables(), set(MANUALS))
 

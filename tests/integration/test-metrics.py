@@ -523,6 +523,6 @@ class GrowthTest(MetricsCase):
 
 
 if __name__ == "__main__":
-    # Freed memory that a sanitizer keeps is no growth of ours.
+    # Freed memory that a sanitizer keeps is not growth of ours.
     os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1"
     tap.main(sys.argv[5:])

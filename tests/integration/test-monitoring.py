@@ -151,6 +151,11 @@ class Dashboards(unittest.TestCase):
         titles = {panel["title"] for panel in self.each()[0][1]["panels"] if panel["type"] == "row"}
         self.assertLessEqual({"Overview", "Ports", "CNI", "NCCL", "eRDMA"}, titles)
 
+    def test_panels_have_the_titles_that_people_look_for(self):
+        titles = {panel["title"] for panel in all_panels(self.each()[0][1])}
+        self.assertLessEqual({"Throughput", "Link rate", "NIC discards", "Event loop latency", "CPU",
+                              "Retries exceeded"}, titles)
+
     def test_metrics_of_modules_are_in_their_tables(self):
         known = module_families()
         named = [name for name in metrics_named() if re.match("rdmad?_(cni|nccl|erdma|kube)_", name)]

@@ -478,7 +478,7 @@ class NcclTest(PluginCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("unset NCCL_IB_GID_INDEX\n", done.stdout)
         self.assertIn("no routable GID", done.stderr)
-        for options, words in ((("--pid", "4713"), "4713"), (("--pid", "x"), "is no process"),
+        for options, words in ((("--pid", "4713"), "4713"), (("--pid", "x"), "is not a process"),
                                (("--pid", "1", "--netns", "/proc/1/ns/net"), "either a process"),
                                (("--netns", "a"), "network namespace a: No such file"),
                                (("--netns", "/dev/null"), "cannot enter the network namespace /dev/null")):

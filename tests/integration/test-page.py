@@ -287,7 +287,7 @@ class Shown(unittest.TestCase):
         text = self.text()
         for words in ("RDMA is fine: 11 devices active, none held by a pod", "400\u00a0Gb/s", "enp24s0np0",
                       "NUMA 1", "GPU0 PIX", "No pod holds a device.", "held by no pod", "device-added",
-                      "exports counters of RDMA devices", "6.8.0-60-generic"):
+                      "Exports counters of RDMA devices", "6.8.0-60-generic"):
             self.assertIn(words, text)
         self.assertEqual(self.js("return document.querySelector('.matrix').querySelectorAll('.pix').length"), 8)
         self.js("document.querySelectorAll('details').forEach((d) => d.open = true)")

@@ -216,7 +216,7 @@ class VirtualFunctionsTest(PoolsCase):
         self.assertEqual((usage.returncode, usage.stdout.splitlines()[0]),
                          (0, "usage: rdmad explain DEVICE [OPTION]..."))
         self.assertIn("explain", self.rdmad("commands").stdout)
-        for words, text in ((("explain", "a", "b"), 'takes no "b"'),
+        for words, text in ((("explain", "a", "b"), 'unexpected argument "b"'),
                             (("explain", "--bogus"), "bogus"),
                             (("nonsense",), 'a command "nonsense"')):
             wrong = self.rdmad(*words)

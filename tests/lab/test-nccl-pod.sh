@@ -124,7 +124,7 @@ print(*[g["index"] for r in json.load(open(sys.argv[1]))["rails"] for g in r["gi
 		echo "by $by: traffic between two namespaces"
 	else
 		# Queue pairs connect with these GIDs.  rxe sends by a route of the host's namespace, where the
-		# source is no address (rxe_net.c, rxe_find_route4()), and listens at UDP port 4791 there alone:
+		# source is not an address (rxe_net.c, rxe_find_route4()), and listens at UDP port 4791 there alone:
 		# that these two are so is the proof that it is not the GID.
 		grep -q 'GID ::ffff:192.0.2.8' client.log || fail "$(cat client.log server.log)"
 		ss -lunH | grep -q :4791

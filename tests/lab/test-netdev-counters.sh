@@ -32,7 +32,7 @@ ethtool -S eth0 | grep '^     ' | sort >tool
 diff ours tool
 (($(wc -l <tool) > 3)) || fail "few statistics: $(<tool)"
 
-# A driver that has none of a kind is no trouble.
+# A driver that has none of a kind is not trouble.
 if "$reader" rxe0 3 | grep -E '^(pause|fec|ethtool)/'; then
 	fail "a veth has neither"
 fi

@@ -247,7 +247,7 @@ def check_without_smc(machine, kubelet, mode):
         kubelet.allocate("default/e", RESOURCE, 1)
     except Exception as error:
         print("refused:", error)
-        assert "SMC-R cannot be had" in str(error) and "has no SMC" in str(error), error
+        assert "SMC-R is not available" in str(error) and "has no SMC" in str(error), error
     else:
         raise AssertionError("the pod started without SMC-R")
 

@@ -31,7 +31,7 @@ typedef struct Decisions Decisions;
 
 Decisions *decisions_of_seed(guint64 seed);
 Decisions *decisions_of_bytes(const guint8 *bytes, gsize size);
-/* As decisions_print() makes it; `action_of` returns -1 for a word that is no action.  NULL: the text is no
+/* As decisions_print() makes it; `action_of` returns -1 for a word that is not an action.  NULL: the text is no
  * trace, and `error` has the line. */
 Decisions *decisions_of_trace(const char *text, int (*action_of)(const char *name), GError **error);
 void decisions_free(Decisions *decisions);

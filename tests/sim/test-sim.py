@@ -15,7 +15,7 @@ import tap  # noqa: E402
 
 SIM = sys.argv.pop(1)
 SLOW = os.environ.get("RDMAD_TEST_SLOW") == "1"
-# New seeds are for the long form: what they find is no fault of the change that is tested.
+# New seeds are for the long form: what they find is not a fault of the change that is tested.
 SEEDS = ("--seconds", 7200) if SLOW else ("--seed", 4000, "--steps", 4000)
 PLANT_SECONDS = 600 if SLOW else 120
 REPEATED = 7

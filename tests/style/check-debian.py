@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """The Debian packages have the project's version and every file that is installed, each in one of them, and dpkg and
-make take their files: check-debian.py SOURCE-ROOT BUILD-ROOT"""
+make take their files; an archive has its commit: check-debian.py SOURCE-ROOT BUILD-ROOT"""
 
 import fnmatch
 import json
@@ -40,6 +40,16 @@ def check_files(debian, packages, build):
             sys.exit(f"{path} is in {' and '.join(owners) or 'no package'}")
 
 
+def check_commit(root):
+    """`contrib/debian/build` packs an archive, which has no history to ask."""
+    if not (root / ".git").exists() or not shutil.which("git"):
+        return
+    git = ("git", "-c", "safe.directory=*", "-C", root)
+    commit = output("bash", "-o", "pipefail", "-c", '"$@" archive HEAD core/commit | tar -xO', "bash", *git)
+    if not re.fullmatch("[0-9a-f]{7,}", commit) or not output(*git, "rev-parse", "HEAD").startswith(commit):
+        sys.exit(f"core/commit of an archive has {commit!r}, not the commit")
+
+
 def main():
     if not shutil.which("dpkg-parsechangelog"):
         print("dpkg-dev is missing")
@@ -51,6 +61,7 @@ def main():
     if version != wanted:
         sys.exit(f"changelog has {version}, meson.build has {wanted}")
     output("make", "--dry-run", "--file", debian / "rules", "build")
+    check_commit(root)
     control = (debian / "control").read_text(encoding="utf-8")
     check_files(debian, re.findall(r"^Package: (.*)$", control, re.MULTILINE), Path(sys.argv[2]))
 

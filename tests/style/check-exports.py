@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 WANTED = "rdmad_module_class"
-# Shared objects that are no modules, and what they export.
+# Shared objects that are not modules, and what they export.
 OTHERS = {"rdmad-curl.so": "rdmad_http_curl", "rdmad-tls.so": "rdmad_http_tls"}
 # Sanitizers and coverage put their own into every shared object.
 FOREIGN = ("__asan", "__ubsan", "__odr_asan", "__start___", "__stop___", "__gcov", "__llvm", "__sanitizer")

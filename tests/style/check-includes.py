@@ -74,7 +74,7 @@ CALLED_IN = {
     r"f(data)?sync|rename(at2?)?|mkdir(at)?": (r"core/base/disk\.c", "use rdmad/disk.h"),
 }
 CALLED_ELSEWHERE = {
-    r"core/daemon/daemon-stats\.c": "the CPU time of the process, which is no clock",
+    r"core/daemon/daemon-stats\.c": "the CPU time of the process, which is not a clock",
     r"core/base/child-host\.c": "directories of the cgroup tree",
     r"core/service/allocation-dir\.c": "spare directories: no pod has one before its allocation is on the disk",
     r"modules/cni/shim/.*": "a program of its own, with libc alone",
@@ -160,7 +160,7 @@ def check_core_include(root, source, name):
     if name.startswith("modules/") or ".." in name:
         return f"core never includes a module or climbs out of its directories: \"{name}\""
     if not (root / "core" / name).is_file():
-        return f"\"{name}\" is no header of core: write \"directory/name.h\""
+        return f"\"{name}\" is not a header of core: write \"directory/name.h\""
     target = name.split("/")[0]
     if target != directory and target not in allowed_layers(source.path):
         return f"core/{directory} does not know core/{target}: see LAYERS in check-includes.py"

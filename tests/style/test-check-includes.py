@@ -61,7 +61,7 @@ PLANTED = [
     ("core/base/a.c", '#include "service/state.h"', "core/base does not know core/service"),
     ("core/config/a.c", '#include "daemon/daemon.h"', "core/config does not know core/daemon"),
     ("core/http/a.c", '#include "daemon/daemon.h"', "core/http does not know core/daemon"),
-    ("core/base/a.c", '#include "loop.h"', '"loop.h" is no header of core'),
+    ("core/base/a.c", '#include "loop.h"', '"loop.h" is not a header of core'),
     ("core/base/a.c", '#include "rdmad/types.h"', "write <rdmad/types.h>"),
     ("core/base/a.c", "#include <base/loop.h>", 'write "base/loop.h"'),
     ("core/base/a.c", "  #  include <event2/event.h>", "belongs to core/base/loop.c"),

@@ -179,7 +179,7 @@ static char *device_path(const Recorder *recorder, const char *path)
 	return NULL;
 }
 
-/* The device that a class device hangs under, when it is no PCI function itself. */
+/* The device that a class device hangs under, when it is not a PCI function itself. */
 static void record_parent(const Recorder *recorder, const char *path)
 {
 	g_autofree char *class = g_path_get_dirname(path);

@@ -39,7 +39,7 @@ static const RdmadImportField CONTROLLER_FIELDS[] = {
 	RDMAD_IMPORT_FIELD("enableDevicePlugin", RDMAD_IMPORT_FLAG, Controller, device_plugin),
 	{ .key = "localERIDiscovery",
 	  .type = RDMAD_IMPORT_LOST,
-	  .lost = "rdmad always looks at the node itself" },
+	  .lost = "rdmad always reads the node itself" },
 	{ .key = "enableWebhook",
 	  .type = RDMAD_IMPORT_LOST,
 	  .lost = "rdmad needs no init container for SMC-R; remove the webhook" },
@@ -131,7 +131,7 @@ static gboolean import_exposed(RdmadImport *import, const Agent *agent,
 
 		if (!entry)
 			return rdmad_import_error(import, error, "agent.exposedLocalERIs",
-						  "an entry is no text");
+						  "an entry is not text");
 		if (!exposed_add(entry, names))
 			rdmad_import_lose(import, "agent.exposedLocalERIs",
 					  "an entry for one instance: give that node a selector "
@@ -154,7 +154,7 @@ static gboolean import_driver(RdmadImport *import, const char *prefer, GError **
 
 	if (prefer[0] != '\0' && !g_strv_contains(known, prefer))
 		return rdmad_import_error(import, error, "agent.preferDriver",
-					  "\"%s\" is none of \"default\", \"compat\", \"ofed\"",
+					  "\"%s\" is not one of \"default\", \"compat\", \"ofed\"",
 					  prefer);
 	g_free(import->erdma_driver);
 	import->erdma_driver = g_strdup(prefer[0] ? prefer : "auto");

@@ -140,7 +140,7 @@ char *rdmad_import_convert_pci_range(const char *text, GError **error)
 	return g_ascii_strdown(text, -1);
 }
 
-/* ---- The keys of a JSON object by a table, as the plugins' own parser takes them: case does not matter, null is absent, and a key that is not known is no error ---- */
+/* ---- The keys of a JSON object by a table, as the plugins' own parser takes them: case does not matter, null is absent, and a key that is not known is not an error ---- */
 
 #define VALUES_MAX 8192u /* in all; rdmad.conf may have twice as many settings */
 
@@ -228,7 +228,7 @@ static char *driver_meant(RdmadImport *import, const RdmadImportField *field, co
 {
 	if (!g_str_equal(field->ours, "drivers") || !g_str_equal(text, "mlx5_ib"))
 		return text;
-	rdmad_import_mind(import, path, "mlx5_ib is no PCI driver: mlx5_core in its place");
+	rdmad_import_mind(import, path, "mlx5_ib is not a PCI driver: mlx5_core in its place");
 	g_free(text);
 	return g_strdup("mlx5_core");
 }
@@ -261,7 +261,8 @@ static gboolean read_selector(RdmadImport *import, const RdmadImportField *field
 		return rdmad_import_error(import, error, path, "this key is here twice");
 	import->n_values += 1 + (guint)json_array_size(list);
 	if (import->n_values > VALUES_MAX)
-		return rdmad_import_error(import, error, path, "more values than rdmad.conf takes");
+		return rdmad_import_error(import, error, path,
+					  "more values than rdmad.conf allows");
 	for (gsize i = 0; i < json_array_size(list); i++) {
 		g_autofree char *entry = g_strdup_printf("%s[%zu]", path, i);
 		char *value =

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The keys of a JSON object by a table, as the plugins' own parser takes them: case does not matter,
- * null is absent, and a key that is not known is no error. */
+ * null is absent, and a key that is not known is not an error. */
 #pragma once
 
 #include "cli/import/parts.h"

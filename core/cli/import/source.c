@@ -142,7 +142,7 @@ static char first_character(const char *text, gsize size)
 	return '\0';
 }
 
-/* One key of `data`; a file that is no JSON object is skipped, unless it was requested. */
+/* One key of `data`; a file that is not a JSON object is skipped, unless it was requested. */
 static gboolean find_in_value(Finder *finder, const char *map, const char *key, const json_t *value,
 			      GError **error)
 {

@@ -3,7 +3,7 @@
  * Kept files: files of one directory that stay open between readings
  *
  * Opening and closing a file of sysfs costs three times what its value does.  A kept file is read by
- * pread(), for which the kernel makes the value anew, and answers ENODEV once its device has left.  The
+ * pread(), for which the kernel makes the value again, and returns ENODEV once its device has left.  The
  * directory is looked up by its path each time, so that nothing is read of a device that has another
  * name by now, or of an earlier one of the same name.
  *

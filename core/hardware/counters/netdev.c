@@ -131,7 +131,7 @@ static gboolean read_link(const Interface *interface, RdmadReadingBuilder *build
 	return TRUE;
 }
 
-/* A driver without counters of a kind is no error: it is not reported, and not queried each
+/* A driver without counters of a kind is not an error: it is not reported, and not queried each
  * time. */
 static gboolean group_may_read(const Group *group)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RDMA netlink: who has which objects of a device
+ * RDMA netlink: the holders of a device's objects
  *
  * Objects are counted while the answers come, not kept: a device may have hundreds of thousands.
  * Source: drivers/infiniband/core/{nldev,restrack}.c (since 4.17).

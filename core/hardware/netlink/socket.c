@@ -153,7 +153,7 @@ void rdmad_netlink_close(RdmadNetlink *nl)
 }
 
 /* Whether what ended the answer was the kernel's own word; otherwise there may be more of it.  (libnl's
- * status is no measure: it is negative as well when the word was an error.) */
+ * status is not a measure: it is negative as well when the word was an error.) */
 static gboolean answer_is_whole(const RdmadNetlink *nl)
 {
 	return nl->done && !nl->too_long;
@@ -199,7 +199,7 @@ static RdmadError answer_code(int errnum)
 static const char *answer_problem(const RdmadNetlink *nl, int status)
 {
 	if (nl->too_long)
-		return "more entries in one answer than are taken";
+		return "too many entries in one answer";
 	if (nl->errnum > 0)
 		return g_strerror(nl->errnum);
 	if (status == -NLE_DUMP_INTR)

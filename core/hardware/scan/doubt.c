@@ -2,7 +2,7 @@
 /*
  * Devices that a scan could not read
  *
- * An error that may pass (EMFILE, EIO, ...) is no statement about a device.  Its previous snapshot
+ * An error that may pass (EMFILE, EIO, ...) is not a statement about a device.  Its previous snapshot
  * stays, marked stale, and another scan follows.  If an attribute fails again and again with EIO
  * or EPERM, the hardware fails or the kernel refuses it: the rest of the device would never be
  * updated, so such a scan is accepted in the end.

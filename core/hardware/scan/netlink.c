@@ -309,7 +309,7 @@ gboolean rdmad_netlink_complete(RdmadScan *scan, GError **error)
 	scan_complete_route(scan);
 	if (!nl || !scan_complete_rdma(scan, nl, error))
 		return FALSE;
-	/* Kernels before 5.2 have only the mode that is called "shared" since then.  A change of it is no event. */
+	/* Kernels before 5.2 have only the mode that is called "shared" since then.  A change of it is not an event. */
 	fill_string(&scan->netns_mode, rdmad_nldev_get_netns_mode(nl, NULL));
 	return TRUE;
 }

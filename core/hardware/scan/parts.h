@@ -47,7 +47,7 @@ void rdmad_attrs_read(const RdmadAttrDir *dir, const RdmadAttr *attrs, guint n, 
 /* Notes `error` as a problem of the device, with the path shortened to its label. */
 void rdmad_attr_problem(const RdmadAttrDir *dir, const GError *error);
 
-/* NULL: it went away meanwhile, is no device, or cannot be read (rdmad_sysroot_passing_error()).
+/* NULL: it went away meanwhile, is not a device, or cannot be read (rdmad_sysroot_passing_error()).
  * The id is still the device name. */
 RdmadDevice *rdmad_scan_device(RdmadScanner *scanner, const char *name);
 

@@ -11,7 +11,7 @@
 
 #define RDMAD_SYSFS_TEXT_MAX 256u /* bytes of a string that a device is described with */
 
-/* char **: printable, not empty.  An empty text is no error and leaves NULL. */
+/* char **: printable, not empty.  An empty text is not an error and leaves NULL. */
 gboolean rdmad_sysfs_text(const char *text, gpointer out);
 /* char **: "0c42:a103:0065:4321" */
 gboolean rdmad_sysfs_guid(const char *text, gpointer out);

@@ -34,7 +34,7 @@ typedef struct {
 	guint max_qp, max_qp_wr, max_sge; /* queue pairs; work requests in, and segments of, one */
 	guint max_cq, max_cqe;		  /* completion queues; entries of one */
 	guint max_mr;			  /* memory regions */
-	guint64 max_mr_size;		  /* bytes of one; G_MAXUINT64 is no limit */
+	guint64 max_mr_size;		  /* bytes of one; G_MAXUINT64: no limit */
 	guint64 page_size_cap;		  /* the sum of the sizes that it can, in bytes */
 	guint max_pd, max_srq, max_ah;
 	guint phys_port_cnt;

@@ -116,7 +116,7 @@ static void verbs_tell(RdmadVerbs *verbs, const RdmadVerbsOpen *open)
 		     open->name, open->problem);
 }
 
-/* FALSE: nobody waits for it any more, or its events cannot be waited for. */
+/* FALSE: the caller has gone, or its events cannot be waited for. */
 static gboolean verbs_adopt(RdmadVerbs *verbs, RdmadVerbsOpen *opened)
 {
 	Follower *follower = g_hash_table_lookup(verbs->followers, opened->id);

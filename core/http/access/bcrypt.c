@@ -28,7 +28,7 @@ static gboolean cost_is_good(const char *hash, GError **error)
 	if (cost < 4)
 		return hash_error("bcrypt's cost begins with 04", error);
 	return cost <= RDMAD_BCRYPT_COST_MAX ||
-	       hash_error("a cost above 16 takes seconds of the processor for each try", error);
+	       hash_error("a cost above 16 takes seconds of CPU time for each try", error);
 }
 
 gboolean rdmad_bcrypt_is_hash(const char *hash, GError **error)

@@ -12,7 +12,7 @@ static gboolean is_port(const char *text)
 	return *text == ':' && text[1 + strspn(text + 1, "0123456789")] == '\0';
 }
 
-/* The name without its port, brackets and last dot; NULL when it is no Host. */
+/* The name without its port, brackets and last dot; NULL when it is not a Host. */
 static char *host_name(const char *host)
 {
 	const gboolean brackets = *host == '[';

@@ -306,7 +306,7 @@ static gpointer tls_context_new(const WebTls *config, const HttpTlsPems *pems, G
 	ask_clients(context);
 	if (use_values(ctx, config) ? use_pems(ctx, pems, error)
 				    : tls_refuse(pems->cert_place,
-						 "OpenSSL takes not these versions, cipher suites "
+						 "OpenSSL rejects these versions, cipher suites "
 						 "and curves",
 						 error))
 		return context;

@@ -191,11 +191,11 @@ static gboolean take_versions(WebConfig *config, const RdmadConfigNode *map, int
 	config->tls.max_version = VERSION_OF(max);
 	if (VERSION_OF(min) < 12)
 		g_ptr_array_add(config->notes,
-				g_strdup_printf("%s:%u: TLS 1.2 is the oldest that is spoken here",
+				g_strdup_printf("%s:%u: TLS 1.2 is the oldest supported version",
 						where->file, where->line));
 	return config->tls.max_version >= 12 ||
 	       rdmad_config_error(map, "max_version", error,
-				  "TLS 1.2 is the oldest that is spoken here");
+				  "TLS 1.2 is the oldest supported version");
 }
 
 static gboolean any_is_set(const RdmadConfigNode *map)
@@ -428,8 +428,7 @@ static gboolean read_rate(WebConfig *config, const RdmadConfigNode *map, GError 
 	config->rate_interval_s = interval ? parse_duration(interval) : 0;
 	config->rate_burst = (gint)group.burst;
 	return config->rate_interval_s == 0 || config->rate_burst > 0 ||
-	       rdmad_config_error(map, NULL, error,
-				  "without a burst no request would ever be served");
+	       rdmad_config_error(map, NULL, error, "burst must be above 0 with an interval");
 }
 
 /* ---- basic_auth_users ---- */

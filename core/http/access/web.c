@@ -287,7 +287,7 @@ static void web_clear_error(HttpWeb *web)
 static void web_keep_error(HttpWeb *web, Reading *reading, const GError *error)
 {
 	web_clear_error(web);
-	rdmad_err("the web configuration of before stays: %s", error->message);
+	rdmad_err("the previous web configuration stays: %s", error->message);
 	web->error = g_strdup(error->message);
 	for (guint i = 0; i < N_FILES; i++)
 		web->bad_paths[i] = g_steal_pointer(&reading->paths[i]);

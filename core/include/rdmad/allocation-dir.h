@@ -36,7 +36,7 @@ RDMAD_API char *rdmad_allocation_dir_read(const char *run_dir, const char *id, c
  * ended. */
 RDMAD_API gboolean rdmad_allocation_dir_write(const char *run_dir, const char *id, const char *file,
 					      const char *text, GError **error);
-/* The same of bytes that are no text. */
+/* The same of bytes that are not text. */
 RDMAD_API gboolean rdmad_allocation_dir_write_bytes(const char *run_dir, const char *id,
 						    const char *file, GBytes *bytes,
 						    GError **error);

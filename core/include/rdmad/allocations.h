@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Allocations: who holds which device
+ * Allocations: the holders of devices
  *
  * An allocation says that one container holds a set of slots of one resource, and which devices
  * stand behind them.  It is written to the database before rdmad_allocations_grant() returns; when

@@ -40,7 +40,7 @@ typedef struct {
 	const char *netdev; /* LINK, PAUSE, FEC, ETHTOOL; else NULL */
 	const char *name;   /* the kernel's name; NULL: the whole group failed */
 	guint64 value;
-	int errnum; /* not 0: no value; errno, or EBADMSG for what is no number */
+	int errnum; /* not 0: no value; errno, or EBADMSG for what is not a number */
 } RdmadCounter;
 
 typedef struct {
@@ -125,7 +125,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadCounterReader, rdmad_counter_reader_unref)
 /*
  * Blocks for as long as the driver takes: for a worker, and one call at a time to a reader.  Stops
  * early when `job` (may be NULL) is cancelled: RDMAD_ERROR_CANCELLED.  RDMAD_ERROR_GONE: the device
- * has left. Single counters that fail are no error.
+ * has left. Single counters that fail are not an error.
  */
 RDMAD_API RdmadReading *rdmad_counter_reader_read(RdmadCounterReader *reader, const RdmadJob *job,
 						  GError **error);

@@ -36,6 +36,7 @@ typedef struct {
 typedef struct {
 	const char *title; /* "RESOURCE" */
 	const char *key;   /* of each row: a text, a number, a truth value (yes or no) or a list */
+	gboolean wide;	   /* only with -o wide: 80 columns have no room for it */
 } RdmadCommandColumn;
 
 /*

@@ -14,7 +14,7 @@ typedef struct {
 	char *pod_namespace, *pod_name, *uid;
 } RdmadPodLogDirectory;
 
-/* From the name of a directory.  FALSE: it is no pod's, and `directory` is cleared. */
+/* From the name of a directory.  FALSE: it is not a pod's, and `directory` is cleared. */
 RDMAD_API gboolean rdmad_pod_log_directory_parse(const char *name, RdmadPodLogDirectory *directory);
 RDMAD_API void rdmad_pod_log_directory_clear(RdmadPodLogDirectory *directory);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RdmadPodLogDirectory, rdmad_pod_log_directory_clear)

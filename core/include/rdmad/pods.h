@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pods: who holds which device ids, from kubelet's podresources socket (v1)
+ * Pods: the holders of device ids, from kubelet's podresources socket (v1)
  *
  * A refresh lists once and reconciles the allocations with the answer.  Refreshes that come while a List
  * is under way share the next one, so that what they get is not older than their question.  Kubelet

@@ -19,7 +19,7 @@ RDMAD_API int rdmad_public_dir_open(const char *path, int flags,
  * RDMAD_ERROR_FAILED: the file is as it was. */
 RDMAD_API gboolean rdmad_public_file_write(int dir, const char *path, const char *name,
 					   const char *text, mode_t mode, GError **error);
-/* The same of bytes that are no text. */
+/* The same of bytes that are not text. */
 RDMAD_API gboolean rdmad_public_file_write_bytes(int dir, const char *path, const char *name,
 						 GBytes *bytes, mode_t mode, GError **error);
 /* Whether `name` is of a file that a write had not finished. */

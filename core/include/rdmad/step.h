@@ -3,7 +3,7 @@
  * Steps: what is to be done to a pod's network, as plain data
  *
  * A step says what to do and what its undo needs to know.  A plan is an array of steps in the order
- * in which they are done; they are undone in the reverse order.  Nothing here looks at the network:
+ * in which they are done; they are undone in the reverse order.  Nothing here reads the network:
  * the planner has looked before, and the executor does as the plan says.
  *
  * A step may be done or undone when that has been done before; the second time changes nothing.  So

@@ -15,7 +15,7 @@
 
 #define RDMAD_SYSROOT_MAX 65536u
 
-/* This machine, whatever rdmad was told to look at: for processes, which are always its own. */
+/* This machine, whatever the sysroot: for processes, which are always its own. */
 RDMAD_API RdmadSysroot *rdmad_sysroot_new_live(GError **error);
 RDMAD_API void rdmad_sysroot_free(RdmadSysroot *root);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadSysroot, rdmad_sysroot_free)

@@ -123,7 +123,7 @@ static gboolean failure_set(const CniIpam *ipam, const RdmadChildResult *result,
 			   "ipam %s: %.*s%s%.*s", ipam->type, WORDS_MAX,
 			   message		 ? message
 			   : result->errors.size ? result->errors.bytes
-						 : "it failed without a word",
+						 : "it failed without output",
 			   details && *details ? ": " : "", WORDS_MAX, details ? details : "");
 	json_decref(json);
 	return FALSE;
@@ -157,7 +157,7 @@ static CniResult *answer_parse(const CniIpam *ipam, const RdmadChildResult *resu
 		g_autofree char *why = g_strdup((*error)->message);
 
 		g_clear_error(error);
-		cni_refuse(error, CNI_ERROR_IPAM, "ipam %s: its answer is none: %s", ipam->type,
+		cni_refuse(error, CNI_ERROR_IPAM, "ipam %s: it returned no result: %s", ipam->type,
 			   why);
 	}
 	return parsed;

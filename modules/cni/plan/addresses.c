@@ -96,8 +96,7 @@ static gboolean address_check(const Planner *planner, guint index, GError **erro
 
 	rdmad_ip_text(&host, FALSE, text);
 	if (!rdmad_ip_is_unicast(&address->ip))
-		return cni_refuse(error, CNI_ERROR_ADDRESS, "%s is no address of an interface",
-				  text);
+		return cni_refuse(error, CNI_ERROR_ADDRESS, "%s is not an interface address", text);
 	for (guint i = 0; i < index; i++)
 		if (rdmad_ip_equal(&g_array_index(planner->addresses, PlannerAddress, i).ip,
 				   &address->ip))

@@ -136,7 +136,7 @@ gboolean plan_sriov(Planner *planner, GError **error)
 	gboolean rebind = FALSE;
 
 	if (dev->pci_role != RDMAD_PCI_VF)
-		return cni_refuse(error, CNI_ERROR_DEVICE, "%s is no virtual function", dev->id);
+		return cni_refuse(error, CNI_ERROR_DEVICE, "%s is not a virtual function", dev->id);
 	mac_set(planner, &wanted);
 	vlan_set(planner, &wanted);
 	keys_set(planner, &wanted);

@@ -137,7 +137,7 @@ static int netns_open(ShimRequest *request, const char *path, const char **probl
 	*problem = "CNI_NETNS cannot be opened";
 	if (found < 0)
 		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 8 : 5;
-	*problem = "CNI_NETNS is no network namespace";
+	*problem = "CNI_NETNS is not a network namespace";
 	if (fstatfs(found, &system) < 0 || system.f_type != NSFS_MAGIC ||
 	    fstat(found, &status) < 0) {
 		close(found);

@@ -239,7 +239,7 @@ static char *file_read(const Cdi *cdi, gsize *size, GError **error)
 	if (lstat(cdi->path, &info) < 0 && errno == ENOENT)
 		return NULL;
 	if (!S_ISREG(info.st_mode) || info.st_size > CDI_SPEC_MAX) {
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY, "it is none of our files");
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY, "it is not a file of rdmad");
 		return NULL;
 	}
 	g_file_get_contents(cdi->path, &text, size, error);

@@ -29,7 +29,7 @@ typedef struct {
 /* `entries` of CdiEntry with nodes of that kind, in order.  NULL when there are none. */
 char *cdi_spec_text(const GArray *entries);
 
-/* The names in a text of ours, a set.  RDMAD_ERROR_INVALID: it is no specification;
+/* The names in a text of ours, a set.  RDMAD_ERROR_INVALID: it is not a specification;
  * RDMAD_ERROR_BUSY: it is one of another kind. */
 GHashTable *cdi_spec_names(const char *text, gsize size, GError **error);
 

@@ -261,7 +261,7 @@ static void orphan_remove(Delivery *delivery, guint index)
 		rdmad_warn("allocation %s: %s", note->id, error->message);
 		return;
 	}
-	rdmad_info("allocation %s: directory removed, that was left", note->id);
+	rdmad_info("allocation %s: removed its leftover directory", note->id);
 	g_ptr_array_remove_index_fast(delivery->orphans, index);
 }
 

@@ -3,7 +3,7 @@
  * Messages from kubelet, unpacked into memory that is bounded and freed at once
  *
  * A few bytes on the wire can take many in memory (an empty string takes two bytes there), so the
- * size of the message alone is no bound.
+ * size of the message alone is not a bound.
  */
 #pragma once
 

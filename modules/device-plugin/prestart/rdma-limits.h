@@ -20,7 +20,7 @@
 #include "settings.h"
 
 /* The directory of a pod's cgroup, relative to the root ("sys/fs/cgroup/kubepods.slice/..."); g_free().
- * RDMAD_ERROR_INVALID: that is no uid; RDMAD_ERROR_NOT_FOUND. */
+ * RDMAD_ERROR_INVALID: that is not a uid; RDMAD_ERROR_NOT_FOUND. */
 char *rdma_limits_directory(const RdmadSysroot *root, const char *pod_uid, GError **error);
 
 /* "mlx5_0 hca_handle=10 hca_object=max": a line of rdma.max. */

@@ -250,7 +250,7 @@ static gboolean check_driver(const char *pattern, GError **error)
 	for (guint i = 0; i < G_N_ELEMENTS(RDMA_DRIVERS); i++)
 		if (g_str_equal(pattern, RDMA_DRIVERS[i].rdma)) {
 			g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
-				    "\"%s\" is no PCI driver, no device has it; did you mean "
+				    "no device has the PCI driver \"%s\"; did you mean "
 				    "\"%s\"?",
 				    pattern, RDMA_DRIVERS[i].pci);
 			return FALSE;

@@ -60,8 +60,8 @@ static void doctor_failed(const ErdmaDriverView *view, const ErdmaDriverSettings
 static void doctor_beside(const ErdmaDriverView *view, json_t *findings)
 {
 	static const char *const losses[] = {
-		[ERDMA_BESIDE_SMC] = "SMC-R cannot be had on this node; TCP works",
-		[ERDMA_BESIDE_PEERMEM] = "GPUDirect RDMA cannot be had on this node",
+		[ERDMA_BESIDE_SMC] = "SMC-R is not available on this node; TCP works",
+		[ERDMA_BESIDE_PEERMEM] = "GPUDirect RDMA is not available on this node",
 	};
 
 	for (guint i = 0; i < ERDMA_BESIDE_COUNT; i++) {

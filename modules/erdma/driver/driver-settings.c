@@ -26,7 +26,7 @@ static gboolean module_check(const char *name, GError **error)
 	const char *rest = name + strspn(name, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_");
 
 	return (*rest == '\0' && g_ascii_isalpha(name[0])) ||
-	       refuse(error, "is no name of a kernel module, as /sys/module has it", name);
+	       refuse(error, "is not the name of a kernel module, as /sys/module has it", name);
 }
 
 /* "1ded:107f", or "". */

@@ -13,7 +13,7 @@ enum { STATE, MODE, INSTALLS, LOADS, N_STATS };
 static const RdmadStatClass classes[N_STATS] = {
 	[STATE] = { .type = RDMAD_STAT_GAUGE,
 		    .name = "rdmad_erdma_driver_state",
-		    .help = "State of the driver of elastic RDMA: 1 for the one that it is in",
+		    .help = "State of the driver of elastic RDMA: 1 for the current state",
 		    .labels = { "state" },
 		    .collect = collect_state },
 	[MODE] = { .type = RDMAD_STAT_GAUGE,
@@ -24,7 +24,7 @@ static const RdmadStatClass classes[N_STATS] = {
 		   .collect = collect_mode },
 	[INSTALLS] = { .type = RDMAD_STAT_COUNTER,
 		       .name = "rdmad_erdma_driver_installs",
-		       .help = "Runs of the installer of the driver that have ended",
+		       .help = "Completed runs of the driver's installer",
 		       .labels = { "result" } },
 	[LOADS] = { .type = RDMAD_STAT_COUNTER,
 		    .name = "rdmad_erdma_driver_loads",

@@ -440,8 +440,8 @@ static void facts_done(gpointer result, const GError *error, gpointer data)
 	} else if (!driver_report_step_failure(driver)) {
 		/* The last facts remain valid. */
 		rdmad_event_log_post(rdmad_module_event_log(driver->self), RDMAD_LOG_WARNING,
-				     "driver-unknown", NULL, "cannot look at the driver: %s",
-				     error->message);
+				     "driver-unknown", NULL,
+				     "cannot read the state of the driver: %s", error->message);
 		if (!rdmad_event_armed(driver->timer))
 			rdmad_event_arm(driver->timer, (guint)driver->settings->retry_ms);
 	}

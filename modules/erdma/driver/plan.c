@@ -67,7 +67,7 @@ static void plan_beside(ErdmaPlan *plan, const ErdmaFacts *facts,
 	plan->what = ERDMA_DO_READY;
 	if (facts->devices == 0)
 		plan->reason = g_strdup_printf(
-			"%s is loaded, but there is no RDMA device of it: is its network interface "
+			"%s is loaded, but has no RDMA device: is its network interface "
 			"in another network namespace?",
 			settings->module);
 }

@@ -32,8 +32,8 @@ static gboolean value_parse(const char *name, const char *text, RdmadIp *ip, GEr
 
 	if (strlen(value) < RDMAD_IP_TEXT && rdmad_ip_parse(value, ip, NULL))
 		return TRUE;
-	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s: \"%.48s\" is no address", name,
-		    value);
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s: \"%.48s\" is not an address",
+		    name, value);
 	return FALSE;
 }
 
@@ -50,7 +50,7 @@ ErdmaNicNetwork *erdma_metadata_parse(const char *address, const char *network, 
 	if (!strchr(network, '/') || of.prefix == 0 || of.prefix == rdmad_ip_bits(&of) ||
 	    !rdmad_ip_in(&ip, &of) || !rdmad_ip_in(&via, &of) || rdmad_ip_equal(&ip, &via)) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
-			    "%.48s and the gateway %.48s are no hosts of the network %.48s",
+			    "%.48s and the gateway %.48s are not hosts of the network %.48s",
 			    address, gateway, network);
 		return NULL;
 	}
@@ -260,8 +260,8 @@ static gpointer query_run(gpointer input, const RdmadJob *job, GError **error)
 	if (!primary)
 		return NULL;
 	if (!rdmad_mac_parse(primary, &answer->primary)) {
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "mac: \"%.48s\" is no MAC",
-			    primary);
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
+			    "mac: \"%.48s\" is not a MAC address", primary);
 		return NULL;
 	}
 	address = nic_value_get(query, "primary-ip-address", error);

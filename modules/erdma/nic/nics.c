@@ -71,7 +71,7 @@ static const RdmadStatClass nics_class = {
 static const RdmadStatClass repairs_class = {
 	.type = RDMAD_STAT_COUNTER,
 	.name = "rdmad_erdma_nic_repairs",
-	.help = "Repairs of NICs that were configured and then changed by others",
+	.help = "Repairs of configured NICs that others had changed",
 	.labels = { "device", "part" },
 };
 
@@ -85,7 +85,7 @@ static const RdmadStatClass failures_class = {
 static const RdmadStatClass metadata_class = {
 	.type = RDMAD_STAT_COUNTER,
 	.name = "rdmad_erdma_metadata_requests",
-	.help = "Questions to the instance metadata service, by result",
+	.help = "Requests to the instance metadata service, by result",
 	.labels = { "result" },
 };
 
@@ -222,10 +222,11 @@ static void steps_begin(ErdmaNics *nics, ErdmaNic *nic, gboolean repair, const E
 	count_repairs(nics, nic, plan);
 	if (!erdma_nic_is_contested(nic))
 		post(nics, RDMAD_LOG_NOTICE, "erdma-nic-repaired", nic,
-		     "it was changed by somebody, and is repaired");
+		     "another program changed it; it is repaired");
 	else if (!was_contested)
 		post(nics, RDMAD_LOG_WARNING, "erdma-nic-contested", nic,
-		     "somebody changes it again and again; it is repaired less often from now on");
+		     "another program changes it repeatedly; it is repaired less often from now "
+		     "on");
 }
 
 static gboolean steps_start(ErdmaNics *nics, ErdmaNic *nic, const ErdmaPlan *plan, GError **error)
@@ -472,7 +473,7 @@ static void look(gpointer data)
 				       NULL, 0, nics, &error);
 	if (nics->look)
 		return;
-	rdmad_warn("cannot look at the host's network: %s", error->message);
+	rdmad_warn("cannot read the host's network: %s", error->message);
 	rdmad_event_arm(nics->retry, RETRY_MS);
 }
 

@@ -364,7 +364,7 @@ static void plan_finish(Planner *planner)
 	}
 	if (plan->steps->len && in->done && in->done->complete && !in->settings->repair) {
 		g_free(plan->note);
-		plan->note = g_strdup("it was changed by somebody, and nics.repair is false");
+		plan->note = g_strdup("another program changed it, and nics.repair is false");
 		g_ptr_array_set_size(plan->steps, 0);
 	}
 	plan->state = plan->steps->len ? ERDMA_NIC_CHANGES : ERDMA_NIC_READY;

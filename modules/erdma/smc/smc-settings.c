@@ -17,7 +17,7 @@ static gboolean interface_check(const char *text, GError **error)
 {
 	if (!*text || rdmad_interface_name_is_valid(text))
 		return TRUE;
-	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG, "\"%s\" is no name of an interface",
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG, "\"%s\" is not an interface name",
 		    text);
 	return FALSE;
 }

@@ -155,7 +155,7 @@ static void start_end(Start *start, const char *forbidden)
 static void start_fail(Start *start, const char *pod, const char *why)
 {
 	const ErdmaSmc *smc = start->smc;
-	g_autofree char *text = g_strdup_printf("SMC-R cannot be had: %s", why);
+	g_autofree char *text = g_strdup_printf("SMC-R is not available: %s", why);
 
 	post(smc, RDMAD_LOG_WARNING, "erdma-smc-failed", pod, text);
 	start_end(start, smc->settings->mode == ERDMA_SMC_REQUIRE ? text : NULL);
@@ -427,7 +427,7 @@ static void on_get(RdmadHttpRequest *request, gpointer data)
 	Query *query;
 
 	if (smc->queries->len >= QUERIES_MAX) {
-		rdmad_http_fail(request, 503, "too many questions at once");
+		rdmad_http_fail(request, 503, "too many requests at once");
 		return;
 	}
 	query = g_memdup2(&(Query){ smc, request }, sizeof(*query));

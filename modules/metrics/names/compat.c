@@ -90,7 +90,7 @@ static const NameRow HW_ROWS[] = {
 static CounterName *lifespan_name(void)
 {
 	static const NameRow row = { "lifespan", "node_infiniband_lifespan_seconds", "seconds",
-				     "How old the driver's counters may be when they are read." };
+				     "Maximum age of the driver's counters when they are read." };
 	CounterName *name = counter_name_new(&row);
 
 	name->type = FAMILY_GAUGE;

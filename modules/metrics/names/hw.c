@@ -398,7 +398,7 @@ static CounterName *lifespan_name(gboolean of_device)
 	CounterName *name = counter_name_unknown(
 		g_strdup(of_device ? "rdma_device_hw_counters_lifespan_seconds"
 				   : "rdma_hw_counters_lifespan_seconds"),
-		g_strdup("How old the driver's counters may be when they are read."));
+		g_strdup("Maximum age of the driver's counters when they are read."));
 
 	name->type = FAMILY_GAUGE;
 	name->unit = "seconds";

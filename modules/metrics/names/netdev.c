@@ -19,22 +19,22 @@ typedef struct {
 
 #define RX_PFC_FRAMES                                                                              \
 	FAMILY("receive_pfc_frames"), "priority", PLAIN,                                           \
-		"Priority pause frames received: the other side cannot take more of this class."
+		"Priority pause frames received: the peer cannot take more of this class."
 #define TX_PFC_FRAMES                                                                              \
 	FAMILY("transmit_pfc_frames"), "priority", PLAIN,                                          \
-		"Priority pause frames sent: we cannot take more of this class."
+		"Priority pause frames sent: this port cannot take more of this class."
 #define RX_PFC_SECONDS                                                                             \
 	FAMILY("receive_pfc_pause_seconds"), "priority", MICROSECONDS,                             \
-		"Time for which the other side has held back this class."
+		"Time for which the peer has paused this class."
 #define TX_PFC_SECONDS                                                                             \
 	FAMILY("transmit_pfc_pause_seconds"), "priority", MICROSECONDS,                            \
-		"Time for which we have held back this class of the other side."
+		"Time for which this port has paused this class of the peer."
 #define RX_PFC_TRANSITIONS                                                                         \
 	FAMILY("receive_pfc_transitions"), "priority", PLAIN,                                      \
-		"Times that sending of this class was stopped by the other side."
+		"Pauses of sending of this class by the peer."
 #define RX_GLOBAL_SECONDS                                                                          \
 	FAMILY("receive_global_pause_seconds"), NULL, MICROSECONDS,                                \
-		"Time for which the other side has held back all traffic."
+		"Time for which the peer has paused all traffic."
 #define RX_BUFFER_DISCARDS                                                                         \
 	FAMILY("receive_buffer_discards"), "priority", PLAIN,                                      \
 		"Packets of this class discarded for lack of buffers."
@@ -49,7 +49,7 @@ typedef struct {
 		"Symbols received with errors that the physical coding could not correct."
 #define RX_CORRECTED                                                                               \
 	FAMILY("receive_corrected_bit_errors"), NULL, PLAIN,                                       \
-		"Wrong bits that error correction has put right."
+		"Bit errors that error correction has corrected."
 #define LINK_DOWN                                                                                  \
 	FAMILY("physical_link_down"), NULL, PLAIN, "Times that the physical link went down."
 

@@ -5,7 +5,7 @@ import { el, fill, name, pill, setText } from "./dom.js";
 import { linkRate, rate } from "./format.js";
 
 const MANY = 16, NARROW = "(max-width: 600px)";
-const COLUMNS = [["Device", ""], ["State", ""], ["Rate", "number rate"], ["In", "number"], ["Out", "number"],
+const COLUMNS = [["Device", ""], ["State", ""], ["Rate", "number rate"], ["In / Out", "number both"],
 	["Errors", "number errors-now"], ["Pods", ""]];
 
 // The table, and its body.
@@ -24,7 +24,10 @@ export function isBetter(devices) {
 export function makeLine() {
 	const cells = COLUMNS.map(([, style]) => el("td", { class: style }));
 
-	return { root: el("tr", null, cells), cells };
+	const received = el("div"), transmitted = el("div");
+
+	cells[3].append(received, transmitted);
+	return { root: el("tr", null, cells), cells, received, transmitted };
 }
 
 export function updateLine({ cells }, device, [level, word], holders) {
@@ -34,8 +37,8 @@ export function updateLine({ cells }, device, [level, word], holders) {
 		el("small", null, name(netdevs.join(", ")))]);
 	fill(cells[1], [level, word], () => pill(level, word));
 	setText(cells[2], linkRate(device.ports[0]?.rate_mbps ?? null) ?? "\u2013");
-	fill(cells[6], holders, (list) => list.length ? [name(list[0].pod),
-		list.length > 1 ? ` +${list.length - 1}` : ""] : "\u2013");
+	fill(cells[5], holders, (list) => list.length ? [name(list[0].pod),
+		el("small", null, name(list[0].namespace ?? ""), list.length > 1 ? ` +${list.length - 1}` : "")] : "\u2013");
 }
 
 function sum(values) {
@@ -45,11 +48,11 @@ function sum(values) {
 }
 
 // ports: as the module history.js has them.
-export function showLine({ cells }, ports) {
+export function showLine({ cells, received, transmitted }, ports) {
 	const unit = ports[0]?.unit ?? null;
 	const errors = sum(ports.flatMap((port) => port.errors.map((error) => error.per_second)));
 
-	setText(cells[3], rate(sum(ports.map((port) => port.points.at(-1)?.received)), unit));
-	setText(cells[4], rate(sum(ports.map((port) => port.points.at(-1)?.transmitted)), unit));
-	setText(cells[5], errors === null ? "\u2013" : `${Math.round(errors).toLocaleString("en")}/s`);
+	setText(received, rate(sum(ports.map((port) => port.points.at(-1)?.received)), unit));
+	setText(transmitted, rate(sum(ports.map((port) => port.points.at(-1)?.transmitted)), unit));
+	setText(cells[4], errors === null ? "\u2013" : `${Math.round(errors).toLocaleString("en")}/s`);
 }

@@ -6,7 +6,7 @@ import { count, exactRate, linkRate, perSecond, rate, time } from "./format.js";
 import { makeLine, showLine, updateLine } from "./compact.js";
 import { drawSparkline, reach, sparkline } from "./sparkline.js";
 
-// Farther ones are no neighbours, as in `rdmad devices`.
+// Farther ones are not neighbours, as in `rdmad devices`.
 const NEAR = ["PIX", "PXB"];
 const ERRORS = { retransmissions: "Retransmissions", out_of_sequence: "Out of sequence",
 	congestion_notifications: "CNPs", discards: "Discards", retries_exceeded: "Retries exceeded" };
@@ -105,11 +105,15 @@ function hardware(device) {
 		el("div", null, el("dt", null, key), el("dd", null, name(value)))));
 }
 
+function podName({ namespace, pod }) {
+	return namespace ? `${namespace}/${pod}` : pod;
+}
+
 function holderList(holders) {
 	if (!holders.length)
 		return "held by no pod";
 	return holders.slice(0, 3).map((holder) => el("span", { class: "holder", title: holder.resource },
-		name(holder.pod), holder.slots > 1 ? ` \u00d7${holder.slots}` : ""))
+		name(podName(holder)), holder.slots > 1 ? ` \u00d7${holder.slots}` : ""))
 		.concat(holders.length > 3 ? [`and ${holders.length - 3} more`] : []);
 }
 
@@ -149,7 +153,7 @@ function updateCard(card, device, holders) {
 
 	card.root.dataset.level = level;
 	card.search = [device.device_name, device.device_id, device.driver, device.transport, word,
-		...device.netdevs.map((netdev) => netdev.name), ...holders.map((holder) => holder.pod)]
+		...device.netdevs.map((netdev) => netdev.name), ...holders.map(podName)]
 		.join(" ").toLowerCase();
 	fill(card.name, device.device_name, () => name(device.device_name));
 	fill(card.state, [level, word], () => pill(level, word));
@@ -166,17 +170,17 @@ function updateCard(card, device, holders) {
 	updateLine(card.line, device, [level, word], holders);
 }
 
-// Holders of devices, by allocations: Map of device id to [{ pod, resource, slots }].
+// Holders of devices, by allocations: Map of device id to [{ namespace, pod, resource, slots }].
 export function holdersByDevice(allocations) {
 	const holders = new Map();
 
 	for (const allocation of allocations) {
-		const pod = allocation.pod ? `${allocation.namespace}/${allocation.pod}` : "a pod not yet known";
+		const { namespace, resource } = allocation, pod = allocation.pod ?? "a pod not yet known";
 
 		for (const id of new Set(allocation.device_ids)) {
 			const slots = allocation.device_ids.filter((other) => other === id).length;
 
-			holders.set(id, [...holders.get(id) ?? [], { pod, resource: allocation.resource, slots }]);
+			holders.set(id, [...holders.get(id) ?? [], { namespace, pod, resource, slots }]);
 		}
 	}
 	return holders;

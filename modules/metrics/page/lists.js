@@ -35,11 +35,11 @@ const LEVELS = { emerg: "bad", alert: "bad", crit: "bad", err: "bad", error: "ba
 export function events(list, nameOf) {
 	if (!list.length)
 		return nothing("Nothing has happened yet.");
-	return table("Recent events", [["Time", "clock"], ["Event", ""], ["", ""]], list.map((event) => [
+	return table("Recent events", [["Time", "clock"], ["Event", ""]], list.map((event) => [
 		time(event.time),
-		el("span", { class: `kind ${LEVELS[event.level] ?? ""}` }, event.kind ?? event.level),
-		[event.device_id && !event.message.includes(nameOf(event.device_id))
-			? [name(nameOf(event.device_id)), ": "] : [], name(event.message)].flat()]));
+		[el("div", { class: `kind ${LEVELS[event.level] ?? ""}` }, event.kind ?? event.level),
+			event.device_id && !event.message.includes(nameOf(event.device_id))
+				? [name(nameOf(event.device_id)), ": "] : [], name(event.message)].flat()]));
 }
 
 function module(one) {

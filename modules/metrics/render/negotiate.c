@@ -106,7 +106,7 @@ static guint choice_fit(const Choice *choice, ExpositionFormat format)
 			return 2;
 		return word_is(choice->version, open ? "1.0.0" : "0.0.4") ? 3 : 0;
 	}
-	/* A wildcard is no request for OpenMetrics. */
+	/* A wildcard is not a request for OpenMetrics. */
 	if (open)
 		return 0;
 	return word_is(choice->name, "*/*") || word_is(choice->name, "text/*") ? 1 : 0;

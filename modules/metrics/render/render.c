@@ -19,13 +19,14 @@
 #define RATE "Rate of the port; meaningless while the port is down."
 
 #define DEVICE_USE(kind, what)                                                                     \
-	[RENDER_DEVICE_USES + RDMAD_USES_##kind] = { "rdma_device_" what, FAMILY_GAUGE,            \
-						     .help = "How many the device has, of all "    \
-							     "users and of the kernel." }
+	[RENDER_DEVICE_USES + RDMAD_USES_##                                                        \
+		kind] = { "rdma_device_" what, FAMILY_GAUGE,                                       \
+			  .help = "Objects of the device, of all users "                           \
+				  "and of the kernel." }
 #define POD_USE(kind, what)                                                                        \
 	[RENDER_POD_USES + RDMAD_USES_##kind] = { "rdma_pod_" what, FAMILY_GAUGE,                  \
-						  .help = "How many the processes of the pod "     \
-							  "have of the device.",                   \
+						  .help = "Objects of the device that the "        \
+							  "processes of the pod have.",            \
 						  .guarded = TRUE }
 
 static const FamilyClass NATIVE[RENDER_N] = {

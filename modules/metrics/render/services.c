@@ -36,8 +36,7 @@ void render_allocations(FamilySet *set, RdmadAllocations *allocations, RdmadInve
 {
 	/* Many slots of one allocation may be of the same device: one series. */
 	static const FamilyClass KLASS = { "rdma_pod_device", FAMILY_INFO,
-					   .help = "Containers and the devices that they hold.",
-					   .guarded = TRUE };
+					   .help = "Devices of containers.", .guarded = TRUE };
 	AllocationRender render = { family_set_add(set, &KLASS, NULL), inventory };
 
 	rdmad_allocations_foreach(allocations, allocation_put, &render);

@@ -96,7 +96,7 @@ typedef struct {
 	GArray *samples; /* Sample, oldest first */
 } Series;
 
-/* Objects of processes on a device; a process that only has it open, as rdmad does, is no user. */
+/* Objects of processes on a device; a process that only has it open, as rdmad does, is not a user. */
 typedef struct {
 	char *id, *name;
 	gint64 seen_us;

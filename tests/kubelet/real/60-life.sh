@@ -39,7 +39,7 @@ pod a rdma/hca=1
 within 240 "a pod with rdma/hca: 1 runs" pod_running a
 within 30 "rdmad names the pod" says 'default/a-node1 ' ask allocations
 allocation=$(allocation_of a)
-check "no problem with cgroups" not says 'learnt from kubelet only' cat "$OUT/rdmad-$scenario.log"
+check "no problem with cgroups" not says 'only kubelet reports the end of pods' cat "$OUT/rdmad-$scenario.log"
 watch_end a & watcher=$!
 sleep 3
 unpod a

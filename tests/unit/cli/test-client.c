@@ -86,8 +86,10 @@ static void test_without_a_daemon_it_says_so(void)
 	g_assert_null(
 		rdmad_client_call("/nonexistent/rdmad.sock", "GET", "/", NULL, 1, NULL, &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE);
-	g_assert_cmpstr(error->message, ==,
-			"rdmad is not running: no socket at /nonexistent/rdmad.sock");
+	g_assert_cmpstr(
+		error->message, ==,
+		"rdmad is not running: no socket at /nonexistent/rdmad.sock; start it, or name "
+		"its socket with --socket");
 }
 
 #define TEST(name) UNIT_TEST("/client/" #name, test_##name)

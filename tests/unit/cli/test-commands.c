@@ -24,23 +24,41 @@ static json_t *load(const char *text)
 	return value;
 }
 
-static void test_the_matrix_is_that_of_nvidia_smi(void)
+static const char two_gpus[] =
+	"{'gpus': [{'pci_address': '0000:1b:00.0', 'numa_node': 0},"
+	"          {'pci_address': '0000:9d:00.0', 'numa_node': 1}],"
+	" 'nics': [{'device_name': 'mlx5_0', 'numa_node': 0}, {'device_name': 'mlx5_1', "
+	"'numa_node': 1},"
+	"          {'device_name': 'rxe0', 'numa_node': null}],"
+	" 'distances': [['X', 'SYS', 'PIX', 'SYS', 'SYS'], ['SYS', 'X', 'SYS', 'NODE', "
+	"'SYS'],"
+	"               ['PIX', 'SYS', 'X', 'SYS', 'SYS'], ['SYS', 'NODE', 'SYS', 'X', "
+	"'SYS'],"
+	"               ['SYS', 'SYS', 'SYS', 'SYS', 'X']],"
+	" 'numa_cpus': {'0': '0-31', '1': '32-63'}}";
+
+static void test_distances_to_gpus_fit_80_columns(void)
 {
-	json_t *topology = load(
-		"{'gpus': [{'pci_address': '0000:1b:00.0', 'numa_node': 0},"
-		"          {'pci_address': '0000:9d:00.0', 'numa_node': 1}],"
-		" 'nics': [{'device_name': 'mlx5_0', 'numa_node': 0}, {'device_name': 'mlx5_1', "
-		"'numa_node': 1},"
-		"          {'device_name': 'rxe0', 'numa_node': null}],"
-		" 'distances': [['X', 'SYS', 'PIX', 'SYS', 'SYS'], ['SYS', 'X', 'SYS', 'NODE', "
-		"'SYS'],"
-		"               ['PIX', 'SYS', 'X', 'SYS', 'SYS'], ['SYS', 'NODE', 'SYS', 'X', "
-		"'SYS'],"
-		"               ['SYS', 'SYS', 'SYS', 'SYS', 'X']],"
-		" 'numa_cpus': {'0': '0-31', '1': '32-63'}}");
+	json_t *topology = load(two_gpus);
 	g_autoptr(GString) out = g_string_new(NULL);
 
-	topology_write(topology, out);
+	topology_write(topology, &rdmad_table_plain, out);
+	g_assert_true(g_str_has_prefix(out->str, "NAME    GPU0  GPU1  NUMA\n"
+						 "mlx5_0  PIX   SYS   0\n"
+						 "mlx5_1  SYS   NODE  1\n"
+						 "rxe0    SYS   SYS   -\n"
+						 "\n"
+						 "Legend:\n"));
+	g_assert_true(g_str_has_suffix(out->str, "  GPU0: 0000:1b:00.0\n  GPU1: 0000:9d:00.0\n"));
+	json_decref(topology);
+}
+
+static void test_the_wide_matrix_is_that_of_nvidia_smi(void)
+{
+	json_t *topology = load(two_gpus);
+	g_autoptr(GString) out = g_string_new(NULL);
+
+	topology_write(topology, &wide, out);
 	g_assert_cmpstr(out->str, ==,
 			"      GPU0  GPU1  NIC0  NIC1  NIC2  CPU Affinity  NUMA Affinity\n"
 			"GPU0  X     SYS   PIX   SYS   SYS   0-31          0\n"
@@ -77,7 +95,7 @@ static void test_without_gpus_the_matrix_is_that_of_the_nics(void)
 				" 'distances': [['X']], 'numa_cpus': {}}");
 	g_autoptr(GString) out = g_string_new(NULL);
 
-	topology_write(topology, out);
+	topology_write(topology, &wide, out);
 	g_assert_nonnull(strstr(out->str, "NIC0  X     -             -\n"));
 	g_assert_true(g_str_has_suffix(out->str, "NIC Legend:\n\n  NIC0:  rxe0\n"));
 	g_assert_null(strstr(out->str, "GPU Legend"));
@@ -288,7 +306,7 @@ static void test_status_shows_what_modules_say_without_knowing_them(void)
 			"  NAME      LAST ERROR  DEVICES\n"
 			"  rdma/hca  -           a, b\n"
 			"  rdma/x    no\\x1bne    -\n"
-			"  kubelet: socket: yes\n"
+			"  kubelet: socket yes\n"
 			"  streams: 2\n"
 			"\n"
 			"module m: failed: no socket\n"
@@ -336,13 +354,13 @@ static void test_doctor_tells_whether_there_is_a_problem(void)
 			"        -> do c\n"
 			"OK      kernel: Linux\n"
 			"\n"
-			"0 problems, 1 note, 1 well\n");
+			"0 problems, 1 note, 1 passed\n");
 	g_assert_true(doctor_write(bad, TRUE, &coloured, bad_out));
 	g_assert_cmpstr(bad_out->str, ==,
 			"\033[1;31mPROBLEM \033[0ma: b\n"
 			"        -> c\n"
 			"\n"
-			"1 problem, 0 notes, 0 well\n");
+			"1 problem, 0 notes, 0 passed\n");
 	json_decref(good);
 	json_decref(bad);
 }
@@ -359,7 +377,7 @@ static void test_doctor_has_problems_first_and_what_is_well_on_request(void)
 			"PROBLEM c: 3\n"
 			"NOTE    b: 2\n"
 			"\n"
-			"1 problem, 1 note, 1 well (-v shows them)\n");
+			"1 problem, 1 note, 1 passed (-v shows them)\n");
 	json_decref(findings);
 }
 
@@ -418,7 +436,7 @@ static void test_doctor_says_once_what_helps_a_row_of_findings(void)
 			"NOTE    b: 3\n"
 			"        -> x\n"
 			"\n"
-			"0 problems, 3 notes, 0 well\n");
+			"0 problems, 3 notes, 0 passed\n");
 	json_decref(findings);
 }
 
@@ -441,7 +459,8 @@ static void test_any_answer_can_be_shown(void)
 		g_assert_nonnull(value);
 		devices_write(value, &wide, out);
 		device_write(value, out);
-		topology_write(value, out);
+		topology_write(value, &wide, out);
+		topology_write(value, &rdmad_table_plain, out);
 		allocations_write(value, NOW_US, &wide, out);
 		status_write(value, NOW_US, TRUE, out);
 		events_write(value, NOW_US, &wide, out);
@@ -471,7 +490,7 @@ static void test_a_module_s_rows_are_a_table(void)
 	json_t *command =
 		load("{'rows': 'resources', 'columns': [{'title': 'NAME', 'key': 'name'},"
 		     " {'title': 'SELECTED', 'key': 'selected'}, {'title': 'WHY', 'key': 'why'},"
-		     " {'title': 'N', 'key': 'n'}]}");
+		     " {'title': 'N', 'key': 'n', 'wide': true}]}");
 	json_t *answer = load("{'resources': ["
 			      " {'name': 'rdma/a', 'selected': true, 'why': null, 'n': [1, 2]},"
 			      " {'name': 'rdma/long', 'selected': false, 'why': 'netdevs: x'}]}");
@@ -483,7 +502,9 @@ static void test_a_module_s_rows_are_a_table(void)
 			"rdma/a     yes       -           1, 2\n"
 			"rdma/long  no        netdevs: x  -\n");
 	module_command_write(command, answer, &rdmad_table_bare, bare);
-	g_assert_true(g_str_has_prefix(bare->str, "rdma/a"));
+	g_assert_cmpstr(bare->str, ==,
+			"rdma/a     yes       -\n"
+			"rdma/long  no        netdevs: x\n");
 	json_decref(command);
 	json_decref(answer);
 }
@@ -528,7 +549,8 @@ static void test_a_description_without_sense_does_no_harm(void)
 #define TEST(name) UNIT_TEST("/commands/" #name, test_##name)
 
 const UnitTest unit_tests[] = {
-	TEST(the_matrix_is_that_of_nvidia_smi),
+	TEST(distances_to_gpus_fit_80_columns),
+	TEST(the_wide_matrix_is_that_of_nvidia_smi),
 	TEST(without_gpus_the_matrix_is_that_of_the_nics),
 	TEST(devices_have_a_line_a_port),
 	TEST(one_device_is_shown_with_its_gid_table),

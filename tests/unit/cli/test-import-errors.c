@@ -51,7 +51,7 @@ static void test_broken_yaml_has_line_and_column(void)
 {
 	static const Bad bad[] = {
 		{ "a: [1, 2\nb: 3\n", "x:2:2: did not find expected ',' or ']'" },
-		{ "a: &x 1\nb: *x\n", "x:2:4: aliases are not taken" },
+		{ "a: &x 1\nb: *x\n", "x:2:4: aliases are not supported" },
 		{ "a: 1\na: 2\n", "x:2:1: this key is here twice" },
 		{ "? [a]\n: 1\n", "x:1:3: a key that is not a string" },
 		{ "a: 'x\\0y'\n", "x:1:4: a text with a NUL" },
@@ -229,7 +229,8 @@ static void test_sizes_are_bounded(void)
 	for (guint i = 0; i < 8192; i++)
 		g_string_append_printf(values, ",\"a%u\"", i);
 	g_string_append(values, "]}");
-	assert_refused(values->str, values->len, "pfNetdevices: more values than rdmad.conf takes");
+	assert_refused(values->str, values->len,
+		       "pfNetdevices: more values than rdmad.conf allows");
 	for (guint i = 0; i < 65; i++)
 		g_string_append_printf(many,
 				       "%s{\"resourceName\": \"a%u\", \"rdmaHcaMax\": 1, "

@@ -40,7 +40,7 @@ static void test_what_the_shim_does_not_send_is_refused(void)
 		  0,
 		  FALSE },
 		{ "a descriptor too many", { CNI_MESSAGE_MAGIC, 1, 0, 4, 2 }, 1, FALSE },
-		{ "the input is no file",
+		{ "the input is not a file",
 		  { CNI_MESSAGE_MAGIC, 1, CNI_MESSAGE_IN_FILE, 6, 2 },
 		  1,
 		  FALSE },

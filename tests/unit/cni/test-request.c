@@ -74,7 +74,7 @@ static void test_bad_input_gets_the_code_of_the_specification(void)
 		/* ---- standard input ---- */
 		{ ADD, "", 6, "the network configuration: byte 0" },
 		{ ADD, "{", 6, "the network configuration: byte" },
-		{ ADD, "[]", 6, "the network configuration is no object" },
+		{ ADD, "[]", 6, "the network configuration is not an object" },
 		{ ADD, NET ",\"name\":\"other\"}", 6, "the network configuration: byte" },
 		{ ADD, NET ",\"a\":\"\\u0000\"}", 6, "the network configuration: byte" },
 		{ ADD, "{\"cniVersion\":1}", 6, "cniVersion: not a string" },

@@ -85,7 +85,7 @@ static void test_a_malformed_result_names_the_place(void)
 		{ "{\"interfaces\":[{},{\"name\":7}]}", 6, "interfaces 2: name: not a string" },
 		{ "{\"ips\":[{}]}", 6, "ips 1: address: not an address" },
 		{ "{\"ips\":[{\"address\":\"192.0.2.7/24\",\"interface\":0}]}", 6,
-		  "ips 1: interface: there is no such one" },
+		  "ips 1: interface: no such interface" },
 		{ "{\"ips\":[{\"address\":\"192.0.2.7/24\",\"interface\":-1}]}", 6,
 		  "ips 1: interface: not a number" },
 		{ "{\"ips\":[{\"address\":\"192.0.2.7/24\",\"gateway\":\"x\"}]}", 6,

@@ -118,8 +118,8 @@ static const Bad bad[] = {
 	{ "wait = false;", { "wait: ", "found false" } },
 	{ "room = \"1T\";", { "room: ", "expected bytes or a size", "\"64K\"" } },
 	{ "mode = 1;", { "mode: ", "expected one of \"shared\", \"exclusive\"", "the integer 1" } },
-	{ "mode = \"exlusive\";", { "mode: ", "is none of", "did you mean \"exclusive\"?" } },
-	{ "mode = \"\";", { "mode: ", "\"\" is none of \"shared\", \"exclusive\"" } },
+	{ "mode = \"exlusive\";", { "mode: ", "is not one of", "did you mean \"exclusive\"?" } },
+	{ "mode = \"\";", { "mode: ", "\"\" is not one of \"shared\", \"exclusive\"" } },
 	{ "deep = 5;", { "deep: ", "expected a group { ... }", "the integer 5" } },
 	{ "items = { id = \"a\"; };", { "items: ", "expected a list of groups", "found a group" } },
 	{ "items = ( { id = \"a\"; }, 5 );", { "items[1]: ", "expected a group" } },
@@ -149,7 +149,7 @@ static const Bad bad[] = {
 	{ "count = 1e999;", { "x.conf:1: ", "`count`", "too large" } },
 	{ "wait = 5m;", { "x.conf:1: ", "`5m` must be in quotes: \"5m\"" } },
 	{ "room = 0x5G;", { "x.conf:1: ", "`0x5G` must be in quotes" } },
-	/* Text that is no configuration. */
+	/* Text that is not a configuration. */
 	{ "flag = yes;", { "x.conf:1: ", "`yes`", "write true or false" } },
 	{ "names = ( a, b );", { "x.conf:1: ", "`a` must be in quotes: \"a\"" } },
 	{ "items = ( { id = \"a\"; }, b );", { "x.conf:1: ", "`b` must be in quotes" } },

@@ -182,7 +182,7 @@ static const struct {
 	{ "modules = { a = 5; };", "rdmad.conf:1: modules.a" },
 	{ "modules = {\n a = { optional = 1; }; };", "rdmad.conf:2: modules.a.optional" },
 	{ "modules = {\n a = { enabled = \"yes\"; }; };", "rdmad.conf:2: modules.a.enabled" },
-	{ "modules = { A = { }; };", "rdmad.conf:1: modules.A: no name of a module" },
+	{ "modules = { A = { }; };", "rdmad.conf:1: modules.A: not a module name" },
 	{ "\nmodule = { };", "rdmad.conf:2: module" },
 	{ "rundir = \"/x\";", "run_dir" },
 	{ "run_dir = \"run\";", "rdmad.conf:1: run_dir: \"run\" is not absolute" },

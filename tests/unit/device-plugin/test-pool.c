@@ -52,7 +52,7 @@ static void hold(Fixture *f, const char *slot, const char *device)
 	g_array_append_val(f->held, held);
 }
 
-/* In each test: what was copied from the last message is what would be made anew. */
+/* In each test: what was copied from the last message is what would be made again. */
 static void check_list(Fixture *f)
 {
 	g_autoptr(GBytes) before = g_steal_pointer(&f->list);
@@ -141,7 +141,7 @@ static void test_an_exclusive_device_is_its_own_slot(Fixture *f, gconstpointer d
 	assert_slots(f, "0000:0a:00.0 0000:3b:00.0");
 }
 
-/* As in `rdmad devices`: a part of a PCI address is no decimal number. */
+/* As in `rdmad devices`: a part of a PCI address is not a decimal number. */
 static void test_devices_are_in_the_order_of_their_addresses(Fixture *f, gconstpointer d)
 {
 	add(f, "0000:9a:00.0");

@@ -94,7 +94,7 @@ const UnitTest unit_tests[] = {
 	UNIT_CASES("/erdma/facts/modules.dep/", cases, test_index),
 	UNIT_TEST("/erdma/facts/a line that depmod never writes is refused",
 		  test_a_line_that_depmod_never_writes_is_refused),
-	UNIT_TEST("/erdma/facts/what cannot be read is no fact",
+	UNIT_TEST("/erdma/facts/what cannot be read is not a fact",
 		  test_what_cannot_be_read_is_no_fact),
 	{ 0 },
 };

@@ -472,7 +472,7 @@ static const Row rows[] = {
 	  HOST ETH1_UP DONE "primary " MAC0 "\nmetadata 10.0.1.5/24 10.0.1.1\n" READY,
 	  "route default via 10.0.1.1 metric 200 replace" },
 	{ "nothing is repaired where that is not wanted", "repair = false;",
-	  HOST ETH1_UP DONE METADATA, "ready; note: it was changed by somebody*" },
+	  HOST ETH1_UP DONE METADATA, "ready; note: another program changed it*" },
 	{ "what was begun is completed all the same", "repair = false;",
 	  HOST ETH1_UP METADATA "done metadata 10.0.1.5/24 10.0.1.253 begun\n",
 	  "addr 10.0.1.5/24 metric 200; route default via 10.0.1.253 metric 200" },
@@ -605,7 +605,7 @@ static const Row rows[] = {
 	/* Bad hardware. */
 	{ "two interfaces with one MAC", NULL, HOST ETH1 "link eth7 " MAC1 " up\n" METADATA,
 	  "refused: eth1 and eth7 have the same MAC " MAC1 },
-	{ "a vlan of the same MAC is no second one", NULL,
+	{ "a vlan of the same MAC is not a second one", NULL,
 	  HOST ETH1_UP READY DONE METADATA "link vlan7 " MAC1 " up kind vlan parent eth1\n",
 	  "ready" },
 	{ "no interface", NULL, HOST, "refused: no interface of this namespace has the MAC*" },

@@ -80,7 +80,7 @@ static const Case cases[] = {
 	  .prefer = ERDMA_PREFER_COMPAT,
 	  .facts = { NIC, .module = ERDMA_MODULE_LIVE, SMC,
 		     .beside_file = { 0, RDMAD_KERNEL_MODULE_MISSING } },
-	  .expected = "ready: there is no RDMA device of it" },
+	  .expected = "ready: has no RDMA device" },
 	{ .name = "the kernel's own, an installer",
 	  .prefer = ERDMA_PREFER_COMPAT,
 	  .can_install = TRUE,
@@ -110,7 +110,7 @@ static const Case cases[] = {
 	  .expected = "load nvidia_peermem" },
 	{ .name = "no device",
 	  .facts = { NIC, .module = ERDMA_MODULE_LIVE, N, SMC },
-	  .expected = "ready: there is no RDMA device of it" },
+	  .expected = "ready: has no RDMA device" },
 };
 
 static char *plan_text(const ErdmaPlan *plan)

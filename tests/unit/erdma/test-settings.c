@@ -29,8 +29,8 @@ typedef struct {
 static const Bad bads[] = {
 	{ "driver: mode", DRIVER("prefer_driver = \"roce\";"), "prefer_driver" },
 	{ "driver: loader", DRIVER("load_with = \"insmod\";"), "load_with" },
-	{ "driver: module", DRIVER("module = \"../erdma\";"), "\"../erdma\" is no name" },
-	{ "driver: option", DRIVER("module = \"-r\";"), "\"-r\" is no name" },
+	{ "driver: module", DRIVER("module = \"../erdma\";"), "\"../erdma\" is not the name" },
+	{ "driver: option", DRIVER("module = \"-r\";"), "\"-r\" is not the name" },
 	{ "driver: no module", DRIVER("module = \"\";"), "module" },
 	{ "driver: pci", DRIVER("pci_device = \"1ded\";"), "must be a PCI vendor and device" },
 	{ "driver: pci tail", DRIVER("pci_device = \"1ded:107fx\";"), "pci_device" },

@@ -47,7 +47,7 @@ static const Options options[] = {
 	{ "EID with two dots", "eid = \"A..B\";", "must be 1 to 32 of" },
 	{ "EID that begins with a hyphen", "eid = \"-A\";", "must be 1 to 32 of" },
 	{ "long EID", "eid = \"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\";", "eid" },
-	{ "interface", "interface = \"eth%d\";", "is no name of an interface" },
+	{ "interface", "interface = \"eth%d\";", "is not an interface name" },
 	{ "survey", "survey = 0;", "survey" },
 	{ "unknown", "pnetid = \"X\";", "pnetid" },
 };

@@ -138,9 +138,9 @@ static void test_wrong_responses_have_their_status(Fixture *f, gconstpointer dat
 	} cases[] = {
 		/* trailers only */
 		{ BYTES(SETTINGS TRAILERS("\x23") OK_HEAD STATUS("5")), RDMAD_GRPC_NOT_FOUND },
-		/* status is no number */
+		/* status is not a number */
 		{ BYTES(SETTINGS TRAILERS("\x23") OK_HEAD STATUS("x")), RDMAD_GRPC_UNKNOWN },
-		/* :status 404, and one that is no number */
+		/* :status 404, and one that is not a number */
 		{ BYTES(SETTINGS TRAILERS("\1") "\x8d"), RDMAD_GRPC_UNIMPLEMENTED },
 		{ BYTES(SETTINGS TRAILERS("\5") "\x08\3abc"), RDMAD_GRPC_UNKNOWN },
 		/* 503 */

@@ -427,7 +427,7 @@ static void read_all_of(const char *name, const char *first)
 		g_autoptr(GError) error = NULL;
 		g_autoptr(RdmadReading) reading = rdmad_counter_reader_read(reader, NULL, &error);
 
-		/* A name that is no UTF-8 was made valid, and is not there. */
+		/* A name that is not UTF-8 was made valid, and is not there. */
 		if (strstr(dev->name, "\xef\xbf\xbd")) {
 			g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_GONE);
 			continue;

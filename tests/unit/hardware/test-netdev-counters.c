@@ -109,7 +109,7 @@ static void test_changes_of_carrier_are_counted(void)
 	rdmad_device_unref(dev);
 }
 
-/* A missing file is an older kernel's; a value that is no number is reported. */
+/* A missing file is an older kernel's; a value that is not a number is reported. */
 static void test_bad_values_are_said_and_missing_ones_are_absent(void)
 {
 	static const struct {

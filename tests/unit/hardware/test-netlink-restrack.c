@@ -182,7 +182,7 @@ static void test_messages_without_sense_count_nothing(void)
 	}
 }
 
-/* A pid of a wrong size is no pid, but the object is there. */
+/* A pid of a wrong size is not a pid, but the object is there. */
 static void test_an_owner_that_is_not_understood_is_nobody(void)
 {
 	g_autoptr(RdmadRestrack) restrack = rdmad_restrack_new();

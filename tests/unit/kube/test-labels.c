@@ -67,7 +67,7 @@ static void test_key(gconstpointer data)
 
 static const TextCase reasons[] = {
 	{ "a kind", "port-flap", "RdmaPortFlap" },
-	{ "one that is no Event", "device-added", NULL },
+	{ "one that is not an Event", "device-added", NULL },
 	{ "one that does not exist", "", NULL },
 };
 

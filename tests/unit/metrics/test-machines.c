@@ -18,7 +18,7 @@ static DeviceSample *device_read(const RdmadSysroot *root, const RdmadDevice *de
 	DeviceSample *sample = device_sample_new(device);
 	g_autoptr(GError) error = NULL;
 
-	/* A device whose name is no text cannot be found again by it. */
+	/* A device whose name is not text cannot be found again by it. */
 	sample->reading = rdmad_counter_reader_read(reader, NULL, &error);
 	g_assert_true(!error || g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_GONE));
 	return sample;

@@ -59,7 +59,7 @@ static void test_allocations_that_have_a_pod_and_a_device_are_told(AllocationsFi
 
 	allocations_name(f, "trainer=a trainer=b");
 	render_allocations(set, f->allocations, inventory);
-	assert_text(set, "# HELP rdma_pod_device_info Containers and the devices that they hold.\n"
+	assert_text(set, "# HELP rdma_pod_device_info Devices of containers.\n"
 			 "# TYPE rdma_pod_device_info gauge\n"
 			 "rdma_pod_device_info{namespace=\"ns\",pod=\"trainer\",container=\"main\","
 			 "device=\"mlx5_0\",resource=\"rdma/hca\"} 1\n");

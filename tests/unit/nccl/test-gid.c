@@ -79,7 +79,7 @@ static void test_families(void)
 
 const UnitTest unit_tests[] = {
 	UNIT_TEST("/gid/ranges", test_ranges),
-	UNIT_TEST("/gid/what is no range", test_bad_ranges),
+	UNIT_TEST("/gid/what is not a range", test_bad_ranges),
 	UNIT_TEST("/gid/families as NCCL has them", test_families),
 	{ 0 },
 };

@@ -13,9 +13,9 @@ static void test_bad(void)
 	static const struct {
 		const char *text, *message;
 	} cases[] = {
-		{ "version = \"3.1\";", "\"3.1\" is no NCCL version" },
-		{ "version = \"2\";", "\"2\" is no NCCL version" },
-		{ "version = \"2.27x\";", "is no NCCL version" },
+		{ "version = \"3.1\";", "\"3.1\" is not a NCCL version" },
+		{ "version = \"2\";", "\"2\" is not a NCCL version" },
+		{ "version = \"2.27x\";", "is not a NCCL version" },
 		{ "version = 2;", "version" },
 		{ "network = \"node\";", "network" },
 		{ "link_layer = \"iwarp\";", "link_layer" },
@@ -26,8 +26,8 @@ static void test_bad(void)
 		{ "qps_per_connection = 129;", "qps_per_connection" },
 		{ "cross_nic = 3;", "cross_nic" },
 		{ "net_gdr_level = \"NODE\";", "net_gdr_level" },
-		{ "subnets = \"10.0.0.0/33\";", "\"10.0.0.0/33\" is no address range" },
-		{ "storage_subnets = ( \"10.0.0.0/8\", \"x\" );", "\"x\" is no address range" },
+		{ "subnets = \"10.0.0.0/33\";", "\"10.0.0.0/33\" is not an address range" },
+		{ "storage_subnets = ( \"10.0.0.0/8\", \"x\" );", "\"x\" is not an address range" },
 		{ "devices = \"!\";", "matches no name" },
 		{ "siblings = \"mpi\";", "must be \"ucx\"" },
 		{ "socket_ifname = \"eth0 \";", "characters" },
@@ -36,7 +36,7 @@ static void test_bad(void)
 		{ "env_plugin = \"libnccl-env.so\";", "libnccl-env.so: not an absolute path" },
 		{ "env_plugin = \"/nowhere/libnccl-env.so\";", "No such file" },
 		{ "env_plugin = \"/dev/null\";", "/dev/null: not a file" },
-		{ "env_plugin = \"/etc/passwd\";", "/etc/passwd: no shared object" },
+		{ "env_plugin = \"/etc/passwd\";", "/etc/passwd: not a shared object" },
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {

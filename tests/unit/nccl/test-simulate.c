@@ -138,7 +138,7 @@ static const struct {
 	{ SHARED, BY_ADDRESS("10.0.0.2/31"), 27, "rxe0:1=3" },
 	/* A range that matches nothing leaves index 0, silently. */
 	{ SHARED, BY_ADDRESS("192.0.2.0/24"), 27, "rxe0:1=0" },
-	/* One range alone, and what is no range matches all. */
+	/* One range alone, and what is not a range matches all. */
 	{ SHARED, BY_ADDRESS("10.0.0.3/32,10.0.0.2/32"), 27, "rxe0:1=5" },
 	{ SHARED, BY_ADDRESS("10.0.0.3"), 23, "rxe0:1=1" },
 	{ SHARED, BY_ADDRESS("10.0.0.3"), 22, "rxe0:1=crashes" },
@@ -161,7 +161,7 @@ static const struct {
 	{ "m 0/v1/fe80::1 1/v1/169.254.1.1 2/v2/169.254.1.1\n", "", 27, "m:1=2" },
 	/* A switch of the family does not look at the version. */
 	{ "m 0/v1/fe80::1 1/v1/10.0.0.1\n", "", 27, "m:1=1" },
-	/* Holes are no error for IPv4; one at index 0 is for IPv6 in 2.21 to 2.25. */
+	/* Holes are not an error for IPv4; one at index 0 is for IPv6 in 2.21 to 2.25. */
 	{ "m 2/v1/10.0.0.1 3/v2/10.0.0.1 200/v2/10.0.0.2\n", "", 21, "m:1=3" },
 	{ "m 2/v1/2001:db8::1 3/v2/2001:db8::1\n", "NCCL_IB_ADDR_FAMILY=AF_INET6", 25,
 	  "m:1=fails" },

@@ -214,7 +214,7 @@ const UnitTest unit_tests[] = {
 	UNIT_TEST("/write/a refusal leaves a shell nothing", test_sh_refused),
 	UNIT_TEST("/write/nccl.conf has no quotes and no blanks", test_conf),
 	UNIT_TEST("/write/a refusal is a comment in nccl.conf", test_conf_refused),
-	UNIT_TEST("/write/names that are no names stay in their line", test_bad_names),
+	UNIT_TEST("/write/names that are not names stay in their line", test_bad_names),
 	UNIT_TEST("/write/JSON", test_json),
 	UNIT_TEST("/write/each version gets its own", test_versions),
 	UNIT_TEST("/write/the explanation", test_explanation),

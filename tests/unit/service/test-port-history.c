@@ -145,7 +145,7 @@ static void test_each_change_is_counted_once(void)
 		{ "A-(X+A", 2 },
 		{ "A-(+X-D", 3 },
 		{ "A-(XD", 1 },
-		/* A state that cannot be read is no change. */
+		/* A state that cannot be read is not a change. */
 		{ "AUA", 0 },
 		{ "AUD", 1 },
 		{ "A-UD", 1 },

@@ -482,7 +482,7 @@ static const Damage damages[] = {
 	{ "an orphan", have_an_orphan },
 	{ "a bad id", have_a_bad_id },
 	{ "an endless name", have_an_endless_name },
-	{ "a name that is no text", have_a_name_that_is_no_text },
+	{ "a name that is not text", have_a_name_that_is_no_text },
 	{ "too many slots", have_too_many_slots },
 };
 
