@@ -6,7 +6,7 @@
  *	modules created -> services started -> modules started -> READY
  *
  * The locks come before everything that another rdmad may still use, so a successor waits with
- * nothing but its settings read and its modules loaded.
+ * nothing but its settings read, its modules loaded, and its start rehearsed.
  *
  * Given over to a successor (succession.h, rdmad/hand-over.h) it ends in the same order, but for what the
  * successor goes on with: modules drain, their parts become still and are given, all is freed.  Then it stays
@@ -376,6 +376,14 @@ static gboolean daemon_take_place(Daemon *d, GError **error)
 	return TRUE;
 }
 
+/* One that could not start would leave the node without any. */
+static int daemon_deserve_place(Daemon *d, GError **error)
+{
+	if (!rdmad_place_is_held(d->place))
+		return 0;
+	return rdmad_daemon_rehearse(d->settings, d->options, error);
+}
+
 /* Without it an update has a gap, and is possible. */
 static void daemon_serve_successors(Daemon *d)
 {
@@ -437,6 +445,7 @@ static gboolean daemon_watch_keeper(Daemon *d, GError **error)
 static int daemon_live(Daemon *d, GError **error)
 {
 	RdmadServices *services = d->services;
+	int status;
 
 	if (!services || !daemon_add_events(d, error))
 		return RDMAD_EXIT_FAILURE;
@@ -445,6 +454,9 @@ static int daemon_live(Daemon *d, GError **error)
 	if (!rdmad_modules_load(services->modules, d->settings->modules, d->settings->module_dir,
 				error))
 		return rdmad_daemon_status(*error);
+	status = daemon_deserve_place(d, error);
+	if (status)
+		return status;
 	if (!daemon_take_place(d, error))
 		return RDMAD_EXIT_FAILURE;
 	if (d->stopping)
