@@ -493,7 +493,8 @@ static void daemon_clear(Daemon *d)
  * that one would take all back. */
 static int daemon_stay(const char *run_dir, const char *state_dir, gboolean has_successor)
 {
-	const struct timespec pause = { .tv_nsec = LOOK_MS * 1000000L };
+	/* Often at first: a start that fails holds the locks for some ten milliseconds. */
+	struct timespec pause = { .tv_nsec = LOCK_RETRY_MS / 4 * 1000000L };
 	RdmadPlace *place = rdmad_place_new(run_dir, state_dir);
 	gint64 late_us = rdmad_now_us() + SUCCESSOR_MS * 1000;
 	gboolean is_alone = !has_successor, is_told = FALSE;
@@ -505,10 +506,12 @@ static int daemon_stay(const char *run_dir, const char *state_dir, gboolean has_
 	rdmad_notice("given over; waiting for the signal to stop");
 	while (!is_alone && !is_told) {
 		is_told = sigtimedwait(&set, NULL, &pause) > 0;
-		if (!rdmad_place_is_held(place))
+		if (!rdmad_place_is_held(place)) {
 			is_alone = rdmad_now_us() > late_us;
-		else
+		} else {
 			late_us = 0;
+			pause.tv_nsec = LOOK_MS * 1000000L;
+		}
 	}
 	rdmad_place_free(place);
 	if (is_told)
