@@ -68,7 +68,7 @@ sample() {	# sample RESOURCE
 		ctl allocatable >/tmp/allocatable && awk -v r="$1" '$1 == r { n = $2 } END { print "kubelet=" n + 0 }' /tmp/allocatable
 		n=$(node_allocatable "$1")
 		[[ ! $n ]] || echo "node=$n"
-		sleep 0.5
+		sleep 2
 	done >/tmp/samples &
 	sampler=$!
 }
