@@ -5,7 +5,6 @@ plugins=/usr/lib/cni
 # Ten times the chart's, as an emulated processor has a tenth of the speed.
 cpu='resources={"limits": {"cpu": "1", "memory": "256Mi"}, "requests": {"cpu": "100m", "memory": "256Mi"}}'
 documents=$RIG_SRC/tests/kubelet/real/manifests
-log=$OUT/kubelet-$scenario.log
 
 # The rig's control plane, with what a pod needs that asks the API server: a port and an address that are those of the
 # service kubernetes (in the place of kube-proxy), the certificate of its CA; and Jobs.
@@ -20,6 +19,8 @@ cluster_part() {
 	esac
 	rig_cluster_part "$@"
 }
+# A look takes seconds of the CPU time that pods wait for.
+eval "$(declare -f within | sed 's/sleep 0.7/sleep 5/')"
 # Each kubectl takes seconds here.
 api() { curl -sSk --fail-with-body -H 'Authorization: Bearer admin-token' "https://127.0.0.1$1" "${@:2}"; }
 chart() {	# chart VALUES-FILE TAG [OPTION...]
@@ -35,7 +36,6 @@ rolled_out() {	# rolled_out TAG
 		[[ $(daemon_pods | jq '.items | length') == 1 ]]
 }
 ended_with_2() { daemon_pods | jq -e '[.items[].status.containerStatuses[]? | (.state, .lastState).terminated.exitCode] | index(2)'; }
-serving() { ask status --json | jq .pid; }
 node_allocatable() { api /api/v1/nodes/$node | jq -r --arg r "$1" '.status.allocatable[$r] // "none"'; }
 node_label() { api /api/v1/nodes/$node | jq -r --arg l "$1" '.metadata.labels[$l] // "none"'; }
 set_label() {	# set_label NAME VALUE
@@ -78,17 +78,6 @@ end_samples() {
 	note "samples: $(sort /tmp/samples | uniq -c | awk '{ printf "%s %d times, ", $2, $1 }')"
 }
 always() { grep -Eq "^kubelet=$1$" /tmp/samples && not grep -Ev "=$1$" /tmp/samples; }
-# noticed LINE: what kubelet wrote, since that line of its log, of a plugin that went or came.
-noticed() {
-	tail -n "+$1" "$log" | grep -E "Endpoint became unhealthy|Device plugin (dis)?connected|ListAndWatch ended|healthyCount=0|$(
-		)Registering plugin|Deregister|Got registration request"
-}
-next_line() { echo $(($(wc -l <"$log") + 1)); }
-# allocates RESOURCE: the number of Allocate calls that kubelet has had answered, and their seconds.
-allocates() {
-	curl -s http://127.0.0.1:10255/metrics |
-		sed -n "s|^kubelet_device_plugin_alloc_duration_seconds_\\(sum\\|count\\){resource_name=\"$1\"} |\\1=|p" | sort | xargs
-}
 one_shot() {	# one_shot NAME RESOURCE: a pod that ends by itself
 	api /api/v1/namespaces/default/pods -X POST -H 'Content-Type: application/json' -d '{"apiVersion": "v1", "kind": "Pod",
 		"metadata": {"name": "'$1'", "labels": {"app": "churn"}}, "spec": {"restartPolicy": "Never", "hostNetwork": true,
