@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --check and --print-config, which change nothing. */
+/* --check, --print-config and the rehearsal of a start, which change nothing. */
 #include "daemon/daemon.h"
 
 #include <stdio.h>
@@ -39,10 +39,22 @@ static void check_machine(RdmadServices *services)
 	rdmad_modules_check(services->modules, check_warn, NULL);
 }
 
+static int check_create(RdmadServices *services, const RdmadSettings *settings, const char *sysroot,
+			GError **error)
+{
+	if (!services || !rdmad_services_open(services, settings, sysroot, TRUE, error))
+		return RDMAD_EXIT_FAILURE;
+	if (!rdmad_modules_create_all(services->modules, settings->modules, settings->module_dir,
+				      error))
+		return rdmad_daemon_status(*error);
+	return 0;
+}
+
 int rdmad_daemon_check(const RdmadOptions *options, GError **error)
 {
 	g_autoptr(RdmadSettings) settings = rdmad_settings_load(options, error);
 	g_autoptr(RdmadServices) services = NULL;
+	int status;
 
 	if (!settings)
 		return rdmad_daemon_status(*error);
@@ -50,14 +62,28 @@ int rdmad_daemon_check(const RdmadOptions *options, GError **error)
 	settings->log_level = MIN(settings->log_level, RDMAD_LOG_WARNING);
 	rdmad_settings_apply_log(settings);
 	services = rdmad_services_new(error);
-	if (!services || !rdmad_services_open(services, settings, options->sysroot, TRUE, error))
-		return RDMAD_EXIT_FAILURE;
-	if (!rdmad_modules_create_all(services->modules, settings->modules, settings->module_dir,
-				      error))
-		return rdmad_daemon_status(*error);
+	status = check_create(services, settings, options->sysroot, error);
+	if (status)
+		return status;
 	check_machine(services);
 	check_say_good(settings, services->modules);
 	return 0;
+}
+
+int rdmad_daemon_rehearse(RdmadSettings *settings, const RdmadOptions *options, GError **error)
+{
+	const RdmadLogLevel level = settings->log_level;
+	g_autoptr(RdmadServices) services = NULL;
+	int status;
+
+	/* The start itself will log what the modules say. */
+	settings->log_level = MIN(level, RDMAD_LOG_ERR);
+	rdmad_settings_apply_log(settings);
+	services = rdmad_services_new(error);
+	status = check_create(services, settings, options->sysroot, error);
+	settings->log_level = level;
+	rdmad_settings_apply_log(settings);
+	return status;
 }
 
 int rdmad_daemon_print_config(const RdmadOptions *options, GError **error)

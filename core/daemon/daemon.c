@@ -6,7 +6,7 @@
  *	modules created -> services started -> modules started -> READY
  *
  * The locks come before everything that another rdmad may still use, so a successor waits with
- * nothing but its settings read and its modules loaded.
+ * nothing but its settings read, its modules loaded, and its start rehearsed.
  *
  * Given over to a successor (succession.h, rdmad/hand-over.h) it ends in the same order, but for what the
  * successor goes on with: modules drain, their parts become still and are given, all is freed.  Then it stays
@@ -376,6 +376,14 @@ static gboolean daemon_take_place(Daemon *d, GError **error)
 	return TRUE;
 }
 
+/* A successor that cannot start would leave the node without rdmad. */
+static int daemon_rehearse(Daemon *d, GError **error)
+{
+	if (!rdmad_place_is_held(d->place))
+		return 0;
+	return rdmad_daemon_rehearse(d->settings, d->options, error);
+}
+
 /* Without it an update has a gap, and is possible. */
 static void daemon_serve_successors(Daemon *d)
 {
@@ -437,6 +445,7 @@ static gboolean daemon_watch_keeper(Daemon *d, GError **error)
 static int daemon_live(Daemon *d, GError **error)
 {
 	RdmadServices *services = d->services;
+	int status;
 
 	if (!services || !daemon_add_events(d, error))
 		return RDMAD_EXIT_FAILURE;
@@ -445,6 +454,9 @@ static int daemon_live(Daemon *d, GError **error)
 	if (!rdmad_modules_load(services->modules, d->settings->modules, d->settings->module_dir,
 				error))
 		return rdmad_daemon_status(*error);
+	status = daemon_rehearse(d, error);
+	if (status)
+		return status;
 	if (!daemon_take_place(d, error))
 		return RDMAD_EXIT_FAILURE;
 	if (d->stopping)
@@ -481,7 +493,8 @@ static void daemon_clear(Daemon *d)
  * that one would take all back. */
 static int daemon_stay(const char *run_dir, const char *state_dir, gboolean has_successor)
 {
-	const struct timespec pause = { .tv_nsec = LOOK_MS * 1000000L };
+	/* Often at first: a start that fails holds the locks for some ten milliseconds. */
+	struct timespec pause = { .tv_nsec = LOCK_RETRY_MS / 4 * 1000000L };
 	RdmadPlace *place = rdmad_place_new(run_dir, state_dir);
 	gint64 late_us = rdmad_now_us() + SUCCESSOR_MS * 1000;
 	gboolean is_alone = !has_successor, is_told = FALSE;
@@ -493,10 +506,12 @@ static int daemon_stay(const char *run_dir, const char *state_dir, gboolean has_
 	rdmad_notice("handed over; waiting for the signal to stop");
 	while (!is_alone && !is_told) {
 		is_told = sigtimedwait(&set, NULL, &pause) > 0;
-		if (!rdmad_place_is_held(place))
+		if (!rdmad_place_is_held(place)) {
 			is_alone = rdmad_now_us() > late_us;
-		else
+		} else {
 			late_us = 0;
+			pause.tv_nsec = LOOK_MS * 1000000L;
+		}
 	}
 	rdmad_place_free(place);
 	if (is_told)

@@ -5,9 +5,11 @@
 usage: test-hand-over.py RDMAD MODULE-DIR [TEST...]
 """
 
+import contextlib
 import os
 import shutil
 import signal
+import socket
 import sys
 import threading
 import time
@@ -194,9 +196,40 @@ class HandOverTest(Case):
         self.wait_for(lambda: not self.kubelet.resources()[RAIL]["connected"], "end of the other")
         self.assertIs(self.endpoint(), before)
 
+    def test_one_that_could_not_start_takes_nothing_over(self):
+        self.begin()
+        before = self.endpoint(), self.endpoint(RAIL)
+        for modules in ("device-plugin = { nonsense = 1; };",
+                        "device-plugin = { resources = ( { name = \"no slash\"; } ); };",
+                        "device-plugin = { }; no-such-module = { };"):
+            for options in ["--take-over"], []:
+                with self.subTest(modules=modules, options=options), Admission(self.kubelet) as admission:
+                    self.until_admitted(admission)
+                    bad = self.spawn_daemon("modules = { %s };" % modules, *options, modules=())
+                    self.others.append(bad)
+                    self.assertEqual(bad.wait(PATIENCE), 2)
+                    self.until_admitted(admission)
+                self.check_unnoticed(admission)
+        self.assertEqual(self.serving(), self.daemon.pid)
+        self.assertEqual((self.endpoint(), self.endpoint(RAIL)), before)
+        self.assertEqual(self.log().count("nonsense"), 2, "each says why, once")
+
+    def test_one_that_has_failed_to_start_is_followed_at_once(self):
+        self.begin()
+        with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as other:
+            begun = time.monotonic()
+            old, self.daemon = self.daemon, self.spawn_daemon(
+                """modules = { device-plugin = { }; metrics = { listen = "127.0.0.1:%d"; }; };"""
+                % other.getsockname()[1], "--take-over", modules=())
+            self.others += [old, self.daemon]
+            self.assertEqual(self.daemon.wait(PATIENCE), 1)
+            self.assertEqual(old.wait(PATIENCE), 1, "to be started again")
+        self.daemon = None
+        self.assertLess(time.monotonic() - begun, 10, "without the time that is for one that starts slowly")
+
     def test_a_run_directory_that_was_removed_has_the_socket_again(self):
         self.begin()
-        shutil.rmtree(os.path.join(self.dir, "run"))
+        os.rename(os.path.join(self.dir, "run"), os.path.join(self.dir, "run.gone"))
         self.wait_for(lambda: os.path.exists(os.path.join(self.dir, "run", "hand-over.sock")), "socket")
         before = self.endpoint()
         self.successor("--take-over")

@@ -5,7 +5,6 @@ plugins=/usr/lib/cni
 # Ten times the chart's, as an emulated processor has a tenth of the speed.
 cpu='resources={"limits": {"cpu": "1", "memory": "256Mi"}, "requests": {"cpu": "100m", "memory": "256Mi"}}'
 documents=$RIG_SRC/tests/kubelet/real/manifests
-log=$OUT/kubelet-$scenario.log
 
 # The rig's control plane, with what a pod needs that asks the API server: a port and an address that are those of the
 # service kubernetes (in the place of kube-proxy), the certificate of its CA; and Jobs.
@@ -20,19 +19,23 @@ cluster_part() {
 	esac
 	rig_cluster_part "$@"
 }
+# A look takes seconds of the CPU time that pods wait for.
+eval "$(declare -f within | sed 's/sleep 0.7/sleep 5/')"
 # Each kubectl takes seconds here.
 api() { curl -sSk --fail-with-body -H 'Authorization: Bearer admin-token' "https://127.0.0.1$1" "${@:2}"; }
-chart() {	# chart VALUES-FILE TAG
+chart() {	# chart VALUES-FILE TAG [OPTION...]
 	"$RIG_HELM" --kubeconfig $KC upgrade --install rdmad "$RIG_SRC/contrib/helm/rdmad" -n kube-system --timeout 15m \
 		--values "$RIG_SRC/contrib/helm/values/$1.yaml" --set image.pullPolicy=Never,image.tag="$2" \
-		--set cni.binDir=$plugins,cni.ipamPluginDir=$plugins --set-json "$cpu"
+		--set cni.binDir=$plugins,cni.ipamPluginDir=$plugins --set-json "$cpu" "${@:3}"
 }
+daemon_pods() { api "/api/v1/namespaces/kube-system/pods?labelSelector=app.kubernetes.io/name=rdmad"; }
 rolled_out() {	# rolled_out TAG
 	api /apis/apps/v1/namespaces/kube-system/daemonsets/rdmad | jq -e --arg image "rdmad:$1" '
 		.metadata.generation == .status.observedGeneration and .status.updatedNumberScheduled == 1 and
 		.status.numberReady == 1 and (.spec.template.spec.containers[0].image | endswith($image))' &&
-		[[ $(api "/api/v1/namespaces/kube-system/pods?labelSelector=app.kubernetes.io/name=rdmad" | jq '.items | length') == 1 ]]
+		[[ $(daemon_pods | jq '.items | length') == 1 ]]
 }
+ended_with_2() { daemon_pods | jq -e '[.items[].status.containerStatuses[]? | (.state, .lastState).terminated.exitCode] | index(2)'; }
 node_allocatable() { api /api/v1/nodes/$node | jq -r --arg r "$1" '.status.allocatable[$r] // "none"'; }
 node_label() { api /api/v1/nodes/$node | jq -r --arg l "$1" '.metadata.labels[$l] // "none"'; }
 set_label() {	# set_label NAME VALUE
@@ -57,19 +60,52 @@ beyond() {
 		(((0x${bound%% *} & ~$1) == 0)) || echo "$pid $line"
 	done
 }
-# gaps RESOURCE LINE: how long kubelet had no healthy device of it, for each time since that line of its log.
-gaps() {
-	tail -n "+$2" "$log" | grep -F "\"$1\"" | awk '
-		function ms(t, part) { split(t, part, ":"); return ((part[1] * 60 + part[2]) * 60 + part[3]) * 1000 }
-		/Endpoint became unhealthy/ && !gone { gone = ms($2) }
-		/Processed device updates/ && !/healthyCount=0/ && gone { printf "%d ", ms($2) - gone; gone = 0 }
-		END { if (gone) printf "open" }'
+# Kubelet's view of a resource, and the node's, until end_samples.  What lies between two samples is in kubelet's log.
+sample() {	# sample RESOURCE
+	local n
+	touch /tmp/sampling
+	while [[ -e /tmp/sampling ]]; do
+		ctl allocatable >/tmp/allocatable && awk -v r="$1" '$1 == r { n = $2 } END { print "kubelet=" n + 0 }' /tmp/allocatable
+		n=$(node_allocatable "$1")
+		[[ ! $n ]] || echo "node=$n"
+		sleep 2
+	done >/tmp/samples &
+	sampler=$!
 }
+end_samples() {
+	rm -f /tmp/sampling
+	wait $sampler
+	note "samples: $(sort /tmp/samples | uniq -c | awk '{ printf "%s %d times, ", $2, $1 }')"
+}
+always() { grep -Eq "^kubelet=$1$" /tmp/samples && not grep -Ev "=$1$" /tmp/samples; }
 one_shot() {	# one_shot NAME RESOURCE: a pod that ends by itself
 	api /api/v1/namespaces/default/pods -X POST -H 'Content-Type: application/json' -d '{"apiVersion": "v1", "kind": "Pod",
 		"metadata": {"name": "'$1'", "labels": {"app": "churn"}}, "spec": {"restartPolicy": "Never", "hostNetwork": true,
 		"automountServiceAccountToken": false, "containers": [{"name": "main", "image": "rig.local/rdma:1",
 		"command": ["true"], "resources": {"limits": {"'$2'": "1"}}}]}}'
+}
+# A pod that kubelet admits, and that then waits for a volume: an admission without the minute of a container.
+admit() {	# admit NAME RESOURCE
+	api /api/v1/namespaces/default/pods -X POST -H 'Content-Type: application/json' -d '{"apiVersion": "v1", "kind": "Pod",
+		"metadata": {"name": "'$1'", "labels": {"app": "admit"}}, "spec": {"nodeName": "'$node'", "hostNetwork": true,
+		"automountServiceAccountToken": false, "terminationGracePeriodSeconds": 0,
+		"volumes": [{"name": "none", "configMap": {"name": "none"}}], "containers": [{"name": "main",
+		"image": "rig.local/rdma:1", "volumeMounts": [{"name": "none", "mountPath": "/none"}],
+		"resources": {"limits": {"'$2'": "1"}}}]}}'
+}
+# admit_until RESOURCE COMMAND...: pods, one after the other, until the command succeeds, for ten minutes.
+admit_until() {
+	local resource=$1 end=$((SECONDS + 600 * scale)) n
+	shift
+	for ((n = 1; SECONDS < end; n++)); do
+		((n > 45)) || admit "admit-$((++admit_number))" "$resource" >/dev/null	# twice, of 110 that kubelet takes
+		! "$@" >/dev/null || return 0
+	done
+	return 1
+}
+admissions() {
+	api '/api/v1/namespaces/default/pods?labelSelector=app=admit' |
+		jq -r '[.items[].status | .reason // (if .startTime then "admitted" else "unseen" end)] | group_by(.) | map("\(.[0])=\(length)") | join(" ")'
 }
 churn() { api '/api/v1/namespaces/default/pods?labelSelector=app=churn' | jq -r '[.items[].status | .reason // .phase] | group_by(.) | map("\(.[0])=\(length)") | join(" ")'; }
 
@@ -118,19 +154,20 @@ within 120 "and that it works again" says 'Healthy' events_on vke
 kc get events -A | grep -i rdma | cut -c1-200 | sed 's/^/#   /'
 
 allocation=$(ask allocations --json | jq -r '.allocations[] | select(.pod == "vke") | .id')
-line=$(($(wc -l <"$log") + 1))
+line=$(next_line)
+before=$(allocates $VKE)
+sample $VKE
 check "helm upgrades to another tag" chart vke next
 for i in 1 2 3 4 5 6; do
 	one_shot churn-$i $VKE >/dev/null
 	sleep 5
 done
 within 600 "the update is through" rolled_out next
-within 120 "the node has the resource" is 4 node_allocatable $VKE
-# Kubelet refuses a pod that the scheduler bound before it heard that no plugin is there.
-within 400 "pods that were made meanwhile have run, or were refused by kubelet" says \
-	'^Succeeded=[0-9]+( UnexpectedAdmissionError=[0-9]+)?$' churn
-note "pods that were made meanwhile: $(churn)"
-note "kubelet had no healthy device of $VKE for ms: $(gaps $VKE $line)"
+within 400 "pods that were made meanwhile have run, and none was refused" is 'Succeeded=6' churn
+end_samples
+note "Allocate calls of kubelet before: $before; after: $(allocates $VKE)"
+check "kubelet and the node always had the four devices" always 4
+check "kubelet noticed nothing" is "" noticed $line
 check "no Allocate was refused" is 0 refusals
 check "the allocation of the pod that runs stays" is "$allocation" eval 'ask allocations --json | jq -r ".allocations[] | select(.pod == \"vke\") | .id"'
 check "and its NIC" says eth1 ctl exec vke main ip -o link
@@ -150,6 +187,27 @@ check "with every device" says 'uverbs3' ctl exec rdma-test-pod mofed-test-ctr l
 within 400 "the Job of the document of Lingjun has been run" is 1 eval 'api /apis/batch/v1/namespaces/default/jobs/hps-benchmark | jq .status.succeeded'
 ask allocations
 kc delete pod,job --all --wait=false
+within 240 "all allocations have ended" is 0 n_allocations_now
+
+printf 'modules = { device-plugin = { nonsense = 1; }; };\n' >/tmp/bad.conf
+line=$(next_line)
+pid=$(serving)
+sample rdma/hca
+check "helm upgrades to a configuration that is wrong" chart ack-lingjun next --set-file config=/tmp/bad.conf
+check "pods come until the new daemon has ended with 2" admit_until rdma/hca ended_with_2
+check "the old one serves" is $pid serving
+within 240 "kubelet has admitted the pods, and refused none" says '^admitted=[0-9]+$' admissions
+note "pods that came meanwhile: $(admissions)"
+check "helm upgrades to a configuration that is right" chart ack-lingjun 0.1.0
+check "pods come until the update is through" admit_until rdma/hca rolled_out 0.1.0
+check "another one serves" not is $pid serving
+within 240 "kubelet has admitted the pods, and refused none" says '^admitted=[0-9]+$' admissions
+note "pods that came in both: $(admissions); Allocate calls of kubelet: $(allocates rdma/hca)"
+end_samples
+check "kubelet and the node always had all devices" always '(1000|1k)'
+check "kubelet noticed nothing" is "" noticed $line
+check "no Allocate was refused" is 0 refusals
+kc delete pod --all --wait=false
 within 240 "all allocations have ended" is 0 n_allocations_now
 check "helm uninstalls" "$RIG_HELM" --kubeconfig $KC uninstall rdmad -n kube-system
 within 240 "the node shows none" is 0 node_allocatable rdma/hca
