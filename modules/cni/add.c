@@ -386,12 +386,16 @@ static void unnamed_find(const RdmadAllocation *allocation, gpointer data)
 			  (!unnamed->listed || is_listed_for_pod(unnamed->op, allocation));
 }
 
-/* Without a list an allocation that has no name yet may be the pod's, and with one it may be that its name could not
- * be written down: the pod would start without its NICs. */
+/* Without a list that has the pod an allocation that has no name yet may be the pod's: kubelet lists each that it has
+ * admitted, but for one that it admits again after its restart.  With one it may be that the name could not be written
+ * down.  The pod would start without its NICs. */
 static void pods_listed(const GError *error, gpointer data)
 {
 	CniOperation *op = data;
-	Unnamed unnamed = { op, error == NULL, FALSE };
+	const gboolean lists =
+		!error && rdmad_pods_lists(rdmad_module_pods(op->cni->self),
+					   op->request->pod_namespace, op->request->pod_name);
+	Unnamed unnamed = { op, lists, FALSE };
 	GError *problem = NULL;
 
 	rdmad_allocations_foreach(rdmad_module_allocations(op->cni->self), unnamed_find, &unnamed);
@@ -400,7 +404,9 @@ static void pods_listed(const GError *error, gpointer data)
 		return;
 	}
 	cni_refuse(&problem, CNI_ERROR_TRY_AGAIN, "which devices the pod was allocated: %s",
-		   error ? error->message : "it cannot be written down now");
+		   error   ? error->message
+		   : lists ? "it cannot be written down now"
+			   : "kubelet does not list it");
 	cni_add_fail(op, problem);
 }
 
