@@ -14,7 +14,8 @@
 #include "machine.h"
 #include "node.h"
 
-#define ANSWER_MAX_US (15 * SIM_S) /* a hung podresources is given up after 10 */
+/* A List is given up after 10 s.  One that is under way says nothing of a call that came later: another follows. */
+#define ANSWER_MAX_US (21 * SIM_S)
 
 static struct {
 	Decisions *decisions;
@@ -94,8 +95,11 @@ static void exclusive_check(const Pod *pod)
 
 void judge_answered(const Pod *pod, const char *error, gint64 took_us)
 {
-	decisions_note(judge.decisions, "%s %s %" G_GINT64_FORMAT, pod->name,
-		       error ? error : "granted", took_us);
+	g_autofree char *slots = error ? NULL : g_strjoinv(",", pod->grant->slots);
+
+	decisions_note(judge.decisions, "%s %s %s %s %" G_GINT64_FORMAT, pod->name,
+		       error ? error : "granted", pod->resource, slots ? slots : "",
+		       clock_now_us());
 	if (took_us % SIM_NIGHT > ANSWER_MAX_US)
 		judge_fails("Allocate is answered late: after %.1f s", (double)took_us / SIM_S);
 	/* A commit whose fsync failed may be on the disk all the same, and is there after a crash. */
