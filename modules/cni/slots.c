@@ -19,7 +19,7 @@ static guint place_of(const GPtrArray *held, const RdmadAllocation *allocation)
 	for (i = 0; i < held->len; i++) {
 		const RdmadAllocation *older = held->pdata[i];
 
-		if (allocation->container && g_str_equal(older->resource, allocation->resource) &&
+		if (g_str_equal(older->resource, allocation->resource) &&
 		    g_strcmp0(older->container, allocation->container) == 0)
 			break;
 	}
@@ -32,7 +32,11 @@ static void allocation_collect(const RdmadAllocation *allocation, gpointer data)
 	guint place;
 
 	collect->nameless |= !allocation->pod_name;
-	if (!cni_request_is_for(collect->request, allocation->pod_namespace, allocation->pod_name))
+	/* podresources does not list an init container: it may be of a pod that ended before it was listed, whose slots
+	 * this one has now.  The slots that the pod has left of it are those of another container. */
+	if (!cni_request_is_for(collect->request, allocation->pod_namespace,
+				allocation->pod_name) ||
+	    !allocation->container)
 		return;
 	place = place_of(collect->held, allocation);
 	if (place < collect->held->len)

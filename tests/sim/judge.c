@@ -93,24 +93,6 @@ static void exclusive_check(const Pod *pod)
 	}
 }
 
-void judge_answered(const Pod *pod, const char *error, gint64 took_us)
-{
-	g_autofree char *slots = error ? NULL : g_strjoinv(",", pod->grant->slots);
-
-	decisions_note(judge.decisions, "%s %s %s %s %" G_GINT64_FORMAT, pod->name,
-		       error ? error : "granted", pod->resource, slots ? slots : "",
-		       clock_now_us());
-	if (took_us % SIM_NIGHT > ANSWER_MAX_US)
-		judge_fails("Allocate is answered late: after %.1f s", (double)took_us / SIM_S);
-	/* A commit whose fsync failed may be on the disk all the same, and is there after a crash. */
-	if (error && strstr(error, "database"))
-		judge_unanswered();
-	if (error)
-		return;
-	g_hash_table_add(judge.answered, g_strdup(pod->grant->id));
-	exclusive_check(pod);
-}
-
 void judge_unanswered(void)
 {
 	judge.unanswered++;
@@ -124,6 +106,27 @@ void judge_forgotten(void)
 gboolean judge_names_are_doubtful(void)
 {
 	return judge.forgotten || judge.unanswered > 0;
+}
+
+void judge_answered(const Pod *pod, const char *error, gint64 took_us)
+{
+	g_autofree char *slots = error ? NULL : g_strjoinv(",", pod->grant->slots);
+
+	decisions_note(judge.decisions, "%s %s %s %s %" G_GINT64_FORMAT, pod->name,
+		       error ? error : "granted", pod->resource, slots ? slots : "",
+		       clock_now_us());
+	if (took_us % SIM_NIGHT > ANSWER_MAX_US)
+		judge_fails("Allocate is answered late: after %.1f s", (double)took_us / SIM_S);
+	/* A commit whose fsync failed may be on the disk all the same, and is there after a crash. */
+	if (error && strstr(error, "database"))
+		judge_unanswered();
+	/* A kubelet that has its books offers what is free. */
+	if (error && strstr(error, "is held by") && !judge_names_are_doubtful())
+		judge_fails("a free device is refused: %s", error);
+	if (error)
+		return;
+	g_hash_table_add(judge.answered, g_strdup(pod->grant->id));
+	exclusive_check(pod);
 }
 
 /* What it must have: its process's, or what kubelet's books have for it. */

@@ -257,6 +257,37 @@ test_each_container_of_a_pod_keeps_its_allocation_while_the_pod_lives(Allocation
 	}
 }
 
+/* Its allocation may be of a pod that ended before it was listed: kubelet, as long as it has its books, knows. */
+static void
+test_a_slot_that_was_never_listed_is_given_again_though_the_pod_lives(AllocationsFixture *f,
+								      gconstpointer data)
+{
+	static const struct {
+		const char *kubelet;
+		gboolean is_given;
+	} givers[] = { { "k1", TRUE }, { "k2", FALSE } };
+
+	for (guint i = 0; i < G_N_ELEMENTS(givers); i++) {
+		AllocationsFixture one = { 0 };
+		RdmadPodLife life = ALIVE;
+		g_autoptr(RdmadAllocationRef) again = NULL;
+
+		allocations_fixture_setup(&one, NULL);
+		rdmad_allocations_set_boot(one.allocations, "b1");
+		rdmad_allocations_set_kubelet(one.allocations, "k1");
+		g_free(allocations_fixture_must_grant(&one, "a,b"));
+		g_free(allocations_fixture_must_grant(&one, "a"));
+		list_at(&one, "p=a", "k1", 0);
+		expect_containers(&one, "a,b=p/- a=p/main ");
+		rdmad_allocations_set_liveness(one.allocations, life_of, &life);
+		rdmad_allocations_set_kubelet(one.allocations, givers[i].kubelet);
+		again = grant(&one, "b", "exclusive", NULL, NULL);
+		g_assert_cmpint(again != NULL, ==, givers[i].is_given);
+		rdmad_allocations_set_liveness(one.allocations, NULL, NULL);
+		allocations_fixture_teardown(&one, NULL);
+	}
+}
+
 /* Lists of kubelet k1, or k2 once there is a "|", a second apart from the hundredth on. */
 static const struct {
 	const char *name;
@@ -351,6 +382,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_shared_slot_whose_holder_lives_is_given_with_a_warning),
 	TEST(the_next_pod_has_another_allocation_and_both_are_told),
 	TEST(each_container_of_a_pod_keeps_its_allocation_while_the_pod_lives),
+	TEST(a_slot_that_was_never_listed_is_given_again_though_the_pod_lives),
 	TEST(a_pod_that_was_never_named_may_live),
 	TEST(a_list_without_its_devices_does_not_end_a_pod_that_lives),
 	{ 0 },
