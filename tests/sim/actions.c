@@ -113,8 +113,7 @@ static void kubelet_restart(void)
 	const guint how = decide(actions.decisions, DECIDE_HOW, 2 * G_N_ELEMENTS(pauses_us));
 
 	admission_given_up();
-	if (how >= G_N_ELEMENTS(pauses_us))
-		judge_forgotten();
+	judge_restarted(how >= G_N_ELEMENTS(pauses_us));
 	kubelet_stop(how >= G_N_ELEMENTS(pauses_us));
 	actions.later_us[LATER_KUBELET] = clock_now_us() + pauses_us[how % G_N_ELEMENTS(pauses_us)];
 }
@@ -200,8 +199,7 @@ static void power_cut(void)
 {
 	actions.power_fails = FALSE;
 	admission_given_up();
-	if (actions.forgets)
-		judge_forgotten();
+	judge_restarted(actions.forgets);
 	kubelet_stop(actions.forgets);
 	disk_cut_power(actions.outcome);
 	executor_cut_power();

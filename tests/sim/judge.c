@@ -23,7 +23,7 @@ static struct {
 	const char *rule;
 	GHashTable *answered; /* set of ids: of all that kubelet was ever given */
 	guint unanswered;
-	gboolean forgotten;
+	gboolean restarted, forgotten;
 	guint64 effects; /* there were so many at the last look */
 } judge;
 
@@ -32,7 +32,7 @@ void judge_begin(Decisions *decisions)
 	judge.decisions = decisions;
 	judge.answered = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	judge.unanswered = 0;
-	judge.forgotten = FALSE;
+	judge.restarted = judge.forgotten = FALSE;
 	judge_network_begin(decisions);
 	g_clear_pointer(&judge.verdict, g_free);
 }
@@ -98,9 +98,10 @@ void judge_unanswered(void)
 	judge.unanswered++;
 }
 
-void judge_forgotten(void)
+void judge_restarted(gboolean forgets)
 {
-	judge.forgotten = TRUE;
+	judge.restarted = TRUE;
+	judge.forgotten |= forgets;
 }
 
 gboolean judge_names_are_doubtful(void)
@@ -120,8 +121,8 @@ void judge_answered(const Pod *pod, const char *error, gint64 took_us)
 	/* A commit whose fsync failed may be on the disk all the same, and is there after a crash. */
 	if (error && strstr(error, "database"))
 		judge_unanswered();
-	/* A kubelet that has its books offers what is free. */
-	if (error && strstr(error, "is held by") && !judge_names_are_doubtful())
+	/* A kubelet that has its books offers what is free.  Of another one than gave the slot nobody knows. */
+	if (error && strstr(error, "is held by") && !judge.restarted)
 		judge_fails("a free device is refused: %s", error);
 	if (error)
 		return;
@@ -400,9 +401,7 @@ void judge_quiet(void)
 	lists_check();
 	pods_check(wanted);
 	rdmad_allocations_foreach(life_allocations(), find_stale, wanted);
-	/* One whose removal was cut off tells no longer whose it was, so that any allocation may be the one. */
-	directories =
-		g_hash_table_size(wanted) ? NULL : rdmad_allocation_dir_list(node_run_dir(), NULL);
+	directories = rdmad_allocation_dir_list(node_run_dir(), NULL);
 	for (guint i = 0; directories && directories[i]; i++)
 		if (!g_hash_table_contains(wanted, directories[i]))
 			judge_fails("the directory of an ended allocation stays: %s",
