@@ -89,7 +89,7 @@ static void match_record(RdmadAllocationRecord *record, gpointer data)
 {
 	Match *match = data;
 
-	if (record->since_us <= match->plan->list->asked_us &&
+	if (record->since_us < match->plan->list->asked_us &&
 	    g_strv_equal((const char *const *)record->allocation->slots,
 			 (const char *const *)match->entry->ids))
 		match->found = record;
@@ -350,7 +350,7 @@ static void plan_record(Plan *plan, RdmadAllocationRecord *record)
 	const RdmadPodDevices *entry;
 
 	/* A list that is older than the grant shows the holder before. */
-	if (record->since_us > plan->list->asked_us)
+	if (record->since_us >= plan->list->asked_us)
 		return;
 	entry = record_entry(plan, record);
 	if (entry && entry_shows(plan, record, entry)) {
