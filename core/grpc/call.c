@@ -467,6 +467,11 @@ void rdmad_grpc_call_fail(RdmadGrpcCall *call, RdmadGrpcStatus status, const cha
 	call_refuse(call, status == RDMAD_GRPC_OK ? RDMAD_GRPC_UNKNOWN : status, text);
 }
 
+gboolean rdmad_grpc_call_has_ended(const RdmadGrpcCall *call)
+{
+	return !call_is_open(call);
+}
+
 gboolean rdmad_grpc_call_pending(const RdmadGrpcCall *call)
 {
 	return call->connection && call_out_left(call) > 0;

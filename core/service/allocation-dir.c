@@ -18,10 +18,11 @@
 #include "base/default-dirs.h"
 #include "base/owned.h"
 
-#define ROOT_NAME  "allocations"
-#define DIR_MODE   0755
-#define FILE_MODE  0644
-#define OPEN_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#define ROOT_NAME    "allocations"
+#define ENDED_PREFIX ".ended-"
+#define DIR_MODE     0755
+#define FILE_MODE    0644
+#define OPEN_FLAGS   (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 char *rdmad_allocation_dir_path(const char *run_dir, const char *id)
 {
@@ -247,21 +248,38 @@ static gboolean dir_empty(int dir)
 	return names != NULL;
 }
 
+static gboolean dir_remove(int root, const char *name)
+{
+	rdmad_autofd int dir = openat(root, name, OPEN_FLAGS);
+
+	if (dir < 0)
+		return errno == ENOENT;
+	return dir_empty(dir) && (unlinkat(root, name, AT_REMOVEDIR) == 0 || errno == ENOENT);
+}
+
+/* TRUE: there is none of its name any more. */
+static gboolean dir_hide(int root, const char *id, const char *ended)
+{
+	rdmad_autofd int dir = openat(root, id, OPEN_FLAGS);
+
+	return dir < 0 ? errno == ENOENT : renameat(root, id, root, ended) == 0;
+}
+
+/* Under another name first: a part of it would tell nobody whose it was. */
 gboolean rdmad_allocation_dir_remove(const char *run_dir, const char *id, GError **error)
 {
 	g_autofree char *path = rdmad_allocation_dir_path(run_dir, id);
+	g_autofree char *ended = g_strconcat(ENDED_PREFIX, id, NULL);
 	GError *problem = NULL;
 	rdmad_autofd int root = id_check(id, &problem) ? root_open(run_dir, &problem) : -1;
-	rdmad_autofd int dir = root >= 0 ? openat(root, id, OPEN_FLAGS) : -1;
 
 	if (problem) {
 		g_propagate_error(error, problem);
 		return FALSE;
 	}
-	if (root < 0 || (dir < 0 && errno == ENOENT))
+	if (root < 0)
 		return TRUE;
-	if (dir >= 0 && dir_empty(dir) &&
-	    (unlinkat(root, id, AT_REMOVEDIR) == 0 || errno == ENOENT))
+	if (dir_hide(root, id, ended) && dir_remove(root, ended))
 		return TRUE;
 	return rdmad_error_errno(error, errno, "cannot remove the directory %s", path);
 }
@@ -307,14 +325,6 @@ static void spare_free(gpointer data)
 	g_free(spare);
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Spare, spare_free)
-
-static void dir_remove(int root, const char *name)
-{
-	rdmad_autofd int dir = openat(root, name, OPEN_FLAGS);
-
-	if (dir >= 0 && dir_empty(dir))
-		unlinkat(root, name, AT_REMOVEDIR);
-}
 
 /* A link is a single call, and no further file. */
 static gboolean spare_put_file(const RdmadSpareDirs *spares, const Spare *spare)
@@ -374,6 +384,7 @@ static gboolean spare_become(Spare *spare, const char *path, const char *own_tex
 	return write(spare->own, own_text, size) == (ssize_t)size && rename(spare->path, path) == 0;
 }
 
+/* With those of allocations that an earlier run was about to remove. */
 static void spares_remove(RdmadSpareDirs *spares)
 {
 	rdmad_autofd int root = root_open(spares->run_dir, NULL);
@@ -382,7 +393,7 @@ static void spares_remove(RdmadSpareDirs *spares)
 	g_ptr_array_set_size(spares->ready, 0);
 	rdmad_clear_fd(&spares->root);
 	for (guint i = 0; names && names[i]; i++)
-		if (g_str_has_prefix(names[i], SPARE_PREFIX))
+		if (names[i][0] == '.')
 			dir_remove(root, names[i]);
 }
 

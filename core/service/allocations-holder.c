@@ -131,6 +131,14 @@ static RdmadHolder judge_by_list(RdmadAllocations *allocations, const RdmadAlloc
 	return RDMAD_HOLDER_OVER;
 }
 
+/* It shares slots with a container of the pod, and may be of an init container of it, which keeps what it has while the
+ * pod lives, or of a pod that ended before it was listed.  A kubelet that has its books gives only a slot of the latter. */
+static gboolean pod_is_a_guess(RdmadAllocations *allocations, const RdmadAllocation *allocation)
+{
+	return allocation->pod_name && !allocation->container &&
+	       !rdmad_allocations_kubelet_is_newer(allocations, allocation, allocations->kubelet);
+}
+
 RdmadHolder rdmad_allocations_judge(RdmadAllocations *allocations,
 				    const RdmadAllocationRecord *record, gint64 asked_us,
 				    const char **why)
@@ -138,7 +146,7 @@ RdmadHolder rdmad_allocations_judge(RdmadAllocations *allocations,
 	const RdmadAllocation *allocation = record->allocation;
 	const RdmadPodLife life = rdmad_allocations_life(allocations, allocation);
 
-	if (life == RDMAD_POD_LIFE_ALIVE)
+	if (life == RDMAD_POD_LIFE_ALIVE && !pod_is_a_guess(allocations, allocation))
 		return RDMAD_HOLDER_LIVES;
 	if (life == RDMAD_POD_LIFE_GONE)
 		*why = "its pod has ended";

@@ -89,7 +89,7 @@ static void match_record(RdmadAllocationRecord *record, gpointer data)
 {
 	Match *match = data;
 
-	if (record->since_us <= match->plan->list->asked_us &&
+	if (record->since_us < match->plan->list->asked_us &&
 	    g_strv_equal((const char *const *)record->allocation->slots,
 			 (const char *const *)match->entry->ids))
 		match->found = record;
@@ -245,22 +245,30 @@ static gboolean entry_is_younger(const Plan *plan, const RdmadPodDevices *entry,
 	return owner && owner->since_us > record->since_us;
 }
 
-/* After a reboot a kubelet without its checkpoint admits the pod again.  No process has the devices of before.
- * A pod of the same name follows one that has ended, as those of a StatefulSet do: its cgroup, which is found by
- * that name, says nothing about the first. */
-static gboolean record_is_replaced(const Plan *plan, const RdmadAllocationRecord *record)
+/* Of the same resource after a reboot, where a kubelet without its checkpoint admits the pod again: no process has the
+ * devices of before.  A pod of the same name follows one that has ended, as those of a StatefulSet do: its cgroup,
+ * which is found by that name, says nothing about the first.  Of another resource it may be the same container, unless
+ * the kubelet that had its books lists the one without the other. */
+static gboolean entry_replaces(const Plan *plan, const RdmadPodDevices *entry,
+			       const RdmadAllocationRecord *record)
 {
 	const RdmadAllocation *allocation = record->allocation;
 
-	for (guint i = 0; i < plan->list->entries->len; i++) {
-		const RdmadPodDevices *entry = g_ptr_array_index(plan->list->entries, i);
+	if (!allocation_is_of_pod(allocation, entry) ||
+	    g_strcmp0(allocation->container, entry->container) != 0)
+		return FALSE;
+	if (g_str_equal(allocation->resource, entry->resource))
+		return record->carried || entry_is_younger(plan, entry, record);
+	return entry_is_younger(plan, entry, record) &&
+	       !rdmad_allocations_kubelet_is_newer(plan->allocations, allocation,
+						   plan->list->kubelet);
+}
 
-		if (allocation_is_of_pod(allocation, entry) &&
-		    !g_strcmp0(allocation->container, entry->container) &&
-		    g_str_equal(allocation->resource, entry->resource) &&
-		    (record->carried || entry_is_younger(plan, entry, record)))
+static gboolean record_is_replaced(const Plan *plan, const RdmadAllocationRecord *record)
+{
+	for (guint i = 0; i < plan->list->entries->len; i++)
+		if (entry_replaces(plan, plan->list->entries->pdata[i], record))
 			return TRUE;
-	}
 	return FALSE;
 }
 
@@ -350,7 +358,7 @@ static void plan_record(Plan *plan, RdmadAllocationRecord *record)
 	const RdmadPodDevices *entry;
 
 	/* A list that is older than the grant shows the holder before. */
-	if (record->since_us > plan->list->asked_us)
+	if (record->since_us >= plan->list->asked_us)
 		return;
 	entry = record_entry(plan, record);
 	if (entry && entry_shows(plan, record, entry)) {

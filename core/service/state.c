@@ -99,6 +99,18 @@ gboolean rdmad_state_setup_error(RdmadState *state, int code, GError **error)
 
 /* ---- one handle ---- */
 
+/* After a power cut SQLite reads the log as far as it is whole: what is written behind a hole in it would be lost,
+ * however long it waited.  The kernel still has the pages, so they go into the database, and the log begins again. */
+static gboolean log_mend(RdmadState *state, GError **error)
+{
+	if (state->log_is_torn &&
+	    sqlite3_wal_checkpoint_v2(state->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) !=
+		    SQLITE_OK)
+		return rdmad_state_error(state, "cannot begin its log again", error);
+	state->log_is_torn = FALSE;
+	return TRUE;
+}
+
 /* A -wal file that is in the place of ours stays. */
 static void state_shut(RdmadState *state, gboolean leave_wal)
 {
@@ -158,10 +170,15 @@ static gboolean state_open_handle(RdmadState *state, GError **error)
 			  SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
 
 	state->is_broken = state->is_hasty = FALSE;
+	/* Whoever had it open before may have seen an fsync fail. */
+	state->log_is_torn = TRUE;
 	if (sqlite3_open_v2(state->path, &state->db, flags, NULL) != SQLITE_OK)
 		return rdmad_state_error(state, "cannot open it", error);
-	return rdmad_state_set_up(state, error) && state_takes_writes(state, error) &&
-	       state_identify(state, error);
+	if (!rdmad_state_set_up(state, error))
+		return FALSE;
+	/* Else the first transaction tries it again. */
+	log_mend(state, NULL);
+	return state_takes_writes(state, error) && state_identify(state, error);
 }
 
 static gboolean state_open_once(RdmadState *state, char **set_aside, GError **error)
@@ -338,18 +355,6 @@ static void checkpoint(RdmadState *state)
 	if (code != SQLITE_OK)
 		rdmad_debug("database %s: cannot copy its log: %s", state->path,
 			    sqlite3_errstr(code));
-}
-
-/* After a power cut SQLite reads the log as far as it is whole: what is written behind a hole in it would be lost,
- * however long it waited.  The kernel still has the pages, so they go into the database, and the log begins again. */
-static gboolean log_mend(RdmadState *state, GError **error)
-{
-	if (state->log_is_torn &&
-	    sqlite3_wal_checkpoint_v2(state->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) !=
-		    SQLITE_OK)
-		return rdmad_state_error(state, "cannot begin its log again", error);
-	state->log_is_torn = FALSE;
-	return TRUE;
 }
 
 static void state_is_quiet(gpointer data)

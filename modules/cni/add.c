@@ -364,6 +364,7 @@ typedef struct {
 	gboolean found;
 } Unnamed;
 
+/* `allocation` NULL: any devices. */
 static gboolean is_listed_for_pod(const CniOperation *op, const RdmadAllocation *allocation)
 {
 	RdmadPods *pods = rdmad_module_pods(op->cni->self);
@@ -372,11 +373,22 @@ static gboolean is_listed_for_pod(const CniOperation *op, const RdmadAllocation 
 		const RdmadPodDevices *held = rdmad_pods_nth(pods, i);
 
 		if (cni_request_is_for(op->request, held->pod_namespace, held->pod_name) &&
-		    g_str_equal(held->resource, allocation->resource) &&
-		    g_strv_contains((const char *const *)held->ids, allocation->slots[0]))
+		    (!allocation ||
+		     (g_str_equal(held->resource, allocation->resource) &&
+		      g_strv_contains((const char *const *)held->ids, allocation->slots[0]))))
 			return TRUE;
 	}
 	return FALSE;
+}
+
+/* A kubelet that has just started may admit the pod again, which it does not list then, and may not have read
+ * yet which devices it has. */
+static gboolean list_knows_pod(const CniOperation *op)
+{
+	RdmadPods *pods = rdmad_module_pods(op->cni->self);
+
+	return rdmad_pods_lists(pods, op->request->pod_namespace, op->request->pod_name) &&
+	       (rdmad_pods_is_steady(pods) || is_listed_for_pod(op, NULL));
 }
 
 static void unnamed_find(const RdmadAllocation *allocation, gpointer data)
@@ -387,12 +399,14 @@ static void unnamed_find(const RdmadAllocation *allocation, gpointer data)
 			  (!unnamed->listed || is_listed_for_pod(unnamed->op, allocation));
 }
 
-/* Without a list, an unnamed allocation may be the pod's.  With a list, writing its name to the
- * database may have failed.  In both cases the pod would start without its NICs. */
+/* Without a list that has the pod, an unnamed allocation may be the pod's.  With such a list, writing
+ * the allocation's name to the database may have failed.  In both cases the pod would start without
+ * its NICs. */
 static void pods_listed(const GError *error, gpointer data)
 {
 	CniOperation *op = data;
-	Unnamed unnamed = { op, error == NULL, FALSE };
+	const gboolean knows = !error && list_knows_pod(op);
+	Unnamed unnamed = { op, knows, FALSE };
 	GError *problem = NULL;
 
 	rdmad_allocations_foreach(rdmad_module_allocations(op->cni->self), unnamed_find, &unnamed);
@@ -401,7 +415,9 @@ static void pods_listed(const GError *error, gpointer data)
 		return;
 	}
 	cni_refuse(&problem, CNI_ERROR_TRY_AGAIN, "which devices the pod was allocated: %s",
-		   error ? error->message : "it cannot be written down now");
+		   error   ? error->message
+		   : knows ? "it cannot be written down now"
+			   : "kubelet has not listed them yet");
 	cni_add_fail(op, problem);
 }
 

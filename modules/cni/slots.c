@@ -20,7 +20,7 @@ static guint place_of(const GPtrArray *held, const RdmadAllocation *allocation)
 	for (i = 0; i < held->len; i++) {
 		const RdmadAllocation *older = held->pdata[i];
 
-		if (allocation->container && g_str_equal(older->resource, allocation->resource) &&
+		if (g_str_equal(older->resource, allocation->resource) &&
 		    g_strcmp0(older->container, allocation->container) == 0)
 			break;
 	}
@@ -33,7 +33,12 @@ static void allocation_collect(const RdmadAllocation *allocation, gpointer data)
 	guint place;
 
 	collect->unnamed |= !allocation->pod_name;
-	if (!cni_request_is_for(collect->request, allocation->pod_namespace, allocation->pod_name))
+	/* podresources lists no init containers, so an allocation without a container may be of a pod
+	 * that ended before it was listed, and whose slots this pod has now.  The other containers of
+	 * the pod have the slots that remain. */
+	if (!cni_request_is_for(collect->request, allocation->pod_namespace,
+				allocation->pod_name) ||
+	    !allocation->container)
 		return;
 	place = place_of(collect->held, allocation);
 	if (place < collect->held->len)

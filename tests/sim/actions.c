@@ -113,8 +113,7 @@ static void kubelet_restart(void)
 	const guint how = decide(actions.decisions, DECIDE_HOW, 2 * G_N_ELEMENTS(pauses_us));
 
 	admission_given_up();
-	if (how >= G_N_ELEMENTS(pauses_us))
-		judge_forgotten();
+	judge_restarted(how >= G_N_ELEMENTS(pauses_us));
 	kubelet_stop(how >= G_N_ELEMENTS(pauses_us));
 	actions.later_us[LATER_KUBELET] = clock_now_us() + pauses_us[how % G_N_ELEMENTS(pauses_us)];
 }
@@ -200,8 +199,7 @@ static void power_cut(void)
 {
 	actions.power_fails = FALSE;
 	admission_given_up();
-	if (actions.forgets)
-		judge_forgotten();
+	judge_restarted(actions.forgets);
 	kubelet_stop(actions.forgets);
 	disk_cut_power(actions.outcome);
 	executor_cut_power();
@@ -271,6 +269,7 @@ void action_do(Action action, Decisions *decisions)
 		life_reload();
 		break;
 	case ACTION_STOP:
+		judge_disturbed();
 		actions.down = decide(decisions, DECIDE_HOW, 3);
 		life_stop();
 		break;
@@ -397,13 +396,21 @@ static void kubelet_listed(const char *resource)
 	decisions_note(actions.decisions, "list %s %" G_GINT64_FORMAT, resource, clock_now_us());
 }
 
+/* Of a pod that was refused the sandbox goes too: it may have one of before kubelet lost its checkpoint. */
+static void answered(const Pod *pod, const char *error, gint64 took_us)
+{
+	judge_answered(pod, error, took_us);
+	if (error)
+		runtime_pod_ended(pod);
+}
+
 static gboolean makes_network(const Pod *pod)
 {
 	return !node_has_cni() || !node_resource(pod->resource)->has_network ||
 	       runtime_makes_network(pod);
 }
 
-static const KubeletOps kubelet_ops = { judge_answered, makes_network, kubelet_listed };
+static const KubeletOps kubelet_ops = { answered, makes_network, kubelet_listed };
 static const RuntimeOps runtime_ops = { judge_attached, judge_attach_refused, judge_checked,
 					kubelet_look_at_pods };
 

@@ -40,9 +40,7 @@ static void links_check(const Sandbox *sandbox)
 		if (!network_link(sandbox->netns, *name))
 			judge_fails("a link of an attached pod is gone: %s of %s", *name,
 				    sandbox->pod_name);
-	if (node_resource(sandbox->resource)->is_exclusive &&
-	    (nics_of(sandbox) < sandbox->slots ||
-	     (nics_of(sandbox) > sandbox->slots && !judge_names_are_doubtful())))
+	if (node_resource(sandbox->resource)->is_exclusive && nics_of(sandbox) != sandbox->slots)
 		judge_fails("an attached pod has not its NICs: %s has %u of %u", sandbox->pod_name,
 			    nics_of(sandbox), sandbox->slots);
 }

@@ -15,7 +15,8 @@
 #include "node.h"
 #include "tree.h"
 
-#define ANSWER_MAX_US (15 * SIM_S) /* a hung podresources is given up after 10 */
+/* A List is given up after 10 s.  One that is under way says nothing of a call that came later: another follows. */
+#define ANSWER_MAX_US (21 * SIM_S)
 
 static struct {
 	Decisions *decisions;
@@ -23,7 +24,7 @@ static struct {
 	const char *rule;
 	GHashTable *answered; /* set of ids: of all that kubelet was ever given */
 	guint unanswered;
-	gboolean forgotten;
+	gboolean restarted, forgotten;
 	guint64 changes; /* of files; there were so many at the last look */
 } judge;
 
@@ -32,7 +33,7 @@ void judge_begin(Decisions *decisions)
 	judge.decisions = decisions;
 	judge.answered = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	judge.unanswered = 0;
-	judge.forgotten = FALSE;
+	judge.restarted = judge.forgotten = FALSE;
 	judge_network_begin(decisions);
 	g_clear_pointer(&judge.verdict, g_free);
 }
@@ -93,34 +94,41 @@ static void exclusive_check(const Pod *pod)
 	}
 }
 
-void judge_answered(const Pod *pod, const char *error, gint64 took_us)
-{
-	decisions_note(judge.decisions, "%s %s %" G_GINT64_FORMAT, pod->name,
-		       error ? error : "granted", took_us);
-	if (took_us % SIM_NIGHT > ANSWER_MAX_US)
-		judge_fails("Allocate is answered late: after %.1f s", (double)took_us / SIM_S);
-	/* A commit whose fsync failed may be on the disk all the same, and is there after a crash. */
-	if (error && strstr(error, "database"))
-		judge_unanswered();
-	if (error)
-		return;
-	g_hash_table_add(judge.answered, g_strdup(pod->grant->id));
-	exclusive_check(pod);
-}
-
 void judge_unanswered(void)
 {
 	judge.unanswered++;
 }
 
-void judge_forgotten(void)
+void judge_restarted(gboolean forgets)
 {
-	judge.forgotten = TRUE;
+	judge.restarted = TRUE;
+	judge.forgotten |= forgets;
 }
 
 gboolean judge_names_are_doubtful(void)
 {
 	return judge.forgotten || judge.unanswered > 0;
+}
+
+void judge_answered(const Pod *pod, const char *error, gint64 took_us)
+{
+	g_autofree char *slots = error ? NULL : g_strjoinv(",", pod->grant->slots);
+
+	decisions_note(judge.decisions, "%s %s %s %s %" G_GINT64_FORMAT, pod->name,
+		       error ? error : "granted", pod->resource, slots ? slots : "",
+		       clock_now_us());
+	if (took_us % SIM_NIGHT > ANSWER_MAX_US)
+		judge_fails("Allocate is answered late: after %.1f s", (double)took_us / SIM_S);
+	/* A commit whose fsync failed may be on the disk all the same, and is there after a crash. */
+	if (error && strstr(error, "database"))
+		judge_unanswered();
+	/* A kubelet that has its books offers what is free.  Of another one than gave the slot nobody knows. */
+	if (error && strstr(error, "is held by") && !judge.restarted)
+		judge_fails("a free device is refused: %s", error);
+	if (error)
+		return;
+	g_hash_table_add(judge.answered, g_strdup(pod->grant->id));
+	exclusive_check(pod);
 }
 
 /* What it must have: its process's, or what kubelet's books have for it. */
@@ -402,7 +410,7 @@ void judge_quiet(void)
 	lists_check();
 	pods_check(wanted);
 	rdmad_allocations_foreach(life_allocations(), find_stale, wanted);
-	/* One whose removal was cut off tells no longer whose it was, so that any allocation may be the one. */
+	/* rdmad keeps one that it cannot connect with an allocation while the pod may live that has its slots. */
 	directories =
 		g_hash_table_size(wanted) ? NULL : rdmad_allocation_dir_list(node_run_dir(), NULL);
 	for (guint i = 0; directories && directories[i]; i++)

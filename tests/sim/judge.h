@@ -24,9 +24,9 @@ const char *judge_rule(void);
 void judge_answered(const Pod *pod, const char *error, gint64 took_us);
 /* An Allocate was given up: what it has done may stay until kubelet's list says otherwise. */
 void judge_unanswered(void);
-/* Kubelet has lost its checkpoint: allocations that it had not named may stay while a pod lives. */
-void judge_forgotten(void);
-/* The executor, or the kernel below it, has failed: what an ADD did may stay for a while. */
+/* Kubelet starts again.  Without its checkpoint allocations that it had not named may stay while a pod lives. */
+void judge_restarted(gboolean forgets);
+/* rdmad stops, or its executor or the kernel below has failed: what an ADD did may stay until the next look. */
 void judge_disturbed(void);
 void judge_attached(const Sandbox *sandbox);
 void judge_attach_refused(const Sandbox *sandbox, const char *error);

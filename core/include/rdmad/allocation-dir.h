@@ -40,7 +40,8 @@ RDMAD_API gboolean rdmad_allocation_dir_write(const char *run_dir, const char *i
 RDMAD_API gboolean rdmad_allocation_dir_write_bytes(const char *run_dir, const char *id,
 						    const char *file, GBytes *bytes,
 						    GError **error);
-/* Removes the directory with its files.  None there is no error. */
+/* Removes the directory with its files.  None there is no error.  Of one that a killed process was about to remove a
+ * part stays, without the name of the allocation, until rdmad_spare_dirs_new(). */
 RDMAD_API gboolean rdmad_allocation_dir_remove(const char *run_dir, const char *id, GError **error);
 
 /* The names of all directories of allocations, g_strfreev(); empty where there is no

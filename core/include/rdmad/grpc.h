@@ -114,6 +114,8 @@ RDMAD_API void rdmad_grpc_call_send(RdmadGrpcCall *call, const guint8 *message, 
 RDMAD_API void rdmad_grpc_call_finish(RdmadGrpcCall *call);
 /* TRUE while a message that was sent has not left for the socket. */
 RDMAD_API gboolean rdmad_grpc_call_pending(const RdmadGrpcCall *call);
+/* TRUE: nobody waits for its answer, which would do nothing. */
+RDMAD_API gboolean rdmad_grpc_call_has_ended(const RdmadGrpcCall *call);
 /* `writable`: the queue is empty again.  `ended`: the client cancelled, its deadline passed, the
  * connection is gone or the server is freed; not called after reply(), fail() or finish().  Either
  * may be NULL.  Dropping the last reference of a call that is not answered fails it (INTERNAL). */

@@ -171,6 +171,11 @@ static AllocationNote *note_read(const char *run_dir, const char *id)
 	return g_steal_pointer(&note);
 }
 
+gboolean allocation_directory_exists(const char *run_dir, const char *id)
+{
+	return rdmad_allocation_dir_has(run_dir, id, ALLOCATION_JSON, NULL);
+}
+
 static gboolean name_is_allocation(const char *name)
 {
 	return strspn(name, "0123456789abcdef") == ALLOCATION_ID_LENGTH &&

@@ -26,6 +26,8 @@
  * RDMAD_ERROR_FAILED. */
 gboolean allocation_directory_begin(const char *run_dir, RdmadSpareDirs *spares,
 				    const RdmadAllocation *allocation, GError **error);
+/* FALSE also where that cannot be read. */
+gboolean allocation_directory_exists(const char *run_dir, const char *id);
 /* Made ahead, for new holders: rdmad_spare_dirs_free(). */
 RdmadSpareDirs *allocation_directory_spares(const char *run_dir, RdmadLoop *loop,
 					    RdmadModule *owner) G_GNUC_WARN_UNUSED_RESULT;

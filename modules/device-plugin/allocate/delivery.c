@@ -216,11 +216,15 @@ static void allocation_count(const RdmadAllocation *allocation, gpointer n)
 	++*(guint *)n;
 }
 
+/* By one whose directory it may be. */
 static gboolean slot_is_held(const Delivery *delivery, RdmadPods *pods, const char *resource,
 			     const char *slot)
 {
-	return rdmad_allocations_by_slot(delivery->allocations, resource, slot) ||
-	       rdmad_pods_holder(pods, resource, slot);
+	const RdmadAllocation *holder =
+		rdmad_allocations_by_slot(delivery->allocations, resource, slot);
+
+	return holder ? !allocation_directory_exists(delivery->run_dir, holder->id)
+		      : rdmad_pods_holder(pods, resource, slot) != NULL;
 }
 
 static gboolean orphan_is_needed(const Delivery *delivery, const AllocationNote *note,

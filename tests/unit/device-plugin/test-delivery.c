@@ -356,11 +356,16 @@ static const struct {
 	gboolean described;
 	const char *granted; /* NULL: nothing */
 	gboolean stays;
+	gboolean bare; /* what was granted has no directory of its own */
 } stale_cases[] = {
 	{ "nobody has its slots", RDMAD_POD_LIFE_UNKNOWN, TRUE, NULL, FALSE },
 	{ "its pod lives", RDMAD_POD_LIFE_ALIVE, TRUE, NULL, TRUE },
 	{ "its pod is gone", RDMAD_POD_LIFE_GONE, TRUE, NULL, FALSE },
-	{ "an allocation has one of its slots", RDMAD_POD_LIFE_GONE, TRUE, "b c", TRUE },
+	{ "an allocation without a directory has one of its slots", RDMAD_POD_LIFE_GONE, TRUE,
+	  "b c", TRUE, TRUE },
+	{ "an allocation has one of its slots", RDMAD_POD_LIFE_GONE, TRUE, "b c", FALSE },
+	{ "an allocation has one of its slots, and its pod lives", RDMAD_POD_LIFE_ALIVE, TRUE,
+	  "b c", TRUE },
 	{ "an allocation has others", RDMAD_POD_LIFE_UNKNOWN, TRUE, "c", FALSE },
 	{ "nobody knows whose it is, no allocation is left", RDMAD_POD_LIFE_UNKNOWN, FALSE, NULL,
 	  FALSE },
@@ -399,6 +404,8 @@ static void check_stale(Fixture *f, guint i)
 	g_assert_true(g_file_test(path, G_FILE_TEST_IS_DIR));
 	if (stale_cases[i].granted)
 		allocation = grant(f, stale_cases[i].granted);
+	if (stale_cases[i].bare)
+		g_assert_true(rdmad_allocation_dir_remove(f->dir, allocation->id, NULL));
 	g_assert_cmpuint(delivery_review(f->delivery, pods), ==, stale_cases[i].stays);
 	g_assert_true(g_file_test(path, G_FILE_TEST_IS_DIR) == stale_cases[i].stays);
 	rdmad_allocations_set_liveness(f->allocations, NULL, NULL);

@@ -51,6 +51,7 @@ static void held_ended(RdmadGrpcCall *call, gpointer data)
 {
 	Fixture *f = data;
 
+	g_assert_true(rdmad_grpc_call_has_ended(call));
 	f->ended++;
 	g_clear_pointer(&f->held, rdmad_grpc_call_unref);
 }
@@ -61,6 +62,7 @@ static void hold(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointe
 
 	f->held = rdmad_grpc_call_ref(call);
 	rdmad_grpc_call_watch(call, NULL, held_ended, f);
+	g_assert_false(rdmad_grpc_call_has_ended(call));
 	if (size > 0)
 		rdmad_grpc_call_send(call, message, size);
 }
@@ -95,6 +97,7 @@ static void suicide(RdmadGrpcCall *call, const guint8 *message, gsize size, gpoi
 	Fixture *f = data;
 
 	g_clear_pointer(&f->server, rdmad_grpc_server_free);
+	g_assert_true(rdmad_grpc_call_has_ended(call));
 	rdmad_grpc_call_reply(call, message, size);
 }
 

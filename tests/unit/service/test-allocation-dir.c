@@ -111,6 +111,28 @@ static void test_the_list_names_all_and_remove_takes_one(void)
 	g_assert_cmpuint(g_strv_length(none), ==, 0);
 }
 
+/* It fails at what it does not expect there. */
+static void test_a_removal_that_fails_is_gone_on_with(void)
+{
+	g_autoptr(Scratch) dir = scratch_new();
+	g_autofree char *odd = g_build_filename(dir, "allocations", ID, "odd", NULL);
+	g_autofree char *hidden = g_build_filename(dir, "allocations", ".ended-" ID, NULL);
+	g_autofree char *hidden_odd = g_build_filename(hidden, "odd", NULL);
+	g_auto(GStrv) names = NULL;
+	g_autoptr(GError) error = NULL;
+
+	make(dir);
+	put(dir, "text");
+	g_assert_cmpint(mkdir(odd, 0700), ==, 0);
+	g_assert_false(rdmad_allocation_dir_remove(dir, ID, &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
+	names = rdmad_allocation_dir_list(dir, NULL);
+	g_assert_cmpuint(g_strv_length(names), ==, 0);
+	g_assert_cmpint(rmdir(hidden_odd), ==, 0);
+	g_assert_true(rdmad_allocation_dir_remove(dir, ID, NULL));
+	g_assert_false(g_file_test(hidden, G_FILE_TEST_EXISTS));
+}
+
 static void test_a_run_directory_that_was_removed_is_made_again(void)
 {
 	g_autoptr(Scratch) dir = scratch_new();
@@ -296,13 +318,17 @@ static void test_an_id_that_has_a_directory_gets_no_other(Fixture *f, gconstpoin
 
 static void test_those_of_a_killed_run_are_removed(Fixture *f, gconstpointer data)
 {
-	g_autofree char *path = rdmad_allocation_dir_path(f->run_dir, ".spare-0");
+	static const char *const names[] = { ".spare-0", ".ended-" ID };
 
-	g_clear_pointer(&f->spares, rdmad_spare_dirs_free);
-	g_assert_cmpint(mkdir(path, 0700), ==, 0);
-	g_free(scratch_write(path, ".file.tmp", "te"));
-	f->spares = rdmad_spare_dirs_new(f->loop, NULL, f->run_dir, &CLASS);
-	g_assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
+	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+		g_autofree char *path = rdmad_allocation_dir_path(f->run_dir, names[i]);
+
+		g_clear_pointer(&f->spares, rdmad_spare_dirs_free);
+		g_assert_cmpint(mkdir(path, 0700), ==, 0);
+		g_free(scratch_write(path, ".file.tmp", "te"));
+		f->spares = rdmad_spare_dirs_new(f->loop, NULL, f->run_dir, &CLASS);
+		g_assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
+	}
 }
 
 static void place_is_removed(Fixture *f)
@@ -366,6 +392,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_longer_file_is_not_read),
 	TEST(without_a_directory_there_is_nothing),
 	TEST(the_list_names_all_and_remove_takes_one),
+	TEST(a_removal_that_fails_is_gone_on_with),
 	TEST(a_run_directory_that_was_removed_is_made_again),
 	TEST(links_are_not_followed),
 	TEST(an_id_is_one_name),

@@ -15,9 +15,10 @@ static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, gpo
 	return *(const RdmadPodLife *)data;
 }
 
-static void list_at(AllocationsFixture *f, const char *text, const char *kubelet, gint64 after_us)
+static void list_of(AllocationsFixture *f, const char *resource, const char *text,
+		    const char *kubelet, gint64 after_us)
 {
-	g_autoptr(GBytes) bytes = pod_list_text_pack(text);
+	g_autoptr(GBytes) bytes = pod_list_text_pack_of(resource, text);
 	gsize size;
 	const guint8 *message = g_bytes_get_data(bytes, &size);
 	g_autoptr(RdmadPodList) list = rdmad_pod_list_parse(message, size, NULL);
@@ -26,6 +27,11 @@ static void list_at(AllocationsFixture *f, const char *text, const char *kubelet
 	list->asked_us = g_get_monotonic_time() + after_us;
 	list->kubelet_since_us = 1;
 	rdmad_allocations_reconcile(f->allocations, list);
+}
+
+static void list_at(AllocationsFixture *f, const char *text, const char *kubelet, gint64 after_us)
+{
+	list_of(f, "rdma/hca", text, kubelet, after_us);
 }
 
 static const RdmadAllocation *grant(AllocationsFixture *f, const char *slot, const char *mode,
@@ -257,6 +263,68 @@ test_each_container_of_a_pod_keeps_its_allocation_while_the_pod_lives(Allocation
 	}
 }
 
+/* Its allocation may be of a pod that ended before it was listed: kubelet, as long as it has its books, knows. */
+static void
+test_a_slot_that_was_never_listed_is_given_again_though_the_pod_lives(AllocationsFixture *f,
+								      gconstpointer data)
+{
+	static const struct {
+		const char *kubelet;
+		gboolean is_given;
+	} givers[] = { { "k1", TRUE }, { "k2", FALSE } };
+
+	for (guint i = 0; i < G_N_ELEMENTS(givers); i++) {
+		AllocationsFixture one = { 0 };
+		RdmadPodLife life = ALIVE;
+		g_autoptr(RdmadAllocationRef) again = NULL;
+
+		allocations_fixture_setup(&one, NULL);
+		rdmad_allocations_set_boot(one.allocations, "b1");
+		rdmad_allocations_set_kubelet(one.allocations, "k1");
+		g_free(allocations_fixture_must_grant(&one, "a,b"));
+		g_free(allocations_fixture_must_grant(&one, "a"));
+		list_at(&one, "p=a", "k1", 0);
+		expect_containers(&one, "a,b=p/- a=p/main ");
+		rdmad_allocations_set_liveness(one.allocations, life_of, &life);
+		rdmad_allocations_set_kubelet(one.allocations, givers[i].kubelet);
+		again = grant(&one, "b", "exclusive", NULL, NULL);
+		g_assert_cmpint(again != NULL, ==, givers[i].is_given);
+		rdmad_allocations_set_liveness(one.allocations, NULL, NULL);
+		allocations_fixture_teardown(&one, NULL);
+	}
+}
+
+/* Its cgroup is found by the name of the first, too. */
+static void
+test_a_pod_of_the_same_name_with_another_resource_follows_one_that_ended(AllocationsFixture *f,
+									 gconstpointer data)
+{
+	static const char *const slots[] = { "x", NULL };
+	static const struct {
+		const char *kubelet;
+		const char *after;
+	} lists[] = { { "k1", "x=p/main " }, { "k2", "a=p/main x=p/main " } };
+
+	for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
+		const RdmadGrant other = { "test", "rdma/other", slots, slots, "shared", 0 };
+		AllocationsFixture one = { 0 };
+		RdmadPodLife life = ALIVE;
+
+		allocations_fixture_setup(&one, NULL);
+		rdmad_allocations_set_boot(one.allocations, "b1");
+		rdmad_allocations_set_kubelet(one.allocations, "k1");
+		g_free(allocations_fixture_must_grant(&one, "a"));
+		list_at(&one, "p=a", "k1", 0);
+		rdmad_allocations_set_liveness(one.allocations, life_of, &life);
+		rdmad_allocations_set_kubelet(one.allocations, lists[i].kubelet);
+		rdmad_allocation_unref(rdmad_allocations_grant(one.allocations, &other, NULL));
+		list_of(&one, "rdma/other", "p=x", lists[i].kubelet, SECOND);
+		expect_containers(&one, lists[i].after);
+		rdmad_allocations_set_liveness(one.allocations, NULL, NULL);
+		allocations_fixture_teardown(&one, NULL);
+	}
+}
+
 /* Lists of kubelet k1, or k2 once there is a "|", a second apart from the hundredth on. */
 static const struct {
 	const char *name;
@@ -351,6 +419,8 @@ const UnitTest unit_tests[] = {
 	TEST(a_shared_slot_whose_holder_lives_is_given_with_a_warning),
 	TEST(the_next_pod_has_another_allocation_and_both_are_told),
 	TEST(each_container_of_a_pod_keeps_its_allocation_while_the_pod_lives),
+	TEST(a_slot_that_was_never_listed_is_given_again_though_the_pod_lives),
+	TEST(a_pod_of_the_same_name_with_another_resource_follows_one_that_ended),
 	TEST(a_pod_that_was_never_named_may_live),
 	TEST(a_list_without_its_devices_does_not_end_a_pod_that_lives),
 	{ 0 },

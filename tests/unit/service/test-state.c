@@ -319,7 +319,7 @@ static void put_many(RdmadState *state, guint n)
 /* No answer waits for that: a log that is short is copied after a while, a long one on the next turn. */
 static void test_the_log_is_copied_by_the_loop(Fixture *f, gconstpointer data)
 {
-	static const guint writes[] = { 40, 300 };
+	static const guint writes[] = { 80, 300 };
 
 	for (guint i = 0; i < G_N_ELEMENTS(writes); i++) {
 		g_autoptr(RdmadLoop) loop = rdmad_loop_new();
