@@ -2,14 +2,16 @@
 /*
  * libnccl-env.so: NCCL's environment plugin, versions 1 and 2 of its interface (NCCL 2.28, 2.30.7)
  *
- * NCCL asks it for every variable.  It answers what the environment says, and where that is silent, what
- * rdmad planned for the exact version that runs, from /run/rdmad/nccl-versions.conf:
+ * NCCL queries the plugin for each variable.  The plugin returns the variable of the
+ * environment, or else what rdmad planned for the running version, from
+ * /run/rdmad/nccl-versions.conf:
  *
  *	[18-20]
  *	NCCL_IB_HCA==mlx5_0:1
  *
- * It needs nothing but the C library.  A file that is not there, or that has no section for the version,
- * means the environment alone.  The file is read once: values stay where NCCL found them.
+ * The plugin depends only on the C library.  Without the file, or without a section for the
+ * version, only the environment counts.  The file is read once at init, so returned values stay
+ * valid.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +24,7 @@
 #define PLAN_FILE "/run/rdmad/nccl-versions.conf"
 #define PLAN_MAX  (256u * 1024)
 
-/* As nccl.h and nccl_common.h have them. */
+/* Copies of the declarations in nccl.h and nccl_common.h. */
 typedef enum { NCCL_SUCCESS = 0 } Result;
 typedef void (*Logger)(int level, unsigned long flags, const char *file, int line,
 		       const char *format, ...);
@@ -31,8 +33,8 @@ typedef void (*Logger)(int level, unsigned long flags, const char *file, int lin
 
 /* ---- the plan ---- */
 
-/* The interface has no place for state of our own: one plan for the process. */
-static char *plan;    /* the file, lines and names NUL-terminated; NULL: none */
+/* The interface has no argument for the plugin's state, so there is one plan for each process. */
+static char *plan;    /* the file, NUL-terminated lines in the section; NULL: none */
 static char *section; /* the lines of the running version */
 static char *section_end;
 
@@ -43,7 +45,7 @@ static const char *plan_path(void)
 	return path && path[0] ? path : PLAN_FILE;
 }
 
-/* NULL with errno. */
+/* Returns NULL with errno. */
 static char *file_read(const char *path)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -69,7 +71,7 @@ static char *file_read(const char *path)
 	return text;
 }
 
-/* A newer NCCL than rdmad knows uses the last section, an older one the first. */
+/* A version of NCCL newer than those of the file uses the last section, an older one the first. */
 static void section_find(unsigned minor)
 {
 	unsigned from, to;
@@ -93,7 +95,7 @@ static void section_find(unsigned minor)
 		section_end = section + strlen(section);
 }
 
-/* From here on strings can be handed out. */
+/* NUL-terminates the lines, so that their values can be returned as strings. */
 static void section_terminate(void)
 {
 	for (char *c = section; c && c < section_end; c++)
@@ -139,7 +141,7 @@ static Result plugin_init_v1(uint8_t major, uint8_t minor, uint8_t patch, const 
 	return plugin_init_v2(major, minor, patch, suffix, NULL);
 }
 
-/* An empty variable is set, as for NCCL itself. */
+/* An empty variable counts as set, like in NCCL. */
 static const char *plugin_get(const char *name)
 {
 	const char *value = getenv(name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Explain: `rdmad explain DEVICE` and GET /api/v1/explain?device=NAME, which resources have a device, and
- * why others have not. */
+/* Explain: `rdmad explain DEVICE` and GET /api/v1/explain?device=NAME, the resources that have a
+ * device, and the reasons why others do not. */
 #pragma once
 
 #include <rdmad/module.h>

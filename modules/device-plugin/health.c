@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "health.h"
 
-#define RELAPSE_US   (60 * G_USEC_PER_SEC) /* bad again so soon: it flaps */
-#define RELAPSES_MAX 6u			   /* each doubles the wait */
+#define RELAPSE_US   (60 * G_USEC_PER_SEC) /* less time between recovery and failure is a relapse */
+#define RELAPSES_MAX 6u			   /* each doubles the delay */
 
-/* ---- what is the case ---- */
+/* ---- current state ---- */
 
 static gboolean port_counts(const RdmadDevice *dev, const RdmadPort *port, gconstpointer selector)
 {
@@ -16,9 +16,9 @@ const char *health_problem(const RdmadDevice *dev, const Selector *selector)
 	return dev ? rdmad_device_problem(dev, port_counts, selector) : "it is gone";
 }
 
-/* ---- what counts ---- */
+/* ---- reported state ---- */
 
-static gint64 recovery_wait(Health *health, gint64 now_us, gint64 delay_us)
+static gint64 recovery_delay(Health *health, gint64 now_us, gint64 delay_us)
 {
 	if (!health->good_since_us)
 		health->good_since_us = now_us;
@@ -31,7 +31,7 @@ static gint64 recovery_wait(Health *health, gint64 now_us, gint64 delay_us)
 	return 0;
 }
 
-static void fall_ill(Health *health, gint64 now_us)
+static void count_relapse(Health *health, gint64 now_us)
 {
 	if (health->recovered_us && now_us - health->recovered_us < RELAPSE_US)
 		health->relapses = MIN(health->relapses + 1, RELAPSES_MAX);
@@ -42,9 +42,9 @@ static void fall_ill(Health *health, gint64 now_us)
 gint64 health_update(Health *health, const char *problem, gint64 now_us, gint64 delay_us)
 {
 	if (!problem && health->judged && health->problem)
-		return recovery_wait(health, now_us, delay_us);
+		return recovery_delay(health, now_us, delay_us);
 	if (problem && !health->problem)
-		fall_ill(health, now_us);
+		count_relapse(health, now_us);
 	health->judged = TRUE;
 	health->problem = problem;
 	health->good_since_us = 0;

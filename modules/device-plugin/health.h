@@ -2,9 +2,9 @@
 /*
  * Health of one device in one resource
  *
- * Bad news counts at once, good news after it has held for a time: a link that comes up has a moment
- * to get its GIDs.  A device that falls ill again within a minute has to wait twice as long, up to
- * 64 times: one that flaps stays unhealthy.
+ * A problem takes effect immediately; a recovery takes effect after a delay, in which a new link
+ * can get its GIDs.  Each relapse within a minute doubles the delay, up to 64 times, so that a
+ * flapping device stays unhealthy.
  */
 #pragma once
 
@@ -13,16 +13,16 @@
 #include "selector/selector.h"
 
 typedef struct {
-	gboolean judged;      /* FALSE: the first verdict needs no waiting */
+	gboolean judged;      /* FALSE: the first result takes effect without delay */
 	const char *problem;  /* NULL: healthy; static text otherwise */
-	gint64 good_since_us; /* 0: not waiting */
-	gint64 recovered_us;  /* 0: it was never ill */
+	gint64 good_since_us; /* start of the delay; 0: no recovery is pending */
+	gint64 recovered_us;  /* 0: never */
 	guint relapses;
 } Health;
 
-/* The reason why a container cannot use the device ("no port is active"), or NULL.  `dev` NULL:
- * gone. */
+/* Returns the reason why a container cannot use the device ("no port is active"), or NULL.  `dev`
+ * NULL: absent. */
 const char *health_problem(const RdmadDevice *dev, const Selector *selector);
-/* Takes in what is the case now.  How long until good news counts, in microseconds; 0: no need to
- * come again. */
+/* Updates the health with the current problem.  Returns the remaining delay of a recovery in
+ * microseconds; 0: no recovery is pending. */
 gint64 health_update(Health *health, const char *problem, gint64 now_us, gint64 delay_us);

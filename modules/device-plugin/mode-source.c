@@ -14,16 +14,17 @@ struct ModeSource {
 	gpointer data;
 };
 
-/* "mode:rdma/hca", for the module kube among others. */
-static void mode_tell(const ModeSource *source, const ResourceSettings *resource, gboolean is_gone)
+/* Sets the attribute "mode:rdma/hca", which module kube reads, or removes it. */
+static void mode_publish(const ModeSource *source, const ResourceSettings *resource,
+			 gboolean removed)
 {
 	g_autofree char *name = g_strconcat("mode:", resource->name, NULL);
 
 	rdmad_attributes_set(rdmad_module_attributes(source->self), source->self, name,
-			     is_gone ? NULL : resource_modes[resource->mode], NULL);
+			     removed ? NULL : resource_modes[resource->mode], NULL);
 }
 
-static int mode_named(const char *text)
+static int mode_parse(const char *text)
 {
 	for (int mode = 0; resource_modes[mode]; mode++)
 		if (g_str_equal(resource_modes[mode], text))
@@ -31,7 +32,7 @@ static int mode_named(const char *text)
 	return -1;
 }
 
-static void tell_refusal(ModeSource *source, const ResourceSettings *resource, const char *value)
+static void report_refusal(ModeSource *source, const ResourceSettings *resource, const char *value)
 {
 	const RdmadLogFields about = { .resource = resource->name };
 
@@ -45,21 +46,21 @@ static void tell_refusal(ModeSource *source, const ResourceSettings *resource, c
 		resource->name, resource->mode_from, value, resource_modes[resource->mode]);
 }
 
-/* TRUE: the mode is another one now. */
+/* Returns TRUE if the mode changed. */
 static gboolean resource_take(ModeSource *source, ResourceSettings *resource, const char *value)
 {
-	const int mode = value ? mode_named(value) : resource->mode;
+	const int mode = value ? mode_parse(value) : resource->mode;
 	const RdmadLogFields about = { .resource = resource->name };
 
 	if (mode < 0) {
-		tell_refusal(source, resource, value);
+		report_refusal(source, resource, value);
 		return FALSE;
 	}
 	g_hash_table_remove(source->refused, resource->name);
 	if (mode == resource->mode)
 		return FALSE;
 	resource->mode = mode;
-	mode_tell(source, resource, FALSE);
+	mode_publish(source, resource, FALSE);
 	rdmad_event_log_post(rdmad_module_event_log(source->self), RDMAD_LOG_NOTICE, "mode-changed",
 			     &about, "%s: %s by %s", resource->name, resource_modes[mode],
 			     resource->mode_from);
@@ -101,7 +102,7 @@ void mode_source_free(ModeSource *source)
 	g_free(source);
 }
 
-static gboolean is_in(const GPtrArray *resources, const ResourceSettings *resource)
+static gboolean has_resource(const GPtrArray *resources, const ResourceSettings *resource)
 {
 	for (guint i = 0; i < resources->len; i++)
 		if (g_str_equal(((ResourceSettings *)resources->pdata[i])->name, resource->name))
@@ -109,14 +110,14 @@ static gboolean is_in(const GPtrArray *resources, const ResourceSettings *resour
 	return FALSE;
 }
 
-static void modes_tell(const ModeSource *source, const GPtrArray *resources,
-		       const GPtrArray *before)
+static void modes_publish(const ModeSource *source, const GPtrArray *resources,
+			  const GPtrArray *before)
 {
 	for (guint i = 0; i < resources->len; i++)
-		mode_tell(source, resources->pdata[i], FALSE);
+		mode_publish(source, resources->pdata[i], FALSE);
 	for (guint i = 0; before && i < before->len; i++)
-		if (!is_in(resources, before->pdata[i]))
-			mode_tell(source, before->pdata[i], TRUE);
+		if (!has_resource(resources, before->pdata[i]))
+			mode_publish(source, before->pdata[i], TRUE);
 }
 
 static void resource_inherit(ResourceSettings *resource, const GPtrArray *before)
@@ -144,5 +145,5 @@ void mode_source_follow(ModeSource *source, const GPtrArray *resources, const GP
 		resource_take(source, resource,
 			      rdmad_attributes_get(attributes, resource->mode_from));
 	}
-	modes_tell(source, resources, before);
+	modes_publish(source, resources, before);
 }

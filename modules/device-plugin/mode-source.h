@@ -17,6 +17,6 @@ typedef struct ModeSource ModeSource;
 ModeSource *mode_source_new(RdmadModule *self, void (*changed)(gpointer data), gpointer data);
 void mode_source_free(ModeSource *source);
 
-/* From now on these (ResourceSettings, kept by the caller); their modes are set before it
- * returns.  `before`: those until now, or NULL. */
+/* Follows these resources (ResourceSettings, kept by the caller) from now on; sets their modes
+ * before it returns.  `before`: the previous resources, or NULL. */
 void mode_source_follow(ModeSource *source, const GPtrArray *resources, const GPtrArray *before);

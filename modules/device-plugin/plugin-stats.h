@@ -9,9 +9,9 @@
 
 typedef struct PluginStats PluginStats;
 
-/* `resources` (of Resource) is read at each scrape; it must outlive them. */
+/* `resources` (of Resource) is read at each scrape and must outlive the result. */
 PluginStats *plugin_stats_new(RdmadModule *self, GPtrArray *const *resources, GError **error);
 void plugin_stats_free(PluginStats *stats);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PluginStats, plugin_stats_free)
-/* For the server of Allocate; without labels. */
+/* Returns the durations of Allocate; without labels. */
 RdmadStat *plugin_stats_allocate(PluginStats *stats);

@@ -13,7 +13,7 @@ struct Pool {
 	GHashTable *by_device; /* device id -> PoolDevice */
 	GHashTable *by_id;     /* slot id -> Slot */
 	gboolean cut;
-	gboolean moved; /* what slots are made of is not what it was at the last update */
+	gboolean outdated; /* the slots must be listed again */
 	guint slots_version;
 };
 
@@ -65,7 +65,7 @@ void pool_configure(Pool *pool, ResourceSettings *settings)
 	resource_settings_ref(settings);
 	resource_settings_unref(pool->settings);
 	pool->settings = settings;
-	pool->moved = TRUE;
+	pool->outdated = TRUE;
 }
 
 ResourceSettings *pool_settings(const Pool *pool)
@@ -115,7 +115,8 @@ gboolean pool_is_cut(const Pool *pool)
 
 /* ---- devices ---- */
 
-/* The device of that id; a new one is gone since for ever, until something else is known. */
+/* Returns the device of that ID.  A new one counts as absent, and as forgotten, until the update
+ * sets it. */
 static PoolDevice *device_get(Pool *pool, const char *id)
 {
 	PoolDevice *device = g_hash_table_lookup(pool->by_device, id);
@@ -129,7 +130,7 @@ static PoolDevice *device_get(Pool *pool, const char *id)
 	device->gone_us = G_MININT64 / 2;
 	device->held = g_ptr_array_new_with_free_func(g_free);
 	device->held_before = g_ptr_array_new_with_free_func(g_free);
-	pool->moved = TRUE;
+	pool->outdated = TRUE;
 	g_ptr_array_add(pool->devices, device);
 	g_hash_table_insert(pool->by_device, device->id, device);
 	return device;
@@ -142,7 +143,7 @@ static void device_enter(Pool *pool, const PoolMember *member)
 
 	device->stem = slot_stem(pool->settings->ids == IDS_NAME ? member->dev->name : device->id,
 				 member->marked ? pool->settings->name : NULL);
-	pool->moved |= !g_str_equal(device->stem, before);
+	pool->outdated |= !g_str_equal(device->stem, before);
 	device->dev = rdmad_device_ref(member->dev);
 	device->numa_node = member->dev->numa_node;
 }
@@ -152,7 +153,7 @@ static int text_compare(gconstpointer a, gconstpointer b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Both sorted. */
+/* Both arrays are sorted. */
 static gboolean same_texts(const GPtrArray *a, const GPtrArray *b)
 {
 	for (guint i = 0; i < a->len && i < b->len; i++)
@@ -167,7 +168,7 @@ static void devices_settle_held(Pool *pool)
 		PoolDevice *device = pool->devices->pdata[i];
 
 		g_ptr_array_sort(device->held, text_compare);
-		pool->moved |= !same_texts(device->held, device->held_before);
+		pool->outdated |= !same_texts(device->held, device->held_before);
 		g_ptr_array_set_size(device->held_before, 0);
 	}
 }
@@ -214,7 +215,7 @@ static void devices_update(Pool *pool, const PoolView *view)
 
 		if (!device_is_forgotten(device, view) || device->held->len)
 			continue;
-		pool->moved = TRUE;
+		pool->outdated = TRUE;
 		g_hash_table_remove(pool->by_device, device->id);
 		g_ptr_array_remove_index(pool->devices, i);
 	}
@@ -265,8 +266,8 @@ void pool_take_news(Pool *pool, void (*fn)(const PoolDevice *device, gpointer da
 
 /* ---- slots ---- */
 
-/* The configured number on each device, or of all devices together. */
-static guint asked_for(const ResourceSettings *settings)
+/* Returns the configured number of slots, of each device or of the whole pool. */
+static guint configured_count(const ResourceSettings *settings)
 {
 	switch ((ResourceMode)settings->mode) {
 	case MODE_EXCLUSIVE:
@@ -286,7 +287,7 @@ static gboolean is_spread(const ResourceSettings *settings)
 
 static guint device_share(const Pool *pool, guint rank, guint n_sharing)
 {
-	const guint count = asked_for(pool->settings);
+	const guint count = configured_count(pool->settings);
 
 	if (is_spread(pool->settings))
 		return count / n_sharing + (rank < count % n_sharing);
@@ -306,10 +307,10 @@ static void shares_update(Pool *pool, const PoolView *view)
 		device->share = device_is_forgotten(device, view)
 					? 0
 					: device_share(pool, rank++, n_sharing);
-		pool->moved |= device->share != before;
+		pool->outdated |= device->share != before;
 	}
 	pool->cut = !is_spread(pool->settings) && n_sharing &&
-		    asked_for(pool->settings) > RESOURCE_SLOTS_MAX / n_sharing;
+		    configured_count(pool->settings) > RESOURCE_SLOTS_MAX / n_sharing;
 }
 
 static void slot_add(Pool *pool, PoolDevice *device, char *id)
@@ -329,16 +330,16 @@ static char *slot_id(const Pool *pool, const PoolDevice *device, guint number)
 		return g_strdup(device->stem);
 	if (pool->settings->ids == IDS_NAME)
 		return slot_by_name(device->stem, number);
-	return slot_shared(device->stem, number, slot_digits(asked_for(pool->settings)));
+	return slot_shared(device->stem, number, slot_digits(configured_count(pool->settings)));
 }
 
-static gboolean is_called(const PoolDevice *device, const char *stem)
+static gboolean has_name(const PoolDevice *device, const char *stem)
 {
 	return g_str_equal(device->id, stem) ||
 	       (device->dev && g_str_equal(device->dev->name, stem));
 }
 
-/* Ids of a slot from another plugin. */
+/* Finds a slot by the ID that another plugin would give it. */
 static const Slot *find_foreign(const Pool *pool, const char *slot)
 {
 	g_autofree char *stem = NULL;
@@ -350,7 +351,7 @@ static const Slot *find_foreign(const Pool *pool, const char *slot)
 		const PoolDevice *device = pool->devices->pdata[i];
 		g_autofree char *id = NULL;
 
-		if (!is_called(device, stem))
+		if (!has_name(device, stem))
 			continue;
 		id = slot_id(pool, device, number);
 		return g_hash_table_lookup(pool->by_id, id);
@@ -372,7 +373,8 @@ static gboolean is_held(const PoolDevice *device, const char *id)
 	return held->len && bsearch(&id, held->pdata, held->len, sizeof(char *), text_compare);
 }
 
-/* The lowest numbers; held slots with other numbers or of another form take the place of some. */
+/* Lists the lowest numbers; held slots with other numbers or of another form replace some of
+ * them. */
 static void device_list_slots(Pool *pool, PoolDevice *device)
 {
 	guint left = device->share > device->held->len ? device->share - device->held->len : 0;
@@ -382,7 +384,7 @@ static void device_list_slots(Pool *pool, PoolDevice *device)
 	for (guint number = 0; left && number < device->share; number++) {
 		g_autofree char *id = slot_id(pool, device, number);
 
-		/* A device that took over the name of another finds its slots held there. */
+		/* A device that took over the name of another may find its slot IDs held there. */
 		if (g_hash_table_contains(pool->by_id, id))
 			continue;
 		left -= !is_held(device, id);
@@ -395,7 +397,7 @@ static void device_list_slots(Pool *pool, PoolDevice *device)
 
 static void list_slots(Pool *pool)
 {
-	pool->moved = FALSE;
+	pool->outdated = FALSE;
 	pool->slots_version++;
 	g_hash_table_remove_all(pool->by_id);
 	g_ptr_array_set_size(pool->slots, 0);
@@ -403,7 +405,7 @@ static void list_slots(Pool *pool)
 		device_list_slots(pool, pool->devices->pdata[i]);
 }
 
-/* Slots are many: most updates change the health of a device, and no slot. */
+/* A pool may have thousands of slots, but most updates change only the health of a device. */
 gint64 pool_update(Pool *pool, const PoolView *view)
 {
 	gint64 wait_us;
@@ -411,7 +413,7 @@ gint64 pool_update(Pool *pool, const PoolView *view)
 	devices_update(pool, view);
 	wait_us = devices_update_health(pool, view);
 	shares_update(pool, view);
-	if (pool->moved || !pool->slots_version)
+	if (pool->outdated || !pool->slots_version)
 		list_slots(pool);
 	return wait_us;
 }

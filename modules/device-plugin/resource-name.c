@@ -4,7 +4,8 @@
 #include <rdmad/error.h>
 #include <string.h>
 
-/* Kubernetes puts "requests." before the whole for quotas, and has 253 for a subdomain. */
+/* Kubernetes prefixes the name with "requests." for quotas, and limits a subdomain to 253
+ * characters. */
 #define DOMAIN_MAX (253 - (sizeof("requests.") - 1))
 #define BASE_MAX   63u
 

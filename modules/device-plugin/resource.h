@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resource: one name at kubelet, that is a pool and its registration. */
+/* Resource: a resource of kubelet, with its pool and its registration. */
 #pragma once
 
 #include <rdmad/module.h>
@@ -30,14 +30,15 @@ void resource_free(Resource *resource);
 const char *resource_name(const Resource *resource);
 void resource_configure(Resource *resource, ResourceSettings *settings);
 
-/* Updates its devices and its allocations, and sends kubelet a changed list.  `plugin` has the
- * delays. Returns as pool_update(). */
+/* Updates the devices and the allocations, and sends kubelet the list if it changed.  `plugin` has
+ * the delays.  Returns as pool_update(). */
 gint64 resource_update(Resource *resource, const GArray *members, const PluginSettings *plugin);
-/* Whether an update is needed for this allocation: it differs from the list. */
+/* Returns whether an update is needed for this allocation, because the list lacks one of its
+ * slots. */
 gboolean resource_lacks(const Resource *resource, const RdmadAllocation *allocation);
-/* Kubelet's directories have changed; the first call begins to register. */
+/* Handles a change in kubelet's directories; the first call starts the registration. */
 void resource_look(Resource *resource);
-/* Registers again when kubelet has to make other calls than before. */
+/* Registers again if the optional calls that kubelet must make have changed. */
 void resource_follow_options(Resource *resource);
 void resource_restart(Resource *resource);
 void resource_drain(Resource *resource, void (*drained)(gpointer data), gpointer data);
@@ -46,7 +47,7 @@ void resource_drain(Resource *resource, void (*drained)(gpointer data), gpointer
 void resource_answer(RdmadGrpcCall *call, GBytes *answer, const GError *refusal, gint64 arrived_us,
 		     gpointer resource);
 
-/* A new reference. */
+/* Returns a new reference. */
 struct json_t *resource_status(const Resource *resource);
 typedef struct {
 	guint slots, unhealthy, allocated, allocations;
@@ -54,8 +55,9 @@ typedef struct {
 } ResourceCounts;
 void resource_count(const Resource *resource, ResourceCounts *counts);
 
-/* NULL: kubelet watches it; else a line for people (g_free()). */
+/* Returns the reason why kubelet does not watch the resource, for people (g_free()); NULL: it
+ * does. */
 char *resource_trouble(const Resource *resource);
-/* FALSE: the resource does not have the device; `problem` as Health. */
+/* Returns FALSE if the resource does not have the device; `problem` as in Health. */
 gboolean resource_device_health(const Resource *resource, const char *id, const char **problem);
 void resource_doctor(const Resource *resource, struct json_t *findings);

@@ -6,10 +6,11 @@
 
 #include "selector/selector.h"
 
-/* So many slots of 63 characters with a NUMA node stay below the 4 MiB that kubelet reads at once. */
+/* A list of this many slots with IDs of 63 characters and NUMA nodes stays below 4 MiB, the
+ * largest message that kubelet reads. */
 #define RESOURCE_SLOTS_MAX 32768u
 
-/* Of one pod on one device, see rdma-limits.h; 0: none. */
+/* Limits of one pod on one device, see rdma-limits.h; 0: none. */
 typedef struct {
 	gint64 hca_handle, hca_object;
 } RdmaLimits;
@@ -27,7 +28,7 @@ typedef enum { CDI_OFF, CDI_ON } CdiUse;
 typedef enum { EXPOSE_DEVICE, EXPOSE_POOL } Expose;
 typedef enum { IDS_STABLE, IDS_NAME } Ids;
 
-/* One entry of `resources`, shared by reference; immutable once parsed, but for `mode`. */
+/* One entry of `resources`, shared by reference; immutable after parsing, except `mode`. */
 typedef struct {
 	int refs;
 	char *name;	    /* "rdma/hca" */
@@ -42,11 +43,11 @@ typedef struct {
 	gboolean busy_pfs;  /* take PFs whose virtual functions are in use, too */
 	char **shared_with; /* resources that may have the same devices; may be NULL */
 	Selector selector;
-	gboolean ignore_health;	    /* a device that is there is healthy */
-	gboolean umad, issm, ucm;   /* also give these device files */
+	gboolean ignore_health;	    /* a present device is healthy */
+	gboolean umad, issm, ucm;   /* include these device files, too */
 	char *permissions;	    /* "rw" */
 	int cdi;		    /* CdiUse */
-	gboolean nccl_hca;	    /* NCCL_IB_HCA in Allocate's answer */
+	gboolean nccl_hca;	    /* in Allocate's response */
 	gboolean smcr_pnet;	    /* SMCR_PNET in it */
 	gboolean host_network_only; /* refuse other containers at their start */
 	RdmaLimits limits;
@@ -59,7 +60,7 @@ void resource_settings_unref(ResourceSettings *settings);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ResourceSettings, resource_settings_unref)
 
 typedef enum {
-	REGISTRATION_AUTO, /* plugins_registry where kubelet has it */
+	REGISTRATION_AUTO, /* plugins_registry if kubelet has it */
 	REGISTRATION_LEGACY,
 	REGISTRATION_REGISTRY,
 } RegistrationWay;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Room for ":" and a mark, "::" and the digits. */
+/* Leaves room for ":" and a mark, "::" and the digits. */
 #define STEM_MAX  44u
 #define HASH_MASK 0xffffffu
 
@@ -15,7 +15,7 @@ static gboolean id_is_plain(const char *id)
 	return strlen(id) <= STEM_MAX;
 }
 
-/* Two odd ids that are equal after cleaning still differ in their hashes. */
+/* The hash distinguishes IDs that are equal after the replacement. */
 static char *id_clean(const char *id)
 {
 	g_autofree char *head = g_strndup(id, STEM_MAX - sizeof("-000000"));

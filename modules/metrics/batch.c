@@ -5,7 +5,7 @@
 #include <rdmad/module.h>
 #include <rdmad/work.h>
 
-/* The loop owns an item before READING and from READ on, the worker between. */
+/* The worker owns an item in state READING, the loop in all others. */
 typedef enum { ITEM_WAITING, ITEM_READING, ITEM_READ, ITEM_WITHDRAWN } ItemState;
 
 typedef struct {
@@ -13,12 +13,12 @@ typedef struct {
 	int state; /* atomic: ItemState */
 	gint64 began_us, took_us;
 	DeviceSample *sample;
-	gpointer member; /* the loop's; NULL: it has left */
+	gpointer member; /* of the loop; NULL: it has left the batch */
 } Item;
 
 struct Batch {
-	gatomicrefcount refs; /* the loop's and the job's */
-	GArray *items;	      /* Item; not changed once the job is there */
+	gatomicrefcount refs; /* one of the loop, one of the job */
+	GArray *items;	      /* of Item; not resized once the job runs */
 	const BatchOps *ops;
 	gpointer data;
 	RdmadJob *job;

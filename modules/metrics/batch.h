@@ -2,9 +2,9 @@
 /*
  * Batch: one job that reads devices, one after the other
  *
- * To wake a thread, and the loop after it, costs as much as to read a quick device: one job reads many.
- * Members are the caller's, one for each device.  A member leaves the batch when its reading has ended,
- * when it is withdrawn, or when it is dropped.
+ * Waking a thread, and the loop after it, costs as much as reading a fast device, so one job reads
+ * many.  Members belong to the caller, one for each device.  A member leaves the batch when its
+ * reading has ended, when it is withdrawn, or when it is dropped.
  */
 #pragma once
 
@@ -13,27 +13,27 @@
 typedef struct Batch Batch;
 
 typedef struct {
-	/* Its reading has ended.  `sample`, which is taken over, is NULL if the device has left. */
+	/* The reading has ended.  The callee owns `sample`; NULL: the device was removed. */
 	void (*read)(gpointer member, DeviceSample *sample, gint64 began_us, gint64 took_us);
-	/* It was not begun, and will not be. */
+	/* The reading was not started, and will not be. */
 	void (*withdrawn)(gpointer member);
-	/* The job has ended, and the batch with it. */
+	/* The job has ended; the batch is freed after the call. */
 	void (*ended)(Batch *batch, gpointer data);
 } BatchOps;
 
 Batch *batch_new(const BatchOps *ops, gpointer data);
 void batch_add(Batch *batch, const DeviceSource *source, gpointer member);
-/* FALSE with an error: nothing was begun, and the batch is to be freed. */
+/* Returns FALSE with an error if the job was not started; the caller frees the batch. */
 gboolean batch_start(Batch *batch, RdmadModule *self, GError **error);
-/* The job is cancelled; there are no more calls. */
+/* Cancels the job; `ops` are not called afterwards. */
 void batch_free(Batch *batch);
 
 /* Calls `read` for the readings that have ended, without waiting for the others. */
 void batch_harvest(Batch *batch);
-/* A device has been read since `*began_us` or longer, which is set to when that began; `member` is NULL
- * if that one was dropped. */
+/* Returns whether a reading has run since `*began_us` or earlier; sets `*began_us` to its start,
+ * and `*member` to its member, NULL if that was dropped. */
 gboolean batch_is_slow(const Batch *batch, gint64 *began_us, gpointer *member);
-/* Takes back all that was not begun. */
+/* Withdraws the members whose readings were not started. */
 void batch_withdraw(Batch *batch);
-/* The caller has done with a member, without a call.  TRUE: there is no member left. */
+/* Drops a member without a call.  Returns TRUE if no member is left. */
 gboolean batch_drop(Batch *batch, gpointer member);

@@ -2,9 +2,9 @@
 /*
  * Collector: reads all devices on request
  *
- * A device is read by one job at a time.  Concurrent requests share the reading, and so do requests
- * within a second of its beginning, so many scrapers cost the device no more than one.  At the
- * deadline the response has the complete readings.
+ * A device is read by one job at a time.  Concurrent requests share the reading, as do requests
+ * within a second of its start, so many scrapers cost the device no more than one.  A response
+ * at the deadline has the readings that are complete.
  */
 #pragma once
 
@@ -16,20 +16,20 @@
 typedef struct Collector Collector;
 typedef struct CollectorRequest CollectorRequest;
 
-/* Follows the inventory from now on. */
+/* Watches the inventory from now on. */
 Collector *collector_new(RdmadModule *self, const MetricsSettings *settings);
-/* Not while there are requests that are neither answered nor cancelled. */
+/* All requests must have been answered or cancelled. */
 void collector_free(Collector *collector);
-/* Takes other settings; readings under way are completed. */
+/* Changes the settings; running readings complete. */
 void collector_configure(Collector *collector, const MetricsSettings *settings);
 
 /* Called once, from the top of the loop; the handle is invalid from then on.  `snapshot` is borrowed. */
 typedef void (*CollectorFunc)(Snapshot *snapshot, gpointer data);
 CollectorRequest *collector_request(Collector *collector, guint deadline_ms, CollectorFunc fn,
 				    gpointer data);
-/* `fn` will not be called. */
+/* Cancels the request; `fn` is not called. */
 void collector_request_cancel(CollectorRequest *request);
 
-/* Called for each reading as it ends, for any request; one watcher. */
+/* Called for each completed reading of any request; one watcher. */
 typedef void (*CollectorWatch)(const DeviceSample *sample, gpointer data);
 void collector_watch(Collector *collector, CollectorWatch fn, gpointer data);

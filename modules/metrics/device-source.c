@@ -51,7 +51,7 @@ static void task_name_pods(DeviceTask *task, const RdmadReading *reading)
 	}
 }
 
-/* The values as they are to be shown. */
+/* Converts the values to the form in which they are exposed. */
 static void task_finish(DeviceTask *task, DeviceSample *sample)
 {
 	unwrap_reading(task->unwrap, sample->reading, names_counter_width, task->device->driver);
@@ -59,7 +59,7 @@ static void task_finish(DeviceTask *task, DeviceSample *sample)
 	sample->pods = g_steal_pointer(&task->pods);
 }
 
-/* An unreadable device is a result, too; only a removed one has none. */
+/* An unreadable device yields a sample with an error; only a removed one yields none. */
 DeviceSample *device_task_run(DeviceTask *task, const RdmadJob *job)
 {
 	const gint64 began_us = rdmad_now_us();
@@ -110,7 +110,7 @@ void device_source_free(DeviceSource *source)
 	g_free(source);
 }
 
-/* A driver that was loaded again counts from 0, and what failed before may work now. */
+/* A reloaded driver counts from 0, and files that failed before may be readable. */
 static RdmadCounterReader *source_renew(const DeviceSource *source, const RdmadDevice *device,
 					RdmadReadWhat what)
 {
@@ -119,7 +119,7 @@ static RdmadCounterReader *source_renew(const DeviceSource *source, const RdmadD
 	return reader_new(source->context, device, what);
 }
 
-static void source_begin_again(DeviceSource *source)
+static void source_reset_unwrap(DeviceSource *source)
 {
 	unwrap_unref(source->unwrap);
 	source->unwrap = unwrap_new();
@@ -131,7 +131,7 @@ static void source_change(DeviceSource *source, const RdmadDevice *device, Rdmad
 	const RdmadDevice *before = source->device;
 
 	if (source->device->index != device->index)
-		source_begin_again(source);
+		source_reset_unwrap(source);
 	source->reader = source_renew(source, device, what);
 	source->device = rdmad_device_ref(device);
 	source->what = what;

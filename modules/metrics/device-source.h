@@ -2,8 +2,7 @@
 /*
  * Device source: the readings of one device, one at a time
  *
- * It keeps the reader, with all that this remembers, while the inventory's picture of the device
- * changes.
+ * It keeps the reader and its state across changes of the device in the inventory.
  */
 #pragma once
 
@@ -25,16 +24,16 @@ typedef struct {
 DeviceSource *device_source_new(SourceContext *context, const RdmadDevice *device);
 void device_source_free(DeviceSource *source);
 
-/* For the next reading: the same device, which may have changed, and the settings as they are now. */
+/* Updates the device, which must be the same one, and the settings for the next reading. */
 void device_source_follow(DeviceSource *source, const RdmadDevice *device);
 const RdmadDevice *device_source_device(const DeviceSource *source);
-/* Keeps of a sample what helps the next reading of any source. */
+/* Keeps the pod names of a sample for the next reading of any source. */
 void device_source_learn(DeviceSource *source, const DeviceSample *sample);
 
-/* One reading, which may outlive its source.  Not before the last one of the source has ended. */
+/* One reading, which may outlive its source.  The previous one of the source must have ended. */
 typedef struct DeviceTask DeviceTask;
 
 DeviceTask *device_source_task(const DeviceSource *source);
-/* On a worker.  NULL: the device has left, or `job` was cancelled. */
+/* Runs on a worker.  Returns NULL if the device was removed or `job` was cancelled. */
 DeviceSample *device_task_run(DeviceTask *task, const RdmadJob *job);
 void device_task_free(DeviceTask *task);

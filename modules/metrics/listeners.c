@@ -10,29 +10,29 @@
 typedef struct {
 	char *address;
 	char *web_config; /* or NULL */
-} Place;
+} Endpoint;
 
 struct Listeners {
 	RdmadModule *self;
-	GPtrArray *open; /* Place */
+	GPtrArray *open; /* Endpoint */
 };
 
-static Place *place_new(const char *address, const char *web_config)
+static Endpoint *endpoint_new(const char *address, const char *web_config)
 {
-	Place *place = g_new0(Place, 1);
+	Endpoint *endpoint = g_new0(Endpoint, 1);
 
-	place->address = g_strdup(address);
-	place->web_config = g_strdup(web_config);
-	return place;
+	endpoint->address = g_strdup(address);
+	endpoint->web_config = g_strdup(web_config);
+	return endpoint;
 }
 
-static void place_free(gpointer data)
+static void endpoint_free(gpointer data)
 {
-	Place *place = data;
+	Endpoint *endpoint = data;
 
-	g_free(place->address);
-	g_free(place->web_config);
-	g_free(place);
+	g_free(endpoint->address);
+	g_free(endpoint->web_config);
+	g_free(endpoint);
 }
 
 Listeners *listeners_new(RdmadModule *self)
@@ -40,16 +40,16 @@ Listeners *listeners_new(RdmadModule *self)
 	Listeners *listeners = g_new0(Listeners, 1);
 
 	listeners->self = self;
-	listeners->open = g_ptr_array_new_with_free_func(place_free);
+	listeners->open = g_ptr_array_new_with_free_func(endpoint_free);
 	return listeners;
 }
 
-static void places_close(Listeners *listeners, const GPtrArray *places)
+static void endpoints_close(Listeners *listeners, const GPtrArray *endpoints)
 {
-	for (guint i = 0; i < places->len; i++) {
-		const Place *place = places->pdata[i];
+	for (guint i = 0; i < endpoints->len; i++) {
+		const Endpoint *endpoint = endpoints->pdata[i];
 
-		rdmad_http_unlisten(rdmad_module_http(listeners->self), place->address);
+		rdmad_http_unlisten(rdmad_module_http(listeners->self), endpoint->address);
 	}
 }
 
@@ -57,95 +57,96 @@ void listeners_free(Listeners *listeners)
 {
 	if (!listeners)
 		return;
-	places_close(listeners, listeners->open);
+	endpoints_close(listeners, listeners->open);
 	g_ptr_array_unref(listeners->open);
 	g_free(listeners);
 }
 
-/* All of them or none. */
-static gboolean places_open(Listeners *listeners, const GPtrArray *places, GError **error)
+/* Opens all of them, or none. */
+static gboolean endpoints_open(Listeners *listeners, const GPtrArray *endpoints, GError **error)
 {
 	RdmadHttp *http = rdmad_module_http(listeners->self);
 
-	for (guint i = 0; i < places->len; i++) {
-		const Place *place = places->pdata[i];
+	for (guint i = 0; i < endpoints->len; i++) {
+		const Endpoint *endpoint = endpoints->pdata[i];
 
-		if (rdmad_http_listen(http, listeners->self, place->address, place->web_config,
-				      error))
+		if (rdmad_http_listen(http, listeners->self, endpoint->address,
+				      endpoint->web_config, error))
 			continue;
 		while (i--)
-			rdmad_http_unlisten(http, ((Place *)places->pdata[i])->address);
+			rdmad_http_unlisten(http, ((Endpoint *)endpoints->pdata[i])->address);
 		return FALSE;
 	}
 	return TRUE;
 }
 
-static gboolean places_have(const GPtrArray *places, const Place *wanted)
+static gboolean endpoints_have(const GPtrArray *endpoints, const Endpoint *wanted)
 {
-	for (guint i = 0; i < places->len; i++) {
-		const Place *place = places->pdata[i];
+	for (guint i = 0; i < endpoints->len; i++) {
+		const Endpoint *endpoint = endpoints->pdata[i];
 
-		if (g_str_equal(place->address, wanted->address) &&
-		    !g_strcmp0(place->web_config, wanted->web_config))
+		if (g_str_equal(endpoint->address, wanted->address) &&
+		    !g_strcmp0(endpoint->web_config, wanted->web_config))
 			return TRUE;
 	}
 	return FALSE;
 }
 
-/* Those of `places` that `others` has not; borrowed. */
-static GPtrArray *places_without(const GPtrArray *places, const GPtrArray *others)
+/* Returns the endpoints that `others` lacks; borrowed. */
+static GPtrArray *endpoints_without(const GPtrArray *endpoints, const GPtrArray *others)
 {
 	GPtrArray *rest = g_ptr_array_new();
 
-	for (guint i = 0; i < places->len; i++)
-		if (!places_have(others, places->pdata[i]))
-			g_ptr_array_add(rest, places->pdata[i]);
+	for (guint i = 0; i < endpoints->len; i++)
+		if (!endpoints_have(others, endpoints->pdata[i]))
+			g_ptr_array_add(rest, endpoints->pdata[i]);
 	return rest;
 }
 
-static gboolean any_address_again(const GPtrArray *coming, const GPtrArray *leaving)
+static gboolean share_address(const GPtrArray *added, const GPtrArray *removed)
 {
-	for (guint i = 0; i < coming->len; i++)
-		for (guint j = 0; j < leaving->len; j++)
-			if (g_str_equal(((Place *)coming->pdata[i])->address,
-					((Place *)leaving->pdata[j])->address))
+	for (guint i = 0; i < added->len; i++)
+		for (guint j = 0; j < removed->len; j++)
+			if (g_str_equal(((Endpoint *)added->pdata[i])->address,
+					((Endpoint *)removed->pdata[j])->address))
 				return TRUE;
 	return FALSE;
 }
 
-/* An address that a leaving listener has (":9889" has "127.0.0.1:9889", too) is free only after it. */
-static gboolean places_exchange(Listeners *listeners, const GPtrArray *leaving,
-				const GPtrArray *coming, GError **error)
+/* The address of a removed endpoint is free only after that was closed; ":9889" covers
+ * "127.0.0.1:9889". */
+static gboolean endpoints_replace(Listeners *listeners, const GPtrArray *removed,
+				  const GPtrArray *added, GError **error)
 {
-	g_autoptr(GError) again = NULL;
+	g_autoptr(GError) restore_error = NULL;
 
-	if (!any_address_again(coming, leaving) && places_open(listeners, coming, NULL)) {
-		places_close(listeners, leaving);
+	if (!share_address(added, removed) && endpoints_open(listeners, added, NULL)) {
+		endpoints_close(listeners, removed);
 		return TRUE;
 	}
-	places_close(listeners, leaving);
-	if (places_open(listeners, coming, error))
+	endpoints_close(listeners, removed);
+	if (endpoints_open(listeners, added, error))
 		return TRUE;
-	if (places_open(listeners, leaving, &again))
+	if (endpoints_open(listeners, removed, &restore_error))
 		return FALSE;
-	rdmad_err("cannot restore the previous listeners: %s", again->message);
-	/* Else the next configuration that wants them would take them for open. */
-	for (guint i = 0; i < leaving->len; i++)
-		g_ptr_array_remove(listeners->open, leaving->pdata[i]);
+	rdmad_err("cannot restore the previous listeners: %s", restore_error->message);
+	/* Otherwise a later configuration with these endpoints would take them for open. */
+	for (guint i = 0; i < removed->len; i++)
+		g_ptr_array_remove(listeners->open, removed->pdata[i]);
 	return FALSE;
 }
 
 gboolean listeners_follow(Listeners *listeners, const char *const *addresses,
 			  const char *web_config, GError **error)
 {
-	g_autoptr(GPtrArray) wanted = g_ptr_array_new_with_free_func(place_free);
-	g_autoptr(GPtrArray) coming = NULL, leaving = NULL;
+	g_autoptr(GPtrArray) wanted = g_ptr_array_new_with_free_func(endpoint_free);
+	g_autoptr(GPtrArray) added = NULL, removed = NULL;
 
 	for (guint i = 0; addresses && addresses[i]; i++)
-		g_ptr_array_add(wanted, place_new(addresses[i], web_config));
-	coming = places_without(wanted, listeners->open);
-	leaving = places_without(listeners->open, wanted);
-	if (!places_exchange(listeners, leaving, coming, error))
+		g_ptr_array_add(wanted, endpoint_new(addresses[i], web_config));
+	added = endpoints_without(wanted, listeners->open);
+	removed = endpoints_without(listeners->open, wanted);
+	if (!endpoints_replace(listeners, removed, added, error))
 		return FALSE;
 	g_ptr_array_unref(listeners->open);
 	listeners->open = g_steal_pointer(&wanted);

@@ -4,14 +4,14 @@
 #include <rdmad/pod-log-directory.h>
 #include <string.h>
 
-#define PODS_MAX 4096u
-#define AGAIN_US (10 * G_USEC_PER_SEC)
+#define PODS_MAX  4096u
+#define REREAD_US (10 * G_USEC_PER_SEC)
 
 struct PodNames {
 	int refs;
 	gint64 read_us;
 	GHashTable *by_uid;  /* PodName */
-	GHashTable *missing; /* uids that were not found */
+	GHashTable *missing; /* UIDs that were not found */
 };
 
 PodNames *pod_names_ref(PodNames *names)
@@ -67,24 +67,24 @@ static PodNames *names_read(const char *directory, gint64 now_us)
 
 static gboolean names_are_recent(const PodNames *names, gint64 now_us)
 {
-	return names && now_us - names->read_us < AGAIN_US;
+	return names && now_us - names->read_us < REREAD_US;
 }
 
-static void names_miss(PodNames *names, const char *uid)
+static void names_add_missing(PodNames *names, const char *uid)
 {
 	if (!g_hash_table_contains(names->by_uid, uid) &&
 	    g_hash_table_size(names->missing) < PODS_MAX)
 		g_hash_table_add(names->missing, g_strdup(uid));
 }
 
-static void names_carry_missing(PodNames *names, const PodNames *old)
+static void names_copy_missing(PodNames *names, const PodNames *old)
 {
 	GHashTableIter iter;
 	gpointer uid;
 
 	g_hash_table_iter_init(&iter, old->missing);
 	while (g_hash_table_iter_next(&iter, &uid, NULL))
-		names_miss(names, uid);
+		names_add_missing(names, uid);
 }
 
 PodNames *pod_names_follow(PodNames *old, const char *directory, const char *uid, gint64 now_us)
@@ -96,8 +96,8 @@ PodNames *pod_names_follow(PodNames *old, const char *directory, const char *uid
 		return pod_names_ref(old);
 	names = names_read(directory, now_us);
 	if (recent)
-		names_carry_missing(names, old);
-	names_miss(names, uid);
+		names_copy_missing(names, old);
+	names_add_missing(names, uid);
 	return names;
 }
 

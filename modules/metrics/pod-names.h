@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pod names: from a uid to its pod, by kubelet's directories of logs (rdmad/pod-log-directory.h)
+ * Pod names: maps UIDs to pods by kubelet's log directories (rdmad/pod-log-directory.h)
  *
- * A table is read at once and never changes; it may be used on any thread.
+ * A table is immutable and may be used on any thread.
  */
 #pragma once
 
@@ -19,13 +19,12 @@ void pod_names_unref(PodNames *names);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PodNames, pod_names_unref)
 
 /*
- * A reference to `old` if it has `uid`, or did not find it a few seconds ago; otherwise to a new
- * table.  `old` NULL: there was none; `now_us`: monotonic.  A directory that cannot be read is an
- * empty one.
+ * Returns a reference to `old` if it has `uid` or did not find it a few seconds ago, otherwise to a
+ * new table.  `old` may be NULL; `now_us` is monotonic.  An unreadable directory counts as empty.
  */
 PodNames *pod_names_follow(PodNames *old, const char *directory, const char *uid, gint64 now_us);
 
-/* NULL: not known; `names` may be NULL. */
+/* Returns NULL if the UID is unknown; `names` may be NULL. */
 const PodName *pod_names_lookup(const PodNames *names, const char *uid);
-/* Whichever was read later; both may be NULL. */
+/* Returns the table that was read later; both may be NULL. */
 PodNames *pod_names_newer(PodNames *a, PodNames *b);

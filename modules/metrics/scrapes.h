@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /metrics: collects, renders on a worker, answers; and remembers the last one for people. */
+/* GET /metrics: collects, renders on a worker, replies, and keeps facts of the last scrape for the
+ * status. */
 #pragma once
 
 #include <rdmad/types.h>
@@ -10,17 +11,17 @@
 
 typedef struct Scrapes Scrapes;
 
-/* Takes the route.  `settings` may point elsewhere later, after a reload. */
+/* Registers the route.  `*settings` may change after a reload. */
 Scrapes *scrapes_new(RdmadModule *self, Collector *collector, MetricsSettings *const *settings,
 		     GError **error);
 /* Waiting requests get 503. */
 void scrapes_free(Scrapes *scrapes);
 
 /* {"last_scrape": {"time", "seconds", "collection", "series", "bytes", "devices"}, "missing":
- * [{"device_name", "error"}]}; empty before the first. */
+ * [{"device_name", "error"}]}; empty before the first scrape. */
 struct json_t *scrapes_status(const Scrapes *scrapes);
-/* Lines for `rdmad doctor`. */
+/* Adds findings for `rdmad doctor`. */
 void scrapes_doctor(const Scrapes *scrapes, struct json_t *findings);
 
-/* Timeout of a scrape, from `header` (may be NULL, or invalid). */
+/* Returns the timeout of a scrape from `header` (may be NULL or invalid). */
 guint scrapes_deadline_ms(const char *header, guint default_ms);

@@ -25,5 +25,5 @@ MetricsSettings *metrics_settings_parse(const RdmadConfigNode *config, GError **
 void metrics_settings_free(MetricsSettings *settings);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(MetricsSettings, metrics_settings_free)
 
-/* Parts of a device to read. */
+/* Returns the parts of a device to read. */
 RdmadReadWhat metrics_settings_what(const MetricsSettings *settings);

@@ -2,8 +2,8 @@
 /*
  * Snapshot: all devices at one scrape
  *
- * Samples and snapshots never change once they were published and are shared by reference: two
- * scrapers and the page may have the same sample, and a worker that renders may be the last to let go.
+ * Published samples and snapshots are immutable and shared by reference: scrapers and the page may
+ * have the same sample, and a worker that renders may drop the last reference.
  */
 #pragma once
 
@@ -24,9 +24,9 @@ typedef struct {
 	int refs;
 	const RdmadDevice *device; /* a reference */
 	RdmadReading *reading;	   /* NULL: late or failed; values are unwrapped already */
-	char *error;		   /* why there is no reading */
+	char *error;		   /* reason why there is no reading */
 	PodNames *pods;		   /* for the uids of the reading's users; may be NULL */
-	double seconds;		   /* that the reading took, or failed after; 0: it did not end */
+	double seconds; /* duration of the reading, also of a failed one; 0: it did not end */
 } DeviceSample;
 
 DeviceSample *device_sample_new(const RdmadDevice *device);
@@ -36,12 +36,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(DeviceSample, device_sample_unref)
 
 typedef struct {
 	int refs;
-	GPtrArray *devices; /* DeviceSample, in the inventory's order */
+	GPtrArray *devices; /* of DeviceSample, in the order of the inventory */
 	NamesMode names;
-	RdmadReadWhat what; /* that was requested */
-	gboolean gids;	    /* to be shown */
+	RdmadReadWhat what; /* the requested parts */
+	gboolean gids;	    /* expose the GIDs */
 	gint64 time_us;	    /* monotonic, when it was requested */
-	double seconds;	    /* until it was whole, or the deadline came */
+	double seconds;	    /* duration until it was complete or the deadline passed */
 } Snapshot;
 
 Snapshot *snapshot_new(void);

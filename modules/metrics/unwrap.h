@@ -2,9 +2,10 @@
 /*
  * Unwrap: 32-bit counters, extended to 64 bits
  *
- * A counter that is smaller than before has wrapped, or was reset.  It was reset if it would have
- * had to advance more than three quarters of its range, or if others of its group show it: one that
- * cannot wrap fell, or nearly all of them fell together.  Then its value is the raw value.
+ * A counter that is smaller than before has wrapped, or was reset.  It counts as reset if a wrap
+ * would mean an advance of more than three quarters of its range, if a counter of its group that
+ * cannot wrap decreased, or if nearly all counters of its group decreased.  After a reset the
+ * value is the raw one.
  */
 #pragma once
 
@@ -12,13 +13,13 @@
 
 typedef struct Unwrap Unwrap;
 
-/* Of one device.  Not locked: one reading after the other. */
+/* The state of one device.  Not locked: readings must not overlap. */
 Unwrap *unwrap_new(void);
 Unwrap *unwrap_ref(Unwrap *unwrap);
 void unwrap_unref(Unwrap *unwrap);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Unwrap, unwrap_unref)
 
-/* Bits of a counter, and whether it stops at its maximum instead of going round; as
+/* Returns the bits of a counter, and whether it stops at its maximum instead of wrapping; as
  * names_counter_width(). */
 typedef guint (*UnwrapWidth)(const RdmadCounter *counter, const char *driver, gboolean *saturates);
 

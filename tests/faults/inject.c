@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fault injector: a library for LD_PRELOAD that stands before the calls a process makes of libc.
+ * Fault injector: an LD_PRELOAD library that intercepts the libc calls of a process
  *
  * RDMAD_FAULTS names a file of sizeof(Page) zero bytes, which a driver shares with the process
- * (injector.py).  The driver chooses functions by their bits, arms the page, and looks at it afterwards.
- * Nothing is counted before the page is armed; calls from `first` to `last` of those chosen are struck:
- * the process is killed before the call, or the call fails without being made.  A cut of power also takes what was
- * written to files and not synced.
+ * (injector.py).  The driver selects functions by their bits, arms the page, and reads it
+ * afterwards.  Calls are counted only while the page is armed.  A fault is injected into the
+ * selected calls from `first` to `last`: the process is killed before the call, or the call
+ * fails without being made.  A power failure also discards the writes to files that were not
+ * synced.
  *
- * Of `which` it is the executor, the process is the one that the keeper has forked, and not the daemon that has
- * started the keeper: the daemon's execve() of it carries the library on.
+ * With `which` THE_EXECUTOR the process is the one that the keeper forks, not the daemon that
+ * starts the keeper: the daemon's execve() of the keeper passes the library on.
  *
- * Calls that libc makes of itself (dlopen's, malloc's) are not seen.
+ * Calls that libc makes itself (in dlopen(), malloc()) are not intercepted.
  */
-#undef _FILE_OFFSET_BITS /* both names of a function stand here: open() and open64() */
+#undef _FILE_OFFSET_BITS /* declare both open() and open64() */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -49,8 +50,8 @@
 
 #include "unsynced.h"
 
-/* Functions that do the same under several names are one.  `changes`: a file, a socket or the kernel is
- * another one afterwards. */
+/* Variants of one function count as one.  `CHANGES`: the call changes a file, a socket or the
+ * kernel. */
 #define FUNCTIONS(CHANGES, LOOKS)                                                                  \
 	LOOKS(access)                                                                              \
 	CHANGES(accept)                                                                            \
@@ -59,7 +60,7 @@
 	CHANGES(chown)                                                                             \
 	CHANGES(close)                                                                             \
 	CHANGES(connect)                                                                           \
-	CHANGES(create) /* open() that makes a file, or makes it empty */                          \
+	CHANGES(create) /* open() that creates or truncates a file */                              \
 	CHANGES(dup)                                                                               \
 	CHANGES(epoll_create)                                                                      \
 	CHANGES(epoll_ctl)                                                                         \
@@ -111,15 +112,19 @@
 typedef enum { FUNCTIONS(NUMBER, NUMBER) N_FUNCTIONS } Function;
 
 #define MAX_FUNCTIONS 64
-#define KEEPER	      "RDMAD_FAULTS_KEEPER" /* in the environment of the keeper of executors */
+#define KEEPER	      "RDMAD_FAULTS_KEEPER" /* set in the environment of the keeper */
 
 _Static_assert(N_FUNCTIONS <= MAX_FUNCTIONS, "a bit for each");
 
-typedef enum { END_NONE, END_KILL, END_CUT } End; /* the call fails; kill -9; and no power */
+typedef enum {
+	END_NONE, /* the call fails */
+	END_KILL, /* SIGKILL */
+	END_POWER_FAILURE,
+} End;
 
 typedef enum { THE_DAEMON, THE_EXECUTOR } Which;
 
-/* As injector.py has it. */
+/* The layout is repeated in injector.py. */
 typedef struct {
 	_Atomic uint32_t armed, pid;
 	uint32_t end; /* End */
@@ -127,18 +132,18 @@ typedef struct {
 	uint32_t which; /* Which */
 	uint32_t unused;
 	uint64_t chosen;      /* a bit for each function */
-	uint64_t first, last; /* which calls of those chosen are struck; from 1 */
-	uint64_t changes;     /* a bit for each function that changes something */
+	uint64_t first, last; /* the selected calls with a fault, counted from 1 */
+	uint64_t changes;     /* a bit for each function of CHANGES */
 	_Atomic uint64_t calls;
-	_Atomic uint64_t struck;
+	_Atomic uint64_t injected;
 	_Atomic uint64_t counts[MAX_FUNCTIONS];
 	char names[MAX_FUNCTIONS][24];
-	char stack[2048]; /* of the first that was struck: object+0xoffset, the innermost first */
+	char stack[2048]; /* of the first fault: object+0xoffset, the innermost first */
 } Page;
 
-static Page *page;		 /* NULL: calls pass */
-static Page *mapped;		 /* of a process that others may come from; or NULL */
-static __thread int is_injector; /* calls of the injector's own */
+static Page *page;		 /* NULL: no faults */
+static Page *mapped;		 /* the page, also where `page` is NULL */
+static __thread int is_injector; /* the call is made by the injector itself */
 
 /* ---- the page ---- */
 
@@ -151,7 +156,7 @@ static void page_describe(Page *new)
 	FUNCTIONS(DESCRIBE_CHANGES, DESCRIBE_LOOKS)
 }
 
-/* Each executor that the keeper forks. */
+/* Runs in each executor that the keeper forks. */
 static void page_take_child(void)
 {
 	page = mapped;
@@ -164,7 +169,7 @@ __attribute__((constructor)) static void page_map(void)
 	const int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
 	Page *new = fd < 0 ? MAP_FAILED
 			   : mmap(NULL, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	uint32_t nobody = 0;
+	uint32_t none = 0;
 
 	if (fd >= 0)
 		close(fd);
@@ -174,9 +179,9 @@ __attribute__((constructor)) static void page_map(void)
 	}
 	page_describe(new);
 	mapped = new;
-	/* Children of the process are left alone. */
+	/* Only the first process with the page gets faults, not its children. */
 	if (new->which == THE_DAEMON &&
-	    atomic_compare_exchange_strong(&new->pid, &nobody, (uint32_t)getpid()))
+	    atomic_compare_exchange_strong(&new->pid, &none, (uint32_t)getpid()))
 		page = new;
 	if (new->which == THE_EXECUTOR && getenv(KEEPER))
 		pthread_atfork(NULL, NULL, page_take_child);
@@ -201,7 +206,7 @@ static void page_add_stack(void)
 
 /* ---- before each call ---- */
 
-static void *find(const char *symbol)
+static void *symbol_find(const char *symbol)
 {
 	const int before = errno;
 	void *found;
@@ -215,12 +220,12 @@ static void *find(const char *symbol)
 	return found;
 }
 
-static void strike(void)
+static void inject_fault(void)
 {
 	is_injector++;
-	if (atomic_fetch_add(&page->struck, 1) == 0)
+	if (atomic_fetch_add(&page->injected, 1) == 0)
 		page_add_stack();
-	if (page->end == END_CUT)
+	if (page->end == END_POWER_FAILURE)
 		unsynced_undo();
 	if (page->end != END_NONE) {
 		kill(getpid(), SIGKILL);
@@ -231,8 +236,8 @@ static void strike(void)
 	is_injector--;
 }
 
-/* Non-zero: the call fails, errno is set. */
-static int struck(Function function)
+/* Returns non-zero, with errno set, if the call must fail. */
+static int call_fails(Function function)
 {
 	uint64_t number;
 
@@ -244,7 +249,7 @@ static int struck(Function function)
 	number = atomic_fetch_add(&page->calls, 1) + 1;
 	if (number < page->first || number > page->last)
 		return 0;
-	strike();
+	inject_fault();
 	return 1;
 }
 
@@ -253,10 +258,10 @@ static int struck(Function function)
 #define NEXT(symbol)                                                                               \
 	static __typeof__(&(symbol)) next;                                                         \
 	if (!next)                                                                                 \
-		next = find(#symbol);
+		next = symbol_find(#symbol);
 
-/* Calls that are nobody's but the injector's. */
-#define own(call)                                                                                  \
+/* Makes a call that is not intercepted. */
+#define UNINTERCEPTED(call)                                                                        \
 	do {                                                                                       \
 		is_injector++;                                                                     \
 		call;                                                                              \
@@ -267,10 +272,10 @@ static int struck(Function function)
 	type symbol parameters                                                                     \
 	{                                                                                          \
 		NEXT(symbol)                                                                       \
-		return struck(FUNCTION_##function) ? failed : next arguments;                      \
+		return call_fails(FUNCTION_##function) ? failed : next arguments;                  \
 	}
 
-/* The keeper's environment is empty but for what it needs; the library has to come along. */
+/* The keeper gets only the variables that it needs; those of the library are added. */
 int execve(const char *path, char *const argv[], char *const envp[])
 {
 	NEXT(execve)
@@ -448,9 +453,9 @@ BEFORE(write, ssize_t, -1, sendfile, (int to, int from, off_t *at, size_t size),
 		int done;                                                                          \
                                                                                                    \
 		NEXT(symbol)                                                                       \
-		done = struck(FUNCTION_fsync) ? -1 : next(fd);                                     \
-		if (done == 0 && page && page->end == END_CUT)                                     \
-			own(unsynced_forget(fd));                                                  \
+		done = call_fails(FUNCTION_fsync) ? -1 : next(fd);                                 \
+		if (done == 0 && page && page->end == END_POWER_FAILURE)                           \
+			UNINTERCEPTED(unsynced_drop(fd));                                          \
 		return done;                                                                       \
 	}
 
@@ -461,10 +466,10 @@ BEFORE_SYNC(fdatasync)
 	type symbol parameters                                                                     \
 	{                                                                                          \
 		NEXT(symbol)                                                                       \
-		if (struck(FUNCTION_##function))                                                   \
+		if (call_fails(FUNCTION_##function))                                               \
 			return -1;                                                                 \
-		if (page && page->end == END_CUT)                                                  \
-			own(unsynced_remember(fd, at, size));                                      \
+		if (page && page->end == END_POWER_FAILURE)                                        \
+			UNINTERCEPTED(unsynced_record(fd, at, size));                              \
 		return next arguments;                                                             \
 	}
 
@@ -475,11 +480,11 @@ BEFORE_CHANGE(write, ssize_t, pwrite64, (int fd, const void *what, size_t size, 
 BEFORE_CHANGE(truncate, int, ftruncate, (int fd, off_t size), (fd, size), size, SIZE_MAX)
 BEFORE_CHANGE(truncate, int, ftruncate64, (int fd, off64_t size), (fd, size), size, SIZE_MAX)
 
-/* The kernel closes whatever close() says. */
+/* The kernel closes the descriptor even if close() fails. */
 int close(int fd)
 {
 	NEXT(close)
-	if (!struck(FUNCTION_close))
+	if (!call_fails(FUNCTION_close))
 		return next(fd);
 	next(fd);
 	errno = (int)page->error;
@@ -498,7 +503,7 @@ int close(int fd)
 		va_start(rest, flags);                                                             \
 		mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, mode_t) : 0;                   \
 		va_end(rest);                                                                      \
-		return struck(function) ? -1 : next(__VA_ARGS__, flags, mode);                     \
+		return call_fails(function) ? -1 : next(__VA_ARGS__, flags, mode);                 \
 	}
 
 BEFORE_OPEN(open, (const char *path, int flags, ...), path)
@@ -532,7 +537,7 @@ static Function fcntl_function(int what)
 		va_start(rest, what);                                                              \
 		value = va_arg(rest, void *);                                                      \
 		va_end(rest);                                                                      \
-		return struck(fcntl_function(what)) ? -1 : next(fd, what, value);                  \
+		return call_fails(fcntl_function(what)) ? -1 : next(fd, what, value);              \
 	}
 
 BEFORE_FCNTL(fcntl)
@@ -547,7 +552,7 @@ int ioctl(int fd, unsigned long what, ...)
 	va_start(rest, what);
 	value = va_arg(rest, void *);
 	va_end(rest);
-	return struck(FUNCTION_ioctl) ? -1 : next(fd, what, value);
+	return call_fails(FUNCTION_ioctl) ? -1 : next(fd, what, value);
 }
 
 long syscall(long number, ...)
@@ -560,8 +565,8 @@ long syscall(long number, ...)
 	for (int i = 0; i < 6; i++)
 		values[i] = va_arg(rest, long);
 	va_end(rest);
-	/* GLib's locks; they fail for nobody. */
-	if (number != SYS_futex && struck(FUNCTION_syscall))
+	/* GLib's locks use futex(), which must not fail. */
+	if (number != SYS_futex && call_fails(FUNCTION_syscall))
 		return -1;
 	return next(number, values[0], values[1], values[2], values[3], values[4], values[5]);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Contents only: a file that was made or renamed stays.  All that was not synced is lost, never a part of
- * it, which is one of the outcomes that a disk may have.
+ * Unsynced writes: the loss of unsynced data in a power failure
+ *
+ * Only contents are lost: a created or renamed file stays.  All unsynced writes are lost, never
+ * a part of them, which is one of the possible outcomes on a disk.
  */
 #include "unsynced.h"
 
@@ -13,7 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* By path: a second descriptor of the file, once closed, would give up the process' locks on it. */
+/* Files are kept by path: closing a second descriptor would release the process' locks on the
+ * file. */
 typedef struct Write Write;
 
 struct Write {
@@ -50,7 +53,7 @@ static void write_add(int fd, off_t at, size_t size, const struct stat *st)
 	pthread_mutex_unlock(&lock);
 }
 
-void unsynced_remember(int fd, off_t at, size_t size)
+void unsynced_record(int fd, off_t at, size_t size)
 {
 	struct stat st;
 	size_t there;
@@ -61,7 +64,7 @@ void unsynced_remember(int fd, off_t at, size_t size)
 	write_add(fd, at, size < there ? size : there, &st);
 }
 
-void unsynced_forget(int fd)
+void unsynced_drop(int fd)
 {
 	struct stat st;
 
@@ -86,7 +89,7 @@ static void write_undo(const Write *entry)
 	const int fd = open(entry->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	struct stat st;
 
-	/* Removed meanwhile. */
+	/* The file was removed. */
 	if (fd < 0 || fstat(fd, &st) < 0 || st.st_ino != entry->inode)
 		return;
 	if ((entry->size > 0 && pwrite(fd, entry->bytes, (size_t)entry->size, entry->at) < 0) ||

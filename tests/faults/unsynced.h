@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loss in a power failure: writes to files that no fsync() has followed. */
+/* Unsynced writes: the loss of unsynced data in a power failure */
 #ifndef RDMAD_TEST_UNSYNCED_H
 #define RDMAD_TEST_UNSYNCED_H
 
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Before `size` bytes at `at` of a regular file change, or what follows them is cut off. */
-void unsynced_remember(int fd, off_t at, size_t size);
+/* Records `size` bytes at `at` of a regular file before they are overwritten or truncated. */
+void unsynced_record(int fd, off_t at, size_t size);
 
-/* After an fsync() that succeeded. */
-void unsynced_forget(int fd);
+/* Drops the records of a file after a successful fsync(). */
+void unsynced_drop(int fd);
 
-/* Makes the files what the disk holds.  Locks are lost with it: for a process that is about to end. */
+/* Restores the contents on disk.  Releases the locks of the process, which must be about to end. */
 void unsynced_undo(void);
 
 #endif

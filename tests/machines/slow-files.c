@@ -2,17 +2,18 @@
 /*
  * slow-files SOURCE MOUNTPOINT RULE...
  *
- * Shows SOURCE at MOUNTPOINT, read-only and as it is at each moment, with slow or failing reads of some
- * files: a model of devices with slow firmware.  A RULE is PATTERN=WHAT; all that fit hold,
- * in their order.  PATTERN as fnmatch(3) against the path below SOURCE after all links, where "*" takes
- * "/" too; WHAT is one of
+ * Mounts a read-only view of SOURCE at MOUNTPOINT, with slow or failing reads of some files: a
+ * model of devices with slow firmware.  Changes of SOURCE are visible immediately.  A RULE is
+ * PATTERN=WHAT; all rules that match apply, in their order.  PATTERN is matched by fnmatch(3)
+ * with the path below SOURCE after all links, where "*" matches "/" too; WHAT is one of
  *
- *     delay:MS    the read takes so many milliseconds longer
- *     errno:N     the read fails with this number ("5": EIO)
+ *     delay:MS    the read takes MS milliseconds longer
+ *     errno:N     the read fails with error number N ("5": EIO)
  *     block       the read ends when this program does
  *
- * Says "mounted" when it is; SIGUSR1: no rules from now on, SIGUSR2: rules again, and it says "done";
- * SIGTERM ends it with all reads under way.  Exit status 77 with the reason where nothing can be mounted.
+ * Prints "mounted" after the mount.  SIGUSR1 disables the rules and SIGUSR2 enables them, each
+ * followed by "done" on stdout; SIGTERM ends the program and all pending reads.  The exit status
+ * is 77, with the reason, if the mount is impossible.
  */
 #define FUSE_USE_VERSION 312
 
@@ -33,7 +34,7 @@
 #include <unistd.h>
 
 #define SKIPPED	    77
-#define THREADS_MAX 512 /* reads that are under way at once */
+#define THREADS_MAX 512 /* concurrent reads */
 
 typedef struct {
 	const char *pattern;
@@ -55,14 +56,14 @@ static SlowFiles *slow_files(void)
 	return fuse_get_context()->private_data;
 }
 
-/* FUSE's paths begin with a slash. */
+/* Strips the leading slash of FUSE's paths. */
 static const char *below(const char *path)
 {
 	return path[1] ? path + 1 : ".";
 }
 
-/* 0 or an errno that the read is to fail with. */
-static int obey(SlowFiles *files, const char *path)
+/* Returns 0, or the error number with which the read must fail. */
+static int rules_apply(SlowFiles *files, const char *path)
 {
 	for (int i = 0; !g_atomic_int_get(&files->off) && i < files->n_rules; i++) {
 		const Rule *rule = &files->rules[i];
@@ -109,7 +110,7 @@ static int slow_readdir(const char *path, void *buf, fuse_fill_dir_t fill, off_t
 	return 0;
 }
 
-/* Each read asks again, as in sysfs: nothing is kept in the page cache. */
+/* Each read reaches the file, as in sysfs: the page cache is bypassed. */
 static int slow_open(const char *path, struct fuse_file_info *info)
 {
 	if ((info->flags & O_ACCMODE) != O_RDONLY)
@@ -122,7 +123,7 @@ static int slow_read(const char *path, char *buf, size_t size, off_t offset,
 		     struct fuse_file_info *info)
 {
 	SlowFiles *files = slow_files();
-	const int errnum = obey(files, path);
+	const int errnum = rules_apply(files, path);
 	rdmad_autofd int fd = -1;
 	ssize_t n;
 
@@ -135,7 +136,7 @@ static int slow_read(const char *path, char *buf, size_t size, off_t offset,
 
 static void *slow_init(struct fuse_conn_info *connection, struct fuse_config *config)
 {
-	/* Nor are names and attributes kept: SOURCE changes as the test likes. */
+	/* Names and attributes are not cached either: the test changes SOURCE at any time. */
 	config->use_ino = 1;
 	config->attr_timeout = config->entry_timeout = config->negative_timeout = 0;
 	puts("mounted");
@@ -169,8 +170,8 @@ static gboolean parse_rule(char *text, Rule *rule)
 	return rule->blocks || rule->delay_ms || rule->errnum > 0;
 }
 
-/* The only thread that signals reach.  Reads that block hold nobody: the kernel ends them with us. */
-static void *obey_signals(void *data)
+/* The only thread that receives signals.  The kernel ends blocked reads with the process. */
+static void *handle_signals(void *data)
 {
 	SlowFiles *files = data;
 	sigset_t signals;
@@ -199,7 +200,7 @@ static void start_signals(SlowFiles *files)
 
 	sigfillset(&signals);
 	pthread_sigmask(SIG_SETMASK, &signals, NULL);
-	if (pthread_create(&thread, NULL, obey_signals, files) != 0)
+	if (pthread_create(&thread, NULL, handle_signals, files) != 0)
 		abort();
 }
 

@@ -93,7 +93,7 @@ static gboolean request_check(const AllocateCall *call, GError **error)
 
 /* ---- grants ---- */
 
-/* The slots and devices of a container's grant; its ids were checked. */
+/* Returns the grant of a container whose slot IDs were checked. */
 static RdmadGrantCall container_grant(const Allocator *by, const AllocateCall *call,
 				      const V1beta1__ContainerAllocateRequest *container)
 {
@@ -135,7 +135,7 @@ static GArray *grants_new(void)
 	return grants;
 }
 
-/* One for each container; none if the request is refused. */
+/* Adds a grant for each container; adds none if the request is invalid. */
 static gboolean grants_add(GArray *grants, const Allocator *by, const AllocateCall *call,
 			   GError **error)
 {
@@ -165,9 +165,9 @@ gboolean allocate_in_doubt(const Allocator *by, const AllocateCall *call)
 	return doubt;
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
-/* A call's part of all grants. */
+/* The grants of one call, a part of all grants. */
 typedef struct {
 	RdmadGrantCall *grants;
 	guint n;
@@ -199,8 +199,8 @@ static GBytes *response_pack(const Allocator *by, const AllocateCall *call,
 	return g_bytes_new_take(bytes, size);
 }
 
-/* Kubelet gets an error.  An allocation that cannot be ended now is ended by the next list of
- * podresources. */
+/* Kubelet gets an error.  If an allocation cannot be ended now, the next list of podresources ends
+ * it. */
 static void grants_undo(const Allocator *by, const CallGrants *granted)
 {
 	for (guint i = 0; i < granted->n; i++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Allocate: allocations first, then the answer
+ * Allocate: grants the allocations, then builds the response
  *
- * Every id of every container is checked before the first is granted, and all that was granted is
- * ended when one grant fails: kubelet sees all or nothing.
+ * The slot IDs of all containers are checked before the first grant.  If one grant fails, the
+ * others of the call are ended: kubelet gets all slots or none.
  */
 #pragma once
 
@@ -19,10 +19,10 @@ typedef struct {
 	const char *owner; /* name of the module */
 } Allocator;
 
-/* A request, and after allocate() what it is answered: the packed AllocateResponse, or a refusal.
- * RDMAD_ERROR_INVALID: a malformed request; RDMAD_ERROR_NOT_FOUND: no such slot;
- * RDMAD_ERROR_UNAVAILABLE: its device is unhealthy; RDMAD_ERROR_BUSY: the holder of an exclusive one
- * lives; RDMAD_ERROR_FAILED: the allocation was not written. */
+/* A request, and after allocate() its result: the packed AllocateResponse, or an error.
+ * RDMAD_ERROR_INVALID: malformed request; RDMAD_ERROR_NOT_FOUND: no such slot;
+ * RDMAD_ERROR_UNAVAILABLE: its device is unhealthy; RDMAD_ERROR_BUSY: a living pod holds the
+ * exclusive device; RDMAD_ERROR_FAILED: the allocation was not written. */
 typedef struct {
 	const Pool *pool;
 	Unpacked *request;
@@ -34,9 +34,10 @@ typedef struct {
 void allocate_call_init(AllocateCall *call, const Pool *pool, const guint8 *message, gsize size);
 void allocate_call_clear(AllocateCall *call);
 
-/* Whether to list podresources before the response: see rdmad_allocations_in_doubt(). */
+/* Returns whether podresources must be listed before the response: see
+ * rdmad_allocations_in_doubt(). */
 gboolean allocate_in_doubt(const Allocator *by, const AllocateCall *call);
 
-/* Answers all, with one wait for the disk.  A refusal concerns its own call, unless nothing could be
- * written. */
+/* Executes all calls with one sync of the database.  An error fails only its own call, unless the
+ * write itself failed. */
 void allocate(const Allocator *by, AllocateCall *const *calls, guint n);

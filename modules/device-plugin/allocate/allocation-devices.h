@@ -6,14 +6,16 @@
 
 #include "pool.h"
 
-/* The devices, each once, in the order of the allocation's slots; with `expose = "pool"` the others
- * of the pool behind them; those that are gone are left out. Borrowed from the pool. */
+/* Returns the devices in the order of the slots, without duplicates; with `expose = "pool"` the
+ * other devices of the pool follow.  Absent devices are left out.  Borrowed from the pool. */
 GPtrArray *allocation_devices(const Pool *pool, const RdmadAllocation *allocation);
 
-/* Whether the resource gives device files of this kind. */
+/* Returns whether the resource includes device files of this kind. */
 gboolean resource_settings_wants(const ResourceSettings *settings, RdmadChardevKind kind);
-/* The first file of that kind, when the resource gives them; or NULL. */
+/* Returns the path of the first device file of that kind; NULL if there is none, or if the
+ * resource excludes the kind. */
 const char *device_node(const RdmadDevice *dev, const ResourceSettings *settings,
 			RdmadChardevKind kind);
-/* Paths of all device files that the resource gives of `devices`, each once, sorted; borrowed. */
+/* Returns the paths of all device files of `devices` that the resource includes, sorted, without
+ * duplicates; borrowed. */
 GPtrArray *device_nodes(const GPtrArray *devices, const ResourceSettings *settings);

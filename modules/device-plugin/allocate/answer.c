@@ -11,8 +11,8 @@
 
 struct ContainerAnswer {
 	V1beta1__ContainerAllocateResponse message;
-	GStringChunk *texts; /* all that the parts below point to */
-	GPtrArray *envs, *mounts, *nodes, *names;
+	GStringChunk *texts; /* storage of the strings below */
+	GPtrArray *envs, *mounts, *files, *names;
 };
 
 static char *keep(ContainerAnswer *answer, const char *text)
@@ -74,7 +74,7 @@ static void add_nccl_hca(ContainerAnswer *answer, const GPtrArray *devices)
 		add_env(answer, "NCCL_IB_HCA", list->str);
 }
 
-/* The MAC address of the first device, which is its pnetid: the same for the same slots. */
+/* The pnetid is the MAC address of the first device, so the same slots have the same pnetid. */
 static void add_smcr_pnet(ContainerAnswer *answer, const GPtrArray *devices)
 {
 	const RdmadDevice *dev = devices->len ? devices->pdata[0] : NULL;
@@ -88,24 +88,24 @@ static void add_smcr_pnet(ContainerAnswer *answer, const GPtrArray *devices)
 	add_env(answer, "SMCR_PNET", text);
 }
 
-static void add_node(ContainerAnswer *answer, const char *path, const char *permissions)
+static void add_device_file(ContainerAnswer *answer, const char *path, const char *permissions)
 {
-	V1beta1__DeviceSpec *node = g_new(V1beta1__DeviceSpec, 1);
+	V1beta1__DeviceSpec *file = g_new(V1beta1__DeviceSpec, 1);
 
-	v1beta1__device_spec__init(node);
-	node->host_path = keep(answer, path);
-	node->container_path = node->host_path;
-	node->permissions = keep(answer, permissions);
-	g_ptr_array_add(answer->nodes, node);
+	v1beta1__device_spec__init(file);
+	file->host_path = keep(answer, path);
+	file->container_path = file->host_path;
+	file->permissions = keep(answer, permissions);
+	g_ptr_array_add(answer->files, file);
 }
 
-static void add_nodes(ContainerAnswer *answer, const GPtrArray *devices,
-		      const ResourceSettings *settings)
+static void add_device_files(ContainerAnswer *answer, const GPtrArray *devices,
+			     const ResourceSettings *settings)
 {
 	g_autoptr(GPtrArray) paths = device_nodes(devices, settings);
 
 	for (guint i = 0; i < paths->len; i++)
-		add_node(answer, paths->pdata[i], settings->permissions);
+		add_device_file(answer, paths->pdata[i], settings->permissions);
 }
 
 static void add_name(ContainerAnswer *answer, const char *text)
@@ -124,12 +124,12 @@ static void add_devices(ContainerAnswer *answer, const GPtrArray *devices,
 		cdi && settings->cdi == CDI_ON ? cdi_names(cdi, devices, settings) : NULL;
 
 	if (!names)
-		add_nodes(answer, devices, settings);
+		add_device_files(answer, devices, settings);
 	for (guint i = 0; names && i < names->len; i++)
 		add_name(answer, names->pdata[i]);
 }
 
-/* ---- the whole ---- */
+/* ---- message ---- */
 
 static void message_assemble(ContainerAnswer *answer)
 {
@@ -139,8 +139,8 @@ static void message_assemble(ContainerAnswer *answer)
 	message->envs = (V1beta1__ContainerAllocateResponse__EnvsEntry **)answer->envs->pdata;
 	message->n_mounts = answer->mounts->len;
 	message->mounts = (V1beta1__Mount **)answer->mounts->pdata;
-	message->n_devices = answer->nodes->len;
-	message->devices = (V1beta1__DeviceSpec **)answer->nodes->pdata;
+	message->n_devices = answer->files->len;
+	message->devices = (V1beta1__DeviceSpec **)answer->files->pdata;
 	message->n_cdi_devices = answer->names->len;
 	message->cdi_devices = (V1beta1__CDIDevice **)answer->names->pdata;
 }
@@ -156,7 +156,7 @@ ContainerAnswer *container_answer_new(const Pool *pool, const RdmadAllocation *a
 	answer->texts = g_string_chunk_new(512);
 	answer->envs = g_ptr_array_new_with_free_func(g_free);
 	answer->mounts = g_ptr_array_new_with_free_func(g_free);
-	answer->nodes = g_ptr_array_new_with_free_func(g_free);
+	answer->files = g_ptr_array_new_with_free_func(g_free);
 	answer->names = g_ptr_array_new_with_free_func(g_free);
 	add_env(answer, "RDMAD_ALLOCATION", allocation->id);
 	add_directory(answer, allocation, run_dir);
@@ -174,7 +174,7 @@ void container_answer_free(ContainerAnswer *answer)
 {
 	g_ptr_array_unref(answer->envs);
 	g_ptr_array_unref(answer->mounts);
-	g_ptr_array_unref(answer->nodes);
+	g_ptr_array_unref(answer->files);
 	g_ptr_array_unref(answer->names);
 	g_string_chunk_free(answer->texts);
 	g_free(answer);

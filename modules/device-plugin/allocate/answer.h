@@ -2,14 +2,14 @@
 /*
  * Container answer: the response to kubelet for one container and its allocation
  *
- * - the device files of the devices behind its slots, and rdma_cm; with `cdi = "on"` by their names
- *   for the runtime, where these could be published: never both for one container
+ * - the device files of the devices behind the slots, and rdma_cm; or, with `cdi = "on"` and a
+ *   published specification, their CDI names: never both for one container
  * - RDMAD_ALLOCATION, the id of the allocation
- * - the allocation's directory at /run/rdmad, read-only, and NCCL_CONF_FILE that points into it
+ * - the allocation's directory at /run/rdmad, read-only, and NCCL_CONF_FILE, a path in it
  * - PCIDEVICE_<RESOURCE> and PCIDEVICE_<RESOURCE>_INFO
  *
- * Kubelet keeps the answer and uses it at every restart of the container, also after its own: the
- * same allocation gives the same answer.
+ * Kubelet stores the response and reuses it at each restart of the container, even after a
+ * restart of kubelet: the same allocation must give the same response.
  */
 #pragma once
 
@@ -21,7 +21,7 @@
 
 typedef struct ContainerAnswer ContainerAnswer;
 
-/* `cdi` may be NULL.  Lives no longer than until the next update of `pool`. */
+/* `cdi` may be NULL.  The result is valid until the next update of `pool`. */
 ContainerAnswer *container_answer_new(const Pool *pool, const RdmadAllocation *allocation,
 				      const char *run_dir, const Cdi *cdi);
 void container_answer_free(ContainerAnswer *answer);

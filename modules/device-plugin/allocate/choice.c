@@ -3,20 +3,20 @@
 
 #include "allocate/placement.h"
 
-/* A NUMA node, or what is below one root port. */
+/* The devices of one NUMA node, or below one root port. */
 typedef struct {
-	guint taken; /* slots chosen there */
-	gsize room;  /* front runners there */
+	guint taken; /* slots chosen in the group */
+	gsize room;  /* tied candidates in the group */
 } Group;
 
-/* One device that has slots on offer. */
+/* A device with available slots. */
 typedef struct {
 	const PoolDevice *device;
 	Placement place;
-	Group *numa, *branch; /* NULL: not known */
-	GPtrArray *offered;   /* ids, in the order of the pool's list */
-	guint next;	      /* first of them not taken */
-	guint taken;	      /* of this device, `must` included */
+	Group *numa, *branch; /* NULL: unknown */
+	GPtrArray *offered;   /* IDs, in the order of the pool */
+	guint next;	      /* index of the first one not taken */
+	guint taken;	      /* slots chosen of the device, including `must` */
 } Candidate;
 
 typedef struct {
@@ -78,13 +78,14 @@ static Candidate *choice_candidate(Choice *choice, const PoolDevice *device)
 	return candidate;
 }
 
-static gboolean is_allocationed(const Preference *preference, const char *slot)
+static gboolean is_allocated(const Preference *preference, const char *slot)
 {
-	return preference->is_allocationed && preference->is_allocationed(slot, preference->data);
+	return preference->is_allocated && preference->is_allocated(slot, preference->data);
 }
 
-/* Kubelet offers in no order; the pool's own is what makes the answer the same each time. */
-static void choice_offer(Choice *choice, const Preference *preference, gboolean allocationed)
+/* Kubelet passes the slots in random order; the order of the pool makes the response
+ * deterministic. */
+static void choice_offer(Choice *choice, const Preference *preference, gboolean allocated)
 {
 	g_autoptr(GHashTable) offered = g_hash_table_new(g_str_hash, g_str_equal);
 
@@ -97,7 +98,7 @@ static void choice_offer(Choice *choice, const Preference *preference, gboolean 
 		gpointer id = NULL;
 
 		if (g_hash_table_lookup_extended(offered, slot->id, &id, NULL) &&
-		    is_allocationed(preference, slot->id) == allocationed)
+		    is_allocated(preference, slot->id) == allocated)
 			g_ptr_array_add(choice_candidate(choice, slot->device)->offered, id);
 	}
 }
@@ -125,14 +126,14 @@ static void choice_take_must(Choice *choice, const Preference *preference)
 	}
 }
 
-/* ---- the next one ---- */
+/* ---- the next slot ---- */
 
 static gboolean candidate_has_more(const Candidate *candidate)
 {
 	return candidate->next < candidate->offered->len;
 }
 
-/* Points 1 and 2 of the header. */
+/* Compares by criteria 1 and 2 of choice.h. */
 static int candidate_compare(const Candidate *a, const Candidate *b)
 {
 	if (a->taken != b->taken)
@@ -140,20 +141,20 @@ static int candidate_compare(const Candidate *a, const Candidate *b)
 	return placement_compare(&a->place, &b->place);
 }
 
-/* Those that none beats in these points. */
-static void choice_front_runners(const Choice *choice, GPtrArray *front)
+/* Collects the candidates that are best by criteria 1 and 2. */
+static void choice_collect_ties(const Choice *choice, GPtrArray *ties)
 {
-	g_ptr_array_set_size(front, 0);
+	g_ptr_array_set_size(ties, 0);
 	for (guint i = 0; i < choice->candidates->len; i++) {
 		Candidate *candidate = choice->candidates->pdata[i];
-		const int order = candidate_has_more(candidate) && front->len
-					  ? candidate_compare(candidate, front->pdata[0])
+		const int order = candidate_has_more(candidate) && ties->len
+					  ? candidate_compare(candidate, ties->pdata[0])
 					  : 0;
 
 		if (order < 0)
-			g_ptr_array_set_size(front, 0);
+			g_ptr_array_set_size(ties, 0);
 		if (order <= 0 && candidate_has_more(candidate))
-			g_ptr_array_add(front, candidate);
+			g_ptr_array_add(ties, candidate);
 	}
 }
 
@@ -163,21 +164,21 @@ static void group_count(Group *group, gsize most)
 		group->room = MIN(group->room + 1, most);
 }
 
-static void front_count_room(const GPtrArray *front, gsize wanted)
+static void ties_count_room(const GPtrArray *ties, gsize needed)
 {
-	for (guint i = 0; i < front->len; i++) {
-		const Candidate *candidate = front->pdata[i];
+	for (guint i = 0; i < ties->len; i++) {
+		const Candidate *candidate = ties->pdata[i];
 
 		if (candidate->numa)
 			candidate->numa->room = 0;
 		if (candidate->branch)
 			candidate->branch->room = 0;
 	}
-	for (guint i = 0; i < front->len; i++) {
-		const Candidate *candidate = front->pdata[i];
+	for (guint i = 0; i < ties->len; i++) {
+		const Candidate *candidate = ties->pdata[i];
 
-		group_count(candidate->numa, wanted);
-		group_count(candidate->branch, wanted);
+		group_count(candidate->numa, needed);
+		group_count(candidate->branch, needed);
 	}
 }
 
@@ -187,8 +188,8 @@ static guint candidate_in_use(const Candidate *candidate)
 	       MIN(candidate->device->n_slots, candidate->offered->len);
 }
 
-/* Points 3 to 5; of two front runners. */
-static gboolean candidate_beats(const Candidate *a, const Candidate *b)
+/* Compares two tied candidates by criteria 3 to 5. */
+static gboolean candidate_is_better(const Candidate *a, const Candidate *b)
 {
 	static const Group unknown;
 	const Group *numa_a = a->numa ? a->numa : &unknown;
@@ -207,32 +208,32 @@ static gboolean candidate_beats(const Candidate *a, const Candidate *b)
 	return candidate_in_use(a) < candidate_in_use(b);
 }
 
-static gboolean choice_take_next(Choice *choice, GPtrArray *front)
+static gboolean choice_take_next(Choice *choice, GPtrArray *ties)
 {
 	Candidate *best;
 
-	choice_front_runners(choice, front);
-	if (front->len == 0)
+	choice_collect_ties(choice, ties);
+	if (ties->len == 0)
 		return FALSE;
-	front_count_room(front, choice->size - choice->chosen->len);
-	best = front->pdata[0];
-	for (guint i = 1; i < front->len; i++)
-		if (candidate_beats(front->pdata[i], best))
-			best = front->pdata[i];
+	ties_count_room(ties, choice->size - choice->chosen->len);
+	best = ties->pdata[0];
+	for (guint i = 1; i < ties->len; i++)
+		if (candidate_is_better(ties->pdata[i], best))
+			best = ties->pdata[i];
 	choice_take(choice, best, best->offered->pdata[best->next++]);
 	return TRUE;
 }
 
-static void choice_take_all(Choice *choice, GPtrArray *front)
+static void choice_fill(Choice *choice, GPtrArray *ties)
 {
-	while (choice->chosen->len < choice->size && choice_take_next(choice, front))
+	while (choice->chosen->len < choice->size && choice_take_next(choice, ties))
 		;
 }
 
 GPtrArray *choice_make(const Pool *pool, const GArray *gpus, const Preference *preference)
 {
 	g_autoptr(GPtrArray) candidates = g_ptr_array_new_with_free_func(candidate_free);
-	g_autoptr(GPtrArray) front = g_ptr_array_new();
+	g_autoptr(GPtrArray) ties = g_ptr_array_new();
 	g_autoptr(GHashTable) by_device = g_hash_table_new(NULL, NULL);
 	g_autoptr(GHashTable) groups =
 		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
@@ -248,10 +249,10 @@ GPtrArray *choice_make(const Pool *pool, const GArray *gpus, const Preference *p
 
 	choice_offer(&choice, preference, FALSE);
 	choice_take_must(&choice, preference);
-	choice_take_all(&choice, front);
+	choice_fill(&choice, ties);
 	if (choice.chosen->len < choice.size) {
 		choice_offer(&choice, preference, TRUE);
-		choice_take_all(&choice, front);
+		choice_fill(&choice, ties);
 	}
 	return choice.chosen;
 }

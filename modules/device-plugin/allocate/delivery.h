@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Delivery: an allocation's files on the node, beside the response to kubelet
+ * Delivery: the files of an allocation on the node, beside the response to kubelet
  *
- * They exist before kubelet gets the response, follow the devices, and are removed when the
- * allocation ends.  They stay when rdmad stops, because the containers keep running.  A directory
- * without an allocation that the next start finds is removed when no living pod can have it
- * mounted: kubelet, which has run for a minute, lists neither its slots nor its pod, no allocation
- * has its slots, and the pod's cgroup does not live.  If allocation.json does not identify its
- * allocation, no allocation at all may be left.
+ * The files exist before kubelet gets the response, are updated when devices change, and are
+ * removed when the allocation ends.  They stay when rdmad stops, because the containers keep
+ * running.  After a restart, a directory without an allocation is removed when no living pod can
+ * have it mounted: kubelet, which has run for a minute, lists neither its slots nor its pod, no
+ * allocation has its slots, and the pod's cgroup does not live.  If allocation.json does not
+ * identify the allocation, the directory is removed only when there is no allocation at all.
  */
 #pragma once
 
@@ -19,44 +19,45 @@
 
 typedef struct Delivery Delivery;
 
-/* NULL or empty: nothing there. */
+/* NULL or empty: no files are written there. */
 typedef struct {
 	const char *device_info_dir, *cdi_dir;
 } DeliveryDirectories;
 
-/* For the allocations that module `owner` granted. */
+/* Handles the allocations that module `owner` granted. */
 Delivery *delivery_new(const char *run_dir, const char *owner, RdmadAllocations *allocations,
 		       const DeliveryDirectories *directories);
 void delivery_free(Delivery *delivery);
 void delivery_configure(Delivery *delivery, const DeliveryDirectories *directories);
 
-/* The id under which a container has these slots by its directory, though no allocation is known;
- * g_free(). NULL: there is no such directory. */
+/* Returns the allocation ID of a directory for these slots that has no allocation; g_free().
+ * NULL: there is no such directory. */
 char *delivery_recall(const Delivery *delivery, const char *resource, const char *const *slots);
-/* Removes the directories that no container can have mounted, by the last list.  Returns how many
- * are left. */
+/* Removes the directories without an allocation that no container can have mounted according to
+ * the last list of podresources.  Returns the number of remaining ones. */
 guint delivery_review(Delivery *delivery, RdmadPods *pods);
-/* Directories without an allocation, and allocations without a directory. */
+/* Reports directories without an allocation, and allocations without a directory. */
 void delivery_doctor(const Delivery *delivery, struct json_t *findings);
 
-/* Takes over what an earlier run left. */
+/* Loads the files that an earlier run left. */
 void delivery_load(Delivery *delivery);
-/* The same; and follows allocations and devices from now on. */
+/* Does the same, and watches allocations and devices from now on. */
 void delivery_start(Delivery *delivery, RdmadModule *self);
 void delivery_stop(Delivery *delivery);
 
 const char *delivery_run_dir(const Delivery *delivery);
 const Cdi *delivery_cdi(const Delivery *delivery);
 
-/* For an allocation that is granted now.  RDMAD_ERROR_FAILED. */
+/* Writes the files of a new allocation.  RDMAD_ERROR_FAILED. */
 gboolean delivery_begin(Delivery *delivery, const RdmadAllocation *allocation, GError **error);
 void delivery_end(Delivery *delivery, const RdmadAllocation *allocation);
 
-/* Sets the device behind an id; NULL: none.  delivery_follow() acts on it. */
+/* Sets the device of an ID; NULL: absent.  delivery_follow() applies the change. */
 void delivery_set_device(Delivery *delivery, const char *id, const RdmadDevice *dev);
 void delivery_follow(Delivery *delivery);
 
-/* Names for runtimes: each resource adds its devices (`members` of PoolMember), then they are
- * published, with those that living allocations may use.  Errors as cdi_publish(). */
+/* delivery_offer() adds the devices of a resource (`members` of PoolMember) to the CDI
+ * specification; delivery_publish() writes it, including the devices that existing allocations may
+ * use.  Errors as cdi_publish(). */
 void delivery_offer(Delivery *delivery, const ResourceSettings *settings, const GArray *members);
 gboolean delivery_publish(Delivery *delivery, GError **error);

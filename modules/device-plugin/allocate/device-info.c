@@ -13,7 +13,7 @@
 
 struct DeviceInfo {
 	char *dir;   /* or NULL */
-	char *marks; /* the directory with the names of our files */
+	char *marks; /* directory with one mark file for each file of rdmad */
 };
 
 /* ---- contents of a file ---- */
@@ -23,7 +23,7 @@ char *device_info_text(const RdmadDevice *dev)
 	json_t *info;
 	char *dumped, *text;
 
-	/* The address of a subfunction is that of its whole function. */
+	/* A subfunction has the PCI address of its parent function. */
 	if (!dev || !dev->pci_address || dev->aux_name)
 		return NULL;
 	info = json_pack("{s:s, s:s, s:{s:s, s:s, s:s*}}", "type", "pci", "version", SPEC_VERSION,
@@ -47,7 +47,8 @@ static char *file_name(const char *resource, const char *slot)
 
 /* ---- one file ---- */
 
-/* `clean_only`: only the rest of an interrupted write.  FALSE: it may still be there. */
+/* `clean_only`: removes only the temporary file of an interrupted write.  Returns FALSE if the
+ * file may still exist. */
 static gboolean published_remove(const DeviceInfo *info, const char *name, gboolean clean_only)
 {
 	rdmad_autofd int dir = -1;
@@ -92,7 +93,7 @@ static gboolean file_says(const char *path, const char *text)
 	       g_str_equal(now, text);
 }
 
-/* The mark comes first: a file without one would stay for ever. */
+/* Writes the mark first: a file without a mark would never be removed. */
 static gboolean file_put(DeviceInfo *info, const char *name, const char *text, GError **error)
 {
 	g_autofree char *path = g_build_filename(info->dir, name, NULL);
@@ -112,7 +113,8 @@ gboolean device_info_put(DeviceInfo *info, const char *resource, const char *slo
 	g_autofree char *name = NULL;
 	g_autofree char *text = NULL;
 
-	/* Without a directory nothing is published; files of an earlier one have been swept. */
+	/* Without a directory nothing is published; the files of an earlier directory were removed
+	 * by the sweep. */
 	if (!info->dir)
 		return TRUE;
 	name = file_name(resource, slot);
@@ -131,7 +133,7 @@ void device_info_remove(DeviceInfo *info, const char *resource, const char *slot
 	file_remove(info, name);
 }
 
-/* ---- all of them ---- */
+/* ---- all files ---- */
 
 typedef struct {
 	const char *owner;
@@ -149,8 +151,8 @@ static void collect_names(const RdmadAllocation *allocation, gpointer data)
 				 file_name(allocation->resource, allocation->slots[i]));
 }
 
-/* `kept` NULL: none.  Each name is opened relative to the open directory, so a link in its place is
- * read and nothing more. */
+/* `kept` NULL: keeps none.  If a symbolic link replaces the directory, g_dir_open() follows it,
+ * but file_remove() does not. */
 static void files_remove(DeviceInfo *info, GHashTable *kept)
 {
 	g_autoptr(GDir) directory = g_dir_open(info->marks, 0, NULL);

@@ -48,7 +48,7 @@ int placement_compare(const Placement *a, const Placement *b)
 	return 0;
 }
 
-/* A path of two names is that of a function beside the root ports, not below one. */
+/* A path of two names is that of a function on the root bus, not below a root port. */
 const char *placement_branch(const PoolDevice *device)
 {
 	char *const *path = device->dev ? device->dev->pci_path : NULL;

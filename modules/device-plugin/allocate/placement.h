@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Placement: how good a device's place on this node is, before anything was chosen
+ * Placement: the quality of a device's place on the node, independent of chosen devices
  *
- * A NIC behind the PCIe switch of an accelerator is made for it; one on a root port of its own is
- * for storage or management.  So what counts first is how near the nearest accelerator is, then how
- * near the nearest one that no pod holds is, then how fast the ports are.
+ * A NIC behind the PCIe switch of an accelerator is meant for that accelerator; a NIC on a root
+ * port of its own, for storage or management.  Places are therefore compared by the distance to
+ * the nearest accelerator, then to the nearest accelerator that no pod holds, then by the rate
+ * of the ports.
  */
 #pragma once
 
@@ -16,15 +17,15 @@ typedef struct {
 } PlacementGpu;
 
 typedef struct {
-	/* RdmadDistance; PIX where a switch is shared, however many bridges it has. */
+	/* RdmadDistance; up to PXB counts as PIX, because a switch may be several bridges. */
 	int gpu_distance, free_gpu_distance;
 	gint64 rate_mbps; /* of the fastest active port; 0: none */
 } Placement;
 
-/* `gpus` of PlacementGpu.  Of a device that is gone nothing is known. */
+/* `gpus` of PlacementGpu.  An absent device gets the worst place. */
 Placement placement_of(const PoolDevice *device, const GArray *gpus);
-/* Below 0 when `a` is the better place, 0 when they are equally good. */
+/* Returns a negative number if `a` is better, 0 if both are equally good. */
 int placement_compare(const Placement *a, const Placement *b);
-/* The root port that a device is below, so that two devices of one such branch need no host bridge
- * to reach each other; NULL: not known. */
+/* Returns the root port above a device; two devices below the same root port reach each other
+ * without the host bridge.  NULL: unknown. */
 const char *placement_branch(const PoolDevice *device);

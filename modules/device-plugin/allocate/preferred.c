@@ -36,7 +36,7 @@ typedef struct {
 	RdmadAllocations *allocations;
 } Chooser;
 
-static gboolean is_allocationed(const char *slot, gpointer data)
+static gboolean is_allocated(const char *slot, gpointer data)
 {
 	const Chooser *by = data;
 
@@ -53,7 +53,7 @@ static GPtrArray *container_choose(Chooser *by,
 		.must = request->must_include_deviceids,
 		.n_must = request->n_must_include_deviceids,
 		.size = (gsize)request->allocation_size,
-		.is_allocationed = is_allocationed,
+		.is_allocated = is_allocated,
 		.data = by,
 	};
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Allocate calls on their way to an answer
+ * Allocate queue: the pending Allocate calls
  *
- * Those of one turn of the loop are answered together, for one wait for the disk.  After a restart
- * kubelet may have lost the holder of a slot that it gives (see rdmad/allocations.h): a call for such a
- * slot is answered after one List of podresources that is younger than the call.  Kubelet holds no lock
- * of its device manager while it waits for Allocate, so it can list.
+ * The calls of one iteration of the loop are executed together, with one sync of the database.
+ * After a restart kubelet may have lost the holder of a slot that it assigns (see
+ * rdmad/allocations.h): a call for such a slot waits for a List of podresources that started
+ * after the call arrived.  Kubelet holds no lock of its device manager while it waits for
+ * Allocate, so it can answer List.
  */
 #pragma once
 
@@ -17,15 +18,16 @@
 
 typedef struct AllocateQueue AllocateQueue;
 
-/* `answer` NULL: refused.  `arrived_us`: monotonic. */
+/* `answer` NULL: the call failed with `refusal`.  `arrived_us`: monotonic. */
 typedef void (*AllocateDoneFunc)(RdmadGrpcCall *call, GBytes *answer, const GError *refusal,
 				 gint64 arrived_us, gpointer data);
 
 AllocateQueue *allocate_queue_new(RdmadModule *self, Delivery *delivery, AllocateDoneFunc done);
-/* Fails the calls that are in it. */
+/* Fails the pending calls. */
 void allocate_queue_free(AllocateQueue *queue);
-/* `done` is called with `data` on this turn of the loop, or once podresources has answered or failed to. */
+/* Calls `done` with `data` in this iteration of the loop, or after the List of podresources
+ * succeeded or failed. */
 void allocate_queue_add(AllocateQueue *queue, RdmadGrpcCall *call, const Pool *pool,
 			const guint8 *message, gsize size, gpointer data);
-/* Fails the calls of this `data`. */
+/* Fails the pending calls with this `data`. */
 void allocate_queue_drop(AllocateQueue *queue, gpointer data);

@@ -3,7 +3,7 @@
 
 #include "deviceplugin.pb-c.h"
 
-/* One NUMA node as protobuf-c wants it: a list of one pointer. */
+/* One NUMA node in the form of protobuf-c: an array of one pointer. */
 typedef struct {
 	V1beta1__NUMANode node;
 	V1beta1__NUMANode *nodes[1];
@@ -20,21 +20,21 @@ static void topology_set(Topology *topology, int numa_node)
 	topology->info.nodes = topology->nodes;
 }
 
-static void device_set(V1beta1__Device *device, const Slot *slot, const PoolPacked *says,
+static void device_set(V1beta1__Device *device, const Slot *slot, const PoolPacked *content,
 		       Topology *topology)
 {
 	v1beta1__device__init(device);
 	device->id = slot->id;
-	device->health = (char *)(says->unhealthy ? "Unhealthy" : "Healthy");
-	if (says->numa_node < 0)
+	device->health = (char *)(content->unhealthy ? "Unhealthy" : "Healthy");
+	if (content->numa_node < 0)
 		return;
-	topology_set(topology, says->numa_node);
+	topology_set(topology, content->numa_node);
 	device->topology = &topology->info;
 }
 
-/* The slots of one device: fields of the list, as they stand in the message. */
+/* Appends the slots of one device: concatenated lists are one list in protobuf's encoding. */
 static void append_slots(GByteArray *message, const Pool *pool, const PoolDevice *device,
-			 const PoolPacked *says)
+			 const PoolPacked *content)
 {
 	const guint n = device->n_slots;
 	g_autofree V1beta1__Device *devices = g_new(V1beta1__Device, n);
@@ -44,7 +44,7 @@ static void append_slots(GByteArray *message, const Pool *pool, const PoolDevice
 	const guint start = message->len;
 
 	for (guint i = 0; i < n; i++) {
-		device_set(&devices[i], pool_slot(pool, device->first_slot + i), says,
+		device_set(&devices[i], pool_slot(pool, device->first_slot + i), content,
 			   &topologies[i]);
 		pointers[i] = &devices[i];
 	}
@@ -55,7 +55,7 @@ static void append_slots(GByteArray *message, const Pool *pool, const PoolDevice
 	v1beta1__list_and_watch_response__pack(&list, message->data + start);
 }
 
-static gboolean says_the_same(const PoolPacked *a, const PoolPacked *b)
+static gboolean content_equal(const PoolPacked *a, const PoolPacked *b)
 {
 	return a->slots_version == b->slots_version && a->unhealthy == b->unhealthy &&
 	       a->numa_node == b->numa_node;
@@ -65,20 +65,20 @@ static void append_device(GByteArray *message, const Pool *pool, PoolDevice *dev
 			  const guint8 *before)
 {
 	const guint start = message->len;
-	PoolPacked says = {
+	PoolPacked content = {
 		.slots_version = pool_slots_version(pool),
 		.unhealthy = device->health.problem != NULL,
 		.numa_node = pool_settings(pool)->numa ? device->numa_node : RDMAD_UNKNOWN,
 	};
 
-	if (before && says_the_same(&says, &device->packed))
+	if (before && content_equal(&content, &device->packed))
 		g_byte_array_append(message, before + device->packed.start,
 				    (guint)device->packed.size);
 	else
-		append_slots(message, pool, device, &says);
-	says.start = start;
-	says.size = message->len - start;
-	device->packed = says;
+		append_slots(message, pool, device, &content);
+	content.start = start;
+	content.size = message->len - start;
+	device->packed = content;
 }
 
 GBytes *device_list_pack(Pool *pool, GBytes *before)

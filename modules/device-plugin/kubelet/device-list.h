@@ -3,6 +3,6 @@
 
 #include "pool.h"
 
-/* ListAndWatchResponse with all slots.  `before` is the last one of the pool, or NULL: devices whose
- * slots did not change are copied from it. */
+/* Returns a ListAndWatchResponse with all slots.  `before` is the previous one of the pool, or
+ * NULL; devices without changes are copied from it. */
 GBytes *device_list_pack(Pool *pool, GBytes *before);

@@ -6,9 +6,9 @@
 #include "podresources.pb-c.h"
 #include "kubelet/unpack.h"
 
-/* After the stream began: kubelet has taken the list by the first, and has seen late ends by the
- * last. */
-static const guint look_ms[] = { 500, 500, 1000, 3000, 10000 };
+/* Delays of the queries after the start of the stream: before the first one kubelet has processed
+ * the list, and before the last one it has noticed the end of older streams. */
+static const guint query_delays_ms[] = { 500, 500, 1000, 3000, 10000 };
 
 struct EndpointCheck {
 	Kubelet *kubelet;
@@ -18,9 +18,9 @@ struct EndpointCheck {
 	RdmadEvent *timer;
 	RdmadGrpcRequest *call;
 	guint step;
-	gboolean answered, found; /* of the call under way */
-	gboolean lacking;	  /* the last look found none */
-	gboolean told;		  /* and no look has found one since */
+	gboolean answered, found; /* of the running query */
+	gboolean lacking;	  /* the last query found no device */
+	gboolean reported;	  /* `stopped` was called, and no query has found a device since */
 };
 
 static gboolean has_device(const V1__AllocatableResourcesResponse *answer, const char *resource)
@@ -32,7 +32,7 @@ static gboolean has_device(const V1__AllocatableResourcesResponse *answer, const
 	return FALSE;
 }
 
-static void look_answered(const guint8 *message, gsize size, gpointer data)
+static void query_answered(const guint8 *message, gsize size, gpointer data)
 {
 	EndpointCheck *check = data;
 	g_autoptr(Unpacked) unpacked =
@@ -42,21 +42,21 @@ static void look_answered(const guint8 *message, gsize size, gpointer data)
 	check->found = unpacked && has_device(unpacked_message(unpacked), check->resource);
 }
 
-static void look_again(EndpointCheck *check)
+static void query_schedule(EndpointCheck *check)
 {
-	if (check->step < G_N_ELEMENTS(look_ms))
-		rdmad_event_arm(check->timer, look_ms[check->step++]);
+	if (check->step < G_N_ELEMENTS(query_delays_ms))
+		rdmad_event_arm(check->timer, query_delays_ms[check->step++]);
 }
 
-static void tell_stopped(EndpointCheck *check)
+static void report_stopped(EndpointCheck *check)
 {
 	endpoint_check_end(check);
-	check->told = TRUE;
+	check->reported = TRUE;
 	check->ops->stopped(check->data);
 }
 
 /* A failed query proves nothing: only a response without the devices counts. */
-static void look_done(RdmadGrpcStatus status, const char *text, gpointer data)
+static void query_done(RdmadGrpcStatus status, const char *text, gpointer data)
 {
 	EndpointCheck *check = data;
 	const gboolean known = status == RDMAD_GRPC_OK && check->answered;
@@ -66,16 +66,16 @@ static void look_done(RdmadGrpcStatus status, const char *text, gpointer data)
 	check->call = NULL;
 	check->lacking = lacks;
 	if (known && check->found)
-		check->told = FALSE;
-	if (again && !check->told)
-		tell_stopped(check);
+		check->reported = FALSE;
+	if (again && !check->reported)
+		report_stopped(check);
 	else
-		look_again(check);
+		query_schedule(check);
 }
 
-static void look_now(gpointer data)
+static void query_start(gpointer data)
 {
-	static const RdmadGrpcRequestOps ops = { look_answered, look_done };
+	static const RdmadGrpcRequestOps ops = { query_answered, query_done };
 	EndpointCheck *check = data;
 
 	check->answered = check->found = FALSE;
@@ -85,7 +85,7 @@ static void look_now(gpointer data)
 void endpoint_check_begin(EndpointCheck *check)
 {
 	endpoint_check_end(check);
-	look_again(check);
+	query_schedule(check);
 }
 
 void endpoint_check_end(EndpointCheck *check)
@@ -105,7 +105,7 @@ EndpointCheck *endpoint_check_new(RdmadModule *self, Kubelet *kubelet, const cha
 	check->resource = g_strdup(resource);
 	check->ops = ops;
 	check->data = data;
-	check->timer = rdmad_loop_add_timer(rdmad_module_loop(self), self, look_now, check);
+	check->timer = rdmad_loop_add_timer(rdmad_module_loop(self), self, query_start, check);
 	return check;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Endpoint check: whether kubelet takes devices from the stream that it has begun
+ * Endpoint check: detects that kubelet stopped the endpoint of an open stream
  *
- * When a stream of a resource ends, kubelet marks all devices of the resource unhealthy and stops the
- * endpoint that is current.  That may be a newer one: of an rdmad that was started before kubelet
- * noticed the end of the one before.  The newer stream stays open and no call comes, but podresources
- * (GetAllocatableResources) lists no device of the resource any more.
+ * When a stream of a resource ends, kubelet marks all devices of the resource unhealthy and
+ * stops the current endpoint.  That may be a newer one, if rdmad was restarted before kubelet
+ * noticed the end of the old stream.  The newer stream stays open and gets no call, but
+ * podresources (GetAllocatableResources) no longer lists devices of the resource.
  */
 #pragma once
 
@@ -13,16 +13,16 @@
 
 typedef struct EndpointCheck EndpointCheck;
 
-/* `stopped` is called when two looks in a row, while `offers` was TRUE, found no device.  Once only: it is
- * called again after a look that found one. */
+/* Calls `stopped` when two consecutive queries found no device while `offers` returned TRUE.  It
+ * is called again only after a query has found a device. */
 typedef struct {
-	gboolean (*offers)(gpointer data); /* a healthy device was listed */
+	gboolean (*offers)(gpointer data); /* whether the list has a healthy device */
 	void (*stopped)(gpointer data);
 } EndpointCheckOps;
 
 EndpointCheck *endpoint_check_new(RdmadModule *self, Kubelet *kubelet, const char *resource,
 				  const EndpointCheckOps *ops, gpointer data);
 void endpoint_check_free(EndpointCheck *check);
-/* A stream began: kubelet is asked some times over the next seconds. */
+/* Starts the check of a new stream: several queries within the next seconds. */
 void endpoint_check_begin(EndpointCheck *check);
 void endpoint_check_end(EndpointCheck *check);

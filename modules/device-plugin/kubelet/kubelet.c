@@ -11,7 +11,7 @@
 #include "deviceplugin.pb-c.h"
 #include "resource-name.h"
 
-#define REGISTER_DEADLINE_MS 15000 /* kubelet itself waits 10 s for us inside it */
+#define REGISTER_DEADLINE_MS 15000 /* includes up to 10 s in which kubelet connects to the plugin */
 #define ANSWER_MAX	     65536
 #define ALLOCATABLE_MAX	     (16u << 20) /* devices of all plugins, one message each */
 #define ALLOCATABLE_MS	     5000
@@ -30,7 +30,7 @@ struct Kubelet {
 
 /* ---- sockets ---- */
 
-/* In a container every start has the same process id: names begin somewhere else each time. */
+/* The process ID is the same at each start in a container, so the sequence starts at random. */
 static guint32 sequence_start(void)
 {
 	return rdmad_random() & 0xffffff;
@@ -46,7 +46,7 @@ char *kubelet_new_path(Kubelet *kubelet, RegistrationWay way, const char *resour
 			       kubelet->sequence++ & 0xffffff);
 }
 
-/* TRUE: it was one. */
+/* Returns TRUE if the socket was stale and is removed. */
 static gboolean remove_if_stale(const char *dir, const char *name, const char *prefix)
 {
 	g_autofree char *start = g_strconcat(prefix, "-", NULL);
@@ -62,7 +62,7 @@ static gboolean remove_if_stale(const char *dir, const char *name, const char *p
 	return TRUE;
 }
 
-/* Kubelet would try again and again to reach those in plugins_registry. */
+/* Kubelet would keep trying to connect to stale sockets in plugins_registry. */
 static gboolean remove_stale_sockets(const char *dir, const char *prefix)
 {
 	g_autoptr(GDir) directory = g_dir_open(dir, 0, NULL);
@@ -74,9 +74,9 @@ static gboolean remove_stale_sockets(const char *dir, const char *prefix)
 	return any;
 }
 
-/* ---- which kubelet, which way ---- */
+/* ---- identity of kubelet, registration method ---- */
 
-/* Any other error may pass. */
+/* Other errors may be temporary. */
 static gboolean is_absence(int errnum)
 {
 	return errnum == ENOENT || errnum == ENOTDIR;
@@ -127,19 +127,19 @@ RdmadGrpcRequest *kubelet_register(Kubelet *kubelet, const char *resource, const
 				   const PluginOptions *options, const RdmadGrpcRequestOps *ops,
 				   gpointer data)
 {
-	V1beta1__DevicePluginOptions wanted = V1BETA1__DEVICE_PLUGIN_OPTIONS__INIT;
+	V1beta1__DevicePluginOptions message = V1BETA1__DEVICE_PLUGIN_OPTIONS__INIT;
 	V1beta1__RegisterRequest request = V1BETA1__REGISTER_REQUEST__INIT;
 	g_autofree char *endpoint = g_path_get_basename(socket_path);
 	g_autofree guint8 *bytes = NULL;
 	gsize size;
 
-	/* Old kubelets take the options from here, newer ones call GetDevicePluginOptions. */
-	wanted.get_preferred_allocation_available = options->preferred;
-	wanted.pre_start_required = options->pre_start;
+	/* Old versions of kubelet read the options here; newer ones call GetDevicePluginOptions. */
+	message.get_preferred_allocation_available = options->preferred;
+	message.pre_start_required = options->pre_start;
 	request.version = (char *)"v1beta1";
 	request.endpoint = endpoint;
 	request.resource_name = (char *)resource;
-	request.options = &wanted;
+	request.options = &message;
 	size = v1beta1__register_request__get_packed_size(&request);
 	bytes = g_malloc(size);
 	v1beta1__register_request__pack(&request, bytes);

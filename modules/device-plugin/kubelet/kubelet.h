@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The node's kubelet: its directories, its socket, and their changes
+ * The node's kubelet: its directories, its sockets, and their changes
  *
  *	<kubelet_dir>/device-plugins/kubelet.sock	plugins call Register here
- *	<kubelet_dir>/plugins_registry/			sockets that kubelet connects to by itself
- *	<kubelet_dir>/pod-resources/kubelet.sock	what it gives to pods
+ *	<kubelet_dir>/plugins_registry/			sockets that kubelet finds and connects to
+ *	<kubelet_dir>/pod-resources/kubelet.sock	podresources: the devices of pods
  */
 #pragma once
 
@@ -17,27 +17,29 @@
 
 typedef struct Kubelet Kubelet;
 
-/* `changed` is called when a file appears or goes in one of the directories. */
+/* Calls `changed` when a file is created in or removed from one of the directories. */
 Kubelet *kubelet_new(RdmadModule *self, const PluginSettings *settings,
 		     void (*changed)(gpointer data), gpointer data);
 void kubelet_free(Kubelet *kubelet);
 void kubelet_configure(Kubelet *kubelet, const PluginSettings *settings);
 
-/* LEGACY or REGISTRY: which way to register now. */
+/* Returns the current registration method, LEGACY or REGISTRY. */
 RegistrationWay kubelet_way(const Kubelet *kubelet);
 
-/* FALSE: there is no kubelet.sock.  Another kubelet has another one. */
+/* Identifies kubelet.sock; a restarted kubelet has another one.  Returns FALSE if the socket is
+ * not there or cannot be read. */
 gboolean kubelet_identify(const Kubelet *kubelet, RdmadSocketFile *file);
-/* There is none: a fact, and not an error that may pass. */
+/* Returns TRUE if there is certainly no socket, FALSE after an error that may be temporary. */
 gboolean kubelet_is_away(const Kubelet *kubelet);
-/* This very kubelet still listens, or nothing says that it does not. */
+/* Returns TRUE if the same kubelet still listens, or if that is unknown. */
 gboolean kubelet_lives(const Kubelet *kubelet, const RdmadSocketFile *file);
 
-/* How long to wait before the first try: an earlier rdmad was killed, and kubelet must notice the
- * end of its streams before another one registers, which it would stop instead. */
+/* Returns the delay before the first registration, 0: none.  If an earlier rdmad was killed,
+ * kubelet must notice the end of its streams first; otherwise it would stop the new endpoint
+ * instead. */
 guint kubelet_hold_ms(const Kubelet *kubelet);
 
-/* A path for a new socket of ours, which no other had before; g_free(). */
+/* Returns a path for a new socket that no earlier socket had; g_free(). */
 char *kubelet_new_path(Kubelet *kubelet, RegistrationWay way, const char *resource);
 
 /* Calls GetAllocatableResources of podresources. */

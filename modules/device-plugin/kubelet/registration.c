@@ -9,13 +9,13 @@
 
 #include "kubelet/endpoint-check.h"
 
-#define LOST_AFTER_MS 2000 /* without a stream */
+#define LOST_AFTER_MS 2000 /* time without a stream */
 #define CLOSE_GAP_MS  100  /* for kubelet to notice that the old socket is closed */
 #define FORGET_GAP_MS                                                                              \
-	1200 /* for its scan of plugins_registry, once a second, to notice that it has gone */
+	1200 /* for its scan of plugins_registry, once a second, to notice the removal */
 #define BACKOFF_FIRST 100
 #define BACKOFF_LAST  10000
-#define STABLE_US     (10 * G_USEC_PER_SEC) /* a stream that lived so long resets the back-off */
+#define STABLE_US     (10 * G_USEC_PER_SEC) /* a stream of this age resets the back-off */
 
 struct Registration {
 	RdmadModule *self;
@@ -25,24 +25,24 @@ struct Registration {
 	gpointer owner_data;
 
 	GBytes *list;
-	PluginServer *server;	/* NULL: nothing to reach us by */
-	RegistrationWay way;	/* of `server` */
-	RdmadSocketFile at;	/* the kubelet that `server` was made for, or that streams */
-	gboolean taken;		/* kubelet was connected to `server` once */
-	RdmadGrpcRequest *call; /* Register under way */
+	PluginServer *server;		/* NULL: no socket */
+	RegistrationWay way;		/* of `server` */
+	RdmadSocketFile kubelet_socket; /* of the kubelet of `server` */
+	gboolean connected;		/* kubelet has connected to `server` */
+	RdmadGrpcRequest *call;		/* running Register */
 	EndpointCheck *check;
-	RdmadEvent *timer; /* the next try, or the end of patience with no stream */
+	RdmadEvent *timer; /* the next try, or the timeout for a stream */
 	guint backoff_ms;
-	gint64 stream_since_us; /* 0: there is none */
+	gint64 stream_since_us; /* 0: no stream */
 	guint streams;
 	gboolean draining;
 	RdmadHandOverPart *part;
 	char *error;
 };
 
-/* ---- how it went ---- */
+/* ---- result ---- */
 
-/* Logged once: tries continue, and repeating the text is of no use. */
+/* Logs each text once, not at each retry. */
 static void set_error(Registration *registration, const char *text)
 {
 	const RdmadLogFields about = { .resource = registration->resource };
@@ -65,7 +65,7 @@ static void accepted(Registration *registration)
 		       registration->resource, plugin_server_path(registration->server));
 }
 
-/* The next try comes after a pause that doubles each time, give or take a quarter. */
+/* Schedules the next try after a delay that doubles each time, with a jitter of a quarter. */
 static void try_later(Registration *registration, guint at_least_ms)
 {
 	const guint pause = registration->backoff_ms;
@@ -84,7 +84,7 @@ static void close_server(Registration *registration)
 	g_clear_pointer(&registration->server, plugin_server_free);
 	registration->stream_since_us = 0;
 	registration->streams = 0;
-	registration->taken = FALSE;
+	registration->connected = FALSE;
 }
 
 static void register_done(RdmadGrpcStatus status, const char *text, gpointer data)
@@ -134,32 +134,32 @@ static void register_now(Registration *registration)
 	PluginOptions options = { 0 };
 
 	registration->way = kubelet_way(registration->kubelet);
-	if (!kubelet_identify(registration->kubelet, &registration->at) &&
+	if (!kubelet_identify(registration->kubelet, &registration->kubelet_socket) &&
 	    registration->way == REGISTRATION_LEGACY) {
 		set_error(registration, "kubelet.sock is not there");
 		if (!kubelet_is_away(registration->kubelet))
 			try_later(registration, 0);
-		return; /* its coming is seen */
+		return; /* the watch reports when it is created */
 	}
 	if (!make_server(registration))
 		return;
 	if (registration->way == REGISTRATION_REGISTRY)
-		return; /* kubelet finds the socket, however long that takes */
+		return; /* kubelet finds the socket by itself, at any time */
 	registration->owner_ops->options(&options, registration->owner_data);
 	registration->call = kubelet_register(registration->kubelet, registration->resource,
 					      plugin_server_path(registration->server), &options,
 					      &REGISTER_OPS, registration);
 }
 
-/* Time for kubelet to notice the end of the old socket. */
-static guint farewell_ms(const Registration *registration)
+/* Returns the time that kubelet needs to notice the end of the old socket. */
+static guint close_gap_ms(const Registration *registration)
 {
-	if (registration->taken && registration->way == REGISTRATION_REGISTRY)
+	if (registration->connected && registration->way == REGISTRATION_REGISTRY)
 		return FORGET_GAP_MS;
 	return registration->stream_since_us ? CLOSE_GAP_MS : 0;
 }
 
-/* Kubelet asks for the options when it connects, and not again. */
+/* Kubelet queries the options only when it connects, so they must be unchanged. */
 static gboolean gift_fits(const Registration *registration, const json_t *state)
 {
 	const json_t *way = json_object_get(state, "way");
@@ -171,7 +171,7 @@ static gboolean gift_fits(const Registration *registration, const json_t *state)
 	       json_is_true(json_object_get(state, "pre_start")) == now.pre_start;
 }
 
-/* TRUE: kubelet's connection of the process before this one is ours now. */
+/* Returns TRUE if kubelet's connection was taken over from the previous process. */
 static gboolean take_over(Registration *registration)
 {
 	const RdmadLogFields about = { .resource = registration->resource };
@@ -183,7 +183,7 @@ static gboolean take_over(Registration *registration)
 	if (!gift || registration->server || !gift_fits(registration, gift->state))
 		return FALSE;
 	registration->way = kubelet_way(registration->kubelet);
-	kubelet_identify(registration->kubelet, &registration->at);
+	kubelet_identify(registration->kubelet, &registration->kubelet_socket);
 	registration->server =
 		plugin_server_take(registration->self, registration->resource, gift,
 				   registration->list, &SERVER_OPS, registration, &error);
@@ -193,7 +193,7 @@ static gboolean take_over(Registration *registration)
 	}
 	rdmad_log_full(RDMAD_LOG_INFO, &about, "%s: taken over, %s", registration->resource,
 		       plugin_server_path(registration->server));
-	/* Until kubelet's stream has begun again. */
+	/* Timeout for kubelet's stream to be opened again. */
 	rdmad_event_arm(registration->timer, LOST_AFTER_MS);
 	return TRUE;
 }
@@ -204,7 +204,7 @@ static void begin_try(Registration *registration)
 
 	if (registration->draining || !registration->list || take_over(registration))
 		return;
-	gap_ms = MAX(farewell_ms(registration), kubelet_hold_ms(registration->kubelet));
+	gap_ms = MAX(close_gap_ms(registration), kubelet_hold_ms(registration->kubelet));
 	close_server(registration);
 	rdmad_event_disarm(registration->timer);
 	if (gap_ms)
@@ -213,19 +213,20 @@ static void begin_try(Registration *registration)
 		register_now(registration);
 }
 
-/* ---- what happens to it ---- */
+/* ---- events ---- */
 
 /*
- * After a restart kubelet finds a socket in plugins_registry again, even if that takes long:
- * another socket would only disturb it.  A running kubelet does not return to a socket that it has
- * dropped.  Without a kubelet.sock the two cases cannot be distinguished.
+ * A restarted kubelet finds the socket in plugins_registry again, however long that takes; a new
+ * socket would only interfere.  A running kubelet does not return to a socket that it has dropped.
+ * Without a kubelet.sock the two cases cannot be distinguished.
  */
 static gboolean has_to_try(const Registration *registration)
 {
 	if (!registration->server || registration->way == REGISTRATION_LEGACY)
 		return TRUE;
-	return registration->taken &&
-	       (!registration->at.inode || kubelet_lives(registration->kubelet, &registration->at));
+	return registration->connected &&
+	       (!registration->kubelet_socket.inode ||
+		kubelet_lives(registration->kubelet, &registration->kubelet_socket));
 }
 
 static void timer_fired(gpointer data)
@@ -236,10 +237,10 @@ static void timer_fired(gpointer data)
 		begin_try(registration);
 }
 
-static void kubelet_took(Registration *registration)
+static void kubelet_connected(Registration *registration)
 {
-	registration->taken = TRUE;
-	kubelet_identify(registration->kubelet, &registration->at);
+	registration->connected = TRUE;
+	kubelet_identify(registration->kubelet, &registration->kubelet_socket);
 }
 
 static void streams_changed(gpointer data)
@@ -249,7 +250,7 @@ static void streams_changed(gpointer data)
 	const gint64 now_us = rdmad_now_us();
 
 	if (streams > registration->streams)
-		kubelet_took(registration);
+		kubelet_connected(registration);
 	registration->streams = streams;
 	if (streams && !registration->stream_since_us) {
 		registration->stream_since_us = now_us;
@@ -291,10 +292,10 @@ static void notified(const char *error, gpointer data)
 	Registration *registration = data;
 
 	if (error) {
-		set_error(registration, error); /* kubelet tries again by itself */
+		set_error(registration, error); /* kubelet retries by itself */
 	} else {
 		accepted(registration);
-		kubelet_took(registration);
+		kubelet_connected(registration);
 		if (!registration->stream_since_us)
 			try_later(registration, LOST_AFTER_MS);
 	}
@@ -308,13 +309,14 @@ static gboolean is_another_kubelet(const Registration *registration)
 
 	return registration->way == REGISTRATION_LEGACY &&
 	       kubelet_identify(registration->kubelet, &now) &&
-	       !rdmad_socket_file_equal(&now, &registration->at);
+	       !rdmad_socket_file_equal(&now, &registration->kubelet_socket);
 }
 
 void registration_look(Registration *registration)
 {
 	if (!registration->server) {
-		/* Waiting for kubelet or its directory, unless a try is due in a moment. */
+		/* A scheduled try keeps its time, but a failed one is repeated now: it may have
+		 * waited for this change. */
 		if (!rdmad_event_armed(registration->timer) || registration->error)
 			begin_try(registration);
 		return;
@@ -344,7 +346,7 @@ void registration_publish(Registration *registration, GBytes *list)
 		plugin_server_publish(registration->server, list);
 }
 
-/* ---- the owner's calls ---- */
+/* ---- calls from kubelet ---- */
 
 static void serve_allocate(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
 {
@@ -367,7 +369,8 @@ static void serve_pre_start(RdmadGrpcCall *call, const guint8 *message, gsize si
 	registration->owner_ops->pre_start(call, message, size, registration->owner_data);
 }
 
-/* Asked right before the stream: kubelet is here, a new socket now would only be in its way. */
+/* Kubelet calls this right before it opens the stream: a new socket would interfere, so the
+ * timeout starts again. */
 static void serve_options(PluginOptions *options, gpointer data)
 {
 	Registration *registration = data;
@@ -386,7 +389,7 @@ static const PluginServerOps SERVER_OPS = {
 	.notified = notified,
 };
 
-/* ---- to another rdmad ---- */
+/* ---- hand-over ---- */
 
 static void server_still(gpointer data)
 {
@@ -395,7 +398,7 @@ static void server_still(gpointer data)
 	rdmad_hand_over_part_still(registration->part);
 }
 
-/* Register under way is cancelled: kubelet may have the answer, or not. */
+/* A running Register prevents the hand-over, because kubelet may have processed it or not. */
 static void part_freeze(gpointer data)
 {
 	Registration *registration = data;

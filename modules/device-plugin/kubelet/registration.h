@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Registration: keeps one resource registered at kubelet, whatever happens to either
+ * Registration: keeps one resource registered at kubelet, across restarts of both
  *
- * Kubelet calls ListAndWatch once and never again, so the only proof of being registered is a live
- * stream.
+ * Kubelet calls ListAndWatch once for each registration, so only an open stream proves that the
+ * resource is registered.
  *
- * Register (legacy): kubelet drops plugins when it starts and deletes their sockets.  When there is
- * no stream for two seconds, or kubelet's socket is another one, or our own is gone, a socket with
- * a new name is made and registered, with growing pauses between the tries.
+ * Register (legacy): a starting kubelet drops all plugins and deletes their sockets.  If there
+ * has been no stream for two seconds, if kubelet's socket has changed, or if the own socket was
+ * deleted, a socket with a new name is made and registered, with a growing delay between the
+ * tries.
  *
- * plugins_registry: kubelet finds the socket, and again after its restart; dialling may take it 10 s.
- * One socket serves for life.  Another is made when the file has gone, or when kubelet has ended the
- * stream although it runs on, which is how it drops a plugin.
+ * plugins_registry: kubelet finds the socket by itself, also after its restart; connecting may
+ * take it 10 s.  The socket is replaced only if its file was deleted, or if a running kubelet
+ * ended the stream, which means that it has dropped the plugin.
  *
- * Another rdmad that takes over goes on with the sockets and with kubelet's streams (rdmad/hand-over.h), of
- * which kubelet notices nothing.
+ * Another rdmad process can take over the sockets and kubelet's streams (rdmad/hand-over.h), which
+ * kubelet does not notice.
  *
- * The old socket is closed first, and a moment given for kubelet to notice: it takes the end of an
- * older stream, or of an older socket, for the end of the resource.
+ * The old socket is closed first, and kubelet gets time to notice that: it takes the end of an
+ * older stream or socket for the end of the resource.
  */
 #pragma once
 
@@ -26,26 +27,26 @@
 
 typedef struct Registration Registration;
 
-/* `ops` and `data` serve the calls that come in; streams_changed and notified may be NULL. */
+/* `ops` and `data` handle the calls from kubelet; streams_changed and notified may be NULL. */
 Registration *registration_new(RdmadModule *self, Kubelet *kubelet, const char *resource,
 			       const PluginServerOps *ops, gpointer data);
 void registration_free(Registration *registration);
 
-/* Begins to register, or goes on where the process before this one has given over; again: from the start,
+/* Starts the registration, or resumes that of the previous process.  Later calls register again,
  * with another socket. */
 void registration_restart(Registration *registration);
-/* Something happened in kubelet's directories. */
+/* Handles a change in kubelet's directories. */
 void registration_look(Registration *registration);
 void registration_publish(Registration *registration, GBytes *list);
-/* No more registering; `drained` once nothing is under way. */
+/* Stops registering; calls `drained` when no call is pending. */
 void registration_drain(Registration *registration, void (*drained)(gpointer data), gpointer data);
 
 typedef struct {
-	gboolean registered; /* kubelet watches */
+	gboolean registered; /* kubelet has an open stream */
 	RegistrationWay way;
 	guint streams;
 	const char *socket;    /* or NULL */
-	const char *error;     /* of the last try that failed, or NULL */
+	const char *error;     /* of the last failed try, or NULL */
 	guint64 registrations; /* tries that kubelet accepted */
 } RegistrationInfo;
 void registration_info(const Registration *registration, RegistrationInfo *info);

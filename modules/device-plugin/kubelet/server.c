@@ -19,7 +19,7 @@
 struct PluginServer {
 	RdmadGrpcServer *grpc;
 	char *resource, *path;
-	ino_t inode; /* 0: it could not be looked at */
+	ino_t inode; /* 0: unknown */
 	const PluginServerOps *ops;
 	gpointer data;
 	GPtrArray *streams; /* of Stream */
@@ -85,7 +85,7 @@ static void serve_list_and_watch(RdmadGrpcCall *call, const guint8 *message, gsi
 	stream->call = rdmad_grpc_call_ref(call);
 	g_ptr_array_add(server->streams, stream);
 	rdmad_grpc_call_watch(call, stream_writable, stream_ended, stream);
-	/* Pods may start from the first list on. */
+	/* Kubelet may start pods from the first list on, so the owner is notified before. */
 	server->ops->streams_changed(server->data);
 	stream_send(stream);
 }
@@ -99,8 +99,8 @@ static void publish_now(gpointer data)
 		stream_send(server->streams->pdata[i]);
 }
 
-/* The first change leaves at once; more of them wait for their turn together, for kubelet writes a
- * file for each. */
+/* Sends the first change immediately and merges further ones, because kubelet writes a file for
+ * each list. */
 void plugin_server_publish(PluginServer *server, GBytes *list)
 {
 	const gint64 due_us = server->published_us + PUBLISH_EVERY_US;
@@ -117,7 +117,7 @@ void plugin_server_publish(PluginServer *server, GBytes *list)
 
 /* ---- unary methods ---- */
 
-/* An empty message, and others without a field that is set, take no byte. */
+/* A message without any field set takes no bytes. */
 static void reply_empty(RdmadGrpcCall *call)
 {
 	rdmad_grpc_call_reply(call, (const guint8 *)"", 0);
@@ -193,7 +193,8 @@ static void serve_get_info(RdmadGrpcCall *call, const guint8 *message, gsize siz
 	info.name = server->resource;
 	info.n_supported_versions = G_N_ELEMENTS(versions);
 	info.supported_versions = versions;
-	/* No endpoint: kubelet uses the path at which it found us, which may differ from ours. */
+	/* Without an endpoint kubelet uses the path at which it found the socket, which may differ
+	 * from rdmad's path. */
 	bytes = g_malloc(pluginregistration__plugin_info__get_packed_size(&info));
 	rdmad_grpc_call_reply(call, bytes, pluginregistration__plugin_info__pack(&info, bytes));
 }

@@ -4,10 +4,10 @@
  *
  * The five methods of v1beta1.DevicePlugin, and the two of pluginregistration.Registration with
  * which kubelet identifies a socket in plugins_registry.  No method carries the name of the
- * resource, hence a socket for each.
+ * resource, so each resource needs its own socket.
  *
- * A ListAndWatch stream is sent the newest list only: while one is on its way, others replace each
- * other; a list equal to the last one is not sent.
+ * A ListAndWatch stream gets only the newest list: lists that are published while another is being
+ * sent replace each other, and a list equal to the last one is not sent.
  */
 #pragma once
 
@@ -22,18 +22,18 @@ typedef struct {
 } PluginOptions;
 
 typedef struct {
-	/* The call is answered now or later, by plugin_server_reply(). */
+	/* Replies now or later with plugin_server_reply(). */
 	void (*allocate)(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data);
-	/* The packed answer, or NULL with an error; see preferred.h. */
+	/* Returns the packed response, or NULL with an error; see preferred.h. */
 	GBytes *(*preferred)(const guint8 *message, gsize size, gpointer data, GError **error);
-	/* Kubelet starts a container of ours; the call is answered now or later. */
+	/* Kubelet starts a container with slots of the resource.  Replies now or later. */
 	void (*pre_start)(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data);
 	void (*options)(PluginOptions *options, gpointer data);
-	/* A ListAndWatch stream began or ended. */
+	/* A ListAndWatch stream was opened or closed. */
 	void (*streams_changed)(gpointer data);
-	/* Whether the list has a healthy device. */
+	/* Returns whether the list has a healthy device. */
 	gboolean (*offers)(gpointer data);
-	/* Kubelet found the socket in plugins_registry; `error` NULL: and took it. */
+	/* Kubelet found the socket in plugins_registry; `error` NULL: kubelet accepted it. */
 	void (*notified)(const char *error, gpointer data);
 } PluginServerOps;
 
@@ -42,26 +42,27 @@ typedef struct PluginServer PluginServer;
 PluginServer *plugin_server_new(RdmadModule *self, const char *resource, const char *socket_path,
 				GBytes *list, const PluginServerOps *ops, gpointer data,
 				GError **error);
-/* One that another process has served: kubelet's streams begin again, unseen by kubelet, from the loop.
- * RDMAD_ERROR_INVALID, RDMAD_ERROR_GONE. */
+/* Takes over the server of another process: opens kubelet's streams again, from the loop, which
+ * kubelet does not notice.  RDMAD_ERROR_INVALID, RDMAD_ERROR_GONE. */
 PluginServer *plugin_server_take(RdmadModule *self, const char *resource, RdmadHandOverGift *gift,
 				 GBytes *list, const PluginServerOps *ops, gpointer data,
 				 GError **error);
-/* Ends its streams, unless they were given; none of `ops` is called any more. */
+/* Ends the streams, unless they were handed over; `ops` are not called afterwards. */
 void plugin_server_free(PluginServer *server);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PluginServer, plugin_server_free)
 
-/* `answer`, or where it is NULL `error`; see allocate.h for the errors. */
+/* Replies with `answer`, or with `error` if `answer` is NULL; see allocate.h for the errors. */
 void plugin_server_reply(RdmadGrpcCall *call, GBytes *answer, const GError *error);
 
 void plugin_server_publish(PluginServer *server, GBytes *list);
 guint plugin_server_streams(const PluginServer *server);
 const char *plugin_server_path(const PluginServer *server);
-/* The socket's file is still the one that was made. */
+/* Returns whether the socket's file is still the one that was made. */
 gboolean plugin_server_is_reachable(const PluginServer *server);
-/* Sends no more lists, and pending answers, then calls `still` from the loop. */
+/* Stops sending lists, sends pending responses, then calls `still` from the loop. */
 void plugin_server_freeze(PluginServer *server, void (*still)(gpointer data), gpointer data);
-/* For plugin_server_take() of another process; see rdmad/hand-over.h.  NULL: nothing can be given. */
+/* Returns the state for plugin_server_take() of another process; see rdmad/hand-over.h.  NULL: it
+ * cannot be handed over. */
 json_t *plugin_server_give(PluginServer *server, int *fds, guint *n_fds);
-/* Ends the streams, sends pending answers, then calls `drained` from the loop. */
+/* Ends the streams, sends pending responses, then calls `drained` from the loop. */
 void plugin_server_drain(PluginServer *server, void (*drained)(gpointer data), gpointer data);

@@ -52,7 +52,7 @@ static void *arena_alloc(void *data, size_t size)
 
 static void arena_free(void *data, void *pointer)
 {
-	/* All goes together, in unpacked_free(). */
+	/* unpacked_free() frees all blocks together. */
 }
 
 Unpacked *unpack(const ProtobufCMessageDescriptor *type, const guint8 *bytes, gsize size,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CRI answers: the fields that are read of the container runtime's messages. */
+/* CRI messages: the fields that rdmad uses of the responses of the container runtime. */
 #include "prestart/cri.h"
 
 #include <jansson.h>
@@ -85,7 +85,7 @@ static char *netns_of_json(const json_t *info)
 	return g_build_filename("/proc", number, "ns", "net", NULL);
 }
 
-/* containerd and CRI-O write the sandbox's OCI specification there. */
+/* containerd and CRI-O put the OCI specification of the sandbox into the entry "info". */
 static char *netns_of(const Runtime__V1__PodSandboxStatusResponse *response)
 {
 	char *netns = NULL;
@@ -134,9 +134,10 @@ gboolean cri_answer_status(const guint8 *message, gsize size, CriSandbox *sandbo
 /*
  * CRI: the container runtime's state of a pod's sandbox (runtime.v1)
  *
- * Kubelet gives a device plugin neither the uid of a pod nor whether it is in the host's network;
- * the runtime has both as soon as the sandbox exists, which is before any container starts. Two
- * calls: ListPodSandbox by the labels that kubelet gives every sandbox, then PodSandboxStatus.
+ * Kubelet passes a device plugin neither the UID of a pod nor whether the pod uses the host's
+ * network.  The runtime has both once the sandbox exists, which is before any container starts.
+ * Two calls are needed: ListPodSandbox by the labels that kubelet sets on each sandbox, then
+ * PodSandboxStatus.
  */
 
 #define SERVICE	    "/runtime.v1.RuntimeService/"
@@ -148,9 +149,9 @@ struct CriQuery {
 	char *socket_path, *pod_namespace, *pod_name;
 	char *sandbox_id;
 	CriSandbox sandbox;
-	GError *error; /* of the answer to the call under way */
+	GError *error; /* of the response to the running call */
 	gboolean answered;
-	RdmadEvent *finish; /* a channel is not freed from inside its own callback */
+	RdmadEvent *finish; /* a channel must not be freed by its own callback */
 	CriFunc fn;
 	gpointer data;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CRI answers: the fields that are read of the container runtime's messages. */
+/* CRI messages: the fields that rdmad uses of the responses of the container runtime. */
 #pragma once
 
 #include <rdmad/module.h>
@@ -11,15 +11,15 @@ typedef enum {
 	CRI_NETWORK_HOST,
 } CriNetwork;
 
-/* The newest sandbox of a pod that is ready, of a ListPodSandboxResponse: for a while there may be
- * older ones beside it.  `id` and `pod_uid` are the caller's.
- * RDMAD_ERROR_INVALID; RDMAD_ERROR_NOT_FOUND: there is none. */
+/* Finds the newest ready sandbox of a pod in a ListPodSandboxResponse, which may have older ones
+ * for a while.  The caller frees `id` and `pod_uid`.  RDMAD_ERROR_INVALID; RDMAD_ERROR_NOT_FOUND:
+ * there is none. */
 gboolean cri_answer_sandbox(const guint8 *message, gsize size, const char *pod_namespace,
 			    const char *pod_name, char **id, char **pod_uid, GError **error);
 typedef struct {
 	char *pod_uid;
 	CriNetwork network;
-	char *netns; /* path of its network namespace; NULL: the runtime does not tell */
+	char *netns;		 /* path of its network namespace; NULL: not reported */
 	GHashTable *annotations; /* text -> text */
 } CriSandbox;
 
@@ -27,17 +27,18 @@ typedef struct {
 gboolean cri_answer_status(const guint8 *message, gsize size, CriSandbox *sandbox, GError **error);
 void cri_sandbox_clear(CriSandbox *sandbox);
 
-/* The path of the runtime's socket: `configured`, or for "auto" the first known one that is there;
- * NULL: none.  g_free(). */
+/* Returns the path of the runtime's socket: `configured`, or for "auto" the first known one that
+ * exists; NULL: none.  g_free(). */
 char *cri_socket(const char *configured);
 
 typedef struct CriQuery CriQuery;
 
-/* `sandbox` NULL: it could not be read, see `error`; fields that are not stolen are freed. */
+/* `sandbox` NULL: the query failed with `error`.  Fields that the callee does not steal are
+ * freed. */
 typedef void (*CriFunc)(CriSandbox *sandbox, const GError *error, gpointer data);
 
-/* Calls `fn` once, from the loop, never from inside; the query is gone before it. */
+/* Calls `fn` once from the loop, never before it returns; the query is freed before the call. */
 CriQuery *cri_query(RdmadModule *self, const char *socket_path, const char *pod_namespace,
 		    const char *pod_name, CriFunc fn, gpointer data);
-/* `fn` will not be called.  NULL is fine. */
+/* Cancels the call of `fn`.  `query` may be NULL. */
 void cri_query_cancel(CriQuery *query);

@@ -34,19 +34,19 @@ char *gpu_ids_uuid(const char *information)
 	at += strlen("GPU UUID:");
 	at += strspn(at, " \t");
 	length = strcspn(at, " \t\r\n");
-	/* Until the GPU was opened for the first time its UUID is all "?". */
+	/* Until the GPU is first opened, its UUID consists of "?". */
 	if (!g_str_has_prefix(at, "GPU-") || memchr(at, '?', length))
 		return NULL;
 	return g_strndup(at, length);
 }
 
-/* "00000000:1B:00.0-3" is 0000:1b:00.0: some write the domain with eight digits. */
+/* Parses "00000000:1B:00.0-3" as 0000:1b:00.0: some plugins write the domain with eight digits. */
 static char *address_parse(const char *id)
 {
 	guint domain, bus, device, function;
 	int end = 0;
 
-	/* A sign or a blank is a number's for sscanf(). */
+	/* sscanf() accepts signs and spaces before a number. */
 	if (strspn(id, "0123456789abcdefABCDEF") < 4 ||
 	    sscanf(id, "%8x:%2x:%2x.%1x%n", &domain, &bus, &device, &function, &end) != 4 ||
 	    strspn(id, "0123456789abcdefABCDEF:.") < (gsize)end || g_ascii_isxdigit(id[end]))
@@ -54,8 +54,8 @@ static char *address_parse(const char *id)
 	return g_strdup_printf("%04x:%02x:%02x.%x", domain, bus, device, function);
 }
 
-/* End of the name of the whole device: "::3" is a share of it, "/1/0" a slice, "-1" a share of a
- * card. */
+/* Returns the ID of the whole device, without "::3" for a share of it, "/1/0" for a slice, or "-1"
+ * for a share of a card. */
 static char *id_stem(const char *id)
 {
 	const char *stem = g_str_has_prefix(id, "MIG-GPU-") ? id + strlen("MIG-") : id;
@@ -151,7 +151,7 @@ void gpu_ids_read(GpuIds *ids)
 		rdmad_debug("the names of the accelerators: %s", error->message);
 }
 
-/* ---- life and questions ---- */
+/* ---- life and queries ---- */
 
 GpuIds *gpu_ids_new(RdmadModule *self)
 {

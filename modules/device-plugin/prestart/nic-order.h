@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NIC order: the devices of a container in the order of rdmad_nics_compare(), and nccl.conf of them
+ * NIC order: sorts the devices of a container by rdmad_nics_compare() and writes its nccl.conf
  */
 #pragma once
 
@@ -8,6 +8,6 @@
 
 /* Sorts `devices`, of RdmadDevice; `gpus` of RdmadGpu. */
 void nic_order_sort(GPtrArray *devices, const GPtrArray *gpus);
-/* The text of nccl.conf: NCCL_IB_HCA with exactly these devices.  NCCL reads no more than 32 of
- * them and 1023 characters of a line. */
+/* Returns the text of nccl.conf: NCCL_IB_HCA with exactly these devices, up to the limits of NCCL
+ * of 32 devices and 1023 characters in a line. */
 char *nic_order_nccl_conf(const GPtrArray *devices, const GPtrArray *gpus);

@@ -26,18 +26,18 @@ struct PreStart {
 	char *cri_socket;
 	const GpuIds *gpu_ids;
 	const Delivery *delivery;
-	GPtrArray *starts;   /* of Start, the oldest first */
-	guint64 asked, told; /* questions to podresources and answers */
+	GPtrArray *starts;	  /* of Start, the oldest first */
+	guint64 queries, answers; /* of podresources */
 };
 
-/* One call. */
+/* One PreStartContainer call. */
 typedef struct {
 	PreStart *owner;
 	ResourceSettings *settings;
 	RdmadGrpcCall *call;
 	char *slot;
-	char *pod_namespace, *pod_name, *container; /* once podresources has listed it */
-	guint64 question;			    /* to podresources, by number; 0: answered */
+	char *pod_namespace, *pod_name, *container; /* NULL until podresources lists it */
+	guint64 pods_query; /* number of the query of podresources; 0: answered */
 	RdmadEvent *deadline;
 	RdmadPreparation *preparation;
 	CriQuery *query;
@@ -63,23 +63,23 @@ static void start_free(gpointer data)
 	g_free(start);
 }
 
-/* ---- the answer ---- */
+/* ---- reply ---- */
 
-/* `start` is gone after it. */
+/* Frees `start`. */
 static void start_allow(Start *start)
 {
 	rdmad_grpc_call_reply(start->call, (const guint8 *)"", 0);
 	g_ptr_array_remove(start->owner->starts, start);
 }
 
-/* "namespace/pod", or NULL while it is not known. */
+/* Returns "namespace/pod", or NULL if the pod is unknown. */
 static char *start_pod(const Start *start)
 {
 	return start->pod_name ? g_strdup_printf("%s/%s", start->pod_namespace, start->pod_name)
 			       : NULL;
 }
 
-static void start_tell(const Start *start, const char *kind, const char *what, const char *why)
+static void start_warn(const Start *start, const char *kind, const char *what, const char *why)
 {
 	g_autofree char *pod = start_pod(start);
 	const RdmadLogFields about = { .resource = start->settings->name, .pod = pod };
@@ -108,8 +108,8 @@ static void start_refuse(Start *start)
 	g_ptr_array_remove(start->owner->starts, start);
 }
 
-/* A preparer does not let it start. */
-static void start_forbid(Start *start, const char *why)
+/* Fails the call because a preparer forbids the start. */
+static void start_fail(Start *start, const char *why)
 {
 	g_autofree char *pod = start_pod(start);
 	const RdmadLogFields about = { .resource = start->settings->name, .pod = pod };
@@ -121,7 +121,7 @@ static void start_forbid(Start *start, const char *why)
 	g_ptr_array_remove(start->owner->starts, start);
 }
 
-static void start_late(gpointer data)
+static void start_timed_out(gpointer data)
 {
 	Start *start = data;
 	const char *refusal =
@@ -130,10 +130,10 @@ static void start_late(gpointer data)
 	if (refusal) {
 		g_autofree char *why = g_strdup(refusal);
 
-		start_forbid(start, why);
+		start_fail(start, why);
 		return;
 	}
-	start_tell(start, "start-unchecked", "not all is done for it",
+	start_warn(start, "start-unchecked", "not all is done for it",
 		   start->preparation ? "its files are not written yet"
 				      : "kubelet or the container runtime took too long to "
 					"identify its pod");
@@ -178,7 +178,7 @@ typedef struct {
 	GPtrArray *devices;
 } Collection;
 
-/* A container may have allocations of several resources, and uses the devices of all. */
+/* A container may have allocations of several resources and uses the devices of all. */
 static void collect_devices(const RdmadAllocation *allocation, gpointer data)
 {
 	Collection *collection = data;
@@ -197,7 +197,8 @@ static void collect_devices(const RdmadAllocation *allocation, gpointer data)
 	}
 }
 
-/* Where module nccl has a plan, nccl.conf is its own: the plan has the same devices by port, and more. */
+/* If module nccl has a plan, it writes nccl.conf itself: the plan has the same devices by port,
+ * and more. */
 static gboolean nccl_has_planned(const Start *start, const RdmadAllocation *allocation)
 {
 	const char *run_dir = delivery_run_dir(start->owner->delivery);
@@ -224,11 +225,11 @@ static void start_order_nics(Start *start)
 	if (allocation &&
 	    !rdmad_allocation_dir_write(delivery_run_dir(start->owner->delivery), allocation->id,
 					ALLOCATION_NCCL_CONF, text, &error))
-		start_tell(start, "start-unchecked", "without the order of its NICs",
+		start_warn(start, "start-unchecked", "without the order of its NICs",
 			   error->message);
 }
 
-/* ---- what other modules write ---- */
+/* ---- preparations of other modules ---- */
 
 static void start_prepared(const char *refusal, gpointer data)
 {
@@ -236,7 +237,7 @@ static void start_prepared(const char *refusal, gpointer data)
 
 	start->preparation = NULL;
 	if (refusal) {
-		start_forbid(start, refusal);
+		start_fail(start, refusal);
 		return;
 	}
 	if (start->owner->prestart)
@@ -244,19 +245,19 @@ static void start_prepared(const char *refusal, gpointer data)
 	start_allow(start);
 }
 
-static gboolean sandbox_is_wanted(const Start *start)
+static gboolean sandbox_is_needed(const Start *start)
 {
 	return rdmad_preparations_want_sandbox(rdmad_module_preparations(start->owner->self));
 }
 
-/* After all that may refuse but the preparers. */
-static void start_prepare(Start *start, const CriSandbox *told)
+/* Runs after all other checks that may refuse the start. */
+static void start_prepare(Start *start, const CriSandbox *reported)
 {
 	const RdmadSandbox sandbox = {
-		.pod_uid = told ? told->pod_uid : NULL,
-		.is_host_network = told && told->network == CRI_NETWORK_HOST,
-		.netns = told ? told->netns : NULL,
-		.annotations = told ? told->annotations : NULL,
+		.pod_uid = reported ? reported->pod_uid : NULL,
+		.is_host_network = reported && reported->network == CRI_NETWORK_HOST,
+		.netns = reported ? reported->netns : NULL,
+		.annotations = reported ? reported->annotations : NULL,
 	};
 	RdmadModule *self = start->owner->self;
 	const RdmadAllocation *allocation = start_allocation(start);
@@ -264,7 +265,7 @@ static void start_prepare(Start *start, const CriSandbox *told)
 	if (allocation)
 		start->preparation =
 			rdmad_preparations_begin(rdmad_module_preparations(self), self, allocation,
-						 told ? &sandbox : NULL, start_prepared, start);
+						 reported ? &sandbox : NULL, start_prepared, start);
 	else
 		start_prepared(NULL, start);
 }
@@ -282,11 +283,11 @@ static void limits_done(gpointer result, const GError *error, gpointer data)
 
 	start->job = NULL;
 	if (error)
-		start_tell(start, "rdma-limits", "without its RDMA limits", error->message);
+		start_warn(start, "rdma-limits", "without its RDMA limits", error->message);
 	start_prepare(start, &start->sandbox);
 }
 
-/* Names of the present devices of the allocation. */
+/* Returns the names of the present devices of the allocation. */
 static char **allocation_device_names(const Start *start)
 {
 	RdmadInventory *inventory = rdmad_module_inventory(start->owner->self);
@@ -323,13 +324,13 @@ static void start_limit(Start *start)
 		limits_done(NULL, error, start);
 }
 
-static void runtime_told(CriSandbox *sandbox, const GError *error, gpointer data)
+static void runtime_answered(CriSandbox *sandbox, const GError *error, gpointer data)
 {
 	Start *start = data;
 
 	start->query = NULL;
 	if (!sandbox) {
-		start_tell(start, "start-unchecked", "its pod could not be checked",
+		start_warn(start, "start-unchecked", "its pod could not be checked",
 			   error->message);
 		start_prepare(start, NULL);
 		return;
@@ -339,7 +340,7 @@ static void runtime_told(CriSandbox *sandbox, const GError *error, gpointer data
 		return;
 	}
 	if (start->settings->host_network_only && sandbox->network == CRI_NETWORK_UNKNOWN)
-		start_tell(start, "start-unchecked", "host_network_only could not be checked",
+		start_warn(start, "start-unchecked", "host_network_only could not be checked",
 			   "the container runtime does not report its network");
 	start->sandbox = *sandbox;
 	*sandbox = (CriSandbox){ 0 };
@@ -349,32 +350,32 @@ static void runtime_told(CriSandbox *sandbox, const GError *error, gpointer data
 		start_prepare(start, &start->sandbox);
 }
 
-static void start_ask_runtime(Start *start)
+static void start_query_runtime(Start *start)
 {
 	g_autofree char *socket = cri_socket(start->owner->cri_socket);
 
 	if (!socket) {
-		start_tell(start, "start-unchecked", "its pod could not be checked",
+		start_warn(start, "start-unchecked", "its pod could not be checked",
 			   "no socket of a container runtime (cri_socket)");
 		start_prepare(start, NULL);
 		return;
 	}
 	start->query = cri_query(start->owner->self, socket, start->pod_namespace, start->pod_name,
-				 runtime_told, start);
+				 runtime_answered, start);
 }
 
 /* ---- responses of podresources ---- */
 
-static void start_pods_told(Start *start, const GError *error)
+static void start_pods_listed(Start *start, const GError *error)
 {
 	const RdmadPodDevices *holder =
 		error ? NULL
 		      : rdmad_pods_holder(rdmad_module_pods(start->owner->self),
 					  start->settings->name, start->slot);
 
-	start->question = 0;
+	start->pods_query = 0;
 	if (!holder) {
-		start_tell(start, "start-unchecked", "its pod is unknown",
+		start_warn(start, "start-unchecked", "its pod is unknown",
 			   error ? error->message : "kubelet does not list its devices");
 		start_allow(start);
 		return;
@@ -383,24 +384,24 @@ static void start_pods_told(Start *start, const GError *error)
 	start->pod_name = g_strdup(holder->pod_name);
 	start->container = g_strdup(holder->container);
 	if (start->settings->host_network_only || has_limits(start->settings) ||
-	    sandbox_is_wanted(start))
-		start_ask_runtime(start);
+	    sandbox_is_needed(start))
+		start_query_runtime(start);
 	else
 		start_prepare(start, NULL);
 }
 
-/* One call for each request, in their order; some requests did not wait. */
-static void pods_told(const GError *error, gpointer data)
+/* Called once for each query, in order; the start of a query may have ended already. */
+static void pods_listed(const GError *error, gpointer data)
 {
 	PreStart *pre_start = data;
 
-	pre_start->told++;
+	pre_start->answers++;
 	for (guint i = 0; i < pre_start->starts->len; i++) {
 		Start *start = pre_start->starts->pdata[i];
 
-		if (start->question != pre_start->told)
+		if (start->pods_query != pre_start->answers)
 			continue;
-		start_pods_told(start, error);
+		start_pods_listed(start, error);
 		return;
 	}
 }
@@ -417,11 +418,12 @@ static void start_begin(PreStart *pre_start, ResourceSettings *resource, RdmadGr
 	start->settings = resource_settings_ref(resource);
 	start->call = rdmad_grpc_call_ref(call);
 	start->slot = g_strdup(slot);
-	start->question = ++pre_start->asked;
-	start->deadline = rdmad_loop_add_timer(rdmad_module_loop(self), self, start_late, start);
+	start->pods_query = ++pre_start->queries;
+	start->deadline =
+		rdmad_loop_add_timer(rdmad_module_loop(self), self, start_timed_out, start);
 	rdmad_event_arm(start->deadline, DEADLINE_MS);
 	g_ptr_array_add(pre_start->starts, start);
-	rdmad_pods_refresh(rdmad_module_pods(self), self, pods_told, pre_start);
+	rdmad_pods_refresh(rdmad_module_pods(self), self, pods_listed, pre_start);
 }
 
 void pre_start_serve(PreStart *pre_start, ResourceSettings *resource, RdmadGrpcCall *call,
@@ -475,7 +477,7 @@ void pre_start_begin(PreStart *pre_start, const GpuIds *gpu_ids, const Delivery 
 
 void pre_start_stop(PreStart *pre_start)
 {
-	rdmad_pods_cancel(rdmad_module_pods(pre_start->self), pods_told, pre_start);
+	rdmad_pods_cancel(rdmad_module_pods(pre_start->self), pods_listed, pre_start);
 	while (pre_start->starts->len)
 		start_allow(pre_start->starts->pdata[pre_start->starts->len - 1]);
 	pre_start->gpu_ids = NULL;

@@ -4,12 +4,11 @@
  *
  * Containers of a pod share the limit, because it is written to the pod's cgroup: open contexts of
  * a device count as hca_handle, queue pairs, completion queues, memory regions and so on as
- * hca_object.  The cgroup goes with the pod, and the limit with it.
+ * hca_object.  The limit is removed with the cgroup of the pod.
  *
  * Needs cgroup2 and the controller; it is enabled in the cgroups above the pod's where necessary.
- * Where kubelet makes the cgroups: kubepods.slice (systemd) or kubepods (cgroupfs), with
- * kubelet.slice or kubelet before it in kind. Source: Documentation/admin-guide/cgroup-v2.rst,
- * "RDMA".
+ * Kubelet makes the cgroups in kubepods.slice (systemd) or kubepods (cgroupfs), in kind below
+ * kubelet.slice or kubelet.  Source: Documentation/admin-guide/cgroup-v2.rst, "RDMA".
  */
 #include "prestart/rdma-limits.h"
 
@@ -33,14 +32,14 @@ static gboolean uid_check(const char *uid, GError **error)
 	return FALSE;
 }
 
-/* ---- where a pod is ---- */
+/* ---- the pod's cgroup ---- */
 
 static char *cgroupfs_directory(const char *top, const char *class, const char *uid)
 {
 	return g_strdup_printf(CGROUPS "/%skubepods/%s%spod%s", top, class, *class ? "/" : "", uid);
 }
 
-/* A slice repeats the names of those above it: a.slice/a-b.slice/a-b-c.slice. */
+/* The name of a slice contains the names of its parents: a.slice/a-b.slice/a-b-c.slice. */
 static char *systemd_directory(const char *top, const char *class, const char *uid)
 {
 	const char *stem = *top ? "kubelet-kubepods" : "kubepods";
@@ -52,7 +51,7 @@ static char *systemd_directory(const char *top, const char *class, const char *u
 			       *class ? "-" : "", class, escaped);
 }
 
-/* FALSE without an error: there is none. */
+/* Returns FALSE without an error if there is none. */
 static gboolean directory_exists(const RdmadSysroot *root, const char *path, GError **error)
 {
 	g_autoptr(GError) problem = NULL;
@@ -98,9 +97,9 @@ char *rdma_limits_directory(const RdmadSysroot *root, const char *pod_uid, GErro
 
 /* ---- the controller ---- */
 
-/* From the root down, for a cgroup may hand down only what it was handed. */
-static gboolean controller_hand_down(const RdmadSysroot *root, const char *directory,
-				     GError **error)
+/* Enables the controller from the root down: a cgroup can only pass on what its parent passed to
+ * it. */
+static gboolean controller_enable(const RdmadSysroot *root, const char *directory, GError **error)
 {
 	const char *below = directory + strlen(CGROUPS);
 
@@ -155,7 +154,7 @@ gboolean rdma_limits_write(const RdmadSysroot *root, const char *pod_uid, char *
 	if (!directory)
 		return FALSE;
 	file = g_strconcat(directory, "/rdma.max", NULL);
-	if (!rdmad_sysroot_exists(root, file) && !controller_hand_down(root, directory, error))
+	if (!rdmad_sysroot_exists(root, file) && !controller_enable(root, directory, error))
 		return FALSE;
 	for (guint i = 0; devices[i]; i++) {
 		g_autofree char *line = rdma_limits_line(devices[i], limits);
@@ -166,7 +165,7 @@ gboolean rdma_limits_write(const RdmadSysroot *root, const char *pod_uid, char *
 	return TRUE;
 }
 
-/* ---- Limit job: RDMA limits written by a worker, for cgroupfs may make a writer wait ---- */
+/* ---- Limit job: a worker writes the limits, because a write to a cgroup may block ---- */
 
 typedef struct {
 	const RdmadSysroot *root;

@@ -15,8 +15,8 @@ static const ResourceSettings *resource_of(const RdmadDevice *vf, const GPtrArra
 	return NULL;
 }
 
-/* While RDMA devices are visible in all namespaces, the sign is that the interface has gone to a
- * pod. */
+/* If RDMA devices are visible in all namespaces, the only sign of use by a pod is that the
+ * interface was moved away. */
 static gboolean has_lost_its_interface(const RdmadDevice *vf)
 {
 	return vf->n_netdevs == 0 && vf->n_ports > 0 &&
@@ -36,8 +36,8 @@ static char *vf_use(const RdmadDevice *vf, const GPtrArray *resources)
 	return NULL;
 }
 
-/* "its virtual function mlx5_2 is in rdma/vf", g_free(); NULL: no, or it has none.  `devices` and
- * `resources`: all of them. */
+/* Returns the use of the virtual functions, "its virtual function mlx5_2 is in rdma/vf", g_free();
+ * NULL: unused, or it has none.  `devices` and `resources`: all of them. */
 static char *pf_use(const RdmadDevice *dev, const GPtrArray *devices, const GPtrArray *resources)
 {
 	int seen = 0;
@@ -76,7 +76,7 @@ static gboolean is_exclusive(const ResourceSettings *resource)
 	return resource->mode == MODE_EXCLUSIVE;
 }
 
-static gboolean names(const ResourceSettings *resource, const ResourceSettings *other)
+static gboolean allows_sharing_with(const ResourceSettings *resource, const ResourceSettings *other)
 {
 	return resource->shared_with &&
 	       g_strv_contains((const char *const *)resource->shared_with, other->name);
@@ -84,7 +84,8 @@ static gboolean names(const ResourceSettings *resource, const ResourceSettings *
 
 gboolean assignment_may_share(const ResourceSettings *a, const ResourceSettings *b)
 {
-	return !is_exclusive(a) && !is_exclusive(b) && (names(a, b) || names(b, a));
+	return !is_exclusive(a) && !is_exclusive(b) &&
+	       (allows_sharing_with(a, b) || allows_sharing_with(b, a));
 }
 
 GPtrArray *assignment_devices(RdmadModule *self)
@@ -111,8 +112,9 @@ static char *conflict_text(const RdmadDevice *dev, const ResourceSettings *owner
 			       dev->name, dev->id, owner->name, other->name, owner->name);
 }
 
-/* The first of the owners with whom `resource` may not share, or NULL. */
-static const ResourceSettings *rival_of(const ResourceSettings *resource, const GPtrArray *owners)
+/* Returns the first owner that may not share with `resource`, or NULL. */
+static const ResourceSettings *conflicting_owner(const ResourceSettings *resource,
+						 const GPtrArray *owners)
 {
 	for (guint i = 0; i < owners->len; i++)
 		if (!assignment_may_share(owners->pdata[i], resource))
@@ -120,11 +122,11 @@ static const ResourceSettings *rival_of(const ResourceSettings *resource, const 
 	return NULL;
 }
 
-/* One device against all resources. */
+/* The assignment of one device to each of the resources. */
 typedef struct {
 	const GPtrArray *resources, *devices; /* all */
 	const RdmadDevice *dev;
-	GPtrArray *owners; /* the resources so far that have it */
+	GPtrArray *owners; /* the resources that have the device so far */
 	char *pf_use;
 } Trial;
 
@@ -141,17 +143,17 @@ static void trial_clear(Trial *trial)
 	g_free(trial->pf_use);
 }
 
-typedef enum { TAKEN, NOT_SELECTED, BUSY, HAS_RIVAL } Verdict;
+typedef enum { TAKEN, NOT_SELECTED, BUSY, CONFLICT } Verdict;
 
-/* In the order of the resources. */
+/* Must be called in the order of the resources. */
 static Verdict trial_judge(Trial *trial, ResourceSettings *resource)
 {
 	if (!selector_takes(&resource->selector, trial->dev))
 		return NOT_SELECTED;
 	if (trial->pf_use && !resource->busy_pfs)
 		return BUSY;
-	if (rival_of(resource, trial->owners))
-		return HAS_RIVAL;
+	if (conflicting_owner(resource, trial->owners))
+		return CONFLICT;
 	g_ptr_array_add(trial->owners, resource);
 	return TAKEN;
 }
@@ -169,15 +171,16 @@ static void assign_device(Assignment *assignment, const GPtrArray *resources,
 
 		if (verdict == TAKEN)
 			g_array_append_val((GArray *)assignment->members->pdata[i], member);
-		if (verdict == HAS_RIVAL)
-			g_ptr_array_add(
-				assignment->conflicts,
-				conflict_text(dev, rival_of(resource, trial.owners), resource));
+		if (verdict == CONFLICT)
+			g_ptr_array_add(assignment->conflicts,
+					conflict_text(dev,
+						      conflicting_owner(resource, trial.owners),
+						      resource));
 	}
 	trial_clear(&trial);
 }
 
-/* NULL: it is taken. */
+/* Returns NULL for TAKEN. */
 static char *verdict_text(const Trial *trial, const ResourceSettings *resource, Verdict verdict)
 {
 	switch (verdict) {
@@ -185,8 +188,9 @@ static char *verdict_text(const Trial *trial, const ResourceSettings *resource, 
 		return selector_refusal(&resource->selector, trial->dev);
 	case BUSY:
 		return g_strdup(trial->pf_use);
-	case HAS_RIVAL:
-		return conflict_text(trial->dev, rival_of(resource, trial->owners), resource);
+	case CONFLICT:
+		return conflict_text(trial->dev, conflicting_owner(resource, trial->owners),
+				     resource);
 	case TAKEN:
 		break;
 	}

@@ -9,22 +9,24 @@
 
 typedef struct {
 	GPtrArray *members;   /* a GArray of PoolMember for each resource, in their order */
-	GPtrArray *conflicts; /* sentences */
+	GPtrArray *conflicts; /* messages */
 } Assignment;
 
-/* The devices of the inventory, as the functions below want them; borrowed. */
+/* Returns the devices of the inventory for the functions below; borrowed. */
 GPtrArray *assignment_devices(RdmadModule *self);
 
-/* Neither is exclusive, and one of them names the other. */
+/* Returns whether both may have a device: neither is exclusive, and one has the other in
+ * `shared_with`. */
 gboolean assignment_may_share(const ResourceSettings *a, const ResourceSettings *b);
 
-/* `resources` of ResourceSettings, `devices` of RdmadDevice, both in order and kept by the
- * caller as long as the result. */
+/* `resources` of ResourceSettings, `devices` of RdmadDevice, both in order; the result borrows
+ * them. */
 Assignment *assignment_new(const GPtrArray *resources, const GPtrArray *devices);
 void assignment_free(Assignment *assignment);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Assignment, assignment_free)
 
-/* Called for each resource: `refusal` NULL if it has the device, else the reason. */
+/* Calls `fn` for each resource: `refusal` is NULL if the resource has the device, else the reason
+ * why not. */
 void assignment_explain(const GPtrArray *resources, const GPtrArray *devices,
 			const RdmadDevice *dev,
 			void (*fn)(const ResourceSettings *resource, const char *refusal,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* "ens1f0#0-3,7": a pattern, and of what it matches only these virtual functions. */
+/* Selector keys and their patterns.  "ens1f0#0-3,7" matches only these virtual functions of
+ * ens1f0. */
 #pragma once
 
 #include <rdmad/device.h>
@@ -19,19 +20,20 @@ typedef enum {
 	SELECT_ROOT_DEVICES,
 	SELECT_ACPI_INDEXES,
 	SELECT_AUX_TYPES,
-	/* Of a port; one port must have them all. */
+	/* Keys of ports; one port must match all of them. */
 	SELECT_LINK_LAYERS,
 	SELECT_PKEYS,
 	SELECT_PORT_STATES,
 	SELECT_N,
 } SelectKey;
-#define SELECT_OF_PORT SELECT_LINK_LAYERS /* the first of them */
+#define SELECT_OF_PORT SELECT_LINK_LAYERS /* the first key of ports */
 
 /* "names" */
 const char *select_key_name(SelectKey key);
-/* `pattern` without its "!"; RDMAD_ERROR_CONFIG. */
+/* Checks `pattern`, without its "!".  RDMAD_ERROR_CONFIG. */
 gboolean select_key_check(SelectKey key, const char *pattern, GError **error);
-/* Values of the device (or its port) for the key, char * with g_free(); none if unknown. */
+/* Returns the values of the device (or its port) for the key, char * with g_free(); empty if
+ * unknown. */
 GPtrArray *select_key_values(SelectKey key, const RdmadDevice *dev, const RdmadPort *port);
 /* `pattern` without its "!". */
 gboolean select_key_matches(SelectKey key, const char *pattern, const RdmadDevice *dev,

@@ -6,12 +6,12 @@
 
 /* One group of selector keys. */
 typedef struct {
-	char **patterns[SELECT_N];	     /* NULL: the key is not given */
-	GPtrArray *exclude;		     /* of these, which have none themselves; may be NULL */
+	char **patterns[SELECT_N]; /* NULL: the key is not given */
+	GPtrArray *exclude; /* groups to exclude, without `exclude` of their own; may be NULL */
 	const RdmadConfigNode *exclude_node; /* only while parsing */
 } SelectorGroup;
 
-/* ---- a group, as the configuration has it ---- */
+/* ---- configuration ---- */
 
 #define PATTERN_MAX 128u
 
@@ -20,7 +20,7 @@ static gboolean pattern_is_negative(const char *pattern)
 	return pattern[0] == '!';
 }
 
-/* Without the "!". */
+/* Returns the pattern without its "!". */
 static const char *pattern_text(const char *pattern)
 {
 	return pattern_is_negative(pattern) ? pattern + 1 : pattern;
@@ -36,7 +36,7 @@ static gboolean pattern_check(const char *pattern, GError **error)
 	return FALSE;
 }
 
-/* The keys, `exclude` and the end. */
+/* Fills in the keys, `exclude` and the end. */
 static void fields_make(RdmadConfigField fields[SELECT_N + 2], gboolean may_exclude)
 {
 	for (guint key = 0; key < SELECT_N; key++)
@@ -77,7 +77,8 @@ static gboolean group_check(const SelectorGroup *group, const RdmadConfigNode *n
 	return good;
 }
 
-/* A group or a list of groups; NULL for none.  On an error `out` is to be freed, too. */
+/* Parses a group or a list of groups; NULL: none.  The caller must free `out`, also after an
+ * error. */
 static gboolean groups_parse(const RdmadConfigNode *node, gboolean may_exclude, GPtrArray **out,
 			     GError **error)
 {
@@ -101,7 +102,7 @@ static gboolean groups_parse(const RdmadConfigNode *node, gboolean may_exclude, 
 	return TRUE;
 }
 
-/* One group with one key. */
+/* Returns one group with one key. */
 static GPtrArray *groups_of(SelectKey key, const char *const *patterns)
 {
 	GPtrArray *groups = g_ptr_array_new_with_free_func(group_free);
@@ -162,98 +163,98 @@ gboolean selector_equal(const Selector *a, const Selector *b)
 
 /* ---- matching ---- */
 
-/* One key of a group against what a device or a port has. */
+/* The comparison of a key of a group with a device or a port. */
 typedef struct {
 	const SelectorGroup *group;
 	SelectKey key;
 	const RdmadDevice *dev;
-	const RdmadPort *port;	/* for the keys of ports */
+	const RdmadPort *port;	/* for keys of ports */
 	const char *refused_by; /* the "!x" that matched */
-} Question;
+} Match;
 
-static gboolean key_agrees(Question *question)
+static gboolean key_matches(Match *match)
 {
-	char *const *patterns = question->group->patterns[question->key];
+	char *const *patterns = match->group->patterns[match->key];
 	g_autoptr(GPtrArray) values = NULL;
-	gboolean wanted = FALSE, found = FALSE;
+	gboolean required = FALSE, found = FALSE;
 
-	question->refused_by = NULL;
+	match->refused_by = NULL;
 	if (!patterns)
 		return TRUE;
-	values = select_key_values(question->key, question->dev, question->port);
+	values = select_key_values(match->key, match->dev, match->port);
 	for (guint i = 0; patterns[i]; i++) {
 		const gboolean negative = pattern_is_negative(patterns[i]);
-		const gboolean matches = select_key_matches(
-			question->key, pattern_text(patterns[i]), question->dev, values);
+		const gboolean matches = select_key_matches(match->key, pattern_text(patterns[i]),
+							    match->dev, values);
 
 		if (negative && matches) {
-			question->refused_by = patterns[i];
+			match->refused_by = patterns[i];
 			return FALSE;
 		}
-		wanted |= !negative;
+		required |= !negative;
 		found |= !negative && matches;
 	}
-	return found || !wanted;
+	return found || !required;
 }
 
-/* Leaves `key` at the first one, from `from` to before `to`, that does not agree, or at `to`. */
-static gboolean keys_agree(Question *question, SelectKey from, SelectKey to)
+/* Sets `key` to the first key from `from` to before `to` that does not match, or to `to`. */
+static gboolean keys_match(Match *match, SelectKey from, SelectKey to)
 {
-	for (question->key = from; question->key < to; question->key++)
-		if (!key_agrees(question))
+	for (match->key = from; match->key < to; match->key++)
+		if (!key_matches(match))
 			return FALSE;
 	return TRUE;
 }
 
-/* Of several ports that do not agree the question is left with the one that gets furthest. */
-static gboolean some_port_agrees(Question *question)
+/* If no port matches, `match` describes the port that matches the most keys. */
+static gboolean any_port_matches(Match *match)
 {
-	const Question fresh = *question;
-	const RdmadDevice *dev = question->dev;
+	const Match fresh = *match;
+	const RdmadDevice *dev = match->dev;
 
 	for (guint i = 0; i < dev->n_ports; i++) {
-		Question one = fresh;
+		Match one = fresh;
 
 		one.port = &dev->ports[i];
-		keys_agree(&one, SELECT_OF_PORT, SELECT_N);
-		if (!question->port || one.key > question->key)
-			*question = one;
+		keys_match(&one, SELECT_OF_PORT, SELECT_N);
+		if (!match->port || one.key > match->key)
+			*match = one;
 	}
-	return question->key == SELECT_N;
+	return match->key == SELECT_N;
 }
 
 /* A device without ports matches no key of ports. */
-static gboolean no_port_is_asked_for(Question *question)
+static gboolean has_no_port_key(Match *match)
 {
-	while (question->key < SELECT_N && !question->group->patterns[question->key])
-		question->key++;
-	return question->key == SELECT_N;
+	while (match->key < SELECT_N && !match->group->patterns[match->key])
+		match->key++;
+	return match->key == SELECT_N;
 }
 
-/* FALSE: `key` does not agree. */
-static gboolean group_agrees(Question *question)
+/* Returns FALSE if `key` does not match. */
+static gboolean group_matches(Match *match)
 {
-	if (!keys_agree(question, SELECT_NAMES, SELECT_OF_PORT))
+	if (!keys_match(match, SELECT_NAMES, SELECT_OF_PORT))
 		return FALSE;
-	return question->dev->n_ports ? some_port_agrees(question) : no_port_is_asked_for(question);
+	return match->dev->n_ports ? any_port_matches(match) : has_no_port_key(match);
 }
 
 static const SelectorGroup *group_excluding(const SelectorGroup *group, const RdmadDevice *dev)
 {
 	for (guint i = 0; group->exclude && i < group->exclude->len; i++) {
-		Question question = { .group = group->exclude->pdata[i], .dev = dev };
+		Match match = { .group = group->exclude->pdata[i], .dev = dev };
 
-		if (group_agrees(&question))
-			return question.group;
+		if (group_matches(&match))
+			return match.group;
 	}
 	return NULL;
 }
 
 static gboolean group_takes(const SelectorGroup *group, const RdmadDevice *dev)
 {
-	Question question = { .group = group, .dev = dev };
+	Match match = { .group = group, .dev = dev };
 
-	return group_agrees(&question) && !group_excluding(group, dev);
+	return group_matches(&match) && !group_excluding(group, dev);
 }
 
 gboolean selector_takes(const Selector *selector, const RdmadDevice *dev)
@@ -268,44 +269,44 @@ gboolean selector_takes_port(const Selector *selector, const RdmadDevice *dev,
 			     const RdmadPort *port)
 {
 	for (guint i = 0; selector->groups && i < selector->groups->len; i++) {
-		Question question = { .group = selector->groups->pdata[i], .dev = dev };
+		Match match = { .group = selector->groups->pdata[i], .dev = dev };
 
-		if (!group_takes(question.group, dev))
+		if (!group_takes(match.group, dev))
 			continue;
-		question.port = port;
-		if (keys_agree(&question, SELECT_OF_PORT, SELECT_PORT_STATES))
+		match.port = port;
+		if (keys_match(&match, SELECT_OF_PORT, SELECT_PORT_STATES))
 			return TRUE;
 	}
 	return !selector->groups;
 }
 
-/* ---- why not ---- */
+/* ---- reasons ---- */
 
-static char *values_text(const Question *question)
+static char *values_text(const Match *match)
 {
 	g_autoptr(GPtrArray) values = NULL;
 
-	if (question->key >= SELECT_OF_PORT && !question->port)
+	if (match->key >= SELECT_OF_PORT && !match->port)
 		return g_strdup("it has no port");
-	values = select_key_values(question->key, question->dev, question->port);
+	values = select_key_values(match->key, match->dev, match->port);
 	if (values->len == 0)
 		return g_strdup("it has none");
 	g_ptr_array_add(values, NULL);
 	return g_strjoinv(", ", (char **)values->pdata);
 }
 
-static char *refusal_text(const Question *question)
+static char *refusal_text(const Match *match)
 {
-	const char *name = select_key_name(question->key);
-	g_autofree char *values = values_text(question);
-	g_autofree char *patterns = g_strjoinv("\", \"", question->group->patterns[question->key]);
+	const char *name = select_key_name(match->key);
+	g_autofree char *values = values_text(match);
+	g_autofree char *patterns = g_strjoinv("\", \"", match->group->patterns[match->key]);
 
-	if (question->refused_by)
-		return g_strdup_printf("%s: \"%s\" refuses %s", name, question->refused_by, values);
+	if (match->refused_by)
+		return g_strdup_printf("%s: \"%s\" refuses %s", name, match->refused_by, values);
 	return g_strdup_printf("%s: %s, which is not \"%s\"", name, values, patterns);
 }
 
-/* The keys of a group that took the device. */
+/* Returns the keys of an excluding group. */
 static char *exclude_text(const SelectorGroup *group)
 {
 	g_autoptr(GString) text = g_string_new("exclude:");
@@ -322,11 +323,11 @@ static char *exclude_text(const SelectorGroup *group)
 
 static char *group_refusal(const SelectorGroup *group, const RdmadDevice *dev)
 {
-	Question question = { .group = group, .dev = dev };
+	Match match = { .group = group, .dev = dev };
 	const SelectorGroup *excluding;
 
-	if (!group_agrees(&question))
-		return refusal_text(&question);
+	if (!group_matches(&match))
+		return refusal_text(&match);
 	excluding = group_excluding(group, dev);
 	return excluding ? exclude_text(excluding) : NULL;
 }
@@ -347,7 +348,7 @@ char *selector_refusal(const Selector *selector, const RdmadDevice *dev)
 	return g_strdup(text->str);
 }
 
-/* ---- patterns in vain ---- */
+/* ---- unused patterns ---- */
 
 static gboolean pattern_matches_device(SelectKey key, const char *pattern, const RdmadDevice *dev)
 {

@@ -4,9 +4,9 @@
 #include "names/table.h"
 
 #define UNNAMED	      "unnamed"
-#define NAME_MAX_SIZE 128u /* of what comes from the kernel; sysfs has 255 at most */
+#define NAME_MAX_SIZE 128u /* of a kernel's name; sysfs allows 255 */
 
-/* Small letters throughout: Prometheus' own checks want no camelCase. */
+/* Converts to lower case: promtool rejects camelCase. */
 char *names_sanitise(const char *name)
 {
 	char *clean = g_malloc(NAME_MAX_SIZE + sizeof(UNNAMED));
@@ -15,7 +15,7 @@ char *names_sanitise(const char *name)
 	for (const char *at = name; *at && size < NAME_MAX_SIZE; at++) {
 		const char c = g_ascii_isalnum(*at) ? g_ascii_tolower(*at) : '_';
 
-		/* One for a whole row of them. */
+		/* A run of other characters becomes one "_". */
 		if (c != '_' || (size && clean[size - 1] != '_'))
 			clean[size++] = c;
 	}
@@ -30,8 +30,8 @@ char *names_sanitise(const char *name)
 /*
  * Names of counters, and their units
  *
- * Names of a driver's own counters are kept, so that they can be found in its manual; common
- * counters get names in Prometheus' form.  Any text may come as a name.
+ * Driver-specific counters keep their names, so that users find them in the driver's manual; common
+ * counters get names in Prometheus' form.  A name may be any text.
  *
  * Sources: include/rdma/ib_pma.h and drivers/infiniband/ of Linux; node_exporter's
  * collector/infiniband_linux.go; Documentation/networking/ of the drivers, for `ethtool -S`.

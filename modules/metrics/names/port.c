@@ -3,7 +3,7 @@
  * to bytes. */
 #include "names/table.h"
 
-#define WORD 4 /* bytes; whatever the width of the link */
+#define WORD 4 /* bytes, independent of the link width */
 
 static const NameRow ROWS[] = {
 	{ "VL15_dropped", "rdma_port_vl15_dropped", NULL,
@@ -49,7 +49,7 @@ static const NameRow ROWS[] = {
 	  "Unicast packets sent, including those with errors." },
 };
 
-static gboolean is_own(const char *family)
+static gboolean is_known(const char *family)
 {
 	for (guint i = 0; i < G_N_ELEMENTS(ROWS); i++)
 		if (g_str_equal(ROWS[i].family, family))
@@ -57,14 +57,14 @@ static gboolean is_own(const char *family)
 	return FALSE;
 }
 
-/* "thing" and "port_thing" are the same; no name becomes one of those above. */
+/* Maps "thing" and "port_thing" to one family, which is never one of ROWS. */
 static char *family_of(const char *raw)
 {
 	g_autofree char *clean = names_sanitise(raw);
 	const char *own = g_str_has_prefix(clean, "port_") && clean[5] ? clean + 5 : clean;
 	char *family = g_strconcat("rdma_port_", own, NULL);
 
-	if (!is_own(family))
+	if (!is_known(family))
 		return family;
 	g_free(family);
 	return g_strconcat("rdma_port_counter_", own, NULL);

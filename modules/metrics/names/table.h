@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files of names. */
+/* Declarations shared by the files of names. */
 #pragma once
 
 #include "names/names.h"
 
-/* A row: a kernel's name and what it becomes. */
+/* The kernel's name of a counter and the exposed name. */
 typedef struct {
 	const char *raw;
 	const char *family; /* without "_total" */
@@ -13,18 +13,18 @@ typedef struct {
 	guint8 times; /* 0 is 1 */
 } NameRow;
 
-/* `rows` may have any order; NULL when there is none of that name. */
+/* `rows` may have any order.  Returns NULL if none has that name. */
 const NameRow *name_row_find(const NameRow *rows, guint n_rows, const char *raw);
 CounterName *counter_name_new(const NameRow *row);
-/* For a name that no table has; `family` and `help` are taken over. */
+/* Makes a name that no table has; takes over `family` and `help`. */
 CounterName *counter_name_unknown(char *family, char *help);
 
 CounterName *names_port(const char *raw);
 CounterName *names_hw(const char *raw, gboolean of_device);
-/* For tests: those of them whose meaning is known, by number; NULL behind the last. */
+/* For tests: returns the i-th name with a known meaning; NULL after the last. */
 const char *names_hw_known(guint i);
-/* LINK, PAUSE, FEC, ETHTOOL. */
+/* Names of LINK, PAUSE, FEC and ETHTOOL. */
 CounterName *names_netdev(RdmadCounterGroup group, const char *raw);
-/* For tests: the names of ETHTOOL that there are, by number, "#" standing for a digit; NULL behind
- * the last. */
+/* For tests: returns the i-th name pattern of ETHTOOL, with "#" for a digit; NULL after the
+ * last. */
 const char *names_ethtool_pattern(guint i);

@@ -7,7 +7,7 @@
 typedef struct {
 	const char *path; /* "/", "/page/style.css" */
 	const char *content_type;
-	const char *etag; /* with its quotes */
+	const char *etag; /* including its quotes */
 	const guint8 *data;
 	gsize size;
 } PageFile;

@@ -19,10 +19,11 @@ struct Page {
 	Collector *collector;
 	Traffic *traffic;
 	TrafficRoute *route;
-	guint routed; /* of page_files */
+	guint routed; /* number of registered page_files */
 };
 
-/* If-None-Match is a list, and a proxy may have made a tag weak: that it stands in there is enough. */
+/* If-None-Match is a list, and a proxy may have made a tag weak, so the tag is searched as a
+ * substring. */
 static gboolean client_has(RdmadHttpRequest *request, const PageFile *file)
 {
 	const char *tags = rdmad_http_request_header(request, "If-None-Match");
@@ -59,7 +60,7 @@ static gboolean page_route(Page *page, GError **error)
 	return page->route != NULL;
 }
 
-static void sample_came(const DeviceSample *sample, gpointer data)
+static void sample_received(const DeviceSample *sample, gpointer data)
 {
 	Page *page = data;
 
@@ -77,7 +78,7 @@ Page *page_new(RdmadModule *self, Collector *collector, GError **error)
 		page_free(page);
 		return NULL;
 	}
-	collector_watch(collector, sample_came, page);
+	collector_watch(collector, sample_received, page);
 	return page;
 }
 

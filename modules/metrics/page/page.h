@@ -2,7 +2,7 @@
 /*
  * Page: the status page at /, its files below /page/, and /api/v1/traffic
  *
- * The rest of what it shows comes from the core's /api/v1/.  It only reads.
+ * The other data of the page comes from core's /api/v1/.  The page changes nothing.
  */
 #pragma once
 

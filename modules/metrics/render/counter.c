@@ -2,10 +2,11 @@
 /*
  * The counters of a reading, which are most of a scrape
  *
- * The kernel's name is looked up once in a rendering and kept as an entry.  Readings of one kind of
- * device have one order, so the entry that followed last time is tried first.
+ * Each kernel name is looked up once for a rendering and kept as a slot.  Devices of one kind have
+ * their counters in the same order, so the slot that followed last time is tried first.
  *
- * Several names may end in one series (drivers of one family differ); of one place the first counts.
+ * Several names may map to one series, because drivers of one family differ; the first of a place
+ * wins.
  */
 #include "render/parts.h"
 
@@ -15,26 +16,26 @@
 
 #define SMALL_BITS 16u
 
-/* Destination of values: one series of each place. */
+/* The series of a family, the destination of values. */
 typedef struct {
 	Family *family;
 	guint label_value;
-	guint64 place; /* that had its value last */
+	guint64 place; /* the last place with a value */
 } Series;
 
 typedef struct {
-	Series *series; /* NULL: nowhere */
+	Series *series; /* NULL: not exposed */
 	guint times, decimals;
-	const char *label; /* one more, with the series' value; or NULL */
+	const char *label; /* additional label, with the series' value; or NULL */
 } Target;
 
 typedef struct Slot Slot;
 struct Slot {
 	RdmadCounterGroup group;
-	const char *raw; /* of a reading, which outlives the rendering */
+	const char *raw; /* borrowed from a reading, which outlives the rendering */
 	Target native, compat;
-	guint64 full; /* where a small counter stands still, or 0 */
-	Slot *next;   /* what came after it */
+	guint64 full; /* maximum of a small saturating counter, or 0 */
+	Slot *next;   /* the slot that followed last time */
 };
 
 struct RenderSlots {
@@ -224,7 +225,8 @@ static const char *group_directory(RdmadCounterGroup group)
 	return "ethtool";
 }
 
-/* Name for people: "symbol_error", "enp1s0/rx_prio3_pause", "hw_counters/..." for all of them. */
+/* Returns the name for people: "symbol_error", "enp1s0/rx_prio3_pause"; "hw_counters/..." means
+ * all of them. */
 static char *counter_title(const RdmadCounter *counter)
 {
 	const char *netdev = is_of_netdev(counter->group) ? counter->netdev : NULL;
@@ -235,9 +237,9 @@ static char *counter_title(const RdmadCounter *counter)
 			   NULL);
 }
 
-/* `mark`: where the labels of the device end. */
-static void counter_trouble(Render *render, const RdmadCounter *counter, gsize mark,
-			    RenderFamily family)
+/* `mark`: the end of the labels of the device. */
+static void counter_put_problem(Render *render, const RdmadCounter *counter, gsize mark,
+				RenderFamily family)
 {
 	g_autofree char *title = counter_title(counter);
 	g_auto(Labels) labels = LABELS_INIT;
@@ -262,7 +264,7 @@ static void counter_put(Render *render, const RdmadCounter *counter, gsize mark)
 
 	if (counter->errnum) {
 		if (render->native)
-			counter_trouble(render, counter, mark, RENDER_COUNTER_UNREADABLE);
+			counter_put_problem(render, counter, mark, RENDER_COUNTER_UNREADABLE);
 		return;
 	}
 	if (!slot)
@@ -270,7 +272,7 @@ static void counter_put(Render *render, const RdmadCounter *counter, gsize mark)
 	target_put(render, &slot->native, counter->value);
 	target_put(render, &slot->compat, counter->value);
 	if (slot->full && counter->value >= slot->full && render->native)
-		counter_trouble(render, counter, mark, RENDER_COUNTER_SATURATED);
+		counter_put_problem(render, counter, mark, RENDER_COUNTER_SATURATED);
 }
 
 void render_counters(Render *render, const RdmadReading *reading)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device and its ports.  Values that the firmware changes by itself are shown only from a fresh reading. */
+/* A device and its ports.  Values that the firmware changes are exposed only from a fresh
+ * reading. */
 #include "render/parts.h"
 
 #define MICROSECONDS	  6u
@@ -54,7 +55,7 @@ static void device_info(Render *render, const RdmadDevice *device)
 	labels_back(labels, mark);
 }
 
-/* ---- ports, as they were read ---- */
+/* ---- ports: values of the reading ---- */
 
 static void port_state(Render *render, int state)
 {
@@ -100,7 +101,7 @@ static void ports_read(Render *render, const RdmadReading *reading, const PortFa
 	}
 }
 
-/* ---- ports, as the inventory has them ---- */
+/* ---- ports: values of the inventory ---- */
 
 static void port_gids(Render *render, const RdmadPort *port)
 {
@@ -122,7 +123,7 @@ static void port_gids(Render *render, const RdmadPort *port)
 	}
 }
 
-static void port_known(Render *render, const RdmadPort *port)
+static void port_inventory(Render *render, const RdmadPort *port)
 {
 	Labels *labels = &render->labels;
 	const gsize mark = labels_mark(labels);
@@ -152,7 +153,7 @@ void render_device(Render *render, const DeviceSample *sample)
 		   device->problems ? g_strv_length(device->problems) : 0);
 	for (guint i = 0; i < device->n_ports; i++) {
 		labels_add_number(labels, "port", device->ports[i].number);
-		port_known(render, &device->ports[i]);
+		port_inventory(render, &device->ports[i]);
 		labels_back(labels, mark);
 	}
 	ports_read(render, sample->reading, &NATIVE);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Exposition: a set of families as Prometheus reads it
+ * Exposition: a set of families in Prometheus' text formats
  *
  * Sources: prometheus/docs exposition_formats.md (text 0.0.4); OpenMetrics 1.0.0.
  */
@@ -12,7 +12,7 @@
 #include "render/gzip.h"
 #include "render/render.h"
 
-#define HEADS_SIZE 384u /* of a family, as a rule */
+#define HEADS_SIZE 384u /* typical size of a family */
 #define END	   "# EOF\n"
 
 const char *exposition_content_type(ExpositionFormat format)
@@ -37,7 +37,7 @@ static const char *type_name(FamilyType type, ExpositionFormat format)
 	return "gauge";
 }
 
-/* A quote is escaped in OpenMetrics only. */
+/* Only OpenMetrics escapes quotes. */
 static void help_append(Text *out, const char *help, ExpositionFormat format)
 {
 	g_autofree char *valid = g_utf8_make_valid(help, -1);
@@ -54,7 +54,7 @@ static void help_append(Text *out, const char *help, ExpositionFormat format)
 	}
 }
 
-/* "# TYPE NAME ", with the name that the format gives the family. */
+/* Appends "# TYPE NAME "; the name depends on the format. */
 static void head_begin(Text *out, const char *what, const Family *family, ExpositionFormat format)
 {
 	const char *suffix = format == EXPOSITION_TEXT ? family_suffix(family_type(family)) : "";
@@ -129,8 +129,9 @@ char *family_set_pack(FamilySet *set, ExpositionFormat format, gsize *size)
 /*
  * Exposition: the text of one scrape
  *
- * Data of the loop is in the set already; the devices, which are most of it, are rendered on a
- * worker: with 512 ports that and gzip take longer than kubelet should wait for anything.
+ * The set already has the data of the loop.  A worker renders the devices, which are most of the
+ * text: with 512 ports, rendering and gzip would block the loop for longer than kubelet should
+ * wait.
  */
 
 #define SERIES_MANY 8192u /* about a megabyte of text */
@@ -152,7 +153,7 @@ void answer_task_free(gpointer data)
 	family_set_free(task->set);
 	snapshot_unref(task->snapshot);
 	g_free(task);
-	/* Families are too small each for their pages to go back to the kernel by themselves. */
+	/* Families are small allocations, which free() does not return to the kernel. */
 	if (large)
 		malloc_trim(0);
 }

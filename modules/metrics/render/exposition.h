@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Exposition: a set of families as Prometheus reads it
+ * Exposition: a set of families in Prometheus' text formats
  *
  * Sources: prometheus/docs exposition_formats.md (text 0.0.4); OpenMetrics 1.0.0.
  */
@@ -15,9 +15,9 @@ typedef enum {
 } ExpositionFormat;
 
 const char *exposition_content_type(ExpositionFormat format);
-/* g_free(); there is a NUL behind `size` bytes. */
+/* Returns the text, g_free(), with a NUL after `size` bytes. */
 char *family_set_print(FamilySet *set, ExpositionFormat format, gsize *size);
-/* The same as gzip, without the whole text in memory; NULL: no memory for it. */
+/* Returns the same as gzip, without the whole text in memory; NULL: out of memory. */
 char *family_set_pack(FamilySet *set, ExpositionFormat format, gsize *size);
 
 typedef struct {
@@ -27,7 +27,7 @@ typedef struct {
 	gboolean gzip;
 } AnswerTask;
 
-/* Takes the set over, and a reference of the snapshot. */
+/* Takes over the set, and takes a reference to the snapshot. */
 AnswerTask *answer_task_new(FamilySet *set, Snapshot *snapshot);
 void answer_task_free(gpointer task);
 
@@ -37,6 +37,6 @@ typedef struct {
 	guint64 series;
 } Answer;
 
-/* On a worker, once for a task. */
+/* Runs on a worker, once for each task. */
 Answer *answer_make(AnswerTask *task, GError **error);
 void answer_free(gpointer answer);

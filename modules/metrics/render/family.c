@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Labels: those of one series, as they stand in the text
+ * Labels: the labels of one series, in their text form
  *
- * Values may be anything: they are made valid UTF-8, escaped, and cut where they are long.  Names are
- * our own.  `LABELS_INIT` begins, labels_clear() ends.
+ * Values may be any bytes: they are converted to valid UTF-8, escaped and truncated.  Names are
+ * rdmad's own.  `LABELS_INIT` initializes, labels_clear() frees.
  */
 #include "render/family.h"
 
@@ -12,8 +12,7 @@
 
 #include "render/text.h"
 
-#define FAMILY_NAME_MAX                                                                            \
-	256u /* bytes of a name, with its NUL; names from outside are cut long before */
+#define FAMILY_NAME_MAX 256u /* including the NUL; names from outside are truncated long before */
 
 static gboolean is_plain(const char *value, gsize size)
 {
@@ -35,7 +34,7 @@ static void value_escape(Text *text, const char *valid)
 	}
 }
 
-/* No character is cut in two. */
+/* Truncates the value between characters. */
 static gsize value_size(const char *value)
 {
 	gsize size = strnlen(value, LABELS_VALUE_MAX + 1);
@@ -80,21 +79,21 @@ void labels_add_number(Labels *labels, const char *name, guint64 value)
 /*
  * Families of a scrape while it is rendered
  *
- * A family holds the text of its own series, so that they stand together whatever the order in which
- * they come.  The text is the same in both formats; the lines above it are exposition.c's.
+ * A family holds the text of its own series, so that they are adjacent whatever the order of calls.
+ * The text is the same in both formats; exposition.c writes the lines above it.
  *
- * No series may come twice.  For families whose labels are from outside FAMILY_GUARDED sees to it;
- * for the others the caller does.
+ * Series must be unique.  `guarded` drops duplicates in families whose labels come from outside; in
+ * other families the caller avoids them.
  */
 
 #define NAMESAKES_MAX 64u
-#define STRINGS_SIZE  8192u /* about what a machine's families need */
+#define STRINGS_SIZE  8192u /* typical size for a machine */
 
 struct Family {
 	const char *name;
 	FamilyType type;
 	const char *unit, *help, *owner;
-	const char *sample; /* the name that its series have */
+	const char *sample; /* the name of its series */
 	gsize sample_size;
 	Text body;
 	guint64 n_series;
@@ -157,7 +156,7 @@ static gboolean type_has(FamilyType type, const char *suffix)
 	return FALSE;
 }
 
-/* Whether `name` is that of a family, or of its samples. */
+/* Returns whether `name` belongs to a family or to its samples. */
 static gboolean name_taken(const FamilySet *set, const char *name)
 {
 	const char *suffix = strrchr(name, '_');
@@ -191,7 +190,7 @@ static gboolean names_free(const FamilySet *set, const char *name, FamilyType ty
 
 /* ---- one family ---- */
 
-/* OpenMetrics has no unit but the one that the name ends with, and none of an info. */
+/* OpenMetrics requires that the name ends with the unit, and allows no unit for an info. */
 static gboolean unit_fits(const char *name, const FamilyClass *klass)
 {
 	const char *rest = klass->unit && g_str_has_suffix(name, klass->unit)
@@ -356,7 +355,7 @@ static gboolean guard_passes(Family *family, const Labels *labels)
 				g_strndup(text->start ? text->start : "", text->length));
 }
 
-/* `name{labels} `, behind which there is room for a number and the end of the line. */
+/* Writes `name{labels} ` and reserves room for a number and the end of the line. */
 static char *line_begin(Family *family, const Labels *labels)
 {
 	const Text *text = labels ? &labels->text : &(const Text){ 0 };
@@ -399,7 +398,7 @@ void family_put_double(Family *family, const Labels *labels, double value)
 
 /* ---- histograms ---- */
 
-/* OpenMetrics wants "1.0" where text 0.0.4 would have "1" as well. */
+/* OpenMetrics requires "1.0"; text 0.0.4 accepts both that and "1". */
 static void bound_print(char *text, gsize size, const double *bound)
 {
 	char *end;
@@ -415,7 +414,7 @@ static void bound_print(char *text, gsize size, const double *bound)
 		g_strlcat(text, ".0", size);
 }
 
-/* One line of a histogram: the sample's name has another end, and maybe one label more. */
+/* Writes one line of a histogram: the name gets a suffix, and a bucket the label "le". */
 static void part_put(Family *family, const char *suffix, Labels *labels, const char *le,
 		     double value)
 {

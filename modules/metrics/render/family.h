@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Labels: those of one series, as they stand in the text
+ * Labels: the labels of one series, in their text form
  *
- * Values may be anything: they are made valid UTF-8, escaped, and cut where they are long.  Names are
- * our own.  `LABELS_INIT` begins, labels_clear() ends.
+ * Values may be any bytes: they are converted to valid UTF-8, escaped and truncated.  Names are
+ * rdmad's own.  `LABELS_INIT` initializes, labels_clear() frees.
  */
 #pragma once
 
@@ -30,7 +30,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Labels, labels_clear)
 void labels_add(Labels *labels, const char *name, const char *value);
 void labels_add_number(Labels *labels, const char *name, guint64 value);
 
-/* A place to come back to, when only the last labels change from series to series. */
+/* Returns a mark for labels_back(), to replace only the last labels from series to series. */
 static inline gsize labels_mark(const Labels *labels)
 {
 	return labels->text.length;
@@ -53,7 +53,7 @@ typedef struct {
 	FamilyType type;
 	const char *unit; /* "bytes", which the name ends with; or NULL */
 	const char *help; /* one line */
-	gboolean guarded; /* a series that is there already is left out */
+	gboolean guarded; /* duplicate series are left out */
 } FamilyClass;
 
 typedef struct Family Family;
@@ -67,17 +67,18 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(FamilySet, family_set_free)
 void family_set_expect(FamilySet *set, guint series);
 
 /*
- * The family of that name; what `klass` points to is copied.  Foreign names are distinguished by
- * `owner` (NULL: our own names): if another owner or type has the name already, or a sample of
- * another family does, a number is appended.  NULL when too many have one name.
+ * Returns the family of that name; copies the contents of `klass`.  Foreign names are
+ * distinguished by `owner` (NULL: rdmad's own names): if another owner or type has the name
+ * already, or a sample of another family has it, a number is appended.  NULL: too many families
+ * have the name.
  */
 Family *family_set_add(FamilySet *set, const FamilyClass *klass, const char *owner);
-/* By name, those that have series. */
+/* Returns the families that have series, sorted by name. */
 GPtrArray *family_set_list(FamilySet *set);
-/* Series in all of them; a histogram counts each line. */
+/* Returns the number of series in all families; each line of a histogram counts. */
 guint64 family_set_series(const FamilySet *set);
 
-/* One series each; `labels` may be NULL. */
+/* Each appends one series; `labels` may be NULL. */
 void family_put(Family *family, const Labels *labels, guint64 value);
 void family_put_scaled(Family *family, const Labels *labels, guint64 value, guint decimals);
 void family_put_double(Family *family, const Labels *labels, double value);

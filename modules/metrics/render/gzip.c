@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "render/gzip.h"
 
-#define ZLIB_CONST /* what it reads it does not change */
+#define ZLIB_CONST /* makes the type of the input const */
 #include <zlib.h>
 
-/* Exposition text repeats itself so much that level 1 already takes most of it, for a quarter of what
- * the default costs: see tests/bench. */
+/* Exposition text is so repetitive that level 1 removes most of it, at a quarter of the cost of
+ * the default: see tests/bench. */
 #define LEVEL	    1
 #define GZIP_WINDOW (15 + 16) /* the largest, in a gzip wrapper */
 #define MEMORY	    8	      /* zlib's default */
 
 #define ROOM_FIRST 4096u
-#define PIECE_MAX  (G_MAXUINT / 2) /* of what zlib is given at once */
+#define PIECE_MAX  (G_MAXUINT / 2) /* of one call of zlib */
 
 struct Gzip {
 	z_stream stream;
@@ -49,7 +49,7 @@ static void gzip_run(Gzip *gzip, int flush)
 	do {
 		room_make(gzip);
 		status = deflate(&gzip->stream, flush);
-		g_assert(status != Z_STREAM_ERROR); /* it was used wrongly */
+		g_assert(status != Z_STREAM_ERROR); /* incorrect use */
 	} while (gzip->stream.avail_in || (flush == Z_FINISH && status != Z_STREAM_END));
 }
 

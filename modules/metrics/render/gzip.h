@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gzip, piece by piece. */
+/* gzip: incremental compression. */
 #pragma once
 
 #include <glib.h>
 
 typedef struct Gzip Gzip;
 
-/* NULL: no memory for it. */
+/* Returns NULL if out of memory. */
 Gzip *gzip_begin(void);
 void gzip_add(Gzip *gzip, const char *bytes, gsize size);
-/* All that was added, g_free(); `gzip` is freed. */
+/* Returns the compressed data, g_free(); frees `gzip`. */
 char *gzip_end(Gzip *gzip, gsize *size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files of render. */
+/* Declarations shared by the files of render. */
 #pragma once
 
 #include <rdmad/allocations.h>
@@ -10,7 +10,7 @@
 #include "render/family.h"
 #include "snapshot.h"
 
-/* The families of our own names, see render.c. */
+/* The families with rdmad's own names, see render.c. */
 typedef enum {
 	RENDER_DEVICE_INFO,
 	RENDER_DEVICE_FATAL,
@@ -52,9 +52,9 @@ typedef struct {
 	const Snapshot *snapshot;
 	gboolean native, compat;
 	Family *families[RENDER_N];
-	GHashTable *devices; /* names that were there already */
+	GHashTable *devices; /* names of devices that are rendered already */
 	RenderSlots *slots;
-	Labels labels; /* of what is rendered now */
+	Labels labels; /* of the object that is rendered now */
 } Render;
 
 void render_families_add(Render *render);
@@ -69,7 +69,7 @@ void render_netdevs(Render *render, const RdmadDevice *device);
 void render_counters(Render *render, const RdmadReading *reading);
 void render_users(Render *render, const DeviceSample *sample);
 
-/* Loop only. */
+/* On the loop only. */
 void render_allocations(FamilySet *set, RdmadAllocations *allocations, RdmadInventory *inventory);
 void render_node(FamilySet *set, RdmadAttributes *attributes);
 void render_stats(FamilySet *set, RdmadStats *stats);

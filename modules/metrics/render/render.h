@@ -2,7 +2,7 @@
 /*
  * Render: the data of one scrape, as families
  *
- * Data of the loop comes first, then the devices, which any thread may render.
+ * The data of the loop is rendered first, then the devices, on any thread.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 #include "render/family.h"
 #include "snapshot.h"
 
-/* Allocations, resources, the node and rdmad itself; loop only. */
+/* Renders allocations, resources, the node and rdmad itself; on the loop only. */
 void render_services(FamilySet *set, const Snapshot *snapshot, RdmadModule *self);
-/* The devices, once for a set. */
+/* Renders the devices, once for each set. */
 void render_snapshot(FamilySet *set, const Snapshot *snapshot);

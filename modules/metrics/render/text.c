@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text that grows: as GString, but what is written each line is inline. */
+/* Text: a growable buffer like GString, whose frequent operations are inline. */
 #include "render/text.h"
 
 #include <math.h>
@@ -16,14 +16,14 @@ void text_grow(Text *text, gsize more)
 	text->start = g_realloc(text->start, text->size);
 }
 
-/* ---- Numbers as Prometheus reads them, at `at`; each returns the end and writes no NUL ---- */
+/* ---- numbers in Prometheus' form, written at `at` without a NUL; each returns the end ---- */
 
 #define DECIMALS_MAX 9u
 #define DIGITS_MAX   20u
 
-/* Whole numbers up to here are exact as double. */
+/* Integers up to 2^53 are exact as double. */
 #define EXACT_MAX 9007199254740992.0
-/* Decimals with as many digits are different doubles. */
+/* Decimals of up to 15 digits are distinct doubles. */
 #define DECIMAL_MAX 1e15
 
 static const char PAIRS[] = "00010203040506070809"
@@ -37,7 +37,7 @@ static const char PAIRS[] = "00010203040506070809"
 			    "80818283848586878889"
 			    "90919293949596979899";
 
-/* Digits that end at `end`; their beginning. */
+/* Writes the digits that end at `end`, and returns their start. */
 static char *digits_before(char *end, guint64 value)
 {
 	while (value >= 100) {
@@ -93,13 +93,14 @@ static char *special_print(char *at, double value)
 	return at + strlen(text);
 }
 
-/* Bounds of histograms, most of all, for a tenth of what printf() takes.  A whole number of at most 15 digits
- * over a power of ten is the double that this decimal is read as.  NULL: it is no such number. */
+/* Prints short decimals, such as the bounds of histograms, at a tenth of the cost of printf().
+ * The double nearest to a decimal of at most 15 digits is its integer divided by a power of ten.
+ * Returns NULL for other values. */
 static char *decimal_print(char *at, double value)
 {
 	double power = 1;
 
-	/* Smaller ones have an exponent. */
+	/* Smaller values have an exponent. */
 	if (fabs(value) < 1e-4)
 		return NULL;
 	for (guint decimals = 1; decimals <= DECIMALS_MAX; decimals++) {

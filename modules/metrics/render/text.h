@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text that grows: as GString, but what is written each line is inline. */
+/* Text: a growable buffer like GString, whose frequent operations are inline. */
 #pragma once
 
 #include <glib.h>
@@ -18,7 +18,7 @@ static inline void text_clear(Text *text)
 	text->length = text->size = 0;
 }
 
-/* Returns room for `most` bytes; text_end() takes the number of those written. */
+/* Returns room for `most` bytes; text_end() takes the end of the bytes written. */
 static inline char *text_room(Text *text, gsize most)
 {
 	if (text->size - text->length < most)
@@ -43,10 +43,11 @@ static inline void text_append(Text *text, const char *bytes, gsize size)
 	text_end(text, text_put(text_room(text, size), bytes, size));
 }
 
-#define NUMBER_MAX 32u /* bytes that there must be room for */
+#define NUMBER_MAX 32u /* room that each of the functions needs */
 
 char *number_print(char *at, guint64 value);
-/* With the last `decimals` digits (at most 9) behind the point: 1500 with 3 is 1.5. */
+/* Prints `value` with its last `decimals` digits (at most 9) after the point: 1500 with 3 is
+ * 1.5. */
 char *number_print_scaled(char *at, guint64 value, guint decimals);
-/* The shortest form that reads back exactly; "NaN", "+Inf", "-Inf". */
+/* Prints the shortest form that reads back exactly; "NaN", "+Inf", "-Inf". */
 char *number_print_double(char *at, double value);

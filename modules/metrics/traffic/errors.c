@@ -11,7 +11,8 @@ const char *const port_error_names[PORT_ERROR_KINDS] = {
 	[PORT_RETRIES_EXCEEDED] = "retries_exceeded",
 };
 
-/* By name, of mlx5, bnxt_re, rxe, irdma, efa, mana, ionic, hns; the meanings are in names/hw.c. */
+/* Sorted by name.  Counters of mlx5, bnxt_re, rxe, irdma, efa, mana, ionic, hns; the meanings are
+ * in names/hw.c. */
 static const struct ErrorName {
 	const char *name;
 	PortErrorKind kind;
@@ -64,7 +65,7 @@ static int compare_name(gconstpointer name, gconstpointer row)
 	return strcmp(name, ((const struct ErrorName *)row)->name);
 }
 
-/* PORT_ERROR_KINDS: of none. */
+/* Returns PORT_ERROR_KINDS if the counter is of no kind. */
 static guint kind_of(const RdmadCounter *counter)
 {
 	const struct ErrorName *found =

@@ -6,8 +6,9 @@
 #include <rdmad/http.h>
 #include <rdmad/module.h>
 
-#define PATH	    "/api/v1/traffic"
-#define DEADLINE_MS 2000u /* the page is updated every 2.5 s: it leaves out slow devices */
+#define PATH "/api/v1/traffic"
+#define DEADLINE_MS                                                                                \
+	2000u /* less than the 2.5 s between updates of the page; slow devices are left out */
 
 struct TrafficRoute {
 	RdmadModule *self;
@@ -16,7 +17,7 @@ struct TrafficRoute {
 	GQueue waiting; /* Waiter */
 };
 
-/* A request, until the devices are read. */
+/* A request that waits for the devices. */
 typedef struct {
 	TrafficRoute *route;
 	GList node;

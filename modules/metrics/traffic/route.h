@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /api/v1/traffic: has the devices read, and answers with what went through their ports. */
+/* GET /api/v1/traffic: reads the devices and returns the traffic of their ports. */
 #pragma once
 
 #include "collector.h"

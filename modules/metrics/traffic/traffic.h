@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The counters of a port's traffic: each driver has its own. */
+/* Traffic: the counters of a port's traffic, which differ between drivers, and their history. */
 #pragma once
 
 #include <rdmad/counters.h>
@@ -11,8 +11,8 @@ typedef struct {
 	guint64 received, transmitted;
 } PortTraffic;
 
-/* `alone`: it is the only port, so that counters of the whole device are its own.  FALSE: there are
- * none. */
+/* `alone`: the port is the only one, so counters of the whole device are its own.  Returns FALSE
+ * if there are none. */
 gboolean port_traffic_read(const RdmadReading *reading, guint port, gboolean alone,
 			   PortTraffic *traffic);
 
@@ -28,7 +28,7 @@ typedef enum {
 
 typedef struct {
 	guint64 total;
-	gboolean known; /* a counter of that kind could be read */
+	gboolean known; /* a counter of that kind was readable */
 } PortError;
 
 extern const char *const port_error_names[PORT_ERROR_KINDS];
@@ -50,5 +50,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Traffic, traffic_free)
 
 /* `now_us`: monotonic. */
 void traffic_take(Traffic *traffic, const DeviceSample *sample, gint64 now_us);
-/* Response of GET /api/v1/traffic?after=: samples after the mark of an earlier response. */
+/* Returns the response of GET /api/v1/traffic?after=: the samples after the mark of an earlier
+ * response. */
 struct json_t *traffic_json(Traffic *traffic, gint64 after, gint64 now_us);

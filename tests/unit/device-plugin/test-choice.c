@@ -105,12 +105,12 @@ typedef struct {
 	const char *name, *available, *must, *held;
 	gsize size;
 	const char *expected;
-	const char *allocationed; /* NULL: none */
+	const char *allocated; /* NULL: none */
 } ChoiceCase;
 
-static gboolean is_allocationed(const char *slot, gpointer allocationed)
+static gboolean is_allocated(const char *slot, gpointer allocated)
 {
-	return allocationed && strstr(allocationed, slot);
+	return allocated && strstr(allocated, slot);
 }
 
 static void node_check(Node *node, const ChoiceCase *one)
@@ -123,8 +123,8 @@ static void node_check(Node *node, const ChoiceCase *one)
 		.must = must,
 		.n_must = g_strv_length(must),
 		.size = one->size,
-		.is_allocationed = is_allocationed,
-		.data = (gpointer)one->allocationed,
+		.is_allocated = is_allocated,
+		.data = (gpointer)one->allocated,
 	};
 	g_autoptr(GPtrArray) chosen = choice_make(node->pool, node->gpus, &preference);
 	g_autofree char *text = NULL;
@@ -154,8 +154,8 @@ static const ChoiceCase PLAIN_CASES[] = {
 	{ "whatever the devices", "a::0 a::1 b::0", "", "", 2, "a::0 a::1", "b::0" },
 	{ "what an allocation has comes last", "a::0 a::1 b::0", "", "", 3, "a::1 b::0 a::0",
 	  "a::0" },
-	{ "what must be in may be allocationed", PLAIN, "c::1", "", 2, "c::1 d::0", "c::1" },
-	{ "all are allocationed", "a::0 b::0", "", "", 1, "a::0", "a::0 b::0" },
+	{ "what must be in may be allocated", PLAIN, "c::1", "", 2, "c::1 d::0", "c::1" },
+	{ "all are allocated", "a::0 b::0", "", "", 1, "a::0", "a::0 b::0" },
 	{ "nothing is asked for", PLAIN, "", "", 0, "" },
 	{ "nothing is offered", "", "", "", 2, "" },
 };

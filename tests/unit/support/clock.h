@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A clock that stands still until a test moves it. */
+/* A fake clock that a test advances. */
 #pragma once
 
 #include <glib.h>

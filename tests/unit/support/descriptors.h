@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The descriptors that this process has open, with the one that counts. */
+/* The number of open descriptors of the process, including the one that counts them. */
 #pragma once
 
 #include <glib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Addresses from texts. */
+/* IP addresses from text. */
 #pragma once
 
 #include <rdmad/address.h>
 
-/* NULL: none. */
+/* `text` NULL: no address. */
 static inline RdmadIp ip(const char *text)
 {
 	RdmadIp parsed = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of every test program without a main() of its own. */
+/* main() of each test program without one of its own. */
 #include "unit.h"
 
 int main(int argc, char **argv)

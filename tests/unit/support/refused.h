@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A configuration, loaded as "test.conf", that is refused for its first line. */
+/* Checks the error of a configuration, loaded as "test.conf", that is rejected for its first
+ * line. */
 #pragma once
 
 #include <rdmad/error.h>

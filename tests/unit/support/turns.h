@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a loop for as long as callbacks may cause others: some turns. */
+/* Runs a loop for a fixed number of iterations, enough for callbacks that schedule others. */
 #pragma once
 
 #include <rdmad/loop.h>
@@ -12,7 +12,7 @@ typedef struct {
 	guint left;
 } Turns;
 
-static inline void turns_over(gpointer data)
+static inline void turns_count(gpointer data)
 {
 	Turns *turns = data;
 
@@ -25,7 +25,7 @@ static inline void turns_over(gpointer data)
 static inline void turns_init(Turns *turns, RdmadLoop *loop)
 {
 	turns->loop = loop;
-	turns->end = rdmad_loop_add_timer(loop, NULL, turns_over, turns);
+	turns->end = rdmad_loop_add_timer(loop, NULL, turns_count, turns);
 }
 
 static inline void turns_clear(Turns *turns)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A test program is a table of its tests: unit_tests[], which ends with an entry without a path. */
+/* Unit tests: a test program is a table unit_tests[], which ends with an entry without a path. */
 #pragma once
 
 #include <glib.h>
@@ -10,7 +10,7 @@ typedef struct {
 	/* With a fixture of `size` bytes. */
 	GTestFixtureFunc setup, fixture_test, teardown;
 	gsize size;
-	/* With data; `cases` of them make one test each, named by the string at `name` of a case. */
+	/* With data: each of `cases` elements is one test, named by the string at offset `name`. */
 	GTestDataFunc data_test;
 	gconstpointer data;
 	guint cases;
@@ -35,7 +35,8 @@ typedef struct {
 		.path = (unit_path), .data_test = (function), .data = (argument)                   \
 	}
 
-/* One test for each of an array of structures with a `name`, which goes behind the path: "/object/refuses/". */
+/* One test for each element of an array of structures with a `name`, which is appended to the
+ * path: "/object/refuses/". */
 #define UNIT_CASES(unit_path, array, function)                                                     \
 	{                                                                                          \
 		.path = (unit_path), .data_test = (function), .data = (array),                     \
@@ -45,5 +46,5 @@ typedef struct {
 
 extern const UnitTest unit_tests[];
 
-/* Adds those of the table.  For programs that have a main() of their own, with more to do. */
+/* Adds the tests of the table, for programs with a main() of their own. */
 void unit_tests_add(void);
