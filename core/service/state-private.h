@@ -79,5 +79,8 @@ gboolean rdmad_state_file_set_aside(const char *path, const char *how, char **se
 gboolean rdmad_state_file_identify(const char *path, const char *part, RdmadStateFile *file,
 				   GError **error);
 gboolean rdmad_state_file_equal(const RdmadStateFile *a, const RdmadStateFile *b);
+/* Writes each byte of the -wal file again, and waits for the disk.  Succeeds if there is no such file.
+ * RDMAD_ERROR_FAILED. */
+gboolean rdmad_state_file_rewrite_log(const char *path, GError **error);
 /* Whether the header of a database makes it read-only, as none of ours is. */
 gboolean rdmad_state_file_forbids_writing(const char *path);

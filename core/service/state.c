@@ -99,32 +99,32 @@ gboolean rdmad_state_setup_error(RdmadState *state, int code, GError **error)
 
 /* ---- one handle ---- */
 
-/* After a power cut SQLite reads the log as far as it is whole: what is written behind a hole in it would be lost,
- * however long it waited.  The kernel still has the pages, so they go into the database, and the log begins again. */
+static gboolean state_is_in_memory(const RdmadState *state)
+{
+	return g_str_equal(state->path, ":memory:");
+}
+
+/* A failed fsync leaves a hole in the log on the disk.  After a power failure SQLite reads the log up to the hole:
+ * later transactions would be lost, and older pages replayed over a checkpoint of newer ones.  The page cache still has
+ * the bytes, so they are written again. */
 static gboolean log_mend(RdmadState *state, GError **error)
 {
-	if (state->log_is_torn &&
-	    sqlite3_wal_checkpoint_v2(state->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) !=
-		    SQLITE_OK)
-		return rdmad_state_error(state, "cannot begin its log again", error);
+	if (state->log_is_torn && !state_is_in_memory(state) &&
+	    !rdmad_state_file_rewrite_log(state->path, error))
+		return FALSE;
 	state->log_is_torn = FALSE;
 	return TRUE;
 }
 
-/* A -wal file that is in the place of ours stays. */
+/* Keeps a -wal file that has replaced ours, and one with a hole, which the next handle mends. */
 static void state_shut(RdmadState *state, gboolean leave_wal)
 {
 	for (guint i = 0; i < STATE_N_STATEMENTS; i++)
 		sqlite3_finalize(g_steal_pointer(&state->statements[i]));
 	rdmad_state_tables_forget(state);
-	if (state->db && leave_wal)
+	if (state->db && (leave_wal || state->log_is_torn))
 		sqlite3_db_config(state->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	sqlite3_close(g_steal_pointer(&state->db));
-}
-
-static gboolean state_is_in_memory(const RdmadState *state)
-{
-	return g_str_equal(state->path, ":memory:");
 }
 
 /* Identifies the open files.  SQLite has the inode of its own; a check by name alone may be too
@@ -170,15 +170,13 @@ static gboolean state_open_handle(RdmadState *state, GError **error)
 			  SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
 
 	state->is_broken = state->is_hasty = FALSE;
-	/* Whoever had it open before may have seen an fsync fail. */
+	/* The handle before, also of another process, may have seen an fsync fail.  The first transaction
+	 * mends the log, under the lock of this handle. */
 	state->log_is_torn = TRUE;
 	if (sqlite3_open_v2(state->path, &state->db, flags, NULL) != SQLITE_OK)
 		return rdmad_state_error(state, "cannot open it", error);
-	if (!rdmad_state_set_up(state, error))
-		return FALSE;
-	/* Else the first transaction tries it again. */
-	log_mend(state, NULL);
-	return state_takes_writes(state, error) && state_identify(state, error);
+	return rdmad_state_set_up(state, error) && state_takes_writes(state, error) &&
+	       state_identify(state, error);
 }
 
 static gboolean state_open_once(RdmadState *state, char **set_aside, GError **error)
@@ -348,9 +346,11 @@ gboolean rdmad_state_reopen(RdmadState *state, GError **error)
 /* A checkpoint that fails leaves the log as it is, for the next one. */
 static void checkpoint(RdmadState *state)
 {
-	const int code =
-		sqlite3_wal_checkpoint_v2(state->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	int code;
 
+	if (!log_mend(state, NULL))
+		return;
+	code = sqlite3_wal_checkpoint_v2(state->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 	state->log_is_torn |= code == SQLITE_IOERR_FSYNC;
 	if (code != SQLITE_OK)
 		rdmad_debug("database %s: cannot copy its log: %s", state->path,

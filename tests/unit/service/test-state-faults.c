@@ -114,7 +114,7 @@ static void test_one_failure_at_any_call_of_opening_loses_nothing(void)
 		for (guint nth = 1; open_with_fault(dir, fault, nth); nth++)
 			tried++;
 	g_test_message("%u points", tried);
-	g_assert_cmpuint(tried, >, 60);
+	g_assert_cmpuint(tried, >, 50);
 }
 
 /* Nothing is renamed: the next start finds it. */
@@ -147,28 +147,25 @@ static void test_failures_that_last_are_an_error_and_no_damage(void)
 	}
 }
 
-/* The life before has seen an fsync fail and told nobody: the log may have a hole, behind which nothing is safe. */
-static void test_what_another_life_has_logged_is_in_the_database_before_more_is(void)
+/* A checkpoint of it would be undone by the part before the hole, which a power failure leaves. */
+static void test_a_log_with_a_hole_is_left_for_the_next_handle(void)
 {
 	g_autoptr(Scratch) dir = scratch_new();
-	g_autoptr(Scratch) alone = scratch_new();
-	g_autofree char *from = g_build_filename(dir, "rdmad.db", NULL);
-	g_autofree char *to = g_build_filename(alone, "rdmad.db", NULL);
-	g_autofree char *bytes = NULL;
+	g_autofree char *log = g_build_filename(dir, "rdmad.db-wal", NULL);
 	g_autoptr(RdmadState) state = rdmad_state_open(dir, NULL, NULL);
-	g_autoptr(RdmadState) copy = NULL;
-	gsize size;
 
 	for (guint i = 0; i < ALLOCATIONS; i++)
 		put(state, i);
-	faulty_vfs_arm(FAULT_SYNC, 1, G_MAXUINT - 1, SQLITE_IOERR_FSYNC);
-	rdmad_state_close(g_steal_pointer(&state));
+	faulty_vfs_arm(FAULT_SYNC, 1, 0, SQLITE_IOERR_FSYNC);
+	g_assert_false(rdmad_state_try(state, NULL));
+	g_assert_true(faulty_vfs_fired());
 	faulty_vfs_arm(FAULT_N_CALLS, 0, 0, 0);
+	rdmad_state_close(g_steal_pointer(&state));
+	g_assert_true(g_file_test(log, G_FILE_TEST_EXISTS));
 	state = rdmad_state_open(dir, NULL, NULL);
-	g_assert_true(g_file_get_contents(from, &bytes, &size, NULL));
-	g_assert_true(g_file_set_contents(to, bytes, (gssize)size, NULL));
-	copy = rdmad_state_open(alone, NULL, NULL);
-	expect_all(copy);
+	expect_all(state);
+	rdmad_state_close(g_steal_pointer(&state));
+	g_assert_false(g_file_test(log, G_FILE_TEST_EXISTS));
 }
 
 /* A lock is asked for once, at the start: no later one can hold up the loop. */
@@ -190,7 +187,7 @@ static void test_no_lock_is_taken_while_it_runs(void)
 const UnitTest unit_tests[] = {
 	TEST(one_failure_at_any_call_of_opening_loses_nothing),
 	TEST(failures_that_last_are_an_error_and_no_damage),
-	TEST(what_another_life_has_logged_is_in_the_database_before_more_is),
+	TEST(a_log_with_a_hole_is_left_for_the_next_handle),
 	TEST(no_lock_is_taken_while_it_runs),
 	{ 0 },
 };
