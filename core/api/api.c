@@ -3,7 +3,7 @@
  * The routes of the API
  *
  * Read-only resources without secrets are public, for the status page.  TCP listeners serve them to
- * every client that can connect, unless a web configuration requires more.
+ * every client, unless a web configuration requires authentication.
  */
 #include "api/api.h"
 
@@ -22,7 +22,7 @@ static void add_route(const char *method, const char *path, RdmadHttpScope scope
 						"public", (scope & RDMAD_HTTP_PUBLIC) != 0));
 }
 
-/* Those that the client can have. */
+/* Lists the resources offered by the client's listener. */
 static void get_resources(RdmadHttpRequest *request, gpointer data)
 {
 	json_t *resources = json_array();

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The JSON API under /api/v1/: what the CLI and the status page show
+ * The JSON API under /api/v1/, for the CLI and the status page
  *
- * GET status, devices, allocations, topology, events, doctor, attributes; schemas in contrib/man/rdmad-api.7.
+ * GET status, devices, allocations, topology, events, doctor, attributes.  contrib/man/rdmad-api.7
+ * has the schemas.
  */
 #pragma once
 
@@ -10,6 +11,6 @@
 
 /* `services` must outlive the http server. */
 gboolean rdmad_api_start(RdmadServices *services, GError **error);
-/* Cached responses. */
+/* Creates the cache of responses. */
 struct RdmadApi *rdmad_api_new(const RdmadServices *services);
 void rdmad_api_free(struct RdmadApi *api);

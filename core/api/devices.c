@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /api/v1/devices, GET /api/v1/devices/NAME: all of struct RdmadDevice under its own names */
+/* GET /api/v1/devices, GET /api/v1/devices/NAME: all members of struct RdmadDevice */
 #include <rdmad/inventory.h>
 
 #include "hardware/verbs/verbs.h"

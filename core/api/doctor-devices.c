@@ -74,7 +74,7 @@ static void check_uverbs(const RdmadServices *services, const DoctorFiles *files
 			   "%s does not exist: pods cannot be given it", uverbs->path);
 }
 
-/* Opening a device gives its events and its limits. */
+/* A device that cannot be opened has neither events nor limits. */
 static void check_verbs(const RdmadVerbs *verbs, const RdmadDevice *dev, json_t *findings)
 {
 	const char *problem = rdmad_verbs_problem(verbs, dev->id);
@@ -130,7 +130,7 @@ static gboolean port_has_gid(const RdmadPort *port, RdmadGidType type)
 	return FALSE;
 }
 
-/* TRUE: the port is a problem.  A device that is healthy without the port has another one. */
+/* Returns TRUE if the port is a problem.  If the device is healthy, another port is active. */
 static gboolean check_port(const RdmadDevice *dev, const RdmadPort *port, gboolean healthy,
 			   json_t *findings)
 {
@@ -154,7 +154,7 @@ static gboolean check_port(const RdmadDevice *dev, const RdmadPort *port, gboole
 	return TRUE;
 }
 
-/* Reports an unhealthy device that no check of its own covers. */
+/* Reports an unhealthy device whose problem no other check has reported. */
 static void check_health(const RdmadDevice *dev, const char *problem, json_t *findings)
 {
 	doctor_say(findings, RDMAD_FINDING_PROBLEM, dev->name,

@@ -23,7 +23,7 @@ static void check_machine(const RdmadServices *services, json_t *findings)
 			   "this is a recorded machine (--sysroot): without netlink and verbs");
 }
 
-/* From RDMA netlink; on a recorded machine from the module's parameter. */
+/* Returns the mode from RDMA netlink; on a recorded machine, from the parameter of ib_core. */
 static const char *netns_mode(const RdmadServices *services, const DoctorFiles *files)
 {
 	const char *attribute = rdmad_attributes_get(services->attributes, "node:netns-mode");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /api/v1/doctor: the core's findings, then each module's own */
+/* GET /api/v1/doctor: the findings of the core, then of each module */
 #include "api/doctor.h"
 
 #include <stdarg.h>

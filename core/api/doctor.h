@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks of doctor, one file a part of the node; each adds to the JSON array.  `files` NULL: they
- * have not been read in time. */
+/* Checks of doctor, one file for each part of the node.  Each check adds findings to the JSON
+ * array.  `files` is NULL if they could not be read in time. */
 #pragma once
 
 #include <jansson.h>
@@ -11,30 +11,31 @@
 
 typedef struct {
 	char *path;
-	gboolean exists, dead; /* nobody listens */
+	gboolean exists, dead; /* dead: no process listens */
 } DoctorSocket;
 
 /* Contents of the machine's files, read on a worker. */
 typedef struct {
-	char *kernel; /* release; NULL: see kernel_error */
+	char *kernel; /* release; NULL: kernel_error is set */
 	GError *kernel_error;
 	char *netns_mode;	  /* ib_core's parameter, or NULL */
-	gint64 inotify_instances; /* RDMAD_UNKNOWN: it cannot be read */
+	gint64 inotify_instances; /* RDMAD_UNKNOWN: unreadable */
 	char *libraries;	  /* "libnghttp2.so.14.24.1, ..." */
 	gboolean infiniband_missing, rdma_cm_missing;
 	GHashTable *missing; /* set of paths of device files */
 	gboolean kubelet_dir, registry_dir;
 	DoctorSocket plugins, pods;
-	pid_t kubelet_pid; /* 0: not known */
+	pid_t kubelet_pid; /* 0: unknown */
 	char *kubelet_version;
-	char *database; /* path; NULL: there is none */
+	char *database; /* path; NULL: no database */
 	int database_errnum;
 	gint64 database_size;
 } DoctorFiles;
 
 extern const RdmadJobClass doctor_files_class;
 gpointer doctor_files_input(const RdmadServices *services);
-/* The files of the libraries whose version has decided about bugs before; reads links.  g_free(). */
+/* Returns the file names, with versions, of libraries that had relevant bugs; reads links.
+ * g_free(). */
 char *doctor_libraries(void);
 
 void doctor_check_daemon(const RdmadServices *services, const DoctorFiles *files, json_t *findings);

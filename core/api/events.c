@@ -2,9 +2,9 @@
 /*
  * GET /api/v1/events?after=SEQUENCE&wait=SECONDS
  *
- * Entries after SEQUENCE, oldest first, and the last sequence there is.  If there is none and
- * `wait` is given, the response is sent with the first new entry or after that time (a long poll).
- * A `last` below the caller's SEQUENCE means that rdmad was restarted: begin again from 0.
+ * Returns the entries after SEQUENCE, oldest first, and the last sequence.  Without such an entry,
+ * `wait` delays the response until the next entry or the end of that time (a long poll).
+ * A `last` below the caller's SEQUENCE means that rdmad was restarted: start again from 0.
  */
 #include <rdmad/inventory.h>
 #include <rdmad/event-log.h>
@@ -39,7 +39,7 @@ typedef struct {
 	guint64 last;
 } Listing;
 
-/* An entry's sequence is its key: none comes twice. */
+/* The sequence of an entry is its key: it is never reused. */
 static void listing_add(const RdmadEventLogEntry *entry, gpointer data)
 {
 	Listing *listing = data;
@@ -48,7 +48,7 @@ static void listing_add(const RdmadEventLogEntry *entry, gpointer data)
 	api_texts_add(listing->texts, GSIZE_TO_POINTER(entry->sequence), entry_json, entry, NULL);
 }
 
-static void note_last(const RdmadEventLogEntry *entry, gpointer data)
+static void last_update(const RdmadEventLogEntry *entry, gpointer data)
 {
 	guint64 *last = data;
 
@@ -59,7 +59,7 @@ static guint64 event_log_last(RdmadEventLog *event_log)
 {
 	guint64 last = 0;
 
-	rdmad_event_log_foreach(event_log, 0, note_last, &last);
+	rdmad_event_log_foreach(event_log, 0, last_update, &last);
 	return last;
 }
 
@@ -115,7 +115,7 @@ static void poll_answer(gpointer data)
 	poll_free(poll);
 }
 
-/* On the next turn, so that entries of one moment leave in one answer. */
+/* Replies in the next iteration of the loop, so that simultaneous entries share a response. */
 static void poll_posted(const RdmadEventLogEntry *entry, gpointer data)
 {
 	Poll *poll = data;
@@ -139,7 +139,7 @@ static void poll_start(RdmadHttpRequest *request, const RdmadServices *services,
 	rdmad_http_request_on_gone(request, poll_free, poll);
 }
 
-/* FALSE when it was refused. */
+/* Sends an error response and returns FALSE if the parameter is invalid. */
 static gboolean read_number(RdmadHttpRequest *request, const char *name, guint64 max,
 			    guint64 *value)
 {

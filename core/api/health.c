@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GET /livez, /readyz, /healthz: whether rdmad lives, and whether it can do its work
+ * GET /livez, /readyz, /healthz: whether rdmad runs, and whether it can do its work
  *
- * In the words of Kubernetes' own components: "ok", or a line for each check with ?verbose and whenever
- * one fails; ?exclude=NAME leaves one out.  /healthz is the older name of /livez, as there: a probe
+ * The format is that of Kubernetes' components: "ok", or, with ?verbose or after a failure, a line
+ * for each check; ?exclude=NAME ignores a check.  /healthz is the older name of /livez: a probe
  * that restarts rdmad must not fail because kubelet is away.
  */
 #include <rdmad/allocations.h>
@@ -29,14 +29,14 @@ static gboolean is_excluded(const RdmadHttpRequest *request, const char *name)
 	return FALSE;
 }
 
-/* Keeps foreign texts on one line. */
+/* Replaces control characters, to keep a module's text on one line. */
 static void append_text(GString *lines, const char *text)
 {
 	for (const char *c = text; *c; c++)
 		g_string_append_c(lines, g_ascii_iscntrl(*c) ? ' ' : *c);
 }
 
-/* `why` NULL: all is well. */
+/* `why` NULL: the check passed. */
 static void health_add(Health *health, const char *name, const char *why)
 {
 	const gboolean excluded = is_excluded(health->request, name);
@@ -52,7 +52,7 @@ static void health_add(Health *health, const char *name, const char *why)
 	g_string_append_c(health->lines, '\n');
 }
 
-/* Passed, with a note; `note` NULL: none. */
+/* Adds a passed check with a note, which may be NULL. */
 static void health_add_note(Health *health, const char *name, const char *note)
 {
 	if (!note) {
@@ -80,7 +80,7 @@ static void add_module(Health *health, const RdmadModules *modules, guint index)
 	const gboolean ready = rdmad_modules_ready(modules, index, &why);
 
 	rdmad_modules_info(modules, index, &info);
-	/* "optional" means that rdmad works without it. */
+	/* rdmad works without an optional module. */
 	if (info.optional && info.state == RDMAD_MODULE_FAILED)
 		health_add_note(health, info.name, why);
 	else
@@ -110,7 +110,7 @@ static void health_reply(RdmadHttpRequest *request, const Health *health, const 
 			 health->lines->str, health->lines->len);
 }
 
-/* Running at all is the check. */
+/* A response is proof enough. */
 void api_get_livez(RdmadHttpRequest *request, gpointer data)
 {
 	g_autoptr(GString) lines = g_string_new(NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The resources of the API, one file each (<resource>.c), and how they write JSON. */
+/* The resources of the API, one file each (<resource>.c), and their JSON functions */
 #pragma once
 
 #include <jansson.h>
@@ -28,7 +28,7 @@ void api_get_readyz(RdmadHttpRequest *request, gpointer data);
 void api_post_rescan(RdmadHttpRequest *request, gpointer data);
 void api_post_refresh(RdmadHttpRequest *request, gpointer data);
 
-/* shared.c: resources whose answer is the same for all. */
+/* shared.c: resources with the same response for all clients. */
 typedef enum {
 	API_SHARED_STATUS,
 	API_SHARED_DEVICES,
@@ -40,50 +40,52 @@ typedef enum {
 } ApiShared;
 
 typedef struct {
-	/* On the loop, from what is in memory and what was read (NULL: nothing, or not in time).
-	 * NULL: it cannot be written as JSON. */
+	/* Builds the response on the loop from the core's objects and the files that `read`
+	 * returned (NULL: no files, or not in time).  Returns NULL if it cannot be written as
+	 * JSON. */
 	GBytes *(*build)(const RdmadServices *services, gconstpointer read);
-	/* Reads files, on a worker; its `done` is api_resource_read().  NULL: there are none. */
+	/* Reads files on a worker; its `done` is api_resource_read().  NULL: no files. */
 	const RdmadJobClass *read;
-	gpointer (*input)(const RdmadServices *services); /* of that job */
+	gpointer (*input)(const RdmadServices *services); /* makes the input of `read` */
 } ApiResource;
 
 void api_reply_shared(RdmadHttpRequest *request, const RdmadServices *services, ApiShared which,
 		      const ApiResource *resource);
-/* An `input`: the sysroot alone, which outlives the workers. */
+/* An `input` that returns the sysroot, which outlives the workers. */
 gpointer api_sysroot_input(const RdmadServices *services);
 void api_resource_read(gpointer result, const GError *error, gpointer data);
 /* Takes the value over. */
 GBytes *api_json_bytes(json_t *value);
 
-/* The texts of the event log's entries, and of allocations as they are with these names of devices. */
+/* Return the cached texts of the event log's entries, and of allocations with these device
+ * names. */
 struct ApiTexts *api_event_texts(const RdmadServices *services);
 struct ApiTexts *api_allocation_texts(const RdmadServices *services, const char *device_names);
 struct ApiTexts *api_allocation_texts_new(void);
 
-/* The devices in the order of their names, as people count them; borrowed. */
+/* Returns the devices in the natural order of their names; borrowed. */
 GPtrArray *api_devices_by_name(const RdmadServices *services);
-/* The reason why pods cannot use the device, as kubelet is told where a module offers the device; NULL: it
- * is healthy.  Static text. */
+/* Returns why pods cannot use the device, as reported to kubelet if a module offers the device;
+ * NULL if it is healthy.  Static text. */
 const char *api_device_problem(const RdmadServices *services, const RdmadDevice *dev);
-/* A device by its id, or by its present name; NULL: there is none. */
+/* Returns a device by its id or its current name, or NULL. */
 const RdmadDevice *api_find_device(const RdmadServices *services, const char *name);
-/* One device as the devices resource shows it. */
+/* Returns the JSON object of a device. */
 json_t *api_device_json(const RdmadServices *services, const RdmadDevice *dev);
-/* limits.c: the limits of a device from verbs, and of port `number`; null if unknown. */
+/* limits.c: return the limits of a device, or of port `number`, from verbs; null if unknown. */
 json_t *api_limits_json(const RdmadVerbsLimits *limits);
 json_t *api_port_limits_json(const RdmadVerbsLimits *limits, guint number);
-/* "RoCE", "InfiniBand", "iWARP": the transport of a device's first port. */
+/* Returns the transport of a device's first port: "RoCE", "InfiniBand", "iWARP". */
 const char *api_device_transport(const RdmadDevice *dev);
-/* The accelerator nearest to a device, and how near; NULL when there is none. */
+/* Returns the nearest accelerator of a device and its distance, or NULL. */
 const RdmadGpu *api_nearest_gpu(const RdmadServices *services, const RdmadDevice *dev,
 				RdmadDistance *distance, guint *index);
 
-/* json.c: every value of the core as JSON.  Absent values are null; bytes that are not UTF-8 (the
- * kernel's strings may be anything) become U+FFFD. */
+/* json.c: values of the core as JSON.  Absent values are null; invalid UTF-8, which the kernel's
+ * strings may contain, becomes U+FFFD. */
 /* Takes the value over. */
 void api_set(json_t *object, const char *key, json_t *value);
-/* `namespace` and `pod` of "NAMESPACE/NAME", or of NULL. */
+/* Sets `namespace` and `pod` from "NAMESPACE/NAME", or from NULL. */
 void api_set_pod(json_t *object, const char *pod);
 json_t *api_json_string(const char *text);
 json_t *api_json_strings(char *const *strings); /* NULL: an empty array */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Limits of a device from verbs, under the names of ibv_query_device(3) and ibv_query_port(3). */
+/* Limits of a device, named as in ibv_query_device(3) and ibv_query_port(3) */
 #include "api/json.h"
 
 static void limits_add_counts(json_t *object, const RdmadVerbsLimits *limits)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Responses that all clients share
+ * Responses shared by all clients
  *
- * Repeated requests at a TCP listener must not keep the loop from kubelet: a response is kept for
- * KEEP_TIMES as long as it took to build, so that building one resource takes no more than a
- * hundredth of the loop's time, whatever the number of requests.  Requests at the control socket
- * always get a new response.
+ * Repeated requests at a TCP listener must not delay kubelet's requests.  A response is cached for
+ * CACHE_TIMES its build time, so that building one resource takes at most a hundredth of the loop's
+ * time, regardless of the number of requests.  Requests at the control socket always get a new
+ * response.
  *
- * Files that an answer needs are read by a job, one at a time for each resource, and all requests
- * that arrive meanwhile wait for it.  When it takes too long, the response is sent without them.
+ * A job reads the files that a response needs.  Each resource has at most one job; concurrent
+ * requests share its result.  When the job takes too long, the response is sent without the files.
  */
 #define RDMAD_LOG_TOPIC "api"
 
@@ -23,11 +23,11 @@
 #include "api/texts.h"
 #include "http/http.h"
 
-#define KEEP_TIMES  100
-#define KEEP_MAX_US G_USEC_PER_SEC
-/* When idle, all of it is freed. */
+#define CACHE_TIMES  100
+#define CACHE_MAX_US G_USEC_PER_SEC
+/* All cached texts are freed after this time without a request. */
 #define FORGET_MS 60000u
-/* Files that are there are read in milliseconds; people wait for seconds. */
+/* Reading takes milliseconds; people accept seconds. */
 #define READ_MS 3000u
 
 typedef struct {
@@ -35,32 +35,32 @@ typedef struct {
 	const ApiResource *resource; /* of the last request */
 	GBytes *body;
 	gint64 until_us;
-	RdmadJob *job; /* reads; NULL: none does */
+	RdmadJob *job; /* reads the files; NULL: no job runs */
 	gint64 began_us;
-	RdmadEvent *late;   /* timer: while a request waits */
-	GPtrArray *waiting; /* Waiter */
-} Kept;
+	RdmadEvent *timeout; /* timer: while a request waits */
+	GPtrArray *waiting;  /* Waiter */
+} Cached;
 
 typedef struct {
-	Kept *kept;
+	Cached *cached;
 	RdmadHttpRequest *request;
 } Waiter;
 
 struct RdmadApi {
-	Kept kept[N_API_SHARED];
+	Cached cached[N_API_SHARED];
 	ApiTexts *events, *allocations;
-	char *device_names; /* that the allocations' texts have */
+	char *device_names; /* in the texts of allocations */
 	RdmadEvent *forget;
 };
 
-static void kept_late(gpointer data);
+static void cached_timeout(gpointer data);
 
 static void api_forget(gpointer data)
 {
 	struct RdmadApi *api = data;
 
 	for (guint i = 0; i < N_API_SHARED; i++)
-		g_clear_pointer(&api->kept[i].body, g_bytes_unref);
+		g_clear_pointer(&api->cached[i].body, g_bytes_unref);
 	api_texts_clear(api->events);
 	api_texts_clear(api->allocations);
 }
@@ -71,11 +71,11 @@ struct RdmadApi *rdmad_api_new(const RdmadServices *services)
 	RdmadLoop *loop = services->loop;
 
 	for (guint i = 0; i < N_API_SHARED; i++) {
-		Kept *kept = &api->kept[i];
+		Cached *cached = &api->cached[i];
 
-		kept->services = services;
-		kept->waiting = g_ptr_array_new_with_free_func(g_free);
-		kept->late = rdmad_loop_add_timer(loop, NULL, kept_late, kept);
+		cached->services = services;
+		cached->waiting = g_ptr_array_new_with_free_func(g_free);
+		cached->timeout = rdmad_loop_add_timer(loop, NULL, cached_timeout, cached);
 	}
 	api->events = api_texts_new(NULL, NULL);
 	api->allocations = api_allocation_texts_new();
@@ -89,12 +89,12 @@ void rdmad_api_free(struct RdmadApi *api)
 		return;
 	api_forget(api);
 	for (guint i = 0; i < N_API_SHARED; i++) {
-		Kept *kept = &api->kept[i];
+		Cached *cached = &api->cached[i];
 
-		g_assert(!kept->waiting->len);
-		rdmad_job_cancel(kept->job);
-		rdmad_event_free(kept->late);
-		g_ptr_array_unref(kept->waiting);
+		g_assert(!cached->waiting->len);
+		rdmad_job_cancel(cached->job);
+		rdmad_event_free(cached->timeout);
+		g_ptr_array_unref(cached->waiting);
 	}
 	api_texts_free(api->events);
 	api_texts_free(api->allocations);
@@ -130,70 +130,70 @@ GBytes *api_json_bytes(json_t *value)
 	return text ? g_bytes_new_with_free_func(text, strlen(text), free, text) : NULL;
 }
 
-static void kept_build(Kept *kept, gconstpointer read)
+static void cached_build(Cached *cached, gconstpointer read)
 {
 	const gint64 began_us = rdmad_now_us();
 	gint64 now_us;
 
-	g_clear_pointer(&kept->body, g_bytes_unref);
-	kept->body = kept->resource->build(kept->services, read);
+	g_clear_pointer(&cached->body, g_bytes_unref);
+	cached->body = cached->resource->build(cached->services, read);
 	now_us = rdmad_now_us();
-	kept->until_us = now_us + MIN((now_us - began_us) * KEEP_TIMES, KEEP_MAX_US);
-	rdmad_event_arm(kept->services->api->forget, FORGET_MS);
+	cached->until_us = now_us + MIN((now_us - began_us) * CACHE_TIMES, CACHE_MAX_US);
+	rdmad_event_arm(cached->services->api->forget, FORGET_MS);
 }
 
-static void kept_reply(const Kept *kept, RdmadHttpRequest *request)
+static void cached_reply(const Cached *cached, RdmadHttpRequest *request)
 {
-	if (kept->body)
-		rdmad_http_reply_bytes(request, 200, "application/json", kept->body);
+	if (cached->body)
+		rdmad_http_reply_bytes(request, 200, "application/json", cached->body);
 	else
 		rdmad_http_fail(request, 500, "the answer cannot be written as JSON");
 }
 
-/* ---- files that are read ---- */
+/* ---- files ---- */
 
-static void waiter_gone(gpointer data)
+static void waiter_closed(gpointer data)
 {
 	Waiter *waiter = data;
 
-	Kept *kept = waiter->kept;
+	Cached *cached = waiter->cached;
 
-	g_ptr_array_remove(kept->waiting, waiter);
-	if (!kept->waiting->len)
-		rdmad_event_disarm(kept->late);
+	g_ptr_array_remove(cached->waiting, waiter);
+	if (!cached->waiting->len)
+		rdmad_event_disarm(cached->timeout);
 }
 
-/* `read` NULL: without the files. */
-static void kept_answer(Kept *kept, gconstpointer read)
+/* Builds the response, without files if `read` is NULL, and sends it to all waiters. */
+static void cached_complete(Cached *cached, gconstpointer read)
 {
-	rdmad_event_disarm(kept->late);
-	kept_build(kept, read);
-	/* A response may cause another request, or the end of a connection. */
-	for (guint n = kept->waiting->len; n && kept->waiting->len; n--) {
-		g_autofree Waiter *waiter = g_ptr_array_steal_index(kept->waiting, 0);
+	rdmad_event_disarm(cached->timeout);
+	cached_build(cached, read);
+	/* A response may cause another request or close a connection, which changes the array. */
+	for (guint n = cached->waiting->len; n && cached->waiting->len; n--) {
+		g_autofree Waiter *waiter = g_ptr_array_steal_index(cached->waiting, 0);
 
 		rdmad_http_request_on_gone(waiter->request, NULL, NULL);
-		kept_reply(kept, waiter->request);
+		cached_reply(cached, waiter->request);
 	}
 }
 
-static void kept_late(gpointer data)
+static void cached_timeout(gpointer data)
 {
-	Kept *kept = data;
+	Cached *cached = data;
 
-	rdmad_warn("%s: its files have not been read in %u s", kept->resource->read->name,
+	rdmad_warn("%s: its files have not been read in %u s", cached->resource->read->name,
 		   READ_MS / 1000);
-	kept_answer(kept, NULL);
+	cached_complete(cached, NULL);
 }
 
 void api_resource_read(gpointer result, const GError *error, gpointer data)
 {
-	Kept *kept = data;
-	const ApiResource *resource = kept->resource;
+	Cached *cached = data;
+	const ApiResource *resource = cached->resource;
 
-	kept->job = NULL;
-	if (kept->waiting->len)
-		kept_answer(kept, result);
+	cached->job = NULL;
+	if (cached->waiting->len)
+		cached_complete(cached, result);
 	if (result)
 		resource->read->free_result(result);
 }
@@ -203,50 +203,51 @@ gpointer api_sysroot_input(const RdmadServices *services)
 	return services->sysroot;
 }
 
-/* A job that hangs is not joined by a second one: later requests do not wait for it. */
-static gboolean kept_read(Kept *kept)
+/* Returns FALSE if no job could be started or the running one hangs: later requests neither start a
+ * second job nor wait. */
+static gboolean cached_read(Cached *cached)
 {
-	const ApiResource *resource = kept->resource;
+	const ApiResource *resource = cached->resource;
 	const gint64 now_us = rdmad_now_us();
 	g_autoptr(GError) error = NULL;
 
-	if (kept->job)
-		return now_us - kept->began_us < READ_MS * 1000;
-	kept->began_us = now_us;
-	kept->job = rdmad_work_submit(kept->services->workers, NULL, resource->read,
-				      resource->input(kept->services), 0, kept, &error);
-	if (!kept->job)
+	if (cached->job)
+		return now_us - cached->began_us < READ_MS * 1000;
+	cached->began_us = now_us;
+	cached->job = rdmad_work_submit(cached->services->workers, NULL, resource->read,
+					resource->input(cached->services), 0, cached, &error);
+	if (!cached->job)
 		rdmad_warn("%s: %s", resource->read->name, error->message);
-	return kept->job != NULL;
+	return cached->job != NULL;
 }
 
-static void kept_wait(Kept *kept, RdmadHttpRequest *request)
+static void cached_wait(Cached *cached, RdmadHttpRequest *request)
 {
 	Waiter *waiter = g_new0(Waiter, 1);
 
-	waiter->kept = kept;
+	waiter->cached = cached;
 	waiter->request = request;
-	g_ptr_array_add(kept->waiting, waiter);
-	rdmad_http_request_on_gone(request, waiter_gone, waiter);
-	if (!rdmad_event_armed(kept->late))
-		rdmad_event_arm(kept->late, READ_MS);
+	g_ptr_array_add(cached->waiting, waiter);
+	rdmad_http_request_on_gone(request, waiter_closed, waiter);
+	if (!rdmad_event_armed(cached->timeout))
+		rdmad_event_arm(cached->timeout, READ_MS);
 }
 
 void api_reply_shared(RdmadHttpRequest *request, const RdmadServices *services, ApiShared which,
 		      const ApiResource *resource)
 {
-	Kept *kept = &services->api->kept[which];
+	Cached *cached = &services->api->cached[which];
 
-	kept->resource = resource;
-	if (kept->body && !rdmad_http_request_is_local(request) &&
-	    rdmad_now_us() <= kept->until_us) {
-		kept_reply(kept, request);
+	cached->resource = resource;
+	if (cached->body && !rdmad_http_request_is_local(request) &&
+	    rdmad_now_us() <= cached->until_us) {
+		cached_reply(cached, request);
 		return;
 	}
-	if (resource->read && kept_read(kept)) {
-		kept_wait(kept, request);
+	if (resource->read && cached_read(cached)) {
+		cached_wait(cached, request);
 		return;
 	}
-	kept_build(kept, NULL);
-	kept_reply(kept, request);
+	cached_build(cached, NULL);
+	cached_reply(cached, request);
 }

@@ -70,8 +70,8 @@ static json_t *devices_json(const RdmadServices *services)
 	return object;
 }
 
-/* The newest warnings and errors, oldest of them first. */
-static void keep_error(const RdmadEventLogEntry *entry, gpointer data)
+/* Collects the newest warnings and errors, oldest first. */
+static void recent_errors_add(const RdmadEventLogEntry *entry, gpointer data)
 {
 	json_t *array = data, *object;
 
@@ -90,7 +90,7 @@ static json_t *recent_errors_json(RdmadEventLog *event_log)
 {
 	json_t *array = json_array();
 
-	rdmad_event_log_foreach(event_log, 0, keep_error, array);
+	rdmad_event_log_foreach(event_log, 0, recent_errors_add, array);
 	return array;
 }
 

@@ -6,9 +6,9 @@
 typedef struct {
 	ApiTexts *texts;
 	gconstpointer key;
-	char *json; /* of malloc() */
+	char *json; /* freed with free() */
 	gsize size;
-	guint round; /* when it was added last */
+	guint round; /* of the last listing that included it */
 } Text;
 
 struct ApiTexts {

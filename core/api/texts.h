@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON texts of objects that do not change, each made once
+ * Cached JSON texts of immutable objects
  *
- * A listing of thousands is then a copy of what is there already, and not ten milliseconds of the loop.
+ * Formatting thousands of objects for a listing would block the loop for ten milliseconds; copying
+ * their texts does not.
  */
 #pragma once
 
@@ -11,12 +12,14 @@
 
 typedef struct ApiTexts ApiTexts;
 
-/* Keys are pointers; `ref` and `unref` (or NULL) keep what a key stands for, so that none comes again. */
+/* Keys are pointers.  `ref` and `unref` (or NULL) keep the object of a key alive, so that its
+ * address is not reused. */
 ApiTexts *api_texts_new(gconstpointer (*ref)(gconstpointer key), void (*unref)(gconstpointer key));
 void api_texts_free(ApiTexts *texts);
 void api_texts_clear(ApiTexts *texts);
 
-/* A JSON array in `to`: begin, add each, end.  `whole`: texts that were not added are freed. */
+/* Write a JSON array to `to`: begin, add each object, end.  `whole`: texts that were not added are
+ * freed. */
 void api_texts_begin(ApiTexts *texts, GString *to);
 void api_texts_add(ApiTexts *texts, gconstpointer key,
 		   json_t *(*make)(gconstpointer object, gconstpointer data), gconstpointer object,

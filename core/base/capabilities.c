@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define WORDS VFS_CAP_U32 /* of 32 bits, in version 3 */
+#define WORDS VFS_CAP_U32 /* 32-bit words of a set in version 3 */
 
 static gboolean sets_read(struct __user_cap_data_struct sets[WORDS])
 {
@@ -25,7 +25,8 @@ guint64 rdmad_capabilities_permitted(void)
 	return sets_read(sets) ? (guint64)sets[1].permitted << 32 | sets[0].permitted : 0;
 }
 
-/* Without CAP_SETPCAP it stays as it is, which adds nothing: no program gets new privileges. */
+/* Without CAP_SETPCAP the bounding set stays unchanged, which is harmless: PR_SET_NO_NEW_PRIVS is
+ * set. */
 static gboolean bounding_limit(guint64 kept, GError **error)
 {
 	for (int n = 0; n < 64; n++) {
@@ -40,7 +41,7 @@ static gboolean bounding_limit(guint64 kept, GError **error)
 	return TRUE;
 }
 
-/* Where they are so already capset() is not called: the service manager may refuse it. */
+/* Skips capset() if nothing changes, because the service manager may forbid the call. */
 static gboolean sets_limit(guint64 kept, GError **error)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };

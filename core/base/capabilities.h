@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Capabilities of this process: capabilities(7).  A set is a mask, bit N of it capability N. */
+/* Capabilities of this process: capabilities(7).  In a mask, bit N is capability N. */
 #pragma once
 
 #include <rdmad/types.h>
 
-/* Those that the calling thread may have. */
+/* Returns the permitted set of the calling thread. */
 guint64 rdmad_capabilities_permitted(void);
 /*
- * Leaves the calling thread, and all that it starts, with what it has of `kept`: permitted, effective and
- * bounding set; nothing is inheritable or ambient, and no program that it executes gets more.  Never gives any.
- * Before there are other threads: each has its own.
+ * Limits the permitted, effective and bounding sets of the calling thread and its descendants to
+ * `kept`, clears the inheritable and ambient sets, and prevents executed programs from gaining
+ * privileges.  Never adds a capability.  Call before starting threads: each thread has its own
+ * sets.
  */
 gboolean rdmad_capabilities_limit(guint64 kept, GError **error);

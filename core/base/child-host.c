@@ -25,7 +25,7 @@ int rdmad_child_host_namespaces(void)
 	return same ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWCGROUP;
 }
 
-/* The second one is where systemd's hybrid hierarchy has it. */
+/* The second path is that of systemd's hybrid hierarchy. */
 static int tree_open(void)
 {
 	static const char *const places[] = { "/proc/1/root/sys/fs/cgroup",
@@ -49,7 +49,7 @@ static void cgroup_kill(int cgroup)
 		rdmad_debug("cannot kill the cgroup of a child: %s", g_strerror(errno));
 }
 
-/* The tree's own directory is read-only, even for root without CAP_DAC_OVERRIDE; systemd's slice is not. */
+/* Root without CAP_DAC_OVERRIDE cannot write to the root of the tree, but to systemd's slice. */
 static const char *const parents[] = { "", "system.slice/" };
 
 int rdmad_child_cgroup_open(const char *name)
@@ -64,7 +64,7 @@ int rdmad_child_cgroup_open(const char *name)
 			rdmad_debug("cannot make the cgroup %s: %s", path, g_strerror(errno));
 		cgroup = openat(tree, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	}
-	/* One that was left by a daemon that died. */
+	/* Processes may be left from a daemon that died. */
 	if (cgroup >= 0)
 		cgroup_kill(cgroup);
 	return cgroup;
@@ -92,7 +92,7 @@ static gboolean cgroup_is_empty(int events, int timeout_ms)
 	return n <= 0 || !strstr(text, "populated 1");
 }
 
-/* Killed processes take a while to end; one that hangs in the kernel takes for ever. */
+/* The wait is limited, because a process that hangs in the kernel never ends. */
 static void cgroup_wait_empty(int cgroup)
 {
 	rdmad_autofd int events = openat(cgroup, "cgroup.events", O_RDONLY | O_CLOEXEC);

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Namespaces for a child of the host, and cgroups at the top of its cgroup v2 tree or in system.slice. */
+/* The host's namespaces for a child, and cgroups at the root of the cgroup v2 tree or in
+ * system.slice */
 #pragma once
 
-/* Flags for setns() with a descriptor of PID 1: its mount namespace, and its cgroup namespace where that is not
- * ours, so that a service need not be allowed to enter one. */
+/* Returns the flags for setns() with a pidfd of PID 1: its mount namespace, and its cgroup
+ * namespace if it differs from rdmad's.  A service may not be allowed to enter a cgroup
+ * namespace. */
 int rdmad_child_host_namespaces(void);
 
-/* Makes it where it is missing.  A descriptor, or -1: no such tree here, or not ours to change. */
+/* Creates the cgroup if it is missing.  Returns a descriptor, or -1 if there is no tree or rdmad
+ * cannot change it. */
 int rdmad_child_cgroup_open(const char *name);
-/* Between fork and exec; -1: nothing.  A kernel that refuses leaves the child where it is. */
+/* Call between fork and exec; does nothing for -1.  On failure, the child stays in its cgroup. */
 void rdmad_child_cgroup_join(int cgroup);
-/* Kills what is in it, waits up to five seconds for its end, removes and closes it; -1: nothing. */
+/* Kills the processes of the cgroup, waits up to five seconds for their end, and removes it.  Does
+ * nothing for -1. */
 void rdmad_child_cgroup_end(int *cgroup, const char *name);

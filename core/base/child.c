@@ -23,9 +23,9 @@
 /* One of the child's output streams. */
 typedef struct {
 	RdmadChild *child;
-	int fd; /* -1: at its end */
+	int fd; /* -1: end of the stream */
 	RdmadEvent *io;
-	GString *tail; /* up to twice what is kept, so that few bytes are moved */
+	GString *tail; /* up to 2 * max, so that bytes are moved rarely */
 	gsize max;
 	guint64 lost;
 } Stream;
@@ -34,11 +34,11 @@ struct RdmadChild {
 	RdmadOwned owned;
 	RdmadLoop *loop;
 	char *program;
-	pid_t pid; /* and process group */
+	pid_t pid; /* also the process group */
 	int pidfd;
-	int cgroup; /* its directory; -1: none */
+	int cgroup; /* descriptor; -1: none */
 	char *cgroup_name;
-	int failure; /* what went wrong before the program ran */
+	int failure; /* pipe from which a Failure before execve() is read */
 	RdmadEvent *ended, *timer;
 	Stream output, errors;
 	guint grace_ms;
@@ -54,14 +54,14 @@ typedef struct {
 	int errnum;
 } Failure;
 
-/* The child's ends of what it shares with rdmad, and all else that it needs between fork and exec. */
+/* The child's descriptors, and all other data that it needs between fork and exec. */
 typedef struct {
 	const RdmadChildSpec *spec;
 	pid_t parent;
 	int input, output, errors, failure;
-	int go, gate;	/* one byte lets the child go on */
-	int host;	/* PID 1; -1: not on the host */
-	int namespaces; /* of PID 1 that are entered */
+	int go, gate;	/* a pipe; the child waits for one byte */
+	int host;	/* pidfd of PID 1; -1: not on the host */
+	int namespaces; /* of PID 1, to be entered */
 	int cgroup;	/* borrowed; -1: none */
 } Launch;
 
@@ -87,7 +87,7 @@ static void G_GNUC_NORETURN launch_fail(const Launch *launch, Step step)
 	_exit(127);
 }
 
-/* The handlers of libevent would write into a socket that is shared with rdmad. */
+/* Inherited handlers of libevent would write to a socket shared with rdmad. */
 static void launch_reset_signals(void)
 {
 	const struct sigaction by_default = { .sa_handler = SIG_DFL };
@@ -111,7 +111,7 @@ static void G_GNUC_NORETURN launch_run(const Launch *launch)
 		_exit(127);
 	if (launch->host >= 0 && setns(launch->host, launch->namespaces) < 0)
 		launch_fail(launch, STEP_HOST);
-	/* After it: the kernel refuses moves that leave the cgroup namespace. */
+	/* Joined after setns(): the kernel forbids moves out of the cgroup namespace. */
 	rdmad_child_cgroup_join(launch->cgroup);
 	if (spec->netns > 0 && setns(spec->netns, CLONE_NEWNET) < 0)
 		launch_fail(launch, STEP_NETNS);
@@ -144,7 +144,7 @@ static void stream_close(Stream *stream)
 	rdmad_clear_fd(&stream->fd);
 }
 
-/* FALSE: nothing more now. */
+/* Returns FALSE if nothing more can be read now. */
 static gboolean stream_read(Stream *stream)
 {
 	char buffer[READ_SIZE];
@@ -166,7 +166,7 @@ static void stream_ready(int fd, RdmadIo ready, gpointer data)
 	stream_read(data);
 }
 
-/* Reads the pipe's contents, up to a limit: a process that left the group may go on writing. */
+/* Reads the rest of the pipe.  The limit is for a process that left the group and still writes. */
 static void stream_finish(Stream *stream)
 {
 	for (guint i = 0; stream->fd >= 0 && i < LAST_READ_MAX / READ_SIZE; i++)
@@ -188,7 +188,7 @@ static RdmadChildOutput stream_output(const Stream *stream)
 	return (RdmadChildOutput){ stream->tail->str, stream->tail->len, stream->lost };
 }
 
-/* ---- its life ---- */
+/* ---- the running child ---- */
 
 static void child_free(RdmadChild *child)
 {
@@ -207,13 +207,13 @@ static void child_free(RdmadChild *child)
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadChild, child_free)
 
-/* The group's number is its own as long as its leader was not reaped. */
+/* The kernel does not reuse the group's number until its leader is reaped. */
 static void child_signal(const RdmadChild *child, int signum)
 {
 	kill(-child->pid, signum);
 }
 
-static void nobody_waits(pid_t pid, int status, gpointer data)
+static void ignore_status(pid_t pid, int status, gpointer data)
 {
 }
 
@@ -224,7 +224,7 @@ void rdmad_child_cancel(RdmadChild *child)
 	if (!child)
 		return;
 	child_signal(child, SIGKILL);
-	reaper = rdmad_loop_add_child(child->loop, NULL, child->pid, nobody_waits, NULL, NULL);
+	reaper = rdmad_loop_add_child(child->loop, NULL, child->pid, ignore_status, NULL, NULL);
 	(void)reaper; /* frees itself */
 	child_free(child);
 }
@@ -243,7 +243,7 @@ void rdmad_child_terminate(RdmadChild *child)
 	rdmad_event_arm(child->timer, child->grace_ms);
 }
 
-static void child_late(gpointer data)
+static void child_deadline(gpointer data)
 {
 	RdmadChild *child = data;
 
@@ -255,7 +255,7 @@ static void child_late(gpointer data)
 	rdmad_child_terminate(child);
 }
 
-/* TRUE: the program ran. */
+/* Returns TRUE if the program was executed. */
 static gboolean child_ran(const RdmadChild *child, GError **error)
 {
 	static const char *const steps[] = {
@@ -281,7 +281,7 @@ static void child_ended(int fd, RdmadIo ready, gpointer data)
 	RdmadChildResult result = { .exit_status = -1 };
 	siginfo_t info = { 0 };
 
-	/* Its number is not given to others before it is reaped: first the rest of the group. */
+	/* Kill the rest of the group before reaping the leader, which frees the group's number. */
 	child_signal(child, SIGKILL);
 	rdmad_child_cgroup_end(&child->cgroup, child->cgroup_name);
 	if (waitid(P_PIDFD, (id_t)child->pidfd, &info, WEXITED) == 0) {
@@ -302,7 +302,7 @@ static void child_ended(int fd, RdmadIo ready, gpointer data)
 
 /* ---- start ---- */
 
-/* Not one of the three that dup2() will replace. */
+/* Moves the descriptor above the standard ones, which dup2() replaces. */
 static gboolean fd_raise(int *fd)
 {
 	int raised;
@@ -328,7 +328,7 @@ static gboolean pipe_open(int *ours, int *theirs, GError **error)
 	return TRUE;
 }
 
-/* In memory, whole before the child runs: it needs no writer, and no writer can block. */
+/* Writes the whole input to a memfd before the fork, so that no write can block. */
 static gboolean input_open(const RdmadChildSpec *spec, int *input, GError **error)
 {
 	*input = memfd_create("rdmad-child-input", MFD_CLOEXEC);
@@ -381,7 +381,7 @@ static gboolean launch_place(Launch *launch, RdmadChild *child, GError **error)
 	return launch->host >= 0 || rdmad_error_errno(error, errno, "cannot find PID 1");
 }
 
-/* All signals are blocked until the child has reset their handlers. */
+/* Blocks all signals until the child has reset their handlers. */
 static gboolean launch_fork(const Launch *launch, RdmadChild *child, GError **error)
 {
 	sigset_t all, before;
@@ -396,7 +396,7 @@ static gboolean launch_fork(const Launch *launch, RdmadChild *child, GError **er
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (child->pid < 0)
 		return rdmad_error_errno(error, errnum, "cannot fork");
-	/* The child does it too, because either may be first. */
+	/* The child calls it too, because either process may run first. */
 	setpgid(child->pid, child->pid);
 	child->pidfd = pidfd_open(child->pid, 0);
 	if (child->pidfd < 0)
@@ -414,7 +414,7 @@ static void stream_init(Stream *stream, RdmadChild *child, gsize max)
 	*stream = (Stream){ child, -1, NULL, g_string_new(NULL), max, 0 };
 }
 
-/* FALSE: the loop does not take its descriptors; the child is killed and reaped. */
+/* Kills and reaps the child and returns FALSE if the loop cannot watch its descriptors. */
 static gboolean child_watch(RdmadChild *child, RdmadModule *owner, guint deadline_ms,
 			    GError **error)
 {
@@ -433,7 +433,7 @@ static gboolean child_watch(RdmadChild *child, RdmadModule *owner, guint deadlin
 		waitpid(child->pid, NULL, 0);
 		return FALSE;
 	}
-	child->timer = rdmad_loop_add_timer(loop, NULL, child_late, child);
+	child->timer = rdmad_loop_add_timer(loop, NULL, child_deadline, child);
 	if (deadline_ms)
 		rdmad_event_arm(child->timer, deadline_ms);
 	rdmad_owned_enter(&child->owned, loop, owner, child_reap, child);

@@ -11,7 +11,7 @@ static gboolean is_ours(const char *path)
 	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
 }
 
-/* Of another user's session the variable may be left over, as after su(1). */
+/* Checks the owner: after su(1), the variable may be that of another user's session. */
 char *rdmad_run_dir_default(void)
 {
 	const char *session = g_getenv("XDG_RUNTIME_DIR");

@@ -2,7 +2,7 @@
 /*
  * Default directories of rdmad
  *
- * An unprivileged daemon and its client find each other by the same rule.
+ * The daemon and its clients use the same rule, so that they find each other.
  */
 #pragma once
 
@@ -12,10 +12,11 @@
 #define RDMAD_RUN_DIR	"/run/rdmad"
 #define RDMAD_STATE_DIR "/var/lib/rdmad"
 
-/* Root and the user who owns it have /run/rdmad; others have rdmad in their XDG_RUNTIME_DIR, or
+/* Returns /run/rdmad for root and the directory's owner, else $XDG_RUNTIME_DIR/rdmad or
  * /tmp/rdmad-UID.  g_free() */
 char *rdmad_run_dir_default(void);
-/* NULL: there is none, and nothing outlives us.  g_free() */
+/* Returns NULL if there is no directory, so that no state is persistent.  g_free() */
 char *rdmad_state_dir_default(void);
-/* Pods enter it, so it is public; a default directory of an unprivileged user is private. */
+/* Returns 0755, because pods use the directory, or 0700 for the default directory of an
+ * unprivileged user. */
 mode_t rdmad_run_dir_mode(const char *run_dir);

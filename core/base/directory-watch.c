@@ -19,15 +19,15 @@
 struct RdmadDirectoryWatch {
 	char *path;
 	int fd;		/* inotify, or -1 */
-	int descriptor; /* of the one directory that is watched, or -1 */
+	int descriptor; /* inotify's, of the watched directory, or -1 */
 	RdmadEvent *readable;
 	RdmadEvent *timer; /* settling, or polling */
 	void (*fn)(gpointer data);
 	gpointer data;
 };
 
-/* Watches `path` instead of what was watched before. */
-static gboolean watch_put(RdmadDirectoryWatch *watch, const char *path)
+/* Watches `path` instead of the previous directory. */
+static gboolean watch_set(RdmadDirectoryWatch *watch, const char *path)
 {
 	const int descriptor = inotify_add_watch(watch->fd, path, EVENTS);
 
@@ -39,14 +39,14 @@ static gboolean watch_put(RdmadDirectoryWatch *watch, const char *path)
 	return TRUE;
 }
 
-/* The directory, or the nearest above it.  A directory that appears between a failed try and a
- * successful one further up would be missed, hence the second check. */
-static gboolean watch_place(RdmadDirectoryWatch *watch)
+/* Watches the directory, or its nearest existing ancestor.  The second check covers a directory
+ * that is created between the failed attempt and the one for its ancestor. */
+static gboolean watch_update(RdmadDirectoryWatch *watch)
 {
 	for (guint tries = 0; tries < 8; tries++) {
 		g_autofree char *path = g_strdup(watch->path);
 
-		while (!watch_put(watch, path)) {
+		while (!watch_set(watch, path)) {
 			char *above = g_path_get_dirname(path);
 
 			g_free(path);
@@ -86,7 +86,7 @@ static void inotify_readable(int fd, RdmadIo ready, gpointer data)
 
 	while (read(fd, buffer, sizeof(buffer)) > 0)
 		;
-	if (!watch_place(watch)) {
+	if (!watch_update(watch)) {
 		fall_back_to_polling(watch);
 		return;
 	}
@@ -106,7 +106,7 @@ RdmadDirectoryWatch *rdmad_directory_watch_new(RdmadLoop *loop, RdmadModule *own
 	watch->descriptor = -1;
 	watch->timer = rdmad_loop_add_timer(loop, owner, timer_fired, watch);
 	watch->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	if (watch->fd >= 0 && watch_place(watch))
+	if (watch->fd >= 0 && watch_update(watch))
 		watch->readable = rdmad_loop_add_io(loop, owner, watch->fd, RDMAD_IO_READ,
 						    inotify_readable, watch, NULL);
 	if (!watch->readable)

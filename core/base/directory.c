@@ -8,7 +8,7 @@
 #include <rdmad/fd.h>
 #include <sys/stat.h>
 
-/* Parents are 0755 whatever the umask: those below may be for others. */
+/* Creates parents with mode 0755, regardless of the umask, because subdirectories may be public. */
 static gboolean directory_make(const char *path, mode_t mode, GError **error)
 {
 	g_autofree char *parent = g_path_get_dirname(path);

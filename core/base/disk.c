@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-/* A filesystem without names to write, and a directory that may not be read, promise nothing; that is no
- * reason to do without the directory. */
+/* Some filesystems cannot sync directories, and unreadable directories cannot be opened for it.
+ * These errors are ignored: the directory is still usable. */
 static gboolean sync_is_refused(int errnum)
 {
 	return errnum == EINVAL || errnum == EACCES || errnum == EROFS;

@@ -7,7 +7,7 @@
 
 #define SECTIONS_MAX 1024u
 #define NAMES_MAX    (64u * 1024)
-#define INFO_MAX     (1024u * 1024) /* kubelet's has 13 KiB */
+#define INFO_MAX     (1024u * 1024) /* kubelet has 13 KiB */
 #define STRINGS_AT   32u
 #define SENTINEL     16u /* before and after the text */
 #define VERSION_MAX  64u
@@ -18,7 +18,7 @@
 
 #define VERSION_CHARS "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.+-"
 
-/* `size` bytes and a NUL after them; NULL where there are fewer. */
+/* Returns `size` bytes, NUL-terminated, or NULL if there are fewer. */
 static char *read_part(int fd, guint64 at, gsize size)
 {
 	g_autofree char *bytes = g_malloc(size + 1);
@@ -39,7 +39,7 @@ static char *read_section(int fd, const Elf64_Shdr *section, gsize max, gsize *s
 		       : NULL;
 }
 
-static gboolean is_our_kind(const Elf64_Ehdr *head)
+static gboolean is_supported(const Elf64_Ehdr *head)
 {
 	return memcmp(head->e_ident, ELFMAG, SELFMAG) == 0 &&
 	       head->e_ident[EI_CLASS] == ELFCLASS64 &&
@@ -60,7 +60,7 @@ static char *read_named_section(int fd, const char *name, gsize *size)
 	if (!head_bytes)
 		return NULL;
 	memcpy(&head, head_bytes, sizeof(head));
-	if (!is_our_kind(&head))
+	if (!is_supported(&head))
 		return NULL;
 	table = read_part(fd, head.e_shoff, head.e_shnum * sizeof(Elf64_Shdr));
 	sections = (gconstpointer)table;
@@ -73,7 +73,7 @@ static char *read_named_section(int fd, const char *name, gsize *size)
 	return NULL;
 }
 
-/* A string with its length before it; moves `at` behind it. */
+/* Reads a string with a length prefix and moves `at` behind it. */
 static gboolean take_string(const char *info, gsize size, gsize *at, const char **text, gsize *len)
 {
 	guint shift = 0;
@@ -94,7 +94,7 @@ static gboolean take_string(const char *info, gsize size, gsize *at, const char 
 	return TRUE;
 }
 
-/* "path\t...\nmod\t...\ndep\t...\nbuild\t...\n"; g_free() */
+/* Returns "path\t...\nmod\t...\ndep\t...\nbuild\t...\n"; g_free() */
 static char *read_text(int fd)
 {
 	gsize size = 0, at = STRINGS_AT, len;
@@ -137,8 +137,8 @@ static char *module_version(const char *text, const char *module)
 char *rdmad_go_build_version(int fd, const char *module)
 {
 	g_autofree char *text = read_text(fd);
-	const char *told = text ? strstr(text, GIT_VERSION) : NULL;
-	char *version = told ? version_at(told + strlen(GIT_VERSION) - 1) : NULL;
+	const char *found = text ? strstr(text, GIT_VERSION) : NULL;
+	char *version = found ? version_at(found + strlen(GIT_VERSION) - 1) : NULL;
 
 	return text && !version ? module_version(text, module) : version;
 }

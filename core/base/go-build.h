@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Go build: build information of a Go program
+ * The build information of a Go program
  *
- * The section .go.buildinfo holds, from Go 1.18 on, the version of Go and the text that `go version -m`
- * shows, as two strings with their lengths as varints at offset 32.
+ * Since Go 1.18, the section .go.buildinfo contains at offset 32 two strings, each with its length
+ * as a varint: the version of Go and the text that `go version -m` shows.
  *
  * Source: Go's src/debug/buildinfo/buildinfo.go and src/runtime/debug/mod.go.
  */
@@ -12,7 +12,8 @@
 #include <rdmad/types.h>
 
 /*
- * The version ("v1.35.4") of a module in the program behind `fd`: the linker's "gitVersion", as in
- * Kubernetes, or else that of `module`.  g_free(); NULL: not a Go program, or no version.
+ * Returns the version ("v1.35.4") of the program `fd`: "gitVersion", which Kubernetes sets with the
+ * linker, or else the version of `module`.  g_free().  Returns NULL if it is not a Go program or
+ * has no version.
  */
 char *rdmad_go_build_version(int fd, const char *module);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GLib's table of interned strings has a lock of its own, which the thread sanitizer does not understand. */
+/* The thread sanitizer does not understand the lock of GLib's table of interned strings. */
 #include <rdmad/intern.h>
 
 #include <pthread.h>

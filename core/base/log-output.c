@@ -13,7 +13,7 @@
 
 #include "base/unix-socket.h"
 
-/* systemd puts the device and inode of the stream that it made into $JOURNAL_STREAM. */
+/* systemd sets $JOURNAL_STREAM to the device and inode of the stream that it opened. */
 static gboolean is_journal_stream(int fd, const char *journal_stream)
 {
 	guint64 device, inode;
@@ -25,7 +25,7 @@ static gboolean is_journal_stream(int fd, const char *journal_stream)
 	       device == st.st_dev && inode == st.st_ino;
 }
 
-static void output_look_at_fd(RdmadLogOutput *output)
+static void output_check_fd(RdmadLogOutput *output)
 {
 	struct stat st;
 
@@ -49,7 +49,7 @@ void rdmad_log_output_init(RdmadLogOutput *output, RdmadLogFormat format, int fd
 		.journal = -1,
 		.journal_path = journal_path,
 	};
-	output_look_at_fd(output);
+	output_check_fd(output);
 	if (format == RDMAD_LOG_JOURNAL)
 		output->journal = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 }
@@ -59,7 +59,7 @@ void rdmad_log_output_clear(RdmadLogOutput *output)
 	rdmad_clear_fd(&output->journal);
 }
 
-/* Not connected: the journal may be restarted under a running daemon. */
+/* The socket is not connected, because the journal may be restarted. */
 static gboolean journal_send(const RdmadLogOutput *output, const RdmadLogRecord *record)
 {
 	g_auto(RdmadUnixAddress) address = RDMAD_UNIX_NO_ADDRESS;
@@ -86,41 +86,40 @@ static gboolean has_room(RdmadLogOutput *output)
 	return ready > 0 && (poller.revents & POLLOUT) != 0;
 }
 
-/* A pipe that polls writable takes PIPE_BUF bytes without blocking; a socket returns how much it
- * takes. */
-static ssize_t put_some(const RdmadLogOutput *output, const char *text, gsize length)
+/* A writable pipe accepts PIPE_BUF bytes without blocking; send() may accept fewer. */
+static ssize_t write_some(const RdmadLogOutput *output, const char *text, gsize length)
 {
 	const gsize chunk = MIN(length, PIPE_BUF);
-	ssize_t put;
+	ssize_t written;
 
 	do {
-		put = output->fd_is_socket
-			      ? send(output->fd, text, chunk, MSG_DONTWAIT | MSG_NOSIGNAL)
-			      : write(output->fd, text, chunk);
-	} while (put < 0 && errno == EINTR);
-	return put;
+		written = output->fd_is_socket
+				  ? send(output->fd, text, chunk, MSG_DONTWAIT | MSG_NOSIGNAL)
+				  : write(output->fd, text, chunk);
+	} while (written < 0 && errno == EINTR);
+	return written;
 }
 
-/* FALSE: the line is lost, or all but its beginning. */
-static gboolean put_all(RdmadLogOutput *output, const char *text, gsize length)
+/* Returns FALSE if the line, or its end, is lost. */
+static gboolean write_all(RdmadLogOutput *output, const char *text, gsize length)
 {
 	gsize done = 0;
 
 	while (done < length) {
-		const ssize_t put =
-			has_room(output) ? put_some(output, text + done, length - done) : -1;
+		const ssize_t written =
+			has_room(output) ? write_some(output, text + done, length - done) : -1;
 
-		if (put < 0) {
+		if (written < 0) {
 			output->torn = output->torn || done > 0;
 			return FALSE;
 		}
-		done += (gsize)put;
+		done += (gsize)written;
 	}
 	output->torn = FALSE;
 	return TRUE;
 }
 
-static gboolean put_record(RdmadLogOutput *output, const RdmadLogRecord *record)
+static gboolean write_record(RdmadLogOutput *output, const RdmadLogRecord *record)
 {
 	g_autoptr(GString) line = g_string_sized_new(512);
 
@@ -132,16 +131,16 @@ static gboolean put_record(RdmadLogOutput *output, const RdmadLogRecord *record)
 		rdmad_log_format_priority(line, record);
 	else
 		rdmad_log_format_text(line, record);
-	return put_all(output, line->str, line->len);
+	return write_all(output, line->str, line->len);
 }
 
-static void tell_lost(RdmadLogOutput *output, gint64 time_us)
+static void report_lost(RdmadLogOutput *output, gint64 time_us)
 {
 	g_autofree char *message =
 		g_strdup_printf("%u lines were lost because the log was not read", output->lost);
 	const RdmadLogRecord record = { time_us, RDMAD_LOG_WARNING, "log", message, { NULL } };
 
-	if (put_record(output, &record))
+	if (write_record(output, &record))
 		output->lost = 0;
 }
 
@@ -150,7 +149,7 @@ void rdmad_log_output_write(RdmadLogOutput *output, const RdmadLogRecord *record
 	if (output->format == RDMAD_LOG_JOURNAL && journal_send(output, record))
 		return;
 	if (output->lost > 0)
-		tell_lost(output, record->time_us);
-	if (output->lost > 0 || !put_record(output, record))
+		report_lost(output, record->time_us);
+	if (output->lost > 0 || !write_record(output, record))
 		output->lost++;
 }

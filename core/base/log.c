@@ -11,23 +11,23 @@
 
 #include "base/log-output.h"
 
-/* The rate limit of one call site; lines of level debug are not limited. */
+/* The rate limit of each call site.  Debug lines are not limited. */
 #define SITE_WINDOW_US (5 * G_USEC_PER_SEC)
 #define SITE_LINES     20u
 
-/* The one log of the process.  Its lock needs no setup, so that any thread may log first; it is no
- * GMutex, because the thread sanitizer does not understand those. */
+/* The log of the process.  The lock is static, so that any thread may log first.  It is a
+ * pthread_mutex_t because the thread sanitizer does not understand GMutex. */
 static struct {
 	pthread_mutex_t lock;
 	RdmadLogLevel level;
 	GHashTable *topics; /* topic -> level, or NULL */
 	RdmadLogOutput output;
-	int most; /* the most talkative level of all; atomic, read without the lock */
+	int max_level; /* of all topics; atomic, read without the lock */
 } the_log = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.level = RDMAD_LOG_INFO,
 	.output = { .format = RDMAD_LOG_TEXT, .fd = STDERR_FILENO, .journal = -1 },
-	.most = RDMAD_LOG_INFO,
+	.max_level = RDMAD_LOG_INFO,
 };
 
 const char *const rdmad_log_format_names[] = { "auto", "text", "json", "journal", NULL };
@@ -61,7 +61,7 @@ const char *rdmad_log_level_name(RdmadLogLevel level)
 	return "debug";
 }
 
-static GHashTable *topics_copy(GHashTable *topics, int *most)
+static GHashTable *topics_copy(GHashTable *topics, int *max_level)
 {
 	GHashTable *copy = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	gpointer topic, level;
@@ -70,15 +70,15 @@ static GHashTable *topics_copy(GHashTable *topics, int *most)
 	g_hash_table_iter_init(&iter, topics);
 	while (g_hash_table_iter_next(&iter, &topic, &level)) {
 		g_hash_table_insert(copy, g_strdup(topic), level);
-		*most = MAX(*most, GPOINTER_TO_INT(level));
+		*max_level = MAX(*max_level, GPOINTER_TO_INT(level));
 	}
 	return copy;
 }
 
 void rdmad_log_setup(RdmadLogLevel level, RdmadLogFormat format, GHashTable *topics)
 {
-	int most = (int)level;
-	GHashTable *copy = topics ? topics_copy(topics, &most) : NULL;
+	int max_level = (int)level;
+	GHashTable *copy = topics ? topics_copy(topics, &max_level) : NULL;
 
 	rdmad_log_redirect_glib();
 	pthread_mutex_lock(&the_log.lock);
@@ -88,7 +88,7 @@ void rdmad_log_setup(RdmadLogLevel level, RdmadLogFormat format, GHashTable *top
 	rdmad_log_output_clear(&the_log.output);
 	rdmad_log_output_init(&the_log.output, format, STDERR_FILENO, RDMAD_LOG_JOURNAL_SOCKET,
 			      g_getenv("JOURNAL_STREAM"));
-	g_atomic_int_set(&the_log.most, most);
+	g_atomic_int_set(&the_log.max_level, max_level);
 	pthread_mutex_unlock(&the_log.lock);
 }
 
@@ -97,7 +97,7 @@ gboolean rdmad_log_enabled(const char *topic, RdmadLogLevel level)
 	gpointer own = NULL;
 	RdmadLogLevel limit;
 
-	if ((int)level > g_atomic_int_get(&the_log.most))
+	if ((int)level > g_atomic_int_get(&the_log.max_level))
 		return FALSE;
 	pthread_mutex_lock(&the_log.lock);
 	limit = the_log.level;
@@ -107,8 +107,8 @@ gboolean rdmad_log_enabled(const char *topic, RdmadLogLevel level)
 	return level <= limit;
 }
 
-/* With the lock held.  `held_back`: how many lines of the site were before this one. */
-static gboolean site_passes(RdmadLogSite *site, RdmadLogLevel level, guint *held_back)
+/* Called with the lock held.  `suppressed` gets the number of suppressed lines before this one. */
+static gboolean site_passes(RdmadLogSite *site, RdmadLogLevel level, guint *suppressed)
 {
 	const gint64 now = rdmad_now_us();
 
@@ -123,31 +123,31 @@ static gboolean site_passes(RdmadLogSite *site, RdmadLogLevel level, guint *held
 		return FALSE;
 	}
 	site->count++;
-	*held_back = site->suppressed;
+	*suppressed = site->suppressed;
 	site->suppressed = 0;
 	return TRUE;
 }
 
-static void append_held_back(char *text, gsize max, guint held_back)
+static void append_suppressed(char *text, gsize max, guint suppressed)
 {
 	char note[48];
 
-	g_snprintf(note, sizeof(note), " (%u like it held back)", held_back);
-	/* A message that is too long loses its end to the note. */
+	g_snprintf(note, sizeof(note), " (%u like it held back)", suppressed);
+	/* The note overwrites the end of a long message. */
 	g_strlcpy(text + MIN(strlen(text), max - strlen(note)), note, sizeof(note));
 }
 
 static void log_line(RdmadLogSite *site, const RdmadLogRecord *record, char *text)
 {
 	RdmadLogRecord line = *record;
-	guint held_back = 0;
+	guint suppressed = 0;
 
 	pthread_mutex_lock(&the_log.lock);
-	if (site_passes(site, record->level, &held_back)) {
+	if (site_passes(site, record->level, &suppressed)) {
 		g_autofree char *valid = NULL;
 
-		if (held_back > 0)
-			append_held_back(text, RDMAD_LOG_MESSAGE_MAX, held_back);
+		if (suppressed > 0)
+			append_suppressed(text, RDMAD_LOG_MESSAGE_MAX, suppressed);
 		valid = g_utf8_make_valid(text, -1);
 		line.message = valid;
 		rdmad_log_output_write(&the_log.output, &line);
@@ -160,7 +160,7 @@ void rdmad_log_write(const char *topic, RdmadLogLevel level, RdmadLogSite *site,
 {
 	const int saved = errno;
 	RdmadLogRecord record = { .time_us = rdmad_wall_us(), .level = level, .topic = topic };
-	/* More than is shown, so that the cut is seen. */
+	/* Larger than the limit, so that a truncation is detected. */
 	char text[RDMAD_LOG_MESSAGE_MAX + 64];
 	va_list args;
 
@@ -174,7 +174,7 @@ void rdmad_log_write(const char *topic, RdmadLogLevel level, RdmadLogSite *site,
 	errno = saved;
 }
 
-/* ---- GLib's messages (a failed assertion, a misuse) are logged as all others ---- */
+/* ---- GLib's messages: failed assertions, misuse ---- */
 
 static RdmadLogLevel level_of(GLogLevelFlags flags)
 {
@@ -187,7 +187,7 @@ static RdmadLogLevel level_of(GLogLevelFlags flags)
 	return flags & G_LOG_LEVEL_INFO ? RDMAD_LOG_INFO : RDMAD_LOG_DEBUG;
 }
 
-/* Newly allocated: a field of a structured message need not end with a NUL. */
+/* Returns a copy, because a field of a structured message may lack the NUL. */
 static char *field_text(const GLogField *fields, gsize n_fields, const char *key)
 {
 	for (gsize i = 0; i < n_fields; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The only file that includes libevent. */
+/* The event loop on libevent; no other file includes libevent */
 #define RDMAD_LOG_TOPIC "loop"
 
 #include "base/loop.h"
@@ -24,8 +24,8 @@ struct RdmadLoop {
 	RdmadStats *stats;    /* or NULL */
 	GHashTable *families; /* RdmadStatClass -> RdmadStat */
 	RdmadStat *latency, *turns;
-	gint64 turn_us; /* when the first callback of this turn began; 0: none yet */
-	gint64 late_us; /* the largest delay of its timers */
+	gint64 turn_us; /* start of this turn's first callback; 0: none yet */
+	gint64 late_us; /* the largest delay of this turn's timers */
 };
 
 typedef enum { EVENT_IO, EVENT_TIMER, EVENT_CHILD, EVENT_SIGNAL } EventKind;
@@ -47,11 +47,11 @@ struct RdmadEvent {
 	gint64 due_us;	  /* EVENT_TIMER */
 	pid_t pid;	  /* EVENT_CHILD */
 	int signum;	  /* EVENT_SIGNAL */
-	gboolean unblock; /* EVENT_SIGNAL: it was not blocked before */
+	gboolean unblock; /* EVENT_SIGNAL: the signal was not blocked before */
 	int own_fd;	  /* EVENT_CHILD: a pidfd; EVENT_SIGNAL: a signalfd */
 };
 
-/* libevent's numbers: the lower is served first. */
+/* Priorities of libevent: lower numbers are served first. */
 enum { PRIORITY_NORMAL, PRIORITY_LOW, N_PRIORITIES };
 
 static void loop_log(int severity, const char *message)
@@ -60,9 +60,9 @@ static void loop_log(int severity, const char *message)
 		rdmad_warn("libevent: %s", message);
 }
 
-/* Without epoll libevent would take poll() or select(), which fail in other ways and later.  The
- * kernel is polled after each callback of low priority, so that other events wait for one of them
- * at most. */
+/* Without epoll, libevent would fall back to poll() or select(), whose errors differ.  The
+ * kernel is polled after each callback of low priority, so that other events wait for at most
+ * one of them. */
 static struct event_base *base_new(void)
 {
 	struct event_config *config = event_config_new();
@@ -107,7 +107,7 @@ void rdmad_loop_free(RdmadLoop *loop)
 	g_free(loop);
 }
 
-/* ---- what the loop counts ---- */
+/* ---- stats ---- */
 
 static const RdmadStatClass latency_class = {
 	.type = RDMAD_STAT_HISTOGRAM,
@@ -151,8 +151,8 @@ void rdmad_loop_set_stats(RdmadLoop *loop, RdmadStats *stats)
 	loop->turns = rdmad_loop_stat(loop, &turns_class);
 }
 
-/* No event that came during the turn waited for longer than this; no clock is read while nothing
- * happens. */
+/* Ends a turn.  Its length bounds the wait of every event of the turn.  An idle loop reads no
+ * clock. */
 static void loop_leave(RdmadLoop *loop)
 {
 	gint64 took_us;
@@ -166,22 +166,22 @@ static void loop_leave(RdmadLoop *loop)
 	loop->turn_us = loop->late_us = 0;
 }
 
-/* Before each callback. */
+/* Called before each callback. */
 static void loop_enter(RdmadLoop *loop)
 {
 	if (loop->stats && !loop->turn_us)
 		loop->turn_us = rdmad_now_us();
 }
 
-/* Called after each callback.  One of low priority is a turn of its own: the kernel is polled
- * before the next. */
+/* Called after each callback.  A callback of low priority ends the turn, because the kernel is
+ * polled before the next one. */
 static void loop_return(RdmadLoop *loop, int priority)
 {
 	if (priority == PRIORITY_LOW)
 		loop_leave(loop);
 }
 
-/* ---- turning ---- */
+/* ---- turns ---- */
 
 void rdmad_loop_turn(RdmadLoop *loop)
 {
@@ -218,7 +218,7 @@ static RdmadEvent *event_new_for(RdmadLoop *loop, RdmadModule *owner, EventKind 
 	return ev;
 }
 
-/* libevent fails here only without memory. */
+/* event_new() fails only for lack of memory. */
 static void event_assign_to(RdmadEvent *ev, int fd, short what, event_callback_fn fn)
 {
 	ev->ev = event_new(ev->loop->base, fd, what, fn, ev);
@@ -227,13 +227,13 @@ static void event_assign_to(RdmadEvent *ev, int fd, short what, event_callback_f
 	event_priority_set(ev->ev, ev->priority);
 }
 
-/* FALSE with errno: epoll_ctl() has failed, and nothing is waited for. */
+/* Returns FALSE with errno if epoll_ctl() failed; the event is not watched. */
 static gboolean event_start(RdmadEvent *ev)
 {
 	return event_add(ev->ev, NULL) == 0;
 }
 
-/* Also NULL, with errno kept, for the callers that end in it. */
+/* Frees the event, keeps errno, and returns NULL for its callers to return. */
 static RdmadEvent *event_drop(RdmadEvent *ev)
 {
 	const int errnum = errno;
@@ -322,7 +322,7 @@ void rdmad_event_arm(RdmadEvent *ev, guint delay_ms)
 	event_add(ev->ev, &delay);
 }
 
-/* The queue of ready events is in order, and the kernel is asked again when it is empty. */
+/* The queue of ready events is a FIFO, and the kernel is polled again when it is empty. */
 void rdmad_event_arm_for_turn(RdmadEvent *ev)
 {
 	g_assert(ev->kind == EVENT_TIMER);
@@ -353,14 +353,14 @@ static void child_ended(int fd, short what, void *data)
 	loop_enter(ev->loop);
 	if (reaped == 0)
 		return;
-	/* Another part of the process has reaped it: it has ended all the same. */
+	/* The child has ended, and was reaped elsewhere in this process. */
 	if (reaped < 0)
 		status = -1;
 	rdmad_event_free(ev);
 	fn(pid, status, user);
 }
 
-/* Of any process there is a descriptor, but only of a child a status. */
+/* pidfd_open() works for any process, but only a child has a status to wait for. */
 static int child_open(pid_t pid)
 {
 	rdmad_autofd int pidfd = pidfd_open(pid, 0);
@@ -403,15 +403,15 @@ static void signal_fired(int fd, short what, void *data)
 	RdmadEvent *ev = data;
 	struct signalfd_siginfo info;
 
-	/* The next turn tries again. */
+	/* The signal stays pending: the next turn retries. */
 	if (read(fd, &info, sizeof(info)) < 0)
 		return;
 	loop_enter(ev->loop);
 	ev->fn.signal(ev->signum, ev->data);
 }
 
-/* libevent's own way with signals ends the process when it cannot read from its pipe, and loses
- * those that it cannot write there.  Threads inherit the mask. */
+/* Uses a signalfd: libevent's signal handling aborts the process if it cannot read from its
+ * pipe, and loses signals that it cannot write there.  Threads inherit the mask. */
 RdmadEvent *rdmad_loop_add_signal(RdmadLoop *loop, int signum,
 				  void (*fn)(int signum, gpointer data), gpointer data)
 {

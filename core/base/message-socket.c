@@ -80,7 +80,7 @@ gboolean rdmad_message_send(int socket, const void *bytes, gsize size, const int
 	Control control;
 	ssize_t sent;
 
-	/* An empty one would be taken for the end. */
+	/* The receiver would take an empty message for the end of the connection. */
 	g_assert(size > 0);
 	if (size > RDMAD_MESSAGE_SIZE_MAX || n_fds > RDMAD_MESSAGE_FDS_MAX)
 		return send_error(EMSGSIZE, error);
@@ -92,7 +92,7 @@ gboolean rdmad_message_send(int socket, const void *bytes, gsize size, const int
 	return sent >= 0 || send_error(errno, error);
 }
 
-/* Takes all descriptors that the kernel has made for us, so that none is lost; FALSE: too many. */
+/* Takes over all received descriptors, so that none leaks.  Returns FALSE if there are too many. */
 static gboolean message_take_fds(RdmadMessage *message, struct msghdr *header, guint max)
 {
 	for (struct cmsghdr *cmsg = CMSG_FIRSTHDR(header); cmsg; cmsg = CMSG_NXTHDR(header, cmsg)) {
@@ -148,17 +148,17 @@ RdmadMessage *rdmad_message_receive(int socket, const RdmadMessageLimits *limits
 /* ---- peers ---- */
 
 struct RdmadMessagePeer {
-	RdmadOwned owned; /* without a server */
+	RdmadOwned owned; /* of a peer without a server */
 	RdmadMessageServer *server;
-	GList node; /* of the server's */
+	GList node; /* in the server's list */
 	int fd;
 	pid_t pid;
-	RdmadEvent *io, *late;
+	RdmadEvent *io, *deadline;
 	RdmadMessageLimits limits;
 	const RdmadMessageOps *ops;
 	gpointer data;
 	guint unanswered;
-	gboolean known; /* it has sent something */
+	gboolean known; /* the user of the socket knows the peer */
 };
 
 struct RdmadMessageServer {
@@ -182,7 +182,7 @@ void rdmad_message_peer_close(RdmadMessagePeer *peer)
 	if (peer->owned.list)
 		rdmad_owned_leave(&peer->owned);
 	rdmad_event_free(peer->io);
-	rdmad_event_free(peer->late);
+	rdmad_event_free(peer->deadline);
 	rdmad_clear_fd(&peer->fd);
 	g_free(peer);
 }
@@ -200,7 +200,7 @@ static void peer_refuse(RdmadMessagePeer *peer, const char *why)
 	peer_end(peer);
 }
 
-static void peer_late(gpointer data)
+static void peer_timeout(gpointer data)
 {
 	peer_refuse(data, "it sent nothing in time");
 }
@@ -208,9 +208,9 @@ static void peer_late(gpointer data)
 static void peer_wait(RdmadMessagePeer *peer)
 {
 	if (peer->limits.deadline_ms && peer->unanswered == 0)
-		rdmad_event_arm(peer->late, peer->limits.deadline_ms);
+		rdmad_event_arm(peer->deadline, peer->limits.deadline_ms);
 	else
-		rdmad_event_disarm(peer->late);
+		rdmad_event_disarm(peer->deadline);
 }
 
 static void peer_ready(int fd, RdmadIo ready, gpointer data)
@@ -235,7 +235,7 @@ static void peer_ready(int fd, RdmadIo ready, gpointer data)
 	peer->ops->message(peer, message, peer->data);
 }
 
-/* NULL: the loop does not take `fd`, which is closed. */
+/* Closes `fd` and returns NULL if the loop cannot watch it. */
 static RdmadMessagePeer *peer_new(RdmadLoop *loop, int fd, const RdmadMessageLimits *limits,
 				  const RdmadMessageOps *ops, gpointer data, GError **error)
 {
@@ -256,7 +256,7 @@ static RdmadMessagePeer *peer_new(RdmadLoop *loop, int fd, const RdmadMessageLim
 		g_free(peer);
 		return NULL;
 	}
-	peer->late = rdmad_loop_add_timer(loop, NULL, peer_late, peer);
+	peer->deadline = rdmad_loop_add_timer(loop, NULL, peer_timeout, peer);
 	peer_wait(peer);
 	return peer;
 }

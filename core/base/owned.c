@@ -37,7 +37,7 @@ static RdmadOwned *owned_find(const GQueue *list, const RdmadModule *owner)
 	return NULL;
 }
 
-/* From the start each time: the end of one object may be the end of others. */
+/* Searches from the start each time, because freeing one object may free others. */
 guint rdmad_owned_reap(GQueue *list, const RdmadModule *owner)
 {
 	RdmadOwned *owned;

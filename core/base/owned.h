@@ -2,8 +2,8 @@
 /*
  * Objects with an owner
  *
- * Objects that a module makes in the core (a server, a channel) are entered here while they live, so
- * that rdmad_loop_reap() can free those that the module left behind.  Embed RdmadOwned in the object.
+ * Objects that a module creates in the core (a server, a channel) are listed here, so that
+ * rdmad_loop_reap() can free the ones that the module left behind.  Embed RdmadOwned in the object.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 
 typedef struct {
 	RdmadModule *owner;
-	void (*reap)(gpointer object); /* frees without calling the module; leaves the list */
+	void (*reap)(gpointer object); /* frees the object without calling the module */
 	gpointer object;
 	GQueue *list;
 	GList node;
@@ -21,6 +21,6 @@ void rdmad_owned_enter(RdmadOwned *owned, RdmadLoop *loop, RdmadModule *owner,
 		       void (*reap)(gpointer object), gpointer object);
 void rdmad_owned_leave(RdmadOwned *owned);
 
-/* For the loop, which keeps the list. */
+/* For the loop, which owns the list. */
 guint rdmad_owned_count(const GQueue *list, const RdmadModule *owner);
 guint rdmad_owned_reap(GQueue *list, const RdmadModule *owner);

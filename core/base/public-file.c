@@ -9,7 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Hidden, and without the suffix by which readers of the directory choose their files. */
+/* Readers of the directory ignore unfinished files: they are hidden and lack the expected
+ * suffix. */
 #define UNFINISHED_SUFFIX ".tmp"
 
 static char *unfinished_name(const char *name)
@@ -63,7 +64,7 @@ gboolean rdmad_public_file_write_bytes(int dir, const char *path, const char *na
 	g_autofree char *unfinished = unfinished_name(name);
 	rdmad_autofd int fd = unfinished_make(dir, unfinished);
 
-	/* Another file, should a reader have what a kill left open. */
+	/* A killed process left a file.  Replace it by a new inode: a reader may have it open. */
 	if (fd < 0 && errno == EEXIST && unlinkat(dir, unfinished, 0) == 0)
 		fd = unfinished_make(dir, unfinished);
 	if (fd < 0)

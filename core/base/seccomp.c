@@ -5,12 +5,12 @@
 #include <rdmad/error.h>
 #include <seccomp.h>
 
-#define NUMBER_LAST 700 /* far beyond the youngest call */
+#define NUMBER_LAST 700 /* far beyond the newest call */
 
-/* A name that this libseccomp or this architecture does not have is left out. */
+/* Names unknown to this libseccomp or architecture are skipped. */
 typedef struct {
 	guint processes;   /* 1 << RdmadSeccompProcess */
-	gboolean refused;  /* EPERM, in the place of the end */
+	gboolean refused;  /* fails with EPERM instead of ending the process */
 	const char *calls; /* blank separated */
 } Rule;
 
@@ -28,7 +28,7 @@ static const Rule rules[] = {
 	  "poll ppoll select pselect6 epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait "
 	  "epoll_pwait2 eventfd eventfd2 signalfd signalfd4 timerfd_create timerfd_settime "
 	  "timerfd_gettime inotify_init inotify_init1 inotify_add_watch inotify_rm_watch" },
-	/* Files.  SQLite calls fchown(), whether it may or not. */
+	/* Files.  SQLite calls fchown() even without permission. */
 	{ ALL, FALSE,
 	  "open openat openat2 creat access faccessat faccessat2 stat lstat fstat newfstatat statx "
 	  "statfs fstatfs getcwd getdents getdents64 readlink readlinkat umask" },
@@ -37,14 +37,14 @@ static const Rule rules[] = {
 	  "truncate link linkat symlink symlinkat mkdir mkdirat mknod mknodat rename renameat "
 	  "renameat2 rmdir unlink unlinkat utimensat copy_file_range sendfile splice "
 	  "sync_file_range syncfs" },
-	/* Sockets; device files of RDMA are opened, mapped and asked by ioctl(). */
+	/* Sockets.  RDMA device files need only open(), mmap() and ioctl(). */
 	{ ALL, FALSE,
 	  "socket socketpair bind listen accept accept4 connect getsockname getpeername getsockopt "
 	  "setsockopt shutdown sendto sendmsg sendmmsg recvfrom recvmsg recvmmsg" },
 	/* Memory. */
 	{ ALL, FALSE,
 	  "brk mmap munmap mprotect mremap madvise mincore msync mlock mlock2 munlock membarrier" },
-	/* Threads, children and oneself. */
+	/* Threads, children and this process. */
 	{ ALL, FALSE,
 	  "clone clone3 fork vfork futex futex_waitv set_robust_list get_robust_list rseq "
 	  "set_tid_address arch_prctl prctl exit exit_group wait4 waitid pidfd_open "
@@ -62,9 +62,10 @@ static const Rule rules[] = {
 	{ ALL, FALSE,
 	  "time gettimeofday clock_gettime clock_getres clock_nanosleep nanosleep alarm getitimer "
 	  "setitimer timer_create timer_settime timer_gettime timer_getoverrun timer_delete" },
-	/* A sysfs of the namespace that was entered, mounted nowhere. */
+	/* An unattached sysfs of the entered namespace. */
 	{ EXECUTOR, FALSE, "setns fsopen fsconfig fsmount" },
-	/* Plugins: what programs of any language do, and what fails for them as they have no capability. */
+	/* Plugins: calls of programs in any language, and calls that fail without capabilities
+	 * anyway. */
 	{ PROGRAMS, FALSE,
 	  "execve execveat chdir fchdir setsid getxattr lgetxattr fgetxattr listxattr llistxattr "
 	  "flistxattr get_mempolicy ioprio_get readahead tee vmsplice utime utimes futimesat "
@@ -95,7 +96,7 @@ RdmadSeccomp rdmad_seccomp_default(void)
 #endif
 }
 
-/* A negative errno, as of libseccomp; 0: all is well. */
+/* Returns 0 or a negative errno, like libseccomp. */
 static int rule_add(scmp_filter_ctx filter, const Rule *rule)
 {
 	const guint32 action = rule->refused ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_ALLOW;
@@ -111,7 +112,7 @@ static int rule_add(scmp_filter_ctx filter, const Rule *rule)
 	return r;
 }
 
-static int young_add(scmp_filter_ctx filter)
+static int unknown_calls_add(scmp_filter_ctx filter)
 {
 	int r = 0;
 
@@ -127,13 +128,13 @@ static int young_add(scmp_filter_ctx filter)
 
 static int filter_make(scmp_filter_ctx filter, RdmadSeccompProcess process)
 {
-	/* A tree in the place of a list: 2 of them are met for each call that is not in the kernel's own cache. */
+	/* 2: a binary tree instead of a list, for calls that the kernel's cache does not decide. */
 	int r = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 
 	for (guint i = 0; i < G_N_ELEMENTS(rules) && r == 0; i++)
 		if (rules[i].processes & 1u << process)
 			r = rule_add(filter, &rules[i]);
-	return r ?: young_add(filter);
+	return r ?: unknown_calls_add(filter);
 }
 
 gboolean rdmad_seccomp_install(RdmadSeccomp mode, RdmadSeccompProcess process, GError **error)

@@ -71,7 +71,7 @@ static gboolean remove_stale(const char *path, GError **error)
 	if (!S_ISSOCK(st.st_mode))
 		return busy(path, "the file is not a socket", error);
 	errnum = rdmad_unix_probe(path);
-	/* EAGAIN: its backlog is full.  EPROTOTYPE: a socket of another type. */
+	/* EAGAIN: the backlog is full.  EPROTOTYPE: the socket has another type. */
 	if (errnum == 0 || errnum == EAGAIN || errnum == EPROTOTYPE)
 		return busy(path, "another process listens there", error);
 	if (errnum != ECONNREFUSED && errnum != ENOENT)
@@ -85,7 +85,7 @@ static gboolean remove_stale(const char *path, GError **error)
 static gboolean bind_to(int fd, const char *path, const RdmadUnixAddress *address, mode_t mode,
 			GError **error)
 {
-	/* The file inherits the mode of the socket's inode, less the umask: no moment of a wider. */
+	/* The file gets the mode of the socket's inode, less the umask, so it is never too wide. */
 	if (fchmod(fd, mode) < 0)
 		return rdmad_error_errno(error, errno, "cannot set the mode of %s", path);
 	if (bind(fd, (const struct sockaddr *)&address->un, address->size) == 0)
@@ -157,7 +157,7 @@ int rdmad_unix_connect(int type, const char *path, GError **error)
 
 	if (fd < 0)
 		return -1;
-	/* Never in progress on a unix socket: it is done, refused, or EAGAIN (backlog full). */
+	/* connect() on a unix socket succeeds or fails at once; EAGAIN: the backlog is full. */
 	errnum = rdmad_unix_connect_fd(fd, path);
 	if (errnum == 0)
 		return rdmad_steal_fd(&fd);

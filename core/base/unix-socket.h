@@ -2,8 +2,8 @@
 /*
  * Unix sockets
  *
- * Non-blocking and close-on-exec.  Paths may be longer than the 107 bytes that sun_path holds: they
- * are reached through their open directory, as long as the last component fits.
+ * Sockets are non-blocking and close-on-exec.  Paths may be longer than the 107 bytes of sun_path
+ * if their last component fits: the rest is replaced by a descriptor of the directory.
  */
 #pragma once
 
@@ -11,11 +11,11 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-/* For bind(), connect() and sendto(), until it is cleared. */
+/* An address for bind(), connect() and sendto(), valid until it is cleared. */
 typedef struct {
 	struct sockaddr_un un;
 	socklen_t size;
-	int directory; /* of a long path; -1 */
+	int directory; /* of a long path; else -1 */
 } RdmadUnixAddress;
 
 #define RDMAD_UNIX_NO_ADDRESS                                                                      \
@@ -23,12 +23,12 @@ typedef struct {
 		{ .sun_family = AF_UNIX }, 0, -1                                                   \
 	}
 
-/* `path` may be a name in the abstract namespace, after an "@".  Sets errno as well. */
+/* `path` may be "@" and a name in the abstract namespace.  Sets errno as well. */
 gboolean rdmad_unix_address_init(RdmadUnixAddress *address, const char *path, GError **error);
 void rdmad_unix_address_clear(RdmadUnixAddress *address);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RdmadUnixAddress, rdmad_unix_address_clear)
 
-/* The file that was bound, so that only that one is ever unlinked. */
+/* The identity of a bound file, so that no other file is unlinked. */
 typedef struct {
 	char *path;
 	dev_t device;
@@ -36,25 +36,25 @@ typedef struct {
 } RdmadUnixFile;
 
 /*
- * Listens at `path` with `mode`, less the umask, from the first moment.  A stale socket (nobody
- * listens) is removed.  `type`: SOCK_STREAM or SOCK_SEQPACKET.
+ * Listens at `path`, created with `mode` less the umask.  Removes a stale socket, at which no
+ * process listens.  `type` is SOCK_STREAM or SOCK_SEQPACKET.
  *
- * RDMAD_ERROR_BUSY: a live socket or another kind of file is there.
+ * RDMAD_ERROR_BUSY: the socket is in use, or the file is not a socket.
  */
 int rdmad_unix_listen(int type, const char *path, mode_t mode, int backlog, RdmadUnixFile *file,
 		      GError **error);
-/* Whether the file is still there; TRUE if that is unknown. */
+/* Returns whether the file is still in place; TRUE if that is unknown. */
 gboolean rdmad_unix_file_in_place(const RdmadUnixFile *file);
-/* Unlinks the file unless another has taken its place, and forgets it. */
+/* Unlinks the file unless another one has replaced it, and clears `file`. */
 void rdmad_unix_file_clear(RdmadUnixFile *file);
 
-/* RDMAD_ERROR_UNAVAILABLE: nobody listens there now. */
+/* RDMAD_ERROR_UNAVAILABLE: no process listens, or its backlog is full. */
 int rdmad_unix_connect(int type, const char *path, GError **error);
-/* Connects a socket that the caller made; 0 or errno. */
+/* Connects the caller's socket.  Returns 0 or an errno. */
 int rdmad_unix_connect_fd(int fd, const char *path);
 
-/* TRUE when the other end is root or our own user. */
+/* Returns TRUE if the peer is root or rdmad's user. */
 gboolean rdmad_unix_peer_trusted(int fd, uid_t *uid);
-/* The process at the other end: the one that listened, or that connected.  0: of another PID namespace,
- * or not to be had. */
+/* Returns the peer's process, which listened or connected.  Returns 0 if it is unknown or in
+ * another PID namespace. */
 pid_t rdmad_unix_peer_process(int fd);

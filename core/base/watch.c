@@ -52,7 +52,7 @@ void rdmad_watch_free(RdmadWatch *watch)
 	watch->dead = TRUE;
 	if (list->freed)
 		list->freed(watch, list->service);
-	/* Inside a round the array must not move. */
+	/* The array must not change during a round. */
 	if (!list->busy)
 		watch_list_sweep(list);
 }

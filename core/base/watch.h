@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Watches: how a service notifies the modules that asked
+ * Watches: how a service notifies its subscribers
  *
- * Every service has one list.  A watch may be freed from any callback, its own too; one that is
- * added from a callback is not notified in the round under way.
+ * Every service has one list.  A watch may be freed from any callback, including its own.  A watch
+ * that is added from a callback is not notified in the current round.
  *
- * A service that has a notifier need not call its watches itself: it reports that there is news, and on
- * the next turn of the loop each watch is called for each piece of it.  A new watch gets instead
- * what there is.  Changes that a callback makes are news for the turn after.
+ * A service with a notifier does not call its watches itself: it calls rdmad_watch_list_news(), and
+ * on the next turn of the loop each watch is called for each item of news.  A new watch is called
+ * for each existing item instead.  Changes made by a callback are news of the turn after.
  */
 #pragma once
 
@@ -19,38 +19,39 @@ struct RdmadWatch {
 	RdmadModule *owner;
 	gconstpointer ops; /* the service's own type */
 	gpointer data;
-	gboolean fresh; /* was not yet notified of what there is */
+	gboolean fresh; /* was not yet called for the existing items */
 	gboolean dead;
 };
 
-/* How the list of a service notifies. */
+/* The callbacks of a service with a notifier. */
 typedef struct {
-	/* The news since the last call, and all there is, in items of the service's own type; each as a
-	 * new array that lasts for the round.  NULL: nothing, and that watch is not notified at all. */
+	/* Return the news since the last call, and all existing items, as a new array of the
+	 * service's item type, valid for the round.  NULL: nothing; the watch is not called, not
+	 * even `settled`. */
 	GArray *(*take_news)(gpointer service);
 	GArray *(*list)(gpointer service);
 	void (*notify)(RdmadWatch *watch, gconstpointer item, gpointer service);
-	/* After the last item of a round; may be NULL. */
+	/* Called after the last item of a round; may be NULL. */
 	void (*settled)(RdmadWatch *watch);
 } RdmadNotifierClass;
 
 typedef struct RdmadWatchList {
 	GPtrArray *watches;
-	guint busy;					    /* rounds under way */
+	guint busy;					    /* depth of running iterations */
 	void (*freed)(RdmadWatch *watch, gpointer service); /* may be NULL */
 	gpointer service;
-	const RdmadNotifierClass *notifier; /* NULL: the service calls its watches itself */
+	const RdmadNotifierClass *notifier; /* NULL: the service calls its watches directly */
 	RdmadEvent *round;
 } RdmadWatchList;
 
 void rdmad_watch_list_init(RdmadWatchList *list);
-/* With a notifier, which calls with `service`. */
+/* Initializes a list with a notifier, whose callbacks get `service`. */
 void rdmad_watch_list_init_notifier(RdmadWatchList *list, RdmadLoop *loop,
 				    const RdmadNotifierClass *notifier, gpointer service);
-/* Frees what is left. */
+/* Frees the remaining watches. */
 void rdmad_watch_list_clear(RdmadWatchList *list);
 
-/* There may be news: has the notifier ask on the next turn. */
+/* Schedules a round for the next turn, because there may be news. */
 void rdmad_watch_list_news(RdmadWatchList *list);
 
 RdmadWatch *rdmad_watch_new(RdmadWatchList *list, RdmadModule *owner, gconstpointer ops,

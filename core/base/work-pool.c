@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two lists and a descriptor: jobs wait for a thread, finished ones wait for the loop, an eventfd
- * wakes the loop.  pthreads and not GLib's own locks, because the thread sanitizer understands
- * them.
+ * Jobs wait in one list for a thread; finished jobs wait in another for the loop, which an eventfd
+ * wakes.  The locks are those of pthreads, because the thread sanitizer does not understand GLib's.
  */
 #define RDMAD_LOG_TOPIC "work"
 
@@ -19,24 +18,24 @@
 #include <time.h>
 
 #define QUEUE_MAX      1024u
-#define THREAD_QUIET_S 10 /* an idle thread ends after this */
-#define FREE_WAIT_S    10 /* how long a stuck job may hold up the end of the process */
+#define THREAD_QUIET_S 10 /* after which an idle thread ends */
+#define FREE_WAIT_S    10 /* for hanging jobs at the end of the process */
 #define STACK_SIZE     (512u * 1024)
 #define WAKE_TRIES     8u
 
-/* Shared with the threads; outlives RdmadWorkers while a stuck job still runs. */
+/* Shared with the threads.  Outlives RdmadWorkers while a hanging job still runs. */
 struct RdmadWorkPool {
 	pthread_mutex_t lock;
-	pthread_cond_t work; /* waiting has grown, or stopping */
-	pthread_cond_t gone; /* threads has shrunk */
-	GQueue waiting;	     /* RdmadJob */
-	GQueue running;	     /* RdmadJob, the oldest first */
-	GQueue finished;     /* RdmadJob */
+	pthread_cond_t work;  /* waiting has grown, or stopping */
+	pthread_cond_t ended; /* threads has shrunk */
+	GQueue waiting;	      /* RdmadJob */
+	GQueue running;	      /* RdmadJob, the oldest first */
+	GQueue finished;      /* RdmadJob */
 	guint threads;
-	guint max_threads; /* those with a job that runs for long do not count */
+	guint max_threads; /* excluding threads whose job runs for long */
 	gboolean stopping;
 	int wake; /* eventfd */
-	int refs; /* the workers' and one a thread */
+	int refs; /* one of the workers and one of each thread */
 };
 
 static void job_free_input(RdmadJob *job)
@@ -72,11 +71,11 @@ static void pool_unref(RdmadWorkPool *pool)
 	close(pool->wake);
 	pthread_mutex_destroy(&pool->lock);
 	pthread_cond_destroy(&pool->work);
-	pthread_cond_destroy(&pool->gone);
+	pthread_cond_destroy(&pool->ended);
 	g_free(pool);
 }
 
-/* Called with the lock held: the number of threads that there may be now. */
+/* Called with the lock held.  Returns the current limit of threads. */
 static guint pool_limit(const RdmadWorkPool *pool)
 {
 	const gint64 before_us = rdmad_now_us() - RDMAD_WORK_LONG_MS * 1000;
@@ -90,13 +89,13 @@ static guint pool_limit(const RdmadWorkPool *pool)
 	return MIN(limit, MAX(RDMAD_WORK_THREADS_MAX, pool->max_threads));
 }
 
-/* Called with the lock held: how many threads have no job, or are about to take one. */
+/* Called with the lock held.  Returns the number of threads without a job. */
 static guint pool_free_threads(const RdmadWorkPool *pool)
 {
 	return pool->threads - pool->running.length;
 }
 
-/* For pthread_cond_timedwait(). */
+/* Returns a time for pthread_cond_timedwait(). */
 static struct timespec after_s(gint64 seconds)
 {
 	const gint64 us = rdmad_now_us() + seconds * G_USEC_PER_SEC;
@@ -106,13 +105,13 @@ static struct timespec after_s(gint64 seconds)
 
 /* ---- on a worker thread ---- */
 
-/* The next job, or NULL when the thread should end: not before all that waits has been freed.
- * Called and returns with the lock held. */
+/* Called and returns with the lock held.  Returns the next job, or NULL if the thread should
+ * end.  When the pool stops, the thread still gets all waiting jobs. */
 static RdmadJob *pool_next(RdmadWorkPool *pool)
 {
 	struct timespec until;
 
-	/* The job that it had no longer hangs: others do all that is to be done. */
+	/* The thread's long job has ended, and the other threads suffice. */
 	if (pool->threads > pool_limit(pool))
 		return NULL;
 	until = after_s(THREAD_QUIET_S);
@@ -133,7 +132,8 @@ static void pool_begin(RdmadWorkPool *pool, RdmadJob *job)
 	g_queue_push_tail_link(&pool->running, &job->run_node);
 }
 
-/* EAGAIN: the loop has not read the last time yet.  Without it the result is not delivered. */
+/* EAGAIN: the loop has not read the previous value yet.  Retries, because without the write the
+ * result is not delivered. */
 static void pool_wake(const RdmadWorkPool *pool)
 {
 	const guint64 one = 1;
@@ -178,10 +178,10 @@ static void *pool_thread(void *arg)
 	while ((job = pool_next(pool))) {
 		pool_begin(pool, job);
 		pthread_mutex_unlock(&pool->lock);
-		pool_run(pool, job); /* comes back with the lock */
+		pool_run(pool, job); /* returns with the lock held */
 	}
 	pool->threads--;
-	pthread_cond_signal(&pool->gone);
+	pthread_cond_signal(&pool->ended);
 	pthread_mutex_unlock(&pool->lock);
 	pool_unref(pool);
 	return NULL;
@@ -194,7 +194,7 @@ gboolean rdmad_job_cancelled(const RdmadJob *job)
 
 /* ---- on the loop ---- */
 
-/* With every signal blocked: they are the loop's. */
+/* Starts a thread with all signals blocked, because the loop handles them. */
 static int thread_start(RdmadWorkPool *pool)
 {
 	pthread_attr_t attr;
@@ -216,8 +216,9 @@ static int thread_start(RdmadWorkPool *pool)
 	return r;
 }
 
-/* Called with the lock held.  A job may stay queued without a new thread, but not without any. */
-static gboolean pool_staff(RdmadWorkPool *pool, GError **error)
+/* Called with the lock held.  A failure to start a thread is an error only if there is none:
+ * otherwise the job stays queued. */
+static gboolean pool_add_thread(RdmadWorkPool *pool, GError **error)
 {
 	int r;
 
@@ -231,9 +232,9 @@ static gboolean pool_staff(RdmadWorkPool *pool, GError **error)
 	return TRUE;
 }
 
-/* Called with the lock held.  When to check again whether waiting jobs are due another thread,
- * because a running one has become long; 0: none waits, or no thread can be added. */
-static guint pool_patience_ms(const RdmadWorkPool *pool)
+/* Called with the lock held.  Returns the delay after which a running job counts as long, so
+ * that waiting jobs may get another thread; 0 if no job waits or no thread can be added. */
+static guint pool_grow_delay_ms(const RdmadWorkPool *pool)
 {
 	const gint64 now_us = rdmad_now_us();
 
@@ -259,12 +260,12 @@ gboolean rdmad_work_pool_push(RdmadWorkPool *pool, RdmadJob *job, guint *grow_ms
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_LIMIT,
 			    "%s: %u jobs are waiting already", job->klass->name, QUEUE_MAX);
 	else
-		ok = pool_staff(pool, refusable ? error : NULL) || !refusable;
+		ok = pool_add_thread(pool, refusable ? error : NULL) || !refusable;
 	if (ok) {
 		g_queue_push_tail(&pool->waiting, job);
 		pthread_cond_signal(&pool->work);
 	}
-	*grow_ms = pool_patience_ms(pool);
+	*grow_ms = pool_grow_delay_ms(pool);
 	pthread_mutex_unlock(&pool->lock);
 	return ok;
 }
@@ -273,7 +274,7 @@ gboolean rdmad_work_pool_push(RdmadWorkPool *pool, RdmadJob *job, guint *grow_ms
 static void pool_return(RdmadWorkPool *pool, RdmadJob *job)
 {
 	job->returned = TRUE;
-	pool_staff(pool, NULL);
+	pool_add_thread(pool, NULL);
 	g_queue_push_tail(&pool->waiting, job);
 	pthread_cond_signal(&pool->work);
 }
@@ -293,7 +294,7 @@ guint rdmad_work_pool_grow(RdmadWorkPool *pool)
 	wanted = pool->waiting.length - MIN(pool->waiting.length, pool_free_threads(pool));
 	while (wanted-- && pool->threads < pool_limit(pool) && !thread_start(pool))
 		pool->threads++;
-	grow_ms = pool_patience_ms(pool);
+	grow_ms = pool_grow_delay_ms(pool);
 	pthread_mutex_unlock(&pool->lock);
 	return grow_ms;
 }
@@ -342,7 +343,7 @@ RdmadWorkPool *rdmad_work_pool_new(guint max_threads, GError **error)
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&pool->work, &attr);
-	pthread_cond_init(&pool->gone, &attr);
+	pthread_cond_init(&pool->ended, &attr);
 	pthread_condattr_destroy(&attr);
 	return pool;
 }
@@ -353,7 +354,7 @@ static void pool_wait_for_threads(RdmadWorkPool *pool)
 	const struct timespec until = after_s(FREE_WAIT_S);
 
 	while (pool->threads)
-		if (pthread_cond_timedwait(&pool->gone, &pool->lock, &until) == ETIMEDOUT) {
+		if (pthread_cond_timedwait(&pool->ended, &pool->lock, &until) == ETIMEDOUT) {
 			rdmad_warn("%u jobs do not end, leaving them", pool->threads);
 			return;
 		}
@@ -369,7 +370,8 @@ void rdmad_work_pool_free(RdmadWorkPool *pool)
 	pool->stopping = TRUE;
 	pthread_cond_broadcast(&pool->work);
 	pool_wait_for_threads(pool);
-	/* No thread could be started.  Those that are stuck free what waits when they come back. */
+	/* Without threads, free the waiting jobs here.  Otherwise the hanging threads will do
+	 * so. */
 	while (!pool->threads && (job = g_queue_pop_head(&pool->waiting)))
 		rdmad_job_unref(job);
 	pthread_mutex_unlock(&pool->lock);

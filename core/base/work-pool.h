@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The threads behind rdmad/work.h: jobs wait for one, finished jobs wait for the loop
+ * The thread pool of rdmad/work.h
  *
- * A job has two holders, the loop's side and the threads'; the last one frees it.
+ * A job has two references, that of the loop and that of the pool.
  */
 #pragma once
 
@@ -16,16 +16,16 @@ struct RdmadJob {
 	gpointer input;
 	gpointer result;
 	GError *error;
-	int cancelled; /* atomic: its result is no longer wanted */
+	int cancelled; /* atomic; the result is not needed */
 
-	/* The pool's side until it has finished, under its lock. */
+	/* Used by the pool under its lock, until the job has finished. */
 	GList run_node;
 	gint64 began_us;
 	gint64 took_us;
-	gboolean returned; /* by the loop: only to be freed */
+	gboolean returned; /* by the loop, only to be freed */
 
-	/* The loop's side only. */
-	RdmadWorkers *workers; /* NULL once it is no longer open */
+	/* Used only on the loop. */
+	RdmadWorkers *workers; /* NULL: no longer open */
 	RdmadModule *owner;
 	gpointer data;
 	RdmadEvent *deadline;
@@ -35,19 +35,20 @@ struct RdmadJob {
 void rdmad_job_unref(RdmadJob *job);
 
 RdmadWorkPool *rdmad_work_pool_new(guint max_threads, GError **error);
-/* All jobs are cancelled.  The threads free what is left; waits for them, but not for ever. */
+/* All jobs must be cancelled.  Waits, for a limited time, until the threads have freed the
+ * remaining jobs. */
 void rdmad_work_pool_free(RdmadWorkPool *pool);
 
-/* Readable when jobs have finished. */
+/* Returns a descriptor that is readable when jobs have finished. */
 int rdmad_work_pool_fd(const RdmadWorkPool *pool);
-/* Takes a reference over, unless it fails; a job without `run` never fails.  `grow_ms` is set as
- * rdmad_work_pool_grow() returns it. */
+/* Takes a reference over on success.  Never fails for a job without `run`.  Sets `grow_ms` to
+ * the same value that rdmad_work_pool_grow() returns. */
 gboolean rdmad_work_pool_push(RdmadWorkPool *pool, RdmadJob *job, guint *grow_ms, GError **error);
-/* Starts threads for jobs that wait, as far as there may be more.  When to call it again, because then
- * a job will have been running for long; 0: no need. */
+/* Starts threads for waiting jobs, up to the limit.  Returns the delay after which to call it
+ * again, because a job will count as long then; 0: never. */
 guint rdmad_work_pool_grow(RdmadWorkPool *pool);
-/* The jobs that have finished since the last call, with their references. */
+/* Gets the jobs that have finished since the last call, with their references. */
 void rdmad_work_pool_take(RdmadWorkPool *pool, GQueue *finished);
-/* A cancelled job that was taken: a thread frees it.  Takes the reference over. */
+/* Has a thread free a cancelled job that was taken.  Takes the reference over. */
 void rdmad_work_pool_return(RdmadWorkPool *pool, RdmadJob *job);
 guint rdmad_work_pool_threads(RdmadWorkPool *pool);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loop's side: who waits for which job, until when. */
+/* Jobs on the loop's side: their owners and deadlines */
 #include "base/work.h"
 
 #include <rdmad/error.h>
@@ -12,7 +12,7 @@ struct RdmadWorkers {
 	RdmadLoop *loop;
 	RdmadWorkPool *pool;
 	RdmadEvent *wake_event;
-	RdmadEvent *grow; /* timer: another thread may be due */
+	RdmadEvent *grow; /* timer: another thread may be needed */
 	GQueue open;	  /* RdmadJob whose `done` may still be called */
 	RdmadStat *jobs, *durations;
 };
@@ -40,7 +40,7 @@ static void workers_count(const RdmadWorkers *workers, const RdmadJob *job, cons
 	rdmad_stat_add(workers->jobs, 1, (const char *const[]){ job->klass->name, result, NULL });
 }
 
-/* Takes a job off the list of those that are waited for; its `data` is then free to go. */
+/* Removes a job from the open ones.  Its `data` is not used afterwards. */
 static void job_close(RdmadJob *job)
 {
 	g_queue_unlink(&job->workers->open, &job->node);
@@ -79,7 +79,7 @@ static void workers_woken(int fd, RdmadIo ready, gpointer data)
 	while ((job = g_queue_pop_head(&finished))) {
 		rdmad_stat_observe(workers->durations, (double)job->took_us / G_USEC_PER_SEC,
 				   (const char *const[]){ job->klass->name, NULL });
-		if (!job->workers && job->result) { /* cancelled after it had run */
+		if (!job->workers && job->result) { /* cancelled after it ran */
 			rdmad_work_pool_return(workers->pool, job);
 			continue;
 		}
@@ -90,7 +90,7 @@ static void workers_woken(int fd, RdmadIo ready, gpointer data)
 	workers_grow(workers);
 }
 
-static void job_late(gpointer data)
+static void job_timeout(gpointer data)
 {
 	RdmadJob *job = data;
 	g_autoptr(GError) error = g_error_new(RDMAD_ERROR, RDMAD_ERROR_TIMEOUT,
@@ -159,7 +159,7 @@ RdmadJob *rdmad_work_submit(RdmadWorkers *workers, RdmadModule *owner, const Rdm
 	if (grow_ms && !rdmad_event_armed(workers->grow))
 		rdmad_event_arm(workers->grow, grow_ms);
 	if (deadline_ms) {
-		job->deadline = rdmad_loop_add_timer(workers->loop, NULL, job_late, job);
+		job->deadline = rdmad_loop_add_timer(workers->loop, NULL, job_timeout, job);
 		rdmad_event_arm(job->deadline, deadline_ms);
 	}
 	return job;

@@ -3,15 +3,15 @@
 
 #include <rdmad/work.h>
 
-/* `threads` are started as jobs come, and end after a quiet time: an idle daemon has none.  A job
- * that runs for RDMAD_WORK_LONG_MS no longer counts as one of them, so that jobs that hang delay no
- * others, up to RDMAD_WORK_THREADS_MAX in all. */
+/* Up to `threads` threads are started on demand; an idle thread ends after a while, so an idle
+ * daemon has none.  The thread of a job that runs for RDMAD_WORK_LONG_MS does not count, so that
+ * hanging jobs do not delay others, up to a total of RDMAD_WORK_THREADS_MAX. */
 #define RDMAD_WORK_LONG_MS     250
 #define RDMAD_WORK_THREADS_MAX 32u
 RdmadWorkers *rdmad_workers_new(RdmadLoop *loop, guint threads, GError **error);
-/* Waits for jobs that are running, without their `done`. */
+/* Waits for running jobs without calling `done`. */
 void rdmad_workers_free(RdmadWorkers *workers);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadWorkers, rdmad_workers_free)
-/* Number of threads. */
+/* Returns the number of running threads. */
 guint rdmad_workers_threads(const RdmadWorkers *workers);
 guint rdmad_workers_reap(RdmadWorkers *workers, const RdmadModule *owner);

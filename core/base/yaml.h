@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * YAML as kubectl and people write it, as a tree with line numbers: no aliases; keys are strings
- * and unique.
+ * The subset of YAML that kubectl and people write, parsed to a tree with line numbers: no aliases;
+ * keys are unique strings
  */
 #pragma once
 
@@ -14,11 +14,12 @@ typedef struct {
 	guint line, column;  /* from 1 */
 	char *key;	     /* in a MAP, else NULL */
 	char *text;	     /* TEXT: UTF-8 */
-	gboolean plain;	     /* TEXT without quotes: a number, true or null may be meant */
-	GPtrArray *children; /* LIST, MAP: of RdmadYaml, in their order */
+	gboolean plain;	     /* TEXT without quotes, possibly a number, boolean or null */
+	GPtrArray *children; /* LIST, MAP: of RdmadYaml, in order */
 } RdmadYaml;
 
-/* The documents of a text, of RdmadYaml.  RDMAD_ERROR_INVALID begins with "`place`:line:column: ". */
+/* Returns the documents of a text as an array of RdmadYaml.  The message of RDMAD_ERROR_INVALID
+ * begins with "`place`:line:column: ". */
 GPtrArray *rdmad_yaml_parse(const char *place, const char *text, gsize size, GError **error);
-/* A plain text that stands for nothing: "", "~", "null". */
+/* Returns whether a text is a plain null: "", "~", "null". */
 gboolean rdmad_yaml_is_null(const RdmadYaml *node);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rdmad devices NAME: all of one device */
+/* rdmad devices NAME: the details of one device */
 #include <stdarg.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 #define LABEL_WIDTH 16
 
-/* Unknown values are left out. */
+/* Omits unknown values. */
 static void write_line(GString *out, const char *label, const char *text)
 {
 	g_autofree char *escaped = text && *text ? rdmad_text_escape(text) : NULL;
@@ -138,7 +138,8 @@ static void write_limit(GString *out, const char *label, const json_t *limits, c
 	write_line(out, label, text);
 }
 
-/* Too wide for a JSON number, so a string; drivers use all ones for no limit. */
+/* The size is a string, because JSON numbers have 63 bits.  Drivers report all ones for no
+ * limit. */
 static char *format_region(const json_t *limits)
 {
 	const char *text = format_text(limits, "max_mr_size");
@@ -181,7 +182,7 @@ static void write_port_limits(const json_t *limits, GString *out)
 	write_limit(out, "GID entries", limits, "gid_tbl_len", NULL);
 }
 
-/* "3, the last 2026-01-02T03:04:05.678Z"; NULL: it has not changed. */
+/* Returns "3, the last 2026-01-02T03:04:05.678Z", or NULL if the port has not changed. */
 static char *format_changes(const json_t *port)
 {
 	g_autofree char *count = format_number(port, "transitions");

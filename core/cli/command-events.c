@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rdmad events: what happened; with -f, what happens */
+/* rdmad events: prints the event log; with -f, follows it */
 #include <rdmad/clock.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 static const char *const headers[] = { "TIME", "LEVEL", "KIND", "+ABOUT", "MESSAGE", NULL };
 
-/* The most particular of what it is about. */
+/* Returns the most specific subject of an event. */
 static char *event_about(const json_t *event)
 {
 	return format_pod(event) ?: g_strdup(format_text(event, "device_id") ?:
@@ -24,7 +24,7 @@ static gboolean is_addition(const json_t *event)
 	return g_strcmp0(format_text(event, "kind"), "device-added") == 0;
 }
 
-/* The number of additions in a row, as at the start of rdmad. */
+/* Counts consecutive additions, which the start of rdmad posts. */
 static size_t count_additions(const json_t *events, size_t from)
 {
 	size_t n = 0;
@@ -63,7 +63,7 @@ static void add_event(RdmadTable *table, const json_t *event, const char *messag
 
 void events_write(const json_t *events, gint64 now_us, const RdmadTableStyle *style, GString *out)
 {
-	/* Consecutive tables should look like one. */
+	/* Fixed widths align the consecutive tables of -f. */
 	const guint min_widths[] = { now_us ? 7 : 24, 7, 14, 12 };
 	g_autoptr(RdmadTable) table = rdmad_table_new(headers);
 	size_t n;
@@ -81,7 +81,7 @@ void events_write(const json_t *events, gint64 now_us, const RdmadTableStyle *st
 	rdmad_table_write(table, style, "", out);
 }
 
-/* ---- which of them ---- */
+/* ---- filter ---- */
 
 static gboolean is_since(const json_t *event, gint64 since_us)
 {
@@ -91,7 +91,7 @@ static gboolean is_since(const json_t *event, gint64 since_us)
 	return time && g_date_time_to_unix(time) >= since_us / G_USEC_PER_SEC;
 }
 
-/* By its id, or by its name, which messages begin with or hold as a word. */
+/* Compares the id, and the name with each word of the message. */
 static gboolean is_about_device(const json_t *event, const char *device)
 {
 	g_auto(GStrv) words = g_strsplit_set(format_text(event, "message") ?: "", " :,()", -1);
@@ -100,7 +100,7 @@ static gboolean is_about_device(const json_t *event, const char *device)
 	       g_strv_contains((const char *const *)words, device);
 }
 
-static gboolean event_is_asked_for(const CommandOptions *options, const json_t *event)
+static gboolean event_matches(const CommandOptions *options, const json_t *event)
 {
 	g_autofree char *pod = format_pod(event);
 
@@ -109,21 +109,21 @@ static gboolean event_is_asked_for(const CommandOptions *options, const json_t *
 	       (!options->pod || (pod && strstr(pod, options->pod)));
 }
 
-/* Leaves those of `answer` that the options want. */
+/* Keeps the events of `answer` that match the options. */
 static void events_filter(const CommandOptions *options, json_t *answer)
 {
 	const json_t *events = json_object_get(answer, "events");
-	json_t *wanted = json_array(), *event;
+	json_t *matching = json_array(), *event;
 	size_t i;
 
-	json_array_foreach(events, i, event) if (event_is_asked_for(options, event))
-		json_array_append(wanted, event);
-	while (options->lines && json_array_size(wanted) > options->lines)
-		json_array_remove(wanted, 0);
-	json_object_set_new(answer, "events", wanted);
+	json_array_foreach(events, i, event) if (event_matches(options, event))
+		json_array_append(matching, event);
+	while (options->lines && json_array_size(matching) > options->lines)
+		json_array_remove(matching, 0);
+	json_object_set_new(answer, "events", matching);
 }
 
-/* One object a line, for a reader that does not wait for the end. */
+/* Writes one JSON object per line, for a reader that processes a stream. */
 static void write_lines(const json_t *events, GString *out)
 {
 	const json_t *event;
@@ -154,7 +154,7 @@ static int print_events(const CommandOptions *options, const json_t *answer,
 	return command_print(out);
 }
 
-/* The next sequence: it begins again after a restart of rdmad. */
+/* Returns the sequence to continue after; sequences start again when rdmad restarts. */
 static json_int_t next_after(const json_t *answer, json_int_t after)
 {
 	const json_int_t last = json_integer_value(json_object_get(answer, "last"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `rdmad import-config FILE`: the one command that needs no daemon. */
+/* `rdmad import-config FILE`: the only command that needs no daemon */
 #include <errno.h>
 #include <fcntl.h>
 #include <rdmad/error.h>
@@ -12,7 +12,7 @@
 #include "cli/import/import.h"
 #include "cli/table.h"
 
-/* Up to one byte more than is taken, so that too much is seen as such. */
+/* Reads past the limit, so that the caller detects a file that is too large. */
 static GByteArray *read_all(int fd, const char *name, GError **error)
 {
 	g_autoptr(GByteArray) all = g_byte_array_new();
@@ -40,8 +40,8 @@ static GByteArray *read_file(const char *file, GError **error)
 	return read_all(fd, file, error);
 }
 
-/* Names and values of the file stand in it. */
-static void complain(const char *text)
+/* Escapes the text, which contains names and values of the file. */
+static void print_message(const char *text)
 {
 	g_autofree char *escaped = rdmad_text_escape(text);
 
@@ -65,9 +65,9 @@ int command_import(const CommandOptions *options)
 		config = rdmad_import_convert((const char *)text->data ?: "", text->len, &how,
 					      notes, &error);
 	for (guint i = 0; i < notes->len; i++)
-		complain(notes->pdata[i]);
+		print_message(notes->pdata[i]);
 	if (!config) {
-		complain(error->message);
+		print_message(error->message);
 		return 1;
 	}
 	out = g_string_new(config);

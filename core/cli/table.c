@@ -58,7 +58,7 @@ static const char *header_text(const char *header)
 	return is_wide(header) ? header + 1 : header;
 }
 
-#define WRAP_MIN 20u /* in less room, lines are not worth wrapping */
+#define WRAP_MIN 20u /* narrower columns are not wrapped */
 
 RdmadTable *rdmad_table_new(const char *const *headers)
 {
@@ -109,7 +109,7 @@ void rdmad_table_add(RdmadTable *table, ...)
 	rdmad_table_add_row(table, cells);
 }
 
-/* ---- colours: words that are a state, wherever they stand ---- */
+/* ---- colours: cells whose text is a state, in any column ---- */
 
 #define RESET "\033[0m"
 
@@ -161,7 +161,7 @@ static gboolean column_is_shown(const RdmadTable *table, guint column, const Rdm
 	return style->wide || !is_wide(table->headers[column]);
 }
 
-/* `cells` NULL: the headers. */
+/* `cells` NULL: writes the headers. */
 static void table_write_row(const RdmadTable *table, const char *const *cells,
 			    const RdmadTableStyle *style, const char *indent, GString *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON values as YAML: blocks, with strings in JSON's quotes, which YAML reads as they are. */
+/* Writes JSON values as YAML blocks; JSON's quoted strings are valid YAML */
 #include "cli/command.h"
 
 #include <stdlib.h>
@@ -15,14 +15,14 @@ static void write_scalar(const json_t *value, GString *out)
 	free(text);
 }
 
-/* Bare where no reader can take it for something else. */
+/* Omits the quotes if the key cannot be misread. */
 static void write_key(const char *key, GString *out)
 {
 	json_t *name = json_string(key);
 	char *quoted = json_dumps(name, JSON_ENCODE_ANY);
 	const gsize plain = strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789_");
 
-	/* "y", "no" and "on" are truth values in YAML 1.1. */
+	/* YAML 1.1 reads "y", "no" and "on" as booleans. */
 	g_string_append_printf(
 		out, "%s:", plain > 3 && !key[plain] && g_ascii_isalpha(*key) ? key : quoted);
 	free(quoted);
@@ -36,7 +36,7 @@ static gboolean is_block(const json_t *value)
 
 static void write_block(const json_t *value, int indent, GString *out);
 
-/* Behind "key:" or "-", whose line it ends. */
+/* Writes a value after "key:" or "-", and ends the line. */
 static void write_value(const json_t *value, int indent, GString *out)
 {
 	if (is_block(value)) {

@@ -12,14 +12,14 @@
 
 #define RDMAD_CONFIG_MAX_DROPINS 256u
 
-/* ---- The directory of a configuration's `include` key ---- */
+/* ---- drop-ins: the directory of the `include` key ---- */
 
 static int compare_names(gconstpointer a, gconstpointer b)
 {
 	return g_strcmp0(*(char *const *)a, *(char *const *)b);
 }
 
-/* Hidden files are not read: Kubernetes keeps its own below "..data". */
+/* Hidden files are ignored: a Kubernetes ConfigMap volume has "..data" and the like. */
 static gboolean is_dropin(const char *name)
 {
 	return name[0] != '.' && g_str_has_suffix(name, ".conf");
@@ -34,7 +34,7 @@ static gboolean directory_failed(const RdmadConfigNode *include, const char *dir
 	return rdmad_error_errno(error, errnum, "cannot read the directory %s", directory);
 }
 
-/* NULL: an error is set. */
+/* Returns NULL and sets `error` on failure. */
 static GPtrArray *dropins_list(const RdmadConfigNode *include, const char *directory,
 			       GError **error)
 {
@@ -55,7 +55,7 @@ static GPtrArray *dropins_list(const RdmadConfigNode *include, const char *direc
 			g_ptr_array_add(names, g_strdup(entry->d_name));
 	errnum = errno;
 	closedir(dir);
-	/* Some of the files are another configuration. */
+	/* An incomplete list of files would give a different configuration. */
 	if (errnum) {
 		directory_failed(include, directory, errnum, error);
 		return NULL;
@@ -69,7 +69,7 @@ static GPtrArray *dropins_list(const RdmadConfigNode *include, const char *direc
 	return g_steal_pointer(&names);
 }
 
-/* Keys that only the main file may have. */
+/* Rejects keys that are valid only in the main file. */
 static gboolean dropin_check(const RdmadConfigNode *tree, GError **error)
 {
 	static const char *const keys[] = { "include", "profile" };
@@ -83,8 +83,8 @@ static gboolean dropin_check(const RdmadConfigNode *tree, GError **error)
 	return TRUE;
 }
 
-/* Merges one file of `directory` over `root`; its `@include` is relative to `include_dir`, NULL
- * refuses it. */
+/* Merges one file of `directory` over `root`.  Its `@include` is relative to `include_dir`, and
+ * rejected if that is NULL. */
 static gboolean config_dropin_merge(RdmadConfigNode *root, const char *directory, const char *name,
 				    const char *include_dir, GError **error)
 {
@@ -101,9 +101,9 @@ static gboolean config_dropin_merge(RdmadConfigNode *root, const char *directory
 	return TRUE;
 }
 
-/* Takes the key `include` out of `root` and merges the `*.conf` files of the directory that it names,
- * in the order of their names.  Relative names are relative to `dir`.  A directory that is not
- * there holds no files.  RDMAD_ERROR_CONFIG. */
+/* Removes the key `include` from `root` and merges the `*.conf` files of the directory that it
+ * names, in the order of their names.  A relative name is relative to `dir`.  A missing
+ * directory counts as empty.  RDMAD_ERROR_CONFIG. */
 static gboolean config_dropins_merge(RdmadConfigNode *root, const char *dir, GError **error)
 {
 	const RdmadConfigNode *include = rdmad_config_node_find(root, "include");
@@ -138,7 +138,8 @@ static gboolean config_dropins_merge(RdmadConfigNode *root, const char *dir, GEr
 #define SUFFIX	     ".conf"
 #define PROFILES_MAX 16u
 
-/* The names of all, sorted; NULL-terminated.  No directory has none; NULL: it cannot be read. */
+/* Returns the sorted names of all profiles.  A missing directory has none.  Returns NULL if the
+ * directory cannot be read. */
 static char **profiles_list(const char *dir, GError **error)
 {
 	GPtrArray *names = g_ptr_array_new();
@@ -210,8 +211,8 @@ static gboolean profiles_merge(RdmadConfigNode *below, const RdmadConfigNode *pr
 	return TRUE;
 }
 
-/* Takes the key `profile` out of `*root` and puts the files that it names, in their order, below it.
- * `dir` NULL: there are none.  RDMAD_ERROR_CONFIG. */
+/* Removes the key `profile` from `*root` and merges `*root` over the files that it names, in their
+ * order.  `dir` NULL: there are no profiles.  RDMAD_ERROR_CONFIG. */
 static gboolean config_profiles_merge(RdmadConfigNode **root, const char *dir, GError **error)
 {
 	const RdmadConfigNode *profile = rdmad_config_node_find(*root, "profile");

@@ -5,7 +5,8 @@
 
 #define WORD_MAX 64
 
-/* Insertions, removals, replacements and swaps of neighbours ("optimal string alignment"). */
+/* Counts insertions, removals, replacements and swaps of neighbours ("optimal string
+ * alignment"). */
 static guint distance(const char *a, gsize a_len, const char *b, gsize b_len)
 {
 	guint rows[3][WORD_MAX + 1];
@@ -34,7 +35,7 @@ static guint distance(const char *a, gsize a_len, const char *b, gsize b_len)
 const char *rdmad_config_nearest(const char *word, const char *const *candidates)
 {
 	const gsize length = strlen(word);
-	/* In a short word two errors are another word. */
+	/* A short word with two errors is a different word. */
 	guint best = length <= 3 ? 2 : 3;
 	const char *nearest = NULL;
 

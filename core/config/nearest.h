@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The word that was probably meant. */
+/* Suggestions for misspelled words */
 #pragma once
 
 #include <glib.h>
 
-/* Of `candidates` (NULL-terminated) the one with the fewest typing errors from `word`, or NULL when
- * all are too far to be meant. */
+/* Returns the entry of `candidates` (NULL-terminated) with the smallest edit distance from
+ * `word`, or NULL if none is close enough. */
 const char *rdmad_config_nearest(const char *word, const char *const *candidates);

@@ -99,7 +99,7 @@ void rdmad_config_node_merge(RdmadConfigNode *into, RdmadConfigNode *from)
 	rdmad_config_node_free(from);
 }
 
-/* Keys of YAML may hold anything, and go into one line. */
+/* Escapes and truncates YAML keys, which may contain any character, for messages of one line. */
 static char *name_printable(const RdmadConfigNode *node)
 {
 	g_autofree char *start = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tree of a configuration: made once from libconfig's or from YAML, merged, then only read. */
+/* The tree of a configuration: built from libconfig or YAML, merged, then read-only */
 #pragma once
 
 #include <rdmad/config.h>
@@ -20,11 +20,11 @@ struct RdmadConfigNode {
 	char *name; /* NULL: the root, or an entry of a list */
 	char *file; /* GRefString */
 	guint line;
-	gboolean shared;     /* by rdmad_config_parse_shared(): known to all tables */
+	gboolean shared;     /* set by rdmad_config_parse_shared(): accepted by all tables */
 	gint64 integer;	     /* BOOL, INT */
 	double real;	     /* FLOAT */
-	char *string;	     /* STRING; of YAML every kind of text, as it is written */
-	gboolean yaml;	     /* it may hold secrets: messages name the key and no value */
+	char *string;	     /* STRING; in YAML every scalar, as written */
+	gboolean yaml;	     /* may contain secrets: messages name the key, never the value */
 	GPtrArray *children; /* GROUP, LIST; owned */
 };
 
@@ -37,10 +37,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadConfigNode, rdmad_config_node_free)
 void rdmad_config_node_add(RdmadConfigNode *parent, RdmadConfigNode *child);
 RdmadConfigNode *rdmad_config_node_find(const RdmadConfigNode *group, const char *key);
 void rdmad_config_node_remove(RdmadConfigNode *group, const char *key);
-/* Groups merge into groups; everything else replaces what was there.  Takes `from` over. */
+/* Merges groups; every other value replaces the earlier one.  Takes `from` over. */
 void rdmad_config_node_merge(RdmadConfigNode *into, RdmadConfigNode *from);
 
-/* "modules.device-plugin.resources[0].count"; empty for the root. */
+/* Returns "modules.device-plugin.resources[0].count"; empty for the root. */
 char *rdmad_config_node_path(const RdmadConfigNode *node);
-/* Description for messages: "the integer 5", "a group". */
+/* Returns a description for messages: "the integer 5", "a group". */
 char *rdmad_config_node_describe(const RdmadConfigNode *node);

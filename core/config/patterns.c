@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of patterns of names. */
+/* Lists of name patterns */
 #include <rdmad/config.h>
 #include <rdmad/error.h>
 

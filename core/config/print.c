@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A configuration as text that libconfig reads again. */
+/* Prints a configuration in libconfig's syntax */
 #include <string.h>
 
 #include "config/config-private.h"

@@ -7,7 +7,7 @@
 
 #include "config/source.h"
 
-#define SHOWN_MAX 80 /* of a word, in a message */
+#define SHOWN_MAX 80 /* characters of a word in a message */
 
 typedef struct {
 	char bracket;
@@ -76,7 +76,7 @@ static gboolean scan_string(Scan *scan)
 	return scan_error(scan, "this string has no end: a `\"` is missing");
 }
 
-/* FALSE with nothing set: libconfig would read another number than is written. */
+/* Returns FALSE, without an error, if libconfig would misread the number. */
 static gboolean number_fits(const char *digits, int base, gboolean negative, gboolean wide)
 {
 	const guint64 max = (wide ? G_MAXINT64 : G_MAXINT32) + (guint64)negative;
@@ -101,7 +101,7 @@ static gboolean scan_integer_value(Scan *scan, const char *start, const char *di
 	return scan_error(scan, "%.*s does not fit into 64 bits", length, start);
 }
 
-/* From `start` to here is a value that lacks its quotes. */
+/* Reports the text from `start` to here as a string without quotes. */
 static gboolean scan_unquoted(Scan *scan, const char *start)
 {
 	const int length = (int)MIN(scan->at - start, SHOWN_MAX);
@@ -115,7 +115,7 @@ static void skip_name(Scan *scan)
 		scan->at++;
 }
 
-/* Behind the sign and the 0x of an integer. */
+/* Starts after the sign and the 0x of an integer. */
 static gboolean scan_integer(Scan *scan, const char *start, int base)
 {
 	const char *digits = scan->at, *suffix;
@@ -134,7 +134,7 @@ static gboolean is_float(const char *at)
 	return *at == '.' || *at == 'e' || *at == 'E';
 }
 
-/* At a digit, a sign or a point. */
+/* Starts at a digit, a sign or a point. */
 static gboolean scan_number(Scan *scan)
 {
 	const char *start = scan->at;
@@ -163,7 +163,7 @@ static gboolean word_is_one_of(const char *word, gsize length, const char *const
 	return FALSE;
 }
 
-/* Keys are in groups alone, and never behind `=`. */
+/* A word is a value after `=` and in lists; everywhere else it is a key. */
 static gboolean value_is_due(const Scan *scan)
 {
 	return scan->last == '=' ||
@@ -229,7 +229,8 @@ static gboolean scan_assignment(Scan *scan)
 	return TRUE;
 }
 
-/* `@include "name"`, first on its line; `name` is unescaped.  NULL: not that. */
+/* Parses `@include "name"` at the start of a line.  Returns the unescaped name, or NULL if this is
+ * not an @include. */
 static char *scan_include_name(Scan *scan)
 {
 	const char *at = scan->at;
@@ -260,7 +261,7 @@ static gboolean include_is_nested(const Scan *scan, const char *path)
 	return FALSE;
 }
 
-/* Both in their plain form, without dots. */
+/* Both paths must be canonical. */
 static gboolean path_is_below(const char *path, const char *dir)
 {
 	const gsize n = strlen(dir);
@@ -303,7 +304,7 @@ static gboolean starts_number(const char *at)
 	return g_ascii_isdigit(*at) || (*at == '.' && g_ascii_isdigit(at[1]));
 }
 
-/* One thing that is neither blank nor comment. */
+/* Scans one token. */
 static gboolean scan_token(Scan *scan)
 {
 	if (*scan->at == '"')
@@ -324,7 +325,7 @@ static gboolean scan_token(Scan *scan)
 	return TRUE;
 }
 
-/* TRUE: something was skipped. */
+/* Skips white space and line comments.  Returns TRUE if there were any. */
 static gboolean scan_blank(Scan *scan)
 {
 	const char *start = scan->at;
@@ -354,7 +355,8 @@ static gboolean scan_text(Scan *scan)
 			return FALSE;
 		scan->last = first == ':' ? '=' : first;
 	}
-	/* libconfig recognizes comments only with their line end; the main text is given one. */
+	/* libconfig rejects a comment without a line end; rdmad_config_tree_parse() appends one
+	 * to the main text only. */
 	if (scan->includer && scan->ends_in_comment)
 		return scan_error(scan, "the last line is a comment and lacks its line end");
 	if (scan->depth == 0)

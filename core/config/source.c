@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define ERRORS_MAX 8192u /* bytes of all messages */
+#define ERRORS_MAX 8192u /* bytes of all messages together */
 
-/* A line more; the same text once. */
+/* Appends a line, unless it is there already. */
 static void error_append(GError *error, const char *where, const char *what)
 {
 	g_autofree char *line = g_strconcat(where, ": ", what, NULL);
@@ -116,7 +116,7 @@ static gboolean source_is_file(int fd, const char *path, GError **error)
 
 char *rdmad_config_source_read(const char *path, gsize *length, GError **error)
 {
-	/* O_NONBLOCK: a FIFO must not stop the daemon; it is refused once it is open. */
+	/* O_NONBLOCK: opening a FIFO must not block the daemon; it is rejected after the open. */
 	rdmad_autofd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	g_autofree char *text = NULL;
 	gsize have = 0;
@@ -128,7 +128,7 @@ char *rdmad_config_source_read(const char *path, gsize *length, GError **error)
 		return source_errno(error, path, errno), NULL;
 	if (!source_is_file(fd, path, error))
 		return NULL;
-	/* One byte more than is allowed, so that too much is noticed; one for the NUL. */
+	/* One more byte than allowed detects a file that is too large; one is for the NUL. */
 	text = g_malloc(RDMAD_CONFIG_FILE_MAX + 2);
 	do {
 		got = read(fd, text + have, RDMAD_CONFIG_FILE_MAX + 1 - have);

@@ -16,7 +16,7 @@ typedef struct {
 static RdmadConfigNode *node_from(const Origin *origin, const config_setting_t *setting,
 				  GError **error);
 
-/* libconfig names no file for text from memory, and 1.5 names included ones as they are written. */
+/* libconfig names no file for text in memory, and 1.5 names an included file as written. */
 static char *origin_file(const Origin *origin, const char *file)
 {
 	if (!file)
@@ -33,7 +33,8 @@ static gboolean node_set_scalar(RdmadConfigNode *node, const config_setting_t *s
 		node->integer = config_setting_get_bool(setting) != 0;
 		return TRUE;
 	case RDMAD_CONFIG_KIND_INT:
-		/* get_int64() of a 32-bit setting works in all versions, the other way round not. */
+		/* In all versions get_int64() reads a 32-bit setting too, but get_int() no
+		 * 64-bit one. */
 		node->integer = config_setting_get_int64(setting);
 		return TRUE;
 	case RDMAD_CONFIG_KIND_FLOAT:
@@ -68,7 +69,7 @@ static gboolean node_add_children(RdmadConfigNode *node, const Origin *origin,
 	return TRUE;
 }
 
-/* -1: an unknown type. */
+/* Returns -1 for an unknown type. */
 static int kind_of(const config_setting_t *setting)
 {
 	switch (config_setting_type(setting)) {
@@ -123,9 +124,9 @@ static gboolean is_blank_line(const char *at)
 	return *at == '\n' || *at == '\0';
 }
 
-/* The line that libconfig stumbled over, without its indentation.  It misses something only on the
- * next line that has anything: goes back to where it should be. */
-static char *blamed_line(const char *text, int *line)
+/* Returns the line of libconfig's error, without its indentation.  libconfig reports something
+ * missing at the end of a line on the next line that is not blank. */
+static char *error_line(const char *text, int *line)
 {
 	const char *at = text, *next;
 
@@ -139,7 +140,7 @@ static char *blamed_line(const char *text, int *line)
 	return g_strstrip(g_strndup(at, MIN(strcspn(at, "\n"), 80)));
 }
 
-static const char *readable(const char *text)
+static const char *explain(const char *text)
 {
 	if (g_strcmp0(text, "duplicate setting name") == 0)
 		return "this key was given before in the same group";
@@ -155,10 +156,10 @@ static void report(const Origin *origin, const config_t *parser, GError **error)
 	const char *included = config_error_file(parser);
 	g_autofree char *file = origin_file(origin, included);
 	int line = MAX(config_error_line(parser), 1);
-	g_autofree char *here = included ? g_strdup("") : blamed_line(origin->text, &line);
+	g_autofree char *here = included ? g_strdup("") : error_line(origin->text, &line);
 	g_autofree char *valid = g_utf8_make_valid(here, -1);
 
-	/* The file was read just before. */
+	/* rdmad_config_scan() opened the file just before, so the failure may be temporary. */
 	if (g_strcmp0(config_error_text(parser), "cannot open include file") == 0) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
 			    "%s:%d: a file that it includes cannot be opened now", origin->file,
@@ -166,14 +167,14 @@ static void report(const Origin *origin, const config_t *parser, GError **error)
 		return;
 	}
 	rdmad_config_source_error(error, file, (guint)line, "%s%s%s%s",
-				  readable(config_error_text(parser)), *valid ? ": `" : "", valid,
+				  explain(config_error_text(parser)), *valid ? ": `" : "", valid,
 				  *valid ? "`" : "");
 }
 
 RdmadConfigNode *rdmad_config_tree_parse(const char *file, const char *text,
 					 const char *include_dir, GError **error)
 {
-	/* libconfig takes no comment whose line has no end. */
+	/* libconfig rejects a comment without a line end. */
 	g_autofree char *whole = g_strconcat(text, "\n", NULL);
 	const Origin origin = { file, whole, include_dir };
 	RdmadConfigNode *root = NULL;

@@ -26,7 +26,7 @@ static void node_set_scalar(RdmadConfigNode *node, const RdmadYaml *yaml)
 	}
 }
 
-/* No deeper than rdmad_yaml_parse() goes. */
+/* rdmad_yaml_parse() limits the depth of the recursion. */
 static RdmadConfigNode *node_from(const char *file, const RdmadYaml *yaml)
 {
 	static const RdmadConfigKind kinds[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stats that are not counted where they happen, but read at the scrape. */
+/* Stats that are read at a scrape instead of being counted */
 #pragma once
 
 #include "module/services.h"

@@ -13,7 +13,7 @@
 
 #include "base/unix-socket.h"
 
-/* A manager that does not read must not hold us up for longer. */
+/* The longest time that a stalled service manager may block rdmad. */
 #define SEND_TIMEOUT_US 500000
 
 struct RdmadNotify {
@@ -43,7 +43,8 @@ static void notify_open(RdmadNotify *notify, const char *path)
 		setsockopt(notify->fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
 }
 
-/* Half of what the manager allows, so that one late turn of the loop does not kill us. */
+/* Returns half of the manager's limit, so that one long turn of the loop does not trigger the
+ * watchdog. */
 static guint watchdog_interval(void)
 {
 	const char *usec = g_getenv("WATCHDOG_USEC");
@@ -108,7 +109,7 @@ void rdmad_notify_status(RdmadNotify *notify, const char *format, ...)
 	va_start(args, format);
 	text = g_strdup_vprintf(format, args);
 	va_end(args);
-	/* A line end would begin another variable. */
+	/* A newline would start another variable. */
 	for (char *c = text; *c; c++)
 		*c = g_ascii_iscntrl(*c) ? ' ' : *c;
 	state = g_strdup_printf("STATUS=%.512s", text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The daemon's command line. */
+/* The daemon's command line */
 #pragma once
 
 #include <rdmad/types.h>
@@ -17,21 +17,21 @@ typedef enum {
 typedef struct {
 	RdmadAction action;
 	char *config;
-	char **modules; /* NULL: those that the configuration names */
+	char **modules; /* NULL: the modules of the configuration */
 	char *module_dir, *profile_dir, *sysroot, *run_dir, *state_dir, *kubelet_dir;
 	int log_level;	/* RdmadLogLevel */
 	int log_format; /* RdmadLogFormat */
 	guint lock_wait_s;
-	gboolean take_over; /* from an rdmad that runs */
+	gboolean take_over; /* from a running rdmad */
 } RdmadOptions;
 
-/* RDMAD_ERROR_INVALID: a message for the user. */
+/* RDMAD_ERROR_INVALID has a message for the user. */
 RdmadOptions *rdmad_options_new(int argc, char **argv, GError **error);
 void rdmad_options_free(RdmadOptions *options);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadOptions, rdmad_options_free)
 
-/* Text for --help, without the client commands. */
+/* Returns the text for --help, without the client commands. */
 const char *rdmad_options_help(void);
 
-/* Whether a module may have this name: [a-z0-9-]{1,32}. */
+/* Returns whether a module may have this name: [a-z0-9-]{1,32}. */
 gboolean rdmad_module_name_valid(const char *name);

@@ -9,7 +9,7 @@
 #include "daemon/lock.h"
 
 typedef struct {
-	char *path; /* NULL: there is no such directory */
+	char *path; /* NULL: no directory */
 	mode_t mode;
 	char *lock_path;
 	int lock;
@@ -54,7 +54,7 @@ void rdmad_place_free(RdmadPlace *place)
 	g_free(place);
 }
 
-/* If a check fails, the state stays as it was. */
+/* Returns TRUE if the lock file cannot be checked, so that the lock is kept. */
 static gboolean lock_is_in_place(const Directory *directory)
 {
 	struct stat held, now;
@@ -96,7 +96,7 @@ gboolean rdmad_place_is_held(const RdmadPlace *place)
 
 gboolean rdmad_place_keep(RdmadPlace *place, pid_t *holder, GError **error)
 {
-	/* Either may be shared with another rdmad without the other. */
+	/* Both are locked, because another rdmad may share only one of the directories. */
 	return directory_keep(&place->run, holder, error) &&
 	       directory_keep(&place->state, holder, error);
 }

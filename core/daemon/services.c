@@ -26,7 +26,7 @@
 #include "service/pod-metadata-private.h"
 #include "service/preparations-private.h"
 
-/* Looks at the hardware, readings of counters, namespace changes; see base/work.h for those that hang. */
+/* Threads for scans, counters and namespace changes; see base/work.h for hanging jobs. */
 #define WORKERS 4
 
 RdmadServices *rdmad_services_new(GError **error)
@@ -173,7 +173,7 @@ void rdmad_services_free(RdmadServices *services)
 	rdmad_event_log_free(services->event_log);
 	rdmad_hand_over_free(services->hand_over);
 	rdmad_workers_free(services->workers);
-	rdmad_sysroot_free(services->sysroot); /* jobs may have used it until now */
+	rdmad_sysroot_free(services->sysroot); /* used by jobs until here */
 	rdmad_loop_free(services->loop);
 	rdmad_keeper_free(services->keeper);
 	rdmad_stats_free(services->stats);

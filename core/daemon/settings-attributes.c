@@ -4,7 +4,7 @@
  *
  *	attributes = ( { name = "label:vke.node.rdma.mode"; value = "shared"; } );
  *
- * A list, for names hold characters that no key may have.
+ * This is a list because names contain characters that are invalid in keys.
  */
 #include "daemon/settings-attributes.h"
 
@@ -59,7 +59,7 @@ gboolean rdmad_settings_read_attributes(RdmadSettings *settings, const RdmadConf
 	return TRUE;
 }
 
-/* Names and values were checked when they were read. */
+/* Cannot fail: names and values were checked when they were read. */
 static void attribute_set(RdmadAttributes *attributes, const char *name, const char *value)
 {
 	g_autoptr(GError) error = NULL;

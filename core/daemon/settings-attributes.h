@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attributes that the configuration gives. */
+/* Attributes from the configuration */
 #pragma once
 
 #include <rdmad/attributes.h>
@@ -9,6 +9,6 @@
 /* Reads the key `attributes` into `settings`. */
 gboolean rdmad_settings_read_attributes(RdmadSettings *settings, const RdmadConfigNode *list,
 					GError **error);
-/* Sets them; those of `before` (NULL: none) that are gone are removed. */
+/* Sets the attributes of `now`, and removes attributes that only `before` (may be NULL) has. */
 void rdmad_settings_apply_attributes(const RdmadSettings *before, const RdmadSettings *now,
 				     RdmadAttributes *attributes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The modules to run. */
+/* The configured modules */
 #pragma once
 
 #include "daemon/settings.h"

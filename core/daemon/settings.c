@@ -10,11 +10,11 @@
  *	kubelet = { root_dir = "/var/lib/kubelet"; };
  *	http = { max_connections = 64; idle_timeout = "30s"; max_header = "16K"; max_body = "1M"; };
  *	seccomp = "enforce";			"log", "off": system calls that are not expected
- *	profile = "vke";			below this file; rdmad_config_load() has followed it
+ *	profile = "vke";			overridden by this file; see rdmad_config_load()
  *	include = "conf.d";			directory of more files, beside this one
  *	modules = { ... };			see settings-modules.c
  *
- * The command line wins over all of them.
+ * The command line overrides the configuration.
  */
 #include "daemon/settings.h"
 
@@ -33,7 +33,7 @@ static const char *const level_names[] = { "error", "warning", "notice", "info",
 
 typedef struct {
 	RdmadConfigNode *log, *kubelet, *http, *attributes, *modules;
-	char *include; /* rdmad_config_load() has followed it */
+	char *include; /* merged by rdmad_config_load() */
 	char *run_dir, *state_dir, *module_dir;
 	int seccomp;
 } RootKeys;
@@ -97,13 +97,13 @@ static const RdmadConfigField kubelet_fields[] = {
 	RDMAD_CONFIG_FIELDS_END,
 };
 
-/* "warn" behind the levels is a second name of "warning". */
+/* "warn", after the levels, is an alias of "warning". */
 static RdmadLogLevel level_at(int index)
 {
 	return level_names[index + 1] ? RDMAD_LOG_ERR + index : RDMAD_LOG_WARNING;
 }
 
-/* Any key is a topic, so the table is made for those that are there. */
+/* Any key is a topic, so the table of fields is made from the keys. */
 static gboolean settings_read_topics(RdmadSettings *settings, const RdmadConfigNode *node,
 				     GError **error)
 {
@@ -192,7 +192,7 @@ static gboolean settings_read_kubelet(RdmadSettings *settings, const RdmadConfig
 	return TRUE;
 }
 
-/* All errors of the file in one go. */
+/* Reads all groups even after an error, to report all errors at once. */
 static gboolean settings_read(RdmadSettings *settings, const RdmadOptions *options, GError **error)
 {
 	RootKeys keys = { 0 };

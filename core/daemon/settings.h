@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Settings: one configuration as the core sees it, with the command line on top
+ * Settings: the core's values of a configuration, overridden by the command line
  *
  * The core's keys, their bounds and defaults are in settings.c.
  */
@@ -21,19 +21,18 @@ typedef struct {
 	GHashTable *log_topics; /* topic -> GINT_TO_POINTER(RdmadLogLevel) */
 	GHashTable *attributes; /* name -> value */
 	char *run_dir, *module_dir, *kubelet_dir;
-	char *state_dir; /* NULL: nothing outlives us */
+	char *state_dir; /* NULL: no persistent state */
 	RdmadHttpLimits http;
 	int seccomp;	    /* RdmadSeccomp */
 	GPtrArray *modules; /* RdmadModuleEntry *, in the order of their start */
 } RdmadSettings;
 
-/* RDMAD_ERROR_CONFIG: an error in the files; RDMAD_ERROR_NOT_FOUND: the given file does not
- * exist. */
+/* RDMAD_ERROR_CONFIG: an error in the files; RDMAD_ERROR_NOT_FOUND: the file does not exist. */
 RdmadSettings *rdmad_settings_load(const RdmadOptions *options, GError **error);
 void rdmad_settings_free(RdmadSettings *settings);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadSettings, rdmad_settings_free)
 
-/* Applies them to the log. */
+/* Applies the settings to the log. */
 void rdmad_settings_apply_log(const RdmadSettings *settings);
-/* Keys that differ in `now` but need a restart ("run_dir, http"), or NULL. */
+/* Returns the keys whose changes in `now` need a restart ("run_dir, http"), or NULL. */
 char *rdmad_settings_need_restart(const RdmadSettings *before, const RdmadSettings *now);

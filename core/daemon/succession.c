@@ -15,25 +15,25 @@
 
 #define ASK_MAX	 4096u
 #define PEERS	 4u
-#define PATIENCE 5000u /* for a successor to take a part */
+#define PATIENCE 5000u /* ms for the successor to accept a part */
 
 struct RdmadSuccession {
 	RdmadLoop *loop;
 	RdmadHandOver *hand_over;
 	char *path;
 	RdmadMessageServer *server;
-	RdmadMessagePeer *successor; /* the first that has asked */
+	RdmadMessagePeer *successor; /* the first peer that asked */
 	RdmadMessagePeer *giver;
-	void (*wanted)(gpointer data); /* NULL: called, or nobody serves */
-	gpointer wanted_data;
+	void (*asked)(gpointer data); /* NULL: already called, or not serving */
+	gpointer asked_data;
 	void (*given)(gpointer data);
 	gpointer given_data;
 	RdmadEvent *turn; /* timer: `given` is called from the loop */
 };
 
-/* ---- of the one that runs ---- */
+/* ---- the running rdmad ---- */
 
-static void give_over(gpointer data)
+static void give_end(gpointer data)
 {
 	RdmadSuccession *succession = data;
 	void (*given)(gpointer) = succession->given;
@@ -63,18 +63,18 @@ static void give_next(RdmadSuccession *succession)
 static void successor_asked(RdmadMessagePeer *peer, RdmadMessage *message, gpointer data)
 {
 	RdmadSuccession *succession = data;
-	json_t *ask = rdmad_json_parse((const char *)message->bytes, message->size, 4, NULL);
-	const gboolean now = json_is_true(json_object_get(ask, "now"));
+	json_t *request = rdmad_json_parse((const char *)message->bytes, message->size, 4, NULL);
+	const gboolean now = json_is_true(json_object_get(request, "now"));
 
-	json_decref(ask);
+	json_decref(request);
 	if (!succession->successor)
 		succession->successor = peer;
 	if (succession->successor != peer)
 		return;
 	if (succession->given)
 		give_next(succession);
-	else if (now && succession->wanted)
-		g_steal_pointer (&succession->wanted)(succession->wanted_data);
+	else if (now && succession->asked)
+		g_steal_pointer (&succession->asked)(succession->asked_data);
 }
 
 static void successor_gone(RdmadMessagePeer *peer, gpointer data)
@@ -92,7 +92,7 @@ static const RdmadMessageOps server_ops = { successor_asked, successor_gone };
 
 static gboolean succession_listen(RdmadSuccession *succession, GError **error)
 {
-	/* Asks are not answered before all is still. */
+	/* A peer may have two unanswered requests: responses wait until all parts are still. */
 	const RdmadMessageLimits limits = { .size_max = ASK_MAX,
 					    .peers_max = PEERS,
 					    .unanswered_max = 2 };
@@ -102,11 +102,11 @@ static gboolean succession_listen(RdmadSuccession *succession, GError **error)
 	return succession->server != NULL;
 }
 
-gboolean rdmad_succession_serve(RdmadSuccession *succession, void (*wanted)(gpointer data),
+gboolean rdmad_succession_serve(RdmadSuccession *succession, void (*asked)(gpointer data),
 				gpointer data, GError **error)
 {
-	succession->wanted = wanted;
-	succession->wanted_data = data;
+	succession->asked = asked;
+	succession->asked_data = data;
 	return succession_listen(succession, error);
 }
 
@@ -136,7 +136,7 @@ void rdmad_succession_give(RdmadSuccession *succession, void (*given)(gpointer d
 	give_next(succession);
 }
 
-/* ---- of the successor ---- */
+/* ---- the successor ---- */
 
 static void part_received(RdmadMessagePeer *peer, RdmadMessage *message, gpointer data)
 {
@@ -146,7 +146,7 @@ static void part_received(RdmadMessagePeer *peer, RdmadMessage *message, gpointe
 
 	if (!rdmad_hand_over_put(succession->hand_over, message, &error))
 		rdmad_warn("a part that was given is not understood: %s", error->message);
-	/* A giver that has gone is seen as such. */
+	/* A failed send is ignored: giver_gone() reports the end of the giver. */
 	rdmad_message_peer_send(peer, next, strlen(next), NULL, 0, NULL);
 }
 
@@ -162,19 +162,19 @@ static const RdmadMessageOps peer_ops = { part_received, giver_gone };
 void rdmad_succession_ask(RdmadSuccession *succession, gboolean now)
 {
 	const RdmadMessageLimits limits = { .fds_max = RDMAD_MESSAGE_FDS_MAX, .unanswered_max = 2 };
-	const char *ask = now ? "{\"now\":true}" : "{\"now\":false}";
+	const char *request = now ? "{\"now\":true}" : "{\"now\":false}";
 	int fd;
 
 	if (succession->giver)
 		return;
-	/* One that starts does not listen yet, and an older one never will. */
+	/* A starting rdmad does not listen yet, and an old version never listens. */
 	fd = rdmad_unix_connect(SOCK_SEQPACKET, succession->path, NULL);
 	if (fd < 0)
 		return;
 	succession->giver = rdmad_message_peer_new(succession->loop, NULL, fd, &limits, &peer_ops,
 						   succession, NULL);
 	if (succession->giver &&
-	    !rdmad_message_peer_send(succession->giver, ask, strlen(ask), NULL, 0, NULL))
+	    !rdmad_message_peer_send(succession->giver, request, strlen(request), NULL, 0, NULL))
 		g_clear_pointer(&succession->giver, rdmad_message_peer_close);
 }
 
@@ -183,7 +183,7 @@ gboolean rdmad_succession_receives(const RdmadSuccession *succession)
 	return succession->giver != NULL;
 }
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
 RdmadSuccession *rdmad_succession_new(RdmadLoop *loop, RdmadHandOver *hand_over,
 				      const char *run_dir)
@@ -193,7 +193,7 @@ RdmadSuccession *rdmad_succession_new(RdmadLoop *loop, RdmadHandOver *hand_over,
 	succession->loop = loop;
 	succession->hand_over = hand_over;
 	succession->path = g_build_filename(run_dir, "hand-over.sock", NULL);
-	succession->turn = rdmad_loop_add_timer(loop, NULL, give_over, succession);
+	succession->turn = rdmad_loop_add_timer(loop, NULL, give_end, succession);
 	return succession;
 }
 

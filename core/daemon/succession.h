@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Succession: one rdmad gives over to another
+ * Succession: a running rdmad hands over to its successor
  *
- *	successor                 one that runs (hand-over.sock in the run directory)
+ *	successor                 running rdmad (hand-over.sock in the run directory)
  *	  {"now": true}    ->     (drains; its parts become still)
  *	                   <-     {"part": ...} with descriptors
- *	  {"next": true}   ->     ... the next part ... it ends, which gives the locks free
+ *	  {"next": true}   ->     ... the next part ... ends, which releases the locks
  *
- * A successor without "now" waits: it is given over to when the other one is told to stop.
+ * A successor without "now" waits until the running rdmad is stopped.
  */
 #pragma once
 
@@ -20,23 +20,23 @@ RdmadSuccession *rdmad_succession_new(RdmadLoop *loop, RdmadHandOver *hand_over,
 				      const char *run_dir);
 void rdmad_succession_free(RdmadSuccession *succession);
 
-/* ---- of the one that runs ---- */
+/* ---- the running rdmad ---- */
 
-/* `wanted` is called once, when a successor does not want to wait. */
-gboolean rdmad_succession_serve(RdmadSuccession *succession, void (*wanted)(gpointer data),
+/* Calls `asked` once, when a successor does not wait. */
+gboolean rdmad_succession_serve(RdmadSuccession *succession, void (*asked)(gpointer data),
 				gpointer data, GError **error);
-/* Its socket is made again if it is gone. */
+/* Creates the socket again if it was removed. */
 gboolean rdmad_succession_keep(RdmadSuccession *succession, GError **error);
-/* Whether a successor waits. */
+/* Returns whether a successor waits. */
 gboolean rdmad_succession_waits(const RdmadSuccession *succession);
 pid_t rdmad_succession_pid(const RdmadSuccession *succession);
-/* Gives all parts that are still; `given` is called from the loop when the successor has them, or has gone. */
+/* Gives all still parts.  Calls `given` from the loop when the successor has them or has gone. */
 void rdmad_succession_give(RdmadSuccession *succession, void (*given)(gpointer data),
 			   gpointer data);
 
-/* ---- of the successor ---- */
+/* ---- the successor ---- */
 
-/* Asks the one that runs, unless it was asked. */
+/* Asks the running rdmad, unless it was asked before. */
 void rdmad_succession_ask(RdmadSuccession *succession, gboolean now);
-/* It has more to give. */
+/* Returns whether the running rdmad has more to give. */
 gboolean rdmad_succession_receives(const RdmadSuccession *succession);

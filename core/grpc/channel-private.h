@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Channel, link, request
+ * Internals of a channel: channel, link, request
  *
- * A channel has at most one link (connection) for new requests, and older ones that a GOAWAY left to
- * finish theirs.  A request is counted, because it may be cancelled from its own callbacks.
+ * A channel has at most one link (connection) for new requests, and retired links whose requests
+ * still run.  Requests are reference-counted, because they may be cancelled from their own
+ * callbacks.
  */
 #pragma once
 
@@ -26,13 +27,13 @@ struct RdmadGrpcChannel {
 	RdmadGrpcStats stats;
 	RdmadGrpcLink *current; /* for new requests, or NULL */
 	GQueue links;
-	GQueue requests; /* all that are open */
+	GQueue requests; /* all open requests */
 };
 
 struct RdmadGrpcLink {
 	RdmadGrpcChannel *channel;
 	RdmadGrpcSession *session;
-	RdmadSocketFile server; /* as it was before the connect */
+	RdmadSocketFile server; /* the socket's file before the connect */
 	GHashTable *requests;	/* stream -> RdmadGrpcRequest */
 	GList node;
 };
@@ -40,7 +41,7 @@ struct RdmadGrpcLink {
 struct RdmadGrpcRequest {
 	guint refs;
 	RdmadGrpcChannel *channel; /* NULL: over */
-	RdmadGrpcLink *link;	   /* NULL: none, which `timer` will report */
+	RdmadGrpcLink *link;	   /* NULL: no connection; `timer` reports the failure */
 	int32_t stream;
 	GList node;
 	char *method;
@@ -51,31 +52,31 @@ struct RdmadGrpcRequest {
 	gsize out_sent;
 	RdmadGrpcResponseHead head;
 	RdmadGrpcReader reader;
-	RdmadEvent *timer;  /* the deadline, or the end that was decided already */
+	RdmadEvent *timer;  /* the deadline, or the deferred report of `failure` */
 	gint64 deadline_us; /* monotonic, 0: none */
-	char *failure;	    /* why it never began */
+	char *failure;	    /* why it could not be sent */
 };
 
-/* NULL with RDMAD_ERROR_UNAVAILABLE or another error. */
+/* Returns the link for new requests, or NULL with RDMAD_ERROR_UNAVAILABLE or another error. */
 RdmadGrpcLink *rdmad_grpc_link_get(RdmadGrpcChannel *channel, GError **error);
-/* Takes a connected descriptor over, for new requests. */
+/* Makes a link for new requests from a connected descriptor (taken over). */
 RdmadGrpcLink *rdmad_grpc_link_adopt(RdmadGrpcChannel *channel, int fd);
-/* Its requests must be over. */
+/* The link must have no requests. */
 void rdmad_grpc_link_free(RdmadGrpcLink *link);
-/* The server let the deadline of `request` pass: the link gets no new requests, and closes with its
- * last one.  From the top of the loop only. */
+/* Call when the server missed the deadline of `request`.  The link gets no new requests, and
+ * closes after its last one.  Must be called from the loop, not from a callback of the session. */
 void rdmad_grpc_link_abandon(RdmadGrpcLink *link, RdmadGrpcRequest *request);
 
 RdmadGrpcRequest *rdmad_grpc_request_new(RdmadGrpcChannel *channel, const guint8 *message,
 					 gsize size, const RdmadGrpcRequestOps *ops, gpointer data);
 RdmadGrpcRequest *rdmad_grpc_request_ref(RdmadGrpcRequest *request);
 void rdmad_grpc_request_unref(RdmadGrpcRequest *request);
-/* Sends it, or arranges for UNAVAILABLE. */
+/* Sends the request, or schedules the report of UNAVAILABLE. */
 void rdmad_grpc_request_begin(RdmadGrpcRequest *request, const char *method, guint deadline_ms);
-/* Its response. */
+/* Events of the response. */
 void rdmad_grpc_request_headers(RdmadGrpcRequest *request, gboolean too_large);
 void rdmad_grpc_request_receive(RdmadGrpcRequest *request, const guint8 *bytes, gsize size);
 void rdmad_grpc_request_ended(RdmadGrpcRequest *request);
 void rdmad_grpc_request_reset(RdmadGrpcRequest *request, guint32 error_code);
-/* Ends it and notifies the caller. */
+/* Ends the request and notifies the caller. */
 void rdmad_grpc_request_done(RdmadGrpcRequest *request, RdmadGrpcStatus status, const char *text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stats of calls by method, status and time, for the servers and for the channels of a loop. */
+/* Stats of calls by method, status and duration, for the servers and the channels of a loop */
 #pragma once
 
 #include <rdmad/grpc.h>
@@ -11,6 +11,6 @@ typedef struct {
 
 RdmadGrpcStats rdmad_grpc_stats_of_servers(RdmadLoop *loop);
 RdmadGrpcStats rdmad_grpc_stats_of_channels(RdmadLoop *loop);
-/* A call is over that began at `began_us` (monotonic). */
+/* Counts a completed call that started at `began_us` (monotonic). */
 void rdmad_grpc_stats_count(const RdmadGrpcStats *stats, const char *method, RdmadGrpcStatus status,
 			    gint64 began_us);

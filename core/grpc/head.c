@@ -53,7 +53,7 @@ static void head_path(RdmadGrpcHead *head, const RdmadGrpcField *field)
 	head->unknown = g_strndup(field->value, MIN(field->value_len, (gsize)UNKNOWN_MAX));
 }
 
-/* "application/grpc", or that followed by "+proto" or ";charset". */
+/* Accepts "application/grpc", also with a suffix such as "+proto" or ";charset". */
 static gboolean content_is_grpc(const RdmadGrpcField *field)
 {
 	static const char wanted[] = "application/grpc";
@@ -98,7 +98,7 @@ static gboolean refuse(RdmadGrpcRefusal *refusal, guint http, RdmadGrpcStatus st
 	return FALSE;
 }
 
-/* Any :authority is served, none as well: clients of unix sockets send a path, "localhost", nothing. */
+/* Accepts any :authority: clients of unix sockets send a path, "localhost", or none. */
 gboolean rdmad_grpc_head_check(const RdmadGrpcHead *head, RdmadGrpcRefusal *refusal)
 {
 	if (head->connection)

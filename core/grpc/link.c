@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One connection of a channel: passes events of the session to its requests. */
+/* One connection of a channel: dispatches events of the session to requests */
 #include <rdmad/error.h>
 
 #include "base/unix-socket.h"
@@ -54,7 +54,7 @@ static void link_stream_closed(int32_t stream, guint32 error_code, gpointer data
 		rdmad_grpc_request_reset(request, error_code);
 }
 
-/* No new requests; the session ends by itself with its last stream. */
+/* Stops new requests; the session ends after its last stream. */
 static void link_goaway(gpointer data)
 {
 	RdmadGrpcLink *link = data;
@@ -71,7 +71,7 @@ static void link_flushed(gpointer data)
 {
 }
 
-/* From a list of their own: a callback may end the channel. */
+/* Iterates over a separate list, because a callback may free the channel. */
 static void requests_unavailable(GPtrArray *requests, const char *text)
 {
 	for (guint i = 0; i < requests->len; i++)
@@ -134,7 +134,7 @@ void rdmad_grpc_link_free(RdmadGrpcLink *link)
 	g_free(link);
 }
 
-/* No new requests: it ends with its last one. */
+/* Stops new requests; the link ends after its last request. */
 static void link_retire(RdmadGrpcLink *link)
 {
 	if (link->channel->current == link)
@@ -144,7 +144,8 @@ static void link_retire(RdmadGrpcLink *link)
 	rdmad_grpc_session_wake(link->session);
 }
 
-/* Another server took the path over.  The old one may hang, and never close the connection. */
+/* Returns whether another server has replaced the socket.  The old one may hang and never close the
+ * connection. */
 static gboolean link_is_outdated(const RdmadGrpcLink *link)
 {
 	RdmadSocketFile now;
@@ -153,7 +154,7 @@ static gboolean link_is_outdated(const RdmadGrpcLink *link)
 	       !rdmad_socket_file_equal(&now, &link->server);
 }
 
-/* Input from a closed peer is still read; nothing is written to it. */
+/* Stops new requests on a link that the peer closed, but still reads its input. */
 static void link_check(RdmadGrpcLink *link)
 {
 	if (rdmad_grpc_session_hung_up(link->session))
@@ -171,7 +172,7 @@ void rdmad_grpc_link_abandon(RdmadGrpcLink *link, RdmadGrpcRequest *request)
 		link_retire(link);
 		return;
 	}
-	/* A server that reads nothing would keep a retired link open for ever. */
+	/* Close at once: a server that does not read would keep a retired link open forever. */
 	rdmad_grpc_session_flush(link->session);
 	rdmad_grpc_link_free(link);
 }
@@ -182,12 +183,13 @@ RdmadGrpcLink *rdmad_grpc_link_get(RdmadGrpcChannel *channel, GError **error)
 	RdmadGrpcLink *link;
 	int fd;
 
-	/* A server that restarted is noticed here, not by a failed call. */
+	/* Detects a restarted server before a call fails. */
 	if (channel->current)
 		link_check(channel->current);
 	if (channel->current)
 		return channel->current;
-	/* Before the connect: a server that comes in between costs one more connection. */
+	/* Identify the file before the connect: if a new server starts in between, the next check
+	 * reconnects. */
 	rdmad_socket_file_identify(channel->path, &server);
 	fd = rdmad_unix_connect(SOCK_STREAM, channel->path, error);
 	if (fd < 0)

@@ -5,11 +5,11 @@
 
 #define PREFACE	       "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 #define FIRST_WINDOW   65535 /* of each connection */
-#define MESSAGE_EMPTY  5     /* bytes of an empty message of gRPC */
+#define MESSAGE_EMPTY  5     /* bytes of an empty gRPC message */
 #define HEADERS_MAX    1024u
 #define SETTINGS_ENTRY 6
 
-/* ---- where the input is ---- */
+/* ---- frame boundaries of the input ---- */
 
 void rdmad_grpc_frames_init(RdmadGrpcFrames *frames, gboolean server)
 {
@@ -47,7 +47,7 @@ gboolean rdmad_grpc_frames_whole(const RdmadGrpcFrames *frames)
 	return frames->n == 0 && frames->left == 0;
 }
 
-/* ---- the bytes that the peer would have to send ---- */
+/* ---- the replayed bytes ---- */
 
 static void put_number(GByteArray *bytes, guint32 value, guint size)
 {
@@ -71,7 +71,7 @@ static void put_setting(GByteArray *bytes, guint32 id, guint32 value)
 	put_number(bytes, value, 4);
 }
 
-/* The second one acknowledges ours, which the peer did long ago. */
+/* The second frame acknowledges the server's SETTINGS, which the peer has done before. */
 static void put_settings(GByteArray *bytes, const RdmadGrpcSessionState *state)
 {
 	put_head(bytes, 2 * SETTINGS_ENTRY, NGHTTP2_SETTINGS, NGHTTP2_FLAG_NONE, 0);

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A connection of HTTP/2 from its middle
+ * Resuming an HTTP/2 connection in another process
  *
- * nghttp2 cannot begin there.  So it is told, in the place of the peer, what makes its picture of the
- * connection that of the process before: the peer's settings, its windows, its open request.  The
- * windows of a connection only shrink by bytes that were sent, so the response begins with padding, which
- * goes nowhere.
+ * nghttp2 cannot restore a connection.  So a new session is fed bytes in place of the peer that
+ * recreate the state of the previous process: the peer's settings, its windows, its open request.
+ * Only sent bytes shrink a window, so the response begins with padding, which is discarded.
  */
 #pragma once
 
 #include "grpc/session.h"
 
-/* Where the input of a connection is: within a frame, or between two. */
+/* The position of the input: within a frame or between two frames. */
 typedef struct {
 	guint8 head[9];
 	guint n;    /* bytes of the head */
@@ -22,5 +21,5 @@ void rdmad_grpc_frames_init(RdmadGrpcFrames *frames, gboolean server);
 void rdmad_grpc_frames_pass(RdmadGrpcFrames *frames, const guint8 *bytes, gsize size);
 gboolean rdmad_grpc_frames_whole(const RdmadGrpcFrames *frames);
 
-/* The bytes that the peer would have to send. */
+/* Returns the bytes that the peer would send to reach `state`. */
 GByteArray *rdmad_grpc_replay(const RdmadGrpcSessionState *state, const char *path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One call, client side. */
+/* One call, on the client side */
 #include <rdmad/clock.h>
 #include <rdmad/error.h>
 #include <string.h>
@@ -30,7 +30,7 @@ void rdmad_grpc_request_unref(RdmadGrpcRequest *request)
 	g_free(request);
 }
 
-/* Out of all lists; the list's reference is the caller's now. */
+/* Removes the request from all lists; the list's reference passes to the caller. */
 static void request_detach(RdmadGrpcRequest *request, RdmadGrpcStatus status)
 {
 	rdmad_grpc_stats_count(&request->channel->stats, request->method, status,
@@ -62,7 +62,7 @@ static void request_submit_reset(RdmadGrpcRequest *request)
 	rdmad_grpc_session_wake(request->link->session);
 }
 
-/* The server may still be sending: the stream is reset. */
+/* Resets the stream too, because the server may still send. */
 static void request_abort(RdmadGrpcRequest *request, RdmadGrpcStatus status, const char *text)
 {
 	request_submit_reset(request);
@@ -250,7 +250,7 @@ void rdmad_grpc_request_ended(RdmadGrpcRequest *request)
 		 rdmad_grpc_reader_partial(&request->reader))
 		request_abort(request, RDMAD_GRPC_INTERNAL,
 			      "the server ended the stream within a message");
-	else if (request->out) /* it answered before it had the whole request */
+	else if (request->out) /* the server responded before it received the whole request */
 		request_abort(request, request->head.status, text);
 	else
 		rdmad_grpc_request_done(request, request->head.status, text);
@@ -260,9 +260,9 @@ void rdmad_grpc_request_reset(RdmadGrpcRequest *request, guint32 error_code)
 {
 	g_autofree char *text = g_strdup_printf("the server reset the stream: %s",
 						nghttp2_http2_strerror(error_code));
-	const gboolean late = request->deadline_us && rdmad_now_us() >= request->deadline_us;
+	const gboolean expired = request->deadline_us && rdmad_now_us() >= request->deadline_us;
 
-	if (error_code == NGHTTP2_CANCEL && late)
+	if (error_code == NGHTTP2_CANCEL && expired)
 		rdmad_grpc_request_done(request, RDMAD_GRPC_DEADLINE_EXCEEDED,
 					"the deadline passed");
 	else

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Server, connection, call
+ * Internals of a server: server, connection, call
  *
- * A server has connections, a connection has calls.  A call is counted: one reference is the
- * connection's, until the stream is closed; the others are the handler's.  A call whose connection
- * is gone has `connection` NULL, and everything done to it does nothing.
+ * A server has connections, a connection has calls.  A call is reference-counted: the connection
+ * has one reference until the stream is closed; the handler has the others.  When the connection
+ * has ended, `connection` is NULL, and functions on the call do nothing.
  */
 #pragma once
 
@@ -29,9 +29,9 @@ struct RdmadGrpcServer {
 	int fd; /* -1: no new connections */
 	RdmadUnixFile file;
 	RdmadEvent *accept;
-	RdmadEvent *pause;  /* timer: no descriptors were left */
-	GQueue connections; /* those without a call in the order in which they became so */
-	gsize held;	    /* bytes in all calls, both ways */
+	RdmadEvent *pause;  /* timer: accept again after a lack of descriptors */
+	GQueue connections; /* idle ones are in the order of their last call */
+	gsize held;	    /* bytes buffered in all calls, in both directions */
 	RdmadGrpcServerTotals totals;
 	RdmadGrpcStats stats;
 	void (*drained)(gpointer data);
@@ -39,7 +39,7 @@ struct RdmadGrpcServer {
 	RdmadEvent *drain; /* timer: the second GOAWAY, and the end of the drain */
 	void (*frozen)(gpointer data);
 	gpointer frozen_data;
-	RdmadEvent *freeze; /* timer: nothing may be under way any more */
+	RdmadEvent *freeze; /* timer: check whether all connections are still */
 	gboolean is_frozen, is_given;
 };
 
@@ -48,12 +48,12 @@ struct RdmadGrpcConnection {
 	RdmadGrpcSession *session;
 	GList node;
 	GQueue calls;
-	GQueue written; /* calls whose queue ran empty; each a reference */
-	gsize most;	/* that the server held while this connection was there */
+	GQueue written; /* calls whose output ran empty; each with a reference */
+	gsize most;	/* the largest server->held during this connection */
 	gboolean draining;
-	gboolean called;	 /* it has had a call */
-	int32_t replayed_stream; /* 0: none */
-	guint32 padding;	 /* of its response */
+	gboolean called;	 /* had a call */
+	int32_t replayed_stream; /* 0: no stream */
+	guint32 padding;	 /* of the response to the replayed stream */
 };
 
 struct RdmadGrpcCall {
@@ -64,17 +64,17 @@ struct RdmadGrpcCall {
 	gint64 began_us; /* monotonic */
 	RdmadGrpcHead head;
 	RdmadGrpcReader reader; /* the request */
-	guint messages;		/* received whole */
+	guint messages;		/* received completely */
 	GByteArray *out;	/* framed messages, or NULL */
 	gsize out_sent;
-	gsize held;	    /* what of server->held is this call's */
-	gboolean checked;   /* the header list was whole */
+	gsize held;	    /* the share of server->held */
+	gboolean checked;   /* the header list was complete */
 	gboolean begun;	    /* response headers were submitted */
-	gboolean deferred;  /* nghttp2 waits for more of `out` */
-	gboolean replaying; /* nothing of `out` may leave */
-	guint32 padding;    /* what is sent instead */
+	gboolean deferred;  /* nghttp2 waits for more in `out` */
+	gboolean replaying; /* `out` must not be sent yet */
+	guint32 padding;    /* bytes to send instead of `out` */
 	gboolean finishing; /* status and text are decided */
-	gboolean answered;  /* by the handler, or no client is left */
+	gboolean answered;  /* by the handler, or the client has gone */
 	RdmadGrpcStatus status;
 	char *text; /* encoded, or NULL */
 	RdmadEvent *deadline;
@@ -85,48 +85,50 @@ struct RdmadGrpcCall {
 
 /* Takes an accepted descriptor over. */
 void rdmad_grpc_server_adopt(RdmadGrpcServer *server, int fd);
-/* A connection is gone. */
+/* Call after a connection has ended. */
 void rdmad_grpc_server_left(RdmadGrpcServer *server);
 
 RdmadGrpcConnection *rdmad_grpc_connection_new(RdmadGrpcServer *server, int fd);
-/* One of another process; `state` as rdmad_grpc_connection_save() has made it. */
+/* Resumes a connection of another process from the `state` of rdmad_grpc_connection_save(). */
 gboolean rdmad_grpc_connection_resume(RdmadGrpcServer *server, int fd, json_t *state,
 				      GError **error);
 void rdmad_grpc_connection_freeze(RdmadGrpcConnection *connection);
-/* It has open streams, or nothing. */
+/* Returns whether the connection has only open streams, or nothing. */
 gboolean rdmad_grpc_connection_is_still(const RdmadGrpcConnection *connection);
-/* NULL: no other process can go on with it. */
+/* Returns NULL if no other process can resume the connection. */
 json_t *rdmad_grpc_connection_save(RdmadGrpcConnection *connection, int *fd);
-/* The first GOAWAY, which announces the last one. */
+/* Sends the first GOAWAY, which announces the last one. */
 void rdmad_grpc_connection_drain(RdmadGrpcConnection *connection);
-/* The last GOAWAY: the connection ends with its last call. */
+/* Sends the last GOAWAY: the connection ends after its last call. */
 void rdmad_grpc_connection_goaway(RdmadGrpcConnection *connection);
-/* Open calls get UNAVAILABLE; their handlers are notified later. */
+/* Ends open calls with UNAVAILABLE, and adds those whose handlers are not notified yet to
+ * `untold`. */
 void rdmad_grpc_connection_farewell(RdmadGrpcConnection *connection, GQueue *untold);
-/* Ends one without a call, to make room for another. */
+/* Closes a connection without a call to make room for another. */
 void rdmad_grpc_connection_yield(RdmadGrpcConnection *connection);
-/* Frees it; its calls move to `lost`, each with a reference. */
+/* Frees the connection and moves its calls, each with a reference, to `lost`. */
 void rdmad_grpc_connection_free(RdmadGrpcConnection *connection, GQueue *lost);
 
 RdmadGrpcCall *rdmad_grpc_call_new(RdmadGrpcConnection *connection, int32_t stream);
-/* The header list is whole: checks it and starts the deadline. */
+/* Call when the header list is complete: checks it and starts the deadline. */
 void rdmad_grpc_call_begin(RdmadGrpcCall *call, gboolean too_large);
 void rdmad_grpc_call_receive(RdmadGrpcCall *call, const guint8 *bytes, gsize size);
-/* The client has sent all: calls the handler. */
+/* Call when the client has sent the whole request: calls the handler. */
 void rdmad_grpc_call_received(RdmadGrpcCall *call);
-/* It is a stream: its request is whole, its response has begun, and nothing of it waits. */
+/* Returns whether the call is a stream with a complete request, a started response, and no unsent
+ * output. */
 gboolean rdmad_grpc_call_is_still(const RdmadGrpcCall *call);
-/* Its response begins, with the padding alone. */
+/* Starts the response with only the padding. */
 void rdmad_grpc_call_replay(RdmadGrpcCall *call);
-/* The padding is over. */
+/* Call when the padding was sent. */
 void rdmad_grpc_call_replayed(RdmadGrpcCall *call);
-/* It is over, with this status. */
+/* Counts a call that ended with this status. */
 void rdmad_grpc_call_count(const RdmadGrpcCall *call, RdmadGrpcStatus status);
-/* Ends it for the client's side, with an encoded status; the handler is not notified. */
+/* Ends the call for the client with a status and an encoded text, without notifying the handler. */
 void rdmad_grpc_call_status(RdmadGrpcCall *call, RdmadGrpcStatus status, const char *text);
-/* Takes it off its connection; the connection's reference is the caller's now. */
+/* Removes the call from its connection; the connection's reference passes to the caller. */
 void rdmad_grpc_call_detach(RdmadGrpcCall *call);
-/* Notifies the handler that the call is over. */
+/* Notifies the handler that the call has ended. */
 void rdmad_grpc_call_tell(RdmadGrpcCall *call);
-/* The same, unless it answered. */
+/* The same, unless the handler has answered. */
 void rdmad_grpc_call_lost(RdmadGrpcCall *call);

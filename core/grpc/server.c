@@ -13,14 +13,14 @@
 
 #define ACCEPTS_A_TURN	 16
 #define BACKLOG		 64
-#define PAUSE_MS	 100u /* when no descriptor is left */
+#define PAUSE_MS	 100u /* after a lack of descriptors */
 #define SECOND_GOAWAY_MS 1000u
 #define MAX_CONNECTIONS	 16u
 #define MAX_STREAMS	 100u
 #define MAX_MESSAGE	 (4u * 1024 * 1024)
 
-/* The connection that has been without a call for longest; before those that have had one, those that
- * have not: clients that only connect displace each other. */
+/* Returns a connection that never had a call, else the one that has been idle longest.  So
+ * clients that only connect displace only each other. */
 static RdmadGrpcConnection *server_idle_connection(const RdmadGrpcServer *server)
 {
 	RdmadGrpcConnection *idle = NULL;
@@ -76,7 +76,7 @@ void rdmad_grpc_server_adopt(RdmadGrpcServer *server, int fd)
 	close(fd);
 }
 
-/* A listening socket stays readable while nothing can be accepted: it is ignored for a moment. */
+/* Ignores the listening socket for a while: it stays readable although nothing can be accepted. */
 static void server_pause(RdmadGrpcServer *server)
 {
 	rdmad_warn("%s: cannot accept a connection: %s", server->file.path, g_strerror(errno));
@@ -92,7 +92,7 @@ static void server_resume(gpointer data)
 		rdmad_event_arm(server->pause, PAUSE_MS);
 }
 
-static gboolean accept_error_passes(int errnum)
+static gboolean accept_error_is_temporary(int errnum)
 {
 	return errnum == EAGAIN || errnum == EINTR || errnum == ECONNABORTED;
 }
@@ -108,7 +108,7 @@ static void server_accept(int listener, RdmadIo ready, gpointer data)
 			rdmad_grpc_server_adopt(server, fd);
 			continue;
 		}
-		if (!accept_error_passes(errno))
+		if (!accept_error_is_temporary(errno))
 			server_pause(server);
 		return;
 	}
@@ -132,7 +132,7 @@ void rdmad_grpc_server_left(RdmadGrpcServer *server)
 		rdmad_event_arm(server->freeze, 0);
 }
 
-static void server_drain_goes_on(gpointer data)
+static void server_drain_continue(gpointer data)
 {
 	RdmadGrpcServer *server = data;
 	void (*drained)(gpointer) = server->drained;
@@ -157,9 +157,9 @@ void rdmad_grpc_server_drain(RdmadGrpcServer *server, void (*drained)(gpointer d
 	rdmad_event_arm(server->drain, server->connections.length > 0 ? SECOND_GOAWAY_MS : 0);
 }
 
-/* ---- a server that another process goes on with ---- */
+/* ---- hand-over to another process ---- */
 
-static void server_look_if_still(gpointer data)
+static void server_check_still(gpointer data)
 {
 	RdmadGrpcServer *server = data;
 	void (*frozen)(gpointer) = server->frozen;
@@ -177,7 +177,7 @@ void rdmad_grpc_server_freeze(RdmadGrpcServer *server, void (*frozen)(gpointer d
 	server->is_frozen = TRUE;
 	server->frozen = frozen;
 	server->frozen_data = data;
-	/* Connections that come now wait for the process that goes on. */
+	/* New connections stay in the backlog for the next process. */
 	if (server->accept)
 		rdmad_event_want(server->accept, 0);
 	for (GList *l = server->connections.head; l; l = l->next)
@@ -207,13 +207,13 @@ json_t *rdmad_grpc_server_give(RdmadGrpcServer *server, int *fds, guint *n_fds)
 	return json_pack("{s:s, s:o}", "path", server->file.path, "connections", connections);
 }
 
-/* ---- the life of a server ---- */
+/* ---- life cycle ---- */
 
-/* Its calls go to the queues: no callback may find half a server. */
+/* Moves the calls to the queues, so that no callback sees a partly destroyed server. */
 static void server_destroy(RdmadGrpcServer *server, GQueue *untold, GQueue *lost)
 {
 	rdmad_owned_leave(&server->owned);
-	if (server->is_given) /* the file is another's */
+	if (server->is_given) /* the file belongs to the next process */
 		g_clear_pointer(&server->file.path, g_free);
 	server_stop_listening(server);
 	while (server->connections.head) {
@@ -228,14 +228,14 @@ static void server_destroy(RdmadGrpcServer *server, GQueue *untold, GQueue *lost
 	g_free(server);
 }
 
-static void server_free_telling(RdmadGrpcServer *server, gboolean tell)
+static void server_free_with(RdmadGrpcServer *server, gboolean notify)
 {
 	GQueue untold = G_QUEUE_INIT, lost = G_QUEUE_INIT;
 	RdmadGrpcCall *call;
 
 	server_destroy(server, &untold, &lost);
 	while ((call = g_queue_pop_head(&untold))) {
-		if (tell)
+		if (notify)
 			rdmad_grpc_call_tell(call);
 		rdmad_grpc_call_unref(call);
 	}
@@ -243,16 +243,16 @@ static void server_free_telling(RdmadGrpcServer *server, gboolean tell)
 		rdmad_grpc_call_unref(call);
 }
 
-/* The module is gone: no callback may be called. */
+/* Calls no callback, because the module has been destroyed. */
 static void server_reap(gpointer server)
 {
-	server_free_telling(server, FALSE);
+	server_free_with(server, FALSE);
 }
 
 void rdmad_grpc_server_free(RdmadGrpcServer *server)
 {
 	if (server)
-		server_free_telling(server, TRUE);
+		server_free_with(server, TRUE);
 }
 
 static void limits_fill(RdmadGrpcLimits *filled, const RdmadGrpcLimits *limits)
@@ -281,8 +281,8 @@ static RdmadGrpcServer *server_make(RdmadLoop *loop, RdmadModule *owner, int fd,
 	server->file = file;
 	limits_fill(&server->limits, limits);
 	server->stats = rdmad_grpc_stats_of_servers(loop);
-	server->drain = rdmad_loop_add_timer(loop, NULL, server_drain_goes_on, server);
-	server->freeze = rdmad_loop_add_timer(loop, NULL, server_look_if_still, server);
+	server->drain = rdmad_loop_add_timer(loop, NULL, server_drain_continue, server);
+	server->freeze = rdmad_loop_add_timer(loop, NULL, server_check_still, server);
 	rdmad_owned_enter(&server->owned, loop, owner, server_reap, server);
 	server->pause = rdmad_loop_add_timer(loop, NULL, server_resume, server);
 	server->accept =

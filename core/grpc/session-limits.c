@@ -8,10 +8,10 @@
 
 #define HEADERS_FLOOD 65536u
 #define CONTROL_BURST 10000u
-#define CONTROL_US    1000 /* for one more */
-#define CONTROL_CALL  20u  /* earned by each call */
-#define CONTROL_DATA  4u   /* and by each DATA frame, which is acknowledged by WINDOW_UPDATE */
-#define FIRST_UNKNOWN 0x0a /* of RFC 9113 there are ten */
+#define CONTROL_US    1000 /* interval of one token */
+#define CONTROL_CALL  20u  /* tokens for each call */
+#define CONTROL_DATA  4u   /* tokens for each sent DATA frame, which WINDOW_UPDATE acknowledges */
+#define FIRST_UNKNOWN 0x0a /* RFC 9113 defines ten types */
 #define ERROR_BURST   200u
 #define ERROR_US      50000
 
@@ -21,9 +21,9 @@ nghttp2_option *rdmad_grpc_session_options(void)
 
 	if (nghttp2_option_new(&option) != 0)
 		g_error("out of memory");
-	/* Its checks refuse the :authority of real clients (a path, none at all). */
+	/* nghttp2's checks reject the :authority of real clients (a path, or none). */
 	nghttp2_option_set_no_http_messaging(option, 1);
-	/* Otherwise it does not report frames of unknown types, and they could not be counted. */
+	/* nghttp2 reports only registered types, and frames of unknown types must be counted. */
 	for (guint type = FIRST_UNKNOWN; type <= G_MAXUINT8; type++)
 		nghttp2_option_set_user_recv_extension_type(option, (uint8_t)type);
 	nghttp2_option_set_no_closed_streams(option, 1);

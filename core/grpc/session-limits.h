@@ -2,8 +2,9 @@
 /*
  * Limits of a peer in a session
  *
- * nghttp2 bounds resets, CONTINUATION, SETTINGS and unread acknowledgements; the rest is counted
- * here.  A grpc-go client sends about one PING a call, so control frames are earned by calls.
+ * nghttp2 limits resets, CONTINUATION, SETTINGS and unread acknowledgements; the other limits are
+ * here.  A grpc-go client sends about one PING per call, so each call adds to the budget of control
+ * frames.
  */
 #pragma once
 
@@ -12,15 +13,15 @@
 #include "base/token-bucket.h"
 
 typedef struct {
-	gsize header_bytes;  /* of the list under way */
-	RdmadBucket control; /* frames that carry neither headers nor data */
-	RdmadBucket errors;  /* streams that the peer made us reset */
+	gsize header_bytes;  /* of the current header list */
+	RdmadBucket control; /* frames without headers or data */
+	RdmadBucket errors;  /* streams that were reset because of the peer's errors */
 } RdmadGrpcSessionLimits;
 
 typedef enum {
 	RDMAD_GRPC_HEADERS_FIT,
-	RDMAD_GRPC_HEADERS_LARGE, /* this stream is refused */
-	RDMAD_GRPC_HEADERS_FLOOD, /* the connection is cut */
+	RDMAD_GRPC_HEADERS_LARGE, /* reject the stream */
+	RDMAD_GRPC_HEADERS_FLOOD, /* close the connection */
 } RdmadGrpcHeadersSize;
 
 nghttp2_option *rdmad_grpc_session_options(void);
@@ -30,9 +31,9 @@ void rdmad_grpc_session_limits_begin(RdmadGrpcSessionLimits *limits);
 RdmadGrpcHeadersSize rdmad_grpc_session_limits_field(RdmadGrpcSessionLimits *limits, gsize name_len,
 						     gsize value_len);
 RdmadGrpcHeadersSize rdmad_grpc_session_limits_size(const RdmadGrpcSessionLimits *limits);
-/* These are FALSE when the connection is to be cut. */
+/* These return FALSE if the connection must be closed. */
 gboolean rdmad_grpc_session_limits_received(RdmadGrpcSessionLimits *limits,
 					    const nghttp2_frame_hd *head);
 gboolean rdmad_grpc_session_limits_sent(RdmadGrpcSessionLimits *limits, const nghttp2_frame *frame);
-/* A stream came to its end. */
+/* Call when a stream has ended. */
 void rdmad_grpc_session_limits_earn(RdmadGrpcSessionLimits *limits);

@@ -10,13 +10,13 @@
 #include "grpc/session-limits.h"
 
 #define READ_SIZE      16384u
-#define READS_A_TURN   4      /* then the others' turn */
-#define OUT_SIZE       32768u /* about; gathered for one write */
+#define READS_A_TURN   4      /* so that other events get their turn */
+#define OUT_SIZE       32768u /* gathered for one write, approximately */
 #define LINGER_BYTES   (256u * 1024)
-#define OUT_QUEUE_MAX  1000u /* frames waiting in nghttp2, server side */
+#define OUT_QUEUE_MAX  1000u /* frames queued in nghttp2, on the server side */
 #define PREFACE_MS     10000u
-#define LINGER_MS      1000u  /* for last words to be read */
-#define SLOW_MS	       10000u /* for the last answer to be read */
+#define LINGER_MS      1000u  /* for the peer to read the final frames */
+#define SLOW_MS	       10000u /* for the peer to read the last response */
 #define STREAM_WINDOW  (256 * 1024)
 #define SESSION_WINDOW (1024 * 1024)
 
@@ -27,43 +27,43 @@ struct RdmadGrpcSession {
 	const RdmadGrpcSessionOps *ops;
 	gpointer data;
 	RdmadEvent *io;
-	RdmadEvent *turn;    /* timer: writes what was submitted outside of a turn */
+	RdmadEvent *turn;    /* timer: writes frames submitted outside of a turn */
 	RdmadEvent *preface; /* timer: until the peer's first SETTINGS */
-	RdmadEvent *linger;  /* timer: last words that the peer does not read */
-	GByteArray *out;     /* bytes the socket did not take yet, or NULL */
+	RdmadEvent *linger;  /* timer: limits the wait for the peer to read the final frames */
+	GByteArray *out;     /* bytes that the socket has not accepted yet, or NULL */
 	guint out_sent;
 	RdmadGrpcSessionLimits limits;
-	const char *over;  /* why the connection is at its end */
-	gboolean stopping; /* we ended it: further input is discarded */
-	const char *why;   /* we ended it */
-	gboolean said;	   /* all was sent; later input is dropped */
+	const char *over;  /* why the connection has ended, or NULL */
+	gboolean stopping; /* this side ends it: further input is discarded */
+	const char *why;   /* reason for `stopping` */
+	gboolean all_sent; /* all output was sent; further input is discarded */
 	gsize dropped;
-	RdmadGrpcFrames frames; /* where the input is */
+	RdmadGrpcFrames frames; /* position of the input */
 	gboolean frozen;
-	GByteArray *replay; /* of rdmad_grpc_session_resume(), until it is done */
+	GByteArray *replay; /* set by rdmad_grpc_session_resume(), until replayed */
 	gboolean again;	    /* submitted during a turn */
 	gboolean dead;	    /* freed while `busy` */
 	guint busy;
 };
 
-/* FALSE: the stream has no owner. */
-static gboolean session_listens(const RdmadGrpcSession *s)
+/* Returns FALSE if events must not be reported to the owner. */
+static gboolean session_is_active(const RdmadGrpcSession *s)
 {
 	return !s->dead && !s->stopping;
 }
 
-/* The connection is at its end; `why` must outlive the session. */
+/* Marks the connection as ended; `why` must outlive the session. */
 static void session_end(RdmadGrpcSession *s, const char *why)
 {
 	if (!s->over)
 		s->over = s->why ? s->why : why;
 }
 
-/* Sends GOAWAY (ENHANCE_YOUR_CALM), then ends it for the given reason; further input is
+/* Sends GOAWAY (ENHANCE_YOUR_CALM), then ends the connection with this reason.  Further input is
  * discarded. */
 static void session_terminate(RdmadGrpcSession *s, const char *why)
 {
-	if (!session_listens(s))
+	if (!session_is_active(s))
 		return;
 	s->stopping = TRUE;
 	s->why = why;
@@ -80,7 +80,7 @@ static gboolean session_feed(RdmadGrpcSession *s, const guint8 *bytes, gsize siz
 	rdmad_grpc_frames_pass(&s->frames, bytes, size);
 	if (n < 0)
 		session_end(s, nghttp2_strerror((int)n));
-	return n >= 0 && session_listens(s);
+	return n >= 0 && session_is_active(s);
 }
 
 static gboolean session_drop(RdmadGrpcSession *s, gsize size)
@@ -102,22 +102,22 @@ static gboolean session_read_once(RdmadGrpcSession *s)
 		session_end(s, g_strerror(errno));
 	if (n <= 0)
 		return FALSE;
-	/* nghttp2 that has ended a session by itself must not be fed either. */
-	if (s->said || s->stopping || !nghttp2_session_want_read(s->h2))
+	/* nghttp2 must not be fed after it has ended the session itself. */
+	if (s->all_sent || s->stopping || !nghttp2_session_want_read(s->h2))
 		return session_drop(s, (gsize)n);
 	return session_feed(s, bytes, (gsize)n) && n == sizeof(bytes);
 }
 
-static gboolean session_rests(const RdmadGrpcSession *s)
+static gboolean session_is_paused(const RdmadGrpcSession *s)
 {
 	return s->frozen && rdmad_grpc_frames_whole(&s->frames) &&
 	       !(s->ops->partial && s->ops->partial(s->data));
 }
 
-/* Some bytes from the socket, fed to nghttp2. */
+/* Reads from the socket and feeds nghttp2. */
 static void session_read(RdmadGrpcSession *s)
 {
-	for (int i = 0; i < READS_A_TURN && !s->over && !s->dead && !session_rests(s); i++)
+	for (int i = 0; i < READS_A_TURN && !s->over && !s->dead && !session_is_paused(s); i++)
 		if (!session_read_once(s))
 			return;
 }
@@ -143,7 +143,7 @@ static gboolean session_gather(RdmadGrpcSession *s)
 	return s->out != NULL;
 }
 
-/* FALSE when the socket takes no more. */
+/* Returns FALSE if the socket accepts no more bytes. */
 static gboolean session_send(RdmadGrpcSession *s)
 {
 	const gsize left = s->out->len - s->out_sent;
@@ -162,7 +162,7 @@ static gboolean session_send(RdmadGrpcSession *s)
 	return TRUE;
 }
 
-/* All that nghttp2 has to send, as far as the socket takes it. */
+/* Writes nghttp2's output until the socket accepts no more. */
 static void session_write(RdmadGrpcSession *s)
 {
 	s->again = FALSE;
@@ -170,9 +170,9 @@ static void session_write(RdmadGrpcSession *s)
 		;
 }
 
-/* ---- callbacks of nghttp2, passed on to the owner unless a limit was exceeded ---- */
+/* ---- callbacks of nghttp2, reported to the owner unless a limit is exceeded ---- */
 
-/* A freed session must not be fed any further. */
+/* Stops nghttp2 if the session was freed in a callback. */
 static int session_result(const RdmadGrpcSession *s)
 {
 	return s->dead ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
@@ -182,7 +182,7 @@ static int on_begin_frame(nghttp2_session *h2, const nghttp2_frame_hd *head, voi
 {
 	RdmadGrpcSession *s = data;
 
-	if (s->server && session_listens(s) &&
+	if (s->server && session_is_active(s) &&
 	    !rdmad_grpc_session_limits_received(&s->limits, head))
 		session_terminate(s, "a flood of control frames");
 	return session_result(s);
@@ -193,7 +193,7 @@ static int on_begin_headers(nghttp2_session *h2, const nghttp2_frame *frame, voi
 	RdmadGrpcSession *s = data;
 
 	rdmad_grpc_session_limits_begin(&s->limits);
-	if (session_listens(s))
+	if (session_is_active(s))
 		s->ops->begin(frame->hd.stream_id, s->data);
 	return session_result(s);
 }
@@ -208,7 +208,7 @@ static int on_header(nghttp2_session *h2, const nghttp2_frame *frame, const uint
 	const RdmadGrpcHeadersSize size =
 		rdmad_grpc_session_limits_field(&s->limits, name_len, value_len);
 
-	if (!session_listens(s))
+	if (!session_is_active(s))
 		return session_result(s);
 	if (size == RDMAD_GRPC_HEADERS_FIT)
 		s->ops->field(frame->hd.stream_id, &field, s->data);
@@ -222,7 +222,7 @@ static int on_data(nghttp2_session *h2, uint8_t flags, int32_t stream, const uin
 {
 	RdmadGrpcSession *s = data;
 
-	if (session_listens(s))
+	if (session_is_active(s))
 		s->ops->data(stream, bytes, size, s->data);
 	return session_result(s);
 }
@@ -236,7 +236,7 @@ static void session_received_stream_frame(RdmadGrpcSession *s, const nghttp2_fra
 				rdmad_grpc_session_limits_size(&s->limits) !=
 					RDMAD_GRPC_HEADERS_FIT,
 				s->data);
-	if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) && session_listens(s))
+	if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) && session_is_active(s))
 		s->ops->ended(stream, s->data);
 }
 
@@ -244,7 +244,7 @@ static int on_frame(nghttp2_session *h2, const nghttp2_frame *frame, void *data)
 {
 	RdmadGrpcSession *s = data;
 
-	if (!session_listens(s))
+	if (!session_is_active(s))
 		return session_result(s);
 	if (frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA)
 		session_received_stream_frame(s, frame);
@@ -269,12 +269,12 @@ static void session_ended_early(RdmadGrpcSession *s, const nghttp2_frame *frame)
 static int on_sent(nghttp2_session *h2, const nghttp2_frame *frame, void *data)
 {
 	RdmadGrpcSession *s = data;
-	const gboolean carries =
+	const gboolean has_content =
 		frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA;
 
-	if (carries && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
+	if (has_content && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
 		session_ended_early(s, frame);
-	if (s->server && session_listens(s) && !rdmad_grpc_session_limits_sent(&s->limits, frame))
+	if (s->server && session_is_active(s) && !rdmad_grpc_session_limits_sent(&s->limits, frame))
 		session_terminate(s, "a flood of wrong streams");
 	return session_result(s);
 }
@@ -315,7 +315,7 @@ static nghttp2_session_callbacks *session_callbacks(void)
 
 /* ---- a turn of the loop ---- */
 
-static void linger_over(gpointer data)
+static void linger_timeout(gpointer data)
 {
 	RdmadGrpcSession *s = data;
 
@@ -328,29 +328,30 @@ static gboolean session_reads(const RdmadGrpcSession *s)
 	return !s->stopping && nghttp2_session_want_read(s->h2);
 }
 
-static gboolean session_all_said(const RdmadGrpcSession *s)
+static gboolean session_all_sent(const RdmadGrpcSession *s)
 {
 	return !session_reads(s) && !s->out && !nghttp2_session_want_write(s->h2);
 }
 
-/* Closing at once would fail the peer's writes, and it would not read what is on its way to it. */
-static void session_say_goodbye(RdmadGrpcSession *s)
+/* Shuts down only the sending side: closing would make the peer's writes fail before it reads
+ * the final frames. */
+static void session_shut_down(RdmadGrpcSession *s)
 {
-	s->said = TRUE;
+	s->all_sent = TRUE;
 	shutdown(s->fd, SHUT_WR);
 	rdmad_event_arm(s->linger, LINGER_MS);
 }
 
-/* At the end of a turn: chooses the events to wait for. */
-static void session_judge(RdmadGrpcSession *s)
+/* Chooses the events to wait for, at the end of a turn. */
+static void session_update_events(RdmadGrpcSession *s)
 {
-	if (!s->over && !s->said && session_all_said(s))
-		session_say_goodbye(s);
+	if (!s->over && !s->all_sent && session_all_sent(s))
+		session_shut_down(s);
 	if (s->server && nghttp2_session_get_outbound_queue_size(s->h2) > OUT_QUEUE_MAX)
 		session_end(s, "the peer does not read");
 	if (s->over)
 		return;
-	if (!rdmad_event_want(s->io, (session_rests(s) ? 0 : RDMAD_IO_READ) |
+	if (!rdmad_event_want(s->io, (session_is_paused(s) ? 0 : RDMAD_IO_READ) |
 					     (s->out ? RDMAD_IO_WRITE : 0))) {
 		session_end(s, "the peer cannot be waited for");
 		return;
@@ -371,13 +372,13 @@ static void session_destroy(RdmadGrpcSession *s)
 	g_free(s);
 }
 
-static void session_leave(RdmadGrpcSession *s)
+static void session_unlock(RdmadGrpcSession *s)
 {
 	if (--s->busy == 0 && s->dead)
 		session_destroy(s);
 }
 
-/* The peer has got what nghttp2 would send now from the process before this one. */
+/* Discards nghttp2's output: the previous process has sent it to the peer. */
 static void session_discard(RdmadGrpcSession *s)
 {
 	const guint8 *bytes;
@@ -414,10 +415,10 @@ static void session_turn(RdmadGrpcSession *s, RdmadIo ready)
 	if (!s->dead)
 		s->ops->flushed(s->data);
 	if (!s->dead)
-		session_judge(s);
+		session_update_events(s);
 	if (!s->dead && s->over)
 		s->ops->closed(s->over, s->data);
-	session_leave(s);
+	session_unlock(s);
 }
 
 static void session_ready(int fd, RdmadIo ready, gpointer data)
@@ -430,7 +431,7 @@ static void session_woken(gpointer data)
 	session_turn(data, 0);
 }
 
-static void preface_late(gpointer data)
+static void preface_timeout(gpointer data)
 {
 	RdmadGrpcSession *s = data;
 
@@ -438,7 +439,7 @@ static void preface_late(gpointer data)
 	session_turn(s, 0);
 }
 
-/* ---- the life of a session ---- */
+/* ---- life cycle ---- */
 
 static void session_make_h2(RdmadGrpcSession *s)
 {
@@ -459,12 +460,12 @@ static void session_submit_settings(RdmadGrpcSession *s, guint max_streams)
 		{ NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, STREAM_WINDOW },
 		{ NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, RDMAD_GRPC_HEADERS_MAX },
 		{ NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, max_streams },
-		/* Another process that goes on with a connection has no dynamic table of its peer. */
+		/* A process that resumes the connection does not have the peer's dynamic table. */
 		{ NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, 0 },
 		{ NGHTTP2_SETTINGS_ENABLE_PUSH, 0 },
 	};
 
-	/* A server has no push to disable. */
+	/* Only a client sends ENABLE_PUSH. */
 	nghttp2_submit_settings(s->h2, NGHTTP2_FLAG_NONE, settings, s->server ? 4 : 5);
 	nghttp2_session_set_local_window_size(s->h2, NGHTTP2_FLAG_NONE, 0, SESSION_WINDOW);
 }
@@ -484,11 +485,11 @@ RdmadGrpcSession *rdmad_grpc_session_new(RdmadLoop *loop, int fd, gboolean serve
 	session_make_h2(s);
 	session_submit_settings(s, max_streams);
 	s->io = rdmad_loop_add_io(loop, NULL, fd, RDMAD_IO_READ, session_ready, s, NULL);
-	if (!s->io) /* its owner is notified from the loop */
+	if (!s->io) /* the owner is notified from the loop */
 		session_end(s, "the peer cannot be waited for");
 	s->turn = rdmad_loop_add_timer(loop, NULL, session_woken, s);
-	s->linger = rdmad_loop_add_timer(loop, NULL, linger_over, s);
-	s->preface = rdmad_loop_add_timer(loop, NULL, preface_late, s);
+	s->linger = rdmad_loop_add_timer(loop, NULL, linger_timeout, s);
+	s->preface = rdmad_loop_add_timer(loop, NULL, preface_timeout, s);
 	rdmad_event_arm(s->preface, PREFACE_MS);
 	rdmad_event_arm(s->turn, 0);
 	return s;
@@ -512,11 +513,12 @@ void rdmad_grpc_session_freeze(RdmadGrpcSession *s)
 
 gboolean rdmad_grpc_session_is_still(const RdmadGrpcSession *s)
 {
-	return !s->over && !s->stopping && !s->said && !s->replay && session_rests(s) && !s->out &&
-	       !nghttp2_session_want_write(s->h2);
+	return !s->over && !s->stopping && !s->all_sent && !s->replay && session_is_paused(s) &&
+	       !s->out && !nghttp2_session_want_write(s->h2);
 }
 
-/* The peer has the whole window again, so that nothing of it is lost with this process. */
+/* Gives the whole connection window back to the peer, because this process's count of it is not
+ * saved. */
 static void session_open_window(RdmadGrpcSession *s)
 {
 	const gint32 used = nghttp2_session_get_effective_recv_data_length(s->h2);
@@ -540,7 +542,7 @@ gboolean rdmad_grpc_session_save(RdmadGrpcSession *s, int32_t stream, RdmadGrpcS
 		.window = nghttp2_session_get_remote_window_size(s->h2),
 		.stream_window = nghttp2_session_get_stream_remote_window_size(s->h2, stream),
 	};
-	/* In force once the peer has acknowledged it. */
+	/* The setting is effective once the peer has acknowledged it. */
 	return rdmad_grpc_session_is_still(s) &&
 	       nghttp2_session_get_local_settings(s->h2, NGHTTP2_SETTINGS_HEADER_TABLE_SIZE) == 0;
 }
@@ -585,14 +587,14 @@ void rdmad_grpc_session_flush(RdmadGrpcSession *s)
 		return;
 	s->busy++;
 	session_write(s);
-	session_leave(s);
+	session_unlock(s);
 }
 
 gboolean rdmad_grpc_session_hung_up(const RdmadGrpcSession *s)
 {
 	struct pollfd ask = { .fd = s->fd, .events = POLLRDHUP };
 
-	/* Not by reading: a GOAWAY may still be there. */
+	/* Polls without reading, because a GOAWAY may be unread. */
 	return s->over ||
 	       (poll(&ask, 1, 0) == 1 && (ask.revents & (POLLRDHUP | POLLHUP | POLLERR)));
 }

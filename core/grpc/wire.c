@@ -8,7 +8,7 @@ static gboolean text_is_plain(char c)
 	return c >= 0x20 && c <= 0x7e && c != '%';
 }
 
-/* One character, escaped as far as it needs to be: 12 bytes at most. */
+/* Escapes one character if necessary, to at most 12 bytes. */
 static gsize text_escape(const char *from, const char *to, char out[13])
 {
 	gsize n = 0;
@@ -24,7 +24,7 @@ static gsize text_escape(const char *from, const char *to, char out[13])
 
 char *rdmad_grpc_text_encode(const char *text)
 {
-	/* More than this never fits, encoded. */
+	/* A longer text never fits once encoded. */
 	g_autofree char *valid = g_utf8_make_valid(text, (gssize)strnlen(text, 4096));
 	GString *out = g_string_new(NULL);
 
@@ -93,7 +93,7 @@ gboolean rdmad_grpc_timeout_parse(const char *text, gsize size, guint *milliseco
 	unit = unit_nanoseconds(text[size - 1]);
 	if (!unit)
 		return FALSE;
-	/* 8 digits of hours are 3.6e20 ns: in milliseconds it fits. */
+	/* 8 digits of hours are 3.6e20 ns, which fits only in milliseconds. */
 	if (unit >= 1000000)
 		value *= unit / 1000000;
 	else
@@ -146,7 +146,7 @@ static gboolean reader_take_prefix(RdmadGrpcReader *reader, const guint8 **data,
 	return TRUE;
 }
 
-/* Grows with what comes, not with what the prefix promises. */
+/* Grows with the received bytes, not with the length in the prefix. */
 static void reader_take_body(RdmadGrpcReader *reader, const guint8 **data, gsize *size)
 {
 	const gsize n = MIN(*size, reader->length - reader->body->len);

@@ -1,45 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gRPC's own encodings: status texts, timeouts, messages within DATA. */
+/* gRPC's encodings: status texts, timeouts, messages in DATA */
 #pragma once
 
 #include <rdmad/grpc.h>
 
 #define RDMAD_GRPC_PREFIX   5u	  /* compressed flag, 4 bytes of length, big-endian */
-#define RDMAD_GRPC_TEXT_MAX 1024u /* of a status text, encoded */
+#define RDMAD_GRPC_TEXT_MAX 1024u /* bytes of an encoded status text */
 
-/* For grpc-message: never more than RDMAD_GRPC_TEXT_MAX bytes, cut between characters. */
+/* Encodes a grpc-message, truncated between characters to RDMAD_GRPC_TEXT_MAX bytes. */
 char *rdmad_grpc_text_encode(const char *text);
-/* Malformed escapes stay as they are; the result is valid UTF-8. */
+/* Keeps malformed escapes.  The result is valid UTF-8. */
 char *rdmad_grpc_text_decode(const char *text, gsize size);
 
-/* grpc-timeout: 1 to 8 digits and one of H M S m u n; milliseconds, rounded up. */
+/* Parses a grpc-timeout, 1 to 8 digits and one of H M S m u n, to milliseconds, rounded up. */
 gboolean rdmad_grpc_timeout_parse(const char *text, gsize size, guint *milliseconds);
 char *rdmad_grpc_timeout_format(guint milliseconds);
 
 /* Appends one message with its prefix. */
 void rdmad_grpc_message_append(GByteArray *out, const guint8 *message, gsize size);
 
-/* Puts messages together from DATA that is cut anywhere. */
+/* Assembles messages from DATA frames with arbitrary boundaries. */
 typedef struct {
 	guint8 prefix[RDMAD_GRPC_PREFIX];
 	guint prefix_len;
-	guint32 length; /* of the message under way */
+	guint32 length; /* of the current message */
 	gsize max;
-	GByteArray *body; /* what came of it */
+	GByteArray *body; /* the received part */
 } RdmadGrpcReader;
 
 typedef enum {
-	RDMAD_GRPC_READ_MORE,	    /* all bytes are taken, no message is whole */
-	RDMAD_GRPC_READ_MESSAGE,    /* one is in `body`; rdmad_grpc_reader_next() before going on */
+	RDMAD_GRPC_READ_MORE,	    /* all bytes are consumed, the message is incomplete */
+	RDMAD_GRPC_READ_MESSAGE,    /* `body` has one; call rdmad_grpc_reader_next() to continue */
 	RDMAD_GRPC_READ_TOO_LARGE,  /* `length` is above `max` */
-	RDMAD_GRPC_READ_COMPRESSED, /* flag set, but no compression was agreed on */
+	RDMAD_GRPC_READ_COMPRESSED, /* flag set without a negotiated compression */
 } RdmadGrpcRead;
 
 void rdmad_grpc_reader_init(RdmadGrpcReader *reader, gsize max);
 void rdmad_grpc_reader_clear(RdmadGrpcReader *reader);
-/* Moves `data` and `size` past what it took. */
+/* Advances `data` and `size` past the consumed bytes. */
 RdmadGrpcRead rdmad_grpc_reader_take(RdmadGrpcReader *reader, const guint8 **data, gsize *size);
-/* Forgets the message in `body`. */
+/* Drops the message in `body`. */
 void rdmad_grpc_reader_next(RdmadGrpcReader *reader);
-/* TRUE when the data ended within a message. */
+/* Returns TRUE if the data ends within a message. */
 gboolean rdmad_grpc_reader_partial(const RdmadGrpcReader *reader);

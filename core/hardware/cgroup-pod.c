@@ -7,7 +7,7 @@
 #define UID_PLAIN    32
 #define CONTAINER_ID 64
 
-/* A part of the text. */
+/* A substring, not NUL-terminated. */
 typedef struct {
 	const char *text;
 	gsize len;
@@ -62,7 +62,7 @@ static gboolean take_dashed(Part part, char *uid)
 	return TRUE;
 }
 
-/* A uid at the start of a part, and after it its end or what a slice's name goes on with. */
+/* Parses a uid at the start of a part; the end of the part, "." or ":" must follow. */
 static gboolean take_uid(Part part, char *uid)
 {
 	gsize len = UID_DASHED;
@@ -90,8 +90,8 @@ static gboolean take_pod(Part segment, gboolean below_kubepods, char *uid)
 }
 
 /*
- * "<id>", "cri-containerd-<id>.scope", "crio-<id>", "...pod<uid>.slice:cri-containerd:<id>".  What
- * watches a container ("crio-conmon-<id>.scope") has its id, too, but is not in it.
+ * "<id>", "cri-containerd-<id>.scope", "crio-<id>", "...pod<uid>.slice:cri-containerd:<id>".  The
+ * monitor of a container ("crio-conmon-<id>.scope") has its id, but is not in the container.
  */
 static void take_container(Part segment, char *id)
 {
@@ -109,7 +109,8 @@ static void take_container(Part segment, char *id)
 	id[CONTAINER_ID] = '\0';
 }
 
-/* In a cgroup namespace what is above its root is "..": the part with "kubepods" may be missing. */
+/* In a cgroup namespace, the path above its root is "..", so the segment "kubepods" may be
+ * missing. */
 static gboolean path_parse(Part path, RdmadCgroupPod *pod)
 {
 	gboolean below = part_has_prefix(path, "/..");
@@ -120,7 +121,7 @@ static gboolean path_parse(Part path, RdmadCgroupPod *pod)
 		Part segment = part_take(&path, '/');
 		const char *deleted = part_find(segment, " (deleted)");
 
-		/* v2, after its removal. */
+		/* cgroup v2 appends " (deleted)" after the removal. */
 		if (deleted)
 			segment.len = (gsize)(deleted - segment.text);
 		if (!found)
@@ -137,7 +138,7 @@ gboolean rdmad_cgroup_pod_parse(const char *text, RdmadCgroupPod *pod)
 	Part rest = { text, strlen(text) };
 
 	while (rest.len > 0) {
-		/* hierarchy:controllers:path; the path may have colons of its own. */
+		/* hierarchy:controllers:path; the path may contain colons. */
 		Part line = part_take(&rest, '\n');
 
 		part_take(&line, ':');

@@ -9,7 +9,7 @@
 #include "hardware/sysroot.h"
 
 #define MOUNT	 "sys/fs/cgroup"
-#define DEPTH	 2 /* of --cgroup-root, in directories */
+#define DEPTH	 2 /* directories of --cgroup-root */
 #define PODS_MAX 4096u
 
 static const char *const v1_controllers[] = { "systemd", "pids", "memory", "cpu,cpuacct", "cpu" };
@@ -27,7 +27,7 @@ static gboolean is_qos_class(const char *name)
 	       g_str_has_suffix(name, "-besteffort.slice");
 }
 
-/* Neither an attribute, nor a unit that has no units below it. */
+/* Excludes attributes, and units without child units. */
 static gboolean may_hold_kubepods(const char *name)
 {
 	return !strchr(name, '.') || g_str_has_suffix(name, ".slice");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Health of a device, as far as its ports and files show it. */
+/* The health of a device by its ports and device files */
 #include <rdmad/device.h>
 
 #define PHYS_UNKNOWN 0
@@ -17,8 +17,8 @@ static gboolean link_is_up(const RdmadPort *port)
 	       port->phys_state == RDMAD_UNKNOWN;
 }
 
-/* Below a bond the other interface may carry what this one does not; an IPoIB interface that is
- * down does not prevent the use of verbs. */
+/* In a bond, another interface may have the carrier.  An IPoIB interface that is down does not
+ * prevent the use of verbs. */
 static gboolean has_carrier(const RdmadDevice *dev, const RdmadPort *port)
 {
 	const RdmadNetdev *netdev = port->netdev ? rdmad_device_netdev(dev, port->netdev) : NULL;
@@ -38,7 +38,7 @@ static const char *port_problem(const RdmadDevice *dev, const RdmadPort *port)
 	return NULL;
 }
 
-/* The port that lacks least gives the reason. */
+/* Reports the problem of the best port. */
 static const char *ports_problem(const RdmadDevice *dev, RdmadPortFilter counts, gconstpointer data)
 {
 	const char *problem = NOT_ACTIVE;

@@ -6,7 +6,7 @@
 
 #include "hardware/device.h"
 
-/* ---- Devices in words: what users see of the enumerations, and the order in which they see names ---- */
+/* ---- names of enumerators, and the order of names ---- */
 
 static const char *name_at(const char *const *names, gsize n, int value)
 {
@@ -81,7 +81,7 @@ gboolean rdmad_guid_get_mac(const char *guid, guint8 mac[6])
 	return TRUE;
 }
 
-/* By hand, 40 times as fast as printf(): a scrape may show thousands. */
+/* 40 times as fast as printf(), because a scrape may have thousands of GIDs. */
 void rdmad_gid_format(const guint8 raw[16], char text[40])
 {
 	static const char digits[] = "0123456789abcdef";
@@ -96,7 +96,7 @@ void rdmad_gid_format(const guint8 raw[16], char text[40])
 	*at = '\0';
 }
 
-/* Both at a run of digits: which number is smaller?  Moves both behind their run. */
+/* Compares two numbers as runs of digits, and moves both pointers behind them. */
 static int compare_runs(const char **a, const char **b)
 {
 	gsize la, lb;
@@ -112,7 +112,7 @@ static int compare_runs(const char **a, const char **b)
 	return order;
 }
 
-/* "0000:3b:00.0": a PCI domain, as words of hexadecimal are that end in a colon. */
+/* Recognizes the PCI domain of "0000:3b:00.0": hexadecimal digits before a colon. */
 static gboolean starts_with_domain(const char *name)
 {
 	const gsize len = strspn(name, "0123456789abcdef");
@@ -120,7 +120,7 @@ static gboolean starts_with_domain(const char *name)
 	return len >= 4 && name[len] == ':';
 }
 
-/* PCI addresses and what stands behind a colon are hexadecimal of a fixed width, not numbers:
+/* PCI addresses, and digits after a colon, are hexadecimal with a fixed width, not decimal numbers:
  * "0000:9a:00.0" comes after "0000:18:00.0". */
 int rdmad_natural_compare(const char *a, const char *b)
 {
@@ -143,7 +143,7 @@ int rdmad_natural_compare(const char *a, const char *b)
 	}
 	if (*p != *q)
 		return (guchar)*p < (guchar)*q ? -1 : 1;
-	/* "a01" and "a1" are the same number, but not the same name. */
+	/* "a01" and "a1" have equal numbers, but are different names. */
 	return strcmp(a, b);
 }
 
@@ -154,7 +154,7 @@ int rdmad_natural_compare_entries(gconstpointer a, gconstpointer b)
 
 #define PROBLEMS_MAX 64u
 
-/* Plain members by offset, for freeing and comparing. */
+/* Offsets of the string members, for freeing and comparing. */
 static const gsize device_strings[] = {
 	G_STRUCT_OFFSET(RdmadDevice, id),	   G_STRUCT_OFFSET(RdmadDevice, name),
 	G_STRUCT_OFFSET(RdmadDevice, node_guid),   G_STRUCT_OFFSET(RdmadDevice, sys_image_guid),

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Construction of devices; once in the inventory, a device never changes. */
+/* Construction of devices, which are immutable once in the inventory */
 #pragma once
 
 #include <rdmad/device.h>
 
-/* One reference; every string NULL, every number RDMAD_UNKNOWN, every list empty. */
+/* Returns a new reference, with all strings NULL, numbers RDMAD_UNKNOWN and lists empty. */
 RdmadDevice *rdmad_device_new(const char *id, const char *name);
 typedef const RdmadDevice RdmadDeviceRef;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadDeviceRef, rdmad_device_unref)
 
 void rdmad_device_add_problem(RdmadDevice *dev, const char *format, ...) G_GNUC_PRINTF(2, 3);
-/* A device of the caller's own with the same content. */
+/* Returns a copy that the caller may modify. */
 RdmadDevice *rdmad_device_copy(const RdmadDevice *dev);
 
-/* NULL: there is no such port. */
+/* Returns NULL if there is no such port. */
 const RdmadPort *rdmad_device_port(const RdmadDevice *dev, guint number);
-/* The same addresses in the same places. */
+/* Returns whether both tables have the same GIDs and types at the same indices. */
 gboolean rdmad_port_gids_equal(const RdmadPort *a, const RdmadPort *b);
 
-/* The same in all that a watcher could see. */
+/* Returns whether both devices look the same to a watcher. */
 gboolean rdmad_device_equal(const RdmadDevice *a, const RdmadDevice *b);
 
 void rdmad_gpu_free(RdmadGpu *gpu);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GPUs and other accelerators, by PCI class and vendor: their drivers need not be loaded
+ * GPUs and other accelerators, recognized by PCI class and vendor, without their drivers
  *
  * Class codes: PCI Code and ID Assignment Specification.  A VGA controller (0300) counts only for
- * vendors that make no management controllers or processors with one inside.
+ * vendors that do not make management controllers or processors with integrated graphics.
  */
 #include <string.h>
 
@@ -51,7 +51,8 @@ static gboolean read_value(const RdmadSysroot *root, const char *device, const c
 	return text && parse(text, out);
 }
 
-/* NULL: something else.  Most functions are, so the class is read first and alone. */
+/* Returns NULL if the function is not a GPU.  The class is read first, because most functions
+ * are not. */
 static RdmadGpu *read_gpu(const RdmadSysroot *root, const char *address)
 {
 	g_autofree char *device = g_strdup_printf("sys/bus/pci/devices/%s", address);

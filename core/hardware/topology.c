@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Distance of two PCI functions, in the terms of `nvidia-smi topo -m`, and the order that it gives to NICs. */
+/* Distances of PCI functions in the terms of `nvidia-smi topo -m`, and the order of NICs by
+ * distance */
 #include <rdmad/device.h>
 #include <string.h>
 
@@ -18,8 +19,8 @@ static guint common_length(char *const *a, char *const *b)
 }
 
 /*
- * A switch shows as an upstream port, which is common to all behind it, and one downstream port for
- * each device.  So two devices behind one switch have one bridge of their own each: PIX.
+ * A switch is an upstream port, shared by all its devices, and a downstream port for each device.
+ * So each of two devices behind one switch has one bridge that is not shared: PIX.
  */
 static RdmadDistance distance_below_root(char *const *a, char *const *b, guint common)
 {

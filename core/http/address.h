@@ -11,5 +11,5 @@ typedef struct {
 	gboolean any; /* ":9889": IPv6 and IPv4 */
 } RdmadHttpAddress;
 
-/* "127.0.0.1:9889", "[::1]:9889", ":9889"; no names.  RDMAD_ERROR_INVALID. */
+/* Parses "127.0.0.1:9889", "[::1]:9889" or ":9889", but no names.  RDMAD_ERROR_INVALID. */
 gboolean rdmad_http_address_parse(const char *text, RdmadHttpAddress *address, GError **error);

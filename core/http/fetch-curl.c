@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The HTTP client by libcurl: the whole of rdmad-curl.so. */
+/* The HTTP client on libcurl: all of rdmad-curl.so */
 #include <curl/curl.h>
 #include <rdmad/error.h>
 #include <rdmad/loop.h>
@@ -21,7 +21,7 @@ typedef struct {
 	gboolean too_long;
 } Transfer;
 
-static size_t body_take(char *bytes, size_t one, size_t n, void *data)
+static size_t body_append(char *bytes, size_t one, size_t n, void *data)
 {
 	Transfer *transfer = data;
 
@@ -50,7 +50,7 @@ static Headers *headers_make(const RdmadFetchSpec *spec)
 	return list;
 }
 
-/* Options shared by requests of the loop and of workers.  libcurl copies strings. */
+/* Sets the options shared by requests of the loop and of workers.  libcurl copies strings. */
 static void request_set(CURL *curl, const RdmadFetchSpec *spec, Headers *headers)
 {
 	curl_easy_setopt(curl, CURLOPT_URL, spec->url);
@@ -58,7 +58,7 @@ static void request_set(CURL *curl, const RdmadFetchSpec *spec, Headers *headers
 	curl_easy_setopt(curl, CURLOPT_PROXY, "");
 	curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
 	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-	/* Signals are the daemon's; without them the resolver has a thread of its own. */
+	/* libcurl must not use signals, which belong to the daemon; its resolver uses a thread. */
 	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)spec->connect_timeout_ms);
 	curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)spec->timeout_ms);
@@ -71,7 +71,7 @@ static void request_set(CURL *curl, const RdmadFetchSpec *spec, Headers *headers
 	if (spec->ca_file) {
 		curl_easy_setopt(curl, CURLOPT_CAINFO, spec->ca_file);
 		curl_easy_setopt(curl, CURLOPT_CAPATH, NULL);
-		/* By its name libcurl would keep an earlier content of the file for a day. */
+		/* libcurl caches CA files by name for a day, and would miss a changed file. */
 		curl_easy_setopt(curl, CURLOPT_CA_CACHE_TIMEOUT, 0L);
 	}
 }
@@ -79,7 +79,7 @@ static void request_set(CURL *curl, const RdmadFetchSpec *spec, Headers *headers
 static void options_set(CURL *curl, Transfer *transfer, Headers *headers)
 {
 	request_set(curl, transfer->spec, headers);
-	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, body_take);
+	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, body_append);
 	curl_easy_setopt(curl, CURLOPT_WRITEDATA, transfer);
 	curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, progress);
 	curl_easy_setopt(curl, CURLOPT_XFERINFODATA, transfer);
@@ -159,16 +159,16 @@ static gboolean curl_init(GError **error)
 	return code == CURLE_OK;
 }
 
-/* ---- without a thread ---- */
+/* ---- requests of the loop ---- */
 
-/* libcurl's multi_socket interface on the loop of rdmad. */
+/* libcurl's multi_socket interface on rdmad's loop. */
 struct HttpFetchLoop {
 	RdmadLoop *loop;
 	CURLM *multi;
-	RdmadEvent *timer; /* libcurl's */
-	RdmadEvent *turn;  /* what libcurl does not take from inside its callbacks */
+	RdmadEvent *timer;    /* set by libcurl */
+	RdmadEvent *deferred; /* runs the calls that libcurl forbids inside its callbacks */
 	GQueue transfers;
-	gboolean inside; /* libcurl is on the stack */
+	gboolean in_libcurl; /* a libcurl function is on the stack */
 };
 
 struct HttpTransfer {
@@ -179,7 +179,7 @@ struct HttpTransfer {
 	char why[CURL_ERROR_SIZE];
 	char *url;
 	gboolean added;
-	const HttpTransferClass *klass; /* NULL: it was cancelled */
+	const HttpTransferClass *klass; /* NULL: cancelled */
 	gpointer data;
 };
 
@@ -194,7 +194,7 @@ static void transfer_free(HttpTransfer *transfer)
 	g_free(transfer);
 }
 
-static size_t transfer_take(char *bytes, size_t one, size_t n, void *data)
+static size_t transfer_receive(char *bytes, size_t one, size_t n, void *data)
 {
 	HttpTransfer *transfer = data;
 	long status = 0;
@@ -205,8 +205,8 @@ static size_t transfer_take(char *bytes, size_t one, size_t n, void *data)
 	return transfer->klass->bytes((guint)status, bytes, n, transfer->data) ? n : 0;
 }
 
-/* A line of the headers at a time; the last one is empty. */
-static size_t transfer_head(char *bytes, size_t one, size_t n, void *data)
+/* libcurl passes one header line a call; the last line is empty. */
+static size_t transfer_header(char *bytes, size_t one, size_t n, void *data)
 {
 	HttpTransfer *transfer = data;
 	long status = 0;
@@ -219,7 +219,7 @@ static size_t transfer_head(char *bytes, size_t one, size_t n, void *data)
 	return transfer->klass ? n : 0;
 }
 
-/* Frees it, then tells. */
+/* Frees the transfer, then reports its end. */
 static void transfer_end(HttpTransfer *transfer, const GError *error)
 {
 	const HttpTransferClass *klass = transfer->klass;
@@ -244,7 +244,7 @@ static void transfer_finished(HttpTransfer *transfer, CURLcode code)
 	transfer_end(transfer, error);
 }
 
-static void finished_take(HttpFetchLoop *loop)
+static void finished_handle(HttpFetchLoop *loop)
 {
 	const CURLMsg *message;
 	int left;
@@ -259,19 +259,19 @@ static void finished_take(HttpFetchLoop *loop)
 	}
 }
 
-static void loop_act(HttpFetchLoop *loop, curl_socket_t fd, int ready)
+static void loop_run_action(HttpFetchLoop *loop, curl_socket_t fd, int ready)
 {
 	int running;
 
-	loop->inside = TRUE;
+	loop->in_libcurl = TRUE;
 	curl_multi_socket_action(loop->multi, fd, ready, &running);
-	loop->inside = FALSE;
-	finished_take(loop);
+	loop->in_libcurl = FALSE;
+	finished_handle(loop);
 }
 
 static void timer_fired(gpointer data)
 {
-	loop_act(data, CURL_SOCKET_TIMEOUT, 0);
+	loop_run_action(data, CURL_SOCKET_TIMEOUT, 0);
 }
 
 static int timer_set(CURLM *multi, long timeout_ms, void *data)
@@ -287,15 +287,15 @@ static int timer_set(CURLM *multi, long timeout_ms, void *data)
 
 static void socket_ready(int fd, RdmadIo ready, gpointer data)
 {
-	loop_act(data, fd,
-		 (ready & RDMAD_IO_READ ? CURL_CSELECT_IN : 0) |
-			 (ready & RDMAD_IO_WRITE ? CURL_CSELECT_OUT : 0));
+	loop_run_action(data, fd,
+			(ready & RDMAD_IO_READ ? CURL_CSELECT_IN : 0) |
+				(ready & RDMAD_IO_WRITE ? CURL_CSELECT_OUT : 0));
 }
 
-static int socket_set(CURL *curl, curl_socket_t fd, int what, void *data, void *known)
+static int socket_set(CURL *curl, curl_socket_t fd, int what, void *data, void *assigned)
 {
 	HttpFetchLoop *loop = data;
-	RdmadEvent *event = known;
+	RdmadEvent *event = assigned;
 	const RdmadIo want = (what & CURL_POLL_IN ? RDMAD_IO_READ : 0) |
 			     (what & CURL_POLL_OUT ? RDMAD_IO_WRITE : 0);
 
@@ -326,8 +326,8 @@ static void transfer_begin(HttpTransfer *transfer)
 	transfer_end(transfer, error);
 }
 
-/* Callbacks change the list: from the start after each. */
-static HttpTransfer *transfer_due(HttpFetchLoop *loop)
+/* Searches from the start each time, because callbacks change the list. */
+static HttpTransfer *transfer_find_deferred(HttpFetchLoop *loop)
 {
 	for (GList *l = loop->transfers.head; l; l = l->next) {
 		HttpTransfer *transfer = l->data;
@@ -338,12 +338,12 @@ static HttpTransfer *transfer_due(HttpFetchLoop *loop)
 	return NULL;
 }
 
-static void turn_taken(gpointer data)
+static void deferred_run(gpointer data)
 {
 	HttpFetchLoop *loop = data;
 	HttpTransfer *transfer;
 
-	while ((transfer = transfer_due(loop))) {
+	while ((transfer = transfer_find_deferred(loop))) {
 		if (transfer->klass)
 			transfer_begin(transfer);
 		else
@@ -358,18 +358,18 @@ static void transfer_options_set(HttpTransfer *transfer, const RdmadFetchSpec *s
 	transfer->headers = headers_make(spec);
 	request_set(curl, spec, transfer->headers);
 	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, transfer->why);
-	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, transfer_take);
+	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, transfer_receive);
 	curl_easy_setopt(curl, CURLOPT_WRITEDATA, transfer);
-	curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, transfer_head);
+	curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, transfer_header);
 	curl_easy_setopt(curl, CURLOPT_HEADERDATA, transfer);
 	curl_easy_setopt(curl, CURLOPT_PRIVATE, transfer);
-	/* One request a connection at a time: one that hangs takes no other with it, and ends with its
-	 * connection. */
+	/* HTTP/1.1 has one request on a connection: a hanging request blocks no other, and
+	 * cancelling it closes its connection. */
 	curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
 	curl_easy_setopt(curl, CURLOPT_TCP_KEEPIDLE, 30L);
 	curl_easy_setopt(curl, CURLOPT_TCP_KEEPINTVL, 10L);
-	/* Else the loop would wait for a resolver that waits for its server. */
+	/* Without it, cleanup blocks the loop until the resolver's thread ends. */
 	curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L);
 }
 
@@ -393,18 +393,18 @@ static HttpTransfer *curl_start(HttpFetchLoop *loop, const RdmadFetchSpec *spec,
 	transfer_options_set(transfer, spec);
 	transfer->node.data = transfer;
 	g_queue_push_tail_link(&loop->transfers, &transfer->node);
-	rdmad_event_arm(loop->turn, 0);
+	rdmad_event_arm(loop->deferred, 0);
 	return transfer;
 }
 
 static void curl_cancel(HttpTransfer *transfer)
 {
-	if (!transfer->loop->inside) {
+	if (!transfer->loop->in_libcurl) {
 		transfer_free(transfer);
 		return;
 	}
 	transfer->klass = NULL;
-	rdmad_event_arm(transfer->loop->turn, 0);
+	rdmad_event_arm(transfer->loop->deferred, 0);
 }
 
 static HttpFetchLoop *curl_loop_new(RdmadLoop *on, GError **error)
@@ -420,7 +420,7 @@ static HttpFetchLoop *curl_loop_new(RdmadLoop *on, GError **error)
 	loop->loop = on;
 	loop->multi = multi;
 	loop->timer = rdmad_loop_add_timer(on, NULL, timer_fired, loop);
-	loop->turn = rdmad_loop_add_timer(on, NULL, turn_taken, loop);
+	loop->deferred = rdmad_loop_add_timer(on, NULL, deferred_run, loop);
 	curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, socket_set);
 	curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, loop);
 	curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, timer_set);
@@ -435,7 +435,7 @@ static void curl_loop_free(HttpFetchLoop *loop)
 		transfer_free(loop->transfers.head->data);
 	curl_multi_cleanup(loop->multi);
 	rdmad_event_free(loop->timer);
-	rdmad_event_free(loop->turn);
+	rdmad_event_free(loop->deferred);
 	g_free(loop);
 }
 

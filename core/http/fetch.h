@@ -2,26 +2,26 @@
 /*
  * The interface of rdmad-curl.so
  *
- * libcurl and what it needs cost 3 MiB, and few nodes ask anybody anything.
+ * libcurl and its dependencies take 3 MiB, and few nodes make HTTP requests.
  */
 #pragma once
 
 #include <rdmad/fetch.h>
 
-/* The requests of one loop; workers make theirs without it. */
+/* The requests of one loop.  Workers make requests without it. */
 typedef struct HttpFetchLoop HttpFetchLoop;
 typedef struct HttpTransfer HttpTransfer;
 
 typedef struct {
-	/* FALSE: no more is wanted, and `done` gets an error. */
+	/* Returning FALSE ends the transfer; `done` gets an error. */
 	gboolean (*bytes)(guint status, const char *bytes, gsize n, gpointer data);
 	void (*done)(guint status, guint retry_after_s, const GError *error, gpointer data);
-	void (*begun)(guint status, gpointer data); /* its headers are complete */
+	void (*begun)(guint status, gpointer data); /* the headers are complete */
 } HttpTransferClass;
 
 struct RdmadFetcher {
-	const char *version; /* of rdmad: nothing else is promised to fit */
-	/* Once, on the loop. */
+	const char *version; /* of rdmad: the interface is stable only within one version */
+	/* Called once, on the loop. */
 	gboolean (*init)(GError **error);
 	gboolean (*fetch)(const RdmadFetchSpec *spec, const RdmadJob *job,
 			  RdmadFetchResponse *response, GError **error);
@@ -33,7 +33,7 @@ struct RdmadFetcher {
 	void (*cancel)(HttpTransfer *transfer);
 };
 
-/* Cancels what is under way. */
+/* Cancels running requests. */
 void http_fetch_end(RdmadHttp *http);
 
 #define HTTP_CURL_OBJECT "rdmad-curl"

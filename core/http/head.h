@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The head of an HTTP/1.1 request (RFC 9112), taken strictly
+ * The head of an HTTP/1.1 request (RFC 9112), parsed strictly
  *
- * Input that two parsers could read differently is rejected: bare CR or LF, NUL, folded lines, white
- * space around names, repeated Content-Length or Host, any Transfer-Encoding.
+ * Input that two parsers could read differently is rejected: bare CR or LF, NUL, folded lines,
+ * white space around names, repeated Content-Length or Host, any Transfer-Encoding.
  */
 #pragma once
 
@@ -27,12 +27,13 @@ typedef struct {
 	gboolean keep_alive;
 } RdmadHttpHead;
 
-/* Length of the head with its empty line; 0: not all is there; -1: it will never be a head.
- * `scanned` starts at 0 and remembers how far the last call came. */
+/* Returns the length of the head with its empty line, 0 if it is incomplete, or -1 if it is
+ * invalid.  `scanned` starts at 0 and records the progress of the last call. */
 gssize rdmad_http_head_find(const guint8 *data, gsize size, gsize *scanned);
-/* 0, or the status with which to refuse.  `size` as found; clear the head in either case. */
+/* Returns 0, or the status of the error response.  `size` is the result of rdmad_http_head_find().
+ * Clear the head in either case. */
 guint rdmad_http_head_parse(RdmadHttpHead *head, const guint8 *data, gsize size);
 void rdmad_http_head_clear(RdmadHttpHead *head);
-/* The first of that name, or NULL; names of fields match in any case. */
+/* Returns the first field of this name, or NULL.  Field names match case-insensitively. */
 const char *rdmad_http_head_field(const RdmadHttpHead *head, const char *name);
 const char *rdmad_http_head_param(const RdmadHttpHead *head, const char *name);

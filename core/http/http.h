@@ -10,7 +10,8 @@ typedef struct {	       /* 0: the default in parentheses */
 	gsize max_body;	       /* (1 MiB) */
 } RdmadHttpLimits;
 
-/* A symbol of OBJECT.so, a part of rdmad that few need, which stays; or NULL. */
+/* Loads OBJECT.so, an optional part of rdmad, which is never unloaded.  Returns the symbol, or
+ * NULL. */
 typedef gconstpointer (*RdmadHttpLoad)(const char *object, const char *symbol, gpointer data,
 				       GError **error);
 
@@ -19,30 +20,30 @@ typedef struct {
 	RdmadHttpScope scope;
 	guint connections;
 	gboolean tls, passwords, certificates;
-	const char *web_config;	      /* NULL: none */
-	const char *web_config_error; /* why the file as it is now is not in use; NULL: it is */
+	const char *web_config;	      /* path, or NULL */
+	const char *web_config_error; /* why the current file is not in use; NULL: it is in use */
 } RdmadHttpListenerInfo;
 
 RdmadHttp *rdmad_http_new(RdmadLoop *loop, const RdmadHttpLimits *limits, GError **error);
 void rdmad_http_free(RdmadHttp *http);
-/* Dependencies of web configurations and of the client; set before any is opened. */
+/* Sets the dependencies of web configurations and of the client, before any is opened. */
 void rdmad_http_set_helpers(RdmadHttp *http, RdmadWorkers *workers, RdmadHttpLoad load,
 			    gpointer data);
 guint rdmad_http_listener_count(const RdmadHttp *http);
-/* Borrowed, until the next turn of the loop. */
+/* The strings are borrowed until the next iteration of the loop. */
 void rdmad_http_listener_info(const RdmadHttp *http, guint index, RdmadHttpListenerInfo *info);
-/* The control socket: mode 0600, SO_PEERCRED root or our own uid. */
+/* Listens on the control socket: mode 0600, peers (SO_PEERCRED) root or rdmad's uid. */
 gboolean rdmad_http_listen_control(RdmadHttp *http, const char *path, GError **error);
-/* Listens again where the socket was removed; its connections end. */
+/* Listens again if the socket was removed, and closes the old socket's connections. */
 gboolean rdmad_http_keep_control(RdmadHttp *http, const char *path, GError **error);
-/* Whether it came through the control socket. */
+/* Returns whether the request came through the control socket. */
 gboolean rdmad_http_request_is_local(const RdmadHttpRequest *request);
-/* A request that waits for an event.  FALSE: refused, because waiting requests may have only half
- * of a listener's connections. */
+/* Marks a request as waiting for an event.  Returns FALSE, and the request is rejected, if half
+ * of the listener's connections wait already. */
 gboolean rdmad_http_request_park(RdmadHttpRequest *request);
 typedef void (*RdmadHttpRouteFunc)(const char *method, const char *path, RdmadHttpScope scope,
 				   gpointer data);
-/* The routes that the listener of the request offers. */
+/* Calls `fn` for each route of the request's listener. */
 void rdmad_http_foreach_route(const RdmadHttpRequest *request, RdmadHttpRouteFunc fn,
 			      gpointer data);
 guint rdmad_http_reap(RdmadHttp *http, const RdmadModule *owner);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Admission of connections: which clients, and how many. */
+/* Admission of connections: checks the client, and limits their number */
 #define RDMAD_LOG_TOPIC "http"
 
 #include <errno.h>
@@ -30,8 +30,8 @@ static gboolean peer_is_allowed(int fd)
 	return FALSE;
 }
 
-/* Frees the place that has waited longest for its client, of `peer` or of any peer (NULL). */
-static gboolean listener_free_place(HttpListener *listener, const HttpPeer *peer)
+/* Closes the connection that has been idle longest, of `peer` or of any peer (NULL). */
+static gboolean listener_close_idle(HttpListener *listener, const HttpPeer *peer)
 {
 	for (GList *l = listener->connections.head; l; l = l->next) {
 		HttpConnection *c = l->data;
@@ -53,19 +53,19 @@ static guint listener_count_peer(const HttpListener *listener, const HttpPeer *p
 	return n;
 }
 
-/* One address has a quarter of the places of a public listener; with these or all places taken, an idle
- * connection makes room. */
+/* One address may have a quarter of a public listener's connections.  At either limit, an idle
+ * connection is closed. */
 static gboolean listener_make_room(HttpListener *listener, const HttpPeer *peer)
 {
 	const guint max = listener->http->places;
 
 	if (peer && listener_count_peer(listener, peer) >= MAX(max / 4, 1))
-		return listener_free_place(listener, peer);
-	return listener->connections.length < max || listener_free_place(listener, NULL);
+		return listener_close_idle(listener, peer);
+	return listener->connections.length < max || listener_close_idle(listener, NULL);
 }
 
-/* The client of a TLS listener could not read it. */
-static void listener_turn_away(HttpListener *listener, int fd)
+/* Sends no response on a TLS listener: its client could not read plain text. */
+static void listener_reject(HttpListener *listener, int fd)
 {
 	rdmad_notice("%s: %u connections are at work, one more was refused", listener->name,
 		     listener->connections.length);
@@ -94,7 +94,7 @@ static void listener_admit(HttpListener *listener, int fd, const struct sockaddr
 	if (listener_make_room(listener, is_public ? &peer : NULL))
 		http_connection_new(listener, fd, is_public ? &peer : NULL);
 	else
-		listener_turn_away(listener, fd);
+		listener_reject(listener, fd);
 }
 
 static void listener_ready(int listen_fd, RdmadIo ready, gpointer data)
@@ -177,7 +177,7 @@ void http_listener_free(HttpListener *listener)
 {
 	while (listener->connections.head)
 		http_connection_free(listener->connections.head->data);
-	http_stats_listener_gone(listener);
+	http_stats_listener_removed(listener);
 	rdmad_event_free(listener->io);
 	rdmad_event_free(listener->retry);
 	rdmad_event_free(listener->next_turn);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A response being sent: a head and a body, sent together without a copy. */
+/* A response being sent: a head and a body, sent together without a copy */
 #pragma once
 
 #include <glib.h>
@@ -7,11 +7,11 @@
 
 typedef struct {
 	char *head;
-	GBytes *body; /* which others may send as well; NULL: none */
+	GBytes *body; /* may be shared with other responses; NULL: no body */
 	gsize head_size, body_size;
-	gsize sent; /* of both */
+	gsize sent; /* bytes of head and body */
 } HttpOutput;
 
-/* The unsent bytes, up to `max`, in at most two parts; 0: none. */
+/* Gets the unsent bytes, up to `max`.  Returns the number of parts; 0: all is sent. */
 guint http_output_rest(const HttpOutput *out, gsize max, struct iovec parts[2]);
 void http_output_clear(HttpOutput *out);

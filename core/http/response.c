@@ -42,7 +42,7 @@ static const char *reason_phrase(guint status)
 	return "Unknown";
 }
 
-/* RFC 9110 5.6.7; strftime() would speak the locale's language. */
+/* RFC 9110 5.6.7.  strftime() would use the locale's names. */
 static void append_date(GString *head)
 {
 	static const char days[] = "SunMonTueWedThuFriSat";
@@ -61,14 +61,14 @@ static const HttpHeader every_header[] = {
 	{ "X-Content-Type-Options", "nosniff" },
 };
 
-/* For responses of TCP listeners: a browser must not run, embed or leak anything of them. */
+/* For responses of TCP listeners: a browser must not run, embed or leak their content. */
 static const HttpHeader public_headers[] = {
 	{ "X-Frame-Options", "DENY" },
 	{ "Referrer-Policy", "no-referrer" },
 	{ "Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'" },
 };
 
-/* `lines`: "Name: value\r\n" of those that a handler added. */
+/* `lines` are the "Name: value\r\n" lines added by a handler. */
 static gboolean lines_have(const char *lines, const char *name)
 {
 	const gsize length = strlen(name);
@@ -79,7 +79,7 @@ static gboolean lines_have(const char *lines, const char *name)
 	return FALSE;
 }
 
-/* Headers of the handler override those of the web configuration, and these the defaults. */
+/* Headers of the handler override headers of the web configuration, which override the defaults. */
 static void append_web(GString *head, const HttpAnswer *answer)
 {
 	for (guint i = 0; answer->web_headers && i < answer->web_headers->len; i++) {

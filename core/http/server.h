@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside the HTTP server: who owns what
+ * Internals of the HTTP server: ownership
  *
  *	RdmadHttp -> routes
- *	          -> listeners -> connections -> at most one request under way
+ *	          -> listeners -> connections -> at most one request
  */
 #pragma once
 
@@ -19,10 +19,10 @@
 
 #define HTTP_START_MS	10000u	/* for a TLS handshake */
 #define HTTP_REQUEST_MS 10000u	/* from the first byte of a request to its last */
-#define HTTP_WAIT_MS	30000u	/* for its turn to have an answer built */
-#define HTTP_ANSWER_MS	300000u /* for a handler that answers later */
-#define HTTP_SEND_MS	60000u	/* for the client to take the whole answer */
-#define HTTP_LINGER_MS	2000u	/* for the client to read why it was refused */
+#define HTTP_WAIT_MS	30000u	/* for the turn to build its response */
+#define HTTP_ANSWER_MS	300000u /* for an asynchronous handler */
+#define HTTP_SEND_MS	60000u	/* for the client to read the whole response */
+#define HTTP_LINGER_MS	2000u	/* for the client to read the error response */
 
 typedef struct {
 	RdmadModule *owner;
@@ -35,13 +35,13 @@ typedef struct {
 typedef struct {
 	RdmadHttp *http;
 	RdmadModule *owner;
-	char *name; /* address or path, as it was given */
+	char *name; /* address or path, as configured */
 	RdmadHttpScope scope;
 	int fd;
 	RdmadEvent *io, *retry;
 	HttpWeb *web;	    /* NULL: neither TLS nor passwords */
 	GQueue connections; /* HttpConnection, oldest first */
-	gboolean started;   /* a handshake was worked at in this turn of the loop */
+	gboolean started;   /* a handshake step ran in this iteration of the loop */
 	RdmadEvent *next_turn;
 	RdmadUnixFile file; /* of the control socket */
 } HttpListener;
@@ -49,15 +49,15 @@ typedef struct {
 struct RdmadHttp {
 	RdmadLoop *loop;
 	RdmadHttpLimits limits;
-	guint places;	   /* connections that each listener may have: max_connections, or fewer */
-	GPtrArray *routes; /* HttpRoute */
+	guint places;	      /* connections of each listener: max_connections, or fewer */
+	GPtrArray *routes;    /* HttpRoute */
 	GPtrArray *listeners; /* HttpListener */
 	RdmadStat *requests, *connections;
 	GPtrArray *webs; /* HttpWeb, borrowed */
 	HttpTurns *turns;
 	RdmadWorkers *workers;
-	const HttpTlsClass *tls;     /* NULL until it is needed */
-	const RdmadFetcher *fetcher; /* the same */
+	const HttpTlsClass *tls;     /* NULL until needed */
+	const RdmadFetcher *fetcher; /* NULL until needed */
 	struct HttpFetchLoop *fetch_loop;
 	RdmadHttpLoad load;
 	gpointer load_data;
@@ -67,23 +67,23 @@ struct RdmadHttpRequest {
 	HttpConnection *connection;
 	RdmadModule *owner; /* of the route */
 	RdmadHttpHead head;
-	const char *tail; /* of the path, below a route that ends in "/" and an asterisk */
+	const char *tail; /* rest of the path, below a route that ends in "/" and an asterisk */
 	guint8 *body;
 	gsize body_size;
-	GString *headers; /* of the answer */
+	GString *headers; /* of the response */
 	gboolean parked;
 	void (*gone)(gpointer data);
 	gpointer gone_data;
 };
 
 typedef enum {
-	HTTP_STARTING, /* the transport is not ready for bytes */
-	HTTP_READING,  /* between requests, or a request is not all there */
-	HTTP_CHECKING, /* whether the password is right */
-	HTTP_WAITING,  /* for its turn */
+	HTTP_STARTING, /* handshake of the transport */
+	HTTP_READING,  /* between requests, or a request is incomplete */
+	HTTP_CHECKING, /* the password is checked */
+	HTTP_WAITING,  /* queued for its turn */
 	HTTP_HANDLING,
 	HTTP_SENDING,
-	HTTP_LINGERING, /* answered and shut down; later input is dropped */
+	HTTP_LINGERING, /* response sent and shut down; further input is dropped */
 } HttpState;
 
 struct HttpConnection {
@@ -96,68 +96,68 @@ struct HttpConnection {
 	GByteArray *in;
 	HttpOutput out;		   /* while SENDING */
 	gsize scanned;		   /* of `in`, for the end of the head */
-	RdmadHttpRequest *request; /* while HANDLING, or while its body comes */
+	RdmadHttpRequest *request; /* while HANDLING, or while its body is read */
 	HttpPeer peer;
 	HttpTurn turn;	     /* while WAITING or HANDLING, at a public listener */
 	HttpUsers *checking; /* while CHECKING */
 	gboolean head_only, close_after, linger_after;
-	gboolean admitted; /* the request under way needs no password, or has the right one */
-	gboolean greeted;  /* the client began as one of TLS does */
-	gboolean is_local; /* it came to a loopback address */
-	gboolean lost;	   /* nothing can be waited for any more: its deadline ends it */
-	gboolean stepping; /* inside connection_step(): answers need not call it */
+	gboolean admitted; /* the request needs no password, or has a correct one */
+	gboolean greeted;  /* the client's first bytes are those of TLS */
+	gboolean is_local; /* its local address is a loopback address */
+	gboolean lost;	   /* its events cannot be watched any more: the deadline closes it */
+	gboolean stepping; /* inside connection_step(): responses need not call it */
 	gsize drained;
 };
 
-/* Sets the deadline of its state. */
+/* Sets the deadline of the current state. */
 void http_connection_arm(HttpConnection *c, guint timeout_ms);
-/* Has the request handled. */
+/* Passes the request to its handler. */
 void http_connection_handle(HttpConnection *c);
-/* Reads on after a check. */
+/* Continues reading after a check. */
 void http_connection_resume(HttpConnection *c);
 
 #define HTTP_BACKLOG 128
 
-/* connection.c; takes the descriptor over.  `peer` NULL on the control socket. */
+/* connection.c.  Takes the descriptor over.  `peer` is NULL on the control socket. */
 void http_connection_new(HttpListener *listener, int fd, const HttpPeer *peer);
 void http_connection_free(HttpConnection *c);
-/* TRUE when no request is all there: it may be closed to make room. */
+/* Returns TRUE if no request is complete, so the connection may be closed to make room. */
 gboolean http_connection_is_idle(const HttpConnection *c);
-/* Puts a whole answer in the place of the request, and sends it when the time has come.  Takes `body`
- * over. */
+/* Replaces the request by its response, which is sent in its turn.  Takes `body` over. */
 void http_connection_answer(HttpConnection *c, guint status, const char *content_type,
 			    GBytes *body);
-/* The server's own refusal: {"error": ...}, then the connection ends. */
+/* Sends the server's error response, {"error": ...}, then closes the connection. */
 void http_connection_refuse(HttpConnection *c, guint status, const char *text);
 
 /* request.c */
 void http_request_free(RdmadHttpRequest *request);
 
-/* listener.c; take the descriptor over. */
+/* listener.c.  Takes the descriptor over. */
 HttpListener *http_listener_new(RdmadHttp *http, RdmadModule *owner, const char *name,
 				RdmadHttpScope scope, int fd, GError **error);
 guint http_listener_parked(const HttpListener *listener);
 void http_listener_free(HttpListener *listener);
 
-/* socket.c: a listening descriptor, or -1. */
+/* socket.c: returns a listening descriptor, or -1. */
 int http_socket_tcp(const char *address, GError **error);
-/* The number of connections for each of `n_listeners`, from the limit of open files. */
+/* Returns the number of connections for each of `n_listeners`, from the limit of open files. */
 guint http_socket_places(guint n_listeners, guint max_connections);
 
 /* stats.c */
 void http_stats_init(RdmadHttp *http);
 void http_stats_answered(const HttpListener *listener, guint status);
-/* One came or went. */
+/* Call after a connection was opened or closed. */
 void http_stats_connections(const HttpListener *listener);
-void http_stats_listener_gone(const HttpListener *listener);
+void http_stats_listener_removed(const HttpListener *listener);
 
-/* access/admit.c: TRUE when the request may be served; else it was refused, or waits for its check. */
+/* access/admit.c: returns TRUE if the request may be served, else it was rejected or waits for the
+ * password check. */
 gboolean http_connection_admit(HttpConnection *c);
 
-/* access/web.c: RDMAD_ERROR_FAILED and others when TLS cannot be had. */
+/* access/web.c: loads the TLS object.  RDMAD_ERROR_FAILED and the errors of the loader. */
 gboolean http_load_tls(RdmadHttp *http, GError **error);
 
-/* server.c: finds the route and calls its handler, or refuses. */
+/* server.c: calls the handler of the route, or sends an error response. */
 void http_dispatch(RdmadHttpRequest *request);
 
 typedef struct {
@@ -167,12 +167,12 @@ typedef struct {
 typedef struct {
 	guint status;
 	const char *content_type; /* may be NULL */
-	const char *headers;	  /* whole lines, which replace the server's own; may be NULL */
+	const char *headers;	  /* complete lines, which override the server's; may be NULL */
 	gsize body_size;
-	const GPtrArray *web_headers; /* WebHeader, which replace the server's own; may be NULL */
+	const GPtrArray *web_headers; /* WebHeader, which override the server's; may be NULL */
 	gboolean close, is_public;
 } HttpAnswer;
 
-/* response.c: status line and headers, and the body of a refusal. */
+/* response.c: status line with headers, and the body of an error response. */
 char *http_answer_head(const HttpAnswer *answer, gsize *size);
 char *http_answer_error(const char *text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Listening sockets by numeric address. */
+/* Listening sockets by numeric address */
 #include <errno.h>
 #include <netinet/in.h>
 #include <arpa/inet.h>
@@ -11,7 +11,7 @@
 #include "http/address.h"
 #include "http/server.h"
 
-#define OTHERS 256u /* descriptors: of kubelet, the database, kernel events, files that are read */
+#define RESERVED_FDS 256u /* for kubelet, the database, kernel events and files */
 
 static int socket_listen(int family, const struct sockaddr *addr, socklen_t size, const char *name,
 			 GError **error)
@@ -43,7 +43,7 @@ int http_socket_tcp(const char *address, GError **error)
 	if (!parsed.any)
 		return socket_listen(parsed.addr.ss_family, (struct sockaddr *)&parsed.addr,
 				     parsed.size, address, error);
-	/* One socket for both families, or IPv4 alone where the kernel has no IPv6. */
+	/* One socket serves both families; without IPv6 in the kernel, an IPv4 socket. */
 	fd = socket_listen(AF_INET6, (struct sockaddr *)&parsed.addr, parsed.size, address, NULL);
 	if (fd < 0) {
 		const struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = parsed.port };
@@ -61,6 +61,6 @@ guint http_socket_places(guint n_listeners, guint max_connections)
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
 		return max_connections;
-	spare = limit.rlim_cur - MIN(limit.rlim_cur / 2, OTHERS);
+	spare = limit.rlim_cur - MIN(limit.rlim_cur / 2, RESERVED_FDS);
 	return (guint)CLAMP(spare / n_listeners, 1, max_connections);
 }

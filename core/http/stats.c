@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stats of the server, by listener: its address or path as configured. */
+/* Stats of the server; the label "listener" is the address or path as configured */
 #include "http/server.h"
 
 #include "base/loop.h"
@@ -39,7 +39,7 @@ void http_stats_connections(const HttpListener *listener)
 		       (const char *const[]){ listener->name, NULL });
 }
 
-void http_stats_listener_gone(const HttpListener *listener)
+void http_stats_listener_removed(const HttpListener *listener)
 {
 	rdmad_stat_drop(listener->http->connections, (const char *const[]){ listener->name, NULL });
 }

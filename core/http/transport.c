@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plain socket. */
+/* The transport of a plain socket */
 #include "http/transport.h"
 
 #include <errno.h>

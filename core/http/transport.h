@@ -2,8 +2,8 @@
 /*
  * Transport of a connection: the socket itself, or TLS over it
  *
- * No function waits.  After HTTP_WAIT_* the caller repeats the call with the same bytes when the
- * socket is ready.  The descriptor stays the connection's.
+ * No function blocks.  After HTTP_WAIT_* the caller repeats the call with the same bytes when the
+ * socket is ready.  The connection owns the descriptor.
  */
 #pragma once
 
@@ -19,13 +19,13 @@ typedef enum {
 typedef struct HttpTransport HttpTransport;
 
 typedef struct {
-	/* 0 when bytes can flow, or HttpTransportWait.  NULL: at once. */
+	/* Returns 0 when the handshake is complete, or HttpTransportWait.  NULL: no handshake. */
 	int (*start)(HttpTransport *t);
-	/* The number of bytes read, 0 at the end, or HttpTransportWait.  `size` is
+	/* Returns the number of bytes read, 0 at the end, or HttpTransportWait.  `size` is
 	 * HTTP_READ_SIZE. */
 	gssize (*recv)(HttpTransport *t, void *buffer, gsize size);
-	/* The number of bytes of the parts, together not empty, that were written, or
-	 * HttpTransportWait. */
+	/* Returns the number of bytes written, or HttpTransportWait.  The parts are not all
+	 * empty. */
 	gssize (*send)(HttpTransport *t, const struct iovec *parts, guint n_parts);
 	/* Notifies the peer that no more data follows. */
 	void (*finish)(HttpTransport *t);
@@ -37,6 +37,7 @@ struct HttpTransport {
 	int fd;
 };
 
-#define HTTP_READ_SIZE 16384u /* a whole TLS record, so that none is left behind in a buffer */
+#define HTTP_READ_SIZE                                                                             \
+	16384u /* a whole TLS record, so that no bytes stay in the library's buffer */
 
 HttpTransport *http_transport_plain(int fd);

@@ -7,13 +7,13 @@ struct HttpClient {
 	HttpPeer peer;
 	GQueue waiting; /* HttpConnection, oldest first */
 	guint building;
-	GList node; /* of `order`, while it may have a turn */
+	GList node; /* in `order`, while requests wait and may be built */
 	gboolean in_order;
 };
 
 struct HttpTurns {
 	GHashTable *clients; /* HttpClient by its peer */
-	GQueue order;	     /* HttpClient that wait and may build, next first */
+	GQueue order;	     /* HttpClient with a waiting request that may be built, next first */
 	RdmadEvent *next;
 	void (*take)(HttpConnection *c);
 };
@@ -46,7 +46,7 @@ static HttpClient *client_get(HttpTurns *turns, const HttpPeer *peer)
 	return client;
 }
 
-/* Puts it in the order, or takes it out, or forgets it.  It may be gone afterwards. */
+/* Updates the place in the order.  Frees the client if it has no requests. */
 static void client_update(HttpTurns *turns, HttpClient *client)
 {
 	const gboolean due = client->waiting.length && client->building < HTTP_BUILDS_MAX;
@@ -62,7 +62,7 @@ static void client_update(HttpTurns *turns, HttpClient *client)
 		g_hash_table_remove(turns->clients, &client->peer);
 }
 
-/* One answer, so that those who come before people wait for no more. */
+/* Starts only one response per iteration, so that events of higher priority wait for no more. */
 static void turns_next(gpointer data)
 {
 	HttpTurns *turns = data;
@@ -75,7 +75,7 @@ static void turns_next(gpointer data)
 	g_queue_unlink(&client->waiting, &c->turn.node);
 	c->turn.building = TRUE;
 	client->building++;
-	g_queue_unlink(&turns->order, &client->node); /* to the end, if it has more */
+	g_queue_unlink(&turns->order, &client->node); /* goes to the end if more requests wait */
 	client->in_order = FALSE;
 	client_update(turns, client);
 	turns->take(c);

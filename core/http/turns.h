@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Turns: whose answer is built next, of the requests at public listeners
+ * Turns: the order in which responses of public listeners are built
  *
- * Addresses take turns, one answer each in a turn of the loop, so that a request waits for one answer of each other
- * address, whatever the number of requests there.  Of one address HTTP_BUILDS_MAX answers are under way at a time;
- * more requests wait in their order.
+ * Addresses take turns: each iteration of the loop starts one response.  A request thus waits for
+ * at most one response of every other address, however many requests that has.  At most
+ * HTTP_BUILDS_MAX responses of one address are built at a time; further requests are queued.
  */
 #pragma once
 
@@ -16,16 +16,17 @@ typedef struct HttpConnection HttpConnection;
 typedef struct HttpTurns HttpTurns;
 typedef struct HttpClient HttpClient; /* one address */
 
-/* Place of one connection; all zero at first. */
+/* The place of one connection; zero-initialized. */
 typedef struct {
-	HttpClient *client; /* NULL: it neither waits nor has an answer under way */
+	HttpClient *client; /* NULL: the connection neither waits nor builds a response */
 	GList node;
 	gboolean building;
 } HttpTurn;
 
 HttpTurns *http_turns_new(RdmadLoop *loop, void (*take)(HttpConnection *c));
 void http_turns_free(HttpTurns *turns);
-/* Calls `take` on a turn of the loop to come. */
+/* Calls `take` in a later iteration of the loop. */
 void http_turns_wait(HttpTurns *turns, HttpConnection *c);
-/* Its answer is built, or nobody wants it any more.  Does nothing for a connection without a place. */
+/* Call when the response is built or no longer needed.  Does nothing for a connection without a
+ * place. */
 void http_turns_leave(HttpTurns *turns, HttpConnection *c);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The modules of this process, in the order in which they were started
+ * The modules of this process, in the order of their start
  *
- * A module that fails is an error, unless it is `optional`: then it stays in the list as failed, and
- * is tried again at every reload.
+ * The failure of a module is an error, unless the module is `optional`: then it stays in the list
+ * as failed, and every reload tries to start it again.
  */
 #pragma once
 
@@ -14,17 +14,17 @@
 
 typedef struct RdmadModules RdmadModules;
 
-/* A module that is to run. */
+/* A configured module. */
 typedef struct {
 	char *name;
-	gboolean optional;	       /* we go on when it does not start */
-	const RdmadConfigNode *config; /* NULL: not in the file */
+	gboolean optional;	       /* rdmad continues if it does not start */
+	const RdmadConfigNode *config; /* NULL: no group in the file */
 } RdmadModuleEntry;
 
 typedef enum {
-	RDMAD_MODULE_CREATED, /* or only loaded */
+	RDMAD_MODULE_CREATED, /* loaded or created */
 	RDMAD_MODULE_RUNNING,
-	RDMAD_MODULE_FAILED, /* an `optional` one that did not start */
+	RDMAD_MODULE_FAILED, /* optional, and did not start */
 	RDMAD_MODULE_STOPPED,
 } RdmadModuleState;
 
@@ -38,25 +38,26 @@ typedef struct {
 
 guint rdmad_modules_count(const RdmadModules *modules);
 void rdmad_modules_info(const RdmadModules *modules, guint index, RdmadModuleInfo *info);
-/* FALSE: it cannot do its work now, for the reason `why` (g_free()). */
+/* Returns FALSE, with the reason `why` (g_free()), if the module cannot do its work now. */
 gboolean rdmad_modules_ready(const RdmadModules *modules, guint index, char **why);
-/* The module's own status object (new reference), or NULL. */
+/* Returns the module's status object (new reference), or NULL. */
 struct json_t *rdmad_modules_status(const RdmadModules *modules, guint index);
 void rdmad_modules_doctor(const RdmadModules *modules, struct json_t *findings);
-/* The reason why pods are not given the device, as the first module reports it that offers the device;
- * static text.  FALSE: no module offers it. */
+/* Sets `problem` to the static text why pods do not get the device, as reported by the first
+ * module that offers the device.  Returns FALSE if no module offers it. */
 gboolean rdmad_modules_device_health(const RdmadModules *modules, const RdmadDevice *dev,
 				     const char **problem);
-/* The mask of all that the loaded modules declare, for the daemon or for their executors. */
+/* Returns the mask of the capabilities that the loaded modules declare for the daemon or for
+ * executors. */
 guint64 rdmad_modules_capabilities(const RdmadModules *modules, gboolean of_executors);
-/* Whether one of them runs programs. */
+/* Returns whether any module runs programs. */
 gboolean rdmad_modules_run_programs(const RdmadModules *modules);
-/* The same one by one; `process` is "daemon" or "executor". */
+/* Calls `fn` for each declared capability; `process` is "daemon" or "executor". */
 void rdmad_modules_foreach_capability(const RdmadModules *modules,
 				      void (*fn)(const char *module, const char *process,
 						 const RdmadCapability *capability, gpointer data),
 				      gpointer data);
-/* The commands of modules that run. */
+/* Calls `fn` for each command of the running modules. */
 void rdmad_modules_foreach_command(const RdmadModules *modules,
 				   void (*fn)(const char *module, const RdmadCommand *command,
 					      gpointer data),
@@ -64,29 +65,31 @@ void rdmad_modules_foreach_command(const RdmadModules *modules,
 
 /* `services` must outlive the modules. */
 RdmadModules *rdmad_modules_new(const RdmadServices *services);
-/* Destroys what was not destroyed, last made first. */
+/* Destroys the remaining modules, in the reverse order of their creation. */
 void rdmad_modules_free(RdmadModules *modules);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadModules, rdmad_modules_free)
 
-/* `entries`: RdmadModuleEntry *, in the order of their start.  The entry of that name, or NULL. */
+/* `entries` has RdmadModuleEntry *, in the order of their start.  Returns the entry with this
+ * name, or NULL. */
 const RdmadModuleEntry *rdmad_modules_entry(const GPtrArray *entries, const char *name);
 
-/* Loads the modules of `entries` from `module_dir`; needs none of the services yet. */
+/* Loads the modules of `entries` from `module_dir`; uses none of the services. */
 gboolean rdmad_modules_load(RdmadModules *modules, const GPtrArray *entries, const char *module_dir,
 			    GError **error);
-/* Creates what was loaded. */
+/* Creates the loaded modules. */
 gboolean rdmad_modules_create(RdmadModules *modules, const GPtrArray *entries, GError **error);
-/* Loads and creates them all, for --check; the error has a line for each module that fails. */
+/* Loads and creates all modules, for --check; the error has a line for each module that fails. */
 gboolean rdmad_modules_create_all(RdmadModules *modules, const GPtrArray *entries,
 				  const char *module_dir, GError **error);
 void rdmad_modules_check(const RdmadModules *modules, RdmadCheckFunc warn, gpointer data);
-/* Starts what was created. */
+/* Starts the created modules. */
 gboolean rdmad_modules_start(RdmadModules *modules, GError **error);
-/* Goes from `before` to `now`: reloads the modules that stay, starts those that are new, ends those
- * that are no longer named.  On an error all is as it was with `before`. */
+/* Changes from `before` to `now`: reloads the modules that are in both, starts the new ones, and
+ * stops the removed ones.  On an error, restores the state of `before`. */
 gboolean rdmad_modules_reload(RdmadModules *modules, const GPtrArray *before, const GPtrArray *now,
 			      const char *module_dir, GError **error);
-/* `drained` is called once all modules have finished what is in flight; maybe before this returns. */
+/* Calls `drained` once all modules have finished in-flight requests, possibly before this function
+ * returns. */
 void rdmad_modules_drain(RdmadModules *modules, void (*drained)(gpointer data), gpointer data);
-/* Last started first. */
+/* Stops in the reverse order of the start. */
 void rdmad_modules_stop(RdmadModules *modules);

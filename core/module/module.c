@@ -22,8 +22,8 @@
 struct RdmadModule {
 	const RdmadServices *services;
 	const RdmadModuleClass *klass;
-	gpointer state;	    /* NULL: not created */
-	gboolean seen_core; /* create was called: it may have taken something */
+	gpointer state;	      /* NULL: not created */
+	gboolean was_created; /* create() was called, so it may own objects of the core */
 	gboolean started;
 	void (*drained)(gpointer data); /* NULL: not draining */
 	gpointer drained_data;
@@ -38,13 +38,13 @@ RdmadModule *rdmad_module_new(const RdmadServices *services, const RdmadModuleCl
 	return module;
 }
 
-/* Says which module, and something even where the module did not. */
+/* Prefixes the error with the module's name, and sets an error if the module did not. */
 static gboolean module_failed(const RdmadModule *module, const char *step, GError **error)
 {
 	if (error && !*error)
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED, "%s failed without a reason",
 			    step);
-	/* An error in the configuration names its place first. */
+	/* A configuration error begins with its file and line. */
 	if (error && !g_error_matches(*error, RDMAD_ERROR, RDMAD_ERROR_CONFIG))
 		g_prefix_error(error, "module %s: ", module->klass->name);
 	return FALSE;
@@ -52,7 +52,7 @@ static gboolean module_failed(const RdmadModule *module, const char *step, GErro
 
 gboolean rdmad_module_create(RdmadModule *module, const RdmadConfigNode *config, GError **error)
 {
-	module->seen_core = TRUE;
+	module->was_created = TRUE;
 	module->state = module->klass->create(module, config, error);
 	return module->state || module_failed(module, "create", error);
 }
@@ -110,7 +110,7 @@ static guint reap_note(GString *text, guint n, const char *what)
 	return n;
 }
 
-/* Watches and jobs first: to free them may still use what events stand behind them. */
+/* Frees watches and jobs first: freeing them may use events of the loop. */
 static guint module_reap(RdmadModule *module)
 {
 	const RdmadServices *core = module->services;
@@ -142,7 +142,7 @@ guint rdmad_module_free(RdmadModule *module)
 	rdmad_module_stop(module);
 	if (module->state)
 		module->klass->destroy(module->state);
-	if (module->seen_core)
+	if (module->was_created)
 		left = module_reap(module);
 	g_free(module);
 	return left;

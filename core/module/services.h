@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The core's objects, for those few who see them all: the daemon, the modules' context, the API. */
+/* The core's objects, for the daemon, the API, and the implementation of module.h */
 #pragma once
 
 #include <rdmad/types.h>
@@ -22,23 +22,23 @@ typedef struct {
 	struct RdmadPodWatch *pod_watch; /* service/pod-watch.h */
 	RdmadHttp *http;
 	RdmadHandOver *hand_over;
-	struct RdmadApi *api;		/* http/api.h; NULL until the API is served */
+	struct RdmadApi *api;		/* api/api.h; NULL until the API is served */
 	struct RdmadHardware *hardware; /* hardware/hardware.h */
 	struct RdmadVerbs *verbs;	/* NULL on a recorded machine */
-	struct RdmadModules *modules;	/* daemon/modules.h */
-	gboolean runs_programs;		/* of modules, which seccomp lets through */
-	RdmadSeccomp seccomp;		/* as it is, not as it is configured */
-	guint64 executor_capabilities;	/* what the keeper has */
+	struct RdmadModules *modules;	/* module/host.h */
+	gboolean runs_programs;		/* a module runs programs, which seccomp must allow */
+	RdmadSeccomp seccomp;		/* the effective mode, not the configured one */
+	guint64 executor_capabilities;	/* of the keeper */
 	RdmadKeeper *keeper;		/* NULL: no module needs an executor */
-	guint64 capabilities;		/* what rdmad has kept of them, once it gave up the rest */
-	gboolean is_limited;		/* it did */
+	guint64 capabilities;		/* kept by rdmad after it dropped the others */
+	gboolean is_limited;		/* the other capabilities are dropped */
 
 	char *run_dir, *kubelet_dir, *module_dir;
-	char *state_dir;		     /* NULL: nothing outlives us */
-	char *config_path;		     /* NULL: none was read */
-	char *run_dir_problem;		     /* why the run directory is not whole, or NULL */
-	char *config_error;		     /* why the last reload was refused, or NULL */
-	gboolean stopping;		     /* stopping */
+	char *state_dir;       /* NULL: no persistent state */
+	char *config_path;     /* NULL: no file was read */
+	char *run_dir_problem; /* why the run directory is incomplete, or NULL */
+	char *config_error;    /* why the last reload failed, or NULL */
+	gboolean stopping;
 	gint64 started_us, config_loaded_us; /* wall clock */
-	char *state_set_aside;		     /* where a damaged database went, or NULL */
+	char *state_set_aside;		     /* new path of a damaged database, or NULL */
 } RdmadServices;

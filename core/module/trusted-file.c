@@ -54,7 +54,7 @@ static gboolean trusted_regular(int fd, const char *path, GError **error)
 	return TRUE;
 }
 
-/* Goes down from "/", and gives the last directory's descriptor. */
+/* Checks every directory from "/" down.  Returns a descriptor of the last one. */
 static int trusted_walk(const char *directory, GError **error)
 {
 	g_auto(GStrv) parts = g_strsplit(directory, "/", -1);
@@ -112,7 +112,7 @@ int rdmad_trusted_file_open(const char *directory, const char *name, GError **er
 	dir = trusted_walk(real, error);
 	if (dir < 0)
 		return -1;
-	/* Without O_NONBLOCK a FIFO would hold us until somebody writes. */
+	/* Without O_NONBLOCK, opening a FIFO blocks until there is a writer. */
 	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0) {
 		trusted_open_error(path, error);

@@ -12,7 +12,7 @@ guint8 rdmad_ip_bits(const RdmadIp *ip)
 	return ip->family == AF_INET ? 32 : ip->family == AF_INET6 ? 128 : 0;
 }
 
-/* "24"; neither sign nor more than three digits, so that nothing overflows. */
+/* Parses up to three digits without a sign, so the value cannot overflow. */
 static gboolean prefix_parse(const char *text, guint8 bits, guint8 *prefix)
 {
 	guint value = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Addresses of links, and their neighbours. */
+/* Addresses and neighbours of links */
 #include <linux/if_addr.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
@@ -10,17 +10,17 @@
 #include "network/network-private.h"
 
 typedef struct {
-	GPtrArray *entries;
-	int ifindex;
-} Wanted;
+	GPtrArray *list;
+	int ifindex; /* 0: of all links */
+} Entries;
 
 static gboolean take_address(const struct nlmsghdr *msg, gpointer data)
 {
-	const Wanted *wanted = data;
+	const Entries *entries = data;
 	RdmadAddress *address = rdmad_route_parse_address(msg);
 
-	if (address && (!wanted->ifindex || address->ifindex == wanted->ifindex))
-		g_ptr_array_add(wanted->entries, address);
+	if (address && (!entries->ifindex || address->ifindex == entries->ifindex))
+		g_ptr_array_add(entries->list, address);
 	else
 		g_free(address);
 	return TRUE;
@@ -29,10 +29,10 @@ static gboolean take_address(const struct nlmsghdr *msg, gpointer data)
 GPtrArray *rdmad_addresses_list(RdmadNetwork *net, int ifindex, GError **error)
 {
 	const struct ifaddrmsg info = { .ifa_family = AF_UNSPEC };
-	Wanted wanted = { g_ptr_array_new_with_free_func(g_free), ifindex };
+	Entries entries = { g_ptr_array_new_with_free_func(g_free), ifindex };
 
 	return network_read(net, NETWORK_REQUEST(RTM_GETADDR, NLM_F_DUMP, info), take_address,
-			    &wanted, wanted.entries, error);
+			    &entries, entries.list, error);
 }
 
 static void put_lifetimes(struct nl_msg *msg, const RdmadAddress *address)
@@ -108,7 +108,7 @@ static RdmadNeighbour *parse_neighbour(const struct nlmsghdr *msg)
 	mac = attrs[NDA_LLADDR];
 	neighbour = (RdmadNeighbour){ .ifindex = info->ndm_ifindex,
 				      .ip = rdmad_route_get_ip(info->ndm_family, attrs[NDA_DST]) };
-	/* The bridge's entries have no address of the Internet. */
+	/* Entries of a bridge's forwarding table have no IP address. */
 	if (!neighbour.ip.family || !mac || !nla_len(mac) ||
 	    nla_len(mac) > (int)sizeof(neighbour.mac.bytes))
 		return NULL;
@@ -119,11 +119,11 @@ static RdmadNeighbour *parse_neighbour(const struct nlmsghdr *msg)
 
 static gboolean take_neighbour(const struct nlmsghdr *msg, gpointer data)
 {
-	const Wanted *wanted = data;
+	const Entries *entries = data;
 	RdmadNeighbour *neighbour = parse_neighbour(msg);
 
-	if (neighbour && (!wanted->ifindex || neighbour->ifindex == wanted->ifindex))
-		g_ptr_array_add(wanted->entries, neighbour);
+	if (neighbour && (!entries->ifindex || neighbour->ifindex == entries->ifindex))
+		g_ptr_array_add(entries->list, neighbour);
 	else
 		g_free(neighbour);
 	return TRUE;
@@ -132,12 +132,12 @@ static gboolean take_neighbour(const struct nlmsghdr *msg, gpointer data)
 GPtrArray *rdmad_neighbours_list(RdmadNetwork *net, int ifindex, GError **error)
 {
 	const struct ndmsg info = { .ndm_family = AF_UNSPEC };
-	Wanted wanted = { g_ptr_array_new_with_free_func(g_free), ifindex };
+	Entries entries = { g_ptr_array_new_with_free_func(g_free), ifindex };
 	struct nl_msg *msg = NETWORK_REQUEST(RTM_GETNEIGH, NLM_F_DUMP, info);
 
 	if (ifindex)
 		nla_put_u32(msg, NDA_IFINDEX, (guint32)ifindex);
-	return network_read(net, msg, take_neighbour, &wanted, wanted.entries, error);
+	return network_read(net, msg, take_neighbour, &entries, entries.list, error);
 }
 
 static struct nl_msg *neighbour_request(int type, int flags, int ifindex, const RdmadIp *ip)

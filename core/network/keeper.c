@@ -19,24 +19,24 @@
 
 #include "base/capabilities.h"
 
-#define PROGRAM	  "/proc/self/exe"
-#define SOCKET_FD 3
-#define NOT_YET	  125
+#define PROGRAM	    "/proc/self/exe"
+#define SOCKET_FD   3
+#define EXEC_FAILED 125
 
 #define COMMANDS_MAX 64u
 
 static const RdmadMessageLimits limits = { .fds_max = 1 };
 
-/* ---- the keeper itself ---- */
+/* ---- the keeper process ---- */
 
 typedef struct {
 	int socket;
-	RdmadSeccomp seccomp; /* of executors; OFF: the keeper has a filter, which is theirs */
+	RdmadSeccomp seccomp; /* for executors; OFF: they inherit the keeper's filter */
 	GPtrArray *commands;  /* of char * */
 	gboolean is_closed;
 } Keeper;
 
-/* Nobody else waits for executors, and their end by seccomp would not be known. */
+/* Only this handler reaps executors; without it, their end by seccomp would go unreported. */
 static void child_ended(int signum)
 {
 	static const char text[] =
@@ -59,7 +59,7 @@ static void children_watch(void)
 	sigaction(SIGCHLD, &action, NULL);
 }
 
-/* The kernel drops the lock with the process's last thread. */
+/* The kernel releases the lock when the process's last thread ends. */
 gboolean rdmad_keeper_take_turn(const char *lock, GError **error)
 {
 	const int fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -72,7 +72,7 @@ gboolean rdmad_keeper_take_turn(const char *lock, GError **error)
 	return TRUE;
 }
 
-/* It ends where it cannot be limited, and the daemon sees the end of it. */
+/* Exits if the filter cannot be installed; the daemon sees the process end. */
 static void executor_limit(RdmadSeccomp seccomp)
 {
 	g_autoptr(GError) error = NULL;
@@ -102,7 +102,7 @@ typedef struct {
 } Kind;
 
 static const Kind executor_kind = { "rdmad-executor", executor_serve, SIGKILL };
-/* It sees the end of the daemon itself, and takes what it runs with it. */
+/* A host process sees the daemon end, and ends its program with itself. */
 static const Kind host_kind = { "rdmad-host", host_serve, 0 };
 
 static void process_fork(const Keeper *keeper, const Kind *kind, int socket, const char *text)
@@ -118,7 +118,7 @@ static void process_fork(const Keeper *keeper, const Kind *kind, int socket, con
 	prctl(PR_SET_NAME, kind->name);
 	close(keeper->socket);
 	signal(SIGCHLD, SIG_DFL);
-	/* The keeper may have ended before this one would have been told: nobody wants it then. */
+	/* The keeper may have ended before PR_SET_PDEATHSIG took effect. */
 	if (getppid() == parent)
 		kind->serve(keeper, socket, text);
 	_exit(EXIT_FAILURE);
@@ -130,7 +130,7 @@ static void keeper_add(Keeper *keeper, const char *text)
 		g_ptr_array_add(keeper->commands, g_strdup(text));
 }
 
-/* The daemon sees the end of a socket that nobody serves. */
+/* An unserved socket is closed, which the daemon sees. */
 static void keeper_run(const Keeper *keeper, int socket, const char *digits)
 {
 	const guint64 number = g_ascii_strtoull(digits, NULL, 10);
@@ -139,7 +139,7 @@ static void keeper_run(const Keeper *keeper, int socket, const char *digits)
 		process_fork(keeper, &host_kind, socket, keeper->commands->pdata[number - 1]);
 }
 
-/* One that runs no programs needs no more than its executors. */
+/* A keeper without host commands needs no more system calls than its executors. */
 static void keeper_close_list(Keeper *keeper)
 {
 	keeper->is_closed = TRUE;
@@ -149,7 +149,7 @@ static void keeper_close_list(Keeper *keeper)
 	keeper->seccomp = RDMAD_SECCOMP_OFF;
 }
 
-static void keeper_obey(Keeper *keeper, const RdmadMessage *message)
+static void keeper_handle(Keeper *keeper, const RdmadMessage *message)
 {
 	const char *rest = (const char *)message->bytes + 1;
 
@@ -179,7 +179,7 @@ static int keep(int socket, RdmadSeccomp seccomp, GError **error)
 	RdmadMessage *message;
 
 	while ((message = rdmad_message_receive(socket, &limits, error))) {
-		keeper_obey(&keeper, message);
+		keeper_handle(&keeper, message);
 		rdmad_message_free(message);
 	}
 	return g_error_matches(*error, RDMAD_ERROR, RDMAD_ERROR_GONE) ? 0 : 1;
@@ -204,7 +204,7 @@ int rdmad_keeper_main(int argc, char **argv)
 	return status;
 }
 
-/* ---- the daemon's end ---- */
+/* ---- the daemon's side ---- */
 
 struct RdmadKeeper {
 	pid_t pid;
@@ -213,22 +213,22 @@ struct RdmadKeeper {
 	gboolean is_closed;
 };
 
-/* Between fork and exec. */
+/* Runs between fork and exec: only async-signal-safe calls. */
 G_NORETURN static void child_exec(int socket, pid_t parent, char *const *argv)
 {
-	/* Stacks of threads that ended are not kept. */
+	/* glibc must not cache the stacks of ended threads. */
 	char *const envp[] = { (char *)"GLIBC_TUNABLES=glibc.pthread.stack_cache_size=0", NULL };
 	sigset_t none;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
-		_exit(NOT_YET);
+		_exit(EXEC_FAILED);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (socket == SOCKET_FD ? fcntl(socket, F_SETFD, 0) == 0
 				: dup2(socket, SOCKET_FD) == SOCKET_FD)
 		execve(PROGRAM, argv, envp);
-	_exit(NOT_YET);
+	_exit(EXEC_FAILED);
 }
 
 RdmadKeeper *rdmad_keeper_new(guint64 capabilities, RdmadSeccomp seccomp, GError **error)
@@ -280,8 +280,8 @@ int rdmad_keeper_fd(const RdmadKeeper *keeper)
 	return keeper->fd;
 }
 
-/* `fd` -1: none. */
-static gboolean keeper_tell(const RdmadKeeper *keeper, char what, const char *rest, int fd,
+/* `fd` -1: no descriptor. */
+static gboolean keeper_send(const RdmadKeeper *keeper, char what, const char *rest, int fd,
 			    GError **error)
 {
 	g_autofree char *text = g_strdup_printf("%c%s", what, rest);
@@ -291,7 +291,7 @@ static gboolean keeper_tell(const RdmadKeeper *keeper, char what, const char *re
 
 gboolean rdmad_keeper_start(const RdmadKeeper *keeper, int socket, const char *lock, GError **error)
 {
-	return keeper_tell(keeper, 'E', lock, socket, error);
+	return keeper_send(keeper, 'E', lock, socket, error);
 }
 
 guint rdmad_keeper_declare(RdmadKeeper *keeper, const char *text, GError **error)
@@ -311,7 +311,7 @@ guint rdmad_keeper_declare(RdmadKeeper *keeper, const char *text, GError **error
 			    "more than %u commands of the host", COMMANDS_MAX);
 		return 0;
 	}
-	if (!keeper_tell(keeper, 'C', text, -1, error))
+	if (!keeper_send(keeper, 'C', text, -1, error))
 		return 0;
 	g_ptr_array_add(keeper->commands, g_strdup(text));
 	return keeper->commands->len;
@@ -321,12 +321,12 @@ gboolean rdmad_keeper_close_list(RdmadKeeper *keeper, GError **error)
 {
 	if (keeper)
 		keeper->is_closed = TRUE;
-	return !keeper || keeper_tell(keeper, 'L', "", -1, error);
+	return !keeper || keeper_send(keeper, 'L', "", -1, error);
 }
 
 gboolean rdmad_keeper_run(const RdmadKeeper *keeper, int socket, guint number, GError **error)
 {
 	g_autofree char *digits = g_strdup_printf("%u", number);
 
-	return keeper_tell(keeper, 'R', digits, socket, error);
+	return keeper_send(keeper, 'R', digits, socket, error);
 }

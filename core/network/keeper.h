@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeper: a small process that starts executors (executor.h) and host commands (host-command.h), and holds
- * the capabilities to do so
+ * Keeper: a small process with the capabilities to start executors (executor.h) and host commands
+ * (host-command.h)
  *
- * Started by the daemon before that gives up its own, so that an executor that died can be followed by
- * another.  What it may be told:
+ * The daemon starts the keeper before it drops its own capabilities, so that a dead executor can be
+ * replaced.  Its commands:
  *
- *	E LOCK		an executor that serves the descriptor that comes along
- *	C COMMAND	one more host command, before the list is closed
- *	L		the list is closed
- *	R NUMBER	a process that does this command, and answers at the descriptor that comes along
+ *	E LOCK		start an executor that serves the attached descriptor
+ *	C COMMAND	append a host command to the list
+ *	L		close the list
+ *	R NUMBER	start a process that runs this host command and replies on the attached
+ *			descriptor
  */
 #pragma once
 
@@ -17,33 +18,35 @@
 
 #define RDMAD_KEEPER_OPTION "--executor"
 
-/* `capabilities`: the mask that it and the executors have, as far as the caller has them.  `seccomp` is theirs,
- * but not of host commands, which run programs of others, nor of a keeper that has such commands. */
+/* `capabilities` limits the capabilities of the keeper and its executors to this mask.
+ * `seccomp` applies to the executors and, once the list is closed without a host command, to the
+ * keeper.  Host commands run foreign programs and have no filter. */
 RdmadKeeper *rdmad_keeper_new(guint64 capabilities, RdmadSeccomp seccomp, GError **error);
-/* Ends it and its executors. */
+/* Kills the keeper and its executors. */
 void rdmad_keeper_free(RdmadKeeper *keeper);
-/* Readable when the keeper has ended. */
+/* Returns a descriptor that becomes readable when the keeper ends. */
 int rdmad_keeper_fd(const RdmadKeeper *keeper);
-/* Starts an executor that serves `socket`, which stays the caller's. */
+/* Starts an executor that serves `socket`; the caller keeps `socket`. */
 gboolean rdmad_keeper_start(const RdmadKeeper *keeper, int socket, const char *lock,
 			    GError **error);
 
-/* The number of a host command; `text` is that of host-command.c.  0: RDMAD_ERROR_CONFIG: the list is closed and
- * does not have it; RDMAD_ERROR_LIMIT. */
+/* Returns the number of a host command; host-command.c defines the format of `text`.  Returns 0 on
+ * error: RDMAD_ERROR_CONFIG if the list is closed without the command, RDMAD_ERROR_LIMIT. */
 guint rdmad_keeper_declare(RdmadKeeper *keeper, const char *text, GError **error);
-/* When the modules have started.  NULL is fine. */
+/* Closes the list after the modules have started.  `keeper` may be NULL. */
 gboolean rdmad_keeper_close_list(RdmadKeeper *keeper, GError **error);
-/* Starts a process for command `number`, which answers at `socket`, which stays the caller's. */
+/* Starts a process that runs command `number` and replies on `socket`; the caller keeps
+ * `socket`. */
 gboolean rdmad_keeper_run(const RdmadKeeper *keeper, int socket, guint number, GError **error);
 
-/* The process itself, from main(): `argv[2]` is its socket, `argv[3]` the mask, `argv[4]` the number of
- * an RdmadSeccomp; the exit status. */
+/* The main function of the keeper process: `argv[2]` is its socket, `argv[3]` the mask, `argv[4]`
+ * the number of an RdmadSeccomp.  Returns the exit status. */
 int rdmad_keeper_main(int argc, char **argv);
 
-/* For a process that the keeper has forked: waits for the end of the process before it that had the lock, and has it until it
- * ends itself. */
+/* Takes the lock in a process forked by the keeper: waits until the previous holder has ended, and
+ * holds the lock until this process ends. */
 gboolean rdmad_keeper_take_turn(const char *lock, GError **error);
-/* The mains of the processes that the keeper forks, of executor.c and host-command.c: they return where they could not
- * begin. */
+/* The main functions of the keeper's children (executor.c, host-command.c).  They return only if
+ * they cannot start. */
 int rdmad_executor_serve(int socket, const char *lock);
 void rdmad_host_serve(int socket, const char *command);

@@ -84,8 +84,8 @@ gboolean rdmad_netns_check(int fd, RdmadNetnsId *id, GError **error)
 	return netns_check(fd, "the descriptor", id, error);
 }
 
-/* Without its driver or its other end: not yet a real opening. */
-static int netns_look(const char *path, GError **error)
+/* Opens with O_PATH, which runs no driver of a device file and waits for no peer of a FIFO. */
+static int netns_open_path(const char *path, GError **error)
 {
 	const int fd = open(path, O_PATH | O_CLOEXEC);
 	const gboolean absent = fd < 0 && (errno == ENOENT || errno == ENOTDIR);
@@ -99,13 +99,13 @@ static int netns_look(const char *path, GError **error)
 
 int rdmad_netns_open(const char *path, RdmadNetnsId *id, GError **error)
 {
-	rdmad_autofd int look = netns_look(path, error), fd = -1;
-	g_autofree char *again = g_strdup_printf("/proc/self/fd/%d", look);
+	rdmad_autofd int path_fd = netns_open_path(path, error), fd = -1;
+	g_autofree char *reopen = g_strdup_printf("/proc/self/fd/%d", path_fd);
 	RdmadNetnsId unused;
 
-	if (look < 0 || !netns_identify(look, path, &unused, error))
+	if (path_fd < 0 || !netns_identify(path_fd, path, &unused, error))
 		return -1;
-	fd = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = open(reopen, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		rdmad_error_errno(error, errno, "cannot open the network namespace %s", path);
 	else if (netns_check(fd, path, id, error))
@@ -113,7 +113,7 @@ int rdmad_netns_open(const char *path, RdmadNetnsId *id, GError **error)
 	return -1;
 }
 
-/* ---- jobs ---- */
+/* ---- calls ---- */
 
 typedef struct {
 	int netns;
@@ -134,7 +134,7 @@ static void *call_run(void *data)
 	return NULL;
 }
 
-/* Its signals are the main thread's; see also work-pool.c. */
+/* The thread blocks all signals: the main thread handles them.  See also work-pool.c. */
 static int call_start(Call *call, pthread_t *thread)
 {
 	pthread_attr_t attr;

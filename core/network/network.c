@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A netlink socket that lives in a namespace, whichever thread uses it. */
+/* A netlink socket of a network namespace, usable from any thread */
 #include "network/network-private.h"
 
 #include <arpa/inet.h>
@@ -18,9 +18,9 @@
 
 struct RdmadNetwork {
 	RdmadNetlink *nl;
-	int netns;	     /* ours; -1: rdmad's own */
-	gboolean is_adopted; /* there is no other socket than this */
-	int errnum;	     /* of what failed without the kernel */
+	int netns;	     /* owned; -1: rdmad's namespace */
+	gboolean is_adopted; /* the socket cannot be reopened */
+	int errnum;	     /* when there is no socket */
 };
 
 /* ---- the socket ---- */
@@ -87,7 +87,7 @@ void rdmad_network_close(RdmadNetwork *net)
 	g_free(net);
 }
 
-/* The socket's own way to begin afresh would be one in the namespace of this thread. */
+/* Reopens a stale socket here: rdmad_netlink would reopen it in the namespace of this thread. */
 static gboolean network_ready(RdmadNetwork *net, GError **error)
 {
 	if (net->nl && !rdmad_netlink_stale(net->nl))
@@ -116,7 +116,7 @@ struct nl_msg *network_request(int type, int flags, const void *header, gsize si
 	return msg;
 }
 
-/* The netlink socket's codes are those of questions about devices. */
+/* The netlink layer maps errors for device queries; links and routes need other codes. */
 static void error_refine(const RdmadNetwork *net, GError *error)
 {
 	switch (rdmad_network_errnum(net)) {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A link of the host goes into the pod, and comes back with all that it had
+ * Moves a link of the host into the pod, and back with all its settings
  *
- * The kernel keeps MTU, addresses of the link layer and alternative names over a move, and loses
- * addresses, routes, neighbours and sysctls; an IPv6 address goes already when the link is set down.
- * The end of a namespace brings a NIC back too, down and bare.
+ * On a move the kernel keeps MTU, link-layer address and alternative names, and drops IP addresses,
+ * routes, neighbours and sysctls.  Setting the link down drops its IPv6 addresses already.  When a
+ * namespace ends, its NICs return to the host, down and without these settings.
  */
 #include <string.h>
 
 #include "network/perform.h"
 
-#define RETURN_MS 2000 /* for the kernel to take a dead namespace apart */
+#define RETURN_MS 2000 /* for the kernel to destroy a namespace */
 
 static gboolean has_mac(const char *text, const RdmadMac *wanted)
 {
@@ -34,8 +34,8 @@ static gboolean is_upper(const RdmadLink *link)
 	return link->kind && g_strv_contains(kinds, link->kind);
 }
 
-/* NULL without an error: it is not in this namespace.  `any_mac`: one that has name and index, too, which
- * a step or the container gave another address. */
+/* Returns NULL without an error if the link is not in this namespace.  `any_mac` also accepts a
+ * link with the same name and index: a step or the container may have changed its MAC. */
 static RdmadLink *moved_find(RdmadNetwork *net, const RdmadStepLinkMove *move, const char *name,
 			     gboolean any_mac, GError **error)
 {
@@ -59,7 +59,7 @@ static RdmadLink *moved_find(RdmadNetwork *net, const RdmadStepLinkMove *move, c
 		    : NULL;
 }
 
-/* ---- there ---- */
+/* ---- into the pod ---- */
 
 static gboolean rename_in_pod(const PerformContext *ctx, const RdmadStepLinkMove *move,
 			      const RdmadLink *link, GError **error)
@@ -71,9 +71,10 @@ static gboolean rename_in_pod(const PerformContext *ctx, const RdmadStepLinkMove
 		rdmad_link_change(ctx->pod, link->ifindex, &name, error));
 }
 
-/* After a refusal, or when it was done before: the kernel may have moved it, under its old name. */
-static gboolean move_look(const PerformContext *ctx, const RdmadStepLinkMove *move, GError *why,
-			  GError **error)
+/* Checks, after a failed move, whether the link is in the pod: the kernel may have moved it
+ * under its old name, or an earlier run may have. */
+static gboolean move_check(const PerformContext *ctx, const RdmadStepLinkMove *move, GError *why,
+			   GError **error)
 {
 	g_autoptr(GError) unseen = NULL;
 	g_autoptr(RdmadLink) link = moved_find(ctx->pod, move, move->pod_name, FALSE, &unseen);
@@ -97,10 +98,10 @@ gboolean perform_move(const PerformContext *ctx, const RdmadStepLinkMove *move, 
 	if (!why)
 		g_set_error(&why, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND, "there is no %s in the host",
 			    move->host_name);
-	return move_look(ctx, move, why, error);
+	return move_check(ctx, move, why, error);
 }
 
-/* ---- and back ---- */
+/* ---- back to the host ---- */
 
 static gboolean change_host(const PerformContext *ctx, int index, const RdmadLinkChange *change,
 			    GError **error)
@@ -108,7 +109,7 @@ static gboolean change_host(const PerformContext *ctx, int index, const RdmadLin
 	return rdmad_link_change(ctx->host, index, change, error);
 }
 
-/* A name and an address are taken by a link that is down. */
+/* The link must be down while its name or its MAC changes. */
 static gboolean identity_restore(const PerformContext *ctx, const RdmadStepLinkMove *move,
 				 const RdmadLink *link, GError **error)
 {
@@ -203,7 +204,7 @@ static gboolean neighbours_restore(const PerformContext *ctx, const RdmadStepLin
 	return TRUE;
 }
 
-/* Routes of a link that is down are refused; addresses are taken. */
+/* The kernel rejects routes, but not addresses, of a link that is down. */
 static gboolean restore(const PerformContext *ctx, const RdmadStepLinkMove *move,
 			const RdmadLink *link, GError **error)
 {
@@ -218,10 +219,10 @@ static gboolean restore(const PerformContext *ctx, const RdmadStepLinkMove *move
 	       neighbours_restore(ctx, move, index, error);
 }
 
-/* The host may have given its name away meanwhile: then it comes back under the pod's, or a free one, and
- * the restoring says what is wrong. */
-static gboolean bring_back(const PerformContext *ctx, const RdmadStepLinkMove *move,
-			   const RdmadLink *link, GError **error)
+/* Another link of the host may have taken the name: then the link returns under a spare name, and
+ * the restore reports the conflict. */
+static gboolean return_to_host(const PerformContext *ctx, const RdmadStepLinkMove *move,
+			       const RdmadLink *link, GError **error)
 {
 	g_autofree char *spare = g_strdup_printf("rdma%u", move->index);
 	const RdmadLinkChange down = { .up = -1 };
@@ -261,12 +262,12 @@ gboolean perform_move_back(const PerformContext *ctx, const RdmadStepLinkMove *m
 	Return back = { ctx, move, NULL };
 	gboolean ok;
 
-	if (why || (link && !bring_back(ctx, move, link, &why))) {
+	if (why || (link && !return_to_host(ctx, move, link, &why))) {
 		g_propagate_error(error, why);
 		return FALSE;
 	}
 	if (!perform_wait(ctx, ctx->pod ? 0 : RETURN_MS, has_returned, &back, &why)) {
-		/* Unplugged, or in a namespace that somebody still holds. */
+		/* The NIC was unplugged, or its namespace is still in use. */
 		if (perform_forgive(&why, RDMAD_ERROR_TIMEOUT))
 			g_set_error(&why, RDMAD_ERROR, RDMAD_ERROR_GONE,
 				    "%s is neither in the pod nor in the host", move->host_name);

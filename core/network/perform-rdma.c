@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RDMA devices of pods: moved, waited for, proved
+ * RDMA devices of pods: move a device, wait for its GID, bind an address
  *
- * The kernel gives a device that moves the lowest free uverbs number, so that two that move at once may
- * swap theirs: they move one after the other.
+ * The kernel gives a moved device the lowest free uverbs number.  Two concurrent moves could swap
+ * their numbers, so moves are serialized.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -40,7 +40,7 @@ static gboolean device_is_in_host(const PerformContext *ctx, const char *name)
 	return rdmad_sysroot_exists(ctx->root, path);
 }
 
-/* A device that is not where it is taken from has moved before, or came back by itself when its
+/* A device missing from its source namespace was moved before, or the kernel returned it when its
  * namespace ended. */
 gboolean perform_rdma_move(const PerformContext *ctx, const RdmadStepRdmaMove *move, gboolean back,
 			   GError **error)
@@ -68,12 +68,12 @@ typedef struct {
 	const RdmadSysroot *root;
 	const RdmadStepWaitGid *gid;
 	char *directory;
-	char text[40]; /* as sysfs writes the GID */
-	int index;     /* the best one, or -1 */
-	int found[2];  /* RoCE v2, and any other type, of this link; -1 */
+	char text[40]; /* the GID as in sysfs */
+	int index;     /* the best index, or -1 */
+	int found[2];  /* indices of RoCE v2 and of any other type; -1: none */
 } GidWait;
 
-/* An IPv4 address is the mapped IPv6 one. */
+/* An IPv4 address is formatted as an IPv4-mapped IPv6 address. */
 static void gid_format(const RdmadIp *ip, char text[40])
 {
 	guint8 raw[16] = { [10] = 0xff, [11] = 0xff };
@@ -91,8 +91,8 @@ static char *attribute(const GidWait *wait, const char *kind, const char *index)
 	return rdmad_sysroot_read(wait->root, path, NULL);
 }
 
-/* The same address may be that of another pod, on a network of its own. */
-static void gid_take(const char *index, const char *value, const GError *problem, gpointer data)
+/* Checks the link: another pod, on a separate network, may have the same address. */
+static void gid_match(const char *index, const char *value, const GError *problem, gpointer data)
 {
 	GidWait *wait = data;
 	g_autofree char *type = NULL, *netdev = NULL;
@@ -106,15 +106,15 @@ static void gid_take(const char *index, const char *value, const GError *problem
 	wait->found[g_strcmp0(type, GID_TYPE_ROCE_V2) != 0] = atoi(index);
 }
 
-static gboolean gid_is_there(gpointer data, GError **error)
+static gboolean gid_is_present(gpointer data, GError **error)
 {
 	GidWait *wait = data;
 	g_autofree char *gids = g_build_filename(wait->directory, "gids", NULL);
 
 	wait->found[0] = wait->found[1] = -1;
-	if (!rdmad_sysroot_read_dir(wait->root, gids, gid_take, wait, error))
+	if (!rdmad_sysroot_read_dir(wait->root, gids, gid_match, wait, error))
 		return FALSE;
-	/* Version 2 comes second. */
+	/* The kernel adds the RoCE v2 entry after that of v1. */
 	wait->index = wait->found[0] >= 0 ? wait->found[0] : wait->found[1];
 	return wait->found[0] >= 0;
 }
@@ -124,16 +124,16 @@ static gboolean gid_wait(const PerformContext *ctx, GidWait *wait, GError **erro
 	GError *why = NULL;
 
 	gid_format(&wait->gid->ip, wait->text);
-	if (perform_wait(ctx, wait->gid->timeout_ms, gid_is_there, wait, &why))
+	if (perform_wait(ctx, wait->gid->timeout_ms, gid_is_present, wait, &why))
 		return TRUE;
-	/* A device of version 1 only. */
+	/* The device supports only RoCE v1. */
 	if (wait->index >= 0 && perform_forgive(&why, RDMAD_ERROR_TIMEOUT))
 		return TRUE;
 	g_propagate_error(error, why);
 	return FALSE;
 }
 
-/* A device that went into the pod is in the sysfs of the pod's namespace only. */
+/* A device that was moved into the pod is visible only in the sysfs of the pod's namespace. */
 gboolean perform_wait_gid(const PerformContext *ctx, RdmadStepPlace where,
 			  const RdmadStepWaitGid *gid, int *index, GError **error)
 {
@@ -149,7 +149,8 @@ gboolean perform_wait_gid(const PerformContext *ctx, RdmadStepPlace where,
 	return TRUE;
 }
 
-/* In a container that is not privileged.  librdmacm reports another error than this one. */
+/* The device file is forbidden in an unprivileged container.  librdmacm would report a misleading
+ * error. */
 static gboolean rdma_cm_is_forbidden(const PerformContext *ctx)
 {
 	rdmad_autofd int fd =

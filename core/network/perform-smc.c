@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Entries of SMC-R: the thread is in the pod's namespace, and makes another one for the host's. */
+/* Entries of SMC-R: this thread is in the pod's namespace; the host's needs another thread. */
 #include <rdmad/netns.h>
 #include <rdmad/smc.h>
 
@@ -7,7 +7,7 @@
 
 typedef struct {
 	const RdmadStep *step;
-	gboolean there;
+	gboolean add;
 } Change;
 
 static gboolean smc_set(gpointer data, GError **error)
@@ -16,15 +16,15 @@ static gboolean smc_set(gpointer data, GError **error)
 	const RdmadStepSmc *smc = &change->step->smc;
 
 	if (smc->eid)
-		return change->there ? rdmad_smc_eid_add(smc->eid, error)
-				     : rdmad_smc_eid_remove(smc->eid, error);
+		return change->add ? rdmad_smc_eid_add(smc->eid, error)
+				   : rdmad_smc_eid_remove(smc->eid, error);
 	if (!smc->pnetid || !smc->link == !smc->device) {
 		g_set_error_literal(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
 				    "neither an EID nor a PNETID of one thing");
 		return FALSE;
 	}
-	return change->there ? rdmad_smc_pnet_add(smc->pnetid, smc->link, smc->device, error)
-			     : rdmad_smc_pnet_delete(smc->pnetid, smc->link, smc->device, error);
+	return change->add ? rdmad_smc_pnet_add(smc->pnetid, smc->link, smc->device, error)
+			   : rdmad_smc_pnet_delete(smc->pnetid, smc->link, smc->device, error);
 }
 
 gboolean perform_smc(const PerformContext *ctx, const RdmadStep *step, gboolean back,
@@ -36,7 +36,7 @@ gboolean perform_smc(const PerformContext *ctx, const RdmadStep *step, gboolean 
 				    ? rdmad_netns_call(ctx->host_fd, smc_set, &change, &why)
 				    : smc_set(&change, &why);
 
-	/* Entries end with the kernel module that held them. */
+	/* Unloading the kernel module removes its entries. */
 	if (ok || (back && perform_forgive(&why, RDMAD_ERROR_NOT_FOUND)))
 		return TRUE;
 	g_propagate_error(error, why);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A virtual function, set through its PF; some drivers take a setting and do another. */
+/* Configures a VF through its PF, and verifies it: some drivers accept a setting without applying
+ * it. */
 #include <linux/if_ether.h>
 #include <linux/if_link.h>
 #include <rdmad/sysroot.h>
@@ -9,7 +10,7 @@
 
 #define REBIND_MS 10000
 
-/* The bits are the same in both. */
+/* Both enums use the same bits. */
 G_STATIC_ASSERT((guint)RDMAD_STEP_VF_MAC == (guint)RDMAD_VF_MAC);
 G_STATIC_ASSERT((guint)RDMAD_STEP_VF_LINK_STATE == (guint)RDMAD_VF_LINK_STATE);
 G_STATIC_ASSERT((guint)RDMAD_STEP_VF_GUIDS == (guint)(RDMAD_VF_NODE_GUID | RDMAD_VF_PORT_GUID));
@@ -41,7 +42,8 @@ static const RdmadVf *vf_find(const RdmadLink *pf, guint number)
 	return NULL;
 }
 
-/* The name of the first setting that differs, or NULL.  Most drivers do not report GUIDs. */
+/* Returns the name of the first setting that differs, or NULL.  GUIDs are not compared: most
+ * drivers do not report them. */
 static const char *difference(const RdmadVf *is, const RdmadVf *wanted, guint32 set)
 {
 	RdmadMac mac = { 0 }, other = { 0 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One step done or undone, on a thread that is in the pod's namespace
+ * Executes or undoes one step, on a thread in the pod's namespace
  *
- * Both may have been done before, whole or in part.  An undo of what is gone succeeds.
+ * Both are idempotent: an earlier run may have done a part.  Undoing a step whose object no longer
+ * exists succeeds.
  */
 #pragma once
 
@@ -11,24 +12,24 @@
 #include <rdmad/network.h>
 #include <rdmad/step.h>
 
-/* The link that a step has found: most steps of a plan are about the same one. */
+/* The link found last: most steps of a plan concern the same link. */
 typedef struct {
-	RdmadNetwork *net; /* NULL: none */
+	RdmadNetwork *net; /* NULL: no link */
 	char name[16];
 	int index;
 } PerformLink;
 
 typedef struct {
 	RdmadNetwork *host;
-	RdmadNetwork *pod; /* NULL: the namespace is gone */
+	RdmadNetwork *pod; /* NULL: the namespace has ended */
 	int host_fd;
-	int pod_fd; /* -1: it is gone */
+	int pod_fd; /* -1: the namespace has ended */
 	const RdmadSysroot *root;
 	PerformLink *last;
 	const int *cancelled; /* atomic; waits end early */
 } PerformContext;
 
-/* `result` is set to a GID index where the step has one.  The errors are those of network.h. */
+/* Sets `result` to the GID index if the step determines one.  network.h lists the errors. */
 gboolean perform_do(const PerformContext *ctx, const RdmadStep *step, int *result, GError **error);
 gboolean perform_undo(const PerformContext *ctx, const RdmadStep *step, GError **error);
 
@@ -36,25 +37,26 @@ gboolean perform_undo(const PerformContext *ctx, const RdmadStep *step, GError *
 
 typedef struct PerformPlan PerformPlan;
 
-/* `text`: of rdmad_steps_to_text(). */
+/* `text` is in the format of rdmad_steps_to_text(). */
 PerformPlan *perform_plan_new(RdmadExecute what, const char *text, GError **error);
-/* NULL is fine. */
+/* `plan` may be NULL. */
 void perform_plan_free(PerformPlan *plan);
-/* Does the next step, or undoes it.  FALSE: there is none left. */
+/* Executes or undoes the next step.  Returns FALSE if no step is left. */
 gboolean perform_plan_next(PerformPlan *plan, const PerformContext *ctx);
-/* Puts "reports", "error", "code" and "left" into the executor's answer. */
+/* Adds "reports", "error", "code" and "left" to the executor's response. */
 void perform_plan_tell(const PerformPlan *plan, struct json_t *answer);
 
-/* ---- what perform.c takes from the others ---- */
+/* ---- shared by perform.c and the files of single steps ---- */
 
 RdmadNetwork *perform_network(const PerformContext *ctx, RdmadStepPlace where, GError **error);
-/* Calls `ready` every few milliseconds until it says so; RDMAD_ERROR_TIMEOUT, RDMAD_ERROR_CANCELLED. */
+/* Calls `ready` every few milliseconds until it returns TRUE.  RDMAD_ERROR_TIMEOUT,
+ * RDMAD_ERROR_CANCELLED. */
 gboolean perform_wait(const PerformContext *ctx, guint timeout_ms,
 		      gboolean (*ready)(gpointer data, GError **error), gpointer data,
 		      GError **error);
 RdmadAddress perform_address(const RdmadStepAddress *address, int ifindex);
 RdmadRoute perform_route(const RdmadStepRoute *route, int ifindex);
-/* Forgets an error of this code: TRUE. */
+/* Clears an error of this code.  Returns TRUE if it did. */
 gboolean perform_forgive(GError **error, RdmadError code);
 
 gboolean perform_move(const PerformContext *ctx, const RdmadStepLinkMove *move, GError **error);

@@ -2,8 +2,9 @@
 /*
  * RDMA devices between namespaces
  *
- * The kernel looks a device up in the namespace of the socket, but compares with the namespace of the
- * thread that sends (drivers/infiniband/core/device.c, ib_device_set_netns_put()): both are `from`.
+ * The kernel looks up the device in the socket's namespace, but compares with the namespace of the
+ * sending thread (drivers/infiniband/core/device.c, ib_device_set_netns_put()): both must be
+ * `from`.
  */
 #include <rdmad/error.h>
 #include <rdmad/fd.h>

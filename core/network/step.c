@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each struct of a step is described once, by a table of its fields; writing, parsing and freeing
- * follow the tables.
+ * Steps of a plan: one table of fields describes each struct for writing, parsing and freeing
  */
 #include <rdmad/step.h>
 
@@ -13,7 +12,7 @@
 #include <rdmad/smc.h>
 
 #define TEXT_MAX  256u
-#define DEPTH_MAX 8 /* of JSON: the plan, its step, a list, its entry, and some room */
+#define DEPTH_MAX 8 /* of JSON: the plan, a step, a list, an entry, and some reserve */
 
 typedef enum {
 	FIELD_BOOL,
@@ -43,7 +42,7 @@ typedef struct {
 } Field;
 
 struct Shape {
-	const Field *fields; /* until one without a key */
+	const Field *fields; /* terminated by an entry without a key */
 	GArray *(*list_new)(void);
 };
 
@@ -59,14 +58,14 @@ static gboolean text_check(const char *text)
 	return length > 0 && length <= TEXT_MAX;
 }
 
-/* One component of a path: RDMA devices, PCI addresses, alternative names. */
+/* Accepts one component of a path: an RDMA device, a PCI address, an alternative name. */
 static gboolean word_check(const char *text)
 {
 	return text_check(text) && !strpbrk(text, "/ ") && !g_str_equal(text, ".") &&
 	       !g_str_equal(text, "..");
 }
 
-/* The values of sysctls may be empty, and may have tabs. */
+/* Values of sysctls may be empty and may contain tabs. */
 static gboolean value_check(const char *text)
 {
 	return strlen(text) <= TEXT_MAX && !strpbrk(text, "\n\r");
@@ -315,13 +314,13 @@ static const Field common_fields[] = {
 	END,
 };
 
-/* All members of a step's union begin at one address. */
+/* All members of a step's union start at the same address. */
 #define OWN(step) ((guint8 *)&(step)->create)
 
 static const struct {
 	const char *name;
 	const Field *fields;
-	const char *subject; /* the key that describes it */
+	const char *subject; /* the key shown by rdmad_step_describe() */
 } kinds[RDMAD_N_STEPS] = {
 	[RDMAD_STEP_LINK_CREATE] = { "link-create", create_fields, "name" },
 	[RDMAD_STEP_LINK_MOVE] = { "link-move", move_fields, "host_name" },
@@ -451,7 +450,7 @@ static json_t *mac_to_json(const RdmadMac *mac)
 	return mac->length ? json_string(rdmad_mac_format(mac, text)) : NULL;
 }
 
-/* NULL for what is 0 or NULL: left out, unless it is required. */
+/* Returns NULL, which omits the field, for an optional 0 or NULL. */
 static json_t *field_to_json(const Field *field, const guint8 *base)
 {
 	gconstpointer at = base + field->offset;
@@ -669,7 +668,8 @@ static gboolean key_is_known(const Field *fields, const char *key)
 	return FALSE;
 }
 
-/* Keys of the step itself stand beside those of its kind; `more` NULL: there are none. */
+/* `more` has the keys common to all steps, which share the object with those of the kind; NULL: the
+ * object is not a step. */
 static gboolean keys_check(const json_t *json, const Field *fields, const Field *more,
 			   GError **error)
 {

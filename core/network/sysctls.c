@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /proc/sys/net shows each thread the namespace that it is in, so all is done by a thread inside. */
+/* Sysctls of a namespace: /proc/sys/net shows the namespace of the calling thread. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,8 @@ static gboolean name_check(const char *name, GError **error)
 	return valid;
 }
 
-/* In a container /proc/sys is read-only; its manifest mounts /proc/sys/net of the node here, from the beginning. */
+/* In a container /proc/sys is read-only; the manifest mounts the node's /proc/sys/net here before
+ * rdmad starts, so the result is cached. */
 static const char *sysctl_dir(void)
 {
 	static gsize dir;
@@ -78,7 +79,7 @@ static gboolean sysctl_write(const RdmadSysctl *sysctl, GError **error)
 
 	if (fd < 0)
 		return FALSE;
-	/* In one piece, or it would be two values. */
+	/* Each write() sets a whole value, so a short write is an error. */
 	if (write(fd, sysctl->value, strlen(sysctl->value)) == (ssize_t)strlen(sysctl->value))
 		return TRUE;
 	return rdmad_error_errno(error, errno, "cannot set sysctl %s to \"%s\"", sysctl->name,

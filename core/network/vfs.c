@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Virtual functions, as their physical function's link has them. */
+/* Virtual functions in the netlink messages of their physical function */
 #include <linux/if_ether.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
@@ -9,11 +9,11 @@
 #include "network/network-private.h"
 
 #define VFS_MAX	  4096u
-#define MAC_BYTES 6 /* the message has 32, and not their length */
+#define MAC_BYTES 6 /* of the 32 bytes in the message, which has no length */
 
 /* ---- reading ---- */
 
-/* A structure of the kernel's, whole; NULL: it is absent or shorter. */
+/* Returns a structure of the kernel; NULL if it is absent or too short. */
 #define VF_DATA(attrs, type, structure)                                                            \
 	((const structure *)vf_data((attrs)[type], sizeof(structure)))
 
@@ -135,7 +135,7 @@ static gboolean put_vf_vlan(struct nl_msg *msg, const RdmadVf *vf, GError **erro
 			    "invalid VLAN id %u or priority %u", vf->vlan, vf->qos);
 		return FALSE;
 	}
-	/* Older kernels have only the plain one. */
+	/* Older kernels know only IFLA_VF_VLAN, which has no protocol. */
 	if (!vf->is_8021ad) {
 		nla_put(msg, IFLA_VF_VLAN, sizeof(plain), &plain);
 		return TRUE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Construction of allocations; once in the table, an allocation never changes. */
+/* Construction of allocations, which are immutable once in the table */
 #pragma once
 
 #include <rdmad/allocations.h>
@@ -7,18 +7,18 @@
 
 #define RDMAD_ALLOCATION_ID_LENGTH 16u
 
-/* One reference; takes `id` over (NULL: a random one), all else zero. */
+/* Returns a new reference with all other members zero.  Takes `id` over; NULL: a random id. */
 RdmadAllocation *rdmad_allocation_new(char *id);
-/* An allocation of the caller's own with the same content. */
+/* Returns a copy that the caller may modify. */
 RdmadAllocation *rdmad_allocation_copy(const RdmadAllocation *allocation);
 
-/* FALSE with RDMAD_ERROR_INVALID: a value that no allocation may hold, from a module or from a database
- * that somebody has edited. */
+/* Returns FALSE with RDMAD_ERROR_INVALID if a value, from a module or from an edited database,
+ * is not valid. */
 gboolean rdmad_allocation_check(const RdmadAllocation *allocation, GError **error);
 
 void rdmad_attachment_copy(RdmadAttachment *to, const RdmadAttachment *from);
 void rdmad_attachment_clear(RdmadAttachment *attachment);
-/* The index of the attachment of that name, or -1. */
+/* Returns the index of the attachment, or -1. */
 int rdmad_allocation_find_attachment(const RdmadAllocation *allocation, const char *netns,
 				     const char *interface);
 void rdmad_allocation_remove_attachment(RdmadAllocation *allocation, guint index);
@@ -29,11 +29,11 @@ gboolean rdmad_allocation_id_is_valid(const char *id);
 
 void rdmad_allocation_set_pod(RdmadAllocation *allocation, const char *pod_namespace,
 			      const char *pod_name, const char *container);
-/* Sets the kubelet that vouches for it. */
+/* Sets the boot and the kubelet that vouch for the allocation. */
 void rdmad_allocation_set_witness(RdmadAllocation *allocation, const char *boot,
 				  const char *kubelet);
 
-/* Names one slot: ids are unique within a resource only. */
+/* The name of a slot: ids are unique only within a resource. */
 typedef struct {
 	const char *resource, *slot;
 } RdmadSlot;
@@ -41,5 +41,5 @@ typedef struct {
 /* For hash tables whose keys are RdmadSlot. */
 guint rdmad_slot_hash(gconstpointer slot);
 gboolean rdmad_slot_equal(gconstpointer a, gconstpointer b);
-/* One block with its own copy of both strings; g_free(). */
+/* Returns a copy with both strings in one block; g_free(). */
 RdmadSlot *rdmad_slot_dup(const RdmadSlot *slot);

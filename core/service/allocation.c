@@ -4,11 +4,11 @@
 #include <rdmad/random.h>
 #include <string.h>
 
-#define NAME_MAX_BYTES 253u /* as Kubernetes' own names */
+#define NAME_MAX_BYTES 253u /* the limit of Kubernetes' names */
 #define PATH_MAX_BYTES 4095u
 #define ADDRESSES_MAX  64u
 
-/* An id is a name and no secret. */
+/* An id is not a secret, so it needs no secure random numbers. */
 static char *random_id(void)
 {
 	return g_strdup_printf("%08x%08x", rdmad_random(), rdmad_random());
@@ -160,7 +160,7 @@ static gboolean check_text(const char *what, const char *text, gsize max, GError
 	return TRUE;
 }
 
-/* A text that is stored as a line of a list. */
+/* Checks a text that is stored as a line of a list. */
 static gboolean check_line(const char *what, const char *text, GError **error)
 {
 	return check_text(what, text, NAME_MAX_BYTES, error) &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Grants: slots to new holders, those that ask in one turn of the loop in one transaction. */
+/* Grants of slots; all requests of one turn of the loop are one transaction */
 #include <rdmad/clock.h>
 #include <rdmad/error.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static guint list_length(const char *const *list)
 	return g_strv_length((char **)list);
 }
 
-/* The remaining checks are the same for allocations that were loaded. */
+/* Checks only what rdmad_allocation_check() does not. */
 static gboolean grant_check(const RdmadGrant *grant, GError **error)
 {
 	if (list_length(grant->slots) == list_length(grant->devices))
@@ -36,7 +36,7 @@ static GArray *grant_pairs(const RdmadGrant *grant)
 {
 	GArray *pairs = g_array_new(FALSE, FALSE, sizeof(Pair));
 
-	/* One too many is enough to be refused. */
+	/* One slot more than allowed suffices to be rejected later. */
 	for (guint i = 0; i <= RDMAD_ALLOCATION_MAX_SLOTS && grant->slots[i]; i++) {
 		const Pair pair = { grant->slots[i], grant->devices[i] };
 
@@ -64,31 +64,31 @@ static RdmadAllocation *allocation_of_grant(const RdmadGrant *grant)
 	return allocation;
 }
 
-/* ---- who has its slots ---- */
+/* ---- current holders of the slots ---- */
 
 /* Maximum number of containers of one pod that share a slot. */
 #define SHARERS_MAX 32u
 
-/* Verdicts on the allocations that hold a slot of the new one. */
+/* The allocations that hold a slot of the grant, by verdict. */
 typedef struct {
 	RdmadAllocations *allocations;
 	const RdmadGrant *grant;
-	GHashTable *seen;   /* set of RdmadAllocationRecord */
-	GPtrArray *gone;    /* RdmadAllocationRecord */
-	GPtrArray *reasons; /* beside `gone` */
-	GPtrArray *shares;  /* RdmadAllocationRecord: of the same pod, or soon to end */
-	GPtrArray *lives;   /* RdmadAllocationRecord: holders that kubelet has forgotten */
-	guint doubts;	    /* how many of them may have ended */
-	gboolean unsettled; /* a grant that is not written yet ends one of them */
+	GHashTable *seen;     /* set of RdmadAllocationRecord */
+	GPtrArray *ended;     /* RdmadAllocationRecord */
+	GPtrArray *why_ended; /* beside `ended` */
+	GPtrArray *sharers;   /* RdmadAllocationRecord: of the same pod, or soon to end */
+	GPtrArray *holders;   /* RdmadAllocationRecord: holders that kubelet has forgotten */
+	guint doubts;	      /* number of holders that may have ended */
+	gboolean unsettled;   /* a pending grant ends one of the allocations */
 } Overlap;
 
 static void overlap_end(Overlap *overlap, RdmadAllocationRecord *record, const char *why)
 {
-	g_ptr_array_add(overlap->gone, record);
-	g_ptr_array_add(overlap->reasons, (gpointer)why);
+	g_ptr_array_add(overlap->ended, record);
+	g_ptr_array_add(overlap->why_ended, (gpointer)why);
 }
 
-static void overlap_judge(RdmadAllocationRecord *record, gpointer data)
+static void overlap_classify(RdmadAllocationRecord *record, gpointer data)
 {
 	Overlap *overlap = data;
 	const char *why = NULL;
@@ -102,14 +102,14 @@ static void overlap_judge(RdmadAllocationRecord *record, gpointer data)
 		overlap_end(overlap, record, why);
 		break;
 	case RDMAD_HOLDER_SHARES:
-		g_ptr_array_add(overlap->shares, record);
+		g_ptr_array_add(overlap->sharers, record);
 		break;
 	case RDMAD_HOLDER_DOUBTFUL:
 		overlap->doubts++;
-		g_ptr_array_add(overlap->lives, record);
+		g_ptr_array_add(overlap->holders, record);
 		break;
 	case RDMAD_HOLDER_LIVES:
-		g_ptr_array_add(overlap->lives, record);
+		g_ptr_array_add(overlap->holders, record);
 		break;
 	}
 }
@@ -120,30 +120,30 @@ static void overlap_find(Overlap *overlap, RdmadAllocations *allocations, const 
 		.allocations = allocations,
 		.grant = grant,
 		.seen = g_hash_table_new(NULL, NULL),
-		.gone = g_ptr_array_new(),
-		.reasons = g_ptr_array_new(),
-		.shares = g_ptr_array_new(),
-		.lives = g_ptr_array_new(),
+		.ended = g_ptr_array_new(),
+		.why_ended = g_ptr_array_new(),
+		.sharers = g_ptr_array_new(),
+		.holders = g_ptr_array_new(),
 	};
 	for (guint i = 0; i < RDMAD_ALLOCATION_MAX_SLOTS && grant->slots[i]; i++)
 		rdmad_allocations_holders(allocations, grant->resource, grant->slots[i],
-					  overlap_judge, overlap);
-	for (guint i = 0; i + SHARERS_MAX < overlap->shares->len; i++)
-		overlap_end(overlap, overlap->shares->pdata[i],
+					  overlap_classify, overlap);
+	for (guint i = 0; i + SHARERS_MAX < overlap->sharers->len; i++)
+		overlap_end(overlap, overlap->sharers->pdata[i],
 			    "too many allocations have its slots");
 }
 
 static void overlap_clear(Overlap *overlap)
 {
 	g_hash_table_unref(overlap->seen);
-	g_ptr_array_unref(overlap->gone);
-	g_ptr_array_unref(overlap->reasons);
-	g_ptr_array_unref(overlap->shares);
-	g_ptr_array_unref(overlap->lives);
+	g_ptr_array_unref(overlap->ended);
+	g_ptr_array_unref(overlap->why_ended);
+	g_ptr_array_unref(overlap->sharers);
+	g_ptr_array_unref(overlap->holders);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Overlap, overlap_clear)
 
-/* The first requested slot that the allocation has. */
+/* Returns the first requested slot that the allocation has. */
 static const char *overlap_slot(const Overlap *overlap, const RdmadAllocation *allocation)
 {
 	const char *const *slot = overlap->grant->slots;
@@ -155,7 +155,8 @@ static const char *overlap_slot(const Overlap *overlap, const RdmadAllocation *a
 
 static gboolean overlap_refuses(const Overlap *overlap, GError **error)
 {
-	const RdmadAllocationRecord *holder = overlap->lives->len ? overlap->lives->pdata[0] : NULL;
+	const RdmadAllocationRecord *holder =
+		overlap->holders->len ? overlap->holders->pdata[0] : NULL;
 	g_autofree char *text = NULL;
 
 	if (!holder || g_strcmp0(overlap->grant->mode, "exclusive") != 0)
@@ -179,7 +180,7 @@ gboolean rdmad_allocations_in_doubt(RdmadAllocations *allocations, const RdmadGr
 	return overlap.doubts > 0;
 }
 
-/* ---- grants that are not written yet ---- */
+/* ---- pending grants ---- */
 
 typedef struct {
 	RdmadGrantCall *call;
@@ -191,8 +192,8 @@ static void pending_free(gpointer data)
 {
 	Pending *pending = data;
 
-	for (guint i = 0; i < pending->overlap.gone->len; i++)
-		((RdmadAllocationRecord *)pending->overlap.gone->pdata[i])->leaving = FALSE;
+	for (guint i = 0; i < pending->overlap.ended->len; i++)
+		((RdmadAllocationRecord *)pending->overlap.ended->pdata[i])->leaving = FALSE;
 	overlap_clear(&pending->overlap);
 	rdmad_allocation_unref(pending->allocation);
 	g_free(pending);
@@ -202,7 +203,7 @@ static void pending_free(gpointer data)
 typedef struct {
 	RdmadAllocations *allocations;
 	GPtrArray *pending; /* of Pending */
-	GHashTable *slots;  /* set of RdmadSlot: theirs */
+	GHashTable *slots;  /* set of RdmadSlot of the pending grants */
 } GrantBatch;
 
 static void batch_init(GrantBatch *batch, RdmadAllocations *allocations)
@@ -232,8 +233,8 @@ static gboolean batch_has_slot(const GrantBatch *batch, const RdmadGrant *grant)
 	return FALSE;
 }
 
-/* The order in which they are judged would matter. */
-static gboolean batch_concerns(const GrantBatch *batch, const Pending *pending)
+/* Returns whether the verdicts depend on pending grants, which must be written first. */
+static gboolean batch_conflicts(const GrantBatch *batch, const Pending *pending)
 {
 	return pending->overlap.unsettled || batch_has_slot(batch, &pending->call->grant);
 }
@@ -247,14 +248,14 @@ static void batch_add(GrantBatch *batch, Pending *pending)
 
 		g_hash_table_add(batch->slots, rdmad_slot_dup(&key));
 	}
-	for (guint i = 0; i < pending->overlap.gone->len; i++)
-		((RdmadAllocationRecord *)pending->overlap.gone->pdata[i])->leaving = TRUE;
+	for (guint i = 0; i < pending->overlap.ended->len; i++)
+		((RdmadAllocationRecord *)pending->overlap.ended->pdata[i])->leaving = TRUE;
 	g_ptr_array_add(batch->pending, pending);
 }
 
-/* ---- written ---- */
+/* ---- after the transaction ---- */
 
-static void ended_forget(RdmadAllocations *allocations, const RdmadAllocation *allocation)
+static void ended_remove(RdmadAllocations *allocations, const RdmadAllocation *allocation)
 {
 	for (guint i = 0; allocation->slots[i]; i++) {
 		const RdmadSlot key = { allocation->resource, allocation->slots[i] };
@@ -265,39 +266,39 @@ static void ended_forget(RdmadAllocations *allocations, const RdmadAllocation *a
 
 static void holders_end(RdmadAllocations *allocations, Overlap *overlap)
 {
-	for (guint i = 0; i < overlap->gone->len; i++) {
-		RdmadAllocationRecord *record = g_ptr_array_index(overlap->gone, i);
+	for (guint i = 0; i < overlap->ended->len; i++) {
+		RdmadAllocationRecord *record = g_ptr_array_index(overlap->ended, i);
 
 		rdmad_allocations_news_add(allocations, record->allocation, NULL,
-					   overlap->reasons->pdata[i]);
+					   overlap->why_ended->pdata[i]);
 		rdmad_allocations_remove(allocations, record);
 	}
-	g_ptr_array_set_size(overlap->gone, 0);
+	g_ptr_array_set_size(overlap->ended, 0);
 }
 
 static void grant_publish(RdmadAllocations *allocations, Pending *pending)
 {
 	const RdmadAllocation *allocation = pending->allocation;
-	const GPtrArray *lives = pending->overlap.lives;
+	const GPtrArray *holders = pending->overlap.holders;
 
 	holders_end(allocations, &pending->overlap);
 	rdmad_allocations_insert(allocations, rdmad_allocation_ref(allocation));
 	if (allocations->evidence.pods)
 		rdmad_allocations_record(allocations, allocation->resource, allocation->slots[0])
 			->earlier = g_hash_table_ref(allocations->evidence.pods);
-	ended_forget(allocations, allocation);
+	ended_remove(allocations, allocation);
 	rdmad_allocations_news_add(allocations, NULL, allocation, NULL);
-	for (guint i = 0; i < lives->len; i++)
+	for (guint i = 0; i < holders->len; i++)
 		rdmad_allocations_news_overlap(
-			allocations, ((const RdmadAllocationRecord *)lives->pdata[i])->allocation,
+			allocations, ((const RdmadAllocationRecord *)holders->pdata[i])->allocation,
 			allocation);
 	pending->call->allocation = rdmad_allocation_ref(allocation);
 }
 
-/* One transaction: all are granted, or each has the reason. */
+/* Writes all pending grants in one transaction.  On failure, each call gets the error. */
 static void batch_write(GrantBatch *batch)
 {
-	g_autoptr(GPtrArray) gone = g_ptr_array_new(), put = g_ptr_array_new();
+	g_autoptr(GPtrArray) ended = g_ptr_array_new(), granted = g_ptr_array_new();
 	g_autoptr(GError) error = NULL;
 
 	if (!batch->pending->len)
@@ -305,10 +306,10 @@ static void batch_write(GrantBatch *batch)
 	for (guint i = 0; i < batch->pending->len; i++) {
 		const Pending *pending = batch->pending->pdata[i];
 
-		g_ptr_array_extend(gone, pending->overlap.gone, NULL, NULL);
-		g_ptr_array_add(put, pending->allocation);
+		g_ptr_array_extend(ended, pending->overlap.ended, NULL, NULL);
+		g_ptr_array_add(granted, pending->allocation);
 	}
-	rdmad_allocations_write(batch->allocations, gone, put, &error);
+	rdmad_allocations_write(batch->allocations, ended, granted, &error);
 	for (guint i = 0; i < batch->pending->len; i++) {
 		Pending *pending = batch->pending->pdata[i];
 
@@ -332,7 +333,7 @@ static Pending *pending_new(RdmadAllocations *allocations, RdmadGrantCall *call)
 	return pending;
 }
 
-/* FALSE: refused, whatever becomes of the others. */
+/* Returns FALSE if this grant is rejected, independent of the others. */
 static gboolean pending_fill(Pending *pending, const RdmadAllocations *allocations, GError **error)
 {
 	const RdmadGrant *grant = &pending->call->grant;
@@ -345,11 +346,11 @@ static gboolean pending_fill(Pending *pending, const RdmadAllocations *allocatio
 	       !overlap_refuses(&pending->overlap, error);
 }
 
-static void batch_take(GrantBatch *batch, RdmadGrantCall *call)
+static void batch_grant(GrantBatch *batch, RdmadGrantCall *call)
 {
 	Pending *pending = pending_new(batch->allocations, call);
 
-	if (batch_concerns(batch, pending)) {
+	if (batch_conflicts(batch, pending)) {
 		pending_free(pending);
 		batch_write(batch);
 		pending = pending_new(batch->allocations, call);
@@ -366,7 +367,7 @@ void rdmad_allocations_grant_all(RdmadAllocations *allocations, RdmadGrantCall *
 
 	batch_init(&batch, allocations);
 	for (guint i = 0; i < n; i++)
-		batch_take(&batch, &calls[i]);
+		batch_grant(&batch, &calls[i]);
 	batch_write(&batch);
 }
 

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* News of allocations: to the event log and to watchers, on the next turn of the loop, after the answers. */
+/* Reports changes of allocations to the event log and to watchers on the next turn of the loop,
+ * after the responses */
 #include <rdmad/event-log.h>
 #include <rdmad/loop.h>
 
 #include "service/allocations-table.h"
 
-/* Each holds what it names until all were notified, so that borrowed allocations last for the turn. */
+/* Each entry has references, so that borrowed allocations stay valid until all watchers are
+ * notified. */
 typedef struct {
 	const RdmadAllocation *before, *now;
 	char *reason;
-	/* No change but a warning about `now`, of this kind, for the event log alone; `reason` is
-	 * its text */
+	/* If set, this is not a change but a warning of this kind about `now`, for the event log
+	 * only; `reason` is its text. */
 	const char *warning;
 } News;
 
@@ -91,7 +93,7 @@ static void post_granted(RdmadEventLog *event_log, const RdmadAllocation *alloca
 	message = g_strdup_printf("%s: %u %s, first %s on %s", allocation->resource, n,
 				  n == 1 ? "slot" : "slots", allocation->slots[0],
 				  allocation->devices[0]);
-	/* Only allocations that podresources lists have a pod from the start. */
+	/* Only allocations adopted from podresources have a pod from the start. */
 	event_log_post(event_log,
 		       allocation->pod_name ? "allocation-adopted" : "allocation-granted",
 		       allocation, message);
@@ -192,7 +194,7 @@ void rdmad_allocations_news_clear(RdmadAllocations *allocations)
 	g_array_unref(allocations->news);
 }
 
-/* ---- what happens ---- */
+/* ---- reports ---- */
 
 void rdmad_allocations_news_add(RdmadAllocations *allocations, const RdmadAllocation *before,
 				const RdmadAllocation *now, const char *reason)

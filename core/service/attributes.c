@@ -10,17 +10,17 @@
 #define TEXT_MAX 253u
 
 struct RdmadAttributes {
-	GTree *attributes; /* name -> Attribute, in the order of the names */
-	GHashTable *news;  /* set of names of which the watchers are still to be notified */
+	GTree *attributes; /* name -> Attribute, sorted by name */
+	GHashTable *news;  /* set of changed names that watchers are not notified of yet */
 	RdmadWatchList watches;
 };
 
 typedef struct {
 	RdmadModule *owner;
-	char *value; /* a GRefString: a callback may change its own attribute */
+	char *value; /* a GRefString, because a callback may change its attribute */
 } Attribute;
 
-/* A watch's ops. */
+/* The `ops` of a watch. */
 typedef struct {
 	RdmadAttributeFunc fn;
 	char *name; /* NULL: every attribute */
@@ -69,7 +69,7 @@ static gint name_compare(gconstpointer a, gconstpointer b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Of char *, copied: callbacks may set attributes. */
+/* Returns an array of char *, which are copies, because callbacks may set attributes. */
 static GArray *names_new(void)
 {
 	GArray *names = g_array_new(FALSE, FALSE, sizeof(char *));
@@ -165,7 +165,7 @@ static void attributes_remove(RdmadAttributes *attributes, const char *name)
 {
 	if (!g_tree_lookup(attributes->attributes, name))
 		return;
-	/* First: `name` may be the key itself. */
+	/* Called before the removal, because `name` may be the key. */
 	attributes_changed(attributes, name);
 	g_tree_remove(attributes->attributes, name);
 }

@@ -11,13 +11,13 @@
 
 #define MESSAGE_MAX 1024u
 
-/* Entries are reference-counted: one that is being reported may leave the ring meanwhile. */
+/* Entries are reference-counted, because an entry may leave the ring while it is reported. */
 struct RdmadEventLog {
 	RdmadEventLogEntry *ring[RDMAD_EVENT_LOG_MAX]; /* at sequence % RDMAD_EVENT_LOG_MAX */
-	guint64 last;				       /* sequence of the newest; 0: none */
-	guint64 told;				       /* reported to watchers up to here */
+	guint64 last;				       /* sequence of the newest entry; 0: none */
+	guint64 reported;			       /* last sequence reported to watchers */
 	RdmadWatchList watches;
-	RdmadEvent *tell;
+	RdmadEvent *notify;
 	RdmadStat *events;
 };
 
@@ -28,10 +28,10 @@ static const RdmadStatClass events_class = {
 	.labels = { "kind" },
 };
 
-/* A watch's ops. */
+/* The `ops` of a watch. */
 typedef struct {
 	RdmadEventLogFunc fn;
-	guint64 after; /* nothing is replayed */
+	guint64 after; /* older entries are not reported */
 } EventLogWatch;
 
 static void entry_clear(gpointer data)
@@ -68,7 +68,7 @@ static void watch_freed(RdmadWatch *watch, gpointer service)
 	g_clear_pointer((gpointer *)&watch->ops, g_free);
 }
 
-static void watch_tell(RdmadWatch *watch, gpointer arg)
+static void watch_notify(RdmadWatch *watch, gpointer arg)
 {
 	const EventLogWatch *ops = watch->ops;
 	const RdmadEventLogEntry *entry = arg;
@@ -77,18 +77,18 @@ static void watch_tell(RdmadWatch *watch, gpointer arg)
 		ops->fn(entry, watch->data);
 }
 
-/* Entries of the watchers themselves are reported on the next turn. */
-static void event_log_tell(gpointer data)
+/* Entries posted by watchers are reported on the next turn. */
+static void event_log_notify(gpointer data)
 {
 	RdmadEventLog *event_log = data;
 	const guint64 last = event_log->last;
 
-	while (event_log->told < last) {
-		const guint64 next = MAX(event_log->told + 1, event_log_oldest(event_log));
+	while (event_log->reported < last) {
+		const guint64 next = MAX(event_log->reported + 1, event_log_oldest(event_log));
 		RdmadEventLogEntry *entry = g_rc_box_acquire(*event_log_slot(event_log, next));
 
-		event_log->told = next;
-		rdmad_watch_list_foreach(&event_log->watches, watch_tell, entry);
+		event_log->reported = next;
+		rdmad_watch_list_foreach(&event_log->watches, watch_notify, entry);
 		entry_unref(entry);
 	}
 }
@@ -100,7 +100,7 @@ RdmadEventLog *rdmad_event_log_new(RdmadLoop *loop)
 	rdmad_watch_list_init(&event_log->watches);
 	event_log->watches.freed = watch_freed;
 	event_log->events = rdmad_loop_stat(loop, &events_class);
-	event_log->tell = rdmad_loop_add_timer(loop, NULL, event_log_tell, event_log);
+	event_log->notify = rdmad_loop_add_timer(loop, NULL, event_log_notify, event_log);
 	return event_log;
 }
 
@@ -109,7 +109,7 @@ void rdmad_event_log_free(RdmadEventLog *event_log)
 	if (!event_log)
 		return;
 	rdmad_watch_list_clear(&event_log->watches);
-	rdmad_event_free(event_log->tell);
+	rdmad_event_free(event_log->notify);
 	for (guint i = 0; i < RDMAD_EVENT_LOG_MAX; i++)
 		entry_unref(event_log->ring[i]);
 	g_free(event_log);
@@ -128,12 +128,12 @@ static void event_log_add(RdmadEventLog *event_log, RdmadEventLogEntry *entry)
 	*slot = entry;
 	event_log->last = entry->sequence;
 	if (event_log->watches.watches->len)
-		rdmad_event_arm(event_log->tell, 0);
+		rdmad_event_arm(event_log->notify, 0);
 	else
-		event_log->told = event_log->last;
+		event_log->reported = event_log->last;
 }
 
-/* Every entry is a line of its own in the log, whatever came before it. */
+/* A new site for each entry exempts entries from the log's rate limit. */
 static void entry_log(const RdmadEventLogEntry *entry, const RdmadLogFields *about)
 {
 	RdmadLogSite site = { 0 };

@@ -10,15 +10,15 @@ void rdmad_hand_over_free(RdmadHandOver *hand_over);
 /* ---- to the successor ---- */
 
 void rdmad_hand_over_begin(RdmadHandOver *hand_over);
-/* `still` is called once, from the loop, when all parts are still, or have had time enough. */
+/* Calls `still` once, from the loop, when all parts are still or the time limit has passed. */
 void rdmad_hand_over_freeze(RdmadHandOver *hand_over, void (*still)(gpointer data), gpointer data);
-/* The next part that has something to give: the text of a message, g_free(), and its descriptors, which are
- * borrowed.  NULL: there is no more. */
+/* Returns the message of the next part, g_free(), and its borrowed descriptors.  NULL: no more
+ * parts. */
 char *rdmad_hand_over_next(RdmadHandOver *hand_over, int *fds, guint *n_fds);
 
-/* ---- from the one before ---- */
+/* ---- from the predecessor ---- */
 
 /* Takes the descriptors of a message of rdmad_hand_over_next(). */
 gboolean rdmad_hand_over_put(RdmadHandOver *hand_over, RdmadMessage *message, GError **error);
-/* Parts that nobody has taken after half a minute are closed. */
+/* Schedules the closing of parts that are not taken within half a minute. */
 void rdmad_hand_over_settle(RdmadHandOver *hand_over);

@@ -13,8 +13,8 @@
 
 #include "base/owned.h"
 
-#define FREEZE_MS 10000u /* PreStartContainer takes nine seconds at the longest */
-#define SETTLE_MS 30000u /* devices are known by then */
+#define FREEZE_MS 10000u /* PreStartContainer takes at most nine seconds */
+#define SETTLE_MS 30000u /* enough for the devices to be known */
 #define DEPTH_MAX 8u
 
 struct RdmadHandOver {
@@ -22,9 +22,9 @@ struct RdmadHandOver {
 	GQueue parts;
 	GHashTable *gifts; /* name -> RdmadHandOverGift */
 	gboolean under_way;
-	void (*still)(gpointer data); /* NULL: nobody waits */
+	void (*still)(gpointer data); /* NULL: no caller waits */
 	gpointer still_data;
-	RdmadEvent *late, *settled;
+	RdmadEvent *deadline, *settled;
 };
 
 struct RdmadHandOverPart {
@@ -34,7 +34,7 @@ struct RdmadHandOverPart {
 	char *name;
 	const RdmadHandOverOps *ops;
 	gpointer data;
-	gboolean frozen; /* it was asked */
+	gboolean frozen; /* freeze() was called */
 	gboolean still, given;
 };
 
@@ -48,13 +48,13 @@ static gboolean all_still(const RdmadHandOver *hand_over)
 	return TRUE;
 }
 
-static void freeze_over(gpointer data)
+static void freeze_end(gpointer data)
 {
 	RdmadHandOver *hand_over = data;
 	void (*still)(gpointer) = hand_over->still;
 
 	hand_over->still = NULL;
-	rdmad_event_disarm(hand_over->late);
+	rdmad_event_disarm(hand_over->deadline);
 	if (!all_still(hand_over))
 		rdmad_warn("some calls are still under way; their connections end");
 	if (still)
@@ -96,7 +96,7 @@ void rdmad_hand_over_part_still(RdmadHandOverPart *part)
 {
 	part->still = TRUE;
 	if (part->hand_over->still && all_still(part->hand_over))
-		rdmad_event_arm(part->hand_over->late, 0);
+		rdmad_event_arm(part->hand_over->deadline, 0);
 }
 
 gboolean rdmad_hand_over_under_way(const RdmadHandOver *hand_over)
@@ -128,13 +128,13 @@ void rdmad_hand_over_freeze(RdmadHandOver *hand_over, void (*still)(gpointer dat
 
 	hand_over->still = still;
 	hand_over->still_data = data;
-	rdmad_event_arm(hand_over->late, FREEZE_MS);
+	rdmad_event_arm(hand_over->deadline, FREEZE_MS);
 	while ((part = part_to_freeze(hand_over))) {
 		part->frozen = TRUE;
 		part->ops->freeze(part->data);
 	}
 	if (all_still(hand_over))
-		rdmad_event_arm(hand_over->late, 0);
+		rdmad_event_arm(hand_over->deadline, 0);
 }
 
 char *rdmad_hand_over_next(RdmadHandOver *hand_over, int *fds, guint *n_fds)
@@ -158,7 +158,7 @@ char *rdmad_hand_over_next(RdmadHandOver *hand_over, int *fds, guint *n_fds)
 	return NULL;
 }
 
-/* ---- from the one before ---- */
+/* ---- from the predecessor ---- */
 
 void rdmad_hand_over_gift_free(RdmadHandOverGift *gift)
 {
@@ -205,7 +205,7 @@ RdmadHandOverGift *rdmad_hand_over_take(RdmadHandOver *hand_over, const char *na
 	return gift;
 }
 
-static void gifts_drop(gpointer data)
+static void gifts_clear(gpointer data)
 {
 	RdmadHandOver *hand_over = data;
 
@@ -218,7 +218,7 @@ void rdmad_hand_over_settle(RdmadHandOver *hand_over)
 		rdmad_event_arm(hand_over->settled, SETTLE_MS);
 }
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
 static void gift_free(gpointer gift)
 {
@@ -231,8 +231,8 @@ RdmadHandOver *rdmad_hand_over_new(RdmadLoop *loop)
 
 	hand_over->loop = loop;
 	hand_over->gifts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, gift_free);
-	hand_over->late = rdmad_loop_add_timer(loop, NULL, freeze_over, hand_over);
-	hand_over->settled = rdmad_loop_add_timer(loop, NULL, gifts_drop, hand_over);
+	hand_over->deadline = rdmad_loop_add_timer(loop, NULL, freeze_end, hand_over);
+	hand_over->settled = rdmad_loop_add_timer(loop, NULL, gifts_clear, hand_over);
 	return hand_over;
 }
 
@@ -240,7 +240,7 @@ void rdmad_hand_over_free(RdmadHandOver *hand_over)
 {
 	if (!hand_over)
 		return;
-	rdmad_event_free(hand_over->late);
+	rdmad_event_free(hand_over->deadline);
 	rdmad_event_free(hand_over->settled);
 	g_hash_table_unref(hand_over->gifts);
 	g_free(hand_over);

@@ -5,15 +5,16 @@
 
 RdmadInventory *rdmad_inventory_new(RdmadLoop *loop, RdmadEventLog *event_log);
 void rdmad_inventory_free(RdmadInventory *inv);
-/* Takes the arrays over; `gpus` NULL: they stay.  Works out the differences, posts them to the
- * event log, and notifies the watchers on the next turn. */
+/* Takes the arrays over; `gpus` NULL: keeps the GPUs.  Posts the differences to the event log, and
+ * notifies the watchers on the next turn. */
 void rdmad_inventory_replace(RdmadInventory *inv, GPtrArray *devices, GPtrArray *gpus);
-/* The same for some of its devices (taken over), which are there still. */
+/* The same for some devices of the inventory (taken over). */
 void rdmad_inventory_update(RdmadInventory *inv, GPtrArray *found);
-/* Reports of ports, see port-history.h; those of unknown ports are ignored. */
+/* Reports of ports, see port-history.h.  Reports of unknown ports are ignored. */
 void rdmad_inventory_hears(RdmadInventory *inv, const char *id);
 void rdmad_inventory_port_event(RdmadInventory *inv, const char *id, guint port, gboolean active);
-/* A scan begins, whose result is passed to rdmad_inventory_replace() or rdmad_inventory_update(). */
+/* Call before a scan whose result is passed to rdmad_inventory_replace() or
+ * rdmad_inventory_update(). */
 void rdmad_inventory_look_begins(RdmadInventory *inv);
 /* Marks a device as given up by its driver until it is removed or re-added. */
 void rdmad_inventory_set_fatal(RdmadInventory *inv, const char *id);

@@ -11,15 +11,15 @@
 #include "service/port-history.h"
 
 struct RdmadInventory {
-	GPtrArray *devices; /* in the order of their ids */
+	GPtrArray *devices; /* sorted by id */
 	GPtrArray *gpus;
 	GHashTable *by_id, *by_name; /* borrow from `devices` */
-	GHashTable *fatal;	     /* id -> RDMA index of the device that its driver gave up */
-	GPtrArray *told;	     /* the devices as reported to watchers */
-	GPtrArray *retired;	     /* lists that somebody may have borrowed from in this turn */
-	gboolean looked;	     /* the first scan has ended */
-	gboolean news;		     /* a scan has ended since the watchers were notified */
-	gboolean scanned;	     /* the same, for those of `scans` */
+	GHashTable *fatal;	     /* id -> RDMA index of devices with a fatal error */
+	GPtrArray *reported;	     /* the devices as reported to watchers */
+	GPtrArray *retired;	     /* lists that callers may have borrowed from in this turn */
+	gboolean has_scan;	     /* the first scan has ended */
+	gboolean news;		     /* changes, or the first scan, since `watches` were notified */
+	gboolean scanned;	     /* a scan has ended since `scans` were notified */
 	RdmadPortHistory *history;
 	RdmadEventLog *event_log;
 	RdmadWatchList watches, scans;
@@ -56,7 +56,8 @@ static void change_append(GArray *changes, const RdmadDevice *before, const Rdma
 	g_array_append_val(changes, change);
 }
 
-/* Negative: the next device of `before` is not in `now`; positive: the other way round. */
+/* Returns a negative number if the next device of `before` is not in `now`, a positive one if
+ * the next device of `now` is not in `before`, else 0. */
 static int next_compare(const GPtrArray *before, guint b, const GPtrArray *now, guint n)
 {
 	const RdmadDevice *old, *new;
@@ -78,15 +79,15 @@ static void devices_diff(const GPtrArray *before, const GPtrArray *now, gboolean
 		const RdmadDevice *old = order <= 0 ? before->pdata[b++] : NULL;
 		const RdmadDevice *new = order >= 0 ? now->pdata[n++] : NULL;
 
-		/* A device that no scan has read again is the same object. */
+		/* An unchanged device is the same object. */
 		if (removed != !new || old == new || (old && new &&rdmad_device_equal(old, new)))
 			continue;
 		change_append(changes, old, new);
 	}
 }
 
-/* Both arrays in the order of the ids.  Removals come first, because what was added may have the name
- * of a device that was removed. */
+/* Both arrays are sorted by id.  Removals come first, because an added device may have the name
+ * of a removed one. */
 static GArray *inventory_diff(const GPtrArray *before, const GPtrArray *now)
 {
 	GArray *changes = changes_new();
@@ -107,13 +108,14 @@ static void post_port_state(const RdmadDevice *dev, const RdmadPort *old, const 
 			     rdmad_port_state_name(now->state));
 }
 
-/* A device that was away for a moment counts from 0. */
+/* A device that was removed and added again counts from 0. */
 static guint64 changes_between(const RdmadPort *old, const RdmadPort *now)
 {
 	return now->transitions - MIN(old->transitions, now->transitions);
 }
 
-/* Also for a port that is in its old state again: there is no other report of it. */
+/* Posts also for a port that has returned to its old state, because no other event shows the
+ * flap. */
 static void post_flap(const RdmadDevice *dev, const RdmadPort *old, const RdmadPort *now,
 		      const RdmadLogFields *about, RdmadEventLog *event_log)
 {
@@ -128,7 +130,7 @@ static void post_flap(const RdmadDevice *dev, const RdmadPort *old, const RdmadP
 			     dev->name, now->number, what, n);
 }
 
-/* TRUE: an event was posted. */
+/* Returns TRUE if an event was posted. */
 static gboolean post_port(const RdmadDevice *dev, const RdmadPort *old, const RdmadPort *now,
 			  const RdmadLogFields *about, RdmadEventLog *event_log)
 {
@@ -151,40 +153,40 @@ static gboolean post_port(const RdmadDevice *dev, const RdmadPort *old, const Rd
 static guint post_ports(const Change *change, const RdmadLogFields *about, RdmadEventLog *event_log)
 {
 	const RdmadDevice *now = change->now;
-	guint said = 0;
+	guint posted = 0;
 
 	for (guint i = 0; i < now->n_ports; i++) {
 		const RdmadPort *old = rdmad_device_port(change->before, now->ports[i].number);
 
 		if (old)
-			said += post_port(now, old, &now->ports[i], about, event_log);
+			posted += post_port(now, old, &now->ports[i], about, event_log);
 	}
-	return said;
+	return posted;
 }
 
 static void post_changed(const Change *change, const RdmadLogFields *about,
 			 RdmadEventLog *event_log)
 {
 	const RdmadDevice *before = change->before, *now = change->now;
-	guint said = post_ports(change, about, event_log);
+	guint posted = post_ports(change, about, event_log);
 
 	if (strcmp(before->name, now->name) != 0) {
 		rdmad_event_log_post(event_log, RDMAD_LOG_NOTICE, "device-renamed", about,
 				     "%s is %s now", before->name, now->name);
-		said++;
+		posted++;
 	}
 	if (now->fatal && !before->fatal) {
 		rdmad_event_log_post(event_log, RDMAD_LOG_ERR, "device-fatal", about,
 				     "%s: its driver reports a fatal error", now->name);
-		said++;
+		posted++;
 	}
-	/* Interfaces, addresses and what else there is: many and small. */
-	if (!said)
+	/* Other changes (interfaces, addresses) are frequent and minor. */
+	if (!posted)
 		rdmad_event_log_post(event_log, RDMAD_LOG_DEBUG, "device-changed", about, "%s",
 				     now->name);
 }
 
-/* Posts to the event log what changed. */
+/* Posts a change to the event log. */
 static void inventory_change_post(const Change *change, RdmadEventLog *event_log)
 {
 	const RdmadDevice *dev = change->now ? change->now : change->before;
@@ -249,9 +251,9 @@ static void watch_settled(RdmadWatch *watch)
 static GArray *inventory_take_news(gpointer service)
 {
 	RdmadInventory *inv = service;
-	g_autoptr(GPtrArray) before = g_steal_pointer(&inv->told);
+	g_autoptr(GPtrArray) before = g_steal_pointer(&inv->reported);
 
-	inv->told = g_ptr_array_ref(inv->devices);
+	inv->reported = g_ptr_array_ref(inv->devices);
 	g_ptr_array_set_size(inv->retired, 0);
 	if (!inv->news)
 		return NULL;
@@ -259,13 +261,13 @@ static GArray *inventory_take_news(gpointer service)
 	return inventory_diff(before, inv->devices);
 }
 
-/* NULL before the first scan: watches are notified after it. */
+/* Returns NULL before the first scan, after which the watches are notified. */
 static GArray *inventory_list(gpointer service)
 {
 	const RdmadInventory *inv = service;
 	GArray *all;
 
-	if (!inv->looked)
+	if (!inv->has_scan)
 		return NULL;
 	all = changes_new();
 	for (guint i = 0; i < inv->devices->len; i++)
@@ -282,7 +284,7 @@ static const RdmadNotifierClass inventory_notifier = {
 
 /* ---- scans ---- */
 
-/* The item is nothing but a number: a scan has no contents. */
+/* The item is a dummy, because the end of a scan has no data. */
 static GArray *scans_one(void)
 {
 	GArray *one = g_array_new(FALSE, TRUE, sizeof(guint));
@@ -303,7 +305,7 @@ static GArray *scans_list(gpointer service)
 {
 	const RdmadInventory *inv = service;
 
-	return inv->looked ? scans_one() : NULL;
+	return inv->has_scan ? scans_one() : NULL;
 }
 
 static void scans_notify(RdmadWatch *watch, gconstpointer item, gpointer service)
@@ -324,7 +326,7 @@ RdmadInventory *rdmad_inventory_new(RdmadLoop *loop, RdmadEventLog *event_log)
 	RdmadInventory *inv = g_new0(RdmadInventory, 1);
 
 	inv->devices = devices_new();
-	inv->told = devices_new();
+	inv->reported = devices_new();
 	inv->gpus = g_ptr_array_new();
 	inv->retired = g_ptr_array_new_with_free_func(ptr_array_release);
 	inv->by_id = g_hash_table_new(g_str_hash, g_str_equal);
@@ -348,7 +350,7 @@ void rdmad_inventory_free(RdmadInventory *inv)
 	g_hash_table_unref(inv->fatal);
 	rdmad_port_history_free(inv->history);
 	g_ptr_array_unref(inv->devices);
-	g_ptr_array_unref(inv->told);
+	g_ptr_array_unref(inv->reported);
 	g_ptr_array_unref(inv->gpus);
 	g_ptr_array_unref(inv->retired);
 	g_free(inv);
@@ -372,7 +374,7 @@ static void inventory_index(RdmadInventory *inv)
 	}
 }
 
-/* `devices` is in order. */
+/* `devices` must be sorted by id. */
 static void inventory_publish(RdmadInventory *inv, GPtrArray *devices)
 {
 	g_autoptr(GArray) changes = inventory_diff(inv->devices, devices);
@@ -381,9 +383,9 @@ static void inventory_publish(RdmadInventory *inv, GPtrArray *devices)
 	g_ptr_array_add(inv->retired, inv->devices);
 	inv->devices = devices;
 	inventory_index(inv);
-	if (changes->len || !inv->looked)
+	if (changes->len || !inv->has_scan)
 		inv->news = TRUE;
-	/* Without news too: the next turn frees the retired lists. */
+	/* Needed without news too, because the next turn frees the retired lists. */
 	rdmad_watch_list_news(&inv->watches);
 }
 
@@ -395,7 +397,7 @@ static gint device_compare(gconstpointer a, gconstpointer b)
 	return rdmad_natural_compare(x->id, y->id);
 }
 
-/* Given up by its driver, and under the same index still. */
+/* Returns whether the device has a fatal error and still has the same index. */
 static gboolean is_fatal_in(GHashTable *fatal, const RdmadDevice *dev)
 {
 	gpointer index;
@@ -404,8 +406,8 @@ static gboolean is_fatal_in(GHashTable *fatal, const RdmadDevice *dev)
 	       GPOINTER_TO_INT(index) == dev->index;
 }
 
-/* Gone, or there again under another index: the driver has started again. */
-static void fatal_forget(RdmadInventory *inv, GPtrArray *devices)
+/* Drops devices that were removed, or that have a new index because the driver started again. */
+static void fatal_update(RdmadInventory *inv, GPtrArray *devices)
 {
 	g_autoptr(GHashTable) old = g_steal_pointer(&inv->fatal);
 
@@ -448,7 +450,7 @@ void rdmad_inventory_look_begins(RdmadInventory *inv)
 	rdmad_port_history_look_begins(inv->history);
 }
 
-/* An unchanged device stays the same object. */
+/* Keeps the previous object for each unchanged device. */
 static void devices_reuse(RdmadInventory *inv, GPtrArray *devices)
 {
 	for (guint i = 0; i < devices->len; i++) {
@@ -462,7 +464,7 @@ static void devices_reuse(RdmadInventory *inv, GPtrArray *devices)
 	}
 }
 
-/* The kernel names each device once; a scan may still find a name twice. */
+/* Removes duplicates: a scan may find a device twice although the kernel has it once. */
 static void devices_unique(GPtrArray *devices)
 {
 	for (guint i = devices->len; i-- > 1;) {
@@ -474,10 +476,10 @@ static void devices_unique(GPtrArray *devices)
 	}
 }
 
-static void inventory_looked(RdmadInventory *inv, GPtrArray *devices)
+static void inventory_scanned(RdmadInventory *inv, GPtrArray *devices)
 {
 	inventory_publish(inv, devices);
-	inv->looked = inv->scanned = TRUE;
+	inv->has_scan = inv->scanned = TRUE;
 	rdmad_watch_list_news(&inv->scans);
 }
 
@@ -486,7 +488,7 @@ void rdmad_inventory_replace(RdmadInventory *inv, GPtrArray *devices, GPtrArray 
 	g_ptr_array_set_free_func(devices, device_release);
 	g_ptr_array_sort(devices, device_compare);
 	devices_unique(devices);
-	fatal_forget(inv, devices);
+	fatal_update(inv, devices);
 	devices_carry_history(inv, devices);
 	rdmad_port_history_look_ends(inv->history);
 	devices_reuse(inv, devices);
@@ -495,7 +497,7 @@ void rdmad_inventory_replace(RdmadInventory *inv, GPtrArray *devices, GPtrArray 
 		g_ptr_array_add(inv->retired, inv->gpus);
 		inv->gpus = gpus;
 	}
-	inventory_looked(inv, devices);
+	inventory_scanned(inv, devices);
 }
 
 static const RdmadDevice *find_id(const GPtrArray *devices, const char *id)
@@ -528,7 +530,7 @@ void rdmad_inventory_update(RdmadInventory *inv, GPtrArray *found)
 	}
 	rdmad_port_history_look_ends(inv->history);
 	g_ptr_array_unref(found);
-	inventory_looked(inv, devices);
+	inventory_scanned(inv, devices);
 }
 
 void rdmad_inventory_set_fatal(RdmadInventory *inv, const char *id)

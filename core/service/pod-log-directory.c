@@ -8,7 +8,7 @@
 #define NAME_CHARS "abcdefghijklmnopqrstuvwxyz0123456789-."
 #define UID_CHARS  "abcdefABCDEF0123456789-"
 
-static gboolean is_of(const char *text, const char *chars, gsize max)
+static gboolean consists_of(const char *text, const char *chars, gsize max)
 {
 	const gsize n = strspn(text, chars);
 
@@ -20,14 +20,14 @@ gboolean rdmad_pod_log_directory_parse(const char *name, RdmadPodLogDirectory *d
 	g_auto(GStrv) parts = g_strsplit(name, "_", 4);
 
 	*directory = (RdmadPodLogDirectory){ 0 };
-	if (g_strv_length(parts) != 3 || !is_of(parts[0], NAME_CHARS, NAME_MAX_LENGTH) ||
-	    !is_of(parts[1], NAME_CHARS, NAME_MAX_LENGTH) ||
-	    !is_of(parts[2], UID_CHARS, UID_MAX_LENGTH))
+	if (g_strv_length(parts) != 3 || !consists_of(parts[0], NAME_CHARS, NAME_MAX_LENGTH) ||
+	    !consists_of(parts[1], NAME_CHARS, NAME_MAX_LENGTH) ||
+	    !consists_of(parts[2], UID_CHARS, UID_MAX_LENGTH))
 		return FALSE;
 	directory->pod_namespace = g_steal_pointer(&parts[0]);
 	directory->pod_name = g_steal_pointer(&parts[1]);
 	directory->uid = g_steal_pointer(&parts[2]);
-	/* g_strfreev() ends at the first NULL, and there is nothing after it. */
+	/* g_strfreev() stops at the first NULL; all strings are stolen. */
 	return TRUE;
 }
 

@@ -5,5 +5,5 @@
 
 RdmadPodMetadata *rdmad_pod_metadata_new(RdmadLoop *loop);
 void rdmad_pod_metadata_free(RdmadPodMetadata *metadata);
-/* Cancels the owner's queries and removes it as provider; how many there were. */
+/* Cancels the owner's queries and removes its provider.  Returns their number. */
 guint rdmad_pod_metadata_reap(RdmadPodMetadata *metadata, const RdmadModule *owner);

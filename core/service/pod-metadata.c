@@ -13,11 +13,11 @@ struct RdmadPodProvider {
 
 struct RdmadPodMetadata {
 	RdmadLoop *loop;
-	RdmadPodProvider *provider; /* NULL: nobody can be asked */
-	GPtrArray *queries;	    /* RdmadPodQuery, those that nobody cancelled */
+	RdmadPodProvider *provider; /* NULL: no provider */
+	GPtrArray *queries;	    /* RdmadPodQuery, without cancelled ones */
 };
 
-/* Lives until the provider has answered, also when it was cancelled. */
+/* Exists until the provider has answered, even if it was cancelled. */
 struct RdmadPodQuery {
 	RdmadPodMetadata *metadata;
 	RdmadModule *owner;
@@ -27,12 +27,12 @@ struct RdmadPodQuery {
 	gboolean answered;
 	GHashTable *annotations;
 	GError *error;
-	RdmadEvent *told; /* calls `fn` */
+	RdmadEvent *notify; /* calls `fn` */
 };
 
 static void query_free(RdmadPodQuery *query)
 {
-	rdmad_event_free(query->told);
+	rdmad_event_free(query->notify);
 	g_clear_pointer(&query->annotations, g_hash_table_unref);
 	g_clear_error(&query->error);
 	g_free(query->pod_namespace);
@@ -41,7 +41,7 @@ static void query_free(RdmadPodQuery *query)
 	g_free(query);
 }
 
-static void query_tell(gpointer data)
+static void query_notify(gpointer data)
 {
 	RdmadPodQuery *query = data;
 
@@ -70,8 +70,9 @@ RdmadPodQuery *rdmad_pod_metadata_query(RdmadPodMetadata *metadata, RdmadModule 
 	query->pod_uid = g_strdup(pod_uid);
 	query->fn = fn;
 	query->data = data;
-	/* The core's: a module that ends has its queries cancelled, not its events alone. */
-	query->told = rdmad_loop_add_timer(metadata->loop, NULL, query_tell, query);
+	/* The event belongs to the core: when a module ends, its whole query is cancelled, not only
+	 * the event. */
+	query->notify = rdmad_loop_add_timer(metadata->loop, NULL, query_notify, query);
 	g_ptr_array_add(metadata->queries, query);
 	metadata->provider->fn(query, metadata->provider->data);
 	return query;
@@ -112,7 +113,7 @@ void rdmad_pod_query_answer(RdmadPodQuery *query, GHashTable *annotations, const
 	}
 	query->annotations = annotations ? g_hash_table_ref(annotations) : NULL;
 	query->error = error ? g_error_copy(error) : NULL;
-	rdmad_event_arm(query->told, 0);
+	rdmad_event_arm(query->notify, 0);
 }
 
 RdmadPodProvider *rdmad_pod_metadata_provide(RdmadPodMetadata *metadata, RdmadModule *owner,

@@ -11,18 +11,18 @@
 #include "hardware/cgroup-tree.h"
 
 #define LOGS	       "var/log/pods"
-#define DEPTH	       3 /* of cgroups below the pod's */
+#define DEPTH	       3 /* levels of cgroups below the pod's */
 #define PROCESSES_MAX  4096u
 #define STAT_STARTTIME 20u /* fields of /proc/PID/stat after the name in parentheses */
 
 typedef struct {
 	const RdmadSysroot *root;
 	guint seen;
-	int pid; /* the oldest one; 0: none */
+	int pid; /* the oldest process; 0: none */
 	guint64 started;
 } Search;
 
-/* proc_pid_stat(5), starttime; FALSE: it has ended. */
+/* Gets starttime of proc_pid_stat(5).  Returns FALSE if the process has ended. */
 static gboolean process_started(const RdmadSysroot *root, int pid, guint64 *started)
 {
 	g_autofree char *path = g_strdup_printf("proc/%d/stat", pid);
@@ -41,7 +41,7 @@ static void search_take(Search *search, int pid)
 {
 	guint64 started;
 
-	/* 0: in a namespace of processes that is not below rdmad's. */
+	/* The kernel shows 0 for a process outside of rdmad's PID namespace. */
 	if (pid <= 0 || search->seen++ >= PROCESSES_MAX ||
 	    !process_started(search->root, pid, &started))
 		return;
@@ -61,7 +61,7 @@ static void search_procs(Search *search, const char *cgroup)
 		search_take(search, atoi(lines[i]));
 }
 
-/* Neither an attribute, nor a controller's file. */
+/* Excludes attributes and files of controllers. */
 static gboolean may_be_cgroup(const char *name)
 {
 	return !strchr(name, '.') || g_str_has_suffix(name, ".scope") ||
@@ -88,7 +88,7 @@ static gboolean not_found(GError **error, RdmadError code, const char *pod_names
 	return FALSE;
 }
 
-/* Of several directories of logs all but one are of pods that had the name before. */
+/* Of several log directories, all but one belong to earlier pods with this name. */
 gboolean rdmad_pod_process_find(const RdmadSysroot *root, const char *pod_namespace,
 				const char *pod_name, RdmadPodProcess *process, GError **error)
 {

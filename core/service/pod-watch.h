@@ -2,14 +2,14 @@
 /*
  * Pod watch: detects the end of a pod that has allocations
  *
- * The pod's uid is in the name of its directory of logs, and by that its cgroup is found.  inotify
- * reports the end of the cgroup's last process (v2: cgroup.events; v1: the containers' cgroups are
- * removed) and its removal; then podresources is listed until the allocations have ended.  While a
- * pod is not found, the directories in which it will appear are watched, too; otherwise there are
- * two watches a pod, and nothing runs.
+ * The name of a pod's log directory contains its uid, which identifies its cgroup.  inotify reports
+ * the end of the cgroup's last process (v2: cgroup.events; v1: removal of the containers' cgroups)
+ * and its removal; then podresources is listed until the allocations have ended.  While a pod is
+ * not found, the directories in which it will appear are watched too; otherwise each pod has two
+ * watches, and nothing is polled.
  *
- * Where cgroups or the directories of logs cannot be seen, as in a container without these mounts,
- * every pod is UNKNOWN, and only podresources shows its end.
+ * If cgroups or log directories are not visible, as in a container without these mounts, all pods
+ * are UNKNOWN, and only podresources shows their end.
  */
 #pragma once
 
@@ -18,13 +18,13 @@
 
 typedef struct RdmadPodWatch RdmadPodWatch;
 
-/* Becomes the liveness of `allocations`. */
+/* Installs itself as the liveness check of `allocations`. */
 RdmadPodWatch *rdmad_pod_watch_new(RdmadLoop *loop, RdmadWorkers *workers, RdmadSysroot *root,
 				   RdmadAllocations *allocations, RdmadPods *pods);
-/* After `pods`, which may still answer it, and before `allocations`. */
+/* Call after freeing `pods`, which may still call it, and before freeing `allocations`. */
 void rdmad_pod_watch_free(RdmadPodWatch *watch);
 
-/* Why ends of pods are learnt late; NULL: they are not. */
+/* Returns why ends of pods are detected late, or NULL. */
 const char *rdmad_pod_watch_problem(const RdmadPodWatch *watch);
-/* Number of pods with allocations whose cgroup is watched. */
+/* Returns the number of pods with allocations whose cgroup is watched. */
 guint rdmad_pod_watch_count(const RdmadPodWatch *watch);

@@ -15,15 +15,15 @@
 
 #define LIST_METHOD	 "/v1.PodResourcesLister/List"
 #define LIST_DEADLINE_MS 10000
-#define GAP_MS		 50 /* between two lists: kubelet limits their rate */
+#define GAP_MS		 50 /* between two lists, because kubelet limits their rate */
 #define EXHAUSTED_TRIES	 3
 #define EXHAUSTED_MS	 200
-#define UNSETTLED_MS	 60000	/* when the steps are over and something is still open */
-#define SETTLED_MS	 300000 /* so that the allocation of a pod that has gone ends */
+#define UNSETTLED_MS	 60000	/* after the steps, while allocations are unsettled */
+#define SETTLED_MS	 300000 /* to detect the end of pods */
 
-/* From a hint on: a pod is listed a moment after its Allocate. */
+/* Delays after a hint, because a pod is listed shortly after its Allocate. */
 static const guint step_ms[] = { 250, 1000, 4000, 15000, 60000 };
-#define STEP_CONFIRM 3u /* an allocation was not listed: list again later */
+#define STEP_CONFIRM 3u /* the step that confirms a missing allocation */
 
 typedef struct {
 	RdmadModule *owner;
@@ -36,17 +36,17 @@ struct RdmadPods {
 	RdmadGrpcChannel *channel;
 	char *socket_path;
 	RdmadPodList *list;    /* the last good response */
-	RdmadPodList *retired; /* somebody may have borrowed from it in this turn */
+	RdmadPodList *retired; /* callers may have borrowed from it in this turn */
 	RdmadEvent *ask, *sweep;
 	gint64 due_us; /* when `ask` fires, while it is armed */
 
-	gboolean busy;	 /* a List is under way */
-	GArray *asking;	 /* Waiter: for the List under way */
-	GArray *waiting; /* Waiter: for the next */
+	gboolean busy;	 /* a List is running */
+	GArray *asking;	 /* Waiter of the running List */
+	GArray *waiting; /* Waiter of the next List */
 	RdmadPodList *answer;
-	GError *refused; /* why there is no answer though there was a message */
+	GError *refused; /* why the response could not be parsed */
 	gint64 asked_us;
-	gboolean hinted; /* since the last question */
+	gboolean hinted; /* since the last List was sent */
 	gboolean failing;
 	guint step, exhausted;
 
@@ -54,10 +54,10 @@ struct RdmadPods {
 	char *kubelet, *asked_kubelet; /* identities of the present socket file, and of the one
 				        * that was listed */
 	gint64 kubelet_since_us;
-	gboolean boot_begun; /* with the allocations of the last one */
+	gboolean boot_begun; /* rdmad_allocations_begin_boot() succeeded */
 };
 
-/* Keeps an earlier time. */
+/* Keeps the scheduled time if it is earlier. */
 static void pods_schedule(RdmadPods *pods, guint delay_ms)
 {
 	const gint64 now = rdmad_now_us();
@@ -86,7 +86,7 @@ static void kubelet_identify(RdmadPods *pods)
 	rdmad_allocations_set_kubelet(pods->allocations, pods->kubelet);
 }
 
-/* The file of a kubelet that was there before the node was restarted may be left. */
+/* Probes the socket, because its file may be left from before a restart of the node. */
 void rdmad_pods_look(RdmadPods *pods)
 {
 	kubelet_identify(pods);
@@ -108,8 +108,8 @@ static void list_answered(const guint8 *message, gsize size, gpointer data)
 	pods->answer = rdmad_pod_list_parse(message, size, &pods->refused);
 }
 
-/* In their place, so that a callback may end the owner of the next. */
-static void waiters_tell(RdmadPods *pods, const GError *error)
+/* Iterates over the array in place, because a callback may cancel later waiters. */
+static void waiters_notify(RdmadPods *pods, const GError *error)
 {
 	for (guint i = 0; i < pods->asking->len; i++) {
 		const Waiter *waiter = &g_array_index(pods->asking, Waiter, i);
@@ -132,7 +132,7 @@ static void list_take(RdmadPods *pods)
 	rdmad_allocations_reconcile(pods->allocations, pods->list);
 }
 
-/* Logged once, not at every try: a node without kubelet is a node too. */
+/* Logs only the first failure, because a node may have no kubelet. */
 static void failing_set(RdmadPods *pods, const GError *error)
 {
 	if (error && !pods->failing)
@@ -156,7 +156,7 @@ static void next_schedule(RdmadPods *pods, gboolean ok)
 		pods_schedule(pods, more && ok ? UNSETTLED_MS : SETTLED_MS);
 }
 
-/* TRUE: kubelet had too much to do; those who wait go on waiting. */
+/* Returns TRUE if kubelet rejected the List for its rate; the waiters wait for the retry. */
 static gboolean exhausted_retry(RdmadPods *pods, RdmadGrpcStatus status)
 {
 	if (status != RDMAD_GRPC_RESOURCE_EXHAUSTED || pods->exhausted == EXHAUSTED_TRIES)
@@ -192,7 +192,7 @@ static void list_done(RdmadGrpcStatus status, const char *text, gpointer data)
 	failing_set(pods, error);
 	if (!error)
 		list_take(pods);
-	waiters_tell(pods, error);
+	waiters_notify(pods, error);
 	next_schedule(pods, !error);
 }
 
@@ -252,9 +252,9 @@ void rdmad_pods_free(RdmadPods *pods)
 	if (!pods)
 		return;
 	rdmad_grpc_channel_free(pods->channel);
-	/* The core's waiters have data to free. */
+	/* The waiters of the core free their data in the callback. */
 	g_array_append_vals(pods->asking, pods->waiting->data, pods->waiting->len);
-	waiters_tell(pods, ended);
+	waiters_notify(pods, ended);
 	rdmad_event_free(pods->ask);
 	rdmad_event_free(pods->sweep);
 	g_array_unref(pods->asking);

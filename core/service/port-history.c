@@ -5,38 +5,38 @@
 
 #include "hardware/device.h"
 
-/* Maximum delay of a kernel event after a scan has seen the change; after that the event was lost.
- * Events may come in another order (each is a work item of its own), even though states
+/* The maximum delay of a kernel event after a scan has seen the change; later, the event counts
+ * as lost.  Events may be reordered, because each is a separate work item, although states
  * alternate. */
 #define LATE_US G_USEC_PER_SEC
 
 struct RdmadPortHistory {
 	GHashTable *ports; /* "id/number" -> PortNews */
-	GHashTable *heard; /* set of ids, for the scan that ends next */
+	GHashTable *heard; /* set of ids with reports, for the current scan */
 };
 
-/* States that alternate, beginning with `first`. */
+/* Reported states, which alternate, starting with `first`. */
 typedef struct {
 	gboolean first;
 	guint64 count;
-	gint64 since_us; /* monotonic, of the first */
-	gint64 last_us;	 /* wall clock */
-} Told;
+	gint64 since_us; /* monotonic time of the first report */
+	gint64 last_us;	 /* wall clock of the last report */
+} Reports;
 
 typedef struct {
-	Told told;	  /* before the present scan, or the next one, began */
-	Told later;	  /* since it began */
-	int state;	  /* active or not, as last reported; RDMAD_UNKNOWN: not yet */
-	guint64 ahead;	  /* changes seen by scans and not reported so far */
-	gint64 busy_us;	  /* monotonic, the last report or change */
-	gboolean seen;	  /* in this scan */
-	gboolean skipped; /* by this scan */
+	Reports reports;  /* before the present scan, or the next one, began */
+	Reports later;	  /* since it began */
+	int state;	  /* last reported: active or not; RDMAD_UNKNOWN: no report yet */
+	guint64 ahead;	  /* changes seen by scans but not reported yet */
+	gint64 busy_us;	  /* monotonic time of the last report or change */
+	gboolean seen;	  /* read by this scan */
+	gboolean skipped; /* not read by this scan */
 
-	/* Carrier changes of the port's interface, since a quiet moment. */
-	int carrier;		 /* then, or RDMAD_UNKNOWN */
-	gboolean carrier_active; /* the port was, then */
-	int carrier_ahead;	 /* of the state in the last scan: 1, 0 or -1 changes */
-	guint64 counted;	 /* changes of the port since then */
+	/* Comparison with the carrier changes of the port's interface since a quiet moment. */
+	int carrier;		 /* carrier changes at that moment, or RDMAD_UNKNOWN */
+	gboolean carrier_active; /* whether the port was active at that moment */
+	int carrier_ahead;	 /* 1, 0 or -1 changes ahead of the state in the last scan */
+	guint64 counted;	 /* changes of the port since that moment */
 } PortNews;
 
 RdmadPortHistory *rdmad_port_history_new(void)
@@ -57,24 +57,24 @@ void rdmad_port_history_free(RdmadPortHistory *history)
 
 /* ---- events of the kernel ---- */
 
-static gboolean told_last(const Told *told)
+static gboolean reports_last(const Reports *reports)
 {
-	return told->count % 2 ? told->first : !told->first;
+	return reports->count % 2 ? reports->first : !reports->first;
 }
 
-/* `more` came after it. */
-static void told_append(Told *told, const Told *more)
+/* Appends `more`, which came later. */
+static void reports_append(Reports *reports, const Reports *more)
 {
 	if (!more->count)
 		return;
-	if (!told->count) {
-		told->first = more->first;
-		told->since_us = more->since_us;
-	} else if (told_last(told) == more->first) {
-		told->count--;
+	if (!reports->count) {
+		reports->first = more->first;
+		reports->since_us = more->since_us;
+	} else if (reports_last(reports) == more->first) {
+		reports->count--;
 	}
-	told->count += more->count;
-	told->last_us = more->last_us;
+	reports->count += more->count;
+	reports->last_us = more->last_us;
 }
 
 void rdmad_port_history_hears(RdmadPortHistory *history, const char *id)
@@ -105,9 +105,9 @@ static PortNews *port_news(RdmadPortHistory *history, const char *id, guint port
 void rdmad_port_history_event(RdmadPortHistory *history, const char *id, guint port,
 			      gboolean active)
 {
-	const Told one = { active, 1, rdmad_now_us(), rdmad_wall_us() };
+	const Reports one = { active, 1, rdmad_now_us(), rdmad_wall_us() };
 
-	told_append(&port_news(history, id, port)->later, &one);
+	reports_append(&port_news(history, id, port)->later, &one);
 }
 
 void rdmad_port_history_look_begins(RdmadPortHistory *history)
@@ -119,8 +119,8 @@ void rdmad_port_history_look_begins(RdmadPortHistory *history)
 	while (g_hash_table_iter_next(&iter, NULL, &value)) {
 		PortNews *news = value;
 
-		told_append(&news->told, &news->later);
-		news->later = (Told){ 0 };
+		reports_append(&news->reports, &news->later);
+		news->later = (Reports){ 0 };
 	}
 }
 
@@ -139,7 +139,7 @@ void rdmad_port_history_look_ends(RdmadPortHistory *history)
 			continue;
 		}
 		if (news->seen)
-			news->told = (Told){ 0 };
+			news->reports = (Reports){ 0 };
 		news->seen = news->skipped = FALSE;
 	}
 }
@@ -151,27 +151,27 @@ static gboolean is_active(const RdmadPort *port)
 	return port->state == RDMAD_PORT_ACTIVE || port->state == RDMAD_PORT_ACTIVE_DEFER;
 }
 
-/* Reports since the previous scan, without those that scans have seen already. */
-static guint64 news_told(PortNews *news)
+/* Returns the changes reported since the previous scan, without changes that scans have seen. */
+static guint64 news_reported(PortNews *news)
 {
-	guint64 n = news->told.count, known;
+	guint64 n = news->reports.count, known;
 
 	if (!n)
 		return 0;
-	n -= news->state == news->told.first;
+	n -= news->state == news->reports.first;
 	known = MIN(n, news->ahead);
-	news->state = told_last(&news->told);
+	news->state = reports_last(&news->reports);
 	news->ahead -= known;
 	return n - known;
 }
 
-/* The state is known, from reports and from scans ahead of them. */
+/* Returns the current state, from reports and from scans ahead of them.  It must be known. */
 static gboolean news_active(const PortNews *news)
 {
 	return news->state ^ (int)(news->ahead % 2);
 }
 
-/* The scan's own finding; a state that could not be read is none. */
+/* Returns 1 if the scan itself shows a change.  An unreadable state is not a change. */
 static guint64 news_seen(PortNews *news, const RdmadPort *now)
 {
 	if (now->state == RDMAD_UNKNOWN)
@@ -184,18 +184,18 @@ static guint64 news_seen(PortNews *news, const RdmadPort *now)
 	return 1;
 }
 
-static guint64 changes_told(PortNews *news, const RdmadPort *old, const RdmadPort *now)
+static guint64 changes_counted(PortNews *news, const RdmadPort *old, const RdmadPort *now)
 {
-	guint64 n = news_told(news);
+	guint64 n = news_reported(news);
 
 	n += news_seen(news, now);
 	if (n || old->state == RDMAD_UNKNOWN || now->state == RDMAD_UNKNOWN)
 		return n;
-	/* For example from initialising to armed. */
+	/* A change between inactive states, such as INIT to ARMED. */
 	return old->state != now->state && is_active(old) == is_active(now);
 }
 
-/* An IPoIB interface has a carrier of its own. */
+/* Ignores IPoIB interfaces, whose carrier is independent of the port. */
 static int carrier_of(const RdmadDevice *dev, const RdmadPort *port)
 {
 	const RdmadNetdev *netdev = NULL;
@@ -205,33 +205,34 @@ static int carrier_of(const RdmadDevice *dev, const RdmadPort *port)
 	return netdev ? netdev->carrier_changes : RDMAD_UNKNOWN;
 }
 
-/* Changes that the interface has counted beyond `n`.  State and carrier are read one after the
- * other, so that one of them may be a change ahead: an odd number changes the state as well. */
+/* Returns the changes that the interface has counted beyond `n`.  State and carrier are not read
+ * at the same time, so one of them may be one change ahead: an odd number means a change of the
+ * state. */
 static guint64 changes_of_carrier(PortNews *news, int carrier, const RdmadPort *now, guint64 n)
 {
-	const gboolean turned = news->carrier_active != is_active(now);
+	const gboolean state_changed = news->carrier_active != is_active(now);
 	guint64 counted = news->counted + n, all;
 
 	news->carrier_ahead = 0;
 	if (news->carrier < 0 || now->state == RDMAD_UNKNOWN)
 		return 0;
 	if (carrier <= news->carrier) {
-		news->carrier_ahead = carrier == news->carrier && turned ? -1 : 0;
+		news->carrier_ahead = carrier == news->carrier && state_changed ? -1 : 0;
 		return 0;
 	}
 	all = (guint64)(carrier - news->carrier);
-	news->carrier_ahead = all % 2 != (guint64)turned;
+	news->carrier_ahead = all % 2 != (guint64)state_changed;
 	all -= (guint64)news->carrier_ahead;
 	if (all <= counted)
 		return 0;
-	/* In pairs: the state is right already. */
+	/* Counts pairs only, because the state is already correct. */
 	n = (all - counted) & ~(guint64)1;
 	news->ahead += n;
 	return n;
 }
 
-/* From here on carrier and port are compared again. */
-static void news_rest(PortNews *news, int carrier, const RdmadPort *port)
+/* Restarts the comparison of carrier and port from here. */
+static void news_reset(PortNews *news, int carrier, const RdmadPort *port)
 {
 	if (news->state != RDMAD_UNKNOWN)
 		news->state = news_active(news);
@@ -244,14 +245,14 @@ static void news_rest(PortNews *news, int carrier, const RdmadPort *port)
 
 static gint64 changed_at(const PortNews *news)
 {
-	return news->told.count && !news->ahead ? news->told.last_us : rdmad_wall_us();
+	return news->reports.count && !news->ahead ? news->reports.last_us : rdmad_wall_us();
 }
 
-/* Neither a scan nor the kernel can be ahead or behind any more. */
-static gboolean news_are_over(const PortNews *news, gboolean heard)
+/* Returns whether scans and reports can no longer be ahead of each other. */
+static gboolean news_are_quiet(const PortNews *news, gboolean heard)
 {
-	/* A scan may take long itself: reports that came in time count as such. */
-	const gint64 then_us = news->told.count ? news->told.since_us : rdmad_now_us();
+	/* Uses the time of the reports, because the scan itself may take long. */
+	const gint64 then_us = news->reports.count ? news->reports.since_us : rdmad_now_us();
 
 	return !heard || then_us - news->busy_us > LATE_US;
 }
@@ -261,19 +262,19 @@ static void port_carry(const RdmadDevice *before, const RdmadPort *old, const Rd
 {
 	guint64 n;
 
-	if (news_are_over(news, heard))
-		news_rest(news, carrier_of(before, now), old);
-	n = changes_told(news, old, now);
+	if (news_are_quiet(news, heard))
+		news_reset(news, carrier_of(before, now), old);
+	n = changes_counted(news, old, now);
 	n += changes_of_carrier(news, carrier_of(after, now), now, n);
 	news->counted += n;
-	if (n || news->told.count)
+	if (n || news->reports.count)
 		news->busy_us = rdmad_now_us();
 	now->transitions = old->transitions + n;
 	now->changed_us = n ? changed_at(news) : old->changed_us;
 	now->gid_changes = old->gid_changes + !rdmad_port_gids_equal(old, now);
 }
 
-/* Earlier reports belong to another device of that name. */
+/* Drops earlier reports, which belong to another device with this name. */
 static void port_begin(PortNews *news, const RdmadPort *port)
 {
 	*news = (PortNews){

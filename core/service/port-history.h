@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Port history: numbers of changes of ports, carried from one scan to the next
+ * Port history: counts of port changes, carried from one scan to the next
  *
- * A scan reads the state of a moment, and is never late; it also reads the carrier changes of a
- * port's interface.  The kernel reports every change, and may be late: each change is counted when
- * the first of them shows it.  A report during a scan may be older or newer than the scan's state:
- * it is counted with the scan after that.
+ * A scan reads the current state, and the number of carrier changes of a port's interface.  The
+ * kernel reports every change, but possibly late.  Each change is counted when the first of these
+ * shows it.  A report during a scan may be older or newer than the scan's state, so it is counted
+ * with the next scan.
  */
 #pragma once
 
@@ -16,19 +16,18 @@ typedef struct RdmadPortHistory RdmadPortHistory;
 RdmadPortHistory *rdmad_port_history_new(void);
 void rdmad_port_history_free(RdmadPortHistory *history);
 
-/* The kernel reports changes of this device: to be set for each scan.  Without reports, only scans
- * count. */
+/* Call for each scan if the kernel reports changes of this device.  Otherwise only scans count. */
 void rdmad_port_history_hears(RdmadPortHistory *history, const char *id);
-/* The kernel reported that a port has become active, or is no longer. */
+/* Records that the kernel reported a port as active or inactive. */
 void rdmad_port_history_event(RdmadPortHistory *history, const char *id, guint port,
 			      gboolean active);
-/* Later reports do not count for this scan. */
+/* Starts a scan: later reports do not count for it. */
 void rdmad_port_history_look_begins(RdmadPortHistory *history);
 
 /* Fills the counts of a scanned device.  `old` is its previous snapshot, or NULL: the counts of a
  * new or returned device start from 0. */
 void rdmad_port_history_carry(RdmadPortHistory *history, const RdmadDevice *old, RdmadDevice *now);
-/* The scan did not read this device: its reports are for a later one. */
+/* Keeps the reports of a device that the scan did not read for a later scan. */
 void rdmad_port_history_skip(RdmadPortHistory *history, const RdmadDevice *dev);
-/* Called once that was done for all: drops the reports for this scan. */
+/* Ends the scan after all devices are handled: drops its reports. */
 void rdmad_port_history_look_ends(RdmadPortHistory *history);

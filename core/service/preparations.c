@@ -6,7 +6,7 @@
 struct RdmadPreparations {
 	RdmadLoop *loop;
 	GPtrArray *preparers; /* RdmadPreparer */
-	GPtrArray *begun;     /* RdmadPreparation, those that nobody cancelled */
+	GPtrArray *running;   /* RdmadPreparation, without cancelled ones */
 };
 
 struct RdmadPreparer {
@@ -17,17 +17,17 @@ struct RdmadPreparer {
 	gboolean wants_sandbox;
 };
 
-/* Lives until the last preparer has finished its part, also when it was cancelled. */
+/* Exists until the last preparer has finished its part, even if it was cancelled. */
 struct RdmadPreparation {
 	RdmadPreparations *preparations;
 	RdmadModule *owner;
-	guint parts; /* that are not finished */
+	guint parts; /* unfinished parts */
 	gboolean cancelled;
-	RdmadEvent *told; /* calls `done` */
+	RdmadEvent *notify; /* calls `done` */
 	void (*done)(const char *refusal, gpointer data);
 	gpointer data;
 	const RdmadSandbox *sandbox; /* during the calls of preparers */
-	char *refusal;		     /* NULL: none */
+	char *refusal;		     /* NULL: not forbidden */
 };
 
 RdmadPreparer *rdmad_preparations_add(RdmadPreparations *preparations, RdmadModule *owner,
@@ -74,7 +74,7 @@ const RdmadSandbox *rdmad_preparation_sandbox(const RdmadPreparation *preparatio
 
 void rdmad_preparation_forbid(RdmadPreparation *preparation, const char *why)
 {
-	/* It may be the same text. */
+	/* `why` may be the current refusal. */
 	char *copy = g_strdup(why);
 
 	g_free(preparation->refusal);
@@ -88,7 +88,7 @@ const char *rdmad_preparation_refusal(const RdmadPreparation *preparation)
 
 static void preparation_free(RdmadPreparation *preparation)
 {
-	rdmad_event_free(preparation->told);
+	rdmad_event_free(preparation->notify);
 	g_free(preparation->refusal);
 	g_free(preparation);
 }
@@ -100,7 +100,7 @@ static void preparation_done(gpointer data)
 	const gpointer done_data = preparation->data;
 	g_autofree char *refusal = g_steal_pointer(&preparation->refusal);
 
-	g_ptr_array_remove_fast(preparation->preparations->begun, preparation);
+	g_ptr_array_remove_fast(preparation->preparations->running, preparation);
 	preparation_free(preparation);
 	done(refusal, done_data);
 }
@@ -113,7 +113,7 @@ void rdmad_preparation_finish(RdmadPreparation *preparation)
 	if (preparation->cancelled)
 		preparation_free(preparation);
 	else
-		rdmad_event_arm(preparation->told, 0);
+		rdmad_event_arm(preparation->notify, 0);
 }
 
 RdmadPreparation *rdmad_preparations_begin(RdmadPreparations *preparations, RdmadModule *owner,
@@ -131,10 +131,11 @@ RdmadPreparation *rdmad_preparations_begin(RdmadPreparations *preparations, Rdma
 					   .done = done,
 					   .data = data,
 					   .sandbox = sandbox };
-	/* The core's: a module that ends has its preparations cancelled, not its events alone. */
-	preparation->told =
+	/* The event belongs to the core: when a module ends, its whole preparation is cancelled,
+	 * not only the event. */
+	preparation->notify =
 		rdmad_loop_add_timer(preparations->loop, NULL, preparation_done, preparation);
-	g_ptr_array_add(preparations->begun, preparation);
+	g_ptr_array_add(preparations->running, preparation);
 	for (guint i = 0; i < n; i++) {
 		const RdmadPreparer *preparer = preparations->preparers->pdata[i];
 
@@ -149,9 +150,9 @@ void rdmad_preparation_cancel(RdmadPreparation *preparation)
 {
 	if (!preparation)
 		return;
-	g_ptr_array_remove_fast(preparation->preparations->begun, preparation);
+	g_ptr_array_remove_fast(preparation->preparations->running, preparation);
 	preparation->cancelled = TRUE;
-	rdmad_event_disarm(preparation->told);
+	rdmad_event_disarm(preparation->notify);
 	if (preparation->parts == 0)
 		preparation_free(preparation);
 }
@@ -162,7 +163,7 @@ RdmadPreparations *rdmad_preparations_new(RdmadLoop *loop)
 
 	preparations->loop = loop;
 	preparations->preparers = g_ptr_array_new_with_free_func(g_free);
-	preparations->begun = g_ptr_array_new();
+	preparations->running = g_ptr_array_new();
 	return preparations;
 }
 
@@ -171,7 +172,7 @@ void rdmad_preparations_free(RdmadPreparations *preparations)
 	if (!preparations)
 		return;
 	g_ptr_array_unref(preparations->preparers);
-	g_ptr_array_unref(preparations->begun);
+	g_ptr_array_unref(preparations->running);
 	g_free(preparations);
 }
 
@@ -179,8 +180,8 @@ guint rdmad_preparations_reap(RdmadPreparations *preparations, const RdmadModule
 {
 	guint n = 0;
 
-	for (guint i = preparations->begun->len; i-- > 0;) {
-		RdmadPreparation *preparation = preparations->begun->pdata[i];
+	for (guint i = preparations->running->len; i-- > 0;) {
+		RdmadPreparation *preparation = preparations->running->pdata[i];
 
 		if (preparation->owner == owner) {
 			rdmad_preparation_cancel(preparation);

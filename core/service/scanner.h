@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keeps the inventory up to date: scans, waits for events, scans again. */
+/* Keeps the inventory up to date by scans after events */
 #pragma once
 
 #include <rdmad/network.h>
@@ -9,18 +9,19 @@ typedef struct RdmadHardware RdmadHardware;
 RdmadHardware *rdmad_hardware_new(RdmadLoop *loop, RdmadWorkers *workers,
 				  const RdmadSysroot *sysroot, RdmadInventory *inventory,
 				  RdmadAttributes *attributes, RdmadEventLog *event_log);
-/* Opens the event sources, then runs the first scan, which has ended when this returns. */
+/* Opens the event sources, then runs the first scan synchronously. */
 gboolean rdmad_hardware_start(RdmadHardware *hw, GError **error);
-/* Scans again soon (hints within a short time are one scan). */
+/* Schedules a scan; hints within a short time share one scan. */
 void rdmad_hardware_hint(RdmadHardware *hw);
-/* The same for one device, unless there is more to be scanned.  FALSE: there is no such device. */
+/* Schedules a scan of one device.  Returns FALSE if there is no such device. */
 gboolean rdmad_hardware_hint_device(RdmadHardware *hw, const char *id);
-/* For the devices whose interface has changed, or its addresses, and then `link` is NULL; for all devices, if
- * it is of none, or not the one that it was. */
+/* Schedules a scan of the devices of a changed interface; `link` is NULL if only its addresses
+ * changed.  Scans all devices if the interface belongs to none, or is not the same as before. */
 void rdmad_hardware_hint_interface(RdmadHardware *hw, int ifindex, const RdmadLink *link);
-/* The error of the last scan, or of one that takes too long; NULL: the inventory is up to date. */
+/* Returns the error of the last scan, or of one that takes too long; NULL if the inventory is up to
+ * date. */
 const char *rdmad_hardware_problem(const RdmadHardware *hw);
-/* NULL on a recorded machine; borrowed. */
+/* Returns NULL on a recorded machine; borrowed. */
 struct RdmadVerbs *rdmad_hardware_verbs(RdmadHardware *hw);
 void rdmad_hardware_free(RdmadHardware *hw);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The database as a file: the checks before it is opened, and the place of a damaged one. */
+/* The files of the database: checks before it is opened, and setting a damaged one aside */
 #include "service/state-private.h"
 
 #include <errno.h>
@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 
 #define ASIDE_TRIES 100u
-#define PAGE_MIN    512 /* of SQLite */
-/* The write version byte of SQLite's header, and its highest value. */
+#define PAGE_MIN    512 /* smallest page of SQLite */
+/* The offset of the write version in SQLite's header, and its highest value. */
 #define WRITE_VERSION_AT 18
 #define WAL_VERSION	 2
 #define LOG_CHUNK	 (64u << 10)
@@ -33,7 +33,7 @@ static gboolean any_part_exists(const char *path)
 	return found;
 }
 
-/* Beside the old name, with the time; never over another file. */
+/* Returns an unused name beside the old one, with the time. */
 static char *aside_path(const char *path, const char *how)
 {
 	g_autoptr(GDateTime) now = g_date_time_new_from_unix_utc(rdmad_wall_us() / G_USEC_PER_SEC);
@@ -70,13 +70,13 @@ gboolean rdmad_state_file_set_aside(const char *path, const char *how, char **se
 	return TRUE;
 }
 
-/* SQLite would make an empty database of a few bytes without an error. */
+/* Checks the size, because SQLite silently treats a file of a few bytes as an empty database. */
 static gboolean file_fits(const struct stat *st, const char *part)
 {
 	return S_ISREG(st->st_mode) && (*part || st->st_size == 0 || st->st_size >= PAGE_MIN);
 }
 
-/* `*fits`: there is no such file, or one that may be a database. */
+/* Sets `*fits` if the file is missing or may be a database. */
 static gboolean part_check(const char *path, const char *part, gboolean *fits, GError **error)
 {
 	g_autofree char *file = g_strconcat(path, part, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The schema, migrations of older ones, and the check of a database. */
+/* The schema, its migrations, and the check of a database */
 #include "service/state-private.h"
 
 #include <rdmad/allocations.h>
@@ -7,13 +7,13 @@
 #include <string.h>
 
 #define APPLICATION_ID 0x52444d41 /* "RDMA" */
-#define BUSY_MS	       100	  /* the file is open in sqlite3 */
+#define BUSY_MS	       100	  /* if the file is open in sqlite3 */
 
 /*
- * The idle daemon is to be small: pages that are read once at the start need no cache.  Measured:
- * 0.55 MiB PSS with an empty table, 0.4 of it SQLite's own code and data; 500 bytes more an allocation.
+ * The cache is small, because pages are read only once, at the start.  Measured: 0.55 MiB PSS with
+ * an empty table, 0.4 MiB of it SQLite's code and data; 500 bytes more for each allocation.
  */
-/* Locked before the first read, or there is a -shm file. */
+/* The lock mode must be set before the first read, or SQLite creates a -shm file. */
 static const char pragmas[] = "PRAGMA locking_mode = EXCLUSIVE;"
 			      "PRAGMA cache_size = -128;"
 			      "PRAGMA mmap_size = 0;"
@@ -23,7 +23,7 @@ static const char pragmas[] = "PRAGMA locking_mode = EXCLUSIVE;"
 			      "PRAGMA synchronous = FULL;"
 			      "PRAGMA journal_size_limit = 4194304;";
 
-/* Entry N leads from version N to N + 1.  Never edit one that was released: add another. */
+/* Entry N migrates version N to N + 1.  Released entries must not be changed. */
 static const char *const migrations[] = {
 	/* The rowid of a claim is its age. */
 	"CREATE TABLE claims ("
@@ -72,7 +72,8 @@ static const char *const migrations[] = {
 	"ALTER TABLE slots RENAME COLUMN claim TO allocation;"
 	"ALTER TABLE slots RENAME COLUMN token TO slot;"
 	"ALTER TABLE attachments RENAME COLUMN claim TO allocation;",
-	/* An allocation is one row: each b-tree that it changes is a page to be written and synced. */
+	/* An allocation is one row, because every b-tree that changes is a page to write and
+	 * sync. */
 	"ALTER TABLE allocations ADD COLUMN slots TEXT NOT NULL DEFAULT '';"   /* one a line */
 	"ALTER TABLE allocations ADD COLUMN devices TEXT NOT NULL DEFAULT '';" /* the same */
 	"UPDATE allocations SET"
@@ -83,7 +84,7 @@ static const char *const migrations[] = {
 	"DROP TABLE slots;",
 };
 
-static gboolean damaged(RdmadState *state, GError **error, const char *how)
+static gboolean set_damaged(RdmadState *state, GError **error, const char *how)
 {
 	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "database %s: %s", state->path, how);
 	return FALSE;
@@ -104,8 +105,8 @@ static int text_copy(void *data, int n, char **values, char **names)
 	return 0;
 }
 
-/* The first column of the first row; "" when there is none. */
-static char *ask(RdmadState *state, const char *sql, GError **error)
+/* Returns the first column of the first row; "" if there is no row. */
+static char *query(RdmadState *state, const char *sql, GError **error)
 {
 	char *text = NULL;
 
@@ -116,9 +117,9 @@ static char *ask(RdmadState *state, const char *sql, GError **error)
 	return NULL;
 }
 
-static gboolean ask_number(RdmadState *state, const char *sql, gint64 *number, GError **error)
+static gboolean query_number(RdmadState *state, const char *sql, gint64 *number, GError **error)
 {
-	g_autofree char *text = ask(state, sql, error);
+	g_autofree char *text = query(state, sql, error);
 
 	if (text)
 		*number = g_ascii_strtoll(text, NULL, 10);
@@ -143,14 +144,14 @@ static gboolean schema_set_up(RdmadState *state, GError **error)
 {
 	gint64 application, version, objects;
 
-	if (!ask_number(state, "PRAGMA application_id", &application, error) ||
-	    !ask_number(state, "PRAGMA user_version", &version, error) ||
-	    !ask_number(state, "SELECT count(*) FROM sqlite_schema", &objects, error))
+	if (!query_number(state, "PRAGMA application_id", &application, error) ||
+	    !query_number(state, "PRAGMA user_version", &version, error) ||
+	    !query_number(state, "SELECT count(*) FROM sqlite_schema", &objects, error))
 		return FALSE;
 	if (application == 0 && version == 0 && objects == 0)
 		return migrate(state, 0, error);
 	if (application != APPLICATION_ID || version < 1)
-		return damaged(state, error, "it belongs to another program");
+		return set_damaged(state, error, "it belongs to another program");
 	if (version > (gint64)G_N_ELEMENTS(migrations)) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_ABI,
 			    "database %s has version %" G_GINT64_FORMAT
@@ -162,7 +163,7 @@ static gboolean schema_set_up(RdmadState *state, GError **error)
 	return version == (gint64)G_N_ELEMENTS(migrations) || migrate(state, version, error);
 }
 
-/* Without the tables of modules.  NULL: unknown. */
+/* Returns the schema without the tables of modules; NULL: unknown. */
 static char *schema_text(sqlite3 *db)
 {
 	char *text = NULL;
@@ -175,7 +176,7 @@ static char *schema_text(sqlite3 *db)
 	return text;
 }
 
-/* As the first `version` migrations make it. */
+/* Returns the schema after the first `version` migrations. */
 static char *schema_text_of(gint64 version)
 {
 	char *text = NULL;
@@ -196,14 +197,14 @@ gboolean rdmad_state_schema_differs(RdmadState *state)
 	g_autofree char *is = schema_text(state->db), *should_be = NULL;
 	gint64 version;
 
-	if (!ask_number(state, "PRAGMA user_version", &version, NULL) ||
+	if (!query_number(state, "PRAGMA user_version", &version, NULL) ||
 	    version > (gint64)G_N_ELEMENTS(migrations))
 		return FALSE;
 	should_be = schema_text_of(version);
 	return should_be && g_strcmp0(is, should_be);
 }
 
-/* The version is in the first page of the file: a write like any other. */
+/* Writes the version, which is in the first page of the file. */
 gboolean rdmad_state_try(RdmadState *state, GError **error)
 {
 	char sql[64];
@@ -213,9 +214,10 @@ gboolean rdmad_state_try(RdmadState *state, GError **error)
 	       rdmad_state_error(state, "cannot write", error);
 }
 
-/* The check reports a page that it could not read as it does a damaged one.  Pointer maps are of
- * databases with auto_vacuum: ours has one only where its header is damaged. */
-static gboolean verdict_is_of_reading(const char *verdict)
+/* The integrity check reports an unreadable page like a damaged one.  Messages about pointer maps
+ * mean damage: this database has no auto_vacuum, so it has pointer maps only if its header is
+ * damaged. */
+static gboolean verdict_is_read_error(const char *verdict)
 {
 	static const char with_code[] = "unable to get the page. error code=";
 	const char *at = strstr(verdict, with_code);
@@ -227,11 +229,11 @@ static gboolean verdict_is_of_reading(const char *verdict)
 	return code != SQLITE_CORRUPT && code != SQLITE_NOTADB;
 }
 
-static gboolean not_sound(RdmadState *state, GError **error, char *verdict)
+static gboolean set_unsound(RdmadState *state, GError **error, char *verdict)
 {
 	g_strdelimit(verdict, "\n", ' ');
-	if (!verdict_is_of_reading(verdict))
-		return damaged(state, error, verdict);
+	if (!verdict_is_read_error(verdict))
+		return set_damaged(state, error, verdict);
 	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED, "database %s cannot be read: %s",
 		    state->path, verdict);
 	return FALSE;
@@ -239,22 +241,22 @@ static gboolean not_sound(RdmadState *state, GError **error, char *verdict)
 
 static gboolean integrity_check(RdmadState *state, GError **error)
 {
-	g_autofree char *verdict = ask(state, "PRAGMA integrity_check(1)", error);
+	g_autofree char *verdict = query(state, "PRAGMA integrity_check(1)", error);
 	g_autofree char *orphan = NULL;
 
 	if (!verdict)
 		return FALSE;
 	if (strcmp(verdict, "ok") != 0)
-		return not_sound(state, error, verdict);
-	orphan = ask(state, "PRAGMA foreign_key_check", error);
+		return set_unsound(state, error, verdict);
+	orphan = query(state, "PRAGMA foreign_key_check", error);
 	if (!orphan)
 		return FALSE;
-	return !*orphan || damaged(state, error, "a row belongs to no allocation");
+	return !*orphan || set_damaged(state, error, "a row belongs to no allocation");
 }
 
 static gboolean wal_set_up(RdmadState *state, GError **error)
 {
-	g_autofree char *mode = ask(state, "PRAGMA journal_mode = WAL", error);
+	g_autofree char *mode = query(state, "PRAGMA journal_mode = WAL", error);
 
 	if (!mode)
 		return FALSE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Modules' own tables: their versions, their transactions, their rows. */
+/* Tables of modules: versions, transactions, rows */
 #include <rdmad/state.h>
 
 #include <rdmad/error.h>
@@ -7,22 +7,23 @@
 
 #include "service/state-private.h"
 
-/* Made with the first module's tables.  Named as theirs are, so that the core's own stay apart. */
+/* Created with the first module's tables.  Its prefix is that of modules' tables, not of the
+ * core's. */
 #define VERSIONS                                                                                   \
 	"CREATE TABLE IF NOT EXISTS module_versions ("                                             \
 	"  module TEXT PRIMARY KEY,"                                                               \
 	"  version INTEGER NOT NULL"                                                               \
 	") STRICT, WITHOUT ROWID"
 
-#define STATEMENTS_MAX 16u /* kept */
+#define STATEMENTS_MAX 16u /* in the cache of each module */
 
 struct RdmadTables {
 	RdmadState *state;
 	RdmadModule *owner;
 	const RdmadTablesClass *klass;
 	gpointer data;
-	GList node;		/* of the state's */
-	GHashTable *statements; /* of sqlite3_stmt, by their text */
+	GList node;		/* in the state's list */
+	GHashTable *statements; /* text -> sqlite3_stmt */
 	gboolean writing;
 };
 
@@ -67,8 +68,9 @@ static void statement_free(gpointer st)
 	sqlite3_finalize(st);
 }
 
-/* Parsing takes longer than what a short statement does; a module's are few. */
-static sqlite3_stmt *statement_kept(RdmadTables *tables, const char *sql)
+/* Statements are cached, because parsing takes longer than executing a short one, and modules
+ * have few. */
+static sqlite3_stmt *statement_cached(RdmadTables *tables, const char *sql)
 {
 	sqlite3_stmt *st = g_hash_table_lookup(tables->statements, sql);
 
@@ -92,7 +94,7 @@ static sqlite3_stmt *statement_prepare(RdmadTables *tables, const char *sql, GEr
 static sqlite3_stmt *statement_new(RdmadTables *tables, const char *sql, const RdmadValue *values,
 				   gsize n_values, GError **error)
 {
-	sqlite3_stmt *st = statement_kept(tables, sql) ?: statement_prepare(tables, sql, error);
+	sqlite3_stmt *st = statement_cached(tables, sql) ?: statement_prepare(tables, sql, error);
 
 	if (!st)
 		return NULL;
@@ -102,7 +104,7 @@ static sqlite3_stmt *statement_new(RdmadTables *tables, const char *sql, const R
 	return st;
 }
 
-/* Kept for the next time, unless there is one of the same text, or too many. */
+/* Caches the statement, unless the cache has one with the same text or is full. */
 static void statement_end(RdmadTables *tables, const char *sql, sqlite3_stmt *st)
 {
 	if (g_hash_table_lookup(tables->statements, sql) != st) {
@@ -161,7 +163,7 @@ const void *rdmad_row_bytes(const RdmadRow *row, guint column, gsize *size)
 	const void *bytes = sqlite3_column_blob(row->st, (int)column);
 
 	*size = (gsize)sqlite3_column_bytes(row->st, (int)column);
-	/* SQLite has no address for no bytes. */
+	/* SQLite returns NULL for an empty blob. */
 	if (!bytes && sqlite3_column_type(row->st, (int)column) == SQLITE_BLOB)
 		return "";
 	return bytes;
@@ -181,7 +183,7 @@ static gboolean migrate_run(RdmadTables *tables, const char *sql, GError **error
 	       tables_error(tables, error);
 }
 
-/* Within a transaction. */
+/* Called within a transaction. */
 static gboolean tables_migrate(RdmadTables *tables, GError **error)
 {
 	const RdmadTablesClass *klass = tables->klass;
@@ -227,7 +229,7 @@ static gboolean write_once(RdmadTables *tables, WriteFunc fn, gpointer data, GEr
 	return FALSE;
 }
 
-static gboolean come_home(RdmadState *state, gboolean *lost, GError **error)
+static gboolean database_restore(RdmadState *state, gboolean *lost, GError **error)
 {
 	*lost = FALSE;
 	return !state->home || state->home(state->home_data, lost, error);
@@ -238,10 +240,10 @@ gboolean rdmad_tables_write(RdmadTables *tables, WriteFunc fn, gpointer data, GE
 	RdmadState *state = tables->state;
 	gboolean lost;
 
-	if (!come_home(state, &lost, error))
+	if (!database_restore(state, &lost, error))
 		return FALSE;
 	for (guint i = 0; i < 2; i++) {
-		if (!write_once(tables, fn, data, error) || !come_home(state, &lost, error))
+		if (!write_once(tables, fn, data, error) || !database_restore(state, &lost, error))
 			return FALSE;
 		if (!lost)
 			return TRUE;
@@ -287,7 +289,7 @@ gboolean rdmad_state_tables_rewrite(RdmadState *state, GError **error)
 	return TRUE;
 }
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
 static gboolean migrate_all(RdmadTables *tables, gpointer data, GError **error)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The format is ustar; names and targets that it has no room for go before the entry, as GNU tar has them. */
+/* The format is ustar.  Names and targets of more than 99 bytes precede the entry, as in GNU
+ * tar. */
 #include "cli/bundle/archive.h"
 
 #include <errno.h>
@@ -75,7 +76,7 @@ static void write_header(Archive *archive, char type, const char *name, const ch
 	Header header = { .magic = "ustar", .version = { '0', '0' }, .type = type };
 	guint sum = 0;
 
-	/* A name that fills its field has no NUL behind it. */
+	/* A name that fills its field has no terminating NUL. */
 	memcpy(header.name, name, MIN(strlen(name), NAME_SIZE));
 	memcpy(header.target, target, MIN(strlen(target), NAME_SIZE));
 	g_snprintf(header.mode, sizeof(header.mode), "%07o", type == '5' ? 0755u : 0644u);
@@ -90,7 +91,7 @@ static void write_header(Archive *archive, char type, const char *name, const ch
 	write_bytes(archive, &header, sizeof(header));
 }
 
-static void write_long(Archive *archive, char type, const char *text)
+static void write_long_name(Archive *archive, char type, const char *text)
 {
 	const gsize size = strlen(text) + 1;
 
@@ -105,8 +106,8 @@ static void write_entry(Archive *archive, char type, const char *path, const cha
 {
 	g_autofree char *name = g_strconcat(TOP, path, NULL);
 
-	write_long(archive, 'K', target);
-	write_long(archive, 'L', name);
+	write_long_name(archive, 'K', target);
+	write_long_name(archive, 'L', name);
 	write_header(archive, type, name, target, size);
 	write_padded(archive, content, size);
 }

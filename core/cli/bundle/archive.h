@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A compressed tar file (.tar.gz) that is written once, from its beginning to its end. */
+/* A compressed tar file (.tar.gz), written sequentially */
 #pragma once
 
 #include <rdmad/types.h>
 
-/* Uncompressed; later files are left out, and noted. */
+/* Maximal uncompressed size.  Files beyond it are left out and listed in `left-out`. */
 #define ARCHIVE_MAX (64u << 20)
 
 typedef struct Archive Archive;
 
-/* Makes the file, mode 0600; one that is there already is an error. */
+/* Creates the file with mode 0600.  An existing file is an error. */
 Archive *archive_new(const char *path, GError **error);
-/* Each path once: a second entry of it is ignored.  Directories above it need no entry. */
+/* A second entry with the same path is ignored.  Parent directories need no entry. */
 void archive_file(Archive *archive, const char *path, const void *content, gsize size);
 void archive_link(Archive *archive, const char *path, const char *target);
 void archive_directory(Archive *archive, const char *path);
-/* A line of the file `left-out`. */
+/* Adds a line to the file `left-out`. */
 void archive_note(Archive *archive, const char *path, const char *reason);
 gboolean archive_has(const Archive *archive, const char *path);
-/* Frees the archive.  After an error, also one of an earlier call, there is no file. */
+/* Frees the archive.  Removes the file after an error of this or an earlier call. */
 gboolean archive_finish(Archive *archive, GError **error);

@@ -2,9 +2,9 @@
 /*
  * CNI configuration of Volcano Engine (volcengine/cello)
  *
- * A list of CNI plugins, one of which brings the devices of a resource into pods: `meta.resourceName`, of
- * the plugin or of the list.  Pods name the list in an annotation.  The label of the node is the mode of
- * the devices, as in the profile "vke".
+ * A list of CNI plugins, one of which attaches the devices of a resource to pods:
+ * `meta.resourceName` of the plugin or of the list.  Pods name the list in an annotation.  A label
+ * of the node sets the mode of the devices, as in the profile "vke".
  */
 #include <string.h>
 

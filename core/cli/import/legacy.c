@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The plugin before both others (Mellanox/k8s-rdma-sriov-dev-plugin, and copies of cloud providers)
+ * The predecessor of both other plugins (Mellanox/k8s-rdma-sriov-dev-plugin, and cloud providers'
+ * forks)
  *
- * {"mode": "hca"}: rdma/hca, 1000 slots, each for all devices of the node.
- * {"mode": "sriov", "pfNetdevices": [...]}: rdma/vhca, one for each virtual function, which the plugin
- * itself makes.
+ * {"mode": "hca"}: rdma/hca has 1000 slots, each for all devices of the node. {"mode": "sriov",
+ * "pfNetdevices": [...]}: rdma/vhca has a slot for each virtual function; the plugin creates the
+ * functions itself.
  */
 #include <string.h>
 

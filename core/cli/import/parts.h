@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files of an import. */
+/* Shared by the files of the import */
 #pragma once
 
 #include <jansson.h>
 
 #include "cli/import/import.h"
 
-/* ---- source.c: where a plugin's configuration is in what was given ---- */
+/* ---- source.c: finds plugins' configurations in the text ---- */
 
 typedef struct {
-	char *place; /* for errors: "cm.yaml: rdma-devices/config.json" */
-	char *label; /* before paths in notes: "rdma-devices/config.json: ", or "" */
+	char *place; /* prefix of errors: "cm.yaml: rdma-devices/config.json" */
+	char *label; /* prefix of paths in notes: "rdma-devices/config.json: ", or "" */
 	json_t *config;
 } RdmadImportSource;
 
-/* Of RdmadImportSource, at least one. */
+/* Returns an array of at least one RdmadImportSource. */
 GPtrArray *rdmad_import_sources_find(const char *text, gsize size,
 				     const RdmadImportOptions *options, GError **error);
 
-/* ---- resource.c: what becomes of it ---- */
+/* ---- resource.c: the imported resources ---- */
 
 typedef struct {
-	const char *key; /* of rdmad's selectors; static */
+	const char *key; /* a selector of rdmad; static */
 	char **values;
 	const char *why; /* a comment, or NULL; static */
 } RdmadImportSelector;
@@ -29,12 +29,12 @@ typedef struct {
 typedef struct {
 	char *name;		/* "rdma/hca" */
 	char *place;		/* "configList[0]" */
-	char *origin;		/* the same with the source's label, printable */
-	gboolean exclusive;	/* else shared by `count` slots */
-	gint64 count;		/* for the pool, or for each device */
-	const char *mode_from;	/* the attribute with the mode, or NULL; `count` slots a device */
-	gboolean per_device;	/* each slot is one of a device, and gives uverbs and rdma_cm */
-	gboolean all_devices;	/* with it: a slot gives all devices */
+	char *origin;		/* the place with the source's label, printable */
+	gboolean exclusive;	/* FALSE: `count` slots share the devices */
+	gint64 count;		/* slots of the pool, or of each device */
+	const char *mode_from;	/* the attribute with the mode, or NULL; `count` slots per device */
+	gboolean per_device;	/* `count` slots per device, each with uverbs and rdma_cm */
+	gboolean all_devices;	/* with per_device: a slot gives all devices */
 	gboolean numa;		/* the NUMA node is advertised */
 	GPtrArray *groups;	/* of GArray of RdmadImportSelector */
 	GPtrArray *shared_with; /* of const char *: names of resources added before or after */
@@ -42,49 +42,49 @@ typedef struct {
 
 typedef struct {
 	const RdmadImportOptions *options;
-	const RdmadImportSource *source; /* that is read now */
+	const RdmadImportSource *source; /* being read */
 	GPtrArray *resources;		 /* of RdmadImportResource */
-	GPtrArray *notes;		 /* of char *; the caller's */
-	guint n_values;			 /* of all selectors */
-	char *cni_network;  /* of the module cni, as pods name it; NULL: no such module */
-	char *erdma_driver; /* prefer_driver of the module erdma; NULL: no such module */
+	GPtrArray *notes;		 /* of char *; owned by the caller */
+	guint n_values;			 /* values of all selectors */
+	char *cni_network;  /* annotation_networks of the module cni; NULL: no module */
+	char *erdma_driver; /* prefer_driver of the module erdma; NULL: no module */
 } RdmadImport;
 
 RdmadImportResource *rdmad_import_resource_new(const char *prefix, const char *base,
 					       const char *place);
 void rdmad_import_resource_free(RdmadImportResource *resource);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadImportResource, rdmad_import_resource_free)
-/* A group without selectors takes every device. */
+/* Returns a group without selectors, which selects every device. */
 GArray *rdmad_import_group_new(void);
 void rdmad_import_group_add(GArray *group, const char *key, char **values);
-/* One that the file has not. */
+/* Adds a selector that is not in the file. */
 void rdmad_import_group_add_own(GArray *group, const char *key, const char *value, const char *why);
-/* NULL when there is none. */
+/* Returns NULL if the group has no such selector. */
 const RdmadImportSelector *rdmad_import_group_find(const GArray *group, const char *key);
-/* Takes the resource; its name is good and new. */
+/* Takes the resource over.  Fails if its name is invalid or in use. */
 gboolean rdmad_import_add(RdmadImport *import, RdmadImportResource *resource, GError **error);
-/* Whether both have the same selectors in the same words. */
+/* Returns whether both have identical selectors. */
 gboolean rdmad_import_groups_equal(const GPtrArray *a, const GPtrArray *b);
-/* Whether one device may be in both. */
+/* Returns whether both may select the same device. */
 gboolean rdmad_import_resources_overlap(const RdmadImportResource *a, const RdmadImportResource *b);
 
-/* Lines for people: something is lost, or is other than it was.  Always TRUE. */
+/* Adds a note: a setting is lost, or needs attention.  Returns TRUE. */
 gboolean rdmad_import_lose(RdmadImport *import, const char *path, const char *reason);
 gboolean rdmad_import_mind(RdmadImport *import, const char *path, const char *reason);
-/* "place: path: message", RDMAD_ERROR_INVALID.  Always FALSE. */
+/* Sets RDMAD_ERROR_INVALID "place: path: message".  Returns FALSE. */
 gboolean rdmad_import_error(const RdmadImport *import, GError **error, const char *path,
 			    const char *format, ...) G_GNUC_PRINTF(4, 5);
 
-/* ---- one file for each plugin: all resources of the source ---- */
+/* ---- one file for each plugin: adds all resources of the source ---- */
 
 gboolean rdmad_import_shared(RdmadImport *import, GError **error);
 gboolean rdmad_import_sriov(RdmadImport *import, GError **error);
 gboolean rdmad_import_legacy(RdmadImport *import, GError **error);
 gboolean rdmad_import_erdma(RdmadImport *import, GError **error);
 gboolean rdmad_import_cello(RdmadImport *import, GError **error);
-/* Whether it is a list of CNI plugins with a device plugin's resource. */
+/* Returns whether `config` is a list of CNI plugins with a device plugin's resource. */
 gboolean rdmad_import_is_cello(const json_t *config);
-/* Whether it is the values of the chart, or the controller's config.json. */
+/* Returns whether `config` is the chart's values or the controller's config.json. */
 gboolean rdmad_import_is_erdma(const json_t *config);
 
 /* ---- write.c ---- */

@@ -6,9 +6,9 @@
 #include "cli/import/parts.h"
 #include "cli/table.h"
 
-#define RESOURCES_MAX 64u /* each may be shared with all others */
+#define RESOURCES_MAX 64u /* each may list all others in shared_with */
 #define NOTES_MAX     1000u
-/* Kubernetes puts "requests." before the whole for quotas, and has 253 for a subdomain. */
+/* A subdomain may have 253 bytes, including the prefix "requests." that quotas add. */
 #define DOMAIN_MAX (253u - (sizeof("requests.") - 1))
 #define BASE_MAX   63u
 
@@ -77,7 +77,7 @@ gboolean rdmad_import_groups_equal(const GPtrArray *a, const GPtrArray *b)
 	return a->len == b->len;
 }
 
-static gboolean values_meet(char *const *a, char *const *b)
+static gboolean values_intersect(char *const *a, char *const *b)
 {
 	for (; *a; a++)
 		if (g_strv_contains((const char *const *)b, *a))
@@ -85,14 +85,14 @@ static gboolean values_meet(char *const *a, char *const *b)
 	return FALSE;
 }
 
-/* A device has one vendor, one driver...: if the two differ, no device is in both. */
+/* A device has one vendor, one driver and so on: with disjoint values, no device is in both. */
 static gboolean groups_overlap(const GArray *a, const GArray *b)
 {
 	for (guint i = 0; i < a->len; i++) {
 		const RdmadImportSelector *mine = &g_array_index(a, RdmadImportSelector, i);
 		const RdmadImportSelector *other = rdmad_import_group_find(b, mine->key);
 
-		if (other && !values_meet(mine->values, other->values))
+		if (other && !values_intersect(mine->values, other->values))
 			return FALSE;
 	}
 	return TRUE;
@@ -160,7 +160,7 @@ static gboolean base_ok(const char *base)
 	       g_ascii_isalnum(base[0]) && g_ascii_isalnum(base[length - 1]);
 }
 
-/* Kubernetes' rule for extended resources. */
+/* Applies Kubernetes' rule for extended resources. */
 static gboolean name_ok(const char *name)
 {
 	const char *slash = strchr(name, '/');

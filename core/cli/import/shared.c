@@ -9,7 +9,7 @@
 
 #include "cli/import/field.h"
 
-#define SLOTS_MAX 32768 /* as many as rdmad's device-plugin has in one resource */
+#define SLOTS_MAX 32768 /* the limit of rdmad's device-plugin for one resource */
 
 typedef struct {
 	json_t *list;
@@ -19,7 +19,7 @@ typedef struct {
 typedef struct {
 	const char *name, *prefix;
 	gint64 slots;
-	GArray *group, *devices; /* the same, by the new and by the old key */
+	GArray *group, *devices; /* the selectors by the new and by the old key */
 	json_t *selectors;
 } Pool;
 
@@ -53,7 +53,7 @@ static const RdmadImportField SELECTOR_FIELDS[] = {
 	{ .key = NULL },
 };
 
-/* As the plugin demands: by `devices` or by `selectors`. */
+/* Checks, like the plugin, that either `devices` or `selectors` is given. */
 static gboolean selectors_check(const RdmadImport *import, const char *path, const Pool *pool,
 				GError **error)
 {
@@ -109,8 +109,8 @@ static gboolean import_pool(RdmadImport *import, const char *path, const json_t 
 	       pool_add(import, path, &pool, error);
 }
 
-/* Every two of `import` from `first` on that may have a device in common. */
-static void share(RdmadImport *import, guint first)
+/* Fills shared_with for all pairs of resources from `first` on that may have a device in common. */
+static void set_shared_with(RdmadImport *import, guint first)
 {
 	for (guint i = first; i < import->resources->len; i++)
 		for (guint j = first; j < import->resources->len; j++) {
@@ -138,6 +138,6 @@ gboolean rdmad_import_shared(RdmadImport *import, GError **error)
 		if (!import_pool(import, path, json_array_get(config.list, i), error))
 			return FALSE;
 	}
-	share(import, first);
+	set_shared_with(import, first);
 	return TRUE;
 }

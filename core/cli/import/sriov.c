@@ -2,8 +2,8 @@
 /*
  * The SR-IOV network device plugin (k8snetworkplumbingwg/sriov-network-device-plugin)
  *
- * A pool is a list of functions, one slot each, with their NUMA nodes; a device is in the first pool
- * that takes it.  Pools that are not for RDMA are left to the plugin.
+ * A pool is a list of functions, one slot each, with their NUMA nodes.  A device is in the first
+ * pool that selects it.  Pools without RDMA are not imported.
  */
 #include <string.h>
 
@@ -18,7 +18,7 @@ typedef struct {
 
 typedef struct {
 	const char *name, *prefix, *device_type;
-	gboolean exclude_topology, is_rdma; /* is_rdma: where older versions have it */
+	gboolean exclude_topology, is_rdma; /* is_rdma: its place in older versions */
 	json_t *selectors;
 } Pool;
 
@@ -86,9 +86,10 @@ static void drop_selector(RdmadImport *import, const char *path, GArray *selecto
 		}
 }
 
-/* The plugin's list of functions has no subfunctions, and its list of these no functions; each has
- * selectors of its own. */
-static void take_device_type(RdmadImport *import, const char *path, GArray *selectors, gboolean aux)
+/* A pool of the plugin has either functions or subfunctions (auxNetDevice); each type has its own
+ * selectors. */
+static void apply_device_type(RdmadImport *import, const char *path, GArray *selectors,
+			      gboolean aux)
 {
 	if (!aux) {
 		drop_selector(import, path, selectors, "aux_types",
@@ -105,7 +106,7 @@ static void take_device_type(RdmadImport *import, const char *path, GArray *sele
 		rdmad_import_group_add_own(selectors, "aux_types", "*", "only subfunctions");
 }
 
-/* "ens1f0#0-3" and "ens1f0#7" in one list: the plugin uses the first only. */
+/* Of "ens1f0#0-3" and "ens1f0#7" in one list, the plugin uses only the first. */
 static void drop_second_range(RdmadImport *import, const char *path, const GArray *selectors,
 			      const char *key)
 {
@@ -128,8 +129,8 @@ static void drop_second_range(RdmadImport *import, const char *path, const GArra
 	}
 }
 
-/* Without one of these the node's own interface may be among the devices. */
-static void mind_default_route(RdmadImport *import, const char *path, const GArray *selectors)
+/* Without one of these selectors, the interface of the default route may be selected. */
+static void note_default_route(RdmadImport *import, const char *path, const GArray *selectors)
 {
 	if (!rdmad_import_group_find(selectors, "pci_addresses") &&
 	    !rdmad_import_group_find(selectors, "pf_names") &&
@@ -172,8 +173,8 @@ static gboolean import_group(RdmadImport *import, const char *path, const Pool *
 	drop_second_range(import, path, selectors, "pf_names");
 	drop_second_range(import, path, selectors, "root_devices");
 	if (!aux)
-		mind_default_route(import, path, selectors);
-	take_device_type(import, path, selectors, aux);
+		note_default_route(import, path, selectors);
+	apply_device_type(import, path, selectors, aux);
 	g_ptr_array_add(groups, g_steal_pointer(&selectors));
 	return TRUE;
 }
@@ -200,8 +201,9 @@ static gboolean import_groups(RdmadImport *import, const char *path, const Pool 
 	return TRUE;
 }
 
-/* A device is in the first pool that takes it, so a second one with the same selectors is empty. */
-static gboolean taken_before(RdmadImport *import, const char *path, const GPtrArray *groups)
+/* A device is in the first pool that selects it, so a second pool with the same selectors is
+ * empty. */
+static gboolean is_duplicate(RdmadImport *import, const char *path, const GPtrArray *groups)
 {
 	for (guint i = 0; i < import->resources->len; i++) {
 		const RdmadImportResource *other = import->resources->pdata[i];
@@ -268,7 +270,7 @@ static gboolean import_pool(RdmadImport *import, const char *path, const json_t 
 					 "SR-IOV plugin");
 	if (!import_groups(import, path, &pool, groups, error))
 		return FALSE;
-	if (groups->len == 0 || taken_before(import, path, groups))
+	if (groups->len == 0 || is_duplicate(import, path, groups))
 		return TRUE;
 	resource = rdmad_import_resource_new(pool_prefix(import, path, &pool), pool.name, path);
 	resource->exclusive = TRUE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resources as rdmad.conf, for people to read and go on with. */
+/* Writes the resources as an rdmad.conf for people to read and edit */
 #include <string.h>
 
 #include "cli/import/parts.h"
@@ -19,7 +19,7 @@ static void write_string(GString *out, const char *string)
 	g_string_append_c(out, '"');
 }
 
-/* `key = "x";`, or a list of several. */
+/* Writes `key = "x";`, or a list of several values. */
 static void write_strings(GString *out, const char *indent, const char *key,
 			  const char *const *values, guint n_values)
 {
@@ -53,7 +53,7 @@ static void write_selectors(GString *out, const GPtrArray *groups)
 	const GArray *first = groups->pdata[0];
 
 	if (groups->len == 1 && first->len == 0)
-		return; /* every device, as without it */
+		return; /* the default: every device */
 	g_string_append(out, "\t\t\t\tselectors = ");
 	if (groups->len == 1) {
 		write_group(out, "\t\t\t\t", first);

@@ -7,12 +7,12 @@
 struct RdmadBackoff {
 	gatomicrefcount refs;
 	pthread_mutex_t lock; /* not GMutex, which the thread sanitizer does not understand */
-	GHashTable *entries;  /* Entry, by its own key */
-	guint count;	      /* atomic: most devices have none, and then no lock is taken */
+	GHashTable *entries;  /* Entry by its key */
+	guint count;	      /* atomic; most devices have no entries, and need no lock */
 };
 
 typedef struct {
-	RdmadCounterKey key; /* strings are its own */
+	RdmadCounterKey key; /* owns its strings */
 	int errnum;
 	gint64 delay_us, until_us;
 } Entry;
@@ -111,7 +111,7 @@ static Entry *entry_new(RdmadBackoff *backoff, const RdmadCounterKey *key)
 	return entry;
 }
 
-/* The counter has vanished, or was never read: no descriptors, or a signal. */
+/* Errors that say nothing about the counter: it has vanished, or could not be opened. */
 static gboolean is_no_answer(int errnum)
 {
 	static const int errnums[] = { ENOENT, ENODEV, ENXIO, EMFILE, ENFILE, EINTR };

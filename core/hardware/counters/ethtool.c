@@ -2,9 +2,9 @@
 /*
  * Selection of a driver's statistics
  *
- * A driver may have thousands, a dozen for each queue.  Those that matter to RDMA are flow control
- * (PFC, pause), discards and marks of congestion, errors of the link and of PCIe; each driver has
- * its own names for these.
+ * A driver may have thousands of statistics, a dozen for each queue.  RDMA needs flow control (PFC,
+ * pause), discards, congestion marks, and errors of the link and of PCIe.  Their names differ by
+ * driver.
  */
 #include "hardware/counters/ethtool.h"
 
@@ -20,8 +20,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Sorted; "#" is one digit.  Drivers: bnxt_en, hns3, i40e (port.*), ice (*.nic), ionic, mana (hc_*),
- * mlx4_en (*_prio_#), mlx5_core; rx_crc_errors is what many call it. */
+/* Sorted; "#" is one digit.  Drivers: bnxt_en, hns3, i40e (port.*), ice (*.nic), ionic, mana
+ * (hc_*), mlx4_en (*_prio_#), mlx5_core; many drivers have rx_crc_errors. */
 static const char *const names[] = {
 	"dev_out_of_buffer",
 	"frames_rx_bad_fcs",
@@ -157,8 +157,8 @@ gboolean rdmad_ethtool_names_hold(const GArray *chosen, const char *table, guint
 /*
  * Statistics of an interface's driver (`ethtool -S`)
  *
- * There is no netlink for these.  Three ioctls return the number, the names and the values; a
- * driver may change the number between them.  No capability is needed.
+ * Netlink does not have them.  Three ioctls return the number, the names and the values; the driver
+ * may change the number in between.  They need no capability.
  *
  * Source: net/ethtool/ioctl.c.
  */
@@ -168,13 +168,13 @@ gboolean rdmad_ethtool_names_hold(const GArray *chosen, const char *table, guint
 struct RdmadEthtoolStats {
 	char netdev[IFNAMSIZ];
 	RdmadEthtoolMatters matters;
-	guint n;	/* strings that the driver had */
-	GArray *chosen; /* RdmadEthtoolName; NULL: not known yet */
+	guint n;	/* number of the driver's statistics at the last read */
+	GArray *chosen; /* RdmadEthtoolName; NULL: not read yet */
 };
 
 /*
- * Buffer for the kernel, which may write as much as the driver has at that moment, whatever size it
- * was given: the page behind the end is not mapped, so that an overflow is EFAULT.
+ * A buffer for the kernel, which writes as much as the driver has at that moment, regardless of the
+ * given size.  The page after the end is inaccessible, so that an overflow fails with EFAULT.
  */
 typedef struct {
 	char *map;
@@ -216,7 +216,7 @@ static int ask(int fd, const char *netdev, void *command)
 static int get_count(int fd, const char *netdev, guint *n)
 {
 	const guint64 wanted = 1ull << ETH_SS_STATS;
-	/* The counts stand behind the question. */
+	/* The counts follow the request. */
 	union {
 		struct ethtool_sset_info info;
 		guint32 words[sizeof(struct ethtool_sset_info) / sizeof(guint32) + 1];
@@ -231,7 +231,7 @@ static int get_count(int fd, const char *netdev, guint *n)
 	return *n > RDMAD_ETHTOOL_NAMES_MAX ? E2BIG : 0;
 }
 
-/* EAGAIN: there are more or less than `n` now. */
+/* Returns EAGAIN if the driver's number is no longer `n`. */
 static int ask_all(int fd, const char *netdev, void *command, const guint32 *got, guint n)
 {
 	const int errnum = ask(fd, netdev, command);
@@ -241,13 +241,13 @@ static int ask_all(int fd, const char *netdev, void *command, const guint32 *got
 	return *got == n ? 0 : EAGAIN;
 }
 
-static int names_look(RdmadEthtoolStats *stats, int fd, guint n)
+static int names_update(RdmadEthtoolStats *stats, int fd, guint n)
 {
 	g_auto(Room) room = { NULL };
 	struct ethtool_gstrings *strings;
 	int errnum;
 
-	/* A driver without any that matters. */
+	/* The driver has no relevant statistics. */
 	if (stats->chosen && stats->chosen->len == 0 && stats->n == n)
 		return 0;
 	if (!room_init(&room, sizeof(*strings) + (gsize)n * ETH_GSTRING_LEN))
@@ -294,8 +294,8 @@ static int read_once(RdmadEthtoolStats *stats, int fd, RdmadEthtoolStat fn, gpoi
 	int errnum = get_count(fd, stats->netdev, &n);
 
 	if (!errnum)
-		errnum = names_look(stats, fd, n);
-	/* Values may cost firmware commands: not for nothing. */
+		errnum = names_update(stats, fd, n);
+	/* Reading values may need firmware commands. */
 	if (!errnum && stats->chosen->len > 0)
 		errnum = values_read(stats, fd, fn, data);
 	return errnum;

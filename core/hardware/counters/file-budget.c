@@ -3,7 +3,7 @@
 
 #include "hardware/counters/kept-files.h"
 
-/* Most of the process's descriptors are for others. */
+/* The budget is at most this fraction of the process's descriptors. */
 #define LIMIT_SHARE 4
 
 struct RdmadFileBudget {

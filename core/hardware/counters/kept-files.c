@@ -9,8 +9,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* The kernel's clock for files moves by up to 10 ms at a time: a directory that changed a moment ago may
- * change again without a new time. */
+/* File times have a resolution of up to 10 ms, so a directory may change twice without a new
+ * time. */
 #define SETTLED_US (100 * G_GINT64_CONSTANT(1000))
 
 /* ---- the files ---- */
@@ -41,7 +41,7 @@ void rdmad_kept_files_expect(RdmadKeptFiles *kept, guint n)
 	kept->n_files = n;
 }
 
-/* Hundreds of devices have no place, and no array. */
+/* The array is allocated with the first file, because hundreds of devices may get none. */
 static void keep_file(RdmadKeptFiles *kept, guint i, int *fd)
 {
 	if (!kept->files) {
@@ -81,8 +81,8 @@ static gboolean is_any_open(const RdmadKeptFiles *kept)
 	return FALSE;
 }
 
-/* Another directory, or other entries. */
-static void learn_directory(RdmadKeptFiles *kept, const struct stat *st)
+/* Records a directory that is new or whose entries changed. */
+static void directory_set(RdmadKeptFiles *kept, const struct stat *st)
 {
 	struct statfs fs;
 	const gboolean known = kept->fd >= 0 && fstatfs(kept->fd, &fs) == 0;
@@ -95,8 +95,8 @@ static void learn_directory(RdmadKeptFiles *kept, const struct stat *st)
 	kept->memory = known && fs.f_type == TMPFS_MAGIC;
 }
 
-/* FALSE with errno. */
-static gboolean look_up(RdmadKeptFiles *kept, const RdmadSysroot *root, struct stat *st)
+/* Returns FALSE with errno on failure. */
+static gboolean directory_stat(RdmadKeptFiles *kept, const RdmadSysroot *root, struct stat *st)
 {
 	if (is_any_open(kept))
 		return rdmad_sysroot_stat(root, kept->path, st);
@@ -129,7 +129,7 @@ int rdmad_kept_files_begin(RdmadKeptFiles *kept, const RdmadSysroot *root, Rdmad
 	struct stat st;
 
 	use_budget(kept, budget);
-	if (!look_up(kept, root, &st)) {
+	if (!directory_stat(kept, root, &st)) {
 		const int errnum = errno;
 
 		files_close(kept);
@@ -140,7 +140,7 @@ int rdmad_kept_files_begin(RdmadKeptFiles *kept, const RdmadSysroot *root, Rdmad
 	if (!unchanged && kept->fd < 0)
 		kept->fd = rdmad_sysroot_open_dir(root, kept->path);
 	if (!unchanged)
-		learn_directory(kept, &st);
+		directory_set(kept, &st);
 	kept->keeps = may_keep(kept);
 	if (!kept->keeps)
 		files_close(kept);
@@ -155,7 +155,7 @@ void rdmad_kept_files_end(RdmadKeptFiles *kept)
 		rdmad_clear_fd(&kept->fd);
 }
 
-/* The directory that was looked up; -1 with errno. */
+/* Returns a descriptor of the recorded directory, or -1 with errno. */
 static int directory_of(RdmadKeptFiles *kept, const RdmadSysroot *root)
 {
 	struct stat st;
@@ -168,7 +168,7 @@ static int directory_of(RdmadKeptFiles *kept, const RdmadSysroot *root)
 	if (is_same(kept, &st))
 		return kept->fd;
 	rdmad_kept_files_end(kept);
-	errno = ENOENT; /* the next round begins with the one that is there now */
+	errno = ENOENT; /* the next round starts with the new directory */
 	return -1;
 }
 
@@ -197,7 +197,7 @@ gssize rdmad_kept_files_read(RdmadKeptFiles *kept, const RdmadSysroot *root, gui
 	n = rdmad_sysroot_read_file(kept->files[i], text, size);
 	if (n >= 0 || errno != ENODEV)
 		return n;
-	/* Its device has left, or one attribute of it: whatever is there now answers. */
+	/* The device or the attribute was removed: read the file that is there now. */
 	file_close(kept, i);
 	return read_unkept(kept, root, i, name, text, size);
 }

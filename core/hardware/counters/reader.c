@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader of one device: its sources, in the order in which they are read. */
+/* The reader of one device; its sources are in the order of reading. */
 #include "hardware/counters/reader.h"
 
 #include <errno.h>
@@ -104,8 +104,8 @@ void rdmad_counter_reader_set_clock(RdmadCounterReader *reader, RdmadClock clock
 	reader->clock = clock;
 }
 
-/* For one reading, which it costs some microseconds: hundreds of devices would hold as many of the
- * process's descriptors.  Without one there are files. */
+/* Opens a socket for each reading, which takes some microseconds: with hundreds of devices,
+ * permanent sockets would use as many descriptors.  Returns NULL if files have to be read. */
 static RdmadNetlink *open_netlink(const RdmadCounterReader *reader)
 {
 	if (!rdmad_sysroot_is_live(reader->root) || reader->dev->index == RDMAD_UNKNOWN)
@@ -113,7 +113,7 @@ static RdmadNetlink *open_netlink(const RdmadCounterReader *reader)
 	return rdmad_netlink_open(NETLINK_RDMA, NULL);
 }
 
-/* In the order in which readings have them. */
+/* Reads in the order of the reading's groups. */
 static void read_counters(RdmadCounterReader *reader, RdmadReadingBuilder *builder)
 {
 	for (guint i = 0; i < reader->dev->n_ports && !rdmad_reading_builder_cancelled(builder);
@@ -160,7 +160,7 @@ static void read_all(RdmadCounterReader *reader, RdmadReadingBuilder *builder)
 		rdmad_device_users_read(reader->users, builder);
 }
 
-/* A device that could not be read has not left. */
+/* An unreadable device is not gone. */
 static gboolean device_is_gone(const RdmadCounterReader *reader)
 {
 	rdmad_autofd int fd = rdmad_sysroot_open_dir(reader->root, reader->path);

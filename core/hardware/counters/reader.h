@@ -3,5 +3,5 @@
 
 #include "hardware/counters/reading.h"
 
-/* For tests: sets the time. */
+/* Replaces the clock, for tests. */
 void rdmad_counter_reader_set_clock(RdmadCounterReader *reader, RdmadClock clock);

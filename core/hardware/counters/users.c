@@ -12,15 +12,15 @@
 struct RdmadDeviceUsers {
 	const RdmadSysroot *root;
 	guint index;	 /* of RDMA netlink */
-	gboolean known;	 /* there is such an index */
-	gint64 again_us; /* not queried before */
+	gboolean known;	 /* the index is known */
+	gint64 again_us; /* no query before this time */
 };
 
-/* A question under way. */
+/* A running query and its deadline. */
 typedef struct {
 	RdmadReadingBuilder *builder;
 	gint64 until_us;
-} Patience;
+} Query;
 
 RdmadDeviceUsers *rdmad_device_users_new(const RdmadSysroot *root, const RdmadDevice *dev)
 {
@@ -37,36 +37,36 @@ void rdmad_device_users_free(RdmadDeviceUsers *users)
 	g_free(users);
 }
 
-static gboolean is_enough(gpointer data)
+static gboolean query_must_stop(gpointer data)
 {
-	const Patience *patience = data;
+	const Query *query = data;
 
-	return rdmad_reading_builder_cancelled(patience->builder) ||
-	       patience->builder->clock() >= patience->until_us;
+	return rdmad_reading_builder_cancelled(query->builder) ||
+	       query->builder->clock() >= query->until_us;
 }
 
-static int count_kind(const RdmadDeviceUsers *users, Patience *patience, RdmadUses kind,
-		      guint64 total, RdmadRestrack *restrack)
+static int count_kind(const RdmadDeviceUsers *users, Query *query, RdmadUses kind, guint64 total,
+		      RdmadRestrack *restrack)
 {
-	RdmadNetlink *nl = patience->builder->rdma;
+	RdmadNetlink *nl = query->builder->rdma;
 	int errnum;
 
-	if (rdmad_restrack_get(nl, users->index, kind, restrack, is_enough, patience, NULL))
+	if (rdmad_restrack_get(nl, users->index, kind, restrack, query_must_stop, query, NULL))
 		return 0;
 	errnum = rdmad_netlink_errnum(nl);
-	/* Kernels before 5.13 count contexts, but not by owner; listing queue pairs queries the
-	 * driver for each, which not every driver supports. */
+	/* Kernels before 5.13 count contexts, but not by owner.  Listing queue pairs queries the
+	 * driver for each, which not all drivers support. */
 	if (errnum != EOPNOTSUPP && (kind != RDMAD_USES_CTX || errnum != EINVAL))
 		return errnum;
 	rdmad_restrack_set_unlisted(restrack, kind, total);
-	patience->builder->users_unlisted |= 1u << kind;
+	query->builder->users_unlisted |= 1u << kind;
 	return 0;
 }
 
-/* A list may be long, and the kernel holds locks while it makes it: only where there is something. */
-static int count_objects(const RdmadDeviceUsers *users, Patience *patience, RdmadRestrack *restrack)
+/* Lists only kinds with objects, because the kernel holds locks while it makes a list. */
+static int count_objects(const RdmadDeviceUsers *users, Query *query, RdmadRestrack *restrack)
 {
-	RdmadNetlink *nl = patience->builder->rdma;
+	RdmadNetlink *nl = query->builder->rdma;
 	guint64 totals[RDMAD_USES_KINDS] = { 0 };
 	int errnum = 0;
 
@@ -74,28 +74,29 @@ static int count_objects(const RdmadDeviceUsers *users, Patience *patience, Rdma
 		return rdmad_netlink_errnum(nl);
 	for (guint kind = 0; !errnum && kind < RDMAD_USES_KINDS; kind++)
 		if (totals[kind] > 0)
-			errnum = count_kind(users, patience, kind, totals[kind], restrack);
+			errnum = count_kind(users, query, kind, totals[kind], restrack);
 	return errnum;
 }
 
-/* 0 or errno.  Counters must not be late, this time or again, because there are many users. */
+/* Returns 0 or an errno.  Many users must not delay the counters, so that a query has a time
+ * limit, and pauses after it was exceeded. */
 static int count_in_time(RdmadDeviceUsers *users, RdmadReadingBuilder *builder,
 			 RdmadRestrack *restrack)
 {
-	Patience patience = { builder, builder->clock() + RDMAD_DEVICE_USERS_MAX_US };
+	Query query = { builder, builder->clock() + RDMAD_DEVICE_USERS_MAX_US };
 	int errnum;
 
 	if (builder->time_us < users->again_us)
 		return ETIMEDOUT;
-	errnum = count_objects(users, &patience, restrack);
-	if (!errnum || !is_enough(&patience))
+	errnum = count_objects(users, &query, restrack);
+	if (!errnum || !query_must_stop(&query))
 		return errnum;
 	users->again_us = builder->clock() + RDMAD_DEVICE_USERS_AGAIN_US;
 	return ETIMEDOUT;
 }
 
-/* The kernel reports the thread that made an object: returns the process of that thread, or the
- * thread itself if it has ended. */
+/* The kernel reports the thread that created an object.  Returns the process of the thread, or
+ * the thread if it has ended. */
 static guint process_of(const RdmadSysroot *root, guint thread)
 {
 	static const char TGID[] = "\nTgid:\t";
@@ -107,7 +108,7 @@ static guint process_of(const RdmadSysroot *root, guint thread)
 	return process > 0 && process <= G_MAXINT ? (guint)process : thread;
 }
 
-/* A process that has ended meanwhile is in no pod. */
+/* Sets no pod if the process has ended meanwhile. */
 static void find_pod(const RdmadSysroot *root, RdmadDeviceUser *user, GStringChunk *strings)
 {
 	g_autofree char *path = g_strdup_printf("proc/%u/cgroup", user->pid);
@@ -121,7 +122,7 @@ static void find_pod(const RdmadSysroot *root, RdmadDeviceUser *user, GStringChu
 		user->container_id = g_string_chunk_insert_const(strings, pod.container_id);
 }
 
-/* Of that process; there until the next one is added. */
+/* Returns the user for this process, valid until another one is added. */
 static RdmadDeviceUser *add_user(const RdmadDeviceUsers *users, RdmadReadingBuilder *builder,
 				 GHashTable *places, guint pid)
 {

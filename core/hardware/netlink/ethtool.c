@@ -9,17 +9,17 @@
 
 #include "hardware/scan/value.h"
 
-/* net/ethtool/netlink.h: a counter that the driver has not set. */
+/* The value of a counter that the driver did not set (net/ethtool/netlink.h). */
 #define NOT_SET G_MAXUINT64
 
 typedef void (*ParseCounts)(const struct nlmsghdr *msg, RdmadEthtoolCounts *counts);
 
-/* One kind of question, with the numbers of its attributes. */
+/* A kind of query, with the numbers of its attributes. */
 typedef struct {
 	guint8 command;
 	int header;
 	ParseCounts parse;
-} Question;
+} Query;
 
 static gboolean message_parse(const struct nlmsghdr *msg, guint8 command, struct nlattr **attrs,
 			      int max)
@@ -56,14 +56,15 @@ void rdmad_ethtool_parse_pause(const struct nlmsghdr *msg, RdmadEthtoolCounts *c
 	counts_add(counts, "tx_frames", attr_u64(stats[ETHTOOL_A_PAUSE_STAT_TX_FRAMES]));
 }
 
-/* The first element is the sum, those behind it are lanes; without any the driver counts nothing. */
+/* The first element is the sum, the others are the lanes; an empty array means that the driver
+ * does not count. */
 static guint64 attr_sum(struct nlattr *attr)
 {
 	guint64 sum;
 
 	if (!attr || nla_len(attr) < (int)sizeof(sum))
 		return NOT_SET;
-	/* An attribute is aligned to four bytes only. */
+	/* Attributes are aligned to only four bytes. */
 	nla_memcpy(&sum, attr, sizeof(sum));
 	return sum;
 }
@@ -144,12 +145,12 @@ static void answer_restart(gpointer data)
 	((const Answer *)data)->counts->n = 0;
 }
 
-static gboolean counts_get(RdmadNetlink *nl, guint16 family, const char *netdev,
-			   const Question *question, RdmadEthtoolCounts *counts, GError **error)
+static gboolean counts_get(RdmadNetlink *nl, guint16 family, const char *netdev, const Query *query,
+			   RdmadEthtoolCounts *counts, GError **error)
 {
-	struct nl_msg *msg = request_new(family, question->command, ETHTOOL_GENL_VERSION);
-	struct nlattr *header = nla_nest_start(msg, question->header);
-	Answer answer = { question->parse, counts };
+	struct nl_msg *msg = request_new(family, query->command, ETHTOOL_GENL_VERSION);
+	struct nlattr *header = nla_nest_start(msg, query->header);
+	Answer answer = { query->parse, counts };
 
 	g_assert(rdmad_sysfs_is_netdev_name(netdev));
 	nla_put_string(msg, ETHTOOL_A_HEADER_DEV_NAME, netdev);
@@ -161,17 +162,17 @@ static gboolean counts_get(RdmadNetlink *nl, guint16 family, const char *netdev,
 gboolean rdmad_ethtool_get_pause(RdmadNetlink *nl, guint16 family, const char *netdev,
 				 RdmadEthtoolCounts *counts, GError **error)
 {
-	static const Question question = { ETHTOOL_MSG_PAUSE_GET, ETHTOOL_A_PAUSE_HEADER,
-					   rdmad_ethtool_parse_pause };
+	static const Query query = { ETHTOOL_MSG_PAUSE_GET, ETHTOOL_A_PAUSE_HEADER,
+				     rdmad_ethtool_parse_pause };
 
-	return counts_get(nl, family, netdev, &question, counts, error);
+	return counts_get(nl, family, netdev, &query, counts, error);
 }
 
 gboolean rdmad_ethtool_get_fec(RdmadNetlink *nl, guint16 family, const char *netdev,
 			       RdmadEthtoolCounts *counts, GError **error)
 {
-	static const Question question = { ETHTOOL_MSG_FEC_GET, ETHTOOL_A_FEC_HEADER,
-					   rdmad_ethtool_parse_fec };
+	static const Query query = { ETHTOOL_MSG_FEC_GET, ETHTOOL_A_FEC_HEADER,
+				     rdmad_ethtool_parse_fec };
 
-	return counts_get(nl, family, netdev, &question, counts, error);
+	return counts_get(nl, family, netdev, &query, counts, error);
 }

@@ -2,7 +2,7 @@
 /*
  * Ethtool netlink: pause and FEC statistics
  *
- * The parsers take any bytes that a well-formed nlmsghdr covers.
+ * The parsers accept any bytes within a well-formed nlmsghdr.
  * Source: Documentation/networking/ethtool-netlink.rst, net/ethtool/{pause,fec}.c.
  */
 #pragma once
@@ -14,7 +14,7 @@ typedef struct {
 	guint64 value;
 } RdmadEthtoolCount;
 
-/* Statistics of an interface's driver; those that it lacks are left out. */
+/* Statistics of an interface, without those that the driver lacks. */
 typedef struct {
 	RdmadEthtoolCount counts[3];
 	guint n;
@@ -22,12 +22,14 @@ typedef struct {
 
 void rdmad_ethtool_parse_pause(const struct nlmsghdr *msg, RdmadEthtoolCounts *counts);
 void rdmad_ethtool_parse_fec(const struct nlmsghdr *msg, RdmadEthtoolCounts *counts);
-/* The message type of generic netlink's family, from the answer to CTRL_CMD_GETFAMILY; else unchanged. */
+/* Sets the message type of the generic netlink family from the response to CTRL_CMD_GETFAMILY.
+ * Any other message leaves it unchanged. */
 void rdmad_ethtool_parse_family(const struct nlmsghdr *msg, guint16 *family);
 
-/* 0: this kernel has none (before 5.6), or `error`.  `nl`: of NETLINK_GENERIC. */
+/* Returns 0 on error, also for a kernel without the family (before 5.6).  `nl` is of
+ * NETLINK_GENERIC. */
 guint16 rdmad_ethtool_get_family(RdmadNetlink *nl, GError **error);
-/* The errno is rdmad_netlink_errnum()'s: EOPNOTSUPP where the driver has no such thing. */
+/* rdmad_netlink_errnum() returns the errno: EOPNOTSUPP if the driver has no such statistics. */
 gboolean rdmad_ethtool_get_pause(RdmadNetlink *nl, guint16 family, const char *netdev,
 				 RdmadEthtoolCounts *counts, GError **error);
 gboolean rdmad_ethtool_get_fec(RdmadNetlink *nl, guint16 family, const char *netdev,

@@ -17,7 +17,7 @@
 /* rdma_netlink.h of kernel 6.12. */
 #define RDMA_NL_GROUP_NOTIFY 4
 
-#define MESSAGE_MAX	  8192u /* a longer one is a hint, whatever it is about */
+#define MESSAGE_MAX	  8192u /* a longer message counts as a hint */
 #define MESSAGES_PER_TURN 256u
 
 static const RdmadEventSource hardware_sources[] = {
@@ -38,7 +38,7 @@ typedef struct {
 
 struct RdmadKernelEvents {
 	void (*hint)(gpointer data);
-	const RdmadKernelEventOps *ops; /* NULL: hints are all that is wanted */
+	const RdmadKernelEventOps *ops; /* NULL: only hints are reported */
 	gpointer data;
 	guint n_sources;
 	Source sources[];
@@ -66,8 +66,8 @@ static int source_open(const RdmadEventSource *klass, GError **error)
 
 typedef enum { READ_EMPTY, READ_NOTHING, READ_HINT } ReadResult;
 
-/* TRUE: it is about one interface, and somebody wants to know which. */
-static gboolean tell_interface(const Source *source, const char *message, gsize size)
+/* Reports a message about one interface.  Returns FALSE if the message counts as a hint. */
+static gboolean report_interface(const Source *source, const char *message, gsize size)
 {
 	const RdmadKernelEvents *events = source->events;
 	g_autoptr(RdmadLink) link = NULL;
@@ -80,7 +80,7 @@ static gboolean tell_interface(const Source *source, const char *message, gsize 
 	return TRUE;
 }
 
-/* Only messages of the kernel, port 0, are accepted: any process may send to a netlink socket. */
+/* Accepts only messages of the kernel (port 0): any process may send to a netlink socket. */
 static ReadResult source_read(const Source *source)
 {
 	_Alignas(struct nlmsghdr) char message[MESSAGE_MAX];
@@ -89,7 +89,7 @@ static ReadResult source_read(const Source *source)
 	const ssize_t n = recvfrom(source->fd, message, sizeof(message), MSG_TRUNC,
 				   (struct sockaddr *)&from, &size);
 
-	/* ENOBUFS: messages were lost; another scan makes up for them. */
+	/* ENOBUFS: messages were lost, so a scan is needed. */
 	if (n < 0)
 		return errno == ENOBUFS ? READ_HINT : errno == EINTR ? READ_NOTHING : READ_EMPTY;
 	if (from.nl_pid != 0)
@@ -98,7 +98,7 @@ static ReadResult source_read(const Source *source)
 		return READ_HINT;
 	if (source->klass->matters && !source->klass->matters(message, (gsize)n))
 		return READ_NOTHING;
-	return tell_interface(source, message, (gsize)n) ? READ_NOTHING : READ_HINT;
+	return report_interface(source, message, (gsize)n) ? READ_NOTHING : READ_HINT;
 }
 
 static void source_ready(int fd, RdmadIo ready, gpointer data)
@@ -185,9 +185,9 @@ void rdmad_kernel_events_free(RdmadKernelEvents *events)
 	g_free(events);
 }
 
-/* ---- Kobject uevents: "add@/devices/...", then "KEY=value" strings, each with its NUL ---- */
+/* ---- kobject uevents: "add@/devices/...", then "KEY=value" strings, each with a NUL ---- */
 
-/* "infiniband*" is infiniband, infiniband_verbs, infiniband_mad, infiniband_cm. */
+/* "infiniband*" are infiniband, infiniband_verbs, infiniband_mad and infiniband_cm. */
 static gboolean subsystem_matters(const char *name, gsize size)
 {
 	static const char *const others[] = { "net", "pci", "auxiliary", "module" };

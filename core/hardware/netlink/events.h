@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernel events: RDMA notifications, links and addresses, uevents.  They are hints for another
- * scan, so a lost one costs nothing; of their contents no more matters than what is to be read again.
+ * Kernel events: RDMA notifications, links and addresses, uevents.  They only trigger scans, so a
+ * lost event does no harm, and their content only determines what is scanned.
  */
 #pragma once
 
@@ -13,27 +13,28 @@ typedef struct RdmadKernelEvents RdmadKernelEvents;
 typedef struct {
 	const char *name; /* for messages */
 	int protocol;
-	guint groups[8];				      /* 0 ends them */
-	gboolean (*matters)(const char *message, gsize size); /* NULL: all do */
+	guint groups[8];				      /* terminated by 0 */
+	gboolean (*matters)(const char *message, gsize size); /* NULL: all messages matter */
 } RdmadEventSource;
 
 typedef struct {
-	/* Once for each batch with a message that no other function was called for. */
+	/* Called once for each batch of messages that are not all reported by `interface`. */
 	void (*hint)(gpointer data);
-	/* An interface has changed, or its addresses, and then `link` is NULL. */
+	/* An interface changed, or its addresses did; then `link` is NULL. */
 	void (*interface)(int ifindex, const RdmadLink *link, gpointer data);
 } RdmadKernelEventOps;
 
-/* Called from the loop; `ops` must outlive it.  A source that cannot be opened is logged and left out;
- * NULL only when none could. */
+/* The callbacks run on the loop; `ops` must outlive the object.  A source that cannot be opened
+ * is logged and skipped.  Returns NULL only if no source could be opened. */
 RdmadKernelEvents *rdmad_kernel_events_new(RdmadLoop *loop, const RdmadKernelEventOps *ops,
 					   gpointer data, GError **error);
-/* From other sources, which must outlive it, and all of it hints. */
+/* Opens other sources, which must outlive the object.  All their messages are hints. */
 RdmadKernelEvents *rdmad_kernel_events_open(RdmadLoop *loop, RdmadModule *owner,
 					    const RdmadEventSource *sources, guint n_sources,
 					    void (*hint)(gpointer data), gpointer data,
 					    GError **error);
 void rdmad_kernel_events_free(RdmadKernelEvents *events);
 
-/* Whether it is about RDMA devices, interfaces or what carries them: a laptop's battery is not. */
+/* Returns whether an uevent is about RDMA devices, interfaces, or the devices and modules below
+ * them. */
 gboolean rdmad_uevent_matters(const char *message, gsize size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files on RDMA netlink: building requests, parsing messages. */
+/* Shared by the files on RDMA netlink: construction of requests, parsing of messages */
 #pragma once
 
 #include <netlink/attr.h>
@@ -9,7 +9,7 @@
 
 typedef struct nlattr *RdmadNldevAttrs[RDMA_NLDEV_ATTR_MAX];
 
-/* `flags`: NLM_F_DUMP or 0.  For rdmad_netlink_ask(), which takes it over. */
+/* Returns a request for rdmad_netlink_ask(), which takes it over.  `flags` is NLM_F_DUMP or 0. */
 struct nl_msg *rdmad_nldev_request(int command, int flags);
-/* FALSE: not an answer to `command`, or an attribute has a wrong size. */
+/* Returns FALSE if the message is not a response to `command`, or an attribute has a wrong size. */
 gboolean rdmad_nldev_parse(const struct nlmsghdr *msg, int command, RdmadNldevAttrs attrs);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RDMA netlink's statistics: all counters of one port that its driver has, in one exchange
+ * RDMA netlink statistics: all counters of a port in one request
  *
  * Source: drivers/infiniband/core/nldev.c, stat_get_doit_default_counter().
  */
@@ -67,8 +67,8 @@ static gboolean take_message(const struct nlmsghdr *msg, gpointer data)
 	return TRUE;
 }
 
-/* Only dumps are repeated. */
-static void nothing_to_drop(gpointer data)
+/* Only dumps are restarted. */
+static void ignore_restart(gpointer data)
 {
 }
 
@@ -80,19 +80,19 @@ int rdmad_nldev_get_statistics(RdmadNetlink *nl, guint device, guint port, Rdmad
 
 	nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, device);
 	nla_put_u32(msg, RDMA_NLDEV_ATTR_PORT_INDEX, port);
-	if (rdmad_netlink_ask_each(nl, msg, take_message, nothing_to_drop, &statistics, NULL))
+	if (rdmad_netlink_ask_each(nl, msg, take_message, ignore_restart, &statistics, NULL))
 		return 0;
 	return rdmad_netlink_errnum(nl);
 }
 
 /*
- * RDMA netlink (nldev): its messages
+ * RDMA netlink (nldev): messages
  *
- * The parsers take any bytes that a well-formed nlmsghdr covers; sockets are elsewhere.
+ * The parsers accept any bytes within a well-formed nlmsghdr.
  * Source: include/uapi/rdma/rdma_netlink.h, drivers/infiniband/core/nldev.c.
  */
 
-/* Attributes that are not named here are skipped; one of a wrong size spoils its message. */
+/* Other attributes are ignored.  An attribute with a wrong size invalidates its message. */
 static const struct nla_policy nldev_policy[RDMA_NLDEV_ATTR_MAX] = {
 	[RDMA_NLDEV_ATTR_DEV_INDEX] = { .type = NLA_U32 },
 	[RDMA_NLDEV_ATTR_DEV_NAME] = { .type = NLA_STRING },
@@ -267,7 +267,7 @@ GPtrArray *rdmad_nldev_get_device(RdmadNetlink *nl, guint device, GError **error
 	errnum = rdmad_netlink_errnum(nl);
 	if (errnum != EINVAL && errnum != ENODEV)
 		return NULL;
-	/* No such index is EINVAL, as much else is. */
+	/* The kernel returns EINVAL for an unknown index, and for other errors too. */
 	g_clear_error(error);
 	return g_steal_pointer(&devices);
 }
@@ -284,7 +284,8 @@ GPtrArray *rdmad_nldev_get_ports(RdmadNetlink *nl, guint device, GError **error)
 	return g_steal_pointer(&ports);
 }
 
-/* Only drivers that make devices of their own accord: all others have a bus, which names them. */
+/* Names only the drivers of software devices; other devices have a bus, which names their
+ * driver. */
 static const char *driver_name(guint32 id)
 {
 	switch (id) {
@@ -338,7 +339,7 @@ gboolean rdmad_nldev_set_netns(RdmadNetlink *nl, guint device, int netns, GError
 {
 	g_autoptr(GPtrArray) none = g_ptr_array_new();
 
-	/* The answer is an acknowledgement without content. */
+	/* The response is an acknowledgement without content. */
 	return rdmad_netlink_ask(nl, rdmad_nldev_netns_request(device, netns),
 				 rdmad_nldev_parse_netns_mode, none, error);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RDMA netlink's statistics: all counters of one port that its driver has, in one exchange
+ * RDMA netlink statistics: all counters of a port in one request
  *
  * Source: drivers/infiniband/core/nldev.c, stat_get_doit_default_counter().
  */
@@ -8,29 +8,29 @@
 
 #include "hardware/netlink/socket.h"
 
-/* `name` is valid during the call; printable or not, unique or not: as the driver has it. */
+/* `name` is valid during the call.  It is the driver's, and may be unprintable or duplicate. */
 typedef void (*RdmadNldevCounterFunc)(const char *name, guint64 value, gpointer data);
 
-/* Calls `fn` for each counter of one answer; malformed ones are left out. */
+/* Calls `fn` for each counter of a response; malformed ones are skipped. */
 void rdmad_nldev_parse_statistics(const struct nlmsghdr *msg, RdmadNldevCounterFunc fn,
 				  gpointer data);
-/* 0 or errno; the kernel returns EINVAL for many errors: no such device, port, counters or command,
- * or a driver that failed. */
+/* Returns 0 or an errno.  The kernel returns EINVAL for many errors: no such device, port,
+ * counters or command, or a failure of the driver. */
 int rdmad_nldev_get_statistics(RdmadNetlink *nl, guint device, guint port, RdmadNldevCounterFunc fn,
 			       gpointer data);
 
 typedef struct {
 	guint index;
 	char *name;
-	char *firmware;			  /* NULL where the driver has none */
-	char *node_guid, *sys_image_guid; /* as sysfs writes them */
+	char *firmware;			  /* NULL if the driver reports none */
+	char *node_guid, *sys_image_guid; /* in the format of sysfs */
 	int node_type;			  /* RdmadNodeType, or RDMAD_UNKNOWN */
 } RdmadNldevDevice;
 
 typedef struct {
 	guint number;
 	int state, phys_state; /* or RDMAD_UNKNOWN */
-	int lid, sm_lid;       /* or RDMAD_UNKNOWN: only InfiniBand has them */
+	int lid, sm_lid;       /* InfiniBand only, else RDMAD_UNKNOWN */
 	char *netdev;	       /* NULL: none, or in another network namespace */
 } RdmadNldevPort;
 
@@ -49,12 +49,12 @@ void rdmad_nldev_parse_chardev(const struct nlmsghdr *msg, GPtrArray *chardevs);
 void rdmad_nldev_parse_netns_mode(const struct nlmsghdr *msg, GPtrArray *modes);
 
 GPtrArray *rdmad_nldev_get_devices(RdmadNetlink *nl, GError **error);
-/* The one with that index; it has left: none. */
+/* Returns the device with this index; an empty array if it was removed. */
 GPtrArray *rdmad_nldev_get_device(RdmadNetlink *nl, guint device, GError **error);
 GPtrArray *rdmad_nldev_get_ports(RdmadNetlink *nl, guint device, GError **error);
-/* The kernel's name for the driver of a device without a bus ("rxe"), or NULL. */
+/* Returns the kernel's name for the driver of a device without a bus ("rxe"), or NULL. */
 const char *rdmad_nldev_get_driver(RdmadNetlink *nl, guint device);
 const char *rdmad_nldev_get_netns_mode(RdmadNetlink *nl, GError **error);
-/* The request, and its sending: moves a device to the namespace of a descriptor. */
+/* Make, and send, the request to move a device to the namespace `netns`, a descriptor. */
 struct nl_msg *rdmad_nldev_netns_request(guint device, int netns);
 gboolean rdmad_nldev_set_netns(RdmadNetlink *nl, guint device, int netns, GError **error);

@@ -6,7 +6,7 @@
 
 #include "hardware/netlink/nldev.h"
 
-/* Kinds by the kernel's name, and the command that lists each. */
+/* The kernel's name of each kind, and the command that lists it. */
 static const struct {
 	const char *name;
 	int command;
@@ -29,7 +29,7 @@ static const struct {
 };
 
 struct RdmadRestrack {
-	GArray *users;	    /* RdmadRestrackUser; the first is of pid 0 */
+	GArray *users;	    /* RdmadRestrackUser; the first has pid 0 */
 	GHashTable *places; /* pid -> its place in `users` */
 };
 
@@ -56,7 +56,7 @@ void rdmad_restrack_free(RdmadRestrack *restrack)
 
 static guint restrack_place(RdmadRestrack *restrack, guint pid)
 {
-	/* 0, the place of pid 0, is also what the table gives for what it does not have. */
+	/* An unknown pid yields 0, which is also the place of pid 0. */
 	guint place =
 		GPOINTER_TO_UINT(g_hash_table_lookup(restrack->places, GUINT_TO_POINTER(pid)));
 

@@ -146,7 +146,7 @@ RdmadLink *rdmad_route_parse_link(const struct nlmsghdr *msg)
 	link->altnames = link_altnames(attrs[IFLA_PROP_LIST]);
 	link->kind = link_kind(attrs[IFLA_LINKINFO]);
 	link->parent = (int)rdmad_route_get_u32(attrs[IFLA_LINK]);
-	/* An end of a veth pair has no link below: the peer is beside it. */
+	/* For a veth, IFLA_LINK is the peer, not a lower link. */
 	link->parent_netns =
 		attrs[IFLA_LINK_NETNSID] ? (int)rdmad_route_get_u32(attrs[IFLA_LINK_NETNSID]) : -1;
 	link->master = (int)rdmad_route_get_u32(attrs[IFLA_MASTER]);
@@ -189,7 +189,7 @@ RdmadAddress *rdmad_route_parse_address(const struct nlmsghdr *msg)
 	if (msg->nlmsg_type != RTM_NEWADDR ||
 	    nlmsg_parse((struct nlmsghdr *)msg, sizeof(*info), attrs, IFA_MAX, NULL) < 0)
 		return NULL;
-	/* On a point-to-point link IFA_ADDRESS is the other end. */
+	/* On a point-to-point link, IFA_ADDRESS is the peer's address. */
 	other = rdmad_route_get_ip(info->ifa_family, attrs[IFA_ADDRESS]);
 	local = attrs[IFA_LOCAL] ? rdmad_route_get_ip(info->ifa_family, attrs[IFA_LOCAL]) : other;
 	if (!local.family || info->ifa_prefixlen > local.prefix)
@@ -218,7 +218,7 @@ gboolean rdmad_route_parse_event(const char *message, gsize size, int *ifindex, 
 	const struct ifaddrmsg *address;
 
 	*link = NULL;
-	/* The kernel sends them one by one. */
+	/* The kernel sends one notification per datagram. */
 	if (!NLMSG_OK(msg, size) || msg->nlmsg_len != size)
 		return FALSE;
 	if (msg->nlmsg_type == RTM_NEWLINK && size >= NLMSG_SPACE(sizeof(struct ifinfomsg))) {
@@ -234,7 +234,7 @@ gboolean rdmad_route_parse_event(const char *message, gsize size, int *ifindex, 
 	return *ifindex > 0;
 }
 
-/* ---- questions ---- */
+/* ---- requests ---- */
 
 static void take_link(const struct nlmsghdr *msg, GPtrArray *links)
 {
@@ -281,7 +281,7 @@ GPtrArray *rdmad_route_get_links(RdmadNetlink *nl, GError **error)
 	return ask_links(nl, make_request(RTM_GETLINK, NLM_F_DUMP, &info, sizeof(info)), error);
 }
 
-/* An interface that has left is an answer. */
+/* A removed interface is not an error: returns an empty array. */
 static GPtrArray *none_if_not_found(GPtrArray *found, GError *reason, GError **error)
 {
 	if (found)
@@ -329,7 +329,7 @@ GPtrArray *rdmad_route_get_addresses_of(RdmadNetlink *nl, int ifindex, GError **
 	GError *reason = NULL;
 	GPtrArray *addresses;
 
-	/* Kernels before 4.20 give those of all interfaces. */
+	/* Kernels before 4.20 return the addresses of all interfaces. */
 	(void)!setsockopt(rdmad_netlink_fd(nl), SOL_NETLINK, NETLINK_GET_STRICT_CHK, &strict,
 			  sizeof(strict));
 	addresses = ask_addresses(nl, ifindex, &reason);

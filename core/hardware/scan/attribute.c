@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attributes by table: where it is, how it is read, whether it may be missing. */
+/* Reads sysfs attributes by a table: name, parser, and whether the attribute may be missing */
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static gboolean is_problem(RdmadAttrNeed need, const GError *error)
 	return need == RDMAD_ATTR_REQUIRED;
 }
 
-/* `fd` -1: there is no such directory, or it cannot be opened, as each of its attributes will report. */
+/* `fd` -1: the directory cannot be opened; reading by path reports the error for each attribute. */
 static char *attr_text(const RdmadAttrDir *dir, int fd, const char *name, GError **error)
 {
 	g_autofree char *path = NULL;
@@ -52,7 +52,7 @@ static void attr_read(const RdmadAttrDir *dir, int fd, const RdmadAttr *attr, gp
 					 attr->name, text);
 }
 
-/* The directory is opened once: the way to it is most of what a read costs. */
+/* Opens the directory once, because resolving its path is most of the cost of a read. */
 void rdmad_attrs_read(const RdmadAttrDir *dir, const RdmadAttr *attrs, guint n, gpointer out)
 {
 	rdmad_autofd int fd = rdmad_sysroot_open_dir(dir->root, dir->path);

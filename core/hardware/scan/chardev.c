@@ -2,15 +2,15 @@
 /*
  * Character devices
  *
- * Their classes name the RDMA device of each in `ibdev`, whatever bus it is on; asking the classes
- * once is also one pass for all devices.
+ * The device classes name the RDMA device of each character device in `ibdev`, independent of the
+ * bus.  One pass over the classes serves all devices.
  */
 #include <string.h>
 
 #include "hardware/scan/parts.h"
 #include "hardware/scan/value.h"
 
-/* No device has this name. */
+/* The key of files for all devices; no device has this name. */
 #define EVERY_DEVICE ""
 
 static const struct {
@@ -57,7 +57,7 @@ static GArray *chardevs_of(RdmadScanner *scanner, const char *ibdev)
 	return list;
 }
 
-static void learn_class(RdmadScanner *scanner, guint which)
+static void read_class(RdmadScanner *scanner, guint which)
 {
 	g_autofree char *path = g_strdup_printf("sys/class/%s", classes[which].class);
 	g_auto(GStrv) names = rdmad_sysroot_list(scanner->root, path, NULL);
@@ -81,7 +81,7 @@ static void learn_class(RdmadScanner *scanner, guint which)
 void rdmad_scan_chardevs(RdmadScanner *scanner)
 {
 	for (guint i = 0; i < G_N_ELEMENTS(classes); i++)
-		learn_class(scanner, i);
+		read_class(scanner, i);
 	if (rdmad_sysroot_exists(scanner->root, "sys/class/misc/rdma_cm")) {
 		const RdmadChardev rdma_cm =
 			read_chardev(scanner->root, "misc", "rdma_cm", RDMAD_CHARDEV_RDMA_CM);
@@ -122,7 +122,8 @@ void rdmad_scan_take_chardevs(const RdmadScanner *scanner, const char *name, Rdm
 	append_chardevs(dev, shared);
 }
 
-/* By the node, which is of one device for as long as that lives: names may change hands. */
+/* Queries by uverbs file, which belongs to one device for its lifetime: device names may be
+ * reused. */
 GArray *rdmad_scan_query_gids(const RdmadScanner *scanner, const char *name)
 {
 	const GArray *own = g_hash_table_lookup(scanner->chardevs, name);

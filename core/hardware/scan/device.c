@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One RDMA device of /sys/class/infiniband. */
+/* Scans one RDMA device of /sys/class/infiniband */
 #include "hardware/scan/parts.h"
 #include "hardware/scan/value.h"
 #include "hardware/device.h"
@@ -18,14 +18,14 @@ static const RdmadAttr device_attrs[] = {
 RdmadDevice *rdmad_scan_device(RdmadScanner *scanner, const char *name)
 {
 	g_autofree char *path = g_strdup_printf("sys/class/infiniband/%s", name);
-	/* Only a directory has a "." in it; a device that cannot be read for now is in doubt, not
+	/* Only a directory contains ".".  A device that is temporarily unreadable is in doubt, not
 	 * gone. */
-	g_autofree char *itself = g_strdup_printf("%s/.", path);
+	g_autofree char *self = g_strdup_printf("%s/.", path);
 	g_autoptr(GArray) gids = NULL;
 	RdmadDevice *dev;
 	RdmadAttrDir dir;
 
-	if (!rdmad_sysroot_exists(scanner->root, itself))
+	if (!rdmad_sysroot_exists(scanner->root, self))
 		return NULL;
 	dev = rdmad_device_new(name, name);
 	dir = (RdmadAttrDir){ scanner->root, dev, path, "" };

@@ -2,12 +2,12 @@
 /*
  * The network interfaces of an RDMA device
  *
- * Those that hang under the same hardware device; the one below a software device; those that a GID
- * names, with a proof; and for iWARP the one whose MAC address is the GID.
+ * These are the interfaces of the same hardware device, the parent of a software device, the
+ * interfaces named by GIDs with a proof, and for iWARP the interface whose MAC address is the GID.
  *
- * A GID's word alone is none: its interface may have moved to another network namespace, where it
- * may have the name of one of ours.  The proof is that the interface stands on one that is known to
- * belong to the device (VLAN, macvlan, bond), or that a GID is made from its MAC address.
+ * A GID's name alone proves nothing: its interface may have moved to another network namespace and
+ * have the name of an interface of this one.  It is proved if the interface is on top of a known
+ * interface of the device (VLAN, macvlan, bond), or if a GID is derived from its MAC address.
  */
 #include <string.h>
 
@@ -33,7 +33,7 @@ static char *read_net(const RdmadSysroot *root, const char *name, const char *at
 	return rdmad_sysroot_read(root, path, NULL);
 }
 
-/* "pf0vf3", "c1pf0sf2": the switch side of another function (devlink's port names). */
+/* Recognizes "pf0vf3", "c1pf0sf2", the switch side of another function (devlink's port names). */
 static gboolean is_representor(const RdmadSysroot *root, const char *name)
 {
 	g_autofree char *port = read_net(root, name, "phys_port_name");
@@ -63,7 +63,7 @@ static void add_hardware(const RdmadAttrDir *dir, GPtrArray *names)
 		add_name(names, all[i]);
 }
 
-/* Not every software device names its parent interface; netlink does for the others. */
+/* Not all software devices name their parent interface; netlink names it for the others. */
 static void add_parent(const RdmadAttrDir *dir, GPtrArray *names)
 {
 	g_autofree char *path = g_strdup_printf("%s/parent", dir->path);
@@ -103,7 +103,7 @@ static gboolean has_gid_of_mac(const RdmadAttrDir *dir, const RdmadPort *port, c
 	return FALSE;
 }
 
-static gboolean stands_on(const RdmadSysroot *root, const char *name, const GPtrArray *names)
+static gboolean is_on_top_of(const RdmadSysroot *root, const char *name, const GPtrArray *names)
 {
 	for (guint i = 0; i < names->len; i++) {
 		g_autofree char *lower = g_strdup_printf("sys/class/net/%s/lower_%s", name,
@@ -115,33 +115,33 @@ static gboolean stands_on(const RdmadSysroot *root, const char *name, const GPtr
 	return FALSE;
 }
 
-/* Entries of one interface tend to stand together, so that each is judged once. */
+/* Consecutive entries of one interface are checked once. */
 static void add_named_by_gids(const RdmadAttrDir *dir, const RdmadPort *port, GPtrArray *names,
 			      gboolean software)
 {
-	const char *judged = NULL;
+	const char *checked = NULL;
 
 	for (guint i = 0; i < port->n_gids; i++) {
 		const char *name = port->gids[i].netdev;
 
-		if (!name || has_name(names, name) || !g_strcmp0(judged, name))
+		if (!name || has_name(names, name) || !g_strcmp0(checked, name))
 			continue;
-		judged = name;
+		checked = name;
 		if (software || has_gid_of_mac(dir, port, name) ||
-		    stands_on(dir->root, name, names))
+		    is_on_top_of(dir->root, name, names))
 			add_name(names, name);
 	}
 }
 
-/* The hardware before what stands on it: bonds, bridges and VLANs share its address. */
-static gboolean is_better(const RdmadSysroot *root, const char *name)
+/* Hardware is preferred, because bonds, bridges and VLANs share its address. */
+static gboolean is_hardware(const RdmadSysroot *root, const char *name)
 {
 	g_autofree char *device = g_strdup_printf("sys/class/net/%s/device", name);
 
 	return rdmad_sysroot_exists(root, device);
 }
 
-/* iWARP has one GID a port: the MAC address, and zeros. */
+/* iWARP has one GID per port: the MAC address and zeros. */
 static void add_by_mac(const RdmadAttrDir *dir, const RdmadPort *port, GPtrArray *names)
 {
 	g_auto(GStrv) all = rdmad_sysroot_list(dir->root, "sys/class/net", NULL);
@@ -151,9 +151,9 @@ static void add_by_mac(const RdmadAttrDir *dir, const RdmadPort *port, GPtrArray
 	for (guint i = 0; all && all[i] && port->n_gids; i++) {
 		if (!read_mac(dir->root, all[i], mac) || memcmp(mac, port->gids[0].raw, 6) != 0)
 			continue;
-		if (!found || is_better(dir->root, all[i]))
+		if (!found || is_hardware(dir->root, all[i]))
 			found = all[i];
-		if (is_better(dir->root, found))
+		if (is_hardware(dir->root, found))
 			break;
 	}
 	if (found)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The network interfaces of an RDMA device, and their ports. */
+/* Reads the network interfaces of an RDMA device, and assigns them to ports */
 #include <rdmad/error.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ static const RdmadAttr netdev_attrs[] = {
 	{ "address", RDMAD_ATTR_OPTIONAL, rdmad_sysfs_text, FIELD(mac) },
 	{ "mtu", RDMAD_ATTR_OPTIONAL, rdmad_sysfs_int, FIELD(mtu) },
 	{ "operstate", RDMAD_ATTR_OPTIONAL, rdmad_sysfs_text, FIELD(operstate) },
-	/* Refused while the interface is down. */
+	/* Unreadable while the interface is down. */
 	{ "carrier", RDMAD_ATTR_QUIET, rdmad_sysfs_int, FIELD(carrier) },
 	{ "speed", RDMAD_ATTR_QUIET, rdmad_sysfs_speed, FIELD(speed_mbps) },
 };
@@ -57,7 +57,7 @@ static void read_netdevs(const RdmadAttrDir *dir, const GPtrArray *names)
 	}
 }
 
-/* The port of an interface, from 0.  Old drivers of two-port devices (and IPoIB) have it in
+/* Returns the port of an interface, from 0.  Old drivers of two-port devices, and IPoIB, have it in
  * dev_id. */
 static int port_index(const RdmadSysroot *root, const char *name)
 {
@@ -94,7 +94,7 @@ static const RdmadNetdev *netdev_of_port(const RdmadSysroot *root, const RdmadDe
 	return NULL;
 }
 
-/* The upper device of an interface may also be a bridge. */
+/* Checks for a bond, because the master of an interface may also be a bridge. */
 static char *find_bond(const RdmadAttrDir *dir)
 {
 	for (guint i = 0; i < dir->dev->n_netdevs; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The PCI function that an RDMA device hangs under, if any, and what it is to others (SR-IOV). */
+/* The PCI function of an RDMA device, if any, and its SR-IOV role */
 #include <rdmad/error.h>
 #include <string.h>
 
@@ -25,8 +25,8 @@ static gboolean is_path_component(const char *name)
 }
 
 /*
- * A host bridge may stand below something else (a platform device, a VMBus channel) and below
- * another function (a volume management device); both are part of "sys/devices/...".
+ * A host bridge may be below another device (a platform device, a VMBus channel) or another
+ * function (a volume management device) in "sys/devices/...".
  */
 char **rdmad_pci_path_parse(const char *resolved, const char **below)
 {
@@ -53,7 +53,7 @@ char **rdmad_pci_path_parse(const char *resolved, const char **below)
 	return g_strv_builder_end(path);
 }
 
-/* "mlx5_core.sf.4" of "mlx5_core.sf.4/infiniband/mlx5_2"; NULL when there is nothing between. */
+/* Returns "mlx5_core.sf.4" of "mlx5_core.sf.4/infiniband/mlx5_2"; NULL without such a part. */
 static char *parse_aux_name(const char *below)
 {
 	const char *end = strstr(below, "/infiniband/");
@@ -61,7 +61,7 @@ static char *parse_aux_name(const char *below)
 	return end && end != below ? g_strndup(below, (gsize)(end - below)) : NULL;
 }
 
-static void learn_vfs(RdmadScanner *scanner, const char *pf_path)
+static void read_vfs(RdmadScanner *scanner, const char *pf_path)
 {
 	g_auto(GStrv) names = rdmad_sysroot_list(scanner->root, pf_path, NULL);
 
@@ -79,7 +79,7 @@ static void learn_vfs(RdmadScanner *scanner, const char *pf_path)
 	}
 }
 
-/* A PF may have hundreds of representors beside its interface: read once. */
+/* Cached, because a PF may have hundreds of representors beside its interface. */
 static char **pf_netdevs(RdmadScanner *scanner, const char *pf_path)
 {
 	char **names = g_hash_table_lookup(scanner->pf_netdevs, pf_path);
@@ -97,7 +97,7 @@ static void read_sf(RdmadScanner *scanner, RdmadDevice *dev, const char *functio
 	g_autofree char *path = g_strdup_printf("%s/%s", function, dev->aux_name);
 	const RdmadAttrDir dir = { scanner->root, dev, path, "aux/" };
 
-	/* A subfunction has no virtual functions, its parent has. */
+	/* The virtual functions belong to the parent of the subfunction. */
 	dev->num_vfs = RDMAD_UNKNOWN;
 	dev->pf_netdevs = pf_netdevs(scanner, function);
 	rdmad_attrs_read(&dir, &attr, 1, dev);
@@ -115,12 +115,12 @@ static void read_vf(RdmadScanner *scanner, RdmadDevice *dev, const char *physfn)
 	dev->pf_address = g_path_get_basename(pf_path);
 	dev->pf_netdevs = pf_netdevs(scanner, pf_path);
 	if (!g_hash_table_contains(scanner->vf_index, dev->pci_address))
-		learn_vfs(scanner, pf_path);
+		read_vfs(scanner, pf_path);
 	index = g_hash_table_lookup(scanner->vf_index, dev->pci_address);
 	dev->vf_index = index ? GPOINTER_TO_INT(index) - 1 : RDMAD_UNKNOWN;
 }
 
-/* Only a function that can have virtual functions has the file with their number. */
+/* Only a function with SR-IOV has the file with the number of its virtual functions. */
 static void read_role(RdmadScanner *scanner, const RdmadAttrDir *function)
 {
 	g_autofree char *physfn = g_strdup_printf("%s/physfn", function->path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ports and their GID tables. */
+/* Scans ports and their GID tables */
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
 #include <string.h>
@@ -25,14 +25,14 @@ static const RdmadAttr port_attrs[] = {
 	{ "rate", RDMAD_ATTR_REQUIRED, parse_rate, 0 },
 	{ "lid", RDMAD_ATTR_OPTIONAL, rdmad_sysfs_hex16, FIELD(lid) },
 	{ "sm_lid", RDMAD_ATTR_OPTIONAL, rdmad_sysfs_hex16, FIELD(sm_lid) },
-	/* A port without the management interface of InfiniBand (iWARP) has no P_Keys. */
+	/* A port without InfiniBand management (iWARP) has no P_Keys. */
 	{ "pkeys/0", RDMAD_ATTR_QUIET, rdmad_sysfs_hex16, FIELD(pkey0) },
 };
 
 #define ROCE_V1 "IB/RoCE v1"
 #define ROCE_V2 "RoCE v2"
 
-/* "IB/RoCE v1" means three things; on iWARP and on links of other kinds it means nothing. */
+/* "IB/RoCE v1" is either IB or RoCE v1; it is meaningless for iWARP and for other link layers. */
 static RdmadGidType gid_type(const char *text, RdmadLinkLayer layer, RdmadNodeType node)
 {
 	if (layer == RDMAD_LINK_LAYER_INFINIBAND)
@@ -51,15 +51,15 @@ static gboolean gid_is_empty(const guint8 raw[16])
 	return !memcmp(raw, zero, sizeof(zero));
 }
 
-/* A port's table while it is read. */
+/* The GID table of a port while it is read. */
 typedef struct {
 	const RdmadAttrDir *dir;
 	const RdmadPort *port;
 	GArray *gids;
-	int types, netdevs; /* directories below gid_attrs; -1: not there */
+	int types, netdevs; /* directories below gid_attrs; -1: missing */
 } GidTable;
 
-/* EINVAL: the entry was emptied meanwhile, or has no interface; neither is a problem. */
+/* Ignores EINVAL: the entry was cleared meanwhile, or has no interface. */
 static char *read_gid_attr(const GidTable *table, int dir, const char *index)
 {
 	return dir < 0 ? NULL : rdmad_sysroot_read_attribute(dir, table->dir->path, index, NULL);
@@ -72,7 +72,7 @@ static char *read_gid_netdev(const GidTable *table, const char *index)
 	return name && rdmad_sysfs_is_netdev_name(name) ? g_steal_pointer(&name) : NULL;
 }
 
-/* `type` as sysfs writes it, or NULL; `name` is the index as text. */
+/* `type` is the text of sysfs, or NULL; `name` is the index as text. */
 static void add_gid(GidTable *table, const char *name, guint index, const guint8 raw[16],
 		    const char *type)
 {
@@ -120,7 +120,7 @@ static void read_gid_files(GidTable *table)
 		rdmad_attr_problem(table->dir, error);
 }
 
-/* `gids`: RdmadKnownGid, of all ports. */
+/* `gids` has the RdmadKnownGid of all ports. */
 static void take_known_gids(GidTable *table, const GArray *gids)
 {
 	for (guint i = 0; i < gids->len && table->gids->len < RDMAD_SCAN_MAX_GIDS; i++) {
@@ -141,7 +141,7 @@ static int open_gid_attrs(const RdmadAttrDir *port, const char *kind)
 	return rdmad_sysroot_open_dir(port->root, path);
 }
 
-/* `known`: RdmadKnownGid, or NULL. */
+/* `known` is an array of RdmadKnownGid, or NULL. */
 static void read_gids(const RdmadAttrDir *dir, RdmadPort *port, const GArray *known)
 {
 	g_autoptr(GArray) gids = g_array_new(FALSE, FALSE, sizeof(RdmadGid));

@@ -49,7 +49,7 @@ static void free_chardevs(gpointer list)
 	g_array_unref(list);
 }
 
-/* `chardevs` NULL: not known yet. */
+/* `chardevs` NULL: not scanned yet. */
 static RdmadScanner scanner_init(const RdmadSysroot *root, GHashTable *chardevs)
 {
 	return (RdmadScanner){
@@ -70,7 +70,8 @@ static void scanner_clear(RdmadScanner *scanner)
 	g_hash_table_unref(scanner->pf_netdevs);
 }
 
-/* Names of RDMA devices; none without RDMA drivers.  NULL: there is no sysfs. */
+/* Returns the names of RDMA devices, which are none without RDMA drivers; NULL if there is no
+ * sysfs. */
 static char **list_devices(const RdmadSysroot *root, GError **error)
 {
 	g_autoptr(GError) local = NULL;
@@ -85,28 +86,28 @@ static char **list_devices(const RdmadSysroot *root, GError **error)
 	return NULL;
 }
 
-/* The shared data may be wrong if anything failed. */
-static void scanner_forget(RdmadScanner *scanner)
+/* Clears the caches, which may be wrong after a failure. */
+static void scanner_clear_caches(RdmadScanner *scanner)
 {
 	g_hash_table_remove_all(scanner->vf_index);
 	g_hash_table_remove_all(scanner->pf_netdevs);
 }
 
 /*
- * Devices are many, and nearly all of a scan: several threads read a part of them each.  The threads live
- * for one scan, as a scan may run before there are workers, and holds one of them otherwise.
+ * Reading devices is most of a scan, so several threads read a part of them each.  The threads live
+ * for one scan: a scan may run before there are workers, and otherwise occupies one of them.
  */
 #define PARTS_MAX 4u
-#define PART_MIN  16u /* devices that are not worth a thread */
+#define PART_MIN  16u /* fewer devices are not worth a thread */
 
-/* The share of one thread. */
+/* The devices of one thread. */
 typedef struct {
 	const RdmadScanner *shared;
 	char *const *names;
 	guint n;
-	int common; /* an error that concerns all devices, or 0 */
+	int common; /* an error that affects all devices, or 0 */
 	GPtrArray *devices;
-	GArray *errnums; /* int, one a name */
+	GArray *errnums; /* int, one for each name */
 	pthread_t thread;
 	gboolean started;
 } Part;
@@ -125,7 +126,7 @@ static void *part_run(void *data)
 		if (dev)
 			g_ptr_array_add(part->devices, dev);
 		if (errnum)
-			scanner_forget(&scanner);
+			scanner_clear_caches(&scanner);
 		errnum = errnum ? errnum : part->common;
 		g_array_append_val(part->errnums, errnum);
 	}
@@ -141,7 +142,7 @@ static void part_init(Part *part, const RdmadScanner *shared, char *const *names
 	part->errnums = g_array_new(FALSE, FALSE, sizeof(int));
 }
 
-/* In the order of the names. */
+/* Adds the results in the order of the names. */
 static void part_end(Part *part, RdmadScan *scan)
 {
 	if (part->started)
@@ -175,7 +176,7 @@ static void scan_devices(const RdmadScanner *scanner, char *const *names, int co
 		const guint from = n * i / n_parts, to = n * (i + 1) / n_parts;
 
 		part_init(&parts[i], scanner, names + from, to - from, common);
-		/* The last one is ours, as is one that gets no thread. */
+		/* This thread runs the last part, and any part that gets no thread. */
 		parts[i].started = i + 1 < n_parts &&
 				   pthread_create(&parts[i].thread, NULL, part_run, &parts[i]) == 0;
 	}
@@ -186,14 +187,14 @@ static void scan_devices(const RdmadScanner *scanner, char *const *names, int co
 		part_end(&parts[i], scan);
 }
 
-/* Kubelet, file names and Prometheus all take these characters. */
+/* Keeps the characters that kubelet, file names and Prometheus all accept. */
 static void sanitise(char *id)
 {
 	g_strcanon(id, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "._:-", '_');
 }
 
 /*
- * Devices come in the order of their names, so of several on one function it is the first that has
+ * Devices are in the order of their names: of several devices of one function, the first one gets
  * the plain address as its id.
  */
 static char *device_make_id(const RdmadDevice *dev, GHashTable *taken)
@@ -242,26 +243,26 @@ const RdmadDevice *rdmad_scan_find(const GPtrArray *devices, const char *name, g
 	return NULL;
 }
 
-static gboolean is_in_its_place(const RdmadDevice *dev, const RdmadDevice *before)
+static gboolean is_same_function(const RdmadDevice *dev, const RdmadDevice *before)
 {
 	return before && !g_strcmp0(dev->pci_address, before->pci_address) &&
 	       !g_strcmp0(dev->aux_name, before->aux_name);
 }
 
-/* An id depends on the devices that are not read as well. */
+/* Keeps the previous ids, because an id also depends on the devices that were not read. */
 static void keep_ids(GPtrArray *devices, const GPtrArray *before)
 {
 	for (guint i = devices->len; i-- > 0;) {
 		RdmadDevice *dev = devices->pdata[i];
 		const RdmadDevice *last = rdmad_scan_find(before, dev->name, NULL);
 
-		if (!is_in_its_place(dev, last)) {
+		if (!is_same_function(dev, last)) {
 			g_ptr_array_remove_index(devices, i);
 			continue;
 		}
 		g_free(dev->id);
 		dev->id = g_strdup(last->id);
-		dev->index = last->index; /* netlink is asked by it */
+		dev->index = last->index; /* the key of netlink requests */
 	}
 }
 

@@ -7,7 +7,7 @@
 #define HEX_DIGITS "0123456789abcdefABCDEF"
 #define DIGITS	   "0123456789"
 
-/* Decimal digits at the start, at most `max`; moves behind them. */
+/* Parses a decimal number of at most `max` and moves behind it. */
 static gboolean take_number(const char **text, guint64 max, guint64 *value)
 {
 	char *end;
@@ -35,7 +35,7 @@ static gboolean is_hex_run(const char *text, gsize digits)
 	return TRUE;
 }
 
-/* Groups of four hexadecimal digits with colons between, and nothing behind. */
+/* Parses groups of four hexadecimal digits, separated by colons, without trailing text. */
 static gboolean parse_groups(const char *text, guint8 *raw, guint groups)
 {
 	if (strlen(text) != groups * 5 - 1)
@@ -142,7 +142,7 @@ gboolean rdmad_sysfs_pci_class(const char *text, gpointer out)
 	return parse_hex(text, 6, out);
 }
 
-/* The number of "4: ACTIVE". */
+/* Parses the number of "4: ACTIVE". */
 static gboolean parse_enum(const char *text, guint64 max, int *value)
 {
 	guint64 number;
@@ -251,7 +251,7 @@ gboolean rdmad_sysfs_major_minor(const char *text, gpointer out)
 	return TRUE;
 }
 
-/* "0000:3b", a domain (five digits behind a volume management device) and a bus. */
+/* Skips "0000:3b", a domain (five digits below a volume management device) and a bus. */
 static const char *skip_domain_and_bus(const char *name)
 {
 	const gsize domain = strspn(name, HEX_DIGITS);

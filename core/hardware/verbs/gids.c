@@ -5,7 +5,7 @@
 #include <infiniband/verbs.h>
 #include <string.h>
 
-/* The kernel takes the length of an attribute as 16 bits: 64 KiB would be none. */
+/* The kernel has 16 bits for the length of an attribute: 64 KiB would become 0. */
 #define AT_ONCE (65535 / sizeof(struct ibv_gid_entry))
 
 static void add_entry(GArray *gids, const struct ibv_gid_entry *entry)
@@ -20,7 +20,7 @@ static void add_entry(GArray *gids, const struct ibv_gid_entry *entry)
 	g_array_append_val(gids, gid);
 }
 
-/* 0 or errno; EINVAL also where there are more of them. */
+/* Returns 0 or an errno; EINVAL also if there are more than AT_ONCE entries. */
 static int query_at_once(const RdmadVerbsOpen *open, GArray *gids)
 {
 	g_autofree struct ibv_gid_entry *entries = g_new(struct ibv_gid_entry, AT_ONCE);

@@ -2,8 +2,8 @@
 /*
  * Provider libraries of libibverbs
  *
- * For a device without a loaded provider, libibverbs loads every provider that is installed: 17
- * libraries, 0.7 MiB.  With the right one loaded before, it needs no other.
+ * For a device without a loaded provider, libibverbs loads all installed providers: 17 libraries,
+ * 0.7 MiB.  If the device's provider is loaded before, it loads no other.
  */
 #include "hardware/verbs/open.h"
 
@@ -23,7 +23,8 @@ char *rdmad_verbs_provider_of_file(const char *file)
 	return g_strndup(file + 3, end - file - 3);
 }
 
-/* "<where libibverbs is>/libibverbs", as it is built. */
+/* Returns "DIR/libibverbs", with the directory DIR of libibverbs, where its build installs
+ * providers. */
 static char *provider_dir(void)
 {
 	g_autofree char *dir = NULL;
@@ -53,14 +54,13 @@ void rdmad_verbs_provider_load(const char *device_name, const char *driver)
 
 		if (!provider || !provider_fits(provider, device_name, driver))
 			continue;
-		/* Its constructor makes it known to libibverbs; it stays. */
+		/* The constructor registers the provider with libibverbs; it is never unloaded. */
 		full = g_build_filename(path, file, NULL);
 		(void)!dlopen(full, RTLD_NOW | RTLD_NODELETE);
 	}
 }
 
-/* ---- The part of libibverbs that blocks: a job that opens devices and queries their limits
- * ---- */
+/* ---- blocking calls: a job that opens devices and queries their limits ---- */
 
 RdmadVerbsOpen *rdmad_verbs_open_new(const char *id, const char *name, const char *driver,
 				     int index)

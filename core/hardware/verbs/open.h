@@ -2,8 +2,8 @@
 /*
  * Provider libraries of libibverbs
  *
- * For a device without a loaded provider, libibverbs loads every provider that is installed: 17
- * libraries, 0.7 MiB.  With the right one loaded before, it needs no other.
+ * For a device without a loaded provider, libibverbs loads all installed providers: 17 libraries,
+ * 0.7 MiB.  If the device's provider is loaded before, it loads no other.
  */
 #pragma once
 
@@ -13,26 +13,25 @@
 
 #include "hardware/verbs/limits.h"
 
-/* Loads the provider (lib<provider>-rdmav<N>.so) whose name the device's name or driver begins
- * with.  A guess, by no table of vendors: where it fails, libibverbs does as it always does. Worker
- * thread. */
+/* Loads the provider (lib<provider>-rdmav<N>.so) whose name is a prefix of the device's name or
+ * driver.  If this heuristic fails, libibverbs loads all providers.  Runs on a worker. */
 void rdmad_verbs_provider_load(const char *device_name, const char *driver);
 
-/* "mlx5" of "libmlx5-rdmav34.so"; NULL for a file of another kind.  g_free(). */
+/* Returns "mlx5" of "libmlx5-rdmav34.so"; NULL for other files.  g_free(). */
 char *rdmad_verbs_provider_of_file(const char *file);
 
-/* A request and its result: the job sets `context` or `problem`, and with the context `node` and `limits`
- * or `limits_problem`. */
+/* A request and its result.  The job sets `context` or `problem`; with `context` also `node`,
+ * and `limits` or `limits_problem`. */
 typedef struct {
 	gatomicrefcount refs;
 	char *id;     /* stable id */
 	char *name;   /* device name */
-	char *driver; /* NULL where it is not known */
-	int index;    /* RDMA netlink's, so that a device that came again is known as such */
+	char *driver; /* NULL: unknown */
+	int index;    /* of RDMA netlink; detects a device that was removed and added again */
 	struct ibv_context *context;
-	char *node; /* "uverbs0", of this device for as long as it lives */
+	char *node; /* "uverbs0", which belongs to this device for its lifetime */
 	char *problem;
-	int gids_errnum; /* atomic: why the last scan could not query its GID tables; 0: it could */
+	int gids_errnum; /* atomic; why the last scan could not query the GID tables, or 0 */
 	RdmadVerbsLimits *limits;
 	char *limits_problem;
 } RdmadVerbsOpen;
@@ -40,8 +39,8 @@ typedef struct {
 RdmadVerbsOpen *rdmad_verbs_open_new(const char *id, const char *name, const char *driver,
 				     int index);
 RdmadVerbsOpen *rdmad_verbs_open_ref(RdmadVerbsOpen *open);
-/* The last one closes what is open, which may block. */
+/* Dropping the last reference closes the device, which may block. */
 void rdmad_verbs_open_unref(RdmadVerbsOpen *open);
 
-/* Opens all of `wanted` (GPtrArray of RdmadVerbsOpen).  Worker thread. */
+/* Opens all RdmadVerbsOpen of `wanted`.  Runs on a worker. */
 void rdmad_verbs_open_all(GPtrArray *wanted, const RdmadJob *job);

@@ -2,7 +2,7 @@
 /*
  * Verbs: device attributes and asynchronous events through a uverbs descriptor
  *
- * Optional at run time: a device that cannot be opened is served from netlink and sysfs alone.
+ * Verbs are optional: a device that cannot be opened is served from netlink and sysfs only.
  */
 #pragma once
 
@@ -13,10 +13,10 @@
 typedef struct RdmadVerbs RdmadVerbs;
 
 typedef struct {
-	/* Port active or error, GID or P_Key change, LID change: scan this device again.  NULL: all of
-	 * them. */
+	/* Port active or error, GID, P_Key or LID change: scan this device again.  NULL: scan all
+	 * devices. */
 	void (*hint)(const char *device_id, gpointer data);
-	/* A port has become active, or is no longer; a hint follows. */
+	/* A port became active or inactive; a hint follows. */
 	void (*port)(const char *device_id, guint port, gboolean active, gpointer data);
 	/* The device will not recover by itself. */
 	void (*fatal)(const char *device_id, gpointer data);
@@ -24,22 +24,22 @@ typedef struct {
 
 RdmadVerbs *rdmad_verbs_new(RdmadLoop *loop, RdmadWorkers *workers, const RdmadVerbsOps *ops,
 			    gpointer data);
-/* Opens new devices, closes removed ones.  Called after each scan. */
+/* Opens new devices and closes removed ones.  Call after each scan. */
 void rdmad_verbs_follow(RdmadVerbs *verbs, RdmadInventory *inventory);
 void rdmad_verbs_free(RdmadVerbs *verbs);
-/* Why a device has no asynchronous events; NULL when it has them. */
+/* Returns why a device has no asynchronous events, or NULL if it has them. */
 const char *rdmad_verbs_problem(const RdmadVerbs *verbs, const char *device_id);
-/* Those that are open (RdmadVerbsOpen), each with a reference: to be let go soon, and on a worker, as the
- * last reference closes. */
+/* Returns the open devices (RdmadVerbsOpen), each with a reference.  Drop the references soon,
+ * and on a worker, because the last one closes the device. */
 GPtrArray *rdmad_verbs_open_devices(const RdmadVerbs *verbs);
-/* Why the GID tables of an open device come from sysfs; 0: they do not. */
+/* Returns the errno for which the GID tables of an open device are read from sysfs, or 0. */
 int rdmad_verbs_gids_errnum(const RdmadVerbs *verbs, const char *device_id);
-/* The device's response when it was opened; borrowed until the next turn of the loop.  NULL if it
- * is not open (see rdmad_verbs_problem()) or did not respond. */
+/* Returns the limits that the device reported when it was opened; borrowed until the next turn
+ * of the loop.  NULL if it is not open (see rdmad_verbs_problem()) or did not report them. */
 const RdmadVerbsLimits *rdmad_verbs_limits(const RdmadVerbs *verbs, const char *device_id);
-/* Why an open device has no limits; NULL when it has them, or is not open. */
+/* Returns why an open device has no limits; NULL if it has them or is not open. */
 const char *rdmad_verbs_limits_problem(const RdmadVerbs *verbs, const char *device_id);
 
-/* bind.c: the RDMA device that RDMA_CM finds for an address of the network namespace of this thread: its
- * device name, g_free().  Blocks.  RDMAD_ERROR_FAILED. */
+/* bind.c: returns the name of the RDMA device that RDMA_CM resolves for an address in the
+ * network namespace of this thread; g_free().  Blocks.  RDMAD_ERROR_FAILED. */
 char *rdmad_verbs_bind(const RdmadIp *ip, GError **error);

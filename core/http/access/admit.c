@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Admission of a request: its host, rate and password are checked first. */
+/* Admission of a request: checks its host, rate and password before anything else */
 #include <string.h>
 #include <sys/utsname.h>
 
@@ -8,9 +8,9 @@
 
 #define CHECK_MS 60000u
 
-/* A browser sends no password of another site, and has no certificate for us: listeners that
- * require either need no check of the name.  An open path needs it. */
-static gboolean host_is_good(const HttpConnection *c)
+/* A browser sends no password of another site, and has no certificate for rdmad, so listeners that
+ * require either need no check of the host.  A path open to everyone needs it. */
+static gboolean host_is_allowed(const HttpConnection *c)
 {
 	HttpWeb *web = c->listener->web;
 	const char *host = rdmad_http_head_field(&c->request->head, "Host");
@@ -23,7 +23,8 @@ static gboolean host_is_good(const HttpConnection *c)
 	return http_host_is_local(host, node.nodename);
 }
 
-/* The rest is not read: a body would be parsed as the next request. */
+/* Closes the connection if the request has a body: unread, it would be parsed as the next
+ * request. */
 static void refuse(HttpConnection *c, guint status, const char *text)
 {
 	if (c->request->head.content_length)
@@ -32,20 +33,20 @@ static void refuse(HttpConnection *c, guint status, const char *text)
 		rdmad_http_fail(c->request, status, "%s", text);
 }
 
-static void refuse_for_now(HttpConnection *c, guint status, const char *text)
+static void refuse_temporarily(HttpConnection *c, guint status, const char *text)
 {
 	rdmad_http_add_header(c->request, "Retry-After", "1");
 	refuse(c, status, text);
 }
 
-static gboolean take_answer(HttpConnection *c, HttpAuth answer)
+static gboolean apply_result(HttpConnection *c, HttpAuth answer)
 {
 	if (answer == HTTP_AUTH_YES) {
 		c->admitted = TRUE;
 		return TRUE;
 	}
 	if (answer == HTTP_AUTH_BUSY) {
-		refuse_for_now(c, 503, "too many passwords are being checked");
+		refuse_temporarily(c, 503, "too many passwords are being checked");
 		return FALSE;
 	}
 	rdmad_http_add_header(c->request, "WWW-Authenticate",
@@ -54,30 +55,30 @@ static gboolean take_answer(HttpConnection *c, HttpAuth answer)
 	return FALSE;
 }
 
-static void checked(HttpAuth answer, gpointer data)
+static void check_done(HttpAuth answer, gpointer data)
 {
 	HttpConnection *c = data;
 
 	c->checking = NULL;
-	if (take_answer(c, answer))
+	if (apply_result(c, answer))
 		http_connection_resume(c);
 }
 
-static gboolean ask_users(HttpConnection *c, HttpUsers *users)
+static gboolean check_password(HttpConnection *c, HttpUsers *users)
 {
 	const char *authorization = rdmad_http_head_field(&c->request->head, "Authorization");
 	HttpAuth answer;
 
-	/* Set before the check, whose result may come from inside the call. */
+	/* Set before the call, which may run the callback itself. */
 	c->state = HTTP_CHECKING;
 	c->checking = users;
 	http_connection_arm(c, CHECK_MS);
-	answer = http_users_ask(users, &c->peer, authorization, checked, c);
+	answer = http_users_ask(users, &c->peer, authorization, check_done, c);
 	if (answer == HTTP_AUTH_LATER)
 		return FALSE;
 	c->checking = NULL;
 	c->state = HTTP_READING;
-	return take_answer(c, answer);
+	return apply_result(c, answer);
 }
 
 gboolean http_connection_admit(HttpConnection *c)
@@ -87,17 +88,17 @@ gboolean http_connection_admit(HttpConnection *c)
 
 	if (web)
 		http_web_refresh(web);
-	if (!host_is_good(c)) {
+	if (!host_is_allowed(c)) {
 		refuse(c, 421, "this is not the host of that name; ask by address or as localhost");
 		return FALSE;
 	}
 	if (web && !http_web_admits(web)) {
-		refuse_for_now(c, 429, "too many requests");
+		refuse_temporarily(c, 429, "too many requests");
 		return FALSE;
 	}
 	users = web ? http_web_users(web, c->request->head.path) : NULL;
 	if (users)
-		return ask_users(c, users);
+		return check_password(c, users);
 	c->admitted = TRUE;
 	return TRUE;
 }

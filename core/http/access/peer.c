@@ -4,7 +4,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
-/* ::ffff:0:0/96, the IPv4 addresses of dual-stack sockets. */
+/* Dual-stack sockets report IPv4 addresses in ::ffff:0:0/96. */
 static void map_v4(struct in6_addr *to, const struct in_addr *from)
 {
 	*to = (struct in6_addr){ 0 };
@@ -12,7 +12,7 @@ static void map_v4(struct in6_addr *to, const struct in_addr *from)
 	memcpy(&to->s6_addr[12], from, sizeof(*from));
 }
 
-/* FALSE for other families. */
+/* Returns FALSE for other address families. */
 static gboolean address_get(const struct sockaddr_storage *address, struct in6_addr *to)
 {
 	*to = (struct in6_addr){ 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Peer of a connection: an IPv4 address, or the IPv6 /64 network that one host can own. */
+/* The peer of a connection: an IPv4 address, or an IPv6 /64 network, which one host can own */
 #pragma once
 
 #include <glib.h>
@@ -11,5 +11,5 @@ typedef struct {
 
 void http_peer_set(HttpPeer *peer, const struct sockaddr_storage *address);
 gboolean http_peer_equal(const HttpPeer *a, const HttpPeer *b);
-/* Whether the socket's own address is one that only this host reaches. */
+/* Returns whether the socket's local address is a loopback address. */
 gboolean http_socket_is_local(int fd);

@@ -14,17 +14,17 @@
 struct HttpUsers {
 	RdmadWorkers *workers;
 	GHashTable *hashes;
-	char *nobody;	      /* a hash for names that are not there */
-	guint8 key[KEY_SIZE]; /* of the digests below: they are worth nothing elsewhere */
-	GHashTable *known;    /* digests of what was right */
+	char *nobody;	      /* the hash checked for unknown names */
+	guint8 key[KEY_SIZE]; /* of the digests, so that they are useless outside this process */
+	GHashTable *known;    /* digests of correct credentials */
 	GHashTable *peers;    /* HttpPeer -> GINT_TO_POINTER(rank) */
-	GQueue checks;	      /* Check; the first one is under way, the others by their rank */
+	GQueue checks;	      /* Check; the first one is running, the others are sorted by rank */
 };
 
 typedef struct {
 	char *hash, *password;
 	gboolean match;
-} Guess;
+} Verification;
 
 typedef struct {
 	HttpAuthFunc fn;
@@ -35,28 +35,28 @@ typedef struct {
 	HttpUsers *users;
 	HttpPeer peer; /* of the first waiter */
 	char *digest;
-	Guess *guess; /* until it is under way */
+	Verification *verification; /* NULL once it runs */
 	gboolean is_user;
 	RdmadJob *job;
-	GArray *waiters; /* Waiter: all who sent the same */
+	GArray *waiters; /* Waiter: all requests with the same credentials */
 } Check;
 
-static void guess_free(gpointer data)
+static void verification_free(gpointer data)
 {
-	Guess *guess = data;
+	Verification *verification = data;
 
-	if (!guess)
+	if (!verification)
 		return;
-	explicit_bzero(guess->password, strlen(guess->password));
-	g_free(guess->password);
-	g_free(guess->hash);
-	g_free(guess);
+	explicit_bzero(verification->password, strlen(verification->password));
+	g_free(verification->password);
+	g_free(verification->hash);
+	g_free(verification);
 }
 
 static void check_free(Check *check)
 {
 	rdmad_job_cancel(check->job);
-	guess_free(check->guess);
+	verification_free(check->verification);
 	g_free(check->digest);
 	g_array_unref(check->waiters);
 	g_free(check);
@@ -64,50 +64,50 @@ static void check_free(Check *check)
 
 /* ---- on a worker ---- */
 
-static gpointer guess_run(gpointer input, const RdmadJob *job, GError **error)
+static gpointer verification_run(gpointer input, const RdmadJob *job, GError **error)
 {
-	const Guess *guess = input;
+	const Verification *verification = input;
 	gboolean *match = g_new(gboolean, 1);
 
-	*match = rdmad_bcrypt_match(guess->hash, guess->password);
+	*match = rdmad_bcrypt_match(verification->hash, verification->password);
 	return match;
 }
 
 /* ---- on the loop ---- */
 
-static void users_begin(HttpUsers *users);
+static void users_start_next(HttpUsers *users);
 
 /* Addresses with a correct password come first, then new ones, then by the number of failures. */
-#define RANK_RIGHT (-1)
+#define RANK_CORRECT (-1)
 
 static int users_rank(const HttpUsers *users, const HttpPeer *peer)
 {
 	return GPOINTER_TO_INT(g_hash_table_lookup(users->peers, peer));
 }
 
-static void users_judge(HttpUsers *users, const HttpPeer *peer, HttpAuth answer)
+static void users_update_rank(HttpUsers *users, const HttpPeer *peer, HttpAuth answer)
 {
 	const int rank = users_rank(users, peer);
 
-	if (answer == HTTP_AUTH_BUSY || rank == RANK_RIGHT)
+	if (answer == HTTP_AUTH_BUSY || rank == RANK_CORRECT)
 		return;
 	if (g_hash_table_size(users->peers) >= HTTP_USERS_PEERS)
 		g_hash_table_remove_all(users->peers);
 	g_hash_table_replace(users->peers, g_memdup2(peer, sizeof(*peer)),
 			     GINT_TO_POINTER(answer == HTTP_AUTH_YES
-						     ? RANK_RIGHT
+						     ? RANK_CORRECT
 						     : MIN(rank, G_MAXINT - 1) + 1));
 }
 
-static void users_remember(HttpUsers *users, const char *digest)
+static void users_cache(HttpUsers *users, const char *digest)
 {
 	if (g_hash_table_size(users->known) >= HTTP_USERS_KNOWN)
 		g_hash_table_remove_all(users->known);
 	g_hash_table_add(users->known, g_strdup(digest));
 }
 
-/* Frees it too. */
-static void check_tell(Check *check, HttpAuth answer)
+/* Calls the waiters and frees the check. */
+static void check_report(Check *check, HttpAuth answer)
 {
 	while (check->waiters->len) {
 		const Waiter waiter = g_array_index(check->waiters, Waiter, 0);
@@ -118,19 +118,19 @@ static void check_tell(Check *check, HttpAuth answer)
 	check_free(check);
 }
 
-/* The present check has ended; its waiters are notified last, because they may start another. */
-static void users_end(HttpUsers *users, HttpAuth answer)
+/* Ends the running check.  Its waiters are notified last, because they may start another check. */
+static void users_end_check(HttpUsers *users, HttpAuth answer)
 {
 	Check *check = g_queue_pop_head(&users->checks);
 
 	if (answer == HTTP_AUTH_YES)
-		users_remember(users, check->digest);
-	users_judge(users, &check->peer, answer);
-	users_begin(users);
-	check_tell(check, answer);
+		users_cache(users, check->digest);
+	users_update_rank(users, &check->peer, answer);
+	users_start_next(users);
+	check_report(check, answer);
 }
 
-static void guess_done(gpointer result, const GError *error, gpointer data)
+static void verification_done(gpointer result, const GError *error, gpointer data)
 {
 	Check *check = data;
 	g_autofree gboolean *match = result;
@@ -139,28 +139,28 @@ static void guess_done(gpointer result, const GError *error, gpointer data)
 	check->job = NULL;
 	if (match)
 		answer = *match && check->is_user ? HTTP_AUTH_YES : HTTP_AUTH_NO;
-	users_end(check->users, answer);
+	users_end_check(check->users, answer);
 }
 
-static const RdmadJobClass guess_class = {
+static const RdmadJobClass verification_class = {
 	.name = "password",
-	.run = guess_run,
-	.done = guess_done,
-	.free_input = guess_free,
+	.run = verification_run,
+	.done = verification_done,
+	.free_input = verification_free,
 	.free_result = g_free,
 };
 
-/* Starts the first check, unless it is under way or there is none. */
-static void users_begin(HttpUsers *users)
+/* Starts the first check unless it runs already. */
+static void users_start_next(HttpUsers *users)
 {
 	Check *check = g_queue_peek_head(&users->checks);
 
 	if (!check || check->job)
 		return;
-	check->job = rdmad_work_submit(users->workers, NULL, &guess_class,
-				       g_steal_pointer(&check->guess), 0, check, NULL);
-	if (!check->job) /* the workers have too much to do */
-		users_end(users, HTTP_AUTH_BUSY);
+	check->job = rdmad_work_submit(users->workers, NULL, &verification_class,
+				       g_steal_pointer(&check->verification), 0, check, NULL);
+	if (!check->job) /* the queue of the workers is full */
+		users_end_check(users, HTTP_AUTH_BUSY);
 }
 
 static char *users_digest(const HttpUsers *users, const char *user, const char *hash,
@@ -169,7 +169,7 @@ static char *users_digest(const HttpUsers *users, const char *user, const char *
 	GHmac *hmac = g_hmac_new(G_CHECKSUM_SHA256, users->key, KEY_SIZE);
 	char *digest;
 
-	/* With their NULs, so that no two run into each other. */
+	/* The NULs separate the parts: without them, different parts could give the same input. */
 	g_hmac_update(hmac, (const guchar *)user, strlen(user) + 1);
 	g_hmac_update(hmac, (const guchar *)hash, strlen(hash) + 1);
 	g_hmac_update(hmac, (const guchar *)password, strlen(password) + 1);
@@ -186,8 +186,8 @@ static Check *users_find(HttpUsers *users, const char *digest)
 	return NULL;
 }
 
-/* When the queue is full, its last entry is dropped for one of a better rank. */
-static gboolean users_make_place(HttpUsers *users, int rank)
+/* If the queue is full, drops its last entry, provided that the new one has a better rank. */
+static gboolean users_make_room(HttpUsers *users, int rank)
 {
 	Check *last;
 
@@ -197,23 +197,23 @@ static gboolean users_make_place(HttpUsers *users, int rank)
 	if (last->job || users_rank(users, &last->peer) <= rank)
 		return FALSE;
 	g_queue_pop_tail(&users->checks);
-	check_tell(last, HTTP_AUTH_BUSY);
+	check_report(last, HTTP_AUTH_BUSY);
 	return TRUE;
 }
 
-static gboolean users_have_place(HttpUsers *users, const HttpPeer *peer)
+static gboolean users_have_room(HttpUsers *users, const HttpPeer *peer)
 {
 	for (const GList *l = users->checks.head; l; l = l->next) {
 		const Check *check = l->data;
 
-		/* A check without waiters is under way, and ends soon. */
+		/* A check without waiters is running and ends soon. */
 		if (check->waiters->len && http_peer_equal(&check->peer, peer))
 			return FALSE;
 	}
-	return users_make_place(users, users_rank(users, peer));
+	return users_make_room(users, users_rank(users, peer));
 }
 
-/* Behind the one under way and all whose rank is not worse. */
+/* Inserts after the running check and all checks whose rank is not worse. */
 static void users_queue(HttpUsers *users, Check *check)
 {
 	const int rank = users_rank(users, &check->peer);
@@ -235,9 +235,9 @@ static Check *check_new(HttpUsers *users, const HttpPeer *peer, const char *dige
 	check->digest = g_strdup(digest);
 	check->is_user = is_user;
 	check->waiters = g_array_new(FALSE, FALSE, sizeof(Waiter));
-	check->guess = g_new0(Guess, 1);
-	check->guess->hash = g_strdup(hash);
-	check->guess->password = g_strdup(password);
+	check->verification = g_new0(Verification, 1);
+	check->verification->hash = g_strdup(hash);
+	check->verification->password = g_strdup(password);
 	users_queue(users, check);
 	return check;
 }
@@ -255,12 +255,12 @@ static HttpAuth users_ask(HttpUsers *users, const HttpPeer *peer,
 	if (g_hash_table_contains(users->known, digest))
 		return HTTP_AUTH_YES;
 	check = users_find(users, digest);
-	if (!check && !users_have_place(users, peer))
+	if (!check && !users_have_room(users, peer))
 		return HTTP_AUTH_BUSY;
 	if (!check)
 		check = check_new(users, peer, digest, hash, credentials->password, own != NULL);
 	g_array_append_val(check->waiters, waiter);
-	users_begin(users);
+	users_start_next(users);
 	return HTTP_AUTH_LATER;
 }
 
@@ -294,7 +294,7 @@ void http_users_forget(HttpUsers *users, gpointer data)
 		check_forget(check, data);
 		if (check->waiters->len || check->job)
 			continue;
-		/* No waiter is left, and the check has not begun. */
+		/* No waiter is left, and the check has not started. */
 		g_queue_delete_link(&users->checks, l);
 		check_free(check);
 	}
@@ -327,8 +327,9 @@ static gboolean peer_equal(gconstpointer a, gconstpointer b)
 	return http_peer_equal(a, b);
 }
 
-/* A digest is of the hash too: with another password none of before is right. */
-static void users_begin_with(HttpUsers *users, const HttpUsers *before)
+/* Keeps the caches of `before`: a digest covers the hash, so a changed password has no cached
+ * digest. */
+static void users_inherit(HttpUsers *users, const HttpUsers *before)
 {
 	if (before) {
 		memcpy(users->key, before->key, KEY_SIZE);
@@ -350,7 +351,7 @@ HttpUsers *http_users_new(RdmadWorkers *workers, GHashTable *hashes, const HttpU
 	users->hashes = g_hash_table_ref(hashes);
 	users->nobody = rdmad_bcrypt_nobody(highest_cost(hashes));
 	g_queue_init(&users->checks);
-	users_begin_with(users, before);
+	users_inherit(users, before);
 	return users;
 }
 
@@ -361,7 +362,7 @@ void http_users_free(HttpUsers *users)
 	if (!users)
 		return;
 	while ((check = g_queue_pop_head(&users->checks)))
-		check_tell(check, HTTP_AUTH_BUSY);
+		check_report(check, HTTP_AUTH_BUSY);
 	g_hash_table_unref(users->hashes);
 	g_hash_table_unref(users->known);
 	g_hash_table_unref(users->peers);

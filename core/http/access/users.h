@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Users of a listener, by name and password
+ * Authentication of a listener's users by name and password
  *
- * A hash takes tens of milliseconds by design, so it is computed on a worker, one at a time, and
- * few may wait for it, one of each address: a guessing client blocks only those that share its
- * address.  A correct password is cached; a wrong one costs its sender the wait each time, whether
- * or not there is such a user.  Addresses with a correct password are served first, those with a
- * wrong one last.
+ * A hash takes tens of milliseconds by design.  Hashes are computed on a worker, one at a time, and
+ * the queue is short, with one entry for each address: a client that guesses passwords blocks only
+ * clients with its address.  A correct password is cached; a wrong one is checked each time,
+ * whether or not the user exists.  Addresses with a correct password are served first, addresses
+ * with a wrong one last.
  */
 #pragma once
 
@@ -19,24 +19,24 @@ typedef struct HttpUsers HttpUsers;
 typedef enum {
 	HTTP_AUTH_YES,
 	HTTP_AUTH_NO,
-	HTTP_AUTH_BUSY,	 /* too many are being checked, or another of this peer */
-	HTTP_AUTH_LATER, /* the function will be called */
+	HTTP_AUTH_BUSY,	 /* the queue is full, or has a check of this peer */
+	HTTP_AUTH_LATER, /* the callback will report the result */
 } HttpAuth;
 
 typedef void (*HttpAuthFunc)(HttpAuth answer, gpointer data);
 
-#define HTTP_USERS_CHECKS 16u	/* under way and waiting */
-#define HTTP_USERS_KNOWN  1024u /* right passwords that are remembered */
+#define HTTP_USERS_CHECKS 16u	/* running and queued */
+#define HTTP_USERS_KNOWN  1024u /* cached correct passwords */
 
-#define HTTP_USERS_PEERS 4096u /* addresses that are remembered */
+#define HTTP_USERS_PEERS 4096u /* addresses with a rank */
 
-/* `hashes`: name to bcrypt hash, not empty; a reference is kept.  `before`: those that they take the place
- * of, or NULL; results remembered for hashes that stay are kept. */
+/* `hashes` maps names to bcrypt hashes, is not empty, and is referenced.  `before`: the users
+ * that are replaced, or NULL; cached results of unchanged hashes are kept. */
 HttpUsers *http_users_new(RdmadWorkers *workers, GHashTable *hashes, const HttpUsers *before);
-/* Waiters get HTTP_AUTH_BUSY. */
+/* Reports HTTP_AUTH_BUSY to the waiters. */
 void http_users_free(HttpUsers *users);
-/* `authorization`: the header's value, or NULL. */
+/* `authorization` is the value of the header, or NULL. */
 HttpAuth http_users_ask(HttpUsers *users, const HttpPeer *peer, const char *authorization,
 			HttpAuthFunc fn, gpointer data);
-/* `data` waits no longer. */
+/* Cancels the callbacks with this `data`. */
 void http_users_forget(HttpUsers *users, gpointer data);

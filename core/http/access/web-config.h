@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file by which a listener has TLS and passwords
+ * The file that configures TLS and passwords of a listener
  *
- * The form is that of Prometheus' exporters, so that one file can serve them all:
+ * The format is that of the Prometheus exporters, so that one file can serve all of them:
  * https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md
- * Where that takes what it does not use, or what cannot work, this refuses it.
+ * Unlike exporter-toolkit, this parser rejects values that have no effect or cannot work.
  */
 #pragma once
 
 #include <glib.h>
 
-/* As Go's crypto/tls has them. */
+/* The modes of Go's crypto/tls. */
 typedef enum {
 	WEB_CLIENT_NONE,
-	WEB_CLIENT_REQUEST, /* and take any, or none */
-	WEB_CLIENT_REQUIRE, /* any */
-	WEB_CLIENT_VERIFY,  /* if there is one */
+	WEB_CLIENT_REQUEST, /* accept any certificate, or none */
+	WEB_CLIENT_REQUIRE, /* accept any certificate */
+	WEB_CLIENT_VERIFY,  /* verify the certificate if there is one */
 	WEB_CLIENT_REQUIRE_VERIFY,
 } WebClientAuth;
 
-/* PEM: in the file itself, or in one of its own; both NULL: not given. */
+/* PEM text in the configuration, or in a separate file; both NULL: not configured. */
 typedef struct {
 	char *text;
-	char *path; /* absolute, or as the configuration's own path */
+	char *path; /* absolute if the configuration's path is */
 } WebPem;
 
 typedef struct {
@@ -30,8 +30,8 @@ typedef struct {
 	WebClientAuth client_auth;
 	char **client_sans;	      /* NULL: any */
 	int min_version, max_version; /* 12, 13 */
-	char **ciphers;		      /* of TLS 1.2, IANA's names; NULL: the library's good ones */
-	char **curves;		      /* "X25519", "P-256"; NULL: the library's */
+	char **ciphers; /* of TLS 1.2, by IANA name; NULL: the library's secure ones */
+	char **curves;	/* "X25519", "P-256"; NULL: the library's default */
 	gboolean prefer_server;
 } WebTls;
 
@@ -42,16 +42,16 @@ typedef struct {
 typedef struct {
 	gboolean has_tls;
 	WebTls tls;
-	GPtrArray *headers;	/* WebHeader, for every answer */
+	GPtrArray *headers;	/* WebHeader, for every response */
 	GHashTable *users;	/* name to bcrypt hash; empty: no password is required */
-	char **open_paths;	/* that need no password; or NULL */
+	char **open_paths;	/* paths without a password, or NULL */
 	double rate_interval_s; /* between two requests; 0: no limit */
 	gint rate_burst;
-	GPtrArray *notes; /* char *: values that were read as others */
+	GPtrArray *notes; /* char *: values that were replaced */
 } WebConfig;
 
-/* `path`: for messages, and what relative paths are relative to.  RDMAD_ERROR_CONFIG, with path:line and
- * never with a secret. */
+/* `path` appears in messages, and relative paths are relative to its directory.  RDMAD_ERROR_CONFIG
+ * names path:line and never contains a secret. */
 WebConfig *web_config_parse(const char *path, const char *text, gsize size, GError **error);
 void web_config_free(WebConfig *config);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(WebConfig, web_config_free)
