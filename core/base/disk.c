@@ -6,6 +6,9 @@
 #include <rdmad/fd.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#define CHUNK (64u << 10)
 
 /* Some filesystems cannot sync directories, and unreadable directories cannot be opened for it.
  * These errors are ignored: the directory is still usable. */
@@ -45,4 +48,17 @@ int rdmad_disk_move(const char *from, const char *to)
 	return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0
 		       ? parent_sync(AT_FDCWD, to)
 		       : -1;
+}
+
+int rdmad_disk_rewrite(int fd)
+{
+	g_autofree guint8 *bytes = g_malloc(CHUNK);
+	ssize_t n, written;
+
+	for (off_t at = 0; (n = pread(fd, bytes, CHUNK, at)) > 0; at += written) {
+		written = pwrite(fd, bytes, (gsize)n, at);
+		if (written < 0)
+			return -1;
+	}
+	return n == 0 ? fdatasync(fd) : -1;
 }

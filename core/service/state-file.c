@@ -16,7 +16,6 @@
 /* The offset of the write version in SQLite's header, and its highest value. */
 #define WRITE_VERSION_AT 18
 #define WAL_VERSION	 2
-#define LOG_CHUNK	 (64u << 10)
 
 static const char *const parts[] = { "", "-wal", "-shm" };
 
@@ -124,19 +123,6 @@ gboolean rdmad_state_file_forbids_writing(const char *path)
 	return fd >= 0 && pread(fd, &version, 1, WRITE_VERSION_AT) == 1 && version > WAL_VERSION;
 }
 
-static gboolean bytes_rewrite(int fd)
-{
-	g_autofree guint8 *bytes = g_malloc(LOG_CHUNK);
-	ssize_t n, written;
-
-	for (off_t at = 0; (n = pread(fd, bytes, LOG_CHUNK, at)) > 0; at += written) {
-		written = pwrite(fd, bytes, (gsize)n, at);
-		if (written < 0)
-			return FALSE;
-	}
-	return n == 0 && fdatasync(fd) == 0;
-}
-
 gboolean rdmad_state_file_rewrite_log(const char *path, GError **error)
 {
 	g_autofree char *log = g_strconcat(path, "-wal", NULL);
@@ -144,7 +130,8 @@ gboolean rdmad_state_file_rewrite_log(const char *path, GError **error)
 
 	if (fd < 0)
 		return errno == ENOENT || rdmad_error_errno(error, errno, "cannot open %s", log);
-	return bytes_rewrite(fd) || rdmad_error_errno(error, errno, "cannot write %s again", log);
+	return rdmad_disk_rewrite(fd) == 0 ||
+	       rdmad_error_errno(error, errno, "cannot write %s again", log);
 }
 
 /* An empty file is an empty database. */

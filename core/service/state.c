@@ -170,13 +170,15 @@ static gboolean state_open_handle(RdmadState *state, GError **error)
 			  SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
 
 	state->is_broken = state->is_hasty = FALSE;
-	/* The handle before, also of another process, may have seen an fsync fail.  The first transaction
-	 * mends the log, under the lock of this handle. */
+	/* The handle before, also of another process, may have seen an fsync fail. */
 	state->log_is_torn = TRUE;
 	if (sqlite3_open_v2(state->path, &state->db, flags, NULL) != SQLITE_OK)
 		return rdmad_state_error(state, "cannot open it", error);
-	return rdmad_state_set_up(state, error) && state_takes_writes(state, error) &&
-	       state_identify(state, error);
+	if (!rdmad_state_set_up(state, error))
+		return FALSE;
+	/* Under the lock of this handle.  After an error the first transaction tries again. */
+	log_mend(state, NULL);
+	return state_takes_writes(state, error) && state_identify(state, error);
 }
 
 static gboolean state_open_once(RdmadState *state, char **set_aside, GError **error)

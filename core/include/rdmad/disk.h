@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Changes of directories that are whole after a power failure; a checker holds that there are no others
+ * Changes of directories and files that are whole after a power failure; a checker holds that there are no others
  *
  * Each returns 0, or -1 with errno, as the call of the kernel that it is about.
  */
@@ -17,3 +17,6 @@ RDMAD_API int rdmad_disk_mkdir(int dir, const char *path, mode_t mode);
 RDMAD_API int rdmad_disk_replace(int dir, const char *from, const char *to, int fd);
 /* Renames a file that never replaces another, and the new name is on the disk. */
 RDMAD_API int rdmad_disk_move(const char *from, const char *to);
+/* Writes each byte of the open file again where it is, and waits for the disk: after an fsync that failed, the page cache
+ * has bytes that the kernel does not write any more. */
+RDMAD_API int rdmad_disk_rewrite(int fd);
