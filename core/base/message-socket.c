@@ -351,7 +351,10 @@ static void server_ready(int fd, RdmadIo ready, gpointer data)
 
 static void server_retry(gpointer data)
 {
-	rdmad_event_want(((RdmadMessageServer *)data)->io, RDMAD_IO_READ);
+	RdmadMessageServer *server = data;
+
+	if (!rdmad_event_want(server->io, RDMAD_IO_READ))
+		rdmad_event_arm(server->retry, RETRY_MS);
 }
 
 static void server_reap(gpointer object)

@@ -45,8 +45,6 @@ typedef struct {
 	gboolean registered; /* kubelet has an open stream */
 	RegistrationWay way;
 	guint streams;
-	const char *socket;    /* or NULL */
-	const char *error;     /* of the last failed try, or NULL */
-	guint64 registrations; /* tries that kubelet accepted */
+	const char *error; /* of the last failed try, or NULL */
 } RegistrationInfo;
 void registration_info(const Registration *registration, RegistrationInfo *info);

@@ -6,8 +6,10 @@
 #include <rdmad/fd.h>
 #include <rdmad/message-socket.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "../refusing-epoll.h"
 #include "base/loop.h"
 #include "base/unix-socket.h"
 #include "../support/descriptors.h"
@@ -329,6 +331,36 @@ static void test_a_socketpair_has_peers_without_a_server(Fixture *f, gconstpoint
 	close(ends[1]);
 }
 
+static void set_descriptor_limit(rlim_t limit)
+{
+	struct rlimit now;
+
+	getrlimit(RLIMIT_NOFILE, &now);
+	now.rlim_cur = limit;
+	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &now), ==, 0);
+}
+
+/* The first retry comes a second after the failed accept(). */
+static void test_a_server_accepts_again_after_a_refused_retry(Fixture *f, gconstpointer data)
+{
+	struct rlimit before;
+	const gint64 retried_us = g_get_monotonic_time() + 1500 * G_TIME_SPAN_MILLISECOND;
+
+	getrlimit(RLIMIT_NOFILE, &before);
+	set_descriptor_limit(3);
+	rdmad_loop_turn(f->loop);
+	set_descriptor_limit(before.rlim_cur);
+	refuse.ctl = ENOMEM;
+	while (g_get_monotonic_time() < retried_us) {
+		rdmad_loop_turn(f->loop);
+		g_usleep(10000);
+	}
+	refuse.ctl = 0;
+	client_send(f, "hello", NULL, 0);
+	rdmad_loop_run(f->loop);
+	g_assert_cmpstr(f->text, ==, "hello");
+}
+
 #define TEST(name)                                                                                 \
 	UNIT_FIXTURE_TEST("/message-socket/" #name, Fixture, NULL, setup, test_##name, teardown)
 
@@ -343,6 +375,7 @@ const UnitTest unit_tests[] = {
 	TEST(who_does_not_wait_for_the_answer_is_cut),
 	TEST(one_connection_too_many_is_closed),
 	TEST(who_says_nothing_in_time_is_cut),
+	TEST(a_server_accepts_again_after_a_refused_retry),
 	TEST(a_socketpair_has_peers_without_a_server),
 	{ 0 },
 };
