@@ -17,8 +17,8 @@ CLOCK = "rdmad nccl-env and the daemon, by the clock"
 FIGURES = {
     r"p50 (\d+) (us) without the wait for the disk": ("allocate", "p50, state in memory", "bare nghttp2", MINE),
     r"256 GIDs each in (\d+) (ms)": ("nccl-env", CLOCK, "a shell with cat", MINE),
-    r"a shell script with `cat` takes (\d+) (s)": ("nccl-env", CLOCK, "a shell with cat", OTHER),
-    r"that of a cloud's documentation (\d+) (s)": ("nccl-env", CLOCK, "the document's script", OTHER),
+    r"a shell script with `cat` (\d+) (s)": ("nccl-env", CLOCK, "a shell with cat", OTHER),
+    r"script of a cloud's documentation takes (\d+) (s)": ("nccl-env", CLOCK, "the document's script", OTHER),
 }
 TOLERANCE = 0.1
 
