@@ -22,7 +22,7 @@ BOTH = 'addresses = ( { nic = "eth1"; addresses = "10.0.0.11/24"; gateways = "%s
 class Configuration(ErdmaCase):
     def monitor(self, *what):
         """Call it for the lines that `ip monitor` wrote until then."""
-        child = subprocess.Popen(["ip", "monitor", *what], stdout=subprocess.PIPE, text=True)
+        child = subprocess.Popen(["ip", "-oneline", "monitor", *what], stdout=subprocess.PIPE, text=True)
         self.addCleanup(child.wait)
         self.addCleanup(child.kill)
         mark = "192.0.2.222"
