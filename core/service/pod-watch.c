@@ -440,12 +440,16 @@ static void ask_now(gpointer data)
 
 static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, gpointer data)
 {
-	const RdmadPodWatch *watch = data;
+	RdmadPodWatch *watch = data;
 	g_autofree char *name = name_of(pod_namespace, pod_name);
-	const Pod *pod = g_hash_table_lookup(watch->by_name, name);
+	Pod *pod = g_hash_table_lookup(watch->by_name, name);
 
 	if (!pod)
 		return RDMAD_POD_LIFE_UNKNOWN;
+	/* kernfs reports that a cgroup becomes empty, and not that it is removed: a pod whose last process had
+	 * ended before its cgroup was watched has no further event. */
+	if (pod->path && pod->life != RDMAD_POD_LIFE_GONE)
+		pod_look(watch, pod);
 	/* It ended unobserved.  Missing parts of a pod appear within moments of its kubelet, which may start
 	 * long after the machine. */
 	if (pod->lost_since_us &&

@@ -67,7 +67,7 @@ static TreeEntry *entry_new(TreeFile *file, char *name)
 TreeEntry *tree_root(void)
 {
 	if (!root)
-		root = entry_new(file_new(S_IFDIR | 0755), g_strdup(TREE_ROOT + 1));
+		root = entry_new(file_new(S_IFDIR | 0755), g_strdup(&TREE_ROOT[1]));
 	return root;
 }
 

@@ -325,6 +325,24 @@ static void test_a_removed_cgroup_is_gone_though_kubelet_lists_the_pod(Fixture *
 	RUN_UNTIL(f, life(f) == RDMAD_POD_LIFE_GONE);
 }
 
+/* As of a pod whose last process ends while rdmad is updated: kernfs has no event for the removal. */
+static void test_a_cgroup_that_is_removed_without_an_event_is_gone(Fixture *f, gconstpointer data)
+{
+	g_autofree char *from = g_build_filename(f->root, POD, NULL);
+	g_autofree char *to = g_build_filename(f->root, "elsewhere", NULL);
+
+	make_v2(f);
+	empty(f, POD);
+	make(f, DIRECTORY);
+	hold(f, "a");
+	RUN_UNTIL(f, rdmad_pod_watch_count(f->watch) == 1);
+	g_assert_cmpint(life(f), ==, RDMAD_POD_LIFE_ALIVE);
+	g_assert_cmpint(rename(from, to), ==, 0);
+	f->text = "";
+	rdmad_pods_refresh(f->pods, NULL, NULL, NULL);
+	RUN_UNTIL(f, count(f) == 0);
+}
+
 static void test_a_successor_of_the_same_name_is_another_pod(Fixture *f, gconstpointer data)
 {
 	watch_pod(f);
@@ -392,6 +410,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_pod_that_goes_on_keeps_its_allocation),
 	TEST(a_kubelet_that_has_just_started_is_no_proof),
 	TEST(a_removed_cgroup_is_gone_though_kubelet_lists_the_pod),
+	TEST(a_cgroup_that_is_removed_without_an_event_is_gone),
 	TEST(a_successor_of_the_same_name_is_another_pod),
 	TEST(only_what_is_needed_is_watched),
 	TEST(what_cannot_be_seen_is_said),
