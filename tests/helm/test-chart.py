@@ -362,8 +362,11 @@ class Monitoring(unittest.TestCase):
         pod = Pod(*self.SET)
         self.assertIn("--take-over", pod.main["args"])
         self.assertNotIn("ports", pod.main)
+        # The old pod answers the probes of the new one, which must not count as ready by that.
+        self.assertEqual(render(*self.SET)["DaemonSet"][0]["spec"]["minReadySeconds"], 30)
         pod = Pod(*self.SET, *one)
         self.assertNotIn("--take-over", pod.main["args"])
+        self.assertNotIn("minReadySeconds", render(*self.SET, *one)["DaemonSet"][0]["spec"])
         monitor, = render(*self.SET, *one)["PodMonitor"]
         endpoint, = monitor["spec"]["podMetricsEndpoints"]
         self.assertIn(endpoint["port"], [port["name"] for port in pod.main["ports"]])
