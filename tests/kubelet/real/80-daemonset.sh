@@ -172,7 +172,7 @@ check "no Allocate was refused" is 0 refusals
 check "the allocation of the pod that runs stays" is "$allocation" eval 'ask allocations --json | jq -r ".allocations[] | select(.pod == \"vke\") | .id"'
 check "and its NIC" says eth1 ctl exec vke main ip -o link
 kc delete pod --all --wait=false
-within 240 "all allocations have ended" is 0 n_allocations_now
+within 400 "all allocations have ended" is 0 n_allocations_now
 rm /data/cni/05-rdma.conflist
 
 kc patch node $node --subresource=status --type=json -p '[{"op": "add", "path": "/status/capacity/nvidia.com~1gpu", "value": "8"}]'
@@ -187,7 +187,7 @@ check "with every device" says 'uverbs3' ctl exec rdma-test-pod mofed-test-ctr l
 within 400 "the Job of the document of Lingjun has been run" is 1 eval 'api /apis/batch/v1/namespaces/default/jobs/hps-benchmark | jq .status.succeeded'
 ask allocations
 kc delete pod,job --all --wait=false
-within 240 "all allocations have ended" is 0 n_allocations_now
+within 400 "all allocations have ended" is 0 n_allocations_now
 
 printf 'modules = { device-plugin = { nonsense = 1; }; };\n' >/tmp/bad.conf
 line=$(next_line)
@@ -208,7 +208,7 @@ check "kubelet and the node always had all devices" always '(1000|1k)'
 check "kubelet noticed nothing" is "" noticed $line
 check "no Allocate was refused" is 0 refusals
 kc delete pod --all --wait=false
-within 240 "all allocations have ended" is 0 n_allocations_now
+within 400 "all allocations have ended" is 0 n_allocations_now
 check "helm uninstalls" "$RIG_HELM" --kubeconfig $KC uninstall rdmad -n kube-system
 within 240 "the node shows none" is 0 node_allocatable rdma/hca
 kubelet_stop
