@@ -19,6 +19,7 @@ void rdmad_allocations_set_boot(RdmadAllocations *allocations, const char *boot)
 {
 	g_free(allocations->boot);
 	allocations->boot = g_strdup(boot);
+	g_clear_pointer(&allocations->boot_kubelet, g_free);
 }
 
 void rdmad_allocations_set_kubelet(RdmadAllocations *allocations, const char *kubelet)
@@ -98,11 +99,14 @@ gboolean rdmad_allocations_begin_boot(RdmadAllocations *allocations)
 		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_allocation_unref);
 	g_autoptr(GError) error = NULL;
 
+	/* If the write fails, a kubelet that comes later may lack the checkpoint by which this one starts pods. */
+	if (!allocations->boot_kubelet)
+		allocations->boot_kubelet = g_strdup(allocations->kubelet);
 	for (guint i = 0; i < records->len; i++) {
 		const RdmadAllocationRecord *record = records->pdata[i];
 		RdmadAllocation *now = rdmad_allocation_copy(record->allocation);
 
-		rdmad_allocation_set_witness(now, allocations->boot, allocations->kubelet);
+		rdmad_allocation_set_witness(now, allocations->boot, allocations->boot_kubelet);
 		g_ptr_array_add(put, now);
 	}
 	if (put->len && !rdmad_allocations_write(allocations, NULL, put, &error)) {

@@ -399,6 +399,7 @@ void rdmad_allocations_free(RdmadAllocations *allocations)
 	rdmad_allocations_evidence_clear(allocations);
 	g_free(allocations->boot);
 	g_free(allocations->kubelet);
+	g_free(allocations->boot_kubelet);
 	g_free(allocations->problem);
 	g_free(allocations);
 }

@@ -410,7 +410,7 @@ static gboolean makes_network(const Pod *pod)
 	       runtime_makes_network(pod);
 }
 
-static const KubeletOps kubelet_ops = { answered, makes_network, kubelet_listed };
+static const KubeletOps kubelet_ops = { answered, judge_unanswered, makes_network, kubelet_listed };
 static const RuntimeOps runtime_ops = { judge_attached, judge_attach_refused, judge_checked,
 					kubelet_look_at_pods };
 

@@ -63,7 +63,8 @@ static struct {
 	GPtrArray *plugins;   /* of Plugin */
 	char *admitting;      /* the uid of the pod whose Allocate is on its way */
 	gint64 asked_us;
-	GStrv asked; /* its slots */
+	GStrv asked;		   /* its slots */
+	const Endpoint *admits_by; /* over which it is */
 } kubelet;
 
 /* ---- resources ---- */
@@ -222,19 +223,6 @@ static void endpoint_connect(const char *name, const char *path, RdmadGrpcCall *
 	g_ptr_array_add(kubelet.endpoints, endpoint);
 	rdmad_grpc_channel_call(endpoint->channel, "/v1beta1.DevicePlugin/GetDevicePluginOptions",
 				NULL, 0, OPTIONS_MS, &ops, endpoint);
-}
-
-static void endpoints_sweep(void)
-{
-	for (guint i = kubelet.endpoints->len; i-- > 0;) {
-		Endpoint *endpoint = kubelet.endpoints->pdata[i];
-
-		if (!endpoint->over)
-			continue;
-		if (endpoint->resource->endpoint == endpoint)
-			endpoint->resource->endpoint = NULL;
-		g_ptr_array_remove_index(kubelet.endpoints, i);
-	}
 }
 
 /* ---- registration by Register ---- */
@@ -458,6 +446,7 @@ static void allocate_done(RdmadGrpcStatus status, const char *text, gpointer dat
 			      clock_now_us() - kubelet.asked_us);
 	g_clear_pointer(&kubelet.admitting, g_free);
 	g_clear_pointer(&kubelet.asked, g_strfreev);
+	kubelet.admits_by = NULL;
 	if (ok)
 		pod_begin(pod);
 	else
@@ -483,6 +472,7 @@ static void pod_admit(Pod *pod, const Resource *resource)
 	bytes = g_malloc(v1beta1__allocate_request__get_packed_size(&request));
 	kubelet.admitting = g_strdup(pod->uid);
 	kubelet.asked_us = clock_now_us();
+	kubelet.admits_by = resource->endpoint;
 	pod->state = POD_ADMITTING;
 	rdmad_grpc_channel_call(resource->endpoint->channel, "/v1beta1.DevicePlugin/Allocate",
 				bytes, v1beta1__allocate_request__pack(&request, bytes), 0, &ops,
@@ -548,6 +538,24 @@ static gboolean pods_wait(void)
 			return TRUE;
 	}
 	return FALSE;
+}
+
+/* Kubelet closes the connection when ListAndWatch ends, and refuses the pod whose Allocate is on its way there. */
+static void endpoints_sweep(void)
+{
+	for (guint i = kubelet.endpoints->len; i-- > 0;) {
+		Endpoint *endpoint = kubelet.endpoints->pdata[i];
+
+		if (!endpoint->over)
+			continue;
+		if (endpoint->resource->endpoint == endpoint)
+			endpoint->resource->endpoint = NULL;
+		if (kubelet.admits_by == endpoint) {
+			kubelet.ops->given_up();
+			allocate_done(RDMAD_GRPC_CANCELLED, "the connection is closed", NULL);
+		}
+		g_ptr_array_remove_index(kubelet.endpoints, i);
+	}
 }
 
 static void look(gpointer data)
@@ -639,6 +647,7 @@ static void books_close(gboolean forgets)
 
 	g_clear_pointer(&kubelet.admitting, g_free);
 	g_clear_pointer(&kubelet.asked, g_strfreev);
+	kubelet.admits_by = NULL;
 	for (guint i = 0; i < pods->len; i++) {
 		Pod *pod = pods->pdata[i];
 

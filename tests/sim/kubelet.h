@@ -21,6 +21,8 @@ typedef struct {
 typedef struct {
 	/* Allocate was answered; `error` NULL: with a grant, which the pod has now. */
 	void (*answered)(const Pod *pod, const char *error, gint64 took_us);
+	/* The Allocate that is on its way is given up; answered() follows. */
+	void (*given_up)(void);
 	/* TRUE: the pod has its network; else it is being made. */
 	gboolean (*makes_network)(const Pod *pod);
 	/* A new list of devices. */

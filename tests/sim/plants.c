@@ -10,7 +10,7 @@
 #include "journal.h"
 #include "network/perform.h"
 #include "server.h"
-#include "service/allocations-private.h"
+#include "service/allocations-table.h"
 #include "service/state.h"
 #include "turns.h"
 
@@ -113,14 +113,12 @@ BEFORE(gint64, rdmad_now_us, void)
 	return planted == PLANT_WALL_CLOCK ? rdmad_wall_us() : __real_rdmad_now_us();
 }
 
-BEFORE(const RdmadAllocation *, rdmad_allocations_grant, RdmadAllocations *allocations,
-       const RdmadGrant *grant, GError **error)
+BEFORE(RdmadHolder, rdmad_allocations_judge, RdmadAllocations *allocations,
+       const RdmadAllocationRecord *record, gint64 asked_us, const char **why)
 {
-	RdmadGrant unchecked = *grant;
-
 	if (planted == PLANT_TWO_HOLDERS)
-		unchecked.mode = NULL;
-	return __real_rdmad_allocations_grant(allocations, &unchecked, error);
+		return RDMAD_HOLDER_SHARES;
+	return __real_rdmad_allocations_judge(allocations, record, asked_us, why);
 }
 
 BEFORE(gboolean, perform_undo, const PerformContext *ctx, const RdmadStep *step, GError **error)

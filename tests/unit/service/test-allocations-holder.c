@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Does the holder of a slot live?  Init containers, ended pods, kubelets that have lost their memory. */
 #include <rdmad/error.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "allocations-fixture.h"
 #include "pod-list-text.h"
@@ -161,6 +163,41 @@ static void test_an_exclusive_slot_is_refused_while_its_holder_lives(Allocations
 		g_test_message("%s%s", cases[i / 2].name, i % 2 ? ", after a restart" : "");
 		allocations_fixture_setup(&one, NULL);
 		check_case(&one, &cases[i / 2], i % 2);
+		allocations_fixture_teardown(&one, NULL);
+	}
+}
+
+/* The first kubelet of a boot starts the pod by its checkpoint, while no database can be written. */
+static void test_the_first_kubelet_of_a_boot_counts_though_the_disk_was_full(AllocationsFixture *f,
+									     gconstpointer data)
+{
+	static const struct {
+		const char *kubelet;
+		gboolean is_given;
+	} givers[] = { { "k2", TRUE }, { "k3", FALSE } };
+	struct rlimit old;
+
+	signal(SIGXFSZ, SIG_IGN);
+	g_assert_cmpint(getrlimit(RLIMIT_FSIZE, &old), ==, 0);
+	for (guint i = 0; i < G_N_ELEMENTS(givers); i++) {
+		const struct rlimit none = { 1, old.rlim_max };
+		AllocationsFixture one = { 0 };
+		g_autoptr(RdmadAllocationRef) again = NULL;
+
+		allocations_fixture_setup(&one, NULL);
+		rdmad_allocations_set_boot(one.allocations, "b1");
+		rdmad_allocations_set_kubelet(one.allocations, "k1");
+		g_free(allocations_fixture_must_grant(&one, "a"));
+		rdmad_allocations_set_boot(one.allocations, "b2");
+		rdmad_allocations_set_kubelet(one.allocations, "k2");
+		g_assert_cmpint(setrlimit(RLIMIT_FSIZE, &none), ==, 0);
+		g_assert_false(rdmad_allocations_begin_boot(one.allocations));
+		g_assert_cmpint(setrlimit(RLIMIT_FSIZE, &old), ==, 0);
+		rdmad_allocations_set_kubelet(one.allocations, givers[i].kubelet);
+		g_assert_true(rdmad_allocations_begin_boot(one.allocations));
+		list_at(&one, "p=", givers[i].kubelet, SECOND);
+		again = grant(&one, "a", "exclusive", NULL, NULL);
+		g_assert_cmpint(again != NULL, ==, givers[i].is_given);
 		allocations_fixture_teardown(&one, NULL);
 	}
 }
@@ -416,6 +453,7 @@ static void test_a_list_without_its_devices_does_not_end_a_pod_that_lives(Alloca
 
 const UnitTest unit_tests[] = {
 	TEST(an_exclusive_slot_is_refused_while_its_holder_lives),
+	TEST(the_first_kubelet_of_a_boot_counts_though_the_disk_was_full),
 	TEST(a_shared_slot_whose_holder_lives_is_given_with_a_warning),
 	TEST(the_next_pod_has_another_allocation_and_both_are_told),
 	TEST(each_container_of_a_pod_keeps_its_allocation_while_the_pod_lives),
