@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "journal.h"
+#include "life.h"
 #include "network/perform.h"
 #include "server.h"
 #include "service/allocations-table.h"
@@ -90,16 +91,34 @@ BEFORE(void, rdmad_allocations_reconcile, RdmadAllocations *allocations, const R
 	__real_rdmad_allocations_reconcile(allocations, list);
 }
 
-static void nothing(gpointer data)
+/* Each of three is enough to register again: what is in kubelet's directories, the end of its stream, and its own list
+ * of what is allocatable.  The plant hides all of them from the first stream of a life on. */
+typedef struct Registration Registration;
+typedef struct PluginServer PluginServer;
+typedef struct EndpointCheck EndpointCheck;
+
+static const RdmadAllocations *registered; /* in the life that has these */
+
+BEFORE(guint, plugin_server_streams, const PluginServer *server)
 {
+	const guint streams = __real_plugin_server_streams(server);
+
+	if (planted != PLANT_NO_REGISTRATION)
+		return streams;
+	registered = life_allocations();
+	return MAX(streams, 1);
 }
 
-BEFORE(RdmadDirectoryWatch *, rdmad_directory_watch_new, RdmadLoop *loop, RdmadModule *owner,
-       const char *path, void (*fn)(gpointer data), gpointer data)
+BEFORE(void, registration_look, Registration *registration)
 {
-	if (planted == PLANT_NO_REGISTRATION && turns_in_rdmad())
-		fn = nothing;
-	return __real_rdmad_directory_watch_new(loop, owner, path, fn, data);
+	if (planted != PLANT_NO_REGISTRATION || registered != life_allocations())
+		__real_registration_look(registration);
+}
+
+BEFORE(void, endpoint_check_begin, EndpointCheck *check)
+{
+	if (planted != PLANT_NO_REGISTRATION)
+		__real_endpoint_check_begin(check);
 }
 
 BEFORE(void, rdmad_directory_watch_free, RdmadDirectoryWatch *watch)
