@@ -244,6 +244,13 @@ static void pod_look(RdmadPodWatch *watch, Pod *pod)
 	ask_soon(watch);
 }
 
+/* kernfs has an event for a cgroup that becomes empty, and none for its removal: of an empty one only reading tells. */
+static gboolean pod_is_silent(const Pod *pod)
+{
+	return pod->life == RDMAD_POD_LIFE_EMPTY ||
+	       (pod->life == RDMAD_POD_LIFE_ALIVE && !pod->began);
+}
+
 static gboolean pod_attach(RdmadPodWatch *watch, Pod *pod, const char *uid, const char *path)
 {
 	g_autofree char *events = g_build_filename(path, "cgroup.events", NULL);
@@ -446,9 +453,7 @@ static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, gpo
 
 	if (!pod)
 		return RDMAD_POD_LIFE_UNKNOWN;
-	/* kernfs reports that a cgroup becomes empty, and not that it is removed: a pod whose last process had
-	 * ended before its cgroup was watched has no further event. */
-	if (pod->path && pod->life != RDMAD_POD_LIFE_GONE)
+	if (pod_is_silent(pod))
 		pod_look(watch, pod);
 	/* It ended unobserved.  Missing parts of a pod appear within moments of its kubelet, which may start
 	 * long after the machine. */
