@@ -104,13 +104,21 @@ static gboolean state_is_in_memory(const RdmadState *state)
 	return g_str_equal(state->path, ":memory:");
 }
 
+/* A handle before, also of another process, may have seen an fsync of such a log fail.  Unknown counts as a log. */
+static gboolean state_has_log(const RdmadState *state)
+{
+	RdmadStateFile log;
+
+	return !state_is_in_memory(state) &&
+	       (!rdmad_state_file_identify(state->path, "-wal", &log, NULL) || log.inode);
+}
+
 /* A failed fsync leaves a hole in the log on the disk.  After a power failure SQLite reads the log up to the hole:
  * later transactions would be lost, and older pages replayed over a checkpoint of newer ones.  The page cache still has
  * the bytes, so they are written again. */
 static gboolean log_mend(RdmadState *state, GError **error)
 {
-	if (state->log_is_torn && !state_is_in_memory(state) &&
-	    !rdmad_state_file_rewrite_log(state->path, error))
+	if (state->log_is_torn && !rdmad_state_file_rewrite_log(state->path, error))
 		return FALSE;
 	state->log_is_torn = FALSE;
 	return TRUE;
@@ -170,8 +178,7 @@ static gboolean state_open_handle(RdmadState *state, GError **error)
 			  SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
 
 	state->is_broken = state->is_hasty = FALSE;
-	/* The handle before, also of another process, may have seen an fsync fail. */
-	state->log_is_torn = TRUE;
+	state->log_is_torn = state_has_log(state);
 	if (sqlite3_open_v2(state->path, &state->db, flags, NULL) != SQLITE_OK)
 		return rdmad_state_error(state, "cannot open it", error);
 	if (!rdmad_state_set_up(state, error))
