@@ -29,12 +29,6 @@
 #define PID	4711
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
-static int fail_with(int errnum)
-{
-	errno = errnum;
-	return -1;
-}
-
 /* "": it is none of the world's. */
 static const char *path_of_fd(int fd, char *path)
 {
@@ -106,7 +100,7 @@ static int open_any(int dir, const char *name, int flags, mode_t mode)
 	if (g_str_equal(name, BOOT_ID))
 		name = machine_boot_id();
 	if (turns_in_rdmad() && disk_refuses_open())
-		return fail_with(disk_refuses_open());
+		return files_fail(disk_refuses_open());
 	if (turns_in_rdmad() && flags & (O_CREAT | O_TRUNC))
 		return open_made(dir, name, flags, mode);
 	return files_openat(dir, name, flags, mode);
@@ -290,7 +284,7 @@ int mkdirat(int dir, const char *name, mode_t mode)
 	if (!turns_in_rdmad())
 		return files_mkdir(dir, name, mode);
 	if (files_exists(dir, name))
-		return fail_with(EEXIST);
+		return files_fail(EEXIST);
 	if (is_over(judge_change(path_at(dir, name, path), FALSE), 0, &result))
 		return (int)result;
 	result = files_mkdir(dir, name, mode);

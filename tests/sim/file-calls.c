@@ -18,12 +18,6 @@
 #include "files.h"
 #include "notify.h"
 
-static int fail_with(int errnum)
-{
-	errno = errnum;
-	return -1;
-}
-
 int close(int fd)
 {
 	return files_close(fd);
@@ -123,7 +117,7 @@ int faccessat(int dir, const char *path, int mode, int flags)
 
 	if (files_stat(dir, path, &st, flags & AT_SYMLINK_NOFOLLOW) < 0)
 		return -1;
-	return mode & X_OK && S_ISREG(st.st_mode) && !(st.st_mode & 0111) ? fail_with(EACCES) : 0;
+	return mode & X_OK && S_ISREG(st.st_mode) && !(st.st_mode & 0111) ? files_fail(EACCES) : 0;
 }
 
 int access(const char *path, int mode)
@@ -146,14 +140,13 @@ int fchmod(int fd, mode_t mode)
 
 int fchmodat(int dir, const char *path, mode_t mode, int flags)
 {
-	TreePlace place;
-	gboolean ok;
+	TreeEntry *entry;
 
-	if (!files_find(dir, path, TRUE, &place, &ok))
+	if (!files_find_entry(dir, path, TRUE, &entry))
 		return (int)syscall(SYS_fchmodat, dir, path, mode);
-	if (!ok || !place.entry)
-		return ok ? fail_with(ENOENT) : -1;
-	entry_set_mode(place.entry, mode);
+	if (!entry)
+		return -1;
+	entry_set_mode(entry, mode);
 	return 0;
 }
 
@@ -172,16 +165,17 @@ int fchown(int fd, uid_t user, gid_t group)
 
 int linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
 {
-	TreePlace file, place;
+	TreeEntry *entry;
+	TreePlace place;
 	gboolean ok;
 
-	if (!files_find(from_dir, from, flags & AT_SYMLINK_FOLLOW, &file, &ok))
+	if (!files_find_entry(from_dir, from, flags & AT_SYMLINK_FOLLOW, &entry))
 		return (int)syscall(SYS_linkat, from_dir, from, to_dir, to, flags);
-	if (!ok || !file.entry)
-		return ok ? fail_with(ENOENT) : -1;
+	if (!entry)
+		return -1;
 	if (!files_find(to_dir, to, FALSE, &place, &ok))
-		return fail_with(EXDEV);
-	return ok && tree_link(file.entry->file, &place) ? 0 : -1;
+		return files_fail(EXDEV);
+	return ok && tree_link(entry->file, &place) ? 0 : -1;
 }
 
 int link(const char *from, const char *to)
@@ -197,7 +191,7 @@ int symlink(const char *target, const char *path)
 	if (!files_find(AT_FDCWD, path, FALSE, &place, &ok))
 		return (int)syscall(SYS_symlinkat, target, AT_FDCWD, path);
 	if (!ok || place.entry)
-		return ok ? fail_with(EEXIST) : -1;
+		return ok ? files_fail(EEXIST) : -1;
 	tree_make(&place, S_IFLNK | 0777)->file->target = g_strdup(target);
 	return 0;
 }
@@ -213,7 +207,7 @@ static gssize target_copy(const TreeEntry *entry, gboolean is_self, char *target
 	else if (S_ISLNK(entry->file->mode))
 		g_strlcpy(path, entry->file->target, sizeof(path));
 	else
-		return fail_with(EINVAL);
+		return files_fail(EINVAL);
 	n = MIN(strlen(path), size);
 	memcpy(target, path, n);
 	return (gssize)n;
@@ -223,16 +217,13 @@ ssize_t readlinkat(int dir, const char *path, char *target, size_t size)
 {
 	const gboolean is_self =
 		g_str_has_prefix(path, "/proc/self/fd/") && !strchr(path + 14, '/');
-	TreePlace place;
-	gboolean ok;
+	TreeEntry *entry;
 
 	if (!*path && files_has(dir))
 		return target_copy(files_entry(dir), FALSE, target, size);
-	if (!files_find(dir, path, FALSE, &place, &ok))
+	if (!files_find_entry(dir, path, FALSE, &entry))
 		return syscall(SYS_readlinkat, dir, path, target, size);
-	if (!ok || !place.entry)
-		return ok ? fail_with(ENOENT) : -1;
-	return target_copy(place.entry, is_self, target, size);
+	return entry ? target_copy(entry, is_self, target, size) : -1;
 }
 
 ssize_t readlink(const char *path, char *target, size_t size)
@@ -242,7 +233,7 @@ ssize_t readlink(const char *path, char *target, size_t size)
 
 /* ---- directories ---- */
 
-/* What opendir() gives for one of the tree. */
+/* A directory stream of the tree, behind the DIR of opendir(). */
 typedef struct {
 	int fd;
 	GPtrArray *names;
@@ -367,14 +358,11 @@ int inotify_init1(int flags)
 
 int inotify_add_watch(int fd, const char *path, uint32_t mask)
 {
-	TreePlace place;
-	gboolean ok;
+	TreeEntry *entry;
 
-	if (!files_find(AT_FDCWD, path, TRUE, &place, &ok))
-		return fail_with(ENOENT);
-	if (!ok || !place.entry)
-		return ok ? fail_with(ENOENT) : -1;
-	return notify_add(fd, place.entry, mask);
+	if (!files_find_entry(AT_FDCWD, path, TRUE, &entry))
+		return files_fail(ENOENT);
+	return entry ? notify_add(fd, entry, mask) : -1;
 }
 
 int inotify_rm_watch(int fd, int descriptor)

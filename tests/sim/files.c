@@ -30,7 +30,7 @@ static guint n_open;
 static guint64 n_closed;
 static mode_t mask = 022;
 
-static int fail_with(int errnum)
+int files_fail(int errnum)
 {
 	errno = errnum;
 	return -1;
@@ -112,8 +112,7 @@ gboolean files_find(int dir, const char *path, gboolean follow, TreePlace *place
 	return begin != NULL;
 }
 
-/* As files_find(), of something that is there. */
-static gboolean files_find_entry(int dir, const char *path, gboolean follow, TreeEntry **entry)
+gboolean files_find_entry(int dir, const char *path, gboolean follow, TreeEntry **entry)
 {
 	TreePlace place;
 	gboolean ok;
@@ -151,13 +150,13 @@ static int entry_open(TreeEntry *entry, int flags)
 	File *file;
 
 	if (S_ISLNK(mode) && !(flags & O_PATH))
-		return fail_with(ELOOP);
+		return files_fail(ELOOP);
 	if (flags & O_DIRECTORY && !S_ISDIR(mode))
-		return fail_with(ENOTDIR);
+		return files_fail(ENOTDIR);
 	if (S_ISDIR(mode) && writes)
-		return fail_with(EISDIR);
+		return files_fail(EISDIR);
 	if (S_ISSOCK(mode) && !(flags & O_PATH))
-		return fail_with(ENXIO);
+		return files_fail(ENXIO);
 	if (flags & O_TRUNC && writes) {
 		g_byte_array_set_size(entry->file->bytes, 0);
 		tree_touch(entry);
@@ -171,11 +170,11 @@ static int entry_open(TreeEntry *entry, int flags)
 static int place_open(const TreePlace *place, int flags, mode_t mode)
 {
 	if (place->entry && flags & O_CREAT && flags & O_EXCL)
-		return fail_with(EEXIST);
+		return files_fail(EEXIST);
 	if (place->entry)
 		return entry_open(place->entry, flags);
 	if (!(flags & O_CREAT))
-		return fail_with(ENOENT);
+		return files_fail(ENOENT);
 	return entry_open(tree_make(place, S_IFREG | (mode & ~mask)), flags & ~O_TRUNC);
 }
 
@@ -260,7 +259,7 @@ int files_lock(int fd, int operation)
 	if (!file)
 		return (int)syscall(SYS_flock, fd, operation);
 	if (kind != LOCK_UN && is_locked(file, kind))
-		return fail_with(EWOULDBLOCK);
+		return files_fail(EWOULDBLOCK);
 	file->lock = kind == LOCK_UN ? 0 : kind;
 	return 0;
 }
@@ -404,7 +403,7 @@ int files_mkdir(int dir, const char *path, mode_t mode)
 	if (!ok)
 		return -1;
 	if (place.entry)
-		return fail_with(EEXIST);
+		return files_fail(EEXIST);
 	tree_make(&place, S_IFDIR | (mode & ~mask));
 	return 0;
 }
@@ -429,7 +428,7 @@ int files_rename(int from_dir, const char *from, int to_dir, const char *to, uns
 	if (!entry)
 		return -1;
 	if (!files_find(to_dir, to, FALSE, &place, &ok))
-		return fail_with(EXDEV);
+		return files_fail(EXDEV);
 	return ok && tree_rename(entry, &place, !(flags & RENAME_NOREPLACE)) ? 0 : -1;
 }
 
@@ -452,7 +451,7 @@ static int place_bind(const TreePlace *place, int fd)
 	TreeEntry *entry;
 
 	if (place->entry)
-		return fail_with(EADDRINUSE);
+		return files_fail(EADDRINUSE);
 	if (fstat(fd, &st) < 0)
 		return -1;
 	entry = tree_make(place, S_IFSOCK | (st.st_mode & 07777 & ~mask));
@@ -489,9 +488,9 @@ int files_connect(int fd, const struct sockaddr *address, socklen_t size)
 	if (!address_find(address, &place, &ok))
 		return (int)syscall(SYS_connect, fd, address, size);
 	if (!ok || !place.entry)
-		return ok ? fail_with(ENOENT) : -1;
+		return ok ? files_fail(ENOENT) : -1;
 	if (!S_ISSOCK(place.entry->file->mode))
-		return fail_with(ECONNREFUSED);
+		return files_fail(ECONNREFUSED);
 	size = address_of(place.entry->file, &un);
 	return (int)syscall(SYS_connect, fd, &un, size);
 }

@@ -17,8 +17,12 @@ guint files_open(void);
 guint64 files_closed(void);
 /* Of one of the tree, as the kernel has it in /proc/self/fd; "": it is not of the tree. */
 const char *files_path(int fd, char *path, gsize size);
-/* What a path leads to, in the tree; FALSE: it is not there. */
+/* Sets errno; always -1. */
+int files_fail(int errnum);
+/* Finds the place of a path in the tree; FALSE: the path is the kernel's.  `*ok` FALSE: an error, with errno. */
 gboolean files_find(int dir, const char *path, gboolean follow, TreePlace *place, gboolean *ok);
+/* The same for a file that must exist; `*entry` NULL: an error, with errno. */
+gboolean files_find_entry(int dir, const char *path, gboolean follow, TreeEntry **entry);
 TreeEntry *files_entry(int fd);
 void files_set_umask(mode_t mask);
 

@@ -39,7 +39,7 @@ struct TreeEntry {
 	gboolean gone;
 };
 
-/* What a path leads to; `entry` NULL: there is nothing of this name in `parent`. */
+/* The place that a path names; `entry` NULL: `parent` has no such name. */
 typedef struct {
 	TreeEntry *parent, *entry;
 	const char *name;

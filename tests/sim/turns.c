@@ -152,7 +152,7 @@ static gboolean others_turn(gint64 until_us)
 	if (++turns.turns > TURNS_MAX)
 		g_error("%u turns at one time: somebody spins", TURNS_MAX);
 	if (kubelet_turn()) {
-		/* What was done before and what is done after it have not the same time. */
+		/* Effects before and after a turn of kubelet differ in time. */
 		clock_move_to(clock_now_us() + 1);
 		return TRUE;
 	}
