@@ -62,8 +62,8 @@ static gboolean queued_waits(AllocateQueue *queue, Queued *queued)
 
 /* ---- one turn ---- */
 
-/* Kubelet has given up, or its connection is gone: a grant would be nobody's. */
-static void calls_that_ended_go(GPtrArray *turn)
+/* Drops the calls that kubelet has cancelled or whose connection is closed: nobody would hold the grant. */
+static void calls_drop_ended(GPtrArray *turn)
 {
 	for (guint i = turn->len; i-- > 0;)
 		if (rdmad_grpc_call_has_ended(((const Queued *)turn->pdata[i])->grpc))
@@ -88,7 +88,7 @@ static void queue_run(gpointer data)
 
 	queue->ready = g_ptr_array_new_with_free_func(queued_free);
 	rdmad_pods_look(rdmad_module_pods(queue->self));
-	calls_that_ended_go(turn);
+	calls_drop_ended(turn);
 	calls_in_doubt_wait(queue, turn);
 	for (guint i = 0; i < turn->len; i++)
 		g_ptr_array_add(calls, &((Queued *)turn->pdata[i])->call);
