@@ -37,7 +37,7 @@ sanitized() {
 # Each test of the lab runs with the sanitizers, without them, or both.  `contrib/quickstart soak` runs all without,
 # and it alone the longest ones.
 #
-# Those of a browser, Prometheus, the kernel or memory rather than of rdmad:
+# Tests of a browser, Prometheus, the kernel or memory rather than of rdmad:
 lab_without='test-(cni|dashboard|erdma|memory|page|rdma-limits|traffic)'
 # The paths of a pod, and races that need the full speed:
 lab_both='test-(device-plugin|storm|transitions)'

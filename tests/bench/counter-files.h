@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of a machine that have states and counters, opened, read and closed: the floor of a scrape. */
+/* The files of a machine that have states and counters, opened, read and closed: the baseline of a scrape. */
 #pragma once
 
 #include <glib.h>

@@ -8,7 +8,7 @@ counters: more than twice the files, three times the series.  One after the othe
 connection that stays open.  A round is longer than the second within which rdmad would answer from one
 reading: each scrape reads.
 
-The floor opens, reads and closes the same files, in a process of its own that sleeps between the rounds as the
+The baseline opens, reads and closes the same files, in a process of its own that sleeps between the rounds as the
 exporters do.  Read again at once they cost up to a quarter less, since caches have them: that is shown too.
 """
 
@@ -31,7 +31,7 @@ SHARES = {8: 5, 64: 5, 512: 4}
 KEPT_KIB = 4.5
 # ports: rounds, for each of the two encodings
 ROUNDS = {8: 15, 64: 11, 512: 9}
-AGAIN = {8: 5, 64: 3, 512: 1}     # the floor, right after itself, in each of these
+AGAIN = {8: 5, 64: 3, 512: 1}     # the baseline, right after itself, in each of these
 ROUND_S = 1.1
 SCRAPES = {8: 1000, 64: 200, 512: 40}
 ENCODINGS = ("identity", "gzip")
@@ -119,7 +119,7 @@ class Rdmad:
         self.daemon.stop()
 
 
-class Floor:
+class Baseline:
     """The CPU time of the bare reads of a tree, in us."""
 
     def __init__(self, build, root, again, *options):
@@ -162,15 +162,15 @@ def lines_of(body, prefix):
     return sum(line.startswith(prefix) for line in body.splitlines())
 
 
-def run_rounds(exporters, rounds, floors):
+def run_rounds(exporters, rounds, baselines):
     """Floors in the rounds of the first encoding alone."""
     for encoding in ENCODINGS:
         for _ in range(rounds):
             begun = time.monotonic()
             for exporter in exporters:
                 exporter.round(encoding)
-            for floor in floors if encoding == ENCODINGS[0] else ():
-                floor.round()
+            for baseline in baselines if encoding == ENCODINGS[0] else ():
+                baseline.round()
             time.sleep(max(0, ROUND_S - (time.monotonic() - begun)))
 
 
@@ -184,23 +184,23 @@ def weigh(exporters, scrapes):
             for memory in (memory_of(exporter.pid) for exporter in exporters)]
 
 
-def report_processor(table, what, exporter, other, floor, share=None):
+def report_processor(table, what, exporter, other, baseline, share=None):
     for encoding in ENCODINGS:
         mine, its = exporter.processor(encoding), other.processor(encoding)
         table.times_better(f"CPU time, {what}, {encoding}", median(mine), other.name, median(its), share,
                            benchlib.ratios(its, mine))
     mine = exporter.processor(ENCODINGS[0])
-    table.at_most_times(f"the same, {ENCODINGS[0]}", median(mine), "reading the files", median(floor.first), 0.7,
-                        benchlib.ratios(mine, floor.first))
+    table.at_most_times(f"the same, {ENCODINGS[0]}", median(mine), "reading the files", median(baseline.first), 0.7,
+                        benchlib.ratios(mine, baseline.first))
     table.at_most_times(f"the same, {ENCODINGS[0]}", median(mine), "reading them again at once",
-                        median(floor.warm), None, benchlib.ratios(mine, floor.warm))
+                        median(baseline.warm), None, benchlib.ratios(mine, baseline.warm))
 
 
-def report(ports, exporters, floors):
+def report(ports, exporters, baselines):
     like, default, other = exporters
     table = Table(f"Scrape of {ports} ports: {len(like.taken['gzip'])} rounds, each a reading", "us")
-    report_processor(table, "same series", like, other, floors[0], SHARES[ports])
-    report_processor(table, "all that it has", default, other, floors[1])
+    report_processor(table, "same series", like, other, baselines[0], SHARES[ports])
+    report_processor(table, "all that it has", default, other, baselines[1])
     for encoding in ENCODINGS:
         table.times_better(f"wall p50, same series, {encoding}", like.wall(encoding), other.name,
                            other.wall(encoding))
@@ -208,8 +208,8 @@ def report(ports, exporters, floors):
     alike = lines_of(like.scrape("identity"), b"node_infiniband")
     if alike != lines_of(other.scrape("identity"), b"node_infiniband"):
         raise RuntimeError("the series are not the same")
-    table.note(f"{alike} series of {floors[0].files} files, by default "
-               f"{lines_of(default.scrape('identity'), b'rdma')} of {floors[1].files}; compressed: "
+    table.note(f"{alike} series of {baselines[0].files} files, by default "
+               f"{lines_of(default.scrape('identity'), b'rdma')} of {baselines[1].files}; compressed: "
                f"{like.size['gzip']}, {default.size['gzip']} and {other.size['gzip']} bytes")
     table.print()
 
@@ -240,14 +240,14 @@ def measure(build, ports, memory):
         root = benchlib.expand_rails(scratch.path("machine"), ports)
         with Rdmad(build, same, scratch.path("like"), LIKE) as like, \
                 Rdmad(build, root, scratch.path("default")) as default, NodeExporter(same) as other, \
-                Floor(build, same, AGAIN[ports]) as floor, \
-                Floor(build, root, AGAIN[ports], "netdevs") as floor_all:
+                Baseline(build, same, AGAIN[ports]) as baseline, \
+                Baseline(build, root, AGAIN[ports], "netdevs") as baseline_all:
             exporters = [Exporter(name, server.process.pid, server.port) for name, server in
                          (("rdmad", like), ("rdmad", default), ("node_exporter", other))]
             for exporter in exporters:
                 exporter.scrape("gzip")
-            run_rounds(exporters, ROUNDS[ports], (floor, floor_all))
-            report(ports, exporters, (floor, floor_all))
+            run_rounds(exporters, ROUNDS[ports], (baseline, baseline_all))
+            report(ports, exporters, (baseline, baseline_all))
             add_weights(memory, ports, exporters, (same, root))
             return median(exporters[1].processor("identity"))
 

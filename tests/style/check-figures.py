@@ -12,8 +12,8 @@ from pathlib import Path
 METRIC, MINE, OTHER = 1, 2, 3       # columns of a table
 MICROSECONDS = {"us": 1, "ms": 1e3, "s": 1e6}
 CLOCK = "rdmad nccl-env and the daemon, by the clock"
-# What the README has, with its number and its unit -> the section of the results, the metric, what it is compared
-# with, the column.
+# Pattern of a figure in the README, with its number and its unit -> section of the results, metric, its
+# counterpart, column.
 FIGURES = {
     r"p50 (\d+) (us) without the wait for the disk": ("allocate", "p50, state in memory", "bare nghttp2", MINE),
     r"256 GIDs each in (\d+) (ms)": ("nccl-env", CLOCK, "a shell with cat", MINE),
