@@ -205,6 +205,18 @@ RdmadHandOverGift *rdmad_hand_over_take(RdmadHandOver *hand_over, const char *na
 	return gift;
 }
 
+void rdmad_hand_over_close_others(RdmadHandOver *hand_over, const char *prefix,
+				  const char *const *names)
+{
+	GHashTableIter iter;
+	gpointer name;
+
+	g_hash_table_iter_init(&iter, hand_over->gifts);
+	while (g_hash_table_iter_next(&iter, &name, NULL))
+		if (g_str_has_prefix(name, prefix) && !g_strv_contains(names, name))
+			g_hash_table_iter_remove(&iter);
+}
+
 static void gifts_clear(gpointer data)
 {
 	RdmadHandOver *hand_over = data;

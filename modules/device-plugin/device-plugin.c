@@ -93,6 +93,7 @@
 #include "mode-source.h"
 #include "allocate/device-info.h"
 #include "allocate/delivery.h"
+#include "kubelet/registration.h"
 #include "plugin-stats.h"
 #include "resource.h"
 
@@ -276,6 +277,7 @@ static gboolean plugin_start(gpointer state, GError **error)
 	plugin->shared.gpu_ids = gpu_ids_new(self);
 	plugin->shared.allocate_queue =
 		allocate_queue_new(self, plugin->shared.delivery, resource_answer);
+	registration_close_removed(self, plugin->settings->resources);
 	plugin->shared.kubelet = kubelet_new(self, plugin->settings, look_at_kubelet, plugin);
 	delivery_start(plugin->shared.delivery, self);
 	pre_start_begin(plugin->shared.pre_start, plugin->shared.gpu_ids, plugin->shared.delivery);

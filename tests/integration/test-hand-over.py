@@ -195,6 +195,17 @@ class HandOverTest(Case):
         self.wait_ready(100)
         self.wait_for(lambda: not self.kubelet.resources()[RAIL]["connected"], "end of the other")
         self.assertIs(self.endpoint(), before)
+        self.assertEqual(len(self.sockets("plugins_registry")), 1)
+
+    def test_another_registration_method_leaves_no_socket(self):
+        self.begin()
+        self.others.append(self.daemon)
+        self.daemon = self.spawn_daemon((CONFIG % 100).replace("resources =", 'registration = "legacy"; resources ='),
+                                        "--take-over")
+        self.wait_for(lambda: self.serving() == self.daemon.pid, "second")
+        self.ready()
+        self.assertEqual(len(self.sockets("device-plugins")), 2)
+        self.assertEqual(self.sockets("plugins_registry"), [])
 
     def test_one_that_could_not_start_takes_nothing_over(self):
         self.begin()

@@ -36,5 +36,8 @@ typedef struct {
 
 /* The part of that name which the process before this one has given; NULL: there is none, or it is taken. */
 RDMAD_API RdmadHandOverGift *rdmad_hand_over_take(RdmadHandOver *hand_over, const char *name);
+/* Closes the parts whose names begin with `prefix` and are not in `names`, which ends with NULL. */
+RDMAD_API void rdmad_hand_over_close_others(RdmadHandOver *hand_over, const char *prefix,
+					    const char *const *names);
 RDMAD_API void rdmad_hand_over_gift_free(RdmadHandOverGift *gift);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadHandOverGift, rdmad_hand_over_gift_free)

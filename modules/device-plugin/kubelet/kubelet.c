@@ -63,7 +63,7 @@ static gboolean remove_if_stale(const char *dir, const char *name, const char *p
 }
 
 /* Kubelet would keep trying to connect to stale sockets in plugins_registry. */
-static gboolean remove_stale_sockets(const char *dir, const char *prefix)
+static gboolean remove_stale_in(const char *dir, const char *prefix)
 {
 	g_autoptr(GDir) directory = g_dir_open(dir, 0, NULL);
 	gboolean any = FALSE;
@@ -72,6 +72,13 @@ static gboolean remove_stale_sockets(const char *dir, const char *prefix)
 	while (directory && (name = g_dir_read_name(directory)))
 		any |= remove_if_stale(dir, name, prefix);
 	return any;
+}
+
+void kubelet_remove_stale_sockets(Kubelet *kubelet)
+{
+	if (remove_stale_in(kubelet->legacy_dir, kubelet->prefix) |
+	    remove_stale_in(kubelet->registry_dir, kubelet->prefix))
+		kubelet->hold_until_us = rdmad_now_us() + HOLD_US;
 }
 
 /* ---- identity of kubelet, registration method ---- */
@@ -177,9 +184,7 @@ Kubelet *kubelet_new(RdmadModule *self, const PluginSettings *settings,
 	kubelet->socket = g_build_filename(kubelet->legacy_dir, "kubelet.sock", NULL);
 	kubelet->sequence = sequence_start();
 	kubelet_configure(kubelet, settings);
-	if (remove_stale_sockets(kubelet->legacy_dir, kubelet->prefix) |
-	    remove_stale_sockets(kubelet->registry_dir, kubelet->prefix))
-		kubelet->hold_until_us = rdmad_now_us() + HOLD_US;
+	kubelet_remove_stale_sockets(kubelet);
 	kubelet->channel =
 		rdmad_grpc_channel_new(rdmad_module_loop(self), self, kubelet->socket, ANSWER_MAX);
 	kubelet->podresources = rdmad_grpc_channel_new(rdmad_module_loop(self), self, podresources,

@@ -39,6 +39,8 @@ gboolean kubelet_lives(const Kubelet *kubelet, const RdmadSocketFile *file);
  * instead. */
 guint kubelet_hold_ms(const Kubelet *kubelet);
 
+/* Removes the sockets of earlier runs at which no process listens. */
+void kubelet_remove_stale_sockets(Kubelet *kubelet);
 /* Returns a path for a new socket that no earlier socket had; g_free(). */
 char *kubelet_new_path(Kubelet *kubelet, RegistrationWay way, const char *resource);
 

@@ -15,6 +15,7 @@
 	1200 /* for its scan of plugins_registry, once a second, to notice the removal */
 #define BACKOFF_FIRST 100
 #define BACKOFF_LAST  10000
+#define PART_PREFIX   "device-plugin/"
 #define STABLE_US     (10 * G_USEC_PER_SEC) /* a stream of this age resets the back-off */
 
 struct Registration {
@@ -126,7 +127,7 @@ static gboolean make_server(Registration *registration)
 
 static char *part_name(const char *resource)
 {
-	return g_strconcat("device-plugin/", resource, NULL);
+	return g_strconcat(PART_PREFIX, resource, NULL);
 }
 
 static void register_now(Registration *registration)
@@ -171,6 +172,13 @@ static gboolean gift_fits(const Registration *registration, const json_t *state)
 	       json_is_true(json_object_get(state, "pre_start")) == now.pre_start;
 }
 
+/* The previous process has left the file of its socket. */
+static void discard(Registration *registration, RdmadHandOverGift *gift)
+{
+	rdmad_hand_over_gift_free(gift);
+	kubelet_remove_stale_sockets(registration->kubelet);
+}
+
 /* Returns TRUE if kubelet's connection was taken over from the previous process. */
 static gboolean take_over(Registration *registration)
 {
@@ -180,8 +188,12 @@ static gboolean take_over(Registration *registration)
 		rdmad_hand_over_take(rdmad_module_hand_over(registration->self), name);
 	g_autoptr(GError) error = NULL;
 
-	if (!gift || registration->server || !gift_fits(registration, gift->state))
+	if (!gift || registration->server)
 		return FALSE;
+	if (!gift_fits(registration, gift->state)) {
+		discard(registration, g_steal_pointer(&gift));
+		return FALSE;
+	}
 	registration->way = kubelet_way(registration->kubelet);
 	kubelet_identify(registration->kubelet, &registration->kubelet_socket);
 	registration->server =
@@ -189,6 +201,7 @@ static gboolean take_over(Registration *registration)
 				   registration->list, &SERVER_OPS, registration, &error);
 	if (!registration->server) {
 		rdmad_warn("%s: %s", registration->resource, error->message);
+		discard(registration, g_steal_pointer(&gift));
 		return FALSE;
 	}
 	rdmad_log_full(RDMAD_LOG_INFO, &about, "%s: taken over, %s", registration->resource,
@@ -429,6 +442,17 @@ static json_t *part_give(int *fds, guint *n_fds, gpointer data)
 }
 
 static const RdmadHandOverOps PART_OPS = { part_freeze, part_give };
+
+void registration_close_removed(RdmadModule *self, const GPtrArray *resources)
+{
+	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+
+	for (guint i = 0; i < resources->len; i++)
+		g_ptr_array_add(names, part_name(((ResourceSettings *)resources->pdata[i])->name));
+	g_ptr_array_add(names, NULL);
+	rdmad_hand_over_close_others(rdmad_module_hand_over(self), PART_PREFIX,
+				     (const char *const *)names->pdata);
+}
 
 /* ---- life ---- */
 
