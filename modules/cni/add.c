@@ -27,9 +27,13 @@
 
 static void answer(CniOperation *op, const CniResult *result)
 {
-	g_autofree char *text = cni_result_text(result, op->request->version);
+	GError *problem = NULL;
+	g_autofree char *text = cni_result_answer(result, op->request->version, &problem);
 
-	op->done(op, text, NULL);
+	if (text)
+		op->done(op, text, NULL);
+	else
+		cni_add_fail(op, problem);
 }
 
 static void fail_undone(const GError *error, gpointer data)

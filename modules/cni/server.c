@@ -350,13 +350,18 @@ static void operation_add(CniServer *server, RdmadMessagePeer *peer, CniRequest 
 /* The pod uses the host's network, so it already has its NICs. */
 static void host_network(CniServer *server, RdmadMessagePeer *peer, const CniRequest *request)
 {
-	g_autofree char *text = request->command == CNI_ADD
-					? cni_result_text(request->previous, request->version)
-					: NULL;
+	g_autoptr(GError) error = NULL;
+	g_autofree char *text =
+		request->command == CNI_ADD
+			? cni_result_answer(request->previous, request->version, &error)
+			: NULL;
 
 	cni_host_network_report(server->cni, request->pod_namespace, request->pod_name,
 				request->container_id);
-	peer_answer(peer, 0, text);
+	if (error)
+		peer_answer_error(peer, error, request->version);
+	else
+		peer_answer(peer, 0, text);
 }
 
 /* Sets `fd` to the namespace, or to -1 if the command does not need one. */
