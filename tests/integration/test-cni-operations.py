@@ -160,6 +160,19 @@ class Collection(Operations):
         self.assertEqual(self.left(), 1)
 
 
+class Versions(Operations):
+    def test_ipam_that_refused_the_version_has_nothing_to_free(self):
+        self.pod("a")
+        for command in ("ADD", "DEL"):
+            self.mark(f"FAIL-{command}", json.dumps({"code": 1, "msg": "incompatible CNI versions"}))
+        with self.assertRaises(Failure) as refused:
+            self.add("c-a", "a", self.net)
+        self.assertEqual((refused.exception.code, refused.exception.message), (1, "ipam told: incompatible CNI versions"))
+        self.delete("c-a", "a", self.net)
+        self.assertEqual(self.calls("DEL"), [])
+        self.assertNothingLeft()
+
+
 class Leftovers(Operations):
     """DELs of the time without rdmad."""
 
