@@ -27,9 +27,13 @@
 
 static void answer(CniOperation *op, const CniResult *result)
 {
-	g_autofree char *text = cni_result_text(result, op->request->version);
+	GError *problem = NULL;
+	g_autofree char *text = cni_result_answer(result, op->request->version, &problem);
 
-	op->done(op, text, NULL);
+	if (text)
+		op->done(op, text, NULL);
+	else
+		cni_add_fail(op, problem);
 }
 
 static void fail_undone(const GError *error, gpointer data)
@@ -264,11 +268,20 @@ static void plan(CniOperation *op)
 
 static void ipam_next(CniOperation *op);
 
+/* From the next NIC on the plugin has given nothing, and its DEL would fail like this ADD. */
+static void ipam_needs_no_del(CniOperation *op)
+{
+	for (guint nic = op->ipam_results->len; nic < op->attachment->nics->len; nic++)
+		((CniNic *)op->attachment->nics->pdata[nic])->ipam = FALSE;
+}
+
 static void ipam_done(CniResult *result, const GError *error, gpointer data)
 {
 	CniOperation *op = data;
 
 	op->ipam = NULL;
+	if (g_error_matches(error, CNI_ERROR, CNI_ERROR_VERSION))
+		ipam_needs_no_del(op);
 	if (error) {
 		cni_add_fail(op, g_error_copy(error));
 		return;
@@ -298,9 +311,7 @@ static void ipam_next(CniOperation *op)
 	op->ipam = cni_ipam_start(&call, ipam_done, op, &problem);
 	if (op->ipam)
 		return;
-	/* The plugin was not called and needs no DEL, which would fail like this ADD. */
-	for (guint nic = i; nic < op->attachment->nics->len; nic++)
-		((CniNic *)op->attachment->nics->pdata[nic])->ipam = FALSE;
+	ipam_needs_no_del(op);
 	cni_add_fail(op, problem);
 }
 

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "error.h"
+#include "shim/message.h"
 
 #define TEXT_MAX 4096u
 
@@ -328,6 +329,17 @@ static char *text_of(json_t *json)
 char *cni_result_text(const CniResult *result, CniVersion version)
 {
 	return text_of(cni_result_render(result, version));
+}
+
+char *cni_result_answer(const CniResult *result, CniVersion version, GError **error)
+{
+	g_autofree char *text = cni_result_text(result, version);
+
+	if (text && strlen(text) <= CNI_SHIM_INPUT_MAX)
+		return g_steal_pointer(&text);
+	cni_refuse(error, CNI_ERROR_DECODE, "the result is larger than %u bytes",
+		   CNI_SHIM_INPUT_MAX);
+	return NULL;
 }
 
 char *cni_error_text(const GError *problem, CniVersion version)

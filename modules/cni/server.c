@@ -25,6 +25,8 @@
 #define DRAIN_MS   5000u  /* of the ten seconds of a stop; the rest is for undoing */
 #define CHANGED_MS 5000u  /* for the DELs of a pod that ended to arrive */
 
+#define LEFTOVERS_AT_ONCE 64u
+
 struct CniServer {
 	Cni *cni;
 	char *path;
@@ -167,33 +169,34 @@ static void leftover_add(CniServer *server, CniOperation *op)
 	schedule_soon(server);
 }
 
-/* Queues the untried leftovers.  Returns TRUE if there is none, queued or running. */
+/* Queues untried leftovers, some at a time: each listing reads the whole directory.  Returns TRUE if
+ * there is none, queued or running. */
 static gboolean leftovers_are_tried(CniServer *server)
 {
-	g_auto(GStrv) names = cni_spool_list(server->cni->spool_dir);
-	gboolean tried = TRUE;
+	g_auto(GStrv) names = NULL;
+	guint queued = 0;
 
-	for (const GList *l = server->operations.head; l; l = l->next) {
-		const CniOperation *op = l->data;
-
-		tried &= !is_leftover(op);
-	}
-	for (char **name = names; tried && name && *name; name++) {
+	for (const GList *l = server->operations.head; l; l = l->next)
+		if (is_leftover(l->data))
+			return FALSE;
+	names = cni_spool_list(server->cni->spool_dir);
+	for (char **name = names; *name && queued < LEFTOVERS_AT_ONCE; name++) {
 		CniOperation *op;
 
 		if (g_hash_table_contains(server->failed, *name))
 			continue;
 		op = spooled_operation(server, *name);
-		if (op)
-			leftover_add(server, op);
-		tried = FALSE;
+		if (!op)
+			continue;
+		leftover_add(server, op);
+		queued++;
 	}
-	return tried;
+	return !queued;
 }
 
 static gboolean may_start(CniServer *server, const CniOperation *op, GHashTable *containers)
 {
-	if (!g_hash_table_add(containers, op->container_id) || op->is_running)
+	if (op->is_running || !g_hash_table_add(containers, op->container_id))
 		return FALSE;
 	if (!is_limited(op))
 		return TRUE;
@@ -201,10 +204,14 @@ static gboolean may_start(CniServer *server, const CniOperation *op, GHashTable 
 	       (op->request->command != CNI_ADD || leftovers_are_tried(server));
 }
 
+/* A container has one running operation, also where a leftover was queued before that one. */
 static CniOperation *next_operation(CniServer *server)
 {
 	g_autoptr(GHashTable) containers = g_hash_table_new(g_str_hash, g_str_equal);
 
+	for (const GList *l = server->operations.head; l; l = l->next)
+		if (((CniOperation *)l->data)->is_running)
+			g_hash_table_add(containers, ((CniOperation *)l->data)->container_id);
 	for (GList *l = server->operations.head; l; l = l->next)
 		if (may_start(server, l->data, containers))
 			return l->data;
@@ -343,13 +350,18 @@ static void operation_add(CniServer *server, RdmadMessagePeer *peer, CniRequest 
 /* The pod uses the host's network, so it already has its NICs. */
 static void host_network(CniServer *server, RdmadMessagePeer *peer, const CniRequest *request)
 {
-	g_autofree char *text = request->command == CNI_ADD
-					? cni_result_text(request->previous, request->version)
-					: NULL;
+	g_autoptr(GError) error = NULL;
+	g_autofree char *text =
+		request->command == CNI_ADD
+			? cni_result_answer(request->previous, request->version, &error)
+			: NULL;
 
 	cni_host_network_report(server->cni, request->pod_namespace, request->pod_name,
 				request->container_id);
-	peer_answer(peer, 0, text);
+	if (error)
+		peer_answer_error(peer, error, request->version);
+	else
+		peer_answer(peer, 0, text);
 }
 
 /* Sets `fd` to the namespace, or to -1 if the command does not need one. */

@@ -84,11 +84,12 @@ static void append_gids(GString *text, const NcclView *view, const NcclPolicy *p
 
 	for (guint i = 0; i < rail->port->n_gids; i++) {
 		const RdmadGid *gid = &rail->port->gids[i];
+		g_autofree char *netdev = nccl_plan_line(g_strdup(gid->netdev ? gid->netdev : "-"));
 
 		nccl_gid_format(gid->raw, address);
 		g_string_append_printf(text, "    %3u  %-2s  %-*s  %-*s  %s\n", gid->index,
 				       type_text(gid->type), widths->address, address,
-				       widths->netdev, gid->netdev ? gid->netdev : "-",
+				       widths->netdev, netdev,
 				       gid_verdict(view, policy, rail, gid));
 	}
 }
@@ -128,14 +129,15 @@ static void append_rail(GString *text, const NcclView *view, const NcclPolicy *p
 {
 	const RdmadPort *port = rail->port;
 	g_autofree char *name = nccl_plan_line(g_strdup(rail->device->name));
+	g_autofree char *netdev = port->netdev ? nccl_plan_line(g_strdup(port->netdev)) : NULL;
 
 	g_string_append_printf(text, "\n%s:%u  %s\n    %s", name, port->number,
 			       nccl_rail_reason_text(rail->reason), link_text(rail));
 	if (port->rate_mbps > 0)
 		g_string_append_printf(text, " %g Gb/s", port->rate_mbps / 1000.0);
 	g_string_append_printf(text, ", %s", rdmad_port_state_name(port->state));
-	if (port->netdev)
-		g_string_append_printf(text, ", %s", port->netdev);
+	if (netdev)
+		g_string_append_printf(text, ", %s", netdev);
 	append_gpu(text, view, rail);
 	g_string_append_c(text, '\n');
 	append_gids(text, view, policy, rail, widths);

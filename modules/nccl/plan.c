@@ -42,16 +42,16 @@ void nccl_plan_free(NcclPlan *plan)
 	g_free(plan);
 }
 
-/* Device and interface names come from outside, and the text is written to files that shells and
- * NCCL read line by line. */
+/* Device and interface names come from outside, and the text is written to terminals, and to files that
+ * shells and NCCL read line by line. */
 char *nccl_plan_line(char *text)
 {
 	char *valid = g_utf8_make_valid(text, -1);
 
 	g_free(text);
-	for (char *c = valid; *c; c++)
-		if (g_ascii_iscntrl(*c))
-			*c = '?';
+	for (char *c = valid; *c; c = g_utf8_next_char(c))
+		if (g_unichar_iscntrl(g_utf8_get_char(c)))
+			memset(c, '?', (gsize)(g_utf8_next_char(c) - c));
 	return valid;
 }
 

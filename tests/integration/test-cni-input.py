@@ -245,6 +245,15 @@ class Versions(Input):
                 self.delete("c1", "a", chained)
         self.assertNothingLeft()
 
+    def test_a_result_that_grows_beyond_what_a_plugin_may_print_is_refused(self):
+        previous = {"cniVersion": "1.0.0", "interfaces": [{"name": "eth0"}], "ips": [], "dns": {"x": [0.1] * 200000}}
+        text = json.dumps({**self.net, "prevResult": previous}, separators=(",", ":")).encode()
+        self.assertLess(len(text), 1 << 20)     # as JSON has it, and 0.10000000000000001 as jansson has it
+        for name, netns in ("of the pod", "/run/netns/a"), ("of the host", f"/proc/{os.getpid()}/ns/net"):
+            with self.subTest(name):
+                self.assertRefused(6, {"CNI_NETNS": netns}, text)
+        self.assertNothingLeft()
+
     def test_check_and_gc_and_status_need_their_version(self):
         for command, since in (("CHECK", "0.4.0"), ("GC", "1.1.0"), ("STATUS", "1.1.0")):
             for version in VERSIONS:

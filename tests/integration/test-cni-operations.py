@@ -160,6 +160,65 @@ class Collection(Operations):
         self.assertEqual(self.left(), 1)
 
 
+class Versions(Operations):
+    def test_ipam_that_refused_the_version_has_nothing_to_free(self):
+        self.pod("a")
+        for command in ("ADD", "DEL"):
+            self.mark(f"FAIL-{command}", json.dumps({"code": 1, "msg": "incompatible CNI versions"}))
+        with self.assertRaises(Failure) as refused:
+            self.add("c-a", "a", self.net)
+        self.assertEqual((refused.exception.code, refused.exception.message), (1, "ipam told: incompatible CNI versions"))
+        self.delete("c-a", "a", self.net)
+        self.assertEqual(self.calls("DEL"), [])
+        self.assertNothingLeft()
+
+
+class Leftovers(Operations):
+    """DELs of the time without rdmad."""
+
+    def setUp(self):
+        super().setUp()
+        self.spool = self.dir / "state/cni-spool"
+        self.pod("a")
+        self.pod("b")
+
+    def spool_delete(self):
+        self.add("c-a", "a", self.net)
+        self.end_daemon()
+        self.delete("c-a", "a", self.net)
+        self.assertEqual(len(list(self.spool.iterdir())), 1)
+
+    def end_in_time(self, child):
+        """Not with the deadline of the plugin, which is longer."""
+        until(lambda: child.poll() is not None, "the answer")
+        return self.end_plugin(child)
+
+    def test_records_that_are_none_do_not_hold_an_add(self):
+        self.spool.mkdir(mode=0o700, exist_ok=True)
+        for n in range(3):
+            (self.spool / f"{n:032x}").write_bytes(b"cut off")
+        self.end_in_time(self.start_plugin("ADD", "c-b", "/run/netns/b", "net1", self.net))
+        self.delete("c-b", "b", self.net)
+        self.assertNothingLeft()
+
+    def test_a_leftover_waits_for_the_delete_of_its_container_that_runs(self):
+        self.spool_delete()
+        self.mark("WAIT-DEL")
+        self.start_daemon()
+        again = self.start_plugin("DEL", "c-a", "/run/netns/a", "net1", self.net)
+        until(lambda: self.calls("DEL"), "the DEL")
+        other = self.start_plugin("ADD", "c-b", "/run/netns/b", "net1", self.net)
+        until(lambda: self.module_status("cni")["running"] + self.module_status("cni")["waiting"] == 3, "the leftover")
+        self.assertEqual(self.module_status("cni")["running"], 1)
+        self.unmark("WAIT-DEL")
+        self.end_in_time(again)
+        self.end_in_time(other)
+        self.assertEqual(len(self.calls("DEL")), 1)
+        self.assertEqual(list(self.spool.iterdir()), [])
+        self.delete("c-b", "b", self.net)
+        self.assertNothingLeft()
+
+
 class IpamProcesses(Operations):
     def test_what_a_plugin_left_ends_before_the_next_daemon_serves(self):
         self.pod("a")

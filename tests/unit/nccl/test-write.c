@@ -126,6 +126,20 @@ static void test_bad_names(void)
 	}
 }
 
+/* The explanation goes to a terminal as it is; a pod may name the interface of its GID. */
+static void test_explanation_of_bad_names(void)
+{
+	g_auto(Made) m = made("x net=e\033[31m\xc2\x9b"
+			      "1m 3/v2/10.0.0.1%g\033]0;x\naddress 10.0.0.1\n",
+			      NULL);
+	g_autofree char *text = nccl_write_explanation(m.view, &m.settings->policy, m.plan);
+
+	g_assert_nonnull(strstr(text, "e?[31m"));
+	g_assert_nonnull(strstr(text, "g?]0;x"));
+	for (const char *c = text; *c; c = g_utf8_next_char(c))
+		g_assert_true(*c == '\n' || !g_unichar_iscntrl(g_utf8_get_char(c)));
+}
+
 static void test_json(void)
 {
 	g_auto(Made) m = made(GOOD, NULL);
@@ -215,6 +229,7 @@ const UnitTest unit_tests[] = {
 	UNIT_TEST("/write/nccl.conf has no quotes and no blanks", test_conf),
 	UNIT_TEST("/write/a refusal is a comment in nccl.conf", test_conf_refused),
 	UNIT_TEST("/write/names that are not names stay in their line", test_bad_names),
+	UNIT_TEST("/write/names control no terminal", test_explanation_of_bad_names),
 	UNIT_TEST("/write/JSON", test_json),
 	UNIT_TEST("/write/each version gets its own", test_versions),
 	UNIT_TEST("/write/the explanation", test_explanation),
