@@ -21,6 +21,7 @@
 #include "journal.h"
 #include "look.h"
 #include "operation.h"
+#include "ipam/ranges.h"
 #include "plan/plan.h"
 
 /* ---- the end ---- */
@@ -277,9 +278,20 @@ static void ipam_done(CniResult *result, const GError *error, gpointer data)
 	ipam_next(op);
 }
 
+/* Appends an empty result for each NIC that the plugin is not asked for.  Returns the next NIC. */
+static guint ipam_skip(CniOperation *op)
+{
+	const GPtrArray *nics = op->attachment->nics;
+
+	while (op->ipam_results->len < nics->len &&
+	       !((CniNic *)nics->pdata[op->ipam_results->len])->ipam)
+		g_ptr_array_add(op->ipam_results, NULL);
+	return op->ipam_results->len;
+}
+
 static void ipam_next(CniOperation *op)
 {
-	const guint i = op->ipam_results->len;
+	const guint i = ipam_skip(op);
 	GError *problem = NULL;
 	CniIpamCall call = { .self = op->cni->self,
 			     .settings = op->settings,
@@ -314,11 +326,47 @@ static void begun_written(const GError *error, gpointer data)
 		ipam_next(op);
 }
 
+/* A pod that names its addresses gets those. */
+static gboolean asks_ipam(const CniOperation *op, const CniChoice *choice)
+{
+	return op->request->ipam_type && !(choice->entry && choice->entry->ips->len) &&
+	       !(op->request->keys.nic_ranges && cni_mode_moves_nic(choice->mode));
+}
+
+static gboolean ranges_make(CniOperation *op, GError **error)
+{
+	for (guint i = 0; i < op->choices->len; i++) {
+		const CniChoice *choice = op->choices->pdata[i];
+		CniNic *nic = op->attachment->nics->pdata[i];
+
+		if (!asks_ipam(op, choice))
+			continue;
+		nic->ranges = cni_ipam_ranges(op->look->host, choice->netdev, error);
+		if (!nic->ranges)
+			return FALSE;
+	}
+	return TRUE;
+}
+
+static gboolean ipam_prepare(CniOperation *op, GError **error)
+{
+	if (op->request->keys.nic_ranges && !ranges_make(op, error))
+		return FALSE;
+	for (guint i = 0; i < op->choices->len; i++) {
+		CniNic *nic = op->attachment->nics->pdata[i];
+
+		nic->ipam = asks_ipam(op, op->choices->pdata[i]);
+		op->attachment->asked_ipam |= nic->ipam;
+	}
+	return TRUE;
+}
+
 /* ---- look ---- */
 
 static void looked(CniLook *look, const GError *error, gpointer data)
 {
 	CniOperation *op = data;
+	GError *problem = NULL;
 
 	op->looking = NULL;
 	op->look = look;
@@ -326,14 +374,12 @@ static void looked(CniLook *look, const GError *error, gpointer data)
 		cni_add_fail(op, g_error_copy(error));
 		return;
 	}
-	if (!op->request->ipam_type) {
+	if (!ipam_prepare(op, &problem))
+		cni_add_fail(op, problem);
+	else if (op->attachment->asked_ipam)
+		cni_journal_write(op->cni->journal, op->attachment, begun_written, op);
+	else
 		plan(op);
-		return;
-	}
-	for (guint i = 0; i < op->attachment->nics->len; i++)
-		((CniNic *)op->attachment->nics->pdata[i])->ipam = TRUE;
-	op->attachment->asked_ipam = TRUE;
-	cni_journal_write(op->cni->journal, op->attachment, begun_written, op);
 }
 
 /* From here on, other operations see the devices that this one uses. */

@@ -24,6 +24,7 @@ typedef struct {
 	char **addresses;	    /* "192.0.2.7/24" */
 	int gid_index;		    /* RDMAD_UNKNOWN: no step waits for it */
 	gboolean ipam;		    /* an ADD of the IPAM plugin was started */
+	char *ranges;		    /* for the IPAM plugin: runtimeConfig.ipRanges; NULL: none */
 } CniNic;
 
 typedef struct {

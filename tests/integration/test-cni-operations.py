@@ -98,9 +98,7 @@ class Collection(Operations):
 
     def test_gc_of_a_chain_names_each_nic_to_ipam(self):
         previous = {"cniVersion": "1.0.0", "interfaces": [{"name": "eth0", "sandbox": "x"}], "ips": [], "dns": {}}
-        annotation = json.dumps([{"cniConf": {"name": "rdma"}, "master": self.nics[OTHER]}])
-        net = {**self.NETWORK, "ipam": {"type": "told"}, "prevResult": previous,
-               "runtimeConfig": {"io.kubernetes.cri.pod-annotations": {"k8s.volcengine.com/pod-networks": annotation}}}
+        net = self.network(OTHER, ipam={"type": "told"}, prevResult=previous)
         self.pod("d")
         self.plugin("ADD", "c-d", "/run/netns/d", "eth0", net)
         self.collect(("c-d", "eth0"))

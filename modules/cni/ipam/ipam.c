@@ -5,6 +5,7 @@
 #include <rdmad/child.h>
 #include <rdmad/error.h>
 #include <rdmad/json.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -96,6 +97,48 @@ char *cni_ipam_type(const char *config)
 
 	json_decref(json);
 	return type;
+}
+
+/* ---- standard input ---- */
+
+/* The NIC of a call, or NULL. */
+static const CniNic *nic_of(const CniIpamCall *call)
+{
+	for (guint i = 0; i < call->attachment->nics->len; i++) {
+		const CniNic *nic = call->attachment->nics->pdata[i];
+
+		if (g_str_equal(nic->ifname, call->ifname))
+			return nic;
+	}
+	return NULL;
+}
+
+static char *config_with(const char *config, const char *ranges)
+{
+	json_t *json = rdmad_json_parse(config, strlen(config), CNI_STDIN_DEPTH, NULL);
+	json_t *runtime = json_object_get(json, "runtimeConfig");
+	char *text, *mine;
+
+	if (!json_is_object(runtime)) {
+		runtime = json_object();
+		json_object_set_new(json, "runtimeConfig", runtime);
+	}
+	json_object_set_new(runtime, "ipRanges",
+			    rdmad_json_parse(ranges, strlen(ranges), CNI_STDIN_DEPTH, NULL));
+	text = json_dumps(json, JSON_COMPACT);
+	mine = g_strdup(text);
+	free(text);
+	json_decref(json);
+	return mine;
+}
+
+/* A plugin gets the same ranges in each call for a NIC: host-local needs them to free a lease. */
+static char *config_make(const CniIpamCall *call)
+{
+	const CniNic *nic = nic_of(call);
+
+	return nic && nic->ranges ? config_with(call->attachment->config, nic->ranges)
+				  : g_strdup(call->attachment->config);
 }
 
 /* ---- the answer ---- */
@@ -192,12 +235,13 @@ CniIpam *cni_ipam_start(const CniIpamCall *call, CniIpamDone done, gpointer data
 	g_auto(GStrv) received = g_strsplit(call->attachment->environment, "\n", -1);
 	g_auto(GStrv) environment = environment_make(call, received);
 	g_autofree char *type = cni_ipam_type(call->attachment->config);
+	g_autofree char *config = config_make(call);
 	g_autofree char *path = plugin_find(call, type ? type : "", environment, error);
 	const char *const argv[] = { path, NULL };
 	const RdmadChildSpec spec = { .argv = argv,
 				      .envp = (const char *const *)environment,
-				      .input = call->attachment->config,
-				      .input_size = strlen(call->attachment->config),
+				      .input = config,
+				      .input_size = strlen(config),
 				      .deadline_ms = (guint)call->settings->ipam_timeout_ms,
 				      .born = child_started };
 	CniIpam *ipam;
