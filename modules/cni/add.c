@@ -268,7 +268,9 @@ static void ipam_next(CniOperation *op);
 static void ipam_done(CniResult *result, const GError *error, gpointer data)
 {
 	CniOperation *op = data;
+	CniNic *nic = op->attachment->nics->pdata[op->ipam_results->len];
 
+	nic->refused = cni_ipam_has_refused(op->ipam);
 	op->ipam = NULL;
 	if (error) {
 		cni_add_fail(op, g_error_copy(error));

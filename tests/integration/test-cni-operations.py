@@ -158,6 +158,62 @@ class Collection(Operations):
         self.assertEqual(self.left(), 1)
 
 
+class Leases(Operations):
+    """A plugin that fails its DELs."""
+
+    NETWORKS = 'mode = "exclusive";'
+
+    def fail(self, *commands):
+        for command in commands:
+            self.mark(f"FAIL-{command}", json.dumps({"code": 999, "msg": "no IP ranges specified"}))
+
+    def assertRefused(self, call, *words):
+        with self.assertRaises(Failure) as refused:
+            call(*words)
+        self.assertEqual(refused.exception.code, 103)
+
+    def test_a_plugin_that_refuses_the_add_has_nothing_to_free(self):
+        self.pod("a")
+        self.fail("ADD", "DEL")
+        self.assertRefused(self.add, "c1", "a", self.net)
+        self.assertEqual(len(self.calls("DEL")), 1)
+        self.assertNothingLeft()
+        self.delete("c1", "a", self.net)
+        self.unmark("FAIL-ADD")
+        self.add("c1", "a", self.net)
+        self.assertIsNotNone(link("net1", "a"))
+
+    def test_a_plugin_that_says_nothing_may_have_given_an_address(self):
+        self.pod("a")
+        self.mark("FAIL-ADD")
+        self.fail("DEL")
+        self.assertRefused(self.add, "c1", "a", self.net)
+        self.assertEqual(self.left(), 1)
+        self.unmark("FAIL-DEL")
+        self.delete("c1", "a", self.net)
+        self.assertNothingLeft()
+
+    def test_a_nic_is_free_while_its_lease_is_not(self):
+        self.pod("a")
+        self.pod("b")
+        other = self.network(ONE, ipam=HOST_LOCAL)
+        self.add("c1", "a", self.net)
+        self.fail("DEL")
+        self.assertRefused(self.delete, "c1", "a", self.net)
+        self.assertHostIs(self.before)
+        self.add("c2", "b", other)
+        self.end_daemon()
+        self.start_daemon()
+        self.assertRefused(self.delete, "c1", "a", self.net)
+        self.assertIsNotNone(link("net1", "b"))
+        self.unmark("FAIL-DEL")
+        self.delete("c1", "a", self.net)
+        self.assertIsNotNone(link("net1", "b"))
+        self.assertEqual(self.left(), 1)
+        self.delete("c2", "b", other)
+        self.assertNothingLeft()
+
+
 class IpamProcesses(Operations):
     def test_what_a_plugin_left_ends_before_the_next_daemon_serves(self):
         self.pod("a")

@@ -20,6 +20,7 @@ struct CniIpam {
 	RdmadChild *child;
 	char *type;
 	CniCommand command;
+	gboolean has_refused;
 	CniIpamDone done;
 	gpointer data;
 };
@@ -152,7 +153,7 @@ static gboolean is_gc_unsupported(const CniIpam *ipam, json_int_t code)
 		code == CNI_ERROR_ENVIRONMENT);
 }
 
-static gboolean failure_set(const CniIpam *ipam, const RdmadChildResult *result, GError **error)
+static gboolean failure_set(CniIpam *ipam, const RdmadChildResult *result, GError **error)
 {
 	json_t *json =
 		rdmad_json_parse(result->output.bytes, result->output.size, CNI_STDIN_DEPTH, NULL);
@@ -160,6 +161,7 @@ static gboolean failure_set(const CniIpam *ipam, const RdmadChildResult *result,
 	const char *details = json_string_value(json_object_get(json, "details"));
 	const json_int_t code = json_integer_value(json_object_get(json, "code"));
 
+	ipam->has_refused = message && code != CNI_ERROR_TRY_AGAIN;
 	if (!is_gc_unsupported(ipam, code))
 		cni_refuse(error,
 			   code == CNI_ERROR_TRY_AGAIN ? CNI_ERROR_TRY_AGAIN : CNI_ERROR_IPAM,
@@ -172,7 +174,7 @@ static gboolean failure_set(const CniIpam *ipam, const RdmadChildResult *result,
 	return FALSE;
 }
 
-static CniResult *answer_parse(const CniIpam *ipam, const RdmadChildResult *result, GError **error)
+static CniResult *answer_parse(CniIpam *ipam, const RdmadChildResult *result, GError **error)
 {
 	json_t *json;
 	CniResult *parsed = NULL;
@@ -260,6 +262,11 @@ CniIpam *cni_ipam_start(const CniIpamCall *call, CniIpamDone done, gpointer data
 	if (!ipam->child)
 		g_clear_pointer(&ipam, ipam_free);
 	return ipam;
+}
+
+gboolean cni_ipam_has_refused(const CniIpam *ipam)
+{
+	return ipam->has_refused;
 }
 
 void cni_ipam_terminate(CniIpam *ipam)

@@ -32,6 +32,9 @@ typedef struct {
 
 /* Returns NULL if the plugin could not be started; `done` is not called. */
 CniIpam *cni_ipam_start(const CniIpamCall *call, CniIpamDone done, gpointer data, GError **error);
+/* Within `done`: returns whether the plugin has answered with an error that does not pass.  An ADD
+ * that a plugin has refused gave no address. */
+gboolean cni_ipam_has_refused(const CniIpam *ipam);
 /* Terminates the plugin.  `done` is called. */
 void cni_ipam_terminate(CniIpam *ipam);
 /* Kills the plugin.  `done` is not called.  `ipam` may be NULL. */
