@@ -439,6 +439,25 @@ class GivenBack(Operations):
         for rule in ip("rule"):
             self.assertFalse(rule.get("iif_detached") or rule.get("oif_detached"))
 
+    def test_a_name_that_the_host_gave_away_holds_up_no_delete(self):
+        net = self.net
+        before = self.everything()
+        self.add("c1", "a", net)
+        run("ip", "link", "add", ONE, "type", "veth", "peer", "name", "thief")
+        self.delete("c1", "a", net)
+        self.assertIsNone(link("net1", "a"))
+        self.assertEqual(self.module_status("cni")["left"], 1)
+        self.assertIn(f"the host has another link called {ONE}", (self.dir / "log").read_text())
+        self.assertEqual(len([f for f in self.client("doctor")["findings"]
+                              if f["subject"] == "cni" and f["level"] == "problem"]), 1)
+        self.pod("b")
+        with self.assertRaises(Failure) as refused:
+            self.add("c2", "b", net)
+        self.assertEqual(refused.exception.code, 101)
+        run("ip", "link", "del", "thief")
+        until(lambda: self.left() == 0, "another try", 60)
+        self.assertEqual(self.everything(), before)
+
     def test_a_nic_with_500_routes_is_taken_and_one_with_too_many_is_refused(self):
         def routes(first, last):
             text = "".join(f"route add 100.{n >> 8}.{n & 255}.0/24 via 198.51.0.1 dev {ONE}\n"
