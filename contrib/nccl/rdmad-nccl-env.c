@@ -409,7 +409,7 @@ int main(int argc, char **argv)
 		return request_answer(&request, view);
 	fprintf(stderr, "rdmad-nccl-env: %s\n", error->message);
 	if (request.format == 0) {
-		g_autofree char *text = nccl_write_unset();
+		g_autofree char *text = nccl_write_unset(request.policy.siblings);
 
 		fputs(text, stdout);
 	}

@@ -109,6 +109,23 @@ static gboolean change_host(const PerformContext *ctx, int index, const RdmadLin
 	return rdmad_link_change(ctx->host, index, change, error);
 }
 
+/* Whatever has taken the name is the host's business, and not the pod's, which ends. */
+static gboolean name_restore(const PerformContext *ctx, const RdmadStepLinkMove *move,
+			     const RdmadLink *link, GError **error)
+{
+	const RdmadLinkChange name = { .name = move->host_name };
+	GError *why = NULL;
+
+	if (change_host(ctx, link->ifindex, &name, &why))
+		return TRUE;
+	if (perform_forgive(&why, RDMAD_ERROR_BUSY))
+		g_set_error(&why, RDMAD_ERROR, RDMAD_ERROR_GONE,
+			    "the host has another link called %s: the NIC is %s there",
+			    move->host_name, link->name);
+	g_propagate_error(error, why);
+	return FALSE;
+}
+
 /* The link must be down while its name or its MAC changes. */
 static gboolean identity_restore(const PerformContext *ctx, const RdmadStepLinkMove *move,
 				 const RdmadLink *link, GError **error)
@@ -116,14 +133,14 @@ static gboolean identity_restore(const PerformContext *ctx, const RdmadStepLinkM
 	const gboolean renamed = !g_str_equal(link->name, move->host_name);
 	const gboolean changed = move->mac.length == 6 && !has_mac(link->mac, &move->mac);
 	char mac[RDMAD_MAC_TEXT];
-	const RdmadLinkChange down = { .up = -1 }, name = { .name = move->host_name };
+	const RdmadLinkChange down = { .up = -1 };
 	const RdmadLinkChange own = { .mac = rdmad_mac_format(&move->mac, mac) };
 	const RdmadLinkChange mtu = { .mtu = move->mtu };
 
 	if ((renamed || changed) && link->up && !change_host(ctx, link->ifindex, &down, error))
 		return FALSE;
 	return (!changed || change_host(ctx, link->ifindex, &own, error)) &&
-	       (!renamed || change_host(ctx, link->ifindex, &name, error)) &&
+	       (!renamed || name_restore(ctx, move, link, error)) &&
 	       (link->mtu == move->mtu || !move->mtu ||
 		change_host(ctx, link->ifindex, &mtu, error));
 }

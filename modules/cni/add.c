@@ -21,6 +21,7 @@
 #include "journal.h"
 #include "look.h"
 #include "operation.h"
+#include "ipam/ranges.h"
 #include "plan/plan.h"
 
 /* ---- the end ---- */
@@ -268,20 +269,13 @@ static void plan(CniOperation *op)
 
 static void ipam_next(CniOperation *op);
 
-/* From the next NIC on the plugin has given nothing, and its DEL would fail like this ADD. */
-static void ipam_needs_no_del(CniOperation *op)
-{
-	for (guint nic = op->ipam_results->len; nic < op->attachment->nics->len; nic++)
-		((CniNic *)op->attachment->nics->pdata[nic])->ipam = FALSE;
-}
-
 static void ipam_done(CniResult *result, const GError *error, gpointer data)
 {
 	CniOperation *op = data;
+	CniNic *nic = op->attachment->nics->pdata[op->ipam_results->len];
 
+	nic->refused = cni_ipam_has_refused(op->ipam);
 	op->ipam = NULL;
-	if (g_error_matches(error, CNI_ERROR, CNI_ERROR_VERSION))
-		ipam_needs_no_del(op);
 	if (error) {
 		cni_add_fail(op, g_error_copy(error));
 		return;
@@ -290,9 +284,20 @@ static void ipam_done(CniResult *result, const GError *error, gpointer data)
 	ipam_next(op);
 }
 
+/* Appends an empty result for each NIC that the plugin is not asked for.  Returns the next NIC. */
+static guint ipam_skip(CniOperation *op)
+{
+	const GPtrArray *nics = op->attachment->nics;
+
+	while (op->ipam_results->len < nics->len &&
+	       !((CniNic *)nics->pdata[op->ipam_results->len])->ipam)
+		g_ptr_array_add(op->ipam_results, NULL);
+	return op->ipam_results->len;
+}
+
 static void ipam_next(CniOperation *op)
 {
-	const guint i = op->ipam_results->len;
+	const guint i = ipam_skip(op);
 	GError *problem = NULL;
 	CniIpamCall call = { .self = op->cni->self,
 			     .settings = op->settings,
@@ -311,7 +316,9 @@ static void ipam_next(CniOperation *op)
 	op->ipam = cni_ipam_start(&call, ipam_done, op, &problem);
 	if (op->ipam)
 		return;
-	ipam_needs_no_del(op);
+	/* The plugin was not called and needs no DEL, which would fail like this ADD. */
+	for (guint nic = i; nic < op->attachment->nics->len; nic++)
+		((CniNic *)op->attachment->nics->pdata[nic])->ipam = FALSE;
 	cni_add_fail(op, problem);
 }
 
@@ -325,11 +332,47 @@ static void begun_written(const GError *error, gpointer data)
 		ipam_next(op);
 }
 
+/* A pod that names its addresses gets those. */
+static gboolean asks_ipam(const CniOperation *op, const CniChoice *choice)
+{
+	return op->request->ipam_type && !(choice->entry && choice->entry->ips->len) &&
+	       !(op->request->keys.nic_ranges && cni_mode_moves_nic(choice->mode));
+}
+
+static gboolean ranges_make(CniOperation *op, GError **error)
+{
+	for (guint i = 0; i < op->choices->len; i++) {
+		const CniChoice *choice = op->choices->pdata[i];
+		CniNic *nic = op->attachment->nics->pdata[i];
+
+		if (!asks_ipam(op, choice))
+			continue;
+		nic->ranges = cni_ipam_ranges(op->look->host, choice->netdev, error);
+		if (!nic->ranges)
+			return FALSE;
+	}
+	return TRUE;
+}
+
+static gboolean ipam_prepare(CniOperation *op, GError **error)
+{
+	if (op->request->keys.nic_ranges && !ranges_make(op, error))
+		return FALSE;
+	for (guint i = 0; i < op->choices->len; i++) {
+		CniNic *nic = op->attachment->nics->pdata[i];
+
+		nic->ipam = asks_ipam(op, op->choices->pdata[i]);
+		op->attachment->asked_ipam |= nic->ipam;
+	}
+	return TRUE;
+}
+
 /* ---- look ---- */
 
 static void looked(CniLook *look, const GError *error, gpointer data)
 {
 	CniOperation *op = data;
+	GError *problem = NULL;
 
 	op->looking = NULL;
 	op->look = look;
@@ -337,14 +380,12 @@ static void looked(CniLook *look, const GError *error, gpointer data)
 		cni_add_fail(op, g_error_copy(error));
 		return;
 	}
-	if (!op->request->ipam_type) {
+	if (!ipam_prepare(op, &problem))
+		cni_add_fail(op, problem);
+	else if (op->attachment->asked_ipam)
+		cni_journal_write(op->cni->journal, op->attachment, begun_written, op);
+	else
 		plan(op);
-		return;
-	}
-	for (guint i = 0; i < op->attachment->nics->len; i++)
-		((CniNic *)op->attachment->nics->pdata[i])->ipam = TRUE;
-	op->attachment->asked_ipam = TRUE;
-	cni_journal_write(op->cni->journal, op->attachment, begun_written, op);
 }
 
 /* From here on, other operations see the devices that this one uses. */

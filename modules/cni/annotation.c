@@ -17,7 +17,6 @@ static void entry_free(gpointer data)
 
 	g_free(entry->network);
 	g_free(entry->ifname);
-	g_free(entry->device_id);
 	g_array_unref(entry->ips);
 	g_array_unref(entry->routes);
 	g_free(entry);
@@ -79,33 +78,45 @@ static gboolean ips_parse(CniAnnotationEntry *entry, const json_t *device, GErro
 	return TRUE;
 }
 
-static gboolean name_parse(CniAnnotationEntry *entry, const json_t *device, guint index,
+static gboolean name_parse(CniAnnotationEntry *entry, const json_t *device, guint number,
 			   GError **error)
 {
 	if (!text_get(device, "ifName", &entry->ifname, error))
 		return FALSE;
 	if (!entry->ifname)
-		entry->ifname = g_strdup_printf("eth%u", index + 1);
+		entry->ifname = g_strdup_printf("eth%u", number);
 	return rdmad_interface_name_is_valid(entry->ifname) ||
 	       cni_refuse(error, CNI_ERROR_CONFIG, "ifName: \"%.32s\" is not an interface name",
 			  entry->ifname);
 }
 
+/* Options are texts; a number is clear, too. */
+static gboolean vlan_parse(CniAnnotationEntry *entry, const json_t *vlan, GError **error)
+{
+	const char *text = json_string_value(vlan);
+	guint64 number = G_MAXUINT64;
+
+	if (!vlan || json_is_null(vlan) || (text && !text[0]))
+		return TRUE;
+	if (json_is_integer(vlan))
+		number = (guint64)json_integer_value(vlan);
+	if (number > 4094 &&
+	    !(text && g_ascii_string_to_unsigned(text, 10, 0, 4094, &number, NULL)))
+		return cni_refuse(error, CNI_ERROR_CONFIG, "vlanID: not from 0 to 4094");
+	entry->vlan = (gint64)number;
+	return TRUE;
+}
+
 static gboolean options_parse(CniAnnotationEntry *entry, const json_t *device, GError **error)
 {
 	g_autofree char *mac = NULL;
-	const json_t *options, *vlan;
+	const json_t *options;
 
 	if (!part_get(device, "options", &options, error) || !text_get(device, "mac", &mac, error))
 		return FALSE;
 	if (mac && !rdmad_mac_parse(mac, &entry->mac))
 		return cni_refuse(error, CNI_ERROR_CONFIG, "mac: not an address");
-	vlan = json_object_get(options, "vlanID");
-	if (!vlan || json_is_null(vlan))
-		return TRUE;
-	entry->vlan = json_integer_value(vlan);
-	return (json_is_integer(vlan) && entry->vlan >= 0 && entry->vlan <= 4094) ||
-	       cni_refuse(error, CNI_ERROR_CONFIG, "vlanID: not from 0 to 4094");
+	return vlan_parse(entry, json_object_get(options, "vlanID"), error);
 }
 
 static gboolean route_parse(CniAnnotationEntry *entry, const json_t *json, GError **error)
@@ -139,7 +150,8 @@ static gboolean traffic_parse(CniAnnotationEntry *entry, const json_t *json, GEr
 	return TRUE;
 }
 
-static CniAnnotationEntry *entry_parse(const json_t *json, guint index, GError **error)
+/* `number`: of the default name. */
+static CniAnnotationEntry *entry_parse(const json_t *json, guint number, GError **error)
 {
 	g_autoptr(CniAnnotationEntry) entry = entry_new();
 	const json_t *conf, *device;
@@ -151,8 +163,7 @@ static CniAnnotationEntry *entry_parse(const json_t *json, guint index, GError *
 	if (!part_get(json, "cniConf", &conf, error) ||
 	    !part_get(json, "deviceConf", &device, error) ||
 	    !text_get(conf, "name", &entry->network, error) ||
-	    !text_get(json, "master", &entry->device_id, error) ||
-	    !name_parse(entry, device, index, error) || !ips_parse(entry, device, error) ||
+	    !name_parse(entry, device, number, error) || !ips_parse(entry, device, error) ||
 	    !options_parse(entry, device, error) || !traffic_parse(entry, json, error))
 		return NULL;
 	return g_steal_pointer(&entry);
@@ -176,6 +187,7 @@ static gboolean names_check(const GPtrArray *entries, const CniAnnotationEntry *
 static GPtrArray *entries_parse(const json_t *json, GError **error)
 {
 	g_autoptr(GPtrArray) entries = g_ptr_array_new_with_free_func(entry_free);
+	const gboolean has_first = json_is_true(json_object_get(json_array_get(json, 0), "master"));
 
 	if (!json_is_array(json) || json_array_size(json) > CNI_ANNOTATION_ENTRIES_MAX) {
 		cni_refuse(error, CNI_ERROR_CONFIG, "not a list of at most %u networks",
@@ -184,12 +196,13 @@ static GPtrArray *entries_parse(const json_t *json, GError **error)
 	}
 	for (guint i = 0; i < json_array_size(json); i++) {
 		g_autoptr(CniAnnotationEntry) entry =
-			entry_parse(json_array_get(json, i), i, error);
+			entry_parse(json_array_get(json, i), i + !has_first, error);
 
 		if (!entry || !names_check(entries, entry, error)) {
 			g_prefix_error(error, "entry %u: ", i + 1);
 			return NULL;
 		}
+		entry->is_first = has_first && i == 0;
 		g_ptr_array_add(entries, g_steal_pointer(&entry));
 	}
 	return g_steal_pointer(&entries);

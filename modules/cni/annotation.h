@@ -4,12 +4,13 @@
  *
  *	[ { "cniConf": { "name": "rdma" },
  *	    "deviceConf": { "ifName": "eth1", "ips": [ "192.0.2.7/24" ], "mac": "..",
- *	                    "options": { "vlanID": 100 } },
+ *	                    "options": { "vlanID": "100" } },
  *	    "traffic": { "routes": { "extraRoutes": [ { "dst": "..", "gw": ".." } ],
  *	                             "default": true } } } ]
  *
- * Entry n (from 0) defaults to the name eth<n+1>: eth0 is the pod's first interface.  Unknown keys
- * belong to other readers of the annotation.
+ * Entry n (from 0) defaults to the name eth<n+1>: eth0 is the pod's first interface.  A first
+ * entry with "master": true is that interface, and the names of the others begin with eth1.
+ * Unknown keys belong to other readers of the annotation.
  */
 #pragma once
 
@@ -24,7 +25,7 @@ typedef struct {
 typedef struct {
 	char *network; /* cniConf.name, or NULL */
 	char *ifname;
-	char *device_id; /* master, "0000:3b:00.0" or "0000:3b:00.0@7"; NULL: the next device */
+	gboolean is_first; /* the pod's first interface, which another plugin has made */
 	RdmadMac mac;
 	GArray *ips;	/* of RdmadIp */
 	GArray *routes; /* of CniAnnotationRoute */

@@ -21,6 +21,7 @@ static void nic_free(gpointer data)
 	g_free(nic->slot_id);
 	g_free(nic->rdma_device);
 	g_strfreev(nic->addresses);
+	g_free(nic->ranges);
 	g_free(nic);
 }
 
@@ -103,11 +104,11 @@ static json_t *nic_to_json(const CniNic *nic)
 
 	for (char **address = nic->addresses; address && *address; address++)
 		json_array_append_new(addresses, json_string(*address));
-	return json_pack("{s:s, s:s, s:s, s:s?, s:s?, s:s?, s:o, s:i, s:b}", "interface",
+	return json_pack("{s:s, s:s, s:s, s:s?, s:s?, s:s?, s:o, s:i, s:b, s:s?}", "interface",
 			 nic->ifname, "device", nic->device_id, "mode", cni_modes[nic->mode],
 			 "allocation", nic->allocation, "slot", nic->slot_id, "rdma_device",
 			 nic->rdma_device, "addresses", addresses, "gid_index", nic->gid_index,
-			 "ipam", nic->ipam);
+			 "ipam", nic->ipam, "ranges", nic->ranges);
 }
 
 char *cni_nics_text(const CniAttachment *attachment)
@@ -160,6 +161,7 @@ gboolean cni_nics_parse(CniAttachment *attachment, const char *text, GError **er
 		nic->addresses = texts_of(json_object_get(entry, "addresses"));
 		nic->gid_index = (int)json_integer_value(json_object_get(entry, "gid_index"));
 		nic->ipam = json_is_true(json_object_get(entry, "ipam"));
+		nic->ranges = text_of(entry, "ranges");
 		attachment->asked_ipam |= nic->ipam;
 	}
 	json_decref(list);

@@ -9,7 +9,8 @@
 
 typedef enum {
 	CNI_STATE_BEGUN,   /* the IPAM plugin may have been called, nothing else */
-	CNI_STATE_PLANNED, /* any of the steps may have been executed */
+	CNI_STATE_PLANNED, /* any of the steps may have been executed; no steps: all are undone,
+			    * and only the IPAM plugin's part is left */
 	CNI_STATE_DONE,
 	CNI_STATE_LEFT, /* the DEL succeeded; a part could not be undone yet */
 } CniState;
@@ -24,6 +25,8 @@ typedef struct {
 	char **addresses;	    /* "192.0.2.7/24" */
 	int gid_index;		    /* RDMAD_UNKNOWN: no step waits for it */
 	gboolean ipam;		    /* an ADD of the IPAM plugin was started */
+	gboolean refused;	    /* that ADD was refused: the DEL may be, too */
+	char *ranges;		    /* for the IPAM plugin: runtimeConfig.ipRanges; NULL: none */
 } CniNic;
 
 typedef struct {

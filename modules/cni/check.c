@@ -72,7 +72,7 @@ static void ipam_done(CniResult *result, const GError *error, gpointer data)
 	if (error)
 		check_fail(op, error);
 	else
-		ipam_next(op, op->ends->len);
+		ipam_next(op, g_array_index(op->ends, guint, op->ends->len - 1));
 }
 
 static void ipam_next(CniOperation *op, guint nic)
@@ -85,6 +85,9 @@ static void ipam_next(CniOperation *op, guint nic)
 			     .attachment = op->attachment,
 			     .netns = op->attachment->netns };
 
+	while (nic < op->attachment->nics->len &&
+	       !((CniNic *)op->attachment->nics->pdata[nic])->ipam)
+		nic++;
 	if (nic == op->attachment->nics->len || !op->request->ipam_type) {
 		prove(op);
 		return;

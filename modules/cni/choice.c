@@ -57,12 +57,6 @@ static gboolean device_is_infiniband(const RdmadDevice *dev)
 
 /* ---- modes ---- */
 
-/* Returns whether the mode moves the NIC itself into the pod. */
-static gboolean mode_is_exclusive(CniMode mode)
-{
-	return mode == CNI_MODE_EXCLUSIVE || mode == CNI_MODE_SRIOV;
-}
-
 /* Without a configured mode, the kind of the device determines it. */
 static CniMode mode_of_device(const RdmadDevice *dev, CniMode allocated)
 {
@@ -95,7 +89,7 @@ static gboolean mode_choose(const CniRequest *request, const CniPolicy *policy, 
 		mode = cni_mode_parse(asked);
 	if (mode == CNI_MODE_ALLOCATION)
 		mode = mode_of_device(choice->device, allocated);
-	if (mode_is_exclusive(mode) &&
+	if (cni_mode_moves_nic(mode) &&
 	    (allocated == CNI_MODE_SHARED || allocated == CNI_MODE_SHARED_MULTI))
 		return cni_refuse(error, CNI_ERROR_ALLOCATION,
 				  "%s was allocated %s, and cannot be given to one pod alone",
@@ -117,7 +111,7 @@ static gboolean use_conflicts(const CniUse *use, const CniRequest *request, cons
 	if (!g_str_equal(use->device_id, choice->device->id) ||
 	    use_is_this_one(use, request, choice->ifname))
 		return FALSE;
-	if (mode_is_exclusive(use->mode) || mode_is_exclusive(choice->mode))
+	if (cni_mode_moves_nic(use->mode) || cni_mode_moves_nic(choice->mode))
 		return TRUE;
 	/* Mode shared allows one virtual NIC of a pod on each NIC. */
 	return choice->mode == CNI_MODE_SHARED &&
@@ -145,7 +139,7 @@ static gboolean choices_check(const Chooser *chooser, const CniChoice *choice, G
 
 		if (other->device != choice->device)
 			continue;
-		if (mode_is_exclusive(choice->mode) || mode_is_exclusive(other->mode) ||
+		if (cni_mode_moves_nic(choice->mode) || cni_mode_moves_nic(other->mode) ||
 		    choice->mode == CNI_MODE_SHARED)
 			return cni_refuse(error, CNI_ERROR_HELD,
 					  "%s is asked for twice, as %s and %s, and is %s",
@@ -282,14 +276,13 @@ static const CniSlot *slot_take(const Chooser *chooser, const char *id, const ch
 
 /* ---- by ID, by annotation, by order ---- */
 
-static gboolean choose_by_id(Chooser *chooser, const char *id, const char *ifname,
-			     const CniAnnotationEntry *entry, GError **error)
+static gboolean choose_by_id(Chooser *chooser, const char *id, const char *ifname, GError **error)
 {
 	const CniChoiceInput *input = chooser->input;
 	const CniSlot *slot = slot_take(chooser, id, ifname);
 
 	if (slot)
-		return choice_add(chooser, slot, ifname, entry, error);
+		return choice_add(chooser, slot, ifname, NULL, error);
 	/* A device may come from another device plugin, or be set by hand, but only if the pod has
 	 * no allocation of rdmad's. */
 	if (chooser->slots->len)
@@ -301,7 +294,7 @@ static gboolean choose_by_id(Chooser *chooser, const char *id, const char *ifnam
 		const CniSlot unallocated = { .device = input->devices[i] };
 
 		if (id_is_of_device(id, input->devices[i]))
-			return choice_add(chooser, &unallocated, ifname, entry, error);
+			return choice_add(chooser, &unallocated, ifname, NULL, error);
 	}
 	return cni_refuse(error, CNI_ERROR_DEVICE, "there is no RDMA device \"%.64s\"", id);
 }
@@ -326,14 +319,10 @@ static gboolean choose_by_annotation(Chooser *chooser, const GPtrArray *entries,
 
 	for (guint i = 0; i < entries->len; i++) {
 		const CniAnnotationEntry *entry = entries->pdata[i];
-		gboolean chosen;
 
-		if (!rdmad_config_patterns_match(ours, entry->network))
+		if (entry->is_first || !rdmad_config_patterns_match(ours, entry->network))
 			continue;
-		chosen = entry->device_id ? choose_by_id(chooser, entry->device_id, entry->ifname,
-							 entry, error)
-					  : choose_next(chooser, entry->ifname, entry, error);
-		if (!chosen) {
+		if (!choose_next(chooser, entry->ifname, entry, error)) {
 			g_prefix_error(error, "k8s.volcengine.com/pod-networks: entry %u: ", i + 1);
 			return FALSE;
 		}
@@ -390,7 +379,7 @@ static gboolean choose(Chooser *chooser, const GPtrArray *entries, GError **erro
 						  ? next_free_name(request, &number)
 						  : g_strdup(request->ifname);
 
-		return choose_by_id(chooser, request->device_id, ifname, NULL, error);
+		return choose_by_id(chooser, request->device_id, ifname, error);
 	}
 	if (!cni_request_is_chained(request))
 		return choose_next(chooser, request->ifname, NULL, error);

@@ -249,9 +249,10 @@ static void module_doctor(gpointer data, json_t *findings)
 	if (now.left)
 		rdmad_doctor_add(
 			findings, RDMAD_FINDING_PROBLEM, "cni",
-			"a NIC of a pod that ended is neither in the host nor in the pod",
-			"look for a process that holds the pod's network namespace; the NIC "
-			"is restored when it is back");
+			"a NIC of a pod that ended is not restored: it is neither in the host nor "
+			"in the pod, or another link of the host has its name",
+			"the log names it; look for a process that holds the pod's network "
+			"namespace, or rename the other link; it is tried every 30 seconds");
 	if (now.spooled)
 		rdmad_doctor_add(findings, RDMAD_FINDING_NOTE, "cni",
 				 "DELs of the time without rdmad wait in the spool",

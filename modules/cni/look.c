@@ -522,7 +522,7 @@ static void nic_add(CniLooking *looking, const CniChoice *choice)
 {
 	const RdmadDevice *dev = choice->device;
 	const gboolean vf = choice->mode == CNI_MODE_SRIOV && dev->pf_netdevs && dev->pf_netdevs[0];
-	const gboolean moves = choice->mode == CNI_MODE_EXCLUSIVE || choice->mode == CNI_MODE_SRIOV;
+	const gboolean moves = cni_mode_moves_nic(choice->mode);
 	char *table = moves ? NULL : gids_directory(choice);
 	char *key = table ? g_strdup_printf("%s %d", table, dev->index) : NULL;
 	const LookNic nic = {

@@ -127,6 +127,7 @@ gboolean cni_network_keys_parse(const json_t *config, CniNetworkKeys *keys, GErr
 				       { "enable", IFLA_VF_LINK_STATE_ENABLE },
 				       { "disable", IFLA_VF_LINK_STATE_DISABLE },
 				       { NULL } };
+	static const Word sources[] = { { "netDeviceSubnet", TRUE }, { NULL } };
 	static const Word protocols[] = { { "802.1q", ETH_P_8021Q },
 					  { "802.1ad", ETH_P_8021AD },
 					  { NULL } };
@@ -145,6 +146,7 @@ gboolean cni_network_keys_parse(const json_t *config, CniNetworkKeys *keys, GErr
 	    !word_parse(config, "trust", on_off, &keys->trust, error) ||
 	    !word_parse(config, "link_state", states, &keys->link_state, error) ||
 	    !word_parse(config, "vlanProto", protocols, &protocol, error) ||
+	    !word_parse(config, "ipRangesSource", sources, &keys->nic_ranges, error) ||
 	    !pkey_parse(config, &keys->pkey, error))
 		return FALSE;
 	keys->mtu = (guint32)mtu;

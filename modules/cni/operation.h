@@ -88,8 +88,8 @@ CniGids cni_slots_gids(Cni *cni, const CniChoice *choice);
  * ---- undo.c: undoes an attachment: its steps, its IPAM addresses, its entry in the journal ----
  *
  * After an error the entry is still in the journal, and the undo can be started again.  A NIC that
- * is neither in the host nor in the pod does not block the DEL: the entry stays as LEFT, and the
- * undo is retried.
+ * is neither in the host nor in the pod, or whose name another link of the host has taken, does not
+ * block the DEL: the entry stays as LEFT, and the undo is retried.
  */
 
 /* The undo has ended.  `error` NULL: it succeeded, and `attachment` no longer exists unless its

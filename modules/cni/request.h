@@ -47,6 +47,7 @@ typedef struct {
 	int link_state;		   /* IFLA_VF_LINK_STATE_*, -1 */
 	gint64 min_rate, max_rate; /* Mbit/s */
 	guint32 pkey;		   /* of an IPoIB child; 0: the parent's */
+	int nic_ranges;		   /* IPAM allocates from the subnets of each NIC */
 } CniNetworkKeys;
 
 typedef struct {

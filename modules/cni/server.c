@@ -39,6 +39,7 @@ struct CniServer {
 	gpointer drained_data;
 	RdmadEvent *drain_limit, *drain_end;
 	RdmadEvent *retry, *schedule;
+	gint64 retry_us; /* when the armed retry is due */
 };
 
 /* A GC and its caller. */
@@ -97,6 +98,17 @@ static void schedule_soon(CniServer *server)
 	rdmad_event_arm(server->schedule, 0);
 }
 
+/* Does not delay a retry that is due earlier. */
+static void retry_arm(CniServer *server, guint delay_ms)
+{
+	const gint64 at_us = rdmad_now_us() + (gint64)delay_ms * 1000;
+
+	if (rdmad_event_armed(server->retry) && server->retry_us <= at_us)
+		return;
+	server->retry_us = at_us;
+	rdmad_event_arm(server->retry, delay_ms);
+}
+
 static gboolean is_limited(const CniOperation *op)
 {
 	return op->request && op->request->command != CNI_DEL;
@@ -143,8 +155,8 @@ static void operation_done(CniOperation *op, const char *text, const GError *err
 		answered = peer_answer(op->peer, 0, text);
 	if (op->spooled)
 		spool_ended(server, op, error);
-	if (error && !is_limited(op))
-		rdmad_event_arm(server->retry, RETRY_MS);
+	if ((error && !is_limited(op)) || (attachment && attachment->state == CNI_STATE_LEFT))
+		retry_arm(server, RETRY_MS);
 	server->running -= is_limited(op);
 	g_queue_remove(&server->operations, op);
 	cni_operation_free(op);
@@ -575,8 +587,7 @@ static void retry(gpointer data)
 
 void cni_server_hint(CniServer *server)
 {
-	if (!rdmad_event_armed(server->retry))
-		rdmad_event_arm(server->retry, CHANGED_MS);
+	retry_arm(server, CHANGED_MS);
 }
 
 /* ---- the end ---- */

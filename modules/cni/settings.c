@@ -29,6 +29,11 @@ CniMode cni_mode_parse(const char *text)
 	return CNI_MODE_ALLOCATION;
 }
 
+gboolean cni_mode_moves_nic(CniMode mode)
+{
+	return mode == CNI_MODE_EXCLUSIVE || mode == CNI_MODE_SRIOV;
+}
+
 const char *cni_policy_macvlan_mode(const CniPolicy *policy)
 {
 	return macvlan_modes[policy->macvlan_mode];

@@ -17,6 +17,8 @@ extern const char *const cni_modes[];
 
 /* Returns CNI_MODE_ALLOCATION for an unknown word. */
 CniMode cni_mode_parse(const char *text);
+/* Returns whether the NIC itself goes into the pod. */
+gboolean cni_mode_moves_nic(CniMode mode);
 
 typedef enum { CNI_LINK_MACVLAN, CNI_LINK_IPVLAN } CniLinkKind;
 

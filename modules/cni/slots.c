@@ -92,11 +92,18 @@ GArray *cni_slots_of(Cni *cni, const CniRequest *request, gboolean *unsure, cons
 	return slots;
 }
 
-/* Includes attachments that are being made or undone: their NIC may be in use. */
+/* Attachments that are being made or undone included: their NIC may be in use. */
+static gboolean has_nics(const CniAttachment *attachment)
+{
+	return attachment->state != CNI_STATE_PLANNED || attachment->steps;
+}
+
 static void uses_collect(CniAttachment *attachment, gpointer data)
 {
 	GArray *uses = data;
 
+	if (!has_nics(attachment))
+		return;
 	for (guint i = 0; i < attachment->nics->len; i++) {
 		const CniNic *nic = attachment->nics->pdata[i];
 		const CniUse use = { attachment->container_id,

@@ -18,6 +18,7 @@ struct CniUndo {
 	gboolean was_lost, is_left;
 	guint nic; /* the NIC whose IPAM DEL is next */
 	CniIpam *ipam;
+	GError *problem;  /* of the IPAM plugin */
 	CniUndo **handle; /* the caller's pointer */
 	CniUndoDone done;
 	gpointer data;
@@ -29,6 +30,7 @@ void cni_undo_free(CniUndo *undo)
 		return;
 	cni_ipam_cancel(undo->ipam);
 	rdmad_clear_fd(&undo->found);
+	g_clear_error(&undo->problem);
 	g_free(undo);
 }
 
@@ -36,10 +38,11 @@ static void undo_end(CniUndo *undo, const GError *error)
 {
 	const CniUndoDone done = undo->done;
 	gpointer data = undo->data;
+	g_autoptr(GError) problem = g_steal_pointer(&undo->problem);
 
 	*undo->handle = NULL;
 	cni_undo_free(undo);
-	done(error, data);
+	done(problem ? problem : error, data);
 }
 
 /* ---- the journal and the allocations ---- */
@@ -79,16 +82,35 @@ static void finish(CniUndo *undo)
 
 static void ipam_next(CniUndo *undo);
 
+/* The NICs are free for other pods.  Steps that were undone must not be undone again: the NIC may be
+ * another pod's by then. */
+static void ipam_fail(CniUndo *undo, const GError *error)
+{
+	CniAttachment *attachment = undo->attachment;
+
+	undo->problem = g_error_copy(error);
+	detach(undo->cni, attachment);
+	if (!undo->is_left) {
+		g_clear_pointer(&attachment->steps, g_free);
+		attachment->state = CNI_STATE_PLANNED;
+	}
+	cni_journal_write(undo->cni->journal, attachment, removed, undo);
+}
+
 static void ipam_done(CniResult *result, const GError *error, gpointer data)
 {
 	CniUndo *undo = data;
+	CniNic *nic = undo->attachment->nics->pdata[undo->nic];
 
 	undo->ipam = NULL;
-	if (error) {
-		undo_end(undo, error);
+	if (error && !nic->refused) {
+		ipam_fail(undo, error);
 		return;
 	}
-	((CniNic *)undo->attachment->nics->pdata[undo->nic])->ipam = FALSE;
+	if (error)
+		rdmad_warn("%s of container %.12s, whose ADD was refused: %s", nic->ifname,
+			   undo->attachment->container_id, error->message);
+	nic->ipam = FALSE;
 	undo->nic++;
 	ipam_next(undo);
 }
@@ -113,7 +135,7 @@ static void ipam_next(CniUndo *undo)
 	call.ifname = ((CniNic *)nics->pdata[undo->nic])->ifname;
 	undo->ipam = cni_ipam_start(&call, ipam_done, undo, &error);
 	if (!undo->ipam)
-		undo_end(undo, error);
+		ipam_fail(undo, error);
 }
 
 /* ---- steps ---- */

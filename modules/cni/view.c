@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "view.h"
 
+#include <linux/if_addr.h>
+#include <sys/socket.h>
+
 static void link_clear(gpointer data)
 {
 	CniViewLink *link = data;
@@ -111,6 +114,30 @@ gboolean cni_view_table_is_used(const CniView *view, guint32 table)
 		if (g_array_index(view->rules, RdmadStepRule, i).table == table)
 			return TRUE;
 	return FALSE;
+}
+
+gboolean cni_view_address_is_kept(const RdmadStepAddress *address, const char *link)
+{
+	return g_strcmp0(address->link, link) == 0 &&
+	       !(address->ip.family == AF_INET6 &&
+		 (rdmad_ip_is_link_local(&address->ip) || address->flags & IFA_F_TEMPORARY));
+}
+
+static gboolean gateway_serves(const RdmadIp *gateway, const RdmadIp *ip)
+{
+	return gateway->family == ip->family &&
+	       (rdmad_ip_in(gateway, ip) || rdmad_ip_is_link_local(gateway));
+}
+
+RdmadIp cni_view_gateway(const CniView *view, const char *link, const RdmadIp *ip)
+{
+	for (guint i = 0; i < view->routes->len; i++) {
+		const RdmadStepRoute *route = &g_array_index(view->routes, CniViewRoute, i).route;
+
+		if (g_strcmp0(route->link, link) == 0 && gateway_serves(&route->gateway, ip))
+			return route->gateway;
+	}
+	return (RdmadIp){ 0 };
 }
 
 gboolean cni_view_has_default_route(const CniView *view, int family, const char *link)

@@ -58,4 +58,9 @@ const CniViewVf *cni_view_vf(const CniView *view, const char *pci);
 const char *cni_view_sysctl(const CniView *view, const char *path);
 /* Returns whether a route or rule uses a table. */
 gboolean cni_view_table_is_used(const CniView *view, guint32 table);
+/* Returns whether an address is of the link `link` and kept: the kernel makes link-local and
+ * temporary ones of IPv6 itself. */
+gboolean cni_view_address_is_kept(const RdmadStepAddress *address, const char *link);
+/* Returns the gateway of a route over the link that is in the network of `ip`; unset: none. */
+RdmadIp cni_view_gateway(const CniView *view, const char *link, const RdmadIp *ip);
 gboolean cni_view_has_default_route(const CniView *view, int family, const char *link);

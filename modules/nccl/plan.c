@@ -381,6 +381,7 @@ NcclPlan *nccl_plan_new(const NcclView *view, NcclVersions versions, const NcclP
 	plan->rails = nccl_rails_choose(view, policy);
 	plan->env = nccl_env_new();
 	plan->siblings = nccl_env_new();
+	plan->asked_siblings = policy->siblings;
 	plan->warnings = g_new0(char *, 1);
 	plan_count_taken(plan);
 	if (!plan_has_device(plan, view) ||

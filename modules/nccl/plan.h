@@ -33,7 +33,8 @@ typedef struct {
 	guint n_taken;
 	NcclEnv *env;	   /* for NCCL; empty after a refusal other than NO_ADDRESSES */
 	NcclEnv *siblings; /* for UCX, NVSHMEM, libfabric and Open MPI */
-	char **warnings;   /* never NULL */
+	NcclSiblings asked_siblings;
+	char **warnings; /* never NULL */
 } NcclPlan;
 
 /* The plan is valid as long as the view. */

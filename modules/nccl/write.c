@@ -3,27 +3,31 @@
 
 #include <string.h>
 
-/* The variables that select ports and GIDs: one left by an earlier plan would be wrong with those
- * of this one.  Other variables may be the user's own, and stay. */
-static const char *const NCCL_NAMES[] = {
-	"NCCL_IB_HCA",	      "NCCL_IB_GID_INDEX",	  "NCCL_IB_ADDR_FAMILY",
-	"NCCL_IB_ADDR_RANGE", "NCCL_IB_ROCE_VERSION_NUM", "NCCL_IB_MERGE_NICS",
-};
-
-static const char *const SIBLING_NAMES[] = {
-	"UCX_NET_DEVICES",
-	"UCX_IB_GID_INDEX",
-	"UCX_IB_ROCE_SUBNETS",
-	"NVSHMEM_ENABLE_NIC_PE_MAPPING",
-	"NVSHMEM_HCA_LIST",
-	"NVSHMEM_IB_GID_INDEX",
-	"NVSHMEM_IB_ADDR_FAMILY",
-	"NVSHMEM_IB_ADDR_RANGE",
-	"NVSHMEM_IB_ROCE_VERSION_NUM",
-	"FI_VERBS_DEVICE_NAME",
-	"FI_VERBS_GID_IDX",
-	"OMPI_MCA_btl_openib_if_include",
-	"OMPI_MCA_btl_openib_gid_index",
+/* The variables that select ports and GIDs, of NCCL (0) or a sibling: one left by an earlier plan
+ * would be wrong with those of this one.  Other variables may be the user's own, and stay. */
+static const struct {
+	guint of; /* NcclSiblings */
+	const char *name;
+} NAMES[] = {
+	{ 0, "NCCL_IB_HCA" },
+	{ 0, "NCCL_IB_GID_INDEX" },
+	{ 0, "NCCL_IB_ADDR_FAMILY" },
+	{ 0, "NCCL_IB_ADDR_RANGE" },
+	{ 0, "NCCL_IB_ROCE_VERSION_NUM" },
+	{ 0, "NCCL_IB_MERGE_NICS" },
+	{ NCCL_SIBLING_UCX, "UCX_NET_DEVICES" },
+	{ NCCL_SIBLING_UCX, "UCX_IB_GID_INDEX" },
+	{ NCCL_SIBLING_UCX, "UCX_IB_ROCE_SUBNETS" },
+	{ NCCL_SIBLING_NVSHMEM, "NVSHMEM_ENABLE_NIC_PE_MAPPING" },
+	{ NCCL_SIBLING_NVSHMEM, "NVSHMEM_HCA_LIST" },
+	{ NCCL_SIBLING_NVSHMEM, "NVSHMEM_IB_GID_INDEX" },
+	{ NCCL_SIBLING_NVSHMEM, "NVSHMEM_IB_ADDR_FAMILY" },
+	{ NCCL_SIBLING_NVSHMEM, "NVSHMEM_IB_ADDR_RANGE" },
+	{ NCCL_SIBLING_NVSHMEM, "NVSHMEM_IB_ROCE_VERSION_NUM" },
+	{ NCCL_SIBLING_LIBFABRIC, "FI_VERBS_DEVICE_NAME" },
+	{ NCCL_SIBLING_LIBFABRIC, "FI_VERBS_GID_IDX" },
+	{ NCCL_SIBLING_OPENMPI, "OMPI_MCA_btl_openib_if_include" },
+	{ NCCL_SIBLING_OPENMPI, "OMPI_MCA_btl_openib_gid_index" },
 };
 
 static void append_versions(GString *text, NcclVersions versions)
@@ -50,20 +54,25 @@ static void append_head(GString *text, const NcclPlan *plan, const NcclPlanLabel
 
 /* ---- shell ---- */
 
-/* `env` NULL: unsets all names. */
-static void append_unset(GString *text, const NcclEnv *env, const char *const *names, guint n)
+static gboolean plan_sets(const NcclPlan *plan, const char *name)
 {
-	for (guint i = 0; i < n; i++)
-		if (!env || !nccl_env_get(env, names[i]))
-			g_string_append_printf(text, "unset %s\n", names[i]);
+	return nccl_env_get(plan->env, name) || nccl_env_get(plan->siblings, name);
 }
 
-char *nccl_write_unset(void)
+/* `plan` NULL: none. */
+static void append_unset(GString *text, const NcclPlan *plan, NcclSiblings siblings)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(NAMES); i++)
+		if ((!NAMES[i].of || siblings & NAMES[i].of) &&
+		    !(plan && plan_sets(plan, NAMES[i].name)))
+			g_string_append_printf(text, "unset %s\n", NAMES[i].name);
+}
+
+char *nccl_write_unset(NcclSiblings siblings)
 {
 	GString *text = g_string_new(NULL);
 
-	append_unset(text, NULL, NCCL_NAMES, G_N_ELEMENTS(NCCL_NAMES));
-	append_unset(text, NULL, SIBLING_NAMES, G_N_ELEMENTS(SIBLING_NAMES));
+	append_unset(text, NULL, siblings);
 	return g_string_free(text, FALSE);
 }
 
@@ -90,8 +99,7 @@ char *nccl_write_sh(const NcclPlan *plan, const NcclPlanLabel *label)
 	GString *text = g_string_new(NULL);
 
 	append_head(text, plan, label);
-	append_unset(text, plan->env, NCCL_NAMES, G_N_ELEMENTS(NCCL_NAMES));
-	append_unset(text, plan->siblings, SIBLING_NAMES, G_N_ELEMENTS(SIBLING_NAMES));
+	append_unset(text, plan, plan->asked_siblings);
 	append_exports(text, plan->env);
 	append_exports(text, plan->siblings);
 	if (plan->refusal) {

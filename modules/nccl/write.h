@@ -28,7 +28,7 @@ typedef struct {
  */
 char *nccl_write_sh(const NcclPlan *plan, const NcclPlanLabel *label);
 /* Writes a script for when there is no plan: it unsets the variables that one may have set. */
-char *nccl_write_unset(void);
+char *nccl_write_unset(NcclSiblings siblings);
 
 /* Writes nccl.conf: NAME=VALUE lines without quotes or blanks; after a refusal, comments only. */
 char *nccl_write_conf(const NcclPlan *plan, const NcclPlanLabel *label);

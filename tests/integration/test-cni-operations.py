@@ -98,9 +98,7 @@ class Collection(Operations):
 
     def test_gc_of_a_chain_names_each_nic_to_ipam(self):
         previous = {"cniVersion": "1.0.0", "interfaces": [{"name": "eth0", "sandbox": "x"}], "ips": [], "dns": {}}
-        annotation = json.dumps([{"cniConf": {"name": "rdma"}, "master": self.nics[OTHER]}])
-        net = {**self.NETWORK, "ipam": {"type": "told"}, "prevResult": previous,
-               "runtimeConfig": {"io.kubernetes.cri.pod-annotations": {"k8s.volcengine.com/pod-networks": annotation}}}
+        net = self.network(OTHER, ipam={"type": "told"}, prevResult=previous)
         self.pod("d")
         self.plugin("ADD", "c-d", "/run/netns/d", "eth0", net)
         self.collect(("c-d", "eth0"))
@@ -169,7 +167,6 @@ class Versions(Operations):
             self.add("c-a", "a", self.net)
         self.assertEqual((refused.exception.code, refused.exception.message), (1, "ipam told: incompatible CNI versions"))
         self.delete("c-a", "a", self.net)
-        self.assertEqual(self.calls("DEL"), [])
         self.assertNothingLeft()
 
 
@@ -216,6 +213,61 @@ class Leftovers(Operations):
         self.assertEqual(len(self.calls("DEL")), 1)
         self.assertEqual(list(self.spool.iterdir()), [])
         self.delete("c-b", "b", self.net)
+
+
+class Leases(Operations):
+    """A plugin that fails its DELs."""
+
+    NETWORKS = 'mode = "exclusive";'
+
+    def fail(self, *commands):
+        for command in commands:
+            self.mark(f"FAIL-{command}", json.dumps({"code": 999, "msg": "no IP ranges specified"}))
+
+    def assertRefused(self, call, *words):
+        with self.assertRaises(Failure) as refused:
+            call(*words)
+        self.assertEqual(refused.exception.code, 103)
+
+    def test_a_plugin_that_refuses_the_add_has_nothing_to_free(self):
+        self.pod("a")
+        self.fail("ADD", "DEL")
+        self.assertRefused(self.add, "c1", "a", self.net)
+        self.assertEqual(len(self.calls("DEL")), 1)
+        self.assertNothingLeft()
+        self.delete("c1", "a", self.net)
+        self.unmark("FAIL-ADD")
+        self.add("c1", "a", self.net)
+        self.assertIsNotNone(link("net1", "a"))
+
+    def test_a_plugin_that_says_nothing_may_have_given_an_address(self):
+        self.pod("a")
+        self.mark("FAIL-ADD")
+        self.fail("DEL")
+        self.assertRefused(self.add, "c1", "a", self.net)
+        self.assertEqual(self.left(), 1)
+        self.unmark("FAIL-DEL")
+        self.delete("c1", "a", self.net)
+        self.assertNothingLeft()
+
+    def test_a_nic_is_free_while_its_lease_is_not(self):
+        self.pod("a")
+        self.pod("b")
+        other = self.network(ONE, ipam=HOST_LOCAL)
+        self.add("c1", "a", self.net)
+        self.fail("DEL")
+        self.assertRefused(self.delete, "c1", "a", self.net)
+        self.assertHostIs(self.before)
+        self.add("c2", "b", other)
+        self.end_daemon()
+        self.start_daemon()
+        self.assertRefused(self.delete, "c1", "a", self.net)
+        self.assertIsNotNone(link("net1", "b"))
+        self.unmark("FAIL-DEL")
+        self.delete("c1", "a", self.net)
+        self.assertIsNotNone(link("net1", "b"))
+        self.assertEqual(self.left(), 1)
+        self.delete("c2", "b", other)
         self.assertNothingLeft()
 
 
@@ -443,6 +495,25 @@ class GivenBack(Operations):
                     self.assertEqual(after[key], before[key])
         for rule in ip("rule"):
             self.assertFalse(rule.get("iif_detached") or rule.get("oif_detached"))
+
+    def test_a_name_that_the_host_gave_away_holds_up_no_delete(self):
+        net = self.net
+        before = self.everything()
+        self.add("c1", "a", net)
+        run("ip", "link", "add", ONE, "type", "veth", "peer", "name", "thief")
+        self.delete("c1", "a", net)
+        self.assertIsNone(link("net1", "a"))
+        self.assertEqual(self.module_status("cni")["left"], 1)
+        self.assertIn(f"the host has another link called {ONE}", (self.dir / "log").read_text())
+        self.assertEqual(len([f for f in self.client("doctor")["findings"]
+                              if f["subject"] == "cni" and f["level"] == "problem"]), 1)
+        self.pod("b")
+        with self.assertRaises(Failure) as refused:
+            self.add("c2", "b", net)
+        self.assertEqual(refused.exception.code, 101)
+        run("ip", "link", "del", "thief")
+        until(lambda: self.left() == 0, "another try", 60)
+        self.assertEqual(self.everything(), before)
 
     def test_a_nic_with_500_routes_is_taken_and_one_with_too_many_is_refused(self):
         def routes(first, last):

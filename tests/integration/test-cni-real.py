@@ -15,7 +15,7 @@ import sys
 import unittest
 from pathlib import Path
 
-from cni_case import NICS, PATIENCE, PLUGINS, SHIM, TESTS, CniCase, addresses, enter_private_host, ip, \
+from cni_case import NICS, PATIENCE, PLUGINS, SHIM, TESTS, CniCase, Failure, addresses, enter_private_host, ip, \
     link, run, tap, until
 
 sys.path.insert(0, str(TESTS / "kubelet"))
@@ -351,16 +351,36 @@ class ContributedVke(Contributed):
 
 
 class ContributedVkeShared(Contributed):
-    """The same with the label shared: that platform's manifest, which names no address."""
+    """The same with the label shared: that platform's manifest, which names no address.  Each NIC of each node has
+    a subnet of its own there."""
 
     RESOURCE = "vke.volcengine.com/rdma"
+    FIRST, SECOND = ["198.51.0.8/24"], ["198.51.1.8/24"]
 
-    def test_vke_shared(self):
+    def assertNics(self, entries, expected):
         self.kubelet.allocate("ml/train", self.RESOURCE, 2)
-        self.assertLife(json.loads((CONTRIB / "31-vke-shared.conflist").read_text()),
-                        {"eth1": ["192.0.2.100/24"], "eth2": ["192.0.2.101/24"]},
-                        {"io.kubernetes.cri.pod-annotations": {
-                            "k8s.volcengine.com/pod-networks": json.dumps([{"cniConf": {"name": "rdma"}}] * 2)}})
+        self.assertLife(json.loads((CONTRIB / "30-vke.conflist").read_text()), expected,
+                        {"io.kubernetes.cri.pod-annotations": {"k8s.volcengine.com/pod-networks": json.dumps(entries)}})
+
+    def test_addresses_are_of_the_subnet_of_each_nic(self):
+        self.assertNics([{"cniConf": {"name": "rdma"}}] * 2, {"eth1": self.FIRST, "eth2": self.SECOND})
+
+    def test_a_pod_that_names_an_address_gets_that(self):
+        self.assertNics([{"cniConf": {"name": "rdma"}, "deviceConf": {"ips": ["198.51.0.99/24"]}},
+                         {"cniConf": {"name": "rdma"}}], {"eth1": ["198.51.0.99/24"], "eth2": self.SECOND})
+
+    def test_the_first_entry_may_be_the_main_interface(self):
+        self.assertNics([{"cniConf": {"name": "trunk"}, "master": True, "deviceConf": {"options": {"vlanID": "7"}}},
+                         {"cniConf": {"name": "rdma"}}], {"eth1": self.FIRST})
+
+    def test_a_nic_without_a_subnet_is_refused_and_leaves_nothing(self):
+        run("ip", "addr", "flush", "dev", OTHER)
+        self.before = self.snapshot()
+        with self.assertRaises(Failure) as refused:
+            self.assertNics([{"cniConf": {"name": "rdma"}}] * 2, {})
+        self.assertEqual(refused.exception.code, 104)
+        self.assertIn(f"{OTHER} has no address", refused.exception.message)
+        self.assertWhole()
 
 
 if __name__ == "__main__":

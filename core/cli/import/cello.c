@@ -76,9 +76,10 @@ static gboolean add_resource(RdmadImport *import, const char *path, const json_t
 		return rdmad_import_error(import, error, path,
 					  "resourceName is not of the form \"vendor/name\"");
 	if (meta.ranges)
-		rdmad_import_mind(import, path,
-				  "ipRangesSource: a pod gets the address of its device, or one of "
-				  "the IPAM plugin that the CNI configuration names");
+		rdmad_import_mind(
+			import, path,
+			"ipRangesSource: a NIC that goes into a pod has its own addresses; "
+			"for others give netDeviceSubnet to rdmad-cni");
 	resource = rdmad_import_resource_new(parts[0], parts[1], path);
 	resource->mode_from = MODE_LABEL;
 	resource->count = 1;

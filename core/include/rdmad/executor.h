@@ -31,8 +31,9 @@ typedef struct {
 } RdmadExecutorReport;
 
 /* Called on the loop once; `report` is valid during the call.  An error of a step has the codes of
- * network.h, RDMAD_ERROR_GONE where link or namespace are nowhere; RDMAD_ERROR_UNAVAILABLE: the
- * executor ended, its progress is unknown, and `report` is NULL. */
+ * network.h, RDMAD_ERROR_GONE where link or namespace are nowhere, or the name of a link to be
+ * given back is another one's; RDMAD_ERROR_UNAVAILABLE: the executor ended, its progress is unknown,
+ * and `report` is NULL. */
 typedef void (*RdmadExecutorDone)(const RdmadExecutorReport *report, const GError *error,
 				  gpointer data);
 

@@ -5,6 +5,7 @@
 #include <rdmad/child.h>
 #include <rdmad/error.h>
 #include <rdmad/json.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@ struct CniIpam {
 	RdmadChild *child;
 	char *type;
 	CniCommand command;
+	gboolean has_refused;
 	CniIpamDone done;
 	gpointer data;
 };
@@ -98,6 +100,48 @@ char *cni_ipam_type(const char *config)
 	return type;
 }
 
+/* ---- standard input ---- */
+
+/* The NIC of a call, or NULL. */
+static const CniNic *nic_of(const CniIpamCall *call)
+{
+	for (guint i = 0; i < call->attachment->nics->len; i++) {
+		const CniNic *nic = call->attachment->nics->pdata[i];
+
+		if (g_str_equal(nic->ifname, call->ifname))
+			return nic;
+	}
+	return NULL;
+}
+
+static char *config_with(const char *config, const char *ranges)
+{
+	json_t *json = rdmad_json_parse(config, strlen(config), CNI_STDIN_DEPTH, NULL);
+	json_t *runtime = json_object_get(json, "runtimeConfig");
+	char *text, *mine;
+
+	if (!json_is_object(runtime)) {
+		runtime = json_object();
+		json_object_set_new(json, "runtimeConfig", runtime);
+	}
+	json_object_set_new(runtime, "ipRanges",
+			    rdmad_json_parse(ranges, strlen(ranges), CNI_STDIN_DEPTH, NULL));
+	text = json_dumps(json, JSON_COMPACT);
+	mine = g_strdup(text);
+	free(text);
+	json_decref(json);
+	return mine;
+}
+
+/* A plugin gets the same ranges in each call for a NIC: host-local needs them to free a lease. */
+static char *config_make(const CniIpamCall *call)
+{
+	const CniNic *nic = nic_of(call);
+
+	return nic && nic->ranges ? config_with(call->attachment->config, nic->ranges)
+				  : g_strdup(call->attachment->config);
+}
+
 /* ---- the answer ---- */
 
 /* Returns whether the plugin does not support GC.  That is no error: each removed attachment had
@@ -115,7 +159,7 @@ static CniError code_of(json_int_t code)
 									: CNI_ERROR_IPAM;
 }
 
-static gboolean failure_set(const CniIpam *ipam, const RdmadChildResult *result, GError **error)
+static gboolean failure_set(CniIpam *ipam, const RdmadChildResult *result, GError **error)
 {
 	json_t *json =
 		rdmad_json_parse(result->output.bytes, result->output.size, CNI_STDIN_DEPTH, NULL);
@@ -123,6 +167,7 @@ static gboolean failure_set(const CniIpam *ipam, const RdmadChildResult *result,
 	const char *details = json_string_value(json_object_get(json, "details"));
 	const json_int_t code = json_integer_value(json_object_get(json, "code"));
 
+	ipam->has_refused = message && code != CNI_ERROR_TRY_AGAIN;
 	if (!is_gc_unsupported(ipam, code))
 		cni_refuse(error, code_of(code), "ipam %s: %.*s%s%.*s", ipam->type, WORDS_MAX,
 			   message		 ? message
@@ -133,7 +178,7 @@ static gboolean failure_set(const CniIpam *ipam, const RdmadChildResult *result,
 	return FALSE;
 }
 
-static CniResult *answer_parse(const CniIpam *ipam, const RdmadChildResult *result, GError **error)
+static CniResult *answer_parse(CniIpam *ipam, const RdmadChildResult *result, GError **error)
 {
 	json_t *json;
 	CniResult *parsed = NULL;
@@ -196,12 +241,13 @@ CniIpam *cni_ipam_start(const CniIpamCall *call, CniIpamDone done, gpointer data
 	g_auto(GStrv) received = g_strsplit(call->attachment->environment, "\n", -1);
 	g_auto(GStrv) environment = environment_make(call, received);
 	g_autofree char *type = cni_ipam_type(call->attachment->config);
+	g_autofree char *config = config_make(call);
 	g_autofree char *path = plugin_find(call, type ? type : "", environment, error);
 	const char *const argv[] = { path, NULL };
 	const RdmadChildSpec spec = { .argv = argv,
 				      .envp = (const char *const *)environment,
-				      .input = call->attachment->config,
-				      .input_size = strlen(call->attachment->config),
+				      .input = config,
+				      .input_size = strlen(config),
 				      .deadline_ms = (guint)call->settings->ipam_timeout_ms,
 				      .born = child_started };
 	CniIpam *ipam;
@@ -220,6 +266,11 @@ CniIpam *cni_ipam_start(const CniIpamCall *call, CniIpamDone done, gpointer data
 	if (!ipam->child)
 		g_clear_pointer(&ipam, ipam_free);
 	return ipam;
+}
+
+gboolean cni_ipam_has_refused(const CniIpam *ipam)
+{
+	return ipam->has_refused;
 }
 
 void cni_ipam_terminate(CniIpam *ipam)

@@ -18,7 +18,7 @@ typedef struct CniIpam CniIpam;
 
 /* Called once, on the loop.  `result` is NULL for DEL, CHECK and GC, else owned by the callee.
  * CNI_ERROR_IPAM; CNI_ERROR_TRY_AGAIN, also at the deadline; CNI_ERROR_VERSION: the plugin refused the
- * version, and did nothing. */
+ * version. */
 typedef void (*CniIpamDone)(CniResult *result, const GError *error, gpointer data);
 
 typedef struct {
@@ -33,6 +33,9 @@ typedef struct {
 
 /* Returns NULL if the plugin could not be started; `done` is not called. */
 CniIpam *cni_ipam_start(const CniIpamCall *call, CniIpamDone done, gpointer data, GError **error);
+/* Within `done`: returns whether the plugin has answered with an error that does not pass.  An ADD
+ * that a plugin has refused gave no address. */
+gboolean cni_ipam_has_refused(const CniIpam *ipam);
 /* Terminates the plugin.  `done` is called. */
 void cni_ipam_terminate(CniIpam *ipam);
 /* Kills the plugin.  `done` is not called.  `ipam` may be NULL. */

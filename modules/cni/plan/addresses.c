@@ -1,40 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The addresses of a NIC: from the IPAM plugin; else from the runtime, else from the annotation;
+ * The addresses of a NIC: from the annotation; else from the IPAM plugin; else from the runtime;
  * else, if the NIC itself moves into the pod, its own.
  */
 #include "plan/planner.h"
 
-#include <linux/if_addr.h>
 #include <sys/socket.h>
-
-static gboolean gateway_serves(const RdmadIp *gateway, const RdmadIp *ip)
-{
-	return gateway->family == ip->family &&
-	       (rdmad_ip_in(gateway, ip) || rdmad_ip_is_link_local(gateway));
-}
-
-/* Returns the host's gateway on this NIC, if it is in the network of the address. */
-static RdmadIp gateway_of_host(const Planner *planner, const RdmadIp *ip)
-{
-	const GArray *routes = planner->input->host->routes;
-
-	for (guint i = 0; i < routes->len; i++) {
-		const RdmadStepRoute *route = &g_array_index(routes, CniViewRoute, i).route;
-
-		if (g_strcmp0(route->link, planner->nic->name) == 0 &&
-		    gateway_serves(&route->gateway, ip))
-			return route->gateway;
-	}
-	return (RdmadIp){ 0 };
-}
 
 static void address_add(Planner *planner, RdmadIp ip, RdmadIp gateway)
 {
 	PlannerAddress address = { ip, gateway };
 
 	if (!rdmad_ip_is_set(&gateway) && planner->policy->routes)
-		address.gateway = gateway_of_host(planner, &ip);
+		address.gateway = cni_view_gateway(planner->input->host, planner->nic->name, &ip);
 	g_array_append_val(planner->addresses, address);
 }
 
@@ -62,9 +40,7 @@ static void take_own(Planner *planner)
 	for (guint i = 0; i < all->len; i++) {
 		const RdmadStepAddress *address = &g_array_index(all, RdmadStepAddress, i);
 
-		if (g_strcmp0(address->link, planner->nic->name) == 0 &&
-		    !(address->ip.family == AF_INET6 &&
-		      (rdmad_ip_is_link_local(&address->ip) || address->flags & IFA_F_TEMPORARY)))
+		if (cni_view_address_is_kept(address, planner->nic->name))
 			address_add(planner, address->ip, (RdmadIp){ 0 });
 	}
 }
@@ -117,11 +93,12 @@ gboolean planner_find_addresses(Planner *planner, GError **error)
 {
 	const CniAnnotationEntry *entry = planner->input->choice->entry;
 
-	take_ipam(planner);
+	if (entry)
+		take_list(planner, entry->ips);
+	if (!planner->addresses->len)
+		take_ipam(planner);
 	if (!planner->addresses->len)
 		take_list(planner, planner->input->request->ips);
-	if (!planner->addresses->len && entry)
-		take_list(planner, entry->ips);
 	if (!planner->addresses->len && planner_moves_nic(planner))
 		take_own(planner);
 	if (!planner->addresses->len && planner->policy->addresses != CNI_ADDRESSES_NONE)

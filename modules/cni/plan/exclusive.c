@@ -82,13 +82,6 @@ static gboolean nic_check(const Planner *planner, GError **error)
 
 /* ---- the state to restore ---- */
 
-/* The kernel makes link-local and temporary addresses itself. */
-static gboolean address_is_kept(const RdmadStepAddress *address)
-{
-	return !(address->ip.family == AF_INET6 && rdmad_ip_is_link_local(&address->ip)) &&
-	       !(address->ip.family == AF_INET6 && address->flags & IFA_F_TEMPORARY);
-}
-
 static GArray *addresses_of(const Planner *planner)
 {
 	const GArray *all = planner->input->host->addresses;
@@ -97,7 +90,7 @@ static GArray *addresses_of(const Planner *planner)
 	for (guint i = 0; i < all->len; i++) {
 		RdmadStepAddress address = g_array_index(all, RdmadStepAddress, i);
 
-		if (!is_of_nic(planner, address.link) || !address_is_kept(&address))
+		if (!cni_view_address_is_kept(&address, planner->nic->name))
 			continue;
 		address.link = NULL;
 		address.flags &= ADDRESS_FLAGS;

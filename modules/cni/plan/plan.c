@@ -29,9 +29,7 @@ RdmadStep *planner_step(Planner *planner, RdmadStepKind kind, RdmadStepPlace whe
 
 gboolean planner_moves_nic(const Planner *planner)
 {
-	const CniMode mode = planner->input->choice->mode;
-
-	return mode == CNI_MODE_EXCLUSIVE || mode == CNI_MODE_SRIOV;
+	return cni_mode_moves_nic(planner->input->choice->mode);
 }
 
 /* ---- checks of every mode ---- */

@@ -137,8 +137,8 @@ within 60 "and is published" is exclusive node_label rdmad.io/mode.${VKE/\//.}
 set_label vke.node.rdma.mode shared >/dev/null
 within 60 "and back" is shared mode $VKE
 
-# As an operator chooses for shared devices.
-cp "$RIG_SRC/contrib/cni/31-vke-shared.conflist" /data/cni/.new
+# Not 30-vke.conflist: the NICs of this machine have no addresses, and so no subnets for shared ones.
+cp "$RIG_SRC/contrib/cni/10-chained.conflist" /data/cni/.new
 mv /data/cni/.new /data/cni/05-rdma.conflist
 kc apply -f "$documents/vke.yaml"
 within 400 "the document's pod runs" is Running phase vke

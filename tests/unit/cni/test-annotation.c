@@ -6,10 +6,10 @@ static void test_an_entry_is_read_whole(void)
 {
 	static const char text[] =
 		"[{\"cniConf\":{\"name\":\"other\"}},{\"name\":\"\",\"cniConf\":{\"name\":\"rdma\","
-		"\"from\":\"local\"},\"master\":\"0000:3b:00.0@7\",\"deviceConf\":{\"ifName\":"
+		"\"from\":\"local\"},\"master\":false,\"deviceConf\":{\"ifName\":"
 		"\"rail0\","
 		"\"ips\":[\"192.0.2.7/24\",\"2001:db8::7/64\"],\"mac\":\"02:00:00:00:00:01\","
-		"\"options\":{\"vlanID\":100,\"trunkMac\":\"x\"}},\"traffic\":{\"routes\":{"
+		"\"options\":{\"vlanID\":\"100\",\"trunkMac\":\"x\"}},\"traffic\":{\"routes\":{"
 		"\"extraRoutes\":[{\"dst\":\"198.51.100.0/24\",\"gw\":\"192.0.2.1\"},{\"dst\":"
 		"\"203.0.113.0/24\"}],\"default\":true}}},{}]";
 	g_autoptr(GError) error = NULL;
@@ -26,13 +26,32 @@ static void test_an_entry_is_read_whole(void)
 	entry = entries->pdata[1];
 	g_assert_cmpstr(entry->network, ==, "rdma");
 	g_assert_cmpstr(entry->ifname, ==, "rail0");
-	g_assert_cmpstr(entry->device_id, ==, "0000:3b:00.0@7");
+	g_assert_false(entry->is_first);
 	g_assert_cmpuint(entry->ips->len, ==, 2);
 	g_assert_cmpstr(rdmad_mac_format(&entry->mac, mac), ==, "02:00:00:00:00:01");
 	g_assert_cmpint(entry->vlan, ==, 100);
 	g_assert_cmpuint(entry->routes->len, ==, 2);
 	g_assert_true(entry->default_route);
 	g_assert_cmpstr(((CniAnnotationEntry *)entries->pdata[2])->ifname, ==, "eth3");
+}
+
+static void test_the_first_entry_may_be_the_pods_first_interface(void)
+{
+	static const char text[] = "[{\"cniConf\":{\"name\":\"trunk\"},\"master\":true,"
+				   "\"deviceConf\":{\"options\":{\"vlanID\":7}}},{},{}]";
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GPtrArray) entries = cni_annotation_parse(text, &error);
+
+	g_assert_no_error(error);
+	g_assert_cmpuint(entries->len, ==, 3);
+	for (guint i = 0; i < entries->len; i++) {
+		const CniAnnotationEntry *entry = entries->pdata[i];
+		g_autofree char *name = g_strdup_printf("eth%u", i);
+
+		g_assert_cmpstr(entry->ifname, ==, name);
+		g_assert_cmpint(entry->is_first, ==, i == 0);
+	}
+	g_assert_cmpint(((CniAnnotationEntry *)entries->pdata[0])->vlan, ==, 7);
 }
 
 static void test_what_is_wrong_names_entry_and_key(void)
@@ -52,6 +71,9 @@ static void test_what_is_wrong_names_entry_and_key(void)
 		{ "[{\"deviceConf\":{\"ips\":[\"192.0.2\"]}}]", "entry 1: ips 1: not an address" },
 		{ "[{\"deviceConf\":{\"mac\":\"x\"}}]", "entry 1: mac:" },
 		{ "[{\"deviceConf\":{\"options\":{\"vlanID\":4095}}}]", "entry 1: vlanID:" },
+		{ "[{\"deviceConf\":{\"options\":{\"vlanID\":\"7x\"}}}]", "entry 1: vlanID:" },
+		{ "[{\"deviceConf\":{\"options\":{\"vlanID\":-1}}}]", "entry 1: vlanID:" },
+		{ "[{\"deviceConf\":{\"options\":{\"vlanID\":{}}}}]", "entry 1: vlanID:" },
 		{ "[{\"traffic\":{\"routes\":{\"extraRoutes\":[{}]}}}]",
 		  "entry 1: extraRoutes 1: dst" },
 		{ "[{\"traffic\":{\"routes\":{\"extraRoutes\":[{\"dst\":\"::/"
@@ -85,6 +107,7 @@ static void test_there_are_no_more_than_64_entries(void)
 
 const UnitTest unit_tests[] = {
 	UNIT_TEST("/annotation/whole", test_an_entry_is_read_whole),
+	UNIT_TEST("/annotation/first", test_the_first_entry_may_be_the_pods_first_interface),
 	UNIT_TEST("/annotation/wrong", test_what_is_wrong_names_entry_and_key),
 	UNIT_TEST("/annotation/bounds", test_there_are_no_more_than_64_entries),
 	{ 0 },

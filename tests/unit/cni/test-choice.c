@@ -109,9 +109,13 @@ static const struct {
 	{ "", HCA CHAINED, "[{},{\"deviceConf\":{\"ifName\":\"rail1\"}}]", MULTI,
 	  .expected = "eth1=0000:3b:00.0 shared-multi 0000:3b:00.0::1; rail1=0000:3b:00.0 "
 		      "shared-multi 0000:3b:00.0::2" },
-	{ "", HCA CHAINED, "[{\"master\":\"0000:5e:00.0@1\"},{}]", MULTI,
-	  .expected = "eth1=0000:5e:00.0 shared-multi 0000:5e:00.0::2; eth2=0000:3b:00.0 "
-		      "shared-multi 0000:3b:00.0::1" },
+	/* The first entry is the other plugin's interface. */
+	{ "", HCA CHAINED, "[{\"master\":true},{},{\"master\":true}]", MULTI,
+	  .expected = "eth1=0000:3b:00.0 shared-multi 0000:3b:00.0::1; eth2=0000:3b:00.0 "
+		      "shared-multi 0000:3b:00.0::2" },
+	{ "", HCA CHAINED, "[{\"master\":false},{}]", MULTI,
+	  .expected = "eth1=0000:3b:00.0 shared-multi 0000:3b:00.0::1; eth2=0000:3b:00.0 "
+		      "shared-multi 0000:3b:00.0::2" },
 	{ "annotation_networks = ( \"rdma\" );", HCA CHAINED,
 	  "[{\"cniConf\":{\"name\":\"x\"}},{\"cniConf\":{\"name\":\"rdma\"}}]", MULTI,
 	  .expected = "eth2=0000:3b:00.0 shared-multi 0000:3b:00.0::1" },
@@ -146,9 +150,8 @@ static const struct {
 	  .expected = "0000:3b:00.0 is eth1 of container c2, as exclusive" },
 	{ "", HCA, NULL, MULTI, .use = { "c2", "eth1", "0000:3b:00.0", NULL, MULTI },
 	  .expected = "eth1=0000:3b:00.0 shared-multi 0000:3b:00.0::1" },
-	{ "", HCA CHAINED, "[{\"master\":\"0000:3b:00.0\"},{\"master\":\"0000:3b:00.0\"}]",
-	  CNI_MODE_SHARED, .code = CNI_ERROR_ALLOCATION,
-	  .expected = "entry 2: \"0000:3b:00.0\" is not among the 3" },
+	{ "", HCA CHAINED, "[{},{},{}]", CNI_MODE_SHARED, .code = CNI_ERROR_ALLOCATION,
+	  .expected = "entry 3: eth3 needs a device" },
 	/* Of shared two slots of one NIC are one interface. */
 	{ "", HCA CHAINED, "[{},{}]", CNI_MODE_SHARED,
 	  .expected = "eth1=0000:3b:00.0 shared 0000:3b:00.0::1; eth2=0000:5e:00.0 shared "

@@ -45,6 +45,8 @@ static void test_sh(void)
 	g_assert_nonnull(strstr(text, "\nexport UCX_NET_DEVICES='mlx5_0:1'\n"));
 	g_assert_nonnull(strstr(text, "\nunset NCCL_IB_ADDR_RANGE\n"));
 	g_assert_null(strstr(text, "\nunset NCCL_IB_HCA\n"));
+	g_assert_nonnull(strstr(text, "\nunset UCX_IB_ROCE_SUBNETS\n"));
+	g_assert_null(strstr(text, "NVSHMEM_"));
 	g_assert_true(g_str_has_prefix(text, "# By rdmad, for NCCL 2.18 to 2.32; allocation "
 					     "00112233445566aa; generation 7.\n"));
 }
@@ -62,6 +64,21 @@ static void test_sh_refused(void)
 	g_assert_nonnull(strstr(text, "\nunset NCCL_IB_HCA\n"));
 	g_assert_nonnull(strstr(text, "\nunset NCCL_IB_GID_INDEX\n"));
 	g_assert_nonnull(strstr(text, " 'it'\\''s `id` $HOME %s' >&2\n"));
+	/* They are the user's own. */
+	g_assert_null(strstr(text, "UCX_"));
+}
+
+static void test_unset(void)
+{
+	g_autofree char *none = nccl_write_unset(0);
+	g_autofree char *some = nccl_write_unset(NCCL_SIBLING_UCX | NCCL_SIBLING_OPENMPI);
+
+	g_assert_nonnull(strstr(none, "unset NCCL_IB_HCA\n"));
+	g_assert_null(strstr(none, "UCX_"));
+	g_assert_nonnull(strstr(some, "\nunset UCX_NET_DEVICES\n"));
+	g_assert_nonnull(strstr(some, "\nunset OMPI_MCA_btl_openib_gid_index\n"));
+	g_assert_null(strstr(some, "NVSHMEM_"));
+	g_assert_null(strstr(some, "FI_VERBS_"));
 }
 
 /* nccl.conf takes a quote, a blank and what follows a value as parts of it. */
@@ -226,6 +243,7 @@ static void test_topology(void)
 const UnitTest unit_tests[] = {
 	UNIT_TEST("/write/a shell gets what is set, and loses what is stale", test_sh),
 	UNIT_TEST("/write/a refusal leaves a shell nothing", test_sh_refused),
+	UNIT_TEST("/write/without a plan only stale variables go", test_unset),
 	UNIT_TEST("/write/nccl.conf has no quotes and no blanks", test_conf),
 	UNIT_TEST("/write/a refusal is a comment in nccl.conf", test_conf_refused),
 	UNIT_TEST("/write/names that are not names stay in their line", test_bad_names),

@@ -234,6 +234,7 @@ static void test_a_name_that_the_host_gave_away_keeps_the_link_in_the_host(Fixtu
 	twice(f, step, FALSE);
 	g_assert_true(rdmad_link_create(f->host_net, &thief, NULL));
 	g_assert_false(step_call(f, step, TRUE, &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_GONE);
 	g_assert_false(has_link(f->pod_net, "eth1"));
 	link = expect_link(f->host_net, "nic0");
 	rdmad_links_delete(f->host_net, &link->ifindex, 1, NULL);
